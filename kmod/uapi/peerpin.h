@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
+/*
+ * peerpin: pin GPU or host memory once, let any PCIe device reach it.
+ *
+ * The protocol
+ * ------------
+ * A process opens /dev/peerpin and owns that file: each call made on it by
+ * another process (after fork() or SCM_RIGHTS) is refused with EACCES.
+ *
+ * PEERPIN_CMD_PIN takes any pointer of the process and makes a *region*: a
+ * range of memory whose pages stay where they are and which peer devices can
+ * be given. Its id is valid on this file only. A driver of a peer device is
+ * handed (fd of this file, region id, offset, length) through its own ioctl
+ * and never sees a pointer.
+ *
+ * A region ends in one of two ways. PEERPIN_CMD_UNPIN (or the last close of
+ * the file, or the exit of the process) ends it on the user's wish. It is
+ * *revoked* when its memory goes away while it is pinned: cuMemFree(), the end
+ * of a CUDA context, munmap(). Before the freeing call returns, DMA has
+ * ended, device mappings are gone and the region answers ESTALE; the id stays
+ * taken until it is unpinned, so that it cannot come to mean something else.
+ *
+ * The revocation page
+ * -------------------
+ * mmap(PROT_READ, MAP_SHARED) at offset 0 gives an array of 32-bit words, one
+ * per slot. A region is valid while word[out_slot] == out_epoch. The word
+ * changes before the memory can be given out again, so one load (acquire)
+ * tells whether a cached region is still good, with no system call and no
+ * CUDA call. A slot is used again for later regions with another epoch; one
+ * whose epochs are used up is retired.
+ *
+ * Form of every call
+ * ------------------
+ * ioctl(fd, PEERPIN_IOC_x, &struct). Each struct begins with its own size;
+ * reserved fields and unknown trailing bytes must be 0. Outputs are out_*.
+ * Common errors: EINVAL a bad argument, size below the first version or a
+ * reserved field not 0; E2BIG unknown trailing bytes not 0; EOPNOTSUPP an
+ * unknown flag; ENOENT no such region; EACCES not the process that opened the
+ * file; EFAULT struct not readable or writable; ENOTTY no such command.
+ */
+#ifndef _UAPI_PEERPIN_H
+#define _UAPI_PEERPIN_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+#define PEERPIN_TYPE 0xB9
+
+enum {
+	PEERPIN_CMD_PIN = 0x80,
+	PEERPIN_CMD_UNPIN,
+	PEERPIN_CMD_QUERY,
+};
+
+/** enum peerpin_provider - who pins: the owner of the memory */
+enum peerpin_provider {
+	PEERPIN_PROVIDER_AUTO,	/* the core asks each in turn */
+	PEERPIN_PROVIDER_HOST,	/* system memory of the process */
+	PEERPIN_PROVIDER_NV,	/* NVIDIA GPU memory (nvidia_p2p_get_pages) */
+};
+
+/** enum peerpin_reason - why a pin was refused (out_reason; 0: it was not) */
+enum peerpin_reason {
+	PEERPIN_REASON_NONE,
+	PEERPIN_REASON_NOT_MAPPED,	/* nobody knows this range: not GPU memory, not (writable) host memory */
+	PEERPIN_REASON_VENDOR_REFUSED,	/* GPU driver: EINVAL; freed, managed, another process's, past one allocation */
+	PEERPIN_REASON_NO_BAR1,		/* GPU driver: ENOMEM; the BAR1 aperture has no room for out_needed bytes */
+	PEERPIN_REASON_NO_PROVIDER,	/* the provider asked for is not loaded */
+	PEERPIN_REASON_MEMLOCK,		/* RLIMIT_MEMLOCK does not allow out_needed bytes more */
+	PEERPIN_REASON_LIMIT,		/* too many regions on this file */
+	PEERPIN_REASON_NO_MEMORY,	/* the kernel has no memory for its own records */
+	PEERPIN_REASON_REVOKED,		/* freed while it was being pinned */
+	PEERPIN_REASON_VENDOR_ERROR,	/* GPU driver: any other error, in errno */
+};
+
+/**
+ * struct peerpin_pin - ioctl(PEERPIN_IOC_PIN)
+ * @size: sizeof(struct peerpin_pin)
+ * @flags: must be 0
+ * @addr: start of the range, any alignment
+ * @length: bytes, not 0
+ * @provider: enum peerpin_provider
+ * @va_space_token: with @p2p_token; both 0: memory of the calling process
+ * @p2p_token: CU_POINTER_ATTRIBUTE_P2P_TOKENS of the range (NV only)
+ * @out_region: id of the new region
+ * @out_slot: its word in the revocation page
+ * @out_epoch: the value of that word while the region is valid
+ * @out_provider: which provider took it
+ * @out_addr: start of the region: @addr rounded down to @out_page_size
+ * @out_length: bytes of the region, a multiple of @out_page_size
+ * @out_page_size: granularity of the provider in bytes (host 4096, GPU 65536)
+ * @out_reason: enum peerpin_reason; written also when the call fails
+ * @out_needed: bytes the reason speaks of, 0 when it speaks of none
+ *
+ * Errors besides the common ones: EINVAL the range is empty, overflows or is
+ * pinnable by nobody; EOPNOTSUPP provider not loaded; ENOMEM no BAR1 space,
+ * RLIMIT_MEMLOCK or no kernel memory; EDQUOT too many regions; ESTALE freed
+ * while it was being pinned; EINTR a signal arrived. On failure no region
+ * exists.
+ * Implements seed 12.2.
+ */
+struct peerpin_pin {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 addr;
+	__aligned_u64 length;
+	__u32 provider;
+	__u32 va_space_token;
+	__aligned_u64 p2p_token;
+	__u32 out_region;
+	__u32 out_slot;
+	__u32 out_epoch;
+	__u32 out_provider;
+	__aligned_u64 out_addr;
+	__aligned_u64 out_length;
+	__u32 out_page_size;
+	__u32 out_reason;
+	__aligned_u64 out_needed;
+};
+#define PEERPIN_IOC_PIN _IO(PEERPIN_TYPE, PEERPIN_CMD_PIN)
+
+/**
+ * struct peerpin_unpin - ioctl(PEERPIN_IOC_UNPIN)
+ * @size: sizeof(struct peerpin_unpin)
+ * @region: id from PIN
+ *
+ * Waits for DMA in flight, drops the device mappings, gives the pages back
+ * and frees the id. Unpinning a revoked region succeeds (and frees the id).
+ * Implements seed 12.3.
+ */
+struct peerpin_unpin {
+	__u32 size;
+	__u32 region;
+};
+#define PEERPIN_IOC_UNPIN _IO(PEERPIN_TYPE, PEERPIN_CMD_UNPIN)
+
+/** enum peerpin_state - out_state of PEERPIN_IOC_QUERY */
+enum peerpin_state {
+	PEERPIN_STATE_LIVE = 1,
+	PEERPIN_STATE_REVOKED,
+};
+
+/**
+ * struct peerpin_query - ioctl(PEERPIN_IOC_QUERY)
+ * @size: sizeof(struct peerpin_query)
+ * @region: id from PIN
+ * @out_state: enum peerpin_state
+ * @out_provider: enum peerpin_provider
+ * @out_addr: start of the region in the process
+ * @out_length: bytes
+ * @out_page_size: bytes
+ * @out_attached: devices that hold a DMA mapping of it now
+ * @out_extents: physically contiguous pieces it consists of; 0 once revoked
+ * @reserved: must be 0
+ */
+struct peerpin_query {
+	__u32 size;
+	__u32 region;
+	__u32 out_state;
+	__u32 out_provider;
+	__aligned_u64 out_addr;
+	__aligned_u64 out_length;
+	__u32 out_page_size;
+	__u32 out_attached;
+	__u32 out_extents;
+	__u32 reserved;
+};
+#define PEERPIN_IOC_QUERY _IO(PEERPIN_TYPE, PEERPIN_CMD_QUERY)
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
+/*
+ * /dev/lsiN: the copy engine of an LSI 53C895A, the reference third-party
+ * device. It knows regions of /dev/peerpin only; it never sees a pointer.
+ */
+#ifndef _UAPI_PEERPIN_LSI_H
+#define _UAPI_PEERPIN_LSI_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+#define PEERPIN_LSI_TYPE 0xBA
+
+/**
+ * struct peerpin_lsi_end - one end of a copy
+ * @fd: file of /dev/peerpin the region was made on, by the calling process
+ * @region: region id on that file
+ * @offset: bytes from the region's start
+ */
+struct peerpin_lsi_end {
+	__s32 fd;
+	__u32 region;
+	__aligned_u64 offset;
+};
+
+/**
+ * struct peerpin_lsi_copy - ioctl(PEERPIN_LSI_IOC_COPY)
+ * @size: sizeof(struct peerpin_lsi_copy)
+ * @flags: must be 0
+ * @dst: where to
+ * @src: where from
+ * @length: bytes, not 0; the two ranges must not overlap
+ * @out_ns: time the engine ran, in nanoseconds
+ *
+ * Returns when the last byte has arrived. Errors besides the common form (see
+ * peerpin.h): EBADF not a file of /dev/peerpin; EACCES that file belongs to
+ * another process; ENOENT no such region; EINVAL a range is empty, overflows,
+ * lies outside its region or overlaps the other; ESTALE a region was revoked
+ * before or during the copy, and the destination, where it still exists,
+ * holds an undefined part of the data; EIO the device reported an error or
+ * cannot reach the memory; ENODEV the device is being removed; EINTR a signal
+ * arrived before the copy began.
+ */
+struct peerpin_lsi_copy {
+	__u32 size;
+	__u32 flags;
+	struct peerpin_lsi_end dst;
+	struct peerpin_lsi_end src;
+	__aligned_u64 length;
+	__aligned_u64 out_ns;
+};
+#define PEERPIN_LSI_IOC_COPY _IO(PEERPIN_LSI_TYPE, 0x80)
+
+#endif

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libpeerpin: the userspace communication library of GPUDirect RDMA.
+ *
+ * Every function returns 0 or a negative errno unless it says otherwise,
+ * leaves errno alone, prints nothing and never exits. Sizes and offsets are
+ * bytes, times nanoseconds. All functions may be called from any thread;
+ * objects are shared between threads as each section says. After fork() the
+ * child must not use objects of the parent: calls answer -EACCES there.
+ */
+#ifndef LIBPEERPIN_H
+#define LIBPEERPIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- query: whose memory is it (seed 13.1, 13.2) ---------------------- */
+
+enum pp_mem_kind {
+	PP_MEM_HOST,		/* anything CUDA does not know */
+	PP_MEM_GPU,
+	PP_MEM_MANAGED,		/* migrates: must not be pinned (seed ch. 4) */
+};
+
+/**
+ * struct pp_mem - what pp_query() knows of an address
+ * @kind: whose
+ * @device: CUDA ordinal; -1 for host memory
+ * @base: first byte of the whole allocation; 0 for host memory
+ * @size: bytes of the whole allocation; 0 for host memory
+ * @buffer_id: CUDA's id of the allocation, never used twice; 0 for host memory
+ */
+struct pp_mem {
+	enum pp_mem_kind kind;
+	int device;
+	uint64_t base;
+	uint64_t size;
+	uint64_t buffer_id;
+};
+
+/**
+ * pp_query - tell whose memory an address is
+ * @addr: any address; need not be mapped
+ * @out: filled in on success
+ *
+ * One CUDA call (cuPointerGetAttributes); none in a process that has not
+ * loaded CUDA: the library never loads libcuda by itself here. A GPU address
+ * that was freed is reported as PP_MEM_HOST: nobody can tell it from one that
+ * CUDA never knew.
+ *
+ * Return: 0; -EINVAL @out is NULL.
+ */
+int pp_query(const void *addr, struct pp_mem *out);
+
+/**
+ * pp_sync_memops - make CUDA's copies on an allocation synchronous
+ * @addr: address inside a GPU allocation
+ *
+ * Needed once per allocation before a peer first reads or writes it (seed
+ * 11.7); the cache does it on each miss. -EINVAL: not GPU memory.
+ */
+int pp_sync_memops(const void *addr);
+
+/* ---- context and region ------------------------------------------------ */
+
+struct pp_ctx;
+
+/**
+ * struct pp_region - pinned memory; read only for the caller
+ * @addr: first byte (rounded down to @page_size from what was asked for)
+ * @length: bytes, multiple of @page_size
+ * @page_size: granularity of the provider
+ * @id: region id for ioctls of peer drivers, with pp_fd()
+ * @slot: word in the revocation page
+ * @epoch: value of that word while the region is valid
+ * @provider: enum peerpin_provider
+ */
+struct pp_region {
+	uint64_t addr;
+	uint64_t length;
+	uint32_t page_size;
+	uint32_t id;
+	uint32_t slot;
+	uint32_t epoch;
+	uint32_t provider;
+};
+
+/**
+ * struct pp_why - why a pin failed
+ * @reason: enum peerpin_reason
+ * @needed: bytes the reason speaks of, or 0
+ */
+struct pp_why {
+	uint32_t reason;
+	uint64_t needed;
+};
+
+/**
+ * pp_open - open /dev/peerpin and map its revocation page
+ * @out: the context, to be closed with pp_close()
+ *
+ * Return: 0; -ENOENT the module is not loaded; -EACCES no permission;
+ * -ENOMEM; what open() and mmap() say else.
+ */
+int pp_open(struct pp_ctx **out);
+
+/** pp_close - unpin everything pinned through @ctx and free it; NULL is fine */
+void pp_close(struct pp_ctx *ctx);
+
+/** pp_fd - the file to hand to a peer driver; owned by @ctx */
+int pp_fd(const struct pp_ctx *ctx);
+
+/**
+ * pp_pin - pin a range of any memory of this process
+ * @ctx: from pp_open()
+ * @addr: first byte, any alignment
+ * @length: bytes, not 0
+ * @out: filled in on success; pass it to pp_unpin() once
+ * @why: NULL, or filled in on failure (reason 0 when none is known)
+ *
+ * Errors: those of PEERPIN_IOC_PIN. Managed memory: -EINVAL.
+ */
+int pp_pin(struct pp_ctx *ctx, const void *addr, size_t length,
+	   struct pp_region *out, struct pp_why *why);
+
+/** pp_unpin - give a region back, revoked or not; waits for DMA in flight */
+int pp_unpin(struct pp_ctx *ctx, const struct pp_region *region);
+
+/**
+ * pp_region_valid - has the memory been freed since it was pinned?
+ *
+ * One load from the revocation page. 1 valid, 0 revoked or unpinned.
+ */
+int pp_region_valid(const struct pp_ctx *ctx, const struct pp_region *region);
+
+/** pp_strreason - one sentence for an enum peerpin_reason; never NULL */
+const char *pp_strreason(uint32_t reason);
+
+/* ---- registration cache (seed 11.1, 11.2, 12.5) ------------------------ */
+
+struct pp_cache;
+
+/**
+ * struct pp_cache_entry - a cached registration; read only for the caller
+ * @addr: first byte it covers
+ * @length: bytes
+ * @reg: what the pin callback put there (for /dev/peerpin: struct pp_region *)
+ */
+struct pp_cache_entry {
+	uint64_t addr;
+	uint64_t length;
+	void *reg;
+};
+
+/**
+ * struct pp_cache_ops - how ranges are registered
+ * @pin: register [addr, addr + length); on success set *reg, on failure may
+ *	say more in *why (never NULL). Called with no lock held. -ENOMEM or -ENOSPC makes the cache evict idle entries, least
+ *	recently used first, and try again.
+ * @unpin: undo one successful @pin. Called once per pin, with no lock held.
+ * @valid: NULL, or 1 while @reg is still good; called on each hit: cheap
+ * @grow: NULL, or widen *addr and *length to the whole allocation around them
+ */
+struct pp_cache_ops {
+	int (*pin)(void *arg, uint64_t addr, uint64_t length, void **reg,
+		   struct pp_why *why);
+	void (*unpin)(void *arg, void *reg);
+	int (*valid)(void *arg, void *reg);
+	int (*grow)(void *arg, uint64_t *addr, uint64_t *length);
+};
+
+/**
+ * struct pp_cache_attr - limits; zero-initialise, then set what differs
+ * @max_bytes: idle registered bytes are evicted above this; 0: no limit
+ * @max_entries: likewise, entries; 0: no limit
+ */
+struct pp_cache_attr {
+	uint64_t max_bytes;
+	uint64_t max_entries;
+};
+
+/** struct pp_cache_stats - counted since the cache was made, and now */
+struct pp_cache_stats {
+	uint64_t hits;
+	uint64_t misses;
+	uint64_t evictions;
+	uint64_t revocations;	/* entries found revoked */
+	uint64_t pins;
+	uint64_t unpins;
+	uint64_t pin_ns;	/* time spent in pin callbacks */
+	uint64_t entries;	/* now */
+	uint64_t bytes;		/* now */
+};
+
+/** pp_cache_create - a cache over the caller's own register functions; @ops is copied */
+int pp_cache_create(const struct pp_cache_ops *ops, void *arg,
+		    const struct pp_cache_attr *attr, struct pp_cache **out);
+
+/** pp_cache_create_ctx - a cache of regions of /dev/peerpin; @ctx must outlive it */
+int pp_cache_create_ctx(struct pp_ctx *ctx, const struct pp_cache_attr *attr,
+			struct pp_cache **out);
+
+/**
+ * pp_cache_get - a registration that covers a range
+ * @addr: first byte, any alignment
+ * @length: bytes, not 0
+ * @out: the entry; hold it while a peer uses it, then pp_cache_put() once
+ * @why: NULL, or filled in on failure as by pp_pin()
+ *
+ * Never returns an entry whose memory was freed before the call began (G1).
+ * Errors: -EINVAL empty or overflowing range; what pin answers.
+ */
+int pp_cache_get(struct pp_cache *cache, const void *addr, size_t length,
+		 const struct pp_cache_entry **out, struct pp_why *why);
+
+/** pp_cache_put - done with an entry; it stays registered until evicted */
+void pp_cache_put(struct pp_cache *cache, const struct pp_cache_entry *entry);
+
+/** pp_cache_invalidate - forget what overlaps a range; entries in use go at their last put */
+void pp_cache_invalidate(struct pp_cache *cache, const void *addr, size_t length);
+
+/** pp_cache_flush - unpin every idle entry */
+void pp_cache_flush(struct pp_cache *cache);
+
+void pp_cache_stats(struct pp_cache *cache, struct pp_cache_stats *out);
+
+/** pp_cache_destroy - unpin everything and free; no entry may be in use; NULL is fine */
+void pp_cache_destroy(struct pp_cache *cache);
+
+/* ---- peer devices (seed ch. 3, the Jetson article) --------------------- */
+
+struct pp_peer;
+
+/**
+ * struct pp_copy_result - what a copy took
+ * @bytes: copied
+ * @engine_ns: time the device's engine ran
+ * @total_ns: time of the whole call
+ * @pins: registrations made for it (0: both ends were cached)
+ * @pin_ns: time they took
+ * @why: on failure of a registration, why
+ */
+struct pp_copy_result {
+	uint64_t bytes;
+	uint64_t engine_ns;
+	uint64_t total_ns;
+	uint32_t pins;
+	uint64_t pin_ns;
+	struct pp_why why;
+};
+
+/**
+ * pp_peer_open - open a peer device that copies
+ * @name: "lsi0" or a path
+ * @cache: where registrations come from; must outlive the peer
+ *
+ * Return: 0; -ENOENT no such device; -EACCES; -ENOTTY not a peer device.
+ */
+int pp_peer_open(const char *name, struct pp_cache *cache, struct pp_peer **out);
+void pp_peer_close(struct pp_peer *peer);
+
+/**
+ * pp_peer_copy - have the device copy between any two ranges of memory
+ * @dst: GPU or host address
+ * @src: GPU or host address
+ * @length: bytes, not 0; the ranges must not overlap
+ * @result: NULL, or what it took; filled in on failure too
+ *
+ * Registers both ends through the cache, then one ioctl. A registration that
+ * is revoked while the copy is prepared is made again once; when the memory
+ * itself is gone the copy fails. Errors: -ESTALE memory was freed before the
+ * copy was done, *@dst undefined; those of pp_cache_get() and of
+ * PEERPIN_LSI_IOC_COPY.
+ */
+int pp_peer_copy(struct pp_peer *peer, void *dst, const void *src,
+		 size_t length, struct pp_copy_result *result);
+
+/* ---- BAR1 (seed 12.1) --------------------------------------------------- */
+
+/**
+ * struct pp_bar1 - one GPU's BAR1 aperture as its vendor reports it
+ * @name: product
+ * @uuid: as text
+ * @pci: PCI address, domain:bus:device.function
+ */
+struct pp_bar1 {
+	char name[96];
+	char uuid[48];
+	char pci[32];
+	uint64_t total;
+	uint64_t used;
+	uint64_t free;
+};
+
+/**
+ * pp_bar1 - ask the vendor's management library (NVML, loaded when needed)
+ * @index: GPU number, from 0
+ *
+ * Return: 0; -ENODEV no GPU of that number; -ENOENT no NVML on this machine;
+ * -EIO NVML failed.
+ */
+int pp_bar1(unsigned int index, struct pp_bar1 *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
