@@ -22,8 +22,8 @@
  *
  * The revocation page
  * -------------------
- * mmap(PROT_READ, MAP_SHARED) at offset 0 gives an array of 32-bit words, one
- * per slot. A region is valid while word[out_slot] == out_epoch. The word
+ * mmap(PROT_READ, MAP_SHARED) at offset 0 gives an array of
+ * PEERPIN_MAX_REGIONS 32-bit words, one per slot. A region is valid while word[out_slot] == out_epoch. The word
  * changes before the memory can be given out again, so one load (acquire)
  * tells whether a cached region is still good, with no system call and no
  * CUDA call. A slot is used again for later regions with another epoch; one
@@ -45,6 +45,10 @@
 #include <linux/types.h>
 
 #define PEERPIN_TYPE 0xB9
+
+enum {
+	PEERPIN_MAX_REGIONS = 131072,	/* of one file; words in the revocation page */
+};
 
 enum {
 	PEERPIN_CMD_PIN = 0x80,

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/device.h>
+#include <linux/err.h>
+#include <linux/export.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include "attach.h"
+#include "peer.h"
+#include "region.h"
+
+/*
+ * Freed when nobody holds it: it is unlisted then, so unmapped; what is left
+ * is memory. May run in an interrupt, from the end of an overdue DMA.
+ */
+static void attach_release(struct kref *ref)
+{
+	struct peerpin_attach *a = container_of(ref, struct peerpin_attach, ref);
+
+	pp_map_free(&a->map);
+	pp_peer_put(a->peer);
+	pp_region_put(a->region);
+	kfree(a);
+}
+
+void peerpin_attach_put(struct peerpin_attach *a)
+{
+	kref_put(&a->ref, attach_release);
+}
+EXPORT_SYMBOL_GPL(peerpin_attach_put);
+
+static struct peerpin_attach *attach_find_locked(struct pp_region *r,
+						 struct peerpin_peer *peer)
+{
+	struct peerpin_attach *a;
+
+	lockdep_assert_held(&r->lock);
+	list_for_each_entry(a, &r->attaches, in_region) {
+		if (a->peer == peer) {
+			kref_get(&a->ref);
+			return a;
+		}
+	}
+	return NULL;
+}
+
+static struct peerpin_attach *attach_find(struct pp_region *r,
+					  struct peerpin_peer *peer)
+{
+	struct peerpin_attach *a;
+
+	spin_lock_irq(&r->lock);
+	if (r->state == PP_LIVE)
+		a = attach_find_locked(r, peer);
+	else
+		a = ERR_PTR(-ESTALE);
+	spin_unlock_irq(&r->lock);
+	return a;
+}
+
+/*
+ * Make it findable, or learn why not: the region has ended, the peer is going
+ * away, or another thread was quicker (its attachment is returned).
+ */
+static struct peerpin_attach *attach_publish(struct peerpin_attach *a)
+{
+	struct pp_region *r = a->region;
+	struct peerpin_attach *found;
+
+	spin_lock_irq(&r->lock);
+	found = attach_find_locked(r, a->peer);
+	if (r->state != PP_LIVE)
+		found = found ?: ERR_PTR(-ESTALE);
+	spin_lock(&a->peer->lock);
+	if (!found && a->peer->dying)
+		found = ERR_PTR(-ENODEV);
+	if (!found) {
+		kref_get(&a->ref);	/* of the lists */
+		list_add(&a->in_region, &r->attaches);
+		list_add(&a->in_peer, &a->peer->attaches);
+	}
+	spin_unlock(&a->peer->lock);
+	spin_unlock_irq(&r->lock);
+	return found ?: a;
+}
+
+static struct peerpin_attach *attach_alloc(struct peerpin_peer *peer,
+					   struct pp_region *r)
+{
+	struct peerpin_attach *a = kzalloc(sizeof(*a), GFP_KERNEL_ACCOUNT);
+
+	if (!a)
+		return NULL;
+	kref_init(&a->ref);
+	INIT_LIST_HEAD(&a->in_region);
+	INIT_LIST_HEAD(&a->in_peer);
+	kref_get(&r->ref);
+	a->region = r;
+	kref_get(&peer->ref);
+	a->peer = peer;
+	return a;
+}
+
+/* The caller is a user of both, so they wait for the end of this. */
+static struct peerpin_attach *attach_map(struct peerpin_attach *a)
+{
+	struct pp_region *r = a->region;
+	struct peerpin_attach *winner;
+	int ret;
+
+	ret = pp_map_make(&a->map, a->peer->dev, &r->extents,
+			  r->provider->page_backed);
+	if (ret)
+		return ERR_PTR(ret);
+	winner = attach_publish(a);
+	if (winner != a)
+		pp_map_undo(&a->map, &r->extents);
+	return winner;
+}
+
+static struct peerpin_attach *attach_map_guarded(struct peerpin_attach *a)
+{
+	struct peerpin_attach *winner;
+	int ret;
+
+	ret = pp_region_enter(a->region);
+	if (ret)
+		return ERR_PTR(ret);
+	ret = pp_peer_enter(a->peer);
+	if (ret) {
+		winner = ERR_PTR(ret);
+		goto out_region;
+	}
+	winner = attach_map(a);
+	pp_peer_leave(a->peer);
+out_region:
+	pp_region_leave(a->region);
+	return winner;
+}
+
+struct peerpin_attach *pp_attach_region(struct peerpin_peer *peer,
+					struct pp_region *r)
+{
+	struct peerpin_attach *a = attach_find(r, peer);
+	struct peerpin_attach *winner;
+
+	if (a)
+		return a;
+	a = attach_alloc(peer, r);
+	if (!a)
+		return ERR_PTR(-ENOMEM);
+	winner = attach_map_guarded(a);
+	if (winner != a)
+		peerpin_attach_put(a);
+	return winner;
+}
+
+static bool attach_claim_stop(struct peerpin_attach *a)
+{
+	bool claim;
+
+	spin_lock_irq(&a->region->lock);
+	claim = a->inflight && !a->stopping && !list_empty(&a->in_region);
+	if (claim) {
+		a->stopping = true;
+		pp_peer_enter_listed(a->peer);
+	}
+	spin_unlock_irq(&a->region->lock);
+	return claim;
+}
+
+void pp_attach_stop(struct peerpin_attach *a)
+{
+	if (!attach_claim_stop(a))
+		return;
+	if (a->peer->ops && a->peer->ops->stop)
+		a->peer->ops->stop(a->peer->data, a);
+	pp_peer_leave(a->peer);
+}
+
+/* Unlist; true for the one caller that then has to unmap, as a user of both. */
+static bool attach_unlist(struct peerpin_attach *a)
+{
+	bool listed;
+
+	spin_lock_irq(&a->region->lock);
+	listed = !list_empty(&a->in_region);
+	if (listed) {
+		spin_lock(&a->peer->lock);
+		list_del_init(&a->in_region);
+		list_del_init(&a->in_peer);
+		a->peer->users++;
+		spin_unlock(&a->peer->lock);
+		a->region->users++;
+	}
+	spin_unlock_irq(&a->region->lock);
+	return listed;
+}
+
+void pp_attach_drop(struct peerpin_attach *a)
+{
+	struct pp_region *r = a->region;
+
+	if (!attach_unlist(a))
+		return;
+	pp_map_undo(&a->map, &r->extents);
+	pp_peer_leave(a->peer);
+	pp_region_leave(r);
+	peerpin_attach_put(a);	/* of the lists */
+}
+
+bool pp_attach_is_idle(struct peerpin_attach *a)
+{
+	bool idle;
+
+	spin_lock_irq(&a->region->lock);
+	idle = !a->inflight;
+	spin_unlock_irq(&a->region->lock);
+	return idle;
+}
+
+/* The first attachment that has DMA in flight and was not asked to stop yet */
+static struct peerpin_attach *attach_to_stop(struct pp_region *r)
+{
+	struct peerpin_attach *a;
+
+	spin_lock_irq(&r->lock);
+	list_for_each_entry(a, &r->attaches, in_region) {
+		if (a->inflight && !a->stopping) {
+			kref_get(&a->ref);
+			goto out;
+		}
+	}
+	a = NULL;
+out:
+	spin_unlock_irq(&r->lock);
+	return a;
+}
+
+void pp_attach_stop_all(struct pp_region *r)
+{
+	struct peerpin_attach *a;
+
+	while ((a = attach_to_stop(r))) {
+		pp_attach_stop(a);
+		peerpin_attach_put(a);
+	}
+}
+
+void pp_attach_name_busy(struct pp_region *r)
+{
+	struct peerpin_attach *a;
+
+	spin_lock_irq(&r->lock);
+	list_for_each_entry(a, &r->attaches, in_region)
+		if (a->inflight)
+			pr_err("peerpin: %s (%s) still has DMA in flight on memory that is taken away; unmapping it all the same. Its driver must end DMA when stop() asks.\n",
+			       dev_name(a->peer->dev),
+			       dev_driver_string(a->peer->dev));
+	spin_unlock_irq(&r->lock);
+}
+
+static struct peerpin_attach *attach_first(struct pp_region *r)
+{
+	struct peerpin_attach *a;
+
+	spin_lock_irq(&r->lock);
+	a = list_first_entry_or_null(&r->attaches, struct peerpin_attach,
+				     in_region);
+	if (a)
+		kref_get(&a->ref);
+	spin_unlock_irq(&r->lock);
+	return a;
+}
+
+void pp_attach_drop_all(struct pp_region *r)
+{
+	struct peerpin_attach *a;
+
+	while ((a = attach_first(r))) {
+		pp_attach_drop(a);
+		peerpin_attach_put(a);
+	}
+}
+
+void pp_attach_show(struct pp_region *r, struct seq_file *m)
+{
+	const char *separator = "";
+	struct peerpin_attach *a;
+
+	spin_lock_irq(&r->lock);
+	list_for_each_entry(a, &r->attaches, in_region) {
+		seq_printf(m, "%s%s", separator, dev_name(a->peer->dev));
+		separator = ",";
+	}
+	if (list_empty(&r->attaches))
+		seq_puts(m, "-");
+	spin_unlock_irq(&r->lock);
+}
+
+unsigned int pp_attach_count(struct pp_region *r)
+{
+	struct peerpin_attach *a;
+	unsigned int n = 0;
+
+	spin_lock_irq(&r->lock);
+	list_for_each_entry(a, &r->attaches, in_region)
+		n++;
+	spin_unlock_irq(&r->lock);
+	return n;
+}

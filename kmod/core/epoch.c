@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/mm.h>
+#include "../compat/compat.h"
+#include "epoch.h"
+
+enum {
+	WORDS_PER_PAGE = PAGE_SIZE / sizeof(u32),
+};
+
+/* Two threads may both find the page missing; the loser frees its own. */
+static struct page *epoch_page(struct pp_epochs *e, unsigned long index)
+{
+	struct page *page = READ_ONCE(e->pages[index]);
+	struct page *old;
+
+	if (page)
+		return page;
+	page = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!page)
+		return NULL;
+	old = cmpxchg(&e->pages[index], NULL, page);
+	if (!old)
+		return page;
+	__free_page(page);
+	return old;
+}
+
+u32 *pp_epoch_word(struct pp_epochs *e, u32 id)
+{
+	struct page *page = epoch_page(e, id / WORDS_PER_PAGE);
+
+	if (!page)
+		return NULL;
+	return (u32 *)page_address(page) + id % WORDS_PER_PAGE;
+}
+
+void pp_epochs_free(struct pp_epochs *e)
+{
+	unsigned int i;
+
+	for (i = 0; i < PP_EPOCH_PAGES; i++)
+		if (e->pages[i])
+			put_page(e->pages[i]);
+}
+
+static vm_fault_t epoch_fault(struct vm_fault *vmf)
+{
+	struct pp_epochs *e = vmf->vma->vm_private_data;
+	struct page *page;
+
+	if (vmf->pgoff >= PP_EPOCH_PAGES)
+		return VM_FAULT_SIGBUS;
+	page = epoch_page(e, vmf->pgoff);
+	if (!page)
+		return VM_FAULT_OOM;
+	get_page(page);
+	vmf->page = page;
+	return 0;
+}
+
+static const struct vm_operations_struct epoch_vm_ops = {
+	.fault = epoch_fault,
+};
+
+int pp_epochs_mmap(struct pp_epochs *e, struct vm_area_struct *vma)
+{
+	if (vma->vm_pgoff + vma_pages(vma) > PP_EPOCH_PAGES)
+		return -EINVAL;
+	if (!(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	if (vma->vm_flags & VM_WRITE)
+		return -EPERM;
+	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYWRITE);
+	vma->vm_private_data = e;
+	vma->vm_ops = &epoch_vm_ops;
+	return 0;
+}
+
+u32 pp_epoch_begin(u32 *word)
+{
+	u32 epoch = *word + 1;
+
+	WRITE_ONCE(*word, epoch);
+	return epoch;
+}
+
+void pp_epoch_end(u32 *word)
+{
+	smp_store_release(word, *word + 1);
+}
+
+bool pp_epoch_exhausted(const u32 *word)
+{
+	return *word >= U32_MAX - 1;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The revocation page of one file: a 32-bit word per region id, readable by
+ * the process. Odd: a region lives under that epoch; even: none does. A word
+ * only grows, so an (id, epoch) pair that userspace kept names one region for
+ * ever, also after the id has been used again.
+ */
+#ifndef _PEERPIN_EPOCH_H
+#define _PEERPIN_EPOCH_H
+
+#include <linux/mm_types.h>
+#include <linux/types.h>
+#include "../uapi/peerpin.h"
+
+#define PP_EPOCH_PAGES (PEERPIN_MAX_REGIONS * sizeof(u32) / PAGE_SIZE)
+
+/** struct pp_epochs - its pages, made when first needed */
+struct pp_epochs {
+	struct page *pages[PP_EPOCH_PAGES];
+};
+
+/* the word of @id or NULL when out of memory; stays until pp_epochs_free() */
+u32 *pp_epoch_word(struct pp_epochs *e, u32 id);
+
+/* frees the words; pages still mapped by userspace live on, read-only */
+void pp_epochs_free(struct pp_epochs *e);
+
+/* mmap of the file; @vma's private data becomes @e's file, held by the vma */
+int pp_epochs_mmap(struct pp_epochs *e, struct vm_area_struct *vma);
+
+/* a region begins to live; the caller owns the id; returns its epoch */
+u32 pp_epoch_begin(u32 *word);
+
+/*
+ * It lives no more. Release: pairs with the acquire load of a cache that then
+ * does not use the memory; everything the owner of the memory does after this
+ * comes after.
+ */
+void pp_epoch_end(u32 *word);
+
+/* the id must not be used again: its epochs would repeat */
+bool pp_epoch_exhausted(const u32 *word);
+
+#endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include "../providers/host.h"
+#include "file.h"
+
+static struct miscdevice pp_misc = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "peerpin",
+	.mode = 0666,	/* pins are accounted to and limited by their process */
+	.fops = &pp_fops,
+};
+
+static int __init pp_init(void)
+{
+	int ret;
+
+	ret = pp_provider_register(&pp_host_provider);
+	if (ret)
+		return ret;
+	ret = misc_register(&pp_misc);
+	if (ret)
+		goto err_provider;
+	return 0;
+
+err_provider:
+	pp_provider_unregister(&pp_host_provider);
+	return ret;
+}
+
+static void __exit pp_exit(void)
+{
+	misc_deregister(&pp_misc);
+	pp_provider_unregister(&pp_host_provider);
+}
+
+module_init(pp_init);
+module_exit(pp_exit);
+MODULE_DESCRIPTION("Pin GPU or host memory for any PCIe device");
+MODULE_LICENSE("GPL");
+MODULE_SOFTDEP("post: peerpin_nv");

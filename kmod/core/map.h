@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A map: a region's memory as one device sees it on the bus. */
+#ifndef _PEERPIN_MAP_H
+#define _PEERPIN_MAP_H
+
+#include <linux/scatterlist.h>
+#include "provider.h"
+
+struct device;
+
+/**
+ * struct pp_map - bus addresses of whole extents, in order
+ * @dev: whose
+ * @sgt: entries no longer than the device's segment size
+ * @page_backed: as the provider's
+ * @bounced: some of it lies in a bounce buffer: CPU and device copies must be
+ *	synchronised
+ */
+struct pp_map {
+	struct device *dev;
+	struct sg_table sgt;
+	bool page_backed;
+	bool bounced;
+};
+
+/**
+ * pp_map_make() - map @x for @dev
+ *
+ * Context: process; takes no lock, calls the DMA API only.
+ * Return: 0, -ENOMEM, or -EIO when the device cannot reach the memory.
+ */
+int pp_map_make(struct pp_map *map, struct device *dev,
+		const struct pp_extents *x, bool page_backed);
+void pp_map_undo(struct pp_map *map, const struct pp_extents *x);
+
+/* frees memory; after pp_map_undo(), or after pp_map_make() failed */
+void pp_map_free(struct pp_map *map);
+
+/* copy a range to and from the bounce buffers of a @bounced map */
+void pp_map_sync_for_device(struct pp_map *map, u64 offset, u64 length);
+void pp_map_sync_for_cpu(struct pp_map *map, u64 offset, u64 length);
+
+/* find the entry that holds @offset; @skip: bytes of it before @offset */
+struct scatterlist *pp_map_seek(struct pp_map *map, u64 offset, u32 *skip);
+
+#endif

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/export.h>
+#include <linux/err.h>
+#include <linux/slab.h>
+#include "attach.h"
+#include "peer.h"
+
+struct peerpin_peer *peerpin_peer_register(struct device *dev,
+					   const struct peerpin_peer_ops *ops,
+					   void *data)
+{
+	struct peerpin_peer *peer = kzalloc(sizeof(*peer), GFP_KERNEL);
+
+	if (!peer)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&peer->ref);
+	peer->dev = dev;
+	peer->ops = ops;
+	peer->data = data;
+	spin_lock_init(&peer->lock);
+	INIT_LIST_HEAD(&peer->attaches);
+	init_waitqueue_head(&peer->idle);
+	return peer;
+}
+EXPORT_SYMBOL_GPL(peerpin_peer_register);
+
+static void peer_release(struct kref *ref)
+{
+	kfree(container_of(ref, struct peerpin_peer, ref));
+}
+
+void pp_peer_put(struct peerpin_peer *peer)
+{
+	kref_put(&peer->ref, peer_release);
+}
+
+int pp_peer_enter(struct peerpin_peer *peer)
+{
+	int ret = 0;
+
+	spin_lock_irq(&peer->lock);
+	if (peer->dying)
+		ret = -ENODEV;
+	else
+		peer->users++;
+	spin_unlock_irq(&peer->lock);
+	return ret;
+}
+
+void pp_peer_enter_listed(struct peerpin_peer *peer)
+{
+	lockdep_assert_irqs_disabled();
+	spin_lock(&peer->lock);
+	peer->users++;
+	spin_unlock(&peer->lock);
+}
+
+void pp_peer_leave(struct peerpin_peer *peer)
+{
+	spin_lock_irq(&peer->lock);
+	if (!--peer->users)
+		wake_up_all(&peer->idle);
+	spin_unlock_irq(&peer->lock);
+}
+
+static bool peer_has_users(struct peerpin_peer *peer)
+{
+	bool users;
+
+	spin_lock_irq(&peer->lock);
+	users = peer->users;
+	spin_unlock_irq(&peer->lock);
+	return users;
+}
+
+static struct peerpin_attach *peer_first(struct peerpin_peer *peer)
+{
+	struct peerpin_attach *a;
+
+	spin_lock_irq(&peer->lock);
+	a = list_first_entry_or_null(&peer->attaches, struct peerpin_attach,
+				     in_peer);
+	if (a)
+		kref_get(&a->ref);
+	spin_unlock_irq(&peer->lock);
+	return a;
+}
+
+/*
+ * Once dying is set nothing is added to the list and no DMA begins, so the
+ * loop ends. An attachment that leaves the list by itself is being dropped by
+ * its region, as a user of this peer; so after the last wait nobody is left
+ * who would touch the device or the driver.
+ */
+void peerpin_peer_unregister(struct peerpin_peer *peer)
+{
+	struct peerpin_attach *a;
+
+	spin_lock_irq(&peer->lock);
+	peer->dying = true;
+	spin_unlock_irq(&peer->lock);
+	/* maps that began before; they end by listing or undoing themselves */
+	wait_event(peer->idle, !peer_has_users(peer));
+
+	while ((a = peer_first(peer))) {
+		pp_attach_stop(a);
+		wait_event(peer->idle, pp_attach_is_idle(a));
+		pp_attach_drop(a);
+		peerpin_attach_put(a);
+	}
+	wait_event(peer->idle, !peer_has_users(peer));
+	pp_peer_put(peer);
+}
+EXPORT_SYMBOL_GPL(peerpin_peer_unregister);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A peer: a device that a driver has registered. */
+#ifndef _PEERPIN_PEER_H
+#define _PEERPIN_PEER_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include "../include/peerpin.h"
+
+/**
+ * struct peerpin_peer - see above
+ * @ref: the registration and each attachment hold one
+ * @dev: valid until peerpin_peer_unregister() returns
+ * @lock: protects @dying, @users and @attaches; inside a region's lock
+ * @users: maps, unmaps and stop() calls in progress; unregistering waits
+ * @idle: woken when @users or an attachment's DMA count falls to 0
+ */
+struct peerpin_peer {
+	struct kref ref;
+	struct device *dev;
+	const struct peerpin_peer_ops *ops;
+	void *data;
+	spinlock_t lock;
+	bool dying;
+	unsigned int users;
+	struct list_head attaches;
+	wait_queue_head_t idle;
+};
+
+void pp_peer_put(struct peerpin_peer *peer);
+
+/* become a user: @dev and the driver stay; -ENODEV when it is going away */
+int pp_peer_enter(struct peerpin_peer *peer);
+/* the same for someone who found an attachment of it listed; cannot fail */
+void pp_peer_enter_listed(struct peerpin_peer *peer);
+void pp_peer_leave(struct peerpin_peer *peer);
+
+#endif

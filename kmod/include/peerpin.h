@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * peerpin for drivers: give a PCIe device pinned GPU or host memory.
+ *
+ * A driver registers its device once, as a *peer*. Its own ioctl receives
+ * (fd of /dev/peerpin, region id, offset, length) from userspace and does:
+ *
+ *	attach = peerpin_attach(peer, fd, region);
+ *	ret = peerpin_dma_begin(attach, offset, length, dir, &dma);
+ *	while ((len = peerpin_dma_next(&dma, max, &bus)))
+ *		... program the engine with bus, len ...
+ *	... start it and wait ...
+ *	peerpin_dma_end(&dma);
+ *	peerpin_attach_put(attach);
+ *
+ * That is all: whose memory it is, pinning, DMA mapping, caching of both and
+ * revocation are the core's business. The one promise a driver makes: between
+ * begin and end, and only then, its device touches the memory; and end comes
+ * soon after stop() or peerpin_dma_stale() asked for it.
+ */
+#ifndef _PEERPIN_H
+#define _PEERPIN_H
+
+#include <linux/dma-direction.h>
+#include <linux/types.h>
+
+struct device;
+struct scatterlist;
+struct peerpin_attach;
+struct peerpin_peer;
+
+/**
+ * struct peerpin_peer_ops - what the core asks of a driver
+ * @stop: memory of @attach is being taken away: end its DMA soon and call
+ *	peerpin_dma_end() from wherever DMA ends. Optional: a driver whose
+ *	transfers are short, or that asks peerpin_dma_stale(), needs none. Process context, may sleep, but must not wait for the DMA's
+ *	end itself and must not call the GPU driver: the thread that frees GPU
+ *	memory stands in it with the GPU driver's lock held. Called at most
+ *	once for each time the memory is taken away, only while DMA is in
+ *	flight on @attach, never after peerpin_peer_unregister() returned.
+ *
+ * Implements the driver's half of seed 11.3 and 12.4.
+ */
+struct peerpin_peer_ops {
+	void (*stop)(void *data, struct peerpin_attach *attach);
+};
+
+/**
+ * peerpin_peer_register() - make a device known, usually in probe()
+ * @dev: the DMA master; its masks and max segment size are set already
+ * @ops: may be NULL
+ * @data: handed to @ops
+ *
+ * Context: process, may sleep. @dev and @ops must live until
+ * peerpin_peer_unregister().
+ * Return: the peer or ERR_PTR(-ENOMEM).
+ */
+struct peerpin_peer *peerpin_peer_register(struct device *dev,
+					   const struct peerpin_peer_ops *ops,
+					   void *data);
+
+/**
+ * peerpin_peer_unregister() - the device goes away, usually first in remove()
+ * @peer: from peerpin_peer_register(); gone afterwards
+ *
+ * Refuses new DMA (-ENODEV), asks for DMA in flight to stop, waits for its
+ * end and drops every DMA mapping of the device. Attachments that callers
+ * still hold stay valid to peerpin_attach_put(), no more.
+ * Context: process, sleeps; call with no lock held that stop() or the path to
+ * peerpin_dma_end() takes.
+ */
+void peerpin_peer_unregister(struct peerpin_peer *peer);
+
+/**
+ * peerpin_attach() - map a region of the calling process for a device
+ * @peer: the device
+ * @fd: file descriptor of /dev/peerpin in the calling process
+ * @region: id on that file
+ *
+ * The first call maps (IOMMU and all); later ones find that mapping until the
+ * region or the peer ends.
+ *
+ * Context: process, may sleep; no lock may be held that stop() takes.
+ * Return: a reference to give back with peerpin_attach_put(), or ERR_PTR:
+ * -EBADF @fd is no file of /dev/peerpin; -EACCES it belongs to another
+ * process; -ENOENT no such region; -ESTALE it was revoked; -ENODEV the peer is
+ * going away; -EIO the device cannot reach the memory (address mask, IOMMU);
+ * -ENOMEM.
+ * Implements seed 12.2 step 2 and 13.3 (dma_map_pages).
+ */
+struct peerpin_attach *peerpin_attach(struct peerpin_peer *peer, int fd,
+				      u32 region);
+
+/** peerpin_attach_put() - give back a reference; any context that may sleep */
+void peerpin_attach_put(struct peerpin_attach *attach);
+
+/**
+ * struct peerpin_dma - one transfer in flight; the caller's memory
+ *
+ * Private to the core; use peerpin_dma_next() to read it.
+ */
+struct peerpin_dma {
+	struct peerpin_attach *attach;
+	u64 offset;
+	u64 length;
+	enum dma_data_direction dir;
+	struct scatterlist *sg;
+	unsigned int sg_done;
+	u64 left;
+};
+
+/**
+ * peerpin_dma_begin() - claim a part of a region for DMA
+ * @attach: from peerpin_attach()
+ * @offset: bytes from the region's start
+ * @length: bytes, not 0
+ * @dir: DMA_FROM_DEVICE when the device writes the memory, DMA_TO_DEVICE when
+ *	it reads it
+ * @dma: filled in; must stay until peerpin_dma_end()
+ *
+ * From success on the memory stays, whoever frees it, until
+ * peerpin_dma_end(). It holds no lock: begin as many as are needed.
+ *
+ * Context: any, does not sleep.
+ * Return: 0; -EINVAL the range is empty or outside the region; -ESTALE the
+ * region was revoked or unpinned; -ENODEV the peer is going away.
+ */
+int peerpin_dma_begin(struct peerpin_attach *attach, u64 offset, u64 length,
+		      enum dma_data_direction dir, struct peerpin_dma *dma);
+
+/**
+ * peerpin_dma_next() - next piece of bus-contiguous memory of a transfer
+ * @dma: begun
+ * @max: most bytes wanted, not 0
+ * @bus: address for the device
+ *
+ * Context: any; one caller at a time for each @dma.
+ * Return: bytes at @bus; 0 at the end.
+ */
+u32 peerpin_dma_next(struct peerpin_dma *dma, u32 max, dma_addr_t *bus);
+
+/**
+ * peerpin_dma_stale() - is the memory of a transfer being taken away?
+ * @dma: begun
+ *
+ * For engines that work piece by piece: look between two pieces, give up, and
+ * no stop() is needed. Context: any.
+ */
+bool peerpin_dma_stale(const struct peerpin_dma *dma);
+
+/**
+ * peerpin_dma_end() - the device will not touch the memory of @dma any more
+ * @dma: begun; a second call on it is a bug
+ *
+ * Context: any, hard interrupt included.
+ */
+void peerpin_dma_end(struct peerpin_dma *dma);
+
+#endif

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Pages are pinned for long and writable. munmap(), mremap(), discarding and
+ * the exit of the process revoke them through an MMU notifier, so that a
+ * cached registration never outlives what its address means.
+ */
+#include <linux/io.h>
+#include <linux/mm.h>
+#include <linux/mmu_notifier.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/workqueue.h>
+#include "../compat/compat.h"
+#include "host.h"
+
+/*
+ * struct host_pin - the private part of a region of host memory
+ * @notifier: holds the mm; in use from pin to cleanup
+ * @lock: protects @pinned; spans "the range did not change while it was being
+ *	pinned". Innermost.
+ * @pinned: pages hold pins
+ * @give_back: unpins revoked pages outside the notifier, where a page lock
+ *	that unpinning takes may be held already
+ */
+struct host_pin {
+	struct mmu_interval_notifier notifier;
+	struct mutex lock;
+	bool pinned;
+	unsigned long cookie;
+	unsigned long count;
+	struct page **pages;
+	struct work_struct give_back;
+};
+
+/* Changes of protection and COW after fork() leave pinned pages in place. */
+static bool host_takes_pages(const struct mmu_notifier_range *range)
+{
+	return range->event == MMU_NOTIFY_UNMAP ||
+	       range->event == MMU_NOTIFY_CLEAR ||
+	       range->event == MMU_NOTIFY_RELEASE;
+}
+
+static bool host_invalidate(struct mmu_interval_notifier *notifier,
+			    const struct mmu_notifier_range *range,
+			    unsigned long seq)
+{
+	struct host_pin *p = container_of(notifier, struct host_pin, notifier);
+	bool revoke;
+
+	if (!host_takes_pages(range))
+		return true;
+	if (!mmu_notifier_range_blockable(range))
+		return false;
+	mutex_lock(&p->lock);
+	mmu_interval_set_seq(notifier, seq);
+	revoke = p->pinned;
+	mutex_unlock(&p->lock);
+	if (revoke)
+		pp_revoke(p->cookie);
+	return true;
+}
+
+static const struct mmu_interval_notifier_ops host_notifier_ops = {
+	.invalidate = host_invalidate,
+};
+
+/* As RDMA accounts long-term pins: against RLIMIT_MEMLOCK, without mmap_lock */
+static int host_account(struct host_pin *p, struct pp_why *why)
+{
+	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	u64 now = atomic64_add_return(p->count, &current->mm->pinned_vm);
+
+	if (now <= limit || capable(CAP_IPC_LOCK))
+		return 0;
+	atomic64_sub(p->count, &current->mm->pinned_vm);
+	why->reason = PEERPIN_REASON_MEMLOCK;
+	why->needed = (u64)p->count << PAGE_SHIFT;
+	return -ENOMEM;
+}
+
+static int host_get_pages(struct host_pin *p, unsigned long addr)
+{
+	unsigned long done = 0;
+
+	while (done < p->count) {
+		int n = min_t(unsigned long, p->count - done, 1024);
+
+		if (fatal_signal_pending(current))
+			n = -EINTR;
+		else
+			n = pin_user_pages_fast(addr + (done << PAGE_SHIFT), n,
+						FOLL_WRITE | FOLL_LONGTERM,
+						p->pages + done);
+		if (n <= 0) {
+			unpin_user_pages(p->pages, done);
+			return n ?: -EFAULT;
+		}
+		done += n;
+	}
+	return 0;
+}
+
+/* The pages are the range's only if nothing was unmapped meanwhile. */
+static bool host_commit(struct host_pin *p, unsigned long seq)
+{
+	mutex_lock(&p->lock);
+	p->pinned = !mmu_interval_read_retry(&p->notifier, seq);
+	mutex_unlock(&p->lock);
+	return p->pinned;
+}
+
+static int host_pin_pages(struct host_pin *p, unsigned long addr)
+{
+	unsigned long seq;
+	int ret;
+
+	for (;;) {
+		seq = mmu_interval_read_begin(&p->notifier);
+		ret = host_get_pages(p, addr);
+		if (ret || host_commit(p, seq))
+			return ret;
+		unpin_user_pages(p->pages, p->count);
+	}
+}
+
+/* Revoked and closed at the same time, both come here; one gives back. */
+static void host_unpin(void *priv)
+{
+	struct host_pin *p = priv;
+	bool pinned;
+
+	mutex_lock(&p->lock);
+	pinned = p->pinned;
+	p->pinned = false;
+	mutex_unlock(&p->lock);
+	if (pinned)
+		unpin_user_pages_dirty_lock(p->pages, p->count, true);
+}
+
+static void host_give_back(struct work_struct *work)
+{
+	host_unpin(container_of(work, struct host_pin, give_back));
+}
+
+static void host_release(void *priv)
+{
+	struct host_pin *p = priv;
+
+	schedule_work(&p->give_back);
+}
+
+static int host_alloc_pages(struct host_pin *p, struct pp_why *why)
+{
+	p->pages = kvmalloc_array(p->count, sizeof(*p->pages),
+				  GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (p->pages)
+		return 0;
+	why->reason = PEERPIN_REASON_NO_MEMORY;
+	return -ENOMEM;
+}
+
+/* No such memory is "not mine" to the core, whatever it is called here. */
+static int host_explain(int ret, struct pp_why *why)
+{
+	if (ret == -EFAULT) {
+		why->reason = PEERPIN_REASON_NOT_MAPPED;
+		return -EINVAL;
+	}
+	if (ret == -ENOMEM)
+		why->reason = PEERPIN_REASON_NO_MEMORY;
+	return ret;
+}
+
+static int host_pin(void *priv, const struct pp_request *req,
+		    struct pp_why *why)
+{
+	struct host_pin *p = priv;
+	int ret;
+
+	if (req->p2p_token || req->va_space_token ||
+	    req->addr + req->length > TASK_SIZE)
+		return -EINVAL;
+	mutex_init(&p->lock);
+	INIT_WORK(&p->give_back, host_give_back);
+	p->cookie = req->cookie;
+	p->count = req->length >> PAGE_SHIFT;
+	ret = host_account(p, why);
+	if (ret)
+		return ret;
+	ret = host_alloc_pages(p, why);
+	if (ret)
+		goto err_account;
+	ret = mmu_interval_notifier_insert(&p->notifier, current->mm, req->addr,
+					   req->length, &host_notifier_ops);
+	if (ret)
+		goto err_pages;
+	ret = host_pin_pages(p, req->addr);
+	if (ret)
+		goto err_notifier;
+	return 0;
+
+err_notifier:
+	mmu_interval_notifier_remove(&p->notifier);
+err_pages:
+	kvfree(p->pages);
+	ret = host_explain(ret, why);
+err_account:
+	atomic64_sub(p->count, &current->mm->pinned_vm);
+	return ret;
+}
+
+static int host_extents(void *priv, struct pp_extents *x)
+{
+	struct host_pin *p = priv;
+	unsigned long i;
+
+	for (i = 0; i < p->count; i++)
+		pp_extents_add(x, page_to_phys(p->pages[i]), PAGE_SIZE);
+	return 0;
+}
+
+/*
+ * After removing the notifier no revocation comes and so no work is queued;
+ * one that overtook pin has left the pages to us.
+ */
+static void host_cleanup(void *priv)
+{
+	struct host_pin *p = priv;
+	struct mm_struct *mm = p->notifier.mm;
+
+	mmgrab(mm);
+	mmu_interval_notifier_remove(&p->notifier);
+	cancel_work_sync(&p->give_back);
+	host_unpin(p);
+	atomic64_sub(p->count, &mm->pinned_vm);
+	mmdrop(mm);
+	kvfree(p->pages);
+}
+
+const struct pp_provider pp_host_provider = {
+	.owner = THIS_MODULE,
+	.name = "host",
+	.id = PEERPIN_PROVIDER_HOST,
+	.page_size = PAGE_SIZE,
+	.page_backed = true,
+	.priv_size = sizeof(struct host_pin),
+	.pin = host_pin,
+	.extents = host_extents,
+	.release = host_release,
+	.unpin = host_unpin,
+	.cleanup = host_cleanup,
+};

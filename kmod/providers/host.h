@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* System memory of the calling process; part of peerpin.ko. */
+#ifndef _PEERPIN_HOST_H
+#define _PEERPIN_HOST_H
+
+#include "../core/provider.h"
+
+extern const struct pp_provider pp_host_provider;
+
+#endif

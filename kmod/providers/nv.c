@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * NVIDIA GPU memory through nvidia_p2p_get_pages(), the token API.
+ *
+ * The vendor's driver may not be GPL, so this module uses nothing that is
+ * exported for GPL modules only.
+ *
+ * What the vendor leaves to us: put_pages returns 0 both when it unlinked the
+ * pin and when the free callback runs or has run, so the callback gets a
+ * cookie, never a pointer; and the table is read only between pin and release,
+ * which the core keeps apart.
+ */
+#include <linux/module.h>
+#include <nv-p2p.h>
+#include "../core/provider.h"
+
+#define NV_PAGE_SIZE (64u << 10)
+
+/** struct nv_pin - the private part of a region of GPU memory */
+struct nv_pin {
+	struct nvidia_p2p_page_table *table;
+	u64 p2p_token;
+	u32 va_space_token;
+	u64 addr;
+};
+
+static void nv_free_callback(void *data)
+{
+	pp_revoke((unsigned long)data);
+}
+
+static void nv_explain(int ret, const struct pp_request *req,
+		       struct pp_why *why)
+{
+	why->reason = PEERPIN_REASON_VENDOR_ERROR;
+	if (ret == -EINVAL)
+		why->reason = PEERPIN_REASON_VENDOR_REFUSED;
+	if (ret == -ENOMEM) {
+		why->reason = PEERPIN_REASON_NO_BAR1;
+		why->needed = req->length;
+	}
+}
+
+/* The vendor's own codes that mean nothing to a user of ours */
+static int nv_errno(int ret)
+{
+	return ret == -ENOTSUPP ? -EOPNOTSUPP : ret;
+}
+
+static int nv_get_pages(struct nv_pin *p, const struct pp_request *req,
+			struct pp_why *why)
+{
+	struct nvidia_p2p_page_table *table = NULL;
+	int ret;
+
+	/* on failure the vendor may leave @table dangling: not stored */
+	ret = nvidia_p2p_get_pages(req->p2p_token, req->va_space_token,
+				   req->addr, req->length, &table,
+				   nv_free_callback, (void *)req->cookie);
+	if (ret) {
+		nv_explain(ret, req, why);
+		return nv_errno(ret);
+	}
+	p->table = table;
+	return 0;
+}
+
+static int nv_pin(void *priv, const struct pp_request *req, struct pp_why *why)
+{
+	struct nv_pin *p = priv;
+
+	p->p2p_token = req->p2p_token;
+	p->va_space_token = req->va_space_token;
+	p->addr = req->addr;
+	return nv_get_pages(p, req, why);
+}
+
+static bool nv_table_readable(const struct nvidia_p2p_page_table *table)
+{
+	return NVIDIA_P2P_PAGE_TABLE_VERSION_COMPATIBLE(table) &&
+	       table->page_size == NVIDIA_P2P_PAGE_SIZE_64KB;
+}
+
+static int nv_extents(void *priv, struct pp_extents *x)
+{
+	const struct nv_pin *p = priv;
+	u32 i;
+
+	if (!nv_table_readable(p->table))
+		return -EOPNOTSUPP;
+	for (i = 0; i < p->table->entries; i++)
+		pp_extents_add(x, p->table->pages[i]->physical_address,
+			       NV_PAGE_SIZE);
+	return 0;
+}
+
+static void nv_release(void *priv)
+{
+	struct nv_pin *p = priv;
+
+	nvidia_p2p_free_page_table(p->table);
+}
+
+static void nv_unpin(void *priv)
+{
+	struct nv_pin *p = priv;
+
+	nvidia_p2p_put_pages(p->p2p_token, p->va_space_token, p->addr,
+			     p->table);
+}
+
+static const struct pp_provider nv_provider = {
+	.owner = THIS_MODULE,
+	.name = "nv",
+	.id = PEERPIN_PROVIDER_NV,
+	.page_size = NV_PAGE_SIZE,
+	.priv_size = sizeof(struct nv_pin),
+	.pin = nv_pin,
+	.extents = nv_extents,
+	.release = nv_release,
+	.unpin = nv_unpin,
+};
+
+static int __init nv_init(void)
+{
+	return pp_provider_register(&nv_provider);
+}
+
+static void __exit nv_exit(void)
+{
+	pp_provider_unregister(&nv_provider);
+}
+
+module_init(nv_init);
+module_exit(nv_exit);
+MODULE_DESCRIPTION("peerpin provider: NVIDIA GPU memory");
+MODULE_LICENSE("GPL");
