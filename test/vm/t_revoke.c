@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: MIT
+/* Memory that goes away while a device uses it */
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+
+#include "emu.h"
+#include "pin.h"
+#include "vmtest.h"
+
+enum {
+	BLOCK = 2 << 20,
+	SIZE = 8 << 20,
+	FREES = 1000,
+	KILLS = 100,
+};
+
+#define GPU_CANARY 0x280000000ull
+
+static int gpu, fd, lsi, check;
+static volatile const uint32_t *epochs;
+static struct peerpin_pin a;
+static unsigned char *host;
+static unsigned char buffer[SIZE];
+
+CASE(everything_is_there)
+{
+	gpu = emu_open();
+	fd = pin_open();
+	lsi = lsi_open();
+	check = check_open();
+	EXPECT(gpu >= 0 && fd >= 0 && lsi >= 0 && check >= 0, "%d %d %d %d", gpu, fd, lsi, check);
+	epochs = epochs_map(fd);
+	EXPECT(epochs, "epochs");
+	EXPECT(!emu_alloc(gpu, GPU_A, SIZE), "alloc");
+	EXPECT(!pin_at(fd, GPU_A, SIZE, &a), "pin");
+	host = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	EXPECT(host != MAP_FAILED, "mmap");
+}
+
+CASE(copy_after_free_is_ESTALE)
+{
+	struct peerpin_pin b;
+	struct peerpin_query q;
+
+	EXPECT(!emu_alloc(gpu, GPU_B, BLOCK), "alloc");
+	EXPECT(!pin_at(fd, GPU_B, BLOCK, &b), "pin");
+	EXPECT(!lsi_copy(lsi, (struct end){ fd, b.out_region, 0 }, (struct end){ fd, a.out_region, 0 }, BLOCK), "copy");
+	EXPECT(!emu_free(gpu, GPU_B), "free");
+	EXPECT(!query(fd, b.out_region, &q) && q.out_state == PEERPIN_STATE_REVOKED && !q.out_attached,
+	       "state %u attached %u", q.out_state, q.out_attached);
+	EXPECT(lsi_copy(lsi, (struct end){ fd, b.out_region, 0 }, (struct end){ fd, a.out_region, 0 }, 1) == -ESTALE,
+	       "as destination");
+	EXPECT(lsi_copy(lsi, (struct end){ fd, a.out_region, 0 }, (struct end){ fd, b.out_region, 0 }, 1) == -ESTALE,
+	       "as source");
+	EXPECT(!unpin(fd, b.out_region), "unpin");
+}
+
+CASE(copy_works_again_at_the_same_address)
+{
+	struct peerpin_pin b;
+
+	EXPECT(!emu_alloc(gpu, GPU_B, BLOCK), "alloc");
+	EXPECT(!pin_at(fd, GPU_B, BLOCK, &b), "pin");
+	EXPECT(!lsi_copy(lsi, (struct end){ fd, b.out_region, 0 }, (struct end){ fd, a.out_region, 0 }, BLOCK), "copy");
+	EXPECT(!unpin(fd, b.out_region) && !emu_free(gpu, GPU_B), "free");
+}
+
+/* ---- free in one thread, copies in another -------------------------------- */
+
+struct race {
+	struct peerpin_pin b;
+	int b_is_source;
+	atomic_int go;		/* region to copy with, +1; 0: idle; -1: end */
+	atomic_int copies;	/* in this round */
+	atomic_int error;	/* what ended the round */
+	atomic_int torn;	/* a copy that succeeded was not whole */
+};
+
+static unsigned char race_byte(const struct race *r)
+{
+	return r->b.out_region * 7 + r->b.out_epoch * 13 + 1;
+}
+
+static int all_bytes(const unsigned char *p, unsigned char byte, size_t n)
+{
+	return p[0] == byte && !memcmp(p, p + 1, n - 1);
+}
+
+/*
+ * B as source goes to host memory, where each success can be checked for all
+ * its bytes while B is being freed.
+ */
+static int race_copy(struct race *r, uint32_t host_region)
+{
+	struct end b = { fd, r->b.out_region, 0 };
+	struct end other = { fd, r->b_is_source ? host_region : a.out_region, 0 };
+	int ret;
+
+	if (!r->b_is_source)
+		return lsi_copy(lsi, b, other, BLOCK);
+	memset(host, 0, BLOCK);
+	ret = lsi_copy(lsi, other, b, BLOCK);
+	if (!ret && !all_bytes(host, race_byte(r), BLOCK))
+		atomic_fetch_add(&r->torn, 1);
+	return ret;
+}
+
+static void *race_copier(void *arg)
+{
+	struct race *r = arg;
+	struct peerpin_pin h;
+	int go, ret;
+
+	if (pin_at(fd, (uintptr_t)host, BLOCK, &h))
+		return NULL;
+	while ((go = atomic_load(&r->go)) >= 0) {
+		if (!go) {
+			sched_yield();
+			continue;
+		}
+		do {
+			ret = race_copy(r, h.out_region);
+			atomic_fetch_add(&r->copies, 1);
+		} while (!ret);
+		atomic_store(&r->error, ret);
+		atomic_store(&r->go, 0);
+	}
+	unpin(fd, h.out_region);
+	return NULL;
+}
+
+/* The pages of a freed block go to the next one: nothing may write them. */
+static void race_check_canary(void)
+{
+	EXPECT(!emu_alloc(gpu, GPU_CANARY, BLOCK), "alloc canary");
+	EXPECT(!emu_fill(gpu, GPU_CANARY, 1, 0xC4, BLOCK), "fill");
+	usleep(200);
+	EXPECT(!emu_read(gpu, buffer, GPU_CANARY, BLOCK), "read");
+	EXPECT(all_bytes(buffer, 0xC4, BLOCK), "the device wrote freed memory");
+	EXPECT(!emu_free(gpu, GPU_CANARY), "free canary");
+}
+
+static void race_round(struct race *r, int i)
+{
+	struct emugpu_test before, after;
+
+	atomic_store(&r->copies, 0);
+	EXPECT(!emu_alloc(gpu, GPU_B, BLOCK), "alloc");
+	EXPECT(!emu_translate(gpu, GPU_B, &before), "translate");
+	EXPECT(!pin_at(fd, GPU_B, BLOCK, &r->b), "pin: %u", r->b.out_reason);
+	EXPECT(!emu_fill(gpu, GPU_B, 1, race_byte(r), BLOCK), "fill");
+	atomic_store(&r->go, 1);
+	while (atomic_load(&r->copies) < i % 4)
+		sched_yield();
+	usleep(i * 37 % 700);
+	EXPECT(!emu_free(gpu, GPU_B), "free");
+	EXPECT(epochs[r->b.out_slot] != r->b.out_epoch, "free returned before the epoch changed");
+	race_check_canary();
+	CHECK_CASE();
+	while (atomic_load(&r->go))
+		sched_yield();
+	EXPECT(atomic_load(&r->error) == -ESTALE, "a copy failed with %d", atomic_load(&r->error));
+	EXPECT(!atomic_load(&r->torn), "a copy succeeded in part");
+	EXPECT(!unpin(fd, r->b.out_region), "unpin");
+	/* the canary is worth something only if it got the same pages */
+	EXPECT(!emu_alloc(gpu, GPU_B, BLOCK) && !emu_translate(gpu, GPU_B, &after) && !emu_free(gpu, GPU_B), "alloc");
+	EXPECT(before.translate.out_vram_page / 4096 == after.translate.out_vram_page / 4096, "pages are not reused");
+}
+
+static void race_run(int b_is_source)
+{
+	struct race r = { .b_is_source = b_is_source };
+	pthread_t copier;
+	int i;
+
+	EXPECT(!pthread_create(&copier, NULL, race_copier, &r), "thread");
+	for (i = 0; i < FREES / 2 && vmtest_result == VMTEST_OK; i++)
+		race_round(&r, i);
+	atomic_store(&r.go, -1);
+	pthread_join(copier, NULL);
+}
+
+CASE(free_500_times_during_copies_into_the_memory)
+{
+	race_run(0);
+}
+
+CASE(free_500_times_during_copies_out_of_the_memory)
+{
+	race_run(1);
+}
+
+/* ---- unpin, close and pin race with all of it ----------------------------- */
+
+static atomic_int stop_all;
+
+static void *free_and_alloc(void *arg)
+{
+	(void)arg;
+	while (!atomic_load(&stop_all)) {
+		emu_alloc(gpu, GPU_B, BLOCK);
+		usleep(rand() % 200);
+		emu_free(gpu, GPU_B);
+	}
+	return NULL;
+}
+
+static void *pin_copy_unpin(void *arg)
+{
+	struct peerpin_pin b;
+	int *bad = arg, ret;
+
+	while (!atomic_load(&stop_all)) {
+		ret = pin_at(fd, GPU_B, BLOCK, &b);
+		if (ret && ret != -EINVAL && ret != -ESTALE)
+			*bad = ret;
+		if (ret)
+			continue;
+		ret = lsi_copy(lsi, (struct end){ fd, b.out_region, 0 }, (struct end){ fd, a.out_region, 0 }, 65536);
+		if (ret && ret != -ESTALE)
+			*bad = ret;
+		ret = unpin(fd, b.out_region);
+		if (ret)
+			*bad = ret;
+	}
+	return NULL;
+}
+
+CASE(pin_unpin_free_and_copy_race)
+{
+	pthread_t t[4];
+	int bad[4] = { 0 };
+	int i;
+
+	atomic_store(&stop_all, 0);
+	for (i = 0; i < 4; i++)
+		EXPECT(!pthread_create(&t[i], NULL, i ? pin_copy_unpin : free_and_alloc, &bad[i]), "thread");
+	sleep(4);
+	atomic_store(&stop_all, 1);
+	for (i = 0; i < 4; i++) {
+		pthread_join(t[i], NULL);
+		EXPECT(!bad[i], "thread %d saw %d", i, bad[i]);
+	}
+}
+
+/* ---- killed ----------------------------------------------------------------- */
+
+static void victim(void)
+{
+	int g = emu_open(), f = pin_open(), l = lsi_open();
+	struct peerpin_pin x, y, h;
+
+	if (emu_alloc(g, GPU_A, SIZE) || emu_alloc(g, GPU_B, SIZE) || pin_at(f, GPU_A, SIZE, &x) ||
+	    pin_at(f, GPU_B, SIZE, &y) || pin_at(f, (uintptr_t)host, SIZE, &h))
+		_exit(1);
+	for (;;)
+		if (lsi_copy(l, (struct end){ f, y.out_region, 0 }, (struct end){ f, x.out_region, 0 }, SIZE) ||
+		    lsi_copy(l, (struct end){ f, h.out_region, 0 }, (struct end){ f, x.out_region, 0 }, SIZE))
+			_exit(2);
+}
+
+CASE(killed_100_times_in_a_copy)
+{
+	struct emugpu_info before, after;
+	struct emugpu_test counts;
+	int i, status;
+	pid_t pid;
+
+	EXPECT(!emu_info(gpu, 0, &before), "info");
+	for (i = 0; i < KILLS; i++) {
+		pid = fork();
+		if (!pid)
+			victim();
+		usleep(15000 + i * 997 % 20000);
+		kill(pid, SIGKILL);
+		waitpid(pid, &status, 0);
+		EXPECT(WIFSIGNALED(status), "the victim ended by itself: %d", WEXITSTATUS(status));
+	}
+	EXPECT(!emu_counts(gpu, &counts), "counts");
+	EXPECT(counts.counts.out_pins == 1, "pins %u", counts.counts.out_pins);
+	EXPECT(!emu_info(gpu, 0, &after), "info");
+	EXPECT(after.out_bar1_used == before.out_bar1_used, "BAR1 %llu, before %llu", after.out_bar1_used,
+	       before.out_bar1_used);
+	EXPECT(after.out_vram_free == before.out_vram_free, "VRAM");
+}
+
+/* ---- drivers that behave, and one that does not ----------------------------- */
+
+static struct peer_check held;
+
+static void hold(uint64_t va, int end_in_stop, struct peerpin_pin *pin)
+{
+	EXPECT(!emu_alloc(gpu, va, BLOCK), "alloc");
+	EXPECT(!pin_at(fd, va, BLOCK, pin), "pin");
+	held = (struct peer_check){
+		.fd = fd, .region = pin->out_region, .length = BLOCK, .end_in_stop = end_in_stop,
+	};
+	EXPECT(!check_call(check, PEER_CHECK_HOLD, &held), "hold: %d", errno);
+}
+
+static uint64_t timed_free(uint64_t va)
+{
+	uint64_t start = now_ns();
+
+	return emu_free(gpu, va) ? 0 : (now_ns() - start) / 1000000;
+}
+
+CASE(stop_is_called_once_and_free_waits_for_the_end)
+{
+	struct peer_check before = { 0 }, after = { 0 };
+	struct peerpin_pin pin;
+	uint64_t ms;
+
+	EXPECT(!check_call(check, PEER_CHECK_REGISTER, &held), "register");
+	check_call(check, PEER_CHECK_STOPS, &before);
+	hold(GPU_B, 1, &pin);
+	CHECK_CASE();
+	ms = timed_free(GPU_B);
+	check_call(check, PEER_CHECK_STOPS, &after);
+	EXPECT(after.out_count == before.out_count + 1, "stops %u", after.out_count - before.out_count);
+	EXPECT(ms < 500, "free took %lu ms", ms);
+	EXPECT(!unpin(fd, pin.out_region), "unpin");
+}
+
+static void *end_after_200_ms(void *arg)
+{
+	struct peer_check c = { 0 };
+
+	(void)arg;
+	usleep(200000);
+	check_call(check, PEER_CHECK_END, &c);
+	return NULL;
+}
+
+CASE(free_waits_for_dma_in_flight)
+{
+	struct peerpin_pin pin;
+	pthread_t t;
+	uint64_t ms;
+
+	hold(GPU_B, 0, &pin);
+	CHECK_CASE();
+	pthread_create(&t, NULL, end_after_200_ms, NULL);
+	ms = timed_free(GPU_B);
+	pthread_join(t, NULL);
+	EXPECT(ms >= 150 && ms < 900, "free took %lu ms", ms);
+	EXPECT(!unpin(fd, pin.out_region), "unpin");
+}
+
+CASE(unpin_waits_for_dma_in_flight)
+{
+	struct peerpin_pin pin;
+	uint64_t start;
+	pthread_t t;
+
+	hold(GPU_B, 0, &pin);
+	CHECK_CASE();
+	pthread_create(&t, NULL, end_after_200_ms, NULL);
+	start = now_ns();
+	EXPECT(!unpin(fd, pin.out_region), "unpin");
+	EXPECT(now_ns() - start > 150000000, "returned early");
+	pthread_join(t, NULL);
+	EXPECT(!emu_free(gpu, GPU_B), "free");
+}
+
+CASE(driver_that_never_ends_is_overruled)
+{
+	struct peerpin_pin pin;
+	struct peerpin_query q;
+	uint64_t ms;
+
+	hold(GPU_B, 0, &pin);
+	CHECK_CASE();
+	ms = timed_free(GPU_B);
+	EXPECT(ms >= 900 && ms < 3000, "free took %lu ms; drain_timeout_ms is 1000", ms);
+	EXPECT(!query(fd, pin.out_region, &q) && !q.out_attached, "still mapped");
+	EXPECT(!check_call(check, PEER_CHECK_END, &held), "a late end must be harmless: %d", errno);
+	EXPECT(!unpin(fd, pin.out_region), "unpin");
+}
+
+CASE(unregister_waits_for_dma_in_flight)
+{
+	struct peer_check c = { 0 };
+	struct peerpin_pin pin;
+	struct peerpin_query q;
+	uint64_t start;
+	pthread_t t;
+
+	hold(GPU_B, 0, &pin);
+	CHECK_CASE();
+	pthread_create(&t, NULL, end_after_200_ms, NULL);
+	start = now_ns();
+	EXPECT(!check_call(check, PEER_CHECK_UNREGISTER, &c), "unregister");
+	EXPECT(now_ns() - start > 150000000, "returned early");
+	pthread_join(t, NULL);
+	EXPECT(!query(fd, pin.out_region, &q) && q.out_state == PEERPIN_STATE_LIVE && !q.out_attached,
+	       "state %u attached %u", q.out_state, q.out_attached);
+	EXPECT(!unpin(fd, pin.out_region) && !emu_free(gpu, GPU_B), "free");
+}
+
+CASE(revoked_memory_is_pinned_again)
+{
+	struct peerpin_pin old, again;
+	int i;
+
+	EXPECT(!emu_alloc(gpu, GPU_B, BLOCK), "alloc");
+	for (i = 0; i < 20; i++) {
+		EXPECT(!pin_at(fd, GPU_B, BLOCK, &old), "pin");
+		EXPECT(!emu_revoke(gpu, GPU_B), "revoke");
+		EXPECT(epochs[old.out_slot] != old.out_epoch, "not revoked");
+		EXPECT(!pin_at(fd, GPU_B, BLOCK, &again), "pin again");
+		EXPECT(again.out_region != old.out_region, "the id of a revoked region was given out");
+		EXPECT(epochs[again.out_slot] == again.out_epoch, "not valid");
+		EXPECT(!unpin(fd, again.out_region) && !unpin(fd, old.out_region), "unpin");
+	}
+	EXPECT(!emu_free(gpu, GPU_B), "free");
+}
+
+/* ---- the peer goes away ------------------------------------------------------ */
+
+static int write_file(const char *path, const char *text)
+{
+	int f = open(path, O_WRONLY);
+	int ret = f < 0 || write(f, text, strlen(text)) < 0 ? -errno : 0;
+
+	if (f >= 0)
+		close(f);
+	return ret;
+}
+
+static void *copy_until_error(void *arg)
+{
+	int *error = arg;
+
+	do {
+		*error = lsi_copy(lsi, (struct end){ fd, a.out_region, 0 },
+				  (struct end){ fd, a.out_region, SIZE / 2 }, SIZE / 2);
+	} while (!*error);
+	return NULL;
+}
+
+CASE(peer_removed_while_busy)
+{
+	char path[256] = "", *device;
+	struct peerpin_query q;
+	int i, error;
+	pthread_t t;
+
+	EXPECT(readlink("/sys/class/misc/lsi0/device", path, sizeof(path) - 1) > 0, "readlink");
+	device = strrchr(path, '/') + 1;
+	for (i = 0; i < 10; i++) {
+		EXPECT(!pthread_create(&t, NULL, copy_until_error, &error), "thread");
+		usleep(3000 + i * 700);
+		EXPECT(!write_file("/sys/bus/pci/drivers/peerpin_lsi/unbind", device), "unbind %s", device);
+		pthread_join(t, NULL);
+		EXPECT(error == -ENODEV, "copy: %d", error);
+		EXPECT(!query(fd, a.out_region, &q) && q.out_state == PEERPIN_STATE_LIVE && !q.out_attached,
+		       "state %u attached %u", q.out_state, q.out_attached);
+		close(lsi);
+		EXPECT(!write_file("/sys/bus/pci/drivers/peerpin_lsi/bind", device), "bind");
+		lsi = lsi_open();
+		EXPECT(lsi >= 0, "lsi0 did not come back: %d", errno);
+	}
+}
+
+CASE(nothing_is_left)
+{
+	struct emugpu_test t;
+
+	close(fd);
+	close(lsi);
+	close(check);
+	EXPECT(!emu_free(gpu, GPU_A), "free");
+	EXPECT(!emu_counts(gpu, &t), "counts");
+	EXPECT(!t.counts.out_pins && !t.counts.out_violations && !t.counts.out_blocks,
+	       "pins %u violations %llu blocks %u", t.counts.out_pins, t.counts.out_violations, t.counts.out_blocks);
+	close(gpu);
+}
+
+VMTEST_MAIN
