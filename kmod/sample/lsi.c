@@ -12,7 +12,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/idr.h>
 #include <linux/interrupt.h>
-#include <linux/io.h>
+#include <linux/iopoll.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/pci.h>
@@ -23,21 +23,18 @@
 
 enum {
 	LSI_BAR = 1,
-
 	LSI_DSTAT = 0x0c,	/* why the engine stopped; reading clears */
-	LSI_DSTAT_SIR = 0x04,	/* the script's own interrupt */
 	LSI_DSTAT_ERRORS = 0x71,
 	LSI_ISTAT0 = 0x14,
 	LSI_ISTAT0_DIP = 0x01,
 	LSI_ISTAT0_SRST = 0x40,
 	LSI_DSP = 0x2c,		/* writing the script's address starts it */
-	LSI_DIEN = 0x39,
-
+	LSI_DIEN = 0x39,	/* what of DSTAT interrupts */
+	LSI_DIEN_ALL = 0x75,
 	LSI_MOVE = 0xc0000000,
 	LSI_INT = 0x98080000,
-
 	LSI_MOVE_MAX = 0xfffffc,
-	LSI_SCRIPT_MOVES = 256,	/* some implementations stop long scripts */
+	LSI_SCRIPT_MOVES = 96,	/* QEMU pauses 500 us after 100 instructions */
 	LSI_SCRIPT_BYTES = (LSI_SCRIPT_MOVES * 3 + 2) * 4,
 	LSI_START_BYTES = 16 << 20,	/* then look whether to go on */
 	LSI_TIMEOUT_MS = 5000,
@@ -48,7 +45,7 @@ enum {
  * @ref: the driver's and each open file's
  * @lock: the engine: one copy at a time; protects @dead against them
  * @dead: removed; the hardware must not be touched
- * @done: a script ended; @dstat says how
+ * @done: the interrupt has come that says a script ended
  */
 struct lsi {
 	struct kref ref;
@@ -60,12 +57,14 @@ struct lsi {
 	struct miscdevice misc;
 	int index;
 	char name[16];
-
 	struct mutex lock;
 	bool dead;
 	struct completion done;
-	u8 dstat;
 };
+
+static unsigned int poll_us = 20;
+module_param(poll_us, uint, 0644);
+MODULE_PARM_DESC(poll_us, "poll a script this long before waiting for the interrupt");
 
 static DEFINE_IDA(lsi_ids);
 
@@ -76,7 +75,7 @@ static irqreturn_t lsi_irq(int irq, void *data)
 
 	if (istat == 0xff || !(istat & LSI_ISTAT0_DIP))
 		return IRQ_NONE;
-	lsi->dstat = readb(lsi->regs + LSI_DSTAT);
+	writeb(0, lsi->regs + LSI_DIEN);
 	complete(&lsi->done);
 	return IRQ_HANDLED;
 }
@@ -86,21 +85,32 @@ static void lsi_reset(struct lsi *lsi)
 	writeb(LSI_ISTAT0_SRST, lsi->regs + LSI_ISTAT0);
 	writeb(0, lsi->regs + LSI_ISTAT0);
 	readb(lsi->regs + LSI_DSTAT);
-	writeb(LSI_DSTAT_SIR | LSI_DSTAT_ERRORS, lsi->regs + LSI_DIEN);
+}
+
+/* A short wait costs less than an interrupt; a long one must not burn a CPU. */
+static int lsi_wait(struct lsi *lsi)
+{
+	unsigned long timeout = msecs_to_jiffies(LSI_TIMEOUT_MS);
+	u8 istat;
+
+	if (poll_us &&
+	    !readb_poll_timeout_atomic(lsi->regs + LSI_ISTAT0, istat,
+				       istat & LSI_ISTAT0_DIP, 1, poll_us))
+		return 0;
+	reinit_completion(&lsi->done);
+	writeb(LSI_DIEN_ALL, lsi->regs + LSI_DIEN);
+	return wait_for_completion_timeout(&lsi->done, timeout) ? 0 : -EIO;
 }
 
 static int lsi_start(struct lsi *lsi)
 {
-	unsigned long timeout = msecs_to_jiffies(LSI_TIMEOUT_MS);
-
-	reinit_completion(&lsi->done);
 	writel(lsi->script_bus, lsi->regs + LSI_DSP);
-	if (!wait_for_completion_timeout(&lsi->done, timeout)) {
+	if (lsi_wait(lsi)) {
 		dev_err(&lsi->pdev->dev, "engine does not answer; resetting it\n");
 		lsi_reset(lsi);
 		return -EIO;
 	}
-	return (lsi->dstat & LSI_DSTAT_ERRORS) ? -EIO : 0;
+	return readb(lsi->regs + LSI_DSTAT) & LSI_DSTAT_ERRORS ? -EIO : 0;
 }
 
 /* One end of a copy and the piece of it that is being handed out */
@@ -122,11 +132,9 @@ static u32 lsi_build(struct lsi *lsi, struct lsi_cursor *dst,
 		     struct lsi_cursor *src)
 {
 	__le32 *at = lsi->script;
-	u32 moves, total = 0;
+	u32 moves, len, total = 0;
 
 	for (moves = 0; moves < LSI_SCRIPT_MOVES; moves++) {
-		u32 len;
-
 		if (!lsi_refill(dst) || !lsi_refill(src) ||
 		    total >= LSI_START_BYTES)
 			break;
@@ -267,7 +275,6 @@ static const struct file_operations lsi_fops = {
 	.release = lsi_release,
 	.unlocked_ioctl = lsi_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
-	.llseek = noop_llseek,
 };
 
 static struct lsi *lsi_alloc(struct pci_dev *pdev)
