@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+#include "device.h"
+
+#include "ctx.h"
+#include "export.h"
+#include "init.h"
+#include "node.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct emugpu_info devices[MAX_DEVICES];
+static int nr_devices;
+
+CUresult device_probe(void)
+{
+	for (nr_devices = 0; nr_devices < MAX_DEVICES; nr_devices++)
+		if (node_info(nr_devices, &devices[nr_devices]))
+			break;
+	return nr_devices ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
+}
+
+int device_count(void)
+{
+	return nr_devices;
+}
+
+const struct emugpu_info *device_get(CUdevice dev)
+{
+	return dev >= 0 && dev < nr_devices ? &devices[dev] : NULL;
+}
+
+/* What each function on a device checks, in the order of the real driver. */
+static CUresult check(const void *out, CUdevice dev)
+{
+	CUresult err = lib_ready();
+
+	if (err)
+		return err;
+	if (!out)
+		return CUDA_ERROR_INVALID_VALUE;
+	return device_get(dev) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult cuDeviceGetCount(int *count)
+{
+	CUresult err = lib_ready();
+
+	if (err)
+		return err;
+	if (!count)
+		return CUDA_ERROR_INVALID_VALUE;
+	*count = nr_devices;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGet(CUdevice *device, int ordinal)
+{
+	CUresult err = check(device, ordinal);
+
+	if (!err)
+		*device = ordinal;
+	return err;
+}
+
+CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
+{
+	CUresult err = check(name, dev);
+
+	if (err)
+		return err;
+	if (len <= 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	snprintf(name, len, "%s", devices[dev].out_name);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice dev)
+{
+	CUresult err = check(uuid, dev);
+
+	if (!err)
+		memcpy(uuid->bytes, devices[dev].out_uuid, sizeof(uuid->bytes));
+	return err;
+}
+
+CUresult cuDeviceTotalMem(size_t *bytes, CUdevice dev)
+{
+	CUresult err = check(bytes, dev);
+
+	if (!err)
+		*bytes = devices[dev].out_vram_total;
+	return err;
+}
+
+CUresult cuDeviceGetPCIBusId(char *id, int len, CUdevice dev)
+{
+	const struct emugpu_info *info;
+	char text[24];
+	CUresult err = check(id, dev);
+	int n;
+
+	if (err)
+		return err;
+	info = &devices[dev];
+	n = snprintf(text, sizeof(text), "%04x:%02x:%02x.%x", info->out_domain, info->out_bus, info->out_device,
+		     info->out_function);
+	if (len <= n)
+		return CUDA_ERROR_INVALID_VALUE;
+	memcpy(id, text, n + 1);
+	return CUDA_SUCCESS;
+}
+
+/*
+ * What is the same for every emulated GPU; a 0 says what it lacks. The compute
+ * capability is that of the GPU the emulation was compared with.
+ */
+static const struct {
+	CUdevice_attribute attribute;
+	int value;
+} constants[] = {
+	{ CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT, 0 },
+	{ CU_DEVICE_ATTRIBUTE_INTEGRATED, 0 },
+	{ CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 0 },
+	{ CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, 0 },
+	{ CU_DEVICE_ATTRIBUTE_ECC_ENABLED, 0 },
+	{ CU_DEVICE_ATTRIBUTE_TCC_DRIVER, 0 },
+	{ CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 0 },
+	{ CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1 },
+	{ CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9 },
+	{ CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0 },
+	{ CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 0 },
+	{ CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, 0 },
+	{ CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 0 },
+	{ CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, 0 },
+	{ CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0 },
+	{ CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, 0 },
+	{ CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 0 },
+	{ CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED, 1 },
+	{ CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS, 0 },
+	{ CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING, CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER },
+	{ CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, 0 },
+};
+
+static CUresult constant(int *value, CUdevice_attribute attribute)
+{
+	for (unsigned int i = 0; i < sizeof(constants) / sizeof(constants[0]); i++) {
+		if (constants[i].attribute != attribute)
+			continue;
+		*value = constants[i].value;
+		return CUDA_SUCCESS;
+	}
+	return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice dev)
+{
+	CUresult err = check(value, dev);
+
+	if (err)
+		return err;
+	switch (attribute) {
+	case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
+		*value = devices[dev].out_bus;
+		return CUDA_SUCCESS;
+	case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID:
+		*value = devices[dev].out_device;
+		return CUDA_SUCCESS;
+	case CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID:
+		*value = devices[dev].out_domain;
+		return CUDA_SUCCESS;
+	default:
+		return constant(value, attribute);
+	}
+}
+
+#undef cuDeviceGetUuid
+ALIAS(cuDeviceGetUuid, cuDeviceGetUuid_v2);

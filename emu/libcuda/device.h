@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef DEVICE_H
+#define DEVICE_H
+
+#include <cuda.h>
+#include <emugpu.h>
+
+/* device_probe - at cuInit(); CUDA_ERROR_NO_DEVICE: the node has no GPU */
+CUresult device_probe(void);
+
+/* device_count - GPUs found */
+int device_count(void);
+
+/* device_get - what cuInit() found; NULL: no GPU of that number */
+const struct emugpu_info *device_get(CUdevice dev);
+
+#endif

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include "init.h"
+
+#include "device.h"
+#include "node.h"
+#include "space.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum state {
+	NEW,
+	READY,
+	FORKED,	/* a child: the GPU's memory, file and locks are its parent's */
+};
+
+static _Atomic enum state state;
+static pthread_mutex_t init_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lib_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+CUresult lib_ready(void)
+{
+	/* pairs with the release in start(): the device table is complete */
+	if (atomic_load_explicit(&state, memory_order_acquire) != READY)
+		return CUDA_ERROR_NOT_INITIALIZED;
+	return CUDA_SUCCESS;
+}
+
+void lib_lock(void)
+{
+	pthread_mutex_lock(&lib_mutex);
+}
+
+void lib_unlock(void)
+{
+	pthread_mutex_unlock(&lib_mutex);
+}
+
+static void child_after_fork(void)
+{
+	atomic_store_explicit(&state, FORKED, memory_order_relaxed);
+}
+
+static CUresult start(void)
+{
+	CUresult err = node_open();
+
+	if (err)
+		return err;
+	err = device_probe();
+	if (err)
+		goto err_close;
+	err = space_reserve();
+	if (err)
+		goto err_close;
+	err = CUDA_ERROR_OUT_OF_MEMORY;
+	if (pthread_atfork(NULL, NULL, child_after_fork))
+		goto err_close;
+	atomic_store_explicit(&state, READY, memory_order_release);
+	return CUDA_SUCCESS;
+
+err_close:
+	node_close();
+	return err;
+}
+
+CUresult cuInit(unsigned int flags)
+{
+	CUresult err;
+
+	if (flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (atomic_load(&state) == FORKED)
+		return CUDA_ERROR_NOT_INITIALIZED;
+	pthread_mutex_lock(&init_mutex);
+	err = lib_ready() ? start() : CUDA_SUCCESS;
+	pthread_mutex_unlock(&init_mutex);
+	return err;
+}
+
+CUresult cuDriverGetVersion(int *version)
+{
+	if (!version)
+		return CUDA_ERROR_INVALID_VALUE;
+	*version = DRIVER_VERSION;
+	return CUDA_SUCCESS;
+}

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: MIT
+# libcuda.so.1: the look-alike of the CUDA driver API on /dev/emugpu.
+LIBCUDA_SRC := $(wildcard emu/libcuda/*.c)
+LIBCUDA_OBJ := $(LIBCUDA_SRC:emu/libcuda/%.c=$(B)/obj/libcuda/%.o)
+# nodelete: a fork handler and each thread's contexts live in it. Bsymbolic: who
+# interposes one function must not change what the others do.
+LIBCUDA_LDFLAGS := -Wl,-soname,libcuda.so.1 -Wl,-z,defs -Wl,-z,nodelete -Wl,-Bsymbolic \
+	-Wl,--version-script=emu/libcuda/libcuda.map -Wl,--no-undefined-version
+
+USER_TARGETS += $(B)/emu/libcuda.so.1 $(B)/emu/libcuda.so
+
+$(B)/obj/libcuda/%.o: emu/libcuda/%.c | $(B)/obj/libcuda
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Iemu/include -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
+
+$(B)/emu/libcuda.so.1: $(LIBCUDA_OBJ) emu/libcuda/libcuda.map | $(B)/emu
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared $(LIBCUDA_LDFLAGS) -o $@ $(LIBCUDA_OBJ) -lpthread
+
+$(B)/emu/libcuda.so: $(B)/emu/libcuda.so.1
+	ln -sf libcuda.so.1 $@
+
+$(B)/emu $(B)/obj/libcuda:
+	mkdir -p $@
+
+-include $(LIBCUDA_OBJ:.o=.d)

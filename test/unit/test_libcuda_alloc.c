@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Blocks and allocations of the emulated CUDA over a kernel that is played
+ * here: it refuses what the real one refuses, and counts what it was given.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../../emu/libcuda/alloc.c"
+#include "../../emu/libcuda/fit.c"
+#include "../../emu/libcuda/space.c"
+
+#define MIB ((size_t)1 << 20)
+
+enum { MAX_BLOCKS = 4096, STEPS = 20000 };
+
+/* ---- the kernel ------------------------------------------------------------------ */
+
+static struct {
+	CUdeviceptr va;
+	size_t size;
+} kernel[MAX_BLOCKS];
+static unsigned int nr_blocks;
+static CUresult next_alloc;		/* what the next ALLOC answers */
+static void (*in_free)(CUdeviceptr);	/* runs while FREE is under way, as a free callback does */
+static bool locked;
+
+void lib_lock(void)
+{
+	assert_false(locked);
+	locked = true;
+}
+
+void lib_unlock(void)
+{
+	assert_true(locked);
+	locked = false;
+}
+
+static struct CUctx_st ctx;
+
+CUdevice ctx_device(const struct CUctx_st *c)
+{
+	assert_ptr_equal(c, &ctx);
+	return 0;
+}
+
+CUresult node_alloc(unsigned int gpu, CUdeviceptr va, size_t size)
+{
+	CUresult answer = next_alloc;
+
+	next_alloc = CUDA_SUCCESS;
+	assert_false(locked);
+	assert_int_equal(gpu, 0);
+	assert_true(size && size % BLOCK == 0 && va && va % BLOCK == 0 && va + size <= 1ull << 40);
+	if (answer)
+		return answer;
+	for (unsigned int i = 0; i < nr_blocks; i++)
+		assert_true(va + size <= kernel[i].va || va >= kernel[i].va + kernel[i].size);
+	assert_true(nr_blocks < MAX_BLOCKS);
+	kernel[nr_blocks].va = va;
+	kernel[nr_blocks++].size = size;
+	return CUDA_SUCCESS;
+}
+
+CUresult node_free(CUdeviceptr va)
+{
+	unsigned int i;
+
+	assert_false(locked);
+	for (i = 0; i < nr_blocks && kernel[i].va != va; i++)
+		;
+	assert_true(i < nr_blocks);
+	if (in_free)
+		in_free(va);
+	kernel[i] = kernel[--nr_blocks];
+	return CUDA_SUCCESS;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	TAILQ_INIT(&ctx.blocks);
+	ctx.active = true;
+	return space_reserve();
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	in_free = NULL;
+	return nr_blocks || tree || !TAILQ_EMPTY(&ctx.blocks);
+}
+
+static CUdeviceptr create(size_t size)
+{
+	CUdeviceptr p = 0;
+
+	assert_int_equal(alloc_create(&ctx, size, &p), CUDA_SUCCESS);
+	assert_true(p && p % ALLOC_ALIGN == 0);
+	return p;
+}
+
+static void destroy(CUdeviceptr p)
+{
+	assert_int_equal(alloc_destroy(p), CUDA_SUCCESS);
+}
+
+static unsigned long long id_of(CUdeviceptr p)
+{
+	struct alloc_info info;
+
+	return alloc_find(p, &info) ? info.id : 0;
+}
+
+/* ---- tests -------------------------------------------------------------------------- */
+
+static void test_up_to_a_mib_shares(void **state)
+{
+	CUdeviceptr a = create(MIB), b = create(MIB), c = create(1);
+
+	(void)state;
+	assert_true(b == a + MIB);
+	assert_int_equal(nr_blocks, 2);
+	destroy(a);
+	assert_int_equal(nr_blocks, 2);
+	destroy(b);
+	assert_int_equal(nr_blocks, 1);
+	destroy(c);
+}
+
+static void test_more_than_a_mib_is_alone(void **state)
+{
+	CUdeviceptr a = create(1), b = create(MIB + 1), c = create(4 * MIB + 1), d = create(1);
+
+	(void)state;
+	assert_int_equal(nr_blocks, 3);
+	assert_true(d == a + ALLOC_ALIGN);
+	assert_true(b % BLOCK == 0 && c == b + BLOCK);
+	assert_int_equal(kernel[1].size, 2 * MIB);
+	assert_int_equal(kernel[2].size, 6 * MIB);
+	destroy(a);
+	destroy(b);
+	destroy(c);
+	destroy(d);
+}
+
+static void test_look_up_by_any_byte(void **state)
+{
+	CUdeviceptr a = create(1000), b = create(3 * MIB);
+	struct alloc_info info;
+
+	(void)state;
+	assert_true(alloc_find(a + 999, &info) && info.addr == a && info.size == 1000);
+	assert_false(alloc_find(a + 1000, &info));
+	assert_true(alloc_find(b + 3 * MIB - 1, &info) && info.addr == b);
+	assert_false(alloc_find(b + 3 * MIB, &info));
+	assert_false(alloc_find(0, &info));
+	assert_false(alloc_find(~0ull, &info));
+	assert_int_equal(alloc_destroy(a + 1), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(alloc_destroy(b + 512), CUDA_ERROR_INVALID_VALUE);
+	destroy(a);
+	destroy(b);
+	assert_int_equal(alloc_destroy(b), CUDA_ERROR_INVALID_VALUE);
+}
+
+static void test_address_returns_id_does_not(void **state)
+{
+	static const size_t sizes[] = { 1, 70000, MIB, 3 * MIB, 8 * MIB };
+	CUdeviceptr keep = create(8 * MIB), p, again;
+	unsigned long long id;
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		p = create(sizes[i]);
+		id = id_of(p);
+		destroy(p);
+		again = create(sizes[i]);
+		assert_true(again == p && id_of(again) > id);
+		destroy(again);
+	}
+	destroy(keep);
+}
+
+static CUdeviceptr from_callback;
+
+/* What another thread could do while the kernel runs a free callback */
+static void use_meanwhile(CUdeviceptr va)
+{
+	in_free = NULL;
+	assert_int_equal(id_of(va), 0);
+	assert_int_equal(alloc_destroy(va), CUDA_ERROR_INVALID_VALUE);
+	from_callback = create(3 * MIB);
+}
+
+static void test_address_is_taken_until_free_returns(void **state)
+{
+	CUdeviceptr p = create(3 * MIB), again;
+
+	(void)state;
+	in_free = use_meanwhile;
+	destroy(p);
+	assert_true(from_callback != p);
+	again = create(3 * MIB);
+	assert_true(again == p);
+	destroy(again);
+	destroy(from_callback);
+}
+
+static void test_out_of_memory_leaves_nothing(void **state)
+{
+	CUdeviceptr p, q;
+
+	(void)state;
+	next_alloc = CUDA_ERROR_OUT_OF_MEMORY;
+	assert_int_equal(alloc_create(&ctx, 1, &p), CUDA_ERROR_OUT_OF_MEMORY);
+	next_alloc = CUDA_ERROR_OUT_OF_MEMORY;
+	assert_int_equal(alloc_create(&ctx, 8 * MIB, &p), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(alloc_create(&ctx, SIZE_MAX, &p), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(alloc_create(&ctx, (size_t)1 << 45, &p), CUDA_ERROR_OUT_OF_MEMORY);
+	p = create(8 * MIB);
+	assert_true(p == base);
+	q = create(1);
+	destroy(p);
+	destroy(q);
+}
+
+static void test_end_of_the_context(void **state)
+{
+	struct block_list blocks = TAILQ_HEAD_INITIALIZER(blocks);
+	CUdeviceptr p[10];
+
+	(void)state;
+	for (int i = 0; i < 10; i++)
+		p[i] = create(i * 300000 + 1);
+	lib_lock();
+	ctx.active = false;
+	alloc_detach_all(&ctx, &blocks);
+	lib_unlock();
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(id_of(p[i]), 0);
+	assert_true(nr_blocks);
+	assert_int_equal(alloc_create(&ctx, 1, p), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+	alloc_release(&blocks);
+	assert_int_equal(nr_blocks, 0);
+}
+
+static void test_sync_memops_is_the_allocations(void **state)
+{
+	CUdeviceptr a = create(1000), b = create(1000);
+	struct alloc_info info;
+
+	(void)state;
+	assert_true(alloc_set_sync_memops(a + 500, true));
+	assert_false(alloc_set_sync_memops(a + 1000, true));
+	assert_true(alloc_find(a, &info) && info.sync_memops);
+	assert_true(alloc_find(b, &info) && !info.sync_memops);
+	destroy(a);
+	destroy(b);
+}
+
+/* ---- any order of calls ---------------------------------------------------------------- */
+
+struct live {
+	CUdeviceptr p;
+	size_t size;
+};
+
+static bool in_one_block(const struct live *l)
+{
+	for (unsigned int i = 0; i < nr_blocks; i++)
+		if (l->p >= kernel[i].va && l->p + l->size <= kernel[i].va + kernel[i].size)
+			return true;
+	return false;
+}
+
+static void check_live(const struct live *all, unsigned int n, const struct live *l)
+{
+	struct alloc_info info;
+
+	assert_true(in_one_block(l));
+	assert_true(alloc_find(l->p + rand() % l->size, &info) && info.addr == l->p && info.size == l->size);
+	for (unsigned int i = 0; i < n; i++)
+		assert_true(&all[i] == l || !all[i].size || l->p + l->size <= all[i].p ||
+			    l->p >= all[i].p + all[i].size);
+}
+
+static void test_any_order(void **state)
+{
+	struct live all[200] = { 0 }, *l;
+	unsigned int seed = time(NULL);
+
+	(void)state;
+	print_message("seed %u\n", seed);
+	srand(seed);
+	for (int i = 0; i < STEPS; i++) {
+		l = &all[rand() % 200];
+		if (l->size) {
+			check_live(all, 200, l);
+			destroy(l->p);
+			l->size = 0;
+			continue;
+		}
+		l->size = 1 + rand() % (rand() % 4 ? 5000 : 5 << 20);
+		l->p = create(l->size);
+	}
+	for (int i = 0; i < 200; i++)
+		if (all[i].size)
+			destroy(all[i].p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_up_to_a_mib_shares, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_more_than_a_mib_is_alone, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_look_up_by_any_byte, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_address_returns_id_does_not, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_address_is_taken_until_free_returns, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_out_of_memory_leaves_nothing, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_end_of_the_context, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sync_memops_is_the_allocations, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_any_order, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

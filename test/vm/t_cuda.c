@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The CUDA driver API as its users see it. All of it but what skips itself
+ * passes on a real GPU too: that is what makes it a test of the look-alike.
+ */
+#include "cu.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+
+#define MIB ((size_t)1 << 20)
+#define HOST(p) ((CUdeviceptr)(uintptr_t)(p))
+
+static CUcontext ctx;
+static CUdeviceptr a;		/* one byte, kept by the cases that follow its making */
+static CUdeviceptr big;		/* BIG bytes, likewise */
+static unsigned char host[4 << 20], back[4 << 20];
+
+enum { BIG = (3 << 20) + 5 };
+
+CASE_BY_NAME(no_gpu)
+{
+	int n;
+
+	IS(cuInit(0), CUDA_ERROR_NO_DEVICE);
+	IS(cuInit(0), CUDA_ERROR_NO_DEVICE);
+	IS(cuDeviceGetCount(&n), CUDA_ERROR_NOT_INITIALIZED);
+}
+
+CASE(nothing_works_before_init)
+{
+	const char *text;
+	CUdeviceptr p;
+	int n;
+
+	IS(cuDeviceGetCount(&n), CUDA_ERROR_NOT_INITIALIZED);
+	IS(cuMemAlloc(&p, 1), CUDA_ERROR_NOT_INITIALIZED);
+	IS(cuMemFree(0), CUDA_ERROR_NOT_INITIALIZED);
+	IS(cuCtxGetCurrent(&ctx), CUDA_ERROR_NOT_INITIALIZED);
+	IS(cuPointerGetAttribute(&n, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, HOST(&n)), CUDA_ERROR_NOT_INITIALIZED);
+	OK(cuDriverGetVersion(&n));
+	EXPECT(n >= 13000, "%d", n);
+	OK(cuGetErrorName(CUDA_ERROR_INVALID_VALUE, &text));
+	EXPECT(!strcmp(text, "CUDA_ERROR_INVALID_VALUE"), "%s", text);
+}
+
+CASE(init_takes_no_flags_and_may_be_repeated)
+{
+	IS(cuInit(1), CUDA_ERROR_INVALID_VALUE);
+	OK(cuInit(0));
+	OK(cuInit(0));
+}
+
+CASE(memory_needs_a_context)
+{
+	size_t size;
+	CUdeviceptr p;
+	CUdevice dev;
+
+	IS(cuMemAlloc(&p, 1), CUDA_ERROR_INVALID_CONTEXT);
+	IS(cuMemGetInfo(&size, &size), CUDA_ERROR_INVALID_CONTEXT);
+	IS(cuMemGetAddressRange(&p, &size, HOST(host)), CUDA_ERROR_INVALID_CONTEXT);
+	IS(cuMemcpyHtoD(4096, host, 0), CUDA_ERROR_INVALID_CONTEXT);
+	IS(cuCtxGetDevice(&dev), CUDA_ERROR_INVALID_CONTEXT);
+	IS(cuCtxSynchronize(), CUDA_ERROR_INVALID_CONTEXT);
+	IS(cuCtxPopCurrent(&ctx), CUDA_ERROR_INVALID_CONTEXT);
+	OK(cuMemFree(0));
+	IS(cuMemFree(4096), CUDA_ERROR_INVALID_VALUE);
+}
+
+CASE(devices_have_numbers_and_names)
+{
+	char name[100];
+	CUdevice dev;
+
+	IS(cuDeviceGet(&dev, -1), CUDA_ERROR_INVALID_DEVICE);
+	IS(cuDeviceGet(&dev, 99), CUDA_ERROR_INVALID_DEVICE);
+	IS(cuDeviceGet(NULL, 0), CUDA_ERROR_INVALID_VALUE);
+	OK(cuDeviceGet(&dev, 0));
+	EXPECT(dev == 0, "%d", dev);
+	IS(cuDeviceGetName(NULL, 9, 0), CUDA_ERROR_INVALID_VALUE);
+	IS(cuDeviceGetName(name, sizeof(name), 99), CUDA_ERROR_INVALID_DEVICE);
+	OK(cuDeviceGetName(name, sizeof(name), 0));
+	EXPECT(strlen(name) > 5, "%s", name);
+	OK(cuDeviceGetName(name, 5, 0));
+	EXPECT(strlen(name) == 4, "%s", name);
+}
+
+static int attribute(CUdevice_attribute which)
+{
+	int value = -1000;
+
+	return cuDeviceGetAttribute(&value, which, 0) ? -1000 : value;
+}
+
+CASE(devices_have_an_address_and_an_identity)
+{
+	char id[64], want[64];
+	CUuuid uuid, none = { { 0 } };
+
+	snprintf(want, sizeof(want), "%04x:%02x:%02x.0", attribute(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID),
+		 attribute(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID), attribute(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID));
+	IS(cuDeviceGetPCIBusId(id, 12, 0), CUDA_ERROR_INVALID_VALUE);
+	OK(cuDeviceGetPCIBusId(id, 13, 0));
+	EXPECT(!strcasecmp(id, want), "%s, not %s", id, want);
+	OK(cuDeviceGetUuid(&uuid, 0));
+	EXPECT(memcmp(&uuid, &none, sizeof(uuid)), "all zero");
+}
+
+CASE(device_attributes)
+{
+	size_t total;
+	int n;
+
+	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING) == 1, "no");
+	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED) == 1, "no");
+	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING) == 100, "no");
+	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_INTEGRATED) == 0, "no");
+	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) > 0, "no");
+	IS(cuDeviceGetAttribute(&n, (CUdevice_attribute)9999, 0), CUDA_ERROR_INVALID_VALUE);
+	IS(cuDeviceGetAttribute(NULL, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, 0), CUDA_ERROR_INVALID_VALUE);
+	IS(cuDeviceGetAttribute(&n, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, 99), CUDA_ERROR_INVALID_DEVICE);
+	OK(cuDeviceTotalMem(&total, 0));
+	EXPECT(total >= 16 * MIB, "%zu", total);
+}
+
+CASE(primary_context_is_counted)
+{
+	unsigned int flags;
+	CUcontext again;
+	int active;
+
+	IS(cuDevicePrimaryCtxRelease(0), CUDA_ERROR_INVALID_CONTEXT);
+	OK(cuDevicePrimaryCtxReset(0));
+	OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
+	EXPECT(!active, "active");
+	IS(cuDevicePrimaryCtxRetain(&ctx, 99), CUDA_ERROR_INVALID_DEVICE);
+	IS(cuDevicePrimaryCtxRetain(NULL, 0), CUDA_ERROR_INVALID_VALUE);
+	OK(cuDevicePrimaryCtxRetain(&ctx, 0));
+	OK(cuDevicePrimaryCtxRetain(&again, 0));
+	EXPECT(ctx == again, "two contexts");
+	OK(cuDevicePrimaryCtxRelease(0));
+	OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
+	EXPECT(active, "not active");
+	OK(cuCtxGetCurrent(&again));
+	EXPECT(!again, "retain made it current");
+}
+
+CASE(contexts_stack_per_thread)
+{
+	CUcontext c;
+	CUdevice dev;
+
+	IS(cuCtxPushCurrent(NULL), CUDA_ERROR_INVALID_VALUE);
+	OK(cuCtxPushCurrent(ctx));
+	OK(cuCtxPushCurrent(ctx));
+	OK(cuCtxSetCurrent(NULL));
+	OK(cuCtxGetCurrent(&c));
+	EXPECT(c == ctx, "set NULL took more than the top");
+	OK(cuCtxPopCurrent(NULL));
+	IS(cuCtxPopCurrent(&c), CUDA_ERROR_INVALID_CONTEXT);
+	OK(cuCtxSetCurrent(ctx));
+	OK(cuCtxSetCurrent(ctx));
+	OK(cuCtxPopCurrent(&c));
+	EXPECT(c == ctx, "%p", (void *)c);
+	IS(cuCtxPopCurrent(&c), CUDA_ERROR_INVALID_CONTEXT);
+	OK(cuCtxSetCurrent(ctx));
+	OK(cuCtxGetDevice(&dev));
+	EXPECT(dev == 0, "%d", dev);
+	OK(cuCtxSynchronize());
+}
+
+CASE(allocations_that_cannot_be)
+{
+	IS(cuMemAlloc(&a, 0), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemAlloc(NULL, 1), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemAlloc(&a, (size_t)1 << 50), CUDA_ERROR_OUT_OF_MEMORY);
+	IS(cuMemAlloc(&a, SIZE_MAX), CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+CASE(small_allocations_share_a_block)
+{
+	CUdeviceptr b, c, d;
+
+	OK(cuMemAlloc(&a, 1));
+	OK(cuMemAlloc(&b, 1));
+	OK(cuMemAlloc(&c, 513));
+	OK(cuMemAlloc(&d, 1));
+	EXPECT(a % 512 == 0 && b == a + 512 && c == b + 512 && d == c + 1024, "%#llx %#llx %#llx %#llx", a, b, c, d);
+	EXPECT(a / (2 * MIB) == d / (2 * MIB), "%#llx %#llx", a, d);
+	OK(cuMemFree(b));
+	OK(cuMemFree(c));
+	OK(cuMemFree(d));
+	OK(cuMemAlloc(&big, BIG));
+	EXPECT(big % (2 * MIB) == 0, "%#llx", big);
+}
+
+CASE(addresses_have_40_bits)
+{
+	if (!cu_emulated())
+		SKIP("this GPU has more");
+	EXPECT(big + BIG <= 1ull << 40, "%#llx", big);
+}
+
+static int touch(void *p)
+{
+	signal(SIGSEGV, SIG_DFL);
+	return *(volatile char *)p;
+}
+
+CASE(the_cpu_cannot_touch_it)
+{
+	int status = cu_in_child(touch, (void *)(uintptr_t)big);
+	int fd[2];
+
+	EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV, "status %#x", status);
+	EXPECT(!pipe(fd), "%s", strerror(errno));
+	EXPECT(write(fd[1], (void *)(uintptr_t)big, 1) < 0 && errno == EFAULT, "the kernel could read it");
+	close(fd[0]);
+	close(fd[1]);
+}
+
+CASE(address_range)
+{
+	CUdeviceptr base;
+	size_t size;
+
+	OK(cuMemGetAddressRange(&base, &size, big + BIG - 1));
+	EXPECT(base == big && size == BIG, "%#llx %zu", base, size);
+	OK(cuMemGetAddressRange(NULL, &size, a));
+	EXPECT(size == 1, "%zu", size);
+	OK(cuMemGetAddressRange(NULL, NULL, a));
+	IS(cuMemGetAddressRange(&base, &size, a + 1), CUDA_ERROR_NOT_FOUND);
+	IS(cuMemGetAddressRange(&base, &size, big + BIG), CUDA_ERROR_NOT_FOUND);
+	IS(cuMemGetAddressRange(&base, &size, HOST(host)), CUDA_ERROR_NOT_FOUND);
+}
+
+CASE(copies_bring_every_byte_and_no_other)
+{
+	static const size_t sizes[] = { 1, 3, 511, 4096, 65535, 65537, (2 << 20) + 1, 3 << 20 };
+
+	for (size_t i = 0; i < sizeof(host); i++)
+		host[i] = i * 2654435761u >> 13;
+	for (unsigned int i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		size_t n = sizes[i], off = i % 5;
+
+		OK(cuMemsetD8(big, 0xee, BIG));
+		OK(cuMemcpyHtoD(big + off, host + i, n));
+		memset(back, 0, sizeof(back));
+		OK(cuMemcpyDtoH(back, big, BIG));
+		EXPECT(!memcmp(back + off, host + i, n), "%zu bytes", n);
+		EXPECT(!off || back[off - 1] == 0xee, "%zu bytes: one before", n);
+		EXPECT(off + n == BIG || back[off + n] == 0xee, "%zu bytes: one behind", n);
+	}
+}
+
+CASE(copies_go_where_the_addresses_say)
+{
+	CUdeviceptr c;
+
+	OK(cuMemAlloc(&c, 5 * MIB));
+	OK(cuMemcpy(big, HOST(host), BIG));
+	OK(cuMemcpyDtoD(c + 7, big, BIG));
+	OK(cuMemcpyHtoD(big, (void *)(uintptr_t)(c + 8), 64));
+	OK(cuMemcpy(HOST(back), c + 7, BIG));
+	EXPECT(!memcmp(host, back, BIG), "GPU to GPU");
+	OK(cuMemcpyDtoH(back, big, 64));
+	EXPECT(!memcmp(host + 1, back, 64), "GPU to GPU under another name");
+	OK(cuMemcpy(HOST(back), HOST(host + 9), 100));
+	EXPECT(!memcmp(host + 9, back, 100), "host to host");
+	OK(cuMemFree(c));
+}
+
+CASE(copies_that_cannot_be)
+{
+	IS(cuMemcpyHtoD(a, host, 2), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemcpyHtoD(big, host, BIG + 1), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemcpyDtoH(back, big + BIG - 1, 2), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemcpyDtoH(back, HOST(host), 4), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemcpyHtoD(HOST(back), host, 4), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemcpyDtoD(big, HOST(host), 4), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemcpyHtoD(0, host, 4), CUDA_ERROR_INVALID_VALUE);
+	OK(cuMemcpyHtoD(0, NULL, 0));
+	IS(cuMemsetD8(a, 1, 2), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemsetD8(HOST(back), 1, 4), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemsetD16(big + 1, 1, 4), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemsetD32(big + 2, 1, 4), CUDA_ERROR_INVALID_VALUE);
+	OK(cuMemsetD8(0, 1, 0));
+}
+
+CASE(memset_repeats_its_pattern)
+{
+	uint16_t *half = (uint16_t *)back;
+	uint32_t *word = (uint32_t *)back;
+
+	OK(cuMemsetD8(big, 0x11, 70000));
+	OK(cuMemsetD16(big + 2, 0x2233, 40000));
+	OK(cuMemcpyDtoH(back, big, 90000));
+	EXPECT(back[0] == 0x11 && back[1] == 0x11, "%#x", half[0]);
+	EXPECT(half[1] == 0x2233 && half[40000] == 0x2233, "%#x %#x", half[1], half[40000]);
+	OK(cuMemsetD32(big + 65536 - 4, 0x44556677, 2));
+	OK(cuMemcpyDtoH(back, big, 90000));
+	EXPECT(word[16383] == 0x44556677 && word[16384] == 0x44556677, "%#x", word[16384]);
+	EXPECT(half[32769 + 1] == 0x2233 && half[32767 - 2] == 0x2233, "%#x", half[32770]);
+}
+
+CASE(free_takes_what_alloc_gave)
+{
+	CUdeviceptr p;
+
+	IS(cuMemFree(big + 4096), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemFree(HOST(host)), CUDA_ERROR_INVALID_VALUE);
+	OK(cuMemAlloc(&p, 100));
+	OK(cuMemFree(p));
+	IS(cuMemFree(p), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemcpyHtoD(p, host, 1), CUDA_ERROR_INVALID_VALUE);
+}
+
+static void without_context(void)
+{
+	CUdeviceptr p;
+	int one = 1;
+
+	IS(cuMemAlloc(&p, 1), CUDA_ERROR_INVALID_CONTEXT);
+	IS(cuMemcpyDtoH(back, big, 1), CUDA_ERROR_INVALID_CONTEXT);
+	IS(cuMemsetD8(big, 0, 1), CUDA_ERROR_INVALID_CONTEXT);
+	IS(cuMemGetAddressRange(&p, NULL, big), CUDA_ERROR_INVALID_CONTEXT);
+	OK(cuPointerSetAttribute(&one, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, big));
+	EXPECT(cu_buffer_id(big), "pointer query");
+	OK(cuMemFree(a));
+}
+
+static void *run(void *fn)
+{
+	(*(void (**)(void))fn)();
+	return NULL;
+}
+
+CASE(a_thread_without_context_may_query_and_free)
+{
+	void (*fn)(void) = without_context;
+	pthread_t thread;
+
+	OK(pthread_create(&thread, NULL, run, &fn));
+	pthread_join(thread, NULL);
+	CHECK_CASE();
+	EXPECT(!cu_buffer_id(a), "not freed");
+}
+
+static int child(void *unused)
+{
+	CUdeviceptr p;
+
+	(void)unused;
+	return cuInit(0) == CUDA_ERROR_NOT_INITIALIZED && cuMemAlloc(&p, 1) == CUDA_ERROR_NOT_INITIALIZED &&
+	       cuMemFree(big) == CUDA_ERROR_NOT_INITIALIZED && cuCtxSynchronize() == CUDA_ERROR_NOT_INITIALIZED &&
+	       cuMemcpyDtoH(back, big, 1) == CUDA_ERROR_NOT_INITIALIZED && !cu_buffer_id(big);
+}
+
+CASE(a_child_of_fork_has_no_cuda)
+{
+	int status = cu_in_child(child, NULL);
+
+	EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 1, "status %#x", status);
+	OK(cuMemcpyDtoH(back, big, BIG));
+}
+
+CASE(out_of_memory_is_an_error_and_passes)
+{
+	size_t before, after, total, step;
+	CUdeviceptr p[64];
+	int n, err = 0;
+
+	OK(cuMemGetInfo(&before, &total));
+	EXPECT(before <= total, "%zu of %zu", before, total);
+	step = total / 16 / (2 * MIB) * (2 * MIB);
+	for (n = 0; n < 64 && !err; n += !err)
+		err = cuMemAlloc(&p[n], step);
+	EXPECT(err == CUDA_ERROR_OUT_OF_MEMORY, "%d after %d", err, n);
+	EXPECT(n >= 8, "only %d of %zu", n, step);
+	while (n)
+		OK(cuMemFree(p[--n]));
+	OK(cuMemGetInfo(&after, &total));
+	EXPECT(before == after, "%zu before, %zu after", before, after);
+}
+
+CASE(two_gpus)
+{
+	CUdeviceptr there;
+	int n, dev = -1;
+
+	OK(cuDeviceGetCount(&n));
+	if (n < 2)
+		SKIP("there is one");
+	EXPECT(cu_start(1), "no context");
+	OK(cuMemAlloc(&there, BIG));
+	OK(cuPointerGetAttribute(&dev, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, there));
+	EXPECT(dev == 1, "%d", dev);
+	OK(cuMemcpyHtoD(big, host, BIG));
+	OK(cuMemcpyDtoD(there, big, BIG));
+	OK(cuMemcpyDtoH(back, there, BIG));
+	EXPECT(!memcmp(host, back, BIG), "bytes differ");
+	OK(cuDevicePrimaryCtxRelease(1));
+	EXPECT(!cu_buffer_id(there) && cu_buffer_id(big), "wrong memory went");
+	OK(cuCtxSetCurrent(ctx));
+}
+
+CASE(the_last_release_ends_a_context)
+{
+	CUdevice dev;
+	CUdeviceptr p;
+	CUcontext c;
+
+	OK(cuDevicePrimaryCtxRelease(0));
+	IS(cuDevicePrimaryCtxRelease(0), CUDA_ERROR_INVALID_CONTEXT);
+	EXPECT(!cu_buffer_id(big), "its memory is still there");
+	OK(cuCtxGetCurrent(&c));
+	EXPECT(c == ctx, "%p", (void *)c);
+	OK(cuCtxGetDevice(&dev));
+	IS(cuMemAlloc(&p, 1), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+	IS(cuMemFree(big), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+	IS(cuMemcpyDtoH(back, big, 1), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+	IS(cuCtxSynchronize(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+	OK(cuDevicePrimaryCtxRetain(&c, 0));
+	EXPECT(c == ctx, "another handle");
+	OK(cuMemAlloc(&p, 1));
+}
+
+CASE(reset_ends_it_whatever_the_count)
+{
+	unsigned int flags;
+	CUdeviceptr p;
+	CUcontext c;
+	int active;
+
+	OK(cuMemAlloc(&p, 1));
+	OK(cuDevicePrimaryCtxReset(0));
+	OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
+	EXPECT(!active, "active");
+	EXPECT(!cu_buffer_id(p), "its memory is still there");
+	IS(cuMemAlloc(&p, 1), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+	OK(cuDevicePrimaryCtxRelease(0));
+	IS(cuDevicePrimaryCtxRelease(0), CUDA_ERROR_INVALID_CONTEXT);
+	OK(cuDevicePrimaryCtxRetain(&c, 0));
+	OK(cuMemAlloc(&p, 1));
+	OK(cuMemFree(p));
+}
+
+VMTEST_MAIN

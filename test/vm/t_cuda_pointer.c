@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+/* What CUDA says of addresses and of its own functions; passes on a real GPU too. */
+#include "cu.h"
+
+#include <dlfcn.h>
+
+#define HOST(p) ((CUdeviceptr)(uintptr_t)(p))
+
+enum { BIG = (3 << 20) + 5, UNSET = 0x5a5a5a5a };
+
+static CUcontext ctx;
+static CUdeviceptr a, b, big;
+static int host;
+
+CASE(there_is_memory)
+{
+	ctx = cu_start(0);
+	EXPECT(ctx, "no GPU");
+	OK(cuMemAlloc(&a, 1));
+	OK(cuMemAlloc(&b, 1));
+	OK(cuMemAlloc(&big, BIG));
+}
+
+static int get_int(CUpointer_attribute which, CUdeviceptr p)
+{
+	int value = UNSET;
+
+	return cuPointerGetAttribute(&value, which, p) ? -1 : value;
+}
+
+static uint64_t get_word(CUpointer_attribute which, CUdeviceptr p)
+{
+	uint64_t value = UNSET;
+
+	return cuPointerGetAttribute(&value, which, p) ? UNSET : value;
+}
+
+CASE(attributes_of_gpu_memory)
+{
+	CUdeviceptr p = big + 4097;
+	void *cpu;
+
+	EXPECT(get_int(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p) == CU_MEMORYTYPE_DEVICE, "no");
+	EXPECT(get_int(CU_POINTER_ATTRIBUTE_IS_MANAGED, p) == 0, "no");
+	EXPECT(get_int(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p) == 0, "no");
+	EXPECT(get_int(CU_POINTER_ATTRIBUTE_MAPPED, p) == 1, "no");
+	EXPECT(get_int(CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, p) == 1, "no");
+	EXPECT(get_word(CU_POINTER_ATTRIBUTE_CONTEXT, p) == HOST(ctx), "no");
+	EXPECT(get_word(CU_POINTER_ATTRIBUTE_DEVICE_POINTER, p) == p, "no");
+	EXPECT(get_word(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, p) == big, "no");
+	EXPECT(get_word(CU_POINTER_ATTRIBUTE_RANGE_SIZE, p) == BIG, "no");
+	EXPECT(get_word(CU_POINTER_ATTRIBUTE_RANGE_SIZE, a) == 1, "no");
+	IS(cuPointerGetAttribute(&cpu, CU_POINTER_ATTRIBUTE_HOST_POINTER, p), CUDA_ERROR_INVALID_VALUE);
+	IS(cuPointerGetAttribute(NULL, CU_POINTER_ATTRIBUTE_BUFFER_ID, p), CUDA_ERROR_INVALID_VALUE);
+	IS(cuPointerGetAttribute(&cpu, (CUpointer_attribute)0, p), CUDA_ERROR_INVALID_VALUE);
+	IS(cuPointerGetAttribute(&cpu, (CUpointer_attribute)99, p), CUDA_ERROR_INVALID_VALUE);
+}
+
+static void knows_nothing_of(CUdeviceptr p)
+{
+	static const CUpointer_attribute all[] = {
+		CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
+		CU_POINTER_ATTRIBUTE_HOST_POINTER, CU_POINTER_ATTRIBUTE_P2P_TOKENS, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+		CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+		CU_POINTER_ATTRIBUTE_RANGE_SIZE, CU_POINTER_ATTRIBUTE_MAPPED,
+	};
+	uint64_t value[2];
+
+	for (unsigned int i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		IS(cuPointerGetAttribute(value, all[i], p), CUDA_ERROR_INVALID_VALUE);
+}
+
+CASE(other_addresses_are_invalid)
+{
+	CUdeviceptr freed;
+
+	OK(cuMemAlloc(&freed, BIG));
+	OK(cuMemFree(freed));
+	knows_nothing_of(HOST(&host));
+	knows_nothing_of(0);
+	knows_nothing_of(~0ull);
+	knows_nothing_of(a + 1);
+	knows_nothing_of(big + BIG);
+	knows_nothing_of(freed);
+}
+
+/* ---- several attributes in one call ------------------------------------------ */
+
+struct answers {
+	int type, managed, ordinal, sync;
+	uint64_t id, start, size, cpu;
+};
+
+static CUresult ask(CUdeviceptr p, struct answers *out)
+{
+	CUpointer_attribute which[] = {
+		CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+		CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+		CU_POINTER_ATTRIBUTE_RANGE_SIZE, CU_POINTER_ATTRIBUTE_HOST_POINTER,
+	};
+	void *data[] = { &out->type, &out->managed, &out->ordinal, &out->sync, &out->id, &out->start, &out->size,
+			 &out->cpu };
+
+	*out = (struct answers){ UNSET, UNSET, UNSET, UNSET, UNSET, UNSET, UNSET, UNSET };
+	return cuPointerGetAttributes(sizeof(which) / sizeof(which[0]), which, data, p);
+}
+
+CASE(list_of_attributes)
+{
+	struct answers got;
+
+	OK(ask(big + 1, &got));
+	EXPECT(got.type == CU_MEMORYTYPE_DEVICE && !got.managed && !got.ordinal && !got.sync, "%d %d %d %d", got.type,
+	       got.managed, got.ordinal, got.sync);
+	EXPECT(got.id == cu_buffer_id(big) && got.start == big && got.size == BIG && !got.cpu, "%#lx %#lx %#lx %#lx",
+	       (long)got.id, (long)got.start, (long)got.size, (long)got.cpu);
+}
+
+CASE(list_of_attributes_of_an_unknown_address)
+{
+	struct answers got;
+
+	OK(ask(HOST(&host), &got));
+	EXPECT(got.type == 0 && got.managed == 0 && got.ordinal == CU_DEVICE_INVALID && got.sync == 0, "%d %d %d %d",
+	       got.type, got.managed, got.ordinal, got.sync);
+	EXPECT(got.id == 0 && got.start == UNSET && got.size == UNSET && got.cpu == HOST(&host), "%#lx %#lx %#lx %#lx",
+	       (long)got.id, (long)got.start, (long)got.size, (long)got.cpu);
+}
+
+CASE(lists_that_cannot_be)
+{
+	CUpointer_attribute which[] = { CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_P2P_TOKENS };
+	uint64_t value[2];
+	void *data[] = { value, value };
+
+	IS(cuPointerGetAttributes(0, which, data, a), CUDA_ERROR_INVALID_VALUE);
+	IS(cuPointerGetAttributes(1, NULL, data, a), CUDA_ERROR_INVALID_VALUE);
+	IS(cuPointerGetAttributes(1, which, NULL, a), CUDA_ERROR_INVALID_VALUE);
+	IS(cuPointerGetAttributes(2, which, data, a), CUDA_ERROR_INVALID_VALUE);
+	which[1] = (CUpointer_attribute)99;
+	IS(cuPointerGetAttributes(2, which, data, HOST(&host)), CUDA_ERROR_INVALID_VALUE);
+	data[0] = NULL;
+	IS(cuPointerGetAttributes(1, which, data, a), CUDA_ERROR_INVALID_VALUE);
+}
+
+/* ---- buffer ids, SYNC_MEMOPS, tokens -------------------------------------------- */
+
+static void id_changes_with(size_t size)
+{
+	unsigned long long id, last = 0;
+	CUdeviceptr first, p;
+
+	OK(cuMemAlloc(&first, size));
+	OK(cuMemFree(first));
+	for (int i = 0; i < 20; i++) {
+		OK(cuMemAlloc(&p, size));
+		id = cu_buffer_id(p);
+		OK(cuMemFree(p));
+		EXPECT(p == first, "%#llx, not %#llx", p, first);
+		EXPECT(id && id > last, "%llu after %llu", id, last);
+		last = id;
+	}
+}
+
+CASE(an_address_returns_a_buffer_id_does_not)
+{
+	id_changes_with(1);
+	id_changes_with(4096);
+	id_changes_with(BIG);
+	id_changes_with(8 << 20);
+}
+
+CASE(sync_memops_covers_the_allocation)
+{
+	const CUpointer_attribute sync = CU_POINTER_ATTRIBUTE_SYNC_MEMOPS;
+	int on = 2, off = 0;
+
+	EXPECT(get_int(sync, a) == 0, "set from the start");
+	OK(cuPointerSetAttribute(&on, sync, a));
+	EXPECT(get_int(sync, a) == 1 && get_int(sync, b) == 0, "%d, neighbour %d", get_int(sync, a), get_int(sync, b));
+	OK(cuPointerSetAttribute(&on, sync, big + 100));
+	EXPECT(get_int(sync, big + BIG - 1) == 1, "not everywhere");
+	OK(cuPointerSetAttribute(&off, sync, big));
+	EXPECT(get_int(sync, big) == 0, "still set");
+	IS(cuPointerSetAttribute(&on, sync, HOST(&host)), CUDA_ERROR_INVALID_VALUE);
+	IS(cuPointerSetAttribute(&on, sync, a + 1), CUDA_ERROR_INVALID_VALUE);
+	IS(cuPointerSetAttribute(NULL, sync, a), CUDA_ERROR_INVALID_VALUE);
+	IS(cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_BUFFER_ID, a), CUDA_ERROR_INVALID_VALUE);
+}
+
+CASE(tokens_do_not_exist_yet)
+{
+	CUDA_POINTER_ATTRIBUTE_P2P_TOKENS tokens;
+
+	if (!cu_emulated())
+		SKIP("this GPU has them");
+	IS(cuPointerGetAttribute(&tokens, CU_POINTER_ATTRIBUTE_P2P_TOKENS, a), CUDA_ERROR_NOT_SUPPORTED);
+}
+
+/* ---- functions by name ------------------------------------------------------------ */
+
+static int proc(const char *name, int version, void **fn)
+{
+	CUdriverProcAddressQueryResult result;
+
+	return cuGetProcAddress(name, fn, version, 0, &result) ? UNSET : (int)result;
+}
+
+CASE(functions_by_name)
+{
+	const cuuint64_t no_such_flag = 4;
+	CUresult (*alloc)(CUdeviceptr *, size_t);
+	CUdeviceptr p;
+	void *fn;
+
+	EXPECT(proc("cuMemAlloc", 3020, (void **)&alloc) == CU_GET_PROC_ADDRESS_SUCCESS, "no");
+	OK(alloc(&p, 1));
+	OK(cuMemFree(p));
+	EXPECT(proc("cuPointerSetAttribute", 5000, &fn) == CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT && !fn, "no");
+	EXPECT(proc("cuNoSuchThing", 13000, &fn) == CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND && !fn, "no");
+	EXPECT(proc("cuMemAlloc_v2", 13000, &fn) == CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND && !fn, "no");
+	IS(cuGetProcAddress("cuInit", &fn, 99999, 0, NULL), CUDA_ERROR_INVALID_VALUE);
+	IS(cuGetProcAddress("cuInit", &fn, 13000, no_such_flag, NULL), CUDA_ERROR_INVALID_VALUE);
+	OK(cuGetProcAddress("cuMemcpyHtoD", &fn, 13000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, NULL));
+	EXPECT(fn, "NULL");
+}
+
+typedef CUresult get_proc_v1(const char *, void **, int, cuuint64_t);
+
+CASE(functions_by_name_without_a_reason)
+{
+	get_proc_v1 *get = (get_proc_v1 *)dlsym(RTLD_DEFAULT, "cuGetProcAddress");
+	void *fn = NULL;
+
+	EXPECT(get, "it is missing");
+	OK(get("cuInit", &fn, 13000, 0));
+	EXPECT(fn == dlsym(RTLD_DEFAULT, "cuInit"), "%p", fn);
+	IS(get("cuNoSuchThing", &fn, 13000, 0), CUDA_ERROR_NOT_FOUND);
+	IS(get("cuPointerSetAttribute", &fn, 5000, 0), CUDA_ERROR_NOT_FOUND);
+}
+
+CASE(what_is_missing_is_not_exported)
+{
+	void *fn;
+
+	if (!cu_emulated())
+		SKIP("this driver has it all");
+	EXPECT(!dlsym(RTLD_DEFAULT, "cuLaunchKernel"), "found");
+	EXPECT(!dlsym(RTLD_DEFAULT, "cuMemAlloc"), "the variant with 32-bit addresses found");
+	EXPECT(!dlsym(RTLD_DEFAULT, "alloc_create"), "an inner function found");
+	IS(cuGetProcAddress("cuLaunchKernel", &fn, 13000, 0, NULL), CUDA_ERROR_NOT_FOUND);
+}
+
+CASE(errors_have_names)
+{
+	const char *text;
+
+	OK(cuGetErrorName(CUDA_ERROR_CONTEXT_IS_DESTROYED, &text));
+	EXPECT(!strcmp(text, "CUDA_ERROR_CONTEXT_IS_DESTROYED"), "%s", text);
+	OK(cuGetErrorString(CUDA_ERROR_OUT_OF_MEMORY, &text));
+	EXPECT(strstr(text, "memory"), "%s", text);
+	IS(cuGetErrorName((CUresult)99999, &text), CUDA_ERROR_INVALID_VALUE);
+	EXPECT(!text, "%s", text);
+}
+
+VMTEST_MAIN

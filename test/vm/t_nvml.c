@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+/* NVML on the emulated GPU; what it says is what CUDA and the kernel say. */
+#include "cu.h"
+
+#include <nvml.h>
+
+static nvmlDevice_t gpu;
+
+CASE_BY_NAME(no_driver)
+{
+	IS(nvmlInit(), NVML_ERROR_DRIVER_NOT_LOADED);
+}
+
+CASE_BY_NAME(no_gpu)
+{
+	unsigned int n;
+
+	OK(nvmlInit());
+	OK(nvmlDeviceGetCount(&n));
+	EXPECT(n == 0, "%u", n);
+	IS(nvmlDeviceGetHandleByIndex(0, &gpu), NVML_ERROR_INVALID_ARGUMENT);
+	OK(nvmlShutdown());
+}
+
+CASE(nothing_works_before_init)
+{
+	unsigned int n;
+	char text[80];
+
+	IS(nvmlDeviceGetCount(&n), NVML_ERROR_UNINITIALIZED);
+	IS(nvmlSystemGetDriverVersion(text, sizeof(text)), NVML_ERROR_UNINITIALIZED);
+	IS(nvmlShutdown(), NVML_ERROR_UNINITIALIZED);
+}
+
+CASE(init_is_counted)
+{
+	unsigned int n;
+
+	OK(nvmlInit());
+	OK(nvmlInit());
+	OK(nvmlShutdown());
+	OK(nvmlDeviceGetCount(&n));
+	EXPECT(n >= 1, "%u", n);
+}
+
+CASE(handles)
+{
+	IS(nvmlDeviceGetHandleByIndex(99, &gpu), NVML_ERROR_INVALID_ARGUMENT);
+	IS(nvmlDeviceGetHandleByIndex(0, NULL), NVML_ERROR_INVALID_ARGUMENT);
+	OK(nvmlDeviceGetHandleByIndex(0, &gpu));
+}
+
+CASE(texts_need_room)
+{
+	char text[96];
+
+	IS(nvmlDeviceGetName(gpu, text, 3), NVML_ERROR_INSUFFICIENT_SIZE);
+	IS(nvmlDeviceGetName(gpu, NULL, 96), NVML_ERROR_INVALID_ARGUMENT);
+	IS(nvmlDeviceGetName(NULL, text, 96), NVML_ERROR_INVALID_ARGUMENT);
+	OK(nvmlDeviceGetName(gpu, text, sizeof(text)));
+	EXPECT(strlen(text) > 5, "%s", text);
+	OK(nvmlSystemGetDriverVersion(text, sizeof(text)));
+	EXPECT(atoi(text) >= 580, "%s", text);
+	EXPECT(strlen(nvmlErrorString((nvmlReturn_t)12345)) > 0, "no text");
+}
+
+static void print_uuid(char *out, const CUuuid *uuid)
+{
+	out += sprintf(out, "GPU");
+	for (int i = 0; i < 16; i++)
+		out += sprintf(out, "%s%02x", i == 0 || i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+			       (unsigned char)uuid->bytes[i]);
+}
+
+CASE(it_is_the_gpu_that_cuda_sees)
+{
+	char text[96], want[96];
+	nvmlPciInfo_t pci;
+	CUuuid uuid;
+
+	EXPECT(cu_start(0), "no context");
+	OK(nvmlDeviceGetPciInfo(gpu, &pci));
+	OK(cuDeviceGetPCIBusId(want, sizeof(want), 0));
+	EXPECT(!strcmp(pci.busIdLegacy, want), "%s, not %s", pci.busIdLegacy, want);
+	EXPECT(!strncmp(pci.busId, "0000", 4) && !strcmp(pci.busId + 4, want), "%s", pci.busId);
+	EXPECT(pci.pciDeviceId && pci.pciSubSystemId, "%#x %#x", pci.pciDeviceId, pci.pciSubSystemId);
+	OK(cuDeviceGetUuid(&uuid, 0));
+	print_uuid(want, &uuid);
+	OK(nvmlDeviceGetUUID(gpu, text, sizeof(text)));
+	EXPECT(!strcmp(text, want), "%s, not %s", text, want);
+}
+
+CASE(memory)
+{
+	nvmlMemory_t before, after;
+	CUdeviceptr p;
+	size_t total;
+
+	OK(nvmlDeviceGetMemoryInfo(gpu, &before));
+	OK(cuDeviceTotalMem(&total, 0));
+	EXPECT(before.total >= total && before.free <= total, "%llu of %llu", before.free, before.total);
+	OK(cuMemAlloc(&p, 8 << 20));
+	OK(nvmlDeviceGetMemoryInfo(gpu, &after));
+	EXPECT(before.free - after.free == 8 << 20, "%llu, %llu", before.free, after.free);
+	EXPECT(after.used + after.free == after.total, "%llu and %llu", after.used, after.free);
+	OK(cuMemFree(p));
+}
+
+CASE(bar1)
+{
+	nvmlBAR1Memory_t bar1;
+
+	IS(nvmlDeviceGetBAR1MemoryInfo(gpu, NULL), NVML_ERROR_INVALID_ARGUMENT);
+	OK(nvmlDeviceGetBAR1MemoryInfo(gpu, &bar1));
+	EXPECT(bar1.bar1Total >= 16 << 20 && bar1.bar1Used + bar1.bar1Free == bar1.bar1Total, "%llu: %llu and %llu",
+	       bar1.bar1Total, bar1.bar1Used, bar1.bar1Free);
+}
+
+static int child(void *unused)
+{
+	unsigned int n;
+
+	(void)unused;
+	if (nvmlDeviceGetCount(&n) != NVML_ERROR_UNINITIALIZED)
+		return 1;
+	return nvmlInit() || nvmlDeviceGetCount(&n) || nvmlShutdown();
+}
+
+CASE(a_child_starts_anew)
+{
+	int status = cu_in_child(child, NULL);
+	unsigned int n;
+
+	EXPECT(WIFEXITED(status) && !WEXITSTATUS(status), "status %#x", status);
+	OK(nvmlDeviceGetCount(&n));
+}
+
+CASE(shutdown_ends_it)
+{
+	unsigned int n;
+
+	OK(nvmlShutdown());
+	IS(nvmlDeviceGetCount(&n), NVML_ERROR_UNINITIALIZED);
+	IS(nvmlShutdown(), NVML_ERROR_UNINITIALIZED);
+}
+
+VMTEST_MAIN
