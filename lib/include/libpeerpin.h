@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define PP_VERSION "0.1.0"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -159,11 +161,17 @@ struct pp_cache_entry {
 /**
  * struct pp_cache_ops - how ranges are registered
  * @pin: register [addr, addr + length); on success set *reg, on failure may
- *	say more in *why (never NULL). Called with no lock held. -ENOMEM or -ENOSPC makes the cache evict idle entries, least
- *	recently used first, and try again.
+ *	say more in *why (never NULL). Called with no lock held. -ENOMEM,
+ *	-ENOSPC or -EDQUOT makes the cache evict idle entries, least recently
+ *	used first, and try again.
  * @unpin: undo one successful @pin. Called once per pin, with no lock held.
- * @valid: NULL, or 1 while @reg is still good; called on each hit: cheap
- * @grow: NULL, or widen *addr and *length to the whole allocation around them
+ * @valid: NULL, or 1 while @reg is still good; called on each hit: cheap.
+ *	Without it the caller must pp_cache_invalidate() before memory is freed
+ * @grow: NULL, or widen *addr and *length before a miss is registered. Return
+ *	1: they are the whole allocation, and nothing beyond it may be
+ *	registered with it; 0: they may be merged with entries they overlap;
+ *	-errno: the get fails with it. When the widened range cannot be
+ *	registered, the one that was asked for is tried.
  */
 struct pp_cache_ops {
 	int (*pin)(void *arg, uint64_t addr, uint64_t length, void **reg,
@@ -196,7 +204,12 @@ struct pp_cache_stats {
 	uint64_t bytes;		/* now */
 };
 
-/** pp_cache_create - a cache over the caller's own register functions; @ops is copied */
+/**
+ * pp_cache_create - a cache over the caller's own register functions
+ * @ops: copied; pin and unpin must be there, else -EINVAL
+ * @arg: handed to them
+ * @attr: NULL: no limits
+ */
 int pp_cache_create(const struct pp_cache_ops *ops, void *arg,
 		    const struct pp_cache_attr *attr, struct pp_cache **out);
 
@@ -211,8 +224,10 @@ int pp_cache_create_ctx(struct pp_ctx *ctx, const struct pp_cache_attr *attr,
  * @out: the entry; hold it while a peer uses it, then pp_cache_put() once
  * @why: NULL, or filled in on failure as by pp_pin()
  *
- * Never returns an entry whose memory was freed before the call began (G1).
- * Errors: -EINVAL empty or overflowing range; what pin answers.
+ * Never returns an entry whose memory was freed before the call began.
+ * Errors: -EINVAL empty or overflowing range; -EACCES in a child of fork();
+ * -ESTALE the memory was registered but has been freed, and nobody owns the
+ * range now; -ENOMEM; what pin and grow answer.
  */
 int pp_cache_get(struct pp_cache *cache, const void *addr, size_t length,
 		 const struct pp_cache_entry **out, struct pp_why *why);
@@ -228,7 +243,12 @@ void pp_cache_flush(struct pp_cache *cache);
 
 void pp_cache_stats(struct pp_cache *cache, struct pp_cache_stats *out);
 
-/** pp_cache_destroy - unpin everything and free; no entry may be in use; NULL is fine */
+/**
+ * pp_cache_destroy - unpin everything and free; NULL is fine
+ *
+ * No entry may be in use. In a child of fork() it does nothing: the entries
+ * are the parent's.
+ */
 void pp_cache_destroy(struct pp_cache *cache);
 
 /* ---- peer devices (seed ch. 3, the Jetson article) --------------------- */
@@ -258,7 +278,8 @@ struct pp_copy_result {
  * @name: "lsi0" or a path
  * @cache: where registrations come from; must outlive the peer
  *
- * Return: 0; -ENOENT no such device; -EACCES; -ENOTTY not a peer device.
+ * Return: 0; -ENOENT no such device; -EACCES; -ENOTTY not a peer device;
+ * -EINVAL @cache was not made by pp_cache_create_ctx().
  */
 int pp_peer_open(const char *name, struct pp_cache *cache, struct pp_peer **out);
 void pp_peer_close(struct pp_peer *peer);
@@ -285,7 +306,7 @@ int pp_peer_copy(struct pp_peer *peer, void *dst, const void *src,
  * struct pp_bar1 - one GPU's BAR1 aperture as its vendor reports it
  * @name: product
  * @uuid: as text
- * @pci: PCI address, domain:bus:device.function
+ * @pci: PCI address as in /sys/bus/pci/devices
  */
 struct pp_bar1 {
 	char name[96];
@@ -300,8 +321,8 @@ struct pp_bar1 {
  * pp_bar1 - ask the vendor's management library (NVML, loaded when needed)
  * @index: GPU number, from 0
  *
- * Return: 0; -ENODEV no GPU of that number; -ENOENT no NVML on this machine;
- * -EIO NVML failed.
+ * Return: 0; -ENODEV no GPU of that number, or no GPU driver; -ENOENT no NVML
+ * on this machine; -EIO NVML failed.
  */
 int pp_bar1(unsigned int index, struct pp_bar1 *out);
 

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+/* A registration cache of regions of /dev/peerpin. */
+#include <peerpin.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "query.h"
+#include "regcache.h"
+#include "region.h"
+#include "sys.h"
+
+/* What the CUDA driver gives out memory in; smaller allocations share one. */
+#define BLOCK_SIZE (2u << 20)
+
+/**
+ * struct registration - what an entry's @reg points to
+ * @region: first, as the interface promises
+ * @addr: in the allocation; @region begins earlier, maybe in another one
+ * @buffer_id: CUDA's id of the allocation
+ * @shares_block: freeing the allocation may free no block and so revoke
+ *	nothing; its id has to be asked for on each hit
+ */
+struct registration {
+	struct pp_region region;
+	uint64_t addr;
+	uint64_t buffer_id;
+	bool shares_block;
+};
+
+static bool contains(const struct pp_mem *mem, uint64_t addr, uint64_t length)
+{
+	return addr >= mem->base && length <= mem->size &&
+	       addr - mem->base <= mem->size - length;
+}
+
+static bool shares_block(const struct pp_mem *mem)
+{
+	return mem->kind == PP_MEM_GPU &&
+	       (mem->base % BLOCK_SIZE || mem->size % BLOCK_SIZE);
+}
+
+/*
+ * The allocation may have changed since it was grown to. SYNC_MEMOPS is set
+ * on each miss: it costs less than remembering which allocations have it.
+ */
+static int prepare(const struct pp_mem *mem, uint64_t addr, uint64_t length)
+{
+	if (mem->kind == PP_MEM_HOST)
+		return 0;
+	if (mem->kind == PP_MEM_MANAGED || !contains(mem, addr, length))
+		return -EINVAL;
+	return pp_sync_memops((const void *)(uintptr_t)addr);
+}
+
+/*
+ * The id is asked for before the pin: if the allocation is replaced in
+ * between, the entry has the old id and the next hit drops it.
+ */
+static int register_range(struct pp_ctx *ctx, uint64_t addr, uint64_t length,
+			  struct registration *reg, struct pp_why *why)
+{
+	struct pp_mem mem;
+	unsigned int provider;
+	int ret;
+
+	provider = pp_query_provider((const void *)(uintptr_t)addr, &mem);
+	ret = prepare(&mem, addr, length);
+	if (ret) {
+		why->reason = PEERPIN_REASON_VENDOR_REFUSED;
+		return ret;
+	}
+	reg->addr = addr;
+	reg->buffer_id = mem.buffer_id;
+	reg->shares_block = shares_block(&mem);
+	return pp_pin_as(ctx, addr, length, provider, &reg->region, why);
+}
+
+static int ctx_pin(void *arg, uint64_t addr, uint64_t length, void **out,
+		   struct pp_why *why)
+{
+	struct registration *reg = malloc(sizeof(*reg));
+	int ret;
+
+	if (!reg)
+		return -ENOMEM;
+	ret = register_range(arg, addr, length, reg, why);
+	if (ret)
+		free(reg);
+	else
+		*out = reg;
+	return ret;
+}
+
+static void ctx_unpin(void *arg, void *reg)
+{
+	struct registration *r = reg;
+
+	pp_unpin(arg, &r->region);
+	free(r);
+}
+
+static int ctx_valid(void *arg, void *reg)
+{
+	const struct registration *r = reg;
+
+	if (!pp_region_valid(arg, &r->region))
+		return 0;
+	return !r->shares_block ||
+	       pp_query_buffer_id(r->addr) == r->buffer_id;
+}
+
+/* Whole pages: memory around them may not be mapped. */
+static int grow_host(uint64_t *addr, uint64_t *length)
+{
+	uint64_t mask = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
+	uint64_t end = (*addr + *length + mask) & ~mask;
+
+	if (end < *addr)
+		return 0;
+	*addr &= ~mask;
+	*length = end - *addr;
+	return 0;
+}
+
+static int ctx_grow(void *arg, uint64_t *addr, uint64_t *length)
+{
+	struct pp_mem mem;
+
+	(void)arg;
+	pp_query_provider((const void *)(uintptr_t)*addr, &mem);
+	if (mem.kind == PP_MEM_HOST)
+		return grow_host(addr, length);
+	if (contains(&mem, *addr, *length)) {
+		*addr = mem.base;
+		*length = mem.size;
+	}
+	return 1;
+}
+
+static const struct pp_cache_ops ctx_ops = {
+	.pin = ctx_pin,
+	.unpin = ctx_unpin,
+	.valid = ctx_valid,
+	.grow = ctx_grow,
+};
+
+PP_PUBLIC int pp_cache_create_ctx(struct pp_ctx *ctx,
+				  const struct pp_cache_attr *attr,
+				  struct pp_cache **out)
+{
+	int ret = pp_cache_create(&ctx_ops, ctx, attr, out);
+
+	if (!ret)
+		pp_cache_set_ctx(*out, ctx);
+	return ret;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The few entry points of the CUDA driver API that libpeerpin uses, found in
+ * a process that has loaded CUDA and never loaded by the library itself.
+ */
+#ifndef PP_CUDA_API_H
+#define PP_CUDA_API_H
+
+enum {
+	PP_CU_SUCCESS = 0,
+};
+
+/* CUpointer_attribute; PP_CU_ because a program may include cuda.h as well */
+enum {
+	PP_CU_MEMORY_TYPE = 2,
+	PP_CU_SYNC_MEMOPS = 6,
+	PP_CU_BUFFER_ID = 7,
+	PP_CU_IS_MANAGED = 8,
+	PP_CU_DEVICE_ORDINAL = 9,
+	PP_CU_RANGE_START = 11,
+	PP_CU_RANGE_SIZE = 12,
+};
+
+/* CUmemorytype; 0 is what CUDA says of an address it does not know */
+enum {
+	PP_CU_TYPE_UNKNOWN = 0,
+	PP_CU_TYPE_DEVICE = 2,
+};
+
+/** struct pp_cuda - its functions; addresses are CUdeviceptr */
+struct pp_cuda {
+	int (*get_attributes)(unsigned int count, int *attributes, void **data,
+			      unsigned long long addr);
+	int (*get_attribute)(void *data, int attribute,
+			     unsigned long long addr);
+	int (*set_attribute)(const void *value, int attribute,
+			     unsigned long long addr);
+};
+
+/* NULL while the process has not loaded CUDA. */
+const struct pp_cuda *pp_cuda(void);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* Entries of the registration cache; regcache.c has the argument. */
+#ifndef PP_ENTRY_H
+#define PP_ENTRY_H
+
+#include <pthread.h>
+#include <sys/queue.h>
+#include "index.h"
+#include "libpeerpin.h"
+
+#define pp_container_of(ptr, type, member) \
+	((type *)((char *)(ptr) - offsetof(type, member)))
+
+/**
+ * struct pp_entry
+ * @pub: what the users see; fixed once it is not pending
+ * @range: its place in the index; like @pub, but valid from the beginning
+ * @link: in the LRU list or a doomed list
+ * @users: gets that have not been put
+ */
+struct pp_entry {
+	struct pp_cache_entry pub;
+	struct pp_range range;
+	TAILQ_ENTRY(pp_entry) link;
+	unsigned int users;
+	bool indexed;
+	bool pending;
+};
+
+TAILQ_HEAD(pp_entries, pp_entry);
+
+/**
+ * struct pp_cache
+ * @mark: process it belongs to (process.h)
+ * @changed: an entry stopped being pending, or an unpin ended
+ * @idle: LRU list, oldest first
+ * @doomed: entries whose unpin has not ended; their bytes
+ * @refused: widened ranges from this length on found no room even in an
+ *	otherwise idle cache, so that trying again would only empty it
+ */
+struct pp_cache {
+	struct pp_cache_ops ops;
+	void *arg;
+	struct pp_cache_attr attr;
+	struct pp_ctx *ctx;
+	uint64_t mark;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct pp_index index;
+	struct pp_entries idle;
+	uint64_t doomed;
+	uint64_t doomed_bytes;
+	uint64_t refused;
+	struct pp_cache_stats stats;
+};
+
+static inline struct pp_entry *pp_entry_of(struct pp_range *range)
+{
+	return range ? pp_container_of(range, struct pp_entry, range) : NULL;
+}
+
+static inline uint64_t pp_range_length(const struct pp_range *range)
+{
+	return range->end - range->start;
+}
+
+/* All but the last are called with @lock held. */
+
+/* From before its pin to its end an entry counts against the budget. */
+void pp_entry_count(struct pp_cache *c, const struct pp_entry *e);
+void pp_entry_discount(struct pp_cache *c, const struct pp_entry *e);
+
+/* Out of the index; unless it is in use, to @doomed. */
+void pp_entry_detach(struct pp_cache *c, struct pp_entry *e,
+		     struct pp_entries *doomed);
+
+/* One user less; the last one makes it idle or, when detached, doomed. */
+void pp_entry_unuse(struct pp_cache *c, struct pp_entry *e,
+		    struct pp_entries *doomed);
+
+/* Detach the idle entry used least recently; false: there is none. */
+bool pp_entry_evict(struct pp_cache *c, struct pp_entries *doomed);
+
+/* Evict until the budget holds or nothing is idle. */
+void pp_entries_trim(struct pp_cache *c, struct pp_entries *doomed);
+
+/* Detach all that overlaps a range. */
+void pp_entries_detach(struct pp_cache *c, const struct pp_range *range,
+		       struct pp_entries *doomed);
+
+/* Unpin and free what is doomed. Without @lock; never while waiting for it. */
+void pp_entries_unpin(struct pp_cache *c, struct pp_entries *doomed);
+
+#endif

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+/*
+ * getpid() is a system call, too dear for a cache hit, and pthread_atfork()
+ * misses children made by clone(). So the mark lies in a page that the kernel
+ * wipes in every child: finding 0 there means that this process is new.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "process.h"
+
+static _Atomic(uint64_t) *mark_page;
+static _Atomic uint64_t last_mark;	/* a child continues its parent's count */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void make_page(void)
+{
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		return;
+	if (madvise(at, size, MADV_WIPEONFORK))
+		munmap(at, size);
+	else
+		mark_page = at;
+}
+
+static uint64_t new_mark(void)
+{
+	uint64_t want = atomic_fetch_add(&last_mark, 1) + 1;
+	uint64_t found = 0;
+
+	/* another thread may have been first: its mark is the process's */
+	return atomic_compare_exchange_strong(mark_page, &found, want) ?
+	       want : found;
+}
+
+uint64_t pp_process_mark(void)
+{
+	uint64_t mark;
+
+	pthread_once(&once, make_page);
+	if (!mark_page)
+		return 0;
+	mark = atomic_load_explicit(mark_page, memory_order_relaxed);
+	return mark ? mark : new_mark();
+}

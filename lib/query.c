@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include <linux/types.h>
+#include <peerpin.h>
+#include <string.h>
+#include "cuda_api.h"
+#include "query.h"
+#include "sys.h"
+
+/** struct answer - what one call of cuPointerGetAttributes() fills in */
+struct answer {
+	unsigned int type;
+	unsigned int managed;
+	int device;
+	unsigned long long start;
+	size_t size;
+	unsigned long long buffer_id;
+};
+
+/* Returns whether CUDA answered; an address it does not know is an answer. */
+static int ask(const struct pp_cuda *cuda, const void *addr, struct answer *a)
+{
+	int what[] = {
+		PP_CU_MEMORY_TYPE, PP_CU_IS_MANAGED, PP_CU_DEVICE_ORDINAL,
+		PP_CU_RANGE_START, PP_CU_RANGE_SIZE, PP_CU_BUFFER_ID,
+	};
+	void *where[] = {
+		&a->type, &a->managed, &a->device,
+		&a->start, &a->size, &a->buffer_id,
+	};
+
+	memset(a, 0, sizeof(*a));
+	return cuda->get_attributes(sizeof(what) / sizeof(what[0]), what, where,
+				    (uintptr_t)addr) == PP_CU_SUCCESS;
+}
+
+static void fill_in(struct pp_mem *out, const struct answer *a)
+{
+	if (a->managed)
+		out->kind = PP_MEM_MANAGED;
+	else if (a->type == PP_CU_TYPE_DEVICE)
+		out->kind = PP_MEM_GPU;
+	else
+		return;
+	out->device = a->device;
+	out->base = a->start;
+	out->size = a->size;
+	out->buffer_id = a->buffer_id;
+}
+
+static unsigned int provider_of(const struct pp_mem *mem,
+				const struct answer *a)
+{
+	if (mem->kind == PP_MEM_GPU)
+		return PEERPIN_PROVIDER_NV;
+	if (a->type == PP_CU_TYPE_UNKNOWN)
+		return PEERPIN_PROVIDER_HOST;
+	return PEERPIN_PROVIDER_AUTO;
+}
+
+unsigned int pp_query_provider(const void *addr, struct pp_mem *out)
+{
+	const struct pp_cuda *cuda = pp_cuda();
+	struct answer a;
+
+	*out = (struct pp_mem){ .kind = PP_MEM_HOST, .device = -1 };
+	if (!cuda || !ask(cuda, addr, &a))
+		return PEERPIN_PROVIDER_AUTO;
+	fill_in(out, &a);
+	return provider_of(out, &a);
+}
+
+uint64_t pp_query_buffer_id(uint64_t addr)
+{
+	const struct pp_cuda *cuda = pp_cuda();
+	unsigned long long id = 0;
+
+	if (!cuda)
+		return 0;
+	if (cuda->get_attribute(&id, PP_CU_BUFFER_ID, addr) != PP_CU_SUCCESS)
+		return 0;
+	return id;
+}
+
+PP_PUBLIC int pp_query(const void *addr, struct pp_mem *out)
+{
+	PP_KEEP_ERRNO;
+
+	if (!out)
+		return -EINVAL;
+	pp_query_provider(addr, out);
+	return 0;
+}
+
+PP_PUBLIC int pp_sync_memops(const void *addr)
+{
+	PP_KEEP_ERRNO;
+	const struct pp_cuda *cuda = pp_cuda();
+	unsigned int on = 1;
+
+	if (!cuda)
+		return -EINVAL;
+	if (cuda->set_attribute(&on, PP_CU_SYNC_MEMOPS, (uintptr_t)addr))
+		return -EINVAL;
+	return 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PP_REGCACHE_H
+#define PP_REGCACHE_H
+
+#include <stdbool.h>
+#include "libpeerpin.h"
+
+/**
+ * struct pp_cache_work - what calls of pp_cache_get_counted() had to do
+ * @pins: registrations they made
+ * @pin_ns: time that took, failed attempts included
+ */
+struct pp_cache_work {
+	uint32_t pins;
+	uint64_t pin_ns;
+};
+
+/* pp_cache_get() that adds what it did to @work; @why is not NULL here */
+int pp_cache_get_counted(struct pp_cache *cache, uint64_t addr,
+			 uint64_t length, const struct pp_cache_entry **out,
+			 struct pp_cache_work *work, struct pp_why *why);
+
+/* The context of a cache made by pp_cache_create_ctx(), else NULL. */
+struct pp_ctx *pp_cache_ctx(const struct pp_cache *cache);
+void pp_cache_set_ctx(struct pp_cache *cache, struct pp_ctx *ctx);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PP_REGION_H
+#define PP_REGION_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include "libpeerpin.h"
+
+/**
+ * struct pp_ctx - one open /dev/peerpin
+ * @fd: the file
+ * @mark: process that opened it (process.h)
+ * @epochs: revocation page, PEERPIN_MAX_REGIONS words
+ */
+struct pp_ctx {
+	int fd;
+	uint64_t mark;
+	_Atomic(uint32_t) *epochs;
+};
+
+/**
+ * pp_pin_as - pp_pin() for a caller that has asked CUDA already
+ * @provider: enum peerpin_provider
+ */
+int pp_pin_as(struct pp_ctx *ctx, uint64_t addr, uint64_t length,
+	      uint32_t provider, struct pp_region *out, struct pp_why *why);
+
+#endif

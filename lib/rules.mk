@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+LIB_SRC := $(wildcard lib/*.c)
+LIB_PIC := $(LIB_SRC:lib/%.c=$(B)/obj/lib/%.pic.o)
+LIB_OBJ := $(LIB_SRC:lib/%.c=$(B)/obj/lib/%.o)
+LIB_CFLAGS := -Ikmod/uapi -Ilib/include -fvisibility=hidden
+
+USER_TARGETS += $(B)/lib/libpeerpin.so.1 $(B)/lib/libpeerpin.so $(B)/lib/libpeerpin.a
+
+$(B)/obj/lib/%.pic.o: lib/%.c | $(B)/obj/lib
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(LIB_CFLAGS) -fPIC -MMD -MP -c -o $@ $<
+
+$(B)/obj/lib/%.o: lib/%.c | $(B)/obj/lib
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(LIB_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/lib/libpeerpin.so.1: $(LIB_PIC) lib/libpeerpin.map | $(B)/lib
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libpeerpin.so.1 -Wl,-z,defs \
+		-Wl,--version-script=lib/libpeerpin.map -o $@ $(LIB_PIC) -ldl -lpthread
+
+$(B)/lib/libpeerpin.so: $(B)/lib/libpeerpin.so.1
+	ln -sf libpeerpin.so.1 $@
+
+$(B)/lib/libpeerpin.a: $(LIB_OBJ) | $(B)/lib
+	rm -f $@
+	$(AR) rcs $@ $(LIB_OBJ)
+
+$(B)/lib $(B)/obj/lib:
+	mkdir -p $@
+
+-include $(LIB_PIC:.o=.d) $(LIB_OBJ:.o=.d)

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#include "sys.h"
+
+#define WEAK __attribute__((weak))
+
+WEAK int pp_sys_open(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+WEAK void pp_sys_close(int fd)
+{
+	close(fd);
+}
+
+WEAK int pp_sys_ioctl(int fd, unsigned long cmd, void *arg)
+{
+	return ioctl(fd, cmd, arg) < 0 ? -errno : 0;
+}
+
+WEAK int pp_sys_map(int fd, size_t length, void **out)
+{
+	void *at = mmap(NULL, length, PROT_READ, MAP_SHARED, fd, 0);
+
+	if (at == MAP_FAILED)
+		return -errno;
+	*out = at;
+	return 0;
+}
+
+WEAK void pp_sys_unmap(void *at, size_t length)
+{
+	munmap(at, length);
+}
+
+uint64_t pp_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
