@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <getopt.h>
+#include <string.h>
+#include "args.h"
+#include "tool.h"
+#include "units.h"
+
+enum {
+	MAX_REPEAT = 1000000,
+};
+
+static const struct option copy_options[] = {
+	{ "peer", required_argument, NULL, 'p' },
+	{ "from", required_argument, NULL, 'f' },
+	{ "to", required_argument, NULL, 't' },
+	{ "size", required_argument, NULL, 's' },
+	{ "repeat", required_argument, NULL, 'r' },
+	{ "verify", no_argument, NULL, 'v' },
+	{ "json", no_argument, NULL, 'j' },
+	{ 0 },
+};
+
+static const struct option bar_options[] = {
+	{ "json", no_argument, NULL, 'j' },
+	{ 0 },
+};
+
+static int parse_side(const char *name, const char *text, enum side *out)
+{
+	if (!strcmp(text, "gpu"))
+		*out = SIDE_GPU;
+	else if (!strcmp(text, "host"))
+		*out = SIDE_HOST;
+	else
+		return usage_error("%s is gpu or host, not %s", name, text);
+	return 0;
+}
+
+static int parse_size_arg(const char *text, uint64_t *out)
+{
+	int ret = parse_size(text, out);
+
+	if (ret == -ERANGE)
+		return fail("--size %s is more than any memory; give a smaller one", text);
+	if (ret)
+		return usage_error("--size is a number of bytes, or one with K, M or G behind it, not %s", text);
+	if (!*out)
+		return fail("there is nothing to copy: give --size 1 or more, such as --size 8M");
+	return 0;
+}
+
+static int parse_repeat(const char *text, uint64_t *out)
+{
+	if (parse_size(text, out) || *out < 1 || *out > MAX_REPEAT)
+		return usage_error("--repeat is a number from 1 to %d, not %s",
+				   MAX_REPEAT, text);
+	return 0;
+}
+
+static int parse_copy_option(int option, struct copy_args *out)
+{
+	switch (option) {
+	case 'p':
+		out->peer = optarg;
+		return 0;
+	case 'f':
+		return parse_side("--from", optarg, &out->from);
+	case 't':
+		return parse_side("--to", optarg, &out->to);
+	case 's':
+		return parse_size_arg(optarg, &out->size);
+	case 'r':
+		return parse_repeat(optarg, &out->repeat);
+	case 'v':
+		out->verify = true;
+		return 0;
+	default:
+		out->json = true;
+		return 0;
+	}
+}
+
+/* The next option, -1 at the end, or '?' after a complaint. */
+static int next_option(int argc, char **argv, const struct option *options)
+{
+	int c;
+
+	opterr = 0;
+	c = getopt_long(argc, argv, ":", options, NULL);
+	if (c == ':')
+		usage_error("%s needs a value", argv[optind - 1]);
+	else if (c == '?')
+		usage_error("%s does not know %s", argv[0], argv[optind - 1]);
+	else if (c == -1 && optind < argc)
+		usage_error("%s does not know what to do with %s", argv[0],
+			    argv[optind]);
+	else
+		return c;
+	return '?';
+}
+
+int parse_copy_args(int argc, char **argv, struct copy_args *out)
+{
+	int c, ret;
+
+	*out = (struct copy_args) {
+		.peer = "lsi0",
+		.from = SIDE_GPU,
+		.to = SIDE_GPU,
+		.size = 8 << 20,
+		.repeat = 1,
+	};
+	optind = 0;
+	while ((c = next_option(argc, argv, copy_options)) != -1) {
+		if (c == '?')
+			return EXIT_USAGE;
+		ret = parse_copy_option(c, out);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+int parse_bar_args(int argc, char **argv, bool *json)
+{
+	int c;
+
+	*json = false;
+	optind = 0;
+	while ((c = next_option(argc, argv, bar_options)) != -1) {
+		if (c == '?')
+			return EXIT_USAGE;
+		*json = true;
+	}
+	return 0;
+}

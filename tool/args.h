@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* The command lines of the subcommands. */
+#ifndef ARGS_H
+#define ARGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum side {
+	SIDE_GPU,
+	SIDE_HOST,
+};
+
+/** struct copy_args - peerpin copy */
+struct copy_args {
+	const char *peer;
+	enum side from;
+	enum side to;
+	uint64_t size;
+	uint64_t repeat;
+	bool verify;
+	bool json;
+};
+
+/* 0, or EXIT_USAGE or EXIT_FAILED after the complaint has been printed. */
+int parse_copy_args(int argc, char **argv, struct copy_args *out);
+int parse_bar_args(int argc, char **argv, bool *json);
+
+#endif

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <glob.h>
+#include <linux/types.h>
+#include <peerpin.h>
+#include <stdio.h>
+#include <string.h>
+#include "explain.h"
+#include "gpu.h"
+#include "tool.h"
+#include "units.h"
+
+int explain_open(int error)
+{
+	switch (error) {
+	case -ENOENT:
+	case -ENXIO:
+	case -ENODEV:
+		return fail("the kernel module is not loaded (no /dev/peerpin); type: modprobe peerpin");
+	case -EACCES:
+	case -EPERM:
+		return fail("no permission to open /dev/peerpin; type: sudo peerpin ...");
+	default:
+		return fail("/dev/peerpin: %s; see the kernel's log: dmesg", strerror(-error));
+	}
+}
+
+/* "lsi0 lsi1", cut where @room ends. */
+static void list_peers(char *out, size_t room)
+{
+	glob_t found;
+	size_t i, used = 0;
+
+	out[0] = '\0';
+	if (glob("/dev/lsi[0-9]*", 0, NULL, &found))
+		return;
+	for (i = 0; i < found.gl_pathc && used < room; i++)
+		used += snprintf(out + used, room - used, "%s%s",
+				 i ? " " : "",
+				 found.gl_pathv[i] + strlen("/dev/"));
+	globfree(&found);
+}
+
+static int no_peer(const char *name)
+{
+	char peers[256];
+
+	list_peers(peers, sizeof(peers));
+	if (!peers[0])
+		return fail("there is no peer device %s, nor any other; see lspci -d 1000:0012, then type: modprobe peerpin_lsi", name);
+	return fail("there is no peer device %s; give --peer one of: %s", name, peers);
+}
+
+int explain_peer(const char *name, int error)
+{
+	switch (error) {
+	case -ENOENT:
+	case -ENXIO:
+	case -ENODEV:
+		return no_peer(name);
+	case -ENOTTY:
+		return fail("%s is no peer device; give --peer lsi0, for example", name);
+	case -EACCES:
+		return fail("no permission to open %s; type: sudo peerpin ...", name);
+	default:
+		return fail("%s: %s; see the kernel's log: dmesg", name, strerror(-error));
+	}
+}
+
+/* BAR1 of the GPU in use, from the management library. */
+static int find_bar1(struct pp_bar1 *out)
+{
+	unsigned int i;
+
+	for (i = 0; !pp_bar1(i, out); i++)
+		if (!strcmp(out->pci, gpu_pci()))
+			return 0;
+	return -ENODEV;
+}
+
+static int no_bar1(const struct pp_why *why)
+{
+	struct text needed = text_bytes(why->needed);
+	struct pp_bar1 bar1;
+
+	if (find_bar1(&bar1))
+		return fail("out of BAR1 space: %s needed; give a smaller --size, or see who holds it: peerpin bar", needed.at);
+	return fail("out of BAR1 space: %s needed, %s of %s free (some of it reserved by the driver); give a smaller --size, or see who holds it: peerpin bar",
+		    needed.at, text_bytes(bar1.free).at,
+		    text_bytes(bar1.total).at);
+}
+
+static int not_registered(int error, const struct pp_why *why)
+{
+	switch (why->reason) {
+	case PEERPIN_REASON_NO_BAR1:
+		return no_bar1(why);
+	case PEERPIN_REASON_NO_PROVIDER:
+		return fail("GPU memory cannot be pinned: its module is not loaded; type: modprobe peerpin_nv");
+	case PEERPIN_REASON_MEMLOCK:
+		return fail("%s more may not be locked in memory; give a smaller --size, or type: ulimit -l unlimited", text_bytes(why->needed).at);
+	default:
+		return fail("the memory cannot be pinned: %s (%s); see the kernel's log: dmesg",
+			    pp_strreason(why->reason), strerror(-error));
+	}
+}
+
+int explain_copy(const char *peer, int error, const struct pp_why *why)
+{
+	if (why->reason != PEERPIN_REASON_NONE)
+		return not_registered(error, why);
+	switch (error) {
+	case -ESTALE:
+		return fail("the memory was freed during the copy; type the command again");
+	case -EIO:
+		return fail("%s reported an error, or cannot reach the memory; see the kernel's log: dmesg", peer);
+	case -ENODEV:
+		return fail("%s was removed during the copy; see the kernel's log: dmesg", peer);
+	default:
+		return fail("the copy failed: %s; see the kernel's log: dmesg", strerror(-error));
+	}
+}
+
+int explain_bar1(int error)
+{
+	switch (error) {
+	case -ENODEV:
+		return fail("there is no GPU, or its driver is not loaded; see lspci, then type: modprobe nvidia");
+	case -ENOENT:
+		return fail("there is no NVML library (libnvidia-ml.so.1): install the GPU's driver");
+	default:
+		return fail("NVML failed; see whether nvidia-smi works, and the kernel's log: dmesg");
+	}
+}

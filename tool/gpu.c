@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#include <ctype.h>
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <string.h>
+#include "gpu.h"
+#include "tool.h"
+
+/* CUresult */
+enum {
+	CU_SUCCESS = 0,
+	CU_NO_DEVICE = 100,
+};
+
+/* One table, so that the names stand once; CUdeviceptr is a 64-bit integer. */
+static struct {
+	int (*init)(unsigned int flags);
+	int (*error_name)(int result, const char **name);
+	int (*pci_bus_id)(char *out, int room, int device);
+	int (*retain)(void **ctx, int device);
+	int (*set_current)(void *ctx);
+	int (*info)(size_t *free, size_t *total);
+	int (*alloc)(unsigned long long *out, size_t size);
+	int (*free)(unsigned long long addr);
+	int (*write)(unsigned long long to, const void *from, size_t length);
+	int (*read)(void *to, unsigned long long from, size_t length);
+} cuda;
+
+static const struct {
+	const char *name;
+	void *function;
+} symbols[] = {
+	{ "cuInit", &cuda.init },
+	{ "cuGetErrorName", &cuda.error_name },
+	{ "cuDeviceGetPCIBusId", &cuda.pci_bus_id },
+	{ "cuDevicePrimaryCtxRetain", &cuda.retain },
+	{ "cuCtxSetCurrent", &cuda.set_current },
+	{ "cuMemGetInfo_v2", &cuda.info },
+	{ "cuMemAlloc_v2", &cuda.alloc },
+	{ "cuMemFree_v2", &cuda.free },
+	{ "cuMemcpyHtoD_v2", &cuda.write },
+	{ "cuMemcpyDtoH_v2", &cuda.read },
+};
+
+static char pci[32];
+
+/* The name of the function that is missing, or NULL. */
+static const char *resolve(void *lib)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+		void *at = dlsym(lib, symbols[i].name);
+
+		if (!at)
+			return symbols[i].name;
+		memcpy(symbols[i].function, &at, sizeof(at));
+	}
+	return NULL;
+}
+
+static int load(void)
+{
+	void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+	const char *missing;
+
+	if (!lib)
+		return fail("there is no CUDA library (libcuda.so.1): install the GPU's driver, or type: peerpin copy --from host --to host");
+	missing = resolve(lib);
+	if (missing)
+		return fail("libcuda.so.1 has no %s: it is too old; install a newer GPU driver", missing);
+	return 0;
+}
+
+static int init(void)
+{
+	int ret = cuda.init(0);
+
+	if (ret == CU_NO_DEVICE)
+		return fail("CUDA finds no GPU: see whether lspci lists one and its driver is loaded, or type: peerpin copy --from host --to host");
+	if (ret)
+		return fail("CUDA does not start: cuInit() says %s; see the kernel's log: dmesg", gpu_error(ret));
+	return 0;
+}
+
+static int use_first(void)
+{
+	void *ctx;
+	int ret = cuda.retain(&ctx, 0);
+
+	if (!ret)
+		ret = cuda.set_current(ctx);
+	if (ret)
+		return fail("GPU 0 cannot be used: %s; see the kernel's log: dmesg", gpu_error(ret));
+	return 0;
+}
+
+/* CUDA writes capitals and, at times, a domain of eight digits. */
+static void read_pci(void)
+{
+	char *at;
+
+	if (cuda.pci_bus_id(pci, sizeof(pci), 0))
+		pci[0] = '\0';
+	for (at = pci; *at; at++)
+		*at = (char)tolower((unsigned char)*at);
+	if (strlen(pci) == strlen("00000000:00:00.0"))
+		memmove(pci, pci + 4, strlen(pci + 4) + 1);
+}
+
+int gpu_open(void)
+{
+	static bool opened;
+	int ret;
+
+	if (opened)
+		return 0;
+	ret = load();
+	if (!ret)
+		ret = init();
+	if (!ret)
+		ret = use_first();
+	if (ret)
+		return ret;
+	read_pci();
+	opened = true;
+	return 0;
+}
+
+int gpu_room(struct gpu_room *out)
+{
+	return cuda.info(&out->free, &out->total);
+}
+
+int gpu_alloc(size_t size, uint64_t *out)
+{
+	unsigned long long addr = 0;
+	int ret = cuda.alloc(&addr, size);
+
+	*out = addr;
+	return ret;
+}
+
+int gpu_free(uint64_t addr)
+{
+	return cuda.free(addr);
+}
+
+int gpu_write(uint64_t to, const void *from, size_t length)
+{
+	return cuda.write(to, from, length);
+}
+
+int gpu_read(void *to, uint64_t from, size_t length)
+{
+	return cuda.read(to, from, length);
+}
+
+const char *gpu_error(int result)
+{
+	const char *name = NULL;
+
+	if (cuda.error_name(result, &name) || !name)
+		return "an unknown CUDA error";
+	return name;
+}
+
+const char *gpu_pci(void)
+{
+	return pci;
+}

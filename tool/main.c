@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include <stdio.h>
+#include <string.h>
+#include "libpeerpin.h"
+#include "tool.h"
+
+static int help(int argc, char **argv);
+
+static const struct command help_command = {
+	.name = "help",
+	.summary = "what there is",
+	.usage = "help [COMMAND]",
+	.run = help,
+};
+
+static const struct command *const commands[] = {
+	&copy_command,
+	&bar_command,
+	&help_command,
+};
+
+enum {
+	NR_COMMANDS = sizeof(commands) / sizeof(commands[0]),
+};
+
+static const struct command *find(const char *name)
+{
+	int i;
+
+	for (i = 0; i < NR_COMMANDS; i++)
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
+	return NULL;
+}
+
+static void list(void)
+{
+	int i;
+
+	printf("usage: peerpin COMMAND [OPTION]...\n\n");
+	for (i = 0; i < NR_COMMANDS; i++)
+		printf("  %-6s %s\n", commands[i]->name, commands[i]->summary);
+	printf("\npeerpin help COMMAND tells more; peerpin --version\n");
+}
+
+static int help(int argc, char **argv)
+{
+	const struct command *command;
+
+	if (argc < 2) {
+		list();
+		return EXIT_OK;
+	}
+	command = find(argv[1]);
+	if (!command)
+		return usage_error("there is no command %s", argv[1]);
+	printf("usage: peerpin %s\n", command->usage);
+	return EXIT_OK;
+}
+
+static int version(void)
+{
+	printf("peerpin %s\n", PP_VERSION);
+	return EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *command;
+
+	if (argc < 2)
+		return usage_error("no command was given");
+	if (!strcmp(argv[1], "--version"))
+		return version();
+	if (!strcmp(argv[1], "--help"))
+		return help(0, argv);
+	command = find(argv[1]);
+	if (!command)
+		return usage_error("there is no command %s", argv[1]);
+	return command->run(argc - 1, argv + 1);
+}

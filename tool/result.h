@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* What copies took, and how it is shown. */
+#ifndef RESULT_H
+#define RESULT_H
+
+#include <stddef.h>
+#include "args.h"
+#include "libpeerpin.h"
+
+void print_results(const struct copy_args *args,
+		   const struct pp_copy_result *results);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* What all subcommands of peerpin share: how they end and how they complain. */
+#ifndef TOOL_H
+#define TOOL_H
+
+enum {
+	EXIT_OK,
+	EXIT_FAILED,
+	EXIT_USAGE,
+};
+
+/**
+ * struct command - a row of the table in main.c
+ * @run: argv[0] is the subcommand's name; returns the exit status
+ */
+struct command {
+	const char *name;
+	const char *summary;
+	const char *usage;
+	int (*run)(int argc, char **argv);
+};
+
+extern const struct command copy_command;
+extern const struct command bar_command;
+
+/* One line on stderr, "peerpin: " before it. Returns EXIT_FAILED. */
+int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same, with where to find help. Returns EXIT_USAGE. */
+int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif
