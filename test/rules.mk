@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+#
+# test/unit/test_X.c becomes $(B)/bin/test/test_X, linked with cmocka, the
+# helpers test/unit/mock_*.c and libpeerpin.a. A test of other code names what
+# it needs before this fragment is read or after it:
+#	UNIT_OBJ_test_X := objects
+#	UNIT_CFLAGS_test_X := flags
+#
+# test/vm/X.c becomes $(B)/bin/vm/X; all may use libpeerpin, libcuda and
+# libnvidia-ml, and only those that do depend on them.
+UNIT_SRC := $(wildcard test/unit/test_*.c)
+UNIT_BIN := $(UNIT_SRC:test/unit/%.c=$(B)/bin/test/%)
+UNIT_MOCK := $(patsubst test/unit/%.c,$(B)/obj/test/%.o,$(wildcard test/unit/mock_*.c))
+UNIT_LIB := $(B)/lib/libpeerpin.a
+VM_SRC := $(wildcard test/vm/*.c)
+VM_BIN := $(VM_SRC:test/vm/%.c=$(B)/bin/vm/%)
+
+USER_TARGETS += $(UNIT_BIN) $(VM_BIN)
+
+# first in the link, so that mocks take the place of the library's functions
+UNIT_OBJ_test_region = $(B)/obj/test/mock_kernel.o
+UNIT_OBJ_test_ctx_cache = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o
+UNIT_OBJ_test_query = $(B)/obj/test/mock_cuda.o
+UNIT_OBJ_test_peer = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o
+UNIT_OBJ_test_regcache = $(B)/obj/test/mock_memory.o
+UNIT_OBJ_test_regcache_limits = $(B)/obj/test/mock_memory.o
+UNIT_OBJ_test_regcache_threads = $(B)/obj/test/mock_memory.o
+UNIT_OBJ_test_regcache_model = $(B)/obj/test/mock_memory.o
+UNIT_OBJ_test_regcache_torture = $(B)/obj/test/mock_memory.o
+UNIT_OBJ_test_tool_args = $(B)/obj/tool/args.o $(B)/obj/tool/units.o
+UNIT_OBJ_test_tool_owners = $(B)/obj/tool/owners.o $(B)/obj/tool/units.o
+UNIT_CFLAGS_test_cuda_lookup = -DFAKE_CUDA='"$(B)/bin/test/fake/libcuda.so.1"'
+
+$(B)/obj/test/%.o: test/unit/%.c | $(B)/obj/test
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -Ilib -Itool -Iemu/include \
+		$(UNIT_CFLAGS_$*) -MMD -MP -c -o $@ $<
+
+define UNIT_RULE
+$(B)/bin/test/$(1): $(B)/obj/test/$(1).o $$(UNIT_OBJ_$(1)) $(UNIT_LIB) | $(B)/bin/test
+	$$(CC) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$< $$(UNIT_OBJ_$(1)) $(UNIT_LIB) -lcmocka -lpthread -ldl
+endef
+$(foreach t,$(notdir $(UNIT_BIN)),$(eval $(call UNIT_RULE,$(t))))
+
+$(B)/bin/test/test_cuda_lookup: | $(B)/bin/test/fake/libcuda.so.1
+
+$(B)/bin/test/fake/libcuda.so.1: test/unit/fake_cuda.c | $(B)/bin/test/fake
+	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $<
+
+$(B)/bin/vm/%: test/vm/%.c $(B)/lib/libpeerpin.so $(B)/emu/libcuda.so $(B)/emu/libnvidia-ml.so.1 | $(B)/bin/vm
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -Iemu/include -MMD -MP \
+		$(LDFLAGS) -o $@ $< -L$(B)/lib -L$(B)/emu -Wl,--as-needed -lpeerpin -lcuda \
+		-l:libnvidia-ml.so.1 -lpthread
+
+$(B)/obj/test $(B)/bin/test $(B)/bin/test/fake $(B)/bin/vm:
+	mkdir -p $@
+
+-include $(wildcard $(B)/obj/test/*.d $(B)/bin/vm/*.d)

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#include <stddef.h>
+#include <string.h>
+#include "cuda_api.h"
+#include "mock_cuda.h"
+
+enum {
+	INVALID_VALUE = 1,
+	TYPE_HOST = 1,
+};
+
+bool mock_cuda_loaded;
+int mock_cuda_error;
+int mock_cuda_calls;
+struct mock_allocation mock_allocations[MOCK_ALLOCATIONS];
+
+void mock_cuda_reset(void)
+{
+	memset(mock_allocations, 0, sizeof(mock_allocations));
+	mock_cuda_loaded = true;
+	mock_cuda_error = 0;
+	mock_cuda_calls = 0;
+}
+
+static struct mock_allocation *find(unsigned long long addr)
+{
+	int i;
+
+	for (i = 0; i < MOCK_ALLOCATIONS; i++) {
+		struct mock_allocation *a = &mock_allocations[i];
+
+		if (a->id && addr >= a->base && addr - a->base < a->size)
+			return a;
+	}
+	return NULL;
+}
+
+static void put_int(void *data, int value)
+{
+	memcpy(data, &value, sizeof(value));
+}
+
+static void put_u64(void *data, uint64_t value)
+{
+	memcpy(data, &value, sizeof(value));
+}
+
+/* An address that CUDA does not know has zeroes everywhere, and device -2. */
+static void answer(int attribute, void *data, const struct mock_allocation *a)
+{
+	static const struct mock_allocation none;
+	int type = !a ? 0 : a->host ? TYPE_HOST : PP_CU_TYPE_DEVICE;
+
+	if (attribute == PP_CU_MEMORY_TYPE)
+		put_int(data, type);
+	if (attribute == PP_CU_DEVICE_ORDINAL)
+		put_int(data, a ? 3 : -2);
+	if (!a)
+		a = &none;
+	if (attribute == PP_CU_IS_MANAGED)
+		put_int(data, a->managed);
+	if (attribute == PP_CU_RANGE_START)
+		put_u64(data, a->base);
+	if (attribute == PP_CU_RANGE_SIZE)
+		put_u64(data, a->size);
+	if (attribute == PP_CU_BUFFER_ID)
+		put_u64(data, a->id);
+}
+
+static int get_attributes(unsigned int count, int *attributes, void **data,
+			  unsigned long long addr)
+{
+	unsigned int i;
+
+	mock_cuda_calls++;
+	if (mock_cuda_error)
+		return mock_cuda_error;
+	for (i = 0; i < count; i++)
+		answer(attributes[i], data[i], find(addr));
+	return 0;
+}
+
+static int get_attribute(void *data, int attribute, unsigned long long addr)
+{
+	mock_cuda_calls++;
+	if (mock_cuda_error)
+		return mock_cuda_error;
+	if (!find(addr))
+		return INVALID_VALUE;
+	answer(attribute, data, find(addr));
+	return 0;
+}
+
+static int set_attribute(const void *value, int attribute,
+			 unsigned long long addr)
+{
+	struct mock_allocation *a = find(addr);
+
+	mock_cuda_calls++;
+	if (mock_cuda_error)
+		return mock_cuda_error;
+	if (!a || attribute != PP_CU_SYNC_MEMOPS || *(const int *)value != 1)
+		return INVALID_VALUE;
+	a->synced++;
+	return 0;
+}
+
+static const struct pp_cuda functions = {
+	.get_attributes = get_attributes,
+	.get_attribute = get_attribute,
+	.set_attribute = set_attribute,
+};
+
+const struct pp_cuda *pp_cuda(void)
+{
+	return mock_cuda_loaded ? &functions : NULL;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* A make-believe CUDA of a few allocations, in place of lib/cuda_api.c. */
+#ifndef MOCK_CUDA_H
+#define MOCK_CUDA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct mock_allocation {
+	uint64_t base;
+	uint64_t size;
+	uint64_t id;		/* 0: this slot is empty */
+	bool managed;
+	bool host;		/* cudaHostAlloc() */
+	int synced;		/* how often SYNC_MEMOPS was set */
+};
+
+enum {
+	MOCK_ALLOCATIONS = 4,
+};
+
+extern bool mock_cuda_loaded;
+extern int mock_cuda_error;	/* what every call returns */
+extern int mock_cuda_calls;
+extern struct mock_allocation mock_allocations[MOCK_ALLOCATIONS];
+
+void mock_cuda_reset(void);
+
+#endif
