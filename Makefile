@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+#: make          everything: libraries, tool, modules (needs what `make deps` installs)
+#: make deps     install the Debian packages that are missing (root or sudo)
+#: make demo     deps, all, then the demonstration in the virtual machine
+#: make check    deps, all, then every test
+#: make modules  the kernel modules only
+#: make clean    remove build/, where everything that is made goes
+#:
+#: KERNEL=6.12   another Debian kernel than 6.1, for the modules and the machine
+#: emu/vm/run    runs anything in the virtual machine: emu/vm/run --help
+
+KERNEL ?= 6.1
+B := build
+
+CFLAGS ?= -O2 -g
+override CFLAGS += -std=gnu11 -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes \
+	-Wshadow -D_GNU_SOURCE -Ikmod/uapi
+
+USER_TARGETS :=
+
+all: user modules
+
+include $(wildcard */rules.mk */*/rules.mk)
+
+user: $(USER_TARGETS)
+
+modules:
+	+@scripts/build-modules $(KERNEL)
+
+deps:
+	@scripts/deps $(KERNEL)
+
+# One after the other also under -j: what is built depends on what is installed.
+demo: deps
+	+@$(MAKE) --no-print-directory all
+	@emu/vm/run --kernel $(KERNEL) -- $(B)/bin/demo
+
+check: deps
+	+@$(MAKE) --no-print-directory all
+	@KERNEL=$(KERNEL) test/run
+
+clean:
+	rm -rf $(B)
+
+help:
+	@sed -n 's/^#: \{0,1\}//p' Makefile
+
+.PHONY: all user modules deps demo check clean help
+.DELETE_ON_ERROR:

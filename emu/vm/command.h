@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef EMU_VM_COMMAND_H
+#define EMU_VM_COMMAND_H
+
+#include "config.h"
+
+/**
+ * command_run - run the user's command, its output going to the stream
+ *
+ * Returns its exit status as a shell has it (128+n for signal n), once no
+ * process is left but this one.
+ */
+int command_run(const struct config *config);
+
+#endif

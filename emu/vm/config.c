@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config.h"
+
+static char text[CONFIG_MAX + 1];
+
+/* *length starts as 0 */
+static int read_text(size_t *length)
+{
+	ssize_t got = 1;
+	int fd;
+
+	fd = open("/config", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	for (; got > 0; *length += (size_t)got)
+		got = read(fd, text + *length, CONFIG_MAX - *length);
+	close(fd);
+	if (got < 0)
+		return -EIO;
+	return *length < CONFIG_MAX ? 0 : -E2BIG;
+}
+
+static size_t count_strings(size_t length)
+{
+	size_t i, count = 0;
+
+	for (i = 0; i < length; i++)
+		count += text[i] == '\0';
+	return count;
+}
+
+static int add_share(struct config *config, const char *dir)
+{
+	if (config->nr_shares == CONFIG_LIST_MAX)
+		return -E2BIG;
+	config->share[config->nr_shares++] = dir;
+	return 0;
+}
+
+static int add_insmod(struct config *config, const char *file)
+{
+	if (config->nr_insmods == CONFIG_LIST_MAX)
+		return -E2BIG;
+	config->insmod[config->nr_insmods++] = (struct config_module){ file, "" };
+	return 0;
+}
+
+static int set_params(struct config *config, const char *params)
+{
+	if (!config->nr_insmods)
+		return -EINVAL;
+	config->insmod[config->nr_insmods - 1].params = params;
+	return 0;
+}
+
+static int set_string(const char **field, const char *value)
+{
+	*field = value;
+	return 0;
+}
+
+static int take(struct config *config, size_t *argc, char *entry)
+{
+	char *value = strchr(entry, '=');
+
+	if (!value)
+		return -EINVAL;
+	*value++ = '\0';
+	if (!strcmp(entry, "arg"))
+		return config->argv[(*argc)++] = value, 0;
+	if (!strcmp(entry, "share"))
+		return add_share(config, value);
+	if (!strcmp(entry, "insmod"))
+		return add_insmod(config, value);
+	if (!strcmp(entry, "params"))
+		return set_params(config, value);
+	if (!strcmp(entry, "cwd"))
+		return set_string(&config->cwd, value);
+	if (!strcmp(entry, "path"))
+		return set_string(&config->path, value);
+	if (!strcmp(entry, "library_path"))
+		return set_string(&config->library_path, value);
+	if (!strcmp(entry, "modules"))
+		return set_string(&config->modules, value);
+	return -EINVAL;
+}
+
+int config_read(struct config *config)
+{
+	size_t length = 0, at, next, argc = 0;
+	int ret;
+
+	ret = read_text(&length);
+	if (ret)
+		return ret;
+	config->argv = calloc(count_strings(length) + 1, sizeof(*config->argv));
+	if (!config->argv)
+		return -ENOMEM;
+	for (at = 0; at < length && !ret; at = next) {
+		next = at + strlen(text + at) + 1;
+		ret = take(config, &argc, text + at);
+	}
+	return ret ? ret : argc ? 0 : -EINVAL;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The stream from the virtual machine to the program that watches it: one
+ * virtio-serial port carries everything, in order, so that whoever has read
+ * the verdict has read all output before it.
+ */
+#ifndef EMU_VM_FRAME_H
+#define EMU_VM_FRAME_H
+
+#include <stdint.h>
+
+enum frame_kind {
+	FRAME_STDOUT = 1,
+	FRAME_STDERR,
+	FRAME_VERDICT,		/* one byte: the exit status; nothing follows */
+};
+
+enum {
+	FRAME_MAX = 16384,	/* data bytes; the kernel's port takes 32 KiB a write */
+};
+
+struct frame_head {
+	uint32_t kind;
+	uint32_t length;
+};
+
+struct frame {
+	struct frame_head head;
+	char data[FRAME_MAX];
+};
+
+#endif

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+/* Pid 1 of the virtual machine: enter the host's files, run one command, report. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/reboot.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "config.h"
+#include "module.h"
+#include "root.h"
+#include "stream.h"
+
+enum {
+	EXIT_MODULE = 1,
+	VERDICT_SECONDS = 10,
+};
+
+static void must(const char *what, int ret)
+{
+	if (ret)
+		root_fail(what, -ret);
+}
+
+/* A module that stays is a leak, which a command's success must not hide. */
+static int run(const struct config *config)
+{
+	int status = EXIT_MODULE;
+
+	if (!modules_load(config))
+		status = command_run(config);
+	if (modules_unload() && !status)
+		status = EXIT_MODULE;
+	return status;
+}
+
+/*
+ * The host ends the machine as soon as it has read the verdict. Powering off
+ * is for the case that nobody listens; sooner it would cut off unread output.
+ */
+static void finish(int status)
+{
+	sync();
+	fprintf(stderr, "vm: verdict %d\n", status);
+	stream_verdict(status);
+	sleep(VERDICT_SECONDS);
+	reboot(RB_POWER_OFF);
+}
+
+int main(void)
+{
+	struct config config = { 0 };
+
+	root_mount_early();
+	must("rig modules", modules_load_rig());
+	must("no virtio port (does the kernel have virtio_pci, virtio_console?)", stream_open());
+	must("/config", config_read(&config));
+	sethostname("peerpin-vm", strlen("peerpin-vm"));
+	root_enter(&config);
+	fprintf(stderr, "vm: running %s\n", config.argv[0]);
+	finish(run(&config));
+	return 0;
+}

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash disable=SC2154
+# Sourced by emu/vm/run: the QEMU command line of the machine, in the array
+# qemu. A topology file (topology/NAME) defines the function topology and says
+# there, with the words of this file, where the GPUs and the peers sit.
+
+add() {
+	qemu+=("$@")
+}
+
+# QEMU reads a comma as the end of a value; doubled, it is one.
+value() {
+	printf '%s' "${1//,/,,}"
+}
+
+gpu_on() { # INDEX BUS
+	add -object "memory-backend-memfd,id=vram$1,size=${bar1}M,share=on"
+	add -device "ivshmem-plain,memdev=vram$1,bus=$2"
+}
+
+peer_on() { # INDEX BUS
+	add -device "lsi53c895a,id=peer$1,bus=$2"
+}
+
+port() { # NUMBER TYPE BUS: a bridge port, whose own bus is portNUMBER
+	add -device "$2,id=port$1,bus=$3,chassis=$1,slot=$1"
+}
+
+all_gpus_on() {
+	local i
+
+	for ((i = 0; i < gpus; i++)); do gpu_on "$i" "$1"; done
+}
+
+all_peers_on() {
+	local i
+
+	for ((i = 0; i < peers; i++)); do peer_on "$i" "$1"; done
+}
+
+each_gpu_behind() { # TYPE BUS
+	local i
+
+	for ((i = 0; i < gpus; i++)); do
+		port $((1 + i)) "$1" "$2"
+		gpu_on "$i" "port$((1 + i))"
+	done
+}
+
+each_peer_behind() { # TYPE BUS
+	local i
+
+	for ((i = 0; i < peers; i++)); do
+		port $((101 + i)) "$1" "$2"
+		peer_on "$i" "port$((101 + i))"
+	done
+}
+
+two_numa_nodes() {
+	local half=$((mem / 2)) node
+
+	[ "$smp" -ge 2 ] || die "topology $topology needs --smp 2 or more"
+	for node in 0 1; do
+		add -object "memory-backend-ram,id=ram$node,size=${half}M"
+		add -numa "node,nodeid=$node,memdev=ram$node"
+	done
+	mem=$((2 * half))
+}
+
+# A firmware of five bytes that asks for the end of the machine: KVM must have
+# run it to end with 33. The flags come first because there are stand-ins for
+# KVM that run this but no stock kernel.
+kvm_works() {
+	local status=0
+
+	grep -qwE 'vmx|svm' /proc/cpuinfo && [ -r /dev/kvm ] && [ -w /dev/kvm ] || return 1
+	{ head -c 65520 /dev/zero; printf '\xb0\x10\xe6\xf4\xf4%11s' ''; } >"$work/probe"
+	timeout 5 qemu-system-x86_64 -machine q35 -accel kvm -nodefaults -display none \
+		-no-reboot -bios "$work/probe" -device isa-debug-exit,iobase=0xf4 \
+		</dev/null >/dev/null 2>&1 || status=$?
+	[ "$status" -eq 33 ]
+}
+
+add_processor() {
+	if kvm_works; then
+		add -accel kvm -cpu host
+	else
+		add -accel tcg -cpu max
+	fi
+	add -smp "$smp"
+}
+
+# The rig's own virtio devices do not declare VIRTIO_F_ACCESS_PLATFORM, so they
+# bypass the IOMMU, and only the devices under test are behind it.
+add_iommu() {
+	[ -z "$iommu" ] && return
+	add -device intel-iommu,intremap=off
+	# strict: an address unmapped is unreachable at once, not some time later
+	append+=' intel_iommu=on iommu.passthrough=0 iommu.strict=1'
+}
+
+# A bus is named because QEMU would take a topology's own root bus as well.
+add_directory() { # PATH TAG OPTION
+	add -fsdev "local,id=$2,path=$(value "$1"),multidevs=remap,security_model=none$3"
+	add -device "virtio-9p-pci,fsdev=$2,mount_tag=$2,bus=pcie.0"
+}
+
+add_files() {
+	local i
+
+	add_directory / host ,readonly=on
+	for i in "${!shares[@]}"; do add_directory "${shares[i]}" "share$i" ''; done
+}
+
+# watch (emu/vm/watch.c) hands the stream's writing end down as descriptor 3.
+add_channels() {
+	add -serial "file:$(value "$log")"
+	add -device virtio-serial-pci,bus=pcie.0
+	add -chardev file,id=stream,path=/proc/self/fd/3
+	add -device virtserialport,chardev=stream
+}
+
+# An oops ends the machine, since nothing after it can be trusted. Guarding an
+# emulated processor against its own speculation costs time and buys nothing.
+machine() {
+	append='console=ttyS0 panic=-1 oops=panic mitigations=off'
+	qemu=(qemu-system-x86_64 -machine q35 -nodefaults -display none -no-reboot)
+	add_processor
+	add_iommu
+	topology
+	add -m "$mem"
+	add_channels
+	add_files
+	add -kernel "$vmlinux" -initrd "$work/initramfs" -append "$append"
+}

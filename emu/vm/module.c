@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "module.h"
+#include "stream.h"
+
+enum {
+	NAME_MAX_LENGTH = 64,
+	UNLOAD_TRIES = 100,
+	UNLOAD_PAUSE_US = 10000,
+};
+
+static char loaded[CONFIG_LIST_MAX][NAME_MAX_LENGTH];
+static size_t nr_loaded;
+
+static int load(const char *file, const char *params)
+{
+	int fd, ret;
+
+	fd = open(file, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ret = syscall(SYS_finit_module, fd, params, 0) ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+int modules_load_rig(void)
+{
+	char name[NAME_MAX_LENGTH], path[NAME_MAX_LENGTH + 8];
+	FILE *order = fopen("/rig/order", "re");
+	int ret = 0;
+
+	if (!order)
+		return -errno;
+	while (!ret && fscanf(order, "%63s", name) == 1) {
+		snprintf(path, sizeof(path), "/rig/%s", name);
+		ret = load(path, "");
+	}
+	fclose(order);
+	return ret;
+}
+
+/* The kernel's name of a module: that of its file, with '-' as '_'. */
+static void name_of(const char *file, char *name)
+{
+	const char *base = strrchr(file, '/');
+	char *p;
+
+	snprintf(name, NAME_MAX_LENGTH, "%s", base ? base + 1 : file);
+	name[strcspn(name, ".")] = '\0';
+	for (p = name; *p; p++)
+		if (*p == '-')
+			*p = '_';
+}
+
+int modules_load(const struct config *config)
+{
+	const struct config_module *module;
+	size_t i;
+	int ret;
+
+	for (i = 0; i < config->nr_insmods; i++) {
+		module = &config->insmod[i];
+		ret = load(module->file, module->params);
+		if (ret) {
+			stream_note("cannot load %s: %s; the kernel's log says more (--log FILE)",
+				    module->file, strerror(-ret));
+			return ret;
+		}
+		name_of(module->file, loaded[nr_loaded++]);
+	}
+	return 0;
+}
+
+/*
+ * The last reference may be dropped by a worker shortly after the process that
+ * held it has ended, so a busy module gets a moment.
+ */
+static int unload(const char *name)
+{
+	int tries;
+
+	for (tries = 0; tries < UNLOAD_TRIES; tries++) {
+		if (syscall(SYS_delete_module, name, O_NONBLOCK) == 0 || errno == ENOENT)
+			return 0;
+		if (errno != EWOULDBLOCK && errno != EBUSY)
+			break;
+		usleep(UNLOAD_PAUSE_US);
+	}
+	return -errno;
+}
+
+int modules_unload(void)
+{
+	int ret, left = 0;
+
+	while (nr_loaded) {
+		ret = unload(loaded[--nr_loaded]);
+		if (!ret)
+			continue;
+		left++;
+		stream_note("module %s cannot be removed after the command: %s",
+			    loaded[nr_loaded],
+			    ret == -EWOULDBLOCK ? "something still uses it" : strerror(-ret));
+	}
+	return left;
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "root.h"
+
+#define NEW "/new"
+/* The largest message that virtio carries, in pages of 4 KiB less three. */
+#define P9 "trans=virtio,version=9p2000.L,msize=512000,"
+
+struct mount_entry {
+	const char *source, *target, *type;
+	unsigned long flags;
+	const char *options;
+};
+
+void root_fail(const char *what, int error)
+{
+	fprintf(stderr, "vm: %s: %s\n", what, strerror(error));
+	reboot(RB_POWER_OFF);
+	_exit(1);
+}
+
+static void mount_or_fail(const struct mount_entry *m)
+{
+	char what[256];
+
+	if (!mount(m->source, m->target, m->type, m->flags, m->options))
+		return;
+	snprintf(what, sizeof(what), "cannot mount %s %s on %s", m->type ? m->type : "",
+		 m->source, m->target);
+	root_fail(what, errno);
+}
+
+static void make_path(const char *path)
+{
+	char part[4096];
+	char *p;
+
+	snprintf(part, sizeof(part), "%s", path);
+	for (p = part + 1; *p; p++) {
+		if (*p != '/')
+			continue;
+		*p = '\0';
+		mkdir(part, 0755);
+		*p = '/';
+	}
+	mkdir(part, 0755);
+}
+
+static void mount_at(const struct mount_entry *m)
+{
+	make_path(m->target);
+	mount_or_fail(m);
+}
+
+void root_mount_early(void)
+{
+	static const struct mount_entry early[] = {
+		{ "proc", "/proc", "proc", 0, NULL },
+		{ "sysfs", "/sys", "sysfs", 0, NULL },
+		{ "devtmpfs", "/dev", "devtmpfs", 0, NULL },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(early) / sizeof(*early); i++)
+		mount_at(&early[i]);
+}
+
+static void must_link(const char *target, const char *path)
+{
+	if (symlink(target, path))
+		root_fail(path, errno);
+}
+
+static void mount_host(void)
+{
+	static const struct mount_entry layers[] = {
+		{ "host", "/lower", "9p", MS_RDONLY, P9 "cache=loose" },
+		{ "tmpfs", "/upper", "tmpfs", 0, "mode=0755" },
+	};
+	static const struct mount_entry overlay = {
+		"overlay", NEW, "overlay", 0,
+		"lowerdir=/lower,upperdir=/upper/data,workdir=/upper/work"
+	};
+
+	mount_at(&layers[0]);
+	mount_at(&layers[1]);
+	make_path("/upper/data");
+	make_path("/upper/work");
+	mount_at(&overlay);
+}
+
+static void mount_kernel(void)
+{
+	static const struct mount_entry mounts[] = {
+		{ "/proc", NEW "/proc", NULL, MS_MOVE, NULL },
+		{ "/sys", NEW "/sys", NULL, MS_MOVE, NULL },
+		{ "/dev", NEW "/dev", NULL, MS_MOVE, NULL },
+		{ "devpts", NEW "/dev/pts", "devpts", 0, "ptmxmode=0666" },
+		{ "tmpfs", NEW "/dev/shm", "tmpfs", 0, "mode=1777" },
+		{ "tmpfs", NEW "/run", "tmpfs", 0, "mode=0755" },
+		{ "/busybox", NEW "/run/busybox", NULL, MS_BIND, NULL },
+		{ "debugfs", NEW "/sys/kernel/debug", "debugfs", 0, NULL },
+		{ "tracefs", NEW "/sys/kernel/tracing", "tracefs", 0, NULL },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(mounts) / sizeof(*mounts); i++)
+		mount_at(&mounts[i]);
+}
+
+/* What udev would have made. */
+static void link_streams(void)
+{
+	static const char *const names[] = { "stdin", "stdout", "stderr" };
+	char from[32], to[32];
+	int i;
+
+	must_link("/proc/self/fd", NEW "/dev/fd");
+	for (i = 0; i < 3; i++) {
+		snprintf(from, sizeof(from), "/proc/self/fd/%d", i);
+		snprintf(to, sizeof(to), NEW "/dev/%s", names[i]);
+		must_link(from, to);
+	}
+}
+
+static void switch_root(void)
+{
+	if (chdir(NEW) || mount(".", "/", NULL, MS_MOVE, NULL) || chroot(".") || chdir("/"))
+		root_fail("cannot enter " NEW, errno);
+}
+
+/*
+ * cache=mmap: writable mappings work, and what is written is on the host at
+ * the latest when its file is closed.
+ */
+static void mount_shares(const struct config *config)
+{
+	struct mount_entry share = { .type = "9p", .options = P9 "cache=mmap" };
+	char tag[32];
+	size_t i;
+
+	share.source = tag;
+	for (i = 0; i < config->nr_shares; i++) {
+		snprintf(tag, sizeof(tag), "share%zu", i);
+		share.target = config->share[i];
+		mount_at(&share);
+	}
+}
+
+/* Where modprobe looks. */
+static void mount_modules(const struct config *config)
+{
+	struct mount_entry tree = { .source = config->modules, .flags = MS_BIND };
+	struct utsname kernel;
+	char target[128];
+
+	if (!config->modules)
+		return;
+	uname(&kernel);
+	snprintf(target, sizeof(target), "/lib/modules/%s", kernel.release);
+	tree.target = target;
+	mount_at(&tree);
+}
+
+void root_enter(const struct config *config)
+{
+	mount_host();
+	mount_kernel();
+	link_streams();
+	switch_root();
+	mount_shares(config);
+	mount_modules(config);
+}

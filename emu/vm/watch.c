@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Run QEMU and be its only link to the world: split the stream of the virtual
+ * machine into stdout and stderr, and end QEMU when the verdict has come, when
+ * time is up, on a signal, and when this process dies in whatever way.
+ *
+ *   watch SECONDS QEMU ARG...
+ *
+ * QEMU finds the stream's writing end as file descriptor 3. Exit status: the
+ * verdict; 70 the machine ended without one; 124 time-out; 128+n signal n.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "frame.h"
+
+enum {
+	STREAM_FD = 3,
+	STREAM_SIZE = 1 << 20,
+	EXIT_NO_VERDICT = 70,
+	EXIT_TIMEOUT = 124,
+};
+
+/* 0 before the fork, and in the child */
+static volatile pid_t qemu;
+
+/* Called in a signal handler too: nothing here may allocate or lock. */
+static void end_qemu(void)
+{
+	if (!qemu)
+		return;
+	kill(qemu, SIGKILL);
+	while (waitpid(qemu, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+static void end_by_signal(int signo)
+{
+	end_qemu();
+	_exit(signo == SIGALRM ? EXIT_TIMEOUT : 128 + signo);
+}
+
+static void catch_signals(unsigned int seconds)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGALRM };
+	struct sigaction action = { .sa_handler = end_by_signal };
+	size_t i;
+
+	sigfillset(&action.sa_mask);
+	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		sigaction(signals[i], &action, NULL);
+	alarm(seconds);
+}
+
+/*
+ * A process group of its own keeps Ctrl-C from QEMU, which would take it for a
+ * normal end; the death signal covers the death of the parent by SIGKILL.
+ */
+static void exec_qemu(char **argv, int stream, pid_t parent)
+{
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent || dup2(stream, STREAM_FD) < 0)
+		_exit(EXIT_NO_VERDICT);
+	execvp(argv[0], argv);
+	fprintf(stderr, "%s: %s\n", argv[0], strerror(errno));
+	_exit(EXIT_NO_VERDICT);
+}
+
+static int start_qemu(char **argv)
+{
+	pid_t parent = getpid();
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -1;
+	fcntl(ends[1], F_SETPIPE_SZ, STREAM_SIZE);
+	qemu = fork();
+	if (qemu < 0)
+		return -1;
+	if (qemu == 0)
+		exec_qemu(argv, ends[1], parent);
+	close(ends[1]);
+	return ends[0];
+}
+
+static int read_all(int fd, void *to, size_t length)
+{
+	char *p = to;
+	ssize_t got;
+
+	for (; length; p += got, length -= (size_t)got) {
+		got = read(fd, p, length);
+		if (got <= 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* A closed output raises SIGPIPE; on any other error the data has no taker. */
+static void write_all(int fd, const char *p, size_t length)
+{
+	ssize_t put;
+
+	for (; length; p += put, length -= (size_t)put) {
+		put = write(fd, p, length);
+		if (put < 0)
+			return;
+	}
+}
+
+static int read_frame(int fd, struct frame *frame)
+{
+	if (read_all(fd, &frame->head, sizeof(frame->head)) < 0)
+		return -1;
+	if (frame->head.length > sizeof(frame->data))
+		return -1;
+	return read_all(fd, frame->data, frame->head.length);
+}
+
+static int copy_until_verdict(int stream)
+{
+	static struct frame frame;
+
+	while (read_frame(stream, &frame) == 0) {
+		if (frame.head.kind == FRAME_VERDICT)
+			return (unsigned char)frame.data[0];
+		write_all(frame.head.kind == FRAME_STDERR ? STDERR_FILENO : STDOUT_FILENO,
+			  frame.data, frame.head.length);
+	}
+	return EXIT_NO_VERDICT;
+}
+
+int main(int argc, char **argv)
+{
+	int stream, status;
+
+	if (argc < 3) {
+		fprintf(stderr, "usage: watch SECONDS QEMU ARG...\n");
+		return 2;
+	}
+	catch_signals((unsigned int)atoi(argv[1]));
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	stream = start_qemu(argv + 2);
+	if (stream < 0) {
+		perror("watch");
+		return EXIT_NO_VERDICT;
+	}
+	status = copy_until_verdict(stream);
+	end_qemu();
+	return status;
+}
