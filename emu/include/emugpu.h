@@ -84,7 +84,10 @@ enum emugpu_copy_kind {
  * @elem: FILL: 1, 2 or 4; else 0
  * @dst: GPU address, or process address for DTOH
  * @src: GPU address, process address for HTOD, or the pattern for FILL
- * @length: bytes; GPU ranges must lie inside one block each
+ * @length: bytes, 0 does nothing; GPU ranges must lie inside one block each
+ *
+ * EBUSY the CPU window is closed (EMUGPU_TEST_CPU_WINDOW); EINTR the process
+ * was killed on the way; ENODEV the GPU has gone since the block was made.
  */
 struct emugpu_copy {
 	__u32 kind;
@@ -95,13 +98,13 @@ struct emugpu_copy {
 };
 
 enum emugpu_test_op {
-	EMUGPU_TEST_COUNTS,		/* what exists now */
+	EMUGPU_TEST_COUNTS,		/* what exists now: pins, maps and blocks of the GPU, the rest of all */
 	EMUGPU_TEST_TRANSLATE,		/* GPU address to BAR1 physical address */
 	EMUGPU_TEST_CPU_WINDOW,		/* unmap or map the BAR in the kernel */
 	EMUGPU_TEST_DELAY_CALLBACK,	/* sleep before each free callback */
 	EMUGPU_TEST_REVOKE,		/* run the free callbacks of a block's pins, keep the block */
 	EMUGPU_TEST_PEEK,		/* read VRAM by page number, whoever owns it */
-	EMUGPU_TEST_FAIL,		/* the n-th next call of get_pages fails */
+	EMUGPU_TEST_FAIL,		/* the n-th next call of get_pages with valid arguments fails */
 };
 
 /**

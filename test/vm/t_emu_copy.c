@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The emulated GPU's copy engine. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "emu.h"
@@ -130,7 +131,7 @@ CASE(no_cpu_window_no_copy)
 	EXPECT(emu_free(fd, VA) == 0, "free");
 }
 
-static volatile bool stop;
+static atomic_bool stop;
 
 static void *copy_for_ever(void *arg)
 {

@@ -5,6 +5,7 @@
  */
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <time.h>
 
 #include "p2p.h"
@@ -131,6 +132,47 @@ CASE(the_death_of_the_process_runs_the_callback)
 	EXPECT(nothing_pinned(), "left");
 }
 
+/* A process that pins, leaves its file to a child of its own, and is gone */
+static int pin_and_bequeath(int *until)
+{
+	char byte;
+
+	if (emu_alloc(emu_open(), VA, BLOCK) || get(0, VA, BLOCK))
+		return 1;
+	if (fork())
+		return 0;
+	close(until[1]);
+	return read(until[0], &byte, 1) == 0 ? 0 : 1;
+}
+
+static bool soon_nothing_pinned(void)
+{
+	int i;
+
+	for (i = 0; i < 200 && !nothing_pinned(); i++)
+		usleep(10000);
+	return nothing_pinned();
+}
+
+CASE(the_last_close_runs_the_callback_in_whatever_process)
+{
+	int until[2], status;
+	pid_t pid;
+
+	EXPECT(!pipe(until), "%s", strerror(errno));
+	pid = fork();
+	if (!pid)
+		_exit(pin_and_bequeath(until));
+	close(until[0]);
+	waitpid(pid, &status, 0);
+	EXPECT(status == 0, "%#x", status);
+	EXPECT(counts().counts.out_pins == 1 && callback(0).out_count == 0, "ran with the owner's death");
+	close(until[1]);
+	EXPECT(soon_nothing_pinned(), "left");
+	EXPECT(callback(0).out_count == 1, "%u", callback(0).out_count);
+	EXPECT(callback(0).out_tid != (unsigned int)pid, "ran in the owner");
+}
+
 CASE(a_revoked_block_can_be_pinned_again)
 {
 	two_blocks();
@@ -144,7 +186,7 @@ CASE(a_revoked_block_can_be_pinned_again)
 	free_both();
 }
 
-static volatile bool stop;
+static atomic_bool stop;
 
 static void *pin_for_ever(void *arg)
 {
