@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * nv-p2p.h: the kernel interface by which a GPU driver lends GPU memory to the
+ * driver of another PCIe device (seeds 000 13.3 and 003).
+ *
+ * Written anew, and equal to what driver 580 and later ships in names, layouts
+ * and prototypes, so that a consumer built with either header loads on either
+ * driver; with CONFIG_MODVERSIONS the symbol CRCs are the same too, which hash
+ * struct tags, member names and types: none of these can be bettered here.
+ *
+ * Context: every function may sleep.
+ */
+#ifndef _NV_P2P_H_
+#define _NV_P2P_H_
+
+#include <linux/types.h>
+
+struct pci_dev;
+
+/*
+ * Versions: major in the upper half, minor in the lower. A consumer may read a
+ * structure when the major is the one it was built for and the minor is not
+ * less; each structure begins with its version.
+ */
+#define NVIDIA_P2P_MAJOR_VERSION_MASK 0xffff0000
+#define NVIDIA_P2P_MINOR_VERSION_MASK 0x0000ffff
+#define NVIDIA_P2P_MAJOR_VERSION(v) (((v) & NVIDIA_P2P_MAJOR_VERSION_MASK) >> 16)
+#define NVIDIA_P2P_MINOR_VERSION(v) ((v) & NVIDIA_P2P_MINOR_VERSION_MASK)
+#define NVIDIA_P2P_MAJOR_VERSION_MATCHES(p, v) \
+	(NVIDIA_P2P_MAJOR_VERSION((p)->version) == NVIDIA_P2P_MAJOR_VERSION(v))
+#define NVIDIA_P2P_VERSION_COMPATIBLE(p, v) \
+	(NVIDIA_P2P_MAJOR_VERSION_MATCHES(p, v) && \
+	 NVIDIA_P2P_MINOR_VERSION((p)->version) >= NVIDIA_P2P_MINOR_VERSION(v))
+
+#define NVIDIA_P2P_PAGE_TABLE_VERSION 0x00020000
+#define NVIDIA_P2P_PAGE_TABLE_VERSION_COMPATIBLE(p) \
+	NVIDIA_P2P_VERSION_COMPATIBLE(p, NVIDIA_P2P_PAGE_TABLE_VERSION)
+
+#define NVIDIA_P2P_DMA_MAPPING_VERSION 0x00020003
+#define NVIDIA_P2P_DMA_MAPPING_VERSION_COMPATIBLE(p) \
+	NVIDIA_P2P_VERSION_COMPATIBLE(p, NVIDIA_P2P_DMA_MAPPING_VERSION)
+
+#define NVIDIA_P2P_GPU_UUID_LEN 16
+
+enum nvidia_p2p_page_size_type {
+	NVIDIA_P2P_PAGE_SIZE_4KB = 0,
+	NVIDIA_P2P_PAGE_SIZE_64KB,
+	NVIDIA_P2P_PAGE_SIZE_128KB,
+	NVIDIA_P2P_PAGE_SIZE_COUNT
+};
+
+/* Only physical_address matters; the rest is of GPUs long gone. */
+typedef struct nvidia_p2p_page {
+	uint64_t physical_address;
+	union nvidia_p2p_request_registers {
+		struct {
+			uint32_t wreqmb_h;
+			uint32_t rreqmb_h;
+			uint32_t rreqmb_0;
+			uint32_t reserved[3];
+		} fermi;
+	} registers;
+} nvidia_p2p_page_t;
+
+/* flags of the page table: the CPU may map the pages cacheable (coherent GPUs) */
+#define NVIDIA_P2P_PAGE_TABLE_FLAGS_CPU_CACHEABLE 0x1
+
+/*
+ * page_size is an enum nvidia_p2p_page_size_type. The driver owns the table: a
+ * consumer reads it from get_pages until put_pages or until its callback has
+ * returned, and not a moment longer.
+ */
+typedef struct nvidia_p2p_page_table {
+	uint32_t version;
+	uint32_t page_size;
+	struct nvidia_p2p_page **pages;
+	uint32_t entries;
+	uint8_t *gpu_uuid;
+	uint32_t flags;
+} nvidia_p2p_page_table_t;
+
+/* Bus addresses of a page table's pages as one peer device must use them. */
+typedef struct nvidia_p2p_dma_mapping {
+	uint32_t version;
+	enum nvidia_p2p_page_size_type page_size_type;
+	uint32_t entries;
+	uint64_t *dma_addresses;
+	void *private;
+	struct pci_dev *pci_dev;
+} nvidia_p2p_dma_mapping_t;
+
+/**
+ * nvidia_p2p_get_pages - pin a range of GPU virtual memory
+ * @p2p_token: with @va_space, from CUDA; both 0: memory of the calling process
+ * @va_space: see @p2p_token
+ * @virtual_address: multiple of 64 KiB
+ * @length: multiple of 64 KiB, not 0
+ * @page_table: result; after a failure it may point at freed memory
+ * @free_callback: runs in the thread that frees the memory, with the driver's
+ *	API lock held; in it put_pages, get_pages and dma_map_pages are -EIO
+ * @data: for @free_callback; must stay valid for ever, because put_pages does
+ *	not tell whether the callback has run
+ *
+ * -EINVAL bad argument or not such memory; -ENOMEM no BAR1 space or no memory;
+ * -EIO anything else.
+ */
+int nvidia_p2p_get_pages(uint64_t p2p_token, uint32_t va_space, uint64_t virtual_address, uint64_t length,
+			 struct nvidia_p2p_page_table **page_table, void (*free_callback)(void *data), void *data);
+
+/**
+ * nvidia_p2p_put_pages - undo get_pages
+ * @p2p_token: as given to get_pages, like @va_space and @virtual_address
+ * @va_space: see @p2p_token
+ * @virtual_address: see @p2p_token
+ * @page_table: result of get_pages; NULL does nothing
+ *
+ * Waits while a free callback runs. 0 also when the callback has won. To be
+ * called by the process that called get_pages: for another one it does nothing.
+ */
+int nvidia_p2p_put_pages(uint64_t p2p_token, uint32_t va_space, uint64_t virtual_address,
+			 struct nvidia_p2p_page_table *page_table);
+
+/* flags of the persistent calls */
+#define NVIDIA_P2P_CAP_GET_PAGES_PERSISTENT_API
+#define NVIDIA_P2P_FLAGS_DEFAULT 0
+#define NVIDIA_P2P_FLAGS_FORCE_BAR1_MAPPING 1
+
+/**
+ * nvidia_p2p_get_pages_persistent - pin without a callback
+ * @virtual_address: multiple of 64 KiB
+ * @length: multiple of 64 KiB, not 0
+ * @page_table: result
+ * @flags: NVIDIA_P2P_FLAGS_x
+ *
+ * The memory outlives cuMemFree() and its process until put_pages_persistent.
+ */
+int nvidia_p2p_get_pages_persistent(uint64_t virtual_address, uint64_t length,
+				    struct nvidia_p2p_page_table **page_table, uint32_t flags);
+
+/**
+ * nvidia_p2p_put_pages_persistent - undo get_pages_persistent
+ * @virtual_address: as given to get_pages_persistent
+ * @page_table: its result; NULL does nothing
+ * @flags: 0
+ */
+int nvidia_p2p_put_pages_persistent(uint64_t virtual_address, struct nvidia_p2p_page_table *page_table,
+				    uint32_t flags);
+
+/**
+ * nvidia_p2p_free_page_table - for the free callback, in place of put_pages
+ * @page_table: result of get_pages
+ *
+ * Does nothing on present drivers and freed on old ones: call it once.
+ */
+int nvidia_p2p_free_page_table(struct nvidia_p2p_page_table *page_table);
+
+/**
+ * nvidia_p2p_dma_map_pages - bus addresses of pinned pages for one device
+ * @peer: the device that will do the DMA
+ * @page_table: result of get_pages
+ * @dma_mapping: result
+ *
+ * -EINVAL bad argument; -ENOMEM; -EIO @peer cannot reach the memory. A mapping
+ * that is left when the free callback returns is undone by the driver.
+ */
+int nvidia_p2p_dma_map_pages(struct pci_dev *peer, struct nvidia_p2p_page_table *page_table,
+			     struct nvidia_p2p_dma_mapping **dma_mapping);
+
+/**
+ * nvidia_p2p_dma_unmap_pages - undo dma_map_pages
+ * @peer: as given to dma_map_pages, like @page_table
+ * @page_table: see @peer
+ * @dma_mapping: result of dma_map_pages
+ *
+ * Allowed in the free callback.
+ */
+int nvidia_p2p_dma_unmap_pages(struct pci_dev *peer, struct nvidia_p2p_page_table *page_table,
+			       struct nvidia_p2p_dma_mapping *dma_mapping);
+
+/**
+ * nvidia_p2p_free_dma_mapping - for the free callback, in place of dma_unmap_pages
+ * @dma_mapping: result of dma_map_pages
+ *
+ * Does nothing on present drivers and freed on old ones: call it once.
+ */
+int nvidia_p2p_free_dma_mapping(struct nvidia_p2p_dma_mapping *dma_mapping);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The copy engine: the CPU, working through the windows, in the caller's thread. */
+#ifndef _EMUGPU_COPY_H
+#define _EMUGPU_COPY_H
+
+struct emugpu_client;
+struct emugpu_copy;
+
+int emugpu_copy(struct emugpu_client *client, const struct emugpu_copy *copy);
+
+#endif

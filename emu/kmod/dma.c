@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/dma-mapping.h>
+#include <linux/mm.h>
+#include <linux/pci.h>
+#include <linux/poison.h>
+#include <linux/slab.h>
+
+#include "../include/emugpu.h"
+#include "api.h"
+#include "dma.h"
+#include "pin.h"
+
+struct dma_map {
+	struct nvidia_p2p_dma_mapping mapping;
+	struct list_head node;	/* in pin->maps; map lock */
+};
+
+static void unmap_pages(struct nvidia_p2p_dma_mapping *mapping)
+{
+	while (mapping->entries)
+		dma_unmap_resource(&mapping->pci_dev->dev, mapping->dma_addresses[--mapping->entries],
+				   EMUGPU_PAGE_SIZE, DMA_BIDIRECTIONAL, 0);
+}
+
+/* One by one even where neighbours touch, as the real driver does. */
+static int map_pages(struct nvidia_p2p_dma_mapping *mapping, const struct nvidia_p2p_page_table *table)
+{
+	struct device *dev = &mapping->pci_dev->dev;
+	dma_addr_t addr;
+	u32 i;
+
+	for (i = 0; i < table->entries; i++) {
+		addr = dma_map_resource(dev, table->pages[i]->physical_address, EMUGPU_PAGE_SIZE,
+					DMA_BIDIRECTIONAL, 0);
+		if (dma_mapping_error(dev, addr)) {
+			unmap_pages(mapping);
+			return -EIO;
+		}
+		mapping->dma_addresses[mapping->entries++] = addr;
+	}
+	return 0;
+}
+
+static struct dma_map *map_new(struct pci_dev *peer, u32 entries)
+{
+	struct dma_map *map = kzalloc(sizeof(*map), GFP_KERNEL);
+
+	if (!map)
+		return NULL;
+	map->mapping.dma_addresses = kvmalloc_array(entries, sizeof(*map->mapping.dma_addresses), GFP_KERNEL);
+	if (!map->mapping.dma_addresses) {
+		kfree(map);
+		return NULL;
+	}
+	map->mapping.version = NVIDIA_P2P_DMA_MAPPING_VERSION;
+	map->mapping.page_size_type = NVIDIA_P2P_PAGE_SIZE_64KB;
+	map->mapping.pci_dev = pci_dev_get(peer);
+	return map;
+}
+
+/* Poisoned, so that a consumer which still uses it uses rubbish. */
+static void map_free(struct dma_map *map)
+{
+	pci_dev_put(map->mapping.pci_dev);
+	kvfree(map->mapping.dma_addresses);
+	memset(&map->mapping, POISON_FREE, sizeof(map->mapping));
+	barrier_data(&map->mapping);
+	kfree(map);
+}
+
+int emugpu_dma_map(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p2p_dma_mapping **mapping)
+{
+	struct dma_map *map;
+	int err;
+
+	emugpu_api_assert_held();
+	map = map_new(peer, pin->table.entries);
+	if (!map)
+		return -ENOMEM;
+	err = map_pages(&map->mapping, &pin->table);
+	if (err) {
+		map_free(map);
+		return err;
+	}
+	*mapping = &map->mapping;
+	mutex_lock(&emugpu_map_lock);
+	list_add_tail(&map->node, &pin->maps);
+	mutex_unlock(&emugpu_map_lock);
+	return 0;
+}
+
+static void map_end(struct dma_map *map)
+{
+	list_del(&map->node);
+	unmap_pages(&map->mapping);
+	map_free(map);
+}
+
+static struct dma_map *map_find(const struct emugpu_pin *pin, const struct nvidia_p2p_dma_mapping *mapping)
+{
+	struct dma_map *map;
+
+	list_for_each_entry(map, &pin->maps, node)
+		if (&map->mapping == mapping)
+			return map;
+	return NULL;
+}
+
+void emugpu_dma_unmap(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p2p_dma_mapping *mapping)
+{
+	struct dma_map *map = map_find(pin, mapping);
+
+	lockdep_assert_held(&emugpu_map_lock);
+	if (!map)
+		return;
+	WARN(map->mapping.pci_dev != peer, "dma_unmap_pages: the mapping is of another device\n");
+	map_end(map);
+}
+
+void emugpu_dma_unmap_all(struct emugpu_pin *pin)
+{
+	struct dma_map *map, *next;
+
+	mutex_lock(&emugpu_map_lock);
+	list_for_each_entry_safe(map, next, &pin->maps, node)
+		map_end(map);
+	mutex_unlock(&emugpu_map_lock);
+}
+
+u32 emugpu_dma_count(const struct emugpu_pin *pin)
+{
+	struct list_head *node;
+	u32 n = 0;
+
+	mutex_lock(&emugpu_map_lock);
+	list_for_each(node, &pin->maps)
+		n++;
+	mutex_unlock(&emugpu_map_lock);
+	return n;
+}

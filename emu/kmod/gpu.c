@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+
+#include "api.h"
+#include "block.h"
+#include "gpu.h"
+#include "window.h"
+
+enum {
+	GPU_BAR = 2,
+	GPUS_MAX = 16,
+};
+
+/* A number stays with its GPU until the GPU goes; a gap is ENODEV. */
+static DEFINE_SPINLOCK(slots_lock);
+static struct emugpu_gpu *slots[GPUS_MAX];
+
+struct emugpu_gpu *emugpu_gpu_get(u32 index)
+{
+	struct emugpu_gpu *gpu = NULL;
+
+	spin_lock(&slots_lock);
+	if (index < GPUS_MAX)
+		gpu = slots[index];
+	if (gpu)
+		kref_get(&gpu->refs);
+	spin_unlock(&slots_lock);
+	return gpu;
+}
+
+static int publish(struct emugpu_gpu *gpu)
+{
+	int i;
+
+	spin_lock(&slots_lock);
+	for (i = 0; i < GPUS_MAX && slots[i]; i++)
+		;
+	if (i < GPUS_MAX)
+		slots[i] = gpu;
+	spin_unlock(&slots_lock);
+	return i < GPUS_MAX ? i : -ENOSPC;
+}
+
+static void withdraw(struct emugpu_gpu *gpu)
+{
+	int i;
+
+	spin_lock(&slots_lock);
+	for (i = 0; i < GPUS_MAX; i++)
+		if (slots[i] == gpu)
+			slots[i] = NULL;
+	spin_unlock(&slots_lock);
+}
+
+/* Made of the PCI address: the same at each boot, different for each GPU. */
+static void make_uuid(u8 *uuid, struct pci_dev *pdev)
+{
+	u32 address = pci_domain_nr(pdev->bus) << 16 | pci_dev_id(pdev);
+
+	memcpy(uuid, "emulated gpu", 12);
+	memcpy(uuid + 12, &address, sizeof(address));
+}
+
+static void gpu_release(struct kref *refs)
+{
+	struct emugpu_gpu *gpu = container_of(refs, struct emugpu_gpu, refs);
+
+	emugpu_bar1_destroy(&gpu->bar1);
+	emugpu_vram_destroy(&gpu->vram);
+	pci_dev_put(gpu->pdev);
+	kfree(gpu);
+}
+
+void emugpu_gpu_put(struct emugpu_gpu *gpu)
+{
+	kref_put(&gpu->refs, gpu_release);
+}
+
+static struct emugpu_gpu *gpu_new(struct pci_dev *pdev)
+{
+	struct emugpu_gpu *gpu = kzalloc(sizeof(*gpu), GFP_KERNEL);
+	u32 npages;
+
+	if (!gpu)
+		return NULL;
+	kref_init(&gpu->refs);
+	gpu->bar = pci_resource_start(pdev, GPU_BAR);
+	gpu->size = pci_resource_len(pdev, GPU_BAR);
+	npages = gpu->size / EMUGPU_PAGE_SIZE;
+	make_uuid(gpu->uuid, pdev);
+	if (emugpu_vram_init(&gpu->vram, npages))
+		goto err_gpu;
+	if (emugpu_bar1_init(&gpu->bar1, npages))
+		goto err_vram;
+	gpu->pdev = pci_dev_get(pdev);
+	return gpu;
+
+err_vram:
+	emugpu_vram_destroy(&gpu->vram);
+err_gpu:
+	kfree(gpu);
+	return NULL;
+}
+
+static int claim_bar(struct pci_dev *pdev)
+{
+	int err = pci_enable_device_mem(pdev);
+
+	if (err)
+		return err;
+	if (pci_resource_len(pdev, GPU_BAR) < EMUGPU_BLOCK_SIZE) {
+		pci_err(pdev, "BAR%d is below 2 MiB: not ivshmem-plain with a memory backend of that size\n", GPU_BAR);
+		err = -ENODEV;
+		goto err_disable;
+	}
+	err = pci_request_region(pdev, GPU_BAR, KBUILD_MODNAME);
+	if (err)
+		goto err_disable;
+	return 0;
+
+err_disable:
+	pci_disable_device(pdev);
+	return err;
+}
+
+static void unclaim_bar(struct pci_dev *pdev)
+{
+	pci_release_region(pdev, GPU_BAR);
+	pci_disable_device(pdev);
+}
+
+static int gpu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct emugpu_gpu *gpu;
+	int err;
+
+	err = claim_bar(pdev);
+	if (err)
+		return err;
+	err = -ENOMEM;
+	gpu = gpu_new(pdev);
+	if (!gpu)
+		goto err_bar;
+	err = emugpu_window_open(gpu);
+	if (err)
+		goto err_gpu;
+	pci_set_drvdata(pdev, gpu);
+	err = publish(gpu);
+	if (err < 0)
+		goto err_window;
+	pci_info(pdev, "GPU %d: %llu MiB\n", err, gpu->size >> 20);
+	return 0;
+
+err_window:
+	emugpu_window_close(gpu);
+err_gpu:
+	emugpu_gpu_put(gpu);
+err_bar:
+	unclaim_bar(pdev);
+	return err;
+}
+
+/*
+ * Blocks may outlive this, pins and CPU mappings may not. After withdraw() and
+ * @gone no call finds the GPU to allocate or pin on it; the pins there are get
+ * their callbacks; closing the window waits for copies under way and the next
+ * ones see @gone.
+ */
+static void gpu_remove(struct pci_dev *pdev)
+{
+	struct emugpu_gpu *gpu = pci_get_drvdata(pdev);
+
+	withdraw(gpu);
+	emugpu_api_lock();
+	WRITE_ONCE(gpu->gone, true);
+	emugpu_block_revoke_gpu(gpu);
+	emugpu_api_unlock();
+	emugpu_window_close(gpu);
+	unclaim_bar(pdev);
+	emugpu_gpu_put(gpu);
+}
+
+static const struct pci_device_id gpu_ids[] = {
+	{ PCI_DEVICE(PCI_VENDOR_ID_REDHAT_QUMRANET, 0x1110) },	/* ivshmem */
+	{ }
+};
+MODULE_DEVICE_TABLE(pci, gpu_ids);
+
+static struct pci_driver gpu_driver = {
+	.name = KBUILD_MODNAME,
+	.id_table = gpu_ids,
+	.probe = gpu_probe,
+	.remove = gpu_remove,
+};
+
+int emugpu_gpu_register(void)
+{
+	return pci_register_driver(&gpu_driver);
+}
+
+void emugpu_gpu_unregister(void)
+{
+	pci_unregister_driver(&gpu_driver);
+}
+
+void emugpu_gpu_info(const struct emugpu_gpu *gpu, struct emugpu_info *info)
+{
+	info->out_domain = pci_domain_nr(gpu->pdev->bus);
+	info->out_bus = gpu->pdev->bus->number;
+	info->out_device = PCI_SLOT(gpu->pdev->devfn);
+	info->out_function = PCI_FUNC(gpu->pdev->devfn);
+	memcpy(info->out_uuid, gpu->uuid, sizeof(info->out_uuid));
+	snprintf(info->out_name, sizeof(info->out_name), "Emulated GPU (%llu MiB BAR1)", gpu->size >> 20);
+	info->out_vram_total = gpu->size;
+	info->out_vram_free = emugpu_gpu_page_offset(READ_ONCE(gpu->vram.nfree));
+	info->out_bar1_total = gpu->size;
+	info->out_bar1_used = emugpu_bar1_used(&gpu->bar1);
+	info->out_bar1_reserved = emugpu_bar1_reserved(&gpu->bar1);
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * emugpu: an ivshmem device as a GPU that lends its memory to PCIe peers.
+ *
+ * The exported nvidia_p2p_* calls are what a real GPU driver gives to third
+ * party drivers; /dev/emugpu is what the look-alike CUDA library needs. Open
+ * files and consumers' symbol references hold the module, so at exit there
+ * are no blocks and no pins.
+ */
+#include <linux/module.h>
+
+#include "control.h"
+#include "gpu.h"
+#include "pin.h"
+
+static int __init emugpu_init(void)
+{
+	int err;
+
+	err = emugpu_gpu_register();
+	if (err)
+		return err;
+	err = emugpu_control_register();
+	if (err)
+		goto err_gpu;
+	return 0;
+
+err_gpu:
+	emugpu_gpu_unregister();
+	return err;
+}
+module_init(emugpu_init);
+
+static void __exit emugpu_exit(void)
+{
+	emugpu_control_unregister();
+	emugpu_gpu_unregister();
+	emugpu_pin_exit();
+}
+module_exit(emugpu_exit);
+
+MODULE_DESCRIPTION("Emulated GPU on an ivshmem BAR, with the GPUDirect RDMA kernel interface");
+MODULE_LICENSE("GPL");

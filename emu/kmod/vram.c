@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/moduleparam.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+#include <linux/swap.h>
+
+#include "vram.h"
+
+static bool scatter = true;
+module_param(scatter, bool, 0444);
+MODULE_PARM_DESC(scatter, "keep neighbouring pages of a block apart (default 1); 0: lowest free pages first");
+
+/* The same shuffle at each load, so that a failing test fails again. */
+static u32 shuffle_next(u32 *state)
+{
+	*state = *state * 1664525 + 1013904223;
+	return *state >> 8;
+}
+
+static void shuffle(u32 *pages, u32 n)
+{
+	u32 i, other, state = n;
+
+	for (i = n; i > 1; i--) {
+		other = shuffle_next(&state) % i;
+		swap(pages[i - 1], pages[other]);
+	}
+}
+
+static int cmp_descending(const void *a, const void *b)
+{
+	u32 x = *(const u32 *)a, y = *(const u32 *)b;
+
+	return x < y ? 1 : -(x > y);
+}
+
+int emugpu_vram_init(struct emugpu_vram *vram, u32 npages)
+{
+	u32 i;
+
+	vram->free = kvmalloc_array(npages, sizeof(*vram->free), GFP_KERNEL);
+	if (!vram->free)
+		return -ENOMEM;
+	for (i = 0; i < npages; i++)
+		vram->free[i] = i;
+	if (scatter)
+		shuffle(vram->free, npages);
+	vram->nfree = npages;
+	mutex_init(&vram->lock);
+	return 0;
+}
+
+void emugpu_vram_destroy(struct emugpu_vram *vram)
+{
+	mutex_destroy(&vram->lock);
+	kvfree(vram->free);
+}
+
+static bool adjacent(u32 a, u32 b)
+{
+	return a + 1 == b || b + 1 == a;
+}
+
+/*
+ * Brings a page that does not lie beside @prev to the top of the stack. Only
+ * two pages lie beside it, so one of the topmost three will do, if there are
+ * three.
+ */
+static void prepare_top(struct emugpu_vram *vram, u32 prev)
+{
+	u32 *top = &vram->free[vram->nfree - 1];
+	u32 i;
+
+	for (i = 0; i < min(3u, vram->nfree); i++) {
+		if (adjacent(top[-(int)i], prev))
+			continue;
+		swap(*top, top[-(int)i]);
+		return;
+	}
+}
+
+static void take(struct emugpu_vram *vram, u32 *pages, u32 n)
+{
+	u32 i;
+
+	if (!scatter)
+		sort(vram->free, vram->nfree, sizeof(*vram->free), cmp_descending, NULL);
+	for (i = 0; i < n; i++) {
+		if (scatter && i)
+			prepare_top(vram, pages[i - 1]);
+		pages[i] = vram->free[--vram->nfree];
+	}
+}
+
+int emugpu_vram_alloc(struct emugpu_vram *vram, u32 *pages, u32 n)
+{
+	int err = -ENOMEM;
+
+	mutex_lock(&vram->lock);
+	if (n <= vram->nfree) {
+		take(vram, pages, n);
+		err = 0;
+	}
+	mutex_unlock(&vram->lock);
+	return err;
+}
+
+/* First page first: the next owner gets them backwards, see the header. */
+void emugpu_vram_free(struct emugpu_vram *vram, const u32 *pages, u32 n)
+{
+	u32 i;
+
+	mutex_lock(&vram->lock);
+	for (i = 0; i < n; i++)
+		vram->free[vram->nfree++] = pages[i];
+	mutex_unlock(&vram->lock);
+}

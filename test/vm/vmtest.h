@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What every test program for the VM shares. A program is a list of cases:
+ *
+ *	CASE(freed_memory_is_refused)
+ *	{
+ *		EXPECT(free_it() == 0, "free: %s", strerror(errno));
+ *	}
+ *
+ *	VMTEST_MAIN
+ *
+ * They run in the order they are written and print one line each: `ok NAME`,
+ * `not ok NAME: why` or `skip NAME: why`. The exit status is 0 when none
+ * failed and at least one ran, skipped ones counted. Arguments name the cases
+ * to run; one made by CASE_BY_NAME runs only when named, because it disturbs
+ * the kernel in a way that its caller must expect.
+ *
+ * The first failed EXPECT or SKIP ends its function; where that is not the
+ * case itself, CHECK_CASE() in the case ends it too.
+ */
+#ifndef VMTEST_H
+#define VMTEST_H
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct vmtest_case {
+	const char *name;
+	void (*run)(void);
+	int by_name;
+	struct vmtest_case *next;
+};
+
+enum vmtest_result { VMTEST_OK, VMTEST_FAILED, VMTEST_SKIPPED };
+
+static struct vmtest_case *vmtest_cases;
+static struct vmtest_case **vmtest_last = &vmtest_cases;
+static enum vmtest_result vmtest_result;
+static char vmtest_why[256];
+
+static inline void vmtest_add(struct vmtest_case *c)
+{
+	*vmtest_last = c;
+	vmtest_last = &c->next;
+}
+
+__attribute__((format(printf, 2, 3)))
+static inline void vmtest_end(enum vmtest_result result, const char *format, ...)
+{
+	va_list args;
+
+	if (vmtest_result != VMTEST_OK)
+		return;
+	vmtest_result = result;
+	va_start(args, format);
+	vsnprintf(vmtest_why, sizeof(vmtest_why), format, args);
+	va_end(args);
+}
+
+#define VMTEST_CASE(function, only_by_name) \
+	static void function(void); \
+	__attribute__((constructor)) static void vmtest_add_##function(void) \
+	{ \
+		static struct vmtest_case c = { #function, function, only_by_name, NULL }; \
+		vmtest_add(&c); \
+	} \
+	static void function(void)
+
+#define CASE(function) VMTEST_CASE(function, 0)
+#define CASE_BY_NAME(function) VMTEST_CASE(function, 1)
+
+/* EXPECT(condition, printf arguments that say what was seen instead) */
+#define EXPECT(condition, format, ...) \
+	do { \
+		if (!(condition)) { \
+			vmtest_end(VMTEST_FAILED, "line %d: %s: " format, __LINE__, #condition, ##__VA_ARGS__); \
+			return; \
+		} \
+	} while (0)
+
+#define SKIP(...) \
+	do { \
+		vmtest_end(VMTEST_SKIPPED, __VA_ARGS__); \
+		return; \
+	} while (0)
+
+/* In a case, after a function that has EXPECTs of its own */
+#define CHECK_CASE() \
+	do { \
+		if (vmtest_result != VMTEST_OK) \
+			return; \
+	} while (0)
+
+static inline int vmtest_wanted(const struct vmtest_case *c, char **names)
+{
+	if (!*names)
+		return !c->by_name;
+	for (; *names; names++)
+		if (!strcmp(*names, c->name))
+			return 1;
+	return 0;
+}
+
+static inline enum vmtest_result vmtest_run_one(const struct vmtest_case *c)
+{
+	vmtest_result = VMTEST_OK;
+	c->run();
+	if (vmtest_result == VMTEST_OK)
+		printf("ok %s\n", c->name);
+	else
+		printf("%s %s: %s\n", vmtest_result == VMTEST_FAILED ? "not ok" : "skip", c->name, vmtest_why);
+	fflush(stdout);
+	return vmtest_result;
+}
+
+static inline int vmtest_main(char **names)
+{
+	const struct vmtest_case *c;
+	int run = 0, failed = 0;
+
+	for (c = vmtest_cases; c; c = c->next) {
+		if (!vmtest_wanted(c, names))
+			continue;
+		run++;
+		failed += vmtest_run_one(c) == VMTEST_FAILED;
+	}
+	if (!run)
+		printf("not ok nothing: no case of that name\n");
+	return failed || !run;
+}
+
+#define VMTEST_MAIN \
+	int main(int argc, char **argv) \
+	{ \
+		return argc ? vmtest_main(argv + 1) : 1; \
+	}
+
+#endif
