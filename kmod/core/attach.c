@@ -34,6 +34,8 @@ static struct peerpin_attach *attach_find_locked(struct pp_region *r,
 	struct peerpin_attach *a;
 
 	lockdep_assert_held(&r->lock);
+	if (r->state != PP_LIVE)
+		return ERR_PTR(-ESTALE);
 	list_for_each_entry(a, &r->attaches, in_region) {
 		if (a->peer == peer) {
 			kref_get(&a->ref);
@@ -49,10 +51,7 @@ static struct peerpin_attach *attach_find(struct pp_region *r,
 	struct peerpin_attach *a;
 
 	spin_lock_irq(&r->lock);
-	if (r->state == PP_LIVE)
-		a = attach_find_locked(r, peer);
-	else
-		a = ERR_PTR(-ESTALE);
+	a = attach_find_locked(r, peer);
 	spin_unlock_irq(&r->lock);
 	return a;
 }
@@ -68,8 +67,6 @@ static struct peerpin_attach *attach_publish(struct peerpin_attach *a)
 
 	spin_lock_irq(&r->lock);
 	found = attach_find_locked(r, a->peer);
-	if (r->state != PP_LIVE)
-		found = found ?: ERR_PTR(-ESTALE);
 	spin_lock(&a->peer->lock);
 	if (!found && a->peer->dying)
 		found = ERR_PTR(-ENODEV);
@@ -83,6 +80,7 @@ static struct peerpin_attach *attach_publish(struct peerpin_attach *a)
 	return found ?: a;
 }
 
+/* All memory is taken here: mapping, as a user of the region, must not wait. */
 static struct peerpin_attach *attach_alloc(struct peerpin_peer *peer,
 					   struct pp_region *r)
 {
@@ -93,11 +91,24 @@ static struct peerpin_attach *attach_alloc(struct peerpin_peer *peer,
 	kref_init(&a->ref);
 	INIT_LIST_HEAD(&a->in_region);
 	INIT_LIST_HEAD(&a->in_peer);
-	kref_get(&r->ref);
+	pp_region_get(r);
 	a->region = r;
 	kref_get(&peer->ref);
 	a->peer = peer;
 	return a;
+}
+
+static int attach_alloc_map(struct peerpin_attach *a)
+{
+	int ret;
+
+	ret = pp_peer_enter(a->peer);
+	if (ret)
+		return ret;
+	ret = pp_map_alloc(&a->map, a->peer->dev, &a->region->extents,
+			   a->region->provider->page_backed);
+	pp_peer_leave(a->peer);
+	return ret;
 }
 
 /* The caller is a user of both, so they wait for the end of this. */
@@ -107,8 +118,7 @@ static struct peerpin_attach *attach_map(struct peerpin_attach *a)
 	struct peerpin_attach *winner;
 	int ret;
 
-	ret = pp_map_make(&a->map, a->peer->dev, &r->extents,
-			  r->provider->page_backed);
+	ret = pp_map_make(&a->map, &r->extents);
 	if (ret)
 		return ERR_PTR(ret);
 	winner = attach_publish(a);
@@ -148,7 +158,9 @@ struct peerpin_attach *pp_attach_region(struct peerpin_peer *peer,
 	a = attach_alloc(peer, r);
 	if (!a)
 		return ERR_PTR(-ENOMEM);
-	winner = attach_map_guarded(a);
+	winner = ERR_PTR(attach_alloc_map(a));
+	if (!IS_ERR(winner))
+		winner = attach_map_guarded(a);
 	if (winner != a)
 		peerpin_attach_put(a);
 	return winner;
@@ -162,7 +174,9 @@ static bool attach_claim_stop(struct peerpin_attach *a)
 	claim = a->inflight && !a->stopping && !list_empty(&a->in_region);
 	if (claim) {
 		a->stopping = true;
-		pp_peer_enter_listed(a->peer);
+		spin_lock(&a->peer->lock);
+		a->peer->users++;
+		spin_unlock(&a->peer->lock);
 	}
 	spin_unlock_irq(&a->region->lock);
 	return claim;
@@ -246,6 +260,7 @@ void pp_attach_stop_all(struct pp_region *r)
 	}
 }
 
+/* Ratelimited, since a slow console would print with interrupts off here. */
 void pp_attach_name_busy(struct pp_region *r)
 {
 	struct peerpin_attach *a;
@@ -253,9 +268,9 @@ void pp_attach_name_busy(struct pp_region *r)
 	spin_lock_irq(&r->lock);
 	list_for_each_entry(a, &r->attaches, in_region)
 		if (a->inflight)
-			pr_err("peerpin: %s (%s) still has DMA in flight on memory that is taken away; unmapping it all the same. Its driver must end DMA when stop() asks.\n",
-			       dev_name(a->peer->dev),
-			       dev_driver_string(a->peer->dev));
+			pr_err_ratelimited("peerpin: %s (%s) still has DMA in flight on memory that is being given up; its driver must end DMA when stop() or peerpin_dma_stale() asks\n",
+					   dev_name(a->peer->dev),
+					   dev_driver_string(a->peer->dev));
 	spin_unlock_irq(&r->lock);
 }
 

@@ -141,12 +141,17 @@ static int cmd_copy_in(const struct pp_cmd_op *op, void __user *arg,
 		       union pp_cmd *c)
 {
 	u32 size;
+	int ret;
 
 	if (get_user(size, (u32 __user *)arg))
 		return -EFAULT;
 	if (size < op->min_size)
 		return -EINVAL;
-	return copy_struct_from_user(c, op->size, arg, size);
+	if (size > PAGE_SIZE)
+		return -E2BIG;
+	ret = copy_struct_from_user(c, op->size, arg, size);
+	c->size = size;	/* as checked, whatever userspace has made of it since */
+	return ret;
 }
 
 /*

@@ -7,6 +7,9 @@
 #include "region.h"
 
 /*
+ * Only page-backed memory is bounced, and its map stays while DMA is in flight,
+ * also when the DMA overstays; so the synchronising below needs no guard.
+ *
  * The whole guarantee: DMA begins only while the region is live and the
  * attachment listed, in one critical section with the count that quiescing
  * (region) and unregistering (peer) wait for.
@@ -26,6 +29,7 @@ static int dma_enter(struct peerpin_attach *a)
 		kref_get(&a->ref);
 		a->inflight++;
 		r->inflight++;
+		atomic_inc(&a->peer->inflight);
 	}
 	spin_unlock_irqrestore(&r->lock, flags);
 	return ret;
@@ -42,28 +46,9 @@ static void dma_leave(struct peerpin_attach *a)
 	if (!--r->inflight)
 		wake_up_all(&r->idle);
 	spin_unlock_irqrestore(&r->lock, flags);
+	if (atomic_dec_and_test(&a->peer->inflight))
+		wake_up_all(&a->peer->idle);
 	peerpin_attach_put(a);
-}
-
-/*
- * The device's view must be brought up to date while the map exists. It does,
- * unless this DMA overstayed and the map was dropped under it.
- */
-static void dma_sync_end(struct peerpin_dma *dma)
-{
-	struct peerpin_attach *a = dma->attach;
-	struct pp_region *r = a->region;
-	unsigned long flags;
-	bool listed;
-
-	spin_lock_irqsave(&r->lock, flags);
-	listed = !list_empty(&a->in_region);
-	r->users += listed;
-	spin_unlock_irqrestore(&r->lock, flags);
-	if (!listed)
-		return;
-	pp_map_sync_for_cpu(&a->map, dma->offset, dma->length);
-	pp_region_leave(r);
 }
 
 int peerpin_dma_begin(struct peerpin_attach *attach, u64 offset, u64 length,
@@ -89,26 +74,15 @@ int peerpin_dma_begin(struct peerpin_attach *attach, u64 offset, u64 length,
 }
 EXPORT_SYMBOL_GPL(peerpin_dma_begin);
 
-/* Bytes from @bus to the next multiple of the device's segment boundary */
-static u64 dma_to_boundary(struct device *dev, dma_addr_t bus)
-{
-	unsigned long mask = dma_get_seg_boundary(dev);
-
-	return (u64)mask - (bus & mask) + 1;
-}
-
 u32 peerpin_dma_next(struct peerpin_dma *dma, u32 max, dma_addr_t *bus)
 {
-	u64 len = min_t(u64, dma->left, max);
-	u64 boundary;
+	u32 len = min_t(u64, dma->left, max);
 
 	if (!len)
 		return 0;
 	*bus = sg_dma_address(dma->sg) + dma->sg_done;
-	len = min_t(u64, len, sg_dma_len(dma->sg) - dma->sg_done);
-	boundary = dma_to_boundary(dma->attach->map.dev, *bus);
-	if (boundary)	/* 0: the mask is all ones, there is none */
-		len = min(len, boundary);
+	len = min(len, sg_dma_len(dma->sg) - dma->sg_done);
+	len = pp_map_to_boundary(&dma->attach->map, *bus, len);
 	dma->left -= len;
 	dma->sg_done += len;
 	if (dma->sg_done == sg_dma_len(dma->sg)) {
@@ -128,8 +102,10 @@ EXPORT_SYMBOL_GPL(peerpin_dma_stale);
 
 void peerpin_dma_end(struct peerpin_dma *dma)
 {
-	if (dma->attach->map.bounced && dma->dir != DMA_TO_DEVICE)
-		dma_sync_end(dma);
-	dma_leave(dma->attach);
+	struct peerpin_attach *a = dma->attach;
+
+	if (a->map.bounced && dma->dir != DMA_TO_DEVICE)
+		pp_map_sync_for_cpu(&a->map, dma->offset, dma->length);
+	dma_leave(a);
 }
 EXPORT_SYMBOL_GPL(peerpin_dma_end);

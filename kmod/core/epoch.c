@@ -66,7 +66,7 @@ int pp_epochs_mmap(struct pp_epochs *e, struct vm_area_struct *vma)
 {
 	if (vma->vm_pgoff + vma_pages(vma) > PP_EPOCH_PAGES)
 		return -EINVAL;
-	if (!(vma->vm_flags & VM_SHARED))
+	if (!(vma->vm_flags & VM_MAYSHARE))	/* VM_SHARED goes with O_RDONLY */
 		return -EINVAL;
 	if (vma->vm_flags & VM_WRITE)
 		return -EPERM;

@@ -22,7 +22,7 @@ struct pp_epochs {
 /* the word of @id or NULL when out of memory; stays until pp_epochs_free() */
 u32 *pp_epoch_word(struct pp_epochs *e, u32 id);
 
-/* frees the words; pages still mapped by userspace live on, read-only */
+/* from the file's release: a mapping would have held the file */
 void pp_epochs_free(struct pp_epochs *e);
 
 /* mmap of the file; @vma's private data becomes @e's file, held by the vma */

@@ -37,12 +37,10 @@ static int file_reserve_id(struct pp_file *f, u32 *id, u32 **epoch,
 	return -ENOMEM;
 }
 
-/* A retired id keeps its NULL entry, which is never handed out again. */
+/* A retired id stays reserved, so it is never handed out again. */
 static void file_free_id(struct pp_file *f, u32 id, const u32 *epoch)
 {
-	if (pp_epoch_exhausted(epoch))
-		xa_store(&f->regions, id, XA_ZERO_ENTRY, GFP_KERNEL);
-	else
+	if (!pp_epoch_exhausted(epoch))
 		xa_erase(&f->regions, id);
 }
 
@@ -98,7 +96,7 @@ struct pp_region *pp_file_pin(struct pp_file *f,
 		return r;
 	}
 	/* once stored, another thread may unpin it under our hands */
-	kref_get(&r->ref);
+	pp_region_get(r);
 	xa_store(&f->regions, *id, r, GFP_KERNEL); /* reserved: cannot fail */
 	return r;
 }
@@ -108,7 +106,7 @@ int pp_file_unpin(struct pp_file *f, u32 id)
 	struct pp_region *r;
 	u32 *epoch;
 
-	/* keep the id reserved until its word is at rest */
+	/* the id stays reserved until its word is at rest */
 	xa_lock(&f->regions);
 	r = xa_load(&f->regions, id);
 	if (r)
@@ -129,7 +127,7 @@ struct pp_region *pp_file_region(struct pp_file *f, u32 id)
 	xa_lock(&f->regions);
 	r = xa_load(&f->regions, id);
 	if (r)
-		kref_get(&r->ref);
+		pp_region_get(r);
 	xa_unlock(&f->regions);
 	return r;
 }
@@ -157,13 +155,14 @@ static int file_open(struct inode *inode, struct file *filp)
 
 /*
  * The owner exits while a child still holds the file: unpin now, as the GPU's
- * driver ignores a put by any other process.
+ * driver ignores a put by any other process. "live" is 0 when the last thread
+ * exits; one that has unshared its files may close them before.
  */
 static int file_flush(struct file *filp, fl_owner_t id)
 {
 	struct pp_file *f = filp->private_data;
 
-	if ((current->flags & PF_EXITING) && !pp_file_check_owner(f))
+	if (!atomic_read(&current->signal->live) && !pp_file_check_owner(f))
 		file_unpin_all(f);
 	return 0;
 }

@@ -11,8 +11,8 @@
 /**
  * struct pp_file - see above
  * @owner: the process that opened it
- * @regions: id to struct pp_region; holds the reference of pp_region_pin().
- *	A NULL entry is an id reserved by a pin in progress, or retired.
+ * @regions: id to struct pp_region, from pp_region_pin() to pp_region_close().
+ *	A NULL entry is an id reserved by a pin or unpin in progress, or retired.
  */
 struct pp_file {
 	struct pid *owner;

@@ -15,9 +15,12 @@ static int __init pp_init(void)
 {
 	int ret;
 
-	ret = pp_provider_register(&pp_host_provider);
+	ret = pp_region_init();
 	if (ret)
 		return ret;
+	ret = pp_provider_register(&pp_host_provider);
+	if (ret)
+		goto err_region;
 	ret = misc_register(&pp_misc);
 	if (ret)
 		goto err_provider;
@@ -25,6 +28,8 @@ static int __init pp_init(void)
 
 err_provider:
 	pp_provider_unregister(&pp_host_provider);
+err_region:
+	pp_region_exit();
 	return ret;
 }
 
@@ -32,6 +37,7 @@ static void __exit pp_exit(void)
 {
 	misc_deregister(&pp_misc);
 	pp_provider_unregister(&pp_host_provider);
+	pp_region_exit();
 }
 
 module_init(pp_init);

@@ -12,46 +12,156 @@
 #include <linux/dma-mapping.h>
 #include <linux/iommu.h>
 #include <linux/mm.h>
+#include <linux/slab.h>
 #include "map.h"
 
-static u32 map_segment_size(struct device *dev, bool page_backed)
-{
-	size_t size = dma_get_max_seg_size(dev);
+#define MAP_ATTRS (DMA_ATTR_SKIP_CPU_SYNC | DMA_ATTR_NO_WARN)
 
-	if (page_backed)
-		size = min(size, dma_max_mapping_size(dev));
-	size = min_t(size_t, size, SZ_2G);
-	return max_t(u32, rounddown(size, PAGE_SIZE), PAGE_SIZE);
+enum {
+	MARKS_MAX = 2048,	/* kmalloc'ed: freed in any context */
+	STRIDE_MIN = 64,
+};
+
+struct pp_map_mark {
+	struct scatterlist *sg;
+	u64 offset;
+};
+
+static u32 map_segment_size(const struct pp_map *map)
+{
+	size_t size = dma_get_max_seg_size(map->dev);
+
+	if (map->page_backed)
+		size = min(size, dma_max_mapping_size(map->dev));
+	return min_t(size_t, size, SZ_2G);
 }
 
-static int map_alloc(struct pp_map *map, const struct pp_extents *x, u32 segment)
+u32 pp_map_to_boundary(const struct pp_map *map, dma_addr_t bus, u32 length)
 {
-	unsigned long count = 0;
+	u64 mask = dma_get_seg_boundary(map->dev);
+
+	return min_t(u64, length - 1, mask - (bus & mask)) + 1;
+}
+
+/* Bytes of the next entry at @phys; the DMA API wants it within one segment. */
+static u32 map_piece(const struct pp_map *map, phys_addr_t phys, u64 left,
+		     u32 segment)
+{
+	return pp_map_to_boundary(map, phys, min_t(u64, left, segment));
+}
+
+static u64 map_count(const struct pp_map *map, const struct pp_extents *x,
+		     u32 segment)
+{
+	u64 count = 0, done;
 	unsigned int i;
 
 	for (i = 0; i < x->count; i++)
-		count += DIV_ROUND_UP_ULL(x->at[i].length, segment);
-	if (count > UINT_MAX)
-		return -ENOMEM;
-	return sg_alloc_table(&map->sgt, count, GFP_KERNEL_ACCOUNT);
+		for (done = 0; done < x->at[i].length; count++)
+			done += map_piece(map, x->at[i].phys + done,
+					  x->at[i].length - done, segment);
+	return count;
 }
 
-static void map_fill_pages(struct pp_map *map, const struct pp_extents *x,
-			   u32 segment)
+static void map_set_entry(const struct pp_map *map, struct scatterlist *sg,
+			  phys_addr_t phys, u32 length)
+{
+	if (map->page_backed)
+		sg_set_page(sg, pfn_to_page(PHYS_PFN(phys)), length,
+			    offset_in_page(phys));
+	else
+		sg->length = length;
+}
+
+static void map_fill(struct pp_map *map, const struct pp_extents *x, u32 segment)
 {
 	struct scatterlist *sg = map->sgt.sgl;
 	unsigned int i;
 	u64 done;
+	u32 len;
 
 	for (i = 0; i < x->count; i++) {
-		for (done = 0; done < x->at[i].length; sg = sg_next(sg)) {
-			u32 len = min_t(u64, segment, x->at[i].length - done);
-
-			sg_set_page(sg, pfn_to_page(PHYS_PFN(x->at[i].phys + done)),
-				    len, 0);
-			done += len;
+		for (done = 0; done < x->at[i].length; done += len) {
+			len = map_piece(map, x->at[i].phys + done,
+					x->at[i].length - done, segment);
+			map_set_entry(map, sg, x->at[i].phys + done, len);
+			sg = sg_next(sg);
 		}
 	}
+}
+
+int pp_map_alloc(struct pp_map *map, struct device *dev,
+		 const struct pp_extents *x, bool page_backed)
+{
+	u32 segment;
+	u64 count;
+
+	map->dev = dev;
+	map->page_backed = page_backed;
+	segment = map_segment_size(map);
+	count = map_count(map, x, segment);
+	if (count > UINT_MAX ||
+	    sg_alloc_table(&map->sgt, count, GFP_KERNEL_ACCOUNT))
+		return -ENOMEM;
+	map->stride = max_t(u32, DIV_ROUND_UP(count, MARKS_MAX), STRIDE_MIN);
+	map->marks = kmalloc_array(DIV_ROUND_UP(count, map->stride),
+				   sizeof(*map->marks), GFP_KERNEL_ACCOUNT);
+	if (!map->marks)
+		return -ENOMEM;
+	map_fill(map, x, segment);
+	return 0;
+}
+
+void pp_map_free(struct pp_map *map)
+{
+	kfree(map->marks);
+	sg_free_table(&map->sgt);
+}
+
+static void map_mark(struct pp_map *map)
+{
+	struct scatterlist *sg;
+	u64 offset = 0;
+	int i;
+
+	map->nr_marks = 0;
+	for_each_sgtable_dma_sg(&map->sgt, sg, i) {
+		if (i % map->stride == 0)
+			map->marks[map->nr_marks++] =
+				(struct pp_map_mark){ sg, offset };
+		offset += sg_dma_len(sg);
+	}
+}
+
+/* The last mark at or before @offset; the first is at 0. */
+static const struct pp_map_mark *map_mark_before(const struct pp_map *map,
+						 u64 offset)
+{
+	unsigned int low = 0, high = map->nr_marks;
+
+	while (high - low > 1) {
+		unsigned int middle = low + (high - low) / 2;
+
+		if (map->marks[middle].offset <= offset)
+			low = middle;
+		else
+			high = middle;
+	}
+	return &map->marks[low];
+}
+
+struct scatterlist *pp_map_seek(struct pp_map *map, u64 offset, u32 *skip)
+{
+	const struct pp_map_mark *mark = map_mark_before(map, offset);
+	struct scatterlist *sg = mark->sg;
+
+	offset -= mark->offset;
+	while (offset >= sg_dma_len(sg)) {
+		offset -= sg_dma_len(sg);
+		sg = sg_next(sg);
+	}
+	*skip = offset;
+	return sg;
 }
 
 static bool map_any_bounced(struct pp_map *map)
@@ -66,16 +176,43 @@ static bool map_any_bounced(struct pp_map *map)
 }
 
 /*
+ * Without translation the bus address is the physical one. The DMA API warns
+ * with a backtrace about one out of reach; a user's choice of machine is no
+ * reason for that, so look first.
+ */
+static bool map_reachable(struct device *dev, const struct pp_extents *x)
+{
+	struct iommu_domain *domain = iommu_get_domain_for_dev(dev);
+	u64 limit = min_not_zero(dma_get_mask(dev), dev->bus_dma_limit);
+	unsigned int i;
+
+	if (domain && domain->type != IOMMU_DOMAIN_IDENTITY)
+		return true;
+	for (i = 0; i < x->count; i++)
+		if (x->at[i].phys + x->at[i].length - 1 > limit)
+			return false;
+	return true;
+}
+
+/* Memory out of reach is bounced, if the kernel has bounce buffers. */
+static bool map_pages_possible(struct pp_map *map, const struct pp_extents *x)
+{
+	return map_reachable(map->dev, x) ||
+	       dma_max_mapping_size(map->dev) != SIZE_MAX;
+}
+
+/*
  * The transfers synchronise the ranges they use. Mapping must not: it would
  * copy a bounced region over what the CPU has written elsewhere in it since.
  */
-static int map_pages(struct pp_map *map, const struct pp_extents *x, u32 segment)
+static int map_pages(struct pp_map *map, const struct pp_extents *x)
 {
 	int ret;
 
-	map_fill_pages(map, x, segment);
+	if (!map_pages_possible(map, x))
+		return -EIO;
 	ret = dma_map_sgtable(map->dev, &map->sgt, DMA_BIDIRECTIONAL,
-			      DMA_ATTR_SKIP_CPU_SYNC);
+			      MAP_ATTRS);
 	if (ret)
 		return ret == -ENOMEM ? ret : -EIO;
 	map->bounced = map_any_bounced(map);
@@ -83,34 +220,16 @@ static int map_pages(struct pp_map *map, const struct pp_extents *x, u32 segment
 }
 
 /* The entries of one extent; returns the first entry of the next. */
-static struct scatterlist *map_fill_bus(struct scatterlist *sg, dma_addr_t bus,
-					u64 length, u32 segment)
+static struct scatterlist *map_set_bus(struct scatterlist *sg, dma_addr_t bus,
+				       u64 left)
 {
-	while (length) {
-		u32 len = min_t(u64, segment, length);
-
+	for (; left; sg = sg_next(sg)) {
 		sg_dma_address(sg) = bus;
-		sg_dma_len(sg) = len;
-		bus += len;
-		length -= len;
-		sg = sg_next(sg);
+		sg_dma_len(sg) = sg->length;
+		bus += sg->length;
+		left -= sg->length;
 	}
 	return sg;
-}
-
-/*
- * Without translation the bus address is the physical one. The DMA API warns
- * with a backtrace about one out of reach; a user's choice of machine is no
- * reason for that, so look first.
- */
-static bool map_reachable(struct device *dev, const struct pp_extent *e)
-{
-	struct iommu_domain *domain = iommu_get_domain_for_dev(dev);
-
-	if (domain && domain->type != IOMMU_DOMAIN_IDENTITY)
-		return true;
-	return e->phys + e->length - 1 <=
-	       min_not_zero(dma_get_mask(dev), dev->bus_dma_limit);
 }
 
 static void unmap_bar(struct pp_map *map, const struct pp_extents *x,
@@ -124,28 +243,27 @@ static void unmap_bar(struct pp_map *map, const struct pp_extents *x,
 		dma_addr_t bus = sg_dma_address(sg);
 
 		for (left = x->at[i].length; left; sg = sg_next(sg))
-			left -= sg_dma_len(sg);
+			left -= sg->length;
 		dma_unmap_resource(map->dev, bus, x->at[i].length,
-				   DMA_BIDIRECTIONAL, 0);
+				   DMA_BIDIRECTIONAL, MAP_ATTRS);
 	}
 }
 
-static int map_bar(struct pp_map *map, const struct pp_extents *x, u32 segment)
+static int map_bar(struct pp_map *map, const struct pp_extents *x)
 {
 	struct scatterlist *sg = map->sgt.sgl;
 	unsigned int i;
 
+	if (!map_reachable(map->dev, x))
+		return -EIO;
 	for (i = 0; i < x->count; i++) {
-		const struct pp_extent *e = &x->at[i];
-		dma_addr_t bus;
+		dma_addr_t bus = dma_map_resource(map->dev, x->at[i].phys,
+						  x->at[i].length,
+						  DMA_BIDIRECTIONAL, MAP_ATTRS);
 
-		if (!map_reachable(map->dev, e))
-			goto err_unmap;
-		bus = dma_map_resource(map->dev, e->phys, e->length,
-				       DMA_BIDIRECTIONAL, 0);
 		if (dma_mapping_error(map->dev, bus))
 			goto err_unmap;
-		sg = map_fill_bus(sg, bus, e->length, segment);
+		sg = map_set_bus(sg, bus, x->at[i].length);
 	}
 	map->sgt.nents = map->sgt.orig_nents;
 	return 0;
@@ -155,46 +273,22 @@ err_unmap:
 	return -EIO;
 }
 
-int pp_map_make(struct pp_map *map, struct device *dev,
-		const struct pp_extents *x, bool page_backed)
+int pp_map_make(struct pp_map *map, const struct pp_extents *x)
 {
-	u32 segment = map_segment_size(dev, page_backed);
-	int ret;
+	int ret = map->page_backed ? map_pages(map, x) : map_bar(map, x);
 
-	map->dev = dev;
-	map->page_backed = page_backed;
-	map->bounced = false;
-	ret = map_alloc(map, x, segment);
-	if (ret)
-		return ret;
-	return page_backed ? map_pages(map, x, segment) :
-			     map_bar(map, x, segment);
+	if (!ret)
+		map_mark(map);
+	return ret;
 }
 
 void pp_map_undo(struct pp_map *map, const struct pp_extents *x)
 {
 	if (map->page_backed)
 		dma_unmap_sgtable(map->dev, &map->sgt, DMA_BIDIRECTIONAL,
-				  DMA_ATTR_SKIP_CPU_SYNC);
+				  MAP_ATTRS);
 	else
 		unmap_bar(map, x, x->count);
-}
-
-void pp_map_free(struct pp_map *map)
-{
-	sg_free_table(&map->sgt);
-}
-
-struct scatterlist *pp_map_seek(struct pp_map *map, u64 offset, u32 *skip)
-{
-	struct scatterlist *sg = map->sgt.sgl;
-
-	while (offset >= sg_dma_len(sg)) {
-		offset -= sg_dma_len(sg);
-		sg = sg_next(sg);
-	}
-	*skip = offset;
-	return sg;
 }
 
 static void map_sync(struct pp_map *map, u64 offset, u64 length,

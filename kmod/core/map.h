@@ -12,6 +12,8 @@ struct device;
  * struct pp_map - bus addresses of whole extents, in order
  * @dev: whose
  * @sgt: entries no longer than the device's segment size
+ * @marks: every @stride-th entry and where in the region it begins, to find an
+ *	offset in a long table
  * @page_backed: as the provider's
  * @bounced: some of it lies in a bounce buffer: CPU and device copies must be
  *	synchronised
@@ -19,21 +21,31 @@ struct device;
 struct pp_map {
 	struct device *dev;
 	struct sg_table sgt;
+	struct pp_map_mark *marks;
+	unsigned int nr_marks;
+	u32 stride;
 	bool page_backed;
 	bool bounced;
 };
 
 /**
- * pp_map_make() - map @x for @dev
+ * pp_map_alloc() - take the memory that mapping @x for @dev needs
  *
- * Context: process; takes no lock, calls the DMA API only.
+ * Context: process, sleeps for memory. Return: 0 or -ENOMEM.
+ */
+int pp_map_alloc(struct pp_map *map, struct device *dev,
+		 const struct pp_extents *x, bool page_backed);
+
+/**
+ * pp_map_make() - map @x
+ *
+ * Context: process; takes no lock, calls the DMA API only, does not wait.
  * Return: 0, -ENOMEM, or -EIO when the device cannot reach the memory.
  */
-int pp_map_make(struct pp_map *map, struct device *dev,
-		const struct pp_extents *x, bool page_backed);
+int pp_map_make(struct pp_map *map, const struct pp_extents *x);
 void pp_map_undo(struct pp_map *map, const struct pp_extents *x);
 
-/* frees memory; after pp_map_undo(), or after pp_map_make() failed */
+/* frees memory, of a map that is not made, or all zero; any context */
 void pp_map_free(struct pp_map *map);
 
 /* copy a range to and from the bounce buffers of a @bounced map */
@@ -42,5 +54,8 @@ void pp_map_sync_for_cpu(struct pp_map *map, u64 offset, u64 length);
 
 /* find the entry that holds @offset; @skip: bytes of it before @offset */
 struct scatterlist *pp_map_seek(struct pp_map *map, u64 offset, u32 *skip);
+
+/* @length cut at the device's segment boundary behind @bus */
+u32 pp_map_to_boundary(const struct pp_map *map, dma_addr_t bus, u32 length);
 
 #endif

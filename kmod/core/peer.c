@@ -47,14 +47,6 @@ int pp_peer_enter(struct peerpin_peer *peer)
 	return ret;
 }
 
-void pp_peer_enter_listed(struct peerpin_peer *peer)
-{
-	lockdep_assert_irqs_disabled();
-	spin_lock(&peer->lock);
-	peer->users++;
-	spin_unlock(&peer->lock);
-}
-
 void pp_peer_leave(struct peerpin_peer *peer)
 {
 	spin_lock_irq(&peer->lock);
@@ -89,8 +81,9 @@ static struct peerpin_attach *peer_first(struct peerpin_peer *peer)
 /*
  * Once dying is set nothing is added to the list and no DMA begins, so the
  * loop ends. An attachment that leaves the list by itself is being dropped by
- * its region, as a user of this peer; so after the last wait nobody is left
- * who would touch the device or the driver.
+ * its region, as a user of this peer, perhaps over the head of its DMA; the
+ * peer counts that DMA too. So after the last two waits nobody is left who
+ * would touch the device or the driver.
  */
 void peerpin_peer_unregister(struct peerpin_peer *peer)
 {
@@ -108,6 +101,7 @@ void peerpin_peer_unregister(struct peerpin_peer *peer)
 		pp_attach_drop(a);
 		peerpin_attach_put(a);
 	}
+	wait_event(peer->idle, !atomic_read(&peer->inflight));
 	wait_event(peer->idle, !peer_has_users(peer));
 	pp_peer_put(peer);
 }

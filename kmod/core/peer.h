@@ -12,10 +12,12 @@
 /**
  * struct peerpin_peer - see above
  * @ref: the registration and each attachment hold one
- * @dev: valid until peerpin_peer_unregister() returns
+ * @dev: valid until peerpin_peer_unregister() returns, like the driver's ops;
+ *	used by whoever is a user or has DMA in flight
  * @lock: protects @dying, @users and @attaches; inside a region's lock
  * @users: maps, unmaps and stop() calls in progress; unregistering waits
- * @idle: woken when @users or an attachment's DMA count falls to 0
+ * @inflight: DMA begun and not ended, on listed attachments or not
+ * @idle: woken when @users or a count of DMA in flight falls to 0
  */
 struct peerpin_peer {
 	struct kref ref;
@@ -25,6 +27,7 @@ struct peerpin_peer {
 	spinlock_t lock;
 	bool dying;
 	unsigned int users;
+	atomic_t inflight;
 	struct list_head attaches;
 	wait_queue_head_t idle;
 };
@@ -33,8 +36,6 @@ void pp_peer_put(struct peerpin_peer *peer);
 
 /* become a user: @dev and the driver stay; -ENODEV when it is going away */
 int pp_peer_enter(struct peerpin_peer *peer);
-/* the same for someone who found an attachment of it listed; cannot fail */
-void pp_peer_enter_listed(struct peerpin_peer *peer);
 void pp_peer_leave(struct peerpin_peer *peer);
 
 #endif

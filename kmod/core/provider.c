@@ -72,12 +72,10 @@ void pp_extents_add(struct pp_extents *x, phys_addr_t phys, u64 length)
 {
 	struct pp_extent *last = x->at + x->count - 1;
 
-	if (x->count && last->phys + last->length == phys) {
+	x->bytes += length;
+	if (x->count && last->phys + last->length == phys)
 		last->length += length;
-		return;
-	}
-	if (WARN_ON_ONCE(x->count == x->room))
-		return;
-	x->at[x->count++] = (struct pp_extent){ phys, length };
+	else if (x->count < x->room)
+		x->at[x->count++] = (struct pp_extent){ phys, length };
 }
 EXPORT_SYMBOL(pp_extents_add);

@@ -25,13 +25,11 @@ struct pp_extent {
 struct pp_extents {
 	struct pp_extent *at;
 	unsigned int count;
-	unsigned int room;
+	unsigned int room;	/* for each page of the region */
+	u64 bytes;		/* added so far, those without room included */
 };
 
-/**
- * pp_extents_add() - append a page; merges with the last when it continues it
- * @x: room for one more must have been reserved by the core
- */
+/** pp_extents_add() - append a page; merges with the last when it continues it */
 void pp_extents_add(struct pp_extents *x, phys_addr_t phys, u64 length);
 
 /**
@@ -62,27 +60,31 @@ struct pp_why {
  * @name: for people
  * @id: enum peerpin_provider
  * @page_size: bytes; ranges are rounded to it
- * @page_backed: memory has struct pages and takes dma_map_sg(), else it is a
- *	BAR and takes dma_map_resource()
+ * @page_backed: memory has struct pages, takes dma_map_sg(), and what is
+ *	pinned stays pinned whatever its owner does: revoked by
+ *	pp_revoke_soon(). Else it is a BAR, takes dma_map_resource(), and is gone
+ *	when its owner says so: revoked by pp_revoke()
+ * @unpin_by_owner: @unpin has an effect only in the process that pinned.
+ *	Elsewhere the core does not call it: the pages stay until revoked
  * @priv_size: bytes of private memory for each region, zeroed, handed to all
  *	calls below and freed by the core
  *
  * The core calls these with no lock held (release: see below), in this order:
  * pin; extents, unless revoked before; then release or unpin or, when the two
- * race, both at the same time; cleanup last.
+ * race, both at the same time; cleanup last. extents must not sleep for memory.
  *
  * @pin: process context of the owner; may call the vendor. On failure nothing
  *	is pinned. -EINVAL: not my memory, ask the next provider.
  * @extents: append the pinned pages to @x. The core guarantees that release
  *	does not run meanwhile.
- * @release: the pages are taken back by their owner: forget them. Called in
- *	the context of pp_revoke(), so the vendor's locks may be held: no call
- *	that the vendor forbids in its callback. No DMA and no DMA mapping is
- *	left when it is called.
+ * @release: the pages go because their owner took them. For a BAR in the
+ *	context of pp_revoke(), so the vendor's locks may be held: no call that
+ *	the vendor forbids in its callback. No DMA mapping is left, and no DMA but
+ *	that of a driver that was overruled (a BAR's only).
  * @unpin: give the pages back. The vendor's callback may run, or have run,
  *	just then; the vendor tells nobody.
- * @cleanup: NULL, or undo what pin did besides pinning; pp_revoke() for this
- *	region has returned, or will find nothing, when it returns.
+ * @cleanup: NULL, or undo what pin did besides pinning; may sleep. No
+ *	revocation of this region is called when it has returned.
  */
 struct pp_provider {
 	struct module *owner;
@@ -90,6 +92,7 @@ struct pp_provider {
 	u32 id;
 	u32 page_size;
 	bool page_backed;
+	bool unpin_by_owner;
 	size_t priv_size;
 
 	int (*pin)(void *priv, const struct pp_request *req,
@@ -117,15 +120,26 @@ int pp_provider_register(const struct pp_provider *provider);
 void pp_provider_unregister(const struct pp_provider *provider);
 
 /**
- * pp_revoke() - the owner of the memory takes it back
+ * pp_revoke() - the owner of BAR memory takes it back
  * @cookie: from struct pp_request
  *
- * Returns when no device can reach the memory. A cookie whose region is gone
- * is ignored: that is how a late callback ends.
+ * Returns when no device has a mapping of the memory. A cookie whose region is
+ * gone is ignored: that is how a late callback ends.
  * Context: process, sleeps for as long as DMA in flight takes, at most
- * drain_timeout_ms; takes no lock that is ever held around a provider call.
+ * drain_timeout_ms, and the drivers' stop() calls; takes no lock that is ever
+ * held around a provider call, and allocates nothing.
  */
 void pp_revoke(unsigned long cookie);
+
+/**
+ * pp_revoke_soon() - page-backed memory does not mean its address any more
+ * @cookie: from struct pp_request
+ *
+ * From its return no DMA begins and the epoch says so. DMA in flight goes on in
+ * pages that stay pinned until it has ended; then release is called.
+ * Context: any, does not sleep.
+ */
+void pp_revoke_soon(unsigned long cookie);
 
 /*
  * For the core. A provider is returned with its module held, to be given back

@@ -2,7 +2,9 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/overflow.h>
+#include <linux/pid.h>
 #include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/xarray.h>
 #include "attach.h"
@@ -20,23 +22,30 @@ MODULE_PARM_DESC(drain_timeout_ms,
  * used twice.
  */
 static DEFINE_XARRAY(cookies);
-static atomic64_t next_cookie = ATOMIC64_INIT(1);
+static atomic64_t next_cookie = ATOMIC64_INIT(0);
 
 static atomic_t revoking = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(revoking_none);
 
-static void region_release(struct kref *ref)
+static struct workqueue_struct *region_wq;
+
+static void region_free(struct kref *ref)
 {
 	struct pp_region *r = container_of(ref, struct pp_region, ref);
 
 	pp_provider_put(r->provider);
-	kvfree(r->extents.at);
+	put_pid(r->owner);
 	kfree_rcu(r, rcu);
+}
+
+void pp_region_get(struct pp_region *r)
+{
+	kref_get(&r->ref);
 }
 
 void pp_region_put(struct pp_region *r)
 {
-	kref_put(&r->ref, region_release);
+	kref_put(&r->ref, region_free);
 }
 
 static struct pp_region *region_by_cookie(unsigned long cookie)
@@ -91,82 +100,90 @@ static bool region_count_is_zero(struct pp_region *r, const unsigned int *count)
 	return zero;
 }
 
-static void region_wait_inflight(struct pp_region *r)
+/*
+ * Leave LIVE, for the first caller, who is told so. The epoch dies with the
+ * state, under the lock: who sees the region end sees its word changed. Any
+ * context.
+ */
+static bool region_end(struct pp_region *r, enum pp_region_state state)
+{
+	unsigned long flags;
+	bool first;
+
+	spin_lock_irqsave(&r->lock, flags);
+	first = r->state <= PP_LIVE;
+	if (first) {
+		WRITE_ONCE(r->state, state);
+		pp_epoch_end(r->epoch);
+	}
+	spin_unlock_irqrestore(&r->lock, flags);
+	return first;
+}
+
+/* Have drivers end DMA in flight; false when one has not when time is up. */
+static bool region_drain(struct pp_region *r)
 {
 	unsigned long wait = msecs_to_jiffies(READ_ONCE(drain_timeout_ms));
 
-	if (!wait_event_timeout(r->idle, region_count_is_zero(r, &r->inflight),
-				wait))
-		pp_attach_name_busy(r);
+	pp_attach_stop_all(r);
+	if (wait_event_timeout(r->idle, region_count_is_zero(r, &r->inflight),
+			       wait))
+		return true;
+	pp_attach_name_busy(r);
+	return false;
 }
 
 /*
  * No new user can come, for the state has ended. Attachments still being
  * mapped see that too and undo themselves, so once users is 0 the list is
- * final. Dropping may find an attachment being dropped by its peer already:
- * that one counts as a user until it is unmapped, hence the second wait.
+ * final. Dropping may find some being dropped by another thread: those count
+ * as users until they are unmapped, hence the second wait.
  */
-static void region_quiesce(struct pp_region *r)
+static void region_unmap(struct pp_region *r)
 {
-	pp_attach_stop_all(r);
-	region_wait_inflight(r);
 	wait_event(r->idle, region_count_is_zero(r, &r->users));
 	pp_attach_drop_all(r);
 	wait_event(r->idle, region_count_is_zero(r, &r->users));
-	complete_all(&r->quiesced);
+}
+
+/* Nobody maps it and its pages are gone: forget it. */
+static void region_destroy(struct pp_region *r)
+{
+	if (r->provider->cleanup)
+		r->provider->cleanup(r->priv);
+	kvfree(r->extents.at);
+	xa_erase(&cookies, r->cookie);
+	pp_region_put(r);
 }
 
 /*
- * Leave LIVE. True for the one caller that does it and so has to quiesce. The
- * epoch dies with the state, under the lock: who sees the region end sees its
- * word changed.
+ * The pages go to who takes them. A revocation that overtakes pin (the region
+ * is still PINNING) finds nothing to take: pin has not returned, so the
+ * provider may not know its pages yet. pp_region_pin() then sees REVOKED and
+ * does not touch them either; they are their owner's when this returns.
  */
-static bool region_end(struct pp_region *r, enum pp_region_state state)
+static void region_release(struct pp_region *r)
 {
-	bool first;
-
-	spin_lock_irq(&r->lock);
-	first = r->state <= PP_LIVE;
-	if (first) {
-		r->state = state;
-		pp_epoch_end(r->epoch);
-	}
-	spin_unlock_irq(&r->lock);
-	return first;
-}
-
-static void region_end_and_wait(struct pp_region *r,
-				enum pp_region_state state)
-{
-	if (region_end(r, state))
-		region_quiesce(r);
-	else
-		wait_for_completion(&r->quiesced);
-}
-
-/* True once: the provider has to forget its pages. */
-static bool region_take_pages(struct pp_region *r)
-{
-	bool pinned;
+	bool pinned, orphan;
 
 	spin_lock_irq(&r->lock);
 	pinned = r->pinned;
+	orphan = r->orphan;
 	r->pinned = false;
 	spin_unlock_irq(&r->lock);
-	return pinned;
+	if (!pinned)
+		return;
+	r->provider->release(r->priv);
+	if (orphan)
+		region_destroy(r);
 }
 
-/*
- * A revocation that overtakes pin (the region is still PINNING) releases
- * nothing: pin has not returned, so the provider may not know its pages yet.
- * pp_region_pin() then sees REVOKED and does not touch them either; they are
- * the vendor's again when this returns.
- */
 static void region_revoke(struct pp_region *r)
 {
-	region_end_and_wait(r, PP_REVOKED);
-	if (region_take_pages(r))
-		r->provider->release(r->priv);
+	region_end(r, PP_REVOKED);
+	region_drain(r);	/* a driver that overstays is overruled */
+	region_unmap(r);
+	region_release(r);
 }
 
 void pp_revoke(unsigned long cookie)
@@ -191,26 +208,56 @@ void pp_region_barrier(void)
 	synchronize_rcu_tasks();
 }
 
-static struct pp_region *region_alloc(const struct pp_provider *provider,
-				      const struct pp_request *want,
-				      u32 *epoch)
+/* The pages are kept meanwhile, so however long a driver takes is safe. */
+static void region_work(struct work_struct *work)
 {
-	struct pp_region *r;
-	u64 mask = provider->page_size - 1;
+	struct pp_region *r = container_of(work, struct pp_region, work);
 
-	r = kzalloc(struct_size(r, priv, DIV_ROUND_UP(provider->priv_size,
-						      sizeof(void *))),
-		    GFP_KERNEL_ACCOUNT);
+	if (!region_drain(r))
+		wait_event(r->idle, region_count_is_zero(r, &r->inflight));
+	region_unmap(r);
+	region_release(r);
+	pp_region_put(r);
+}
+
+static void region_queue(struct pp_region *r)
+{
+	pp_region_get(r);
+	if (!queue_work(region_wq, &r->work))
+		pp_region_put(r);
+}
+
+void pp_revoke_soon(unsigned long cookie)
+{
+	struct pp_region *r = region_by_cookie(cookie);
+
+	if (!r)
+		return;
+	if (region_end(r, PP_REVOKED))
+		region_queue(r);
+	pp_region_put(r);
+}
+EXPORT_SYMBOL(pp_revoke_soon);
+
+static struct pp_region *region_alloc(const struct pp_provider *provider,
+				      const struct pp_request *want, u32 *epoch)
+{
+	size_t words = DIV_ROUND_UP(provider->priv_size, sizeof(void *));
+	u64 mask = provider->page_size - 1;
+	struct pp_region *r;
+
+	r = kzalloc(struct_size(r, priv, words), GFP_KERNEL_ACCOUNT);
 	if (!r)
 		return NULL;
 	kref_init(&r->ref);
 	spin_lock_init(&r->lock);
 	init_waitqueue_head(&r->idle);
-	init_completion(&r->quiesced);
+	INIT_WORK(&r->work, region_work);
 	INIT_LIST_HEAD(&r->attaches);
 	r->addr = want->addr & ~mask;
 	r->length = ((want->addr + want->length + mask) & ~mask) - r->addr;
 	r->epoch = epoch;
+	r->owner = get_pid(task_tgid(current));
 	r->since = ktime_get();
 	r->cookie = atomic64_inc_return(&next_cookie);
 	__module_get(provider->owner);
@@ -218,46 +265,79 @@ static struct pp_region *region_alloc(const struct pp_provider *provider,
 	return r;
 }
 
-static int region_pin_pages(struct pp_region *r, const struct pp_request *want,
-			    struct pp_why *why)
-{
-	struct pp_request req = *want;
-	int ret;
-
-	req.addr = r->addr;
-	req.length = r->length;
-	req.cookie = r->cookie;
-	ret = r->provider->pin(r->priv, &req, why);
-	if (ret)
-		return ret;
-
-	/* from here to region_open() a revocation waits before it releases */
-	spin_lock_irq(&r->lock);
-	r->pinned = r->state == PP_PINNING;
-	if (r->pinned)
-		r->users++;
-	else
-		ret = -ESTALE;
-	spin_unlock_irq(&r->lock);
-	if (ret)
-		why->reason = PEERPIN_REASON_REVOKED;
-	return ret;
-}
-
-static int region_alloc_extents(struct pp_region *r, struct pp_why *why)
+/* Before pinning: who reads the page table must not wait for memory. */
+static int region_alloc_extents(struct pp_region *r)
 {
 	struct pp_extents *x = &r->extents;
 	u64 pages = div_u64(r->length, r->provider->page_size);
 
-	if (pages <= UINT_MAX)
-		x->at = kvmalloc_array(pages, sizeof(*x->at),
-				       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!x->at) {
-		why->reason = PEERPIN_REASON_NO_MEMORY;
+	if (pages > UINT_MAX)
 		return -ENOMEM;
-	}
+	x->at = kvmalloc_array(pages, sizeof(*x->at),
+			       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	x->room = pages;
-	return 0;
+	return x->at ? 0 : -ENOMEM;
+}
+
+static struct pp_region *region_new(const struct pp_provider *provider,
+				    const struct pp_request *want, u32 *epoch)
+{
+	struct pp_region *r = region_alloc(provider, want, epoch);
+
+	if (!r)
+		return NULL;
+	if (region_alloc_extents(r) ||
+	    xa_insert(&cookies, r->cookie, r, GFP_KERNEL_ACCOUNT)) {
+		kvfree(r->extents.at);
+		pp_region_put(r);
+		return NULL;
+	}
+	r->pin_epoch = pp_epoch_begin(epoch);
+	return r;
+}
+
+static int region_pin_pages(struct pp_region *r, const struct pp_request *want,
+			    struct pp_why *why)
+{
+	struct pp_request req = *want;
+
+	req.addr = r->addr;
+	req.length = r->length;
+	req.cookie = r->cookie;
+	return r->provider->pin(r->priv, &req, why);
+}
+
+/*
+ * Take hold of the pages, unless they were taken away since pin returned, and
+ * become a user: a revocation waits before it releases them.
+ */
+static int region_arm(struct pp_region *r)
+{
+	int ret = -ESTALE;
+
+	spin_lock_irq(&r->lock);
+	if (r->state == PP_PINNING) {
+		r->pinned = true;
+		r->users++;
+		ret = 0;
+	}
+	spin_unlock_irq(&r->lock);
+	return ret;
+}
+
+static int region_read_extents(struct pp_region *r)
+{
+	struct pp_extents *x = &r->extents;
+	int ret;
+
+	ret = region_arm(r);
+	if (ret)
+		return ret;
+	ret = r->provider->extents(r->priv, x);
+	if (!ret && x->bytes != r->length)
+		ret = -EIO;
+	pp_region_leave(r);
+	return ret;
 }
 
 /* They merge well as a rule: keep what is used. If that fails, keep it all. */
@@ -277,100 +357,125 @@ static void region_trim_extents(struct pp_extents *x)
 	x->room = x->count;
 }
 
-static int region_read_extents(struct pp_region *r, struct pp_why *why)
+static int region_go_live(struct pp_region *r)
 {
-	int ret = region_alloc_extents(r, why);
-
-	if (ret)
-		return ret;
-	ret = r->provider->extents(r->priv, &r->extents);
-	if (ret) {
-		why->reason = PEERPIN_REASON_VENDOR_ERROR;
-		return ret;
-	}
-	region_trim_extents(&r->extents);
-	return 0;
-}
-
-/* Read the page table and let the region live. */
-static int region_open(struct pp_region *r, struct pp_why *why)
-{
-	int ret = region_read_extents(r, why);
+	int ret = -ESTALE;
 
 	spin_lock_irq(&r->lock);
-	if (r->state == PP_PINNING && !ret)
-		r->state = PP_LIVE;
+	if (r->state == PP_PINNING) {
+		WRITE_ONCE(r->state, PP_LIVE);
+		ret = 0;
+	}
 	spin_unlock_irq(&r->lock);
-	pp_region_leave(r);
 	return ret;
 }
 
-/* Forget a region that has no pages, or whose pages were taken or given back */
-static void region_destroy(struct pp_region *r)
+static int region_open(struct pp_region *r, struct pp_why *why)
 {
-	if (r->provider->cleanup)
-		r->provider->cleanup(r->priv);
-	xa_erase(&cookies, r->cookie);
-	pp_region_put(r);
+	int ret = region_read_extents(r);
+
+	if (!ret) {
+		region_trim_extents(&r->extents);
+		ret = region_go_live(r);
+	}
+	if (ret)
+		why->reason = ret == -ESTALE ? PEERPIN_REASON_REVOKED :
+					       PEERPIN_REASON_VENDOR_ERROR;
+	return ret;
 }
 
 struct pp_region *pp_region_pin(const struct pp_provider *provider,
 				const struct pp_request *want, u32 *epoch,
 				struct pp_why *why)
 {
-	struct pp_region *r;
+	struct pp_region *r = region_new(provider, want, epoch);
 	int ret;
 
-	why->reason = PEERPIN_REASON_NO_MEMORY;
-	r = region_alloc(provider, want, epoch);
-	if (!r)
+	if (!r) {
+		why->reason = PEERPIN_REASON_NO_MEMORY;
 		return ERR_PTR(-ENOMEM);
-	r->pin_epoch = pp_epoch_begin(epoch);
-	ret = xa_insert(&cookies, r->cookie, r, GFP_KERNEL_ACCOUNT);
-	if (ret)
-		goto err_free;
-	why->reason = PEERPIN_REASON_NONE;
+	}
 	ret = region_pin_pages(r, want, why);
-	if (ret == -ESTALE)
-		goto err_close;	/* a revocation may still be busy with it */
 	if (ret)
 		goto err_forget;
 	ret = region_open(r, why);
-	if (ret)
-		goto err_close;
+	if (ret) {
+		pp_region_close(r);
+		return ERR_PTR(ret);
+	}
 	return r;
 
-err_close:
-	pp_region_close(r);
-	return ERR_PTR(ret);
 err_forget:
+	region_end(r, PP_CLOSED);
+	kvfree(r->extents.at);
 	xa_erase(&cookies, r->cookie);
-err_free:
-	region_end_and_wait(r, PP_CLOSED);
 	pp_region_put(r);
 	return ERR_PTR(ret);
 }
 
 /*
- * Who can still hold a reference here: the id table gave its one to us; a
- * look-up by id that came before; attachments, dropped by quiescing but held
- * by drivers; a callback that found the cookie. All of them find the state
- * ended and touch neither pages nor epoch.
- *
- * unpin and a callback's release may run at the same time when the callback
- * comes between region_end() and the vendor's unlinking of the pin. Both are
- * what the vendor asks for, and neither frees the other's data: @priv lives
- * until the last reference.
+ * Leave the pages to whoever revokes them, or to the work that waits for the
+ * DMA. False when they were taken just now, so that nobody would come.
  */
-void pp_region_close(struct pp_region *r)
+static bool region_abandon(struct pp_region *r)
+{
+	spin_lock_irq(&r->lock);
+	r->orphan = r->pinned;
+	spin_unlock_irq(&r->lock);
+	if (!r->orphan)
+		return false;
+	if (r->provider->page_backed)
+		region_queue(r);
+	return true;
+}
+
+/*
+ * unpin and a callback's release may run at the same time, when the callback
+ * comes between the state's end and the vendor's unlinking of the pin. Both
+ * are what the vendor asks for, and neither frees the other's data: @priv lives
+ * until the last reference, and the callback holds one.
+ */
+static void region_unpin(struct pp_region *r)
 {
 	bool pinned;
 
-	region_end_and_wait(r, PP_CLOSED);
 	spin_lock_irq(&r->lock);
-	pinned = r->pinned && r->state == PP_CLOSED;
+	pinned = r->pinned;
 	spin_unlock_irq(&r->lock);
 	if (pinned)
 		r->provider->unpin(r->priv);
-	region_destroy(r);
+}
+
+static bool region_may_unpin_here(struct pp_region *r)
+{
+	return !r->provider->unpin_by_owner || task_tgid(current) == r->owner;
+}
+
+void pp_region_close(struct pp_region *r)
+{
+	bool idle;
+
+	pp_region_get(r);	/* destroyed by another thread as soon as it is an orphan */
+	region_end(r, PP_CLOSED);
+	idle = region_drain(r);
+	if (idle)
+		region_unmap(r);
+	if ((idle && region_may_unpin_here(r)) || !region_abandon(r)) {
+		if (cancel_work_sync(&r->work))
+			pp_region_put(r);
+		region_unpin(r);
+		region_destroy(r);
+	}
+	pp_region_put(r);
+}
+
+int pp_region_init(void)
+{
+	region_wq = alloc_workqueue("peerpin", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return region_wq ? 0 : -ENOMEM;
+}
+
+void pp_region_exit(void)
+{
+	destroy_workqueue(region_wq);
 }

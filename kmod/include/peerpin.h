@@ -33,11 +33,12 @@ struct peerpin_peer;
  * struct peerpin_peer_ops - what the core asks of a driver
  * @stop: memory of @attach is being taken away: end its DMA soon and call
  *	peerpin_dma_end() from wherever DMA ends. Optional: a driver whose
- *	transfers are short, or that asks peerpin_dma_stale(), needs none. Process context, may sleep, but must not wait for the DMA's
- *	end itself and must not call the GPU driver: the thread that frees GPU
- *	memory stands in it with the GPU driver's lock held. Called at most
- *	once for each time the memory is taken away, only while DMA is in
- *	flight on @attach, never after peerpin_peer_unregister() returned.
+ *	transfers are short, or that asks peerpin_dma_stale(), needs none.
+ *	Process context, may sleep, but must not wait for the DMA's end itself
+ *	nor for anything that waits for the GPU driver or for memory: the thread
+ *	that frees GPU memory stands in it with the GPU driver's lock held.
+ *	Called at most once for an attachment, only while DMA is in flight on
+ *	it, never after peerpin_peer_unregister() returned.
  *
  * Implements the driver's half of seed 11.3 and 12.4.
  */
@@ -118,8 +119,10 @@ struct peerpin_dma {
  *	it reads it
  * @dma: filled in; must stay until peerpin_dma_end()
  *
- * From success on the memory stays, whoever frees it, until
- * peerpin_dma_end(). It holds no lock: begin as many as are needed.
+ * From success on the memory stays until peerpin_dma_end(), whoever frees it;
+ * but GPU memory that is freed stays for drain_timeout_ms (a parameter of
+ * peerpin.ko) at most, for its driver cannot wait longer. It holds no lock:
+ * begin as many as are needed.
  *
  * Context: any, does not sleep.
  * Return: 0; -EINVAL the range is empty or outside the region; -ESTALE the

@@ -2,39 +2,45 @@
 /*
  * Pages are pinned for long and writable. munmap(), mremap(), discarding and
  * the exit of the process revoke them through an MMU notifier, so that a
- * cached registration never outlives what its address means.
+ * cached registration never outlives what its address means. The notifier
+ * only says so: the pages stay pinned, and DMA in flight safe, until the core
+ * releases them.
  */
 #include <linux/io.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
-#include <linux/workqueue.h>
-#include "../compat/compat.h"
 #include "host.h"
+
+enum {
+	HOST_CHUNK = 1024,	/* pages between two looks around */
+};
 
 /*
  * struct host_pin - the private part of a region of host memory
  * @notifier: holds the mm; in use from pin to cleanup
  * @lock: protects @pinned; spans "the range did not change while it was being
- *	pinned". Innermost.
+ *	pinned"
  * @pinned: pages hold pins
- * @give_back: unpins revoked pages outside the notifier, where a page lock
- *	that unpinning takes may be held already
  */
 struct host_pin {
 	struct mmu_interval_notifier notifier;
-	struct mutex lock;
+	spinlock_t lock;
 	bool pinned;
 	unsigned long cookie;
 	unsigned long count;
 	struct page **pages;
-	struct work_struct give_back;
 };
 
-/* Changes of protection and COW after fork() leave pinned pages in place. */
+/*
+ * CLEAR is said where memory goes (MADV_DONTNEED, truncation), but also where
+ * only its page table is rewritten (a huge page split, at fork() for one).
+ * Telling these apart takes a walk that cannot be made here; a region revoked
+ * in vain is pinned again, one that is wrongly kept corrupts data. Changes of
+ * protection leave pinned pages in place.
+ */
 static bool host_takes_pages(const struct mmu_notifier_range *range)
 {
 	return range->event == MMU_NOTIFY_UNMAP ||
@@ -42,6 +48,7 @@ static bool host_takes_pages(const struct mmu_notifier_range *range)
 	       range->event == MMU_NOTIFY_RELEASE;
 }
 
+/* Under mmap_lock, i_mmap_rwsem or a page lock: no waiting, no allocating */
 static bool host_invalidate(struct mmu_interval_notifier *notifier,
 			    const struct mmu_notifier_range *range,
 			    unsigned long seq)
@@ -51,14 +58,12 @@ static bool host_invalidate(struct mmu_interval_notifier *notifier,
 
 	if (!host_takes_pages(range))
 		return true;
-	if (!mmu_notifier_range_blockable(range))
-		return false;
-	mutex_lock(&p->lock);
+	spin_lock(&p->lock);
 	mmu_interval_set_seq(notifier, seq);
 	revoke = p->pinned;
-	mutex_unlock(&p->lock);
+	spin_unlock(&p->lock);
 	if (revoke)
-		pp_revoke(p->cookie);
+		pp_revoke_soon(p->cookie);
 	return true;
 }
 
@@ -85,7 +90,7 @@ static int host_get_pages(struct host_pin *p, unsigned long addr)
 	unsigned long done = 0;
 
 	while (done < p->count) {
-		int n = min_t(unsigned long, p->count - done, 1024);
+		int n = min_t(unsigned long, p->count - done, HOST_CHUNK);
 
 		if (fatal_signal_pending(current))
 			n = -EINTR;
@@ -105,9 +110,9 @@ static int host_get_pages(struct host_pin *p, unsigned long addr)
 /* The pages are the range's only if nothing was unmapped meanwhile. */
 static bool host_commit(struct host_pin *p, unsigned long seq)
 {
-	mutex_lock(&p->lock);
+	spin_lock(&p->lock);
 	p->pinned = !mmu_interval_read_retry(&p->notifier, seq);
-	mutex_unlock(&p->lock);
+	spin_unlock(&p->lock);
 	return p->pinned;
 }
 
@@ -125,30 +130,30 @@ static int host_pin_pages(struct host_pin *p, unsigned long addr)
 	}
 }
 
-/* Revoked and closed at the same time, both come here; one gives back. */
+/* Chunks, because setting pages dirty takes page locks, one by one */
+static void host_unpin_pages(struct host_pin *p)
+{
+	unsigned long done, n;
+
+	for (done = 0; done < p->count; done += n) {
+		n = min_t(unsigned long, p->count - done, HOST_CHUNK);
+		unpin_user_pages_dirty_lock(p->pages + done, n, true);
+		cond_resched();
+	}
+}
+
+/* unpin, release and cleanup: the first gives back */
 static void host_unpin(void *priv)
 {
 	struct host_pin *p = priv;
 	bool pinned;
 
-	mutex_lock(&p->lock);
+	spin_lock(&p->lock);
 	pinned = p->pinned;
 	p->pinned = false;
-	mutex_unlock(&p->lock);
+	spin_unlock(&p->lock);
 	if (pinned)
-		unpin_user_pages_dirty_lock(p->pages, p->count, true);
-}
-
-static void host_give_back(struct work_struct *work)
-{
-	host_unpin(container_of(work, struct host_pin, give_back));
-}
-
-static void host_release(void *priv)
-{
-	struct host_pin *p = priv;
-
-	schedule_work(&p->give_back);
+		host_unpin_pages(p);
 }
 
 static int host_alloc_pages(struct host_pin *p, struct pp_why *why)
@@ -173,17 +178,31 @@ static int host_explain(int ret, struct pp_why *why)
 	return ret;
 }
 
+/*
+ * A cheap first look, so that an address which is nobody's is called that, and
+ * not too much for RLIMIT_MEMLOCK. Pinning looks at the whole range.
+ */
+static bool host_may_own(u64 addr)
+{
+	struct vm_area_struct *vma;
+	bool may;
+
+	mmap_read_lock(current->mm);
+	vma = vma_lookup(current->mm, addr);
+	may = vma && vma->vm_flags & VM_WRITE;
+	mmap_read_unlock(current->mm);
+	return may;
+}
+
 static int host_pin(void *priv, const struct pp_request *req,
 		    struct pp_why *why)
 {
 	struct host_pin *p = priv;
 	int ret;
 
-	if (req->p2p_token || req->va_space_token ||
-	    req->addr + req->length > TASK_SIZE)
-		return -EINVAL;
-	mutex_init(&p->lock);
-	INIT_WORK(&p->give_back, host_give_back);
+	if (req->p2p_token || req->va_space_token || !host_may_own(req->addr))
+		return host_explain(-EFAULT, why);
+	spin_lock_init(&p->lock);
 	p->cookie = req->cookie;
 	p->count = req->length >> PAGE_SHIFT;
 	ret = host_account(p, why);
@@ -216,15 +235,15 @@ static int host_extents(void *priv, struct pp_extents *x)
 	struct host_pin *p = priv;
 	unsigned long i;
 
-	for (i = 0; i < p->count; i++)
+	for (i = 0; i < p->count; i++) {
 		pp_extents_add(x, page_to_phys(p->pages[i]), PAGE_SIZE);
+		if (i % HOST_CHUNK == 0)
+			cond_resched();
+	}
 	return 0;
 }
 
-/*
- * After removing the notifier no revocation comes and so no work is queued;
- * one that overtook pin has left the pages to us.
- */
+/* After removing the notifier no revocation of this region is called. */
 static void host_cleanup(void *priv)
 {
 	struct host_pin *p = priv;
@@ -232,8 +251,7 @@ static void host_cleanup(void *priv)
 
 	mmgrab(mm);
 	mmu_interval_notifier_remove(&p->notifier);
-	cancel_work_sync(&p->give_back);
-	host_unpin(p);
+	host_unpin(p);	/* a revocation that overtook pin left them */
 	atomic64_sub(p->count, &mm->pinned_vm);
 	mmdrop(mm);
 	kvfree(p->pages);
@@ -248,7 +266,7 @@ const struct pp_provider pp_host_provider = {
 	.priv_size = sizeof(struct host_pin),
 	.pin = host_pin,
 	.extents = host_extents,
-	.release = host_release,
+	.release = host_unpin,
 	.unpin = host_unpin,
 	.cleanup = host_cleanup,
 };

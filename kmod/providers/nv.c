@@ -7,18 +7,31 @@
  *
  * What the vendor leaves to us: put_pages returns 0 both when it unlinked the
  * pin and when the free callback runs or has run, so the callback gets a
- * cookie, never a pointer; and the table is read only between pin and release,
- * which the core keeps apart.
+ * cookie, never a pointer; the table is read only between pin and release,
+ * which the core keeps apart; and put_pages by another process does nothing.
  */
 #include <linux/module.h>
+#include <linux/rwsem.h>
 #include <nv-p2p.h>
 #include "../core/provider.h"
 
 #define NV_PAGE_SIZE (64u << 10)
 
-/** struct nv_pin - the private part of a region of GPU memory */
+/*
+ * The vendor finds a pin by the address of its table, and frees the table
+ * after the callback. A put that lost that race names freed memory, which a
+ * new pin may have been given meanwhile; so none of ours is made while one of
+ * ours is put. Pins run side by side. The callback never takes this.
+ */
+static DECLARE_RWSEM(nv_puts);
+
+/*
+ * struct nv_pin - the private part of a region of GPU memory
+ * @released: the callback has taken the table; it must not be put any more
+ */
 struct nv_pin {
 	struct nvidia_p2p_page_table *table;
+	bool released;
 	u64 p2p_token;
 	u32 va_space_token;
 	u64 addr;
@@ -53,10 +66,12 @@ static int nv_get_pages(struct nv_pin *p, const struct pp_request *req,
 	struct nvidia_p2p_page_table *table = NULL;
 	int ret;
 
+	down_read(&nv_puts);
 	/* on failure the vendor may leave @table dangling: not stored */
 	ret = nvidia_p2p_get_pages(req->p2p_token, req->va_space_token,
 				   req->addr, req->length, &table,
 				   nv_free_callback, (void *)req->cookie);
+	up_read(&nv_puts);
 	if (ret) {
 		nv_explain(ret, req, why);
 		return nv_errno(ret);
@@ -98,6 +113,7 @@ static void nv_release(void *priv)
 {
 	struct nv_pin *p = priv;
 
+	WRITE_ONCE(p->released, true);
 	nvidia_p2p_free_page_table(p->table);
 }
 
@@ -105,8 +121,11 @@ static void nv_unpin(void *priv)
 {
 	struct nv_pin *p = priv;
 
-	nvidia_p2p_put_pages(p->p2p_token, p->va_space_token, p->addr,
-			     p->table);
+	down_write(&nv_puts);
+	if (!READ_ONCE(p->released))
+		nvidia_p2p_put_pages(p->p2p_token, p->va_space_token, p->addr,
+				     p->table);
+	up_write(&nv_puts);
 }
 
 static const struct pp_provider nv_provider = {
@@ -114,6 +133,7 @@ static const struct pp_provider nv_provider = {
 	.name = "nv",
 	.id = PEERPIN_PROVIDER_NV,
 	.page_size = NV_PAGE_SIZE,
+	.unpin_by_owner = true,
 	.priv_size = sizeof(struct nv_pin),
 	.pin = nv_pin,
 	.extents = nv_extents,

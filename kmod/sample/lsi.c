@@ -37,7 +37,7 @@ enum {
 	LSI_SCRIPT_MOVES = 96,	/* QEMU pauses 500 us after 100 instructions */
 	LSI_SCRIPT_BYTES = (LSI_SCRIPT_MOVES * 3 + 2) * 4,
 	LSI_START_BYTES = 16 << 20,	/* then look whether to go on */
-	LSI_TIMEOUT_MS = 5000,
+	LSI_TIMEOUT_MS = 500,	/* less than the core waits for us */
 };
 
 /*
@@ -255,8 +255,8 @@ static long lsi_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 		return -ENOTTY;
 	if (get_user(size, &user->size))
 		return -EFAULT;
-	if (size < sizeof(c))
-		return -EINVAL;
+	if (size < sizeof(c) || size > PAGE_SIZE)
+		return size < sizeof(c) ? -EINVAL : -E2BIG;
 	ret = copy_struct_from_user(&c, sizeof(c), user, size);
 	if (ret)
 		return ret;

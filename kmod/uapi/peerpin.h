@@ -16,9 +16,12 @@
  * A region ends in one of two ways. PEERPIN_CMD_UNPIN (or the last close of
  * the file, or the exit of the process) ends it on the user's wish. It is
  * *revoked* when its memory goes away while it is pinned: cuMemFree(), the end
- * of a CUDA context, munmap(). Before the freeing call returns, DMA has
- * ended, device mappings are gone and the region answers ESTALE; the id stays
- * taken until it is unpinned, so that it cannot come to mean something else.
+ * of a CUDA context, munmap(). Before the freeing call returns, the region
+ * answers ESTALE and no DMA begins; of GPU memory, DMA has ended too and device
+ * mappings are gone, while host pages stay pinned until DMA in flight has
+ * ended. The id stays taken until it is unpinned, so that it cannot come to
+ * mean something else. The kernel may also revoke host memory that stays (it
+ * splits a huge page, say); pin it again.
  *
  * The revocation page
  * -------------------
@@ -63,7 +66,7 @@ enum peerpin_provider {
 	PEERPIN_PROVIDER_NV,	/* NVIDIA GPU memory (nvidia_p2p_get_pages) */
 };
 
-/** enum peerpin_reason - why a pin was refused (out_reason; 0: it was not) */
+/** enum peerpin_reason - why a pin was refused (out_reason; 0: not known) */
 enum peerpin_reason {
 	PEERPIN_REASON_NONE,
 	PEERPIN_REASON_NOT_MAPPED,	/* nobody knows this range: not GPU memory, not (writable) host memory */
@@ -97,10 +100,11 @@ enum peerpin_reason {
  * @out_needed: bytes the reason speaks of, 0 when it speaks of none
  *
  * Errors besides the common ones: EINVAL the range is empty, overflows or is
- * pinnable by nobody; EOPNOTSUPP provider not loaded; ENOMEM no BAR1 space,
- * RLIMIT_MEMLOCK or no kernel memory; EDQUOT too many regions; ESTALE freed
- * while it was being pinned; EINTR a signal arrived. On failure no region
- * exists.
+ * pinnable by nobody; EOPNOTSUPP provider not loaded, or it cannot pin this
+ * kind of memory; ENOMEM no BAR1 space, RLIMIT_MEMLOCK or no kernel memory;
+ * EDQUOT too many regions; ESTALE freed while it was being pinned; EINTR the
+ * process is being killed; any other is the provider's (EIO, EHWPOISON...). On
+ * failure no region exists. @out_reason says more where more is known.
  * Implements seed 12.2.
  */
 struct peerpin_pin {
@@ -129,7 +133,9 @@ struct peerpin_pin {
  * @region: id from PIN
  *
  * Waits for DMA in flight, drops the device mappings, gives the pages back
- * and frees the id. Unpinning a revoked region succeeds (and frees the id).
+ * and frees the id. A driver that does not end its DMA in time is named in the
+ * kernel's log, and the pages stay pinned until it does. Unpinning a revoked
+ * region succeeds (and frees the id).
  * Implements seed 12.3.
  */
 struct peerpin_unpin {

@@ -29,13 +29,14 @@ struct peerpin_lsi_end {
  * @flags: must be 0
  * @dst: where to
  * @src: where from
- * @length: bytes, not 0; the two ranges must not overlap
+ * @length: bytes, not 0; the two ranges must not overlap (what overlaps
+ *	through two regions is not noticed, and copied in some order)
  * @out_ns: time the engine ran, in nanoseconds
  *
  * Returns when the last byte has arrived. Errors besides the common form (see
  * peerpin.h): EBADF not a file of /dev/peerpin; EACCES that file belongs to
  * another process; ENOENT no such region; EINVAL a range is empty, overflows,
- * lies outside its region or overlaps the other; ESTALE a region was revoked
+ * lies outside its region or overlaps the other in it; ESTALE a region was revoked
  * before or during the copy, and the destination, where it still exists,
  * holds an undefined part of the data; EIO the device reported an error or
  * cannot reach the memory; ENODEV the device is being removed; EINTR a signal
