@@ -9,6 +9,9 @@
 #: KERNEL=6.12   another Debian kernel than 6.1, for the modules and the machine
 #: emu/vm/run    runs anything in the virtual machine: emu/vm/run --help
 
+# what is built is named by what fails; V=1 shows every command
+$(if $(V),,.SILENT:)
+
 KERNEL ?= 6.1
 B := build
 

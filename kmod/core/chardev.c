@@ -96,8 +96,6 @@ static int cmd_query(struct pp_file *f, union pp_cmd *cmd)
 	struct pp_region *r;
 	bool live;
 
-	if (c->reserved)
-		return -EINVAL;
 	r = pp_file_region(f, c->region);
 	if (!r)
 		return -ENOENT;
@@ -109,6 +107,7 @@ static int cmd_query(struct pp_file *f, union pp_cmd *cmd)
 	c->out_page_size = r->provider->page_size;
 	c->out_attached = pp_attach_count(r);
 	c->out_extents = live ? r->extents.count : 0;
+	c->out_maps = READ_ONCE(r->maps);
 	pp_region_put(r);
 	return 0;
 }
@@ -124,7 +123,7 @@ static int cmd_query(struct pp_file *f, union pp_cmd *cmd)
 static const struct pp_cmd_op cmd_ops[] = {
 	PP_CMD(PEERPIN_IOC_PIN, pin, out_needed, cmd_pin),
 	PP_CMD(PEERPIN_IOC_UNPIN, unpin, region, cmd_unpin),
-	PP_CMD(PEERPIN_IOC_QUERY, query, reserved, cmd_query),
+	PP_CMD(PEERPIN_IOC_QUERY, query, out_maps, cmd_query),
 };
 
 static const struct pp_cmd_op *cmd_find(unsigned int cmd)

@@ -34,12 +34,13 @@ enum pp_region_state {
  * @ref: the cookie table (from pin to destruction), each lookup, each
  *	attachment and the queued @work hold one
  * @rcu: lookups by cookie walk under RCU
- * @lock: protects @state, @pinned, @orphan, @users, @inflight, @attaches and
- *	the counts in the attachments listed there; taken in interrupts;
+ * @lock: protects @state, @pinned, @orphan, @users, @inflight, @maps, @attaches
+ *	and the counts in the attachments listed there; taken in interrupts;
  *	innermost but for a peer's lock
  * @users: the core's own: maps and unmaps in progress, reading the page
  *	table. They wait for nobody and allocate no memory that could.
  * @inflight: DMA begun by drivers and not ended
+ * @maps: attachments ever listed
  * @idle: woken when @users or @inflight falls to 0
  * @pinned: the pages are ours; who clears it gives them back
  * @orphan: its user is gone but the pages are not; who gives them back
@@ -59,6 +60,7 @@ struct pp_region {
 	bool orphan;
 	unsigned int users;
 	unsigned int inflight;
+	unsigned int maps;
 	wait_queue_head_t idle;
 	struct work_struct work;
 	struct list_head attaches;

@@ -161,7 +161,7 @@ enum peerpin_state {
  * @out_page_size: bytes
  * @out_attached: devices that hold a DMA mapping of it now
  * @out_extents: physically contiguous pieces it consists of; 0 once revoked
- * @reserved: must be 0
+ * @out_maps: DMA mappings made of it since it was pinned
  */
 struct peerpin_query {
 	__u32 size;
@@ -173,7 +173,7 @@ struct peerpin_query {
 	__u32 out_page_size;
 	__u32 out_attached;
 	__u32 out_extents;
-	__u32 reserved;
+	__u32 out_maps;
 };
 #define PEERPIN_IOC_QUERY _IO(PEERPIN_TYPE, PEERPIN_CMD_QUERY)
 

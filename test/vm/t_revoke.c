@@ -401,6 +401,89 @@ CASE(unregister_waits_for_dma_in_flight)
 	EXPECT(!unpin(fd, pin.out_region) && !emu_free(gpu, GPU_B), "free");
 }
 
+/* ---- host memory: DMA goes on in pages that stay ------------------------------ */
+
+static long pinned_kib(void)
+{
+	char line[128];
+	long kib = -1;
+	FILE *f = fopen("/proc/self/status", "r");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "VmPin: %ld", &kib) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kib;
+}
+
+static void hold_host(char **m, struct peerpin_pin *pin)
+{
+	*m = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	EXPECT(*m != MAP_FAILED, "mmap");
+	EXPECT(!pin_at(fd, (uintptr_t)*m, BLOCK, pin), "pin");
+	held = (struct peer_check){ .fd = fd, .region = pin->out_region, .length = BLOCK };
+	EXPECT(!check_call(check, PEER_CHECK_HOLD, &held), "hold: %d", errno);
+}
+
+CASE(munmap_does_not_wait_for_dma)
+{
+	struct peer_check c = { 0 };
+	struct peerpin_pin pin;
+	uint64_t start;
+	char *m;
+
+	EXPECT(!check_call(check, PEER_CHECK_REGISTER, &c), "register");
+	hold_host(&m, &pin);
+	CHECK_CASE();
+	start = now_ns();
+	munmap(m, BLOCK);
+	EXPECT(now_ns() - start < 100000000, "munmap took %lu ns", now_ns() - start);
+	EXPECT(epochs[pin.out_slot] != pin.out_epoch, "still valid");
+	EXPECT(!check_call(check, PEER_CHECK_END, &held), "end");
+	EXPECT(!unpin(fd, pin.out_region), "unpin");
+}
+
+CASE(pages_stay_until_overdue_dma_ends)
+{
+	long before = pinned_kib();
+	struct peerpin_pin pin;
+	uint64_t start;
+	char *m;
+	int i;
+
+	hold_host(&m, &pin);
+	CHECK_CASE();
+	start = now_ns();
+	EXPECT(!unpin(fd, pin.out_region), "unpin");
+	EXPECT(now_ns() - start > 900000000, "unpin did not wait for the DMA");
+	EXPECT(pinned_kib() == before + BLOCK / 1024, "pages given back under a device: %ld, before %ld", pinned_kib(),
+	       before);
+	EXPECT(!check_call(check, PEER_CHECK_END, &held), "end");
+	for (i = 0; i < 100 && pinned_kib() != before; i++)
+		usleep(10000);
+	EXPECT(pinned_kib() == before, "%ld KiB stay pinned, before %ld", pinned_kib(), before);
+	munmap(m, BLOCK);
+}
+
+CASE(unregister_waits_for_dma_that_was_overruled)
+{
+	struct peer_check c = { 0 };
+	struct peerpin_pin pin;
+	uint64_t start;
+	pthread_t t;
+
+	hold(GPU_B, 0, &pin);
+	CHECK_CASE();
+	EXPECT(timed_free(GPU_B) >= 900, "free did not wait");
+	pthread_create(&t, NULL, end_after_200_ms, NULL);
+	start = now_ns();
+	EXPECT(!check_call(check, PEER_CHECK_UNREGISTER, &c), "unregister");
+	EXPECT(now_ns() - start > 150000000, "returned early");
+	pthread_join(t, NULL);
+	EXPECT(!unpin(fd, pin.out_region), "unpin");
+}
+
 CASE(revoked_memory_is_pinned_again)
 {
 	struct peerpin_pin old, again;
