@@ -3,9 +3,11 @@
 #: make deps     install the Debian packages that are missing (root or sudo)
 #: make demo     deps, all, then the demonstration in the virtual machine
 #: make check    deps, all, then every test
+#: make bench    deps, all, then a registered copy beside the bare engine
 #: make modules  the kernel modules only
 #: make clean    remove build/, where everything that is made goes
 #:
+#: V=1           show the commands of the build
 #: KERNEL=6.12   another Debian kernel than 6.1, for the modules and the machine
 #: emu/vm/run    runs anything in the virtual machine: emu/vm/run --help
 
@@ -42,11 +44,16 @@ check: deps
 	+@$(MAKE) --no-print-directory all
 	@KERNEL=$(KERNEL) test/run
 
+bench: deps
+	+@$(MAKE) --no-print-directory all
+	@modules=$(B)/$$(scripts/kernel $(KERNEL))/test && \
+	emu/vm/run --kernel $(KERNEL) --insmod $$modules/peer_check.ko -- bench/engine $$modules
+
 clean:
 	rm -rf $(B)
 
 help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
-.PHONY: all user modules deps demo check clean help
+.PHONY: all user modules deps demo check bench clean help
 .DELETE_ON_ERROR:
