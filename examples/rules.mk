@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: MIT
-DEMO_OBJ := $(B)/obj/tool/pattern.o $(B)/obj/tool/units.o
+DEMO_SRC := $(wildcard examples/*.c)
+DEMO_OBJ := $(DEMO_SRC:examples/%.c=$(B)/obj/examples/%.o)
+DEMO_TOOL_OBJ := $(B)/obj/tool/pattern.o $(B)/obj/tool/units.o
 
 USER_TARGETS += $(B)/bin/demo
 
-$(B)/bin/demo: examples/demo.c $(DEMO_OBJ) $(B)/lib/libpeerpin.so $(B)/emu/libcuda.so | $(B)/bin
-	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -Itool -Iemu/include -MMD -MP \
-		-MF $(B)/obj/demo.d $(LDFLAGS) -o $@ $< $(DEMO_OBJ) -L$(B)/lib -L$(B)/emu -lpeerpin -lcuda
+$(B)/obj/examples/%.o: examples/%.c | $(B)/obj/examples
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -Itool -Iemu/include -MMD -MP -c -o $@ $<
 
--include $(wildcard $(B)/obj/demo.d)
+$(B)/bin/demo: $(DEMO_OBJ) $(DEMO_TOOL_OBJ) $(B)/lib/libpeerpin.so $(B)/emu/libcuda.so | $(B)/bin
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(DEMO_OBJ) $(DEMO_TOOL_OBJ) -L$(B)/lib -L$(B)/emu -lpeerpin -lcuda
+
+$(B)/obj/examples:
+	mkdir -p $@
+
+-include $(DEMO_OBJ:.o=.d)

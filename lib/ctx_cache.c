@@ -17,8 +17,9 @@
  * @region: first, as the interface promises
  * @addr: in the allocation; @region begins earlier, maybe in another one
  * @buffer_id: CUDA's id of the allocation
- * @shares_block: freeing the allocation may free no block and so revoke
- *	nothing; its id has to be asked for on each hit
+ * @shares_block: freeing the allocation may free no block (others are left in
+ *	it, or it goes back to a pool) and so revoke nothing; its id has to be
+ *	asked for on each hit
  */
 struct registration {
 	struct pp_region region;
@@ -36,7 +37,7 @@ static bool contains(const struct pp_mem *mem, uint64_t addr, uint64_t length)
 static bool shares_block(const struct pp_mem *mem)
 {
 	return mem->kind == PP_MEM_GPU &&
-	       (mem->base % BLOCK_SIZE || mem->size % BLOCK_SIZE);
+	       (mem->pooled || mem->base % BLOCK_SIZE || mem->size % BLOCK_SIZE);
 }
 
 /*
@@ -47,15 +48,47 @@ static int prepare(const struct pp_mem *mem, uint64_t addr, uint64_t length)
 {
 	if (mem->kind == PP_MEM_HOST)
 		return 0;
-	if (mem->kind == PP_MEM_MANAGED || !contains(mem, addr, length))
+	if (mem->kind == PP_MEM_MANAGED || !mem->rdma ||
+	    !contains(mem, addr, length))
 		return -EINVAL;
 	return pp_sync_memops((const void *)(uintptr_t)addr);
 }
 
 /*
- * The id is asked for before the pin: if the allocation is replaced in
- * between, the entry has the old id and the next hit drops it.
+ * Is what was pinned what was asked about? Between the question and the pin
+ * another thread may have freed the allocation, and the pin taken others that
+ * came to lie there: they would be covered without SYNC_MEMOPS, and by an entry
+ * that does not know that they share a block. Ids are never used twice, so
+ * finding the old one after the pin means that the allocation lived through it
+ * and its end revokes the region, or changes the id where it shares a block.
+ *
+ * GPU memory that CUDA did not own up to (it fails at the moment) has no id
+ * that could be watched.
  */
+static int verify(const struct registration *reg, const struct pp_mem *mem)
+{
+	if (mem->kind != PP_MEM_GPU)
+		return reg->region.provider == PEERPIN_PROVIDER_NV ? -EINVAL : 0;
+	return pp_query_buffer_id(reg->addr) == mem->buffer_id ? 0 : -ESTALE;
+}
+
+static int pin_verified(struct pp_ctx *ctx, uint64_t length,
+			const struct pp_mem *mem, unsigned int provider,
+			struct registration *reg, struct pp_why *why)
+{
+	int ret = pp_pin_as(ctx, reg->addr, length, provider, &reg->region, why);
+
+	if (ret)
+		return ret;
+	ret = verify(reg, mem);
+	if (!ret)
+		return 0;
+	pp_unpin(ctx, &reg->region);
+	why->reason = ret == -ESTALE ? PEERPIN_REASON_REVOKED :
+				       PEERPIN_REASON_VENDOR_REFUSED;
+	return ret;
+}
+
 static int register_range(struct pp_ctx *ctx, uint64_t addr, uint64_t length,
 			  struct registration *reg, struct pp_why *why)
 {
@@ -72,7 +105,7 @@ static int register_range(struct pp_ctx *ctx, uint64_t addr, uint64_t length,
 	reg->addr = addr;
 	reg->buffer_id = mem.buffer_id;
 	reg->shares_block = shares_block(&mem);
-	return pp_pin_as(ctx, addr, length, provider, &reg->region, why);
+	return pin_verified(ctx, length, &mem, provider, reg, why);
 }
 
 static int ctx_pin(void *arg, uint64_t addr, uint64_t length, void **out,

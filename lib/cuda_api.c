@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include "cuda_api.h"
 
-static struct pp_cuda cuda;
+static struct pp_cuda cuda;	/* written once, under @lock */
 static _Atomic(const struct pp_cuda *) found;
 static _Atomic unsigned long long searched_at;	/* loads seen by the last search */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -26,29 +26,40 @@ static unsigned long long loads(void)
 	return n;
 }
 
-static int resolve(void *lib)
+static int resolve(void *lib, struct pp_cuda *out)
 {
-	*(void **)&cuda.get_attributes = dlsym(lib, "cuPointerGetAttributes");
-	*(void **)&cuda.get_attribute = dlsym(lib, "cuPointerGetAttribute");
-	*(void **)&cuda.set_attribute = dlsym(lib, "cuPointerSetAttribute");
-	return cuda.get_attributes && cuda.get_attribute && cuda.set_attribute;
+	*(void **)&out->get_attributes = dlsym(lib, "cuPointerGetAttributes");
+	*(void **)&out->get_attribute = dlsym(lib, "cuPointerGetAttribute");
+	*(void **)&out->set_attribute = dlsym(lib, "cuPointerSetAttribute");
+	return out->get_attributes && out->get_attribute && out->set_attribute;
+}
+
+/* The first of several threads that found the same; release: see pp_cuda(). */
+static void publish(const struct pp_cuda *fresh)
+{
+	pthread_mutex_lock(&lock);
+	if (!atomic_load_explicit(&found, memory_order_relaxed)) {
+		cuda = *fresh;
+		atomic_store_explicit(&found, &cuda, memory_order_release);
+	}
+	pthread_mutex_unlock(&lock);
 }
 
 /*
- * The handle is kept: it holds the library in the process for as long as its
- * functions may be called, which is for ever.
+ * Without @lock: the loader has a lock of its own, and holds it while it runs
+ * the constructors of a library, which may call pp_query(). The handle is
+ * kept: it holds the library in the process for as long as its functions may
+ * be called, which is for ever.
  */
 static void search(void)
 {
-	void *lib;
+	void *lib = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_NOW);
+	struct pp_cuda fresh;
 
-	if (atomic_load_explicit(&found, memory_order_relaxed))
-		return;
-	lib = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_NOW);
 	if (!lib)
 		return;
-	if (resolve(lib))	/* release: pairs with the acquire in pp_cuda() */
-		atomic_store_explicit(&found, &cuda, memory_order_release);
+	if (resolve(lib, &fresh))
+		publish(&fresh);
 	else
 		dlclose(lib);
 }
@@ -58,15 +69,14 @@ const struct pp_cuda *pp_cuda(void)
 	const struct pp_cuda *known;
 	unsigned long long now;
 
+	/* acquire: pairs with the release in publish() */
 	known = atomic_load_explicit(&found, memory_order_acquire);
 	if (known)
 		return known;
 	now = loads();
 	if (now == atomic_load_explicit(&searched_at, memory_order_relaxed))
 		return NULL;
-	pthread_mutex_lock(&lock);
 	search();
-	pthread_mutex_unlock(&lock);
 	/* counted before the search: a load in between is searched for again */
 	atomic_store_explicit(&searched_at, now, memory_order_relaxed);
 	return atomic_load_explicit(&found, memory_order_acquire);

@@ -8,6 +8,7 @@
 
 enum {
 	PP_CU_SUCCESS = 0,
+	PP_CU_INVALID_VALUE = 1,
 };
 
 /* CUpointer_attribute; PP_CU_ because a program may include cuda.h as well */
@@ -19,6 +20,8 @@ enum {
 	PP_CU_DEVICE_ORDINAL = 9,
 	PP_CU_RANGE_START = 11,
 	PP_CU_RANGE_SIZE = 12,
+	PP_CU_RDMA_CAPABLE = 15,
+	PP_CU_MEMPOOL = 17,
 };
 
 /* CUmemorytype; 0 is what CUDA says of an address it does not know */

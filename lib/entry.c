@@ -4,14 +4,20 @@
 
 void pp_entry_count(struct pp_cache *c, const struct pp_entry *e)
 {
+	uint64_t length = pp_range_length(&e->range);
+
 	c->stats.entries++;
-	c->stats.bytes += pp_range_length(&e->range);
+	c->stats.bytes += length;
+	c->used_bytes += e->users ? length : 0;
 }
 
 void pp_entry_discount(struct pp_cache *c, const struct pp_entry *e)
 {
+	uint64_t length = pp_range_length(&e->range);
+
 	c->stats.entries--;
-	c->stats.bytes -= pp_range_length(&e->range);
+	c->stats.bytes -= length;
+	c->used_bytes -= e->users ? length : 0;
 }
 
 static void doom(struct pp_cache *c, struct pp_entry *e,
@@ -20,6 +26,8 @@ static void doom(struct pp_cache *c, struct pp_entry *e,
 	pp_entry_discount(c, e);
 	c->doomed++;
 	c->doomed_bytes += pp_range_length(&e->range);
+	e->stamp = ++c->clock;
+	TAILQ_INSERT_TAIL(&c->leaving, e, leaving);
 	TAILQ_INSERT_TAIL(doomed, e, link);
 }
 
@@ -59,15 +67,25 @@ void pp_entries_trim(struct pp_cache *c, struct pp_entries *doomed)
 		;
 }
 
+void pp_entry_use(struct pp_cache *c, struct pp_entry *e)
+{
+	if (e->users++)
+		return;
+	TAILQ_REMOVE(&c->idle, e, link);
+	c->used_bytes += pp_range_length(&e->range);
+}
+
 void pp_entry_unuse(struct pp_cache *c, struct pp_entry *e,
 		    struct pp_entries *doomed)
 {
 	if (--e->users)
 		return;
+	c->used_bytes -= pp_range_length(&e->range);
 	if (!e->indexed) {
 		doom(c, e, doomed);
 		return;
 	}
+	e->stamp = ++c->clock;
 	TAILQ_INSERT_TAIL(&c->idle, e, link);
 	pp_entries_trim(c, doomed);
 }
@@ -89,6 +107,7 @@ static void unpin_one(struct pp_cache *c, struct pp_entry *e)
 	c->stats.unpins++;
 	c->doomed--;
 	c->doomed_bytes -= pp_range_length(&e->range);
+	TAILQ_REMOVE(&c->leaving, e, leaving);
 	pthread_cond_broadcast(&c->changed);
 	pthread_mutex_unlock(&c->lock);
 	free(e);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "miss.h"
+#include "room.h"
 #include "sys.h"
 
 /**
@@ -32,15 +33,6 @@ static int grow(struct pp_cache *c, struct want *w)
 	w->whole = ret;
 	w->least = w->whole ? w->asked : w->range;
 	return 0;
-}
-
-/* Is a range worth widening to? @lock is held. */
-static bool affordable(const struct pp_cache *c, const struct pp_range *range)
-{
-	uint64_t length = pp_range_length(range);
-
-	return length < c->refused &&
-	       (!c->attr.max_bytes || length <= c->attr.max_bytes);
 }
 
 /* The union of a range and all entries that overlap it. @lock is held. */
@@ -84,9 +76,9 @@ static void widen(const struct pp_cache *c, struct want *w)
 {
 	struct pp_range wide = w->whole ? w->range : merged(c, &w->range);
 
-	if (w->whole && !affordable(c, &wide))
+	if (w->whole && !pp_room_affords(c, &wide, w->whole))
 		wide = clipped(merged(c, &w->asked), &w->range);
-	w->range = affordable(c, &wide) ? wide : w->least;
+	w->range = pp_room_affords(c, &wide, w->whole) ? wide : w->least;
 }
 
 /*
@@ -134,43 +126,6 @@ static bool is_shortage(int ret)
 	return ret == -ENOMEM || ret == -ENOSPC || ret == -EDQUOT;
 }
 
-/* What is on its way out counts against the budget until it is gone. */
-static void await_budget(struct pp_cache *c)
-{
-	uint64_t max = c->attr.max_bytes;
-
-	pthread_mutex_lock(&c->lock);
-	while (max && c->doomed && c->stats.bytes + c->doomed_bytes > max)
-		pthread_cond_wait(&c->changed, &c->lock);
-	pthread_mutex_unlock(&c->lock);
-}
-
-static uint64_t unpins_so_far(struct pp_cache *c)
-{
-	uint64_t n;
-
-	pthread_mutex_lock(&c->lock);
-	n = c->stats.unpins;
-	pthread_mutex_unlock(&c->lock);
-	return n;
-}
-
-/* Has there come room since @unpins were counted, or can some be made? */
-static bool make_room(struct pp_cache *c, uint64_t unpins)
-{
-	struct pp_entries doomed = TAILQ_HEAD_INITIALIZER(doomed);
-	bool room;
-
-	pthread_mutex_lock(&c->lock);
-	room = pp_entry_evict(c, &doomed);
-	while (!room && c->stats.unpins == unpins && c->doomed)
-		pthread_cond_wait(&c->changed, &c->lock);
-	room = room || c->stats.unpins != unpins;
-	pthread_mutex_unlock(&c->lock);
-	pp_entries_unpin(c, &doomed);
-	return room;
-}
-
 static int pin_once(struct pp_cache *c, struct pp_entry *e,
 		    struct pp_cache_work *work, struct pp_why *why)
 {
@@ -194,13 +149,13 @@ static int pin_once(struct pp_cache *c, struct pp_entry *e,
 static int pin_evicting(struct pp_cache *c, struct pp_entry *e,
 			struct pp_cache_work *work, struct pp_why *why)
 {
-	uint64_t unpins;
+	struct pp_search search = { 0 };
 	int ret;
 
 	do {
-		unpins = unpins_so_far(c);
+		pp_room_attempt(c, &search);
 		ret = pin_once(c, e, work, why);
-	} while (is_shortage(ret) && make_room(c, unpins));
+	} while (is_shortage(ret) && pp_room_make(c, &search));
 	return ret;
 }
 
@@ -209,8 +164,8 @@ static void narrow(struct pp_cache *c, struct pp_entry *e, const struct want *w,
 		   int why_not)
 {
 	pthread_mutex_lock(&c->lock);
-	if (is_shortage(why_not) && pp_range_length(&e->range) < c->refused)
-		c->refused = pp_range_length(&e->range);
+	if (w->whole && is_shortage(why_not))
+		pp_room_refused(c, &e->range);
 	pp_entry_discount(c, e);
 	e->range = w->least;
 	pp_entry_count(c, e);
@@ -223,7 +178,7 @@ static int pin(struct pp_cache *c, struct pp_entry *e, const struct want *w,
 {
 	int ret;
 
-	await_budget(c);
+	pp_room_await_budget(c);
 	ret = pin_evicting(c, e, work, why);
 	if (!ret || ret == -EINTR || pp_range_covers(&w->least, &w->range))
 		return ret;
@@ -231,9 +186,11 @@ static int pin(struct pp_cache *c, struct pp_entry *e, const struct want *w,
 	return pin_evicting(c, e, work, why);
 }
 
-static void settle(struct pp_cache *c, struct pp_entry *e)
+static void settle(struct pp_cache *c, struct pp_entry *e, const struct want *w)
 {
 	pthread_mutex_lock(&c->lock);
+	if (w->whole)
+		pp_room_granted(c, &e->range);
 	e->pub.addr = e->range.start;
 	e->pub.length = pp_range_length(&e->range);
 	e->pending = false;
@@ -271,7 +228,7 @@ static int register_new(struct pp_cache *c, struct want *w,
 	if (ret)
 		give_up(c, e);
 	else
-		settle(c, e);
+		settle(c, e, w);
 	return ret;
 }
 

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include "nvml.h"
 
-static struct pp_nvml nvml;
-static bool ready;
+static struct pp_nvml nvml;	/* written once, under @lock */
+static bool ready;		/* under @lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool find(void *lib, const char *name, void *function)
@@ -15,21 +15,21 @@ static bool find(void *lib, const char *name, void *function)
 	return *(void **)function;
 }
 
-static bool resolve(void *lib)
+static bool resolve(void *lib, struct pp_nvml *out)
 {
-	return find(lib, "nvmlInit_v2", &nvml.init) &&
-	       find(lib, "nvmlDeviceGetHandleByIndex_v2", &nvml.by_index) &&
-	       find(lib, "nvmlDeviceGetName", &nvml.name) &&
-	       find(lib, "nvmlDeviceGetUUID", &nvml.uuid) &&
-	       find(lib, "nvmlDeviceGetPciInfo_v3", &nvml.pci) &&
-	       find(lib, "nvmlDeviceGetBAR1MemoryInfo", &nvml.bar1);
+	return find(lib, "nvmlInit_v2", &out->init) &&
+	       find(lib, "nvmlDeviceGetHandleByIndex_v2", &out->by_index) &&
+	       find(lib, "nvmlDeviceGetName", &out->name) &&
+	       find(lib, "nvmlDeviceGetUUID", &out->uuid) &&
+	       find(lib, "nvmlDeviceGetPciInfo_v3", &out->pci) &&
+	       find(lib, "nvmlDeviceGetBAR1MemoryInfo", &out->bar1);
 }
 
-static int init(void *lib)
+static int init(void *lib, struct pp_nvml *out)
 {
-	if (!resolve(lib))
+	if (!resolve(lib, out))
 		return -EIO;
-	switch (nvml.init()) {
+	switch (out->init()) {
 	case PP_NVML_SUCCESS:
 		return 0;
 	case PP_NVML_DRIVER_NOT_LOADED:
@@ -39,29 +39,49 @@ static int init(void *lib)
 	}
 }
 
-/* Never shut down: other code in the process may be using it as well. */
+static bool is_ready(void)
+{
+	bool yes;
+
+	pthread_mutex_lock(&lock);
+	yes = ready;
+	pthread_mutex_unlock(&lock);
+	return yes;
+}
+
+/* The first of several threads that found the same. */
+static void publish(const struct pp_nvml *fresh)
+{
+	pthread_mutex_lock(&lock);
+	if (!ready)
+		nvml = *fresh;
+	ready = true;
+	pthread_mutex_unlock(&lock);
+}
+
+/*
+ * Without @lock: the loader has a lock of its own, and holds it while it runs
+ * the constructors of a library, which may call pp_bar1(). Never shut down:
+ * other code in the process may be using it as well.
+ */
 static int load(void)
 {
 	void *lib = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+	struct pp_nvml fresh;
 	int ret;
 
 	if (!lib)
 		return -ENOENT;
-	ret = init(lib);
+	ret = init(lib, &fresh);
 	if (ret)
 		dlclose(lib);
+	else
+		publish(&fresh);
 	return ret;
 }
 
 int pp_nvml(const struct pp_nvml **out)
 {
-	int ret = 0;
-
-	pthread_mutex_lock(&lock);
-	if (!ready)
-		ret = load();
-	ready = !ret;
-	pthread_mutex_unlock(&lock);
 	*out = &nvml;
-	return ret;
+	return is_ready() ? 0 : load();
 }

@@ -39,7 +39,7 @@ struct copy {
 	struct pp_copy_result result;
 };
 
-/* A copy of nothing from nowhere: only a peer device looks at it at all. */
+/* A copy of nothing from nowhere: a peer device, and no other, misses the file. */
 static int probe(int fd)
 {
 	struct peerpin_lsi_copy copy = {
@@ -49,7 +49,16 @@ static int probe(int fd)
 	};
 	int ret = pp_sys_ioctl(fd, PEERPIN_LSI_IOC_COPY, &copy);
 
-	return ret == -EBADF || ret == -EINVAL ? 0 : -ENOTTY;
+	switch (ret) {
+	case -EBADF:
+		return 0;
+	case 0:			/* whatever that device did, it copied nothing */
+	case -EINVAL:
+	case -ENOTTY:
+		return -ENOTTY;
+	default:
+		return ret;
+	}
 }
 
 static int open_device(const char *name)

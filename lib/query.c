@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <linux/types.h>
 #include <peerpin.h>
-#include <string.h>
+#include <stdbool.h>
 #include "cuda_api.h"
 #include "query.h"
 #include "sys.h"
@@ -14,23 +14,45 @@ struct answer {
 	unsigned long long start;
 	size_t size;
 	unsigned long long buffer_id;
+	unsigned int rdma;
+	void *pool;
 };
 
-/* Returns whether CUDA answered; an address it does not know is an answer. */
-static int ask(const struct pp_cuda *cuda, const void *addr, struct answer *a)
+enum {
+	ALL = 8,
+	SINCE_EVER = 6,		/* the rest came with stream-ordered pools */
+};
+
+static int ask_for(const struct pp_cuda *cuda, const void *addr,
+		   struct answer *a, unsigned int count)
 {
-	int what[] = {
+	int what[ALL] = {
 		PP_CU_MEMORY_TYPE, PP_CU_IS_MANAGED, PP_CU_DEVICE_ORDINAL,
 		PP_CU_RANGE_START, PP_CU_RANGE_SIZE, PP_CU_BUFFER_ID,
+		PP_CU_RDMA_CAPABLE, PP_CU_MEMPOOL,
 	};
-	void *where[] = {
+	void *where[ALL] = {
 		&a->type, &a->managed, &a->device,
 		&a->start, &a->size, &a->buffer_id,
+		&a->rdma, &a->pool,
 	};
 
-	memset(a, 0, sizeof(*a));
-	return cuda->get_attributes(sizeof(what) / sizeof(what[0]), what, where,
-				    (uintptr_t)addr) == PP_CU_SUCCESS;
+	*a = (struct answer){ .rdma = count < ALL };
+	return cuda->get_attributes(count, what, where, (uintptr_t)addr);
+}
+
+/*
+ * Returns whether CUDA answered; an address it does not know is an answer. A
+ * driver that refuses the list for an attribute it does not know has no pools
+ * and lets devices reach all of its memory.
+ */
+static bool ask(const struct pp_cuda *cuda, const void *addr, struct answer *a)
+{
+	int ret = ask_for(cuda, addr, a, ALL);
+
+	if (ret == PP_CU_INVALID_VALUE)
+		ret = ask_for(cuda, addr, a, SINCE_EVER);
+	return ret == PP_CU_SUCCESS;
 }
 
 static void fill_in(struct pp_mem *out, const struct answer *a)
@@ -45,6 +67,8 @@ static void fill_in(struct pp_mem *out, const struct answer *a)
 	out->base = a->start;
 	out->size = a->size;
 	out->buffer_id = a->buffer_id;
+	out->rdma = a->rdma != 0;
+	out->pooled = a->pool != NULL;
 }
 
 static unsigned int provider_of(const struct pp_mem *mem,

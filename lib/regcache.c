@@ -31,9 +31,12 @@
  * what is doomed is waited for before a pin that would exceed the budget with
  * it. Whenever entries are added or become idle, idle ones are doomed, oldest
  * first, until the budget holds or none is idle. When a pin fails for want of
- * room, one idle entry at a time goes; unpins that other threads have begun
- * or ended since the attempt count as room too, so a failure is reported only
- * after an attempt during which nothing was idle and nothing on its way out.
+ * room, one idle entry at a time goes, of those that were idle then; what
+ * became idle later is another thread's working set, and a get that can never
+ * succeed would empty it over and over. When none is left, what is on its way
+ * out by then is waited for and, if anything went, one attempt more is made. So
+ * a failure is reported after a bounded number of attempts, the last of them
+ * with all gone that had been idle or doomed at the first shortage.
  *
  * G4 (sub-ranges hit, overlaps merge). @grow says whether what it returns is
  * a whole allocation. If so, what overlaps it without covering what is wanted
@@ -63,6 +66,7 @@
 #include "miss.h"
 #include "process.h"
 #include "regcache.h"
+#include "room.h"
 #include "sys.h"
 
 static bool foreign(const struct pp_cache *c)
@@ -80,8 +84,7 @@ static struct pp_entry *look_up(struct pp_cache *c,
 		pthread_cond_wait(&c->changed, &c->lock);
 	if (!e || !pp_range_covers(&e->range, asked))
 		return NULL;
-	if (!e->users++)
-		TAILQ_REMOVE(&c->idle, e, link);
+	pp_entry_use(c, e);
 	c->stats.hits++;
 	return e;
 }
@@ -194,7 +197,7 @@ PP_PUBLIC void pp_cache_invalidate(struct pp_cache *cache, const void *addr,
 	struct pp_entries doomed = TAILQ_HEAD_INITIALIZER(doomed);
 	struct pp_range range = { (uintptr_t)addr, (uintptr_t)addr + length };
 
-	if (foreign(cache))
+	if (foreign(cache) || !length)
 		return;
 	if (range.end < range.start)
 		range.end = UINT64_MAX;
@@ -216,7 +219,7 @@ PP_PUBLIC void pp_cache_flush(struct pp_cache *cache)
 	pthread_mutex_lock(&cache->lock);
 	while ((e = TAILQ_FIRST(&cache->idle)))
 		pp_entry_detach(cache, e, &doomed);
-	cache->refused = UINT64_MAX;
+	pp_room_reset(cache);
 	pthread_mutex_unlock(&cache->lock);
 	pp_entries_unpin(cache, &doomed);
 }
@@ -265,10 +268,12 @@ PP_PUBLIC int pp_cache_create(const struct pp_cache_ops *ops, void *arg,
 	c->ops = *ops;
 	c->arg = arg;
 	c->attr = attr ? *attr : (struct pp_cache_attr){ 0 };
-	c->refused = UINT64_MAX;
+	pp_room_reset(c);
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->changed, NULL);
 	TAILQ_INIT(&c->idle);
+	TAILQ_INIT(&c->leaving);
+	c->clock = 1;	/* 0 is before everything */
 	*out = c;
 	return 0;
 }

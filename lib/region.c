@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <peerpin.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include "process.h"
 #include "query.h"
@@ -35,7 +35,7 @@ static int ctx_open(struct pp_ctx *ctx)
 PP_PUBLIC int pp_open(struct pp_ctx **out)
 {
 	PP_KEEP_ERRNO;
-	struct pp_ctx *ctx = malloc(sizeof(*ctx));
+	struct pp_ctx *ctx = calloc(1, sizeof(*ctx));
 	int ret;
 
 	if (!ctx)
@@ -48,9 +48,58 @@ PP_PUBLIC int pp_open(struct pp_ctx **out)
 	return ret;
 }
 
+/* ---- what is pinned ---------------------------------------------------------- */
+
+static uint64_t bit_of(uint32_t id)
+{
+	return 1ull << id % 64;
+}
+
+/* Relaxed: an id passes between threads by the caller's own means. */
+static void remember(struct pp_ctx *ctx, uint32_t id)
+{
+	if (id < PEERPIN_MAX_REGIONS)
+		atomic_fetch_or_explicit(&ctx->pinned[id / 64], bit_of(id),
+					 memory_order_relaxed);
+}
+
+/* Was it pinned through here? */
+static bool forget(struct pp_ctx *ctx, uint32_t id)
+{
+	if (id >= PEERPIN_MAX_REGIONS)
+		return false;
+	return atomic_fetch_and_explicit(&ctx->pinned[id / 64], ~bit_of(id),
+					 memory_order_relaxed) & bit_of(id);
+}
+
+static int unpin(struct pp_ctx *ctx, uint32_t id)
+{
+	struct peerpin_unpin arg = { .size = sizeof(arg), .region = id };
+
+	return pp_sys_ioctl(ctx->fd, PEERPIN_IOC_UNPIN, &arg);
+}
+
+static void unpin_word(struct pp_ctx *ctx, uint32_t word)
+{
+	uint64_t bits = atomic_exchange_explicit(&ctx->pinned[word], 0,
+						 memory_order_relaxed);
+
+	for (; bits; bits &= bits - 1)
+		unpin(ctx, word * 64 + (uint32_t)__builtin_ctzll(bits));
+}
+
+static void unpin_all(struct pp_ctx *ctx)
+{
+	uint32_t word;
+
+	for (word = 0; word < PEERPIN_MAX_REGIONS / 64; word++)
+		unpin_word(ctx, word);
+}
+
 /*
- * The last close of the file unpins. In a child of fork() this closes the
- * child's copy of the descriptor only, and the parent's regions stay.
+ * The last close of the file unpins as well, but a child of fork() may hold
+ * the file for long. In the child this closes its copy of the descriptor
+ * only, and the parent's regions stay.
  */
 PP_PUBLIC void pp_close(struct pp_ctx *ctx)
 {
@@ -58,6 +107,8 @@ PP_PUBLIC void pp_close(struct pp_ctx *ctx)
 
 	if (!ctx)
 		return;
+	if (!foreign(ctx))
+		unpin_all(ctx);
 	pp_sys_unmap((void *)ctx->epochs, EPOCH_BYTES);
 	pp_sys_close(ctx->fd);
 	free(ctx);
@@ -97,6 +148,7 @@ int pp_pin_as(struct pp_ctx *ctx, uint64_t addr, uint64_t length,
 		return -EACCES;
 	ret = pp_sys_ioctl(ctx->fd, PEERPIN_IOC_PIN, &pin);
 	if (!ret) {
+		remember(ctx, pin.out_region);
 		region_from(out, &pin);
 		return 0;
 	}
@@ -111,11 +163,14 @@ PP_PUBLIC int pp_pin(struct pp_ctx *ctx, const void *addr, size_t length,
 	PP_KEEP_ERRNO;
 	struct pp_why ignored;
 	struct pp_mem mem;
-	unsigned int provider = pp_query_provider(addr, &mem);
+	unsigned int provider;
 
 	if (!why)
 		why = &ignored;
 	*why = (struct pp_why){ .reason = PEERPIN_REASON_NONE };
+	if (foreign(ctx))	/* before CUDA, which does not work in a child */
+		return -EACCES;
+	provider = pp_query_provider(addr, &mem);
 	if (mem.kind == PP_MEM_MANAGED)
 		return -EINVAL;
 	return pp_pin_as(ctx, (uintptr_t)addr, length, provider, out, why);
@@ -124,14 +179,17 @@ PP_PUBLIC int pp_pin(struct pp_ctx *ctx, const void *addr, size_t length,
 PP_PUBLIC int pp_unpin(struct pp_ctx *ctx, const struct pp_region *region)
 {
 	PP_KEEP_ERRNO;
-	struct peerpin_unpin unpin = {
-		.size = sizeof(unpin),
-		.region = region->id,
-	};
+	bool ours;
+	int ret;
 
 	if (foreign(ctx))
 		return -EACCES;
-	return pp_sys_ioctl(ctx->fd, PEERPIN_IOC_UNPIN, &unpin);
+	/* before the id is free: another thread may be given it at once */
+	ours = forget(ctx, region->id);
+	ret = unpin(ctx, region->id);
+	if (ret && ours)
+		remember(ctx, region->id);
+	return ret;
 }
 
 /*

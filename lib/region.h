@@ -2,6 +2,8 @@
 #ifndef PP_REGION_H
 #define PP_REGION_H
 
+#include <linux/types.h>
+#include <peerpin.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include "libpeerpin.h"
@@ -11,11 +13,13 @@
  * @fd: the file
  * @mark: process that opened it (process.h)
  * @epochs: revocation page, PEERPIN_MAX_REGIONS words
+ * @pinned: a bit per region id: pinned through here and not unpinned yet
  */
 struct pp_ctx {
 	int fd;
 	uint64_t mark;
 	_Atomic(uint32_t) *epochs;
+	_Atomic(uint64_t) pinned[PEERPIN_MAX_REGIONS / 64];
 };
 
 /**

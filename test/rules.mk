@@ -18,7 +18,7 @@ VM_BIN := $(VM_SRC:test/vm/%.c=$(B)/bin/vm/%)
 USER_TARGETS += $(UNIT_BIN) $(VM_BIN)
 
 # first in the link, so that mocks take the place of the library's functions
-UNIT_OBJ_test_region = $(B)/obj/test/mock_kernel.o
+UNIT_OBJ_test_region = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o
 UNIT_OBJ_test_ctx_cache = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o
 UNIT_OBJ_test_query = $(B)/obj/test/mock_cuda.o
 UNIT_OBJ_test_peer = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o
@@ -27,9 +27,10 @@ UNIT_OBJ_test_regcache_limits = $(B)/obj/test/mock_memory.o
 UNIT_OBJ_test_regcache_threads = $(B)/obj/test/mock_memory.o
 UNIT_OBJ_test_regcache_model = $(B)/obj/test/mock_memory.o
 UNIT_OBJ_test_regcache_torture = $(B)/obj/test/mock_memory.o
-UNIT_OBJ_test_tool_args = $(B)/obj/tool/args.o $(B)/obj/tool/units.o
+UNIT_OBJ_test_tool_args = $(B)/obj/tool/args.o $(B)/obj/tool/pattern.o $(B)/obj/tool/units.o
 UNIT_OBJ_test_tool_owners = $(B)/obj/tool/owners.o $(B)/obj/tool/units.o
-UNIT_CFLAGS_test_cuda_lookup = -DFAKE_CUDA='"$(B)/bin/test/fake/libcuda.so.1"'
+UNIT_CFLAGS_test_cuda_lookup = -DFAKE_CUDA='"$(B)/bin/test/fake/libcuda.so.1"' \
+	-DFAKE_PLUGIN='"$(B)/bin/test/fake/plugin.so"'
 
 $(B)/obj/test/%.o: test/unit/%.c | $(B)/obj/test
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -Ilib -Itool -Iemu/include \
@@ -41,10 +42,14 @@ $(B)/bin/test/$(1): $(B)/obj/test/$(1).o $$(UNIT_OBJ_$(1)) $(UNIT_LIB) | $(B)/bi
 endef
 $(foreach t,$(notdir $(UNIT_BIN)),$(eval $(call UNIT_RULE,$(t))))
 
-$(B)/bin/test/test_cuda_lookup: | $(B)/bin/test/fake/libcuda.so.1
+$(B)/bin/test/test_cuda_lookup: | $(B)/bin/test/fake/libcuda.so.1 $(B)/bin/test/fake/plugin.so
+$(B)/bin/test/test_cuda_lookup: override LDFLAGS += -rdynamic
 
 $(B)/bin/test/fake/libcuda.so.1: test/unit/fake_cuda.c | $(B)/bin/test/fake
 	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $<
+
+$(B)/bin/test/fake/plugin.so: test/unit/fake_plugin.c | $(B)/bin/test/fake
+	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -o $@ $<
 
 $(B)/bin/vm/%: test/vm/%.c $(B)/lib/libpeerpin.so $(B)/emu/libcuda.so $(B)/emu/libnvidia-ml.so.1 | $(B)/bin/vm
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -Iemu/include -MMD -MP \

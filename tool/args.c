@@ -10,21 +10,40 @@ enum {
 	MAX_REPEAT = 1000000,
 };
 
+/* Above all characters, so that getopt_long() tells them from short options. */
+enum {
+	PEER = 256,
+	FROM,
+	TO,
+	SIZE,
+	REPEAT,
+	VERIFY,
+	JSON,
+};
+
 static const struct option copy_options[] = {
-	{ "peer", required_argument, NULL, 'p' },
-	{ "from", required_argument, NULL, 'f' },
-	{ "to", required_argument, NULL, 't' },
-	{ "size", required_argument, NULL, 's' },
-	{ "repeat", required_argument, NULL, 'r' },
-	{ "verify", no_argument, NULL, 'v' },
-	{ "json", no_argument, NULL, 'j' },
+	{ "peer", required_argument, NULL, PEER },
+	{ "from", required_argument, NULL, FROM },
+	{ "to", required_argument, NULL, TO },
+	{ "size", required_argument, NULL, SIZE },
+	{ "repeat", required_argument, NULL, REPEAT },
+	{ "verify", no_argument, NULL, VERIFY },
+	{ "json", no_argument, NULL, JSON },
 	{ 0 },
 };
 
 static const struct option bar_options[] = {
-	{ "json", no_argument, NULL, 'j' },
+	{ "json", no_argument, NULL, JSON },
 	{ 0 },
 };
+
+static int parse_peer(const char *text, const char **out)
+{
+	if (!*text)
+		return usage_error("--peer is the name of a device, such as lsi0");
+	*out = text;
+	return 0;
+}
 
 static int parse_side(const char *name, const char *text, enum side *out)
 {
@@ -52,7 +71,7 @@ static int parse_size_arg(const char *text, uint64_t *out)
 
 static int parse_repeat(const char *text, uint64_t *out)
 {
-	if (parse_size(text, out) || *out < 1 || *out > MAX_REPEAT)
+	if (parse_number(text, out) || *out < 1 || *out > MAX_REPEAT)
 		return usage_error("--repeat is a number from 1 to %d, not %s",
 				   MAX_REPEAT, text);
 	return 0;
@@ -61,24 +80,32 @@ static int parse_repeat(const char *text, uint64_t *out)
 static int parse_copy_option(int option, struct copy_args *out)
 {
 	switch (option) {
-	case 'p':
-		out->peer = optarg;
-		return 0;
-	case 'f':
+	case PEER:
+		return parse_peer(optarg, &out->peer);
+	case FROM:
 		return parse_side("--from", optarg, &out->from);
-	case 't':
+	case TO:
 		return parse_side("--to", optarg, &out->to);
-	case 's':
+	case SIZE:
 		return parse_size_arg(optarg, &out->size);
-	case 'r':
+	case REPEAT:
 		return parse_repeat(optarg, &out->repeat);
-	case 'v':
+	case VERIFY:
 		out->verify = true;
 		return 0;
 	default:
 		out->json = true;
 		return 0;
 	}
+}
+
+/* One letter among others leaves optind where it was. */
+static void unknown_option(char **argv)
+{
+	if (optopt > 0 && optopt < PEER)
+		usage_error("%s does not know -%c", argv[0], optopt);
+	else
+		usage_error("%s does not know %s", argv[0], argv[optind - 1]);
 }
 
 /* The next option, -1 at the end, or '?' after a complaint. */
@@ -91,7 +118,7 @@ static int next_option(int argc, char **argv, const struct option *options)
 	if (c == ':')
 		usage_error("%s needs a value", argv[optind - 1]);
 	else if (c == '?')
-		usage_error("%s does not know %s", argv[0], argv[optind - 1]);
+		unknown_option(argv);
 	else if (c == -1 && optind < argc)
 		usage_error("%s does not know what to do with %s", argv[0],
 			    argv[optind]);

@@ -81,13 +81,16 @@ static int copy_once(struct session *s, const struct copy_args *args,
 	return ret ? explain_copy(args->peer, ret, &result->why) : 0;
 }
 
-/* The data differs from copy to copy, and what was there before from it. */
+/*
+ * The data differs from copy to copy, and what was there before from it. The
+ * red zones of the two sides differ too: else one byte too many would not show.
+ */
 static int copy_verified(struct session *s, const struct copy_args *args,
 			 struct pp_copy_result *result)
 {
-	uint64_t data = pattern_seed(), before = pattern_seed();
-	uint64_t zone = pattern_seed();
-	int ret = surface_fill(&s->src, data, zone);
+	uint64_t data = pattern_seed(), before = pattern_other(data, 0);
+	uint64_t zone = pattern_other(data, 1);
+	int ret = surface_fill(&s->src, data, pattern_other(data, 2));
 
 	if (!ret)
 		ret = surface_fill(&s->dst, before, zone);

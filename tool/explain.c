@@ -57,8 +57,10 @@ int explain_peer(const char *name, int error)
 	case -ENOENT:
 	case -ENXIO:
 	case -ENODEV:
+	case -ENOTDIR:
 		return no_peer(name);
 	case -ENOTTY:
+	case -EISDIR:
 		return fail("%s is no peer device; give --peer lsi0, for example", name);
 	case -EACCES:
 		return fail("no permission to open %s; type: sudo peerpin ...", name);

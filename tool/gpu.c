@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include <ctype.h>
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <string.h>
 #include "gpu.h"
 #include "tool.h"
+#include "units.h"
 
 /* CUresult */
 enum {
@@ -42,7 +42,7 @@ static const struct {
 	{ "cuMemcpyDtoH_v2", &cuda.read },
 };
 
-static char pci[32];
+static struct text pci;
 
 /* The name of the function that is missing, or NULL. */
 static const char *resolve(void *lib)
@@ -95,17 +95,12 @@ static int use_first(void)
 	return 0;
 }
 
-/* CUDA writes capitals and, at times, a domain of eight digits. */
 static void read_pci(void)
 {
-	char *at;
+	char address[32];
 
-	if (cuda.pci_bus_id(pci, sizeof(pci), 0))
-		pci[0] = '\0';
-	for (at = pci; *at; at++)
-		*at = (char)tolower((unsigned char)*at);
-	if (strlen(pci) == strlen("00000000:00:00.0"))
-		memmove(pci, pci + 4, strlen(pci + 4) + 1);
+	if (!cuda.pci_bus_id(address, sizeof(address), 0))
+		pci = text_pci(address);
 }
 
 int gpu_open(void)
@@ -167,5 +162,5 @@ const char *gpu_error(int result)
 
 const char *gpu_pci(void)
 {
-	return pci;
+	return pci.at;
 }

@@ -64,7 +64,15 @@ static int version(void)
 	return EXIT_OK;
 }
 
-int main(int argc, char **argv)
+/* What was printed may still be in the buffer, and have no place to go. */
+static int finish(int status)
+{
+	if (!status && (fflush(stdout) || ferror(stdout)))
+		return fail("the output could not be written: its disk is full or it was closed; give it another place");
+	return status;
+}
+
+static int run(int argc, char **argv)
 {
 	const struct command *command;
 
@@ -78,4 +86,9 @@ int main(int argc, char **argv)
 	if (!command)
 		return usage_error("there is no command %s", argv[1]);
 	return command->run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+	return finish(run(argc, argv));
 }

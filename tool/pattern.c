@@ -32,9 +32,16 @@ void pattern_fill(unsigned char *out, size_t length, uint64_t seed,
 
 uint64_t pattern_seed(void)
 {
+	struct timespec now;
 	uint64_t seed;
 
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == sizeof(seed))
 		return seed;
-	return (uint64_t)time(NULL);
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t pattern_other(uint64_t seed, uint64_t nth)
+{
+	return word(~seed, nth);
 }

@@ -24,25 +24,18 @@ static const char *side_name(enum side side)
 
 static int by_time(const void *a, const void *b)
 {
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	const struct pp_copy_result *x = a, *y = b;
 
-	return (x > y) - (x < y);
+	return (x->total_ns > y->total_ns) - (x->total_ns < y->total_ns);
 }
 
-static struct spread spread_of(const struct pp_copy_result *r, size_t count)
+/* Sorts @r: what tells one copy from the next is printed before. */
+static struct spread spread_of(struct pp_copy_result *r, size_t count)
 {
-	uint64_t *times = malloc(count * sizeof(*times));
-	struct spread s = { 0 };
-	size_t i;
-
-	if (!times)
-		return s;
-	for (i = 0; i < count; i++)
-		times[i] = r[i].total_ns;
-	qsort(times, count, sizeof(*times), by_time);
-	s = (struct spread){ times[0], times[count / 2], times[count - 1] };
-	free(times);
-	return s;
+	qsort(r, count, sizeof(*r), by_time);
+	return (struct spread) {
+		r[0].total_ns, r[count / 2].total_ns, r[count - 1].total_ns,
+	};
 }
 
 /* ---- for people -------------------------------------------------------------- */
@@ -68,7 +61,7 @@ static uint64_t pins_of(const struct pp_copy_result *r, size_t count)
 }
 
 static void print_spread(const struct copy_args *args,
-			 const struct pp_copy_result *r)
+			 struct pp_copy_result *r)
 {
 	struct spread s = spread_of(r, args->repeat);
 
@@ -82,8 +75,7 @@ static void print_spread(const struct copy_args *args,
 	       (double)pins_of(r, args->repeat) / (double)args->repeat);
 }
 
-static void print_text(const struct copy_args *args,
-		       const struct pp_copy_result *r)
+static void print_text(const struct copy_args *args, struct pp_copy_result *r)
 {
 	size_t i;
 
@@ -119,21 +111,21 @@ static void add_spread(struct json_object *o, const struct spread *s)
 	json_add_u64(o, "max_ns", s->max);
 }
 
-static void add_copies(struct json_object *o, const struct pp_copy_result *r,
-		       size_t count)
+static struct json_object *json_copies(const struct pp_copy_result *r,
+				       size_t count)
 {
 	struct json_object *copies = json_object_new_array();
 	size_t i;
 
 	for (i = 0; i < count; i++)
 		json_object_array_add(copies, json_copy(&r[i]));
-	json_object_object_add(o, "copies", copies);
+	return copies;
 }
 
-static void print_json(const struct copy_args *args,
-		       const struct pp_copy_result *r)
+static void print_json(const struct copy_args *args, struct pp_copy_result *r)
 {
 	struct json_object *o = json_object_new_object();
+	struct json_object *copies = json_copies(r, args->repeat);
 	struct spread s = spread_of(r, args->repeat);
 
 	json_add_text(o, "peer", args->peer);
@@ -143,12 +135,12 @@ static void print_json(const struct copy_args *args,
 	json_object_object_add(o, "verified",
 			       json_object_new_boolean(args->verify));
 	add_spread(o, &s);
-	add_copies(o, r, args->repeat);
+	json_object_object_add(o, "copies", copies);
 	json_print(o);
 }
 
 void print_results(const struct copy_args *args,
-		   const struct pp_copy_result *results)
+		   struct pp_copy_result *results)
 {
 	if (args->json)
 		print_json(args, results);

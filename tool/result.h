@@ -7,7 +7,8 @@
 #include "args.h"
 #include "libpeerpin.h"
 
+/* Sorts @results on the way. */
 void print_results(const struct copy_args *args,
-		   const struct pp_copy_result *results);
+		   struct pp_copy_result *results);
 
 #endif

@@ -58,6 +58,18 @@ struct text text_rate(uint64_t bytes, uint64_t ns)
 	return t;
 }
 
+struct text text_pci(const char *address)
+{
+	unsigned int domain, bus, device, function;
+	struct text t = { "" };
+
+	if (sscanf(address, "%x:%x:%x.%x", &domain, &bus, &device,
+		   &function) == 4)
+		snprintf(t.at, sizeof(t.at), "%04x:%02x:%02x.%x", domain, bus,
+			 device, function);
+	return t;
+}
+
 static int shift_of(const char *suffix)
 {
 	static const char letters[] = "KMG";
@@ -69,6 +81,13 @@ static int shift_of(const char *suffix)
 	if (!at || suffix[1])
 		return -EINVAL;
 	return 10 * (int)(at - letters + 1);
+}
+
+int parse_number(const char *text, uint64_t *out)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	return text[digits] ? -EINVAL : parse_size(text, out);
 }
 
 int parse_size(const char *text, uint64_t *out)

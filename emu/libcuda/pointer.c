@@ -27,6 +27,7 @@ static CUresult get_gpu(void *data, CUpointer_attribute attribute, const struct 
 		put_word(data, ptr);
 		break;
 	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: /* there are no pools */
 		put_word(data, 0);
 		break;
 	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
@@ -75,6 +76,7 @@ static CUresult get_other(void *data, CUpointer_attribute attribute, CUdeviceptr
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
 	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
 	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
 		put_word(data, 0);
 		break;
 	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:

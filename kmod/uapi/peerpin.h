@@ -21,7 +21,10 @@
  * mappings are gone, while host pages stay pinned until DMA in flight has
  * ended. The id stays taken until it is unpinned, so that it cannot come to
  * mean something else. The kernel may also revoke host memory that stays (it
- * splits a huge page, say); pin it again.
+ * splits a huge page, say); pin it again. Small GPU allocations share a block
+ * of 2 MiB with others, and those of a stream-ordered pool go back to it:
+ * freeing one revokes nothing, and its region goes on reaching what the block
+ * holds next.
  *
  * The revocation page
  * -------------------
@@ -50,7 +53,7 @@
 #define PEERPIN_TYPE 0xB9
 
 enum {
-	PEERPIN_MAX_REGIONS = 131072,	/* of one file; words in the revocation page */
+	PEERPIN_MAX_REGIONS = 131072,	/* of one file; ids are below it; words in the revocation page */
 };
 
 enum {

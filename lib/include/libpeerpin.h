@@ -35,6 +35,9 @@ enum pp_mem_kind {
  * @base: first byte of the whole allocation; 0 for host memory
  * @size: bytes of the whole allocation; 0 for host memory
  * @buffer_id: CUDA's id of the allocation, never used twice; 0 for host memory
+ * @rdma: 1: CUDA lets devices reach it; 0 for host memory, and for GPU memory
+ *	that was made without (cuMemCreate() and pools, unless asked to)
+ * @pooled: 1: of a stream-ordered pool, which may keep what is freed
  */
 struct pp_mem {
 	enum pp_mem_kind kind;
@@ -42,6 +45,8 @@ struct pp_mem {
 	uint64_t base;
 	uint64_t size;
 	uint64_t buffer_id;
+	int rdma;
+	int pooled;
 };
 
 /**
@@ -52,7 +57,8 @@ struct pp_mem {
  * One CUDA call (cuPointerGetAttributes); none in a process that has not
  * loaded CUDA: the library never loads libcuda by itself here. A GPU address
  * that was freed is reported as PP_MEM_HOST: nobody can tell it from one that
- * CUDA never knew.
+ * CUDA never knew. So is every address while CUDA itself fails, as it does
+ * after a fault on the GPU.
  *
  * Return: 0; -EINVAL @out is NULL.
  */
@@ -110,7 +116,13 @@ struct pp_why {
  */
 int pp_open(struct pp_ctx **out);
 
-/** pp_close - unpin everything pinned through @ctx and free it; NULL is fine */
+/**
+ * pp_close - unpin everything pinned through @ctx and free it; NULL is fine
+ *
+ * Unpins even while a child of fork() holds the file. In the child it closes
+ * the child's descriptor and unpins nothing. Regions made by ioctls on pp_fd()
+ * end when the last descriptor is closed.
+ */
 void pp_close(struct pp_ctx *ctx);
 
 /** pp_fd - the file to hand to a peer driver; owned by @ctx */
@@ -133,9 +145,15 @@ int pp_pin(struct pp_ctx *ctx, const void *addr, size_t length,
 int pp_unpin(struct pp_ctx *ctx, const struct pp_region *region);
 
 /**
- * pp_region_valid - has the memory been freed since it was pinned?
+ * pp_region_valid - has the region been revoked since it was pinned?
  *
  * One load from the revocation page. 1 valid, 0 revoked or unpinned.
+ *
+ * Small GPU allocations share a block of 2 MiB with others, and those of a
+ * stream-ordered pool go back to it: freeing one of them gives no block back
+ * and so revokes nothing. This stays 1, and the region reaches whatever
+ * the block holds next. Compare pp_query()'s buffer_id, or use a cache, whose
+ * gets do so.
  */
 int pp_region_valid(const struct pp_ctx *ctx, const struct pp_region *region);
 
@@ -172,6 +190,9 @@ struct pp_cache_entry {
  *	registered with it; 0: they may be merged with entries they overlap;
  *	-errno: the get fails with it. When the widened range cannot be
  *	registered, the one that was asked for is tried.
+ *
+ * The callbacks must not call functions of the same cache: a get() may wait
+ * for the very registration or unpin that it is called from.
  */
 struct pp_cache_ops {
 	int (*pin)(void *arg, uint64_t addr, uint64_t length, void **reg,
@@ -224,10 +245,13 @@ int pp_cache_create_ctx(struct pp_ctx *ctx, const struct pp_cache_attr *attr,
  * @out: the entry; hold it while a peer uses it, then pp_cache_put() once
  * @why: NULL, or filled in on failure as by pp_pin()
  *
- * Never returns an entry whose memory was freed before the call began.
+ * Never returns an entry whose memory was freed before the call began. What is
+ * freed afterwards is not kept from the caller: see pp_region_valid().
  * Errors: -EINVAL empty or overflowing range; -EACCES in a child of fork();
- * -ESTALE the memory was registered but has been freed, and nobody owns the
- * range now; -ENOMEM; what pin and grow answer.
+ * -ESTALE the memory was freed while it was being registered, or it was
+ * registered but has been freed, and nobody owns the range now (said once: the
+ * cache has forgotten it then, and the next get answers what pin does,
+ * -EINVAL); -ENOMEM; what pin and grow answer.
  */
 int pp_cache_get(struct pp_cache *cache, const void *addr, size_t length,
 		 const struct pp_cache_entry **out, struct pp_why *why);
@@ -235,7 +259,11 @@ int pp_cache_get(struct pp_cache *cache, const void *addr, size_t length,
 /** pp_cache_put - done with an entry; it stays registered until evicted */
 void pp_cache_put(struct pp_cache *cache, const struct pp_cache_entry *entry);
 
-/** pp_cache_invalidate - forget what overlaps a range; entries in use go at their last put */
+/**
+ * pp_cache_invalidate - forget what overlaps a range; an empty one overlaps nothing
+ *
+ * Entries in use go at their last put.
+ */
 void pp_cache_invalidate(struct pp_cache *cache, const void *addr, size_t length);
 
 /** pp_cache_flush - unpin every idle entry */
@@ -279,7 +307,8 @@ struct pp_copy_result {
  * @cache: where registrations come from; must outlive the peer
  *
  * Return: 0; -ENOENT no such device; -EACCES; -ENOTTY not a peer device;
- * -EINVAL @cache was not made by pp_cache_create_ctx().
+ * -ENODEV it is being removed; -EINVAL @cache was not made by
+ * pp_cache_create_ctx(); what open() says else.
  */
 int pp_peer_open(const char *name, struct pp_cache *cache, struct pp_peer **out);
 void pp_peer_close(struct pp_peer *peer);
@@ -296,6 +325,11 @@ void pp_peer_close(struct pp_peer *peer);
  * itself is gone the copy fails. Errors: -ESTALE memory was freed before the
  * copy was done, *@dst undefined; those of pp_cache_get() and of
  * PEERPIN_LSI_IOC_COPY.
+ *
+ * Small GPU allocations, and those of a pool, revoke nothing when they are
+ * freed (see pp_region_valid()). Freed before the call, they are noticed; freed
+ * while it runs, they are not: the copy goes on to its end in their block,
+ * whoever owns that by then. Do not free what is being copied.
  */
 int pp_peer_copy(struct pp_peer *peer, void *dst, const void *src,
 		 size_t length, struct pp_copy_result *result);

@@ -10,6 +10,7 @@ enum {
 };
 
 bool mock_cuda_loaded;
+bool mock_cuda_old;
 int mock_cuda_error;
 int mock_cuda_calls;
 struct mock_allocation mock_allocations[MOCK_ALLOCATIONS];
@@ -18,6 +19,7 @@ void mock_cuda_reset(void)
 {
 	memset(mock_allocations, 0, sizeof(mock_allocations));
 	mock_cuda_loaded = true;
+	mock_cuda_old = false;
 	mock_cuda_error = 0;
 	mock_cuda_calls = 0;
 }
@@ -65,6 +67,15 @@ static void answer(int attribute, void *data, const struct mock_allocation *a)
 		put_u64(data, a->size);
 	if (attribute == PP_CU_BUFFER_ID)
 		put_u64(data, a->id);
+	if (attribute == PP_CU_RDMA_CAPABLE)
+		put_int(data, type == PP_CU_TYPE_DEVICE && !a->no_rdma);
+	if (attribute == PP_CU_MEMPOOL)
+		put_u64(data, a->pooled ? 0x13801570 : 0);
+}
+
+static bool knows(int attribute)
+{
+	return !mock_cuda_old || attribute < PP_CU_RDMA_CAPABLE;
 }
 
 static int get_attributes(unsigned int count, int *attributes, void **data,
@@ -75,8 +86,11 @@ static int get_attributes(unsigned int count, int *attributes, void **data,
 	mock_cuda_calls++;
 	if (mock_cuda_error)
 		return mock_cuda_error;
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count; i++) {
+		if (!knows(attributes[i]))
+			return INVALID_VALUE;
 		answer(attributes[i], data[i], find(addr));
+	}
 	return 0;
 }
 

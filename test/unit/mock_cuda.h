@@ -12,6 +12,8 @@ struct mock_allocation {
 	uint64_t id;		/* 0: this slot is empty */
 	bool managed;
 	bool host;		/* cudaHostAlloc() */
+	bool no_rdma;		/* cuMemCreate() without gpuDirectRDMACapable */
+	bool pooled;		/* cuMemAllocAsync() */
 	int synced;		/* how often SYNC_MEMOPS was set */
 };
 
@@ -20,6 +22,7 @@ enum {
 };
 
 extern bool mock_cuda_loaded;
+extern bool mock_cuda_old;	/* a driver that knows nothing of pools */
 extern int mock_cuda_error;	/* what every call returns */
 extern int mock_cuda_calls;
 extern struct mock_allocation mock_allocations[MOCK_ALLOCATIONS];

@@ -56,6 +56,7 @@ static int pin_ok(void *arg)
 	uint64_t mask = (pin->provider == PEERPIN_PROVIDER_NV ? 65536 : 4096) - 1;
 
 	asked = *pin;
+	pin->out_provider = pin->provider ? pin->provider : PEERPIN_PROVIDER_HOST;
 	pin->out_region = ++next_region;
 	pin->out_slot = next_region;
 	pin->out_epoch = 1;
@@ -183,6 +184,8 @@ static void freed_by_the_program(void **state)
 	mock_expect(PEERPIN_IOC_PIN, pin_not_mapped);
 	assert_int_equal(get_error(GPU, 1), -ESTALE);
 	assert_int_equal(asked.provider, PEERPIN_PROVIDER_HOST);
+	mock_expect(PEERPIN_IOC_PIN, pin_not_mapped);
+	assert_int_equal(get_error(GPU, 1), -EINVAL);
 }
 
 /* Both lie in one 2 MiB block, so freeing one of them revokes nothing. */
@@ -229,6 +232,76 @@ static void small_allocation_freed_in_its_block(void **state)
 	assert_int_equal(asked.provider, PEERPIN_PROVIDER_HOST);
 }
 
+/* Another thread frees the allocation and makes two small ones in its place. */
+static int pin_of_what_came_after(void *arg)
+{
+	allocate(0, GPU, 65536, 2);
+	allocate(1, GPU + 65536, 65536, 3);
+	return pin_ok(arg);
+}
+
+static void replaced_between_query_and_pin(void **state)
+{
+	(void)state;
+	allocate(0, GPU, 2 * MIB, 1);
+	mock_expect(PEERPIN_IOC_PIN, pin_of_what_came_after);
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
+	assert_int_equal(get_error(GPU, 2 * MIB), -ESTALE);
+	assert_int_equal(unpinned, 1);
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	get(GPU, 4096);
+	assert_int_equal(asked.length, 65536);
+	assert_int_equal(mock_allocations[0].synced, 1);
+	/* the block stays, nothing is revoked */
+	allocate(0, 0, 0, 0);
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
+	mock_expect(PEERPIN_IOC_PIN, pin_not_mapped);
+	assert_int_equal(get_error(GPU, 4096), -ESTALE);
+}
+
+static int pin_as_gpu_memory(void *arg)
+{
+	struct peerpin_pin *pin = arg;
+	int ret = pin_ok(arg);
+
+	pin->out_provider = PEERPIN_PROVIDER_NV;
+	return ret;
+}
+
+/* GPU memory that could not be watched, and has no SYNC_MEMOPS. */
+static void gpu_memory_while_cuda_fails(void **state)
+{
+	struct pp_why why;
+	const struct pp_cache_entry *e;
+
+	(void)state;
+	allocate(0, GPU + 512, 4096, 7);
+	mock_cuda_error = 700;
+	mock_expect(PEERPIN_IOC_PIN, pin_as_gpu_memory);
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
+	assert_int_equal(pp_cache_get(cache, (void *)(uintptr_t)(GPU + 512), 4096,
+				      &e, &why), -EINVAL);
+	assert_int_equal(why.reason, PEERPIN_REASON_VENDOR_REFUSED);
+	assert_int_equal(unpinned, 1);
+}
+
+/* Whole blocks, but freeing it gives them back to the pool only. */
+static void pool_memory_replaced_in_its_pool(void **state)
+{
+	(void)state;
+	allocate(0, GPU, 8 * MIB, 1);
+	mock_allocations[0].pooled = true;
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	get(GPU, 512);
+	get(GPU, 8 * MIB);
+	allocate(0, GPU, 8 * MIB, 2);
+	mock_allocations[0].pooled = true;
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	get(GPU, 512);
+	assert_int_equal(mock_allocations[0].synced, 1);
+}
+
 static void refused(uint64_t addr, uint64_t length)
 {
 	const struct pp_cache_entry *e;
@@ -244,6 +317,15 @@ static void managed_memory(void **state)
 	(void)state;
 	allocate(0, GPU, 8 * MIB, 1);
 	mock_allocations[0].managed = true;
+	refused(GPU, 100);
+	assert_int_equal(mock_allocations[0].synced, 0);
+}
+
+static void memory_no_device_reaches(void **state)
+{
+	(void)state;
+	allocate(0, GPU, 8 * MIB, 1);
+	mock_allocations[0].no_rdma = true;
 	refused(GPU, 100);
 	assert_int_equal(mock_allocations[0].synced, 0);
 }
@@ -270,7 +352,11 @@ int main(void)
 		TEST(small_allocations_have_entries_of_their_own),
 		TEST(small_allocation_replaced_in_its_block),
 		TEST(small_allocation_freed_in_its_block),
+		TEST(replaced_between_query_and_pin),
+		TEST(gpu_memory_while_cuda_fails),
+		TEST(pool_memory_replaced_in_its_pool),
 		TEST(managed_memory),
+		TEST(memory_no_device_reaches),
 		TEST(past_the_end_of_an_allocation),
 	};
 

@@ -267,6 +267,36 @@ static void open_errors(void **state)
 	assert_int_equal(mock_closed, 1);
 }
 
+static int probed;
+
+static int probe_answers(void *arg)
+{
+	(void)arg;
+	return probed;
+}
+
+static int open_probed(int answer)
+{
+	struct pp_peer *other;
+	int ret;
+
+	probed = answer;
+	mock_closed = 0;
+	mock_expect(PEERPIN_LSI_IOC_COPY, probe_answers);
+	ret = pp_peer_open("other", cache, &other);
+	assert_int_equal(mock_closed, ret != 0);
+	return ret;
+}
+
+static void only_a_peer_device_is_taken_for_one(void **state)
+{
+	(void)state;
+	assert_int_equal(open_probed(-EINVAL), -ENOTTY);	/* /dev/urandom */
+	assert_int_equal(open_probed(0), -ENOTTY);
+	assert_int_equal(open_probed(-EINTR), -EINTR);
+	assert_int_equal(open_probed(-ENODEV), -ENODEV);
+}
+
 static void needs_a_cache_of_regions(void **state)
 {
 	const struct pp_cache_ops ops = {
@@ -308,6 +338,7 @@ int main(void)
 		TEST(engine_errors_are_not_retried),
 		TEST(nothing_to_copy),
 		TEST(open_errors),
+		TEST(only_a_peer_device_is_taken_for_one),
 		TEST(needs_a_cache_of_regions),
 		TEST(a_child_is_refused),
 	};

@@ -39,7 +39,38 @@ static void gpu_memory(void **state)
 	assert_int_equal(mem.base, GPU);
 	assert_int_equal(mem.size, 0x800000);
 	assert_int_equal(mem.buffer_id, 7);
+	assert_int_equal(mem.rdma, 1);
+	assert_int_equal(mem.pooled, 0);
 	assert_int_equal(mock_cuda_calls, 1);
+}
+
+static void memory_no_device_reaches(void **state)
+{
+	(void)state;
+	mock_allocations[0].no_rdma = true;
+	assert_int_equal(query(GPU, PEERPIN_PROVIDER_NV).rdma, 0);
+}
+
+static void memory_of_a_pool(void **state)
+{
+	(void)state;
+	mock_allocations[0].pooled = true;
+	assert_int_equal(query(GPU, PEERPIN_PROVIDER_NV).pooled, 1);
+	assert_int_equal(mock_cuda_calls, 1);
+}
+
+/* It refuses a list with an attribute it does not know. */
+static void a_driver_older_than_pools(void **state)
+{
+	struct pp_mem mem;
+
+	(void)state;
+	mock_cuda_old = true;
+	mem = query(GPU, PEERPIN_PROVIDER_NV);
+	assert_int_equal(mem.kind, PP_MEM_GPU);
+	assert_int_equal(mem.buffer_id, 7);
+	assert_int_equal(mem.rdma, 1);
+	assert_int_equal(mem.pooled, 0);
 }
 
 static void host_memory(void **state)
@@ -109,6 +140,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(gpu_memory, setup),
+		cmocka_unit_test_setup(memory_no_device_reaches, setup),
+		cmocka_unit_test_setup(memory_of_a_pool, setup),
+		cmocka_unit_test_setup(a_driver_older_than_pools, setup),
 		cmocka_unit_test_setup(host_memory, setup),
 		cmocka_unit_test_setup(host_memory_that_cuda_knows, setup),
 		cmocka_unit_test_setup(managed_memory, setup),

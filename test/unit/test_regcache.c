@@ -212,6 +212,15 @@ static void invalidates_to_the_end(void **state)
 	pp_cache_invalidate(cache, mock_at(4), SIZE_MAX);
 }
 
+static void an_empty_range_invalidates_nothing(void **state)
+{
+	(void)state;
+	touch(4, 4);
+	pp_cache_invalidate(cache, mock_at(6), 0);
+	pp_cache_invalidate(cache, mock_at(4), 0);
+	assert_int_equal(stats().entries, 1);
+}
+
 static void flush_spares_what_is_in_use(void **state)
 {
 	const struct pp_cache_entry *e = get(4, 2);
@@ -317,6 +326,7 @@ int main(void)
 		TEST(invalidates_idle),
 		TEST(invalidates_in_use),
 		TEST(invalidates_to_the_end),
+		TEST(an_empty_range_invalidates_nothing),
 		TEST(flush_spares_what_is_in_use),
 		TEST(bad_ranges),
 		TEST(callbacks_are_needed),

@@ -22,6 +22,139 @@ static void too_large_an_allocation_is_taken_in_parts(void **state)
 	assert_int_equal(stats().bytes, 16 * MOCK_PAGE);
 }
 
+static void touch_each(unsigned int first, unsigned int count)
+{
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		touch(first + i, 1);
+}
+
+static void refuse_once(unsigned int page)
+{
+	mem.fail = -ENOMEM;
+	mem.fail_count = 1;
+	touch(page, 2);
+	assert_int_equal(stats().bytes, 2 * MOCK_PAGE);
+}
+
+static void a_shortage_that_passes_is_forgotten_when_empty(void **state)
+{
+	(void)state;
+	make(&mock_gpu_ops, 0, 0);
+	mock_alloc(&mem, 0, 64);
+	mock_alloc(&mem, 64, 64);
+	refuse_once(0);
+	pp_cache_invalidate(cache, mock_at(0), MOCK_PAGES * MOCK_PAGE);
+	touch_each(64, 32);
+	assert_int_equal(mem.pins, 2);
+	touch_each(0, 32);	/* what fits once is not refused */
+	assert_int_equal(mem.pins, 3);
+}
+
+/* The cache cannot see it pass; it tries after a few misses. */
+static void a_shortage_that_passes_is_forgotten_in_time(void **state)
+{
+	(void)state;
+	make(&mock_gpu_ops, 0, 0);
+	mock_alloc(&mem, 0, 64);
+	mock_alloc(&mem, 64, 64);
+	refuse_once(0);
+	touch_each(64, 32);
+	assert_in_range(mem.pins, 2, 8);
+	touch_each(96, 32);
+	touch(0, 64);
+	assert_in_range(mem.pins, 2, 9);
+}
+
+static void a_shortage_that_lasts_is_tried_seldom(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	make(&mock_gpu_ops, 0, 0);
+	mock_alloc(&mem, 0, 128);
+	mem.capacity = 100 * MOCK_PAGE;
+	for (i = 0; i < 64; i++)
+		touch(2 * i, 1);
+	assert_in_range(mem.attempts - mem.pins, 1, 8);
+}
+
+static void a_shortage_beside_what_is_in_use(void **state)
+{
+	const struct pp_cache_entry *e;
+
+	(void)state;
+	make(&mock_gpu_ops, 0, 0);
+	mock_alloc(&mem, 0, 60);
+	mock_alloc(&mem, 64, 8);
+	mock_alloc(&mem, 80, 8);
+	mem.capacity = 64 * MOCK_PAGE;
+	e = get(0, 1);
+	touch(64, 1);
+	assert_int_equal(stats().bytes, 61 * MOCK_PAGE);
+	put(e);
+	touch_each(80, 8);
+	assert_int_equal(mem.pins, 3);
+}
+
+/* Pages from 128 on are host memory. */
+static int grow_gpu(void *arg, uint64_t *addr, uint64_t *length)
+{
+	if (mock_page_of(*addr) >= 128)
+		return 0;
+	return mock_gpu_ops.grow(arg, addr, length);
+}
+
+static void make_mixed(void)
+{
+	struct pp_cache_ops ops = mock_gpu_ops;
+
+	ops.grow = grow_gpu;
+	make(&ops, 0, 0);
+	mock_alloc(&mem, 0, 8);
+	mock_alloc(&mem, 8, 64);
+}
+
+static void a_gpu_without_room_says_nothing_of_host_memory(void **state)
+{
+	(void)state;
+	make_mixed();
+	refuse_once(0);
+	touch(128, 8);
+	touch(132, 8);
+	assert_int_equal(stats().bytes, 14 * MOCK_PAGE);
+}
+
+static void host_memory_without_room_says_nothing_of_a_gpu(void **state)
+{
+	(void)state;
+	make_mixed();
+	touch(128, 8);
+	mem.fail = -ENOMEM;
+	mem.fail_count = 1;
+	touch(132, 8);	/* the union is refused */
+	assert_int_equal(stats().bytes, 8 * MOCK_PAGE);
+	touch(8, 1);
+	assert_int_equal(stats().bytes, 72 * MOCK_PAGE);
+}
+
+static void grows_no_further_than_what_is_in_use_leaves(void **state)
+{
+	const struct pp_cache_entry *e;
+	int i;
+
+	(void)state;
+	mock_alloc(&mem, 0, 90);
+	mock_alloc(&mem, 100, 64);
+	make(&mock_gpu_ops, 100, 0);
+	e = get(0, 90);
+	for (i = 0; i < 100; i++)
+		touch(100, 4);
+	assert_int_equal(mem.pins, 2);
+	put(e);
+}
+
 static void grows_no_further_than_the_budget(void **state)
 {
 	(void)state;
@@ -125,6 +258,52 @@ static void other_errors_evict_nothing(void **state)
 	assert_int_equal(stats().entries, 1);
 }
 
+/* Stands for another thread that uses its two buffers all the time. */
+static void use_buffers(uint64_t addr, uint64_t length)
+{
+	(void)addr;
+	if (length < 100 * MOCK_PAGE)
+		return;
+	assert_true(mem.attempts < 50);
+	touch(0, 1);
+	touch(2, 1);
+}
+
+static void a_hopeless_get_ends(void **state)
+{
+	int attempts;
+
+	(void)state;
+	mem.capacity = 50 * MOCK_PAGE;
+	touch(0, 1);
+	touch(2, 1);
+	mem.on_pin = use_buffers;
+	attempts = mem.attempts;
+	assert_int_equal(get_error(20, 200), -ENOMEM);
+	assert_in_range(mem.attempts - attempts, 1, 6);
+	assert_in_range(stats().evictions, 0, 2);
+}
+
+/* Another thread gives back what it made, again and again. */
+static void make_and_drop(uint64_t addr, uint64_t length)
+{
+	(void)addr;
+	if (length < 100 * MOCK_PAGE)
+		return;
+	assert_true(mem.attempts < 50);
+	touch(0, 1);
+	pp_cache_invalidate(cache, mock_at(0), MOCK_PAGE);
+}
+
+static void a_hopeless_get_ends_while_others_unpin(void **state)
+{
+	(void)state;
+	mem.capacity = 50 * MOCK_PAGE;
+	mem.on_pin = make_and_drop;
+	assert_int_equal(get_error(20, 200), -ENOMEM);
+	assert_in_range(mem.attempts - mem.pins, 1, 3);
+}
+
 static void nothing_left_to_evict(void **state)
 {
 	const struct pp_cache_entry *a;
@@ -148,6 +327,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(too_large_an_allocation_is_taken_in_parts),
+		TEST(a_shortage_that_passes_is_forgotten_when_empty),
+		TEST(a_shortage_that_passes_is_forgotten_in_time),
+		TEST(a_shortage_that_lasts_is_tried_seldom),
+		TEST(a_shortage_beside_what_is_in_use),
+		TEST(a_gpu_without_room_says_nothing_of_host_memory),
+		TEST(host_memory_without_room_says_nothing_of_a_gpu),
+		TEST(grows_no_further_than_what_is_in_use_leaves),
 		TEST(grows_no_further_than_the_budget),
 		TEST(budget_evicts_the_oldest),
 		TEST(entry_limit_evicts),
@@ -156,6 +342,8 @@ int main(void)
 		TEST(shortage_evicts_until_it_fits),
 		TEST(each_kind_of_shortage_evicts),
 		TEST(other_errors_evict_nothing),
+		TEST(a_hopeless_get_ends),
+		TEST(a_hopeless_get_ends_while_others_unpin),
 		TEST(nothing_left_to_evict),
 	};
 

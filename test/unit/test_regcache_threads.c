@@ -111,6 +111,14 @@ static int get(unsigned int page, unsigned int count)
 	return g.ret;
 }
 
+static uint64_t stats_evictions(void)
+{
+	struct pp_cache_stats s;
+
+	pp_cache_stats(cache, &s);
+	return s.evictions;
+}
+
 /* Time for other threads to run into whatever they are to wait for. */
 static void settle(void)
 {
@@ -317,6 +325,65 @@ static void budget_waits_for_unpins_on_their_way(void **state)
 	assert_int_equal(finish(&b), 0);
 }
 
+static void entries_on_their_way_out_count(void **state)
+{
+	const struct pp_cache_attr attr = { .max_entries = 1 };
+	struct getter a, b;
+
+	(void)state;
+	pp_cache_destroy(cache);
+	assert_int_equal(pp_cache_create(&mock_host_ops, &mem, &attr, &cache), 0);
+	assert_int_equal(get(SLOW, 4), 0);
+	mem.on_unpin = at_gate;
+	start(&a, 0, 4);	/* evicts, and is held up in it */
+	sem_wait(&reached);
+	start(&b, 8, 4);
+	settle();
+	assert_int_equal(mem.pins, 1);
+	sem_post(&gate);
+	assert_int_equal(finish(&a), 0);
+	assert_int_equal(finish(&b), 0);
+}
+
+static atomic_bool stop;
+
+static void *use_buffers(void *arg)
+{
+	(void)arg;
+	while (!atomic_load(&stop)) {
+		get(0, 1);
+		get(2, 1);
+	}
+	return NULL;
+}
+
+static void pause_before_large_pins(uint64_t addr, uint64_t length)
+{
+	const struct timespec ts = { .tv_nsec = 100000 };
+
+	(void)addr;
+	if (length > 100 * MOCK_PAGE)
+		nanosleep(&ts, NULL);
+}
+
+/* A get that can never succeed ends, whatever others do meanwhile. */
+static void a_hopeless_get_ends(void **state)
+{
+	pthread_t other;
+	int i;
+
+	(void)state;
+	atomic_store(&stop, false);
+	mem.capacity = 50 * MOCK_PAGE;
+	mem.on_pin = pause_before_large_pins;
+	pthread_create(&other, NULL, use_buffers, NULL);
+	for (i = 0; i < 10; i++)
+		assert_int_equal(get(20, 200), -ENOMEM);
+	atomic_store(&stop, true);
+	pthread_join(other, NULL);
+	assert_in_range(stats_evictions(), 0, 20);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -332,6 +399,8 @@ int main(void)
 		TEST(revoked_while_others_wait),
 		TEST(shortage_waits_for_unpins_on_their_way),
 		TEST(budget_waits_for_unpins_on_their_way),
+		TEST(entries_on_their_way_out_count),
+		TEST(a_hopeless_get_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "libpeerpin.h"
+#include "mock_cuda.h"
 #include "mock_kernel.h"
 #include "unit.h"
 
@@ -13,6 +14,7 @@ static int setup(void **state)
 {
 	(void)state;
 	mock_reset();
+	mock_cuda_reset();
 	return pp_open(&ctx);
 }
 
@@ -54,10 +56,13 @@ static int pin_no_bar1(void *arg)
 	return -ENOMEM;
 }
 
+static int unpins;	/* of region 5 */
+
 static int unpin_5(void *arg)
 {
 	struct peerpin_unpin *unpin = arg;
 
+	unpins++;
 	assert_int_equal(unpin->size, sizeof(*unpin));
 	assert_int_equal(unpin->region, 5);
 	return 0;
@@ -101,6 +106,7 @@ static void validity_follows_the_epoch(void **state)
 	assert_int_equal(pp_region_valid(ctx, &r), 0);
 	mock_epochs[5] = 5;	/* the slot's next region */
 	assert_int_equal(pp_region_valid(ctx, &r), 0);
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_5);	/* by pp_close() */
 }
 
 static void says_why_a_pin_failed(void **state)
@@ -154,6 +160,24 @@ static void a_child_is_refused(void **state)
 	assert_int_equal(pp_unpin(ctx, &r), 0);
 }
 
+/* CUDA does not work in a child, so it is not asked there. */
+static void a_child_is_refused_before_cuda_is_asked(void **state)
+{
+	struct pp_region r;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	mock_cuda_calls = 0;
+	pid = fork();
+	if (!pid) {
+		pp_pin(ctx, (void *)0x12345, 100, &r, NULL);
+		_exit(mock_cuda_calls);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 static int child_opens_its_own(void)
 {
 	struct pp_region r;
@@ -189,6 +213,68 @@ static void close_closes(void **state)
 	pp_close(NULL);
 }
 
+/* A child of fork() may hold the file for long. */
+static void close_unpins_what_is_left(void **state)
+{
+	struct pp_region r;
+
+	(void)state;
+	pin(&r);
+	unpins = 0;
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_5);
+	pp_close(ctx);
+	assert_int_equal(unpins, 1);
+	assert_int_equal(mock_closed, 1);
+	assert_int_equal(pp_open(&ctx), 0);
+}
+
+static void close_unpins_nothing_twice(void **state)
+{
+	struct pp_region r;
+
+	(void)state;
+	pin(&r);
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_5);
+	assert_int_equal(pp_unpin(ctx, &r), 0);
+	pp_close(ctx);
+	assert_int_equal(pp_open(&ctx), 0);
+}
+
+static int unpin_interrupted(void *arg)
+{
+	(void)arg;
+	return -EINTR;
+}
+
+static void close_unpins_what_could_not_be(void **state)
+{
+	struct pp_region r;
+
+	(void)state;
+	pin(&r);
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_interrupted);
+	assert_int_equal(pp_unpin(ctx, &r), -EINTR);
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_5);
+}
+
+static void close_in_a_child_unpins_nothing(void **state)
+{
+	struct pp_region r;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	pin(&r);
+	pid = fork();
+	if (!pid) {
+		pp_close(ctx);	/* an unexpected command fails the child */
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_5);
+}
+
 static void open_fails(void **state)
 {
 	struct pp_ctx *other;
@@ -214,7 +300,12 @@ int main(void)
 		TEST(unpin_reports_errors),
 		TEST(a_child_is_refused),
 		TEST(a_child_may_open_its_own),
+		TEST(a_child_is_refused_before_cuda_is_asked),
 		TEST(close_closes),
+		TEST(close_unpins_what_is_left),
+		TEST(close_unpins_nothing_twice),
+		TEST(close_unpins_what_could_not_be),
+		TEST(close_in_a_child_unpins_nothing),
 		TEST(open_fails),
 	};
 

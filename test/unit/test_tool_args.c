@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "args.h"
+#include "pattern.h"
 #include "tool.h"
 #include "unit.h"
 #include "units.h"
@@ -110,7 +111,11 @@ static void usage_errors(void **state)
 	refuses("copy --repeat 0", EXIT_USAGE, "--repeat");
 	refuses("copy --repeat 1000001", EXIT_USAGE, "--repeat");
 	refuses("copy --repeat", EXIT_USAGE, "needs a value");
+	refuses("copy --repeat 1K", EXIT_USAGE, "not 1K");
 	refuses("copy --frobnicate", EXIT_USAGE, "--frobnicate");
+	refuses("copy --json=1", EXIT_USAGE, "--json=1");
+	refuses("copy -xy", EXIT_USAGE, "-x");
+	refuses("copy --json -j", EXIT_USAGE, "-j");
 	refuses("copy 8M", EXIT_USAGE, "8M");
 }
 
@@ -135,6 +140,38 @@ static void bar_arguments(void **state)
 	assert_int_equal(parse_bar_args(2, with_json, &on), 0);
 	assert_true(on);
 	assert_int_equal(parse_bar_args(2, with_other, &on), EXIT_USAGE);
+}
+
+static void addresses(void **state)
+{
+	(void)state;
+	assert_string_equal(text_pci("00000000:3B:00.0").at, "0000:3b:00.0");
+	assert_string_equal(text_pci("0000:3b:00.1").at, "0000:3b:00.1");
+	assert_string_equal(text_pci("00010000:01:1F.0").at, "10000:01:1f.0");
+	assert_string_equal(text_pci("?").at, "");
+}
+
+static uint64_t other_seeds(uint64_t seed)
+{
+	static unsigned char x[64], y[64];
+	uint64_t same = 0, i;
+
+	pattern_fill(x, sizeof(x), seed, 0);
+	for (i = 0; i < 3; i++) {
+		pattern_fill(y, sizeof(y), pattern_other(seed, i), 0);
+		same += !memcmp(x, y, sizeof(x));
+		same += pattern_other(seed, i) == pattern_other(seed, i + 1);
+	}
+	return same;
+}
+
+/* What lay there before must not pass for the data, however bad the seed. */
+static void patterns_differ(void **state)
+{
+	(void)state;
+	assert_int_equal(other_seeds(0), 0);
+	assert_int_equal(other_seeds(UINT64_MAX), 0);
+	assert_int_equal(other_seeds(1700000000), 0);
 }
 
 static void good_size(const char *text, uint64_t bytes)
@@ -195,6 +232,8 @@ int main(void)
 		cmocka_unit_test_setup(usage_errors, setup),
 		cmocka_unit_test_setup(sizes_that_make_no_sense, setup),
 		cmocka_unit_test_setup(bar_arguments, setup),
+		cmocka_unit_test_setup(addresses, setup),
+		cmocka_unit_test_setup(patterns_differ, setup),
 		cmocka_unit_test_setup(sizes, setup),
 		cmocka_unit_test_setup(bad_sizes, setup),
 		cmocka_unit_test_setup(texts, setup),

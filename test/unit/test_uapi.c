@@ -44,7 +44,7 @@ AT(peerpin_query, out_length, 24);
 AT(peerpin_query, out_page_size, 32);
 AT(peerpin_query, out_attached, 36);
 AT(peerpin_query, out_extents, 40);
-AT(peerpin_query, reserved, 44);
+AT(peerpin_query, out_maps, 44);
 SIZE(peerpin_query, 48);
 
 AT(peerpin_lsi_end, region, 4);

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "libpeerpin.h"
+#include "machine.h"
+#include "say.h"
+#include "units.h"
+
+/* 0 or -errno; @out is "unknown" then. */
+static int read_line(const char *path, char *out, size_t room)
+{
+	FILE *f = fopen(path, "re");
+	int ret = f ? 0 : -errno;
+
+	if (f && !fgets(out, (int)room, f))
+		ret = -EIO;
+	if (ret)
+		snprintf(out, room, "unknown");
+	out[strcspn(out, "\n")] = '\0';
+	if (f)
+		fclose(f);
+	return ret;
+}
+
+static int no_gpu(int error)
+{
+	if (error == -ENOENT)
+		return failed("GPU", "there is no libnvidia-ml.so.1: install the GPU's driver, or type: make demo");
+	if (error == -ENODEV)
+		return failed("GPU", "none, or its driver is not loaded: see lspci, then type: modprobe nvidia (the emulated one: modprobe emugpu)");
+	return failed("GPU", "libnvidia-ml.so.1 fails (%s); see the kernel's log: dmesg",
+		      strerror(-error));
+}
+
+int machine_gpu(uint64_t *bar1_used)
+{
+	struct pp_bar1 bar1;
+	char reserved[32];
+	int ret = pp_bar1(0, &bar1);
+
+	if (ret)
+		return no_gpu(ret);
+	*bar1_used = bar1.used;
+	read_line("/sys/module/emugpu/parameters/bar1_reserve_mib", reserved,
+		  sizeof(reserved));
+	say("GPU", "%s at %s", bar1.name, bar1.pci);
+	say("BAR1", "total %s, used %s, reserved by the driver %s%s",
+	    text_mib(bar1.total).at, text_mib(bar1.used).at, reserved,
+	    strcmp(reserved, "unknown") ? " MiB" : "");
+	return 0;
+}
+
+/* A link's last component: the PCI address of the device behind a node. */
+static int device_of(const char *link, char *out, size_t room)
+{
+	char target[256];
+	ssize_t n = readlink(link, target, sizeof(target) - 1);
+	const char *at;
+
+	if (n < 0)
+		return failed("peer", "%s: %s; type: mount -t sysfs sysfs /sys",
+			      link, strerror(errno));
+	target[n] = '\0';
+	at = strrchr(target, '/');
+	snprintf(out, room, "%s", at ? at + 1 : target);
+	return 0;
+}
+
+/* "none" where the device has no group, or what /sys says of its domain. */
+static int iommu_type(const char *device, char *out, size_t room)
+{
+	char path[320];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s", device);
+	if (access(path, F_OK))
+		return -errno;
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/iommu_group",
+		 device);
+	if (access(path, F_OK) && errno == ENOENT) {
+		snprintf(out, room, "none");
+		return 0;
+	}
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/iommu_group/type",
+		 device);
+	return read_line(path, out, room);
+}
+
+/* Only a DMA domain translates; passed through, or none, bus is physical. */
+static int say_iommu(const char *device)
+{
+	char type[32];
+	int ret = iommu_type(device, type, sizeof(type));
+
+	if (ret)
+		return failed("IOMMU", "/sys does not tell (%s); type: mount -t sysfs sysfs /sys",
+			      strerror(-ret));
+	if (!strncmp(type, "DMA", 3))
+		say("IOMMU", "translates what the peer reads and writes (%s)",
+		    type);
+	else if (!strcmp(type, "none") || !strcmp(type, "identity"))
+		say("IOMMU", "none in the path: bus addresses are physical");
+	else
+		return failed("IOMMU", "domain type %s lets the peer reach nothing",
+			      type);
+	return 0;
+}
+
+int machine_peer(const char *name)
+{
+	char link[64], device[256];
+
+	snprintf(link, sizeof(link), "/sys/class/misc/%s/device", name);
+	if (device_of(link, device, sizeof(device)))
+		return 1;
+	say("peer", "%s at %s", name, device);
+	return say_iommu(device);
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "say.h"
+
+void say(const char *what, const char *format, ...)
+{
+	va_list args;
+
+	printf("%-12s ", what);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	putchar('\n');
+}
+
+int failed(const char *what, const char *format, ...)
+{
+	va_list args;
+
+	printf("%-12s FAILED: ", what);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	putchar('\n');
+	return 1;
+}
+
+int cuda_failed(const char *what, CUresult result)
+{
+	const char *name = NULL;
+
+	if (!result)
+		return 0;
+	if (cuGetErrorName(result, &name) || !name)
+		return failed(what, "CUDA error %d", (int)result);
+	return failed(what, "%s", name);
+}
+
+int peerpin_failed(const char *what, int error, const struct pp_why *why)
+{
+	if (!error)
+		return 0;
+	if (why && why->reason)
+		return failed(what, "%s (%s)", pp_strreason(why->reason),
+			      strerror(-error));
+	return failed(what, "%s", strerror(-error));
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* Room for a registration: whether there is some, and how to make it. */
+#ifndef PP_ROOM_H
+#define PP_ROOM_H
+
+#include "entry.h"
+
+/**
+ * struct pp_search - for room, by one thread whose pin found none
+ * @began: time of the first shortage. Entries that became idle later are in
+ *	use by other threads, turn by turn: evicting them would help nobody
+ * @unpins: how many had ended when the last attempt began
+ * @last: there is nothing left to wait for
+ *
+ * Zero-initialise. Each entry that was idle when it began is evicted at most
+ * once for it, so the search ends whatever other threads do.
+ */
+struct pp_search {
+	uint64_t began;
+	uint64_t unpins;
+	bool last;
+};
+
+/* The first three are called without @lock, the others with it. */
+
+/* Before each attempt. */
+void pp_room_attempt(struct pp_cache *c, struct pp_search *s);
+
+/* After a shortage: is another attempt worth while? Evicts, unpins, waits. */
+bool pp_room_make(struct pp_cache *c, struct pp_search *s);
+
+/*
+ * Waits for what was on its way out when it was called, for as long as that
+ * exceeds the budget.
+ */
+void pp_room_await_budget(struct pp_cache *c);
+
+/* Is a range worth widening to? @whole: within one allocation. */
+bool pp_room_affords(const struct pp_cache *c, const struct pp_range *range,
+		     bool whole);
+
+/* A pending entry within one allocation found no room, or did. */
+void pp_room_refused(struct pp_cache *c, const struct pp_range *range);
+void pp_room_granted(struct pp_cache *c, const struct pp_range *range);
+
+/* Forget what was refused. */
+void pp_room_reset(struct pp_cache *c);
+
+#endif
