@@ -59,7 +59,7 @@ each_peer_behind() { # TYPE BUS
 two_numa_nodes() {
 	local half=$((mem / 2)) node
 
-	[ "$smp" -ge 2 ] || die "topology $topology needs --smp 2 or more"
+	[ "$smp" -ge 2 ] || bad_usage "--topology $topology needs --smp 2 or more"
 	for node in 0 1; do
 		add -object "memory-backend-ram,id=ram$node,size=${half}M"
 		add -numa "node,nodeid=$node,memdev=ram$node"
