@@ -81,7 +81,6 @@ static struct peerpin_attach *attach_publish(struct peerpin_attach *a)
 	return found ?: a;
 }
 
-/* All memory is taken here: mapping, as a user of the region, must not wait. */
 static struct peerpin_attach *attach_alloc(struct peerpin_peer *peer,
 					   struct pp_region *r)
 {
@@ -99,17 +98,31 @@ static struct peerpin_attach *attach_alloc(struct peerpin_peer *peer,
 	return a;
 }
 
-static int attach_alloc_map(struct peerpin_attach *a)
+/* The extents are a user's to look at; memory is taken when one no more is. */
+static int attach_count(struct peerpin_attach *a, u64 *entries)
 {
+	struct pp_region *r = a->region;
+	int ret = pp_region_enter(r);
+
+	if (ret)
+		return ret;
+	*entries = pp_map_init(&a->map, a->peer->dev, &r->extents,
+			       r->provider->page_backed);
+	pp_region_leave(r);
+	return 0;
+}
+
+static int attach_prepare(struct peerpin_attach *a)
+{
+	u64 entries;
 	int ret;
 
 	ret = pp_peer_enter(a->peer);
 	if (ret)
 		return ret;
-	ret = pp_map_alloc(&a->map, a->peer->dev, &a->region->extents,
-			   a->region->provider->page_backed);
+	ret = attach_count(a, &entries);
 	pp_peer_leave(a->peer);
-	return ret;
+	return ret ?: pp_map_alloc(&a->map, entries);
 }
 
 /* The caller is a user of both, so they wait for the end of this. */
@@ -159,7 +172,7 @@ struct peerpin_attach *pp_attach_region(struct peerpin_peer *peer,
 	a = attach_alloc(peer, r);
 	if (!a)
 		return ERR_PTR(-ENOMEM);
-	winner = ERR_PTR(attach_alloc_map(a));
+	winner = ERR_PTR(attach_prepare(a));
 	if (!IS_ERR(winner))
 		winner = attach_map_guarded(a);
 	if (winner != a)

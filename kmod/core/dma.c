@@ -44,7 +44,7 @@ static void dma_leave(struct peerpin_attach *a)
 	if (!--a->inflight)
 		wake_up_all(&a->peer->idle);
 	if (!--r->inflight)
-		wake_up_all(&r->idle);
+		pp_region_idle_locked(r);
 	spin_unlock_irqrestore(&r->lock, flags);
 	if (atomic_dec_and_test(&a->peer->inflight))
 		wake_up_all(&a->peer->idle);

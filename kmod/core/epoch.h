@@ -25,7 +25,7 @@ u32 *pp_epoch_word(struct pp_epochs *e, u32 id);
 /* from the file's release: a mapping would have held the file */
 void pp_epochs_free(struct pp_epochs *e);
 
-/* mmap of the file; @vma's private data becomes @e's file, held by the vma */
+/* mmap of the file that @e is part of, which the vma holds */
 int pp_epochs_mmap(struct pp_epochs *e, struct vm_area_struct *vma);
 
 /* a region begins to live; the caller owns the id; returns its epoch */

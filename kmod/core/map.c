@@ -44,23 +44,42 @@ u32 pp_map_to_boundary(const struct pp_map *map, dma_addr_t bus, u32 length)
 }
 
 /* Bytes of the next entry at @phys; the DMA API wants it within one segment. */
-static u32 map_piece(const struct pp_map *map, phys_addr_t phys, u64 left,
-		     u32 segment)
+static u32 map_piece(const struct pp_map *map, phys_addr_t phys, u64 left)
 {
-	return pp_map_to_boundary(map, phys, min_t(u64, left, segment));
+	return pp_map_to_boundary(map, phys, min_t(u64, left, map->segment));
 }
 
-static u64 map_count(const struct pp_map *map, const struct pp_extents *x,
-		     u32 segment)
+u64 pp_map_init(struct pp_map *map, struct device *dev,
+		const struct pp_extents *x, bool page_backed)
 {
 	u64 count = 0, done;
 	unsigned int i;
 
+	map->dev = dev;
+	map->page_backed = page_backed;
+	map->segment = map_segment_size(map);
 	for (i = 0; i < x->count; i++)
 		for (done = 0; done < x->at[i].length; count++)
 			done += map_piece(map, x->at[i].phys + done,
-					  x->at[i].length - done, segment);
+					  x->at[i].length - done);
 	return count;
+}
+
+int pp_map_alloc(struct pp_map *map, u64 entries)
+{
+	if (entries > UINT_MAX ||
+	    sg_alloc_table(&map->sgt, entries, GFP_KERNEL_ACCOUNT))
+		return -ENOMEM;
+	map->stride = max_t(u32, DIV_ROUND_UP(entries, MARKS_MAX), STRIDE_MIN);
+	map->marks = kmalloc_array(DIV_ROUND_UP(entries, map->stride),
+				   sizeof(*map->marks), GFP_KERNEL_ACCOUNT);
+	return map->marks ? 0 : -ENOMEM;
+}
+
+void pp_map_free(struct pp_map *map)
+{
+	kfree(map->marks);
+	sg_free_table(&map->sgt);
 }
 
 static void map_set_entry(const struct pp_map *map, struct scatterlist *sg,
@@ -73,7 +92,7 @@ static void map_set_entry(const struct pp_map *map, struct scatterlist *sg,
 		sg->length = length;
 }
 
-static void map_fill(struct pp_map *map, const struct pp_extents *x, u32 segment)
+static void map_fill(struct pp_map *map, const struct pp_extents *x)
 {
 	struct scatterlist *sg = map->sgt.sgl;
 	unsigned int i;
@@ -83,39 +102,11 @@ static void map_fill(struct pp_map *map, const struct pp_extents *x, u32 segment
 	for (i = 0; i < x->count; i++) {
 		for (done = 0; done < x->at[i].length; done += len) {
 			len = map_piece(map, x->at[i].phys + done,
-					x->at[i].length - done, segment);
+					x->at[i].length - done);
 			map_set_entry(map, sg, x->at[i].phys + done, len);
 			sg = sg_next(sg);
 		}
 	}
-}
-
-int pp_map_alloc(struct pp_map *map, struct device *dev,
-		 const struct pp_extents *x, bool page_backed)
-{
-	u32 segment;
-	u64 count;
-
-	map->dev = dev;
-	map->page_backed = page_backed;
-	segment = map_segment_size(map);
-	count = map_count(map, x, segment);
-	if (count > UINT_MAX ||
-	    sg_alloc_table(&map->sgt, count, GFP_KERNEL_ACCOUNT))
-		return -ENOMEM;
-	map->stride = max_t(u32, DIV_ROUND_UP(count, MARKS_MAX), STRIDE_MIN);
-	map->marks = kmalloc_array(DIV_ROUND_UP(count, map->stride),
-				   sizeof(*map->marks), GFP_KERNEL_ACCOUNT);
-	if (!map->marks)
-		return -ENOMEM;
-	map_fill(map, x, segment);
-	return 0;
-}
-
-void pp_map_free(struct pp_map *map)
-{
-	kfree(map->marks);
-	sg_free_table(&map->sgt);
 }
 
 static void map_mark(struct pp_map *map)
@@ -275,8 +266,10 @@ err_unmap:
 
 int pp_map_make(struct pp_map *map, const struct pp_extents *x)
 {
-	int ret = map->page_backed ? map_pages(map, x) : map_bar(map, x);
+	int ret;
 
+	map_fill(map, x);
+	ret = map->page_backed ? map_pages(map, x) : map_bar(map, x);
 	if (!ret)
 		map_mark(map);
 	return ret;

@@ -11,6 +11,7 @@ struct device;
 /**
  * struct pp_map - bus addresses of whole extents, in order
  * @dev: whose
+ * @segment: most bytes of an entry
  * @sgt: entries no longer than the device's segment size
  * @marks: every @stride-th entry and where in the region it begins, to find an
  *	offset in a long table
@@ -20,6 +21,7 @@ struct device;
  */
 struct pp_map {
 	struct device *dev;
+	u32 segment;
 	struct sg_table sgt;
 	struct pp_map_mark *marks;
 	unsigned int nr_marks;
@@ -29,16 +31,24 @@ struct pp_map {
 };
 
 /**
- * pp_map_alloc() - take the memory that mapping @x for @dev needs
+ * pp_map_init() - look what mapping @x for @dev takes
+ *
+ * The caller keeps @x from going. Return: entries, for pp_map_alloc().
+ */
+u64 pp_map_init(struct pp_map *map, struct device *dev,
+		const struct pp_extents *x, bool page_backed);
+
+/**
+ * pp_map_alloc() - take the memory for as many entries
  *
  * Context: process, sleeps for memory. Return: 0 or -ENOMEM.
  */
-int pp_map_alloc(struct pp_map *map, struct device *dev,
-		 const struct pp_extents *x, bool page_backed);
+int pp_map_alloc(struct pp_map *map, u64 entries);
 
 /**
- * pp_map_make() - map @x
+ * pp_map_make() - map the @x that pp_map_init() saw
  *
+ * The caller keeps @x from going, here and in pp_map_undo().
  * Context: process; takes no lock, calls the DMA API only, does not wait.
  * Return: 0, -ENOMEM, or -EIO when the device cannot reach the memory.
  */

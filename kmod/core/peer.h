@@ -14,7 +14,9 @@
  * @ref: the registration and each attachment hold one
  * @dev: valid until peerpin_peer_unregister() returns, like the driver's ops;
  *	used by whoever is a user or has DMA in flight
- * @lock: protects @dying, @users and @attaches; inside a region's lock
+ * @lock: protects @dying, @users and @attaches; inside a region's lock.
+ *	Beginning DMA reads @dying without it: who sets it then goes through
+ *	every attachment under its region's lock
  * @users: maps, unmaps and stop() calls in progress; unregistering waits
  * @inflight: DMA begun and not ended, on listed attachments or not
  * @idle: woken when @users or a count of DMA in flight falls to 0

@@ -102,22 +102,45 @@ static bool region_count_is_zero(struct pp_region *r, const unsigned int *count)
 
 /*
  * Leave LIVE, for the first caller, who is told so. The epoch dies with the
- * state, under the lock: who sees the region end sees its word changed. Any
- * context.
+ * state, under the lock: who sees the region end sees its word changed.
  */
-static bool region_end(struct pp_region *r, enum pp_region_state state)
+static bool region_end_locked(struct pp_region *r, enum pp_region_state state)
 {
-	unsigned long flags;
-	bool first;
+	lockdep_assert_held(&r->lock);
+	if (r->state > PP_LIVE)
+		return false;
+	WRITE_ONCE(r->state, state);
+	pp_epoch_end(r->epoch);
+	return true;
+}
 
-	spin_lock_irqsave(&r->lock, flags);
-	first = r->state <= PP_LIVE;
-	if (first) {
-		WRITE_ONCE(r->state, state);
-		pp_epoch_end(r->epoch);
-	}
-	spin_unlock_irqrestore(&r->lock, flags);
-	return first;
+static void region_end(struct pp_region *r, enum pp_region_state state)
+{
+	spin_lock_irq(&r->lock);
+	region_end_locked(r, state);
+	spin_unlock_irq(&r->lock);
+}
+
+/* The caller holds a reference of its own, so the put is never the last. */
+static void region_queue_locked(struct pp_region *r)
+{
+	lockdep_assert_held(&r->lock);
+	pp_region_get(r);
+	if (!queue_work(region_wq, &r->work))
+		pp_region_put(r);
+}
+
+/*
+ * A work item that gave up waiting for DMA comes back when there is none. Every
+ * queueing is in one critical section with what it follows, so a closer who
+ * has seen that finds the work when he cancels it.
+ */
+void pp_region_idle_locked(struct pp_region *r)
+{
+	lockdep_assert_held(&r->lock);
+	wake_up_all(&r->idle);
+	if (r->state > PP_LIVE && r->provider->page_backed)
+		region_queue_locked(r);
 }
 
 /* Have drivers end DMA in flight; false when one has not when time is up. */
@@ -162,18 +185,27 @@ static void region_destroy(struct pp_region *r)
  * provider may not know its pages yet. pp_region_pin() then sees REVOKED and
  * does not touch them either; they are their owner's when this returns.
  */
-static void region_release(struct pp_region *r)
+static bool region_take_pages(struct pp_region *r, bool *orphan)
 {
-	bool pinned, orphan;
+	bool pinned;
 
 	spin_lock_irq(&r->lock);
 	pinned = r->pinned;
-	orphan = r->orphan;
+	*orphan = r->orphan;
 	r->pinned = false;
+	r->users += pinned;	/* cleanup waits until they are released */
 	spin_unlock_irq(&r->lock);
-	if (!pinned)
+	return pinned;
+}
+
+static void region_release(struct pp_region *r)
+{
+	bool orphan;
+
+	if (!region_take_pages(r, &orphan))
 		return;
 	r->provider->release(r->priv);
+	pp_region_leave(r);
 	if (orphan)
 		region_destroy(r);
 }
@@ -208,33 +240,32 @@ void pp_region_barrier(void)
 	synchronize_rcu_tasks();
 }
 
-/* The pages are kept meanwhile, so however long a driver takes is safe. */
+/*
+ * The pages are kept meanwhile, so however long a driver takes is safe; when
+ * its DMA ends at last, pp_region_idle_locked() queues this again.
+ */
 static void region_work(struct work_struct *work)
 {
 	struct pp_region *r = container_of(work, struct pp_region, work);
 
-	if (!region_drain(r))
-		wait_event(r->idle, region_count_is_zero(r, &r->inflight));
-	region_unmap(r);
-	region_release(r);
+	if (region_drain(r)) {
+		region_unmap(r);
+		region_release(r);
+	}
 	pp_region_put(r);
-}
-
-static void region_queue(struct pp_region *r)
-{
-	pp_region_get(r);
-	if (!queue_work(region_wq, &r->work))
-		pp_region_put(r);
 }
 
 void pp_revoke_soon(unsigned long cookie)
 {
 	struct pp_region *r = region_by_cookie(cookie);
+	unsigned long flags;
 
 	if (!r)
 		return;
-	if (region_end(r, PP_REVOKED))
-		region_queue(r);
+	spin_lock_irqsave(&r->lock, flags);
+	if (region_end_locked(r, PP_REVOKED))
+		region_queue_locked(r);
+	spin_unlock_irqrestore(&r->lock, flags);
 	pp_region_put(r);
 }
 EXPORT_SYMBOL(pp_revoke_soon);
@@ -265,20 +296,6 @@ static struct pp_region *region_alloc(const struct pp_provider *provider,
 	return r;
 }
 
-/* Before pinning: who reads the page table must not wait for memory. */
-static int region_alloc_extents(struct pp_region *r)
-{
-	struct pp_extents *x = &r->extents;
-	u64 pages = div_u64(r->length, r->provider->page_size);
-
-	if (pages > UINT_MAX)
-		return -ENOMEM;
-	x->at = kvmalloc_array(pages, sizeof(*x->at),
-			       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	x->room = pages;
-	return x->at ? 0 : -ENOMEM;
-}
-
 static struct pp_region *region_new(const struct pp_provider *provider,
 				    const struct pp_request *want, u32 *epoch)
 {
@@ -286,9 +303,7 @@ static struct pp_region *region_new(const struct pp_provider *provider,
 
 	if (!r)
 		return NULL;
-	if (region_alloc_extents(r) ||
-	    xa_insert(&cookies, r->cookie, r, GFP_KERNEL_ACCOUNT)) {
-		kvfree(r->extents.at);
+	if (xa_insert(&cookies, r->cookie, r, GFP_KERNEL_ACCOUNT)) {
 		pp_region_put(r);
 		return NULL;
 	}
@@ -307,30 +322,36 @@ static int region_pin_pages(struct pp_region *r, const struct pp_request *want,
 	return r->provider->pin(r->priv, &req, why);
 }
 
-/*
- * Take hold of the pages, unless they were taken away since pin returned, and
- * become a user: a revocation waits before it releases them.
- */
+/* Take hold of the pages, unless they were taken away since pin returned. */
 static int region_arm(struct pp_region *r)
 {
-	int ret = -ESTALE;
-
 	spin_lock_irq(&r->lock);
-	if (r->state == PP_PINNING) {
-		r->pinned = true;
-		r->users++;
-		ret = 0;
-	}
+	r->pinned = r->state == PP_PINNING;
 	spin_unlock_irq(&r->lock);
-	return ret;
+	return r->pinned ? 0 : -ESTALE;
 }
 
+/* After pinning, when it is known that as much memory exists */
+static int region_alloc_extents(struct pp_region *r)
+{
+	struct pp_extents *x = &r->extents;
+	u64 pages = div_u64(r->length, r->provider->page_size);
+
+	if (pages > UINT_MAX)
+		return -ENOMEM;
+	x->at = kvmalloc_array(pages, sizeof(*x->at),
+			       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	x->room = pages;
+	return x->at ? 0 : -ENOMEM;
+}
+
+/* As a user: a revocation waits before it releases the page table. */
 static int region_read_extents(struct pp_region *r)
 {
 	struct pp_extents *x = &r->extents;
 	int ret;
 
-	ret = region_arm(r);
+	ret = pp_region_enter(r);
 	if (ret)
 		return ret;
 	ret = r->provider->extents(r->priv, x);
@@ -370,18 +391,30 @@ static int region_go_live(struct pp_region *r)
 	return ret;
 }
 
-static int region_open(struct pp_region *r, struct pp_why *why)
+static int region_open(struct pp_region *r)
 {
-	int ret = region_read_extents(r);
+	int ret = region_arm(r);
 
-	if (!ret) {
-		region_trim_extents(&r->extents);
-		ret = region_go_live(r);
-	}
+	if (!ret)
+		ret = region_alloc_extents(r);
+	if (!ret)
+		ret = region_read_extents(r);
 	if (ret)
-		why->reason = ret == -ESTALE ? PEERPIN_REASON_REVOKED :
-					       PEERPIN_REASON_VENDOR_ERROR;
-	return ret;
+		return ret;
+	region_trim_extents(&r->extents);
+	return region_go_live(r);
+}
+
+static u32 region_why_not_open(int error)
+{
+	switch (error) {
+	case -ESTALE:
+		return PEERPIN_REASON_REVOKED;
+	case -ENOMEM:
+		return PEERPIN_REASON_NO_MEMORY;
+	default:
+		return PEERPIN_REASON_VENDOR_ERROR;
+	}
 }
 
 struct pp_region *pp_region_pin(const struct pp_provider *provider,
@@ -398,8 +431,9 @@ struct pp_region *pp_region_pin(const struct pp_provider *provider,
 	ret = region_pin_pages(r, want, why);
 	if (ret)
 		goto err_forget;
-	ret = region_open(r, why);
+	ret = region_open(r);
 	if (ret) {
+		why->reason = region_why_not_open(ret);
 		pp_region_close(r);
 		return ERR_PTR(ret);
 	}
@@ -407,8 +441,7 @@ struct pp_region *pp_region_pin(const struct pp_provider *provider,
 
 err_forget:
 	region_end(r, PP_CLOSED);
-	kvfree(r->extents.at);
-	xa_erase(&cookies, r->cookie);
+	xa_erase(&cookies, r->cookie);	/* nothing to clean up: pin has failed */
 	pp_region_put(r);
 	return ERR_PTR(ret);
 }
@@ -419,14 +452,15 @@ err_forget:
  */
 static bool region_abandon(struct pp_region *r)
 {
+	bool left;
+
 	spin_lock_irq(&r->lock);
-	r->orphan = r->pinned;
+	left = r->pinned;
+	r->orphan = left;
+	if (left && r->provider->page_backed)
+		region_queue_locked(r);
 	spin_unlock_irq(&r->lock);
-	if (!r->orphan)
-		return false;
-	if (r->provider->page_backed)
-		region_queue(r);
-	return true;
+	return left;
 }
 
 /*
@@ -441,6 +475,8 @@ static void region_unpin(struct pp_region *r)
 
 	spin_lock_irq(&r->lock);
 	pinned = r->pinned;
+	if (r->provider->page_backed)
+		r->pinned = false;
 	spin_unlock_irq(&r->lock);
 	if (pinned)
 		r->provider->unpin(r->priv);
@@ -464,6 +500,7 @@ void pp_region_close(struct pp_region *r)
 		if (cancel_work_sync(&r->work))
 			pp_region_put(r);
 		region_unpin(r);
+		wait_event(r->idle, region_count_is_zero(r, &r->users));
 		region_destroy(r);
 	}
 	pp_region_put(r);

@@ -37,8 +37,8 @@ enum pp_region_state {
  * @lock: protects @state, @pinned, @orphan, @users, @inflight, @maps, @attaches
  *	and the counts in the attachments listed there; taken in interrupts;
  *	innermost but for a peer's lock
- * @users: the core's own: maps and unmaps in progress, reading the page
- *	table. They wait for nobody and allocate no memory that could.
+ * @users: the core's own: maps and unmaps in progress, reading the page table
+ *	or @extents, releasing. They wait for nobody and allocate no memory that could.
  * @inflight: DMA begun by drivers and not ended
  * @maps: attachments ever listed
  * @idle: woken when @users or @inflight falls to 0
@@ -112,6 +112,9 @@ void pp_region_put(struct pp_region *r);
  */
 int pp_region_enter(struct pp_region *r);
 void pp_region_leave(struct pp_region *r);
+
+/* @inflight has fallen to 0; under @lock, any context */
+void pp_region_idle_locked(struct pp_region *r);
 
 bool pp_region_is_live(struct pp_region *r);
 

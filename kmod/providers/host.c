@@ -20,13 +20,15 @@ enum {
 
 /*
  * struct host_pin - the private part of a region of host memory
- * @notifier: holds the mm; in use from pin to cleanup
+ * @notifier: in use from pin to cleanup
+ * @mm: whose memory; pages are accounted there while pinned
  * @lock: protects @pinned; spans "the range did not change while it was being
  *	pinned"
  * @pinned: pages hold pins
  */
 struct host_pin {
 	struct mmu_interval_notifier notifier;
+	struct mm_struct *mm;
 	spinlock_t lock;
 	bool pinned;
 	unsigned long cookie;
@@ -140,6 +142,7 @@ static void host_unpin_pages(struct host_pin *p)
 		unpin_user_pages_dirty_lock(p->pages + done, n, true);
 		cond_resched();
 	}
+	atomic64_sub(p->count, &p->mm->pinned_vm);
 }
 
 /* unpin, release and cleanup: the first gives back */
@@ -215,9 +218,11 @@ static int host_pin(void *priv, const struct pp_request *req,
 					   req->length, &host_notifier_ops);
 	if (ret)
 		goto err_pages;
+	p->mm = current->mm;
 	ret = host_pin_pages(p, req->addr);
 	if (ret)
 		goto err_notifier;
+	mmgrab(p->mm);
 	return 0;
 
 err_notifier:
@@ -247,13 +252,10 @@ static int host_extents(void *priv, struct pp_extents *x)
 static void host_cleanup(void *priv)
 {
 	struct host_pin *p = priv;
-	struct mm_struct *mm = p->notifier.mm;
 
-	mmgrab(mm);
 	mmu_interval_notifier_remove(&p->notifier);
 	host_unpin(p);	/* a revocation that overtook pin left them */
-	atomic64_sub(p->count, &mm->pinned_vm);
-	mmdrop(mm);
+	mmdrop(p->mm);
 	kvfree(p->pages);
 }
 

@@ -121,11 +121,19 @@ static void nv_unpin(void *priv)
 {
 	struct nv_pin *p = priv;
 
+	int ret = 0;
+
 	down_write(&nv_puts);
 	if (!READ_ONCE(p->released))
-		nvidia_p2p_put_pages(p->p2p_token, p->va_space_token, p->addr,
-				     p->table);
+		ret = nvidia_p2p_put_pages(p->p2p_token, p->va_space_token,
+					   p->addr, p->table);
 	up_write(&nv_puts);
+	if (!ret)
+		return;
+	/* still pinned, so our callback may come: it must find this module */
+	__module_get(THIS_MODULE);
+	pr_err("peerpin_nv: put_pages failed (%d); GPU memory stays pinned until it is freed\n",
+	       ret);
 }
 
 static const struct pp_provider nv_provider = {

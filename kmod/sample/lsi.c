@@ -2,8 +2,8 @@
 /*
  * The reference third-party driver: the copy engine of an LSI 53C895A as
  * /dev/lsiN. One ioctl copies between any two regions of /dev/peerpin, GPU or
- * host memory on either side. All that concerns peerpin is in lsi_copy() and
- * lsi_stop(); the rest is what every PCI driver has.
+ * host memory on either side. All that concerns peerpin is in lsi_copy(),
+ * lsi_transfer() and lsi_run(); the rest is what every PCI driver has.
  *
  * The chip is told what to do by SCRIPTS, a list of instructions in memory. A
  * Memory Move takes three words: opcode and length, source, destination. A
@@ -40,15 +40,8 @@ enum {
 	LSI_TIMEOUT_MS = 500,	/* less than the core waits for us */
 };
 
-/*
- * struct lsi - one device
- * @ref: the driver's and each open file's
- * @lock: the engine: one copy at a time; protects @dead against them
- * @dead: removed; the hardware must not be touched
- * @done: the interrupt has come that says a script ended
- */
 struct lsi {
-	struct kref ref;
+	struct kref ref;	/* the driver's and each open file's */
 	struct pci_dev *pdev;
 	void __iomem *regs;
 	__le32 *script;
@@ -57,9 +50,9 @@ struct lsi {
 	struct miscdevice misc;
 	int index;
 	char name[16];
-	struct mutex lock;
-	bool dead;
-	struct completion done;
+	struct mutex lock;	/* the engine: one copy at a time */
+	bool dead;		/* removed: the hardware must not be touched */
+	struct completion done;	/* an interrupt has come */
 };
 
 static unsigned int poll_us = 20;
@@ -87,19 +80,25 @@ static void lsi_reset(struct lsi *lsi)
 	readb(lsi->regs + LSI_DSTAT);
 }
 
-/* A short wait costs less than an interrupt; a long one must not burn a CPU. */
+/*
+ * A short wait costs less than an interrupt; a long one must not burn a CPU.
+ * The line may be shared, so an interrupt may be late and of the last script.
+ */
 static int lsi_wait(struct lsi *lsi)
 {
-	unsigned long timeout = msecs_to_jiffies(LSI_TIMEOUT_MS);
+	unsigned long left = msecs_to_jiffies(LSI_TIMEOUT_MS);
 	u8 istat;
 
 	if (poll_us &&
 	    !readb_poll_timeout_atomic(lsi->regs + LSI_ISTAT0, istat,
 				       istat & LSI_ISTAT0_DIP, 1, poll_us))
 		return 0;
-	reinit_completion(&lsi->done);
-	writeb(LSI_DIEN_ALL, lsi->regs + LSI_DIEN);
-	return wait_for_completion_timeout(&lsi->done, timeout) ? 0 : -EIO;
+	do {
+		reinit_completion(&lsi->done);
+		writeb(LSI_DIEN_ALL, lsi->regs + LSI_DIEN);
+		left = wait_for_completion_timeout(&lsi->done, left);
+	} while (left && !(readb(lsi->regs + LSI_ISTAT0) & LSI_ISTAT0_DIP));
+	return left ? 0 : -EIO;
 }
 
 static int lsi_start(struct lsi *lsi)
@@ -135,8 +134,7 @@ static u32 lsi_build(struct lsi *lsi, struct lsi_cursor *dst,
 	u32 moves, len, total = 0;
 
 	for (moves = 0; moves < LSI_SCRIPT_MOVES; moves++) {
-		if (!lsi_refill(dst) || !lsi_refill(src) ||
-		    total >= LSI_START_BYTES)
+		if (total >= LSI_START_BYTES || !lsi_refill(dst) || !lsi_refill(src))
 			break;
 		len = min(dst->len, src->len);
 		*at++ = cpu_to_le32(LSI_MOVE | len);
@@ -237,9 +235,7 @@ static int lsi_open(struct inode *inode, struct file *filp)
 
 static int lsi_release(struct inode *inode, struct file *filp)
 {
-	struct lsi *lsi = filp->private_data;
-
-	kref_put(&lsi->ref, lsi_free);
+	kref_put(&((struct lsi *)filp->private_data)->ref, lsi_free);
 	return 0;
 }
 
@@ -255,8 +251,10 @@ static long lsi_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 		return -ENOTTY;
 	if (get_user(size, &user->size))
 		return -EFAULT;
-	if (size < sizeof(c) || size > PAGE_SIZE)
-		return size < sizeof(c) ? -EINVAL : -E2BIG;
+	if (size < sizeof(c))
+		return -EINVAL;
+	if (size > PAGE_SIZE)
+		return -E2BIG;
 	ret = copy_struct_from_user(&c, sizeof(c), user, size);
 	if (ret)
 		return ret;

@@ -26,6 +26,9 @@
  * freeing one revokes nothing, and its region goes on reaching what the block
  * holds next.
  *
+ * A child of fork() inherits the file and the mapping of the revocation page,
+ * and so may keep the file open when its owner has closed it: unpin before.
+ *
  * The revocation page
  * -------------------
  * mmap(PROT_READ, MAP_SHARED) at offset 0 gives an array of
