@@ -246,6 +246,64 @@ CASE(pin_unpin_free_and_copy_race)
 	}
 }
 
+/* Ids taken from under the hands of those who use them */
+static void *unpin_anything(void *arg)
+{
+	(void)arg;
+	while (!atomic_load(&stop_all))
+		unpin(fd, 1 + rand() % 8);
+	return NULL;
+}
+
+static int pin_copy_unmap(void)
+{
+	struct peerpin_pin h;
+	char *m = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int ret;
+
+	ret = pin_at(fd, (uintptr_t)m, 65536, &h);
+	if (!ret)
+		ret = lsi_copy(lsi, (struct end){ fd, h.out_region, 0 }, (struct end){ fd, a.out_region, 0 }, 65536);
+	munmap(m, 65536);
+	if (!ret || ret == -ESTALE)
+		ret = unpin(fd, h.out_region);
+	return ret == -ENOENT ? 0 : ret;
+}
+
+static void *pin_copy_unmap_loop(void *arg)
+{
+	int *bad = arg, ret;
+
+	while (!atomic_load(&stop_all)) {
+		ret = pin_copy_unmap();
+		if (ret && ret != -EINVAL)	/* the id may be another thread's by now */
+			*bad = ret;
+	}
+	return NULL;
+}
+
+CASE(unpin_attach_and_munmap_race)
+{
+	struct peerpin_query q;
+	int bad[4] = { 0 };
+	pthread_t t[4];
+	int i;
+
+	EXPECT(a.out_region == 0, "region A has id %u, which the others leave alone", a.out_region);
+	atomic_store(&stop_all, 0);
+	for (i = 0; i < 4; i++)
+		EXPECT(!pthread_create(&t[i], NULL, i ? pin_copy_unmap_loop : unpin_anything, &bad[i]), "thread");
+	sleep(4);
+	atomic_store(&stop_all, 1);
+	for (i = 0; i < 4; i++) {
+		pthread_join(t[i], NULL);
+		EXPECT(!bad[i], "thread %d saw %d", i, bad[i]);
+	}
+	for (i = 1; i < 1000; i++)
+		unpin(fd, i);
+	EXPECT(!query(fd, 0, &q) && q.out_state == PEERPIN_STATE_LIVE, "A is gone");
+}
+
 /* ---- killed ----------------------------------------------------------------- */
 
 static void victim(void)
