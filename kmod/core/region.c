@@ -3,11 +3,10 @@
 #include <linux/module.h>
 #include <linux/overflow.h>
 #include <linux/pid.h>
-#include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
-#include <linux/xarray.h>
 #include "attach.h"
+#include "cookie.h"
 #include "epoch.h"
 #include "region.h"
 
@@ -15,14 +14,6 @@ static unsigned int drain_timeout_ms = 1000;
 module_param(drain_timeout_ms, uint, 0644);
 MODULE_PARM_DESC(drain_timeout_ms,
 		 "longest wait for DMA in flight when memory is taken away");
-
-/*
- * Cookie to region. A provider's callback knows a cookie only, so one that
- * comes late finds nothing. Cookies come from a 64-bit counter and are never
- * used twice.
- */
-static DEFINE_XARRAY(cookies);
-static atomic64_t next_cookie = ATOMIC64_INIT(0);
 
 static atomic_t revoking = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(revoking_none);
@@ -46,18 +37,6 @@ void pp_region_get(struct pp_region *r)
 void pp_region_put(struct pp_region *r)
 {
 	kref_put(&r->ref, region_free);
-}
-
-static struct pp_region *region_by_cookie(unsigned long cookie)
-{
-	struct pp_region *r;
-
-	rcu_read_lock();
-	r = xa_load(&cookies, cookie);
-	if (r && !kref_get_unless_zero(&r->ref))
-		r = NULL;
-	rcu_read_unlock();
-	return r;
 }
 
 int pp_region_enter(struct pp_region *r)
@@ -175,7 +154,7 @@ static void region_destroy(struct pp_region *r)
 	if (r->provider->cleanup)
 		r->provider->cleanup(r->priv);
 	kvfree(r->extents.at);
-	xa_erase(&cookies, r->cookie);
+	pp_cookie_erase(r);
 	pp_region_put(r);
 }
 
@@ -223,7 +202,7 @@ void pp_revoke(unsigned long cookie)
 	struct pp_region *r;
 
 	atomic_inc(&revoking);
-	r = region_by_cookie(cookie);
+	r = pp_cookie_find(cookie);
 	if (r) {
 		region_revoke(r);
 		pp_region_put(r);
@@ -257,7 +236,7 @@ static void region_work(struct work_struct *work)
 
 void pp_revoke_soon(unsigned long cookie)
 {
-	struct pp_region *r = region_by_cookie(cookie);
+	struct pp_region *r = pp_cookie_find(cookie);
 	unsigned long flags;
 
 	if (!r)
@@ -290,7 +269,6 @@ static struct pp_region *region_alloc(const struct pp_provider *provider,
 	r->epoch = epoch;
 	r->owner = get_pid(task_tgid(current));
 	r->since = ktime_get();
-	r->cookie = atomic64_inc_return(&next_cookie);
 	__module_get(provider->owner);
 	r->provider = provider;
 	return r;
@@ -303,7 +281,7 @@ static struct pp_region *region_new(const struct pp_provider *provider,
 
 	if (!r)
 		return NULL;
-	if (xa_insert(&cookies, r->cookie, r, GFP_KERNEL_ACCOUNT)) {
+	if (pp_cookie_insert(r)) {
 		pp_region_put(r);
 		return NULL;
 	}
@@ -441,7 +419,7 @@ struct pp_region *pp_region_pin(const struct pp_provider *provider,
 
 err_forget:
 	region_end(r, PP_CLOSED);
-	xa_erase(&cookies, r->cookie);	/* nothing to clean up: pin has failed */
+	pp_cookie_erase(r);	/* nothing to clean up: pin has failed */
 	pp_region_put(r);
 	return ERR_PTR(ret);
 }
