@@ -11,8 +11,8 @@
  * also when the DMA overstays; so the synchronising below needs no guard.
  *
  * The whole guarantee: DMA begins only while the region is live and the
- * attachment listed, in one critical section with the count that quiescing
- * (region) and unregistering (peer) wait for.
+ * attachment listed, in one critical section with the counts that ending the
+ * region and unregistering the peer wait for.
  */
 static int dma_enter(struct peerpin_attach *a)
 {
