@@ -5,20 +5,27 @@
  * never touches it.
  *
  * Each open file is a client and belongs to the process that opened it; a
- * call by another process (after fork()) is EACCES. GPU memory comes in
- * blocks of whole 2 MiB at a GPU virtual address that the client chooses; a
- * block belongs to the client's process and lives until it is freed or the
- * file is released, which revokes every pin of it, as closing the device file
- * of the real driver does.
+ * call by another process (after fork()) is EACCES. A client has
+ *	memories	physical GPU memory, in whole 2 MiB
+ *	contexts	which tokens are made for
+ *	blocks		memory at a GPU virtual address that the client chooses
+ * all of which go when the file is released. A block belongs to the client's
+ * process; its end revokes every pin of it, as closing the device file of the
+ * real driver does. Memory itself goes when no block, no handle and no
+ * persistent pin has it any more.
  *
  * Errors, all calls: EINVAL bad argument or reserved field not 0; ENODEV no
- * such GPU; EACCES not the owner; ENOENT no block there; EFAULT.
+ * such GPU; EACCES not the owner; ENOENT no such block, memory or context;
+ * ENOMEM; EFAULT.
  */
 #ifndef _EMUGPU_H
 #define _EMUGPU_H
 
 #include <linux/ioctl.h>
 #include <linux/types.h>
+
+/* The NVIDIA driver whose behaviour is emulated, as other drivers and NVML ask for it. */
+#define EMUGPU_DRIVER_VERSION "580.65.06"
 
 #define EMUGPU_TYPE 0xBB
 #define EMUGPU_BLOCK_SIZE (2u << 20)
@@ -28,6 +35,7 @@
  * struct emugpu_info - EMUGPU_IOC_INFO: one GPU, by number
  * @gpu: which, from 0; ENODEV past the last
  * @out_domain: PCI address, with @out_bus, @out_device, @out_function
+ * @out_integrated: 1: shares the host's memory (Tegra), has no PCI address and no BAR1
  * @out_vram_total: bytes of GPU memory
  * @out_vram_free: bytes not in any block
  * @out_bar1_total: bytes of the BAR1 aperture
@@ -40,7 +48,8 @@ struct emugpu_info {
 	__u8 out_bus;
 	__u8 out_device;
 	__u8 out_function;
-	__u8 reserved[5];
+	__u8 out_integrated;
+	__u8 reserved[4];
 	__u8 out_uuid[16];
 	char out_name[64];
 	__aligned_u64 out_vram_total;
@@ -50,25 +59,89 @@ struct emugpu_info {
 	__aligned_u64 out_bar1_reserved;
 };
 
+enum emugpu_alloc_flags {
+	EMUGPU_ALLOC_NO_P2P = 1 << 0,		/* nvidia_p2p_get_pages() refuses it */
+	EMUGPU_ALLOC_HOST = 1 << 1,		/* integrated GPUs: mmap() of /dev/emugpu at offset @va maps it */
+	EMUGPU_ALLOC_WRITE_COMBINED = 1 << 2,	/* with HOST: mapped so by the process, and to be so by others */
+};
+
 /**
- * struct emugpu_alloc - EMUGPU_IOC_ALLOC: a block of VRAM
+ * struct emugpu_alloc - EMUGPU_IOC_ALLOC: a block
  * @gpu: where
+ * @flags: of enum emugpu_alloc_flags
  * @va: GPU virtual address, multiple of 2 MiB, below 2^40, free in this process
  * @size: bytes, multiple of 2 MiB
+ * @context: whose tokens give access to it, or 0
+ * @memory: what it shows, or 0: new memory that goes with the block
+ * @offset: where in @memory it begins, multiple of 2 MiB
  *
- * ENOMEM no VRAM left; EEXIST the range overlaps a block of this process.
- * New blocks hold whatever their last owner left, as on hardware.
+ * ENOMEM no VRAM left; EEXIST the range overlaps a block of this process;
+ * EOPNOTSUPP HOST on a GPU that is not integrated. New memory holds whatever
+ * its last owner left, as on hardware.
  */
 struct emugpu_alloc {
 	__u32 gpu;
-	__u32 reserved;
+	__u32 flags;
 	__aligned_u64 va;
 	__aligned_u64 size;
+	__u32 context;
+	__u32 memory;
+	__aligned_u64 offset;
 };
 
 /** struct emugpu_free - EMUGPU_IOC_FREE: a whole block, by its address; runs the free callbacks of its pins first */
 struct emugpu_free {
 	__aligned_u64 va;
+};
+
+/**
+ * struct emugpu_memory_new - EMUGPU_IOC_MEMORY: memory without an address
+ * @gpu: where
+ * @size: bytes, multiple of 2 MiB
+ * @out_memory: for EMUGPU_IOC_ALLOC, until EMUGPU_IOC_DROP
+ */
+struct emugpu_memory_new {
+	__u32 gpu;
+	__u32 out_memory;
+	__aligned_u64 size;
+};
+
+/**
+ * struct emugpu_context_new - EMUGPU_IOC_CONTEXT: a pair of tokens
+ * @gpu: where
+ * @out_context: for EMUGPU_IOC_ALLOC, until EMUGPU_IOC_DROP
+ * @out_p2p_token: random; whoever gives it to nvidia_p2p_get_pages() may pin what the context has
+ * @out_va_space: belongs to it
+ */
+struct emugpu_context_new {
+	__u32 gpu;
+	__u32 out_context;
+	__aligned_u64 out_p2p_token;
+	__u32 out_va_space;
+	__u32 reserved;
+};
+
+/** struct emugpu_drop - EMUGPU_IOC_DROP: a memory or context is not needed by its number any more; blocks keep theirs */
+struct emugpu_drop {
+	__u32 id;
+	__u32 reserved;
+};
+
+/**
+ * struct emugpu_export - EMUGPU_IOC_EXPORT: a dma-buf of a range
+ * @va: multiple of 4 KiB, inside one block
+ * @size: bytes, multiple of 4 KiB, not 0
+ * @out_fd: close-on-exec
+ *
+ * It keeps the memory until it is closed, whatever becomes of the block; made
+ * with the module's parameter dmabuf_dynamic set, it ends with the block.
+ * Also of an EMUGPU_ALLOC_NO_P2P block, as the real driver does. EOPNOTSUPP: the GPU is integrated.
+ */
+struct emugpu_export {
+	__aligned_u64 va;
+	__aligned_u64 size;
+	__s32 out_fd;
+	__u32 reserved;
 };
 
 enum emugpu_copy_kind {
@@ -101,16 +174,54 @@ enum emugpu_test_op {
 	EMUGPU_TEST_COUNTS,		/* what exists now: pins, maps and blocks of the GPU, the rest of all */
 	EMUGPU_TEST_TRANSLATE,		/* GPU address to BAR1 physical address */
 	EMUGPU_TEST_CPU_WINDOW,		/* unmap or map the BAR in the kernel */
-	EMUGPU_TEST_DELAY_CALLBACK,	/* sleep before each free callback */
-	EMUGPU_TEST_REVOKE,		/* run the free callbacks of a block's pins, keep the block */
+	EMUGPU_TEST_DELAY_CALLBACK,	/* sleep before the next free callbacks */
+	EMUGPU_TEST_REVOKE,		/* run the free callbacks of pins, end dynamic dma-bufs, keep the block */
 	EMUGPU_TEST_PEEK,		/* read VRAM by page number, whoever owns it */
-	EMUGPU_TEST_FAIL,		/* the n-th next call of get_pages with valid arguments fails */
+	EMUGPU_TEST_FAIL,		/* the n-th next call with valid arguments fails */
+	EMUGPU_TEST_SCATTER,		/* whether new memory is fragmented; at first as the parameter says */
+	EMUGPU_TEST_BAR1_FREE,		/* leave so much of BAR1 to pins, or all of it again */
+	EMUGPU_TEST_VIOLATIONS,		/* how often a rule was broken, and by whom last */
+};
+
+/* What EMUGPU_TEST_FAIL can make fail */
+enum emugpu_test_call {
+	EMUGPU_CALL_GET_PAGES,			/* both kinds */
+	EMUGPU_CALL_DMA_MAP_PAGES,
+};
+
+/* What a consumer of nv-p2p.h can do wrong; emu/kmod/monitor.c says each in words. */
+enum emugpu_rule {
+	EMUGPU_RULE_CALL_IN_CALLBACK,
+	EMUGPU_RULE_SLOW_CALLBACK,
+	EMUGPU_RULE_NO_CALLBACK,
+	EMUGPU_RULE_UNALIGNED,
+	EMUGPU_RULE_UNKNOWN_FLAGS,
+	EMUGPU_RULE_NO_VERSION_CHECK,
+	EMUGPU_RULE_PUT_BY_OTHER_PROCESS,
+	EMUGPU_RULE_PUT_WRONG_ADDRESS,
+	EMUGPU_RULE_PUT_WRONG_KIND,
+	EMUGPU_RULE_PUT_OF_DEAD_TABLE,
+	EMUGPU_RULE_MAP_OF_DEAD_TABLE,
+	EMUGPU_RULE_UNMAP_OF_DEAD_TABLE,
+	EMUGPU_RULE_UNMAP_OF_DEAD_MAPPING,
+	EMUGPU_RULE_UNMAP_WRONG_PEER,
+	EMUGPU_RULE_FREE_OF_DEAD_TABLE,
+	EMUGPU_RULE_FREE_OF_DEAD_MAPPING,
+	EMUGPU_RULE_FREE_OF_LIVE_TABLE,
+	EMUGPU_RULE_WRITE_TO_DEAD_TABLE,
+	EMUGPU_RULE_TABLE_LEAKED,
+	EMUGPU_RULE_MAPPING_LEAKED,
+	EMUGPU_RULE_PIN_LEAKED,
+	EMUGPU_RULE_RSYNC_MISMATCH,
+	EMUGPU_RULES
 };
 
 /**
  * struct emugpu_test - EMUGPU_IOC_TEST: for tests (CAP_SYS_ADMIN, else EPERM)
  * @op: enum emugpu_test_op
  * @gpu: which GPU
+ *
+ * EOPNOTSUPP: what an integrated GPU does not have.
  */
 struct emugpu_test {
 	__u32 op;
@@ -137,10 +248,11 @@ struct emugpu_test {
 		} cpu_window;
 		struct {
 			__u32 ms;
-			__u32 reserved;
+			__u32 count;	/* so many callbacks; 0: all of them */
 		} delay;
 		struct {
-			__aligned_u64 va;
+			__aligned_u64 va;	/* in the block; with length: where the pin begins */
+			__aligned_u64 length;	/* of the pin; 0: all pins and dma-bufs of the block */
 		} revoke;
 		struct {
 			__aligned_u64 vram_page;
@@ -151,7 +263,22 @@ struct emugpu_test {
 		struct {
 			__u32 nth;	/* 1: the next one; 0: none */
 			__s32 error;	/* negative errno to return */
+			__u32 call;	/* enum emugpu_test_call */
+			__u32 reserved;
 		} fail;
+		struct {
+			__u32 on;
+			__u32 reserved;
+		} scatter;
+		struct {
+			__aligned_u64 bytes;	/* multiple of 64 KiB, beside the reserve; ~0: no limit */
+		} bar1_free;
+		struct {
+			__u32 rule;		/* enum emugpu_rule */
+			__u32 reserved;
+			__aligned_u64 out_count;
+			char out_module[48];	/* empty: none */
+		} violations;
 		__aligned_u64 pad[8];
 	};
 };
@@ -161,5 +288,9 @@ struct emugpu_test {
 #define EMUGPU_IOC_FREE _IOW(EMUGPU_TYPE, 2, struct emugpu_free)
 #define EMUGPU_IOC_COPY _IOW(EMUGPU_TYPE, 3, struct emugpu_copy)
 #define EMUGPU_IOC_TEST _IOWR(EMUGPU_TYPE, 4, struct emugpu_test)
+#define EMUGPU_IOC_MEMORY _IOWR(EMUGPU_TYPE, 5, struct emugpu_memory_new)
+#define EMUGPU_IOC_CONTEXT _IOWR(EMUGPU_TYPE, 6, struct emugpu_context_new)
+#define EMUGPU_IOC_DROP _IOW(EMUGPU_TYPE, 7, struct emugpu_drop)
+#define EMUGPU_IOC_EXPORT _IOWR(EMUGPU_TYPE, 8, struct emugpu_export)
 
 #endif

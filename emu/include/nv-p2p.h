@@ -42,6 +42,42 @@ struct pci_dev;
 
 #define NVIDIA_P2P_GPU_UUID_LEN 16
 
+/*
+ * Of GPUs before 2012: init_mapping made the token of get_pages from mailbox
+ * addresses. Both calls only say -ENOTSUPP now, and are still exported.
+ */
+enum {
+	NVIDIA_P2P_ARCHITECTURE_TESLA = 0,
+	NVIDIA_P2P_ARCHITECTURE_FERMI,
+	NVIDIA_P2P_ARCHITECTURE_CURRENT = NVIDIA_P2P_ARCHITECTURE_FERMI
+};
+
+#define NVIDIA_P2P_PARAMS_VERSION 0x00010001
+
+enum {
+	NVIDIA_P2P_PARAMS_ADDRESS_INDEX_GPU = 0,
+	NVIDIA_P2P_PARAMS_ADDRESS_INDEX_THIRD_PARTY_DEVICE,
+	NVIDIA_P2P_PARAMS_ADDRESS_INDEX_MAX = NVIDIA_P2P_PARAMS_ADDRESS_INDEX_THIRD_PARTY_DEVICE
+};
+
+typedef struct nvidia_p2p_params {
+	uint32_t version;
+	uint32_t architecture;
+	union nvidia_p2p_mailbox_addresses {
+		struct {
+			uint64_t wmb_addr;
+			uint64_t wmb_data;
+			uint64_t rreq_addr;
+			uint64_t rcomp_addr;
+			uint64_t reserved[2];
+		} fermi;
+	} addresses[NVIDIA_P2P_PARAMS_ADDRESS_INDEX_MAX + 1];
+} nvidia_p2p_params_t;
+
+int nvidia_p2p_init_mapping(uint64_t p2p_token, struct nvidia_p2p_params *params,
+			    void (*destroy_callback)(void *data), void *data);
+int nvidia_p2p_destroy_mapping(uint64_t p2p_token);
+
 enum nvidia_p2p_page_size_type {
 	NVIDIA_P2P_PAGE_SIZE_4KB = 0,
 	NVIDIA_P2P_PAGE_SIZE_64KB,
@@ -184,5 +220,60 @@ int nvidia_p2p_dma_unmap_pages(struct pci_dev *peer, struct nvidia_p2p_page_tabl
  * Does nothing on present drivers and freed on old ones: call it once.
  */
 int nvidia_p2p_free_dma_mapping(struct nvidia_p2p_dma_mapping *dma_mapping);
+
+/*
+ * rsync: on hosts whose PCIe writes may overtake what a GPU was told over
+ * another link, the driver of that link can be asked to wait for them.
+ */
+#define NVIDIA_P2P_RSYNC_DRIVER_VERSION 0x00010001
+#define NVIDIA_P2P_RSYNC_DRIVER_VERSION_COMPATIBLE(p) \
+	NVIDIA_P2P_VERSION_COMPATIBLE(p, NVIDIA_P2P_RSYNC_DRIVER_VERSION)
+
+/* Each get that succeeds has its put, and the mode stays between; wait_for_rsync must not sleep. */
+typedef struct nvidia_p2p_rsync_driver {
+	uint32_t version;
+	int (*get_relaxed_ordering_mode)(int *mode, void *data);
+	void (*put_relaxed_ordering_mode)(int mode, void *data);
+	void (*wait_for_rsync)(struct pci_dev *gpu, void *data);
+} nvidia_p2p_rsync_driver_t;
+
+/**
+ * nvidia_p2p_register_rsync_driver - offer the callbacks to the GPU driver
+ * @driver: its version, and all three functions; stays valid until unregistered
+ * @data: given to each of them
+ *
+ * -EINVAL bad argument; -EBUSY there is one already, or a GPU is in use.
+ */
+int nvidia_p2p_register_rsync_driver(nvidia_p2p_rsync_driver_t *driver, void *data);
+
+/**
+ * nvidia_p2p_unregister_rsync_driver - undo register_rsync_driver
+ * @driver: as registered, like @data
+ * @data: see @driver
+ */
+void nvidia_p2p_unregister_rsync_driver(nvidia_p2p_rsync_driver_t *driver, void *data);
+
+#define NVIDIA_P2P_RSYNC_REG_INFO_VERSION 0x00020001
+#define NVIDIA_P2P_RSYNC_REG_INFO_VERSION_COMPATIBLE(p) \
+	NVIDIA_P2P_VERSION_COMPATIBLE(p, NVIDIA_P2P_RSYNC_REG_INFO_VERSION)
+
+typedef struct nvidia_p2p_rsync_reg {
+	void *ptr;
+	size_t size;
+	struct pci_dev *ibmnpu;
+	struct pci_dev *gpu;
+	uint32_t cluster_id;
+	uint32_t socket_id;
+} nvidia_p2p_rsync_reg_t;
+
+typedef struct nvidia_p2p_rsync_reg_info {
+	uint32_t version;
+	nvidia_p2p_rsync_reg_t *regs;
+	size_t entries;
+} nvidia_p2p_rsync_reg_info_t;
+
+/* The registers of NVLink bridges that are gone: -ENODEV now, always. */
+int nvidia_p2p_get_rsync_registers(nvidia_p2p_rsync_reg_info_t **reg_info);
+void nvidia_p2p_put_rsync_registers(nvidia_p2p_rsync_reg_info_t *reg_info);
 
 #endif

@@ -1,18 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
+#include <linux/bug.h>
 #include <linux/delay.h>
+#include <linux/errno.h>
+#include <linux/ktime.h>
 #include <linux/mutex.h>
-#include <linux/printk.h>
 #include <linux/sched.h>
 
 #include "api.h"
+#include "monitor.h"
 
 struct emugpu_counters emugpu_counters;
 
 static DEFINE_MUTEX(api_mutex);
 static struct task_struct *callback_task;
-static unsigned int callback_delay_ms;
+
+/* Under the API lock, as all below */
+static unsigned int delay_ms, delay_count;
+
+static struct injection {
+	u32 nth;
+	int error;
+} injections[] = {
+	[EMUGPU_CALL_GET_PAGES] = { 0 },
+	[EMUGPU_CALL_DMA_MAP_PAGES] = { 0 },
+};
 
 void emugpu_api_lock(void)
 {
@@ -29,32 +40,64 @@ void emugpu_api_assert_held(void)
 	lockdep_assert_held(&api_mutex);
 }
 
+static void delay(void)
+{
+	if (!delay_ms)
+		return;
+	msleep(delay_ms);
+	if (delay_count && !--delay_count)
+		delay_ms = 0;
+}
+
 void emugpu_api_callback(void (*callback)(void *data), void *data)
 {
-	unsigned int ms = READ_ONCE(callback_delay_ms);
+	ktime_t start;
 
 	lockdep_assert_held(&api_mutex);
 	WRITE_ONCE(callback_task, current);
-	if (ms)
-		msleep(ms);
+	delay();
+	start = ktime_get();
 	callback(data);
+	emugpu_monitor_callback_time(callback, ktime_to_ns(ktime_sub(ktime_get(), start)));
 	WRITE_ONCE(callback_task, NULL);
 	atomic64_inc(&emugpu_counters.callbacks);
 }
 
-/* No lock needed: only this very thread can have stored its own address. */
-bool emugpu_api_in_callback(void)
+/* The thread that runs a callback. No lock needed: only this very thread can have stored its own address. */
+static bool in_callback(void)
 {
 	return READ_ONCE(callback_task) == current;
 }
 
-void emugpu_api_delay_callbacks(unsigned int ms)
+int emugpu_refuse_in_callback(const void *caller)
 {
-	WRITE_ONCE(callback_delay_ms, ms);
+	if (!in_callback())
+		return 0;
+	emugpu_violation(EMUGPU_RULE_CALL_IN_CALLBACK, caller);
+	WARN(1, "%pS calls back into the GPU driver in a free callback\n", caller);
+	return -EIO;
 }
 
-void emugpu_violation(const void *caller, const char *what)
+void emugpu_api_delay_callbacks(unsigned int ms, unsigned int count)
 {
-	atomic64_inc(&emugpu_counters.violations);
-	pr_warn("violation by %pS: %s\n", caller, what);
+	emugpu_api_assert_held();
+	delay_ms = ms;
+	delay_count = count;
+}
+
+void emugpu_api_fail_nth(enum emugpu_test_call call, u32 nth, int error)
+{
+	emugpu_api_assert_held();
+	injections[call].nth = nth;
+	injections[call].error = error;
+}
+
+int emugpu_api_injected_error(enum emugpu_test_call call)
+{
+	struct injection *injection = &injections[call];
+
+	emugpu_api_assert_held();
+	if (!injection->nth || --injection->nth)
+		return 0;
+	return injection->error;
 }

@@ -6,7 +6,8 @@
  * deadlocks (and lockdep says so) here as it would there.
  *
  * Lock order
- *	API lock -> block list lock | map lock | VRAM lock (leaves, none in another)
+ *	reservation lock of a dma-buf -> API lock (emu/kmod/export.c)
+ *	API lock -> block list lock | map lock | VRAM lock (leaves, none in another but the monitor's)
  *	window lock -> mmap lock (the copy engine reads and writes user memory)
  * The API lock and the window lock never nest; GPU slots have a leaf spinlock.
  * Nothing reads or writes user memory under the API lock.
@@ -15,14 +16,23 @@
 #define _EMUGPU_API_H
 
 #include <linux/atomic.h>
+#include <linux/export.h>
 #include <linux/types.h>
+
+#include "../include/emugpu.h"
+
+/* How the calls of nv-p2p.h are exported; `make modules EMUGPU_GPL_ONLY=1` does as the open driver since 550.40. */
+#ifdef EMUGPU_GPL_ONLY
+#define EMUGPU_EXPORT(symbol) EXPORT_SYMBOL_GPL(symbol)
+#else
+#define EMUGPU_EXPORT(symbol) EXPORT_SYMBOL(symbol)
+#endif
 
 /* What happened since the module was loaded; for the TEST ioctl. */
 struct emugpu_counters {
 	atomic64_t get_calls;
 	atomic64_t put_calls;
 	atomic64_t callbacks;
-	atomic64_t violations;
 };
 
 extern struct emugpu_counters emugpu_counters;
@@ -34,13 +44,16 @@ void emugpu_api_assert_held(void);
 /* Runs a consumer's callback; API lock held. */
 void emugpu_api_callback(void (*callback)(void *data), void *data);
 
-/* True in the thread that runs a callback, which must not come for the lock. */
-bool emugpu_api_in_callback(void);
+/* -EIO and a WARN in the thread that runs a callback, which would wait for itself; else 0 */
+int emugpu_refuse_in_callback(const void *caller);
 
-/* Sleep this long before each callback, for tests that need a race to be wide. */
-void emugpu_api_delay_callbacks(unsigned int ms);
+/* Sleep this long before each of the next @count callbacks, 0: of all, for tests that need a race to be wide. */
+void emugpu_api_delay_callbacks(unsigned int ms, unsigned int count);
 
-/* A consumer did what would corrupt the real driver: count it and name it. */
-void emugpu_violation(const void *caller, const char *what);
+/* Makes the @nth call of that kind from now on fail with @error; 0: none. API lock held. */
+void emugpu_api_fail_nth(enum emugpu_test_call call, u32 nth, int error);
+
+/* The error that this call shall fail with, or 0; API lock held. */
+int emugpu_api_injected_error(enum emugpu_test_call call);
 
 #endif

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <linux/err.h>
-#include <linux/mm.h>
-#include <linux/overflow.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 
 #include "api.h"
 #include "block.h"
-#include "control.h"
+#include "client.h"
+#include "context.h"
+#include "export.h"
 #include "gpu.h"
+#include "memory.h"
 #include "pin.h"
-#include "vram.h"
 
 enum { VA_BITS_MAX = 40 };
 
@@ -21,9 +20,9 @@ static void block_release(struct kref *refs)
 {
 	struct emugpu_block *block = container_of(refs, struct emugpu_block, refs);
 
-	emugpu_vram_free(&block->gpu->vram, block->pages, block->npages);
-	emugpu_gpu_put(block->gpu);
-	kvfree(block);
+	emugpu_memory_put(block->memory);
+	emugpu_context_put(block->context);
+	kfree(block);
 }
 
 void emugpu_block_put(struct emugpu_block *block)
@@ -60,34 +59,50 @@ struct emugpu_block *emugpu_block_get(const struct pid *owner, u64 va)
 	return block;
 }
 
-static struct emugpu_block *block_new(struct emugpu_client *client, struct emugpu_gpu *gpu, u64 va, u64 size)
+struct emugpu_block *emugpu_block_find_by_token(u64 p2p_token, u64 va)
 {
-	u32 npages = size / EMUGPU_PAGE_SIZE;
 	struct emugpu_block *block;
 
-	block = kvzalloc(struct_size(block, pages, npages), GFP_KERNEL);
+	emugpu_api_assert_held();
+	list_for_each_entry(block, &blocks, node)
+		if (block->context && block->context->p2p_token == p2p_token && emugpu_block_holds(block, va, 1))
+			return block;
+	return NULL;
+}
+
+static struct emugpu_block *block_new(struct emugpu_client *client, struct emugpu_memory *memory,
+				      struct emugpu_context *context, const struct emugpu_alloc *alloc)
+{
+	struct emugpu_block *block = kzalloc(sizeof(*block), GFP_KERNEL_ACCOUNT);
+
 	if (!block)
 		return NULL;
-	if (emugpu_vram_alloc(&gpu->vram, block->pages, npages)) {
-		kvfree(block);
-		return NULL;
-	}
 	kref_init(&block->refs);
-	kref_get(&gpu->refs);
 	INIT_LIST_HEAD(&block->pins);
+	INIT_LIST_HEAD(&block->exports);
+	emugpu_memory_get(memory);
+	if (context)
+		emugpu_object_get(&context->object);
 	block->client = client;
-	block->gpu = gpu;
-	block->va = va;
-	block->size = size;
-	block->npages = npages;
+	block->memory = memory;
+	block->context = context;
+	block->gpu = memory->gpu;
+	block->pages = &memory->pages[alloc->offset / EMUGPU_PAGE_SIZE];
+	block->va = alloc->va;
+	block->size = alloc->size;
+	block->flags = alloc->flags;
 	return block;
 }
 
-static bool valid_range(u64 va, u64 size)
+static bool valid_range(const struct emugpu_alloc *alloc, const struct emugpu_memory *memory)
 {
-	u64 limit = 1ull << VA_BITS_MAX;
+	u64 va_limit = 1ull << VA_BITS_MAX, memory_size = emugpu_gpu_page_offset(memory->npages);
 
-	return size && !(va % EMUGPU_BLOCK_SIZE) && !(size % EMUGPU_BLOCK_SIZE) && va < limit && size <= limit - va;
+	if (!alloc->size || (alloc->va | alloc->size | alloc->offset) % EMUGPU_BLOCK_SIZE)
+		return false;
+	if (alloc->va >= va_limit || alloc->size > va_limit - alloc->va)
+		return false;
+	return alloc->offset < memory_size && alloc->size <= memory_size - alloc->offset;
 }
 
 static void block_link(struct emugpu_block *block)
@@ -97,92 +112,99 @@ static void block_link(struct emugpu_block *block)
 	spin_unlock(&blocks_lock);
 }
 
-static int block_alloc_locked(struct emugpu_client *client, struct emugpu_gpu *gpu, u64 va, u64 size)
+static int block_alloc_locked(struct emugpu_client *client, struct emugpu_memory *memory,
+			      struct emugpu_context *context, const struct emugpu_alloc *alloc)
 {
 	struct emugpu_block *block;
 
-	if (gpu->gone)
+	if (memory->gpu->gone)
 		return -ENODEV;
-	if (overlapping(client->owner, va, size))
+	if (overlapping(client->owner, alloc->va, alloc->size))
 		return -EEXIST;
-	block = size <= gpu->size ? block_new(client, gpu, va, size) : NULL;
+	block = block_new(client, memory, context, alloc);
 	if (!block)
 		return -ENOMEM;
 	block_link(block);
 	return 0;
 }
 
-int emugpu_block_alloc(struct emugpu_client *client, struct emugpu_gpu *gpu, u64 va, u64 size)
+int emugpu_block_alloc(struct emugpu_client *client, struct emugpu_memory *memory, struct emugpu_context *context,
+		       const struct emugpu_alloc *alloc)
 {
 	int err;
 
-	if (!valid_range(va, size))
+	if (!valid_range(alloc, memory))
 		return -EINVAL;
 	emugpu_api_lock();
-	err = block_alloc_locked(client, gpu, va, size);
+	err = block_alloc_locked(client, memory, context, alloc);
 	emugpu_api_unlock();
 	return err;
 }
 
-void emugpu_block_revoke(struct emugpu_block *block)
+void emugpu_block_revoke(struct emugpu_block *block, struct list_head *ended)
 {
 	emugpu_api_assert_held();
 	while (!list_empty(&block->pins))
 		emugpu_pin_revoke(list_first_entry(&block->pins, struct emugpu_pin, node));
+	emugpu_export_end(&block->exports, ended);
 }
 
-static void block_free_locked(struct emugpu_block *block)
+static void block_free_locked(struct emugpu_block *block, struct list_head *ended)
 {
 	spin_lock(&blocks_lock);
 	list_del(&block->node);
 	spin_unlock(&blocks_lock);
-	emugpu_block_revoke(block);
+	emugpu_block_revoke(block, ended);
 	emugpu_block_put(block);
 }
 
 int emugpu_block_free(struct emugpu_client *client, u64 va)
 {
 	struct emugpu_block *block;
+	LIST_HEAD(ended);
 	int err = -ENOENT;
 
 	emugpu_api_lock();
 	block = emugpu_block_find(client->owner, va);
 	if (block && block->va == va) {
-		block_free_locked(block);
+		block_free_locked(block, &ended);
 		err = 0;
 	}
 	emugpu_api_unlock();
+	emugpu_export_notify(&ended);
 	return err;
 }
 
 void emugpu_block_free_all(struct emugpu_client *client)
 {
 	struct emugpu_block *block, *next;
+	LIST_HEAD(ended);
 
 	emugpu_api_lock();
 	list_for_each_entry_safe(block, next, &blocks, node)
 		if (block->client == client)
-			block_free_locked(block);
+			block_free_locked(block, &ended);
 	emugpu_api_unlock();
+	emugpu_export_notify(&ended);
 }
 
-void emugpu_block_revoke_gpu(const struct emugpu_gpu *gpu)
+void emugpu_block_revoke_gpu(const struct emugpu_gpu *gpu, struct list_head *ended)
 {
 	struct emugpu_block *block;
 
 	emugpu_api_assert_held();
 	list_for_each_entry(block, &blocks, node)
 		if (block->gpu == gpu)
-			emugpu_block_revoke(block);
+			emugpu_block_revoke(block, ended);
 }
 
-void emugpu_block_for_each(const struct emugpu_gpu *gpu, void (*fn)(const struct emugpu_block *block, void *arg),
-			   void *arg)
+u32 emugpu_block_count(const struct emugpu_gpu *gpu)
 {
 	struct emugpu_block *block;
+	u32 n = 0;
 
 	emugpu_api_assert_held();
 	list_for_each_entry(block, &blocks, node)
-		if (block->gpu == gpu)
-			fn(block, arg);
+		n += block->gpu == gpu;
+	return n;
 }

@@ -1,28 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <linux/atomic.h>
+#include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/kernel.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
-#include <linux/pid.h>
 #include <linux/sched/signal.h>
-#include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
 #include "../include/emugpu.h"
 #include "block.h"
+#include "client.h"
+#include "context.h"
 #include "control.h"
 #include "copy.h"
+#include "export.h"
 #include "gpu.h"
+#include "host.h"
+#include "memory.h"
+#include "rsync.h"
 #include "test.h"
-
-static atomic_t clients;
-
-u32 emugpu_control_clients(void)
-{
-	return atomic_read(&clients);
-}
 
 static int cmd_info(struct emugpu_client *client, void *arg)
 {
@@ -39,20 +36,135 @@ static int cmd_info(struct emugpu_client *client, void *arg)
 	return 0;
 }
 
+static struct emugpu_memory *memory_by_id(struct emugpu_client *client, u32 id)
+{
+	struct emugpu_object *object = emugpu_client_get(client, id);
+	struct emugpu_memory *memory;
+
+	if (!object)
+		return ERR_PTR(-ENOENT);
+	memory = emugpu_memory_of(object);
+	if (memory)
+		return memory;
+	emugpu_object_put(object);
+	return ERR_PTR(-ENOENT);
+}
+
+static struct emugpu_memory *memory_by_gpu(u32 number, u64 size)
+{
+	struct emugpu_gpu *gpu = emugpu_gpu_get(number);
+	struct emugpu_memory *memory;
+
+	if (!gpu)
+		return ERR_PTR(-ENODEV);
+	memory = emugpu_memory_new(gpu, size);
+	emugpu_gpu_put(gpu);
+	return memory;
+}
+
+/* NULL for number 0 */
+static struct emugpu_context *context_by_id(struct emugpu_client *client, u32 id)
+{
+	struct emugpu_object *object;
+	struct emugpu_context *context;
+
+	if (!id)
+		return NULL;
+	object = emugpu_client_get(client, id);
+	if (!object)
+		return ERR_PTR(-ENOENT);
+	context = emugpu_context_of(object);
+	if (context)
+		return context;
+	emugpu_object_put(object);
+	return ERR_PTR(-ENOENT);
+}
+
+static int check_alloc_flags(const struct emugpu_alloc *alloc)
+{
+	const u32 host = EMUGPU_ALLOC_HOST | EMUGPU_ALLOC_WRITE_COMBINED;
+
+	if (alloc->flags & ~(EMUGPU_ALLOC_NO_P2P | host))
+		return -EINVAL;
+	if ((alloc->flags & host) == EMUGPU_ALLOC_WRITE_COMBINED)
+		return -EINVAL;
+	return alloc->flags & host && !EMUGPU_INTEGRATED ? -EOPNOTSUPP : 0;
+}
+
 static int cmd_alloc(struct emugpu_client *client, void *arg)
 {
 	struct emugpu_alloc *alloc = arg;
-	struct emugpu_gpu *gpu;
+	struct emugpu_memory *memory;
+	struct emugpu_context *context;
+	int err = check_alloc_flags(alloc);
+
+	if (err)
+		return err;
+	if (!alloc->memory && alloc->offset)
+		return -EINVAL;
+	memory = alloc->memory ? memory_by_id(client, alloc->memory) : memory_by_gpu(alloc->gpu, alloc->size);
+	if (IS_ERR(memory))
+		return PTR_ERR(memory);
+	context = context_by_id(client, alloc->context);
+	if (IS_ERR(context)) {
+		err = PTR_ERR(context);
+		goto put_memory;
+	}
+	err = emugpu_block_alloc(client, memory, context, alloc);
+	emugpu_context_put(context);
+put_memory:
+	emugpu_memory_put(memory);
+	return err;
+}
+
+static int cmd_memory(struct emugpu_client *client, void *arg)
+{
+	struct emugpu_memory_new *req = arg;
+	struct emugpu_memory *memory = memory_by_gpu(req->gpu, req->size);
 	int err;
 
-	if (alloc->reserved)
+	if (IS_ERR(memory))
+		return PTR_ERR(memory);
+	err = emugpu_client_add(client, &memory->object, &req->out_memory);
+	if (err)
+		emugpu_memory_put(memory);
+	return err;
+}
+
+static int cmd_context(struct emugpu_client *client, void *arg)
+{
+	struct emugpu_context_new *req = arg;
+	struct emugpu_gpu *gpu;
+	struct emugpu_context *context;
+	int err;
+
+	if (req->reserved)
 		return -EINVAL;
-	gpu = emugpu_gpu_get(alloc->gpu);
+	gpu = emugpu_gpu_get(req->gpu);
 	if (!gpu)
 		return -ENODEV;
-	err = emugpu_block_alloc(client, gpu, alloc->va, alloc->size);
 	emugpu_gpu_put(gpu);
+	context = emugpu_context_new();
+	if (!context)
+		return -ENOMEM;
+	req->out_p2p_token = context->p2p_token;
+	req->out_va_space = context->va_space;
+	err = emugpu_client_add(client, &context->object, &req->out_context);
+	if (err)
+		emugpu_context_put(context);
 	return err;
+}
+
+static int cmd_drop(struct emugpu_client *client, void *arg)
+{
+	struct emugpu_drop *drop = arg;
+
+	return drop->reserved ? -EINVAL : emugpu_client_drop(client, drop->id);
+}
+
+static int cmd_export(struct emugpu_client *client, void *arg)
+{
+	return emugpu_export(client, arg);
 }
 
 static int cmd_free(struct emugpu_client *client, void *arg)
@@ -81,6 +193,10 @@ static const struct control_command {
 	{ EMUGPU_IOC_FREE, cmd_free },
 	{ EMUGPU_IOC_COPY, cmd_copy },
 	{ EMUGPU_IOC_TEST, cmd_test },
+	{ EMUGPU_IOC_MEMORY, cmd_memory },
+	{ EMUGPU_IOC_CONTEXT, cmd_context },
+	{ EMUGPU_IOC_DROP, cmd_drop },
+	{ EMUGPU_IOC_EXPORT, cmd_export },
 };
 
 static const struct control_command *command_find(unsigned int cmd)
@@ -104,6 +220,10 @@ static long control_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 		struct emugpu_free free;
 		struct emugpu_copy copy;
 		struct emugpu_test test;
+		struct emugpu_memory_new memory;
+		struct emugpu_context_new context;
+		struct emugpu_drop drop;
+		struct emugpu_export export;
 	} buf;
 	int err;
 
@@ -119,27 +239,33 @@ static long control_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 	return err;
 }
 
-static int control_open(struct inode *inode, struct file *file)
-{
-	struct emugpu_client *client = kzalloc(sizeof(*client), GFP_KERNEL);
-
-	if (!client)
-		return -ENOMEM;
-	client->owner = get_pid(task_tgid(current));
-	file->private_data = client;
-	atomic_inc(&clients);
-	return 0;
-}
-
-/* May run in another process than the owner, or in a killed one: blocks know their client. */
-static int control_release(struct inode *inode, struct file *file)
+static int control_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct emugpu_client *client = file->private_data;
 
-	emugpu_block_free_all(client);
-	put_pid(client->owner);
-	kfree(client);
-	atomic_dec(&clients);
+	return client->owner == task_tgid(current) ? emugpu_host_mmap(client, vma) : -EACCES;
+}
+
+static int control_open(struct inode *inode, struct file *file)
+{
+	struct emugpu_client *client;
+	int err = emugpu_rsync_use();
+
+	if (err)
+		return err;
+	client = emugpu_client_new();
+	if (!client) {
+		emugpu_rsync_unuse();
+		return -ENOMEM;
+	}
+	file->private_data = client;
+	return 0;
+}
+
+static int control_release(struct inode *inode, struct file *file)
+{
+	emugpu_client_delete(file->private_data);
+	emugpu_rsync_unuse();
 	return 0;
 }
 
@@ -149,6 +275,7 @@ static const struct file_operations control_fops = {
 	.release = control_release,
 	.unlocked_ioctl = control_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
+	.mmap = control_mmap,
 	.llseek = noop_llseek,
 };
 

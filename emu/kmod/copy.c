@@ -8,7 +8,7 @@
 
 #include "../include/emugpu.h"
 #include "block.h"
-#include "control.h"
+#include "client.h"
 #include "copy.h"
 #include "gpu.h"
 #include "window.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/dma-mapping.h>
+#include <linux/hashtable.h>
 #include <linux/mm.h>
 #include <linux/pci.h>
 #include <linux/poison.h>
@@ -8,18 +9,30 @@
 #include "../include/emugpu.h"
 #include "api.h"
 #include "dma.h"
+#include "gpu.h"
+#include "memory.h"
 #include "pin.h"
+
+/* There is nothing to sync; it tells the checks of the DMA API that mappings of other pins may overlap. */
+#define MAP_ATTRS DMA_ATTR_SKIP_CPU_SYNC
+
+enum { HASH_BITS = 8 };
 
 struct dma_map {
 	struct nvidia_p2p_dma_mapping mapping;
-	struct list_head node;	/* in pin->maps; map lock */
+	const struct emugpu_pin *pin;
+	struct list_head node;		/* in pin->maps; map lock */
+	struct hlist_node hash;		/* by the address of the mapping; map lock */
+	bool freed;			/* by free_dma_mapping; map lock */
 };
+
+static DEFINE_HASHTABLE(maps, HASH_BITS);
 
 static void unmap_pages(struct nvidia_p2p_dma_mapping *mapping)
 {
 	while (mapping->entries)
 		dma_unmap_resource(&mapping->pci_dev->dev, mapping->dma_addresses[--mapping->entries],
-				   EMUGPU_PAGE_SIZE, DMA_BIDIRECTIONAL, 0);
+				   EMUGPU_PAGE_SIZE, DMA_BIDIRECTIONAL, MAP_ATTRS);
 }
 
 /* One by one even where neighbours touch, as the real driver does. */
@@ -31,7 +44,7 @@ static int map_pages(struct nvidia_p2p_dma_mapping *mapping, const struct nvidia
 
 	for (i = 0; i < table->entries; i++) {
 		addr = dma_map_resource(dev, table->pages[i]->physical_address, EMUGPU_PAGE_SIZE,
-					DMA_BIDIRECTIONAL, 0);
+					DMA_BIDIRECTIONAL, MAP_ATTRS);
 		if (dma_mapping_error(dev, addr)) {
 			unmap_pages(mapping);
 			return -EIO;
@@ -74,17 +87,24 @@ int emugpu_dma_map(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p
 	int err;
 
 	emugpu_api_assert_held();
-	map = map_new(peer, pin->table.entries);
+	if (pin->memory->gpu->gone)
+		return -EIO;
+	err = emugpu_api_injected_error(EMUGPU_CALL_DMA_MAP_PAGES);
+	if (err)
+		return err;
+	map = map_new(peer, pin->table->entries);
 	if (!map)
 		return -ENOMEM;
-	err = map_pages(&map->mapping, &pin->table);
+	err = map_pages(&map->mapping, pin->table);
 	if (err) {
 		map_free(map);
 		return err;
 	}
+	map->pin = pin;
 	*mapping = &map->mapping;
 	mutex_lock(&emugpu_map_lock);
 	list_add_tail(&map->node, &pin->maps);
+	hash_add(maps, &map->hash, (unsigned long)&map->mapping);
 	mutex_unlock(&emugpu_map_lock);
 	return 0;
 }
@@ -92,42 +112,67 @@ int emugpu_dma_map(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p
 static void map_end(struct dma_map *map)
 {
 	list_del(&map->node);
+	hash_del(&map->hash);
 	unmap_pages(&map->mapping);
 	map_free(map);
 }
 
-static struct dma_map *map_find(const struct emugpu_pin *pin, const struct nvidia_p2p_dma_mapping *mapping)
+/* By address alone, as page tables are found */
+static struct dma_map *map_find(const struct nvidia_p2p_dma_mapping *mapping)
 {
 	struct dma_map *map;
 
-	list_for_each_entry(map, &pin->maps, node)
+	lockdep_assert_held(&emugpu_map_lock);
+	hash_for_each_possible(maps, map, hash, (unsigned long)mapping)
 		if (&map->mapping == mapping)
 			return map;
 	return NULL;
 }
 
-void emugpu_dma_unmap(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p2p_dma_mapping *mapping)
+enum emugpu_rule emugpu_dma_unmap(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p2p_dma_mapping *mapping)
 {
-	struct dma_map *map = map_find(pin, mapping);
+	struct dma_map *map = map_find(mapping);
+	enum emugpu_rule rule = EMUGPU_RULES;
 
-	lockdep_assert_held(&emugpu_map_lock);
-	if (!map)
-		return;
-	WARN(map->mapping.pci_dev != peer, "dma_unmap_pages: the mapping is of another device\n");
+	if (!map || map->pin != pin)
+		return EMUGPU_RULE_UNMAP_OF_DEAD_MAPPING;
+	if (map->mapping.pci_dev != peer)
+		rule = EMUGPU_RULE_UNMAP_WRONG_PEER;
 	map_end(map);
+	return rule;
 }
 
-void emugpu_dma_unmap_all(struct emugpu_pin *pin)
+/* Outside the callback it undoes nothing, today, and so is no end of the mapping. */
+void emugpu_dma_free(struct nvidia_p2p_dma_mapping *mapping, const void *caller)
 {
-	struct dma_map *map, *next;
+	struct dma_map *map;
+	bool twice;
 
 	mutex_lock(&emugpu_map_lock);
-	list_for_each_entry_safe(map, next, &pin->maps, node)
-		map_end(map);
+	map = map_find(mapping);
+	twice = !map || map->freed;
+	if (map && map->pin->called_back)
+		map->freed = true;
 	mutex_unlock(&emugpu_map_lock);
+	if (twice)
+		emugpu_violation(EMUGPU_RULE_FREE_OF_DEAD_MAPPING, caller);
 }
 
-u32 emugpu_dma_count(const struct emugpu_pin *pin)
+bool emugpu_dma_unmap_all(struct emugpu_pin *pin)
+{
+	struct dma_map *map, *next;
+	bool forgotten = false;
+
+	mutex_lock(&emugpu_map_lock);
+	list_for_each_entry_safe(map, next, &pin->maps, node) {
+		forgotten |= !map->freed;
+		map_end(map);
+	}
+	mutex_unlock(&emugpu_map_lock);
+	return forgotten;
+}
+
+u32 emugpu_dma_count(struct emugpu_pin *pin)
 {
 	struct list_head *node;
 	u32 n = 0;

@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* DMA mappings: the bus addresses of a pin's pages for one peer device. */
+/* DMA mappings: the bus addresses of a pin for one peer device. */
 #ifndef _EMUGPU_DMA_H
 #define _EMUGPU_DMA_H
 
-#include <nv-p2p.h>
+#include <linux/types.h>
 
 struct emugpu_pin;
+struct nvidia_p2p_dma_mapping;
+struct pci_dev;
 
-/* API lock held: the pin is live and stays so. */
+/* API lock held. 0, -ENOMEM, or -EIO when @peer cannot reach the memory */
 int emugpu_dma_map(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p2p_dma_mapping **mapping);
 
-/* Map lock held; a mapping that is not of @pin is left alone. */
-void emugpu_dma_unmap(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p2p_dma_mapping *mapping);
+/* Map lock held. EMUGPU_RULES, or the rule that was broken; the mapping is gone anyway. */
+enum emugpu_rule emugpu_dma_unmap(struct emugpu_pin *pin, struct pci_dev *peer,
+				  struct nvidia_p2p_dma_mapping *mapping);
 
-void emugpu_dma_unmap_all(struct emugpu_pin *pin);
+/* What consumers call in their callback; takes the map lock. */
+void emugpu_dma_free(struct nvidia_p2p_dma_mapping *mapping, const void *caller);
 
-u32 emugpu_dma_count(const struct emugpu_pin *pin);
+/* Undoes those that are left; true if the consumer forgot one. */
+bool emugpu_dma_unmap_all(struct emugpu_pin *pin);
+
+u32 emugpu_dma_count(struct emugpu_pin *pin);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "api.h"
 #include "block.h"
+#include "export.h"
 #include "gpu.h"
 #include "window.h"
 
@@ -164,20 +165,22 @@ err_bar:
 }
 
 /*
- * Blocks may outlive this, pins and CPU mappings may not. After withdraw() and
- * @gone no call finds the GPU to allocate or pin on it; the pins there are get
- * their callbacks; closing the window waits for copies under way and the next
- * ones see @gone.
+ * Blocks, persistent pins and dma-bufs may outlive this, other pins and CPU
+ * mappings may not. After withdraw() and @gone no call allocates, pins or maps
+ * on the GPU; the pins there are get their callbacks; closing the window waits
+ * for copies under way and the next ones see @gone.
  */
 static void gpu_remove(struct pci_dev *pdev)
 {
 	struct emugpu_gpu *gpu = pci_get_drvdata(pdev);
+	LIST_HEAD(ended);
 
 	withdraw(gpu);
 	emugpu_api_lock();
 	WRITE_ONCE(gpu->gone, true);
-	emugpu_block_revoke_gpu(gpu);
+	emugpu_block_revoke_gpu(gpu, &ended);
 	emugpu_api_unlock();
+	emugpu_export_notify(&ended);
 	emugpu_window_close(gpu);
 	unclaim_bar(pdev);
 	emugpu_gpu_put(gpu);
@@ -212,6 +215,7 @@ void emugpu_gpu_info(const struct emugpu_gpu *gpu, struct emugpu_info *info)
 	info->out_bus = gpu->pdev->bus->number;
 	info->out_device = PCI_SLOT(gpu->pdev->devfn);
 	info->out_function = PCI_FUNC(gpu->pdev->devfn);
+	info->out_integrated = EMUGPU_INTEGRATED;
 	memcpy(info->out_uuid, gpu->uuid, sizeof(info->out_uuid));
 	snprintf(info->out_name, sizeof(info->out_name), "Emulated GPU (%llu MiB BAR1)", gpu->size >> 20);
 	info->out_vram_total = gpu->size;

@@ -30,9 +30,37 @@ struct emugpu_gpu {
 int emugpu_gpu_register(void);
 void emugpu_gpu_unregister(void);
 
+/* These GPUs have memory of their own behind a BAR. */
+#define EMUGPU_INTEGRATED 0
+
+/* Whether peers may pin a block with these flags */
+static inline bool emugpu_gpu_lends(u32 flags)
+{
+	return !(flags & EMUGPU_ALLOC_NO_P2P);
+}
+
 /* GPU number @index with a reference, or NULL */
 struct emugpu_gpu *emugpu_gpu_get(u32 index);
+
+static inline void emugpu_gpu_get_ref(struct emugpu_gpu *gpu)
+{
+	kref_get(&gpu->refs);
+}
+
 void emugpu_gpu_put(struct emugpu_gpu *gpu);
+
+/* See emugpu_bar1_limit(); API lock held. */
+static inline int emugpu_gpu_limit_bar1(struct emugpu_gpu *gpu, u64 bytes)
+{
+	return emugpu_bar1_limit(&gpu->bar1, bytes);
+}
+
+/* VRAM pages get a new owner: nobody else has kept them. */
+static inline int emugpu_gpu_claim(struct emugpu_gpu *gpu, const u32 *pages, u32 n)
+{
+	return 0;
+}
+
 void emugpu_gpu_info(const struct emugpu_gpu *gpu, struct emugpu_info *info);
 
 static inline u64 emugpu_gpu_page_offset(u32 page)

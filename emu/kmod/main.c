@@ -4,22 +4,26 @@
  *
  * The exported nvidia_p2p_* calls are what a real GPU driver gives to third
  * party drivers; /dev/emugpu is what the look-alike CUDA library needs. Open
- * files and consumers' symbol references hold the module, so at exit there
- * are no blocks and no pins.
+ * files and pins hold the module, so at exit there are none.
  */
 #include <linux/module.h>
 
+#include "../include/emugpu.h"
 #include "control.h"
 #include "gpu.h"
+#include "monitor.h"
 #include "pin.h"
 
 static int __init emugpu_init(void)
 {
 	int err;
 
-	err = emugpu_gpu_register();
+	err = emugpu_monitor_init();
 	if (err)
 		return err;
+	err = emugpu_gpu_register();
+	if (err)
+		goto err_monitor;
 	err = emugpu_control_register();
 	if (err)
 		goto err_gpu;
@@ -27,6 +31,8 @@ static int __init emugpu_init(void)
 
 err_gpu:
 	emugpu_gpu_unregister();
+err_monitor:
+	emugpu_monitor_exit();
 	return err;
 }
 module_init(emugpu_init);
@@ -35,9 +41,11 @@ static void __exit emugpu_exit(void)
 {
 	emugpu_control_unregister();
 	emugpu_gpu_unregister();
+	emugpu_monitor_exit();
 	emugpu_pin_exit();
 }
 module_exit(emugpu_exit);
 
 MODULE_DESCRIPTION("Emulated GPU on an ivshmem BAR, with the GPUDirect RDMA kernel interface");
+MODULE_VERSION(EMUGPU_DRIVER_VERSION);
 MODULE_LICENSE("GPL");

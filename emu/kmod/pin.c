@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/hashtable.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/pid.h>
 #include <linux/poison.h>
 #include <linux/sched/signal.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
 #include "api.h"
 #include "block.h"
-#include "control.h"
+#include "client.h"
+#include "context.h"
 #include "dma.h"
 #include "gpu.h"
+#include "memory.h"
 #include "pin.h"
+#include "table.h"
 
 enum {
 	HASH_BITS = 10,
@@ -21,9 +26,13 @@ enum {
 
 DEFINE_MUTEX(emugpu_map_lock);
 
+/* Every pin by its table, dead or alive */
 static DEFINE_HASHTABLE(pins, HASH_BITS);
 
-/* Oldest first, each manner of death by itself, so that failures in a loop do not push out the revoked. API lock. */
+/* Live ones; API lock */
+static LIST_HEAD(persistent_pins);
+
+/* Oldest first, each manner of death by itself, so that failures in a loop do not push out the revoked. Map lock. */
 static struct graveyard {
 	struct list_head pins;
 	unsigned int n;
@@ -33,113 +42,74 @@ static struct graveyard {
 	[EMUGPU_PIN_FAILED] = { LIST_HEAD_INIT(graveyards[EMUGPU_PIN_FAILED].pins) },
 };
 
-static u32 fail_nth;
-static int fail_error;
-
-void emugpu_pin_fail_nth(u32 nth, int error)
-{
-	emugpu_api_assert_held();
-	fail_nth = nth;
-	fail_error = error;
-}
-
-static int injected_error(void)
-{
-	if (!fail_nth || --fail_nth)
-		return 0;
-	return fail_error;
-}
-
 /* By address alone: a wrong pointer must not be followed. */
 struct emugpu_pin *emugpu_pin_find(const struct nvidia_p2p_page_table *table)
 {
 	struct emugpu_pin *pin;
 
 	hash_for_each_possible(pins, pin, hash, (unsigned long)table)
-		if (&pin->table == table)
+		if (pin->table == table)
 			return pin;
 	return NULL;
 }
 
-bool emugpu_pin_is_mine(const struct emugpu_pin *pin)
-{
-	emugpu_api_assert_held();
-	return pin->block->client->owner == task_tgid(current);
-}
-
-struct emugpu_pin *emugpu_pin_new(u64 va, u64 length, void (*callback)(void *data), void *data)
+struct emugpu_pin *emugpu_pin_new(const struct emugpu_pin_request *request)
 {
 	struct emugpu_pin *pin = kzalloc(sizeof(*pin), GFP_KERNEL);
 
 	if (!pin)
 		return NULL;
+	pin->table = kzalloc(sizeof(*pin->table), GFP_KERNEL);
+	if (!pin->table) {
+		kfree(pin);
+		return NULL;
+	}
 	INIT_LIST_HEAD(&pin->node);
 	INIT_LIST_HEAD(&pin->maps);
-	pin->va = va;
-	pin->length = length;
-	pin->callback = callback;
-	pin->data = data;
+	pin->request = *request;
+	pin->process = get_pid(task_tgid(current));
+	emugpu_monitor_module(request->caller, pin->consumer);
 	return pin;
 }
 
-static const u32 *pin_pages(const struct emugpu_pin *pin)
+/* On integrated GPUs the structure is the consumer's from the callback on, to kfree() after free_page_table. */
+static bool owns_table(const struct emugpu_pin *pin)
 {
-	return &pin->block->pages[pin->first];
+	return !(EMUGPU_INTEGRATED && pin->called_back);
 }
 
-/* pages[] points into one array, which pages[0] begins. */
-static int table_fill(struct emugpu_pin *pin)
+static void pin_delete(struct emugpu_pin *pin)
 {
-	u32 i, n = pin->length / EMUGPU_PAGE_SIZE;
-	struct nvidia_p2p_page *array = kvcalloc(n, sizeof(*array), GFP_KERNEL);
-
-	pin->table.pages = kvmalloc_array(n, sizeof(*pin->table.pages), GFP_KERNEL);
-	if (!array || !pin->table.pages) {
-		kvfree(array);
-		kvfree(pin->table.pages);
-		pin->table.pages = NULL;
-		return -ENOMEM;
-	}
-	for (i = 0; i < n; i++) {
-		array[i].physical_address = emugpu_gpu_page_phys(pin->block->gpu, pin_pages(pin)[i]);
-		pin->table.pages[i] = &array[i];
-	}
-	memcpy(pin->uuid, pin->block->gpu->uuid, sizeof(pin->uuid));
-	pin->table.version = NVIDIA_P2P_PAGE_TABLE_VERSION;
-	pin->table.page_size = NVIDIA_P2P_PAGE_SIZE_64KB;
-	pin->table.entries = n;
-	pin->table.gpu_uuid = pin->uuid;
-	return 0;
+	put_pid(pin->process);
+	if (owns_table(pin))
+		kfree(pin->table);
+	kfree(pin);
 }
 
-/* The barrier keeps the compiler from dropping stores to memory about to be freed. */
-static void poison(void *p, size_t size)
+/* ---- the dead ------------------------------------------------------------ */
+
+static void inquire_freed(struct emugpu_pin *pin)
 {
-	memset(p, POISON_FREE, size);
-	barrier_data(p);
+	if (pin->called_back && !pin->table_freed)
+		emugpu_violation_by(EMUGPU_RULE_TABLE_LEAKED, pin->consumer);
+	pin->table_freed = true;
 }
 
-static void table_poison(struct emugpu_pin *pin)
+/* The last look at a dead pin, when its grave is needed or its consumer goes; map lock held */
+static void inquire(struct emugpu_pin *pin)
 {
-	struct nvidia_p2p_page_table *table = &pin->table;
-
-	if (table->pages) {
-		poison(table->pages[0], table->entries * sizeof(*table->pages[0]));
-		kvfree(table->pages[0]);
-		poison(table->pages, table->entries * sizeof(*table->pages));
-		kvfree(table->pages);
-	}
-	poison(table, sizeof(*table));
-	poison(pin->uuid, sizeof(pin->uuid));
+	if (owns_table(pin) && memchr_inv(pin->table, POISON_FREE, sizeof(*pin->table)))
+		emugpu_violation_by(EMUGPU_RULE_WRITE_TO_DEAD_TABLE, pin->consumer);
+	inquire_freed(pin);
 }
 
-static void grave_clear(struct graveyard *yard)
+static void grave_clear(struct graveyard *yard, struct emugpu_pin *pin)
 {
-	struct emugpu_pin *pin = list_first_entry(&yard->pins, struct emugpu_pin, node);
-
+	lockdep_assert_held(&emugpu_map_lock);
+	inquire(pin);
 	hash_del(&pin->hash);
 	list_del(&pin->node);
-	kfree(pin);
+	pin_delete(pin);
 	yard->n--;
 }
 
@@ -148,46 +118,88 @@ static void bury(struct emugpu_pin *pin, enum emugpu_pin_state state)
 	struct graveyard *yard = &graveyards[state];
 
 	mutex_lock(&emugpu_map_lock);
-	table_poison(pin);
+	if (pin->table)
+		emugpu_table_poison(pin);
 	pin->state = state;
 	list_move_tail(&pin->node, &yard->pins);
 	if (++yard->n > GRAVES_MAX)
-		grave_clear(yard);
+		grave_clear(yard, list_first_entry(&yard->pins, struct emugpu_pin, node));
+	mutex_unlock(&emugpu_map_lock);
+}
+
+/* Clears the graves of one consumer, or of all for NULL. */
+static void graves_clear(const char *consumer)
+{
+	struct emugpu_pin *pin, *next;
+	struct graveyard *yard;
+
+	mutex_lock(&emugpu_map_lock);
+	for (yard = &graveyards[EMUGPU_PIN_PUT]; yard <= &graveyards[EMUGPU_PIN_FAILED]; yard++)
+		list_for_each_entry_safe(pin, next, &yard->pins, node)
+			if (!consumer || !strcmp(pin->consumer, consumer))
+				grave_clear(yard, pin);
+	mutex_unlock(&emugpu_map_lock);
+}
+
+void emugpu_pin_process_gone(const struct pid *process)
+{
+	struct graveyard *yard;
+	struct emugpu_pin *pin;
+
+	mutex_lock(&emugpu_map_lock);
+	for (yard = &graveyards[EMUGPU_PIN_PUT]; yard <= &graveyards[EMUGPU_PIN_REVOKED]; yard++)
+		list_for_each_entry(pin, &yard->pins, node)
+			if (pin->process == process)
+				inquire_freed(pin);
 	mutex_unlock(&emugpu_map_lock);
 }
 
 void emugpu_pin_exit(void)
 {
-	enum emugpu_pin_state state;
-
-	for (state = EMUGPU_PIN_PUT; state <= EMUGPU_PIN_FAILED; state++)
-		while (graveyards[state].n)
-			grave_clear(&graveyards[state]);
+	graves_clear(NULL);
 }
 
-static struct emugpu_block *block_for(const struct emugpu_pin *pin)
-{
-	struct emugpu_block *block = emugpu_block_find(task_tgid(current), pin->va);
+/* ---- the living ---------------------------------------------------------- */
 
-	if (!block || block->gpu->gone || !emugpu_block_holds(block, pin->va, pin->length))
+/*
+ * Whoever knows the token of a context may pin what is in it; without a token
+ * memory is its process's. A va_space must fit either way.
+ */
+static struct emugpu_block *block_for(const struct emugpu_pin_request *request)
+{
+	struct emugpu_block *block;
+
+	if (request->p2p_token)
+		block = emugpu_block_find_by_token(request->p2p_token, request->va);
+	else
+		block = emugpu_block_find(task_tgid(current), request->va);
+	if (!block || block->gpu->gone || !emugpu_gpu_lends(block->flags))
 		return NULL;
-	return block;
+	if (request->va_space && !(block->context && block->context->va_space == request->va_space))
+		return NULL;
+	return emugpu_block_holds(block, request->va, request->length) ? block : NULL;
 }
 
 static int pin_fill(struct emugpu_pin *pin)
 {
-	int err = injected_error();
+	const struct emugpu_pin_request *request = &pin->request;
+	struct emugpu_block *block;
+	int err = emugpu_api_injected_error(EMUGPU_CALL_GET_PAGES);
 
 	if (err)
 		return err;
-	pin->block = block_for(pin);
-	if (!pin->block)
+	block = request->length ? block_for(request) : NULL;
+	if (!block)
 		return -EINVAL;
-	pin->first = (pin->va - pin->block->va) / EMUGPU_PAGE_SIZE;
-	err = table_fill(pin);
+	pin->memory = block->memory;
+	pin->offset = emugpu_gpu_page_offset(block->pages - block->memory->pages) + request->va - block->va;
+	err = emugpu_table_open(pin);
 	if (err)
 		return err;
-	return emugpu_bar1_get(&pin->block->gpu->bar1, pin_pages(pin), pin->table.entries);
+	emugpu_memory_get(pin->memory);
+	__module_get(THIS_MODULE);
+	pin->block = emugpu_pin_is_persistent(pin) ? NULL : block;
+	return 0;
 }
 
 int emugpu_pin_open(struct emugpu_pin *pin)
@@ -195,32 +207,165 @@ int emugpu_pin_open(struct emugpu_pin *pin)
 	int err = pin_fill(pin);
 
 	mutex_lock(&emugpu_map_lock);
-	hash_add(pins, &pin->hash, (unsigned long)&pin->table);
+	hash_add(pins, &pin->hash, (unsigned long)pin->table);
 	mutex_unlock(&emugpu_map_lock);
 	if (err)
 		bury(pin, EMUGPU_PIN_FAILED);
 	else
-		list_add_tail(&pin->node, &pin->block->pins);
+		list_add_tail(&pin->node, pin->block ? &pin->block->pins : &persistent_pins);
 	return err;
+}
+
+bool emugpu_pin_is_mine(const struct emugpu_pin *pin, u64 p2p_token)
+{
+	emugpu_api_assert_held();
+	if (pin->request.p2p_token)
+		return pin->request.p2p_token == p2p_token;
+	return !p2p_token && pin->block->client->owner == task_tgid(current);
 }
 
 static void pin_end(struct emugpu_pin *pin, enum emugpu_pin_state state)
 {
-	emugpu_dma_unmap_all(pin);
-	emugpu_bar1_put(&pin->block->gpu->bar1, pin_pages(pin), pin->table.entries);
+	emugpu_api_assert_held();
+	if (emugpu_dma_unmap_all(pin))
+		emugpu_violation_by(EMUGPU_RULE_MAPPING_LEAKED, pin->consumer);
+	emugpu_table_close(pin);
 	bury(pin, state);
+	emugpu_memory_put(pin->memory);
+	module_put(THIS_MODULE);
+}
+
+/* From its start on the consumer is to free the table. */
+static void call_back(struct emugpu_pin *pin)
+{
+	mutex_lock(&emugpu_map_lock);
+	pin->called_back = true;
+	mutex_unlock(&emugpu_map_lock);
+	emugpu_api_callback(pin->request.callback, pin->request.data);
 }
 
 void emugpu_pin_put(struct emugpu_pin *pin)
 {
-	emugpu_api_assert_held();
+	if (EMUGPU_INTEGRATED)
+		call_back(pin);
 	pin_end(pin, EMUGPU_PIN_PUT);
 }
 
 /* The order is the contract's: callback, mappings and table, BAR1, unlink. */
 void emugpu_pin_revoke(struct emugpu_pin *pin)
 {
-	emugpu_api_assert_held();
-	emugpu_api_callback(pin->callback, pin->data);
+	call_back(pin);
 	pin_end(pin, EMUGPU_PIN_REVOKED);
+}
+
+/* The address may mean another table soon. */
+static void give_table_away(struct emugpu_pin *pin)
+{
+	if (pin->state == EMUGPU_PIN_LIVE)
+		emugpu_table_poison(pin);
+	pin->table = NULL;
+}
+
+/* A late one is no breach: a callback that overtook get_pages could not know the table. */
+static enum emugpu_rule free_table_locked(struct emugpu_pin *pin)
+{
+	if (!pin || pin->table_freed || (pin->state != EMUGPU_PIN_LIVE && !pin->called_back))
+		return EMUGPU_RULE_FREE_OF_DEAD_TABLE;
+	if (!pin->called_back)
+		return EMUGPU_RULE_FREE_OF_LIVE_TABLE;
+	pin->table_freed = true;
+	if (EMUGPU_INTEGRATED)
+		give_table_away(pin);
+	return EMUGPU_RULES;
+}
+
+void emugpu_pin_free_table(const struct nvidia_p2p_page_table *table, const void *caller)
+{
+	enum emugpu_rule rule;
+
+	mutex_lock(&emugpu_map_lock);
+	rule = free_table_locked(emugpu_pin_find(table));
+	mutex_unlock(&emugpu_map_lock);
+	if (rule != EMUGPU_RULES)
+		emugpu_violation(rule, caller);
+}
+
+struct emugpu_pin *emugpu_pin_of_range(struct emugpu_block *block, u64 va, u64 length)
+{
+	struct emugpu_pin *pin;
+
+	emugpu_api_assert_held();
+	list_for_each_entry(pin, &block->pins, node)
+		if (pin->request.va == va && pin->request.length == length)
+			return pin;
+	return NULL;
+}
+
+/* ---- all of the living ----------------------------------------------------- */
+
+/* A dead pin in the hash is one whose state says so; those being opened are not in it yet. */
+static bool is_live(const struct emugpu_pin *pin)
+{
+	return pin->state == EMUGPU_PIN_LIVE;
+}
+
+void emugpu_pin_count(const struct emugpu_gpu *gpu, u32 *npins, u32 *nmaps)
+{
+	struct emugpu_pin *pin;
+	int bucket;
+
+	emugpu_api_assert_held();
+	*npins = 0;
+	*nmaps = 0;
+	hash_for_each(pins, bucket, pin, hash) {
+		if (!is_live(pin) || pin->memory->gpu != gpu)
+			continue;
+		++*npins;
+		*nmaps += emugpu_dma_count(pin);
+	}
+}
+
+static const char *kind_of(const struct emugpu_pin *pin)
+{
+	if (emugpu_pin_is_persistent(pin))
+		return "persistent";
+	return pin->request.p2p_token ? "token" : "process";
+}
+
+void emugpu_pin_show(struct seq_file *seq)
+{
+	struct emugpu_pin *pin;
+	int bucket;
+
+	emugpu_api_lock();
+	hash_for_each(pins, bucket, pin, hash)
+		if (is_live(pin))
+			seq_printf(seq, "%s %d %#llx %#llx %s %u\n", pin->consumer, pid_vnr(pin->process),
+				   pin->request.va, pin->request.length, kind_of(pin), emugpu_dma_count(pin));
+	emugpu_api_unlock();
+}
+
+static struct emugpu_pin *live_pin_of(const char *consumer)
+{
+	struct emugpu_pin *pin;
+	int bucket;
+
+	hash_for_each(pins, bucket, pin, hash)
+		if (is_live(pin) && !strcmp(pin->consumer, consumer))
+			return pin;
+	return NULL;
+}
+
+/* Its callbacks may not run any more, so its pins are taken from it here. */
+void emugpu_pin_module_going(const char *module)
+{
+	struct emugpu_pin *pin;
+
+	emugpu_api_lock();
+	while ((pin = live_pin_of(module))) {
+		emugpu_violation_by(EMUGPU_RULE_PIN_LEAKED, module);
+		pin_end(pin, EMUGPU_PIN_PUT);
+	}
+	graves_clear(module);
+	emugpu_api_unlock();
 }

@@ -2,10 +2,14 @@
 /*
  * A pin: what one get_pages made, with the page table that its consumer sees.
  *
+ * A pin is in one of two manners. Revocable ones belong to a block and end
+ * with it; persistent ones hold its memory and end when they are put.
+ *
  * A pin that has ended is buried, not freed: its table is filled with 0x6b and
  * stays findable for the next two thousand endings of its kind. A consumer that
  * reads the table too late thus reads rubbish every time, and a put that lost
  * the race against the free callback (allowed) can be told from a second put.
+ * Pins hold the module, so that it cannot be removed from under them.
  */
 #ifndef _EMUGPU_PIN_H
 #define _EMUGPU_PIN_H
@@ -16,7 +20,13 @@
 
 #include <nv-p2p.h>
 
+#include "monitor.h"
+
 struct emugpu_block;
+struct emugpu_gpu;
+struct emugpu_memory;
+struct pid;
+struct seq_file;
 
 enum emugpu_pin_state {
 	EMUGPU_PIN_LIVE,
@@ -25,39 +35,72 @@ enum emugpu_pin_state {
 	EMUGPU_PIN_FAILED,	/* get_pages failed after it had stored the pointer */
 };
 
-struct emugpu_pin {
-	struct nvidia_p2p_page_table table;
-	u8 uuid[NVIDIA_P2P_GPU_UUID_LEN];
-	enum emugpu_pin_state state;	/* API lock and map lock to write, either to read */
-	struct hlist_node hash;		/* the same */
-	struct list_head node;		/* in block->pins or a graveyard; API lock */
-	struct list_head maps;		/* map lock */
-	struct emugpu_block *block;	/* API lock; valid while LIVE */
-	u32 first;			/* page of the block it begins with */
+/* What get_pages was asked for */
+struct emugpu_pin_request {
+	u64 p2p_token;
+	u32 va_space;
 	u64 va;
 	u64 length;
-	void (*callback)(void *data);
+	void (*callback)(void *data);	/* NULL: persistent */
 	void *data;
+	const void *caller;
+};
+
+struct emugpu_pin {
+	struct nvidia_p2p_page_table *table;	/* NULL: given away */
+	u8 uuid[16];
+	struct emugpu_pin_request request;
+	char consumer[EMUGPU_MODULE_LEN];
+	enum emugpu_pin_state state;	/* API lock and map lock to write, either to read */
+	bool called_back;		/* the callback runs, or has; map lock */
+	bool table_freed;		/* by free_page_table; map lock */
+	struct hlist_node hash;		/* as state */
+	struct list_head node;		/* in block->pins or the persistent pins: API lock; in a graveyard: map lock */
+	struct list_head maps;		/* map lock */
+	struct emugpu_block *block;	/* API lock; NULL: persistent; else valid while LIVE */
+	struct emugpu_memory *memory;	/* a reference while LIVE */
+	u64 offset;			/* where in the memory it begins, bytes */
+	struct pid *process;		/* that called; only to be shown */
 };
 
 /* The map lock: DMA mappings of all pins. Taken within the API lock or alone. */
 extern struct mutex emugpu_map_lock;
 
-struct emugpu_pin *emugpu_pin_new(u64 va, u64 length, void (*callback)(void *data), void *data);
+struct emugpu_pin *emugpu_pin_new(const struct emugpu_pin_request *request);
+
+static inline bool emugpu_pin_is_persistent(const struct emugpu_pin *pin)
+{
+	return !pin->request.callback;
+}
 
 /* All below: API lock held. A pin that cannot be opened is buried. */
 int emugpu_pin_open(struct emugpu_pin *pin);
 void emugpu_pin_put(struct emugpu_pin *pin);
 void emugpu_pin_revoke(struct emugpu_pin *pin);
 
+/* True when the calling process owns the pinned memory, or the pin was made with this token */
+bool emugpu_pin_is_mine(const struct emugpu_pin *pin, u64 p2p_token);
+
+/* The live pin of that very range, or NULL */
+struct emugpu_pin *emugpu_pin_of_range(struct emugpu_block *block, u64 va, u64 length);
+
+/* Live pins of @gpu and their DMA mappings */
+void emugpu_pin_count(const struct emugpu_gpu *gpu, u32 *pins, u32 *maps);
+
 /* The pin of a table, dead or alive, or NULL. API lock or map lock held. */
 struct emugpu_pin *emugpu_pin_find(const struct nvidia_p2p_page_table *table);
 
-/* True when the calling process owns the pinned memory. */
-bool emugpu_pin_is_mine(const struct emugpu_pin *pin);
+/* Takes the locks itself, as the next two do: what consumers call in their callback. */
+void emugpu_pin_free_table(const struct nvidia_p2p_page_table *table, const void *caller);
 
-/* Makes the @nth get_pages from now on fail with @error; 0: none. */
-void emugpu_pin_fail_nth(u32 nth, int error);
+/* One line a live pin */
+void emugpu_pin_show(struct seq_file *seq);
+
+/* The process ends: no thread of it is on its way to free a table any more. */
+void emugpu_pin_process_gone(const struct pid *process);
+
+/* The module of that name goes: ends the pins it has left, and looks at what it did with its dead ones. */
+void emugpu_pin_module_going(const char *module);
 
 /* Frees the graveyard, at unload. */
 void emugpu_pin_exit(void);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/build_bug.h>
 #include <linux/capability.h>
 #include <linux/err.h>
 #include <linux/kernel.h>
@@ -8,38 +9,29 @@
 #include "../include/emugpu.h"
 #include "api.h"
 #include "block.h"
-#include "control.h"
-#include "dma.h"
+#include "client.h"
+#include "export.h"
 #include "gpu.h"
+#include "monitor.h"
 #include "pin.h"
 #include "test.h"
+#include "vram.h"
 #include "window.h"
 
 enum { DELAY_MS_MAX = 10000 };
-
-static void count_block(const struct emugpu_block *block, void *arg)
-{
-	struct emugpu_test *test = arg;
-	struct emugpu_pin *pin;
-
-	test->counts.out_blocks++;
-	list_for_each_entry(pin, &block->pins, node) {
-		test->counts.out_pins++;
-		test->counts.out_dma_maps += emugpu_dma_count(pin);
-	}
-}
 
 static int test_counts(struct emugpu_client *client, struct emugpu_gpu *gpu, struct emugpu_test *test)
 {
 	memset(&test->counts, 0, sizeof(test->counts));
 	emugpu_api_lock();
-	emugpu_block_for_each(gpu, count_block, test);
+	emugpu_pin_count(gpu, &test->counts.out_pins, &test->counts.out_dma_maps);
+	test->counts.out_blocks = emugpu_block_count(gpu);
 	emugpu_api_unlock();
-	test->counts.out_clients = emugpu_control_clients();
+	test->counts.out_clients = emugpu_clients();
 	test->counts.out_get_calls = atomic64_read(&emugpu_counters.get_calls);
 	test->counts.out_put_calls = atomic64_read(&emugpu_counters.put_calls);
 	test->counts.out_callbacks = atomic64_read(&emugpu_counters.callbacks);
-	test->counts.out_violations = atomic64_read(&emugpu_counters.violations);
+	test->counts.out_violations = emugpu_monitor_total();
 	return 0;
 }
 
@@ -62,6 +54,8 @@ static int test_cpu_window(struct emugpu_client *client, struct emugpu_gpu *gpu,
 {
 	if (test->cpu_window.reserved || test->cpu_window.mapped > 1)
 		return -EINVAL;
+	if (EMUGPU_INTEGRATED)
+		return -EOPNOTSUPP;
 	if (test->cpu_window.mapped)
 		return emugpu_window_open(gpu);
 	emugpu_window_close(gpu);
@@ -70,24 +64,41 @@ static int test_cpu_window(struct emugpu_client *client, struct emugpu_gpu *gpu,
 
 static int test_delay_callback(struct emugpu_client *client, struct emugpu_gpu *gpu, struct emugpu_test *test)
 {
-	if (test->delay.reserved || test->delay.ms > DELAY_MS_MAX)
+	if (test->delay.ms > DELAY_MS_MAX)
 		return -EINVAL;
-	emugpu_api_delay_callbacks(test->delay.ms);
+	emugpu_api_lock();
+	emugpu_api_delay_callbacks(test->delay.ms, test->delay.count);
+	emugpu_api_unlock();
+	return 0;
+}
+
+static int revoke_locked(struct emugpu_client *client, u64 va, u64 length, struct list_head *ended)
+{
+	struct emugpu_block *block = emugpu_block_find(client->owner, va);
+	struct emugpu_pin *pin;
+
+	if (!block)
+		return -ENOENT;
+	if (!length) {
+		emugpu_block_revoke(block, ended);
+		return 0;
+	}
+	pin = emugpu_pin_of_range(block, va, length);
+	if (!pin)
+		return -ENOENT;
+	emugpu_pin_revoke(pin);
 	return 0;
 }
 
 static int test_revoke(struct emugpu_client *client, struct emugpu_gpu *gpu, struct emugpu_test *test)
 {
-	struct emugpu_block *block;
-	int err = -ENOENT;
+	LIST_HEAD(ended);
+	int err;
 
 	emugpu_api_lock();
-	block = emugpu_block_find(client->owner, test->revoke.va);
-	if (block) {
-		emugpu_block_revoke(block);
-		err = 0;
-	}
+	err = revoke_locked(client, test->revoke.va, test->revoke.length, &ended);
 	emugpu_api_unlock();
+	emugpu_export_notify(&ended);
 	return err;
 }
 
@@ -117,11 +128,40 @@ static int test_peek(struct emugpu_client *client, struct emugpu_gpu *gpu, struc
 
 static int test_fail(struct emugpu_client *client, struct emugpu_gpu *gpu, struct emugpu_test *test)
 {
+	if (test->fail.call > EMUGPU_CALL_DMA_MAP_PAGES || test->fail.reserved)
+		return -EINVAL;
 	if (test->fail.nth && !(test->fail.error < 0 && test->fail.error >= -MAX_ERRNO))
 		return -EINVAL;
 	emugpu_api_lock();
-	emugpu_pin_fail_nth(test->fail.nth, test->fail.error);
+	emugpu_api_fail_nth(test->fail.call, test->fail.nth, test->fail.error);
 	emugpu_api_unlock();
+	return 0;
+}
+
+static int test_scatter(struct emugpu_client *client, struct emugpu_gpu *gpu, struct emugpu_test *test)
+{
+	if (test->scatter.reserved || test->scatter.on > 1)
+		return -EINVAL;
+	emugpu_vram_scatter(test->scatter.on);
+	return 0;
+}
+
+static int test_bar1_free(struct emugpu_client *client, struct emugpu_gpu *gpu, struct emugpu_test *test)
+{
+	int err;
+
+	emugpu_api_lock();
+	err = emugpu_gpu_limit_bar1(gpu, test->bar1_free.bytes);
+	emugpu_api_unlock();
+	return err;
+}
+
+static int test_violations(struct emugpu_client *client, struct emugpu_gpu *gpu, struct emugpu_test *test)
+{
+	BUILD_BUG_ON(sizeof(test->violations.out_module) != EMUGPU_MODULE_LEN);
+	if (test->violations.reserved || test->violations.rule >= EMUGPU_RULES)
+		return -EINVAL;
+	test->violations.out_count = emugpu_monitor_count(test->violations.rule, test->violations.out_module);
 	return 0;
 }
 
@@ -133,6 +173,9 @@ static int (*const ops[])(struct emugpu_client *client, struct emugpu_gpu *gpu, 
 	[EMUGPU_TEST_REVOKE] = test_revoke,
 	[EMUGPU_TEST_PEEK] = test_peek,
 	[EMUGPU_TEST_FAIL] = test_fail,
+	[EMUGPU_TEST_SCATTER] = test_scatter,
+	[EMUGPU_TEST_BAR1_FREE] = test_bar1_free,
+	[EMUGPU_TEST_VIOLATIONS] = test_violations,
 };
 
 int emugpu_test(struct emugpu_client *client, struct emugpu_test *test)

@@ -13,6 +13,11 @@ static bool scatter = true;
 module_param(scatter, bool, 0444);
 MODULE_PARM_DESC(scatter, "keep neighbouring pages of a block apart (default 1); 0: lowest free pages first");
 
+void emugpu_vram_scatter(bool on)
+{
+	WRITE_ONCE(scatter, on);
+}
+
 /* The same shuffle at each load, so that a failing test fails again. */
 static u32 shuffle_next(u32 *state)
 {
@@ -84,12 +89,13 @@ static void prepare_top(struct emugpu_vram *vram, u32 prev)
 
 static void take(struct emugpu_vram *vram, u32 *pages, u32 n)
 {
+	bool apart = READ_ONCE(scatter);
 	u32 i;
 
-	if (!scatter)
+	if (!apart)
 		sort(vram->free, vram->nfree, sizeof(*vram->free), cmp_descending, NULL);
 	for (i = 0; i < n; i++) {
-		if (scatter && i)
+		if (apart && i)
 			prepare_top(vram, pages[i - 1]);
 		pages[i] = vram->free[--vram->nfree];
 	}

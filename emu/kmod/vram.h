@@ -19,6 +19,9 @@ struct emugpu_vram {
 	u32 nfree;
 };
 
+/* Whether what is allocated from now on is scattered; at first as the module parameter says. */
+void emugpu_vram_scatter(bool on);
+
 int emugpu_vram_init(struct emugpu_vram *vram, u32 npages);
 void emugpu_vram_destroy(struct emugpu_vram *vram);
 int emugpu_vram_alloc(struct emugpu_vram *vram, u32 *pages, u32 n);

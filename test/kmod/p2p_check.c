@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Makes each call of nv-p2p.h when a test program asks for it, in that
- * program's thread. It keeps no rules of its own: wrong orders are its purpose.
+ * program's thread. It keeps no rules of its own, because wrong orders are its
+ * purpose; but for its callback, which is a good one unless told otherwise.
  */
+#include <linux/delay.h>
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/pci.h>
 #include <linux/sched.h>
 #include <linux/string.h>
@@ -19,10 +22,11 @@ enum { NOT_CALLED = 1 };
 
 struct slot {
 	struct nvidia_p2p_page_table *table;
-	struct nvidia_p2p_dma_mapping *maps[P2P_CHECK_MAPS];
-	u64 va;
-	u64 length;
-	u32 flags;
+	struct nvidia_p2p_dma_mapping *maps[P2P_CHECK_MAPS];	/* maps_lock, but for MAP */
+	struct nvidia_p2p_dma_mapping *old_maps[P2P_CHECK_MAPS];
+	struct p2p_check_call call;	/* that pinned */
+	bool persistent;
+	const struct file *file;	/* whose release puts it, or NULL */
 	struct p2p_check_callback seen;
 };
 
@@ -30,24 +34,22 @@ struct slot {
 static struct slot slots[P2P_CHECK_SLOTS];
 static struct pci_dev *peer, *other_peer;
 
+/* Keeps an unmap from following the callback; never held around a call that may wait for one. */
+static DEFINE_MUTEX(maps_lock);
+
 static struct nvidia_p2p_page_table untouched = { .version = P2P_CHECK_UNTOUCHED };
 static struct nvidia_p2p_page_table wild_table;
 static struct nvidia_p2p_dma_mapping wild_map;
 
+/* ---- the callback ---------------------------------------------------------- */
+
 static void callback(void *data);
-
-static int in_callback_free(struct slot *slot)
-{
-	int err = nvidia_p2p_free_page_table(slot->table);
-
-	return err ?: nvidia_p2p_free_dma_mapping(slot->maps[0]);
-}
 
 static int in_callback_get(struct slot *slot)
 {
 	struct nvidia_p2p_page_table *table;
 
-	return nvidia_p2p_get_pages(0, 0, slot->va, slot->length, &table, callback, slot);
+	return nvidia_p2p_get_pages(0, 0, slot->call.va, slot->call.length, &table, callback, slot);
 }
 
 static int in_callback_map(struct slot *slot)
@@ -57,44 +59,90 @@ static int in_callback_map(struct slot *slot)
 	return nvidia_p2p_dma_map_pages(peer, slot->table, &map);
 }
 
+static void in_callback_misbehave(struct slot *slot)
+{
+	if (slot->call.flags & P2P_CHECK_IN_CALLBACK_PUT)
+		slot->seen.out_put = nvidia_p2p_put_pages(0, 0, slot->call.va, slot->table);
+	if (slot->call.flags & P2P_CHECK_IN_CALLBACK_GET)
+		slot->seen.out_get = in_callback_get(slot);
+	if (slot->call.flags & P2P_CHECK_IN_CALLBACK_MAP)
+		slot->seen.out_map = in_callback_map(slot);
+}
+
+static void map_forget(struct slot *slot, unsigned int i)
+{
+	slot->old_maps[i] = slot->maps[i];
+	slot->maps[i] = NULL;
+}
+
+static void in_callback_end_map(struct slot *slot, unsigned int i)
+{
+	if (slot->call.flags & P2P_CHECK_IN_CALLBACK_UNMAP)
+		slot->seen.out_unmap = nvidia_p2p_dma_unmap_pages(peer, slot->table, slot->maps[i]);
+	else if (!(slot->call.flags & P2P_CHECK_IN_CALLBACK_LEAVE_MAPS))
+		slot->seen.out_free_map = nvidia_p2p_free_dma_mapping(slot->maps[i]);
+	map_forget(slot, i);
+}
+
+static void in_callback_end_maps(struct slot *slot)
+{
+	unsigned int i;
+
+	mutex_lock(&maps_lock);
+	for (i = 0; i < P2P_CHECK_MAPS; i++)
+		if (slot->maps[i])
+			in_callback_end_map(slot, i);
+	mutex_unlock(&maps_lock);
+}
+
 static void callback(void *data)
 {
 	struct slot *slot = data;
-	struct p2p_check_callback *seen = &slot->seen;
 
-	seen->out_count++;
-	seen->out_tid = task_pid_nr(current);
-	if (slot->flags & P2P_CHECK_IN_CALLBACK_UNMAP)
-		seen->out_unmap = nvidia_p2p_dma_unmap_pages(peer, slot->table, slot->maps[0]);
-	if (slot->flags & P2P_CHECK_IN_CALLBACK_PUT)
-		seen->out_put = nvidia_p2p_put_pages(0, 0, slot->va, slot->table);
-	if (slot->flags & P2P_CHECK_IN_CALLBACK_GET)
-		seen->out_get = in_callback_get(slot);
-	if (slot->flags & P2P_CHECK_IN_CALLBACK_MAP)
-		seen->out_map = in_callback_map(slot);
-	if (slot->flags & P2P_CHECK_IN_CALLBACK_FREE)
-		seen->out_free = in_callback_free(slot);
+	slot->seen.out_count++;
+	slot->seen.out_tid = task_pid_nr(current);
+	slot->seen.out_version = slot->table->version;
+	in_callback_misbehave(slot);
+	in_callback_end_maps(slot);
+	if (!(slot->call.flags & P2P_CHECK_IN_CALLBACK_LEAVE_TABLE))
+		slot->seen.out_free_table = nvidia_p2p_free_page_table(slot->table);
+	if (slot->call.sleep_ms)
+		msleep(slot->call.sleep_ms);
 }
 
-static void slot_reset(struct slot *slot, const struct p2p_check_call *call)
+/* ---- pinning --------------------------------------------------------------- */
+
+static void slot_reset(struct slot *slot, const struct p2p_check_call *call, const struct file *file)
 {
 	memset(slot, 0, sizeof(*slot));
 	slot->table = &untouched;
-	slot->va = call->va;
-	slot->length = call->length;
-	slot->flags = call->flags;
-	slot->seen.out_unmap = NOT_CALLED;
-	slot->seen.out_free = NOT_CALLED;
-	slot->seen.out_put = NOT_CALLED;
-	slot->seen.out_get = NOT_CALLED;
-	slot->seen.out_map = NOT_CALLED;
+	slot->call = *call;
+	slot->file = call->flags & P2P_CHECK_PUT_AT_CLOSE ? file : NULL;
+	slot->seen = (struct p2p_check_callback){
+		.out_unmap = NOT_CALLED,
+		.out_free_map = NOT_CALLED,
+		.out_free_table = NOT_CALLED,
+		.out_put = NOT_CALLED,
+		.out_get = NOT_CALLED,
+		.out_map = NOT_CALLED,
+	};
+}
+
+static struct nvidia_p2p_page_table **result_of(struct slot *slot)
+{
+	return slot->call.flags & P2P_CHECK_NULL_RESULT ? NULL : &slot->table;
 }
 
 static int call_get(struct slot *slot, const struct p2p_check_call *call)
 {
-	slot_reset(slot, call);
-	return nvidia_p2p_get_pages(call->token, call->va_space, call->va, call->length, &slot->table,
+	return nvidia_p2p_get_pages(call->token, call->va_space, call->va, call->length, result_of(slot),
 				    call->flags & P2P_CHECK_NO_CALLBACK ? NULL : callback, slot);
+}
+
+static int call_get_persistent(struct slot *slot, const struct p2p_check_call *call)
+{
+	slot->persistent = true;
+	return nvidia_p2p_get_pages_persistent(call->va, call->length, result_of(slot), call->nv_flags);
 }
 
 static struct nvidia_p2p_page_table *table_of(struct slot *slot, const struct p2p_check_call *call)
@@ -106,18 +154,75 @@ static struct nvidia_p2p_page_table *table_of(struct slot *slot, const struct p2
 
 static int call_put(struct slot *slot, const struct p2p_check_call *call)
 {
-	return nvidia_p2p_put_pages(call->token, call->va_space, call->va ?: slot->va, table_of(slot, call));
+	return nvidia_p2p_put_pages(call->token, call->va_space, call->va ?: slot->call.va, table_of(slot, call));
+}
+
+static int call_put_persistent(struct slot *slot, const struct p2p_check_call *call)
+{
+	return nvidia_p2p_put_pages_persistent(call->va ?: slot->call.va, table_of(slot, call), call->nv_flags);
+}
+
+static int call_free_table(struct slot *slot, const struct p2p_check_call *call)
+{
+	return nvidia_p2p_free_page_table(table_of(slot, call));
+}
+
+/* Only into a dead one, where the GPU driver can tell; 0x6b is what it leaves there. */
+static int write_table(struct slot *slot)
+{
+	slot->table->entries = 0;
+	return 0;
+}
+
+/* ---- mappings -------------------------------------------------------------- */
+
+static struct pci_dev *peer_of(const struct p2p_check_call *call)
+{
+	if (call->flags & P2P_CHECK_NULL_PEER)
+		return NULL;
+	return call->flags & P2P_CHECK_OTHER_PEER ? other_peer : peer;
 }
 
 static int call_map(struct slot *slot, const struct p2p_check_call *call)
 {
-	return nvidia_p2p_dma_map_pages(peer, table_of(slot, call), &slot->maps[call->map]);
+	return nvidia_p2p_dma_map_pages(peer_of(call), table_of(slot, call),
+					call->flags & P2P_CHECK_NULL_RESULT ? NULL : &slot->maps[call->map]);
+}
+
+static struct nvidia_p2p_dma_mapping *map_of(const struct slot *slot, const struct p2p_check_call *call)
+{
+	if (call->flags & P2P_CHECK_WILD_MAP)
+		return &wild_map;
+	return call->flags & P2P_CHECK_OLD_MAP ? slot->old_maps[call->map] : slot->maps[call->map];
 }
 
 static int call_unmap(struct slot *slot, const struct p2p_check_call *call)
 {
-	return nvidia_p2p_dma_unmap_pages(call->flags & P2P_CHECK_OTHER_PEER ? other_peer : peer, table_of(slot, call),
-					  call->flags & P2P_CHECK_WILD_MAP ? &wild_map : slot->maps[call->map]);
+	struct nvidia_p2p_dma_mapping *map;
+	int err;
+
+	mutex_lock(&maps_lock);
+	map = map_of(slot, call);
+	err = nvidia_p2p_dma_unmap_pages(peer_of(call), table_of(slot, call), map);
+	if (!err && map == slot->maps[call->map])
+		map_forget(slot, call->map);
+	mutex_unlock(&maps_lock);
+	return err;
+}
+
+static int call_free_map(struct slot *slot, const struct p2p_check_call *call)
+{
+	return nvidia_p2p_free_dma_mapping(map_of(slot, call));
+}
+
+/* ---- looking --------------------------------------------------------------- */
+
+static void look_at_map(const struct nvidia_p2p_dma_mapping *map, struct p2p_check_table *look)
+{
+	look->out_map_version = map->version;
+	look->out_map_page_size = map->page_size_type;
+	look->out_map_entries = map->entries;
+	look->out_bus = map->dma_addresses[look->page];
 }
 
 static int look_at_table(struct slot *slot, struct p2p_check_table *look)
@@ -134,7 +239,8 @@ static int look_at_table(struct slot *slot, struct p2p_check_table *look)
 	look->out_flags = table->flags;
 	memcpy(look->out_uuid, table->gpu_uuid, sizeof(look->out_uuid));
 	look->out_phys = table->pages[look->page]->physical_address;
-	look->out_bus = slot->maps[look->map] ? slot->maps[look->map]->dma_addresses[look->page] : 0;
+	if (slot->maps[look->map])
+		look_at_map(slot->maps[look->map], look);
 	return 0;
 }
 
@@ -146,6 +252,18 @@ static int look_at_callback(struct slot *slot, struct p2p_check_callback *look)
 	look->slot = number;
 	return 0;
 }
+
+static int get_rsync_registers(void)
+{
+	nvidia_p2p_rsync_reg_info_t *info;
+	int err = nvidia_p2p_get_rsync_registers(&info);
+
+	if (!err)
+		nvidia_p2p_put_rsync_registers(info);
+	return err;
+}
+
+/* ---- the node -------------------------------------------------------------- */
 
 static int run(unsigned int cmd, struct slot *slot, void *arg)
 {
@@ -162,6 +280,22 @@ static int run(unsigned int cmd, struct slot *slot, void *arg)
 		return look_at_table(slot, arg);
 	case P2P_CHECK_CALLBACK:
 		return look_at_callback(slot, arg);
+	case P2P_CHECK_GET_PERSISTENT:
+		return call_get_persistent(slot, arg);
+	case P2P_CHECK_PUT_PERSISTENT:
+		return call_put_persistent(slot, arg);
+	case P2P_CHECK_FREE_TABLE:
+		return call_free_table(slot, arg);
+	case P2P_CHECK_FREE_MAP:
+		return call_free_map(slot, arg);
+	case P2P_CHECK_WRITE_TABLE:
+		return write_table(slot);
+	case P2P_CHECK_INIT_MAPPING:
+		return nvidia_p2p_init_mapping(1, NULL, NULL, NULL);
+	case P2P_CHECK_DESTROY_MAPPING:
+		return nvidia_p2p_destroy_mapping(1);
+	case P2P_CHECK_GET_RSYNC_REGISTERS:
+		return get_rsync_registers();
 	default:
 		return -ENOTTY;
 	}
@@ -185,15 +319,39 @@ static long check_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return -EBADSLT;
 	if (cmd != P2P_CHECK_CALLBACK && buf.call.map >= P2P_CHECK_MAPS)
 		return -EBADSLT;
+	if (cmd == P2P_CHECK_GET || cmd == P2P_CHECK_GET_PERSISTENT)
+		slot_reset(&slots[buf.call.slot], &buf.call, file);
 	err = run(cmd, &slots[buf.call.slot], &buf);
 	if ((_IOC_DIR(cmd) & _IOC_READ) && copy_to_user(user, &buf, _IOC_SIZE(cmd)))
 		return -EFAULT;
 	return err;
 }
 
+static void slot_close(struct slot *slot)
+{
+	const struct p2p_check_call put = { .token = slot->call.token, .va_space = slot->call.va_space };
+
+	slot->file = NULL;
+	if (slot->persistent)
+		call_put_persistent(slot, &put);
+	else
+		call_put(slot, &put);
+}
+
+static int check_release(struct inode *inode, struct file *file)
+{
+	struct slot *slot;
+
+	for (slot = slots; slot < &slots[P2P_CHECK_SLOTS]; slot++)
+		if (slot->file == file)
+			slot_close(slot);
+	return 0;
+}
+
 static const struct file_operations check_fops = {
 	.owner = THIS_MODULE,
 	.unlocked_ioctl = check_ioctl,
+	.release = check_release,
 	.llseek = noop_llseek,
 };
 

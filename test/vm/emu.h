@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,6 +45,43 @@ static inline int emu_alloc(int fd, uint64_t va, uint64_t size)
 	return emu_alloc_on(fd, 0, va, size);
 }
 
+/* In a context, and showing a memory from @offset on; 0: none, and memory of its own */
+static inline int emu_alloc_in(int fd, uint32_t context, uint64_t va, uint64_t size)
+{
+	struct emugpu_alloc alloc = { .va = va, .size = size, .context = context };
+
+	return emu_call(fd, EMUGPU_IOC_ALLOC, &alloc);
+}
+
+static inline int emu_alloc_memory(int fd, uint32_t memory, uint64_t offset, uint64_t va, uint64_t size)
+{
+	struct emugpu_alloc alloc = { .va = va, .size = size, .memory = memory, .offset = offset };
+
+	return emu_call(fd, EMUGPU_IOC_ALLOC, &alloc);
+}
+
+static inline int emu_memory(int fd, uint64_t size, uint32_t *memory)
+{
+	struct emugpu_memory_new arg = { .size = size };
+	int err = emu_call(fd, EMUGPU_IOC_MEMORY, &arg);
+
+	*memory = arg.out_memory;
+	return err;
+}
+
+static inline int emu_context(int fd, struct emugpu_context_new *context)
+{
+	*context = (struct emugpu_context_new){ .gpu = 0 };
+	return emu_call(fd, EMUGPU_IOC_CONTEXT, context);
+}
+
+static inline int emu_drop(int fd, uint32_t id)
+{
+	struct emugpu_drop arg = { .id = id };
+
+	return emu_call(fd, EMUGPU_IOC_DROP, &arg);
+}
+
 static inline int emu_free(int fd, uint64_t va)
 {
 	struct emugpu_free arg = { .va = va };
@@ -75,37 +113,59 @@ static inline int emu_fill(int fd, uint64_t dst, unsigned int elem, uint64_t pat
 	return emu_call(fd, EMUGPU_IOC_COPY, &copy);
 }
 
+static inline int emu_test(int fd, struct emugpu_test *test)
+{
+	return emu_call(fd, EMUGPU_IOC_TEST, test);
+}
+
+static inline int emu_counts_of(int fd, unsigned int gpu, struct emugpu_test *test)
+{
+	*test = (struct emugpu_test){ .op = EMUGPU_TEST_COUNTS, .gpu = gpu };
+	return emu_test(fd, test);
+}
+
 static inline int emu_counts(int fd, struct emugpu_test *test)
 {
-	*test = (struct emugpu_test){ .op = EMUGPU_TEST_COUNTS };
-	return emu_call(fd, EMUGPU_IOC_TEST, test);
+	return emu_counts_of(fd, 0, test);
 }
 
 static inline int emu_translate(int fd, uint64_t va, struct emugpu_test *test)
 {
 	*test = (struct emugpu_test){ .op = EMUGPU_TEST_TRANSLATE, .translate.va = va };
-	return emu_call(fd, EMUGPU_IOC_TEST, test);
+	return emu_test(fd, test);
 }
 
 static inline int emu_cpu_window(int fd, int mapped)
 {
 	struct emugpu_test test = { .op = EMUGPU_TEST_CPU_WINDOW, .cpu_window.mapped = mapped };
 
-	return emu_call(fd, EMUGPU_IOC_TEST, &test);
+	return emu_test(fd, &test);
+}
+
+/* 0 callbacks: all of them */
+static inline int emu_delay_callbacks(int fd, unsigned int ms, unsigned int count)
+{
+	struct emugpu_test test = { .op = EMUGPU_TEST_DELAY_CALLBACK, .delay = { .ms = ms, .count = count } };
+
+	return emu_test(fd, &test);
 }
 
 static inline int emu_delay_callback(int fd, unsigned int ms)
 {
-	struct emugpu_test test = { .op = EMUGPU_TEST_DELAY_CALLBACK, .delay.ms = ms };
-
-	return emu_call(fd, EMUGPU_IOC_TEST, &test);
+	return emu_delay_callbacks(fd, ms, 0);
 }
 
+static inline int emu_revoke_range(int fd, uint64_t va, uint64_t length)
+{
+	struct emugpu_test test = { .op = EMUGPU_TEST_REVOKE, .revoke = { .va = va, .length = length } };
+
+	return emu_test(fd, &test);
+}
+
+/* Every pin of the block */
 static inline int emu_revoke(int fd, uint64_t va)
 {
-	struct emugpu_test test = { .op = EMUGPU_TEST_REVOKE, .revoke.va = va };
-
-	return emu_call(fd, EMUGPU_IOC_TEST, &test);
+	return emu_revoke_range(fd, va, 0);
 }
 
 static inline int emu_peek(int fd, uint64_t vram_page, void *buf, unsigned int offset, unsigned int length)
@@ -115,14 +175,44 @@ static inline int emu_peek(int fd, uint64_t vram_page, void *buf, unsigned int o
 		.peek = { .vram_page = vram_page, .buf = (uintptr_t)buf, .offset = offset, .length = length },
 	};
 
-	return emu_call(fd, EMUGPU_IOC_TEST, &test);
+	return emu_test(fd, &test);
+}
+
+static inline int emu_fail_call(int fd, enum emugpu_test_call call, unsigned int nth, int error)
+{
+	struct emugpu_test test = { .op = EMUGPU_TEST_FAIL, .fail = { .nth = nth, .error = error, .call = call } };
+
+	return emu_test(fd, &test);
 }
 
 static inline int emu_fail(int fd, unsigned int nth, int error)
 {
-	struct emugpu_test test = { .op = EMUGPU_TEST_FAIL, .fail = { .nth = nth, .error = error } };
+	return emu_fail_call(fd, EMUGPU_CALL_GET_PAGES, nth, error);
+}
 
-	return emu_call(fd, EMUGPU_IOC_TEST, &test);
+static inline int emu_scatter(int fd, unsigned int on)
+{
+	struct emugpu_test test = { .op = EMUGPU_TEST_SCATTER, .scatter.on = on };
+
+	return emu_test(fd, &test);
+}
+
+static inline int emu_bar1_free(int fd, uint64_t bytes)
+{
+	struct emugpu_test test = { .op = EMUGPU_TEST_BAR1_FREE, .bar1_free.bytes = bytes };
+
+	return emu_test(fd, &test);
+}
+
+/* How often @rule was broken, and who did it last: @module has room for 48 bytes. -1: no answer */
+static inline uint64_t emu_violations(int fd, enum emugpu_rule rule, char *module)
+{
+	struct emugpu_test test = { .op = EMUGPU_TEST_VIOLATIONS, .violations.rule = rule };
+
+	if (emu_test(fd, &test))
+		return -1;
+	memcpy(module, test.violations.out_module, sizeof(test.violations.out_module));
+	return test.violations.out_count;
 }
 
 /* Writes the GPU's PCI address to a file of its driver: "bind" or "unbind" */

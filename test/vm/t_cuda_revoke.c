@@ -42,7 +42,7 @@ static uint32_t blocks(void)
 /* Pins [va, va + length), rounded outward to pages, as a consumer does */
 static int pin(unsigned int slot, CUdeviceptr va, size_t length)
 {
-	struct p2p_check_call call = { .slot = slot, .flags = P2P_CHECK_IN_CALLBACK_FREE };
+	struct p2p_check_call call = { .slot = slot };
 
 	call.va = va / PAGE * PAGE;
 	call.length = (va + length + PAGE - 1) / PAGE * PAGE - call.va;

@@ -37,11 +37,12 @@ CASE(info_describes_the_gpu)
 	EXPECT(info.out_bar1_used == 0, "%llu", info.out_bar1_used);
 	EXPECT(info.out_bar1_reserved == 36 * MIB, "%llu", info.out_bar1_reserved);
 	EXPECT(info.out_bus || info.out_device, "no PCI address");
+	EXPECT(info.out_integrated == 0, "%u", info.out_integrated);
 }
 
 CASE(info_refuses)
 {
-	struct emugpu_info info = { .reserved = { [4] = 1 } };
+	struct emugpu_info info = { .reserved = { [3] = 1 } };
 	int err = emu_call(fd, EMUGPU_IOC_INFO, &info);
 
 	EXPECT(err == -EINVAL, "reserved: %d", err);
@@ -55,16 +56,24 @@ CASE(info_refuses)
 
 CASE(alloc_refuses)
 {
-	struct emugpu_alloc alloc = { .reserved = 1, .va = VA, .size = BLOCK };
+	struct emugpu_alloc alloc = { .flags = 1 << 31, .va = VA, .size = BLOCK };
 	uint64_t before = vram_free();
 
-	EXPECT(emu_call(fd, EMUGPU_IOC_ALLOC, &alloc) == -EINVAL, "reserved");
+	EXPECT(emu_call(fd, EMUGPU_IOC_ALLOC, &alloc) == -EINVAL, "flags");
+	alloc.flags = EMUGPU_ALLOC_WRITE_COMBINED;
+	EXPECT(emu_call(fd, EMUGPU_IOC_ALLOC, &alloc) == -EINVAL, "write-combined, and not of the host");
+	alloc.flags = EMUGPU_ALLOC_HOST;
+	EXPECT(emu_call(fd, EMUGPU_IOC_ALLOC, &alloc) == -EOPNOTSUPP, "of the host");
+	alloc = (struct emugpu_alloc){ .va = VA, .size = BLOCK, .offset = BLOCK };
+	EXPECT(emu_call(fd, EMUGPU_IOC_ALLOC, &alloc) == -EINVAL, "offset in no memory");
+	EXPECT(emu_alloc_in(fd, 77, VA, BLOCK) == -ENOENT, "context 77");
+	EXPECT(emu_alloc_memory(fd, 77, 0, VA, BLOCK) == -ENOENT, "memory 77");
 	EXPECT(emu_alloc(fd, VA + PAGE, BLOCK) == -EINVAL, "address");
 	EXPECT(emu_alloc(fd, VA, BLOCK + PAGE) == -EINVAL, "size");
 	EXPECT(emu_alloc(fd, VA, 0) == -EINVAL, "size 0");
 	EXPECT(emu_alloc(fd, 1ull << 40, BLOCK) == -EINVAL, "address 2^40");
 	EXPECT(emu_alloc(fd, (1ull << 40) - BLOCK, 2 * BLOCK) == -EINVAL, "across 2^40");
-	EXPECT(emu_alloc(fd, VA, -(uint64_t)BLOCK) == -EINVAL, "size that overflows");
+	EXPECT(emu_alloc(fd, VA, -(uint64_t)BLOCK) == -ENOMEM, "size that overflows");
 	EXPECT(emu_alloc(fd, VA, 1ull << 38) == -ENOMEM, "more than there is");
 	EXPECT(emu_alloc(fd, VA, vram_free() + BLOCK) == -ENOMEM, "a block more than there is");
 	EXPECT(emu_alloc_on(fd, 99, VA, BLOCK) == -ENODEV, "gpu 99");
@@ -275,14 +284,94 @@ CASE(test_calls_are_for_root)
 
 CASE(test_calls_refuse)
 {
-	struct emugpu_test test = { .op = EMUGPU_TEST_FAIL + 1 };
+	struct emugpu_test test = { .op = EMUGPU_TEST_VIOLATIONS + 1 };
+	char module[48];
 
-	EXPECT(emu_call(fd, EMUGPU_IOC_TEST, &test) == -EINVAL, "op");
+	EXPECT(emu_test(fd, &test) == -EINVAL, "op");
 	test = (struct emugpu_test){ .op = EMUGPU_TEST_COUNTS, .gpu = 99 };
-	EXPECT(emu_call(fd, EMUGPU_IOC_TEST, &test) == -ENODEV, "gpu");
+	EXPECT(emu_test(fd, &test) == -ENODEV, "gpu");
 	EXPECT(emu_revoke(fd, VA) == -ENOENT, "revoke nothing");
 	EXPECT(emu_delay_callback(fd, 1000000) == -EINVAL, "delay");
 	EXPECT(emu_fail(fd, 1, 0) == -EINVAL && emu_fail(fd, 1, 5) == -EINVAL, "error");
+	EXPECT(emu_fail_call(fd, EMUGPU_CALL_DMA_MAP_PAGES + 1, 1, -EIO) == -EINVAL, "call");
+	EXPECT(emu_scatter(fd, 2) == -EINVAL, "scatter");
+	EXPECT(emu_bar1_free(fd, PAGE / 2) == -EINVAL, "bar1_free");
+	EXPECT(emu_violations(fd, EMUGPU_RULES, module) == UINT64_MAX, "rule");
+}
+
+/* ---- memories and contexts --------------------------------------------------- */
+
+CASE(a_memory_is_shown_by_blocks)
+{
+	uint64_t before = vram_free();
+	uint32_t memory;
+
+	EXPECT(emu_memory(fd, 2 * BLOCK, &memory) == 0, "memory");
+	EXPECT(vram_free() == before - 2 * BLOCK, "%lu", before - vram_free());
+	EXPECT(emu_alloc_memory(fd, memory, 0, VA, 2 * BLOCK) == 0, "all of it");
+	EXPECT(emu_alloc_memory(fd, memory, BLOCK, VA + 8 * BLOCK, BLOCK) == 0, "its end once more");
+	EXPECT(vram_free() == before - 2 * BLOCK, "%lu", before - vram_free());
+	EXPECT(emu_fill(fd, VA + BLOCK + 5, 1, 0x42, 1) == 0, "fill");
+	EXPECT(emu_read(fd, buf, VA + 8 * BLOCK + 5, 1) == 0 && buf[0] == 0x42, "%#x", buf[0]);
+	EXPECT(page_of(VA + BLOCK) == page_of(VA + 8 * BLOCK), "another page");
+	EXPECT(emu_drop(fd, memory) == 0 && vram_free() == before - 2 * BLOCK, "gone under its blocks");
+	EXPECT(emu_free(fd, VA) == 0 && vram_free() == before - 2 * BLOCK, "gone under its last block");
+	EXPECT(emu_free(fd, VA + 8 * BLOCK) == 0 && vram_free() == before, "%lu are lost", before - vram_free());
+}
+
+CASE(a_memory_survives_its_blocks)
+{
+	uint64_t before = vram_free();
+	uint32_t memory;
+
+	EXPECT(emu_memory(fd, BLOCK, &memory) == 0 && emu_alloc_memory(fd, memory, 0, VA, BLOCK) == 0, "alloc");
+	EXPECT(emu_fill(fd, VA, 1, 0x43, BLOCK) == 0 && emu_free(fd, VA) == 0, "fill, free");
+	EXPECT(emu_alloc(fd, VA, BLOCK) == 0 && emu_fill(fd, VA, 1, 0x11, BLOCK) == 0, "another block");
+	EXPECT(emu_alloc_memory(fd, memory, 0, VA + BLOCK, BLOCK) == 0, "alloc");
+	EXPECT(emu_read(fd, buf, VA + BLOCK, 1) == 0 && buf[0] == 0x43, "%#x", buf[0]);
+	EXPECT(emu_free(fd, VA) == 0 && emu_free(fd, VA + BLOCK) == 0 && emu_drop(fd, memory) == 0, "free, drop");
+	EXPECT(vram_free() == before, "%lu are lost", before - vram_free());
+}
+
+CASE(memories_refuse)
+{
+	uint64_t before = vram_free();
+	struct emugpu_drop drop = { .reserved = 1 };
+	struct emugpu_context_new context;
+	uint32_t memory;
+
+	EXPECT(emu_memory(fd, BLOCK + PAGE, &memory) == -EINVAL, "size");
+	EXPECT(emu_memory(fd, 0, &memory) == -EINVAL, "size 0");
+	EXPECT(emu_memory(fd, before + BLOCK, &memory) == -ENOMEM, "more than there is");
+	EXPECT(emu_memory(fd, 2 * BLOCK, &memory) == 0, "memory");
+	EXPECT(emu_alloc_memory(fd, memory, BLOCK, VA, 2 * BLOCK) == -EINVAL, "past its end");
+	EXPECT(emu_alloc_memory(fd, memory, 2 * BLOCK, VA, BLOCK) == -EINVAL, "after its end");
+	EXPECT(emu_alloc_memory(fd, memory, PAGE, VA, BLOCK) == -EINVAL, "offset");
+	EXPECT(emu_alloc_in(fd, memory, VA, BLOCK) == -ENOENT, "as a context");
+	EXPECT(emu_drop(fd, memory) == 0 && emu_drop(fd, memory) == -ENOENT, "drop twice");
+	EXPECT(emu_context(fd, &context) == 0, "context");
+	EXPECT(emu_alloc_memory(fd, context.out_context, 0, VA, BLOCK) == -ENOENT, "a context as a memory");
+	EXPECT(emu_drop(fd, context.out_context) == 0, "drop");
+	EXPECT(emu_call(fd, EMUGPU_IOC_DROP, &drop) == -EINVAL, "reserved");
+	context = (struct emugpu_context_new){ .reserved = 1 };
+	EXPECT(emu_call(fd, EMUGPU_IOC_CONTEXT, &context) == -EINVAL, "reserved");
+	context = (struct emugpu_context_new){ .gpu = 99 };
+	EXPECT(emu_call(fd, EMUGPU_IOC_CONTEXT, &context) == -ENODEV, "gpu 99");
+	EXPECT(vram_free() == before, "leaked");
+}
+
+CASE(close_drops_what_has_a_number)
+{
+	uint64_t before = vram_free();
+	struct emugpu_context_new context;
+	uint32_t memory;
+	int own = emu_open();
+
+	EXPECT(emu_memory(own, 4 * BLOCK, &memory) == 0 && emu_context(own, &context) == 0, "memory, context");
+	EXPECT(emu_drop(fd, memory) == -ENOENT, "numbers are of a file, not of the process");
+	EXPECT(vram_free() == before - 4 * BLOCK, "%lu", before - vram_free());
+	close(own);
+	EXPECT(vram_free() == before, "%lu are lost", before - vram_free());
 }
 
 CASE(a_gpu_can_be_unbound_with_blocks_on_it)
@@ -309,8 +398,9 @@ CASE(nothing_is_left)
 	EXPECT(emu_info(fd, 0, &info) == 0, "info");
 	EXPECT(info.out_vram_free == info.out_vram_total, "%llu bytes", info.out_vram_total - info.out_vram_free);
 	EXPECT(emu_counts(fd, &test) == 0, "counts");
-	EXPECT(!test.counts.out_blocks && !test.counts.out_pins && !test.counts.out_dma_maps, "%u blocks %u pins %u maps",
-	       test.counts.out_blocks, test.counts.out_pins, test.counts.out_dma_maps);
+	EXPECT(!test.counts.out_blocks, "%u blocks", test.counts.out_blocks);
+	EXPECT(!test.counts.out_pins && !test.counts.out_dma_maps, "%u pins %u maps", test.counts.out_pins,
+	       test.counts.out_dma_maps);
 	EXPECT(test.counts.out_clients == 1, "%u", test.counts.out_clients);
 }
 

@@ -3,23 +3,18 @@
  * The emulated driver's side of nv-p2p.h: the free callback, and everything
  * that can happen at the same time.
  */
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <time.h>
 
-#include "p2p.h"
+#include "thread.h"
 
 CASE(nodes_are_there)
 {
-	EXPECT(fd >= 0, "no /dev/emugpu; type: emu/vm/run --gpus 1 ...");
-	EXPECT(check >= 0, "no /dev/p2p_check; type: emu/vm/run --insmod build/KERNEL/test/p2p_check.ko ...");
+	EXPECT_NODES();
 }
 
 CASE(free_runs_the_callback_in_its_thread)
 {
-	uint64_t before = violations();
-
+	rules_watch(fd);
 	two_blocks();
 	CHECK_CASE();
 	EXPECT(get(0, VA, PAGE) == 0 && get(1, VA, 2 * PAGE) == 0 && get(2, VA + BLOCK, PAGE) == 0, "get");
@@ -28,62 +23,146 @@ CASE(free_runs_the_callback_in_its_thread)
 	       callback(1).out_count);
 	EXPECT(callback(2).out_count == 0, "the neighbour's ran too");
 	EXPECT(callback(0).out_tid == (unsigned int)gettid(), "in thread %u", callback(0).out_tid);
-	EXPECT(version(0) == 0x6b6b6b6b, "%#x", version(0));
-	EXPECT(put(0) == 0, "put after the callback");
-	EXPECT(map(0, 0) == -EINVAL, "map after the callback");
-	EXPECT(violations() == before, "%lu", violations());
+	EXPECT(version(0) == POISON, "%#x", version(0));
+	EXPECT_NO_BREACH(fd);
 	EXPECT(emu_free(fd, VA + BLOCK) == 0, "free");
 	EXPECT(nothing_pinned(), "left");
 }
 
-CASE(a_callback_may_unmap_and_free)
+CASE(a_callback_may_free_table_and_mapping)
 {
-	two_blocks();
+	rules_watch(fd);
+	one_block();
 	CHECK_CASE();
-	EXPECT(get_flags(0, VA, PAGE, P2P_CHECK_IN_CALLBACK_UNMAP | P2P_CHECK_IN_CALLBACK_FREE) == 0, "get");
-	EXPECT(map(0, 0) == 0, "map");
-	free_both();
+	EXPECT(get(0, VA, PAGE) == 0 && map(0, 0) == 0 && map(0, 2) == 0, "get, map");
+	free_one();
 	CHECK_CASE();
-	EXPECT(callback(0).out_unmap == 0 && callback(0).out_free == 0, "%d %d", callback(0).out_unmap,
-	       callback(0).out_free);
+	EXPECT(callback(0).out_free_table == 0 && callback(0).out_free_map == 0, "%d %d", callback(0).out_free_table,
+	       callback(0).out_free_map);
+	EXPECT_NO_BREACH(fd);
 }
 
-static double now(void)
+CASE(a_callback_may_unmap)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(get_flags(0, VA, PAGE, P2P_CHECK_IN_CALLBACK_UNMAP) == 0, "get");
+	EXPECT(map(0, 0) == 0 && map(0, 1) == 0, "map");
+	free_one();
+	CHECK_CASE();
+	EXPECT(callback(0).out_unmap == 0, "%d", callback(0).out_unmap);
+	EXPECT_NO_BREACH(fd);
 }
 
-static void *free_first_block(void *arg)
-{
-	(void)arg;
-	return (void *)(intptr_t)emu_free(fd, VA);
-}
+/* ---- the order -------------------------------------------------------------- */
 
-CASE(put_waits_for_a_callback_that_runs)
+/*
+ * (1) the callback, in which all is still there; (2) mappings and table, (3)
+ * BAR1, (4) the pin; then the memory, and free returns.
+ */
+CASE(all_is_there_until_the_callback_has_returned)
 {
-	uint64_t before = violations();
+	struct p2p_check_call slow = { .va = VA, .length = PAGE, .flags = P2P_CHECK_IN_CALLBACK_LEAVE_MAPS,
+				       .sleep_ms = FREE_MS };
+	uint64_t before = vram_free(), used;
 	pthread_t thread;
-	void *result;
+
+	one_block();
+	CHECK_CASE();
+	EXPECT(call(P2P_CHECK_GET, slow) == 0 && map(0, 0) == 0, "get, map");
+	used = vram_free();
+	EXPECT(!pthread_create(&thread, NULL, thread_free_first_block, NULL), "thread");
+	while (!callback(0).out_count)
+		usleep(1000);
+	EXPECT(bar1_used() == PAGE, "BAR1 went before the callback ended");
+	EXPECT(vram_free() == used, "the memory went before the callback ended");
+	EXPECT(version(0) == 0x20000 && table_page(0, 0).out_entries == 1, "the table went: %#x", version(0));
+	EXPECT(thread_free_end(thread) == 0, "free");
+	EXPECT(callback(0).out_version == 0x20000, "in the callback: %#x", callback(0).out_version);
+	EXPECT(version(0) == POISON && nothing_pinned() && vram_free() == before, "%#x, %lu bytes of BAR1", version(0),
+	       bar1_used());
+}
+
+CASE(the_block_cannot_be_pinned_once_its_free_has_begun)
+{
+	pthread_t thread;
 	double start;
 
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0, "get");
+	EXPECT(thread_free_begin(&thread) == 0, "free");
+	start = now();
+	EXPECT(get(1, VA, PAGE) == -EINVAL, "get");
+	EXPECT(thread_waited(start), "get did not wait for the callback: %.3f s", now() - start);
+	EXPECT(thread_free_end(thread) == 0, "free");
+	EXPECT(callback(0).out_count == 1 && callback(1).out_count == 0, "%u %u", callback(0).out_count,
+	       callback(1).out_count);
+	EXPECT_NO_BREACH(fd);
+	EXPECT(nothing_pinned(), "left");
+}
+
+/* ---- from another thread ---------------------------------------------------- */
+
+CASE(put_from_another_thread_blocks_and_is_0)
+{
+	pthread_t thread;
+	double start;
+
+	rules_watch(fd);
 	two_blocks();
 	CHECK_CASE();
 	EXPECT(get(0, VA, PAGE) == 0 && get(1, VA + BLOCK, PAGE) == 0, "get");
-	EXPECT(emu_delay_callback(fd, 400) == 0, "delay");
+	EXPECT(thread_free_begin(&thread) == 0, "free");
 	start = now();
-	EXPECT(!pthread_create(&thread, NULL, free_first_block, NULL), "thread");
-	usleep(100000);
 	EXPECT(put(0) == 0, "put");
-	EXPECT(now() - start > 0.35, "put returned after %.3f s", now() - start);
+	EXPECT(thread_waited(start), "put returned after %.3f s", now() - start);
 	EXPECT(callback(0).out_count == 1, "%u", callback(0).out_count);
-	pthread_join(thread, &result);
-	EXPECT(!result, "free: %ld", (long)result);
-	EXPECT(emu_delay_callback(fd, 0) == 0, "delay");
-	EXPECT(violations() == before, "%lu", violations());
+	EXPECT(thread_free_end(thread) == 0, "free");
+	EXPECT_NO_BREACH(fd);
 	EXPECT(put(1) == 0 && emu_free(fd, VA + BLOCK) == 0, "put, free");
+	EXPECT(nothing_pinned(), "left");
+}
+
+/* One lock for all: what has nothing to do with the callback waits too. */
+CASE(put_and_map_of_another_block_wait_as_well)
+{
+	pthread_t thread;
+	double start;
+
+	rules_watch(fd);
+	two_blocks();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && get(1, VA + BLOCK, PAGE) == 0, "get");
+	EXPECT(thread_free_begin(&thread) == 0, "free");
+	start = now();
+	EXPECT(map(1, 0) == 0, "map");
+	EXPECT(thread_waited(start), "map returned after %.3f s", now() - start);
+	EXPECT(thread_free_end(thread) == 0, "free");
+	EXPECT(unmap(1, 0) == 0 && put(1) == 0, "unmap, put");
+	EXPECT_NO_BREACH(fd);
+	EXPECT(emu_free(fd, VA + BLOCK) == 0 && nothing_pinned(), "left");
+}
+
+/* A consumer's callback may wait for a thread of its own that is on its way there. */
+CASE(unmap_from_another_thread_does_not_wait)
+{
+	pthread_t thread;
+	double start;
+
+	rules_watch(fd);
+	two_blocks();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && get(1, VA + BLOCK, PAGE) == 0 && map(1, 0) == 0, "get, map");
+	EXPECT(thread_free_begin(&thread) == 0, "free");
+	start = now();
+	EXPECT(unmap(1, 0) == 0, "unmap");
+	EXPECT(!thread_waited(start), "unmap returned after %.3f s", now() - start);
+	EXPECT(thread_free_end(thread) == 0, "free");
+	EXPECT(put(1) == 0 && emu_free(fd, VA + BLOCK) == 0, "put, free");
+	EXPECT_NO_BREACH(fd);
 	EXPECT(nothing_pinned(), "left");
 }
 
@@ -96,98 +175,48 @@ CASE(copies_go_on_while_a_callback_runs)
 	two_blocks();
 	CHECK_CASE();
 	EXPECT(get(0, VA, PAGE) == 0, "get");
-	EXPECT(emu_delay_callback(fd, 400) == 0, "delay");
-	EXPECT(!pthread_create(&thread, NULL, free_first_block, NULL), "thread");
-	usleep(100000);
+	EXPECT(thread_free_begin(&thread) == 0, "free");
 	start = now();
 	EXPECT(emu_write(fd, VA + BLOCK, &byte, 1) == 0, "copy to another block");
 	EXPECT(emu_write(fd, VA, &byte, 1) == -ENOENT, "copy to the block that goes");
-	EXPECT(now() - start < 0.2, "%.3f s", now() - start);
-	pthread_join(thread, NULL);
-	EXPECT(emu_delay_callback(fd, 0) == 0, "delay");
+	EXPECT(!thread_waited(start), "%.3f s", now() - start);
+	EXPECT(thread_free_end(thread) == 0, "free");
 	EXPECT(emu_free(fd, VA + BLOCK) == 0, "free");
 }
 
-CASE(the_death_of_the_process_runs_the_callback)
+static void *put_slot_0(void *unused)
 {
-	int ready[2], status;
-	char byte;
-	pid_t pid;
+	(void)unused;
+	return (void *)(intptr_t)put(0);
+}
 
-	EXPECT(!pipe(ready), "%s", strerror(errno));
-	pid = fork();
-	if (!pid) {
-		if (!emu_alloc(emu_open(), VA, BLOCK) && !get(0, VA, BLOCK) && !map(0, 0) &&
-		    write(ready[1], "x", 1) == 1)
-			pause();
-		_exit(1);
+/* The put may win or the callback; either way there is one end, and both calls are 0. */
+CASE(free_while_a_put_is_in_progress)
+{
+	unsigned int i, callbacks = 0;
+	pthread_t thread;
+	void *result;
+
+	rules_watch(fd);
+	for (i = 0; i < 300; i++) {
+		EXPECT(emu_alloc(fd, VA, BLOCK) == 0 && get(0, VA, BLOCK) == 0, "round %u", i);
+		EXPECT(!pthread_create(&thread, NULL, put_slot_0, NULL), "thread");
+		if (i % 3)
+			usleep(i % 60);
+		EXPECT(emu_free(fd, VA) == 0, "free in round %u", i);
+		pthread_join(thread, &result);
+		EXPECT(!result, "put: %ld", (long)result);
+		EXPECT(callback(0).out_count <= 1, "%u callbacks", callback(0).out_count);
+		callbacks += callback(0).out_count;
 	}
-	close(ready[1]);
-	EXPECT(read(ready[0], &byte, 1) == 1, "child");
-	close(ready[0]);
-	EXPECT(counts().counts.out_pins == 1 && callback(0).out_count == 0, "before");
-	kill(pid, SIGKILL);
-	waitpid(pid, &status, 0);
-	EXPECT(callback(0).out_count == 1, "%u", callback(0).out_count);
+	EXPECT(callbacks > 0 && callbacks < 300, "%u of 300 ended by the callback: never a race", callbacks);
+	EXPECT_NO_BREACH(fd);
 	EXPECT(nothing_pinned(), "left");
-}
-
-/* A process that pins, leaves its file to a child of its own, and is gone */
-static int pin_and_bequeath(int *until)
-{
-	char byte;
-
-	if (emu_alloc(emu_open(), VA, BLOCK) || get(0, VA, BLOCK))
-		return 1;
-	if (fork())
-		return 0;
-	close(until[1]);
-	return read(until[0], &byte, 1) == 0 ? 0 : 1;
-}
-
-static bool soon_nothing_pinned(void)
-{
-	int i;
-
-	for (i = 0; i < 200 && !nothing_pinned(); i++)
-		usleep(10000);
-	return nothing_pinned();
-}
-
-CASE(the_last_close_runs_the_callback_in_whatever_process)
-{
-	int until[2], status;
-	pid_t pid;
-
-	EXPECT(!pipe(until), "%s", strerror(errno));
-	pid = fork();
-	if (!pid)
-		_exit(pin_and_bequeath(until));
-	close(until[0]);
-	waitpid(pid, &status, 0);
-	EXPECT(status == 0, "%#x", status);
-	EXPECT(counts().counts.out_pins == 1 && callback(0).out_count == 0, "ran with the owner's death");
-	close(until[1]);
-	EXPECT(soon_nothing_pinned(), "left");
-	EXPECT(callback(0).out_count == 1, "%u", callback(0).out_count);
-	EXPECT(callback(0).out_tid != (unsigned int)pid, "ran in the owner");
-}
-
-CASE(a_revoked_block_can_be_pinned_again)
-{
-	two_blocks();
-	CHECK_CASE();
-	EXPECT(get(0, VA, PAGE) == 0, "get");
-	EXPECT(emu_revoke(fd, VA) == 0, "revoke");
-	EXPECT(callback(0).out_count == 1 && nothing_pinned(), "%u", callback(0).out_count);
-	EXPECT(get(0, VA, PAGE) == 0, "get");
-	EXPECT(callback(0).out_count == 0, "%u", callback(0).out_count);
-	EXPECT(put(0) == 0, "put");
-	free_both();
 }
 
 static atomic_bool stop;
 
+/* Errors that a pin beside a free may not have */
 static void *pin_for_ever(void *arg)
 {
 	unsigned int slot = (uintptr_t)arg;
@@ -202,19 +231,22 @@ static void *pin_for_ever(void *arg)
 		}
 		err = map(slot, 0);
 		bad += err && err != -EINVAL;
+		err = unmap(slot, 0);
+		bad += err && err != -EINVAL;
 		bad += put(slot) != 0;
 	}
 	return (void *)bad;
 }
 
-CASE(free_against_pin_and_put)
+CASE(pin_map_and_put_beside_free)
 {
-	uint64_t before = violations(), puts = counts().counts.out_put_calls;
+	uint64_t puts = counts().counts.out_put_calls, callbacks = counts().counts.out_callbacks;
 	pthread_t threads[3];
+	int i, rounds;
 	void *bad;
 	long sum = 0;
-	int i, rounds;
 
+	rules_watch(fd);
 	stop = false;
 	for (i = 0; i < 3; i++)
 		EXPECT(!pthread_create(&threads[i], NULL, pin_for_ever, (void *)(uintptr_t)i), "thread");
@@ -229,14 +261,18 @@ CASE(free_against_pin_and_put)
 	EXPECT(rounds == 300, "stopped at %d", rounds);
 	EXPECT(!sum, "%ld calls failed otherwise than allowed", sum);
 	EXPECT(counts().counts.out_put_calls > puts + 100, "hardly any pins");
-	EXPECT(violations() == before, "%lu", violations() - before);
+	EXPECT(counts().counts.out_callbacks > callbacks, "no callbacks");
+	EXPECT_NO_BREACH(fd);
 	EXPECT(nothing_pinned(), "left");
 }
+
+/* ---- other ends than free ---------------------------------------------------- */
 
 CASE(unbinding_the_gpu_runs_the_callbacks)
 {
 	struct emugpu_info info;
 
+	rules_watch(fd);
 	two_blocks();
 	CHECK_CASE();
 	EXPECT(emu_info(fd, 0, &info) == 0, "info");
@@ -249,19 +285,22 @@ CASE(unbinding_the_gpu_runs_the_callbacks)
 	EXPECT(emu_sysfs(&info, "bind") == 0, "bind");
 	EXPECT(get(0, VA, PAGE) == -EINVAL, "get of a block that is gone");
 	free_both();
+	EXPECT_NO_BREACH(fd);
 }
 
 /* They WARN, as on the real driver: whoever names this case expects a splat. */
-CASE_BY_NAME(calls_that_would_deadlock_in_a_callback)
+CASE_BY_NAME(calls_that_would_deadlock_in_a_callback_are_eio)
 {
-	two_blocks();
+	rules_watch(fd);
+	one_block();
 	CHECK_CASE();
 	EXPECT(get_flags(0, VA, PAGE, P2P_CHECK_IN_CALLBACK_PUT | P2P_CHECK_IN_CALLBACK_GET |
 		P2P_CHECK_IN_CALLBACK_MAP) == 0, "get");
-	free_both();
+	free_one();
 	CHECK_CASE();
 	EXPECT(callback(0).out_put == -EIO && callback(0).out_get == -EIO && callback(0).out_map == -EIO, "%d %d %d",
 	       callback(0).out_put, callback(0).out_get, callback(0).out_map);
+	EXPECT_BROKE(fd, EMUGPU_RULE_CALL_IN_CALLBACK, 3);
 }
 
 VMTEST_MAIN

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What differs between kernels from 6.1 on. */
+#ifndef _EMUGPU_COMPAT_H
+#define _EMUGPU_COMPAT_H
+
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+#define EMUGPU_IMPORT_NS(ns) MODULE_IMPORT_NS(ns)
+#else
+#define EMUGPU_IMPORT_NS(ns) MODULE_IMPORT_NS(#ns)
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
+{
+	vma->vm_flags |= flags;
+}
+#endif
+
+#endif

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/bug.h>
+#include <linux/dma-buf.h>
+#include <linux/dma-resv.h>
+#include <linux/err.h>
+#include <linux/fcntl.h>
+#include <linux/kref.h>
+#include <linux/mm.h>
+#include <linux/moduleparam.h>
+#include <linux/slab.h>
+
+#include "../include/emugpu.h"
+#include "api.h"
+#include "block.h"
+#include "client.h"
+#include "compat.h"
+#include "export.h"
+#include "gpu.h"
+#include "memory.h"
+#include "segment.h"
+
+EMUGPU_IMPORT_NS(DMA_BUF);
+
+static bool dmabuf_dynamic;
+module_param(dmabuf_dynamic, bool, 0644);
+MODULE_PARM_DESC(dmabuf_dynamic, "dma-bufs end with their block, by move_notify (default 0: they keep the memory)");
+
+/*
+ * Lock order: reservation lock -> API lock, since importers map with the
+ * former held and BAR1 is under the latter, as on the real driver. So whoever
+ * ends dma-bufs sets @ended under the API lock, lets go of it and then takes
+ * each reservation lock to notify. Whoever maps in between finds @ended.
+ * Whoever mapped before @ended was set has the reservation lock until the
+ * importer knows its mapping, and is notified of it after that.
+ *
+ * The notifier needs @dmabuf and must not bring a file back that is on its way
+ * out. So the lock and this structure are ours, not the dma-buf's: its release
+ * takes @dmabuf away under the lock and then gives its reference up; the
+ * notifier, with a reference of its own, finds it there or not.
+ */
+struct exported {
+	struct kref refs;
+	struct dma_resv resv;
+	struct dma_buf *dmabuf;		/* reservation lock; NULL when released */
+	struct list_head node;		/* in block->exports, API lock; once @ended in a list of the notifier's */
+	struct emugpu_memory *memory;	/* a reference, until @ended without mappings */
+	u64 offset;			/* in the memory, bytes */
+	u64 size;
+	u32 nmaps;			/* API lock; BAR1 is held once for all of them */
+	bool ended;			/* API lock; written once, only of dynamic ones */
+};
+
+static const u32 *pages(const struct exported *exported)
+{
+	return &exported->memory->pages[exported->offset / EMUGPU_PAGE_SIZE];
+}
+
+static u32 nr_pages(const struct exported *exported)
+{
+	return DIV_ROUND_UP(exported->offset % EMUGPU_PAGE_SIZE + exported->size, EMUGPU_PAGE_SIZE);
+}
+
+static void exported_release(struct kref *refs)
+{
+	struct exported *exported = container_of(refs, struct exported, refs);
+
+	WARN_ON(exported->nmaps);
+	if (exported->memory)
+		emugpu_memory_put(exported->memory);
+	dma_resv_fini(&exported->resv);
+	kfree(exported);
+}
+
+static void exported_put(struct exported *exported)
+{
+	kref_put(&exported->refs, exported_release);
+}
+
+/* ---- mappings --------------------------------------------------------------- */
+
+static int check_alive(const struct exported *exported)
+{
+	emugpu_api_assert_held();
+	return exported->ended || exported->memory->gpu->gone ? -ENODEV : 0;
+}
+
+static int use_locked(struct exported *exported)
+{
+	int err = check_alive(exported);
+
+	if (!err && !exported->nmaps)
+		err = emugpu_bar1_get(&exported->memory->gpu->bar1, pages(exported), nr_pages(exported));
+	if (!err)
+		exported->nmaps++;
+	return err;
+}
+
+static int use(struct exported *exported)
+{
+	int err;
+
+	emugpu_api_lock();
+	err = use_locked(exported);
+	emugpu_api_unlock();
+	return err;
+}
+
+static void drop_memory(struct exported *exported)
+{
+	emugpu_memory_put(exported->memory);
+	exported->memory = NULL;
+}
+
+static void unuse(struct exported *exported)
+{
+	emugpu_api_lock();
+	if (!--exported->nmaps) {
+		emugpu_bar1_put(&exported->memory->gpu->bar1, pages(exported), nr_pages(exported));
+		if (exported->ended)
+			drop_memory(exported);
+	}
+	emugpu_api_unlock();
+}
+
+static struct sg_table *ops_map(struct dma_buf_attachment *attachment, enum dma_data_direction direction)
+{
+	struct exported *exported = attachment->dmabuf->priv;
+	struct sg_table *sgt;
+	int err = use(exported);
+
+	if (err)
+		return ERR_PTR(err);
+	sgt = emugpu_segments_map(attachment->dev, exported->memory, exported->offset, exported->size);
+	if (IS_ERR(sgt))
+		unuse(exported);
+	return sgt;
+}
+
+static void ops_unmap(struct dma_buf_attachment *attachment, struct sg_table *sgt, enum dma_data_direction direction)
+{
+	emugpu_segments_unmap(attachment->dev, sgt);
+	unuse(attachment->dmabuf->priv);
+}
+
+/* ---- the other operations --------------------------------------------------- */
+
+/* A static importer is trusted to expect addresses without pages, as the real driver trusts it. */
+static int ops_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *attachment)
+{
+	return attachment->importer_ops && !attachment->peer2peer ? -ENOTSUPP : 0;
+}
+
+/* Nothing moves; and no pin keeps memory from being freed. */
+static int ops_pin(struct dma_buf_attachment *attachment)
+{
+	int err;
+
+	emugpu_api_lock();
+	err = check_alive(attachment->dmabuf->priv);
+	emugpu_api_unlock();
+	return err;
+}
+
+static void ops_unpin(struct dma_buf_attachment *attachment)
+{
+}
+
+static int ops_mmap(struct dma_buf *dmabuf, struct vm_area_struct *vma)
+{
+	return -ENOTSUPP;
+}
+
+static void unlink(struct exported *exported)
+{
+	emugpu_api_lock();
+	if (!exported->ended)
+		list_del_init(&exported->node);
+	emugpu_api_unlock();
+}
+
+static void set_dmabuf(struct exported *exported, struct dma_buf *dmabuf)
+{
+	dma_resv_lock(&exported->resv, NULL);
+	exported->dmabuf = dmabuf;
+	dma_resv_unlock(&exported->resv);
+}
+
+static void ops_release(struct dma_buf *dmabuf)
+{
+	struct exported *exported = dmabuf->priv;
+
+	unlink(exported);
+	set_dmabuf(exported, NULL);
+	exported_put(exported);
+}
+
+static const struct dma_buf_ops static_ops = {
+	.attach = ops_attach,
+	.map_dma_buf = ops_map,
+	.unmap_dma_buf = ops_unmap,
+	.release = ops_release,
+	.mmap = ops_mmap,
+};
+
+static const struct dma_buf_ops dynamic_ops = {
+	.attach = ops_attach,
+	.pin = ops_pin,
+	.unpin = ops_unpin,
+	.map_dma_buf = ops_map,
+	.unmap_dma_buf = ops_unmap,
+	.release = ops_release,
+	.mmap = ops_mmap,
+};
+
+/* ---- the end of dynamic ones -------------------------------------------------- */
+
+void emugpu_export_end(struct list_head *exports, struct list_head *ended)
+{
+	struct exported *exported;
+
+	emugpu_api_assert_held();
+	list_for_each_entry(exported, exports, node) {
+		kref_get(&exported->refs);
+		exported->ended = true;
+		if (!exported->nmaps)
+			drop_memory(exported);
+	}
+	list_splice_tail_init(exports, ended);
+}
+
+static void notify(struct exported *exported)
+{
+	dma_resv_lock(&exported->resv, NULL);
+	if (exported->dmabuf)
+		dma_buf_move_notify(exported->dmabuf);
+	dma_resv_unlock(&exported->resv);
+}
+
+void emugpu_export_notify(struct list_head *ended)
+{
+	struct exported *exported, *next;
+
+	list_for_each_entry_safe(exported, next, ended, node) {
+		list_del(&exported->node);
+		notify(exported);
+		exported_put(exported);
+	}
+}
+
+/* ---- making them --------------------------------------------------------------- */
+
+static struct exported *exported_new(u64 size)
+{
+	struct exported *exported = kzalloc(sizeof(*exported), GFP_KERNEL);
+
+	if (!exported)
+		return NULL;
+	kref_init(&exported->refs);
+	dma_resv_init(&exported->resv);
+	INIT_LIST_HEAD(&exported->node);
+	exported->size = size;
+	return exported;
+}
+
+static int check_block(const struct emugpu_block *block, u64 va, u64 size)
+{
+	if (!block)
+		return -ENOENT;
+	if (!emugpu_block_holds(block, va, size))
+		return -EINVAL;
+	if (block->gpu->gone)
+		return -ENODEV;
+	return 0;
+}
+
+static int show_locked(struct exported *exported, struct emugpu_client *client, u64 va, bool dynamic)
+{
+	struct emugpu_block *block = emugpu_block_find(client->owner, va);
+	int err = check_block(block, va, exported->size);
+
+	if (err)
+		return err;
+	emugpu_memory_get(block->memory);
+	exported->memory = block->memory;
+	exported->offset = emugpu_gpu_page_offset(block->pages - block->memory->pages) + va - block->va;
+	if (dynamic)
+		list_add_tail(&exported->node, &block->exports);
+	return 0;
+}
+
+/* Lets it show what is at @va now. */
+static int show(struct exported *exported, struct emugpu_client *client, u64 va, bool dynamic)
+{
+	int err;
+
+	emugpu_api_lock();
+	err = show_locked(exported, client, va, dynamic);
+	emugpu_api_unlock();
+	return err;
+}
+
+/* May find it ended by now, which whoever maps it then finds too. */
+static struct dma_buf *dmabuf_new(struct exported *exported, bool dynamic)
+{
+	DEFINE_DMA_BUF_EXPORT_INFO(info);
+	struct dma_buf *dmabuf;
+
+	info.ops = dynamic ? &dynamic_ops : &static_ops;
+	info.size = exported->size;
+	info.flags = O_RDWR | O_CLOEXEC;
+	info.priv = exported;
+	info.resv = &exported->resv;
+	dmabuf = dma_buf_export(&info);
+	if (!IS_ERR(dmabuf))
+		set_dmabuf(exported, dmabuf);
+	return dmabuf;
+}
+
+static int fd_new(struct dma_buf *dmabuf)
+{
+	int fd = dma_buf_fd(dmabuf, O_CLOEXEC);
+
+	if (fd < 0)
+		dma_buf_put(dmabuf);
+	return fd;
+}
+
+int emugpu_export(struct emugpu_client *client, struct emugpu_export *export)
+{
+	bool dynamic = READ_ONCE(dmabuf_dynamic);
+	struct exported *exported;
+	struct dma_buf *dmabuf;
+	int err;
+
+	if (!export->size || !PAGE_ALIGNED(export->va | export->size) || export->reserved)
+		return -EINVAL;
+	exported = exported_new(export->size);
+	if (!exported)
+		return -ENOMEM;
+	err = show(exported, client, export->va, dynamic);
+	if (err)
+		goto err_put;
+	dmabuf = dmabuf_new(exported, dynamic);
+	if (IS_ERR(dmabuf)) {
+		err = PTR_ERR(dmabuf);
+		goto err_unlink;
+	}
+	export->out_fd = fd_new(dmabuf);
+	return min(export->out_fd, 0);
+
+err_unlink:
+	unlink(exported);
+err_put:
+	exported_put(exported);
+	return err;
+}

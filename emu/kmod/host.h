@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* mmap() of blocks: there is none, as these GPUs have their memory to themselves. */
+#ifndef _EMUGPU_HOST_H
+#define _EMUGPU_HOST_H
+
+#include <linux/errno.h>
+
+struct emugpu_client;
+struct vm_area_struct;
+
+static inline int emugpu_host_mmap(struct emugpu_client *client, struct vm_area_struct *vma)
+{
+	return -ENODEV;
+}
+
+#endif

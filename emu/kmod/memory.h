@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A memory: VRAM pages, without an address. Blocks show it, pins hold it, a
+ * client may have it by number; its pages go back with the last of these.
+ */
+#ifndef _EMUGPU_MEMORY_H
+#define _EMUGPU_MEMORY_H
+
+#include <linux/types.h>
+
+#include "object.h"
+
+struct emugpu_gpu;
+
+struct emugpu_memory {
+	struct emugpu_object object;
+	struct emugpu_gpu *gpu;
+	u32 npages;
+	u32 pages[];
+};
+
+/* ERR_PTR: EINVAL @size is no multiple of the block size; ENOMEM */
+struct emugpu_memory *emugpu_memory_new(struct emugpu_gpu *gpu, u64 size);
+
+/* NULL when @object is of another kind */
+struct emugpu_memory *emugpu_memory_of(struct emugpu_object *object);
+
+static inline void emugpu_memory_get(struct emugpu_memory *memory)
+{
+	emugpu_object_get(&memory->object);
+}
+
+static inline void emugpu_memory_put(struct emugpu_memory *memory)
+{
+	emugpu_object_put(&memory->object);
+}
+
+#endif

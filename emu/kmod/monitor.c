@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/bug.h>
+#include <linux/debugfs.h>
+#include <linux/kallsyms.h>
+#include <linux/kernel.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/printk.h>
+#include <linux/seq_file.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+
+#include "monitor.h"
+#include "pin.h"
+#include "rsync.h"
+
+enum {
+	ENTRIES_MAX = 256,
+	CALLERS_MAX = 64,
+};
+
+static bool strict;
+module_param(strict, bool, 0644);
+MODULE_PARM_DESC(strict, "each breach of the rules by a consumer is a WARN (default 0)");
+
+static unsigned int callback_ms = 5;
+module_param(callback_ms, uint, 0644);
+MODULE_PARM_DESC(callback_ms, "a free callback may take so long (default 5); 0: for ever");
+
+/* Each with the section of NVIDIA's guide that says so, where one does. */
+static const char *const rules[EMUGPU_RULES] = {
+	[EMUGPU_RULE_CALL_IN_CALLBACK] =
+		"call-in-callback: get_pages, put_pages or dma_map_pages in a free callback (11.3)",
+	[EMUGPU_RULE_SLOW_CALLBACK] =
+		"slow-callback: a free callback that takes longer than callback_ms (11.3)",
+	[EMUGPU_RULE_NO_CALLBACK] =
+		"no-callback: get_pages without a free callback (11.3)",
+	[EMUGPU_RULE_UNALIGNED] =
+		"unaligned: address or length is no multiple of the GPU's page size (12.2)",
+	[EMUGPU_RULE_UNKNOWN_FLAGS] =
+		"unknown-flags: get_pages_persistent with flags that do not exist (ch. 10)",
+	[EMUGPU_RULE_NO_VERSION_CHECK] =
+		"no-version-check: a page table of another version than built for is used (13.3)",
+	[EMUGPU_RULE_PUT_BY_OTHER_PROCESS] =
+		"put-by-other-process: put_pages by another process than get_pages does nothing: the pin is leaked (12.3)",
+	[EMUGPU_RULE_PUT_WRONG_ADDRESS] =
+		"put-wrong-address: put_pages with another address than get_pages (12.3)",
+	[EMUGPU_RULE_PUT_WRONG_KIND] =
+		"put-wrong-kind: put_pages of a persistent pin, or the other way round (ch. 10)",
+	[EMUGPU_RULE_PUT_OF_DEAD_TABLE] =
+		"put-of-dead-table: put_pages of a page table that is not pinned (12.3)",
+	[EMUGPU_RULE_MAP_OF_DEAD_TABLE] =
+		"map-of-dead-table: dma_map_pages of a page table that is not pinned (13.3)",
+	[EMUGPU_RULE_UNMAP_OF_DEAD_TABLE] =
+		"unmap-of-dead-table: dma_unmap_pages of a page table that is not pinned (13.3)",
+	[EMUGPU_RULE_UNMAP_OF_DEAD_MAPPING] =
+		"unmap-of-dead-mapping: dma_unmap_pages of a mapping that is not there (13.3)",
+	[EMUGPU_RULE_UNMAP_WRONG_PEER] =
+		"unmap-wrong-peer: dma_unmap_pages for another device than dma_map_pages (13.3)",
+	[EMUGPU_RULE_FREE_OF_DEAD_TABLE] =
+		"free-of-dead-table: free_page_table of a page table that is gone (12.4)",
+	[EMUGPU_RULE_FREE_OF_DEAD_MAPPING] =
+		"free-of-dead-mapping: free_dma_mapping of a mapping that is gone (13.3)",
+	[EMUGPU_RULE_FREE_OF_LIVE_TABLE] =
+		"free-of-live-table: free_page_table outside the free callback (12.4)",
+	[EMUGPU_RULE_WRITE_TO_DEAD_TABLE] =
+		"write-to-dead-table: a page table was written to after its end (12.4)",
+	[EMUGPU_RULE_TABLE_LEAKED] =
+		"table-leaked: a free callback that did not call free_page_table (11.3)",
+	[EMUGPU_RULE_MAPPING_LEAKED] =
+		"mapping-leaked: a DMA mapping that was never undone (13.3)",
+	[EMUGPU_RULE_PIN_LEAKED] =
+		"pin-leaked: a module was removed and left a pin (12.3)",
+	[EMUGPU_RULE_RSYNC_MISMATCH] =
+		"rsync-mismatch: an rsync driver that was not unregistered as it was registered",
+};
+
+struct entry {
+	enum emugpu_rule rule;
+	char module[EMUGPU_MODULE_LEN];
+	char where[KSYM_SYMBOL_LEN];
+	u64 count;
+};
+
+/* A table, because breaches are few; what does not fit counts on its last line. */
+static DEFINE_SPINLOCK(monitor_lock);
+static struct entry entries[ENTRIES_MAX];
+static unsigned int nr_entries;
+
+/* Looking up a module's name takes long, and there are few callers. */
+static struct caller {
+	const void *address;
+	char module[EMUGPU_MODULE_LEN];
+} callers[CALLERS_MAX];
+static unsigned int last_caller;
+
+static struct dentry *debugfs;
+
+/* A symbol of a module ends in the module's name in brackets. */
+static void name_of(const void *address, char *name)
+{
+	char symbol[KSYM_SYMBOL_LEN], *bracket;
+
+	snprintf(symbol, sizeof(symbol), "%ps", address);
+	bracket = strchr(symbol, '[');
+	strscpy(name, bracket ? bracket + 1 : "kernel", EMUGPU_MODULE_LEN);
+	name[strcspn(name, "] ")] = '\0';
+}
+
+static const struct caller *caller_find(const void *address)
+{
+	unsigned int i;
+
+	for (i = 0; i < CALLERS_MAX; i++)
+		if (callers[i].address == address)
+			return &callers[i];
+	return NULL;
+}
+
+static const struct caller *caller_add(const void *address)
+{
+	struct caller *caller = &callers[last_caller++ % CALLERS_MAX];
+
+	caller->address = address;
+	name_of(address, caller->module);
+	return caller;
+}
+
+void emugpu_monitor_module(const void *address, char *module)
+{
+	const struct caller *caller;
+
+	spin_lock(&monitor_lock);
+	caller = caller_find(address) ?: caller_add(address);
+	strscpy(module, caller->module, EMUGPU_MODULE_LEN);
+	spin_unlock(&monitor_lock);
+}
+
+static struct entry *entry_of(enum emugpu_rule rule, const char *module)
+{
+	struct entry *entry;
+
+	for (entry = entries; entry < &entries[nr_entries]; entry++)
+		if (entry->rule == rule && !strcmp(entry->module, module))
+			return entry;
+	if (nr_entries == ENTRIES_MAX)
+		return &entries[ENTRIES_MAX - 1];
+	entry = &entries[nr_entries++];
+	entry->rule = rule;
+	strscpy(entry->module, module, sizeof(entry->module));
+	return entry;
+}
+
+static void report(enum emugpu_rule rule, const char *module, const char *where)
+{
+	struct entry *entry;
+
+	spin_lock(&monitor_lock);
+	entry = entry_of(rule, module);
+	entry->count++;
+	strscpy(entry->where, where, sizeof(entry->where));
+	spin_unlock(&monitor_lock);
+	pr_warn("violation by %s, %s: %s\n", module, where, rules[rule]);
+	WARN(strict, "%s\n", rules[rule]);
+}
+
+void emugpu_violation(enum emugpu_rule rule, const void *caller)
+{
+	char module[EMUGPU_MODULE_LEN], where[KSYM_SYMBOL_LEN];
+
+	emugpu_monitor_module(caller, module);
+	snprintf(where, sizeof(where), "%pS", caller);
+	report(rule, module, where);
+}
+
+void emugpu_violation_by(enum emugpu_rule rule, const char *module)
+{
+	report(rule, module, "at its end");
+}
+
+void emugpu_monitor_callback_time(const void *function, s64 ns)
+{
+	unsigned int ms = READ_ONCE(callback_ms);
+
+	if (ms && ns > ms * (s64)NSEC_PER_MSEC)
+		emugpu_violation(EMUGPU_RULE_SLOW_CALLBACK, function);
+}
+
+u64 emugpu_monitor_count(enum emugpu_rule rule, char *module)
+{
+	const struct entry *entry;
+	u64 count = 0;
+
+	module[0] = '\0';
+	spin_lock(&monitor_lock);
+	for (entry = entries; entry < &entries[nr_entries]; entry++) {
+		if (entry->rule != rule)
+			continue;
+		count += entry->count;
+		strscpy(module, entry->module, EMUGPU_MODULE_LEN);
+	}
+	spin_unlock(&monitor_lock);
+	return count;
+}
+
+u64 emugpu_monitor_total(void)
+{
+	const struct entry *entry;
+	u64 count = 0;
+
+	spin_lock(&monitor_lock);
+	for (entry = entries; entry < &entries[nr_entries]; entry++)
+		if (entry->rule != EMUGPU_RULE_SLOW_CALLBACK)
+			count += entry->count;
+	spin_unlock(&monitor_lock);
+	return count;
+}
+
+static int violations_show(struct seq_file *seq, void *unused)
+{
+	const struct entry *entry;
+
+	seq_puts(seq, "count module where rule\n");
+	spin_lock(&monitor_lock);
+	for (entry = entries; entry < &entries[nr_entries]; entry++)
+		seq_printf(seq, "%llu %s %s %s\n", entry->count, entry->module, entry->where, rules[entry->rule]);
+	spin_unlock(&monitor_lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(violations);
+
+static int pins_show(struct seq_file *seq, void *unused)
+{
+	seq_puts(seq, "module process address length kind mappings\n");
+	emugpu_pin_show(seq);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(pins);
+
+/* Another module may come to lie where this one was. */
+static void forget_callers(const char *module)
+{
+	unsigned int i;
+
+	spin_lock(&monitor_lock);
+	for (i = 0; i < CALLERS_MAX; i++)
+		if (!strcmp(callers[i].module, module))
+			callers[i].address = NULL;
+	spin_unlock(&monitor_lock);
+}
+
+/* GOING comes after the module's own exit function, or when its init function has failed. */
+static int module_event(struct notifier_block *nb, unsigned long event, void *data)
+{
+	const struct module *module = data;
+
+	if (event == MODULE_STATE_GOING) {
+		emugpu_pin_module_going(module->name);
+		emugpu_rsync_module_going(module->name);
+		forget_callers(module->name);
+	}
+	return NOTIFY_OK;
+}
+
+static struct notifier_block module_notifier = { .notifier_call = module_event };
+
+int emugpu_monitor_init(void)
+{
+	int err = register_module_notifier(&module_notifier);
+
+	if (err)
+		return err;
+	debugfs = debugfs_create_dir(KBUILD_MODNAME, NULL);
+	debugfs_create_file("violations", 0444, debugfs, NULL, &violations_fops);
+	debugfs_create_file("pins", 0444, debugfs, NULL, &pins_fops);
+	return 0;
+}
+
+void emugpu_monitor_exit(void)
+{
+	debugfs_remove(debugfs);
+	unregister_module_notifier(&module_notifier);
+}

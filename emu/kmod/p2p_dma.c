@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The exported calls that map pinned pages for a peer device. */
+#include <linux/errno.h>
+#include <linux/export.h>
+#include <linux/pci.h>
+
+#include <nv-p2p.h>
+
+#include "api.h"
+#include "dma.h"
+#include "monitor.h"
+#include "pin.h"
+
+/* Whoever looks at the version refuses a table of another major one, and does not come here. */
+static int map_live(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p2p_dma_mapping **mapping,
+		    const void *caller)
+{
+	if (!NVIDIA_P2P_PAGE_TABLE_VERSION_COMPATIBLE(pin->table))
+		emugpu_violation(EMUGPU_RULE_NO_VERSION_CHECK, caller);
+	return emugpu_dma_map(pin, peer, mapping);
+}
+
+/* A table just revoked is no breach here either, as in put_pages. */
+static int map_locked(struct pci_dev *peer, const struct nvidia_p2p_page_table *table,
+		      struct nvidia_p2p_dma_mapping **mapping, const void *caller)
+{
+	struct emugpu_pin *pin = emugpu_pin_find(table);
+
+	*mapping = NULL;
+	if (pin && pin->state == EMUGPU_PIN_LIVE)
+		return map_live(pin, peer, mapping, caller);
+	if (!pin || pin->state != EMUGPU_PIN_REVOKED)
+		emugpu_violation(EMUGPU_RULE_MAP_OF_DEAD_TABLE, caller);
+	return -EINVAL;
+}
+
+int nvidia_p2p_dma_map_pages(struct pci_dev *peer, struct nvidia_p2p_page_table *page_table,
+			     struct nvidia_p2p_dma_mapping **dma_mapping)
+{
+	int err;
+
+	if (!peer || !page_table || !dma_mapping)
+		return -EINVAL;
+	err = emugpu_refuse_in_callback(EMUGPU_CALLER);
+	if (err)
+		return err;
+	emugpu_api_lock();
+	err = map_locked(peer, page_table, dma_mapping, EMUGPU_CALLER);
+	emugpu_api_unlock();
+	return err;
+}
+EMUGPU_EXPORT(nvidia_p2p_dma_map_pages);
+
+/*
+ * Takes the map lock alone, because the callback comes here under the API
+ * lock, and because a callback may wait for another thread that is on its way
+ * here. A consumer can and must keep this call from following the callback.
+ */
+int nvidia_p2p_dma_unmap_pages(struct pci_dev *peer, struct nvidia_p2p_page_table *page_table,
+			       struct nvidia_p2p_dma_mapping *dma_mapping)
+{
+	enum emugpu_rule rule = EMUGPU_RULE_UNMAP_OF_DEAD_TABLE;
+	struct emugpu_pin *pin;
+
+	if (!peer || !page_table || !dma_mapping)
+		return -EINVAL;
+	mutex_lock(&emugpu_map_lock);
+	pin = emugpu_pin_find(page_table);
+	if (pin && pin->state == EMUGPU_PIN_LIVE)
+		rule = emugpu_dma_unmap(pin, peer, dma_mapping);
+	mutex_unlock(&emugpu_map_lock);
+	if (rule != EMUGPU_RULES)
+		emugpu_violation(rule, EMUGPU_CALLER);
+	WARN(rule == EMUGPU_RULE_UNMAP_WRONG_PEER, "dma_unmap_pages: the mapping is of another device\n");
+	return 0;
+}
+EMUGPU_EXPORT(nvidia_p2p_dma_unmap_pages);
+
+int nvidia_p2p_free_dma_mapping(struct nvidia_p2p_dma_mapping *dma_mapping)
+{
+	if (dma_mapping)
+		emugpu_dma_free(dma_mapping, EMUGPU_CALLER);
+	return 0;
+}
+EMUGPU_EXPORT(nvidia_p2p_free_dma_mapping);

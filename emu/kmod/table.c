@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/mm.h>
+#include <linux/moduleparam.h>
+#include <linux/poison.h>
+#include <linux/string.h>
+
+#include "api.h"
+#include "bar1.h"
+#include "gpu.h"
+#include "memory.h"
+#include "pin.h"
+#include "table.h"
+
+enum table_version {
+	VERSION_2014 = 0x00010001,	/* no gpu_uuid */
+	VERSION_515 = 0x00010002,	/* no flags */
+	VERSION_580 = NVIDIA_P2P_PAGE_TABLE_VERSION,
+};
+
+static int version_set(const char *value, const struct kernel_param *param)
+{
+	unsigned int version;
+	int err = kstrtouint(value, 0, &version);
+
+	if (err)
+		return err;
+	if (version != VERSION_2014 && version != VERSION_515 && version != VERSION_580)
+		return -EINVAL;
+	WRITE_ONCE(*(unsigned int *)param->arg, version);
+	return 0;
+}
+
+static const struct kernel_param_ops version_ops = { .set = version_set, .get = param_get_hexint };
+
+static unsigned int table_version = VERSION_580;
+module_param_cb(table_version, &version_ops, &table_version, 0644);
+MODULE_PARM_DESC(table_version, "version of page tables: 0x10001, 0x10002 or 0x20000 (default)");
+
+static const u32 *pin_pages(const struct emugpu_pin *pin)
+{
+	return &pin->memory->pages[pin->offset / EMUGPU_PAGE_SIZE];
+}
+
+/* Not what the table says, which its consumer can write to */
+static u32 nr_pages(const struct emugpu_pin *pin)
+{
+	return pin->request.length / EMUGPU_PAGE_SIZE;
+}
+
+static int pages_alloc(struct nvidia_p2p_page_table *table, u32 n)
+{
+	struct nvidia_p2p_page *array = kvcalloc(n, sizeof(*array), GFP_KERNEL);
+	u32 i;
+
+	table->pages = kvmalloc_array(n, sizeof(*table->pages), GFP_KERNEL);
+	if (!array || !table->pages) {
+		kvfree(array);
+		kvfree(table->pages);
+		table->pages = NULL;
+		return -ENOMEM;
+	}
+	for (i = 0; i < n; i++)
+		table->pages[i] = &array[i];
+	return 0;
+}
+
+/* pages[] points into one array, which pages[0] begins. What an older version does not have is poison. */
+static int table_fill(struct emugpu_pin *pin)
+{
+	struct nvidia_p2p_page_table *table = pin->table;
+	u32 i, n = nr_pages(pin);
+	int err = pages_alloc(table, n);
+
+	if (err)
+		return err;
+	for (i = 0; i < n; i++)
+		table->pages[i]->physical_address = emugpu_gpu_page_phys(pin->memory->gpu, pin_pages(pin)[i]);
+	table->version = READ_ONCE(table_version);
+	table->page_size = NVIDIA_P2P_PAGE_SIZE_64KB;
+	table->entries = n;
+	memcpy(pin->uuid, pin->memory->gpu->uuid, sizeof(pin->uuid));
+	table->gpu_uuid = table->version == VERSION_2014 ? LIST_POISON1 : pin->uuid;
+	memset(&table->flags, table->version == VERSION_580 ? 0 : POISON_FREE, sizeof(table->flags));
+	return 0;
+}
+
+int emugpu_table_open(struct emugpu_pin *pin)
+{
+	int err;
+
+	if ((pin->request.va | pin->request.length) % EMUGPU_PAGE_SIZE)
+		return -EINVAL;
+	err = table_fill(pin);
+	if (err)
+		return err;
+	return emugpu_bar1_get(&pin->memory->gpu->bar1, pin_pages(pin), nr_pages(pin));
+}
+
+void emugpu_table_close(struct emugpu_pin *pin)
+{
+	emugpu_bar1_put(&pin->memory->gpu->bar1, pin_pages(pin), nr_pages(pin));
+}
+
+/* The barrier keeps the compiler from dropping stores to memory about to be freed. */
+static void poison(void *p, size_t size)
+{
+	memset(p, POISON_FREE, size);
+	barrier_data(p);
+}
+
+void emugpu_table_poison(struct emugpu_pin *pin)
+{
+	struct nvidia_p2p_page_table *table = pin->table;
+
+	if (table->pages) {
+		poison(table->pages[0], nr_pages(pin) * sizeof(*table->pages[0]));
+		kvfree(table->pages[0]);
+		poison(table->pages, nr_pages(pin) * sizeof(*table->pages));
+		kvfree(table->pages);
+	}
+	poison(table, sizeof(*table));
+	poison(pin->uuid, sizeof(pin->uuid));
+}

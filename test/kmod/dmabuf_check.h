@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
+/*
+ * /dev/dmabuf_check: an importer of dma-bufs that a test program tells what to
+ * do, for the LSI 53C895A, which no driver may have.
+ *
+ * A call's result is the ioctl's: 0, or errno as the exporter or the kernel
+ * gave it. EBADSLT: the slot is not attached, not mapped, or already so.
+ */
+#ifndef _DMABUF_CHECK_H
+#define _DMABUF_CHECK_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+enum {
+	DMABUF_CHECK_SLOTS = 16,
+	DMABUF_CHECK_BYTES = 64,
+};
+
+enum dmabuf_check_kind {
+	DMABUF_CHECK_STATIC,
+	DMABUF_CHECK_DYNAMIC,		/* with allow_peer2peer */
+	DMABUF_CHECK_DYNAMIC_NO_P2P,
+	DMABUF_CHECK_KINDS
+};
+
+struct dmabuf_check_attach {
+	__u32 slot;
+	__s32 fd;
+	__u32 kind;
+	__u32 unmap_in_notify;	/* as drivers do; else the mapping stays */
+};
+
+/* MAP, UNMAP, PIN, UNPIN; DETACH gives the dma-buf back as well. */
+struct dmabuf_check_slot {
+	__u32 slot;
+	__u32 reserved;
+};
+
+/* Of a slot, and of one entry of its sg_table */
+struct dmabuf_check_look {
+	__u32 slot;
+	__u32 entry;
+	__u32 out_notified;	/* so often since ATTACH */
+	__u32 out_entries;	/* 0: not mapped, and nothing below */
+	__u32 out_has_page;
+	__u32 out_length;
+	__aligned_u64 out_bus;
+};
+
+/* What the device says of itself; 0: as it was */
+struct dmabuf_check_limit {
+	__u32 max_segment;
+	__u32 reserved;
+	__aligned_u64 bus;	/* highest bus address */
+};
+
+/* The device reads or writes an entry by DMA. */
+struct dmabuf_check_dma {
+	__u32 slot;
+	__u32 entry;
+	__u32 offset;
+	__u32 write;
+	__u8 data[DMABUF_CHECK_BYTES];
+};
+
+#define DMABUF_CHECK_ATTACH _IOW(0xBD, 0, struct dmabuf_check_attach)
+#define DMABUF_CHECK_DETACH _IOW(0xBD, 1, struct dmabuf_check_slot)
+#define DMABUF_CHECK_MAP _IOW(0xBD, 2, struct dmabuf_check_slot)
+#define DMABUF_CHECK_UNMAP _IOW(0xBD, 3, struct dmabuf_check_slot)
+#define DMABUF_CHECK_PIN _IOW(0xBD, 4, struct dmabuf_check_slot)
+#define DMABUF_CHECK_UNPIN _IOW(0xBD, 5, struct dmabuf_check_slot)
+#define DMABUF_CHECK_LOOK _IOWR(0xBD, 6, struct dmabuf_check_look)
+#define DMABUF_CHECK_LIMIT _IOW(0xBD, 7, struct dmabuf_check_limit)
+#define DMABUF_CHECK_DMA _IOWR(0xBD, 8, struct dmabuf_check_dma)
+
+#endif

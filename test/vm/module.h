@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernel modules and what they show of themselves; each returns 0 or -errno. */
+#ifndef TEST_MODULE_H
+#define TEST_MODULE_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+static inline int module_remove(const char *name)
+{
+	return syscall(SYS_delete_module, name, O_NONBLOCK) ? -errno : 0;
+}
+
+/* "test/p2p_check.ko" of this kernel; from the root of the tree, where the suite runs its programs */
+static inline int module_load(const char *file, const char *parameters)
+{
+	struct utsname name;
+	char path[192];
+	int node, err;
+
+	uname(&name);
+	snprintf(path, sizeof(path), "build/%s/%s", name.release, file);
+	node = open(path, O_RDONLY | O_CLOEXEC);
+	err = syscall(SYS_finit_module, node, parameters, 0) ? -errno : 0;
+	close(node);
+	return err;
+}
+
+/* Users of a module: other modules, files, and whoever else holds it */
+static inline int module_refs(const char *name)
+{
+	char path[96];
+	int refs = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/module/%s/refcnt", name);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%d", &refs) != 1)
+		refs = -1;
+	if (f)
+		fclose(f);
+	return refs;
+}
+
+static inline int module_set(const char *parameter, const char *value)
+{
+	char path[128];
+	int node, err;
+
+	snprintf(path, sizeof(path), "/sys/module/%s", parameter);
+	node = open(path, O_WRONLY | O_CLOEXEC);
+	err = write(node, value, strlen(value)) == (ssize_t)strlen(value) ? 0 : -errno;
+	close(node);
+	return err;
+}
+
+/* A file of debugfs, cut off at @size; "" when it cannot be read */
+static inline const char *module_debugfs(const char *file, char *text, size_t size)
+{
+	char path[128];
+	ssize_t n;
+	int node;
+
+	mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
+	snprintf(path, sizeof(path), "/sys/kernel/debug/%s", file);
+	node = open(path, O_RDONLY | O_CLOEXEC);
+	n = read(node, text, size - 1);
+	text[n > 0 ? n : 0] = '\0';
+	close(node);
+	return text;
+}
+
+#endif

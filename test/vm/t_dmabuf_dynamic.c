@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT
+/*
+ * dma-bufs with dmabuf_dynamic set, which the real driver does not make:
+ * they end with their block, and say so.
+ */
+#include "dmabuf.h"
+
+#include <pthread.h>
+
+CASE(nodes_are_there)
+{
+	EXPECT(fd >= 0, "no /dev/emugpu; type: emu/vm/run --gpus 1 ...");
+	EXPECT(check >= 0, "no /dev/dmabuf_check; type: emu/vm/run --no-default-modules "
+	       "--insmod build/KERNEL/emu/emugpu.ko --insmod build/KERNEL/test/dmabuf_check.ko ...");
+}
+
+CASE(the_switch_is_read_at_export)
+{
+	int dmabuf;
+
+	EXPECT(emu_alloc(fd, VA, BLOCK) == 0, "alloc");
+	dmabuf = export(VA, BLOCK);
+	EXPECT(set_dynamic(true) == 0, "dmabuf_dynamic");
+	EXPECT(attach_as(0, dmabuf, DMABUF_CHECK_DYNAMIC, false) == 0 && map(0) == 0, "import");
+	EXPECT(emu_free(fd, VA) == 0, "free");
+	EXPECT(notified(0) == 0, "the static one has notified");
+	EXPECT(unmap(0) == 0 && map(0) == 0, "the static one has ended");
+	EXPECT(detach(0) == 0, "detach");
+	close(dmabuf);
+	EXPECT_NOTHING_LEFT();
+}
+
+/* A dma-buf of a new block at VA, of a dynamic importer in slot 0 */
+static int start(bool unmap_in_notify)
+{
+	int dmabuf, err;
+
+	err = emu_alloc(fd, VA, BLOCK);
+	if (err)
+		return err;
+	dmabuf = export(VA, BLOCK);
+	err = attach_as(0, dmabuf, DMABUF_CHECK_DYNAMIC, unmap_in_notify);
+	return err ?: map(0) ?: dmabuf;
+}
+
+/* Notified once, and nothing works any more */
+static void expect_ended(unsigned int slot)
+{
+	EXPECT(notified(slot) == 1, "%u notifications", notified(slot));
+	unmap(slot);
+	EXPECT(map(slot) == -ENODEV, "mapped");
+	EXPECT(slot_call(DMABUF_CHECK_PIN, slot) == -ENODEV, "pinned");
+	EXPECT(notified(slot) == 1, "%u notifications", notified(slot));
+}
+
+static void end(unsigned int slot, int dmabuf)
+{
+	EXPECT(detach(slot) == 0, "detach");
+	close(dmabuf);
+	EXPECT_NOTHING_LEFT();
+}
+
+CASE(free_ends_it)
+{
+	int dmabuf = start(false);
+
+	EXPECT(dmabuf >= 0, "%d", dmabuf);
+	EXPECT(notified(0) == 0, "%u", notified(0));
+	EXPECT(emu_free(fd, VA) == 0, "free");
+	EXPECT(notified(0) == 1, "%u", notified(0));
+	EXPECT(vram_used() == BLOCK && bar1_used() == BLOCK, "who maps it has it: %lu %lu", vram_used(), bar1_used());
+	EXPECT(peer_write(0, 0, 0, 7) == 0 && peer_reads(0, 0, 0, 7), "DMA");
+	EXPECT(unmap(0) == 0, "unmap");
+	EXPECT_NOTHING_LEFT();
+	expect_ended(0);
+	end(0, dmabuf);
+}
+
+CASE(an_importer_may_unmap_when_notified)
+{
+	int dmabuf = start(true);
+
+	EXPECT(dmabuf >= 0, "%d", dmabuf);
+	EXPECT(emu_free(fd, VA) == 0, "free");
+	EXPECT_NOTHING_LEFT();
+	expect_ended(0);
+	end(0, dmabuf);
+}
+
+CASE(memory_that_nobody_maps_goes_at_once)
+{
+	int dmabuf = start(false);
+
+	EXPECT(dmabuf >= 0 && unmap(0) == 0 && slot_call(DMABUF_CHECK_PIN, 0) == 0, "%d", dmabuf);
+	EXPECT(emu_free(fd, VA) == 0, "free");
+	EXPECT_NOTHING_LEFT();
+	EXPECT(slot_call(DMABUF_CHECK_UNPIN, 0) == 0, "unpin");
+	expect_ended(0);
+	end(0, dmabuf);
+}
+
+CASE(revocation_ends_it_and_keeps_the_block)
+{
+	int dmabuf = start(false), next;
+
+	EXPECT(dmabuf >= 0, "%d", dmabuf);
+	EXPECT(emu_revoke(fd, VA) == 0, "revoke");
+	expect_ended(0);
+	next = export(VA, BLOCK);
+	EXPECT(import(1, next) == 0, "the block is there and can be exported");
+	EXPECT(detach(1) == 0, "detach");
+	close(next);
+	EXPECT(emu_free(fd, VA) == 0, "free");
+	expect_ended(0);
+	end(0, dmabuf);
+}
+
+CASE(death_of_the_owner_ends_it)
+{
+	pid_t owner;
+	int dmabuf;
+
+	owner = start_owner(0x3c, &dmabuf);
+	EXPECT(owner > 0 && dmabuf >= 0, "%d", dmabuf);
+	EXPECT(attach_as(0, dmabuf, DMABUF_CHECK_DYNAMIC, false) == 0 && map(0) == 0, "import");
+	EXPECT(peer_reads(0, 3, 0, 0x3c), "contents");
+	EXPECT(notified(0) == 0, "%u", notified(0));
+	kill_owner(owner);
+	expect_ended(0);
+	end(0, dmabuf);
+}
+
+CASE(unbinding_the_gpu_ends_it)
+{
+	struct emugpu_info gpu = info();
+	int dmabuf = start(false);
+
+	EXPECT(dmabuf >= 0, "%d", dmabuf);
+	EXPECT(emu_sysfs(&gpu, "unbind") == 0, "unbind");
+	expect_ended(0);
+	EXPECT(emu_free(fd, VA) == 0, "free");
+	expect_ended(0);
+	EXPECT(emu_sysfs(&gpu, "bind") == 0, "bind");
+	end(0, dmabuf);
+}
+
+CASE(all_importers_of_the_block_are_notified_and_no_others)
+{
+	int whole = start(false), part, other;
+
+	EXPECT(whole >= 0 && emu_alloc(fd, VA + BLOCK, BLOCK) == 0, "%d", whole);
+	part = export(VA + 4096, 4096);
+	other = export(VA + BLOCK, BLOCK);
+	EXPECT(attach_as(1, whole, DMABUF_CHECK_DYNAMIC, false) == 0, "not mapped");
+	EXPECT(attach_as(2, part, DMABUF_CHECK_DYNAMIC, true) == 0 && map(2) == 0, "part");
+	EXPECT(attach_as(3, other, DMABUF_CHECK_DYNAMIC, true) == 0 && map(3) == 0, "other");
+	EXPECT(emu_free(fd, VA) == 0, "free");
+	expect_ended(0);
+	expect_ended(1);
+	expect_ended(2);
+	EXPECT(notified(3) == 0 && look(3, 0).out_entries, "%u", notified(3));
+	EXPECT(emu_free(fd, VA + BLOCK) == 0, "free");
+	expect_ended(3);
+	EXPECT(detach(1) == 0 && detach(2) == 0 && detach(3) == 0, "detach");
+	close(part);
+	close(other);
+	end(0, whole);
+}
+
+/* It cannot be told, so its mapping holds for as long as it wants. */
+CASE(a_static_importer_keeps_its_mapping)
+{
+	int dmabuf = start(true);
+
+	EXPECT(dmabuf >= 0, "%d", dmabuf);
+	EXPECT(import(1, dmabuf) == 0, "import");
+	EXPECT(emu_fill(fd, VA, 1, 0x77, BLOCK) == 0, "fill");
+	EXPECT(emu_free(fd, VA) == 0, "free");
+	expect_ended(0);
+	EXPECT(vram_used() == BLOCK && bar1_used() == BLOCK, "%lu %lu", vram_used(), bar1_used());
+	EXPECT(peer_reads(1, 5, 0, 0x77), "contents");
+	EXPECT(import(2, dmabuf) == -ENODEV, "imported");
+	EXPECT(detach(1) == 0, "detach");
+	EXPECT_NOTHING_LEFT();
+	end(0, dmabuf);
+}
+
+CASE(a_dynamic_importer_must_allow_peer2peer)
+{
+	int dmabuf;
+
+	EXPECT(emu_alloc(fd, VA, BLOCK) == 0, "alloc");
+	dmabuf = export(VA, BLOCK);
+	EXPECT(attach_as(0, dmabuf, DMABUF_CHECK_DYNAMIC_NO_P2P, false) == -ENOTSUPP, "attached");
+	close(dmabuf);
+	EXPECT(emu_free(fd, VA) == 0, "free");
+	EXPECT_NOTHING_LEFT();
+}
+
+/* ---- races ---- */
+
+/* Until it has ended; the error that says so, or another */
+static void *map_until_ended(void *result)
+{
+	int err;
+
+	do {
+		err = map(0);
+		unmap(0);
+	} while (!err || err == -EBADSLT);
+	*(int *)result = err;
+	return NULL;
+}
+
+static void free_while_mapped(int us, bool unmap_in_notify)
+{
+	int dmabuf = start(unmap_in_notify), err = 0;
+	pthread_t thread;
+
+	EXPECT(dmabuf >= 0, "%d", dmabuf);
+	EXPECT(unmap(0) == 0 && !pthread_create(&thread, NULL, map_until_ended, &err), "thread");
+	usleep(us);
+	EXPECT(emu_free(fd, VA) == 0, "free");
+	pthread_join(thread, NULL);
+	EXPECT(err == -ENODEV, "%d", err);
+	expect_ended(0);
+	end(0, dmabuf);
+}
+
+CASE(freeing_while_it_is_mapped)
+{
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		free_while_mapped(i * 37 % 1000, i % 2);
+		CHECK_CASE();
+	}
+}
+
+static void *close_it(void *dmabuf)
+{
+	close(*(int *)dmabuf);
+	return NULL;
+}
+
+/* The last close and the notification meet, with nobody attached. */
+CASE(freeing_while_it_is_closed)
+{
+	pthread_t thread;
+	int i, dmabuf;
+
+	for (i = 0; i < 300; i++) {
+		EXPECT(emu_alloc(fd, VA, BLOCK) == 0, "alloc");
+		dmabuf = export(VA, BLOCK);
+		EXPECT(dmabuf >= 0 && !pthread_create(&thread, NULL, close_it, &dmabuf), "thread");
+		usleep(i % 10 * 10);
+		EXPECT(emu_free(fd, VA) == 0, "free");
+		pthread_join(thread, NULL);
+		EXPECT_NOTHING_LEFT();
+	}
+}
+
+static void *import_it(void *dmabuf)
+{
+	int err = attach_as(0, *(int *)dmabuf, DMABUF_CHECK_DYNAMIC, true) ?: map(0);
+
+	*(int *)dmabuf = err;
+	return NULL;
+}
+
+/* Mapped and then notified, or refused: never mapped and left so */
+CASE(freeing_while_it_is_imported)
+{
+	int i, dmabuf, err;
+	pthread_t thread;
+
+	for (i = 0; i < 200; i++) {
+		EXPECT(emu_alloc(fd, VA, BLOCK) == 0, "alloc");
+		err = dmabuf = export(VA, BLOCK);
+		EXPECT(dmabuf >= 0 && !pthread_create(&thread, NULL, import_it, &err), "thread");
+		usleep(i % 10 * 20);
+		EXPECT(emu_free(fd, VA) == 0, "free");
+		pthread_join(thread, NULL);
+		EXPECT(err == -ENODEV || (err == 0 && notified(0) == 1), "%d, %u notifications", err, notified(0));
+		EXPECT(nothing_left(), "%d: %lu bytes of BAR1, %lu of VRAM", err, bar1_used(), vram_used());
+		end(0, dmabuf);
+		CHECK_CASE();
+	}
+}
+
+CASE(the_switch_can_be_set_back)
+{
+	int dmabuf;
+
+	EXPECT(set_dynamic(false) == 0, "dmabuf_dynamic");
+	EXPECT(emu_alloc(fd, VA, BLOCK) == 0, "alloc");
+	dmabuf = export(VA, BLOCK);
+	EXPECT(emu_free(fd, VA) == 0, "free");
+	EXPECT(import(0, dmabuf) == 0, "import");
+	end(0, dmabuf);
+}
+
+VMTEST_MAIN

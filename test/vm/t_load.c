@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Loading and removing the emulated GPU's module a hundred times leaves nothing
+ * behind. The other modules are removed first, so this program comes last in a
+ * machine of its own.
+ */
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+
+#include "emu.h"
+#include "vmtest.h"
+
+enum {
+	ROUNDS = 100,
+	WARM_UP = 10,		/* what the kernel keeps for the next time */
+	LEAK_MAX_KIB = 384,	/* of 90 rounds: below one page a round */
+};
+
+static char file[128];
+
+static long remove_module(const char *name)
+{
+	return syscall(SYS_delete_module, name, O_NONBLOCK) ? -errno : 0;
+}
+
+static long load(void)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	long err = syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
+
+	close(fd);
+	return err;
+}
+
+/* A line of /proc/meminfo, KiB */
+static long meminfo(const char *name)
+{
+	char line[128];
+	long value = -1;
+	FILE *f = fopen("/proc/meminfo", "re");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, name, strlen(name)))
+			value = atol(line + strlen(name));
+	if (f)
+		fclose(f);
+	return value;
+}
+
+static long kernel_memory(void)
+{
+	return meminfo("Slab:") + meminfo("VmallocUsed:") + meminfo("Percpu:");
+}
+
+/* Allocates, writes and forgets, so that what a used GPU has is given back too */
+static int use(void)
+{
+	int fd = emu_open();
+	int err = emu_alloc(fd, 1ull << 33, 4 * EMUGPU_BLOCK_SIZE);
+
+	if (!err)
+		err = emu_fill(fd, 1ull << 33, 1, 0x5a, EMUGPU_BLOCK_SIZE);
+	close(fd);
+	return err;
+}
+
+CASE(consumers_hold_the_module)
+{
+	struct utsname name;
+
+	uname(&name);
+	snprintf(file, sizeof(file), "build/%s/emu/emugpu.ko", name.release);
+	EXPECT(access(file, R_OK) == 0, "%s: %s", file, strerror(errno));
+	EXPECT(remove_module("emugpu") == -EWOULDBLOCK, "%s", strerror(errno));
+	EXPECT(!remove_module("peerpin_lsi") && !remove_module("peerpin_nv") && !remove_module("peerpin"), "%s",
+	       strerror(errno));
+}
+
+CASE(a_client_holds_the_module)
+{
+	int fd = emu_open();
+
+	EXPECT(fd >= 0, "%s", strerror(errno));
+	EXPECT(remove_module("emugpu") == -EWOULDBLOCK, "%s", strerror(errno));
+	close(fd);
+	EXPECT(remove_module("emugpu") == 0, "%s", strerror(errno));
+	EXPECT(access("/dev/emugpu", F_OK) && access("/sys/kernel/debug/emugpu", F_OK), "nodes are left");
+}
+
+CASE(a_hundred_loads_leak_nothing)
+{
+	long before = 0, after;
+	int i, err;
+
+	for (i = 0; i < ROUNDS; i++) {
+		if (i == WARM_UP)
+			before = kernel_memory();
+		err = load();
+		EXPECT(!err, "load %d: %s", i, strerror(-err));
+		err = use();
+		EXPECT(!err, "use %d: %s", i, strerror(-err));
+		err = remove_module("emugpu");
+		EXPECT(!err, "remove %d: %s", i, strerror(-err));
+	}
+	after = kernel_memory();
+	EXPECT(after - before < LEAK_MAX_KIB, "%ld KiB more after %d rounds", after - before, ROUNDS - WARM_UP);
+	EXPECT(!load(), "%s", strerror(errno));
+}
+
+VMTEST_MAIN

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+/* Pins of processes that fork, close, exit or are killed. */
+#include <signal.h>
+
+#include "p2p.h"
+
+CASE(nodes_are_there)
+{
+	EXPECT_NODES();
+}
+
+/* Callbacks of a process that has just gone may still be on their way. */
+static bool soon_nothing_pinned(void)
+{
+	int i;
+
+	for (i = 0; i < 200 && !nothing_pinned(); i++)
+		usleep(10000);
+	return nothing_pinned();
+}
+
+/* ---- close and exit ----------------------------------------------------------- */
+
+CASE(closing_the_gpu_runs_the_callback)
+{
+	int own = emu_open();
+
+	rules_watch(fd);
+	EXPECT(emu_alloc(own, VA, BLOCK) == 0 && get(0, VA, PAGE) == 0 && map(0, 0) == 0, "alloc, get, map");
+	close(own);
+	EXPECT(callback(0).out_count == 1 && nothing_pinned(), "%u", callback(0).out_count);
+	EXPECT(callback(0).out_tid == (unsigned int)gettid(), "in thread %u", callback(0).out_tid);
+	EXPECT_NO_BREACH(fd);
+}
+
+/* Slot 0 by a p2p_check of its own, which puts what it pinned when its file is closed */
+static int pin_by_own_driver(int gpu, int driver)
+{
+	fd = gpu;
+	check = driver;
+	return emu_alloc(gpu, VA, BLOCK) || get_flags(0, VA, PAGE, P2P_CHECK_PUT_AT_CLOSE) || map(0, 0);
+}
+
+static int own_driver(void)
+{
+	return open("/dev/p2p_check", O_RDWR | O_CLOEXEC);
+}
+
+/* A driver that is closed unmaps first, as one that puts must. */
+static int close_driver_first(void)
+{
+	int gpu = emu_open(), driver = own_driver();
+
+	if (pin_by_own_driver(gpu, driver) || unmap(0, 0))
+		return 1;
+	close(driver);
+	if (!nothing_pinned())
+		return 2;
+	close(gpu);
+	return 0;
+}
+
+static int close_driver_last(void)
+{
+	int gpu = emu_open(), driver = own_driver();
+
+	if (pin_by_own_driver(gpu, driver))
+		return 1;
+	close(gpu);
+	if (callback(0).out_count != 1)
+		return 2;
+	close(driver);
+	return 0;
+}
+
+CASE(the_drivers_file_closed_first_is_a_put)
+{
+	int status;
+
+	rules_watch(fd);
+	status = emu_in_child(close_driver_first);
+	EXPECT(status == 0, "%d", status);
+	EXPECT(callback(0).out_count == 0 && nothing_pinned(), "%u callbacks", callback(0).out_count);
+	EXPECT_NO_BREACH(fd);
+}
+
+CASE(the_drivers_file_closed_last_is_a_callback)
+{
+	int status;
+
+	rules_watch(fd);
+	status = emu_in_child(close_driver_last);
+	EXPECT(status == 0, "%d", status);
+	EXPECT(callback(0).out_count == 1 && nothing_pinned(), "%u callbacks", callback(0).out_count);
+	EXPECT_NO_BREACH(fd);
+}
+
+/* The two files of a process that just exits go in an order that the kernel chooses by their numbers. */
+static int exit_with(int gpu, int driver)
+{
+	return pin_by_own_driver(gpu, driver) || unmap(0, 0) ? 1 : 0;
+}
+
+static int exit_with_the_gpu_opened_first(void)
+{
+	int gpu = emu_open();
+
+	return exit_with(gpu, own_driver());
+}
+
+static int exit_with_the_driver_opened_first(void)
+{
+	int driver = own_driver();
+
+	return exit_with(emu_open(), driver);
+}
+
+CASE(process_exit_in_either_order_of_files)
+{
+	unsigned int callbacks;
+
+	rules_watch(fd);
+	EXPECT(emu_in_child(exit_with_the_gpu_opened_first) == 0, "child");
+	callbacks = callback(0).out_count;
+	EXPECT(nothing_pinned(), "left");
+	EXPECT(emu_in_child(exit_with_the_driver_opened_first) == 0, "child");
+	callbacks += callback(0).out_count;
+	EXPECT(nothing_pinned(), "left");
+	EXPECT(callbacks == 1, "%u callbacks: both went in the same order", callbacks);
+	EXPECT_NO_BREACH(fd);
+}
+
+static int leave_the_table(void)
+{
+	return emu_alloc(emu_open(), VA, BLOCK) || get_flags(0, VA, PAGE, P2P_CHECK_IN_CALLBACK_LEAVE_TABLE);
+}
+
+CASE(a_table_that_is_never_freed_is_reported_with_the_end_of_the_process)
+{
+	rules_watch(fd);
+	EXPECT(emu_in_child(leave_the_table) == 0, "child");
+	EXPECT(callback(0).out_count == 1 && nothing_pinned(), "%u", callback(0).out_count);
+	EXPECT_BROKE(fd, EMUGPU_RULE_TABLE_LEAKED, 1);
+}
+
+/* ---- killed --------------------------------------------------------------------- */
+
+static void pin_and_pause(int ready)
+{
+	if (!emu_alloc(emu_open(), VA, BLOCK) && !get(0, VA, BLOCK) && !map(0, 0) && write(ready, "x", 1) == 1)
+		pause();
+	_exit(1);
+}
+
+CASE(a_killed_process_runs_the_callback)
+{
+	int ready[2], status;
+	char byte;
+	pid_t pid;
+
+	rules_watch(fd);
+	EXPECT(!pipe(ready), "%s", strerror(errno));
+	pid = fork();
+	if (!pid)
+		pin_and_pause(ready[1]);
+	close(ready[1]);
+	EXPECT(read(ready[0], &byte, 1) == 1, "child");
+	close(ready[0]);
+	EXPECT(pins() == 1 && callback(0).out_count == 0, "before");
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	EXPECT(callback(0).out_count == 1, "%u", callback(0).out_count);
+	EXPECT(callback(0).out_tid == (unsigned int)pid, "in thread %u", callback(0).out_tid);
+	EXPECT(nothing_pinned(), "left");
+	EXPECT_NO_BREACH(fd);
+}
+
+static void free_after_delay(void)
+{
+	if (!emu_alloc(emu_open(), VA, BLOCK) && !get(0, VA, BLOCK) && !emu_delay_callbacks(emu_open(), 1500, 1))
+		_exit(1);	/* closes the GPU: the callback waits in the exit */
+	_exit(2);
+}
+
+CASE(a_process_killed_in_its_callback_finishes_it)
+{
+	int status;
+	pid_t pid;
+
+	rules_watch(fd);
+	pid = fork();
+	if (!pid)
+		free_after_delay();
+	while (bar1_used() != BLOCK)
+		usleep(1000);
+	usleep(300000);
+	EXPECT(bar1_used() == BLOCK && callback(0).out_count == 0, "the callback is over");
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	EXPECT(callback(0).out_count == 1 && nothing_pinned(), "%u", callback(0).out_count);
+	EXPECT_NO_BREACH(fd);
+}
+
+/* ---- fork ------------------------------------------------------------------------- */
+
+static int do_nothing(void)
+{
+	return 0;
+}
+
+CASE(the_exit_of_a_child_revokes_nothing)
+{
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && map(0, 0) == 0, "get, map");
+	EXPECT(emu_in_child(do_nothing) == 0, "child");
+	EXPECT(callback(0).out_count == 0 && pins() == 1 && maps() == 1, "%u callbacks", callback(0).out_count);
+	EXPECT(unmap(0, 0) == 0 && put(0) == 0, "unmap, put");
+	EXPECT_NO_BREACH(fd);
+	free_one();
+}
+
+static int close_inherited(void)
+{
+	close(fd);
+	close(check);
+	return 0;
+}
+
+CASE(a_child_that_closes_what_it_inherited_revokes_nothing)
+{
+	one_block();
+	CHECK_CASE();
+	EXPECT(get_flags(0, VA, PAGE, P2P_CHECK_PUT_AT_CLOSE) == 0, "get");
+	EXPECT(emu_in_child(close_inherited) == 0, "child");
+	EXPECT(callback(0).out_count == 0 && pins() == 1, "%u callbacks", callback(0).out_count);
+	free_one();
+}
+
+/* A process that pins, leaves its file to a child of its own, and is gone */
+static int pin_and_bequeath(int *until)
+{
+	char byte;
+
+	if (emu_alloc(emu_open(), VA, BLOCK) || get(0, VA, BLOCK))
+		return 1;
+	if (fork())
+		return 0;
+	close(until[1]);
+	return read(until[0], &byte, 1) == 0 ? 0 : 1;
+}
+
+CASE(the_last_close_runs_the_callback_in_whatever_process)
+{
+	int until[2], status;
+	pid_t pid;
+
+	rules_watch(fd);
+	EXPECT(!pipe(until), "%s", strerror(errno));
+	pid = fork();
+	if (!pid)
+		_exit(pin_and_bequeath(until));
+	close(until[0]);
+	waitpid(pid, &status, 0);
+	EXPECT(status == 0, "%#x", status);
+	EXPECT(pins() == 1 && callback(0).out_count == 0, "ran with the owner's death");
+	close(until[1]);
+	EXPECT(soon_nothing_pinned(), "left");
+	EXPECT(callback(0).out_count == 1, "%u", callback(0).out_count);
+	EXPECT(callback(0).out_tid != (unsigned int)pid, "ran in the owner");
+	EXPECT_NO_BREACH(fd);
+}
+
+VMTEST_MAIN

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+/* nvidia_p2p_put_pages: 0 whatever happens; what a consumer did wrong is told to the monitor only. */
+#include "p2p.h"
+
+CASE(nodes_are_there)
+{
+	EXPECT_NODES();
+}
+
+CASE(null_table_is_0)
+{
+	rules_watch(fd);
+	EXPECT(with_flags(P2P_CHECK_PUT, 0, P2P_CHECK_NULL_TABLE) == 0, "put");
+	EXPECT_NO_BREACH(fd);
+}
+
+CASE(put_unlinks_and_the_callback_never_runs)
+{
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && pins() == 1, "%u pins", pins());
+	EXPECT(put(0) == 0 && pins() == 0, "%u pins", pins());
+	EXPECT(callback(0).out_count == 0, "put ran the callback");
+	EXPECT(version(0) == POISON, "the table is still there: %#x", version(0));
+	free_one();
+	EXPECT(callback(0).out_count == 0, "free ran the callback of what was put");
+	EXPECT_NO_BREACH(fd);
+}
+
+CASE(put_after_the_callback_is_0)
+{
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0, "get");
+	free_one();
+	CHECK_CASE();
+	EXPECT(callback(0).out_count == 1, "%u", callback(0).out_count);
+	EXPECT(put(0) == 0, "put");
+	EXPECT_NO_BREACH(fd);
+}
+
+static int put_as_another(void)
+{
+	return put(0) == 0 ? 0 : 1;
+}
+
+CASE(put_by_another_process_is_0_and_does_nothing)
+{
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0, "get");
+	EXPECT(emu_in_child(put_as_another) == 0, "put is not 0");
+	EXPECT(pins() == 1 && version(0) == 0x20000, "the put took effect");
+	EXPECT_BROKE(fd, EMUGPU_RULE_PUT_BY_OTHER_PROCESS, 1);
+	EXPECT(put(0) == 0 && pins() == 0, "put by the owner");
+	EXPECT_NO_BREACH(fd);
+	free_one();
+}
+
+CASE(put_twice_is_0_and_reported)
+{
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && put(0) == 0, "get, put");
+	EXPECT(put(0) == 0, "again");
+	EXPECT_BROKE(fd, EMUGPU_RULE_PUT_OF_DEAD_TABLE, 1);
+	free_one();
+}
+
+CASE(put_of_what_never_was_a_table_is_0_and_reported)
+{
+	rules_watch(fd);
+	EXPECT(with_flags(P2P_CHECK_PUT, 0, P2P_CHECK_WILD_TABLE) == 0, "put");
+	EXPECT_BROKE(fd, EMUGPU_RULE_PUT_OF_DEAD_TABLE, 1);
+}
+
+CASE(put_of_a_failed_get_is_0_and_reported)
+{
+	EXPECT(get(0, VA, PAGE) == -EINVAL, "get");
+	rules_watch(fd);
+	EXPECT(put(0) == 0, "put");
+	EXPECT_BROKE(fd, EMUGPU_RULE_PUT_OF_DEAD_TABLE, 1);
+}
+
+CASE(put_with_another_address_is_reported)
+{
+	struct p2p_check_call wrong = { .va = VA + PAGE };
+
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0, "get");
+	EXPECT(call(P2P_CHECK_PUT, wrong) == 0, "put");
+	EXPECT_BROKE(fd, EMUGPU_RULE_PUT_WRONG_ADDRESS, 1);
+	free_one();
+}
+
+CASE(put_of_a_persistent_pin_is_0_does_nothing_and_is_reported)
+{
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(get_persistent(0, VA, PAGE) == 0, "get");
+	EXPECT(put(0) == 0 && pins() == 1, "%u pins", pins());
+	EXPECT_BROKE(fd, EMUGPU_RULE_PUT_WRONG_KIND, 1);
+	EXPECT(put_persistent(0) == 0, "put_persistent");
+	free_one();
+}
+
+CASE(each_pin_is_put_by_itself)
+{
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && get(1, VA, PAGE) == 0 && get(2, VA, BLOCK) == 0, "get");
+	EXPECT(put(1) == 0 && pins() == 2, "%u pins", pins());
+	EXPECT(version(0) == 0x20000 && version(2) == 0x20000, "the put ended another pin");
+	free_one();
+	EXPECT(callback(0).out_count == 1 && callback(1).out_count == 0 && callback(2).out_count == 1, "%u %u %u",
+	       callback(0).out_count, callback(1).out_count, callback(2).out_count);
+	EXPECT_NO_BREACH(fd);
+}
+
+CASE(a_put_range_can_be_pinned_again)
+{
+	int i;
+
+	one_block();
+	CHECK_CASE();
+	for (i = 0; i < 100; i++)
+		EXPECT(get(0, VA, BLOCK) == 0 && put(0) == 0, "round %d", i);
+	free_one();
+}
+
+/* ---- free_page_table ------------------------------------------------------- */
+
+CASE(free_page_table_of_null_is_0)
+{
+	rules_watch(fd);
+	EXPECT(with_flags(P2P_CHECK_FREE_TABLE, 0, P2P_CHECK_NULL_TABLE) == 0, "free_page_table");
+	EXPECT_NO_BREACH(fd);
+}
+
+CASE(free_page_table_outside_the_callback_is_0_and_reported)
+{
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0, "get");
+	EXPECT(with_flags(P2P_CHECK_FREE_TABLE, 0, 0) == 0, "free_page_table");
+	EXPECT(pins() == 1 && version(0) == 0x20000, "the table is gone");
+	EXPECT_BROKE(fd, EMUGPU_RULE_FREE_OF_LIVE_TABLE, 1);
+	EXPECT(put(0) == 0, "put");
+	free_one();
+}
+
+CASE(free_page_table_twice_is_0_and_reported)
+{
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0, "get");
+	free_one();
+	CHECK_CASE();
+	EXPECT(callback(0).out_free_table == 0, "%d", callback(0).out_free_table);
+	EXPECT(with_flags(P2P_CHECK_FREE_TABLE, 0, 0) == 0, "again");
+	EXPECT_BROKE(fd, EMUGPU_RULE_FREE_OF_DEAD_TABLE, 1);
+}
+
+CASE(free_page_table_after_the_callback_is_no_breach)
+{
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(get_flags(0, VA, PAGE, P2P_CHECK_IN_CALLBACK_LEAVE_TABLE) == 0, "get");
+	free_one();
+	CHECK_CASE();
+	EXPECT(with_flags(P2P_CHECK_FREE_TABLE, 0, 0) == 0, "free_page_table");
+	EXPECT_NO_BREACH(fd);
+}
+
+CASE(free_page_table_of_what_was_put_is_0_and_reported)
+{
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && put(0) == 0, "get, put");
+	EXPECT(with_flags(P2P_CHECK_FREE_TABLE, 0, 0) == 0, "free_page_table");
+	EXPECT(with_flags(P2P_CHECK_FREE_TABLE, 0, P2P_CHECK_WILD_TABLE) == 0, "free_page_table of no table");
+	EXPECT_BROKE(fd, EMUGPU_RULE_FREE_OF_DEAD_TABLE, 2);
+	free_one();
+}
+
+VMTEST_MAIN

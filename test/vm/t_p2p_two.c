@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+/* Two drivers, p2p_check and peerpin, on the same allocation: each has its own pin and sees its own end. */
+#include <signal.h>
+
+#include "pin.h"
+#include "p2p.h"
+
+static int peerpin;
+static volatile const uint32_t *epochs;
+
+static bool is_live(const struct peerpin_pin *pin)
+{
+	return epochs[pin->out_slot] == pin->out_epoch;
+}
+
+static unsigned int state(const struct peerpin_pin *pin)
+{
+	struct peerpin_query look;
+
+	return query(peerpin, pin->out_region, &look) ? -1u : look.out_state;
+}
+
+/* Slot 0 of the one and a region of the other, of the same page */
+static void pin_by_both(struct peerpin_pin *pin)
+{
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && map(0, 0) == 0, "p2p_check");
+	EXPECT(pin_at(peerpin, VA, PAGE, pin) == 0, "peerpin");
+	EXPECT(pins() == 2 && bar1_used() == PAGE, "%u pins, %lu bytes", pins(), bar1_used());
+	EXPECT(is_live(pin) && callback(0).out_count == 0, "revoked before its time");
+}
+
+CASE(nodes_are_there)
+{
+	EXPECT_NODES();
+	peerpin = pin_open();
+	EXPECT(peerpin >= 0, "no /dev/peerpin: %s", strerror(errno));
+	epochs = epochs_map(peerpin);
+	EXPECT(epochs, "mmap: %s", strerror(errno));
+}
+
+CASE(both_see_the_revocation_by_free)
+{
+	struct peerpin_pin pin;
+
+	pin_by_both(&pin);
+	CHECK_CASE();
+	free_one();
+	CHECK_CASE();
+	EXPECT(callback(0).out_count == 1, "p2p_check: %u", callback(0).out_count);
+	EXPECT(!is_live(&pin) && state(&pin) == PEERPIN_STATE_REVOKED, "peerpin: state %u", state(&pin));
+	EXPECT(unpin(peerpin, pin.out_region) == 0 && put(0) == 0, "unpin, put");
+	EXPECT_NO_BREACH(fd);
+}
+
+CASE(both_see_the_revocation_by_close)
+{
+	struct peerpin_pin pin;
+	int own = emu_open();
+
+	rules_watch(fd);
+	EXPECT(emu_alloc(own, VA, BLOCK) == 0, "alloc");
+	EXPECT(pin_at(peerpin, VA, BLOCK, &pin) == 0 && get(0, VA, 2 * PAGE) == 0, "pin");
+	close(own);
+	EXPECT(callback(0).out_count == 1 && !is_live(&pin) && nothing_pinned(), "%u", callback(0).out_count);
+	EXPECT(unpin(peerpin, pin.out_region) == 0, "unpin");
+	EXPECT_NO_BREACH(fd);
+}
+
+CASE(the_end_of_one_is_not_the_end_of_the_other)
+{
+	struct peerpin_pin pin;
+
+	pin_by_both(&pin);
+	CHECK_CASE();
+	EXPECT(unmap(0, 0) == 0 && put(0) == 0, "put by p2p_check");
+	EXPECT(is_live(&pin) && state(&pin) == PEERPIN_STATE_LIVE && pins() == 1, "peerpin: state %u", state(&pin));
+	EXPECT(bar1_used() == PAGE, "%lu", bar1_used());
+	EXPECT(get(0, VA, PAGE) == 0 && unpin(peerpin, pin.out_region) == 0, "unpin by peerpin");
+	EXPECT(callback(0).out_count == 0 && pins() == 1 && version(0) == 0x20000, "%u", callback(0).out_count);
+	free_one();
+	CHECK_CASE();
+	EXPECT(callback(0).out_count == 1, "%u", callback(0).out_count);
+	EXPECT_NO_BREACH(fd);
+}
+
+CASE(a_persistent_pin_of_one_does_not_keep_the_others)
+{
+	struct peerpin_pin pin;
+
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(get_persistent(0, VA, PAGE) == 0 && pin_at(peerpin, VA, PAGE, &pin) == 0, "pin");
+	EXPECT(emu_free(fd, VA) == 0 && !is_live(&pin), "peerpin is not revoked");
+	EXPECT(pins() == 1 && bar1_used() == PAGE, "%u pins", pins());
+	EXPECT(put_persistent(0) == 0 && unpin(peerpin, pin.out_region) == 0 && nothing_pinned(), "put, unpin");
+	EXPECT_NO_BREACH(fd);
+}
+
+CASE(the_monitor_tells_them_apart)
+{
+	struct peerpin_pin pin;
+
+	pin_by_both(&pin);
+	CHECK_CASE();
+	EXPECT(get(1, VA + 1, PAGE) == -EINVAL, "get");
+	EXPECT_BROKE(fd, EMUGPU_RULE_UNALIGNED, 1);
+	EXPECT(unpin(peerpin, pin.out_region) == 0, "unpin");
+	free_one();
+	EXPECT_NO_BREACH(fd);
+}
+
+static int pin_by_both_and_die(void)
+{
+	struct peerpin_pin pin;
+
+	if (emu_alloc(emu_open(), VA, BLOCK) || pin_at(pin_open(), VA, BLOCK, &pin) || get(0, VA, BLOCK) || map(0, 0))
+		return 1;
+	return raise(SIGKILL);
+}
+
+CASE(a_killed_process_leaves_neither)
+{
+	rules_watch(fd);
+	EXPECT(emu_in_child(pin_by_both_and_die) == -1, "the child lives");
+	EXPECT(callback(0).out_count == 1 && nothing_pinned(), "%u callbacks, %u pins", callback(0).out_count, pins());
+	EXPECT_NO_BREACH(fd);
+}
+
+VMTEST_MAIN
