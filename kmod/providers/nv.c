@@ -28,10 +28,12 @@ static DECLARE_RWSEM(nv_puts);
 /*
  * struct nv_pin - the private part of a region of GPU memory
  * @released: the callback has taken the table; it must not be put any more
+ * @put: it was put
  */
 struct nv_pin {
 	struct nvidia_p2p_page_table *table;
 	bool released;
+	bool put;
 	u64 p2p_token;
 	u32 va_space_token;
 	u64 addr;
@@ -124,6 +126,7 @@ static void nv_unpin(void *priv)
 	int ret = 0;
 
 	down_write(&nv_puts);
+	p->put = true;
 	if (!READ_ONCE(p->released))
 		ret = nvidia_p2p_put_pages(p->p2p_token, p->va_space_token,
 					   p->addr, p->table);
@@ -134,6 +137,18 @@ static void nv_unpin(void *priv)
 	__module_get(THIS_MODULE);
 	pr_err("peerpin_nv: put_pages failed (%d); GPU memory stays pinned until it is freed\n",
 	       ret);
+}
+
+/*
+ * A callback that overtook get_pages could not free a table that nobody knew
+ * yet. Drivers that free tables themselves take no notice of this call.
+ */
+static void nv_cleanup(void *priv)
+{
+	struct nv_pin *p = priv;
+
+	if (!p->released && !p->put)
+		nvidia_p2p_free_page_table(p->table);
 }
 
 static const struct pp_provider nv_provider = {
@@ -147,6 +162,7 @@ static const struct pp_provider nv_provider = {
 	.extents = nv_extents,
 	.release = nv_release,
 	.unpin = nv_unpin,
+	.cleanup = nv_cleanup,
 };
 
 static int __init nv_init(void)
