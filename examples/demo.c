@@ -87,7 +87,10 @@ static int allocate(const char *name, CUdeviceptr *out)
 	return 0;
 }
 
-/* New data in A, and in B what the copy must not leave there. */
+/*
+ * New data in A, and in B what the copy must not leave there. B is registered
+ * later, so nothing but the last call makes sure that the GPU has filled it.
+ */
 static int fill(struct demo *d)
 {
 	CUresult r;
@@ -97,6 +100,8 @@ static int fill(struct demo *d)
 	r = cuMemcpyHtoD(d->a, wanted, SURFACE);
 	if (!r)
 		r = cuMemsetD8(d->b, 0xee, SURFACE);
+	if (!r)
+		r = cuCtxSynchronize();
 	return cuda_failed("fill", r);
 }
 

@@ -27,6 +27,7 @@ UNIT_OBJ_test_regcache_limits = $(B)/obj/test/mock_memory.o
 UNIT_OBJ_test_regcache_threads = $(B)/obj/test/mock_memory.o
 UNIT_OBJ_test_regcache_model = $(B)/obj/test/mock_memory.o
 UNIT_OBJ_test_regcache_torture = $(B)/obj/test/mock_memory.o
+UNIT_OBJ_test_libcuda_vmm = $(patsubst %,$(B)/obj/libcuda/%.o,alloc fit handle reserve set space vmm)
 UNIT_OBJ_test_tool_args = $(B)/obj/tool/args.o $(B)/obj/tool/pattern.o $(B)/obj/tool/units.o
 UNIT_OBJ_test_tool_owners = $(B)/obj/tool/owners.o $(B)/obj/tool/units.o
 UNIT_CFLAGS_test_cuda_lookup = -DFAKE_CUDA='"$(B)/bin/test/fake/libcuda.so.1"' \

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alloc: GPU memory of this process. The kernel gives *blocks* of whole 2 MiB;
- * a program has *allocations* in them. Those of up to 1 MiB share blocks, any
- * larger one has a block of its own. A block goes back to the kernel, which
- * revokes what peers have pinned of it, when its last allocation is freed.
+ * alloc: every range of addresses that CUDA knows in this process, of any
+ * kind, by address. Where the memory comes from is the matter of heap and vmm.
  */
 #ifndef ALLOC_H
 #define ALLOC_H
@@ -11,47 +9,77 @@
 #include "ctx.h"
 
 #include <cuda.h>
+#include <stdbool.h>
 
-enum { ALLOC_ALIGN = 512 };
+enum alloc_kind {
+	ALLOC_DEVICE,		/* cuMemAlloc() */
+	ALLOC_POOL,		/* cuMemAllocAsync() */
+	ALLOC_VMM,		/* cuMemMap() */
+	ALLOC_HOST,		/* cuMemHostAlloc() */
+	ALLOC_REGISTERED,	/* cuMemHostRegister() */
+	ALLOC_MANAGED,		/* cuMemAllocManaged() */
+};
 
 /**
  * struct alloc_info - an allocation, as it was when it was looked up
+ * @kind: who made it
  * @addr: first byte
  * @size: bytes that were asked for
  * @id: CU_POINTER_ATTRIBUTE_BUFFER_ID, never used twice
+ * @device: whose memory it is
+ * @ctx: where it was allocated; NULL: VMM and POOL belong to no context
+ * @pool: of kind POOL
+ * @flags: of cuMemHostAlloc() or cuMemHostRegister()
  * @sync_memops: CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
- * @ctx: where it was allocated
+ * @rdma: peers may pin it
+ * @access: what copies may do with it; a VMM range at first has none, registered memory may be read-only
+ * @range: first byte of what CU_POINTER_ATTRIBUTE_RANGE_START_ADDR says: @addr, but of VMM the reservation
+ * @range_size: bytes of it
+ * @mapping: address of the memory it is part of
+ * @mapping_size: of that memory
+ * @mapping_id: CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, never used twice
  */
 struct alloc_info {
+	enum alloc_kind kind;
 	CUdeviceptr addr;
 	size_t size;
 	unsigned long long id;
-	bool sync_memops;
+	CUdevice device;
 	struct CUctx_st *ctx;
+	struct CUmemPoolHandle_st *pool;
+	unsigned int flags;
+	bool sync_memops;
+	bool rdma;
+	CUmemAccess_flags access;
+	CUdeviceptr range;
+	size_t range_size;
+	CUdeviceptr mapping;
+	size_t mapping_size;
+	unsigned long long mapping_id;
 };
 
-/* None of these may be called with the library lock, but for alloc_detach_all(). */
+/* alloc_on_cpu - it is reached by the CPU at its address, not by the GPU's copy engine */
+static inline bool alloc_on_cpu(const struct alloc_info *info)
+{
+	return info->kind == ALLOC_HOST || info->kind == ALLOC_REGISTERED || info->kind == ALLOC_MANAGED;
+}
 
-CUresult alloc_create(struct CUctx_st *ctx, size_t size, CUdeviceptr *out);
-
-/*
- * alloc_destroy - free the allocation that begins at @addr
- *
- * It is out of all look-ups before the kernel runs free callbacks, and its
- * address is not given out again before they have returned.
- */
-CUresult alloc_destroy(CUdeviceptr addr);
-
-/* alloc_find - the allocation around @addr; false: GPU memory of nobody */
+/* alloc_find - the allocation around @addr; false: there is none */
 bool alloc_find(CUdeviceptr addr, struct alloc_info *out);
 
 /* alloc_set_sync_memops - for all of the allocation around @addr; false: there is none */
 bool alloc_set_sync_memops(CUdeviceptr addr, bool on);
 
-/* alloc_detach_all - move the blocks of @ctx to @blocks and forget their allocations; library lock held */
-void alloc_detach_all(struct CUctx_st *ctx, struct block_list *blocks);
+/* The rest is for those who make allocations, and needs the library lock. */
 
-/* alloc_release - give detached blocks back to the kernel */
-void alloc_release(struct block_list *blocks);
+/* alloc_add - @info can be found from now on, where it is, and has an id; false: no memory, or it overlaps another */
+bool alloc_add(struct alloc_info *info);
+void alloc_remove(struct alloc_info *info);
+
+/* alloc_overlap - one of those that were added and have a byte of [@addr, @addr + @size), or NULL */
+struct alloc_info *alloc_overlap(CUdeviceptr addr, size_t size);
+
+/* alloc_new_id - for @mapping_id */
+unsigned long long alloc_new_id(void);
 
 #endif

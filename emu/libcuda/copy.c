@@ -1,107 +1,152 @@
 // SPDX-License-Identifier: MIT
-#include "alloc.h"
-#include "export.h"
-#include "node.h"
+/*
+ * The copies of the API, in one piece. Names that end in _ptds or _ptsz are
+ * called by programs built for a default stream per thread.
+ */
+#include "stream.h"
+#include "transfer.h"
+#include "variant.h"
 
-#include <string.h>
-
-enum side {
-	SIDE_HOST,
-	SIDE_GPU,
-	SIDE_BAD,	/* begins in an allocation and does not end in it */
+enum {
+	HTOD = TRANSFER_TO_GPU,
+	DTOH = TRANSFER_FROM_GPU,
+	DTOD = TRANSFER_TO_GPU | TRANSFER_FROM_GPU,
 };
 
-static enum side side_of(CUdeviceptr ptr, size_t length)
+static CUdeviceptr host(const void *p)
 {
-	struct alloc_info info;
-
-	if (!alloc_find(ptr, &info))
-		return SIDE_HOST;
-	return length <= info.size - (ptr - info.addr) ? SIDE_GPU : SIDE_BAD;
-}
-
-static CUresult move(CUdeviceptr dst, enum side to, CUdeviceptr src, enum side from, size_t length)
-{
-	if (to == SIDE_GPU)
-		return node_copy(from == SIDE_GPU ? EMUGPU_COPY_DTOD : EMUGPU_COPY_HTOD, dst, src, length);
-	if (from == SIDE_GPU)
-		return node_copy(EMUGPU_COPY_DTOH, dst, src, length);
-	memmove((void *)dst, (const void *)src, length);
-	return CUDA_SUCCESS;
-}
-
-/* With unified addressing the addresses say what to do; a function's name only says which of them must be the GPU's. */
-static CUresult copy(CUdeviceptr dst, bool to_gpu, CUdeviceptr src, bool from_gpu, size_t length)
-{
-	enum side to, from;
-	struct CUctx_st *ctx;
-	CUresult err = ctx_enter(&ctx);
-
-	if (err || !length)
-		return err;
-	to = side_of(dst, length);
-	from = side_of(src, length);
-	if (to == SIDE_BAD || from == SIDE_BAD)
-		return CUDA_ERROR_INVALID_VALUE;
-	if ((to_gpu && to != SIDE_GPU) || (from_gpu && from != SIDE_GPU))
-		return CUDA_ERROR_INVALID_VALUE;
-	return move(dst, to, src, from, length);
+	return (uintptr_t)p;
 }
 
 CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t length)
 {
-	return copy(dst, false, src, false, length);
+	return transfer_1d(CU_STREAM_LEGACY, 0, dst, src, length);
 }
 
 CUresult cuMemcpyHtoD(CUdeviceptr dst, const void *src, size_t length)
 {
-	return copy(dst, true, (uintptr_t)src, false, length);
+	return transfer_1d(CU_STREAM_LEGACY, HTOD, dst, host(src), length);
 }
 
 CUresult cuMemcpyDtoH(void *dst, CUdeviceptr src, size_t length)
 {
-	return copy((uintptr_t)dst, false, src, true, length);
+	return transfer_1d(CU_STREAM_LEGACY, DTOH, host(dst), src, length);
 }
 
 CUresult cuMemcpyDtoD(CUdeviceptr dst, CUdeviceptr src, size_t length)
 {
-	return copy(dst, true, src, true, length);
+	return transfer_1d(CU_STREAM_LEGACY, DTOD, dst, src, length);
 }
 
-static CUresult fill(CUdeviceptr dst, uint32_t pattern, unsigned int elem, size_t count)
+CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t length, CUstream stream)
 {
-	struct CUctx_st *ctx;
-	CUresult err = ctx_enter(&ctx);
-
-	if (err || !count)
-		return err;
-	if (dst % elem || count > SIZE_MAX / elem)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (side_of(dst, count * elem) != SIDE_GPU)
-		return CUDA_ERROR_INVALID_VALUE;
-	return node_fill(dst, pattern, elem, count * elem);
+	return transfer_1d(stream, TRANSFER_ASYNC, dst, src, length);
 }
 
-CUresult cuMemsetD8(CUdeviceptr dst, unsigned char value, size_t count)
+CUresult cuMemcpyHtoDAsync(CUdeviceptr dst, const void *src, size_t length, CUstream stream)
 {
-	return fill(dst, value, 1, count);
+	return transfer_1d(stream, TRANSFER_ASYNC | HTOD, dst, host(src), length);
 }
 
-CUresult cuMemsetD16(CUdeviceptr dst, unsigned short value, size_t count)
+CUresult cuMemcpyDtoHAsync(void *dst, CUdeviceptr src, size_t length, CUstream stream)
 {
-	return fill(dst, value, 2, count);
+	return transfer_1d(stream, TRANSFER_ASYNC | DTOH, host(dst), src, length);
 }
 
-CUresult cuMemsetD32(CUdeviceptr dst, unsigned int value, size_t count)
+CUresult cuMemcpyDtoDAsync(CUdeviceptr dst, CUdeviceptr src, size_t length, CUstream stream)
 {
-	return fill(dst, value, 4, count);
+	return transfer_1d(stream, TRANSFER_ASYNC | DTOD, dst, src, length);
 }
 
-/* What a program calls that was built for a default stream per thread: there are no streams. */
-ALIAS(cuMemcpy_ptds, cuMemcpy);
-ALIAS(cuMemcpyHtoD_v2_ptds, cuMemcpyHtoD_v2);
-ALIAS(cuMemcpyDtoH_v2_ptds, cuMemcpyDtoH_v2);
-ALIAS(cuMemcpyDtoD_v2_ptds, cuMemcpyDtoD_v2);
-ALIAS(cuMemsetD8_v2_ptds, cuMemsetD8_v2);
-ALIAS(cuMemsetD16_v2_ptds, cuMemsetD16_v2);
-ALIAS(cuMemsetD32_v2_ptds, cuMemsetD32_v2);
+/* ---- between contexts ------------------------------------------------------------------ */
+
+/* NULL stands for the current context, as for the real driver. */
+static CUresult check_both(CUcontext to, CUcontext from, struct CUctx_st **dst, struct CUctx_st **src)
+{
+	CUresult err = ctx_resolve(to, dst);
+
+	return err ? err : ctx_resolve(from, src);
+}
+
+/* Comes after all that both contexts have to do, and before what they are given next: it is over on return. */
+static CUresult peer_copy(CUstream stream, CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from,
+			  size_t length)
+{
+	struct CUctx_st *dst_ctx, *src_ctx;
+	CUresult err = check_both(to, from, &dst_ctx, &src_ctx);
+
+	if (!err)
+		err = engine_wait(&dst_ctx->engine);
+	if (!err)
+		err = engine_wait(&src_ctx->engine);
+	if (!err)
+		err = transfer_1d(stream, DTOD, dst, src, length);
+	return err ? err : stream_reach(stream);
+}
+
+CUresult cuMemcpyPeer(CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from, size_t length)
+{
+	return peer_copy(CU_STREAM_LEGACY, dst, to, src, from, length);
+}
+
+CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from, size_t length,
+			   CUstream stream)
+{
+	struct CUctx_st *dst_ctx, *src_ctx;
+	CUresult err = check_both(to, from, &dst_ctx, &src_ctx);
+
+	return err ? err : transfer_1d(stream, TRANSFER_ASYNC | DTOD, dst, src, length);
+}
+
+/* ---- variants ---------------------------------------------------------------------------- */
+
+CUresult cuMemcpy_ptds(CUdeviceptr dst, CUdeviceptr src, size_t length)
+{
+	return transfer_1d(CU_STREAM_PER_THREAD, 0, dst, src, length);
+}
+
+CUresult cuMemcpyHtoD_v2_ptds(CUdeviceptr dst, const void *src, size_t length)
+{
+	return transfer_1d(CU_STREAM_PER_THREAD, HTOD, dst, host(src), length);
+}
+
+CUresult cuMemcpyDtoH_v2_ptds(void *dst, CUdeviceptr src, size_t length)
+{
+	return transfer_1d(CU_STREAM_PER_THREAD, DTOH, host(dst), src, length);
+}
+
+CUresult cuMemcpyDtoD_v2_ptds(CUdeviceptr dst, CUdeviceptr src, size_t length)
+{
+	return transfer_1d(CU_STREAM_PER_THREAD, DTOD, dst, src, length);
+}
+
+CUresult cuMemcpyPeer_ptds(CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from, size_t length)
+{
+	return peer_copy(CU_STREAM_PER_THREAD, dst, to, src, from, length);
+}
+
+CUresult cuMemcpyAsync_ptsz(CUdeviceptr dst, CUdeviceptr src, size_t length, CUstream stream)
+{
+	return cuMemcpyAsync(dst, src, length, stream_ptsz(stream));
+}
+
+CUresult cuMemcpyHtoDAsync_v2_ptsz(CUdeviceptr dst, const void *src, size_t length, CUstream stream)
+{
+	return cuMemcpyHtoDAsync(dst, src, length, stream_ptsz(stream));
+}
+
+CUresult cuMemcpyDtoHAsync_v2_ptsz(void *dst, CUdeviceptr src, size_t length, CUstream stream)
+{
+	return cuMemcpyDtoHAsync(dst, src, length, stream_ptsz(stream));
+}
+
+CUresult cuMemcpyDtoDAsync_v2_ptsz(CUdeviceptr dst, CUdeviceptr src, size_t length, CUstream stream)
+{
+	return cuMemcpyDtoDAsync(dst, src, length, stream_ptsz(stream));
+}
+
+CUresult cuMemcpyPeerAsync_ptsz(CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from, size_t length,
+				CUstream stream)
+{
+	return cuMemcpyPeerAsync(dst, to, src, from, length, stream_ptsz(stream));
+}

@@ -1,26 +1,37 @@
 // SPDX-License-Identifier: MIT
 #include "ctx.h"
 
-#include "alloc.h"
 #include "device.h"
 #include "export.h"
 #include "init.h"
+#include "node.h"
+#include "peer.h"
+#include "set.h"
+#include "stack.h"
+#include "variant.h"
 
-enum { STACK_MAX = 64 };
+#include <pthread.h>
+#include <stdlib.h>
 
 static struct CUctx_st primaries[MAX_DEVICES];
 
-static __thread struct {
-	struct CUctx_st *ctx[STACK_MAX];
-	unsigned int depth;
-} stack;
+/* All that cuCtxCreate() ever made; under the library lock. */
+static struct set made;
+static unsigned long long last_id;
+static pthread_mutex_t lives = PTHREAD_MUTEX_INITIALIZER;
 
-CUdevice ctx_device(const struct CUctx_st *ctx)
+void ctx_setup(void)
 {
-	return ctx - primaries;
+	for (int i = 0; i < MAX_DEVICES; i++)
+		primaries[i].device = i;
 }
 
-static bool is_handle(const struct CUctx_st *ctx)
+struct CUctx_st *ctx_primary(CUdevice dev)
+{
+	return &primaries[dev];
+}
+
+static bool is_primary(const struct CUctx_st *ctx)
 {
 	for (int i = 0; i < device_count(); i++)
 		if (ctx == &primaries[i])
@@ -28,12 +39,22 @@ static bool is_handle(const struct CUctx_st *ctx)
 	return false;
 }
 
-static struct CUctx_st *current(void)
+static bool is_made(const struct CUctx_st *ctx)
 {
-	return stack.depth ? stack.ctx[stack.depth - 1] : NULL;
+	bool has;
+
+	lib_lock();
+	has = set_has(&made, ctx);
+	lib_unlock();
+	return has;
 }
 
-static CUresult state_of(const struct CUctx_st *ctx)
+bool ctx_is_handle(const struct CUctx_st *ctx)
+{
+	return is_primary(ctx) || is_made(ctx);
+}
+
+CUresult ctx_is_active(const struct CUctx_st *ctx)
 {
 	return atomic_load_explicit(&ctx->active, memory_order_relaxed) ? CUDA_SUCCESS :
 									  CUDA_ERROR_CONTEXT_IS_DESTROYED;
@@ -45,8 +66,8 @@ CUresult ctx_enter(struct CUctx_st **ctx)
 
 	if (err)
 		return err;
-	*ctx = current();
-	return *ctx ? state_of(*ctx) : CUDA_ERROR_INVALID_CONTEXT;
+	*ctx = stack_top();
+	return *ctx ? ctx_is_active(*ctx) : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 CUresult ctx_enter_any(void)
@@ -55,203 +76,199 @@ CUresult ctx_enter_any(void)
 
 	if (err)
 		return err;
-	return current() ? state_of(current()) : CUDA_SUCCESS;
+	return stack_top() ? ctx_is_active(stack_top()) : CUDA_SUCCESS;
 }
 
-/* ---- primary contexts ---------------------------------------------------- */
-
-static CUresult check_device(CUdevice dev)
+CUresult ctx_resolve(CUcontext handle, struct CUctx_st **ctx)
 {
 	CUresult err = lib_ready();
 
 	if (err)
 		return err;
-	return device_get(dev) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+	*ctx = handle ? handle : stack_top();
+	return ctx_is_handle(*ctx) ? ctx_is_active(*ctx) : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice dev)
+/* ---- lives ------------------------------------------------------------------------ */
+
+void ctx_lock_lives(void)
 {
-	CUresult err = check_device(dev);
-	struct CUctx_st *ctx;
+	pthread_mutex_lock(&lives);
+}
+
+void ctx_unlock_lives(void)
+{
+	pthread_mutex_unlock(&lives);
+}
+
+CUresult ctx_start(struct CUctx_st *ctx)
+{
+	struct emugpu_context_new kernel;
+	CUresult err = node_context(ctx->device, &kernel);
 
 	if (err)
 		return err;
-	if (!out)
-		return CUDA_ERROR_INVALID_VALUE;
-	ctx = &primaries[dev];
+	ctx->kernel_ctx = kernel.out_context;
+	ctx->p2p_token = kernel.out_p2p_token;
+	ctx->va_space = kernel.out_va_space;
+	engine_open(&ctx->engine, ctx);
 	lib_lock();
-	if (!ctx->active)
-		TAILQ_INIT(&ctx->blocks);
+	ctx->id = ++last_id;
+	LIST_INIT(&ctx->peers);
+	heap_open(&ctx->heap);
 	ctx->active = true;
-	ctx->refs++;
 	lib_unlock();
-	*out = ctx;
 	return CUDA_SUCCESS;
 }
 
-/*
- * Ends @ctx if @ending, which the caller decided with the library lock held;
- * drops the lock. Its memory is out of every look-up and nothing can be
- * allocated in it before the first block goes back to the kernel, where free
- * callbacks run.
- */
-static void unlock_and_end(struct CUctx_st *ctx, bool ending)
+void ctx_end(struct CUctx_st *ctx)
 {
 	struct block_list blocks = TAILQ_HEAD_INITIALIZER(blocks);
 
-	if (ending && ctx->active) {
-		ctx->active = false;
-		alloc_detach_all(ctx, &blocks);
-	}
+	if (!ctx->active)
+		return;
+	lib_lock();
+	ctx->active = false;
 	lib_unlock();
-	alloc_release(&blocks);
+	engine_close(&ctx->engine);
+	lib_lock();
+	heap_close(&ctx->heap, &blocks);
+	peer_drop_all(ctx);
+	lib_unlock();
+	heap_release(&blocks);
+	node_drop(ctx->kernel_ctx);
 }
 
-CUresult cuDevicePrimaryCtxRelease(CUdevice dev)
-{
-	CUresult err = check_device(dev);
-	struct CUctx_st *ctx;
+/* ---- contexts that are no primary ones ---------------------------------------------- */
 
-	if (err)
-		return err;
-	ctx = &primaries[dev];
+static CUresult add(struct CUctx_st *ctx)
+{
+	bool done;
+
 	lib_lock();
-	if (ctx->refs)
-		ctx->refs--;
-	else
-		err = CUDA_ERROR_INVALID_CONTEXT;
-	unlock_and_end(ctx, !ctx->refs);
+	done = set_add(&made, ctx);
+	lib_unlock();
+	return done ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static void forget(struct CUctx_st *ctx)
+{
+	lib_lock();
+	set_remove(&made, ctx);
+	lib_unlock();
+	free(ctx);
+}
+
+static CUresult start_and_push(struct CUctx_st *ctx)
+{
+	CUresult err;
+
+	ctx_lock_lives();
+	err = ctx_start(ctx);
+	if (!err) {
+		err = stack_push(ctx);
+		if (err)
+			ctx_end(ctx);
+	}
+	ctx_unlock_lives();
 	return err;
 }
 
-CUresult cuDevicePrimaryCtxReset(CUdevice dev)
+static CUresult make(unsigned int flags, CUdevice dev, CUcontext *out)
 {
-	CUresult err = check_device(dev);
+	struct CUctx_st *ctx = calloc(1, sizeof(*ctx));
+	CUresult err;
 
+	if (!ctx)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	ctx->device = dev;
+	ctx->flags = flags;
+	err = add(ctx);
+	if (!err)
+		err = start_and_push(ctx);
 	if (err)
-		return err;
-	lib_lock();
-	unlock_and_end(&primaries[dev], true);
-	return CUDA_SUCCESS;
+		forget(ctx);
+	else
+		*out = ctx;
+	return err;
 }
 
-CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active)
-{
-	CUresult err = check_device(dev);
-
-	if (err)
-		return err;
-	if (!flags || !active)
-		return CUDA_ERROR_INVALID_VALUE;
-	*flags = 0;
-	*active = primaries[dev].active;
-	return CUDA_SUCCESS;
-}
-
-/* ---- the stack of a thread ------------------------------------------------- */
-
-CUresult cuCtxGetCurrent(CUcontext *out)
+/* @no: why the kind of context that is asked for cannot be made */
+static CUresult create(CUcontext *out, CUresult no, unsigned int flags, CUdevice dev)
 {
 	CUresult err = lib_ready();
 
 	if (err)
 		return err;
+	if (no)
+		return no;
 	if (!out)
 		return CUDA_ERROR_INVALID_VALUE;
-	*out = current();
-	return CUDA_SUCCESS;
+	if (!device_get(dev))
+		return CUDA_ERROR_INVALID_DEVICE;
+	return flags & ~CU_CTX_FLAGS_MASK ? CUDA_ERROR_INVALID_VALUE : make(flags, dev, out);
 }
 
-static CUresult push(struct CUctx_st *ctx)
+CUresult cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice dev)
 {
-	if (!is_handle(ctx))
-		return CUDA_ERROR_INVALID_CONTEXT;
-	if (stack.depth == STACK_MAX)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	stack.ctx[stack.depth++] = ctx;
-	return CUDA_SUCCESS;
+	return create(out, CUDA_SUCCESS, flags, dev);
 }
 
-/* Replaces the top of the stack; NULL takes it away. */
-CUresult cuCtxSetCurrent(CUcontext ctx)
+/* Parts of a GPU are for clients of MPS only. */
+static CUresult why_no_part(const CUexecAffinityParam *params, int n)
 {
-	CUresult err = lib_ready();
-
-	if (err)
-		return err;
-	if (ctx && !is_handle(ctx))
-		return CUDA_ERROR_INVALID_CONTEXT;
-	if (stack.depth)
-		stack.depth--;
-	return ctx ? push(ctx) : CUDA_SUCCESS;
-}
-
-CUresult cuCtxPushCurrent(CUcontext ctx)
-{
-	CUresult err = lib_ready();
-
-	if (err)
-		return err;
-	return ctx ? push(ctx) : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuCtxPopCurrent(CUcontext *out)
-{
-	CUresult err = lib_ready();
-
-	if (err)
-		return err;
-	if (!stack.depth)
-		return CUDA_ERROR_INVALID_CONTEXT;
-	if (out)
-		*out = current();
-	stack.depth--;
-	return CUDA_SUCCESS;
-}
-
-/* NULL stands for the current context. */
-CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx)
-{
-	CUresult err = lib_ready();
-
-	if (err)
-		return err;
-	if (!device)
+	if (n && !params)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (!ctx)
-		ctx = current();
-	if (!is_handle(ctx))
-		return CUDA_ERROR_INVALID_CONTEXT;
-	*device = ctx_device(ctx);
-	return CUDA_SUCCESS;
+	return n ? CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY : CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetDevice(CUdevice *device)
+CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *params, int n, unsigned int flags, CUdevice dev)
 {
-	return cuCtxGetDevice_v2(device, NULL);
+	return create(out, why_no_part(params, n), flags, dev);
 }
 
-CUresult cuCtxSynchronize_v2(CUcontext ctx)
+/* Contexts shared with graphics are not for GPUs without. */
+static CUresult why_not(const CUctxCreateParams *params)
+{
+	if (!params)
+		return CUDA_SUCCESS;
+	if (params->cigParams)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	return why_no_part(params->execAffinityParams, params->numExecAffinityParams);
+}
+
+CUresult cuCtxCreate(CUcontext *out, CUctxCreateParams *params, unsigned int flags, CUdevice dev)
+{
+	return create(out, why_not(params), flags, dev);
+}
+
+static CUresult destroy(struct CUctx_st *ctx)
+{
+	CUresult err;
+
+	ctx_lock_lives();
+	err = ctx_is_active(ctx);
+	ctx_end(ctx);
+	ctx_unlock_lives();
+	return err;
+}
+
+CUresult cuCtxDestroy(CUcontext ctx)
 {
 	CUresult err = lib_ready();
 
 	if (err)
 		return err;
 	if (!ctx)
-		ctx = current();
-	return is_handle(ctx) ? state_of(ctx) : CUDA_ERROR_INVALID_CONTEXT;
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!is_made(ctx))
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (stack_top() == ctx)
+		stack_pop();
+	return destroy(ctx);
 }
 
-CUresult cuCtxSynchronize(void)
-{
-	return cuCtxSynchronize_v2(NULL);
-}
-
-#undef cuDevicePrimaryCtxRelease
-#undef cuDevicePrimaryCtxReset
-#undef cuCtxPushCurrent
-#undef cuCtxPopCurrent
-ALIAS(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2);
-ALIAS(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2);
-ALIAS(cuCtxPushCurrent, cuCtxPushCurrent_v2);
-ALIAS(cuCtxPopCurrent, cuCtxPopCurrent_v2);
+#undef cuCtxCreate
+#undef cuCtxDestroy
+ALIAS(cuCtxCreate, cuCtxCreate_v2);
+ALIAS(cuCtxDestroy, cuCtxDestroy_v2);

@@ -75,6 +75,15 @@ long fit_take(struct fit *fit, unsigned int n)
 	return -1;
 }
 
+bool fit_take_at(struct fit *fit, unsigned int at, unsigned int n)
+{
+	if (!n || at >= fit->nr || n > fit->nr - at || taken(fit, at) || next(fit, at, true) < at + n)
+		return false;
+	flip(fit, at, n);
+	fit->used += n;
+	return true;
+}
+
 void fit_give(struct fit *fit, unsigned int at, unsigned int n)
 {
 	assert(n && at < fit->nr && n <= fit->nr - at);

@@ -19,6 +19,9 @@ void fit_delete(struct fit *fit);
 /* fit_take - the first unit of a free run of @n, now taken; -1: there is none */
 long fit_take(struct fit *fit, unsigned int n);
 
+/* fit_take_at - units [@at, @at + @n) are taken now; false: they are not all free */
+bool fit_take_at(struct fit *fit, unsigned int at, unsigned int n);
+
 /* fit_give - units [at, at + n) are free again; they must be taken */
 void fit_give(struct fit *fit, unsigned int at, unsigned int n);
 

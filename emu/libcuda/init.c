@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "init.h"
 
+#include "ctx.h"
 #include "device.h"
+#include "engine.h"
 #include "node.h"
 #include "space.h"
 
@@ -18,12 +20,17 @@ static _Atomic enum state state;
 static pthread_mutex_t init_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t lib_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-CUresult lib_ready(void)
+static bool is_ready(void)
 {
 	/* pairs with the release in start(): the device table is complete */
-	if (atomic_load_explicit(&state, memory_order_acquire) != READY)
+	return atomic_load_explicit(&state, memory_order_acquire) == READY;
+}
+
+CUresult lib_ready(void)
+{
+	if (!is_ready())
 		return CUDA_ERROR_NOT_INITIALIZED;
-	return CUDA_SUCCESS;
+	return engine_calls_host() ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
 }
 
 void lib_lock(void)
@@ -56,6 +63,8 @@ static CUresult start(void)
 	err = CUDA_ERROR_OUT_OF_MEMORY;
 	if (pthread_atfork(NULL, NULL, child_after_fork))
 		goto err_close;
+	ctx_setup();
+	engine_setup();
 	atomic_store_explicit(&state, READY, memory_order_release);
 	return CUDA_SUCCESS;
 
@@ -73,7 +82,7 @@ CUresult cuInit(unsigned int flags)
 	if (atomic_load(&state) == FORKED)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	pthread_mutex_lock(&init_mutex);
-	err = lib_ready() ? start() : CUDA_SUCCESS;
+	err = is_ready() ? CUDA_SUCCESS : start();
 	pthread_mutex_unlock(&init_mutex);
 	return err;
 }

@@ -7,7 +7,10 @@
 /* What cuDriverGetVersion() says: the API level this is a look-alike of. */
 enum { DRIVER_VERSION = 13000 };
 
-/* lib_ready - CUDA_ERROR_NOT_INITIALIZED before cuInit(), and in a child of fork() */
+/*
+ * lib_ready - CUDA_ERROR_NOT_INITIALIZED before cuInit(), and in a child of
+ * fork(); CUDA_ERROR_NOT_PERMITTED in a function that an engine calls
+ */
 CUresult lib_ready(void);
 
 /*

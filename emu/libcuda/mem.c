@@ -1,18 +1,72 @@
 // SPDX-License-Identifier: MIT
+#include "mem.h"
+
 #include "alloc.h"
 #include "init.h"
 #include "node.h"
+#include "pool.h"
 
-CUresult cuMemAlloc(CUdeviceptr *out, size_t size)
+/* What cuMemAllocPitch() aligns a row to. */
+enum { PITCH = 512 };
+
+CUresult mem_alloc(enum alloc_kind kind, size_t size, unsigned int flags, CUdeviceptr *out)
 {
-	struct CUctx_st *ctx;
-	CUresult err = ctx_enter(&ctx);
+	struct alloc_info want = { .kind = kind, .size = size, .flags = flags };
+	CUresult err = ctx_enter(&want.ctx);
 
 	if (err)
 		return err;
 	if (!out || !size)
 		return CUDA_ERROR_INVALID_VALUE;
-	return alloc_create(ctx, size, out);
+	want.device = ctx_device(want.ctx);
+	return heap_alloc(&want, out);
+}
+
+CUresult cuMemAlloc(CUdeviceptr *out, size_t size)
+{
+	return mem_alloc(ALLOC_DEVICE, size, 0, out);
+}
+
+CUresult cuMemAllocPitch(CUdeviceptr *out, size_t *pitch, size_t width, size_t height, unsigned int element)
+{
+	CUresult err = lib_ready();
+	size_t row;
+
+	if (err)
+		return err;
+	if (!pitch || (element != 4 && element != 8 && element != 16))
+		return CUDA_ERROR_INVALID_VALUE;
+	row = (width + PITCH - 1) / PITCH * PITCH;
+	if (row < width || (height && row > SIZE_MAX / height))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	err = mem_alloc(ALLOC_DEVICE, row * height, 0, out);
+	if (!err)
+		*pitch = row;
+	return err;
+}
+
+CUresult mem_wait(struct CUctx_st *ctx)
+{
+	engine_wait_all();
+	if (!ctx && ctx_enter(&ctx))
+		return CUDA_SUCCESS;
+	return engine_wait(&ctx->engine);
+}
+
+CUresult mem_free(CUdeviceptr addr, unsigned int kinds)
+{
+	struct alloc_info info;
+	CUresult err;
+
+	if (!alloc_find(addr, &info) || info.addr != addr || !(kinds >> info.kind & 1))
+		return CUDA_ERROR_INVALID_VALUE;
+	err = mem_wait(info.ctx);
+	if (err)
+		return err;
+	err = heap_free(addr, kinds, &info);
+	if (info.size && info.pool)
+		pool_put(info.pool);
+	return err;
 }
 
 CUresult cuMemFree(CUdeviceptr ptr)
@@ -21,7 +75,7 @@ CUresult cuMemFree(CUdeviceptr ptr)
 
 	if (err || !ptr)
 		return err;
-	return alloc_destroy(ptr);
+	return mem_free(ptr, 1 << ALLOC_DEVICE | 1 << ALLOC_POOL | 1 << ALLOC_MANAGED);
 }
 
 CUresult cuMemGetInfo(size_t *available, size_t *total)
@@ -49,7 +103,7 @@ CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdeviceptr ptr)
 
 	if (err)
 		return err;
-	if (!alloc_find(ptr, &info))
+	if (!alloc_find(ptr, &info) || !info.access)
 		return CUDA_ERROR_NOT_FOUND;
 	if (base)
 		*base = info.addr;

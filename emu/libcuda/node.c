@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static int fd = -1;
@@ -21,6 +22,8 @@ static CUresult from_errno(int err)
 		return CUDA_ERROR_DEVICE_UNAVAILABLE;
 	case EACCES: /* a child made behind fork()'s back: clone(), vfork() */
 		return CUDA_ERROR_NOT_INITIALIZED;
+	case EOPNOTSUPP:
+		return CUDA_ERROR_NOT_SUPPORTED;
 	case EBUSY: /* a test took the CPU's window on the GPU away */
 		return CUDA_ERROR_NOT_READY;
 	default:
@@ -56,11 +59,9 @@ CUresult node_info(unsigned int gpu, struct emugpu_info *info)
 	return call(EMUGPU_IOC_INFO, info);
 }
 
-CUresult node_alloc(unsigned int gpu, CUdeviceptr va, size_t size)
+CUresult node_alloc(struct emugpu_alloc *arg)
 {
-	struct emugpu_alloc arg = { .gpu = gpu, .va = va, .size = size };
-
-	return call(EMUGPU_IOC_ALLOC, &arg);
+	return call(EMUGPU_IOC_ALLOC, arg);
 }
 
 CUresult node_free(CUdeviceptr va)
@@ -68,6 +69,45 @@ CUresult node_free(CUdeviceptr va)
 	struct emugpu_free arg = { .va = va };
 
 	return call(EMUGPU_IOC_FREE, &arg);
+}
+
+CUresult node_memory(unsigned int gpu, size_t size, unsigned int *memory)
+{
+	struct emugpu_memory_new arg = { .gpu = gpu, .size = size };
+	CUresult err = call(EMUGPU_IOC_MEMORY, &arg);
+
+	*memory = arg.out_memory;
+	return err;
+}
+
+CUresult node_context(unsigned int gpu, struct emugpu_context_new *out)
+{
+	*out = (struct emugpu_context_new){ .gpu = gpu };
+	return call(EMUGPU_IOC_CONTEXT, out);
+}
+
+CUresult node_drop(unsigned int id)
+{
+	struct emugpu_drop arg = { .id = id };
+
+	return call(EMUGPU_IOC_DROP, &arg);
+}
+
+CUresult node_map(CUdeviceptr va, size_t size)
+{
+	void *p = mmap((void *)(uintptr_t)va, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, va);
+
+	return p == MAP_FAILED ? from_errno(errno) : CUDA_SUCCESS;
+}
+
+CUresult node_export(CUdeviceptr va, size_t size, int *out)
+{
+	struct emugpu_export arg = { .va = va, .size = size };
+	CUresult err = call(EMUGPU_IOC_EXPORT, &arg);
+
+	if (!err)
+		*out = arg.out_fd;
+	return err;
 }
 
 CUresult node_copy(enum emugpu_copy_kind kind, uint64_t dst, uint64_t src, size_t length)

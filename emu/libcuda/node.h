@@ -15,8 +15,16 @@ CUresult node_open(void);
 void node_close(void);
 
 CUresult node_info(unsigned int gpu, struct emugpu_info *info);
-CUresult node_alloc(unsigned int gpu, CUdeviceptr va, size_t size);
+CUresult node_alloc(struct emugpu_alloc *arg);
 CUresult node_free(CUdeviceptr va);
+CUresult node_memory(unsigned int gpu, size_t size, unsigned int *memory);
+CUresult node_context(unsigned int gpu, struct emugpu_context_new *out);
+/* node_drop - a memory or a context */
+CUresult node_drop(unsigned int id);
+/* node_map - for the CPU too; an EMUGPU_ALLOC_HOST block at its own address */
+CUresult node_map(CUdeviceptr va, size_t size);
+/* node_export - CUDA_ERROR_INVALID_VALUE: it is not all in one block; NOT_SUPPORTED: not for peers */
+CUresult node_export(CUdeviceptr va, size_t size, int *fd);
 CUresult node_copy(enum emugpu_copy_kind kind, uint64_t dst, uint64_t src, size_t length);
 CUresult node_fill(CUdeviceptr dst, uint32_t pattern, unsigned int elem, size_t length);
 

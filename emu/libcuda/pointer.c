@@ -2,6 +2,10 @@
 #include "alloc.h"
 #include "ctx.h"
 #include "init.h"
+#include "reserve.h"
+
+/* vaSpaceToken of memory of no context: what the real driver says of all */
+enum { VA_SPACE_OF_NONE = 0xfe00 };
 
 static void put_int(void *data, int value)
 {
@@ -13,59 +17,130 @@ static void put_word(void *data, uint64_t value)
 	*(uint64_t *)data = value;
 }
 
-/* An attribute of an address in GPU memory. */
-static CUresult get_gpu(void *data, CUpointer_attribute attribute, const struct alloc_info *info, CUdeviceptr ptr)
+/*
+ * Reading them announces a peer. They give access to all that the context has.
+ * Memory of no context has a token of 0, with which its process alone can pin
+ * it, as all memory has of newer real drivers; that of the CPU has none.
+ */
+static CUresult get_tokens(CUDA_POINTER_ATTRIBUTE_P2P_TOKENS *tokens, const struct alloc_info *info)
+{
+	if (info->kind == ALLOC_HOST || info->kind == ALLOC_REGISTERED)
+		return CUDA_ERROR_INVALID_VALUE;
+	tokens->p2pToken = info->kind == ALLOC_DEVICE ? info->ctx->p2p_token : 0;
+	tokens->vaSpaceToken = info->kind == ALLOC_DEVICE ? info->ctx->va_space : VA_SPACE_OF_NONE;
+	return alloc_set_sync_memops(info->addr, true) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static int memory_type(const struct alloc_info *info)
+{
+	return info->kind == ALLOC_HOST || info->kind == ALLOC_REGISTERED ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+}
+
+/* Where the memory is. */
+static bool get_place(void *data, CUpointer_attribute attribute, const struct alloc_info *info, CUdeviceptr ptr)
+{
+	switch (attribute) {
+	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+		put_word(data, info->access ? ptr : 0);
+		return true;
+	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+		put_word(data, alloc_on_cpu(info) ? ptr : 0);
+		return true;
+	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+		put_word(data, info->range);
+		return true;
+	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+		put_word(data, info->range_size);
+		return true;
+	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+		put_word(data, info->mapping);
+		return true;
+	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+		put_word(data, info->mapping_size);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* What the memory is. */
+static bool get_nature(void *data, CUpointer_attribute attribute, const struct alloc_info *info)
 {
 	switch (attribute) {
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
 		put_word(data, (uintptr_t)info->ctx);
-		break;
+		return true;
 	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-		put_int(data, CU_MEMORYTYPE_DEVICE);
-		break;
-	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-		put_word(data, ptr);
-		break;
-	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: /* there are no pools */
-		put_word(data, 0);
-		break;
-	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-		put_int(data, info->sync_memops);
-		break;
+		put_int(data, memory_type(info));
+		return true;
 	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
 		put_word(data, info->id);
-		break;
+		return true;
 	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-		put_int(data, 0);
-		break;
+		put_int(data, info->kind == ALLOC_MANAGED);
+		return true;
 	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-		put_int(data, ctx_device(info->ctx));
-		break;
-	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-		put_word(data, info->addr);
-		break;
-	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-		put_word(data, info->size);
-		break;
-	case CU_POINTER_ATTRIBUTE_MAPPED:
-	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-		put_int(data, 1);
-		break;
+		put_int(data, info->device);
+		return true;
+	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+		put_word(data, (uintptr_t)info->pool);
+		return true;
+	case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+		put_word(data, info->mapping_id);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* What can be done with it; there is no way to share it with other processes. */
+static CUresult get_use(void *data, CUpointer_attribute attribute, const struct alloc_info *info)
+{
+	switch (attribute) {
 	case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
-		return CUDA_ERROR_NOT_SUPPORTED;
+		return get_tokens(data, info);
+	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+		put_int(data, info->sync_memops);
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_MAPPED:
+		put_int(data, 1);
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+		put_int(data, info->rdma);
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+		put_int(data, info->access);
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+		put_word(data, CU_MEM_HANDLE_TYPE_NONE);
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+	case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+		put_int(data, 0);
+		return CUDA_SUCCESS;
 	default:
 		return CUDA_ERROR_INVALID_VALUE;
 	}
-	return CUDA_SUCCESS;
+}
+
+/* An attribute of an address that CUDA knows. */
+static CUresult get_known(void *data, CUpointer_attribute attribute, const struct alloc_info *info, CUdeviceptr ptr)
+{
+	if (get_place(data, attribute, info, ptr) || get_nature(data, attribute, info))
+		return CUDA_SUCCESS;
+	return get_use(data, attribute, info);
 }
 
 /*
  * What cuPointerGetAttributes() says of any other address, as the real driver
- * does: it takes it for a host pointer, and leaves the range as it was.
+ * does: it takes it for a host pointer, and leaves the range as it was unless
+ * the address is reserved.
  */
 static CUresult get_other(void *data, CUpointer_attribute attribute, CUdeviceptr ptr)
 {
+	CUdeviceptr range;
+	size_t range_size;
+
 	switch (attribute) {
 	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
 		put_word(data, ptr);
@@ -76,23 +151,45 @@ static CUresult get_other(void *data, CUpointer_attribute attribute, CUdeviceptr
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
 	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
 	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
 	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+	case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
 		put_word(data, 0);
 		break;
 	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
 	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
 	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
 	case CU_POINTER_ATTRIBUTE_MAPPED:
 	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+	case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
 		put_int(data, 0);
 		break;
 	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
 	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+		if (reserve_find(ptr, &range, &range_size))
+			put_word(data, attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE ? range_size : range);
 		break;
 	default:
 		return CUDA_ERROR_INVALID_VALUE;
 	}
 	return CUDA_SUCCESS;
+}
+
+/* Not so in a list of attributes: there it is no error. */
+static bool has_address(CUpointer_attribute attribute, const struct alloc_info *info)
+{
+	switch (attribute) {
+	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+		return alloc_on_cpu(info);
+	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+		return info->access;
+	default:
+		return true;
+	}
 }
 
 CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr)
@@ -104,11 +201,8 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
 		return err;
 	if (!data || !alloc_find(ptr, &info))
 		return CUDA_ERROR_INVALID_VALUE;
-	err = get_gpu(data, attribute, &info, ptr);
-	/* only here: in a list of attributes it is no error */
-	if (!err && attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER)
-		return CUDA_ERROR_INVALID_VALUE;
-	return err;
+	err = get_known(data, attribute, &info, ptr);
+	return err || has_address(attribute, &info) ? err : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* Tokens cannot be asked for in a list. */
@@ -116,7 +210,7 @@ static CUresult get_listed(void *data, CUpointer_attribute attribute, const stru
 {
 	if (!data || attribute == CU_POINTER_ATTRIBUTE_P2P_TOKENS)
 		return CUDA_ERROR_INVALID_VALUE;
-	return info ? get_gpu(data, attribute, info, ptr) : get_other(data, attribute, ptr);
+	return info ? get_known(data, attribute, info, ptr) : get_other(data, attribute, ptr);
 }
 
 CUresult cuPointerGetAttributes(unsigned int n, CUpointer_attribute *attributes, void **data, CUdeviceptr ptr)
@@ -135,6 +229,18 @@ CUresult cuPointerGetAttributes(unsigned int n, CUpointer_attribute *attributes,
 	return err;
 }
 
+/* Memory of cuMemCreate() cannot have it, as on the real driver; reading its tokens sets it there, too. */
+static CUresult set_sync_memops(CUdeviceptr ptr, bool on)
+{
+	struct alloc_info info;
+
+	if (!alloc_find(ptr, &info))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (info.kind == ALLOC_VMM)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	return alloc_set_sync_memops(ptr, on) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
 CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr ptr)
 {
 	CUresult err = lib_ready();
@@ -143,5 +249,5 @@ CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
 		return err;
 	if (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
 		return CUDA_ERROR_INVALID_VALUE;
-	return alloc_set_sync_memops(ptr, *(const int *)value) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return set_sync_memops(ptr, *(const int *)value);
 }

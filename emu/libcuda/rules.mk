@@ -7,10 +7,15 @@ LIBCUDA_OBJ := $(LIBCUDA_SRC:emu/libcuda/%.c=$(B)/obj/libcuda/%.o)
 LIBCUDA_LDFLAGS := -Wl,-soname,libcuda.so.1 -Wl,-z,defs -Wl,-z,nodelete -Wl,-Bsymbolic \
 	-Wl,--version-script=emu/libcuda/libcuda.map -Wl,--no-undefined-version
 
+# Programs that intercept calls patch the first five bytes of a function, and
+# know a few instructions there: let each begin with a frame, and none be shared.
+LIBCUDA_ENTRIES := -fno-omit-frame-pointer -fstack-protector-all -fno-schedule-insns2 -fno-shrink-wrap \
+	-fno-ipa-icf
+
 USER_TARGETS += $(B)/emu/libcuda.so.1 $(B)/emu/libcuda.so
 
 $(B)/obj/libcuda/%.o: emu/libcuda/%.c | $(B)/obj/libcuda
-	$(CC) $(CPPFLAGS) $(CFLAGS) -Iemu/include -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Iemu/include -fPIC -fvisibility=hidden $(LIBCUDA_ENTRIES) -MMD -MP -c -o $@ $<
 
 $(B)/emu/libcuda.so.1: $(LIBCUDA_OBJ) emu/libcuda/libcuda.map | $(B)/emu
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared $(LIBCUDA_LDFLAGS) -o $@ $(LIBCUDA_OBJ) -lpthread

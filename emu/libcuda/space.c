@@ -18,10 +18,10 @@ struct place {
  * leaves nothing else there than what lies under 2 GiB.
  */
 static const struct place places[] = {
-	{ 8 * GIB, 16 * GIB },
-	{ 64 * GIB, 16 * GIB },
-	{ 256 * GIB, 16 * GIB },
-	{ 512 * GIB, 16 * GIB },
+	{ 8 * GIB, 64 * GIB },
+	{ 128 * GIB, 64 * GIB },
+	{ 256 * GIB, 64 * GIB },
+	{ 512 * GIB, 64 * GIB },
 	{ GIB / 4, GIB },
 };
 
@@ -62,14 +62,56 @@ CUresult space_reserve(void)
 	return room ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+static CUdeviceptr address(long unit)
+{
+	return unit < 0 ? 0 : base + (CUdeviceptr)unit * EMUGPU_BLOCK_SIZE;
+}
+
+static unsigned int unit(CUdeviceptr va)
+{
+	return (va - base) / EMUGPU_BLOCK_SIZE;
+}
+
 CUdeviceptr space_take(size_t size)
 {
-	long at = size > limit ? -1 : fit_take(room, size / EMUGPU_BLOCK_SIZE);
+	return size > limit ? 0 : address(fit_take(room, size / EMUGPU_BLOCK_SIZE));
+}
 
-	return at < 0 ? 0 : base + (CUdeviceptr)at * EMUGPU_BLOCK_SIZE;
+/* Takes so much that an aligned range is in it wherever it begins, and gives the ends back. */
+CUdeviceptr space_take_aligned(size_t size, size_t alignment)
+{
+	size_t slack = alignment > EMUGPU_BLOCK_SIZE ? alignment - EMUGPU_BLOCK_SIZE : 0;
+	CUdeviceptr va, begin;
+
+	if (size > limit || slack > limit - size)
+		return 0;
+	va = space_take(size + slack);
+	if (!va || !slack)
+		return va;
+	begin = (va + slack) & -(CUdeviceptr)alignment;
+	if (begin > va)
+		space_give(va, begin - va);
+	if (begin < va + slack)
+		space_give(begin + size, va + slack - begin);
+	return begin;
+}
+
+bool space_take_at(CUdeviceptr va, size_t size)
+{
+	if (va < base || va - base >= limit || size > limit - (va - base) || va % EMUGPU_BLOCK_SIZE)
+		return false;
+	return fit_take_at(room, unit(va), size / EMUGPU_BLOCK_SIZE);
 }
 
 void space_give(CUdeviceptr va, size_t size)
 {
-	fit_give(room, (va - base) / EMUGPU_BLOCK_SIZE, size / EMUGPU_BLOCK_SIZE);
+	fit_give(room, unit(va), size / EMUGPU_BLOCK_SIZE);
+}
+
+CUresult space_unmap(CUdeviceptr va, size_t size)
+{
+	void *p = mmap((void *)(uintptr_t)va, size, PROT_NONE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+
+	return p == MAP_FAILED ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }

@@ -10,12 +10,18 @@
 #define SPACE_H
 
 #include <cuda.h>
+#include <stdbool.h>
 
 /* space_reserve - once; CUDA_ERROR_OUT_OF_MEMORY: no room below 2^40 */
 CUresult space_reserve(void);
 
-/* space_take - @size bytes, a multiple of the block size; 0: none left */
+/* Sizes are multiples of the block size. 0, or false: none left */
 CUdeviceptr space_take(size_t size);
+CUdeviceptr space_take_aligned(size_t size, size_t alignment);
+bool space_take_at(CUdeviceptr va, size_t size);
 void space_give(CUdeviceptr va, size_t size);
+
+/* space_unmap - take away what was mapped there for the CPU; needs no lock */
+CUresult space_unmap(CUdeviceptr va, size_t size);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "init.h"
-#include "node.h"
+#include "device.h"
 
-#include <stdarg.h>
-#include <stdint.h>
+#include "export.h"
+#include "init.h"
+
 #include <stdio.h>
-#include <string.h>
+#include <strings.h>
 
 enum { MAX_DEVICES = 16 };
 
@@ -30,8 +30,7 @@ static unsigned int count(void)
 	return n;
 }
 
-/* What each function on a device begins with. */
-static nvmlReturn_t get(nvmlDevice_t device, const void *out, struct emugpu_info *info)
+nvmlReturn_t device_get(nvmlDevice_t device, const void *out, struct emugpu_info *info)
 {
 	nvmlReturn_t err = lib_ready();
 
@@ -43,32 +42,6 @@ static nvmlReturn_t get(nvmlDevice_t device, const void *out, struct emugpu_info
 		if (device == &devices[i])
 			return node_info(i, info);
 	return NVML_ERROR_INVALID_ARGUMENT;
-}
-
-static nvmlReturn_t put_text(char *out, unsigned int length, const char *format, ...)
-{
-	char text[128];
-	va_list args;
-	int n;
-
-	va_start(args, format);
-	n = vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	if (length <= (unsigned int)n)
-		return NVML_ERROR_INSUFFICIENT_SIZE;
-	memcpy(out, text, n + 1);
-	return NVML_SUCCESS;
-}
-
-nvmlReturn_t nvmlSystemGetDriverVersion(char *version, unsigned int length)
-{
-	nvmlReturn_t err = lib_ready();
-
-	if (err)
-		return err;
-	if (!version)
-		return NVML_ERROR_INVALID_ARGUMENT;
-	return put_text(version, length, "580.65.06");
 }
 
 nvmlReturn_t nvmlDeviceGetCount(unsigned int *out)
@@ -95,84 +68,80 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex(unsigned int index, nvmlDevice_t *device
 	return NVML_SUCCESS;
 }
 
-nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned int length)
+/* The GPU for which @matches says so, or NVML_ERROR_NOT_FOUND */
+static nvmlReturn_t find(const char *text, bool (*matches)(const struct emugpu_info *, const char *),
+			 nvmlDevice_t *device)
 {
 	struct emugpu_info info;
-	nvmlReturn_t err = get(device, name, &info);
-
-	return err ? err : put_text(name, length, "%.*s", (int)sizeof(info.out_name), info.out_name);
-}
-
-nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned int length)
-{
-	struct emugpu_info info;
-	nvmlReturn_t err = get(device, uuid, &info);
-	const __u8 *u = info.out_uuid;
+	nvmlReturn_t err = lib_ready();
 
 	if (err)
 		return err;
-	return put_text(uuid, length, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0],
-			u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14],
-			u[15]);
+	if (!text || !device)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	for (unsigned int i = 0; i < MAX_DEVICES && !node_info(i, &info); i++) {
+		if (!matches(&info, text))
+			continue;
+		*device = &devices[i];
+		return NVML_SUCCESS;
+	}
+	return NVML_ERROR_NOT_FOUND;
 }
 
-/* A 16-bit id of the device's from sysfs; 0 when it cannot be read. */
-static unsigned int sysfs_id(const char *bus_id, const char *name)
+static bool has_uuid(const struct emugpu_info *info, const char *text)
 {
-	char path[128];
-	unsigned int id = 0;
-	FILE *file;
+	char uuid[DEVICE_UUID_SIZE];
 
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/%s", bus_id, name);
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	if (fscanf(file, "%x", &id) != 1)
-		id = 0;
-	fclose(file);
-	return id;
+	device_print_uuid(uuid, info);
+	return !strcasecmp(uuid, text);
 }
 
-nvmlReturn_t nvmlDeviceGetPciInfo(nvmlDevice_t device, nvmlPciInfo_t *pci)
+nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t *device)
 {
-	struct emugpu_info info;
-	nvmlReturn_t err = get(device, pci, &info);
-	char address[32];
-
-	if (err)
-		return err;
-	*pci = (nvmlPciInfo_t){ .domain = info.out_domain, .bus = info.out_bus, .device = info.out_device };
-	snprintf(address, sizeof(address), "%04x:%02x:%02x.%x", info.out_domain, info.out_bus, info.out_device,
-		 info.out_function);
-	put_text(pci->busIdLegacy, sizeof(pci->busIdLegacy), "%s", address);
-	put_text(pci->busId, sizeof(pci->busId), "%08x%s", info.out_domain, strchr(address, ':'));
-	pci->pciDeviceId = sysfs_id(address, "device") << 16 | sysfs_id(address, "vendor");
-	pci->pciSubSystemId = sysfs_id(address, "subsystem_device") << 16 | sysfs_id(address, "subsystem_vendor");
-	return NVML_SUCCESS;
+	return find(uuid, has_uuid, device);
 }
 
-nvmlReturn_t nvmlDeviceGetBAR1MemoryInfo(nvmlDevice_t device, nvmlBAR1Memory_t *bar1)
+/* Domain and function may be missing. */
+static bool has_address(const struct emugpu_info *info, const char *text)
 {
-	struct emugpu_info info;
-	nvmlReturn_t err = get(device, bar1, &info);
+	unsigned int domain = 0, bus, slot, function = 0;
 
-	if (err)
-		return err;
-	bar1->bar1Total = info.out_bar1_total;
-	bar1->bar1Used = info.out_bar1_used;
-	bar1->bar1Free = info.out_bar1_total - info.out_bar1_used;
-	return NVML_SUCCESS;
+	if (sscanf(text, "%x:%x:%x.%x", &domain, &bus, &slot, &function) < 3) {
+		domain = function = 0;
+		if (sscanf(text, "%x:%x.%x", &bus, &slot, &function) < 2)
+			return false;
+	}
+	return !info->out_integrated && domain == info->out_domain && bus == info->out_bus &&
+	       slot == info->out_device && function == info->out_function;
 }
 
-nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
+/* An address without a GPU is no valid argument, says the real one. */
+nvmlReturn_t nvmlDeviceGetHandleByPciBusId(const char *id, nvmlDevice_t *device)
+{
+	nvmlReturn_t err = find(id, has_address, device);
+
+	return err == NVML_ERROR_NOT_FOUND ? NVML_ERROR_INVALID_ARGUMENT : err;
+}
+
+nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int *index)
 {
 	struct emugpu_info info;
-	nvmlReturn_t err = get(device, memory, &info);
+	nvmlReturn_t err = device_get(device, index, &info);
 
-	if (err)
-		return err;
-	memory->total = info.out_vram_total;
-	memory->free = info.out_vram_free;
-	memory->used = info.out_vram_total - info.out_vram_free;
-	return NVML_SUCCESS;
+	if (!err)
+		*index = device - devices;
+	return err;
 }
+
+/* /dev/nvidiaN, which no emulated GPU has: the numbers follow the GPUs as there. */
+nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned int *minor)
+{
+	return nvmlDeviceGetIndex(device, minor);
+}
+
+#undef nvmlDeviceGetCount
+#undef nvmlDeviceGetHandleByIndex
+#undef nvmlDeviceGetHandleByPciBusId
+ALIAS(nvmlDeviceGetCount, nvmlDeviceGetCount_v2);
+ALIAS(nvmlDeviceGetHandleByIndex, nvmlDeviceGetHandleByIndex_v2);
+ALIAS(nvmlDeviceGetHandleByPciBusId, nvmlDeviceGetHandleByPciBusId_v2);

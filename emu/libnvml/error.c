@@ -10,10 +10,16 @@ const char *nvmlErrorString(nvmlReturn_t result)
 		return "nvmlInit() was not called in this process";
 	case NVML_ERROR_INVALID_ARGUMENT:
 		return "an argument is not valid";
+	case NVML_ERROR_NOT_SUPPORTED:
+		return "the emulated GPU does not support this";
+	case NVML_ERROR_NOT_FOUND:
+		return "no such GPU";
 	case NVML_ERROR_INSUFFICIENT_SIZE:
 		return "the buffer is too small";
 	case NVML_ERROR_DRIVER_NOT_LOADED:
 		return "/dev/emugpu is missing or not accessible: modprobe emugpu";
+	case NVML_ERROR_FUNCTION_NOT_FOUND:
+		return "no function for a structure of this version";
 	case NVML_ERROR_GPU_IS_LOST:
 		return "the GPU is gone";
 	case NVML_ERROR_UNKNOWN:

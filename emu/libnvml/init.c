@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "init.h"
 
+#include "export.h"
 #include "node.h"
 
 #include <stdatomic.h>
@@ -40,6 +41,16 @@ nvmlReturn_t nvmlInit(void)
 	return NVML_SUCCESS;
 }
 
+/*
+ * What flags ask for is what this library does anyway: no GPUs are no error,
+ * and none is attached. The real one does not mind unknown ones either.
+ */
+nvmlReturn_t nvmlInitWithFlags(unsigned int flags)
+{
+	(void)flags;
+	return nvmlInit();
+}
+
 nvmlReturn_t nvmlShutdown(void)
 {
 	uint64_t old = atomic_load(&users);
@@ -50,3 +61,6 @@ nvmlReturn_t nvmlShutdown(void)
 	while (!atomic_compare_exchange_weak(&users, &old, with_count(count(old) - 1)));
 	return NVML_SUCCESS;
 }
+
+#undef nvmlInit
+ALIAS(nvmlInit, nvmlInit_v2);

@@ -1,126 +1,10 @@
 // SPDX-License-Identifier: MIT
-/*
- * Blocks and allocations of the emulated CUDA over a kernel that is played
- * here: it refuses what the real one refuses, and counts what it was given.
- */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+/* What cuMemAlloc() and cuMemFree() do with blocks and addresses. */
+#include "heap_case.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include "../../emu/libcuda/alloc.c"
-#include "../../emu/libcuda/fit.c"
-#include "../../emu/libcuda/space.c"
-
-#define MIB ((size_t)1 << 20)
-
-enum { MAX_BLOCKS = 4096, STEPS = 20000 };
-
-/* ---- the kernel ------------------------------------------------------------------ */
-
-static struct {
-	CUdeviceptr va;
-	size_t size;
-} kernel[MAX_BLOCKS];
-static unsigned int nr_blocks;
-static CUresult next_alloc;		/* what the next ALLOC answers */
-static void (*in_free)(CUdeviceptr);	/* runs while FREE is under way, as a free callback does */
-static bool locked;
-
-void lib_lock(void)
-{
-	assert_false(locked);
-	locked = true;
-}
-
-void lib_unlock(void)
-{
-	assert_true(locked);
-	locked = false;
-}
-
-static struct CUctx_st ctx;
-
-CUdevice ctx_device(const struct CUctx_st *c)
-{
-	assert_ptr_equal(c, &ctx);
-	return 0;
-}
-
-CUresult node_alloc(unsigned int gpu, CUdeviceptr va, size_t size)
-{
-	CUresult answer = next_alloc;
-
-	next_alloc = CUDA_SUCCESS;
-	assert_false(locked);
-	assert_int_equal(gpu, 0);
-	assert_true(size && size % BLOCK == 0 && va && va % BLOCK == 0 && va + size <= 1ull << 40);
-	if (answer)
-		return answer;
-	for (unsigned int i = 0; i < nr_blocks; i++)
-		assert_true(va + size <= kernel[i].va || va >= kernel[i].va + kernel[i].size);
-	assert_true(nr_blocks < MAX_BLOCKS);
-	kernel[nr_blocks].va = va;
-	kernel[nr_blocks++].size = size;
-	return CUDA_SUCCESS;
-}
-
-CUresult node_free(CUdeviceptr va)
-{
-	unsigned int i;
-
-	assert_false(locked);
-	for (i = 0; i < nr_blocks && kernel[i].va != va; i++)
-		;
-	assert_true(i < nr_blocks);
-	if (in_free)
-		in_free(va);
-	kernel[i] = kernel[--nr_blocks];
-	return CUDA_SUCCESS;
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	TAILQ_INIT(&ctx.blocks);
-	ctx.active = true;
-	return space_reserve();
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	in_free = NULL;
-	return nr_blocks || tree || !TAILQ_EMPTY(&ctx.blocks);
-}
-
-static CUdeviceptr create(size_t size)
-{
-	CUdeviceptr p = 0;
-
-	assert_int_equal(alloc_create(&ctx, size, &p), CUDA_SUCCESS);
-	assert_true(p && p % ALLOC_ALIGN == 0);
-	return p;
-}
-
-static void destroy(CUdeviceptr p)
-{
-	assert_int_equal(alloc_destroy(p), CUDA_SUCCESS);
-}
-
-static unsigned long long id_of(CUdeviceptr p)
-{
-	struct alloc_info info;
-
-	return alloc_find(p, &info) ? info.id : 0;
-}
-
-/* ---- tests -------------------------------------------------------------------------- */
+enum { STEPS = 20000 };
 
 static void test_up_to_a_mib_shares(void **state)
 {
@@ -142,8 +26,8 @@ static void test_more_than_a_mib_is_alone(void **state)
 
 	(void)state;
 	assert_int_equal(nr_blocks, 3);
-	assert_true(d == a + ALLOC_ALIGN);
-	assert_true(b % BLOCK == 0 && c == b + BLOCK);
+	assert_true(d == a + HEAP_ALIGN);
+	assert_true(b % GPU_BLOCK == 0 && c == b + GPU_BLOCK);
 	assert_int_equal(kernel[1].size, 2 * MIB);
 	assert_int_equal(kernel[2].size, 6 * MIB);
 	destroy(a);
@@ -164,11 +48,11 @@ static void test_look_up_by_any_byte(void **state)
 	assert_false(alloc_find(b + 3 * MIB, &info));
 	assert_false(alloc_find(0, &info));
 	assert_false(alloc_find(~0ull, &info));
-	assert_int_equal(alloc_destroy(a + 1), CUDA_ERROR_INVALID_VALUE);
-	assert_int_equal(alloc_destroy(b + 512), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(try_destroy(a + 1), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(try_destroy(b + 512), CUDA_ERROR_INVALID_VALUE);
 	destroy(a);
 	destroy(b);
-	assert_int_equal(alloc_destroy(b), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(try_destroy(b), CUDA_ERROR_INVALID_VALUE);
 }
 
 static void test_address_returns_id_does_not(void **state)
@@ -196,7 +80,7 @@ static void use_meanwhile(CUdeviceptr va)
 {
 	in_free = NULL;
 	assert_int_equal(id_of(va), 0);
-	assert_int_equal(alloc_destroy(va), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(try_destroy(va), CUDA_ERROR_INVALID_VALUE);
 	from_callback = create(3 * MIB);
 }
 
@@ -220,11 +104,11 @@ static void test_out_of_memory_leaves_nothing(void **state)
 
 	(void)state;
 	next_alloc = CUDA_ERROR_OUT_OF_MEMORY;
-	assert_int_equal(alloc_create(&ctx, 1, &p), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(try_create(1, &p), CUDA_ERROR_OUT_OF_MEMORY);
 	next_alloc = CUDA_ERROR_OUT_OF_MEMORY;
-	assert_int_equal(alloc_create(&ctx, 8 * MIB, &p), CUDA_ERROR_OUT_OF_MEMORY);
-	assert_int_equal(alloc_create(&ctx, SIZE_MAX, &p), CUDA_ERROR_OUT_OF_MEMORY);
-	assert_int_equal(alloc_create(&ctx, (size_t)1 << 45, &p), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(try_create(8 * MIB, &p), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(try_create(SIZE_MAX, &p), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(try_create((size_t)1 << 45, &p), CUDA_ERROR_OUT_OF_MEMORY);
 	p = create(8 * MIB);
 	assert_true(p == base);
 	q = create(1);
@@ -241,14 +125,13 @@ static void test_end_of_the_context(void **state)
 	for (int i = 0; i < 10; i++)
 		p[i] = create(i * 300000 + 1);
 	lib_lock();
-	ctx.active = false;
-	alloc_detach_all(&ctx, &blocks);
+	heap_close(&ctx.heap, &blocks);
 	lib_unlock();
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(id_of(p[i]), 0);
 	assert_true(nr_blocks);
-	assert_int_equal(alloc_create(&ctx, 1, p), CUDA_ERROR_CONTEXT_IS_DESTROYED);
-	alloc_release(&blocks);
+	assert_int_equal(try_create(1, p), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+	heap_release(&blocks);
 	assert_int_equal(nr_blocks, 0);
 }
 
@@ -264,6 +147,19 @@ static void test_sync_memops_is_the_allocations(void **state)
 	assert_true(alloc_find(b, &info) && !info.sync_memops);
 	destroy(a);
 	destroy(b);
+}
+
+static void test_blocks_carry_the_context(void **state)
+{
+	CUdeviceptr p = create(1);
+	struct alloc_info info;
+
+	(void)state;
+	assert_int_equal(last_alloc.context, 77);
+	assert_int_equal(last_alloc.flags | last_alloc.memory | last_alloc.offset, 0);
+	assert_true(alloc_find(p, &info) && info.rdma && info.mapping == last_alloc.va);
+	assert_true(info.mapping_size == GPU_BLOCK && info.mapping_id && info.mapping_id != info.id);
+	destroy(p);
 }
 
 /* ---- any order of calls ---------------------------------------------------------------- */
@@ -327,6 +223,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_out_of_memory_leaves_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_end_of_the_context, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sync_memops_is_the_allocations, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_blocks_carry_the_context, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_any_order, setup, teardown),
 	};
 

@@ -58,6 +58,26 @@ static void test_full(void **state)
 	fit_delete(fit);
 }
 
+static void test_a_certain_place(void **state)
+{
+	struct fit *fit = fit_new(UNITS);
+
+	(void)state;
+	assert_true(fit_take_at(fit, 60, 10));
+	assert_false(fit_take_at(fit, 60, 1));
+	assert_false(fit_take_at(fit, 50, 11));
+	assert_true(fit_take_at(fit, 50, 10));
+	assert_false(fit_take_at(fit, 69, 2));
+	assert_true(fit_take_at(fit, UNITS - 1, 1));
+	assert_false(fit_take_at(fit, UNITS, 1));
+	assert_false(fit_take_at(fit, UNITS - 2, 3));
+	assert_false(fit_take_at(fit, 0, 0));
+	assert_int_equal(fit_take(fit, 51), 70);
+	fit_give(fit, 50, 20);
+	assert_int_equal(fit_take(fit, 70), 0);
+	fit_delete(fit);
+}
+
 /* ---- against a byte a unit ----------------------------------------------------- */
 
 static long model_take(unsigned char *model, unsigned int n)
@@ -115,6 +135,7 @@ int main(void)
 		cmocka_unit_test(test_lowest_first),
 		cmocka_unit_test(test_same_size_same_place),
 		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_a_certain_place),
 		cmocka_unit_test(test_as_the_model),
 	};
 

@@ -21,110 +21,9 @@ static unsigned char host[4 << 20], back[4 << 20];
 
 enum { BIG = (3 << 20) + 5 };
 
-CASE_BY_NAME(no_gpu)
+CASE(there_is_a_gpu)
 {
-	int n;
-
-	IS(cuInit(0), CUDA_ERROR_NO_DEVICE);
-	IS(cuInit(0), CUDA_ERROR_NO_DEVICE);
-	IS(cuDeviceGetCount(&n), CUDA_ERROR_NOT_INITIALIZED);
-}
-
-CASE(nothing_works_before_init)
-{
-	const char *text;
-	CUdeviceptr p;
-	int n;
-
-	IS(cuDeviceGetCount(&n), CUDA_ERROR_NOT_INITIALIZED);
-	IS(cuMemAlloc(&p, 1), CUDA_ERROR_NOT_INITIALIZED);
-	IS(cuMemFree(0), CUDA_ERROR_NOT_INITIALIZED);
-	IS(cuCtxGetCurrent(&ctx), CUDA_ERROR_NOT_INITIALIZED);
-	IS(cuPointerGetAttribute(&n, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, HOST(&n)), CUDA_ERROR_NOT_INITIALIZED);
-	OK(cuDriverGetVersion(&n));
-	EXPECT(n >= 13000, "%d", n);
-	OK(cuGetErrorName(CUDA_ERROR_INVALID_VALUE, &text));
-	EXPECT(!strcmp(text, "CUDA_ERROR_INVALID_VALUE"), "%s", text);
-}
-
-CASE(init_takes_no_flags_and_may_be_repeated)
-{
-	IS(cuInit(1), CUDA_ERROR_INVALID_VALUE);
 	OK(cuInit(0));
-	OK(cuInit(0));
-}
-
-CASE(memory_needs_a_context)
-{
-	size_t size;
-	CUdeviceptr p;
-	CUdevice dev;
-
-	IS(cuMemAlloc(&p, 1), CUDA_ERROR_INVALID_CONTEXT);
-	IS(cuMemGetInfo(&size, &size), CUDA_ERROR_INVALID_CONTEXT);
-	IS(cuMemGetAddressRange(&p, &size, HOST(host)), CUDA_ERROR_INVALID_CONTEXT);
-	IS(cuMemcpyHtoD(4096, host, 0), CUDA_ERROR_INVALID_CONTEXT);
-	IS(cuCtxGetDevice(&dev), CUDA_ERROR_INVALID_CONTEXT);
-	IS(cuCtxSynchronize(), CUDA_ERROR_INVALID_CONTEXT);
-	IS(cuCtxPopCurrent(&ctx), CUDA_ERROR_INVALID_CONTEXT);
-	OK(cuMemFree(0));
-	IS(cuMemFree(4096), CUDA_ERROR_INVALID_VALUE);
-}
-
-CASE(devices_have_numbers_and_names)
-{
-	char name[100];
-	CUdevice dev;
-
-	IS(cuDeviceGet(&dev, -1), CUDA_ERROR_INVALID_DEVICE);
-	IS(cuDeviceGet(&dev, 99), CUDA_ERROR_INVALID_DEVICE);
-	IS(cuDeviceGet(NULL, 0), CUDA_ERROR_INVALID_VALUE);
-	OK(cuDeviceGet(&dev, 0));
-	EXPECT(dev == 0, "%d", dev);
-	IS(cuDeviceGetName(NULL, 9, 0), CUDA_ERROR_INVALID_VALUE);
-	IS(cuDeviceGetName(name, sizeof(name), 99), CUDA_ERROR_INVALID_DEVICE);
-	OK(cuDeviceGetName(name, sizeof(name), 0));
-	EXPECT(strlen(name) > 5, "%s", name);
-	OK(cuDeviceGetName(name, 5, 0));
-	EXPECT(strlen(name) == 4, "%s", name);
-}
-
-static int attribute(CUdevice_attribute which)
-{
-	int value = -1000;
-
-	return cuDeviceGetAttribute(&value, which, 0) ? -1000 : value;
-}
-
-CASE(devices_have_an_address_and_an_identity)
-{
-	char id[64], want[64];
-	CUuuid uuid, none = { { 0 } };
-
-	snprintf(want, sizeof(want), "%04x:%02x:%02x.0", attribute(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID),
-		 attribute(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID), attribute(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID));
-	IS(cuDeviceGetPCIBusId(id, 12, 0), CUDA_ERROR_INVALID_VALUE);
-	OK(cuDeviceGetPCIBusId(id, 13, 0));
-	EXPECT(!strcasecmp(id, want), "%s, not %s", id, want);
-	OK(cuDeviceGetUuid(&uuid, 0));
-	EXPECT(memcmp(&uuid, &none, sizeof(uuid)), "all zero");
-}
-
-CASE(device_attributes)
-{
-	size_t total;
-	int n;
-
-	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING) == 1, "no");
-	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED) == 1, "no");
-	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING) == 100, "no");
-	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_INTEGRATED) == 0, "no");
-	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) > 0, "no");
-	IS(cuDeviceGetAttribute(&n, (CUdevice_attribute)9999, 0), CUDA_ERROR_INVALID_VALUE);
-	IS(cuDeviceGetAttribute(NULL, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, 0), CUDA_ERROR_INVALID_VALUE);
-	IS(cuDeviceGetAttribute(&n, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, 99), CUDA_ERROR_INVALID_DEVICE);
-	OK(cuDeviceTotalMem(&total, 0));
-	EXPECT(total >= 16 * MIB, "%zu", total);
 }
 
 CASE(primary_context_is_counted)
@@ -198,7 +97,7 @@ CASE(small_allocations_share_a_block)
 	EXPECT(big % (2 * MIB) == 0, "%#llx", big);
 }
 
-CASE(addresses_have_40_bits)
+CASE(uva_is_below_2_40)
 {
 	if (!cu_emulated())
 		SKIP("this GPU has more");
@@ -211,7 +110,7 @@ static int touch(void *p)
 	return *(volatile char *)p;
 }
 
-CASE(the_cpu_cannot_touch_it)
+CASE(touching_a_gpu_va_from_the_cpu_is_sigsegv)
 {
 	int status = cu_in_child(touch, (void *)(uintptr_t)big);
 	int fd[2];
@@ -221,6 +120,20 @@ CASE(the_cpu_cannot_touch_it)
 	EXPECT(write(fd[1], (void *)(uintptr_t)big, 1) < 0 && errno == EFAULT, "the kernel could read it");
 	close(fd[0]);
 	close(fd[1]);
+}
+
+CASE(rows_have_a_pitch)
+{
+	CUdeviceptr p;
+	size_t pitch;
+
+	OK(cuMemAllocPitch(&p, &pitch, 1000, 30, 4));
+	EXPECT(pitch >= 1000 && pitch % 512 == 0, "%zu", pitch);
+	OK(cuMemsetD8(p, 1, pitch * 30));
+	OK(cuMemFree(p));
+	IS(cuMemAllocPitch(&p, &pitch, 1000, 30, 3), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemAllocPitch(&p, &pitch, 0, 30, 4), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemAllocPitch(&p, NULL, 1000, 30, 4), CUDA_ERROR_INVALID_VALUE);
 }
 
 CASE(address_range)

@@ -70,18 +70,44 @@ static void knows_nothing_of(CUdeviceptr p)
 		IS(cuPointerGetAttribute(value, all[i], p), CUDA_ERROR_INVALID_VALUE);
 }
 
-CASE(other_addresses_are_invalid)
+CASE(cpu_pointer_is_not_success)
+{
+	knows_nothing_of(HOST(&host));
+	knows_nothing_of(0);
+	knows_nothing_of(~0ull);
+}
+
+CASE(addresses_behind_an_allocation_are_of_none)
+{
+	knows_nothing_of(a + 1);
+	knows_nothing_of(big + BIG);
+}
+
+CASE(freed_pointer_is_invalid_value)
 {
 	CUdeviceptr freed;
 
 	OK(cuMemAlloc(&freed, BIG));
 	OK(cuMemFree(freed));
-	knows_nothing_of(HOST(&host));
-	knows_nothing_of(0);
-	knows_nothing_of(~0ull);
-	knows_nothing_of(a + 1);
-	knows_nothing_of(big + BIG);
 	knows_nothing_of(freed);
+	knows_nothing_of(freed + BIG - 1);
+}
+
+CASE(memory_has_a_mapping_and_a_block)
+{
+	const uint64_t block = 2 << 20;
+
+	EXPECT(get_word(CU_POINTER_ATTRIBUTE_MAPPING_SIZE, a) == block, "no");
+	EXPECT(get_word(CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, b) == a / block * block, "no");
+	EXPECT(get_word(CU_POINTER_ATTRIBUTE_MAPPING_SIZE, big + 1) == 2 * block, "no");
+	EXPECT(get_word(CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, big + 1) == big, "no");
+	EXPECT(get_word(CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, a) == get_word(CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, b),
+	       "two blocks");
+	EXPECT(get_word(CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, a) != get_word(CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, big),
+	       "one block");
+	EXPECT(get_int(CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, a) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE, "no");
+	EXPECT(get_word(CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, a) == CU_MEM_HANDLE_TYPE_NONE, "no");
+	EXPECT(get_word(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, a) == 0, "no");
 }
 
 /* ---- several attributes in one call ------------------------------------------ */
@@ -162,7 +188,7 @@ static void id_changes_with(size_t size)
 	}
 }
 
-CASE(an_address_returns_a_buffer_id_does_not)
+CASE(reallocated_va_has_another_buffer_id)
 {
 	id_changes_with(1);
 	id_changes_with(4096);
@@ -188,13 +214,63 @@ CASE(sync_memops_covers_the_allocation)
 	IS(cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_BUFFER_ID, a), CUDA_ERROR_INVALID_VALUE);
 }
 
-CASE(tokens_do_not_exist_yet)
+static CUDA_POINTER_ATTRIBUTE_P2P_TOKENS tokens_of(CUdeviceptr p)
 {
-	CUDA_POINTER_ATTRIBUTE_P2P_TOKENS tokens;
+	CUDA_POINTER_ATTRIBUTE_P2P_TOKENS tokens = { 0 };
+
+	if (cuPointerGetAttribute(&tokens, CU_POINTER_ATTRIBUTE_P2P_TOKENS, p))
+		tokens.vaSpaceToken = UNSET;
+	return tokens;
+}
+
+static bool same(CUDA_POINTER_ATTRIBUTE_P2P_TOKENS x, CUDA_POINTER_ATTRIBUTE_P2P_TOKENS y)
+{
+	return x.p2pToken == y.p2pToken && x.vaSpaceToken == y.vaSpaceToken;
+}
+
+CASE(tokens_are_constant_in_a_context)
+{
+	CUDA_POINTER_ATTRIBUTE_P2P_TOKENS first = tokens_of(a);
+	CUdeviceptr p;
+
+	EXPECT(first.vaSpaceToken && first.vaSpaceToken != UNSET, "%#x", first.vaSpaceToken);
+	EXPECT(!cu_emulated() || first.p2pToken, "no token");
+	EXPECT(same(first, tokens_of(a)) && same(first, tokens_of(b)), "differ");
+	EXPECT(same(first, tokens_of(big + BIG - 1)), "differ in another block");
+	OK(cuMemAlloc(&p, 8 << 20));
+	EXPECT(same(first, tokens_of(p)), "differ for new memory");
+	OK(cuMemFree(p));
+}
+
+CASE(tokens_change_with_the_context)
+{
+	CUDA_POINTER_ATTRIBUTE_P2P_TOKENS first, second;
+	CUdeviceptr here, there;
+	CUcontext other;
 
 	if (!cu_emulated())
-		SKIP("this GPU has them");
-	IS(cuPointerGetAttribute(&tokens, CU_POINTER_ATTRIBUTE_P2P_TOKENS, a), CUDA_ERROR_NOT_SUPPORTED);
+		SKIP("this GPU's are always the same");
+	OK(cuMemAlloc(&here, 8 << 20));
+	first = tokens_of(here);
+	OK(cuMemFree(here));
+	OK(cuCtxCreate(&other, NULL, 0, 0));
+	OK(cuMemAlloc(&there, 8 << 20));
+	second = tokens_of(there);
+	OK(cuCtxDestroy(other));
+	OK(cuCtxSetCurrent(ctx));
+	EXPECT(there == here, "%#llx, not %#llx", there, here);
+	EXPECT(first.p2pToken != second.p2pToken, "both %#llx", first.p2pToken);
+}
+
+CASE(reading_tokens_sets_sync_memops)
+{
+	CUdeviceptr p;
+
+	OK(cuMemAlloc(&p, BIG));
+	EXPECT(get_int(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p) == 0, "set from the start");
+	EXPECT(tokens_of(p).vaSpaceToken != UNSET, "none");
+	EXPECT(get_int(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p) == 1, "not set");
+	OK(cuMemFree(p));
 }
 
 /* ---- functions by name ------------------------------------------------------------ */
@@ -221,8 +297,22 @@ CASE(functions_by_name)
 	EXPECT(proc("cuMemAlloc_v2", 13000, &fn) == CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND && !fn, "no");
 	IS(cuGetProcAddress("cuInit", &fn, 99999, 0, NULL), CUDA_ERROR_INVALID_VALUE);
 	IS(cuGetProcAddress("cuInit", &fn, 13000, no_such_flag, NULL), CUDA_ERROR_INVALID_VALUE);
-	OK(cuGetProcAddress("cuMemcpyHtoD", &fn, 13000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, NULL));
-	EXPECT(fn, "NULL");
+	EXPECT(proc("cuCtxDestroy", 2000, &fn) == CU_GET_PROC_ADDRESS_SUCCESS && fn, "no");
+}
+
+CASE(functions_for_a_default_stream_per_thread)
+{
+	const cuuint64_t per_thread = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+	CUdriverProcAddressQueryResult result;
+	void *fn, *same;
+
+	OK(cuGetProcAddress("cuMemcpyHtoD", &fn, 13000, per_thread, NULL));
+	EXPECT(fn == dlsym(RTLD_DEFAULT, "cuMemcpyHtoD_v2_ptds"), "%p", fn);
+	OK(cuGetProcAddress("cuMemcpyHtoD", &fn, 6050, per_thread, &result));
+	EXPECT(!fn && result == CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT, "%d", result);
+	OK(cuGetProcAddress("cuMemAlloc", &fn, 6050, per_thread, NULL));
+	OK(cuGetProcAddress("cuMemAlloc", &same, 6050, 0, NULL));
+	EXPECT(fn == same, "two functions");
 }
 
 typedef CUresult get_proc_v1(const char *, void **, int, cuuint64_t);
@@ -239,16 +329,42 @@ CASE(functions_by_name_without_a_reason)
 	IS(get("cuPointerSetAttribute", &fn, 5000, 0), CUDA_ERROR_NOT_FOUND);
 }
 
+static int not_supported(const char *name)
+{
+	CUresult (*fn)(void *, void *, void *, void *, void *);
+	void *found = dlsym(RTLD_DEFAULT, name);
+
+	*(void **)&fn = found;
+	return found && fn(&found, NULL, NULL, NULL, NULL) == CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CASE(absent_functions_say_so)
+{
+	static const char *const names[] = {
+		"cuIpcGetMemHandle", "cuIpcOpenMemHandle_v2", "cuMemExportToShareableHandle", "cuModuleLoadData",
+		"cuModuleGetGlobal_v2", "cuLibraryGetGlobal", "cuLaunchKernel", "cuGraphLaunch",
+		"cuMemPoolImportPointer",
+	};
+	void *fn;
+
+	if (!cu_emulated())
+		SKIP("this driver has them all");
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		EXPECT(not_supported(names[i]), "%s", names[i]);
+	OK(cuGetProcAddress("cuLaunchKernel", &fn, 13000, 0, NULL));
+	EXPECT(fn == dlsym(RTLD_DEFAULT, "cuLaunchKernel"), "%p", fn);
+}
+
 CASE(what_is_missing_is_not_exported)
 {
 	void *fn;
 
 	if (!cu_emulated())
 		SKIP("this driver has it all");
-	EXPECT(!dlsym(RTLD_DEFAULT, "cuLaunchKernel"), "found");
+	EXPECT(!dlsym(RTLD_DEFAULT, "cuTexRefCreate"), "found");
 	EXPECT(!dlsym(RTLD_DEFAULT, "cuMemAlloc"), "the variant with 32-bit addresses found");
-	EXPECT(!dlsym(RTLD_DEFAULT, "alloc_create"), "an inner function found");
-	IS(cuGetProcAddress("cuLaunchKernel", &fn, 13000, 0, NULL), CUDA_ERROR_NOT_FOUND);
+	EXPECT(!dlsym(RTLD_DEFAULT, "heap_alloc"), "an inner function found");
+	IS(cuGetProcAddress("cuTexRefCreate", &fn, 13000, 0, NULL), CUDA_ERROR_NOT_FOUND);
 }
 
 CASE(errors_have_names)

@@ -2,6 +2,7 @@
 /* NVML on the emulated GPU; what it says is what CUDA and the kernel say. */
 #include "cu.h"
 
+#include <dlfcn.h>
 #include <nvml.h>
 
 static nvmlDevice_t gpu;
@@ -37,7 +38,9 @@ CASE(init_is_counted)
 	unsigned int n;
 
 	OK(nvmlInit());
-	OK(nvmlInit());
+	OK(nvmlInitWithFlags(NVML_INIT_FLAG_NO_GPUS));
+	OK(nvmlInitWithFlags(0x100));
+	OK(nvmlShutdown());
 	OK(nvmlShutdown());
 	OK(nvmlDeviceGetCount(&n));
 	EXPECT(n >= 1, "%u", n);
@@ -88,6 +91,95 @@ CASE(it_is_the_gpu_that_cuda_sees)
 	print_uuid(want, &uuid);
 	OK(nvmlDeviceGetUUID(gpu, text, sizeof(text)));
 	EXPECT(!strcmp(text, want), "%s, not %s", text, want);
+}
+
+CASE(versions)
+{
+	char driver[80], nvml[80];
+	int cuda = 0;
+
+	OK(nvmlSystemGetDriverVersion(driver, sizeof(driver)));
+	OK(nvmlSystemGetNVMLVersion(nvml, sizeof(nvml)));
+	EXPECT(strstr(nvml, driver), "%s and %s", nvml, driver);
+	OK(nvmlSystemGetCudaDriverVersion(&cuda));
+	EXPECT(cuda >= 13000, "%d", cuda);
+	OK(nvmlSystemGetCudaDriverVersion_v2(&cuda));
+	IS(nvmlSystemGetCudaDriverVersion(NULL), NVML_ERROR_INVALID_ARGUMENT);
+	IS(nvmlSystemGetNVMLVersion(nvml, 3), NVML_ERROR_INSUFFICIENT_SIZE);
+}
+
+CASE(handles_by_name)
+{
+	char text[96];
+	nvmlDevice_t same;
+	nvmlPciInfo_t pci;
+
+	OK(nvmlDeviceGetUUID(gpu, text, sizeof(text)));
+	OK(nvmlDeviceGetHandleByUUID(text, &same));
+	EXPECT(same == gpu, "another GPU");
+	OK(nvmlDeviceGetPciInfo(gpu, &pci));
+	OK(nvmlDeviceGetHandleByPciBusId(pci.busId, &same));
+	EXPECT(same == gpu, "another GPU");
+	OK(nvmlDeviceGetHandleByPciBusId(pci.busIdLegacy, &same));
+	EXPECT(same == gpu, "another GPU");
+	IS(nvmlDeviceGetHandleByPciBusId("ffff:ff:1f.7", &same), NVML_ERROR_INVALID_ARGUMENT);
+	IS(nvmlDeviceGetHandleByUUID(NULL, &same), NVML_ERROR_INVALID_ARGUMENT);
+}
+
+CASE(the_old_form_of_the_address)
+{
+	nvmlPciInfo_t now, before;
+
+	memset(&before, 0x55, sizeof(before));
+	OK(nvmlDeviceGetPciInfo(gpu, &now));
+	OK(nvmlDeviceGetPciInfo_v2(gpu, &before));
+	EXPECT(!strcmp(now.busIdLegacy, before.busIdLegacy), "%s, not %s", before.busIdLegacy, now.busIdLegacy);
+	EXPECT(now.domain == before.domain && now.bus == before.bus && now.device == before.device &&
+	       now.pciDeviceId == before.pciDeviceId && now.pciSubSystemId == before.pciSubSystemId, "differs");
+	EXPECT(before.busId[31] == 0x55, "written past its end");
+}
+
+CASE(numbers_and_make)
+{
+	nvmlDeviceArchitecture_t architecture;
+	unsigned int n = 77;
+	nvmlBrandType_t brand;
+	int major = 0, minor = 77, want = -1;
+
+	OK(nvmlDeviceGetIndex(gpu, &n));
+	EXPECT(n == 0, "%u", n);
+	OK(nvmlDeviceGetMinorNumber(gpu, &n));
+	OK(nvmlDeviceGetBrand(gpu, &brand));
+	OK(nvmlDeviceGetArchitecture(gpu, &architecture));
+	OK(nvmlDeviceGetCudaComputeCapability(gpu, &major, &minor));
+	OK(cuDeviceGetAttribute(&want, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0));
+	EXPECT(major == want, "%d.%d, not %d", major, minor, want);
+	IS(nvmlDeviceGetIndex(gpu, NULL), NVML_ERROR_INVALID_ARGUMENT);
+}
+
+CASE(absent_functions_say_so)
+{
+	static const char *const names[] = { "nvmlDeviceGetFieldValues", "nvmlDeviceGetNvLinkRemotePciInfo_v2",
+					     "nvmlDeviceGetGpuFabricInfoV" };
+	nvmlReturn_t (*fn)(nvmlDevice_t, void *, void *);
+
+	if (!cu_emulated())
+		SKIP("this driver has them");
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		*(void **)&fn = dlsym(RTLD_DEFAULT, names[i]);
+		EXPECT(fn && fn(gpu, NULL, NULL) == NVML_ERROR_NOT_SUPPORTED, "%s", names[i]);
+	}
+}
+
+CASE(memory_in_the_newer_form)
+{
+	nvmlMemory_v2_t memory = { .version = nvmlMemory_v2 };
+
+	OK(nvmlDeviceGetMemoryInfo_v2(gpu, &memory));
+	EXPECT(memory.total && memory.free <= memory.total && memory.used <= memory.total, "%llu of %llu", memory.free,
+	       memory.total);
+	memory.version = 77;
+	IS(nvmlDeviceGetMemoryInfo_v2(gpu, &memory), NVML_ERROR_FUNCTION_NOT_FOUND);
 }
 
 CASE(memory)

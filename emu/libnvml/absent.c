@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+/*
+ * absent: functions that libraries which probe GPUs look up, and that the
+ * emulated GPU has nothing for. Arguments are not looked at.
+ */
+#include "export.h"
+#include "init.h"
+
+static nvmlReturn_t absent(void)
+{
+	nvmlReturn_t err = lib_ready();
+
+	return err ? err : NVML_ERROR_NOT_SUPPORTED;
+}
+
+ALIAS(nvmlDeviceGetFieldValues, absent);
+ALIAS(nvmlDeviceGetNvLinkState, absent);
+ALIAS(nvmlDeviceGetNvLinkRemotePciInfo, absent);
+ALIAS(nvmlDeviceGetNvLinkRemotePciInfo_v2, absent);
+ALIAS(nvmlDeviceGetNvLinkCapability, absent);
+ALIAS(nvmlDeviceGetNvLinkVersion, absent);
+ALIAS(nvmlDeviceGetGpuFabricInfo, absent);
+ALIAS(nvmlDeviceGetGpuFabricInfoV, absent);
+ALIAS(nvmlDeviceGetTopologyCommonAncestor, absent);
+ALIAS(nvmlDeviceGetP2PStatus, absent);
+ALIAS(nvmlDeviceGetSerial, absent);
+ALIAS(nvmlDeviceGetMaxPcieLinkGeneration, absent);
+ALIAS(nvmlDeviceGetMaxPcieLinkWidth, absent);
+ALIAS(nvmlDeviceGetCurrPcieLinkGeneration, absent);
+ALIAS(nvmlDeviceGetCurrPcieLinkWidth, absent);
+ALIAS(nvmlDeviceGetPcieThroughput, absent);
+ALIAS(nvmlDeviceGetTemperature, absent);
+ALIAS(nvmlDeviceGetPowerUsage, absent);
+ALIAS(nvmlDeviceGetUtilizationRates, absent);
+ALIAS(nvmlDeviceGetComputeRunningProcesses_v3, absent);
+ALIAS(nvmlDeviceGetMigMode, absent);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* device: the GPUs, and what a handle of one stands for. */
+#ifndef DEVICE_H
+#define DEVICE_H
+
+#include "node.h"
+
+#include <nvml.h>
+#include <stdbool.h>
+
+enum { DEVICE_UUID_SIZE = sizeof("GPU-00000000-0000-0000-0000-000000000000") };
+
+/* device_get - what each function on a device begins with: all is initialised, arguments are valid, the GPU is there */
+nvmlReturn_t device_get(nvmlDevice_t device, const void *out, struct emugpu_info *info);
+
+/* device_print_uuid - @out has DEVICE_UUID_SIZE bytes */
+void device_print_uuid(char *out, const struct emugpu_info *info);
+
+#endif

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef EXPORT_H
+#define EXPORT_H
+
+/* A second exported name of a function; it must be no macro where this is used. */
+#define ALIAS(name, target) \
+	extern __typeof__(target) name __attribute__((alias(#target), visibility("default")))
+
+#endif

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+/* identity: what a GPU is called, and of what make it is. */
+#include "device.h"
+#include "init.h"
+#include "text.h"
+
+#include <stdio.h>
+
+/* The API level that the library goes with, and the GPU that the emulation was compared with */
+enum {
+	CUDA_LEVEL = 13000,
+	COMPUTE_MAJOR = 9,
+	COMPUTE_MINOR = 0,
+};
+
+static nvmlReturn_t check(const void *out)
+{
+	nvmlReturn_t err = lib_ready();
+
+	if (err)
+		return err;
+	return out ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
+}
+
+nvmlReturn_t nvmlSystemGetDriverVersion(char *version, unsigned int length)
+{
+	nvmlReturn_t err = check(version);
+
+	return err ? err : text_put(version, length, "580.65.06");
+}
+
+nvmlReturn_t nvmlSystemGetNVMLVersion(char *version, unsigned int length)
+{
+	nvmlReturn_t err = check(version);
+
+	return err ? err : text_put(version, length, "13.580.65.06");
+}
+
+/* Like the real one, these two need no nvmlInit(). */
+nvmlReturn_t nvmlSystemGetCudaDriverVersion(int *version)
+{
+	if (!version)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	*version = CUDA_LEVEL;
+	return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlSystemGetCudaDriverVersion_v2(int *version)
+{
+	return nvmlSystemGetCudaDriverVersion(version);
+}
+
+nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned int length)
+{
+	struct emugpu_info info;
+	nvmlReturn_t err = device_get(device, name, &info);
+
+	return err ? err : text_put(name, length, "%.*s", (int)sizeof(info.out_name), info.out_name);
+}
+
+void device_print_uuid(char *out, const struct emugpu_info *info)
+{
+	const __u8 *u = info->out_uuid;
+
+	snprintf(out, DEVICE_UUID_SIZE, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+		 u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+}
+
+nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned int length)
+{
+	struct emugpu_info info;
+	nvmlReturn_t err = device_get(device, uuid, &info);
+	char text[DEVICE_UUID_SIZE];
+
+	if (err)
+		return err;
+	device_print_uuid(text, &info);
+	return text_put(uuid, length, "%s", text);
+}
+
+nvmlReturn_t nvmlDeviceGetBrand(nvmlDevice_t device, nvmlBrandType_t *brand)
+{
+	struct emugpu_info info;
+	nvmlReturn_t err = device_get(device, brand, &info);
+
+	if (!err)
+		*brand = NVML_BRAND_UNKNOWN;
+	return err;
+}
+
+nvmlReturn_t nvmlDeviceGetArchitecture(nvmlDevice_t device, nvmlDeviceArchitecture_t *architecture)
+{
+	struct emugpu_info info;
+	nvmlReturn_t err = device_get(device, architecture, &info);
+
+	if (!err)
+		*architecture = NVML_DEVICE_ARCH_HOPPER;
+	return err;
+}
+
+nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *major, int *minor)
+{
+	struct emugpu_info info;
+	nvmlReturn_t err = device_get(device, major && minor ? major : NULL, &info);
+
+	if (err)
+		return err;
+	*major = COMPUTE_MAJOR;
+	*minor = COMPUTE_MINOR;
+	return NVML_SUCCESS;
+}

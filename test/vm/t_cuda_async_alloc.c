@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+/* Memory from pools, in the order of streams. Passes on a real GPU too. */
+#include "cu.h"
+
+#define MIB ((size_t)1 << 20)
+
+enum { SIZE = (3 << 20) + 5, UNSET = 0x5a5a5a5a };
+
+static CUmemoryPool standard;
+static CUstream stream;
+static unsigned char bytes[4 << 20], back[4 << 20];
+
+static cuuint64_t get(CUmemoryPool pool, CUmemPool_attribute which)
+{
+	cuuint64_t value = UNSET;
+
+	return cuMemPoolGetAttribute(pool, which, &value) ? UNSET : value;
+}
+
+static int get_flag(CUmemoryPool pool, CUmemPool_attribute which)
+{
+	int value = UNSET;
+
+	return cuMemPoolGetAttribute(pool, which, &value) ? UNSET : value;
+}
+
+CASE(there_is_a_gpu)
+{
+	EXPECT(cu_start(0), "no GPU");
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = i * 2654435761u >> 13;
+}
+
+CASE(a_gpu_has_a_pool)
+{
+	CUmemoryPool current;
+
+	OK(cuDeviceGetDefaultMemPool(&standard, 0));
+	EXPECT(standard, "NULL");
+	OK(cuDeviceGetMemPool(&current, 0));
+	EXPECT(current == standard, "another one is chosen");
+	IS(cuDeviceGetDefaultMemPool(&current, 99), CUDA_ERROR_INVALID_DEVICE);
+	IS(cuDeviceGetDefaultMemPool(NULL, 0), CUDA_ERROR_INVALID_VALUE);
+	EXPECT(get(standard, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) == 0, "it keeps memory");
+	EXPECT(get(standard, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 0, "it is used");
+	EXPECT(get_flag(standard, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC) == 1, "no");
+}
+
+CASE(memory_from_the_default_pool)
+{
+	CUdeviceptr p;
+
+	OK(cuMemAllocAsync(&p, SIZE, stream));
+	OK(cuMemcpyHtoDAsync(p, bytes, SIZE, stream));
+	OK(cuMemcpyDtoHAsync(back, p, SIZE, stream));
+	OK(cuMemFreeAsync(p, stream));
+	OK(cuStreamSynchronize(stream));
+	EXPECT(!memcmp(bytes, back, SIZE), "bytes differ");
+	EXPECT(!cu_buffer_id(p), "still there");
+	EXPECT(get(standard, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 0, "still used");
+}
+
+/* But a dma-buf of it can be had, on a real GPU too. */
+CASE(it_is_not_for_peers_that_pin)
+{
+	CUpointer_attribute which[] = { CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_MEMORY_TYPE };
+	int capable = UNSET, type = UNSET;
+	CUcontext owner = (CUcontext)-1;
+	void *data[] = { &owner, &type };
+	CUDA_POINTER_ATTRIBUTE_P2P_TOKENS tokens;
+	CUmemoryPool pool = NULL;
+	CUdeviceptr p;
+	int fd = -1, off = 0;
+
+	OK(cuMemAllocAsync(&p, SIZE, stream));
+	OK(cuStreamSynchronize(stream));
+	OK(cuPointerGetAttribute(&capable, CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, p));
+	EXPECT(capable == 0, "%d", capable);
+	OK(cuPointerGetAttribute(&pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, p));
+	EXPECT(pool == standard, "%p", (void *)pool);
+	OK(cuPointerGetAttributes(2, which, data, p));
+	EXPECT(!owner && type == CU_MEMORYTYPE_DEVICE, "%p %d", (void *)owner, type);
+	OK(cuMemGetHandleForAddressRange(&fd, p, 2 * MIB, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0));
+	close(fd);
+	OK(cuPointerGetAttribute(&tokens, CU_POINTER_ATTRIBUTE_P2P_TOKENS, p));
+	EXPECT(!tokens.p2pToken && tokens.vaSpaceToken, "%#llx %#x", tokens.p2pToken, tokens.vaSpaceToken);
+	OK(cuPointerSetAttribute(&off, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p));
+	OK(cuMemFreeAsync(p, stream));
+	OK(cuStreamSynchronize(stream));
+}
+
+CASE(either_free_will_do)
+{
+	CUdeviceptr p, q;
+
+	OK(cuMemAllocAsync(&p, 100, stream));
+	OK(cuMemAllocAsync(&q, 100, NULL));
+	OK(cuStreamSynchronize(stream));
+	OK(cuMemFree(p));
+	IS(cuMemFree(p), CUDA_ERROR_INVALID_VALUE);
+	OK(cuMemFreeAsync(q, NULL));
+	OK(cuCtxSynchronize());
+	EXPECT(get(standard, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 0, "still used");
+}
+
+CASE(memory_of_the_other_functions_can_be_freed_in_order)
+{
+	CUdeviceptr p;
+
+	OK(cuMemAlloc(&p, SIZE));
+	OK(cuMemcpyHtoDAsync(p, bytes, SIZE, stream));
+	OK(cuMemcpyDtoHAsync(back, p, SIZE, stream));
+	OK(cuMemFreeAsync(p, stream));
+	OK(cuStreamSynchronize(stream));
+	EXPECT(!memcmp(bytes, back, SIZE), "bytes differ");
+	EXPECT(!cu_buffer_id(p), "still there");
+}
+
+CASE(no_bytes_at_no_address)
+{
+	CUdeviceptr p = 1;
+
+	OK(cuMemAllocAsync(&p, 0, stream));
+	EXPECT(!p, "%#llx", p);
+	OK(cuMemFreeAsync(p, stream));
+}
+
+CASE(calls_that_cannot_be)
+{
+	CUdeviceptr p;
+
+	IS(cuMemAllocAsync(NULL, 1, stream), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemAllocAsync(&p, (size_t)1 << 50, stream), CUDA_ERROR_OUT_OF_MEMORY);
+	IS(cuMemFreeAsync((CUdeviceptr)(uintptr_t)bytes, stream), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemPoolGetAttribute(standard, (CUmemPool_attribute)99, &p), CUDA_ERROR_INVALID_VALUE);
+	OK(cuMemAllocAsync(&p, 1000, stream));
+	EXPECT(get(standard, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 1000, "another size");
+	IS(cuMemFreeAsync(p + 1, stream), CUDA_ERROR_INVALID_VALUE);
+	OK(cuMemFreeAsync(p, stream));
+	OK(cuStreamSynchronize(stream));
+}
+
+static CUmemoryPool make_pool(void)
+{
+	CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED };
+	CUmemoryPool pool;
+
+	props.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+	return cuMemPoolCreate(&pool, &props) ? NULL : pool;
+}
+
+CASE(pools_that_cannot_be)
+{
+	CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED };
+	CUmemoryPool pool;
+
+	IS(cuMemPoolCreate(&pool, &props), CUDA_ERROR_INVALID_VALUE);
+	props.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+	props.location.id = 99;
+	IS(cuMemPoolCreate(&pool, &props), CUDA_ERROR_INVALID_VALUE);
+	props.location.id = 0;
+	props.allocType = CU_MEM_ALLOCATION_TYPE_INVALID;
+	IS(cuMemPoolCreate(&pool, &props), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemPoolDestroy(standard), CUDA_ERROR_INVALID_VALUE);
+}
+
+CASE(pools_keep_what_they_are_told_to)
+{
+	cuuint64_t keep = 64 * MIB;
+	CUmemoryPool pool = make_pool();
+	CUdeviceptr p;
+
+	EXPECT(pool, "none");
+	OK(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep));
+	OK(cuMemAllocFromPoolAsync(&p, SIZE, pool, stream));
+	EXPECT(get(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) >= SIZE, "not used");
+	OK(cuMemFreeAsync(p, stream));
+	OK(cuStreamSynchronize(stream));
+	EXPECT(get(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 0, "still used");
+	EXPECT(get(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH) >= SIZE, "never used");
+	EXPECT(get(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) >= SIZE, "not kept");
+	OK(cuMemPoolTrimTo(pool, 0));
+	EXPECT(get(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) == 0, "not trimmed");
+	keep = 0;
+	OK(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &keep));
+	EXPECT(get(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH) == 0, "not reset");
+	keep = 1;
+	IS(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &keep), CUDA_ERROR_INVALID_VALUE);
+	OK(cuMemPoolDestroy(pool));
+}
+
+CASE(a_pool_can_be_chosen)
+{
+	CUmemoryPool pool = make_pool(), seen = NULL;
+	CUdeviceptr p;
+
+	EXPECT(pool, "none");
+	OK(cuDeviceSetMemPool(0, pool));
+	OK(cuMemAllocAsync(&p, 1000, stream));
+	OK(cuPointerGetAttribute(&seen, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, p));
+	EXPECT(seen == pool, "%p", (void *)seen);
+	OK(cuMemPoolDestroy(pool));
+	OK(cuDeviceGetMemPool(&seen, 0));
+	EXPECT(seen == standard, "%p", (void *)seen);
+	OK(cuMemcpyHtoDAsync(p, bytes, 1000, stream));
+	OK(cuMemFreeAsync(p, stream));
+	OK(cuStreamSynchronize(stream));
+}
+
+CASE(handles_that_are_none)
+{
+	CUmemoryPool pool = make_pool();
+	CUdeviceptr p;
+
+	if (!cu_emulated())
+		SKIP("this driver may crash");
+	OK(cuMemPoolDestroy(pool));
+	IS(cuMemPoolDestroy(pool), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemPoolDestroy(standard), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemPoolDestroy(NULL), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemPoolTrimTo(pool, 0), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemAllocFromPoolAsync(&p, 1, pool, stream), CUDA_ERROR_INVALID_VALUE);
+	IS(cuDeviceSetMemPool(0, pool), CUDA_ERROR_INVALID_VALUE);
+}
+
+CASE(access_of_gpus)
+{
+	CUmemAccessDesc desc = { { CU_MEM_LOCATION_TYPE_DEVICE, 0 }, CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+	CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+	CUmemoryPool pool = make_pool();
+
+	OK(cuMemPoolSetAccess(pool, &desc, 1));
+	OK(cuMemPoolGetAccess(&flags, pool, &desc.location));
+	EXPECT(flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE, "%d", flags);
+	desc.flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+	IS(cuMemPoolSetAccess(pool, &desc, 1), CUDA_ERROR_INVALID_DEVICE);
+	desc.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
+	IS(cuMemPoolSetAccess(pool, &desc, 1), CUDA_ERROR_NOT_SUPPORTED);
+	OK(cuMemPoolDestroy(pool));
+}
+
+CASE(memory_is_used_until_the_stream_frees_it)
+{
+	CUdeviceptr p, q;
+
+	OK(cuMemAllocAsync(&p, SIZE, stream));
+	OK(cuMemAllocAsync(&q, SIZE, stream));
+	for (int i = 0; i < 20; i++)
+		OK(cuMemcpyHtoDAsync(i % 2 ? p : q, bytes, SIZE, stream));
+	OK(cuMemcpyDtoDAsync(q, p, SIZE, stream));
+	OK(cuMemFreeAsync(p, stream));
+	OK(cuMemcpyDtoHAsync(back, q, SIZE, stream));
+	OK(cuMemFreeAsync(q, stream));
+	OK(cuStreamSynchronize(stream));
+	EXPECT(!memcmp(bytes, back, SIZE), "bytes differ");
+	EXPECT(get(standard, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 0, "still used");
+}
+
+VMTEST_MAIN

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+/* Who does the work of CUDA streams: when it begins and ends, fails, forks, and has many users at once. */
+#include "stream.h"
+
+CASE(there_is_a_gpu)
+{
+	stream_start();
+}
+
+/* ---- the engine's own life ----------------------------------------------------------------------- */
+
+CASE(a_context_finishes_its_work_before_it_ends)
+{
+	struct gate g = { 0 };
+	pthread_t thread;
+	CUcontext c;
+	CUstream s;
+
+	OK(cuCtxCreate(&c, NULL, 0, 0));
+	OK(cuStreamCreate(&s, 0));
+	OK(cuLaunchHostFunc(s, hold, &g));
+	OK(cuMemsetD8Async(dev, 0x71, SIZE, s));
+	thread = start_opening(&g);
+	wait_for(&g.reached);
+	OK(cuCtxDestroy(c));
+	EXPECT(g.open, "it did not wait");
+	pthread_join(thread, NULL);
+	EXPECT(is_filled(dev, 0x71), "%#x", back[0]);
+}
+
+static double cpu_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+CASE(an_idle_engine_takes_no_cpu)
+{
+	double before;
+
+	OK(cuMemsetD8Async(dev, 1, SIZE, NULL));
+	OK(cuStreamSynchronize(NULL));
+	before = cpu_seconds();
+	sleep_ms(1000);
+	EXPECT(cpu_seconds() - before < 0.01, "%f s", cpu_seconds() - before);
+}
+
+static void hear(CUstream s, CUresult status, void *heard)
+{
+	(void)s;
+	*(CUresult *)heard = status;
+}
+
+CASE(what_fails_later_stays_with_the_context)
+{
+	int node = cu_emulated() ? emu_open() : -1;
+	struct gate g = { 0 };
+	CUresult err, heard = CUDA_SUCCESS;
+	CUcontext c;
+	CUstream s;
+
+	if (node < 0)
+		SKIP("no way to make work fail");
+	OK(cuCtxCreate(&c, NULL, 0, 0));
+	OK(cuStreamCreate(&s, 0));
+	OK(cuLaunchHostFunc(s, hold, &g));
+	OK(cuMemsetD8Async(dev, 1, SIZE, s));
+	OK(cuStreamAddCallback(s, hear, &heard, 0));
+	EXPECT(!emu_cpu_window(node, 0), "no window to close");
+	g.open = 1;
+	err = cuStreamSynchronize(s);
+	EXPECT(!emu_cpu_window(node, 1), "window");
+	IS(err, CUDA_ERROR_LAUNCH_FAILED);
+	EXPECT(heard == CUDA_ERROR_LAUNCH_FAILED, "the callback heard %d", heard);
+	IS(cuCtxSynchronize(), CUDA_ERROR_LAUNCH_FAILED);
+	IS(cuMemcpyDtoH(back, dev, 1), CUDA_ERROR_LAUNCH_FAILED);
+	IS(cuMemsetD8Async(dev, 1, SIZE, s), CUDA_ERROR_LAUNCH_FAILED);
+	OK(cuCtxDestroy(c));
+	OK(cuCtxSynchronize());
+	OK(cuMemcpyDtoH(back, dev, 1));
+	close(node);
+}
+
+static int child(void *s)
+{
+	return cuStreamSynchronize(s) == CUDA_ERROR_NOT_INITIALIZED &&
+	       cuMemsetD8Async(dev, 1, SIZE, s) == CUDA_ERROR_NOT_INITIALIZED &&
+	       cuStreamDestroy(s) == CUDA_ERROR_NOT_INITIALIZED && cuCtxDestroy(ctx) == CUDA_ERROR_NOT_INITIALIZED;
+}
+
+CASE(a_child_of_fork_has_no_streams_and_ends)
+{
+	struct gate g = { 0 };
+	CUstream s;
+	int status;
+
+	if (!cu_emulated())
+		SKIP("a real GPU's driver hangs in the child when one of its threads was at work");
+	OK(cuStreamCreate(&s, 0));
+	OK(cuLaunchHostFunc(s, hold, &g));
+	status = cu_in_child(child, s);
+	g.open = 1;
+	EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 1, "status %#x", status);
+	OK(cuStreamSynchronize(s));
+	OK(cuStreamDestroy(s));
+}
+
+/* Run by itself: ends with work that never does. */
+CASE_BY_NAME(end_with_work_pending)
+{
+	static struct gate never;
+	CUstream s;
+
+	EXPECT(cu_start(0), "no GPU");
+	OK(cuMemAlloc(&dev, SIZE));
+	OK(cuStreamCreate(&s, 0));
+	for (int i = 0; i < 100; i++)
+		OK(cuMemsetD8Async(dev, i, SIZE, s));
+	OK(cuLaunchHostFunc(s, hold, &never));
+	OK(cuMemsetD8Async(dev, 0, SIZE, s));
+}
+
+static int end_with_work(void *unused)
+{
+	(void)unused;
+	alarm(20);
+	execl("/proc/self/exe", "t_cuda_engine", "end_with_work_pending", NULL);
+	return 127;
+}
+
+CASE(a_process_ends_whatever_is_pending)
+{
+	int status;
+
+	if (!cu_emulated())
+		SKIP("a real GPU's driver may wait for the host function");
+	status = cu_in_child(end_with_work, NULL);
+	EXPECT(WIFEXITED(status) && !WEXITSTATUS(status), "status %#x", status);
+}
+
+/* ---- many at once --------------------------------------------------------------------------------- */
+
+enum { THREADS = 4, ROUNDS = 60 };
+
+/* Each in its own part of @dev, through an event and another stream; number of rounds that went wrong */
+static void *exchange(void *part)
+{
+	const CUdeviceptr mine = dev + (uintptr_t)part * 4096, copy = other + (uintptr_t)part * 4096;
+	unsigned char seen[4096];
+	uintptr_t failed = 0;
+	CUstream s, t;
+	CUevent e;
+
+	if (cuCtxSetCurrent(ctx))
+		return (void *)1;
+	for (int i = 0; i < ROUNDS; i++) {
+		failed += cuStreamCreate(&s, CU_STREAM_NON_BLOCKING) || cuStreamCreate(&t, CU_STREAM_NON_BLOCKING) ||
+			  cuEventCreate(&e, CU_EVENT_DISABLE_TIMING) || cuMemsetD8Async(mine, i, 4096, s) ||
+			  cuEventRecord(e, s) || cuStreamWaitEvent(t, e, 0) || cuEventDestroy(e) ||
+			  cuMemcpyDtoDAsync(copy, mine, 4096, t) || cuStreamDestroy(s) ||
+			  cuMemcpyDtoHAsync(seen, copy, 4096, t) || cuStreamSynchronize(t) || cuStreamDestroy(t);
+		failed += seen[0] != i || seen[4095] != i;
+	}
+	return (void *)failed;
+}
+
+CASE(threads_use_streams_at_once)
+{
+	uintptr_t failed = 0;
+	pthread_t thread[THREADS];
+	void *result;
+
+	for (uintptr_t i = 0; i < THREADS; i++)
+		OK(pthread_create(&thread[i], NULL, exchange, (void *)i));
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(thread[i], &result);
+		failed += (uintptr_t)result;
+	}
+	EXPECT(!failed, "%lu rounds", failed);
+}
+
+/* What a thread makes, uses for a moment and destroys, while others use it without asking */
+static struct {
+	_Atomic(CUcontext) ctx;
+	_Atomic(CUstream) stream;
+	_Atomic(CUevent) event;
+	atomic_int end;
+} prey;
+
+static int is_expected(CUresult err)
+{
+	return err == CUDA_SUCCESS || err == CUDA_ERROR_INVALID_HANDLE || err == CUDA_ERROR_CONTEXT_IS_DESTROYED ||
+	       err == CUDA_ERROR_NOT_READY || err == CUDA_ERROR_INVALID_CONTEXT;
+}
+
+static void *hunt(void *unused)
+{
+	uintptr_t failed = 0;
+	CUcontext c;
+	CUdeviceptr p;
+	CUstream s;
+	CUevent e;
+
+	(void)unused;
+	while (!prey.end) {
+		c = prey.ctx;
+		s = prey.stream;
+		e = prey.event;
+		if (!c || !s || !e || cuCtxSetCurrent(c))
+			continue;
+		failed += !is_expected(cuMemsetD8Async(dev, 1, 64, s)) + !is_expected(cuMemsetD8(dev, 1, 64));
+		failed += !is_expected(cuMemsetD8Async(dev, 1, 64, CU_STREAM_PER_THREAD));
+		failed += !is_expected(cuEventRecord(e, s)) + !is_expected(cuStreamWaitEvent(NULL, e, 0));
+		failed += !is_expected(cuMemAlloc(&p, 1)) + !is_expected(cuStreamSynchronize(s));
+		failed += !is_expected(cuEventSynchronize(e)) + !is_expected(cuCtxSynchronize_v2(c));
+	}
+	return (void *)failed;
+}
+
+static void be_prey(void)
+{
+	CUcontext c;
+	CUstream s;
+	CUevent e;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		OK(cuCtxCreate(&c, NULL, 0, 0));
+		OK(cuStreamCreate(&s, 0));
+		OK(cuEventCreate(&e, 0));
+		prey.stream = s;
+		prey.event = e;
+		prey.ctx = c;
+		sleep_ms(2);
+		OK(cuStreamDestroy(s));
+		OK(cuCtxDestroy(c));
+	}
+}
+
+CASE(contexts_end_under_their_users)
+{
+	uintptr_t failed = 0;
+	pthread_t thread[THREADS];
+	void *result;
+
+	if (!cu_emulated())
+		SKIP("on a real GPU it is undefined");
+	for (int i = 0; i < THREADS; i++)
+		OK(pthread_create(&thread[i], NULL, hunt, NULL));
+	be_prey();
+	prey.end = 1;
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(thread[i], &result);
+		failed += (uintptr_t)result;
+	}
+	EXPECT(!failed, "%lu calls", failed);
+	OK(cuCtxSynchronize());
+}
+
+VMTEST_MAIN
