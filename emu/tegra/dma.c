@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/dma-mapping.h>
+#include <linux/hashtable.h>
+#include <linux/mm.h>
+#include <linux/poison.h>
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "api.h"
+#include "dma.h"
+#include "pin.h"
+
+enum { HASH_BITS = 8 };
+
+struct dma_map {
+	struct nvidia_p2p_dma_mapping mapping;
+	struct list_head node;		/* in pin->maps; map lock */
+	struct hlist_node hash;		/* by the address of the mapping; map lock */
+	struct device *dev;
+	struct sg_table sgt;
+	enum dma_data_direction direction;
+};
+
+static DEFINE_HASHTABLE(maps, HASH_BITS);
+
+/* Poisoned, so that a consumer which still uses it uses rubbish. */
+static void map_free(struct dma_map *map)
+{
+	put_device(map->dev);
+	kvfree(map->mapping.hw_address);
+	kvfree(map->mapping.hw_len);
+	memset(&map->mapping, POISON_FREE, sizeof(map->mapping));
+	barrier_data(&map->mapping);
+	kfree(map);
+}
+
+static void unmap_pages(struct dma_map *map)
+{
+	dma_unmap_sgtable(map->dev, &map->sgt, map->direction, 0);
+	sg_free_table(&map->sgt);
+}
+
+/* Neighbouring pages become one segment, as long as the device takes them. */
+static int map_pages(struct dma_map *map, const struct nvidia_p2p_page_table *table)
+{
+	int err = sg_alloc_table_from_pages_segment(&map->sgt, table->pages, table->entries, 0, table->size,
+						    dma_get_max_seg_size(map->dev), GFP_KERNEL);
+
+	if (err)
+		return err;
+	err = dma_map_sgtable(map->dev, &map->sgt, map->direction, 0);
+	if (err)
+		sg_free_table(&map->sgt);
+	return err == -ENOMEM ? err : err ? -EIO : 0;
+}
+
+static int fill(struct dma_map *map)
+{
+	struct nvidia_p2p_dma_mapping *mapping = &map->mapping;
+	struct scatterlist *sg;
+	int i;
+
+	mapping->hw_address = kvmalloc_array(map->sgt.nents, sizeof(*mapping->hw_address), GFP_KERNEL);
+	mapping->hw_len = kvmalloc_array(map->sgt.nents, sizeof(*mapping->hw_len), GFP_KERNEL);
+	if (!mapping->hw_address || !mapping->hw_len)
+		return -ENOMEM;
+	for_each_sgtable_dma_sg(&map->sgt, sg, i) {
+		mapping->hw_address[i] = sg_dma_address(sg);
+		mapping->hw_len[i] = sg_dma_len(sg);
+	}
+	mapping->version = NVIDIA_P2P_DMA_MAPPING_VERSION;
+	mapping->entries = map->sgt.nents;
+	return 0;
+}
+
+static int map_and_fill(struct dma_map *map, const struct nvidia_p2p_page_table *table)
+{
+	int err = map_pages(map, table);
+
+	if (err)
+		return err;
+	err = fill(map);
+	if (err)
+		unmap_pages(map);
+	return err;
+}
+
+static void link_map(struct emugpu_pin *pin, struct dma_map *map)
+{
+	mutex_lock(&emugpu_map_lock);
+	list_add_tail(&map->node, &pin->maps);
+	hash_add(maps, &map->hash, (unsigned long)&map->mapping);
+	mutex_unlock(&emugpu_map_lock);
+}
+
+int emugpu_dma_map(struct emugpu_pin *pin, struct device *peer, enum dma_data_direction direction,
+		   struct nvidia_p2p_dma_mapping **mapping)
+{
+	struct dma_map *map;
+	int err;
+
+	emugpu_api_assert_held();
+	err = emugpu_api_injected_error(EMUGPU_CALL_DMA_MAP_PAGES);
+	if (err)
+		return err;
+	map = kzalloc(sizeof(*map), GFP_KERNEL);
+	if (!map)
+		return -ENOMEM;
+	map->dev = get_device(peer);
+	map->direction = direction;
+	err = map_and_fill(map, pin->table);
+	if (err) {
+		map_free(map);
+		return err;
+	}
+	link_map(pin, map);
+	*mapping = &map->mapping;
+	return 0;
+}
+
+static void map_end(struct dma_map *map)
+{
+	list_del(&map->node);
+	hash_del(&map->hash);
+	unmap_pages(map);
+	map_free(map);
+}
+
+/* By address alone, as page tables are found */
+static struct dma_map *map_find(const struct nvidia_p2p_dma_mapping *mapping)
+{
+	struct dma_map *map;
+
+	lockdep_assert_held(&emugpu_map_lock);
+	hash_for_each_possible(maps, map, hash, (unsigned long)mapping)
+		if (&map->mapping == mapping)
+			return map;
+	return NULL;
+}
+
+int emugpu_dma_unmap(const struct nvidia_p2p_dma_mapping *mapping)
+{
+	struct dma_map *map;
+
+	mutex_lock(&emugpu_map_lock);
+	map = map_find(mapping);
+	if (map)
+		map_end(map);
+	mutex_unlock(&emugpu_map_lock);
+	return map ? 0 : -EINVAL;
+}
+
+bool emugpu_dma_unmap_all(struct emugpu_pin *pin)
+{
+	struct dma_map *map, *next;
+	bool any;
+
+	mutex_lock(&emugpu_map_lock);
+	any = !list_empty(&pin->maps);
+	list_for_each_entry_safe(map, next, &pin->maps, node)
+		map_end(map);
+	mutex_unlock(&emugpu_map_lock);
+	return any;
+}
+
+u32 emugpu_dma_count(struct emugpu_pin *pin)
+{
+	struct list_head *node;
+	u32 n = 0;
+
+	mutex_lock(&emugpu_map_lock);
+	list_for_each(node, &pin->maps)
+		n++;
+	mutex_unlock(&emugpu_map_lock);
+	return n;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The integrated GPU: there is one, and its memory is the CPU's, taken when
+ * the module is loaded.
+ */
+#ifndef _EMUGPU_GPU_H
+#define _EMUGPU_GPU_H
+
+#include <linux/errno.h>
+#include <linux/kref.h>
+#include <linux/mm.h>
+#include <linux/pfn.h>
+
+#include "../include/emugpu.h"
+#include "vram.h"
+
+struct emugpu_gpu {
+	struct kref refs;
+	u64 size;
+	bool gone;		/* never: it is no device that could be unbound */
+	struct emugpu_vram vram;
+	struct page **memory;	/* the first page of each VRAM page */
+	u8 uuid[16];
+};
+
+int emugpu_gpu_register(void);
+void emugpu_gpu_unregister(void);
+
+#define EMUGPU_INTEGRATED 1
+
+/* Whether peers may pin a block with these flags: just what cudaHostAlloc() gives */
+static inline bool emugpu_gpu_lends(u32 flags)
+{
+	return (flags & (EMUGPU_ALLOC_HOST | EMUGPU_ALLOC_NO_P2P)) == EMUGPU_ALLOC_HOST;
+}
+
+/* The GPU with a reference for @index 0, else NULL */
+struct emugpu_gpu *emugpu_gpu_get(u32 index);
+
+static inline void emugpu_gpu_get_ref(struct emugpu_gpu *gpu)
+{
+	kref_get(&gpu->refs);
+}
+
+void emugpu_gpu_put(struct emugpu_gpu *gpu);
+
+/* There is no BAR1 to be short of. */
+static inline int emugpu_gpu_limit_bar1(struct emugpu_gpu *gpu, u64 bytes)
+{
+	return -EOPNOTSUPP;
+}
+
+/*
+ * VRAM pages get a new owner. Those that the kernel still uses for the last
+ * one, for direct I/O say, are replaced. 0 or -ENOMEM
+ */
+int emugpu_gpu_claim(struct emugpu_gpu *gpu, const u32 *pages, u32 n);
+
+void emugpu_gpu_info(const struct emugpu_gpu *gpu, struct emugpu_info *info);
+
+static inline u64 emugpu_gpu_page_offset(u32 page)
+{
+	return (u64)page * EMUGPU_PAGE_SIZE;
+}
+
+static inline phys_addr_t emugpu_gpu_page_phys(const struct emugpu_gpu *gpu, u32 page)
+{
+	return PFN_PHYS(page_to_pfn(gpu->memory[page]));
+}
+
+/* The CPU's page at byte @offset of what is made of the VRAM pages @pages */
+static inline struct page *emugpu_gpu_cpu_page(const struct emugpu_gpu *gpu, const u32 *pages, u64 offset)
+{
+	return gpu->memory[pages[offset / EMUGPU_PAGE_SIZE]] + offset % EMUGPU_PAGE_SIZE / PAGE_SIZE;
+}
+
+#endif

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/mm.h>
+
+#include "block.h"
+#include "client.h"
+#include "compat.h"
+#include "gpu.h"
+#include "host.h"
+
+static u64 address_of(pgoff_t pgoff)
+{
+	return (u64)pgoff << PAGE_SHIFT;
+}
+
+/* A part of a mapping that was split is a mapping. */
+static void host_open(struct vm_area_struct *vma)
+{
+	struct emugpu_block *block = vma->vm_private_data;
+
+	kref_get(&block->refs);
+}
+
+static void host_close(struct vm_area_struct *vma)
+{
+	emugpu_block_put(vma->vm_private_data);
+}
+
+/* Ordinary pages, so that the program can give them to any system call, O_DIRECT and all. */
+static vm_fault_t host_fault(struct vm_fault *vmf)
+{
+	const struct emugpu_block *block = vmf->vma->vm_private_data;
+	u64 va = address_of(vmf->pgoff);
+
+	if (!emugpu_block_holds(block, va, PAGE_SIZE))
+		return VM_FAULT_SIGBUS;
+	vmf->page = emugpu_gpu_cpu_page(block->gpu, block->pages, va - block->va);
+	get_page(vmf->page);
+	return 0;
+}
+
+static const struct vm_operations_struct host_ops = {
+	.open = host_open,
+	.close = host_close,
+	.fault = host_fault,
+};
+
+static int check(const struct emugpu_block *block, const struct vm_area_struct *vma)
+{
+	if (!(vma->vm_flags & VM_SHARED) || !(block->flags & EMUGPU_ALLOC_HOST))
+		return -EINVAL;
+	if (!emugpu_block_holds(block, address_of(vma->vm_pgoff), vma->vm_end - vma->vm_start))
+		return -EINVAL;
+	return 0;
+}
+
+/* A child of the process has no CUDA, and a mapping it inherited would keep the process's file open. */
+int emugpu_host_mmap(struct emugpu_client *client, struct vm_area_struct *vma)
+{
+	struct emugpu_block *block = emugpu_block_get(client->owner, address_of(vma->vm_pgoff));
+	int err;
+
+	if (!block)
+		return -ENOENT;
+	err = check(block, vma);
+	if (err) {
+		emugpu_block_put(block);
+		return err;
+	}
+	vm_flags_set(vma, VM_DONTCOPY | VM_DONTEXPAND);
+	/* the kernel's own mapping stays cached: a machine that is emulated does not mind */
+	if (block->flags & EMUGPU_ALLOC_WRITE_COMBINED)
+		vma->vm_page_prot = pgprot_writecombine(vma->vm_page_prot);
+	vma->vm_private_data = block;
+	vma->vm_ops = &host_ops;
+	return 0;
+}

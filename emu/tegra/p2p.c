@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The exported calls that pin. What they promise is said in nv-p2p.h; here is
+ * only what the emulator adds, as in emugpu: a consumer that does what would
+ * corrupt memory in the real driver is reported, and does no harm.
+ */
+#include <linux/bug.h>
+#include <linux/errno.h>
+#include <linux/export.h>
+#include <linux/mm.h>
+
+#include <nv-p2p.h>
+
+#include "../include/emugpu.h"
+#include "api.h"
+#include "monitor.h"
+#include "pin.h"
+
+static int check_request(const struct emugpu_pin_request *request)
+{
+	if (!request->callback) {
+		emugpu_violation(EMUGPU_RULE_NO_CALLBACK, request->caller);
+		return -EINVAL;
+	}
+	if (!PAGE_ALIGNED(request->va | request->length)) {
+		emugpu_violation(EMUGPU_RULE_UNALIGNED, request->caller);
+		return -EINVAL;
+	}
+	return emugpu_refuse_in_callback(request->caller);
+}
+
+static int open_pin(struct emugpu_pin *pin, struct nvidia_p2p_page_table **page_table)
+{
+	struct nvidia_p2p_page_table *table = pin->table;
+	int err;
+
+	emugpu_api_lock();
+	err = emugpu_pin_open(pin);
+	if (!err)
+		*page_table = table;
+	emugpu_api_unlock();
+	return err;
+}
+
+/* The pointer is stored under the API lock, before a callback can need it. */
+int nvidia_p2p_get_pages(u64 vaddr, u64 size, struct nvidia_p2p_page_table **page_table,
+			 void (*free_callback)(void *data), void *data)
+{
+	const struct emugpu_pin_request request = {
+		.va = vaddr,
+		.length = size,
+		.callback = free_callback,
+		.data = data,
+		.caller = EMUGPU_CALLER,
+	};
+	struct emugpu_pin *pin;
+	int err;
+
+	if (!page_table)
+		return -EINVAL;
+	*page_table = NULL;
+	atomic64_inc(&emugpu_counters.get_calls);
+	err = check_request(&request);
+	if (err)
+		return err;
+	pin = emugpu_pin_new(&request);
+	if (!pin)
+		return -ENOMEM;
+	return open_pin(pin, page_table);
+}
+EMUGPU_EXPORT(nvidia_p2p_get_pages);
+
+/* A table that its callback has freed is the consumer's no more; the real driver follows the pointer all the same. */
+static int put_locked(const struct nvidia_p2p_page_table *table, const void *caller)
+{
+	struct emugpu_pin *pin = emugpu_pin_find(table);
+
+	if (!pin || pin->state != EMUGPU_PIN_LIVE) {
+		emugpu_violation(EMUGPU_RULE_PUT_OF_DEAD_TABLE, caller);
+		return -EINVAL;
+	}
+	emugpu_pin_put(pin);
+	return 0;
+}
+
+int nvidia_p2p_put_pages(struct nvidia_p2p_page_table *page_table)
+{
+	int err;
+
+	atomic64_inc(&emugpu_counters.put_calls);
+	if (!page_table)
+		return -EINVAL;
+	err = emugpu_refuse_in_callback(EMUGPU_CALLER);
+	if (err)
+		return err;
+	emugpu_api_lock();
+	err = put_locked(page_table, EMUGPU_CALLER);
+	emugpu_api_unlock();
+	return err;
+}
+EMUGPU_EXPORT(nvidia_p2p_put_pages);
+
+static bool is_mapped(const struct nvidia_p2p_page_table *table)
+{
+	struct emugpu_pin *pin;
+	bool mapped;
+
+	mutex_lock(&emugpu_map_lock);
+	pin = emugpu_pin_find(table);
+	mapped = pin && !list_empty(&pin->maps);
+	mutex_unlock(&emugpu_map_lock);
+	return mapped;
+}
+
+int nvidia_p2p_free_page_table(struct nvidia_p2p_page_table *page_table)
+{
+	if (!page_table)
+		return 0;
+	WARN(is_mapped(page_table), "free_page_table: a DMA mapping is left\n");
+	emugpu_pin_free_table(page_table, EMUGPU_CALLER);
+	return 0;
+}
+EMUGPU_EXPORT(nvidia_p2p_free_page_table);

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The exported calls that map pinned pages for a peer device. */
+#include <linux/dma-mapping.h>
+#include <linux/errno.h>
+#include <linux/export.h>
+
+#include <nv-p2p.h>
+
+#include "../include/emugpu.h"
+#include "api.h"
+#include "dma.h"
+#include "monitor.h"
+#include "pin.h"
+
+static int map_locked(struct device *dev, const struct nvidia_p2p_page_table *table,
+		      struct nvidia_p2p_dma_mapping **mapping, enum dma_data_direction direction, const void *caller)
+{
+	struct emugpu_pin *pin = emugpu_pin_find(table);
+
+	if (pin && pin->state == EMUGPU_PIN_LIVE)
+		return emugpu_dma_map(pin, dev, direction, mapping);
+	emugpu_violation(EMUGPU_RULE_MAP_OF_DEAD_TABLE, caller);
+	return -EINVAL;
+}
+
+int nvidia_p2p_dma_map_pages(struct device *dev, struct nvidia_p2p_page_table *page_table,
+			     struct nvidia_p2p_dma_mapping **dma_mapping, enum dma_data_direction direction)
+{
+	int err;
+
+	if (!dev || !page_table || !dma_mapping || !valid_dma_direction(direction))
+		return -EINVAL;
+	*dma_mapping = NULL;
+	err = emugpu_refuse_in_callback(EMUGPU_CALLER);
+	if (err)
+		return err;
+	emugpu_api_lock();
+	err = map_locked(dev, page_table, dma_mapping, direction, EMUGPU_CALLER);
+	emugpu_api_unlock();
+	return err;
+}
+EMUGPU_EXPORT(nvidia_p2p_dma_map_pages);
+
+static int unmap(const struct nvidia_p2p_dma_mapping *mapping, enum emugpu_rule rule, const void *caller)
+{
+	int err;
+
+	if (!mapping)
+		return -EINVAL;
+	err = emugpu_dma_unmap(mapping);
+	if (err)
+		emugpu_violation(rule, caller);
+	return err;
+}
+
+int nvidia_p2p_dma_unmap_pages(struct nvidia_p2p_dma_mapping *dma_mapping)
+{
+	return unmap(dma_mapping, EMUGPU_RULE_UNMAP_OF_DEAD_MAPPING, EMUGPU_CALLER);
+}
+EMUGPU_EXPORT(nvidia_p2p_dma_unmap_pages);
+
+/* Another name for the same thing, which the real driver has for use in the callback. */
+int nvidia_p2p_free_dma_mapping(struct nvidia_p2p_dma_mapping *dma_mapping)
+{
+	return unmap(dma_mapping, EMUGPU_RULE_FREE_OF_DEAD_MAPPING, EMUGPU_CALLER);
+}
+EMUGPU_EXPORT(nvidia_p2p_free_dma_mapping);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
+/*
+ * /dev/tegra_check: lets a test program make the calls of Tegra's nv-p2p.h one
+ * by one, with any 53C895A as the peer.
+ *
+ * A call's result is the ioctl's: 0, or errno as the GPU driver gave it.
+ * EBADSLT is a number that the test got wrong. mmap() maps the pages of a slot,
+ * as a driver does that shows them to its user: see TEGRA_CHECK_MMAP().
+ */
+#ifndef _TEGRA_CHECK_H
+#define _TEGRA_CHECK_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+enum {
+	TEGRA_CHECK_SLOTS = 64,
+	TEGRA_CHECK_MAPS = 4,
+};
+
+enum tegra_check_op {
+	TEGRA_CHECK_GET,
+	TEGRA_CHECK_PUT,
+	TEGRA_CHECK_FREE,	/* free_page_table outside the callback, and kfree() if there was one */
+	TEGRA_CHECK_DMA_MAP,
+	TEGRA_CHECK_DMA_UNMAP,
+	TEGRA_CHECK_DMA_FREE,	/* free_dma_mapping */
+	TEGRA_CHECK_TABLE,
+	TEGRA_CHECK_SEGMENT,
+	TEGRA_CHECK_SEEN,	/* by callbacks of the slot */
+	TEGRA_CHECK_COPY,	/* by the peer; EBUSY: a driver has it */
+	TEGRA_CHECK_CACHING,	/* of the process's mapping at va */
+};
+
+enum tegra_check_flags {
+	/* GET: a callback undoes mappings, frees the table, and makes no other calls, but for these */
+	TEGRA_CHECK_NO_CALLBACK = 1 << 0,
+	TEGRA_CHECK_KEEP_MAPS = 1 << 1,
+	TEGRA_CHECK_KEEP_TABLE = 1 << 2,
+	TEGRA_CHECK_CALL_OTHERS = 1 << 3,	/* get_pages, dma_map_pages, put_pages */
+	/*
+	 * GET: with the table freed, kfree() waits for the slot's next use. Who calls put_pages or dma_map_pages while
+	 * a callback may run must do so, or names another pin's table that came to lie there.
+	 */
+	TEGRA_CHECK_KFREE_LATER = 1 << 5,
+	/* GET, PUT, DMA_MAP, DMA_UNMAP: NULL for the table or the mapping, or for where it goes */
+	TEGRA_CHECK_NULL = 1 << 4,
+};
+
+struct tegra_check {
+	__u32 op;
+	__u32 slot;
+	__u32 map;
+	__u32 flags;
+	__aligned_u64 va;
+	__aligned_u64 length;
+	__u32 direction;	/* enum dma_data_direction */
+	__u32 index;		/* TABLE: page; SEGMENT */
+	__u32 to_slot;		/* COPY: from the start of the other map to the start of this one */
+	__u32 to_map;
+	union {
+		struct {
+			__u32 out_version;
+			__u32 out_page_size;
+			__aligned_u64 out_size;
+			__u32 out_entries;
+			__u32 reserved;
+			__aligned_u64 out_phys;
+		} table;
+		struct {
+			__u32 out_version;
+			__u32 out_entries;
+			__aligned_u64 out_bus;
+			__u32 out_len;
+		} segment;
+		struct {
+			__u32 out_count;
+			__u32 out_tid;
+			__s32 out_get;
+			__s32 out_dma_map;
+			__s32 out_put;
+		} seen;
+		struct {
+			__u32 out_write_combined;
+		} caching;
+	};
+};
+
+#define TEGRA_CHECK_IOC _IOWR(0xBD, 0, struct tegra_check)
+
+/* Offset for mmap() */
+#define TEGRA_CHECK_WRITE_COMBINED (1ull << 40)
+#define TEGRA_CHECK_MMAP(slot) ((__u64)(slot) << 32)
+
+#endif

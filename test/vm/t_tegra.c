@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Tegra's side of nv-p2p.h, row by row of what it promises: other prototypes
+ * (which tegra_check.ko shows by being built), 4 KiB, put_pages that calls the
+ * callback, coalesced bus addresses.
+ */
+#include "tegra.h"
+
+CASE(nodes_are_there)
+{
+	EXPECT(fd >= 0, "no /dev/emugpu; type: emu/vm/run --tegra ...");
+	EXPECT(check >= 0, "no /dev/tegra_check; type: emu/vm/run --tegra --insmod build/KERNEL/test/tegra_check.ko ...");
+}
+
+CASE(there_is_one_integrated_gpu)
+{
+	struct emugpu_info info;
+
+	EXPECT(emu_info(fd, 0, &info) == 0, "info");
+	EXPECT(info.out_integrated == 1, "%u", info.out_integrated);
+	EXPECT(info.out_vram_total == 64 * MIB && info.out_vram_free == info.out_vram_total, "%llu of %llu",
+	       info.out_vram_free, info.out_vram_total);
+	EXPECT(!info.out_bar1_total && !info.out_bar1_used && !info.out_bar1_reserved, "it has a BAR1");
+	EXPECT(emu_info(fd, 1, &info) == -ENODEV, "there are two");
+	EXPECT(emu_cpu_window(fd, 0) == -EOPNOTSUPP, "it has a window");
+}
+
+CASE(a_page_table_has_pages_of_4_kib)
+{
+	struct emugpu_test test;
+	struct tegra_check arg;
+	unsigned int i;
+
+	two_blocks();
+	CHECK_CASE();
+	EXPECT(get(0, VA + PAGE, 40 * PAGE) == 0, "get");
+	for (i = 0; i < 40; i++) {
+		EXPECT(page(0, i, &arg) == 0, "page %u", i);
+		EXPECT(arg.table.out_version == 0x10000, "%#x", arg.table.out_version);
+		EXPECT(arg.table.out_page_size == 0 && arg.table.out_entries == 40 && arg.table.out_size == 40 * PAGE,
+		       "%u %u %llu", arg.table.out_page_size, arg.table.out_entries, arg.table.out_size);
+		EXPECT(emu_translate(fd, VA + (i + 1) * PAGE, &test) == 0, "translate");
+		EXPECT(arg.table.out_phys == test.translate.out_phys, "page %u: %#llx", i, arg.table.out_phys);
+	}
+	EXPECT(put(0) == 0, "put");
+	free_both();
+}
+
+CASE(address_and_length_are_multiples_of_4_kib_or_einval)
+{
+	int64_t before = breaches(EMUGPU_RULE_UNALIGNED);
+	struct tegra_check arg;
+
+	two_blocks();
+	CHECK_CASE();
+	EXPECT(get(0, VA + PAGE / 2, PAGE) == -EINVAL, "address");
+	EXPECT(get(0, VA, PAGE / 2) == -EINVAL, "length");
+	EXPECT(page(0, 0, &arg) == -ENODATA, "the pointer is not NULL");
+	EXPECT(breaches(EMUGPU_RULE_UNALIGNED) == before + 2, "%ld", breaches(EMUGPU_RULE_UNALIGNED));
+	EXPECT(get(0, VA, 0) == -EINVAL, "length 0");
+	EXPECT(get(0, VA + BLOCK - PAGE, PAGE) == 0 && put(0) == 0, "the last 4 KiB");
+	free_both();
+}
+
+CASE(bad_arguments_are_einval)
+{
+	int64_t before = breaches(EMUGPU_RULE_NO_CALLBACK);
+
+	two_blocks();
+	CHECK_CASE();
+	EXPECT(get_flags(0, VA, PAGE, TEGRA_CHECK_NO_CALLBACK) == -EINVAL, "no callback");
+	EXPECT(breaches(EMUGPU_RULE_NO_CALLBACK) == before + 1, "%ld", breaches(EMUGPU_RULE_NO_CALLBACK));
+	EXPECT(get_flags(0, VA, PAGE, TEGRA_CHECK_NULL) == -EINVAL, "no place for the table");
+	EXPECT(get(0, VA, PAGE) == 0, "get");
+	EXPECT(on_slot(TEGRA_CHECK_PUT, 0, TEGRA_CHECK_NULL) == -EINVAL, "put NULL");
+	EXPECT(on_slot(TEGRA_CHECK_DMA_MAP, 0, TEGRA_CHECK_NULL) == -EINVAL, "map NULL");
+	EXPECT(on_slot(TEGRA_CHECK_DMA_UNMAP, 0, TEGRA_CHECK_NULL) == -EINVAL, "unmap NULL");
+	EXPECT(dma_map_to(0, 0, 3) == -EINVAL, "no direction");
+	EXPECT(put(0) == 0, "put");
+	free_both();
+}
+
+CASE(memory_is_that_of_cudahostalloc_or_einval)
+{
+	uint64_t own = (uintptr_t)aligned_alloc(PAGE, PAGE);
+
+	two_blocks();
+	CHECK_CASE();
+	EXPECT(emu_alloc(fd, VA + 2 * BLOCK, BLOCK) == 0, "alloc");
+	EXPECT(get(0, VA + 2 * BLOCK, PAGE) == -EINVAL, "device memory");
+	EXPECT(emu_free(fd, VA + 2 * BLOCK) == 0, "free");
+	EXPECT(alloc_flags(VA + 2 * BLOCK, BLOCK, EMUGPU_ALLOC_HOST | EMUGPU_ALLOC_NO_P2P) == 0, "alloc");
+	EXPECT(get(0, VA + 2 * BLOCK, PAGE) == -EINVAL, "not for peers");
+	EXPECT(emu_free(fd, VA + 2 * BLOCK) == 0, "free");
+	EXPECT(get(0, VA - PAGE, PAGE) == -EINVAL, "unknown");
+	EXPECT(get(0, own, PAGE) == -EINVAL, "memory of the program");
+	EXPECT(get(0, VA + BLOCK - PAGE, 2 * PAGE) == -EINVAL, "past its block, into the next");
+	EXPECT(get(0, VA, -PAGE) == -EINVAL, "length that overflows");
+	free_both();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == -EINVAL, "freed");
+	free((void *)(uintptr_t)own);
+}
+
+CASE(a_failed_get_leaves_null)
+{
+	struct tegra_check arg;
+
+	two_blocks();
+	CHECK_CASE();
+	EXPECT(emu_fail(fd, 1, -ENOMEM) == 0, "order");
+	EXPECT(get(0, VA, PAGE) == -ENOMEM, "get");
+	EXPECT(page(0, 0, &arg) == -ENODATA, "not NULL");
+	EXPECT(get(0, VA, PAGE) == 0 && put(0) == 0, "get, put");
+	free_both();
+}
+
+CASE(put_pages_always_calls_the_callback)
+{
+	uint64_t before = violations();
+
+	two_blocks();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && get(1, VA, 3 * PAGE) == 0 && dma_map(0, 0) == 0, "get");
+	EXPECT(callbacks(0) == 0, "early");
+	EXPECT(put(0) == 0, "put");
+	EXPECT(callbacks(0) == 1, "%u", callbacks(0));
+	EXPECT(seen(0).seen.out_tid == (unsigned int)gettid(), "in thread %u", seen(0).seen.out_tid);
+	EXPECT(callbacks(1) == 0, "the other pin's ran too");
+	EXPECT(counts().counts.out_pins == 1 && counts().counts.out_dma_maps == 0, "%u", counts().counts.out_pins);
+	EXPECT(put(1) == 0, "put");
+	free_both();
+	CHECK_CASE();
+	EXPECT(callbacks(0) == 1 && callbacks(1) == 1, "free ran them again");
+	EXPECT(violations() == before, "%lu", violations() - before);
+}
+
+/* Whether the callback or anybody frees the table can be told when the process has ended. */
+static int leave_a_table(void)
+{
+	fd = emu_open();
+	return alloc_host(VA, BLOCK) || get_flags(1, VA, PAGE, TEGRA_CHECK_KEEP_TABLE) || put(1);
+}
+
+CASE(the_callback_frees_the_table)
+{
+	int64_t leaked = breaches(EMUGPU_RULE_TABLE_LEAKED), live = breaches(EMUGPU_RULE_FREE_OF_LIVE_TABLE);
+	struct tegra_check arg;
+
+	two_blocks();
+	CHECK_CASE();
+	EXPECT(get_flags(0, VA, PAGE, TEGRA_CHECK_KEEP_TABLE) == 0, "get");
+	EXPECT(on_slot(TEGRA_CHECK_FREE, 0, 0) == 0, "free outside the callback");
+	EXPECT(breaches(EMUGPU_RULE_FREE_OF_LIVE_TABLE) == live + 1, "not noticed");
+	EXPECT(put(0) == 0, "put");
+	EXPECT(page(0, 0, &arg) == 0 && arg.table.out_version == 0x6b6b6b6b, "%#x", arg.table.out_version);
+	EXPECT(on_slot(TEGRA_CHECK_FREE, 0, 0) == 0, "late");
+	free_both();
+	CHECK_CASE();
+	EXPECT(emu_in_child(leave_a_table) == 0, "child");
+	EXPECT(breaches(EMUGPU_RULE_TABLE_LEAKED) == leaked + 1, "not noticed");
+	EXPECT(on_slot(TEGRA_CHECK_FREE, 1, 0) == 0, "free");
+}
+
+CASE(the_callback_undoes_dma_mappings)
+{
+	int64_t before = breaches(EMUGPU_RULE_MAPPING_LEAKED);
+
+	two_blocks();
+	CHECK_CASE();
+	EXPECT(get_flags(0, VA, PAGE, TEGRA_CHECK_KEEP_MAPS | TEGRA_CHECK_KEEP_TABLE) == 0, "get");
+	EXPECT(dma_map_to(0, 0, TO_DEVICE) == 0 && dma_map_to(0, 1, TO_DEVICE) == 0, "map");
+	EXPECT(put(0) == 0, "put");
+	EXPECT(breaches(EMUGPU_RULE_MAPPING_LEAKED) == before + 1, "not noticed");
+	EXPECT(nothing_pinned(), "%u maps", counts().counts.out_dma_maps);
+	EXPECT(on_slot(TEGRA_CHECK_FREE, 0, 0) == 0, "free");
+	free_both();
+}
+
+CASE(what_is_used_after_its_end_is_a_violation)
+{
+	int64_t puts = breaches(EMUGPU_RULE_PUT_OF_DEAD_TABLE), unmaps = breaches(EMUGPU_RULE_UNMAP_OF_DEAD_MAPPING);
+	int64_t maps = breaches(EMUGPU_RULE_MAP_OF_DEAD_TABLE), frees = breaches(EMUGPU_RULE_FREE_OF_DEAD_MAPPING);
+
+	two_blocks();
+	CHECK_CASE();
+	EXPECT(get_flags(0, VA, PAGE, TEGRA_CHECK_KEEP_MAPS | TEGRA_CHECK_KEEP_TABLE) == 0 && dma_map(0, 0) == 0, "get");
+	EXPECT(dma_unmap(0, 0) == 0 && dma_unmap(0, 0) == -EINVAL, "unmap twice");
+	EXPECT(dma_end(TEGRA_CHECK_DMA_FREE, 0, 0) == -EINVAL, "free what was unmapped");
+	EXPECT(put(0) == 0 && put(0) == -EINVAL, "put twice");
+	EXPECT(dma_map(0, 0) == -EINVAL, "map after put");
+	EXPECT(breaches(EMUGPU_RULE_UNMAP_OF_DEAD_MAPPING) == unmaps + 1, "unmap");
+	EXPECT(breaches(EMUGPU_RULE_FREE_OF_DEAD_MAPPING) == frees + 1, "free");
+	EXPECT(breaches(EMUGPU_RULE_PUT_OF_DEAD_TABLE) == puts + 1, "put");
+	EXPECT(breaches(EMUGPU_RULE_MAP_OF_DEAD_TABLE) == maps + 1, "map");
+	EXPECT(on_slot(TEGRA_CHECK_FREE, 0, 0) == 0, "free");
+	free_both();
+}
+
+/* ---- bus addresses ------------------------------------------------------------ */
+
+/* Where the byte of the segment that begins at @offset is for the CPU */
+static uint64_t phys_at(uint64_t offset)
+{
+	struct emugpu_test test;
+
+	return emu_translate(fd, VA + PAGE + offset, &test) ? 0 : test.translate.out_phys;
+}
+
+/* The pin begins 4 KiB into a run of 64 KiB, and has 15 + 2 * 16 + 1 pages; no two runs touch. */
+CASE(bus_addresses_are_coalesced)
+{
+	struct tegra_check now = {}, last;
+	uint64_t done = 0;
+	unsigned int i;
+
+	two_blocks();
+	CHECK_CASE();
+	EXPECT(get(0, VA + PAGE, 3 * CHUNK) == 0 && dma_map(0, 0) == 0, "get, map");
+	for (i = 0; !i || i < now.segment.out_entries; i++) {
+		last = now;
+		EXPECT(segment(0, 0, i, &now) == 0, "segment %u", i);
+		EXPECT(now.segment.out_version == 0x10000, "%#x", now.segment.out_version);
+		EXPECT(now.segment.out_len && (now.segment.out_len <= CHUNK || translated()), "segment %u: %u bytes",
+		       i, now.segment.out_len);
+		EXPECT((now.segment.out_bus != phys_at(done)) == translated(), "segment %u: bus %#llx, physical %#lx",
+		       i, now.segment.out_bus, phys_at(done));
+		EXPECT(!i || translated() || last.segment.out_bus + last.segment.out_len != now.segment.out_bus,
+		       "segment %u touches the one before", i);
+		done += now.segment.out_len;
+	}
+	EXPECT(done == 3 * CHUNK, "%lu bytes", done);
+	EXPECT(translated() ? i <= 4 : i == 4, "%u segments", i);
+	EXPECT(put(0) == 0, "put");
+	free_both();
+}
+
+/* To the device, because the kernel's DMA debugging objects to two that the device may write to. */
+CASE(there_may_be_many_mappings)
+{
+	two_blocks();
+	CHECK_CASE();
+	EXPECT(get(0, VA, BLOCK) == 0, "get");
+	EXPECT(dma_map_to(0, 0, TO_DEVICE) == 0 && dma_map_to(0, 1, TO_DEVICE) == 0, "map");
+	EXPECT(dma_map_to(0, 2, TO_DEVICE) == 0, "map");
+	EXPECT(counts().counts.out_dma_maps == 3, "%u", counts().counts.out_dma_maps);
+	EXPECT(dma_unmap(0, 1) == 0 && dma_end(TEGRA_CHECK_DMA_FREE, 0, 0) == 0, "unmap, free");
+	EXPECT(counts().counts.out_dma_maps == 1, "%u", counts().counts.out_dma_maps);
+	EXPECT(put(0) == 0, "put");
+	free_both();
+}
+
+/* Takes the chip from peerpin_lsi, if that has it; @back: gives it back */
+static bool chip_driver(bool back)
+{
+	static char device[64];
+	int sysfs;
+	ssize_t n;
+
+	if (!back) {
+		n = readlink("/sys/class/misc/lsi0/device", device, sizeof(device) - 1);
+		memmove(device, n < 0 ? "" : strrchr(device, '/') + 1, n < 0 ? 1 : strlen(strrchr(device, '/')));
+	}
+	if (!*device)
+		return true;
+	sysfs = open(back ? "/sys/bus/pci/drivers/peerpin_lsi/bind" : "/sys/bus/pci/drivers/peerpin_lsi/unbind",
+		     O_WRONLY);
+	n = write(sysfs, device, strlen(device));
+	close(sysfs);
+	return n == (ssize_t)strlen(device);
+}
+
+static void fill(uint32_t *words, size_t n, uint32_t seed)
+{
+	while (n--)
+		words[n] = seed = seed * 1664525 + 1013904223;
+}
+
+/* Aligned alike, so that segments are alike */
+static void copy_by_the_peer(void)
+{
+	struct tegra_check copy = { .op = TEGRA_CHECK_COPY, .slot = 0, .to_slot = 1 };
+	uint32_t *from = (void *)map_at(VA, BLOCK), *to = (void *)map_at(VA + BLOCK, BLOCK);
+
+	EXPECT(from != MAP_FAILED && to != MAP_FAILED, "mmap: %s", strerror(errno));
+	fill(from, BLOCK / 4, 1);
+	EXPECT(memcmp(from, to, BLOCK), "they are the same before");
+	EXPECT(get(0, VA, BLOCK) == 0 && get(1, VA + BLOCK, BLOCK) == 0, "get");
+	EXPECT(dma_map_to(0, 0, TO_DEVICE) == 0 && dma_map_to(1, 0, FROM_DEVICE) == 0, "map");
+	EXPECT(ask(&copy) == 0, "copy");
+	EXPECT(dma_unmap(0, 0) == 0 && dma_unmap(1, 0) == 0, "unmap");
+	EXPECT(!memcmp(from, to, BLOCK), "other bytes came");
+	EXPECT(put(0) == 0 && put(1) == 0, "put");
+	munmap(from, BLOCK);
+	munmap(to, BLOCK);
+}
+
+CASE(a_peer_moves_the_bytes)
+{
+	two_blocks();
+	CHECK_CASE();
+	EXPECT(chip_driver(false), "cannot take the chip from peerpin_lsi: %s", strerror(errno));
+	copy_by_the_peer();
+	EXPECT(chip_driver(true), "cannot give the chip back");
+	CHECK_CASE();
+	free_both();
+}
+
+VMTEST_MAIN

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Tegra's side of nv-p2p.h: the callback when it is not put_pages that ends the
+ * pin, what can happen at the same time, and modules that go.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "tegra.h"
+
+CASE(nodes_are_there)
+{
+	EXPECT(fd >= 0, "no /dev/emugpu; type: emu/vm/run --tegra ...");
+	EXPECT(check >= 0, "no /dev/tegra_check; type: emu/vm/run --tegra --insmod build/KERNEL/test/tegra_check.ko ...");
+}
+
+CASE(free_calls_the_callback_in_its_thread)
+{
+	uint64_t before = violations();
+
+	two_blocks();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && get(1, VA, 2 * PAGE) == 0 && get(2, VA + BLOCK, PAGE) == 0, "get");
+	EXPECT(dma_map(0, 0) == 0, "map");
+	EXPECT(emu_free(fd, VA) == 0, "free");
+	EXPECT(callbacks(0) == 1 && callbacks(1) == 1 && callbacks(2) == 0, "%u %u %u", callbacks(0), callbacks(1),
+	       callbacks(2));
+	EXPECT(seen(0).seen.out_tid == (unsigned int)gettid(), "in thread %u", seen(0).seen.out_tid);
+	EXPECT(counts().counts.out_dma_maps == 0, "%u maps", counts().counts.out_dma_maps);
+	EXPECT(emu_free(fd, VA + BLOCK) == 0, "free");
+	EXPECT(violations() == before, "%lu", violations() - before);
+	EXPECT(nothing_pinned(), "left");
+}
+
+static int put_as_another(void)
+{
+	return put(0) == 0 ? 0 : 1;
+}
+
+static int get_as_another(void)
+{
+	return get(1, VA, PAGE) == -EINVAL ? 0 : 1;
+}
+
+CASE(any_process_can_put_but_only_the_owner_get)
+{
+	two_blocks();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0, "get");
+	EXPECT(emu_in_child(get_as_another) == 0, "pinned memory of its parent");
+	EXPECT(emu_in_child(put_as_another) == 0, "put");
+	EXPECT(callbacks(0) == 1 && nothing_pinned(), "%u", callbacks(0));
+	free_both();
+}
+
+/* In a child: allocates, maps for the CPU, pins, maps for the peer, says so, and waits to be killed */
+static void child_pins(int ready)
+{
+	fd = emu_open();
+	if (!alloc_host(VA, BLOCK) && map_at(VA, BLOCK) != MAP_FAILED && !get(0, VA, BLOCK) && !dma_map(0, 0) &&
+	    write(ready, "x", 1) == 1)
+		pause();
+	_exit(1);
+}
+
+CASE(the_death_of_the_process_calls_the_callback)
+{
+	uint64_t before = violations();
+	int ready[2], status;
+	char byte;
+	pid_t pid;
+
+	EXPECT(!pipe(ready), "%s", strerror(errno));
+	pid = fork();
+	if (!pid)
+		child_pins(ready[1]);
+	close(ready[1]);
+	EXPECT(read(ready[0], &byte, 1) == 1, "child");
+	close(ready[0]);
+	EXPECT(counts().counts.out_pins == 1 && callbacks(0) == 0, "before");
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	EXPECT(callbacks(0) == 1, "%u", callbacks(0));
+	EXPECT(nothing_pinned() && vram_free() == 64 * MIB, "left");
+	EXPECT(violations() == before, "%lu", violations() - before);
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static void *free_first_block(void *arg)
+{
+	(void)arg;
+	return (void *)(intptr_t)emu_free(fd, VA);
+}
+
+CASE(a_put_waits_for_another_pins_callback)
+{
+	pthread_t thread;
+	void *result;
+	double start;
+
+	two_blocks();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && get(1, VA + BLOCK, PAGE) == 0, "get");
+	EXPECT(emu_delay_callback(fd, 400) == 0, "delay");
+	start = now();
+	EXPECT(!pthread_create(&thread, NULL, free_first_block, NULL), "thread");
+	usleep(100000);
+	EXPECT(put(1) == 0, "put");
+	EXPECT(now() - start > 0.75, "after %.3f s", now() - start);
+	pthread_join(thread, &result);
+	EXPECT(emu_delay_callback(fd, 0) == 0, "delay");
+	EXPECT(!result && callbacks(0) == 1 && callbacks(1) == 1, "%u %u", callbacks(0), callbacks(1));
+	EXPECT(emu_free(fd, VA + BLOCK) == 0 && nothing_pinned(), "left");
+}
+
+static atomic_bool stop;
+
+/* Counts what must not be: a get that succeeds has exactly one callback, whoever calls it. */
+static void *pin_for_ever(void *arg)
+{
+	unsigned int slot = (uintptr_t)arg;
+	long bad = 0;
+	int err;
+
+	while (!stop) {
+		err = get_flags(slot, VA, BLOCK, TEGRA_CHECK_KFREE_LATER);
+		if (err) {
+			bad += err != -EINVAL;
+			continue;
+		}
+		err = dma_map_to(slot, 0, TO_DEVICE);
+		bad += err && err != -EINVAL;
+		err = put(slot);
+		bad += err && err != -EINVAL;
+		bad += callbacks(slot) != 1;
+	}
+	return (void *)bad;
+}
+
+CASE(free_against_get_and_put)
+{
+	uint64_t puts = counts().counts.out_put_calls;
+	pthread_t threads[3];
+	void *bad;
+	long sum = 0;
+	int i, rounds;
+
+	stop = false;
+	for (i = 0; i < 3; i++)
+		EXPECT(!pthread_create(&threads[i], NULL, pin_for_ever, (void *)(uintptr_t)i), "thread");
+	for (rounds = 0; rounds < 200; rounds++)
+		if (alloc_host(VA, BLOCK) || usleep(500) || emu_free(fd, VA))
+			break;
+	stop = true;
+	for (i = 0; i < 3; i++) {
+		pthread_join(threads[i], &bad);
+		sum += (long)bad;
+	}
+	EXPECT(rounds == 200, "stopped at %d", rounds);
+	EXPECT(!sum, "%ld calls went otherwise than allowed", sum);
+	EXPECT(counts().counts.out_put_calls > puts + 100, "hardly any pins");
+	EXPECT(nothing_pinned() && vram_free() == 64 * MIB, "left");
+}
+
+/* ---- modules ------------------------------------------------------------------------ */
+
+static int users_of(const char *module)
+{
+	char path[64];
+	int n = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/module/%s/refcnt", module);
+	file = fopen(path, "re");
+	if (!file)
+		return -1;
+	if (fscanf(file, "%d", &n) != 1)
+		n = -1;
+	fclose(file);
+	return n;
+}
+
+CASE(a_pin_holds_the_module)
+{
+	int before;
+
+	two_blocks();
+	CHECK_CASE();
+	before = users_of("emugpu_tegra");
+	EXPECT(get(0, VA, PAGE) == 0, "get");
+	EXPECT(users_of("emugpu_tegra") == before + 1, "%d users, then %d", before, users_of("emugpu_tegra"));
+	EXPECT(syscall(SYS_delete_module, "emugpu_tegra", O_NONBLOCK) && errno == EWOULDBLOCK, "%s", strerror(errno));
+	EXPECT(put(0) == 0, "put");
+	EXPECT(users_of("emugpu_tegra") == before, "%d users, then %d", before, users_of("emugpu_tegra"));
+	free_both();
+}
+
+/* They WARN, as on the real driver: whoever names them expects a splat. */
+CASE_BY_NAME(calls_that_would_deadlock_in_a_callback)
+{
+	int64_t before = breaches(EMUGPU_RULE_CALL_IN_CALLBACK);
+
+	two_blocks();
+	CHECK_CASE();
+	EXPECT(get_flags(0, VA, PAGE, TEGRA_CHECK_CALL_OTHERS) == 0 && put(0) == 0, "get, put");
+	EXPECT(seen(0).seen.out_get == -EIO && seen(0).seen.out_dma_map == -EIO && seen(0).seen.out_put == -EIO,
+	       "%d %d %d", seen(0).seen.out_get, seen(0).seen.out_dma_map, seen(0).seen.out_put);
+	EXPECT(breaches(EMUGPU_RULE_CALL_IN_CALLBACK) == before + 3, "not noticed");
+	free_both();
+}
+
+CASE_BY_NAME(free_of_a_mapped_table)
+{
+	two_blocks();
+	CHECK_CASE();
+	EXPECT(get_flags(0, VA, PAGE, TEGRA_CHECK_KEEP_MAPS) == 0 && dma_map(0, 0) == 0, "get, map");
+	EXPECT(put(0) == 0, "put");
+	free_both();
+}
+
+/* Takes tegra_check away: nothing can follow in this machine. */
+CASE_BY_NAME(a_module_that_goes_leaves_its_pins)
+{
+	int64_t before = breaches(EMUGPU_RULE_PIN_LEAKED);
+
+	two_blocks();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && dma_map(0, 0) == 0, "get, map");
+	close(check);
+	EXPECT(!syscall(SYS_delete_module, "tegra_check", O_NONBLOCK), "%s", strerror(errno));
+	EXPECT(breaches(EMUGPU_RULE_PIN_LEAKED) == before + 1, "not noticed");
+	free_both();
+}
+
+VMTEST_MAIN
