@@ -5,10 +5,13 @@
 #: make check    deps, all, then every test
 #: make bench    deps, all, then a registered copy beside the bare engine
 #: make modules  the kernel modules only
+#: make layout   the emulated driver where other drivers' Makefiles look for NVIDIA's: doc/emulator.md
 #: make clean    remove build/, where everything that is made goes
 #:
 #: V=1           show the commands of the build
 #: KERNEL=6.12   another Debian kernel than 6.1, for the modules and the machine
+#: DESTDIR=DIR   where `make layout` leaves usr/src/nvidia-VERSION, else build/RELEASE/layout
+#: EMUGPU_GPL_ONLY=1  the emulated driver exports to GPL modules only, as NVIDIA's open one does
 #: emu/vm/run    runs anything in the virtual machine: emu/vm/run --help
 
 # what is built is named by what fails; V=1 shows every command
