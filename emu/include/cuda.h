@@ -147,6 +147,7 @@ typedef enum CUpointer_attribute_enum {
 	CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE = 21,
 } CUpointer_attribute;
 
+/* Memory of cuMemAlloc() has tokens of its context, as on GPUs of that time; today's have 0 and 0xfe00 for all. */
 typedef struct CUDA_POINTER_ATTRIBUTE_P2P_TOKENS_st {
 	unsigned long long p2pToken;
 	unsigned int vaSpaceToken;
@@ -429,6 +430,7 @@ CUresult CUDAAPI cuGetErrorString(CUresult error, const char **pStr);
 
 CUresult CUDAAPI cuInit(unsigned int Flags);
 CUresult CUDAAPI cuDriverGetVersion(int *driverVersion);
+/* What only CUDA before 3.2 had, with addresses of 32 bits, is CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT. */
 CUresult CUDAAPI cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
 				  CUdriverProcAddressQueryResult *symbolStatus);
 
@@ -537,7 +539,6 @@ CUresult CUDAAPI cuStreamDestroy(CUstream hStream);
 CUresult CUDAAPI cuStreamSynchronize(CUstream hStream);
 CUresult CUDAAPI cuStreamQuery(CUstream hStream);
 CUresult CUDAAPI cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags);
-/* What is called in a stream may call no function of contexts, streams, events or copies: CUDA_ERROR_NOT_PERMITTED. */
 CUresult CUDAAPI cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *userData, unsigned int flags);
 CUresult CUDAAPI cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData);
 CUresult CUDAAPI cuStreamGetCtx(CUstream hStream, CUcontext *pctx);
@@ -560,7 +561,7 @@ CUresult CUDAAPI cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags);
 CUresult CUDAAPI cuMemFreeHost(void *p);
 CUresult CUDAAPI cuMemHostGetDevicePointer(CUdeviceptr *pdptr, void *p, unsigned int Flags);
 CUresult CUDAAPI cuMemHostGetFlags(unsigned int *pFlags, void *p);
-/* IOMEMORY and READ_ONLY are CUDA_ERROR_NOT_SUPPORTED. */
+/* IOMEMORY is CUDA_ERROR_NOT_SUPPORTED, also for memory that is none. */
 CUresult CUDAAPI cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags);
 CUresult CUDAAPI cuMemHostUnregister(void *p);
 
@@ -571,7 +572,11 @@ CUresult CUDAAPI cuMemRangeGetAttribute(void *data, size_t dataSize, CUmem_range
 CUresult CUDAAPI cuMemRangeGetAttributes(void **data, size_t *dataSizes, CUmem_range_attribute *attributes,
 					 size_t numAttributes, CUdeviceptr devPtr, size_t count);
 
-/* Only GPU memory without shareable handles; access is to all of it or none (not PROT_READ). */
+/*
+ * Only GPU memory without shareable handles. Addresses are reserved below 2^40;
+ * a mapping lies in one reservation, where a GPU's may begin in one and end
+ * behind it; and cuMemGetHandleForAddressRange() needs some GPU to have access.
+ */
 CUresult CUDAAPI cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
 					       CUmemAllocationGranularity_flags option);
 CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *prop,
@@ -589,7 +594,11 @@ CUresult CUDAAPI cuMemUnmap(CUdeviceptr ptr, size_t size);
 CUresult CUDAAPI cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc, size_t count);
 CUresult CUDAAPI cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location, CUdeviceptr ptr);
 
-/* Memory that a stream frees can be had again when the stream has come to it, not before. */
+/*
+ * Memory that a stream frees can be had again when the stream has come to it,
+ * not before; cuMemFreeAsync() of memory of cuMemAlloc() waits for all work. A
+ * pool grows by 2 MiB.
+ */
 CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream);
 CUresult CUDAAPI cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream);
 CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream);
@@ -601,6 +610,7 @@ CUresult CUDAAPI cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep);
 CUresult CUDAAPI cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count);
 CUresult CUDAAPI cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool, CUmemLocation *location);
 
+/* The range lies in one allocation and its block, or one mapping; a GPU's may go on in the next. */
 CUresult CUDAAPI cuMemGetHandleForAddressRange(void *handle, CUdeviceptr dptr, size_t size,
 					       CUmemRangeHandleType handleType, unsigned long long flags);
 /* Returns at once: writes of peers are in GPU memory when the peer says that they are done. */

@@ -67,7 +67,7 @@ enum emugpu_alloc_flags {
 
 /**
  * struct emugpu_alloc - EMUGPU_IOC_ALLOC: a block
- * @gpu: where
+ * @gpu: where new memory lies; not read with @memory
  * @flags: of enum emugpu_alloc_flags
  * @va: GPU virtual address, multiple of 2 MiB, below 2^40, free in this process
  * @size: bytes, multiple of 2 MiB

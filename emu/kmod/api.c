@@ -13,6 +13,7 @@ struct emugpu_counters emugpu_counters;
 
 static DEFINE_MUTEX(api_mutex);
 static struct task_struct *callback_task;
+static void (*callback_function)(void *data);	/* valid for @callback_task */
 
 /* Under the API lock, as all below */
 static unsigned int delay_ms, delay_count;
@@ -54,6 +55,7 @@ void emugpu_api_callback(void (*callback)(void *data), void *data)
 	ktime_t start;
 
 	lockdep_assert_held(&api_mutex);
+	callback_function = callback;
 	WRITE_ONCE(callback_task, current);
 	delay();
 	start = ktime_get();
@@ -69,12 +71,12 @@ static bool in_callback(void)
 	return READ_ONCE(callback_task) == current;
 }
 
-int emugpu_refuse_in_callback(const void *caller)
+int emugpu_refuse_in_callback(void)
 {
 	if (!in_callback())
 		return 0;
-	emugpu_violation(EMUGPU_RULE_CALL_IN_CALLBACK, caller);
-	WARN(1, "%pS calls back into the GPU driver in a free callback\n", caller);
+	emugpu_violation(EMUGPU_RULE_CALL_IN_CALLBACK, callback_function);
+	WARN(1, "%ps calls back into the GPU driver, which calls it\n", callback_function);
 	return -EIO;
 }
 

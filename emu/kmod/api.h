@@ -8,7 +8,7 @@
  * Lock order
  *	reservation lock of a dma-buf -> API lock (emu/kmod/export.c)
  *	API lock -> block list lock | map lock | VRAM lock (leaves, none in another but the monitor's)
- *	window lock -> mmap lock (the copy engine reads and writes user memory)
+ *	window lock -> mmap lock (EMUGPU_TEST_PEEK writes user memory; the copy engine waits for none under it)
  * The API lock and the window lock never nest; GPU slots have a leaf spinlock.
  * Nothing reads or writes user memory under the API lock.
  */
@@ -45,7 +45,7 @@ void emugpu_api_assert_held(void);
 void emugpu_api_callback(void (*callback)(void *data), void *data);
 
 /* -EIO and a WARN in the thread that runs a callback, which would wait for itself; else 0 */
-int emugpu_refuse_in_callback(const void *caller);
+int emugpu_refuse_in_callback(void);
 
 /* Sleep this long before each of the next @count callbacks, 0: of all, for tests that need a race to be wide. */
 void emugpu_api_delay_callbacks(unsigned int ms, unsigned int count);

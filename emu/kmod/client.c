@@ -38,7 +38,7 @@ void emugpu_client_delete(struct emugpu_client *client)
 	unsigned long id;
 
 	emugpu_block_free_all(client);
-	if (current->flags & PF_EXITING && client->owner == task_tgid(current))
+	if (client->owner == task_tgid(current) && !atomic_read(&current->signal->live))
 		emugpu_pin_process_gone(client->owner);
 	xa_for_each(&client->objects, id, object)
 		emugpu_object_put(object);

@@ -7,6 +7,10 @@
 #include <linux/module.h>
 #include <linux/version.h>
 
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
+#error "emugpu needs kernel 6.1 or later"
+#endif
+
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 #define EMUGPU_IMPORT_NS(ns) MODULE_IMPORT_NS(ns)
 #else

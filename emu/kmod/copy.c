@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/err.h>
 #include <linux/minmax.h>
+#include <linux/pagemap.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/string.h>
@@ -51,13 +52,18 @@ static void *place_address(const struct place *place)
 	return IS_ERR(p) ? p : p + place->offset % EMUGPU_PAGE_SIZE;
 }
 
+/*
+ * To bring a page of the process in may take for ever (it may lie on a file
+ * system of the process's own), so nothing waits for that under the window
+ * lock, which whoever unbinds a GPU needs: -EAGAIN, then bring_in().
+ */
 static int step_htod(struct place *dst, u64 user, u64 n)
 {
 	void *to = place_address(dst);
 
 	if (IS_ERR(to))
 		return PTR_ERR(to);
-	return copy_from_user(to, u64_to_user_ptr(user), n) ? -EFAULT : 0;
+	return copy_from_user_nofault(to, u64_to_user_ptr(user), n) ? -EAGAIN : 0;
 }
 
 static int step_dtoh(u64 user, struct place *src, u64 n)
@@ -66,7 +72,7 @@ static int step_dtoh(u64 user, struct place *src, u64 n)
 
 	if (IS_ERR(from))
 		return PTR_ERR(from);
-	return copy_to_user(u64_to_user_ptr(user), from, n) ? -EFAULT : 0;
+	return copy_to_user_nofault(u64_to_user_ptr(user), from, n) ? -EAGAIN : 0;
 }
 
 static int step_dtod(struct place *dst, struct place *src, u64 n)
@@ -131,6 +137,24 @@ static u64 step_length(const struct emugpu_copy *copy, const struct place *dst, 
 	return left;
 }
 
+/* The process's part of a step */
+static int bring_in(const struct emugpu_copy *copy, u64 done, u64 n)
+{
+	if (copy->kind == EMUGPU_COPY_HTOD)
+		return fault_in_readable(u64_to_user_ptr(copy->src + done), n) ? -EFAULT : 0;
+	return fault_in_writeable(u64_to_user_ptr(copy->dst + done), n) ? -EFAULT : 0;
+}
+
+static int step_locked(const struct emugpu_copy *copy, struct place *dst, struct place *src, u64 done, u64 n)
+{
+	int err;
+
+	emugpu_window_lock_shared();
+	err = step(copy, dst, src, done, n);
+	emugpu_window_unlock_shared();
+	return err;
+}
+
 /* The window may close between two pages, and a killed process need not finish. */
 static int copy_pages(const struct emugpu_copy *copy, struct place *dst, struct place *src)
 {
@@ -141,9 +165,11 @@ static int copy_pages(const struct emugpu_copy *copy, struct place *dst, struct 
 		if (fatal_signal_pending(current))
 			return -EINTR;
 		n = step_length(copy, dst, src, copy->length - done);
-		emugpu_window_lock_shared();
-		err = step(copy, dst, src, done, n);
-		emugpu_window_unlock_shared();
+		err = step_locked(copy, dst, src, done, n);
+		if (err == -EAGAIN) {
+			err = bring_in(copy, done, n);
+			n = 0;
+		}
 		if (err)
 			return err;
 		dst->offset += n;

@@ -146,16 +146,14 @@ enum emugpu_rule emugpu_dma_unmap(struct emugpu_pin *pin, struct pci_dev *peer, 
 void emugpu_dma_free(struct nvidia_p2p_dma_mapping *mapping, const void *caller)
 {
 	struct dma_map *map;
-	bool twice;
 
 	mutex_lock(&emugpu_map_lock);
 	map = map_find(mapping);
-	twice = !map || map->freed;
+	if (!map || map->freed)
+		emugpu_pin_violation(EMUGPU_RULE_FREE_OF_DEAD_MAPPING, map ? map->pin : NULL, caller);
 	if (map && map->pin->called_back)
 		map->freed = true;
 	mutex_unlock(&emugpu_map_lock);
-	if (twice)
-		emugpu_violation(EMUGPU_RULE_FREE_OF_DEAD_MAPPING, caller);
 }
 
 bool emugpu_dma_unmap_all(struct emugpu_pin *pin)

@@ -45,7 +45,7 @@ static const char *const rules[EMUGPU_RULES] = {
 	[EMUGPU_RULE_NO_VERSION_CHECK] =
 		"no-version-check: a page table of another version than built for is used (13.3)",
 	[EMUGPU_RULE_PUT_BY_OTHER_PROCESS] =
-		"put-by-other-process: put_pages by another process than get_pages does nothing: the pin is leaked (12.3)",
+		"put-by-other-process: put_pages by another process than get_pages, which leaks the pin (12.3)",
 	[EMUGPU_RULE_PUT_WRONG_ADDRESS] =
 		"put-wrong-address: put_pages with another address than get_pages (12.3)",
 	[EMUGPU_RULE_PUT_WRONG_KIND] =
@@ -89,6 +89,7 @@ struct entry {
 static DEFINE_SPINLOCK(monitor_lock);
 static struct entry entries[ENTRIES_MAX];
 static unsigned int nr_entries;
+static char last_modules[EMUGPU_RULES][EMUGPU_MODULE_LEN];
 
 /* Looking up a module's name takes long, and there are few callers. */
 static struct caller {
@@ -162,18 +163,26 @@ static void report(enum emugpu_rule rule, const char *module, const char *where)
 	entry = entry_of(rule, module);
 	entry->count++;
 	strscpy(entry->where, where, sizeof(entry->where));
+	strscpy(last_modules[rule], module, EMUGPU_MODULE_LEN);
 	spin_unlock(&monitor_lock);
-	pr_warn("violation by %s, %s: %s\n", module, where, rules[rule]);
+	pr_warn_ratelimited("violation by %s, %s: %s\n", module, where, rules[rule]);
 	WARN(strict, "%s\n", rules[rule]);
+}
+
+void emugpu_violation_at(enum emugpu_rule rule, const char *module, const void *caller)
+{
+	char where[KSYM_SYMBOL_LEN];
+
+	snprintf(where, sizeof(where), "%pS", caller);
+	report(rule, module, where);
 }
 
 void emugpu_violation(enum emugpu_rule rule, const void *caller)
 {
-	char module[EMUGPU_MODULE_LEN], where[KSYM_SYMBOL_LEN];
+	char module[EMUGPU_MODULE_LEN];
 
 	emugpu_monitor_module(caller, module);
-	snprintf(where, sizeof(where), "%pS", caller);
-	report(rule, module, where);
+	emugpu_violation_at(rule, module, caller);
 }
 
 void emugpu_violation_by(enum emugpu_rule rule, const char *module)
@@ -194,14 +203,11 @@ u64 emugpu_monitor_count(enum emugpu_rule rule, char *module)
 	const struct entry *entry;
 	u64 count = 0;
 
-	module[0] = '\0';
 	spin_lock(&monitor_lock);
-	for (entry = entries; entry < &entries[nr_entries]; entry++) {
-		if (entry->rule != rule)
-			continue;
-		count += entry->count;
-		strscpy(module, entry->module, EMUGPU_MODULE_LEN);
-	}
+	for (entry = entries; entry < &entries[nr_entries]; entry++)
+		if (entry->rule == rule)
+			count += entry->count;
+	strscpy(module, last_modules[rule], EMUGPU_MODULE_LEN);
 	spin_unlock(&monitor_lock);
 	return count;
 }

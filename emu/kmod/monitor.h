@@ -18,14 +18,21 @@ enum { EMUGPU_MODULE_LEN = 48 };
 /* In an exported call: an address in its caller */
 #define EMUGPU_CALLER __builtin_return_address(0)
 
-/* Rule @rule was broken by the code at @caller, or by the module of that name. */
+/*
+ * Rule @rule was broken at @caller, by the module there or by the one of that
+ * name. Where the name is known it is to be given: who ends a function with a
+ * call leaves no address of his own.
+ */
 void emugpu_violation(enum emugpu_rule rule, const void *caller);
+void emugpu_violation_at(enum emugpu_rule rule, const char *module, const void *caller);
+
+/* The same, seen only later */
 void emugpu_violation_by(enum emugpu_rule rule, const char *module);
 
 /* Name of the module that @caller lies in, EMUGPU_MODULE_LEN bytes */
 void emugpu_monitor_module(const void *caller, char *module);
 
-/* Breaches of one rule, and a module that did it; of all rules but the one that depends on the machine's speed */
+/* Breaches of one rule, and who did it last; of all rules but the one that depends on the machine's speed */
 u64 emugpu_monitor_count(enum emugpu_rule rule, char *module);
 u64 emugpu_monitor_total(void);
 

@@ -46,7 +46,7 @@ static int get_pages(const struct emugpu_pin_request *request, struct nvidia_p2p
 	err = check_range(request);
 	if (err)
 		return err;
-	err = emugpu_refuse_in_callback(request->caller);
+	err = emugpu_refuse_in_callback();
 	if (err)
 		return err;
 	pin = emugpu_pin_new(request);
@@ -107,28 +107,27 @@ EMUGPU_EXPORT(nvidia_p2p_get_pages_persistent);
  * run while the consumer was on its way here, and no consumer can prevent
  * that. So is one that another process pinned, which then stays pinned.
  */
-static int put_locked(u64 p2p_token, u64 va, const struct nvidia_p2p_page_table *table, const void *caller)
+static void put_locked(u64 p2p_token, u64 va, const struct nvidia_p2p_page_table *table, const void *caller)
 {
 	struct emugpu_pin *pin = emugpu_pin_find(table);
 
 	if (pin && pin->state == EMUGPU_PIN_REVOKED)
-		return 0;
+		return;
 	if (!pin || pin->state != EMUGPU_PIN_LIVE) {
-		emugpu_violation(EMUGPU_RULE_PUT_OF_DEAD_TABLE, caller);
-		return 0;
+		emugpu_pin_violation(EMUGPU_RULE_PUT_OF_DEAD_TABLE, pin, caller);
+		return;
 	}
 	if (emugpu_pin_is_persistent(pin)) {
-		emugpu_violation(EMUGPU_RULE_PUT_WRONG_KIND, caller);
-		return 0;
+		emugpu_pin_violation(EMUGPU_RULE_PUT_WRONG_KIND, pin, caller);
+		return;
 	}
 	if (!emugpu_pin_is_mine(pin, p2p_token)) {
-		emugpu_violation(EMUGPU_RULE_PUT_BY_OTHER_PROCESS, caller);
-		return 0;
+		emugpu_pin_violation(EMUGPU_RULE_PUT_BY_OTHER_PROCESS, pin, caller);
+		return;
 	}
 	if (pin->request.va != va)
-		emugpu_violation(EMUGPU_RULE_PUT_WRONG_ADDRESS, caller);
+		emugpu_pin_violation(EMUGPU_RULE_PUT_WRONG_ADDRESS, pin, caller);
 	emugpu_pin_put(pin);
-	return 0;
 }
 
 int nvidia_p2p_put_pages(uint64_t p2p_token, uint32_t va_space, uint64_t virtual_address,
@@ -139,13 +138,13 @@ int nvidia_p2p_put_pages(uint64_t p2p_token, uint32_t va_space, uint64_t virtual
 	atomic64_inc(&emugpu_counters.put_calls);
 	if (!page_table)
 		return 0;
-	err = emugpu_refuse_in_callback(EMUGPU_CALLER);
+	err = emugpu_refuse_in_callback();
 	if (err)
 		return err;
 	emugpu_api_lock();
-	err = put_locked(p2p_token, virtual_address, page_table, EMUGPU_CALLER);
+	put_locked(p2p_token, virtual_address, page_table, EMUGPU_CALLER);
 	emugpu_api_unlock();
-	return err;
+	return 0;
 }
 EMUGPU_EXPORT(nvidia_p2p_put_pages);
 
@@ -155,15 +154,15 @@ static int put_persistent_locked(u64 va, const struct nvidia_p2p_page_table *tab
 	struct emugpu_pin *pin = emugpu_pin_find(table);
 
 	if (!pin || pin->state != EMUGPU_PIN_LIVE) {
-		emugpu_violation(EMUGPU_RULE_PUT_OF_DEAD_TABLE, caller);
+		emugpu_pin_violation(EMUGPU_RULE_PUT_OF_DEAD_TABLE, pin, caller);
 		return -EINVAL;
 	}
 	if (!emugpu_pin_is_persistent(pin)) {
-		emugpu_violation(EMUGPU_RULE_PUT_WRONG_KIND, caller);
+		emugpu_pin_violation(EMUGPU_RULE_PUT_WRONG_KIND, pin, caller);
 		return -EINVAL;
 	}
 	if (pin->request.va != va)
-		emugpu_violation(EMUGPU_RULE_PUT_WRONG_ADDRESS, caller);
+		emugpu_pin_violation(EMUGPU_RULE_PUT_WRONG_ADDRESS, pin, caller);
 	emugpu_pin_put(pin);
 	return 0;
 }
@@ -177,7 +176,7 @@ int nvidia_p2p_put_pages_persistent(uint64_t virtual_address, struct nvidia_p2p_
 		return -EINVAL;
 	if (!page_table)
 		return 0;
-	err = emugpu_refuse_in_callback(EMUGPU_CALLER);
+	err = emugpu_refuse_in_callback();
 	if (err)
 		return err;
 	emugpu_api_lock();

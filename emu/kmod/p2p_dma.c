@@ -16,7 +16,7 @@ static int map_live(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_
 		    const void *caller)
 {
 	if (!NVIDIA_P2P_PAGE_TABLE_VERSION_COMPATIBLE(pin->table))
-		emugpu_violation(EMUGPU_RULE_NO_VERSION_CHECK, caller);
+		emugpu_pin_violation(EMUGPU_RULE_NO_VERSION_CHECK, pin, caller);
 	return emugpu_dma_map(pin, peer, mapping);
 }
 
@@ -30,7 +30,7 @@ static int map_locked(struct pci_dev *peer, const struct nvidia_p2p_page_table *
 	if (pin && pin->state == EMUGPU_PIN_LIVE)
 		return map_live(pin, peer, mapping, caller);
 	if (!pin || pin->state != EMUGPU_PIN_REVOKED)
-		emugpu_violation(EMUGPU_RULE_MAP_OF_DEAD_TABLE, caller);
+		emugpu_pin_violation(EMUGPU_RULE_MAP_OF_DEAD_TABLE, pin, caller);
 	return -EINVAL;
 }
 
@@ -41,7 +41,7 @@ int nvidia_p2p_dma_map_pages(struct pci_dev *peer, struct nvidia_p2p_page_table 
 
 	if (!peer || !page_table || !dma_mapping)
 		return -EINVAL;
-	err = emugpu_refuse_in_callback(EMUGPU_CALLER);
+	err = emugpu_refuse_in_callback();
 	if (err)
 		return err;
 	emugpu_api_lock();
@@ -68,9 +68,9 @@ int nvidia_p2p_dma_unmap_pages(struct pci_dev *peer, struct nvidia_p2p_page_tabl
 	pin = emugpu_pin_find(page_table);
 	if (pin && pin->state == EMUGPU_PIN_LIVE)
 		rule = emugpu_dma_unmap(pin, peer, dma_mapping);
-	mutex_unlock(&emugpu_map_lock);
 	if (rule != EMUGPU_RULES)
-		emugpu_violation(rule, EMUGPU_CALLER);
+		emugpu_pin_violation(rule, pin, EMUGPU_CALLER);
+	mutex_unlock(&emugpu_map_lock);
 	WARN(rule == EMUGPU_RULE_UNMAP_WRONG_PEER, "dma_unmap_pages: the mapping is of another device\n");
 	return 0;
 }

@@ -68,7 +68,7 @@ struct emugpu_pin *emugpu_pin_new(const struct emugpu_pin_request *request)
 	INIT_LIST_HEAD(&pin->maps);
 	pin->request = *request;
 	pin->process = get_pid(task_tgid(current));
-	emugpu_monitor_module(request->caller, pin->consumer);
+	emugpu_monitor_module(request->callback ?: request->caller, pin->consumer);
 	return pin;
 }
 
@@ -279,15 +279,25 @@ static enum emugpu_rule free_table_locked(struct emugpu_pin *pin)
 	return EMUGPU_RULES;
 }
 
+void emugpu_pin_violation(enum emugpu_rule rule, const struct emugpu_pin *pin, const void *caller)
+{
+	if (pin)
+		emugpu_violation_at(rule, pin->consumer, caller);
+	else
+		emugpu_violation(rule, caller);
+}
+
 void emugpu_pin_free_table(const struct nvidia_p2p_page_table *table, const void *caller)
 {
+	struct emugpu_pin *pin;
 	enum emugpu_rule rule;
 
 	mutex_lock(&emugpu_map_lock);
-	rule = free_table_locked(emugpu_pin_find(table));
-	mutex_unlock(&emugpu_map_lock);
+	pin = emugpu_pin_find(table);
+	rule = free_table_locked(pin);
 	if (rule != EMUGPU_RULES)
-		emugpu_violation(rule, caller);
+		emugpu_pin_violation(rule, pin, caller);
+	mutex_unlock(&emugpu_map_lock);
 }
 
 struct emugpu_pin *emugpu_pin_of_range(struct emugpu_block *block, u64 va, u64 length)

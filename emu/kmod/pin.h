@@ -90,6 +90,9 @@ void emugpu_pin_count(const struct emugpu_gpu *gpu, u32 *pins, u32 *maps);
 /* The pin of a table, dead or alive, or NULL. API lock or map lock held. */
 struct emugpu_pin *emugpu_pin_find(const struct nvidia_p2p_page_table *table);
 
+/* The consumer of @pin, or where that is NULL the module at @caller, broke a rule. One of these locks held. */
+void emugpu_pin_violation(enum emugpu_rule rule, const struct emugpu_pin *pin, const void *caller);
+
 /* Takes the locks itself, as the next two do: what consumers call in their callback. */
 void emugpu_pin_free_table(const struct nvidia_p2p_page_table *table, const void *caller);
 

@@ -19,9 +19,12 @@ static char driver_module[EMUGPU_MODULE_LEN];
 static unsigned int users;
 static int mode;
 
+/* Anything but 0 is a refusal, and has to be an errno for whoever opens the node. */
 static int ask_mode(void)
 {
-	return registered ? driver.get_relaxed_ordering_mode(&mode, driver_data) : 0;
+	int err = registered ? driver.get_relaxed_ordering_mode(&mode, driver_data) : 0;
+
+	return err > 0 ? -EIO : err;
 }
 
 int emugpu_rsync_use(void)

@@ -11,14 +11,15 @@
 
 #include <unistd.h>
 
+static bool is_whole_pages(CUdeviceptr addr, size_t size)
+{
+	return size && (addr | size) % sysconf(_SC_PAGESIZE) == 0;
+}
+
 static CUresult export_range(int *fd, CUdeviceptr addr, size_t size)
 {
-	const size_t page = sysconf(_SC_PAGESIZE);
 	struct alloc_info info;
 
-	if (!size || (addr | size) % page)
-		return CUDA_ERROR_INVALID_VALUE;
-	*fd = -1;
 	if (!alloc_find(addr, &info) || alloc_on_cpu(&info))
 		return CUDA_ERROR_INVALID_VALUE;
 	return node_export(addr, size, fd);
@@ -27,17 +28,16 @@ static CUresult export_range(int *fd, CUdeviceptr addr, size_t size)
 CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr addr, size_t size, CUmemRangeHandleType type,
 				       unsigned long long flags)
 {
+	const unsigned long long pcie = CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE;
 	struct CUctx_st *ctx;
 	CUresult err = ctx_enter(&ctx);
 
 	if (err)
 		return err;
-	if (!handle || type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD)
+	if (!handle || type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD || flags & ~pcie || !is_whole_pages(addr, size))
 		return CUDA_ERROR_INVALID_VALUE;
-	if (flags)
-		return flags == CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE ? CUDA_ERROR_NOT_SUPPORTED :
-									      CUDA_ERROR_INVALID_VALUE;
-	return export_range(handle, addr, size);
+	*(int *)handle = -1;
+	return flags ? CUDA_ERROR_NOT_SUPPORTED : export_range(handle, addr, size);
 }
 
 CUresult cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget target, CUflushGPUDirectRDMAWritesScope scope)

@@ -315,7 +315,7 @@ static CUresult unmap_range(CUdeviceptr addr, size_t size)
 	struct alloc_info in;
 	struct mapping *m;
 
-	if (!size || !is_reserved(addr, size, &in) || is_cut(addr, size))
+	if (!size || (addr | size) % UNIT || !is_reserved(addr, size, &in) || is_cut(addr, size))
 		return CUDA_ERROR_INVALID_VALUE;
 	for (CUdeviceptr at = addr; at < addr + size && !err; at += UNIT) {
 		m = find(at);

@@ -26,7 +26,7 @@ static int check_request(const struct emugpu_pin_request *request)
 		emugpu_violation(EMUGPU_RULE_UNALIGNED, request->caller);
 		return -EINVAL;
 	}
-	return emugpu_refuse_in_callback(request->caller);
+	return emugpu_refuse_in_callback();
 }
 
 static int open_pin(struct emugpu_pin *pin, struct nvidia_p2p_page_table **page_table)
@@ -76,7 +76,7 @@ static int put_locked(const struct nvidia_p2p_page_table *table, const void *cal
 	struct emugpu_pin *pin = emugpu_pin_find(table);
 
 	if (!pin || pin->state != EMUGPU_PIN_LIVE) {
-		emugpu_violation(EMUGPU_RULE_PUT_OF_DEAD_TABLE, caller);
+		emugpu_pin_violation(EMUGPU_RULE_PUT_OF_DEAD_TABLE, pin, caller);
 		return -EINVAL;
 	}
 	emugpu_pin_put(pin);
@@ -90,7 +90,7 @@ int nvidia_p2p_put_pages(struct nvidia_p2p_page_table *page_table)
 	atomic64_inc(&emugpu_counters.put_calls);
 	if (!page_table)
 		return -EINVAL;
-	err = emugpu_refuse_in_callback(EMUGPU_CALLER);
+	err = emugpu_refuse_in_callback();
 	if (err)
 		return err;
 	emugpu_api_lock();

@@ -19,7 +19,7 @@ static int map_locked(struct device *dev, const struct nvidia_p2p_page_table *ta
 
 	if (pin && pin->state == EMUGPU_PIN_LIVE)
 		return emugpu_dma_map(pin, dev, direction, mapping);
-	emugpu_violation(EMUGPU_RULE_MAP_OF_DEAD_TABLE, caller);
+	emugpu_pin_violation(EMUGPU_RULE_MAP_OF_DEAD_TABLE, pin, caller);
 	return -EINVAL;
 }
 
@@ -31,7 +31,7 @@ int nvidia_p2p_dma_map_pages(struct device *dev, struct nvidia_p2p_page_table *p
 	if (!dev || !page_table || !dma_mapping || !valid_dma_direction(direction))
 		return -EINVAL;
 	*dma_mapping = NULL;
-	err = emugpu_refuse_in_callback(EMUGPU_CALLER);
+	err = emugpu_refuse_in_callback();
 	if (err)
 		return err;
 	emugpu_api_lock();

@@ -192,6 +192,7 @@ static void test_the_range_is_the_reservation(void **state)
 	OK(cuMemUnmap(va, 2 * SIZE));
 	OK(cuMemUnmap(va, 2 * SIZE));
 	assert_int_equal(cuMemUnmap(va, 3 * SIZE), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuMemUnmap(va + 4096, SIZE), CUDA_ERROR_INVALID_VALUE);
 	OK(cuMemRelease(memory));
 }
 

@@ -34,6 +34,14 @@ static inline CUcontext cu_start(CUdevice dev)
 	return ctx;
 }
 
+/* What the first GPU says of itself; -1: nothing */
+static inline int cu_attribute(CUdevice_attribute which)
+{
+	int value;
+
+	return cuDeviceGetAttribute(&value, which, 0) ? -1 : value;
+}
+
 static inline unsigned long long cu_buffer_id(CUdeviceptr ptr)
 {
 	unsigned long long id = 0;

@@ -81,7 +81,8 @@ CASE(it_is_not_for_peers_that_pin)
 	EXPECT(pool == standard, "%p", (void *)pool);
 	OK(cuPointerGetAttributes(2, which, data, p));
 	EXPECT(!owner && type == CU_MEMORYTYPE_DEVICE, "%p %d", (void *)owner, type);
-	OK(cuMemGetHandleForAddressRange(&fd, p, 2 * MIB, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0));
+	IS(cuMemGetHandleForAddressRange(&fd, p, 2 * MIB, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0),
+	   cu_attribute(CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED) ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED);
 	close(fd);
 	OK(cuPointerGetAttribute(&tokens, CU_POINTER_ATTRIBUTE_P2P_TOKENS, p));
 	EXPECT(!tokens.p2pToken && tokens.vaSpaceToken, "%#llx %#x", tokens.p2pToken, tokens.vaSpaceToken);

@@ -166,11 +166,9 @@ CASE(registered_memory)
 CASE(registered_memory_that_is_read_only)
 {
 	char *p = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	int can = 0;
 
 	EXPECT(p != MAP_FAILED, "no memory");
-	OK(cuDeviceGetAttribute(&can, CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED, 0));
-	if (!can)
+	if (!cu_attribute(CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED))
 		SKIP("this GPU cannot");
 	memcpy(p, bytes, SIZE);
 	mprotect(p, SIZE, PROT_READ);
@@ -226,7 +224,8 @@ CASE(managed_memory)
 
 CASE(managed_memory_has_no_place_of_its_choice)
 {
-	CUmem_range_attribute which[] = { CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY };
+	CUmem_range_attribute which[] = { CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION,
+					  CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY };
 	int place = UNSET, mostly = UNSET, by[2] = { UNSET, UNSET };
 	void *data[] = { &place, &mostly };
 	size_t sizes[] = { sizeof(place), sizeof(mostly) };

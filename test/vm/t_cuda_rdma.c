@@ -55,6 +55,10 @@ CASE(dma_bufs_that_cannot_be)
 	IS(cuMemGetHandleForAddressRange(&fd, p, SIZE, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 2),
 	   CUDA_ERROR_INVALID_VALUE);
 	fd = 77;
+	IS(cuMemGetHandleForAddressRange(&fd, p, SIZE, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD,
+					 CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE), CUDA_ERROR_NOT_SUPPORTED);
+	EXPECT(fd == -1, "%d", fd);
+	fd = 77;
 	IS(get_fd(&fd, HOST(host) & -PAGE, PAGE), CUDA_ERROR_INVALID_VALUE);
 	EXPECT(fd == -1, "%d", fd);
 }
