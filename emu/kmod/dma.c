@@ -1,32 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/dma-mapping.h>
-#include <linux/hashtable.h>
 #include <linux/mm.h>
 #include <linux/pci.h>
-#include <linux/poison.h>
 #include <linux/slab.h>
 
 #include "../include/emugpu.h"
 #include "api.h"
 #include "dma.h"
 #include "gpu.h"
+#include "map.h"
 #include "memory.h"
 #include "pin.h"
+#include "poison.h"
 
 /* There is nothing to sync; it tells the checks of the DMA API that mappings of other pins may overlap. */
 #define MAP_ATTRS DMA_ATTR_SKIP_CPU_SYNC
 
-enum { HASH_BITS = 8 };
-
 struct dma_map {
+	struct emugpu_map base;
 	struct nvidia_p2p_dma_mapping mapping;
-	const struct emugpu_pin *pin;
-	struct list_head node;		/* in pin->maps; map lock */
-	struct hlist_node hash;		/* by the address of the mapping; map lock */
 	bool freed;			/* by free_dma_mapping; map lock */
 };
-
-static DEFINE_HASHTABLE(maps, HASH_BITS);
 
 static void unmap_pages(struct nvidia_p2p_dma_mapping *mapping)
 {
@@ -76,8 +70,7 @@ static void map_free(struct dma_map *map)
 {
 	pci_dev_put(map->mapping.pci_dev);
 	kvfree(map->mapping.dma_addresses);
-	memset(&map->mapping, POISON_FREE, sizeof(map->mapping));
-	barrier_data(&map->mapping);
+	emugpu_poison(&map->mapping, sizeof(map->mapping));
 	kfree(map);
 }
 
@@ -100,33 +93,25 @@ int emugpu_dma_map(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p
 		map_free(map);
 		return err;
 	}
-	map->pin = pin;
 	*mapping = &map->mapping;
 	mutex_lock(&emugpu_map_lock);
-	list_add_tail(&map->node, &pin->maps);
-	hash_add(maps, &map->hash, (unsigned long)&map->mapping);
+	emugpu_map_link(&map->base, pin, &map->mapping);
 	mutex_unlock(&emugpu_map_lock);
 	return 0;
 }
 
 static void map_end(struct dma_map *map)
 {
-	list_del(&map->node);
-	hash_del(&map->hash);
+	emugpu_map_unlink(&map->base);
 	unmap_pages(&map->mapping);
 	map_free(map);
 }
 
-/* By address alone, as page tables are found */
 static struct dma_map *map_find(const struct nvidia_p2p_dma_mapping *mapping)
 {
-	struct dma_map *map;
+	struct emugpu_map *base = emugpu_map_find(mapping);
 
-	lockdep_assert_held(&emugpu_map_lock);
-	hash_for_each_possible(maps, map, hash, (unsigned long)mapping)
-		if (&map->mapping == mapping)
-			return map;
-	return NULL;
+	return base ? container_of(base, struct dma_map, base) : NULL;
 }
 
 enum emugpu_rule emugpu_dma_unmap(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p2p_dma_mapping *mapping)
@@ -134,7 +119,7 @@ enum emugpu_rule emugpu_dma_unmap(struct emugpu_pin *pin, struct pci_dev *peer, 
 	struct dma_map *map = map_find(mapping);
 	enum emugpu_rule rule = EMUGPU_RULES;
 
-	if (!map || map->pin != pin)
+	if (!map || map->base.pin != pin)
 		return EMUGPU_RULE_UNMAP_OF_DEAD_MAPPING;
 	if (map->mapping.pci_dev != peer)
 		rule = EMUGPU_RULE_UNMAP_WRONG_PEER;
@@ -150,8 +135,8 @@ void emugpu_dma_free(struct nvidia_p2p_dma_mapping *mapping, const void *caller)
 	mutex_lock(&emugpu_map_lock);
 	map = map_find(mapping);
 	if (!map || map->freed)
-		emugpu_pin_violation(EMUGPU_RULE_FREE_OF_DEAD_MAPPING, map ? map->pin : NULL, caller);
-	if (map && map->pin->called_back)
+		emugpu_pin_violation(EMUGPU_RULE_FREE_OF_DEAD_MAPPING, map ? map->base.pin : NULL, caller);
+	if (map && map->base.pin->called_back)
 		map->freed = true;
 	mutex_unlock(&emugpu_map_lock);
 }
@@ -162,22 +147,10 @@ bool emugpu_dma_unmap_all(struct emugpu_pin *pin)
 	bool forgotten = false;
 
 	mutex_lock(&emugpu_map_lock);
-	list_for_each_entry_safe(map, next, &pin->maps, node) {
+	list_for_each_entry_safe(map, next, &pin->maps, base.node) {
 		forgotten |= !map->freed;
 		map_end(map);
 	}
 	mutex_unlock(&emugpu_map_lock);
 	return forgotten;
-}
-
-u32 emugpu_dma_count(struct emugpu_pin *pin)
-{
-	struct list_head *node;
-	u32 n = 0;
-
-	mutex_lock(&emugpu_map_lock);
-	list_for_each(node, &pin->maps)
-		n++;
-	mutex_unlock(&emugpu_map_lock);
-	return n;
 }

@@ -22,6 +22,4 @@ void emugpu_dma_free(struct nvidia_p2p_dma_mapping *mapping, const void *caller)
 /* Undoes those that are left; true if the consumer forgot one. */
 bool emugpu_dma_unmap_all(struct emugpu_pin *pin);
 
-u32 emugpu_dma_count(struct emugpu_pin *pin);
-
 #endif

@@ -224,3 +224,5 @@ void emugpu_gpu_info(const struct emugpu_gpu *gpu, struct emugpu_info *info)
 	info->out_bar1_used = emugpu_bar1_used(&gpu->bar1);
 	info->out_bar1_reserved = emugpu_bar1_reserved(&gpu->bar1);
 }
+
+MODULE_DESCRIPTION("Emulated GPU on an ivshmem BAR, with the GPUDirect RDMA kernel interface");

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * emugpu: an ivshmem device as a GPU that lends its memory to PCIe peers.
+ * emugpu: an ivshmem device as a GPU that lends its memory to PCIe peers; and
+ * emugpu_tegra, a GPU that shares the memory of the CPU (see emu/tegra).
  *
  * The exported nvidia_p2p_* calls are what a real GPU driver gives to third
  * party drivers; /dev/emugpu is what the look-alike CUDA library needs. Open
- * files and pins hold the module, so at exit there are none.
+ * files and pins hold the module, so at exit there are none. Both modules
+ * export the same names, so one of them can be loaded.
  */
 #include <linux/module.h>
 
@@ -46,6 +48,5 @@ static void __exit emugpu_exit(void)
 }
 module_exit(emugpu_exit);
 
-MODULE_DESCRIPTION("Emulated GPU on an ivshmem BAR, with the GPUDirect RDMA kernel interface");
 MODULE_VERSION(EMUGPU_DRIVER_VERSION);
 MODULE_LICENSE("GPL");

@@ -15,6 +15,7 @@
 #include "context.h"
 #include "dma.h"
 #include "gpu.h"
+#include "map.h"
 #include "memory.h"
 #include "pin.h"
 #include "table.h"
@@ -331,7 +332,7 @@ void emugpu_pin_count(const struct emugpu_gpu *gpu, u32 *npins, u32 *nmaps)
 		if (!is_live(pin) || pin->memory->gpu != gpu)
 			continue;
 		++*npins;
-		*nmaps += emugpu_dma_count(pin);
+		*nmaps += emugpu_map_count(pin);
 	}
 }
 
@@ -351,7 +352,7 @@ void emugpu_pin_show(struct seq_file *seq)
 	hash_for_each(pins, bucket, pin, hash)
 		if (is_live(pin))
 			seq_printf(seq, "%s %d %#llx %#llx %s %u\n", pin->consumer, pid_vnr(pin->process),
-				   pin->request.va, pin->request.length, kind_of(pin), emugpu_dma_count(pin));
+				   pin->request.va, pin->request.length, kind_of(pin), emugpu_map_count(pin));
 	emugpu_api_unlock();
 }
 

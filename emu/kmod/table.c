@@ -11,6 +11,7 @@
 #include "gpu.h"
 #include "memory.h"
 #include "pin.h"
+#include "poison.h"
 #include "table.h"
 
 enum table_version {
@@ -103,23 +104,16 @@ void emugpu_table_close(struct emugpu_pin *pin)
 	emugpu_bar1_put(&pin->memory->gpu->bar1, pin_pages(pin), nr_pages(pin));
 }
 
-/* The barrier keeps the compiler from dropping stores to memory about to be freed. */
-static void poison(void *p, size_t size)
-{
-	memset(p, POISON_FREE, size);
-	barrier_data(p);
-}
-
 void emugpu_table_poison(struct emugpu_pin *pin)
 {
 	struct nvidia_p2p_page_table *table = pin->table;
 
 	if (table->pages) {
-		poison(table->pages[0], nr_pages(pin) * sizeof(*table->pages[0]));
+		emugpu_poison(table->pages[0], nr_pages(pin) * sizeof(*table->pages[0]));
 		kvfree(table->pages[0]);
-		poison(table->pages, nr_pages(pin) * sizeof(*table->pages));
+		emugpu_poison(table->pages, nr_pages(pin) * sizeof(*table->pages));
 		kvfree(table->pages);
 	}
-	poison(table, sizeof(*table));
-	poison(pin->uuid, sizeof(pin->uuid));
+	emugpu_poison(table, sizeof(*table));
+	emugpu_poison(pin->uuid, sizeof(pin->uuid));
 }

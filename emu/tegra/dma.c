@@ -1,28 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/dma-mapping.h>
-#include <linux/hashtable.h>
 #include <linux/mm.h>
-#include <linux/poison.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
-#include <linux/string.h>
 
 #include "api.h"
 #include "dma.h"
+#include "map.h"
 #include "pin.h"
-
-enum { HASH_BITS = 8 };
+#include "poison.h"
 
 struct dma_map {
+	struct emugpu_map base;
 	struct nvidia_p2p_dma_mapping mapping;
-	struct list_head node;		/* in pin->maps; map lock */
-	struct hlist_node hash;		/* by the address of the mapping; map lock */
 	struct device *dev;
 	struct sg_table sgt;
 	enum dma_data_direction direction;
 };
-
-static DEFINE_HASHTABLE(maps, HASH_BITS);
 
 /* Poisoned, so that a consumer which still uses it uses rubbish. */
 static void map_free(struct dma_map *map)
@@ -30,8 +24,7 @@ static void map_free(struct dma_map *map)
 	put_device(map->dev);
 	kvfree(map->mapping.hw_address);
 	kvfree(map->mapping.hw_len);
-	memset(&map->mapping, POISON_FREE, sizeof(map->mapping));
-	barrier_data(&map->mapping);
+	emugpu_poison(&map->mapping, sizeof(map->mapping));
 	kfree(map);
 }
 
@@ -89,8 +82,7 @@ static int map_and_fill(struct dma_map *map, const struct nvidia_p2p_page_table 
 static void link_map(struct emugpu_pin *pin, struct dma_map *map)
 {
 	mutex_lock(&emugpu_map_lock);
-	list_add_tail(&map->node, &pin->maps);
-	hash_add(maps, &map->hash, (unsigned long)&map->mapping);
+	emugpu_map_link(&map->base, pin, &map->mapping);
 	mutex_unlock(&emugpu_map_lock);
 }
 
@@ -121,22 +113,16 @@ int emugpu_dma_map(struct emugpu_pin *pin, struct device *peer, enum dma_data_di
 
 static void map_end(struct dma_map *map)
 {
-	list_del(&map->node);
-	hash_del(&map->hash);
+	emugpu_map_unlink(&map->base);
 	unmap_pages(map);
 	map_free(map);
 }
 
-/* By address alone, as page tables are found */
 static struct dma_map *map_find(const struct nvidia_p2p_dma_mapping *mapping)
 {
-	struct dma_map *map;
+	struct emugpu_map *base = emugpu_map_find(mapping);
 
-	lockdep_assert_held(&emugpu_map_lock);
-	hash_for_each_possible(maps, map, hash, (unsigned long)mapping)
-		if (&map->mapping == mapping)
-			return map;
-	return NULL;
+	return base ? container_of(base, struct dma_map, base) : NULL;
 }
 
 int emugpu_dma_unmap(const struct nvidia_p2p_dma_mapping *mapping)
@@ -158,20 +144,8 @@ bool emugpu_dma_unmap_all(struct emugpu_pin *pin)
 
 	mutex_lock(&emugpu_map_lock);
 	any = !list_empty(&pin->maps);
-	list_for_each_entry_safe(map, next, &pin->maps, node)
+	list_for_each_entry_safe(map, next, &pin->maps, base.node)
 		map_end(map);
 	mutex_unlock(&emugpu_map_lock);
 	return any;
-}
-
-u32 emugpu_dma_count(struct emugpu_pin *pin)
-{
-	struct list_head *node;
-	u32 n = 0;
-
-	mutex_lock(&emugpu_map_lock);
-	list_for_each(node, &pin->maps)
-		n++;
-	mutex_unlock(&emugpu_map_lock);
-	return n;
 }

@@ -20,6 +20,4 @@ int emugpu_dma_unmap(const struct nvidia_p2p_dma_mapping *mapping);
 /* Undoes those that are left; true if there were any. */
 bool emugpu_dma_unmap_all(struct emugpu_pin *pin);
 
-u32 emugpu_dma_count(struct emugpu_pin *pin);
-
 #endif

@@ -3,7 +3,7 @@
 
 #include <linux/gfp.h>
 #include <linux/mm.h>
-#include <linux/moduleparam.h>
+#include <linux/module.h>
 #include <linux/printk.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -185,3 +185,5 @@ void emugpu_gpu_info(const struct emugpu_gpu *gpu, struct emugpu_info *info)
 	info->out_vram_total = gpu->size;
 	info->out_vram_free = emugpu_gpu_page_offset(READ_ONCE(gpu->vram.nfree));
 }
+
+MODULE_DESCRIPTION("Emulated integrated GPU, with the GPUDirect RDMA kernel interface of Tegra");

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/errno.h>
 #include <linux/mm.h>
-#include <linux/poison.h>
-#include <linux/string.h>
 
 #include "gpu.h"
 #include "memory.h"
 #include "pin.h"
+#include "poison.h"
 #include "table.h"
 
 /* Not what the table says, which its consumer can write to */
@@ -38,20 +37,13 @@ void emugpu_table_close(struct emugpu_pin *pin)
 {
 }
 
-/* The barrier keeps the compiler from dropping stores to memory about to be freed. */
-static void poison(void *p, size_t size)
-{
-	memset(p, POISON_FREE, size);
-	barrier_data(p);
-}
-
 void emugpu_table_poison(struct emugpu_pin *pin)
 {
 	struct nvidia_p2p_page_table *table = pin->table;
 
 	if (table->pages) {
-		poison(table->pages, nr_pages(pin) * sizeof(*table->pages));
+		emugpu_poison(table->pages, nr_pages(pin) * sizeof(*table->pages));
 		kvfree(table->pages);
 	}
-	poison(table, sizeof(*table));
+	emugpu_poison(table, sizeof(*table));
 }

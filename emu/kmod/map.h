@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A map: what both kinds of GPU keep of a DMA mapping that a consumer has. It
+ * is found by the address of the consumer's structure alone, which may be a
+ * wrong one. All under the map lock.
+ */
+#ifndef _EMUGPU_MAP_H
+#define _EMUGPU_MAP_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+
+struct emugpu_pin;
+
+struct emugpu_map {
+	struct list_head node;		/* in pin->maps */
+	struct hlist_node hash;
+	struct emugpu_pin *pin;
+	const void *mapping;		/* the consumer's structure */
+};
+
+void emugpu_map_link(struct emugpu_map *map, struct emugpu_pin *pin, const void *mapping);
+void emugpu_map_unlink(struct emugpu_map *map);
+
+/* NULL: there is none */
+struct emugpu_map *emugpu_map_find(const void *mapping);
+
+/* How many a pin has; takes the map lock itself. */
+u32 emugpu_map_count(const struct emugpu_pin *pin);
+
+#endif
