@@ -485,6 +485,12 @@ CUresult CUDAAPI cuMemGetInfo(size_t *free, size_t *total);
 CUresult CUDAAPI cuMemAlloc(CUdeviceptr *dptr, size_t bytesize);
 CUresult CUDAAPI cuMemAllocPitch(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,
 				 unsigned int ElementSizeBytes);
+/*
+ * Waits for work of the memory's own context, managed memory for all work, and
+ * memory of a pool for none; likewise cuMemUnmap() for none. Other work that
+ * comes to memory which is gone, or someone else's now, fails with
+ * CUDA_ERROR_ILLEGAL_ADDRESS, where a GPU may do it.
+ */
 CUresult CUDAAPI cuMemFree(CUdeviceptr dptr);
 CUresult CUDAAPI cuMemGetAddressRange(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr);
 
@@ -574,8 +580,10 @@ CUresult CUDAAPI cuMemRangeGetAttributes(void **data, size_t *dataSizes, CUmem_r
 
 /*
  * Only GPU memory without shareable handles. Addresses are reserved below 2^40;
- * a mapping lies in one reservation, where a GPU's may begin in one and end
- * behind it; and cuMemGetHandleForAddressRange() needs some GPU to have access.
+ * a mapping, and what is unmapped, lies in one reservation, where a GPU's may
+ * begin in one and end behind it; and cuMemGetHandleForAddressRange() needs
+ * some GPU to have access. Other places and handles are
+ * CUDA_ERROR_NOT_SUPPORTED, also where a GPU says INVALID_VALUE.
  */
 CUresult CUDAAPI cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
 					       CUmemAllocationGranularity_flags option);
@@ -596,8 +604,8 @@ CUresult CUDAAPI cuMemGetAccess(unsigned long long *flags, const CUmemLocation *
 
 /*
  * Memory that a stream frees can be had again when the stream has come to it,
- * not before; cuMemFreeAsync() of memory of cuMemAlloc() waits for all work. A
- * pool grows by 2 MiB.
+ * not before. A pool grows by 2 MiB; what cuMemFree() has freed is not used any
+ * more, though a GPU's pool goes on counting it.
  */
 CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream);
 CUresult CUDAAPI cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream);

@@ -2,10 +2,9 @@
 /*
  * async: memory from pools in the order of a stream. It is there when the call
  * returns, which no stream can tell from later; it is given back when the
- * stream comes to it, and no look-up finds it from the call on.
+ * stream comes to it, and no look-up finds a pool's from the call on.
  */
 #include "alloc.h"
-#include "mem.h"
 #include "pool.h"
 #include "stream.h"
 #include "variant.h"
@@ -54,13 +53,13 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool poo
 
 /**
  * struct freeing - work of a stream
- * @a: forgotten allocation
- * @pool: what it is from
+ * @was: what is to be freed
+ * @a: of a pool: forgotten already. NULL: it is memory of cuMemAlloc(), which goes with its context if that ends before
  */
 struct freeing {
 	struct work work;
+	struct alloc_info was;
 	struct allocation *a;
-	CUmemoryPool pool;
 };
 
 static CUresult give_back(struct allocation *a, CUmemoryPool pool)
@@ -71,13 +70,22 @@ static CUresult give_back(struct allocation *a, CUmemoryPool pool)
 	return err;
 }
 
+static CUresult free_in_place(const struct alloc_info *was)
+{
+	struct alloc_info now;
+
+	if (!alloc_find(was->addr, &now) || now.id != was->id)
+		return CUDA_ERROR_ILLEGAL_ADDRESS;
+	return heap_free(was->addr, 1 << ALLOC_DEVICE, &now);
+}
+
 /* Memory goes back even if other work has failed. */
 static CUresult run(struct work *work, CUresult error)
 {
-	struct freeing *f = (struct freeing *)work;
+	const struct freeing *f = (struct freeing *)work;
 
 	(void)error;
-	return give_back(f->a, f->pool);
+	return f->a ? give_back(f->a, f->was.pool) : free_in_place(&f->was);
 }
 
 static void finish(struct work *work)
@@ -85,44 +93,66 @@ static void finish(struct work *work)
 	free(work);
 }
 
-/* A refused one is given back at once: its stream does nothing any more. */
-static CUresult free_in_order(struct freeing *f, CUdeviceptr addr, CUstream stream)
+static struct freeing *new_freeing(const struct alloc_info *was)
 {
-	struct alloc_info was;
-	struct allocation *a = heap_take(addr, &was);
+	struct freeing *f = malloc(sizeof(*f));
+
+	if (f)
+		*f = (struct freeing){ .work = { .run = run, .finish = finish }, .was = *was };
+	return f;
+}
+
+static CUresult free_device(CUstream stream, const struct alloc_info *info)
+{
+	struct freeing *f = new_freeing(info);
+
+	return f ? stream_enqueue(stream, &f->work) : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* A refused one is given back at once: its stream does nothing any more. */
+static CUresult free_pools(CUstream stream, const struct alloc_info *info)
+{
+	struct freeing *f = new_freeing(info);
+	struct allocation *a;
+	CUmemoryPool pool;
 	CUresult err;
 
+	if (!f)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	a = heap_take(info->addr, &f->was);
 	if (!a) {
 		free(f);
 		return CUDA_ERROR_INVALID_VALUE;
 	}
-	*f = (struct freeing){ .work = { .run = run, .finish = finish }, .a = a, .pool = was.pool };
+	pool = f->was.pool;
+	f->a = a;
 	err = stream_enqueue(stream, &f->work);
 	if (err)
-		give_back(a, was.pool);
+		give_back(a, pool);
 	return err;
 }
 
-static bool is_pools(CUdeviceptr addr)
-{
-	struct alloc_info info;
-
-	return !alloc_find(addr, &info) || info.kind == ALLOC_POOL;
-}
-
-/* Memory of cuMemAlloc() will do, too; it is freed at once, which waits for all work. */
+/* Memory of cuMemAlloc() will do, too. */
 CUresult cuMemFreeAsync(CUdeviceptr addr, CUstream stream)
 {
-	struct freeing *f;
+	struct alloc_info info;
 	struct CUctx_st *ctx;
 	CUresult err = stream_ctx(stream, &ctx);
 
 	if (err || !addr)
 		return err;
-	if (!is_pools(addr))
-		return mem_free(addr, 1 << ALLOC_DEVICE);
-	f = malloc(sizeof(*f));
-	return f ? free_in_order(f, addr, stream) : CUDA_ERROR_OUT_OF_MEMORY;
+	if (!alloc_find(addr, &info) || info.addr != addr)
+		return CUDA_ERROR_INVALID_VALUE;
+	switch (info.kind) {
+	case ALLOC_DEVICE:
+		return free_device(stream, &info);
+	case ALLOC_POOL:
+		return free_pools(stream, &info);
+	case ALLOC_MANAGED:
+		return CUDA_ERROR_NOT_SUPPORTED;
+	default:
+		return CUDA_ERROR_INVALID_VALUE;
+	}
 }
 
 CUresult cuMemAllocAsync_ptsz(CUdeviceptr *out, size_t size, CUstream stream)

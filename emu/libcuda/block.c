@@ -138,6 +138,14 @@ static CUresult put_gpu(const struct block *b)
 	return err;
 }
 
+static CUresult put_both(const struct block *b)
+{
+	CUresult err = space_unmap(b->va, b->size);
+
+	return err ? err : put_gpu(b);
+}
+
+/* A mapping that failed may have taken the reservation of its addresses away. */
 static CUresult get_both(struct block *b, const struct alloc_info *want)
 {
 	CUresult err = get_gpu(b, want);
@@ -146,15 +154,8 @@ static CUresult get_both(struct block *b, const struct alloc_info *want)
 		return err;
 	err = node_map(b->va, b->size);
 	if (err)
-		put_gpu(b);
+		put_both(b);
 	return err;
-}
-
-static CUresult put_both(const struct block *b)
-{
-	CUresult err = space_unmap(b->va, b->size);
-
-	return err ? err : put_gpu(b);
 }
 
 /* ---- addresses of the CPU ---------------------------------------------------- */

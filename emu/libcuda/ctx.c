@@ -202,11 +202,9 @@ static CUresult create(CUcontext *out, CUresult no, unsigned int flags, CUdevice
 		return err;
 	if (no)
 		return no;
-	if (!out)
-		return CUDA_ERROR_INVALID_VALUE;
 	if (!device_get(dev))
 		return CUDA_ERROR_INVALID_DEVICE;
-	return flags & ~CU_CTX_FLAGS_MASK ? CUDA_ERROR_INVALID_VALUE : make(flags, dev, out);
+	return !out || flags & ~CU_CTX_FLAGS_MASK ? CUDA_ERROR_INVALID_VALUE : make(flags, dev, out);
 }
 
 CUresult cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice dev)

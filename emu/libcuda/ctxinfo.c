@@ -54,6 +54,7 @@ CUresult cuCtxGetFlags(unsigned int *flags)
 	return CUDA_SUCCESS;
 }
 
+/* What it was made with to map host memory stays. */
 CUresult cuCtxSetFlags(unsigned int flags)
 {
 	struct CUctx_st *ctx;
@@ -63,7 +64,7 @@ CUresult cuCtxSetFlags(unsigned int flags)
 		return err;
 	if (flags & ~CU_CTX_FLAGS_MASK)
 		return CUDA_ERROR_INVALID_VALUE;
-	ctx->flags = flags;
+	ctx->flags = (ctx->flags & CU_CTX_MAP_HOST) | flags;
 	return CUDA_SUCCESS;
 }
 

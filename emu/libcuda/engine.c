@@ -55,9 +55,14 @@ static uint64_t now(void)
 	return t.tv_sec * NS_PER_S + t.tv_nsec;
 }
 
+/* A thread that is cancelled here would end with the lock, and with whatever its caller holds. */
 static void wait_change(void)
 {
+	int old;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
 	pthread_cond_wait(&changed, &mutex);
+	pthread_setcancelstate(old, NULL);
 }
 
 static void wait_change_until(uint64_t due)
@@ -198,24 +203,38 @@ static void *work_on(void *arg)
 	return NULL;
 }
 
-/* The program's signals are not for threads that it does not know. */
+/* The program's signals are not for threads that it does not know, but what its functions do wrong there is. */
+static void fill_signals(sigset_t *set)
+{
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS };
+
+	sigfillset(set);
+	for (unsigned int i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		sigdelset(set, faults[i]);
+}
+
 static bool start(struct worker *worker)
 {
-	sigset_t all, old;
+	sigset_t most, old;
 
 	if (worker->started)
 		return true;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
+	fill_signals(&most);
+	pthread_sigmask(SIG_SETMASK, &most, &old);
 	worker->started = !pthread_create(&worker->thread, NULL, work_on, worker);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return worker->started;
 }
 
+/* As in wait_change(), the caller holds locks that must not be lost. */
 static void end(struct worker *worker)
 {
+	int old;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
 	if (worker->started)
 		pthread_join(worker->thread, NULL);
+	pthread_setcancelstate(old, NULL);
 	worker->started = false;
 }
 

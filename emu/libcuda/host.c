@@ -78,7 +78,7 @@ CUresult cuMemHostGetFlags(unsigned int *flags, void *p)
 		return err;
 	if (!flags)
 		return CUDA_ERROR_INVALID_VALUE;
-	*flags = info.flags | CU_MEMHOSTALLOC_DEVICEMAP;
+	*flags = (info.flags & alloc_flags) | CU_MEMHOSTALLOC_DEVICEMAP;
 	return CUDA_SUCCESS;
 }
 
@@ -144,8 +144,7 @@ static CUresult why_not_registered(uintptr_t p)
 {
 	struct alloc_info info;
 
-	return alloc_find(p, &info) && info.kind == ALLOC_REGISTERED ? CUDA_ERROR_INVALID_VALUE :
-								       CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+	return alloc_find(p, &info) ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 }
 
 CUresult cuMemHostUnregister(void *p)

@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 enum state {
 	NEW,
@@ -17,6 +18,8 @@ enum state {
 };
 
 static _Atomic enum state state;
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+static bool watches_fork;
 static pthread_mutex_t init_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t lib_mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -43,9 +46,27 @@ void lib_unlock(void)
 	pthread_mutex_unlock(&lib_mutex);
 }
 
+static void before_fork(void)
+{
+	pthread_mutex_lock(&init_mutex);
+}
+
+static void parent_after_fork(void)
+{
+	pthread_mutex_unlock(&init_mutex);
+}
+
+/* Where its parent has not begun, a child can. */
 static void child_after_fork(void)
 {
-	atomic_store_explicit(&state, FORKED, memory_order_relaxed);
+	if (is_ready())
+		atomic_store_explicit(&state, FORKED, memory_order_relaxed);
+	pthread_mutex_unlock(&init_mutex);
+}
+
+static void watch_fork(void)
+{
+	watches_fork = !pthread_atfork(before_fork, parent_after_fork, child_after_fork);
 }
 
 static CUresult start(void)
@@ -60,9 +81,6 @@ static CUresult start(void)
 	err = space_reserve();
 	if (err)
 		goto err_close;
-	err = CUDA_ERROR_OUT_OF_MEMORY;
-	if (pthread_atfork(NULL, NULL, child_after_fork))
-		goto err_close;
 	ctx_setup();
 	engine_setup();
 	atomic_store_explicit(&state, READY, memory_order_release);
@@ -73,18 +91,29 @@ err_close:
 	return err;
 }
 
-CUresult cuInit(unsigned int flags)
+/* A thread that is cancelled in open() would end with the lock. */
+static CUresult start_once(void)
 {
 	CUresult err;
+	int old;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+	pthread_mutex_lock(&init_mutex);
+	err = is_ready() ? CUDA_SUCCESS : start();
+	pthread_mutex_unlock(&init_mutex);
+	pthread_setcancelstate(old, NULL);
+	return err;
+}
+
+CUresult cuInit(unsigned int flags)
+{
 	if (flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (atomic_load(&state) == FORKED)
 		return CUDA_ERROR_NOT_INITIALIZED;
-	pthread_mutex_lock(&init_mutex);
-	err = is_ready() ? CUDA_SUCCESS : start();
-	pthread_mutex_unlock(&init_mutex);
-	return err;
+	/* before the lock: a child must not inherit it held */
+	pthread_once(&fork_once, watch_fork);
+	return watches_fork ? start_once() : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult cuDriverGetVersion(int *version)

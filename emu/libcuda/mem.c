@@ -11,7 +11,9 @@ enum { PITCH = 512 };
 
 CUresult mem_alloc(enum alloc_kind kind, size_t size, unsigned int flags, CUdeviceptr *out)
 {
-	struct alloc_info want = { .kind = kind, .size = size, .flags = flags };
+	struct alloc_info want = {
+		.kind = kind, .size = size, .flags = flags, .sync_memops = kind == ALLOC_MANAGED,
+	};
 	CUresult err = ctx_enter(&want.ctx);
 
 	if (err)
@@ -45,12 +47,18 @@ CUresult cuMemAllocPitch(CUdeviceptr *out, size_t *pitch, size_t width, size_t h
 	return err;
 }
 
-CUresult mem_wait(struct CUctx_st *ctx)
+/*
+ * As the real driver: for the work of its own context, and of a pool's memory
+ * for none. Other work that finds its memory gone fails, but what the CPU does
+ * there would crash.
+ */
+static CUresult wait_for_users(const struct alloc_info *info)
 {
-	engine_wait_all();
-	if (!ctx && ctx_enter(&ctx))
+	if (info->kind == ALLOC_POOL)
 		return CUDA_SUCCESS;
-	return engine_wait(&ctx->engine);
+	if (alloc_on_cpu(info))
+		engine_wait_all();
+	return engine_wait(&info->ctx->engine);
 }
 
 CUresult mem_free(CUdeviceptr addr, unsigned int kinds)
@@ -60,7 +68,7 @@ CUresult mem_free(CUdeviceptr addr, unsigned int kinds)
 
 	if (!alloc_find(addr, &info) || info.addr != addr || !(kinds >> info.kind & 1))
 		return CUDA_ERROR_INVALID_VALUE;
-	err = mem_wait(info.ctx);
+	err = wait_for_users(&info);
 	if (err)
 		return err;
 	err = heap_free(addr, kinds, &info);

@@ -115,3 +115,9 @@ CUresult space_unmap(CUdeviceptr va, size_t size)
 
 	return p == MAP_FAILED ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
+
+/* Both are written once, before anybody is let in. */
+bool space_has(CUdeviceptr addr)
+{
+	return addr - base < limit;
+}

@@ -21,6 +21,9 @@ CUdeviceptr space_take_aligned(size_t size, size_t alignment);
 bool space_take_at(CUdeviceptr va, size_t size);
 void space_give(CUdeviceptr va, size_t size);
 
+/* space_has - whether an address is one of these, given out or not; needs no lock */
+bool space_has(CUdeviceptr addr);
+
 /* space_unmap - take away what was mapped there for the CPU; needs no lock */
 CUresult space_unmap(CUdeviceptr va, size_t size);
 

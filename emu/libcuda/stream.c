@@ -13,9 +13,13 @@ LIST_HEAD(stream_list, CUstream_st);
 /* What cuStreamCreate() gave and is not destroyed; under the engine lock. */
 static struct set handles;
 
-/* A thread's own streams, one a context; under the engine lock. They end with the thread. */
-static __thread struct stream_list own;
+/*
+ * A thread's own streams, one a context; under the engine lock. They end with
+ * the thread. The list is not the thread's memory: a stream that some other
+ * destructor makes last of all stays until its context ends.
+ */
 static pthread_key_t own_key;
+static bool has_own_key;
 static pthread_once_t own_once = PTHREAD_ONCE_INIT;
 
 static void end_own(struct CUstream_st *s)
@@ -35,38 +39,64 @@ static void thread_ends(void *list)
 	while (!LIST_EMPTY(streams))
 		end_own(LIST_FIRST(streams));
 	engine_unlock();
+	free(streams);
 }
 
 static void make_key(void)
 {
-	pthread_key_create(&own_key, thread_ends);
+	has_own_key = !pthread_key_create(&own_key, thread_ends);
 }
 
-static struct CUstream_st *find_own(const struct engine *e)
+static struct stream_list *new_list(void)
+{
+	struct stream_list *list = calloc(1, sizeof(*list));
+
+	if (!list || !pthread_setspecific(own_key, list))
+		return list;
+	free(list);
+	return NULL;
+}
+
+/* NULL: no memory, or no way to hear of the thread's end */
+static struct stream_list *own_streams(void)
+{
+	struct stream_list *list;
+
+	pthread_once(&own_once, make_key);
+	if (!has_own_key)
+		return NULL;
+	list = pthread_getspecific(own_key);
+	return list ? list : new_list();
+}
+
+static struct CUstream_st *find_own(const struct stream_list *own, const struct engine *e)
 {
 	struct CUstream_st *s;
 
-	LIST_FOREACH(s, &own, of_thread)
+	LIST_FOREACH(s, own, of_thread)
 		if (s->engine == e)
 			return s;
 	return NULL;
 }
 
-static struct CUstream_st *get_own(struct engine *e)
+static struct CUstream_st *add_own(struct stream_list *own, struct engine *e)
 {
-	struct CUstream_st *s = find_own(e);
+	struct CUstream_st *s = calloc(1, sizeof(*s));
 
-	if (s || !e->open)
-		return s;
-	s = calloc(1, sizeof(*s));
 	if (!s)
 		return NULL;
-	pthread_once(&own_once, make_key);
-	pthread_setspecific(own_key, &own);
 	s->per_thread = true;
-	LIST_INSERT_HEAD(&own, s, of_thread);
+	LIST_INSERT_HEAD(own, s, of_thread);
 	engine_add_stream(e, s);
 	return s;
+}
+
+static struct CUstream_st *get_own(struct engine *e)
+{
+	struct stream_list *own = own_streams();
+	struct CUstream_st *s = own ? find_own(own, e) : NULL;
+
+	return s || !own || !e->open ? s : add_own(own, e);
 }
 
 /* A default stream, which needs a current context. */

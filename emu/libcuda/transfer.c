@@ -3,6 +3,7 @@
 
 #include "alloc.h"
 #include "node.h"
+#include "space.h"
 #include "stream.h"
 
 #include <stdlib.h>
@@ -19,6 +20,8 @@ enum side {
  * @work: if it is queued
  * @to: where @t.dst lies
  * @from: where @t.src lies; PAGEABLE if it is a pattern
+ * @to_id: of the allocation at @t.dst
+ * @from_id: likewise
  * @synchronous: SYNC_MEMOPS is set of one of them
  * @staged: copy of the source, or NULL
  */
@@ -27,6 +30,8 @@ struct job {
 	struct transfer t;
 	enum side to;
 	enum side from;
+	unsigned long long to_id;
+	unsigned long long from_id;
 	bool synchronous;
 	void *staged;
 };
@@ -122,7 +127,8 @@ static bool goes_on(struct alloc_info *info, CUdeviceptr addr, size_t size, CUme
 	return true;
 }
 
-static CUresult look_at(struct job *j, CUdeviceptr addr, size_t size, CUmemAccess_flags access, enum side *side)
+static CUresult look_at(struct job *j, CUdeviceptr addr, size_t size, CUmemAccess_flags access, enum side *side,
+			unsigned long long *id)
 {
 	struct alloc_info info;
 
@@ -130,8 +136,9 @@ static CUresult look_at(struct job *j, CUdeviceptr addr, size_t size, CUmemAcces
 	if (!size)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!alloc_find(addr, &info))
-		return CUDA_SUCCESS;
+		return space_has(addr) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 	*side = alloc_on_cpu(&info) ? SIDE_LOCKED : SIDE_GPU;
+	*id = info.id;
 	j->synchronous |= info.sync_memops;
 	if (!allows(&info, access) || !goes_on(&info, addr, size, access))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -151,13 +158,14 @@ static CUresult look_at_fill(struct job *j)
 static CUresult look(struct job *j, unsigned int flags)
 {
 	const struct transfer *t = &j->t;
-	CUresult err = look_at(j, t->dst, span(t, t->dst_pitch), CU_MEM_ACCESS_FLAGS_PROT_READWRITE, &j->to);
+	CUresult err = look_at(j, t->dst, span(t, t->dst_pitch), CU_MEM_ACCESS_FLAGS_PROT_READWRITE, &j->to,
+			       &j->to_id);
 
 	if (err)
 		return err;
 	if (t->elem)
 		return look_at_fill(j);
-	err = look_at(j, t->src, span(t, t->src_pitch), CU_MEM_ACCESS_FLAGS_PROT_READ, &j->from);
+	err = look_at(j, t->src, span(t, t->src_pitch), CU_MEM_ACCESS_FLAGS_PROT_READ, &j->from, &j->from_id);
 	if (err)
 		return err;
 	if (flags & TRANSFER_TO_GPU && j->to == SIDE_PAGEABLE)
@@ -167,10 +175,25 @@ static CUresult look(struct job *j, unsigned int flags)
 
 /* ---- when -------------------------------------------------------------------------------- */
 
+/* What was freed meanwhile may be someone else's now; of a pool, it may not be found while it is still there. */
+static bool is_others(enum side side, CUdeviceptr addr, unsigned long long id)
+{
+	struct alloc_info info;
+
+	return side == SIDE_GPU && alloc_find(addr, &info) && info.id != id;
+}
+
+static CUresult move_later(const struct job *j)
+{
+	if (is_others(j->to, j->t.dst, j->to_id) || is_others(j->from, j->t.src, j->from_id))
+		return CUDA_ERROR_ILLEGAL_ADDRESS;
+	return move(j);
+}
+
 /* What the emulated GPU cannot reach after all was freed meanwhile. */
 static CUresult run(struct work *w, CUresult error)
 {
-	CUresult err = error ? CUDA_SUCCESS : move((struct job *)w);
+	CUresult err = error ? CUDA_SUCCESS : move_later((struct job *)w);
 
 	if (err == CUDA_ERROR_INVALID_VALUE)
 		return CUDA_ERROR_ILLEGAL_ADDRESS;

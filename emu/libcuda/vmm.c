@@ -8,7 +8,6 @@
 #include "device.h"
 #include "handle.h"
 #include "init.h"
-#include "mem.h"
 #include "node.h"
 #include "reserve.h"
 
@@ -104,6 +103,8 @@ static CUresult map(CUdeviceptr addr, size_t size, size_t offset, struct memory 
 		return CUDA_ERROR_INVALID_VALUE;
 	if (offset || size != memory->size)
 		return CUDA_ERROR_NOT_SUPPORTED;
+	if (addr % UNIT)
+		return CUDA_ERROR_INVALID_VALUE;
 	m = new_mapping(addr, memory);
 	if (!m)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -122,7 +123,7 @@ CUresult cuMemMap(CUdeviceptr addr, size_t size, size_t offset, CUmemGenericAllo
 
 	if (err)
 		return err;
-	if (!size || addr % UNIT || flags)
+	if (!size || flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	vmm_lock();
 	err = map(addr, size, offset, handle_find(handle));
@@ -256,15 +257,11 @@ CUresult cuMemSetAccess(CUdeviceptr addr, size_t size, const CUmemAccessDesc *de
 	return err;
 }
 
-/* Memory of other functions is its own GPU's, and that of pools every GPU's. */
-static CUmemAccess_flags access_of(const struct alloc_info *info, CUdevice device)
+/* Of memory that it was not set of it is none, as the real driver says, whoever can reach it. */
+static CUmemAccess_flags access_of(CUdeviceptr addr, CUdevice device)
 {
-	const struct mapping *m;
+	const struct mapping *m = find(addr);
 
-	if (info->kind != ALLOC_VMM)
-		return info->device == device || info->kind == ALLOC_POOL ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE :
-									   CU_MEM_ACCESS_FLAGS_PROT_NONE;
-	m = find(info->addr);
 	return m ? m->access >> device * GPU_BITS & GPU_MASK : CU_MEM_ACCESS_FLAGS_PROT_NONE;
 }
 
@@ -275,10 +272,10 @@ CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location
 
 	if (err)
 		return err;
-	if (!flags || !location || !handle_is_location(location) || !alloc_find(addr, &info) || alloc_on_cpu(&info))
+	if (!flags || !location || !handle_is_location(location) || !alloc_find(addr, &info))
 		return CUDA_ERROR_INVALID_VALUE;
 	vmm_lock();
-	*flags = access_of(&info, location->id);
+	*flags = access_of(addr, location->id);
 	vmm_unlock();
 	return CUDA_SUCCESS;
 }
@@ -325,12 +322,11 @@ static CUresult unmap_range(CUdeviceptr addr, size_t size)
 	return err;
 }
 
+/* Waits for no work: that which finds its memory gone fails. */
 CUresult cuMemUnmap(CUdeviceptr addr, size_t size)
 {
 	CUresult err = lib_ready();
 
-	if (!err)
-		err = mem_wait(NULL);
 	if (err)
 		return err;
 	vmm_lock();

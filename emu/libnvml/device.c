@@ -101,26 +101,37 @@ nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t *device)
 	return find(uuid, has_uuid, device);
 }
 
-/* Domain and function may be missing. */
-static bool has_address(const struct emugpu_info *info, const char *text)
-{
-	unsigned int domain = 0, bus, slot, function = 0;
+struct address {
+	unsigned int domain, bus, slot, function;
+};
 
-	if (sscanf(text, "%x:%x:%x.%x", &domain, &bus, &slot, &function) < 3) {
-		domain = function = 0;
-		if (sscanf(text, "%x:%x.%x", &bus, &slot, &function) < 2)
-			return false;
-	}
-	return !info->out_integrated && domain == info->out_domain && bus == info->out_bus &&
-	       slot == info->out_device && function == info->out_function;
+/* Domain and function may be missing. */
+static bool parse(struct address *a, const char *text)
+{
+	*a = (struct address){ 0 };
+	if (sscanf(text, "%x:%x:%x.%x", &a->domain, &a->bus, &a->slot, &a->function) >= 3)
+		return true;
+	*a = (struct address){ 0 };
+	return sscanf(text, "%x:%x.%x", &a->bus, &a->slot, &a->function) >= 2;
 }
 
-/* An address without a GPU is no valid argument, says the real one. */
+static bool has_address(const struct emugpu_info *info, const char *text)
+{
+	struct address a;
+
+	return !info->out_integrated && parse(&a, text) && a.domain == info->out_domain && a.bus == info->out_bus &&
+	       a.slot == info->out_device && a.function == info->out_function;
+}
+
+/* What is no address, or not of a device's first function, is no valid argument, says the real one. */
 nvmlReturn_t nvmlDeviceGetHandleByPciBusId(const char *id, nvmlDevice_t *device)
 {
 	nvmlReturn_t err = find(id, has_address, device);
+	struct address a;
 
-	return err == NVML_ERROR_NOT_FOUND ? NVML_ERROR_INVALID_ARGUMENT : err;
+	if (err != NVML_ERROR_NOT_FOUND)
+		return err;
+	return parse(&a, id) && !a.function ? err : NVML_ERROR_INVALID_ARGUMENT;
 }
 
 nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int *index)

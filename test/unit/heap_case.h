@@ -33,6 +33,7 @@ static struct {
 } kernel[MAX_BLOCKS];
 static unsigned int nr_blocks;
 static CUresult next_alloc;		/* what the next ALLOC answers */
+static CUresult next_map;		/* likewise for mmap() */
 static void (*in_free)(CUdeviceptr);	/* runs while FREE is under way, as a free callback does */
 static bool locked;
 
@@ -94,12 +95,18 @@ CUresult node_free(CUdeviceptr va)
 	return CUDA_SUCCESS;
 }
 
-/* Memory that the CPU sees through the kernel */
+/* Memory that the CPU sees through the kernel; mmap() that fails may have unmapped what was there. */
 CUresult node_map(CUdeviceptr va, size_t size)
 {
-	void *p = mmap((void *)(uintptr_t)va, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1,
-		       0);
+	CUresult answer = next_map;
+	void *p;
 
+	next_map = CUDA_SUCCESS;
+	if (answer) {
+		munmap((void *)(uintptr_t)va, size);
+		return answer;
+	}
+	p = mmap((void *)(uintptr_t)va, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	assert_int_equal((uintptr_t)p, va);
 	return CUDA_SUCCESS;
 }

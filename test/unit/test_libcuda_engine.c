@@ -5,6 +5,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "../../emu/libcuda/engine.c"
@@ -61,6 +62,11 @@ static CUresult run_piece(struct work *w, CUresult error)
 static void finish_piece(struct work *w)
 {
 	((struct piece *)w)->finished = ++nr_finished;
+}
+
+static void forget(struct work *w)
+{
+	(void)w;
 }
 
 static struct engine *open_engine(void)
@@ -343,6 +349,72 @@ static void test_an_ended_stream_lives_while_it_is_looked_at(void **state)
 	close_engine(e);
 }
 
+static void *drain_in_thread(void *s)
+{
+	drain(s);
+	pthread_testcancel();
+	return NULL;
+}
+
+static void test_a_waiter_is_not_cancelled_with_the_lock(void **state)
+{
+	struct engine *e = open_engine();
+	struct piece held = { .work.on_host = true };
+	pthread_t thread;
+	void *result;
+	sem_t hold;
+
+	(void)state;
+	sem_init(&hold, 0, 0);
+	held.hold = &hold;
+	add(&e->null, &held);
+	assert_int_equal(pthread_create(&thread, NULL, drain_in_thread, &e->null), 0);
+	usleep(50000);
+	assert_int_equal(pthread_cancel(thread), 0);
+	sem_post(&hold);
+	pthread_join(thread, &result);
+	assert_ptr_equal(result, PTHREAD_CANCELED);
+	assert_int_equal(pthread_mutex_trylock(&mutex), 0);
+	engine_unlock();
+	close_engine(e);
+}
+
+static char *page;
+
+static void open_page(int sig)
+{
+	(void)sig;
+	mprotect(page, getpagesize(), PROT_READ | PROT_WRITE);
+}
+
+static CUresult write_page(struct work *w, CUresult error)
+{
+	(void)w;
+	*page = 1;
+	return error;
+}
+
+/* A fault in a thread that blocks its signal ends the process whatever its handler. */
+static void test_faults_of_the_programs_functions_are_the_programs(void **state)
+{
+	struct engine *e = open_engine();
+	struct work w = { .run = write_page, .finish = forget, .on_host = true };
+	void (*old)(int);
+
+	(void)state;
+	page = mmap(NULL, getpagesize(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(page, MAP_FAILED);
+	old = signal(SIGSEGV, open_page);
+	engine_lock();
+	assert_int_equal(engine_add(&e->null, &w), CUDA_SUCCESS);
+	engine_unlock();
+	assert_int_equal(engine_wait(e), CUDA_SUCCESS);
+	signal(SIGSEGV, old);
+	assert_int_equal(*page, 1);
+	munmap(page, getpagesize());
+	close_engine(e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -354,6 +426,8 @@ int main(void)
 		cmocka_unit_test(test_a_failure_stays),
 		cmocka_unit_test(test_close_finishes_and_refuses),
 		cmocka_unit_test(test_an_ended_stream_lives_while_it_is_looked_at),
+		cmocka_unit_test(test_a_waiter_is_not_cancelled_with_the_lock),
+		cmocka_unit_test(test_faults_of_the_programs_functions_are_the_programs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

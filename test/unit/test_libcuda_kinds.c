@@ -104,6 +104,20 @@ static void test_host_memory_of_an_integrated_gpu_is_the_kernels(void **state)
 	destroy_kind(ALLOC_HOST, p);
 }
 
+static void test_addresses_stay_reserved_when_mapping_fails(void **state)
+{
+	CUdeviceptr va;
+	void *want, *p;
+
+	(void)state;
+	gpu.out_integrated = 1;
+	next_map = CUDA_ERROR_OUT_OF_MEMORY;
+	assert_int_equal(try_kind(ALLOC_HOST, 5000, 0, &va), CUDA_ERROR_OUT_OF_MEMORY);
+	want = (void *)(uintptr_t)last_alloc.va;
+	p = mmap(want, GPU_BLOCK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	assert_ptr_equal(p, MAP_FAILED);
+}
+
 static void test_registered_memory_may_be_read_only(void **state)
 {
 	static char memory[10000];
@@ -173,6 +187,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_taken_memory_stays_until_given, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_host_memory_is_the_cpus, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_host_memory_of_an_integrated_gpu_is_the_kernels, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_addresses_stay_reserved_when_mapping_fails, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_registered_memory_may_be_read_only, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_memory_is_registered_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_addresses_with_alignment, setup, teardown),

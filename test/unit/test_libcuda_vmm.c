@@ -44,12 +44,6 @@ CUresult lib_ready(void)
 	return CUDA_SUCCESS;
 }
 
-CUresult mem_wait(struct CUctx_st *ctx)
-{
-	assert_null(ctx);
-	return CUDA_SUCCESS;
-}
-
 const struct emugpu_info *device_get(CUdevice dev)
 {
 	static struct emugpu_info gpus[2];

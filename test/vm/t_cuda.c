@@ -362,4 +362,17 @@ CASE(reset_ends_it_whatever_the_count)
 	OK(cuMemFree(p));
 }
 
+CASE(a_freed_address_is_not_taken_for_host_memory)
+{
+	char mine[16];
+	CUdeviceptr p;
+
+	if (!cu_emulated())
+		SKIP("a real GPU's driver may crash");
+	OK(cuMemAlloc(&p, 4 << 20));
+	OK(cuMemFree(p));
+	IS(cuMemcpy(HOST(mine), p, sizeof(mine)), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemcpy(p, HOST(mine), sizeof(mine)), CUDA_ERROR_INVALID_VALUE);
+}
+
 VMTEST_MAIN

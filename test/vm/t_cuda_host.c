@@ -138,6 +138,7 @@ CASE(host_calls_that_cannot_be)
 	OK(cuMemAllocHost(&p, SIZE));
 	IS(cuMemHostGetDevicePointer(&seen, p, 1), CUDA_ERROR_INVALID_VALUE);
 	IS(cuMemFreeHost((char *)p + 1), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemHostUnregister(p), CUDA_ERROR_INVALID_VALUE);
 	IS(cuMemFree(HOST(p)), CUDA_ERROR_INVALID_VALUE);
 	OK(cuMemFreeHost(p));
 }
@@ -166,6 +167,7 @@ CASE(registered_memory)
 CASE(registered_memory_that_is_read_only)
 {
 	char *p = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned int flags = 0;
 
 	EXPECT(p != MAP_FAILED, "no memory");
 	if (!cu_attribute(CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED))
@@ -174,6 +176,8 @@ CASE(registered_memory_that_is_read_only)
 	mprotect(p, SIZE, PROT_READ);
 	IS(cuMemHostRegister(p, SIZE, 0), CUDA_ERROR_INVALID_VALUE);
 	OK(cuMemHostRegister(p, SIZE, CU_MEMHOSTREGISTER_READ_ONLY));
+	OK(cuMemHostGetFlags(&flags, p));
+	EXPECT(flags == CU_MEMHOSTREGISTER_DEVICEMAP, "%#x", flags);
 	OK(cuMemcpyHtoD(gpu, p, SIZE));
 	OK(cuMemcpyDtoH(back, gpu, SIZE));
 	EXPECT(!memcmp(back, bytes, SIZE), "bytes differ");
@@ -209,13 +213,13 @@ CASE(managed_memory)
 
 	OK(cuMemAllocManaged(&m, SIZE, CU_MEM_ATTACH_GLOBAL));
 	p = (void *)(uintptr_t)m;
+	EXPECT(get_int(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p) == 1, "not set from the start");
 	EXPECT(get_int(CU_POINTER_ATTRIBUTE_IS_MANAGED, p) == 1, "it is not");
 	EXPECT(get_int(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p) == CU_MEMORYTYPE_DEVICE, "type");
 	EXPECT(get_int(CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, p) == 0, "peers can pin it");
 	EXPECT(get_word(CU_POINTER_ATTRIBUTE_HOST_POINTER, p) == m, "host pointer");
 	OK(cuPointerGetAttribute(&tokens, CU_POINTER_ATTRIBUTE_P2P_TOKENS, m));
 	EXPECT(!tokens.p2pToken && tokens.vaSpaceToken, "%#llx %#x", tokens.p2pToken, tokens.vaSpaceToken);
-	EXPECT(get_int(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p) == 1, "a peer was not announced");
 	copies_go_through(p);
 	CHECK_CASE();
 	OK(cuMemFree(m));

@@ -251,27 +251,113 @@ CASE(free_waits_for_work)
 	OK(cuStreamDestroy(s));
 }
 
-CASE(free_waits_for_work_of_other_contexts)
+/* Leaves another context current, in which *@s is held by @g. */
+static void hold_elsewhere(CUcontext *c, CUstream *s, struct gate *g)
+{
+	OK(cuCtxCreate(c, NULL, 0, 0));
+	OK(cuStreamCreate(s, CU_STREAM_NON_BLOCKING));
+	OK(cuLaunchHostFunc(*s, hold, g));
+}
+
+CASE(free_waits_for_no_work_of_other_contexts)
 {
 	struct gate g = { 0 };
-	pthread_t thread;
 	CUdeviceptr p;
 	CUcontext c;
 	CUstream s;
 
 	OK(cuMemAlloc(&p, SIZE));
-	OK(cuMemsetD8(p, 0x34, SIZE));
-	OK(cuCtxCreate(&c, NULL, 0, 0));
+	hold_elsewhere(&c, &s, &g);
+	CHECK_CASE();
+	OK(cuMemFree(p));
+	IS(cuStreamQuery(s), CUDA_ERROR_NOT_READY);
+	g.open = 1;
+	OK(cuStreamSynchronize(s));
+	OK(cuCtxDestroy(c));
+}
+
+CASE(free_waits_for_no_work_with_memory_of_pools)
+{
+	struct gate g = { 0 };
+	CUdeviceptr p;
+	CUstream s;
+
+	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	OK(cuMemAllocAsync(&p, SIZE, s));
+	OK(cuLaunchHostFunc(s, hold, &g));
+	OK(cuMemFree(p));
+	IS(cuStreamQuery(s), CUDA_ERROR_NOT_READY);
+	g.open = 1;
+	OK(cuStreamSynchronize(s));
+	OK(cuStreamDestroy(s));
+}
+
+CASE(free_waits_for_work_with_host_memory)
+{
+	struct gate g = { 0 };
+	pthread_t thread;
+	CUstream s;
+	void *p;
+
+	OK(cuMemAllocHost(&p, SIZE));
 	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
 	OK(cuLaunchHostFunc(s, hold, &g));
-	OK(cuMemcpyDtoDAsync(dev, p, SIZE, s));
-	OK(cuCtxPopCurrent(NULL));
 	thread = start_opening(&g);
-	OK(cuMemFree(p));
+	OK(cuMemFreeHost(p));
+	EXPECT(g.open, "it did not wait");
 	pthread_join(thread, NULL);
+	OK(cuStreamDestroy(s));
+}
+
+/* Neither what was freed nor what has its address now is touched. */
+CASE(work_that_finds_its_memory_gone_fails)
+{
+	struct gate g = { 0 };
+	CUdeviceptr p, q;
+	CUcontext c;
+	CUstream s;
+
+	if (!cu_emulated())
+		SKIP("on a real GPU it is undefined");
+	for (int again = 0; again < 2; again++) {
+		OK(cuMemAlloc(&p, 4 * SIZE));
+		g.open = 0;
+		hold_elsewhere(&c, &s, &g);
+		CHECK_CASE();
+		OK(cuMemsetD8Async(p, 0x77, SIZE, s));
+		OK(cuCtxPopCurrent(NULL));
+		OK(cuMemFree(p));
+		if (again) {
+			OK(cuMemAlloc(&q, 4 * SIZE));
+			EXPECT(q == p, "%#llx, not %#llx", q, p);
+			OK(cuMemsetD8(q, 0x11, SIZE));
+		}
+		g.open = 1;
+		IS(cuStreamSynchronize(s), CUDA_ERROR_ILLEGAL_ADDRESS);
+		OK(cuCtxDestroy(c));
+	}
+	EXPECT(is_filled(q, 0x11), "%#x", back[0]);
+	OK(cuMemFree(q));
+}
+
+CASE(memory_is_freed_when_the_stream_comes_to_it)
+{
+	struct gate g = { 0 };
+	CUdeviceptr p;
+	CUstream s;
+
+	OK(cuMemAlloc(&p, SIZE));
+	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	OK(cuLaunchHostFunc(s, hold, &g));
+	OK(cuMemsetD8Async(p, 0x78, SIZE, s));
+	OK(cuMemcpyDtoDAsync(dev, p, SIZE, s));
+	OK(cuMemFreeAsync(p, s));
+	IS(cuStreamQuery(s), CUDA_ERROR_NOT_READY);
+	g.open = 1;
 	OK(cuStreamSynchronize(s));
-	EXPECT(is_filled(dev, 0x34), "%#x", back[0]);
-	OK(cuCtxDestroy(c));
+	EXPECT(is_filled(dev, 0x78), "%#x", back[0]);
+	EXPECT(!cu_buffer_id(p), "still there");
+	OK(cuStreamDestroy(s));
 }
 
 static void *use_without_context(void *stream)

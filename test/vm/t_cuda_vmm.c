@@ -127,6 +127,8 @@ CASE(memory_is_mapped_whole)
 	IS(cuMemMap(va, unit, 0, memory, 0), CUDA_ERROR_NOT_SUPPORTED);
 	IS(cuMemMap(va, unit, unit, memory, 0), CUDA_ERROR_NOT_SUPPORTED);
 	IS(cuMemMap(va, unit + 4096, 0, memory, 0), CUDA_ERROR_NOT_SUPPORTED);
+	IS(cuMemMap(va + 4096, unit, 0, memory, 0), CUDA_ERROR_NOT_SUPPORTED);
+	IS(cuMemMap(va + 4096, 2 * unit, 0, memory, 0), CUDA_ERROR_INVALID_VALUE);
 	IS(cuMemMap(va, 3 * unit, 0, memory, 0), CUDA_ERROR_NOT_SUPPORTED);
 	tear_down();
 }

@@ -100,13 +100,17 @@ CASE(access_can_be_taken_away)
 	tear_down();
 }
 
-CASE(access_to_memory_of_cuMemAlloc)
+CASE(of_other_memory_no_access_was_set)
 {
 	CUdeviceptr p;
+	void *h;
 
 	OK(cuMemAlloc(&p, unit));
-	EXPECT(access_of(p) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE, "%#llx", access_of(p));
+	OK(cuMemAllocHost(&h, 100));
+	EXPECT(access_of(p + 5) == CU_MEM_ACCESS_FLAGS_PROT_NONE, "%#llx", access_of(p + 5));
+	EXPECT(access_of((uintptr_t)h) == CU_MEM_ACCESS_FLAGS_PROT_NONE, "%#llx", access_of((uintptr_t)h));
 	EXPECT(access_of((uintptr_t)bytes) == UNSET, "of the CPU's");
+	OK(cuMemFreeHost(h));
 	OK(cuMemFree(p));
 }
 

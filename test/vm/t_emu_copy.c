@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* The emulated GPU's copy engine. */
+#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "emu.h"
 #include "vmtest.h"
@@ -129,6 +132,64 @@ CASE(no_cpu_window_no_copy)
 	EXPECT(emu_read(fd, back, VA, PAGE) == 0, "read");
 	EXPECT(!memcmp(back, host, PAGE), "bytes");
 	EXPECT(emu_free(fd, VA) == 0, "free");
+}
+
+/* A page of this process that does not come before deliver(); NULL: no userfaultfd */
+static void *page_to_come(int *uffd)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	range.range.start = (uintptr_t)p;
+	range.range.len = 4096;
+	*uffd = syscall(SYS_userfaultfd, O_CLOEXEC);
+	if (p == MAP_FAILED || ioctl(*uffd, UFFDIO_API, &api) || ioctl(*uffd, UFFDIO_REGISTER, &range))
+		return NULL;
+	return p;
+}
+
+static int deliver(int uffd, void *p)
+{
+	struct uffdio_zeropage page = { .range = { .start = (uintptr_t)p, .len = 4096 } };
+
+	return ioctl(uffd, UFFDIO_ZEROPAGE, &page) ? -errno : 0;
+}
+
+static atomic_bool copied;
+
+static void *copy_page(void *p)
+{
+	int err = emu_write(fd, VA, p, 4096);
+
+	copied = true;
+	return (void *)(intptr_t)err;
+}
+
+/* Closing the window, which unbinding a GPU does, waits for steps of copies under way. */
+CASE(a_page_that_does_not_come_holds_up_only_its_copy)
+{
+	pthread_t thread;
+	void *p, *err;
+	int uffd;
+
+	p = page_to_come(&uffd);
+	if (!p && uffd < 0)
+		SKIP("this kernel has no userfaultfd");
+	EXPECT(p, "userfaultfd: %s", strerror(errno));
+	EXPECT(emu_alloc(fd, VA, BLOCK) == 0, "alloc");
+	EXPECT(!pthread_create(&thread, NULL, copy_page, p), "thread");
+	usleep(200000);
+	EXPECT(!copied, "the page was there");
+	EXPECT(emu_cpu_window(fd, 0) == 0 && emu_cpu_window(fd, 1) == 0, "window");
+	EXPECT(emu_write(fd, VA + PAGE, host, PAGE) == 0, "another copy");
+	EXPECT(!copied, "not held up at all");
+	EXPECT(deliver(uffd, p) == 0, "%s", strerror(errno));
+	pthread_join(thread, &err);
+	EXPECT(!err, "the copy: %ld", (long)(intptr_t)err);
+	EXPECT(emu_free(fd, VA) == 0, "free");
+	munmap(p, 4096);
+	close(uffd);
 }
 
 static atomic_bool stop;

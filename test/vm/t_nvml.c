@@ -122,7 +122,9 @@ CASE(handles_by_name)
 	EXPECT(same == gpu, "another GPU");
 	OK(nvmlDeviceGetHandleByPciBusId(pci.busIdLegacy, &same));
 	EXPECT(same == gpu, "another GPU");
+	IS(nvmlDeviceGetHandleByPciBusId("ffff:ff:1f.0", &same), NVML_ERROR_NOT_FOUND);
 	IS(nvmlDeviceGetHandleByPciBusId("ffff:ff:1f.7", &same), NVML_ERROR_INVALID_ARGUMENT);
+	IS(nvmlDeviceGetHandleByPciBusId("junk", &same), NVML_ERROR_INVALID_ARGUMENT);
 	IS(nvmlDeviceGetHandleByUUID(NULL, &same), NVML_ERROR_INVALID_ARGUMENT);
 }
 
