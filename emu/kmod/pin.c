@@ -252,7 +252,7 @@ void emugpu_pin_put(struct emugpu_pin *pin)
 	pin_end(pin, EMUGPU_PIN_PUT);
 }
 
-/* The order is the contract's: callback, mappings and table, BAR1, unlink. */
+/* The order is the contract's: the callback, and only then what the driver has: mappings, BAR1, table. */
 void emugpu_pin_revoke(struct emugpu_pin *pin)
 {
 	call_back(pin);
