@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What differs between kernels from 6.1 on. */
+/* What differs between kernels from 6.1 on; the code is written for the newest. */
 #ifndef _EMUGPU_COMPAT_H
 #define _EMUGPU_COMPAT_H
 
@@ -12,9 +12,13 @@
 #endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
-#define EMUGPU_IMPORT_NS(ns) MODULE_IMPORT_NS(ns)
-#else
-#define EMUGPU_IMPORT_NS(ns) MODULE_IMPORT_NS(#ns)
+#undef MODULE_IMPORT_NS
+#define MODULE_IMPORT_NS(ns) MODULE_INFO(import_ns, ns)
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0)
+#define dma_buf_invalidate_mappings dma_buf_move_notify
+#define invalidate_mappings move_notify	/* of struct dma_buf_attach_ops */
 #endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)

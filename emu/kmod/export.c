@@ -19,11 +19,11 @@
 #include "memory.h"
 #include "segment.h"
 
-EMUGPU_IMPORT_NS(DMA_BUF);
+MODULE_IMPORT_NS("DMA_BUF");
 
 static bool dmabuf_dynamic;
 module_param(dmabuf_dynamic, bool, 0644);
-MODULE_PARM_DESC(dmabuf_dynamic, "dma-bufs end with their block, by move_notify (default 0: they keep the memory)");
+MODULE_PARM_DESC(dmabuf_dynamic, "dma-bufs end with their block, as importers are told (default 0: they keep the memory)");
 
 /*
  * Lock order: reservation lock -> API lock, since importers map with the
@@ -232,7 +232,7 @@ static void notify(struct exported *exported)
 {
 	dma_resv_lock(&exported->resv, NULL);
 	if (exported->dmabuf)
-		dma_buf_move_notify(exported->dmabuf);
+		dma_buf_invalidate_mappings(exported->dmabuf);
 	dma_resv_unlock(&exported->resv);
 }
 

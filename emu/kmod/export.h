@@ -3,7 +3,8 @@
  * dma-bufs of GPU memory. They hold the memory, whatever becomes of the block
  * it was shown by: as the real driver's, they are static. With the module
  * parameter dmabuf_dynamic, those made from then on end with their block: its
- * end is told to importers by move_notify, and nothing can be mapped after it.
+ * end is told to importers by invalidate_mappings (move_notify before 7.1), and
+ * nothing can be mapped after it.
  */
 #ifndef _EMUGPU_EXPORT_H
 #define _EMUGPU_EXPORT_H

@@ -70,11 +70,17 @@ int nvidia_p2p_get_pages(u64 vaddr, u64 size, struct nvidia_p2p_page_table **pag
 }
 EMUGPU_EXPORT(nvidia_p2p_get_pages);
 
-/* A table that its callback has freed is the consumer's no more; the real driver follows the pointer all the same. */
+/*
+ * A table that its callback has freed is the consumer's no more; the real driver
+ * follows the pointer all the same. One that it has not freed yet may be put: no
+ * consumer can keep the memory from being freed while it is on its way here.
+ */
 static int put_locked(const struct nvidia_p2p_page_table *table, const void *caller)
 {
 	struct emugpu_pin *pin = emugpu_pin_find(table);
 
+	if (pin && pin->state == EMUGPU_PIN_REVOKED)
+		return 0;
 	if (!pin || pin->state != EMUGPU_PIN_LIVE) {
 		emugpu_pin_violation(EMUGPU_RULE_PUT_OF_DEAD_TABLE, pin, caller);
 		return -EINVAL;

@@ -81,11 +81,12 @@ kvm_works() {
 	[ "$status" -eq 33 ]
 }
 
+# "rep movsb", which these flags make kernels copy with, is emulated byte by byte.
 add_processor() {
 	if kvm_works; then
 		add -accel kvm -cpu host
 	else
-		add -accel tcg -cpu max
+		add -accel tcg -cpu max,-erms,-fsrm
 	fi
 	add -smp "$smp"
 }

@@ -99,7 +99,8 @@ int nvidia_p2p_get_pages(u64 vaddr, u64 size, struct nvidia_p2p_page_table **pag
  * @page_table: from get_pages; its callback runs before this returns
  *
  * Call with no lock held that the callback takes. The caller sees to it that
- * the callback has not run already.
+ * the callback has not freed the table already, and does not kfree() it before
+ * this returns, also when the callback comes in another thread meanwhile.
  * Return: 0; -EINVAL @page_table is NULL.
  */
 int nvidia_p2p_put_pages(struct nvidia_p2p_page_table *page_table);

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154 # variables of scripts/kernel
+#
+# Sourced by scripts/kernel: kernels that the distribution itself does not have
+# come from the backports of the release after it. Nothing is installed, and
+# apt's own lists and sources stay as they are.
+
+newer=trixie
+newer_dir=build/kernels/newer
+
+# Where apt gets this distribution from, or nothing.
+mirror() {
+	local codename
+
+	codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+	# shellcheck disable=SC2016 # for apt
+	apt-get indextargets --format '$(CODENAME) $(REPO_URI)' 'Created-By: Packages' |
+		sed -n "s/^$codename //p" | head -n 1
+}
+
+newer_sources() { # URI
+	echo "deb $1 $newer main"
+	echo "deb $1 $newer-backports main"
+}
+
+newer_conf() {
+	cat <<-END
+		Dir::Etc::sourcelist "$PWD/$newer_dir/sources.list";
+		Dir::Etc::sourceparts "-";
+		Dir::State::lists "$PWD/$newer_dir/lists";
+		Dir::Cache "$PWD/$newer_dir/cache";
+		APT::Default-Release "$newer-backports";
+	END
+}
+
+# From here on apt knows the newer release and nothing else.
+use_newer() {
+	local uri
+
+	uri=$(mirror)
+	[ -n "$uri" ] || return
+	echo "$self: looking for a kernel $version in $newer-backports" >&2
+	mkdir -p "$newer_dir/lists/partial" "$newer_dir/cache/archives/partial"
+	newer_sources "$uri" >"$newer_dir/sources.list"
+	newer_conf >"$newer_dir/apt.conf"
+	apt=(-c "$PWD/$newer_dir/apt.conf")
+	apt-get "${apt[@]}" -qq -o APT::Sandbox::User=root update >&2
+}
+
+is_too_new() { # PROGRAM
+	LC_ALL=C ldd "$1" 2>&1 | grep -q 'version .GLIBC_[0-9.]*. not found'
+}
+
+library_runner() { # DIRECTORY, seen from the program
+	cat <<-END
+		#!/bin/sh
+		lib=\$(dirname "\$0")/$1
+		exec "\$lib/ld-linux-x86-64.so.2" --library-path "\$lib" "\$0.elf" "\$@"
+	END
+}
+
+# Programs that want a newer C library than this machine's get the one that
+# they were built for, which is among the packages unpacked.
+take_library() { # PROGRAMS-DIR
+	local dir=$work/kernel/usr/lib/libc program
+
+	mkdir -p "$dir"
+	mv "$tree"/usr/lib/x86_64-linux-gnu/{ld-linux-x86-64.so.2,libc.so.6} "$dir"
+	while IFS= read -r program; do
+		is_too_new "$program" || continue
+		mv "$program" "$program.elf"
+		library_runner "$(realpath --relative-to "${program%/*}" "$dir")" >"$program"
+		chmod +x "$program"
+	done < <(find "$1" -type f -perm /100)
+}
+
+has_option() { # OPTION of the compiler
+	gcc "$1" -c -o /dev/null -x c - </dev/null 2>/dev/null
+}
+
+# The headers name the compiler that built the kernel, and options that an older
+# one lacks; and they compare versions of pahole, which nothing here uses.
+take_compiler() { # HEADERS-DIR
+	sed -i 's/gcc-[0-9]*$/gcc/' "$1/.kernelvariables"
+	# shellcheck disable=SC2016 # for make
+	sed -i 's/^CONFIG_PAHOLE_VERSION=.*/CONFIG_PAHOLE_VERSION=$(PAHOLE_VERSION)/' "$1/include/config/auto.conf"
+	has_option -fmin-function-alignment=16 ||
+		sed -i /CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT/d "$1"/include/{config/auto.conf,generated/autoconf.h}
+}
