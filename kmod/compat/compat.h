@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What differs between the kernels we build on; nowhere else. */
+/* What differs between the kernels we build on, nowhere else; the code is written for the newest. */
 #ifndef _PEERPIN_COMPAT_H
 #define _PEERPIN_COMPAT_H
 
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/version.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
@@ -12,6 +13,23 @@
 
 #ifndef CONFIG_64BIT
 #error "peerpin needs a 64-bit kernel: a cookie is a long that must never wrap"
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+#undef MODULE_IMPORT_NS
+#define MODULE_IMPORT_NS(ns) MODULE_INFO(import_ns, ns)
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0)
+#define dma_buf_invalidate_mappings dma_buf_move_notify
+#define invalidate_mappings move_notify	/* of struct dma_buf_attach_ops */
+#endif
+
+/* does mapping a dma-buf pin it, whoever maps? Since 7.1 only a static importer's */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0) && !IS_ENABLED(CONFIG_DMABUF_MOVE_NOTIFY)
+#define PP_DMABUF_MAPPING_PINS 1
+#else
+#define PP_DMABUF_MAPPING_PINS 0
 #endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)

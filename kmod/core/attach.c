@@ -5,8 +5,11 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include "attach.h"
+#include "export.h"
+#include "extents.h"
 #include "peer.h"
 #include "region.h"
+#include "trace.h"
 
 /*
  * Freed when nobody holds it: it is unlisted then, so unmapped; what is left
@@ -28,7 +31,7 @@ void peerpin_attach_put(struct peerpin_attach *a)
 }
 EXPORT_SYMBOL_GPL(peerpin_attach_put);
 
-static struct peerpin_attach *attach_find_locked(struct pp_region *r,
+static struct peerpin_attach *attach_find_locked(struct peerpin_region *r,
 						 struct peerpin_peer *peer)
 {
 	struct peerpin_attach *a;
@@ -45,7 +48,7 @@ static struct peerpin_attach *attach_find_locked(struct pp_region *r,
 	return NULL;
 }
 
-static struct peerpin_attach *attach_find(struct pp_region *r,
+static struct peerpin_attach *attach_find(struct peerpin_region *r,
 					  struct peerpin_peer *peer)
 {
 	struct peerpin_attach *a;
@@ -62,7 +65,7 @@ static struct peerpin_attach *attach_find(struct pp_region *r,
  */
 static struct peerpin_attach *attach_publish(struct peerpin_attach *a)
 {
-	struct pp_region *r = a->region;
+	struct peerpin_region *r = a->region;
 	struct peerpin_attach *found;
 
 	spin_lock_irq(&r->lock);
@@ -81,8 +84,10 @@ static struct peerpin_attach *attach_publish(struct peerpin_attach *a)
 	return found ?: a;
 }
 
+static void attach_work(struct work_struct *work);
+
 static struct peerpin_attach *attach_alloc(struct peerpin_peer *peer,
-					   struct pp_region *r)
+					   struct peerpin_region *r)
 {
 	struct peerpin_attach *a = kzalloc(sizeof(*a), GFP_KERNEL_ACCOUNT);
 
@@ -91,6 +96,7 @@ static struct peerpin_attach *attach_alloc(struct peerpin_peer *peer,
 	kref_init(&a->ref);
 	INIT_LIST_HEAD(&a->in_region);
 	INIT_LIST_HEAD(&a->in_peer);
+	INIT_WORK(&a->work, attach_work);
 	pp_region_get(r);
 	a->region = r;
 	kref_get(&peer->ref);
@@ -101,7 +107,7 @@ static struct peerpin_attach *attach_alloc(struct peerpin_peer *peer,
 /* The extents are a user's to look at; memory is taken when one no more is. */
 static int attach_count(struct peerpin_attach *a, u64 *entries)
 {
-	struct pp_region *r = a->region;
+	struct peerpin_region *r = a->region;
 	int ret = pp_region_enter(r);
 
 	if (ret)
@@ -128,7 +134,7 @@ static int attach_prepare(struct peerpin_attach *a)
 /* The caller is a user of both, so they wait for the end of this. */
 static struct peerpin_attach *attach_map(struct peerpin_attach *a)
 {
-	struct pp_region *r = a->region;
+	struct peerpin_region *r = a->region;
 	struct peerpin_attach *winner;
 	int ret;
 
@@ -161,24 +167,87 @@ out_region:
 	return winner;
 }
 
-struct peerpin_attach *pp_attach_region(struct peerpin_peer *peer,
-					struct pp_region *r)
+/*
+ * The provider maps: it may wait for whom a revocation is waited for by, so we
+ * are no user of the region meanwhile. A revocation that comes in between finds
+ * nothing listed, and publishing finds the region ended.
+ */
+static struct peerpin_attach *attach_map_provided(struct peerpin_attach *a)
 {
-	struct peerpin_attach *a = attach_find(r, peer);
+	struct peerpin_region *r = a->region;
+	struct peerpin_attach *winner;
+	struct sg_table *sgt;
+	void *provided;
+	int ret;
+
+	provided = r->provider->map(r->priv, a->peer->dev, &sgt);
+	if (IS_ERR(provided))
+		return ERR_CAST(provided);
+	a->provided = provided;
+	ret = pp_map_adopt(&a->map, a->peer->dev, sgt, r->addr, r->length);
+	winner = ret ? ERR_PTR(ret) : attach_publish(a);
+	if (winner != a)
+		r->provider->unmap(provided);
+	return winner;
+}
+
+static struct peerpin_attach *attach_map_by_provider(struct peerpin_attach *a)
+{
+	struct peerpin_attach *winner;
+	int ret;
+
+	ret = pp_peer_enter(a->peer);
+	if (ret)
+		return ERR_PTR(ret);
+	winner = attach_map_provided(a);
+	pp_peer_leave(a->peer);
+	return winner;
+}
+
+static struct peerpin_attach *attach_map_extents(struct peerpin_attach *a)
+{
+	int ret = pp_extents_read(a->region);
+
+	if (!ret)
+		ret = attach_prepare(a);
+	return ret ? ERR_PTR(ret) : attach_map_guarded(a);
+}
+
+static struct peerpin_attach *attach_make(struct peerpin_peer *peer,
+					  struct peerpin_region *r)
+{
+	struct peerpin_attach *a = attach_alloc(peer, r);
 	struct peerpin_attach *winner;
 
-	if (a)
-		return a;
-	a = attach_alloc(peer, r);
 	if (!a)
 		return ERR_PTR(-ENOMEM);
-	winner = ERR_PTR(attach_prepare(a));
-	if (!IS_ERR(winner))
-		winner = attach_map_guarded(a);
+	winner = r->provider->map ? attach_map_by_provider(a) :
+				    attach_map_extents(a);
 	if (winner != a)
 		peerpin_attach_put(a);
 	return winner;
 }
+
+struct peerpin_attach *peerpin_attach(struct peerpin_peer *peer,
+				      struct peerpin_region *r)
+{
+	struct peerpin_attach *a = attach_find(r, peer);
+	u64 start;
+
+	if (a)
+		return a;
+	start = pp_trace_start(attach);
+	a = attach_make(peer, r);
+	trace_peerpin_attach(r, peer, a, start);
+	return a;
+}
+EXPORT_SYMBOL_GPL(peerpin_attach);
+
+const struct sg_table *peerpin_attach_sgt(const struct peerpin_attach *a)
+{
+	return &a->map.sgt;
+}
+EXPORT_SYMBOL_GPL(peerpin_attach_sgt);
 
 static bool attach_claim_stop(struct peerpin_attach *a)
 {
@@ -218,22 +287,47 @@ static bool attach_unlist(struct peerpin_attach *a)
 		list_del_init(&a->in_peer);
 		a->peer->users++;
 		spin_unlock(&a->peer->lock);
-		a->region->users++;
+		if (a->provided)
+			a->region->mappings++;
+		else
+			a->region->users++;
 	}
 	spin_unlock_irq(&a->region->lock);
 	return listed;
 }
 
+static void attach_unmap(struct peerpin_attach *a)
+{
+	pp_map_undo(&a->map, &a->region->extents);
+	pp_peer_leave(a->peer);
+	pp_region_leave(a->region);
+	peerpin_attach_put(a);	/* of the lists */
+}
+
+/* Not by the thread that drops it: that may hold locks which the provider takes. */
+static void attach_work(struct work_struct *work)
+{
+	struct peerpin_attach *a =
+		container_of(work, struct peerpin_attach, work);
+	struct peerpin_region *r = a->region;
+
+	r->provider->unmap(a->provided);
+	pp_peer_leave(a->peer);
+	spin_lock_irq(&r->lock);
+	if (!--r->mappings)
+		wake_up_all(&r->idle);
+	spin_unlock_irq(&r->lock);
+	peerpin_attach_put(a);	/* of the lists */
+}
+
 void pp_attach_drop(struct peerpin_attach *a)
 {
-	struct pp_region *r = a->region;
-
 	if (!attach_unlist(a))
 		return;
-	pp_map_undo(&a->map, &r->extents);
-	pp_peer_leave(a->peer);
-	pp_region_leave(r);
-	peerpin_attach_put(a);	/* of the lists */
+	if (a->provided)
+		queue_work(pp_wq, &a->work);
+	else
+		attach_unmap(a);
 }
 
 bool pp_attach_is_idle(struct peerpin_attach *a)
@@ -247,7 +341,7 @@ bool pp_attach_is_idle(struct peerpin_attach *a)
 }
 
 /* The first attachment that has DMA in flight and was not asked to stop yet */
-static struct peerpin_attach *attach_to_stop(struct pp_region *r)
+static struct peerpin_attach *attach_to_stop(struct peerpin_region *r)
 {
 	struct peerpin_attach *a;
 
@@ -264,7 +358,7 @@ out:
 	return a;
 }
 
-void pp_attach_stop_all(struct pp_region *r)
+void pp_attach_stop_all(struct peerpin_region *r)
 {
 	struct peerpin_attach *a;
 
@@ -275,7 +369,7 @@ void pp_attach_stop_all(struct pp_region *r)
 }
 
 /* Ratelimited, since a slow console would print with interrupts off here. */
-void pp_attach_name_busy(struct pp_region *r)
+void pp_attach_name_busy(struct peerpin_region *r)
 {
 	struct peerpin_attach *a;
 
@@ -288,7 +382,7 @@ void pp_attach_name_busy(struct pp_region *r)
 	spin_unlock_irq(&r->lock);
 }
 
-static struct peerpin_attach *attach_first(struct pp_region *r)
+static struct peerpin_attach *attach_first(struct peerpin_region *r)
 {
 	struct peerpin_attach *a;
 
@@ -301,7 +395,7 @@ static struct peerpin_attach *attach_first(struct pp_region *r)
 	return a;
 }
 
-void pp_attach_drop_all(struct pp_region *r)
+void pp_attach_drop_all(struct peerpin_region *r)
 {
 	struct peerpin_attach *a;
 
@@ -311,7 +405,7 @@ void pp_attach_drop_all(struct pp_region *r)
 	}
 }
 
-void pp_attach_show(struct pp_region *r, struct seq_file *m)
+void pp_attach_show(struct peerpin_region *r, struct seq_file *m)
 {
 	const char *separator = "";
 	struct peerpin_attach *a;
@@ -321,12 +415,13 @@ void pp_attach_show(struct pp_region *r, struct seq_file *m)
 		seq_printf(m, "%s%s", separator, dev_name(a->peer->dev));
 		separator = ",";
 	}
-	if (list_empty(&r->attaches))
+	separator = pp_export_show_locked(r, m, separator);
+	if (!*separator)
 		seq_puts(m, "-");
 	spin_unlock_irq(&r->lock);
 }
 
-unsigned int pp_attach_count(struct pp_region *r)
+unsigned int pp_attach_count(struct peerpin_region *r)
 {
 	struct peerpin_attach *a;
 	unsigned int n = 0;
@@ -334,6 +429,19 @@ unsigned int pp_attach_count(struct pp_region *r)
 	spin_lock_irq(&r->lock);
 	list_for_each_entry(a, &r->attaches, in_region)
 		n++;
+	n += pp_export_count_locked(r);
 	spin_unlock_irq(&r->lock);
 	return n;
+}
+
+size_t pp_attach_bytes(struct peerpin_region *r)
+{
+	struct peerpin_attach *a;
+	size_t bytes = 0;
+
+	spin_lock_irq(&r->lock);
+	list_for_each_entry(a, &r->attaches, in_region)
+		bytes += sizeof(*a) + pp_map_bytes(&a->map);
+	spin_unlock_irq(&r->lock);
+	return bytes;
 }

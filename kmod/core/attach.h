@@ -11,10 +11,11 @@
 
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/workqueue.h>
 #include "../include/peerpin.h"
 #include "map.h"
 
-struct pp_region;
+struct peerpin_region;
 struct seq_file;
 
 /**
@@ -29,41 +30,43 @@ struct seq_file;
  * @inflight: DMA begun and not ended, under @region->lock
  * @stopping: stop() was called or is about to be, under @region->lock
  * @map: bus addresses of the whole region
+ * @provided: the provider's mapping, where only the provider can make one
+ * @work: undoes that, where waiting is not possible
  */
 struct peerpin_attach {
 	struct kref ref;
-	struct pp_region *region;
+	struct peerpin_region *region;
 	struct peerpin_peer *peer;
 	struct list_head in_region;
 	struct list_head in_peer;
 	unsigned int inflight;
 	bool stopping;
 	struct pp_map map;
+	void *provided;
+	struct work_struct work;
 };
-
-/**
- * pp_attach_region() - what peerpin_attach() does once it has the region
- *
- * Context: process. Return: a reference or ERR_PTR as peerpin_attach().
- */
-struct peerpin_attach *pp_attach_region(struct peerpin_peer *peer,
-					struct pp_region *r);
 
 /* ask the driver to stop, if DMA is in flight and it was not asked before */
 void pp_attach_stop(struct peerpin_attach *a);
 
-/* unlist and unmap, unless someone else does; the caller holds a reference */
+/*
+ * Unlist and unmap, unless someone else does; the caller holds a reference. What
+ * a provider mapped is unmapped soon after: region and peer count it till then.
+ */
 void pp_attach_drop(struct peerpin_attach *a);
 
 bool pp_attach_is_idle(struct peerpin_attach *a);
 
 /* for region.c; process context, no lock held */
-void pp_attach_stop_all(struct pp_region *r);
-void pp_attach_name_busy(struct pp_region *r);
-void pp_attach_drop_all(struct pp_region *r);
+void pp_attach_stop_all(struct peerpin_region *r);
+void pp_attach_name_busy(struct peerpin_region *r);
+void pp_attach_drop_all(struct peerpin_region *r);
 
-/* for fdinfo: device names, comma separated, or "-" */
-void pp_attach_show(struct pp_region *r, struct seq_file *m);
-unsigned int pp_attach_count(struct pp_region *r);
+/* for fdinfo: names of devices, those of importers too, comma separated, or "-" */
+void pp_attach_show(struct peerpin_region *r, struct seq_file *m);
+unsigned int pp_attach_count(struct peerpin_region *r);
+
+/* what all of them take */
+size_t pp_attach_bytes(struct peerpin_region *r);
 
 #endif

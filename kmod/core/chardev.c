@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The commands of /dev/peerpin; ../uapi/peerpin.h is their contract. */
 #include <linux/err.h>
-#include <linux/overflow.h>
 #include <linux/uaccess.h>
 #include "attach.h"
+#include "export.h"
+#include "extents.h"
 #include "file.h"
 
 union pp_cmd {
@@ -11,6 +12,7 @@ union pp_cmd {
 	struct peerpin_pin pin;
 	struct peerpin_unpin unpin;
 	struct peerpin_query query;
+	struct peerpin_export export;
 };
 
 /**
@@ -27,22 +29,7 @@ struct pp_cmd_op {
 	int (*run)(struct pp_file *f, union pp_cmd *c);
 };
 
-static int pin_check(const struct peerpin_pin *c)
-{
-	u64 end;
-
-	if (c->flags)
-		return -EOPNOTSUPP;
-	/* room for rounding up to any provider's page */
-	if (!c->length || check_add_overflow(c->addr, c->length, &end) ||
-	    check_add_overflow(end, (u64)SZ_1M, &end))
-		return -EINVAL;
-	if (c->provider > PEERPIN_PROVIDER_NV)
-		return -EINVAL;
-	return 0;
-}
-
-static void pin_report(struct peerpin_pin *c, u32 id, const struct pp_region *r)
+static void pin_report(struct peerpin_pin *c, u32 id, const struct peerpin_region *r)
 {
 	c->out_region = id;
 	c->out_slot = id;
@@ -51,8 +38,7 @@ static void pin_report(struct peerpin_pin *c, u32 id, const struct pp_region *r)
 	c->out_addr = r->addr;
 	c->out_length = r->length;
 	c->out_page_size = r->provider->page_size;
-	c->out_reason = PEERPIN_REASON_NONE;
-	c->out_needed = 0;
+	c->out_caching = r->caching;
 }
 
 static int cmd_pin(struct pp_file *f, union pp_cmd *cmd)
@@ -63,25 +49,28 @@ static int cmd_pin(struct pp_file *f, union pp_cmd *cmd)
 		.length = c->length,
 		.p2p_token = c->p2p_token,
 		.va_space_token = c->va_space_token,
+		.fd = c->fd,
 	};
 	struct pp_why why = {};
-	struct pp_region *r;
+	struct peerpin_region *r;
 	u32 id;
 	int ret;
 
 	c->out_reason = PEERPIN_REASON_NONE;
 	c->out_needed = 0;
-	ret = pin_check(c);
+	c->out_available = 0;
+	ret = pp_region_check(c->addr, c->length, c->provider, c->flags, c->fd);
 	if (ret)
 		return ret;
-	r = pp_file_pin(f, &request, c->provider, &id, &why);
+	r = pp_file_pin(f, &request, c->provider, c->flags, &id, &why);
 	if (IS_ERR(r)) {
 		c->out_reason = why.reason;
 		c->out_needed = why.needed;
+		c->out_available = why.available;
 		return PTR_ERR(r);
 	}
 	pin_report(c, id, r);
-	pp_region_put(r);
+	pp_file_publish(f, id, r);
 	return 0;
 }
 
@@ -93,7 +82,7 @@ static int cmd_unpin(struct pp_file *f, union pp_cmd *cmd)
 static int cmd_query(struct pp_file *f, union pp_cmd *cmd)
 {
 	struct peerpin_query *c = &cmd->query;
-	struct pp_region *r;
+	struct peerpin_region *r;
 	bool live;
 
 	r = pp_file_region(f, c->region);
@@ -106,10 +95,28 @@ static int cmd_query(struct pp_file *f, union pp_cmd *cmd)
 	c->out_length = r->length;
 	c->out_page_size = r->provider->page_size;
 	c->out_attached = pp_attach_count(r);
-	c->out_extents = live ? r->extents.count : 0;
+	pp_extents_read(r);	/* when it is revoked, or fails, there are none to tell */
+	c->out_extents = pp_extents_counted(r);
 	c->out_maps = READ_ONCE(r->maps);
+	c->out_flags = r->provider->flags;
+	c->out_caching = r->caching;
 	pp_region_put(r);
 	return 0;
+}
+
+static int cmd_export(struct pp_file *f, union pp_cmd *cmd)
+{
+	struct peerpin_export *c = &cmd->export;
+	struct peerpin_region *r;
+
+	if (c->flags)
+		return -EOPNOTSUPP;
+	r = pp_file_region(f, c->region);
+	if (!r)
+		return -ENOENT;
+	c->out_fd = pp_export_fd(r, c->offset, c->length);
+	pp_region_put(r);
+	return min(c->out_fd, 0);
 }
 
 #define PP_CMD(_cmd, _member, _last, _run)				\
@@ -124,6 +131,7 @@ static const struct pp_cmd_op cmd_ops[] = {
 	PP_CMD(PEERPIN_IOC_PIN, pin, out_needed, cmd_pin),
 	PP_CMD(PEERPIN_IOC_UNPIN, unpin, region, cmd_unpin),
 	PP_CMD(PEERPIN_IOC_QUERY, query, out_maps, cmd_query),
+	PP_CMD(PEERPIN_IOC_EXPORT, export, length, cmd_export),
 };
 
 static const struct pp_cmd_op *cmd_find(unsigned int cmd)

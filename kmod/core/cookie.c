@@ -1,32 +1,93 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <linux/rcupdate.h>
-#include <linux/xarray.h>
+/*
+ * A cookie is a place in one of a few tables, and the turn that the region has
+ * there: 32 bits of turn, 4 of table, 28 of index. A place whose turns are used
+ * up is never taken again. The table is that of the processor that pins, so
+ * that pinning processes do not meet at a lock.
+ */
+#include <linux/errno.h>
+#include <linux/smp.h>
 #include "cookie.h"
 #include "region.h"
+#include "table.h"
 
-static DEFINE_XARRAY(cookies);
-static atomic64_t last_cookie = ATOMIC64_INIT(0);
+enum {
+	SHARDS = 16,
+	INDEX_BITS = 28,
+	PLACE_BITS = 32,
+};
 
-int pp_cookie_insert(struct pp_region *r)
+static struct pp_table shards[SHARDS];
+
+static u32 shard_of(u32 place)
 {
-	r->cookie = atomic64_inc_return(&last_cookie);
-	return xa_insert(&cookies, r->cookie, r, GFP_KERNEL_ACCOUNT);
+	return place >> INDEX_BITS;
 }
 
-void pp_cookie_erase(struct pp_region *r)
+static u32 index_of(u32 place)
 {
-	xa_erase(&cookies, r->cookie);
+	return place & (BIT(INDEX_BITS) - 1);
 }
 
-/* A region that is found may be on its way out: its memory is freed by RCU. */
-struct pp_region *pp_cookie_find(unsigned long cookie)
+int pp_cookie_insert(struct peerpin_region *r)
 {
-	struct pp_region *r;
+	u32 shard = raw_smp_processor_id() % SHARDS;
+	u32 index, turn;
 
-	rcu_read_lock();
-	r = xa_load(&cookies, cookie);
-	if (r && !kref_get_unless_zero(&r->ref))
-		r = NULL;
-	rcu_read_unlock();
-	return r;
+	if (pp_table_take(&shards[shard], r, &index, &turn))
+		return -ENOMEM;
+	r->cookie = (unsigned long)turn << PLACE_BITS |
+		    shard << INDEX_BITS | index;
+	return 0;
+}
+
+void pp_cookie_erase(struct peerpin_region *r)
+{
+	struct pp_table *t = &shards[shard_of(r->cookie)];
+	u32 index = index_of(r->cookie);
+
+	if (r->cookie >> PLACE_BITS != U32_MAX)
+		pp_table_give(t, index);
+	else
+		pp_table_take_out(t, index);
+}
+
+struct peerpin_region *pp_cookie_find(unsigned long cookie)
+{
+	u32 turn = cookie >> PLACE_BITS;
+
+	return pp_table_find(&shards[shard_of(cookie)], index_of(cookie),
+			     &turn);
+}
+
+struct peerpin_region *pp_cookie_next(u64 *place)
+{
+	struct peerpin_region *r;
+	u32 shard, index;
+
+	for (shard = *place >> INDEX_BITS; shard < SHARDS; shard++) {
+		index = index_of(*place);
+		r = pp_table_next(&shards[shard], &index);
+		*place = ((u64)shard << INDEX_BITS | index) + 1;
+		if (r)
+			return r;
+		*place = (u64)(shard + 1) << INDEX_BITS;
+	}
+	return NULL;
+}
+
+void pp_cookie_init(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < SHARDS; i++)
+		pp_table_init(&shards[i], PP_TABLE_MAX);
+}
+
+void pp_cookie_exit(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < SHARDS; i++)
+		pp_table_destroy(&shards[i]);
 }

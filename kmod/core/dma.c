@@ -5,6 +5,7 @@
 #include "attach.h"
 #include "peer.h"
 #include "region.h"
+#include "trace.h"
 
 /*
  * Only page-backed memory is bounced, and its map stays while DMA is in flight,
@@ -16,7 +17,7 @@
  */
 static int dma_enter(struct peerpin_attach *a)
 {
-	struct pp_region *r = a->region;
+	struct peerpin_region *r = a->region;
 	unsigned long flags;
 	int ret = 0;
 
@@ -37,7 +38,7 @@ static int dma_enter(struct peerpin_attach *a)
 
 static void dma_leave(struct peerpin_attach *a)
 {
-	struct pp_region *r = a->region;
+	struct peerpin_region *r = a->region;
 	unsigned long flags;
 
 	spin_lock_irqsave(&r->lock, flags);
@@ -54,6 +55,7 @@ static void dma_leave(struct peerpin_attach *a)
 int peerpin_dma_begin(struct peerpin_attach *attach, u64 offset, u64 length,
 		      enum dma_data_direction dir, struct peerpin_dma *dma)
 {
+	u64 start = pp_trace_start(dma_begin);
 	u64 size = attach->region->length;
 	int ret;
 
@@ -70,6 +72,8 @@ int peerpin_dma_begin(struct peerpin_attach *attach, u64 offset, u64 length,
 	dma->sg = pp_map_seek(&attach->map, offset, &dma->sg_done);
 	if (attach->map.bounced)
 		pp_map_sync_for_device(&attach->map, offset, length);
+	trace_peerpin_dma_begin(dma, start);
+	dma->since = pp_trace_start(dma_end);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(peerpin_dma_begin);
@@ -106,6 +110,7 @@ void peerpin_dma_end(struct peerpin_dma *dma)
 
 	if (a->map.bounced && dma->dir != DMA_TO_DEVICE)
 		pp_map_sync_for_cpu(&a->map, dma->offset, dma->length);
+	trace_peerpin_dma_end(dma, dma->since);
 	dma_leave(a);
 }
 EXPORT_SYMBOL_GPL(peerpin_dma_end);

@@ -7,7 +7,10 @@
 #include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include "account.h"
 #include "attach.h"
+#include "cpumap.h"
+#include "extents.h"
 #include "file.h"
 #include "../compat/compat.h"
 
@@ -16,23 +19,30 @@ int pp_file_check_owner(const struct pp_file *f)
 	return task_tgid(current) == f->owner ? 0 : -EACCES;
 }
 
-static int file_reserve_id(struct pp_file *f, u32 *id, u32 **epoch,
-			   struct pp_why *why)
+static int file_take_id(struct pp_file *f, u32 *id, struct pp_why *why)
 {
-	int ret;
+	int ret = pp_table_take(&f->regions, NULL, id, NULL);
 
-	ret = xa_alloc(&f->regions, id, NULL,
-		       XA_LIMIT(0, PEERPIN_MAX_REGIONS - 1),
-		       GFP_KERNEL_ACCOUNT);
-	if (ret == -EBUSY) {
+	if (ret == -ENOSPC) {
 		why->reason = PEERPIN_REASON_LIMIT;
 		return -EDQUOT;
 	}
-	*epoch = ret ? NULL : pp_epoch_word(&f->epochs, *id);
+	if (ret)
+		why->reason = PEERPIN_REASON_NO_MEMORY;
+	return ret;
+}
+
+static int file_reserve_id(struct pp_file *f, u32 *id, u32 **epoch,
+			   struct pp_why *why)
+{
+	int ret = file_take_id(f, id, why);
+
+	if (ret)
+		return ret;
+	*epoch = pp_epoch_word(&f->epochs, *id);
 	if (*epoch)
 		return 0;
-	if (!ret)
-		xa_erase(&f->regions, *id);
+	pp_table_give(&f->regions, *id);
 	why->reason = PEERPIN_REASON_NO_MEMORY;
 	return -ENOMEM;
 }
@@ -41,104 +51,67 @@ static int file_reserve_id(struct pp_file *f, u32 *id, u32 **epoch,
 static void file_free_id(struct pp_file *f, u32 id, const u32 *epoch)
 {
 	if (!pp_epoch_exhausted(epoch))
-		xa_erase(&f->regions, id);
+		pp_table_give(&f->regions, id);
 }
 
-static struct pp_region *file_pin_by(u32 id, const struct pp_request *request,
-				     u32 *epoch, struct pp_why *why)
+struct peerpin_region *pp_file_pin(struct pp_file *f,
+				   const struct pp_request *request,
+				   u32 provider, u32 flags, u32 *id,
+				   struct pp_why *why)
 {
-	const struct pp_provider *provider = pp_provider_get(id);
-	struct pp_region *r;
-
-	if (!provider) {
-		why->reason = PEERPIN_REASON_NO_PROVIDER;
-		return ERR_PTR(-EOPNOTSUPP);
-	}
-	r = pp_region_pin(provider, request, epoch, why);
-	pp_provider_put(provider);
-	return r;
-}
-
-/* -EINVAL from a provider means: not mine */
-static struct pp_region *file_pin_auto(const struct pp_request *request,
-				       u32 *epoch, struct pp_why *why)
-{
-	struct pp_region *r = ERR_PTR(-EINVAL);
-	const struct pp_provider *provider;
-	unsigned int nth = 0;
-
-	while (r == ERR_PTR(-EINVAL) && (provider = pp_provider_next(&nth))) {
-		*why = (struct pp_why){};
-		r = pp_region_pin(provider, request, epoch, why);
-		pp_provider_put(provider);
-	}
-	if (r == ERR_PTR(-EINVAL))
-		why->reason = PEERPIN_REASON_NOT_MAPPED;
-	return r;
-}
-
-struct pp_region *pp_file_pin(struct pp_file *f,
-			      const struct pp_request *request, u32 provider,
-			      u32 *id, struct pp_why *why)
-{
-	struct pp_region *r;
+	struct peerpin_region *r;
 	u32 *epoch;
 	int ret;
 
 	ret = file_reserve_id(f, id, &epoch, why);
 	if (ret)
 		return ERR_PTR(ret);
-	r = provider == PEERPIN_PROVIDER_AUTO ?
-		    file_pin_auto(request, epoch, why) :
-		    file_pin_by(provider, request, epoch, why);
+	r = pp_region_pin(provider, flags, request, f->account, epoch, why);
 	if (IS_ERR(r)) {
 		file_free_id(f, *id, epoch);
 		return r;
 	}
-	/* once stored, another thread may unpin it under our hands */
-	pp_region_get(r);
-	xa_store(&f->regions, *id, r, GFP_KERNEL); /* reserved: cannot fail */
 	return r;
+}
+
+void pp_file_publish(struct pp_file *f, u32 id, struct peerpin_region *r)
+{
+	pp_table_put(&f->regions, id, r);
+}
+
+/* The id stays taken until its word is at rest. */
+static void file_end(struct pp_file *f, u32 id, struct peerpin_region *r)
+{
+	const u32 *epoch = r->epoch;
+
+	pp_region_close(r);
+	file_free_id(f, id, epoch);
 }
 
 int pp_file_unpin(struct pp_file *f, u32 id)
 {
-	struct pp_region *r;
-	u32 *epoch;
+	struct peerpin_region *r = pp_table_take_out(&f->regions, id);
 
-	/* the id stays reserved until its word is at rest */
-	xa_lock(&f->regions);
-	r = xa_load(&f->regions, id);
-	if (r)
-		__xa_store(&f->regions, id, XA_ZERO_ENTRY, GFP_ATOMIC);
-	xa_unlock(&f->regions);
 	if (!r)
 		return -ENOENT;
-	epoch = r->epoch;
-	pp_region_close(r);
-	file_free_id(f, id, epoch);
+	file_end(f, id, r);
 	return 0;
 }
 
-struct pp_region *pp_file_region(struct pp_file *f, u32 id)
+struct peerpin_region *pp_file_region(struct pp_file *f, u32 id)
 {
-	struct pp_region *r;
-
-	xa_lock(&f->regions);
-	r = xa_load(&f->regions, id);
-	if (r)
-		pp_region_get(r);
-	xa_unlock(&f->regions);
-	return r;
+	return pp_table_find(&f->regions, id, NULL);
 }
 
 static void file_unpin_all(struct pp_file *f)
 {
-	struct pp_region *r;
-	unsigned long id;
+	struct peerpin_region *r;
+	u32 id = 0;
 
-	xa_for_each(&f->regions, id, r)
+	for (; (r = pp_table_next(&f->regions, &id)); id++) {
+		pp_region_put(r);
 		pp_file_unpin(f, id);
+	}
 }
 
 static int file_open(struct inode *inode, struct file *filp)
@@ -147,8 +120,13 @@ static int file_open(struct inode *inode, struct file *filp)
 
 	if (!f)
 		return -ENOMEM;
-	f->owner = get_pid(task_tgid(current));
-	xa_init_flags(&f->regions, XA_FLAGS_ALLOC);
+	f->account = pp_account_get(task_tgid(current));
+	if (!f->account) {
+		kfree(f);
+		return -ENOMEM;
+	}
+	f->owner = pp_account_owner(f->account);
+	pp_table_init(&f->regions, PEERPIN_MAX_REGIONS);
 	filp->private_data = f;
 	return nonseekable_open(inode, filp);
 }
@@ -172,11 +150,25 @@ static int file_release(struct inode *inode, struct file *filp)
 	struct pp_file *f = filp->private_data;
 
 	file_unpin_all(f);
-	xa_destroy(&f->regions);
+	pp_table_destroy(&f->regions);
 	pp_epochs_free(&f->epochs);
-	put_pid(f->owner);
+	pp_account_put(f->account);
 	kfree(f);
 	return 0;
+}
+
+static int file_mmap_region(struct pp_file *f, struct vm_area_struct *vma)
+{
+	u64 pages = PEERPIN_MMAP_SPAN >> PAGE_SHIFT;
+	struct peerpin_region *r;
+	int ret;
+
+	r = pp_file_region(f, vma->vm_pgoff / pages - 1);
+	if (!r)
+		return -ENOENT;
+	ret = pp_cpumap_mmap(r, vma, (vma->vm_pgoff % pages) << PAGE_SHIFT);
+	pp_region_put(r);
+	return ret;
 }
 
 static int file_mmap(struct file *filp, struct vm_area_struct *vma)
@@ -184,31 +176,33 @@ static int file_mmap(struct file *filp, struct vm_area_struct *vma)
 	struct pp_file *f = filp->private_data;
 	int ret = pp_file_check_owner(f);
 
-	return ret ?: pp_epochs_mmap(&f->epochs, vma);
+	if (ret)
+		return ret;
+	if (vma->vm_pgoff < PEERPIN_MMAP_SPAN >> PAGE_SHIFT)
+		return pp_epochs_mmap(&f->epochs, vma);
+	return file_mmap_region(f, vma);
 }
 
-static void file_show_region(struct seq_file *m, u32 id, struct pp_region *r)
+static void file_show_region(struct seq_file *m, u32 id, struct peerpin_region *r)
 {
 	seq_printf(m, "peerpin-region:\t%u %s 0x%llx %llu %s %lld %u ", id,
 		   r->provider->name, r->addr, r->length,
 		   pp_region_is_live(r) ? "live" : "revoked",
-		   ktime_ms_delta(ktime_get(), r->since), r->extents.count);
+		   ktime_ms_delta(ktime_get_coarse(), r->since), pp_extents_counted(r));
 	pp_attach_show(r, m);
-	seq_putc(m, '\n');
+	seq_printf(m, " %s\n", pp_provider_flags(r->provider));
 }
 
 static void file_show_fdinfo(struct seq_file *m, struct file *filp)
 {
 	struct pp_file *f = filp->private_data;
-	unsigned long id, count = 0;
-	struct pp_region *r;
+	struct peerpin_region *r;
+	unsigned long count = 0;
 	u64 bytes = 0;
+	u32 id = 0;
 
 	seq_printf(m, "peerpin-owner:\t%d\n", pid_vnr(f->owner));
-	xa_for_each(&f->regions, id, r) {
-		r = pp_file_region(f, id);
-		if (!r)
-			continue;
+	for (; (r = pp_table_next(&f->regions, &id)); id++) {
 		file_show_region(m, id, r);
 		bytes += pp_region_is_live(r) ? r->length : 0;
 		count++;
@@ -230,32 +224,30 @@ const struct file_operations pp_fops = {
 	.llseek = noop_llseek,
 };
 
-struct peerpin_attach *peerpin_attach(struct peerpin_peer *peer, int fd,
-				      u32 region)
+static struct peerpin_region *file_region_checked(struct file *filp, u32 id)
 {
-	struct peerpin_attach *a;
-	struct pp_region *r;
-	struct file *filp;
+	struct peerpin_region *r;
 	int ret;
+
+	if (filp->f_op != &pp_fops)
+		return ERR_PTR(-EBADF);
+	ret = pp_file_check_owner(filp->private_data);
+	if (ret)
+		return ERR_PTR(ret);
+	r = pp_file_region(filp->private_data, id);
+	return r ?: ERR_PTR(-ENOENT);
+}
+
+struct peerpin_region *peerpin_region_get(int fd, u32 id)
+{
+	struct peerpin_region *r;
+	struct file *filp;
 
 	filp = fget(fd);
 	if (!filp)
 		return ERR_PTR(-EBADF);
-	a = ERR_PTR(-EBADF);
-	if (filp->f_op != &pp_fops)
-		goto out;
-	ret = pp_file_check_owner(filp->private_data);
-	a = ERR_PTR(ret);
-	if (ret)
-		goto out;
-	r = pp_file_region(filp->private_data, region);
-	a = ERR_PTR(-ENOENT);
-	if (!r)
-		goto out;
-	a = pp_attach_region(peer, r);
-	pp_region_put(r);
-out:
+	r = file_region_checked(filp, id);
 	fput(filp);
-	return a;
+	return r;
 }
-EXPORT_SYMBOL_GPL(peerpin_attach);
+EXPORT_SYMBOL_GPL(peerpin_region_get);

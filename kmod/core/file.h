@@ -4,41 +4,49 @@
 #define _PEERPIN_FILE_H
 
 #include <linux/fs.h>
-#include <linux/xarray.h>
 #include "epoch.h"
 #include "region.h"
+#include "table.h"
 
 /**
  * struct pp_file - see above
- * @owner: the process that opened it
- * @regions: id to struct pp_region, from pp_region_pin() to pp_region_close().
- *	A NULL entry is an id reserved by a pin or unpin in progress, or retired.
+ * @account: of the process that opened it
+ * @owner: that process
+ * @regions: id to region, from pp_region_pin() to pp_region_close(). An id
+ *	without one is taken by a pin or unpin in progress, or retired
  */
 struct pp_file {
+	struct pp_account *account;
 	struct pid *owner;
-	struct xarray regions;
+	struct pp_table regions;
 	struct pp_epochs epochs;
 };
 
 extern const struct file_operations pp_fops;
 
 /**
- * pp_file_pin() - make a region and give it an id
+ * pp_file_pin() - make a region and reserve an id for it
  * @request: the user's range, not rounded
  * @provider: enum peerpin_provider
+ * @flags: enum peerpin_pin_flags
  * @id: set on success
  *
- * Return: the region with a reference for the caller, or ERR_PTR and @why.
+ * Return: the region, which nobody can find until pp_file_publish(), or ERR_PTR
+ * and @why.
  */
-struct pp_region *pp_file_pin(struct pp_file *f,
-			      const struct pp_request *request, u32 provider,
-			      u32 *id, struct pp_why *why);
+struct peerpin_region *pp_file_pin(struct pp_file *f,
+				   const struct pp_request *request,
+				   u32 provider, u32 flags, u32 *id,
+				   struct pp_why *why);
+
+/* from here on any thread may find it by its id, and unpin it */
+void pp_file_publish(struct pp_file *f, u32 id, struct peerpin_region *r);
 
 /* end a region and free its id; -ENOENT */
 int pp_file_unpin(struct pp_file *f, u32 id);
 
 /* a referenced region or NULL */
-struct pp_region *pp_file_region(struct pp_file *f, u32 id);
+struct peerpin_region *pp_file_region(struct pp_file *f, u32 id);
 
 /* -EACCES unless current is of the process that opened it */
 int pp_file_check_owner(const struct pp_file *f);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/miscdevice.h>
 #include <linux/module.h>
+#include "../providers/dmabuf.h"
 #include "../providers/host.h"
+#include "debugfs.h"
 #include "file.h"
 
 static struct miscdevice pp_misc = {
@@ -21,12 +23,18 @@ static int __init pp_init(void)
 	ret = pp_provider_register(&pp_host_provider);
 	if (ret)
 		goto err_region;
+	ret = pp_provider_register(&pp_dmabuf_provider);
+	if (ret)
+		goto err_host;
 	ret = misc_register(&pp_misc);
 	if (ret)
-		goto err_provider;
+		goto err_dmabuf;
+	pp_debugfs_init();
 	return 0;
 
-err_provider:
+err_dmabuf:
+	pp_provider_unregister(&pp_dmabuf_provider);
+err_host:
 	pp_provider_unregister(&pp_host_provider);
 err_region:
 	pp_region_exit();
@@ -35,7 +43,9 @@ err_region:
 
 static void __exit pp_exit(void)
 {
+	pp_debugfs_exit();
 	misc_deregister(&pp_misc);
+	pp_provider_unregister(&pp_dmabuf_provider);
 	pp_provider_unregister(&pp_host_provider);
 	pp_region_exit();
 }
@@ -44,4 +54,4 @@ module_init(pp_init);
 module_exit(pp_exit);
 MODULE_DESCRIPTION("Pin GPU or host memory for any PCIe device");
 MODULE_LICENSE("GPL");
-MODULE_SOFTDEP("post: peerpin_nv");
+MODULE_SOFTDEP("post: peerpin_nv peerpin_tegra");

@@ -9,6 +9,7 @@
  * table was held. One call maps a whole extent, where the vendor maps page by
  * page.
  */
+#include <linux/dma-map-ops.h>
 #include <linux/dma-mapping.h>
 #include <linux/iommu.h>
 #include <linux/mm.h>
@@ -27,13 +28,15 @@ struct pp_map_mark {
 	u64 offset;
 };
 
+/* Whole pages, where that is possible: some importers of a dma-buf want those. */
 static u32 map_segment_size(const struct pp_map *map)
 {
 	size_t size = dma_get_max_seg_size(map->dev);
 
 	if (map->page_backed)
 		size = min(size, dma_max_mapping_size(map->dev));
-	return min_t(size_t, size, SZ_2G);
+	size = min_t(size_t, size, SZ_2G);
+	return PAGE_ALIGN_DOWN(size) ?: size;
 }
 
 u32 pp_map_to_boundary(const struct pp_map *map, dma_addr_t bus, u32 length)
@@ -49,20 +52,57 @@ static u32 map_piece(const struct pp_map *map, phys_addr_t phys, u64 left)
 	return pp_map_to_boundary(map, phys, min_t(u64, left, map->segment));
 }
 
-u64 pp_map_init(struct pp_map *map, struct device *dev,
-		const struct pp_extents *x, bool page_backed)
+static bool map_is_direct(struct device *dev)
+{
+	struct iommu_domain *domain = iommu_get_domain_for_dev(dev);
+
+	return !domain || domain->type == IOMMU_DOMAIN_IDENTITY;
+}
+
+/* Entries of an extent that begins at @phys */
+static u64 map_pieces(const struct pp_map *map, phys_addr_t phys, u64 length)
 {
 	u64 count = 0, done;
-	unsigned int i;
 
+	for (done = 0; done < length; count++)
+		done += map_piece(map, phys + done, length - done);
+	return count;
+}
+
+/* Entries of an extent at most, wherever on the bus an IOMMU puts it */
+static u64 map_most_pieces(const struct pp_map *map, u64 length)
+{
+	u64 mask = dma_get_seg_boundary(map->dev);
+
+	return DIV_ROUND_UP_ULL(length, map->segment) + 1 +
+	       (length > mask ? div64_u64(length, mask + 1) : 0);
+}
+
+static void map_begin(struct pp_map *map, struct device *dev, bool page_backed)
+{
 	map->dev = dev;
 	map->page_backed = page_backed;
 	map->segment = map_segment_size(map);
+}
+
+/* @there: on the bus the extents begin where they say */
+static u64 map_count(const struct pp_map *map, const struct pp_extents *x,
+		     bool there)
+{
+	u64 count = 0;
+	unsigned int i;
+
 	for (i = 0; i < x->count; i++)
-		for (done = 0; done < x->at[i].length; count++)
-			done += map_piece(map, x->at[i].phys + done,
-					  x->at[i].length - done);
+		count += there ? map_pieces(map, x->at[i].phys, x->at[i].length) :
+				 map_most_pieces(map, x->at[i].length);
 	return count;
+}
+
+u64 pp_map_init(struct pp_map *map, struct device *dev,
+		const struct pp_extents *x, bool page_backed)
+{
+	map_begin(map, dev, page_backed);
+	return map_count(map, x, page_backed || map_is_direct(dev));
 }
 
 int pp_map_alloc(struct pp_map *map, u64 entries)
@@ -76,20 +116,16 @@ int pp_map_alloc(struct pp_map *map, u64 entries)
 	return map->marks ? 0 : -ENOMEM;
 }
 
+size_t pp_map_bytes(const struct pp_map *map)
+{
+	return array_size(map->sgt.orig_nents, sizeof(*map->sgt.sgl)) +
+	       array_size(map->nr_marks, sizeof(*map->marks));
+}
+
 void pp_map_free(struct pp_map *map)
 {
 	kfree(map->marks);
 	sg_free_table(&map->sgt);
-}
-
-static void map_set_entry(const struct pp_map *map, struct scatterlist *sg,
-			  phys_addr_t phys, u32 length)
-{
-	if (map->page_backed)
-		sg_set_page(sg, pfn_to_page(PHYS_PFN(phys)), length,
-			    offset_in_page(phys));
-	else
-		sg->length = length;
 }
 
 static void map_fill(struct pp_map *map, const struct pp_extents *x)
@@ -101,9 +137,11 @@ static void map_fill(struct pp_map *map, const struct pp_extents *x)
 
 	for (i = 0; i < x->count; i++) {
 		for (done = 0; done < x->at[i].length; done += len) {
-			len = map_piece(map, x->at[i].phys + done,
-					x->at[i].length - done);
-			map_set_entry(map, sg, x->at[i].phys + done, len);
+			phys_addr_t phys = x->at[i].phys + done;
+
+			len = map_piece(map, phys, x->at[i].length - done);
+			sg_set_page(sg, pfn_to_page(PHYS_PFN(phys)), len,
+				    offset_in_page(phys));
 			sg = sg_next(sg);
 		}
 	}
@@ -155,11 +193,14 @@ struct scatterlist *pp_map_seek(struct pp_map *map, u64 offset, u32 *skip)
 	return sg;
 }
 
+/* Behind an IOMMU whole pages are never bounced, though 6.1 says they might be. */
 static bool map_any_bounced(struct pp_map *map)
 {
 	struct scatterlist *sg;
 	int i;
 
+	if (!map_is_direct(map->dev) && dev_is_dma_coherent(map->dev))
+		return false;
 	for_each_sgtable_dma_sg(&map->sgt, sg, i)
 		if (dma_need_sync(map->dev, sg_dma_address(sg)))
 			return true;
@@ -173,11 +214,10 @@ static bool map_any_bounced(struct pp_map *map)
  */
 static bool map_reachable(struct device *dev, const struct pp_extents *x)
 {
-	struct iommu_domain *domain = iommu_get_domain_for_dev(dev);
 	u64 limit = min_not_zero(dma_get_mask(dev), dev->bus_dma_limit);
 	unsigned int i;
 
-	if (domain && domain->type != IOMMU_DOMAIN_IDENTITY)
+	if (!map_is_direct(dev))
 		return true;
 	for (i = 0; i < x->count; i++)
 		if (x->at[i].phys + x->at[i].length - 1 > limit)
@@ -202,6 +242,7 @@ static int map_pages(struct pp_map *map, const struct pp_extents *x)
 
 	if (!map_pages_possible(map, x))
 		return -EIO;
+	map_fill(map, x);
 	ret = dma_map_sgtable(map->dev, &map->sgt, DMA_BIDIRECTIONAL,
 			      MAP_ATTRS);
 	if (ret)
@@ -211,14 +252,19 @@ static int map_pages(struct pp_map *map, const struct pp_extents *x)
 }
 
 /* The entries of one extent; returns the first entry of the next. */
-static struct scatterlist *map_set_bus(struct scatterlist *sg, dma_addr_t bus,
+static struct scatterlist *map_set_bus(struct pp_map *map,
+				       struct scatterlist *sg, dma_addr_t bus,
 				       u64 left)
 {
 	for (; left; sg = sg_next(sg)) {
+		u32 len = map_piece(map, bus, left);
+
 		sg_dma_address(sg) = bus;
-		sg_dma_len(sg) = sg->length;
-		bus += sg->length;
-		left -= sg->length;
+		sg_dma_len(sg) = len;
+		sg->length = len;	/* some importers of a dma-buf look there */
+		bus += len;
+		left -= len;
+		map->sgt.nents++;
 	}
 	return sg;
 }
@@ -234,7 +280,7 @@ static void unmap_bar(struct pp_map *map, const struct pp_extents *x,
 		dma_addr_t bus = sg_dma_address(sg);
 
 		for (left = x->at[i].length; left; sg = sg_next(sg))
-			left -= sg->length;
+			left -= sg_dma_len(sg);
 		dma_unmap_resource(map->dev, bus, x->at[i].length,
 				   DMA_BIDIRECTIONAL, MAP_ATTRS);
 	}
@@ -247,6 +293,7 @@ static int map_bar(struct pp_map *map, const struct pp_extents *x)
 
 	if (!map_reachable(map->dev, x))
 		return -EIO;
+	map->sgt.nents = 0;
 	for (i = 0; i < x->count; i++) {
 		dma_addr_t bus = dma_map_resource(map->dev, x->at[i].phys,
 						  x->at[i].length,
@@ -254,9 +301,8 @@ static int map_bar(struct pp_map *map, const struct pp_extents *x)
 
 		if (dma_mapping_error(map->dev, bus))
 			goto err_unmap;
-		sg = map_set_bus(sg, bus, x->at[i].length);
+		sg = map_set_bus(map, sg, bus, x->at[i].length);
 	}
-	map->sgt.nents = map->sgt.orig_nents;
 	return 0;
 
 err_unmap:
@@ -268,7 +314,6 @@ int pp_map_make(struct pp_map *map, const struct pp_extents *x)
 {
 	int ret;
 
-	map_fill(map, x);
 	ret = map->page_backed ? map_pages(map, x) : map_bar(map, x);
 	if (!ret)
 		map_mark(map);
@@ -282,6 +327,80 @@ void pp_map_undo(struct pp_map *map, const struct pp_extents *x)
 				  MAP_ATTRS);
 	else
 		unmap_bar(map, x, x->count);
+}
+
+/* Bus addresses take the place of physical ones, which only the owner knows. */
+static void map_list_bus(struct pp_extents *x, struct sg_table *sgt, u64 offset,
+			 u64 length)
+{
+	struct scatterlist *sg;
+	u64 at = 0, from, to;
+	int i;
+
+	for_each_sgtable_dma_sg(sgt, sg, i) {
+		from = max(offset, at);
+		to = min(offset + length, at + sg_dma_len(sg));
+		if (from < to)
+			pp_extents_add(x, sg_dma_address(sg) + from - at, to - from);
+		at += sg_dma_len(sg);
+	}
+}
+
+static int map_read_bus(struct pp_extents *x, struct sg_table *sgt, u64 offset,
+			u64 length)
+{
+	struct pp_extents counted = {};
+
+	map_list_bus(&counted, sgt, offset, length);
+	if (counted.bytes != length)
+		return -EIO;
+	x->room = counted.count;
+	x->at = kvmalloc_array(x->room, sizeof(*x->at),
+			       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!x->at)
+		return -ENOMEM;
+	map_list_bus(x, sgt, offset, length);
+	return 0;
+}
+
+static void map_adopt_bus(struct pp_map *map, const struct pp_extents *x)
+{
+	struct scatterlist *sg = map->sgt.sgl;
+	unsigned int i;
+
+	map->sgt.nents = 0;
+	for (i = 0; i < x->count; i++)
+		sg = map_set_bus(map, sg, x->at[i].phys, x->at[i].length);
+	map_mark(map);
+}
+
+/*
+ * Bounce buffers that somebody else filled once are not the memory, and nobody
+ * synchronises them. Behind an IOMMU there are none, and asking is no use.
+ */
+static bool map_is_a_copy(struct pp_map *map)
+{
+	return map_is_direct(map->dev) && dev_is_dma_coherent(map->dev) &&
+	       map_any_bounced(map);
+}
+
+int pp_map_adopt(struct pp_map *map, struct device *dev, struct sg_table *sgt,
+		 u64 offset, u64 length)
+{
+	struct pp_extents x = {};
+	int ret;
+
+	ret = map_read_bus(&x, sgt, offset, length);
+	if (ret)
+		return ret;
+	map_begin(map, dev, false);
+	ret = pp_map_alloc(map, map_count(map, &x, true));
+	if (!ret)
+		map_adopt_bus(map, &x);
+	kvfree(x.at);
+	if (!ret && map_is_a_copy(map))
+		ret = -EIO;
+	return ret;
 }
 
 static void map_sync(struct pp_map *map, u64 offset, u64 length,

@@ -55,6 +55,21 @@ int pp_map_alloc(struct pp_map *map, u64 entries);
 int pp_map_make(struct pp_map *map, const struct pp_extents *x);
 void pp_map_undo(struct pp_map *map, const struct pp_extents *x);
 
+/**
+ * pp_map_adopt() - list what the memory's owner has mapped for @dev
+ * @sgt: bus addresses; not needed afterwards
+ * @offset: bytes in it at which the region begins
+ * @length: of the region
+ *
+ * Not to be undone, only freed. Context: process, sleeps for memory.
+ * Return: 0; -ENOMEM; -EIO @sgt is too short, or lists bounce buffers.
+ */
+int pp_map_adopt(struct pp_map *map, struct device *dev, struct sg_table *sgt,
+		 u64 offset, u64 length);
+
+/* what its tables take, as the allocator counts */
+size_t pp_map_bytes(const struct pp_map *map);
+
 /* frees memory, of a map that is not made, or all zero; any context */
 void pp_map_free(struct pp_map *map);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/device.h>
 #include <linux/export.h>
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -13,6 +14,11 @@ struct peerpin_peer *peerpin_peer_register(struct device *dev,
 
 	if (!peer)
 		return ERR_PTR(-ENOMEM);
+	peer->name = kstrdup(dev_name(dev), GFP_KERNEL);
+	if (!peer->name) {
+		kfree(peer);
+		return ERR_PTR(-ENOMEM);
+	}
 	kref_init(&peer->ref);
 	peer->dev = dev;
 	peer->ops = ops;
@@ -26,7 +32,10 @@ EXPORT_SYMBOL_GPL(peerpin_peer_register);
 
 static void peer_release(struct kref *ref)
 {
-	kfree(container_of(ref, struct peerpin_peer, ref));
+	struct peerpin_peer *peer = container_of(ref, struct peerpin_peer, ref);
+
+	kfree(peer->name);
+	kfree(peer);
 }
 
 void pp_peer_put(struct peerpin_peer *peer)

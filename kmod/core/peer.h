@@ -12,6 +12,7 @@
 /**
  * struct peerpin_peer - see above
  * @ref: the registration and each attachment hold one
+ * @name: the device's, which may be gone
  * @dev: valid until peerpin_peer_unregister() returns, like the driver's ops;
  *	used by whoever is a user or has DMA in flight
  * @lock: protects @dying, @users and @attaches; inside a region's lock.
@@ -23,6 +24,7 @@
  */
 struct peerpin_peer {
 	struct kref ref;
+	const char *name;
 	struct device *dev;
 	const struct peerpin_peer_ops *ops;
 	void *data;

@@ -2,6 +2,7 @@
 #include <linux/export.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/rcupdate.h>
 #include "provider.h"
 #include "region.h"
 
@@ -9,20 +10,32 @@
  * In the order in which AUTO asks. A GPU's driver knows for certain what is
  * its own; system memory is whatever is left.
  */
-static const u32 ask_order[] = { PEERPIN_PROVIDER_NV, PEERPIN_PROVIDER_HOST };
+static const u32 ask_order[] = {
+	PEERPIN_PROVIDER_NV,
+	PEERPIN_PROVIDER_TEGRA,
+	PEERPIN_PROVIDER_HOST,
+};
 
+enum {
+	PROVIDER_IDS = PEERPIN_PROVIDER_DMABUF + 1,
+	PROVIDER_KINDS = PEERPIN_PIN_PERSISTENT + 1,
+};
+
+/* By id and flags. Read under RCU, so that pinning processes do not meet here. */
 static DEFINE_MUTEX(providers_lock);
-static const struct pp_provider *providers[ARRAY_SIZE(ask_order) + 1];
+static const struct pp_provider __rcu *providers[PROVIDER_IDS][PROVIDER_KINDS];
 
 int pp_provider_register(const struct pp_provider *provider)
 {
-	int ret = 0;
+	const struct pp_provider __rcu **place =
+		&providers[provider->id][provider->flags];
+	int ret = -EEXIST;
 
 	mutex_lock(&providers_lock);
-	if (providers[provider->id])
-		ret = -EEXIST;
-	else
-		providers[provider->id] = provider;
+	if (!rcu_access_pointer(*place)) {
+		rcu_assign_pointer(*place, provider);
+		ret = 0;
+	}
 	mutex_unlock(&providers_lock);
 	return ret;
 }
@@ -31,35 +44,31 @@ EXPORT_SYMBOL(pp_provider_register);
 void pp_provider_unregister(const struct pp_provider *provider)
 {
 	mutex_lock(&providers_lock);
-	providers[provider->id] = NULL;
+	RCU_INIT_POINTER(providers[provider->id][provider->flags], NULL);
 	mutex_unlock(&providers_lock);
+	synchronize_rcu();
 	pp_region_barrier();
 }
 EXPORT_SYMBOL(pp_provider_unregister);
 
-static const struct pp_provider *provider_hold(u32 id)
+const struct pp_provider *pp_provider_get(u32 id, u32 flags)
 {
 	const struct pp_provider *provider;
 
-	mutex_lock(&providers_lock);
-	provider = providers[id];
+	rcu_read_lock();
+	provider = rcu_dereference(providers[id][flags]);
 	if (provider && !try_module_get(provider->owner))
 		provider = NULL;
-	mutex_unlock(&providers_lock);
+	rcu_read_unlock();
 	return provider;
 }
 
-const struct pp_provider *pp_provider_get(u32 id)
-{
-	return id < ARRAY_SIZE(providers) ? provider_hold(id) : NULL;
-}
-
-const struct pp_provider *pp_provider_next(unsigned int *nth)
+const struct pp_provider *pp_provider_next(u32 flags, unsigned int *nth)
 {
 	const struct pp_provider *provider = NULL;
 
 	while (!provider && *nth < ARRAY_SIZE(ask_order))
-		provider = provider_hold(ask_order[(*nth)++]);
+		provider = pp_provider_get(ask_order[(*nth)++], flags);
 	return provider;
 }
 
@@ -67,15 +76,3 @@ void pp_provider_put(const struct pp_provider *provider)
 {
 	module_put(provider->owner);
 }
-
-void pp_extents_add(struct pp_extents *x, phys_addr_t phys, u64 length)
-{
-	struct pp_extent *last = x->at + x->count - 1;
-
-	x->bytes += length;
-	if (x->count && last->phys + last->length == phys)
-		last->length += length;
-	else if (x->count < x->room)
-		x->at[x->count++] = (struct pp_extent){ phys, length };
-}
-EXPORT_SYMBOL(pp_extents_add);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A provider pins one kind of memory. It sees address ranges and page tables,
- * never a file, an ioctl or a device.
+ * never a file or an ioctl; and a device only when memory cannot be mapped but
+ * by its owner (a dma-buf).
  *
  * The functions here are exported without the GPL mark, as the only ones of
  * the core, because a provider may have to link with a driver that is not.
@@ -13,7 +14,9 @@
 #include <linux/types.h>
 #include "../uapi/peerpin.h"
 
+struct device;
 struct module;
+struct sg_table;
 
 /** struct pp_extent - physically contiguous pinned memory */
 struct pp_extent {
@@ -21,15 +24,23 @@ struct pp_extent {
 	u64 length;
 };
 
-/** struct pp_extents - a growing list of them, merged as it grows */
+/**
+ * struct pp_extents - a list of them, merged as it grows
+ * @at: the extents
+ * @room: how many fit; what comes after is counted only
+ * @count: how many there are
+ * @bytes: in all of them
+ * @last: the end of the last one
+ */
 struct pp_extents {
 	struct pp_extent *at;
-	unsigned int count;
-	unsigned int room;	/* for each page of the region */
-	u64 bytes;		/* added so far, those without room included */
+	u32 room;
+	u32 count;
+	u64 bytes;
+	phys_addr_t last;
 };
 
-/** pp_extents_add() - append a page; merges with the last when it continues it */
+/** pp_extents_add() - append memory; merges with the last when it continues it */
 void pp_extents_add(struct pp_extents *x, phys_addr_t phys, u64 length);
 
 /**
@@ -38,6 +49,7 @@ void pp_extents_add(struct pp_extents *x, phys_addr_t phys, u64 length);
  * @length: multiple of it, not 0
  * @p2p_token: as in struct peerpin_pin
  * @va_space_token: as in struct peerpin_pin
+ * @fd: as in struct peerpin_pin
  * @cookie: names the region to pp_revoke(); never used twice
  */
 struct pp_request {
@@ -45,6 +57,7 @@ struct pp_request {
 	u64 length;
 	u64 p2p_token;
 	u32 va_space_token;
+	int fd;
 	unsigned long cookie;
 };
 
@@ -52,6 +65,7 @@ struct pp_request {
 struct pp_why {
 	u32 reason;	/* enum peerpin_reason */
 	u64 needed;	/* bytes it speaks of, or 0 */
+	u64 available;	/* bytes there were of what it speaks of; 0 also when not known */
 };
 
 /**
@@ -59,52 +73,84 @@ struct pp_why {
  * @owner: module that must stay while regions of it exist
  * @name: for people
  * @id: enum peerpin_provider
+ * @flags: PEERPIN_PIN_*: the kind of pin it makes; with @id it is unique
  * @page_size: bytes; ranges are rounded to it
- * @page_backed: memory has struct pages, takes dma_map_sg(), and what is
- *	pinned stays pinned whatever its owner does: revoked by
- *	pp_revoke_soon(). Else it is a BAR, takes dma_map_resource(), and is gone
- *	when its owner says so: revoked by pp_revoke()
+ * @exact: they are not, but must consist of such pages
+ * @page_backed: memory has struct pages and takes dma_map_sg(). Else it is a
+ *	BAR and takes dma_map_resource()
+ * @lasting: what is pinned stays pinned whatever its owner does: never revoked,
+ *	or by pp_revoke_soon(). Else it is gone when its owner says so, and is
+ *	revoked by pp_revoke()
  * @unpin_by_owner: @unpin has an effect only in the process that pinned.
  *	Elsewhere the core does not call it: the pages stay until revoked
  * @priv_size: bytes of private memory for each region, zeroed, handed to all
  *	calls below and freed by the core
  *
  * The core calls these with no lock held (release: see below), in this order:
- * pin; extents, unless revoked before; then release or unpin or, when the two
- * race, both at the same time; cleanup last. extents must not sleep for memory.
+ * pin; look, extents or map, unless revoked before; then release or unpin or, when
+ * the two race, both, at the same time; cleanup last.
  *
  * @pin: process context of the owner; may call the vendor. On failure nothing
  *	is pinned. -EINVAL: not my memory, ask the next provider.
- * @extents: append the pinned pages to @x. The core guarantees that release
- *	does not run meanwhile.
- * @release: the pages go because their owner took them. For a BAR in the
- *	context of pp_revoke(), so the vendor's locks may be held: no call that
- *	the vendor forbids in its callback. No DMA mapping is left, and no DMA but
- *	that of a driver that was overruled (a BAR's only).
+ * @look: is what was pinned as expected (@length bytes, of a version that we
+ *	know), and how may the CPU map it (@caching: enum peerpin_caching, NONE
+ *	before)? The core guarantees that release does not run meanwhile. Must not
+ *	sleep for memory. On failure the core unpins.
+ * @extents: append the pinned pages to @x, @length bytes in all; called like
+ *	@look, any number of times, by any process
+ * @map: instead of @extents where only the owner of the memory can map it: for
+ *	@dev, which stays until @unmap. Returns what @unmap takes, or ERR_PTR; @sgt
+ *	is valid in between, and lists all that addresses of regions count in. A
+ *	@dev that cannot reach it: -EIO. May race with a revocation, and with
+ *	unpin: the core then undoes it. Process context, sleeps.
+ * @unmap: process context, sleeps, no lock of anybody's held. May come after
+ *	release, unpin and cleanup, not after free.
+ * @release: the pages go because their owner took them. Where not @lasting in
+ *	the context of pp_revoke(), so the vendor's locks may be held: no call that
+ *	the vendor forbids in its callback. Of what @extents listed no DMA mapping
+ *	is left, and no DMA but that of a driver that was overruled (never where
+ *	@lasting).
  * @unpin: give the pages back. The vendor's callback may run, or have run,
  *	just then; the vendor tells nobody.
  * @cleanup: NULL, or undo what pin did besides pinning; may sleep. No
  *	revocation of this region is called when it has returned.
+ * @free: NULL, or the very last call, when no @map is under way any more; also
+ *	after a failed @pin. Any context.
+ *
+ * @look, @release and @unpin may be NULL: nothing to do.
  */
 struct pp_provider {
 	struct module *owner;
 	const char *name;
 	u32 id;
+	u32 flags;
 	u32 page_size;
+	bool exact;
 	bool page_backed;
+	bool lasting;
 	bool unpin_by_owner;
 	size_t priv_size;
 
 	int (*pin)(void *priv, const struct pp_request *req,
 		   struct pp_why *why);
-	int (*extents)(void *priv, struct pp_extents *x);
+	int (*look)(void *priv, u64 length, u32 *caching);
+	void (*extents)(void *priv, struct pp_extents *x);
+	void *(*map)(void *priv, struct device *dev, struct sg_table **sgt);
+	void (*unmap)(void *mapping);
 	void (*release)(void *priv);
 	void (*unpin)(void *priv);
 	void (*cleanup)(void *priv);
+	void (*free)(void *priv);
 };
 
+/* for people */
+static inline const char *pp_provider_flags(const struct pp_provider *provider)
+{
+	return provider->flags & PEERPIN_PIN_PERSISTENT ? "persistent" : "-";
+}
+
 /**
- * pp_provider_register() - offer a provider; -EEXIST when its id is taken
+ * pp_provider_register() - offer a provider; -EEXIST when there is one like it
  *
  * Context: process.
  */
@@ -120,11 +166,12 @@ int pp_provider_register(const struct pp_provider *provider);
 void pp_provider_unregister(const struct pp_provider *provider);
 
 /**
- * pp_revoke() - the owner of BAR memory takes it back
+ * pp_revoke() - the owner of memory takes it back
  * @cookie: from struct pp_request
  *
- * Returns when no device has a mapping of the memory. A cookie whose region is
- * gone is ignored: that is how a late callback ends.
+ * Returns when no device and no CPU has a mapping of the memory (one made by
+ * @map goes soon after). A cookie whose region is gone is ignored: that is how
+ * a late callback ends.
  * Context: process, sleeps for as long as DMA in flight takes, at most
  * drain_timeout_ms, and the drivers' stop() calls; takes no lock that is ever
  * held around a provider call, and allocates nothing.
@@ -132,21 +179,23 @@ void pp_provider_unregister(const struct pp_provider *provider);
 void pp_revoke(unsigned long cookie);
 
 /**
- * pp_revoke_soon() - page-backed memory does not mean its address any more
+ * pp_revoke_soon() - lasting memory does not mean its address any more
  * @cookie: from struct pp_request
  *
  * From its return no DMA begins and the epoch says so. DMA in flight goes on in
  * pages that stay pinned until it has ended; then release is called.
- * Context: any, does not sleep.
+ * Context: any but interrupts, does not sleep.
  */
 void pp_revoke_soon(unsigned long cookie);
 
 /*
- * For the core. A provider is returned with its module held, to be given back
- * with pp_provider_put(). next walks those that AUTO asks, from *@nth = 0.
+ * For the core, with ids and flags that pp_region_check() has let through. A
+ * provider is returned with its module held, to be given back
+ * with pp_provider_put(). next walks those that AUTO asks for pins of the kind
+ * @flags, from *@nth = 0.
  */
-const struct pp_provider *pp_provider_get(u32 id);
-const struct pp_provider *pp_provider_next(unsigned int *nth);
+const struct pp_provider *pp_provider_get(u32 id, u32 flags);
+const struct pp_provider *pp_provider_next(u32 flags, unsigned int *nth);
 void pp_provider_put(const struct pp_provider *provider);
 
 #endif

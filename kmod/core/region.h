@@ -6,21 +6,27 @@
  *	                -> CLOSED  (by unpin, close, failure)
  *
  * Leaving LIVE kills the epoch word and refuses new DMA, at once and once.
- * Then drivers are asked to stop, DMA in flight is waited for, mappings are
- * dropped, and only then the pages go: by release (revoked) or unpin (closed).
- * Every step may be taken by several threads at a time; each does its part
- * exactly once. doc/lifetimes.md has the argument.
+ * Then drivers and importers are asked to stop, DMA in flight is waited for,
+ * mappings are dropped, and only then the pages go: by release (revoked) or
+ * unpin (closed). Every step may be taken by several threads at a time; each
+ * does its part exactly once. doc/lifetimes.md has the argument. pin.c makes
+ * regions, revoke.c ends them, this is what lies between.
  */
 #ifndef _PEERPIN_REGION_H
 #define _PEERPIN_REGION_H
 
+#include <linux/jiffies.h>
 #include <linux/kref.h>
 #include <linux/ktime.h>
 #include <linux/list.h>
+#include <linux/minmax.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include "provider.h"
+
+struct pp_account;
+struct pp_cpumap;
 
 enum pp_region_state {
 	PP_PINNING,
@@ -30,79 +36,115 @@ enum pp_region_state {
 };
 
 /**
- * struct pp_region - one pin
- * @ref: the cookie table (from pin to destruction), each lookup, each
- *	attachment and the queued @work hold one
- * @rcu: lookups by cookie walk under RCU
- * @lock: protects @state, @pinned, @orphan, @users, @inflight, @maps, @attaches
- *	and the counts in the attachments listed there; taken in interrupts;
- *	innermost but for a peer's lock
+ * struct peerpin_region - one pin
+ * @ref: the pin (until destruction; by it the tables hold the region), each
+ *	lookup, attachment, export and view of the CPU, and the queued @work
+ *	hold one
+ * @cookie: its name in the cookie table
+ * @lock: protects @state, @pinned, @orphan, @deferred, @users, @inflight,
+ *	@held, @mappings, @maps, @attaches, @exports, @cpumap and the counts in
+ *	the attachments listed there; taken in interrupts; innermost but for a
+ *	peer's lock
  * @users: the core's own: maps and unmaps in progress, reading the page table
- *	or @extents, releasing. They wait for nobody and allocate no memory that could.
+ *	or @extents, CPU faults, releasing. They wait for nobody and allocate no
+ *	memory that could.
  * @inflight: DMA begun by drivers and not ended
+ * @held: mappings of importers that cannot be told to let go
+ * @mappings: attachments that the provider has mapped and not unmapped
  * @maps: attachments ever listed
- * @idle: woken when @users or @inflight falls to 0
+ * @idle: woken when @users, @inflight, @held or @mappings falls to 0
  * @pinned: the pages are ours; who clears it gives them back
  * @orphan: its user is gone but the pages are not; who gives them back
  *	destroys it too
+ * @deferred: @work is to end it once it is idle
  * @work: ends it where waiting for drivers is not possible
+ * @attaches: struct peerpin_attach of each device it is mapped for
+ * @exports: struct pp_export of each dma-buf made of it
+ * @cpumap: what the CPU's views of it share; NULL without any, and once ended
  * @epoch: its word in the revocation page; valid until the state has ended
  * @pin_epoch: what it says while the region lives
- * @owner: process that pinned it
+ * @own_epoch: the word of a region that no file knows
+ * @account: of the process that pinned it
+ * @charged: bytes accounted there and not given back
+ * @extents: see extents.h
+ * @since: when it was pinned, to a tick
  * @priv: the provider's
  */
-struct pp_region {
+struct peerpin_region {
 	struct kref ref;
-	struct rcu_head rcu;
+	unsigned long cookie;
 	spinlock_t lock;
 	enum pp_region_state state;
 	bool pinned;
 	bool orphan;
+	bool deferred;
 	unsigned int users;
 	unsigned int inflight;
+	unsigned int held;
+	unsigned int mappings;
 	unsigned int maps;
 	wait_queue_head_t idle;
 	struct work_struct work;
 	struct list_head attaches;
+	struct list_head exports;
+	struct pp_cpumap *cpumap;
 	const struct pp_provider *provider;
 	u32 *epoch;
 	u32 pin_epoch;
-	struct pid *owner;
+	u32 own_epoch;
+	u32 caching;
+	struct pp_account *account;
+	atomic64_t charged;
 	struct pp_extents extents;
 	u64 addr;
 	u64 length;
 	ktime_t since;
-	unsigned long cookie;
 	void *priv[];
 };
 
 /**
+ * pp_region_check() - is this something to pin at all?
+ *
+ * Arguments as in struct peerpin_pin. Context: any.
+ * Return: 0; -EINVAL an empty or overflowing range, no such provider, or @fd
+ * without a dma-buf; -EOPNOTSUPP an unknown flag.
+ */
+int pp_region_check(u64 addr, u64 length, u32 provider, u32 flags, int fd);
+
+/**
  * pp_region_pin() - make a region
- * @provider: held by the caller; the region takes its own hold
+ * @provider: enum peerpin_provider; AUTO: the first whose memory it is
+ * @flags: enum peerpin_pin_flags
  * @want: the range as the user gave it, checked for overflow; not yet rounded
- * @epoch: dead word, made live here
+ * @account: of the calling process; the region takes its own hold
+ * @epoch: dead word, made live here; NULL: the region's own
  * @why: filled in on failure
  *
  * Context: process. Return: the region, to be ended with pp_region_close(), or
- * ERR_PTR with @epoch dead again.
+ * ERR_PTR with @epoch dead again: -EOPNOTSUPP no provider is loaded that makes
+ * such pins, or as struct peerpin_pin says.
  */
-struct pp_region *pp_region_pin(const struct pp_provider *provider,
-				const struct pp_request *want, u32 *epoch,
-				struct pp_why *why);
+struct peerpin_region *pp_region_pin(u32 provider, u32 flags,
+				     const struct pp_request *want,
+				     struct pp_account *account, u32 *epoch,
+				     struct pp_why *why);
 
 /**
  * pp_region_close() - end a region and give its pages back
  *
  * Once, and nobody uses it by what pp_region_pin() returned afterwards. Waits
- * for DMA in flight, but not for a driver that does not end it: then, and where
- * the pages can be given back in their owner's process only, they stay pinned
- * until the DMA ends or their owner revokes them.
+ * for DMA in flight, but not for a driver that does not end it, nor for an
+ * importer that was told the pages stay: then, and where the pages can be given
+ * back in their owner's process only, they stay pinned until that has ended or
+ * their owner revokes them.
  * Context: process, no locks.
  */
-void pp_region_close(struct pp_region *r);
+void pp_region_close(struct peerpin_region *r);
 
-void pp_region_get(struct pp_region *r);
-void pp_region_put(struct pp_region *r);
+/* ---- for the rest of the core ------------------------------------------------ */
+
+void pp_region_get(struct peerpin_region *r);
+void pp_region_put(struct peerpin_region *r);	/* any context */
 
 /**
  * pp_region_enter() - become a user, which keeps the pages
@@ -110,16 +152,40 @@ void pp_region_put(struct pp_region *r);
  * Return: 0, to be undone by pp_region_leave() soon and without waiting for a
  * driver, a provider or memory, or -ESTALE. Any context.
  */
-int pp_region_enter(struct pp_region *r);
-void pp_region_leave(struct pp_region *r);
+int pp_region_enter(struct peerpin_region *r);
+void pp_region_leave(struct peerpin_region *r);
 
-/* @inflight has fallen to 0; under @lock, any context */
-void pp_region_idle_locked(struct pp_region *r);
+bool pp_region_is_live(struct peerpin_region *r);
 
-bool pp_region_is_live(struct pp_region *r);
+/* is a count of @r that its lock protects 0? for waiting on @idle */
+bool pp_region_is_zero(struct peerpin_region *r, const unsigned int *count);
+
+/* leave LIVE, if it has not, killing the epoch; true for who did. Under @lock */
+bool pp_region_end_locked(struct peerpin_region *r, enum pp_region_state state);
+void pp_region_end(struct peerpin_region *r, enum pp_region_state state);
+
+/* @inflight or @held has fallen to 0; under @lock, any context */
+void pp_region_idle_locked(struct peerpin_region *r);
+
+/* give up @charged; again does nothing */
+void pp_region_uncharge(struct peerpin_region *r);
+
+/* the work function of @work, in revoke.c */
+void pp_region_work(struct work_struct *work);
 
 /* waits until no region is being revoked; from unregistering a provider */
 void pp_region_barrier(void);
+
+/* jiffies until @deadline, 0 when it has passed */
+static inline unsigned long pp_time_left(unsigned long deadline)
+{
+	long left = deadline - jiffies;
+
+	return max(left, 0L);
+}
+
+/* for work that ends regions; made at init */
+extern struct workqueue_struct *pp_wq;
 
 int pp_region_init(void);
 void pp_region_exit(void);

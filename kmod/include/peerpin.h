@@ -5,13 +5,22 @@
  * A driver registers its device once, as a *peer*. Its own ioctl receives
  * (fd of /dev/peerpin, region id, offset, length) from userspace and does:
  *
- *	attach = peerpin_attach(peer, fd, region);
+ *	region = peerpin_region_get(fd, id);
+ *	attach = peerpin_attach(peer, region);
+ *	peerpin_region_put(region);
  *	ret = peerpin_dma_begin(attach, offset, length, dir, &dma);
  *	while ((len = peerpin_dma_next(&dma, max, &bus)))
  *		... program the engine with bus, len ...
  *	... start it and wait ...
  *	peerpin_dma_end(&dma);
  *	peerpin_attach_put(attach);
+ *
+ * A driver whose users know nothing of /dev/peerpin takes a pointer instead and
+ * pins it itself, once for many transfers:
+ *
+ *	region = peerpin_region_pin(&(struct peerpin_range){ .addr = addr, .length = length }, NULL);
+ *	...
+ *	peerpin_region_unpin(region);
  *
  * That is all: whose memory it is, pinning, DMA mapping, caching of both and
  * revocation are the core's business. The one promise a driver makes: between
@@ -26,8 +35,10 @@
 
 struct device;
 struct scatterlist;
+struct sg_table;
 struct peerpin_attach;
 struct peerpin_peer;
+struct peerpin_region;
 
 /**
  * struct peerpin_peer_ops - what the core asks of a driver
@@ -73,26 +84,113 @@ struct peerpin_peer *peerpin_peer_register(struct device *dev,
 void peerpin_peer_unregister(struct peerpin_peer *peer);
 
 /**
- * peerpin_attach() - map a region of the calling process for a device
- * @peer: the device
+ * struct peerpin_range - what to pin; members left 0 are the usual case
+ * @addr: start in the calling process, any alignment; of a dma-buf: the offset
+ * @length: bytes, not 0
+ * @provider: enum peerpin_provider: whose memory it is; 0: find out
+ * @flags: enum peerpin_pin_flags
+ * @fd: the dma-buf, where @provider is PEERPIN_PROVIDER_DMABUF
+ */
+struct peerpin_range {
+	u64 addr;
+	u64 length;
+	u32 provider;
+	u32 flags;
+	int fd;
+};
+
+/**
+ * peerpin_region_pin() - pin memory of the calling process
+ * @range: what
+ * @reason: NULL, or where enum peerpin_reason of a failure goes
+ *
+ * For drivers whose own ioctl takes a user pointer. The region belongs to the
+ * caller, who ends it by peerpin_region_unpin() before the process has gone: from
+ * the ioctl's file's release() at the latest. The bytes count against the
+ * limits of the process. When its memory is freed the region is revoked: what
+ * comes then answers -ESTALE, and it is still to be unpinned.
+ *
+ * Context: process, sleeps, may call the GPU's driver; no lock may be held that
+ * stop() takes.
+ * Return: the region or ERR_PTR, with the errors of PEERPIN_IOC_PIN.
+ * Implements seed 12.2.
+ */
+struct peerpin_region *peerpin_region_pin(const struct peerpin_range *range,
+					  u32 *reason);
+
+/**
+ * peerpin_region_unpin() - end a region of peerpin_region_pin()
+ * @region: not to be used by the caller afterwards, but by those who got a
+ *	reference of their own
+ *
+ * Drops all device mappings, and waits for DMA in flight, but no longer than
+ * drain_timeout_ms for each driver that does not end it: then the pages stay
+ * until it has. Attachments stay valid to peerpin_attach_put().
+ *
+ * Context: process, sleeps; no lock may be held that stop() takes, or that is
+ * taken on the way to peerpin_dma_end(). By another process than the one that
+ * pinned, GPU memory stays pinned until it is freed.
+ * Implements seed 12.3.
+ */
+void peerpin_region_unpin(struct peerpin_region *region);
+
+/**
+ * peerpin_region_get() - the region that userspace means
  * @fd: file descriptor of /dev/peerpin in the calling process
- * @region: id on that file
+ * @id: from PEERPIN_IOC_PIN on that file
+ *
+ * Context: process, may sleep.
+ * Return: a reference to give back with peerpin_region_put(), or ERR_PTR:
+ * -EBADF @fd is no file of /dev/peerpin; -EACCES it belongs to another
+ * process; -ENOENT no such region. Holding it does not keep it from ending.
+ */
+struct peerpin_region *peerpin_region_get(int fd, u32 id);
+
+/** peerpin_region_put() - give back a reference of _get(); any context */
+void peerpin_region_put(struct peerpin_region *region);
+
+/** peerpin_region_length() - bytes; of the range rounded outward; any context */
+u64 peerpin_region_length(const struct peerpin_region *region);
+
+/**
+ * peerpin_region_start() - address at which it begins; any context
+ *
+ * What was asked for lies at peerpin_range.addr - start in the region.
+ */
+u64 peerpin_region_start(const struct peerpin_region *region);
+
+/**
+ * peerpin_attach() - map a region for a device
+ * @peer: the device
+ * @region: a reference of the caller's, which is not used up
  *
  * The first call maps (IOMMU and all); later ones find that mapping until the
  * region or the peer ends.
  *
  * Context: process, may sleep; no lock may be held that stop() takes.
  * Return: a reference to give back with peerpin_attach_put(), or ERR_PTR:
- * -EBADF @fd is no file of /dev/peerpin; -EACCES it belongs to another
- * process; -ENOENT no such region; -ESTALE it was revoked; -ENODEV the peer is
- * going away; -EIO the device cannot reach the memory (address mask, IOMMU);
- * -ENOMEM.
+ * -ESTALE the region was revoked; -ENODEV the peer is going away; -EIO the
+ * device cannot reach the memory (address mask, IOMMU); -ENOMEM; of a dma-buf,
+ * its exporter's errors too.
  * Implements seed 12.2 step 2 and 13.3 (dma_map_pages).
  */
-struct peerpin_attach *peerpin_attach(struct peerpin_peer *peer, int fd,
-				      u32 region);
+struct peerpin_attach *peerpin_attach(struct peerpin_peer *peer,
+				      struct peerpin_region *region);
 
-/** peerpin_attach_put() - give back a reference; any context that may sleep */
+/**
+ * peerpin_attach_sgt() - the whole mapping, for engines that take a list
+ * @attach: from peerpin_attach()
+ *
+ * DMA addresses and lengths of the region from its start, in order, as few
+ * entries as the memory and the device's max_seg_size and seg_boundary_mask
+ * allow; walk it with for_each_sgtable_dma_sg(). Its entries have no pages.
+ *
+ * Context: any. The table stays as long as the caller's reference; the
+ * addresses in it may be used by the device between begin and end only.
+ */
+const struct sg_table *peerpin_attach_sgt(const struct peerpin_attach *attach);
+
+/** peerpin_attach_put() - give back a reference; any context */
 void peerpin_attach_put(struct peerpin_attach *attach);
 
 /**
@@ -108,6 +206,7 @@ struct peerpin_dma {
 	struct scatterlist *sg;
 	unsigned int sg_done;
 	u64 left;
+	u64 since;
 };
 
 /**

@@ -82,8 +82,10 @@ static int host_account(struct host_pin *p, struct pp_why *why)
 	if (now <= limit || capable(CAP_IPC_LOCK))
 		return 0;
 	atomic64_sub(p->count, &current->mm->pinned_vm);
+	now -= p->count;
 	why->reason = PEERPIN_REASON_MEMLOCK;
 	why->needed = (u64)p->count << PAGE_SHIFT;
+	why->available = limit > now ? (limit - now) << PAGE_SHIFT : 0;
 	return -ENOMEM;
 }
 
@@ -235,7 +237,13 @@ err_account:
 	return ret;
 }
 
-static int host_extents(void *priv, struct pp_extents *x)
+static int host_look(void *priv, u64 length, u32 *caching)
+{
+	*caching = PEERPIN_CACHING_CACHED;
+	return 0;
+}
+
+static void host_extents(void *priv, struct pp_extents *x)
 {
 	struct host_pin *p = priv;
 	unsigned long i;
@@ -245,7 +253,6 @@ static int host_extents(void *priv, struct pp_extents *x)
 		if (i % HOST_CHUNK == 0)
 			cond_resched();
 	}
-	return 0;
 }
 
 /* After removing the notifier no revocation of this region is called. */
@@ -265,8 +272,10 @@ const struct pp_provider pp_host_provider = {
 	.id = PEERPIN_PROVIDER_HOST,
 	.page_size = PAGE_SIZE,
 	.page_backed = true,
+	.lasting = true,
 	.priv_size = sizeof(struct host_pin),
 	.pin = host_pin,
+	.look = host_look,
 	.extents = host_extents,
 	.release = host_unpin,
 	.unpin = host_unpin,

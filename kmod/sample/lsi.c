@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The reference third-party driver: the copy engine of an LSI 53C895A as
- * /dev/lsiN. One ioctl copies between any two regions of /dev/peerpin, GPU or
- * host memory on either side. All that concerns peerpin is in lsi_copy(),
- * lsi_transfer() and lsi_run(); the rest is what every PCI driver has.
- *
- * The chip is told what to do by SCRIPTS, a list of instructions in memory. A
- * Memory Move takes three words: opcode and length, source, destination. A
- * list ends with an instruction that interrupts. Bus addresses have 32 bits.
+ * /dev/lsiN. One ioctl copies between any two places, GPU or host memory on
+ * either side: regions that userspace has made on /dev/peerpin, or pointers,
+ * which are pinned for the copy. All that concerns peerpin lies between
+ * struct lsi_side and lsi_copy(); the rest is what every PCI driver has.
  */
 #include <linux/dma-mapping.h>
 #include <linux/idr.h>
 #include <linux/interrupt.h>
-#include <linux/iopoll.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/pci.h>
@@ -20,199 +16,146 @@
 #include <linux/uaccess.h>
 #include <peerpin.h>
 #include "../uapi/peerpin_lsi.h"
+#include "engine.h"
 
 enum {
 	LSI_BAR = 1,
-	LSI_DSTAT = 0x0c,	/* why the engine stopped; reading clears */
-	LSI_DSTAT_ERRORS = 0x71,
-	LSI_ISTAT0 = 0x14,
-	LSI_ISTAT0_DIP = 0x01,
-	LSI_ISTAT0_SRST = 0x40,
-	LSI_DSP = 0x2c,		/* writing the script's address starts it */
-	LSI_DIEN = 0x39,	/* what of DSTAT interrupts */
-	LSI_DIEN_ALL = 0x75,
-	LSI_MOVE = 0xc0000000,
-	LSI_INT = 0x98080000,
-	LSI_MOVE_MAX = 0xfffffc,
-	LSI_SCRIPT_MOVES = 96,	/* QEMU pauses 500 us after 100 instructions */
-	LSI_SCRIPT_BYTES = (LSI_SCRIPT_MOVES * 3 + 2) * 4,
-	LSI_START_BYTES = 16 << 20,	/* then look whether to go on */
-	LSI_TIMEOUT_MS = 500,	/* less than the core waits for us */
 };
 
 struct lsi {
 	struct kref ref;	/* the driver's and each open file's */
 	struct pci_dev *pdev;
-	void __iomem *regs;
-	__le32 *script;
-	dma_addr_t script_bus;
+	struct lsi_engine engine;
 	struct peerpin_peer *peer;
 	struct miscdevice misc;
 	int index;
 	char name[16];
 	struct mutex lock;	/* the engine: one copy at a time */
-	bool dead;		/* removed: the hardware must not be touched */
-	struct completion done;	/* an interrupt has come */
 };
-
-static unsigned int poll_us = 20;
-module_param(poll_us, uint, 0644);
-MODULE_PARM_DESC(poll_us, "poll a script this long before waiting for the interrupt");
 
 static DEFINE_IDA(lsi_ids);
 
-static irqreturn_t lsi_irq(int irq, void *data)
-{
-	struct lsi *lsi = data;
-	u8 istat = readb(lsi->regs + LSI_ISTAT0);
-
-	if (istat == 0xff || !(istat & LSI_ISTAT0_DIP))
-		return IRQ_NONE;
-	writeb(0, lsi->regs + LSI_DIEN);
-	complete(&lsi->done);
-	return IRQ_HANDLED;
-}
-
-static void lsi_reset(struct lsi *lsi)
-{
-	writeb(LSI_ISTAT0_SRST, lsi->regs + LSI_ISTAT0);
-	writeb(0, lsi->regs + LSI_ISTAT0);
-	readb(lsi->regs + LSI_DSTAT);
-}
-
 /*
- * A short wait costs less than an interrupt; a long one must not burn a CPU.
- * The line may be shared, so an interrupt may be late and of the last script.
+ * struct lsi_side - one side of a copy
+ * @pinned: the region is ours, else a reference to the user's
+ * @offset: of the copied bytes in it
  */
-static int lsi_wait(struct lsi *lsi)
-{
-	unsigned long left = msecs_to_jiffies(LSI_TIMEOUT_MS);
-	u8 istat;
-
-	if (poll_us &&
-	    !readb_poll_timeout_atomic(lsi->regs + LSI_ISTAT0, istat,
-				       istat & LSI_ISTAT0_DIP, 1, poll_us))
-		return 0;
-	do {
-		reinit_completion(&lsi->done);
-		writeb(LSI_DIEN_ALL, lsi->regs + LSI_DIEN);
-		left = wait_for_completion_timeout(&lsi->done, left);
-	} while (left && !(readb(lsi->regs + LSI_ISTAT0) & LSI_ISTAT0_DIP));
-	return left ? 0 : -EIO;
-}
-
-static int lsi_start(struct lsi *lsi)
-{
-	writel(lsi->script_bus, lsi->regs + LSI_DSP);
-	if (lsi_wait(lsi)) {
-		dev_err(&lsi->pdev->dev, "engine does not answer; resetting it\n");
-		lsi_reset(lsi);
-		return -EIO;
-	}
-	return readb(lsi->regs + LSI_DSTAT) & LSI_DSTAT_ERRORS ? -EIO : 0;
-}
-
-/* One end of a copy and the piece of it that is being handed out */
-struct lsi_cursor {
-	struct peerpin_dma dma;
-	dma_addr_t bus;
-	u32 len;
+struct lsi_side {
+	struct peerpin_region *region;
+	bool pinned;
+	u64 offset;
+	struct peerpin_attach *attach;
+	struct lsi_cursor cursor;
 };
 
-static bool lsi_refill(struct lsi_cursor *c)
+static int lsi_find(struct lsi_side *s, const struct peerpin_lsi_end *end)
 {
-	if (!c->len)
-		c->len = peerpin_dma_next(&c->dma, LSI_MOVE_MAX, &c->bus);
-	return c->len;
+	s->region = peerpin_region_get(end->fd, end->region);
+	s->offset = end->offset;
+	return PTR_ERR_OR_ZERO(s->region);
 }
 
-/* Write the next script; returns the bytes it moves, 0 when all is moved. */
-static u32 lsi_build(struct lsi *lsi, struct lsi_cursor *dst,
-		     struct lsi_cursor *src)
+static int lsi_pin(struct lsi_side *s, const struct peerpin_lsi_end *end,
+		   u64 length)
 {
-	__le32 *at = lsi->script;
-	u32 moves, len, total = 0;
+	const struct peerpin_range range = {
+		.addr = end->offset,
+		.length = length,
+	};
 
-	for (moves = 0; moves < LSI_SCRIPT_MOVES; moves++) {
-		if (total >= LSI_START_BYTES || !lsi_refill(dst) || !lsi_refill(src))
-			break;
-		len = min(dst->len, src->len);
-		*at++ = cpu_to_le32(LSI_MOVE | len);
-		*at++ = cpu_to_le32(src->bus);
-		*at++ = cpu_to_le32(dst->bus);
-		dst->bus += len;
-		dst->len -= len;
-		src->bus += len;
-		src->len -= len;
-		total += len;
-	}
-	*at++ = cpu_to_le32(LSI_INT);
-	*at = 0;
-	return total;
+	if (end->fd || end->region)
+		return -EINVAL;
+	s->region = peerpin_region_pin(&range, NULL);
+	if (IS_ERR(s->region))
+		return PTR_ERR(s->region);
+	s->pinned = true;
+	s->offset = end->offset - peerpin_region_start(s->region);
+	return 0;
 }
 
-static int lsi_run(struct lsi *lsi, struct lsi_cursor *dst,
-		   struct lsi_cursor *src)
+static void lsi_let_go(struct lsi_side *s)
 {
-	int ret = 0;
-
-	while (!ret && lsi_build(lsi, dst, src)) {
-		if (READ_ONCE(lsi->dead))
-			return -ENODEV;
-		if (peerpin_dma_stale(&dst->dma) || peerpin_dma_stale(&src->dma))
-			return -ESTALE;
-		ret = lsi_start(lsi);
-	}
-	return ret;
+	if (s->pinned)
+		peerpin_region_unpin(s->region);
+	else
+		peerpin_region_put(s->region);
 }
 
-static int lsi_transfer(struct lsi *lsi, struct peerpin_attach *to,
-			struct peerpin_attach *from, struct peerpin_lsi_copy *c)
+static int lsi_take(struct lsi *lsi, struct lsi_side *s,
+		    const struct peerpin_lsi_end *end, u64 length, bool pointer)
 {
-	struct lsi_cursor dst = {}, src = {};
+	int ret = pointer ? lsi_pin(s, end, length) : lsi_find(s, end);
+
+	if (ret)
+		return ret;
+	s->attach = peerpin_attach(lsi->peer, s->region);
+	if (!IS_ERR(s->attach))
+		return 0;
+	lsi_let_go(s);
+	return PTR_ERR(s->attach);
+}
+
+static void lsi_give(struct lsi_side *s)
+{
+	peerpin_attach_put(s->attach);
+	lsi_let_go(s);
+}
+
+static int lsi_begin(struct lsi_side *s, u64 length, enum dma_data_direction dir)
+{
+	return peerpin_dma_begin(s->attach, s->offset, length, dir,
+				 &s->cursor.dma);
+}
+
+static int lsi_transfer(struct lsi *lsi, struct lsi_side *dst,
+			struct lsi_side *src, struct peerpin_lsi_copy *c)
+{
 	ktime_t start;
 	int ret;
 
-	ret = peerpin_dma_begin(to, c->dst.offset, c->length, DMA_FROM_DEVICE,
-				&dst.dma);
+	ret = lsi_begin(dst, c->length, DMA_FROM_DEVICE);
 	if (ret)
 		return ret;
-	ret = peerpin_dma_begin(from, c->src.offset, c->length, DMA_TO_DEVICE,
-				&src.dma);
+	ret = lsi_begin(src, c->length, DMA_TO_DEVICE);
 	if (ret)
 		goto out_dst;
 	start = ktime_get();
-	ret = lsi_run(lsi, &dst, &src);
+	ret = lsi_engine_run(&lsi->engine, &dst->cursor, &src->cursor);
 	c->out_ns = ktime_to_ns(ktime_sub(ktime_get(), start));
-	peerpin_dma_end(&src.dma);
+	peerpin_dma_end(&src->cursor.dma);
 out_dst:
-	peerpin_dma_end(&dst.dma);
+	peerpin_dma_end(&dst->cursor.dma);
 	return ret;
+}
+
+static bool lsi_overlap(const struct lsi_side *a, const struct lsi_side *b,
+			u64 length)
+{
+	return a->attach == b->attach &&
+	       max(a->offset, b->offset) - min(a->offset, b->offset) < length;
 }
 
 static int lsi_copy(struct lsi *lsi, struct peerpin_lsi_copy *c)
 {
-	struct peerpin_attach *dst, *src;
+	struct lsi_side dst = {}, src = {};
 	int ret;
 
-	if (lsi->dead)
+	if (lsi->engine.dead)
 		return -ENODEV;
-	dst = peerpin_attach(lsi->peer, c->dst.fd, c->dst.region);
-	if (IS_ERR(dst))
-		return PTR_ERR(dst);
-	src = peerpin_attach(lsi->peer, c->src.fd, c->src.region);
-	ret = PTR_ERR_OR_ZERO(src);
+	ret = lsi_take(lsi, &dst, &c->dst, c->length,
+		       c->flags & PEERPIN_LSI_DST_POINTER);
+	if (ret)
+		return ret;
+	ret = lsi_take(lsi, &src, &c->src, c->length,
+		       c->flags & PEERPIN_LSI_SRC_POINTER);
 	if (ret)
 		goto out_dst;
 	ret = -EINVAL;
-	if (dst == src && max(c->dst.offset, c->src.offset) -
-	    min(c->dst.offset, c->src.offset) < c->length)
-		goto out_src;
-	ret = lsi_transfer(lsi, dst, src, c);
-out_src:
-	peerpin_attach_put(src);
+	if (!lsi_overlap(&dst, &src, c->length))
+		ret = lsi_transfer(lsi, &dst, &src, c);
+	lsi_give(&src);
 out_dst:
-	peerpin_attach_put(dst);
+	lsi_give(&dst);
 	return ret;
 }
 
@@ -258,7 +201,7 @@ static long lsi_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 	ret = copy_struct_from_user(&c, sizeof(c), user, size);
 	if (ret)
 		return ret;
-	if (c.flags)
+	if (c.flags & ~(PEERPIN_LSI_DST_POINTER | PEERPIN_LSI_SRC_POINTER))
 		return -EOPNOTSUPP;
 	if (mutex_lock_interruptible(&lsi->lock))
 		return -EINTR;
@@ -288,8 +231,9 @@ static struct lsi *lsi_alloc(struct pci_dev *pdev)
 	}
 	kref_init(&lsi->ref);
 	lsi->pdev = pdev;
+	lsi->engine.dev = &pdev->dev;
 	mutex_init(&lsi->lock);
-	init_completion(&lsi->done);
+	init_completion(&lsi->engine.done);
 	snprintf(lsi->name, sizeof(lsi->name), "lsi%d", lsi->index);
 	lsi->misc.minor = MISC_DYNAMIC_MINOR;
 	lsi->misc.name = lsi->name;
@@ -312,24 +256,24 @@ static int lsi_setup(struct lsi *lsi)
 	if (ret)
 		return ret;
 	dma_set_max_seg_size(&pdev->dev, LSI_MOVE_MAX);
-	lsi->script = dmam_alloc_coherent(&pdev->dev, LSI_SCRIPT_BYTES,
-					  &lsi->script_bus, GFP_KERNEL);
-	lsi->regs = pcim_iomap(pdev, LSI_BAR, 0);
-	if (!lsi->script || !lsi->regs)
+	lsi->engine.script = dmam_alloc_coherent(&pdev->dev, LSI_SCRIPT_BYTES,
+					  &lsi->engine.script_bus, GFP_KERNEL);
+	lsi->engine.regs = pcim_iomap(pdev, LSI_BAR, 0);
+	if (!lsi->engine.script || !lsi->engine.regs)
 		return -ENOMEM;
 	pci_set_master(pdev);
 	ret = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_ALL_TYPES);
 	if (ret < 0)
 		return ret;
-	lsi_reset(lsi);
-	return request_irq(pci_irq_vector(pdev, 0), lsi_irq, IRQF_SHARED,
-			   lsi->name, lsi);
+	lsi_engine_reset(&lsi->engine);
+	return request_irq(pci_irq_vector(pdev, 0), lsi_engine_irq, IRQF_SHARED,
+			   lsi->name, &lsi->engine);
 }
 
 static void lsi_quiet(struct lsi *lsi)
 {
-	writeb(0, lsi->regs + LSI_DIEN);
-	free_irq(pci_irq_vector(lsi->pdev, 0), lsi);
+	lsi_engine_quiet(&lsi->engine);
+	free_irq(pci_irq_vector(lsi->pdev, 0), &lsi->engine);
 	pci_clear_master(lsi->pdev);
 }
 
@@ -371,7 +315,7 @@ static void lsi_remove(struct pci_dev *pdev)
 	struct lsi *lsi = pci_get_drvdata(pdev);
 
 	misc_deregister(&lsi->misc);
-	WRITE_ONCE(lsi->dead, true);
+	WRITE_ONCE(lsi->engine.dead, true);
 	mutex_lock(&lsi->lock);	/* whoever comes after sees dead */
 	mutex_unlock(&lsi->lock);
 	peerpin_peer_unregister(lsi->peer);

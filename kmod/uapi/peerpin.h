@@ -32,11 +32,34 @@
  * The revocation page
  * -------------------
  * mmap(PROT_READ, MAP_SHARED) at offset 0 gives an array of
- * PEERPIN_MAX_REGIONS 32-bit words, one per slot. A region is valid while word[out_slot] == out_epoch. The word
- * changes before the memory can be given out again, so one load (acquire)
- * tells whether a cached region is still good, with no system call and no
- * CUDA call. A slot is used again for later regions with another epoch; one
- * whose epochs are used up is retired.
+ * PEERPIN_MAX_REGIONS 32-bit words, one per slot. A region is valid while
+ * word[out_slot] == out_epoch. The word changes before the memory can be given
+ * out again, so one load (acquire) tells whether a cached region is still good,
+ * with no system call and no CUDA call. A slot is used again for later regions
+ * with another epoch; one whose epochs are used up is retired. A persistent pin
+ * is not revoked when its memory is freed, so its word does not tell.
+ *
+ * The CPU's view
+ * --------------
+ * mmap(MAP_SHARED) at offset PEERPIN_MMAP_OFFSET(id) + n gives the process that
+ * pinned a view of the region from byte n on: n and the length multiples of the
+ * system's page size, the end within the region, PROT_READ or with PROT_WRITE.
+ * It is cached, write-combined or uncached as out_caching of QUERY says. A view
+ * keeps the file open, but not the region: when that is revoked or unpinned, the
+ * next access through any such view is a SIGBUS, at whatever address mremap()
+ * put it. (Host memory that is unmapped stays pinned until its views are empty, a
+ * moment later.) fork() does not hand it to the child. mmap() errors: ENOENT no
+ * such region, EACCES not its process, EINVAL beyond its end or MAP_PRIVATE,
+ * ESTALE revoked, EOPNOTSUPP the CPU cannot map it (a dma-buf: map that).
+ *
+ * Other drivers' way in
+ * ---------------------
+ * PEERPIN_CMD_EXPORT makes a dma-buf of a region, for any driver that takes
+ * one (ibv_reg_dmabuf_mr() for one). When the region ends the importer is told
+ * to let go (move_notify); one that does not have its mapping back in time loses
+ * it all the same. An importer that cannot be told is accepted only where the
+ * memory stays until it unmaps: host memory and persistent pins.
+ * PEERPIN_CMD_PIN in turn takes the dma-buf of another driver's memory.
  *
  * Form of every call
  * ------------------
@@ -63,13 +86,38 @@ enum {
 	PEERPIN_CMD_PIN = 0x80,
 	PEERPIN_CMD_UNPIN,
 	PEERPIN_CMD_QUERY,
+	PEERPIN_CMD_EXPORT,
 };
+
+/* where mmap() finds a region; a region has no more bytes than that */
+#define PEERPIN_MMAP_SPAN (1ULL << 43)
+#define PEERPIN_MMAP_OFFSET(region) (((__u64)(region) + 1) * PEERPIN_MMAP_SPAN)
 
 /** enum peerpin_provider - who pins: the owner of the memory */
 enum peerpin_provider {
 	PEERPIN_PROVIDER_AUTO,	/* the core asks each in turn */
 	PEERPIN_PROVIDER_HOST,	/* system memory of the process */
 	PEERPIN_PROVIDER_NV,	/* NVIDIA GPU memory (nvidia_p2p_get_pages) */
+	PEERPIN_PROVIDER_TEGRA,	/* memory of an integrated NVIDIA GPU */
+	PEERPIN_PROVIDER_DMABUF, /* a dma-buf of any driver; never by AUTO */
+};
+
+/** enum peerpin_pin_flags - what kind of pin */
+enum peerpin_pin_flags {
+	/*
+	 * Lasts until unpinned, whoever frees the memory meanwhile: no revocation,
+	 * and what was freed is not given out again before. NVIDIA GPUs
+	 * (nvidia_p2p_get_pages_persistent) only.
+	 */
+	PEERPIN_PIN_PERSISTENT = 1,
+};
+
+/** enum peerpin_caching - how the CPU may map a region */
+enum peerpin_caching {
+	PEERPIN_CACHING_NONE,	/* it cannot */
+	PEERPIN_CACHING_CACHED,
+	PEERPIN_CACHING_COMBINED, /* write-combined */
+	PEERPIN_CACHING_UNCACHED,
 };
 
 /** enum peerpin_reason - why a pin was refused (out_reason; 0: not known) */
@@ -80,17 +128,25 @@ enum peerpin_reason {
 	PEERPIN_REASON_NO_BAR1,		/* GPU driver: ENOMEM; the BAR1 aperture has no room for out_needed bytes */
 	PEERPIN_REASON_NO_PROVIDER,	/* the provider asked for is not loaded */
 	PEERPIN_REASON_MEMLOCK,		/* RLIMIT_MEMLOCK does not allow out_needed bytes more */
-	PEERPIN_REASON_LIMIT,		/* too many regions on this file */
+	PEERPIN_REASON_LIMIT,		/* too many regions: of this file, or of its process (max_process_regions) */
 	PEERPIN_REASON_NO_MEMORY,	/* the kernel has no memory for its own records */
 	PEERPIN_REASON_REVOKED,		/* freed while it was being pinned */
-	PEERPIN_REASON_VENDOR_ERROR,	/* GPU driver: any other error, in errno */
+	PEERPIN_REASON_VENDOR_ERROR,	/* GPU driver, or the dma-buf's: any other error, in errno */
+	PEERPIN_REASON_PROCESS_BYTES,	/* max_process_bytes does not allow out_needed bytes more, only out_available */
+	PEERPIN_REASON_TOTAL_BYTES,	/* max_total_bytes, likewise */
+	PEERPIN_REASON_NO_API,		/* the GPU driver that runs cannot make this kind of pin */
+	PEERPIN_REASON_UNALIGNED,	/* a range of a dma-buf begins and ends on pages */
+	PEERPIN_REASON_NOT_DMABUF,	/* @fd is not a dma-buf's */
+	PEERPIN_REASON_NOT_OWNED,	/* said by libpeerpin: the file is another process's */
+	PEERPIN_REASON_MANAGED,		/* said by libpeerpin: managed memory moves and cannot be pinned */
+	PEERPIN_REASON_NOT_GPU,		/* said by libpeerpin: no GPU memory that CUDA knows in this process */
 };
 
 /**
  * struct peerpin_pin - ioctl(PEERPIN_IOC_PIN)
  * @size: sizeof(struct peerpin_pin)
- * @flags: must be 0
- * @addr: start of the range, any alignment
+ * @flags: enum peerpin_pin_flags
+ * @addr: start of the range, any alignment; of a dma-buf: the offset in it
  * @length: bytes, not 0
  * @provider: enum peerpin_provider
  * @va_space_token: with @p2p_token; both 0: memory of the calling process
@@ -104,13 +160,18 @@ enum peerpin_reason {
  * @out_page_size: granularity of the provider in bytes (host 4096, GPU 65536)
  * @out_reason: enum peerpin_reason; written also when the call fails
  * @out_needed: bytes the reason speaks of, 0 when it speaks of none
+ * @fd: the dma-buf (DMABUF only, else 0); may be closed afterwards
+ * @out_caching: enum peerpin_caching
+ * @out_available: bytes there were of what @out_needed speaks of; 0 also when
+ *	that is not known
  *
  * Errors besides the common ones: EINVAL the range is empty, overflows or is
  * pinnable by nobody; EOPNOTSUPP provider not loaded, or it cannot pin this
- * kind of memory; ENOMEM no BAR1 space, RLIMIT_MEMLOCK or no kernel memory;
- * EDQUOT too many regions; ESTALE freed while it was being pinned; EINTR the
- * process is being killed; any other is the provider's (EIO, EHWPOISON...). On
- * failure no region exists. @out_reason says more where more is known.
+ * kind of memory or in this way; EBADF @fd is not a dma-buf's; ENOMEM no BAR1
+ * space, RLIMIT_MEMLOCK or no kernel memory; EDQUOT too many regions or bytes;
+ * ESTALE freed while it was being pinned; EINTR the process is being killed;
+ * any other is the provider's (EIO, EHWPOISON...). On failure no region exists.
+ * @out_reason says more where more is known.
  * Implements seed 12.2.
  */
 struct peerpin_pin {
@@ -130,6 +191,9 @@ struct peerpin_pin {
 	__u32 out_page_size;
 	__u32 out_reason;
 	__aligned_u64 out_needed;
+	__s32 fd;
+	__u32 out_caching;
+	__aligned_u64 out_available;
 };
 #define PEERPIN_IOC_PIN _IO(PEERPIN_TYPE, PEERPIN_CMD_PIN)
 
@@ -168,6 +232,8 @@ enum peerpin_state {
  * @out_attached: devices that hold a DMA mapping of it now
  * @out_extents: physically contiguous pieces it consists of; 0 once revoked
  * @out_maps: DMA mappings made of it since it was pinned
+ * @out_flags: enum peerpin_pin_flags it was pinned with
+ * @out_caching: enum peerpin_caching
  */
 struct peerpin_query {
 	__u32 size;
@@ -180,7 +246,36 @@ struct peerpin_query {
 	__u32 out_attached;
 	__u32 out_extents;
 	__u32 out_maps;
+	__u32 out_flags;
+	__u32 out_caching;
 };
 #define PEERPIN_IOC_QUERY _IO(PEERPIN_TYPE, PEERPIN_CMD_QUERY)
+
+/**
+ * struct peerpin_export - ioctl(PEERPIN_IOC_EXPORT)
+ * @size: sizeof(struct peerpin_export)
+ * @region: id from PIN
+ * @flags: must be 0; the descriptor is close-on-exec
+ * @out_fd: the dma-buf
+ * @offset: bytes from the region's start, a multiple of the system's page size
+ * @length: bytes, a multiple of it, not 0
+ *
+ * Closing @out_fd, or the importer's letting go, unpins nothing.
+ *
+ * Errors besides the common ones: ESTALE revoked; EINVAL not inside the region
+ * or not on pages; EOPNOTSUPP the region is a dma-buf itself: hand that on;
+ * EMFILE, ENOMEM. An importer's attaching fails with EOPNOTSUPP when it cannot
+ * be told of the region's end (see above) or wants struct pages of a BAR, and
+ * its mapping with ENODEV once the region has ended.
+ */
+struct peerpin_export {
+	__u32 size;
+	__u32 region;
+	__u32 flags;
+	__s32 out_fd;
+	__aligned_u64 offset;
+	__aligned_u64 length;
+};
+#define PEERPIN_IOC_EXPORT _IO(PEERPIN_TYPE, PEERPIN_CMD_EXPORT)
 
 #endif

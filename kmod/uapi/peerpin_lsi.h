@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
  * /dev/lsiN: the copy engine of an LSI 53C895A, the reference third-party
- * device. It knows regions of /dev/peerpin only; it never sees a pointer.
+ * device. It copies between regions of /dev/peerpin, or between what pointers
+ * name: then it pins that itself, for the one copy.
  */
 #ifndef _UAPI_PEERPIN_LSI_H
 #define _UAPI_PEERPIN_LSI_H
@@ -10,6 +11,13 @@
 #include <linux/types.h>
 
 #define PEERPIN_LSI_TYPE 0xBA
+
+/** enum peerpin_lsi_flags - what the ends of a copy are */
+enum peerpin_lsi_flags {
+	/* @offset of that end is an address in the calling process, @fd and @region are 0 */
+	PEERPIN_LSI_DST_POINTER = 1,
+	PEERPIN_LSI_SRC_POINTER = 2,
+};
 
 /**
  * struct peerpin_lsi_end - one end of a copy
@@ -26,7 +34,7 @@ struct peerpin_lsi_end {
 /**
  * struct peerpin_lsi_copy - ioctl(PEERPIN_LSI_IOC_COPY)
  * @size: sizeof(struct peerpin_lsi_copy)
- * @flags: must be 0
+ * @flags: enum peerpin_lsi_flags
  * @dst: where to
  * @src: where from
  * @length: bytes, not 0; the two ranges must not overlap (what overlaps
@@ -40,7 +48,7 @@ struct peerpin_lsi_end {
  * before or during the copy, and the destination, where it still exists,
  * holds an undefined part of the data; EIO the device reported an error or
  * cannot reach the memory; ENODEV the device is being removed; EINTR a signal
- * arrived before the copy began.
+ * arrived before the copy began; of a pointer, also what PEERPIN_IOC_PIN says.
  */
 struct peerpin_lsi_copy {
 	__u32 size;

@@ -5,6 +5,7 @@
  */
 #include <linux/delay.h>
 #include <linux/dma-buf.h>
+#include <linux/dma-fence.h>
 #include <linux/dma-mapping.h>
 #include <linux/dma-resv.h>
 #include <linux/err.h>
@@ -14,13 +15,15 @@
 #include <linux/mutex.h>
 #include <linux/pci.h>
 #include <linux/scatterlist.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
 #include "../../emu/kmod/compat.h"
 #include "dmabuf_check.h"
 
-EMUGPU_IMPORT_NS(DMA_BUF);
+MODULE_IMPORT_NS("DMA_BUF");
 
 enum {
 	DSTAT = 0x0c,
@@ -41,6 +44,8 @@ struct slot {
 	struct sg_table *sgt;			/* reservation lock, as all below */
 	u32 notified;
 	bool unmap_in_notify;
+	u32 notify_ms;
+	struct dma_fence *fence;		/* slot's lock */
 };
 
 /* What the chip reads, and reads and writes, by DMA */
@@ -122,20 +127,65 @@ static int unmap(struct slot *slot)
 }
 
 /* The slot may not know its attachment yet: then it has no mapping either. */
-static void move_notify(struct dma_buf_attachment *attach)
+static void notified(struct dma_buf_attachment *attach)
 {
 	struct slot *slot = attach->importer_priv;
 
 	dma_resv_assert_held(attach->dmabuf->resv);
 	slot->notified++;
+	msleep(slot->notify_ms);
 	if (slot->unmap_in_notify && slot->sgt)
 		unmap(slot);
 }
 
 static const struct dma_buf_attach_ops importers[DMABUF_CHECK_KINDS] = {
-	[DMABUF_CHECK_DYNAMIC] = { .allow_peer2peer = true, .move_notify = move_notify },
-	[DMABUF_CHECK_DYNAMIC_NO_P2P] = { .move_notify = move_notify },
+	[DMABUF_CHECK_DYNAMIC] = { .allow_peer2peer = true, .invalidate_mappings = notified },
+	[DMABUF_CHECK_DYNAMIC_NO_P2P] = { .invalidate_mappings = notified },
 };
+
+/* ---- fences --------------------------------------------------------------------- */
+
+static DEFINE_SPINLOCK(fence_lock);
+
+static const char *fence_name(struct dma_fence *fence)
+{
+	return "dmabuf_check";
+}
+
+static const struct dma_fence_ops fence_ops = {
+	.get_driver_name = fence_name,
+	.get_timeline_name = fence_name,
+};
+
+static int fence_add(struct slot *slot)
+{
+	struct dma_resv *resv = slot->attach->dmabuf->resv;
+	struct dma_fence *fence;
+	int err;
+
+	if (slot->fence)
+		return -EBADSLT;
+	err = dma_resv_reserve_fences(resv, 1);
+	if (err)
+		return err;
+	fence = kzalloc(sizeof(*fence), GFP_KERNEL);
+	if (!fence)
+		return -ENOMEM;
+	dma_fence_init(fence, &fence_ops, &fence_lock, dma_fence_context_alloc(1), 1);
+	dma_resv_add_fence(resv, fence, DMA_RESV_USAGE_BOOKKEEP);
+	slot->fence = fence;
+	return 0;
+}
+
+static int fence_signal(struct slot *slot)
+{
+	if (!slot->fence)
+		return -EBADSLT;
+	dma_fence_signal(slot->fence);
+	dma_fence_put(slot->fence);
+	slot->fence = NULL;
+	return 0;
+}
 
 static int pin(struct slot *slot)
 {
@@ -213,6 +263,7 @@ static int attach(struct slot *slot, const struct dmabuf_check_attach *what)
 	if (IS_ERR(dmabuf))
 		return PTR_ERR(dmabuf);
 	slot->unmap_in_notify = what->unmap_in_notify;
+	slot->notify_ms = what->notify_ms;
 	err = attach_to(slot, dmabuf, what->kind);
 	if (err)
 		dma_buf_put(dmabuf);
@@ -223,12 +274,19 @@ static void detach(struct slot *slot)
 {
 	struct dma_buf *dmabuf = slot->attach->dmabuf;
 
+	fence_signal(slot);
 	dma_resv_lock(dmabuf->resv, NULL);
 	unmap(slot);
 	dma_resv_unlock(dmabuf->resv);
 	dma_buf_detach(dmabuf, slot->attach);
 	slot->attach = NULL;
 	dma_buf_put(dmabuf);
+}
+
+static int hold(const struct dmabuf_check_hold *what)
+{
+	msleep(what->ms);
+	return 0;
 }
 
 static int run_resv_locked(struct slot *slot, unsigned int cmd, void *arg)
@@ -246,6 +304,10 @@ static int run_resv_locked(struct slot *slot, unsigned int cmd, void *arg)
 		return look(slot, arg);
 	case DMABUF_CHECK_DMA:
 		return dma(slot, arg);
+	case DMABUF_CHECK_FENCE:
+		return fence_add(slot);
+	case DMABUF_CHECK_HOLD:
+		return hold(arg);
 	default:
 		return -ENOTTY;
 	}
@@ -260,6 +322,8 @@ static int run_attached(struct slot *slot, unsigned int cmd, void *arg)
 		detach(slot);
 		return 0;
 	}
+	if (cmd == DMABUF_CHECK_SIGNAL)
+		return fence_signal(slot);
 	dma_resv_lock(resv, NULL);
 	err = run_resv_locked(slot, cmd, arg);
 	dma_resv_unlock(resv);
@@ -294,6 +358,7 @@ static long check_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		struct dmabuf_check_attach attach;
 		struct dmabuf_check_look look;
 		struct dmabuf_check_limit limit;
+		struct dmabuf_check_hold hold;
 		struct dmabuf_check_dma dma;
 	} buf = {};
 	int err;

@@ -29,9 +29,14 @@ struct dmabuf_check_attach {
 	__s32 fd;
 	__u32 kind;
 	__u32 unmap_in_notify;	/* as drivers do; else the mapping stays */
+	__u32 notify_ms;	/* how long it takes to be notified */
+	__u32 reserved;
 };
 
-/* MAP, UNMAP, PIN, UNPIN; DETACH gives the dma-buf back as well. */
+/*
+ * MAP, UNMAP, PIN, UNPIN. FENCE leaves a fence with the dma-buf, SIGNAL signals
+ * it. DETACH does that as well, and gives the dma-buf back.
+ */
 struct dmabuf_check_slot {
 	__u32 slot;
 	__u32 reserved;
@@ -46,6 +51,12 @@ struct dmabuf_check_look {
 	__u32 out_has_page;
 	__u32 out_length;
 	__aligned_u64 out_bus;
+};
+
+/* The reservation lock is held so long. */
+struct dmabuf_check_hold {
+	__u32 slot;
+	__u32 ms;
 };
 
 /* What the device says of itself; 0: as it was */
@@ -73,5 +84,8 @@ struct dmabuf_check_dma {
 #define DMABUF_CHECK_LOOK _IOWR(0xBD, 6, struct dmabuf_check_look)
 #define DMABUF_CHECK_LIMIT _IOW(0xBD, 7, struct dmabuf_check_limit)
 #define DMABUF_CHECK_DMA _IOWR(0xBD, 8, struct dmabuf_check_dma)
+#define DMABUF_CHECK_FENCE _IOW(0xBD, 9, struct dmabuf_check_slot)
+#define DMABUF_CHECK_SIGNAL _IOW(0xBD, 10, struct dmabuf_check_slot)
+#define DMABUF_CHECK_HOLD _IOW(0xBD, 11, struct dmabuf_check_hold)
 
 #endif

@@ -10,8 +10,9 @@
 #include "peer_check.h"
 
 /*
- * One peer and at most one DMA held in flight. @lock serialises the ioctl;
- * stop() runs while an ioctl waits, so the DMA's end is claimed by @held.
+ * One peer, at most one DMA held in flight, and one region that we pinned
+ * ourselves. @lock serialises the ioctl; stop() runs while an ioctl waits, so the
+ * DMA's end is claimed by @held.
  */
 static DEFINE_MUTEX(lock);
 static struct pci_dev *chip;
@@ -20,6 +21,7 @@ static struct peerpin_dma dma;
 static atomic_t held = ATOMIC_INIT(0);
 static atomic_t stops = ATOMIC_INIT(0);
 static bool end_in_stop;
+static struct peerpin_region *own;
 
 static int check_end(void)
 {
@@ -62,12 +64,24 @@ static int check_unregister(void)
 	return 0;
 }
 
+static struct peerpin_attach *check_attach(const struct peer_check *c)
+{
+	struct peerpin_region *region = peerpin_region_get(c->fd, c->region);
+	struct peerpin_attach *attach;
+
+	if (IS_ERR(region))
+		return ERR_CAST(region);
+	attach = peerpin_attach(peer, region);
+	peerpin_region_put(region);
+	return attach;
+}
+
 static int check_begin(const struct peer_check *c, struct peerpin_dma *d)
 {
 	struct peerpin_attach *attach;
 	int ret;
 
-	attach = peerpin_attach(peer, c->fd, c->region);
+	attach = check_attach(c);
 	if (IS_ERR(attach))
 		return PTR_ERR(attach);
 	ret = peerpin_dma_begin(attach, c->offset, c->length,
@@ -111,6 +125,29 @@ static int check_hold(const struct peer_check *c)
 	return ret;
 }
 
+static int check_pin(struct peer_check *c)
+{
+	const struct peerpin_range range = { .addr = c->offset, .length = c->length };
+	struct peerpin_region *r;
+
+	if (own)
+		return -EBUSY;
+	r = peerpin_region_pin(&range, &c->out_count);
+	if (IS_ERR(r))
+		return PTR_ERR(r);
+	own = r;
+	return 0;
+}
+
+static int check_unpin(void)
+{
+	if (!own)
+		return -ENOENT;
+	peerpin_region_unpin(own);
+	own = NULL;
+	return 0;
+}
+
 static int check_op(struct peer_check *c)
 {
 	switch (c->op) {
@@ -127,6 +164,10 @@ static int check_op(struct peer_check *c)
 	case PEER_CHECK_STOPS:
 		c->out_count = atomic_read(&stops);
 		return 0;
+	case PEER_CHECK_PIN:
+		return check_pin(c);
+	case PEER_CHECK_UNPIN:
+		return check_unpin();
 	default:
 		return -EINVAL;
 	}
@@ -191,6 +232,7 @@ static void __exit check_exit(void)
 {
 	misc_deregister(&check_misc);
 	check_end();
+	check_unpin();
 	check_unregister();
 	pci_dev_put(chip);
 }

@@ -17,6 +17,8 @@ enum peer_check_op {
 	PEER_CHECK_HOLD,	/* attach and begin; DMA stays in flight */
 	PEER_CHECK_END,		/* end what HOLD began */
 	PEER_CHECK_STOPS,	/* how often stop() was called */
+	PEER_CHECK_PIN,		/* a region of the driver's own, one at a time: EBUSY; of @offset (an address), @length */
+	PEER_CHECK_UNPIN,	/* that; ENOENT */
 };
 
 enum { PEER_CHECK_SEGMENTS_MAX = 32 };
@@ -27,7 +29,7 @@ enum { PEER_CHECK_SEGMENTS_MAX = 32 };
  * @fd: of /dev/peerpin, with @region, @offset, @length
  * @end_in_stop: HOLD: 1 when stop() shall end the DMA
  * @max: SEGMENTS: most bytes of a piece
- * @out_count: SEGMENTS: pieces in all; STOPS: calls
+ * @out_count: SEGMENTS: pieces in all; STOPS: calls; PIN that fails: the reason
  * @out_bus: the first of them
  * @out_len: likewise
  */

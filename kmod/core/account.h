@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* An account: what one process has pinned, and what it may. */
+#ifndef _PEERPIN_ACCOUNT_H
+#define _PEERPIN_ACCOUNT_H
+
+#include <linux/types.h>
+
+struct pid;
+struct pp_account;
+struct pp_why;
+struct seq_file;
+
+/**
+ * pp_account_get() - the account of a process
+ * @owner: by its thread group's pid
+ *
+ * Context: process. Return: with a reference, or NULL without memory.
+ */
+struct pp_account *pp_account_get(struct pid *owner);
+
+/* one more reference */
+struct pp_account *pp_account_hold(struct pp_account *account);
+
+/* whose it is; stays as long as the account */
+struct pid *pp_account_owner(const struct pp_account *account);
+
+/* any context */
+void pp_account_put(struct pp_account *account);
+
+/**
+ * pp_account_charge() - one more region, of @bytes
+ *
+ * Takes no lock. Return: 0 or -EDQUOT, @why filled in.
+ */
+int pp_account_charge(struct pp_account *account, u64 bytes,
+		      struct pp_why *why);
+
+/* the pages of a region of @bytes went; 0: they had gone before. Any context */
+void pp_account_uncharge(struct pp_account *account, u64 bytes);
+
+/* "PID BYTES REGIONS" of each, then "all BYTES -"; process context */
+void pp_accounts_show(struct seq_file *m);
+
+#endif

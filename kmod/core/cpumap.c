@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A view has no page of its own: its page table is filled by faults, as users
+ * of the region, and emptied when the region ends. What keeps a late fault from
+ * filling it again is the region's state, so a view may outlive the region as
+ * addresses at which every access is a SIGBUS.
+ *
+ * All views of all regions of a file lie in one address space, the inode's. Each
+ * region has a range of offsets there that no other has while it lives, whatever
+ * its id is: by that, not by addresses in processes, its views are found, so
+ * mremap() and partial munmap() change nothing. An older region whose range
+ * repeats has nothing in its views that could be emptied in vain.
+ */
+#include <linux/io.h>
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+#include <linux/slab.h>
+#include "cpumap.h"
+#include "extents.h"
+#include "region.h"
+#include "../compat/compat.h"
+
+/** struct pp_piece - an extent, to be found by its place in the region */
+struct pp_piece {
+	u64 start;
+	phys_addr_t phys;
+};
+
+/**
+ * struct pp_cpumap - what the views of a region share, from the first to its end
+ * @mapping: where they are; stays as long as the file, whose close ends the
+ *	region first
+ * @combined: the pieces are reserved as write-combined
+ * @end: bytes of all pieces
+ * @count: pieces
+ */
+struct pp_cpumap {
+	struct address_space *mapping;
+	bool combined;
+	u64 end;
+	u32 count;
+	struct pp_piece at[];
+};
+
+static unsigned long view_base(const struct peerpin_region *r)
+{
+	return r->cookie * (PEERPIN_MMAP_SPAN >> PAGE_SHIFT);
+}
+
+static u64 view_limit(const struct peerpin_region *r)
+{
+	return min(r->length, PEERPIN_MMAP_SPAN);
+}
+
+/* ---- what the views share ---------------------------------------------------- */
+
+static u64 piece_end(const struct pp_cpumap *c, u32 i)
+{
+	return i + 1 < c->count ? c->at[i + 1].start : c->end;
+}
+
+static void cpumap_release_first(struct pp_cpumap *c, u32 n)
+{
+	while (n--)
+		arch_io_free_memtype_wc(c->at[n].phys,
+					piece_end(c, n) - c->at[n].start);
+}
+
+/*
+ * Some processors combine writes only where the whole kernel agrees that they
+ * may. Where somebody has mapped a part of it in another way already, views
+ * become what he has: slower, still right.
+ */
+static int cpumap_reserve(struct pp_cpumap *c)
+{
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; i < c->count && !ret; i++)
+		ret = arch_io_reserve_memtype_wc(c->at[i].phys,
+						 piece_end(c, i) - c->at[i].start);
+	c->combined = !ret;
+	if (ret)
+		cpumap_release_first(c, i - 1);
+	return ret == -ENOMEM ? ret : 0;
+}
+
+static void cpumap_free(struct pp_cpumap *c)
+{
+	if (c->combined)
+		cpumap_release_first(c, c->count);
+	kvfree(c);
+}
+
+static struct pp_cpumap *cpumap_alloc(u32 count)
+{
+	struct pp_cpumap *c;
+
+	c = kvzalloc(struct_size(c, at, count), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (c)
+		c->count = count;
+	return c;
+}
+
+static int cpumap_fill(struct pp_cpumap *c, struct peerpin_region *r)
+{
+	int ret = pp_region_enter(r);
+	u32 i;
+
+	if (ret)
+		return ret;
+	for (i = 0; i < c->count; i++) {
+		c->at[i] = (struct pp_piece){ c->end, r->extents.at[i].phys };
+		c->end += r->extents.at[i].length;
+	}
+	pp_region_leave(r);
+	return 0;
+}
+
+static bool cpumap_wants_reserving(const struct peerpin_region *r)
+{
+	return r->caching == PEERPIN_CACHING_COMBINED && !r->provider->page_backed;
+}
+
+/* Memory is taken when we are no user. */
+static struct pp_cpumap *cpumap_new(struct peerpin_region *r)
+{
+	u32 count = pp_extents_counted(r);
+	struct pp_cpumap *c;
+	int ret;
+
+	if (!count)
+		return ERR_PTR(-ESTALE);
+	c = cpumap_alloc(count);
+	if (!c)
+		return ERR_PTR(-ENOMEM);
+	ret = cpumap_fill(c, r);
+	if (!ret && cpumap_wants_reserving(r))
+		ret = cpumap_reserve(c);
+	if (!ret)
+		return c;
+	cpumap_free(c);
+	return ERR_PTR(ret);
+}
+
+/* 0, and whether there is one; or -ESTALE */
+static int cpumap_look(struct peerpin_region *r, bool *there)
+{
+	int ret;
+
+	spin_lock_irq(&r->lock);
+	ret = r->state == PP_LIVE ? 0 : -ESTALE;
+	*there = r->cpumap;
+	spin_unlock_irq(&r->lock);
+	return ret;
+}
+
+/* The first of two threads wins. Nothing is published once the region has ended. */
+static int cpumap_publish(struct peerpin_region *r, struct pp_cpumap *c)
+{
+	int ret = 0;
+
+	spin_lock_irq(&r->lock);
+	if (r->state != PP_LIVE)
+		ret = -ESTALE;
+	else if (!r->cpumap)
+		swap(r->cpumap, c);
+	spin_unlock_irq(&r->lock);
+	if (c)
+		cpumap_free(c);
+	return ret;
+}
+
+static int cpumap_make(struct peerpin_region *r, struct address_space *mapping)
+{
+	struct pp_cpumap *c;
+	bool there;
+	int ret;
+
+	ret = cpumap_look(r, &there);
+	if (ret || there)
+		return ret;
+	ret = pp_extents_read(r);
+	if (ret)
+		return ret;
+	c = cpumap_new(r);
+	if (IS_ERR(c))
+		return PTR_ERR(c);
+	c->mapping = mapping;
+	return cpumap_publish(r, c);
+}
+
+/* For one thread, which is a user until it has emptied the views. */
+static struct pp_cpumap *cpumap_take(struct peerpin_region *r)
+{
+	struct pp_cpumap *c = NULL;
+
+	spin_lock_irq(&r->lock);
+	swap(r->cpumap, c);
+	if (c)
+		r->users++;
+	spin_unlock_irq(&r->lock);
+	return c;
+}
+
+void pp_cpumap_zap(struct peerpin_region *r)
+{
+	struct pp_cpumap *c = cpumap_take(r);
+
+	if (!c)
+		return;
+	unmap_mapping_pages(c->mapping, view_base(r), view_limit(r) >> PAGE_SHIFT, true);
+	cpumap_free(c);
+	pp_region_leave(r);
+}
+
+/* ---- one view ------------------------------------------------------------------ */
+
+static void view_open(struct vm_area_struct *vma)
+{
+	pp_region_get(vma->vm_private_data);
+}
+
+static void view_close(struct vm_area_struct *vma)
+{
+	pp_region_put(vma->vm_private_data);
+}
+
+static int view_no_entry(pte_t *pte, unsigned long addr, void *data)
+{
+	return 0;
+}
+
+/*
+ * A user takes no memory that it might have to wait for, so the page table is
+ * made before; the fault's caller keeps it from going.
+ */
+static int view_make_table(const struct vm_fault *vmf)
+{
+	return apply_to_page_range(vmf->vma->vm_mm, vmf->address & PAGE_MASK,
+				   PAGE_SIZE, view_no_entry, NULL);
+}
+
+/* The last piece that does not begin behind @offset */
+static u32 cpumap_find(const struct pp_cpumap *c, u64 offset)
+{
+	u32 low = 0, high = c->count, mid;
+
+	while (high - low > 1) {
+		mid = low + (high - low) / 2;
+		if (c->at[mid].start <= offset)
+			low = mid;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* All that one page table holds of the view: large views take few faults. */
+static vm_fault_t view_fill(const struct pp_cpumap *c, struct vm_area_struct *vma,
+			    unsigned long addr, unsigned long end, u64 offset)
+{
+	vm_fault_t ret = VM_FAULT_NOPAGE;
+	u32 i = cpumap_find(c, offset);
+
+	for (; addr < end && ret == VM_FAULT_NOPAGE; addr += PAGE_SIZE) {
+		while (offset >= piece_end(c, i))
+			i++;
+		ret = vmf_insert_pfn(vma, addr,
+				     PHYS_PFN(c->at[i].phys + offset - c->at[i].start));
+		offset += PAGE_SIZE;
+	}
+	return ret;
+}
+
+static vm_fault_t view_fill_around(struct peerpin_region *r, struct vm_fault *vmf)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	unsigned long start = max(vma->vm_start, vmf->address & PMD_MASK);
+	unsigned long end = pmd_addr_end(vmf->address, vma->vm_end);
+	unsigned long page = vma->vm_pgoff - view_base(r) +
+			     PHYS_PFN(start - vma->vm_start);
+
+	return view_fill(r->cpumap, vma, start, end, PFN_PHYS(page));
+}
+
+/*
+ * While we are a user and the region has not ended, @cpumap stays; and what is
+ * filled in is emptied again by who ends the region, for he waits for us first.
+ */
+static vm_fault_t view_fault(struct vm_fault *vmf)
+{
+	struct peerpin_region *r = vmf->vma->vm_private_data;
+	vm_fault_t ret;
+
+	if (view_make_table(vmf))
+		return VM_FAULT_OOM;
+	if (pp_region_enter(r))
+		return VM_FAULT_SIGBUS;
+	ret = view_fill_around(r, vmf);
+	pp_region_leave(r);
+	return ret;
+}
+
+static const struct vm_operations_struct view_ops = {
+	.open = view_open,
+	.close = view_close,
+	.fault = view_fault,
+};
+
+static pgprot_t view_prot(const struct peerpin_region *r, pgprot_t prot)
+{
+	if (!r->provider->page_backed)
+		prot = pgprot_decrypted(prot);
+	switch (r->caching) {
+	case PEERPIN_CACHING_COMBINED:
+		return pgprot_writecombine(prot);
+	case PEERPIN_CACHING_UNCACHED:
+		return pgprot_noncached(prot);
+	default:
+		return prot;
+	}
+}
+
+static void view_set(struct peerpin_region *r, struct vm_area_struct *vma, u64 offset)
+{
+	vm_flags_mod(vma, VM_IO | VM_PFNMAP | VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP, 0);
+	vma->vm_page_prot = view_prot(r, vma->vm_page_prot);
+	vma->vm_pgoff = view_base(r) + PHYS_PFN(offset);
+	pp_region_get(r);
+	vma->vm_private_data = r;
+	vma->vm_ops = &view_ops;
+}
+
+static int view_check(const struct peerpin_region *r, const struct vm_area_struct *vma, u64 offset)
+{
+	u64 limit = view_limit(r);
+
+	if (!(vma->vm_flags & VM_MAYSHARE))	/* VM_SHARED goes with O_RDONLY */
+		return -EINVAL;
+	if (r->caching == PEERPIN_CACHING_NONE)
+		return -EOPNOTSUPP;
+	if (offset > limit || vma->vm_end - vma->vm_start > limit - offset)
+		return -EINVAL;
+	return 0;
+}
+
+int pp_cpumap_mmap(struct peerpin_region *r, struct vm_area_struct *vma, u64 offset)
+{
+	int ret = view_check(r, vma, offset);
+
+	if (!ret)
+		ret = cpumap_make(r, vma->vm_file->f_mapping);
+	if (!ret)
+		view_set(r, vma, offset);
+	return ret;
+}

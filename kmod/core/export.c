@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Importers map with the reservation lock held, and may call a GPU's driver
+ * under such locks; the thread that ends a region may hold the GPU driver's. So
+ * that thread takes no reservation lock: a work item tells the importers, and
+ * the thread waits for it as long as it waits for any driver.
+ *
+ * Telling needs the dma-buf and must not bring back one that is on its way out.
+ * So the reservation lock and this structure are ours, not the dma-buf's: its
+ * release takes @dmabuf away under that lock.
+ */
+#include <linux/dma-buf.h>
+#include <linux/dma-resv.h>
+#include <linux/err.h>
+#include <linux/fcntl.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include "../compat/compat.h"
+#include "export.h"
+#include "extents.h"
+#include "importer.h"
+#include "region.h"
+
+MODULE_IMPORT_NS("DMA_BUF");
+
+static void export_release(struct kref *ref)
+{
+	struct pp_export *e = container_of(ref, struct pp_export, ref);
+
+	dma_resv_fini(&e->resv);
+	kvfree(e->extents.at);
+	pp_region_put(e->region);
+	kfree(e);
+}
+
+static void export_put(struct pp_export *e)
+{
+	kref_put(&e->ref, export_release);
+}
+
+static void export_unlink(struct pp_export *e)
+{
+	struct peerpin_region *r = e->region;
+
+	spin_lock_irq(&r->lock);
+	list_del_init(&e->in_region);
+	spin_unlock_irq(&r->lock);
+}
+
+static void export_set_dmabuf(struct pp_export *e, struct dma_buf *dmabuf)
+{
+	dma_resv_lock(&e->resv, NULL);
+	e->dmabuf = dmabuf;
+	dma_resv_unlock(&e->resv);
+}
+
+/* ---- the region's end -------------------------------------------------------- */
+
+static void export_tell(struct work_struct *work)
+{
+	struct pp_export *e = container_of(work, struct pp_export, work);
+	struct peerpin_region *r = e->region;
+	long quiet;
+
+	dma_resv_lock(&e->resv, NULL);
+	if (e->dmabuf)
+		dma_buf_invalidate_mappings(e->dmabuf);
+	dma_resv_unlock(&e->resv);
+	quiet = dma_resv_wait_timeout(&e->resv, DMA_RESV_USAGE_BOOKKEEP, false,
+				      pp_time_left(e->deadline));
+	spin_lock_irq(&r->lock);
+	e->told = quiet > 0 ? PP_EXPORT_QUIET : PP_EXPORT_LATE;
+	wake_up_all(&r->idle);
+	spin_unlock_irq(&r->lock);
+	export_put(e);
+}
+
+/* Who attaches from now on cannot map, so need not be told. */
+static void export_tell_locked(struct pp_export *e, unsigned long deadline)
+{
+	if (e->told != PP_EXPORT_UNTOLD)
+		return;
+	if (list_empty(&e->importers)) {
+		e->told = PP_EXPORT_QUIET;
+		return;
+	}
+	e->told = PP_EXPORT_TELLING;
+	e->deadline = deadline;
+	kref_get(&e->ref);
+	queue_work(pp_wq, &e->work);
+}
+
+static void export_tell_all(struct peerpin_region *r, unsigned long deadline)
+{
+	struct pp_export *e;
+
+	spin_lock_irq(&r->lock);
+	list_for_each_entry(e, &r->exports, in_region)
+		export_tell_locked(e, deadline);
+	spin_unlock_irq(&r->lock);
+}
+
+static bool export_all_told(struct peerpin_region *r)
+{
+	struct pp_export *e;
+	bool told = true;
+
+	spin_lock_irq(&r->lock);
+	list_for_each_entry(e, &r->exports, in_region)
+		told &= e->told != PP_EXPORT_TELLING;
+	spin_unlock_irq(&r->lock);
+	return told;
+}
+
+static void export_name_late(struct peerpin_region *r)
+{
+	struct pp_export *e;
+
+	spin_lock_irq(&r->lock);
+	list_for_each_entry(e, &r->exports, in_region)
+		if (e->told != PP_EXPORT_QUIET)
+			pp_importer_name_all_locked(e);
+	spin_unlock_irq(&r->lock);
+}
+
+void pp_export_notify_all(struct peerpin_region *r, unsigned long deadline)
+{
+	export_tell_all(r, deadline);
+	wait_event_timeout(r->idle, export_all_told(r), pp_time_left(deadline));
+	export_name_late(r);
+}
+
+static struct pp_import *export_take_any(struct peerpin_region *r)
+{
+	struct pp_import *m = NULL;
+	struct pp_export *e;
+
+	spin_lock_irq(&r->lock);
+	list_for_each_entry(e, &r->exports, in_region) {
+		m = pp_import_take_locked(e);
+		if (m)
+			break;
+	}
+	spin_unlock_irq(&r->lock);
+	return m;
+}
+
+void pp_export_drop_all(struct peerpin_region *r)
+{
+	struct pp_import *m;
+
+	while ((m = export_take_any(r)))
+		pp_import_undo(m);
+}
+
+unsigned int pp_export_count_locked(struct peerpin_region *r)
+{
+	const struct pp_export *e;
+	unsigned int n = 0;
+
+	list_for_each_entry(e, &r->exports, in_region)
+		n += pp_import_count_locked(e);
+	return n;
+}
+
+const char *pp_export_show_locked(struct peerpin_region *r, struct seq_file *m,
+				  const char *separator)
+{
+	const struct pp_export *e;
+
+	list_for_each_entry(e, &r->exports, in_region)
+		separator = pp_import_show_locked(e, m, separator);
+	return separator;
+}
+
+/* ---- making one -------------------------------------------------------------- */
+
+static void export_released(struct dma_buf *dmabuf)
+{
+	struct pp_export *e = dmabuf->priv;
+
+	export_unlink(e);
+	export_set_dmabuf(e, NULL);
+	export_put(e);
+}
+
+static const struct dma_buf_ops export_ops = {
+	.attach = pp_importer_attach,
+	.detach = pp_importer_detach,
+	.pin = pp_importer_pin,
+	.unpin = pp_importer_unpin,
+	.map_dma_buf = pp_importer_map,
+	.unmap_dma_buf = pp_importer_unmap,
+	.release = export_released,
+};
+
+static int export_check(const struct peerpin_region *r, u64 offset, u64 length)
+{
+	if (r->provider->map)
+		return -EOPNOTSUPP;
+	if (!length || !PAGE_ALIGNED(offset | length))
+		return -EINVAL;
+	return length <= r->length && offset <= r->length - length ? 0 : -EINVAL;
+}
+
+static void export_cut(const struct pp_extents *from, u64 offset, u64 length,
+		       struct pp_extents *to)
+{
+	u64 skip, take;
+	u32 i;
+
+	for (i = 0; i < from->count && length; i++) {
+		skip = min(offset, from->at[i].length);
+		take = min(from->at[i].length - skip, length);
+		if (take)
+			pp_extents_add(to, from->at[i].phys + skip, take);
+		offset -= skip;
+		length -= take;
+	}
+}
+
+static int export_cut_guarded(struct peerpin_region *r, u64 offset, u64 length,
+			      struct pp_extents *to)
+{
+	int ret = pp_region_enter(r);
+
+	if (ret)
+		return ret;
+	export_cut(&r->extents, offset, length, to);
+	pp_region_leave(r);
+	return 0;
+}
+
+/* Counted first: memory is not taken as a user. */
+static int export_set_extents(struct pp_export *e, u64 offset, u64 length)
+{
+	struct pp_extents count = {};
+	int ret;
+
+	ret = pp_extents_read(e->region) ?:
+	      export_cut_guarded(e->region, offset, length, &count);
+	if (ret)
+		return ret;
+	e->extents.room = count.count;
+	e->extents.at = kvmalloc_array(count.count, sizeof(*e->extents.at),
+				       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!e->extents.at)
+		return -ENOMEM;
+	return export_cut_guarded(e->region, offset, length, &e->extents);
+}
+
+static int export_link(struct pp_export *e)
+{
+	struct peerpin_region *r = e->region;
+	bool live;
+
+	spin_lock_irq(&r->lock);
+	live = r->state == PP_LIVE;
+	if (live)
+		list_add_tail(&e->in_region, &r->exports);
+	spin_unlock_irq(&r->lock);
+	return live ? 0 : -ESTALE;
+}
+
+static struct pp_export *export_new(struct peerpin_region *r)
+{
+	struct pp_export *e = kzalloc(sizeof(*e), GFP_KERNEL_ACCOUNT);
+
+	if (!e)
+		return NULL;
+	kref_init(&e->ref);
+	dma_resv_init(&e->resv);
+	INIT_LIST_HEAD(&e->in_region);
+	INIT_LIST_HEAD(&e->importers);
+	INIT_LIST_HEAD(&e->maps);
+	INIT_WORK(&e->work, export_tell);
+	pp_region_get(r);
+	e->region = r;
+	return e;
+}
+
+/* The region may end meanwhile: who maps the dma-buf then finds that. */
+static struct dma_buf *export_dmabuf(struct pp_export *e)
+{
+	DEFINE_DMA_BUF_EXPORT_INFO(info);
+	struct dma_buf *dmabuf;
+
+	info.ops = &export_ops;
+	info.size = e->extents.bytes;
+	info.flags = O_RDWR | O_CLOEXEC;
+	info.resv = &e->resv;
+	info.priv = e;
+	dmabuf = dma_buf_export(&info);
+	if (!IS_ERR(dmabuf))
+		export_set_dmabuf(e, dmabuf);
+	return dmabuf;
+}
+
+static int export_fd(struct dma_buf *dmabuf)
+{
+	int fd = dma_buf_fd(dmabuf, O_CLOEXEC);
+
+	if (fd < 0)
+		dma_buf_put(dmabuf);
+	return fd;
+}
+
+int pp_export_fd(struct peerpin_region *r, u64 offset, u64 length)
+{
+	int ret = export_check(r, offset, length);
+	struct dma_buf *dmabuf;
+	struct pp_export *e;
+
+	if (ret)
+		return ret;
+	e = export_new(r);
+	if (!e)
+		return -ENOMEM;
+	ret = export_set_extents(e, offset, length) ?: export_link(e);
+	if (ret)
+		goto err_put;
+	dmabuf = export_dmabuf(e);
+	if (!IS_ERR(dmabuf))
+		return export_fd(dmabuf);
+	ret = PTR_ERR(dmabuf);
+	export_unlink(e);
+err_put:
+	export_put(e);
+	return ret;
+}

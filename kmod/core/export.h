@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * An export: a dma-buf of a region, for drivers that know nothing of peerpin.
+ *
+ * Lock order: reservation lock, then region->lock.
+ */
+#ifndef _PEERPIN_EXPORT_H
+#define _PEERPIN_EXPORT_H
+
+#include <linux/dma-resv.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/workqueue.h>
+#include "provider.h"
+
+struct dma_buf;
+struct peerpin_region;
+struct seq_file;
+
+enum pp_export_told {
+	PP_EXPORT_UNTOLD,
+	PP_EXPORT_TELLING,
+	PP_EXPORT_LATE,	/* told; some of its fences were not signalled in time */
+	PP_EXPORT_QUIET,	/* told, and no importer's device uses it */
+};
+
+/**
+ * struct pp_export - see above
+ * @ref: the dma-buf, until its release, and the queued @work hold one
+ * @resv: of the dma-buf
+ * @dmabuf: NULL before it is made and when it is released; under @resv's lock
+ * @region: held; a dma-buf may be there long after its end
+ * @in_region: in @region->exports until release; under @region->lock, as are
+ *	@importers, @maps and @told
+ * @importers: struct pp_importer, each attachment
+ * @maps: struct pp_import, each until its importer unmaps it
+ * @extents: the part of the region that it shows; written once
+ * @told: enum pp_export_told
+ * @deadline: how long to wait for fences; set before @work is queued
+ * @work: tells the importers
+ */
+struct pp_export {
+	struct kref ref;
+	struct dma_resv resv;
+	struct dma_buf *dmabuf;
+	struct peerpin_region *region;
+	struct list_head in_region;
+	struct list_head importers;
+	struct list_head maps;
+	struct pp_extents extents;
+	enum pp_export_told told;
+	unsigned long deadline;
+	struct work_struct work;
+};
+
+/**
+ * pp_export_fd() - make a dma-buf of a part of @r
+ * @offset: bytes, as in struct peerpin_export
+ * @length: likewise
+ *
+ * Context: process, no locks. Return: a descriptor or a negative errno.
+ */
+int pp_export_fd(struct peerpin_region *r, u64 offset, u64 length);
+
+/*
+ * Tell all importers to let go, and wait until they have, but not beyond
+ * @deadline (jiffies): then they are named in the log. The state has ended.
+ * Process context; the caller may hold the GPU driver's lock.
+ */
+void pp_export_notify_all(struct peerpin_region *r, unsigned long deadline);
+
+/*
+ * Undo all mappings of importers but those that are held; likewise, when nobody
+ * is a user. For these @r->held stays above 0 until the importers have unmapped
+ * them.
+ */
+void pp_export_drop_all(struct peerpin_region *r);
+
+/*
+ * What importers have mapped now: how much, and for which devices, each after
+ * @separator; returns "," if there was one. Under @r->lock.
+ */
+unsigned int pp_export_count_locked(struct peerpin_region *r);
+const char *pp_export_show_locked(struct peerpin_region *r, struct seq_file *m,
+				  const char *separator);
+
+#endif

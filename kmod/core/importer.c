@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is mapped is undone once, by who claims it: the importer's unmapping, or
+ * the end of the region. The other leaves it alone; but an importer returns only
+ * when it is undone, because its device may go next. The sg_table is the
+ * importer's until it unmaps.
+ *
+ * Where pages last, a mapping is not taken from an importer that cannot be told,
+ * has pinned it or was told and still uses it: it is held, and so are the pages.
+ */
+#include <linux/device.h>
+#include <linux/dma-buf.h>
+#include <linux/err.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include "../compat/compat.h"
+#include "export.h"
+#include "importer.h"
+#include "map.h"
+#include "region.h"
+
+/**
+ * struct pp_importer - an attachment of somebody's to an export
+ * @in_export: under region->lock, as is all but @attachment
+ * @attachment: whose priv this is
+ * @pins: not undone yet
+ * @nr_maps: in export->maps
+ */
+struct pp_importer {
+	struct list_head in_export;
+	struct dma_buf_attachment *attachment;
+	unsigned int pins;
+	unsigned int nr_maps;
+};
+
+enum map_state {
+	MAP_MADE,
+	MAP_CLAIMED,	/* being undone */
+	MAP_UNDONE,
+};
+
+/**
+ * struct pp_import - what an importer has mapped
+ * @in_export: under region->lock, as are @state and @held
+ * @export: whose dma-buf the importer holds
+ * @importer: who
+ * @held: counted in region->held
+ */
+struct pp_import {
+	struct list_head in_export;
+	struct pp_export *export;
+	struct pp_importer *importer;
+	struct pp_map map;
+	enum map_state state;
+	bool held;
+};
+
+static bool importer_is_dynamic(const struct dma_buf_attachment *attachment)
+{
+	return attachment->importer_ops &&
+	       attachment->importer_ops->invalidate_mappings;
+}
+
+/* Mapping itself may pin, too; an importer that has pinned says so besides. */
+static bool importer_has_pinned_locked(const struct pp_importer *importer,
+				       unsigned int nr_maps)
+{
+	return importer->pins > (PP_DMABUF_MAPPING_PINS ? nr_maps : 0);
+}
+
+/* A static importer is trusted to know what it does with a bus address. */
+static int importer_check(const struct pp_export *e,
+			  const struct dma_buf_attachment *attachment)
+{
+	const struct pp_provider *provider = e->region->provider;
+
+	if (!attachment->dev->dma_mask)	/* the DMA API would warn */
+		return -EOPNOTSUPP;
+	if (!provider->lasting && !importer_is_dynamic(attachment))
+		return -EOPNOTSUPP;
+	if (!provider->page_backed && attachment->importer_ops &&
+	    !attachment->peer2peer)
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+int pp_importer_attach(struct dma_buf *dmabuf,
+		       struct dma_buf_attachment *attachment)
+{
+	struct pp_export *e = dmabuf->priv;
+	int ret = importer_check(e, attachment);
+	struct pp_importer *importer;
+
+	if (ret)
+		return ret;
+	importer = kzalloc(sizeof(*importer), GFP_KERNEL_ACCOUNT);
+	if (!importer)
+		return -ENOMEM;
+	importer->attachment = attachment;
+	attachment->priv = importer;
+	spin_lock_irq(&e->region->lock);
+	list_add_tail(&importer->in_export, &e->importers);
+	spin_unlock_irq(&e->region->lock);
+	return 0;
+}
+
+void pp_importer_detach(struct dma_buf *dmabuf,
+			struct dma_buf_attachment *attachment)
+{
+	struct pp_export *e = dmabuf->priv;
+	struct pp_importer *importer = attachment->priv;
+
+	spin_lock_irq(&e->region->lock);
+	list_del(&importer->in_export);
+	spin_unlock_irq(&e->region->lock);
+	kfree(importer);
+}
+
+int pp_importer_pin(struct dma_buf_attachment *attachment)
+{
+	struct pp_export *e = attachment->dmabuf->priv;
+	struct pp_importer *importer = attachment->priv;
+
+	if (!PP_DMABUF_MAPPING_PINS && !e->region->provider->lasting)
+		return -EOPNOTSUPP;
+	spin_lock_irq(&e->region->lock);
+	importer->pins++;
+	spin_unlock_irq(&e->region->lock);
+	return 0;
+}
+
+void pp_importer_unpin(struct dma_buf_attachment *attachment)
+{
+	struct pp_export *e = attachment->dmabuf->priv;
+	struct pp_importer *importer = attachment->priv;
+
+	spin_lock_irq(&e->region->lock);
+	importer->pins--;
+	spin_unlock_irq(&e->region->lock);
+}
+
+/* ---- mappings ---------------------------------------------------------------- */
+
+static int map_publish_locked(struct pp_import *m)
+{
+	struct pp_importer *importer = m->importer;
+	struct peerpin_region *r = m->export->region;
+
+	if (r->state != PP_LIVE)
+		return -ENODEV;
+	if (!r->provider->lasting &&
+	    importer_has_pinned_locked(importer, importer->nr_maps + 1))
+		return -EOPNOTSUPP;
+	list_add_tail(&m->in_export, &m->export->maps);
+	importer->nr_maps++;
+	WRITE_ONCE(r->maps, r->maps + 1);
+	return 0;
+}
+
+static int map_publish(struct pp_import *m)
+{
+	struct peerpin_region *r = m->export->region;
+	int ret;
+
+	spin_lock_irq(&r->lock);
+	ret = map_publish_locked(m);
+	spin_unlock_irq(&r->lock);
+	return ret;
+}
+
+/*
+ * The caller is a user, so the region's end waits for this. Bounced memory is
+ * refused: nobody would copy it.
+ */
+static int map_make(struct pp_import *m)
+{
+	int ret = pp_map_make(&m->map, &m->export->extents);
+
+	if (ret)
+		return ret;
+	ret = m->map.bounced ? -EIO : map_publish(m);
+	if (ret)
+		pp_map_undo(&m->map, &m->export->extents);
+	return ret;
+}
+
+static int map_make_guarded(struct pp_import *m)
+{
+	struct peerpin_region *r = m->export->region;
+	int ret;
+
+	if (pp_region_enter(r))
+		return -ENODEV;
+	ret = map_make(m);
+	pp_region_leave(r);
+	return ret;
+}
+
+static struct pp_import *map_new(struct dma_buf_attachment *attachment)
+{
+	struct pp_import *m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
+
+	if (!m)
+		return NULL;
+	m->export = attachment->dmabuf->priv;
+	m->importer = attachment->priv;
+	return m;
+}
+
+static void map_free(struct pp_import *m)
+{
+	pp_map_free(&m->map);
+	kfree(m);
+}
+
+static int map_for(struct pp_import *m, struct device *dev)
+{
+	struct pp_export *e = m->export;
+	u64 entries = pp_map_init(&m->map, dev, &e->extents,
+				  e->region->provider->page_backed);
+
+	return pp_map_alloc(&m->map, entries) ?: map_make_guarded(m);
+}
+
+struct sg_table *pp_importer_map(struct dma_buf_attachment *attachment,
+				 enum dma_data_direction dir)
+{
+	struct pp_import *m = map_new(attachment);
+	int ret;
+
+	if (!m)
+		return ERR_PTR(-ENOMEM);
+	ret = map_for(m, attachment->dev);
+	if (!ret)
+		return &m->map.sgt;
+	map_free(m);
+	return ERR_PTR(ret);
+}
+
+static bool map_claim_locked(struct pp_import *m)
+{
+	if (m->state != MAP_MADE)
+		return false;
+	m->state = MAP_CLAIMED;
+	m->export->region->users++;
+	return true;
+}
+
+static bool map_claim(struct pp_import *m)
+{
+	struct peerpin_region *r = m->export->region;
+	bool claimed;
+
+	spin_lock_irq(&r->lock);
+	claimed = map_claim_locked(m);
+	spin_unlock_irq(&r->lock);
+	return claimed;
+}
+
+/* By who claimed it. The importer may free it once it is seen undone. */
+void pp_import_undo(struct pp_import *m)
+{
+	struct peerpin_region *r = m->export->region;
+
+	pp_map_undo(&m->map, &m->export->extents);
+	spin_lock_irq(&r->lock);
+	m->state = MAP_UNDONE;
+	wake_up_all(&r->idle);
+	spin_unlock_irq(&r->lock);
+	pp_region_leave(r);
+}
+
+static bool map_is_undone(struct pp_import *m)
+{
+	struct peerpin_region *r = m->export->region;
+	bool undone;
+
+	spin_lock_irq(&r->lock);
+	undone = m->state == MAP_UNDONE;
+	spin_unlock_irq(&r->lock);
+	return undone;
+}
+
+static void map_unlist(struct pp_import *m)
+{
+	struct peerpin_region *r = m->export->region;
+
+	spin_lock_irq(&r->lock);
+	list_del(&m->in_export);
+	m->importer->nr_maps--;
+	if (m->held && !--r->held)
+		pp_region_idle_locked(r);
+	spin_unlock_irq(&r->lock);
+}
+
+void pp_importer_unmap(struct dma_buf_attachment *attachment,
+		       struct sg_table *sgt, enum dma_data_direction dir)
+{
+	struct pp_import *m = container_of(sgt, struct pp_import, map.sgt);
+	struct peerpin_region *r = m->export->region;
+
+	if (map_claim(m))
+		pp_import_undo(m);
+	else
+		wait_event(r->idle, map_is_undone(m));
+	map_unlist(m);
+	map_free(m);
+}
+
+/* ---- the region's end -------------------------------------------------------- */
+
+static bool map_is_to_be_held_locked(const struct pp_import *m)
+{
+	const struct pp_importer *importer = m->importer;
+
+	if (!m->export->region->provider->lasting)
+		return false;
+	return m->export->told != PP_EXPORT_QUIET ||
+	       !importer_is_dynamic(importer->attachment) ||
+	       importer_has_pinned_locked(importer, importer->nr_maps);
+}
+
+/* Claim it, or see that it is held. */
+static bool map_take_locked(struct pp_import *m)
+{
+	if (m->held || m->state != MAP_MADE)
+		return false;
+	if (!map_is_to_be_held_locked(m))
+		return map_claim_locked(m);
+	m->held = true;
+	m->export->region->held++;
+	return false;
+}
+
+struct pp_import *pp_import_take_locked(struct pp_export *e)
+{
+	struct pp_import *m;
+
+	list_for_each_entry(m, &e->maps, in_export)
+		if (map_take_locked(m))
+			return m;
+	return NULL;
+}
+
+void pp_importer_name_all_locked(struct pp_export *e)
+{
+	struct pp_importer *importer;
+	struct device *dev;
+
+	list_for_each_entry(importer, &e->importers, in_export) {
+		dev = importer->attachment->dev;
+		pr_err_ratelimited("peerpin: %s (%s) has not let go of a dma-buf of memory that is being given up; its driver must unmap it and signal its fences when move_notify() says so\n",
+				   dev_name(dev), dev_driver_string(dev));
+	}
+}
+
+/* ---- for people -------------------------------------------------------------- */
+
+unsigned int pp_import_count_locked(const struct pp_export *e)
+{
+	const struct pp_import *m;
+	unsigned int n = 0;
+
+	list_for_each_entry(m, &e->maps, in_export)
+		n += m->state != MAP_UNDONE;
+	return n;
+}
+
+const char *pp_import_show_locked(const struct pp_export *e, struct seq_file *m,
+				  const char *separator)
+{
+	const struct pp_import *map;
+
+	list_for_each_entry(map, &e->maps, in_export) {
+		if (map->state == MAP_UNDONE)
+			continue;
+		seq_printf(m, "%s%s", separator, dev_name(map->map.dev));
+		separator = ",";
+	}
+	return separator;
+}

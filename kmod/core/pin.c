@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0
+/* How a region comes to be: pinned, its pages listed, live. */
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include "account.h"
+#include "cookie.h"
+#include "epoch.h"
+#include "region.h"
+#include "trace.h"
+
+int pp_region_check(u64 addr, u64 length, u32 provider, u32 flags, int fd)
+{
+	u64 end;
+
+	if (flags & ~PEERPIN_PIN_PERSISTENT)
+		return -EOPNOTSUPP;
+	/* room for rounding up to any provider's page */
+	if (!length || check_add_overflow(addr, length, &end) ||
+	    check_add_overflow(end, (u64)SZ_1M, &end))
+		return -EINVAL;
+	if (provider > PEERPIN_PROVIDER_DMABUF)
+		return -EINVAL;
+	if (fd && provider != PEERPIN_PROVIDER_DMABUF)
+		return -EINVAL;
+	return 0;
+}
+
+static void pin_set_range(struct peerpin_region *r, const struct pp_request *want)
+{
+	u64 mask = r->provider->page_size - 1;
+
+	r->addr = want->addr & ~mask;
+	r->length = ((want->addr + want->length + mask) & ~mask) - r->addr;
+}
+
+/* The hold on the provider goes to the region, also when there is none. */
+static struct peerpin_region *pin_alloc(const struct pp_provider *provider,
+					struct pp_account *account, u32 *epoch)
+{
+	size_t words = DIV_ROUND_UP(provider->priv_size, sizeof(void *));
+	struct peerpin_region *r;
+
+	r = kzalloc(struct_size(r, priv, words), GFP_KERNEL_ACCOUNT);
+	if (!r) {
+		pp_provider_put(provider);
+		return NULL;
+	}
+	kref_init(&r->ref);
+	spin_lock_init(&r->lock);
+	init_waitqueue_head(&r->idle);
+	INIT_WORK(&r->work, pp_region_work);
+	INIT_LIST_HEAD(&r->attaches);
+	INIT_LIST_HEAD(&r->exports);
+	r->epoch = epoch ?: &r->own_epoch;
+	r->account = pp_account_hold(account);
+	r->since = ktime_get_coarse();
+	r->provider = provider;
+	return r;
+}
+
+static struct peerpin_region *pin_new(const struct pp_provider *provider,
+				      const struct pp_request *want,
+				      struct pp_account *account, u32 *epoch)
+{
+	struct peerpin_region *r = pin_alloc(provider, account, epoch);
+
+	if (!r)
+		return NULL;
+	pin_set_range(r, want);
+	if (pp_cookie_insert(r)) {
+		pp_region_put(r);
+		return NULL;
+	}
+	r->pin_epoch = pp_epoch_begin(r->epoch);
+	return r;
+}
+
+static int pin_check_range(const struct peerpin_region *r,
+			   const struct pp_request *want, struct pp_why *why)
+{
+	if (!r->provider->exact ||
+	    (r->addr == want->addr && r->length == want->length))
+		return 0;
+	why->reason = PEERPIN_REASON_UNALIGNED;
+	return -EINVAL;
+}
+
+static int pin_charge(struct peerpin_region *r, struct pp_why *why)
+{
+	int ret = pp_account_charge(r->account, r->length, why);
+
+	if (!ret)
+		atomic64_set(&r->charged, r->length);
+	return ret;
+}
+
+static int pin_pages(struct peerpin_region *r, const struct pp_request *want,
+		     struct pp_why *why)
+{
+	struct pp_request req = *want;
+	int ret = pin_check_range(r, want, why);
+
+	if (!ret)
+		ret = pin_charge(r, why);
+	if (ret)
+		return ret;
+	req.addr = r->addr;
+	req.length = r->length;
+	req.cookie = r->cookie;
+	return r->provider->pin(r->priv, &req, why);
+}
+
+/*
+ * Take hold of the pages, unless they were taken away since pin returned; and
+ * become a user, so that a revocation waits before it releases the page table.
+ */
+static int pin_go_live(struct peerpin_region *r)
+{
+	int ret = -ESTALE;
+
+	spin_lock_irq(&r->lock);
+	if (r->state == PP_PINNING) {
+		WRITE_ONCE(r->state, PP_LIVE);
+		r->pinned = true;
+		r->users++;
+		ret = 0;
+	}
+	spin_unlock_irq(&r->lock);
+	return ret;
+}
+
+/* Nobody but the owner of the memory knows the region yet. */
+static int pin_open(struct peerpin_region *r)
+{
+	int ret = pin_go_live(r);
+
+	if (ret)
+		return ret;
+	if (r->provider->look)
+		ret = r->provider->look(r->priv, r->length, &r->caching);
+	pp_region_leave(r);
+	return ret;
+}
+
+static u32 pin_why_not_open(int error)
+{
+	switch (error) {
+	case -ESTALE:
+		return PEERPIN_REASON_REVOKED;
+	case -ENOMEM:
+		return PEERPIN_REASON_NO_MEMORY;
+	default:
+		return PEERPIN_REASON_VENDOR_ERROR;
+	}
+}
+
+/* @provider: held by the caller; the hold is used up */
+static struct peerpin_region *pin_by(const struct pp_provider *provider,
+				     const struct pp_request *want,
+				     struct pp_account *account, u32 *epoch,
+				     struct pp_why *why)
+{
+	struct peerpin_region *r = pin_new(provider, want, account, epoch);
+	int ret;
+
+	*why = (struct pp_why){};
+	if (!r) {
+		why->reason = PEERPIN_REASON_NO_MEMORY;
+		return ERR_PTR(-ENOMEM);
+	}
+	ret = pin_pages(r, want, why);
+	if (ret)
+		goto err_forget;
+	ret = pin_open(r);
+	if (ret) {
+		why->reason = pin_why_not_open(ret);
+		pp_region_close(r);
+		return ERR_PTR(ret);
+	}
+	return r;
+
+err_forget:
+	pp_region_end(r, PP_CLOSED);
+	pp_region_uncharge(r);
+	pp_cookie_erase(r);	/* nothing to clean up: pin has failed */
+	pp_region_put(r);
+	return ERR_PTR(ret);
+}
+
+/*
+ * -EINVAL from a provider means: not mine. One that the limits did not let us
+ * ask might have said so: what it would have rounded the range to may be more
+ * than what its owner does.
+ */
+static struct peerpin_region *pin_auto(u32 flags, const struct pp_request *want,
+				       struct pp_account *account, u32 *epoch,
+				       struct pp_why *why)
+{
+	struct peerpin_region *r = ERR_PTR(-EOPNOTSUPP);
+	const struct pp_provider *provider;
+	struct pp_why over = {};
+	unsigned int nth = 0;
+
+	why->reason = PEERPIN_REASON_NO_PROVIDER;
+	while ((provider = pp_provider_next(flags, &nth))) {
+		r = pin_by(provider, want, account, epoch, why);
+		if (r == ERR_PTR(-EDQUOT))
+			over = *why;
+		else if (r != ERR_PTR(-EINVAL))
+			return r;
+		why->reason = PEERPIN_REASON_NOT_MAPPED;
+	}
+	if (!over.reason)
+		return r;
+	*why = over;
+	return ERR_PTR(-EDQUOT);
+}
+
+static struct peerpin_region *pin_any(u32 provider, u32 flags,
+				      const struct pp_request *want,
+				      struct pp_account *account, u32 *epoch,
+				      struct pp_why *why)
+{
+	const struct pp_provider *p;
+
+	if (provider == PEERPIN_PROVIDER_AUTO)
+		return pin_auto(flags, want, account, epoch, why);
+	p = pp_provider_get(provider, flags);
+	if (!p) {
+		why->reason = PEERPIN_REASON_NO_PROVIDER;
+		return ERR_PTR(-EOPNOTSUPP);
+	}
+	return pin_by(p, want, account, epoch, why);
+}
+
+struct peerpin_region *pp_region_pin(u32 provider, u32 flags,
+				     const struct pp_request *want,
+				     struct pp_account *account, u32 *epoch,
+				     struct pp_why *why)
+{
+	u64 start = pp_trace_start(pin);
+	struct peerpin_region *r;
+
+	r = pin_any(provider, flags, want, account, epoch, why);
+	trace_peerpin_pin(want, provider, flags, r, why, start);
+	return r;
+}

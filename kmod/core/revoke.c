@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0
+/* How a region ends: revoked by the owner of its memory, or closed. */
+#include <linux/export.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/pid.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include "account.h"
+#include "attach.h"
+#include "cookie.h"
+#include "cpumap.h"
+#include "export.h"
+#include "extents.h"
+#include "region.h"
+#include "trace.h"
+
+static unsigned int drain_timeout_ms = 1000;
+module_param(drain_timeout_ms, uint, 0644);
+MODULE_PARM_DESC(drain_timeout_ms,
+		 "longest wait for DMA in flight when memory is taken away");
+
+static atomic_t revoking = ATOMIC_INIT(0);
+static DECLARE_WAIT_QUEUE_HEAD(revoking_none);
+
+/* The caller holds a reference of its own, so the put is never the last. */
+static void region_queue_locked(struct peerpin_region *r)
+{
+	lockdep_assert_held(&r->lock);
+	pp_region_get(r);
+	if (!queue_work(pp_wq, &r->work))
+		pp_region_put(r);
+}
+
+/*
+ * Every queueing is in one critical section with what it follows, so a closer
+ * who has seen that finds the work when he cancels it.
+ */
+static void region_queue_if_idle_locked(struct peerpin_region *r)
+{
+	lockdep_assert_held(&r->lock);
+	if (r->deferred && !r->inflight && !r->held)
+		region_queue_locked(r);
+}
+
+void pp_region_idle_locked(struct peerpin_region *r)
+{
+	lockdep_assert_held(&r->lock);
+	wake_up_all(&r->idle);
+	region_queue_if_idle_locked(r);
+}
+
+/*
+ * The CPU is cut off at once, however long drivers take: what an unpin leaves
+ * to an overdue one is in no view any more, and the file, with the address space
+ * of the views, may go. A thread that is at it already is a user.
+ */
+static void region_blind(struct peerpin_region *r)
+{
+	wait_event(r->idle, pp_region_is_zero(r, &r->users));
+	pp_cpumap_zap(r);
+	wait_event(r->idle, pp_region_is_zero(r, &r->users));
+}
+
+/* Have drivers end DMA in flight; false when one has not when time is up. */
+static bool region_drain(struct peerpin_region *r)
+{
+	unsigned long deadline =
+		jiffies + msecs_to_jiffies(READ_ONCE(drain_timeout_ms));
+
+	pp_attach_stop_all(r);
+	region_blind(r);
+	pp_export_notify_all(r, deadline);
+	if (wait_event_timeout(r->idle, pp_region_is_zero(r, &r->inflight),
+			       pp_time_left(deadline)))
+		return true;
+	pp_attach_name_busy(r);
+	return false;
+}
+
+/*
+ * No new user can come, for the state has ended. Attachments and exports still
+ * being mapped see that too and undo themselves; so once users is 0 the lists
+ * are final. Dropping may find some being dropped by another thread: those count
+ * as users until they are unmapped, hence the second wait.
+ */
+static void region_unmap(struct peerpin_region *r)
+{
+	wait_event(r->idle, pp_region_is_zero(r, &r->users));
+	pp_attach_drop_all(r);
+	pp_export_drop_all(r);
+	wait_event(r->idle, pp_region_is_zero(r, &r->users));
+}
+
+/* Nobody maps it and its pages are gone: forget it. */
+static void region_destroy(struct peerpin_region *r)
+{
+	if (r->provider->cleanup)
+		r->provider->cleanup(r->priv);
+	pp_region_uncharge(r);
+	pp_extents_free(r);
+	pp_cookie_erase(r);
+	pp_region_put(r);
+}
+
+/*
+ * The pages go to who takes them. A revocation that overtakes pin (the region
+ * is still PINNING) finds nothing to take: pin has not returned, so the
+ * provider may not know its pages yet. pp_region_pin() then sees REVOKED and
+ * does not touch them either; they are their owner's when this returns.
+ */
+static bool region_take_pages(struct peerpin_region *r, bool *orphan)
+{
+	bool pinned;
+
+	spin_lock_irq(&r->lock);
+	pinned = r->pinned;
+	*orphan = r->orphan;
+	r->pinned = false;
+	r->users += pinned;	/* cleanup waits until they are released */
+	spin_unlock_irq(&r->lock);
+	return pinned;
+}
+
+static void region_release(struct peerpin_region *r)
+{
+	bool orphan;
+
+	if (!region_take_pages(r, &orphan))
+		return;
+	if (r->provider->release)
+		r->provider->release(r->priv);
+	pp_region_uncharge(r);
+	pp_region_leave(r);
+	if (orphan)
+		region_destroy(r);
+}
+
+static void region_revoke(struct peerpin_region *r)
+{
+	u64 start = pp_trace_start(revoke);
+	unsigned int inflight;
+	bool drained;
+
+	pp_region_end(r, PP_REVOKED);
+	inflight = READ_ONCE(r->inflight);
+	drained = region_drain(r);	/* a driver that overstays is overruled */
+	region_unmap(r);
+	region_release(r);
+	trace_peerpin_revoke(r, false, inflight, !drained, start);
+}
+
+void pp_revoke(unsigned long cookie)
+{
+	struct peerpin_region *r;
+
+	atomic_inc(&revoking);
+	r = pp_cookie_find(cookie);
+	if (r) {
+		region_revoke(r);
+		pp_region_put(r);
+	}
+	if (atomic_dec_and_test(&revoking))
+		wake_up_all(&revoking_none);
+}
+EXPORT_SYMBOL(pp_revoke);
+
+void pp_region_barrier(void)
+{
+	wait_event(revoking_none, !atomic_read(&revoking));
+	/* the last one out still has to return through the caller's text */
+	synchronize_rcu_tasks();
+}
+
+void pp_revoke_soon(unsigned long cookie)
+{
+	struct peerpin_region *r = pp_cookie_find(cookie);
+	unsigned long flags;
+
+	if (!r)
+		return;
+	spin_lock_irqsave(&r->lock, flags);
+	if (pp_region_end_locked(r, PP_REVOKED)) {
+		r->deferred = true;
+		region_queue_locked(r);
+	}
+	spin_unlock_irqrestore(&r->lock, flags);
+	pp_region_put(r);
+}
+EXPORT_SYMBOL(pp_revoke_soon);
+
+/*
+ * unpin and a callback's release may run at the same time, when the callback
+ * comes between the state's end and the vendor's unlinking of the pin. Both
+ * are what the vendor asks for, and neither frees the other's data: @priv lives
+ * until the last reference, and the callback holds one.
+ */
+static void region_unpin(struct peerpin_region *r)
+{
+	bool pinned;
+
+	spin_lock_irq(&r->lock);
+	pinned = r->pinned;
+	if (r->provider->lasting)
+		r->pinned = false;
+	spin_unlock_irq(&r->lock);
+	if (!pinned)
+		return;
+	if (r->provider->unpin)
+		r->provider->unpin(r->priv);
+	/* a callback that comes later still must not release beside cleanup */
+	spin_lock_irq(&r->lock);
+	r->pinned = false;
+	spin_unlock_irq(&r->lock);
+}
+
+/* By the one who is to destroy it, when no mapping is left */
+static void region_finish(struct peerpin_region *r)
+{
+	region_unpin(r);
+	wait_event(r->idle, pp_region_is_zero(r, &r->users));
+	region_destroy(r);
+}
+
+/* Its user has left it to us, and nobody has taken the pages since. */
+static bool region_adopt(struct peerpin_region *r)
+{
+	bool adopt;
+
+	spin_lock_irq(&r->lock);
+	adopt = r->orphan && r->pinned;
+	if (adopt)
+		r->orphan = false;
+	spin_unlock_irq(&r->lock);
+	return adopt;
+}
+
+static void region_give_back(struct peerpin_region *r)
+{
+	if (region_adopt(r))
+		region_finish(r);
+	else
+		region_release(r);
+}
+
+static bool region_end_by_work(struct peerpin_region *r)
+{
+	if (!region_drain(r))
+		return false;
+	region_unmap(r);
+	if (pp_region_is_zero(r, &r->held))
+		region_give_back(r);
+	return true;
+}
+
+/*
+ * The pages are kept meanwhile, so however long a driver takes is safe; when
+ * its DMA ends at last, pp_region_idle_locked() queues this again.
+ */
+void pp_region_work(struct work_struct *work)
+{
+	struct peerpin_region *r =
+		container_of(work, struct peerpin_region, work);
+	unsigned int inflight = READ_ONCE(r->inflight);
+	bool revoked = r->pinned && READ_ONCE(r->state) == PP_REVOKED;
+	u64 start = pp_trace_start(revoke);
+	bool drained = region_end_by_work(r);
+
+	if (revoked)
+		trace_peerpin_revoke(r, true, inflight, !drained, start);
+	pp_region_put(r);
+}
+
+/*
+ * Leave the pages to whoever revokes them, or to the work that waits for the
+ * DMA. False when they were taken just now, so that nobody would come.
+ */
+static bool region_abandon(struct peerpin_region *r)
+{
+	bool left;
+
+	spin_lock_irq(&r->lock);
+	left = r->pinned;
+	r->orphan = left;
+	if (left && !r->provider->unpin_by_owner) {
+		r->deferred = true;
+		region_queue_if_idle_locked(r);
+	}
+	spin_unlock_irq(&r->lock);
+	return left;
+}
+
+static bool region_may_unpin_here(struct peerpin_region *r)
+{
+	return !r->provider->unpin_by_owner || task_tgid(current) == pp_account_owner(r->account);
+}
+
+/* What the provider mapped is unmapped by work items: they are waited for. */
+static bool region_let_go(struct peerpin_region *r)
+{
+	if (!region_drain(r))
+		return false;
+	region_unmap(r);
+	wait_event(r->idle, pp_region_is_zero(r, &r->mappings));
+	return pp_region_is_zero(r, &r->held) && region_may_unpin_here(r);
+}
+
+/*
+ * Nobody uses it, ever did or is about to: the usual unpin. End it then; and as
+ * nothing can be begun afterwards, that is still so.
+ */
+static bool region_end_unused(struct peerpin_region *r)
+{
+	bool unused;
+
+	spin_lock_irq(&r->lock);
+	unused = r->state == PP_LIVE && !r->users && !r->maps &&
+		 !r->cpumap && list_empty(&r->exports) &&
+		 region_may_unpin_here(r);
+	if (unused)
+		pp_region_end_locked(r, PP_CLOSED);
+	spin_unlock_irq(&r->lock);
+	return unused;
+}
+
+static bool region_end_used(struct peerpin_region *r)
+{
+	pp_region_end(r, PP_CLOSED);
+	if (!region_let_go(r) && region_abandon(r))
+		return false;
+	if (cancel_work_sync(&r->work))
+		pp_region_put(r);
+	return true;
+}
+
+void pp_region_close(struct peerpin_region *r)
+{
+	u64 start = pp_trace_start(unpin);
+	bool ended;
+
+	pp_region_get(r);	/* destroyed by another thread as soon as it is an orphan */
+	ended = region_end_unused(r) || region_end_used(r);
+	if (ended)
+		region_finish(r);
+	trace_peerpin_unpin(r, !ended, start);
+	pp_region_put(r);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Tracepoints, for perf and /sys/kernel/tracing/events/peerpin. A duration is
+ * measured only while its event is on: else it begins at 0, and reads 0.
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM peerpin
+
+#if !defined(_PEERPIN_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define _PEERPIN_TRACE_H
+
+#include <linux/err.h>
+#include <linux/sched.h>
+#include <linux/timekeeping.h>
+#include <linux/tracepoint.h>
+#include "attach.h"
+#include "peer.h"
+#include "region.h"
+
+#ifndef pp_trace_start
+#define pp_trace_start(event) (trace_peerpin_##event##_enabled() ? ktime_get_ns() : 0)
+#define pp_trace_ns(start) ((start) ? ktime_get_ns() - (start) : 0)
+
+/* A device's name is cut here, so that its record has one size. */
+#define PP_TRACE_NAME 32
+#endif
+
+/* modules of providers may be gone when the trace is read, so by number */
+#define show_provider(id)							\
+	__print_symbolic(id,						\
+			 { PEERPIN_PROVIDER_AUTO, "auto" },		\
+			 { PEERPIN_PROVIDER_HOST, "host" },		\
+			 { PEERPIN_PROVIDER_NV, "nv" },			\
+			 { PEERPIN_PROVIDER_TEGRA, "tegra" },		\
+			 { PEERPIN_PROVIDER_DMABUF, "dmabuf" })
+
+TRACE_DEFINE_ENUM(PEERPIN_PROVIDER_AUTO);
+TRACE_DEFINE_ENUM(PEERPIN_PROVIDER_HOST);
+TRACE_DEFINE_ENUM(PEERPIN_PROVIDER_NV);
+TRACE_DEFINE_ENUM(PEERPIN_PROVIDER_TEGRA);
+TRACE_DEFINE_ENUM(PEERPIN_PROVIDER_DMABUF);
+
+#define show_dir(dir)								\
+	__print_symbolic(dir,						\
+			 { DMA_BIDIRECTIONAL, "both" },			\
+			 { DMA_TO_DEVICE, "to-device" },		\
+			 { DMA_FROM_DEVICE, "from-device" })
+
+TRACE_DEFINE_ENUM(DMA_BIDIRECTIONAL);
+TRACE_DEFINE_ENUM(DMA_TO_DEVICE);
+TRACE_DEFINE_ENUM(DMA_FROM_DEVICE);
+
+/* @r: ERR_PTR when it failed; then @provider is who was asked */
+TRACE_EVENT(peerpin_pin,
+	TP_PROTO(const struct pp_request *want, u32 provider, u32 flags,
+		 const struct peerpin_region *r, const struct pp_why *why, u64 start),
+	TP_ARGS(want, provider, flags, r, why, start),
+	TP_STRUCT__entry(
+		__field(u64, cookie)
+		__field(u64, addr)
+		__field(u64, length)
+		__field(u64, ns)
+		__field(pid_t, pid)
+		__field(u32, provider)
+		__field(u32, flags)
+		__field(int, ret)
+		__field(u32, reason)
+	),
+	TP_fast_assign(
+		__entry->cookie = IS_ERR(r) ? 0 : r->cookie;
+		__entry->addr = want->addr;
+		__entry->length = want->length;
+		__entry->ns = pp_trace_ns(start);
+		__entry->pid = task_tgid_nr(current);
+		__entry->provider = IS_ERR(r) ? provider : r->provider->id;
+		__entry->flags = flags;
+		__entry->ret = PTR_ERR_OR_ZERO(r);
+		__entry->reason = IS_ERR(r) ? why->reason : 0;
+	),
+	TP_printk("cookie=%llx pid=%d provider=%s addr=0x%llx length=%llu flags=0x%x ret=%d reason=%u ns=%llu",
+		  __entry->cookie, __entry->pid, show_provider(__entry->provider),
+		  __entry->addr, __entry->length, __entry->flags, __entry->ret,
+		  __entry->reason, __entry->ns)
+);
+
+/* @left: its pages stay pinned, for DMA that did not end or another's memory */
+TRACE_EVENT(peerpin_unpin,
+	TP_PROTO(const struct peerpin_region *r, bool left, u64 start),
+	TP_ARGS(r, left, start),
+	TP_STRUCT__entry(
+		__field(u64, cookie)
+		__field(u64, length)
+		__field(u64, ns)
+		__field(bool, left)
+	),
+	TP_fast_assign(
+		__entry->cookie = r->cookie;
+		__entry->length = r->length;
+		__entry->ns = pp_trace_ns(start);
+		__entry->left = left;
+	),
+	TP_printk("cookie=%llx length=%llu left=%d ns=%llu", __entry->cookie,
+		  __entry->length, __entry->left, __entry->ns)
+);
+
+/* a mapping that had to be made; finding one again is no event. @a: ERR_PTR */
+TRACE_EVENT(peerpin_attach,
+	TP_PROTO(const struct peerpin_region *r, const struct peerpin_peer *peer,
+		 const struct peerpin_attach *a, u64 start),
+	TP_ARGS(r, peer, a, start),
+	TP_STRUCT__entry(
+		__field(u64, cookie)
+		__field(u64, ns)
+		__array(char, device, PP_TRACE_NAME)
+		__field(u32, entries)
+		__field(int, ret)
+	),
+	TP_fast_assign(
+		__entry->cookie = r->cookie;
+		__entry->ns = pp_trace_ns(start);
+		strscpy(__entry->device, peer->name, PP_TRACE_NAME);
+		__entry->entries = IS_ERR(a) ? 0 : a->map.sgt.nents;
+		__entry->ret = PTR_ERR_OR_ZERO(a);
+	),
+	TP_printk("cookie=%llx device=%s entries=%u ret=%d ns=%llu",
+		  __entry->cookie, __entry->device, __entry->entries,
+		  __entry->ret, __entry->ns)
+);
+
+DECLARE_EVENT_CLASS(peerpin_dma,
+	TP_PROTO(const struct peerpin_dma *dma, u64 start),
+	TP_ARGS(dma, start),
+	TP_STRUCT__entry(
+		__field(u64, cookie)
+		__field(u64, offset)
+		__field(u64, length)
+		__field(u64, ns)
+		__array(char, device, PP_TRACE_NAME)
+		__field(u32, dir)
+	),
+	TP_fast_assign(
+		__entry->cookie = dma->attach->region->cookie;
+		__entry->offset = dma->offset;
+		__entry->length = dma->length;
+		__entry->ns = pp_trace_ns(start);
+		strscpy(__entry->device, dma->attach->peer->name, PP_TRACE_NAME);
+		__entry->dir = dma->dir;
+	),
+	TP_printk("cookie=%llx device=%s offset=%llu length=%llu dir=%s ns=%llu",
+		  __entry->cookie, __entry->device, __entry->offset,
+		  __entry->length, show_dir(__entry->dir), __entry->ns)
+);
+
+/* how long beginning took */
+DEFINE_EVENT(peerpin_dma, peerpin_dma_begin,
+	TP_PROTO(const struct peerpin_dma *dma, u64 start),
+	TP_ARGS(dma, start)
+);
+
+/* how long it was in flight */
+DEFINE_EVENT(peerpin_dma, peerpin_dma_end,
+	TP_PROTO(const struct peerpin_dma *dma, u64 start),
+	TP_ARGS(dma, start)
+);
+
+/*
+ * @soon: by the work item that pp_revoke_soon() has queued
+ * @inflight: DMA that it found in flight
+ * @overdue: some of it had not ended when time was up
+ */
+TRACE_EVENT(peerpin_revoke,
+	TP_PROTO(const struct peerpin_region *r, bool soon, u32 inflight,
+		 bool overdue, u64 start),
+	TP_ARGS(r, soon, inflight, overdue, start),
+	TP_STRUCT__entry(
+		__field(u64, cookie)
+		__field(u64, ns)
+		__field(u32, inflight)
+		__field(bool, soon)
+		__field(bool, overdue)
+	),
+	TP_fast_assign(
+		__entry->cookie = r->cookie;
+		__entry->ns = pp_trace_ns(start);
+		__entry->inflight = inflight;
+		__entry->soon = soon;
+		__entry->overdue = overdue;
+	),
+	TP_printk("cookie=%llx soon=%d inflight=%u overdue=%d ns=%llu",
+		  __entry->cookie, __entry->soon, __entry->inflight,
+		  __entry->overdue, __entry->ns)
+);
+
+#endif
+
+/* Kbuild adds this directory to the path of trace.c, which reads this again. */
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>

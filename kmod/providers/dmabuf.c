@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A dma-buf is its exporter's: only he can map it, for one device at a time, so
+ * there is nothing to pin but the dma-buf itself. Some exporters keep their
+ * memory for as long as that lives. The others tell whoever has a mapping
+ * before they move or free it (move_notify); they find nobody to tell when no
+ * device is attached, and the next attach is refused then.
+ *
+ * They tell with the reservation lock held, without which nothing can be
+ * unmapped. So move_notify revokes the region, and waits for DMA in flight;
+ * the core unmaps from a work item as soon as it gets the lock.
+ */
+#include <linux/dma-buf.h>
+#include <linux/dma-resv.h>
+#include <linux/err.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include "../compat/compat.h"
+#include "dmabuf.h"
+
+MODULE_IMPORT_NS("DMA_BUF");
+
+/**
+ * struct dmabuf_pin - the private part of a region of a dma-buf
+ * @lock: protects @dmabuf
+ * @dmabuf: a reference; NULL once given back
+ * @cookie: of the region
+ * @revoked: its mappings were told already; under the reservation lock
+ */
+struct dmabuf_pin {
+	spinlock_t lock;
+	struct dma_buf *dmabuf;
+	unsigned long cookie;
+	bool revoked;
+};
+
+/** struct dmabuf_mapping - for one device; has a reference to the dma-buf */
+struct dmabuf_mapping {
+	struct dma_buf_attachment *attach;
+	struct sg_table *sgt;
+};
+
+/*
+ * Each device's attachment is told, one after the other. The first revocation is
+ * for all of them, and a driver that outstayed it is not waited for again.
+ */
+static void dmabuf_notified(struct dma_buf_attachment *attach)
+{
+	struct dmabuf_pin *p = attach->importer_priv;
+
+	dma_resv_assert_held(attach->dmabuf->resv);
+	if (p->revoked)
+		return;
+	pp_revoke(p->cookie);
+	p->revoked = true;
+}
+
+static const struct dma_buf_attach_ops dmabuf_importer = {
+	.allow_peer2peer = true,
+	.invalidate_mappings = dmabuf_notified,
+};
+
+/* ---- mappings ------------------------------------------------------------------ */
+
+/* The exporter may be moving the memory to where it is mapped now. */
+static int mapping_wait(struct dma_resv *resv)
+{
+	long ret = dma_resv_wait_timeout(resv, DMA_RESV_USAGE_KERNEL, false,
+					 MAX_SCHEDULE_TIMEOUT);
+
+	return min(ret, 0L);
+}
+
+static void mapping_undo(struct dmabuf_mapping *m)
+{
+	struct dma_resv *resv = m->attach->dmabuf->resv;
+
+	dma_resv_lock(resv, NULL);
+	dma_buf_unmap_attachment(m->attach, m->sgt, DMA_BIDIRECTIONAL);
+	dma_resv_unlock(resv);
+}
+
+static int mapping_make(struct dmabuf_mapping *m)
+{
+	struct dma_resv *resv = m->attach->dmabuf->resv;
+	int ret;
+
+	dma_resv_lock(resv, NULL);
+	m->sgt = dma_buf_map_attachment(m->attach, DMA_BIDIRECTIONAL);
+	dma_resv_unlock(resv);
+	if (IS_ERR(m->sgt))
+		return PTR_ERR(m->sgt);
+	ret = mapping_wait(resv);
+	if (ret)
+		mapping_undo(m);
+	return ret;
+}
+
+static struct dmabuf_mapping *mapping_new(struct dmabuf_pin *p,
+					  struct dma_buf *dmabuf,
+					  struct device *dev)
+{
+	struct dmabuf_mapping *m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
+	int ret;
+
+	if (!m)
+		return ERR_PTR(-ENOMEM);
+	m->attach = dma_buf_dynamic_attach(dmabuf, dev, &dmabuf_importer, p);
+	ret = PTR_ERR_OR_ZERO(m->attach);
+	if (ret)
+		goto err_free;
+	ret = mapping_make(m);
+	if (ret)
+		goto err_detach;
+	return m;
+
+err_detach:
+	dma_buf_detach(dmabuf, m->attach);
+err_free:
+	kfree(m);
+	return ERR_PTR(ret);
+}
+
+/* A reference, or NULL; the region may be given up meanwhile */
+static struct dma_buf *dmabuf_get(struct dmabuf_pin *p)
+{
+	struct dma_buf *dmabuf;
+
+	spin_lock(&p->lock);
+	dmabuf = p->dmabuf;
+	if (dmabuf)
+		get_dma_buf(dmabuf);
+	spin_unlock(&p->lock);
+	return dmabuf;
+}
+
+static void *dmabuf_map(void *priv, struct device *dev, struct sg_table **sgt)
+{
+	struct dma_buf *dmabuf = dmabuf_get(priv);
+	struct dmabuf_mapping *m;
+
+	if (!dmabuf)
+		return ERR_PTR(-ESTALE);
+	m = mapping_new(priv, dmabuf, dev);
+	if (!IS_ERR(m)) {
+		*sgt = m->sgt;
+		return m;
+	}
+	dma_buf_put(dmabuf);
+	/* some exporters answer what userspace has no word for */
+	return m == ERR_PTR(-ENOTSUPP) ? ERR_PTR(-EOPNOTSUPP) : m;
+}
+
+static void dmabuf_unmap(void *mapping)
+{
+	struct dmabuf_mapping *m = mapping;
+	struct dma_buf *dmabuf = m->attach->dmabuf;
+
+	mapping_undo(m);
+	dma_buf_detach(dmabuf, m->attach);
+	dma_buf_put(dmabuf);
+	kfree(m);
+}
+
+/* ---- the pin ---------------------------------------------------------------------- */
+
+static bool dmabuf_holds(const struct dma_buf *dmabuf, const struct pp_request *req)
+{
+	return req->addr <= dmabuf->size &&
+	       req->length <= dmabuf->size - req->addr;
+}
+
+static int dmabuf_pin(void *priv, const struct pp_request *req,
+		      struct pp_why *why)
+{
+	struct dmabuf_pin *p = priv;
+	struct dma_buf *dmabuf;
+
+	if (req->p2p_token || req->va_space_token)
+		return -EINVAL;
+	dmabuf = dma_buf_get(req->fd);
+	if (IS_ERR(dmabuf)) {
+		why->reason = PEERPIN_REASON_NOT_DMABUF;
+		return -EBADF;
+	}
+	if (!dmabuf_holds(dmabuf, req)) {
+		dma_buf_put(dmabuf);
+		return -EINVAL;
+	}
+	spin_lock_init(&p->lock);
+	p->dmabuf = dmabuf;
+	p->cookie = req->cookie;
+	return 0;
+}
+
+/*
+ * release and unpin: the first gives back. Under the reservation lock too, for
+ * the last reference to a file is never dropped in here but on the way out.
+ */
+static void dmabuf_give_back(void *priv)
+{
+	struct dmabuf_pin *p = priv;
+	struct dma_buf *dmabuf;
+
+	spin_lock(&p->lock);
+	dmabuf = p->dmabuf;
+	p->dmabuf = NULL;
+	spin_unlock(&p->lock);
+	if (dmabuf)
+		dma_buf_put(dmabuf);
+}
+
+const struct pp_provider pp_dmabuf_provider = {
+	.owner = THIS_MODULE,
+	.name = "dmabuf",
+	.id = PEERPIN_PROVIDER_DMABUF,
+	.page_size = PAGE_SIZE,
+	.exact = true,
+	.priv_size = sizeof(struct dmabuf_pin),
+	.pin = dmabuf_pin,
+	.map = dmabuf_map,
+	.unmap = dmabuf_unmap,
+	.release = dmabuf_give_back,
+	.unpin = dmabuf_give_back,
+};

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * CUDA memory of an integrated NVIDIA GPU (Tegra): pages of the CPU's memory,
+ * by the nvidia_p2p_get_pages() that such GPUs have.
+ *
+ * What the vendor leaves to us: put_pages always runs the callback, in its own
+ * thread, and must not come when that has run already; the callback lets the
+ * pages go; and the table is ours to kfree() from then on. But the memory may
+ * be freed while we put, and the vendor keeps its MMU notifier in the table
+ * and looks at it once more when the callback has returned. So
+ * - a callback that comes in another thread while we put leaves the pages to
+ *   the thread that puts: no put meets a table without pages;
+ * - the table is kfree()d when the region is gone, so that there is neither a
+ *   put nor a callback, and when no notifier can be running any more.
+ */
+#include <linux/io.h>
+#include <linux/llist.h>
+#include <linux/mm.h>
+#include <linux/mmu_notifier.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <linux/nv-p2p.h>
+#include "../core/provider.h"
+
+#define TEGRA_PAGE_SIZE (4u << 10)
+
+/* The vendor's table, and its place among those to be kfree()d */
+struct tegra_table {
+	struct llist_node dead;
+	struct nvidia_p2p_page_table *vendors;
+};
+
+/*
+ * struct tegra_pin - the private part of a region of such memory
+ * @lock: protects @putter, @put, @called and @freed
+ * @putter: is in put_pages
+ * @put: put_pages was called
+ * @called: the callback has run, so the table is ours
+ * @freed: the pages were let go
+ * @caching: how the process that pinned has the memory mapped
+ */
+struct tegra_pin {
+	struct tegra_table *table;
+	spinlock_t lock;
+	struct task_struct *putter;
+	bool put;
+	bool called;
+	bool freed;
+	u32 caching;
+};
+
+/* ---- kfree() of tables ------------------------------------------------------- */
+
+static LLIST_HEAD(tegra_dead);
+
+static void tegra_bury(struct work_struct *work)
+{
+	struct llist_node *dead = llist_del_all(&tegra_dead);
+	struct tegra_table *t, *next;
+
+	mmu_notifier_synchronize();
+	llist_for_each_entry_safe(t, next, dead, dead) {
+		kfree(t->vendors);
+		kfree(t);
+	}
+}
+
+static DECLARE_WORK(tegra_burial, tegra_bury);
+
+static void tegra_free(void *priv)
+{
+	struct tegra_pin *p = priv;
+
+	if (!p->called) {
+		kfree(p->table);	/* not pinned, or still: the vendor has its own */
+		return;
+	}
+	llist_add(&p->table->dead, &tegra_dead);
+	schedule_work(&tegra_burial);
+}
+
+/* ---- how the memory is mapped ------------------------------------------------ */
+
+static bool tegra_is_same(pgprot_t a, pgprot_t b)
+{
+	return pgprot_val(a) == pgprot_val(b);
+}
+
+/*
+ * cudaHostAlloc() has a flag for write-combined memory, of which the page table
+ * says nothing. All who map the same pages must do it alike, and the process
+ * has them mapped as they were allocated, at the address that it gives to us.
+ * A process that has put something else there spoils its own memory only.
+ */
+static u32 tegra_caching_of(const struct vm_area_struct *vma)
+{
+	pgprot_t prot;
+
+	if (!vma)
+		return PEERPIN_CACHING_NONE;
+	prot = vma->vm_page_prot;
+	if (tegra_is_same(prot, pgprot_writecombine(prot)))
+		return PEERPIN_CACHING_COMBINED;
+	if (tegra_is_same(prot, pgprot_noncached(prot)))
+		return PEERPIN_CACHING_UNCACHED;
+	return PEERPIN_CACHING_CACHED;
+}
+
+/* NONE when it is not the same from one end to the other */
+static u32 tegra_caching(u64 addr, u64 length)
+{
+	u32 caching = PEERPIN_CACHING_NONE;
+	struct vm_area_struct *vma;
+	u64 at;
+
+	mmap_read_lock(current->mm);
+	for (at = addr; at < addr + length; at = vma->vm_end) {
+		vma = vma_lookup(current->mm, at);
+		if (at != addr && tegra_caching_of(vma) != caching)
+			caching = PEERPIN_CACHING_NONE;
+		else
+			caching = tegra_caching_of(vma);
+		if (caching == PEERPIN_CACHING_NONE)
+			break;
+	}
+	mmap_read_unlock(current->mm);
+	return caching;
+}
+
+/* ---- pinning ----------------------------------------------------------------- */
+
+static void tegra_free_callback(void *data)
+{
+	pp_revoke((unsigned long)data);
+}
+
+static int tegra_explain(int ret, struct pp_why *why)
+{
+	why->reason = PEERPIN_REASON_VENDOR_ERROR;
+	if (ret == -EINVAL)
+		why->reason = PEERPIN_REASON_VENDOR_REFUSED;
+	if (ret == -ENOMEM)
+		why->reason = PEERPIN_REASON_NO_MEMORY;
+	return ret;
+}
+
+static int tegra_get_pages(struct tegra_pin *p, const struct pp_request *req)
+{
+	struct nvidia_p2p_page_table *table = NULL;
+	int ret;
+
+	p->table = kzalloc(sizeof(*p->table), GFP_KERNEL_ACCOUNT);
+	if (!p->table)
+		return -ENOMEM;
+	ret = nvidia_p2p_get_pages(req->addr, req->length, &table,
+				   tegra_free_callback, (void *)req->cookie);
+	if (!ret)
+		p->table->vendors = table;
+	return ret;
+}
+
+static int tegra_pin(void *priv, const struct pp_request *req,
+		     struct pp_why *why)
+{
+	struct tegra_pin *p = priv;
+	int ret;
+
+	if (req->p2p_token || req->va_space_token) {
+		why->reason = PEERPIN_REASON_NO_API;
+		return -EINVAL;
+	}
+	spin_lock_init(&p->lock);
+	p->caching = tegra_caching(req->addr, req->length);
+	ret = tegra_get_pages(p, req);
+	return ret ? tegra_explain(ret, why) : 0;
+}
+
+static int tegra_look(void *priv, u64 length, u32 *caching)
+{
+	const struct tegra_pin *p = priv;
+	const struct nvidia_p2p_page_table *table = p->table->vendors;
+
+	if (!NVIDIA_P2P_PAGE_TABLE_VERSION_COMPATIBLE(table) ||
+	    table->page_size != NVIDIA_P2P_PAGE_SIZE_4KB)
+		return -EOPNOTSUPP;
+	if ((u64)table->entries * TEGRA_PAGE_SIZE != length)
+		return -EIO;
+	*caching = p->caching;
+	return 0;
+}
+
+static void tegra_extents(void *priv, struct pp_extents *x)
+{
+	const struct tegra_pin *p = priv;
+	const struct nvidia_p2p_page_table *table = p->table->vendors;
+	u32 i;
+
+	for (i = 0; i < table->entries; i++)
+		pp_extents_add(x, page_to_phys(table->pages[i]),
+			       TEGRA_PAGE_SIZE);
+}
+
+/* ---- letting go -------------------------------------------------------------- */
+
+/* In the callback, whoever runs it. True for who is to let the pages go. */
+static bool tegra_claim_callback(struct tegra_pin *p)
+{
+	bool mine;
+
+	spin_lock(&p->lock);
+	mine = !p->putter || p->putter == current;
+	p->called = true;
+	p->freed = mine;
+	spin_unlock(&p->lock);
+	return mine;
+}
+
+static void tegra_release(void *priv)
+{
+	struct tegra_pin *p = priv;
+
+	if (tegra_claim_callback(p))
+		nvidia_p2p_free_page_table(p->table->vendors);
+}
+
+static bool tegra_begin_put(struct tegra_pin *p)
+{
+	spin_lock(&p->lock);
+	if (!p->called) {
+		p->put = true;
+		p->putter = current;
+	}
+	spin_unlock(&p->lock);
+	return p->put;
+}
+
+/* True when a callback has left the pages to us. */
+static bool tegra_end_put(struct tegra_pin *p)
+{
+	bool left;
+
+	spin_lock(&p->lock);
+	p->putter = NULL;
+	left = p->called && !p->freed;
+	p->freed |= left;
+	spin_unlock(&p->lock);
+	return left;
+}
+
+static void tegra_unpin(void *priv)
+{
+	struct tegra_pin *p = priv;
+	int ret;
+
+	if (!tegra_begin_put(p))
+		return;
+	ret = nvidia_p2p_put_pages(p->table->vendors);
+	if (tegra_end_put(p))
+		nvidia_p2p_free_page_table(p->table->vendors);
+	if (p->called)
+		return;
+	/* still pinned, so our callback may come: it must find this module */
+	__module_get(THIS_MODULE);
+	pr_err("peerpin_tegra: put_pages ended (%d) without calling back; CUDA memory stays pinned until it is freed\n",
+	       ret);
+}
+
+/* A callback that overtook get_pages could not let go what nobody knew yet. */
+static void tegra_cleanup(void *priv)
+{
+	struct tegra_pin *p = priv;
+
+	if (p->called || p->put)
+		return;
+	p->called = true;
+	nvidia_p2p_free_page_table(p->table->vendors);
+}
+
+static const struct pp_provider tegra_provider = {
+	.owner = THIS_MODULE,
+	.name = "tegra",
+	.id = PEERPIN_PROVIDER_TEGRA,
+	.page_size = TEGRA_PAGE_SIZE,
+	.page_backed = true,
+	.priv_size = sizeof(struct tegra_pin),
+	.pin = tegra_pin,
+	.look = tegra_look,
+	.extents = tegra_extents,
+	.release = tegra_release,
+	.unpin = tegra_unpin,
+	.cleanup = tegra_cleanup,
+	.free = tegra_free,
+};
+
+static int __init tegra_init(void)
+{
+	return pp_provider_register(&tegra_provider);
+}
+
+static void __exit tegra_exit(void)
+{
+	pp_provider_unregister(&tegra_provider);
+	flush_work(&tegra_burial);
+}
+
+module_init(tegra_init);
+module_exit(tegra_exit);
+MODULE_DESCRIPTION("peerpin provider: CUDA memory of integrated NVIDIA GPUs");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/err.h>
+#include <linux/fs.h>
+#include <linux/ktime.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/pci.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/workqueue.h>
+#include <peerpin.h>
+#include "peer_bench.h"
+
+enum { REGIONS_MAX = 1 << 20 };
+
+/* stop() runs while no ioctl does, so the DMA's end is claimed by @held. */
+static DEFINE_MUTEX(lock);
+static struct pci_dev *chip;
+static struct peerpin_peer *peers[PEER_BENCH_PEERS];
+static struct peerpin_dma dma;
+static atomic_t held = ATOMIC_INIT(0);
+static unsigned int end_ms;
+static u64 ended_at;
+
+static void bench_end_dma(struct work_struct *work)
+{
+	if (!atomic_xchg(&held, 0))
+		return;
+	ended_at = ktime_get_ns();
+	peerpin_dma_end(&dma);
+}
+static DECLARE_DELAYED_WORK(end_work, bench_end_dma);
+
+static void bench_stop(void *data, struct peerpin_attach *attach)
+{
+	if (end_ms)
+		schedule_delayed_work(&end_work, msecs_to_jiffies(end_ms));
+}
+
+static const struct peerpin_peer_ops bench_ops = {
+	.stop = bench_stop,
+};
+
+static struct peerpin_attach *bench_find(struct peerpin_peer *peer, int fd,
+					 u32 id)
+{
+	struct peerpin_region *region = peerpin_region_get(fd, id);
+	struct peerpin_attach *attach;
+
+	if (IS_ERR(region))
+		return ERR_CAST(region);
+	attach = peerpin_attach(peer, region);
+	peerpin_region_put(region);
+	return attach;
+}
+
+static int bench_attach_one(const struct peer_bench *c, u32 region)
+{
+	struct peerpin_attach *attach;
+	unsigned int i;
+
+	for (i = 0; i < c->peers; i++) {
+		attach = bench_find(peers[i], c->fd, region);
+		if (IS_ERR(attach))
+			return PTR_ERR(attach);
+		peerpin_attach_put(attach);
+	}
+	return 0;
+}
+
+static int bench_attach(struct peer_bench *c, const u32 *regions)
+{
+	u64 start = ktime_get_ns();
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; i < c->count && !ret; i++)
+		ret = bench_attach_one(c, regions[i]);
+	c->out_ns = ktime_get_ns() - start;
+	return ret;
+}
+
+static int bench_hold(const struct peer_bench *c, u32 region)
+{
+	struct peerpin_attach *attach;
+	int ret;
+
+	if (atomic_read(&held))
+		return -EBUSY;
+	attach = bench_find(peers[c->peers - 1], c->fd, region);
+	if (IS_ERR(attach))
+		return PTR_ERR(attach);
+	end_ms = c->end_ms;
+	ret = peerpin_dma_begin(attach, 0, 4096, DMA_BIDIRECTIONAL, &dma);
+	peerpin_attach_put(attach);
+	if (!ret)
+		atomic_set(&held, 1);
+	return ret;
+}
+
+static int bench_end(struct peer_bench *c)
+{
+	cancel_delayed_work_sync(&end_work);
+	bench_end_dma(NULL);
+	c->out_ns = ended_at;
+	return 0;
+}
+
+static int bench_op(struct peer_bench *c, const u32 *regions)
+{
+	switch (c->op) {
+	case PEER_BENCH_ATTACH:
+		return bench_attach(c, regions);
+	case PEER_BENCH_HOLD:
+		return bench_hold(c, regions[0]);
+	case PEER_BENCH_END:
+		return bench_end(c);
+	default:
+		return -EINVAL;
+	}
+}
+
+static int bench_with_regions(struct peer_bench *c)
+{
+	u32 *regions;
+	int ret;
+
+	if (!c->count || c->count > REGIONS_MAX || !c->peers ||
+	    c->peers > PEER_BENCH_PEERS)
+		return -EINVAL;
+	regions = vmemdup_user((void __user *)(uintptr_t)c->regions, c->count * sizeof(*regions));
+	if (IS_ERR(regions))
+		return PTR_ERR(regions);
+	mutex_lock(&lock);
+	ret = bench_op(c, regions);
+	mutex_unlock(&lock);
+	kvfree(regions);
+	return ret;
+}
+
+static long bench_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	struct peer_bench c;
+	int ret;
+
+	if (cmd != PEER_BENCH_IOC)
+		return -ENOTTY;
+	if (copy_from_user(&c, (void __user *)arg, sizeof(c)))
+		return -EFAULT;
+	ret = bench_with_regions(&c);
+	if (copy_to_user((void __user *)arg, &c, sizeof(c)))
+		return -EFAULT;
+	return ret;
+}
+
+static const struct file_operations bench_fops = {
+	.owner = THIS_MODULE,
+	.unlocked_ioctl = bench_ioctl,
+};
+
+static struct miscdevice bench_misc = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "peer_bench",
+	.fops = &bench_fops,
+};
+
+static void bench_unregister(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < PEER_BENCH_PEERS; i++)
+		if (peers[i])
+			peerpin_peer_unregister(peers[i]);
+}
+
+static int bench_register(void)
+{
+	struct peerpin_peer *peer;
+	unsigned int i;
+
+	for (i = 0; i < PEER_BENCH_PEERS; i++) {
+		peer = peerpin_peer_register(&chip->dev, &bench_ops, NULL);
+		if (IS_ERR(peer))
+			return PTR_ERR(peer);
+		peers[i] = peer;
+	}
+	return 0;
+}
+
+static int __init bench_init(void)
+{
+	int ret;
+
+	chip = pci_get_device(PCI_VENDOR_ID_LSI_LOGIC,
+			      PCI_DEVICE_ID_LSI_53C895A, NULL);
+	if (!chip)
+		return -ENODEV;
+	ret = bench_register();
+	if (!ret)
+		ret = misc_register(&bench_misc);
+	if (!ret)
+		return 0;
+	bench_unregister();
+	pci_dev_put(chip);
+	return ret;
+}
+
+static void __exit bench_exit(void)
+{
+	misc_deregister(&bench_misc);
+	cancel_delayed_work_sync(&end_work);
+	bench_end_dma(NULL);
+	bench_unregister();
+	pci_dev_put(chip);
+}
+
+module_init(bench_init);
+module_exit(bench_exit);
+MODULE_DESCRIPTION("peerpin benchmark driver");
+MODULE_LICENSE("GPL");

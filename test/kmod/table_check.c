@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The arithmetic of tables, cookies and epochs, whose ends no region lives to
+ * see. Checks them when it is loaded; loading fails if one is wrong, and the log
+ * says which.
+ */
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/vmalloc.h>
+#include "../../kmod/core/table.c"
+#include "../../kmod/core/cookie.c"
+#include "../../kmod/core/epoch.c"
+
+enum {
+	LIMIT = 300,		/* in the second chunk */
+	MANY = 5000,		/* over five chunks */
+	THREADS = 4,
+	THREAD_ROUNDS = 20000,
+	THREAD_ENTRIES = 64,
+	WALKED = 1000,
+	PIN_WORDS = 2 * 4,	/* a pin asks four providers at most */
+};
+
+#define CHECK(condition, format, ...) \
+	do { \
+		if (!(condition)) { \
+			pr_err("table_check: not ok %s:%d: %s: " format "\n", __func__, __LINE__, #condition, \
+			       ##__VA_ARGS__); \
+			return -EINVAL; \
+		} \
+	} while (0)
+
+/* What the tables ask of a region */
+void pp_region_get(struct peerpin_region *r)
+{
+	kref_get(&r->ref);
+}
+
+static struct peerpin_region *regions;	/* MANY of them */
+
+static unsigned int refs(unsigned int i)
+{
+	return kref_read(&regions[i].ref);
+}
+
+/* ---- tables -------------------------------------------------------------------- */
+
+static int check_reuse(struct pp_table *t)
+{
+	u32 a, b, c, turn;
+
+	CHECK(!pp_table_take(t, &regions[0], &a, &turn) && a == 0 && turn == 0, "%u %u", a, turn);
+	CHECK(!pp_table_take(t, &regions[1], &b, NULL) && b == 1, "%u", b);
+	pp_table_give(t, a);
+	pp_table_give(t, b);
+	CHECK(!pp_table_take(t, &regions[1], &c, &turn) && c == b && turn == 1, "%u %u", c, turn);
+	CHECK(!pp_table_take(t, &regions[0], &c, &turn) && c == a && turn == 1, "%u %u", c, turn);
+	CHECK(!pp_table_take(t, NULL, &c, &turn) && c == 2 && turn == 0, "%u %u", c, turn);
+	return 0;
+}
+
+static int check_limit(struct pp_table *t)
+{
+	u32 i, index;
+
+	for (i = 0; i < LIMIT; i++)
+		CHECK(!pp_table_take(t, &regions[i], &index, NULL) && index == i, "%u: %u", i, index);
+	CHECK(pp_table_take(t, &regions[0], &index, NULL) == -ENOSPC, "");
+	pp_table_give(t, 17);
+	CHECK(!pp_table_take(t, &regions[0], &index, NULL) && index == 17, "%u", index);
+	CHECK(pp_table_take(t, &regions[0], &index, NULL) == -ENOSPC, "");
+	return 0;
+}
+
+/* Entries of all chunks are their own. */
+static int check_growth(struct pp_table *t)
+{
+	u32 i, index;
+
+	for (i = 0; i < MANY; i++)
+		CHECK(!pp_table_take(t, &regions[i], &index, NULL) && index == i, "%u: %u", i, index);
+	for (i = 0; i < MANY; i++)
+		CHECK(pp_table_find(t, i, NULL) == &regions[i] && refs(i) == 2, "%u: %u", i, refs(i));
+	CHECK(!pp_table_find(t, MANY, NULL) && !pp_table_find(t, U32_MAX, NULL), "found what never was");
+	return 0;
+}
+
+/* The last index there can be lies in the last chunk. */
+static int check_chunks(struct pp_table *t)
+{
+	unsigned int chunk;
+
+	for (chunk = 0; chunk < PP_TABLE_CHUNKS; chunk++) {
+		u32 first = table_chunk_start(chunk);
+
+		CHECK(table_chunk(first) == chunk, "%u: %u", first, chunk);
+		CHECK(table_chunk(first + (PP_TABLE_FIRST << chunk) - 1) == chunk, "%u: %u", first, chunk);
+	}
+	CHECK(table_chunk(PP_TABLE_MAX - 1) == PP_TABLE_CHUNKS - 1, "%u", PP_TABLE_MAX);
+	CHECK(PP_TABLE_MAX <= BIT(INDEX_BITS), "an index does not fit into a cookie");
+	return 0;
+}
+
+static int check_take_out(struct pp_table *t)
+{
+	u32 index, other, turn;
+
+	CHECK(!pp_table_take(t, NULL, &index, &turn), "");
+	CHECK(!pp_table_find(t, index, NULL), "found before it was put");
+	pp_table_put(t, index, &regions[3]);
+	CHECK(pp_table_find(t, index, &turn) == &regions[3] && refs(3) == 2, "%u", refs(3));
+	CHECK(pp_table_take_out(t, index) == &regions[3] && refs(3) == 2, "%u", refs(3));
+	CHECK(!pp_table_take_out(t, index) && !pp_table_find(t, index, &turn), "twice");
+	CHECK(!pp_table_take_out(t, index + 1), "what never was");
+	CHECK(!pp_table_take(t, &regions[4], &other, NULL) && other != index, "a taken entry was taken");
+	return 0;
+}
+
+static int check_turns(struct pp_table *t)
+{
+	u32 index, again, turn, later;
+
+	CHECK(!pp_table_take(t, &regions[0], &index, &turn), "");
+	CHECK(pp_table_find(t, index, &turn) == &regions[0], "");
+	pp_table_give(t, index);
+	CHECK(!pp_table_find(t, index, &turn), "found though given up");
+	CHECK(!pp_table_take(t, &regions[1], &again, &later) && again == index && later == turn + 1, "%u", later);
+	CHECK(!pp_table_find(t, index, &turn) && refs(1) == 1, "a later turn was found by an earlier one");
+	CHECK(pp_table_find(t, index, &later) == &regions[1], "");
+	later++;
+	CHECK(!pp_table_find(t, index, &later), "found by a turn to come");
+	return 0;
+}
+
+/* ---- several at a time ----------------------------------------------------------- */
+
+/* Who has an entry, and its last turn; the winner of @owner may write @turn. */
+static struct owned {
+	atomic_t owner;
+	u32 turns;
+} owned[THREADS * THREAD_ENTRIES];
+
+struct worker {
+	struct pp_table *table;
+	unsigned int id;
+	u32 held[THREAD_ENTRIES];
+	unsigned int count;
+	const char *wrong;
+};
+
+static const char *worker_take(struct worker *w)
+{
+	struct owned *o;
+	u32 index, turn;
+
+	if (pp_table_take(w->table, &regions[w->id], &index, &turn) || index >= ARRAY_SIZE(owned))
+		return "not taken, or too high";
+	o = &owned[index];
+	if (atomic_cmpxchg(&o->owner, 0, w->id + 1))
+		return "taken by two";
+	if (o->turns++ != turn)
+		return "a turn was left out or came twice";
+	w->held[w->count++] = index;
+	return NULL;
+}
+
+static const char *worker_give(struct worker *w)
+{
+	u32 index = w->held[--w->count];
+
+	if (pp_table_find(w->table, index, NULL) != &regions[w->id])
+		return "another's region";
+	if (atomic_cmpxchg(&owned[index].owner, w->id + 1, 0) != w->id + 1)
+		return "given by two";
+	pp_table_give(w->table, index);
+	return NULL;
+}
+
+static int worker_run(void *data)
+{
+	struct worker *w = data;
+	unsigned int i;
+
+	for (i = 0; i < THREAD_ROUNDS && !w->wrong; i++) {
+		bool take = !w->count || (w->count < THREAD_ENTRIES && get_random_u8() & 1);
+
+		w->wrong = take ? worker_take(w) : worker_give(w);
+		cond_resched();
+	}
+	while (!kthread_should_stop())
+		msleep(1);
+	return 0;
+}
+
+static int check_threads(struct pp_table *t)
+{
+	static struct worker workers[THREADS];
+	struct task_struct *tasks[THREADS];
+	unsigned int i;
+
+	for (i = 0; i < THREADS; i++) {
+		workers[i] = (struct worker){ .table = t, .id = i };
+		tasks[i] = kthread_run(worker_run, &workers[i], "table_check/%u", i);
+	}
+	for (i = 0; i < THREADS; i++)
+		if (!IS_ERR(tasks[i]))
+			kthread_stop(tasks[i]);
+	for (i = 0; i < THREADS; i++)
+		CHECK(!IS_ERR(tasks[i]) && !workers[i].wrong, "thread %u: %s", i, workers[i].wrong);
+	CHECK(t->ever <= THREADS * THREAD_ENTRIES, "%u were never used again", t->ever);
+	return 0;
+}
+
+/* ---- cookies --------------------------------------------------------------------- */
+
+static struct pp_table *shard_at(unsigned long cookie)
+{
+	return &shards[shard_of(cookie)];
+}
+
+static struct pp_table_entry *entry_at(unsigned long cookie)
+{
+	struct pp_table *t = shard_at(cookie);
+	struct pp_table_entry *e;
+
+	spin_lock(&t->lock);
+	e = table_entry(t, index_of(cookie));
+	spin_unlock(&t->lock);
+	return e;
+}
+
+static int check_cookie(struct pp_table *unused)
+{
+	struct peerpin_region *r = &regions[0];
+	unsigned long old;
+
+	CHECK(!pp_cookie_insert(r) && pp_cookie_find(r->cookie) == r && refs(0) == 2, "%lx", r->cookie);
+	old = r->cookie;
+	pp_cookie_erase(r);
+	CHECK(!pp_cookie_find(old), "%lx", old);
+	CHECK(!pp_cookie_insert(&regions[1]) && regions[1].cookie != old, "%lx again", old);
+	CHECK(!pp_cookie_find(old) && refs(1) == 1, "%lx finds another region", old);
+	CHECK(!pp_cookie_find(~0ul) && !pp_cookie_find(0xf0000000), "what never was");
+	return 0;
+}
+
+/* The last turn of a place is used, and then the place no more. */
+static int check_last_turn(struct pp_table *unused)
+{
+	struct peerpin_region *r = &regions[0], *next = &regions[1];
+	unsigned long first, last;
+
+	CHECK(!pp_cookie_insert(r), "");
+	first = r->cookie;
+	pp_cookie_erase(r);
+	entry_at(first)->turn = U32_MAX;
+	CHECK(!pp_cookie_insert(r), "");
+	last = r->cookie;
+	CHECK((u32)last == (u32)first && last >> PLACE_BITS == U32_MAX, "%lx after %lx", last, first);
+	CHECK(pp_cookie_find(last) == r && !pp_cookie_find(first), "the last turn is not found");
+	pp_cookie_erase(r);
+	CHECK(!pp_cookie_find(last) && !pp_cookie_find(first), "found after its end");
+	CHECK(!pp_cookie_insert(next) && (u32)next->cookie != (u32)last, "a place was used again: %lx", next->cookie);
+	CHECK(!pp_cookie_find(last) && pp_cookie_find(next->cookie) == next, "");
+	return 0;
+}
+
+static int check_last_turn_here(struct pp_table *unused)
+{
+	int ret;
+
+	migrate_disable();	/* all from one table */
+	ret = check_last_turn(unused);
+	migrate_enable();
+	return ret;
+}
+
+static int check_walk(struct pp_table *unused)
+{
+	struct peerpin_region *r;
+	unsigned int i, count = 0;
+	u64 place = 0;
+
+	for (i = 0; i < WALKED; i++)
+		CHECK(!pp_cookie_insert(&regions[i]), "%u", i);
+	for (i = 0; i < WALKED; i += 3)
+		pp_cookie_erase(&regions[i]);
+	while ((r = pp_cookie_next(&place)))
+		count += r >= regions && r < regions + WALKED && (r - regions) % 3;
+	CHECK(count == WALKED - DIV_ROUND_UP(WALKED, 3), "%u", count);
+	for (i = 0; i < WALKED; i++)
+		CHECK(refs(i) == (i % 3 ? 2 : 1), "region %u was seen %u times", i, refs(i) - 1);
+	CHECK(!pp_cookie_next(&place), "more after the end");
+	return 0;
+}
+
+/* ---- epochs ------------------------------------------------------------------------ */
+
+static int check_epoch(struct pp_table *unused)
+{
+	u32 word = 0, epoch, last = 0;
+	unsigned int i;
+
+	for (i = 0; i < 100; i++) {
+		epoch = pp_epoch_begin(&word);
+		CHECK(epoch == word && epoch & 1 && epoch > last, "%u after %u", epoch, last);
+		pp_epoch_end(&word);
+		CHECK(word == epoch + 1 && !pp_epoch_exhausted(&word), "%u", word);
+		last = epoch;
+	}
+	return 0;
+}
+
+/* A pin that was let in does not wrap the word, even if every provider is asked. */
+static int check_epoch_end(struct pp_table *unused)
+{
+	u32 word = U32_MAX - 101, before;
+	unsigned int i, pinned = 0;
+
+	while (!pp_epoch_exhausted(&word)) {
+		for (i = 0; i < PIN_WORDS / 2; i++) {
+			before = word;
+			CHECK(pp_epoch_begin(&word) > before, "wrapped after %u", before);
+			pp_epoch_end(&word);
+			CHECK(word > before, "wrapped after %u", before);
+		}
+		pinned++;
+	}
+	CHECK(pinned > 5, "retired too early: %u", pinned);
+	before = 0;
+	CHECK(!pp_epoch_exhausted(&before), "a new word");
+	before = U32_MAX - 1;
+	CHECK(pp_epoch_exhausted(&before), "the last word");
+	return 0;
+}
+
+static int epoch_words(struct pp_epochs *e)
+{
+	u32 *first = pp_epoch_word(e, 0), *last = pp_epoch_word(e, PEERPIN_MAX_REGIONS - 1), *other;
+
+	CHECK(first && last && !*first && !*last, "no words");
+	*first = 1;
+	*last = 3;
+	other = pp_epoch_word(e, WORDS_PER_PAGE);
+	CHECK(other && !*other && other != first, "words of two pages are one");
+	CHECK(pp_epoch_word(e, 1) == first + 1, "words of a page are apart");
+	CHECK(pp_epoch_word(e, 0) == first && *first == 1 && *last == 3, "a word moved");
+	return 0;
+}
+
+static int check_words(struct pp_table *unused)
+{
+	struct pp_epochs *e = kzalloc(sizeof(*e), GFP_KERNEL);
+	int ret;
+
+	if (!e)
+		return -ENOMEM;
+	ret = epoch_words(e);
+	pp_epochs_free(e);
+	kfree(e);
+	return ret;
+}
+
+/* -------------------------------------------------------------------------------------- */
+
+static const struct check {
+	const char *name;
+	u32 limit;
+	int (*run)(struct pp_table *t);
+} checks[] = {
+	{ "what_is_given_up_last_is_taken_first", LIMIT, check_reuse },
+	{ "a_limit", LIMIT, check_limit },
+	{ "growth_over_chunks", PP_TABLE_MAX, check_growth },
+	{ "every_index_has_a_chunk", LIMIT, check_chunks },
+	{ "take_out", LIMIT, check_take_out },
+	{ "turns", LIMIT, check_turns },
+	{ "threads", PP_TABLE_MAX, check_threads },
+	{ "cookies", LIMIT, check_cookie },
+	{ "the_last_turn_of_a_place", LIMIT, check_last_turn_here },
+	{ "a_walk_sees_each_once", LIMIT, check_walk },
+	{ "epochs", LIMIT, check_epoch },
+	{ "the_last_epoch_of_a_word", LIMIT, check_epoch_end },
+	{ "words_of_the_page", LIMIT, check_words },
+};
+
+/* On tables and regions of its own */
+static int check_run(const struct check *check, struct pp_table *t)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < MANY; i++)
+		kref_init(&regions[i].ref);
+	memset(shards, 0, sizeof(shards));
+	pp_cookie_init();
+	*t = (struct pp_table){};
+	pp_table_init(t, check->limit);
+	ret = check->run(t);
+	pp_table_destroy(t);
+	pp_cookie_exit();
+	if (!ret)
+		pr_info("table_check: ok %s\n", check->name);
+	return ret;
+}
+
+static int check_all(struct pp_table *t)
+{
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < ARRAY_SIZE(checks) && !ret; i++)
+		ret = check_run(&checks[i], t);
+	return ret;
+}
+
+static int __init table_check_init(void)
+{
+	static struct pp_table table;
+	int ret;
+
+	regions = vcalloc(MANY, sizeof(*regions));
+	if (!regions)
+		return -ENOMEM;
+	ret = check_all(&table);
+	vfree(regions);
+	return ret;
+}
+
+static void __exit table_check_exit(void)
+{
+}
+
+module_init(table_check_init);
+module_exit(table_check_exit);
+MODULE_DESCRIPTION("peerpin test of tables, cookies and epochs");
+MODULE_LICENSE("GPL");
