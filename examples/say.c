@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 #include "say.h"
 
 void say(const char *what, const char *format, ...)
@@ -40,10 +39,10 @@ int cuda_failed(const char *what, CUresult result)
 
 int peerpin_failed(const char *what, int error, const struct pp_why *why)
 {
+	char text[256];
+
 	if (!error)
 		return 0;
-	if (why && why->reason)
-		return failed(what, "%s (%s)", pp_strreason(why->reason),
-			      strerror(-error));
-	return failed(what, "%s", strerror(-error));
+	pp_explain(text, sizeof(text), error, why);
+	return failed(what, "%s", text);
 }

@@ -8,6 +8,7 @@
 #include "regcache.h"
 #include "region.h"
 #include "sys.h"
+#include "why.h"
 
 /* What the CUDA driver gives out memory in; smaller allocations share one. */
 #define BLOCK_SIZE (2u << 20)
@@ -44,14 +45,17 @@ static bool shares_block(const struct pp_mem *mem)
  * The allocation may have changed since it was grown to. SYNC_MEMOPS is set
  * on each miss: it costs less than remembering which allocations have it.
  */
-static int prepare(const struct pp_mem *mem, uint64_t addr, uint64_t length)
+static int prepare(const struct pp_mem *mem, uint64_t addr, uint64_t length,
+		   struct pp_why *why)
 {
 	if (mem->kind == PP_MEM_HOST)
 		return 0;
-	if (mem->kind == PP_MEM_MANAGED || !mem->rdma ||
-	    !contains(mem, addr, length))
-		return -EINVAL;
-	return pp_sync_memops((const void *)(uintptr_t)addr);
+	if (mem->kind == PP_MEM_MANAGED)
+		return pp_refuse(why, PEERPIN_REASON_MANAGED, -EINVAL);
+	if (!mem->rdma || !contains(mem, addr, length) ||
+	    pp_sync_memops((const void *)(uintptr_t)addr))
+		return pp_refuse(why, PEERPIN_REASON_VENDOR_REFUSED, -EINVAL);
+	return 0;
 }
 
 /*
@@ -65,27 +69,27 @@ static int prepare(const struct pp_mem *mem, uint64_t addr, uint64_t length)
  * GPU memory that CUDA did not own up to (it fails at the moment) has no id
  * that could be watched.
  */
-static int verify(const struct registration *reg, const struct pp_mem *mem)
+static int verify(const struct registration *reg, const struct pp_mem *mem,
+		  struct pp_why *why)
 {
-	if (mem->kind != PP_MEM_GPU)
-		return reg->region.provider == PEERPIN_PROVIDER_NV ? -EINVAL : 0;
-	return pp_query_buffer_id(reg->addr) == mem->buffer_id ? 0 : -ESTALE;
+	if (mem->kind != PP_MEM_GPU && reg->region.provider == PEERPIN_PROVIDER_NV)
+		return pp_refuse(why, PEERPIN_REASON_NOT_GPU, -EINVAL);
+	if (mem->kind == PP_MEM_GPU && pp_query_buffer_id(reg->addr) != mem->buffer_id)
+		return pp_refuse(why, PEERPIN_REASON_REVOKED, -ESTALE);
+	return 0;
 }
 
 static int pin_verified(struct pp_ctx *ctx, uint64_t length,
 			const struct pp_mem *mem, unsigned int provider,
 			struct registration *reg, struct pp_why *why)
 {
-	int ret = pp_pin_as(ctx, reg->addr, length, provider, &reg->region, why);
+	int ret = pp_pin_as(ctx, reg->addr, length, provider, 0, &reg->region, why);
 
 	if (ret)
 		return ret;
-	ret = verify(reg, mem);
-	if (!ret)
-		return 0;
-	pp_unpin(ctx, &reg->region);
-	why->reason = ret == -ESTALE ? PEERPIN_REASON_REVOKED :
-				       PEERPIN_REASON_VENDOR_REFUSED;
+	ret = verify(reg, mem, why);
+	if (ret)
+		pp_unpin(ctx, &reg->region);
 	return ret;
 }
 
@@ -97,11 +101,9 @@ static int register_range(struct pp_ctx *ctx, uint64_t addr, uint64_t length,
 	int ret;
 
 	provider = pp_query_provider((const void *)(uintptr_t)addr, &mem);
-	ret = prepare(&mem, addr, length);
-	if (ret) {
-		why->reason = PEERPIN_REASON_VENDOR_REFUSED;
+	ret = prepare(&mem, addr, length, why);
+	if (ret)
 		return ret;
-	}
 	reg->addr = addr;
 	reg->buffer_id = mem.buffer_id;
 	reg->shares_block = shares_block(&mem);
@@ -181,8 +183,12 @@ PP_PUBLIC int pp_cache_create_ctx(struct pp_ctx *ctx,
 				  const struct pp_cache_attr *attr,
 				  struct pp_cache **out)
 {
-	int ret = pp_cache_create(&ctx_ops, ctx, attr, out);
+	int ret;
 
+	/* what keeps a hit honest is the epoch, and a persistent pin's never ends */
+	if (attr && attr->pin_flags)
+		return -EOPNOTSUPP;
+	ret = pp_cache_create(&ctx_ops, ctx, attr, out);
 	if (!ret)
 		pp_cache_set_ctx(*out, ctx);
 	return ret;

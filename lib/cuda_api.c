@@ -31,6 +31,7 @@ static int resolve(void *lib, struct pp_cuda *out)
 	*(void **)&out->get_attributes = dlsym(lib, "cuPointerGetAttributes");
 	*(void **)&out->get_attribute = dlsym(lib, "cuPointerGetAttribute");
 	*(void **)&out->set_attribute = dlsym(lib, "cuPointerSetAttribute");
+	*(void **)&out->pci_bus_id = dlsym(lib, "cuDeviceGetPCIBusId");
 	return out->get_attributes && out->get_attribute && out->set_attribute;
 }
 

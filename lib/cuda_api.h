@@ -38,6 +38,7 @@ struct pp_cuda {
 			     unsigned long long addr);
 	int (*set_attribute)(const void *value, int attribute,
 			     unsigned long long addr);
+	int (*pci_bus_id)(char *out, int room, int device);	/* NULL: there is none */
 };
 
 /* NULL while the process has not loaded CUDA. */

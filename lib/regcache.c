@@ -68,6 +68,7 @@
 #include "regcache.h"
 #include "room.h"
 #include "sys.h"
+#include "why.h"
 
 static bool foreign(const struct pp_cache *c)
 {
@@ -154,12 +155,14 @@ int pp_cache_get_counted(struct pp_cache *cache, uint64_t addr,
 
 	*why = (struct pp_why){ 0 };
 	if (foreign(cache))
-		return -EACCES;
+		return pp_refuse(why, PEERPIN_REASON_NOT_OWNED, -EACCES);
 	if (!length || asked.end < asked.start)
 		return -EINVAL;
 	ret = get(cache, &asked, &e, work, why);
 	if (!ret)
 		*out = &e->pub;
+	else if (cache->ctx)
+		pp_why_room(why, (const void *)(uintptr_t)addr);
 	return ret;
 }
 
@@ -255,7 +258,7 @@ PP_PUBLIC int pp_cache_create(const struct pp_cache_ops *ops, void *arg,
 	PP_KEEP_ERRNO;
 	struct pp_cache *c;
 
-	if (!ops->pin || !ops->unpin)
+	if (!ops->pin || !ops->unpin || (attr && attr->pin_flags))
 		return -EINVAL;
 	c = calloc(1, sizeof(*c));
 	if (!c)

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <stdbool.h>
 #include <stdlib.h>
-#include "process.h"
 #include "query.h"
 #include "region.h"
 #include "sys.h"
+#include "why.h"
 
 #define EPOCH_BYTES (PEERPIN_MAX_REGIONS * sizeof(uint32_t))
-
-static int foreign(const struct pp_ctx *ctx)
-{
-	return ctx->mark != pp_process_mark();
-}
 
 static int ctx_open(struct pp_ctx *ctx)
 {
@@ -107,7 +102,7 @@ PP_PUBLIC void pp_close(struct pp_ctx *ctx)
 
 	if (!ctx)
 		return;
-	if (!foreign(ctx))
+	if (!pp_ctx_is_foreign(ctx))
 		unpin_all(ctx);
 	pp_sys_unmap((void *)ctx->epochs, EPOCH_BYTES);
 	pp_sys_close(ctx->fd);
@@ -132,48 +127,107 @@ static void region_from(struct pp_region *out, const struct peerpin_pin *pin)
 	};
 }
 
+static int pin_as_told(struct pp_ctx *ctx, struct peerpin_pin *pin,
+		       struct pp_region *out, struct pp_why *why)
+{
+	int ret;
+
+	if (pp_ctx_is_foreign(ctx))
+		return pp_refuse(why, PEERPIN_REASON_NOT_OWNED, -EACCES);
+	ret = pp_sys_ioctl(ctx->fd, PEERPIN_IOC_PIN, pin);
+	if (!ret) {
+		remember(ctx, pin->out_region);
+		region_from(out, pin);
+		return 0;
+	}
+	*why = (struct pp_why) {
+		.reason = pin->out_reason,
+		.needed = pin->out_needed,
+		.available = pin->out_available,
+	};
+	return ret;
+}
+
 int pp_pin_as(struct pp_ctx *ctx, uint64_t addr, uint64_t length,
-	      uint32_t provider, struct pp_region *out, struct pp_why *why)
+	      uint32_t provider, uint32_t flags, struct pp_region *out,
+	      struct pp_why *why)
 {
 	struct peerpin_pin pin = {
 		.size = sizeof(pin),
+		.flags = flags,
 		.addr = addr,
 		.length = length,
 		.provider = provider,
 	};
+	int ret = pin_as_told(ctx, &pin, out, why);
+
+	if (why->reason != PEERPIN_REASON_NO_PROVIDER ||
+	    provider != PEERPIN_PROVIDER_NV)
+		return ret;
+	/* it may be an integrated GPU's, which knows why not */
+	pin.provider = PEERPIN_PROVIDER_TEGRA;
+	return pin_as_told(ctx, &pin, out, why);
+}
+
+/* The kernel asked whoever makes such pins, and nobody knew the address. */
+static void refine(struct pp_why *why, const void *addr, uint32_t flags)
+{
+	if (flags & PEERPIN_PIN_PERSISTENT && why->reason == PEERPIN_REASON_NOT_MAPPED)
+		why->reason = PEERPIN_REASON_NOT_GPU;
+	pp_why_room(why, addr);
+}
+
+static int pin_with(struct pp_ctx *ctx, const void *addr, size_t length,
+		    uint32_t flags, struct pp_region *out, struct pp_why *why)
+{
+	struct pp_mem mem;
+	unsigned int provider;
 	int ret;
 
-	*why = (struct pp_why){ .reason = PEERPIN_REASON_NONE };
-	if (foreign(ctx))
-		return -EACCES;
-	ret = pp_sys_ioctl(ctx->fd, PEERPIN_IOC_PIN, &pin);
-	if (!ret) {
-		remember(ctx, pin.out_region);
-		region_from(out, &pin);
-		return 0;
-	}
-	why->reason = pin.out_reason;
-	why->needed = pin.out_needed;
+	if (pp_ctx_is_foreign(ctx))	/* before CUDA, which does not work in a child */
+		return pp_refuse(why, PEERPIN_REASON_NOT_OWNED, -EACCES);
+	provider = pp_query_provider(addr, &mem);
+	if (mem.kind == PP_MEM_MANAGED)
+		return pp_refuse(why, PEERPIN_REASON_MANAGED, -EINVAL);
+	if (flags & PEERPIN_PIN_PERSISTENT && provider == PEERPIN_PROVIDER_HOST)
+		return pp_refuse(why, PEERPIN_REASON_NOT_GPU, -EINVAL);
+	ret = pp_pin_as(ctx, (uintptr_t)addr, length, provider, flags, out, why);
+	if (ret)
+		refine(why, addr, flags);
 	return ret;
+}
+
+PP_PUBLIC int pp_pin_with(struct pp_ctx *ctx, const void *addr, size_t length,
+			  uint32_t flags, struct pp_region *out,
+			  struct pp_why *why)
+{
+	PP_KEEP_ERRNO;
+	struct pp_why ignored;
+
+	return pin_with(ctx, addr, length, flags, out, why ? why : &ignored);
 }
 
 PP_PUBLIC int pp_pin(struct pp_ctx *ctx, const void *addr, size_t length,
 		     struct pp_region *out, struct pp_why *why)
 {
+	return pp_pin_with(ctx, addr, length, 0, out, why);
+}
+
+PP_PUBLIC int pp_pin_dmabuf(struct pp_ctx *ctx, int fd, uint64_t offset,
+			    uint64_t length, struct pp_region *out,
+			    struct pp_why *why)
+{
 	PP_KEEP_ERRNO;
 	struct pp_why ignored;
-	struct pp_mem mem;
-	unsigned int provider;
+	struct peerpin_pin pin = {
+		.size = sizeof(pin),
+		.addr = offset,
+		.length = length,
+		.provider = PEERPIN_PROVIDER_DMABUF,
+		.fd = fd,
+	};
 
-	if (!why)
-		why = &ignored;
-	*why = (struct pp_why){ .reason = PEERPIN_REASON_NONE };
-	if (foreign(ctx))	/* before CUDA, which does not work in a child */
-		return -EACCES;
-	provider = pp_query_provider(addr, &mem);
-	if (mem.kind == PP_MEM_MANAGED)
-		return -EINVAL;
-	return pp_pin_as(ctx, (uintptr_t)addr, length, provider, out, why);
+	return pin_as_told(ctx, &pin, out, why ? why : &ignored);
 }
 
 PP_PUBLIC int pp_unpin(struct pp_ctx *ctx, const struct pp_region *region)
@@ -182,7 +236,7 @@ PP_PUBLIC int pp_unpin(struct pp_ctx *ctx, const struct pp_region *region)
 	bool ours;
 	int ret;
 
-	if (foreign(ctx))
+	if (pp_ctx_is_foreign(ctx))
 		return -EACCES;
 	/* before the id is free: another thread may be given it at once */
 	ours = forget(ctx, region->id);

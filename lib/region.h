@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include "libpeerpin.h"
+#include "process.h"
 
 /**
  * struct pp_ctx - one open /dev/peerpin
@@ -22,11 +23,18 @@ struct pp_ctx {
 	_Atomic(uint64_t) pinned[PEERPIN_MAX_REGIONS / 64];
 };
 
+/* Are we a child of the process that opened it? */
+static inline int pp_ctx_is_foreign(const struct pp_ctx *ctx)
+{
+	return ctx->mark != pp_process_mark();
+}
+
 /**
- * pp_pin_as - pp_pin() for a caller that has asked CUDA already
+ * pp_pin_as - pp_pin_with() for a caller that has asked CUDA already
  * @provider: enum peerpin_provider
  */
 int pp_pin_as(struct pp_ctx *ctx, uint64_t addr, uint64_t length,
-	      uint32_t provider, struct pp_region *out, struct pp_why *why);
+	      uint32_t provider, uint32_t flags, struct pp_region *out,
+	      struct pp_why *why);
 
 #endif

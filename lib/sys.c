@@ -25,14 +25,19 @@ WEAK int pp_sys_ioctl(int fd, unsigned long cmd, void *arg)
 	return ioctl(fd, cmd, arg) < 0 ? -errno : 0;
 }
 
-WEAK int pp_sys_map(int fd, size_t length, void **out)
+WEAK int pp_sys_map_at(int fd, uint64_t offset, size_t length, int prot, void **out)
 {
-	void *at = mmap(NULL, length, PROT_READ, MAP_SHARED, fd, 0);
+	void *at = mmap(NULL, length, prot, MAP_SHARED, fd, (off_t)offset);
 
 	if (at == MAP_FAILED)
 		return -errno;
 	*out = at;
 	return 0;
+}
+
+WEAK int pp_sys_map(int fd, size_t length, void **out)
+{
+	return pp_sys_map_at(fd, 0, length, PROT_READ, out);
 }
 
 WEAK void pp_sys_unmap(void *at, size_t length)

@@ -15,6 +15,7 @@ int pp_sys_open(const char *path);
 void pp_sys_close(int fd);
 int pp_sys_ioctl(int fd, unsigned long cmd, void *arg);
 int pp_sys_map(int fd, size_t length, void **out);
+int pp_sys_map_at(int fd, uint64_t offset, size_t length, int prot, void **out);
 void pp_sys_unmap(void *at, size_t length);
 
 /* Monotonic time in nanoseconds. */

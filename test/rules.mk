@@ -19,7 +19,10 @@ USER_TARGETS += $(UNIT_BIN) $(VM_BIN)
 
 # first in the link, so that mocks take the place of the library's functions
 UNIT_OBJ_test_region = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o
+UNIT_OBJ_test_map = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o
+UNIT_OBJ_test_export = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o
 UNIT_OBJ_test_ctx_cache = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o
+UNIT_OBJ_test_why = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o $(B)/obj/test/mock_nvml.o
 UNIT_OBJ_test_query = $(B)/obj/test/mock_cuda.o
 UNIT_OBJ_test_peer = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o
 UNIT_OBJ_test_regcache = $(B)/obj/test/mock_memory.o

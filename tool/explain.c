@@ -6,9 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "explain.h"
-#include "gpu.h"
 #include "tool.h"
-#include "units.h"
 
 int explain_open(int error)
 {
@@ -69,42 +67,31 @@ int explain_peer(const char *name, int error)
 	}
 }
 
-/* BAR1 of the GPU in use, from the management library. */
-static int find_bar1(struct pp_bar1 *out)
+/* What to type then. */
+static const char *advice(uint32_t reason)
 {
-	unsigned int i;
-
-	for (i = 0; !pp_bar1(i, out); i++)
-		if (!strcmp(out->pci, gpu_pci()))
-			return 0;
-	return -ENODEV;
-}
-
-static int no_bar1(const struct pp_why *why)
-{
-	struct text needed = text_bytes(why->needed);
-	struct pp_bar1 bar1;
-
-	if (find_bar1(&bar1))
-		return fail("out of BAR1 space: %s needed; give a smaller --size, or see who holds it: peerpin bar", needed.at);
-	return fail("out of BAR1 space: %s needed, %s of %s free (some of it reserved by the driver); give a smaller --size, or see who holds it: peerpin bar",
-		    needed.at, text_bytes(bar1.free).at,
-		    text_bytes(bar1.total).at);
+	switch (reason) {
+	case PEERPIN_REASON_NO_BAR1:
+		return "give a smaller --size, as the driver reserves some of what is free, or see who holds it: peerpin bar";
+	case PEERPIN_REASON_NO_PROVIDER:
+		return "type: modprobe peerpin_nv";
+	case PEERPIN_REASON_MEMLOCK:
+		return "give a smaller --size, or type: ulimit -l unlimited";
+	case PEERPIN_REASON_LIMIT:
+	case PEERPIN_REASON_PROCESS_BYTES:
+	case PEERPIN_REASON_TOTAL_BYTES:
+		return "see who holds what: peerpin bar; the limits are in /sys/module/peerpin/parameters";
+	default:
+		return "see the kernel's log: dmesg";
+	}
 }
 
 static int not_registered(int error, const struct pp_why *why)
 {
-	switch (why->reason) {
-	case PEERPIN_REASON_NO_BAR1:
-		return no_bar1(why);
-	case PEERPIN_REASON_NO_PROVIDER:
-		return fail("GPU memory cannot be pinned: its module is not loaded; type: modprobe peerpin_nv");
-	case PEERPIN_REASON_MEMLOCK:
-		return fail("%s more may not be locked in memory; give a smaller --size, or type: ulimit -l unlimited", text_bytes(why->needed).at);
-	default:
-		return fail("the memory cannot be pinned: %s (%s); see the kernel's log: dmesg",
-			    pp_strreason(why->reason), strerror(-error));
-	}
+	char what[256];
+
+	pp_explain(what, sizeof(what), error, why);
+	return fail("the memory cannot be pinned: %s; %s", what, advice(why->reason));
 }
 
 int explain_copy(const char *peer, int error, const struct pp_why *why)

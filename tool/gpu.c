@@ -4,7 +4,6 @@
 #include <string.h>
 #include "gpu.h"
 #include "tool.h"
-#include "units.h"
 
 /* CUresult */
 enum {
@@ -16,7 +15,6 @@ enum {
 static struct {
 	int (*init)(unsigned int flags);
 	int (*error_name)(int result, const char **name);
-	int (*pci_bus_id)(char *out, int room, int device);
 	int (*retain)(void **ctx, int device);
 	int (*set_current)(void *ctx);
 	int (*info)(size_t *free, size_t *total);
@@ -32,7 +30,6 @@ static const struct {
 } symbols[] = {
 	{ "cuInit", &cuda.init },
 	{ "cuGetErrorName", &cuda.error_name },
-	{ "cuDeviceGetPCIBusId", &cuda.pci_bus_id },
 	{ "cuDevicePrimaryCtxRetain", &cuda.retain },
 	{ "cuCtxSetCurrent", &cuda.set_current },
 	{ "cuMemGetInfo_v2", &cuda.info },
@@ -41,8 +38,6 @@ static const struct {
 	{ "cuMemcpyHtoD_v2", &cuda.write },
 	{ "cuMemcpyDtoH_v2", &cuda.read },
 };
-
-static struct text pci;
 
 /* The name of the function that is missing, or NULL. */
 static const char *resolve(void *lib)
@@ -95,14 +90,6 @@ static int use_first(void)
 	return 0;
 }
 
-static void read_pci(void)
-{
-	char address[32];
-
-	if (!cuda.pci_bus_id(address, sizeof(address), 0))
-		pci = text_pci(address);
-}
-
 int gpu_open(void)
 {
 	static bool opened;
@@ -117,7 +104,6 @@ int gpu_open(void)
 		ret = use_first();
 	if (ret)
 		return ret;
-	read_pci();
 	opened = true;
 	return 0;
 }
@@ -158,9 +144,4 @@ const char *gpu_error(int result)
 	if (cuda.error_name(result, &name) || !name)
 		return "an unknown CUDA error";
 	return name;
-}
-
-const char *gpu_pci(void)
-{
-	return pci.at;
 }

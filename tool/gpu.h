@@ -23,7 +23,4 @@ int gpu_write(uint64_t to, const void *from, size_t length);
 int gpu_read(void *to, uint64_t from, size_t length);
 const char *gpu_error(int result);
 
-/* PCI address as in /sys/bus/pci/devices, or "". */
-const char *gpu_pci(void);
-
 #endif

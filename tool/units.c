@@ -58,18 +58,6 @@ struct text text_rate(uint64_t bytes, uint64_t ns)
 	return t;
 }
 
-struct text text_pci(const char *address)
-{
-	unsigned int domain, bus, device, function;
-	struct text t = { "" };
-
-	if (sscanf(address, "%x:%x:%x.%x", &domain, &bus, &device,
-		   &function) == 4)
-		snprintf(t.at, sizeof(t.at), "%04x:%02x:%02x.%x", domain, bus,
-			 device, function);
-	return t;
-}
-
 static int shift_of(const char *suffix)
 {
 	static const char letters[] = "KMG";

@@ -15,9 +15,6 @@ struct text text_mib(uint64_t bytes);		/* 256 MiB, as nvidia-smi */
 struct text text_time(uint64_t ns);		/* 1.23 ms */
 struct text text_rate(uint64_t bytes, uint64_t ns);	/* 4.56 GB/s */
 
-/* A PCI address as in /sys/bus/pci/devices; CUDA writes 0000003B:01:00.0. */
-struct text text_pci(const char *address);
-
 /**
  * parse_size - "8M", "64K", "1G", "4096"
  *

@@ -101,10 +101,13 @@ struct pp_region {
  * struct pp_why - why a pin failed
  * @reason: enum peerpin_reason
  * @needed: bytes the reason speaks of, or 0
+ * @available: bytes there were of what @needed speaks of; 0 also when that is
+ *	not known
  */
 struct pp_why {
 	uint32_t reason;
 	uint64_t needed;
+	uint64_t available;
 };
 
 /**
@@ -136,10 +139,44 @@ int pp_fd(const struct pp_ctx *ctx);
  * @out: filled in on success; pass it to pp_unpin() once
  * @why: NULL, or filled in on failure (reason 0 when none is known)
  *
- * Errors: those of PEERPIN_IOC_PIN. Managed memory: -EINVAL.
+ * Where CUDA knows @addr, it decides whose memory it is. When there is no BAR1
+ * space, NVML is asked how much is free, which takes a while.
+ *
+ * Errors: those of PEERPIN_IOC_PIN. Managed memory: -EINVAL. In a child of
+ * fork(): -EACCES.
  */
 int pp_pin(struct pp_ctx *ctx, const void *addr, size_t length,
 	   struct pp_region *out, struct pp_why *why);
+
+/**
+ * pp_pin_with - pp_pin(), and what kind of pin
+ * @flags: enum peerpin_pin_flags
+ *
+ * A region of PEERPIN_PIN_PERSISTENT is not revoked when its memory is freed, so
+ * pp_region_valid() does not tell; the memory is not given out again before it
+ * is unpinned. Errors besides those of pp_pin(): -EINVAL persistent, and no GPU
+ * memory; -EOPNOTSUPP an unknown flag, or the GPU's driver makes no such pins.
+ */
+int pp_pin_with(struct pp_ctx *ctx, const void *addr, size_t length,
+		uint32_t flags, struct pp_region *out, struct pp_why *why);
+
+/**
+ * pp_pin_dmabuf - pin a range of a dma-buf, of whatever driver
+ * @ctx: from pp_open()
+ * @fd: the dma-buf; may be closed afterwards
+ * @offset: first byte in it, a multiple of the system's page size
+ * @length: bytes, a multiple of it, not 0
+ * @out: filled in on success, with @offset as its addr; pass it to pp_unpin() once
+ * @why: NULL, or filled in on failure
+ *
+ * An exporter that takes its memory back revokes the region if it is attached
+ * to a device; else the next driver that attaches it is refused.
+ *
+ * Errors: those of PEERPIN_IOC_PIN; -EBADF @fd is no dma-buf; -EINVAL the
+ * range is not one of pages within it.
+ */
+int pp_pin_dmabuf(struct pp_ctx *ctx, int fd, uint64_t offset, uint64_t length,
+		  struct pp_region *out, struct pp_why *why);
 
 /** pp_unpin - give a region back, revoked or not; waits for DMA in flight */
 int pp_unpin(struct pp_ctx *ctx, const struct pp_region *region);
@@ -157,8 +194,62 @@ int pp_unpin(struct pp_ctx *ctx, const struct pp_region *region);
  */
 int pp_region_valid(const struct pp_ctx *ctx, const struct pp_region *region);
 
+/**
+ * pp_region_map - let the CPU read and write a region
+ * @offset: bytes from the region's @addr, multiple of the system's page size
+ * @length: bytes, not 0, rounded up to it; the end lies within the region
+ * @prot: PROT_READ, or PROT_READ | PROT_WRITE, of <sys/mman.h>
+ * @out: where the view begins
+ *
+ * GPU memory is write-combined on most machines: write it in order and in whole
+ * cache lines, and read it as little as can be. A view keeps the context's file
+ * open, but not the region: when that is revoked or unpinned, the next access is a
+ * SIGBUS. A child of fork() has no view. mprotect() and mremap() may be used on
+ * it, as on any mapping.
+ *
+ * Return: 0; -EINVAL unaligned, empty, or not within the region; -ESTALE the
+ * region is revoked or unpinned; -EOPNOTSUPP the CPU cannot map it; -ENOMEM; what
+ * mmap() says else.
+ */
+int pp_region_map(struct pp_ctx *ctx, const struct pp_region *region,
+		  uint64_t offset, size_t length, int prot, void **out);
+
+/** pp_region_unmap - end a view, or a part of it; before or after its region ended */
+int pp_region_unmap(struct pp_ctx *ctx, void *view, size_t length);
+
+/**
+ * pp_region_export - make a dma-buf of a part of a region
+ * @offset: bytes from the region's @addr, a multiple of the system's page size
+ * @length: bytes, a multiple of it, not 0; the end lies within the region
+ * @out: its descriptor, close-on-exec; close() it when the importer has it
+ *
+ * For drivers that know nothing of peerpin: ibv_reg_dmabuf_mr() takes one, for
+ * example. It keeps neither the region nor the context. When the region ends,
+ * importers are told and lose what they have mapped; where its memory stays while
+ * it is pinned (host memory, persistent pins), one that cannot be told keeps the
+ * pages until it unmaps them.
+ *
+ * Return: 0; -EINVAL unaligned, empty, or not within the region; -ESTALE the
+ * region is revoked or unpinned; -EOPNOTSUPP it is a dma-buf itself: hand that
+ * on; -EMFILE, -ENOMEM; -EACCES in a child of fork().
+ */
+int pp_region_export(struct pp_ctx *ctx, const struct pp_region *region,
+		     uint64_t offset, uint64_t length, int *out);
+
 /** pp_strreason - one sentence for an enum peerpin_reason; never NULL */
 const char *pp_strreason(uint32_t reason);
+
+/**
+ * pp_explain - one sentence for a pin that failed, with its numbers
+ * @out: where it goes, cut where @room ends; NULL when @room is 0
+ * @error: what was returned
+ * @why: NULL, or what was filled in
+ *
+ * "the GPU's BAR1 aperture has no room for it: 64.0 MiB needed, 12.0 MiB free"
+ *
+ * Return: its length, whether it found room or not, as snprintf() does.
+ */
+int pp_explain(char *out, size_t room, int error, const struct pp_why *why);
 
 /* ---- registration cache (seed 11.1, 11.2, 12.5) ------------------------ */
 
@@ -206,10 +297,14 @@ struct pp_cache_ops {
  * struct pp_cache_attr - limits; zero-initialise, then set what differs
  * @max_bytes: idle registered bytes are evicted above this; 0: no limit
  * @max_entries: likewise, entries; 0: no limit
+ * @pin_flags: enum peerpin_pin_flags of the regions of pp_cache_create_ctx(). It
+ *	takes 0 only and answers -EOPNOTSUPP else: a persistent pin is not revoked
+ *	when its memory is freed, so that a get would find what is gone
  */
 struct pp_cache_attr {
 	uint64_t max_bytes;
 	uint64_t max_entries;
+	uint32_t pin_flags;
 };
 
 /** struct pp_cache_stats - counted since the cache was made, and now */
@@ -229,7 +324,7 @@ struct pp_cache_stats {
  * pp_cache_create - a cache over the caller's own register functions
  * @ops: copied; pin and unpin must be there, else -EINVAL
  * @arg: handed to them
- * @attr: NULL: no limits
+ * @attr: NULL: no limits. -EINVAL with pin_flags: how to pin is @ops' business
  */
 int pp_cache_create(const struct pp_cache_ops *ops, void *arg,
 		    const struct pp_cache_attr *attr, struct pp_cache **out);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include "cuda_api.h"
 #include "mock_cuda.h"
@@ -119,10 +120,21 @@ static int set_attribute(const void *value, int attribute,
 	return 0;
 }
 
+/* In NVML's eyes the same device; see mock_nvml.c. */
+static int pci_bus_id(char *out, int room, int device)
+{
+	mock_cuda_calls++;
+	if (mock_cuda_error)
+		return mock_cuda_error;
+	snprintf(out, room, "0000:%02X:1F.0", device + 1);
+	return 0;
+}
+
 static const struct pp_cuda functions = {
 	.get_attributes = get_attributes,
 	.get_attribute = get_attribute,
 	.set_attribute = set_attribute,
+	.pci_bus_id = pci_bus_id,
 };
 
 const struct pp_cuda *pp_cuda(void)

@@ -20,6 +20,8 @@ int mock_open_error;
 int mock_map_error;
 const char *mock_opened;
 int mock_closed;
+struct mock_view mock_view;
+char mock_view_at[1];
 
 static struct expected queue[MAX_EXPECTED];
 static size_t head, tail;
@@ -31,6 +33,7 @@ void mock_reset(void)
 	mock_map_error = 0;
 	mock_opened = NULL;
 	mock_closed = 0;
+	mock_view = (struct mock_view){ .calls = 0 };
 	head = 0;
 	tail = 0;
 }
@@ -56,7 +59,7 @@ int pp_sys_open(const char *path)
 
 void pp_sys_close(int fd)
 {
-	assert_true(fd == MOCK_FD || fd == MOCK_PEER_FD);
+	assert_in_range(fd, MOCK_FD, MOCK_DMABUF_FD);
 	mock_closed++;
 }
 
@@ -80,8 +83,23 @@ int pp_sys_map(int fd, size_t length, void **out)
 	return mock_map_error;
 }
 
+int pp_sys_map_at(int fd, uint64_t offset, size_t length, int prot, void **out)
+{
+	assert_int_equal(fd, MOCK_FD);
+	mock_view.calls++;
+	mock_view.offset = offset;
+	mock_view.length = length;
+	mock_view.prot = prot;
+	*out = mock_view_at;
+	return mock_view.answer ? mock_view.answer() : 0;
+}
+
 void pp_sys_unmap(void *at, size_t length)
 {
+	if (at == mock_view_at) {
+		mock_view.unmapped += length;
+		return;
+	}
 	assert_ptr_equal(at, mock_epochs);
 	assert_int_equal(length, sizeof(mock_epochs));
 }

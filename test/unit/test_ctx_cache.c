@@ -281,7 +281,7 @@ static void gpu_memory_while_cuda_fails(void **state)
 	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
 	assert_int_equal(pp_cache_get(cache, (void *)(uintptr_t)(GPU + 512), 4096,
 				      &e, &why), -EINVAL);
-	assert_int_equal(why.reason, PEERPIN_REASON_VENDOR_REFUSED);
+	assert_int_equal(why.reason, PEERPIN_REASON_NOT_GPU);
 	assert_int_equal(unpinned, 1);
 }
 
@@ -302,14 +302,14 @@ static void pool_memory_replaced_in_its_pool(void **state)
 	assert_int_equal(mock_allocations[0].synced, 1);
 }
 
-static void refused(uint64_t addr, uint64_t length)
+static void refused(uint64_t addr, uint64_t length, uint32_t reason)
 {
 	const struct pp_cache_entry *e;
 	struct pp_why why;
 
 	assert_int_equal(pp_cache_get(cache, (void *)(uintptr_t)addr, length,
 				      &e, &why), -EINVAL);
-	assert_int_equal(why.reason, PEERPIN_REASON_VENDOR_REFUSED);
+	assert_int_equal(why.reason, reason);
 }
 
 static void managed_memory(void **state)
@@ -317,7 +317,7 @@ static void managed_memory(void **state)
 	(void)state;
 	allocate(0, GPU, 8 * MIB, 1);
 	mock_allocations[0].managed = true;
-	refused(GPU, 100);
+	refused(GPU, 100, PEERPIN_REASON_MANAGED);
 	assert_int_equal(mock_allocations[0].synced, 0);
 }
 
@@ -326,7 +326,7 @@ static void memory_no_device_reaches(void **state)
 	(void)state;
 	allocate(0, GPU, 8 * MIB, 1);
 	mock_allocations[0].no_rdma = true;
-	refused(GPU, 100);
+	refused(GPU, 100, PEERPIN_REASON_VENDOR_REFUSED);
 	assert_int_equal(mock_allocations[0].synced, 0);
 }
 
@@ -335,7 +335,7 @@ static void past_the_end_of_an_allocation(void **state)
 	(void)state;
 	allocate(0, GPU, 8 * MIB, 1);
 	allocate(1, GPU + 8 * MIB, 8 * MIB, 2);
-	refused(GPU + 7 * MIB, 2 * MIB);
+	refused(GPU + 7 * MIB, 2 * MIB, PEERPIN_REASON_VENDOR_REFUSED);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

@@ -56,6 +56,30 @@ static int pin_no_bar1(void *arg)
 	return -ENOMEM;
 }
 
+static int pin_dmabuf_ok(void *arg)
+{
+	struct peerpin_pin *pin = arg;
+
+	assert_int_equal(pin->size, sizeof(*pin));
+	assert_int_equal(pin->provider, PEERPIN_PROVIDER_DMABUF);
+	assert_int_equal(pin->fd, 77);
+	assert_int_equal(pin->addr, 0x3000);
+	assert_int_equal(pin->length, 0x2000);
+	pin->out_region = 5;
+	pin->out_provider = PEERPIN_PROVIDER_DMABUF;
+	pin->out_addr = 0x3000;
+	pin->out_length = 0x2000;
+	return 0;
+}
+
+static int pin_no_dmabuf(void *arg)
+{
+	struct peerpin_pin *pin = arg;
+
+	pin->out_reason = PEERPIN_REASON_NOT_DMABUF;
+	return -EBADF;
+}
+
 static int unpins;	/* of region 5 */
 
 static int unpin_5(void *arg)
@@ -123,6 +147,65 @@ static void says_why_a_pin_failed(void **state)
 	assert_int_equal(errno, 1234);
 }
 
+static int pin_no_provider(void *arg)
+{
+	struct peerpin_pin *pin = arg;
+
+	assert_int_equal(pin->provider, PEERPIN_PROVIDER_NV);
+	pin->out_reason = PEERPIN_REASON_NO_PROVIDER;
+	return -EOPNOTSUPP;
+}
+
+static int pin_not_lent(void *arg)
+{
+	struct peerpin_pin *pin = arg;
+
+	assert_int_equal(pin->provider, PEERPIN_PROVIDER_TEGRA);
+	assert_int_equal(pin->addr, 1);
+	pin->out_reason = PEERPIN_REASON_VENDOR_REFUSED;
+	return -EINVAL;
+}
+
+static void an_integrated_gpu_says_why_not(void **state)
+{
+	struct pp_region r;
+	struct pp_why why;
+
+	(void)state;
+	mock_allocations[0] = (struct mock_allocation) { .size = 4096, .id = 7 };
+	mock_expect(PEERPIN_IOC_PIN, pin_no_provider);
+	mock_expect(PEERPIN_IOC_PIN, pin_not_lent);
+	assert_int_equal(pp_pin(ctx, (void *)1, 1, &r, &why), -EINVAL);
+	assert_int_equal(why.reason, PEERPIN_REASON_VENDOR_REFUSED);
+}
+
+static void pins_a_dmabuf(void **state)
+{
+	struct pp_region r;
+
+	(void)state;
+	mock_expect(PEERPIN_IOC_PIN, pin_dmabuf_ok);
+	assert_int_equal(pp_pin_dmabuf(ctx, 77, 0x3000, 0x2000, &r, NULL), 0);
+	assert_int_equal(r.id, 5);
+	assert_int_equal(r.provider, PEERPIN_PROVIDER_DMABUF);
+	assert_int_equal(r.addr, 0x3000);
+	assert_int_equal(r.length, 0x2000);
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_5);	/* by pp_close() */
+}
+
+static void says_what_is_no_dmabuf(void **state)
+{
+	struct pp_region r;
+	struct pp_why why;
+
+	(void)state;
+	mock_expect(PEERPIN_IOC_PIN, pin_no_dmabuf);
+	errno = 1234;
+	assert_int_equal(pp_pin_dmabuf(ctx, 1, 0, 4096, &r, &why), -EBADF);
+	assert_int_equal(why.reason, PEERPIN_REASON_NOT_DMABUF);
+	assert_int_equal(errno, 1234);
+}
+
 static void unpin_reports_errors(void **state)
 {
 	struct pp_region r = { .id = 9 };
@@ -140,6 +223,8 @@ static int in_child(const struct pp_region *r)
 		return 1;
 	if (pp_unpin(ctx, r) != -EACCES)
 		return 2;
+	if (pp_pin_dmabuf(ctx, 3, 0, 4096, &other, NULL) != -EACCES)
+		return 3;
 	return 0;
 }
 
@@ -297,6 +382,9 @@ int main(void)
 		TEST(pins_and_unpins),
 		TEST(validity_follows_the_epoch),
 		TEST(says_why_a_pin_failed),
+		TEST(an_integrated_gpu_says_why_not),
+		TEST(pins_a_dmabuf),
+		TEST(says_what_is_no_dmabuf),
 		TEST(unpin_reports_errors),
 		TEST(a_child_is_refused),
 		TEST(a_child_may_open_its_own),

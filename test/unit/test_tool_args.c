@@ -142,15 +142,6 @@ static void bar_arguments(void **state)
 	assert_int_equal(parse_bar_args(2, with_other, &on), EXIT_USAGE);
 }
 
-static void addresses(void **state)
-{
-	(void)state;
-	assert_string_equal(text_pci("00000000:3B:00.0").at, "0000:3b:00.0");
-	assert_string_equal(text_pci("0000:3b:00.1").at, "0000:3b:00.1");
-	assert_string_equal(text_pci("00010000:01:1F.0").at, "10000:01:1f.0");
-	assert_string_equal(text_pci("?").at, "");
-}
-
 static uint64_t other_seeds(uint64_t seed)
 {
 	static unsigned char x[64], y[64];
@@ -232,7 +223,6 @@ int main(void)
 		cmocka_unit_test_setup(usage_errors, setup),
 		cmocka_unit_test_setup(sizes_that_make_no_sense, setup),
 		cmocka_unit_test_setup(bar_arguments, setup),
-		cmocka_unit_test_setup(addresses, setup),
 		cmocka_unit_test_setup(patterns_differ, setup),
 		cmocka_unit_test_setup(sizes, setup),
 		cmocka_unit_test_setup(bad_sizes, setup),

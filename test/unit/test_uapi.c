@@ -31,7 +31,10 @@ AT(peerpin_pin, out_length, 64);
 AT(peerpin_pin, out_page_size, 72);
 AT(peerpin_pin, out_reason, 76);
 AT(peerpin_pin, out_needed, 80);
-SIZE(peerpin_pin, 88);
+AT(peerpin_pin, fd, 88);
+AT(peerpin_pin, out_caching, 92);
+AT(peerpin_pin, out_available, 96);
+SIZE(peerpin_pin, 104);
 
 AT(peerpin_unpin, region, 4);
 SIZE(peerpin_unpin, 8);
@@ -45,7 +48,16 @@ AT(peerpin_query, out_page_size, 32);
 AT(peerpin_query, out_attached, 36);
 AT(peerpin_query, out_extents, 40);
 AT(peerpin_query, out_maps, 44);
-SIZE(peerpin_query, 48);
+AT(peerpin_query, out_flags, 48);
+AT(peerpin_query, out_caching, 52);
+SIZE(peerpin_query, 56);
+
+AT(peerpin_export, region, 4);
+AT(peerpin_export, flags, 8);
+AT(peerpin_export, out_fd, 12);
+AT(peerpin_export, offset, 16);
+AT(peerpin_export, length, 24);
+SIZE(peerpin_export, 32);
 
 AT(peerpin_lsi_end, region, 4);
 AT(peerpin_lsi_end, offset, 8);
@@ -63,6 +75,7 @@ static void command_numbers(void **state)
 	assert_int_equal(PEERPIN_IOC_PIN, 0xb980);
 	assert_int_equal(PEERPIN_IOC_UNPIN, 0xb981);
 	assert_int_equal(PEERPIN_IOC_QUERY, 0xb982);
+	assert_int_equal(PEERPIN_IOC_EXPORT, 0xb983);
 	assert_int_equal(PEERPIN_LSI_IOC_COPY, 0xba80);
 }
 

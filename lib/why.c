@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include "cuda_api.h"
+#include "query.h"
+#include "why.h"
+
+/** struct address - of a device on PCI */
+struct address {
+	unsigned int domain, bus, device, function;
+};
+
+/* CUDA and NVML write it with as many digits as they like. */
+static bool parse(const char *text, struct address *out)
+{
+	*out = (struct address){ 0 };
+	return sscanf(text, "%x:%x:%x.%x", &out->domain, &out->bus, &out->device,
+		      &out->function) >= 3;
+}
+
+static bool locate(int device, struct address *out)
+{
+	const struct pp_cuda *cuda = pp_cuda();
+	char text[32];
+
+	return cuda && cuda->pci_bus_id &&
+	       !cuda->pci_bus_id(text, sizeof(text), device) && parse(text, out);
+}
+
+static bool lies_at(const struct pp_bar1 *gpu, const struct address *at)
+{
+	struct address a;
+
+	return parse(gpu->pci, &a) && !memcmp(&a, at, sizeof(a));
+}
+
+/* NVML has numbers of its own for GPUs. */
+static void measure(struct pp_why *why, const struct address *at)
+{
+	struct pp_bar1 gpu;
+	unsigned int i;
+
+	for (i = 0; !pp_bar1(i, &gpu); i++)
+		if (lies_at(&gpu, at))
+			why->available = gpu.free;
+}
+
+void pp_why_room(struct pp_why *why, const void *addr)
+{
+	struct address at;
+	struct pp_mem mem;
+
+	if (why->reason != PEERPIN_REASON_NO_BAR1 || why->available)
+		return;
+	pp_query_provider(addr, &mem);
+	if (mem.kind == PP_MEM_GPU && locate(mem.device, &at))
+		measure(why, &at);
+}
