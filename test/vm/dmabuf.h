@@ -109,7 +109,9 @@ static inline bool nothing_left(void)
 
 static inline int attach_as(unsigned int slot, int dmabuf, enum dmabuf_check_kind kind, bool unmap_in_notify)
 {
-	struct dmabuf_check_attach arg = { slot, dmabuf, kind, unmap_in_notify };
+	struct dmabuf_check_attach arg = {
+		.slot = slot, .fd = dmabuf, .kind = kind, .unmap_in_notify = unmap_in_notify,
+	};
 
 	return emu_call(check, DMABUF_CHECK_ATTACH, &arg);
 }

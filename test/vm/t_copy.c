@@ -297,7 +297,7 @@ CASE(copy_checks_its_struct)
 	u.c.size = sizeof(u.c) - 8;
 	EXPECT(ioctl(lsi, PEERPIN_LSI_IOC_COPY, &u) && errno == EINVAL, "short: %d", errno);
 	u.c.size = sizeof(u.c);
-	u.c.flags = 1;
+	u.c.flags = 4;
 	EXPECT(ioctl(lsi, PEERPIN_LSI_IOC_COPY, &u) && errno == EOPNOTSUPP, "flags: %d", errno);
 	EXPECT(ioctl(lsi, PEERPIN_LSI_IOC_COPY, NULL) && errno == EFAULT, "NULL: %d", errno);
 	EXPECT(ioctl(lsi, _IO(PEERPIN_LSI_TYPE, 1), &u) && errno == ENOTTY, "unknown: %d", errno);

@@ -122,16 +122,18 @@ CASE(each_command_checks_its_struct)
 		struct peerpin_pin pin;
 		struct peerpin_unpin unpin;
 		struct peerpin_query query;
+		struct peerpin_export export;
 		unsigned char bytes[256];
 	} c = { 0 };
-	const unsigned long cmds[] = { PEERPIN_IOC_PIN, PEERPIN_IOC_UNPIN, PEERPIN_IOC_QUERY };
-	const unsigned int sizes[] = { sizeof(c.pin), sizeof(c.unpin), sizeof(c.query) };
+	const unsigned long cmds[] = { PEERPIN_IOC_PIN, PEERPIN_IOC_UNPIN, PEERPIN_IOC_QUERY, PEERPIN_IOC_EXPORT };
+	const unsigned int sizes[] = { sizeof(c.pin), sizeof(c.unpin), sizeof(c.query), sizeof(c.export) };
+	const unsigned int first_sizes[] = { 88, 8, 48, 32 };
 	unsigned int i;
 
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < 4; i++) {
 		memset(&c, 0, sizeof(c));
 		EXPECT(ioctl(fd, cmds[i], &c) && errno == EINVAL, "size 0: %d", errno);
-		c.pin.size = sizes[i] - 1;
+		c.pin.size = first_sizes[i] - 1;
 		EXPECT(ioctl(fd, cmds[i], &c) && errno == EINVAL, "short: %d", errno);
 		c.pin.size = sizes[i] + 8;
 		c.bytes[sizes[i] + 3] = 1;
@@ -156,9 +158,26 @@ CASE(a_larger_struct_of_the_future_works)
 	EXPECT(!unpin(fd, c.pin.out_region), "unpin");
 }
 
+CASE(a_smaller_struct_of_the_past_works)
+{
+	struct peerpin_pin p = { .size = 88, .addr = GPU_A, .length = 1, .fd = -1, .out_available = 77 };
+
+	EXPECT(!ioctl(fd, PEERPIN_IOC_PIN, &p), "errno %d", errno);
+	EXPECT(p.out_length == 65536 && p.out_available == 77, "length %llu, %llu", p.out_length, p.out_available);
+	EXPECT(!unpin(fd, p.out_region), "unpin");
+}
+
+CASE(a_dmabuf_belongs_to_its_provider_only)
+{
+	struct peerpin_pin p = { .size = sizeof(p), .addr = GPU_A, .length = 1, .fd = fd };
+
+	EXPECT(ioctl(fd, PEERPIN_IOC_PIN, &p) && errno == EINVAL, "errno %d", errno);
+	EXPECT(pins() == 0, "leaked");
+}
+
 CASE(unknown_flags_are_EOPNOTSUPP)
 {
-	struct peerpin_pin p = { .size = sizeof(p), .flags = 1, .addr = GPU_A, .length = 1 };
+	struct peerpin_pin p = { .size = sizeof(p), .flags = 2, .addr = GPU_A, .length = 1 };
 
 	EXPECT(ioctl(fd, PEERPIN_IOC_PIN, &p) && errno == EOPNOTSUPP, "errno %d", errno);
 	EXPECT(pins() == 0, "leaked");

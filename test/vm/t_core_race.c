@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+/* All ends of a region at once, by threads that know nothing of each other */
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "core.h"
+
+enum {
+	DEVICES = 2,
+	SECONDS = 10,
+	THREADS = 6,
+};
+
+static atomic_int stopped;
+static atomic_uint done[THREADS];
+
+/* What a round pins: where, and how */
+static struct target {
+	uint64_t addr;
+	unsigned int provider;
+	unsigned int flags;
+} target;
+
+CASE(everything_is_there)
+{
+	unsigned int i;
+
+	EXPECT_CORE();
+	for (i = 0; i < DEVICES; i++)
+		EXPECT(!core_register(i), "device %u", i);
+	EXPECT(!module_set("peerpin/parameters/drain_timeout_ms", "20"), "timeout");
+	EXPECT_CLEAN();
+}
+
+struct thread {
+	unsigned int id;
+	unsigned int seed;
+	int bad;
+	pthread_t pthread;
+};
+
+static unsigned int chance(struct thread *t, unsigned int of)
+{
+	return rand_r(&t->seed) % of;
+}
+
+/* @ret is among what may happen to him who is too late */
+static int allowed(struct thread *t, int ret)
+{
+	switch (ret) {
+	case 0:
+	case -ESTALE:
+	case -EINVAL:	/* freed */
+	case -ENODEV:
+	case -ENXIO:	/* no device just now */
+	case -ENOENT:
+	case -EBADF:
+		return ret;
+	}
+	t->bad = ret;
+	return ret;
+}
+
+/* ---- what the threads do ------------------------------------------------------------- */
+
+static void take_and_give_gpu_memory(struct thread *t)
+{
+	usleep(chance(t, 2000));
+	if (chance(t, 3))
+		allowed(t, emu_free(gpu, target.addr));
+	else
+		emu_revoke(gpu, target.addr);
+	emu_alloc(gpu, target.addr, BLOCK);
+}
+
+static void take_and_give_host_memory(struct thread *t)
+{
+	void *m = (void *)target.addr;
+
+	usleep(chance(t, 2000));
+	if (chance(t, 2))
+		madvise(m, BLOCK, MADV_DONTNEED);
+	else
+		mmap(m, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
+static void take_and_give(struct thread *t)
+{
+	if (target.provider == PEERPIN_PROVIDER_HOST)
+		take_and_give_host_memory(t);
+	else
+		take_and_give_gpu_memory(t);
+}
+
+/* DMA that stop() ends, or one that is overdue, ended in an interrupt or by nobody but close */
+static void fly(struct thread *t, int file)
+{
+	struct core_check c = { .peer = chance(t, DEVICES), .flight = chance(t, 4), .length = PAGE };
+
+	c.end_in_stop = chance(t, 2);
+	c.in_irq = chance(t, 2);
+	if (allowed(t, core_call(file, CORE_CHECK_ATTACH, &(struct core_check){ .peer = c.peer })))
+		return;
+	if (!allowed(t, core_call(file, CORE_CHECK_BEGIN, &c)) && chance(t, 8)) {
+		usleep(chance(t, 300));
+		allowed(t, core_call(file, CORE_CHECK_END, &c));
+	}
+	if (chance(t, 8))
+		core_call(file, CORE_CHECK_DETACH, &c);
+}
+
+static void pin_fly_and_unpin(struct thread *t)
+{
+	struct core_check c = {
+		.addr = target.addr, .length = (1 + chance(t, 8)) * GPU_PAGE, .provider = target.provider,
+		.flags = target.flags,
+	};
+	int file = core_open();
+
+	if (!allowed(t, core_call(file, CORE_CHECK_PIN, &c))) {
+		fly(t, file);
+		if (chance(t, 2))
+			allowed(t, core_do(file, CORE_CHECK_UNPIN, 0));
+	}
+	close(file);
+}
+
+static void come_and_go(struct thread *t)
+{
+	unsigned int device = chance(t, DEVICES);
+
+	usleep(chance(t, 3000));
+	if (!allowed(t, core_unregister(device)))
+		allowed(t, core_register(device));
+}
+
+/* A region that userspace pins, for two drivers, unpins or leaves to the close */
+static int shared_fd;
+static atomic_uint shared_region;
+static pthread_rwlock_t shared_gate = PTHREAD_RWLOCK_INITIALIZER;
+
+static void pin_and_unpin_shared(struct thread *t)
+{
+	struct peerpin_pin pin = {
+		.size = sizeof(pin), .addr = target.addr, .length = BLOCK, .provider = target.provider,
+		.flags = target.flags,
+	};
+
+	if (!allowed(t, ioctl(shared_fd, PEERPIN_IOC_PIN, &pin) ? -errno : 0)) {
+		atomic_store(&shared_region, pin.out_region);
+		usleep(chance(t, 1500));
+		if (chance(t, 4))
+			allowed(t, unpin(shared_fd, pin.out_region));
+	}
+	if (chance(t, 6))
+		return;
+	pthread_rwlock_wrlock(&shared_gate);
+	close(shared_fd);
+	shared_fd = pin_open();
+	pthread_rwlock_unlock(&shared_gate);
+}
+
+static void fly_over_shared(struct thread *t)
+{
+	int file = core_open(), ret;
+
+	pthread_rwlock_rdlock(&shared_gate);
+	ret = allowed(t, core_get(file, shared_fd, atomic_load(&shared_region)));
+	pthread_rwlock_unlock(&shared_gate);
+	if (!ret)
+		fly(t, file);
+	if (!ret && chance(t, 2))
+		core_do_in_irq(file, CORE_CHECK_PUT, 0);
+	close(file);
+}
+
+static void (*const jobs[THREADS])(struct thread *t) = {
+	take_and_give, pin_fly_and_unpin, pin_fly_and_unpin, come_and_go, pin_and_unpin_shared, fly_over_shared,
+};
+
+/* ---- --------------------------------------------------------------------------------- */
+
+static void *work(void *arg)
+{
+	struct thread *t = arg;
+
+	while (!atomic_load(&stopped) && !t->bad) {
+		jobs[t->id](t);
+		atomic_fetch_add(&done[t->id], 1);
+	}
+	return NULL;
+}
+
+static void run_threads(struct thread *threads)
+{
+	unsigned int i;
+
+	atomic_store(&stopped, 0);
+	for (i = 0; i < THREADS; i++) {
+		atomic_store(&done[i], 0);
+		threads[i] = (struct thread){ .id = i, .seed = i + 1 };
+		EXPECT(!pthread_create(&threads[i].pthread, NULL, work, &threads[i]), "thread");
+	}
+	sleep(SECONDS);
+	atomic_store(&stopped, 1);
+	for (i = 0; i < THREADS; i++)
+		pthread_join(threads[i].pthread, NULL);
+}
+
+static void race(void)
+{
+	struct thread threads[THREADS];
+	unsigned int i;
+
+	shared_fd = pin_open();
+	run_threads(threads);
+	CHECK_CASE();
+	close(shared_fd);
+	printf("#");
+	for (i = 0; i < THREADS; i++)
+		printf(" %u", atomic_load(&done[i]));
+	printf(" rounds\n");
+	for (i = 0; i < THREADS; i++)
+		EXPECT(!threads[i].bad && atomic_load(&done[i]) > 20, "thread %u saw %d after %u rounds", i,
+		       threads[i].bad, atomic_load(&done[i]));
+}
+
+CASE(gpu_memory)
+{
+	target = (struct target){ .addr = GPU_A, .provider = PEERPIN_PROVIDER_NV };
+	EXPECT(!emu_alloc(gpu, GPU_A, BLOCK), "alloc");
+	race();
+	CHECK_CASE();
+	EXPECT(!emu_free(gpu, GPU_A), "free");
+	EXPECT_CLEAN();
+}
+
+CASE(gpu_memory_pinned_for_good)
+{
+	target = (struct target){ .addr = GPU_A, .provider = PEERPIN_PROVIDER_NV, .flags = PEERPIN_PIN_PERSISTENT };
+	EXPECT(!emu_alloc(gpu, GPU_A, BLOCK), "alloc");
+	race();
+	CHECK_CASE();
+	EXPECT(!emu_free(gpu, GPU_A), "free");
+	EXPECT_CLEAN();
+}
+
+CASE(memory_of_the_host)
+{
+	void *m = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	EXPECT(m != MAP_FAILED, "mmap");
+	target = (struct target){ .addr = (uintptr_t)m, .provider = PEERPIN_PROVIDER_HOST };
+	race();
+	CHECK_CASE();
+	munmap(m, BLOCK);
+	EXPECT_CLEAN();
+}
+
+CASE(nothing_is_left)
+{
+	unsigned int i;
+
+	for (i = 0; i < DEVICES; i++)
+		EXPECT(!core_unregister(i), "device %u", i);
+	EXPECT(!module_set("peerpin/parameters/drain_timeout_ms", "1000"), "timeout");
+	EXPECT_CLEAN();
+}
+
+VMTEST_MAIN

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A dma-buf of ours that is pinned again: its importer is the provider of
+ * dma-bufs, so the end of a region ends another, and its devices are waited for.
+ */
+#include "import.h"
+
+#include <pthread.h>
+
+#define DRAIN_MS 1000
+
+static struct peerpin_pin first, again;
+
+/* Of @file's: GPU_A is pinned, and its dma-buf is pinned again. */
+static int pin_twice(int file)
+{
+	struct peerpin_export c = { .size = sizeof(c), .length = SIZE };
+	int err = emu_alloc(gpu, GPU_A, SIZE) ?: pin_at(file, GPU_A, SIZE, &first);
+
+	if (err)
+		return err;
+	c.region = first.out_region;
+	if (ioctl(file, PEERPIN_IOC_EXPORT, &c))
+		return -errno;
+	again = (struct peerpin_pin){
+		.size = sizeof(again), .length = SIZE, .provider = PEERPIN_PROVIDER_DMABUF, .fd = c.out_fd,
+	};
+	err = ioctl(file, PEERPIN_IOC_PIN, &again) ? -errno : 0;
+	close(c.out_fd);
+	return err;
+}
+
+static int64_t timed_free(void)
+{
+	uint64_t began = now_ns();
+
+	return emu_free(gpu, GPU_A) ? -1 : (int64_t)ms_since(began);
+}
+
+static void expect_both_revoked(void)
+{
+	EXPECT(state_of(&first) == PEERPIN_STATE_REVOKED, "%u", state_of(&first));
+	EXPECT(state_of(&again) == PEERPIN_STATE_REVOKED, "%u", state_of(&again));
+	EXPECT(copy_out(&first, 0, PAGE) == -ESTALE && copy_out(&again, 0, PAGE) == -ESTALE, "copied");
+}
+
+static void unpin_both(void)
+{
+	EXPECT(!unpin(fd, first.out_region) && !unpin(fd, again.out_region), "unpin");
+	EXPECT_ALL_GONE();
+}
+
+CASE(everything_is_there)
+{
+	EXPECT_NODES();
+	EXPECT(!host_make(&host, SIZE), "host memory");
+}
+
+static void *end_after_200_ms(void *arg)
+{
+	usleep(200000);
+	*(int *)arg = end_held();
+	return NULL;
+}
+
+CASE(free_waits_for_a_device_two_hands_on)
+{
+	pthread_t thread;
+	int64_t ms;
+	int err = -1;
+
+	EXPECT(!pin_twice(fd) && !hold(&again, 0), "hold: reason %u", again.out_reason);
+	EXPECT(!pthread_create(&thread, NULL, end_after_200_ms, &err), "thread");
+	ms = timed_free();
+	pthread_join(thread, NULL);
+	EXPECT(!err && ms >= 150 && ms < DRAIN_MS - 100, "free: %ld ms", ms);
+	expect_both_revoked();
+	CHECK_CASE();
+	unpin_both();
+}
+
+CASE(free_does_not_wait_for_ever)
+{
+	int64_t ms;
+
+	EXPECT(!pin_twice(fd) && !hold(&again, 0), "hold: reason %u", again.out_reason);
+	ms = timed_free();
+	EXPECT(ms >= DRAIN_MS - 100 && ms < 2 * DRAIN_MS, "free: %ld ms", ms);
+	expect_both_revoked();
+	CHECK_CASE();
+	EXPECT(!end_held(), "a late end");
+	unpin_both();
+}
+
+CASE(unpinning_the_first_revokes_the_next)
+{
+	EXPECT(!pin_twice(fd) && !copy_out(&again, 0, PAGE), "copy: reason %u", again.out_reason);
+	EXPECT(!unpin(fd, first.out_region), "unpin");
+	EXPECT(state_of(&again) == PEERPIN_STATE_REVOKED, "%u", state_of(&again));
+	EXPECT(!unpin(fd, again.out_region) && !emu_free(gpu, GPU_A), "unpin");
+	EXPECT_ALL_GONE();
+}
+
+CASE(unpinning_the_next_leaves_the_first)
+{
+	EXPECT(!pin_twice(fd) && !copy_out(&again, 0, PAGE), "copy: reason %u", again.out_reason);
+	EXPECT(!unpin(fd, again.out_region), "unpin");
+	EXPECT(state_of(&first) == PEERPIN_STATE_LIVE && !copy_out(&first, 0, PAGE), "%u", state_of(&first));
+	EXPECT(!unpin(fd, first.out_region) && !emu_free(gpu, GPU_A), "unpin");
+	EXPECT_ALL_GONE();
+}
+
+/* Nobody is told while no device is attached: the next attach is refused. */
+CASE(the_next_may_not_be_attached)
+{
+	EXPECT(!pin_twice(fd) && !emu_free(gpu, GPU_A), "free: reason %u", again.out_reason);
+	EXPECT(copy_out(&again, 0, PAGE), "copied");
+	unpin_both();
+}
+
+CASE(closing_the_file_of_both)
+{
+	int file = pin_open();
+
+	EXPECT(!pin_twice(file), "pin: reason %u", again.out_reason);
+	EXPECT(!lsi_copy(lsi, end_of(&host.pin, 0), (struct end){ file, again.out_region, 0 }, PAGE), "copy");
+	close(file);
+	EXPECT(!emu_free(gpu, GPU_A), "free");
+	EXPECT_ALL_GONE();
+}
+
+static void *copy_until_refused(void *arg)
+{
+	int err;
+
+	do
+		err = copy_out(&again, 0, PAGE);
+	while (!err);
+	*(int *)arg = err;
+	return NULL;
+}
+
+CASE(freed_while_it_is_copied)
+{
+	pthread_t thread;
+	int i, err;
+
+	for (i = 0; i < 50; i++) {
+		EXPECT(!pin_twice(fd), "pin: reason %u", again.out_reason);
+		err = 0;
+		EXPECT(!pthread_create(&thread, NULL, copy_until_refused, &err), "thread");
+		usleep(i * 41 % 1000);
+		EXPECT(timed_free() < DRAIN_MS / 2, "free");
+		pthread_join(thread, NULL);
+		EXPECT(err == -ESTALE || err == -ENODEV, "%d", err);
+		unpin_both();
+		CHECK_CASE();
+	}
+}
+
+VMTEST_MAIN
