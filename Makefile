@@ -3,13 +3,14 @@
 #: make deps     install the Debian packages that are missing (root or sudo)
 #: make demo     deps, all, then the demonstration in the virtual machine
 #: make check    deps, all, then every test
-#: make bench    deps, all, then a registered copy beside the bare engine
+#: make check-model  deps, then the model of how memory is taken away, in every order: doc/model/revoke.pml
+#: make bench    deps, all, then a copy beside the bare engine and pins beside the vendor's; look-ups, revocations
 #: make modules  the kernel modules only
 #: make layout   the emulated driver where other drivers' Makefiles look for NVIDIA's: doc/emulator.md
 #: make clean    remove build/, where everything that is made goes
 #:
 #: V=1           show the commands of the build
-#: KERNEL=6.12   another Debian kernel than 6.1, for the modules and the machine
+#: KERNEL=6.12   another Debian kernel than 6.1 (7: the newest 7.x), for the modules and the machine
 #: DESTDIR=DIR   where `make layout` leaves usr/src/nvidia-VERSION, else build/RELEASE/layout
 #: EMUGPU_GPL_ONLY=1  the emulated driver exports to GPL modules only, as NVIDIA's open one does
 #: emu/vm/run    runs anything in the virtual machine: emu/vm/run --help
@@ -50,7 +51,9 @@ check: deps
 bench: deps
 	+@$(MAKE) --no-print-directory all
 	@modules=$(B)/$$(scripts/kernel $(KERNEL))/test && \
-	emu/vm/run --kernel $(KERNEL) --insmod $$modules/peer_check.ko -- bench/engine $$modules
+	emu/vm/run --kernel $(KERNEL) --insmod $$modules/peer_check.ko -- bench/engine $$modules && \
+	emu/vm/run --kernel $(KERNEL) --mem 2048 --insmod $$modules/pin_bare.ko --insmod $$modules/peer_bench.ko \
+		--insmod $$modules/null_provider.ko -- test/vm/each $(B)/bin/bench pin lookup revoke parallel
 
 clean:
 	rm -rf $(B)

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What it costs to find one region among few and among many: by QUERY, and by
+ * peerpin_attach() of what is attached already. Few and many are regions of
+ * two files and take turns. Which region is looked up next is random: among
+ * ten that lie far apart, which shows the cost of finding, and among all, to
+ * which the misses of the processor's caches add theirs.
+ */
+#include <sys/resource.h>
+#include "peer.h"
+
+enum {
+	ROUNDS = 101,
+	LOOKUPS = 1000,
+	FEW = 10,
+	MANY = 100000,
+	PAGE = 4096,
+};
+
+/*
+ * struct set - regions of one file
+ * @step: every how manieth of them is looked up
+ */
+static struct set {
+	unsigned int count;
+	unsigned int step;
+	int fd;
+	uint32_t *ids;
+	uint32_t picked[LOOKUPS];
+	uint64_t ns[ROUNDS];
+} few = { .count = FEW }, many = { .count = MANY };
+
+static int peer;
+
+static struct peer_bench attaching(struct set *s, uint32_t *ids, unsigned int count)
+{
+	return (struct peer_bench){ .fd = s->fd, .regions = (uintptr_t)ids, .count = count, .peers = 1 };
+}
+
+/* All of them pin one page, which is as good as many. */
+static void set_make(struct set *s, void *page)
+{
+	struct peerpin_pin pin;
+	unsigned int i;
+	int ret;
+
+	s->fd = pin_open();
+	s->ids = calloc(s->count, sizeof(*s->ids));
+	bench_need(s->fd >= 0 && s->ids, "/dev/peerpin", errno);
+	for (i = 0; i < s->count; i++) {
+		ret = pin_by(s->fd, (uintptr_t)page, PAGE, PEERPIN_PROVIDER_HOST, &pin);
+		bench_need(!ret, "PEERPIN_IOC_PIN", ret);
+		s->ids[i] = pin.out_region;
+	}
+	peer_call(peer, attaching(s, s->ids, s->count), PEER_BENCH_ATTACH);
+}
+
+static void set_pick(struct set *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < LOOKUPS; i++)
+		s->picked[i] = s->ids[random() % (s->count / s->step) * s->step];
+}
+
+static uint64_t by_query(struct set *s)
+{
+	uint64_t start = now_ns();
+	struct peerpin_query c;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < LOOKUPS; i++) {
+		ret = query(s->fd, s->picked[i], &c);
+		bench_need(!ret && c.out_attached == 1, "PEERPIN_IOC_QUERY", ret);
+	}
+	return now_ns() - start;
+}
+
+static uint64_t by_attach(struct set *s)
+{
+	return peer_call(peer, attaching(s, s->picked, LOOKUPS), PEER_BENCH_ATTACH);
+}
+
+/* How many times as much of @many as of @few, when each @step of it is looked up */
+static double measure(const char *what, uint64_t (*look_up)(struct set *s), unsigned int step)
+{
+	uint64_t a, b;
+	unsigned int i;
+
+	few.step = 1;
+	many.step = step;
+	for (i = 0; i < ROUNDS; i++) {
+		set_pick(&few);
+		set_pick(&many);
+		few.ns[i] = look_up(&few) / LOOKUPS;
+		many.ns[i] = look_up(&many) / LOOKUPS;
+	}
+	a = bench_median(few.ns, ROUNDS);
+	b = bench_median(many.ns, ROUNDS);
+	printf("%s of %d: among %d median %lu ns, among %d median %lu ns of %d, %.2f times as much\n", what,
+	       MANY / step, FEW, a, MANY, b, ROUNDS, (double)b / a);
+	return (double)b / a;
+}
+
+CASE(there_are_regions)
+{
+	const struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+	char *page = aligned_alloc(PAGE, PAGE);
+
+	bench_need(!setrlimit(RLIMIT_MEMLOCK, &unlimited) && page, "memory to lock", errno);
+	*page = 1;
+	peer = peer_open();
+	set_make(&few, page);
+	set_make(&many, page);
+}
+
+CASE(query_finds_it)
+{
+	double ratio = measure("QUERY", by_query, MANY / FEW);
+
+	measure("QUERY", by_query, 1);
+	EXPECT(ratio <= 2, "more than twice");
+}
+
+CASE(attach_finds_it)
+{
+	double ratio = measure("peerpin_attach", by_attach, MANY / FEW);
+
+	measure("peerpin_attach", by_attach, 1);
+	EXPECT(ratio <= 2, "more than twice");
+}
+
+VMTEST_MAIN

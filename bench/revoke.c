@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+/*
+ * How long memory with eight devices attached and a DMA in flight takes to be
+ * freed: after the DMA has ended, and when its driver never ends it.
+ */
+#include <cuda.h>
+#include "peer.h"
+
+enum {
+	ROUNDS = 101,
+	LENGTH = 8 << 20,
+	END_MS = 2,
+	TIMEOUT_MS = 200,
+	SLACK_MS = 50,
+};
+
+#define MS 1000000ull
+#define PARAMETER "/sys/module/peerpin/parameters/drain_timeout_ms"
+
+static int fd, peer;
+
+static void set_timeout(unsigned int ms)
+{
+	FILE *f = fopen(PARAMETER, "w");
+
+	bench_need(f && fprintf(f, "%u", ms) > 0 && !fclose(f), PARAMETER, errno);
+}
+
+static CUdeviceptr make_busy(struct peer_bench *c)
+{
+	static struct peerpin_pin pin;
+	CUdeviceptr memory;
+	int ret;
+
+	bench_need(!cuMemAlloc(&memory, LENGTH), "cuMemAlloc", ENOMEM);
+	ret = pin_by(fd, memory, LENGTH, PEERPIN_PROVIDER_NV, &pin);
+	bench_need(!ret, "PEERPIN_IOC_PIN", ret);
+	c->fd = fd;
+	c->regions = (uintptr_t)&pin.out_region;
+	c->count = 1;
+	c->peers = PEER_BENCH_PEERS;
+	peer_call(peer, *c, PEER_BENCH_ATTACH);
+	peer_call(peer, *c, PEER_BENCH_HOLD);
+	return memory;
+}
+
+/* Frees memory in use; tells when that was done, and when the DMA ended. */
+static void free_busy(unsigned int end_ms, uint64_t *started, uint64_t *freed, uint64_t *ended)
+{
+	struct peer_bench c = { .end_ms = end_ms };
+	CUdeviceptr memory = make_busy(&c);
+	int ret;
+
+	*started = now_ns();
+	bench_need(!cuMemFree(memory), "cuMemFree", EINVAL);
+	*freed = now_ns();
+	*ended = peer_call(peer, c, PEER_BENCH_END);
+	ret = unpin(fd, *(uint32_t *)(uintptr_t)c.regions);
+	bench_need(!ret, "PEERPIN_IOC_UNPIN", ret);
+}
+
+CASE(there_is_a_gpu)
+{
+	CUcontext context;
+
+	bench_need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&context, 0) && !cuCtxSetCurrent(context), "CUDA", ENODEV);
+	fd = pin_open();
+	bench_need(fd >= 0, "/dev/peerpin", errno);
+	peer = peer_open();
+}
+
+CASE(free_returns_soon_after_the_dma)
+{
+	uint64_t ns[ROUNDS], started, freed, ended, median;
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		free_busy(END_MS, &started, &freed, &ended);
+		EXPECT(ended > started && ended < freed, "the DMA ended at %ld of %ld ns", (long)(ended - started),
+		       (long)(freed - started));
+		ns[i] = freed - ended;
+	}
+	median = bench_median(ns, ROUNDS);
+	printf("free after the end of the DMA, %d devices attached: median %lu ns, longest %lu ns of %d\n",
+	       PEER_BENCH_PEERS, median, ns[ROUNDS - 1], ROUNDS);
+	EXPECT(median < MS, "more than 1 ms");
+}
+
+CASE(free_does_not_wait_for_a_driver_for_ever)
+{
+	uint64_t started, freed, ended, ns;
+
+	set_timeout(TIMEOUT_MS);
+	free_busy(0, &started, &freed, &ended);
+	set_timeout(1000);
+	ns = freed - started;
+	printf("free under a DMA that does not end, drain_timeout_ms %d: %lu ns\n", TIMEOUT_MS, ns);
+	EXPECT(ended > freed, "the DMA had ended");
+	EXPECT(ns >= TIMEOUT_MS * MS && ns < (TIMEOUT_MS + SLACK_MS) * MS, "out of bounds");
+}
+
+VMTEST_MAIN
