@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* kmod/core/region.c, pin.c and revoke.c */
+
+/* region_free() */
+inline pp_region_put()
+{
+	atomic {
+		touch_region();
+		region.ref--
+	}
+}
+
+inline pp_region_enter(did)
+{
+	atomic {
+		!region.locked;
+		touch_region();
+		did = region.state <= LIVE;
+		region.users = region.users + did
+	}
+}
+
+inline pp_region_leave()
+{
+	atomic {
+		!region.locked;
+		touch_region();
+		region.users--
+	}
+}
+
+/* wait_event(r->idle, pp_region_is_zero(r, &r->users)) */
+inline wait_for_users()
+{
+	atomic {
+		region.users == 0 && !region.locked;
+		touch_region()
+	}
+}
+
+inline pp_region_end(to)
+{
+	atomic {
+		!region.locked;
+		touch_region();
+		if
+		:: region.state <= LIVE -> region.state = to
+		:: else
+		fi
+	}
+}
+
+/* pp_table_find(): under the table's lock, and the table has a reference */
+inline pp_cookie_find(did)
+{
+	atomic {
+		did = in_cookies;
+		if
+		:: did -> touch_region(); region.ref++
+		:: else
+		fi
+	}
+}
+
+/* queue_work() refuses what is queued or being cancelled */
+inline region_queue_locked()
+{
+	if
+	:: work == IDLE -> work = QUEUED; region.ref++
+	:: else
+	fi
+}
+
+/* and region_queue_if_idle_locked() */
+inline pp_region_idle_locked()
+{
+	if
+	:: region.deferred && region.inflight == 0 && region.held == 0 -> region_queue_locked()
+	:: else
+	fi
+}
+
+#define overdue (region.inflight > 0 && !good(0) && !good(1))
+
+/* pp_cpumap_zap(): views are emptied by one, a user meanwhile */
+inline region_blind(did)
+{
+	wait_for_users();
+	atomic {
+		!region.locked;
+		touch_region();
+		did = region.viewed;
+		region.viewed = false;
+		region.users = region.users + did
+	};
+	if
+	:: did ->
+		region.cpu_mapped = false;
+		pp_region_leave()
+	:: else
+	fi;
+	wait_for_users()
+}
+
+inline region_drain(idle, a, did)
+{
+	pp_attach_stop_all(a, did);
+	region_blind(did);
+	pp_export_notify_all();
+	atomic {
+		if
+		:: region.inflight == 0 && !region.locked -> idle = true
+		:: overdue && !region.locked -> idle = false
+		fi;
+		touch_region()
+	};
+	if
+	:: !idle -> pp_attach_name_busy()
+	:: else
+	fi
+}
+
+inline region_unmap(a, did)
+{
+	wait_for_users();
+	pp_attach_drop_all(a, did);
+	pp_export_drop_all(did);
+	wait_for_users()
+}
+
+/* and pp_extents_free(); pp_cookie_erase() */
+inline region_destroy()
+{
+	provider_cleanup();
+	atomic {
+		touch_region();
+		region.extents = false
+	};
+	atomic {
+		in_cookies = false;
+		pp_region_put()
+	}
+}
+
+/* region_take_pages() */
+inline region_release(did, orphan)
+{
+	atomic {
+		!region.locked;
+		touch_region();
+		did = region.pinned;
+		orphan = region.orphan;
+		region.pinned = false;
+		region.users = region.users + did
+	};
+	if
+	:: did ->
+		provider_release(did);
+		pp_region_leave();
+		if
+		:: orphan -> region_destroy()
+		:: else
+		fi
+	:: else
+	fi
+}
+
+inline region_revoke(idle, a, did, orphan)
+{
+	pp_region_end(REVOKED);
+	region_drain(idle, a, did);
+	region_unmap(a, did);
+	region_release(did, orphan)
+}
+
+inline region_unpin(did)
+{
+	atomic {
+		!region.locked;
+		touch_region();
+		did = region.pinned;
+		region.pinned = region.pinned && !LASTING
+	};
+	if
+	:: did -> provider_unpin(did)
+	:: else
+	fi
+}
+
+inline region_finish(did)
+{
+	region_unpin(did);
+	wait_for_users();
+	region_destroy()
+}
+
+/* region_adopt() */
+inline region_give_back(did, orphan)
+{
+	atomic {
+		!region.locked;
+		touch_region();
+		did = region.orphan && region.pinned;
+		region.orphan = region.orphan && !did
+	};
+	if
+	:: did -> region_finish(did)
+	:: else -> region_release(did, orphan)
+	fi
+}
+
+/* cancel_work_sync(): keeps others from queueing it until it does not run */
+inline cancel_work()
+{
+	atomic {
+		if
+		:: work == QUEUED -> touch_region(); region.ref--
+		:: else
+		fi;
+		work = TAKEN
+	};
+	atomic {
+		!work_runs;
+		work = IDLE
+	}
+}
+
+inline region_abandon(did)
+{
+	atomic {
+		!region.locked;
+		touch_region();
+		did = region.pinned;
+		region.orphan = did;
+		if
+		:: did && LASTING -> region.deferred = true; pp_region_idle_locked()
+		:: else
+		fi
+	}
+}
+
+/* @here: region_may_unpin_here() */
+inline region_let_go(idle, a, did, here)
+{
+	region_drain(idle, a, did);
+	if
+	:: idle ->
+		region_unmap(a, did);
+		atomic {
+			!region.locked;
+			touch_region();
+			idle = region.held == 0 && here
+		}
+	:: else
+	fi
+}
+
+/* region_end_unused() */
+inline pp_region_close(idle, a, did, here)
+{
+	region.ref++;
+	atomic {
+		!region.locked;
+		touch_region();
+		idle = region.state == LIVE && region.users == 0 && !region.maps && !region.viewed && !export.there && here;
+		if
+		:: idle -> region.state = CLOSED
+		:: else
+		fi
+	};
+	if
+	:: idle -> region_finish(did)
+	:: else ->
+		/* region_end_used() */
+		pp_region_end(CLOSED);
+		region_let_go(idle, a, did, here);
+		did = false;
+		if
+		:: !idle -> region_abandon(did)
+		:: else
+		fi;
+		if
+		:: !did -> cancel_work(); region_finish(did)
+		:: else
+		fi
+	fi;
+	pp_region_put()
+}
