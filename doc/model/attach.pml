@@ -9,7 +9,7 @@ inline attach_put_refs(a, n)
 		attach[a].ref = attach[a].ref - (n);
 		if
 		:: attach[a].ref == 0 ->
-			assert(!attach[a].listed && !attach[a].mapped);	/* an attachment is unmapped before it is freed */
+			assert(!attach[a].listed && !attach[a].mapped);	/* no attachment is freed mapped */
 			touch_peer(PEER(a));
 			peer[PEER(a)].ref--;
 			touch_region();
@@ -109,7 +109,7 @@ inline attach_unmap(a)
 	atomic {
 		touch_device(PEER(a));
 		assert(region.extents);		/* no use of freed extents */
-		assert(attach[a].inflight == 0 || overruled(a));	/* no unmapping under DMA, but of who was named */
+		assert(attach[a].inflight == 0 || overruled(a));	/* no unmapping under DMA but an overdue one */
 		attach[a].mapped = false
 	};
 	pp_peer_leave(PEER(a));

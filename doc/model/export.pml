@@ -5,14 +5,18 @@
 
 #define fenced (in_dma[IMPORTER] != 0 && export.dynamic)
 
-/* export_tell(): waits for the importer's fences, as long as region_drain() does. What is static, has none. */
-inline pp_export_notify_all()
+inline pp_export_tell_all()
 {
 	atomic {
 		!region.locked;
 		touch_region();
 		export.told = true
-	};
+	}
+}
+
+/* export_tell() waits for the importer's fences, as long as region_drain() does. What is static, has none. */
+inline pp_export_wait_all()
+{
 	atomic {
 		if
 		:: !fenced -> export.quiet = true
@@ -26,8 +30,9 @@ inline import_undo()
 {
 	atomic {
 		assert(region.extents);		/* no use of freed extents */
-		assert(!good(IMPORTER));	/* no unmapping under DMA, but of who was named */
-		assert(in_dma[IMPORTER] == 0 || !LASTING && export.named);	/* no unmapping under DMA, but of who was named */
+		assert(!export.gone);		/* no use of a removed device or its driver */
+		assert(!good(IMPORTER));	/* no unmapping under DMA */
+		assert(in_dma[IMPORTER] == 0 || import_overruled);	/* no unmapping under DMA but an overdue one */
 		export.mapped = false
 	};
 	pp_region_leave()
@@ -116,7 +121,12 @@ inline pp_importer_unmap(did)
 
 #else
 
-inline pp_export_notify_all()
+inline pp_export_tell_all()
+{
+	skip
+}
+
+inline pp_export_wait_all()
 {
 	skip
 }

@@ -104,9 +104,10 @@ inline region_blind(did)
 
 inline region_drain(idle, a, did)
 {
+	pp_export_tell_all();
 	pp_attach_stop_all(a, did);
 	region_blind(did);
-	pp_export_notify_all();
+	pp_export_wait_all();
 	atomic {
 		if
 		:: region.inflight == 0 && !region.locked -> idle = true
@@ -262,7 +263,8 @@ inline pp_region_close(idle, a, did, here)
 	atomic {
 		!region.locked;
 		touch_region();
-		idle = region.state == LIVE && region.users == 0 && !region.maps && !region.viewed && !export.there && here;
+		idle = region.state == LIVE && region.users == 0 && here;
+		idle = idle && !region.maps && !region.viewed && !export.there;
 		if
 		:: idle -> region.state = CLOSED
 		:: else

@@ -14,13 +14,13 @@
  *     and overruled, and the region has ended, so that its epoch is dead.
  *  2  Nothing is used after its last reference went, and every reference goes; a table is freed once, no put names the
  *     table of another pin, pages are given back once.
- *  3  No thread waits for ever, the vendor's lock included, but the removal of a device whose driver never ends its DMA.
+ *  3  No thread waits for ever, the vendor's lock included, but the removal of a device whose driver never ends DMA.
  *  4  Every thread takes a bounded number of steps: no loop over attachments goes round more often than there are any,
  *     and the work item runs once for each event that queues it. So with 3, a revocation, a close or a removal that was
  *     begun ends, however the threads are scheduled; no fairness is assumed. Where there are fewer states, a search for
  *     cycles without progress, in which nothing counts as progress, finds none either.
  *
- * What is left out, and why that hides nothing:
+ * What is simpler here, and why that hides nothing:
  *  - A critical section of a spinlock is one step: what it reads and writes, all others read and write under that lock
  *    too. dma_enter() reads peer->dying, which is under another lock: it is two steps.
  *  - wait_event() is a guard. Wake-ups are not here: each follows the change that it announces, in its critical section
@@ -28,14 +28,16 @@
  *  - One region. Regions meet in a peer's list and counts only, and a peer goes through its attachments one by one.
  *  - attach_prepare() enters and leaves as attach_map_guarded() does. Memory never runs out, and no device is out of
  *    reach: such an error takes the way of -ESTALE.
- *  - Of a region that only its provider maps (a dma-buf's), the unmapping by work items.
  *  - Time. A good driver ends its DMA before a drain's time is up, so it is up only when every DMA in flight is a bad
  *    driver's, which ends late or never.
  *  - "Freed" is "no reference left".
+ *  - With APART, an end by the owner and one by the user come one after the other, with more threads around them. That
+ *    they overlap is checked with one driver.
+ * What is not here: put_pages of a Tegra, which runs the callback itself; a region that only its provider maps.
  *
- * A counterexample has one step a line: the process, the line here, the statement. What is here is named as in the core;
- * where one step stands for several functions, a comment names them. The region's users in it are the core's; the thread
- * that pins is called user for want of a better word.
+ * How to read a counterexample, build/model/NAME/steps: it has one step a line, with the process (user is the thread
+ * that pins and closes), the line here, and the statement; at its end is where each process stands. What is here is
+ * named as in the core; where one step stands for several functions, a comment names them.
  */
 
 #include "state.pml"
@@ -85,7 +87,7 @@ init {
 	/* all have ended, but the worker, which is idle */
 	_nr_pr == 1 + LASTING && work == IDLE && !work_runs;
 	if
-	:: endless
+	:: endless -> assert(LASTING || pages_gone)	/* the pages are given back in the end */
 	:: else -> nothing_is_left()
 	fi
 }

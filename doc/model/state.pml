@@ -59,6 +59,7 @@ typedef export_struct {
 	bool told;
 	bool quiet;		/* it has signalled its fences since */
 	bool named;		/* in the log, as overdue */
+	bool gone;		/* the importer has unmapped and left with its device */
 };
 
 #define NOBODY 2
@@ -136,7 +137,9 @@ inline touch_device(p)
 }
 
 #define good(t) (in_dma[t] != 0 && in_dma[t] != OVERSTAYS)
+/* it overstays, is named in the log, and the memory's owner could not wait */
 #define overruled(a) (!LASTING && attach[a].named)
+#define import_overruled (!LASTING && export.named)
 
 /* in a loop over attachments, which other threads drop and stop too */
 inline count_round()
@@ -151,9 +154,9 @@ inline pages_go()
 	assert(!pages_gone);			/* pages are given back once */
 	assert(region.state >= REVOKED);	/* the epoch is dead when the pages go */
 	assert(!good(0) && !good(1) && !good(IMPORTER));	/* no DMA outlives the pages */
-	assert(attach[0].inflight == 0 || overruled(0));	/* no DMA outlives the pages, but of who was named */
-	assert(attach[1].inflight == 0 || overruled(1));	/* no DMA outlives the pages, but of who was named */
-	assert(in_dma[IMPORTER] == 0 || !LASTING && export.named);	/* no DMA outlives the pages, but of who was named */
+	assert(attach[0].inflight == 0 || overruled(0));	/* no DMA outlives the pages but an overdue one */
+	assert(attach[1].inflight == 0 || overruled(1));	/* no DMA outlives the pages but an overdue one */
+	assert(in_dma[IMPORTER] == 0 || import_overruled);	/* no DMA outlives the pages but an overdue one */
 	assert(!attach[0].mapped && !attach[1].mapped && !export.mapped);	/* no DMA mapping outlives the pages */
 	assert(!region.cpu_mapped);		/* no CPU mapping outlives the pages */
 	pages_gone = true
@@ -163,7 +166,8 @@ inline pages_go()
 inline nothing_is_left()
 {
 	assert(pages_gone && !vendor_pin);	/* the pages are given back in the end */
-	assert(!region.cpu_mapped && !attach[0].mapped && !attach[1].mapped && !export.mapped);	/* nothing is mapped in the end */
+	assert(!region.cpu_mapped && !export.mapped);	/* nothing is mapped in the end */
+	assert(!attach[0].mapped && !attach[1].mapped);	/* nothing is mapped in the end */
 	assert(!in_cookies && region.ref == 0);	/* the region is freed in the end */
 	assert(attach[0].ref == 0 && attach[1].ref == 0);	/* attachments are freed in the end */
 	assert(peer[0].ref == 1 - peer[0].removed && peer[1].ref == 1);	/* peers are freed in the end */

@@ -41,6 +41,7 @@ proctype user()
 	over = true;
 	atomic { may_begin_to_end() -> begin_to_end() };
 	pp_region_close(idle, a, did, here);
+	assert(!region.cpu_mapped);	/* no CPU mapping outlives the file */
 	end_to_end()
 }
 
@@ -69,7 +70,7 @@ proctype owner()
 		pp_region_put()
 	:: else
 	fi;
-	atomic { notifier_runs = false; end_to_end() };
+	atomic { touch_region(); notifier_runs = false; end_to_end() };
 done:
 	skip
 }
@@ -288,7 +289,8 @@ proctype importer()
 	atomic {
 		!region.locked;
 		touch_region();
-		export.there = false
+		export.there = false;
+		export.gone = true
 	};
 	pp_region_put();
 done:

@@ -47,11 +47,6 @@ static unsigned long view_base(const struct peerpin_region *r)
 	return r->cookie * (PEERPIN_MMAP_SPAN >> PAGE_SHIFT);
 }
 
-static u64 view_limit(const struct peerpin_region *r)
-{
-	return min(r->length, PEERPIN_MMAP_SPAN);
-}
-
 /* ---- what the views share ---------------------------------------------------- */
 
 static u64 piece_end(const struct pp_cpumap *c, u32 i)
@@ -209,7 +204,7 @@ void pp_cpumap_zap(struct peerpin_region *r)
 
 	if (!c)
 		return;
-	unmap_mapping_pages(c->mapping, view_base(r), view_limit(r) >> PAGE_SHIFT, true);
+	unmap_mapping_pages(c->mapping, view_base(r), r->length >> PAGE_SHIFT, true);
 	cpumap_free(c);
 	pp_region_leave(r);
 }
@@ -334,13 +329,12 @@ static void view_set(struct peerpin_region *r, struct vm_area_struct *vma, u64 o
 
 static int view_check(const struct peerpin_region *r, const struct vm_area_struct *vma, u64 offset)
 {
-	u64 limit = view_limit(r);
-
 	if (!(vma->vm_flags & VM_MAYSHARE))	/* VM_SHARED goes with O_RDONLY */
 		return -EINVAL;
 	if (r->caching == PEERPIN_CACHING_NONE)
 		return -EOPNOTSUPP;
-	if (offset > limit || vma->vm_end - vma->vm_start > limit - offset)
+	if (offset > r->length ||
+	    vma->vm_end - vma->vm_start > r->length - offset)
 		return -EINVAL;
 	return 0;
 }

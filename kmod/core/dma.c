@@ -8,9 +8,6 @@
 #include "trace.h"
 
 /*
- * Only page-backed memory is bounced, and its map stays while DMA is in flight,
- * also when the DMA overstays; so the synchronising below needs no guard.
- *
  * The whole guarantee: DMA begins only while the region is live and the
  * attachment listed, in one critical section with the counts that ending the
  * region and unregistering the peer wait for.
@@ -52,6 +49,33 @@ static void dma_leave(struct peerpin_attach *a)
 	peerpin_attach_put(a);
 }
 
+/*
+ * Synchronising needs the mapping, which memory that goes may have lost while
+ * its DMA overstayed. Where it is still there, be a user, and it stays.
+ */
+static bool dma_keep_map(struct peerpin_attach *a)
+{
+	unsigned long flags;
+	bool there;
+
+	spin_lock_irqsave(&a->region->lock, flags);
+	there = !list_empty(&a->in_region);
+	a->region->users += there;
+	spin_unlock_irqrestore(&a->region->lock, flags);
+	return there;
+}
+
+static void dma_sync(const struct peerpin_dma *dma,
+		     void (*sync)(struct pp_map *map, u64 offset, u64 length))
+{
+	struct peerpin_attach *a = dma->attach;
+
+	if (!dma_keep_map(a))
+		return;
+	sync(&a->map, dma->offset, dma->length);
+	pp_region_leave(a->region);
+}
+
 int peerpin_dma_begin(struct peerpin_attach *attach, u64 offset, u64 length,
 		      enum dma_data_direction dir, struct peerpin_dma *dma)
 {
@@ -71,7 +95,7 @@ int peerpin_dma_begin(struct peerpin_attach *attach, u64 offset, u64 length,
 	dma->left = length;
 	dma->sg = pp_map_seek(&attach->map, offset, &dma->sg_done);
 	if (attach->map.bounced)
-		pp_map_sync_for_device(&attach->map, offset, length);
+		dma_sync(dma, pp_map_sync_for_device);
 	trace_peerpin_dma_begin(dma, start);
 	dma->since = pp_trace_start(dma_end);
 	return 0;
@@ -109,7 +133,7 @@ void peerpin_dma_end(struct peerpin_dma *dma)
 	struct peerpin_attach *a = dma->attach;
 
 	if (a->map.bounced && dma->dir != DMA_TO_DEVICE)
-		pp_map_sync_for_cpu(&a->map, dma->offset, dma->length);
+		dma_sync(dma, pp_map_sync_for_cpu);
 	trace_peerpin_dma_end(dma, dma->since);
 	dma_leave(a);
 }

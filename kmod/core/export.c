@@ -88,10 +88,10 @@ static void export_tell_locked(struct pp_export *e, unsigned long deadline)
 	e->told = PP_EXPORT_TELLING;
 	e->deadline = deadline;
 	kref_get(&e->ref);
-	queue_work(pp_wq, &e->work);
+	queue_work(pp_tell_wq, &e->work);
 }
 
-static void export_tell_all(struct peerpin_region *r, unsigned long deadline)
+void pp_export_tell_all(struct peerpin_region *r, unsigned long deadline)
 {
 	struct pp_export *e;
 
@@ -124,9 +124,8 @@ static void export_name_late(struct peerpin_region *r)
 	spin_unlock_irq(&r->lock);
 }
 
-void pp_export_notify_all(struct peerpin_region *r, unsigned long deadline)
+void pp_export_wait_all(struct peerpin_region *r, unsigned long deadline)
 {
-	export_tell_all(r, deadline);
 	wait_event_timeout(r->idle, export_all_told(r), pp_time_left(deadline));
 	export_name_late(r);
 }

@@ -63,11 +63,14 @@ struct pp_export {
 int pp_export_fd(struct peerpin_region *r, u64 offset, u64 length);
 
 /*
- * Tell all importers to let go, and wait until they have, but not beyond
- * @deadline (jiffies): then they are named in the log. The state has ended.
- * Process context; the caller may hold the GPU driver's lock.
+ * Have all importers told to let go, by work items. The state has ended. Process
+ * context; the caller may hold the GPU driver's lock.
+ * @deadline: (jiffies) they will not be waited for any longer
  */
-void pp_export_notify_all(struct peerpin_region *r, unsigned long deadline);
+void pp_export_tell_all(struct peerpin_region *r, unsigned long deadline);
+
+/* wait until all have let go; at @deadline those that have not are named */
+void pp_export_wait_all(struct peerpin_region *r, unsigned long deadline);
 
 /*
  * Undo all mappings of importers but those that are held; likewise, when nobody

@@ -2,8 +2,8 @@
 /*
  * What is mapped is undone once, by who claims it: the importer's unmapping, or
  * the end of the region. The other leaves it alone; but an importer returns only
- * when it is undone, because its device may go next. The sg_table is the
- * importer's until it unmaps.
+ * when it is undone, because its device may go next. The sg_table that it gets is
+ * its own until it unmaps, a copy: importers cut it to what they need.
  *
  * Where pages last, a mapping is not taken from an importer that cannot be told,
  * has pinned it or was told and still uses it: it is held, and so are the pages.
@@ -44,6 +44,7 @@ enum map_state {
  * @in_export: under region->lock, as are @state and @held
  * @export: whose dma-buf the importer holds
  * @importer: who
+ * @shown: the importer's copy of what @map says
  * @held: counted in region->held
  */
 struct pp_import {
@@ -51,6 +52,7 @@ struct pp_import {
 	struct pp_export *export;
 	struct pp_importer *importer;
 	struct pp_map map;
+	struct sg_table shown;
 	enum map_state state;
 	bool held;
 };
@@ -209,17 +211,46 @@ static struct pp_import *map_new(struct dma_buf_attachment *attachment)
 
 static void map_free(struct pp_import *m)
 {
+	sg_free_table(&m->shown);
 	pp_map_free(&m->map);
 	kfree(m);
 }
 
-static int map_for(struct pp_import *m, struct device *dev)
+static int map_alloc(struct pp_import *m, struct device *dev)
 {
 	struct pp_export *e = m->export;
 	u64 entries = pp_map_init(&m->map, dev, &e->extents,
 				  e->region->provider->page_backed);
 
-	return pp_map_alloc(&m->map, entries) ?: map_make_guarded(m);
+	return pp_map_alloc(&m->map, entries) ?:
+	       sg_alloc_table(&m->shown, entries, GFP_KERNEL_ACCOUNT);
+}
+
+static void map_show(struct pp_import *m)
+{
+	struct scatterlist *to = m->shown.sgl;
+	struct scatterlist *from;
+	int i;
+
+	for_each_sgtable_sg(&m->map.sgt, from, i) {
+		if (m->map.page_backed)
+			sg_set_page(to, sg_page(from), from->length, from->offset);
+		else
+			to->length = from->length;
+		sg_dma_address(to) = sg_dma_address(from);
+		sg_dma_len(to) = sg_dma_len(from);
+		to = sg_next(to);
+	}
+	m->shown.nents = m->map.sgt.nents;
+}
+
+static int map_for(struct pp_import *m, struct device *dev)
+{
+	int ret = map_alloc(m, dev) ?: map_make_guarded(m);
+
+	if (!ret)
+		map_show(m);
+	return ret;
 }
 
 struct sg_table *pp_importer_map(struct dma_buf_attachment *attachment,
@@ -232,7 +263,7 @@ struct sg_table *pp_importer_map(struct dma_buf_attachment *attachment,
 		return ERR_PTR(-ENOMEM);
 	ret = map_for(m, attachment->dev);
 	if (!ret)
-		return &m->map.sgt;
+		return &m->shown;
 	map_free(m);
 	return ERR_PTR(ret);
 }
@@ -296,7 +327,7 @@ static void map_unlist(struct pp_import *m)
 void pp_importer_unmap(struct dma_buf_attachment *attachment,
 		       struct sg_table *sgt, enum dma_data_direction dir)
 {
-	struct pp_import *m = container_of(sgt, struct pp_import, map.sgt);
+	struct pp_import *m = container_of(sgt, struct pp_import, shown);
 	struct peerpin_region *r = m->export->region;
 
 	if (map_claim(m))

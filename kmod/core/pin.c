@@ -16,7 +16,8 @@ int pp_region_check(u64 addr, u64 length, u32 provider, u32 flags, int fd)
 	if (flags & ~PEERPIN_PIN_PERSISTENT)
 		return -EOPNOTSUPP;
 	/* room for rounding up to any provider's page */
-	if (!length || check_add_overflow(addr, length, &end) ||
+	if (!length || length > PEERPIN_MMAP_SPAN - SZ_1M ||
+	    check_add_overflow(addr, length, &end) ||
 	    check_add_overflow(end, (u64)SZ_1M, &end))
 		return -EINVAL;
 	if (provider > PEERPIN_PROVIDER_DMABUF)
@@ -191,30 +192,38 @@ err_forget:
 /*
  * -EINVAL from a provider means: not mine. One that the limits did not let us
  * ask might have said so: what it would have rounded the range to may be more
- * than what its owner does.
+ * than what its owner does. So might one whose vendor cannot pin at all.
  */
+static bool pin_may_be_anothers(int error)
+{
+	return error == -EINVAL || error == -EDQUOT || error == -EOPNOTSUPP;
+}
+
+/* When nobody takes it, the last that did not say whose it is has the word. */
 static struct peerpin_region *pin_auto(u32 flags, const struct pp_request *want,
 				       struct pp_account *account, u32 *epoch,
 				       struct pp_why *why)
 {
-	struct peerpin_region *r = ERR_PTR(-EOPNOTSUPP);
+	struct pp_why refused = { .reason = PEERPIN_REASON_NO_PROVIDER };
 	const struct pp_provider *provider;
-	struct pp_why over = {};
+	struct peerpin_region *r;
 	unsigned int nth = 0;
+	int ret = -EOPNOTSUPP;
 
-	why->reason = PEERPIN_REASON_NO_PROVIDER;
 	while ((provider = pp_provider_next(flags, &nth))) {
 		r = pin_by(provider, want, account, epoch, why);
-		if (r == ERR_PTR(-EDQUOT))
-			over = *why;
-		else if (r != ERR_PTR(-EINVAL))
+		if (!IS_ERR(r) || !pin_may_be_anothers(PTR_ERR(r)))
 			return r;
-		why->reason = PEERPIN_REASON_NOT_MAPPED;
+		if (PTR_ERR(r) != -EINVAL) {
+			refused = *why;
+			ret = PTR_ERR(r);
+		} else if (refused.reason == PEERPIN_REASON_NO_PROVIDER) {
+			refused = (struct pp_why){ .reason = PEERPIN_REASON_NOT_MAPPED };
+			ret = -EINVAL;
+		}
 	}
-	if (!over.reason)
-		return r;
-	*why = over;
-	return ERR_PTR(-EDQUOT);
+	*why = refused;
+	return ERR_PTR(ret);
 }
 
 static struct peerpin_region *pin_any(u32 provider, u32 flags,

@@ -7,6 +7,7 @@
 #include "region.h"
 
 struct workqueue_struct *pp_wq;
+struct workqueue_struct *pp_tell_wq;
 
 static void region_free(struct kref *ref)
 {
@@ -100,12 +101,19 @@ int pp_region_init(void)
 	pp_wq = alloc_workqueue("peerpin", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!pp_wq)
 		return -ENOMEM;
+	pp_tell_wq = alloc_workqueue("peerpin_tell",
+				     WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!pp_tell_wq) {
+		destroy_workqueue(pp_wq);
+		return -ENOMEM;
+	}
 	pp_cookie_init();
 	return 0;
 }
 
 void pp_region_exit(void)
 {
+	destroy_workqueue(pp_tell_wq);
 	destroy_workqueue(pp_wq);
 	pp_cookie_exit();
 }

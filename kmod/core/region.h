@@ -184,8 +184,12 @@ static inline unsigned long pp_time_left(unsigned long deadline)
 	return max(left, 0L);
 }
 
-/* for work that ends regions; made at init */
+/*
+ * For work that ends regions, which may wait for drivers; and for telling
+ * importers, which must not wait behind that. Made at init.
+ */
 extern struct workqueue_struct *pp_wq;
+extern struct workqueue_struct *pp_tell_wq;
 
 int pp_region_init(void);
 void pp_region_exit(void);

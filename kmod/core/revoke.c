@@ -63,15 +63,19 @@ static void region_blind(struct peerpin_region *r)
 	wait_event(r->idle, pp_region_is_zero(r, &r->users));
 }
 
-/* Have drivers end DMA in flight; false when one has not when time is up. */
+/*
+ * Have drivers end DMA in flight; false when one has not when time is up.
+ * Importers are told first, by work items: a slow stop() takes none of their time.
+ */
 static bool region_drain(struct peerpin_region *r)
 {
 	unsigned long deadline =
 		jiffies + msecs_to_jiffies(READ_ONCE(drain_timeout_ms));
 
+	pp_export_tell_all(r, deadline);
 	pp_attach_stop_all(r);
 	region_blind(r);
-	pp_export_notify_all(r, deadline);
+	pp_export_wait_all(r, deadline);
 	if (wait_event_timeout(r->idle, pp_region_is_zero(r, &r->inflight),
 			       pp_time_left(deadline)))
 		return true;

@@ -48,8 +48,8 @@ struct peerpin_region;
  *	Process context, may sleep, but must not wait for the DMA's end itself
  *	nor for anything that waits for the GPU driver or for memory: the thread
  *	that frees GPU memory stands in it with the GPU driver's lock held.
- *	Called at most once for an attachment, only while DMA is in flight on
- *	it, never after peerpin_peer_unregister() returned.
+ *	Called at most once for an attachment, when DMA was in flight on it a
+ *	moment ago, never after peerpin_peer_unregister() returned.
  *
  * Implements the driver's half of seed 11.3 and 12.4.
  */
@@ -78,6 +78,8 @@ struct peerpin_peer *peerpin_peer_register(struct device *dev,
  * Refuses new DMA (-ENODEV), asks for DMA in flight to stop, waits for its
  * end and drops every DMA mapping of the device. Attachments that callers
  * still hold stay valid to peerpin_attach_put(), no more.
+ * No peerpin_attach() on it may be under way: the driver's own lock, and a flag
+ * that it looks at, see to that.
  * Context: process, sleeps; call with no lock held that stop() or the path to
  * peerpin_dma_end() takes.
  */
@@ -128,8 +130,9 @@ struct peerpin_region *peerpin_region_pin(const struct peerpin_range *range,
  * until it has. Attachments stay valid to peerpin_attach_put().
  *
  * Context: process, sleeps; no lock may be held that stop() takes, or that is
- * taken on the way to peerpin_dma_end(). By another process than the one that
- * pinned, GPU memory stays pinned until it is freed.
+ * taken on the way to peerpin_dma_end(), nor a dma-buf's reservation lock. By
+ * another process than the one that pinned, GPU memory stays pinned until it
+ * is freed.
  * Implements seed 12.3.
  */
 void peerpin_region_unpin(struct peerpin_region *region);

@@ -35,25 +35,33 @@ struct dmabuf_pin {
 	bool revoked;
 };
 
-/** struct dmabuf_mapping - for one device; has a reference to the dma-buf */
+/**
+ * struct dmabuf_mapping - for one device; has a reference to the dma-buf
+ * @pin: of the region, which whoever holds the mapping keeps
+ * @mapped: there is something to tell about; under the reservation lock
+ */
 struct dmabuf_mapping {
+	struct dmabuf_pin *pin;
 	struct dma_buf_attachment *attach;
 	struct sg_table *sgt;
+	bool mapped;
 };
 
 /*
  * Each device's attachment is told, one after the other. The first revocation is
- * for all of them, and a driver that outstayed it is not waited for again.
+ * for all of them, and a driver that outstayed it is not waited for again. An
+ * exporter may move the memory for the sake of the mapping that it is asked for:
+ * that is nobody's end.
  */
 static void dmabuf_notified(struct dma_buf_attachment *attach)
 {
-	struct dmabuf_pin *p = attach->importer_priv;
+	struct dmabuf_mapping *m = attach->importer_priv;
 
 	dma_resv_assert_held(attach->dmabuf->resv);
-	if (p->revoked)
+	if (!m->mapped || m->pin->revoked)
 		return;
-	pp_revoke(p->cookie);
-	p->revoked = true;
+	pp_revoke(m->pin->cookie);
+	m->pin->revoked = true;
 }
 
 static const struct dma_buf_attach_ops dmabuf_importer = {
@@ -77,6 +85,7 @@ static void mapping_undo(struct dmabuf_mapping *m)
 	struct dma_resv *resv = m->attach->dmabuf->resv;
 
 	dma_resv_lock(resv, NULL);
+	m->mapped = false;
 	dma_buf_unmap_attachment(m->attach, m->sgt, DMA_BIDIRECTIONAL);
 	dma_resv_unlock(resv);
 }
@@ -88,6 +97,7 @@ static int mapping_make(struct dmabuf_mapping *m)
 
 	dma_resv_lock(resv, NULL);
 	m->sgt = dma_buf_map_attachment(m->attach, DMA_BIDIRECTIONAL);
+	m->mapped = !IS_ERR(m->sgt);
 	dma_resv_unlock(resv);
 	if (IS_ERR(m->sgt))
 		return PTR_ERR(m->sgt);
@@ -106,7 +116,8 @@ static struct dmabuf_mapping *mapping_new(struct dmabuf_pin *p,
 
 	if (!m)
 		return ERR_PTR(-ENOMEM);
-	m->attach = dma_buf_dynamic_attach(dmabuf, dev, &dmabuf_importer, p);
+	m->pin = p;
+	m->attach = dma_buf_dynamic_attach(dmabuf, dev, &dmabuf_importer, m);
 	ret = PTR_ERR_OR_ZERO(m->attach);
 	if (ret)
 		goto err_free;

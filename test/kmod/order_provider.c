@@ -218,7 +218,7 @@ static void order_release(void *priv)
 	WARN(p->lasting && (p->unpinning || p->unpinned), "what lasts is released and unpinned");
 	p->releasing = true;
 	spin_unlock(&p->lock);
-	msleep(1);	/* who does not wait for us comes in between */
+	usleep_range(1000, 2000);	/* who does not wait for us comes in between */
 	spin_lock(&p->lock);
 	WARN(p->cleaned, "cleanup did not wait for release");
 	p->releasing = false;

@@ -23,12 +23,15 @@ enum {
 	PIN_WORDS = 2 * 4,	/* a pin asks four providers at most */
 };
 
+/* Has the check that runs failed? Only the first time is told. */
+static bool wrong;
+
 #define CHECK(condition, format, ...) \
 	do { \
-		if (!(condition)) { \
+		if (!(condition) && !wrong) { \
+			wrong = true; \
 			pr_err("table_check: not ok %s:%d: %s: " format "\n", __func__, __LINE__, #condition, \
 			       ##__VA_ARGS__); \
-			return -EINVAL; \
 		} \
 	} while (0)
 
@@ -47,7 +50,7 @@ static unsigned int refs(unsigned int i)
 
 /* ---- tables -------------------------------------------------------------------- */
 
-static int check_reuse(struct pp_table *t)
+static void check_reuse(struct pp_table *t)
 {
 	u32 a, b, c, turn;
 
@@ -58,10 +61,9 @@ static int check_reuse(struct pp_table *t)
 	CHECK(!pp_table_take(t, &regions[1], &c, &turn) && c == b && turn == 1, "%u %u", c, turn);
 	CHECK(!pp_table_take(t, &regions[0], &c, &turn) && c == a && turn == 1, "%u %u", c, turn);
 	CHECK(!pp_table_take(t, NULL, &c, &turn) && c == 2 && turn == 0, "%u %u", c, turn);
-	return 0;
 }
 
-static int check_limit(struct pp_table *t)
+static void check_limit(struct pp_table *t)
 {
 	u32 i, index;
 
@@ -71,11 +73,10 @@ static int check_limit(struct pp_table *t)
 	pp_table_give(t, 17);
 	CHECK(!pp_table_take(t, &regions[0], &index, NULL) && index == 17, "%u", index);
 	CHECK(pp_table_take(t, &regions[0], &index, NULL) == -ENOSPC, "");
-	return 0;
 }
 
 /* Entries of all chunks are their own. */
-static int check_growth(struct pp_table *t)
+static void check_growth(struct pp_table *t)
 {
 	u32 i, index;
 
@@ -84,11 +85,10 @@ static int check_growth(struct pp_table *t)
 	for (i = 0; i < MANY; i++)
 		CHECK(pp_table_find(t, i, NULL) == &regions[i] && refs(i) == 2, "%u: %u", i, refs(i));
 	CHECK(!pp_table_find(t, MANY, NULL) && !pp_table_find(t, U32_MAX, NULL), "found what never was");
-	return 0;
 }
 
 /* The last index there can be lies in the last chunk. */
-static int check_chunks(struct pp_table *t)
+static void check_chunks(struct pp_table *t)
 {
 	unsigned int chunk;
 
@@ -100,10 +100,9 @@ static int check_chunks(struct pp_table *t)
 	}
 	CHECK(table_chunk(PP_TABLE_MAX - 1) == PP_TABLE_CHUNKS - 1, "%u", PP_TABLE_MAX);
 	CHECK(PP_TABLE_MAX <= BIT(INDEX_BITS), "an index does not fit into a cookie");
-	return 0;
 }
 
-static int check_take_out(struct pp_table *t)
+static void check_take_out(struct pp_table *t)
 {
 	u32 index, other, turn;
 
@@ -115,10 +114,9 @@ static int check_take_out(struct pp_table *t)
 	CHECK(!pp_table_take_out(t, index) && !pp_table_find(t, index, &turn), "twice");
 	CHECK(!pp_table_take_out(t, index + 1), "what never was");
 	CHECK(!pp_table_take(t, &regions[4], &other, NULL) && other != index, "a taken entry was taken");
-	return 0;
 }
 
-static int check_turns(struct pp_table *t)
+static void check_turns(struct pp_table *t)
 {
 	u32 index, again, turn, later;
 
@@ -131,7 +129,6 @@ static int check_turns(struct pp_table *t)
 	CHECK(pp_table_find(t, index, &later) == &regions[1], "");
 	later++;
 	CHECK(!pp_table_find(t, index, &later), "found by a turn to come");
-	return 0;
 }
 
 /* ---- several at a time ----------------------------------------------------------- */
@@ -190,11 +187,11 @@ static int worker_run(void *data)
 		cond_resched();
 	}
 	while (!kthread_should_stop())
-		msleep(1);
+		usleep_range(1000, 2000);
 	return 0;
 }
 
-static int check_threads(struct pp_table *t)
+static void check_threads(struct pp_table *t)
 {
 	static struct worker workers[THREADS];
 	struct task_struct *tasks[THREADS];
@@ -210,7 +207,6 @@ static int check_threads(struct pp_table *t)
 	for (i = 0; i < THREADS; i++)
 		CHECK(!IS_ERR(tasks[i]) && !workers[i].wrong, "thread %u: %s", i, workers[i].wrong);
 	CHECK(t->ever <= THREADS * THREAD_ENTRIES, "%u were never used again", t->ever);
-	return 0;
 }
 
 /* ---- cookies --------------------------------------------------------------------- */
@@ -231,7 +227,7 @@ static struct pp_table_entry *entry_at(unsigned long cookie)
 	return e;
 }
 
-static int check_cookie(struct pp_table *unused)
+static void check_cookie(struct pp_table *unused)
 {
 	struct peerpin_region *r = &regions[0];
 	unsigned long old;
@@ -243,11 +239,10 @@ static int check_cookie(struct pp_table *unused)
 	CHECK(!pp_cookie_insert(&regions[1]) && regions[1].cookie != old, "%lx again", old);
 	CHECK(!pp_cookie_find(old) && refs(1) == 1, "%lx finds another region", old);
 	CHECK(!pp_cookie_find(~0ul) && !pp_cookie_find(0xf0000000), "what never was");
-	return 0;
 }
 
 /* The last turn of a place is used, and then the place no more. */
-static int check_last_turn(struct pp_table *unused)
+static void check_last_turn(struct pp_table *unused)
 {
 	struct peerpin_region *r = &regions[0], *next = &regions[1];
 	unsigned long first, last;
@@ -264,20 +259,16 @@ static int check_last_turn(struct pp_table *unused)
 	CHECK(!pp_cookie_find(last) && !pp_cookie_find(first), "found after its end");
 	CHECK(!pp_cookie_insert(next) && (u32)next->cookie != (u32)last, "a place was used again: %lx", next->cookie);
 	CHECK(!pp_cookie_find(last) && pp_cookie_find(next->cookie) == next, "");
-	return 0;
 }
 
-static int check_last_turn_here(struct pp_table *unused)
+static void check_last_turn_here(struct pp_table *unused)
 {
-	int ret;
-
 	migrate_disable();	/* all from one table */
-	ret = check_last_turn(unused);
+	check_last_turn(unused);
 	migrate_enable();
-	return ret;
 }
 
-static int check_walk(struct pp_table *unused)
+static void check_walk(struct pp_table *unused)
 {
 	struct peerpin_region *r;
 	unsigned int i, count = 0;
@@ -293,12 +284,11 @@ static int check_walk(struct pp_table *unused)
 	for (i = 0; i < WALKED; i++)
 		CHECK(refs(i) == (i % 3 ? 2 : 1), "region %u was seen %u times", i, refs(i) - 1);
 	CHECK(!pp_cookie_next(&place), "more after the end");
-	return 0;
 }
 
 /* ---- epochs ------------------------------------------------------------------------ */
 
-static int check_epoch(struct pp_table *unused)
+static void check_epoch(struct pp_table *unused)
 {
 	u32 word = 0, epoch, last = 0;
 	unsigned int i;
@@ -310,16 +300,15 @@ static int check_epoch(struct pp_table *unused)
 		CHECK(word == epoch + 1 && !pp_epoch_exhausted(&word), "%u", word);
 		last = epoch;
 	}
-	return 0;
 }
 
 /* A pin that was let in does not wrap the word, even if every provider is asked. */
-static int check_epoch_end(struct pp_table *unused)
+static void check_epoch_end(struct pp_table *unused)
 {
 	u32 word = U32_MAX - 101, before;
 	unsigned int i, pinned = 0;
 
-	while (!pp_epoch_exhausted(&word)) {
+	while (!pp_epoch_exhausted(&word) && !wrong) {
 		for (i = 0; i < PIN_WORDS / 2; i++) {
 			before = word;
 			CHECK(pp_epoch_begin(&word) > before, "wrapped after %u", before);
@@ -333,10 +322,9 @@ static int check_epoch_end(struct pp_table *unused)
 	CHECK(!pp_epoch_exhausted(&before), "a new word");
 	before = U32_MAX - 1;
 	CHECK(pp_epoch_exhausted(&before), "the last word");
-	return 0;
 }
 
-static int epoch_words(struct pp_epochs *e)
+static void epoch_words(struct pp_epochs *e)
 {
 	u32 *first = pp_epoch_word(e, 0), *last = pp_epoch_word(e, PEERPIN_MAX_REGIONS - 1), *other;
 
@@ -347,20 +335,18 @@ static int epoch_words(struct pp_epochs *e)
 	CHECK(other && !*other && other != first, "words of two pages are one");
 	CHECK(pp_epoch_word(e, 1) == first + 1, "words of a page are apart");
 	CHECK(pp_epoch_word(e, 0) == first && *first == 1 && *last == 3, "a word moved");
-	return 0;
 }
 
-static int check_words(struct pp_table *unused)
+static void check_words(struct pp_table *unused)
 {
 	struct pp_epochs *e = kzalloc(sizeof(*e), GFP_KERNEL);
-	int ret;
 
+	CHECK(e, "no memory");
 	if (!e)
-		return -ENOMEM;
-	ret = epoch_words(e);
+		return;
+	epoch_words(e);
 	pp_epochs_free(e);
 	kfree(e);
-	return ret;
 }
 
 /* -------------------------------------------------------------------------------------- */
@@ -368,7 +354,7 @@ static int check_words(struct pp_table *unused)
 static const struct check {
 	const char *name;
 	u32 limit;
-	int (*run)(struct pp_table *t);
+	void (*run)(struct pp_table *t);
 } checks[] = {
 	{ "what_is_given_up_last_is_taken_first", LIMIT, check_reuse },
 	{ "a_limit", LIMIT, check_limit },
@@ -389,20 +375,20 @@ static const struct check {
 static int check_run(const struct check *check, struct pp_table *t)
 {
 	unsigned int i;
-	int ret;
 
+	wrong = false;
 	for (i = 0; i < MANY; i++)
 		kref_init(&regions[i].ref);
 	memset(shards, 0, sizeof(shards));
 	pp_cookie_init();
 	*t = (struct pp_table){};
 	pp_table_init(t, check->limit);
-	ret = check->run(t);
+	check->run(t);
 	pp_table_destroy(t);
 	pp_cookie_exit();
-	if (!ret)
+	if (!wrong)
 		pr_info("table_check: ok %s\n", check->name);
-	return ret;
+	return wrong ? -EINVAL : 0;
 }
 
 static int check_all(struct pp_table *t)

@@ -168,16 +168,19 @@ CASE(a_limit_lowered_meanwhile)
 	EXPECT(set(PROCESS, 0), "parameter");
 }
 
-CASE(a_length_that_wraps_the_sum)
+/* As long as a region can be, and longer */
+CASE(an_absurd_length)
 {
+	const uint64_t longest = PEERPIN_MMAP_SPAN - (1 << 20);
 	struct peerpin_pin a, b;
 
 	EXPECT(set(PROCESS, BLOCK), "parameter");
 	EXPECT(!pin_at(fd, GPU_A, PAGE, &a), "pin");
-	EXPECT(pin_by(fd, 0x1000, -0x1000ull << 9, PEERPIN_PROVIDER_HOST, &b) == -EDQUOT, "pinned");
+	EXPECT(pin_by(fd, 0x1000, longest, PEERPIN_PROVIDER_HOST, &b) == -EDQUOT, "pinned");
+	EXPECT(pin_by(fd, 0x1000, longest + 1, PEERPIN_PROVIDER_HOST, &b) == -EINVAL, "pinned");
 	EXPECT(have(PAGE, 1), "%lld", account_of(getpid()).bytes);
 	EXPECT(set(PROCESS, 0), "parameter");
-	EXPECT(pin_by(fd, 0x1000, -0x1000ull << 9, PEERPIN_PROVIDER_HOST, &b) < 0, "pinned");
+	EXPECT(pin_by(fd, 0x1000, longest, PEERPIN_PROVIDER_HOST, &b) < 0, "pinned");
 	EXPECT(have(PAGE, 1), "%lld", account_of(getpid()).bytes);
 	EXPECT(!unpin(fd, a.out_region) && have(0, 0), "unpin");
 }
