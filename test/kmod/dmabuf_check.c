@@ -126,6 +126,15 @@ static int unmap(struct slot *slot)
 	return 0;
 }
 
+static int cut(struct slot *slot)
+{
+	if (!slot->sgt)
+		return -EBADSLT;
+	sg_dma_address(slot->sgt->sgl) += PAGE_SIZE;
+	sg_dma_len(slot->sgt->sgl) -= PAGE_SIZE;
+	return 0;
+}
+
 /* The slot may not know its attachment yet: then it has no mapping either. */
 static void notified(struct dma_buf_attachment *attach)
 {
@@ -296,6 +305,8 @@ static int run_resv_locked(struct slot *slot, unsigned int cmd, void *arg)
 		return map(slot);
 	case DMABUF_CHECK_UNMAP:
 		return unmap(slot);
+	case DMABUF_CHECK_CUT:
+		return cut(slot);
 	case DMABUF_CHECK_PIN:
 		return pin(slot);
 	case DMABUF_CHECK_UNPIN:

@@ -35,7 +35,8 @@ struct dmabuf_check_attach {
 
 /*
  * MAP, UNMAP, PIN, UNPIN. FENCE leaves a fence with the dma-buf, SIGNAL signals
- * it. DETACH does that as well, and gives the dma-buf back.
+ * it. DETACH does that as well, and gives the dma-buf back. CUT takes a page off
+ * the front of what is mapped, in the table itself, as RDMA drivers do.
  */
 struct dmabuf_check_slot {
 	__u32 slot;
@@ -87,5 +88,6 @@ struct dmabuf_check_dma {
 #define DMABUF_CHECK_FENCE _IOW(0xBD, 9, struct dmabuf_check_slot)
 #define DMABUF_CHECK_SIGNAL _IOW(0xBD, 10, struct dmabuf_check_slot)
 #define DMABUF_CHECK_HOLD _IOW(0xBD, 11, struct dmabuf_check_hold)
+#define DMABUF_CHECK_CUT _IOW(0xBD, 12, struct dmabuf_check_slot)
 
 #endif

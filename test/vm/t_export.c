@@ -278,6 +278,17 @@ CASE(free_takes_what_the_importer_keeps)
 	finish();
 }
 
+/* What it has made of its table is its own affair. */
+CASE(free_takes_what_the_importer_has_cut)
+{
+	start_import(false);
+	CHECK_CASE();
+	EXPECT(slot_call(DMABUF_CHECK_CUT, 0) == 0 && mapped_bytes(0) == BLOCK - 4096, "%lu", mapped_bytes(0));
+	EXPECT(emu_free(fd, VA) == 0, "free");
+	EXPECT_ALL_GONE();
+	finish();
+}
+
 /* The IOMMU logs that: whoever names this case expects a complaint. */
 CASE_BY_NAME(what_was_taken_faults_in_the_iommu)
 {
