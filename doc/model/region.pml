@@ -129,17 +129,13 @@ inline region_unmap(a, did)
 	wait_for_users()
 }
 
-/* and pp_extents_free(); pp_cookie_erase() */
-inline region_destroy()
+/* and pp_extents_free() */
+inline region_clean()
 {
 	provider_cleanup();
 	atomic {
 		touch_region();
 		region.extents = false
-	};
-	atomic {
-		in_cookies = false;
-		pp_region_put()
 	}
 }
 
@@ -159,7 +155,10 @@ inline region_release(did, orphan)
 		provider_release(did);
 		pp_region_leave();
 		if
-		:: orphan -> region_destroy()
+		:: orphan ->
+			in_cookies = false;
+			region_clean();
+			pp_region_put()
 		:: else
 		fi
 	:: else
@@ -174,25 +173,32 @@ inline region_revoke(idle, a, did, orphan)
 	region_release(did, orphan)
 }
 
-inline region_unpin(did)
+/* under the lock */
+inline region_to_unpin_locked(did)
 {
-	atomic {
-		!region.locked;
-		touch_region();
-		did = region.pinned;
-		region.pinned = region.pinned && !LASTING
-	};
+	did = region.pinned;
+	region.pinned = region.pinned && !LASTING
+}
+
+/* @did: region_to_unpin() */
+inline region_finish(did)
+{
 	if
 	:: did -> provider_unpin(did)
 	:: else
-	fi
-}
-
-inline region_finish(did)
-{
-	region_unpin(did);
-	wait_for_users();
-	region_destroy()
+	fi;
+	in_cookies = false;
+	if
+	:: region.ref == 1	/* region_is_mine() */
+	:: else ->
+		atomic {
+			!region.locked;
+			touch_region();
+			region.pinned = false
+		};
+		wait_for_users()
+	fi;
+	region_clean()
 }
 
 /* region_adopt() */
@@ -205,7 +211,14 @@ inline region_give_back(did, orphan)
 		region.orphan = region.orphan && !did
 	};
 	if
-	:: did -> region_finish(did)
+	:: did ->
+		atomic {
+			!region.locked;
+			touch_region();
+			region_to_unpin_locked(did)
+		};
+		region_finish(did);
+		pp_region_put()
 	:: else -> region_release(did, orphan)
 	fi
 }
@@ -256,35 +269,47 @@ inline region_let_go(idle, a, did, here)
 	fi
 }
 
+/* and region_end_used(); the reference that is taken here pp_region_close() puts */
+inline region_close_used(idle, a, did, here)
+{
+	region.ref++;
+	pp_region_end(CLOSED);
+	region_let_go(idle, a, did, here);
+	did = false;
+	if
+	:: !idle -> region_abandon(did)
+	:: else
+	fi;
+	if
+	:: !did ->
+		cancel_work();
+		atomic {
+			!region.locked;
+			touch_region();
+			region_to_unpin_locked(did)
+		};
+		region_finish(did);
+		pp_region_put()
+	:: else
+	fi
+}
+
 /* region_end_unused() */
 inline pp_region_close(idle, a, did, here)
 {
-	region.ref++;
 	atomic {
 		!region.locked;
 		touch_region();
 		idle = region.state == LIVE && region.users == 0 && here;
 		idle = idle && !region.maps && !region.viewed && !export.there;
 		if
-		:: idle -> region.state = CLOSED
+		:: idle -> region.state = CLOSED; region_to_unpin_locked(did)
 		:: else
 		fi
 	};
 	if
 	:: idle -> region_finish(did)
-	:: else ->
-		/* region_end_used() */
-		pp_region_end(CLOSED);
-		region_let_go(idle, a, did, here);
-		did = false;
-		if
-		:: !idle -> region_abandon(did)
-		:: else
-		fi;
-		if
-		:: !did -> cancel_work(); region_finish(did)
-		:: else
-		fi
+	:: else -> region_close_used(idle, a, did, here)
 	fi;
 	pp_region_put()
 }

@@ -13,19 +13,17 @@ proctype user()
 		in_cookies = true
 	};
 	provider_pin();
-	/* pin_go_live(), a user from then on */
+	/* pin_open() */
 	atomic {
 		!region.locked;
 		did = region.state == PINNING;
 		if
-		:: did -> region.state = LIVE; region.pinned = true; region.users++
+		:: did -> region.state = LIVE; region.pinned = true; provider_look()
 		:: else
 		fi
 	};
 	if
 	:: did ->
-		provider_look();
-		pp_region_leave();
 		in_file = true;
 		atomic {
 			in_file = false;

@@ -1,33 +1,61 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The commands of /dev/peerpin; ../uapi/peerpin.h is their contract. */
+/*
+ * The commands of /dev/peerpin; ../uapi/peerpin.h is their contract. What a
+ * command makes is not to be found by anybody until its user was told of it.
+ */
+#include <linux/dma-buf.h>
 #include <linux/err.h>
+#include <linux/fcntl.h>
+#include <linux/file.h>
 #include <linux/uaccess.h>
 #include "attach.h"
 #include "export.h"
 #include "extents.h"
 #include "file.h"
 
-union pp_cmd {
-	u32 size;
-	struct peerpin_pin pin;
-	struct peerpin_unpin unpin;
-	struct peerpin_query query;
-	struct peerpin_export export;
-};
-
-/**
- * struct pp_cmd_op - how a command is taken in and carried out
- * @cmd: ioctl number
- * @size: of the struct as this kernel knows it
- * @min_size: of its first version
- * @run: may fill outputs of the command also when it fails
+/*
+ * Inlined, so that the usual copy is of constant size; @c begins with its size.
+ * That becomes the size which was checked, whatever userspace has made of it
+ * since. @first: bytes of the command's first version
  */
-struct pp_cmd_op {
-	unsigned int cmd;
-	u32 size;
-	u32 min_size;
-	int (*run)(struct pp_file *f, union pp_cmd *c);
-};
+static __always_inline int cmd_copy_in(void *c, u32 size, u32 first,
+				       void __user *user)
+{
+	u32 user_size;
+	int ret;
+
+	if (get_user(user_size, (u32 __user *)user))
+		return -EFAULT;
+	if (user_size < first)
+		return -EINVAL;
+	if (user_size > PAGE_SIZE)
+		return -E2BIG;
+	if (user_size == size)
+		ret = copy_from_user(c, user, size) ? -EFAULT : 0;
+	else
+		ret = copy_struct_from_user(c, size, user, user_size);
+	*(u32 *)c = user_size;
+	return ret;
+}
+
+/* @from: offset of the first output */
+static __always_inline int cmd_copy_out(void __user *user, const void *c,
+					u32 size, u32 from)
+{
+	u32 user_size = *(const u32 *)c;
+	unsigned long left;
+
+	if (user_size >= size)
+		left = copy_to_user(user + from, c + from, size - from);
+	else
+		left = copy_to_user(user + from, c + from, user_size - from);
+	return left ? -EFAULT : 0;
+}
+
+#define CMD_COPY_IN(c, last, user) \
+	cmd_copy_in(&(c), sizeof(c), offsetofend(typeof(c), last), user)
+#define CMD_COPY_OUT(user, c, first) \
+	cmd_copy_out(user, &(c), sizeof(c), offsetof(typeof(c), first))
 
 static void pin_report(struct peerpin_pin *c, u32 id, const struct peerpin_region *r)
 {
@@ -38,12 +66,23 @@ static void pin_report(struct peerpin_pin *c, u32 id, const struct peerpin_regio
 	c->out_addr = r->addr;
 	c->out_length = r->length;
 	c->out_page_size = r->provider->page_size;
+	c->out_reason = PEERPIN_REASON_NONE;
+	c->out_needed = 0;
 	c->out_caching = r->caching;
+	c->out_available = 0;
 }
 
-static int cmd_pin(struct pp_file *f, union pp_cmd *cmd)
+static void pin_report_why(struct peerpin_pin *c, const struct pp_why *why)
 {
-	struct peerpin_pin *c = &cmd->pin;
+	c->out_reason = why->reason;
+	c->out_needed = why->needed;
+	c->out_available = why->available;
+}
+
+static struct peerpin_region *pin_run(struct pp_file *f,
+				      const struct peerpin_pin *c, u32 *id,
+				      struct pp_why *why)
+{
 	const struct pp_request request = {
 		.addr = c->addr,
 		.length = c->length,
@@ -51,45 +90,49 @@ static int cmd_pin(struct pp_file *f, union pp_cmd *cmd)
 		.va_space_token = c->va_space_token,
 		.fd = c->fd,
 	};
-	struct pp_why why = {};
-	struct peerpin_region *r;
-	u32 id;
-	int ret;
+	int ret = pp_region_check(c->addr, c->length, c->provider, c->flags, c->fd);
 
-	c->out_reason = PEERPIN_REASON_NONE;
-	c->out_needed = 0;
-	c->out_available = 0;
-	ret = pp_region_check(c->addr, c->length, c->provider, c->flags, c->fd);
+	if (ret)
+		return ERR_PTR(ret);
+	return pp_file_pin(f, &request, c->provider, c->flags, id, why);
+}
+
+static long cmd_pin(struct pp_file *f, void __user *user)
+{
+	struct peerpin_region *r;
+	struct pp_why why = {};
+	struct peerpin_pin c;
+	int ret;
+	u32 id;
+
+	ret = CMD_COPY_IN(c, out_needed, user);
 	if (ret)
 		return ret;
-	r = pp_file_pin(f, &request, c->provider, c->flags, &id, &why);
+	r = pin_run(f, &c, &id, &why);
 	if (IS_ERR(r)) {
-		c->out_reason = why.reason;
-		c->out_needed = why.needed;
-		c->out_available = why.available;
-		return PTR_ERR(r);
+		pin_report_why(&c, &why);
+		return CMD_COPY_OUT(user, c, out_region) ?: PTR_ERR(r);
 	}
-	pin_report(c, id, r);
-	pp_file_publish(f, id, r);
-	return 0;
+	pin_report(&c, id, r);
+	ret = CMD_COPY_OUT(user, c, out_region);
+	if (ret)
+		pp_file_drop(f, id, r);
+	else
+		pp_file_publish(f, id, r);
+	return ret;
 }
 
-static int cmd_unpin(struct pp_file *f, union pp_cmd *cmd)
+static long cmd_unpin(struct pp_file *f, void __user *user)
 {
-	return pp_file_unpin(f, cmd->unpin.region);
+	struct peerpin_unpin c;
+	int ret = CMD_COPY_IN(c, region, user);
+
+	return ret ?: pp_file_unpin(f, c.region);
 }
 
-static int cmd_query(struct pp_file *f, union pp_cmd *cmd)
+static void query_report(struct peerpin_query *c, struct peerpin_region *r)
 {
-	struct peerpin_query *c = &cmd->query;
-	struct peerpin_region *r;
-	bool live;
-
-	r = pp_file_region(f, c->region);
-	if (!r)
-		return -ENOENT;
-	live = pp_region_is_live(r);
-	c->out_state = live ? PEERPIN_STATE_LIVE : PEERPIN_STATE_REVOKED;
+	c->out_state = pp_region_is_live(r) ? PEERPIN_STATE_LIVE : PEERPIN_STATE_REVOKED;
 	c->out_provider = r->provider->id;
 	c->out_addr = r->addr;
 	c->out_length = r->length;
@@ -100,96 +143,92 @@ static int cmd_query(struct pp_file *f, union pp_cmd *cmd)
 	c->out_maps = READ_ONCE(r->maps);
 	c->out_flags = r->provider->flags;
 	c->out_caching = r->caching;
-	pp_region_put(r);
-	return 0;
 }
 
-static int cmd_export(struct pp_file *f, union pp_cmd *cmd)
+static long cmd_query(struct pp_file *f, void __user *user)
 {
-	struct peerpin_export *c = &cmd->export;
 	struct peerpin_region *r;
-
-	if (c->flags)
-		return -EOPNOTSUPP;
-	r = pp_file_region(f, c->region);
-	if (!r)
-		return -ENOENT;
-	c->out_fd = pp_export_fd(r, c->offset, c->length);
-	pp_region_put(r);
-	return min(c->out_fd, 0);
-}
-
-#define PP_CMD(_cmd, _member, _last, _run)				\
-	{								\
-		.cmd = (_cmd),						\
-		.size = sizeof_field(union pp_cmd, _member),		\
-		.min_size = offsetofend(union pp_cmd, _member._last),	\
-		.run = (_run),						\
-	}
-
-static const struct pp_cmd_op cmd_ops[] = {
-	PP_CMD(PEERPIN_IOC_PIN, pin, out_needed, cmd_pin),
-	PP_CMD(PEERPIN_IOC_UNPIN, unpin, region, cmd_unpin),
-	PP_CMD(PEERPIN_IOC_QUERY, query, out_maps, cmd_query),
-	PP_CMD(PEERPIN_IOC_EXPORT, export, length, cmd_export),
-};
-
-static const struct pp_cmd_op *cmd_find(unsigned int cmd)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(cmd_ops); i++)
-		if (cmd_ops[i].cmd == cmd)
-			return &cmd_ops[i];
-	return NULL;
-}
-
-static int cmd_copy_in(const struct pp_cmd_op *op, void __user *arg,
-		       union pp_cmd *c)
-{
-	u32 size;
+	struct peerpin_query c;
 	int ret;
 
-	if (get_user(size, (u32 __user *)arg))
-		return -EFAULT;
-	if (size < op->min_size)
-		return -EINVAL;
-	if (size > PAGE_SIZE)
-		return -E2BIG;
-	ret = copy_struct_from_user(c, op->size, arg, size);
-	c->size = size;	/* as checked, whatever userspace has made of it since */
+	ret = CMD_COPY_IN(c, out_maps, user);
+	if (ret)
+		return ret;
+	r = pp_file_region(f, c.region);
+	if (!r)
+		return -ENOENT;
+	query_report(&c, r);
+	pp_region_put(r);
+	return CMD_COPY_OUT(user, c, out_state);
+}
+
+static struct dma_buf *export_run(struct pp_file *f,
+				  const struct peerpin_export *c)
+{
+	struct peerpin_region *r;
+	struct dma_buf *dmabuf;
+
+	if (c->flags)
+		return ERR_PTR(-EOPNOTSUPP);
+	r = pp_file_region(f, c->region);
+	if (!r)
+		return ERR_PTR(-ENOENT);
+	dmabuf = pp_export(r, c->offset, c->length);
+	pp_region_put(r);
+	return dmabuf;
+}
+
+static int export_give(void __user *user, struct peerpin_export *c,
+		       struct dma_buf *dmabuf)
+{
+	int fd = get_unused_fd_flags(O_CLOEXEC);
+	int ret;
+
+	if (fd < 0)
+		return fd;
+	c->out_fd = fd;
+	ret = CMD_COPY_OUT(user, *c, out_fd);
+	if (ret)
+		put_unused_fd(fd);
+	else
+		fd_install(fd, dmabuf->file);
 	return ret;
 }
 
-/*
- * A pin whose answer cannot be written is undone: nobody would know its id.
- */
-static int cmd_copy_out(struct pp_file *f, const struct pp_cmd_op *op,
-			void __user *arg, const union pp_cmd *c, int ret)
+static long cmd_export(struct pp_file *f, void __user *user)
 {
-	if (!copy_to_user(arg, c, min(c->size, op->size)))
+	struct peerpin_export c;
+	struct dma_buf *dmabuf;
+	int ret;
+
+	ret = CMD_COPY_IN(c, length, user);
+	if (ret)
 		return ret;
-	if (!ret && op->run == cmd_pin)
-		pp_file_unpin(f, c->pin.out_region);
-	return -EFAULT;
+	dmabuf = export_run(f, &c);
+	if (IS_ERR(dmabuf))
+		return PTR_ERR(dmabuf);
+	ret = export_give(user, &c, dmabuf);
+	if (ret)
+		dma_buf_put(dmabuf);
+	return ret;
 }
 
 long pp_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	const struct pp_cmd_op *op = cmd_find(cmd);
 	struct pp_file *f = filp->private_data;
 	void __user *user = (void __user *)arg;
-	union pp_cmd c = {};
-	int ret;
+	int ret = pp_file_check_owner(f);
 
-	if (!op)
+	switch (cmd) {
+	case PEERPIN_IOC_PIN:
+		return ret ?: cmd_pin(f, user);
+	case PEERPIN_IOC_UNPIN:
+		return ret ?: cmd_unpin(f, user);
+	case PEERPIN_IOC_QUERY:
+		return ret ?: cmd_query(f, user);
+	case PEERPIN_IOC_EXPORT:
+		return ret ?: cmd_export(f, user);
+	default:
 		return -ENOTTY;
-	ret = pp_file_check_owner(f);
-	if (ret)
-		return ret;
-	ret = cmd_copy_in(op, user, &c);
-	if (ret)
-		return ret;
-	ret = op->run(f, &c);
-	return cmd_copy_out(f, op, user, &c, ret);
+	}
 }

@@ -78,10 +78,9 @@ static void show_region(struct seq_file *m, struct peerpin_region *r)
 
 	region_snap(r, &s);
 	show_owner(m, pp_account_owner(r->account));
-	seq_printf(m, " %s %s %s 0x%llx %llu %lld %u %zu %zu ", r->provider->name,
+	seq_printf(m, " %s %s %s 0x%llx %llu %llu %u %zu %zu ", r->provider->name,
 		   pp_provider_flags(r->provider), state_names[s.state],
-		   r->addr, r->length,
-		   ktime_ms_delta(ktime_get_coarse(), r->since), s.extents,
+		   r->addr, r->length, pp_region_age_ms(r), s.extents,
 		   region_records(r, s.extents), pp_attach_bytes(r));
 	pp_attach_show(r, m);
 	seq_printf(m, " %u %d\n", s.exports, s.viewed);

@@ -75,23 +75,3 @@ int pp_epochs_mmap(struct pp_epochs *e, struct vm_area_struct *vma)
 	vma->vm_ops = &epoch_vm_ops;
 	return 0;
 }
-
-u32 pp_epoch_begin(u32 *word)
-{
-	u32 epoch = *word + 1;
-
-	WRITE_ONCE(*word, epoch);
-	return epoch;
-}
-
-void pp_epoch_end(u32 *word)
-{
-	/* pairs with the acquire load of whoever has mapped the page */
-	smp_store_release(word, *word + 1);
-}
-
-bool pp_epoch_exhausted(const u32 *word)
-{
-	/* a pin uses two for each provider that is asked */
-	return *word >= U32_MAX - 15;
-}

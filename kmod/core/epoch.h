@@ -8,8 +8,11 @@
 #ifndef _PEERPIN_EPOCH_H
 #define _PEERPIN_EPOCH_H
 
+#include <linux/compiler.h>
+#include <linux/limits.h>
 #include <linux/mm_types.h>
 #include <linux/types.h>
+#include <asm/barrier.h>
 #include "../uapi/peerpin.h"
 
 #define PP_EPOCH_PAGES (PEERPIN_MAX_REGIONS * sizeof(u32) / PAGE_SIZE)
@@ -29,16 +32,29 @@ void pp_epochs_free(struct pp_epochs *e);
 int pp_epochs_mmap(struct pp_epochs *e, struct vm_area_struct *vma);
 
 /* a region begins to live; the caller owns the id; returns its epoch */
-u32 pp_epoch_begin(u32 *word);
+static inline u32 pp_epoch_begin(u32 *word)
+{
+	u32 epoch = *word + 1;
+
+	WRITE_ONCE(*word, epoch);
+	return epoch;
+}
 
 /*
  * It lives no more. Release: pairs with the acquire load of a cache that then
  * does not use the memory; everything the owner of the memory does after this
  * comes after.
  */
-void pp_epoch_end(u32 *word);
+static inline void pp_epoch_end(u32 *word)
+{
+	smp_store_release(word, *word + 1);
+}
 
 /* the id must not be used again: its epochs would repeat */
-bool pp_epoch_exhausted(const u32 *word);
+static inline bool pp_epoch_exhausted(const u32 *word)
+{
+	/* a pin uses two for each provider that is asked */
+	return *word >= U32_MAX - 15;
+}
 
 #endif

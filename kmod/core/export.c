@@ -296,35 +296,26 @@ static struct dma_buf *export_dmabuf(struct pp_export *e)
 	return dmabuf;
 }
 
-static int export_fd(struct dma_buf *dmabuf)
-{
-	int fd = dma_buf_fd(dmabuf, O_CLOEXEC);
-
-	if (fd < 0)
-		dma_buf_put(dmabuf);
-	return fd;
-}
-
-int pp_export_fd(struct peerpin_region *r, u64 offset, u64 length)
+struct dma_buf *pp_export(struct peerpin_region *r, u64 offset, u64 length)
 {
 	int ret = export_check(r, offset, length);
 	struct dma_buf *dmabuf;
 	struct pp_export *e;
 
 	if (ret)
-		return ret;
+		return ERR_PTR(ret);
 	e = export_new(r);
 	if (!e)
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
 	ret = export_set_extents(e, offset, length) ?: export_link(e);
 	if (ret)
 		goto err_put;
 	dmabuf = export_dmabuf(e);
 	if (!IS_ERR(dmabuf))
-		return export_fd(dmabuf);
+		return dmabuf;
 	ret = PTR_ERR(dmabuf);
 	export_unlink(e);
 err_put:
 	export_put(e);
-	return ret;
+	return ERR_PTR(ret);
 }

@@ -54,13 +54,13 @@ struct pp_export {
 };
 
 /**
- * pp_export_fd() - make a dma-buf of a part of @r
+ * pp_export() - make a dma-buf of a part of @r
  * @offset: bytes, as in struct peerpin_export
  * @length: likewise
  *
- * Context: process, no locks. Return: a descriptor or a negative errno.
+ * Context: process, no locks. Return: a dma-buf to be put, or ERR_PTR.
  */
-int pp_export_fd(struct peerpin_region *r, u64 offset, u64 length);
+struct dma_buf *pp_export(struct peerpin_region *r, u64 offset, u64 length);
 
 /*
  * Have all importers told to let go, by work items. The state has ended. Process

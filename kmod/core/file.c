@@ -14,11 +14,6 @@
 #include "file.h"
 #include "../compat/compat.h"
 
-int pp_file_check_owner(const struct pp_file *f)
-{
-	return task_tgid(current) == f->owner ? 0 : -EACCES;
-}
-
 static int file_take_id(struct pp_file *f, u32 *id, struct pp_why *why)
 {
 	int ret = pp_table_take(&f->regions, NULL, id, NULL);
@@ -80,7 +75,7 @@ void pp_file_publish(struct pp_file *f, u32 id, struct peerpin_region *r)
 }
 
 /* The id stays taken until its word is at rest. */
-static void file_end(struct pp_file *f, u32 id, struct peerpin_region *r)
+void pp_file_drop(struct pp_file *f, u32 id, struct peerpin_region *r)
 {
 	const u32 *epoch = r->epoch;
 
@@ -94,7 +89,7 @@ int pp_file_unpin(struct pp_file *f, u32 id)
 
 	if (!r)
 		return -ENOENT;
-	file_end(f, id, r);
+	pp_file_drop(f, id, r);
 	return 0;
 }
 
@@ -185,10 +180,10 @@ static int file_mmap(struct file *filp, struct vm_area_struct *vma)
 
 static void file_show_region(struct seq_file *m, u32 id, struct peerpin_region *r)
 {
-	seq_printf(m, "peerpin-region:\t%u %s 0x%llx %llu %s %lld %u ", id,
+	seq_printf(m, "peerpin-region:\t%u %s 0x%llx %llu %s %llu %u ", id,
 		   r->provider->name, r->addr, r->length,
 		   pp_region_is_live(r) ? "live" : "revoked",
-		   ktime_ms_delta(ktime_get_coarse(), r->since), pp_extents_counted(r));
+		   pp_region_age_ms(r), pp_extents_counted(r));
 	pp_attach_show(r, m);
 	seq_printf(m, " %s\n", pp_provider_flags(r->provider));
 }

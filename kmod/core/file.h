@@ -3,7 +3,10 @@
 #ifndef _PEERPIN_FILE_H
 #define _PEERPIN_FILE_H
 
+#include <linux/errno.h>
 #include <linux/fs.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include "epoch.h"
 #include "region.h"
 #include "table.h"
@@ -42,6 +45,9 @@ struct peerpin_region *pp_file_pin(struct pp_file *f,
 /* from here on any thread may find it by its id, and unpin it */
 void pp_file_publish(struct pp_file *f, u32 id, struct peerpin_region *r);
 
+/* or end it, and free the id: nobody was told of it */
+void pp_file_drop(struct pp_file *f, u32 id, struct peerpin_region *r);
+
 /* end a region and free its id; -ENOENT */
 int pp_file_unpin(struct pp_file *f, u32 id);
 
@@ -49,7 +55,10 @@ int pp_file_unpin(struct pp_file *f, u32 id);
 struct peerpin_region *pp_file_region(struct pp_file *f, u32 id);
 
 /* -EACCES unless current is of the process that opened it */
-int pp_file_check_owner(const struct pp_file *f);
+static inline int pp_file_check_owner(const struct pp_file *f)
+{
+	return task_tgid(current) == f->owner ? 0 : -EACCES;
+}
 
 /* one command; chardev.c's part of pp_fops */
 long pp_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);

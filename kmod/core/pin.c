@@ -2,7 +2,6 @@
 /* How a region comes to be: pinned, its pages listed, live. */
 #include <linux/mm.h>
 #include <linux/overflow.h>
-#include <linux/slab.h>
 #include "account.h"
 #include "cookie.h"
 #include "epoch.h"
@@ -36,38 +35,17 @@ static void pin_set_range(struct peerpin_region *r, const struct pp_request *wan
 }
 
 /* The hold on the provider goes to the region, also when there is none. */
-static struct peerpin_region *pin_alloc(const struct pp_provider *provider,
-					struct pp_account *account, u32 *epoch)
-{
-	size_t words = DIV_ROUND_UP(provider->priv_size, sizeof(void *));
-	struct peerpin_region *r;
-
-	r = kzalloc(struct_size(r, priv, words), GFP_KERNEL_ACCOUNT);
-	if (!r) {
-		pp_provider_put(provider);
-		return NULL;
-	}
-	kref_init(&r->ref);
-	spin_lock_init(&r->lock);
-	init_waitqueue_head(&r->idle);
-	INIT_WORK(&r->work, pp_region_work);
-	INIT_LIST_HEAD(&r->attaches);
-	INIT_LIST_HEAD(&r->exports);
-	r->epoch = epoch ?: &r->own_epoch;
-	r->account = pp_account_hold(account);
-	r->since = ktime_get_coarse();
-	r->provider = provider;
-	return r;
-}
-
 static struct peerpin_region *pin_new(const struct pp_provider *provider,
 				      const struct pp_request *want,
 				      struct pp_account *account, u32 *epoch)
 {
-	struct peerpin_region *r = pin_alloc(provider, account, epoch);
+	struct peerpin_region *r = pp_region_alloc(provider, account);
 
-	if (!r)
+	if (!r) {
+		pp_provider_put(provider);
 		return NULL;
+	}
+	r->epoch = epoch ?: &r->own_epoch;
 	pin_set_range(r, want);
 	if (pp_cookie_insert(r)) {
 		pp_region_put(r);
@@ -112,11 +90,19 @@ static int pin_pages(struct peerpin_region *r, const struct pp_request *want,
 	return r->provider->pin(r->priv, &req, why);
 }
 
+static int pin_look_locked(struct peerpin_region *r)
+{
+	lockdep_assert_held(&r->lock);
+	if (!r->provider->look)
+		return 0;
+	return r->provider->look(r->priv, r->length, &r->caching);
+}
+
 /*
  * Take hold of the pages, unless they were taken away since pin returned; and
- * become a user, so that a revocation waits before it releases the page table.
+ * look at them under the lock, so that no revocation releases them meanwhile.
  */
-static int pin_go_live(struct peerpin_region *r)
+static int pin_open(struct peerpin_region *r)
 {
 	int ret = -ESTALE;
 
@@ -124,23 +110,9 @@ static int pin_go_live(struct peerpin_region *r)
 	if (r->state == PP_PINNING) {
 		WRITE_ONCE(r->state, PP_LIVE);
 		r->pinned = true;
-		r->users++;
-		ret = 0;
+		ret = pin_look_locked(r);
 	}
 	spin_unlock_irq(&r->lock);
-	return ret;
-}
-
-/* Nobody but the owner of the memory knows the region yet. */
-static int pin_open(struct peerpin_region *r)
-{
-	int ret = pin_go_live(r);
-
-	if (ret)
-		return ret;
-	if (r->provider->look)
-		ret = r->provider->look(r->priv, r->length, &r->caching);
-	pp_region_leave(r);
 	return ret;
 }
 

@@ -68,6 +68,10 @@ struct pp_why {
 	u64 available;	/* bytes there were of what it speaks of; 0 also when not known */
 };
 
+enum {
+	PP_PRIV_MAX = 192,	/* bytes; the region's memory ends with them */
+};
+
 /**
  * struct pp_provider - const description of a provider
  * @owner: module that must stay while regions of it exist
@@ -83,10 +87,10 @@ struct pp_why {
  *	revoked by pp_revoke()
  * @unpin_by_owner: @unpin has an effect only in the process that pinned.
  *	Elsewhere the core does not call it: the pages stay until revoked
- * @priv_size: bytes of private memory for each region, zeroed, handed to all
- *	calls below and freed by the core
+ * @priv_size: bytes of private memory for each region, at most PP_PRIV_MAX,
+ *	zeroed, handed to all calls below and freed by the core
  *
- * The core calls these with no lock held (release: see below), in this order:
+ * The core calls these with no lock held (look and release: see below), in this order:
  * pin; look, extents or map, unless revoked before; then release or unpin or, when
  * the two race, both, at the same time; cleanup last.
  *
@@ -94,10 +98,11 @@ struct pp_why {
  *	is pinned. -EINVAL: not my memory, ask the next provider.
  * @look: is what was pinned as expected (@length bytes, of a version that we
  *	know), and how may the CPU map it (@caching: enum peerpin_caching, NONE
- *	before)? The core guarantees that release does not run meanwhile. Must not
- *	sleep for memory. On failure the core unpins.
- * @extents: append the pinned pages to @x, @length bytes in all; called like
- *	@look, any number of times, by any process
+ *	before)? Under a lock that interrupts take too: quick, and takes none that
+ *	interrupts do not. On failure the core unpins.
+ * @extents: append the pinned pages to @x, @length bytes in all; any
+ *	number of times, by any process. The core guarantees that release does not
+ *	run meanwhile. Must not sleep for memory
  * @map: instead of @extents where only the owner of the memory can map it: for
  *	@dev, which stays until @unmap. Returns what @unmap takes, or ERR_PTR; @sgt
  *	is valid in between, and lists all that addresses of regions count in. A
@@ -150,7 +155,8 @@ static inline const char *pp_provider_flags(const struct pp_provider *provider)
 }
 
 /**
- * pp_provider_register() - offer a provider; -EEXIST when there is one like it
+ * pp_provider_register() - offer a provider; -EEXIST when there is one like it,
+ * -E2BIG when its private part is too big
  *
  * Context: process.
  */

@@ -17,7 +17,6 @@
 
 #include <linux/jiffies.h>
 #include <linux/kref.h>
-#include <linux/ktime.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
 #include <linux/spinlock.h>
@@ -37,7 +36,7 @@ enum pp_region_state {
 
 /**
  * struct peerpin_region - one pin
- * @ref: the pin (until destruction; by it the tables hold the region), each
+ * @ref: the pin (until its end is over; by it the tables hold the region), each
  *	lookup, attachment, export and view of the CPU, and the queued @work
  *	hold one
  * @cookie: its name in the cookie table
@@ -67,14 +66,20 @@ enum pp_region_state {
  * @account: of the process that pinned it
  * @charged: bytes accounted there and not given back
  * @extents: see extents.h
- * @since: when it was pinned, to a tick
+ * @since: when it was pinned (jiffies)
  * @priv: the provider's
  */
 struct peerpin_region {
-	struct kref ref;
-	unsigned long cookie;
+	/* As constructed, and so again whenever a region is freed: */
 	spinlock_t lock;
+	wait_queue_head_t idle;
+	struct list_head attaches;
+	struct list_head exports;
+
+	/* Zeroed for each region: */
+	struct kref ref;
 	enum pp_region_state state;
+	unsigned long cookie;
 	bool pinned;
 	bool orphan;
 	bool deferred;
@@ -83,10 +88,7 @@ struct peerpin_region {
 	unsigned int held;
 	unsigned int mappings;
 	unsigned int maps;
-	wait_queue_head_t idle;
 	struct work_struct work;
-	struct list_head attaches;
-	struct list_head exports;
 	struct pp_cpumap *cpumap;
 	const struct pp_provider *provider;
 	u32 *epoch;
@@ -98,7 +100,7 @@ struct peerpin_region {
 	struct pp_extents extents;
 	u64 addr;
 	u64 length;
-	ktime_t since;
+	unsigned long since;
 	void *priv[];
 };
 
@@ -143,6 +145,13 @@ void pp_region_close(struct peerpin_region *r);
 
 /* ---- for the rest of the core ------------------------------------------------ */
 
+/*
+ * A region that is not pinned yet, with one reference; or NULL. It has a hold of
+ * its own on @account, and takes over the caller's on @provider.
+ */
+struct peerpin_region *pp_region_alloc(const struct pp_provider *provider,
+				       struct pp_account *account);
+
 void pp_region_get(struct peerpin_region *r);
 void pp_region_put(struct peerpin_region *r);	/* any context */
 
@@ -175,6 +184,12 @@ void pp_region_work(struct work_struct *work);
 
 /* waits until no region is being revoked; from unregistering a provider */
 void pp_region_barrier(void);
+
+/* how long it has been pinned, to a tick */
+static inline u64 pp_region_age_ms(const struct peerpin_region *r)
+{
+	return jiffies64_to_msecs(jiffies - r->since);
+}
 
 /* jiffies until @deadline, 0 when it has passed */
 static inline unsigned long pp_time_left(unsigned long deadline)

@@ -97,15 +97,13 @@ static void region_unmap(struct peerpin_region *r)
 	wait_event(r->idle, pp_region_is_zero(r, &r->users));
 }
 
-/* Nobody maps it and its pages are gone: forget it. */
-static void region_destroy(struct peerpin_region *r)
+/* Nobody maps it, its pages are gone, no cookie names it: what is left goes. */
+static void region_clean(struct peerpin_region *r)
 {
 	if (r->provider->cleanup)
 		r->provider->cleanup(r->priv);
 	pp_region_uncharge(r);
 	pp_extents_free(r);
-	pp_cookie_erase(r);
-	pp_region_put(r);
 }
 
 /*
@@ -137,8 +135,11 @@ static void region_release(struct peerpin_region *r)
 		r->provider->release(r->priv);
 	pp_region_uncharge(r);
 	pp_region_leave(r);
-	if (orphan)
-		region_destroy(r);
+	if (!orphan)
+		return;
+	pp_cookie_erase(r);
+	region_clean(r);
+	pp_region_put(r);
 }
 
 static void region_revoke(struct peerpin_region *r)
@@ -195,36 +196,66 @@ void pp_revoke_soon(unsigned long cookie)
 EXPORT_SYMBOL(pp_revoke_soon);
 
 /*
- * unpin and a callback's release may run at the same time, when the callback
- * comes between the state's end and the vendor's unlinking of the pin. Both
- * are what the vendor asks for, and neither frees the other's data: @priv lives
- * until the last reference, and the callback holds one.
+ * Are the pages ours to unpin? Then this thread does. Lasting ones are nobody
+ * else's from here on.
  */
-static void region_unpin(struct peerpin_region *r)
+static bool region_to_unpin_locked(struct peerpin_region *r)
+{
+	bool pinned = r->pinned;
+
+	lockdep_assert_held(&r->lock);
+	if (r->provider->lasting)
+		r->pinned = false;
+	return pinned;
+}
+
+static bool region_to_unpin(struct peerpin_region *r)
 {
 	bool pinned;
 
 	spin_lock_irq(&r->lock);
-	pinned = r->pinned;
-	if (r->provider->lasting)
-		r->pinned = false;
+	pinned = region_to_unpin_locked(r);
 	spin_unlock_irq(&r->lock);
-	if (!pinned)
-		return;
-	if (r->provider->unpin)
-		r->provider->unpin(r->priv);
-	/* a callback that comes later still must not release beside cleanup */
+	return pinned;
+}
+
+/*
+ * Does nobody else know the region, so that nobody will? True only where that
+ * is certain.
+ */
+static bool region_is_mine(struct peerpin_region *r)
+{
+	if (kref_read(&r->ref) > 1)
+		return false;
+	/* pairs with pp_region_put() of those who did */
+	smp_acquire__after_ctrl_dep();
+	return true;
+}
+
+/* A callback that has found it still must not release beside cleanup. */
+static void region_part(struct peerpin_region *r)
+{
 	spin_lock_irq(&r->lock);
 	r->pinned = false;
 	spin_unlock_irq(&r->lock);
+	wait_event(r->idle, pp_region_is_zero(r, &r->users));
 }
 
-/* By the one who is to destroy it, when no mapping is left */
-static void region_finish(struct peerpin_region *r)
+/*
+ * By the one who is to destroy it, when no mapping is left. unpin and a
+ * callback's release may run at the same time, when the callback comes between
+ * the state's end and the vendor's unlinking of the pin. Both are what the
+ * vendor asks for, and neither frees the other's data: @priv lives until the
+ * last reference, and the callback holds one.
+ */
+static void region_finish(struct peerpin_region *r, bool unpin)
 {
-	region_unpin(r);
-	wait_event(r->idle, pp_region_is_zero(r, &r->users));
-	region_destroy(r);
+	if (unpin && r->provider->unpin)
+		r->provider->unpin(r->priv);
+	pp_cookie_erase(r);
+	if (!region_is_mine(r))
+		region_part(r);
+	region_clean(r);
 }
 
 /* Its user has left it to us, and nobody has taken the pages since. */
@@ -242,10 +273,12 @@ static bool region_adopt(struct peerpin_region *r)
 
 static void region_give_back(struct peerpin_region *r)
 {
-	if (region_adopt(r))
-		region_finish(r);
-	else
+	if (!region_adopt(r)) {
 		region_release(r);
+		return;
+	}
+	region_finish(r, region_to_unpin(r));
+	pp_region_put(r);
 }
 
 static bool region_end_by_work(struct peerpin_region *r)
@@ -314,7 +347,7 @@ static bool region_let_go(struct peerpin_region *r)
  * Nobody uses it, ever did or is about to: the usual unpin. End it then; and as
  * nothing can be begun afterwards, that is still so.
  */
-static bool region_end_unused(struct peerpin_region *r)
+static bool region_end_unused(struct peerpin_region *r, bool *unpin)
 {
 	bool unused;
 
@@ -322,31 +355,53 @@ static bool region_end_unused(struct peerpin_region *r)
 	unused = r->state == PP_LIVE && !r->users && !r->maps &&
 		 !r->cpumap && list_empty(&r->exports) &&
 		 region_may_unpin_here(r);
-	if (unused)
+	if (unused) {
 		pp_region_end_locked(r, PP_CLOSED);
+		*unpin = region_to_unpin_locked(r);
+	}
 	spin_unlock_irq(&r->lock);
 	return unused;
 }
 
-static bool region_end_used(struct peerpin_region *r)
+static bool region_end_used(struct peerpin_region *r, bool *unpin)
 {
 	pp_region_end(r, PP_CLOSED);
 	if (!region_let_go(r) && region_abandon(r))
 		return false;
 	if (cancel_work_sync(&r->work))
 		pp_region_put(r);
+	*unpin = region_to_unpin(r);
 	return true;
+}
+
+static void region_close_unused(struct peerpin_region *r, bool unpin, u64 start)
+{
+	region_finish(r, unpin);
+	trace_peerpin_unpin(r, false, start);
+	pp_region_put(r);
+}
+
+static void region_close_used(struct peerpin_region *r, u64 start)
+{
+	bool ended, unpin;
+
+	pp_region_get(r);	/* an orphan may be gone at once */
+	ended = region_end_used(r, &unpin);
+	if (ended) {
+		region_finish(r, unpin);
+		pp_region_put(r);
+	}
+	trace_peerpin_unpin(r, !ended, start);
+	pp_region_put(r);
 }
 
 void pp_region_close(struct peerpin_region *r)
 {
 	u64 start = pp_trace_start(unpin);
-	bool ended;
+	bool unpin;
 
-	pp_region_get(r);	/* destroyed by another thread as soon as it is an orphan */
-	ended = region_end_unused(r) || region_end_used(r);
-	if (ended)
-		region_finish(r);
-	trace_peerpin_unpin(r, !ended, start);
-	pp_region_put(r);
+	if (region_end_unused(r, &unpin))
+		region_close_unused(r, unpin, start);
+	else
+		region_close_used(r, start);
 }

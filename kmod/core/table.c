@@ -5,12 +5,11 @@
 #include "region.h"
 #include "table.h"
 
-#define TABLE_END U32_MAX
-
 struct pp_table_entry {
 	struct peerpin_region *region;
-	u32 next;	/* while it is free */
-	u32 turn;	/* how often it was taken */
+	struct pp_table_entry *next;	/* while it is free */
+	u32 index;
+	u32 turn;	/* how often it was given up */
 };
 
 /* The chunk of an index, of whose length it is the logarithm */
@@ -24,12 +23,11 @@ static u32 table_chunk_start(unsigned int chunk)
 	return PP_TABLE_FIRST * (BIT(chunk) - 1);
 }
 
-/* It was taken once at least, so its chunk is there. */
+/* It was taken once at least, so its chunk is there, and stays. */
 static struct pp_table_entry *table_entry(struct pp_table *t, u32 index)
 {
 	unsigned int chunk = table_chunk(index);
 
-	lockdep_assert_held(&t->lock);
 	return t->chunks[chunk] + (index - table_chunk_start(chunk));
 }
 
@@ -37,7 +35,6 @@ void pp_table_init(struct pp_table *t, u32 limit)
 {
 	spin_lock_init(&t->lock);
 	t->limit = limit;
-	t->free = TABLE_END;
 }
 
 void pp_table_destroy(struct pp_table *t)
@@ -48,35 +45,26 @@ void pp_table_destroy(struct pp_table *t)
 		kvfree(t->chunks[i]);
 }
 
-/* The entry that was given up last, else one that was never taken */
-static int table_free_index(struct pp_table *t, u32 *index)
+static int table_first_time(struct pp_table *t, struct pp_table_entry **entry)
 {
-	if (t->free != TABLE_END) {
-		*index = t->free;
-		t->free = table_entry(t, *index)->next;
-		return 0;
-	}
+	lockdep_assert_held(&t->lock);
 	if (t->ever == t->limit)
 		return -ENOSPC;
 	if (!t->chunks[table_chunk(t->ever)])
 		return -ENOMEM;
-	*index = t->ever++;
+	*entry = table_entry(t, t->ever);
+	(*entry)->index = t->ever++;
 	return 0;
 }
 
-static int table_take_locked(struct pp_table *t, struct peerpin_region *r,
-			     u32 *index, u32 *turn)
+/* The entry that was given up last, else one that was never taken */
+static int table_take_locked(struct pp_table *t, struct pp_table_entry **entry)
 {
-	int ret = table_free_index(t, index);
-	struct pp_table_entry *e;
-
-	if (ret)
-		return ret;
-	e = table_entry(t, *index);
-	if (turn)
-		*turn = e->turn;
-	e->turn++;
-	e->region = r;
+	lockdep_assert_held(&t->lock);
+	*entry = t->free;
+	if (!*entry)
+		return table_first_time(t, entry);
+	t->free = (*entry)->next;
 	return 0;
 }
 
@@ -108,30 +96,48 @@ static int table_grow(struct pp_table *t)
 int pp_table_take(struct pp_table *t, struct peerpin_region *r, u32 *index,
 		  u32 *turn)
 {
+	struct pp_table_entry *e;
 	int ret;
 
 	do {
 		spin_lock(&t->lock);
-		ret = table_take_locked(t, r, index, turn);
+		ret = table_take_locked(t, &e);
+		if (!ret)
+			e->region = r;
 		spin_unlock(&t->lock);
 	} while (ret == -ENOMEM && !table_grow(t));
-	return ret;
+	if (ret)
+		return ret;
+	*index = e->index;
+	if (turn)
+		*turn = e->turn;
+	return 0;
 }
 
+static struct peerpin_region *table_region_locked(struct pp_table *t, u32 index)
+{
+	lockdep_assert_held(&t->lock);
+	if (index >= t->ever)
+		return NULL;
+	/* pairs with pp_table_put() */
+	return smp_load_acquire(&table_entry(t, index)->region);
+}
+
+/* Without the lock: nobody else writes to a taken entry without a region. */
 void pp_table_put(struct pp_table *t, u32 index, struct peerpin_region *r)
 {
-	spin_lock(&t->lock);
-	table_entry(t, index)->region = r;
-	spin_unlock(&t->lock);
+	/* pairs with table_region_locked() */
+	smp_store_release(&table_entry(t, index)->region, r);
 }
 
 struct peerpin_region *pp_table_take_out(struct pp_table *t, u32 index)
 {
-	struct peerpin_region *r = NULL;
+	struct peerpin_region *r;
 
 	spin_lock(&t->lock);
-	if (index < t->ever)
-		swap(table_entry(t, index)->region, r);
+	r = table_region_locked(t, index);
+	if (r)	/* else one may be put there just now */
+		table_entry(t, index)->region = NULL;
 	spin_unlock(&t->lock);
 	return r;
 }
@@ -143,23 +149,21 @@ void pp_table_give(struct pp_table *t, u32 index)
 	spin_lock(&t->lock);
 	e = table_entry(t, index);
 	e->region = NULL;
+	e->turn++;
 	e->next = t->free;
-	t->free = index;
+	t->free = e;
 	spin_unlock(&t->lock);
 }
 
 static struct peerpin_region *table_find_locked(struct pp_table *t, u32 index,
 						const u32 *turn)
 {
-	struct pp_table_entry *e;
+	struct peerpin_region *r = table_region_locked(t, index);
 
-	if (index >= t->ever)
+	if (!r || (turn && table_entry(t, index)->turn != *turn))
 		return NULL;
-	e = table_entry(t, index);
-	if (!e->region || (turn && e->turn != *turn + 1))
-		return NULL;
-	pp_region_get(e->region);
-	return e->region;
+	pp_region_get(r);
+	return r;
 }
 
 struct peerpin_region *pp_table_find(struct pp_table *t, u32 index,

@@ -21,19 +21,20 @@ enum {
 
 /**
  * struct pp_table - see above
- * @lock: protects everything; not taken in interrupts; innermost
+ * @lock: protects everything, but that pp_table_put() goes without; not taken in
+ *	interrupts; innermost
  * @chunks: arrays of entries, each twice as long as the one before; made when
  *	first needed and kept
  * @limit: entries at most; no more than PP_TABLE_MAX
  * @ever: entries that were ever taken: those from here on are untouched
- * @free: the entry given up last, or none
+ * @free: the entry given up last, or NULL
  */
 struct pp_table {
 	spinlock_t lock;
 	struct pp_table_entry *chunks[PP_TABLE_CHUNKS];
 	u32 limit;
 	u32 ever;
-	u32 free;
+	struct pp_table_entry *free;
 };
 
 void pp_table_init(struct pp_table *t, u32 limit);
@@ -46,7 +47,7 @@ void pp_table_destroy(struct pp_table *t);
  * @r: for it, or NULL until pp_table_put(). The caller sees to it that a region
  *	has a reference until it is taken out
  * @index: set
- * @turn: NULL, or how often this entry was taken before: never the same twice
+ * @turn: NULL, or how often this entry was given up: never the same twice
  *
  * Context: process. Return: 0; -ENOSPC at the limit; -ENOMEM.
  */

@@ -162,23 +162,28 @@ static void order_check_table(struct order_pin *p)
 	WARN(p->unpinning || p->unpinned || p->cleaned, "the table is looked at when it was given back");
 }
 
+/* The core's lock may be held, with interrupts off. */
 static void order_look_begin(struct order_pin *p)
 {
-	spin_lock(&p->lock);
+	unsigned long flags;
+
+	spin_lock_irqsave(&p->lock, flags);
 	WARN(!p->pinned, "the table is looked at though pinning has failed");
 	order_check_table(p);
 	p->looked = true;
 	p->looks++;
-	spin_unlock(&p->lock);
+	spin_unlock_irqrestore(&p->lock, flags);
 	count(&looks);
 }
 
 static void order_look_end(struct order_pin *p)
 {
-	spin_lock(&p->lock);
+	unsigned long flags;
+
+	spin_lock_irqsave(&p->lock, flags);
 	order_check_table(p);
 	p->looks--;
-	spin_unlock(&p->lock);
+	spin_unlock_irqrestore(&p->lock, flags);
 }
 
 static int order_look(void *priv, u64 length, u32 *caching)
@@ -186,7 +191,11 @@ static int order_look(void *priv, u64 length, u32 *caching)
 	struct order_pin *p = priv;
 
 	order_look_begin(p);
-	revoke_if(p, ORDER_IN_LOOK);
+	if (ORDER_WHEN(p->addr) == ORDER_IN_LOOK) {
+		revoke_beside(p, NULL);
+		revoke_beside(p, NULL);
+		mdelay(MOMENT_MS);	/* under the core's lock */
+	}
 	order_look_end(p);
 	return ORDER_FAIL(p->addr) == ORDER_FAIL_LOOK ? -EIO : 0;
 }
@@ -212,18 +221,18 @@ static void order_release(void *priv)
 {
 	struct order_pin *p = priv;
 
-	spin_lock(&p->lock);
+	spin_lock_irq(&p->lock);
 	order_check_giving(p);
 	WARN(p->releasing || p->released, "released twice");
 	WARN(p->lasting && (p->unpinning || p->unpinned), "what lasts is released and unpinned");
 	p->releasing = true;
-	spin_unlock(&p->lock);
+	spin_unlock_irq(&p->lock);
 	usleep_range(1000, 2000);	/* who does not wait for us comes in between */
-	spin_lock(&p->lock);
+	spin_lock_irq(&p->lock);
 	WARN(p->cleaned, "cleanup did not wait for release");
 	p->releasing = false;
 	p->released = true;
-	spin_unlock(&p->lock);
+	spin_unlock_irq(&p->lock);
 	count(&releases);
 }
 
@@ -231,17 +240,17 @@ static void order_unpin(void *priv)
 {
 	struct order_pin *p = priv;
 
-	spin_lock(&p->lock);
+	spin_lock_irq(&p->lock);
 	order_check_giving(p);
 	WARN(p->unpinning || p->unpinned, "unpinned twice");
 	WARN(p->lasting && (p->releasing || p->released), "what lasts is unpinned and released");
 	p->unpinning = true;
-	spin_unlock(&p->lock);
+	spin_unlock_irq(&p->lock);
 	revoke_if(p, ORDER_IN_UNPIN);
-	spin_lock(&p->lock);
+	spin_lock_irq(&p->lock);
 	p->unpinning = false;
 	p->unpinned = true;
-	spin_unlock(&p->lock);
+	spin_unlock_irq(&p->lock);
 	count(&unpins);
 }
 
@@ -249,12 +258,12 @@ static void order_cleanup(void *priv)
 {
 	struct order_pin *p = priv;
 
-	spin_lock(&p->lock);
+	spin_lock_irq(&p->lock);
 	WARN(p->cleaned, "cleaned up twice");
 	WARN(p->looks || p->releasing || p->unpinning, "cleanup is not the last");
 	WARN(p->looked && !p->released && !p->unpinned, "pages were never given back");
 	p->cleaned = true;
-	spin_unlock(&p->lock);
+	spin_unlock_irq(&p->lock);
 	revoke_if(p, ORDER_IN_CLEANUP);
 	count(&cleanups);
 }

@@ -12,8 +12,8 @@
 enum order_when {
 	ORDER_NEVER,
 	ORDER_IN_PIN,
-	ORDER_IN_LOOK,		/* not HERE: the core waits for the end of this */
-	ORDER_IN_EXTENTS,	/* likewise */
+	ORDER_IN_LOOK,		/* BESIDE only: a lock of the core's is held */
+	ORDER_IN_EXTENTS,	/* not HERE: the core waits for the end of this */
 	ORDER_IN_UNPIN,
 	ORDER_IN_CLEANUP,
 	ORDER_AFTER_ALL,	/* a callback that comes too late */

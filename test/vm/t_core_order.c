@@ -103,10 +103,10 @@ static void check_life(const struct life *l)
 
 static bool makes_sense(const struct life *l)
 {
-	if (l->how == ORDER_HERE && (l->when == ORDER_IN_LOOK || l->when == ORDER_IN_EXTENTS))
+	if (l->when == ORDER_IN_LOOK && l->how != ORDER_BESIDE)
+		return false;	/* it would wait under a lock, for that lock */
+	if (l->when == ORDER_IN_EXTENTS && (l->how == ORDER_HERE || (l->how == ORDER_AWAITED && !l->lasting)))
 		return false;	/* the core would wait for itself */
-	if (l->how == ORDER_AWAITED && !l->lasting && (l->when == ORDER_IN_LOOK || l->when == ORDER_IN_EXTENTS))
-		return false;
 	if (l->fail && (l->use || l->close))
 		return false;
 	return l->when != ORDER_IN_EXTENTS || l->use != UNUSED;

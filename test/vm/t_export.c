@@ -102,6 +102,32 @@ CASE(it_is_closed_by_exec)
 	EXPECT(unpin(peerpin, region.out_region) == 0 && emu_free(fd, VA) == 0, "end");
 }
 
+static int lowest_free_descriptor(void)
+{
+	int lowest = dup(STDIN_FILENO);
+
+	close(lowest);
+	return lowest;
+}
+
+CASE(an_answer_that_cannot_be_written_leaves_no_descriptor)
+{
+	struct peerpin_export *c = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int free = lowest_free_descriptor();
+
+	EXPECT(c != MAP_FAILED && free >= 0, "mmap, dup");
+	start();
+	CHECK_CASE();
+	close(whole);
+	*c = (struct peerpin_export){ .size = sizeof(*c), .region = region.out_region, .length = BLOCK };
+	mprotect(c, 4096, PROT_READ);
+	EXPECT(ioctl(peerpin, PEERPIN_IOC_EXPORT, c) && errno == EFAULT, "errno %d", errno);
+	EXPECT(lowest_free_descriptor() == free, "descriptor %d is left", free);
+	munmap(c, 4096);
+	EXPECT(unpin(peerpin, region.out_region) == 0 && emu_free(fd, VA) == 0, "end");
+	EXPECT_ALL_GONE();
+}
+
 CASE(revoked_is_ESTALE)
 {
 	start();
