@@ -47,6 +47,7 @@ static inline u32 pp_epoch_begin(u32 *word)
  */
 static inline void pp_epoch_end(u32 *word)
 {
+	/* pairs with the acquire load of whoever has mapped the page */
 	smp_store_release(word, *word + 1);
 }
 
