@@ -274,8 +274,12 @@ struct pp_cache_entry {
  *	-ENOSPC or -EDQUOT makes the cache evict idle entries, least recently
  *	used first, and try again.
  * @unpin: undo one successful @pin. Called once per pin, with no lock held.
- * @valid: NULL, or 1 while @reg is still good; called on each hit: cheap.
- *	Without it the caller must pp_cache_invalidate() before memory is freed
+ * @word: NULL, or asked once after each pin: @reg is good while the word that
+ *	is returned has *value. It must stay readable while the cache exists. A
+ *	hit then costs one load more. NULL is returned where there is none.
+ * @valid: NULL, or 1 while @reg is still good; called on each hit of what has
+ *	no word: cheap. Without either the caller must pp_cache_invalidate()
+ *	before memory is freed
  * @grow: NULL, or widen *addr and *length before a miss is registered. Return
  *	1: they are the whole allocation, and nothing beyond it may be
  *	registered with it; 0: they may be merged with entries they overlap;
@@ -289,8 +293,33 @@ struct pp_cache_ops {
 	int (*pin)(void *arg, uint64_t addr, uint64_t length, void **reg,
 		   struct pp_why *why);
 	void (*unpin)(void *arg, void *reg);
+	const uint32_t *(*word)(void *arg, void *reg, uint32_t *value);
 	int (*valid)(void *arg, void *reg);
 	int (*grow)(void *arg, uint64_t *addr, uint64_t *length);
+};
+
+/** enum pp_cache_watch - how a cache learns that memory was freed */
+enum pp_cache_watch {
+	/*
+	 * The first of these that works here; of /dev/peerpin EPOCH, and for
+	 * small allocations and pools, whose end revokes nothing, HOOK or else TAG.
+	 */
+	PP_WATCH_BEST,
+	/* The revocation page: one load a hit. Small allocations, pools: see BEST. */
+	PP_WATCH_EPOCH,
+	/*
+	 * libpeerpin-hook.so, which sees the frees of this process through the CUDA
+	 * API before they happen: nothing on a hit. It does not see host memory
+	 * being unmapped, nor memory that another process frees.
+	 */
+	PP_WATCH_HOOK,
+	/*
+	 * CUDA's buffer id, compared on each hit: one CUDA call. Does not see host
+	 * memory being unmapped.
+	 */
+	PP_WATCH_TAG,
+	/* Nothing: the caller calls pp_cache_invalidate() before memory is freed. */
+	PP_WATCH_NONE,
 };
 
 /**
@@ -300,14 +329,24 @@ struct pp_cache_ops {
  * @pin_flags: enum peerpin_pin_flags of the regions of pp_cache_create_ctx(). It
  *	takes 0 only and answers -EOPNOTSUPP else: a persistent pin is not revoked
  *	when its memory is freed, so that a get would find what is gone
+ * @watch: enum pp_cache_watch; 0 (BEST) for pp_cache_create()
  */
 struct pp_cache_attr {
 	uint64_t max_bytes;
 	uint64_t max_entries;
 	uint32_t pin_flags;
+	uint32_t watch;
 };
 
-/** struct pp_cache_stats - counted since the cache was made, and now */
+enum {
+	PP_CACHE_HISTOGRAM = 40,
+};
+
+/**
+ * struct pp_cache_stats - counted since the cache was made, and now
+ * @pin_histogram: pins that took from 2^i to 2^(i + 1) - 1 ns; in the last one
+ *	also those that took longer
+ */
 struct pp_cache_stats {
 	uint64_t hits;
 	uint64_t misses;
@@ -318,20 +357,58 @@ struct pp_cache_stats {
 	uint64_t pin_ns;	/* time spent in pin callbacks */
 	uint64_t entries;	/* now */
 	uint64_t bytes;		/* now */
+	uint64_t pin_histogram[PP_CACHE_HISTOGRAM];
 };
 
 /**
  * pp_cache_create - a cache over the caller's own register functions
  * @ops: copied; pin and unpin must be there, else -EINVAL
  * @arg: handed to them
- * @attr: NULL: no limits. -EINVAL with pin_flags: how to pin is @ops' business
+ * @attr: NULL: no limits. -EINVAL with pin_flags or watch: how to pin, and when
+ *	that is over, is @ops' business
+ *
+ * Other errors: -ENOMEM.
  */
 int pp_cache_create(const struct pp_cache_ops *ops, void *arg,
 		    const struct pp_cache_attr *attr, struct pp_cache **out);
 
-/** pp_cache_create_ctx - a cache of regions of /dev/peerpin; @ctx must outlive it */
+/**
+ * pp_cache_create_ctx - a cache of regions of /dev/peerpin; @ctx must outlive it
+ *
+ * Errors: -EOPNOTSUPP pin_flags, or HOOK where libpeerpin-hook.so is not loaded;
+ * -EINVAL no such watch; -ENOMEM.
+ */
 int pp_cache_create_ctx(struct pp_ctx *ctx, const struct pp_cache_attr *attr,
 			struct pp_cache **out);
+
+/**
+ * struct pp_dmabuf - a dma-buf that the GPU's driver exports
+ * @fd: its descriptor; the cache's
+ * @addr: first byte of it, a multiple of 64 KiB
+ * @length: bytes
+ */
+struct pp_dmabuf {
+	int fd;
+	uint64_t addr;
+	uint64_t length;
+};
+
+/**
+ * pp_cache_create_dmabuf - a cache of dma-bufs of GPU memory
+ * @attr: BEST is HOOK where libpeerpin-hook.so is loaded, else TAG
+ *
+ * cuMemGetHandleForAddressRange() makes them; no kernel module is needed. An
+ * entry's @reg is a const struct pp_dmabuf *; the range that was asked for lies
+ * at its address minus @addr. Hand the descriptor to ibv_reg_dmabuf_mr(), or
+ * to any driver that imports dma-bufs; what that makes of it is the caller's to
+ * end before the entry is unpinned: cache that in a cache of its own.
+ *
+ * Gets of memory that is no GPU's answer -EOPNOTSUPP.
+ * Errors: -EOPNOTSUPP EPOCH or pin_flags, HOOK where libpeerpin-hook.so is not
+ * loaded, or CUDA cannot export dma-bufs or is not loaded; -EINVAL no such
+ * watch; -ENOMEM.
+ */
+int pp_cache_create_dmabuf(const struct pp_cache_attr *attr, struct pp_cache **out);
 
 /**
  * pp_cache_get - a registration that covers a range
