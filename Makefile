@@ -4,7 +4,7 @@
 #: make demo     deps, all, then the demonstration in the virtual machine
 #: make check    deps, all, then every test
 #: make check-model  deps, then the model of how memory is taken away, in every order: doc/model/revoke.pml
-#: make bench    deps, all, then a copy beside the bare engine and pins beside the vendor's; look-ups, revocations
+#: make bench    deps, all, a copy beside the bare engine, pins beside the vendor's, look-ups, revocations, hook, cache
 #: make modules  the kernel modules only
 #: make layout   the emulated driver where other drivers' Makefiles look for NVIDIA's: doc/emulator.md
 #: make clean    remove build/, where everything that is made goes
@@ -54,6 +54,8 @@ bench: deps
 	emu/vm/run --kernel $(KERNEL) --insmod $$modules/peer_check.ko -- bench/engine $$modules && \
 	emu/vm/run --kernel $(KERNEL) --mem 2048 --insmod $$modules/pin_bare.ko --insmod $$modules/peer_bench.ko \
 		--insmod $$modules/null_provider.ko -- test/vm/each $(B)/bin/bench pin lookup revoke parallel
+	@$(B)/bin/bench/hook
+	@$(B)/bin/bench/cache
 
 clean:
 	rm -rf $(B)

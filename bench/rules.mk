@@ -1,15 +1,24 @@
 # SPDX-License-Identifier: MIT
-# bench/X.c becomes $(B)/bin/bench/X; all share bench/bench.h.
+# bench/X.c becomes $(B)/bin/bench/X; all share bench/bench.h. That of the cache has parts, and baselines to be compared
+# with.
 BENCH_SRC := $(wildcard bench/*.c)
 BENCH_BIN := $(BENCH_SRC:bench/%.c=$(B)/bin/bench/%)
 
+BENCH_CACHE_OBJ := $(patsubst bench/%.c,$(B)/obj/bench/%.o,$(wildcard bench/cache/*.c bench/baseline/*.c))
+
 USER_TARGETS += $(BENCH_BIN)
+
+$(B)/bin/bench/cache: $(BENCH_CACHE_OBJ)
+$(B)/bin/bench/cache: BENCH_OBJ := $(BENCH_CACHE_OBJ) -lm -Wl,-rpath,'$$ORIGIN/../../lib'
+
+$(B)/obj/bench/%.o: bench/%.c | $(B)/obj/bench/cache $(B)/obj/bench/baseline
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -MMD -MP -c -o $@ $<
 
 $(B)/bin/bench/%: bench/%.c $(B)/lib/libpeerpin.so $(B)/emu/libcuda.so | $(B)/bin/bench
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -Iemu/include -MMD -MP \
-		$(LDFLAGS) -o $@ $< -L$(B)/lib -L$(B)/emu -Wl,--as-needed -lpeerpin -lcuda -lpthread
+		$(LDFLAGS) -o $@ $< $(BENCH_OBJ) -L$(B)/lib -L$(B)/emu -Wl,--as-needed -lpeerpin -lcuda -lpthread
 
-$(B)/bin/bench:
+$(B)/bin/bench $(B)/obj/bench/cache $(B)/obj/bench/baseline:
 	mkdir -p $@
 
--include $(wildcard $(B)/bin/bench/*.d)
+-include $(wildcard $(B)/bin/bench/*.d) $(BENCH_CACHE_OBJ:.o=.d)

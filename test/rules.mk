@@ -36,6 +36,12 @@ UNIT_OBJ_test_tool_owners = $(B)/obj/tool/owners.o $(B)/obj/tool/units.o
 UNIT_CFLAGS_test_cuda_lookup = -DFAKE_CUDA='"$(B)/bin/test/fake/libcuda.so.1"' \
 	-DFAKE_PLUGIN='"$(B)/bin/test/fake/plugin.so"'
 
+HOOKED := $(B)/bin/test/fake/hooked
+UNIT_OBJ_test_hook = $(B)/lib/libpeerpin-hook.so $(HOOKED)/libcuda.so.1
+UNIT_OBJ_test_hook_subscriber = $(B)/lib/libpeerpin-hook.so $(HOOKED)/libcuda.so.1
+UNIT_CFLAGS_test_hook := -DFAKE_VERSIONED='"$(B)/bin/test/fake/hooked/libversioned.so"'
+UNIT_CFLAGS_test_hook_preload := -DHOOK='"$(B)/lib/libpeerpin-hook.so.1"' -DHOOKED='"$(B)/bin/test/fake/hooked/"'
+
 $(B)/obj/test/%.o: test/unit/%.c | $(B)/obj/test
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -Ilib -Itool -Iemu/include \
 		$(UNIT_CFLAGS_$*) -MMD -MP -c -o $@ $<
@@ -55,12 +61,40 @@ $(B)/bin/test/fake/libcuda.so.1: test/unit/fake_cuda.c | $(B)/bin/test/fake
 $(B)/bin/test/fake/plugin.so: test/unit/fake_plugin.c | $(B)/bin/test/fake
 	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -o $@ $<
 
+$(B)/bin/test/test_hook $(B)/bin/test/test_hook_subscriber: \
+	override LDFLAGS += -Wl,-rpath,'$$ORIGIN/../../lib:$$ORIGIN/fake/hooked'
+$(B)/bin/test/test_hook: | $(HOOKED)/libversioned.so
+$(B)/bin/test/test_hook_preload: | $(B)/bin/test/test_hook $(HOOKED)/copy.so $(HOOKED)/by_other.so $(HOOKED)/next.so \
+	$(HOOKED)/plugin.so
+
+$(HOOKED)/%.so: test/unit/fake_hooked_%.c | $(HOOKED)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -o $@ $<
+
+$(HOOKED)/libcuda.so.1: test/unit/fake_hooked_cuda.c test/unit/hook_case.h | $(HOOKED)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic-functions -o $@ $<
+
+$(HOOKED)/libversioned.so: test/unit/fake_hooked_cuda.c test/unit/hook_case.h | $(HOOKED)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -Wl,-soname,libversioned.so -Wl,--default-symver \
+		-Wl,-Bsymbolic -o $@ $<
+
+$(HOOKED)/plugin.so: test/unit/fake_hooked_plugin.c $(HOOKED)/libcuda.so.1
+	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -Wl,-rpath,'$$ORIGIN' -o $@ $^
+
+# another file with the same functions: the loader takes it for another library
+$(HOOKED)/copy.so: $(B)/lib/libpeerpin-hook.so.1 | $(HOOKED)
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared $(subst libpeerpin-hook.so.1,copy.so,$(HOOK_LDFLAGS)) -o $@ $(HOOK_OBJ) \
+		-ldl -lpthread
+
 $(B)/bin/vm/%: test/vm/%.c $(B)/lib/libpeerpin.so $(B)/emu/libcuda.so $(B)/emu/libnvidia-ml.so.1 | $(B)/bin/vm
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -Iemu/include -MMD -MP \
 		$(LDFLAGS) -o $@ $< -L$(B)/lib -L$(B)/emu -Wl,--as-needed -lpeerpin -lcuda \
 		-l:libnvidia-ml.so.1 -lpthread
 
-$(B)/obj/test $(B)/bin/test $(B)/bin/test/fake $(B)/bin/vm:
+# linked before libcuda, as it has to be
+$(B)/bin/vm/t_hook: $(B)/lib/libpeerpin-hook.so
+$(B)/bin/vm/t_hook: override LDFLAGS += -L$(B)/lib -Wl,--no-as-needed -lpeerpin-hook
+
+$(B)/obj/test $(B)/bin/test $(B)/bin/test/fake $(B)/bin/test/fake/hooked $(B)/bin/vm:
 	mkdir -p $@
 
 -include $(wildcard $(B)/obj/test/*.d $(B)/bin/vm/*.d)

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What a hit costs at least: the place of a range is found by one hash of its start, which the caller is given, so that
+ * nothing is searched; one thread, no lock, no limit.
+ */
+#include <stdlib.h>
+#include "item.h"
+
+/* Users hold it by its address, so it stays where it is and the hash has pointers. A cache line each. */
+struct entry {
+	_Alignas(64) struct item item;
+};
+
+/**
+ * struct hash
+ * @slots: open addressing, less than half full; NULL: free
+ * @shift: keeps as many bits of a hash as number the slots
+ */
+struct hash {
+	struct entry **slots;
+	struct entry *entries;
+	uint32_t *words;
+	unsigned int count;
+	unsigned int shift;
+	unsigned int mask;
+};
+
+static inline unsigned int place(const struct hash *h, uint64_t start)
+{
+	return (start >> 16) * 0x9e3779b97f4a7c15ull >> h->shift;
+}
+
+/* It is there. */
+static inline struct item *find(const struct hash *h, uint64_t start)
+{
+	unsigned int i = place(h, start);
+
+	while (h->slots[i]->item.start != start)
+		i = (i + 1) & h->mask;
+	return &h->slots[i]->item;
+}
+
+static void insert(struct hash *h, struct entry *e)
+{
+	unsigned int i = place(h, e->item.start);
+
+	while (h->slots[i])
+		i = (i + 1) & h->mask;
+	h->slots[i] = e;
+}
+
+static void *make(unsigned int count, unsigned int limit)
+{
+	struct hash *h = calloc(1, sizeof(*h));
+	unsigned int bits = 1;
+
+	if (!h || limit)
+		abort();
+	while (1u << bits <= 2 * count)
+		bits++;
+	h->shift = 64 - bits;
+	h->mask = (1u << bits) - 1;
+	h->slots = calloc(1u << bits, sizeof(*h->slots));
+	h->entries = aligned_alloc(64, count * sizeof(*h->entries));
+	h->words = calloc(count, sizeof(*h->words));
+	if (!h->slots || !h->entries || !h->words)
+		abort();
+	return h;
+}
+
+static void drop(void *cache)
+{
+	struct hash *h = cache;
+
+	free(h->slots);
+	free(h->entries);
+	free(h->words);
+	free(h);
+}
+
+static void use(void *cache, const struct range *ranges, unsigned int count)
+{
+	struct hash *h = cache;
+
+	for (; count--; ranges++, h->count++) {
+		h->entries[h->count].item = (struct item){
+			.start = ranges->start, .end = ranges->start + ranges->length, .word = &h->words[h->count],
+		};
+		insert(h, &h->entries[h->count]);
+	}
+}
+
+static unsigned int hits(void *cache, const struct lookup *lookups, unsigned int count)
+{
+	const struct hash *h = cache;
+	unsigned int good = 0;
+	struct item *i;
+
+	for (; count--; lookups++) {
+		i = find(h, lookups->start);
+		i->users++;
+		good += item_covers(i, lookups->addr) && item_valid(i);
+		item_used();
+		i->users--;
+	}
+	return good;
+}
+
+static unsigned int hits_atomic(void *cache, const struct lookup *lookups, unsigned int count)
+{
+	const struct hash *h = cache;
+	unsigned int good = 0;
+	struct item *i;
+
+	for (; count--; lookups++) {
+		i = find(h, lookups->start);
+		__atomic_fetch_add(&i->users, 1, __ATOMIC_ACQUIRE);
+		good += item_covers(i, lookups->addr) && item_valid(i);
+		item_used();
+		__atomic_fetch_sub(&i->users, 1, __ATOMIC_RELEASE);
+	}
+	return good;
+}
+
+const struct contender baseline_ideal = {
+	.name = "ideal hash", .make = make, .drop = drop, .use = use, .hits = hits,
+};
+
+const struct contender baseline_ideal_atomic = {
+	.name = "ideal hash, atomic", .shared = true, .make = make, .drop = drop, .use = use, .hits = hits_atomic,
+};

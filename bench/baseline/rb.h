@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* A red-black tree of ranges that do not overlap; for baseline/tree.c. */
+#ifndef RB_H
+#define RB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* To be put first in what is kept in a tree. */
+struct rb_node {
+	uint64_t start;
+	uint64_t end;
+	struct rb_node *child[2];
+	struct rb_node *parent;
+	bool red;
+};
+
+struct rb {
+	struct rb_node *root;
+};
+
+/* The one that @addr lies in, or NULL */
+static inline struct rb_node *rb_find(const struct rb *t, uint64_t addr)
+{
+	struct rb_node *n = t->root;
+
+	while (n && (addr < n->start || addr >= n->end))
+		n = n->child[addr >= n->end];
+	return n;
+}
+
+/* @start and @end are set; nothing in the tree overlaps them */
+void rb_insert(struct rb *t, struct rb_node *n);
+void rb_remove(struct rb *t, struct rb_node *n);
+
+#endif

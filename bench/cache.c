@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the registration cache costs, beside what others are made of: a red-black tree and a list under a mutex, a
+ * sorted array under a rwlock, and a hash without any lock, whose cost is the unit that the promises are in. All do the
+ * same: look up 64 KiB somewhere in one of the ranges that are cached, take a reference, check that the registration
+ * is valid (a word of memory has not changed) and give the reference back. They take turns, so that what else goes on
+ * in the machine meets them all; figures are medians, ns an operation and thread. No device, no root.
+ */
+#include "bench.h"
+#include "cache/beside.h"
+#include "cache/memory.h"
+#include "cache/ours.h"
+#include "cache/race.h"
+#include "cache/stall.h"
+
+#define KIB64 (64ull << 10)
+#define GIB8 (8ull << 30)
+
+enum {
+	FEW = 64,
+	DENSE = 10000,
+	MANY = 100000,
+	HOT = 1000,
+	MS = 1000 * 1000,
+};
+
+#define NEED_TWO_CPUS() \
+	do { \
+		if (team_size() < 2) \
+			SKIP("needs two CPUs; this process may use one"); \
+	} while (0)
+
+/* Each race is run once, by the first case that asks about it. */
+static const struct race *race_once(struct race *r, const char *name, struct ranges ranges)
+{
+	if (!r->ns[IDEAL][0])
+		*r = race_hits(name, &ranges);
+	ranges_free(&ranges);
+	return r;
+}
+
+static const struct race *same(void)
+{
+	static struct race r;
+
+	return race_once(&r, "same region", ranges_dense(1, KIB64));
+}
+
+static const struct race *big(void)
+{
+	static struct race r;
+
+	return race_once(&r, "within 8 GiB", ranges_dense(1, GIB8));
+}
+
+static const struct race *dense(void)
+{
+	static struct race r;
+
+	return race_once(&r, "10,000 dense", ranges_dense(DENSE, KIB64));
+}
+
+static const struct race *scattered(void)
+{
+	static struct race r;
+
+	return race_once(&r, "100,000 scattered", ranges_scattered(MANY));
+}
+
+static double to_ideal(const struct race *r)
+{
+	return r->ns[OURS][0] / r->ns[IDEAL][0];
+}
+
+/* Of the time of one thread, what each of two takes */
+static double of_two(const struct race *r)
+{
+	return r->ns[OURS][1] / r->ns[OURS][0];
+}
+
+static void expect_faster_than_locks(const struct race *r)
+{
+	EXPECT(r->ns[OURS][1] < r->ns[TREE][1], "%.1f ns, %s %.1f ns", r->ns[OURS][1], baseline_tree.name,
+	       r->ns[TREE][1]);
+	EXPECT(r->ns[OURS][1] < r->ns[ARRAY][1], "%.1f ns, %s %.1f ns", r->ns[OURS][1], baseline_array.name,
+	       r->ns[ARRAY][1]);
+}
+
+CASE(same_region)
+{
+	EXPECT(to_ideal(same()) <= 5, "%.2f times as long as the ideal hash", to_ideal(same()));
+}
+
+CASE(same_region_by_two_threads)
+{
+	NEED_TWO_CPUS();
+	expect_faster_than_locks(same());
+	EXPECT(of_two(same()) <= 1.3, "%.2f times as long as by one", of_two(same()));
+}
+
+CASE(within_one_big_region)
+{
+	EXPECT(to_ideal(big()) <= 5, "%.2f times as long as the ideal hash", to_ideal(big()));
+}
+
+CASE(dense_regions)
+{
+	EXPECT(to_ideal(dense()) <= 2, "%.2f times as long as the ideal hash", to_ideal(dense()));
+}
+
+CASE(dense_regions_by_two_threads)
+{
+	NEED_TWO_CPUS();
+	expect_faster_than_locks(dense());
+	EXPECT(of_two(dense()) <= 1.2, "%.2f times as long as by one", of_two(dense()));
+}
+
+CASE(scattered_regions)
+{
+	EXPECT(to_ideal(scattered()) <= 2, "%.2f times as long as the ideal hash", to_ideal(scattered()));
+}
+
+CASE(scattered_regions_by_two_threads)
+{
+	NEED_TWO_CPUS();
+	expect_faster_than_locks(scattered());
+}
+
+CASE(check_of_the_epoch)
+{
+	double one = same()->ns[OURS][0] - same()->ns[OURS_UNCHECKED][0];
+	double many = dense()->ns[OURS][0] - dense()->ns[OURS_UNCHECKED][0];
+
+	printf("check of the epoch: same region %.1f ns, 10,000 dense %.1f ns\n", one, many);
+	EXPECT(one <= 2, "%.1f ns of the hit of one region", one);
+	EXPECT(many <= 2, "%.1f ns of the hit of one of 10,000", many);
+}
+
+static void misses_take(const char *name, struct ranges ranges)
+{
+	struct race r = race_misses(name, &ranges);
+
+	ranges_free(&ranges);
+	EXPECT(r.ns[OURS][0] <= 200, "%.0f ns", r.ns[OURS][0]);
+}
+
+CASE(miss_and_evict_few)
+{
+	misses_take("miss and evict, 64 dense", ranges_dense(2 * FEW, KIB64));
+}
+
+CASE(miss_and_evict_dense)
+{
+	misses_take("miss and evict, 10,000 dense", ranges_dense(2 * DENSE, KIB64));
+}
+
+CASE(miss_and_evict_scattered)
+{
+	misses_take("miss and evict, 10,000 scattered", ranges_scattered(2 * DENSE));
+}
+
+CASE(miss_and_evict_many)
+{
+	misses_take("miss and evict, 100,000 dense", ranges_dense(2 * MANY, KIB64));
+}
+
+static double memory_per_range(const char *name, struct ranges ranges)
+{
+	double bytes = memory_of(&ours, name, &ranges);
+
+	memory_of(&baseline_tree, name, &ranges);
+	ranges_free(&ranges);
+	return bytes;
+}
+
+CASE(memory_does_not_depend_on_size)
+{
+	double small = memory_per_range("100,000 dense of 64 KiB", ranges_dense(MANY, KIB64));
+	double large = memory_per_range("100,000 dense of 8 GiB", ranges_dense(MANY, GIB8));
+
+	EXPECT(small <= 128, "%.1f bytes a region", small);
+	EXPECT(large <= 1.01 * small, "%.1f bytes a region of 8 GiB, %.1f of 64 KiB", large, small);
+}
+
+CASE(memory_of_scattered_regions)
+{
+	double bytes = memory_per_range("100,000 scattered", ranges_scattered(MANY));
+
+	EXPECT(bytes <= 128, "%.1f bytes a region", bytes);
+}
+
+/* A region that is not there, which evicts another; some are revoked and got again, some are invalidated. */
+static void churn(struct other *o, unsigned int i)
+{
+	struct ours *cache = o->cache;
+	const struct range *range = &o->ranges->at[i % o->ranges->count];
+
+	ours.use(cache, range, 1);
+	if (i % 8 == 3) {
+		ours_revoke(cache, range);
+		ours.use(cache, range, 1);
+	} else if (i % 8 == 7) {
+		pp_cache_invalidate(cache->cache, (void *)range->start, range->length);
+	}
+}
+
+/* Room for so many that what is hot outlasts a time slice of which the hitting thread gets nothing. */
+CASE(hits_beside_insertion_eviction_and_revocation)
+{
+	struct ranges all = ranges_dense(HOT + MANY, KIB64);
+	const struct ranges hot = { all.at, HOT }, cold = { all.at + HOT, MANY };
+	struct other other = { .step = churn, .ranges = &cold, .steps = MANY / 2 };
+	struct pp_cache_stats before, after;
+	struct beside quiet, busy;
+	uint64_t evictions, revocations, steps, missed;
+
+	NEED_TWO_CPUS();
+	other.cache = ours.make(all.count, HOT + MANY / 2);
+	ours.use(other.cache, cold.at, MANY / 2);
+	ours.use(other.cache, hot.at, HOT);
+	before = ours_stats(other.cache);
+	beside("another inserts, evicts and revokes", &ours, &hot, &other, &quiet, &busy);
+	after = ours_stats(other.cache);
+	ours.drop(other.cache);
+	ranges_free(&all);
+	steps = other.steps - MANY / 2;
+	evictions = after.evictions - before.evictions;
+	revocations = after.revocations - before.revocations;
+	missed = after.misses - before.misses - steps - revocations;
+	printf("meanwhile %lu insertions, %lu evictions, %lu revocations; %lu hits were misses\n", steps, evictions,
+	       revocations, missed);
+	EXPECT(steps > DENSE && evictions >= steps / 2 && revocations >= steps / 8 - 1, "the other did %lu steps, "
+	       "%lu evictions, %lu revocations", steps, evictions, revocations);
+	EXPECT(missed <= steps / 10, "%lu hits were misses", missed);
+	EXPECT(busy.single <= 2 * quiet.single, "single hits %.0f ns, quiet %.0f ns", busy.single, quiet.single);
+	EXPECT(busy.mean <= 2 * quiet.mean, "%.1f ns a hit, quiet %.1f ns", busy.mean, quiet.mean);
+}
+
+static void pin_next(struct other *o, unsigned int i)
+{
+	bench_need(i < o->ranges->count, "more time than expected", ETIME);
+	ours.use(o->cache, &o->ranges->at[i], 1);
+}
+
+CASE(hits_beside_long_pins)
+{
+	struct ranges all = ranges_dense(HOT + DENSE, KIB64);
+	const struct ranges hot = { all.at, HOT }, cold = { all.at + HOT, DENSE };
+	struct other other = { .step = pin_next, .ranges = &cold };
+	struct beside quiet, busy;
+
+	NEED_TWO_CPUS();
+	other.cache = ours.make(all.count, 0);
+	ours.use(other.cache, hot.at, HOT);
+	((struct ours *)other.cache)->pin_ns = MS;
+	beside("another's pins take 1 ms", &ours, &hot, &other, &quiet, &busy);
+	ours.drop(other.cache);
+	ranges_free(&all);
+	EXPECT(busy.single <= 1.3 * quiet.single, "single hits %.0f ns, quiet %.0f ns", busy.single, quiet.single);
+	EXPECT(busy.mean <= 1.3 * quiet.mean, "%.1f ns a hit, quiet %.1f ns", busy.mean, quiet.mean);
+	EXPECT(busy.worst <= 1000, "99.9th percentile %.0f ns", busy.worst);
+}
+
+CASE(no_hit_waits_for_a_stopped_writer)
+{
+	struct stall of_tree, of_ours;
+
+	NEED_TWO_CPUS();
+	of_tree = stall(&baseline_tree, 500, 1);
+	EXPECT(of_tree.waited, "nor for one that holds a mutex: this case cannot fail");
+	of_ours = stall(&ours, 500, 5);
+	EXPECT(of_ours.inside >= of_ours.stops / 20, "only %u of %u stops were inside the critical section",
+	       of_ours.inside, of_ours.stops);
+	EXPECT(!of_ours.waited, "waited in %u of %u", of_ours.waited, of_ours.stops);
+}
+
+enum { PINS = 5, TRIES = 15 };
+
+/**
+ * struct misses - of members of the team
+ * @together: all want the same
+ * @ns: each of them took
+ */
+struct misses {
+	struct ours *cache;
+	struct ranges ranges;
+	bool together;
+	unsigned int members;
+	atomic_uint ready;
+	uint64_t ns[TEAM];
+};
+
+static void miss(void *arg, unsigned int me)
+{
+	struct misses *m = arg;
+	uint64_t start;
+
+	team_meet(&m->ready, m->members);
+	start = now_ns();
+	ours.use(m->cache, m->ranges.at + (m->together ? 0 : me * PINS), PINS);
+	m->ns[me] = now_ns() - start;
+}
+
+/* How many pins there were */
+static unsigned int misses_run(struct misses *m, unsigned int members)
+{
+	unsigned int pins;
+
+	m->ready = 0;
+	m->members = members;
+	m->ranges = ranges_dense(TEAM * PINS, KIB64);
+	m->cache = ours.make(m->ranges.count, 0);
+	m->cache->pin_ns = MS;
+	team_run(members, miss, m);
+	pins = m->cache->pins;
+	ours.drop(m->cache);
+	ranges_free(&m->ranges);
+	return pins;
+}
+
+CASE(misses_of_different_ranges_overlap)
+{
+	uint64_t one[TRIES], two[TRIES], a, b;
+	struct misses m = { .together = false };
+
+	NEED_TWO_CPUS();
+	for (unsigned int i = 0; i < TRIES; i++) {
+		misses_run(&m, 1);
+		one[i] = m.ns[0];
+		misses_run(&m, 2);
+		two[i] = m.ns[0] > m.ns[1] ? m.ns[0] : m.ns[1];
+	}
+	a = bench_median(one, TRIES);
+	b = bench_median(two, TRIES);
+	printf("%d pins of 1 ms: by one thread %lu us, by each of two at once %lu us, %.2f times as long\n", PINS,
+	       a / 1000, b / 1000, (double)b / a);
+	EXPECT(10 * b <= 11 * a, "%lu us, by one alone %lu us", b / 1000, a / 1000);
+}
+
+CASE(misses_of_the_same_range_pin_once)
+{
+	struct misses m = { .together = true };
+	unsigned int pins = 0;
+
+	NEED_TWO_CPUS();
+	for (unsigned int i = 0; i < TRIES; i++)
+		pins += misses_run(&m, 2);
+	EXPECT(pins == TRIES * PINS, "%u pins of %d", pins, TRIES * PINS);
+}
+
+VMTEST_MAIN

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: MIT
+# Linked before the library that it stands before, which is here one of nothing but what is measured.
+$(B)/bin/bench/hook: bench/hook.c $(B)/lib/libpeerpin-hook.so $(B)/bin/bench/driver/libcuda.so.1
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -MMD -MP $(LDFLAGS) \
+		-Wl,-rpath,'$$ORIGIN/../../lib:$$ORIGIN/driver' -o $@ $< $(B)/lib/libpeerpin-hook.so \
+		$(B)/bin/bench/driver/libcuda.so.1
+
+$(B)/bin/bench/driver/libcuda.so.1: bench/hook/driver.c | $(B)/bin/bench/driver
+	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $<
+
+$(B)/bin/bench/driver: | $(B)/bin/bench
+	mkdir -p $@

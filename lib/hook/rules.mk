@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+# libpeerpin-hook.so: stands before libcuda.so.1 and tells who asked of memory
+# that goes away.
+HOOK_SRC := $(wildcard lib/hook/*.c)
+HOOK_OBJ := $(HOOK_SRC:lib/hook/%.c=$(B)/obj/hook/%.o)
+# Its symbols have no versions: else those of dlsym@GLIBC would pass it by.
+# nodelete: its functions are in others' hands. The last flag: lib/hook/symbol.c
+HOOK_LDFLAGS := -Wl,-soname,libpeerpin-hook.so.1 -Wl,-z,defs -Wl,-z,nodelete \
+	-Wl,--version-script=lib/hook/libpeerpin-hook.map -Wl,--no-undefined-version
+HOOK_CFLAGS := -Ilib/include -fPIC -fvisibility=hidden -ftls-model=initial-exec -O2 -foptimize-sibling-calls
+
+# Sanitizers look for functions of libc by dlsym() before they are ready to watch any code.
+$(filter-out %/subscriber.o,$(HOOK_OBJ)): override CFLAGS += -fno-sanitize=all
+
+USER_TARGETS += $(B)/lib/libpeerpin-hook.so.1 $(B)/lib/libpeerpin-hook.so
+
+$(B)/obj/hook/%.o: lib/hook/%.c | $(B)/obj/hook
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(HOOK_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/lib/libpeerpin-hook.so.1: $(HOOK_OBJ) lib/hook/libpeerpin-hook.map | $(B)/lib
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared $(HOOK_LDFLAGS) -o $@ $(HOOK_OBJ) -ldl -lpthread
+
+$(B)/lib/libpeerpin-hook.so: $(B)/lib/libpeerpin-hook.so.1
+	ln -sf libpeerpin-hook.so.1 $@
+
+$(B)/obj/hook:
+	mkdir -p $@
+
+-include $(HOOK_OBJ:.o=.d)

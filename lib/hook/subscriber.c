@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The lock is not held while a subscriber is called: it may add, remove, free
+ * and fork. A call counts in @running, and while it does, the subscriber stays
+ * in the list, so that its @next can be read afterwards.
+ */
+#include "subscriber.h"
+
+#include "libpeerpin-hook.h"
+#include "order.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define PUBLIC __attribute__((visibility("default")))
+
+struct subscriber {
+	struct subscriber *next;
+	void (*gone)(void *arg, uint64_t addr, uint64_t length);
+	void *arg;
+	unsigned int running;	/* calls of @gone in progress */
+	unsigned int waiting;	/* threads in pp_hook_remove() */
+	bool removed;
+};
+
+/* In the order in which they were added; all under @lock. */
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t ended;	/* the last call of a removed subscriber */
+	struct subscriber *first;
+	unsigned int process;	/* how many forks lie between the first process and this one */
+} list = { .lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER };
+
+_Atomic unsigned int pp_subscriber_count;
+static __thread unsigned int depth;	/* calls of subscribers in progress in this thread */
+
+/*
+ * In a child. Another thread of the parent may have been in the midst of
+ * anything: nothing of the list is looked at again, its memory is lost.
+ */
+static void start_empty(void)
+{
+	list.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	list.ended = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+	list.first = NULL;
+	list.process++;
+	atomic_store_explicit(&pp_subscriber_count, 0, memory_order_relaxed);
+}
+
+static void __attribute__((constructor)) watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, start_empty);
+}
+
+/* The last who needs a removed one frees it. */
+static void settle(struct subscriber *s)
+{
+	struct subscriber **at = &list.first;
+
+	if (!s->removed || s->running)
+		return;
+	if (s->waiting) {
+		pthread_cond_broadcast(&list.ended);
+		return;
+	}
+	while (*at != s)
+		at = &(*at)->next;
+	*at = s->next;
+	free(s);
+}
+
+/* The one to call next; NULL also when the call forked and this is the child. */
+static struct subscriber *call(struct subscriber *s, uint64_t addr, uint64_t length)
+{
+	const unsigned int process = list.process;
+	struct subscriber *next;
+
+	if (s->removed)
+		return s->next;
+	s->running++;
+	pthread_mutex_unlock(&list.lock);
+	s->gone(s->arg, addr, length);
+	pthread_mutex_lock(&list.lock);
+	if (list.process != process)
+		return NULL;
+	next = s->next;
+	s->running--;
+	settle(s);
+	return next;
+}
+
+void pp_tell(uint64_t addr, uint64_t length)
+{
+	const int error = errno;
+	struct subscriber *s;
+
+	depth++;
+	pthread_mutex_lock(&list.lock);
+	for (s = list.first; s; )
+		s = call(s, addr, length);
+	pthread_mutex_unlock(&list.lock);
+	depth--;
+	errno = error;
+}
+
+static struct subscriber *find(void (*gone)(void *, uint64_t, uint64_t), const void *arg)
+{
+	struct subscriber *s = list.first;
+
+	while (s && (s->removed || s->gone != gone || s->arg != arg))
+		s = s->next;
+	return s;
+}
+
+static void append(struct subscriber *s)
+{
+	struct subscriber **at = &list.first;
+
+	pthread_mutex_lock(&list.lock);
+	while (*at)
+		at = &(*at)->next;
+	*at = s;
+	atomic_fetch_add_explicit(&pp_subscriber_count, 1, memory_order_relaxed);
+	pthread_mutex_unlock(&list.lock);
+}
+
+PUBLIC int pp_hook_add(void (*gone)(void *arg, uint64_t addr, uint64_t length), void *arg)
+{
+	struct subscriber *s;
+
+	if (!gone)
+		return -EINVAL;
+	if (!pp_order_is_right())
+		return -EOPNOTSUPP;
+	s = malloc(sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	*s = (struct subscriber){ .gone = gone, .arg = arg };
+	append(s);
+	return 0;
+}
+
+static int withdraw(struct subscriber *s)
+{
+	int ret = 0;
+
+	s->removed = true;
+	atomic_fetch_sub_explicit(&pp_subscriber_count, 1, memory_order_relaxed);
+	if (depth) {
+		ret = s->running ? -EBUSY : 0;
+	} else {
+		s->waiting++;
+		while (s->running)
+			pthread_cond_wait(&list.ended, &list.lock);
+		s->waiting--;
+	}
+	settle(s);
+	return ret;
+}
+
+PUBLIC int pp_hook_remove(void (*gone)(void *arg, uint64_t addr, uint64_t length), void *arg)
+{
+	struct subscriber *s;
+	int ret = -ENOENT;
+
+	pthread_mutex_lock(&list.lock);
+	s = find(gone, arg);
+	if (s)
+		ret = withdraw(s);
+	pthread_mutex_unlock(&list.lock);
+	return ret;
+}

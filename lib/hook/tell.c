@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include "tell.h"
+
+#include "loader.h"
+#include "subscriber.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+enum {
+	/* CUpointer_attribute */
+	RANGE_START = 11,
+	RANGE_SIZE = 12,
+};
+
+struct range {
+	uint64_t start;
+	size_t size;
+};
+
+/* cuPointerGetAttributes() needs no current context, and knows host memory too. */
+static int ask(uint64_t addr, struct range *range)
+{
+	static _Atomic(void *) known;
+	int attributes[] = { RANGE_START, RANGE_SIZE };
+	void *data[] = { &range->start, &range->size };
+	void *ask = atomic_load_explicit(&known, memory_order_relaxed);
+
+	if (!ask) {
+		ask = pp_loader_behind("cuPointerGetAttributes");
+		if (!ask)
+			return -1;
+		atomic_store_explicit(&known, ask, memory_order_relaxed);
+	}
+	return ((int (*)(unsigned int, int *, void **, uint64_t))ask)(2, attributes, data, addr);
+}
+
+void pp_tell_allocation(uint64_t addr)
+{
+	struct range range = { 0 };
+
+	if (!addr)
+		return;
+	if (ask(addr, &range) || !range.size)
+		pp_tell_all();
+	else
+		pp_tell(range.start, range.size);
+}
+
+void pp_tell_all(void)
+{
+	pp_tell(0, UINT64_MAX);
+}
