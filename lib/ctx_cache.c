@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
-/* A registration cache of regions of /dev/peerpin. */
+/*
+ * A registration cache of regions of /dev/peerpin. The operations' argument is
+ * the cache.
+ */
 #include <peerpin.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "allocation.h"
 #include "query.h"
 #include "regcache.h"
 #include "region.h"
 #include "sys.h"
+#include "watch.h"
 #include "why.h"
-
-/* What the CUDA driver gives out memory in; smaller allocations share one. */
-#define BLOCK_SIZE (2u << 20)
 
 /**
  * struct registration - what an entry's @reg points to
@@ -28,35 +30,6 @@ struct registration {
 	uint64_t buffer_id;
 	bool shares_block;
 };
-
-static bool contains(const struct pp_mem *mem, uint64_t addr, uint64_t length)
-{
-	return addr >= mem->base && length <= mem->size &&
-	       addr - mem->base <= mem->size - length;
-}
-
-static bool shares_block(const struct pp_mem *mem)
-{
-	return mem->kind == PP_MEM_GPU &&
-	       (mem->pooled || mem->base % BLOCK_SIZE || mem->size % BLOCK_SIZE);
-}
-
-/*
- * The allocation may have changed since it was grown to. SYNC_MEMOPS is set
- * on each miss: it costs less than remembering which allocations have it.
- */
-static int prepare(const struct pp_mem *mem, uint64_t addr, uint64_t length,
-		   struct pp_why *why)
-{
-	if (mem->kind == PP_MEM_HOST)
-		return 0;
-	if (mem->kind == PP_MEM_MANAGED)
-		return pp_refuse(why, PEERPIN_REASON_MANAGED, -EINVAL);
-	if (!mem->rdma || !contains(mem, addr, length) ||
-	    pp_sync_memops((const void *)(uintptr_t)addr))
-		return pp_refuse(why, PEERPIN_REASON_VENDOR_REFUSED, -EINVAL);
-	return 0;
-}
 
 /*
  * Is what was pinned what was asked about? Between the question and the pin
@@ -101,12 +74,14 @@ static int register_range(struct pp_ctx *ctx, uint64_t addr, uint64_t length,
 	int ret;
 
 	provider = pp_query_provider((const void *)(uintptr_t)addr, &mem);
-	ret = prepare(&mem, addr, length, why);
+	if (mem.kind == PP_MEM_GPU && !mem.rdma)
+		return pp_refuse(why, PEERPIN_REASON_VENDOR_REFUSED, -EINVAL);
+	ret = pp_allocation_prepare(&mem, addr, length, why);
 	if (ret)
 		return ret;
 	reg->addr = addr;
 	reg->buffer_id = mem.buffer_id;
-	reg->shares_block = shares_block(&mem);
+	reg->shares_block = pp_allocation_shares_block(&mem);
 	return pin_verified(ctx, length, &mem, provider, reg, why);
 }
 
@@ -118,7 +93,7 @@ static int ctx_pin(void *arg, uint64_t addr, uint64_t length, void **out,
 
 	if (!reg)
 		return -ENOMEM;
-	ret = register_range(arg, addr, length, reg, why);
+	ret = register_range(pp_cache_ctx(arg), addr, length, reg, why);
 	if (ret)
 		free(reg);
 	else
@@ -130,18 +105,49 @@ static void ctx_unpin(void *arg, void *reg)
 {
 	struct registration *r = reg;
 
-	pp_unpin(arg, &r->region);
+	pp_unpin(pp_cache_ctx(arg), &r->region);
 	free(r);
 }
 
-static int ctx_valid(void *arg, void *reg)
+static bool is_same_buffer(const struct registration *r)
+{
+	return pp_query_buffer_id(r->addr) == r->buffer_id;
+}
+
+static int epoch_valid(void *arg, void *reg)
 {
 	const struct registration *r = reg;
 
-	if (!pp_region_valid(arg, &r->region))
-		return 0;
-	return !r->shares_block ||
-	       pp_query_buffer_id(r->addr) == r->buffer_id;
+	return pp_region_valid(pp_cache_ctx(arg), &r->region) && (!r->shares_block || is_same_buffer(r));
+}
+
+/* Host memory has no buffer, and no tag. */
+static int tag_valid(void *arg, void *reg)
+{
+	const struct registration *r = reg;
+
+	(void)arg;
+	return !r->buffer_id || is_same_buffer(r);
+}
+
+static const uint32_t *epoch_of(const struct pp_ctx *ctx, const struct registration *r, uint32_t *value)
+{
+	*value = r->region.epoch;
+	return (const uint32_t *)&ctx->epochs[r->region.slot];
+}
+
+/* Whose end the page may not tell of has no word: epoch_valid() asks for its tag. */
+static const uint32_t *epoch_word(void *arg, void *reg, uint32_t *value)
+{
+	const struct registration *r = reg;
+
+	return r->shares_block ? NULL : epoch_of(pp_cache_ctx(arg), r, value);
+}
+
+/* The hook sees that end. */
+static const uint32_t *hooked_word(void *arg, void *reg, uint32_t *value)
+{
+	return epoch_of(pp_cache_ctx(arg), reg, value);
 }
 
 /* Whole pages: memory around them may not be mapped. */
@@ -165,31 +171,36 @@ static int ctx_grow(void *arg, uint64_t *addr, uint64_t *length)
 	pp_query_provider((const void *)(uintptr_t)*addr, &mem);
 	if (mem.kind == PP_MEM_HOST)
 		return grow_host(addr, length);
-	if (contains(&mem, *addr, *length)) {
-		*addr = mem.base;
-		*length = mem.size;
-	}
+	pp_allocation_grow(&mem, addr, length);
 	return 1;
 }
 
-static const struct pp_cache_ops ctx_ops = {
-	.pin = ctx_pin,
-	.unpin = ctx_unpin,
-	.valid = ctx_valid,
-	.grow = ctx_grow,
+static const struct pp_cache_ops ctx_ops[] = {
+	[PP_WATCH_BEST] = { ctx_pin, ctx_unpin, hooked_word, epoch_valid, ctx_grow },
+	[PP_WATCH_EPOCH] = { ctx_pin, ctx_unpin, epoch_word, epoch_valid, ctx_grow },
+	[PP_WATCH_HOOK] = { ctx_pin, ctx_unpin, NULL, NULL, ctx_grow },
+	[PP_WATCH_TAG] = { ctx_pin, ctx_unpin, NULL, tag_valid, ctx_grow },
+	[PP_WATCH_NONE] = { ctx_pin, ctx_unpin, NULL, NULL, ctx_grow },
 };
 
 PP_PUBLIC int pp_cache_create_ctx(struct pp_ctx *ctx,
 				  const struct pp_cache_attr *attr,
 				  struct pp_cache **out)
 {
+	PP_KEEP_ERRNO;
+	uint32_t watch = attr ? attr->watch : PP_WATCH_BEST;
 	int ret;
 
 	/* what keeps a hit honest is the epoch, and a persistent pin's never ends */
 	if (attr && attr->pin_flags)
 		return -EOPNOTSUPP;
-	ret = pp_cache_create(&ctx_ops, ctx, attr, out);
-	if (!ret)
-		pp_cache_set_ctx(*out, ctx);
-	return ret;
+	if (watch > PP_WATCH_NONE)
+		return -EINVAL;
+	if (watch == PP_WATCH_BEST && !pp_watch_has_hook())
+		watch = PP_WATCH_EPOCH;
+	ret = pp_cache_make(&ctx_ops[watch], NULL, attr, out);
+	if (ret)
+		return ret;
+	pp_cache_set_ctx(*out, ctx);
+	return pp_watch_begin(out, watch == PP_WATCH_BEST || watch == PP_WATCH_HOOK);
 }

@@ -32,6 +32,7 @@ static int resolve(void *lib, struct pp_cuda *out)
 	*(void **)&out->get_attribute = dlsym(lib, "cuPointerGetAttribute");
 	*(void **)&out->set_attribute = dlsym(lib, "cuPointerSetAttribute");
 	*(void **)&out->pci_bus_id = dlsym(lib, "cuDeviceGetPCIBusId");
+	*(void **)&out->get_handle = dlsym(lib, "cuMemGetHandleForAddressRange");
 	return out->get_attributes && out->get_attribute && out->set_attribute;
 }
 

@@ -6,9 +6,13 @@
 #ifndef PP_CUDA_API_H
 #define PP_CUDA_API_H
 
+#include <stddef.h>
+
 enum {
 	PP_CU_SUCCESS = 0,
 	PP_CU_INVALID_VALUE = 1,
+	PP_CU_OUT_OF_MEMORY = 2,
+	PP_CU_NOT_SUPPORTED = 801,
 };
 
 /* CUpointer_attribute; PP_CU_ because a program may include cuda.h as well */
@@ -30,6 +34,11 @@ enum {
 	PP_CU_TYPE_DEVICE = 2,
 };
 
+/* CUmemRangeHandleType */
+enum {
+	PP_CU_DMA_BUF_FD = 1,
+};
+
 /** struct pp_cuda - its functions; addresses are CUdeviceptr */
 struct pp_cuda {
 	int (*get_attributes)(unsigned int count, int *attributes, void **data,
@@ -39,6 +48,8 @@ struct pp_cuda {
 	int (*set_attribute)(const void *value, int attribute,
 			     unsigned long long addr);
 	int (*pci_bus_id)(char *out, int room, int device);	/* NULL: there is none */
+	int (*get_handle)(void *handle, unsigned long long addr, size_t size, int type,
+			  unsigned long long flags);			/* NULL: likewise */
 };
 
 /* NULL while the process has not loaded CUDA. */

@@ -1,124 +1,66 @@
 // SPDX-License-Identifier: MIT
-#include <stdlib.h>
+#include <errno.h>
+#include <sys/mman.h>
 #include "entry.h"
 
-void pp_entry_count(struct pp_cache *c, const struct pp_entry *e)
-{
-	uint64_t length = pp_range_length(&e->range);
+enum {
+	STEP = 1024,	/* entries made memory at a time */
+};
 
-	c->stats.entries++;
-	c->stats.bytes += length;
-	c->used_bytes += e->users ? length : 0;
+/* Addresses only, which cost nothing; what is used of them becomes memory. */
+int pp_pool_init(struct pp_pool *pool)
+{
+	void *at = mmap(NULL, PP_MAX_ENTRIES * sizeof(struct pp_entry), PROT_NONE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (at == MAP_FAILED)
+		return -ENOMEM;
+	*pool = (struct pp_pool){ .base = at, .free = PP_NO_ENTRY };
+	return 0;
 }
 
-void pp_entry_discount(struct pp_cache *c, const struct pp_entry *e)
+void pp_pool_end(struct pp_pool *pool)
 {
-	uint64_t length = pp_range_length(&e->range);
-
-	c->stats.entries--;
-	c->stats.bytes -= length;
-	c->used_bytes -= e->users ? length : 0;
+	munmap(pool->base, PP_MAX_ENTRIES * sizeof(struct pp_entry));
 }
 
-static void doom(struct pp_cache *c, struct pp_entry *e,
-		 struct pp_entries *doomed)
+static bool grow(struct pp_pool *pool)
 {
-	pp_entry_discount(c, e);
-	c->doomed++;
-	c->doomed_bytes += pp_range_length(&e->range);
-	e->stamp = ++c->clock;
-	TAILQ_INSERT_TAIL(&c->leaving, e, leaving);
-	TAILQ_INSERT_TAIL(doomed, e, link);
-}
-
-void pp_entry_detach(struct pp_cache *c, struct pp_entry *e,
-		     struct pp_entries *doomed)
-{
-	pp_index_remove(&c->index, &e->range);
-	e->indexed = false;
-	if (e->users)
-		return;
-	TAILQ_REMOVE(&c->idle, e, link);
-	doom(c, e, doomed);
-}
-
-static bool over_budget(const struct pp_cache *c)
-{
-	const struct pp_cache_attr *a = &c->attr;
-
-	return (a->max_bytes && c->stats.bytes > a->max_bytes) ||
-	       (a->max_entries && c->stats.entries > a->max_entries);
-}
-
-bool pp_entry_evict(struct pp_cache *c, struct pp_entries *doomed)
-{
-	struct pp_entry *e = TAILQ_FIRST(&c->idle);
-
-	if (!e)
+	if (pool->ready == PP_MAX_ENTRIES ||
+	    mprotect(pool->base + pool->ready, STEP * sizeof(struct pp_entry), PROT_READ | PROT_WRITE))
 		return false;
-	pp_entry_detach(c, e, doomed);
-	c->stats.evictions++;
+	pool->ready += STEP;
 	return true;
 }
 
-void pp_entries_trim(struct pp_cache *c, struct pp_entries *doomed)
+static struct pp_entry *take_used(struct pp_pool *pool)
 {
-	while (over_budget(c) && pp_entry_evict(c, doomed))
-		;
+	struct pp_entry *e = pp_entry_at(pool, pool->free);
+
+	pool->free = e->link;
+	return e;
 }
 
-void pp_entry_use(struct pp_cache *c, struct pp_entry *e)
-{
-	if (e->users++)
-		return;
-	TAILQ_REMOVE(&c->idle, e, link);
-	c->used_bytes += pp_range_length(&e->range);
-}
-
-void pp_entry_unuse(struct pp_cache *c, struct pp_entry *e,
-		    struct pp_entries *doomed)
-{
-	if (--e->users)
-		return;
-	c->used_bytes -= pp_range_length(&e->range);
-	if (!e->indexed) {
-		doom(c, e, doomed);
-		return;
-	}
-	e->stamp = ++c->clock;
-	TAILQ_INSERT_TAIL(&c->idle, e, link);
-	pp_entries_trim(c, doomed);
-}
-
-void pp_entries_detach(struct pp_cache *c, const struct pp_range *range,
-		       struct pp_entries *doomed)
-{
-	struct pp_range *r;
-
-	while ((r = pp_index_first(&c->index, range)))
-		pp_entry_detach(c, pp_entry_of(r), doomed);
-}
-
-/* Without @lock. */
-static void unpin_one(struct pp_cache *c, struct pp_entry *e)
-{
-	c->ops.unpin(c->arg, e->pub.reg);
-	pthread_mutex_lock(&c->lock);
-	c->stats.unpins++;
-	c->doomed--;
-	c->doomed_bytes -= pp_range_length(&e->range);
-	TAILQ_REMOVE(&c->leaving, e, leaving);
-	pthread_cond_broadcast(&c->changed);
-	pthread_mutex_unlock(&c->lock);
-	free(e);
-}
-
-void pp_entries_unpin(struct pp_cache *c, struct pp_entries *doomed)
+/* What readers may look at meanwhile is left alone: @state, @shared, @stamp. */
+struct pp_entry *pp_pool_take(struct pp_pool *pool)
 {
 	struct pp_entry *e;
 
-	while ((e = TAILQ_FIRST(doomed))) {
-		TAILQ_REMOVE(doomed, e, link);
-		unpin_one(c, e);
-	}
+	if (pool->free != PP_NO_ENTRY)
+		e = take_used(pool);
+	else if (pool->ever < pool->ready || grow(pool))
+		e = pp_entry_at(pool, pool->ever++);
+	else
+		return NULL;
+	e->pub = (struct pp_cache_entry){ 0 };
+	e->word = NULL;
+	pp_entry_set_state(e, PP_ORPHAN);
+	return e;
+}
+
+void pp_pool_give(struct pp_pool *pool, struct pp_entry *e)
+{
+	pp_entry_set_state(e, PP_FREE);
+	e->link = pool->free;
+	pool->free = pp_entry_index(pool, e);
 }

@@ -1,120 +1,123 @@
 /* SPDX-License-Identifier: MIT */
-/* Entries of the registration cache; regcache.c has the argument. */
+/*
+ * Entries of the registration cache, and the pool they come from. An entry's
+ * memory stays an entry's until the pool ends, so a reader may look at the
+ * state of one at any time, whatever it has become.
+ */
 #ifndef PP_ENTRY_H
 #define PP_ENTRY_H
 
-#include <pthread.h>
-#include <sys/queue.h>
-#include "index.h"
+#include <stdatomic.h>
+#include <stddef.h>
 #include "libpeerpin.h"
+#include "range.h"
 
 #define pp_container_of(ptr, type, member) \
 	((type *)((char *)(ptr) - offsetof(type, member)))
 
+enum {
+	PP_NO_ENTRY = UINT32_MAX,
+	PP_MAX_ENTRIES = 1 << 22,
+};
+
+enum pp_entry_state {
+	PP_FREE,	/* in the pool */
+	PP_PENDING,	/* being pinned; in the index */
+	PP_ORPHAN,	/* being pinned; not in the index yet, or forgotten already */
+	PP_LIVE,	/* in the index and in the LRU list */
+	PP_COLD,	/* likewise; nobody uses it, and who wants to makes it LIVE first */
+	PP_GONE,	/* forgotten; its last user gives it up */
+	PP_DEAD,	/* being unpinned */
+};
+
 /**
- * struct pp_entry
- * @pub: what the users see; fixed once it is not pending
- * @range: its place in the index; like @pub, but valid from the beginning
- * @link: in the LRU list or a doomed list
- * @leaving: in the cache's list of that name
- * @stamp: time at which it became idle or doomed
- * @users: gets that have not been put
+ * struct pp_entry - one cache line
+ * @pub: what the users see; fixed from LIVE to the end of DEAD
+ * @word: NULL, or the registration is good while it is @value
+ * @state: enum pp_entry_state; changes under the cache's lock, but for COLD to
+ *	LIVE, which any reader does
+ * @shared: references that found no place in a thread's own words, less those
+ *	that were put by another thread than got them. The number of users is
+ *	this and what all threads' words say; only the sum means something
+ * @stamp: time at which it was last used
+ * @queued: what @stamp was when it got its place in the LRU list; DEAD: when it
+ *	was doomed
+ * @prev, @next: places in the LRU list, or in that of entries on their way out
+ * @link: the next one in the pool, or of those that a thread has to unpin
  */
 struct pp_entry {
 	struct pp_cache_entry pub;
-	struct pp_range range;
-	TAILQ_ENTRY(pp_entry) link;
-	TAILQ_ENTRY(pp_entry) leaving;
-	uint64_t stamp;
-	unsigned int users;
-	bool indexed;
-	bool pending;
+	const uint32_t *word;
+	uint32_t value;
+	_Atomic uint32_t state;
+	_Atomic int32_t shared;
+	_Atomic uint32_t stamp;
+	uint32_t queued;
+	uint32_t prev;
+	uint32_t next;
+	uint32_t link;
 };
 
-TAILQ_HEAD(pp_entries, pp_entry);
+_Static_assert(sizeof(struct pp_entry) == 64, "an entry is one cache line");
 
 /**
- * struct pp_refusal - a whole allocation found no room; trying again may empty
- *	the cache in vain, so it is done seldom (room.c)
- * @length: shortest that was refused; UINT64_MAX: none
- * @beside: bytes that were in use beside it
- * @until: count of misses from which on it is tried again
- * @patience: misses to wait after the next refusal
+ * struct pp_pool - see above; its user provides the lock
+ * @base: all there may be; the first @ready of them are memory
+ * @ever: how many were ever taken
+ * @free: the one given back last, or PP_NO_ENTRY
  */
-struct pp_refusal {
-	uint64_t length;
-	uint64_t beside;
-	uint64_t until;
-	uint64_t patience;
+struct pp_pool {
+	struct pp_entry *base;
+	uint32_t ready;
+	uint32_t ever;
+	uint32_t free;
 };
 
-/**
- * struct pp_cache
- * @mark: process it belongs to (process.h)
- * @changed: an entry stopped being pending, or an unpin ended
- * @idle: LRU list, oldest first
- * @leaving: entries whose unpin has not ended, in the order they were doomed
- * @doomed: how many those are; their bytes
- * @used_bytes: of entries that have users, pending ones included
- * @clock: ticks whenever an entry becomes idle or doomed
- */
-struct pp_cache {
-	struct pp_cache_ops ops;
-	void *arg;
-	struct pp_cache_attr attr;
-	struct pp_ctx *ctx;
-	uint64_t mark;
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	struct pp_index index;
-	struct pp_entries idle;
-	struct pp_entries leaving;
-	uint64_t doomed;
-	uint64_t doomed_bytes;
-	uint64_t used_bytes;
-	uint64_t clock;
-	struct pp_refusal refusal;
-	struct pp_cache_stats stats;
-};
+int pp_pool_init(struct pp_pool *pool);		/* 0 or -ENOMEM */
+void pp_pool_end(struct pp_pool *pool);
 
-static inline struct pp_entry *pp_entry_of(struct pp_range *range)
+/* ORPHAN, all else 0; NULL: there is no memory */
+struct pp_entry *pp_pool_take(struct pp_pool *pool);
+void pp_pool_give(struct pp_pool *pool, struct pp_entry *e);
+
+static inline struct pp_entry *pp_entry_at(const struct pp_pool *pool, uint32_t index)
 {
-	return range ? pp_container_of(range, struct pp_entry, range) : NULL;
+	return pool->base + index;
 }
 
-static inline uint64_t pp_range_length(const struct pp_range *range)
+static inline uint32_t pp_entry_index(const struct pp_pool *pool, const struct pp_entry *e)
 {
-	return range->end - range->start;
+	return e - pool->base;
 }
 
-/* All but the last are called with @lock held. */
+static inline uint32_t pp_entry_state(struct pp_entry *e)
+{
+	return atomic_load_explicit(&e->state, memory_order_seq_cst);
+}
 
-/* From before its pin to its end an entry counts against the budget. */
-void pp_entry_count(struct pp_cache *c, const struct pp_entry *e);
-void pp_entry_discount(struct pp_cache *c, const struct pp_entry *e);
+/* Under the cache's lock, but not from COLD; release: its fields are published. */
+static inline void pp_entry_set_state(struct pp_entry *e, enum pp_entry_state state)
+{
+	atomic_store_explicit(&e->state, state, memory_order_release);
+}
 
-/* Out of the index; unless it is in use, to @doomed. */
-void pp_entry_detach(struct pp_cache *c, struct pp_entry *e,
-		     struct pp_entries *doomed);
+static inline struct pp_range pp_entry_range(const struct pp_entry *e)
+{
+	return (struct pp_range){ e->pub.addr, e->pub.addr + e->pub.length };
+}
 
-/* One user more, of an indexed entry that is not pending. */
-void pp_entry_use(struct pp_cache *c, struct pp_entry *e);
+static inline void pp_entry_set_range(struct pp_entry *e, const struct pp_range *range)
+{
+	e->pub.addr = range->start;
+	e->pub.length = pp_range_length(range);
+}
 
-/* One user less; the last one makes it idle or, when detached, doomed. */
-void pp_entry_unuse(struct pp_cache *c, struct pp_entry *e,
-		    struct pp_entries *doomed);
+/* Is it found by its address? Under the cache's lock. */
+static inline bool pp_entry_is_indexed(struct pp_entry *e)
+{
+	uint32_t state = pp_entry_state(e);
 
-/* Detach the idle entry used least recently; false: there is none. */
-bool pp_entry_evict(struct pp_cache *c, struct pp_entries *doomed);
-
-/* Evict until the budget holds or nothing is idle. */
-void pp_entries_trim(struct pp_cache *c, struct pp_entries *doomed);
-
-/* Detach all that overlaps a range. */
-void pp_entries_detach(struct pp_cache *c, const struct pp_range *range,
-		       struct pp_entries *doomed);
-
-/* Unpin and free what is doomed. Without @lock; never while waiting for it. */
-void pp_entries_unpin(struct pp_cache *c, struct pp_entries *doomed);
+	return state == PP_PENDING || state == PP_LIVE || state == PP_COLD;
+}
 
 #endif

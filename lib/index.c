@@ -1,83 +1,471 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/mman.h>
 #include "index.h"
 
-/* Position of the first range that ends after @addr. */
-static size_t position(const struct pp_index *x, uint64_t addr)
+enum {
+	FIRST_BITS = 4,
+	FIRST_BLOCK_BITS = 6,
+};
+
+/*
+ * A block, from its lowest bit: entries (18), classes from PP_CLASS_MIN on (19),
+ * tag (27). Blocks of one tag share a word, which then says too much.
+ */
+#define BLOCK_ONE 1ull
+#define BLOCK_COUNT 0x3ffffull
+#define BLOCK_CLASSES (0x7ffffull << 18)
+#define BLOCK_TAG (~(BLOCK_COUNT | BLOCK_CLASSES))
+
+/* larger than blocks: in all of them */
+#define LARGE_CLASSES (~0ull << (PP_BLOCK_SHIFT + 1))
+
+static uint64_t load(const _Atomic uint64_t *word)
 {
-	size_t low = 0, high = x->count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (x->at[mid]->end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return atomic_load_explicit((_Atomic uint64_t *)word, memory_order_relaxed);
 }
 
-static struct pp_range *overlapping(const struct pp_index *x, size_t i,
-				    const struct pp_range *want)
+static void store(_Atomic uint64_t *word, uint64_t value)
 {
-	if (i < x->count && pp_range_overlaps(x->at[i], want))
-		return x->at[i];
+	atomic_store_explicit(word, value, memory_order_release);
+}
+
+/* ---- blocks ------------------------------------------------------------------------- */
+
+static uint64_t block_tag(uint64_t hash)
+{
+	uint64_t tag = hash >> 5 << 37;
+
+	return tag ? tag : 1ull << 37;	/* 0 is an empty word */
+}
+
+/* The word of a tag, or the empty one that ends the search for it */
+static _Atomic uint64_t *block_find(const struct pp_table *t, uint64_t number)
+{
+	uint64_t hash = pp_hash(number, PP_CLASS_MAX), mask = (1ull << t->block_bits) - 1, word;
+	uint64_t at = hash >> (64 - t->block_bits), tag = block_tag(hash);
+
+	while ((word = load(&t->blocks[at])) && (word & BLOCK_TAG) != tag)
+		at = (at + 1) & mask;
+	return &t->blocks[at];
+}
+
+uint64_t pp_block_classes(const struct pp_table *t, uint64_t addr)
+{
+	uint64_t word = atomic_load_explicit(block_find(t, addr >> PP_BLOCK_SHIFT), memory_order_acquire);
+
+	return (word & BLOCK_CLASSES) >> 18 << PP_CLASS_MIN | LARGE_CLASSES;
+}
+
+/* What has reached the highest count stays there. */
+static void block_add(struct pp_index *x, const struct pp_table *t, uint64_t number, unsigned int k)
+{
+	_Atomic uint64_t *place = block_find(t, number);
+	uint64_t word = load(place), count = word & BLOCK_COUNT;
+	uint64_t tag = block_tag(pp_hash(number, PP_CLASS_MAX)), class = 1ull << (k - PP_CLASS_MIN + 18);
+
+	x->blocks_used += !word;
+	x->blocks += !count;
+	store(place, tag | (word & BLOCK_CLASSES) | class | (count < BLOCK_COUNT ? count + BLOCK_ONE : count));
+}
+
+/* Which classes are left is not known before none is. */
+static void block_sub(struct pp_index *x, const struct pp_table *t, uint64_t number)
+{
+	_Atomic uint64_t *place = block_find(t, number);
+	uint64_t word = load(place), count = word & BLOCK_COUNT;
+
+	if (count == BLOCK_COUNT)
+		return;
+	x->blocks -= count == 1;
+	store(place, count > 1 ? word - BLOCK_ONE : word & BLOCK_TAG);
+}
+
+/* ---- buckets ------------------------------------------------------------------------ */
+
+static struct pp_bucket *bucket(const struct pp_table *t, uint64_t n)
+{
+	return (struct pp_bucket *)pp_bucket_at(t, n);
+}
+
+static int slot_in(struct pp_bucket *b, uint64_t value)
+{
+	int i;
+
+	for (i = 0; i < PP_SLOTS; i++)
+		if (load(&b->slots[i]) == value)
+			return i;
+	return -1;
+}
+
+/* Once there may have been more than can be told, it stays so. */
+static void passed_by(const struct pp_table *t, uint64_t from, uint64_t to, int64_t by)
+{
+	for (; from != to; from++) {
+		struct pp_bucket *b = bucket(t, from);
+		uint64_t bytes = load(&b->bytes);
+
+		if (bytes >> 56 < 255)
+			store(&b->bytes, bytes + ((uint64_t)by << 56));
+	}
+}
+
+/* There is room, or this would not end. */
+static uint64_t bucket_of(const struct pp_table *t, uint64_t n, uint64_t slot)
+{
+	while (slot_in(bucket(t, n), slot) < 0)
+		n++;
+	return n;
+}
+
+static uint64_t byte_in(int i, uint64_t bytes)
+{
+	return bytes & 0xffull << 8 * i;
+}
+
+static void slot_put(const struct pp_table *t, const struct pp_key *key, uint64_t slot)
+{
+	uint64_t n = bucket_of(t, key->bucket, 0);
+	struct pp_bucket *b = bucket(t, n);
+	int i = slot_in(b, 0);
+
+	passed_by(t, key->bucket, n, 1);
+	store(&b->slots[i], slot);
+	store(&b->bytes, load(&b->bytes) | byte_in(i, key->bytes));
+}
+
+static void slot_clear(const struct pp_table *t, const struct pp_key *key, uint64_t slot)
+{
+	uint64_t n = bucket_of(t, key->bucket, slot);
+	struct pp_bucket *b = bucket(t, n);
+	int i = slot_in(b, slot);
+
+	store(&b->bytes, load(&b->bytes) & ~byte_in(i, ~0ull));
+	store(&b->slots[i], 0);
+	passed_by(t, key->bucket, n, -1);
+}
+
+/* ---- entries ------------------------------------------------------------------------ */
+
+/* What an entry writes to the slot of one of its granules */
+static uint64_t slot_of(const struct pp_range *range, uint64_t granule, unsigned int k, uint32_t index)
+{
+	uint8_t first = range->start >> k == granule ? range->start >> (k - 8) : 0;
+	uint8_t last = (range->end - 1) >> k == granule ? (range->end - 1) >> (k - 8) : 0xff;
+
+	return pp_slot_of(index, first, last);
+}
+
+static void keys_add(struct pp_index *x, struct pp_table *t, const struct pp_pool *pool, const struct pp_entry *e)
+{
+	struct pp_range range = pp_entry_range(e);
+	unsigned int k = pp_class_of(e->pub.length);
+	struct pp_key key;
+	uint64_t g;
+
+	for (g = range.start >> k; g <= (range.end - 1) >> k; g++) {
+		key = pp_key_of(t, g << k, k);
+		slot_put(t, &key, slot_of(&range, g, k, pp_entry_index(pool, e)));
+		x->keys++;
+	}
+	if (k > PP_BLOCK_SHIFT)
+		return;
+	for (g = range.start >> PP_BLOCK_SHIFT; g <= (range.end - 1) >> PP_BLOCK_SHIFT; g++)
+		block_add(x, t, g, k);
+}
+
+static void keys_remove(struct pp_index *x, struct pp_table *t, const struct pp_pool *pool, const struct pp_entry *e)
+{
+	struct pp_range range = pp_entry_range(e);
+	unsigned int k = pp_class_of(e->pub.length);
+	struct pp_key key;
+	uint64_t g;
+
+	for (g = range.start >> k; g <= (range.end - 1) >> k; g++) {
+		key = pp_key_of(t, g << k, k);
+		slot_clear(t, &key, slot_of(&range, g, k, pp_entry_index(pool, e)));
+		x->keys--;
+	}
+	if (k > PP_BLOCK_SHIFT)
+		return;
+	for (g = range.start >> PP_BLOCK_SHIFT; g <= (range.end - 1) >> PP_BLOCK_SHIFT; g++)
+		block_sub(x, t, g);
+}
+
+/* ---- tables ------------------------------------------------------------------------- */
+
+static size_t buckets_size(const struct pp_table *t)
+{
+	return sizeof(struct pp_bucket) << t->bits;
+}
+
+static size_t blocks_size(const struct pp_table *t)
+{
+	return sizeof(uint64_t) << t->block_bits;
+}
+
+static void *map(size_t size)
+{
+	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+static void table_free(struct pp_table *t)
+{
+	if (t->buckets)
+		munmap(t->buckets, buckets_size(t));
+	if (t->blocks)
+		munmap(t->blocks, blocks_size(t));
+	free(t);
+}
+
+static struct pp_table *table_new(unsigned int bits, unsigned int block_bits)
+{
+	struct pp_table *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->bits = bits;
+	t->block_bits = block_bits;
+	t->mask = (1ull << bits) - 1;
+	t->buckets = map(buckets_size(t));
+	t->blocks = map(blocks_size(t));
+	if (t->buckets && t->blocks)
+		return t;
+	table_free(t);
 	return NULL;
 }
 
-struct pp_range *pp_index_first(const struct pp_index *x,
-				const struct pp_range *want)
+/* Its memory goes; readers who are still there find empty slots. */
+static void table_empty(struct pp_table *t)
 {
-	return overlapping(x, position(x, want->start), want);
+	madvise(t->buckets, buckets_size(t), MADV_DONTNEED);
+	madvise(t->blocks, blocks_size(t), MADV_DONTNEED);
 }
 
-struct pp_range *pp_index_next(const struct pp_index *x,
-			       const struct pp_range *item,
-			       const struct pp_range *want)
+static struct pp_table *table_now(const struct pp_index *x)
 {
-	return overlapping(x, position(x, item->end), want);
+	return atomic_load_explicit((_Atomic(struct pp_table *) *)&x->table, memory_order_relaxed);
 }
 
-static int make_room(struct pp_index *x)
+static void table_fill(struct pp_index *x, struct pp_table *t, const struct pp_pool *pool)
 {
-	size_t room = x->room ? 2 * x->room : 16;
-	struct pp_range **at;
+	uint32_t i;
 
-	if (x->count < x->room)
-		return 0;
-	at = realloc(x->at, room * sizeof(struct pp_range *));
-	if (!at)
+	x->keys = 0;
+	x->blocks = 0;
+	x->blocks_used = 0;
+	for (i = 0; i < pool->ever; i++) {
+		struct pp_entry *e = pp_entry_at(pool, i);
+
+		if (pp_entry_is_indexed(e))
+			keys_add(x, t, pool, e);
+	}
+}
+
+static int table_replace(struct pp_index *x, const struct pp_pool *pool, unsigned int bits,
+			 unsigned int block_bits)
+{
+	struct pp_table *old = table_now(x), *t = table_new(bits, block_bits);
+
+	if (!t)
 		return -ENOMEM;
-	x->at = at;
-	x->room = room;
+	table_fill(x, t, pool);
+	t->older = old;
+	/* pairs with readers' acquire: they find it filled */
+	atomic_store_explicit(&x->table, t, memory_order_release);
+	table_empty(old);
 	return 0;
 }
 
-int pp_index_insert(struct pp_index *x, struct pp_range *item)
+/*
+ * Four of five slots, and two of three blocks; an entry takes two of each. Words
+ * of blocks that count nothing any more go when the table is made anew.
+ */
+static int make_room(struct pp_index *x, const struct pp_pool *pool)
 {
-	size_t i = position(x, item->start);
-	int ret = make_room(x);
+	const struct pp_table *t = table_now(x);
+	bool slots = (x->keys + 2) * 5 > (4ull * PP_SLOTS << t->bits);
+	bool blocks = (x->blocks_used + 2) * 3 > 2ull << t->block_bits;
+	bool more = x->blocks * 3 > 1ull << t->block_bits;
+
+	if (!slots && !blocks)
+		return 0;
+	return table_replace(x, pool, t->bits + slots, t->block_bits + more);
+}
+
+static void set_classes(struct pp_index *x, uint64_t classes)
+{
+	bool one = classes && !(classes & (classes - 1));
+
+	store(&x->classes, classes);
+	atomic_store_explicit(&x->only, one ? __builtin_ctzll(classes) : 0, memory_order_release);
+}
+
+static void class_add(struct pp_index *x, unsigned int k)
+{
+	if (!x->count[k]++)
+		set_classes(x, load(&x->classes) | 1ull << k);
+}
+
+static void class_sub(struct pp_index *x, unsigned int k)
+{
+	if (!--x->count[k])
+		set_classes(x, load(&x->classes) & ~(1ull << k));
+}
+
+int pp_index_insert(struct pp_index *x, const struct pp_pool *pool, struct pp_entry *e)
+{
+	int ret = make_room(x, pool);
 
 	if (ret)
 		return ret;
-	memmove(x->at + i + 1, x->at + i, (x->count - i) * sizeof(*x->at));
-	x->at[i] = item;
-	x->count++;
+	keys_add(x, table_now(x), pool, e);
+	class_add(x, pp_class_of(e->pub.length));
 	return 0;
 }
 
-void pp_index_remove(struct pp_index *x, struct pp_range *item)
+void pp_index_remove(struct pp_index *x, const struct pp_pool *pool, struct pp_entry *e)
 {
-	size_t i = position(x, item->start);
-
-	x->count--;
-	memmove(x->at + i, x->at + i + 1, (x->count - i) * sizeof(*x->at));
+	keys_remove(x, table_now(x), pool, e);
+	class_sub(x, pp_class_of(e->pub.length));
 }
 
-void pp_index_free(struct pp_index *x)
+int pp_index_init(struct pp_index *x)
 {
-	free(x->at);
+	struct pp_table *t = table_new(FIRST_BITS, FIRST_BLOCK_BITS);
+
+	*x = (struct pp_index){ 0 };
+	atomic_init(&x->table, t);
+	return t ? 0 : -ENOMEM;
+}
+
+void pp_index_end(struct pp_index *x)
+{
+	struct pp_table *t = table_now(x), *older;
+
+	for (; t; t = older) {
+		older = t->older;
+		table_free(t);
+	}
+}
+
+/* ---- overlaps ------------------------------------------------------------------------ */
+
+static unsigned int class_now(const struct pp_overlaps *o)
+{
+	return __builtin_ctzll(o->classes);
+}
+
+static void granule_begin(struct pp_overlaps *o)
+{
+	unsigned int k = class_now(o);
+
+	o->bucket = pp_key_of(table_now(o->index), o->granule << k, k).bucket;
+	o->left = table_now(o->index)->mask + 1;
+	o->at = 0;
+}
+
+static void class_begin(struct pp_overlaps *o)
+{
+	if (!o->classes)
+		return;
+	o->granule = o->range.start >> class_now(o);
+	granule_begin(o);
+}
+
+static bool walk_is_shorter(const struct pp_overlaps *o)
+{
+	uint64_t classes = o->classes, granules = 0;
+
+	for (; classes && granules <= o->pool->ever; classes &= classes - 1) {
+		unsigned int k = __builtin_ctzll(classes);
+
+		granules += ((o->range.end - 1) >> k) - (o->range.start >> k) + 1;
+	}
+	return granules > o->pool->ever;
+}
+
+void pp_overlaps_begin(struct pp_overlaps *o, const struct pp_index *x, const struct pp_pool *pool,
+		       const struct pp_range *range)
+{
+	*o = (struct pp_overlaps){
+		.index = x,
+		.pool = pool,
+		.range = *range,
+		.classes = load(&x->classes),
+	};
+	o->all = walk_is_shorter(o);
+	if (!o->all)
+		class_begin(o);
+}
+
+static struct pp_entry *next_of_all(struct pp_overlaps *o)
+{
+	while (o->at < o->pool->ever) {
+		struct pp_entry *e = pp_entry_at(o->pool, o->at++);
+		struct pp_range range = pp_entry_range(e);
+
+		if (pp_entry_is_indexed(e) && pp_range_overlaps(&range, &o->range))
+			return e;
+	}
+	return NULL;
+}
+
+/* Is this the first of the granules in which the walk meets it? */
+static bool belongs_here(const struct pp_overlaps *o, const struct pp_entry *e)
+{
+	struct pp_range range = pp_entry_range(e);
+	unsigned int k = class_now(o);
+	uint64_t first = (range.start > o->range.start ? range.start : o->range.start) >> k;
+
+	return pp_class_of(e->pub.length) == k && pp_range_overlaps(&range, &o->range) && first == o->granule;
+}
+
+/* The next entry of the current granule; the slots of other keys are sorted out. */
+static struct pp_entry *next_of_granule(struct pp_overlaps *o)
+{
+	const struct pp_table *t = table_now(o->index);
+
+	for (;;) {
+		const struct pp_bucket *b = pp_bucket_at(t, o->bucket);
+
+		while (o->at < PP_SLOTS) {
+			uint64_t slot = load(&b->slots[o->at++]);
+			struct pp_entry *e = slot ? pp_entry_at(o->pool, pp_slot_entry(slot)) : NULL;
+
+			if (e && belongs_here(o, e))
+				return e;
+		}
+		if (!pp_bytes_passed(load(&b->bytes)) || !--o->left)
+			return NULL;
+		o->bucket++;
+		o->at = 0;
+	}
+}
+
+static void granule_next(struct pp_overlaps *o)
+{
+	if (o->granule++ < (o->range.end - 1) >> class_now(o)) {
+		granule_begin(o);
+		return;
+	}
+	o->classes &= o->classes - 1;
+	class_begin(o);
+}
+
+struct pp_entry *pp_overlaps_next(struct pp_overlaps *o)
+{
+	struct pp_entry *e;
+
+	if (o->all)
+		return next_of_all(o);
+	for (; o->classes; granule_next(o)) {
+		e = next_of_granule(o);
+		if (e)
+			return e;
+	}
+	return NULL;
 }

@@ -1,55 +1,209 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ranges of addresses that do not overlap, in order. A sorted array: a cache
- * holds tens to thousands of entries, and moving their pointers costs nothing
- * beside the pin that precedes an insertion.
+ * Finds entries by address, without an order among them.
+ *
+ * An entry of more than 2^(k-1) and at most 2^k bytes is of class k and lies in
+ * one or two granules of 2^k bytes. Each of these is a key of a hash table, so
+ * a look-up asks once for each class that there is, whatever the length of the
+ * entries. Where there are many, a second table says which classes there are in
+ * the block of 1 GiB around an address.
+ *
+ * A bucket of the hash table is a cache line: seven slots, and a word with a byte
+ * of the hash for each of them, so that one comparison finds the slot; and with
+ * the number of keys that found the bucket full and went on to the next one. A
+ * slot is a word: which entry, and which 256ths of the granule it covers, so
+ * that seldom an entry is looked at in vain.
+ *
+ * One thread at a time changes the index (the cache's lock); readers need no
+ * lock. A slot is written first, then its byte, after the numbers of the buckets
+ * that it was passed on by, and cleared the other way round, so a reader finds
+ * each key that is there for as long as he looks. Tables that became too small are emptied, their addresses
+ * kept: a reader who is still there finds nothing, and asks again with the lock.
  */
 #ifndef PP_INDEX_H
 #define PP_INDEX_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "entry.h"
 
-/** struct pp_range - [start, end) */
-struct pp_range {
-	uint64_t start;
-	uint64_t end;
+enum {
+	PP_SLOTS = 7,
+	PP_CLASS_MIN = 12,	/* a page */
+	PP_CLASS_MAX = 63,
+	PP_BLOCK_SHIFT = 30,
 };
 
-/** struct pp_index - zero-initialise; its user provides the lock */
+/**
+ * struct pp_bucket
+ * @bytes: of each slot, 0: it is empty; the highest one: keys that went on from
+ *	here, or 255: maybe more
+ */
+struct pp_bucket {
+	_Atomic uint64_t slots[PP_SLOTS];
+	_Atomic uint64_t bytes;
+};
+
+_Static_assert(sizeof(struct pp_bucket) == 64, "a bucket is one cache line");
+
+/**
+ * struct pp_table - one generation of both tables
+ * @bits: there are 2^bits buckets
+ * @block_bits: and 2^block_bits blocks
+ * @mask: 2^bits - 1
+ * @older: the generation before, empty
+ */
+struct pp_table {
+	struct pp_bucket *buckets;
+	_Atomic uint64_t *blocks;
+	unsigned int bits;
+	unsigned int block_bits;
+	uint64_t mask;
+	struct pp_table *older;
+};
+
+/**
+ * struct pp_index
+ * @table: the newest
+ * @classes: a bit for each class that there is
+ * @only: that class, if there is one only; else 0
+ * @keys: in @table
+ * @blocks_used: words of @table->blocks that are not empty
+ * @blocks: those that count something
+ * @count: entries of each class
+ */
 struct pp_index {
-	struct pp_range **at;
-	size_t count;
-	size_t room;
+	_Atomic(struct pp_table *) table;
+	_Atomic uint64_t classes;
+	_Atomic uint32_t only;
+	uint64_t keys;
+	uint64_t blocks_used;
+	uint64_t blocks;
+	uint32_t count[PP_CLASS_MAX + 1];
 };
 
-static inline bool pp_range_covers(const struct pp_range *a,
-				   const struct pp_range *b)
+/** struct pp_key - @bytes: its byte, in all places; @unit: the 256th */
+struct pp_key {
+	uint64_t bucket;
+	uint64_t bytes;
+	uint8_t unit;
+};
+
+/* ---- words ------------------------------------------------------------------------ */
+
+#define PP_EACH_BYTE 0x0101010101010101ull
+
+static inline uint64_t pp_hash(uint64_t number, unsigned int k)
 {
-	return a->start <= b->start && b->end <= a->end;
+	return (number ^ (uint64_t)k << 57) * 0x9e3779b97f4a7c15ull;
 }
 
-static inline bool pp_range_overlaps(const struct pp_range *a,
-				     const struct pp_range *b)
+static inline unsigned int pp_class_of(uint64_t length)
 {
-	return a->start < b->end && b->start < a->end;
+	unsigned int k = length > 1 ? 64 - __builtin_clzll(length - 1) : 0;
+
+	if (k < PP_CLASS_MIN)
+		return PP_CLASS_MIN;
+	return k < PP_CLASS_MAX ? k : PP_CLASS_MAX;
 }
 
-/* The lowest range that overlaps @want, or NULL. */
-struct pp_range *pp_index_first(const struct pp_index *x,
-				const struct pp_range *want);
+static inline struct pp_key pp_key_of(const struct pp_table *t, uint64_t addr, unsigned int k)
+{
+	uint64_t h = pp_hash(addr >> k, k);
 
-/* The range after @item that overlaps @want, or NULL. */
-struct pp_range *pp_index_next(const struct pp_index *x,
-			       const struct pp_range *item,
-			       const struct pp_range *want);
+	return (struct pp_key){
+		.bucket = h >> (-t->bits & 63),
+		.bytes = ((h >> 32 & 0xff) | 1) * PP_EACH_BYTE,
+		.unit = addr >> (k - 8),
+	};
+}
 
-/* 0 or -ENOMEM. @item must overlap none; it may be narrowed while in here. */
-int pp_index_insert(struct pp_index *x, struct pp_range *item);
+/* A slot, from its lowest bit: how many 256ths behind the first (8), the first (8), entry + 1 */
+static inline uint64_t pp_slot_of(uint32_t entry, uint8_t first, uint8_t last)
+{
+	return (entry + 1ull) << 16 | (uint64_t)first << 8 | (last - first);
+}
 
-void pp_index_remove(struct pp_index *x, struct pp_range *item);
+static inline uint32_t pp_slot_entry(uint64_t slot)
+{
+	return (slot >> 16) - 1;
+}
 
-void pp_index_free(struct pp_index *x);
+static inline bool pp_slot_matches(uint64_t slot, const struct pp_key *key)
+{
+	return (uint8_t)(key->unit - (slot >> 8)) <= (uint8_t)slot && slot;
+}
+
+/*
+ * The highest bit of each byte of @bytes that is @key's; also, now and then, of
+ * one that follows such a byte. Without the bucket's own.
+ */
+static inline uint64_t pp_bytes_match(uint64_t bytes, const struct pp_key *key)
+{
+	uint64_t differ = bytes ^ key->bytes;
+
+	return (differ - PP_EACH_BYTE) & ~differ & PP_EACH_BYTE << 7 & ~0ull >> 8;
+}
+
+static inline uint64_t pp_slot_load(const struct pp_bucket *b, uint64_t match)
+{
+	return atomic_load_explicit(&b->slots[__builtin_ctzll(match) / 8], memory_order_acquire);
+}
+
+static inline bool pp_bytes_passed(uint64_t bytes)
+{
+	return bytes >> 56;
+}
+
+static inline const struct pp_bucket *pp_bucket_at(const struct pp_table *t, uint64_t n)
+{
+	return &t->buckets[n & t->mask];
+}
+
+/* Classes of entries in the block around @addr, and maybe some more */
+uint64_t pp_block_classes(const struct pp_table *t, uint64_t addr);
+
+static inline uint64_t pp_classes_at(struct pp_index *x, const struct pp_table *t, uint64_t addr)
+{
+	uint64_t classes = atomic_load_explicit(&x->classes, memory_order_acquire);
+
+	uint64_t but_one = classes & (classes - 1);
+
+	if (!(but_one & (but_one - 1)))	/* two at most */
+		return classes;
+	return classes & pp_block_classes(t, addr);
+}
+
+/* ---- changing it; one thread at a time --------------------------------------------- */
+
+int pp_index_init(struct pp_index *x);	/* 0 or -ENOMEM */
+void pp_index_end(struct pp_index *x);
+
+/*
+ * An entry that is not here yet, by its range, which must not change before it is
+ * removed. Others of @pool that are here may move to a larger table. 0 or
+ * -ENOMEM. Its state says that it is here after the one and before the other.
+ */
+int pp_index_insert(struct pp_index *x, const struct pp_pool *pool, struct pp_entry *e);
+void pp_index_remove(struct pp_index *x, const struct pp_pool *pool, struct pp_entry *e);
+
+/**
+ * struct pp_overlaps - a walk over the entries that overlap a range
+ *
+ * The one that was seen last may be removed.
+ */
+struct pp_overlaps {
+	const struct pp_index *index;
+	const struct pp_pool *pool;
+	struct pp_range range;
+	bool all;		/* by the pool: there are less entries than granules */
+	uint64_t classes;	/* still to come, with the current one */
+	uint64_t granule;
+	uint64_t bucket;
+	uint64_t left;		/* buckets, at most */
+	uint32_t at;
+};
+
+void pp_overlaps_begin(struct pp_overlaps *o, const struct pp_index *x, const struct pp_pool *pool,
+		       const struct pp_range *range);
+struct pp_entry *pp_overlaps_next(struct pp_overlaps *o);
 
 #endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
-#include <stdlib.h>
 #include "miss.h"
 #include "room.h"
 #include "sys.h"
@@ -36,27 +35,61 @@ static int grow(struct pp_cache *c, struct want *w)
 }
 
 /* The union of a range and all entries that overlap it. @lock is held. */
-static struct pp_range merged(const struct pp_cache *c,
-			      const struct pp_range *range)
+static struct pp_range merged(struct pp_cache *c, const struct pp_range *range)
 {
-	struct pp_range *r = pp_index_first(&c->index, range);
 	struct pp_range all = *range;
+	struct pp_overlaps o;
+	struct pp_entry *e;
 
-	for (; r; r = pp_index_next(&c->index, r, range)) {
-		all.start = r->start < all.start ? r->start : all.start;
-		all.end = r->end > all.end ? r->end : all.end;
+	pp_overlaps_begin(&o, &c->index, &c->pool, range);
+	while ((e = pp_overlaps_next(&o))) {
+		struct pp_range r = pp_entry_range(e);
+
+		all.start = r.start < all.start ? r.start : all.start;
+		all.end = r.end > all.end ? r.end : all.end;
 	}
 	return all;
 }
 
-static struct pp_entry *first_pending(const struct pp_cache *c,
-				      const struct pp_range *range)
+static bool overlaps_pending(struct pp_cache *c, const struct pp_range *range)
 {
-	struct pp_range *r = pp_index_first(&c->index, range);
+	struct pp_overlaps o;
+	struct pp_entry *e;
 
-	while (r && !pp_entry_of(r)->pending)
-		r = pp_index_next(&c->index, r, range);
-	return pp_entry_of(r);
+	if (!c->pending)
+		return false;
+	pp_overlaps_begin(&o, &c->index, &c->pool, range);
+	while ((e = pp_overlaps_next(&o)))
+		if (pp_entry_state(e) == PP_PENDING)
+			return true;
+	return false;
+}
+
+static bool is_covered(struct pp_cache *c, const struct pp_range *range)
+{
+	struct pp_overlaps o;
+	struct pp_entry *e;
+
+	pp_overlaps_begin(&o, &c->index, &c->pool, range);
+	while ((e = pp_overlaps_next(&o))) {
+		struct pp_range r = pp_entry_range(e);
+
+		if (pp_range_covers(&r, range))
+			return true;
+	}
+	return false;
+}
+
+bool pp_miss_wait(struct pp_cache *c, const struct pp_range *range)
+{
+	bool pending;
+
+	pthread_mutex_lock(&c->lock);
+	pending = overlaps_pending(c, range);
+	if (pending)
+		pthread_cond_wait(&c->changed, &c->lock);
+	pthread_mutex_unlock(&c->lock);
+	return pending;
 }
 
 static struct pp_range clipped(struct pp_range range,
@@ -72,53 +105,78 @@ static struct pp_range clipped(struct pp_range range,
  * is too much, neighbouring pieces of it still grow together; what lies
  * outside belongs to something older.
  */
-static void widen(const struct pp_cache *c, struct want *w)
+static void widen(struct pp_cache *c, struct want *w)
 {
 	struct pp_range wide = w->whole ? w->range : merged(c, &w->range);
 
+	if (pp_range_covers(&w->least, &wide))
+		return;
 	if (w->whole && !pp_room_affords(c, &wide, w->whole))
 		wide = clipped(merged(c, &w->asked), &w->range);
 	w->range = pp_room_affords(c, &wide, w->whole) ? wide : w->least;
 }
 
 /*
- * Put a pending entry into the index, in place of what overlaps it. Returns 1
- * when another thread is, or was, about the same range: look it up again.
+ * What the new entry is to replace stays until that is pinned, and hits; unless
+ * there is no room for both.
  */
-static int claim(struct pp_cache *c, struct want *w, struct pp_entry *e,
-		 struct pp_entries *doomed)
+static void make_way(struct pp_cache *c, const struct want *w, struct pp_doomed *doomed)
 {
-	struct pp_range *r = pp_index_first(&c->index, &w->asked);
+	uint64_t max = c->attr.max_bytes, length = pp_range_length(&w->range);
+	bool bytes = max && (length > max || c->stats.bytes > max - length);
+	bool entries = c->attr.max_entries && c->stats.entries >= c->attr.max_entries;
+
+	if (bytes || entries)
+		pp_cache_forget_range(c, &w->range, NULL, doomed);
+}
+
+static int claim_range(struct pp_cache *c, struct want *w, struct pp_entry *e, struct pp_doomed *doomed)
+{
 	int ret;
 
-	if (r && pp_range_covers(r, &w->asked))
-		return 1;
-	if (first_pending(c, &w->range)) {
-		pthread_cond_wait(&c->changed, &c->lock);
-		return 1;
-	}
+	pp_cache_tick(c);
 	widen(c, w);
-	pp_entries_detach(c, &w->range, doomed);
-	e->range = w->range;
-	ret = pp_index_insert(&c->index, &e->range);
+	make_way(c, w, doomed);
+	pp_entry_set_range(e, &w->range);
+	ret = pp_index_insert(&c->index, &c->pool, e);
 	if (ret)
 		return ret;
-	e->indexed = true;
-	pp_entry_count(c, e);
+	pp_entry_set_state(e, PP_PENDING);
+	pp_cache_count(c, e);
+	c->pending++;
 	c->stats.misses++;
-	pp_entries_trim(c, doomed);
+	pp_cache_trim(c, doomed);
 	return 0;
 }
 
-static struct pp_entry *new_pending(void)
+/*
+ * Put a pending entry into the index. Returns 1 when another thread is, or was,
+ * about the same range: look it up again.
+ */
+static int claim(struct pp_cache *c, struct want *w, struct pp_entry **e, struct pp_doomed *doomed)
 {
-	struct pp_entry *e = calloc(1, sizeof(*e));
+	int ret;
 
-	if (!e)
-		return NULL;
-	e->users = 1;
-	e->pending = true;
-	return e;
+	if (is_covered(c, &w->asked))
+		return 1;
+	if (overlaps_pending(c, &w->range)) {
+		pthread_cond_wait(&c->changed, &c->lock);
+		return 1;
+	}
+	*e = pp_pool_take(&c->pool);
+	if (!*e)
+		return -ENOMEM;
+	ret = claim_range(c, w, *e, doomed);
+	if (ret)
+		pp_pool_give(&c->pool, *e);
+	return ret;
+}
+
+static unsigned int histogram_bucket(uint64_t ns)
+{
+	unsigned int i = ns ? 63 - __builtin_clzll(ns) : 0;
+
+	return i < PP_CACHE_HISTOGRAM ? i : PP_CACHE_HISTOGRAM - 1;
 }
 
 static bool is_shortage(int ret)
@@ -130,20 +188,33 @@ static int pin_once(struct pp_cache *c, struct pp_entry *e,
 		    struct pp_cache_work *work, struct pp_why *why)
 {
 	uint64_t start = pp_now_ns();
-	uint64_t took;
 	int ret;
 
 	*why = (struct pp_why){ 0 };
-	ret = c->ops.pin(c->arg, e->range.start, pp_range_length(&e->range),
-			 &e->pub.reg, why);
-	took = pp_now_ns() - start;
-	work->pin_ns += took;
+	ret = c->ops.pin(c->arg, e->pub.addr, e->pub.length, &e->pub.reg, why);
+	work->pin_ns += pp_now_ns() - start;
 	work->pins += !ret;
-	pthread_mutex_lock(&c->lock);
-	c->stats.pin_ns += took;
-	c->stats.pins += !ret;
-	pthread_mutex_unlock(&c->lock);
 	return ret;
+}
+
+/* What it is to replace goes first, all at once. */
+static bool replace_early(struct pp_cache *c, struct pp_entry *e)
+{
+	struct pp_doomed doomed = PP_NONE_DOOMED;
+	struct pp_range range = pp_entry_range(e);
+	bool any;
+
+	pthread_mutex_lock(&c->lock);
+	pp_cache_forget_range(c, &range, e, &doomed);
+	pthread_mutex_unlock(&c->lock);
+	any = doomed.first != PP_NO_ENTRY;
+	pp_cache_unpin(c, &doomed);
+	return any;
+}
+
+static bool make_room(struct pp_cache *c, struct pp_entry *e, struct pp_search *search)
+{
+	return (!search->searching && replace_early(c, e)) || pp_room_make(c, search);
 }
 
 static int pin_evicting(struct pp_cache *c, struct pp_entry *e,
@@ -155,22 +226,41 @@ static int pin_evicting(struct pp_cache *c, struct pp_entry *e,
 	do {
 		pp_room_attempt(c, &search);
 		ret = pin_once(c, e, work, why);
-	} while (is_shortage(ret) && pp_room_make(c, &search));
+	} while (is_shortage(ret) && make_room(c, e, &search));
+	return ret;
+}
+
+static int reindex(struct pp_cache *c, struct pp_entry *e, const struct pp_range *range)
+{
+	int ret;
+
+	pp_index_remove(&c->index, &c->pool, e);
+	pp_entry_set_state(e, PP_ORPHAN);
+	pp_entry_set_range(e, range);
+	ret = pp_index_insert(&c->index, &c->pool, e);
+	if (!ret)
+		pp_entry_set_state(e, PP_PENDING);
 	return ret;
 }
 
 /* The range was widened in vain: give up all but @least of it. */
-static void narrow(struct pp_cache *c, struct pp_entry *e, const struct want *w,
-		   int why_not)
+static int narrow(struct pp_cache *c, struct pp_entry *e, const struct want *w,
+		  int why_not)
 {
+	int ret = 0;
+
 	pthread_mutex_lock(&c->lock);
 	if (w->whole && is_shortage(why_not))
-		pp_room_refused(c, &e->range);
-	pp_entry_discount(c, e);
-	e->range = w->least;
-	pp_entry_count(c, e);
+		pp_room_refused(c, e->pub.length);
+	pp_cache_discount(c, e);
+	if (pp_entry_is_indexed(e))
+		ret = reindex(c, e, &w->least);
+	else
+		pp_entry_set_range(e, &w->least);
+	pp_cache_count(c, e);
 	pthread_cond_broadcast(&c->changed);
 	pthread_mutex_unlock(&c->lock);
+	return ret;
 }
 
 static int pin(struct pp_cache *c, struct pp_entry *e, const struct want *w,
@@ -182,53 +272,77 @@ static int pin(struct pp_cache *c, struct pp_entry *e, const struct want *w,
 	ret = pin_evicting(c, e, work, why);
 	if (!ret || ret == -EINTR || pp_range_covers(&w->least, &w->range))
 		return ret;
-	narrow(c, e, w, ret);
+	if (narrow(c, e, w, ret))
+		return ret;
 	return pin_evicting(c, e, work, why);
 }
 
-static void settle(struct pp_cache *c, struct pp_entry *e, const struct want *w)
+/* The end of being pending, one way or the other. @lock is held. */
+static void settled(struct pp_cache *c, const struct pp_cache_work *work)
 {
+	c->pending--;
+	c->stats.pins += work->pins;
+	c->stats.pin_ns += work->pin_ns;
+	if (work->pins)
+		c->stats.pin_histogram[histogram_bucket(work->pin_ns)]++;
+	pthread_cond_broadcast(&c->changed);
+}
+
+/* It is its caller's first; what it was to replace goes. */
+static void enter(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doomed)
+{
+	struct pp_range range = pp_entry_range(e);
+
+	pp_ref_get(pp_reader_here(&c->readers), e, pp_entry_index(&c->pool, e));
+	if (pp_entry_state(e) == PP_ORPHAN) {
+		pp_entry_set_state(e, PP_GONE);
+		return;
+	}
+	pp_cache_forget_range(c, &range, e, doomed);
+	atomic_store_explicit(&e->stamp, pp_cache_now(c), memory_order_relaxed);
+	pp_lru_add(&c->lru, &c->pool, e);
+	pp_entry_set_state(e, PP_LIVE);
+}
+
+static void settle(struct pp_cache *c, struct pp_entry *e, const struct want *w,
+		   const struct pp_cache_work *work)
+{
+	struct pp_doomed doomed = PP_NONE_DOOMED;
+
+	if (c->ops.word)
+		e->word = c->ops.word(c->arg, e->pub.reg, &e->value);
 	pthread_mutex_lock(&c->lock);
 	if (w->whole)
-		pp_room_granted(c, &e->range);
-	e->pub.addr = e->range.start;
-	e->pub.length = pp_range_length(&e->range);
-	e->pending = false;
-	pthread_cond_broadcast(&c->changed);
+		pp_room_granted(c, e->pub.length);
+	enter(c, e, &doomed);
+	settled(c, work);
+	pthread_mutex_unlock(&c->lock);
+	pp_cache_unpin(c, &doomed);
+}
+
+static void give_up(struct pp_cache *c, struct pp_entry *e, const struct pp_cache_work *work)
+{
+	pthread_mutex_lock(&c->lock);
+	if (pp_entry_is_indexed(e))
+		pp_index_remove(&c->index, &c->pool, e);
+	pp_cache_discount(c, e);
+	pp_pool_give(&c->pool, e);
+	settled(c, work);
 	pthread_mutex_unlock(&c->lock);
 }
 
-static void give_up(struct pp_cache *c, struct pp_entry *e)
+static int register_new(struct pp_cache *c, struct want *w, struct pp_entry *e,
+			struct pp_cache_work *work, struct pp_why *why)
 {
-	pthread_mutex_lock(&c->lock);
-	if (e->indexed)
-		pp_index_remove(&c->index, &e->range);
-	pp_entry_discount(c, e);
-	pthread_cond_broadcast(&c->changed);
-	pthread_mutex_unlock(&c->lock);
-	free(e);
-}
+	struct pp_cache_work done = { 0 };
+	int ret = pin(c, e, w, &done, why);
 
-static int register_new(struct pp_cache *c, struct want *w,
-			struct pp_entry *e, struct pp_cache_work *work,
-			struct pp_why *why)
-{
-	struct pp_entries doomed = TAILQ_HEAD_INITIALIZER(doomed);
-	int ret;
-
-	pthread_mutex_lock(&c->lock);
-	ret = claim(c, w, e, &doomed);
-	pthread_mutex_unlock(&c->lock);
-	pp_entries_unpin(c, &doomed);
-	if (ret) {
-		free(e);
-		return ret;
-	}
-	ret = pin(c, e, w, work, why);
 	if (ret)
-		give_up(c, e);
+		give_up(c, e, &done);
 	else
-		settle(c, e, w);
+		settle(c, e, w, &done);
+	work->pins += done.pins;
+	work->pin_ns += done.pin_ns;
 	return ret;
 }
 
@@ -236,13 +350,15 @@ int pp_miss(struct pp_cache *c, const struct pp_range *asked,
 	    struct pp_entry **out, struct pp_cache_work *work,
 	    struct pp_why *why)
 {
+	struct pp_doomed doomed = PP_NONE_DOOMED;
 	struct want w = { .asked = *asked };
 	int ret = grow(c, &w);
 
 	if (ret)
 		return ret;
-	*out = new_pending();
-	if (!*out)
-		return -ENOMEM;
-	return register_new(c, &w, *out, work, why);
+	pthread_mutex_lock(&c->lock);
+	ret = claim(c, &w, out, &doomed);
+	pthread_mutex_unlock(&c->lock);
+	pp_cache_unpin(c, &doomed);
+	return ret ? ret : register_new(c, &w, *out, work, why);
 }

@@ -3,7 +3,7 @@
 #ifndef PP_MISS_H
 #define PP_MISS_H
 
-#include "entry.h"
+#include "cache.h"
 #include "regcache.h"
 
 /**
@@ -17,5 +17,11 @@
 int pp_miss(struct pp_cache *c, const struct pp_range *asked,
 	    struct pp_entry **out, struct pp_cache_work *work,
 	    struct pp_why *why);
+
+/*
+ * Wait for a change, if a registration is under way that overlaps a range.
+ * Return: was there one?
+ */
+bool pp_miss_wait(struct pp_cache *c, const struct pp_range *range);
 
 #endif

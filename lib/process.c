@@ -5,12 +5,11 @@
  * wipes in every child: finding 0 there means that this process is new.
  */
 #include <pthread.h>
-#include <stdatomic.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include "process.h"
 
-static _Atomic(uint64_t) *mark_page;
+_Atomic(uint64_t) *pp_process_page;
 static _Atomic uint64_t last_mark;	/* a child continues its parent's count */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -25,7 +24,7 @@ static void make_page(void)
 	if (madvise(at, size, MADV_WIPEONFORK))
 		munmap(at, size);
 	else
-		mark_page = at;
+		pp_process_page = at;
 }
 
 static uint64_t new_mark(void)
@@ -34,7 +33,7 @@ static uint64_t new_mark(void)
 	uint64_t found = 0;
 
 	/* another thread may have been first: its mark is the process's */
-	return atomic_compare_exchange_strong(mark_page, &found, want) ?
+	return atomic_compare_exchange_strong(pp_process_page, &found, want) ?
 	       want : found;
 }
 
@@ -43,8 +42,8 @@ uint64_t pp_process_mark(void)
 	uint64_t mark;
 
 	pthread_once(&once, make_page);
-	if (!mark_page)
+	if (!pp_process_page)
 		return 0;
-	mark = atomic_load_explicit(mark_page, memory_order_relaxed);
+	mark = atomic_load_explicit(pp_process_page, memory_order_relaxed);
 	return mark ? mark : new_mark();
 }

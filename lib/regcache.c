@@ -60,144 +60,364 @@
  * a range that overlaps it; they wait on @changed. A get() holds no entry
  * while it waits, and a pin or unpin in progress waits for no cache user.
  */
-#include <pthread.h>
 #include <stdlib.h>
-#include "entry.h"
+#include <string.h>
 #include "miss.h"
 #include "process.h"
 #include "regcache.h"
 #include "room.h"
 #include "sys.h"
+#include "watch.h"
 #include "why.h"
 
-static bool foreign(const struct pp_cache *c)
+static inline bool foreign(const struct pp_cache *c)
 {
-	return c->mark != pp_process_mark();
+	return !pp_process_is(c->mark);
 }
 
-/* Waits for a pending entry in the way. @lock is held. */
-static struct pp_entry *look_up(struct pp_cache *c,
-				const struct pp_range *asked)
-{
-	struct pp_entry *e;
+/* ---- leaving ------------------------------------------------------------------------ */
 
-	while ((e = pp_entry_of(pp_index_first(&c->index, asked))) && e->pending)
-		pthread_cond_wait(&c->changed, &c->lock);
-	if (!e || !pp_range_covers(&e->range, asked))
-		return NULL;
-	pp_entry_use(c, e);
-	c->stats.hits++;
-	return e;
+/* The last user of what was forgotten gives it up; what exceeds the budget goes. */
+static __attribute__((noinline)) void after_use(struct pp_cache *c, struct pp_entry *e)
+{
+	PP_KEEP_ERRNO;
+	struct pp_doomed doomed = PP_NONE_DOOMED;
+
+	pthread_mutex_lock(&c->lock);
+	pp_cache_doom_unused(c, e, &doomed);
+	pp_cache_trim(c, &doomed);
+	pthread_mutex_unlock(&c->lock);
+	pp_cache_unpin(c, &doomed);
 }
 
-static bool is_valid(struct pp_cache *c, struct pp_entry *e)
+/* After the count: whoever forgets it now sees that, or we see GONE. */
+static inline bool is_wanted_back(struct pp_cache *c, struct pp_entry *e)
 {
+	return pp_entry_state(e) == PP_GONE || atomic_load(&c->over);
+}
+
+static void leave(struct pp_cache *c, struct pp_reader *r, struct pp_entry *e)
+{
+	pp_ref_put(r, e, pp_entry_index(&c->pool, e));
+	if (is_wanted_back(c, e))
+		after_use(c, e);
+}
+
+/* ---- looking up: no lock -------------------------------------------------------------- */
+
+/* What is found; LOOK_STALE: an entry that is good no more, and that we use */
+enum look {
+	LOOK_MISS,
+	LOOK_HIT,
+	LOOK_STALE,
+};
+
+static bool revive(struct pp_entry *e)
+{
+	uint32_t state = PP_COLD;
+
+	return atomic_compare_exchange_strong(&e->state, &state, PP_LIVE) || state == PP_LIVE;
+}
+
+/* After the count: whoever makes it COLD now sees that, or we see COLD. */
+static bool is_there(struct pp_entry *e)
+{
+	uint32_t state = pp_entry_state(e);
+
+	return state == PP_LIVE || (state == PP_COLD && revive(e));
+}
+
+/* An empty range is in none. */
+static inline bool covers(const struct pp_entry *e, uint64_t addr, uint64_t length)
+{
+	uint64_t offset = addr - e->pub.addr;
+
+	return offset <= e->pub.length && length - 1 < e->pub.length - offset;
+}
+
+static inline bool word_is_good(const struct pp_entry *e)
+{
+	/* pairs with the release of the kernel that ended the registration */
+	return atomic_load_explicit((const _Atomic uint32_t *)e->word, memory_order_acquire) == e->value;
+}
+
+/* valid() may do anything */
+static bool is_good(struct pp_cache *c, const struct pp_entry *e)
+{
+	PP_KEEP_ERRNO;
+
+	if (e->word)
+		return word_is_good(e);
 	return !c->ops.valid || c->ops.valid(c->arg, e->pub.reg);
 }
 
-/* A hit that turned out to be none. */
-static void drop_revoked(struct pp_cache *c, struct pp_entry *e)
+/* Written once between two misses, whoever hits it how often */
+static inline void touch(struct pp_cache *c, struct pp_entry *e)
 {
-	struct pp_entries doomed = TAILQ_HEAD_INITIALIZER(doomed);
+	uint32_t now = pp_cache_now(c);
+
+	if (atomic_load_explicit(&e->stamp, memory_order_relaxed) != now)
+		atomic_store_explicit(&e->stamp, now, memory_order_relaxed);
+}
+
+static enum look try(struct pp_cache *c, struct pp_reader *r, uint64_t addr, uint64_t length, struct pp_entry *e)
+{
+	pp_ref_get(r, e, pp_entry_index(&c->pool, e));
+	if (!is_there(e) || !covers(e, addr, length)) {
+		leave(c, r, e);
+		return LOOK_MISS;
+	}
+	if (!is_good(c, e))
+		return LOOK_STALE;
+	touch(c, e);
+	return LOOK_HIT;
+}
+
+static enum look look_in_class(struct pp_cache *c, struct pp_reader *r, uint64_t addr, uint64_t length,
+			       const struct pp_table *t, unsigned int k, struct pp_entry **out)
+{
+	struct pp_key key = pp_key_of(t, addr, k);
+	uint64_t n = key.bucket, end = n + t->mask + 1, bytes, match;
+
+	do {
+		const struct pp_bucket *b = pp_bucket_at(t, n);
+
+		bytes = atomic_load_explicit(&b->bytes, memory_order_acquire);
+		for (match = pp_bytes_match(bytes, &key); match; match &= match - 1) {
+			uint64_t slot = pp_slot_load(b, match);
+			enum look found;
+
+			if (!pp_slot_matches(slot, &key))
+				continue;
+			*out = pp_entry_at(&c->pool, pp_slot_entry(slot));
+			found = try(c, r, addr, length, *out);
+			if (found)
+				return found;
+		}
+	} while (pp_bytes_passed(bytes) && ++n != end);
+	return LOOK_MISS;
+}
+
+static enum look look_up(struct pp_cache *c, struct pp_reader *r, uint64_t addr, uint64_t length,
+			 struct pp_entry **out)
+{
+	const struct pp_table *t = atomic_load_explicit(&c->index.table, memory_order_acquire);
+	uint64_t classes = pp_classes_at(&c->index, t, addr);
+
+	for (; classes; classes &= classes - 1) {
+		enum look found = look_in_class(c, r, addr, length, t, __builtin_ctzll(classes), out);
+
+		if (found)
+			return found;
+	}
+	return LOOK_MISS;
+}
+
+static inline void count_hit(struct pp_cache *c, struct pp_reader *r)
+{
+	if (r)
+		atomic_store_explicit(&r->hits, atomic_load_explicit(&r->hits, memory_order_relaxed) + 1,
+				      memory_order_relaxed);
+	else
+		atomic_fetch_add_explicit(&c->hits, 1, memory_order_relaxed);
+}
+
+/* ---- all else ------------------------------------------------------------------------- */
+
+static bool is_listed(struct pp_entry *e)
+{
+	uint32_t state = pp_entry_state(e);
+
+	return state == PP_LIVE || state == PP_COLD;
+}
+
+/* A hit that turned out to be none; another thread may have found that, too. */
+static void drop_stale(struct pp_cache *c, struct pp_reader *r, struct pp_entry *e)
+{
+	struct pp_doomed doomed = PP_NONE_DOOMED;
 
 	pthread_mutex_lock(&c->lock);
-	c->stats.hits--;
-	if (e->indexed) {
+	pp_ref_put(r, e, pp_entry_index(&c->pool, e));
+	if (is_listed(e)) {
 		c->stats.revocations++;
-		pp_entry_detach(c, e, &doomed);
+		pp_cache_forget(c, e, &doomed);
+	} else {
+		pp_cache_doom_unused(c, e, &doomed);
 	}
-	pp_entry_unuse(c, e, &doomed);
 	pthread_mutex_unlock(&c->lock);
-	pp_entries_unpin(c, &doomed);
+	pp_cache_unpin(c, &doomed);
 }
 
-/* NULL: a miss. */
-static struct pp_entry *hit(struct pp_cache *c,
-			    const struct pp_range *asked, bool *revoked)
-{
-	struct pp_entry *e;
-
-	for (;;) {
-		pthread_mutex_lock(&c->lock);
-		e = look_up(c, asked);
-		pthread_mutex_unlock(&c->lock);
-		if (!e || is_valid(c, e))
-			return e;
-		*revoked = true;
-		drop_revoked(c, e);
-	}
-}
-
-static int get(struct pp_cache *c, const struct pp_range *asked,
-	       struct pp_entry **out, struct pp_cache_work *work,
+/* Until it is a hit, or registered by us, or cannot be. */
+static int get(struct pp_cache *c, const struct pp_range *asked, struct pp_entry **out, struct pp_cache_work *work,
 	       struct pp_why *why)
 {
+	struct pp_reader *r = pp_reader_here(&c->readers);
 	bool revoked = false;
 	int ret;
 
-	do {
-		*out = hit(c, asked, &revoked);
-		if (*out)
+	for (;;) {
+		switch (look_up(c, r, asked->start, pp_range_length(asked), out)) {
+		case LOOK_HIT:
+			count_hit(c, r);
 			return 0;
+		case LOOK_STALE:
+			revoked = true;
+			drop_stale(c, r, *out);
+			continue;
+		case LOOK_MISS:
+			break;
+		}
+		if (pp_miss_wait(c, asked))
+			continue;
 		ret = pp_miss(c, asked, out, work, why);
-	} while (ret == 1);
-	/* it was registered once and nobody owns it now: freed */
-	return ret == -EINVAL && revoked ? -ESTALE : ret;
+		if (ret == 1)
+			continue;
+		/* it was registered once and nobody owns it now: freed */
+		return ret == -EINVAL && revoked ? -ESTALE : ret;
+	}
+}
+
+static int get_checked(struct pp_cache *c, uint64_t addr, uint64_t length, struct pp_entry **out,
+		       struct pp_cache_work *work, struct pp_why *why)
+{
+	struct pp_range asked = { addr, addr + length };
+	int ret;
+
+	*why = (struct pp_why){ 0 };
+	if (foreign(c))
+		return pp_refuse(why, PEERPIN_REASON_NOT_OWNED, -EACCES);
+	if (!length || asked.end < asked.start)
+		return -EINVAL;
+	ret = get(c, &asked, out, work, why);
+	if (ret && c->ctx)
+		pp_why_room(why, (const void *)(uintptr_t)addr);
+	return ret;
 }
 
 int pp_cache_get_counted(struct pp_cache *cache, uint64_t addr,
 			 uint64_t length, const struct pp_cache_entry **out,
 			 struct pp_cache_work *work, struct pp_why *why)
 {
-	struct pp_range asked = { addr, addr + length };
+	PP_KEEP_ERRNO;
+	struct pp_why ignored;
 	struct pp_entry *e;
-	int ret;
+	int ret = get_checked(cache, addr, length, &e, work, why ? why : &ignored);
 
-	*why = (struct pp_why){ 0 };
-	if (foreign(cache))
-		return pp_refuse(why, PEERPIN_REASON_NOT_OWNED, -EACCES);
-	if (!length || asked.end < asked.start)
-		return -EINVAL;
-	ret = get(cache, &asked, &e, work, why);
 	if (!ret)
 		*out = &e->pub;
-	else if (cache->ctx)
-		pp_why_room(why, (const void *)(uintptr_t)addr);
 	return ret;
 }
 
-PP_PUBLIC int pp_cache_get(struct pp_cache *cache, const void *addr,
-			   size_t length, const struct pp_cache_entry **out,
-			   struct pp_why *why)
-{
-	PP_KEEP_ERRNO;
-	struct pp_cache_work work = { 0 };
-	struct pp_why ignored;
+/* ---- the usual hit ----------------------------------------------------------------------- */
 
-	return pp_cache_get_counted(cache, (uintptr_t)addr, length, out, &work,
-				    why ? why : &ignored);
+/*
+ * The same once more, for the usual case, and without calls, so that the compiler
+ * has all in registers: entries of one class, each in its first bucket, LIVE,
+ * with a word, used by a thread that has been here. All else is get_other()'s.
+ */
+
+static struct pp_entry *hit_other(struct pp_cache *c, uint64_t addr, uint64_t length)
+{
+	struct pp_reader *r = pp_reader_here(&c->readers);
+	struct pp_entry *e;
+
+	switch (look_up(c, r, addr, length, &e)) {
+	case LOOK_HIT:
+		count_hit(c, r);
+		return e;
+	case LOOK_STALE:
+		leave(c, r, e);
+		return NULL;
+	default:
+		return NULL;
+	}
 }
 
-PP_PUBLIC void pp_cache_put(struct pp_cache *cache,
-			    const struct pp_cache_entry *entry)
+/* @unwanted: NULL, or an entry that was used for a moment */
+static __attribute__((noinline)) int get_other(struct pp_cache *c, uint64_t addr, uint64_t length,
+					       const struct pp_cache_entry **out, struct pp_why *why,
+					       struct pp_entry *unwanted)
 {
-	PP_KEEP_ERRNO;
-	struct pp_entry *e = pp_container_of(entry, struct pp_entry, pub);
-	struct pp_entries doomed = TAILQ_HEAD_INITIALIZER(doomed);
+	struct pp_cache_work work = { 0 };
+	struct pp_entry *e = NULL;
 
-	if (foreign(cache))
-		return;
-	pthread_mutex_lock(&cache->lock);
-	pp_entry_unuse(cache, e, &doomed);
-	pthread_mutex_unlock(&cache->lock);
-	pp_entries_unpin(cache, &doomed);
+	if (unwanted)
+		leave(c, pp_reader_here(&c->readers), unwanted);
+	if (!foreign(c) && length)
+		e = hit_other(c, addr, length);
+	if (!e)
+		return pp_cache_get_counted(c, addr, length, out, &work, why);
+	*out = &e->pub;
+	return 0;
+}
+
+static inline struct pp_entry *first_of_one_class(struct pp_cache *c, uint64_t addr)
+{
+	unsigned int k = atomic_load_explicit(&c->index.only, memory_order_acquire);
+	const struct pp_table *t = atomic_load_explicit(&c->index.table, memory_order_acquire);
+	struct pp_key key = pp_key_of(t, addr, k ? k : PP_CLASS_MIN);
+	const struct pp_bucket *b = &t->buckets[key.bucket];
+	uint64_t match = pp_bytes_match(atomic_load_explicit(&b->bytes, memory_order_acquire), &key), slot;
+
+	if (!k || !match)
+		return NULL;
+	slot = pp_slot_load(b, match);
+	return pp_slot_matches(slot, &key) ? pp_entry_at(&c->pool, pp_slot_entry(slot)) : NULL;
+}
+
+static inline bool is_usual_hit(struct pp_entry *e, uint64_t addr, uint64_t length)
+{
+	return pp_entry_state(e) == PP_LIVE && covers(e, addr, length) && e->word && word_is_good(e);
+}
+
+PP_PUBLIC int pp_cache_get(struct pp_cache *cache, const void *at, size_t length,
+			   const struct pp_cache_entry **out, struct pp_why *why)
+{
+	struct pp_reader *r = pp_reader_at_hand(&cache->readers);
+	uint64_t addr = (uintptr_t)at;
+	struct pp_entry *e;
+	uint32_t index;
+
+	if (__builtin_expect(foreign(cache) || !r, 0))
+		return get_other(cache, addr, length, out, why, NULL);
+	e = first_of_one_class(cache, addr);
+	if (__builtin_expect(!e, 0))
+		return get_other(cache, addr, length, out, why, NULL);
+	index = pp_entry_index(&cache->pool, e);
+	if (__builtin_expect(!pp_ref_add(pp_ref_place(r, index, 0), index), 0))
+		return get_other(cache, addr, length, out, why, NULL);
+	if (__builtin_expect(!is_usual_hit(e, addr, length), 0))
+		return get_other(cache, addr, length, out, why, e);
+	touch(cache, e);
+	count_hit(cache, r);
+	*out = &e->pub;
+	return 0;
+}
+
+static __attribute__((noinline)) void put_other(struct pp_cache *c, struct pp_entry *e)
+{
+	if (!foreign(c))
+		leave(c, pp_reader_here(&c->readers), e);
+}
+
+PP_PUBLIC void pp_cache_put(struct pp_cache *cache, const struct pp_cache_entry *entry)
+{
+	struct pp_entry *e = pp_container_of(entry, struct pp_entry, pub);
+	struct pp_reader *r = pp_reader_at_hand(&cache->readers);
+	uint32_t index = pp_entry_index(&cache->pool, e);
+
+	if (__builtin_expect(foreign(cache) || !r || !pp_ref_sub(pp_ref_place(r, index, 0), index), 0))
+		put_other(cache, e);
+	else if (__builtin_expect(is_wanted_back(cache, e), 0))
+		after_use(cache, e);
 }
 
 PP_PUBLIC void pp_cache_invalidate(struct pp_cache *cache, const void *addr,
 				   size_t length)
 {
 	PP_KEEP_ERRNO;
-	struct pp_entries doomed = TAILQ_HEAD_INITIALIZER(doomed);
+	struct pp_doomed doomed = PP_NONE_DOOMED;
 	struct pp_range range = { (uintptr_t)addr, (uintptr_t)addr + length };
 
 	if (foreign(cache) || !length)
@@ -205,26 +425,25 @@ PP_PUBLIC void pp_cache_invalidate(struct pp_cache *cache, const void *addr,
 	if (range.end < range.start)
 		range.end = UINT64_MAX;
 	pthread_mutex_lock(&cache->lock);
-	pp_entries_detach(cache, &range, &doomed);
+	pp_cache_forget_range(cache, &range, NULL, &doomed);
 	pthread_cond_broadcast(&cache->changed);
 	pthread_mutex_unlock(&cache->lock);
-	pp_entries_unpin(cache, &doomed);
+	pp_cache_unpin(cache, &doomed);
 }
 
 PP_PUBLIC void pp_cache_flush(struct pp_cache *cache)
 {
 	PP_KEEP_ERRNO;
-	struct pp_entries doomed = TAILQ_HEAD_INITIALIZER(doomed);
-	struct pp_entry *e;
+	struct pp_doomed doomed = PP_NONE_DOOMED;
 
 	if (foreign(cache))
 		return;
 	pthread_mutex_lock(&cache->lock);
-	while ((e = TAILQ_FIRST(&cache->idle)))
-		pp_entry_detach(cache, e, &doomed);
+	while (pp_cache_evict(cache, pp_cache_now(cache), &doomed))
+		cache->stats.evictions--;
 	pp_room_reset(cache);
 	pthread_mutex_unlock(&cache->lock);
-	pp_entries_unpin(cache, &doomed);
+	pp_cache_unpin(cache, &doomed);
 }
 
 /* In a child of fork() the lock may be held by a thread that is not there. */
@@ -239,6 +458,7 @@ PP_PUBLIC void pp_cache_stats(struct pp_cache *cache,
 	pthread_mutex_lock(&cache->lock);
 	*out = cache->stats;
 	pthread_mutex_unlock(&cache->lock);
+	out->hits = pp_readers_hits(&cache->readers) + atomic_load_explicit(&cache->hits, memory_order_relaxed);
 }
 
 struct pp_ctx *pp_cache_ctx(const struct pp_cache *cache)
@@ -249,6 +469,79 @@ struct pp_ctx *pp_cache_ctx(const struct pp_cache *cache)
 void pp_cache_set_ctx(struct pp_cache *cache, struct pp_ctx *ctx)
 {
 	cache->ctx = ctx;
+	cache->arg = cache;
+}
+
+void pp_cache_set_hooked(struct pp_cache *cache)
+{
+	cache->hooked = true;
+}
+
+/* ---- beginning and end ------------------------------------------------------------------ */
+
+static int init(struct pp_cache *c)
+{
+	int ret;
+
+	c->mark = pp_process_mark();
+	if (!c->mark)
+		return -ENOMEM;
+	ret = pp_pool_init(&c->pool);
+	if (ret)
+		return ret;
+	ret = pp_index_init(&c->index);
+	if (ret) {
+		pp_pool_end(&c->pool);
+		return ret;
+	}
+	pp_readers_init(&c->readers);
+	pp_lru_init(&c->lru);
+	pp_list_init(&c->leaving);
+	pp_room_reset(c);
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_cond_init(&c->changed, NULL);
+	return 0;
+}
+
+static struct pp_cache *cache_alloc(void)
+{
+	struct pp_cache *c = aligned_alloc(alignof(struct pp_cache), sizeof(*c));
+
+	if (c)
+		memset(c, 0, sizeof(*c));
+	return c;
+}
+
+/* What has neither word nor valid() is good as long as this is what it is. */
+static const uint32_t always;
+
+static const uint32_t *always_word(void *arg, void *reg, uint32_t *value)
+{
+	(void)arg;
+	(void)reg;
+	*value = always;
+	return &always;
+}
+
+int pp_cache_make(const struct pp_cache_ops *ops, void *arg, const struct pp_cache_attr *attr,
+		  struct pp_cache **out)
+{
+	struct pp_cache *c = cache_alloc();
+	int ret;
+
+	if (!c)
+		return -ENOMEM;
+	c->ops = *ops;
+	if (!ops->word && !ops->valid)
+		c->ops.word = always_word;
+	c->arg = arg;
+	c->attr = attr ? *attr : (struct pp_cache_attr){ 0 };
+	ret = init(c);
+	if (ret)
+		free(c);
+	else
+		*out = c;
+	return ret;
 }
 
 PP_PUBLIC int pp_cache_create(const struct pp_cache_ops *ops, void *arg,
@@ -256,29 +549,10 @@ PP_PUBLIC int pp_cache_create(const struct pp_cache_ops *ops, void *arg,
 			      struct pp_cache **out)
 {
 	PP_KEEP_ERRNO;
-	struct pp_cache *c;
 
-	if (!ops->pin || !ops->unpin || (attr && attr->pin_flags))
+	if (!ops->pin || !ops->unpin || (attr && (attr->pin_flags || attr->watch)))
 		return -EINVAL;
-	c = calloc(1, sizeof(*c));
-	if (!c)
-		return -ENOMEM;
-	c->mark = pp_process_mark();
-	if (!c->mark) {
-		free(c);
-		return -ENOMEM;
-	}
-	c->ops = *ops;
-	c->arg = arg;
-	c->attr = attr ? *attr : (struct pp_cache_attr){ 0 };
-	pp_room_reset(c);
-	pthread_mutex_init(&c->lock, NULL);
-	pthread_cond_init(&c->changed, NULL);
-	TAILQ_INIT(&c->idle);
-	TAILQ_INIT(&c->leaving);
-	c->clock = 1;	/* 0 is before everything */
-	*out = c;
-	return 0;
+	return pp_cache_make(ops, arg, attr, out);
 }
 
 PP_PUBLIC void pp_cache_destroy(struct pp_cache *cache)
@@ -287,8 +561,12 @@ PP_PUBLIC void pp_cache_destroy(struct pp_cache *cache)
 
 	if (!cache || foreign(cache))
 		return;
+	if (cache->hooked)
+		pp_watch_end(cache);
 	pp_cache_flush(cache);
-	pp_index_free(&cache->index);
+	pp_readers_end(&cache->readers);
+	pp_index_end(&cache->index);
+	pp_pool_end(&cache->pool);
 	pthread_cond_destroy(&cache->changed);
 	pthread_mutex_destroy(&cache->lock);
 	free(cache);

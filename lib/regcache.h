@@ -20,8 +20,15 @@ int pp_cache_get_counted(struct pp_cache *cache, uint64_t addr,
 			 uint64_t length, const struct pp_cache_entry **out,
 			 struct pp_cache_work *work, struct pp_why *why);
 
-/* The context of a cache made by pp_cache_create_ctx(), else NULL. */
+/* pp_cache_create() of any @attr: its pin_flags and watch are @ops' business */
+int pp_cache_make(const struct pp_cache_ops *ops, void *arg, const struct pp_cache_attr *attr,
+		  struct pp_cache **out);
+
+/* The context of a cache made by pp_cache_create_ctx(), else NULL. Such a cache is its operations' argument. */
 struct pp_ctx *pp_cache_ctx(const struct pp_cache *cache);
 void pp_cache_set_ctx(struct pp_cache *cache, struct pp_ctx *ctx);
+
+/* It is told of frees, so pp_watch_end() is due before it ends. */
+void pp_cache_set_hooked(struct pp_cache *cache);
 
 #endif

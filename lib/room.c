@@ -8,16 +8,16 @@ enum {
 
 /* ---- waiting for what is on its way out --------------------------------------- */
 
-static bool leaves(const struct pp_cache *c, uint64_t doomed_by)
+static bool leaves(const struct pp_cache *c, uint32_t doomed_by)
 {
-	const struct pp_entry *oldest = TAILQ_FIRST(&c->leaving);
+	const struct pp_entry *oldest = pp_list_first(&c->leaving, &c->pool);
 
-	return oldest && oldest->stamp <= doomed_by;
+	return oldest && (int32_t)(oldest->queued - doomed_by) <= 0;
 }
 
 static void await_leaving(struct pp_cache *c)
 {
-	uint64_t now = c->clock;
+	uint32_t now = c->doom;
 
 	while (leaves(c, now))
 		pthread_cond_wait(&c->changed, &c->lock);
@@ -27,16 +27,16 @@ static bool exceeds_budget(const struct pp_cache *c)
 {
 	const struct pp_cache_attr *a = &c->attr;
 
-	return (a->max_bytes && c->stats.bytes + c->doomed_bytes > a->max_bytes) ||
-	       (a->max_entries && c->stats.entries + c->doomed > a->max_entries);
+	return (a->max_bytes && c->stats.bytes + c->leaving_bytes > a->max_bytes) ||
+	       (a->max_entries && c->stats.entries + c->leaving.count > a->max_entries);
 }
 
 void pp_room_await_budget(struct pp_cache *c)
 {
-	uint64_t now;
+	uint32_t now;
 
 	pthread_mutex_lock(&c->lock);
-	now = c->clock;
+	now = c->doom;
 	while (exceeds_budget(c) && leaves(c, now))
 		pthread_cond_wait(&c->changed, &c->lock);
 	pthread_mutex_unlock(&c->lock);
@@ -51,22 +51,21 @@ void pp_room_attempt(struct pp_cache *c, struct pp_search *s)
 	pthread_mutex_unlock(&c->lock);
 }
 
-static bool evict_older(struct pp_cache *c, uint64_t than,
-			struct pp_entries *doomed)
+static void begin(struct pp_cache *c, struct pp_search *s)
 {
-	const struct pp_entry *oldest = TAILQ_FIRST(&c->idle);
-
-	return oldest && oldest->stamp <= than && pp_entry_evict(c, doomed);
+	if (s->searching)
+		return;
+	s->searching = true;
+	s->began = pp_cache_now(c);
+	pp_cache_tick(c);
 }
 
-static bool search(struct pp_cache *c, struct pp_search *s,
-		   struct pp_entries *doomed)
+static bool search(struct pp_cache *c, struct pp_search *s, struct pp_doomed *doomed)
 {
 	if (s->last)
 		return false;
-	if (!s->began)
-		s->began = c->clock;
-	if (evict_older(c, s->began, doomed))
+	begin(c, s);
+	if (pp_cache_evict(c, s->began, doomed))
 		return true;
 	s->last = true;
 	await_leaving(c);
@@ -75,13 +74,13 @@ static bool search(struct pp_cache *c, struct pp_search *s,
 
 bool pp_room_make(struct pp_cache *c, struct pp_search *s)
 {
-	struct pp_entries doomed = TAILQ_HEAD_INITIALIZER(doomed);
+	struct pp_doomed doomed = PP_NONE_DOOMED;
 	bool room;
 
 	pthread_mutex_lock(&c->lock);
 	room = search(c, s, &doomed);
 	pthread_mutex_unlock(&c->lock);
-	pp_entries_unpin(c, &doomed);
+	pp_cache_unpin(c, &doomed);
 	return room;
 }
 
@@ -91,21 +90,24 @@ bool pp_room_make(struct pp_cache *c, struct pp_search *s)
  * Nothing is lost by trying in an empty cache; with less in use, more can be
  * evicted than the last time; and other processes may have made room since.
  */
-static bool may_try_again(const struct pp_cache *c)
+static bool may_try_again(struct pp_cache *c)
 {
-	return !c->stats.entries || c->used_bytes < c->refusal.beside ||
-	       c->stats.misses >= c->refusal.until;
+	return !c->stats.entries || c->stats.misses >= c->refusal.until ||
+	       pp_cache_bytes_in_use(c) < c->refusal.beside;
 }
 
-static bool within_budget(const struct pp_cache *c, uint64_t length)
+/* What is in use is counted only when that matters: it takes a while. */
+static bool within_budget(struct pp_cache *c, uint64_t length)
 {
-	uint64_t max = c->attr.max_bytes;
+	uint64_t max = c->attr.max_bytes, in_use;
 
-	return !max || (c->used_bytes < max && length <= max - c->used_bytes);
+	if (!max || (c->stats.bytes <= max && length <= max - c->stats.bytes))
+		return true;
+	in_use = pp_cache_bytes_in_use(c);
+	return in_use < max && length <= max - in_use;
 }
 
-bool pp_room_affords(const struct pp_cache *c, const struct pp_range *range,
-		     bool whole)
+bool pp_room_affords(struct pp_cache *c, const struct pp_range *range, bool whole)
 {
 	uint64_t length = pp_range_length(range);
 
@@ -119,20 +121,19 @@ static uint64_t min(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-void pp_room_refused(struct pp_cache *c, const struct pp_range *range)
+void pp_room_refused(struct pp_cache *c, uint64_t length)
 {
 	struct pp_refusal *r = &c->refusal;
-	uint64_t length = pp_range_length(range);
 
 	r->length = min(r->length, length);
-	r->beside = c->used_bytes - length;
+	r->beside = pp_cache_bytes_in_use(c) - length;
 	r->until = c->stats.misses + r->patience;
 	r->patience = min(2 * r->patience, MAX_PATIENCE);
 }
 
-void pp_room_granted(struct pp_cache *c, const struct pp_range *range)
+void pp_room_granted(struct pp_cache *c, uint64_t length)
 {
-	if (pp_range_length(range) >= c->refusal.length)
+	if (length >= c->refusal.length)
 		pp_room_reset(c);
 }
 

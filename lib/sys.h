@@ -30,6 +30,7 @@ static inline void pp_restore_errno(const int *saved)
 #define PP_KEEP_ERRNO \
 	__attribute__((cleanup(pp_restore_errno), unused)) const int pp_saved_errno = errno
 
+#define PP_HIDDEN __attribute__((visibility("hidden")))
 #define PP_PUBLIC __attribute__((visibility("default")))
 
 #endif

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <linux/types.h>
+#include <peerpin.h>
+#include "allocation.h"
+#include "why.h"
+
+/* What the CUDA driver gives out memory in; smaller allocations share one. */
+#define BLOCK_SIZE (2u << 20)
+
+static bool contains(const struct pp_mem *mem, uint64_t addr, uint64_t length)
+{
+	return addr >= mem->base && length <= mem->size &&
+	       addr - mem->base <= mem->size - length;
+}
+
+bool pp_allocation_shares_block(const struct pp_mem *mem)
+{
+	return mem->kind == PP_MEM_GPU &&
+	       (mem->pooled || mem->base % BLOCK_SIZE || mem->size % BLOCK_SIZE);
+}
+
+void pp_allocation_grow(const struct pp_mem *mem, uint64_t *addr, uint64_t *length)
+{
+	if (!contains(mem, *addr, *length))
+		return;
+	*addr = mem->base;
+	*length = mem->size;
+}
+
+int pp_allocation_prepare(const struct pp_mem *mem, uint64_t addr, uint64_t length, struct pp_why *why)
+{
+	if (mem->kind == PP_MEM_HOST)
+		return 0;
+	if (mem->kind == PP_MEM_MANAGED)
+		return pp_refuse(why, PEERPIN_REASON_MANAGED, -EINVAL);
+	if (!contains(mem, addr, length) || pp_sync_memops((const void *)(uintptr_t)addr))
+		return pp_refuse(why, PEERPIN_REASON_VENDOR_REFUSED, -EINVAL);
+	return 0;
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+#include "cache.h"
+
+void pp_cache_count(struct pp_cache *c, const struct pp_entry *e)
+{
+	c->stats.entries++;
+	c->stats.bytes += e->pub.length;
+}
+
+void pp_cache_discount(struct pp_cache *c, const struct pp_entry *e)
+{
+	c->stats.entries--;
+	c->stats.bytes -= e->pub.length;
+}
+
+/* ---- leaving ---------------------------------------------------------------------- */
+
+/* It is DEAD, or is made so now. */
+static void doom(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doomed)
+{
+	pp_entry_set_state(e, PP_DEAD);
+	pp_cache_discount(c, e);
+	c->leaving_bytes += e->pub.length;
+	e->queued = ++c->doom;
+	pp_list_append(&c->leaving, &c->pool, e);
+	e->link = doomed->first;
+	doomed->first = pp_entry_index(&c->pool, e);
+}
+
+void pp_cache_doom_unused(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doomed)
+{
+	if (pp_entry_state(e) == PP_GONE && !pp_users(&c->readers, &c->pool, e))
+		doom(c, e, doomed);
+}
+
+/* Nobody finds it any more. True: GONE; false: its pin has not ended, and it is ORPHAN. */
+static bool hide(struct pp_cache *c, struct pp_entry *e)
+{
+	bool pending = pp_entry_state(e) == PP_PENDING;
+
+	pp_index_remove(&c->index, &c->pool, e);
+	if (!pending)
+		pp_lru_remove(&c->lru, &c->pool, e);
+	/* a reader may be about to make a COLD one LIVE */
+	atomic_exchange(&e->state, pending ? PP_ORPHAN : PP_GONE);
+	return !pending;
+}
+
+void pp_cache_forget(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doomed)
+{
+	if (!hide(c, e))
+		return;
+	pp_fence_heavy();
+	pp_cache_doom_unused(c, e, doomed);
+}
+
+/* Hidden first, so that one fence does for all. @link chains them. */
+static uint32_t hide_range(struct pp_cache *c, const struct pp_range *range, const struct pp_entry *but)
+{
+	uint32_t first = PP_NO_ENTRY;
+	struct pp_overlaps o;
+	struct pp_entry *e;
+
+	pp_overlaps_begin(&o, &c->index, &c->pool, range);
+	while ((e = pp_overlaps_next(&o))) {
+		if (e == but || !hide(c, e))
+			continue;
+		e->link = first;
+		first = pp_entry_index(&c->pool, e);
+	}
+	return first;
+}
+
+void pp_cache_forget_range(struct pp_cache *c, const struct pp_range *range, const struct pp_entry *but,
+			   struct pp_doomed *doomed)
+{
+	uint32_t at = hide_range(c, range, but);
+
+	if (at != PP_NO_ENTRY)
+		pp_fence_heavy();
+	while (at != PP_NO_ENTRY) {
+		struct pp_entry *e = pp_entry_at(&c->pool, at);
+
+		at = e->link;
+		pp_cache_doom_unused(c, e, doomed);
+	}
+}
+
+bool pp_cache_evict(struct pp_cache *c, uint32_t than, struct pp_doomed *doomed)
+{
+	struct pp_entry *e = pp_lru_take(&c->lru, &c->pool, &c->readers, than);
+
+	if (!e)
+		return false;
+	pp_index_remove(&c->index, &c->pool, e);
+	doom(c, e, doomed);
+	c->stats.evictions++;
+	return true;
+}
+
+static bool over_budget(const struct pp_cache *c)
+{
+	const struct pp_cache_attr *a = &c->attr;
+
+	return (a->max_bytes && c->stats.bytes > a->max_bytes) ||
+	       (a->max_entries && c->stats.entries > a->max_entries);
+}
+
+static void set_over(struct pp_cache *c, bool over)
+{
+	if (over != atomic_load_explicit(&c->over, memory_order_relaxed))
+		atomic_store(&c->over, over);
+}
+
+/*
+ * @over is set before an entry is found in use, with a heavy fence between the
+ * two: who puts it finds @over, or is not counted as its user.
+ */
+void pp_cache_trim(struct pp_cache *c, struct pp_doomed *doomed)
+{
+	bool over = over_budget(c);
+
+	set_over(c, over);
+	while (over && pp_cache_evict(c, pp_cache_now(c), doomed))
+		over = over_budget(c);
+	set_over(c, over);
+}
+
+static bool is_in_use(struct pp_cache *c, struct pp_entry *e)
+{
+	switch (pp_entry_state(e)) {
+	case PP_PENDING:
+	case PP_ORPHAN:
+	case PP_GONE:
+		return true;
+	case PP_LIVE:
+		return pp_users(&c->readers, &c->pool, e) > 0;
+	default:
+		return false;
+	}
+}
+
+uint64_t pp_cache_bytes_in_use(struct pp_cache *c)
+{
+	uint64_t bytes = 0;
+	uint32_t i;
+
+	for (i = 0; i < c->pool.ever; i++) {
+		struct pp_entry *e = pp_entry_at(&c->pool, i);
+
+		if (is_in_use(c, e))
+			bytes += e->pub.length;
+	}
+	return bytes;
+}
+
+/* ---- the end ------------------------------------------------------------------------ */
+
+static void unpin_one(struct pp_cache *c, struct pp_entry *e)
+{
+	c->ops.unpin(c->arg, e->pub.reg);
+	pthread_mutex_lock(&c->lock);
+	c->stats.unpins++;
+	c->leaving_bytes -= e->pub.length;
+	pp_list_remove(&c->leaving, &c->pool, e);
+	pp_pool_give(&c->pool, e);
+	pthread_cond_broadcast(&c->changed);
+	pthread_mutex_unlock(&c->lock);
+}
+
+void pp_cache_unpin(struct pp_cache *c, struct pp_doomed *doomed)
+{
+	while (doomed->first != PP_NO_ENTRY) {
+		struct pp_entry *e = pp_entry_at(&c->pool, doomed->first);
+
+		doomed->first = e->link;
+		unpin_one(c, e);
+	}
+}

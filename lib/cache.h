@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* The cache's parts together, and how an entry leaves it. */
+#ifndef PP_CACHE_H
+#define PP_CACHE_H
+
+#include <pthread.h>
+#include "index.h"
+#include "lru.h"
+#include "reader.h"
+
+/**
+ * struct pp_refusal - a whole allocation found no room; trying again may empty
+ *	the cache in vain, so it is done seldom (room.c)
+ * @length: shortest that was refused; UINT64_MAX: none
+ * @beside: bytes that were in use beside it
+ * @until: count of misses from which on it is tried again
+ * @patience: misses to wait after the next refusal
+ */
+struct pp_refusal {
+	uint64_t length;
+	uint64_t beside;
+	uint64_t until;
+	uint64_t patience;
+};
+
+/**
+ * struct pp_cache - readers use what comes first, and write none of it
+ * @mark: process it belongs to (process.h)
+ * @clock: time that readers stamp entries with; ticks at each miss
+ * @over: the budget does not hold, as what exceeds it is in use: who puts
+ *	something has a look
+ * @lock: protects what follows, and all changes but those of readers
+ * @changed: an entry stopped being pending, or an unpin ended
+ * @hooked: pp_watch_end() is due
+ * @pending: how many are
+ * @lru: LIVE and COLD entries
+ * @leaving: DEAD ones, in the order they were doomed
+ * @leaving_bytes: their bytes
+ * @doom: how many were ever doomed
+ * @stats: @hits: those of threads without words
+ */
+struct pp_cache {
+	struct pp_cache_ops ops;
+	void *arg;
+	uint64_t mark;
+	struct pp_pool pool;
+	struct pp_index index;
+	struct pp_readers readers;
+	_Atomic uint32_t clock;
+	_Atomic bool over;
+
+	alignas(128) pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct pp_cache_attr attr;
+	struct pp_ctx *ctx;
+	bool hooked;
+	unsigned int pending;
+	struct pp_lru lru;
+	struct pp_list leaving;
+	uint64_t leaving_bytes;
+	uint32_t doom;
+	struct pp_refusal refusal;
+	struct pp_cache_stats stats;
+	_Atomic uint64_t hits;
+};
+
+/** struct pp_doomed - entries that the calling thread has to unpin */
+struct pp_doomed {
+	uint32_t first;
+};
+
+#define PP_NONE_DOOMED { PP_NO_ENTRY }
+
+/* All but the last are called with @lock held. */
+
+static inline uint32_t pp_cache_now(struct pp_cache *c)
+{
+	return atomic_load_explicit(&c->clock, memory_order_relaxed);
+}
+
+static inline void pp_cache_tick(struct pp_cache *c)
+{
+	atomic_store_explicit(&c->clock, pp_cache_now(c) + 1, memory_order_relaxed);
+}
+
+/* From before its pin to its end an entry counts against the budget. */
+void pp_cache_count(struct pp_cache *c, const struct pp_entry *e);
+void pp_cache_discount(struct pp_cache *c, const struct pp_entry *e);
+
+/* A GONE entry, if nobody uses it any more: to @doomed. After pp_fence_heavy(). */
+void pp_cache_doom_unused(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doomed);
+
+/* Forget an entry that is in the index; unless it is in use, to @doomed. */
+void pp_cache_forget(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doomed);
+
+/* Forget all that overlap a range, but @but. */
+void pp_cache_forget_range(struct pp_cache *c, const struct pp_range *range, const struct pp_entry *but,
+			   struct pp_doomed *doomed);
+
+/* Evict the idle entry used least recently, if not after @than; false: there is none. */
+bool pp_cache_evict(struct pp_cache *c, uint32_t than, struct pp_doomed *doomed);
+
+/* Evict until the budget holds or nothing is idle. */
+void pp_cache_trim(struct pp_cache *c, struct pp_doomed *doomed);
+
+/* Bytes of entries that are in use or being pinned; looks at each. */
+uint64_t pp_cache_bytes_in_use(struct pp_cache *c);
+
+/* Unpin and free what is doomed. Without @lock; never while waiting for it. */
+void pp_cache_unpin(struct pp_cache *c, struct pp_doomed *doomed);
+
+#endif

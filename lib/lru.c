@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+#include "lru.h"
+
+enum {
+	BATCH = 64,	/* entries that share a heavy fence, at most */
+	SHARE = 4,	/* and not more than a fourth of all */
+};
+
+/* ---- lists ------------------------------------------------------------------------ */
+
+void pp_list_init(struct pp_list *list)
+{
+	*list = (struct pp_list){ PP_NO_ENTRY, PP_NO_ENTRY, 0 };
+}
+
+void pp_list_append(struct pp_list *list, const struct pp_pool *pool, struct pp_entry *e)
+{
+	uint32_t index = pp_entry_index(pool, e);
+
+	e->prev = list->last;
+	e->next = PP_NO_ENTRY;
+	if (list->count++)
+		pp_entry_at(pool, list->last)->next = index;
+	else
+		list->first = index;
+	list->last = index;
+}
+
+void pp_list_remove(struct pp_list *list, const struct pp_pool *pool, struct pp_entry *e)
+{
+	if (e->prev != PP_NO_ENTRY)
+		pp_entry_at(pool, e->prev)->next = e->next;
+	else
+		list->first = e->next;
+	if (e->next != PP_NO_ENTRY)
+		pp_entry_at(pool, e->next)->prev = e->prev;
+	else
+		list->last = e->prev;
+	list->count--;
+}
+
+/* ---- warm and cold ----------------------------------------------------------------- */
+
+static uint32_t stamp(struct pp_entry *e)
+{
+	return atomic_load_explicit(&e->stamp, memory_order_relaxed);
+}
+
+static bool is_after(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b) > 0;
+}
+
+static bool change(struct pp_entry *e, uint32_t from, uint32_t to)
+{
+	return atomic_compare_exchange_strong(&e->state, &from, to);
+}
+
+void pp_lru_init(struct pp_lru *lru)
+{
+	pp_list_init(&lru->warm);
+	pp_list_init(&lru->cold);
+}
+
+void pp_lru_add(struct pp_lru *lru, const struct pp_pool *pool, struct pp_entry *e)
+{
+	e->queued = stamp(e);
+	e->link = 0;
+	pp_list_append(&lru->warm, pool, e);
+}
+
+/* @link, which an entry in a list does not need, tells the lists apart. */
+static void move(struct pp_lru *lru, const struct pp_pool *pool, struct pp_entry *e, bool cold)
+{
+	pp_list_remove(e->link ? &lru->cold : &lru->warm, pool, e);
+	e->queued = stamp(e);
+	e->link = cold;
+	pp_list_append(cold ? &lru->cold : &lru->warm, pool, e);
+}
+
+void pp_lru_remove(struct pp_lru *lru, const struct pp_pool *pool, struct pp_entry *e)
+{
+	pp_list_remove(e->link ? &lru->cold : &lru->warm, pool, e);
+}
+
+/* Unused since it was queued, and not after @than? Else it goes to the end. */
+static bool is_old(struct pp_lru *lru, const struct pp_pool *pool, struct pp_entry *e, uint32_t than)
+{
+	if (stamp(e) == e->queued && !is_after(e->queued, than))
+		return true;
+	move(lru, pool, e, false);
+	return false;
+}
+
+static uint32_t batch(const struct pp_lru *lru)
+{
+	uint32_t part = (lru->warm.count + lru->cold.count) / SHARE;
+
+	if (!part)
+		return 1;
+	return part < BATCH ? part : BATCH;
+}
+
+/* Looks at @left entries at most. */
+static void cool(struct pp_lru *lru, const struct pp_pool *pool, uint32_t than, uint32_t *left)
+{
+	uint32_t want = batch(lru);
+
+	for (; *left && lru->cold.count < want; (*left)--) {
+		struct pp_entry *e = pp_list_first(&lru->warm, pool);
+
+		if (!e)
+			return;
+		if (!is_old(lru, pool, e, than))
+			continue;
+		change(e, PP_LIVE, PP_COLD);
+		move(lru, pool, e, true);
+	}
+}
+
+/* Of what was made COLD, what is in use is used now. */
+static void keep_used(struct pp_lru *lru, const struct pp_pool *pool, const struct pp_readers *readers)
+{
+	uint32_t i, next = lru->cold.first;
+
+	pp_fence_heavy();
+	for (i = lru->cold.count; i; i--) {
+		struct pp_entry *e = pp_entry_at(pool, next);
+
+		next = e->next;
+		if (!pp_users(readers, pool, e))
+			continue;
+		change(e, PP_COLD, PP_LIVE);
+		move(lru, pool, e, false);
+	}
+}
+
+static struct pp_entry *take_cold(struct pp_lru *lru, const struct pp_pool *pool, uint32_t than)
+{
+	uint32_t i, next = lru->cold.first;
+
+	for (i = lru->cold.count; i; i--) {
+		struct pp_entry *e = pp_entry_at(pool, next);
+
+		next = e->next;
+		if (is_after(e->queued, than))
+			continue;
+		if (change(e, PP_COLD, PP_DEAD)) {
+			pp_lru_remove(lru, pool, e);
+			return e;
+		}
+		move(lru, pool, e, false);	/* it was wanted meanwhile */
+	}
+	return NULL;
+}
+
+/*
+ * Each entry is looked at twice at most: once to find that it was used since it
+ * was queued, and once more when it has its place.
+ */
+struct pp_entry *pp_lru_take(struct pp_lru *lru, const struct pp_pool *pool, const struct pp_readers *readers,
+			     uint32_t than)
+{
+	struct pp_entry *e = take_cold(lru, pool, than);
+	uint32_t left = 2 * lru->warm.count;
+
+	while (!e && left) {
+		uint32_t cold = lru->cold.count;
+
+		cool(lru, pool, than, &left);
+		if (lru->cold.count == cold)
+			break;
+		keep_used(lru, pool, readers);
+		e = take_cold(lru, pool, than);
+	}
+	return e;
+}
