@@ -27,10 +27,52 @@ static void doom(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doome
 	doomed->first = pp_entry_index(&c->pool, e);
 }
 
+/* GONE, in use, and not in the index nor the LRU list: so both links are free for this list. */
+void pp_cache_set_gone(struct pp_cache *c, struct pp_entry *e)
+{
+	/* a reader may be about to make a COLD one LIVE */
+	atomic_exchange(&e->state, PP_GONE);
+	pp_list_append(&c->gone, &c->pool, e);
+}
+
 void pp_cache_doom_unused(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doomed)
 {
-	if (pp_entry_state(e) == PP_GONE && !pp_users(&c->readers, &c->pool, e))
-		doom(c, e, doomed);
+	if (pp_users(&c->readers, &c->pool, e))
+		return;
+	pp_list_remove(&c->gone, &c->pool, e);
+	doom(c, e, doomed);
+}
+
+static void doom_all_unused(struct pp_cache *c, struct pp_doomed *doomed)
+{
+	uint32_t i, next = c->gone.first;
+
+	for (i = c->gone.count; i; i--) {
+		struct pp_entry *e = pp_entry_at(&c->pool, next);
+
+		next = e->next;
+		pp_cache_doom_unused(c, e, doomed);
+	}
+}
+
+static void unlock(struct pp_cache *c, struct pp_doomed *doomed)
+{
+	pthread_mutex_unlock(&c->lock);
+	/* seq_cst: who could not take the lock has set it before he tried */
+	while (atomic_load(&c->left) && !pthread_mutex_trylock(&c->lock)) {
+		if (atomic_exchange(&c->left, false)) {
+			doom_all_unused(c, doomed);
+			pp_cache_trim(c, doomed);
+		}
+		pthread_mutex_unlock(&c->lock);
+	}
+}
+
+void pp_cache_tidy(struct pp_cache *c)
+{
+	atomic_store(&c->left, true);
+	if (!pthread_mutex_trylock(&c->lock))
+		pp_cache_unlock(c, NULL);
 }
 
 /* Nobody finds it any more. True: GONE; false: its pin has not ended, and it is ORPHAN. */
@@ -39,11 +81,13 @@ static bool hide(struct pp_cache *c, struct pp_entry *e)
 	bool pending = pp_entry_state(e) == PP_PENDING;
 
 	pp_index_remove(&c->index, &c->pool, e);
-	if (!pending)
-		pp_lru_remove(&c->lru, &c->pool, e);
-	/* a reader may be about to make a COLD one LIVE */
-	atomic_exchange(&e->state, pending ? PP_ORPHAN : PP_GONE);
-	return !pending;
+	if (pending) {
+		pp_entry_set_state(e, PP_ORPHAN);
+		return false;
+	}
+	pp_lru_remove(&c->lru, &c->pool, e);
+	pp_cache_set_gone(c, e);
+	return true;
 }
 
 void pp_cache_forget(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doomed)
@@ -88,7 +132,7 @@ void pp_cache_forget_range(struct pp_cache *c, const struct pp_range *range, con
 
 bool pp_cache_evict(struct pp_cache *c, uint32_t than, struct pp_doomed *doomed)
 {
-	struct pp_entry *e = pp_lru_take(&c->lru, &c->pool, &c->readers, than);
+	struct pp_entry *e = pp_lru_take(&c->lru, &c->pool, &c->readers, pp_cache_now(c), than);
 
 	if (!e)
 		return false;
@@ -106,24 +150,28 @@ static bool over_budget(const struct pp_cache *c)
 	       (a->max_entries && c->stats.entries > a->max_entries);
 }
 
-static void set_over(struct pp_cache *c, bool over)
+static bool evict_all_over(struct pp_cache *c, struct pp_doomed *doomed)
 {
-	if (over != atomic_load_explicit(&c->over, memory_order_relaxed))
-		atomic_store(&c->over, over);
+	while (over_budget(c))
+		if (!pp_cache_evict(c, pp_cache_now(c), doomed))
+			return true;
+	return false;
 }
 
 /*
- * @over is set before an entry is found in use, with a heavy fence between the
- * two: who puts it finds @over, or is not counted as its user.
+ * Only what is in use keeps the cache over its budget. Who puts such an entry
+ * after @over was set finds that; for those who did before, it is tried again.
  */
 void pp_cache_trim(struct pp_cache *c, struct pp_doomed *doomed)
 {
-	bool over = over_budget(c);
+	bool over = evict_all_over(c, doomed);
 
-	set_over(c, over);
-	while (over && pp_cache_evict(c, pp_cache_now(c), doomed))
-		over = over_budget(c);
-	set_over(c, over);
+	if (over && !atomic_exchange(&c->over, true)) {
+		pp_fence_heavy();
+		over = evict_all_over(c, doomed);
+	}
+	if (!over && atomic_load_explicit(&c->over, memory_order_relaxed))
+		atomic_store(&c->over, false);
 }
 
 static bool is_in_use(struct pp_cache *c, struct pp_entry *e)
@@ -156,7 +204,7 @@ uint64_t pp_cache_bytes_in_use(struct pp_cache *c)
 
 /* ---- the end ------------------------------------------------------------------------ */
 
-static void unpin_one(struct pp_cache *c, struct pp_entry *e)
+static void unpin_one(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doomed)
 {
 	c->ops.unpin(c->arg, e->pub.reg);
 	pthread_mutex_lock(&c->lock);
@@ -165,15 +213,24 @@ static void unpin_one(struct pp_cache *c, struct pp_entry *e)
 	pp_list_remove(&c->leaving, &c->pool, e);
 	pp_pool_give(&c->pool, e);
 	pthread_cond_broadcast(&c->changed);
-	pthread_mutex_unlock(&c->lock);
+	unlock(c, doomed);
 }
 
-void pp_cache_unpin(struct pp_cache *c, struct pp_doomed *doomed)
+static void unpin_all(struct pp_cache *c, struct pp_doomed *doomed)
 {
 	while (doomed->first != PP_NO_ENTRY) {
 		struct pp_entry *e = pp_entry_at(&c->pool, doomed->first);
 
 		doomed->first = e->link;
-		unpin_one(c, e);
+		unpin_one(c, e, doomed);
 	}
+}
+
+void pp_cache_unlock(struct pp_cache *c, struct pp_doomed *doomed)
+{
+	struct pp_doomed none = PP_NONE_DOOMED;
+
+	doomed = doomed ? doomed : &none;
+	unlock(c, doomed);
+	unpin_all(c, doomed);
 }

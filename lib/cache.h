@@ -28,12 +28,14 @@ struct pp_refusal {
  * @mark: process it belongs to (process.h)
  * @clock: time that readers stamp entries with; ticks at each miss
  * @over: the budget does not hold, as what exceeds it is in use: who puts
- *	something has a look
+ *	something calls pp_cache_tidy()
+ * @left: somebody did, and could not take the lock
  * @lock: protects what follows, and all changes but those of readers
  * @changed: an entry stopped being pending, or an unpin ended
  * @hooked: pp_watch_end() is due
  * @pending: how many are
  * @lru: LIVE and COLD entries
+ * @gone: GONE ones
  * @leaving: DEAD ones, in the order they were doomed
  * @leaving_bytes: their bytes
  * @doom: how many were ever doomed
@@ -48,6 +50,7 @@ struct pp_cache {
 	struct pp_readers readers;
 	_Atomic uint32_t clock;
 	_Atomic bool over;
+	_Atomic bool left;
 
 	alignas(128) pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -56,6 +59,7 @@ struct pp_cache {
 	bool hooked;
 	unsigned int pending;
 	struct pp_lru lru;
+	struct pp_list gone;
 	struct pp_list leaving;
 	uint64_t leaving_bytes;
 	uint32_t doom;
@@ -87,6 +91,9 @@ static inline void pp_cache_tick(struct pp_cache *c)
 void pp_cache_count(struct pp_cache *c, const struct pp_entry *e);
 void pp_cache_discount(struct pp_cache *c, const struct pp_entry *e);
 
+/* An entry that is neither in the index nor in the LRU list, for its users only */
+void pp_cache_set_gone(struct pp_cache *c, struct pp_entry *e);
+
 /* A GONE entry, if nobody uses it any more: to @doomed. After pp_fence_heavy(). */
 void pp_cache_doom_unused(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doomed);
 
@@ -106,7 +113,17 @@ void pp_cache_trim(struct pp_cache *c, struct pp_doomed *doomed);
 /* Bytes of entries that are in use or being pinned; looks at each. */
 uint64_t pp_cache_bytes_in_use(struct pp_cache *c);
 
-/* Unpin and free what is doomed. Without @lock; never while waiting for it. */
-void pp_cache_unpin(struct pp_cache *c, struct pp_doomed *doomed);
+/*
+ * Unlocks, and unpins @doomed (NULL: none); not while another waits for that. A
+ * reader must not wait for the lock's holder, who may be stopped: so who holds
+ * it does here what readers have left to do.
+ */
+void pp_cache_unlock(struct pp_cache *c, struct pp_doomed *doomed);
+
+/*
+ * The calling thread has put something that nobody may use any more, or while
+ * the cache was over its budget: unpin what can be. Does not wait for the lock.
+ */
+void pp_cache_tidy(struct pp_cache *c);
 
 #endif

@@ -4,6 +4,7 @@
 enum {
 	BATCH = 64,	/* entries that share a heavy fence, at most */
 	SHARE = 4,	/* and not more than a fourth of all */
+	STEPS = 64,	/* that an entry is put before later ones, at most */
 };
 
 /* ---- lists ------------------------------------------------------------------------ */
@@ -24,6 +25,21 @@ void pp_list_append(struct pp_list *list, const struct pp_pool *pool, struct pp_
 	else
 		list->first = index;
 	list->last = index;
+}
+
+/* @before: in the list */
+static void list_insert(struct pp_list *list, const struct pp_pool *pool, struct pp_entry *e, struct pp_entry *before)
+{
+	uint32_t index = pp_entry_index(pool, e);
+
+	e->prev = before->prev;
+	e->next = pp_entry_index(pool, before);
+	if (e->prev != PP_NO_ENTRY)
+		pp_entry_at(pool, e->prev)->next = index;
+	else
+		list->first = index;
+	before->prev = index;
+	list->count++;
 }
 
 void pp_list_remove(struct pp_list *list, const struct pp_pool *pool, struct pp_entry *e)
@@ -69,13 +85,31 @@ void pp_lru_add(struct pp_lru *lru, const struct pp_pool *pool, struct pp_entry 
 	pp_list_append(&lru->warm, pool, e);
 }
 
+/* Behind what was used no later; exactly so unless it is far from the end. */
+static void insert_by_age(struct pp_list *list, const struct pp_pool *pool, struct pp_entry *e)
+{
+	uint32_t at = list->last, before = PP_NO_ENTRY, steps;
+
+	for (steps = STEPS; steps && at != PP_NO_ENTRY && is_after(pp_entry_at(pool, at)->queued, e->queued); steps--) {
+		before = at;
+		at = pp_entry_at(pool, at)->prev;
+	}
+	if (before == PP_NO_ENTRY)
+		pp_list_append(list, pool, e);
+	else
+		list_insert(list, pool, e, pp_entry_at(pool, before));
+}
+
 /* @link, which an entry in a list does not need, tells the lists apart. */
 static void move(struct pp_lru *lru, const struct pp_pool *pool, struct pp_entry *e, bool cold)
 {
 	pp_list_remove(e->link ? &lru->cold : &lru->warm, pool, e);
 	e->queued = stamp(e);
 	e->link = cold;
-	pp_list_append(cold ? &lru->cold : &lru->warm, pool, e);
+	if (cold)
+		pp_list_append(&lru->cold, pool, e);
+	else
+		insert_by_age(&lru->warm, pool, e);
 }
 
 void pp_lru_remove(struct pp_lru *lru, const struct pp_pool *pool, struct pp_entry *e)
@@ -119,7 +153,7 @@ static void cool(struct pp_lru *lru, const struct pp_pool *pool, uint32_t than, 
 }
 
 /* Of what was made COLD, what is in use is used now. */
-static void keep_used(struct pp_lru *lru, const struct pp_pool *pool, const struct pp_readers *readers)
+static void keep_used(struct pp_lru *lru, const struct pp_pool *pool, const struct pp_readers *readers, uint32_t now)
 {
 	uint32_t i, next = lru->cold.first;
 
@@ -131,6 +165,7 @@ static void keep_used(struct pp_lru *lru, const struct pp_pool *pool, const stru
 		if (!pp_users(readers, pool, e))
 			continue;
 		change(e, PP_COLD, PP_LIVE);
+		atomic_store_explicit(&e->stamp, now, memory_order_relaxed);
 		move(lru, pool, e, false);
 	}
 }
@@ -159,7 +194,7 @@ static struct pp_entry *take_cold(struct pp_lru *lru, const struct pp_pool *pool
  * was queued, and once more when it has its place.
  */
 struct pp_entry *pp_lru_take(struct pp_lru *lru, const struct pp_pool *pool, const struct pp_readers *readers,
-			     uint32_t than)
+			     uint32_t now, uint32_t than)
 {
 	struct pp_entry *e = take_cold(lru, pool, than);
 	uint32_t left = 2 * lru->warm.count;
@@ -170,7 +205,7 @@ struct pp_entry *pp_lru_take(struct pp_lru *lru, const struct pp_pool *pool, con
 		cool(lru, pool, than, &left);
 		if (lru->cold.count == cold)
 			break;
-		keep_used(lru, pool, readers);
+		keep_used(lru, pool, readers, now);
 		e = take_cold(lru, pool, than);
 	}
 	return e;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Who goes next. Readers stamp entries with the time and touch no list; an
- * entry whose stamp has changed since it was queued goes to the end when it
- * comes to the front.
+ * entry whose stamp has changed since it was queued is queued again, by its
+ * stamp, when it comes to the front.
  *
  * Whether nobody uses an entry takes a heavy fence to tell. So the next few are
  * made COLD together, with one fence: who wants one afterwards makes it LIVE
@@ -49,6 +49,6 @@ void pp_lru_remove(struct pp_lru *lru, const struct pp_pool *pool, struct pp_ent
  * removed, and DEAD. NULL: there is none.
  */
 struct pp_entry *pp_lru_take(struct pp_lru *lru, const struct pp_pool *pool, const struct pp_readers *readers,
-			     uint32_t than);
+			     uint32_t now, uint32_t than);
 
 #endif

@@ -88,7 +88,7 @@ bool pp_miss_wait(struct pp_cache *c, const struct pp_range *range)
 	pending = overlaps_pending(c, range);
 	if (pending)
 		pthread_cond_wait(&c->changed, &c->lock);
-	pthread_mutex_unlock(&c->lock);
+	pp_cache_unlock(c, NULL);
 	return pending;
 }
 
@@ -206,9 +206,8 @@ static bool replace_early(struct pp_cache *c, struct pp_entry *e)
 
 	pthread_mutex_lock(&c->lock);
 	pp_cache_forget_range(c, &range, e, &doomed);
-	pthread_mutex_unlock(&c->lock);
 	any = doomed.first != PP_NO_ENTRY;
-	pp_cache_unpin(c, &doomed);
+	pp_cache_unlock(c, &doomed);
 	return any;
 }
 
@@ -259,7 +258,7 @@ static int narrow(struct pp_cache *c, struct pp_entry *e, const struct want *w,
 		pp_entry_set_range(e, &w->least);
 	pp_cache_count(c, e);
 	pthread_cond_broadcast(&c->changed);
-	pthread_mutex_unlock(&c->lock);
+	pp_cache_unlock(c, NULL);
 	return ret;
 }
 
@@ -295,7 +294,7 @@ static void enter(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doom
 
 	pp_ref_get(pp_reader_here(&c->readers), e, pp_entry_index(&c->pool, e));
 	if (pp_entry_state(e) == PP_ORPHAN) {
-		pp_entry_set_state(e, PP_GONE);
+		pp_cache_set_gone(c, e);
 		return;
 	}
 	pp_cache_forget_range(c, &range, e, doomed);
@@ -316,8 +315,7 @@ static void settle(struct pp_cache *c, struct pp_entry *e, const struct want *w,
 		pp_room_granted(c, e->pub.length);
 	enter(c, e, &doomed);
 	settled(c, work);
-	pthread_mutex_unlock(&c->lock);
-	pp_cache_unpin(c, &doomed);
+	pp_cache_unlock(c, &doomed);
 }
 
 static void give_up(struct pp_cache *c, struct pp_entry *e, const struct pp_cache_work *work)
@@ -328,7 +326,7 @@ static void give_up(struct pp_cache *c, struct pp_entry *e, const struct pp_cach
 	pp_cache_discount(c, e);
 	pp_pool_give(&c->pool, e);
 	settled(c, work);
-	pthread_mutex_unlock(&c->lock);
+	pp_cache_unlock(c, NULL);
 }
 
 static int register_new(struct pp_cache *c, struct want *w, struct pp_entry *e,
@@ -358,7 +356,6 @@ int pp_miss(struct pp_cache *c, const struct pp_range *asked,
 		return ret;
 	pthread_mutex_lock(&c->lock);
 	ret = claim(c, &w, out, &doomed);
-	pthread_mutex_unlock(&c->lock);
-	pp_cache_unpin(c, &doomed);
+	pp_cache_unlock(c, &doomed);
 	return ret ? ret : register_new(c, &w, *out, work, why);
 }

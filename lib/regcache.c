@@ -77,30 +77,24 @@ static inline bool foreign(const struct pp_cache *c)
 
 /* ---- leaving ------------------------------------------------------------------------ */
 
-/* The last user of what was forgotten gives it up; what exceeds the budget goes. */
-static __attribute__((noinline)) void after_use(struct pp_cache *c, struct pp_entry *e)
-{
-	PP_KEEP_ERRNO;
-	struct pp_doomed doomed = PP_NONE_DOOMED;
-
-	pthread_mutex_lock(&c->lock);
-	pp_cache_doom_unused(c, e, &doomed);
-	pp_cache_trim(c, &doomed);
-	pthread_mutex_unlock(&c->lock);
-	pp_cache_unpin(c, &doomed);
-}
-
-/* After the count: whoever forgets it now sees that, or we see GONE. */
+/* After the count: whoever forgets it now sees that, or we see GONE. Likewise for the budget. */
 static inline bool is_wanted_back(struct pp_cache *c, struct pp_entry *e)
 {
 	return pp_entry_state(e) == PP_GONE || atomic_load(&c->over);
+}
+
+static __attribute__((noinline)) void tidy(struct pp_cache *c)
+{
+	PP_KEEP_ERRNO;
+
+	pp_cache_tidy(c);
 }
 
 static void leave(struct pp_cache *c, struct pp_reader *r, struct pp_entry *e)
 {
 	pp_ref_put(r, e, pp_entry_index(&c->pool, e));
 	if (is_wanted_back(c, e))
-		after_use(c, e);
+		tidy(c);
 }
 
 /* ---- looking up: no lock -------------------------------------------------------------- */
@@ -241,11 +235,10 @@ static void drop_stale(struct pp_cache *c, struct pp_reader *r, struct pp_entry 
 	if (is_listed(e)) {
 		c->stats.revocations++;
 		pp_cache_forget(c, e, &doomed);
-	} else {
+	} else if (pp_entry_state(e) == PP_GONE) {
 		pp_cache_doom_unused(c, e, &doomed);
 	}
-	pthread_mutex_unlock(&c->lock);
-	pp_cache_unpin(c, &doomed);
+	pp_cache_unlock(c, &doomed);
 }
 
 /* Until it is a hit, or registered by us, or cannot be. */
@@ -410,7 +403,7 @@ PP_PUBLIC void pp_cache_put(struct pp_cache *cache, const struct pp_cache_entry 
 	if (__builtin_expect(foreign(cache) || !r || !pp_ref_sub(pp_ref_place(r, index, 0), index), 0))
 		put_other(cache, e);
 	else if (__builtin_expect(is_wanted_back(cache, e), 0))
-		after_use(cache, e);
+		tidy(cache);
 }
 
 PP_PUBLIC void pp_cache_invalidate(struct pp_cache *cache, const void *addr,
@@ -427,8 +420,7 @@ PP_PUBLIC void pp_cache_invalidate(struct pp_cache *cache, const void *addr,
 	pthread_mutex_lock(&cache->lock);
 	pp_cache_forget_range(cache, &range, NULL, &doomed);
 	pthread_cond_broadcast(&cache->changed);
-	pthread_mutex_unlock(&cache->lock);
-	pp_cache_unpin(cache, &doomed);
+	pp_cache_unlock(cache, &doomed);
 }
 
 PP_PUBLIC void pp_cache_flush(struct pp_cache *cache)
@@ -442,8 +434,7 @@ PP_PUBLIC void pp_cache_flush(struct pp_cache *cache)
 	while (pp_cache_evict(cache, pp_cache_now(cache), &doomed))
 		cache->stats.evictions--;
 	pp_room_reset(cache);
-	pthread_mutex_unlock(&cache->lock);
-	pp_cache_unpin(cache, &doomed);
+	pp_cache_unlock(cache, &doomed);
 }
 
 /* In a child of fork() the lock may be held by a thread that is not there. */
@@ -457,7 +448,7 @@ PP_PUBLIC void pp_cache_stats(struct pp_cache *cache,
 		return;
 	pthread_mutex_lock(&cache->lock);
 	*out = cache->stats;
-	pthread_mutex_unlock(&cache->lock);
+	pp_cache_unlock(cache, NULL);
 	out->hits = pp_readers_hits(&cache->readers) + atomic_load_explicit(&cache->hits, memory_order_relaxed);
 }
 
@@ -496,6 +487,7 @@ static int init(struct pp_cache *c)
 	}
 	pp_readers_init(&c->readers);
 	pp_lru_init(&c->lru);
+	pp_list_init(&c->gone);
 	pp_list_init(&c->leaving);
 	pp_room_reset(c);
 	pthread_mutex_init(&c->lock, NULL);

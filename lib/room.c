@@ -39,7 +39,7 @@ void pp_room_await_budget(struct pp_cache *c)
 	now = c->doom;
 	while (exceeds_budget(c) && leaves(c, now))
 		pthread_cond_wait(&c->changed, &c->lock);
-	pthread_mutex_unlock(&c->lock);
+	pp_cache_unlock(c, NULL);
 }
 
 /* ---- making room ------------------------------------------------------------- */
@@ -48,7 +48,7 @@ void pp_room_attempt(struct pp_cache *c, struct pp_search *s)
 {
 	pthread_mutex_lock(&c->lock);
 	s->unpins = c->stats.unpins;
-	pthread_mutex_unlock(&c->lock);
+	pp_cache_unlock(c, NULL);
 }
 
 static void begin(struct pp_cache *c, struct pp_search *s)
@@ -79,8 +79,7 @@ bool pp_room_make(struct pp_cache *c, struct pp_search *s)
 
 	pthread_mutex_lock(&c->lock);
 	room = search(c, s, &doomed);
-	pthread_mutex_unlock(&c->lock);
-	pp_cache_unpin(c, &doomed);
+	pp_cache_unlock(c, &doomed);
 	return room;
 }
 

@@ -132,8 +132,8 @@ static void host_memory_without_room_says_nothing_of_a_gpu(void **state)
 	make_mixed();
 	touch(128, 8);
 	mem.fail = -ENOMEM;
-	mem.fail_count = 1;
-	touch(132, 8);	/* the union is refused */
+	mem.fail_count = 2;
+	touch(132, 8);	/* the union is refused, also without what it was to replace */
 	assert_int_equal(stats().bytes, 8 * MOCK_PAGE);
 	touch(8, 1);
 	assert_int_equal(stats().bytes, 72 * MOCK_PAGE);

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How the registration cache counts users without a lock, for Spin. lib/regcache.c has the argument.
+ *
+ *	make check-model
+ *
+ * Who runs, each at any time: two threads that get and put, also what the other one got, GETS times each; a third that
+ * makes both entries COLD with one barrier, evicts them now, the next time or not, and registers again in one that came
+ * free, EVICTIONS times; with INVALIDATE a fourth, which invalidates a region once. More of all is too much.
+ *
+ * What holds, in every order of steps:
+ *  1  A registration is undone once, and never while a user holds it.
+ *  2  A get returns what was asked for, and nothing that an invalidation took which ended before the get began.
+ *  3  What has left the cache is undone in the end.
+ *  4  A hit waits for nothing: look() has no guard, and leave() none but for what is GONE.
+ *
+ * What makes this more than an interleaving of steps: a getter's store into its own word stays in its store buffer
+ * until some later time, its next atomic operation, or another thread's membarrier; its loads do not wait for that.
+ * Stores of those who hold the lock are seen at once: a barrier of theirs follows each that matters, and one seen later
+ * is like one made later.
+ *
+ * What is simpler here, and why that hides nothing:
+ *  - A getter has place for one word, so that "shared" is needed as soon as it uses both entries.
+ *  - What was just registered is LIVE with no user: its first one is a getter like others.
+ *  - A key is a region, and the index has a word for each. What a getter found there may be out of date by any time.
+ *  - Two getters hand over what one got without a word on how: that takes a lock or the like, and so a barrier.
+ */
+
+#define PINS 4
+#define NONE 2
+
+mtype = { FREE, PENDING, LIVE, COLD, GONE, DEAD };
+
+typedef entry {
+	mtype state;
+	byte key;
+	byte pin;
+	short shared
+};
+
+/* what a getter counted, and what others see of that */
+typedef word {
+	byte at = NONE;
+	byte users;
+	byte seen_at = NONE;
+	byte seen_users;
+	bool buffered
+};
+
+typedef registration {
+	byte holders;
+	byte undone;
+	bool invalidated
+};
+
+entry entries[2];
+word words[2];
+registration pins[PINS];
+byte made;
+byte index[2];
+bool locked;
+byte handed[2];		/* to whom: an entry to put */
+bool has_got_all[2];
+
+inline lock()
+{
+	atomic { !locked -> locked = true }
+}
+
+inline unlock()
+{
+	locked = false
+}
+
+/* ---- store buffers --------------------------------------------------------------------------------------------- */
+
+inline write_back(t)
+{
+	words[t].seen_at = words[t].at;
+	words[t].seen_users = words[t].users;
+	words[t].buffered = false
+}
+
+inline store_word(t, e, n)
+{
+	write_back(t);
+	words[t].users = n;
+	words[t].at = (words[t].users > 0 -> e : NONE);
+	words[t].buffered = true
+}
+
+proctype store_buffer(byte t)
+{
+end:
+	do
+	:: d_step { words[t].buffered -> write_back(t) }
+	od
+}
+
+inline membarrier()
+{
+#ifdef NO_MEMBARRIER
+	skip
+#else
+	d_step { write_back(0); write_back(1) }
+#endif
+}
+
+/* ---- beginning and end of a registration ----------------------------------------------------------------------- */
+
+inline publish(e, k)
+{
+	d_step {
+		entries[e].key = k;
+		entries[e].pin = made;
+		made++
+	};
+	atomic { !locked -> entries[e].state = LIVE; index[k] = e }
+}
+
+/* of what is DEAD; without the lock */
+inline undo(e)
+{
+	d_step {
+		assert(pins[entries[e].pin].holders == 0);	/* nothing is undone while a user holds it */
+		assert(pins[entries[e].pin].undone == 0);	/* nothing is undone twice */
+		pins[entries[e].pin].undone++
+	};
+	atomic { !locked -> entries[e].state = FREE }
+}
+
+inline unindex(e)
+{
+	if
+	:: index[entries[e].key] == e -> index[entries[e].key] = NONE
+	:: else
+	fi
+}
+
+/* One word after the other, while they change. */
+inline sum(e, n)
+{
+	n = entries[e].shared;
+	n = n + (words[0].seen_at == e -> words[0].seen_users : 0);
+	n = n + (words[1].seen_at == e -> words[1].seen_users : 0)
+}
+
+/* With the lock, and a barrier since it is GONE. */
+inline end_if_unused(e, n, did)
+{
+	sum(e, n);
+	d_step {
+		did = n == 0;
+		if
+		:: did -> entries[e].state = DEAD
+		:: else
+		fi
+	}
+}
+
+/* ---- getters; these have t, k, e, p, n, did, found and old ------------------------------------------------------ */
+
+inline count()
+{
+	d_step {
+		if
+		:: words[t].at == e -> store_word(t, e, words[t].users + 1)
+		:: words[t].users == 0 -> store_word(t, e, 1)
+		:: else -> write_back(t); entries[e].shared++
+		fi
+	}
+}
+
+inline uncount()
+{
+	d_step {
+		if
+		:: words[t].at == e -> store_word(t, e, words[t].users - 1)
+		:: else -> write_back(t); entries[e].shared--
+		fi
+	}
+}
+
+/* A user, or one who only looked: the last to leave what is GONE ends it. */
+inline leave()
+{
+	uncount();
+#ifndef NO_LOOK
+	if
+	:: entries[e].state == GONE ->
+		did = false;
+		atomic { !locked -> locked = true; write_back(t) };
+		if
+		:: entries[e].state == GONE -> end_if_unused(e, n, did)
+		:: else		/* another one was the last */
+		fi;
+		unlock();
+		if
+		:: did -> undo(e)
+		:: else
+		fi
+	:: else
+	fi
+#endif
+}
+
+/* A compare-and-swap that fails tells what there is instead. */
+inline rescue()
+{
+	d_step {
+#ifndef NO_CAS
+		write_back(t);
+		found = entries[e].state;
+#endif
+		if
+		:: found == COLD -> entries[e].state = LIVE; found = LIVE
+		:: else
+		fi
+	}
+}
+
+/* What is LIVE after it was counted stays as it is. */
+inline look()
+{
+	count();
+	found = entries[e].state;
+	if
+	:: found == COLD -> rescue()
+	:: else
+	fi;
+	d_step {
+		p = entries[e].pin;
+		if
+		:: found == LIVE && entries[e].key == k ->
+			pins[p].holders++;
+			assert(pins[p].undone == 0);	/* no get returns what was undone */
+			assert(!(old & (1 << p)));	/* no get returns what was invalidated before it */
+		:: else -> found = FREE
+		fi
+	}
+}
+
+inline put()
+{
+	d_step {
+		p = entries[e].pin;
+		pins[p].holders--
+	};
+	leave()
+}
+
+inline put_handed()
+{
+	d_step { e = handed[t]; handed[t] = NONE };
+	put()
+}
+
+inline get_and_put()
+{
+	d_step {
+		old = pins[0].invalidated + 2 * pins[1].invalidated + 4 * pins[2].invalidated + 8 * pins[3].invalidated;
+		e = index[k]
+	};
+	if
+	:: e != NONE ->
+		look();
+		if
+		:: found == LIVE && handed[1 - t] == NONE -> handed[1 - t] = e
+		:: found == LIVE -> put()
+		:: else -> leave()
+		fi
+	:: else
+	fi
+}
+
+proctype getter(byte t)
+{
+	byte k, e, p, old, rounds;
+	short n;
+	bool did;
+	mtype found;
+
+	do
+	:: rounds < GETS ->
+		rounds++;
+		if
+		:: k = 0; get_and_put()
+		:: k = 1; get_and_put()
+		:: handed[t] != NONE -> put_handed()
+		fi;
+		d_step { k = 0; e = 0; p = 0; old = 0; n = 0; did = false; found = FREE }
+	:: else -> break
+	od;
+	has_got_all[t] = true;
+	has_got_all[1 - t];
+	if
+	:: handed[t] != NONE -> put_handed()
+	:: else
+	fi
+}
+
+/* ---- those who hold the lock ------------------------------------------------------------------------------------ */
+
+/* Before the barrier, which is one for all. */
+inline cool(e)
+{
+	d_step {
+		picked[e] = entries[e].state == LIVE;
+#ifndef NO_COLD
+		if
+		:: picked[e] -> entries[e].state = COLD
+		:: else
+		fi
+#endif
+	}
+}
+
+/* After it. The compare-and-swap fails when it is LIVE already. */
+inline keep_used(e)
+{
+	if
+	:: picked[e] ->
+		sum(e, n);
+		d_step {
+			picked[e] = n == 0;
+			if
+			:: n > 0 && entries[e].state == COLD -> entries[e].state = LIVE
+			:: else
+			fi
+		}
+	:: else
+	fi
+}
+
+#ifdef NO_COLD
+#define IS_UNUSED(e) (picked[e] && entries[e].state == LIVE)
+#else
+#define IS_UNUSED(e) (entries[e].state == COLD)
+#endif
+
+/* Now, or a barrier or more later: what is COLD is unused as long as it is that. A compare-and-swap. */
+inline take(e)
+{
+	atomic {
+		picked[e] = IS_UNUSED(e);
+		if
+		:: picked[e] -> entries[e].state = DEAD; unindex(e)
+		:: picked[e] = false
+		:: else
+		fi
+	}
+}
+
+inline undo_picked(e)
+{
+	if
+	:: picked[e] -> undo(e)
+	:: else
+	fi
+}
+
+/* A miss; which one is whose turn it is not. */
+inline add()
+{
+	atomic {
+		!locked ->
+		e = (entries[0].state == FREE -> 0 : (entries[1].state == FREE -> 1 : NONE));
+		k = (index[0] == NONE -> 0 : (index[1] == NONE -> 1 : NONE));
+		did = e != NONE && k != NONE;
+		if
+		:: did -> entries[e].state = PENDING
+		:: else
+		fi
+	};
+	if
+	:: did -> publish(e, k)
+	:: else
+	fi
+}
+
+proctype evictor()
+{
+	byte e, k, rounds;
+	short n;
+	bool did, picked[2];
+
+	do
+	:: rounds < EVICTIONS ->
+		rounds++;
+		lock();
+		cool(0);
+		cool(1);
+		membarrier();
+		keep_used(0);
+		keep_used(1);
+		take(0);
+		take(1);
+		unlock();
+		undo_picked(0);
+		undo_picked(1);
+		add();
+		d_step { e = 0; k = 0; n = 0; did = false; picked[0] = false; picked[1] = false }
+	:: else -> break
+	od
+}
+
+proctype invalidator()
+{
+	byte e, p;
+	short n;
+	bool did;
+
+	lock();
+	e = index[0];
+	if
+	:: e != NONE ->
+		d_step { p = entries[e].pin; entries[e].state = GONE; unindex(e) };
+		membarrier();
+		end_if_unused(e, n, did);
+		unlock();
+		pins[p].invalidated = true;
+		if
+		:: did -> undo(e)
+		:: else
+		fi
+	:: else -> unlock()
+	fi
+}
+
+inline check_end(e)
+{
+	left = entries[e].state == PENDING || entries[e].state == GONE || entries[e].state == DEAD;
+	assert(!left);	/* what has left the cache is undone in the end */
+	assert(entries[e].shared + (words[0].at == e -> words[0].users : 0) +
+	       (words[1].at == e -> words[1].users : 0) == 0)	/* nothing is counted in the end */
+}
+
+init {
+	bool left;
+
+	atomic {
+		index[0] = NONE;
+		index[1] = NONE;
+		handed[0] = NONE;
+		handed[1] = NONE;
+		entries[0].state = PENDING;
+		entries[1].state = PENDING
+	};
+	atomic {
+		publish(0, 0);
+		publish(1, 1);
+		run store_buffer(0);
+		run store_buffer(1);
+		run getter(0);
+		run getter(1);
+		run evictor();
+#ifdef INVALIDATE
+		run invalidator()
+#endif
+	};
+	_nr_pr == 3 && !words[0].buffered && !words[1].buffered;	/* the store buffers stay */
+	check_end(0);
+	check_end(1)
+}
