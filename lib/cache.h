@@ -33,7 +33,7 @@ struct pp_refusal {
  * @lock: protects what follows, and all changes but those of readers
  * @changed: an entry stopped being pending, or an unpin ended
  * @hooked: pp_watch_end() is due
- * @pending: how many are
+ * @pending: how many are; read without @lock too
  * @lru: LIVE and COLD entries
  * @gone: GONE ones
  * @leaving: DEAD ones, in the order they were doomed
@@ -57,7 +57,7 @@ struct pp_cache {
 	struct pp_cache_attr attr;
 	struct pp_ctx *ctx;
 	bool hooked;
-	unsigned int pending;
+	_Atomic unsigned int pending;
 	struct pp_lru lru;
 	struct pp_list gone;
 	struct pp_list leaving;

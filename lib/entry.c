@@ -2,18 +2,19 @@
 #include <errno.h>
 #include <sys/mman.h>
 #include "entry.h"
+#include "pages.h"
 
 enum {
-	STEP = 1024,	/* entries made memory at a time */
+	FIRST = 64,		/* entries: a page. Then as many more as there are, but no more than */
+	MOST = PP_HUGE_PAGE / sizeof(struct pp_entry),
 };
 
 /* Addresses only, which cost nothing; what is used of them becomes memory. */
 int pp_pool_init(struct pp_pool *pool)
 {
-	void *at = mmap(NULL, PP_MAX_ENTRIES * sizeof(struct pp_entry), PROT_NONE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *at = pp_pages_map(PP_MAX_ENTRIES * sizeof(struct pp_entry), PROT_NONE);
 
-	if (at == MAP_FAILED)
+	if (!at)
 		return -ENOMEM;
 	*pool = (struct pp_pool){ .base = at, .free = PP_NO_ENTRY };
 	return 0;
@@ -21,15 +22,17 @@ int pp_pool_init(struct pp_pool *pool)
 
 void pp_pool_end(struct pp_pool *pool)
 {
-	munmap(pool->base, PP_MAX_ENTRIES * sizeof(struct pp_entry));
+	pp_pages_unmap(pool->base, PP_MAX_ENTRIES * sizeof(struct pp_entry));
 }
 
 static bool grow(struct pp_pool *pool)
 {
+	uint32_t step = pool->ready < FIRST ? FIRST : pool->ready < MOST ? pool->ready : MOST;
+
 	if (pool->ready == PP_MAX_ENTRIES ||
-	    mprotect(pool->base + pool->ready, STEP * sizeof(struct pp_entry), PROT_READ | PROT_WRITE))
+	    mprotect(pool->base + pool->ready, step * sizeof(struct pp_entry), PROT_READ | PROT_WRITE))
 		return false;
-	pool->ready += STEP;
+	pool->ready += step;
 	return true;
 }
 

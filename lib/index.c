@@ -3,10 +3,12 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include "index.h"
+#include "pages.h"
 
 enum {
 	FIRST_BITS = 4,
 	FIRST_BLOCK_BITS = 6,
+	LONG_RANGE = 64,	/* of the smallest granules */
 };
 
 /*
@@ -205,19 +207,12 @@ static size_t blocks_size(const struct pp_table *t)
 	return sizeof(uint64_t) << t->block_bits;
 }
 
-static void *map(size_t size)
-{
-	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return at == MAP_FAILED ? NULL : at;
-}
-
 static void table_free(struct pp_table *t)
 {
 	if (t->buckets)
-		munmap(t->buckets, buckets_size(t));
+		pp_pages_unmap(t->buckets, buckets_size(t));
 	if (t->blocks)
-		munmap(t->blocks, blocks_size(t));
+		pp_pages_unmap(t->blocks, blocks_size(t));
 	free(t);
 }
 
@@ -230,8 +225,8 @@ static struct pp_table *table_new(unsigned int bits, unsigned int block_bits)
 	t->bits = bits;
 	t->block_bits = block_bits;
 	t->mask = (1ull << bits) - 1;
-	t->buckets = map(buckets_size(t));
-	t->blocks = map(blocks_size(t));
+	t->buckets = pp_pages_map(buckets_size(t), PROT_READ | PROT_WRITE);
+	t->blocks = pp_pages_map(blocks_size(t), PROT_READ | PROT_WRITE);
 	if (t->buckets && t->blocks)
 		return t;
 	table_free(t);
@@ -324,6 +319,7 @@ int pp_index_insert(struct pp_index *x, const struct pp_pool *pool, struct pp_en
 		return ret;
 	keys_add(x, table_now(x), pool, e);
 	class_add(x, pp_class_of(e->pub.length));
+	x->inserted++;
 	return 0;
 }
 
@@ -372,34 +368,86 @@ static void class_begin(struct pp_overlaps *o)
 {
 	if (!o->classes)
 		return;
-	o->granule = o->range.start >> class_now(o);
+	o->granule = o->part.start >> class_now(o);
 	granule_begin(o);
 }
 
-static bool walk_is_shorter(const struct pp_overlaps *o)
+static void granule_next(struct pp_overlaps *o)
+{
+	if (o->granule++ < (o->part.end - 1) >> class_now(o)) {
+		granule_begin(o);
+		return;
+	}
+	o->classes &= o->classes - 1;
+	class_begin(o);
+}
+
+/* From @start to the end of its block; false: that is behind the range. */
+static bool block_begin(struct pp_overlaps *o, uint64_t start)
+{
+	uint64_t last;
+
+	if (start >= o->range.end)
+		return false;
+	last = start | ((1ull << PP_BLOCK_SHIFT) - 1);
+	o->part.start = start;
+	o->part.end = last < o->range.end - 1 ? last + 1 : o->range.end;
+	o->classes = pp_block_classes(table_now(o->index), start) & load(&o->index->classes) & ~LARGE_CLASSES;
+	class_begin(o);
+	return true;
+}
+
+static void larger_begin(struct pp_overlaps *o)
+{
+	o->part = o->range;
+	o->classes = load(&o->index->classes) & LARGE_CLASSES;
+	class_begin(o);
+}
+
+/* The end of the part that is all of it is not the end of the walk. */
+static bool part_next(struct pp_overlaps *o, bool *larger)
+{
+	uint64_t start = *larger ? o->range.start : o->part.end;
+
+	*larger = false;
+	return block_begin(o, start);
+}
+
+static uint64_t granules_here(const struct pp_overlaps *o)
 {
 	uint64_t classes = o->classes, granules = 0;
 
-	for (; classes && granules <= o->pool->ever; classes &= classes - 1) {
+	for (; classes; classes &= classes - 1) {
 		unsigned int k = __builtin_ctzll(classes);
 
-		granules += ((o->range.end - 1) >> k) - (o->range.start >> k) + 1;
+		granules += ((o->part.end - 1) >> k) - (o->part.start >> k) + 1;
 	}
-	return granules > o->pool->ever;
+	return granules;
+}
+
+/* A block costs a look as well. It is worth counting for long ranges only. */
+static bool pool_is_shorter(struct pp_overlaps *o)
+{
+	uint64_t cost = 0;
+	bool larger = true;
+
+	if (pp_range_length(&o->range) >> PP_CLASS_MIN < LONG_RANGE)
+		return false;
+	larger_begin(o);
+	do
+		cost += granules_here(o) + 1;
+	while (cost <= o->pool->ever && part_next(o, &larger));
+	return cost > o->pool->ever;
 }
 
 void pp_overlaps_begin(struct pp_overlaps *o, const struct pp_index *x, const struct pp_pool *pool,
 		       const struct pp_range *range)
 {
-	*o = (struct pp_overlaps){
-		.index = x,
-		.pool = pool,
-		.range = *range,
-		.classes = load(&x->classes),
-	};
-	o->all = walk_is_shorter(o);
+	*o = (struct pp_overlaps){ .index = x, .pool = pool, .range = *range, .larger = true };
+	o->all = pool_is_shorter(o);
+	o->at = 0;
 	if (!o->all)
-		class_begin(o);
+		larger_begin(o);
 }
 
 static struct pp_entry *next_of_all(struct pp_overlaps *o)
@@ -446,14 +494,15 @@ static struct pp_entry *next_of_granule(struct pp_overlaps *o)
 	}
 }
 
-static void granule_next(struct pp_overlaps *o)
+static struct pp_entry *next_of_part(struct pp_overlaps *o)
 {
-	if (o->granule++ < (o->range.end - 1) >> class_now(o)) {
-		granule_begin(o);
-		return;
+	for (; o->classes; granule_next(o)) {
+		struct pp_entry *e = next_of_granule(o);
+
+		if (e)
+			return e;
 	}
-	o->classes &= o->classes - 1;
-	class_begin(o);
+	return NULL;
 }
 
 struct pp_entry *pp_overlaps_next(struct pp_overlaps *o)
@@ -462,10 +511,8 @@ struct pp_entry *pp_overlaps_next(struct pp_overlaps *o)
 
 	if (o->all)
 		return next_of_all(o);
-	for (; o->classes; granule_next(o)) {
-		e = next_of_granule(o);
-		if (e)
-			return e;
-	}
-	return NULL;
+	do
+		e = next_of_part(o);
+	while (!e && part_next(o, &o->larger));
+	return e;
 }

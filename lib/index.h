@@ -66,6 +66,7 @@ struct pp_table {
  * @classes: a bit for each class that there is
  * @only: that class, if there is one only; else 0
  * @keys: in @table
+ * @inserted: entries, ever
  * @blocks_used: words of @table->blocks that are not empty
  * @blocks: those that count something
  * @count: entries of each class
@@ -75,6 +76,7 @@ struct pp_index {
 	_Atomic uint64_t classes;
 	_Atomic uint32_t only;
 	uint64_t keys;
+	uint64_t inserted;
 	uint64_t blocks_used;
 	uint64_t blocks;
 	uint32_t count[PP_CLASS_MAX + 1];
@@ -187,6 +189,15 @@ void pp_index_remove(struct pp_index *x, const struct pp_pool *pool, struct pp_e
 
 /**
  * struct pp_overlaps - a walk over the entries that overlap a range
+ * @all: by the pool: there are less entries than granules to look into
+ * @larger: first come the classes that are larger than blocks
+ * @part: of the range, which is looked at now: all of it for these, then block
+ *	by block for the others
+ * @classes: still to come there, with the current one
+ * @granule: the current one
+ * @bucket: of that
+ * @left: buckets that it may go on to
+ * @at: slot, or entry of the pool, that comes next
  *
  * The one that was seen last may be removed.
  */
@@ -194,11 +205,13 @@ struct pp_overlaps {
 	const struct pp_index *index;
 	const struct pp_pool *pool;
 	struct pp_range range;
-	bool all;		/* by the pool: there are less entries than granules */
-	uint64_t classes;	/* still to come, with the current one */
+	bool all;
+	bool larger;
+	struct pp_range part;
+	uint64_t classes;
 	uint64_t granule;
 	uint64_t bucket;
-	uint64_t left;		/* buckets, at most */
+	uint64_t left;
 	uint32_t at;
 };
 

@@ -10,12 +10,20 @@
  * @least: what to register when @range cannot be
  * @range: what to register
  * @whole: grown to a whole allocation: nothing beyond it may be added
+ * @alone: nothing was there that overlaps @range, and would be replaced
+ * @inserted: into the index, up to this
+ * @search: for room
+ * @wait: what is on its way out exceeds the budget together with this
  */
 struct want {
 	struct pp_range asked;
 	struct pp_range least;
 	struct pp_range range;
 	bool whole;
+	bool alone;
+	uint64_t inserted;
+	struct pp_search search;
+	bool wait;
 };
 
 static int grow(struct pp_cache *c, struct want *w)
@@ -51,22 +59,17 @@ static struct pp_range merged(struct pp_cache *c, const struct pp_range *range)
 	return all;
 }
 
-static bool overlaps_pending(struct pp_cache *c, const struct pp_range *range)
-{
-	struct pp_overlaps o;
-	struct pp_entry *e;
+/** struct found - what there is in a range: anything; all of @asked, in one entry; pending ones */
+struct found {
+	bool any;
+	bool covers;
+	bool pending;
+};
 
-	if (!c->pending)
-		return false;
-	pp_overlaps_begin(&o, &c->index, &c->pool, range);
-	while ((e = pp_overlaps_next(&o)))
-		if (pp_entry_state(e) == PP_PENDING)
-			return true;
-	return false;
-}
-
-static bool is_covered(struct pp_cache *c, const struct pp_range *range)
+/* @asked lies within @range. */
+static struct found look_around(struct pp_cache *c, const struct pp_range *range, const struct pp_range *asked)
 {
+	struct found found = { 0 };
 	struct pp_overlaps o;
 	struct pp_entry *e;
 
@@ -74,18 +77,21 @@ static bool is_covered(struct pp_cache *c, const struct pp_range *range)
 	while ((e = pp_overlaps_next(&o))) {
 		struct pp_range r = pp_entry_range(e);
 
-		if (pp_range_covers(&r, range))
-			return true;
+		found.any = true;
+		found.covers |= pp_range_covers(&r, asked);
+		found.pending |= pp_entry_state(e) == PP_PENDING;
 	}
-	return false;
+	return found;
 }
 
 bool pp_miss_wait(struct pp_cache *c, const struct pp_range *range)
 {
 	bool pending;
 
+	if (!atomic_load_explicit(&c->pending, memory_order_relaxed))
+		return false;
 	pthread_mutex_lock(&c->lock);
-	pending = overlaps_pending(c, range);
+	pending = look_around(c, range, range).pending;
 	if (pending)
 		pthread_cond_wait(&c->changed, &c->lock);
 	pp_cache_unlock(c, NULL);
@@ -130,13 +136,23 @@ static void make_way(struct pp_cache *c, const struct want *w, struct pp_doomed 
 		pp_cache_forget_range(c, &w->range, NULL, doomed);
 }
 
+/* @lock is held, and about to be given up: what it takes to know is looked up now. */
+static void prepare(struct pp_cache *c, struct want *w)
+{
+	w->inserted = c->index.inserted;
+	w->wait = pp_room_exceeded(c);
+	w->search.unpins = c->stats.unpins;
+}
+
 static int claim_range(struct pp_cache *c, struct want *w, struct pp_entry *e, struct pp_doomed *doomed)
 {
 	int ret;
 
 	pp_cache_tick(c);
-	widen(c, w);
-	make_way(c, w, doomed);
+	if (!w->alone || w->whole)
+		widen(c, w);
+	if (!w->alone)
+		make_way(c, w, doomed);
 	pp_entry_set_range(e, &w->range);
 	ret = pp_index_insert(&c->index, &c->pool, e);
 	if (ret)
@@ -146,6 +162,7 @@ static int claim_range(struct pp_cache *c, struct want *w, struct pp_entry *e, s
 	c->pending++;
 	c->stats.misses++;
 	pp_cache_trim(c, doomed);
+	prepare(c, w);
 	return 0;
 }
 
@@ -155,14 +172,16 @@ static int claim_range(struct pp_cache *c, struct want *w, struct pp_entry *e, s
  */
 static int claim(struct pp_cache *c, struct want *w, struct pp_entry **e, struct pp_doomed *doomed)
 {
+	struct found found = look_around(c, &w->range, &w->asked);
 	int ret;
 
-	if (is_covered(c, &w->asked))
-		return 1;
-	if (overlaps_pending(c, &w->range)) {
+	if (found.pending) {
 		pthread_cond_wait(&c->changed, &c->lock);
 		return 1;
 	}
+	if (found.covers)
+		return 1;
+	w->alone = !found.any;
 	*e = pp_pool_take(&c->pool);
 	if (!*e)
 		return -ENOMEM;
@@ -216,16 +235,14 @@ static bool make_room(struct pp_cache *c, struct pp_entry *e, struct pp_search *
 	return (!search->searching && replace_early(c, e)) || pp_room_make(c, search);
 }
 
-static int pin_evicting(struct pp_cache *c, struct pp_entry *e,
+/* @search: as before the first attempt */
+static int pin_evicting(struct pp_cache *c, struct pp_entry *e, struct pp_search search,
 			struct pp_cache_work *work, struct pp_why *why)
 {
-	struct pp_search search = { 0 };
 	int ret;
 
-	do {
+	while (is_shortage(ret = pin_once(c, e, work, why)) && make_room(c, e, &search))
 		pp_room_attempt(c, &search);
-		ret = pin_once(c, e, work, why);
-	} while (is_shortage(ret) && make_room(c, e, &search));
 	return ret;
 }
 
@@ -267,13 +284,14 @@ static int pin(struct pp_cache *c, struct pp_entry *e, const struct want *w,
 {
 	int ret;
 
-	pp_room_await_budget(c);
-	ret = pin_evicting(c, e, work, why);
+	if (w->wait)
+		pp_room_await_budget(c);
+	ret = pin_evicting(c, e, w->search, work, why);
 	if (!ret || ret == -EINTR || pp_range_covers(&w->least, &w->range))
 		return ret;
 	if (narrow(c, e, w, ret))
 		return ret;
-	return pin_evicting(c, e, work, why);
+	return pin_evicting(c, e, w->search, work, why);
 }
 
 /* The end of being pending, one way or the other. @lock is held. */
@@ -288,7 +306,7 @@ static void settled(struct pp_cache *c, const struct pp_cache_work *work)
 }
 
 /* It is its caller's first; what it was to replace goes. */
-static void enter(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doomed)
+static void enter(struct pp_cache *c, struct pp_entry *e, const struct want *w, struct pp_doomed *doomed)
 {
 	struct pp_range range = pp_entry_range(e);
 
@@ -297,7 +315,8 @@ static void enter(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doom
 		pp_cache_set_gone(c, e);
 		return;
 	}
-	pp_cache_forget_range(c, &range, e, doomed);
+	if (!w->alone || c->index.inserted != w->inserted)
+		pp_cache_forget_range(c, &range, e, doomed);
 	atomic_store_explicit(&e->stamp, pp_cache_now(c), memory_order_relaxed);
 	pp_lru_add(&c->lru, &c->pool, e);
 	pp_entry_set_state(e, PP_LIVE);
@@ -313,7 +332,7 @@ static void settle(struct pp_cache *c, struct pp_entry *e, const struct want *w,
 	pthread_mutex_lock(&c->lock);
 	if (w->whole)
 		pp_room_granted(c, e->pub.length);
-	enter(c, e, &doomed);
+	enter(c, e, w, &doomed);
 	settled(c, work);
 	pp_cache_unlock(c, &doomed);
 }

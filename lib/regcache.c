@@ -2,41 +2,86 @@
 /*
  * The registration cache.
  *
- * An entry is one registered range. The index holds entries that do not
- * overlap; an entry leaves it when it is evicted, invalidated, found revoked
- * or replaced by a wider one, and is unpinned when the last user has put it.
+ * An entry is one registered range. A get() that finds one takes no lock, and
+ * writes only to the calling thread's memory (reader.h), once between two
+ * misses to the entry's time stamp, and to the entry's state if that is COLD.
+ * All else is done under one mutex, which is never held across a callback.
  *
- *	pending --pin ok--> in use <--get/put--> idle (in the LRU list)
- *	   |                  |                    |
- *	   v pin failed       v detached, last put v detached
- *	 freed              doomed --------------> doomed --unpin--> freed
+ *	        pin ok           lru.c
+ *	PENDING ------> LIVE <----------> COLD ------> DEAD --unpin--> FREE
+ *	 |  forgotten    | forgotten       | forgotten  ^
+ *	 v               v                 |            |
+ *	ORPHAN -------> GONE <-------------+            |
+ *	        pin ok   +------------------------------+
+ *	                  nobody uses it any more
  *
- * Invariants, under @lock:
- * I1 an entry in the index is pending, in use (users > 0) or in the LRU list,
- *    and in the last only when users == 0;
- * I2 an entry outside the index is reachable by its users only, or doomed;
- * I3 one thread makes an entry pending, and only it ends that state;
- * I4 one thread takes an entry to doomed (it holds the lock and finds
- *    users == 0), and that thread alone unpins it.
+ * Invariants
+ * I1 The mutex is held for every change of state but COLD to LIVE, which any
+ *    reader makes, by compare-and-swap.
+ * I2 The index holds what is PENDING, LIVE or COLD; the LRU lists hold what is
+ *    LIVE or COLD; the list of the gone holds what is GONE.
+ * I3 From LIVE to the end of DEAD an entry's range and registration do not
+ *    change; its memory stays an entry's as long as the cache exists.
+ * I4 One thread makes an entry DEAD (it holds the mutex), and that thread alone
+ *    unpins it.
+ * I5 Nobody becomes a user of an entry but by finding it LIVE, or by making it
+ *    so, after he has counted himself.
+ *
+ * References. The number of users is a sum over the words of all threads and a
+ * word in the entry; no part of it means anything alone. A writer that wants
+ * to know whether it is 0 first sets a state in which nobody new can become a
+ * user (COLD, GONE), then calls membarrier(), then adds up. A reader counts
+ * first and looks at the state afterwards, with a compiler barrier in between.
+ * membarrier() makes every running thread pass a full barrier: a reader whose
+ * count it does not see looks at the state after it. So whoever is missing in
+ * the sum finds COLD or GONE: then he is none, or makes COLD LIVE, which the
+ * writer's own step from COLD to DEAD then finds. After the barrier counts are
+ * only taken back, but for those of readers that look in vain, who take back
+ * the same count: so the sum is too high or right, and 0 is 0. A put of an entry
+ * that another thread got lowers the sum like any other.
+ *
+ * The last put of a GONE entry: it uncounts, then looks at the state, so by the
+ * same barrier it finds GONE or the writer found it uncounted. Then it takes
+ * the mutex, whose lock makes its own count visible, and adds up; of several
+ * the last one finds 0. A reader that counted in vain does the same. If the
+ * mutex is held by another, that one does it when it unlocks (@left).
+ *
+ * Memory order. Counts are written with release and added up with acquire: what
+ * a user did with an entry comes before its unpin. States are seq_cst: where
+ * there is no membarrier(), references are counted in the entries by
+ * read-modify-write, and the order of these and the states decides. An entry's
+ * fields are written before LIVE is stored with release, and read after it was
+ * loaded. Slots, tables and words of the index are stored with release and
+ * loaded with acquire (index.h).
+ *
+ * Why not liburcu or Concurrency Kit: they would keep memory from being freed
+ * under a reader, which entries do by never being anything else, and tables by
+ * keeping their addresses. What it takes is to know that nobody holds an entry,
+ * for as long as a transfer takes, and hazard pointers are for moments.
  *
  * G1 (get never returns what was freed before the call began). Each hit asks
- * @valid *after* the look-up, so after the call began; a free before that has
- * changed the epoch word, and the entry is dropped. A miss pins within the
- * call. An entry that another thread had pending is looked up again once it
- * is there, and asked like any other. Where there is no @valid, the caller of
- * pp_cache_invalidate() takes its place: it detaches pending entries as well,
- * so that a pin begun before the free is used by its own caller at most.
+ * whether the entry is good *after* it has found it, so after the call began: a
+ * free before that has changed the word or the tag, or has gone through
+ * pp_cache_invalidate(), and the entry is not LIVE. A miss pins within the
+ * call. An entry that another thread had PENDING is looked up again once it is
+ * there, and asked like any other. What is forgotten while it is PENDING is
+ * used by the get that pins it at most.
  *
- * G3 (budget). An entry counts from before its pin until it is doomed, and
- * what is doomed is waited for before a pin that would exceed the budget with
- * it. Whenever entries are added or become idle, idle ones are doomed, oldest
- * first, until the budget holds or none is idle. When a pin fails for want of
- * room, one idle entry at a time goes, of those that were idle then; what
- * became idle later is another thread's working set, and a get that can never
- * succeed would empty it over and over. When none is left, what is on its way
- * out by then is waited for and, if anything went, one attempt more is made. So
- * a failure is reported after a bounded number of attempts, the last of them
- * with all gone that had been idle or doomed at the first shortage.
+ * G2 (a hit takes no lock and no CUDA call, and two threads that hit write no
+ * common line): see above; words, not tags. The one line that they may share is
+ * an entry's stamp, once a miss.
+ *
+ * G3 (budget). An entry counts from before its pin until it is DEAD, and
+ * what is DEAD is waited for before a pin that would exceed the budget with
+ * it. Whenever entries are added, or what exceeded the budget is put, idle
+ * ones go, oldest first, until the budget holds or none is idle. When a pin
+ * fails for want of room, what it is to replace goes, and then one idle entry
+ * at a time, of those that were idle then; what was used later is another
+ * thread's working set, and a get that can never succeed would empty it over
+ * and over. When none is left, what is on its way out by then is waited for
+ * and, if anything went, one attempt more is made. So a failure is reported
+ * after a bounded number of attempts, the last of them with all gone that had
+ * been idle or DEAD at the first shortage.
  *
  * G4 (sub-ranges hit, overlaps merge). @grow says whether what it returns is
  * a whole allocation. If so, what overlaps it without covering what is wanted
@@ -44,6 +89,8 @@
  * never merged, because an entry across two allocations would outlive one of
  * them unnoticed. If not (host memory), the union is registered; should that
  * fail, since part of it may be unmapped by now, just the range itself is.
+ * What is replaced stays and hits until the other is pinned, unless there is
+ * no room for both.
  *
  * The key of an entry is what was asked for or grown, never what the pin
  * rounded that to. Small GPU allocations share blocks and so 64 KiB pages: by
@@ -54,11 +101,12 @@
  * revokes nothing. So each allocation has an entry of its own; the GPU driver
  * shares the BAR1 space of the common page.
  *
- * G5 (every pin is unpinned once): I3 and I4.
+ * G5 (every pin is unpinned once): I4, and the last put of what is GONE.
  *
- * Locks: callbacks run without @lock, so a slow pin delays only those who want
- * a range that overlaps it; they wait on @changed. A get() holds no entry
- * while it waits, and a pin or unpin in progress waits for no cache user.
+ * Progress. A get that hits and a put are wait-free but for the number of
+ * entries that lie over an address. A miss waits for the mutex, for
+ * registrations under way that overlap its range, and where the budget says
+ * so for unpins; a pin or unpin in progress waits for no user of the cache.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -192,12 +240,20 @@ static enum look look_in_class(struct pp_cache *c, struct pp_reader *r, uint64_t
 	return LOOK_MISS;
 }
 
+/* So that one cache miss does not wait for another */
+static inline void fetch(const struct pp_table *t, uint64_t addr, uint64_t classes)
+{
+	for (; classes; classes &= classes - 1)
+		__builtin_prefetch(&t->buckets[pp_key_of(t, addr, __builtin_ctzll(classes)).bucket]);
+}
+
 static enum look look_up(struct pp_cache *c, struct pp_reader *r, uint64_t addr, uint64_t length,
 			 struct pp_entry **out)
 {
 	const struct pp_table *t = atomic_load_explicit(&c->index.table, memory_order_acquire);
 	uint64_t classes = pp_classes_at(&c->index, t, addr);
 
+	fetch(t, addr, classes & (classes - 1));
 	for (; classes; classes &= classes - 1) {
 		enum look found = look_in_class(c, r, addr, length, t, __builtin_ctzll(classes), out);
 

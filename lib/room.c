@@ -23,7 +23,7 @@ static void await_leaving(struct pp_cache *c)
 		pthread_cond_wait(&c->changed, &c->lock);
 }
 
-static bool exceeds_budget(const struct pp_cache *c)
+bool pp_room_exceeded(const struct pp_cache *c)
 {
 	const struct pp_cache_attr *a = &c->attr;
 
@@ -37,7 +37,7 @@ void pp_room_await_budget(struct pp_cache *c)
 
 	pthread_mutex_lock(&c->lock);
 	now = c->doom;
-	while (exceeds_budget(c) && leaves(c, now))
+	while (pp_room_exceeded(c) && leaves(c, now))
 		pthread_cond_wait(&c->changed, &c->lock);
 	pp_cache_unlock(c, NULL);
 }

@@ -25,7 +25,7 @@ struct pp_search {
 
 /* The first three are called without @lock, the others with it. */
 
-/* Before each attempt. */
+/* Before each attempt but the first, for which @unpins is set otherwise. */
 void pp_room_attempt(struct pp_cache *c, struct pp_search *s);
 
 /* After a shortage: is another attempt worth while? Evicts, unpins, waits. */
@@ -36,6 +36,9 @@ bool pp_room_make(struct pp_cache *c, struct pp_search *s);
  * exceeds the budget.
  */
 void pp_room_await_budget(struct pp_cache *c);
+
+/* Is the budget exceeded, with what is on its way out? */
+bool pp_room_exceeded(const struct pp_cache *c);
 
 /* Is a range worth widening to? @whole: within one allocation. */
 bool pp_room_affords(struct pp_cache *c, const struct pp_range *range, bool whole);

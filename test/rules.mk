@@ -91,8 +91,9 @@ $(B)/bin/vm/%: test/vm/%.c $(B)/lib/libpeerpin.so $(B)/emu/libcuda.so $(B)/emu/l
 		-l:libnvidia-ml.so.1 -lpthread
 
 # linked before libcuda, as it has to be
-$(B)/bin/vm/t_hook: $(B)/lib/libpeerpin-hook.so
-$(B)/bin/vm/t_hook: override LDFLAGS += -L$(B)/lib -Wl,--no-as-needed -lpeerpin-hook
+VM_HOOKED := $(patsubst %,$(B)/bin/vm/%,t_hook t_watch t_watch_dmabuf)
+$(VM_HOOKED): $(B)/lib/libpeerpin-hook.so
+$(VM_HOOKED): override LDFLAGS += -L$(B)/lib -Wl,--no-as-needed -lpeerpin-hook
 
 $(B)/obj/test $(B)/bin/test $(B)/bin/test/fake $(B)/bin/test/fake/hooked $(B)/bin/vm:
 	mkdir -p $@

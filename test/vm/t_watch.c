@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Caches of regions of /dev/peerpin, by all means of learning that memory is
+ * gone, against a thread that frees it: not one stale hit, and some where
+ * nothing watches.
+ */
+#include <libpeerpin-hook.h>
+#include "watch.h"
+
+enum { MS = 700, MILLION = 1000000 };
+
+static struct pp_ctx *pins;
+
+CASE(there_are_a_gpu_the_hook_and_pins)
+{
+	EXPECT(cu_start(0), "no GPU");
+	EXPECT(!pp_open(&pins), "insmod peerpin.ko");
+	EXPECT(!view_catch(), "signals");
+}
+
+static struct pp_cache *cache_of(uint32_t watch)
+{
+	const struct pp_cache_attr attr = { .watch = watch };
+	struct pp_cache *cache = NULL;
+
+	return pp_cache_create_ctx(pins, &attr, &cache) ? NULL : cache;
+}
+
+static void against(struct race *r, uint32_t watch, const struct memory *memory, unsigned long rounds)
+{
+	struct pp_cache *cache = cache_of(watch);
+
+	EXPECT(cache, "no cache");
+	race(r, cache, pins, memory, rounds, MS);
+}
+
+static void never_stale(uint32_t watch, const struct memory *memory, unsigned long rounds)
+{
+	struct race r = { 0 };
+
+	against(&r, watch, memory, rounds);
+	CHECK_CASE();
+	race_expect_fresh(&r);
+}
+
+/* Proves that the others could fail. */
+static void stale(const struct memory *memory)
+{
+	struct race r = { 0 };
+
+	against(&r, PP_WATCH_NONE, memory, ROUNDS_AT_LEAST);
+	CHECK_CASE();
+	EXPECT(r.stale, "none of %lu was stale, in %lu rounds", r.judged, r.rounds);
+}
+
+CASE(epoch)
+{
+	never_stale(PP_WATCH_EPOCH, &big, ROUNDS_AT_LEAST);
+}
+
+CASE(epoch_of_small_memory)
+{
+	never_stale(PP_WATCH_EPOCH, &small, ROUNDS_AT_LEAST);
+}
+
+CASE(hook)
+{
+	never_stale(PP_WATCH_HOOK, &big, ROUNDS_AT_LEAST);
+}
+
+CASE(hook_of_small_memory)
+{
+	never_stale(PP_WATCH_HOOK, &small, ROUNDS_AT_LEAST);
+}
+
+CASE(tag)
+{
+	never_stale(PP_WATCH_TAG, &big, ROUNDS_AT_LEAST);
+}
+
+CASE(tag_of_small_memory)
+{
+	never_stale(PP_WATCH_TAG, &small, ROUNDS_AT_LEAST);
+}
+
+CASE(best)
+{
+	never_stale(PP_WATCH_BEST, &big, ROUNDS_AT_LEAST);
+}
+
+CASE(best_of_small_memory)
+{
+	never_stale(PP_WATCH_BEST, &small, ROUNDS_AT_LEAST);
+}
+
+CASE(none_is_stale)
+{
+	stale(&big);
+}
+
+CASE(none_is_stale_of_small_memory)
+{
+	stale(&small);
+}
+
+/* ---- a get between the hook's word and the free itself ------------------------------------------ */
+
+static struct {
+	struct pp_cache *cache;
+	CUdeviceptr addr;
+	int ret;
+} late;
+
+/* The cache was told before; the memory is still there. */
+static void get_late(void *arg, uint64_t addr, uint64_t length)
+{
+	const struct pp_cache_entry *e;
+
+	(void)arg;
+	(void)length;
+	if (addr != late.addr)
+		return;
+	late.ret = pp_cache_get(late.cache, (void *)addr, big.size, &e, NULL);
+	if (!late.ret)
+		pp_cache_put(late.cache, e);
+}
+
+CASE(what_is_registered_while_it_is_freed_does_not_stay)
+{
+	const struct pp_cache_entry *e;
+
+	late.cache = cache_of(PP_WATCH_HOOK);
+	EXPECT(late.cache, "no cache");
+	late.ret = 1;
+	OK(pp_hook_add(get_late, NULL));
+	OK(cuMemAlloc(&late.addr, big.size));
+	OK(pp_cache_get(late.cache, (void *)late.addr, big.size, &e, NULL));
+	pp_cache_put(late.cache, e);
+	OK(cuMemFree(late.addr));
+	OK(pp_hook_remove(get_late, NULL));
+	EXPECT(late.ret != 1, "nobody was told");
+	EXPECT(pp_cache_get(late.cache, (void *)late.addr, big.size, &e, NULL), "a hit of what was freed");
+	pp_cache_destroy(late.cache);
+}
+
+/* Which the GPU's driver does not pin: seen as such, not as host memory */
+CASE(memory_of_pools_is_refused)
+{
+	struct pp_cache *cache = cache_of(PP_WATCH_BEST);
+	const struct pp_cache_entry *e;
+	CUdeviceptr p;
+
+	EXPECT(cache, "no cache");
+	OK(pool_alloc(&p, pooled.size));
+	IS(pp_cache_get(cache, (void *)p, pooled.size, &e, NULL), -EINVAL);
+	OK(pool_free(p));
+	pp_cache_destroy(cache);
+}
+
+CASE(nothing_is_left)
+{
+	int gpu = emu_open();
+
+	EXPECT(!view_pins(gpu), "%u pins", view_pins(gpu));
+	close(gpu);
+}
+
+CASE_BY_NAME(epoch_a_million_times)
+{
+	never_stale(PP_WATCH_EPOCH, &big, MILLION);
+}
+
+CASE_BY_NAME(hook_a_million_times)
+{
+	never_stale(PP_WATCH_HOOK, &big, MILLION);
+}
+
+CASE_BY_NAME(tag_a_million_times)
+{
+	never_stale(PP_WATCH_TAG, &big, MILLION);
+}
+
+VMTEST_MAIN

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Caches of dma-bufs, which need no kernel module: what they answer, and hits
+ * against a thread that frees. Passes on a real GPU too.
+ */
+#include "watch.h"
+
+enum { MS = 700 };
+
+static struct pp_cache *cache_of(uint32_t watch)
+{
+	const struct pp_cache_attr attr = { .watch = watch };
+	struct pp_cache *cache = NULL;
+
+	return pp_cache_create_dmabuf(&attr, &cache) ? NULL : cache;
+}
+
+static bool is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
+CASE(there_is_a_gpu)
+{
+	EXPECT(cu_start(0), "no GPU");
+	EXPECT(!view_catch(), "signals");
+}
+
+CASE(what_is_no_watch_of_dma_bufs)
+{
+	const struct pp_cache_attr epoch = { .watch = PP_WATCH_EPOCH }, none = { .watch = 99 }, flags = { .pin_flags = 1 };
+	struct pp_cache *cache;
+
+	IS(pp_cache_create_dmabuf(&epoch, &cache), -EOPNOTSUPP);
+	IS(pp_cache_create_dmabuf(&none, &cache), -EINVAL);
+	IS(pp_cache_create_dmabuf(&flags, &cache), -EOPNOTSUPP);
+}
+
+CASE(a_range_and_a_part_of_it)
+{
+	struct pp_cache *cache = cache_of(PP_WATCH_HOOK);
+	const struct pp_cache_entry *e, *part;
+	const struct pp_dmabuf *d;
+	CUdeviceptr p;
+
+	EXPECT(cache, "no cache");
+	OK(cuMemAlloc(&p, big.size));
+	OK(pp_cache_get(cache, (void *)(p + 12345), 100000, &e, NULL));
+	d = e->reg;
+	EXPECT(d->addr == p && d->length == big.size, "%lx + %lx", d->addr, d->length);
+	EXPECT(lseek(d->fd, 0, SEEK_END) == (off_t)big.size, "%ld bytes", (long)lseek(d->fd, 0, SEEK_END));
+	OK(pp_cache_get(cache, (void *)(p + big.size - 1), 1, &part, NULL));
+	EXPECT(part == e, "another");
+	pp_cache_put(cache, part);
+	pp_cache_put(cache, e);
+	EXPECT(is_open(d->fd), "closed while it is cached");
+	pp_cache_destroy(cache);
+	OK(cuMemFree(p));
+}
+
+/* A small one's begins and ends within its block. */
+CASE(a_small_range)
+{
+	struct pp_cache *cache = cache_of(PP_WATCH_TAG);
+	const struct pp_cache_entry *e;
+	const struct pp_dmabuf *d;
+	CUdeviceptr p, q;
+
+	EXPECT(cache, "no cache");
+	OK(cuMemAlloc(&p, 512));
+	OK(cuMemAlloc(&q, 512));
+	OK(pp_cache_get(cache, (void *)q, 512, &e, NULL));
+	d = e->reg;
+	EXPECT(d->addr % (64 << 10) == 0 && d->addr <= q && d->addr + d->length >= q + 512, "%lx + %lx for %llx",
+	       d->addr, d->length, q);
+	pp_cache_put(cache, e);
+	pp_cache_destroy(cache);
+	OK(cuMemFree(p));
+	OK(cuMemFree(q));
+}
+
+/* The cache's descriptor is closed once: the number may be another's by then. */
+static void is_closed_once(uint32_t watch)
+{
+	struct pp_cache *cache = cache_of(watch);
+	const struct pp_cache_entry *e;
+	CUdeviceptr p;
+	int fd;
+
+	EXPECT(cache, "no cache");
+	OK(cuMemAlloc(&p, big.size));
+	OK(pp_cache_get(cache, (void *)p, big.size, &e, NULL));
+	fd = ((const struct pp_dmabuf *)e->reg)->fd;
+	pp_cache_put(cache, e);
+	OK(cuMemFree(p));
+	EXPECT(pp_cache_get(cache, (void *)p, big.size, &e, NULL), "freed memory is got");
+	EXPECT(!is_open(fd), "it stays open");
+	EXPECT(dup2(STDERR_FILENO, fd) == fd, "dup2");
+	pp_cache_flush(cache);
+	pp_cache_destroy(cache);
+	EXPECT(is_open(fd), "closed twice");
+	close(fd);
+}
+
+CASE(closed_once_by_the_hook)
+{
+	is_closed_once(PP_WATCH_HOOK);
+}
+
+CASE(closed_once_by_the_tag)
+{
+	is_closed_once(PP_WATCH_TAG);
+}
+
+/* Who uses it while it is freed keeps it to the end of that. */
+CASE(freed_in_use)
+{
+	struct pp_cache *cache = cache_of(PP_WATCH_HOOK);
+	const struct pp_cache_entry *e;
+	CUdeviceptr p;
+	int fd;
+
+	EXPECT(cache, "no cache");
+	OK(cuMemAlloc(&p, big.size));
+	OK(pp_cache_get(cache, (void *)p, big.size, &e, NULL));
+	fd = ((const struct pp_dmabuf *)e->reg)->fd;
+	OK(cuMemFree(p));
+	EXPECT(is_open(fd), "closed while it is used");
+	pp_cache_put(cache, e);
+	EXPECT(!is_open(fd), "not closed at the last put");
+	pp_cache_destroy(cache);
+}
+
+CASE(memory_of_nobody_of_the_host_and_managed)
+{
+	struct pp_cache *cache = cache_of(PP_WATCH_BEST);
+	const struct pp_cache_entry *e;
+	CUdeviceptr managed;
+	void *locked;
+	char here[64];
+
+	EXPECT(cache, "no cache");
+	OK(cuMemAllocHost(&locked, big.size));
+	OK(cuMemAllocManaged(&managed, big.size, CU_MEM_ATTACH_GLOBAL));
+	IS(pp_cache_get(cache, here, sizeof(here), &e, NULL), -EOPNOTSUPP);
+	IS(pp_cache_get(cache, (void *)MIB, 1, &e, NULL), -EOPNOTSUPP);
+	IS(pp_cache_get(cache, locked, big.size, &e, NULL), -EOPNOTSUPP);
+	IS(pp_cache_get(cache, (void *)managed, big.size, &e, NULL), -EINVAL);
+	OK(cuMemFreeHost(locked));
+	OK(cuMemFree(managed));
+	pp_cache_destroy(cache);
+}
+
+/* As PyTorch's "expandable segments" are; SYNC_MEMOPS cannot be set there. */
+CASE(memory_that_the_program_maps)
+{
+	const CUmemLocation gpu = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 };
+	const CUmemAccessDesc readwrite = { gpu, CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+	CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = gpu };
+	struct pp_cache *cache = cache_of(PP_WATCH_HOOK);
+	const struct pp_cache_entry *e;
+	CUmemGenericAllocationHandle memory;
+	CUdeviceptr va;
+	int ret;
+
+	EXPECT(cache, "no cache");
+	prop.allocFlags.gpuDirectRDMACapable = 1;
+	OK(cuMemAddressReserve(&va, big.size, 0, 0, 0));
+	OK(cuMemCreate(&memory, big.size, &prop, 0));
+	OK(cuMemMap(va, big.size, 0, memory, 0));
+	OK(cuMemSetAccess(va, big.size, &readwrite, 1));
+	ret = pp_cache_get(cache, (void *)va, big.size, &e, NULL);
+	EXPECT(!ret, "%d", ret);
+	pp_cache_put(cache, e);
+	OK(cuMemUnmap(va, big.size));
+	EXPECT(pp_cache_get(cache, (void *)va, big.size, &e, NULL), "unmapped memory is got");
+	OK(cuMemRelease(memory));
+	OK(cuMemAddressFree(va, big.size));
+	pp_cache_destroy(cache);
+}
+
+/* ---- against a thread that frees -------------------------------------------------------------- */
+
+static void never_stale(uint32_t watch, const struct memory *memory)
+{
+	struct pp_cache *cache = cache_of(watch);
+	struct race r;
+
+	EXPECT(cache, "no cache");
+	race(&r, cache, NULL, memory, ROUNDS_AT_LEAST, MS);
+	CHECK_CASE();
+	race_expect_fresh(&r);
+}
+
+CASE(hook)
+{
+	never_stale(PP_WATCH_HOOK, &big);
+}
+
+CASE(hook_of_small_memory)
+{
+	never_stale(PP_WATCH_HOOK, &small);
+}
+
+CASE(hook_of_a_pool)
+{
+	never_stale(PP_WATCH_HOOK, &pooled);
+}
+
+CASE(tag)
+{
+	never_stale(PP_WATCH_TAG, &big);
+}
+
+CASE(tag_of_small_memory)
+{
+	never_stale(PP_WATCH_TAG, &small);
+}
+
+CASE(tag_of_a_pool)
+{
+	never_stale(PP_WATCH_TAG, &pooled);
+}
+
+CASE(none_is_stale_of_a_pool)
+{
+	struct pp_cache *cache = cache_of(PP_WATCH_NONE);
+	struct race r;
+
+	EXPECT(cache, "no cache");
+	race(&r, cache, NULL, &pooled, ROUNDS_AT_LEAST, MS);
+	CHECK_CASE();
+	EXPECT(r.stale, "none of %lu was stale, in %lu rounds", r.judged, r.rounds);
+}
+
+VMTEST_MAIN
