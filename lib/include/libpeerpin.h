@@ -301,16 +301,19 @@ struct pp_cache_ops {
 /** enum pp_cache_watch - how a cache learns that memory was freed */
 enum pp_cache_watch {
 	/*
-	 * The first of these that works here; of /dev/peerpin EPOCH, and for
-	 * small allocations and pools, whose end revokes nothing, HOOK or else TAG.
+	 * Of /dev/peerpin EPOCH, with the hook in place of the tag where that is
+	 * loaded; of dma-bufs HOOK where it is loaded, else TAG.
 	 */
 	PP_WATCH_BEST,
-	/* The revocation page: one load a hit. Small allocations, pools: see BEST. */
+	/*
+	 * The revocation page: one load a hit. Of small allocations and pools, whose
+	 * end revokes nothing, the tag is compared as well.
+	 */
 	PP_WATCH_EPOCH,
 	/*
 	 * libpeerpin-hook.so, which sees the frees of this process through the CUDA
 	 * API before they happen: nothing on a hit. It does not see host memory
-	 * being unmapped, nor memory that another process frees.
+	 * being unmapped.
 	 */
 	PP_WATCH_HOOK,
 	/*
@@ -428,7 +431,7 @@ int pp_cache_create_dmabuf(const struct pp_cache_attr *attr, struct pp_cache **o
 int pp_cache_get(struct pp_cache *cache, const void *addr, size_t length,
 		 const struct pp_cache_entry **out, struct pp_why *why);
 
-/** pp_cache_put - done with an entry; it stays registered until evicted */
+/** pp_cache_put - done with an entry, got by any thread; it stays registered until evicted */
 void pp_cache_put(struct pp_cache *cache, const struct pp_cache_entry *entry);
 
 /**
