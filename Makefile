@@ -5,6 +5,7 @@
 #: make check    deps, all, then every test
 #: make check-model  deps, then the model of how memory is taken away, in every order: doc/model/revoke.pml
 #: make bench    deps, all, a copy beside the bare engine, pins beside the vendor's, look-ups, revocations, hook, cache
+#: make h200     build/h200: what bench/h200.sh runs on a machine with a real GPU
 #: make modules  the kernel modules only
 #: make layout   the emulated driver where other drivers' Makefiles look for NVIDIA's: doc/emulator.md
 #: make clean    remove build/, where everything that is made goes

@@ -193,7 +193,7 @@ uint64_t pp_cache_bytes_in_use(struct pp_cache *c)
 	uint64_t bytes = 0;
 	uint32_t i;
 
-	for (i = 0; i < c->pool.ever; i++) {
+	for (i = PP_FIRST_ENTRY; i < c->pool.ever; i++) {
 		struct pp_entry *e = pp_entry_at(&c->pool, i);
 
 		if (is_in_use(c, e))

@@ -9,22 +9,6 @@ enum {
 	MOST = PP_HUGE_PAGE / sizeof(struct pp_entry),
 };
 
-/* Addresses only, which cost nothing; what is used of them becomes memory. */
-int pp_pool_init(struct pp_pool *pool)
-{
-	void *at = pp_pages_map(PP_MAX_ENTRIES * sizeof(struct pp_entry), PROT_NONE);
-
-	if (!at)
-		return -ENOMEM;
-	*pool = (struct pp_pool){ .base = at, .free = PP_NO_ENTRY };
-	return 0;
-}
-
-void pp_pool_end(struct pp_pool *pool)
-{
-	pp_pages_unmap(pool->base, PP_MAX_ENTRIES * sizeof(struct pp_entry));
-}
-
 static bool grow(struct pp_pool *pool)
 {
 	uint32_t step = pool->ready < FIRST ? FIRST : pool->ready < MOST ? pool->ready : MOST;
@@ -34,6 +18,25 @@ static bool grow(struct pp_pool *pool)
 		return false;
 	pool->ready += step;
 	return true;
+}
+
+/* Addresses only, which cost nothing; what is used of them becomes memory. */
+int pp_pool_init(struct pp_pool *pool)
+{
+	void *at = pp_pages_map(PP_MAX_ENTRIES * sizeof(struct pp_entry), PROT_NONE);
+
+	if (!at)
+		return -ENOMEM;
+	*pool = (struct pp_pool){ .base = at, .ever = PP_FIRST_ENTRY, .free = PP_NO_ENTRY };
+	if (grow(pool))
+		return 0;
+	pp_pool_end(pool);
+	return -ENOMEM;
+}
+
+void pp_pool_end(struct pp_pool *pool)
+{
+	pp_pages_unmap(pool->base, PP_MAX_ENTRIES * sizeof(struct pp_entry));
 }
 
 static struct pp_entry *take_used(struct pp_pool *pool)

@@ -16,7 +16,8 @@
 	((type *)((char *)(ptr) - offsetof(type, member)))
 
 enum {
-	PP_NO_ENTRY = UINT32_MAX,
+	PP_NO_ENTRY = 0,	/* there is an entry of this index, that is never used */
+	PP_FIRST_ENTRY = 1,
 	PP_MAX_ENTRIES = 1 << 22,
 };
 
@@ -63,7 +64,7 @@ _Static_assert(sizeof(struct pp_entry) == 64, "an entry is one cache line");
 /**
  * struct pp_pool - see above; its user provides the lock
  * @base: all there may be; the first @ready of them are memory
- * @ever: how many were ever taken
+ * @ever: the first that was never taken
  * @free: the one given back last, or PP_NO_ENTRY
  */
 struct pp_pool {

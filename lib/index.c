@@ -224,6 +224,7 @@ static struct pp_table *table_new(unsigned int bits, unsigned int block_bits)
 		return NULL;
 	t->bits = bits;
 	t->block_bits = block_bits;
+	t->shift = 64 - bits;
 	t->mask = (1ull << bits) - 1;
 	t->buckets = pp_pages_map(buckets_size(t), PROT_READ | PROT_WRITE);
 	t->blocks = pp_pages_map(blocks_size(t), PROT_READ | PROT_WRITE);
@@ -252,7 +253,7 @@ static void table_fill(struct pp_index *x, struct pp_table *t, const struct pp_p
 	x->keys = 0;
 	x->blocks = 0;
 	x->blocks_used = 0;
-	for (i = 0; i < pool->ever; i++) {
+	for (i = PP_FIRST_ENTRY; i < pool->ever; i++) {
 		struct pp_entry *e = pp_entry_at(pool, i);
 
 		if (pp_entry_is_indexed(e))
@@ -445,7 +446,7 @@ void pp_overlaps_begin(struct pp_overlaps *o, const struct pp_index *x, const st
 {
 	*o = (struct pp_overlaps){ .index = x, .pool = pool, .range = *range, .larger = true };
 	o->all = pool_is_shorter(o);
-	o->at = 0;
+	o->at = PP_FIRST_ENTRY;
 	if (!o->all)
 		larger_begin(o);
 }

@@ -48,6 +48,7 @@ _Static_assert(sizeof(struct pp_bucket) == 64, "a bucket is one cache line");
  * struct pp_table - one generation of both tables
  * @bits: there are 2^bits buckets
  * @block_bits: and 2^block_bits blocks
+ * @shift: 64 - bits
  * @mask: 2^bits - 1
  * @older: the generation before, empty
  */
@@ -56,6 +57,7 @@ struct pp_table {
 	_Atomic uint64_t *blocks;
 	unsigned int bits;
 	unsigned int block_bits;
+	unsigned int shift;
 	uint64_t mask;
 	struct pp_table *older;
 };
@@ -112,26 +114,27 @@ static inline struct pp_key pp_key_of(const struct pp_table *t, uint64_t addr, u
 	uint64_t h = pp_hash(addr >> k, k);
 
 	return (struct pp_key){
-		.bucket = h >> (-t->bits & 63),
+		.bucket = h >> t->shift,
 		.bytes = ((h >> 32 & 0xff) | 1) * PP_EACH_BYTE,
 		.unit = addr >> (k - 8),
 	};
 }
 
-/* A slot, from its lowest bit: how many 256ths behind the first (8), the first (8), entry + 1 */
+/* A slot, from its lowest bit: how many 256ths behind the first (8), the first (8), the entry */
 static inline uint64_t pp_slot_of(uint32_t entry, uint8_t first, uint8_t last)
 {
-	return (entry + 1ull) << 16 | (uint64_t)first << 8 | (last - first);
+	return (uint64_t)entry << 16 | (uint64_t)first << 8 | (last - first);
 }
 
+/* 0, if it has been emptied just now */
 static inline uint32_t pp_slot_entry(uint64_t slot)
 {
-	return (slot >> 16) - 1;
+	return slot >> 16;
 }
 
 static inline bool pp_slot_matches(uint64_t slot, const struct pp_key *key)
 {
-	return (uint8_t)(key->unit - (slot >> 8)) <= (uint8_t)slot && slot;
+	return (uint8_t)(key->unit - (slot >> 8)) <= (uint8_t)slot;
 }
 
 /*

@@ -8,6 +8,7 @@
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "reader.h"
@@ -62,7 +63,7 @@ static void thread_end(void *arg)
 			atomic_compare_exchange_strong(&t->seats[i].reader->owner, &mine, 0);
 	}
 	pp_thread_self = NULL;
-	free(t);
+	munmap(t, sizeof(*t));
 }
 
 /* The lock may be held by a thread that is not in the child. */
@@ -79,17 +80,25 @@ static void init(void)
 	pthread_atfork(NULL, NULL, forget_spare);
 }
 
-static struct pp_thread *thread_make(void)
+static struct pp_thread *thread_map(void)
 {
-	struct pp_thread *t = calloc(1, sizeof(*t));
+	void *at = mmap(NULL, sizeof(struct pp_thread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (!t)
+	if (at == MAP_FAILED)
 		return NULL;
-	if (pthread_setspecific(thread_key, t)) {
-		free(t);
-		return NULL;
-	}
-	t->number = atomic_fetch_add(&last_thread, 1) + 1;
+	if (!madvise(at, sizeof(struct pp_thread), MADV_WIPEONFORK) && !pthread_setspecific(thread_key, at))
+		return at;
+	munmap(at, sizeof(struct pp_thread));
+	return NULL;
+}
+
+/* In a child of fork() its number is 0: it is another thread. */
+static struct pp_thread *thread_here(void)
+{
+	struct pp_thread *t = pp_thread_self ? pp_thread_self : thread_map();
+
+	if (t && !t->number)
+		t->number = atomic_fetch_add(&last_thread, 1) + 1;
 	pp_thread_self = t;
 	return t;
 }
@@ -161,7 +170,7 @@ static struct pp_reader *reader_for(struct pp_readers *readers, uint64_t owner)
 struct pp_reader *pp_reader_make(struct pp_readers *readers)
 {
 	PP_KEEP_ERRNO;
-	struct pp_thread *t = pp_thread_self ? pp_thread_self : thread_make();
+	struct pp_thread *t = thread_here();
 	struct pp_reader *r;
 
 	if (!t || !has_membarrier || readers->seat == PP_SEATS)

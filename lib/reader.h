@@ -52,6 +52,12 @@ struct pp_seat {
 	uint64_t serial;
 };
 
+/**
+ * struct pp_thread - a thread's readers
+ *
+ * Wiped in a child of fork(), whose caches it has none of: so who finds a reader
+ * here need not ask whose process this is.
+ */
 struct pp_thread {
 	uint64_t number;
 	struct pp_seat seats[PP_SEATS + 1];
@@ -115,15 +121,22 @@ static inline void pp_ref_set(_Atomic uint64_t *place, uint64_t ref)
 	atomic_signal_fence(memory_order_seq_cst);	/* pairs with pp_fence_heavy() */
 }
 
+static inline uint64_t pp_ref_one(uint32_t index)
+{
+	return (uint64_t)index << 32 | 1;
+}
+
+/* Of what is there, none and one are the usual. */
 static inline bool pp_ref_add(_Atomic uint64_t *place, uint32_t index)
 {
 	uint64_t ref = atomic_load_explicit(place, memory_order_relaxed);
 
-	if (!ref)
-		ref = (uint64_t)index << 32;
-	else if (ref >> 32 != index)
+	if (__builtin_expect(!ref, 1))
+		pp_ref_set(place, pp_ref_one(index));
+	else if (ref >> 32 == index)
+		pp_ref_set(place, ref + 1);
+	else
 		return false;
-	pp_ref_set(place, ref + 1);
 	return true;
 }
 
@@ -131,9 +144,12 @@ static inline bool pp_ref_sub(_Atomic uint64_t *place, uint32_t index)
 {
 	uint64_t ref = atomic_load_explicit(place, memory_order_relaxed);
 
-	if (!ref || ref >> 32 != index)
+	if (__builtin_expect(ref == pp_ref_one(index), 1))
+		pp_ref_set(place, 0);
+	else if (ref && ref >> 32 == index)
+		pp_ref_set(place, ref - 1);
+	else
 		return false;
-	pp_ref_set(place, (uint32_t)ref == 1 ? 0 : ref - 1);
 	return true;
 }
 

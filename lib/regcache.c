@@ -363,7 +363,8 @@ int pp_cache_get_counted(struct pp_cache *cache, uint64_t addr,
 /*
  * The same once more, for the usual case, and without calls, so that the compiler
  * has all in registers: entries of one class, each in its first bucket, LIVE,
- * with a word, used by a thread that has been here. All else is get_other()'s.
+ * with a word, used by a thread that has been here (so the cache is this
+ * process's). All else is get_other()'s.
  */
 
 static struct pp_entry *hit_other(struct pp_cache *c, uint64_t addr, uint64_t length)
@@ -401,18 +402,24 @@ static __attribute__((noinline)) int get_other(struct pp_cache *c, uint64_t addr
 	return 0;
 }
 
-static inline struct pp_entry *first_of_one_class(struct pp_cache *c, uint64_t addr)
+/* An entry that may be the one, or PP_NO_ENTRY, as which an emptied slot ends too */
+static inline uint32_t first_of_one_class(struct pp_cache *c, uint64_t addr)
 {
 	unsigned int k = atomic_load_explicit(&c->index.only, memory_order_acquire);
 	const struct pp_table *t = atomic_load_explicit(&c->index.table, memory_order_acquire);
-	struct pp_key key = pp_key_of(t, addr, k ? k : PP_CLASS_MIN);
-	const struct pp_bucket *b = &t->buckets[key.bucket];
-	uint64_t match = pp_bytes_match(atomic_load_explicit(&b->bytes, memory_order_acquire), &key), slot;
+	const struct pp_bucket *b;
+	struct pp_key key;
+	uint64_t match, slot;
 
-	if (!k || !match)
-		return NULL;
+	if (__builtin_expect(!k, 0))
+		return PP_NO_ENTRY;
+	key = pp_key_of(t, addr, k);
+	b = &t->buckets[key.bucket];
+	match = pp_bytes_match(atomic_load_explicit(&b->bytes, memory_order_acquire), &key);
+	if (__builtin_expect(!match, 0))
+		return PP_NO_ENTRY;
 	slot = pp_slot_load(b, match);
-	return pp_slot_matches(slot, &key) ? pp_entry_at(&c->pool, pp_slot_entry(slot)) : NULL;
+	return pp_slot_matches(slot, &key) ? pp_slot_entry(slot) : PP_NO_ENTRY;
 }
 
 static inline bool is_usual_hit(struct pp_entry *e, uint64_t addr, uint64_t length)
@@ -428,12 +435,12 @@ PP_PUBLIC int pp_cache_get(struct pp_cache *cache, const void *at, size_t length
 	struct pp_entry *e;
 	uint32_t index;
 
-	if (__builtin_expect(foreign(cache) || !r, 0))
+	if (__builtin_expect(!r, 0))
 		return get_other(cache, addr, length, out, why, NULL);
-	e = first_of_one_class(cache, addr);
-	if (__builtin_expect(!e, 0))
+	index = first_of_one_class(cache, addr);
+	if (__builtin_expect(index == PP_NO_ENTRY, 0))
 		return get_other(cache, addr, length, out, why, NULL);
-	index = pp_entry_index(&cache->pool, e);
+	e = pp_entry_at(&cache->pool, index);
 	if (__builtin_expect(!pp_ref_add(pp_ref_place(r, index, 0), index), 0))
 		return get_other(cache, addr, length, out, why, NULL);
 	if (__builtin_expect(!is_usual_hit(e, addr, length), 0))
@@ -456,7 +463,7 @@ PP_PUBLIC void pp_cache_put(struct pp_cache *cache, const struct pp_cache_entry 
 	struct pp_reader *r = pp_reader_at_hand(&cache->readers);
 	uint32_t index = pp_entry_index(&cache->pool, e);
 
-	if (__builtin_expect(foreign(cache) || !r || !pp_ref_sub(pp_ref_place(r, index, 0), index), 0))
+	if (__builtin_expect(!r || !pp_ref_sub(pp_ref_place(r, index, 0), index), 0))
 		put_other(cache, e);
 	else if (__builtin_expect(is_wanted_back(cache, e), 0))
 		tidy(cache);

@@ -79,6 +79,26 @@ CASE(a_small_range)
 	OK(cuMemFree(q));
 }
 
+/* The 64 KiB around it begin with what is nobody's any more. */
+CASE(a_small_range_behind_a_hole)
+{
+	struct pp_cache *cache = cache_of(PP_WATCH_TAG);
+	const struct pp_cache_entry *e;
+	CUdeviceptr p[200];
+	int ret;
+
+	EXPECT(cache, "no cache");
+	for (int i = 0; i < 200; i++)
+		OK(cuMemAlloc(&p[i], 1024));
+	for (int i = 0; i < 199; i++)
+		OK(cuMemFree(p[i]));
+	ret = pp_cache_get(cache, (void *)p[199], 1024, &e, NULL);
+	EXPECT(!ret, "%d at %llx", ret, p[199]);
+	pp_cache_put(cache, e);
+	pp_cache_destroy(cache);
+	OK(cuMemFree(p[199]));
+}
+
 /* The cache's descriptor is closed once: the number may be another's by then. */
 static void is_closed_once(uint32_t watch)
 {

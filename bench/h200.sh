@@ -1,0 +1,91 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What a real GPU says: costs, and a PyTorch program under the hook. No kernel module
+# is needed, and nothing is built: that is done before by `make h200`.
+#
+#   sh bench/h200.sh [REPORT.md [DIRECTORY]]      (doc/h200.md, build/h200)
+#
+# A part that fails or hangs says so in the report, the others go on, and the
+# status is 1 then.
+cd "$(dirname "$0")/.." || exit 1
+report=${1:-doc/h200.md}
+bin=$(cd "${2:-build/h200}" 2>/dev/null && pwd)
+[ -x "$bin/h200" ] || { echo "$0: ${2:-build/h200} has no programs; type: make h200" >&2; exit 1; }
+export LD_LIBRARY_PATH="$bin${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+hook=$bin/libpeerpin-hook.so.1
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+status=0 fence=''
+exec 3>"$scratch/report"
+
+say() {
+	printf '%s\n' "$@" >&3
+}
+
+failed() { # STATUS SECONDS
+	status=1
+	say '' "**This part failed with status $1$([ "$1" -ne 124 ] || echo ", after $2 s").**"
+	[ ! -s "$scratch/err" ] || { say '' '```'; tail -5 "$scratch/err" >&3; say '```'; }
+}
+
+# Its output goes to the report; $fence stands around it
+part() { # SECONDS COMMAND...
+	seconds=$1
+	shift
+	[ -z "$fence" ] || say "$fence"
+	timeout -k 2 "$seconds" "$@" >"$scratch/out" 2>"$scratch/err"
+	ret=$?
+	cat "$scratch/out" >&3
+	[ -z "$fence" ] || say "$fence"
+	[ $ret -eq 0 ] || failed $ret "$seconds"
+	say ''
+}
+
+median() {
+	sort -n | awk '{ v[NR] = $1 } END { if (NR) print v[int((NR + 1) / 2)]; else print "?" }'
+}
+
+# cuMemFree(0) in processes without the hook and with it, in turns
+inert() {
+	for _ in 1 2 3 4 5; do
+		timeout -k 2 15 "$bin/h200" free_nothing >>"$scratch/bare" 2>>"$scratch/err"
+		LD_PRELOAD=$hook timeout -k 2 15 "$bin/h200" free_nothing >>"$scratch/hooked" 2>>"$scratch/err"
+	done
+	say "\`cuMemFree(0)\`, the cheapest call there is, median of $(wc -l <"$scratch/bare") processes each:" \
+		"$(median <"$scratch/bare") ns without the hook," \
+		"$(median <"$scratch/hooked") ns with it and nobody subscribed." ''
+}
+
+say '# On a real GPU' ''
+say "Written by \`bench/h200.sh\` on $(date -u '+%Y-%m-%d %H:%M UTC'). There is no kernel module of ours, and" \
+	"no device that imports what is exported." ''
+part 30 "$bin/h200" about
+say '## Query' ''
+part 30 "$bin/h200" query
+say '## Hit' ''
+part 30 env LD_PRELOAD="$hook" "$bin/h200" hit
+say '## Hook' ''
+inert
+part 60 env LD_PRELOAD="$hook" "$bin/h200" free_told
+say '## Pin and unpin: dma-bufs' ''
+part 60 "$bin/h200" pin
+say '## SYNC_MEMOPS' ''
+part 30 "$bin/h200" sync_memops
+say '## BAR1' ''
+part 30 "$bin/h200" bar1
+say '## Flush' ''
+part 30 "$bin/h200" flush
+say '## Freed and allocated again at the same address by another thread' '' \
+	"\`t_watch_dmabuf\`: never a stale hit, and some where nothing watches, so that it could fail." ''
+fence='```' part 60 "$bin/t_watch_dmabuf"
+say '## PyTorch' ''
+if python3 -c 'import torch; torch.zeros(1, device="cuda")' 2>"$scratch/err"; then
+	part 200 python3 bench/h200_torch.py "$bin"
+else
+	status=1
+	say "**Not run**: $(tail -1 "$scratch/err")"
+fi
+exec 3>&-
+cp "$scratch/report" "$report" || exit 1
+echo "$0: wrote $report$([ $status -eq 0 ] || echo ', with parts that failed')"
+exit $status

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What a communication library would do beside PyTorch: a thread that registers
+ * each tensor it is offered, by a cache of dma-bufs that the hook watches. It
+ * judges the cache by CUDA's buffer ids, which that does not look at on a hit,
+ * and the hook by what has vanished untold.
+ */
+#include <cuda.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <libpeerpin-hook.h>
+#include <libpeerpin.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+	RING = 1024,		/* offered and not yet registered */
+	KNOWN = 4096,		/* registrations, and ids of memory that must not vanish untold */
+	TOLD = 4096,
+	SWEEP_EVERY = 64,
+	SETTLED_NS = 100000000,
+};
+
+/** struct tensors_counts - what the thread has seen; mirrored in bench/h200_torch.py */
+struct tensors_counts {
+	uint64_t offered, dropped;		/* of these, the ring was full */
+	uint64_t registered, refused, beyond;	/* gets; of ranges that are no longer one allocation's */
+	int64_t refusal;			/* the last refused one's -errno */
+	uint64_t hits, misses;
+	uint64_t judged, stale;			/* hits of which the id is known, and is another */
+	uint64_t told, told_all, told_gone;	/* frees; of all memory; of memory that had gone by then */
+	uint64_t vanished, untold;		/* watched ids that ended; without a word before */
+};
+
+struct range {
+	uint64_t addr, length;
+};
+
+/** struct registered - whose memory an entry was when it was pinned; 0: not known */
+struct registered {
+	const struct pp_cache_entry *entry;
+	uint64_t id;
+};
+
+/** struct watched - an allocation that must not end before @told is set; id 0: none */
+struct watched {
+	uint64_t addr, id;
+	bool told;
+};
+
+struct told {
+	struct range range;
+	uint64_t at;
+};
+
+static struct tensors_counts counts;
+static struct range ring[RING];
+static unsigned long head, tail;
+static bool running, over;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* of the ring */
+static pthread_cond_t filled = PTHREAD_COND_INITIALIZER;
+static pthread_t thread;
+static struct pp_cache *cache;
+static CUcontext cuda;
+
+static struct registered known[KNOWN];		/* the thread's own */
+static struct watched watched[KNOWN];
+static struct told told[TOLD];
+static unsigned long told_count;
+static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;	/* of watched, told and their counts */
+
+int tensors_start(void);
+void tensors_offer(uint64_t addr, uint64_t length);
+void tensors_drain(void);
+void tensors_stop(struct tensors_counts *out);
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+static uint64_t id_of(uint64_t addr)
+{
+	unsigned long long id = 0;
+
+	return cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, addr) ? 0 : id;
+}
+
+static bool lies_in(uint64_t addr, const struct range *r)
+{
+	return addr - r->addr < r->length;
+}
+
+/* ---- is every free told before the memory goes? ------------------------------------------ */
+
+static void gone(void *arg, uint64_t addr, uint64_t length)
+{
+	const struct range range = { addr, length };
+	bool all = length == UINT64_MAX, there = all || id_of(addr);
+
+	(void)arg;
+	pthread_mutex_lock(&watch_lock);
+	counts.told++;
+	counts.told_all += all;
+	counts.told_gone += !there;
+	told[told_count++ % TOLD] = (struct told){ range, now_ns() };
+	for (unsigned int i = 0; i < KNOWN; i++)
+		if (watched[i].id && lies_in(watched[i].addr, &range))
+			watched[i].told = true;
+	pthread_mutex_unlock(&watch_lock);
+}
+
+/* A free of it may have been told and not be done yet: what is watched from now on would vanish untold. */
+static bool is_going(uint64_t addr)
+{
+	uint64_t now = now_ns();
+
+	for (unsigned int i = 0; i < TOLD; i++)
+		if (told[i].at && now - told[i].at < SETTLED_NS && lies_in(addr, &told[i].range))
+			return true;
+	return false;
+}
+
+static void watch(uint64_t addr)
+{
+	struct watched *w = &watched[(addr >> 21) % KNOWN];
+	uint64_t id;
+
+	pthread_mutex_lock(&watch_lock);
+	id = id_of(addr);
+	if (!w->id && id && !is_going(addr))
+		*w = (struct watched){ addr, id, false };
+	pthread_mutex_unlock(&watch_lock);
+}
+
+static void sweep(void)
+{
+	pthread_mutex_lock(&watch_lock);
+	for (unsigned int i = 0; i < KNOWN; i++) {
+		if (!watched[i].id || id_of(watched[i].addr) == watched[i].id)
+			continue;
+		counts.vanished++;
+		counts.untold += !watched[i].told;
+		watched[i].id = 0;
+	}
+	pthread_mutex_unlock(&watch_lock);
+}
+
+/* ---- is each hit of the memory that is there? --------------------------------------------- */
+
+static struct registered *remembered(const struct pp_cache_entry *e)
+{
+	for (unsigned int i = (uintptr_t)e / 64 % KNOWN, n = 0; n < KNOWN; i = (i + 1) % KNOWN, n++)
+		if (known[i].entry == e || !known[i].entry)
+			return &known[i];
+	return NULL;
+}
+
+static uint64_t misses(void)
+{
+	struct pp_cache_stats s;
+
+	pp_cache_stats(cache, &s);
+	return s.misses;
+}
+
+/* @before: its id before the get. If it is that afterwards too, it was there all the while. */
+static void judge(const struct pp_cache_entry *e, const struct range *r, uint64_t before, bool hit)
+{
+	struct registered *k = remembered(e);
+	uint64_t id = id_of(r->addr) == before ? before : 0;
+
+	counts.hits += hit;
+	counts.misses += !hit;
+	if (!k)
+		return;
+	if (!hit) {
+		*k = (struct registered){ e, id };
+	} else if (k->id && id) {
+		counts.judged++;
+		counts.stale += k->id != id;
+	}
+}
+
+static bool is_one_allocation(const struct range *r)
+{
+	CUdeviceptr base;
+	size_t size;
+
+	return !cuMemGetAddressRange(&base, &size, r->addr) && r->addr + r->length <= base + size;
+}
+
+static bool was_there(const struct range *r, uint64_t before)
+{
+	bool there = before && id_of(r->addr) == before;
+
+	pthread_mutex_lock(&watch_lock);
+	there = there && !is_going(r->addr);
+	pthread_mutex_unlock(&watch_lock);
+	return there;
+}
+
+/* Nothing is wrong where the memory went, or was about to go, before it was looked at. */
+static void count_refusal(const struct range *r, uint64_t before, int ret)
+{
+	bool one = is_one_allocation(r);
+
+	if (!was_there(r, before))
+		return;
+	counts.beyond += !one;
+	counts.refused += one;
+	if (one)
+		counts.refusal = ret;
+}
+
+static void register_range(const struct range *r)
+{
+	const struct pp_cache_entry *e;
+	uint64_t before = id_of(r->addr), missed = misses();
+	int ret = pp_cache_get(cache, (void *)(uintptr_t)r->addr, r->length, &e, NULL);
+
+	if (ret) {
+		count_refusal(r, before, ret);
+		return;
+	}
+	counts.registered++;
+	judge(e, r, before, misses() == missed);
+	pp_cache_put(cache, e);
+	watch(r->addr);
+}
+
+/* ---- the thread ------------------------------------------------------------------------------ */
+
+static bool take(struct range *out)
+{
+	bool got;
+
+	pthread_mutex_lock(&lock);
+	while (head == tail && !over)
+		pthread_cond_wait(&filled, &lock);
+	got = head != tail;
+	if (got)
+		*out = ring[tail++ % RING];
+	pthread_mutex_unlock(&lock);
+	return got;
+}
+
+static void *serve(void *arg)
+{
+	struct range r;
+
+	cuCtxSetCurrent(cuda);
+	for (unsigned int n = 0; take(&r); n++) {
+		register_range(&r);
+		if (n % SWEEP_EVERY == 0)
+			sweep();
+	}
+	return arg;
+}
+
+static int add_hook(void)
+{
+	typeof(pp_hook_add) *add = (typeof(pp_hook_add) *)dlsym(RTLD_DEFAULT, "pp_hook_add");
+
+	return add ? add(gone, NULL) : -EOPNOTSUPP;
+}
+
+/* Needs CUDA to be up and current; -errno */
+int tensors_start(void)
+{
+	const struct pp_cache_attr attr = { .watch = PP_WATCH_HOOK };
+	int ret;
+
+	if (cuCtxGetCurrent(&cuda) || !cuda)
+		return -EINVAL;
+	ret = pp_cache_create_dmabuf(&attr, &cache);
+	if (!ret)
+		ret = add_hook();
+	if (!ret)
+		ret = -pthread_create(&thread, NULL, serve, NULL);
+	running = !ret;
+	return ret;
+}
+
+/* To be called for each tensor that is "sent"; does nothing unless started */
+void tensors_offer(uint64_t addr, uint64_t length)
+{
+	if (!running)
+		return;
+	pthread_mutex_lock(&lock);
+	counts.offered++;
+	if (head - tail < RING)
+		ring[head++ % RING] = (struct range){ addr, length };
+	else
+		counts.dropped++;
+	pthread_cond_signal(&filled);
+	pthread_mutex_unlock(&lock);
+}
+
+/* Waits for all that was offered. */
+void tensors_drain(void)
+{
+	bool empty = !running;
+
+	while (!empty) {
+		pthread_mutex_lock(&lock);
+		empty = head == tail;
+		pthread_mutex_unlock(&lock);
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+}
+
+void tensors_stop(struct tensors_counts *out)
+{
+	memset(out, 0, sizeof(*out));
+	if (!running)
+		return;
+	pthread_mutex_lock(&lock);
+	over = true;
+	pthread_cond_signal(&filled);
+	pthread_mutex_unlock(&lock);
+	pthread_join(thread, NULL);
+	sweep();
+	running = false;
+	((typeof(pp_hook_remove) *)dlsym(RTLD_DEFAULT, "pp_hook_remove"))(gone, NULL);
+	pp_cache_destroy(cache);
+	*out = counts;
+}

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A PyTorch program, as it is and under libpeerpin-hook.so with a thread that registers its tensors.
+
+    python3 bench/h200_torch.py DIRECTORY      prints a section of the report of bench/h200.sh
+
+DIRECTORY is what `make h200` has filled. Each run is a process of its own, in turns without the hook and with it, and
+each repeats the same work: threads that allocate, compute in integers, free, and now and then empty PyTorch's cache.
+"""
+import ctypes
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+THREADS = 4
+STEPS = 600         # of each thread in a round
+LIVE = 24           # tensors that a thread keeps
+ROUNDS = 8          # of a run; the first warms up
+RUNS = 5            # with and without the hook
+RUN_LIMIT_S = 60
+BUDGET_S = 65       # for each setting of the allocator
+SIZES = [1 << 10, 40 << 10, 300 << 10, 1 << 20, 3 << 20, 12 << 20, 40 << 20]
+SLOWER = 0.01
+
+
+class Counts(ctypes.Structure):
+    """struct tensors_counts of bench/h200/tensors.c"""
+
+    _fields_ = [(name, ctypes.c_int64) for name in (
+        "offered", "dropped", "registered", "refused", "beyond", "refusal", "hits", "misses", "judged", "stale",
+        "told", "told_all", "told_gone", "vanished", "untold")]
+
+
+# ---- one run ---------------------------------------------------------------------------------
+
+def step(torch, rng, live, offer):
+    """Allocates a tensor, computes with it and an older one, and frees another; what it adds to the sum"""
+    tensor = torch.full((rng.choice(SIZES) // 4,), rng.randrange(1000), dtype=torch.int32, device="cuda")
+    if live:
+        other = rng.choice(live)
+        n = min(other.numel(), tensor.numel())
+        tensor[:n].add_(other[:n]).remainder_(1000003)
+    offer(tensor.data_ptr(), tensor.nbytes)
+    live.append(tensor)
+    if len(live) > LIVE:
+        live.pop(rng.randrange(len(live)))
+    return int(live[-1].sum(dtype=torch.int64)) if rng.random() < 0.1 else 0
+
+
+def thread_work(torch, seed, offer, sums):
+    rng, live, total = random.Random(seed), [], 0
+    with torch.cuda.stream(torch.cuda.Stream()):
+        for i in range(STEPS):
+            total += step(torch, rng, live, offer)
+            if i % 150 == 149:
+                del live[::2]
+                torch.cuda.empty_cache()
+        total += sum(int(tensor.sum(dtype=torch.int64)) for tensor in live)
+    sums[seed] = total
+
+
+def one_round(torch, offer):
+    """Seconds it took, and the sum of each thread; all memory has gone back to the driver by its end"""
+    sums = {}
+    threads = [threading.Thread(target=thread_work, args=(torch, seed, offer, sums)) for seed in range(THREADS)]
+    start = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    torch.cuda.synchronize()
+    torch.cuda.empty_cache()
+    return time.perf_counter() - start, [sums.get(seed) for seed in range(THREADS)]
+
+
+def run(directory, hooked):
+    import torch
+    torch.zeros(1, device="cuda")
+    library = ctypes.CDLL(os.path.join(directory, "tensors.so"))
+    library.tensors_offer.argtypes = [ctypes.c_uint64, ctypes.c_uint64]
+    started = library.tensors_start() if hooked else 0
+    rounds = [one_round(torch, library.tensors_offer) for _ in range(ROUNDS)]
+    library.tensors_drain()
+    counts = Counts()
+    library.tensors_stop(ctypes.byref(counts))
+    print(json.dumps({
+        "torch": torch.__version__, "started": started, "seconds": [r[0] for r in rounds[1:]],
+        "sums": rounds[0][1], "steady": all(r[1] == rounds[0][1] for r in rounds),
+        "counts": {name: getattr(counts, name) for name, _ in Counts._fields_},
+    }))
+
+
+# ---- all runs, and what they say -----------------------------------------------------------------
+
+def environment(directory, hooked, expandable):
+    env = dict(os.environ)
+    setting = f"expandable_segments:{expandable}"
+    env.update(PYTORCH_CUDA_ALLOC_CONF=setting, PYTORCH_ALLOC_CONF=setting)
+    env["LD_LIBRARY_PATH"] = ":".join(filter(None, [directory, env.get("LD_LIBRARY_PATH")]))
+    if hooked:
+        env["LD_PRELOAD"] = os.path.join(directory, "libpeerpin-hook.so.1")
+    return env
+
+
+def start(directory, hooked, expandable):
+    """What a run printed; an exception says why there is none"""
+    command = [sys.executable, os.path.abspath(__file__), directory, "hooked" if hooked else "bare"]
+    done = subprocess.run(command, env=environment(directory, hooked, expandable), timeout=RUN_LIMIT_S,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"status {done.returncode}: {done.stderr.strip()[-600:]}")
+    result = json.loads(done.stdout.strip().splitlines()[-1])
+    if result["started"]:
+        raise RuntimeError(f"no thread that registers: {result['started']}")
+    return result
+
+
+def all_runs(directory, expandable):
+    bare, hooked, end = [], [], time.monotonic() + BUDGET_S
+    while len(bare) < RUNS and (not bare or time.monotonic() < end):
+        bare.append(start(directory, False, expandable))
+        hooked.append(start(directory, True, expandable))
+    return bare, hooked
+
+
+def seconds(runs):
+    return [s for r in runs for s in r["seconds"]]
+
+
+def quartiles(runs):
+    q = statistics.quantiles(seconds(runs), n=4)
+    return f"{q[1] * 1000:.1f} ms (quartiles {q[0] * 1000:.1f} and {q[2] * 1000:.1f})"
+
+
+def verdict(holds, claim, seen):
+    print(f"- {'yes' if holds else '**NO**'}: {claim}: {seen}")
+    return holds
+
+
+def report(bare, hooked):
+    c = {name: sum(r["counts"][name] for r in hooked) for name in hooked[0]["counts"]}
+    slower = statistics.median(seconds(hooked)) / statistics.median(seconds(bare)) - 1
+    print(f"PyTorch {bare[0]['torch']}; {len(bare)} runs of each, {len(seconds(bare))} rounds, {THREADS} threads, "
+          f"{STEPS} tensors a thread and round. A round: {quartiles(bare)}, under the hook {quartiles(hooked)}.\n")
+    right = [
+        verdict(c["registered"] and not c["refused"], "tensors are registered",
+                f"{c['registered']} of {c['offered']}: {c['hits']} hits and {c['misses']} misses; {c['refused']} "
+                f"refused while the memory was there (last: {min(r['counts']['refusal'] for r in hooked)}), "
+                f"{c['beyond']} of more than one allocation by then, {c['dropped']} not looked at"),
+        verdict(c["vanished"] and not c["untold"] and not c["told_gone"], "every free is seen before the memory goes",
+                f"{c['vanished']} watched allocations ended, {c['untold']} of them untold; {c['told']} told "
+                f"({c['told_all']} of all memory), {c['told_gone']} of memory that had gone"),
+        verdict(c["judged"] and not c["stale"], "no stale registration, by buffer ids",
+                f"{c['stale']} of {c['judged']} hits"),
+        verdict(all(r["steady"] and r["sums"] == bare[0]["sums"] for r in bare + hooked), "results are unchanged",
+                f"{bare[0]['sums']} in all {len(bare + hooked)} runs" if bare[0]["sums"] == hooked[0]["sums"] else
+                f"{bare[0]['sums']} and {hooked[0]['sums']}"),
+        verdict(slower < SLOWER, "slower by less than 1%", f"{slower * 100:+.2f}%"),
+    ]
+    return all(right)
+
+
+def section(directory, expandable):
+    print(f"\n### Expandable segments {'on' if expandable else 'off'}\n")
+    try:
+        return report(*all_runs(directory, expandable))
+    except (RuntimeError, subprocess.TimeoutExpired, ValueError, OSError, IndexError) as error:
+        print(f"It failed:\n\n```\n{error}\n```")
+        return False
+
+
+def main():
+    directory = os.path.abspath(sys.argv[1])
+    if len(sys.argv) > 2:
+        run(directory, sys.argv[2] == "hooked")
+        return 0
+    sys.stdout.reconfigure(line_buffering=True)
+    return 0 if all([section(directory, False), section(directory, True)]) else 1
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit("type: python3 bench/h200_torch.py build/h200")
+    sys.exit(main())
