@@ -30,11 +30,15 @@ void pp_allocation_grow(const struct pp_mem *mem, uint64_t *addr, uint64_t *leng
 
 int pp_allocation_prepare(const struct pp_mem *mem, uint64_t addr, uint64_t length, struct pp_why *why)
 {
+	int sync;
+
 	if (mem->kind == PP_MEM_HOST)
 		return 0;
 	if (mem->kind == PP_MEM_MANAGED)
 		return pp_refuse(why, PEERPIN_REASON_MANAGED, -EINVAL);
-	if (!contains(mem, addr, length) || pp_sync_memops((const void *)(uintptr_t)addr))
+	sync = pp_sync_memops((const void *)(uintptr_t)addr);
+	/* memory that the program maps has no such mode */
+	if (!contains(mem, addr, length) || (sync && sync != -EOPNOTSUPP))
 		return pp_refuse(why, PEERPIN_REASON_VENDOR_REFUSED, -EINVAL);
 	return 0;
 }

@@ -32,7 +32,7 @@ struct pp_refusal {
  * @left: somebody did, and could not take the lock
  * @lock: protects what follows, and all changes but those of readers
  * @changed: an entry stopped being pending, or an unpin ended
- * @hooked: pp_watch_end() is due
+ * @is_going: NULL, or pp_watch_end() is due: is a range being freed?
  * @pending: how many are; read without @lock too
  * @lru: LIVE and COLD entries
  * @gone: GONE ones
@@ -56,7 +56,7 @@ struct pp_cache {
 	pthread_cond_t changed;
 	struct pp_cache_attr attr;
 	struct pp_ctx *ctx;
-	bool hooked;
+	int (*is_going)(uint64_t addr, uint64_t length);
 	_Atomic unsigned int pending;
 	struct pp_lru lru;
 	struct pp_list gone;

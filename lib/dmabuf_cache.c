@@ -3,6 +3,7 @@
 #include <linux/types.h>
 #include <peerpin.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include "allocation.h"
 #include "cuda_api.h"
 #include "query.h"
@@ -10,9 +11,6 @@
 #include "sys.h"
 #include "watch.h"
 #include "why.h"
-
-/* The GPU's page; a dma-buf begins and ends on such. */
-#define GPU_PAGE (64u << 10)
 
 /** struct dmabuf - what an entry's @reg points to. @pub: first, as the interface promises */
 struct dmabuf {
@@ -55,6 +53,7 @@ static int export_verified(struct dmabuf *d, struct pp_why *why)
 
 static int make(uint64_t addr, uint64_t length, struct dmabuf *d, struct pp_why *why)
 {
+	uint64_t mask = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
 	struct pp_mem mem;
 	int ret;
 
@@ -66,8 +65,8 @@ static int make(uint64_t addr, uint64_t length, struct dmabuf *d, struct pp_why 
 		return ret;
 	d->at = addr;
 	d->buffer_id = mem.buffer_id;
-	d->pub.addr = addr & ~(GPU_PAGE - 1ull);
-	d->pub.length = ((addr + length + GPU_PAGE - 1) & ~(GPU_PAGE - 1ull)) - d->pub.addr;
+	d->pub.addr = addr & ~mask;
+	d->pub.length = ((addr + length + mask) & ~mask) - d->pub.addr;
 	return export_verified(d, why);
 }
 

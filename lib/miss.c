@@ -158,6 +158,9 @@ static int claim_range(struct pp_cache *c, struct want *w, struct pp_entry *e, s
 	if (ret)
 		return ret;
 	pp_entry_set_state(e, PP_PENDING);
+	/* after PENDING: a free that begins now finds that, and one that began before is found */
+	if (c->is_going && c->is_going(e->pub.addr, e->pub.length))
+		pp_cache_forget(c, e, doomed);
 	pp_cache_count(c, e);
 	c->pending++;
 	c->stats.misses++;

@@ -123,7 +123,12 @@ PP_PUBLIC int pp_sync_memops(const void *addr)
 
 	if (!cuda)
 		return -EINVAL;
-	if (cuda->set_attribute(&on, PP_CU_SYNC_MEMOPS, (uintptr_t)addr))
+	switch (cuda->set_attribute(&on, PP_CU_SYNC_MEMOPS, (uintptr_t)addr)) {
+	case PP_CU_SUCCESS:
+		return 0;
+	case PP_CU_NOT_SUPPORTED:
+		return -EOPNOTSUPP;
+	default:
 		return -EINVAL;
-	return 0;
+	}
 }

@@ -64,8 +64,9 @@
  * free before that has changed the word or the tag, or has gone through
  * pp_cache_invalidate(), and the entry is not LIVE. A miss pins within the
  * call. An entry that another thread had PENDING is looked up again once it is
- * there, and asked like any other. What is forgotten while it is PENDING is
- * used by the get that pins it at most.
+ * there, and asked like any other. What is forgotten while it is PENDING, or
+ * becomes PENDING while it is being freed (the hook says so), is used by the
+ * get that pins it at most.
  *
  * G2 (a hit takes no lock and no CUDA call, and two threads that hit write no
  * common line): see above; words, not tags. The one line that they may share is
@@ -526,9 +527,9 @@ void pp_cache_set_ctx(struct pp_cache *cache, struct pp_ctx *ctx)
 	cache->arg = cache;
 }
 
-void pp_cache_set_hooked(struct pp_cache *cache)
+void pp_cache_set_hooked(struct pp_cache *cache, int (*is_going)(uint64_t addr, uint64_t length))
 {
-	cache->hooked = true;
+	cache->is_going = is_going;
 }
 
 /* ---- beginning and end ------------------------------------------------------------------ */
@@ -616,7 +617,7 @@ PP_PUBLIC void pp_cache_destroy(struct pp_cache *cache)
 
 	if (!cache || foreign(cache))
 		return;
-	if (cache->hooked)
+	if (cache->is_going)
 		pp_watch_end(cache);
 	pp_cache_flush(cache);
 	pp_readers_end(&cache->readers);

@@ -28,7 +28,10 @@ int pp_cache_make(const struct pp_cache_ops *ops, void *arg, const struct pp_cac
 struct pp_ctx *pp_cache_ctx(const struct pp_cache *cache);
 void pp_cache_set_ctx(struct pp_cache *cache, struct pp_ctx *ctx);
 
-/* It is told of frees, so pp_watch_end() is due before it ends. */
-void pp_cache_set_hooked(struct pp_cache *cache);
+/*
+ * It is told of frees, so pp_watch_end() is due before it ends. @is_going: is a
+ * range being freed? What is registered then is its caller's only.
+ */
+void pp_cache_set_hooked(struct pp_cache *cache, int (*is_going)(uint64_t addr, uint64_t length));
 
 #endif

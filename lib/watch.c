@@ -30,7 +30,7 @@ int pp_watch_begin(struct pp_cache **cache, bool hook)
 	if (ret)
 		pp_cache_destroy(*cache);
 	else
-		pp_cache_set_hooked(*cache);
+		pp_cache_set_hooked(*cache, (typeof(pp_hook_is_going) *)dlsym(RTLD_DEFAULT, "pp_hook_is_going"));
 	return ret;
 }
 

@@ -6,6 +6,7 @@
  */
 #include "subscriber.h"
 
+#include "going.h"
 #include "libpeerpin-hook.h"
 #include "order.h"
 
@@ -46,6 +47,7 @@ static void start_empty(void)
 	list.ended = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
 	list.first = NULL;
 	list.process++;
+	pp_going_forget();
 	atomic_store_explicit(&pp_subscriber_count, 0, memory_order_relaxed);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tell.h"
 
+#include "going.h"
 #include "loader.h"
 #include "subscriber.h"
 
@@ -35,19 +36,26 @@ static int ask(uint64_t addr, struct range *range)
 	return ((int (*)(unsigned int, int *, void **, uint64_t))ask)(2, attributes, data, addr);
 }
 
-void pp_tell_allocation(uint64_t addr)
+int pp_tell_range(uint64_t addr, uint64_t length)
+{
+	int going = pp_going_begin(addr, length);
+
+	pp_tell(addr, length);
+	return going;
+}
+
+int pp_tell_allocation(uint64_t addr)
 {
 	struct range range = { 0 };
 
 	if (!addr)
-		return;
+		return PP_GOING_NOTHING;
 	if (ask(addr, &range) || !range.size)
-		pp_tell_all();
-	else
-		pp_tell(range.start, range.size);
+		return pp_tell_all();
+	return pp_tell_range(range.start, range.size);
 }
 
-void pp_tell_all(void)
+int pp_tell_all(void)
 {
-	pp_tell(0, UINT64_MAX);
+	return pp_tell_range(0, UINT64_MAX);
 }

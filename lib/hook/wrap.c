@@ -2,6 +2,7 @@
 #include "wrap.h"
 
 #include "elf.h"
+#include "going.h"
 #include "loader.h"
 #include "subscriber.h"
 #include "tell.h"
@@ -61,7 +62,7 @@ static void replace(const char *name, void **fn, int version, uint64_t flags)
 
 #define RANGE_PARAMS uint64_t addr, size_t length
 #define RANGE_ARGS addr, length
-#define RANGE_TELL pp_tell(addr, length)
+#define RANGE_TELL pp_tell_range(addr, length)
 
 #define OBJECT_PARAMS void *object
 #define OBJECT_ARGS object
@@ -87,12 +88,12 @@ static void replace(const char *name, void **fn, int version, uint64_t flags)
 #define SELDOM(kind) \
 	static __attribute__((noinline)) int kind##_seldom(enum pp_wrap_id id, unsigned int way, kind##_PARAMS) \
 	{ \
-		int (*real)(kind##_PARAMS); \
+		int going = pp_subscribers() ? kind##_TELL : PP_GOING_NOTHING; \
+		int (*real)(kind##_PARAMS) = (int (*)(kind##_PARAMS))real_of(id, way); \
+		int err = real ? real(kind##_ARGS) : CU_NOT_FOUND; \
 		\
-		if (pp_subscribers()) \
-			kind##_TELL; \
-		real = (int (*)(kind##_PARAMS))real_of(id, way); \
-		return real ? real(kind##_ARGS) : CU_NOT_FOUND; \
+		pp_going_end(going); \
+		return err; \
 	}
 
 SELDOM(ADDRESS)

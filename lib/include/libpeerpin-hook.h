@@ -56,6 +56,19 @@ int pp_hook_add(void (*gone)(void *arg, uint64_t addr, uint64_t length), void *a
  */
 int pp_hook_remove(void (*gone)(void *arg, uint64_t addr, uint64_t length), void *arg);
 
+/**
+ * pp_hook_is_going - is a range, or a part of it, being freed?
+ *
+ * From before subscribers are told to when the driver has returned. A range that
+ * is registered then may be that of the old memory and must not be kept: who is
+ * told of the free cannot know of it. Ask after the registration to come can be
+ * found by @gone, and before it is made.
+ *
+ * Return: 1 or 0; 0 also while nobody subscribes. Takes a lock for a moment; any
+ * thread.
+ */
+int pp_hook_is_going(uint64_t addr, uint64_t length);
+
 #ifdef __cplusplus
 }
 #endif

@@ -69,7 +69,9 @@ int pp_query(const void *addr, struct pp_mem *out);
  * @addr: address inside a GPU allocation
  *
  * Needed once per allocation before a peer first reads or writes it (seed
- * 11.7); the cache does it on each miss. -EINVAL: not GPU memory.
+ * 11.7); the cache does it on each miss. -EINVAL: not GPU memory; -EOPNOTSUPP
+ * memory that the program maps itself (cuMemMap()), of which CUDA knows no such
+ * mode: wait for its copies before a peer is started.
  */
 int pp_sync_memops(const void *addr);
 
@@ -387,7 +389,7 @@ int pp_cache_create_ctx(struct pp_ctx *ctx, const struct pp_cache_attr *attr,
 /**
  * struct pp_dmabuf - a dma-buf that the GPU's driver exports
  * @fd: its descriptor; the cache's
- * @addr: first byte of it, a multiple of 64 KiB
+ * @addr: first byte of it, a multiple of the system's page size
  * @length: bytes
  */
 struct pp_dmabuf {
