@@ -26,6 +26,8 @@ enum {
 	PP_CU_RANGE_SIZE = 12,
 	PP_CU_RDMA_CAPABLE = 15,
 	PP_CU_MEMPOOL = 17,
+	PP_CU_MAPPING_SIZE = 18,
+	PP_CU_MAPPING_START = 19,
 };
 
 /* CUmemorytype; 0 is what CUDA says of an address it does not know */

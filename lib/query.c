@@ -16,10 +16,13 @@ struct answer {
 	unsigned long long buffer_id;
 	unsigned int rdma;
 	void *pool;
+	size_t mapping_size;
+	unsigned long long mapping;
 };
 
 enum {
-	ALL = 8,
+	ALL = 10,
+	SINCE_POOLS = 8,	/* the rest came later */
 	SINCE_EVER = 6,		/* the rest came with stream-ordered pools */
 };
 
@@ -30,14 +33,16 @@ static int ask_for(const struct pp_cuda *cuda, const void *addr,
 		PP_CU_MEMORY_TYPE, PP_CU_IS_MANAGED, PP_CU_DEVICE_ORDINAL,
 		PP_CU_RANGE_START, PP_CU_RANGE_SIZE, PP_CU_BUFFER_ID,
 		PP_CU_RDMA_CAPABLE, PP_CU_MEMPOOL,
+		PP_CU_MAPPING_SIZE, PP_CU_MAPPING_START,
 	};
 	void *where[ALL] = {
 		&a->type, &a->managed, &a->device,
 		&a->start, &a->size, &a->buffer_id,
 		&a->rdma, &a->pool,
+		&a->mapping_size, &a->mapping,
 	};
 
-	*a = (struct answer){ .rdma = count < ALL };
+	*a = (struct answer){ .rdma = count == SINCE_EVER };
 	return cuda->get_attributes(count, what, where, (uintptr_t)addr);
 }
 
@@ -51,8 +56,23 @@ static bool ask(const struct pp_cuda *cuda, const void *addr, struct answer *a)
 	int ret = ask_for(cuda, addr, a, ALL);
 
 	if (ret == PP_CU_INVALID_VALUE)
+		ret = ask_for(cuda, addr, a, SINCE_POOLS);
+	if (ret == PP_CU_INVALID_VALUE)
 		ret = ask_for(cuda, addr, a, SINCE_EVER);
 	return ret == PP_CU_SUCCESS;
+}
+
+/*
+ * CUDA's range is an allocation, which lies in a mapping, or a reservation of
+ * addresses, in which there are several: the smaller of the two can be pinned.
+ */
+static void bounds(struct pp_mem *out, const struct answer *a)
+{
+	bool mapped = a->mapping_size && a->mapping >= a->start &&
+		      a->mapping + a->mapping_size <= a->start + a->size;
+
+	out->base = mapped ? a->mapping : a->start;
+	out->size = mapped ? a->mapping_size : a->size;
 }
 
 static void fill_in(struct pp_mem *out, const struct answer *a)
@@ -64,8 +84,7 @@ static void fill_in(struct pp_mem *out, const struct answer *a)
 	else
 		return;
 	out->device = a->device;
-	out->base = a->start;
-	out->size = a->size;
+	bounds(out, a);
 	out->buffer_id = a->buffer_id;
 	out->rdma = a->rdma != 0;
 	out->pooled = a->pool != NULL;

@@ -18,11 +18,13 @@ static bool is_whole_pages(CUdeviceptr addr, size_t size)
 
 static CUresult export_range(int *fd, CUdeviceptr addr, size_t size)
 {
-	struct alloc_info info;
+	bool known;
 
-	if (!alloc_find(addr, &info) || alloc_on_cpu(&info))
-		return CUDA_ERROR_INVALID_VALUE;
-	return node_export(addr, size, fd);
+	/* not all of it need be allocated: holes between small allocations are none in their block */
+	lib_lock();
+	known = alloc_overlap(addr, size) && !alloc_on_cpu(alloc_overlap(addr, size));
+	lib_unlock();
+	return known ? node_export(addr, size, fd) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr addr, size_t size, CUmemRangeHandleType type,

@@ -12,6 +12,7 @@ enum {
 
 bool mock_cuda_loaded;
 bool mock_cuda_old;
+bool mock_cuda_older;
 int mock_cuda_error;
 int mock_cuda_calls;
 struct mock_allocation mock_allocations[MOCK_ALLOCATIONS];
@@ -21,6 +22,7 @@ void mock_cuda_reset(void)
 	memset(mock_allocations, 0, sizeof(mock_allocations));
 	mock_cuda_loaded = true;
 	mock_cuda_old = false;
+	mock_cuda_older = false;
 	mock_cuda_error = 0;
 	mock_cuda_calls = 0;
 }
@@ -65,6 +67,10 @@ static void answer(int attribute, void *data, const struct mock_allocation *a)
 	if (attribute == PP_CU_RANGE_START)
 		put_u64(data, a->base);
 	if (attribute == PP_CU_RANGE_SIZE)
+		put_u64(data, a->reserved ? a->reserved : a->size);
+	if (attribute == PP_CU_MAPPING_START)
+		put_u64(data, a->base);
+	if (attribute == PP_CU_MAPPING_SIZE)
 		put_u64(data, a->size);
 	if (attribute == PP_CU_BUFFER_ID)
 		put_u64(data, a->id);
@@ -76,7 +82,9 @@ static void answer(int attribute, void *data, const struct mock_allocation *a)
 
 static bool knows(int attribute)
 {
-	return !mock_cuda_old || attribute < PP_CU_RDMA_CAPABLE;
+	if (mock_cuda_old)
+		return attribute < PP_CU_RDMA_CAPABLE;
+	return !mock_cuda_older || attribute < PP_CU_MAPPING_SIZE;
 }
 
 static int get_attributes(unsigned int count, int *attributes, void **data,

@@ -14,6 +14,7 @@ struct mock_allocation {
 	bool host;		/* cudaHostAlloc() */
 	bool no_rdma;		/* cuMemCreate() without gpuDirectRDMACapable */
 	bool pooled;		/* cuMemAllocAsync() */
+	uint64_t reserved;	/* cuMemMap(): bytes of addresses, from @base on */
 	int synced;		/* how often SYNC_MEMOPS was set */
 };
 
@@ -23,6 +24,7 @@ enum {
 
 extern bool mock_cuda_loaded;
 extern bool mock_cuda_old;	/* a driver that knows nothing of pools */
+extern bool mock_cuda_older;	/* than the attributes of mappings */
 extern int mock_cuda_error;	/* what every call returns */
 extern int mock_cuda_calls;
 extern struct mock_allocation mock_allocations[MOCK_ALLOCATIONS];

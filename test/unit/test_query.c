@@ -73,6 +73,30 @@ static void a_driver_older_than_pools(void **state)
 	assert_int_equal(mem.pooled, 0);
 }
 
+static void memory_that_the_program_maps(void **state)
+{
+	struct pp_mem mem;
+
+	(void)state;
+	mock_allocations[0].reserved = 4 * mock_allocations[0].size;
+	mem = query(GPU, PEERPIN_PROVIDER_NV);
+	assert_int_equal(mem.base, mock_allocations[0].base);
+	assert_int_equal(mem.size, mock_allocations[0].size);
+	assert_int_equal(mock_cuda_calls, 1);
+}
+
+static void a_driver_older_than_mappings(void **state)
+{
+	struct pp_mem mem;
+
+	(void)state;
+	mock_cuda_older = true;
+	mock_allocations[0].pooled = true;
+	mem = query(GPU, PEERPIN_PROVIDER_NV);
+	assert_int_equal(mem.pooled, 1);
+	assert_int_equal(mem.size, mock_allocations[0].size);
+}
+
 static void host_memory(void **state)
 {
 	struct pp_mem mem = query(GPU - 1, PEERPIN_PROVIDER_HOST);
@@ -143,6 +167,8 @@ int main(void)
 		cmocka_unit_test_setup(memory_no_device_reaches, setup),
 		cmocka_unit_test_setup(memory_of_a_pool, setup),
 		cmocka_unit_test_setup(a_driver_older_than_pools, setup),
+		cmocka_unit_test_setup(memory_that_the_program_maps, setup),
+		cmocka_unit_test_setup(a_driver_older_than_mappings, setup),
 		cmocka_unit_test_setup(host_memory, setup),
 		cmocka_unit_test_setup(host_memory_that_cuda_knows, setup),
 		cmocka_unit_test_setup(managed_memory, setup),
