@@ -3,7 +3,7 @@
 #: make deps     install the Debian packages that are missing (root or sudo)
 #: make demo     deps, all, then the demonstration in the virtual machine
 #: make check    deps, all, then every test
-#: make check-model  deps, then the model of how memory is taken away, in every order: doc/model/revoke.pml
+#: make check-model  deps, then the models of how memory is taken away, and of the cache, in every order: doc/model
 #: make bench    deps, all, a copy beside the bare engine, pins beside the vendor's, look-ups, revocations, hook, cache
 #: make h200     build/h200: what bench/h200.sh runs on a machine with a real GPU
 #: make modules  the kernel modules only

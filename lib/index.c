@@ -159,40 +159,41 @@ static uint64_t slot_of(const struct pp_range *range, uint64_t granule, unsigned
 	return pp_slot_of(index, first, last);
 }
 
-static void keys_add(struct pp_index *x, struct pp_table *t, const struct pp_pool *pool, const struct pp_entry *e)
+static void slots_change(struct pp_index *x, const struct pp_table *t, const struct pp_range *range, unsigned int k,
+			 uint32_t index, bool add)
 {
-	struct pp_range range = pp_entry_range(e);
-	unsigned int k = pp_class_of(e->pub.length);
-	struct pp_key key;
 	uint64_t g;
 
-	for (g = range.start >> k; g <= (range.end - 1) >> k; g++) {
-		key = pp_key_of(t, g << k, k);
-		slot_put(t, &key, slot_of(&range, g, k, pp_entry_index(pool, e)));
-		x->keys++;
+	for (g = range->start >> k; g <= (range->end - 1) >> k; g++) {
+		struct pp_key key = pp_key_of(t, g << k, k);
+
+		(add ? slot_put : slot_clear)(t, &key, slot_of(range, g, k, index));
+		x->keys += add ? 1 : -1;
 	}
-	if (k > PP_BLOCK_SHIFT)
-		return;
-	for (g = range.start >> PP_BLOCK_SHIFT; g <= (range.end - 1) >> PP_BLOCK_SHIFT; g++)
-		block_add(x, t, g, k);
 }
 
-static void keys_remove(struct pp_index *x, struct pp_table *t, const struct pp_pool *pool, const struct pp_entry *e)
+static void blocks_change(struct pp_index *x, const struct pp_table *t, const struct pp_range *range, unsigned int k,
+			  bool add)
+{
+	uint64_t g;
+
+	for (g = range->start >> PP_BLOCK_SHIFT; g <= (range->end - 1) >> PP_BLOCK_SHIFT; g++) {
+		if (add)
+			block_add(x, t, g, k);
+		else
+			block_sub(x, t, g);
+	}
+}
+
+static void entry_change(struct pp_index *x, const struct pp_table *t, const struct pp_pool *pool,
+			 const struct pp_entry *e, bool add)
 {
 	struct pp_range range = pp_entry_range(e);
 	unsigned int k = pp_class_of(e->pub.length);
-	struct pp_key key;
-	uint64_t g;
 
-	for (g = range.start >> k; g <= (range.end - 1) >> k; g++) {
-		key = pp_key_of(t, g << k, k);
-		slot_clear(t, &key, slot_of(&range, g, k, pp_entry_index(pool, e)));
-		x->keys--;
-	}
-	if (k > PP_BLOCK_SHIFT)
-		return;
-	for (g = range.start >> PP_BLOCK_SHIFT; g <= (range.end - 1) >> PP_BLOCK_SHIFT; g++)
-		block_sub(x, t, g);
+	slots_change(x, t, &range, k, pp_entry_index(pool, e), add);
+	if (k <= PP_BLOCK_SHIFT)
+		blocks_change(x, t, &range, k, add);
 }
 
 /* ---- tables ------------------------------------------------------------------------- */
@@ -257,7 +258,7 @@ static void table_fill(struct pp_index *x, struct pp_table *t, const struct pp_p
 		struct pp_entry *e = pp_entry_at(pool, i);
 
 		if (pp_entry_is_indexed(e))
-			keys_add(x, t, pool, e);
+			entry_change(x, t, pool, e, true);
 	}
 }
 
@@ -318,7 +319,7 @@ int pp_index_insert(struct pp_index *x, const struct pp_pool *pool, struct pp_en
 
 	if (ret)
 		return ret;
-	keys_add(x, table_now(x), pool, e);
+	entry_change(x, table_now(x), pool, e, true);
 	class_add(x, pp_class_of(e->pub.length));
 	x->inserted++;
 	return 0;
@@ -326,7 +327,7 @@ int pp_index_insert(struct pp_index *x, const struct pp_pool *pool, struct pp_en
 
 void pp_index_remove(struct pp_index *x, const struct pp_pool *pool, struct pp_entry *e)
 {
-	keys_remove(x, table_now(x), pool, e);
+	entry_change(x, table_now(x), pool, e, false);
 	class_sub(x, pp_class_of(e->pub.length));
 }
 

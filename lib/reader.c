@@ -66,18 +66,19 @@ static void thread_end(void *arg)
 	munmap(t, sizeof(*t));
 }
 
-/* The lock may be held by a thread that is not in the child. */
-static void forget_spare(void)
+/* In a child: the lock may be held by a thread that is not there, and no cache can be used. */
+static void start_anew(void)
 {
 	pthread_mutex_init(&spare_lock, NULL);
 	spare = NULL;
+	atomic_store(&seats_taken, 0);
 }
 
 static void init(void)
 {
 	has_membarrier = fence_register();
 	pthread_key_create(&thread_key, thread_end);
-	pthread_atfork(NULL, NULL, forget_spare);
+	pthread_atfork(NULL, NULL, start_anew);
 }
 
 static struct pp_thread *thread_map(void)

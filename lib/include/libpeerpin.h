@@ -408,7 +408,9 @@ struct pp_dmabuf {
  * to any driver that imports dma-bufs; what that makes of it is the caller's to
  * end before the entry is unpinned: cache that in a cache of its own.
  *
- * Gets of memory that is no GPU's answer -EOPNOTSUPP.
+ * Gets of memory that is no GPU's answer -EOPNOTSUPP. Memory of a stream-ordered
+ * pool must not be freed while it is being got: CUDA's driver (580.159) crashes
+ * in cuMemGetHandleForAddressRange() then.
  * Errors: -EOPNOTSUPP EPOCH or pin_flags, HOOK where libpeerpin-hook.so is not
  * loaded, or CUDA cannot export dma-bufs or is not loaded; -EINVAL no such
  * watch; -ENOMEM.

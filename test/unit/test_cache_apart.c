@@ -110,6 +110,32 @@ static void a_cache_made_anew_is_empty(void **state)
 	assert_int_equal(atomic_load(&pins), 3000);
 }
 
+/* Those that come late count in their entries; what they answer is the same. */
+static void more_caches_than_threads_have_words_for(void **state)
+{
+	static struct pp_cache *caches[100];
+	const struct pp_cache_entry *e[2];
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 100; i++) {
+		cache = caches[i] = make(0, 0);
+		assert_int_equal(pp_cache_get(cache, region(0), REGION, &e[0], NULL), 0);
+		assert_int_equal(pp_cache_get(cache, region(0), REGION, &e[1], NULL), 0);
+		assert_ptr_equal(e[0], e[1]);
+		assert_int_equal(stats().hits, 1);
+		pp_cache_put(cache, e[0]);
+		pp_cache_invalidate(cache, region(0), REGION);
+		assert_int_equal(atomic_load(&unpins), i);	/* it is in use */
+		pp_cache_put(cache, e[1]);
+		assert_int_equal(atomic_load(&unpins), i + 1);
+	}
+	for (i = 0; i < 100; i++)
+		pp_cache_destroy(caches[i]);
+	cache = NULL;
+	assert_int_equal(atomic_load(&pins), 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -117,6 +143,7 @@ int main(void)
 		TEST(a_child_may_have_a_cache_of_its_own),
 		TEST(a_second_cache_unpins_nothing_of_the_firsts),
 		TEST(a_cache_made_anew_is_empty),
+		TEST(more_caches_than_threads_have_words_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
