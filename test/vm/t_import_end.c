@@ -50,9 +50,19 @@ static int64_t timed_unpin(const struct peerpin_pin *pin)
 	return err ?: (int64_t)ms_since(start);
 }
 
+/* What the exporter has mapped is unmapped by work items, a moment after. */
+static void await_unmapped(const struct peerpin_pin *pin)
+{
+	uint64_t start = now_ns();
+
+	while (attached_to(pin) && ms_since(start) < 1000)
+		usleep(1000);
+}
+
 static void expect_revoked(const struct peerpin_pin *pin)
 {
 	EXPECT(!epoch_lives(pin), "the epoch lives");
+	await_unmapped(pin);
 	EXPECT(state_of(pin) == PEERPIN_STATE_REVOKED && !attached_to(pin), "state %u, attached %u", state_of(pin),
 	       attached_to(pin));
 	EXPECT(copy_out(pin, 0, PAGE) == -ESTALE, "copied");
