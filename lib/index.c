@@ -262,10 +262,24 @@ static void table_fill(struct pp_index *x, struct pp_table *t, const struct pp_p
 	}
 }
 
+/*
+ * The generation before the current one may become the next: a reader who is
+ * still there finds entries that are in the index, or too few.
+ */
+static struct pp_table *table_next(struct pp_table *now, unsigned int bits, unsigned int block_bits)
+{
+	struct pp_table *older = now->older;
+
+	if (!older || older->bits != bits || older->block_bits != block_bits)
+		return table_new(bits, block_bits);
+	now->older = older->older;
+	return older;
+}
+
 static int table_replace(struct pp_index *x, const struct pp_pool *pool, unsigned int bits,
 			 unsigned int block_bits)
 {
-	struct pp_table *old = table_now(x), *t = table_new(bits, block_bits);
+	struct pp_table *old = table_now(x), *t = table_next(old, bits, block_bits);
 
 	if (!t)
 		return -ENOMEM;

@@ -117,7 +117,7 @@ void pp_lru_remove(struct pp_lru *lru, const struct pp_pool *pool, struct pp_ent
 	pp_list_remove(e->link ? &lru->cold : &lru->warm, pool, e);
 }
 
-/* Unused since it was queued, and not after @than? Else it goes to the end. */
+/* Unused since it was queued, and not after @than? Else it is queued again. */
 static bool is_old(struct pp_lru *lru, const struct pp_pool *pool, struct pp_entry *e, uint32_t than)
 {
 	if (stamp(e) == e->queued && !is_after(e->queued, than))

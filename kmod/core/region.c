@@ -156,8 +156,8 @@ err_cache:
 
 void pp_region_exit(void)
 {
-	pp_cookie_exit();
 	destroy_workqueue(pp_tell_wq);
 	destroy_workqueue(pp_wq);
+	pp_cookie_exit();
 	kmem_cache_destroy(region_cache);
 }
