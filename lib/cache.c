@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cache.h"
+#include "overlaps.h"
 
 void pp_cache_count(struct pp_cache *c, const struct pp_entry *e)
 {
@@ -25,6 +26,8 @@ static void doom(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doome
 	pp_list_append(&c->leaving, &c->pool, e);
 	e->link = doomed->first;
 	doomed->first = pp_entry_index(&c->pool, e);
+	doomed->count++;
+	doomed->bytes += e->pub.length;
 }
 
 /* GONE, in use, and not in the index nor the LRU list: so both links are free for this list. */
@@ -222,6 +225,8 @@ static void unpin_all(struct pp_cache *c, struct pp_doomed *doomed)
 		struct pp_entry *e = pp_entry_at(&c->pool, doomed->first);
 
 		doomed->first = e->link;
+		doomed->count--;
+		doomed->bytes -= e->pub.length;
 		unpin_one(c, e, doomed);
 	}
 }

@@ -68,9 +68,11 @@ struct pp_cache {
 	_Atomic uint64_t hits;
 };
 
-/** struct pp_doomed - entries that the calling thread has to unpin */
+/** struct pp_doomed - @count entries, of @bytes together, that the calling thread has to unpin */
 struct pp_doomed {
 	uint32_t first;
+	uint32_t count;
+	uint64_t bytes;
 };
 
 #define PP_NONE_DOOMED { PP_NO_ENTRY }

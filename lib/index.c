@@ -8,20 +8,15 @@
 enum {
 	FIRST_BITS = 4,
 	FIRST_BLOCK_BITS = 6,
-	LONG_RANGE = 64,	/* of the smallest granules */
 };
 
 /*
- * A block, from its lowest bit: entries (18), classes from PP_CLASS_MIN on (19),
- * tag (27). Blocks of one tag share a word, which then says too much.
+ * A block, from its lowest bit: classes from PP_CLASS_MIN on (19), tag (13). Blocks
+ * of one tag share a word where they meet, which then says too much.
  */
-#define BLOCK_ONE 1ull
-#define BLOCK_COUNT 0x3ffffull
-#define BLOCK_CLASSES (0x7ffffull << 18)
-#define BLOCK_TAG (~(BLOCK_COUNT | BLOCK_CLASSES))
-
-/* larger than blocks: in all of them */
-#define LARGE_CLASSES (~0ull << (PP_BLOCK_SHIFT + 1))
+#define BLOCK_CLASSES 0x7ffffu
+#define BLOCK_TAG (~BLOCK_CLASSES)
+#define BLOCK_TAG_ONE (BLOCK_CLASSES + 1)
 
 static uint64_t load(const _Atomic uint64_t *word)
 {
@@ -35,53 +30,68 @@ static void store(_Atomic uint64_t *word, uint64_t value)
 
 /* ---- blocks ------------------------------------------------------------------------- */
 
-static uint64_t block_tag(uint64_t hash)
+/* 0 is an empty word */
+static uint32_t block_tag(uint64_t number)
 {
-	uint64_t tag = hash >> 5 << 37;
+	uint32_t tag = number * 0x9e3779b97f4a7c15ull >> 32 & BLOCK_TAG;
 
-	return tag ? tag : 1ull << 37;	/* 0 is an empty word */
+	return tag ? tag : BLOCK_TAG_ONE;
 }
 
-/* The word of a tag, or the empty one that ends the search for it */
-static _Atomic uint64_t *block_find(const struct pp_table *t, uint64_t number)
+static uint32_t block_load(const struct pp_table *t, uint64_t at)
 {
-	uint64_t hash = pp_hash(number, PP_CLASS_MAX), mask = (1ull << t->block_bits) - 1, word;
-	uint64_t at = hash >> (64 - t->block_bits), tag = block_tag(hash);
+	/* pairs with block_store(): what is of these classes is found */
+	return atomic_load_explicit(&t->blocks[at], memory_order_acquire);
+}
 
-	while ((word = load(&t->blocks[at])) && (word & BLOCK_TAG) != tag)
+static void block_store(const struct pp_table *t, uint64_t at, uint32_t word)
+{
+	atomic_store_explicit(&t->blocks[at], word, memory_order_release);
+}
+
+/*
+ * Where the word of a block is, or the empty one that ends the search for it. They
+ * begin in order, so blocks that lie next to each other are in nobody's way.
+ */
+static uint64_t block_find(const struct pp_table *t, uint64_t number, uint32_t tag)
+{
+	uint64_t mask = (1ull << t->block_bits) - 1, at = (number ^ number >> t->block_bits) & mask;
+	uint32_t word;
+
+	while ((word = block_load(t, at)) && (word & BLOCK_TAG) != tag)
 		at = (at + 1) & mask;
-	return &t->blocks[at];
+	return at;
 }
 
 uint64_t pp_block_classes(const struct pp_table *t, uint64_t addr)
 {
-	uint64_t word = atomic_load_explicit(block_find(t, addr >> PP_BLOCK_SHIFT), memory_order_acquire);
+	uint64_t number = addr >> PP_BLOCK_SHIFT;
+	uint32_t word = block_load(t, block_find(t, number, block_tag(number)));
 
-	return (word & BLOCK_CLASSES) >> 18 << PP_CLASS_MIN | LARGE_CLASSES;
+	return (uint64_t)(word & BLOCK_CLASSES) << PP_CLASS_MIN | PP_LARGE_CLASSES;
 }
 
-/* What has reached the highest count stays there. */
 static void block_add(struct pp_index *x, const struct pp_table *t, uint64_t number, unsigned int k)
 {
-	_Atomic uint64_t *place = block_find(t, number);
-	uint64_t word = load(place), count = word & BLOCK_COUNT;
-	uint64_t tag = block_tag(pp_hash(number, PP_CLASS_MAX)), class = 1ull << (k - PP_CLASS_MIN + 18);
+	uint32_t tag = block_tag(number), word;
+	uint64_t at = block_find(t, number, tag);
 
+	word = block_load(t, at);
 	x->blocks_used += !word;
-	x->blocks += !count;
-	store(place, tag | (word & BLOCK_CLASSES) | class | (count < BLOCK_COUNT ? count + BLOCK_ONE : count));
+	x->blocks += !t->counts[at]++;
+	block_store(t, at, tag | word | 1u << (k - PP_CLASS_MIN));
 }
 
 /* Which classes are left is not known before none is. */
 static void block_sub(struct pp_index *x, const struct pp_table *t, uint64_t number)
 {
-	_Atomic uint64_t *place = block_find(t, number);
-	uint64_t word = load(place), count = word & BLOCK_COUNT;
+	uint32_t tag = block_tag(number);
+	uint64_t at = block_find(t, number, tag);
 
-	if (count == BLOCK_COUNT)
+	if (--t->counts[at])
 		return;
-	x->blocks -= count == 1;
-	store(place, count > 1 ? word - BLOCK_ONE : word & BLOCK_TAG);
+	x->blocks--;
+	block_store(t, at, tag);
 }
 
 /* ---- buckets ------------------------------------------------------------------------ */
@@ -205,7 +215,7 @@ static size_t buckets_size(const struct pp_table *t)
 
 static size_t blocks_size(const struct pp_table *t)
 {
-	return sizeof(uint64_t) << t->block_bits;
+	return (sizeof(*t->blocks) + sizeof(*t->counts)) << t->block_bits;
 }
 
 static void table_free(struct pp_table *t)
@@ -229,10 +239,12 @@ static struct pp_table *table_new(unsigned int bits, unsigned int block_bits)
 	t->mask = (1ull << bits) - 1;
 	t->buckets = pp_pages_map(buckets_size(t), PROT_READ | PROT_WRITE);
 	t->blocks = pp_pages_map(blocks_size(t), PROT_READ | PROT_WRITE);
-	if (t->buckets && t->blocks)
-		return t;
-	table_free(t);
-	return NULL;
+	if (!t->buckets || !t->blocks) {
+		table_free(t);
+		return NULL;
+	}
+	t->counts = (uint32_t *)(t->blocks + (1ull << block_bits));
+	return t;
 }
 
 /* Its memory goes; readers who are still there find empty slots. */
@@ -292,14 +304,14 @@ static int table_replace(struct pp_index *x, const struct pp_pool *pool, unsigne
 }
 
 /*
- * Four of five slots, and two of three blocks; an entry takes two of each. Words
+ * Four of five slots, and every other block; an entry takes two of each. Words
  * of blocks that count nothing any more go when the table is made anew.
  */
 static int make_room(struct pp_index *x, const struct pp_pool *pool)
 {
 	const struct pp_table *t = table_now(x);
 	bool slots = (x->keys + 2) * 5 > (4ull * PP_SLOTS << t->bits);
-	bool blocks = (x->blocks_used + 2) * 3 > 2ull << t->block_bits;
+	bool blocks = (x->blocks_used + 2) * 2 > 1ull << t->block_bits;
 	bool more = x->blocks * 3 > 1ull << t->block_bits;
 
 	if (!slots && !blocks)
@@ -362,173 +374,4 @@ void pp_index_end(struct pp_index *x)
 		older = t->older;
 		table_free(t);
 	}
-}
-
-/* ---- overlaps ------------------------------------------------------------------------ */
-
-static unsigned int class_now(const struct pp_overlaps *o)
-{
-	return __builtin_ctzll(o->classes);
-}
-
-static void granule_begin(struct pp_overlaps *o)
-{
-	unsigned int k = class_now(o);
-
-	o->bucket = pp_key_of(table_now(o->index), o->granule << k, k).bucket;
-	o->left = table_now(o->index)->mask + 1;
-	o->at = 0;
-}
-
-static void class_begin(struct pp_overlaps *o)
-{
-	if (!o->classes)
-		return;
-	o->granule = o->part.start >> class_now(o);
-	granule_begin(o);
-}
-
-static void granule_next(struct pp_overlaps *o)
-{
-	if (o->granule++ < (o->part.end - 1) >> class_now(o)) {
-		granule_begin(o);
-		return;
-	}
-	o->classes &= o->classes - 1;
-	class_begin(o);
-}
-
-/* From @start to the end of its block; false: that is behind the range. */
-static bool block_begin(struct pp_overlaps *o, uint64_t start)
-{
-	uint64_t last;
-
-	if (start >= o->range.end)
-		return false;
-	last = start | ((1ull << PP_BLOCK_SHIFT) - 1);
-	o->part.start = start;
-	o->part.end = last < o->range.end - 1 ? last + 1 : o->range.end;
-	o->classes = pp_block_classes(table_now(o->index), start) & load(&o->index->classes) & ~LARGE_CLASSES;
-	class_begin(o);
-	return true;
-}
-
-static void larger_begin(struct pp_overlaps *o)
-{
-	o->part = o->range;
-	o->classes = load(&o->index->classes) & LARGE_CLASSES;
-	class_begin(o);
-}
-
-/* The end of the part that is all of it is not the end of the walk. */
-static bool part_next(struct pp_overlaps *o, bool *larger)
-{
-	uint64_t start = *larger ? o->range.start : o->part.end;
-
-	*larger = false;
-	return block_begin(o, start);
-}
-
-static uint64_t granules_here(const struct pp_overlaps *o)
-{
-	uint64_t classes = o->classes, granules = 0;
-
-	for (; classes; classes &= classes - 1) {
-		unsigned int k = __builtin_ctzll(classes);
-
-		granules += ((o->part.end - 1) >> k) - (o->part.start >> k) + 1;
-	}
-	return granules;
-}
-
-/* A block costs a look as well. It is worth counting for long ranges only. */
-static bool pool_is_shorter(struct pp_overlaps *o)
-{
-	uint64_t cost = 0;
-	bool larger = true;
-
-	if (pp_range_length(&o->range) >> PP_CLASS_MIN < LONG_RANGE)
-		return false;
-	larger_begin(o);
-	do
-		cost += granules_here(o) + 1;
-	while (cost <= o->pool->ever && part_next(o, &larger));
-	return cost > o->pool->ever;
-}
-
-void pp_overlaps_begin(struct pp_overlaps *o, const struct pp_index *x, const struct pp_pool *pool,
-		       const struct pp_range *range)
-{
-	*o = (struct pp_overlaps){ .index = x, .pool = pool, .range = *range, .larger = true };
-	o->all = pool_is_shorter(o);
-	o->at = PP_FIRST_ENTRY;
-	if (!o->all)
-		larger_begin(o);
-}
-
-static struct pp_entry *next_of_all(struct pp_overlaps *o)
-{
-	while (o->at < o->pool->ever) {
-		struct pp_entry *e = pp_entry_at(o->pool, o->at++);
-		struct pp_range range = pp_entry_range(e);
-
-		if (pp_entry_is_indexed(e) && pp_range_overlaps(&range, &o->range))
-			return e;
-	}
-	return NULL;
-}
-
-/* Is this the first of the granules in which the walk meets it? */
-static bool belongs_here(const struct pp_overlaps *o, const struct pp_entry *e)
-{
-	struct pp_range range = pp_entry_range(e);
-	unsigned int k = class_now(o);
-	uint64_t first = (range.start > o->range.start ? range.start : o->range.start) >> k;
-
-	return pp_class_of(e->pub.length) == k && pp_range_overlaps(&range, &o->range) && first == o->granule;
-}
-
-/* The next entry of the current granule; the slots of other keys are sorted out. */
-static struct pp_entry *next_of_granule(struct pp_overlaps *o)
-{
-	const struct pp_table *t = table_now(o->index);
-
-	for (;;) {
-		const struct pp_bucket *b = pp_bucket_at(t, o->bucket);
-
-		while (o->at < PP_SLOTS) {
-			uint64_t slot = load(&b->slots[o->at++]);
-			struct pp_entry *e = slot ? pp_entry_at(o->pool, pp_slot_entry(slot)) : NULL;
-
-			if (e && belongs_here(o, e))
-				return e;
-		}
-		if (!pp_bytes_passed(load(&b->bytes)) || !--o->left)
-			return NULL;
-		o->bucket++;
-		o->at = 0;
-	}
-}
-
-static struct pp_entry *next_of_part(struct pp_overlaps *o)
-{
-	for (; o->classes; granule_next(o)) {
-		struct pp_entry *e = next_of_granule(o);
-
-		if (e)
-			return e;
-	}
-	return NULL;
-}
-
-struct pp_entry *pp_overlaps_next(struct pp_overlaps *o)
-{
-	struct pp_entry *e;
-
-	if (o->all)
-		return next_of_all(o);
-	do
-		e = next_of_part(o);
-	while (!e && part_next(o, &o->larger));
-	return e;
 }

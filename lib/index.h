@@ -32,6 +32,9 @@ enum {
 	PP_BLOCK_SHIFT = 30,
 };
 
+/* larger than blocks: in all of them */
+#define PP_LARGE_CLASSES (~0ull << (PP_BLOCK_SHIFT + 1))
+
 /**
  * struct pp_bucket
  * @bytes: of each slot, 0: it is empty; the highest one: keys that went on from
@@ -46,6 +49,7 @@ _Static_assert(sizeof(struct pp_bucket) == 64, "a bucket is one cache line");
 
 /**
  * struct pp_table - one generation of both tables
+ * @counts: entries in each of @blocks, for the writer
  * @bits: there are 2^bits buckets
  * @block_bits: and 2^block_bits blocks
  * @shift: 64 - bits
@@ -54,7 +58,8 @@ _Static_assert(sizeof(struct pp_bucket) == 64, "a bucket is one cache line");
  */
 struct pp_table {
 	struct pp_bucket *buckets;
-	_Atomic uint64_t *blocks;
+	_Atomic uint32_t *blocks;
+	uint32_t *counts;
 	unsigned int bits;
 	unsigned int block_bits;
 	unsigned int shift;
@@ -189,37 +194,5 @@ void pp_index_end(struct pp_index *x);
  */
 int pp_index_insert(struct pp_index *x, const struct pp_pool *pool, struct pp_entry *e);
 void pp_index_remove(struct pp_index *x, const struct pp_pool *pool, struct pp_entry *e);
-
-/**
- * struct pp_overlaps - a walk over the entries that overlap a range
- * @all: by the pool: there are less entries than granules to look into
- * @larger: first come the classes that are larger than blocks
- * @part: of the range, which is looked at now: all of it for these, then block
- *	by block for the others
- * @classes: still to come there, with the current one
- * @granule: the current one
- * @bucket: of that
- * @left: buckets that it may go on to
- * @at: slot, or entry of the pool, that comes next
- *
- * The one that was seen last may be removed.
- */
-struct pp_overlaps {
-	const struct pp_index *index;
-	const struct pp_pool *pool;
-	struct pp_range range;
-	bool all;
-	bool larger;
-	struct pp_range part;
-	uint64_t classes;
-	uint64_t granule;
-	uint64_t bucket;
-	uint64_t left;
-	uint32_t at;
-};
-
-void pp_overlaps_begin(struct pp_overlaps *o, const struct pp_index *x, const struct pp_pool *pool,
-		       const struct pp_range *range);
-struct pp_entry *pp_overlaps_next(struct pp_overlaps *o);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
 #include "miss.h"
+#include "overlaps.h"
 #include "room.h"
 #include "sys.h"
 
@@ -13,7 +14,7 @@
  * @alone: nothing was there that overlaps @range, and would be replaced
  * @inserted: into the index, up to this
  * @search: for room
- * @wait: what is on its way out exceeds the budget together with this
+ * @wait: what others have on its way out exceeds the budget together with this
  */
 struct want {
 	struct pp_range asked;
@@ -137,10 +138,10 @@ static void make_way(struct pp_cache *c, const struct want *w, struct pp_doomed 
 }
 
 /* @lock is held, and about to be given up: what it takes to know is looked up now. */
-static void prepare(struct pp_cache *c, struct want *w)
+static void prepare(struct pp_cache *c, struct want *w, const struct pp_doomed *doomed)
 {
 	w->inserted = c->index.inserted;
-	w->wait = pp_room_exceeded(c);
+	w->wait = pp_room_exceeded(c, doomed);
 	w->search.unpins = c->stats.unpins;
 }
 
@@ -165,7 +166,7 @@ static int claim_range(struct pp_cache *c, struct want *w, struct pp_entry *e, s
 	c->pending++;
 	c->stats.misses++;
 	pp_cache_trim(c, doomed);
-	prepare(c, w);
+	prepare(c, w, doomed);
 	return 0;
 }
 

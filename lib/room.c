@@ -23,21 +23,23 @@ static void await_leaving(struct pp_cache *c)
 		pthread_cond_wait(&c->changed, &c->lock);
 }
 
-bool pp_room_exceeded(const struct pp_cache *c)
+bool pp_room_exceeded(const struct pp_cache *c, const struct pp_doomed *but)
 {
 	const struct pp_cache_attr *a = &c->attr;
+	uint64_t bytes = c->stats.bytes + c->leaving_bytes - but->bytes;
+	uint64_t entries = c->stats.entries + c->leaving.count - but->count;
 
-	return (a->max_bytes && c->stats.bytes + c->leaving_bytes > a->max_bytes) ||
-	       (a->max_entries && c->stats.entries + c->leaving.count > a->max_entries);
+	return (a->max_bytes && bytes > a->max_bytes) || (a->max_entries && entries > a->max_entries);
 }
 
 void pp_room_await_budget(struct pp_cache *c)
 {
+	const struct pp_doomed none = PP_NONE_DOOMED;
 	uint32_t now;
 
 	pthread_mutex_lock(&c->lock);
 	now = c->doom;
-	while (pp_room_exceeded(c) && leaves(c, now))
+	while (pp_room_exceeded(c, &none) && leaves(c, now))
 		pthread_cond_wait(&c->changed, &c->lock);
 	pp_cache_unlock(c, NULL);
 }

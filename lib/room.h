@@ -37,8 +37,8 @@ bool pp_room_make(struct pp_cache *c, struct pp_search *s);
  */
 void pp_room_await_budget(struct pp_cache *c);
 
-/* Is the budget exceeded, with what is on its way out? */
-bool pp_room_exceeded(const struct pp_cache *c);
+/* Is the budget exceeded, with what is on its way out, but for @but? */
+bool pp_room_exceeded(const struct pp_cache *c, const struct pp_doomed *but);
 
 /* Is a range worth widening to? @whole: within one allocation. */
 bool pp_room_affords(struct pp_cache *c, const struct pp_range *range, bool whole);

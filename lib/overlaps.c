@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+#include "overlaps.h"
+
+enum { LONG_RANGE = 64 };	/* of the smallest granules */
+
+static uint64_t classes_of_all(const struct pp_overlaps *o)
+{
+	return atomic_load_explicit((_Atomic uint64_t *)&o->index->classes, memory_order_relaxed);
+}
+
+static const struct pp_table *table_of(const struct pp_overlaps *o)
+{
+	return atomic_load_explicit((_Atomic(struct pp_table *) *)&o->index->table, memory_order_relaxed);
+}
+
+static uint64_t bytes_of(const struct pp_bucket *b)
+{
+	return atomic_load_explicit((_Atomic uint64_t *)&b->bytes, memory_order_relaxed);
+}
+
+static unsigned int class_now(const struct pp_overlaps *o)
+{
+	return __builtin_ctzll(o->classes);
+}
+
+static void bucket_begin(struct pp_overlaps *o)
+{
+	o->match = pp_bytes_match(bytes_of(pp_bucket_at(table_of(o), o->key.bucket)), &o->key);
+}
+
+static void granule_begin(struct pp_overlaps *o)
+{
+	const struct pp_table *t = table_of(o);
+	unsigned int k = class_now(o);
+
+	o->key = pp_key_of(t, o->granule << k, k);
+	o->left = t->mask + 1;
+	bucket_begin(o);
+}
+
+static void class_begin(struct pp_overlaps *o)
+{
+	if (!o->classes)
+		return;
+	o->granule = o->part.start >> class_now(o);
+	granule_begin(o);
+}
+
+static void granule_next(struct pp_overlaps *o)
+{
+	if (o->granule++ < (o->part.end - 1) >> class_now(o)) {
+		granule_begin(o);
+		return;
+	}
+	o->classes &= o->classes - 1;
+	class_begin(o);
+}
+
+/* From @start to the end of its block; false: that is behind the range. */
+static bool block_begin(struct pp_overlaps *o, uint64_t start)
+{
+	uint64_t last;
+
+	if (start >= o->range.end)
+		return false;
+	last = start | ((1ull << PP_BLOCK_SHIFT) - 1);
+	o->part.start = start;
+	o->part.end = last < o->range.end - 1 ? last + 1 : o->range.end;
+	o->classes = pp_block_classes(table_of(o), start) & classes_of_all(o) & ~PP_LARGE_CLASSES;
+	class_begin(o);
+	return true;
+}
+
+static void larger_begin(struct pp_overlaps *o)
+{
+	o->part = o->range;
+	o->classes = classes_of_all(o) & PP_LARGE_CLASSES;
+	class_begin(o);
+}
+
+/* The end of the part that is all of it is not the end of the walk. */
+static bool part_next(struct pp_overlaps *o, bool *larger)
+{
+	uint64_t start = *larger ? o->range.start : o->part.end;
+
+	*larger = false;
+	return block_begin(o, start);
+}
+
+static uint64_t granules_here(const struct pp_overlaps *o)
+{
+	uint64_t classes = o->classes, granules = 0;
+
+	for (; classes; classes &= classes - 1) {
+		unsigned int k = __builtin_ctzll(classes);
+
+		granules += ((o->part.end - 1) >> k) - (o->part.start >> k) + 1;
+	}
+	return granules;
+}
+
+/* A block costs a look as well. It is worth counting for long ranges only. */
+static bool pool_is_shorter(struct pp_overlaps *o)
+{
+	uint64_t cost = 0;
+	bool larger = true;
+
+	if (pp_range_length(&o->range) >> PP_CLASS_MIN < LONG_RANGE)
+		return false;
+	larger_begin(o);
+	do
+		cost += granules_here(o) + 1;
+	while (cost <= o->pool->ever && part_next(o, &larger));
+	return cost > o->pool->ever;
+}
+
+void pp_overlaps_begin(struct pp_overlaps *o, const struct pp_index *x, const struct pp_pool *pool,
+		       const struct pp_range *range)
+{
+	*o = (struct pp_overlaps){
+		.index = x, .pool = pool, .range = *range, .larger = true, .at = PP_FIRST_ENTRY,
+	};
+	o->all = pool_is_shorter(o);
+	if (!o->all)
+		larger_begin(o);
+}
+
+static struct pp_entry *next_of_all(struct pp_overlaps *o)
+{
+	while (o->at < o->pool->ever) {
+		struct pp_entry *e = pp_entry_at(o->pool, o->at++);
+		struct pp_range range = pp_entry_range(e);
+
+		if (pp_entry_is_indexed(e) && pp_range_overlaps(&range, &o->range))
+			return e;
+	}
+	return NULL;
+}
+
+/* Is this the first of the granules in which the walk meets it? */
+static bool belongs_here(const struct pp_overlaps *o, const struct pp_entry *e)
+{
+	struct pp_range range = pp_entry_range(e);
+	unsigned int k = class_now(o);
+	uint64_t first = (range.start > o->range.start ? range.start : o->range.start) >> k;
+
+	return pp_class_of(e->pub.length) == k && pp_range_overlaps(&range, &o->range) && first == o->granule;
+}
+
+/* The next entry of the current granule; the slots of other keys are sorted out. */
+static struct pp_entry *next_of_granule(struct pp_overlaps *o)
+{
+	const struct pp_table *t = table_of(o);
+
+	for (;;) {
+		const struct pp_bucket *b = pp_bucket_at(t, o->key.bucket);
+
+		while (o->match) {
+			uint64_t slot = pp_slot_load(b, o->match);
+			struct pp_entry *e = slot ? pp_entry_at(o->pool, pp_slot_entry(slot)) : NULL;
+
+			o->match &= o->match - 1;
+			if (e && belongs_here(o, e))
+				return e;
+		}
+		if (!pp_bytes_passed(bytes_of(b)) || !--o->left)
+			return NULL;
+		o->key.bucket++;
+		bucket_begin(o);
+	}
+}
+
+static struct pp_entry *next_of_part(struct pp_overlaps *o)
+{
+	for (; o->classes; granule_next(o)) {
+		struct pp_entry *e = next_of_granule(o);
+
+		if (e)
+			return e;
+	}
+	return NULL;
+}
+
+struct pp_entry *pp_overlaps_next(struct pp_overlaps *o)
+{
+	struct pp_entry *e;
+
+	if (o->all)
+		return next_of_all(o);
+	do
+		e = next_of_part(o);
+	while (!e && part_next(o, &o->larger));
+	return e;
+}
