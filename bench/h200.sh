@@ -80,7 +80,7 @@ say '## Freed and allocated again at the same address by another thread' '' \
 fence='```' part 60 "$bin/t_watch_dmabuf"
 say '## PyTorch' ''
 if python3 -c 'import torch; torch.zeros(1, device="cuda")' 2>"$scratch/err"; then
-	part 200 python3 bench/h200_torch.py "$bin"
+	part 440 python3 bench/h200_torch.py "$bin"
 else
 	status=1
 	say "**Not run**: $(tail -1 "$scratch/err")"

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A PyTorch program, as it is and under libpeerpin-hook.so with a thread that registers its tensors.
+"""A PyTorch program: as it is, under libpeerpin-hook.so, and with a thread that registers its tensors as well.
 
     python3 bench/h200_torch.py DIRECTORY      prints a section of the report of bench/h200.sh
 
-DIRECTORY is what `make h200` has filled. Each run is a process of its own, in turns without the hook and with it, and
+DIRECTORY is what `make h200` has filled. Each run is a process of its own, of the three kinds in turns, and
 each repeats the same work: threads that allocate, compute in integers, free, and now and then empty PyTorch's cache.
 """
 import ctypes
@@ -21,11 +21,12 @@ THREADS = 4
 STEPS = 600         # of each thread in a round
 LIVE = 24           # tensors that a thread keeps
 ROUNDS = 8          # of a run; the first warms up
-RUNS = 5            # with and without the hook
+RUNS = 9            # of each kind
 RUN_LIMIT_S = 60
-BUDGET_S = 65       # for each setting of the allocator
+BUDGET_S = 190      # for each setting of the allocator
 SIZES = [1 << 10, 40 << 10, 300 << 10, 1 << 20, 3 << 20, 12 << 20, 40 << 20]
 SLOWER = 0.01
+KINDS = ["bare", "hooked", "registering"]
 
 
 class Counts(ctypes.Structure):
@@ -78,12 +79,12 @@ def one_round(torch, offer):
     return time.perf_counter() - start, [sums.get(seed) for seed in range(THREADS)]
 
 
-def run(directory, hooked):
+def run(directory, kind):
     import torch
     torch.zeros(1, device="cuda")
     library = ctypes.CDLL(os.path.join(directory, "tensors.so"))
     library.tensors_offer.argtypes = [ctypes.c_uint64, ctypes.c_uint64]
-    started = library.tensors_start() if hooked else 0
+    started = library.tensors_start() if kind == "registering" else 0
     rounds = [one_round(torch, library.tensors_offer) for _ in range(ROUNDS)]
     library.tensors_drain()
     counts = Counts()
@@ -97,20 +98,20 @@ def run(directory, hooked):
 
 # ---- all runs, and what they say -----------------------------------------------------------------
 
-def environment(directory, hooked, expandable):
+def environment(directory, kind, expandable):
     env = dict(os.environ)
     setting = f"expandable_segments:{expandable}"
     env.update(PYTORCH_CUDA_ALLOC_CONF=setting, PYTORCH_ALLOC_CONF=setting)
     env["LD_LIBRARY_PATH"] = ":".join(filter(None, [directory, env.get("LD_LIBRARY_PATH")]))
-    if hooked:
+    if kind != "bare":
         env["LD_PRELOAD"] = os.path.join(directory, "libpeerpin-hook.so.1")
     return env
 
 
-def start(directory, hooked, expandable):
+def start(directory, kind, expandable):
     """What a run printed; an exception says why there is none"""
-    command = [sys.executable, os.path.abspath(__file__), directory, "hooked" if hooked else "bare"]
-    done = subprocess.run(command, env=environment(directory, hooked, expandable), timeout=RUN_LIMIT_S,
+    command = [sys.executable, os.path.abspath(__file__), directory, kind]
+    done = subprocess.run(command, env=environment(directory, kind, expandable), timeout=RUN_LIMIT_S,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"status {done.returncode}: {done.stderr.strip()[-600:]}")
@@ -121,11 +122,11 @@ def start(directory, hooked, expandable):
 
 
 def all_runs(directory, expandable):
-    bare, hooked, end = [], [], time.monotonic() + BUDGET_S
-    while len(bare) < RUNS and (not bare or time.monotonic() < end):
-        bare.append(start(directory, False, expandable))
-        hooked.append(start(directory, True, expandable))
-    return bare, hooked
+    runs, end = {kind: [] for kind in KINDS}, time.monotonic() + BUDGET_S
+    while len(runs["bare"]) < RUNS and (not runs["bare"] or time.monotonic() < end):
+        for kind in KINDS:
+            runs[kind].append(start(directory, kind, expandable))
+    return runs
 
 
 def seconds(runs):
@@ -142,25 +143,33 @@ def verdict(holds, claim, seen):
     return holds
 
 
-def report(bare, hooked):
-    c = {name: sum(r["counts"][name] for r in hooked) for name in hooked[0]["counts"]}
-    slower = statistics.median(seconds(hooked)) / statistics.median(seconds(bare)) - 1
+def slower(what, runs, kind):
+    ratio = statistics.median(seconds(runs[kind])) / statistics.median(seconds(runs["bare"])) - 1
+    return verdict(ratio < SLOWER, f"{what} makes it slower by less than 1%", f"{ratio * 100:+.2f}%")
+
+
+def report(runs):
+    bare, registering = runs["bare"], runs["registering"]
+    every = [r for kind in KINDS for r in runs[kind]]
+    c = {name: sum(r["counts"][name] for r in registering) for name in registering[0]["counts"]}
     print(f"PyTorch {bare[0]['torch']}; {len(bare)} runs of each, {len(seconds(bare))} rounds, {THREADS} threads, "
-          f"{STEPS} tensors a thread and round. A round: {quartiles(bare)}, under the hook {quartiles(hooked)}.\n")
+          f"{STEPS} tensors a thread and round. A round: {quartiles(bare)}, under the hook "
+          f"{quartiles(runs['hooked'])}, "
+          f"with the thread that registers {quartiles(registering)}.\n")
     right = [
         verdict(c["registered"] and not c["refused"], "tensors are registered",
                 f"{c['registered']} of {c['offered']}: {c['hits']} hits and {c['misses']} misses; {c['refused']} "
-                f"refused while the memory was there (last: {min(r['counts']['refusal'] for r in hooked)}), "
+                f"refused while the memory was there (last: {min(r['counts']['refusal'] for r in registering)}), "
                 f"{c['beyond']} of more than one allocation by then, {c['dropped']} not looked at"),
         verdict(c["vanished"] and not c["untold"] and not c["told_gone"], "every free is seen before the memory goes",
                 f"{c['vanished']} watched allocations ended, {c['untold']} of them untold; {c['told']} told "
                 f"({c['told_all']} of all memory), {c['told_gone']} of memory that had gone"),
         verdict(c["judged"] and not c["stale"], "no stale registration, by buffer ids",
                 f"{c['stale']} of {c['judged']} hits"),
-        verdict(all(r["steady"] and r["sums"] == bare[0]["sums"] for r in bare + hooked), "results are unchanged",
-                f"{bare[0]['sums']} in all {len(bare + hooked)} runs" if bare[0]["sums"] == hooked[0]["sums"] else
-                f"{bare[0]['sums']} and {hooked[0]['sums']}"),
-        verdict(slower < SLOWER, "slower by less than 1%", f"{slower * 100:+.2f}%"),
+        verdict(all(r["steady"] and r["sums"] == bare[0]["sums"] for r in every), "results are unchanged",
+                f"{' or '.join(sorted({str(r['sums']) for r in every}))} in {len(every)} runs"),
+        slower("the hook", runs, "hooked"),
+        slower("the hook, with a thread that registers every tensor and asks for its buffer id,", runs, "registering"),
     ]
     return all(right)
 
@@ -168,7 +177,7 @@ def report(bare, hooked):
 def section(directory, expandable):
     print(f"\n### Expandable segments {'on' if expandable else 'off'}\n")
     try:
-        return report(*all_runs(directory, expandable))
+        return report(all_runs(directory, expandable))
     except (RuntimeError, subprocess.TimeoutExpired, ValueError, OSError, IndexError) as error:
         print(f"It failed:\n\n```\n{error}\n```")
         return False
@@ -177,7 +186,7 @@ def section(directory, expandable):
 def main():
     directory = os.path.abspath(sys.argv[1])
     if len(sys.argv) > 2:
-        run(directory, sys.argv[2] == "hooked")
+        run(directory, sys.argv[2])
         return 0
     sys.stdout.reconfigure(line_buffering=True)
     return 0 if all([section(directory, False), section(directory, True)]) else 1
