@@ -19,7 +19,15 @@ gpu_on() { # INDEX BUS
 }
 
 peer_on() { # INDEX BUS
-	add -device "lsi53c895a,id=peer$1,bus=$2"
+	case $peer_type in
+	lsi) add -device "lsi53c895a,id=peer$1,bus=$2" ;;
+	edu) add -device "edu,id=peer$1,dma_mask=0xffffffffffffffff,bus=$2" ;;
+	nvme)
+		truncate -s 64M "$work/disk$1"
+		add -drive "if=none,id=disk$1,format=raw,file=$(value "$work/disk$1")"
+		add -device "nvme,id=peer$1,serial=peer$1,drive=disk$1,bus=$2"
+		;;
+	esac
 }
 
 port() { # NUMBER TYPE BUS: a bridge port, whose own bus is portNUMBER
@@ -128,6 +136,7 @@ machine() {
 	qemu=(qemu-system-x86_64 -machine q35 -nodefaults -display none -no-reboot)
 	add_processor
 	add_iommu
+	append+=${more_append:+ $more_append}
 	topology
 	add -m "$mem"
 	add_channels

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/atomic.h>
+#include <linux/device.h>
+#include <linux/dma-mapping.h>
+#include <linux/err.h>
+#include <linux/gfp.h>
+#include <linux/kernel.h>
+#include <linux/kprobes.h>
+#include <linux/mm.h>
+#include <linux/scatterlist.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <linux/workqueue.h>
+
+#include "call.h"
+#include "object.h"
+#include "subject.h"
+
+enum {
+	ARGUMENTS = 4,
+	SYMBOLS_MAX = 4,
+	NO_SIZE = ARGUMENTS,
+	AT_ONCE = 128,		/* allocations under way at the same time */
+};
+
+/* One call of the subject's, from entry to return */
+struct call {
+	unsigned long arguments[ARGUMENTS];
+	unsigned long caller;
+	unsigned long result;
+	dma_addr_t handle;
+	const struct allocator *allocator;
+	struct work_struct undoing;
+};
+
+/**
+ * struct allocator - a function that allocates
+ * @symbols: its names in the kernels there are; the first one that exists is it
+ * @size: number of the argument that is the size, or NO_SIZE
+ * @failure: what it returns when it fails
+ * @watched: is to be freed by one of the functions of @liberators
+ * @sleeps: so does @undo
+ * @undo: frees what @call got
+ */
+struct allocator {
+	const char *symbols[SYMBOLS_MAX];
+	unsigned int size;
+	long failure;
+	bool watched;
+	bool sleeps;
+	void (*undo)(const struct call *call);
+};
+
+static void undo_kmalloc(const struct call *call)
+{
+	kfree((void *)call->result);
+}
+
+static void undo_kvmalloc(const struct call *call)
+{
+	kvfree((void *)call->result);
+}
+
+static void undo_cache(const struct call *call)
+{
+	kmem_cache_free((struct kmem_cache *)call->arguments[0], (void *)call->result);
+}
+
+static void undo_pages(const struct call *call)
+{
+	__free_pages((struct page *)call->result, call->arguments[1]);
+}
+
+static void undo_free_pages(const struct call *call)
+{
+	free_pages(call->result, call->arguments[1]);
+}
+
+static void undo_zeroed_page(const struct call *call)
+{
+	free_page(call->result);
+}
+
+static void undo_devm(const struct call *call)
+{
+	devm_kfree((struct device *)call->arguments[0], (void *)call->result);
+}
+
+static void undo_dma(const struct call *call)
+{
+	dma_free_coherent((struct device *)call->arguments[0], call->arguments[1], (void *)call->result,
+			  call->handle);
+}
+
+static void undo_sg(const struct call *call)
+{
+	sg_free_table((struct sg_table *)call->arguments[0]);
+}
+
+/* What these call themselves is not counted twice: it is not the subject that calls. */
+static const struct allocator allocators[] = {
+	{ { "__kmalloc", "__kmalloc_noprof" }, 0, 0, true, false, undo_kmalloc },
+	{ { "__kmalloc_node", "__kmalloc_node_noprof" }, 0, 0, true, false, undo_kmalloc },
+	{ { "__kmalloc_node_track_caller", "__kmalloc_node_track_caller_noprof" }, 0, 0, true, false, undo_kmalloc },
+	{ { "kmalloc_trace", "__kmalloc_cache_noprof" }, 2, 0, true, false, undo_kmalloc },
+	{ { "kmalloc_node_trace", "__kmalloc_cache_node_noprof" }, 3, 0, true, false, undo_kmalloc },
+	{ { "kmalloc_large", "__kmalloc_large_noprof" }, 0, 0, true, false, undo_kmalloc },
+	{ { "kmalloc_large_node", "__kmalloc_large_node_noprof" }, 0, 0, true, false, undo_kmalloc },
+	{ { "kmemdup", "kmemdup_noprof" }, 1, 0, true, false, undo_kmalloc },
+	{ { "kstrdup", "kstrdup_noprof" }, NO_SIZE, 0, true, false, undo_kmalloc },
+	{ { "memdup_user" }, 1, -ENOMEM, true, false, undo_kmalloc },
+	{ { "vmemdup_user" }, 1, -ENOMEM, true, true, undo_kvmalloc },
+	{ { "kvmalloc_node", "__kvmalloc_node_noprof" }, 0, 0, true, true, undo_kvmalloc },
+	{ { "vmalloc", "vmalloc_noprof" }, 0, 0, true, true, undo_kvmalloc },
+	{ { "vzalloc", "vzalloc_noprof" }, 0, 0, true, true, undo_kvmalloc },
+	{ { "__vmalloc", "__vmalloc_noprof" }, 0, 0, true, true, undo_kvmalloc },
+	{ { "vmalloc_user", "vmalloc_user_noprof" }, 0, 0, true, true, undo_kvmalloc },
+	{ { "kmem_cache_alloc", "kmem_cache_alloc_noprof" }, NO_SIZE, 0, true, false, undo_cache },
+	{ { "kmem_cache_alloc_node", "kmem_cache_alloc_node_noprof" }, NO_SIZE, 0, true, false, undo_cache },
+	{ { "__get_free_pages", "get_free_pages_noprof" }, NO_SIZE, 0, true, false, undo_free_pages },
+	{ { "get_zeroed_page", "get_zeroed_page_noprof" }, NO_SIZE, 0, true, false, undo_zeroed_page },
+	{ { "alloc_pages", "alloc_pages_noprof" }, NO_SIZE, 0, false, false, undo_pages },
+	{ { "devm_kmalloc" }, 1, 0, false, false, undo_devm },
+	{ { "dma_alloc_attrs" }, 1, 0, true, true, undo_dma },
+	{ { "sg_alloc_table" }, NO_SIZE, -ENOMEM, false, false, undo_sg },
+};
+
+/* Functions that free, by the number of the argument that says what. Those that call one of these have no line. */
+static const struct liberator {
+	const char *symbol;
+	unsigned int argument;
+} liberators[] = {
+	{ "kfree", 0 },
+	{ "vfree", 0 },
+	{ "vfree_atomic", 0 },
+	{ "kmem_cache_free", 1 },
+	{ "free_pages", 0 },
+	{ "dma_free_attrs", 2 },
+	{ "kvfree_call_rcu", 1 },
+};
+
+enum { OFFSETS_MAX = 4096 };	/* of a struct rcu_head in another structure */
+
+static struct kretprobe allocator_probes[ARRAY_SIZE(allocators)];
+static struct kprobe liberator_probes[ARRAY_SIZE(liberators)];
+static atomic_t allocations, failures;
+static atomic_t until_failure;		/* 0: none is to fail */
+static struct workqueue_struct *undoing;
+
+static unsigned long argument(const struct pt_regs *regs, unsigned int n)
+{
+	const unsigned long arguments[ARGUMENTS] = { regs->di, regs->si, regs->dx, regs->cx };
+
+	return arguments[n];
+}
+
+/* ---- allocating ----------------------------------------------------------------------- */
+
+/* At a function's first instruction its return address is on top of the stack. */
+static int entered(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	struct call *call = (struct call *)instance->data;
+	unsigned long caller = *(unsigned long *)regs->sp;
+	unsigned int i;
+
+	if (!judge_subject_has(caller))
+		return 1;
+	call->caller = caller;
+	for (i = 0; i < ARGUMENTS; i++)
+		call->arguments[i] = argument(regs, i);
+	return 0;
+}
+NOKPROBE_SYMBOL(entered);
+
+static bool has_failed(const struct allocator *a, unsigned long result)
+{
+	if (a->undo == undo_sg)
+		return (int)result;
+	return a->failure ? IS_ERR_VALUE(result) : !result;
+}
+
+static void undo_later(struct work_struct *work)
+{
+	struct call *call = container_of(work, struct call, undoing);
+
+	call->allocator->undo(call);
+	kfree(call);
+}
+
+/* A probe must not sleep. False: there is no memory for the work item. */
+static bool undo(const struct call *call)
+{
+	struct call *copy;
+
+	if (!call->allocator->sleeps) {
+		call->allocator->undo(call);
+		return true;
+	}
+	copy = kmemdup(call, sizeof(*call), GFP_ATOMIC | __GFP_NOWARN);
+	if (!copy)
+		return false;
+	INIT_WORK(&copy->undoing, undo_later);
+	queue_work(undoing, &copy->undoing);
+	return true;
+}
+
+static bool is_due(void)
+{
+	return atomic_dec_if_positive(&until_failure) == 0;
+}
+
+static int returned(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	struct call *call = (struct call *)instance->data;
+	const struct allocator *a = &allocators[get_kretprobe(instance) - allocator_probes];
+	size_t size = a->size == NO_SIZE ? 0 : call->arguments[a->size];
+
+	call->allocator = a;
+	call->result = regs_return_value(regs);
+	atomic_inc(&allocations);
+	if (has_failed(a, call->result))
+		return 0;
+	if (a->undo == undo_dma)
+		call->handle = *(dma_addr_t *)call->arguments[2];
+	if (is_due() && undo(call)) {
+		atomic_inc(&failures);
+		regs_set_return_value(regs, a->failure);
+	} else if (a->watched) {
+		judge_object_add((void *)call->result, size, call->caller);
+	}
+	return 0;
+}
+NOKPROBE_SYMBOL(returned);
+
+/* ---- freeing --------------------------------------------------------------------------- */
+
+/* Until 6.3 the argument of kvfree_call_rcu() is the offset of its first one. */
+static int freed(struct kprobe *probe, struct pt_regs *regs)
+{
+	unsigned long what = argument(regs, liberators[probe - liberator_probes].argument);
+
+	if (what && what < OFFSETS_MAX)
+		what = argument(regs, 0) - what;
+	judge_object_remove((void *)what);
+	return 0;
+}
+NOKPROBE_SYMBOL(freed);
+
+/* ---- beginning and end ------------------------------------------------------------------ */
+
+static int probe_allocator(unsigned int i)
+{
+	struct kretprobe *probe = &allocator_probes[i];
+	const char *const *symbol = allocators[i].symbols;
+	int err = -ENOENT;
+
+	for (; err == -ENOENT && symbol < allocators[i].symbols + SYMBOLS_MAX && *symbol; symbol++) {
+		*probe = (struct kretprobe){
+			.kp.symbol_name = *symbol,
+			.entry_handler = entered,
+			.handler = returned,
+			.data_size = sizeof(struct call),
+			.maxactive = AT_ONCE,
+		};
+		err = register_kretprobe(probe);
+	}
+	if (err)
+		probe->kp.symbol_name = NULL;
+	return err == -ENOENT ? 0 : err;
+}
+
+static int probe_liberator(unsigned int i)
+{
+	struct kprobe *probe = &liberator_probes[i];
+	int err;
+
+	*probe = (struct kprobe){ .symbol_name = liberators[i].symbol, .pre_handler = freed };
+	err = register_kprobe(probe);
+	if (err)
+		probe->symbol_name = NULL;
+	return err == -ENOENT ? 0 : err;
+}
+
+void judge_calls_exit(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(allocators); i++)
+		if (allocator_probes[i].kp.symbol_name)
+			unregister_kretprobe(&allocator_probes[i]);
+	for (i = 0; i < ARRAY_SIZE(liberators); i++)
+		if (liberator_probes[i].symbol_name)
+			unregister_kprobe(&liberator_probes[i]);
+	destroy_workqueue(undoing);
+}
+
+int judge_calls_init(void)
+{
+	unsigned int i;
+	int err = 0;
+
+	undoing = alloc_workqueue(KBUILD_MODNAME, 0, 0);
+	if (!undoing)
+		return -ENOMEM;
+	for (i = 0; !err && i < ARRAY_SIZE(allocators); i++)
+		err = probe_allocator(i);
+	for (i = 0; !err && i < ARRAY_SIZE(liberators); i++)
+		err = probe_liberator(i);
+	if (err) {
+		pr_err("a probe could not be set: %d\n", err);
+		judge_calls_exit();
+	}
+	return err;
+}
+
+void judge_calls_fail(unsigned int nth)
+{
+	atomic_set(&until_failure, 0);
+	atomic_set(&allocations, 0);
+	atomic_set(&failures, 0);
+	atomic_set(&until_failure, nth);
+}
+
+void judge_calls_show(struct seq_file *seq)
+{
+	seq_printf(seq, "%d allocations, %d failed\n", atomic_read(&allocations), atomic_read(&failures));
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Calls: probes in the kernel's functions that allocate and free. An allocation
+ * is the subject's when it is the subject that calls; the n-th of them can be
+ * made to fail: what it got is given back at once, and it is told that there
+ * was none.
+ */
+#ifndef _JUDGE_CALL_H
+#define _JUDGE_CALL_H
+
+struct seq_file;
+
+int judge_calls_init(void);
+void judge_calls_exit(void);
+
+/* The @nth allocation from now on fails; 0: none. Counting begins anew. */
+void judge_calls_fail(unsigned int nth);
+
+/* "N allocations, M failed" since then */
+void judge_calls_show(struct seq_file *seq);
+
+#endif

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * judge.ko watches what one module, the subject, does with the kernel's memory,
+ * in /sys/kernel/debug/judge:
+ *	module	its name, to be written before it is loaded
+ *	fail	n: its n-th allocation from now on fails; reading tells how many
+ *		there were
+ *	leaks	what it has not freed; to be read after it has gone
+ *	reset	written: forget what was watched
+ * It is for kernels without fault injection and leak detection of their own,
+ * which those of distributions are.
+ */
+#include <linux/debugfs.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "call.h"
+#include "object.h"
+#include "subject.h"
+
+#ifndef CONFIG_X86_64
+#error "judge.ko knows where x86-64 has return addresses and arguments, and no other"
+#endif
+
+static struct dentry *debugfs;
+
+static int module_show(struct seq_file *seq, void *unused)
+{
+	char name[MODULE_NAME_LEN];
+
+	judge_subject_name(name);
+	seq_printf(seq, "%s\n", name);
+	return 0;
+}
+
+static int module_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, module_show, NULL);
+}
+
+static ssize_t module_write(struct file *file, const char __user *from, size_t size, loff_t *offset)
+{
+	char name[MODULE_NAME_LEN] = "";
+	int err;
+
+	if (size >= sizeof(name))
+		return -EINVAL;
+	if (copy_from_user(name, from, size))
+		return -EFAULT;
+	err = judge_subject_set(strim(name));
+	return err ?: size;
+}
+
+static const struct file_operations module_fops = {
+	.owner = THIS_MODULE,
+	.open = module_open,
+	.read = seq_read,
+	.write = module_write,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
+static int fail_show(struct seq_file *seq, void *unused)
+{
+	judge_calls_show(seq);
+	return 0;
+}
+
+static int fail_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, fail_show, NULL);
+}
+
+static ssize_t fail_write(struct file *file, const char __user *from, size_t size, loff_t *offset)
+{
+	unsigned int nth;
+	int err = kstrtouint_from_user(from, size, 0, &nth);
+
+	if (err)
+		return err;
+	judge_calls_fail(nth);
+	return size;
+}
+
+static const struct file_operations fail_fops = {
+	.owner = THIS_MODULE,
+	.open = fail_open,
+	.read = seq_read,
+	.write = fail_write,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
+static int leaks_show(struct seq_file *seq, void *unused)
+{
+	judge_objects_show(seq);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(leaks);
+
+static ssize_t reset_write(struct file *file, const char __user *from, size_t size, loff_t *offset)
+{
+	judge_objects_reset();
+	return size;
+}
+
+static const struct file_operations reset_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = reset_write,
+};
+
+static int __init judge_init(void)
+{
+	int err = judge_subject_init();
+
+	if (err)
+		return err;
+	err = judge_calls_init();
+	if (err) {
+		judge_subject_exit();
+		return err;
+	}
+	debugfs = debugfs_create_dir(KBUILD_MODNAME, NULL);
+	debugfs_create_file("module", 0600, debugfs, NULL, &module_fops);
+	debugfs_create_file("fail", 0600, debugfs, NULL, &fail_fops);
+	debugfs_create_file("leaks", 0400, debugfs, NULL, &leaks_fops);
+	debugfs_create_file("reset", 0200, debugfs, NULL, &reset_fops);
+	return 0;
+}
+
+static void __exit judge_exit(void)
+{
+	debugfs_remove(debugfs);
+	judge_calls_exit();
+	judge_subject_exit();
+}
+
+module_init(judge_init);
+module_exit(judge_exit);
+MODULE_DESCRIPTION("peerpin judge: fails and watches the allocations of one module");
+MODULE_LICENSE("GPL");

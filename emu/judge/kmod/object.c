@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/hashtable.h>
+#include <linux/kallsyms.h>
+#include <linux/kernel.h>
+#include <linux/seq_file.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+
+#include "object.h"
+
+enum {
+	OBJECTS_MAX = 8192,
+	HASH_BITS = 10,
+	NAME_LEN = 64,
+};
+
+struct object {
+	struct hlist_node hash;
+	const void *at;		/* NULL: free */
+	size_t size;
+	unsigned long caller;
+	char name[NAME_LEN];
+};
+
+/* All under the lock, but for a look at @watched by those who free. */
+static DEFINE_RAW_SPINLOCK(lock);
+static DEFINE_HASHTABLE(by_address, HASH_BITS);
+static struct object objects[OBJECTS_MAX];
+static unsigned int next;
+static unsigned int watched;
+static unsigned long unwatched;
+
+static struct object *find(const void *at)
+{
+	struct object *object;
+
+	hash_for_each_possible(by_address, object, hash, (unsigned long)at)
+		if (object->at == at)
+			return object;
+	return NULL;
+}
+
+static void drop(struct object *object)
+{
+	hash_del(&object->hash);
+	object->at = NULL;
+	watched--;
+}
+
+static struct object *take_free(void)
+{
+	unsigned int i;
+
+	if (watched == OBJECTS_MAX)
+		return NULL;
+	for (i = 0; objects[next % OBJECTS_MAX].at && i < OBJECTS_MAX; i++)
+		next++;
+	return &objects[next++ % OBJECTS_MAX];
+}
+
+/* One at that address was freed in a way that is not watched. */
+void judge_object_add(const void *at, size_t size, unsigned long caller)
+{
+	struct object *object;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	object = find(at);
+	if (object)
+		drop(object);
+	object = take_free();
+	if (object) {
+		*object = (struct object){ .at = at, .size = size, .caller = caller };
+		hash_add(by_address, &object->hash, (unsigned long)at);
+		watched++;
+	} else {
+		unwatched++;
+	}
+	raw_spin_unlock_irqrestore(&lock, flags);
+}
+
+void judge_object_remove(const void *at)
+{
+	struct object *object;
+	unsigned long flags;
+
+	if (!READ_ONCE(watched))
+		return;
+	raw_spin_lock_irqsave(&lock, flags);
+	object = find(at);
+	if (object)
+		drop(object);
+	raw_spin_unlock_irqrestore(&lock, flags);
+}
+
+void judge_objects_name(void)
+{
+	struct object *object;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	for (object = objects; object < &objects[OBJECTS_MAX]; object++)
+		if (object->at)
+			snprintf(object->name, NAME_LEN, "%pS", (void *)object->caller);
+	raw_spin_unlock_irqrestore(&lock, flags);
+}
+
+static bool copy_of(unsigned int i, struct object *copy)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	*copy = objects[i];
+	raw_spin_unlock_irqrestore(&lock, flags);
+	return copy->at;
+}
+
+void judge_objects_show(struct seq_file *seq)
+{
+	struct object copy;
+	unsigned int i;
+
+	for (i = 0; i < OBJECTS_MAX; i++) {
+		if (!copy_of(i, &copy))
+			continue;
+		seq_printf(seq, "%zu ", copy.size);
+		if (copy.name[0])
+			seq_printf(seq, "%s\n", copy.name);
+		else
+			seq_printf(seq, "%pS\n", (void *)copy.caller);
+	}
+	if (READ_ONCE(unwatched))
+		seq_printf(seq, "# %lu more were not watched\n", unwatched);
+}
+
+void judge_objects_reset(void)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	memset(objects, 0, sizeof(objects));
+	hash_init(by_address);
+	watched = 0;
+	unwatched = 0;
+	raw_spin_unlock_irqrestore(&lock, flags);
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/err.h>
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+
+#include "object.h"
+#include "subject.h"
+
+/* Whoever calls out of the subject keeps it from going, so it is there while it is asked for. */
+static struct module *subject;
+static char subject_name[MODULE_NAME_LEN];
+static DEFINE_SPINLOCK(name_lock);
+
+bool judge_subject_has(unsigned long address)
+{
+	const struct module *module = READ_ONCE(subject);
+
+	return module && within_module(address, module);
+}
+
+/* As the kernel names it, whatever its file is called */
+static void unify(char *name)
+{
+	strreplace(name, '-', '_');
+}
+
+int judge_subject_set(const char *name)
+{
+	char new_name[MODULE_NAME_LEN];
+
+	if (READ_ONCE(subject))
+		return -EBUSY;
+	strscpy(new_name, name, sizeof(new_name));
+	unify(new_name);
+	spin_lock(&name_lock);
+	strscpy(subject_name, new_name, sizeof(subject_name));
+	spin_unlock(&name_lock);
+	return 0;
+}
+
+void judge_subject_name(char *name)
+{
+	spin_lock(&name_lock);
+	strscpy(name, subject_name, MODULE_NAME_LEN);
+	spin_unlock(&name_lock);
+}
+
+static bool is_subject(const struct module *module)
+{
+	bool is;
+
+	spin_lock(&name_lock);
+	is = !strcmp(module->name, subject_name);
+	spin_unlock(&name_lock);
+	return is;
+}
+
+/* COMING comes before its init function; GOING after its exit function, or after an init function that failed. */
+static int module_event(struct notifier_block *nb, unsigned long event, void *data)
+{
+	struct module *module = data;
+
+	if (event == MODULE_STATE_COMING && is_subject(module))
+		WRITE_ONCE(subject, module);
+	if (event == MODULE_STATE_GOING && module == subject) {
+		judge_objects_name();
+		WRITE_ONCE(subject, NULL);
+	}
+	return NOTIFY_OK;
+}
+
+static struct notifier_block notifier = { .notifier_call = module_event };
+
+int judge_subject_init(void)
+{
+	return register_module_notifier(&notifier);
+}
+
+void judge_subject_exit(void)
+{
+	unregister_module_notifier(&notifier);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The subject: the module whose memory is watched. It is named before it is
+ * loaded, so that its init function is watched too.
+ */
+#ifndef _JUDGE_SUBJECT_H
+#define _JUDGE_SUBJECT_H
+
+#include <linux/types.h>
+
+/* Any context: does @address lie in the subject? */
+bool judge_subject_has(unsigned long address);
+
+/* 0, or -EBUSY: one of that name is loaded already */
+int judge_subject_set(const char *name);
+
+/* Writes its name, or nothing, to @name, MODULE_NAME_LEN bytes. */
+void judge_subject_name(char *name);
+
+int judge_subject_init(void);
+void judge_subject_exit(void);
+
+#endif

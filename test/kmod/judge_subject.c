@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A module for t_judge: allocates in every way that judge.ko watches, and frees
+ * it all, but for what @keep names.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/platform_device.h>
+#include <linux/rcupdate.h>
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+static char *keep = "";
+module_param(keep, charp, 0444);
+MODULE_PARM_DESC(keep, "what is not freed: kmalloc, vmalloc or dma");
+
+enum { SIZE = 100, BIG = 3 * PAGE_SIZE };
+
+struct late {
+	int first;
+	struct rcu_head rcu;
+};
+
+static struct platform_device *device;
+static size_t size = SIZE, big = BIG;	/* no constants, which other functions are called for */
+
+static bool kept(const char *what)
+{
+	return !strcmp(keep, what);
+}
+
+static int by_kmalloc(void)
+{
+	void *of_size = kmalloc(size, GFP_KERNEL), *constant = kzalloc(SIZE, GFP_KERNEL);
+	char *text = kstrdup("text", GFP_KERNEL);
+	int err = of_size && constant && text ? 0 : -ENOMEM;
+
+	if (!kept("kmalloc"))
+		kfree(of_size);
+	kfree(constant);
+	kfree(text);
+	return err;
+}
+
+static int by_vmalloc(void)
+{
+	void *plain = vmalloc(big), *either = kvmalloc(4 << 20, GFP_KERNEL);
+	int err = plain && either ? 0 : -ENOMEM;
+
+	if (!kept("vmalloc"))
+		vfree(plain);
+	kvfree(either);
+	return err;
+}
+
+static int by_pages(void)
+{
+	unsigned long address = __get_free_pages(GFP_KERNEL, 1);
+	struct page *page = alloc_pages(GFP_KERNEL, 0);
+	int err = address && page ? 0 : -ENOMEM;
+
+	if (address)
+		free_pages(address, 1);
+	if (page)
+		__free_pages(page, 0);
+	return err;
+}
+
+static int by_dma(void)
+{
+	struct sg_table table;
+	dma_addr_t handle;
+	void *coherent = dma_alloc_coherent(&device->dev, BIG, &handle, GFP_KERNEL);
+	int err;
+
+	if (!coherent)
+		return -ENOMEM;
+	err = sg_alloc_table(&table, 4, GFP_KERNEL);
+	if (!err)
+		sg_free_table(&table);
+	if (err || !kept("dma"))
+		dma_free_coherent(&device->dev, BIG, coherent, handle);
+	return err;
+}
+
+static int by_rcu(void)
+{
+	struct late *late = kmalloc(sizeof(*late), GFP_KERNEL);
+
+	if (!late)
+		return -ENOMEM;
+	kfree_rcu(late, rcu);
+	return 0;
+}
+
+static int by_device(void)
+{
+	return devm_kmalloc(&device->dev, size, GFP_KERNEL) ? 0 : -ENOMEM;
+}
+
+static int (*const ways[])(void) = { by_kmalloc, by_vmalloc, by_pages, by_dma, by_rcu, by_device };
+
+static int allocate(void)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; !err && i < ARRAY_SIZE(ways); i++)
+		err = ways[i]();
+	return err;
+}
+
+static void subject_exit(void)
+{
+	platform_device_unregister(device);
+}
+
+static int __init subject_init(void)
+{
+	int err;
+
+	device = platform_device_register_simple("judge_subject", PLATFORM_DEVID_NONE, NULL, 0);
+	if (IS_ERR(device))
+		return PTR_ERR(device);
+	err = dma_coerce_mask_and_coherent(&device->dev, DMA_BIT_MASK(64));
+	if (!err)
+		err = allocate();
+	if (err)
+		subject_exit();
+	return err;
+}
+
+module_init(subject_init);
+module_exit(subject_exit);
+MODULE_DESCRIPTION("peerpin test: allocates in every way that judge.ko watches");
+MODULE_LICENSE("GPL");

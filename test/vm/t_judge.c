@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+/* judge.ko, by a module that allocates in every way it watches: test/kmod/judge_subject.c. */
+#include "module.h"
+#include "vmtest.h"
+
+#define SUBJECT "test/judge_subject.ko"
+
+enum {
+	LOADED = 11,	/* allocations when all goes well */
+	TEXT = 4096,
+};
+
+static int control(const char *file, const char *value)
+{
+	char path[64];
+	int node, err;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/judge/%s", file);
+	node = open(path, O_WRONLY | O_CLOEXEC);
+	err = write(node, value, strlen(value)) == (ssize_t)strlen(value) ? 0 : -errno;
+	close(node);
+	return err;
+}
+
+static int fail_nth(unsigned int nth)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", nth);
+	return control("fail", text);
+}
+
+/* What the subject has left behind */
+static const char *leaks(void)
+{
+	static char text[TEXT];
+
+	return module_debugfs("judge/leaks", text, sizeof(text));
+}
+
+static void counts(int *allocations, int *failed)
+{
+	char text[64];
+
+	*allocations = *failed = -1;
+	sscanf(module_debugfs("judge/fail", text, sizeof(text)), "%d allocations, %d failed", allocations, failed);
+}
+
+static int load_and_remove(const char *parameters)
+{
+	int err = control("reset", "1") ?: module_load(SUBJECT, parameters);
+
+	return err ?: module_remove("judge_subject");
+}
+
+CASE(it_is_named_before_it_is_loaded)
+{
+	char text[64];
+
+	module_debugfs("judge/module", text, sizeof(text));
+	EXPECT(!strcmp(text, "\n"), "'%s'", text);
+	EXPECT(!control("module", "judge-subject\n"), "%d", errno);
+	module_debugfs("judge/module", text, sizeof(text));
+	EXPECT(!strcmp(text, "judge_subject\n"), "'%s'", text);
+	EXPECT(!module_load(SUBJECT, ""), "load");
+	EXPECT(control("module", "another") == -EBUSY, "named another");
+	EXPECT(!module_remove("judge_subject"), "remove");
+}
+
+CASE(what_it_frees_is_no_leak)
+{
+	int n, failed;
+
+	EXPECT(!fail_nth(0), "fail");
+	EXPECT(!load_and_remove(""), "load");
+	EXPECT(!leaks()[0], "%s", leaks());
+	counts(&n, &failed);
+	EXPECT(n == LOADED && !failed, "%d allocations, %d failed", n, failed);
+}
+
+static void keeps(const char *what, size_t bytes)
+{
+	char parameters[32];
+	size_t found = 0;
+
+	snprintf(parameters, sizeof(parameters), "keep=%s", what);
+	EXPECT(!load_and_remove(parameters), "load");
+	EXPECT(sscanf(leaks(), "%zu", &found) == 1 && found == bytes, "%s: %s", what, leaks());
+	EXPECT(strchr(leaks(), '\n') == strrchr(leaks(), '\n'), "%s: more than one: %s", what, leaks());
+	EXPECT(strstr(leaks(), "by_") || strstr(leaks(), "init"), "%s: nobody has done it: %s", what, leaks());
+}
+
+CASE(what_it_keeps_is_a_leak)
+{
+	keeps("kmalloc", 100);
+	keeps("vmalloc", 3 * 4096);
+	keeps("dma", 3 * 4096);
+}
+
+/* Each of them once, and no more */
+CASE(the_nth_allocation_fails)
+{
+	int nth, n, failed, err;
+
+	for (nth = 1; nth <= LOADED; nth++) {
+		EXPECT(!fail_nth(nth), "fail %d", nth);
+		err = load_and_remove("");
+		counts(&n, &failed);
+		EXPECT(err == -ENOMEM && failed == 1 && n >= nth, "%d: %d, %d of %d failed", nth, err, failed, n);
+		EXPECT(!leaks()[0], "%d: %s", nth, leaks());
+	}
+	EXPECT(!fail_nth(nth), "fail %d", nth);
+	err = load_and_remove("");
+	counts(&n, &failed);
+	EXPECT(!err && !failed && n == LOADED, "%d: %d, %d of %d failed", nth, err, failed, n);
+}
+
+CASE(others_are_left_alone)
+{
+	int n, failed;
+
+	EXPECT(!fail_nth(1), "fail");
+	EXPECT(!module_load("test/null_provider.ko", ""), "load another");
+	EXPECT(!module_remove("null_provider"), "remove it");
+	counts(&n, &failed);
+	EXPECT(!n && !failed, "%d allocations, %d failed", n, failed);
+	fail_nth(0);
+}
+
+VMTEST_MAIN
