@@ -181,6 +181,11 @@ enum emugpu_test_op {
 	EMUGPU_TEST_SCATTER,		/* whether new memory is fragmented; at first as the parameter says */
 	EMUGPU_TEST_BAR1_FREE,		/* leave so much of BAR1 to pins, or all of it again */
 	EMUGPU_TEST_VIOLATIONS,		/* how often a rule was broken, and by whom last */
+	EMUGPU_TEST_PLAN,		/* record what consumers do, and act at the n-th; of all GPUs */
+	EMUGPU_TEST_EVENTS,		/* what was recorded since PLAN */
+	EMUGPU_TEST_REVOKE_ALL,		/* run the free callbacks of all revocable pins of the GPU, whoever's */
+	EMUGPU_TEST_GUARD,		/* watch memory after its callback: a write is a breach; of all GPUs */
+	EMUGPU_TEST_STASH,		/* hide what the GPU's live pins hold, and tell what was written meanwhile */
 };
 
 /* What EMUGPU_TEST_FAIL can make fail */
@@ -213,7 +218,33 @@ enum emugpu_rule {
 	EMUGPU_RULE_MAPPING_LEAKED,
 	EMUGPU_RULE_PIN_LEAKED,
 	EMUGPU_RULE_RSYNC_MISMATCH,
+	EMUGPU_RULE_CALLBACK_WAITS,
+	EMUGPU_RULE_DMA_AFTER_CALLBACK,
 	EMUGPU_RULES
+};
+
+/* What a consumer calls, other than in its free callback */
+enum emugpu_event_kind {
+	EMUGPU_EVENT_PIN,		/* it is done, and about to return: this and the next two */
+	EMUGPU_EVENT_PIN_PERSISTENT,
+	EMUGPU_EVENT_MAP,
+	EMUGPU_EVENT_UNMAP,		/* it has begun, and nothing is done yet: this and the next two */
+	EMUGPU_EVENT_UNPIN,
+	EMUGPU_EVENT_UNPIN_PERSISTENT,
+};
+
+/* What happens at an event */
+enum emugpu_event_action {
+	EMUGPU_ACT_NONE,
+	EMUGPU_ACT_REVOKE,	/* all revocable pins of all GPUs, by another thread, as if memory had been freed */
+	EMUGPU_ACT_KILL,	/* SIGKILL to the process */
+};
+
+/** struct emugpu_event - one of the list that EMUGPU_TEST_EVENTS gives */
+struct emugpu_event {
+	__u32 kind;	/* enum emugpu_event_kind */
+	__s32 pid;	/* the process, as the initial namespace numbers it */
+	char module[48];	/* whose call it was */
 };
 
 /**
@@ -279,6 +310,26 @@ struct emugpu_test {
 			__aligned_u64 out_count;
 			char out_module[48];	/* empty: none */
 		} violations;
+		struct {
+			__u32 nth;	/* event, from 1, to act at; 0: only record */
+			__u32 action;	/* enum emugpu_event_action */
+		} plan;
+		struct {
+			__aligned_u64 buf;	/* of struct emugpu_event, in order */
+			__u32 max;		/* so many at most; the first 256 are kept */
+			__u32 out_count;	/* all there were */
+		} events;
+		struct {
+			__aligned_u64 reserved;
+		} revoke_all;
+		struct {
+			__u32 ms;	/* to wait for a write; 0: off */
+			__u32 reserved;
+		} guard;
+		struct {
+			__u32 on;		/* 1: EBUSY if it is; 0: ENOENT if it is not */
+			__u32 out_changed;	/* on 0: pages of 64 KiB written since */
+		} stash;
 		__aligned_u64 pad[8];
 	};
 };

@@ -14,6 +14,9 @@ struct emugpu_counters emugpu_counters;
 static DEFINE_MUTEX(api_mutex);
 static struct task_struct *callback_task;
 static void (*callback_function)(void *data);	/* valid for @callback_task */
+static u64 callback_number, running_callback;
+static struct task_struct *awaited_task;	/* only to be compared */
+static u64 awaited_by;
 
 /* Under the API lock, as all below */
 static unsigned int delay_ms, delay_count;
@@ -55,29 +58,60 @@ void emugpu_api_callback(void (*callback)(void *data), void *data)
 	ktime_t start;
 
 	lockdep_assert_held(&api_mutex);
-	callback_function = callback;
+	WRITE_ONCE(callback_function, callback);
 	WRITE_ONCE(callback_task, current);
 	delay();
 	start = ktime_get();
+	WRITE_ONCE(running_callback, ++callback_number);
 	callback(data);
+	WRITE_ONCE(running_callback, 0);
 	emugpu_monitor_callback_time(callback, ktime_to_ns(ktime_sub(ktime_get(), start)));
 	WRITE_ONCE(callback_task, NULL);
 	atomic64_inc(&emugpu_counters.callbacks);
 }
 
 /* The thread that runs a callback. No lock needed: only this very thread can have stored its own address. */
-static bool in_callback(void)
+bool emugpu_api_in_callback(void)
 {
 	return READ_ONCE(callback_task) == current;
 }
 
-int emugpu_refuse_in_callback(void)
+u64 emugpu_api_running_callback(void)
 {
-	if (!in_callback())
-		return 0;
-	emugpu_violation(EMUGPU_RULE_CALL_IN_CALLBACK, callback_function);
-	WARN(1, "%ps calls back into the GPU driver, which calls it\n", callback_function);
-	return -EIO;
+	return READ_ONCE(running_callback);
+}
+
+const void *emugpu_api_callback_function(void)
+{
+	return READ_ONCE(callback_function);
+}
+
+void emugpu_api_waits_for_caller(u64 callback)
+{
+	WRITE_ONCE(awaited_by, callback);
+	WRITE_ONCE(awaited_task, current);
+}
+
+/* As above. A callback that is over has waited for nobody, and its number does not come back. */
+static bool is_awaited(void)
+{
+	u64 running = emugpu_api_running_callback();
+
+	return READ_ONCE(awaited_task) == current && running && READ_ONCE(awaited_by) == running;
+}
+
+int emugpu_api_check_caller(void)
+{
+	if (emugpu_api_in_callback()) {
+		emugpu_violation(EMUGPU_RULE_CALL_IN_CALLBACK, callback_function);
+		WARN(1, "%ps calls back into the GPU driver, which calls it\n", callback_function);
+		return -EIO;
+	}
+	if (is_awaited()) {
+		emugpu_violation(EMUGPU_RULE_CALLBACK_WAITS, emugpu_api_callback_function());
+		return -EIO;
+	}
+	return 0;
 }
 
 void emugpu_api_delay_callbacks(unsigned int ms, unsigned int count)

@@ -7,10 +7,10 @@
  *
  * Lock order
  *	reservation lock of a dma-buf -> API lock (emu/kmod/export.c)
+ *	API lock -> window lock (emu/kmod/guard.c, stash.c) -> VRAM lock
  *	API lock -> block list lock | map lock | VRAM lock (leaves, none in another but the monitor's)
- *	window lock -> mmap lock (EMUGPU_TEST_PEEK writes user memory; the copy engine waits for none under it)
- * The API lock and the window lock never nest; GPU slots have a leaf spinlock.
- * Nothing reads or writes user memory under the API lock.
+ * GPU slots and the record of events have leaf spinlocks.
+ * Nothing waits for user memory under the API lock or the window lock.
  */
 #ifndef _EMUGPU_API_H
 #define _EMUGPU_API_H
@@ -44,8 +44,25 @@ void emugpu_api_assert_held(void);
 /* Runs a consumer's callback; API lock held. */
 void emugpu_api_callback(void (*callback)(void *data), void *data);
 
-/* -EIO and a WARN in the thread that runs a callback, which would wait for itself; else 0 */
-int emugpu_refuse_in_callback(void);
+/* Whether the calling thread runs a callback */
+bool emugpu_api_in_callback(void);
+
+/*
+ * Which callback runs: a number that no other call has, 0: none, or one that
+ * is being delayed. And what function that is or was. No lock needed.
+ */
+u64 emugpu_api_running_callback(void);
+const void *emugpu_api_callback_function(void);
+
+/* The callback of that number, while it runs, waits for the calling thread. */
+void emugpu_api_waits_for_caller(u64 callback);
+
+/*
+ * Before each wait for the API lock on behalf of a consumer. -EIO, and a report,
+ * in a thread that would wait for itself: it runs a callback (and a WARN) or
+ * one waits for it; else 0
+ */
+int emugpu_api_check_caller(void);
 
 /* Sleep this long before each of the next @count callbacks, 0: of all, for tests that need a race to be wide. */
 void emugpu_api_delay_callbacks(unsigned int ms, unsigned int count);

@@ -8,6 +8,7 @@
 #include "context.h"
 #include "export.h"
 #include "gpu.h"
+#include "guard.h"
 #include "memory.h"
 #include "pin.h"
 
@@ -146,6 +147,7 @@ void emugpu_block_revoke(struct emugpu_block *block, struct list_head *ended)
 	emugpu_api_assert_held();
 	while (!list_empty(&block->pins))
 		emugpu_pin_revoke(list_first_entry(&block->pins, struct emugpu_pin, node));
+	emugpu_guard_look();
 	emugpu_export_end(&block->exports, ended);
 }
 
@@ -194,8 +196,18 @@ void emugpu_block_revoke_gpu(const struct emugpu_gpu *gpu, struct list_head *end
 
 	emugpu_api_assert_held();
 	list_for_each_entry(block, &blocks, node)
-		if (block->gpu == gpu)
+		if (!gpu || block->gpu == gpu)
 			emugpu_block_revoke(block, ended);
+}
+
+void emugpu_block_revoke_all(const struct emugpu_gpu *gpu)
+{
+	LIST_HEAD(ended);
+
+	emugpu_api_lock();
+	emugpu_block_revoke_gpu(gpu, &ended);
+	emugpu_api_unlock();
+	emugpu_export_notify(&ended);
 }
 
 u32 emugpu_block_count(const struct emugpu_gpu *gpu)

@@ -44,11 +44,15 @@ int emugpu_block_free(struct emugpu_client *client, u64 va);
 void emugpu_block_free_all(struct emugpu_client *client);
 
 /*
- * Runs the free callbacks of a block's pins, or of all of a GPU; API lock held.
+ * Runs the free callbacks of a block's pins, or of all of a GPU, or of all GPUs
+ * for NULL; API lock held.
  * The dma-bufs that end with it come to @ended, for emugpu_export_notify().
  */
 void emugpu_block_revoke(struct emugpu_block *block, struct list_head *ended);
 void emugpu_block_revoke_gpu(const struct emugpu_gpu *gpu, struct list_head *ended);
+
+/* The latter, and the notification; takes the API lock. */
+void emugpu_block_revoke_all(const struct emugpu_gpu *gpu);
 
 /* The block that @va lies in, of process @owner or of the context with that token, or NULL. API lock held. */
 struct emugpu_block *emugpu_block_find(const struct pid *owner, u64 va);

@@ -12,9 +12,11 @@
 
 #include "../include/emugpu.h"
 #include "control.h"
+#include "event.h"
 #include "gpu.h"
 #include "monitor.h"
 #include "pin.h"
+#include "stash.h"
 
 static int __init emugpu_init(void)
 {
@@ -42,6 +44,8 @@ module_init(emugpu_init);
 static void __exit emugpu_exit(void)
 {
 	emugpu_control_unregister();
+	emugpu_event_exit();
+	emugpu_stash_exit();
 	emugpu_gpu_unregister();
 	emugpu_monitor_exit();
 	emugpu_pin_exit();

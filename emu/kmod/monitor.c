@@ -76,6 +76,10 @@ static const char *const rules[EMUGPU_RULES] = {
 		"pin-leaked: a module was removed and left a pin (12.3)",
 	[EMUGPU_RULE_RSYNC_MISMATCH] =
 		"rsync-mismatch: an rsync driver that was not unregistered as it was registered",
+	[EMUGPU_RULE_CALLBACK_WAITS] =
+		"callback-waits: a free callback that waits for who is in get_pages, put_pages or dma_map_pages (11.3)",
+	[EMUGPU_RULE_DMA_AFTER_CALLBACK] =
+		"dma-after-callback: memory was written to after its free callback had returned (11.3)",
 };
 
 struct entry {

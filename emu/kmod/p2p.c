@@ -11,6 +11,7 @@
 
 #include "../include/emugpu.h"
 #include "api.h"
+#include "event.h"
 #include "monitor.h"
 #include "pin.h"
 
@@ -37,8 +38,10 @@ static int check_range(const struct emugpu_pin_request *request)
 }
 
 /* From the check on, a failure leaves *@page_table pointing at what looks like freed memory, as on the real driver. */
-static int get_pages(const struct emugpu_pin_request *request, struct nvidia_p2p_page_table **page_table)
+static int get_pages(const struct emugpu_pin_request *request, struct nvidia_p2p_page_table **page_table,
+		     enum emugpu_event_kind kind)
 {
+	struct nvidia_p2p_page_table *table;
 	struct emugpu_pin *pin;
 	int err;
 
@@ -46,16 +49,19 @@ static int get_pages(const struct emugpu_pin_request *request, struct nvidia_p2p
 	err = check_range(request);
 	if (err)
 		return err;
-	err = emugpu_refuse_in_callback();
+	err = emugpu_api_check_caller();
 	if (err)
 		return err;
 	pin = emugpu_pin_new(request);
 	if (!pin)
 		return -ENOMEM;
-	*page_table = pin->table;
+	table = pin->table;
+	*page_table = table;
 	emugpu_api_lock();
 	err = emugpu_pin_open(pin);
 	emugpu_api_unlock();
+	if (!err)
+		emugpu_event_happens(kind, table, request->caller);
 	return err;
 }
 
@@ -78,7 +84,7 @@ int nvidia_p2p_get_pages(uint64_t p2p_token, uint32_t va_space, uint64_t virtual
 		emugpu_violation(EMUGPU_RULE_NO_CALLBACK, EMUGPU_CALLER);
 		return -EINVAL;
 	}
-	return get_pages(&request, page_table);
+	return get_pages(&request, page_table, EMUGPU_EVENT_PIN);
 }
 EMUGPU_EXPORT(nvidia_p2p_get_pages);
 
@@ -98,7 +104,7 @@ int nvidia_p2p_get_pages_persistent(uint64_t virtual_address, uint64_t length,
 	/* it is for GPUs that share memory with the CPU */
 	if (flags & NVIDIA_P2P_FLAGS_FORCE_BAR1_MAPPING)
 		return -ENOTSUPP;
-	return get_pages(&request, page_table);
+	return get_pages(&request, page_table, EMUGPU_EVENT_PIN_PERSISTENT);
 }
 EMUGPU_EXPORT(nvidia_p2p_get_pages_persistent);
 
@@ -138,7 +144,8 @@ int nvidia_p2p_put_pages(uint64_t p2p_token, uint32_t va_space, uint64_t virtual
 	atomic64_inc(&emugpu_counters.put_calls);
 	if (!page_table)
 		return 0;
-	err = emugpu_refuse_in_callback();
+	emugpu_event_happens(EMUGPU_EVENT_UNPIN, page_table, EMUGPU_CALLER);
+	err = emugpu_api_check_caller();
 	if (err)
 		return err;
 	emugpu_api_lock();
@@ -176,7 +183,8 @@ int nvidia_p2p_put_pages_persistent(uint64_t virtual_address, struct nvidia_p2p_
 		return -EINVAL;
 	if (!page_table)
 		return 0;
-	err = emugpu_refuse_in_callback();
+	emugpu_event_happens(EMUGPU_EVENT_UNPIN_PERSISTENT, page_table, EMUGPU_CALLER);
+	err = emugpu_api_check_caller();
 	if (err)
 		return err;
 	emugpu_api_lock();

@@ -8,6 +8,7 @@
 
 #include "api.h"
 #include "dma.h"
+#include "event.h"
 #include "monitor.h"
 #include "pin.h"
 
@@ -41,12 +42,14 @@ int nvidia_p2p_dma_map_pages(struct pci_dev *peer, struct nvidia_p2p_page_table 
 
 	if (!peer || !page_table || !dma_mapping)
 		return -EINVAL;
-	err = emugpu_refuse_in_callback();
+	err = emugpu_api_check_caller();
 	if (err)
 		return err;
 	emugpu_api_lock();
 	err = map_locked(peer, page_table, dma_mapping, EMUGPU_CALLER);
 	emugpu_api_unlock();
+	if (!err)
+		emugpu_event_happens(EMUGPU_EVENT_MAP, page_table, EMUGPU_CALLER);
 	return err;
 }
 EMUGPU_EXPORT(nvidia_p2p_dma_map_pages);
@@ -64,6 +67,7 @@ int nvidia_p2p_dma_unmap_pages(struct pci_dev *peer, struct nvidia_p2p_page_tabl
 
 	if (!peer || !page_table || !dma_mapping)
 		return -EINVAL;
+	emugpu_event_happens(EMUGPU_EVENT_UNMAP, page_table, EMUGPU_CALLER);
 	mutex_lock(&emugpu_map_lock);
 	pin = emugpu_pin_find(page_table);
 	if (pin && pin->state == EMUGPU_PIN_LIVE)

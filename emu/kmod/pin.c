@@ -15,6 +15,7 @@
 #include "context.h"
 #include "dma.h"
 #include "gpu.h"
+#include "guard.h"
 #include "map.h"
 #include "memory.h"
 #include "pin.h"
@@ -256,6 +257,7 @@ void emugpu_pin_put(struct emugpu_pin *pin)
 void emugpu_pin_revoke(struct emugpu_pin *pin)
 {
 	call_back(pin);
+	emugpu_guard_add(pin);
 	pin_end(pin, EMUGPU_PIN_REVOKED);
 }
 
@@ -334,6 +336,20 @@ void emugpu_pin_count(const struct emugpu_gpu *gpu, u32 *npins, u32 *nmaps)
 		++*npins;
 		*nmaps += emugpu_map_count(pin);
 	}
+}
+
+int emugpu_pin_each(const struct emugpu_gpu *gpu, int (*fn)(const struct emugpu_pin *pin, void *data), void *data)
+{
+	struct emugpu_pin *pin;
+	int bucket, err;
+
+	emugpu_api_assert_held();
+	hash_for_each(pins, bucket, pin, hash) {
+		err = is_live(pin) && pin->memory->gpu == gpu ? fn(pin, data) : 0;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 static const char *kind_of(const struct emugpu_pin *pin)

@@ -3,6 +3,7 @@
 #include <linux/capability.h>
 #include <linux/err.h>
 #include <linux/kernel.h>
+#include <linux/mm.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
@@ -10,10 +11,13 @@
 #include "api.h"
 #include "block.h"
 #include "client.h"
+#include "event.h"
 #include "export.h"
 #include "gpu.h"
+#include "guard.h"
 #include "monitor.h"
 #include "pin.h"
+#include "stash.h"
 #include "test.h"
 #include "vram.h"
 #include "window.h"
@@ -87,6 +91,7 @@ static int revoke_locked(struct emugpu_client *client, u64 va, u64 length, struc
 	if (!pin)
 		return -ENOENT;
 	emugpu_pin_revoke(pin);
+	emugpu_guard_look();
 	return 0;
 }
 
@@ -102,27 +107,36 @@ static int test_revoke(struct emugpu_client *client, struct emugpu_gpu *gpu, str
 	return err;
 }
 
-static int peek(const struct emugpu_gpu *gpu, const struct emugpu_test *test)
+static int peek_at(const struct emugpu_gpu *gpu, const struct emugpu_test *test, void *to)
 {
-	const void *from = emugpu_window_page(gpu, test->peek.vram_page);
+	const void *from;
+	int err = 0;
 
+	emugpu_window_lock_shared();
+	from = emugpu_window_page(gpu, test->peek.vram_page);
 	if (IS_ERR(from))
-		return PTR_ERR(from);
-	if (copy_to_user(u64_to_user_ptr(test->peek.buf), from + test->peek.offset, test->peek.length))
-		return -EFAULT;
-	return 0;
+		err = PTR_ERR(from);
+	else
+		memcpy(to, from + test->peek.offset, test->peek.length);
+	emugpu_window_unlock_shared();
+	return err;
 }
 
 static int test_peek(struct emugpu_client *client, struct emugpu_gpu *gpu, struct emugpu_test *test)
 {
+	void *copy;
 	int err;
 
 	if (test->peek.vram_page >= gpu->size / EMUGPU_PAGE_SIZE || test->peek.offset > EMUGPU_PAGE_SIZE ||
 	    test->peek.length > EMUGPU_PAGE_SIZE - test->peek.offset)
 		return -EINVAL;
-	emugpu_window_lock_shared();
-	err = peek(gpu, test);
-	emugpu_window_unlock_shared();
+	copy = kvmalloc(EMUGPU_PAGE_SIZE, GFP_KERNEL);
+	if (!copy)
+		return -ENOMEM;
+	err = peek_at(gpu, test, copy);
+	if (!err && copy_to_user(u64_to_user_ptr(test->peek.buf), copy, test->peek.length))
+		err = -EFAULT;
+	kvfree(copy);
 	return err;
 }
 
@@ -165,6 +179,46 @@ static int test_violations(struct emugpu_client *client, struct emugpu_gpu *gpu,
 	return 0;
 }
 
+static int test_plan(struct emugpu_client *client, struct emugpu_gpu *gpu, struct emugpu_test *test)
+{
+	if (test->plan.action > EMUGPU_ACT_KILL)
+		return -EINVAL;
+	emugpu_event_plan(test->plan.nth, test->plan.action);
+	return 0;
+}
+
+static int test_events(struct emugpu_client *client, struct emugpu_gpu *gpu, struct emugpu_test *test)
+{
+	return emugpu_event_read(u64_to_user_ptr(test->events.buf), test->events.max, &test->events.out_count);
+}
+
+static int test_revoke_all(struct emugpu_client *client, struct emugpu_gpu *gpu, struct emugpu_test *test)
+{
+	if (test->revoke_all.reserved)
+		return -EINVAL;
+	emugpu_block_revoke_all(gpu);
+	return 0;
+}
+
+static int test_guard(struct emugpu_client *client, struct emugpu_gpu *gpu, struct emugpu_test *test)
+{
+	int err;
+
+	if (test->guard.reserved)
+		return -EINVAL;
+	emugpu_api_lock();
+	err = emugpu_guard_set(test->guard.ms);
+	emugpu_api_unlock();
+	return err;
+}
+
+static int test_stash(struct emugpu_client *client, struct emugpu_gpu *gpu, struct emugpu_test *test)
+{
+	if (test->stash.on > 1)
+		return -EINVAL;
+	return test->stash.on ? emugpu_stash_begin(gpu) : emugpu_stash_end(gpu, &test->stash.out_changed);
+}
+
 static int (*const ops[])(struct emugpu_client *client, struct emugpu_gpu *gpu, struct emugpu_test *test) = {
 	[EMUGPU_TEST_COUNTS] = test_counts,
 	[EMUGPU_TEST_TRANSLATE] = test_translate,
@@ -176,6 +230,11 @@ static int (*const ops[])(struct emugpu_client *client, struct emugpu_gpu *gpu, 
 	[EMUGPU_TEST_SCATTER] = test_scatter,
 	[EMUGPU_TEST_BAR1_FREE] = test_bar1_free,
 	[EMUGPU_TEST_VIOLATIONS] = test_violations,
+	[EMUGPU_TEST_PLAN] = test_plan,
+	[EMUGPU_TEST_EVENTS] = test_events,
+	[EMUGPU_TEST_REVOKE_ALL] = test_revoke_all,
+	[EMUGPU_TEST_GUARD] = test_guard,
+	[EMUGPU_TEST_STASH] = test_stash,
 };
 
 int emugpu_test(struct emugpu_client *client, struct emugpu_test *test)

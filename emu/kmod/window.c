@@ -42,6 +42,16 @@ void emugpu_window_unlock_shared(void)
 	up_read(&window_rwsem);
 }
 
+void emugpu_window_lock(void)
+{
+	down_write(&window_rwsem);
+}
+
+void emugpu_window_unlock(void)
+{
+	up_write(&window_rwsem);
+}
+
 void *emugpu_window_page(const struct emugpu_gpu *gpu, u32 page)
 {
 	lockdep_assert_held(&window_rwsem);

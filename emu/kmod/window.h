@@ -18,6 +18,10 @@ void emugpu_window_close(struct emugpu_gpu *gpu);
 void emugpu_window_lock_shared(void);
 void emugpu_window_unlock_shared(void);
 
+/* Exclusively: copies by the GPU wait. */
+void emugpu_window_lock(void);
+void emugpu_window_unlock(void);
+
 /* Address of a VRAM page, or ERR_PTR: ENODEV gone, EBUSY closed. Window lock held. */
 void *emugpu_window_page(const struct emugpu_gpu *gpu, u32 page);
 

@@ -13,6 +13,7 @@
 
 #include "../include/emugpu.h"
 #include "api.h"
+#include "event.h"
 #include "monitor.h"
 #include "pin.h"
 
@@ -26,10 +27,10 @@ static int check_request(const struct emugpu_pin_request *request)
 		emugpu_violation(EMUGPU_RULE_UNALIGNED, request->caller);
 		return -EINVAL;
 	}
-	return emugpu_refuse_in_callback();
+	return emugpu_api_check_caller();
 }
 
-static int open_pin(struct emugpu_pin *pin, struct nvidia_p2p_page_table **page_table)
+static int open_pin(struct emugpu_pin *pin, struct nvidia_p2p_page_table **page_table, const void *caller)
 {
 	struct nvidia_p2p_page_table *table = pin->table;
 	int err;
@@ -39,6 +40,8 @@ static int open_pin(struct emugpu_pin *pin, struct nvidia_p2p_page_table **page_
 	if (!err)
 		*page_table = table;
 	emugpu_api_unlock();
+	if (!err)
+		emugpu_event_happens(EMUGPU_EVENT_PIN, table, caller);
 	return err;
 }
 
@@ -66,7 +69,7 @@ int nvidia_p2p_get_pages(u64 vaddr, u64 size, struct nvidia_p2p_page_table **pag
 	pin = emugpu_pin_new(&request);
 	if (!pin)
 		return -ENOMEM;
-	return open_pin(pin, page_table);
+	return open_pin(pin, page_table, request.caller);
 }
 EMUGPU_EXPORT(nvidia_p2p_get_pages);
 
@@ -96,7 +99,8 @@ int nvidia_p2p_put_pages(struct nvidia_p2p_page_table *page_table)
 	atomic64_inc(&emugpu_counters.put_calls);
 	if (!page_table)
 		return -EINVAL;
-	err = emugpu_refuse_in_callback();
+	emugpu_event_happens(EMUGPU_EVENT_UNPIN, page_table, EMUGPU_CALLER);
+	err = emugpu_api_check_caller();
 	if (err)
 		return err;
 	emugpu_api_lock();

@@ -9,6 +9,7 @@
 #include "../include/emugpu.h"
 #include "api.h"
 #include "dma.h"
+#include "event.h"
 #include "monitor.h"
 #include "pin.h"
 
@@ -31,12 +32,14 @@ int nvidia_p2p_dma_map_pages(struct device *dev, struct nvidia_p2p_page_table *p
 	if (!dev || !page_table || !dma_mapping || !valid_dma_direction(direction))
 		return -EINVAL;
 	*dma_mapping = NULL;
-	err = emugpu_refuse_in_callback();
+	err = emugpu_api_check_caller();
 	if (err)
 		return err;
 	emugpu_api_lock();
 	err = map_locked(dev, page_table, dma_mapping, direction, EMUGPU_CALLER);
 	emugpu_api_unlock();
+	if (!err)
+		emugpu_event_happens(EMUGPU_EVENT_MAP, page_table, EMUGPU_CALLER);
 	return err;
 }
 EMUGPU_EXPORT(nvidia_p2p_dma_map_pages);
@@ -47,6 +50,7 @@ static int unmap(const struct nvidia_p2p_dma_mapping *mapping, enum emugpu_rule 
 
 	if (!mapping)
 		return -EINVAL;
+	emugpu_event_happens(EMUGPU_EVENT_UNMAP, NULL, caller);
 	err = emugpu_dma_unmap(mapping);
 	if (err)
 		emugpu_violation(rule, caller);

@@ -6,6 +6,7 @@
  */
 #include <linux/delay.h>
 #include <linux/fs.h>
+#include <linux/io.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -34,7 +35,7 @@ struct slot {
 static struct slot slots[P2P_CHECK_SLOTS];
 static struct pci_dev *peer, *other_peer;
 
-/* Keeps an unmap from following the callback; never held around a call that may wait for one. */
+/* Keeps an unmap from following the callback; held around a call that may wait for one only if that is asked for. */
 static DEFINE_MUTEX(maps_lock);
 
 static struct nvidia_p2p_page_table untouched = { .version = P2P_CHECK_UNTOUCHED };
@@ -215,6 +216,18 @@ static int call_free_map(struct slot *slot, const struct p2p_check_call *call)
 	return nvidia_p2p_free_dma_mapping(map_of(slot, call));
 }
 
+/* As the GPU driver has mapped it: two kinds of mapping of the same memory are refused. */
+static int poke(u64 physical)
+{
+	u8 __iomem *p = ioremap_wc(physical, 1);
+
+	if (!p)
+		return -ENOMEM;
+	writeb(readb(p) + 1, p);
+	iounmap(p);
+	return 0;
+}
+
 /* ---- looking --------------------------------------------------------------- */
 
 static void look_at_map(const struct nvidia_p2p_dma_mapping *map, struct p2p_check_table *look)
@@ -296,9 +309,28 @@ static int run(unsigned int cmd, struct slot *slot, void *arg)
 		return nvidia_p2p_destroy_mapping(1);
 	case P2P_CHECK_GET_RSYNC_REGISTERS:
 		return get_rsync_registers();
+	case P2P_CHECK_POKE:
+		return poke(((const struct p2p_check_call *)arg)->va);
 	default:
 		return -ENOTTY;
 	}
+}
+
+static bool is_locked(unsigned int cmd, const struct p2p_check_call *call)
+{
+	if (cmd != P2P_CHECK_GET && cmd != P2P_CHECK_PUT && cmd != P2P_CHECK_MAP)
+		return false;
+	return call->flags & P2P_CHECK_LOCKED;
+}
+
+static int run_locked(unsigned int cmd, struct slot *slot, void *arg)
+{
+	int err;
+
+	mutex_lock(&maps_lock);
+	err = run(cmd, slot, arg);
+	mutex_unlock(&maps_lock);
+	return err;
 }
 
 static long check_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -321,7 +353,10 @@ static long check_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return -EBADSLT;
 	if (cmd == P2P_CHECK_GET || cmd == P2P_CHECK_GET_PERSISTENT)
 		slot_reset(&slots[buf.call.slot], &buf.call, file);
-	err = run(cmd, &slots[buf.call.slot], &buf);
+	if (is_locked(cmd, &buf.call))
+		err = run_locked(cmd, &slots[buf.call.slot], &buf);
+	else
+		err = run(cmd, &slots[buf.call.slot], &buf);
 	if ((_IOC_DIR(cmd) & _IOC_READ) && copy_to_user(user, &buf, _IOC_SIZE(cmd)))
 		return -EFAULT;
 	return err;

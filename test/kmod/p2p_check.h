@@ -44,6 +44,8 @@ enum p2p_check_flags {
 	P2P_CHECK_NULL_PEER = 1 << 13,
 	/* GET, GET_PERSISTENT, MAP: pass NULL for where the result goes */
 	P2P_CHECK_NULL_RESULT = 1 << 14,
+	/* GET, PUT, MAP: with the lock held that the callback takes to end mappings, as UNMAP always is */
+	P2P_CHECK_LOCKED = 1 << 15,
 };
 
 /**
@@ -52,7 +54,7 @@ enum p2p_check_flags {
  * @flags: of enum p2p_check_flags
  * @nv_flags: GET_PERSISTENT, PUT_PERSISTENT: flags as nv-p2p.h has them
  * @sleep_ms: GET: how long the callback takes
- * @va: PUT, PUT_PERSISTENT: 0: as given to GET
+ * @va: PUT, PUT_PERSISTENT: 0: as given to GET; POKE: physical address
  */
 struct p2p_check_call {
 	__u32 slot;
@@ -115,5 +117,6 @@ struct p2p_check_callback {
 #define P2P_CHECK_INIT_MAPPING _IOW(0xBC, 11, struct p2p_check_call)
 #define P2P_CHECK_DESTROY_MAPPING _IOW(0xBC, 12, struct p2p_check_call)
 #define P2P_CHECK_GET_RSYNC_REGISTERS _IOW(0xBC, 13, struct p2p_check_call)
+#define P2P_CHECK_POKE _IOW(0xBC, 14, struct p2p_check_call)	/* change a byte, as a device would: past the driver */
 
 #endif

@@ -204,6 +204,50 @@ static inline int emu_bar1_free(int fd, uint64_t bytes)
 	return emu_test(fd, &test);
 }
 
+static inline int emu_plan(int fd, unsigned int nth, enum emugpu_event_action action)
+{
+	struct emugpu_test test = { .op = EMUGPU_TEST_PLAN, .plan = { .nth = nth, .action = action } };
+
+	return emu_test(fd, &test);
+}
+
+/* @events has room for @max; @count is of all there were */
+static inline int emu_events(int fd, struct emugpu_event *events, unsigned int max, unsigned int *count)
+{
+	struct emugpu_test test = {
+		.op = EMUGPU_TEST_EVENTS,
+		.events = { .buf = (uintptr_t)events, .max = max },
+	};
+	int err = emu_test(fd, &test);
+
+	*count = test.events.out_count;
+	return err;
+}
+
+static inline int emu_revoke_all(int fd, unsigned int gpu)
+{
+	struct emugpu_test test = { .op = EMUGPU_TEST_REVOKE_ALL, .gpu = gpu };
+
+	return emu_test(fd, &test);
+}
+
+static inline int emu_guard(int fd, unsigned int ms)
+{
+	struct emugpu_test test = { .op = EMUGPU_TEST_GUARD, .guard.ms = ms };
+
+	return emu_test(fd, &test);
+}
+
+/* @changed: on 0, pages written to */
+static inline int emu_stash(int fd, unsigned int on, unsigned int *changed)
+{
+	struct emugpu_test test = { .op = EMUGPU_TEST_STASH, .stash.on = on };
+	int err = emu_test(fd, &test);
+
+	*changed = test.stash.out_changed;
+	return err;
+}
+
 /* How often @rule was broken, and who did it last: @module has room for 48 bytes. -1: no answer */
 static inline uint64_t emu_violations(int fd, enum emugpu_rule rule, char *module)
 {

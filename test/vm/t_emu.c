@@ -284,7 +284,7 @@ CASE(test_calls_are_for_root)
 
 CASE(test_calls_refuse)
 {
-	struct emugpu_test test = { .op = EMUGPU_TEST_VIOLATIONS + 1 };
+	struct emugpu_test test = { .op = EMUGPU_TEST_STASH + 1 };
 	char module[48];
 
 	EXPECT(emu_test(fd, &test) == -EINVAL, "op");

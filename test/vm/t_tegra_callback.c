@@ -35,6 +35,33 @@ CASE(free_calls_the_callback_in_its_thread)
 	EXPECT(nothing_pinned(), "left");
 }
 
+/* The same as on a GPU with a BAR, whose tests look closer */
+CASE(memory_goes_before_get_returns)
+{
+	struct emugpu_event event[2];
+	unsigned int n;
+
+	two_blocks();
+	CHECK_CASE();
+	EXPECT(emu_plan(fd, 1, EMUGPU_ACT_REVOKE) == 0 && get(0, VA, PAGE) == 0, "plan, get");
+	EXPECT(callbacks(0) == 1 && seen(0).seen.out_tid != (unsigned int)gettid(), "%u callbacks", callbacks(0));
+	EXPECT(nothing_pinned(), "left");
+	EXPECT(get(0, VA, PAGE) == 0 && dma_map(0, 0) == 0 && emu_revoke_all(fd, 0) == 0, "get, map, revoke");
+	EXPECT(callbacks(0) == 1 && nothing_pinned(), "%u callbacks", callbacks(0));
+	EXPECT(emu_events(fd, event, 2, &n) == 0 && n == 3, "%u events", n);
+	EXPECT(event[1].kind == EMUGPU_EVENT_PIN && !strcmp(event[1].module, "tegra_check"), "%u by %s", event[1].kind,
+	       event[1].module);
+	free_both();
+}
+
+CASE(memory_that_processes_write_to_is_not_watched)
+{
+	unsigned int changed;
+
+	EXPECT(emu_guard(fd, 1) == -EOPNOTSUPP, "guard");
+	EXPECT(emu_stash(fd, 1, &changed) == -EOPNOTSUPP && emu_stash(fd, 0, &changed) == -EOPNOTSUPP, "stash");
+}
+
 static int put_as_another(void)
 {
 	return put(0) == 0 ? 0 : 1;

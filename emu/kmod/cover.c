@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/err.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "../include/emugpu.h"
+#include "cover.h"
+#include "gpu.h"
+#include "memory.h"
+#include "window.h"
+
+enum { PAGES_MAX = (64 << 20) / EMUGPU_PAGE_SIZE };
+
+struct covered {
+	struct emugpu_memory *memory;	/* a reference: nobody else gets the page */
+	u32 page;			/* of the GPU */
+	void *contents;
+};
+
+struct emugpu_cover {
+	u32 npages;
+	struct covered pages[PAGES_MAX];
+};
+
+struct emugpu_cover *emugpu_cover_new(void)
+{
+	return kvzalloc(sizeof(struct emugpu_cover), GFP_KERNEL);
+}
+
+u32 emugpu_cover_size(const struct emugpu_cover *cover)
+{
+	return cover->npages;
+}
+
+/* Another one for the next page, so that one copied to the other shows. */
+static u8 pattern(u32 page)
+{
+	return 0x5a + 29 * page;
+}
+
+static void *address_of(const struct covered *covered)
+{
+	return emugpu_window_page(covered->memory->gpu, covered->page);
+}
+
+static bool is_covered(const struct emugpu_cover *cover, const struct emugpu_gpu *gpu, u32 page)
+{
+	u32 i;
+
+	for (i = 0; i < cover->npages; i++)
+		if (cover->pages[i].page == page && cover->pages[i].memory->gpu == gpu)
+			return true;
+	return false;
+}
+
+static int put_on(struct covered *covered)
+{
+	void *p = address_of(covered);
+
+	if (IS_ERR(p))
+		return PTR_ERR(p);
+	covered->contents = kvmalloc(EMUGPU_PAGE_SIZE, GFP_KERNEL);
+	if (!covered->contents)
+		return -ENOMEM;
+	memcpy(covered->contents, p, EMUGPU_PAGE_SIZE);
+	memset(p, pattern(covered->page), EMUGPU_PAGE_SIZE);
+	emugpu_memory_get(covered->memory);
+	return 0;
+}
+
+int emugpu_cover_page(struct emugpu_cover *cover, struct emugpu_memory *memory, u32 page)
+{
+	struct covered *covered = &cover->pages[cover->npages];
+	int err;
+
+	if (is_covered(cover, memory->gpu, memory->pages[page]))
+		return 0;
+	if (cover->npages == PAGES_MAX)
+		return -ENOSPC;
+	covered->memory = memory;
+	covered->page = memory->pages[page];
+	err = put_on(covered);
+	if (!err)
+		cover->npages++;
+	return err;
+}
+
+static bool is_changed(const struct covered *covered)
+{
+	const void *p = address_of(covered);
+
+	return !IS_ERR(p) && memchr_inv(p, pattern(covered->page), EMUGPU_PAGE_SIZE);
+}
+
+u32 emugpu_cover_changed(const struct emugpu_cover *cover, u32 first, u32 n)
+{
+	u32 i, changed = 0;
+
+	for (i = first; i < first + n; i++)
+		changed += is_changed(&cover->pages[i]);
+	return changed;
+}
+
+static void take_off(struct covered *covered)
+{
+	void *p = address_of(covered);
+
+	if (!IS_ERR(p))
+		memcpy(p, covered->contents, EMUGPU_PAGE_SIZE);
+	kvfree(covered->contents);
+	emugpu_memory_put(covered->memory);
+}
+
+void emugpu_cover_delete(struct emugpu_cover *cover)
+{
+	while (cover->npages)
+		take_off(&cover->pages[--cover->npages]);
+	kvfree(cover);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A cover: pages of GPU memory that have a pattern in place of their contents.
+ * These are kept aside, so that what somebody writes there shows, and goes
+ * with the cover. Its owner keeps two threads from using one.
+ */
+#ifndef _EMUGPU_COVER_H
+#define _EMUGPU_COVER_H
+
+#include <linux/types.h>
+
+struct emugpu_memory;
+
+struct emugpu_cover;
+
+/* NULL: no memory */
+struct emugpu_cover *emugpu_cover_new(void);
+
+/* Window lock held exclusively, for this and all below. Puts back what can still be reached. */
+void emugpu_cover_delete(struct emugpu_cover *cover);
+
+/*
+ * Covers page number @page, counted in @memory. 0, for a page that is covered
+ * already too; ENOSPC: 64 MiB are; ENOMEM; or as emugpu_window_page()
+ */
+int emugpu_cover_page(struct emugpu_cover *cover, struct emugpu_memory *memory, u32 page);
+
+/* Pages under it are numbered from 0 in the order in which they came. */
+u32 emugpu_cover_size(const struct emugpu_cover *cover);
+
+/* Of @n of them from @first on, how many were written to */
+u32 emugpu_cover_changed(const struct emugpu_cover *cover, u32 first, u32 n);
+
+#endif

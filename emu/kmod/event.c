@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/completion.h>
+#include <linux/errno.h>
+#include <linux/jiffies.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <linux/workqueue.h>
+
+#include "api.h"
+#include "block.h"
+#include "event.h"
+#include "monitor.h"
+#include "pin.h"
+
+enum {
+	EVENTS_MAX = 256,
+	TICK_MS = 20,
+	TICKS_STUCK = 500 / TICK_MS,
+	TICKS_MAX = 2000 / TICK_MS,
+};
+
+/* All of the record */
+static DEFINE_SPINLOCK(record_lock);
+static struct emugpu_event events[EVENTS_MAX];
+static u32 nr_events;
+static u32 planned_nth;
+static enum emugpu_event_action planned_action;
+
+static DECLARE_COMPLETION(revoked);
+
+/* In a thread of its own, since whoever frees memory seldom is who pins it. */
+static void revoke_work(struct work_struct *work)
+{
+	emugpu_block_revoke_all(NULL);
+	complete_all(&revoked);
+}
+
+static DECLARE_WORK(revocation, revoke_work);
+
+/*
+ * The callback that goes on and on, as one does when it waits for the thread
+ * that is here, or 0. It has to for so many ticks of this thread, not for so
+ * long: a machine that is starved and one that waits look the same to a clock.
+ */
+static u64 stuck_callback(void)
+{
+	unsigned int tick, same = 0;
+	u64 now, last = 0;
+
+	for (tick = 0; tick < TICKS_MAX && same < TICKS_STUCK; tick++) {
+		if (wait_for_completion_timeout(&revoked, msecs_to_jiffies(TICK_MS)))
+			return 0;
+		now = emugpu_api_running_callback();
+		same = now && now == last ? same + 1 : 0;
+		last = now;
+	}
+	return same == TICKS_STUCK ? last : 0;
+}
+
+/* Calls that end here have had the API lock, and the real driver would have held it until now. */
+static bool had_api_lock(enum emugpu_event_kind kind)
+{
+	return kind == EMUGPU_EVENT_PIN || kind == EMUGPU_EVENT_PIN_PERSISTENT || kind == EMUGPU_EVENT_MAP;
+}
+
+/*
+ * The thread goes on even so, where the real driver would not: else the test
+ * would hang in place of telling. One that is about to put or unmap has done
+ * nothing wrong yet; it has when it comes to need the API lock.
+ */
+static void revoke_all(enum emugpu_event_kind kind)
+{
+	u64 stuck;
+
+	reinit_completion(&revoked);
+	queue_work(system_long_wq, &revocation);
+	stuck = stuck_callback();
+	if (!stuck)
+		return;
+	emugpu_api_waits_for_caller(stuck);
+	if (had_api_lock(kind))
+		emugpu_violation(EMUGPU_RULE_CALLBACK_WAITS, emugpu_api_callback_function());
+}
+
+static void kill_current(void)
+{
+	if (!(current->flags & PF_KTHREAD))
+		send_sig(SIGKILL, current, 1);
+}
+
+static void event_fill(struct emugpu_event *event, enum emugpu_event_kind kind,
+		       const struct nvidia_p2p_page_table *table, const void *caller)
+{
+	const struct emugpu_pin *pin;
+
+	mutex_lock(&emugpu_map_lock);
+	pin = table ? emugpu_pin_find(table) : NULL;
+	if (pin)
+		strscpy(event->module, pin->consumer, sizeof(event->module));
+	else
+		emugpu_monitor_module(caller, event->module);
+	mutex_unlock(&emugpu_map_lock);
+	event->kind = kind;
+	event->pid = task_tgid_nr(current);
+}
+
+/* What is to be done now */
+static enum emugpu_event_action record(const struct emugpu_event *event)
+{
+	enum emugpu_event_action action;
+
+	spin_lock(&record_lock);
+	if (nr_events < EVENTS_MAX)
+		events[nr_events] = *event;
+	action = ++nr_events == planned_nth ? planned_action : EMUGPU_ACT_NONE;
+	spin_unlock(&record_lock);
+	return action;
+}
+
+void emugpu_event_happens(enum emugpu_event_kind kind, const struct nvidia_p2p_page_table *table, const void *caller)
+{
+	struct emugpu_event event = {};
+	enum emugpu_event_action action;
+
+	if (emugpu_api_in_callback())
+		return;
+	event_fill(&event, kind, table, caller);
+	action = record(&event);
+	if (action == EMUGPU_ACT_REVOKE)
+		revoke_all(kind);
+	else if (action == EMUGPU_ACT_KILL)
+		kill_current();
+}
+
+void emugpu_event_plan(u32 nth, enum emugpu_event_action action)
+{
+	spin_lock(&record_lock);
+	nr_events = 0;
+	planned_nth = nth;
+	planned_action = action;
+	spin_unlock(&record_lock);
+}
+
+static u32 snapshot(struct emugpu_event *copy)
+{
+	u32 n;
+
+	spin_lock(&record_lock);
+	n = nr_events;
+	memcpy(copy, events, sizeof(events));
+	spin_unlock(&record_lock);
+	return n;
+}
+
+int emugpu_event_read(struct emugpu_event __user *buf, u32 max, u32 *count)
+{
+	struct emugpu_event *copy = kvmalloc(sizeof(events), GFP_KERNEL);
+	int err;
+
+	if (!copy)
+		return -ENOMEM;
+	*count = snapshot(copy);
+	max = min3(max, *count, (u32)EVENTS_MAX);
+	err = copy_to_user(buf, copy, max * sizeof(*copy)) ? -EFAULT : 0;
+	kvfree(copy);
+	return err;
+}
+
+/* Consumers have gone, so nobody begins one. */
+void emugpu_event_exit(void)
+{
+	cancel_work_sync(&revocation);
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/delay.h>
+#include <linux/errno.h>
+#include <linux/list.h>
+#include <linux/printk.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/time64.h>
+
+#include "../include/emugpu.h"
+#include "api.h"
+#include "cover.h"
+#include "gpu.h"
+#include "guard.h"
+#include "memory.h"
+#include "monitor.h"
+#include "pin.h"
+#include "window.h"
+
+enum {
+	MS_MAX = 10000,
+	SLICES = 5,
+};
+
+/* What is left of a pin that was revoked */
+struct guarded {
+	struct list_head node;
+	struct emugpu_memory *memory;	/* a reference */
+	u32 first_page;			/* in the memory */
+	u32 npages;
+	u32 first_covered;
+	u32 ncovered;
+	char consumer[EMUGPU_MODULE_LEN];
+	const void *callback;
+};
+
+/* Both under the API lock */
+static unsigned int guard_ms;
+static LIST_HEAD(all_guarded);
+
+int emugpu_guard_set(u32 ms)
+{
+	emugpu_api_assert_held();
+	if (ms > MS_MAX)
+		return -EINVAL;
+	guard_ms = ms;
+	return 0;
+}
+
+static struct guarded *guarded_new(const struct emugpu_pin *pin)
+{
+	struct guarded *guarded = kzalloc(sizeof(*guarded), GFP_KERNEL);
+
+	if (!guarded)
+		return NULL;
+	emugpu_memory_get(pin->memory);
+	guarded->memory = pin->memory;
+	guarded->first_page = pin->offset / EMUGPU_PAGE_SIZE;
+	guarded->npages = pin->request.length / EMUGPU_PAGE_SIZE;
+	strscpy(guarded->consumer, pin->consumer, sizeof(guarded->consumer));
+	guarded->callback = pin->request.callback;
+	return guarded;
+}
+
+static void no_memory(void)
+{
+	pr_warn_ratelimited("no memory to watch all of what was revoked: give the machine more, by --mem\n");
+}
+
+void emugpu_guard_add(const struct emugpu_pin *pin)
+{
+	struct guarded *guarded;
+
+	emugpu_api_assert_held();
+	if (!guard_ms)
+		return;
+	guarded = guarded_new(pin);
+	if (guarded)
+		list_add_tail(&guarded->node, &all_guarded);
+	else
+		no_memory();
+}
+
+/* By another pin or a dma-buf, whose owner may write to it; no new one can come while the API lock is held. */
+static bool is_lent(const struct emugpu_memory *memory, u32 page)
+{
+	return memory->gpu->bar1.refs[memory->pages[page]];
+}
+
+static void cover(struct emugpu_cover *over, struct guarded *guarded)
+{
+	u32 i;
+	int err = 0;
+
+	guarded->first_covered = emugpu_cover_size(over);
+	for (i = guarded->first_page; i < guarded->first_page + guarded->npages && !err; i++)
+		if (!is_lent(guarded->memory, i))
+			err = emugpu_cover_page(over, guarded->memory, i);
+	guarded->ncovered = emugpu_cover_size(over) - guarded->first_covered;
+	if (err == -ENOMEM)
+		no_memory();
+}
+
+static void judge(const struct emugpu_cover *over, const struct guarded *guarded)
+{
+	if (emugpu_cover_changed(over, guarded->first_covered, guarded->ncovered))
+		emugpu_violation_at(EMUGPU_RULE_DMA_AFTER_CALLBACK, guarded->consumer, guarded->callback);
+}
+
+/* In slices: a machine that stands still for a while, its devices too, loses one of them. */
+static void wait(void)
+{
+	unsigned int i, us = guard_ms * USEC_PER_MSEC / SLICES;
+
+	for (i = 0; i < SLICES; i++)
+		usleep_range(us, us + us / 4);
+}
+
+/* A GPU without a window, because it goes or a test has closed it, leaves nothing to wait for. */
+static void watch(struct emugpu_cover *over)
+{
+	struct guarded *guarded;
+
+	list_for_each_entry(guarded, &all_guarded, node)
+		cover(over, guarded);
+	if (emugpu_cover_size(over))
+		wait();
+	list_for_each_entry(guarded, &all_guarded, node)
+		judge(over, guarded);
+}
+
+static void forget(void)
+{
+	struct guarded *guarded, *next;
+
+	list_for_each_entry_safe(guarded, next, &all_guarded, node) {
+		list_del(&guarded->node);
+		emugpu_memory_put(guarded->memory);
+		kfree(guarded);
+	}
+}
+
+void emugpu_guard_look(void)
+{
+	struct emugpu_cover *over;
+
+	emugpu_api_assert_held();
+	if (list_empty(&all_guarded))
+		return;
+	over = emugpu_cover_new();
+	if (over) {
+		emugpu_window_lock();
+		watch(over);
+		emugpu_cover_delete(over);
+		emugpu_window_unlock();
+	} else {
+		no_memory();
+	}
+	forget();
+}

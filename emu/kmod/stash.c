@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/err.h>
+#include <linux/errno.h>
+
+#include "../include/emugpu.h"
+#include "api.h"
+#include "cover.h"
+#include "memory.h"
+#include "pin.h"
+#include "stash.h"
+#include "window.h"
+
+/* NULL: nothing is hidden. API lock */
+static struct emugpu_cover *stash;
+
+static int hide_pin(const struct emugpu_pin *pin, void *cover)
+{
+	u32 first = pin->offset / EMUGPU_PAGE_SIZE, n = pin->request.length / EMUGPU_PAGE_SIZE, i;
+	int err = 0;
+
+	for (i = first; i < first + n && !err; i++)
+		err = emugpu_cover_page(cover, pin->memory, i);
+	return err;
+}
+
+/* More than a cover holds stays as it is. */
+static int hide(const struct emugpu_gpu *gpu, struct emugpu_cover *cover)
+{
+	int err = emugpu_pin_each(gpu, hide_pin, cover);
+
+	return err == -ENOSPC ? 0 : err;
+}
+
+static int begin_locked(const struct emugpu_gpu *gpu)
+{
+	struct emugpu_cover *cover;
+	int err;
+
+	if (stash)
+		return -EBUSY;
+	cover = emugpu_cover_new();
+	if (!cover)
+		return -ENOMEM;
+	err = hide(gpu, cover);
+	if (err)
+		emugpu_cover_delete(cover);
+	else
+		stash = cover;
+	return err;
+}
+
+static int end_locked(const struct emugpu_gpu *gpu, u32 *changed)
+{
+	const void *p = emugpu_window_page(gpu, 0);
+
+	if (!stash)
+		return -ENOENT;
+	if (IS_ERR(p))
+		return PTR_ERR(p);
+	*changed = emugpu_cover_changed(stash, 0, emugpu_cover_size(stash));
+	emugpu_cover_delete(stash);
+	stash = NULL;
+	return 0;
+}
+
+static void lock(void)
+{
+	emugpu_api_lock();
+	emugpu_window_lock();
+}
+
+static void unlock(void)
+{
+	emugpu_window_unlock();
+	emugpu_api_unlock();
+}
+
+int emugpu_stash_begin(const struct emugpu_gpu *gpu)
+{
+	int err;
+
+	lock();
+	err = begin_locked(gpu);
+	unlock();
+	return err;
+}
+
+int emugpu_stash_end(const struct emugpu_gpu *gpu, u32 *changed)
+{
+	int err;
+
+	lock();
+	err = end_locked(gpu, changed);
+	unlock();
+	return err;
+}
+
+void emugpu_stash_exit(void)
+{
+	lock();
+	if (stash)
+		emugpu_cover_delete(stash);
+	unlock();
+}

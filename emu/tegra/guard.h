@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The guard: none here, since processes may write to the memory at any time. */
+#ifndef _EMUGPU_GUARD_H
+#define _EMUGPU_GUARD_H
+
+#include <linux/errno.h>
+#include <linux/types.h>
+
+struct emugpu_pin;
+
+static inline int emugpu_guard_set(u32 ms)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void emugpu_guard_add(const struct emugpu_pin *pin)
+{
+}
+
+static inline void emugpu_guard_look(void)
+{
+}
+
+#endif

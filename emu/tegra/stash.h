@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The stash: none here, for the same reason as the guard. */
+#ifndef _EMUGPU_STASH_H
+#define _EMUGPU_STASH_H
+
+#include <linux/errno.h>
+#include <linux/types.h>
+
+struct emugpu_gpu;
+
+static inline int emugpu_stash_begin(const struct emugpu_gpu *gpu)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int emugpu_stash_end(const struct emugpu_gpu *gpu, u32 *changed)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void emugpu_stash_exit(void)
+{
+}
+
+#endif

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: MIT
+/* Events: what is recorded of a consumer's calls, and what happens at the n-th. */
+#include <signal.h>
+
+#include "thread.h"
+
+enum { EVENTS_MAX = 256 };
+
+static struct emugpu_event events[EVENTS_MAX + 1];
+
+/* How many there were since the plan; -1: no answer */
+static int nr_events(void)
+{
+	unsigned int n;
+
+	memset(events, 0, sizeof(events));
+	return emu_events(fd, events, EVENTS_MAX + 1, &n) ? -1 : (int)n;
+}
+
+static int call_locked(unsigned long cmd, unsigned int slot)
+{
+	return call(cmd, (struct p2p_check_call){ .slot = slot, .va = cmd == P2P_CHECK_GET ? VA + PAGE : 0,
+						  .length = PAGE, .flags = P2P_CHECK_LOCKED });
+}
+
+CASE(nodes_are_there)
+{
+	EXPECT_NODES();
+}
+
+/* ---- the record -------------------------------------------------------------- */
+
+CASE(calls_are_recorded_in_order)
+{
+	static const unsigned int kinds[] = {
+		EMUGPU_EVENT_PIN, EMUGPU_EVENT_PIN_PERSISTENT, EMUGPU_EVENT_MAP, EMUGPU_EVENT_UNMAP,
+		EMUGPU_EVENT_UNPIN_PERSISTENT, EMUGPU_EVENT_UNPIN,
+	};
+	unsigned int i;
+
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(emu_plan(fd, 0, EMUGPU_ACT_NONE) == 0 && nr_events() == 0, "plan");
+	EXPECT(get(0, VA, PAGE) == 0 && get_persistent(1, VA, PAGE) == 0 && map(0, 0) == 0, "get, map");
+	EXPECT(unmap(0, 0) == 0 && put_persistent(1) == 0 && put(0) == 0, "unmap, put");
+	EXPECT(nr_events() == 6, "%d events", nr_events());
+	for (i = 0; i < 6; i++) {
+		EXPECT(events[i].kind == kinds[i], "event %u is of kind %u", i + 1, events[i].kind);
+		EXPECT(events[i].pid == getpid(), "event %u by process %d", i + 1, events[i].pid);
+		EXPECT(!strcmp(events[i].module, "p2p_check"), "event %u by %s", i + 1, events[i].module);
+	}
+	free_one();
+	EXPECT_NO_BREACH(fd);
+}
+
+CASE(errors_and_what_a_callback_calls_are_no_events)
+{
+	one_block();
+	CHECK_CASE();
+	EXPECT(emu_plan(fd, 0, EMUGPU_ACT_NONE) == 0, "plan");
+	EXPECT(get(0, VA + BLOCK, PAGE) == -EINVAL, "get of nothing");
+	EXPECT(get_flags(0, VA, PAGE, P2P_CHECK_IN_CALLBACK_UNMAP) == 0, "get");
+	EXPECT(emu_fail_call(fd, EMUGPU_CALL_DMA_MAP_PAGES, 1, -EIO) == 0 && map(0, 0) == -EIO, "map that fails");
+	EXPECT(map(0, 0) == 0, "map");
+	free_one();
+	CHECK_CASE();
+	EXPECT(callback(0).out_unmap == 0, "unmap in the callback: %d", callback(0).out_unmap);
+	EXPECT(nr_events() == 2, "%d events", nr_events());
+	EXPECT(events[0].kind == EMUGPU_EVENT_PIN && events[1].kind == EMUGPU_EVENT_MAP, "%u, %u", events[0].kind,
+	       events[1].kind);
+}
+
+CASE(the_first_256_are_kept_and_all_are_counted)
+{
+	unsigned int i, n;
+
+	one_block();
+	CHECK_CASE();
+	EXPECT(emu_plan(fd, 0, EMUGPU_ACT_NONE) == 0, "plan");
+	for (i = 0; i < 150; i++)
+		EXPECT(get(0, VA, PAGE) == 0 && put(0) == 0, "round %u", i);
+	EXPECT(nr_events() == 300, "%d events", nr_events());
+	EXPECT(events[EVENTS_MAX - 1].pid == getpid() && events[EVENTS_MAX].pid == 0, "kept %d, %d",
+	       events[EVENTS_MAX - 1].pid, events[EVENTS_MAX].pid);
+	memset(events, 0, sizeof(events));
+	EXPECT(emu_events(fd, events, 1, &n) == 0 && n == 300, "%u", n);
+	EXPECT(events[0].pid == getpid() && events[1].pid == 0, "more than asked for");
+	EXPECT(emu_plan(fd, 0, EMUGPU_ACT_NONE) == 0 && nr_events() == 0, "plan");
+	free_one();
+}
+
+CASE(bad_arguments_are_einval)
+{
+	unsigned int n;
+
+	EXPECT(emu_plan(fd, 1, EMUGPU_ACT_KILL + 1) == -EINVAL, "action");
+	EXPECT(get(0, VA, PAGE) == -EINVAL, "get of nothing");
+	one_block();
+	CHECK_CASE();
+	EXPECT(emu_plan(fd, 0, EMUGPU_ACT_NONE) == 0 && get(0, VA, PAGE) == 0 && put(0) == 0, "get, put");
+	EXPECT(emu_events(fd, NULL, 1, &n) == -EFAULT, "no room");
+	free_one();
+}
+
+/* ---- revoke ------------------------------------------------------------------- */
+
+static void revoke_at(unsigned int nth)
+{
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(emu_plan(fd, nth, EMUGPU_ACT_REVOKE) == 0, "plan");
+}
+
+CASE(revoke_before_get_returns)
+{
+	revoke_at(1);
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0, "get");
+	EXPECT(callback(0).out_count == 1, "%u callbacks", callback(0).out_count);
+	EXPECT(callback(0).out_tid != (unsigned int)gettid(), "in this thread");
+	EXPECT(version(0) == POISON && pins() == 0, "%#x, %u pins", version(0), pins());
+	EXPECT(get(1, VA, PAGE) == 0 && callback(1).out_count == 0, "a second time");
+	EXPECT(put(1) == 0 && put(0) == 0, "put");
+	free_one();
+	EXPECT_NO_BREACH(fd);
+}
+
+CASE(revoke_before_map_returns)
+{
+	revoke_at(2);
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && callback(0).out_count == 0, "get");
+	EXPECT(call(P2P_CHECK_MAP, (struct p2p_check_call){ .slot = 0 }) == 0, "map");
+	EXPECT(callback(0).out_count == 1 && pins() == 0 && maps() == 0, "%u callbacks, %u pins, %u maps",
+	       callback(0).out_count, pins(), maps());
+	EXPECT(put(0) == 0, "put");
+	free_one();
+}
+
+CASE(revoke_when_put_begins)
+{
+	revoke_at(2);
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && put(0) == 0, "get, put");
+	EXPECT(callback(0).out_count == 1, "%u callbacks", callback(0).out_count);
+	free_one();
+	EXPECT_NO_BREACH(fd);
+}
+
+/* The pin that is put stays, as it must; all others go, those of another GPU as well. */
+CASE(revoke_spares_persistent_pins)
+{
+	struct emugpu_info info;
+
+	revoke_at(3);
+	CHECK_CASE();
+	EXPECT(get_persistent(0, VA, PAGE) == 0 && get(1, VA, PAGE) == 0, "get");
+	EXPECT(put_persistent(0) == 0, "put");
+	EXPECT(callback(0).out_count == 0 && callback(1).out_count == 1, "%u, %u callbacks", callback(0).out_count,
+	       callback(1).out_count);
+	free_one();
+	EXPECT_NO_BREACH(fd);
+	if (emu_info(fd, 1, &info))
+		SKIP("one GPU only; type: emu/vm/run --gpus 2 ...");
+	EXPECT(emu_alloc_on(fd, 1, VA, BLOCK) == 0 && get(0, VA, PAGE) == 0, "on the other GPU");
+	EXPECT(emu_alloc(fd, VA + BLOCK, BLOCK) == 0 && get(1, VA + BLOCK, PAGE) == 0, "on this one");
+	EXPECT(emu_revoke_all(fd, 0) == 0 && callback(0).out_count == 0 && callback(1).out_count == 1, "all of a GPU");
+	EXPECT(emu_plan(fd, 1, EMUGPU_ACT_REVOKE) == 0 && get(1, VA + BLOCK, PAGE) == 0, "get");
+	EXPECT(callback(0).out_count == 1 && callback(1).out_count == 1, "all of all");
+	free_both();
+	EXPECT_NO_BREACH(fd);
+}
+
+static int pin_in_another_process(void)
+{
+	int other = emu_open();
+
+	if (emu_alloc(other, VA, BLOCK) || get(2, VA, PAGE) || emu_revoke_all(fd, 0) != -EACCES)
+		return 1;
+	return emu_revoke_all(other, 0) || callback(2).out_count != 1 || callback(0).out_count != 1;
+}
+
+CASE(revoke_all_is_of_all_processes)
+{
+	one_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0, "get");
+	EXPECT(emu_in_child(pin_in_another_process) == 0, "child");
+	EXPECT(pins() == 0, "%u pins", pins());
+	free_one();
+}
+
+/* ---- a lock that the callback takes, held around a call ------------------------- */
+
+/* The pin of slot 0 has a mapping, for whose end its callback takes the lock. */
+static void one_pin_that_needs_the_lock(void)
+{
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && map(0, 0) == 0, "get, map");
+}
+
+static void expect_that_it_waits(unsigned long cmd, unsigned int slot, int result)
+{
+	EXPECT(emu_plan(fd, 1, EMUGPU_ACT_REVOKE) == 0, "plan");
+	EXPECT(call_locked(cmd, slot) == result, "call");
+	EXPECT_BROKE(fd, EMUGPU_RULE_CALLBACK_WAITS, 1);
+	EXPECT(emu_revoke_all(fd, 0) == 0 && pins() == 0, "%u pins", pins());
+	EXPECT(callback(0).out_count == 1, "%u callbacks", callback(0).out_count);
+}
+
+CASE(a_lock_held_around_get_is_a_breach)
+{
+	one_pin_that_needs_the_lock();
+	CHECK_CASE();
+	expect_that_it_waits(P2P_CHECK_GET, 1, 0);
+	CHECK_CASE();
+	free_one();
+}
+
+CASE(a_lock_held_around_map_is_a_breach)
+{
+	one_pin_that_needs_the_lock();
+	CHECK_CASE();
+	EXPECT(get(1, VA + PAGE, PAGE) == 0, "get");
+	expect_that_it_waits(P2P_CHECK_MAP, 1, 0);
+	CHECK_CASE();
+	free_one();
+}
+
+/* It is refused, as it would wait for ever. */
+CASE(a_lock_held_around_put_is_a_breach)
+{
+	one_pin_that_needs_the_lock();
+	CHECK_CASE();
+	EXPECT(get(1, VA + PAGE, PAGE) == 0, "get");
+	expect_that_it_waits(P2P_CHECK_PUT, 1, -EIO);
+	CHECK_CASE();
+	free_one();
+}
+
+/* The call does not wait for callbacks, so they may wait for it. */
+CASE(a_lock_held_around_unmap_is_none)
+{
+	one_pin_that_needs_the_lock();
+	CHECK_CASE();
+	EXPECT(get(1, VA + PAGE, PAGE) == 0 && map(1, 0) == 0, "get, map");
+	EXPECT(emu_plan(fd, 1, EMUGPU_ACT_REVOKE) == 0, "plan");
+	EXPECT(unmap(1, 0) == 0, "unmap");
+	EXPECT(emu_revoke_all(fd, 0) == 0 && pins() == 0, "%u pins", pins());
+	EXPECT_NO_BREACH(fd);
+	free_one();
+}
+
+CASE(a_callback_that_is_delayed_waits_for_nobody)
+{
+	one_pin_that_needs_the_lock();
+	CHECK_CASE();
+	EXPECT(emu_delay_callbacks(fd, 1000, 1) == 0 && emu_plan(fd, 1, EMUGPU_ACT_REVOKE) == 0, "delay, plan");
+	EXPECT(get(1, VA + PAGE, PAGE) == 0, "get");
+	EXPECT(callback(0).out_count == 1 && callback(1).out_count == 1, "%u, %u callbacks", callback(0).out_count,
+	       callback(1).out_count);
+	EXPECT_NO_BREACH(fd);
+	free_one();
+}
+
+/* ---- kill ---------------------------------------------------------------------- */
+
+/* Killed when its second call ends, and never makes the third */
+static void pin_and_die(void)
+{
+	int own = emu_open();
+
+	if (emu_alloc(own, VA, BLOCK) || emu_plan(own, 2, EMUGPU_ACT_KILL) || get(0, VA, PAGE) || map(0, 0))
+		_exit(1);
+	put(0);
+	_exit(2);
+}
+
+CASE(the_process_is_killed_at_the_nth)
+{
+	int status;
+	pid_t pid;
+
+	rules_watch(fd);
+	pid = fork();
+	if (!pid)
+		pin_and_die();
+	EXPECT(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "status %#x",
+	       status);
+	EXPECT(nr_events() == 2 && events[1].kind == EMUGPU_EVENT_MAP && events[1].pid == pid, "%d events",
+	       nr_events());
+	EXPECT(callback(0).out_count == 1 && nothing_pinned(), "%u callbacks", callback(0).out_count);
+	EXPECT_NO_BREACH(fd);
+}
+
+VMTEST_MAIN
