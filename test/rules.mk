@@ -33,8 +33,14 @@ UNIT_OBJ_test_regcache_torture = $(B)/obj/test/mock_memory.o
 UNIT_OBJ_test_libcuda_vmm = $(patsubst %,$(B)/obj/libcuda/%.o,alloc fit handle reserve set space vmm)
 UNIT_OBJ_test_tool_args = $(B)/obj/tool/args.o $(B)/obj/tool/pattern.o $(B)/obj/tool/units.o
 UNIT_OBJ_test_tool_owners = $(B)/obj/tool/owners.o $(B)/obj/tool/units.o
+UNIT_OBJ_test_judge_plan = $(B)/obj/judge/plan.o
+UNIT_OBJ_test_judge_splat = $(B)/obj/judge/splat.o
+UNIT_OBJ_test_judge_violations = $(B)/obj/judge/violations.o
+UNIT_OBJ_test_verify_scenarios = $(patsubst %,$(B)/obj/tool/%.o,grow tool verify_recording verify_rows verify_scenarios)
+UNIT_OBJ_test_verify_stream = $(UNIT_OBJ_test_verify_scenarios) $(patsubst %,$(B)/obj/tool/%.o,verify_result verify_stream)
 UNIT_CFLAGS_test_cuda_lookup = -DFAKE_CUDA='"$(B)/bin/test/fake/libcuda.so.1"' \
 	-DFAKE_PLUGIN='"$(B)/bin/test/fake/plugin.so"'
+UNIT_CFLAGS_test_verify_run = -DPEERPIN='"$(B)/bin/peerpin"' -DFAKE_VM_RUN='"test/unit/fake_vm_run"'
 
 HOOKED := $(B)/bin/test/fake/hooked
 UNIT_OBJ_test_hook = $(B)/lib/libpeerpin-hook.so $(HOOKED)/libcuda.so.1
@@ -51,6 +57,9 @@ $(B)/bin/test/$(1): $(B)/obj/test/$(1).o $$(UNIT_OBJ_$(1)) $(UNIT_LIB) | $(B)/bi
 	$$(CC) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$< $$(UNIT_OBJ_$(1)) $(UNIT_LIB) -lcmocka -lpthread -ldl
 endef
 $(foreach t,$(notdir $(UNIT_BIN)),$(eval $(call UNIT_RULE,$(t))))
+
+$(B)/bin/test/test_verify_run: | $(B)/bin/peerpin
+$(B)/bin/test/test_verify_run: override LDFLAGS += -Wl,--no-as-needed -ljson-c
 
 $(B)/bin/test/test_cuda_lookup: | $(B)/bin/test/fake/libcuda.so.1 $(B)/bin/test/fake/plugin.so
 $(B)/bin/test/test_cuda_lookup: override LDFLAGS += -rdynamic

@@ -16,6 +16,7 @@ static const struct command help_command = {
 static const struct command *const commands[] = {
 	&copy_command,
 	&bar_command,
+	&verify_command,
 	&help_command,
 };
 

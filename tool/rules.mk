@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
 TOOL_SRC := $(wildcard tool/*.c)
 TOOL_OBJ := $(TOOL_SRC:tool/%.c=$(B)/obj/tool/%.o)
+TOOL_JUDGE := $(B)/obj/judge/splat.o
 
 USER_TARGETS += $(B)/bin/peerpin
 
 $(B)/obj/tool/%.o: tool/%.c | $(B)/obj/tool
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -MMD -MP -c -o $@ $<
 
-$(B)/bin/peerpin: $(TOOL_OBJ) $(B)/lib/libpeerpin.so | $(B)/bin
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(TOOL_OBJ) -L$(B)/lib -lpeerpin -ljson-c -ldl
+$(B)/bin/peerpin: $(TOOL_OBJ) $(TOOL_JUDGE) $(B)/lib/libpeerpin.so | $(B)/bin
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(TOOL_OBJ) $(TOOL_JUDGE) -L$(B)/lib -Wl,-rpath,'$$ORIGIN/../lib' -lpeerpin -ljson-c -ldl
 
 $(B)/bin $(B)/obj/tool:
 	mkdir -p $@

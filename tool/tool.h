@@ -22,6 +22,7 @@ struct command {
 
 extern const struct command copy_command;
 extern const struct command bar_command;
+extern const struct command verify_command;
 
 /* One line on stderr, "peerpin: " before it. Returns EXIT_FAILED. */
 int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -57,14 +57,14 @@ static void shuffle(struct ranges *r)
 }
 
 /* What they leave free is cut in random places: those are the gaps. */
-struct ranges ranges_scattered(unsigned int count)
+struct ranges ranges_scattered(unsigned int count, uint64_t length)
 {
 	struct ranges r = ranges_alloc(count);
 	uint64_t *cuts = calloc(count, sizeof(*cuts)), used = PAGE, i;
 
 	bench_need(cuts != NULL, "memory", ENOMEM);
 	for (i = 0; i < count; i++)
-		used += r.at[i].length = any_length();
+		used += r.at[i].length = length ? length : any_length();
 	for (i = 0; i < count; i++)
 		cuts[i] = any((SPACE - used) / PAGE) * PAGE;
 	qsort(cuts, count, sizeof(*cuts), bench_compare);

@@ -13,8 +13,11 @@ struct ranges {
 /* @count of @length each, without a gap, in order */
 struct ranges ranges_dense(unsigned int count, uint64_t length);
 
-/* 64 KiB to 1 GiB, each order of magnitude as often as the others, all over 46 bits of address, in no order */
-struct ranges ranges_scattered(unsigned int count);
+/*
+ * All over 46 bits of address, in no order: of @length each; 0: of 64 KiB to 1 GiB, each order of magnitude as often as
+ * the others
+ */
+struct ranges ranges_scattered(unsigned int count, uint64_t length);
 
 void ranges_free(struct ranges *r);
 

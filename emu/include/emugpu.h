@@ -295,7 +295,7 @@ struct emugpu_test {
 			__u32 nth;	/* 1: the next one; 0: none */
 			__s32 error;	/* negative errno to return */
 			__u32 call;	/* enum emugpu_test_call */
-			__u32 reserved;
+			__u32 out_left;	/* of the @nth before; 0: that call has come */
 		} fail;
 		struct {
 			__u32 on;

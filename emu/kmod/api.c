@@ -65,7 +65,9 @@ void emugpu_api_callback(void (*callback)(void *data), void *data)
 	WRITE_ONCE(running_callback, ++callback_number);
 	callback(data);
 	WRITE_ONCE(running_callback, 0);
-	emugpu_monitor_callback_time(callback, ktime_to_ns(ktime_sub(ktime_get(), start)));
+	/* not of one that waited for a thread which was held up here */
+	if (READ_ONCE(awaited_by) != callback_number)
+		emugpu_monitor_callback_time(callback, ktime_to_ns(ktime_sub(ktime_get(), start)));
 	WRITE_ONCE(callback_task, NULL);
 	atomic64_inc(&emugpu_counters.callbacks);
 }
@@ -121,11 +123,14 @@ void emugpu_api_delay_callbacks(unsigned int ms, unsigned int count)
 	delay_count = count;
 }
 
-void emugpu_api_fail_nth(enum emugpu_test_call call, u32 nth, int error)
+u32 emugpu_api_fail_nth(enum emugpu_test_call call, u32 nth, int error)
 {
+	u32 left = injections[call].nth;
+
 	emugpu_api_assert_held();
 	injections[call].nth = nth;
 	injections[call].error = error;
+	return left;
 }
 
 int emugpu_api_injected_error(enum emugpu_test_call call)

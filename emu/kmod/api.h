@@ -67,8 +67,8 @@ int emugpu_api_check_caller(void);
 /* Sleep this long before each of the next @count callbacks, 0: of all, for tests that need a race to be wide. */
 void emugpu_api_delay_callbacks(unsigned int ms, unsigned int count);
 
-/* Makes the @nth call of that kind from now on fail with @error; 0: none. API lock held. */
-void emugpu_api_fail_nth(enum emugpu_test_call call, u32 nth, int error);
+/* Makes the @nth call of that kind from now on fail with @error; 0: none. What was left of the last. API lock held. */
+u32 emugpu_api_fail_nth(enum emugpu_test_call call, u32 nth, int error);
 
 /* The error that this call shall fail with, or 0; API lock held. */
 int emugpu_api_injected_error(enum emugpu_test_call call);

@@ -20,6 +20,7 @@ struct dma_map {
 	struct emugpu_map base;
 	struct nvidia_p2p_dma_mapping mapping;
 	bool freed;			/* by free_dma_mapping; map lock */
+	bool known;			/* to the consumer: dma_map_pages has returned; map lock */
 };
 
 static void unmap_pages(struct nvidia_p2p_dma_mapping *mapping)
@@ -100,18 +101,30 @@ int emugpu_dma_map(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p
 	return 0;
 }
 
-static void map_end(struct dma_map *map)
-{
-	emugpu_map_unlink(&map->base);
-	unmap_pages(&map->mapping);
-	map_free(map);
-}
-
 static struct dma_map *map_find(const struct nvidia_p2p_dma_mapping *mapping)
 {
 	struct emugpu_map *base = emugpu_map_find(mapping);
 
 	return base ? container_of(base, struct dma_map, base) : NULL;
+}
+
+/* Its memory may have been freed meanwhile, and it with that. */
+void emugpu_dma_returned(const struct nvidia_p2p_dma_mapping *mapping)
+{
+	struct dma_map *map;
+
+	mutex_lock(&emugpu_map_lock);
+	map = map_find(mapping);
+	if (map)
+		map->known = true;
+	mutex_unlock(&emugpu_map_lock);
+}
+
+static void map_end(struct dma_map *map)
+{
+	emugpu_map_unlink(&map->base);
+	unmap_pages(&map->mapping);
+	map_free(map);
 }
 
 enum emugpu_rule emugpu_dma_unmap(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p2p_dma_mapping *mapping)
@@ -141,6 +154,7 @@ void emugpu_dma_free(struct nvidia_p2p_dma_mapping *mapping, const void *caller)
 	mutex_unlock(&emugpu_map_lock);
 }
 
+/* A callback that overtakes dma_map_pages cannot free a mapping that its consumer does not know. */
 bool emugpu_dma_unmap_all(struct emugpu_pin *pin)
 {
 	struct dma_map *map, *next;
@@ -148,7 +162,7 @@ bool emugpu_dma_unmap_all(struct emugpu_pin *pin)
 
 	mutex_lock(&emugpu_map_lock);
 	list_for_each_entry_safe(map, next, &pin->maps, base.node) {
-		forgotten |= !map->freed;
+		forgotten |= map->known && !map->freed;
 		map_end(map);
 	}
 	mutex_unlock(&emugpu_map_lock);

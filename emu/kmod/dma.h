@@ -12,6 +12,9 @@ struct pci_dev;
 /* API lock held. 0, -ENOMEM, or -EIO when @peer cannot reach the memory */
 int emugpu_dma_map(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p2p_dma_mapping **mapping);
 
+/* dma_map_pages is about to return: from here on its caller has to undo what it is given. Takes the map lock. */
+void emugpu_dma_returned(const struct nvidia_p2p_dma_mapping *mapping);
+
 /* Map lock held. EMUGPU_RULES, or the rule that was broken; the mapping is gone anyway. */
 enum emugpu_rule emugpu_dma_unmap(struct emugpu_pin *pin, struct pci_dev *peer,
 				  struct nvidia_p2p_dma_mapping *mapping);

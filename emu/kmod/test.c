@@ -142,12 +142,12 @@ static int test_peek(struct emugpu_client *client, struct emugpu_gpu *gpu, struc
 
 static int test_fail(struct emugpu_client *client, struct emugpu_gpu *gpu, struct emugpu_test *test)
 {
-	if (test->fail.call > EMUGPU_CALL_DMA_MAP_PAGES || test->fail.reserved)
+	if (test->fail.call > EMUGPU_CALL_DMA_MAP_PAGES)
 		return -EINVAL;
 	if (test->fail.nth && !(test->fail.error < 0 && test->fail.error >= -MAX_ERRNO))
 		return -EINVAL;
 	emugpu_api_lock();
-	emugpu_api_fail_nth(test->fail.call, test->fail.nth, test->fail.error);
+	test->fail.out_left = emugpu_api_fail_nth(test->fail.call, test->fail.nth, test->fail.error);
 	emugpu_api_unlock();
 	return 0;
 }

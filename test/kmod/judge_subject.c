@@ -4,6 +4,7 @@
  * it all, but for what @keep names.
  */
 #include <linux/dma-mapping.h>
+#include <linux/idr.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
@@ -11,6 +12,7 @@
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
+#include <linux/xarray.h>
 
 static char *keep = "";
 module_param(keep, charp, 0444);
@@ -97,10 +99,31 @@ static int by_rcu(void)
 
 static int by_device(void)
 {
-	return devm_kmalloc(&device->dev, size, GFP_KERNEL) ? 0 : -ENOMEM;
+	dma_addr_t handle;
+
+	if (!devm_kmalloc(&device->dev, size, GFP_KERNEL))
+		return -ENOMEM;
+	return dmam_alloc_coherent(&device->dev, BIG, &handle, GFP_KERNEL) ? 0 : -ENOMEM;
 }
 
-static int (*const ways[])(void) = { by_kmalloc, by_vmalloc, by_pages, by_dma, by_rcu, by_device };
+/* All three hand out numbers. */
+static int by_number(void)
+{
+	static DEFINE_IDA(ida);
+	static DEFINE_IDR(idr);
+	static DEFINE_XARRAY_ALLOC(xa);
+	int of_ida = ida_alloc(&ida, GFP_KERNEL);
+	int of_idr = idr_alloc(&idr, &ida, 0, 0, GFP_KERNEL);
+	u32 id;
+	int err = xa_alloc(&xa, &id, &ida, xa_limit_31b, GFP_KERNEL);
+
+	ida_destroy(&ida);
+	idr_destroy(&idr);
+	xa_destroy(&xa);
+	return err ?: min(min(of_ida, of_idr), 0);
+}
+
+static int (*const ways[])(void) = { by_kmalloc, by_vmalloc, by_pages, by_dma, by_rcu, by_device, by_number };
 
 static int allocate(void)
 {

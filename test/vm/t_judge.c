@@ -6,7 +6,7 @@
 #define SUBJECT "test/judge_subject.ko"
 
 enum {
-	LOADED = 11,	/* allocations when all goes well */
+	LOADED = 15,	/* allocations when all goes well */
 	TEXT = 4096,
 };
 

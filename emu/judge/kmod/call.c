@@ -6,6 +6,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/err.h>
 #include <linux/gfp.h>
+#include <linux/idr.h>
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <linux/mm.h>
@@ -14,6 +15,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 
 #include "call.h"
 #include "object.h"
@@ -21,7 +23,7 @@
 
 enum {
 	ARGUMENTS = 4,
-	SYMBOLS_MAX = 4,
+	SYMBOLS_MAX = 2,
 	NO_SIZE = ARGUMENTS,
 	AT_ONCE = 128,		/* allocations under way at the same time */
 };
@@ -41,14 +43,16 @@ struct call {
  * @symbols: its names in the kernels there are; the first one that exists is it
  * @size: number of the argument that is the size, or NO_SIZE
  * @failure: what it returns when it fails
+ * @is_int: it returns an int, which is not negative when it does not fail
  * @watched: is to be freed by one of the functions of @liberators
  * @sleeps: so does @undo
- * @undo: frees what @call got
+ * @undo: frees what @call got; NULL: that goes with the device
  */
 struct allocator {
 	const char *symbols[SYMBOLS_MAX];
 	unsigned int size;
 	long failure;
+	bool is_int;
 	bool watched;
 	bool sleeps;
 	void (*undo)(const struct call *call);
@@ -84,11 +88,6 @@ static void undo_zeroed_page(const struct call *call)
 	free_page(call->result);
 }
 
-static void undo_devm(const struct call *call)
-{
-	devm_kfree((struct device *)call->arguments[0], (void *)call->result);
-}
-
 static void undo_dma(const struct call *call)
 {
 	dma_free_coherent((struct device *)call->arguments[0], call->arguments[1], (void *)call->result,
@@ -100,32 +99,59 @@ static void undo_sg(const struct call *call)
 	sg_free_table((struct sg_table *)call->arguments[0]);
 }
 
+static void undo_ida(const struct call *call)
+{
+	ida_free((struct ida *)call->arguments[0], call->result);
+}
+
+static void undo_idr(const struct call *call)
+{
+	idr_remove((struct idr *)call->arguments[0], call->result);
+}
+
+/* Its lock is held by who allocated, who has not returned yet. */
+static void undo_xa(const struct call *call)
+{
+	__xa_erase((struct xarray *)call->arguments[0], *(u32 *)call->arguments[1]);
+}
+
+/* Names in kernels before 6.10 and since */
+#define NAMES(name) { name, name "_noprof" }
+
+#define MEMORY(bytes, how) .size = bytes, .watched = true, .undo = how
+
 /* What these call themselves is not counted twice: it is not the subject that calls. */
 static const struct allocator allocators[] = {
-	{ { "__kmalloc", "__kmalloc_noprof" }, 0, 0, true, false, undo_kmalloc },
-	{ { "__kmalloc_node", "__kmalloc_node_noprof" }, 0, 0, true, false, undo_kmalloc },
-	{ { "__kmalloc_node_track_caller", "__kmalloc_node_track_caller_noprof" }, 0, 0, true, false, undo_kmalloc },
-	{ { "kmalloc_trace", "__kmalloc_cache_noprof" }, 2, 0, true, false, undo_kmalloc },
-	{ { "kmalloc_node_trace", "__kmalloc_cache_node_noprof" }, 3, 0, true, false, undo_kmalloc },
-	{ { "kmalloc_large", "__kmalloc_large_noprof" }, 0, 0, true, false, undo_kmalloc },
-	{ { "kmalloc_large_node", "__kmalloc_large_node_noprof" }, 0, 0, true, false, undo_kmalloc },
-	{ { "kmemdup", "kmemdup_noprof" }, 1, 0, true, false, undo_kmalloc },
-	{ { "kstrdup", "kstrdup_noprof" }, NO_SIZE, 0, true, false, undo_kmalloc },
-	{ { "memdup_user" }, 1, -ENOMEM, true, false, undo_kmalloc },
-	{ { "vmemdup_user" }, 1, -ENOMEM, true, true, undo_kvmalloc },
-	{ { "kvmalloc_node", "__kvmalloc_node_noprof" }, 0, 0, true, true, undo_kvmalloc },
-	{ { "vmalloc", "vmalloc_noprof" }, 0, 0, true, true, undo_kvmalloc },
-	{ { "vzalloc", "vzalloc_noprof" }, 0, 0, true, true, undo_kvmalloc },
-	{ { "__vmalloc", "__vmalloc_noprof" }, 0, 0, true, true, undo_kvmalloc },
-	{ { "vmalloc_user", "vmalloc_user_noprof" }, 0, 0, true, true, undo_kvmalloc },
-	{ { "kmem_cache_alloc", "kmem_cache_alloc_noprof" }, NO_SIZE, 0, true, false, undo_cache },
-	{ { "kmem_cache_alloc_node", "kmem_cache_alloc_node_noprof" }, NO_SIZE, 0, true, false, undo_cache },
-	{ { "__get_free_pages", "get_free_pages_noprof" }, NO_SIZE, 0, true, false, undo_free_pages },
-	{ { "get_zeroed_page", "get_zeroed_page_noprof" }, NO_SIZE, 0, true, false, undo_zeroed_page },
-	{ { "alloc_pages", "alloc_pages_noprof" }, NO_SIZE, 0, false, false, undo_pages },
-	{ { "devm_kmalloc" }, 1, 0, false, false, undo_devm },
-	{ { "dma_alloc_attrs" }, 1, 0, true, true, undo_dma },
-	{ { "sg_alloc_table" }, NO_SIZE, -ENOMEM, false, false, undo_sg },
+	{ NAMES("__kmalloc"), MEMORY(0, undo_kmalloc) },
+	{ NAMES("__kmalloc_node"), MEMORY(0, undo_kmalloc) },
+	{ NAMES("__kmalloc_node_track_caller"), MEMORY(0, undo_kmalloc) },
+	{ { "kmalloc_trace", "__kmalloc_cache_noprof" }, MEMORY(2, undo_kmalloc) },
+	{ { "kmalloc_node_trace", "__kmalloc_cache_node_noprof" }, MEMORY(3, undo_kmalloc) },
+	{ { "kmalloc_large", "__kmalloc_large_noprof" }, MEMORY(0, undo_kmalloc) },
+	{ { "kmalloc_large_node", "__kmalloc_large_node_noprof" }, MEMORY(0, undo_kmalloc) },
+	{ NAMES("kmemdup"), MEMORY(1, undo_kmalloc) },
+	{ NAMES("kstrdup"), MEMORY(NO_SIZE, undo_kmalloc) },
+	{ { "memdup_user" }, MEMORY(1, undo_kmalloc), .failure = -ENOMEM },
+	{ { "vmemdup_user" }, MEMORY(1, undo_kvmalloc), .failure = -ENOMEM, .sleeps = true },
+	{ { "kvmalloc_node", "__kvmalloc_node_noprof" }, MEMORY(0, undo_kvmalloc), .sleeps = true },
+	{ NAMES("vmalloc"), MEMORY(0, undo_kvmalloc), .sleeps = true },
+	{ NAMES("vzalloc"), MEMORY(0, undo_kvmalloc), .sleeps = true },
+	{ NAMES("__vmalloc"), MEMORY(0, undo_kvmalloc), .sleeps = true },
+	{ NAMES("vmalloc_user"), MEMORY(0, undo_kvmalloc), .sleeps = true },
+	{ NAMES("kmem_cache_alloc"), MEMORY(NO_SIZE, undo_cache) },
+	{ NAMES("kmem_cache_alloc_node"), MEMORY(NO_SIZE, undo_cache) },
+	{ { "__get_free_pages", "get_free_pages_noprof" }, MEMORY(NO_SIZE, undo_free_pages) },
+	{ NAMES("get_zeroed_page"), MEMORY(NO_SIZE, undo_zeroed_page) },
+	{ { "dma_alloc_attrs" }, MEMORY(1, undo_dma), .sleeps = true },
+	{ NAMES("alloc_pages"), .undo = undo_pages },
+	{ { "sg_alloc_table" }, .failure = -ENOMEM, .is_int = true, .undo = undo_sg },
+	{ { "ida_alloc_range" }, .failure = -ENOMEM, .is_int = true, .undo = undo_ida },
+	{ { "idr_alloc" }, .failure = -ENOMEM, .is_int = true, .undo = undo_idr },
+	{ { "__xa_alloc" }, .failure = -ENOMEM, .is_int = true, .undo = undo_xa },
+	{ { "__xa_alloc_cyclic" }, .failure = -ENOMEM, .is_int = true, .undo = undo_xa },
+	{ { "devm_kmalloc" } },
+	{ { "dmam_alloc_attrs" } },
+	{ { "pcim_iomap" } },
 };
 
 /* Functions that free, by the number of the argument that says what. Those that call one of these have no line. */
@@ -177,8 +203,8 @@ NOKPROBE_SYMBOL(entered);
 
 static bool has_failed(const struct allocator *a, unsigned long result)
 {
-	if (a->undo == undo_sg)
-		return (int)result;
+	if (a->is_int)
+		return (int)result < 0;
 	return a->failure ? IS_ERR_VALUE(result) : !result;
 }
 
@@ -195,6 +221,8 @@ static bool undo(const struct call *call)
 {
 	struct call *copy;
 
+	if (!call->allocator->undo)
+		return true;
 	if (!call->allocator->sleeps) {
 		call->allocator->undo(call);
 		return true;
@@ -212,11 +240,17 @@ static bool is_due(void)
 	return atomic_dec_if_positive(&until_failure) == 0;
 }
 
+static size_t size_of(const struct call *call)
+{
+	unsigned int n = call->allocator->size;
+
+	return n == NO_SIZE ? 0 : call->arguments[n];
+}
+
 static int returned(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	struct call *call = (struct call *)instance->data;
 	const struct allocator *a = &allocators[get_kretprobe(instance) - allocator_probes];
-	size_t size = a->size == NO_SIZE ? 0 : call->arguments[a->size];
 
 	call->allocator = a;
 	call->result = regs_return_value(regs);
@@ -229,7 +263,7 @@ static int returned(struct kretprobe_instance *instance, struct pt_regs *regs)
 		atomic_inc(&failures);
 		regs_set_return_value(regs, a->failure);
 	} else if (a->watched) {
-		judge_object_add((void *)call->result, size, call->caller);
+		judge_object_add((void *)call->result, size_of(call), call->caller);
 	}
 	return 0;
 }

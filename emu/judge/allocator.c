@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "allocator.h"
+#include "file.h"
+
+#define JUDGE "/sys/kernel/debug/judge/"
+
+enum {
+	TRIES = 50,
+	PAUSE_US = 20000,
+};
+
+int allocator_watch(const char *module, uint32_t nth)
+{
+	char text[16];
+	int ret = file_write(JUDGE "module", module);
+
+	snprintf(text, sizeof(text), "%u", nth);
+	if (!ret)
+		ret = file_write(JUDGE "reset", "1");
+	return ret ? ret : file_write(JUDGE "fail", text);
+}
+
+int allocator_failed(bool *out)
+{
+	unsigned long all, failed = 0;
+	char text[64];
+	int ret = file_read(JUDGE "fail", text, sizeof(text));
+
+	if (!ret && sscanf(text, "%lu allocations, %lu failed", &all, &failed) != 2)
+		ret = -EPROTO;
+	*out = failed;
+	return ret;
+}
+
+static int read_leaks(struct allocator_leaks *out)
+{
+	FILE *file = fopen(JUDGE "leaks", "re");
+	unsigned long long bytes;
+	char line[256];
+	int at;
+
+	*out = (struct allocator_leaks){ 0 };
+	if (!file)
+		return -errno;
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%llu %n", &bytes, &at) != 1)
+			continue;
+		out->bytes += bytes;
+		if (!out->nr++)
+			snprintf(out->first, sizeof(out->first), "%.*s", (int)strcspn(line + at, "\n"), line + at);
+	}
+	fclose(file);
+	return 0;
+}
+
+/*
+ * What RCU frees comes late, and in batches that may wait for seconds; asking
+ * the kernel to shrink hands them over at once.
+ */
+int allocator_leaks(struct allocator_leaks *out)
+{
+	int tries, ret;
+
+	for (tries = 0; tries < TRIES; tries++) {
+		ret = read_leaks(out);
+		if (ret || !out->nr)
+			return ret;
+		if (tries % 10 == 1)
+			file_write("/proc/sys/vm/drop_caches", "2");
+		usleep(PAUSE_US);
+	}
+	return 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* judge.ko: what the driver under test allocates. All return 0 or -errno. */
+#ifndef JUDGE_ALLOCATOR_H
+#define JUDGE_ALLOCATOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** struct allocator_leaks - what was not freed */
+struct allocator_leaks {
+	size_t nr;
+	uint64_t bytes;
+	char first[160];	/* who allocated it */
+};
+
+/** allocator_watch - forget the past, and fail the n-th allocation of that module from now on (0: none) */
+int allocator_watch(const char *module, uint32_t nth);
+
+/** allocator_failed - whether that has happened */
+int allocator_failed(bool *out);
+
+/** allocator_leaks - to be called when the module was removed; waits a moment for what is freed later */
+int allocator_leaks(struct allocator_leaks *out);
+
+#endif

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "emulator.h"
+#include "file.h"
+
+#define PARAMETERS "/sys/module/emugpu/parameters/"
+#define PINS "/sys/kernel/debug/emugpu/pins"
+
+enum {
+	/* Longer than any machine that shares its processors stops a callback for; the emulator's own 5 ms are not. */
+	CALLBACK_MS = 250,
+	PARAMETER_MAX = 64,
+};
+
+static int control = -1;
+static char version[PARAMETER_MAX];
+static uint32_t scattered;
+
+static int ask(struct emugpu_test *test)
+{
+	return ioctl(control, EMUGPU_IOC_TEST, test) ? -errno : 0;
+}
+
+int emulator_open(void)
+{
+	char text[PARAMETER_MAX];
+	int ret;
+
+	control = open("/dev/emugpu", O_RDWR | O_CLOEXEC);
+	if (control < 0)
+		return -errno;
+	ret = file_read(PARAMETERS "table_version", version, sizeof(version));
+	if (!ret)
+		ret = file_read(PARAMETERS "scatter", text, sizeof(text));
+	scattered = *text == 'Y';
+	snprintf(text, sizeof(text), "%d", CALLBACK_MS);
+	return ret ? ret : file_write(PARAMETERS "callback_ms", text);
+}
+
+static int set_scatter(uint32_t on)
+{
+	struct emugpu_test test = { .op = EMUGPU_TEST_SCATTER, .scatter.on = on };
+
+	return ask(&test);
+}
+
+static int set_bar1(uint64_t bytes)
+{
+	struct emugpu_test test = {
+		.op = EMUGPU_TEST_BAR1_FREE,
+		.bar1_free.bytes = bytes ? bytes : UINT64_MAX,
+	};
+
+	return ask(&test);
+}
+
+static int set_version(const char *text)
+{
+	return file_write(PARAMETERS "table_version", text);
+}
+
+static int set_delay(uint32_t ms)
+{
+	struct emugpu_test test = { .op = EMUGPU_TEST_DELAY_CALLBACK, .delay.ms = ms };
+
+	return ask(&test);
+}
+
+static int set_guard(uint32_t ms)
+{
+	struct emugpu_test test = { .op = EMUGPU_TEST_GUARD, .guard.ms = ms };
+
+	return ask(&test);
+}
+
+static int set_fail(uint32_t call, uint32_t nth, int error, uint32_t *left)
+{
+	struct emugpu_test test = {
+		.op = EMUGPU_TEST_FAIL,
+		.fail = { .call = call, .nth = nth, .error = error },
+	};
+	int ret = ask(&test);
+
+	*left = test.fail.out_left;
+	return ret;
+}
+
+static int set_fails(enum plan_fail fail, uint32_t nth)
+{
+	uint32_t left;
+	int ret = set_fail(EMUGPU_CALL_GET_PAGES, fail == PLAN_FAIL_GET_PAGES ? nth : 0, -ENOMEM, &left);
+
+	return ret ? ret : set_fail(EMUGPU_CALL_DMA_MAP_PAGES, fail == PLAN_FAIL_DMA_MAP ? nth : 0, -EIO, &left);
+}
+
+bool emulator_has_failed(enum plan_fail fail)
+{
+	uint32_t left;
+
+	return !set_fail(fail == PLAN_FAIL_GET_PAGES ? EMUGPU_CALL_GET_PAGES : EMUGPU_CALL_DMA_MAP_PAGES, 0, 0, &left) &&
+	       !left;
+}
+
+static int set_plan(uint32_t nth, uint32_t action)
+{
+	struct emugpu_test test = { .op = EMUGPU_TEST_PLAN, .plan = { .nth = nth, .action = action } };
+
+	return ask(&test);
+}
+
+int emulator_set(const struct scenario *s)
+{
+	int ret = set_scatter(s->scatter < 0 ? scattered : (uint32_t)s->scatter);
+
+	if (!ret)
+		ret = set_bar1(s->bar1);
+	if (!ret)
+		ret = set_version(*s->version ? s->version : version);
+	if (!ret)
+		ret = set_delay(s->delay_ms);
+	if (!ret)
+		ret = set_guard(s->guard_ms);
+	if (!ret)
+		ret = set_fails(s->fail, s->fail_nth);
+	return ret ? ret : set_plan(s->kernel_nth, s->kernel_action);
+}
+
+/* Another process may have left the pages hidden when it was ended. */
+static int end_stash(void)
+{
+	struct emugpu_test test = { .op = EMUGPU_TEST_STASH };
+	int ret = ask(&test);
+
+	return ret == -ENOENT ? 0 : ret;
+}
+
+int emulator_reset(void)
+{
+	static const struct scenario plain = { .scatter = -1, .version = "" };
+	int ret = emulator_set(&plain);
+
+	return ret ? ret : end_stash();
+}
+
+int emulator_events(struct emugpu_event *out, uint32_t *out_count)
+{
+	struct emugpu_test test = {
+		.op = EMUGPU_TEST_EVENTS,
+		.events = { .buf = (uintptr_t)out, .max = EMULATOR_EVENTS_MAX },
+	};
+	int ret = ask(&test);
+
+	*out_count = test.events.out_count;
+	return ret;
+}
+
+const char *emulator_event_name(uint32_t kind)
+{
+	static const char *const names[] = {
+		[EMUGPU_EVENT_PIN] = "get_pages",
+		[EMUGPU_EVENT_PIN_PERSISTENT] = "get_pages_persistent",
+		[EMUGPU_EVENT_MAP] = "dma_map_pages",
+		[EMUGPU_EVENT_UNMAP] = "dma_unmap_pages",
+		[EMUGPU_EVENT_UNPIN] = "put_pages",
+		[EMUGPU_EVENT_UNPIN_PERSISTENT] = "put_pages_persistent",
+	};
+
+	return kind < sizeof(names) / sizeof(*names) ? names[kind] : "a call";
+}
+
+int emulator_pins(struct emulator_pins *out)
+{
+	FILE *file = fopen(PINS, "re");
+	char line[sizeof(out->first)];
+
+	*out = (struct emulator_pins){ 0 };
+	if (!file)
+		return -errno;
+	if (!fgets(line, sizeof(line), file))
+		line[0] = '\0';
+	while (fgets(line, sizeof(line), file))
+		if (!out->nr++)
+			snprintf(out->first, sizeof(out->first), "%.*s", (int)strcspn(line, "\n"), line);
+	fclose(file);
+	return 0;
+}

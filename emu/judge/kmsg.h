@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* The kernel's log of one scenario. */
+#ifndef JUDGE_KMSG_H
+#define JUDGE_KMSG_H
+
+/** kmsg_open - once; returns 0 or -errno */
+int kmsg_open(void);
+
+/** kmsg_mark - what follows belongs to the scenario that begins */
+void kmsg_mark(void);
+
+/** kmsg_judge - report what the kernel complained of since */
+void kmsg_judge(void);
+
+/** kmsg_tell - print the lines since that matter */
+void kmsg_tell(void);
+
+/** kmsg_text - the text of a record of /dev/kmsg, which is changed; NULL: there is none */
+char *kmsg_text(char *record, int *out_level);
+
+#endif

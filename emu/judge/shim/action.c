@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "action.h"
+#include "ask.h"
+#include "foreign.h"
+#include "gpu.h"
+#include "node.h"
+#include "process.h"
+
+enum {
+	OUTLIVE_MS = 200,
+	INHERIT_MS = 1000,
+	SPIN_USEC = 100,
+};
+
+static void fired(struct share *share)
+{
+	__atomic_store_n(&share->fired, 1, __ATOMIC_RELEASE);
+}
+
+static void take_memory(struct share *share)
+{
+	int gpu = gpu_open();
+
+	if (gpu < 0)
+		return;
+	if (!gpu_revoke(gpu))
+		fired(share);
+	gpu_close(gpu);
+}
+
+static void end_by_signal(struct share *share)
+{
+	fired(share);
+	kill(getpid(), SIGKILL);
+}
+
+static void leave(struct share *share)
+{
+	fired(share);
+	_exit(0);
+}
+
+/* The child has all files and mappings open, and closes them last. */
+static void fork_and_hold(struct share *share)
+{
+	pid_t parent = getpid(), pid = process_fork();
+	int ms;
+
+	if (pid > 0)
+		fired(share);
+	if (pid)
+		return;
+	while (getppid() == parent)
+		process_nap();
+	for (ms = 0; ms < OUTLIVE_MS; ms++)
+		process_nap();
+	_exit(0);
+}
+
+static void repeat_in_child(struct share *share, const struct call *call)
+{
+	pid_t pid = process_fork();
+
+	if (!pid) {
+		call_do(call);
+		_exit(0);
+	}
+	if (pid > 0)
+		fired(share);
+	process_wait(pid, INHERIT_MS);
+}
+
+static void close_now(int fd)
+{
+	syscall(SYS_close, fd);
+}
+
+/* The memory goes first, with what the test has pinned of it, and the driver hears of the end only then. */
+static void close_in_wrong_order(struct share *share, const struct call *call)
+{
+	fired(share);
+	node_each(NODE_GPU, close_now);
+	close_now(call->fd);
+	_exit(0);
+}
+
+static bool driver_is_open;
+
+static void check_open(int fd)
+{
+	driver_is_open |= node_of_driver(fd, ask_share());
+}
+
+/* Where only another driver's file is open, the one under test may go. */
+static void remove_module(struct share *share)
+{
+	driver_is_open = false;
+	node_each(NODE_DRIVER, check_open);
+	if (!driver_is_open)
+		return;
+	fired(share);
+	ask_guest(SHARE_ASK_RMMOD);
+}
+
+static void unbind(struct share *share)
+{
+	fired(share);
+	ask_guest(SHARE_ASK_UNBIND);
+}
+
+void action_before(struct share *share, const struct call *call)
+{
+	int error = errno;
+
+	switch (share->action) {
+	case SHARE_REVOKE:
+		take_memory(share);
+		break;
+	case SHARE_KILL:
+		end_by_signal(share);
+		break;
+	case SHARE_FORK:
+		fork_and_hold(share);
+		break;
+	case SHARE_FOREIGN:
+		foreign_try(share);
+		break;
+	case SHARE_INHERIT:
+		repeat_in_child(share, call);
+		break;
+	case SHARE_EXIT:
+		leave(share);
+		break;
+	case SHARE_LATE_CLOSE:
+		close_in_wrong_order(share, call);
+		break;
+	case SHARE_RMMOD:
+		remove_module(share);
+		break;
+	case SHARE_UNBIND:
+		unbind(share);
+		break;
+	}
+	errno = error;
+}
+
+/* ---- while the call runs ------------------------------------------------------- */
+
+struct during {
+	uint32_t usec;
+	int gpu;
+	int go;		/* atomic: the call begins now */
+	int ret;
+};
+
+static long usec_since(const struct timespec *start)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (now.tv_sec - start->tv_sec) * 1000000 + (now.tv_nsec - start->tv_nsec) / 1000;
+}
+
+static void wait_usec(long usec)
+{
+	struct timespec start, nap = { .tv_nsec = (usec - SPIN_USEC) * 1000 };
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	if (usec > SPIN_USEC)
+		nanosleep(&nap, NULL);
+	while (usec_since(&start) < usec)
+		;
+}
+
+static void *revoke_later(void *arg)
+{
+	struct during *during = arg;
+
+	while (!__atomic_load_n(&during->go, __ATOMIC_ACQUIRE))
+		;
+	wait_usec(during->usec);
+	during->ret = gpu_revoke(during->gpu);
+	return NULL;
+}
+
+/* Signals are for the test's own threads. */
+static int start_thread(pthread_t *thread, struct during *during)
+{
+	sigset_t all, old;
+	int ret;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = pthread_create(thread, NULL, revoke_later, during);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return ret;
+}
+
+/* The other thread is on a processor already when the call begins. */
+static long call_beside(struct during *during, const struct call *call)
+{
+	pthread_t thread;
+	int error;
+	long ret;
+
+	during->ret = -start_thread(&thread, during);
+	if (during->ret)
+		return call_do(call);
+	__atomic_store_n(&during->go, 1, __ATOMIC_RELEASE);
+	ret = call_do(call);
+	error = errno;
+	pthread_join(thread, NULL);
+	errno = error;
+	return ret;
+}
+
+long action_during(struct share *share, const struct call *call)
+{
+	struct during during = { .usec = share->usec, .gpu = gpu_open() };
+	long ret;
+	int error;
+
+	if (during.gpu < 0)
+		return call_do(call);
+	ret = call_beside(&during, call);
+	error = errno;
+	gpu_close(during.gpu);
+	if (!during.ret)
+		fired(share);
+	errno = error;
+	return ret;
+}

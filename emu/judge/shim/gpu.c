@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../../include/emugpu.h"
+#include "gpu.h"
+
+enum {
+	EVENTS_MAX = 256,
+	GPUS_MAX = 16,
+};
+
+/* By number: the functions of the same names are the shim's own. */
+int gpu_open(void)
+{
+	long fd = syscall(SYS_openat, AT_FDCWD, "/dev/emugpu", O_RDWR | O_CLOEXEC, 0);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+void gpu_close(int gpu)
+{
+	syscall(SYS_close, gpu);
+}
+
+static int ask(int gpu, struct emugpu_test *test)
+{
+	return syscall(SYS_ioctl, gpu, EMUGPU_IOC_TEST, test) ? -errno : 0;
+}
+
+static int ask_once(struct emugpu_test *test)
+{
+	int gpu = gpu_open(), ret;
+
+	if (gpu < 0)
+		return gpu;
+	ret = ask(gpu, test);
+	gpu_close(gpu);
+	return ret;
+}
+
+int gpu_revoke(int gpu)
+{
+	struct emugpu_test test = { .op = EMUGPU_TEST_REVOKE_ALL };
+	int ret = 0;
+
+	for (; !ret && test.gpu < GPUS_MAX; test.gpu++)
+		ret = ask(gpu, &test);
+	return ret == -ENODEV ? 0 : ret;
+}
+
+int gpu_pins(uint32_t *out)
+{
+	static __thread struct emugpu_event events[EVENTS_MAX];
+	struct emugpu_test test = {
+		.op = EMUGPU_TEST_EVENTS,
+		.events = { .buf = (uintptr_t)events, .max = EVENTS_MAX },
+	};
+	int ret = ask_once(&test);
+	uint32_t i;
+
+	*out = 0;
+	for (i = 0; !ret && i < test.events.out_count && i < EVENTS_MAX; i++)
+		*out += events[i].kind == EMUGPU_EVENT_PIN || events[i].kind == EMUGPU_EVENT_PIN_PERSISTENT;
+	return ret;
+}
+
+int gpu_hide(int gpu)
+{
+	struct emugpu_test test = { .op = EMUGPU_TEST_STASH, .stash.on = 1 };
+
+	return ask(gpu, &test);
+}
+
+int gpu_show(int gpu, uint32_t *out_changed)
+{
+	struct emugpu_test test = { .op = EMUGPU_TEST_STASH };
+	int ret = ask(gpu, &test);
+
+	*out_changed = ret ? 0 : test.stash.out_changed;
+	return ret;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* The emulated GPU driver, as the shim asks it; 0 or -errno. */
+#ifndef SHIM_GPU_H
+#define SHIM_GPU_H
+
+#include <stdint.h>
+
+
+/** gpu_pins - how often memory was pinned since the test began */
+int gpu_pins(uint32_t *out);
+
+/** gpu_open - for the functions below; the file, which gpu_close() closes */
+int gpu_open(void);
+void gpu_close(int gpu);
+
+/** gpu_revoke - all that is pinned and may be taken away */
+int gpu_revoke(int gpu);
+
+/** gpu_hide - put what is pinned aside */
+int gpu_hide(int gpu);
+
+/** gpu_show - put it back; @out_changed: pages that were written meanwhile */
+int gpu_show(int gpu, uint32_t *out_changed);
+
+#endif

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include <regex.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "splat.h"
+
+enum { SPLAT_LINES_MAX = 80 };
+
+/*
+ * strong: says more than the trap or warning it stands in, so it opens a
+ * complaint of its own even inside of one. The first that matches counts.
+ */
+static const struct pattern {
+	const char *regex;
+	const char *rule;	/* NULL: follows what was told already */
+	bool strong;
+} patterns[] = {
+	{ "WARNING: .* at lib/refcount\\.c|Kernel panic - not syncing: Fatal|end Kernel panic", NULL, false },
+	{ "refcount_t: ", "refcount", true },
+	{ "DMAR: .*fault addr|AMD-Vi: Event logged", "iommu-fault", true },
+	{ "peerpin: .* (still has DMA in flight|has not let go of a dma-buf)", "overstayed", true },
+	{ "BUG .*: .*(already free|Invalid object pointer|outside of slab)|no slab for object"
+	  "|KASAN: (double-free|invalid-free)|Trying to vfree\\(\\)", "double-free", true },
+	{ "BUG .*: .*(Poison overwritten|[Ff]reepointer corrupt|Freechain corrupt|Freelist)"
+	  "|KASAN: [a-z-]*use-after-free", "use-after-free", true },
+	{ "BUG .*: .*([Rr]edzone|[Pp]adding) overwritten|KASAN: [a-z-]*out-of-bounds", "overflow", true },
+	{ "Objects remaining in ", "memory-leaked", true },
+	{ "(general protection fault|unable to handle).*(6b6b6b6b|6b6c6b6b)", "use-after-free", false },
+	{ "soft lockup|hard LOCKUP|rcu: INFO: |blocked for more than", "hang", false },
+	{ "WARNING: |BUG: |BUG [^ ]+ \\(|Oops: |: [0-9a-f]{4} \\[#[0-9]+\\]|kernel BUG at|Kernel panic|KASAN: |KCSAN: "
+	  "|UBSAN: |nobody cared|DMA-API: [^ ]+ [^ ]+: |general protection fault|list_(add|del) corruption"
+	  "|INFO: trying to register non-static key|bad unlock balance|suspicious RCU usage"
+	  "|inconsistent lock state|possible (circular|recursive) locking", "kernel-splat", false },
+};
+
+enum { PATTERNS = sizeof(patterns) / sizeof(*patterns) };
+
+static const regex_t *compiled(size_t i)
+{
+	static regex_t regexes[PATTERNS];
+	static bool done[PATTERNS];
+
+	if (!done[i])
+		done[i] = !regcomp(&regexes[i], patterns[i].regex, REG_EXTENDED | REG_NOSUB);
+	return done[i] ? &regexes[i] : NULL;
+}
+
+static const struct pattern *pattern_of(const char *line)
+{
+	const regex_t *regex;
+	size_t i;
+
+	for (i = 0; i < PATTERNS; i++) {
+		regex = compiled(i);
+		if (regex && !regexec(regex, line, 0, NULL, 0))
+			return patterns[i].rule ? &patterns[i] : NULL;
+	}
+	return NULL;
+}
+
+static bool has_registers(const char *rule, const char *line)
+{
+	return !strcmp(rule, "hang") || strstr(line, "unable to handle") || strstr(line, "general protection fault") ||
+	       strstr(line, "kernel BUG at") || strstr(line, "list_");
+}
+
+/* What WARN() and friends say of their own stands between the cut and the first line that is the same for all. */
+static void note_message(struct splat *s, const char *line)
+{
+	s->message[0] = '\0';
+	if (s->cut)
+		snprintf(s->message, sizeof(s->message), "%s", line);
+	s->cut = strstr(line, "[ cut here ]");
+}
+
+static void open_splat(struct splat *s, const struct pattern *p, const char *line)
+{
+	s->rule = p->rule;
+	s->inside = SPLAT_LINES_MAX;
+	s->registers = has_registers(p->rule, line);
+	if (*s->message && strcmp(s->message, line))
+		snprintf(s->text, sizeof(s->text), "%.120s (%.120s)", s->message, line);
+	else
+		snprintf(s->text, sizeof(s->text), "%s", line);
+	s->message[0] = '\0';
+}
+
+/* The allocator fills what is freed with 0x6b: whoever faults or spins with that in a register has read it there. */
+static void look_closer(struct splat *s, const char *line)
+{
+	if (s->registers && strstr(line, "6b6b6b6b"))
+		s->rule = "use-after-free";
+	if (!--s->inside || strstr(line, "---[ end trace"))
+		s->inside = 0;
+}
+
+bool splat_is_open(const struct splat *s)
+{
+	return s->inside;
+}
+
+bool splat_end(struct splat *s, struct splat *out)
+{
+	bool open = s->rule;
+
+	*out = *s;
+	s->rule = NULL;
+	s->inside = 0;
+	return open;
+}
+
+bool splat_feed(struct splat *s, const char *line, struct splat *out)
+{
+	const struct pattern *p = pattern_of(line);
+	bool ended = false;
+
+	if (p && (p->strong || !s->inside)) {
+		ended = splat_end(s, out);
+		open_splat(s, p, line);
+	} else if (s->inside) {
+		look_closer(s, line);
+	} else {
+		note_message(s, line);
+	}
+	return ended;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _DIRECT_ENGINE_H
+#define _DIRECT_ENGINE_H
+
+#include <linux/mutex.h>
+#include <linux/types.h>
+
+struct direct;
+struct direct_pin;
+
+/* @lock: one script at a time */
+struct direct_engine {
+	void __iomem *regs;
+	__le32 *script;
+	dma_addr_t script_bus;
+	struct mutex lock;
+};
+
+/* One end of a copy: bytes of a pin that is in use */
+struct direct_end {
+	struct direct_pin *pin;
+	u64 offset;
+};
+
+int direct_engine_setup(struct direct *d);
+
+/* 0; -ESTALE memory is being taken away, what is copied by then is undefined; -ENODEV; -EIO */
+int direct_engine_copy(struct direct *d, struct direct_end dst, struct direct_end src, u64 length);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _DIRECT_PIN_H
+#define _DIRECT_PIN_H
+
+#include <linux/fs.h>
+#include <linux/kref.h>
+#include <linux/types.h>
+#include <nv-p2p.h>
+#include "direct.h"
+
+struct direct;
+
+#define DIRECT_PAGE_SIZE (64u << 10)
+
+/**
+ * struct direct_pin - pinned GPU memory; all below the line under the lock of the pins
+ * @ref: that of the pins, and each view's
+ * @offset: of the bytes that were asked for, @size of them, in the pinned range
+ * @owner: file that may use it; NULL: not yet, or no more
+ * @table: while it is pinned; read by users only
+ * @map: while the chip may reach it; read by users only
+ * @users: who reads @table, @map or the memory; the callback waits for them
+ * @revoked: the callback has begun
+ * @calling: and has not ended
+ * @orphan: its file is gone, and it waits for its callback
+ */
+struct direct_pin {
+	struct kref ref;
+	struct direct *direct;
+	struct address_space *views;
+	struct pid *process;
+	u32 handle;
+	u32 flags;
+	u64 va;
+	u64 length;
+	u64 offset;
+	u64 size;
+	u64 p2p_token;
+	u32 va_space;
+	/* ---- */
+	struct file *owner;
+	struct nvidia_p2p_page_table *table;
+	struct nvidia_p2p_dma_mapping *map;
+	unsigned int users;
+	bool revoked;
+	bool calling;
+	bool orphan;
+};
+
+int direct_pin(struct direct *d, struct file *filp, struct direct_pin_args *args);
+int direct_unpin(struct direct *d, struct file *filp, u32 handle);
+
+/* The last close of a file, by whatever process */
+void direct_unpin_all(struct direct *d, struct file *filp);
+
+/* The chip goes: undo its mappings. No copy runs, and @pinning is held. */
+void direct_unmap_all(struct direct *d);
+
+/* From use to unuse the memory stays. ERR_PTR(-ENOENT) not @filp's, ERR_PTR(-ESTALE) */
+struct direct_pin *direct_pin_use(struct file *filp, u32 handle);
+bool direct_pin_hold(struct direct_pin *pin, const struct file *filp);
+void direct_pin_unuse(struct direct_pin *pin);
+void direct_pin_release(struct kref *ref);
+
+/* Of a pin in use */
+bool direct_pin_stale(const struct direct_pin *pin);
+bool direct_pin_has(const struct direct_pin *pin, u64 offset, u64 length);
+u32 direct_pin_bus(const struct direct_pin *pin, u64 offset, u32 *left);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the test programs share: exit statuses as `peerpin verify` reads them, and
+ * GPU memory of which a copy in host memory says what it has to hold.
+ */
+#ifndef MUTANTS_GPU_H
+#define MUTANTS_GPU_H
+
+#include <cuda.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	CANNOT = 1,
+	DATA_WRONG = 2,
+
+	KIB = 1 << 10,
+	MIB = 1 << 20,
+};
+
+/* One line, for who runs the test by hand; the pins are left to the driver. */
+static inline void leave(int status, const char *what, int line)
+{
+	fprintf(stderr, "line %d: %s\n", line, what);
+	exit(status);
+}
+
+/* NEED: else nothing is said about the driver when a fault was injected; TRUE_DATA: never excused */
+#define NEED(condition) ((condition) ? (void)0 : leave(CANNOT, #condition, __LINE__))
+#define TRUE_DATA(condition) ((condition) ? (void)0 : leave(DATA_WRONG, #condition, __LINE__))
+
+/* GPU memory and, unless it is NULL, what it must hold */
+struct memory {
+	CUdeviceptr va;
+	size_t size;
+	unsigned char *model;
+};
+
+static unsigned char scratch[4 * MIB];
+
+/* Work of the GPU that nobody waits for begins so late that a device without SYNC_MEMOPS finds old data. */
+static inline void gpu_start(void)
+{
+	CUcontext ctx;
+
+	NEED(!setenv("EMUGPU_COPY_DELAY_MS", "10", 0));
+	NEED(!cuInit(0));
+	NEED(!cuDevicePrimaryCtxRetain(&ctx, 0));
+	NEED(!cuCtxSetCurrent(ctx));
+}
+
+static inline void memory_sync_memops(const struct memory *m)
+{
+	int on = 1;
+
+	NEED(!cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, m->va));
+}
+
+/* Different everywhere, and for each @seed */
+static inline void memory_fill(struct memory *m, uint32_t seed)
+{
+	uint32_t *word = (uint32_t *)m->model;
+	size_t i;
+
+	for (i = 0; i < m->size / 4; i++)
+		word[i] = (seed << 24) + (uint32_t)i * 2654435761u;
+	NEED(!cuMemcpyHtoD(m->va, m->model, m->size));
+}
+
+static inline struct memory memory_new(size_t size, uint32_t seed)
+{
+	struct memory m = { .size = size, .model = malloc(size) };
+
+	NEED(m.model);
+	NEED(!cuMemAlloc(&m.va, size));
+	memory_sync_memops(&m);
+	memory_fill(&m, seed);
+	return m;
+}
+
+static inline bool memory_is_as_modelled(const struct memory *m)
+{
+	NEED(!cuMemcpyDtoH(scratch, m->va, m->size));
+	return !memcmp(scratch, m->model, m->size);
+}
+
+static inline void memory_free(struct memory *m)
+{
+	NEED(!cuMemFree(m->va));
+	free(m->model);
+}
+
+/* ---- memory that the CPU sees, and that may be taken away ------------------- */
+
+static sigjmp_buf view_gone;
+
+static inline void view_signal(int sig)
+{
+	siglongjmp(view_gone, sig);
+}
+
+static inline void view_catch(void)
+{
+	NEED(signal(SIGBUS, view_signal) != SIG_ERR);
+}
+
+/* Word by word, as memory of a device wants it; what siglongjmp() finds must be no variable of this. */
+__attribute__((noinline))
+static void view_words(volatile uint64_t *to, const volatile uint64_t *from, size_t n)
+{
+	while (n--)
+		*to++ = *from++;
+}
+
+/* false: it was taken away */
+static inline bool view_copy(void *to, const void *from, size_t size)
+{
+	if (sigsetjmp(view_gone, 1))
+		return false;
+	view_words(to, from, size / sizeof(uint64_t));
+	return true;
+}
+
+#endif

@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: MIT
+/* peerpin verify as a whole, with a stand-in for emu/vm/run: fake_vm_run. */
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "unit.h"
+
+static char root[] = "/tmp/peerpin-test.XXXXXX";
+static char out[1 << 16], err[1 << 14];
+
+/* ---- files ----------------------------------------------------------------------- */
+
+static const char *path(const char *name)
+{
+	static char paths[4][PATH_MAX];
+	static int next;
+	char *at = paths[next++ % 4];
+
+	snprintf(at, PATH_MAX, "%s/%s", root, name);
+	return at;
+}
+
+static void read_file(const char *name, char *text, size_t size)
+{
+	FILE *file = fopen(path(name), "r");
+	size_t length = file ? fread(text, 1, size - 1, file) : 0;
+
+	text[length] = '\0';
+	if (file)
+		fclose(file);
+}
+
+static void write_text(const char *name, const char *text)
+{
+	FILE *file = fopen(path(name), "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static int lines_of(const char *name)
+{
+	char text[1 << 16];
+	const char *p;
+	int lines = 0;
+
+	read_file(name, text, sizeof(text));
+	for (p = text; (p = strchr(p, '\n')); p++)
+		lines++;
+	return lines;
+}
+
+static void remove_files(void)
+{
+	static const char *const names[] = { "boots", "ran", "test_args", "odd", "json", "html" };
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		unlink(path(names[i]));
+}
+
+/* ---- running --------------------------------------------------------------------- */
+
+static pid_t start(char *const *argv)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid)
+		return pid;
+	setenv("PEERPIN_ROOT", root, 1);
+	dup2(open(path("out"), O_WRONLY | O_CREAT | O_TRUNC, 0600), 1);
+	dup2(open(path("err"), O_WRONLY | O_CREAT | O_TRUNC, 0600), 2);
+	execv(PEERPIN, argv);
+	_exit(127);
+}
+
+static int finish(pid_t pid)
+{
+	int status;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	read_file("out", out, sizeof(out));
+	read_file("err", err, sizeof(err));
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/* @words: more of the command line, with blanks between */
+static pid_t start_verify(const char *words)
+{
+	static char line[1024];
+	char *argv[32], *rest = line;
+	int argc = 0;
+
+	snprintf(line, sizeof(line), "peerpin verify --driver %s --test %s%s%s", path("x.ko"), path("test"),
+		 *words ? " " : "", words);
+	while ((argv[argc] = strsep(&rest, " ")))
+		argc++;
+	return start(argv);
+}
+
+static int verify(const char *words)
+{
+	return finish(start_verify(words));
+}
+
+static int setup_root(void **state)
+{
+	char from[PATH_MAX];
+
+	(void)state;
+	if (!mkdtemp(root))
+		return -1;
+	mkdir(path("emu"), 0700);
+	mkdir(path("emu/vm"), 0700);
+	mkdir(path("build"), 0700);
+	mkdir(path("build/judge"), 0700);
+	write_text("build/judge/guest", "");
+	chmod(path("build/judge/guest"), 0700);
+	write_text("test", "");
+	chmod(path("test"), 0700);
+	write_text("x.ko", "");
+	return realpath(FAKE_VM_RUN, from) && !symlink(from, path("emu/vm/run")) ? 0 : -1;
+}
+
+static int remove_root(void **state)
+{
+	char command[64];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf %s", root);
+	return system(command);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	remove_files();
+	write_text("odd", "");
+	return 0;
+}
+
+static void says(const char *text, const char *what)
+{
+	if (!strstr(text, what))
+		fail_msg("'%s' is not in: %s", what, text);
+}
+
+static void says_not(const char *text, const char *what)
+{
+	if (strstr(text, what))
+		fail_msg("'%s' is in: %s", what, text);
+}
+
+/* ---- cases ----------------------------------------------------------------------- */
+
+static void a_good_driver_is_clean(void **state)
+{
+	(void)state;
+	assert_int_equal(verify(""), 0);
+	says(out, "x.ko: clean\n");
+	says(out, "rules broken: 0\n");
+	says(out, "bus-addresses          13.3     ok\n");
+	says_not(out, "BROKEN");
+	says_not(out, "again:");
+	assert_string_equal(err, "");
+}
+
+/* By default: the recording, with an IOMMU, the rest of the first. */
+static void each_boot_is_as_it_should_be(void **state)
+{
+	char boots[1 << 14], *first, *second, *third, *rest = boots;
+
+	(void)state;
+	assert_int_equal(verify("--device nvme --kernel 6.12 -- one two"), 0);
+	read_file("boots", boots, sizeof(boots));
+	first = strsep(&rest, "\n");
+	second = strsep(&rest, "\n");
+	third = strsep(&rest, "\n");
+	assert_string_equal(rest, "");
+	says(first, "--append slub_debug=FZPU --peer-type nvme");
+	says(first, "--kernel 6.12");
+	says(first, "--modules emu/emugpu emu/judge kmod/peerpin kmod/peerpin_nv");
+	says(second, " --iommu ");
+	says_not(third, "--iommu");
+	read_file("test_args", boots, sizeof(boots));
+	assert_string_equal(boots, "one two\n");
+}
+
+/* A driver that has no event to revoke at was not tried by it. */
+static void what_did_not_happen_was_not_tried(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\necho \"fired $1 no\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify(""), 0);
+	says(out, "callback-waits         11.3     not tried\n");
+	says(out, "foreign-handle         11.6     not tried\n");
+	says(out, "put-of-dead-table      12.3     ok\n");
+}
+
+static void full_has_every_boot(void **state)
+{
+	char boots[1 << 14];
+
+	(void)state;
+	assert_int_equal(verify("--full --device none"), 0);
+	read_file("boots", boots, sizeof(boots));
+	assert_int_equal(lines_of("boots"), 5);
+	says(boots, "--iommu --append slub_debug=FZPU iommu.strict=0");
+	says(boots, "--module-param emugpu.bar_sharing=0");
+	says(boots, "--peers 0");
+}
+
+static void allocations_end_where_none_fails(void **state)
+{
+	char ran[1 << 14];
+
+	(void)state;
+	assert_int_equal(verify("--full"), 0);
+	read_file("ran", ran, sizeof(ran));
+	says(ran, "plain/alloc-8\n");
+	says_not(ran, "plain/alloc-9\n");
+}
+
+static void a_broken_rule_is_told(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\n"
+		   "[ $1 = plain/revoke-at-kernel-2 ] || return\n"
+		   "echo \"finding $1 memory-leaked 64 bytes\"; echo \"finding $1 call-in-callback by x\"\n"
+		   "echo \"log $1 a line\"; echo \"fired $1 yes\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify("-- it's"), 1);
+	says(out, "x.ko: BROKEN: call-in-callback (11.3): ");
+	says(out, "rules broken: 2\n");
+	says(out, "memory-leaked                   BROKEN        1  plain/revoke-at-kernel-2\n");
+	says(out, "plain/revoke-at-kernel-2: at the driver's event 2 (dma_map_pages by x) the GPU memory is taken");
+	says(out, "--only plain/revoke-at-kernel-2 -- 'it'\\''s'\n");
+	says(out, "    a line\n");
+}
+
+static void a_splat(const char *log, const char *rule)
+{
+	char odd[1024], row[64];
+
+	remove_files();
+	snprintf(odd, sizeof(odd), "odd() {\n[ $1 = plain/copies-2 ] || return\n"
+		 "printf '%%s\\n' %s >>\"$log\"; exit 70; }\n", log);
+	write_text("odd", odd);
+	assert_int_equal(verify(""), 1);
+	snprintf(row, sizeof(row), "x.ko: BROKEN: %s", rule);
+	says(out, row);
+	assert_int_equal(lines_of("boots"), 4);
+}
+
+static void a_dead_machine_is_judged_by_its_log(void **state)
+{
+	(void)state;
+	a_splat("'[  1.3] BUG: kernel NULL pointer dereference'", "kernel-splat");
+	says(out, "  found:    BUG: kernel NULL pointer dereference\n");
+	a_splat("'[  1.3] BUG kmalloc-64 (Tainted: G): Poison overwritten' '[ 1.4] BUG: x'", "use-after-free");
+	a_splat("'[  1.3] general protection fault, for address 0x6b6b6b6b6b6b6b6b'", "use-after-free");
+	a_splat("'[  1.3] BUG kmalloc-64: Object already free'", "double-free");
+	a_splat("'[  1.3] refcount_t: underflow; use-after-free.'", "refcount");
+	a_splat("'[  1.3] emugpu: violation by x, f+0x1/0x2 [x]: put-of-dead-table: put (12.3)' '[ 1.4] BUG: x'",
+		"put-of-dead-table (12.3)");
+	says(out, "kernel-splat                    BROKEN ");
+}
+
+static void a_machine_that_ends_without_a_word_hangs(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] && exit 124; return 1; }\n");
+	assert_int_equal(verify(""), 1);
+	says(out, "x.ko: BROKEN: hang");
+	says(out, "    kernel: booted\n");
+}
+
+/* What follows a death or a dirty end runs in another machine, and nothing twice. */
+static void nothing_is_lost_and_nothing_twice(void **state)
+{
+	char ran[1 << 14], id[64], *rest = ran;
+	const char *at;
+	int clean;
+
+	(void)state;
+	assert_int_equal(verify(""), 0);
+	clean = lines_of("ran");
+	remove_files();
+	write_text("odd", "odd() {\n"
+		   "case $1 in plain/scatter-0) echo \"end $1 dirty\"; exit 75 ;;\n"
+		   "plain/alloc-2 | iommu) exit 70 ;; esac; return 1; }\n");
+	assert_int_equal(verify(""), 1);
+	assert_int_equal(lines_of("ran"), clean);
+	assert_int_equal(lines_of("boots"), 3 + 3);
+	read_file("ran", ran, sizeof(ran));
+	while ((at = strsep(&rest, "\n")) && *at && rest) {
+		snprintf(id, sizeof(id), "\n%s\n", at);
+		assert_null(strstr(rest, id));
+	}
+}
+
+/* Where the IOMMU stops the device although nothing was done, the addresses were never good. */
+static void a_fault_is_named_by_what_was_done(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\n[ $1 = iommu/revoke-at-kernel-2 ] || return\n"
+		   "echo \"finding $1 iommu-fault x\"; echo \"fired $1 yes\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify(""), 1);
+	says(out, "BROKEN: dma-after-callback (11.3)");
+	says(out, "bus-addresses          13.3     ok\n");
+	write_text("odd", "odd() {\n[[ $1 = iommu* ]] || return\n"
+		   "echo \"finding $1 iommu-fault x\"; echo \"fired $1 yes\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify(""), 1);
+	says(out, "BROKEN: bus-addresses (13.3)");
+	says(out, "dma-after-callback     11.3     ok\n");
+}
+
+static void a_rule_without_a_name_is_not_lost(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\necho \"finding $1 new-rule what\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify("--only plain"), 1);
+	says(out, "BROKEN: other");
+	says(out, "new-rule: what\n");
+}
+
+static void no_machine_is_no_verdict(void **state)
+{
+	(void)state;
+	write_text("odd", "echo 'no such kernel; type: x' >&2; exit 1\n");
+	assert_int_equal(verify("--json " "/dev/null"), 2);
+	says(err, "no such kernel; type: x\n");
+	says_not(out, "clean");
+	assert_int_equal(lines_of("boots"), 1);
+}
+
+static void first_stops(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] || return\n"
+		   "echo \"finding $1 data-wrong x\"; echo \"end $1 clean\"; sleep 100; }\n");
+	assert_int_equal(verify("--first"), 1);
+	says(out, "--first");
+	assert_int_equal(lines_of("boots"), 1);
+}
+
+static void only_runs_one(void **state)
+{
+	char ran[256];
+
+	(void)state;
+	assert_int_equal(verify("--only iommu/during-1+300us"), 0);
+	read_file("ran", ran, sizeof(ran));
+	assert_string_equal(ran, "iommu/during-1+300us\n");
+	says(out, "1 scenario in ");
+	says(out, "foreign-handle         11.6     not tried\n");
+	assert_int_equal(verify("--only iommu/during"), 2);
+	says(err, "iommu/during");
+}
+
+static bool wait_for(const char *name, int lines)
+{
+	int i;
+
+	for (i = 0; i < 500 && lines_of(name) < lines; i++)
+		usleep(10000);
+	return i < 500;
+}
+
+static int interrupt(int signo)
+{
+	pid_t pid = start_verify("");
+
+	assert_true(wait_for("ran", 3));
+	kill(pid, signo);
+	return finish(pid);
+}
+
+static void ctrl_c_gives_the_report_so_far(void **state)
+{
+	static const char sleeps[] = "trap 'echo >>\"$root/ended\"; exit 143' TERM\n"
+		"odd() {\n[ $1 != plain ] || %s\n[ $1 = plain/version-0x10002 ] || return\nsleep 100 & wait; }\n";
+	char odd[512];
+
+	(void)state;
+	snprintf(odd, sizeof(odd), sleeps, "return");
+	write_text("odd", odd);
+	assert_int_equal(interrupt(SIGINT), 2);
+	says(out, "x.ko: incomplete\n2 scenarios in ");
+	says(out, "stopped by a signal");
+	assert_true(wait_for("ended", 1));
+	snprintf(odd, sizeof(odd), sleeps, "echo \"finding $1 hang x\"");
+	write_text("odd", odd);
+	unlink(path("ran"));
+	assert_int_equal(interrupt(SIGTERM), 1);
+	says(out, "x.ko: BROKEN: hang");
+}
+
+static struct json_object *member(struct json_object *o, const char *key)
+{
+	struct json_object *value = NULL;
+
+	if (!json_object_object_get_ex(o, key, &value))
+		fail_msg("%s is missing", key);
+	return value;
+}
+
+static const char *text_of(struct json_object *o, const char *key)
+{
+	return json_object_get_string(member(o, key));
+}
+
+static void json_has_it_all(void **state)
+{
+	struct json_object *o, *rule;
+	char words[PATH_MAX];
+
+	(void)state;
+	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] || return\n"
+		   "echo \"finding $1 bus-addresses say \\\"<x>\\\"\"; echo \"log $1 <b>\"; echo \"end $1 clean\"; }\n");
+	snprintf(words, sizeof(words), "--json %s --html %s", path("json"), path("html"));
+	assert_int_equal(verify(words), 1);
+	o = json_object_from_file(path("json"));
+	assert_non_null(o);
+	assert_string_equal(text_of(o, "verdict"), "violations");
+	assert_string_equal(text_of(o, "headline"), "bus-addresses");
+	assert_null(member(o, "stopped"));
+	assert_int_equal(json_object_array_length(member(o, "scenarios")), lines_of("ran"));
+	rule = json_object_array_get_idx(member(o, "rules"), 0);
+	assert_string_equal(text_of(rule, "verdict"), "BROKEN");
+	assert_string_equal(text_of(rule, "section"), "13.3");
+	assert_string_equal(text_of(rule, "scenario"), "plain/copies-2");
+	assert_string_equal(text_of(rule, "finding"), "say \"<x>\"");
+	says(text_of(rule, "repeat"), "--only plain/copies-2");
+	json_object_put(o);
+	read_file("html", out, sizeof(out));
+	says(out, "say &quot;&lt;x>&quot;");
+	says(out, "&lt;b>");
+	says_not(out, "<b>");
+	says(out, "</html>\n");
+}
+
+static void what_cannot_be_delivered_is_no_verdict(void **state)
+{
+	(void)state;
+	assert_int_equal(verify("--only plain --json /no/such/file"), 2);
+	says(err, "/no/such/file could not be written");
+	assert_int_equal(verify("--only plain --html /dev/full"), 2);
+}
+
+static void bad_command_lines(void **state)
+{
+	char *const no_driver[] = { (char *)"peerpin", (char *)"verify", NULL };
+
+	(void)state;
+	assert_int_equal(finish(start(no_driver)), 2);
+	says(err, "--driver FILE.ko");
+	assert_int_equal(verify("--test /no/such/test"), 2);
+	says(err, "/no/such/test");
+	assert_int_equal(verify("--driver /no/such.ko"), 2);
+	says(err, "/no/such.ko");
+	assert_int_equal(verify("--device floppy"), 2);
+	says(err, "not floppy");
+	assert_int_equal(verify("word"), 2);
+	says(err, "behind --");
+	assert_int_equal(verify("--nonsense"), 2);
+	says(err, "does not know --nonsense");
+	assert_int_equal(verify("--json"), 2);
+	says(err, "--json needs a value");
+	assert_int_equal(lines_of("boots"), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(a_good_driver_is_clean, setup),
+		cmocka_unit_test_setup(each_boot_is_as_it_should_be, setup),
+		cmocka_unit_test_setup(what_did_not_happen_was_not_tried, setup),
+		cmocka_unit_test_setup(full_has_every_boot, setup),
+		cmocka_unit_test_setup(allocations_end_where_none_fails, setup),
+		cmocka_unit_test_setup(a_broken_rule_is_told, setup),
+		cmocka_unit_test_setup(a_dead_machine_is_judged_by_its_log, setup),
+		cmocka_unit_test_setup(a_machine_that_ends_without_a_word_hangs, setup),
+		cmocka_unit_test_setup(nothing_is_lost_and_nothing_twice, setup),
+		cmocka_unit_test_setup(a_fault_is_named_by_what_was_done, setup),
+		cmocka_unit_test_setup(a_rule_without_a_name_is_not_lost, setup),
+		cmocka_unit_test_setup(no_machine_is_no_verdict, setup),
+		cmocka_unit_test_setup(first_stops, setup),
+		cmocka_unit_test_setup(only_runs_one, setup),
+		cmocka_unit_test_setup(ctrl_c_gives_the_report_so_far, setup),
+		cmocka_unit_test_setup(json_has_it_all, setup),
+		cmocka_unit_test_setup(what_cannot_be_delivered_is_no_verdict, setup),
+		cmocka_unit_test_setup(bad_command_lines, setup),
+	};
+
+	return cmocka_run_group_tests(tests, setup_root, remove_root);
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "tool.h"
+#include "verify_html.h"
+#include "verify_json.h"
+#include "verify_text.h"
+
+/* NULL @path: nobody wants it. 0, or EXIT_USAGE after the complaint has been printed. */
+static int write_file(const char *path, const struct summary *summary,
+		      void (*report)(FILE *file, const struct summary *summary))
+{
+	FILE *file;
+	bool bad;
+
+	if (!path)
+		return 0;
+	file = fopen(path, "we");
+	if (file) {
+		report(file, summary);
+		bad = ferror(file);
+		if (!fclose(file) && !bad)
+			return 0;
+	}
+	fail("%s could not be written: %s", path, strerror(errno));
+	return EXIT_USAGE;
+}
+
+/* A verdict that could not be delivered is none. */
+static int report(const struct run *run)
+{
+	struct summary summary;
+	int status;
+
+	summary_make(&summary, run);
+	text_report(stdout, &summary);
+	status = summary_status(&summary);
+	if (write_file(run->args->json, &summary, json_report) || write_file(run->args->html, &summary, html_report))
+		status = EXIT_USAGE;
+	if (fflush(stdout)) {
+		fail("the report could not be written: %s", strerror(errno));
+		status = EXIT_USAGE;
+	}
+	summary_free(&summary);
+	return status;
+}
+
+static int verify(int argc, char **argv)
+{
+	struct verify_args args;
+	struct place place;
+	struct run run;
+	int status = parse_verify_args(argc, argv, &args);
+
+	if (!status)
+		status = place_open(&place, args.driver, args.test);
+	if (status)
+		return status;
+	run_all(&run, &args, &place);
+	status = run.results.count || run.stop != STOP_FAILED ? report(&run) : EXIT_USAGE;
+	run_free(&run);
+	place_close(&place);
+	return status;
+}
+
+const struct command verify_command = {
+	.name = "verify",
+	.summary = "say what a driver does wrong",
+	.usage = "verify --driver FILE.ko --test PROGRAM [--device lsi|edu|nvme|none] [--quick|--full] [--first]\n"
+		 "       [--only ID] [--json FILE] [--html FILE] [--kernel VERSION|FILE] [-- ARG...]",
+	.run = verify,
+};

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* What a machine died of in the middle of a scenario, as far as its kernel's log tells. */
+#ifndef VERIFY_DEATH_H
+#define VERIFY_DEATH_H
+
+#include "verify_result.h"
+
+/* Adds to @result the finding, and the lines, of what the file says behind @from. */
+void death_judge(struct result *result, const char *log, long from);
+
+#endif

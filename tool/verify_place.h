@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* Where things are: the source tree whose emu/vm/run boots, and a directory of our own. */
+#ifndef VERIFY_PLACE_H
+#define VERIFY_PLACE_H
+
+#include <limits.h>
+
+/**
+ * struct place
+ * @root: the source tree, $PEERPIN_ROOT or the one that this program was built in
+ * @run: its emu/vm/run
+ * @guest: what runs the scenarios in the machine
+ * @driver, @test: as full paths
+ * @dir: is removed at the end
+ * @plan, @log, @complaints: files there, for the guest, and from emu/vm/run
+ */
+struct place {
+	char root[PATH_MAX];
+	char run[PATH_MAX];
+	char guest[PATH_MAX];
+	char driver[PATH_MAX];
+	char test[PATH_MAX];
+	char dir[PATH_MAX];
+	char plan[PATH_MAX];
+	char log[PATH_MAX];
+	char complaints[PATH_MAX];
+};
+
+/* 0, or EXIT_USAGE after the complaint has been printed. */
+int place_open(struct place *place, const char *driver, const char *test);
+void place_close(const struct place *place);
+
+#endif

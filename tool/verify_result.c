@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "grow.h"
+#include "verify_result.h"
+
+enum {
+	MAX_LOG = 60,
+};
+
+struct result *results_begin(struct results *results, const struct scenario *scenario)
+{
+	struct result *result;
+
+	results->at = grow(results->at, results->count, sizeof(*results->at));
+	result = &results->at[results->count++];
+	result->scenario = *scenario;
+	return result;
+}
+
+void results_free(struct results *results)
+{
+	size_t i;
+
+	for (i = 0; i < results->count; i++) {
+		free(results->at[i].findings);
+		free(results->at[i].log);
+	}
+	free(results->at);
+	*results = (struct results) { 0 };
+}
+
+static void copy_text(char *to, size_t size, const char *from)
+{
+	snprintf(to, size, "%s", from);
+	for (; *to; to++)
+		if ((unsigned char)*to < ' ' || *to == 0x7f)
+			*to = ' ';
+}
+
+void result_find(struct result *result, const char *rule, const char *text)
+{
+	struct finding *finding;
+
+	result->findings = grow(result->findings, result->nr_findings, sizeof(*finding));
+	finding = &result->findings[result->nr_findings++];
+	copy_text(finding->rule, sizeof(finding->rule), rule);
+	copy_text(finding->text, sizeof(finding->text), text);
+}
+
+void result_log(struct result *result, const char *text)
+{
+	struct log_line *line;
+
+	if (result->nr_log == MAX_LOG)
+		return;
+	result->log = grow(result->log, result->nr_log, sizeof(*line));
+	line = &result->log[result->nr_log++];
+	copy_text(line->text, sizeof(line->text), text);
+}
+
+bool result_has(const struct result *result, const char *rule)
+{
+	size_t i;
+
+	for (i = 0; i < result->nr_findings; i++)
+		if (!strcmp(result->findings[i].rule, rule))
+			return true;
+	return false;
+}
+
+bool result_revoked(const struct result *result)
+{
+	return result->fired && (result->scenario.tries & TRIES_REVOKE);
+}

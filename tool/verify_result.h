@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* What came of the scenarios. */
+#ifndef VERIFY_RESULT_H
+#define VERIFY_RESULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "verify_scenarios.h"
+
+/* struct finding - a rule that was broken; @rule: as verify_rules.h has them */
+struct finding {
+	char rule[32];
+	char text[256];
+};
+
+struct log_line {
+	char text[200];
+};
+
+/**
+ * struct result - of a scenario that has begun
+ * @ended: the guest said so, or its death was the result
+ * @clean: what came after it could be believed
+ * @armed: something was to happen at some event
+ * @fired: and did
+ * @test: how the test program ended
+ */
+struct result {
+	struct scenario scenario;
+	bool ended;
+	bool clean;
+	bool armed;
+	bool fired;
+	char test[48];
+	struct finding *findings;
+	size_t nr_findings;
+	struct log_line *log;
+	size_t nr_log;
+};
+
+/* struct results - in the order in which they were begun */
+struct results {
+	struct result *at;
+	size_t count;
+};
+
+struct result *results_begin(struct results *results, const struct scenario *scenario);
+void results_free(struct results *results);
+
+/* A control character in @text is shown as a blank, here and in the log. */
+void result_find(struct result *result, const char *rule, const char *text);
+void result_log(struct result *result, const char *text);
+
+bool result_has(const struct result *result, const char *rule);
+
+/* Memory was taken away in it, for what the test can tell. */
+bool result_revoked(const struct result *result);
+
+#endif

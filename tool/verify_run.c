@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "tool.h"
+#include "verify_death.h"
+#include "verify_run.h"
+#include "verify_stream.h"
+#include "verify_vm.h"
+
+enum {
+	QUICK_MS = 115 * 1000,
+	STATUS_CANNOT = 2,	/* of the guest, or of emu/vm/run's own: it is their trouble, not the driver's */
+	SILENT_MS = 90 * 1000,	/* the guest gives a test 20 s, and says something of each */
+	LOOK_MS = 500,		/* so often the clock and signals are looked at */
+};
+
+/**
+ * struct session - one machine
+ * @record: the first scenario
+ * @quiet_ms: since when nothing came
+ * @log_seen: how long the log was a moment ago
+ * @log_from: where the log of the current scenario begins, or a little before
+ */
+struct session {
+	struct run *run;
+	struct vm vm;
+	struct stream stream;
+	long quiet_ms;
+	long log_seen;
+	long log_from;
+	size_t seen;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void note_signal(int signo)
+{
+	(void)signo;
+	interrupted = 1;
+}
+
+/* Not restarted: a wait for the machine ends at once. */
+static void catch_signals(void)
+{
+	const struct sigaction action = { .sa_handler = note_signal };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+/* ---- what was found -------------------------------------------------------------- */
+
+static void name_fault(struct run *run, struct result *result, struct finding *finding)
+{
+	unsigned int boot = 1u << result->scenario.boot;
+	bool revoked = result_revoked(result) && !(run->faulted & boot);
+
+	if (strcmp(finding->rule, "iommu-fault"))
+		return;
+	if (!revoked)
+		run->faulted |= boot;
+	snprintf(finding->rule, sizeof(finding->rule), "%s", revoked ? "dma-after-callback" : "bus-addresses");
+}
+
+/*
+ * The IOMMU stops a device for one of two reasons: the address was never good,
+ * or it was until the memory was taken away. If it happens where nothing is,
+ * it is the first everywhere.
+ */
+static void finish_result(struct run *run, struct result *result)
+{
+	size_t i;
+
+	for (i = 0; i < result->nr_findings; i++)
+		name_fault(run, result, &result->findings[i]);
+	if (run->args->first && result->nr_findings)
+		run->stop = STOP_FIRST;
+}
+
+static size_t count_broken(const struct results *results)
+{
+	size_t i, count = 0;
+
+	for (i = 0; i < results->count; i++)
+		count += results->at[i].nr_findings > 0;
+	return count;
+}
+
+/* ---- one machine ----------------------------------------------------------------- */
+
+static long log_size(const struct session *s)
+{
+	struct stat st;
+
+	return stat(s->run->place->log, &st) ? 0 : (long)st.st_size;
+}
+
+static void show(const struct session *s)
+{
+	const struct run *run = s->run;
+	const struct result *current = stream_current(&s->stream);
+
+	progress_show(&run->progress, current ? current->scenario.id : "", run->results.count - !!current,
+		      run->planned, count_broken(&run->results));
+}
+
+/* The results that have ended since, in order; all before the current one have. */
+static void take_ended(struct session *s)
+{
+	struct results *results = &s->run->results;
+
+	for (; s->seen < results->count && results->at[s->seen].ended; s->seen++)
+		finish_result(s->run, &results->at[s->seen]);
+}
+
+static void take_output(struct session *s, const char *data, size_t length)
+{
+	size_t begun = s->stream.next;
+
+	stream_feed(&s->stream, data, length);
+	if (s->stream.next != begun)
+		s->log_from = s->log_seen;
+	s->log_seen = log_size(s);
+	s->quiet_ms = progress_ms(&s->run->progress);
+	take_ended(s);
+	show(s);
+}
+
+static void look_around(struct session *s)
+{
+	struct run *run = s->run;
+
+	if (interrupted)
+		run->stop = STOP_SIGNAL;
+	else if (!run->stop && run->args->level == LEVEL_QUICK && !run->args->only &&
+		 progress_ms(&run->progress) > QUICK_MS)
+		run->stop = STOP_TIME;
+}
+
+static bool is_silent(const struct session *s)
+{
+	return progress_ms(&s->run->progress) - s->quiet_ms > SILENT_MS;
+}
+
+/* Until it ends, or shall. */
+static void listen(struct session *s)
+{
+	char data[4096];
+	ssize_t got;
+
+	while (!s->run->stop && !is_silent(s)) {
+		got = vm_read(&s->vm, data, sizeof(data), LOOK_MS);
+		if (got > 0)
+			take_output(s, data, (size_t)got);
+		else if (got == -EAGAIN)
+			s->log_seen = log_size(s);
+		else if (got != -EINTR)
+			break;
+		look_around(s);
+	}
+}
+
+/* It was on a scenario when it ended: that is the scenario's result. */
+static void judge_death(struct session *s, struct result *result)
+{
+	result->fired = true;
+	result->ended = true;
+	death_judge(result, s->run->place->log, s->log_from);
+	finish_result(s->run, result);
+}
+
+static void show_complaints(const struct place *place)
+{
+	FILE *file = fopen(place->complaints, "re");
+	char line[512];
+
+	while (file && fgets(line, sizeof(line), file))
+		fprintf(stderr, "    %s", line);
+	if (file)
+		fclose(file);
+}
+
+/* Another one would not do better. */
+static void give_up(struct run *run)
+{
+	progress_clear(&run->progress);
+	fail("the virtual machine did not run the scenarios; what it said:");
+	show_complaints(run->place);
+	run->stop = STOP_FAILED;
+}
+
+static void judge_end(struct session *s, int status)
+{
+	struct result *result = stream_current(&s->stream);
+
+	if (s->run->stop)
+		return;
+	if (!s->stream.next || (result && status == STATUS_CANNOT))
+		give_up(s->run);
+	else if (result)
+		judge_death(s, result);
+}
+
+/* Runs the first scenarios of @plan; how many, at least one unless it says why it stopped. */
+static size_t run_machine(struct run *run, const struct scenarios *plan)
+{
+	struct session s = { .run = run, .seen = run->results.count };
+	bool record = !run->results.count && !run->args->only;
+
+	s.stream = (struct stream) {
+		.plan = plan, .results = &run->results, .recording = &run->recording, .current = -1,
+	};
+	if (vm_start(&s.vm, run->args, run->place, plan, record)) {
+		run->stop = STOP_FAILED;
+		return 0;
+	}
+	s.quiet_ms = progress_ms(&run->progress);
+	show(&s);
+	listen(&s);
+	judge_end(&s, vm_stop(&s.vm));
+	return s.stream.next;
+}
+
+/* ---- all of them ----------------------------------------------------------------- */
+
+/* As many of @all from @from on as are of one boot. */
+static struct scenarios same_boot(const struct scenarios *all, size_t from)
+{
+	struct scenarios part = { .at = all->at + from };
+
+	while (from + part.count < all->count && part.at[part.count].boot == part.at[0].boot)
+		part.count++;
+	return part;
+}
+
+static void run_plan(struct run *run, const struct scenarios *plan)
+{
+	struct scenarios part;
+	size_t done = 0;
+
+	while (done < plan->count && !run->stop) {
+		part = same_boot(plan, done);
+		done += run_machine(run, &part);
+	}
+}
+
+static void run_only(struct run *run)
+{
+	struct scenarios plan = { 0 };
+	struct scenario scenario;
+
+	if (scenario_parse(run->args->only, &scenario)) {
+		usage_error("there is no scenario %s: --only takes what a report says", run->args->only);
+		run->stop = STOP_FAILED;
+		return;
+	}
+	plan = (struct scenarios) { &scenario, 1 };
+	run->planned = 1;
+	run_plan(run, &plan);
+}
+
+/* 0: one was to fail and there was none, so there are no more. */
+static unsigned int allocs_failed(const struct run *run)
+{
+	unsigned int count = 0;
+	size_t i;
+
+	for (i = 0; i < run->results.count; i++) {
+		if (strncmp(run->results.at[i].scenario.keys, "alloc=", 6))
+			continue;
+		if (!run->results.at[i].fired)
+			return 0;
+		count++;
+	}
+	return count;
+}
+
+static void plan_rest(struct run *run, struct scenarios *plan)
+{
+	unsigned int allocs = allocs_failed(run);
+
+	scenarios_after(plan, run->args->level, &run->recording);
+	if (allocs)
+		scenarios_alloc(plan, run->args->level, allocs);
+	run->planned += plan->count;
+	run_plan(run, plan);
+}
+
+static void plan_allocs(struct run *run)
+{
+	struct scenarios plan = { 0 };
+	unsigned int allocs = allocs_failed(run);
+
+	if (allocs)
+		scenarios_alloc(&plan, run->args->level, allocs);
+	run->planned += plan.count;
+	run_plan(run, &plan);
+	scenarios_free(&plan);
+}
+
+static void run_planned(struct run *run)
+{
+	struct scenarios before = { 0 }, rest = { 0 };
+
+	scenarios_before(&before, run->args->level);
+	run_plan(run, &before);
+	run->planned = before.count;
+	if (!run->stop)
+		plan_rest(run, &rest);
+	if (!run->stop)
+		plan_allocs(run);
+	scenarios_free(&before);
+	scenarios_free(&rest);
+}
+
+void run_all(struct run *run, const struct verify_args *args, const struct place *place)
+{
+	*run = (struct run) { .args = args, .place = place };
+	catch_signals();
+	progress_start(&run->progress);
+	if (args->only)
+		run_only(run);
+	else
+		run_planned(run);
+	progress_clear(&run->progress);
+}
+
+void run_free(struct run *run)
+{
+	results_free(&run->results);
+	recording_free(&run->recording);
+}

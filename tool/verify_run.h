@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs scenarios, machine after machine, until all are done or there is a reason to stop. */
+#ifndef VERIFY_RUN_H
+#define VERIFY_RUN_H
+
+#include "verify_place.h"
+#include "verify_progress.h"
+#include "verify_result.h"
+
+enum stop {
+	STOP_NONE,
+	STOP_FIRST,		/* --first, and something was found */
+	STOP_SIGNAL,
+	STOP_TIME,		/* a quick run takes no longer */
+	STOP_FAILED,		/* no machine, or none that runs the guest; the complaint was printed */
+};
+
+/**
+ * struct run
+ * @planned: scenarios known so far
+ * @faulted: bits of enum boot: the IOMMU had to stop the device there with nothing done to it
+ */
+struct run {
+	const struct verify_args *args;
+	const struct place *place;
+	struct results results;
+	struct recording recording;
+	size_t planned;
+	unsigned int faulted;
+	enum stop stop;
+	struct progress progress;
+};
+
+/* Everything the arguments ask for. run_free() afterwards, whatever came of it. */
+void run_all(struct run *run, const struct verify_args *args, const struct place *place);
+void run_free(struct run *run);
+
+#endif

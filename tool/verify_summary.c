@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#include <stdlib.h>
+#include "grow.h"
+#include "tool.h"
+#include "verify_summary.h"
+
+/* What was to happen and did not has shown nothing. */
+static unsigned int tried(const struct run *run)
+{
+	const struct result *result = run->results.at;
+	unsigned int bits = 0;
+	size_t i;
+
+	for (i = 0; i < run->results.count; i++, result++)
+		if (result->ended && (result->fired || !result->armed))
+			bits |= result->scenario.tries;
+	return bits;
+}
+
+static size_t count_ended(const struct run *run)
+{
+	size_t i, count = 0;
+
+	for (i = 0; i < run->results.count; i++)
+		count += run->results.at[i].ended;
+	return count;
+}
+
+static void add_rules(struct summary *s, unsigned int bits)
+{
+	const struct rule *rule;
+
+	while ((rule = rule_at(s->count))) {
+		s->judgements = grow(s->judgements, s->count, sizeof(*s->judgements));
+		s->judgements[s->count++] = (struct judgement) {
+			.rule = rule,
+			.verdict = (rule->needs & bits) == rule->needs ? VERDICT_OK : VERDICT_NOT_TRIED,
+		};
+	}
+}
+
+static void add_finding(struct summary *s, const struct result *result, const struct finding *finding)
+{
+	struct judgement *judgement = &s->judgements[rule_index(finding->rule)];
+
+	judgement->verdict = VERDICT_BROKEN;
+	if (judgement->times++)
+		return;
+	judgement->result = result;
+	judgement->finding = finding;
+	s->broken++;
+}
+
+static void add_findings(struct summary *s, const struct results *results)
+{
+	size_t i, k;
+
+	for (i = 0; i < results->count; i++)
+		for (k = 0; results->at[i].ended && k < results->at[i].nr_findings; k++)
+			add_finding(s, &results->at[i], &results->at[i].findings[k]);
+}
+
+void summary_make(struct summary *out, const struct run *run)
+{
+	size_t i;
+
+	*out = (struct summary) { .run = run, .ran = count_ended(run), .ms = progress_ms(&run->progress) };
+	add_rules(out, tried(run));
+	add_findings(out, &run->results);
+	for (i = 0; i < out->count && !out->headline; i++)
+		if (out->judgements[i].verdict == VERDICT_BROKEN)
+			out->headline = &out->judgements[i];
+}
+
+void summary_free(struct summary *summary)
+{
+	free(summary->judgements);
+}
+
+const char *verdict_name(enum verdict verdict)
+{
+	static const char *const names[] = {
+		[VERDICT_OK] = "ok",
+		[VERDICT_BROKEN] = "BROKEN",
+		[VERDICT_NOT_TRIED] = "not tried",
+	};
+
+	return names[verdict];
+}
+
+const char *summary_stop(const struct summary *summary)
+{
+	static const char *const reasons[] = {
+		[STOP_NONE] = NULL,
+		[STOP_FIRST] = "stopped at the first, as --first says",
+		[STOP_SIGNAL] = "stopped by a signal",
+		[STOP_TIME] = "two minutes were over; --full takes the time it needs",
+		[STOP_FAILED] = "the virtual machine could not go on",
+	};
+
+	return reasons[summary->run->stop];
+}
+
+/* A quick run that found nothing has done what it promises, whatever its last scenarios. */
+int summary_status(const struct summary *summary)
+{
+	if (summary->broken)
+		return EXIT_FAILED;
+	return summary->run->stop && summary->run->stop != STOP_TIME ? EXIT_USAGE : EXIT_OK;
+}
+
+const char *summary_outcome(const struct summary *summary)
+{
+	static const char *const outcomes[] = {
+		[EXIT_OK] = "clean",
+		[EXIT_FAILED] = "violations",
+		[EXIT_USAGE] = "incomplete",
+	};
+
+	return outcomes[summary_status(summary)];
+}
