@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "grow.h"
@@ -49,6 +50,14 @@ const struct event *recording_find(const struct recording *recording, enum event
 		if (recording->events[i].side == side && recording->events[i].number == number)
 			return &recording->events[i];
 	return NULL;
+}
+
+unsigned int event_us(const struct event *event)
+{
+	const char *in = strstr(event->text, " in ");
+	unsigned int us;
+
+	return in && sscanf(in, " in %u us", &us) == 1 ? us : 0;
 }
 
 /* Two words say which: "ioctl 0xc010dd01", "close on", "put_pages by" */

@@ -14,7 +14,7 @@ enum event_side {
 /**
  * struct event - one of them
  * @number: from 1, on its side
- * @text: what is called, and by whom or on what
+ * @text: what is called, and by whom or on what; of the user's, "in N us"
  */
 struct event {
 	enum event_side side;
@@ -41,6 +41,9 @@ const struct event *recording_find(const struct recording *recording, enum event
 /* No event of the same side before it, or after it, is of its kind (the same call with the same command). */
 bool recording_is_first(const struct recording *recording, const struct event *event);
 bool recording_is_last(const struct recording *recording, const struct event *event);
+
+/* How long the call took, microseconds; 0: that is not known. */
+unsigned int event_us(const struct event *event);
 
 bool event_begins(const struct event *event, const char *prefix);
 

@@ -33,7 +33,7 @@ static const struct row rows[] = {
 	{ "inherit-at-user-%u", "user-event=%u:inherit", SERIES_ENDS, 5, PLAIN, PLAIN, 0, 0, 0, { 0 } },
 	{ "fork-at-user-%u", "user-event=%u:fork", SERIES_ENDS, 2, PLAIN, PLAIN, 0, 0, 0, { 0 } },
 	{ "during-%u+%uus", "user-event=%u:during:%u", SERIES_IOCTLS, 5, PLAIN | IOMMU, PLAIN | IOMMU,
-	  TRIES_REVOKE, 2, 5, { 300, 1000, 0, 100, 3000 } },
+	  TRIES_REVOKE, 3, 5, { 50, 25, 75, 10, 90 } },
 	{ "revoke-at-user-%u", "user-event=%u:revoke", SERIES_USER, 10, PLAIN, PLAIN | IOMMU,
 	  TRIES_REVOKE, 0, 0, { 0 } },
 	{ "kill-at-kernel-%u", "kernel-event=%u:kill", SERIES_KERNEL, 6, PLAIN, PLAIN | IOMMU,

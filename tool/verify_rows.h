@@ -30,7 +30,7 @@ enum series {
 	SERIES_USER,
 	SERIES_ENDS,		/* the first and the last of each kind of the user's side */
 	SERIES_CLOSE,		/* the first close */
-	SERIES_IOCTLS,		/* ioctls, and for each the values */
+	SERIES_IOCTLS,		/* long ioctls, and for each the values, in hundredths of its time */
 };
 
 /**

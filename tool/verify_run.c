@@ -23,6 +23,8 @@ enum {
  * @quiet_ms: since when nothing came
  * @log_seen: how long the log was a moment ago
  * @log_from: where the log of the current scenario begins, or a little before
+ * @seen: results that have been looked at
+ * @dirty: a scenario left it so that no other may run there
  */
 struct session {
 	struct run *run;
@@ -32,6 +34,7 @@ struct session {
 	long log_seen;
 	long log_from;
 	size_t seen;
+	bool dirty;
 };
 
 static volatile sig_atomic_t interrupted;
@@ -112,8 +115,10 @@ static void take_ended(struct session *s)
 {
 	struct results *results = &s->run->results;
 
-	for (; s->seen < results->count && results->at[s->seen].ended; s->seen++)
+	for (; s->seen < results->count && results->at[s->seen].ended; s->seen++) {
 		finish_result(s->run, &results->at[s->seen]);
+		s->dirty = !results->at[s->seen].clean;
+	}
 }
 
 static void take_output(struct session *s, const char *data, size_t length)
@@ -145,13 +150,13 @@ static bool is_silent(const struct session *s)
 	return progress_ms(&s->run->progress) - s->quiet_ms > SILENT_MS;
 }
 
-/* Until it ends, or shall. */
+/* Until it ends, or shall: one with a process that cannot be killed would go on for long. */
 static void listen(struct session *s)
 {
 	char data[4096];
 	ssize_t got;
 
-	while (!s->run->stop && !is_silent(s)) {
+	while (!s->run->stop && !s->dirty && !is_silent(s)) {
 		got = vm_read(&s->vm, data, sizeof(data), LOOK_MS);
 		if (got > 0)
 			take_output(s, data, (size_t)got);

@@ -11,6 +11,7 @@
 enum {
 	ALLOC_BATCH = 8,
 	ALLOC_FULL = 64,
+	LONG_US = 300,		/* a shorter call has hardly any DMA in it */
 };
 
 /* struct sink - where scenarios of a row go, and out of what they are made */
@@ -95,16 +96,6 @@ static void put_values(const struct sink *sink)
 		put(sink, sink->row->values[i], 0);
 }
 
-static void put_event(const struct sink *sink, unsigned int number)
-{
-	unsigned int i;
-
-	if (!sink->row->nr_values)
-		put(sink, number, 0);
-	for (i = 0; i < nr_values(sink); i++)
-		put(sink, number, sink->row->values[i]);
-}
-
 static void put_range(const struct sink *sink, unsigned int n)
 {
 	unsigned int i;
@@ -125,29 +116,26 @@ static bool is_end(const struct sink *sink, const struct event *event)
 	return recording_is_first(sink->recording, event) || recording_is_last(sink->recording, event);
 }
 
-static unsigned int count_ends(const struct sink *sink, enum event_side side, const char *prefix)
+static unsigned int count_ends(const struct sink *sink, enum event_side side)
 {
 	unsigned int i, ends = 0;
 	const struct event *event;
 
 	for (i = 1; (event = recording_find(sink->recording, side, i)); i++)
-		ends += event_begins(event, prefix) && is_end(sink, event);
+		ends += is_end(sink, event);
 	return ends;
 }
 
-/* The first and last of each kind that begins with @prefix, and @between of all between them. */
-static void put_events(const struct sink *sink, enum event_side side, const char *prefix, unsigned int between)
+/* The first and last of each kind, and @between of all between them. */
+static void put_events(const struct sink *sink, enum event_side side, unsigned int between)
 {
-	unsigned int n = recording_count(sink->recording, side), ends = count_ends(sink, side, prefix);
+	unsigned int n = recording_count(sink->recording, side), ends = count_ends(sink, side);
 	const struct event *event;
 	unsigned int i, end = 0;
 
-	for (i = 1; (event = recording_find(sink->recording, side, i)); i++) {
-		if (!event_begins(event, prefix))
-			continue;
+	for (i = 1; (event = recording_find(sink->recording, side, i)); i++)
 		if (is_end(sink, event) ? is_spread(++end, ends, limit(sink)) : is_spread(i, n, between))
-			put_event(sink, i);
-	}
+			put(sink, i, 0);
 }
 
 static void put_close(const struct sink *sink)
@@ -162,6 +150,39 @@ static void put_close(const struct sink *sink)
 		}
 }
 
+static bool is_long_ioctl(const struct event *event)
+{
+	return event_begins(event, "ioctl") && event_us(event) >= LONG_US;
+}
+
+static unsigned int count_long_ioctls(const struct sink *sink)
+{
+	const struct event *event;
+	unsigned int i, n = 0;
+
+	for (i = 1; (event = recording_find(sink->recording, EVENT_USER, i)); i++)
+		n += is_long_ioctl(event);
+	return n;
+}
+
+static void put_during(const struct sink *sink, const struct event *event)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_values(sink); i++)
+		put(sink, event->number, (unsigned long)event_us(event) * sink->row->values[i] / 100);
+}
+
+static void put_ioctls(const struct sink *sink)
+{
+	unsigned int i, n = count_long_ioctls(sink), nth = 0;
+	const struct event *event;
+
+	for (i = 1; (event = recording_find(sink->recording, EVENT_USER, i)); i++)
+		if (is_long_ioctl(event) && is_spread(++nth, n, limit(sink)))
+			put_during(sink, event);
+}
+
 static void put_recorded(const struct sink *sink)
 {
 	switch (sink->row->series) {
@@ -172,19 +193,19 @@ static void put_recorded(const struct sink *sink)
 		put_range(sink, recording_count_of(sink->recording, "dma_map_pages"));
 		break;
 	case SERIES_KERNEL:
-		put_events(sink, EVENT_KERNEL, "", limit(sink) / 2);
+		put_events(sink, EVENT_KERNEL, limit(sink) / 2);
 		break;
 	case SERIES_USER:
-		put_events(sink, EVENT_USER, "", limit(sink) / 2);
+		put_events(sink, EVENT_USER, limit(sink) / 2);
 		break;
 	case SERIES_ENDS:
-		put_events(sink, EVENT_USER, "", 0);
+		put_events(sink, EVENT_USER, 0);
 		break;
 	case SERIES_CLOSE:
 		put_close(sink);
 		break;
 	case SERIES_IOCTLS:
-		put_events(sink, EVENT_USER, "ioctl", limit(sink) / 2);
+		put_ioctls(sink);
 		break;
 	case SERIES_VALUES:
 	case SERIES_ALLOC:
