@@ -65,10 +65,26 @@ static int find_root(struct place *place)
 	return 0;
 }
 
+/* "FILE.ko K=V ..." stays so, with the full path. */
+static int find_driver(struct place *place, const char *driver)
+{
+	const char *end = strstr(driver, ".ko ");
+	int length = end ? (int)(end + 3 - driver) : (int)strlen(driver);
+	char file[PATH_MAX], full[PATH_MAX];
+
+	if (join(file, "%.*s", length, driver))
+		return EXIT_USAGE;
+	if (!realpath(file, full) || access(full, R_OK))
+		return could_not("there is no driver %s that can be read; build it, and give --driver FILE.ko", file);
+	return join(place->driver, "%s%s", full, driver + length);
+}
+
 static int find_files(struct place *place, const char *driver, const char *test)
 {
-	if (!realpath(driver, place->driver) || access(place->driver, R_OK))
-		return could_not("there is no driver %s that can be read; build it, and give --driver FILE.ko", driver);
+	int ret = find_driver(place, driver);
+
+	if (ret)
+		return ret;
 	if (!realpath(test, place->test) || access(place->test, X_OK))
 		return could_not("there is no program %s that can be run; give its path, as in --test ./mytest", test);
 	return 0;

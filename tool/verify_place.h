@@ -10,7 +10,7 @@
  * @root: the source tree, $PEERPIN_ROOT or the one that this program was built in
  * @run: its emu/vm/run
  * @guest: what runs the scenarios in the machine
- * @driver, @test: as full paths
+ * @driver, @test: as full paths; behind the driver's are its parameters
  * @dir: is removed at the end
  * @plan, @log, @complaints: files there, for the guest, and from emu/vm/run
  */

@@ -19,11 +19,24 @@ enum {
 	PATH_LENGTH = 1024,
 };
 
-void driver_init(struct driver *driver, const char *file)
+/* "FILE.ko K=V ..." falls apart into its file and its parameters. */
+static const char *cut_parameters(char *file)
 {
-	const char *base = strrchr(file, '/');
+	char *end = strstr(file, ".ko ");
+
+	if (!end)
+		return "";
+	end[3] = '\0';
+	return end + 4;
+}
+
+void driver_init(struct driver *driver, char *file)
+{
+	const char *base;
 	char *p;
 
+	driver->parameters = cut_parameters(file);
+	base = strrchr(file, '/');
 	driver->file = file;
 	snprintf(driver->name, sizeof(driver->name), "%s", base ? base + 1 : file);
 	driver->name[strcspn(driver->name, ".")] = '\0';
@@ -37,7 +50,7 @@ static int load(const void *arg)
 	const struct driver *driver = arg;
 	int fd = open(driver->file, O_RDONLY | O_CLOEXEC);
 
-	return fd < 0 || syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
+	return fd < 0 || syscall(SYS_finit_module, fd, driver->parameters, 0) ? -errno : 0;
 }
 
 int driver_load(const struct driver *driver)

@@ -10,10 +10,12 @@
 
 struct driver {
 	const char *file;
+	const char *parameters;
 	char name[64];	/* as the kernel knows it */
 };
 
-void driver_init(struct driver *driver, const char *file);
+/** driver_init - @file: "FILE.ko" or "FILE.ko K=V ...", which is cut in two and must stay */
+void driver_init(struct driver *driver, char *file);
 
 /** driver_load - 0, -errno as the kernel said it, -ETIMEDOUT, or -EFAULT: it died on the way */
 int driver_load(const struct driver *driver);

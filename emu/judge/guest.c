@@ -86,9 +86,9 @@ int main(int argc, char **argv)
 	FILE *plan;
 
 	if (argc < 4)
-		die("usage: guest PLAN DRIVER.ko TEST [ARG]...");
-	plan = open_all(argv[1], argv[2], argv[3]);
+		die("usage: guest PLAN \"DRIVER.ko K=V...\" TEST [ARG]...");
 	driver_init(&driver, argv[2]);
+	plan = open_all(argv[1], driver.file, argv[3]);
 	tests_init();
 	while (fit && fgets(line, sizeof(line), plan))
 		fit = run_line(line, &driver, argv + 3);

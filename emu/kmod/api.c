@@ -14,6 +14,7 @@ struct emugpu_counters emugpu_counters;
 static DEFINE_MUTEX(api_mutex);
 static struct task_struct *callback_task;
 static void (*callback_function)(void *data);	/* valid for @callback_task */
+static const void *callback_table;		/* likewise */
 static u64 callback_number, running_callback;
 static struct task_struct *awaited_task;	/* only to be compared */
 static u64 awaited_by;
@@ -53,12 +54,13 @@ static void delay(void)
 		delay_ms = 0;
 }
 
-void emugpu_api_callback(void (*callback)(void *data), void *data)
+void emugpu_api_callback(void (*callback)(void *data), void *data, const void *table)
 {
 	ktime_t start;
 
 	lockdep_assert_held(&api_mutex);
 	WRITE_ONCE(callback_function, callback);
+	WRITE_ONCE(callback_table, table);
 	WRITE_ONCE(callback_task, current);
 	delay();
 	start = ktime_get();
@@ -86,6 +88,11 @@ u64 emugpu_api_running_callback(void)
 const void *emugpu_api_callback_function(void)
 {
 	return READ_ONCE(callback_function);
+}
+
+const void *emugpu_api_callback_table(void)
+{
+	return READ_ONCE(callback_table);
 }
 
 void emugpu_api_waits_for_caller(u64 callback)

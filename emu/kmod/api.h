@@ -41,18 +41,20 @@ void emugpu_api_lock(void);
 void emugpu_api_unlock(void);
 void emugpu_api_assert_held(void);
 
-/* Runs a consumer's callback; API lock held. */
-void emugpu_api_callback(void (*callback)(void *data), void *data);
+/* Runs a consumer's callback, of the pin with that table; API lock held. */
+void emugpu_api_callback(void (*callback)(void *data), void *data, const void *table);
 
 /* Whether the calling thread runs a callback */
 bool emugpu_api_in_callback(void);
 
 /*
  * Which callback runs: a number that no other call has, 0: none, or one that
- * is being delayed. And what function that is or was. No lock needed.
+ * is being delayed. And what function that is or was, and of which table. No
+ * lock needed.
  */
 u64 emugpu_api_running_callback(void);
 const void *emugpu_api_callback_function(void);
+const void *emugpu_api_callback_table(void);
 
 /* The callback of that number, while it runs, waits for the calling thread. */
 void emugpu_api_waits_for_caller(u64 callback);

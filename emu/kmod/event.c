@@ -62,10 +62,15 @@ static u64 stuck_callback(void)
 	return same == TICKS_STUCK ? last : 0;
 }
 
-/* Calls that end here have had the API lock, and the real driver would have held it until now. */
-static bool had_api_lock(enum emugpu_event_kind kind)
+/*
+ * Calls that end here have waited for the API lock before, while the callback
+ * could run; but not the one of a pin that only they have made.
+ */
+static bool could_deadlock(enum emugpu_event_kind kind, const struct nvidia_p2p_page_table *table)
 {
-	return kind == EMUGPU_EVENT_PIN || kind == EMUGPU_EVENT_PIN_PERSISTENT || kind == EMUGPU_EVENT_MAP;
+	if (kind == EMUGPU_EVENT_PIN)
+		return emugpu_api_callback_table() != table;
+	return kind == EMUGPU_EVENT_PIN_PERSISTENT || kind == EMUGPU_EVENT_MAP;
 }
 
 /*
@@ -73,7 +78,7 @@ static bool had_api_lock(enum emugpu_event_kind kind)
  * would hang in place of telling. One that is about to put or unmap has done
  * nothing wrong yet; it has when it comes to need the API lock.
  */
-static void revoke_all(enum emugpu_event_kind kind)
+static void revoke_all(enum emugpu_event_kind kind, const struct nvidia_p2p_page_table *table)
 {
 	u64 stuck;
 
@@ -83,7 +88,7 @@ static void revoke_all(enum emugpu_event_kind kind)
 	if (!stuck)
 		return;
 	emugpu_api_waits_for_caller(stuck);
-	if (had_api_lock(kind))
+	if (could_deadlock(kind, table))
 		emugpu_violation(EMUGPU_RULE_CALLBACK_WAITS, emugpu_api_callback_function());
 }
 
@@ -132,7 +137,7 @@ void emugpu_event_happens(enum emugpu_event_kind kind, const struct nvidia_p2p_p
 	event_fill(&event, kind, table, caller);
 	action = record(&event);
 	if (action == EMUGPU_ACT_REVOKE)
-		revoke_all(kind);
+		revoke_all(kind, table);
 	else if (action == EMUGPU_ACT_KILL)
 		kill_current();
 }

@@ -243,7 +243,7 @@ static void call_back(struct emugpu_pin *pin)
 	mutex_lock(&emugpu_map_lock);
 	pin->called_back = true;
 	mutex_unlock(&emugpu_map_lock);
-	emugpu_api_callback(pin->request.callback, pin->request.data);
+	emugpu_api_callback(pin->request.callback, pin->request.data, pin->table);
 }
 
 void emugpu_pin_put(struct emugpu_pin *pin)

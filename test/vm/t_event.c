@@ -231,6 +231,20 @@ CASE(a_lock_held_around_map_is_a_breach)
 	free_one();
 }
 
+/* Its callback cannot come before get_pages has had the GPU driver's lock. */
+CASE(a_lock_held_around_the_get_of_the_only_pin_that_needs_it_is_none)
+{
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(emu_plan(fd, 1, EMUGPU_ACT_REVOKE) == 0, "plan");
+	EXPECT(call_locked(P2P_CHECK_GET, 0) == 0, "get");
+	EXPECT(emu_revoke_all(fd, 0) == 0 && pins() == 0 && callback(0).out_count == 1, "%u pins, %u callbacks", pins(),
+	       callback(0).out_count);
+	EXPECT_NO_BREACH(fd);
+	free_one();
+}
+
 /* It is refused, as it would wait for ever. */
 CASE(a_lock_held_around_put_is_a_breach)
 {
