@@ -45,8 +45,8 @@ static const struct rule rules[] = {
 	{ "memory-leaked", "", "the module was removed and left memory that it had allocated", 0 },
 
 	/* what may come of anything */
-	{ "crashed", "", "the test program died of a signal", 0 },
 	{ "kernel-splat", "", "the kernel complained", 0 },
+	{ "crashed", "", "the test program died of a signal", 0 },
 	{ "hang", "", "the test program or the machine did not go on", 0 },
 	{ "cannot-unload", "", "nothing had the device open, and the module could not be removed", 0 },
 	{ "slow-callback", "11.3", "a free callback took long", TRIES_REVOKE },
