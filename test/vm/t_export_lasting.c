@@ -70,7 +70,10 @@ static void *host_memory(int value)
 {
 	void *m = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	return m == MAP_FAILED ? NULL : memset(m, value, BLOCK);
+	if (m == MAP_FAILED)
+		return NULL;
+	madvise(m, BLOCK, MADV_NOHUGEPAGE);	/* making one of it would revoke it */
+	return memset(m, value, BLOCK);
 }
 
 /* By any process; the memory is full of @value. */
