@@ -247,11 +247,22 @@ static struct pp_table *table_new(unsigned int bits, unsigned int block_bits)
 	return t;
 }
 
+/* Gives it back to the kernel, which does not take what the process has locked. */
+static void pages_empty(void *at, size_t size)
+{
+	_Atomic uint64_t *word = at, *end = word + size / sizeof(*word);
+
+	if (!madvise(at, size, MADV_DONTNEED))
+		return;
+	for (; word < end; word++)
+		store(word, 0);
+}
+
 /* Its memory goes; readers who are still there find empty slots. */
 static void table_empty(struct pp_table *t)
 {
-	madvise(t->buckets, buckets_size(t), MADV_DONTNEED);
-	madvise(t->blocks, blocks_size(t), MADV_DONTNEED);
+	pages_empty(t->buckets, buckets_size(t));
+	pages_empty(t->blocks, blocks_size(t));
 }
 
 static struct pp_table *table_now(const struct pp_index *x)

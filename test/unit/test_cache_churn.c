@@ -2,6 +2,7 @@
 /* A small cache that sees ever new addresses takes no more memory for that, nor addresses. */
 #include <errno.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include "libpeerpin.h"
 #include "unit.h"
 
@@ -69,10 +70,20 @@ static void ever_new_addresses(void **state)
 	assert_true(after < before + 1024);
 }
 
+/* What is locked the kernel does not empty. */
+static void ever_new_addresses_in_locked_memory(void **state)
+{
+	if (mlockall(MCL_CURRENT | MCL_FUTURE))
+		skip();
+	ever_new_addresses(state);
+	munlockall();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ever_new_addresses),
+		cmocka_unit_test(ever_new_addresses_in_locked_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@
 #include "object.h"
 #include "subject.h"
 
-/* Whoever calls out of the subject keeps it from going, so it is there while it is asked for. */
+/* Probes ask with preemption off, and a module's memory goes an RCU grace period after GOING. */
 static struct module *subject;
 static char subject_name[MODULE_NAME_LEN];
 static DEFINE_SPINLOCK(name_lock);
