@@ -58,14 +58,24 @@ static void doom_all_unused(struct pp_cache *c, struct pp_doomed *doomed)
 	}
 }
 
+static void tell(struct pp_cache *c)
+{
+	if (!c->published)
+		return;
+	pp_publish_stats(c->published, &c->told, &c->stats);
+	c->told = c->stats;
+}
+
 static void unlock(struct pp_cache *c, struct pp_doomed *doomed)
 {
+	tell(c);
 	pthread_mutex_unlock(&c->lock);
 	/* seq_cst: who could not take the lock has set it before he tried */
 	while (atomic_load(&c->left) && !pthread_mutex_trylock(&c->lock)) {
 		if (atomic_exchange(&c->left, false)) {
 			doom_all_unused(c, doomed);
 			pp_cache_trim(c, doomed);
+			tell(c);
 		}
 		pthread_mutex_unlock(&c->lock);
 	}

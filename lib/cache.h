@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include "index.h"
 #include "lru.h"
+#include "publish.h"
 #include "reader.h"
 
 /**
@@ -40,6 +41,7 @@ struct pp_refusal {
  * @leaving_bytes: their bytes
  * @doom: how many were ever doomed
  * @stats: @hits: those of threads without words
+ * @published: NULL, or where others look, and @told what that has of @stats
  */
 struct pp_cache {
 	struct pp_cache_ops ops;
@@ -66,6 +68,8 @@ struct pp_cache {
 	struct pp_refusal refusal;
 	struct pp_cache_stats stats;
 	_Atomic uint64_t hits;
+	struct pp_published *published;
+	struct pp_cache_stats told;
 };
 
 /** struct pp_doomed - @count entries, of @bytes together, that the calling thread has to unpin */

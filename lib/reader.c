@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "publish.h"
 #include "reader.h"
 #include "sys.h"
 
@@ -118,18 +119,30 @@ static struct pp_reader *take_spare(void)
 	return r;
 }
 
-static struct pp_reader *reader_new(uint64_t owner)
+static struct pp_reader *reader_memory(void)
 {
-	struct pp_reader *r = take_spare();
-	unsigned int i;
+	struct pp_reader *r = pp_publish_take();
 
 	if (!r)
-		r = aligned_alloc(alignof(struct pp_reader), sizeof(*r));
+		r = take_spare();
+	if (r)
+		return r;
+	r = aligned_alloc(alignof(struct pp_reader), sizeof(*r));
+	if (r)
+		atomic_init(&r->hits, 0);
+	return r;
+}
+
+static struct pp_reader *reader_new(uint64_t owner)
+{
+	struct pp_reader *r = reader_memory();
+	unsigned int i;
+
 	if (!r)
 		return NULL;
 	for (i = 0; i < PP_REFS; i++)
 		atomic_init(&r->refs[i], 0);
-	atomic_init(&r->hits, 0);
+	r->before = atomic_load_explicit(&r->hits, memory_order_relaxed);
 	atomic_store(&r->owner, owner);
 	return r;
 }
@@ -212,6 +225,8 @@ void pp_readers_init(struct pp_readers *readers)
 
 static void make_spare(struct pp_reader *r)
 {
+	if (pp_publish_give(r))
+		return;
 	pthread_mutex_lock(&spare_lock);
 	r->next = spare;
 	spare = r;
@@ -236,7 +251,7 @@ uint64_t pp_readers_hits(const struct pp_readers *readers)
 	uint64_t hits = 0;
 
 	for (; r; r = r->next)
-		hits += atomic_load_explicit(&r->hits, memory_order_relaxed);
+		hits += atomic_load_explicit(&r->hits, memory_order_relaxed) - r->before;
 	return hits;
 }
 

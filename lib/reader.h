@@ -22,7 +22,9 @@ enum {
  * struct pp_reader - one thread's references to entries of one cache
  * @refs: each an entry's index (high half) and how many references (low half);
  *	0: free
- * @hits: counted for statistics
+ * @hits: counted for statistics; never set back, as others may be looking on
+ *	(publish.h)
+ * @before: what they were when it became this cache's
  * @owner: number of the thread, or 0: that has ended, and another may go on
  *	with what it has counted
  * @next: in the cache's list, or in that of readers without a cache
@@ -30,6 +32,7 @@ enum {
 struct pp_reader {
 	alignas(128) _Atomic uint64_t refs[PP_REFS];
 	_Atomic uint64_t hits;
+	uint64_t before;
 	_Atomic uint64_t owner;
 	struct pp_reader *next;
 };

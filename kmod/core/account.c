@@ -25,6 +25,8 @@ MODULE_PARM_DESC(max_process_regions, "regions that one process may pin; 0: no l
  * @ref: each file and region of the process holds one
  * @in_accounts: under @accounts_lock
  * @owner: held; compared, never reused while held
+ * @pins, @revoked: of its regions, since it was made; beside what a pin writes
+ *	anyway
  */
 struct pp_account {
 	refcount_t ref;
@@ -32,6 +34,8 @@ struct pp_account {
 	struct pid *owner;
 	atomic64_t bytes;
 	atomic64_t regions;
+	atomic64_t pins;
+	atomic64_t revoked;
 };
 
 static DEFINE_SPINLOCK(accounts_lock);
@@ -184,10 +188,31 @@ void pp_account_uncharge(struct pp_account *a, u64 bytes)
 	atomic64_dec(&a->regions);
 }
 
+void pp_account_count_pin(struct pp_account *a)
+{
+	atomic64_inc(&a->pins);
+}
+
+void pp_account_count_revoked(struct pp_account *a)
+{
+	atomic64_inc(&a->revoked);
+}
+
+struct pp_account_counts pp_account_counts(const struct pp_account *a)
+{
+	return (struct pp_account_counts){
+		.pins = atomic64_read(&a->pins),
+		.revoked = atomic64_read(&a->revoked),
+	};
+}
+
 static void account_show(struct seq_file *m, const struct pp_account *a)
 {
-	seq_printf(m, "%d %lld %lld\n", pid_nr(a->owner),
-		   atomic64_read(&a->bytes), atomic64_read(&a->regions));
+	struct pp_account_counts counts = pp_account_counts(a);
+
+	seq_printf(m, "%d %lld %lld %llu %llu\n", pid_nr(a->owner),
+		   atomic64_read(&a->bytes), atomic64_read(&a->regions),
+		   counts.pins, counts.revoked);
 }
 
 /* The lock is let go now and then: who opens or exits waits for it. */
@@ -202,5 +227,5 @@ void pp_accounts_show(struct seq_file *m)
 			account_show(m, a);
 		spin_unlock_irq(&accounts_lock);
 	}
-	seq_printf(m, "all %lld -\n", atomic64_read(&total_bytes));
+	seq_printf(m, "all %lld - - -\n", atomic64_read(&total_bytes));
 }

@@ -38,7 +38,19 @@ int pp_account_charge(struct pp_account *account, u64 bytes,
 /* the pages of a region of @bytes went; 0: they had gone before. Any context */
 void pp_account_uncharge(struct pp_account *account, u64 bytes);
 
-/* "PID BYTES REGIONS" of each, then "all BYTES -"; process context */
+/* a region of it has become live, or was live and is its owner's no more. Any context */
+void pp_account_count_pin(struct pp_account *account);
+void pp_account_count_revoked(struct pp_account *account);
+
+/** struct pp_account_counts - since the account was made */
+struct pp_account_counts {
+	u64 pins;
+	u64 revoked;
+};
+
+struct pp_account_counts pp_account_counts(const struct pp_account *account);
+
+/* "PID BYTES REGIONS PINS REVOKED" of each, then "all BYTES - - -"; process context */
 void pp_accounts_show(struct seq_file *m);
 
 #endif

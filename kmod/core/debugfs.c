@@ -12,6 +12,7 @@
 #include "cookie.h"
 #include "debugfs.h"
 #include "extents.h"
+#include "peer.h"
 #include "region.h"
 
 static struct dentry *dir;
@@ -27,12 +28,14 @@ static const char *const state_names[] = {
  * struct snapshot - what a region's lock protects
  * @extents: 0 before something is mapped
  * @viewed: by the CPU, at some time
+ * @id: as the region's
  */
 struct snapshot {
 	enum pp_region_state state;
 	u32 extents;
 	unsigned int exports;
 	bool viewed;
+	u32 id;
 };
 
 static void region_snap(struct peerpin_region *r, struct snapshot *s)
@@ -44,6 +47,7 @@ static void region_snap(struct peerpin_region *r, struct snapshot *s)
 	s->state = r->state;
 	s->extents = r->extents.at ? r->extents.count : 0;
 	s->viewed = r->cpumap;
+	s->id = READ_ONCE(r->id);
 	list_for_each(each, &r->exports)
 		s->exports++;
 	spin_unlock_irq(&r->lock);
@@ -83,7 +87,11 @@ static void show_region(struct seq_file *m, struct peerpin_region *r)
 		   r->addr, r->length, pp_region_age_ms(r), s.extents,
 		   region_records(r, s.extents), pp_attach_bytes(r));
 	pp_attach_show(r, m);
-	seq_printf(m, " %u %d\n", s.exports, s.viewed);
+	seq_printf(m, " %u %d ", s.exports, s.viewed);
+	if (s.id)
+		seq_printf(m, "%u\n", s.id - 1);
+	else
+		seq_puts(m, "-\n");
 }
 
 /* The position is one behind the place of a region's cookie; 0: the header. */
@@ -115,7 +123,7 @@ static void *regions_next(struct seq_file *m, void *v, loff_t *pos)
 static int regions_show(struct seq_file *m, void *v)
 {
 	if (v == SEQ_START_TOKEN)
-		seq_puts(m, "pid comm provider flags state addr length since_ms extents records_bytes maps_bytes devices exports viewed\n");
+		seq_puts(m, "pid comm provider flags state addr length since_ms extents records_bytes maps_bytes devices exports viewed id\n");
 	else
 		show_region(m, v);
 	return 0;
@@ -131,17 +139,26 @@ DEFINE_SEQ_ATTRIBUTE(regions);
 
 static int accounts_show(struct seq_file *m, void *unused)
 {
-	seq_puts(m, "pid bytes regions\n");
+	seq_puts(m, "pid bytes regions pins revoked\n");
 	pp_accounts_show(m);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(accounts);
+
+static int peers_show(struct seq_file *m, void *unused)
+{
+	seq_puts(m, "device transfers bytes inflight\n");
+	pp_peers_show(m);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(peers);
 
 void pp_debugfs_init(void)
 {
 	dir = debugfs_create_dir("peerpin", NULL);
 	debugfs_create_file("regions", 0400, dir, NULL, &regions_fops);
 	debugfs_create_file("accounts", 0400, dir, NULL, &accounts_fops);
+	debugfs_create_file("peers", 0400, dir, NULL, &peers_fops);
 }
 
 void pp_debugfs_exit(void)

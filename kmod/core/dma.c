@@ -135,6 +135,7 @@ void peerpin_dma_end(struct peerpin_dma *dma)
 	if (a->map.bounced && dma->dir != DMA_TO_DEVICE)
 		dma_sync(dma, pp_map_sync_for_cpu);
 	trace_peerpin_dma_end(dma, dma->since);
+	pp_peer_count(a->peer, dma->length);
 	dma_leave(a);
 }
 EXPORT_SYMBOL_GPL(peerpin_dma_end);

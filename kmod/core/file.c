@@ -66,6 +66,7 @@ struct peerpin_region *pp_file_pin(struct pp_file *f,
 		file_free_id(f, *id, epoch);
 		return r;
 	}
+	WRITE_ONCE(r->id, *id + 1);
 	return r;
 }
 
@@ -188,16 +189,15 @@ static void file_show_region(struct seq_file *m, u32 id, struct peerpin_region *
 	seq_printf(m, " %s\n", pp_provider_flags(r->provider));
 }
 
-static void file_show_fdinfo(struct seq_file *m, struct file *filp)
+/* What does not fit is shown again in a larger buffer: then this is in vain. */
+static void file_show_regions(struct seq_file *m, struct pp_file *f)
 {
-	struct pp_file *f = filp->private_data;
 	struct peerpin_region *r;
 	unsigned long count = 0;
 	u64 bytes = 0;
 	u32 id = 0;
 
-	seq_printf(m, "peerpin-owner:\t%d\n", pid_vnr(f->owner));
-	for (; (r = pp_table_next(&f->regions, &id)); id++) {
+	for (; !seq_has_overflowed(m) && (r = pp_table_next(&f->regions, &id)); id++) {
 		file_show_region(m, id, r);
 		bytes += pp_region_is_live(r) ? r->length : 0;
 		count++;
@@ -205,6 +205,17 @@ static void file_show_fdinfo(struct seq_file *m, struct file *filp)
 	}
 	seq_printf(m, "peerpin-regions:\t%lu\npeerpin-bytes:\t%llu\n", count,
 		   bytes);
+}
+
+static void file_show_fdinfo(struct seq_file *m, struct file *filp)
+{
+	struct pp_file *f = filp->private_data;
+	struct pp_account_counts counts = pp_account_counts(f->account);
+
+	seq_printf(m, "peerpin-owner:\t%d\n", pid_vnr(f->owner));
+	file_show_regions(m, f);
+	seq_printf(m, "peerpin-pins:\t%llu\npeerpin-revoked:\t%llu\n",
+		   counts.pins, counts.revoked);
 }
 
 const struct file_operations pp_fops = {

@@ -2,23 +2,59 @@
 #include <linux/device.h>
 #include <linux/export.h>
 #include <linux/err.h>
+#include <linux/mutex.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include "attach.h"
 #include "peer.h"
+
+/* Those that are registered, for who looks; innermost, and waits for nobody */
+static DEFINE_MUTEX(peers_lock);
+static LIST_HEAD(peers);
+
+static void peer_free(struct peerpin_peer *peer)
+{
+	free_percpu(peer->counts);
+	kfree(peer->name);
+	kfree(peer);
+}
+
+static struct peerpin_peer *peer_alloc(struct device *dev)
+{
+	struct peerpin_peer *peer = kzalloc(sizeof(*peer), GFP_KERNEL);
+
+	if (!peer)
+		return NULL;
+	peer->name = kstrdup(dev_name(dev), GFP_KERNEL);
+	peer->counts = alloc_percpu(struct pp_peer_counts);
+	if (peer->name && peer->counts)
+		return peer;
+	peer_free(peer);
+	return NULL;
+}
+
+static void peer_list(struct peerpin_peer *peer)
+{
+	mutex_lock(&peers_lock);
+	list_add_tail(&peer->in_peers, &peers);
+	mutex_unlock(&peers_lock);
+}
+
+static void peer_unlist(struct peerpin_peer *peer)
+{
+	mutex_lock(&peers_lock);
+	list_del(&peer->in_peers);
+	mutex_unlock(&peers_lock);
+}
 
 struct peerpin_peer *peerpin_peer_register(struct device *dev,
 					   const struct peerpin_peer_ops *ops,
 					   void *data)
 {
-	struct peerpin_peer *peer = kzalloc(sizeof(*peer), GFP_KERNEL);
+	struct peerpin_peer *peer = peer_alloc(dev);
 
 	if (!peer)
 		return ERR_PTR(-ENOMEM);
-	peer->name = kstrdup(dev_name(dev), GFP_KERNEL);
-	if (!peer->name) {
-		kfree(peer);
-		return ERR_PTR(-ENOMEM);
-	}
 	kref_init(&peer->ref);
 	peer->dev = dev;
 	peer->ops = ops;
@@ -26,16 +62,14 @@ struct peerpin_peer *peerpin_peer_register(struct device *dev,
 	spin_lock_init(&peer->lock);
 	INIT_LIST_HEAD(&peer->attaches);
 	init_waitqueue_head(&peer->idle);
+	peer_list(peer);
 	return peer;
 }
 EXPORT_SYMBOL_GPL(peerpin_peer_register);
 
 static void peer_release(struct kref *ref)
 {
-	struct peerpin_peer *peer = container_of(ref, struct peerpin_peer, ref);
-
-	kfree(peer->name);
-	kfree(peer);
+	peer_free(container_of(ref, struct peerpin_peer, ref));
 }
 
 void pp_peer_put(struct peerpin_peer *peer)
@@ -112,6 +146,40 @@ void peerpin_peer_unregister(struct peerpin_peer *peer)
 	}
 	wait_event(peer->idle, !atomic_read(&peer->inflight));
 	wait_event(peer->idle, !peer_has_users(peer));
+	peer_unlist(peer);
 	pp_peer_put(peer);
 }
 EXPORT_SYMBOL_GPL(peerpin_peer_unregister);
+
+static struct pp_peer_counts peer_sum(const struct peerpin_peer *peer)
+{
+	struct pp_peer_counts sum = {};
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		const struct pp_peer_counts *c = per_cpu_ptr(peer->counts, cpu);
+
+		sum.transfers += READ_ONCE(c->transfers);
+		sum.bytes += READ_ONCE(c->bytes);
+	}
+	return sum;
+}
+
+static void peer_show(struct seq_file *m, struct peerpin_peer *peer)
+{
+	struct pp_peer_counts sum = peer_sum(peer);
+
+	seq_escape(m, peer->name, " \t\n\\\033");
+	seq_printf(m, " %llu %llu %d\n", sum.transfers, sum.bytes,
+		   atomic_read(&peer->inflight));
+}
+
+void pp_peers_show(struct seq_file *m)
+{
+	struct peerpin_peer *peer;
+
+	mutex_lock(&peers_lock);
+	list_for_each_entry(peer, &peers, in_peers)
+		peer_show(m, peer);
+	mutex_unlock(&peers_lock);
+}

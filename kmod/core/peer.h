@@ -5,9 +5,18 @@
 
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/percpu.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include "../include/peerpin.h"
+
+struct seq_file;
+
+/** struct pp_peer_counts - transfers that have ended, on one processor */
+struct pp_peer_counts {
+	u64 transfers;
+	u64 bytes;
+};
 
 /**
  * struct peerpin_peer - see above
@@ -20,6 +29,8 @@
  *	every attachment under its region's lock
  * @users: maps, unmaps and stop() calls in progress; unregistering waits
  * @inflight: DMA begun and not ended, on listed attachments or not
+ * @counts: of the transfers that have ended; each processor writes its own
+ * @in_peers: in the list of all, which holds the registration's reference
  * @idle: woken when @users or a count of DMA in flight falls to 0
  */
 struct peerpin_peer {
@@ -33,6 +44,8 @@ struct peerpin_peer {
 	unsigned int users;
 	atomic_t inflight;
 	struct list_head attaches;
+	struct list_head in_peers;
+	struct pp_peer_counts __percpu *counts;
 	wait_queue_head_t idle;
 };
 
@@ -41,5 +54,18 @@ void pp_peer_put(struct peerpin_peer *peer);
 /* become a user: @dev and the driver stay; -ENODEV when it is going away */
 int pp_peer_enter(struct peerpin_peer *peer);
 void pp_peer_leave(struct peerpin_peer *peer);
+
+/*
+ * A transfer has ended; from within it. In no shared line and without a lock:
+ * this is on the way of every transfer of every processor.
+ */
+static inline void pp_peer_count(struct peerpin_peer *peer, u64 bytes)
+{
+	this_cpu_inc(peer->counts->transfers);
+	this_cpu_add(peer->counts->bytes, bytes);
+}
+
+/* "DEVICE TRANSFERS BYTES INFLIGHT" of each that is registered; process context */
+void pp_peers_show(struct seq_file *m);
 
 #endif

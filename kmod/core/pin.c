@@ -113,6 +113,8 @@ static int pin_open(struct peerpin_region *r)
 		ret = pin_look_locked(r);
 	}
 	spin_unlock_irq(&r->lock);
+	if (!ret)
+		pp_account_count_pin(r->account);
 	return ret;
 }
 

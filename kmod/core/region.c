@@ -112,6 +112,8 @@ bool pp_region_end_locked(struct peerpin_region *r, enum pp_region_state state)
 	lockdep_assert_held(&r->lock);
 	if (r->state > PP_LIVE)
 		return false;
+	if (r->state == PP_LIVE && state == PP_REVOKED)
+		pp_account_count_revoked(r->account);
 	WRITE_ONCE(r->state, state);
 	pp_epoch_end(r->epoch);
 	return true;

@@ -63,6 +63,7 @@ enum pp_region_state {
  * @epoch: its word in the revocation page; valid until the state has ended
  * @pin_epoch: what it says while the region lives
  * @own_epoch: the word of a region that no file knows
+ * @id: 1 more than its file's name for it, for those who look; 0: no file knows it
  * @account: of the process that pinned it
  * @charged: bytes accounted there and not given back
  * @extents: see extents.h
@@ -95,6 +96,7 @@ struct peerpin_region {
 	u32 pin_epoch;
 	u32 own_epoch;
 	u32 caching;
+	u32 id;
 	struct pp_account *account;
 	atomic64_t charged;
 	struct pp_extents extents;

@@ -132,7 +132,7 @@ static inline bool core_regions_are_none(void)
 	return !strchr(strchrnul(module_debugfs("peerpin/regions", text, sizeof(text)), '\n') + 1, '\n');
 }
 
-/* Lines of "PID BYTES REGIONS", whose last one is "all BYTES -" */
+/* Lines of "PID BYTES ...", whose last one is "all BYTES ..." */
 static inline bool core_accounts_are_0(void)
 {
 	static char text[1 << 16];

@@ -30,13 +30,14 @@ struct line {
 	uint64_t records, maps;
 	char devices[256];
 	unsigned int exports, viewed;
+	char id[16];
 };
 
 static bool parse(const char *text, struct line *l)
 {
-	return sscanf(text, "%d %63s %15s %15s %15s %lx %lu %lu %u %lu %lu %255s %u %u", &l->pid, l->comm, l->provider,
+	return sscanf(text, "%d %63s %15s %15s %15s %lx %lu %lu %u %lu %lu %255s %u %u %15s", &l->pid, l->comm, l->provider,
 		      l->flags, l->state, &l->addr, &l->length, &l->since_ms, &l->extents, &l->records, &l->maps,
-		      l->devices, &l->exports, &l->viewed) == 14;
+		      l->devices, &l->exports, &l->viewed, l->id) == 15;
 }
 
 static FILE *regions_open(void)
@@ -113,6 +114,7 @@ CASE(a_region_is_a_line)
 	EXPECT(l.extents == 0 && l.maps == 0 && !strcmp(l.devices, "-"), "not mapped yet: %u %lu %s", l.extents, l.maps,
 	       l.devices);
 	EXPECT(l.exports == 0 && l.viewed == 0, "%u %u", l.exports, l.viewed);
+	EXPECT(strtoul(l.id, NULL, 10) == p.out_region && l.id[0] != '-', "%s, not %u", l.id, p.out_region);
 	EXPECT(!unpin(fd, p.out_region), "unpin");
 	EXPECT(regions(GPU_A, &l) == 0, "%d", regions(GPU_A, &l));
 }
@@ -198,6 +200,85 @@ CASE(a_name_is_one_column)
 	prctl(PR_SET_NAME, "");
 	EXPECT(regions(GPU_A, &l) == 1 && !strcmp(l.comm, "-"), "%s", l.comm);
 	prctl(PR_SET_NAME, "t_debugfs");
+	EXPECT(!unpin(fd, p.out_region), "unpin");
+}
+
+/* ---- counts -------------------------------------------------------------------- */
+
+/** struct account - the line of this process in "accounts" */
+struct account {
+	uint64_t bytes, regions, pins, revoked;
+};
+
+static struct account account(void)
+{
+	struct account a = { .pins = ~0ul };
+	char text[4096], line[32];
+	const char *at;
+
+	snprintf(line, sizeof(line), "\n%d ", getpid());
+	at = strstr(module_debugfs("peerpin/accounts", text, sizeof(text)), line);
+	if (at)
+		sscanf(at + strlen(line), "%lu %lu %lu %lu", &a.bytes, &a.regions, &a.pins, &a.revoked);
+	return a;
+}
+
+CASE(pins_and_revocations_are_counted)
+{
+	struct account before = account(), after;
+	struct peerpin_pin p;
+
+	EXPECT(!emu_alloc(gpu, GPU_B, BLOCK) && !pin_at(fd, GPU_B, BLOCK, &p), "pin");
+	after = account();
+	EXPECT(after.pins == before.pins + 1 && after.revoked == before.revoked, "%lu pins %lu revoked", after.pins,
+	       after.revoked);
+	EXPECT(!emu_free(gpu, GPU_B), "free");
+	EXPECT(account().revoked == before.revoked + 1, "%lu revoked, before %lu", account().revoked, before.revoked);
+	EXPECT(!unpin(fd, p.out_region), "unpin");
+	EXPECT(pin_at(fd, GPU_B, BLOCK, &p), "pins what was freed");
+	after = account();
+	EXPECT(after.pins == before.pins + 1 && after.revoked == before.revoked + 1, "%lu pins %lu revoked", after.pins,
+	       after.revoked);
+}
+
+/** struct peer - a line of "peers" */
+struct peer {
+	uint64_t transfers, bytes;
+	int inflight;
+};
+
+/* Of all peers together; inflight -1: there is none, or a line that cannot be read */
+static struct peer peers(void)
+{
+	char text[4096];
+	const char *line = module_debugfs("peerpin/peers", text, sizeof(text));
+	struct peer p, sum = { .inflight = -1 };
+
+	while ((line = strchr(line, '\n')) && line[1]) {
+		if (sscanf(++line, "%*s %lu %lu %d", &p.transfers, &p.bytes, &p.inflight) != 3)
+			return (struct peer){ .inflight = -1 };
+		sum.transfers += p.transfers;
+		sum.bytes += p.bytes;
+		sum.inflight = (sum.inflight < 0 ? 0 : sum.inflight) + p.inflight;
+	}
+	return sum;
+}
+
+CASE(transfers_of_a_peer_are_counted)
+{
+	struct peer before = peers(), after;
+	struct peerpin_pin p;
+	int i;
+
+	EXPECT(before.inflight == 0, "inflight %d", before.inflight);
+	EXPECT(!pin_at(fd, GPU_A, BLOCK, &p), "pin");
+	for (i = 0; i < 3; i++)
+		EXPECT(!lsi_copy(lsi, (struct end){ fd, p.out_region, 0 }, (struct end){ fd, p.out_region, 65536 }, 5000),
+		       "copy");
+	after = peers();
+	/* each copy has two ends */
+	EXPECT(after.transfers == before.transfers + 6 && after.bytes == before.bytes + 30000 && !after.inflight,
+	       "%lu transfers, %lu bytes", after.transfers - before.transfers, after.bytes - before.bytes);
 	EXPECT(!unpin(fd, p.out_region), "unpin");
 }
 
@@ -321,7 +402,8 @@ CASE(fdinfo_tells_the_kind)
 	EXPECT(!pin_persistent(GPU_A, BLOCK, &a) && !pin_at(fd, GPU_A + BLOCK, BLOCK, &b), "pin");
 	EXPECT(fdinfo_has(" - persistent\n"), "persistent");
 	EXPECT(fdinfo_has(" - -\n"), "revocable");
-	EXPECT(fdinfo_has("peerpin-regions:\t2\npeerpin-bytes:\t4194304\n"), "sum");
+	EXPECT(fdinfo_has("peerpin-regions:\t2\npeerpin-bytes:\t4194304\npeerpin-pins:\t"), "sum");
+	EXPECT(fdinfo_has("\npeerpin-revoked:\t"), "revoked");
 	EXPECT(!unpin(fd, a.out_region) && !unpin(fd, b.out_region), "unpin");
 }
 
@@ -336,7 +418,7 @@ CASE(nothing_is_left)
 	close(check);
 	EXPECT(!emu_free(gpu, GPU_A), "free");
 	module_debugfs("peerpin/accounts", text, sizeof(text));
-	EXPECT(!strcmp(text, "pid bytes regions\nall 0 -\n"), "%s", text);
+	EXPECT(!strcmp(text, "pid bytes regions pins revoked\nall 0 - - -\n"), "%s", text);
 }
 
 VMTEST_MAIN
