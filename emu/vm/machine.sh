@@ -30,8 +30,21 @@ peer_on() { # INDEX BUS
 	esac
 }
 
+# QEMU's switches have no ACS that could be taken away.
 port() { # NUMBER TYPE BUS: a bridge port, whose own bus is portNUMBER
-	add -device "$2,id=port$1,bus=$3,chassis=$1,slot=$1"
+	local options=''
+
+	[ "$acs $2" != 'off pcie-root-port' ] || options=,disable-acs=on
+	add -device "$2,id=port$1,bus=$3,chassis=$1,slot=$1$options"
+}
+
+upstream() { # NUMBER BUS: a PCIe switch, whose own bus is switchNUMBER
+	add -device "x3130-upstream,id=switch$1,bus=$2"
+}
+
+switch_on() { # NUMBER BUS: a PCIe switch below a root port
+	port "$1" pcie-root-port "$2"
+	upstream "$1" "port$1"
 }
 
 all_gpus_on() {
@@ -64,14 +77,19 @@ each_peer_behind() { # TYPE BUS
 	done
 }
 
-two_numa_nodes() {
-	local half=$((mem / 2)) node
+numa_node() { # NUMBER MiB OPTIONS
+	add -object "memory-backend-ram,id=ram$1,size=${2}M"
+	add -numa "node,nodeid=$1,memdev=ram$1$3"
+}
 
-	[ "$smp" -ge 2 ] || bad_usage "--topology $topology needs --smp 2 or more"
-	for node in 0 1; do
-		add -object "memory-backend-ram,id=ram$node,size=${half}M"
-		add -numa "node,nodeid=$node,memdev=ram$node"
-	done
+# Each is a processor of its own, with its half of the memory.
+two_numa_nodes() {
+	local cores=$((smp / 2)) half=$((mem / 2))
+
+	[ $((smp % 2)) -eq 0 ] || bad_usage "--topology $topology needs --smp 2, or another even number"
+	add -smp "sockets=2,cores=$cores"
+	numa_node 0 "$half" ",cpus=0-$((cores - 1))"
+	numa_node 1 "$half" ",cpus=$cores-$((smp - 1))"
 	mem=$((2 * half))
 }
 
