@@ -4,6 +4,7 @@
 #: make demo     deps, all, then the demonstration in the virtual machine
 #: make check    deps, all, then every test
 #: make check-model  deps, then the models of how memory is taken away, and of the cache, in every order: doc/model
+#: make fuzz     look for machines that doctor and topo crash on, for FUZZ_SECONDS (600): test/fuzz
 #: make bench    deps, all, a copy beside the bare engine, pins beside the vendor's, look-ups, revocations, hook, cache
 #: make h200     build/h200: what bench/h200.sh runs on a machine with a real GPU
 #: make modules  the kernel modules only

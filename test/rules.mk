@@ -32,12 +32,32 @@ UNIT_OBJ_test_regcache_model = $(B)/obj/test/mock_memory.o
 UNIT_OBJ_test_regcache_torture = $(B)/obj/test/mock_memory.o
 UNIT_OBJ_test_libcuda_vmm = $(patsubst %,$(B)/obj/libcuda/%.o,alloc fit handle reserve set space vmm)
 UNIT_OBJ_test_tool_args = $(B)/obj/tool/args.o $(B)/obj/tool/pattern.o $(B)/obj/tool/units.o
-UNIT_OBJ_test_tool_owners = $(B)/obj/tool/owners.o $(B)/obj/tool/units.o
+UNIT_OBJ_test_top_rates = $(B)/obj/tool/top_rates.o
+UNIT_OBJ_test_top_view = $(patsubst %,$(B)/obj/tool/%.o,bar1 top_layout top_view units)
+UNIT_OBJ_test_publish = $(B)/obj/test/mock_memory.o $(patsubst %,$(B)/obj/tool/%.o,cache_counts fds grow tool)
+UNIT_OBJ_test_tool_owners = $(patsubst %,$(B)/obj/tool/%.o,accounts fds grow owners owners_core printable tool)
 UNIT_OBJ_test_judge_plan = $(B)/obj/judge/plan.o
 UNIT_OBJ_test_judge_splat = $(B)/obj/judge/splat.o
 UNIT_OBJ_test_judge_violations = $(B)/obj/judge/violations.o
 UNIT_OBJ_test_verify_scenarios = $(patsubst %,$(B)/obj/tool/%.o,grow tool verify_recording verify_rows verify_scenarios)
 UNIT_OBJ_test_verify_stream = $(UNIT_OBJ_test_verify_scenarios) $(patsubst %,$(B)/obj/tool/%.o,verify_result verify_stream)
+UNIT_OBJ_test_facts = $(patsubst %,$(B)/obj/tool/%.o,facts facts_live facts_vendor grow printable tool tree)
+UNIT_OBJ_test_scrub = $(patsubst %,$(B)/obj/tool/%.o,pci_config scrub scrub_config)
+UNIT_OBJ_test_root = $(patsubst %,$(B)/obj/tool/%.o,grow printable root tool tree unpack)
+UNIT_OBJ_test_capture = $(patsubst %,$(B)/obj/tool/%.o,capture capture_entries capture_list capture_tar facts \
+	facts_live facts_vendor grow machine pci_config pci_device printable root scrub scrub_config tool tree unpack)
+UNIT_OBJ_test_doctor = $(patsubst %,$(B)/obj/tool/%.o,$(notdir $(basename $(wildcard tool/check*.c)))) \
+	$(patsubst %,$(B)/obj/tool/%.o,bar1 doctor_json doctor_report doctor_text doctor_view doctor_ways facts \
+	facts_live facts_vendor grow json machine pair path pci_config pci_device printable tool tree units)
+UNIT_OBJ_test_doctor_pairs = $(UNIT_OBJ_test_doctor)
+UNIT_OBJ_test_doctor_captured = $(UNIT_OBJ_test_doctor) $(B)/obj/tool/root.o $(B)/obj/tool/unpack.o
+UNIT_MACHINE := $(patsubst %,$(B)/obj/tool/%.o,grow machine path pci_config pci_device printable tool tree)
+UNIT_OBJ_test_tree = $(patsubst %,$(B)/obj/tool/%.o,grow printable tool tree)
+UNIT_OBJ_test_machine = $(UNIT_MACHINE)
+UNIT_OBJ_test_path = $(UNIT_MACHINE)
+UNIT_OBJ_test_topo = $(UNIT_MACHINE) \
+	$(patsubst %,$(B)/obj/tool/%.o,markup pci_name topo_layout topo_read topo_svg topo_text topo_words)
+UNIT_CFLAGS_test_topo = -DPEERPIN='"$(B)/bin/peerpin"'
 UNIT_CFLAGS_test_cuda_lookup = -DFAKE_CUDA='"$(B)/bin/test/fake/libcuda.so.1"' \
 	-DFAKE_PLUGIN='"$(B)/bin/test/fake/plugin.so"'
 UNIT_CFLAGS_test_verify_run = -DPEERPIN='"$(B)/bin/peerpin"' -DFAKE_VM_RUN='"test/unit/fake_vm_run"'
@@ -60,6 +80,19 @@ $(foreach t,$(notdir $(UNIT_BIN)),$(eval $(call UNIT_RULE,$(t))))
 
 $(B)/bin/test/test_verify_run: | $(B)/bin/peerpin
 $(B)/bin/test/test_verify_run: override LDFLAGS += -Wl,--no-as-needed -ljson-c
+
+$(B)/bin/test/test_facts $(B)/bin/test/test_root $(B)/bin/test/test_capture: \
+	override LDFLAGS += -Wl,--no-as-needed -larchive -lz -Wl,-rpath,'$$ORIGIN/fake/vendor'
+$(B)/bin/test/test_facts: | $(B)/bin/test/fake/vendor/libcuda.so.1
+
+$(B)/bin/test/fake/vendor/libcuda.so.1: test/unit/fake_vendor_cuda.c | $(B)/bin/test/fake/vendor
+	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $<
+
+$(patsubst %,$(B)/bin/test/%,test_doctor test_doctor_pairs test_doctor_captured): \
+	override LDFLAGS += -Wl,--no-as-needed -larchive -lz -ljson-c
+
+$(B)/bin/test/test_topo: | $(B)/bin/peerpin
+$(B)/bin/test/test_topo: override LDFLAGS += -Wl,--no-as-needed -ljson-c -lpci
 
 $(B)/bin/test/test_cuda_lookup: | $(B)/bin/test/fake/libcuda.so.1 $(B)/bin/test/fake/plugin.so
 $(B)/bin/test/test_cuda_lookup: override LDFLAGS += -rdynamic
@@ -104,7 +137,10 @@ VM_HOOKED := $(patsubst %,$(B)/bin/vm/%,t_hook t_watch t_watch_dmabuf)
 $(VM_HOOKED): $(B)/lib/libpeerpin-hook.so
 $(VM_HOOKED): override LDFLAGS += -L$(B)/lib -Wl,--no-as-needed -lpeerpin-hook
 
-$(B)/obj/test $(B)/bin/test $(B)/bin/test/fake $(B)/bin/test/fake/hooked $(B)/bin/vm:
+VM_JSON := $(patsubst %,$(B)/bin/vm/%,t_topo t_topo_replay)
+$(VM_JSON): override LDFLAGS += -Wl,--no-as-needed -ljson-c
+
+$(B)/obj/test $(B)/bin/test $(B)/bin/test/fake $(B)/bin/test/fake/hooked $(B)/bin/test/fake/vendor $(B)/bin/vm:
 	mkdir -p $@
 
 -include $(wildcard $(B)/obj/test/*.d $(B)/bin/vm/*.d)

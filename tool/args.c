@@ -108,8 +108,7 @@ static void unknown_option(char **argv)
 		usage_error("%s does not know %s", argv[0], argv[optind - 1]);
 }
 
-/* The next option, -1 at the end, or '?' after a complaint. */
-static int next_option(int argc, char **argv, const struct option *options)
+int next_option(int argc, char **argv, const struct option *options)
 {
 	int c;
 

@@ -22,6 +22,14 @@ struct copy_args {
 	bool json;
 };
 
+struct option;
+
+/*
+ * The next of long options only, with values from 256; -1 at the end, or '?'
+ * after a complaint. Set optind to 0 before the first.
+ */
+int next_option(int argc, char **argv, const struct option *options);
+
 /* 0, or EXIT_USAGE or EXIT_FAILED after the complaint has been printed. */
 int parse_copy_args(int argc, char **argv, struct copy_args *out);
 int parse_bar_args(int argc, char **argv, bool *json);

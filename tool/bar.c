@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "args.h"
+#include "bar1.h"
 #include "explain.h"
 #include "json.h"
 #include "owners.h"
@@ -18,6 +19,7 @@ enum {
 struct state {
 	unsigned int nr_gpus;
 	struct pp_bar1 gpus[MAX_GPUS];
+	uint64_t reserve;
 	struct owners owners;
 };
 
@@ -40,7 +42,8 @@ static int read_state(struct state *s)
 
 	if (ret)
 		return ret;
-	ret = owners_find(&s->owners);
+	s->reserve = bar1_reserve();
+	ret = owners_find(OWNERS_REGIONS, &s->owners);
 	if (ret)
 		return fail("/proc cannot be read: %s; type: mount -t proc proc /proc", strerror(-ret));
 	return 0;
@@ -48,7 +51,7 @@ static int read_state(struct state *s)
 
 /* ---- for people -------------------------------------------------------------- */
 
-static void print_gpu(unsigned int index, const struct pp_bar1 *gpu)
+static void print_gpu(unsigned int index, const struct pp_bar1 *gpu, uint64_t reserve)
 {
 	printf("GPU %u  %s  %s\n", index, gpu->pci, gpu->name);
 	printf("    BAR1 Memory Usage\n");
@@ -58,12 +61,18 @@ static void print_gpu(unsigned int index, const struct pp_bar1 *gpu)
 	       text_mib(gpu->used).at);
 	printf("        Free                              : %s\n",
 	       text_mib(gpu->free).at);
+	printf("        Fits                              : %s, as the driver keeps %s\n",
+	       text_mib(bar1_fits(gpu, reserve)).at, text_mib(reserve).at);
 }
 
 static void print_region(const struct owned_region *r)
 {
-	printf("    region %-6u %-4s %#14" PRIx64 "  %10s  %-7s  age %s",
-	       r->id, r->provider, r->addr, text_bytes(r->length).at,
+	char id[24] = "-";
+
+	if (r->id >= 0)
+		snprintf(id, sizeof(id), "%" PRId64, r->id);
+	printf("    region %-6s %-4s %#14" PRIx64 "  %10s  %-7s  age %s",
+	       id, r->provider, r->addr, text_bytes(r->length).at,
 	       r->state, text_time(r->age_ms * 1000000).at);
 	if (strcmp(r->devices, "-"))
 		printf("  mapped for %s", r->devices);
@@ -74,9 +83,12 @@ static void print_owner(const struct owner *o)
 {
 	size_t i;
 
-	printf("%s (%d)  %s in %zu region%s\n", o->command, (int)o->owner,
+	printf("%s (%d)  %s in %zu region%s", o->command, (int)o->owner,
 	       text_bytes(o->bytes).at, o->nr_regions,
 	       o->nr_regions == 1 ? "" : "s");
+	if (o->revoked)
+		printf("; %" PRIu64 " revoked", o->revoked);
+	putchar('\n');
 	for (i = 0; i < o->nr_regions; i++)
 		print_region(&o->regions[i]);
 }
@@ -99,14 +111,14 @@ static void print_text(const struct state *s)
 	unsigned int i;
 
 	for (i = 0; i < s->nr_gpus; i++)
-		print_gpu(i, &s->gpus[i]);
+		print_gpu(i, &s->gpus[i], s->reserve);
 	print_owners(&s->owners);
 }
 
 /* ---- for programs -------------------------------------------------------------- */
 
 static struct json_object *json_gpu(unsigned int index,
-				    const struct pp_bar1 *gpu)
+				    const struct pp_bar1 *gpu, uint64_t reserve)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -117,6 +129,8 @@ static struct json_object *json_gpu(unsigned int index,
 	json_add_u64(o, "bar1_total", gpu->total);
 	json_add_u64(o, "bar1_used", gpu->used);
 	json_add_u64(o, "bar1_free", gpu->free);
+	json_add_u64(o, "bar1_reserve", reserve);
+	json_add_u64(o, "bar1_fits", bar1_fits(gpu, reserve));
 	return o;
 }
 
@@ -138,7 +152,7 @@ static struct json_object *json_region(const struct owned_region *r)
 {
 	struct json_object *o = json_object_new_object();
 
-	json_add_u64(o, "id", r->id);
+	json_object_object_add(o, "id", r->id < 0 ? NULL : json_object_new_int64(r->id));
 	json_add_text(o, "provider", r->provider);
 	json_add_u64(o, "addr", r->addr);
 	json_add_u64(o, "length", r->length);
@@ -158,6 +172,8 @@ static struct json_object *json_owner(const struct owner *owner)
 	json_add_u64(o, "pid", (uint64_t)owner->owner);
 	json_add_text(o, "command", owner->command);
 	json_add_u64(o, "bytes", owner->bytes);
+	json_add_u64(o, "pins", owner->pins);
+	json_add_u64(o, "revoked", owner->revoked);
 	for (i = 0; i < owner->nr_regions; i++)
 		json_object_array_add(regions,
 				      json_region(&owner->regions[i]));
@@ -174,7 +190,7 @@ static void print_json(const struct state *s)
 
 	for (i = 0; i < s->nr_gpus; i++)
 		json_object_array_add(gpus, json_gpu((unsigned int)i,
-						     &s->gpus[i]));
+						     &s->gpus[i], s->reserve));
 	for (i = 0; i < s->owners.count; i++)
 		json_object_array_add(owners, json_owner(&s->owners.at[i]));
 	json_object_object_add(o, "gpus", gpus);

@@ -110,14 +110,19 @@ int explain_copy(const char *peer, int error, const struct pp_why *why)
 	}
 }
 
-int explain_bar1(int error)
+const char *why_no_bar1(int error)
 {
 	switch (error) {
 	case -ENODEV:
-		return fail("there is no GPU, or its driver is not loaded; see lspci, then type: modprobe nvidia");
+		return "there is no GPU, or its driver is not loaded; see lspci, then type: modprobe nvidia";
 	case -ENOENT:
-		return fail("there is no NVML library (libnvidia-ml.so.1): install the GPU's driver");
+		return "there is no NVML library (libnvidia-ml.so.1): install the GPU's driver";
 	default:
-		return fail("NVML failed; see whether nvidia-smi works, and the kernel's log: dmesg");
+		return "NVML failed; see whether nvidia-smi works, and the kernel's log: dmesg";
 	}
+}
+
+int explain_bar1(int error)
+{
+	return fail("%s", why_no_bar1(error));
 }

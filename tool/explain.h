@@ -11,4 +11,7 @@ int explain_peer(const char *name, int error);
 int explain_copy(const char *peer, int error, const struct pp_why *why);
 int explain_bar1(int error);
 
+/* What the last of them prints */
+const char *why_no_bar1(int error);
+
 #endif

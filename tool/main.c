@@ -16,6 +16,9 @@ static const struct command help_command = {
 static const struct command *const commands[] = {
 	&copy_command,
 	&bar_command,
+	&topo_command,
+	&doctor_command,
+	&top_command,
 	&verify_command,
 	&help_command,
 };

@@ -1,59 +1,74 @@
 // SPDX-License-Identifier: MIT
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/kcmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "grow.h"
 #include "owners.h"
+#include "printable.h"
 
 /* ---- one file ------------------------------------------------------------------ */
 
-static bool parse_region(const char *text, struct owner *o)
+static void parse_region(const char *text, struct owner *o)
 {
 	struct owned_region r = { 0 };
-	struct owned_region *more;
+	unsigned int id;
 
 	if (sscanf(text, "%u %15s %" SCNx64 " %" SCNu64 " %15s %" SCNu64 " %u %255s",
-		   &r.id, r.provider, &r.addr, &r.length, r.state, &r.age_ms,
+		   &id, r.provider, &r.addr, &r.length, r.state, &r.age_ms,
 		   &r.extents, r.devices) != 8)
-		return true;	/* a newer kernel's form: not for us */
-	more = realloc(o->regions, (o->nr_regions + 1) * sizeof(*more));
-	if (!more)
-		return false;
-	o->regions = more;
+		return;		/* a newer kernel's form: not for us */
+	r.id = id;
+	o->regions = grow(o->regions, o->nr_regions, sizeof(r));
 	o->regions[o->nr_regions++] = r;
-	return true;
 }
 
-static bool parse_line(char *line, struct owner *o)
+static void parse_sum(const char *name, const char *value, struct owner *o)
 {
-	char *value = strchr(line, ':');
+	uint64_t n = strtoull(value, NULL, 10);
 
-	if (!value)
-		return true;
-	*value++ = '\0';
-	if (!strcmp(line, "peerpin-owner"))
-		o->owner = (pid_t)strtol(value, NULL, 10);
-	else if (!strcmp(line, "peerpin-bytes"))
-		o->bytes = strtoull(value, NULL, 10);
-	else if (!strcmp(line, "peerpin-region"))
-		return parse_region(value, o);
-	return true;
+	if (!strcmp(name, "owner"))
+		o->owner = (pid_t)n;
+	else if (!strcmp(name, "bytes"))
+		o->bytes = n;
+	else if (!strcmp(name, "regions"))
+		o->count = n;
+	else if (!strcmp(name, "pins"))
+		o->pins = n;
+	else if (!strcmp(name, "revoked"))
+		o->revoked = n;
 }
 
-bool owner_parse(FILE *f, struct owner *out)
+static void parse_line(char *line, enum owners_detail detail, struct owner *o)
+{
+	static const char prefix[] = "peerpin-";
+	char *name = line + strlen(prefix), *value;
+
+	if (strncmp(line, prefix, strlen(prefix)))
+		return;
+	if (!strncmp(name, "region:", 7)) {
+		if (detail == OWNERS_REGIONS)
+			parse_region(name + 7, o);
+		return;
+	}
+	value = strchr(name, ':');
+	if (!value)
+		return;
+	*value++ = '\0';
+	parse_sum(name, value, o);
+}
+
+bool owner_parse(FILE *f, enum owners_detail detail, struct owner *out)
 {
 	char line[512];
-	bool ok = true;
 
 	*out = (struct owner){ 0 };
-	while (ok && fgets(line, sizeof(line), f))
-		ok = parse_line(line, out);
-	if (ok && out->owner)
+	while (fgets(line, sizeof(line), f))
+		parse_line(line, detail, out);
+	if (out->owner)
 		return true;
 	owner_free(out);
 	return false;
@@ -65,7 +80,22 @@ void owner_free(struct owner *o)
 	o->regions = NULL;
 }
 
-/* ---- all processes ------------------------------------------------------------- */
+void owner_command(pid_t pid, char *out, size_t room)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	f = fopen(path, "re");
+	if (!f || !fgets(out, (int)room, f))
+		snprintf(out, room, "?");
+	out[strcspn(out, "\n")] = '\0';
+	make_printable(out);
+	if (f)
+		fclose(f);
+}
+
+/* ---- all files ----------------------------------------------------------------- */
 
 /*
  * dup() and fork() make one open file appear many times. Where the kernel does
@@ -74,10 +104,11 @@ void owner_free(struct owner *o)
  */
 static bool same_file(const struct owner *a, const struct owner *b)
 {
-	long order = syscall(SYS_kcmp, a->pid, b->pid, KCMP_FILE, a->fd, b->fd);
+	long order;
 
 	if (a->owner != b->owner)
 		return false;
+	order = syscall(SYS_kcmp, a->pid, b->pid, KCMP_FILE, a->fd, b->fd);
 	return order < 0 ? a->bytes == b->bytes : order == 0;
 }
 
@@ -91,116 +122,69 @@ static bool is_known(const struct owners *all, const struct owner *o)
 	return false;
 }
 
-static void read_command(struct owner *o)
+static void add_new(struct owners *all, struct owner *o)
 {
-	char path[64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)o->owner);
-	f = fopen(path, "re");
-	if (!f || !fgets(o->command, sizeof(o->command), f))
-		strcpy(o->command, "?");
-	o->command[strcspn(o->command, "\n")] = '\0';
-	if (f)
-		fclose(f);
-}
-
-static int add(struct owners *all, const struct owner *o)
-{
-	struct owner *more = realloc(all->at, (all->count + 1) * sizeof(*more));
-
-	if (!more)
-		return -ENOMEM;
-	all->at = more;
-	all->at[all->count++] = *o;
-	return 0;
-}
-
-static int add_new(struct owners *all, struct owner *o)
-{
-	int ret = 0;
-
 	if (is_known(all, o)) {
 		owner_free(o);
-		return 0;
+		return;
 	}
-	read_command(o);
-	ret = add(all, o);
-	if (ret)
-		owner_free(o);
-	return ret;
+	owner_command(o->owner, o->command, sizeof(o->command));
+	all->at = grow(all->at, all->count, sizeof(*o));
+	all->at[all->count++] = *o;
 }
 
-static bool is_peerpin(int fds, const char *name)
-{
-	char target[32];
-	ssize_t n = readlinkat(fds, name, target, sizeof(target) - 1);
-
-	if (n < 0)
-		return false;
-	target[n] = '\0';
-	return !strcmp(target, "/dev/peerpin");
-}
-
-static int look_at_fd(struct owners *all, pid_t pid, int fd)
+static void look_at(const struct fd_at *at, enum owners_detail detail, struct owners *all)
 {
 	struct owner o;
 	char path[64];
 	bool ours;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", (int)pid, fd);
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", (int)at->pid, at->fd);
 	f = fopen(path, "re");
 	if (!f)
-		return 0;	/* closed meanwhile */
-	ours = owner_parse(f, &o);
+		return;		/* closed meanwhile */
+	ours = owner_parse(f, detail, &o);
 	fclose(f);
 	if (!ours)
-		return 0;
-	o.pid = pid;
-	o.fd = fd;
-	return add_new(all, &o);
+		return;
+	o.pid = at->pid;
+	o.fd = at->fd;
+	add_new(all, &o);
 }
 
-static int look_at_process(struct owners *all, pid_t pid)
+static int by_owner(const void *a, const void *b)
 {
-	struct dirent *entry;
-	char path[64];
-	int ret = 0;
-	DIR *dir;
+	const struct owner *x = a, *y = b;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-	dir = opendir(path);
-	if (!dir) {
-		all->unreadable += errno == EACCES;
-		return 0;
-	}
-	while (!ret && (entry = readdir(dir)))
-		if (is_peerpin(dirfd(dir), entry->d_name))
-			ret = look_at_fd(all, pid, atoi(entry->d_name));
-	closedir(dir);
-	return ret;
+	return (x->owner > y->owner) - (x->owner < y->owner);
 }
 
-int owners_find(struct owners *out)
+void owners_by_fds(const struct fds *fds, enum owners_detail detail, struct owners *out)
 {
-	DIR *proc = opendir("/proc");
-	struct dirent *entry;
-	int ret = 0;
+	size_t i;
 
-	*out = (struct owners){ 0 };
-	if (!proc)
-		return -errno;
-	while (!ret && (entry = readdir(proc))) {
-		pid_t pid = atoi(entry->d_name);
+	*out = (struct owners){ .unreadable = fds->unreadable };
+	for (i = 0; i < fds->count; i++)
+		if (fds->at[i].kind == FD_PEERPIN)
+			look_at(&fds->at[i], detail, out);
+	if (out->count)
+		qsort(out->at, out->count, sizeof(*out->at), by_owner);
+}
 
-		if (pid > 0)
-			ret = look_at_process(out, pid);
-	}
-	closedir(proc);
+int owners_find(enum owners_detail detail, struct owners *out)
+{
+	struct fds fds;
+	int ret;
+
+	if (!owners_by_core(detail, out))
+		return 0;
+	ret = fds_find(&fds);
 	if (ret)
-		owners_free(out);
-	return ret;
+		return ret;
+	owners_by_fds(&fds, detail, out);
+	fds_free(&fds);
+	return 0;
 }
 
 void owners_free(struct owners *o)

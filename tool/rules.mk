@@ -9,7 +9,7 @@ $(B)/obj/tool/%.o: tool/%.c | $(B)/obj/tool
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -MMD -MP -c -o $@ $<
 
 $(B)/bin/peerpin: $(TOOL_OBJ) $(TOOL_JUDGE) $(B)/lib/libpeerpin.so | $(B)/bin
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(TOOL_OBJ) $(TOOL_JUDGE) -L$(B)/lib -Wl,-rpath,'$$ORIGIN/../lib' -lpeerpin -ljson-c -ldl
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(TOOL_OBJ) $(TOOL_JUDGE) -L$(B)/lib -Wl,-rpath,'$$ORIGIN/../lib' -lpeerpin -larchive -ljson-c -lpci -lz -lncursesw -ltinfo -ldl
 
 $(B)/bin $(B)/obj/tool:
 	mkdir -p $@

@@ -22,6 +22,9 @@ struct command {
 
 extern const struct command copy_command;
 extern const struct command bar_command;
+extern const struct command topo_command;
+extern const struct command doctor_command;
+extern const struct command top_command;
 extern const struct command verify_command;
 
 /* One line on stderr, "peerpin: " before it. Returns EXIT_FAILED. */

@@ -1,39 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include <stdio.h>
 #include <stdlib.h>
+#include "markup.h"
 #include "tool.h"
 #include "verify_html.h"
 #include "verify_words.h"
 
-static void put_text(FILE *file, const char *text)
-{
-	for (; *text; text++)
-		switch (*text) {
-		case '<':
-			fputs("&lt;", file);
-			break;
-		case '&':
-			fputs("&amp;", file);
-			break;
-		case '"':
-			fputs("&quot;", file);
-			break;
-		default:
-			putc(*text, file);
-		}
-}
-
 static void put_element(FILE *file, const char *tag, const char *text)
 {
 	fprintf(file, "<%s>", tag);
-	put_text(file, text);
+	put_markup(file, text);
 	fprintf(file, "</%s>", tag);
 }
 
 static void put_head(FILE *file, const struct summary *s)
 {
 	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>", file);
-	put_text(file, s->run->args->driver);
+	put_markup(file, s->run->args->driver);
 	fputs("</title>\n<style>\n"
 	      "body { font-family: sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em }\n"
 	      "table { border-collapse: collapse; width: 100% }\n"
@@ -106,7 +89,7 @@ static void put_scenario(FILE *file, const struct summary *s, const struct scena
 	fputs("\n", memory);
 	print_repeat(memory, s->run->args, scenario->id);
 	fclose(memory);
-	put_text(file, text);
+	put_markup(file, text);
 	free(text);
 }
 
@@ -118,7 +101,7 @@ static void put_log(FILE *file, const struct result *result)
 		return;
 	fputs("<pre>", file);
 	for (i = 0; i < result->nr_log; i++) {
-		put_text(file, result->log[i].text);
+		put_markup(file, result->log[i].text);
 		putc('\n', file);
 	}
 	fputs("</pre>\n", file);

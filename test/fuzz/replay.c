@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+/* Each file that is given is one input, in all forms: for machines without clang, and for what the fuzzer has found. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "mutation.h"
+
+enum {
+	MAX_INPUT = 1 << 16,
+};
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+/* A copy of just that size, so that what is read beyond it is noticed. */
+static void replay_form(const uint8_t *bytes, size_t size, unsigned int form)
+{
+	uint8_t *copy = malloc(size);
+
+	if (!copy)
+		abort();
+	memcpy(copy, bytes, size);
+	copy[0] = (uint8_t)((copy[0] & ((1 << FORM_SHIFT) - 1)) | form << FORM_SHIFT);
+	LLVMFuzzerTestOneInput(copy, size);
+	free(copy);
+}
+
+static void replay(const char *name)
+{
+	static uint8_t bytes[MAX_INPUT];
+	FILE *f = fopen(name, "re");
+	unsigned int form;
+	size_t size;
+
+	if (!f) {
+		perror(name);
+		exit(1);
+	}
+	size = fread(bytes, 1, sizeof(bytes), f);
+	fclose(f);
+	fprintf(stderr, "%s\n", name);
+	for (form = 0; size && form < NR_FORMS; form++)
+		replay_form(bytes, size, form);
+}
+
+int main(int argc, char **argv)
+{
+	int i;
+
+	LLVMFuzzerInitialize(&argc, &argv);
+	for (i = 1; i < argc; i++)
+		replay(argv[i]);
+	return argc < 2;
+}

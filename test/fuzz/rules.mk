@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+# doctor and topo on machines that somebody made up: what the fuzzer keeps is in test/fuzz/corpus, and test/host/fuzz
+# runs it again, with gcc. To look for more (FUZZ_SECONDS, 600):
+#	make fuzz
+FUZZ_SECONDS ?= 600
+FUZZ_OBJ := $(patsubst %,$(B)/obj/fuzz/%.o,machines mutation tree)
+FUZZ_TOOL := $(filter-out $(B)/obj/tool/main.o $(B)/obj/tool/tree.o,$(TOOL_SRC:tool/%.c=$(B)/obj/tool/%.o)) \
+	$(B)/obj/judge/splat.o
+FUZZ_DISK := $(B)/obj/fuzz/disk.o $(B)/obj/tool/tree.o
+FUZZ_LIBS := -larchive -ljson-c -lpci -lz -lncursesw -ltinfo -ldl -lpthread
+
+$(B)/obj/fuzz/%.o: test/fuzz/%.c | $(B)/obj/fuzz
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -Itool -MMD -MP -c -o $@ $<
+
+# nothing is looked for in it
+$(B)/obj/fuzz/memory.o: override CFLAGS += -fno-sanitize=all
+
+$(B)/bin/fuzz/replay: $(B)/obj/fuzz/replay.o $(FUZZ_DISK)
+$(B)/bin/fuzz/disk: $(FUZZ_DISK)
+$(B)/bin/fuzz/memory: $(B)/obj/fuzz/memory.o
+$(B)/bin/fuzz/disk $(B)/bin/fuzz/memory: override LDFLAGS += -fsanitize=fuzzer
+
+$(B)/bin/fuzz/replay $(B)/bin/fuzz/disk $(B)/bin/fuzz/memory: $(FUZZ_OBJ) $(FUZZ_TOOL) $(B)/lib/libpeerpin.a | $(B)/bin/fuzz
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(FUZZ_LIBS)
+
+fuzz:
+	@scripts/fuzz $(FUZZ_SECONDS)
+
+$(B)/obj/fuzz $(B)/bin/fuzz:
+	mkdir -p $@
+
+-include $(wildcard $(B)/obj/fuzz/*.d)
+
+.PHONY: fuzz

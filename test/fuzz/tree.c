@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+/*
+ * doctor and topo look at a machine whose files somebody else has chosen: they may say anything about it, but must come
+ * to an end without a crash.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "mutation.h"
+#include "place.h"
+#include "tool.h"
+
+/* The fuzzer's bytes mean these in this order: add more at the end only. */
+static const char *const names[] = { "server", "vm-two-sockets", "h200-x2" };
+
+enum {
+	NR_MACHINES = sizeof(names) / sizeof(*names),
+};
+
+static struct entries machines[NR_MACHINES];
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+/* What is said of so many machines is not worth seeing, what the sanitizers say is. */
+static void be_quiet(void)
+{
+	int null = open("/dev/null", O_WRONLY);
+
+	if (null < 0 || dup2(null, STDOUT_FILENO) < 0)
+		abort();
+	close(null);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	char file[64];
+	size_t i;
+
+	(void)argc;
+	(void)argv;
+	for (i = 0; i < NR_MACHINES; i++) {
+		snprintf(file, sizeof(file), "test/machines/%s.tar.gz", names[i]);
+		if (!entries_read(file, &machines[i])) {
+			fprintf(stderr, "%s cannot be read; start this in the directory of the sources\n", file);
+			exit(1);
+		}
+	}
+	be_quiet();
+	return 0;
+}
+
+static void run(const struct command *command, const char *dir, const char *form, const char *file)
+{
+	char *argv[] = { (char *)command->name, "--root", (char *)dir, (char *)form, (char *)file, NULL };
+	int argc = form ? file ? 5 : 4 : 3;
+
+	command->run(argc, argv);
+	fflush(stdout);
+}
+
+static void look_at(const char *dir, unsigned int form)
+{
+	switch (form % NR_FORMS) {
+	case 0:
+		run(&doctor_command, dir, NULL, NULL);
+		run(&topo_command, dir, NULL, NULL);
+		break;
+	case 1:
+		run(&doctor_command, dir, "--json", NULL);
+		run(&topo_command, dir, "--json", NULL);
+		break;
+	default:
+		run(&doctor_command, dir, "--capture", "/dev/null");
+		run(&topo_command, dir, "--svg", "/dev/null");
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct entries entries;
+	struct placed placed;
+
+	mutate(machines, NR_MACHINES, bytes, size, &entries);
+	if (place(&entries, &placed)) {
+		look_at(placed.root, size ? bytes[0] >> FORM_SHIFT : 0);
+		displace(&placed);
+	}
+	entries_free(&entries);
+	return 0;
+}

@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: MIT
+/* Each fault that is planted into a healthy machine gives what belongs to it, and changes nothing else. */
+#include "doctor_case.h"
+
+/**
+ * struct fault - what is different
+ * @change: the devices, before they are made
+ * @file: it has @text; with @text NULL, it is not there
+ * @fact: the line of the facts that begins so is @now, or is not there: NULL
+ * @plant: what else is to be done in the tree
+ * @gone, @come: lines of the findings
+ * @pair: its verdict
+ */
+struct fault {
+	const char *name;
+	void (*change)(struct made_device *devices);
+	const char *file, *text;
+	const char *fact, *now;
+	void (*plant)(const char *root);
+	const char *gone, *come;
+	const char *pair;
+};
+
+/* ---- changes of devices --------------------------------------------------------- */
+
+static void rdma_is_translated(struct made_device *d)
+{
+	d[MADE_RDMA].iommu_type = "DMA-FQ";
+}
+
+static void both_are_translated(struct made_device *d)
+{
+	d[MADE_RDMA].iommu_type = "DMA";
+	d[MADE_RDMA].ats_on = true;
+	d[MADE_GPU].iommu_type = "DMA";
+	d[MADE_DOWN_GPU].acs_ctrl = 0x1d;
+	d[MADE_DOWN_RDMA].acs_ctrl = 0x1d;
+}
+
+static void translations_pass(struct made_device *d)
+{
+	both_are_translated(d);
+	d[MADE_DOWN_GPU].acs_ctrl = 0x5d;
+	d[MADE_DOWN_RDMA].acs_ctrl = 0x5d;
+}
+
+static void port_redirects(struct made_device *d)
+{
+	d[MADE_DOWN_RDMA].acs_ctrl = 0x1d;
+}
+
+static void port_redirects_completions(struct made_device *d)
+{
+	d[MADE_DOWN_GPU].acs_ctrl = 0x08;
+}
+
+static void port_controls_egress(struct made_device *d)
+{
+	d[MADE_DOWN_GPU].acs_ctrl = 0x20;
+}
+
+static void translations_would_pass(struct made_device *d)
+{
+	d[MADE_DOWN_RDMA].acs_ctrl = 0x5d;
+}
+
+static void port_only_validates(struct made_device *d)
+{
+	d[MADE_DOWN_RDMA].acs_ctrl = 0x11;
+}
+
+static void no_gpu_driver(struct made_device *d)
+{
+	d[MADE_GPU].driver = NULL;
+}
+
+static void gpu_of_nouveau(struct made_device *d)
+{
+	d[MADE_GPU].driver = "nouveau";
+}
+
+static void gpu_of_a_guest(struct made_device *d)
+{
+	d[MADE_GPU].driver = "vfio-pci";
+}
+
+static void small_bar(struct made_device *d)
+{
+	d[MADE_GPU].bars[2] = 0;
+	d[MADE_GPU].bars[1] = 256ull << 20;
+}
+
+static void resizable_bar(struct made_device *d)
+{
+	small_bar(d);
+	d[MADE_GPU].rebar = 0x7f00;	/* 256 MiB to 16 GiB */
+}
+
+static void bar_without_room(struct made_device *d)
+{
+	d[MADE_GPU].bars[2] = 0;
+}
+
+static void narrow_link(struct made_device *d)
+{
+	d[MADE_GPU].width = 8;
+	d[MADE_GPU].max_width = 16;
+}
+
+static void idle_gpu(struct made_device *d)
+{
+	d[MADE_GPU].speed = "2.5 GT/s PCIe";
+	d[MADE_GPU].max_speed = "32.0 GT/s PCIe";
+}
+
+static void slow_link(struct made_device *d)
+{
+	d[MADE_RDMA].speed = "16.0 GT/s PCIe";
+	d[MADE_RDMA].max_speed = "32.0 GT/s PCIe";
+}
+
+static void no_root(struct made_device *d)
+{
+	int i;
+
+	for (i = 0; i < NR_MADE; i++)
+		d[i].config_size = 64;
+}
+
+static void rdma_is_a_plain_card(struct made_device *d)
+{
+	d[MADE_RDMA].rdma = NULL;
+	d[MADE_RDMA].class_code = 0x020000;
+}
+
+/* ---- other changes ------------------------------------------------------------------ */
+
+static void proprietary(const char *root)
+{
+	make_file(root, "proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04\n");
+}
+
+static void proprietary_without_peermem(const char *root)
+{
+	proprietary(root);
+	make_facts(root, "gpu " GPU " dma-buf", "gpu " GPU " dma-buf 0");
+}
+
+static void peer_memory_only(const char *root)
+{
+	proprietary_without_peermem(root);
+	make_file(root, "sys/module/nvidia_peermem/version", "580.159.04\n");
+}
+
+static void legacy_peermem(const char *root)
+{
+	make_file(root, "sys/module/nvidia_peermem/parameters/peerdirect_support", "1\n");
+}
+
+static void both_peermems(const char *root)
+{
+	make_file(root, "sys/module/nvidia_peermem/version", "580.159.04\n");
+	make_file(root, "sys/module/nv_peer_mem/version", "1.3\n");
+}
+
+static void driver_is(const char *root, const char *version)
+{
+	make_file(root, "sys/module/nvidia/version", "%s\n", version);
+}
+
+static void driver_525_racing(const char *root)
+{
+	driver_is(root, "525.105.16");
+}
+
+static void driver_525_mended(const char *root)
+{
+	driver_is(root, "525.105.17");
+}
+
+static void driver_530(const char *root)
+{
+	driver_is(root, "530.41.03");
+}
+
+static void driver_535_first(const char *root)
+{
+	driver_is(root, "535.14");
+}
+
+static void driver_470(const char *root)
+{
+	driver_is(root, "470.256.02");
+}
+
+static void container_without_node(const char *root)
+{
+	make_file(root, ".dockerenv", "%s", "");
+	make_facts(root, "node /dev/nvidia-uvm", "node /dev/nvidia-uvm absent");
+}
+
+static void unload_peerpin(const char *root)
+{
+	make_file(root, "proc/modules", "nvidia 2 1 - Live 0x0 (OE)\n");
+}
+
+static void locked_down(const char *root)
+{
+	make_file(root, "sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
+	unload_peerpin(root);
+}
+
+static void only_signed(const char *root)
+{
+	make_file(root, "sys/module/module/parameters/sig_enforce", "Y\n");
+	unload_peerpin(root);
+}
+
+static void built_for_signed(const char *root)
+{
+	make_facts(root, "option MODULE_SIG_FORCE", "option MODULE_SIG_FORCE y");
+	unload_peerpin(root);
+}
+
+#define ALL_OF_A_DRIVER \
+	"OK driver machine\nOK driver-flavour machine\nOK driver-nv-p2p machine\nOK driver-persistent machine\n" \
+	"OK driver-race machine\nOK peerpin-provider peerpin_nv\nOK nodes-nvidia /dev/nvidia*\n"
+
+static const struct fault faults[] = {
+	/* the driver */
+	{ "no driver", .change = no_gpu_driver,
+	  .gone = ALL_OF_A_DRIVER,
+	  .come = "FAIL driver " GPU "\n" },
+	{ "nouveau", .change = gpu_of_nouveau,
+	  .gone = ALL_OF_A_DRIVER,
+	  .come = "FAIL driver " GPU "\n" },
+	{ "vfio", .change = gpu_of_a_guest,
+	  .gone = ALL_OF_A_DRIVER,
+	  .come = "WARN driver " GPU "\n" },
+	{ "no nv-p2p", .fact = "symbol nvidia_p2p_get_pages ", .now = "symbol nvidia_p2p_get_pages no",
+	  .gone = "OK driver-nv-p2p machine\n", .come = "FAIL driver-nv-p2p machine\n" },
+	{ "no persistent pins", .fact = "symbol nvidia_p2p_get_pages_persistent",
+	  .now = "symbol nvidia_p2p_get_pages_persistent no",
+	  .gone = "OK driver-persistent machine\n", .come = "WARN driver-persistent machine\n" },
+	{ "symbols are hidden", .fact = "symbol nvidia_p2p_get_pages ", .now = "symbol nvidia_p2p_get_pages unknown",
+	  .gone = "OK driver-nv-p2p machine\n", .come = "? driver-nv-p2p machine\n" },
+	{ "the race, 525", .plant = driver_525_racing,
+	  .gone = "OK driver-race machine\n", .come = "FAIL driver-race machine\n" },
+	{ "mended, 525", .plant = driver_525_mended },
+	{ "the race, 530", .plant = driver_530,
+	  .gone = "OK driver-race machine\n", .come = "FAIL driver-race machine\n" },
+	{ "mended, 535", .plant = driver_535_first },
+	{ "older than the race", .plant = driver_470 },
+	{ "GPUDirect is not supported", .fact = "gpu " GPU " gdr", .now = "gpu " GPU " gdr 0",
+	  .gone = "OK gpu-direct " GPU "\n", .come = "FAIL gpu-direct " GPU "\n" },
+	{ "proprietary, no dma-bufs, no peermem", .plant = proprietary_without_peermem,
+	  .gone = "OK dma-buf " GPU "\nOK peermem nvidia_peermem\nOK rdma mlx5_0\n",
+	  .come = "WARN dma-buf " GPU "\nWARN peermem nvidia_peermem\nFAIL rdma mlx5_0\n", .pair = "not supported\n" },
+	{ "proprietary, peermem", .plant = peer_memory_only,
+	  .gone = "OK dma-buf " GPU "\nOK peermem-symbols ib_core\n", .come = "WARN dma-buf " GPU "\n" },
+	{ "an RDMA driver without dma-bufs", .fact = "symbol mlx5_ib", .now = "symbol mlx5_ib_reg_user_mr_dmabuf no",
+	  .gone = "OK peermem nvidia_peermem\nOK rdma mlx5_0\n",
+	  .come = "WARN peermem nvidia_peermem\nFAIL rdma mlx5_0\n",
+	  .pair = "not supported\n" },
+
+	/* peer memory */
+	{ "no peer memory, no need", .fact = "symbol ib_register", .now = "symbol ib_register_peer_memory_client no" },
+	{ "both peer memories", .plant = both_peermems,
+	  .gone = "OK peermem nvidia_peermem\nOK peermem-symbols ib_core\n",
+	  .come = "FAIL peermem-both nv_peer_mem\n" },
+	{ "the old peer memory", .file = "sys/module/nv_peer_mem/version", .text = "1.3\n",
+	  .gone = "OK peermem nvidia_peermem\nOK peermem-symbols ib_core\n", .come = "WARN peermem nv_peer_mem\n" },
+	{ "legacy peer memory", .plant = legacy_peermem,
+	  .gone = "OK peermem-symbols ib_core\n", .come = "WARN peermem-legacy nvidia_peermem\n" },
+
+	/* peerpin */
+	{ "no peerpin", .file = "proc/modules", .text = "nvidia 2 1 - Live 0x0 (OE)\n",
+	  .gone = "OK peerpin-module peerpin\nOK peerpin-provider peerpin_nv\nOK peerpin-node /dev/peerpin\n",
+	  .come = "WARN peerpin-module peerpin\n" },
+	{ "no provider", .file = "proc/modules", .text = "peerpin 106496 0 - Live 0x0 (OE)\n",
+	  .gone = "OK peerpin-provider peerpin_nv\n", .come = "WARN peerpin-provider peerpin_nv\n" },
+	{ "no node", .fact = "node /dev/peerpin", .now = "node /dev/peerpin absent",
+	  .gone = "OK peerpin-node /dev/peerpin\n", .come = "FAIL peerpin-node /dev/peerpin\n" },
+	{ "no permission", .fact = "node /dev/peerpin", .now = "node /dev/peerpin 600 0 0 13",
+	  .gone = "OK peerpin-node /dev/peerpin\n", .come = "FAIL peerpin-node /dev/peerpin\n" },
+
+	/* BAR1 */
+	{ "BAR1 is full", .fact = "gpu " GPU " bar1", .now = "gpu " GPU " bar1 268435456 268435456",
+	  .gone = "OK bar1 " GPU "\n", .come = "FAIL bar1 " GPU "\n" },
+	{ "what is free is the driver's", .fact = "gpu " GPU " bar1", .now = "gpu " GPU " bar1 268435456 230686720",
+	  .gone = "OK bar1 " GPU "\n", .come = "FAIL bar1 " GPU "\n" },
+	{ "BAR1 is nearly full", .fact = "gpu " GPU " bar1", .now = "gpu " GPU " bar1 268435456 220686720",
+	  .gone = "OK bar1 " GPU "\n", .come = "WARN bar1 " GPU "\n" },
+	{ "no NVML", .fact = "gpu " GPU " bar1", .now = "nvml-error NVML: there is no libnvidia-ml.so.1",
+	  .gone = "OK bar1 " GPU "\n", .come = "? bar1 " GPU "\n" },
+	{ "a small BAR1", .change = small_bar, .gone = "OK bar1-size " GPU "\n", .come = "WARN bar1-size " GPU "\n" },
+	{ "a resizable BAR1", .change = resizable_bar,
+	  .gone = "OK bar1-size " GPU "\n", .come = "WARN bar1-size " GPU "\n" },
+	{ "a BAR1 without room", .change = bar_without_room,
+	  .gone = "OK bar1-size " GPU "\n", .come = "FAIL bar1-size " GPU "\n" },
+
+	/* the way between them */
+	{ "the peer is translated", .change = rdma_is_translated,
+	  .come = "WARN iommu-translates " RDMA "\nWARN ats " RDMA "\n", .pair = "works slowly\n" },
+	{ "the IOMMU translates, and ports redirect", .change = both_are_translated,
+	  .gone = "OK acs-redirect machine\n",
+	  .come = "WARN iommu-translates " GPU "\nWARN iommu-translates " RDMA "\nOK ats " RDMA "\n"
+		  "WARN acs-redirect " DOWN_GPU "\nWARN acs-redirect " DOWN_RDMA "\n", .pair = "works slowly\n" },
+	{ "what ATS has translated goes straight", .change = translations_pass,
+	  .come = "WARN iommu-translates " GPU "\nWARN iommu-translates " RDMA "\nOK ats " RDMA "\n" },
+	{ "a port redirects", .change = port_redirects,
+	  .gone = "OK acs-redirect machine\n", .come = "WARN acs-redirect " DOWN_RDMA "\n", .pair = "works slowly\n" },
+	{ "a port redirects completions", .change = port_redirects_completions,
+	  .gone = "OK acs-redirect machine\n", .come = "WARN acs-redirect " DOWN_GPU "\n", .pair = "works slowly\n" },
+	{ "a port controls egress", .change = port_controls_egress,
+	  .gone = "OK acs-redirect machine\n", .come = "WARN acs-redirect " DOWN_GPU "\n", .pair = "works slowly\n" },
+	{ "the peer asks for no translations that would go straight", .change = translations_would_pass,
+	  .gone = "OK acs-redirect machine\n", .come = "WARN acs-redirect " DOWN_RDMA "\n", .pair = "works slowly\n" },
+	{ "a port validates sources", .change = port_only_validates },
+	{ "no root", .change = no_root, .gone = "OK acs-redirect machine\n", .come = "? acs-redirect machine\n",
+	  .pair = "not known\n" },
+	{ "POWER8, under a switch", .file = "proc/cpuinfo", .text = "processor\t: 0\ncpu\t\t: POWER8E (raw)\n",
+	  .gone = "OK platform machine\n", .come = "FAIL platform machine\n" },
+	{ "ARM64", .file = "proc/cpuinfo", .text = "processor\t: 0\nCPU implementer\t: 0x41\n",
+	  .gone = "OK platform machine\n", .come = "WARN platform machine\n" },
+	{ "Jetson", .file = "etc/nv_tegra_release", .text = "# R35 (release)\n" },
+	{ "a virtual machine", .file = "proc/cpuinfo",
+	  .text = "vendor_id\t: AuthenticAMD\nflags\t: fpu hypervisor lm\n",
+	  .come = "? platform-virtual machine\n" },
+	{ "a narrow link", .change = narrow_link, .gone = "OK link machine\n", .come = "WARN link " GPU "\n" },
+	{ "a slow link", .change = slow_link, .gone = "OK link machine\n", .come = "WARN link " RDMA "\n" },
+	{ "a GPU that idles", .change = idle_gpu },
+
+	/* the kernel, limits, containers */
+	{ "no p2pdma", .fact = "option PCI_P2PDMA", .now = "option PCI_P2PDMA n",
+	  .gone = "OK kernel-p2pdma PCI_P2PDMA\n", .come = "WARN kernel-p2pdma PCI_P2PDMA\n" },
+	{ "no configuration", .fact = "option PCI_P2PDMA", .now = "config-error there is no /proc/config.gz",
+	  .gone = "OK kernel-p2pdma PCI_P2PDMA\n", .come = "? kernel-p2pdma PCI_P2PDMA\n" },
+	{ "signatures", .plant = only_signed,
+	  .gone = "OK peerpin-module peerpin\nOK peerpin-provider peerpin_nv\nOK peerpin-node /dev/peerpin\n"
+		  "OK kernel-signatures machine\n",
+	  .come = "WARN peerpin-module peerpin\nWARN kernel-signatures machine\n" },
+	{ "signatures, by configuration", .plant = built_for_signed,
+	  .gone = "OK peerpin-module peerpin\nOK peerpin-provider peerpin_nv\nOK peerpin-node /dev/peerpin\n"
+		  "OK kernel-signatures machine\n",
+	  .come = "WARN peerpin-module peerpin\nWARN kernel-signatures machine\n" },
+	{ "signatures, but the module is loaded", .file = "sys/module/module/parameters/sig_enforce", .text = "Y\n" },
+	{ "locked down", .plant = locked_down,
+	  .gone = "OK peerpin-module peerpin\nOK peerpin-provider peerpin_nv\nOK peerpin-node /dev/peerpin\n"
+		  "OK kernel-signatures machine\n",
+	  .come = "WARN peerpin-module peerpin\nWARN kernel-signatures machine\n" },
+	{ "little locked memory, root", .file = "proc/self/limits",
+	  .text = "Max locked memory         8388608              8388608              bytes\n" },
+	{ "little locked memory", .file = "proc/self/limits", .fact = "root", .now = "root no",
+	  .text = "Max locked memory         8388608              8388608              bytes\n",
+	  .gone = "OK memlock RLIMIT_MEMLOCK\n", .come = "WARN memlock RLIMIT_MEMLOCK\n" },
+	{ "a container without a node", .plant = container_without_node,
+	  .gone = "OK nodes-nvidia /dev/nvidia*\n",
+	  .come = "OK container machine\nFAIL nodes-nvidia /dev/nvidia-uvm\n" },
+	{ "no verbs", .fact = "node /dev/infiniband", .now = NULL,
+	  .gone = "OK nodes-rdma /dev/infiniband\n", .come = "FAIL nodes-rdma /dev/infiniband/uverbs0\n" },
+	{ "verbs without permission", .fact = "node /dev/infiniband", .now = "node /dev/infiniband/uverbs0 600 0 0 13",
+	  .gone = "OK nodes-rdma /dev/infiniband\n", .come = "FAIL nodes-rdma /dev/infiniband/uverbs0\n" },
+
+	/* peers */
+	{ "a port is down", .file = "sys/class/infiniband/mlx5_0/ports/1/state", .text = "1: DOWN\n",
+	  .gone = "OK rdma-port mlx5_0\n", .come = "WARN rdma-port mlx5_0\n" },
+	{ "no peer", .change = rdma_is_a_plain_card,
+	  .gone = "OK peermem nvidia_peermem\nOK peermem-symbols ib_core\nOK acs-redirect machine\n"
+		  "OK nodes-rdma /dev/infiniband\nOK peer machine\nOK rdma mlx5_0\nOK rdma-port mlx5_0\n",
+	  .come = "WARN peer machine\n", .pair = "" },
+};
+
+/* ---- comparing -------------------------------------------------------------------- */
+
+static char *make_sick(const struct fault *f)
+{
+	struct made_device devices[NR_MADE];
+	char *root = make_tree();
+
+	memcpy(devices, healthy_devices, sizeof(devices));
+	if (f->change)
+		f->change(devices);
+	make_devices(root, devices);
+	make_healthy_files(root);
+	if (f->file)
+		make_file(root, f->file, "%s", f->text);
+	if (f->fact)
+		make_facts(root, f->fact, f->now);
+	if (f->plant)
+		f->plant(root);
+	return root;
+}
+
+static void test_fault(const struct diagnosis *healthy, const struct fault *f)
+{
+	static struct diagnosis sick;
+	static char gone[sizeof(sick.findings)], come[sizeof(sick.findings)];
+	char *root = make_sick(f);
+
+	diagnose(root, &sick);
+	remove_tree(root);
+	only_in(healthy->findings, sick.findings, gone);
+	only_in(sick.findings, healthy->findings, come);
+	print_message("%s\n", f->name);
+	assert_string_equal(gone, f->gone ? f->gone : "");
+	assert_string_equal(come, f->come ? f->come : "");
+	assert_string_equal(sick.pairs, f->pair ? f->pair : "works well\n");
+	assert_int_equal(sick.nr_failures > 0, strstr(come, "FAIL") != NULL);
+}
+
+static void each_fault_gives_what_belongs_to_it(void **state)
+{
+	static const struct fault none;
+	static struct diagnosis healthy;
+	char *root = make_sick(&none);
+	size_t i;
+
+	(void)state;
+	diagnose(root, &healthy);
+	remove_tree(root);
+	for (i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		test_fault(&healthy, &faults[i]);
+}
+
+static void a_healthy_machine_is_healthy(void **state)
+{
+	static const struct fault none;
+	static struct diagnosis healthy;
+	char *root = make_sick(&none);
+
+	(void)state;
+	diagnose(root, &healthy);
+	remove_tree(root);
+	assert_null(strstr(healthy.findings, "WARN"));
+	assert_null(strstr(healthy.findings, "FAIL"));
+	assert_null(strstr(healthy.findings, "?"));
+	assert_non_null(strstr(healthy.findings, "OK rdma mlx5_0\n"));
+	assert_string_equal(healthy.pairs, "works well\n");
+}
+
+/* Nothing to be seen is no OK. */
+static void of_an_empty_tree_nothing_is_known(void **state)
+{
+	static struct diagnosis empty;
+	char *root = make_tree();
+
+	(void)state;
+	diagnose(root, &empty);
+	remove_tree(root);
+	assert_string_equal(empty.findings,
+			    "? gpu machine\n? peerpin-module peerpin\n? platform machine\n"
+			    "? kernel-p2pdma PCI_P2PDMA\n? kernel-dma-buf DMA_SHARED_BUFFER\n"
+			    "? kernel-signatures machine\n"
+			    "? memlock RLIMIT_MEMLOCK\n");
+}
+
+static void of_a_jetson_the_gpu_is_on_no_bus(void **state)
+{
+	static struct diagnosis diagnosis;
+	char *root = make_tree();
+
+	(void)state;
+	make_device(root, &healthy_devices[MADE_PORT]);
+	make_file(root, "proc/device-tree/compatible", "nvidia,p3737-0000+p3701-0000");
+	make_file(root, "proc/modules", "peerpin 1 0 - Live 0x0 (O)\n");
+	diagnose(root, &diagnosis);
+	assert_null(strstr(diagnosis.findings, "OK gpu"));
+	make_file(root, "etc/nv_tegra_release", "# R36\n");
+	diagnose(root, &diagnosis);
+	remove_tree(root);
+	assert_non_null(strstr(diagnosis.findings, "OK gpu machine\n"));
+	assert_non_null(strstr(diagnosis.findings, "OK platform machine\n"));
+	assert_non_null(strstr(diagnosis.findings, "WARN peerpin-provider peerpin_tegra\n"));
+	assert_int_equal(diagnosis.nr_failures, 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_healthy_machine_is_healthy),
+		cmocka_unit_test(each_fault_gives_what_belongs_to_it),
+		cmocka_unit_test(of_a_jetson_the_gpu_is_on_no_bus),
+		cmocka_unit_test(of_an_empty_tree_nothing_is_known),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

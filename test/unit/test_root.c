@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <fcntl.h>
+#include "root.h"
+#include "tool.h"
+#include "tree_maker.h"
+#include "unpack.h"
+
+/** struct packing - an archive that is being made, and where */
+struct packing {
+	char *dir;
+	char file[64];
+	struct archive *tar;
+};
+
+static int set_up(void **state)
+{
+	static struct packing p;
+
+	p.dir = make_tree();
+	setenv("TMPDIR", p.dir, 1);
+	snprintf(p.file, sizeof(p.file), "%s/machine.tar", p.dir);
+	p.tar = archive_write_new();
+	archive_write_set_format_pax_restricted(p.tar);
+	assert_int_equal(archive_write_open_filename(p.tar, p.file), ARCHIVE_OK);
+	*state = &p;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct packing *p = *state;
+
+	archive_write_free(p->tar);
+	remove_tree(p->dir);
+	return 0;
+}
+
+/* @data: of a file its text, of links where they lead */
+static void put(struct packing *p, unsigned int type, unsigned int mode, const char *path, const char *data)
+{
+	struct archive_entry *e = archive_entry_new();
+
+	archive_entry_set_pathname(e, path);
+	archive_entry_set_filetype(e, type);
+	archive_entry_set_perm(e, mode);
+	if (type == AE_IFLNK)
+		archive_entry_set_symlink(e, data);
+	else if (type == AE_IFREG)
+		archive_entry_set_size(e, (la_int64_t)strlen(data));
+	assert_in_range(archive_write_header(p->tar, e) + 100, ARCHIVE_WARN + 100, ARCHIVE_OK + 100);
+	if (type == AE_IFREG)
+		archive_write_data(p->tar, data, strlen(data));
+	archive_entry_free(e);
+}
+
+static int open_it(struct packing *p, struct root *root)
+{
+	assert_int_equal(archive_write_close(p->tar), ARCHIVE_OK);
+	return root_open(p->file, root);
+}
+
+static unsigned int nr_files;
+
+static int count_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)path;
+	(void)st;
+	(void)type;
+	(void)at;
+	nr_files++;
+	return 0;
+}
+
+/* Files, directories and links below where archives are unpacked, the archive and the place itself left out. */
+static unsigned int left_behind(const struct packing *p)
+{
+	nr_files = 0;
+	assert_int_equal(nftw(p->dir, count_one, 8, FTW_PHYS), 0);
+	return nr_files - 2;
+}
+
+static void is_refused(struct packing *p)
+{
+	struct root root;
+
+	assert_int_equal(open_it(p, &root), EXIT_FAILED);
+	assert_int_equal(left_behind(p), 0);
+}
+
+static void text_is(const struct root *root, const char *path, const char *wanted)
+{
+	char text[64];
+
+	assert_int_equal(tree_line(root->tree, path, text, sizeof(text)), 0);
+	assert_string_equal(text, wanted);
+}
+
+static void files_directories_and_links(void **state)
+{
+	struct packing *p = *state;
+	struct root root;
+
+	put(p, AE_IFDIR, 0755, "./", NULL);
+	put(p, AE_IFDIR, 0755, "sys/", NULL);
+	put(p, AE_IFREG, 0644, "./sys/devices/a/vendor", "0x10de\n");
+	put(p, AE_IFLNK, 0777, "sys/bus/a", "../devices/a");
+	put(p, AE_IFLNK, 0777, "sys/bus/absolute", "/sys/devices/a");
+	put(p, AE_IFDIR, 0000, "sys/empty", NULL);
+	assert_int_equal(open_it(p, &root), 0);
+	text_is(&root, "sys/bus/a/vendor", "0x10de");
+	text_is(&root, "sys/bus/absolute/vendor", "0x10de");
+	assert_true(tree_exists(root.tree, "sys/empty"));
+	assert_false(tree_is_live(root.tree));
+	root_close(&root);
+	assert_int_equal(left_behind(p), 0);
+}
+
+static void what_was_unreadable_is(void **state)
+{
+	struct packing *p = *state;
+	struct root root;
+	char text[8];
+
+	put(p, AE_IFREG, 0000, "sys/secret", "");
+	assert_int_equal(open_it(p, &root), 0);
+	assert_int_equal(tree_line(root.tree, "sys/secret", text, sizeof(text)), -EACCES);
+	root_close(&root);
+	assert_int_equal(left_behind(p), 0);
+}
+
+static void no_link_leads_out_when_read(void **state)
+{
+	struct packing *p = *state;
+	struct root root;
+	char text[8];
+
+	put(p, AE_IFLNK, 0777, "up", "../../../../../../../../../../etc/passwd");
+	put(p, AE_IFLNK, 0777, "absolute", "/etc/passwd");
+	put(p, AE_IFLNK, 0777, "itself", "itself");
+	assert_int_equal(open_it(p, &root), 0);
+	assert_int_equal(tree_line(root.tree, "up", text, sizeof(text)), -ENOENT);
+	assert_int_equal(tree_line(root.tree, "absolute", text, sizeof(text)), -ENOENT);
+	assert_int_equal(tree_line(root.tree, "itself", text, sizeof(text)), -ELOOP);
+	root_close(&root);
+}
+
+static void names_that_lead_out(void **state)
+{
+	static const char *const names[] = { "../x", "a/../../x", "/tmp/x", "a//x", "a/./x", "..", "a/..", "//x" };
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (i)
+			set_up(state);
+		put(*state, AE_IFREG, 0644, names[i], "x");
+		is_refused(*state);
+		if (i + 1 < sizeof(names) / sizeof(*names))
+			tear_down(state);
+	}
+}
+
+static void a_way_through_a_link(void **state)
+{
+	struct packing *p = *state;
+
+	put(p, AE_IFLNK, 0777, "way", "..");
+	put(p, AE_IFREG, 0644, "way/out", "x");
+	is_refused(p);
+}
+
+static void a_link_instead_of_a_file(void **state)
+{
+	struct packing *p = *state;
+
+	put(p, AE_IFLNK, 0777, "file", "../out");
+	put(p, AE_IFREG, 0644, "file", "x");
+	is_refused(p);
+}
+
+static void other_kinds_of_files(void **state)
+{
+	put(*state, AE_IFIFO, 0644, "pipe", NULL);
+	is_refused(*state);
+	tear_down(state);
+	set_up(state);
+	put(*state, AE_IFCHR, 0644, "device", NULL);
+	is_refused(*state);
+}
+
+static void a_hard_link(void **state)
+{
+	struct packing *p = *state;
+	struct archive_entry *e = archive_entry_new();
+
+	put(p, AE_IFREG, 0644, "file", "x");
+	archive_entry_set_pathname(e, "second");
+	archive_entry_set_filetype(e, AE_IFREG);
+	archive_entry_set_perm(e, 0644);
+	archive_entry_set_hardlink(e, "/etc/passwd");
+	assert_int_equal(archive_write_header(p->tar, e), ARCHIVE_OK);
+	archive_entry_free(e);
+	is_refused(p);
+}
+
+static void too_much(void **state)
+{
+	struct packing *p = *state;
+	size_t size = UNPACK_MAX_BYTES / 2 + 1;
+	char *text = malloc(size + 1);
+
+	assert_non_null(text);
+	memset(text, 'x', size);
+	text[size] = '\0';
+	put(p, AE_IFREG, 0644, "a", text);
+	put(p, AE_IFREG, 0644, "b", text);
+	free(text);
+	is_refused(p);
+}
+
+static void names_too_long(void **state)
+{
+	char name[UNPACK_MAX_PATH + 1];
+
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	put(*state, AE_IFREG, 0644, name, "x");
+	is_refused(*state);
+}
+
+static void no_archive_at_all(void **state)
+{
+	struct packing *p = *state;
+	struct root root;
+
+	assert_int_equal(root_open("/nonexistent", &root), EXIT_FAILED);
+	assert_int_equal(root_open("/dev/null", &root), EXIT_FAILED);
+	assert_int_equal(archive_write_close(p->tar), ARCHIVE_OK);
+	make_file(p->dir, "machine.tar", "this is no archive, but a text that says so");
+	assert_int_equal(root_open(p->file, &root), EXIT_FAILED);
+	assert_int_equal(left_behind(p), 0);
+}
+
+/* As when the connection broke. */
+static void half_an_archive(void **state)
+{
+	struct packing *p = *state;
+	struct root root;
+
+	put(p, AE_IFREG, 0644, "a", "text");
+	put(p, AE_IFREG, 0644, "b", "text");
+	assert_int_equal(archive_write_close(p->tar), ARCHIVE_OK);
+	assert_int_equal(truncate(p->file, 512 + 2), 0);
+	assert_int_equal(root_open(p->file, &root), EXIT_FAILED);
+	assert_int_equal(left_behind(p), 0);
+}
+
+static void a_directory_is_taken_as_it_is(void **state)
+{
+	struct packing *p = *state;
+	struct root root;
+
+	make_file(p->dir, "proc/x", "y\n");
+	assert_int_equal(root_open(p->dir, &root), 0);
+	text_is(&root, "proc/x", "y");
+	root_close(&root);
+	assert_int_equal(left_behind(p), 2);
+	assert_int_equal(root_open(NULL, &root), 0);
+	assert_true(tree_is_live(root.tree));
+	root_close(&root);
+}
+
+static void no_place_to_unpack(void **state)
+{
+	struct packing *p = *state;
+	struct root root;
+
+	put(p, AE_IFREG, 0644, "a", "text");
+	setenv("TMPDIR", "/nonexistent", 1);
+	assert_int_equal(open_it(p, &root), EXIT_FAILED);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(files_directories_and_links),
+		CASE(what_was_unreadable_is),
+		CASE(no_link_leads_out_when_read),
+		CASE(names_that_lead_out),
+		CASE(a_way_through_a_link),
+		CASE(a_link_instead_of_a_file),
+		CASE(other_kinds_of_files),
+		CASE(a_hard_link),
+		CASE(too_much),
+		CASE(names_too_long),
+		CASE(no_archive_at_all),
+		CASE(half_an_archive),
+		CASE(a_directory_is_taken_as_it_is),
+		CASE(no_place_to_unpack),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

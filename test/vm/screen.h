@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program on a terminal of its own, and what is on its screen: a VT52, which
+ * has few orders, as far as programs that use terminfo give them.
+ */
+#ifndef TEST_SCREEN_H
+#define TEST_SCREEN_H
+
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <utmp.h>
+
+enum {
+	SCREEN_ROWS = 60,
+	SCREEN_COLS = 200,
+	SCREEN_WAIT_MS = 15000,
+};
+
+/**
+ * struct screen - see above
+ * @order: what is expected next: 0: text, ESC, or 'Y' and then a row, and a column
+ * @raw: all that was printed
+ */
+struct screen {
+	pid_t pid;
+	int terminal;
+	struct termios before;
+	int rows, cols, y, x;
+	int order;
+	char at[SCREEN_ROWS][SCREEN_COLS + 1];
+	char raw[1 << 16];
+	size_t length;
+};
+
+static inline void screen_clear(struct screen *s, int from_y, int from_x)
+{
+	int y;
+
+	for (y = from_y; y < SCREEN_ROWS; y++) {
+		int x = y == from_y ? from_x : 0;
+
+		memset(s->at[y] + x, ' ', SCREEN_COLS - x);
+	}
+}
+
+static inline void screen_escape(struct screen *s, char c)
+{
+	s->order = 0;
+	switch (c) {
+	case 'Y':
+		s->order = 'Y';
+		break;
+	case 'A':
+		s->y -= s->y > 0;
+		break;
+	case 'B':
+		s->y += s->y < SCREEN_ROWS - 1;
+		break;
+	case 'C':
+		s->x += s->x < SCREEN_COLS - 1;
+		break;
+	case 'D':
+		s->x -= s->x > 0;
+		break;
+	case 'H':
+		s->y = s->x = 0;
+		break;
+	case 'J':
+		screen_clear(s, s->y, s->x);
+		break;
+	case 'K':
+		memset(s->at[s->y] + s->x, ' ', SCREEN_COLS - s->x);
+		break;
+	}
+}
+
+static inline void screen_text(struct screen *s, char c)
+{
+	switch (c) {
+	case '\033':
+		s->order = '\033';
+		break;
+	case '\r':
+		s->x = 0;
+		break;
+	case '\n':
+		s->y += s->y < SCREEN_ROWS - 1;
+		break;
+	case '\b':
+		s->x -= s->x > 0;
+		break;
+	case '\t':
+		s->x = (s->x / 8 + 1) * 8 % SCREEN_COLS;
+		break;
+	default:
+		if (c >= ' ')
+			s->at[s->y][s->x] = c;
+		s->x += c >= ' ' && s->x < SCREEN_COLS - 1;
+	}
+}
+
+static inline void screen_put(struct screen *s, char c)
+{
+	if (s->order == '\033') {
+		screen_escape(s, c);
+	} else if (s->order == 'Y') {
+		s->y = (c - ' ') % SCREEN_ROWS;
+		s->order = 'y';
+	} else if (s->order == 'y') {
+		s->x = (c - ' ') % SCREEN_COLS;
+		s->order = 0;
+	} else {
+		screen_text(s, c);
+	}
+	if (s->length < sizeof(s->raw) - 1)
+		s->raw[s->length++] = c;
+}
+
+/* What there is within a time; false: nothing more will come */
+static inline bool screen_read(struct screen *s, int ms)
+{
+	struct pollfd p = { .fd = s->terminal, .events = POLLIN };
+	char text[4096];
+	ssize_t n, i;
+
+	if (poll(&p, 1, ms) <= 0)
+		return true;
+	n = read(s->terminal, text, sizeof(text));
+	for (i = 0; i < n; i++)
+		screen_put(s, text[i]);
+	return n > 0;
+}
+
+/* The row that has @text in it, -1: none */
+static inline int screen_row(const struct screen *s, const char *text)
+{
+	int y;
+
+	for (y = 0; y < SCREEN_ROWS; y++)
+		if (strstr(s->at[y], text))
+			return y;
+	return -1;
+}
+
+static inline long screen_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* Until there is such a row, or (@there false) none any more */
+static inline bool screen_wait(struct screen *s, const char *text, bool there)
+{
+	long end = screen_ms() + SCREEN_WAIT_MS;
+
+	while ((screen_row(s, text) >= 0) != there)
+		if (!screen_read(s, 100) || screen_ms() > end)
+			return (screen_row(s, text) >= 0) == there;
+	return true;
+}
+
+static inline bool screen_shows(struct screen *s, const char *text)
+{
+	return screen_wait(s, text, true);
+}
+
+/* Likewise on a terminal whose orders are not followed here */
+static inline void screen_printed(struct screen *s, const char *text)
+{
+	long end = screen_ms() + SCREEN_WAIT_MS;
+
+	while (!strstr(s->raw, text) && screen_read(s, 100) && screen_ms() < end)
+		;
+}
+
+static inline void screen_start(struct screen *s, const char *terminal, int rows, int cols, char **argv)
+{
+	struct winsize size = { .ws_row = rows, .ws_col = cols };
+	int slave;
+
+	memset(s, 0, sizeof(*s));
+	screen_clear(s, 0, 0);
+	if (openpty(&s->terminal, &slave, NULL, NULL, &size))
+		return;
+	tcgetattr(s->terminal, &s->before);
+	s->pid = fork();
+	if (!s->pid) {
+		close(s->terminal);
+		login_tty(slave);
+		setenv("TERM", terminal, 1);
+		execv(argv[0], argv);
+		_exit(127);
+	}
+	close(slave);
+}
+
+static inline void screen_type(struct screen *s, const char *keys)
+{
+	if (write(s->terminal, keys, strlen(keys)) < 0)
+		s->order = 0;
+}
+
+/* The wait status; killed if it does not end */
+static inline int screen_end(struct screen *s)
+{
+	long end = screen_ms() + SCREEN_WAIT_MS;
+	int status = -1;
+
+	while (!waitpid(s->pid, &status, WNOHANG)) {
+		screen_read(s, 50);
+		if (screen_ms() > end)
+			kill(s->pid, SIGKILL);
+	}
+	screen_read(s, 100);
+	return status;
+}
+
+/* Is the terminal as it was? */
+static inline bool screen_is_restored(const struct screen *s)
+{
+	struct termios now;
+
+	return !tcgetattr(s->terminal, &now) && now.c_lflag == s->before.c_lflag && now.c_iflag == s->before.c_iflag &&
+	       now.c_oflag == s->before.c_oflag && now.c_cflag == s->before.c_cflag;
+}
+
+#endif

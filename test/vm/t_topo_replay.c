@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A machine seen by others than root, and captured and read again with --root:
+ * the same, and after a change of what was captured, that change. Its GPU and
+ * peer are below one switch, and its IOMMU passes through if there is one.
+ */
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "topo.h"
+
+#define CAPTURED "/tmp/captured"
+
+enum {
+	CONFIG_SIZE = 4096,
+	AER_AT = 0x100,		/* the last of the capabilities of QEMU's switches */
+	ACS_AT = 0x200,
+	ACS_CAN = 0x001f,	/* validation, blocking, redirection of requests and completions, upstream forwarding */
+	ACS_REDIRECTS = 0x001d,
+	ACS_VALIDATES = 0x0001,
+};
+
+static struct places gpus, peers;
+static struct json_object *doctor;
+static int status;
+
+static const char *pair_has(const char *key)
+{
+	return text_of(find_in(doctor, "pairs", "gpu", address_of(gpus.at[0]), "peer", address_of(peers.at[0])), key);
+}
+
+static const char *acs_verdict(void)
+{
+	return verdict_of(doctor, "acs-redirect", "machine");
+}
+
+CASE(pass_through_is_as_good_as_none)
+{
+	places_find(gpus_are, &gpus);
+	places_find(peers_are, &peers);
+	EXPECT(gpus.count == 1 && peers.count == 1, "%zu GPUs, %zu peers", gpus.count, peers.count);
+	EXPECT(!iommu_translates(), "the IOMMU translates");
+	doctor = said_by("peerpin doctor --json", &status);
+	EXPECT(doctor && !status, "%d", status);
+	EXPECT(!strcmp(pair_has("verdict"), "works well"), "%s", pair_has("reason"));
+	EXPECT(!count_of(doctor, "iommu-translates", "WARN"), "%zu", count_of(doctor, "iommu-translates", "WARN"));
+	EXPECT(!strcmp(verdict_of(doctor, "iommu", "machine"), "OK"), "%s", verdict_of(doctor, "iommu", "machine"));
+}
+
+/* Nor is what root alone can see taken for the good case. */
+CASE(without_root_it_is_not_known_whether_the_switch_redirects)
+{
+	doctor = said_by("setpriv --reuid=65534 --regid=65534 --clear-groups peerpin doctor --json", &status);
+	EXPECT(doctor && !status, "%d", status);
+	EXPECT(!strcmp(acs_verdict(), "?"), "'%s'", acs_verdict());
+	EXPECT(!strcmp(pair_has("verdict"), "not known"), "%s", pair_has("verdict"));
+	EXPECT(strstr(pair_has("reason"), "sudo peerpin doctor"), "%s", pair_has("reason"));
+}
+
+/* ---- capture ---------------------------------------------------------------------- */
+
+static void expect_same(const char *tool)
+{
+	char live[128], replayed[128];
+	struct json_object *a, *b;
+	int status_a, status_b;
+
+	snprintf(live, sizeof(live), "peerpin %s --json", tool);
+	snprintf(replayed, sizeof(replayed), "peerpin %s --json --root " CAPTURED ".tar", tool);
+	a = said_by(live, &status_a);
+	b = said_by(replayed, &status_b);
+	EXPECT(a && b && status_a == status_b, "%s: status %d, then %d", tool, status_a, status_b);
+	EXPECT(json_object_equal(a, b), "%s: %.60s..., then %.60s...", tool, json_object_to_json_string(a),
+	       json_object_to_json_string(b));
+}
+
+CASE(a_capture_says_what_the_machine_says)
+{
+	status = system("peerpin doctor --capture " CAPTURED ".tar >/dev/null");
+	EXPECT(!status, "%d", status);
+	expect_same("topo");
+	expect_same("doctor");
+}
+
+CASE(a_capture_is_a_tar_that_tar_reads)
+{
+	status = system("mkdir -p " CAPTURED " && tar -xf " CAPTURED ".tar -C " CAPTURED);
+	EXPECT(!status, "%d", status);
+}
+
+/* ---- what QEMU's switches cannot do ------------------------------------------------ */
+
+static void put16(unsigned char *config, unsigned int at, unsigned int value)
+{
+	config[at] = value & 0xff;
+	config[at + 1] = value >> 8;
+}
+
+static bool write_acs(int fd, unsigned int control)
+{
+	unsigned char config[CONFIG_SIZE];
+
+	if (pread(fd, config, sizeof(config), 0) != sizeof(config))
+		return false;
+	put16(config, AER_AT + 2, (ACS_AT << 4) | (config[AER_AT + 2] & 0x0f));
+	put16(config, ACS_AT, 0x000d);
+	put16(config, ACS_AT + 2, 0x0001);
+	put16(config, ACS_AT + 4, ACS_CAN);
+	put16(config, ACS_AT + 6, control);
+	return pwrite(fd, config, sizeof(config), 0) == sizeof(config);
+}
+
+/* The port of the switch above a device gets ACS, in what was captured. */
+static void plant_acs(const char *place, unsigned int control)
+{
+	char path[400];
+	const char *device = strrchr(place, '/');
+	bool written;
+	int fd;
+
+	snprintf(path, sizeof(path), CAPTURED "%.*s/config", (int)(device - place), place);
+	chmod(path, 0644);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	EXPECT(fd >= 0, "%s", path);
+	written = write_acs(fd, control);
+	close(fd);
+	EXPECT(written, "%s", path);
+	doctor = said_by("peerpin doctor --json --root " CAPTURED, &status);
+	EXPECT(doctor && !status, "%d", status);
+}
+
+/* Its address */
+static const char *port_above(const char *place)
+{
+	static char port[ADDRESS + 1];
+
+	snprintf(port, sizeof(port), "%.12s", strrchr(place, '/') - ADDRESS);
+	return port;
+}
+
+static void expect_blamed(const char *place)
+{
+	const char *port = port_above(place);
+
+	struct json_object *finding = find_in(doctor, "checks", "check", "acs-redirect", "subject", port);
+
+	EXPECT(has_text(finding, "verdict", "WARN"), "%s: '%s'", port, text_of(finding, "verdict"));
+	EXPECT(strstr(text_of(finding, "type"), port), "%s: '%s'", port, text_of(finding, "type"));
+	EXPECT(!strcmp(pair_has("verdict"), "works slowly"), "%s", pair_has("verdict"));
+	EXPECT(strstr(pair_has("reason"), "ACS"), "%s", pair_has("reason"));
+}
+
+CASE(a_port_of_the_switch_that_redirects_is_blamed)
+{
+	plant_acs(gpus.at[0], ACS_REDIRECTS);
+	CHECK_CASE();
+	expect_blamed(gpus.at[0]);
+	EXPECT(count_of(doctor, "acs-redirect", "WARN") == 1, "%zu", count_of(doctor, "acs-redirect", "WARN"));
+}
+
+CASE(so_is_the_port_of_the_peer)
+{
+	plant_acs(peers.at[0], ACS_REDIRECTS);
+	CHECK_CASE();
+	expect_blamed(peers.at[0]);
+	EXPECT(count_of(doctor, "acs-redirect", "WARN") == 2, "%zu", count_of(doctor, "acs-redirect", "WARN"));
+}
+
+CASE(ports_with_acs_that_do_not_redirect_are_not)
+{
+	plant_acs(gpus.at[0], ACS_VALIDATES);
+	plant_acs(peers.at[0], ACS_VALIDATES);
+	CHECK_CASE();
+	EXPECT(!strcmp(acs_verdict(), "OK"), "'%s'", acs_verdict());
+	EXPECT(!strcmp(pair_has("verdict"), "works well"), "%s", pair_has("reason"));
+}
+
+VMTEST_MAIN

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+/* The GPU's driver: is it there, which one, and what other drivers can have from it. */
+#include <string.h>
+#include "checks.h"
+
+void check_gpu(const struct view *v, struct report *r)
+{
+	size_t count = count_gpus(v);
+
+	if (v->pci_error) {
+		report_add(r, HEALTH_UNSEEN, "machine", "the PCI devices cannot be seen: %s", strerror(-v->pci_error));
+		report_type(r, "ls /sys/bus/pci/devices");
+	} else if (!count && is_tegra(v)) {
+		report_add(r, HEALTH_OK, "machine", "the GPU is a part of this Jetson or Drive board");
+	} else if (count) {
+		report_add(r, HEALTH_OK, "machine", "%zu GPU%s%s%s", count, count == 1 ? "" : "s",
+			   v->facts.nr_gpus ? ": " : "", v->facts.nr_gpus ? v->facts.gpus[0].name : "");
+	} else {
+		report_add(r, HEALTH_FAIL, "machine", "there is no GPU of NVIDIA's on the PCI bus");
+		report_type(r, "lspci -nn -d 10de:");
+	}
+}
+
+/* ---- which driver --------------------------------------------------------------- */
+
+static bool serves(const struct device *gpu)
+{
+	return !strcmp(gpu->driver, "nvidia") || !strcmp(gpu->driver, "emugpu");
+}
+
+static void add_driver_problem(struct report *r, const struct device *gpu)
+{
+
+	if (!gpu->driver[0]) {
+		report_add(r, HEALTH_FAIL, gpu->name, "no driver has the GPU");
+		report_type(r, "modprobe nvidia; dmesg | grep NVRM");
+	} else if (!strcmp(gpu->driver, "vfio-pci")) {
+		report_add(r, HEALTH_WARN, gpu->name, "the GPU is kept for virtual machines (vfio-pci): look there");
+		report_type(r, "cd /sys/bus/pci/drivers; echo %s > vfio-pci/unbind; echo %s > nvidia/bind", gpu->name,
+			    gpu->name);
+	} else {
+		report_add(r, HEALTH_FAIL, gpu->name, "the GPU's driver is %s, which lends no memory to other drivers",
+			   gpu->driver);
+		report_type(r, "apt install nvidia-open; echo blacklist %s > /etc/modprobe.d/gpu.conf; reboot",
+			    gpu->driver);
+	}
+}
+
+void check_driver(const struct view *v, struct report *r)
+{
+	const struct gpu_driver *d = &v->driver;
+	int i;
+
+	for (i = next_gpu(v, -1); i >= 0; i = next_gpu(v, i))
+		if (!serves(&v->machine.at[i]))
+			add_driver_problem(r, &v->machine.at[i]);
+	if (d->kind == DRIVER_NONE)
+		return;
+	if (d->version[0]) {
+		report_add(r, HEALTH_OK, "machine", "%s driver %s",
+			   d->kind == DRIVER_EMULATED ? "the emulated GPU's" : "NVIDIA's", d->text);
+	} else {
+		report_add(r, HEALTH_UNSEEN, "machine", "the version of the GPU's driver cannot be seen");
+		report_type(r, "cat /proc/driver/nvidia/version");
+	}
+}
+
+/* From 550.40 on, the open modules export to modules under the GPL only. */
+void check_driver_flavour(const struct view *v, struct report *r)
+{
+	switch (v->driver.kind) {
+	case DRIVER_OPEN:
+		report_add(r, HEALTH_OK, "machine", "open kernel modules%s",
+			   driver_before(v, 550, 40, 0) ? "" : "; they export nv-p2p to modules under the GPL only");
+		break;
+	case DRIVER_PROPRIETARY:
+		report_add(r, HEALTH_OK, "machine",
+			   "proprietary kernel modules: nv-p2p for all, dma-bufs from the open ones only");
+		break;
+	case DRIVER_NVIDIA:
+		report_add(r, HEALTH_UNSEEN, "machine", "open or proprietary: the driver's file does not tell");
+		report_type(r, "modinfo -F license nvidia    # Dual MIT/GPL: open");
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- nv-p2p --------------------------------------------------------------------- */
+
+static void add_unseen_symbol(struct report *r, const char *symbol)
+{
+	report_add(r, HEALTH_UNSEEN, "machine", "whether the driver exports %s cannot be seen", symbol);
+	report_type(r, "sudo grep -w %s /proc/kallsyms", symbol);
+}
+
+void check_driver_nv_p2p(const struct view *v, struct report *r)
+{
+	if (v->driver.kind == DRIVER_NONE)
+		return;
+	switch (facts_symbol(&v->facts, "nvidia_p2p_get_pages")) {
+	case SEEN_YES:
+		report_add(r, HEALTH_OK, "machine", "the driver lends memory to other drivers (nv-p2p)");
+		break;
+	case SEEN_NO:
+		report_add(r, HEALTH_FAIL, "machine",
+			   "the driver has no nvidia_p2p_get_pages: no other driver can pin GPU memory");
+		report_type(r, "modinfo -F version nvidia; apt install nvidia-open    # or another installer");
+		break;
+	default:
+		add_unseen_symbol(r, "nvidia_p2p_get_pages");
+	}
+}
+
+void check_driver_persistent(const struct view *v, struct report *r)
+{
+	if (v->driver.kind == DRIVER_NONE)
+		return;
+	switch (facts_symbol(&v->facts, "nvidia_p2p_get_pages_persistent")) {
+	case SEEN_YES:
+		report_add(r, HEALTH_OK, "machine", "pins can be persistent");
+		break;
+	case SEEN_NO:
+		report_add(r, HEALTH_WARN, "machine",
+			   "driver %s has no persistent pins: nvidia_p2p_get_pages_persistent came with 535.14 and "
+			   "525.105.17",
+			   v->driver.text);
+		report_type(r, "apt install nvidia-open    # or another way to a driver of 535.14 or later");
+		break;
+	default:
+		add_unseen_symbol(r, "nvidia_p2p_get_pages_persistent");
+	}
+}
+
+/* From R515 up to R535, but for the releases of two branches in which it is mended. */
+static bool driver_races(const struct view *v)
+{
+	if (driver_before(v, 515, 0, 0) || !driver_before(v, 535, 14, 0))
+		return false;
+	return v->driver.version[0] != 525 || driver_before(v, 525, 105, 17);
+}
+
+void check_driver_race(const struct view *v, struct report *r)
+{
+	if (!v->driver.version[0])
+		return;
+	if (driver_races(v)) {
+		report_add(r, HEALTH_FAIL, "machine",
+			   "driver %s can crash the kernel when memory is freed while another driver unpins it; mended "
+			   "in 525.105.17 and 535.14",
+			   v->driver.text);
+		report_type(r, "apt install nvidia-open    # or another way to a driver of 535.14 or later");
+	} else {
+		report_add(r, HEALTH_OK, "machine", "driver %s is free of the race that R515 to R535 had",
+			   v->driver.text);
+	}
+}
+
+/* ---- what CUDA says of each GPU ---------------------------------------------------- */
+
+static bool cuda_answered(const struct view *v)
+{
+	size_t i;
+
+	for (i = 0; i < v->facts.nr_gpus; i++)
+		if (v->facts.gpus[i].dma_buf >= 0)
+			return true;
+	return false;
+}
+
+static void add_no_dma_bufs(const struct view *v, struct report *r, const char *gpu)
+{
+	char value[8];
+
+	if (v->driver.kind == DRIVER_PROPRIETARY) {
+		report_add(r, HEALTH_WARN, gpu, "no dma-bufs: the proprietary modules export none, the open ones do");
+		report_type(r, "apt install nvidia-open    # for GPUs since Turing; then reboot");
+	} else if (kernel_before(v, 5, 12)) {
+		report_add(r, HEALTH_WARN, gpu, "no dma-bufs: they need Linux 5.12, this is %u.%u", v->kernel[0],
+			   v->kernel[1]);
+		report_type(r, "apt install linux-image-amd64; reboot    # or another newer kernel");
+	} else if (facts_config(&v->facts, "DMA_SHARED_BUFFER", value, sizeof(value)) && !strcmp(value, "n")) {
+		report_add(r, HEALTH_WARN, gpu, "no dma-bufs: the kernel was built without them");
+		report_type(r, "scripts/config -e DMA_SHARED_BUFFER    # in the kernel's source; build and boot it");
+	} else {
+		report_add(r, HEALTH_WARN, gpu, "no dma-bufs, says CUDA: they need a GPU since Turing and driver 515");
+		report_type(r, "nvidia-smi -i %s -q | grep -i -e architecture -e 'driver version'", gpu);
+	}
+}
+
+static void check_gpu_dma_buf(const struct view *v, struct report *r, const char *name)
+{
+	const struct gpu_facts *gpu = facts_gpu(&v->facts, name);
+
+	if (!gpu || gpu->dma_buf < 0) {
+		report_add(r, HEALTH_UNSEEN, name, "CUDA does not know this GPU, so not whether it exports dma-bufs");
+		report_type(r, "nvidia-smi -i %s; env | grep CUDA_VISIBLE_DEVICES", name);
+	} else if (gpu->dma_buf) {
+		report_add(r, HEALTH_OK, name, "its memory can be exported as dma-bufs");
+	} else {
+		add_no_dma_bufs(v, r, name);
+	}
+}
+
+void check_dma_buf(const struct view *v, struct report *r)
+{
+	const char *error = v->facts.cuda_error;
+	int i;
+
+	if (count_gpus(v) && !cuda_answered(v)) {
+		report_add(r, HEALTH_UNSEEN, "machine", "whether GPUs export dma-bufs, only CUDA tells: %s",
+			   *error ? error : "it was not asked");
+		report_type(r, "nvidia-smi; ldconfig -p | grep libcuda.so.1");
+		return;
+	}
+	for (i = next_gpu(v, -1); i >= 0; i = next_gpu(v, i))
+		check_gpu_dma_buf(v, r, address(v, i));
+}
+
+void check_gpu_direct(const struct view *v, struct report *r)
+{
+	const struct gpu_facts *gpu;
+	int i;
+
+	for (i = next_gpu(v, -1); i >= 0; i = next_gpu(v, i)) {
+		gpu = facts_gpu(&v->facts, address(v, i));
+		if (gpu && gpu->gdr == 1) {
+			report_add(r, HEALTH_OK, address(v, i), "GPUDirect RDMA is supported, says CUDA");
+		} else if (gpu && !gpu->gdr) {
+			report_add(r, HEALTH_FAIL, address(v, i),
+				   "GPUDirect RDMA is not supported, says CUDA: it is on Tesla and Quadro GPUs, and "
+				   "not in every virtual GPU");
+			report_type(r, "nvidia-smi -i %s -q | grep -i -e 'product name' -e 'virtualization mode'",
+				    address(v, i));
+		}
+	}
+}

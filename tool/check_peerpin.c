@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+/* peerpin's own modules and node. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "checks.h"
+
+void check_peerpin_module(const struct view *v, struct report *r)
+{
+	switch (module_loaded(v, "peerpin")) {
+	case SEEN_YES:
+		report_add(r, HEALTH_OK, "peerpin", "loaded");
+		break;
+	case SEEN_NO:
+		report_add(r, HEALTH_WARN, "peerpin",
+			   "not loaded: its drivers cannot pin, and programs are left with dma-bufs");
+		report_type(r, "modprobe peerpin");
+		break;
+	default:
+		report_add(r, HEALTH_UNSEEN, "peerpin", "whether it is loaded cannot be seen");
+		report_type(r, "lsmod | grep peerpin");
+	}
+}
+
+/* NULL: no GPU has a driver. */
+static const char *provider(const struct view *v)
+{
+	if (v->driver.kind != DRIVER_NONE)
+		return "peerpin_nv";
+	return is_tegra(v) ? "peerpin_tegra" : NULL;
+}
+
+void check_peerpin_provider(const struct view *v, struct report *r)
+{
+	const char *name = provider(v);
+
+	if (!name || module_loaded(v, "peerpin") != SEEN_YES)
+		return;
+	if (module_loaded(v, name) == SEEN_YES) {
+		report_add(r, HEALTH_OK, name, "loaded");
+	} else if (module_loaded(v, name) == SEEN_NO) {
+		report_add(r, HEALTH_WARN, name, "not loaded: peerpin can pin no memory of NVIDIA's GPUs");
+		report_type(r, "modprobe %s", name);
+	}
+}
+
+static void add_no_node(const struct view *v, struct report *r)
+{
+	const char *hint;
+
+	if (in_container(v, &hint)) {
+		report_add(r, HEALTH_FAIL, "/dev/peerpin", "the module is loaded, and this container has not its node");
+		report_type(r, "docker run --device=/dev/peerpin ...    # where the container is started");
+	} else {
+		report_add(r, HEALTH_FAIL, "/dev/peerpin", "the module is loaded, and its node is not there");
+		report_type(r, "mknod -m 666 /dev/peerpin c 10 $(awk '$2 == \"peerpin\" {print $1}' /proc/misc)");
+	}
+}
+
+static void add_refused(struct report *r, const struct node_fact *node)
+{
+	bool permission = node->open_error == EACCES || node->open_error == EPERM;
+
+	report_add(r, HEALTH_FAIL, "/dev/peerpin", "it cannot be opened: %s (its mode is %04o, its group %u)",
+		   strerror(node->open_error), (unsigned int)node->mode, node->gid);
+	if (permission) {
+		report_type(r, "cp 60-peerpin.rules /etc/udev/rules.d/; udevadm control --reload; udevadm trigger "
+			       "--name-match=peerpin");
+	} else {
+		report_type(r, "dmesg | grep peerpin; rmmod peerpin_nv peerpin; modprobe peerpin_nv");
+	}
+}
+
+void check_peerpin_node(const struct view *v, struct report *r)
+{
+	const struct node_fact *node = facts_node(&v->facts, "/dev/peerpin");
+
+	if (module_loaded(v, "peerpin") != SEEN_YES)
+		return;
+	if (!node) {
+		report_add(r, HEALTH_UNSEEN, "/dev/peerpin", "this tree says nothing of device nodes");
+		report_type(r, "peerpin doctor --capture FILE.tar    # on that machine");
+	} else if (node->mode < 0) {
+		add_no_node(v, r);
+	} else if (node->open_error) {
+		add_refused(r, node);
+	} else {
+		report_add(r, HEALTH_OK, "/dev/peerpin", "it can be opened");
+	}
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+/* Platforms of which the guide has something to say, and virtual machines, which do not show the real one. */
+#include <stdio.h>
+#include <string.h>
+#include "checks.h"
+
+/* Of the processors that run Linux and GPUs, only ARM's have implementers. */
+static bool is_arm64(const struct view *v)
+{
+	char value[16];
+
+	return cpu_says(v, "CPU implementer", value, sizeof(value));
+}
+
+void check_platform(const struct view *v, struct report *r)
+{
+	if (is_tegra(v)) {
+		report_add(r, HEALTH_OK, "machine",
+			   "Jetson or Drive: GPUDirect RDMA works with memory of cudaHostAlloc() and peerpin_tegra");
+	} else if (cpu_is_power8(v)) {
+		report_add(r, HEALTH_FAIL, "machine",
+			   "POWER8: GPUDirect RDMA is not supported, though not disabled; it is said to work below one "
+			   "PCIe switch");
+		report_type(r, "peerpin topo    # is a switch above GPU and peer? Only classes PIX and PXB will do");
+	} else if (is_arm64(v)) {
+		report_add(r, HEALTH_WARN, "machine",
+			   "ARM64, neither Jetson nor Drive: whether peers can reach each other is not guaranteed");
+		report_type(r, "peerpin copy --verify    # it says whether this platform can");
+	} else if (v->cpuinfo[0]) {
+		report_add(r, HEALTH_OK, "machine", "no platform with known limits");
+	} else {
+		report_add(r, HEALTH_UNSEEN, "machine", "what processor this is cannot be seen");
+		report_type(r, "cat /proc/cpuinfo");
+	}
+}
+
+void check_platform_virtual(const struct view *v, struct report *r)
+{
+	char flags[3072], vendor[64] = "";
+
+	if (!cpu_says(v, "flags", flags, sizeof(flags)) || !strstr(flags, "hypervisor"))
+		return;
+	if (tree_line(v->tree, "sys/class/dmi/id/sys_vendor", vendor, sizeof(vendor)))
+		vendor[0] = '\0';
+	report_add(r, HEALTH_UNSEEN, "machine",
+		   "a virtual machine%s%s: the host's switches, its IOMMU and its ACS cannot be seen from here",
+		   *vendor ? " of " : "", vendor);
+	report_type(r, "peerpin doctor    # on the host");
+}

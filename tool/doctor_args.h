@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef DOCTOR_ARGS_H
+#define DOCTOR_ARGS_H
+
+#include <stdbool.h>
+
+/** struct doctor_args - @root, @capture: NULL if not given */
+struct doctor_args {
+	const char *root;
+	const char *capture;
+	bool json;
+};
+
+/* 0, or EXIT_USAGE after usage_error() */
+int parse_doctor_args(int argc, char **argv, struct doctor_args *out);
+
+#endif

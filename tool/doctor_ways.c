@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include <string.h>
+#include "doctor_ways.h"
+
+enum seen gpus_export_dma_bufs(const struct view *v)
+{
+	const struct gpu_facts *gpu;
+	int i;
+
+	for (i = next_gpu(v, -1); i >= 0; i = next_gpu(v, i)) {
+		gpu = facts_gpu(&v->facts, address(v, i));
+		if (!gpu || gpu->dma_buf < 0)
+			return SEEN_UNKNOWN;
+		if (!gpu->dma_buf)
+			return SEEN_NO;
+	}
+	return SEEN_YES;
+}
+
+/*
+ * An RDMA driver that can has this function, which the kernel's table of
+ * symbols names: no list of versions, and right for backports as well.
+ */
+enum seen takes_dma_bufs(const struct view *v, const struct device *rdma)
+{
+	static const struct {
+		const char *driver;
+		const char *symbol;
+	} rows[] = {
+		{ "mlx5_core", "mlx5_ib_reg_user_mr_dmabuf" }, { "ice", "irdma_reg_user_mr_dmabuf" },
+		{ "i40e", "irdma_reg_user_mr_dmabuf" },	       { "efa", "efa_reg_user_mr_dmabuf" },
+		{ "bnxt_en", "bnxt_re_reg_user_mr_dmabuf" },   { "mana", "mana_ib_reg_user_mr_dmabuf" },
+		{ "ionic", "ionic_reg_user_mr_dmabuf" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (!strcmp(rdma->driver, rows[i].driver))
+			return facts_symbol(&v->facts, rows[i].symbol);
+	return SEEN_UNKNOWN;
+}
+
+static enum seen either(enum seen a, enum seen b)
+{
+	if (a == SEEN_YES || b == SEEN_YES)
+		return SEEN_YES;
+	return a == SEEN_NO && b == SEEN_NO ? SEEN_NO : SEEN_UNKNOWN;
+}
+
+static enum seen both(enum seen a, enum seen b)
+{
+	if (a == SEEN_NO || b == SEEN_NO)
+		return SEEN_NO;
+	return a == SEEN_YES && b == SEEN_YES ? SEEN_YES : SEEN_UNKNOWN;
+}
+
+enum seen peer_memory_loaded(const struct view *v)
+{
+	return either(module_loaded(v, "nvidia_peermem"), module_loaded(v, "nv_peer_mem"));
+}
+
+/* Others' drivers have modules of their own for it. */
+enum seen takes_peer_memory(const struct view *v, const struct device *rdma)
+{
+	return strncmp(rdma->driver, "mlx", strlen("mlx")) ? SEEN_UNKNOWN : peer_memory_loaded(v);
+}
+
+enum seen can_register(const struct view *v, const struct device *rdma)
+{
+	return either(takes_peer_memory(v, rdma), both(gpus_export_dma_bufs(v), takes_dma_bufs(v, rdma)));
+}
+
+enum seen dma_bufs_suffice(const struct view *v)
+{
+	enum seen all = gpus_export_dma_bufs(v);
+	int i;
+
+	for (i = next_peer(v, -1); i >= 0; i = next_peer(v, i))
+		if (v->machine.at[i].kind == DEVICE_RDMA)
+			all = both(all, takes_dma_bufs(v, &v->machine.at[i]));
+	return all;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* The option --root DIR|FILE.tar: the files of another machine, or of this one. */
+#ifndef ROOT_H
+#define ROOT_H
+
+#include "tree.h"
+
+/**
+ * struct root - an opened tree, and where it was unpacked
+ * @dir: the temporary directory, "" if there is none
+ */
+struct root {
+	struct tree *tree;
+	char dir[256];
+};
+
+/*
+ * @arg: a directory, a .tar or .tar.gz that `peerpin doctor --capture` made, or NULL: this machine. 0, or EXIT_FAILED
+ * after fail(). root_close() is for after a 0 only.
+ */
+int root_open(const char *arg, struct root *out);
+
+/* Closes the tree and removes what was unpacked. */
+void root_close(struct root *root);
+
+#endif

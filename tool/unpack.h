@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Unpacks a captured machine. Who made the archive may be no friend: nothing is written outside the directory, links
+ * are made but never followed, there are files, directories and links only, and not too many bytes.
+ */
+#ifndef UNPACK_H
+#define UNPACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+	UNPACK_MAX_ENTRIES = 100000,
+	UNPACK_MAX_BYTES = 64 << 20,
+	UNPACK_MAX_PATH = 1024,
+};
+
+/* @dir: an empty directory, open. False: @why tells. */
+bool unpack(const char *file, int dir, char *why, size_t size);
+
+#endif
