@@ -70,7 +70,7 @@ static void make_command(struct command_line *line, const struct verify_args *ar
 			 enum boot boot)
 {
 	add_word(line, place->run);
-	add_option(line, "--modules", "emu/emugpu emu/judge kmod/peerpin kmod/peerpin_nv");
+	add_option(line, "--modules", "emu/emugpu kmod/peerpin kmod/peerpin_nv emu/judge");
 	if (args->kernel)
 		add_option(line, "--kernel", args->kernel);
 	add_boot(line, boot);
