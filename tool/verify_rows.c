@@ -7,12 +7,13 @@ enum {
 	IOMMU = 1 << BOOT_IOMMU,
 	LAZY = 1 << BOOT_IOMMU_LAZY,
 	UNSHARED = 1 << BOOT_NO_SHARING,
+	HIGH = 1 << BOOT_HIGH_MEMORY,
 	ALL = PLAIN | IOMMU | LAZY | UNSHARED,
 };
 
 /* Cheap and telling first: when time is up in a quick run, what is missing says least. */
 static const struct row rows[] = {
-	{ "", "", SERIES_VALUES, 0, PLAIN | IOMMU, ALL, 0, 1, 1, { 0 } },
+	{ "", "", SERIES_VALUES, 0, PLAIN | IOMMU | HIGH, ALL | HIGH, 0, 1, 1, { 0 } },
 	{ "scatter-%u", "scatter=%u", SERIES_VALUES, 0, PLAIN, ALL, 0, 1, 1, { 0 } },
 	{ "version-0x%x", "version=0x%x", SERIES_VALUES, 0, PLAIN, PLAIN, TRIES_VERSION, 2, 2, { 0x10002, 0x10001 } },
 	{ "copies-%u", "copies=%u", SERIES_VALUES, 0, PLAIN, PLAIN | IOMMU | UNSHARED, 0, 1, 1, { 2 } },
@@ -53,6 +54,7 @@ const char *boot_name(enum boot boot)
 		[BOOT_IOMMU] = "iommu",
 		[BOOT_IOMMU_LAZY] = "iommu-lazy",
 		[BOOT_NO_SHARING] = "no-sharing",
+		[BOOT_HIGH_MEMORY] = "high-memory",
 	};
 
 	return names[boot];

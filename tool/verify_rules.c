@@ -31,6 +31,7 @@ static const struct rule rules[] = {
 
 	/* what follows from it */
 	{ "unload-in-use", "", "the module could be removed while its device was open", TRIES_UNLOAD },
+	{ "gone-peer", "", "memory was attached to a device that was not registered with peerpin any more", 0 },
 	{ "overstayed", "11.3", "peerpin had to wait for the DMA of a driver that did not end in time", TRIES_REVOKE },
 	{ "use-after-free", "", "memory was used after it had been freed", 0 },
 	{ "double-free", "", "memory was freed twice", 0 },

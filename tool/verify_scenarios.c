@@ -250,7 +250,9 @@ static void boot_scenarios(struct sink *sink)
 void scenarios_after(struct scenarios *out, enum verify_level level, const struct recording *recording)
 {
 	/* the plain one has begun already, so others have more to tell */
-	static const enum boot order[NR_BOOTS] = { BOOT_IOMMU, BOOT_PLAIN, BOOT_NO_SHARING, BOOT_IOMMU_LAZY };
+	static const enum boot order[NR_BOOTS] = {
+		BOOT_IOMMU, BOOT_HIGH_MEMORY, BOOT_PLAIN, BOOT_NO_SHARING, BOOT_IOMMU_LAZY,
+	};
 	struct sink sink = { .out = out, .level = level, .recording = recording };
 	size_t i;
 

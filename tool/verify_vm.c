@@ -16,6 +16,9 @@
 /* Poisons what was freed and puts red zones around what was not. */
 #define APPEND "slub_debug=FZPU"
 
+/* MiB; what is beyond 2 GiB lies above 4 GiB, where a device of 32 bits does not reach. */
+#define HIGH_MEMORY "3072"
+
 /* Who hangs is found by silence; this is for what goes on for ever. */
 #define TIMEOUT "7200"
 
@@ -44,6 +47,8 @@ static void add_boot(struct command_line *line, enum boot boot)
 	add_option(line, "--append", boot == BOOT_IOMMU_LAZY ? APPEND " iommu.strict=0" : APPEND);
 	if (boot == BOOT_NO_SHARING)
 		add_option(line, "--module-param", "emugpu.bar_sharing=0");
+	if (boot == BOOT_HIGH_MEMORY)
+		add_option(line, "--mem", HIGH_MEMORY);
 }
 
 static void add_device(struct command_line *line, const char *device)
@@ -70,7 +75,7 @@ static void make_command(struct command_line *line, const struct verify_args *ar
 			 enum boot boot)
 {
 	add_word(line, place->run);
-	add_option(line, "--modules", "emu/emugpu emu/judge kmod/peerpin kmod/peerpin_nv");
+	add_option(line, "--modules", "emu/emugpu kmod/peerpin kmod/peerpin_nv emu/judge");
 	if (args->kernel)
 		add_option(line, "--kernel", args->kernel);
 	add_boot(line, boot);

@@ -58,6 +58,14 @@ static int read_leaks(struct allocator_leaks *out)
 	return 0;
 }
 
+int allocator_misuse(char *text, size_t size)
+{
+	int ret = file_read(JUDGE "misuse", text, size);
+
+	text[ret ? 0 : strcspn(text, "\n")] = '\0';
+	return ret;
+}
+
 /*
  * What RCU frees comes late, and in batches that may wait for seconds; asking
  * the kernel to shrink hands them over at once.

@@ -20,6 +20,9 @@ int allocator_watch(const char *module, uint32_t nth);
 /** allocator_failed - whether that has happened */
 int allocator_failed(bool *out);
 
+/** allocator_misuse - which call it made with what was gone; @text is empty when it made none */
+int allocator_misuse(char *text, size_t size);
+
 /** allocator_leaks - to be called when the module was removed; waits a moment for what is freed later */
 int allocator_leaks(struct allocator_leaks *out);
 

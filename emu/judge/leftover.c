@@ -110,6 +110,16 @@ void leftover_uses(void)
 	}
 }
 
+int leftover_misuse(void)
+{
+	char text[192];
+	int ret = allocator_misuse(text, sizeof(text));
+
+	if (!ret && *text)
+		report_finding("gone-peer", "times, function and caller: %s", text);
+	return ret;
+}
+
 int leftover_memory(void)
 {
 	struct allocator_leaks leaks;

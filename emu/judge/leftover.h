@@ -12,6 +12,9 @@ void leftover_note_uses(void);
 /** leftover_uses - when it has gone: whether they are used more often; waits a moment */
 void leftover_uses(void);
 
+/** leftover_misuse - what it called with a peer that it had unregistered; 0 or -errno */
+int leftover_misuse(void);
+
 /** leftover_memory - what the driver that has gone has allocated and not freed; 0 or -errno */
 int leftover_memory(void);
 

@@ -219,7 +219,8 @@ static int judge_leftovers(void)
 		return ret;
 	leftover_uses();
 	leftover_damage();
-	return leftover_memory();
+	ret = leftover_misuse();
+	return ret ? ret : leftover_memory();
 }
 
 static int run_loaded(char **argv)

@@ -132,10 +132,14 @@ void peerpin_dma_end(struct peerpin_dma *dma)
 {
 	struct peerpin_attach *a = dma->attach;
 
+	if (WARN_ONCE(!a, "the end of DMA was told twice\n"))
+		return;
 	if (a->map.bounced && dma->dir != DMA_TO_DEVICE)
 		dma_sync(dma, pp_map_sync_for_cpu);
 	trace_peerpin_dma_end(dma, dma->since);
 	pp_peer_count(a->peer, dma->length);
+	dma->attach = NULL;
+	dma->left = 0;
 	dma_leave(a);
 }
 EXPORT_SYMBOL_GPL(peerpin_dma_end);

@@ -255,7 +255,7 @@ bool peerpin_dma_stale(const struct peerpin_dma *dma);
 
 /**
  * peerpin_dma_end() - the device will not touch the memory of @dma any more
- * @dma: begun; a second call on it is a bug
+ * @dma: begun; a second call on it is a bug, which warns and does nothing
  *
  * Context: any, hard interrupt included.
  */

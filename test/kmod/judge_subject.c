@@ -9,14 +9,20 @@
 #include <linux/module.h>
 #include <linux/platform_device.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include <linux/xarray.h>
+#include <peerpin.h>
 
 static char *keep = "";
 module_param(keep, charp, 0444);
-MODULE_PARM_DESC(keep, "what is not freed: kmalloc, vmalloc or dma");
+MODULE_PARM_DESC(keep, "what is not freed: kmalloc, vmalloc, dma or peer");
+
+static bool late_attach;
+module_param(late_attach, bool, 0444);
+MODULE_PARM_DESC(late_attach, "attach to a peer that is unregistered");
 
 enum { SIZE = 100, BIG = 3 * PAGE_SIZE };
 
@@ -123,7 +129,40 @@ static int by_number(void)
 	return err ?: min(min(of_ida, of_idr), 0);
 }
 
-static int (*const ways[])(void) = { by_kmalloc, by_vmalloc, by_pages, by_dma, by_rcu, by_device, by_number };
+static int attach(struct peerpin_peer *peer)
+{
+	const struct peerpin_range range = { .addr = current->mm->start_stack & PAGE_MASK, .length = PAGE_SIZE };
+	struct peerpin_region *region = peerpin_region_pin(&range, NULL);
+	struct peerpin_attach *attached;
+
+	if (IS_ERR(region))
+		return PTR_ERR(region);
+	attached = peerpin_attach(peer, region);
+	if (!IS_ERR(attached))
+		peerpin_attach_put(attached);
+	peerpin_region_unpin(region);
+	return PTR_ERR_OR_ZERO(attached);
+}
+
+static int by_peerpin(void)
+{
+	struct peerpin_peer *peer = peerpin_peer_register(&device->dev, NULL, NULL);
+	int err;
+
+	if (IS_ERR(peer))
+		return PTR_ERR(peer);
+	err = attach(peer);
+	if (!err && kept("peer"))
+		return 0;
+	peerpin_peer_unregister(peer);
+	if (late_attach)
+		attach(peer);
+	return err;
+}
+
+static int (*const ways[])(void) = {
+	by_kmalloc, by_vmalloc, by_pages, by_dma, by_rcu, by_device, by_number, by_peerpin,
+};
 
 static int allocate(void)
 {

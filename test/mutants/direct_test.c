@@ -272,6 +272,7 @@ int main(void)
 	bad_handles(fd, dst, src);
 	bad_pins(fd, &a);
 	bad_ranges(fd, dst, src);
+	pin_as(fd, &a, 0, GPU_PAGE, (struct direct_pin_args){ .flags = DIRECT_PERSISTENT });
 	copy_and_look(fd, dst, 0, src, 0, DST_SIZE);
-	return 0;	/* with pins and a view left */
+	return 0;	/* with pins of both kinds and a view left */
 }

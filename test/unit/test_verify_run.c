@@ -175,10 +175,10 @@ static void a_good_driver_is_clean(void **state)
 	assert_string_equal(err, "");
 }
 
-/* By default: the recording, with an IOMMU, the rest of the first. */
+/* By default: the recording, with an IOMMU, with memory beyond 4 GiB, the rest of the first. */
 static void each_boot_is_as_it_should_be(void **state)
 {
-	char boots[1 << 14], *first, *second, *third, *rest = boots;
+	char boots[1 << 14], *first, *second, *third, *fourth, *rest = boots;
 
 	(void)state;
 	assert_int_equal(verify("--device nvme --kernel 6.12 -- one two"), 0);
@@ -186,12 +186,16 @@ static void each_boot_is_as_it_should_be(void **state)
 	first = strsep(&rest, "\n");
 	second = strsep(&rest, "\n");
 	third = strsep(&rest, "\n");
+	fourth = strsep(&rest, "\n");
 	assert_string_equal(rest, "");
 	says(first, "--append slub_debug=FZPU --peer-type nvme");
 	says(first, "--kernel 6.12");
-	says(first, "--modules emu/emugpu emu/judge kmod/peerpin kmod/peerpin_nv");
+	says(first, "--modules emu/emugpu kmod/peerpin kmod/peerpin_nv emu/judge");
 	says(second, " --iommu ");
+	says(third, " --mem 3072 ");
 	says_not(third, "--iommu");
+	says_not(fourth, "--iommu");
+	says_not(fourth, "--mem");
 	read_file("test_args", boots, sizeof(boots));
 	assert_string_equal(boots, "one two\n");
 }
@@ -214,7 +218,7 @@ static void full_has_every_boot(void **state)
 	(void)state;
 	assert_int_equal(verify("--full --device none"), 0);
 	read_file("boots", boots, sizeof(boots));
-	assert_int_equal(lines_of("boots"), 5);
+	assert_int_equal(lines_of("boots"), 6);
 	says(boots, "--iommu --append slub_debug=FZPU iommu.strict=0");
 	says(boots, "--module-param emugpu.bar_sharing=0");
 	says(boots, "--peers 0");
@@ -258,7 +262,7 @@ static void a_splat(const char *log, const char *rule)
 	assert_int_equal(verify(""), 1);
 	snprintf(row, sizeof(row), "x.ko: BROKEN: %s", rule);
 	says(out, row);
-	assert_int_equal(lines_of("boots"), 4);
+	assert_int_equal(lines_of("boots"), 5);
 }
 
 static void a_dead_machine_is_judged_by_its_log(void **state)
@@ -300,7 +304,7 @@ static void nothing_is_lost_and_nothing_twice(void **state)
 		   "plain/alloc-2 | iommu) exit 70 ;; esac; return 1; }\n");
 	assert_int_equal(verify(""), 1);
 	assert_int_equal(lines_of("ran"), clean);
-	assert_int_equal(lines_of("boots"), 3 + 3);
+	assert_int_equal(lines_of("boots"), 4 + 3);
 	read_file("ran", ran, sizeof(ran));
 	while ((at = strsep(&rest, "\n")) && *at && rest) {
 		snprintf(id, sizeof(id), "\n%s\n", at);

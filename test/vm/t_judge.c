@@ -6,7 +6,7 @@
 #define SUBJECT "test/judge_subject.ko"
 
 enum {
-	LOADED = 15,	/* allocations when all goes well */
+	LOADED = 18,	/* allocations when all goes well */
 	TEXT = 4096,
 };
 
@@ -95,6 +95,18 @@ CASE(what_it_keeps_is_a_leak)
 	keeps("kmalloc", 100);
 	keeps("vmalloc", 3 * 4096);
 	keeps("dma", 3 * 4096);
+	keeps("peer", 0);
+}
+
+/* It was freed meanwhile, and the kernel need not notice. */
+CASE(what_is_done_to_a_peer_that_is_gone_is_told)
+{
+	char text[128];
+
+	EXPECT(!load_and_remove(""), "load");
+	EXPECT(!*module_debugfs("judge/misuse", text, sizeof(text)), "%s", text);
+	EXPECT(!load_and_remove("late_attach=1"), "load");
+	EXPECT(strstr(module_debugfs("judge/misuse", text, sizeof(text)), "1 peerpin_attach attach+"), "%s", text);
 }
 
 /* Each of them once, and no more */

@@ -10,12 +10,15 @@
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/scatterlist.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
+
+#include <peerpin.h>
 
 #include "call.h"
 #include "object.h"
@@ -115,6 +118,30 @@ static void undo_xa(const struct call *call)
 	__xa_erase((struct xarray *)call->arguments[0], *(u32 *)call->arguments[1]);
 }
 
+/* peerpin.ko need not be there, so it is no dependency; where it was called it is. */
+#define CALL_PEERPIN(function, argument) do { \
+	void (*call_)(typeof(argument)) = symbol_get(function); \
+	if (WARN_ON(!call_)) \
+		break; \
+	call_(argument); \
+	symbol_put(function); \
+} while (0)
+
+static void undo_peer(const struct call *call)
+{
+	CALL_PEERPIN(peerpin_peer_unregister, (struct peerpin_peer *)call->result);
+}
+
+static void undo_region(const struct call *call)
+{
+	CALL_PEERPIN(peerpin_region_unpin, (struct peerpin_region *)call->result);
+}
+
+static void undo_attach(const struct call *call)
+{
+	CALL_PEERPIN(peerpin_attach_put, (struct peerpin_attach *)call->result);
+}
+
 /* Names in kernels before 6.10 and since */
 #define NAMES(name) { name, name "_noprof" }
 
@@ -152,6 +179,9 @@ static const struct allocator allocators[] = {
 	{ { "devm_kmalloc" } },
 	{ { "dmam_alloc_attrs" } },
 	{ { "pcim_iomap" } },
+	{ { "peerpin_peer_register" }, MEMORY(NO_SIZE, undo_peer), .failure = -ENOMEM, .sleeps = true },
+	{ { "peerpin_region_pin" }, .failure = -ENOMEM, .sleeps = true, .undo = undo_region },
+	{ { "peerpin_attach" }, .failure = -ENOMEM, .sleeps = true, .undo = undo_attach },
 };
 
 /* Functions that free, by the number of the argument that says what. Those that call one of these have no line. */
@@ -166,6 +196,7 @@ static const struct liberator {
 	{ "free_pages", 0 },
 	{ "dma_free_attrs", 2 },
 	{ "kvfree_call_rcu", 1 },
+	{ "peerpin_peer_unregister", 0 },
 };
 
 enum { OFFSETS_MAX = 4096 };	/* of a struct rcu_head in another structure */

@@ -6,6 +6,7 @@
  *	fail	n: its n-th allocation from now on fails; reading tells how many
  *		there were
  *	leaks	what it has not freed; to be read after it has gone
+ *	misuse	what it attached to a peer that it had unregistered
  *	reset	written: forget what was watched
  * It is for kernels without fault injection and leak detection of their own,
  * which those of distributions are.
@@ -17,6 +18,7 @@
 #include <linux/uaccess.h>
 
 #include "call.h"
+#include "misuse.h"
 #include "object.h"
 #include "subject.h"
 
@@ -100,9 +102,17 @@ static int leaks_show(struct seq_file *seq, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(leaks);
 
+static int misuse_show(struct seq_file *seq, void *unused)
+{
+	judge_misuse_show(seq);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(misuse);
+
 static ssize_t reset_write(struct file *file, const char __user *from, size_t size, loff_t *offset)
 {
 	judge_objects_reset();
+	judge_misuse_reset();
 	return size;
 }
 
@@ -119,21 +129,30 @@ static int __init judge_init(void)
 	if (err)
 		return err;
 	err = judge_calls_init();
-	if (err) {
-		judge_subject_exit();
-		return err;
-	}
+	if (err)
+		goto err_subject;
+	err = judge_misuse_init();
+	if (err)
+		goto err_calls;
 	debugfs = debugfs_create_dir(KBUILD_MODNAME, NULL);
 	debugfs_create_file("module", 0600, debugfs, NULL, &module_fops);
 	debugfs_create_file("fail", 0600, debugfs, NULL, &fail_fops);
 	debugfs_create_file("leaks", 0400, debugfs, NULL, &leaks_fops);
+	debugfs_create_file("misuse", 0400, debugfs, NULL, &misuse_fops);
 	debugfs_create_file("reset", 0200, debugfs, NULL, &reset_fops);
 	return 0;
+
+err_calls:
+	judge_calls_exit();
+err_subject:
+	judge_subject_exit();
+	return err;
 }
 
 static void __exit judge_exit(void)
 {
 	debugfs_remove(debugfs);
+	judge_misuse_exit();
 	judge_calls_exit();
 	judge_subject_exit();
 }

@@ -93,6 +93,17 @@ void judge_object_remove(const void *at)
 	raw_spin_unlock_irqrestore(&lock, flags);
 }
 
+bool judge_object_has(const void *at)
+{
+	unsigned long flags;
+	bool has;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	has = find(at);
+	raw_spin_unlock_irqrestore(&lock, flags);
+	return has;
+}
+
 void judge_objects_name(void)
 {
 	struct object *object;

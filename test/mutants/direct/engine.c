@@ -20,8 +20,8 @@ enum {
 	DSP = 0x2c,		/* the script's address starts it */
 	OP_MOVE = 0xc0000000,
 	OP_END = 0x98080000,
-	MOVE_MAX = 8 << 10,
-	MOVES = 128,		/* after 100 QEMU pauses for 500 us, so DMA goes on beside the CPU */
+	MOVE_MAX = 4 << 10,
+	MOVES = 512,		/* after each 100 QEMU pauses for 500 us, so DMA goes on beside the CPU */
 	SCRIPT_BYTES = (MOVES * 3 + 2) * 4,
 	POLL_US = 20,
 	TIMEOUT_US = 1000000,
