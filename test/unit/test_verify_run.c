@@ -447,8 +447,8 @@ static void json_has_it_all(void **state)
 	says(text_of(rule, "repeat"), "--only plain/copies-2");
 	json_object_put(o);
 	read_file("html", out, sizeof(out));
-	says(out, "say &quot;&lt;x>&quot;");
-	says(out, "&lt;b>");
+	says(out, "say &quot;&lt;x&gt;&quot;");
+	says(out, "&lt;b&gt;");
 	says_not(out, "<b>");
 	says(out, "</html>\n");
 }
