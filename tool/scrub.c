@@ -47,14 +47,14 @@ size_t scrub_cpuinfo(char *text, size_t length)
 	return filter_lines(text, end ? (size_t)(end + 1 - text) : length, is_lasting);
 }
 
-static bool is_minor(const char *line)
+static bool is_model_or_minor(const char *line)
 {
-	return !strncmp(line, "Device Minor", 12);
+	return !strncmp(line, "Model:", 6) || !strncmp(line, "Device Minor:", 13);
 }
 
 size_t scrub_information(char *text, size_t length)
 {
-	return filter_lines(text, length, is_minor);
+	return filter_lines(text, length, is_model_or_minor);
 }
 
 /* ---- words ---------------------------------------------------------------------- */

@@ -75,7 +75,7 @@ static void a_gpus_own_file(void **state)
 {
 	(void)state;
 	becomes(scrub_information, "Model: \t\t H200\nGPU UUID: \t GPU-0011\nSerial: 5\nDevice Minor: \t 3\nIRQ: 7\n",
-		"Device Minor: \t 3\n");
+		"Model: \t\t H200\nDevice Minor: \t 3\n");
 }
 
 static void nothing_but_that_it_is_there(void **state)
