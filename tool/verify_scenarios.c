@@ -251,7 +251,7 @@ void scenarios_after(struct scenarios *out, enum verify_level level, const struc
 {
 	/* the plain one has begun already, so others have more to tell */
 	static const enum boot order[NR_BOOTS] = {
-		BOOT_IOMMU, BOOT_HIGH_MEMORY, BOOT_PLAIN, BOOT_NO_SHARING, BOOT_IOMMU_LAZY,
+		BOOT_HIGH_MEMORY, BOOT_IOMMU, BOOT_PLAIN, BOOT_NO_SHARING, BOOT_IOMMU_LAZY,
 	};
 	struct sink sink = { .out = out, .level = level, .recording = recording };
 	size_t i;

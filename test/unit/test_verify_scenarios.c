@@ -121,6 +121,7 @@ static void full_is_everything_everywhere(void **state)
 	assert_int_equal(count("plain/during-"), 2 * 5);
 	has("iommu", "");
 	has("iommu-lazy", "");
+	has("high-memory", "");
 	has("no-sharing", "");
 	has("iommu/during-4+1000us", "user-event=4:during:1000");
 	has("plain/during-1+360us", "user-event=1:during:360");
