@@ -255,6 +255,7 @@ static struct memory host_new(size_t size)
 
 	m.model = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	NEED(m.model != MAP_FAILED);
+	madvise(m.model, size, MADV_NOHUGEPAGE);	/* making one of it later would revoke it */
 	m.va = (uintptr_t)m.model;
 	for (i = 0; i < size; i++)
 		m.model[i] = i * 7 + i / 251;
