@@ -41,18 +41,18 @@ UNIT_OBJ_test_judge_splat = $(B)/obj/judge/splat.o
 UNIT_OBJ_test_judge_violations = $(B)/obj/judge/violations.o
 UNIT_OBJ_test_verify_scenarios = $(patsubst %,$(B)/obj/tool/%.o,grow tool verify_recording verify_rows verify_scenarios)
 UNIT_OBJ_test_verify_stream = $(UNIT_OBJ_test_verify_scenarios) $(patsubst %,$(B)/obj/tool/%.o,verify_result verify_stream)
-UNIT_OBJ_test_facts = $(patsubst %,$(B)/obj/tool/%.o,facts facts_live facts_vendor grow printable tool tree)
+UNIT_OBJ_test_facts = $(patsubst %,$(B)/obj/tool/%.o,facts facts_live facts_vendor grow printable tool tree tree_text)
 UNIT_OBJ_test_scrub = $(patsubst %,$(B)/obj/tool/%.o,pci_config scrub scrub_config)
-UNIT_OBJ_test_root = $(patsubst %,$(B)/obj/tool/%.o,grow printable root tool tree unpack)
+UNIT_OBJ_test_root = $(patsubst %,$(B)/obj/tool/%.o,grow printable root tool tree tree_text unpack)
 UNIT_OBJ_test_capture = $(patsubst %,$(B)/obj/tool/%.o,capture capture_entries capture_list capture_tar facts \
-	facts_live facts_vendor grow machine pci_config pci_device printable root scrub scrub_config tool tree unpack)
+	facts_live facts_vendor grow machine pci_config pci_device printable root scrub scrub_config tool tree tree_text unpack)
 UNIT_OBJ_test_doctor = $(patsubst %,$(B)/obj/tool/%.o,$(notdir $(basename $(wildcard tool/check*.c)))) \
 	$(patsubst %,$(B)/obj/tool/%.o,bar1 doctor_json doctor_report doctor_text doctor_view doctor_ways facts \
-	facts_live facts_vendor grow json machine pair path pci_config pci_device printable tool tree units)
+	facts_live facts_vendor grow json machine pair path pci_config pci_device printable tool tree tree_text units)
 UNIT_OBJ_test_doctor_pairs = $(UNIT_OBJ_test_doctor)
 UNIT_OBJ_test_doctor_captured = $(UNIT_OBJ_test_doctor) $(B)/obj/tool/root.o $(B)/obj/tool/unpack.o
-UNIT_MACHINE := $(patsubst %,$(B)/obj/tool/%.o,grow machine path pci_config pci_device printable tool tree)
-UNIT_OBJ_test_tree = $(patsubst %,$(B)/obj/tool/%.o,grow printable tool tree)
+UNIT_MACHINE := $(patsubst %,$(B)/obj/tool/%.o,grow machine path pci_config pci_device printable tool tree tree_text)
+UNIT_OBJ_test_tree = $(patsubst %,$(B)/obj/tool/%.o,grow printable tool tree tree_text)
 UNIT_OBJ_test_machine = $(UNIT_MACHINE)
 UNIT_OBJ_test_path = $(UNIT_MACHINE)
 UNIT_OBJ_test_topo = $(UNIT_MACHINE) \

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,48 +172,6 @@ ssize_t tree_read(const struct tree *t, const char *path, void *buf, size_t size
 	return (ssize_t)n;
 }
 
-int tree_line(const struct tree *t, const char *path, char *buf, size_t size)
-{
-	ssize_t n = tree_read(t, path, buf, size);
-
-	if (n < 0)
-		return (int)n;
-	buf[strcspn(buf, "\n")] = '\0';
-	make_printable(buf);
-	return n ? 0 : -ENODATA;
-}
-
-static int number(const struct tree *t, const char *path, long long *out)
-{
-	char text[32], *end;
-	int ret = tree_line(t, path, text, sizeof(text));
-
-	if (ret)
-		return ret;
-	*out = (long long)strtoull(text, &end, strncmp(text, "0x", 2) ? 10 : 16);
-	return end == text || *end ? -EINVAL : 0;
-}
-
-int tree_u64(const struct tree *t, const char *path, uint64_t *out)
-{
-	long long n;
-	int ret = number(t, path, &n);
-
-	*out = ret ? *out : (uint64_t)n;
-	return ret;
-}
-
-int tree_int(const struct tree *t, const char *path, int *out)
-{
-	long long n;
-	int ret = number(t, path, &n);
-
-	if (!ret && n != (int)n)
-		ret = -EINVAL;
-	*out = ret ? *out : (int)n;
-	return ret;
-}
-
 int tree_target(const struct tree *t, const char *path, char *buf, size_t size)
 {
 	char at[PATH_SIZE];
@@ -292,18 +249,4 @@ int tree_list(const struct tree *t, const char *path, int (*each)(void *arg, con
 			ret = each(arg, name);
 	}
 	return ret;
-}
-
-struct tree_path tree_path(const char *format, ...)
-{
-	struct tree_path path;
-	va_list args;
-	int n;
-
-	va_start(args, format);
-	n = vsnprintf(path.at, sizeof(path.at), format, args);
-	va_end(args);
-	if (n < 0 || (size_t)n >= sizeof(path.at))
-		path.at[0] = '\0';
-	return path;
 }
