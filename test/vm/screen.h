@@ -20,12 +20,14 @@ enum {
 	SCREEN_ROWS = 60,
 	SCREEN_COLS = 200,
 	SCREEN_WAIT_MS = 15000,
+	SCREEN_QUIET_MS = 80,
 };
 
 /**
  * struct screen - see above
  * @order: what is expected next: 0: text, ESC, or 'Y' and then a row, and a column
  * @raw: all that was printed
+ * @came: how many bytes
  */
 struct screen {
 	pid_t pid;
@@ -36,6 +38,7 @@ struct screen {
 	char at[SCREEN_ROWS][SCREEN_COLS + 1];
 	char raw[1 << 16];
 	size_t length;
+	unsigned long came;
 };
 
 static inline void screen_clear(struct screen *s, int from_y, int from_x)
@@ -134,7 +137,19 @@ static inline bool screen_read(struct screen *s, int ms)
 	n = read(s->terminal, text, sizeof(text));
 	for (i = 0; i < n; i++)
 		screen_put(s, text[i]);
+	s->came += n > 0 ? n : 0;
 	return n > 0;
+}
+
+/* What is drawn in part is drawn to its end: until nothing comes for a while. */
+static inline void screen_settle(struct screen *s)
+{
+	unsigned long before;
+
+	do {
+		before = s->came;
+		screen_read(s, SCREEN_QUIET_MS);
+	} while (s->came != before);
 }
 
 /* The row that has @text in it, -1: none */
@@ -161,10 +176,13 @@ static inline bool screen_wait(struct screen *s, const char *text, bool there)
 {
 	long end = screen_ms() + SCREEN_WAIT_MS;
 
-	while ((screen_row(s, text) >= 0) != there)
-		if (!screen_read(s, 100) || screen_ms() > end)
-			return (screen_row(s, text) >= 0) == there;
-	return true;
+	do {
+		if ((screen_row(s, text) >= 0) == there)
+			screen_settle(s);
+		if ((screen_row(s, text) >= 0) == there)
+			return true;
+	} while (screen_read(s, 100) && screen_ms() < end);
+	return (screen_row(s, text) >= 0) == there;
 }
 
 static inline bool screen_shows(struct screen *s, const char *text)
