@@ -208,13 +208,14 @@ static void persistent(int fd, struct pinned dst)
 	free(m.model);
 }
 
-/* Freed memory is out of reach, for the chip and for the CPU; its address may come again. */
+/* Freed memory is out of reach, for the chip and for the CPU by what is left of a view; its address may come again. */
 static void freed(int fd, struct pinned other)
 {
 	struct memory m = memory_new(2 * MIB, 4);
 	struct pinned p = pin(fd, &m, 0, 2 * MIB);
-	unsigned char *view = view_of(fd, p, 0, GPU_PAGE);
+	unsigned char *whole = view_of(fd, p, 0, 2 * GPU_PAGE), *view = whole + GPU_PAGE;
 
+	NEED(!munmap(whole, GPU_PAGE));
 	copy_and_look(fd, p, 0, other, 0, MIB);
 	NEED(view_copy(scratch, view, PAGE));
 	memory_free(&m);
