@@ -121,10 +121,13 @@ u32 peerpin_dma_next(struct peerpin_dma *dma, u32 max, dma_addr_t *bus)
 }
 EXPORT_SYMBOL_GPL(peerpin_dma_next);
 
+/* Who works piece by piece may ask while an interrupt ends the transfer. */
 bool peerpin_dma_stale(const struct peerpin_dma *dma)
 {
-	return !pp_region_is_live(dma->attach->region) ||
-	       READ_ONCE(dma->attach->peer->dying);
+	const struct peerpin_attach *a = READ_ONCE(dma->attach);
+
+	return !a || !pp_region_is_live(a->region) ||
+	       READ_ONCE(a->peer->dying);
 }
 EXPORT_SYMBOL_GPL(peerpin_dma_stale);
 
@@ -138,7 +141,7 @@ void peerpin_dma_end(struct peerpin_dma *dma)
 		dma_sync(dma, pp_map_sync_for_cpu);
 	trace_peerpin_dma_end(dma, dma->since);
 	pp_peer_count(a->peer, dma->length);
-	dma->attach = NULL;
+	WRITE_ONCE(dma->attach, NULL);
 	dma->left = 0;
 	dma_leave(a);
 }

@@ -249,7 +249,8 @@ u32 peerpin_dma_next(struct peerpin_dma *dma, u32 max, dma_addr_t *bus);
  * @dma: begun
  *
  * For engines that work piece by piece: look between two pieces, give up, and
- * no stop() is needed. Context: any.
+ * no stop() is needed. Of a transfer that has ended: true, as long as the caller
+ * holds its attachment. Context: any.
  */
 bool peerpin_dma_stale(const struct peerpin_dma *dma);
 

@@ -33,7 +33,11 @@ static noinline notrace void return_at_once(void)
 	barrier();
 }
 
-/* peerpin_attach(peer, region); its return address is on top of the stack. */
+/*
+ * peerpin_attach(peer, region); its return address is on top of the stack: this
+ * probe comes before that of call.c, which puts another one there, since what is
+ * registered later comes first.
+ */
 static int attaching(struct kprobe *probe, struct pt_regs *regs)
 {
 	unsigned long caller = *(unsigned long *)regs->sp;
