@@ -35,6 +35,7 @@ enum core_check_op {
 	CORE_CHECK_WALK,	/* @flight in pieces of @max */
 	CORE_CHECK_STALE,	/* @flight; 1 or 0 in @out_count */
 	CORE_CHECK_END,		/* @flight; ENOENT. Waits for no other call */
+	CORE_CHECK_END_AGAIN,	/* @flight, which has ended: a bug; then as STALE. EBUSY */
 };
 
 /**

@@ -179,6 +179,17 @@ static int check_stale(struct check_file *f, struct core_check *c)
 	return 0;
 }
 
+static int check_end_again(struct check_file *f, struct core_check *c)
+{
+	struct check_flight *flight = &f->flights[c->flight];
+
+	if (!list_empty(&flight->in_flights))
+		return -EBUSY;
+	peerpin_dma_end(&flight->dma);
+	c->out_count = peerpin_dma_stale(&flight->dma);
+	return 0;
+}
+
 /* ---- the ioctl ------------------------------------------------------------------ */
 
 /* What any context may do */
@@ -201,6 +212,8 @@ static int check_any(struct check_file *f, struct core_check *c)
 		return check_stale(f, c);
 	case CORE_CHECK_END:
 		return check_flight_end(&f->flights[c->flight]);
+	case CORE_CHECK_END_AGAIN:
+		return check_end_again(f, c);
 	default:
 		return -EINVAL;
 	}

@@ -338,6 +338,23 @@ CASE(begin_stale_and_end_in_an_interrupt)
 	EXPECT_CLEAN();
 }
 
+/* The kernel warns; another transfer of the same attachment is in flight, and stays so. */
+CASE_BY_NAME(dma_that_is_ended_twice_ends_once)
+{
+	struct core_check c = { .length = BLOCK }, other = { .flight = 1, .length = BLOCK };
+
+	pin_and_attach(GPU_A);
+	CHECK_CASE();
+	EXPECT(!core_call(core, CORE_CHECK_BEGIN, &c) && !core_call(core, CORE_CHECK_BEGIN, &other), "begin");
+	EXPECT(!core_call(core, CORE_CHECK_END, &c), "end");
+	EXPECT(!core_call(core, CORE_CHECK_END_AGAIN, &c) && c.out_count == 1, "again: %u", c.out_count);
+	EXPECT(!core_call(core, CORE_CHECK_STALE, &other) && !other.out_count, "the other");
+	EXPECT(!core_call(core, CORE_CHECK_END, &other), "end of the other");
+	EXPECT(!core_do(core, CORE_CHECK_UNPIN, 0) && !core_do(core, CORE_CHECK_DETACH, 0), "unpin");
+	EXPECT(!emu_free(gpu, GPU_A), "free");
+	EXPECT_CLEAN();
+}
+
 /* All that is left hangs on the DMA: attachment, region, provider, account. */
 CASE(the_end_of_overdue_dma_in_an_interrupt_is_the_last_of_all)
 {
