@@ -36,6 +36,16 @@ static unsigned int counted(const char *what)
 	return n;
 }
 
+/* Who revokes beside may be the last to let a region go, a moment after it has ended. */
+static bool all_are_freed(void)
+{
+	int i;
+
+	for (i = 0; i < 100 && counted("pins") != counted("frees"); i++)
+		usleep(10000);
+	return counted("pins") == counted("frees");
+}
+
 CASE(everything_is_there)
 {
 	EXPECT_CORE();
@@ -130,7 +140,7 @@ static void check_lives(enum order_when when)
 	}
 	CHECK_CASE();
 	printf("# %u lives\n", lives);
-	EXPECT(counted("pins") == counted("frees"), "%u pins, %u frees", counted("pins"), counted("frees"));
+	EXPECT(all_are_freed(), "%u pins, %u frees", counted("pins"), counted("frees"));
 }
 
 CASE(never)
