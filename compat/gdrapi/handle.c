@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include <stdlib.h>
+#include "handle.h"
+#include "process.h"
+
+int gdr_check(const struct gdr *g)
+{
+	if (!g || g->self != g)
+		return -EINVAL;
+	/* before any lock: another thread may have held it when we were forked */
+	return pp_process_is(g->mark) ? 0 : -EACCES;
+}
+
+int gdr_handle_lock(struct gdr *g, gdr_mh_t mh, struct gdr_handle **out)
+{
+	struct gdr_handle *h = gdr_handle_of(mh);
+	int ret = gdr_check(g);
+
+	if (ret || !h)
+		return ret ? ret : -EINVAL;
+	pthread_mutex_lock(&h->lock);
+	if (h->owner != g) {
+		pthread_mutex_unlock(&h->lock);
+		return -EINVAL;
+	}
+	*out = h;
+	return 0;
+}
+
+void gdr_handle_unlock(struct gdr_handle *h)
+{
+	pthread_mutex_unlock(&h->lock);
+}
+
+static struct gdr_handle *handle_new(void)
+{
+	struct gdr_handle *h = calloc(1, sizeof(*h));
+
+	if (h)
+		pthread_mutex_init(&h->lock, NULL);
+	return h;
+}
+
+struct gdr_handle *gdr_handle_get(struct gdr *g)
+{
+	struct gdr_handle *h;
+
+	pthread_mutex_lock(&g->lock);
+	h = g->unused;
+	if (h) {
+		g->unused = h->next_unused;
+	} else {
+		h = handle_new();
+		if (h) {
+			h->next = g->all;
+			g->all = h;
+		}
+	}
+	pthread_mutex_unlock(&g->lock);
+	return h;
+}
+
+void gdr_handle_put(struct gdr *g, struct gdr_handle *h)
+{
+	pthread_mutex_lock(&g->lock);
+	h->next_unused = g->unused;
+	g->unused = h;
+	pthread_mutex_unlock(&g->lock);
+}

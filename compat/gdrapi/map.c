@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <linux/types.h>
+#include <peerpin.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "map.h"
+#include "public.h"
+#include "sys.h"
+
+static uint64_t page_mask(void)
+{
+	return (uint64_t)sysconf(_SC_PAGESIZE) - 1;
+}
+
+uint64_t gdr_view_addr(const struct gdr_handle *h)
+{
+	return h->addr & ~page_mask();
+}
+
+static gdr_mapping_type_t type_of(uint32_t caching)
+{
+	switch (caching) {
+	case PEERPIN_CACHING_CACHED:
+		return GDR_MAPPING_TYPE_CACHING;
+	case PEERPIN_CACHING_COMBINED:
+		return GDR_MAPPING_TYPE_WC;
+	case PEERPIN_CACHING_UNCACHED:
+		return GDR_MAPPING_TYPE_DEVICE;
+	default:
+		return GDR_MAPPING_TYPE_NONE;
+	}
+}
+
+/* The flags that ask for a type have its value. */
+static int check_type(gdr_mapping_type_t type, int flags)
+{
+	if (flags < GDR_MAP_FLAG_DEFAULT || flags > GDR_MAP_FLAG_REQ_DEVICE_MAPPING)
+		return -EINVAL;
+	if (type == GDR_MAPPING_TYPE_NONE)
+		return -EOPNOTSUPP;
+	return flags == GDR_MAP_FLAG_DEFAULT || flags == (int)type ? 0 : -EOPNOTSUPP;
+}
+
+static int view_begin(struct gdr_handle *h, size_t size)
+{
+	uint64_t mask = page_mask(), offset = h->addr - h->region.addr;
+
+	if (h->addr & mask || !size || size > h->region.length)
+		return -EINVAL;
+	h->view_length = (size + mask) & ~mask;
+	return pp_region_map(h->owner->ctx, &h->region, offset, h->view_length,
+			     PROT_READ | PROT_WRITE, &h->view);
+}
+
+static int map_locked(struct gdr_handle *h, void **va, size_t size, int flags)
+{
+	gdr_mapping_type_t type = type_of(h->caching);
+	int ret = check_type(type, flags);
+
+	if (ret)
+		return ret;
+	if (atomic_load(&h->type) != GDR_MAPPING_TYPE_NONE)
+		return -EAGAIN;
+	ret = view_begin(h, size);
+	if (ret)
+		return ret;
+	*va = h->view;
+	atomic_store(&h->type, type);
+	return 0;
+}
+
+GDR_PUBLIC int gdr_map_v2(gdr_t g, gdr_mh_t handle, void **ptr_va, size_t size, int flags)
+{
+	PP_KEEP_ERRNO;
+	struct gdr_handle *h;
+	int ret = ptr_va ? gdr_handle_lock(g, handle, &h) : -EINVAL;
+
+	if (ret)
+		return -ret;
+	ret = map_locked(h, ptr_va, size, flags);
+	gdr_handle_unlock(h);
+	return -ret;
+}
+
+GDR_PUBLIC int gdr_map(gdr_t g, gdr_mh_t handle, void **va, size_t size)
+{
+	return gdr_map_v2(g, handle, va, size, GDR_MAP_FLAG_DEFAULT);
+}
+
+void gdr_view_end(struct gdr_handle *h)
+{
+	if (atomic_exchange(&h->type, GDR_MAPPING_TYPE_NONE) != GDR_MAPPING_TYPE_NONE)
+		pp_region_unmap(h->owner->ctx, h->view, h->view_length);
+}
+
+/* @size is what it was mapped with, or should be: a part is never left. */
+GDR_PUBLIC int gdr_unmap(gdr_t g, gdr_mh_t handle, void *va, size_t size)
+{
+	PP_KEEP_ERRNO;
+	struct gdr_handle *h;
+	bool is_there;
+	int ret = gdr_handle_lock(g, handle, &h);
+
+	(void)size;
+	if (ret)
+		return -ret;
+	is_there = atomic_load(&h->type) != GDR_MAPPING_TYPE_NONE && va == h->view;
+	if (is_there)
+		gdr_view_end(h);
+	gdr_handle_unlock(h);
+	return is_there ? 0 : EINVAL;
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#include <linux/types.h>
+#include <peerpin.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "pin.h"
+#include "process.h"
+#include "public.h"
+
+static bool may_persist(void)
+{
+	const char *value = getenv("PEERPIN_GDR_PERSISTENT");
+
+	return !value || strcmp(value, "0");
+}
+
+static int open_ctx(struct gdr *g)
+{
+	int ret = pp_open(&g->ctx);
+
+	if (ret)
+		return ret;
+	/* there is one: pp_open() has its own */
+	g->mark = pp_process_mark();
+	if (!g->mark) {
+		pp_close(g->ctx);
+		return -ENOMEM;
+	}
+	g->fd = pp_fd(g->ctx);
+	g->self = g;
+	pthread_mutex_init(&g->lock, NULL);
+	if (may_persist() && gdr_pin_can_persist(g))
+		g->flags = PEERPIN_PIN_PERSISTENT;
+	return 0;
+}
+
+static void complain(int error)
+{
+	if (getenv("GDRCOPY_ENABLE_LOGGING"))
+		fprintf(stderr, "gdrapi: /dev/peerpin: %s; is it there (modprobe peerpin), and may you use it?\n",
+			strerror(error));
+}
+
+GDR_PUBLIC gdr_t gdr_open(void)
+{
+	struct gdr *g = calloc(1, sizeof(*g));
+	int ret = g ? open_ctx(g) : -ENOMEM;
+
+	if (!ret)
+		return g;
+	free(g);
+	complain(-ret);
+	errno = -ret;
+	return NULL;
+}
+
+static int handles_end(struct gdr *g)
+{
+	struct gdr_handle *h, *next;
+	int ret = 0, error;
+
+	for (h = g->all; h; h = next) {
+		next = h->next;
+		error = h->owner ? gdr_pin_end(h) : 0;
+		ret = ret ? ret : error;
+		pthread_mutex_destroy(&h->lock);
+		free(h);
+	}
+	return ret;
+}
+
+/* A child of fork() gives up its copy of the file; the pins are its parent's. */
+GDR_PUBLIC int gdr_close(gdr_t g)
+{
+	PP_KEEP_ERRNO;
+	int ret = gdr_check(g);
+
+	if (ret == -EINVAL)
+		return EINVAL;
+	ret = ret ? 0 : handles_end(g);
+	pp_close(g->ctx);
+	g->self = NULL;
+	free(g);
+	return -ret;
+}
+
+GDR_PUBLIC void gdr_runtime_get_version(int *major, int *minor)
+{
+	*major = GDR_API_MAJOR_VERSION;
+	*minor = GDR_API_MINOR_VERSION;
+}
+
+GDR_PUBLIC int gdr_driver_get_version(gdr_t g, int *major, int *minor)
+{
+	int ret = major && minor ? gdr_check(g) : -EINVAL;
+
+	if (ret)
+		return -ret;
+	gdr_runtime_get_version(major, minor);
+	return 0;
+}
+
+GDR_PUBLIC int gdr_get_attribute(gdr_t g, gdr_attr_t attr, int *v)
+{
+	int ret = v ? gdr_check(g) : -EINVAL;
+
+	if (ret)
+		return -ret;
+	switch (attr) {
+	case GDR_ATTR_USE_PERSISTENT_MAPPING:
+		*v = !!(g->flags & PEERPIN_PIN_PERSISTENT);
+		return 0;
+	case GDR_ATTR_SUPPORT_PIN_FLAG_FORCE_PCIE:
+	case GDR_ATTR_USING_DMA_BUF_MMAP:
+		*v = 0;
+		return 0;
+	default:
+		return EINVAL;
+	}
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+#include <linux/types.h>
+#include <peerpin.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "map.h"
+#include "pin.h"
+#include "public.h"
+#include "sys.h"
+
+/* It may be an integrated GPU's. */
+static int pin_ioctl(int fd, struct peerpin_pin *pin)
+{
+	int ret = pp_sys_ioctl(fd, PEERPIN_IOC_PIN, pin);
+
+	if (!ret || pin->out_reason != PEERPIN_REASON_NO_PROVIDER)
+		return ret;
+	pin->provider = PEERPIN_PROVIDER_TEGRA;
+	return pp_sys_ioctl(fd, PEERPIN_IOC_PIN, pin);
+}
+
+/* Asked of memory that nobody has: it is refused in either case, but not for the same reason. */
+bool gdr_pin_can_persist(const struct gdr *g)
+{
+	struct peerpin_pin pin = {
+		.size = sizeof(pin),
+		.flags = PEERPIN_PIN_PERSISTENT,
+		.length = 1,
+		.provider = PEERPIN_PROVIDER_NV,
+	};
+
+	return pp_sys_ioctl(g->fd, PEERPIN_IOC_PIN, &pin) != -EOPNOTSUPP;
+}
+
+static void complain(const struct peerpin_pin *pin, int error)
+{
+	struct pp_why why = {
+		.reason = pin->out_reason,
+		.needed = pin->out_needed,
+		.available = pin->out_available,
+	};
+	char text[256];
+
+	if (!getenv("GDRCOPY_ENABLE_LOGGING"))
+		return;
+	pp_explain(text, sizeof(text), error, &why);
+	fprintf(stderr, "gdrapi: %llu bytes at 0x%llx cannot be pinned%s: %s\n", pin->length, pin->addr,
+		pin->p2p_token || pin->va_space_token ? " with these tokens" : "", text);
+}
+
+static void handle_fill(struct gdr_handle *h, const struct peerpin_pin *pin, uint64_t ns)
+{
+	h->addr = pin->addr;
+	h->region = (struct pp_region) {
+		.addr = pin->out_addr,
+		.length = pin->out_length,
+		.page_size = pin->out_page_size,
+		.id = pin->out_region,
+		.slot = pin->out_slot,
+		.epoch = pin->out_epoch,
+		.provider = pin->out_provider,
+	};
+	h->caching = pin->out_caching;
+	h->pin_ns = ns;
+}
+
+static int handle_pin(struct gdr *g, struct gdr_handle *h, struct peerpin_pin pin)
+{
+	uint64_t start = pp_now_ns();
+	int ret = pin_ioctl(g->fd, &pin);
+
+	if (ret) {
+		complain(&pin, ret);
+		return ret;
+	}
+	pthread_mutex_lock(&h->lock);
+	handle_fill(h, &pin, pp_now_ns() - start);
+	h->owner = g;
+	pthread_mutex_unlock(&h->lock);
+	return 0;
+}
+
+/*
+ * Whoever knows the right tokens may pin any process's memory. Here they only
+ * have to be right: what is mapped in the end is memory of this process.
+ */
+static int check_tokens(const struct gdr *g, const struct peerpin_pin *request, uint64_t p2p_token,
+			uint32_t va_space)
+{
+	struct peerpin_pin pin = *request;
+	int ret;
+
+	if (!p2p_token && !va_space)
+		return 0;
+	pin.flags = 0;
+	pin.p2p_token = p2p_token;
+	pin.va_space_token = va_space;
+	ret = pin_ioctl(g->fd, &pin);
+	if (!ret)
+		return pp_unpin(g->ctx, &(struct pp_region) { .id = pin.out_region });
+	complain(&pin, ret);
+	return ret;
+}
+
+static int pin(struct gdr *g, const struct peerpin_pin *request, gdr_mh_t *out)
+{
+	struct gdr_handle *h = gdr_handle_get(g);
+	int ret;
+
+	if (!h)
+		return -ENOMEM;
+	ret = handle_pin(g, h, *request);
+	if (ret)
+		gdr_handle_put(g, h);
+	else
+		out->h = (unsigned long)h;
+	return ret;
+}
+
+GDR_PUBLIC int gdr_pin_buffer(gdr_t g, unsigned long addr, size_t size, uint64_t p2p_token,
+			      uint32_t va_space, gdr_mh_t *handle)
+{
+	PP_KEEP_ERRNO;
+	struct peerpin_pin request = {
+		.size = sizeof(request),
+		.addr = addr,
+		.length = size,
+		.provider = PEERPIN_PROVIDER_NV,
+	};
+	int ret = gdr_check(g);
+
+	if (ret || !addr || !handle)
+		return ret ? -ret : EINVAL;
+	request.flags = g->flags;
+	ret = check_tokens(g, &request, p2p_token, va_space);
+	return ret ? -ret : -pin(g, &request, handle);
+}
+
+GDR_PUBLIC int gdr_pin_buffer_v2(gdr_t g, unsigned long addr, size_t size, uint32_t flags,
+				 gdr_mh_t *handle)
+{
+	return flags == GDR_PIN_FLAG_DEFAULT ? gdr_pin_buffer(g, addr, size, 0, 0, handle) : EINVAL;
+}
+
+int gdr_pin_end(struct gdr_handle *h)
+{
+	struct gdr *g = h->owner;
+
+	gdr_view_end(h);
+	h->owner = NULL;
+	return pp_unpin(g->ctx, &h->region);
+}
+
+GDR_PUBLIC int gdr_unpin_buffer(gdr_t g, gdr_mh_t handle)
+{
+	PP_KEEP_ERRNO;
+	struct gdr_handle *h;
+	int ret = gdr_handle_lock(g, handle, &h);
+
+	if (ret)
+		return -ret;
+	ret = gdr_pin_end(h);
+	gdr_handle_unlock(h);
+	gdr_handle_put(g, h);
+	return -ret;
+}
+
+GDR_PUBLIC int gdr_get_callback_flag(gdr_t g, gdr_mh_t handle, int *flag)
+{
+	PP_KEEP_ERRNO;
+	struct gdr_handle *h;
+	int ret = flag ? gdr_handle_lock(g, handle, &h) : -EINVAL;
+
+	if (ret)
+		return -ret;
+	*flag = !pp_region_valid(g->ctx, &h->region);
+	gdr_handle_unlock(h);
+	return 0;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GDR_PIN_H
+#define GDR_PIN_H
+
+#include <stdbool.h>
+#include "handle.h"
+
+/* Can the driver of this machine's GPU make persistent pins? */
+bool gdr_pin_can_persist(const struct gdr *g);
+
+/* Unmap and unpin; under its lock */
+int gdr_pin_end(struct gdr_handle *h);
+
+#endif

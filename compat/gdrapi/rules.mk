@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+# libgdrapi.so.2: the interface of NVIDIA's gdrcopy, on libpeerpin, which lies
+# beside it. Of that it has two parts of its own that are not exported.
+GDR_SRC := $(wildcard compat/gdrapi/*.c)
+GDR_OBJ := $(GDR_SRC:compat/gdrapi/%.c=$(B)/obj/gdrapi/%.o)
+GDR_LIB_OBJ := $(B)/obj/lib/process.pic.o $(B)/obj/lib/sys.pic.o
+
+USER_TARGETS += $(B)/lib/libgdrapi.so.2 $(B)/lib/libgdrapi.so
+
+$(B)/obj/gdrapi/%.o: compat/gdrapi/%.c | $(B)/obj/gdrapi
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -Ilib -fvisibility=hidden -fPIC -MMD -MP -c -o $@ $<
+
+$(B)/lib/libgdrapi.so.2: $(GDR_OBJ) $(GDR_LIB_OBJ) $(B)/lib/libpeerpin.so compat/gdrapi/libgdrapi.map | $(B)/lib
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libgdrapi.so.2 -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' \
+		-Wl,--version-script=compat/gdrapi/libgdrapi.map -Wl,--no-undefined-version \
+		-o $@ $(GDR_OBJ) $(GDR_LIB_OBJ) -L$(B)/lib -lpeerpin -lpthread
+
+$(B)/lib/libgdrapi.so: $(B)/lib/libgdrapi.so.2
+	ln -sf libgdrapi.so.2 $@
+
+$(B)/obj/gdrapi:
+	mkdir -p $@
+
+# ---- who uses it -----------------------------------------------------------------
+
+UNIT_OBJ_test_gdrapi := $(GDR_OBJ) $(B)/obj/test/mock_kernel.o
+UNIT_OBJ_test_gdrapi_map := $(UNIT_OBJ_test_gdrapi)
+UNIT_OBJ_test_gdrapi_threads := $(GDR_OBJ)
+UNIT_OBJ_test_gdrapi_copy := $(B)/obj/gdrapi/copy.o $(B)/obj/gdrapi/stream.o
+GDR_UNIT := test_gdrapi test_gdrapi_map test_gdrapi_threads test_gdrapi_copy
+$(GDR_UNIT:%=$(B)/obj/test/%.o): private override CPPFLAGS += -Icompat/gdrapi
+$(B)/bin/test/test_gdrapi: private override LDFLAGS += -Wl,--wrap=calloc
+$(foreach t,$(GDR_UNIT),$(eval $(B)/bin/test/$(t): $(UNIT_OBJ_$(t))))
+
+GDR_VM := $(patsubst test/vm/%.c,$(B)/bin/vm/%,$(wildcard test/vm/t_gdrapi*.c))
+$(GDR_VM): $(B)/lib/libgdrapi.so
+$(GDR_VM): private override CPPFLAGS += -Icompat/gdrapi
+$(GDR_VM): private override LDFLAGS += -L$(B)/lib -Wl,--no-as-needed -lgdrapi
+
+EXAMPLE_LIBS_gdrapi := -lgdrapi
+$(B)/obj/examples/gdrapi_example.o: private override CPPFLAGS += -Icompat/gdrapi
+$(B)/bin/examples/gdrapi: $(B)/lib/libgdrapi.so
+
+$(B)/bin/bench/gdrapi: $(B)/obj/gdrapi/copy.o $(B)/obj/gdrapi/stream.o $(B)/lib/libgdrapi.so
+$(B)/bin/bench/gdrapi: BENCH_OBJ := $(B)/obj/gdrapi/copy.o $(B)/obj/gdrapi/stream.o -lgdrapi
+$(B)/bin/bench/gdrapi: private override CPPFLAGS += -Icompat/gdrapi
+
+-include $(GDR_OBJ:.o=.d)

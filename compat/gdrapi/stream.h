@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* How a CPU moves whole cache lines to and from memory that it does not cache. */
+#ifndef GDR_STREAM_H
+#define GDR_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	STREAM_LINE = 64,
+	STREAM_BLOCK = 16,	/* what is read at least */
+};
+
+/**
+ * struct stream - one way
+ * @usable: can this CPU?
+ * @store: write @lines lines at @map
+ * @load: read @lines lines at @map
+ * @load_blocks: read some blocks of one line
+ *
+ * @map is a multiple of what is moved there; the other side has any alignment.
+ */
+struct stream {
+	const char *name;
+	bool (*usable)(void);
+	void (*store)(void *map, const void *from, size_t lines);
+	void (*load)(void *to, const void *map, size_t lines);
+	void (*load_blocks)(void *to, const void *map, size_t blocks);
+};
+
+/* From best to worst; the last is usable on every CPU, and the end has no name. */
+extern const struct stream gdr_streams[] __attribute__((visibility("hidden")));
+
+/* What was stored is on its way before anything later is. */
+static inline void stream_stored(void)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("sfence" : : : "memory");
+#elif defined(__aarch64__)
+	__asm__ volatile("dmb oshst" : : : "memory");
+#else
+	__sync_synchronize();
+#endif
+}
+
+/* What is loaded next is not what a buffer of the CPU has had for long. */
+static inline void stream_loads(void)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("mfence" : : : "memory");
+#elif defined(__aarch64__)
+	__asm__ volatile("dmb osh" : : : "memory");
+#else
+	__sync_synchronize();
+#endif
+}
+
+/* One aligned access of 8, 4, 2 or 1 bytes to @map, which the compiler neither splits nor joins */
+static inline void stream_store_word(void *map, const void *from, size_t bytes)
+{
+#define STORE_WORD(type) \
+	do { \
+		type value_; \
+		__builtin_memcpy(&value_, from, sizeof(value_)); \
+		*(volatile type __attribute__((may_alias)) *)map = value_; \
+	} while (0)
+	switch (bytes) {
+	case 8:
+		STORE_WORD(uint64_t);
+		break;
+	case 4:
+		STORE_WORD(uint32_t);
+		break;
+	case 2:
+		STORE_WORD(uint16_t);
+		break;
+	default:
+		STORE_WORD(uint8_t);
+	}
+#undef STORE_WORD
+}
+
+static inline void stream_load_word(void *to, const void *map)
+{
+	uint64_t value = *(const volatile uint64_t __attribute__((may_alias)) *)map;
+
+	__builtin_memcpy(to, &value, sizeof(value));
+}
+
+#endif

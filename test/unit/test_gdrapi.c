@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: MIT
+/* libgdrapi on a make-believe kernel: what it asks of it, and what it makes of the answers */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "gdrapi_case.h"
+
+enum {
+	TOKEN = 77,
+	VA_SPACE = 8,
+};
+
+/* ---- memory that runs out ----------------------------------------------------------- */
+
+static int callocs_left = -1;	/* until one fails; -1: none does */
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	if (callocs_left < 0 || callocs_left--)
+		return __real_calloc(n, size);
+	return NULL;
+}
+
+static int no_such_api(void *arg)
+{
+	asked = *(struct peerpin_pin *)arg;
+	return -EOPNOTSUPP;
+}
+
+/* ---- open ------------------------------------------------------------------------- */
+
+static void open_says_why_not(void **state)
+{
+	(void)state;
+	mock_open_error = -ENOENT;
+	errno = 0;
+	assert_null(gdr_open());
+	assert_int_equal(errno, ENOENT);
+}
+
+static void without_memory_there_is_no_handle(void **state)
+{
+	int nth;
+
+	(void)state;
+	for (nth = 0; nth < 2; nth++) {
+		callocs_left = nth;
+		errno = 0;
+		assert_null(gdr_open());
+		assert_int_equal(errno, ENOMEM);
+	}
+	assert_int_equal(callocs_left, -1);
+}
+
+static int is_persistent(void)
+{
+	int value = -1;
+
+	assert_int_equal(gdr_get_attribute(g, GDR_ATTR_USE_PERSISTENT_MAPPING, &value), 0);
+	return value;
+}
+
+static void close_unused(void)
+{
+	assert_int_equal(gdr_close(g), 0);
+	mock_done();
+}
+
+static void pins_are_persistent_where_the_driver_can(void **state)
+{
+	(void)state;
+	open_with(no_such_memory);
+	assert_int_equal(asked.flags, PEERPIN_PIN_PERSISTENT);
+	assert_int_equal(is_persistent(), 1);
+	close_unused();
+	open_with(no_such_api);
+	assert_int_equal(is_persistent(), 0);
+	close_unused();
+}
+
+static void pins_end_with_their_memory_when_told_so(void **state)
+{
+	(void)state;
+	setenv("PEERPIN_GDR_PERSISTENT", "0", 1);
+	g = gdr_open();
+	unsetenv("PEERPIN_GDR_PERSISTENT");
+	assert_non_null(g);
+	assert_int_equal(is_persistent(), 0);
+	pin_at(base, 1);
+	assert_int_equal(asked.flags, 0);
+	mock_expect(PEERPIN_IOC_UNPIN, answer_unpin);
+	close_unused();
+}
+
+static void the_file_is_where_programs_look_for_it(void **state)
+{
+	(void)state;
+	assert_int_equal(*(int *)g, MOCK_FD);
+}
+
+/* ---- pin -------------------------------------------------------------------------- */
+
+static void a_pin_asks_for_gpu_memory(void **state)
+{
+	(void)state;
+	pin_at(base + 5, 10);
+	assert_int_equal(asked.provider, PEERPIN_PROVIDER_NV);
+	assert_int_equal(asked.flags, PEERPIN_PIN_PERSISTENT);
+	assert_true(asked.addr == base + 5 && asked.length == 10);
+}
+
+static int no_provider(void *arg)
+{
+	struct peerpin_pin *pin = arg;
+
+	assert_int_equal(pin->provider, PEERPIN_PROVIDER_NV);
+	pin->out_reason = PEERPIN_REASON_NO_PROVIDER;
+	return -EOPNOTSUPP;
+}
+
+static void or_for_that_of_an_integrated_gpu(void **state)
+{
+	(void)state;
+	mock_expect(PEERPIN_IOC_PIN, no_provider);
+	pin_at(base, 10);
+	assert_int_equal(asked.provider, PEERPIN_PROVIDER_TEGRA);
+}
+
+static int pin_with_tokens(void)
+{
+	return gdr_pin_buffer(g, base, GPU_PAGE, TOKEN, VA_SPACE, &mh);
+}
+
+static int answer_tokens(void *arg)
+{
+	const struct peerpin_pin *pin = arg;
+
+	assert_true(pin->p2p_token == TOKEN && pin->va_space_token == VA_SPACE);
+	assert_int_equal(pin->flags, 0);
+	return answer_pin(arg);
+}
+
+static void tokens_have_to_be_right(void **state)
+{
+	(void)state;
+	refusal = -EINVAL;
+	reason = PEERPIN_REASON_VENDOR_REFUSED;
+	mock_expect(PEERPIN_IOC_PIN, answer_tokens);
+	assert_int_equal(pin_with_tokens(), EINVAL);
+}
+
+static void right_tokens_pin_what_the_process_has(void **state)
+{
+	(void)state;
+	mock_expect(PEERPIN_IOC_PIN, answer_tokens);
+	mock_expect(PEERPIN_IOC_UNPIN, answer_unpin);
+	mock_expect(PEERPIN_IOC_PIN, answer_pin);
+	assert_int_equal(pin_with_tokens(), 0);
+	assert_true(asked.p2p_token == 0 && asked.va_space_token == 0);
+	assert_int_equal(asked.flags, PEERPIN_PIN_PERSISTENT);
+}
+
+static void errors_are_the_kernels(void **state)
+{
+	static const int errors[] = { EINVAL, ENOMEM, EDQUOT, EIO, ESTALE };
+	size_t i;
+
+	(void)state;
+	errno = 1234;
+	for (i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
+		refusal = -errors[i];
+		mock_expect(PEERPIN_IOC_PIN, answer_pin);
+		assert_int_equal(gdr_pin_buffer_v2(g, base, GPU_PAGE, GDR_PIN_FLAG_DEFAULT, &mh), errors[i]);
+	}
+	assert_int_equal(errno, 1234);
+}
+
+static void what_makes_no_sense_does_not_get_there(void **state)
+{
+	(void)state;
+	assert_int_equal(gdr_pin_buffer(NULL, base, 1, 0, 0, &mh), EINVAL);
+	assert_int_equal(gdr_pin_buffer(g, 0, 1, 0, 0, &mh), EINVAL);
+	assert_int_equal(gdr_pin_buffer(g, base, 1, 0, 0, NULL), EINVAL);
+	assert_int_equal(gdr_pin_buffer_v2(g, base, 1, GDR_PIN_FLAG_FORCE_PCIE, &mh), EINVAL);
+	assert_int_equal(gdr_pin_buffer_v2(g, base, 1, 2, &mh), EINVAL);
+}
+
+static void without_memory_nothing_is_pinned(void **state)
+{
+	(void)state;
+	callocs_left = 0;
+	assert_int_equal(gdr_pin_buffer(g, base, GPU_PAGE, 0, 0, &mh), ENOMEM);
+	assert_int_equal(callocs_left, -1);
+	pin_at(base, GPU_PAGE);
+}
+
+/* ---- handles --------------------------------------------------------------------- */
+
+static void every_call_refuses(gdr_t file, gdr_mh_t handle, int error)
+{
+	gdr_info_t info;
+	void *view;
+	int flag;
+
+	assert_int_equal(gdr_map(file, handle, &view, PAGE), error);
+	assert_int_equal(gdr_unmap(file, handle, mock_view_at, PAGE), error);
+	assert_int_equal(gdr_get_info(file, handle, &info), error);
+	assert_int_equal(gdr_get_callback_flag(file, handle, &flag), error);
+	assert_int_equal(gdr_unpin_buffer(file, handle), error);
+}
+
+static void a_handle_is_good_until_it_is_unpinned(void **state)
+{
+	char byte = 0;
+	void *view;
+
+	(void)state;
+	pin_at(base, PAGE);
+	assert_int_equal(gdr_map(g, mh, &view, PAGE), 0);
+	mock_expect(PEERPIN_IOC_UNPIN, answer_unpin);
+	assert_int_equal(gdr_unpin_buffer(g, mh), 0);
+	assert_int_equal(mock_view.unmapped, PAGE);
+	every_call_refuses(g, mh, EINVAL);
+	assert_int_equal(gdr_copy_to_mapping(mh, &byte, &byte, 1), EINVAL);
+	every_call_refuses(g, (gdr_mh_t) { 0 }, EINVAL);
+}
+
+static void a_handle_is_good_with_its_own_file_only(void **state)
+{
+	gdr_t first = g;
+	char copy[64];
+
+	(void)state;
+	open_with(no_such_memory);
+	every_call_refuses(g, mh, EINVAL);
+	every_call_refuses(NULL, mh, EINVAL);
+	close_unused();
+	g = first;
+	memcpy(copy, g, sizeof(copy));
+	every_call_refuses((gdr_t)copy, mh, EINVAL);
+	assert_int_equal(gdr_close((gdr_t)copy), EINVAL);
+}
+
+static void the_flag_tells_of_a_revocation(void **state)
+{
+	int flag = -1;
+
+	(void)state;
+	assert_int_equal(gdr_get_callback_flag(g, mh, &flag), 0);
+	assert_int_equal(flag, 0);
+	mock_epochs[ID]++;
+	assert_int_equal(gdr_get_callback_flag(g, mh, &flag), 0);
+	assert_int_equal(flag, 1);
+}
+
+static void close_unpins_all(void **state)
+{
+	void *view;
+	int i;
+
+	(void)state;
+	open_with(no_such_memory);
+	for (i = 0; i < 3; i++) {
+		pin_at(base, PAGE);
+		assert_int_equal(gdr_map(g, mh, &view, PAGE), 0);
+	}
+	for (i = 0; i < 3; i++)
+		mock_expect(PEERPIN_IOC_UNPIN, answer_unpin);
+	assert_int_equal(gdr_close(g), 0);
+	assert_int_equal(mock_view.unmapped, 3 * PAGE);
+	assert_int_equal(mock_closed, 1);
+	mock_done();
+}
+
+static void all_refuse_in_a_child(void)
+{
+	gdr_mh_t other;
+
+	every_call_refuses(g, mh, EACCES);
+	assert_int_equal(gdr_pin_buffer(g, base, PAGE, 0, 0, &other), EACCES);
+	assert_int_equal(gdr_close(g), 0);
+	assert_int_equal(mock_closed, 1);
+	mock_done();
+}
+
+static void a_child_must_not_use_it(void **state)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	(void)state;
+	if (!pid) {
+		all_refuse_in_a_child();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+/* ---- what it says of itself -------------------------------------------------------- */
+
+static void attributes(void **state)
+{
+	int value = -1;
+
+	(void)state;
+	assert_int_equal(gdr_get_attribute(g, GDR_ATTR_SUPPORT_PIN_FLAG_FORCE_PCIE, &value), 0);
+	assert_int_equal(value, 0);
+	value = -1;
+	assert_int_equal(gdr_get_attribute(g, GDR_ATTR_USING_DMA_BUF_MMAP, &value), 0);
+	assert_int_equal(value, 0);
+	assert_int_equal(gdr_get_attribute(g, 0, &value), EINVAL);
+	assert_int_equal(gdr_get_attribute(g, GDR_ATTR_MAX, &value), EINVAL);
+}
+
+static void versions(void **state)
+{
+	int major = 0, minor = 0;
+
+	(void)state;
+	gdr_runtime_get_version(&major, &minor);
+	assert_true(major == 2 && minor == 6);
+	major = minor = 0;
+	assert_int_equal(gdr_driver_get_version(g, &major, &minor), 0);
+	assert_true(major == 2 && minor == 6);
+}
+
+static void names_of_types(void **state)
+{
+	const char *name;
+
+	(void)state;
+	assert_int_equal(gdr_get_mapping_type_string(GDR_MAPPING_TYPE_WC, &name), 0);
+	assert_string_equal(name, "Write Combining");
+	assert_int_equal(gdr_get_mapping_type_string(GDR_MAPPING_TYPE_NONE, &name), 0);
+	assert_string_equal(name, "None");
+	assert_int_equal(gdr_get_mapping_type_string(GDR_MAPPING_TYPE_MAX, &name), EINVAL);
+	assert_int_equal(gdr_get_mapping_type_string((gdr_mapping_type_t)-1, &name), EINVAL);
+}
+
+/* Programs were built for this layout. */
+static void info_is_laid_out_as_gdrcopys(void **state)
+{
+	gdr_info_v2_t info = { .cycles_per_ms = 0 };
+	const unsigned char *bits = (const unsigned char *)&info + 36;
+
+	(void)state;
+	assert_int_equal(sizeof(info), 48);
+	assert_int_equal(offsetof(gdr_info_v2_t, page_size), 16);
+	assert_int_equal(offsetof(gdr_info_v2_t, tm_cycles), 24);
+	assert_int_equal(offsetof(gdr_info_v2_t, cycles_per_ms), 32);
+	assert_int_equal(offsetof(gdr_info_v2_t, mapping_type), 40);
+	info.wc_mapping = 1;
+	assert_int_equal(*bits, 2);
+	assert_int_equal(sizeof(gdr_mh_t), sizeof(long));
+}
+
+#undef gdr_get_info
+int gdr_get_info(gdr_t file, gdr_mh_t handle, void *info);
+
+/* Up to wc_mapping both are laid out alike. */
+static void the_first_form_of_info(void **state)
+{
+	gdr_info_v2_t now, then = { .mapping_type = GDR_MAPPING_TYPE_DEVICE };
+
+	(void)state;
+	assert_int_equal(gdr_get_info_v2(g, mh, &now), 0);
+	assert_int_equal(gdr_get_info(g, mh, &then), 0);
+	assert_true(then.va == base && then.mapped_size == GPU_PAGE && then.page_size == GPU_PAGE);
+	assert_true(now.va == then.va && now.tm_cycles == then.tm_cycles && now.cycles_per_ms == then.cycles_per_ms);
+	assert_int_equal(then.mapping_type, GDR_MAPPING_TYPE_DEVICE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(open_says_why_not, setup),
+		cmocka_unit_test_setup(pins_are_persistent_where_the_driver_can, setup),
+		cmocka_unit_test_setup(pins_end_with_their_memory_when_told_so, setup),
+		cmocka_unit_test_setup(close_unpins_all, setup),
+		cmocka_unit_test_setup(without_memory_there_is_no_handle, setup),
+		LEAVES_A_PIN(without_memory_nothing_is_pinned),
+		OPEN(the_file_is_where_programs_look_for_it),
+		LEAVES_A_PIN(a_pin_asks_for_gpu_memory),
+		LEAVES_A_PIN(or_for_that_of_an_integrated_gpu),
+		OPEN(tokens_have_to_be_right),
+		LEAVES_A_PIN(right_tokens_pin_what_the_process_has),
+		OPEN(errors_are_the_kernels),
+		OPEN(what_makes_no_sense_does_not_get_there),
+		OPEN(a_handle_is_good_until_it_is_unpinned),
+		PINNED(a_handle_is_good_with_its_own_file_only),
+		PINNED(the_flag_tells_of_a_revocation),
+		PINNED(a_child_must_not_use_it),
+		OPEN(attributes),
+		OPEN(versions),
+		OPEN(names_of_types),
+		cmocka_unit_test(info_is_laid_out_as_gdrcopys),
+		PINNED(the_first_form_of_info),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

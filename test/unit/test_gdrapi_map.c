@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+/* libgdrapi on a make-believe kernel: mappings */
+#include "gdrapi_case.h"
+
+/* ---- map -------------------------------------------------------------------------- */
+
+static void any_page_can_be_mapped(void **state)
+{
+	gdr_info_t info;
+	unsigned long offset;
+	void *view;
+
+	(void)state;
+	for (offset = 0; offset < 2 * GPU_PAGE; offset += 3 * PAGE) {
+		pin_at(base + offset, 2 * PAGE + 1);
+		assert_int_equal(gdr_map(g, mh, &view, 2 * PAGE + 1), 0);
+		assert_ptr_equal(view, mock_view_at);
+		assert_true(mock_view.offset == PEERPIN_MMAP_OFFSET(ID) + offset % GPU_PAGE);
+		assert_int_equal(mock_view.length, 3 * PAGE);
+		assert_int_equal(gdr_get_info(g, mh, &info), 0);
+		assert_true(info.va == base + offset);
+		assert_int_equal((info.va + info.mapped_size) % GPU_PAGE, 0);
+		mock_expect(PEERPIN_IOC_UNPIN, answer_unpin);
+		assert_int_equal(gdr_unpin_buffer(g, mh), 0);
+	}
+}
+
+static void other_addresses_cannot(void **state)
+{
+	void *view;
+
+	(void)state;
+	pin_at(base + 512, GPU_PAGE);
+	assert_int_equal(gdr_map(g, mh, &view, 1), EINVAL);
+	assert_int_equal(mock_view.calls, 0);
+}
+
+static void a_mapping_ends_where_the_pin_does(void **state)
+{
+	void *view;
+
+	(void)state;
+	pin_at(base + PAGE, 1);
+	assert_int_equal(gdr_map(g, mh, &view, 0), EINVAL);
+	assert_int_equal(gdr_map(g, mh, &view, GPU_PAGE - PAGE + 1), EINVAL);
+	assert_int_equal(gdr_map(g, mh, &view, SIZE_MAX), EINVAL);
+	assert_int_equal(gdr_map(g, mh, &view, SIZE_MAX - PAGE + 1), EINVAL);
+	assert_int_equal(gdr_map(g, mh, &view, GPU_PAGE - PAGE), 0);
+	assert_int_equal(mock_view.length, GPU_PAGE - PAGE);
+}
+
+static void one_mapping_at_a_time(void **state)
+{
+	void *view, *other = NULL;
+
+	(void)state;
+	assert_int_equal(gdr_unmap(g, mh, mock_view_at, GPU_PAGE), EINVAL);
+	assert_int_equal(gdr_map(g, mh, &view, GPU_PAGE), 0);
+	assert_int_equal(gdr_map(g, mh, &other, GPU_PAGE), EAGAIN);
+	assert_null(other);
+	assert_int_equal(gdr_unmap(g, mh, (char *)view + PAGE, GPU_PAGE), EINVAL);
+	assert_int_equal(mock_view.unmapped, 0);
+	assert_int_equal(gdr_unmap(g, mh, view, GPU_PAGE), 0);
+	assert_int_equal(mock_view.unmapped, GPU_PAGE);
+	assert_int_equal(gdr_unmap(g, mh, view, GPU_PAGE), EINVAL);
+	assert_int_equal(gdr_map(g, mh, &view, PAGE), 0);
+}
+
+static int no_memory(void)
+{
+	return -ENOMEM;
+}
+
+static void a_mapping_that_fails_is_none(void **state)
+{
+	char byte = 0;
+	void *view;
+
+	(void)state;
+	mock_view.answer = no_memory;
+	assert_int_equal(gdr_map(g, mh, &view, PAGE), ENOMEM);
+	assert_int_equal(gdr_copy_to_mapping(mh, &byte, &byte, 1), EINVAL);
+	mock_epochs[ID]++;
+	mock_view.answer = NULL;
+	assert_int_equal(gdr_map(g, mh, &view, PAGE), ESTALE);
+	assert_int_equal(gdr_copy_from_mapping(mh, &byte, &byte, 1), EINVAL);
+}
+
+/* What may be asked for is what the kernel maps. */
+static void check_types(uint32_t of_kernel, gdr_mapping_type_t want)
+{
+	gdr_info_t info;
+	void *view;
+	int flag;
+
+	caching = of_kernel;
+	pin_at(base, PAGE);
+	for (flag = GDR_MAP_FLAG_REQ_WC_MAPPING; flag <= GDR_MAP_FLAG_REQ_DEVICE_MAPPING; flag++) {
+		if (flag == (int)want)
+			continue;
+		assert_int_equal(gdr_map_v2(g, mh, &view, PAGE, flag), EOPNOTSUPP);
+	}
+	assert_int_equal(gdr_map_v2(g, mh, &view, PAGE, 4), EINVAL);
+	assert_int_equal(gdr_map_v2(g, mh, &view, PAGE, -1), EINVAL);
+	assert_int_equal(gdr_get_info(g, mh, &info), 0);
+	assert_true(!info.mapped && !info.wc_mapping && info.mapping_type == GDR_MAPPING_TYPE_NONE);
+	assert_int_equal(gdr_map_v2(g, mh, &view, PAGE, want), 0);
+	assert_int_equal(gdr_get_info(g, mh, &info), 0);
+	assert_true(info.mapped && info.mapping_type == want);
+	assert_int_equal(info.wc_mapping, want == GDR_MAPPING_TYPE_WC);
+	mock_expect(PEERPIN_IOC_UNPIN, answer_unpin);
+	assert_int_equal(gdr_unpin_buffer(g, mh), 0);
+}
+
+static void a_mapping_is_as_the_kernel_maps(void **state)
+{
+	void *view;
+
+	(void)state;
+	check_types(PEERPIN_CACHING_COMBINED, GDR_MAPPING_TYPE_WC);
+	check_types(PEERPIN_CACHING_CACHED, GDR_MAPPING_TYPE_CACHING);
+	check_types(PEERPIN_CACHING_UNCACHED, GDR_MAPPING_TYPE_DEVICE);
+	caching = PEERPIN_CACHING_NONE;
+	pin_at(base, PAGE);
+	assert_int_equal(gdr_map(g, mh, &view, PAGE), EOPNOTSUPP);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		OPEN(any_page_can_be_mapped),
+		LEAVES_A_PIN(other_addresses_cannot),
+		LEAVES_A_PIN(a_mapping_ends_where_the_pin_does),
+		PINNED(one_mapping_at_a_time),
+		PINNED(a_mapping_that_fails_is_none),
+		LEAVES_A_PIN(a_mapping_is_as_the_kernel_maps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

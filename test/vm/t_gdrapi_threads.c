@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+/* libgdrapi: threads with one file, with handles of their own and with one that all have */
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "gdr.h"
+
+enum {
+	THREADS = 4,
+	ROUNDS = 150,
+	EACH = 2 * GPU_PAGE,
+};
+
+static gdr_t g;
+static int gpu = -1;
+static CUdeviceptr mem;
+static CUcontext ctx;
+static _Atomic(int) wrong;	/* the first that went wrong: a line of this file */
+
+static void check(int ok, int line)
+{
+	int none = 0;
+
+	if (!ok)
+		atomic_compare_exchange_strong(&wrong, &none, line);
+}
+
+#define CHECK(condition) check(condition, __LINE__)
+
+CASE(everything_is_there)
+{
+	ctx = cu_start(0);
+	EXPECT(ctx, "no GPU");
+	gpu = emu_open();
+	g = gdr_open_revocable();
+	EXPECT(gpu >= 0 && g, "gpu %d, gdr_open: %s", gpu, strerror(errno));
+	OK(cuMemAlloc(&mem, THREADS * EACH));
+}
+
+static void run(void *(*fn)(void *))
+{
+	pthread_t threads[THREADS];
+	uintptr_t i;
+
+	wrong = 0;
+	for (i = 0; i < THREADS; i++)
+		EXPECT(!pthread_create(&threads[i], NULL, fn, (void *)i), "thread %lu", i);
+	for (i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	EXPECT(!wrong, "line %d was not so", wrong);
+}
+
+/* ---- each its own ------------------------------------------------------------------ */
+
+static void own_round(unsigned int thread, unsigned int round)
+{
+	unsigned char out[300], in[300];
+	size_t at = round % PAGE;
+	struct mapped m;
+
+	CHECK(!gdr_get(g, mem + thread * EACH + round % 16 * PAGE, GPU_PAGE, &m));
+	memset(out, thread * 50 + round % 50, sizeof(out));
+	CHECK(!gdr_copy_to_mapping(m.mh, m.view + at, out, sizeof(out)));
+	CHECK(!gdr_copy_from_mapping(m.mh, in, m.view + at, sizeof(in)));
+	CHECK(!memcmp(in, out, sizeof(in)));
+	CHECK(!gdr_put(&m));
+}
+
+static void *own(void *arg)
+{
+	unsigned int round;
+
+	for (round = 0; round < ROUNDS && !wrong; round++)
+		own_round((uintptr_t)arg, round);
+	return NULL;
+}
+
+CASE(each_thread_with_its_own_pins)
+{
+	run(own);
+	EXPECT(pins_left(gpu) == 0, "%u pins are left", pins_left(gpu));
+}
+
+/* ---- all the same ------------------------------------------------------------------ */
+
+static gdr_mh_t shared;
+static _Atomic(unsigned int) maps, unmaps, unpins;
+
+static int is_one_of(int got, int a, int b)
+{
+	return !got || got == a || got == b;
+}
+
+static void shared_round(void)
+{
+	void *view = NULL;
+	gdr_info_t info;
+	int flag, ret;
+
+	ret = gdr_map(g, shared, &view, EACH);
+	CHECK(is_one_of(ret, EAGAIN, EINVAL));
+	maps += !ret;
+	CHECK(is_one_of(gdr_get_info(g, shared, &info), EINVAL, EINVAL));
+	CHECK(is_one_of(gdr_get_callback_flag(g, shared, &flag), EINVAL, EINVAL));
+	if (view) {
+		ret = gdr_unmap(g, shared, view, EACH);
+		CHECK(is_one_of(ret, EINVAL, EINVAL));
+		unmaps += !ret;
+	}
+}
+
+static void *share(void *arg)
+{
+	unsigned int round;
+
+	for (round = 0; round < ROUNDS; round++)
+		shared_round();
+	if (arg)
+		return NULL;
+	unpins += !gdr_unpin_buffer(g, shared);
+	return NULL;
+}
+
+CASE(a_handle_that_all_threads_use_and_one_unpins)
+{
+	EXPECT(!gdr_pin_buffer(g, mem, EACH, 0, 0, &shared), "pin");
+	run(share);
+	CHECK_CASE();
+	EXPECT(unpins == 1 && maps, "%u unpins, %u maps", unpins, maps);
+	EXPECT(unmaps == maps || unmaps + 1 == maps, "%u mapped, %u unmapped", maps, unmaps);
+	EXPECT(pins_left(gpu) == 0, "%u pins are left", pins_left(gpu));
+}
+
+static void *unpin_shared(void *arg)
+{
+	(void)arg;
+	unpins += !gdr_unpin_buffer(g, shared);
+	return NULL;
+}
+
+CASE(of_those_who_unpin_at_once_one_succeeds)
+{
+	unsigned int round;
+
+	for (round = 0; round < 20; round++) {
+		unpins = 0;
+		EXPECT(!gdr_pin_buffer(g, mem, EACH, 0, 0, &shared), "pin");
+		run(unpin_shared);
+		CHECK_CASE();
+		EXPECT(unpins == 1, "%u did", unpins);
+	}
+}
+
+/* ---- and memory that goes ------------------------------------------------------------ */
+
+static void *free_and_allocate(void *arg)
+{
+	CUdeviceptr gone;
+	struct mapped m;
+	unsigned int round;
+	int flag = -1;
+
+	if ((uintptr_t)arg)
+		return own(arg);
+	CHECK(!cuCtxSetCurrent(ctx));
+	for (round = 0; round < ROUNDS / 5; round++) {
+		CHECK(!cuMemAlloc(&gone, 2 << 20));
+		CHECK(!gdr_get(g, gone, 2 << 20, &m));
+		CHECK(!cuMemFree(gone));
+		CHECK(!gdr_get_callback_flag(g, m.mh, &flag) && flag == 1);
+		CHECK(!gdr_put(&m));
+	}
+	return NULL;
+}
+
+CASE(memory_of_one_thread_goes_and_the_others_stay)
+{
+	run(free_and_allocate);
+	EXPECT(pins_left(gpu) == 0, "%u pins are left", pins_left(gpu));
+	EXPECT(!gdr_close(g), "close");
+	OK(cuMemFree(mem));
+}
+
+VMTEST_MAIN
