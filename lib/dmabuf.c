@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+/* Dma-bufs that the GPU's driver exports. */
+#include <linux/types.h>
+#include <peerpin.h>
+#include <unistd.h>
+#include "allocation.h"
+#include "cuda_api.h"
+#include "dmabuf.h"
+#include "query.h"
+#include "sys.h"
+#include "why.h"
+
+bool pp_export_can(void)
+{
+	return pp_cuda() && pp_cuda()->get_handle;
+}
+
+static int explain(int error, struct pp_why *why)
+{
+	switch (error) {
+	case PP_CU_SUCCESS:
+		return 0;
+	case PP_CU_OUT_OF_MEMORY:
+		return pp_refuse(why, PEERPIN_REASON_NO_BAR1, -ENOMEM);
+	case PP_CU_NOT_SUPPORTED:
+		return pp_refuse(why, PEERPIN_REASON_NO_API, -EOPNOTSUPP);
+	case PP_CU_INVALID_VALUE:
+		return pp_refuse(why, PEERPIN_REASON_VENDOR_REFUSED, -EINVAL);
+	default:
+		return pp_refuse(why, PEERPIN_REASON_VENDOR_ERROR, -EIO);
+	}
+}
+
+static int export(struct pp_export *e, struct pp_why *why)
+{
+	if (!pp_export_can())
+		return pp_refuse(why, PEERPIN_REASON_NO_API, -EOPNOTSUPP);
+	return explain(pp_cuda()->get_handle(&e->pub.fd, e->pub.addr, e->pub.length, PP_CU_DMA_BUF_FD, 0), why);
+}
+
+/* Ids are never used twice: the same one after the export means that it was this allocation's. */
+static int export_verified(struct pp_export *e, struct pp_why *why)
+{
+	int ret = export(e, why);
+
+	if (ret || pp_query_buffer_id(e->at) == e->buffer_id)
+		return ret;
+	pp_sys_close(e->pub.fd);
+	return pp_refuse(why, PEERPIN_REASON_REVOKED, -ESTALE);
+}
+
+int pp_export_make(uint64_t addr, uint64_t length, struct pp_export *out, struct pp_why *why)
+{
+	uint64_t mask = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
+	struct pp_mem mem;
+	int ret;
+
+	pp_query((const void *)(uintptr_t)addr, &mem);
+	if (mem.kind == PP_MEM_HOST)
+		return pp_refuse(why, PEERPIN_REASON_NOT_GPU, -EOPNOTSUPP);
+	ret = pp_allocation_prepare(&mem, addr, length, why);
+	if (ret)
+		return ret;
+	out->at = addr;
+	out->buffer_id = mem.buffer_id;
+	out->pub.addr = addr & ~mask;
+	out->pub.length = ((addr + length + mask) & ~mask) - out->pub.addr;
+	return export_verified(out, why);
+}
+
+PP_PUBLIC int pp_dmabuf_export(const void *addr, size_t length, struct pp_dmabuf *out, struct pp_why *why)
+{
+	PP_KEEP_ERRNO;
+	struct pp_export e;
+	struct pp_why ignored;
+	int ret;
+
+	if (!length)
+		return -EINVAL;
+	ret = pp_export_make((uintptr_t)addr, length, &e, why ? why : &ignored);
+	if (!ret)
+		*out = e.pub;
+	return ret;
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <linux/types.h>
+#include <peerpin.h>
+#include <unistd.h>
+#include "registration.h"
+#include "why.h"
+
+/**
+ * struct attempt - one way being tried
+ * @said: where its failure is told
+ */
+struct attempt {
+	const struct pp_registrar *r;
+	struct pp_registration *reg;
+	struct pp_mr_attempt *said;
+};
+
+static int failed(struct attempt *a, const char *call, int error)
+{
+	a->said->call = call;
+	a->said->error = error;
+	return error;
+}
+
+/* For after a call of libibverbs that returned NULL */
+static int verbs_failed(struct attempt *a, const char *call)
+{
+	return failed(a, call, errno ? -errno : -EIO);
+}
+
+bool pp_is_shortage(int error)
+{
+	return error == -ENOMEM || error == -ENOSPC || error == -EDQUOT;
+}
+
+static void *at(uint64_t addr)
+{
+	return (void *)(uintptr_t)addr;
+}
+
+static uint64_t page_mask(void)
+{
+	return (uint64_t)sysconf(_SC_PAGESIZE) - 1;
+}
+
+/* ---- the ways -------------------------------------------------------------------- */
+
+static int from_pointer(struct attempt *a)
+{
+	struct pp_mr *mr = &a->reg->mr;
+
+	errno = 0;
+	mr->mr = ibv_reg_mr(a->r->pd, at(mr->addr), mr->length, a->r->access);
+	return mr->mr ? 0 : verbs_failed(a, "ibv_reg_mr");
+}
+
+/* The adapter's addresses are those of the program, as they are without a dma-buf. @fd begins on @start. */
+static int from_dmabuf(struct attempt *a, int fd, uint64_t start)
+{
+	struct pp_mr *mr = &a->reg->mr;
+
+	errno = 0;
+	mr->mr = ibv_reg_dmabuf_mr(a->r->pd, mr->addr - start, mr->length, mr->addr, fd, a->r->access);
+	return mr->mr ? 0 : verbs_failed(a, "ibv_reg_dmabuf_mr");
+}
+
+/* The memory region keeps the dma-buf. */
+static int by_vendor(struct attempt *a)
+{
+	struct pp_mr *mr = &a->reg->mr;
+	struct pp_dmabuf d;
+	int ret = pp_dmabuf_export(at(mr->addr), mr->length, &d, &a->said->why);
+
+	if (ret)
+		return failed(a, "cuMemGetHandleForAddressRange", ret);
+	ret = from_dmabuf(a, d.fd, d.addr);
+	close(d.fd);
+	return ret;
+}
+
+static int by_region(struct attempt *a)
+{
+	const struct pp_region *region = &a->reg->region;
+	uint64_t mask = page_mask(), start = a->reg->mr.addr & ~mask;
+	uint64_t end = (a->reg->mr.addr + a->reg->mr.length + mask) & ~mask;
+	int fd, ret = pp_region_export(a->r->ctx, region, start - region->addr, end - start, &fd);
+
+	if (ret)
+		return failed(a, "pp_region_export", ret);
+	ret = from_dmabuf(a, fd, start);
+	close(fd);
+	return ret;
+}
+
+static int pin(struct attempt *a)
+{
+	const struct pp_mr *mr = &a->reg->mr;
+	int ret;
+
+	if (!a->r->ctx)
+		return failed(a, "pp_open", a->r->ctx_error);
+	ret = pp_pin(a->r->ctx, at(mr->addr), mr->length, &a->reg->region, &a->said->why);
+	if (ret)
+		return failed(a, "pp_pin", ret);
+	a->reg->pinned = true;
+	return 0;
+}
+
+static void unpin(struct attempt *a)
+{
+	if (a->reg->pinned)
+		pp_unpin(a->r->ctx, &a->reg->region);
+	a->reg->pinned = false;
+}
+
+static int by_peerpin(struct attempt *a)
+{
+	int ret = pin(a);
+
+	if (ret)
+		return ret;
+	ret = by_region(a);
+	if (ret)
+		unpin(a);
+	return ret;
+}
+
+/* Pinned before it is registered: what is still valid afterwards was the same memory all the time. */
+static int of_host(struct attempt *a)
+{
+	int ret = from_pointer(a);
+
+	if (ret)
+		unpin(a);
+	return ret;
+}
+
+/* GPU memory that CUDA does not own up to (it fails at the moment): nobody knows when that is given out anew. */
+static bool is_gpu_memory(const struct pp_registration *reg)
+{
+	return reg->pinned && reg->region.provider == PEERPIN_PROVIDER_NV;
+}
+
+/*
+ * What cannot be pinned is not watched, and registered all the same; when there
+ * is no room for pins, that of the cache's idle ones is to be had.
+ */
+static int of_watched_host(struct attempt *a)
+{
+	int ret = pin(a);
+
+	if (pp_is_shortage(ret))
+		return ret;
+	if (is_gpu_memory(a->reg)) {
+		unpin(a);
+		return failed(a, "pp_pin", pp_refuse(&a->said->why, PEERPIN_REASON_NOT_GPU, -EINVAL));
+	}
+	a->said->why = (struct pp_why){ 0 };
+	return of_host(a);
+}
+
+static int try(const struct pp_registrar *r, struct pp_registration *reg, struct pp_mr_why *why, enum pp_mr_way way,
+	       int (*how)(struct attempt *a))
+{
+	struct attempt a = { .r = r, .reg = reg, .said = &why->attempt[why->count] };
+	int ret;
+
+	*a.said = (struct pp_mr_attempt){ .way = way };
+	ret = how(&a);
+	if (ret)
+		why->count++;
+	else
+		reg->mr.way = way;
+	return ret;
+}
+
+/* The error of the first; but where any of them lacks room, the cache can make some. */
+static int try_all(const struct pp_registrar *r, struct pp_registration *reg, struct pp_mr_why *why)
+{
+	static int (*const ways[PP_MR_WAYS])(struct attempt *a) = {
+		[PP_MR_VENDOR_DMABUF] = by_vendor,
+		[PP_MR_PEERPIN_DMABUF] = by_peerpin,
+		[PP_MR_PEER_MEMORY] = from_pointer,
+	};
+	enum pp_mr_way way;
+	int ret, error = 0;
+
+	for (way = PP_MR_VENDOR_DMABUF; way < PP_MR_WAYS; way++) {
+		ret = try(r, reg, why, way, ways[way]);
+		if (!ret)
+			return 0;
+		if (!error || pp_is_shortage(ret))
+			error = ret;
+	}
+	return error;
+}
+
+/* ---- the memory -------------------------------------------------------------------- */
+
+static bool is_same_buffer(const struct pp_registration *reg)
+{
+	struct pp_mem mem;
+
+	pp_query(at(reg->mr.addr), &mem);
+	return mem.buffer_id == reg->buffer_id;
+}
+
+/* Nothing of it has ended: neither the region, where there is one, nor the allocation. */
+static bool is_same(const struct pp_registrar *r, const struct pp_registration *reg)
+{
+	if (reg->pinned && !pp_region_valid(r->ctx, &reg->region))
+		return false;
+	return !reg->buffer_id || is_same_buffer(reg);
+}
+
+bool pp_registration_holds(const struct pp_registrar *r, const struct pp_registration *reg)
+{
+	return (reg->pinned || reg->buffer_id) && is_same(r, reg);
+}
+
+bool pp_is_within(const struct pp_mem *mem, uint64_t addr, uint64_t length)
+{
+	return addr >= mem->base && length <= mem->size && addr - mem->base <= mem->size - length;
+}
+
+static int prepare(const struct pp_mem *mem, const struct pp_mr *mr, struct pp_why *why)
+{
+	int sync;
+
+	if (mem->kind == PP_MEM_MANAGED)
+		return pp_refuse(why, PEERPIN_REASON_MANAGED, -EINVAL);
+	if (!pp_is_within(mem, mr->addr, mr->length) || !mem->rdma)
+		return pp_refuse(why, PEERPIN_REASON_VENDOR_REFUSED, -EINVAL);
+	sync = pp_sync_memops(at(mr->addr));
+	return sync == -EINVAL ? pp_refuse(why, PEERPIN_REASON_VENDOR_REFUSED, sync) : 0;
+}
+
+static int register_gpu(const struct pp_registrar *r, const struct pp_mem *mem, struct pp_registration *reg,
+			struct pp_mr_why *why)
+{
+	int ret = prepare(mem, &reg->mr, &why->why);
+
+	reg->buffer_id = mem->buffer_id;
+	return ret ? ret : try_all(r, reg, why);
+}
+
+static int register_any(const struct pp_registrar *r, bool watched, struct pp_registration *reg, struct pp_mr_why *why)
+{
+	struct pp_mem mem;
+
+	pp_query(at(reg->mr.addr), &mem);
+	if (mem.kind != PP_MEM_HOST)
+		return register_gpu(r, &mem, reg, why);
+	return try(r, reg, why, PP_MR_HOST, watched ? of_watched_host : of_host);
+}
+
+int pp_registration_make(const struct pp_registrar *r, uint64_t addr, uint64_t length, bool watched,
+			 struct pp_registration *out, struct pp_mr_why *why)
+{
+	int ret;
+
+	*why = (struct pp_mr_why){ 0 };
+	*out = (struct pp_registration){ .mr = { .addr = addr, .length = length } };
+	ret = register_any(r, watched, out, why);
+	if (ret || is_same(r, out))
+		return ret;
+	pp_registration_end(r, out);
+	return pp_refuse(&why->why, PEERPIN_REASON_REVOKED, -ESTALE);
+}
+
+void pp_registration_end(const struct pp_registrar *r, struct pp_registration *reg)
+{
+	ibv_dereg_mr(reg->mr.mr);
+	if (reg->pinned)
+		pp_unpin(r->ctx, &reg->region);
+}

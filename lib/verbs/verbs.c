@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "libpeerpin-hook.h"
+#include "registration.h"
+#include "sys.h"
+
+struct pp_verbs {
+	struct pp_registrar registrar;
+	struct pp_cache *cache;
+};
+
+/**
+ * struct request - what the calling thread is about, for the cache's pin
+ * @why: what made that fail
+ */
+struct request {
+	struct pp_mr_why *why;
+	bool unwatched;
+};
+
+/* A thread that waited for another's registration, which failed, makes one of its own. */
+static __thread struct request request;
+
+/* ---- the cache's operations ------------------------------------------------------------ */
+
+static int verbs_pin(void *arg, uint64_t addr, uint64_t length, void **reg, struct pp_why *why)
+{
+	const struct pp_verbs *v = arg;
+	struct pp_registration *made = malloc(sizeof(*made));
+	struct pp_mr_why all;
+	int ret;
+
+	if (!made)
+		return -ENOMEM;
+	ret = pp_registration_make(&v->registrar, addr, length, !request.unwatched, made, &all);
+	if (!ret) {
+		*reg = made;
+		return 0;
+	}
+	free(made);
+	*why = all.why;
+	if (request.why)
+		*request.why = all;
+	return ret;
+}
+
+static void verbs_unpin(void *arg, void *reg)
+{
+	const struct pp_verbs *v = arg;
+
+	pp_registration_end(&v->registrar, reg);
+	free(reg);
+}
+
+static int verbs_valid(void *arg, void *reg)
+{
+	const struct pp_verbs *v = arg;
+
+	return pp_registration_holds(&v->registrar, reg);
+}
+
+static int grow_host(uint64_t *addr, uint64_t *length)
+{
+	uint64_t mask = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
+	uint64_t end = (*addr + *length + mask) & ~mask;
+
+	if (end < *addr)
+		return 0;
+	*addr &= ~mask;
+	*length = end - *addr;
+	return 0;
+}
+
+static int verbs_grow(void *arg, uint64_t *addr, uint64_t *length)
+{
+	struct pp_mem mem;
+
+	(void)arg;
+	pp_query((const void *)(uintptr_t)*addr, &mem);
+	if (mem.kind == PP_MEM_HOST)
+		return grow_host(addr, length);
+	if (pp_is_within(&mem, *addr, *length)) {
+		*addr = mem.base;
+		*length = mem.size;
+	}
+	return 1;
+}
+
+static const struct pp_cache_ops verbs_ops = {
+	.pin = verbs_pin,
+	.unpin = verbs_unpin,
+	.valid = verbs_valid,
+	.grow = verbs_grow,
+};
+
+/* ---- frees that are told ------------------------------------------------------------------ */
+
+/*
+ * A dma-buf of the vendor's keeps memory that was freed, for as long as it is
+ * registered: with the hook in the process that ends at once. It is not needed
+ * to know what is stale, so that its failure is none.
+ */
+static void gone(void *arg, uint64_t addr, uint64_t length)
+{
+	pp_cache_invalidate(arg, (void *)(uintptr_t)addr, length);
+}
+
+static void watch(struct pp_cache *cache)
+{
+	typeof(pp_hook_add) *add = (typeof(pp_hook_add) *)dlsym(RTLD_DEFAULT, "pp_hook_add");
+
+	if (add)
+		add(gone, cache);
+}
+
+static void unwatch(struct pp_cache *cache)
+{
+	typeof(pp_hook_remove) *remove = (typeof(pp_hook_remove) *)dlsym(RTLD_DEFAULT, "pp_hook_remove");
+
+	if (remove)
+		remove(gone, cache);
+}
+
+/* ---- open and close ------------------------------------------------------------------------- */
+
+PP_PUBLIC int pp_verbs_open(struct ibv_pd *pd, int access, const struct pp_cache_attr *limits, struct pp_verbs **out)
+{
+	PP_KEEP_ERRNO;
+	struct pp_verbs *v;
+	int ret;
+
+	if (!pd)
+		return -EINVAL;
+	v = calloc(1, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	ret = pp_cache_create(&verbs_ops, v, limits, &v->cache);
+	if (ret) {
+		free(v);
+		return ret;
+	}
+	v->registrar = (struct pp_registrar){ .pd = pd, .access = access };
+	v->registrar.ctx_error = pp_open(&v->registrar.ctx);
+	watch(v->cache);
+	*out = v;
+	return 0;
+}
+
+PP_PUBLIC void pp_verbs_close(struct pp_verbs *v)
+{
+	PP_KEEP_ERRNO;
+
+	if (!v)
+		return;
+	unwatch(v->cache);
+	pp_cache_destroy(v->cache);
+	pp_close(v->registrar.ctx);
+	free(v);
+}
+
+/* ---- use --------------------------------------------------------------------------------------- */
+
+static int get(struct pp_verbs *v, const void *addr, size_t length, const struct pp_cache_entry **e,
+	       struct pp_mr_why *why)
+{
+	int ret = pp_cache_get(v->cache, addr, length, e, NULL);
+
+	/* locked memory counts twice where it is watched, and may suffice for once */
+	if (!pp_is_shortage(ret) || why->count != 1 || why->attempt[0].way != PP_MR_HOST)
+		return ret;
+	request.unwatched = true;
+	ret = pp_cache_get(v->cache, addr, length, e, NULL);
+	request.unwatched = false;
+	return ret;
+}
+
+PP_PUBLIC int pp_verbs_reg(struct pp_verbs *v, const void *addr, size_t length, const struct pp_mr **out,
+			   struct pp_mr_why *why)
+{
+	PP_KEEP_ERRNO;
+	const struct pp_cache_entry *e;
+	struct pp_registration *reg;
+	struct pp_mr_why ignored;
+	int ret;
+
+	request.why = why ? why : &ignored;
+	*request.why = (struct pp_mr_why){ 0 };
+	ret = get(v, addr, length, &e, request.why);
+	request.why = NULL;
+	if (ret)
+		return ret;
+	reg = e->reg;
+	/* relaxed: always the same, and read by who has it from here */
+	atomic_store_explicit(&reg->entry, e, memory_order_relaxed);
+	*out = &reg->mr;
+	return 0;
+}
+
+PP_PUBLIC void pp_verbs_unreg(struct pp_verbs *v, const struct pp_mr *mr)
+{
+	PP_KEEP_ERRNO;
+	const struct pp_registration *reg = (const struct pp_registration *)mr;
+
+	pp_cache_put(v->cache, atomic_load_explicit(&reg->entry, memory_order_relaxed));
+}
+
+PP_PUBLIC struct pp_cache *pp_verbs_cache(struct pp_verbs *v)
+{
+	return v->cache;
+}

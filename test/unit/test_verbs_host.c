@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+/* Memory regions of host memory, with a make-believe adapter. */
+#include "verbs_case.h"
+
+static void host_memory_in_pages(void **state)
+{
+	const struct pp_mr *mr;
+
+	(void)state;
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	mr = once(HOST + 5000, 4000);
+	assert_int_equal(mr->way, PP_MR_HOST);
+	assert_int_equal(mr->addr, HOST + 4096);
+	assert_int_equal(mr->length, 2 * 4096);
+	assert_int_equal(pinned.addr, HOST + 4096);
+	assert_int_equal(pinned.length, 2 * 4096);
+	assert_int_equal(mock_verbs.last.fd, -1);
+	assert_ptr_equal(once(HOST + 4096, 8192), mr);
+	assert_int_equal(mock_verbs.calls, 1);
+}
+
+static void host_memory_that_was_unmapped(void **state)
+{
+	(void)state;
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	once(HOST, 4096);
+	mock_epochs[1]++;
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	once(HOST, 4096);
+	assert_int_equal(mock_verbs.calls, 2);
+	assert_int_equal(mock_verbs.live, 1);
+}
+
+static void unmap_first(void)
+{
+	mock_epochs[next_region]++;
+}
+
+/* What is registered may be what came after, and nobody watches that. */
+static void host_memory_unmapped_while_it_is_registered(void **state)
+{
+	(void)state;
+	mock_verbs.on_reg = unmap_first;
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
+	assert_int_equal(error_of(HOST, 4096), -ESTALE);
+	assert_int_equal(mock_verbs.live, 0);
+	explains(-ESTALE, "the memory was freed while it was being pinned");
+}
+
+static void host_memory_that_is_not_there(void **state)
+{
+	(void)state;
+	mock_verbs.pointer_error = EFAULT;
+	mock_expect(PEERPIN_IOC_PIN, pin_not_mapped);
+	assert_int_equal(error_of(HOST, 4096), -EFAULT);
+	assert_int_equal(why.count, 1);
+	assert_string_equal(why.attempt[0].call, "ibv_reg_mr");
+	explains(-EFAULT, "host memory: ibv_reg_mr: Bad address");
+}
+
+static void without_the_module_host_memory_is_registered_anew(void **state)
+{
+	const struct pp_mr *a, *b;
+
+	(void)state;
+	a = must_reg(HOST, 4096);
+	b = must_reg(HOST, 4096);
+	assert_ptr_not_equal(a, b);
+	assert_int_equal(mock_verbs.live, 2);
+	pp_verbs_unreg(verbs, a);
+	assert_int_equal(mock_verbs.live, 1);
+	pp_verbs_unreg(verbs, b);
+	once(HOST, 4096);
+	assert_int_equal(mock_verbs.calls, 3);
+	assert_int_equal(mock_verbs.live, 1);
+}
+
+/* Read-only memory, for example: the kernel's pins are writable ones. */
+static void what_cannot_be_watched_is_registered_anew(void **state)
+{
+	(void)state;
+	mock_expect(PEERPIN_IOC_PIN, pin_not_mapped);
+	once(HOST, 4096);
+	mock_expect(PEERPIN_IOC_PIN, pin_not_mapped);
+	once(HOST, 4096);
+	assert_int_equal(mock_verbs.calls, 2);
+}
+
+static void locked_memory_that_suffices_for_once(void **state)
+{
+	(void)state;
+	mock_expect(PEERPIN_IOC_PIN, pin_over_limit);
+	once(HOST, 4096);
+	assert_int_equal(mock_verbs.live, 1);
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	once(HOST, 4096);
+	assert_int_equal(mock_verbs.live, 1);
+}
+
+static void locked_memory_that_does_not_suffice(void **state)
+{
+	(void)state;
+	mock_verbs.pointer_error = ENOMEM;
+	mock_expect(PEERPIN_IOC_PIN, pin_over_limit);
+	assert_int_equal(error_of(HOST, 4096), -ENOMEM);
+	explains(-ENOMEM, "host memory: ibv_reg_mr: Cannot allocate memory "
+		 "(the limit of locked memory may be too low; see: ulimit -l)");
+}
+
+static void host_memory_goes_to_make_room(void **state)
+{
+	(void)state;
+	mock_verbs.room = 1;
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	once(HOST, 4096);
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);	/* what could not be registered */
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);	/* what was idle */
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	once(HOST + MIB, 4096);
+	assert_int_equal(mock_verbs.live, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST_PINNED(host_memory_in_pages),
+		TEST_PINNED(host_memory_that_was_unmapped),
+		TEST(host_memory_unmapped_while_it_is_registered),
+		TEST(host_memory_that_is_not_there),
+		TEST_BARE(without_the_module_host_memory_is_registered_anew),
+		TEST(what_cannot_be_watched_is_registered_anew),
+		TEST_PINNED(locked_memory_that_suffices_for_once),
+		TEST(locked_memory_that_does_not_suffice),
+		TEST_PINNED(host_memory_goes_to_make_room),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
