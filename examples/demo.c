@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "gpu.h"
 #include "libpeerpin.h"
 #include "machine.h"
 #include "pattern.h"
@@ -22,10 +23,12 @@ enum {
 
 /**
  * struct demo - all there is
+ * @cuda: how opening CUDA went
  * @bar1: usage before, while pinned, after
  * @region: registration of B, to watch its revocation
  */
 struct demo {
+	CUresult cuda;
 	struct pp_ctx *ctx;
 	struct pp_cache *cache;
 	struct pp_peer *peer;
@@ -40,8 +43,12 @@ static unsigned char in_a[SURFACE], in_b[SURFACE], wanted[SURFACE];
 
 /* ---- what is there ------------------------------------------------------------ */
 
+/* Without a GPU, NVML tells more than CUDA. */
 static int find_gpu(struct demo *d)
 {
+	d->cuda = gpu_open();
+	if (!d->cuda && gpu_is_integrated())
+		return machine_integrated_gpu();
 	return machine_gpu(&d->bar1[0]);
 }
 
@@ -64,21 +71,9 @@ static int find_peer(struct demo *d)
 
 /* ---- surfaces ------------------------------------------------------------------ */
 
-static int open_cuda(void)
-{
-	CUcontext ctx;
-	CUresult r = cuInit(0);
-
-	if (!r)
-		r = cuDevicePrimaryCtxRetain(&ctx, 0);
-	if (!r)
-		r = cuCtxSetCurrent(ctx);
-	return cuda_failed("CUDA", r);
-}
-
 static int allocate(const char *name, CUdeviceptr *out)
 {
-	CUresult r = cuMemAlloc(out, SURFACE);
+	CUresult r = gpu_alloc(out, SURFACE);
 
 	if (r)
 		return cuda_failed(name, r);
@@ -107,7 +102,7 @@ static int fill(struct demo *d)
 
 static int allocate_both(struct demo *d)
 {
-	int ret = open_cuda();
+	int ret = cuda_failed("CUDA", d->cuda);
 
 	if (!ret)
 		ret = allocate("surface A", &d->a);
@@ -204,7 +199,7 @@ static int pin_both(struct demo *d)
 
 	if (!ret)
 		ret = pin(d, "pin B", d->b, &d->region);
-	return ret ? ret : check_bar1(d);
+	return ret || gpu_is_integrated() ? ret : check_bar1(d);
 }
 
 /* ---- copies ---------------------------------------------------------------------- */
@@ -276,7 +271,7 @@ static int cached_copy(struct demo *d)
 
 static int free_b(struct demo *d)
 {
-	CUresult r = cuMemFree(d->b);
+	CUresult r = gpu_free(d->b);
 
 	if (r)
 		return cuda_failed("free B", r);
@@ -342,25 +337,18 @@ static int revocation(struct demo *d)
 
 static int free_both(struct demo *d)
 {
-	CUresult r = cuMemFree(d->a);
+	CUresult r = gpu_free(d->a);
 
 	if (!r)
-		r = cuMemFree(d->b);
+		r = gpu_free(d->b);
 	return cuda_failed("free", r);
 }
 
-static int clean_up(struct demo *d)
+static int check_bar1_again(struct demo *d)
 {
 	struct pp_bar1 bar1;
-	int ret;
+	int ret = pp_bar1(0, &bar1);
 
-	pp_peer_close(d->peer);
-	pp_cache_destroy(d->cache);
-	pp_close(d->ctx);
-	ret = free_both(d);
-	if (ret)
-		return ret;
-	ret = pp_bar1(0, &bar1);
 	if (ret)
 		return peerpin_failed("BAR1", ret, NULL);
 	d->bar1[2] = bar1.used;
@@ -372,6 +360,17 @@ static int clean_up(struct demo *d)
 	    text_mib(d->bar1[0]).at, text_mib(d->bar1[1]).at,
 	    text_mib(d->bar1[2]).at);
 	return 0;
+}
+
+static int clean_up(struct demo *d)
+{
+	int ret;
+
+	pp_peer_close(d->peer);
+	pp_cache_destroy(d->cache);
+	pp_close(d->ctx);
+	ret = free_both(d);
+	return ret || gpu_is_integrated() ? ret : check_bar1_again(d);
 }
 
 int main(void)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <cuda.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,6 +50,17 @@ int machine_gpu(uint64_t *bar1_used)
 	say("BAR1", "total %s, used %s, reserved by the driver %s%s",
 	    text_mib(bar1.total).at, text_mib(bar1.used).at, reserved,
 	    strcmp(reserved, "unknown") ? " MiB" : "");
+	return 0;
+}
+
+int machine_integrated_gpu(void)
+{
+	char name[96];
+	CUresult r = cuDeviceGetName(name, sizeof(name), 0);
+
+	if (r)
+		return cuda_failed("GPU", r);
+	say("GPU", "%s, integrated: what peers reach is the CPU's memory, and there is no BAR1", name);
 	return 0;
 }
 

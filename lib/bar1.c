@@ -17,15 +17,26 @@ static void format_address(char *out, size_t room, const struct pp_nvml_pci *pci
 		 pci->device, function);
 }
 
+/* An integrated GPU has neither PCI address nor BAR1. */
+static int error_of(int nvml)
+{
+	if (nvml == PP_NVML_NOT_SUPPORTED)
+		return -EOPNOTSUPP;
+	return nvml ? -EIO : 0;
+}
+
 static int identify(const struct pp_nvml *nvml, void *device,
 		    struct pp_bar1 *out)
 {
 	struct pp_nvml_pci pci = { 0 };
+	int ret;
 
 	if (nvml->name(device, out->name, sizeof(out->name)) ||
-	    nvml->uuid(device, out->uuid, sizeof(out->uuid)) ||
-	    nvml->pci(device, &pci))
+	    nvml->uuid(device, out->uuid, sizeof(out->uuid)))
 		return -EIO;
+	ret = error_of(nvml->pci(device, &pci));
+	if (ret)
+		return ret;
 	format_address(out->pci, sizeof(out->pci), &pci);
 	return 0;
 }
@@ -34,9 +45,10 @@ static int measure(const struct pp_nvml *nvml, void *device,
 		   struct pp_bar1 *out)
 {
 	struct pp_nvml_bar1 bar1 = { 0 };
+	int ret = error_of(nvml->bar1(device, &bar1));
 
-	if (nvml->bar1(device, &bar1))
-		return -EIO;
+	if (ret)
+		return ret;
 	out->total = bar1.total;
 	out->used = bar1.used;
 	out->free = bar1.free;

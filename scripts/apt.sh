@@ -29,6 +29,10 @@ Run this again as root, or install sudo."
 # shellcheck disable=SC2034
 kernel_packages=(gcc make libelf-dev xz-utils zstd kmod util-linux)
 
+# What an arm64 kernel's modules, and a machine that runs them, take besides.
+# shellcheck disable=SC2034
+arm64_packages=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm)
+
 # Quiet unless it fails.
 apt_get() {
 	local output

@@ -8,6 +8,7 @@
 
 newer=trixie
 newer_dir=build/kernels/newer
+newer_is_used=''
 
 # Where apt gets this distribution from, or nothing.
 mirror() {
@@ -45,6 +46,7 @@ use_newer() {
 	newer_sources "$uri" >"$newer_dir/sources.list"
 	newer_conf >"$newer_dir/apt.conf"
 	apt=(-c "$PWD/$newer_dir/apt.conf")
+	newer_is_used=yes
 	apt-get "${apt[@]}" -qq -o APT::Sandbox::User=root update >&2
 }
 

@@ -25,6 +25,8 @@ static const char *why_no_nvml(int error)
 		return "there is no libnvidia-ml.so.1";
 	case -ENODEV:
 		return "it finds no GPU, or the driver is not loaded";
+	case -EOPNOTSUPP:
+		return "the GPU is integrated and has no BAR1";
 	default:
 		return "it failed; see what nvidia-smi says";
 	}

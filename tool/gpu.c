@@ -11,6 +11,11 @@ enum {
 	CU_NO_DEVICE = 100,
 };
 
+enum {
+	CU_INTEGRATED = 18,	/* CUdevice_attribute */
+	CU_HOST_DEVICEMAP = 2,	/* of cuMemHostAlloc() */
+};
+
 /* One table, so that the names stand once; CUdeviceptr is a 64-bit integer. */
 static struct {
 	int (*init)(unsigned int flags);
@@ -20,6 +25,9 @@ static struct {
 	int (*info)(size_t *free, size_t *total);
 	int (*alloc)(unsigned long long *out, size_t size);
 	int (*free)(unsigned long long addr);
+	int (*host_alloc)(void **out, size_t size, unsigned int flags);
+	int (*host_free)(void *addr);
+	int (*attribute)(int *out, int attribute, int device);
 	int (*write)(unsigned long long to, const void *from, size_t length);
 	int (*read)(void *to, unsigned long long from, size_t length);
 } cuda;
@@ -35,6 +43,9 @@ static const struct {
 	{ "cuMemGetInfo_v2", &cuda.info },
 	{ "cuMemAlloc_v2", &cuda.alloc },
 	{ "cuMemFree_v2", &cuda.free },
+	{ "cuMemHostAlloc", &cuda.host_alloc },
+	{ "cuMemFreeHost", &cuda.host_free },
+	{ "cuDeviceGetAttribute", &cuda.attribute },
 	{ "cuMemcpyHtoD_v2", &cuda.write },
 	{ "cuMemcpyDtoH_v2", &cuda.read },
 };
@@ -113,7 +124,24 @@ int gpu_room(struct gpu_room *out)
 	return cuda.info(&out->free, &out->total);
 }
 
-int gpu_alloc(size_t size, uint64_t *out)
+/* Of a GPU that is a part of the processor (Tegra), peers reach what cuMemHostAlloc() gives, and nothing else. */
+static bool is_integrated(void)
+{
+	int integrated = 0;
+
+	return !cuda.attribute(&integrated, CU_INTEGRATED, 0) && integrated;
+}
+
+static int alloc_host(size_t size, uint64_t *out)
+{
+	void *at = NULL;
+	int ret = cuda.host_alloc(&at, size, CU_HOST_DEVICEMAP);
+
+	*out = (uintptr_t)at;
+	return ret;
+}
+
+static int alloc_device(size_t size, uint64_t *out)
 {
 	unsigned long long addr = 0;
 	int ret = cuda.alloc(&addr, size);
@@ -122,8 +150,15 @@ int gpu_alloc(size_t size, uint64_t *out)
 	return ret;
 }
 
+int gpu_alloc(size_t size, uint64_t *out)
+{
+	return is_integrated() ? alloc_host(size, out) : alloc_device(size, out);
+}
+
 int gpu_free(uint64_t addr)
 {
+	if (is_integrated())
+		return cuda.host_free((void *)(uintptr_t)addr);
 	return cuda.free(addr);
 }
 

@@ -69,9 +69,10 @@ static int gpu_fits(uint64_t size, int surfaces)
 int surfaces_fit(const struct copy_args *args)
 {
 	int gpu = (args->from == SIDE_GPU) + (args->to == SIDE_GPU);
+	int host = (args->from == SIDE_HOST) + (args->to == SIDE_HOST);
 	int ret = gpu_fits(args->size, gpu);
 
-	return ret ? ret : host_fits(args->size, 2 - gpu);
+	return ret ? ret : host_fits(args->size, host);
 }
 
 /* ---- memory ---------------------------------------------------------------- */
@@ -86,7 +87,7 @@ static int alloc_gpu(struct surface *s)
 	int ret = gpu_alloc(whole(s), &s->base);
 
 	if (ret)
-		return fail("cuMemAlloc() of %s says %s; give a smaller --size", text_bytes(whole(s)).at, gpu_error(ret));
+		return fail("no GPU memory for %s (%s); give a smaller --size", text_bytes(whole(s)).at, gpu_error(ret));
 	return 0;
 }
 
@@ -210,4 +211,18 @@ int surface_check(const struct surface *s, uint64_t data_seed,
 		  uint64_t zone_seed)
 {
 	return each_part(s, data_seed, zone_seed, compare);
+}
+
+int surface_check_zones(const struct surface *s, uint64_t zone_seed)
+{
+	int ret = each_chunk(s, 0, s->zone, zone_seed, compare);
+
+	return ret ? ret : each_chunk(s, s->zone + s->size, s->zone, zone_seed, compare);
+}
+
+/* Between the zones, in pieces of no more than CHUNK. */
+int surface_compare(const struct surface *s, uint64_t offset, const void *data, size_t length)
+{
+	memcpy(wanted, data, length);
+	return compare(s, s->zone + offset, length);
 }

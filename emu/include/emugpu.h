@@ -62,7 +62,7 @@ struct emugpu_info {
 enum emugpu_alloc_flags {
 	EMUGPU_ALLOC_NO_P2P = 1 << 0,		/* nvidia_p2p_get_pages() refuses it */
 	EMUGPU_ALLOC_HOST = 1 << 1,		/* integrated GPUs: mmap() of /dev/emugpu at offset @va maps it */
-	EMUGPU_ALLOC_WRITE_COMBINED = 1 << 2,	/* with HOST: mapped so by the process, and to be so by others */
+	EMUGPU_ALLOC_WRITE_COMBINED = 1 << 2,	/* with HOST and new memory: mapped so by the process, the kernel and others */
 };
 
 /**

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/bitmap.h>
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -8,6 +9,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "caching.h"
 #include "gpu.h"
 
 enum {
@@ -52,11 +54,31 @@ static struct page *page_alloc(void)
 	return page;
 }
 
+static void make_cached(struct emugpu_gpu *gpu, u32 number)
+{
+	if (__test_and_clear_bit(number, gpu->combined))
+		emugpu_caching_restore(gpu->memory[number], CPU_PAGES);
+}
+
+static int make_combined(struct emugpu_gpu *gpu, u32 number)
+{
+	int err = 0;
+
+	if (!test_bit(number, gpu->combined))
+		err = emugpu_caching_combine(gpu->memory[number], CPU_PAGES);
+	if (!err)
+		__set_bit(number, gpu->combined);
+	return err;
+}
+
 static void memory_free(struct emugpu_gpu *gpu, u32 npages)
 {
-	while (npages)
-		page_free(gpu->memory[--npages]);
+	while (npages--) {
+		make_cached(gpu, npages);
+		page_free(gpu->memory[npages]);
+	}
 	kvfree(gpu->memory);
+	bitmap_free(gpu->combined);
 }
 
 static int memory_alloc(struct emugpu_gpu *gpu, u32 npages)
@@ -64,8 +86,11 @@ static int memory_alloc(struct emugpu_gpu *gpu, u32 npages)
 	u32 i;
 
 	gpu->memory = kvmalloc_array(npages, sizeof(*gpu->memory), GFP_KERNEL);
-	if (!gpu->memory)
+	gpu->combined = bitmap_zalloc(npages, GFP_KERNEL);
+	if (!gpu->memory || !gpu->combined) {
+		memory_free(gpu, 0);
 		return -ENOMEM;
+	}
 	for (i = 0; i < npages; i++) {
 		gpu->memory[i] = page_alloc();
 		if (!gpu->memory[i]) {
@@ -92,19 +117,34 @@ static int replace(struct emugpu_gpu *gpu, u32 number)
 
 	if (!page)
 		return -ENOMEM;
+	make_cached(gpu, number);
 	page_free(gpu->memory[number]);
 	gpu->memory[number] = page;
 	return 0;
 }
 
-int emugpu_gpu_claim(struct emugpu_gpu *gpu, const u32 *pages, u32 n)
+static int claim(struct emugpu_gpu *gpu, u32 number, bool combined)
+{
+	int err = is_in_use(gpu->memory[number]) ? replace(gpu, number) : 0;
+
+	if (err)
+		return err;
+	if (combined)
+		return make_combined(gpu, number);
+	make_cached(gpu, number);
+	return 0;
+}
+
+int emugpu_gpu_claim(struct emugpu_gpu *gpu, const u32 *pages, u32 n, bool combined)
 {
 	int err = 0;
 	u32 i;
 
+	/* two owners' bits may lie in one word */
+	mutex_lock(&gpu->claims);
 	for (i = 0; i < n && !err; i++)
-		if (is_in_use(gpu->memory[pages[i]]))
-			err = replace(gpu, pages[i]);
+		err = claim(gpu, pages[i], combined);
+	mutex_unlock(&gpu->claims);
 	return err;
 }
 
@@ -134,6 +174,7 @@ static struct emugpu_gpu *gpu_new(u64 size)
 	if (!gpu)
 		return NULL;
 	kref_init(&gpu->refs);
+	mutex_init(&gpu->claims);
 	gpu->size = size;
 	memcpy(gpu->uuid, "emulated tegra", sizeof("emulated tegra"));
 	if (emugpu_vram_init(&gpu->vram, nr_pages(gpu)))
@@ -176,14 +217,14 @@ void emugpu_gpu_unregister(void)
 	emugpu_gpu_put(the_gpu);
 }
 
-void emugpu_gpu_info(const struct emugpu_gpu *gpu, struct emugpu_info *info)
+void emugpu_gpu_info(struct emugpu_gpu *gpu, struct emugpu_info *info)
 {
 	memset(info, 0, sizeof(*info));
 	info->out_integrated = EMUGPU_INTEGRATED;
 	memcpy(info->out_uuid, gpu->uuid, sizeof(info->out_uuid));
 	snprintf(info->out_name, sizeof(info->out_name), "Emulated integrated GPU (%llu MiB)", gpu->size >> 20);
 	info->out_vram_total = gpu->size;
-	info->out_vram_free = emugpu_gpu_page_offset(READ_ONCE(gpu->vram.nfree));
+	info->out_vram_free = emugpu_gpu_page_offset(emugpu_vram_nr_free(&gpu->vram));
 }
 
 MODULE_DESCRIPTION("Emulated integrated GPU, with the GPUDirect RDMA kernel interface of Tegra");

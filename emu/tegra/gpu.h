@@ -9,6 +9,7 @@
 #include <linux/errno.h>
 #include <linux/kref.h>
 #include <linux/mm.h>
+#include <linux/mutex.h>
 #include <linux/pfn.h>
 
 #include "../include/emugpu.h"
@@ -20,6 +21,8 @@ struct emugpu_gpu {
 	bool gone;		/* never: it is no device that could be unbound */
 	struct emugpu_vram vram;
 	struct page **memory;	/* the first page of each VRAM page */
+	struct mutex claims;	/* protects @combined */
+	unsigned long *combined;	/* a bit for each: the kernel has it mapped write-combined */
 	u8 uuid[16];
 };
 
@@ -51,12 +54,12 @@ static inline int emugpu_gpu_limit_bar1(struct emugpu_gpu *gpu, u64 bytes)
 }
 
 /*
- * VRAM pages get a new owner. Those that the kernel still uses for the last
- * one, for direct I/O say, are replaced. 0 or -ENOMEM
+ * VRAM pages get a new owner, who has them @combined or cached. Those that the
+ * kernel still uses for the last one, for direct I/O say, are replaced. 0 or -ENOMEM
  */
-int emugpu_gpu_claim(struct emugpu_gpu *gpu, const u32 *pages, u32 n);
+int emugpu_gpu_claim(struct emugpu_gpu *gpu, const u32 *pages, u32 n, bool combined);
 
-void emugpu_gpu_info(const struct emugpu_gpu *gpu, struct emugpu_info *info);
+void emugpu_gpu_info(struct emugpu_gpu *gpu, struct emugpu_info *info);
 
 static inline u64 emugpu_gpu_page_offset(u32 page)
 {

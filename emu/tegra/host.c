@@ -67,7 +67,6 @@ int emugpu_host_mmap(struct emugpu_client *client, struct vm_area_struct *vma)
 		return err;
 	}
 	vm_flags_set(vma, VM_DONTCOPY | VM_DONTEXPAND);
-	/* the kernel's own mapping stays cached: a machine that is emulated does not mind */
 	if (block->flags & EMUGPU_ALLOC_WRITE_COMBINED)
 		vma->vm_page_prot = pgprot_writecombine(vma->vm_page_prot);
 	vma->vm_private_data = block;

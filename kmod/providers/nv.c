@@ -201,6 +201,9 @@ typeof(nvidia_p2p_get_pages_persistent)
 typeof(nvidia_p2p_put_pages_persistent)
 	nvidia_p2p_put_pages_persistent __weak;
 
+/* Whether there is one is read from memory: arm64's loader knows no other way to what may be missing. */
+static const void *nv_persistent_api = nvidia_p2p_get_pages_persistent;
+
 static int nv_pin_persistent(void *priv, const struct pp_request *req,
 			     struct pp_why *why)
 {
@@ -208,7 +211,7 @@ static int nv_pin_persistent(void *priv, const struct pp_request *req,
 	struct nv_pin *p = priv;
 	int ret;
 
-	if (!nvidia_p2p_get_pages_persistent || req->p2p_token ||
+	if (!READ_ONCE(nv_persistent_api) || req->p2p_token ||
 	    req->va_space_token) {
 		why->reason = PEERPIN_REASON_NO_API;
 		return -EOPNOTSUPP;

@@ -160,18 +160,28 @@ static inline char *map_at(uint64_t va, uint64_t size)
 	return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, va);
 }
 
-/* 0 cached, 1 write-combined, or -errno */
+enum {
+	CACHING_DIFFERS = 2,
+};
+
+/* Of the process's page and of the kernel's mapping of it: 0 cached, 1 write-combined, CACHING_DIFFERS, or -errno */
 static inline int caching(const void *p)
 {
 	struct tegra_check arg = { .op = TEGRA_CHECK_CACHING, .va = (uintptr_t)p };
-	int err = ask(&arg);
+	int err;
 
-	return err ? err : (int)arg.caching.out_write_combined;
+	(void)*(const volatile char *)p;
+	err = ask(&arg);
+	if (err)
+		return err;
+	if (arg.caching.out_kernel != TEGRA_CHECK_UNKNOWN && arg.caching.out_kernel != arg.caching.out_write_combined)
+		return CACHING_DIFFERS;
+	return (int)arg.caching.out_write_combined;
 }
 
 static inline bool translated(void)
 {
-	return access("/sys/class/iommu/dmar0", F_OK) == 0;
+	return access("/sys/kernel/iommu_groups/0", F_OK) == 0;
 }
 
 /* Two blocks that touch, at VA and VA + BLOCK */

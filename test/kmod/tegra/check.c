@@ -220,17 +220,43 @@ static bool is_write_combined(pgprot_t prot)
 	return pgprot_val(prot) == pgprot_val(pgprot_writecombine(prot));
 }
 
+/* Of the mapping that the kernel has of all memory */
+#ifdef CONFIG_X86
+static unsigned int kernel_caching(struct page *page)
+{
+	unsigned int level;
+	const pte_t *pte = lookup_address((unsigned long)page_address(page), &level);
+
+	return is_write_combined(pte_pgprot(*pte));
+}
+#else
+static unsigned int kernel_caching(struct page *page)
+{
+	return TEGRA_CHECK_UNKNOWN;
+}
+#endif
+
+static int note_caching(pte_t *pte, unsigned long addr, void *data)
+{
+	struct tegra_check *arg = data;
+
+	if (!pte_present(*pte))
+		return -EFAULT;
+	arg->caching.out_write_combined = is_write_combined(pte_pgprot(*pte));
+	arg->caching.out_kernel = kernel_caching(pte_page(*pte));
+	return 0;
+}
+
+/* As the page tables have it, which need not be as the VMA asks for. */
 static int do_caching(struct slot *slot, struct tegra_check *arg)
 {
 	const struct vm_area_struct *vma;
 	int err = -EFAULT;
 
 	mmap_read_lock(current->mm);
-	vma = find_vma(current->mm, arg->va);
-	if (vma && vma->vm_start <= arg->va) {
-		arg->caching.out_write_combined = is_write_combined(vma->vm_page_prot);
-		err = 0;
-	}
+	vma = vma_lookup(current->mm, arg->va);
+	if (vma)
+		err = apply_to_page_range(current->mm, arg->va & PAGE_MASK, PAGE_SIZE, note_caching, arg);
 	mmap_read_unlock(current->mm);
 	return err;
 }

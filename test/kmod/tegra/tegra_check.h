@@ -16,6 +16,7 @@
 enum {
 	TEGRA_CHECK_SLOTS = 64,
 	TEGRA_CHECK_MAPS = 4,
+	TEGRA_CHECK_UNKNOWN = 0xff,
 };
 
 enum tegra_check_op {
@@ -29,7 +30,7 @@ enum tegra_check_op {
 	TEGRA_CHECK_SEGMENT,
 	TEGRA_CHECK_SEEN,	/* by callbacks of the slot */
 	TEGRA_CHECK_COPY,	/* by the peer; EBUSY: a driver has it */
-	TEGRA_CHECK_CACHING,	/* of the process's mapping at va */
+	TEGRA_CHECK_CACHING,	/* of the process's mapping at va, where there is a page */
 };
 
 enum tegra_check_flags {
@@ -82,6 +83,7 @@ struct tegra_check {
 		} seen;
 		struct {
 			__u32 out_write_combined;
+			__u32 out_kernel;	/* the same of the kernel's own mapping, or UNKNOWN */
 		} caching;
 	};
 };
