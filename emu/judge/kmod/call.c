@@ -91,10 +91,16 @@ static void undo_zeroed_page(const struct call *call)
 	free_page(call->result);
 }
 
+static struct device *device_of(const struct call *call)
+{
+	return (struct device *)call->arguments[0];
+}
+
+/* Later, when whoever was refused may have let the device go */
 static void undo_dma(const struct call *call)
 {
-	dma_free_coherent((struct device *)call->arguments[0], call->arguments[1], (void *)call->result,
-			  call->handle);
+	dma_free_coherent(device_of(call), call->arguments[1], (void *)call->result, call->handle);
+	put_device(device_of(call));
 }
 
 static void undo_sg(const struct call *call)
@@ -261,6 +267,8 @@ static bool undo(const struct call *call)
 	copy = kmemdup(call, sizeof(*call), GFP_ATOMIC | __GFP_NOWARN);
 	if (!copy)
 		return false;
+	if (call->allocator->undo == undo_dma)
+		get_device(device_of(call));
 	INIT_WORK(&copy->undoing, undo_later);
 	queue_work(undoing, &copy->undoing);
 	return true;
@@ -367,7 +375,7 @@ int judge_calls_init(void)
 	unsigned int i;
 	int err = 0;
 
-	undoing = alloc_workqueue(KBUILD_MODNAME, 0, 0);
+	undoing = alloc_workqueue(KBUILD_MODNAME, WQ_UNBOUND, 0);
 	if (!undoing)
 		return -ENOMEM;
 	for (i = 0; !err && i < ARRAY_SIZE(allocators); i++)
