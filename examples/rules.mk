@@ -1,17 +1,36 @@
 # SPDX-License-Identifier: MIT
-DEMO_SRC := $(wildcard examples/*.c)
+#
+# examples/X_example.c becomes $(B)/bin/examples/X; all may use libpeerpin and
+# libcuda. What else one is linked with is named here, before the rule:
+#	EXAMPLE_LIBS_X := -lrdmacm
+#	EXAMPLE_DEPS_X := $(B)/lib/libmore.so, which is made first
+# The other sources are the demonstration, $(B)/bin/demo.
+EXAMPLE_SRC := $(wildcard examples/*_example.c)
+EXAMPLE_BIN := $(EXAMPLE_SRC:examples/%_example.c=$(B)/bin/examples/%)
+DEMO_SRC := $(filter-out $(EXAMPLE_SRC),$(wildcard examples/*.c))
 DEMO_OBJ := $(DEMO_SRC:examples/%.c=$(B)/obj/examples/%.o)
 DEMO_TOOL_OBJ := $(B)/obj/tool/pattern.o $(B)/obj/tool/units.o
+EXAMPLE_LINK = $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B)/lib -L$(B)/emu -Wl,--as-needed
 
-USER_TARGETS += $(B)/bin/demo
+USER_TARGETS += $(B)/bin/demo $(EXAMPLE_BIN)
 
 $(B)/obj/examples/%.o: examples/%.c | $(B)/obj/examples
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -Itool -Iemu/include -MMD -MP -c -o $@ $<
 
 $(B)/bin/demo: $(DEMO_OBJ) $(DEMO_TOOL_OBJ) $(B)/lib/libpeerpin.so $(B)/emu/libcuda.so | $(B)/bin
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(DEMO_OBJ) $(DEMO_TOOL_OBJ) -L$(B)/lib -L$(B)/emu -lpeerpin -lcuda
+	$(EXAMPLE_LINK) -lpeerpin -lcuda
 
-$(B)/obj/examples:
+EXAMPLE_LIBS_verbs := -lrdmacm -libverbs
+EXAMPLE_DEPS_verbs := $(B)/lib/libpeerpin-verbs.so
+
+define EXAMPLE_RULE
+$(B)/bin/examples/$(1): $(B)/obj/examples/$(1)_example.o $$(EXAMPLE_DEPS_$(1)) \
+		$(B)/lib/libpeerpin.so $(B)/emu/libcuda.so | $(B)/bin/examples
+	$$(EXAMPLE_LINK) $$(EXAMPLE_DEPS_$(1)) $$(EXAMPLE_LIBS_$(1)) -lpeerpin -lcuda
+endef
+$(foreach x,$(notdir $(EXAMPLE_BIN)),$(eval $(call EXAMPLE_RULE,$(x))))
+
+$(B)/obj/examples $(B)/bin/examples:
 	mkdir -p $@
 
--include $(DEMO_OBJ:.o=.d)
+-include $(DEMO_OBJ:.o=.d) $(EXAMPLE_BIN:$(B)/bin/examples/%=$(B)/obj/examples/%_example.d)

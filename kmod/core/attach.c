@@ -249,6 +249,12 @@ const struct sg_table *peerpin_attach_sgt(const struct peerpin_attach *a)
 }
 EXPORT_SYMBOL_GPL(peerpin_attach_sgt);
 
+bool peerpin_attach_bounced(const struct peerpin_attach *a)
+{
+	return a->map.bounced;
+}
+EXPORT_SYMBOL_GPL(peerpin_attach_bounced);
+
 static bool attach_claim_stop(struct peerpin_attach *a)
 {
 	bool claim;

@@ -193,6 +193,17 @@ struct peerpin_attach *peerpin_attach(struct peerpin_peer *peer,
  */
 const struct sg_table *peerpin_attach_sgt(const struct peerpin_attach *attach);
 
+/**
+ * peerpin_attach_bounced() - does the device see a copy?
+ * @attach: from peerpin_attach()
+ *
+ * Host memory that the device does not reach is mapped as bounce buffers. They
+ * are the memory between begin and end of a transfer only; a device that is to
+ * keep the memory for long, and sees what others do to it meanwhile, needs
+ * other memory. Context: any.
+ */
+bool peerpin_attach_bounced(const struct peerpin_attach *attach);
+
 /** peerpin_attach_put() - give back a reference; any context */
 void peerpin_attach_put(struct peerpin_attach *attach);
 

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is taken away while it is registered: the core calls stop(), in the thread
+ * that frees the memory and may hold the GPU driver's lock. The InfiniBand core's
+ * invalidate waits there for the thread that registers, which may allocate or wait
+ * for its hardware, or for the one that unregisters. So a work item calls it, and
+ * the core waits for the transfer's end, no longer than for any other driver.
+ *
+ * A transfer is in flight from dma_map on. Memory that goes before has dma_map
+ * fail; so there is no invalidation to be lost, and none of what the InfiniBand
+ * core does not know as mapped.
+ *
+ * The InfiniBand core may call dma_unmap, put_pages and even release from within
+ * invalidate, or at that time from another thread, with a lock held that invalidate
+ * takes. Only release does what waits for the GPU's driver: it is called without.
+ */
+#include <linux/err.h>
+#include <linux/hashtable.h>
+#include <linux/kref.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <peerpin.h>
+#include "../uapi/peerpin.h"
+#include "device.h"
+#include "reg.h"
+
+enum {
+	REG_IN_FLIGHT,	/* bit of struct ibpeer_reg.flags: @dma has begun */
+};
+
+/**
+ * struct ibpeer_reg - one registration
+ * @ref: from acquire to release; a work item that is queued
+ * @region: or ERR_PTR: GPU memory that cannot be pinned
+ * @addr: of the first page
+ * @length: whole pages
+ * @device: while @attach is there
+ * @attach: from dma_map to release
+ * @in_regs: by @attach, where the memory may go
+ * @sgt: what the InfiniBand core has a copy of
+ */
+struct ibpeer_reg {
+	struct kref ref;
+	const struct ibpeer_core *core;
+	u64 core_context;
+	struct peerpin_region *region;
+	u64 addr;
+	u64 length;
+	struct ibpeer_device *device;
+	struct peerpin_attach *attach;
+	struct hlist_node in_regs;
+	struct sg_table sgt;
+	unsigned long flags;
+	struct peerpin_dma dma;
+	struct work_struct work;
+};
+
+static struct workqueue_struct *regs_wq;
+static DEFINE_HASHTABLE(regs, 10);
+static DEFINE_SPINLOCK(regs_lock);
+
+static void reg_free(struct kref *ref)
+{
+	kfree(container_of(ref, struct ibpeer_reg, ref));
+}
+
+static void reg_put(struct ibpeer_reg *reg)
+{
+	kref_put(&reg->ref, reg_free);
+}
+
+/* ---- invalidation ------------------------------------------------------------ */
+
+static void regs_add(struct ibpeer_reg *reg)
+{
+	spin_lock(&regs_lock);
+	hash_add(regs, &reg->in_regs, (unsigned long)reg->attach);
+	spin_unlock(&regs_lock);
+}
+
+static void regs_del(struct ibpeer_reg *reg)
+{
+	spin_lock(&regs_lock);
+	hash_del(&reg->in_regs);
+	spin_unlock(&regs_lock);
+}
+
+static struct ibpeer_reg *regs_find(const struct peerpin_attach *attach)
+{
+	struct ibpeer_reg *reg;
+
+	spin_lock(&regs_lock);
+	hash_for_each_possible(regs, reg, in_regs, (unsigned long)attach) {
+		if (reg->attach == attach) {
+			kref_get(&reg->ref);
+			goto out;
+		}
+	}
+	reg = NULL;
+out:
+	spin_unlock(&regs_lock);
+	return reg;
+}
+
+/* When invalidate has returned the device does not use the memory, whoever saw to it. */
+static void reg_invalidate(struct work_struct *work)
+{
+	struct ibpeer_reg *reg = container_of(work, struct ibpeer_reg, work);
+
+	if (test_bit(REG_IN_FLIGHT, &reg->flags))
+		reg->core->invalidate(reg->core->handle, reg->core_context);
+	ibpeer_reg_end(reg);
+	reg_put(reg);
+}
+
+static void reg_stop(void *unused, struct peerpin_attach *attach)
+{
+	struct ibpeer_reg *reg = regs_find(attach);
+
+	if (reg && !queue_work(regs_wq, &reg->work))
+		reg_put(reg);
+}
+
+static const struct peerpin_peer_ops reg_peer_ops = {
+	.stop = reg_stop,
+};
+
+/* ---- pinning ----------------------------------------------------------------- */
+
+/* It is GPU memory, and whoever is asked next cannot pin it either. */
+static bool reg_is_ours(const struct peerpin_region *r, u32 reason)
+{
+	return !IS_ERR(r) || reason == PEERPIN_REASON_NO_BAR1;
+}
+
+static bool reg_pin(struct ibpeer_reg *reg)
+{
+	static const u32 owners[] = { PEERPIN_PROVIDER_NV, PEERPIN_PROVIDER_TEGRA };
+	struct peerpin_range range = {
+		.addr = reg->addr,
+		.length = reg->length,
+		.flags = reg->core->invalidate ? 0 : PEERPIN_PIN_PERSISTENT,
+	};
+	unsigned int i;
+	u32 reason;
+
+	for (i = 0; i < ARRAY_SIZE(owners); i++) {
+		range.provider = owners[i];
+		reg->region = peerpin_region_pin(&range, &reason);
+		if (reg_is_ours(reg->region, reason))
+			return true;
+	}
+	return false;
+}
+
+struct ibpeer_reg *ibpeer_reg_new(const struct ibpeer_core *core,
+				  unsigned long addr, size_t size)
+{
+	struct ibpeer_reg *reg;
+	unsigned long end;
+
+	if (check_add_overflow(addr, size, &end))
+		return ERR_PTR(-EINVAL);
+	reg = kzalloc(sizeof(*reg), GFP_KERNEL_ACCOUNT);
+	if (!reg)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&reg->ref);
+	INIT_WORK(&reg->work, reg_invalidate);
+	reg->core = core;
+	reg->addr = addr & PAGE_MASK;
+	reg->length = PAGE_ALIGN(end) - reg->addr;
+	if (reg_pin(reg))
+		return reg;
+	kfree(reg);
+	return ERR_PTR(-EINVAL);
+}
+
+int ibpeer_reg_name(struct ibpeer_reg *reg, u64 core_context)
+{
+	reg->core_context = core_context;
+	return PTR_ERR_OR_ZERO(reg->region);
+}
+
+/* ---- mapping ----------------------------------------------------------------- */
+
+/*
+ * Of the region's list the part that was asked for, since regions are as large as
+ * the GPU's pages. Returns its entries; fills in @to, unless that is NULL.
+ */
+static unsigned int reg_cut(const struct ibpeer_reg *reg,
+			    const struct sg_table *from, struct scatterlist *to)
+{
+	u64 start = reg->addr - peerpin_region_start(reg->region);
+	u64 at = 0, first, last;
+	unsigned int count = 0;
+	struct scatterlist *sg;
+	int i;
+
+	for_each_sgtable_dma_sg(from, sg, i) {
+		first = max(start, at);
+		last = min(start + reg->length, at + sg_dma_len(sg));
+		at += sg_dma_len(sg);
+		if (first >= last)
+			continue;
+		count++;
+		if (!to)
+			continue;
+		sg_set_page(to, NULL, last - first, 0);
+		sg_dma_address(to) = sg_dma_address(sg) + first - (at - sg_dma_len(sg));
+		sg_dma_len(to) = last - first;
+		to = sg_next(to);
+	}
+	return count;
+}
+
+/* A device's limits may have cut the list anywhere; hardware takes whole pages. */
+static bool reg_is_whole_pages(const struct sg_table *sgt)
+{
+	struct scatterlist *sg;
+	int i;
+
+	for_each_sgtable_dma_sg(sgt, sg, i)
+		if (!PAGE_ALIGNED(sg_dma_address(sg) | sg_dma_len(sg)))
+			return false;
+	return true;
+}
+
+static int reg_list(struct ibpeer_reg *reg)
+{
+	const struct sg_table *from = peerpin_attach_sgt(reg->attach);
+
+	if (peerpin_attach_bounced(reg->attach) || !reg_is_whole_pages(from))
+		return -EIO;
+	if (sg_alloc_table(&reg->sgt, reg_cut(reg, from, NULL), GFP_KERNEL_ACCOUNT))
+		return -ENOMEM;
+	reg_cut(reg, from, reg->sgt.sgl);
+	return 0;
+}
+
+/*
+ * Last, for from then on the memory may be invalidated. It is said to be in flight
+ * before: stop() may come before begin has returned.
+ */
+static int reg_begin(struct ibpeer_reg *reg)
+{
+	int ret;
+
+	if (reg->core->invalidate)
+		regs_add(reg);
+	set_bit(REG_IN_FLIGHT, &reg->flags);
+	ret = peerpin_dma_begin(reg->attach,
+				reg->addr - peerpin_region_start(reg->region),
+				reg->length, DMA_BIDIRECTIONAL, &reg->dma);
+	if (ret)
+		clear_bit(REG_IN_FLIGHT, &reg->flags);
+	return ret;
+}
+
+static int reg_attach(struct ibpeer_reg *reg, struct device *dev)
+{
+	struct peerpin_attach *attach;
+
+	reg->device = ibpeer_device_get(dev, &reg_peer_ops);
+	if (IS_ERR(reg->device))
+		return PTR_ERR(reg->device);
+	attach = peerpin_attach(ibpeer_device_peer(reg->device), reg->region);
+	if (IS_ERR(attach)) {
+		ibpeer_device_put(reg->device);
+		return PTR_ERR(attach);
+	}
+	reg->attach = attach;
+	return 0;
+}
+
+static void reg_unlist(struct ibpeer_reg *reg)
+{
+	if (!reg->attach)
+		return;
+	regs_del(reg);
+	sg_free_table(&reg->sgt);
+}
+
+static void reg_detach(struct ibpeer_reg *reg)
+{
+	if (!reg->attach)
+		return;
+	peerpin_attach_put(reg->attach);
+	reg->attach = NULL;
+	ibpeer_device_put(reg->device);
+}
+
+/* What an earlier map has left; the core finds the mapping itself again. */
+static int reg_remap(struct ibpeer_reg *reg, struct device *dev)
+{
+	int ret;
+
+	reg_unlist(reg);
+	reg_detach(reg);
+	ret = reg_attach(reg, dev);
+	if (!ret)
+		ret = reg_list(reg);
+	return ret ?: reg_begin(reg);
+}
+
+int ibpeer_reg_map(struct ibpeer_reg *reg, struct device *dev,
+		   struct sg_table *sgt)
+{
+	int ret;
+
+	if (test_bit(REG_IN_FLIGHT, &reg->flags))
+		return -EBUSY;
+	ret = reg_remap(reg, dev);
+	if (!ret)
+		*sgt = reg->sgt;
+	return ret;
+}
+
+void ibpeer_reg_end(struct ibpeer_reg *reg)
+{
+	if (test_and_clear_bit(REG_IN_FLIGHT, &reg->flags))
+		peerpin_dma_end(&reg->dma);
+}
+
+void ibpeer_reg_release(struct ibpeer_reg *reg)
+{
+	ibpeer_reg_end(reg);
+	reg_unlist(reg);
+	if (!IS_ERR(reg->region))
+		peerpin_region_unpin(reg->region);
+	reg_detach(reg);
+	reg_put(reg);
+}
+
+int ibpeer_regs_init(void)
+{
+	regs_wq = alloc_workqueue("peerpin_ibpeer", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return regs_wq ? 0 : -ENOMEM;
+}
+
+void ibpeer_regs_exit(void)
+{
+	destroy_workqueue(regs_wq);
+}

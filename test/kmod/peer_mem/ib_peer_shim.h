@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * /dev/ib_peer_shim: an InfiniBand core that takes peer memory clients, without
+ * InfiniBand. Each file is one registration (an MR), which is taken through its life
+ * by one call (REGISTER, DEREGISTER) or step by step, by any thread:
+ *
+ *	ACQUIRE GET_PAGES DMA_MAP ACTIVATE ... STOP UNMAP PUT RELEASE
+ *
+ * From GET_PAGES to ACTIVATE, and from STOP to PUT unless the client unmaps itself
+ * what it invalidates, an invalidation waits, as for the lock of a real core. Closing
+ * the file does the steps that are left.
+ */
+#ifndef IB_PEER_SHIM_H
+#define IB_PEER_SHIM_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+enum ib_peer_op {
+	IB_PEER_REGISTER,	/* the first four; on failure, undone */
+	IB_PEER_DEREGISTER,	/* the last four */
+	IB_PEER_ACQUIRE,	/* @addr, @length, @flags; ENXIO no client takes it. The file's first */
+	IB_PEER_GET_PAGES,	/* each of these EINVAL out of order */
+	IB_PEER_DMA_MAP,	/* for @device; its failure puts the pages */
+	IB_PEER_ACTIVATE,
+	IB_PEER_STOP,
+	IB_PEER_UNMAP,
+	IB_PEER_PUT,
+	IB_PEER_RELEASE,
+	IB_PEER_STATE,		/* all of @out but the next two's */
+	IB_PEER_LIST,		/* what is mapped: bus addresses, cut to the range's pages */
+	IB_PEER_LOOK,		/* where @addr on the bus of @device leads: @out_phys, 0 nowhere; without an IOMMU ENODATA */
+	IB_PEER_COPY,		/* the chip reads the MR of file @from at @from_offset, and writes @length bytes here at @offset */
+};
+
+enum ib_peer_flags {
+	IB_PEER_NO_INVALIDATION = 1 << 0,	/* the device's driver cannot be told: as some real ones */
+	IB_PEER_OLD_CORE = 1 << 1,		/* invalidating always unmaps: a core before PEER_MEM_INVALIDATE_UNMAPS */
+	IB_PEER_RELEASES = 1 << 2,		/* and releases */
+};
+
+enum ib_peer_device {
+	IB_PEER_CHIP,		/* the first LSI chip, behind the IOMMU if there is one; COPY is for it */
+	IB_PEER_PLATFORM,	/* on no bus; reaches every address */
+	IB_PEER_PLATFORM_24,	/* only the first 16 MiB */
+	IB_PEER_SOFTWARE,	/* does no DMA */
+	IB_PEER_NO_DEVICE,	/* there is not even a struct device */
+	IB_PEER_DEVICES,
+};
+
+enum ib_peer_state {
+	IB_PEER_NEW,
+	IB_PEER_ACQUIRED,
+	IB_PEER_PINNED,
+	IB_PEER_MAPPED,
+	IB_PEER_ACTIVE,
+	IB_PEER_STOPPED,
+	IB_PEER_UNMAPPED,
+	IB_PEER_PUT_BACK,
+	IB_PEER_RELEASED,	/* the last */
+};
+
+enum { IB_PEER_PIECES = 64 };
+
+/**
+ * struct ib_peer - IB_PEER_IOC
+ * @out_name: whose memory it is
+ * @out_state: enum ib_peer_state
+ * @out_invalidated: how often the client has invalidated it
+ * @out_told: how often the device's driver was told: once at most
+ * @out_overdue: invalidations that gave up waiting for a step: none
+ * @out_unmaps: calls of dma_unmap: one for each map
+ * @out_puts: calls of put_pages: likewise
+ * @out_count: of the list; pieces in all
+ */
+struct ib_peer {
+	__u32 op;
+	__u32 flags;
+	__u32 device;
+	__s32 from;
+	__aligned_u64 addr;
+	__aligned_u64 length;
+	__aligned_u64 offset;
+	__aligned_u64 from_offset;
+	char out_name[64];
+	__u32 out_state;
+	__u32 out_invalidated;
+	__u32 out_told;
+	__u32 out_overdue;
+	__u32 out_unmaps;
+	__u32 out_puts;
+	__u32 out_count;
+	__u32 reserved;
+	__aligned_u64 out_phys;
+	__aligned_u64 out_bus[IB_PEER_PIECES];
+	__aligned_u64 out_len[IB_PEER_PIECES];
+};
+
+#define IB_PEER_IOC _IOWR(0xBC, 48, struct ib_peer)
+
+#endif

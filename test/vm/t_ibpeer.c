@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+/* GPU memory registered with an InfiniBand core: which client takes it, who is refused, and how it ends */
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "ibpeer.h"
+
+static int mr;
+
+CASE(everything_is_there)
+{
+	EXPECT_SHIM();
+	mr = mr_open();
+	EXPECT(mr_register(mr, GPU_A, PAGE, IB_PEER_CHIP, 0) == -ENXIO, "there is a client already");
+	EXPECT_CLEAN();
+}
+
+/* ---- persistent, the default ---------------------------------------------------- */
+
+static void expect_name(const char *parameters, unsigned int flags, const char *name)
+{
+	struct ib_peer state;
+
+	EXPECT(!client_load(parameters), "load");
+	EXPECT(!gpu_alloc(GPU_A), "alloc");
+	mr = mr_open();
+	EXPECT(!mr_register(mr, GPU_A, BLOCK, IB_PEER_CHIP, flags), "register");
+	state = mr_state(mr);
+	EXPECT(!strcmp(state.out_name, name), "%s", state.out_name);
+	close(mr);
+	EXPECT(!emu_free(gpu, GPU_A) && !client_remove(), "remove");
+	EXPECT_CLEAN();
+}
+
+CASE(programs_find_nv_mem_whatever_it_does)
+{
+	expect_name("", 0, "nv_mem");
+	CHECK_CASE();
+	expect_name("", IB_PEER_NO_INVALIDATION, "nv_mem");
+	CHECK_CASE();
+	expect_name("persistent=0", 0, "nv_mem");
+	CHECK_CASE();
+	expect_name("persistent=0", IB_PEER_NO_INVALIDATION, "nv_mem_nc");
+}
+
+/* A driver of before 525 cannot pin persistently; here it fails to, once, with the ENOTSUPP of the kernel. */
+CASE(a_driver_without_persistent_pins_gives_revocable_ones)
+{
+	EXPECT(!client_load("") && !gpu_alloc(GPU_A), "load");
+	mr = mr_open();
+	EXPECT(!emu_fail(gpu, 1, -524), "fail");
+	EXPECT(!mr_register(mr, GPU_A, BLOCK, IB_PEER_CHIP, 0), "register");
+	EXPECT(!strcmp(mr_state(mr).out_name, "nv_mem_inv"), "%s", mr_state(mr).out_name);
+	EXPECT(!emu_free(gpu, GPU_A) && mr_state(mr).out_told == 1, "told %u times", mr_state(mr).out_told);
+	close(mr);
+	EXPECT_CLEAN();
+}
+
+/* Real cores look; one that did not must not have a page in place of all there is. */
+CASE(a_range_that_wraps_is_not_taken)
+{
+	EXPECT(!gpu_alloc(GPU_A), "alloc");
+	mr = mr_open();
+	EXPECT(mr_register(mr, GPU_A + 2, ~0ul, IB_PEER_CHIP, 0) == -ENXIO, "registered");
+	close(mr);
+	EXPECT(!emu_free(gpu, GPU_A), "free");
+	EXPECT_CLEAN();
+}
+
+CASE(a_registration_is_one_pin)
+{
+	struct emugpu_test before, after;
+
+	EXPECT(!gpu_alloc(GPU_A) && !emu_counts(gpu, &before), "alloc");
+	mr = mr_open();
+	EXPECT(!mr_register(mr, GPU_A, BLOCK, IB_PEER_CHIP, 0) && !mr_deregister(mr), "register");
+	EXPECT(!emu_counts(gpu, &after), "counts");
+	EXPECT(after.counts.out_get_calls == before.counts.out_get_calls + 1 &&
+	       after.counts.out_put_calls == before.counts.out_put_calls + 1, "%llu pins, %llu puts",
+	       after.counts.out_get_calls - before.counts.out_get_calls,
+	       after.counts.out_put_calls - before.counts.out_put_calls);
+	close(mr);
+	EXPECT(!emu_free(gpu, GPU_A), "free");
+	EXPECT_CLEAN();
+}
+
+static void expect_refused(enum ib_peer_device device, int error)
+{
+	int ret;
+
+	EXPECT(!gpu_alloc(GPU_A), "alloc");
+	mr = mr_open();
+	ret = mr_register(mr, GPU_A, BLOCK, device, 0);
+	EXPECT(ret == error, "%d", ret);
+	EXPECT(mr_state(mr).out_state == IB_PEER_RELEASED && mr_state(mr).out_puts == 1, "not put back");
+	close(mr);
+	EXPECT(!emu_free(gpu, GPU_A), "free");
+	EXPECT_CLEAN();
+}
+
+CASE(a_device_out_of_reach_is_EIO)
+{
+	expect_refused(IB_PEER_PLATFORM_24, -EIO);
+}
+
+CASE(a_device_in_software_is_EOPNOTSUPP)
+{
+	expect_refused(IB_PEER_SOFTWARE, -EOPNOTSUPP);
+	CHECK_CASE();
+	expect_refused(IB_PEER_NO_DEVICE, -EOPNOTSUPP);
+}
+
+CASE(no_room_in_bar1_is_ENOMEM)
+{
+	EXPECT(!gpu_alloc(GPU_A) && !emu_bar1_free(gpu, GPU_PAGE), "bar1");
+	mr = mr_open();
+	EXPECT(mr_register(mr, GPU_A, BLOCK, IB_PEER_CHIP, 0) == -ENOMEM, "registered");
+	EXPECT(!emu_bar1_free(gpu, ~0ull), "bar1");
+	close(mr);
+	EXPECT(!emu_free(gpu, GPU_A), "free");
+	EXPECT_CLEAN();
+}
+
+CASE(persistent_memory_stays_when_it_is_freed)
+{
+	int to = mr_open();
+
+	mr = mr_open();
+	EXPECT(!gpu_alloc(GPU_A) && !gpu_alloc(GPU_B), "alloc");
+	EXPECT(!emu_fill(gpu, GPU_A, 1, 0x5a, BLOCK) && !emu_fill(gpu, GPU_B, 1, 0, BLOCK), "fill");
+	EXPECT(!mr_register(mr, GPU_A, BLOCK, IB_PEER_CHIP, 0) && !mr_register(to, GPU_B, BLOCK, IB_PEER_CHIP, 0), "register");
+	EXPECT(!emu_free(gpu, GPU_A), "free");
+	EXPECT(!mr_state(mr).out_invalidated, "invalidated");
+	EXPECT(!mr_copy(to, 0, mr, 0, PAGE), "copy");
+	close(mr);
+	close(to);
+	EXPECT(!emu_free(gpu, GPU_B), "free");
+	EXPECT_CLEAN();
+}
+
+/* ---- ends --------------------------------------------------------------------------- */
+
+CASE(the_module_stays_while_memory_is_registered)
+{
+	EXPECT(!gpu_alloc(GPU_A), "alloc");
+	mr = mr_open();
+	EXPECT(!mr_register(mr, GPU_A, BLOCK, IB_PEER_CHIP, 0), "register");
+	EXPECT(client_remove() == -EAGAIN, "removed");
+	EXPECT(!mr_deregister(mr) && !client_remove(), "remove");
+	EXPECT(mr_register(mr_open(), GPU_A, BLOCK, IB_PEER_CHIP, 0) == -ENXIO, "registered without it");
+	close(mr);
+	EXPECT(!emu_free(gpu, GPU_A), "free");
+	EXPECT_CLEAN();
+	EXPECT(!client_load("persistent=0"), "load");
+}
+
+static void in_child(void (*run)(void))
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		run();
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+}
+
+static void deregister_as_child(void)
+{
+	mr_deregister(mr);
+}
+
+CASE(what_was_freed_is_out_of_reach)
+{
+	struct ib_peer list = { .device = IB_PEER_CHIP };
+	struct emugpu_test t;
+	bool iommu;
+
+	EXPECT(!gpu_alloc(GPU_A), "alloc");
+	mr = mr_open();
+	EXPECT(!mr_register(mr, GPU_A, BLOCK, IB_PEER_CHIP, 0) && !mr_call(mr, IB_PEER_LIST, &list), "register");
+	EXPECT(!emu_translate(gpu, GPU_A, &t), "translate");
+	EXPECT(mr_leads_to(mr, list.out_bus[0], IB_PEER_CHIP) == t.translate.out_phys, "%#llx", list.out_bus[0]);
+	iommu = list.out_bus[0] != t.translate.out_phys;
+	EXPECT(!emu_free(gpu, GPU_A), "free");
+	EXPECT(mr_state(mr).out_told == 1, "told %u times", mr_state(mr).out_told);
+	EXPECT(mr_copy(mr, 0, mr, PAGE, PAGE) == -ESTALE, "copied");
+	EXPECT(!iommu || !mr_leads_to(mr, list.out_bus[0], IB_PEER_CHIP), "still mapped");
+	close(mr);
+	EXPECT_CLEAN();
+}
+
+/* The GPU's driver takes no notice of a put by another process: the pin ends with the memory. */
+CASE(a_child_may_end_a_registration)
+{
+	EXPECT(!gpu_alloc(GPU_A), "alloc");
+	mr = mr_open();
+	EXPECT(!mr_register(mr, GPU_A, BLOCK, IB_PEER_CHIP, 0), "register");
+	in_child(deregister_as_child);
+	EXPECT(mr_state(mr).out_state == IB_PEER_RELEASED, "state %u", mr_state(mr).out_state);
+	close(mr);
+	EXPECT(!emu_free(gpu, GPU_A), "free");
+	EXPECT_CLEAN();
+}
+
+CASE(a_child_may_hold_it_longer_than_its_process)
+{
+	EXPECT(!gpu_alloc(GPU_A), "alloc");
+	mr = mr_open();
+	EXPECT(!mr_register(mr, GPU_A, BLOCK, IB_PEER_CHIP, 0), "register");
+	EXPECT(!emu_free(gpu, GPU_A), "free");
+	EXPECT(mr_state(mr).out_told == 1, "told %u times", mr_state(mr).out_told);
+	in_child(deregister_as_child);
+	close(mr);
+	EXPECT_CLEAN();
+}
+
+CASE(nothing_is_left)
+{
+	EXPECT(!client_remove(), "remove");
+	EXPECT_CLEAN();
+}
+
+VMTEST_MAIN

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+/* Memory, processes and the client itself go at any moment, while another thread registers. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+#include "ibpeer.h"
+
+CASE(everything_is_there)
+{
+	EXPECT_SHIM();
+	EXPECT(!client_load("persistent=0"), "load");
+	EXPECT_CLEAN();
+}
+
+static atomic_bool over;
+
+struct loop {
+	unsigned int core;
+	unsigned int registered;
+	unsigned int refused;
+	unsigned int copied;
+	int wrong;
+};
+
+static bool may_be(int ret)
+{
+	return !ret || ret == -ESTALE || ret == -ENXIO;
+}
+
+static void loop_once(struct loop *loop)
+{
+	int mr = mr_open(), to = mr_open();
+	int ret = mr_register(mr, GPU_A, GPU_PAGE, IB_PEER_CHIP, loop->core);
+	int copied = -ESTALE;
+
+	if (!ret && !mr_register(to, GPU_A + GPU_PAGE, GPU_PAGE, IB_PEER_CHIP, loop->core))
+		copied = mr_copy(to, 0, mr, 0, GPU_PAGE);
+	loop->registered += !ret;
+	loop->refused += ret < 0;
+	loop->copied += !copied;
+	if (!may_be(ret))
+		loop->wrong = ret;
+	if (!may_be(copied))
+		loop->wrong = copied;
+	if (mr_state(mr).out_overdue || mr_state(to).out_overdue)
+		loop->wrong = -EDEADLK;
+	close(to);
+	close(mr);
+}
+
+static void *loop_register(void *arg)
+{
+	while (!over)
+		loop_once(arg);
+	return NULL;
+}
+
+/* With the memory watched: whatever the chip writes after it has gone is told. */
+static void race(unsigned int core)
+{
+	struct loop loop = { .core = core };
+	double end = now() + 3;
+	char module[48];
+	pthread_t thread;
+
+	over = false;
+	EXPECT(!emu_guard(gpu, 20), "guard");
+	pthread_create(&thread, NULL, loop_register, &loop);
+	while (now() < end) {
+		gpu_alloc(GPU_A);
+		usleep((unsigned int)(now() * 1e6) % 4000);
+		emu_free(gpu, GPU_A);
+	}
+	over = true;
+	pthread_join(thread, NULL);
+	EXPECT(!emu_guard(gpu, 0), "guard");
+	printf("# core %u: %u registered, %u refused, %u copied\n", core, loop.registered, loop.refused, loop.copied);
+	EXPECT(!loop.wrong, "%d", loop.wrong);
+	EXPECT(loop.registered && loop.refused && loop.copied, "%u registered, %u refused, %u copied", loop.registered,
+	       loop.refused, loop.copied);
+	EXPECT(!emu_violations(gpu, EMUGPU_RULE_DMA_AFTER_CALLBACK, module), "DMA after the memory had gone");
+	ibpeer_expect_clean(__LINE__);
+}
+
+CASE(taken_at_any_moment)
+{
+	race(0);
+	CHECK_CASE();
+	race(IB_PEER_OLD_CORE);
+	CHECK_CASE();
+	race(IB_PEER_OLD_CORE | IB_PEER_RELEASES);
+}
+
+/* ---- processes -------------------------------------------------------------------- */
+
+static void *free_again_and_again(void *arg)
+{
+	int own = *(int *)arg;
+
+	for (;;) {
+		gpu_alloc_in(own, GPU_A);
+		usleep(500);
+		emu_free(own, GPU_A);
+	}
+	return NULL;
+}
+
+static void register_until_killed(void)
+{
+	struct loop loop = { 0 };
+	int own = emu_open();
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, free_again_and_again, &own);
+	for (;;)
+		loop_once(&loop);
+}
+
+CASE(killed_at_any_moment)
+{
+	unsigned int i;
+	pid_t pid;
+
+	for (i = 0; i < 40; i++) {
+		pid = fork();
+		if (!pid)
+			register_until_killed();
+		usleep(2000 + i * 511 % 20000);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	EXPECT_CLEAN();
+}
+
+/* ---- the client ---------------------------------------------------------------------- */
+
+CASE(removed_at_any_moment)
+{
+	struct loop loop = { 0 };
+	unsigned int removed = 0;
+	double end = now() + 3;
+	pthread_t thread;
+	int ret = 0;
+
+	over = false;
+	EXPECT(!gpu_alloc(GPU_A), "alloc");
+	pthread_create(&thread, NULL, loop_register, &loop);
+	while (now() < end) {
+		ret = client_remove();
+		if (!ret) {
+			removed++;
+			ret = client_load(removed % 2 ? "" : "persistent=0");
+		}
+		if (ret && ret != -EAGAIN)
+			break;
+	}
+	over = true;
+	pthread_join(thread, NULL);
+	EXPECT(!ret || ret == -EAGAIN, "%d", ret);
+	printf("# %u times removed, %u registered, %u refused\n", removed, loop.registered, loop.refused);
+	EXPECT(removed && loop.registered && loop.refused && !loop.wrong, "%u removed, %u registered, %u refused, %d",
+	       removed, loop.registered, loop.refused, loop.wrong);
+	EXPECT(!emu_free(gpu, GPU_A), "free");
+	EXPECT_CLEAN();
+}
+
+CASE(nothing_is_left)
+{
+	EXPECT(!client_remove(), "remove");
+	EXPECT_CLEAN();
+}
+
+VMTEST_MAIN
