@@ -33,6 +33,8 @@ static int resolve(void *lib, struct pp_cuda *out)
 	*(void **)&out->set_attribute = dlsym(lib, "cuPointerSetAttribute");
 	*(void **)&out->pci_bus_id = dlsym(lib, "cuDeviceGetPCIBusId");
 	*(void **)&out->get_handle = dlsym(lib, "cuMemGetHandleForAddressRange");
+	*(void **)&out->write = dlsym(lib, "cuMemcpyHtoD_v2");
+	*(void **)&out->read = dlsym(lib, "cuMemcpyDtoH_v2");
 	return out->get_attributes && out->get_attribute && out->set_attribute;
 }
 

@@ -12,6 +12,7 @@ enum {
 	PP_CU_SUCCESS = 0,
 	PP_CU_INVALID_VALUE = 1,
 	PP_CU_OUT_OF_MEMORY = 2,
+	PP_CU_NO_CONTEXT = 201,
 	PP_CU_NOT_SUPPORTED = 801,
 };
 
@@ -52,6 +53,8 @@ struct pp_cuda {
 	int (*pci_bus_id)(char *out, int room, int device);	/* NULL: there is none */
 	int (*get_handle)(void *handle, unsigned long long addr, size_t size, int type,
 			  unsigned long long flags);			/* NULL: likewise */
+	int (*write)(unsigned long long to, const void *from, size_t length);	/* NULL: likewise */
+	int (*read)(void *to, unsigned long long from, size_t length);		/* NULL: likewise */
 };
 
 /* NULL while the process has not loaded CUDA. */

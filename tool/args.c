@@ -8,6 +8,7 @@
 
 enum {
 	MAX_REPEAT = 1000000,
+	DEFAULT_SIZE = 8 << 20,
 };
 
 /* Above all characters, so that getopt_long() tells them from short options. */
@@ -17,6 +18,7 @@ enum {
 	TO,
 	SIZE,
 	REPEAT,
+	OVERWRITE,
 	VERIFY,
 	JSON,
 };
@@ -27,6 +29,7 @@ static const struct option copy_options[] = {
 	{ "to", required_argument, NULL, TO },
 	{ "size", required_argument, NULL, SIZE },
 	{ "repeat", required_argument, NULL, REPEAT },
+	{ "overwrite", no_argument, NULL, OVERWRITE },
 	{ "verify", no_argument, NULL, VERIFY },
 	{ "json", no_argument, NULL, JSON },
 	{ 0 },
@@ -45,14 +48,26 @@ static int parse_peer(const char *text, const char **out)
 	return 0;
 }
 
-static int parse_side(const char *name, const char *text, enum side *out)
+static bool is_file(const char *text, const char **path)
+{
+	static const char prefix[] = "file:";
+
+	if (strncmp(text, prefix, strlen(prefix)) || !text[strlen(prefix)])
+		return false;
+	*path = text + strlen(prefix);
+	return true;
+}
+
+static int parse_side(const char *name, const char *text, enum side *out, const char **path)
 {
 	if (!strcmp(text, "gpu"))
 		*out = SIDE_GPU;
 	else if (!strcmp(text, "host"))
 		*out = SIDE_HOST;
+	else if (is_file(text, path))
+		*out = SIDE_FILE;
 	else
-		return usage_error("%s is gpu or host, not %s", name, text);
+		return usage_error("%s is gpu, host or file:PATH, not %s", name, text);
 	return 0;
 }
 
@@ -83,13 +98,16 @@ static int parse_copy_option(int option, struct copy_args *out)
 	case PEER:
 		return parse_peer(optarg, &out->peer);
 	case FROM:
-		return parse_side("--from", optarg, &out->from);
+		return parse_side("--from", optarg, &out->from, &out->path);
 	case TO:
-		return parse_side("--to", optarg, &out->to);
+		return parse_side("--to", optarg, &out->to, &out->path);
 	case SIZE:
 		return parse_size_arg(optarg, &out->size);
 	case REPEAT:
 		return parse_repeat(optarg, &out->repeat);
+	case OVERWRITE:
+		out->overwrite = true;
+		return 0;
 	case VERIFY:
 		out->verify = true;
 		return 0;
@@ -126,15 +144,31 @@ int next_option(int argc, char **argv, const struct option *options)
 	return '?';
 }
 
+/* A disk has no engine for anything else, and no peer device drives it. */
+static int check_sides(struct copy_args *args)
+{
+	bool file = args->from == SIDE_FILE || args->to == SIDE_FILE;
+
+	if (file && args->from != SIDE_GPU && args->to != SIDE_GPU)
+		return usage_error("a file is copied to the GPU or from it; give gpu as the other side");
+	if (file && args->peer)
+		return usage_error("a file's disk copies by itself; leave --peer out");
+	if (!args->peer)
+		args->peer = "lsi0";
+	if (args->overwrite && args->to != SIDE_FILE)
+		return usage_error("--overwrite is for --to file:PATH");
+	if (!args->size && args->from != SIDE_FILE)
+		args->size = DEFAULT_SIZE;
+	return 0;
+}
+
 int parse_copy_args(int argc, char **argv, struct copy_args *out)
 {
 	int c, ret;
 
 	*out = (struct copy_args) {
-		.peer = "lsi0",
 		.from = SIDE_GPU,
 		.to = SIDE_GPU,
-		.size = 8 << 20,
 		.repeat = 1,
 	};
 	optind = 0;
@@ -145,7 +179,7 @@ int parse_copy_args(int argc, char **argv, struct copy_args *out)
 		if (ret)
 			return ret;
 	}
-	return 0;
+	return check_sides(out);
 }
 
 int parse_bar_args(int argc, char **argv, bool *json)

@@ -9,13 +9,20 @@
 enum side {
 	SIDE_GPU,
 	SIDE_HOST,
+	SIDE_FILE,
 };
 
-/** struct copy_args - peerpin copy */
+/**
+ * struct copy_args - peerpin copy
+ * @path: of the file that is one of the sides, or NULL
+ * @size: 0: not given, which only a file to copy from may be
+ */
 struct copy_args {
 	const char *peer;
 	enum side from;
 	enum side to;
+	const char *path;
+	bool overwrite;
 	uint64_t size;
 	uint64_t repeat;
 	bool verify;

@@ -2,6 +2,7 @@
 /* peerpin copy: a peer device copies between two pieces of memory. */
 #include <stdlib.h>
 #include "explain.h"
+#include "file_copy.h"
 #include "gpu.h"
 #include "pattern.h"
 #include "result.h"
@@ -135,6 +136,8 @@ static int run(int argc, char **argv)
 
 	if (ret)
 		return ret;
+	if (args.path)
+		return file_copy(&args);
 	results = calloc(args.repeat, sizeof(*results));
 	if (!results)
 		return fail("no memory for the results; give a smaller --repeat");
@@ -145,8 +148,10 @@ static int run(int argc, char **argv)
 
 const struct command copy_command = {
 	.name = "copy",
-	.summary = "have a peer device copy between GPU and host memory",
+	.summary = "have a peer device copy between GPU and host memory, or a disk to or from a file",
 	.usage = "copy [--peer lsi0] [--from gpu|host] [--to gpu|host] [--size 8M]\n"
-		 "                    [--repeat N] [--verify] [--json]",
+		 "                    [--repeat N] [--verify] [--json]\n"
+		 "       peerpin copy --from file:PATH [--to gpu] [--size N] [--repeat N] [--verify] [--json]\n"
+		 "       peerpin copy [--from gpu] --to file:PATH [--overwrite] [--size 8M] ...",
 	.run = run,
 };

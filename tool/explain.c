@@ -117,6 +117,8 @@ const char *why_no_bar1(int error)
 		return "there is no GPU, or its driver is not loaded; see lspci, then type: modprobe nvidia";
 	case -ENOENT:
 		return "there is no NVML library (libnvidia-ml.so.1): install the GPU's driver";
+	case -EOPNOTSUPP:
+		return "the GPU is integrated: it has no BAR1, and peers reach the CPU's memory; see peerpin doctor";
 	default:
 		return "NVML failed; see whether nvidia-smi works, and the kernel's log: dmesg";
 	}

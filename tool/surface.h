@@ -38,5 +38,9 @@ int surface_fill(const struct surface *s, uint64_t data_seed,
 		 uint64_t zone_seed);
 int surface_check(const struct surface *s, uint64_t data_seed,
 		  uint64_t zone_seed);
+int surface_check_zones(const struct surface *s, uint64_t zone_seed);
+
+/* No more than 1 MiB */
+int surface_compare(const struct surface *s, uint64_t offset, const void *data, size_t length);
 
 #endif

@@ -21,6 +21,13 @@
 #define invalidate_mappings move_notify	/* of struct dma_buf_attach_ops */
 #endif
 
+/* References that pages of p2pdma memory have while they are in the kernel's pool */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)
+#define EMUGPU_P2P_IDLE_COUNT 1
+#else
+#define EMUGPU_P2P_IDLE_COUNT 0
+#endif
+
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 {

@@ -50,14 +50,14 @@ static struct emugpu_memory *memory_by_id(struct emugpu_client *client, u32 id)
 	return ERR_PTR(-ENOENT);
 }
 
-static struct emugpu_memory *memory_by_gpu(u32 number, u64 size)
+static struct emugpu_memory *memory_by_gpu(u32 number, u64 size, u32 flags)
 {
 	struct emugpu_gpu *gpu = emugpu_gpu_get(number);
 	struct emugpu_memory *memory;
 
 	if (!gpu)
 		return ERR_PTR(-ENODEV);
-	memory = emugpu_memory_new(gpu, size);
+	memory = emugpu_memory_new(gpu, size, flags & EMUGPU_ALLOC_WRITE_COMBINED);
 	emugpu_gpu_put(gpu);
 	return memory;
 }
@@ -88,6 +88,8 @@ static int check_alloc_flags(const struct emugpu_alloc *alloc)
 		return -EINVAL;
 	if ((alloc->flags & host) == EMUGPU_ALLOC_WRITE_COMBINED)
 		return -EINVAL;
+	if (alloc->memory ? alloc->flags & EMUGPU_ALLOC_WRITE_COMBINED : alloc->offset)
+		return -EINVAL;
 	return alloc->flags & host && !EMUGPU_INTEGRATED ? -EOPNOTSUPP : 0;
 }
 
@@ -100,9 +102,8 @@ static int cmd_alloc(struct emugpu_client *client, void *arg)
 
 	if (err)
 		return err;
-	if (!alloc->memory && alloc->offset)
-		return -EINVAL;
-	memory = alloc->memory ? memory_by_id(client, alloc->memory) : memory_by_gpu(alloc->gpu, alloc->size);
+	memory = alloc->memory ? memory_by_id(client, alloc->memory) :
+				 memory_by_gpu(alloc->gpu, alloc->size, alloc->flags);
 	if (IS_ERR(memory))
 		return PTR_ERR(memory);
 	context = context_by_id(client, alloc->context);
@@ -120,7 +121,7 @@ put_memory:
 static int cmd_memory(struct emugpu_client *client, void *arg)
 {
 	struct emugpu_memory_new *req = arg;
-	struct emugpu_memory *memory = memory_by_gpu(req->gpu, req->size);
+	struct emugpu_memory *memory = memory_by_gpu(req->gpu, req->size, 0);
 	int err;
 
 	if (IS_ERR(memory))

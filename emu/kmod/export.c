@@ -18,6 +18,7 @@
 #include "gpu.h"
 #include "memory.h"
 #include "segment.h"
+#include "view.h"
 
 MODULE_IMPORT_NS("DMA_BUF");
 
@@ -48,6 +49,7 @@ struct exported {
 	u64 size;
 	u32 nmaps;			/* API lock; BAR1 is held once for all of them */
 	bool ended;			/* API lock; written once, only of dynamic ones */
+	struct emugpu_views views;
 };
 
 static const u32 *pages(const struct exported *exported)
@@ -167,7 +169,9 @@ static void ops_unpin(struct dma_buf_attachment *attachment)
 
 static int ops_mmap(struct dma_buf *dmabuf, struct vm_area_struct *vma)
 {
-	return -ENOTSUPP;
+	struct exported *exported = dmabuf->priv;
+
+	return emugpu_views_mmap(&exported->views, vma);
 }
 
 static void unlink(struct exported *exported)
@@ -222,6 +226,7 @@ void emugpu_export_end(struct list_head *exports, struct list_head *ended)
 	list_for_each_entry(exported, exports, node) {
 		kref_get(&exported->refs);
 		exported->ended = true;
+		emugpu_views_end(&exported->views);
 		if (!exported->nmaps)
 			drop_memory(exported);
 	}
@@ -242,6 +247,7 @@ void emugpu_export_notify(struct list_head *ended)
 
 	list_for_each_entry_safe(exported, next, ended, node) {
 		list_del(&exported->node);
+		emugpu_views_zap(&exported->views);
 		notify(exported);
 		exported_put(exported);
 	}
@@ -283,6 +289,7 @@ static int show_locked(struct exported *exported, struct emugpu_client *client, 
 	emugpu_memory_get(block->memory);
 	exported->memory = block->memory;
 	exported->offset = emugpu_gpu_page_offset(block->pages - block->memory->pages) + va - block->va;
+	emugpu_views_init(&exported->views, exported->memory, exported->offset);
 	if (dynamic)
 		list_add_tail(&exported->node, &block->exports);
 	return 0;

@@ -8,12 +8,11 @@
 #include "block.h"
 #include "export.h"
 #include "gpu.h"
+#include "p2pmem.h"
+#include "view.h"
 #include "window.h"
 
-enum {
-	GPU_BAR = 2,
-	GPUS_MAX = 16,
-};
+enum { GPUS_MAX = 16 };
 
 /* A number stays with its GPU until the GPU goes; a gap is ENODEV. */
 static DEFINE_SPINLOCK(slots_lock);
@@ -88,8 +87,8 @@ static struct emugpu_gpu *gpu_new(struct pci_dev *pdev)
 	if (!gpu)
 		return NULL;
 	kref_init(&gpu->refs);
-	gpu->bar = pci_resource_start(pdev, GPU_BAR);
-	gpu->size = pci_resource_len(pdev, GPU_BAR);
+	gpu->bar = pci_resource_start(pdev, EMUGPU_BAR);
+	gpu->size = pci_resource_len(pdev, EMUGPU_BAR);
 	npages = gpu->size / EMUGPU_PAGE_SIZE;
 	make_uuid(gpu->uuid, pdev);
 	if (emugpu_vram_init(&gpu->vram, npages))
@@ -112,12 +111,12 @@ static int claim_bar(struct pci_dev *pdev)
 
 	if (err)
 		return err;
-	if (pci_resource_len(pdev, GPU_BAR) < EMUGPU_BLOCK_SIZE) {
-		pci_err(pdev, "BAR%d is below 2 MiB: not ivshmem-plain with a memory backend of that size\n", GPU_BAR);
+	if (pci_resource_len(pdev, EMUGPU_BAR) < EMUGPU_BLOCK_SIZE) {
+		pci_err(pdev, "BAR%d is below 2 MiB: not ivshmem-plain with a memory backend of that size\n", EMUGPU_BAR);
 		err = -ENODEV;
 		goto err_disable;
 	}
-	err = pci_request_region(pdev, GPU_BAR, KBUILD_MODNAME);
+	err = pci_request_region(pdev, EMUGPU_BAR, KBUILD_MODNAME);
 	if (err)
 		goto err_disable;
 	return 0;
@@ -129,7 +128,7 @@ err_disable:
 
 static void unclaim_bar(struct pci_dev *pdev)
 {
-	pci_release_region(pdev, GPU_BAR);
+	pci_release_region(pdev, EMUGPU_BAR);
 	pci_disable_device(pdev);
 }
 
@@ -145,9 +144,10 @@ static int gpu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	gpu = gpu_new(pdev);
 	if (!gpu)
 		goto err_bar;
+	gpu->vram.cpu = emugpu_p2pmem_open(pdev, gpu->size);
 	err = emugpu_window_open(gpu);
 	if (err)
-		goto err_gpu;
+		goto err_p2pmem;
 	pci_set_drvdata(pdev, gpu);
 	err = publish(gpu);
 	if (err < 0)
@@ -157,7 +157,8 @@ static int gpu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 
 err_window:
 	emugpu_window_close(gpu);
-err_gpu:
+err_p2pmem:
+	emugpu_p2pmem_close(pdev, gpu->size, gpu->vram.cpu);
 	emugpu_gpu_put(gpu);
 err_bar:
 	unclaim_bar(pdev);
@@ -168,7 +169,8 @@ err_bar:
  * Blocks, persistent pins and dma-bufs may outlive this, other pins and CPU
  * mappings may not. After withdraw() and @gone no call allocates, pins or maps
  * on the GPU; the pins there are get their callbacks; closing the window waits
- * for copies under way and the next ones see @gone.
+ * for copies under way and the next ones see @gone. Direct I/O of others is
+ * waited for.
  */
 static void gpu_remove(struct pci_dev *pdev)
 {
@@ -181,6 +183,8 @@ static void gpu_remove(struct pci_dev *pdev)
 	emugpu_block_revoke_gpu(gpu, &ended);
 	emugpu_api_unlock();
 	emugpu_export_notify(&ended);
+	emugpu_views_end_gpu(gpu);
+	emugpu_p2pmem_close(pdev, gpu->size, gpu->vram.cpu);
 	emugpu_window_close(gpu);
 	unclaim_bar(pdev);
 	emugpu_gpu_put(gpu);
@@ -209,7 +213,7 @@ void emugpu_gpu_unregister(void)
 	pci_unregister_driver(&gpu_driver);
 }
 
-void emugpu_gpu_info(const struct emugpu_gpu *gpu, struct emugpu_info *info)
+void emugpu_gpu_info(struct emugpu_gpu *gpu, struct emugpu_info *info)
 {
 	info->out_domain = pci_domain_nr(gpu->pdev->bus);
 	info->out_bus = gpu->pdev->bus->number;
@@ -219,7 +223,7 @@ void emugpu_gpu_info(const struct emugpu_gpu *gpu, struct emugpu_info *info)
 	memcpy(info->out_uuid, gpu->uuid, sizeof(info->out_uuid));
 	snprintf(info->out_name, sizeof(info->out_name), "Emulated GPU (%llu MiB BAR1)", gpu->size >> 20);
 	info->out_vram_total = gpu->size;
-	info->out_vram_free = emugpu_gpu_page_offset(READ_ONCE(gpu->vram.nfree));
+	info->out_vram_free = emugpu_gpu_page_offset(emugpu_vram_nr_free(&gpu->vram));
 	info->out_bar1_total = gpu->size;
 	info->out_bar1_used = emugpu_bar1_used(&gpu->bar1);
 	info->out_bar1_reserved = emugpu_bar1_reserved(&gpu->bar1);

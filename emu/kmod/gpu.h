@@ -15,6 +15,9 @@
 #include "bar1.h"
 #include "vram.h"
 
+/* Where the memory is */
+#define EMUGPU_BAR 2
+
 struct emugpu_gpu {
 	struct kref refs;
 	struct pci_dev *pdev;	/* for its address; no access once gone */
@@ -56,12 +59,12 @@ static inline int emugpu_gpu_limit_bar1(struct emugpu_gpu *gpu, u64 bytes)
 }
 
 /* VRAM pages get a new owner: nobody else has kept them. */
-static inline int emugpu_gpu_claim(struct emugpu_gpu *gpu, const u32 *pages, u32 n)
+static inline int emugpu_gpu_claim(struct emugpu_gpu *gpu, const u32 *pages, u32 n, bool combined)
 {
 	return 0;
 }
 
-void emugpu_gpu_info(const struct emugpu_gpu *gpu, struct emugpu_info *info);
+void emugpu_gpu_info(struct emugpu_gpu *gpu, struct emugpu_info *info);
 
 static inline u64 emugpu_gpu_page_offset(u32 page)
 {

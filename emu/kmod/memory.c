@@ -22,7 +22,7 @@ struct emugpu_memory *emugpu_memory_of(struct emugpu_object *object)
 	return object->destroy == memory_destroy ? container_of(object, struct emugpu_memory, object) : NULL;
 }
 
-struct emugpu_memory *emugpu_memory_new(struct emugpu_gpu *gpu, u64 size)
+struct emugpu_memory *emugpu_memory_new(struct emugpu_gpu *gpu, u64 size, bool combined)
 {
 	u32 npages = size / EMUGPU_PAGE_SIZE;
 	struct emugpu_memory *memory;
@@ -36,7 +36,7 @@ struct emugpu_memory *emugpu_memory_new(struct emugpu_gpu *gpu, u64 size)
 		return ERR_PTR(-ENOMEM);
 	if (emugpu_vram_alloc(&gpu->vram, memory->pages, npages))
 		goto err_memory;
-	if (emugpu_gpu_claim(gpu, memory->pages, npages))
+	if (emugpu_gpu_claim(gpu, memory->pages, npages, combined))
 		goto err_vram;
 	emugpu_object_init(&memory->object, memory_destroy);
 	emugpu_gpu_get_ref(gpu);

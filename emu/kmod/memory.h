@@ -19,8 +19,8 @@ struct emugpu_memory {
 	u32 pages[];
 };
 
-/* ERR_PTR: EINVAL @size is no multiple of the block size; ENOMEM */
-struct emugpu_memory *emugpu_memory_new(struct emugpu_gpu *gpu, u64 size);
+/* Write-combined or cached for the CPU. ERR_PTR: EINVAL @size is no multiple of the block size; ENOMEM */
+struct emugpu_memory *emugpu_memory_new(struct emugpu_gpu *gpu, u64 size, bool combined);
 
 /* NULL when @object is of another kind */
 struct emugpu_memory *emugpu_memory_of(struct emugpu_object *object);

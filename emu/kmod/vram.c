@@ -7,6 +7,7 @@
 #include <linux/sort.h>
 #include <linux/swap.h>
 
+#include "p2pmem.h"
 #include "vram.h"
 
 static bool scatter = true;
@@ -54,6 +55,7 @@ int emugpu_vram_init(struct emugpu_vram *vram, u32 npages)
 	if (scatter)
 		shuffle(vram->free, npages);
 	vram->nfree = npages;
+	vram->npages = npages;
 	mutex_init(&vram->lock);
 	return 0;
 }
@@ -101,11 +103,46 @@ static void take(struct emugpu_vram *vram, u32 *pages, u32 n)
 	}
 }
 
+static void put(struct emugpu_vram *vram, u32 page)
+{
+	if (!vram->cpu || emugpu_p2pmem_is_home(vram->cpu, page))
+		vram->free[vram->nfree++] = page;
+	else
+		vram->free[vram->npages - ++vram->naway] = page;
+}
+
+/* The gap of one that has come home takes the one next to the free pages, which has been asked already. */
+static void fetch_home(struct emugpu_vram *vram)
+{
+	u32 *end = &vram->free[vram->npages];
+	u32 i, page;
+
+	for (i = vram->naway; i; i--) {
+		page = end[-(int)i];
+		if (!emugpu_p2pmem_is_home(vram->cpu, page))
+			continue;
+		end[-(int)i] = end[-(int)vram->naway--];
+		vram->free[vram->nfree++] = page;
+	}
+}
+
+u32 emugpu_vram_nr_free(struct emugpu_vram *vram)
+{
+	u32 n;
+
+	mutex_lock(&vram->lock);
+	fetch_home(vram);
+	n = vram->nfree;
+	mutex_unlock(&vram->lock);
+	return n;
+}
+
 int emugpu_vram_alloc(struct emugpu_vram *vram, u32 *pages, u32 n)
 {
 	int err = -ENOMEM;
 
 	mutex_lock(&vram->lock);
+	fetch_home(vram);
 	if (n <= vram->nfree) {
 		take(vram, pages, n);
 		err = 0;
@@ -121,6 +158,6 @@ void emugpu_vram_free(struct emugpu_vram *vram, const u32 *pages, u32 n)
 
 	mutex_lock(&vram->lock);
 	for (i = 0; i < n; i++)
-		vram->free[vram->nfree++] = pages[i];
+		put(vram, pages[i]);
 	mutex_unlock(&vram->lock);
 }

@@ -6,6 +6,9 @@
  * neighbours in memory (as BAR1 addresses on hardware are not in general), and
  * pages freed last are given out first, in another order, so that a DMA to
  * freed memory soon lands in what somebody else looks at.
+ *
+ * Pages that were freed while a device may still move data to or from them, as
+ * it was lent them (emu/kmod/p2pmem.h), are away: they are free when it is done.
  */
 #ifndef _EMUGPU_VRAM_H
 #define _EMUGPU_VRAM_H
@@ -13,10 +16,15 @@
 #include <linux/mutex.h>
 #include <linux/types.h>
 
+struct page;
+
 struct emugpu_vram {
 	struct mutex lock;	/* of all below */
-	u32 *free;		/* stack of free page numbers */
+	u32 *free;		/* stack of free page numbers; at its other end those away */
 	u32 nfree;
+	u32 naway;
+	u32 npages;
+	struct page *cpu;	/* the CPU's for page 0, or NULL; written before the first use */
 };
 
 /* Whether what is allocated from now on is scattered; at first as the module parameter says. */
@@ -26,5 +34,8 @@ int emugpu_vram_init(struct emugpu_vram *vram, u32 npages);
 void emugpu_vram_destroy(struct emugpu_vram *vram);
 int emugpu_vram_alloc(struct emugpu_vram *vram, u32 *pages, u32 n);
 void emugpu_vram_free(struct emugpu_vram *vram, const u32 *pages, u32 n);
+
+/* How many pages could be allocated now */
+u32 emugpu_vram_nr_free(struct emugpu_vram *vram);
 
 #endif

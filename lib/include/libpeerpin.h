@@ -388,7 +388,7 @@ int pp_cache_create_ctx(struct pp_ctx *ctx, const struct pp_cache_attr *attr,
 
 /**
  * struct pp_dmabuf - a dma-buf that the GPU's driver exports
- * @fd: its descriptor; the cache's
+ * @fd: its descriptor; a cache entry's is the cache's
  * @addr: first byte of it, a multiple of the system's page size
  * @length: bytes
  */
@@ -397,6 +397,23 @@ struct pp_dmabuf {
 	uint64_t addr;
 	uint64_t length;
 };
+
+/**
+ * pp_dmabuf_export - have the GPU's driver make a dma-buf of memory of its
+ * @addr: first byte, any alignment
+ * @length: bytes, not 0; within one allocation
+ * @out: filled in on success: the pages that hold the range; close() its
+ *	descriptor when the importer has it
+ * @why: NULL, or filled in on failure as by pp_pin()
+ *
+ * As pp_cache_create_dmabuf()'s gets do, but it is kept nowhere. The memory stays
+ * while there is a descriptor or an importer, also after it is freed.
+ *
+ * Errors: -EOPNOTSUPP no GPU memory, CUDA cannot export dma-bufs or is not
+ * loaded; -EINVAL managed memory, or past the end of an allocation; -ESTALE it
+ * was freed meanwhile; -ENOMEM; -EIO CUDA failed.
+ */
+int pp_dmabuf_export(const void *addr, size_t length, struct pp_dmabuf *out, struct pp_why *why);
 
 /**
  * pp_cache_create_dmabuf - a cache of dma-bufs of GPU memory
@@ -513,6 +530,110 @@ void pp_peer_close(struct pp_peer *peer);
 int pp_peer_copy(struct pp_peer *peer, void *dst, const void *src,
 		 size_t length, struct pp_copy_result *result);
 
+/* ---- storage: files and memory (seed ch. 1: third-party devices) ---- */
+
+/**
+ * struct pp_view - GPU memory as the CPU sees it; what the entries of a cache of views have as @reg
+ * @at: where it is mapped
+ * @addr: its first byte in GPU memory, a multiple of the system's page size
+ * @length: bytes
+ */
+struct pp_view {
+	void *at;
+	uint64_t addr;
+	uint64_t length;
+};
+
+/**
+ * pp_cache_create_view - a cache of mappings of GPU memory for the CPU
+ * @attr: NULL: no limits. -EOPNOTSUPP with pin_flags or watch
+ *
+ * The GPU's driver makes them, by mmap() of its dma-bufs; no kernel module is
+ * needed. Where it makes them of p2pdma pages, direct I/O and io_uring take
+ * addresses in a view, and the disk's own DMA goes to the GPU; io_uring's
+ * registered buffers do not. While an entry is held the memory stays, also when it
+ * is freed; an idle one is given up when libpeerpin-hook.so sees the free, else at
+ * the next get. Write it in order: it is write-combined. A child of fork() has none.
+ *
+ * Gets answer -ENODEV where the driver cannot map its dma-bufs, else what gets of
+ * pp_cache_create_dmabuf() do. Errors: -ENOMEM.
+ */
+int pp_cache_create_view(const struct pp_cache_attr *attr, struct pp_cache **out);
+
+struct pp_file;
+
+/** enum pp_file_reason - why bytes went through host memory */
+enum pp_file_reason {
+	PP_FILE_ALL_DIRECT,	/* none did */
+	PP_FILE_EDGES,		/* the range does not begin and end with blocks of the file */
+	PP_FILE_UNALIGNED,	/* address and offset are aligned differently */
+	PP_FILE_NO_DIRECT_IO,	/* the file takes none, or does not say how (statx) */
+	PP_FILE_NO_CACHE,	/* it was opened without views */
+	PP_FILE_NO_EXPORT,	/* the driver exports no dma-buf of the memory */
+	PP_FILE_NO_VIEW,	/* the driver cannot map it */
+	PP_FILE_NO_PAGES,	/* it can, but not with pages that a disk may be given */
+	PP_FILE_NO_WAY,		/* the disk's driver refused them */
+};
+
+/**
+ * struct pp_file_result - how bytes were moved
+ * @direct: bytes between disk and memory by the disk's DMA
+ * @bounced: bytes through other host memory
+ * @reason: enum pp_file_reason of the first of these
+ * @error: what was answered where the reason is that something was refused, or 0
+ * @total_ns: time of the whole call
+ */
+struct pp_file_result {
+	uint64_t direct;
+	uint64_t bounced;
+	uint32_t reason;
+	int error;
+	uint64_t total_ns;
+};
+
+/**
+ * pp_file_open - prepare a file for pp_file_read() and pp_file_write()
+ * @fd: a regular file or a block device, without O_APPEND; stays the caller's
+ * @views: NULL, or from pp_cache_create_view(), and must outlive the file
+ *
+ * Errors: -EINVAL no such file or cache; -ENOMEM; what dup() and open() say.
+ */
+int pp_file_open(int fd, struct pp_cache *views, struct pp_file **out);
+void pp_file_close(struct pp_file *file);
+
+/**
+ * pp_file_read - from a file into any memory
+ * @dst: GPU or host address, any alignment
+ * @length: bytes; within one allocation of a GPU's
+ * @offset: in the file
+ * @result: NULL, or how it was done; filled in on failure too
+ *
+ * Whole blocks go from the disk to the GPU where that is possible, else through host
+ * memory, and so does the rest; for that the thread needs a current CUDA context. Returns
+ * when all is there: work on the GPU that is started afterwards sees it. Fewer
+ * bytes than @length when the file ends. Of host memory, as an integrated GPU's
+ * is, what is not direct goes through the page cache.
+ *
+ * Return: 0; -EINVAL past the end of an allocation, or no such offset; -EFAULT neither
+ * GPU nor host memory, as when it was freed before; -EIO the disk failed; -ENODEV it was removed, or there is no CUDA context; -ESTALE the memory
+ * was freed meanwhile; -EACCES in a child of fork(); what pread() says else.
+ */
+int pp_file_read(struct pp_file *file, void *dst, size_t length, uint64_t offset,
+		 struct pp_file_result *result);
+
+/**
+ * pp_file_write - from any memory into a file
+ *
+ * Likewise; copies by CUDA on the allocation are done before. fsync() is left to
+ * the caller. Errors besides: -ENOSPC, with what fitted in @result; -EBADF the
+ * file is open for reading.
+ */
+int pp_file_write(struct pp_file *file, const void *src, size_t length, uint64_t offset,
+		  struct pp_file_result *result);
+
+/** pp_file_strreason - one sentence for an enum pp_file_reason; never NULL */
+const char *pp_file_strreason(uint32_t reason);
+
 /* ---- BAR1 (seed 12.1) --------------------------------------------------- */
 
 /**
@@ -535,7 +656,8 @@ struct pp_bar1 {
  * @index: GPU number, from 0
  *
  * Return: 0; -ENODEV no GPU of that number, or no GPU driver; -ENOENT no NVML
- * on this machine; -EIO NVML failed.
+ * on this machine; -EOPNOTSUPP the GPU is integrated and has no BAR1; -EIO NVML
+ * failed.
  */
 int pp_bar1(unsigned int index, struct pp_bar1 *out);
 

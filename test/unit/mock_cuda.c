@@ -14,7 +14,9 @@ bool mock_cuda_loaded;
 bool mock_cuda_old;
 bool mock_cuda_older;
 int mock_cuda_error;
-int mock_cuda_calls;
+atomic_int mock_cuda_calls;
+int mock_cuda_export_error;
+int mock_cuda_fd;
 struct mock_allocation mock_allocations[MOCK_ALLOCATIONS];
 
 void mock_cuda_reset(void)
@@ -25,6 +27,8 @@ void mock_cuda_reset(void)
 	mock_cuda_older = false;
 	mock_cuda_error = 0;
 	mock_cuda_calls = 0;
+	mock_cuda_export_error = 0;
+	mock_cuda_fd = -1;
 }
 
 static struct mock_allocation *find(unsigned long long addr)
@@ -138,14 +142,37 @@ static int pci_bus_id(char *out, int room, int device)
 	return 0;
 }
 
+static int get_handle(void *handle, unsigned long long addr, size_t size, int type, unsigned long long flags)
+{
+	mock_cuda_calls++;
+	if (mock_cuda_error || mock_cuda_export_error)
+		return mock_cuda_error ? mock_cuda_error : mock_cuda_export_error;
+	if (addr % 4096 || size % 4096 || type != PP_CU_DMA_BUF_FD || flags)
+		return INVALID_VALUE;
+	*(int *)handle = mock_cuda_fd;
+	return 0;
+}
+
 static const struct pp_cuda functions = {
 	.get_attributes = get_attributes,
 	.get_attribute = get_attribute,
 	.set_attribute = set_attribute,
 	.pci_bus_id = pci_bus_id,
+	.write = write_memory,
+	.read = read_memory,
+};
+
+static const struct pp_cuda exporting = {
+	.get_attributes = get_attributes,
+	.get_attribute = get_attribute,
+	.set_attribute = set_attribute,
+	.pci_bus_id = pci_bus_id,
+	.get_handle = get_handle,
 };
 
 const struct pp_cuda *pp_cuda(void)
 {
-	return mock_cuda_loaded ? &functions : NULL;
+	if (!mock_cuda_loaded)
+		return NULL;
+	return mock_cuda_fd < 0 ? &functions : &exporting;
 }

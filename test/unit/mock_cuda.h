@@ -3,6 +3,7 @@
 #ifndef MOCK_CUDA_H
 #define MOCK_CUDA_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,7 +16,7 @@ struct mock_allocation {
 	bool no_rdma;		/* cuMemCreate() without gpuDirectRDMACapable */
 	bool pooled;		/* cuMemAllocAsync() */
 	uint64_t reserved;	/* cuMemMap(): bytes of addresses, from @base on */
-	int synced;		/* how often SYNC_MEMOPS was set */
+	atomic_int synced;		/* how often SYNC_MEMOPS was set */
 };
 
 enum {
@@ -26,7 +27,9 @@ extern bool mock_cuda_loaded;
 extern bool mock_cuda_old;	/* a driver that knows nothing of pools */
 extern bool mock_cuda_older;	/* than the attributes of mappings */
 extern int mock_cuda_error;	/* what every call returns */
-extern int mock_cuda_calls;
+extern atomic_int mock_cuda_calls;
+extern int mock_cuda_export_error;	/* what the next exports of dma-bufs return */
+extern int mock_cuda_fd;	/* what they are; -1: the driver has no such function */
 extern struct mock_allocation mock_allocations[MOCK_ALLOCATIONS];
 
 void mock_cuda_reset(void);

@@ -119,6 +119,27 @@ static void usage_errors(void **state)
 	refuses("copy 8M", EXIT_USAGE, "8M");
 }
 
+static void files_are_sides(void **state)
+{
+	struct copy_args a;
+
+	(void)state;
+	assert_int_equal(parse("copy --from file:/a/b:c", &a), 0);
+	assert_true(a.from == SIDE_FILE && a.to == SIDE_GPU);
+	assert_string_equal(a.path, "/a/b:c");
+	assert_int_equal(a.size, 0);
+	assert_int_equal(parse("copy --to file:x --size 4K --overwrite", &a), 0);
+	assert_true(a.from == SIDE_GPU && a.to == SIDE_FILE && a.overwrite);
+	assert_int_equal(a.size, 4096);
+	assert_int_equal(parse("copy --to file:x", &a), 0);
+	assert_int_equal(a.size, 8 << 20);
+	refuses("copy --from file:", EXIT_USAGE, "file:PATH");
+	refuses("copy --from file:x --to host", EXIT_USAGE, "give gpu");
+	refuses("copy --from file:x --to file:y", EXIT_USAGE, "give gpu");
+	refuses("copy --from file:x --peer lsi1", EXIT_USAGE, "leave --peer out");
+	refuses("copy --from file:x --overwrite", EXIT_USAGE, "--to file:PATH");
+}
+
 static void sizes_that_make_no_sense(void **state)
 {
 	(void)state;
@@ -221,6 +242,7 @@ int main(void)
 		cmocka_unit_test_setup(defaults, setup),
 		cmocka_unit_test_setup(all_options, setup),
 		cmocka_unit_test_setup(usage_errors, setup),
+		cmocka_unit_test_setup(files_are_sides, setup),
 		cmocka_unit_test_setup(sizes_that_make_no_sense, setup),
 		cmocka_unit_test_setup(bar_arguments, setup),
 		cmocka_unit_test_setup(patterns_differ, setup),

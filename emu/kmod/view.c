@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/errno.h>
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/rwsem.h>
+
+#include "compat.h"
+#include "gpu.h"
+#include "memory.h"
+#include "p2pmem.h"
+#include "view.h"
+
+/*
+ * Lock order: memory map lock of a process -> list lock -> view lock; API lock
+ * -> view lock. A fault brings a page in under the view lock, shared; whoever
+ * ends views takes it once, exclusively, after which every fault sees that they
+ * have ended and what came in before can be taken out.
+ */
+static DECLARE_RWSEM(view_rwsem);
+static DEFINE_MUTEX(list_lock);
+static LIST_HEAD(all_views);
+
+void emugpu_views_init(struct emugpu_views *views, struct emugpu_memory *memory, u64 offset)
+{
+	views->memory = memory;
+	views->offset = offset;
+}
+
+static struct page *page_of(const struct emugpu_views *views, pgoff_t pgoff)
+{
+	u64 offset = views->offset + ((u64)pgoff << PAGE_SHIFT);
+	const struct emugpu_memory *memory = views->memory;
+	u32 vram_page = memory->pages[offset / EMUGPU_PAGE_SIZE];
+
+	return emugpu_p2pmem_page(memory->gpu->vram.cpu, vram_page) + offset % EMUGPU_PAGE_SIZE / PAGE_SIZE;
+}
+
+/* Another thread may have brought it in meanwhile: -EBUSY. */
+static vm_fault_t bring_in(const struct emugpu_views *views, struct vm_fault *vmf)
+{
+	int err;
+
+	if (views->ended || READ_ONCE(views->memory->gpu->gone))
+		return VM_FAULT_SIGBUS;
+	err = vm_insert_page(vmf->vma, vmf->address & PAGE_MASK, page_of(views, vmf->pgoff));
+	if (err == -ENOMEM)
+		return VM_FAULT_OOM;
+	return err && err != -EBUSY ? VM_FAULT_SIGBUS : VM_FAULT_NOPAGE;
+}
+
+static vm_fault_t view_fault(struct vm_fault *vmf)
+{
+	vm_fault_t ret;
+
+	down_read(&view_rwsem);
+	ret = bring_in(vmf->vma->vm_private_data, vmf);
+	up_read(&view_rwsem);
+	return ret;
+}
+
+static void view_open(struct vm_area_struct *vma)
+{
+	struct emugpu_views *views = vma->vm_private_data;
+
+	mutex_lock(&list_lock);
+	if (!views->count++) {
+		views->mapping = vma->vm_file->f_mapping;
+		list_add(&views->node, &all_views);
+	}
+	mutex_unlock(&list_lock);
+}
+
+static void view_close(struct vm_area_struct *vma)
+{
+	struct emugpu_views *views = vma->vm_private_data;
+
+	mutex_lock(&list_lock);
+	if (!--views->count)
+		list_del(&views->node);
+	mutex_unlock(&list_lock);
+}
+
+static const struct vm_operations_struct view_ops = {
+	.open = view_open,
+	.close = view_close,
+	.fault = view_fault,
+};
+
+static int check_locked(const struct emugpu_views *views)
+{
+	if (views->ended || READ_ONCE(views->memory->gpu->gone))
+		return -ENODEV;
+	return views->memory->gpu->vram.cpu ? 0 : -ENOTSUPP;
+}
+
+static int check(const struct emugpu_views *views)
+{
+	int err;
+
+	down_read(&view_rwsem);
+	err = check_locked(views);
+	up_read(&view_rwsem);
+	return err;
+}
+
+int emugpu_views_mmap(struct emugpu_views *views, struct vm_area_struct *vma)
+{
+	int err = check(views);
+
+	if (err)
+		return err;
+	if (!(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	vm_flags_set(vma, VM_MIXEDMAP | VM_DONTEXPAND | VM_DONTDUMP | VM_DONTCOPY);
+	vma->vm_page_prot = pgprot_writecombine(vma->vm_page_prot);
+	vma->vm_private_data = views;
+	vma->vm_ops = &view_ops;
+	view_open(vma);
+	return 0;
+}
+
+static void zap_locked(struct emugpu_views *views)
+{
+	lockdep_assert_held(&list_lock);
+	unmap_mapping_range(views->mapping, 0, 0, 1);
+}
+
+void emugpu_views_end(struct emugpu_views *views)
+{
+	down_write(&view_rwsem);
+	views->ended = true;
+	up_write(&view_rwsem);
+}
+
+void emugpu_views_zap(struct emugpu_views *views)
+{
+	mutex_lock(&list_lock);
+	if (views->count)
+		zap_locked(views);
+	mutex_unlock(&list_lock);
+}
+
+/* Ended ones have no memory to look at any more; they are taken out by whoever ended them. */
+static bool shows(const struct emugpu_views *views, const struct emugpu_gpu *gpu)
+{
+	return !views->ended && views->memory->gpu == gpu;
+}
+
+void emugpu_views_end_gpu(const struct emugpu_gpu *gpu)
+{
+	struct emugpu_views *views;
+
+	mutex_lock(&list_lock);
+	down_write(&view_rwsem);
+	downgrade_write(&view_rwsem);
+	list_for_each_entry(views, &all_views, node)
+		if (shows(views, gpu))
+			zap_locked(views);
+	up_read(&view_rwsem);
+	mutex_unlock(&list_lock);
+}

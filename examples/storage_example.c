@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A file into GPU memory and back out to another, by the disk's own DMA where
+ * that is possible; see doc/storage.md.
+ *
+ *	storage FROM TO
+ */
+#include <cuda.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "libpeerpin.h"
+
+static int complain(const char *what, int error)
+{
+	fprintf(stderr, "storage: %s: %s\n", what, strerror(error));
+	return 1;
+}
+
+static void say(const char *what, const struct pp_file_result *r)
+{
+	printf("%s: %" PRIu64 " bytes by the disk's DMA, %" PRIu64 " through host memory", what, r->direct, r->bounced);
+	printf(r->bounced ? " (%s)\n" : "\n", pp_file_strreason(r->reason));
+}
+
+/* GPU memory of @size bytes; 0: none */
+static CUdeviceptr gpu_alloc(size_t size)
+{
+	CUcontext ctx;
+	CUdeviceptr gpu;
+
+	if (cuInit(0) || cuDevicePrimaryCtxRetain(&ctx, 0) || cuCtxSetCurrent(ctx) || cuMemAlloc(&gpu, size))
+		return 0;
+	return gpu;
+}
+
+static int move(struct pp_file *file, int write, CUdeviceptr gpu, size_t size)
+{
+	void *memory = (void *)(uintptr_t)gpu;
+	struct pp_file_result r;
+	int ret = write ? pp_file_write(file, memory, size, 0, &r) : pp_file_read(file, memory, size, 0, &r);
+
+	if (ret)
+		return complain(write ? "write" : "read", -ret);
+	say(write ? "GPU to file" : "file to GPU", &r);
+	return 0;
+}
+
+static int move_file(int fd, struct pp_cache *views, int write, CUdeviceptr gpu, size_t size)
+{
+	struct pp_file *file;
+	int ret = pp_file_open(fd, views, &file);
+
+	if (ret)
+		return complain("pp_file_open", -ret);
+	ret = move(file, write, gpu, size);
+	pp_file_close(file);
+	return ret;
+}
+
+/* One cache for all files: a view of an allocation is made once. */
+static int copy(int from, int to, size_t size)
+{
+	CUdeviceptr gpu = gpu_alloc(size);
+	struct pp_cache *views;
+	int ret;
+
+	if (!gpu)
+		return complain("no GPU, or not enough memory on it", ENODEV);
+	ret = pp_cache_create_view(NULL, &views);
+	if (ret)
+		return complain("pp_cache_create_view", -ret);
+	ret = move_file(from, views, 0, gpu, size) || move_file(to, views, 1, gpu, size);
+	pp_cache_destroy(views);
+	cuMemFree(gpu);
+	return ret;
+}
+
+int main(int argc, char **argv)
+{
+	struct stat st;
+	int from, to;
+
+	if (argc != 3) {
+		fprintf(stderr, "usage: storage FROM TO\n");
+		return 2;
+	}
+	from = open(argv[1], O_RDONLY | O_CLOEXEC);
+	if (from < 0 || fstat(from, &st))
+		return complain(argv[1], errno);
+	if (!S_ISREG(st.st_mode) || !st.st_size)
+		return complain(argv[1], EINVAL);
+	to = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (to < 0)
+		return complain(argv[2], errno);
+	return copy(from, to, st.st_size);
+}

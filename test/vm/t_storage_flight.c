@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Disks that are still writing to GPU memory when something ends: the mapping,
+ * the memory, the process, the disk, the GPU. Reads are made by io_uring and
+ * the disk is slow (emu/vm/run --disk-rate), so that they are under way for long.
+ */
+#include <pthread.h>
+#include <signal.h>
+
+#include "flight.h"
+
+enum {
+	PIECE = 2 << 20,
+	PIECES = 160,
+};
+
+CASE(everything_is_there)
+{
+	EXPECT(start(), "no disk, or no GPU");
+}
+
+CASE(io_uring_reads_into_gpu_memory)
+{
+	struct flight f;
+	int whole;
+
+	NEEDS_PAGES();
+	EXPECT(!takeoff(&f), "%s", strerror(errno));
+	whole = land(&f);
+	EXPECT(whole == READS, "%d reads of %d", whole, READS);
+	OK(cuMemcpyDtoH(host, f.gpu, SIZE));
+	EXPECT(differs(host, SIZE, 1, 0) == SIZE, "byte %zu", differs(host, SIZE, 1, 0));
+	view_close(&f);
+	OK(cuMemFree(f.gpu));
+}
+
+/* ---- whoever gets the memory next -------------------------------------------------- */
+
+static CUdeviceptr others[PIECES];
+static int nr_others;
+
+/* All the GPU has left, and what is in it */
+static int take_the_rest(void)
+{
+	static unsigned char piece[PIECE];
+
+	fill(piece, PIECE, OTHERS, 0);
+	for (nr_others = 0; nr_others < PIECES && !cuMemAlloc(&others[nr_others], PIECE); nr_others++)
+		if (cuMemcpyHtoD(others[nr_others], piece, PIECE))
+			return -1;
+	return 0;
+}
+
+static void give_the_rest_back(void)
+{
+	static unsigned char piece[PIECE];
+	int i, bad = 0;
+
+	for (i = 0; i < nr_others; i++) {
+		bad += cuMemcpyDtoH(piece, others[i], PIECE) || differs(piece, PIECE, OTHERS, 0) != PIECE;
+		cuMemFree(others[i]);
+	}
+	EXPECT(!bad, "%d of %d pieces were written to by the disk", bad, nr_others);
+}
+
+CASE(memory_that_is_freed_meanwhile_gets_no_new_owner_before)
+{
+	unsigned int left;
+	struct flight f;
+	int whole;
+
+	NEEDS_PAGES();
+	EXPECT(!takeoff(&f), "%s", strerror(errno));
+	view_close(&f);
+	OK(cuMemFree(f.gpu));
+	EXPECT(gpu_free() < free_at_start, "all of it is free at once");
+	EXPECT(!take_the_rest(), "copy");
+	left = under_way(&f);
+	whole = land(&f);
+	EXPECT(left && whole, "%u reads under way, %d of %d read all", left, whole, READS);
+	EXPECT(nr_others * (uint64_t)PIECE < free_at_start, "the memory was given out");
+	give_the_rest_back();
+	CHECK_CASE();
+	all_is_free_in_the_end();
+}
+
+CASE(a_mapping_that_goes_meanwhile_does_not_matter)
+{
+	struct flight f;
+	int whole, i;
+
+	NEEDS_PAGES();
+	EXPECT(!takeoff(&f), "%s", strerror(errno));
+	view_close(&f);
+	whole = land(&f);
+	EXPECT(whole, "no read of %d", READS);
+	OK(cuMemcpyDtoH(host, f.gpu, SIZE));
+	for (i = 0; i < READS; i++)
+		EXPECT(f.result[i] != LENGTH || differs(host + i * LENGTH, LENGTH, 1, i * LENGTH) == LENGTH, "data of %d", i);
+	OK(cuMemFree(f.gpu));
+	all_is_free_in_the_end();
+}
+
+/* It says so when its reads are under way, and is killed. */
+static int read_and_wait(int tell)
+{
+	struct flight f;
+
+	if (!cu_start(0) || takeoff(&f) || write(tell, "", 1) != 1)
+		return 1;
+	pause();
+	return 1;
+}
+
+CASE(a_killed_process_leaves_nothing)
+{
+	int ends[2], status;
+	pid_t pid;
+	char c;
+
+	NEEDS_PAGES();
+	EXPECT(!pipe(ends), "pipe");
+	/* CUDA does not work in a child of a process that has it: another program does */
+	pid = fork();
+	if (!pid) {
+		dup2(ends[1], 3);
+		execl("/proc/self/exe", "t_storage_flight", "a_process_that_is_to_be_killed", NULL);
+		_exit(1);
+	}
+	close(ends[1]);
+	EXPECT(read(ends[0], &c, 1) == 1, "the child read nothing");
+	close(ends[0]);
+	kill(pid, SIGKILL);
+	EXPECT(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status), "status %#x", status);
+	EXPECT(gpu_free() < free_at_start, "nothing was under way");
+	EXPECT(!take_the_rest(), "copy");
+	while (gpu_free() + nr_others * (uint64_t)PIECE < free_at_start)
+		usleep(50000);
+	give_the_rest_back();
+	CHECK_CASE();
+	all_is_free_in_the_end();
+}
+
+CASE_BY_NAME(a_process_that_is_to_be_killed)
+{
+	EXPECT(!read_and_wait(3), "not killed");
+}
+
+CASE(reads_into_a_dynamic_one_are_waited_for_too)
+{
+	struct flight f;
+	int err, whole;
+	unsigned int left;
+
+	NEEDS_PAGES();
+	EXPECT(set_dynamic("1"), "parameter");
+	err = takeoff(&f);
+	set_dynamic("0");
+	EXPECT(!err, "%d", err);
+	OK(cuMemFree(f.gpu));
+	EXPECT(!take_the_rest(), "copy");
+	left = under_way(&f);
+	whole = land(&f);
+	EXPECT(left && whole, "%u reads under way, %d of %d read all", left, whole, READS);
+	give_the_rest_back();
+	CHECK_CASE();
+	view_close(&f);
+	all_is_free_in_the_end();
+}
+
+/* ---- devices that go -------------------------------------------------------------------------- */
+
+static int put_line(const char *path, const char *line)
+{
+	int fd = open(path, O_WRONLY), ok = write(fd, line, strlen(line)) == (ssize_t)strlen(line);
+
+	close(fd);
+	return ok;
+}
+
+CASE(a_disk_that_is_reset_begins_its_reads_again)
+{
+	struct flight f;
+	int whole;
+
+	NEEDS_PAGES();
+	EXPECT(!takeoff(&f), "%s", strerror(errno));
+	EXPECT(under_way(&f), "all was read before");
+	EXPECT(put_line("/sys/class/nvme/nvme0/reset_controller", "1"), "reset: %s", strerror(errno));
+	whole = land(&f);
+	EXPECT(whole == READS, "%d reads of %d", whole, READS);
+	OK(cuMemcpyDtoH(host, f.gpu, SIZE));
+	EXPECT(differs(host, SIZE, 1, 0) == SIZE, "byte %zu", differs(host, SIZE, 1, 0));
+	view_close(&f);
+	OK(cuMemFree(f.gpu));
+	all_is_free_in_the_end();
+}
+
+/* The kernel waits for reads before it lets a disk go, or fails them; afterwards the library says what happened. */
+CASE(a_disk_that_is_removed_leaves_nothing)
+{
+	struct pp_cache *views;
+	struct pp_file *file;
+	struct flight f;
+	int whole, err, disk = open(DISK, O_RDONLY);
+
+	NEEDS_PAGES();
+	EXPECT(!pp_cache_create_view(NULL, &views) && !pp_file_open(disk, views, &file), "open");
+	close(disk);
+	EXPECT(!takeoff(&f), "%s", strerror(errno));
+	EXPECT(under_way(&f), "all was read before");
+	EXPECT(put_line("/sys/class/nvme/nvme0/device/remove", "1"), "remove: %s", strerror(errno));
+	EXPECT(!under_way(&f), "%u reads are under way on a disk that is gone", under_way(&f));
+	err = pp_file_read(file, at(f.gpu), LENGTH, 0, NULL);
+	EXPECT(err == -EIO || err == -ENODEV || err == -ENXIO, "%d", err);
+	pp_file_close(file);
+	pp_cache_destroy(views);
+	whole = land(&f);
+	EXPECT(whole >= 0, "%d", whole);
+	view_close(&f);
+	OK(cuMemFree(f.gpu));
+	all_is_free_in_the_end();
+	CHECK_CASE();
+	EXPECT(put_line("/sys/bus/pci/rescan", "1") && disk_is_there(), "rescan: %s", strerror(errno));
+}
+
+static struct emugpu_info info;
+static volatile int unbound;
+
+static void *unbind(void *unused)
+{
+	(void)unused;
+	emu_sysfs(&info, "unbind");
+	unbound = 1;
+	return NULL;
+}
+
+/* The last one: CUDA has no GPU in this process afterwards. */
+CASE(a_gpu_that_is_unbound_waits_for_the_reads)
+{
+	struct flight f;
+	pthread_t thread;
+	int emu = emu_open(), whole, early, touched;
+
+	NEEDS_PAGES();
+	EXPECT(!emu_info(emu, 0, &info), "info");
+	EXPECT(!takeoff(&f), "%s", strerror(errno));
+	EXPECT(!pthread_create(&thread, NULL, unbind, NULL), "thread");
+	usleep(100000);
+	early = unbound;
+	whole = land(&f);
+	pthread_join(thread, NULL);
+	EXPECT(!early && whole, "%d, %d reads of %d", early, whole, READS);
+	touched = touch(f.view);
+	EXPECT(touched == -EFAULT, "the view of a GPU that is gone: %d", touched);
+	EXPECT(mmap(NULL, 4096, PROT_READ, MAP_SHARED, f.dmabuf, 0) == MAP_FAILED && errno == ENODEV, "mapped again");
+	view_close(&f);
+	EXPECT(!emu_sysfs(&info, "bind") && gpu_has_pages(), "bind");
+	close(emu);
+}
+
+VMTEST_MAIN
