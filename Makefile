@@ -5,9 +5,11 @@
 #: make check    deps, all, then every test
 #: make check-model  deps, then the models of how memory is taken away, and of the cache, in every order: doc/model
 #: make fuzz     look for machines that doctor and topo crash on, for FUZZ_SECONDS (600): test/fuzz
-#: make bench    deps, all, a copy beside the bare engine, pins beside the vendor's, look-ups, revocations, hook, cache
+#: make bench    deps, all, a copy beside the bare engine, pins beside the vendor's, look-ups, revocations, hook, cache,
+#:               copies by libgdrapi
 #: make h200     build/h200: what bench/h200.sh runs on a machine with a real GPU
 #: make modules  the kernel modules only
+#: make arm64    build/arm64: what runs in an arm64 machine, for which scripts/deps 6.1-arm64 is needed: doc/tegra.md
 #: make layout   the emulated driver where other drivers' Makefiles look for NVIDIA's: doc/emulator.md
 #: make clean    remove build/, where everything that is made goes
 #:
@@ -47,6 +49,7 @@ demo: deps
 	@emu/vm/run --kernel $(KERNEL) -- $(B)/bin/demo
 
 check: deps
+	@scripts/deps 6.1-arm64
 	+@$(MAKE) --no-print-directory all
 	@KERNEL=$(KERNEL) test/run
 
@@ -55,7 +58,7 @@ bench: deps
 	@modules=$(B)/$$(scripts/kernel $(KERNEL))/test && \
 	emu/vm/run --kernel $(KERNEL) --insmod $$modules/peer_check.ko -- bench/engine $$modules && \
 	emu/vm/run --kernel $(KERNEL) --mem 2048 --insmod $$modules/pin_bare.ko --insmod $$modules/peer_bench.ko \
-		--insmod $$modules/null_provider.ko -- test/vm/each $(B)/bin/bench pin lookup revoke parallel
+		--insmod $$modules/null_provider.ko -- test/vm/each $(B)/bin/bench pin lookup revoke parallel gdrapi
 	@$(B)/bin/bench/hook
 	@$(B)/bin/bench/cache
 

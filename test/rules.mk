@@ -23,6 +23,7 @@ UNIT_OBJ_test_map = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o
 UNIT_OBJ_test_export = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o
 UNIT_OBJ_test_ctx_cache = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o
 UNIT_OBJ_test_why = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o $(B)/obj/test/mock_nvml.o
+UNIT_OBJ_test_file = $(B)/obj/test/mock_cuda.o
 UNIT_OBJ_test_query = $(B)/obj/test/mock_cuda.o
 UNIT_OBJ_test_peer = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o
 UNIT_OBJ_test_regcache = $(B)/obj/test/mock_memory.o
@@ -30,6 +31,9 @@ UNIT_OBJ_test_regcache_limits = $(B)/obj/test/mock_memory.o
 UNIT_OBJ_test_regcache_threads = $(B)/obj/test/mock_memory.o
 UNIT_OBJ_test_regcache_model = $(B)/obj/test/mock_memory.o
 UNIT_OBJ_test_regcache_torture = $(B)/obj/test/mock_memory.o
+UNIT_OBJ_test_verbs = $(patsubst %,$(B)/obj/test/mock_%.o,kernel cuda verbs) \
+	$(patsubst %,$(B)/obj/verbs/%.o,explain registration verbs)
+UNIT_OBJ_test_verbs_host = $(UNIT_OBJ_test_verbs)
 UNIT_OBJ_test_libcuda_vmm = $(patsubst %,$(B)/obj/libcuda/%.o,alloc fit handle reserve set space vmm)
 UNIT_OBJ_test_tool_args = $(B)/obj/tool/args.o $(B)/obj/tool/pattern.o $(B)/obj/tool/units.o
 UNIT_OBJ_test_top_rates = $(B)/obj/tool/top_rates.o
@@ -79,23 +83,26 @@ endef
 $(foreach t,$(notdir $(UNIT_BIN)),$(eval $(call UNIT_RULE,$(t))))
 
 $(B)/bin/test/test_verify_run: | $(B)/bin/peerpin
-$(B)/bin/test/test_verify_run: override LDFLAGS += -Wl,--no-as-needed -ljson-c
+$(B)/bin/test/test_verify_run: private override LDFLAGS += -Wl,--no-as-needed -ljson-c
 
 $(B)/bin/test/test_facts $(B)/bin/test/test_root $(B)/bin/test/test_capture: \
-	override LDFLAGS += -Wl,--no-as-needed -larchive -lz -Wl,-rpath,'$$ORIGIN/fake/vendor'
+	private override LDFLAGS += -Wl,--no-as-needed -larchive -lz -Wl,-rpath,'$$ORIGIN/fake/vendor'
 $(B)/bin/test/test_facts: | $(B)/bin/test/fake/vendor/libcuda.so.1
 
 $(B)/bin/test/fake/vendor/libcuda.so.1: test/unit/fake_vendor_cuda.c | $(B)/bin/test/fake/vendor
 	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $<
 
 $(patsubst %,$(B)/bin/test/%,test_doctor test_doctor_pairs test_doctor_captured): \
-	override LDFLAGS += -Wl,--no-as-needed -larchive -lz -ljson-c
+	private override LDFLAGS += -Wl,--no-as-needed -larchive -lz -ljson-c
 
 $(B)/bin/test/test_topo: | $(B)/bin/peerpin
-$(B)/bin/test/test_topo: override LDFLAGS += -Wl,--no-as-needed -ljson-c -lpci
+$(B)/bin/test/test_topo: private override LDFLAGS += -Wl,--no-as-needed -ljson-c -lpci
 
 $(B)/bin/test/test_cuda_lookup: | $(B)/bin/test/fake/libcuda.so.1 $(B)/bin/test/fake/plugin.so
-$(B)/bin/test/test_cuda_lookup: override LDFLAGS += -rdynamic
+$(B)/bin/test/test_cuda_lookup: private override LDFLAGS += -rdynamic
+
+# so that it finds the hook that the test has
+$(B)/bin/test/test_verbs: private override LDFLAGS += -rdynamic
 
 $(B)/bin/test/fake/libcuda.so.1: test/unit/fake_cuda.c | $(B)/bin/test/fake
 	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $<
@@ -104,7 +111,7 @@ $(B)/bin/test/fake/plugin.so: test/unit/fake_plugin.c | $(B)/bin/test/fake
 	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -o $@ $<
 
 $(B)/bin/test/test_hook $(B)/bin/test/test_hook_subscriber: \
-	override LDFLAGS += -Wl,-rpath,'$$ORIGIN/../../lib:$$ORIGIN/fake/hooked'
+	private override LDFLAGS += -Wl,-rpath,'$$ORIGIN/../../lib:$$ORIGIN/fake/hooked'
 $(B)/bin/test/test_hook: | $(HOOKED)/libversioned.so
 $(B)/bin/test/test_hook_preload: | $(B)/bin/test/test_hook $(HOOKED)/copy.so $(HOOKED)/by_other.so $(HOOKED)/next.so \
 	$(HOOKED)/plugin.so
@@ -129,16 +136,23 @@ $(HOOKED)/copy.so: $(B)/lib/libpeerpin-hook.so.1 | $(HOOKED)
 
 $(B)/bin/vm/%: test/vm/%.c $(B)/lib/libpeerpin.so $(B)/emu/libcuda.so $(B)/emu/libnvidia-ml.so.1 | $(B)/bin/vm
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -Iemu/include -MMD -MP \
-		$(LDFLAGS) -o $@ $< -L$(B)/lib -L$(B)/emu -Wl,--as-needed -lpeerpin -lcuda \
+		$(LDFLAGS) -o $@ $< -L$(B)/lib -L$(B)/emu -Wl,--as-needed $(VM_LIBS) -lpeerpin -lcuda \
 		-l:libnvidia-ml.so.1 -lpthread
 
 # linked before libcuda, as it has to be
 VM_HOOKED := $(patsubst %,$(B)/bin/vm/%,t_hook t_watch t_watch_dmabuf)
 $(VM_HOOKED): $(B)/lib/libpeerpin-hook.so
-$(VM_HOOKED): override LDFLAGS += -L$(B)/lib -Wl,--no-as-needed -lpeerpin-hook
+$(VM_HOOKED): private override LDFLAGS += -L$(B)/lib -Wl,--no-as-needed -lpeerpin-hook
+
+VM_VERBS := $(patsubst %,$(B)/bin/vm/%,t_verbs verbs_server)
+$(VM_VERBS): $(B)/lib/libpeerpin-verbs.so
+$(VM_VERBS): private VM_LIBS := -lpeerpin-verbs -libverbs
+
+VM_URING := $(patsubst %,$(B)/bin/vm/%,t_storage_flight t_storage_view)
+$(VM_URING): private VM_LIBS := -luring
 
 VM_JSON := $(patsubst %,$(B)/bin/vm/%,t_topo t_topo_replay)
-$(VM_JSON): override LDFLAGS += -Wl,--no-as-needed -ljson-c
+$(VM_JSON): private override LDFLAGS += -Wl,--no-as-needed -ljson-c
 
 $(B)/obj/test $(B)/bin/test $(B)/bin/test/fake $(B)/bin/test/fake/hooked $(B)/bin/test/fake/vendor $(B)/bin/vm:
 	mkdir -p $@

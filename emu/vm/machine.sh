@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2034,SC2154
 # Sourced by emu/vm/run: the QEMU command line of the machine, in the array
 # qemu. A topology file (topology/NAME) defines the function topology and says
 # there, with the words of this file, where the GPUs and the peers sit.
+
+programs=	# directory in build/ of what is built for it
+qemu_program='qemu-system-x86_64'
+path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/busybox
+library_path=
 
 add() {
 	qemu+=("$@")
@@ -24,7 +29,7 @@ peer_on() { # INDEX BUS
 	edu) add -device "edu,id=peer$1,dma_mask=0xffffffffffffffff,bus=$2" ;;
 	nvme)
 		truncate -s 64M "$work/disk$1"
-		add -drive "if=none,id=disk$1,format=raw,file=$(value "$work/disk$1")"
+		add -drive "if=none,id=disk$1,format=raw,throttling.bps-total=$((disk_rate << 20)),file=$(value "$work/disk$1")"
 		add -device "nvme,id=peer$1,serial=peer$1,drive=disk$1,bus=$2"
 		;;
 	esac
@@ -107,12 +112,17 @@ kvm_works() {
 	[ "$status" -eq 33 ]
 }
 
+board() {
+	qemu=("$qemu_program" -machine q35)
+	append=console=ttyS0
+}
+
 # "rep movsb", which these flags make kernels copy with, is emulated byte by byte.
 add_processor() {
 	if kvm_works; then
-		add -accel kvm -cpu host
+		add -accel kvm -cpu "host$cpu"
 	else
-		add -accel tcg -cpu max,-erms,-fsrm
+		add -accel tcg -cpu "max,-erms,-fsrm$cpu"
 	fi
 	add -smp "$smp"
 }
@@ -147,11 +157,22 @@ add_channels() {
 	add -device virtserialport,chardev=stream
 }
 
+# Two machines on a wire must not have one address; so it comes from the socket's name.
+add_net() {
+	local here=${net%%:*} there=${net#*:} mac
+
+	[ -n "$net" ] || return 0
+	mac=$(printf %s "$here" | md5sum | sed -E 's/^(..)(..)(..).*/52:54:00:\1:\2:\3/')
+	add -netdev "dgram,id=net,local.type=unix,local.path=$(value "$here"),remote.type=unix,remote.path=$(value "$there")"
+	add -device "virtio-net-pci,netdev=net,mac=$mac,romfile=,bus=pcie.0"
+}
+
 # An oops ends the machine, since nothing after it can be trusted. Guarding an
 # emulated processor against its own speculation costs time and buys nothing.
 machine() {
-	append='console=ttyS0 panic=-1 oops=panic mitigations=off'
-	qemu=(qemu-system-x86_64 -machine q35 -nodefaults -display none -no-reboot)
+	board
+	append+=' panic=-1 oops=panic mitigations=off'
+	add -nodefaults -display none -no-reboot
 	add_processor
 	add_iommu
 	append+=${more_append:+ $more_append}
@@ -159,5 +180,6 @@ machine() {
 	add -m "$mem"
 	add_channels
 	add_files
+	add_net
 	add -kernel "$vmlinux" -initrd "$work/initramfs" -append "$append"
 }

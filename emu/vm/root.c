@@ -131,6 +131,28 @@ static void link_streams(void)
 	}
 }
 
+/*
+ * On another architecture than the host's, its programs do not run. What any
+ * program names by path is ours then: the loader and the shell.
+ */
+#ifdef __aarch64__
+static void replace(const char *target, const char *path)
+{
+	unlink(path);
+	must_link(target, path);
+}
+
+static void replace_programs(void)
+{
+	replace("/usr/aarch64-linux-gnu/lib/ld-linux-aarch64.so.1", NEW "/lib/ld-linux-aarch64.so.1");
+	replace("/run/busybox/sh", NEW "/bin/sh");
+}
+#else
+static void replace_programs(void)
+{
+}
+#endif
+
 static void switch_root(void)
 {
 	if (chdir(NEW) || mount(".", "/", NULL, MS_MOVE, NULL) || chroot(".") || chdir("/"))
@@ -175,6 +197,7 @@ void root_enter(const struct config *config)
 	mount_host();
 	mount_kernel();
 	link_streams();
+	replace_programs();
 	switch_root();
 	mount_shares(config);
 	mount_modules(config);

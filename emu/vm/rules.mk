@@ -16,4 +16,19 @@ $(B)/vm/%.o: emu/vm/%.c | $(B)/vm
 $(B)/vm:
 	mkdir -p $@
 
+# The arm64 machine's programs: $(B)/arm64/X is $(B)/X compiled for it.
+ARM64 := B=$(B)/arm64 CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar
+ARM64_TARGETS := vm/init emu/libnvidia-ml.so.1 bin/demo bin/examples/tegra \
+	$(patsubst test/vm/%.c,bin/vm/%,$(wildcard test/vm/t_tegra*.c))
+
+arm64:
+	+@$(MAKE) --no-print-directory $(ARM64) $(addprefix $(B)/arm64/,$(ARM64_TARGETS))
+
+$(B)/arm64/%: arm64-look
+	+@$(MAKE) --no-print-directory $(ARM64) $@
+
+arm64-look:
+
+.PHONY: arm64 arm64-look
+
 -include $(wildcard $(B)/vm/*.d)

@@ -57,7 +57,7 @@ static const struct advice advice[] = {
 	{ "ibv_reg_dmabuf_mr", PP_MR_VENDOR_DMABUF, -EOPNOTSUPP, "the adapter's driver takes none" },
 	{ "ibv_reg_dmabuf_mr", PP_MR_PEERPIN_DMABUF, -EOPNOTSUPP, "the adapter's driver takes none" },
 	{ "ibv_reg_mr", PP_MR_PEER_MEMORY, -EFAULT,
-	  "no peer-memory client of the kernel knows it; where the kernel takes any, type: modprobe nvidia-peermem" },
+	  "no peer-memory client of the kernel knows it; where the kernel takes any, type: modprobe peerpin_ibpeer" },
 	{ "ibv_reg_mr", PP_MR_HOST, -ENOMEM, "the limit of locked memory may be too low; see: ulimit -l" },
 	{ "pp_pin", PP_MR_HOST, -ENOMEM, "see: ulimit -l" },
 };

@@ -169,7 +169,7 @@ static void no_way(void **state)
 		 "(the adapter's driver takes none); "
 		 "a dma-buf of /dev/peerpin: ibv_reg_dmabuf_mr: Operation not supported "
 		 "(the adapter's driver takes none); peer memory: ibv_reg_mr: Bad address "
-		 "(no peer-memory client of the kernel knows it; where the kernel takes any, type: modprobe nvidia-peermem)");
+		 "(no peer-memory client of the kernel knows it; where the kernel takes any, type: modprobe peerpin_ibpeer)");
 }
 
 static void no_way_without_the_module(void **state)

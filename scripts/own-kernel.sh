@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154 # variables of scripts/kernel
+#
+# Sourced by scripts/kernel: kernels that no distribution has, built here from
+# the distribution's source with the options of emu/vm/kernel. Source and objects
+# stay in build/kernels/own, because modules are built against them.
+
+own_source=linux-source-6.12
+own_packages=(bc bison flex libssl-dev perl)
+own=build/kernels/own
+
+is_own() { # VERSION
+	[ "$1" != common ] && [[ $1 != */* ]] && [ -f "emu/vm/kernel/$1" ]
+}
+
+get_source() {
+	local package
+
+	[ ! -d "$own/source" ] || return 0
+	mkdir -p "$own"
+	(cd "$own" && apt-get -qq -o APT::Sandbox::User=root download "$own_source") >&2 || return
+	package=$(echo "$own/$own_source"_*.deb)
+	dpkg-deb -x "$package" "$own/unpacked"
+	mkdir "$own/source.new"
+	tar -C "$own/source.new" --strip-components 1 -xf "$own/unpacked/usr/src/$own_source.tar.xz"
+	rm -rf "$own/unpacked" "$package"
+	mv "$own/source.new" "$own/source"
+}
+
+get_source_or_update() {
+	get_source && return
+	rm -rf "$own/source.new" "$own/unpacked"
+	apt_get update || true
+	get_source || die "could not download $own_source; is the network up?"
+}
+
+own_make() {
+	make -s -C "$own/source" O="$PWD/$own/$version" "$@" >&2
+}
+
+# An option that Kconfig drops, because of another one, would not be missed.
+check_options() { # FRAGMENT...
+	local line missing=''
+
+	while IFS= read -r line; do
+		case $line in
+		*=n) ! grep -q "^${line%=n}=[ym]" "$own/$version/.config" || missing+=" $line" ;;
+		CONFIG_*) grep -qxF "$line" "$own/$version/.config" || missing+=" $line" ;;
+		esac
+	done < <(cat "$@")
+	[ -z "$missing" ] || die "the kernel's configuration has not taken:$missing"
+}
+
+configure() {
+	local fragments=("$PWD/emu/vm/kernel/common" "$PWD/emu/vm/kernel/$version")
+
+	mkdir -p "$own/$version"
+	own_make x86_64_defconfig
+	(cd "$own/source" && KCONFIG_CONFIG="$PWD/../$version/.config" scripts/kconfig/merge_config.sh \
+		-m -O "../$version" "../$version/.config" "${fragments[@]}") >/dev/null
+	own_make olddefconfig
+	check_options "${fragments[@]}"
+}
+
+# What the build of modules does not read.
+drop_objects() {
+	find "$own/$version" -path "$own/$version/scripts" -prune -o -path "$own/$version/tools" -prune -o \
+		-type f \( -name '*.o' -o -name '*.a' -o -name '*.ko' \) -exec rm {} +
+}
+
+install_own() {
+	local modules=$work/kernel/lib/modules/$release
+
+	own_make modules_install INSTALL_MOD_PATH="$PWD/$work/kernel" INSTALL_MOD_STRIP=1
+	cp "$own/$version/vmlinux" "$own/$version/.config" "$work/kernel/"
+	mv "$work/kernel/.config" "$work/kernel/config"
+	ln "$work/kernel/config" "$modules/config"
+	rm -f "$modules/source" "$modules/build"
+	ln -s "../../../../../kernels/own/$version" "$modules/build"
+}
+
+build_own() {
+	install_packages "${kernel_packages[@]}" "${own_packages[@]}"
+	get_source_or_update
+	configure
+	echo "$self: building the kernel $version, once; this takes some minutes" >&2
+	own_make -j "$(nproc)" vmlinux modules
+	release=$(make -s -C "$own/source" O="$PWD/$own/$version" kernelrelease)
+	work=$(mktemp -d build/kernels/XXXXXX)
+	trap 'rm -rf "$work"' EXIT
+	install_own
+	drop_objects
+	mkdir -p "build/$release"
+	mv -T "$work/kernel" "build/$release/kernel"
+	echo "$release" >"build/kernels/$version"
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads by a disk into a view of GPU memory, under way for long: the disk is slow (emu/vm/run --disk-rate). */
+#ifndef TEST_FLIGHT_H
+#define TEST_FLIGHT_H
+
+#include <errno.h>
+#include <liburing.h>
+
+#include "storage.h"
+
+enum {
+	READS = 12,
+	LENGTH = 1 << 20,
+	SIZE = READS * LENGTH,
+	FIRST_MS = 100,		/* until the first reads are with the disk; all take more than a second */
+	OTHERS = 5,		/* mark of what the next owner has in memory */
+};
+
+/** struct flight - reads under way into a view of an allocation */
+struct flight {
+	CUdeviceptr gpu;
+	int dmabuf;
+	unsigned char *view;
+	int disk;
+	struct io_uring ring;
+	int result[READS];
+};
+
+static unsigned char *host;
+static uint64_t free_at_start;
+
+static inline int mark_disk(void)
+{
+	int fd = open(DISK, O_RDWR), ok;
+
+	fill(host, SIZE, 1, 0);
+	ok = pwrite(fd, host, SIZE, 0) == SIZE && !fsync(fd);
+	close(fd);
+	return ok;
+}
+
+static inline int start(void)
+{
+	static int started;
+
+	if (!started)
+		started = !system("modprobe nvme") && disk_is_there() && cu_start(0) && (host = malloc(SIZE)) &&
+			  (free_at_start = gpu_free()) && mark_disk();
+	return started;
+}
+
+#define NEEDS_PAGES() \
+	do { \
+		EXPECT(start(), "no disk, or no GPU"); \
+		if (!gpu_has_pages()) \
+			SKIP("the GPU's memory has no pages: no PCI_P2PDMA here; another kernel: make check KERNEL=7"); \
+	} while (0)
+
+/* ---- reads under way ------------------------------------------------------------- */
+
+static inline int view_open(struct flight *f)
+{
+	f->dmabuf = -1;
+	if (cuMemAlloc(&f->gpu, SIZE) || cuMemsetD8(f->gpu, 0, SIZE) || cuCtxSynchronize() ||
+	    cuMemGetHandleForAddressRange(&f->dmabuf, f->gpu, SIZE, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0))
+		return -1;
+	f->view = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, f->dmabuf, 0);
+	return f->view == MAP_FAILED ? -errno : 0;
+}
+
+static inline void view_close(struct flight *f)
+{
+	munmap(f->view, SIZE);
+	close(f->dmabuf);
+}
+
+static inline int submit(struct flight *f)
+{
+	unsigned int i;
+
+	f->disk = open(DISK, O_RDONLY | O_DIRECT);
+	if (f->disk < 0 || io_uring_queue_init(READS, &f->ring, 0))
+		return -1;
+	for (i = 0; i < READS; i++) {
+		struct io_uring_sqe *sqe = io_uring_get_sqe(&f->ring);
+
+		io_uring_prep_read(sqe, f->disk, f->view + i * LENGTH, LENGTH, i * LENGTH);
+		io_uring_sqe_set_data64(sqe, i);
+	}
+	if (io_uring_submit(&f->ring) != READS)
+		return -1;
+	usleep(FIRST_MS * 1000);
+	return 0;
+}
+
+static inline int takeoff(struct flight *f)
+{
+	int err = view_open(f);
+
+	return err ? err : submit(f);
+}
+
+static inline unsigned int under_way(struct flight *f)
+{
+	return READS - io_uring_cq_ready(&f->ring);
+}
+
+/*
+ * How many of them read all, as soon as all are over. Those that the kernel had
+ * no room for when they were submitted look for the view later: -EFAULT where it
+ * is gone.
+ */
+static inline int land(struct flight *f)
+{
+	struct io_uring_cqe *cqe;
+	int i, whole = 0;
+
+	for (i = 0; i < READS; i++) {
+		if (io_uring_wait_cqe(&f->ring, &cqe))
+			return -1;
+		f->result[cqe->user_data] = cqe->res;
+		whole += cqe->res == LENGTH;
+		io_uring_cqe_seen(&f->ring, cqe);
+	}
+	io_uring_queue_exit(&f->ring);
+	close(f->disk);
+	return whole;
+}
+
+static inline void all_is_free_in_the_end(void)
+{
+	int i;
+
+	for (i = 0; i < 300 && gpu_free() != free_at_start; i++)
+		usleep(100000);
+	EXPECT(gpu_free() == free_at_start, "%lu bytes, and %lu before", gpu_free(), free_at_start);
+}
+
+/* Whether the CPU can read there: the kernel says so without a signal. */
+static inline int touch(const void *where)
+{
+	int ends[2], n;
+
+	if (pipe(ends))
+		return -errno;
+	n = write(ends[1], where, 1) == 1 ? 1 : -errno;
+	close(ends[0]);
+	close(ends[1]);
+	return n;
+}
+
+/* Whether dma-bufs made from now on end with their memory */
+static inline int set_dynamic(const char *value)
+{
+	int fd = open("/sys/module/emugpu/parameters/dmabuf_dynamic", O_WRONLY), ok = write(fd, value, 1) == 1;
+
+	close(fd);
+	return ok;
+}
+
+#endif
