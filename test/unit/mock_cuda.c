@@ -153,6 +153,36 @@ static int get_handle(void *handle, unsigned long long addr, size_t size, int ty
 	return 0;
 }
 
+static bool holds(unsigned long long addr, size_t length)
+{
+	const struct mock_allocation *a = find(addr);
+
+	return a && length <= a->size - (addr - a->base);
+}
+
+/* The memory of the GPU is the test's own, at the same address. */
+static int write_memory(unsigned long long to, const void *from, size_t length)
+{
+	mock_cuda_calls++;
+	if (mock_cuda_error)
+		return mock_cuda_error;
+	if (!holds(to, length))
+		return INVALID_VALUE;
+	memcpy((void *)(uintptr_t)to, from, length);
+	return 0;
+}
+
+static int read_memory(void *to, unsigned long long from, size_t length)
+{
+	mock_cuda_calls++;
+	if (mock_cuda_error)
+		return mock_cuda_error;
+	if (!holds(from, length))
+		return INVALID_VALUE;
+	memcpy(to, (void *)(uintptr_t)from, length);
+	return 0;
+}
+
 static const struct pp_cuda functions = {
 	.get_attributes = get_attributes,
 	.get_attribute = get_attribute,
@@ -168,6 +198,8 @@ static const struct pp_cuda exporting = {
 	.set_attribute = set_attribute,
 	.pci_bus_id = pci_bus_id,
 	.get_handle = get_handle,
+	.write = write_memory,
+	.read = read_memory,
 };
 
 const struct pp_cuda *pp_cuda(void)
