@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * GPU memory as the CPU sees it, by gdrcopy's calls: pinned, mapped, written
- * and read without a call of CUDA. It builds and runs with NVIDIA's libgdrapi
- * as well:
- *
+ * GPU memory as the CPU sees it, by gdrcopy's calls; NVIDIA's libgdrapi will do too:
  *	cc -Icompat/gdrapi examples/gdrapi_example.c -lgdrapi -lcuda
  */
 #include <cuda.h>
@@ -29,11 +26,14 @@ static void need(int ok, const char *what, int error)
 
 static CUdeviceptr gpu_memory(void)
 {
+	const CUpointer_attribute sync = CU_POINTER_ATTRIBUTE_SYNC_MEMOPS;
+	const int on = 1;
 	CUcontext ctx;
 	CUdeviceptr gpu;
 
 	need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&ctx, 0) && !cuCtxSetCurrent(ctx), "no GPU", ENODEV);
 	need(!cuMemAlloc(&gpu, SIZE), "cuMemAlloc", ENOMEM);
+	need(!cuPointerSetAttribute(&on, sync, gpu), "cuPointerSetAttribute", EINVAL);
 	return gpu;
 }
 

@@ -95,6 +95,20 @@ static int each(struct pp_move *m, uint64_t length, char *buffer)
 	return ret;
 }
 
+/*
+ * When CUDA's copy to the GPU returns, the bytes may be staged only, unless the
+ * memory was told to wait for them; where that cannot be told, we wait.
+ */
+static int each_settled(struct pp_move *m, uint64_t length, char *buffer)
+{
+	int waits = m->write ? 0 : pp_sync_memops((void *)(uintptr_t)m->addr);
+	int ret = each(m, length, buffer);
+
+	if (!ret && waits && pp_cuda()->settle)
+		ret = error_of(pp_cuda()->settle());
+	return ret;
+}
+
 int pp_move_bounce(struct pp_move *m, uint64_t length)
 {
 	char *buffer;
@@ -109,7 +123,7 @@ int pp_move_bounce(struct pp_move *m, uint64_t length)
 	buffer = malloc(length < BUFFER ? length : BUFFER);
 	if (!buffer)
 		return -ENOMEM;
-	ret = each(m, length, buffer);
+	ret = each_settled(m, length, buffer);
 	free(buffer);
 	return ret;
 }

@@ -35,6 +35,7 @@ static int resolve(void *lib, struct pp_cuda *out)
 	*(void **)&out->get_handle = dlsym(lib, "cuMemGetHandleForAddressRange");
 	*(void **)&out->write = dlsym(lib, "cuMemcpyHtoD_v2");
 	*(void **)&out->read = dlsym(lib, "cuMemcpyDtoH_v2");
+	*(void **)&out->settle = dlsym(lib, "cuCtxSynchronize");
 	return out->get_attributes && out->get_attribute && out->set_attribute;
 }
 

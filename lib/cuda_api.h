@@ -55,6 +55,7 @@ struct pp_cuda {
 			  unsigned long long flags);			/* NULL: likewise */
 	int (*write)(unsigned long long to, const void *from, size_t length);	/* NULL: likewise */
 	int (*read)(void *to, unsigned long long from, size_t length);		/* NULL: likewise */
+	int (*settle)(void);							/* NULL: likewise */
 };
 
 /* NULL while the process has not loaded CUDA. */

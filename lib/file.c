@@ -181,6 +181,9 @@ static int check(struct pp_move *m)
 
 	if (m->file->mark != pp_process_mark())
 		return -EACCES;
+	/* the caller may have set them since */
+	if (pp_file_sys_flags(m->file->plain) & (O_APPEND | O_DIRECT))
+		return -EINVAL;
 	if (m->offset > INT64_MAX || m->left > INT64_MAX - m->offset)
 		return -EINVAL;
 	pp_query_provider((const void *)(uintptr_t)m->addr, &mem);
@@ -196,6 +199,8 @@ static int move(struct pp_move *m, struct pp_file_result *result)
 
 	if (!ret)
 		ret = run(m);
+	if (!m->result.bounced && !ret)
+		m->result.reason = m->result.error = 0;
 	m->result.total_ns = pp_now_ns() - start;
 	if (result)
 		*result = m->result;

@@ -113,5 +113,8 @@ PP_PUBLIC int pp_cache_create_view(const struct pp_cache_attr *attr, struct pp_c
 	if (attr && (attr->pin_flags || attr->watch))
 		return -EOPNOTSUPP;
 	ret = pp_cache_make(hook ? &told_ops : &tag_ops, NULL, attr, out);
-	return ret ? ret : pp_watch_begin(out, hook);
+	if (!ret)
+		ret = pp_watch_begin(out, hook);
+	/* loaded too late, the hook does not see all frees */
+	return ret == -EOPNOTSUPP ? pp_cache_make(&tag_ops, NULL, attr, out) : ret;
 }

@@ -19,10 +19,15 @@ enum {
 	CHUNK = 1 << 20,
 };
 
-/** struct session - what is open. @args: with the size filled in */
+/**
+ * struct session - what is open
+ * @args: with the size filled in
+ * @made: the file was not there before, and nothing has been written to it
+ */
 struct session {
 	struct copy_args args;
 	int fd;
+	bool made;
 	struct pp_cache *views;
 	struct pp_file *file;
 	struct surface gpu;
@@ -53,6 +58,7 @@ static int open_file(struct session *s)
 	if (args->to == SIDE_FILE)
 		flags = O_RDWR | O_CREAT | (args->overwrite ? 0 : O_EXCL);
 	s->fd = open(args->path, flags | O_CLOEXEC, 0666);
+	s->made = s->fd >= 0 && args->to == SIDE_FILE && !args->overwrite;
 	return s->fd < 0 ? no_file(args->path, errno) : 0;
 }
 
@@ -113,6 +119,8 @@ static void close_all(struct session *s)
 	surface_free(&s->gpu);
 	if (s->fd >= 0)
 		close(s->fd);
+	if (s->made)
+		unlink(s->args.path);
 }
 
 /* ---- copies ------------------------------------------------------------------------ */
@@ -137,6 +145,7 @@ static int copy_once(struct session *s, struct pp_file_result *result)
 	int ret = args->to == SIDE_GPU ? pp_file_read(s->file, gpu, args->size, 0, result) :
 					 pp_file_write(s->file, gpu, args->size, 0, result);
 
+	s->made &= !(result->direct + result->bounced);
 	if (ret)
 		return failed(s, ret);
 	if (result->direct + result->bounced < args->size)
@@ -189,6 +198,16 @@ static int copy_all(struct session *s, struct pp_file_result *results)
 	return ret;
 }
 
+static void warn_of_first_bounce(const struct pp_file_result *results, uint64_t count)
+{
+	uint64_t i;
+
+	for (i = 0; i < count && !results[i].bounced; i++)
+		;
+	if (i < count)
+		warn_of_bounce(&results[i]);
+}
+
 static int run(const struct copy_args *args, struct pp_file_result *results)
 {
 	struct session s = { .args = *args, .fd = -1 };
@@ -197,7 +216,7 @@ static int run(const struct copy_args *args, struct pp_file_result *results)
 	if (!ret)
 		ret = copy_all(&s, results);
 	if (!ret) {
-		warn_of_bounce(&results[0]);
+		warn_of_first_bounce(results, args->repeat);
 		print_file_results(&s.args, results);
 	}
 	close_all(&s);

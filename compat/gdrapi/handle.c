@@ -19,7 +19,7 @@ int gdr_handle_lock(struct gdr *g, gdr_mh_t mh, struct gdr_handle **out)
 	if (ret || !h)
 		return ret ? ret : -EINVAL;
 	pthread_mutex_lock(&h->lock);
-	if (h->owner != g) {
+	if (h->owner != g || gdr_handle_of(mh) != h) {
 		pthread_mutex_unlock(&h->lock);
 		return -EINVAL;
 	}

@@ -36,6 +36,8 @@ struct gdr {
  * @type: gdr_mapping_type_t of @view; NONE: there is none. Copies read it
  *	without @lock.
  * @owner: NULL: not pinned
+ * @times: it was pinned so often; who has a handle of an earlier time is late
+ *	too. Copies read it without @lock.
  * @addr: GPU address that was asked for
  * @region: what was pinned
  * @caching: enum peerpin_caching
@@ -49,6 +51,7 @@ struct gdr_handle {
 	pthread_mutex_t lock;
 	_Atomic(gdr_mapping_type_t) type;
 	struct gdr *owner;
+	_Atomic uint16_t times;
 	uint64_t addr;
 	struct pp_region region;
 	uint32_t caching;
@@ -72,9 +75,20 @@ struct gdr_handle *gdr_handle_get(struct gdr *g);
 /* Not pinned (any more): gdr_handle_get() may return it again. */
 void gdr_handle_put(struct gdr *g, struct gdr_handle *h);
 
+/* Addresses that malloc() returns have no more bits; above them is struct gdr_handle.times. */
+#define GDR_HANDLE_BITS 48
+
+static inline gdr_mh_t gdr_handle_name(const struct gdr_handle *h)
+{
+	return (gdr_mh_t) { .h = (unsigned long)h | (unsigned long)atomic_load(&h->times) << GDR_HANDLE_BITS };
+}
+
+/* NULL: none, or pinned once more since; it may have ended just now */
 static inline struct gdr_handle *gdr_handle_of(gdr_mh_t mh)
 {
-	return (struct gdr_handle *)mh.h;
+	struct gdr_handle *h = (struct gdr_handle *)(mh.h & ((1ul << GDR_HANDLE_BITS) - 1));
+
+	return h && gdr_handle_name(h).h == mh.h ? h : NULL;
 }
 
 #endif

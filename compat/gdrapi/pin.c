@@ -76,6 +76,7 @@ static int handle_pin(struct gdr *g, struct gdr_handle *h, struct peerpin_pin pi
 	pthread_mutex_lock(&h->lock);
 	handle_fill(h, &pin, pp_now_ns() - start);
 	h->owner = g;
+	atomic_fetch_add(&h->times, 1);
 	pthread_mutex_unlock(&h->lock);
 	return 0;
 }
@@ -113,7 +114,7 @@ static int pin(struct gdr *g, const struct peerpin_pin *request, gdr_mh_t *out)
 	if (ret)
 		gdr_handle_put(g, h);
 	else
-		out->h = (unsigned long)h;
+		*out = gdr_handle_name(h);
 	return ret;
 }
 

@@ -175,6 +175,7 @@ err_bar:
 static void gpu_remove(struct pci_dev *pdev)
 {
 	struct emugpu_gpu *gpu = pci_get_drvdata(pdev);
+	struct page *cpu = gpu->vram.cpu;
 	LIST_HEAD(ended);
 
 	withdraw(gpu);
@@ -184,7 +185,9 @@ static void gpu_remove(struct pci_dev *pdev)
 	emugpu_api_unlock();
 	emugpu_export_notify(&ended);
 	emugpu_views_end_gpu(gpu);
-	emugpu_p2pmem_close(pdev, gpu->size, gpu->vram.cpu);
+	emugpu_p2pmem_await_home(pdev, gpu->size, cpu);
+	emugpu_vram_forget_cpu(&gpu->vram);
+	emugpu_p2pmem_close(pdev, gpu->size, cpu);
 	emugpu_window_close(gpu);
 	unclaim_bar(pdev);
 	emugpu_gpu_put(gpu);

@@ -68,12 +68,12 @@ struct page *emugpu_p2pmem_open(struct pci_dev *pdev, u64 size)
 	return first;
 }
 
-static void await_home(struct pci_dev *pdev, u64 size, struct page *first)
+void emugpu_p2pmem_await_home(struct pci_dev *pdev, u64 size, struct page *first)
 {
 	bool told = false;
 	u32 page;
 
-	for (page = 0; page < size / EMUGPU_PAGE_SIZE; page++) {
+	for (page = 0; first && page < size / EMUGPU_PAGE_SIZE; page++) {
 		while (!emugpu_p2pmem_is_home(first, page)) {
 			if (!told)
 				pci_info(pdev, "p2pdma: waiting for whoever moves data to or from the GPU\n");
@@ -87,7 +87,6 @@ void emugpu_p2pmem_close(struct pci_dev *pdev, u64 size, struct page *first)
 {
 	if (!first)
 		return;
-	await_home(pdev, size, first);
 	set_counts(first, size, EMUGPU_P2P_IDLE_COUNT);
 	pci_free_p2pmem(pdev, page_address(first), size);
 }

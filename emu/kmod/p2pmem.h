@@ -23,6 +23,9 @@ struct pci_dev;
 struct page *emugpu_p2pmem_open(struct pci_dev *pdev, u64 size);
 
 /* Nobody maps them any more; waits for whoever still moves data. */
+void emugpu_p2pmem_await_home(struct pci_dev *pdev, u64 size, struct page *first);
+
+/* All are at home, and nobody asks for one any more. */
 void emugpu_p2pmem_close(struct pci_dev *pdev, u64 size, struct page *first);
 
 static inline struct page *emugpu_p2pmem_page(struct page *first, u32 vram_page)

@@ -126,6 +126,14 @@ static void fetch_home(struct emugpu_vram *vram)
 	}
 }
 
+void emugpu_vram_forget_cpu(struct emugpu_vram *vram)
+{
+	mutex_lock(&vram->lock);
+	fetch_home(vram);
+	vram->cpu = NULL;
+	mutex_unlock(&vram->lock);
+}
+
 u32 emugpu_vram_nr_free(struct emugpu_vram *vram)
 {
 	u32 n;

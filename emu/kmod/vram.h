@@ -35,6 +35,9 @@ void emugpu_vram_destroy(struct emugpu_vram *vram);
 int emugpu_vram_alloc(struct emugpu_vram *vram, u32 *pages, u32 n);
 void emugpu_vram_free(struct emugpu_vram *vram, const u32 *pages, u32 n);
 
+/* All are at home, and the CPU's pages go. */
+void emugpu_vram_forget_cpu(struct emugpu_vram *vram);
+
 /* How many pages could be allocated now */
 u32 emugpu_vram_nr_free(struct emugpu_vram *vram);
 

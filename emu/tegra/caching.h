@@ -12,10 +12,14 @@
 #ifdef CONFIG_X86
 #include <asm/set_memory.h>
 
-/* 0 or -ENOMEM */
+/* 0 or -errno, and then it is as it was */
 static inline int emugpu_caching_combine(struct page *page, int n)
 {
-	return set_memory_wc((unsigned long)page_address(page), n);
+	int err = set_memory_wc((unsigned long)page_address(page), n);
+
+	if (err)
+		set_memory_wb((unsigned long)page_address(page), n);
+	return err;
 }
 
 static inline void emugpu_caching_restore(struct page *page, int n)

@@ -181,6 +181,7 @@ static int __init client_init(void)
 
 static void __exit client_exit(void)
 {
+	ibpeer_regs_flush();
 	clients_unregister();
 	ibpeer_regs_exit();
 }

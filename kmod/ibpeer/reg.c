@@ -22,14 +22,17 @@
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 #include <peerpin.h>
 #include "../uapi/peerpin.h"
 #include "device.h"
 #include "reg.h"
 
+/* Bits of struct ibpeer_reg.flags */
 enum {
-	REG_IN_FLIGHT,	/* bit of struct ibpeer_reg.flags: @dma has begun */
+	REG_IN_FLIGHT,	/* @dma has begun, or is about to */
+	REG_BEGINNING,	/* it is not known yet whether it has */
 };
 
 /**
@@ -106,13 +109,17 @@ out:
 	return reg;
 }
 
-/* When invalidate has returned the device does not use the memory, whoever saw to it. */
+/*
+ * When invalidate has returned the device does not use the memory, whoever saw to
+ * it. Cores that do not wait for a registration that is under way call nothing then.
+ */
 static void reg_invalidate(struct work_struct *work)
 {
 	struct ibpeer_reg *reg = container_of(work, struct ibpeer_reg, work);
 
 	if (test_bit(REG_IN_FLIGHT, &reg->flags))
 		reg->core->invalidate(reg->core->handle, reg->core_context);
+	wait_on_bit(&reg->flags, REG_BEGINNING, TASK_UNINTERRUPTIBLE);
 	ibpeer_reg_end(reg);
 	reg_put(reg);
 }
@@ -251,12 +258,14 @@ static int reg_begin(struct ibpeer_reg *reg)
 
 	if (reg->core->invalidate)
 		regs_add(reg);
+	set_bit(REG_BEGINNING, &reg->flags);
 	set_bit(REG_IN_FLIGHT, &reg->flags);
 	ret = peerpin_dma_begin(reg->attach,
 				reg->addr - peerpin_region_start(reg->region),
 				reg->length, DMA_BIDIRECTIONAL, &reg->dma);
 	if (ret)
 		clear_bit(REG_IN_FLIGHT, &reg->flags);
+	clear_and_wake_up_bit(REG_BEGINNING, &reg->flags);
 	return ret;
 }
 
@@ -333,6 +342,11 @@ void ibpeer_reg_release(struct ibpeer_reg *reg)
 		peerpin_region_unpin(reg->region);
 	reg_detach(reg);
 	reg_put(reg);
+}
+
+void ibpeer_regs_flush(void)
+{
+	flush_workqueue(regs_wq);
 }
 
 int ibpeer_regs_init(void)

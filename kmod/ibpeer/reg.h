@@ -56,6 +56,12 @@ void ibpeer_reg_end(struct ibpeer_reg *reg);
 /* not to be used by the caller afterwards; may come within invalidate */
 void ibpeer_reg_release(struct ibpeer_reg *reg);
 
+/*
+ * Before the clients are unregistered, when no registration is left: waits for those
+ * who would still tell the InfiniBand core of one.
+ */
+void ibpeer_regs_flush(void);
+
 int ibpeer_regs_init(void);
 void ibpeer_regs_exit(void);
 

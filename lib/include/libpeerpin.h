@@ -593,7 +593,8 @@ struct pp_file_result {
 
 /**
  * pp_file_open - prepare a file for pp_file_read() and pp_file_write()
- * @fd: a regular file or a block device, without O_APPEND; stays the caller's
+ * @fd: a regular file or a block device, without O_APPEND; stays the caller's.
+ *	pp_file_close() drops locks of fcntl(F_SETLK) that the process has on it
  * @views: NULL, or from pp_cache_create_view(), and must outlive the file
  *
  * Errors: -EINVAL no such file or cache; -ENOMEM; what dup() and open() say.

@@ -229,6 +229,25 @@ static void a_handle_is_good_until_it_is_unpinned(void **state)
 	every_call_refuses(g, (gdr_mh_t) { 0 }, EINVAL);
 }
 
+static void a_late_handle_is_not_the_next_pin(void **state)
+{
+	gdr_mh_t late;
+	char byte = 0;
+	void *view;
+
+	(void)state;
+	pin_at(base, PAGE);
+	late = mh;
+	mock_expect(PEERPIN_IOC_UNPIN, answer_unpin);
+	assert_int_equal(gdr_unpin_buffer(g, mh), 0);
+	pin_at(base, PAGE);
+	assert_int_equal(gdr_map(g, mh, &view, PAGE), 0);
+	every_call_refuses(g, late, EINVAL);
+	assert_int_equal(gdr_copy_to_mapping(late, &byte, &byte, 1), EINVAL);
+	mock_expect(PEERPIN_IOC_UNPIN, answer_unpin);
+	assert_int_equal(gdr_unpin_buffer(g, mh), 0);
+}
+
 static void a_handle_is_good_with_its_own_file_only(void **state)
 {
 	gdr_t first = g;
@@ -392,6 +411,7 @@ int main(void)
 		OPEN(errors_are_the_kernels),
 		OPEN(what_makes_no_sense_does_not_get_there),
 		OPEN(a_handle_is_good_until_it_is_unpinned),
+		OPEN(a_late_handle_is_not_the_next_pin),
 		PINNED(a_handle_is_good_with_its_own_file_only),
 		PINNED(the_flag_tells_of_a_revocation),
 		PINNED(a_child_must_not_use_it),
