@@ -6,9 +6,9 @@
 #include <peerpin.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <unistd.h>
 #include "allocation.h"
 #include "query.h"
+#include "range.h"
 #include "regcache.h"
 #include "region.h"
 #include "sys.h"
@@ -150,19 +150,6 @@ static const uint32_t *hooked_word(void *arg, void *reg, uint32_t *value)
 	return epoch_of(pp_cache_ctx(arg), reg, value);
 }
 
-/* Whole pages: memory around them may not be mapped. */
-static int grow_host(uint64_t *addr, uint64_t *length)
-{
-	uint64_t mask = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
-	uint64_t end = (*addr + *length + mask) & ~mask;
-
-	if (end < *addr)
-		return 0;
-	*addr &= ~mask;
-	*length = end - *addr;
-	return 0;
-}
-
 static int ctx_grow(void *arg, uint64_t *addr, uint64_t *length)
 {
 	struct pp_mem mem;
@@ -170,7 +157,7 @@ static int ctx_grow(void *arg, uint64_t *addr, uint64_t *length)
 	(void)arg;
 	pp_query_provider((const void *)(uintptr_t)*addr, &mem);
 	if (mem.kind == PP_MEM_HOST)
-		return grow_host(addr, length);
+		return pp_pages_grow(addr, length);
 	pp_allocation_grow(&mem, addr, length);
 	return 1;
 }

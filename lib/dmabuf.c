@@ -68,6 +68,17 @@ int pp_export_make(uint64_t addr, uint64_t length, struct pp_export *out, struct
 	return export_verified(out, why);
 }
 
+int pp_export_grow(void *unused, uint64_t *addr, uint64_t *length)
+{
+	struct pp_mem mem;
+
+	(void)unused;
+	pp_query((const void *)(uintptr_t)*addr, &mem);
+	if (mem.kind == PP_MEM_GPU)
+		pp_allocation_grow(&mem, addr, length);
+	return 1;
+}
+
 PP_PUBLIC int pp_dmabuf_export(const void *addr, size_t length, struct pp_dmabuf *out, struct pp_why *why)
 {
 	PP_KEEP_ERRNO;

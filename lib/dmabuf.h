@@ -15,6 +15,9 @@ struct pp_export {
 /* Is there a driver that exports any? */
 bool pp_export_can(void);
 
+/* As struct pp_cache_ops.grow: to the whole allocation */
+int pp_export_grow(void *unused, uint64_t *addr, uint64_t *length);
+
 /* pp_dmabuf_export() to the letter, but that @why is not NULL */
 int pp_export_make(uint64_t addr, uint64_t length, struct pp_export *out, struct pp_why *why);
 

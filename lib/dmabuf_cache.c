@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* A registration cache of dma-bufs that the GPU's driver exports. */
 #include <stdlib.h>
-#include "allocation.h"
 #include "dmabuf.h"
 #include "query.h"
 #include "regcache.h"
@@ -41,19 +40,8 @@ static int dmabuf_valid(void *arg, void *reg)
 	return pp_query_buffer_id(d->at) == d->buffer_id;
 }
 
-static int dmabuf_grow(void *arg, uint64_t *addr, uint64_t *length)
-{
-	struct pp_mem mem;
-
-	(void)arg;
-	pp_query((const void *)(uintptr_t)*addr, &mem);
-	if (mem.kind == PP_MEM_GPU)
-		pp_allocation_grow(&mem, addr, length);
-	return 1;
-}
-
-static const struct pp_cache_ops told_ops = { dmabuf_pin, dmabuf_unpin, NULL, NULL, dmabuf_grow };
-static const struct pp_cache_ops tag_ops = { dmabuf_pin, dmabuf_unpin, NULL, dmabuf_valid, dmabuf_grow };
+static const struct pp_cache_ops told_ops = { dmabuf_pin, dmabuf_unpin, NULL, NULL, pp_export_grow };
+static const struct pp_cache_ops tag_ops = { dmabuf_pin, dmabuf_unpin, NULL, dmabuf_valid, pp_export_grow };
 
 /* What is asked for, or what BEST is here; a negative errno */
 static int choose(const struct pp_cache_attr *attr)

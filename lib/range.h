@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <unistd.h>
 
 /** struct pp_range - [start, end) */
 struct pp_range {
@@ -26,6 +27,19 @@ static inline bool pp_range_overlaps(const struct pp_range *a,
 static inline uint64_t pp_range_length(const struct pp_range *range)
 {
 	return range->end - range->start;
+}
+
+/* As struct pp_cache_ops.grow of host memory: whole pages, for memory around them may not be mapped */
+static inline int pp_pages_grow(uint64_t *addr, uint64_t *length)
+{
+	uint64_t mask = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
+	uint64_t end = (*addr + *length + mask) & ~mask;
+
+	if (end < *addr)
+		return 0;
+	*addr &= ~mask;
+	*length = end - *addr;
+	return 0;
 }
 
 #endif

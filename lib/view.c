@@ -4,7 +4,6 @@
 #include <peerpin.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include "allocation.h"
 #include "cache.h"
 #include "dmabuf.h"
 #include "query.h"
@@ -84,19 +83,8 @@ static int view_valid(void *arg, void *reg)
 	return pp_query_buffer_id(view->at) == view->buffer_id;
 }
 
-static int view_grow(void *arg, uint64_t *addr, uint64_t *length)
-{
-	struct pp_mem mem;
-
-	(void)arg;
-	pp_query((const void *)(uintptr_t)*addr, &mem);
-	if (mem.kind == PP_MEM_GPU)
-		pp_allocation_grow(&mem, addr, length);
-	return 1;
-}
-
-static const struct pp_cache_ops told_ops = { view_pin, view_unpin, NULL, NULL, view_grow };
-static const struct pp_cache_ops tag_ops = { view_pin, view_unpin, NULL, view_valid, view_grow };
+static const struct pp_cache_ops told_ops = { view_pin, view_unpin, NULL, NULL, pp_export_grow };
+static const struct pp_cache_ops tag_ops = { view_pin, view_unpin, NULL, view_valid, pp_export_grow };
 
 bool pp_view_is_cache(const struct pp_cache *cache)
 {

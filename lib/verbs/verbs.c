@@ -2,8 +2,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 #include "libpeerpin-hook.h"
+#include "range.h"
 #include "registration.h"
 #include "sys.h"
 
@@ -62,18 +62,6 @@ static int verbs_valid(void *arg, void *reg)
 	return pp_registration_holds(&v->registrar, reg);
 }
 
-static int grow_host(uint64_t *addr, uint64_t *length)
-{
-	uint64_t mask = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
-	uint64_t end = (*addr + *length + mask) & ~mask;
-
-	if (end < *addr)
-		return 0;
-	*addr &= ~mask;
-	*length = end - *addr;
-	return 0;
-}
-
 static int verbs_grow(void *arg, uint64_t *addr, uint64_t *length)
 {
 	struct pp_mem mem;
@@ -81,7 +69,7 @@ static int verbs_grow(void *arg, uint64_t *addr, uint64_t *length)
 	(void)arg;
 	pp_query((const void *)(uintptr_t)*addr, &mem);
 	if (mem.kind == PP_MEM_HOST)
-		return grow_host(addr, length);
+		return pp_pages_grow(addr, length);
 	if (pp_is_within(&mem, *addr, *length)) {
 		*addr = mem.base;
 		*length = mem.size;
