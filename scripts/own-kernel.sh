@@ -21,9 +21,8 @@ get_source() {
 	mkdir -p "$own"
 	(cd "$own" && apt-get -qq -o APT::Sandbox::User=root download "$own_source") >&2 || return
 	package=$(echo "$own/$own_source"_*.deb)
-	dpkg-deb -x "$package" "$own/unpacked"
-	mkdir "$own/source.new"
-	tar -C "$own/source.new" --strip-components 1 -xf "$own/unpacked/usr/src/$own_source.tar.xz"
+	dpkg-deb -x "$package" "$own/unpacked" && mkdir "$own/source.new" &&
+		tar -C "$own/source.new" --strip-components 1 -xf "$own/unpacked/usr/src/$own_source.tar.xz" || return
 	rm -rf "$own/unpacked" "$package"
 	mv "$own/source.new" "$own/source"
 }
