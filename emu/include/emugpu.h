@@ -12,7 +12,8 @@
  * all of which go when the file is released. A block belongs to the client's
  * process; its end revokes every pin of it, as closing the device file of the
  * real driver does. Memory itself goes when no block, no handle and no
- * persistent pin has it any more.
+ * persistent pin has it any more. Who gets it next finds 0 in it, or what his own
+ * process left.
  *
  * Errors, all calls: EINVAL bad argument or reserved field not 0; ENODEV no
  * such GPU; EACCES not the owner; ENOENT no such block, memory or context;

@@ -2,11 +2,14 @@
 #include <linux/err.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
 #include "gpu.h"
 #include "memory.h"
 #include "vram.h"
+#include "window.h"
 
 static void memory_destroy(struct emugpu_object *object)
 {
@@ -22,10 +25,41 @@ struct emugpu_memory *emugpu_memory_of(struct emugpu_object *object)
 	return object->destroy == memory_destroy ? container_of(object, struct emugpu_memory, object) : NULL;
 }
 
+static int page_clear(const struct emugpu_gpu *gpu, u32 page)
+{
+	void *p;
+
+	emugpu_window_lock_shared();
+	p = emugpu_window_page(gpu, page);
+	if (!IS_ERR(p))
+		memset(p, 0, EMUGPU_PAGE_SIZE);
+	emugpu_window_unlock_shared();
+	cond_resched();
+	return PTR_ERR_OR_ZERO(p);
+}
+
+/* What a process has freed it may find again, as on hardware; what others have, not. */
+static int memory_clear_of_others(const struct emugpu_memory *memory)
+{
+	struct emugpu_vram *vram = &memory->gpu->vram;
+	u32 i;
+	int err = 0;
+
+	for (i = 0; i < memory->npages && !err; i++) {
+		if (emugpu_vram_is_mine(vram, memory->pages[i]))
+			continue;
+		err = page_clear(memory->gpu, memory->pages[i]);
+		if (!err)
+			emugpu_vram_set_mine(vram, memory->pages[i]);
+	}
+	return err;
+}
+
 struct emugpu_memory *emugpu_memory_new(struct emugpu_gpu *gpu, u64 size, bool combined)
 {
 	u32 npages = size / EMUGPU_PAGE_SIZE;
 	struct emugpu_memory *memory;
+	int err = -ENOMEM;
 
 	if (!size || size % EMUGPU_BLOCK_SIZE)
 		return ERR_PTR(-EINVAL);
@@ -38,15 +72,18 @@ struct emugpu_memory *emugpu_memory_new(struct emugpu_gpu *gpu, u64 size, bool c
 		goto err_memory;
 	if (emugpu_gpu_claim(gpu, memory->pages, npages, combined))
 		goto err_vram;
-	emugpu_object_init(&memory->object, memory_destroy);
-	emugpu_gpu_get_ref(gpu);
 	memory->gpu = gpu;
 	memory->npages = npages;
+	err = memory_clear_of_others(memory);
+	if (err)
+		goto err_vram;
+	emugpu_object_init(&memory->object, memory_destroy);
+	emugpu_gpu_get_ref(gpu);
 	return memory;
 
 err_vram:
 	emugpu_vram_free(&gpu->vram, memory->pages, npages);
 err_memory:
 	kvfree(memory);
-	return ERR_PTR(-ENOMEM);
+	return ERR_PTR(err);
 }

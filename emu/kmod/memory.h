@@ -19,7 +19,10 @@ struct emugpu_memory {
 	u32 pages[];
 };
 
-/* Write-combined or cached for the CPU. ERR_PTR: EINVAL @size is no multiple of the block size; ENOMEM */
+/*
+ * Without data of other processes; write-combined or cached for the CPU. ERR_PTR: EINVAL @size is no
+ * multiple of the block size; ENOMEM; ENODEV, EBUSY no window to zero it through
+ */
 struct emugpu_memory *emugpu_memory_new(struct emugpu_gpu *gpu, u64 size, bool combined);
 
 /* NULL when @object is of another kind */

@@ -284,8 +284,8 @@ int emugpu_monitor_init(void)
 	if (err)
 		return err;
 	debugfs = debugfs_create_dir(KBUILD_MODNAME, NULL);
-	debugfs_create_file("violations", 0444, debugfs, NULL, &violations_fops);
-	debugfs_create_file("pins", 0444, debugfs, NULL, &pins_fops);
+	debugfs_create_file("violations", 0400, debugfs, NULL, &violations_fops);
+	debugfs_create_file("pins", 0400, debugfs, NULL, &pins_fops);
 	return 0;
 }
 

@@ -3,6 +3,8 @@
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
+#include <linux/pid.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/swap.h>
@@ -48,8 +50,12 @@ int emugpu_vram_init(struct emugpu_vram *vram, u32 npages)
 	u32 i;
 
 	vram->free = kvmalloc_array(npages, sizeof(*vram->free), GFP_KERNEL);
-	if (!vram->free)
+	vram->last = kvcalloc(npages, sizeof(*vram->last), GFP_KERNEL);
+	if (!vram->free || !vram->last) {
+		kvfree(vram->free);
+		kvfree(vram->last);
 		return -ENOMEM;
+	}
 	for (i = 0; i < npages; i++)
 		vram->free[i] = i;
 	if (scatter)
@@ -62,8 +68,25 @@ int emugpu_vram_init(struct emugpu_vram *vram, u32 npages)
 
 void emugpu_vram_destroy(struct emugpu_vram *vram)
 {
+	u32 i;
+
+	for (i = 0; i < vram->npages; i++)
+		put_pid(vram->last[i]);
+	kvfree(vram->last);
 	mutex_destroy(&vram->lock);
 	kvfree(vram->free);
+}
+
+bool emugpu_vram_is_mine(const struct emugpu_vram *vram, u32 page)
+{
+	return vram->last[page] == task_tgid(current);
+}
+
+/* Held, so that no later process is taken for this one */
+void emugpu_vram_set_mine(struct emugpu_vram *vram, u32 page)
+{
+	put_pid(vram->last[page]);
+	vram->last[page] = get_pid(task_tgid(current));
 }
 
 static bool adjacent(u32 a, u32 b)

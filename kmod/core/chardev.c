@@ -3,6 +3,7 @@
  * The commands of /dev/peerpin; ../uapi/peerpin.h is their contract. What a
  * command makes is not to be found by anybody until its user was told of it.
  */
+#include <linux/capability.h>
 #include <linux/dma-buf.h>
 #include <linux/err.h>
 #include <linux/fcntl.h>
@@ -79,6 +80,15 @@ static void pin_report_why(struct peerpin_pin *c, const struct pp_why *why)
 	c->out_available = why->available;
 }
 
+/*
+ * NVIDIA's driver asks who says a token as little as it asks whose memory it is
+ * for, and it numbers them: anybody's are soon guessed.
+ */
+static bool pin_may_say_tokens(const struct peerpin_pin *c)
+{
+	return (!c->p2p_token && !c->va_space_token) || capable(CAP_SYS_PTRACE);
+}
+
 static struct peerpin_region *pin_run(struct pp_file *f,
 				      const struct peerpin_pin *c, u32 *id,
 				      struct pp_why *why)
@@ -94,6 +104,8 @@ static struct peerpin_region *pin_run(struct pp_file *f,
 
 	if (ret)
 		return ERR_PTR(ret);
+	if (!pin_may_say_tokens(c))
+		return ERR_PTR(-EPERM);
 	return pp_file_pin(f, &request, c->provider, c->flags, id, why);
 }
 

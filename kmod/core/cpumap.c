@@ -5,15 +5,18 @@
  * filling it again is the region's state, so a view may outlive the region as
  * addresses at which every access is a SIGBUS.
  *
- * All views of all regions of a file lie in one address space, the inode's. Each
- * region has a range of offsets there that no other has while it lives, whatever
- * its id is: by that, not by addresses in processes, its views are found, so
- * mremap() and partial munmap() change nothing. An older region whose range
- * repeats has nothing in its views that could be emptied in vain.
+ * All views of all regions of all files lie in one address space, the inode's.
+ * Each region has a range of offsets there, whatever its id is: by that, not by
+ * addresses in processes, its views are found, so mremap() and partial munmap()
+ * change nothing. /proc/PID/maps shows it, so it is a hash of the cookie, which
+ * tells how many regions others have. Two regions may come to share a range: the
+ * end of one empties the views of both, and faults fill the other's again.
  */
 #include <linux/io.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
+#include <linux/random.h>
+#include <linux/siphash.h>
 #include <linux/slab.h>
 #include "cpumap.h"
 #include "extents.h"
@@ -42,9 +45,16 @@ struct pp_cpumap {
 	struct pp_piece at[];
 };
 
+static siphash_aligned_key_t view_key;
+
+void pp_cpumap_init(void)
+{
+	get_random_bytes(&view_key, sizeof(view_key));
+}
+
 static unsigned long view_base(const struct peerpin_region *r)
 {
-	return r->cookie * (PEERPIN_MMAP_SPAN >> PAGE_SHIFT);
+	return siphash_1u64(r->cookie, &view_key) * (PEERPIN_MMAP_SPAN >> PAGE_SHIFT);
 }
 
 /* ---- what the views share ---------------------------------------------------- */

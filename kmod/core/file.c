@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/export.h>
 #include <linux/file.h>
@@ -207,12 +209,26 @@ static void file_show_regions(struct seq_file *m, struct pp_file *f)
 		   bytes);
 }
 
+/*
+ * /proc lets whoever may look into a process read this of the process's files:
+ * also into itself, of a file that it was given by another, whose addresses are
+ * its secret still.
+ */
+static bool file_may_show(const struct seq_file *m, const struct file *filp)
+{
+	return !pp_file_check_owner(filp->private_data) ||
+	       uid_eq(filp->f_cred->euid, m->file->f_cred->fsuid) ||
+	       file_ns_capable(m->file, &init_user_ns, CAP_SYS_PTRACE);
+}
+
 static void file_show_fdinfo(struct seq_file *m, struct file *filp)
 {
 	struct pp_file *f = filp->private_data;
 	struct pp_account_counts counts = pp_account_counts(f->account);
 
 	seq_printf(m, "peerpin-owner:\t%d\n", pid_vnr(f->owner));
+	if (!file_may_show(m, filp))
+		return;
 	file_show_regions(m, f);
 	seq_printf(m, "peerpin-pins:\t%llu\npeerpin-revoked:\t%llu\n",
 		   counts.pins, counts.revoked);

@@ -3,6 +3,7 @@
 #include <linux/module.h>
 #include "../providers/dmabuf.h"
 #include "../providers/host.h"
+#include "cpumap.h"
 #include "debugfs.h"
 #include "file.h"
 
@@ -26,6 +27,7 @@ static int __init pp_init(void)
 	ret = pp_provider_register(&pp_dmabuf_provider);
 	if (ret)
 		goto err_host;
+	pp_cpumap_init();
 	ret = misc_register(&pp_misc);
 	if (ret)
 		goto err_dmabuf;

@@ -26,6 +26,9 @@
  * revocation are the core's business. The one promise a driver makes: between
  * begin and end, and only then, its device touches the memory; and end comes
  * soon after stop() or peerpin_dma_stale() asked for it.
+ *
+ * "seed N" is the section of NVIDIA's guide "Developing a Linux Kernel Module using
+ * GPUDirect RDMA" (release 12.9) that a call implements.
  */
 #ifndef _PEERPIN_H
 #define _PEERPIN_H
@@ -49,7 +52,9 @@ struct peerpin_region;
  *	nor for anything that waits for the GPU driver or for memory: the thread
  *	that frees GPU memory stands in it with the GPU driver's lock held.
  *	Called at most once for an attachment, when DMA was in flight on it a
- *	moment ago, never after peerpin_peer_unregister() returned.
+ *	moment ago, never after peerpin_peer_unregister() returned. So a driver
+ *	that queues begins a request and puts it on its list under the lock that
+ *	stop() takes: else stop() may come between, and not find it.
  *
  * Implements the driver's half of seed 11.3 and 12.4.
  */
@@ -91,7 +96,7 @@ void peerpin_peer_unregister(struct peerpin_peer *peer);
  * @length: bytes, not 0
  * @provider: enum peerpin_provider: whose memory it is; 0: find out
  * @flags: enum peerpin_pin_flags
- * @fd: the dma-buf, where @provider is PEERPIN_PROVIDER_DMABUF
+ * @fd: the dma-buf, where @provider is PEERPIN_PROVIDER_DMABUF; else 0, not -1
  */
 struct peerpin_range {
 	u64 addr;
@@ -113,7 +118,8 @@ struct peerpin_range {
  * comes then answers -ESTALE, and it is still to be unpinned.
  *
  * Context: process, sleeps, may call the GPU's driver; no lock may be held that
- * stop() takes.
+ * stop() takes, and no DMA of the caller's may be in flight whose end waits for
+ * this call: pin and attach all that a transfer needs, then begin.
  * Return: the region or ERR_PTR, with the errors of PEERPIN_IOC_PIN.
  * Implements seed 12.2.
  */
@@ -235,7 +241,11 @@ struct peerpin_dma {
  * From success on the memory stays until peerpin_dma_end(), whoever frees it;
  * but GPU memory that is freed stays for drain_timeout_ms (a parameter of
  * peerpin.ko) at most, for its driver cannot wait longer. It holds no lock:
- * begin as many as are needed.
+ * begin as many as are needed. Where stop() looks for requests on a list, begin
+ * and put the request there under the lock that stop() takes.
+ *
+ * A transfer holds a reference of its own to @attach: the caller may put the one it
+ * has before the end, but then must not ask peerpin_dma_stale() after it.
  *
  * Context: any, does not sleep.
  * Return: 0; -EINVAL the range is empty or outside the region; -ESTALE the

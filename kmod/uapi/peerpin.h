@@ -69,6 +69,9 @@
  * reserved field not 0; E2BIG unknown trailing bytes not 0; EOPNOTSUPP an
  * unknown flag; ENOENT no such region; EACCES not the process that opened the
  * file; EFAULT struct not readable or writable; ENOTTY no such command.
+ *
+ * "seed N" is the section of NVIDIA's guide "Developing a Linux Kernel Module using
+ * GPUDirect RDMA" (release 12.9) that a call implements.
  */
 #ifndef _UAPI_PEERPIN_H
 #define _UAPI_PEERPIN_H
@@ -150,7 +153,8 @@ enum peerpin_reason {
  * @length: bytes, not 0
  * @provider: enum peerpin_provider
  * @va_space_token: with @p2p_token; both 0: memory of the calling process
- * @p2p_token: CU_POINTER_ATTRIBUTE_P2P_TOKENS of the range (NV only)
+ * @p2p_token: CU_POINTER_ATTRIBUTE_P2P_TOKENS of the range (NV only). They give
+ *	any process's memory, so CAP_SYS_PTRACE is needed to say them
  * @out_region: id of the new region
  * @out_slot: its word in the revocation page
  * @out_epoch: the value of that word while the region is valid
@@ -166,11 +170,12 @@ enum peerpin_reason {
  *	that is not known
  *
  * Errors besides the common ones: EINVAL the range is empty, overflows or is
- * pinnable by nobody; EOPNOTSUPP provider not loaded, or it cannot pin this
- * kind of memory or in this way; EBADF @fd is not a dma-buf's; ENOMEM no BAR1
- * space, RLIMIT_MEMLOCK or no kernel memory; EDQUOT too many regions or bytes;
- * ESTALE freed while it was being pinned; EINTR the process is being killed;
- * any other is the provider's (EIO, EHWPOISON...). On failure no region exists.
+ * pinnable by nobody; EPERM tokens, without CAP_SYS_PTRACE; EOPNOTSUPP provider
+ * not loaded, or it cannot pin this kind of memory or in this way; EBADF @fd is
+ * not a dma-buf's; ENOMEM no BAR1 space, RLIMIT_MEMLOCK or no kernel memory;
+ * EDQUOT too many regions or bytes; ESTALE freed while it was being pinned;
+ * EINTR a signal arrived: call again; any other is the provider's (EIO,
+ * EHWPOISON...). On failure no region exists.
  * @out_reason says more where more is known.
  * Implements seed 12.2.
  */

@@ -56,7 +56,7 @@ CASE(info_refuses)
 
 CASE(alloc_refuses)
 {
-	struct emugpu_alloc alloc = { .flags = 1 << 31, .va = VA, .size = BLOCK };
+	struct emugpu_alloc alloc = { .flags = 1u << 31, .va = VA, .size = BLOCK };
 	uint64_t before = vram_free();
 
 	EXPECT(emu_call(fd, EMUGPU_IOC_ALLOC, &alloc) == -EINVAL, "flags");
@@ -167,7 +167,7 @@ CASE(freed_pages_come_back_first_in_another_order)
 	EXPECT(emu_free(fd, VA) == 0, "free");
 }
 
-CASE(new_blocks_are_not_cleared)
+CASE(what_a_process_freed_it_may_find_again)
 {
 	EXPECT(emu_alloc(fd, VA, BLOCK) == 0, "alloc");
 	EXPECT(emu_fill(fd, VA, 1, 0xa5, BLOCK) == 0, "fill");
