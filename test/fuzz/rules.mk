@@ -26,9 +26,23 @@ $(B)/bin/fuzz/replay $(B)/bin/fuzz/disk $(B)/bin/fuzz/memory: $(FUZZ_OBJ) $(FUZZ
 fuzz:
 	@scripts/fuzz $(FUZZ_SECONDS)
 
-$(B)/obj/fuzz $(B)/bin/fuzz:
+# calls of all nodes, which runs in the machine
+CALLS_OBJ := $(patsubst test/fuzz/calls/%.c,$(B)/obj/fuzz/calls/%.o,$(wildcard test/fuzz/calls/*.c))
+USER_TARGETS += $(B)/bin/fuzz/calls
+
+$(B)/obj/fuzz/calls/%.o: test/fuzz/calls/%.c | $(B)/obj/fuzz/calls
+	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/bin/fuzz/calls: $(CALLS_OBJ) | $(B)/bin/fuzz
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lpthread
+
+fuzz-calls: deps
+	+@$(MAKE) --no-print-directory all
+	@scripts/fuzz-calls $(CALLS)
+
+$(B)/obj/fuzz $(B)/obj/fuzz/calls $(B)/bin/fuzz:
 	mkdir -p $@
 
--include $(wildcard $(B)/obj/fuzz/*.d)
+-include $(wildcard $(B)/obj/fuzz/*.d) $(CALLS_OBJ:.o=.d)
 
-.PHONY: fuzz
+.PHONY: fuzz fuzz-calls

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include "../../../emu/include/emugpu.h"
+#include "leftover.h"
+
+enum { WAIT_S = 10 };
+
+static int test(int fd, struct emugpu_test *args)
+{
+	return ioctl(fd, EMUGPU_IOC_TEST, args) ? -errno : 0;
+}
+
+/* What programs have set stays set. */
+static void quieten(int fd)
+{
+	struct emugpu_test ops[] = {
+		{ .op = EMUGPU_TEST_FAIL, .fail.call = EMUGPU_CALL_GET_PAGES },
+		{ .op = EMUGPU_TEST_FAIL, .fail.call = EMUGPU_CALL_DMA_MAP_PAGES },
+		{ .op = EMUGPU_TEST_PLAN },
+		{ .op = EMUGPU_TEST_DELAY_CALLBACK },
+		{ .op = EMUGPU_TEST_BAR1_FREE, .bar1_free.bytes = ~0ull },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(ops) / sizeof(*ops); i++)
+		test(fd, &ops[i]);
+}
+
+/* The one client is the one that asks. */
+static bool gpu_is_empty(int fd, char *why)
+{
+	struct emugpu_test args = { .op = EMUGPU_TEST_COUNTS };
+	int err = test(fd, &args);
+
+	snprintf(why, LEFTOVER_MAX, "error %d, %u pins, %u DMA maps, %u blocks, %u clients", err, args.counts.out_pins,
+		 args.counts.out_dma_maps, args.counts.out_blocks, args.counts.out_clients);
+	return !err && !args.counts.out_pins && !args.counts.out_dma_maps && !args.counts.out_blocks &&
+	       args.counts.out_clients == 1;
+}
+
+/* Files are let go of a moment after their process has ended. */
+static bool gpu_gets_empty(int fd, char *why)
+{
+	int tries;
+
+	for (tries = 0; tries < WAIT_S * 10; tries++) {
+		if (gpu_is_empty(fd, why))
+			return true;
+		usleep(100000);
+	}
+	return false;
+}
+
+/* But that of time: with so many processes a callback waits for a processor. */
+static bool no_rule_is_broken(int fd, char *why)
+{
+	struct emugpu_test args;
+	uint32_t rule;
+
+	for (rule = 0; rule < EMUGPU_RULES; rule++) {
+		args = (struct emugpu_test){ .op = EMUGPU_TEST_VIOLATIONS, .violations.rule = rule };
+		if (rule == EMUGPU_RULE_SLOW_CALLBACK || test(fd, &args) || !args.violations.out_count)
+			continue;
+		snprintf(why, LEFTOVER_MAX, "rule %u of the emulator was broken %llu times, by %.48s", rule,
+			 (unsigned long long)args.violations.out_count, args.violations.out_module);
+		return false;
+	}
+	return true;
+}
+
+/* What a file of debugfs says below its heading */
+static void read_below(const char *file, char *text, size_t room)
+{
+	char path[64], line[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/peerpin/%s", file);
+	f = fopen(path, "re");
+	snprintf(text, room, "%s", f && fgets(line, sizeof(line), f) ? "" : "cannot be read");
+	while (f && fgets(line, sizeof(line), f))
+		snprintf(text + strlen(text), room - strlen(text), "%s", line);
+	if (f)
+		fclose(f);
+}
+
+static bool core_is_empty(char *why)
+{
+	char regions[96], accounts[96];
+
+	read_below("regions", regions, sizeof(regions));
+	read_below("accounts", accounts, sizeof(accounts));
+	snprintf(why, LEFTOVER_MAX, "regions: %s accounts: %s", regions, accounts);
+	return !*regions && !strcmp(accounts, "all 0 - - -\n");
+}
+
+void leftover_tell(void)
+{
+	struct emugpu_test args = { .op = EMUGPU_TEST_COUNTS };
+	int fd = open("/dev/emugpu", O_RDWR | O_CLOEXEC);
+
+	if (!test(fd, &args))
+		printf("# the GPU: %llu pins were asked for, %llu given back, %llu taken away\n",
+		       (unsigned long long)args.counts.out_get_calls, (unsigned long long)args.counts.out_put_calls,
+		       (unsigned long long)args.counts.out_callbacks);
+	if (fd >= 0)
+		close(fd);
+}
+
+bool leftover_none(char why[LEFTOVER_MAX])
+{
+	int fd = open("/dev/emugpu", O_RDWR | O_CLOEXEC);
+	bool none;
+
+	quieten(fd);
+	none = gpu_gets_empty(fd, why) && core_is_empty(why) && no_rule_is_broken(fd, why);
+	if (fd >= 0)
+		close(fd);
+	return none;
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include <grp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+#include "calls.h"
+#include "cover.h"
+#include "random.h"
+#include "worker.h"
+
+enum {
+	PROGRAMS = 64,	/* of a thread, before its process ends */
+	NOBODY = 65534,
+};
+
+struct thread {
+	struct fuzz *fuzz;
+	struct world *world;
+	unsigned int number;	/* of all threads of all workers */
+	uint64_t seed;
+};
+
+static void next_program(struct thread *thread, struct program *out)
+{
+	struct fuzz *fuzz = thread->fuzz;
+
+	if (fuzz->replay)
+		*out = fuzz->replay[thread->number];
+	else
+		corpus_next(&fuzz->corpus, out, &thread->seed);
+	if (fuzz->keep >= 0)
+		(void)!pwrite(fuzz->keep, out, sizeof(*out), (off_t)(thread->number * sizeof(*out)));
+}
+
+static void run_program(struct thread *thread, struct cover *cover)
+{
+	struct fuzz *fuzz = thread->fuzz;
+	struct program program;
+	struct choices c = { .program = &program };
+	uint64_t made;
+
+	next_program(thread, &program);
+	cover_start(cover);
+	made = calls_run(thread->world, &c);
+	if (cover_is_new(cover, &fuzz->corpus))
+		corpus_add(&fuzz->corpus, &program);
+	__atomic_add_fetch(&fuzz->calls, made, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&fuzz->programs, 1, __ATOMIC_RELAXED);
+}
+
+static void *run_thread(void *arg)
+{
+	struct thread *thread = arg;
+	struct cover cover;
+	int i;
+
+	cover_open(&cover);
+	for (i = 0; i < PROGRAMS; i++)
+		run_program(thread, &cover);
+	return NULL;
+}
+
+static void do_nothing(int signo)
+{
+	(void)signo;
+}
+
+/* A signal that comes ends a call, and no more. */
+static void set_signals(void)
+{
+	static const struct sigaction nothing = { .sa_handler = do_nothing };
+
+	sigaction(SIGALRM, &nothing, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static void become_ordinary(void)
+{
+	if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY))
+		_exit(2);
+}
+
+static void run_threads(struct thread *threads, unsigned int nr)
+{
+	pthread_t ids[THREADS_MAX];
+	unsigned int i, started = 0;
+
+	for (i = 0; i < nr; i++)
+		started += !pthread_create(&ids[started], NULL, run_thread, &threads[i]);
+	for (i = 0; i < started; i++)
+		pthread_join(ids[i], NULL);
+}
+
+void worker_run(struct fuzz *fuzz, unsigned int number, unsigned int life)
+{
+	static struct world world;
+	struct thread threads[THREADS_MAX];
+	uint64_t seed = fuzz->seed;
+	unsigned int i, first = number * fuzz->threads;
+
+	seed += random_next(&(uint64_t){ (uint64_t)life << 32 | number });
+	set_signals();
+	if (number % 2)
+		become_ordinary();
+	/* of one that becomes another user the kernel forgets it */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	world_init(&world, fuzz->friend);
+	for (i = 0; i < fuzz->threads; i++)
+		threads[i] = (struct thread){ fuzz, &world, first + i, random_next(&seed) };
+	run_threads(threads, fuzz->threads);
+	_exit(0);
+}
