@@ -2,6 +2,26 @@
 # The emulator's module laid out as the sources of an installed driver are.
 layout: modules
 	build=$(B)/$$(scripts/kernel $(KERNEL)) && \
-	emu/layout $$build/src/emu/kmod $(if $(DESTDIR),$(DESTDIR),$$build/layout)
+	emu/layout $$build/src/emu/kmod "$(if $(DESTDIR),$(DESTDIR),$$build/layout)"
 
 .PHONY: layout
+
+# ---- installed -------------------------------------------------------------------
+
+# What peerpin-emu makes its tree of: sources of the modules, scripts, and programs built here.
+EMU_SOURCES := $(addprefix emu/,include kmod tegra judge/kmod layout peerpin-emu) kmod \
+	$(addprefix emu/vm/,run mkinitramfs kernel topology installed.sh machine.sh machine_arm64.sh) \
+	$(addprefix scripts/,apt.sh build-modules foreign.sh kernel newer.sh own-kernel.sh)
+EMU_PROGRAMS := bin/demo $(addprefix emu/,libcuda.so.1 libcuda.so libnvidia-ml.so.1) judge/guest judge/shim.so vm/init vm/watch
+
+install-emu: PREFIX ?= /usr/local
+install-emu: to = $(if $(word 2,$(DESTDIR)$(PREFIX)),$(error DESTDIR and PREFIX cannot have a blank))$(abspath $(DESTDIR)$(PREFIX))
+install-emu: $(EMU_PROGRAMS:%=$(B)/%)
+	umask 022 && mkdir -p $(to)/bin $(to)/lib/peerpin/build $(to)/share/man/man1
+	cp -r --parents $(EMU_SOURCES) $(to)/lib/peerpin
+	cd $(B) && cp -P --parents $(EMU_PROGRAMS) $(to)/lib/peerpin/build
+	ln -sf ../lib/peerpin/emu/peerpin-emu $(to)/bin
+	chmod -R u=rwX,go=rX $(to)/lib/peerpin
+	install -m 644 man/peerpin-emu.1 $(to)/share/man/man1
+
+.PHONY: install-emu

@@ -192,6 +192,24 @@ static void mount_modules(const struct config *config)
 	mount_at(&tree);
 }
 
+/*
+ * Programs that become another user have to reach the files too, which may be
+ * below the home of root. It stays in this machine's memory.
+ */
+static void open_way(const char *path)
+{
+	char part[4096];
+	struct stat st;
+	char *slash;
+
+	snprintf(part, sizeof(part), "%s", path);
+	while ((slash = strrchr(part, '/')) && slash != part) {
+		if (!stat(part, &st))
+			chmod(part, st.st_mode | S_IXGRP | S_IXOTH);
+		*slash = '\0';
+	}
+}
+
 void root_enter(const struct config *config)
 {
 	mount_host();
@@ -199,6 +217,7 @@ void root_enter(const struct config *config)
 	link_streams();
 	replace_programs();
 	switch_root();
+	open_way(config->cwd);
 	mount_shares(config);
 	mount_modules(config);
 }

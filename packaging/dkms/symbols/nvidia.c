@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What peerpin_nv calls of NVIDIA's driver. The versions of symbols come from
+ * the types in that driver's own header and in this kernel's, so they are those
+ * of the driver's module, whether that is built for this kernel yet or not.
+ */
+#include <linux/errno.h>
+#include <linux/module.h>
+#include <nv-p2p.h>
+
+int nvidia_p2p_get_pages(uint64_t p2p_token, uint32_t va_space, uint64_t address, uint64_t length,
+			 struct nvidia_p2p_page_table **table, void (*free_callback)(void *data), void *data)
+{
+	return -EOPNOTSUPP;
+}
+EXPORT_SYMBOL(nvidia_p2p_get_pages);
+
+int nvidia_p2p_put_pages(uint64_t p2p_token, uint32_t va_space, uint64_t address, struct nvidia_p2p_page_table *table)
+{
+	return -EOPNOTSUPP;
+}
+EXPORT_SYMBOL(nvidia_p2p_put_pages);
+
+int nvidia_p2p_free_page_table(struct nvidia_p2p_page_table *table)
+{
+	return -EOPNOTSUPP;
+}
+EXPORT_SYMBOL(nvidia_p2p_free_page_table);
+
+#ifdef NVIDIA_P2P_CAP_GET_PAGES_PERSISTENT_API
+int nvidia_p2p_get_pages_persistent(uint64_t address, uint64_t length, struct nvidia_p2p_page_table **table,
+				    uint32_t flags)
+{
+	return -EOPNOTSUPP;
+}
+EXPORT_SYMBOL(nvidia_p2p_get_pages_persistent);
+
+int nvidia_p2p_put_pages_persistent(uint64_t address, struct nvidia_p2p_page_table *table, uint32_t flags)
+{
+	return -EOPNOTSUPP;
+}
+EXPORT_SYMBOL(nvidia_p2p_put_pages_persistent);
+#endif
+
+MODULE_DESCRIPTION("The names of NVIDIA's driver, for the build only");
+MODULE_LICENSE("GPL");
