@@ -28,8 +28,8 @@ static CUdeviceptr gpu_memory(void)
 {
 	const CUpointer_attribute sync = CU_POINTER_ATTRIBUTE_SYNC_MEMOPS;
 	const int on = 1;
-	CUcontext ctx;
 	CUdeviceptr gpu;
+	CUcontext ctx;
 
 	need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&ctx, 0) && !cuCtxSetCurrent(ctx), "no GPU", ENODEV);
 	need(!cuMemAlloc(&gpu, SIZE), "cuMemAlloc", ENOMEM);
@@ -47,7 +47,8 @@ static char *map(gdr_t g, gdr_mh_t mh, CUdeviceptr gpu, void **view)
 	need(!ret, "gdr_map", ret);
 	ret = gdr_get_info(g, mh, &info);
 	need(!ret, "gdr_get_info", ret);
-	gdr_get_mapping_type_string(info.mapping_type, &type);
+	ret = gdr_get_mapping_type_string(info.mapping_type, &type);
+	need(!ret, "gdr_get_mapping_type_string", ret);
 	printf("%d KiB of GPU memory at 0x%llx are at %p for the CPU (%s)\n", SIZE >> 10, gpu, *view, type);
 	return (char *)*view + (gpu - info.va);
 }
@@ -56,7 +57,7 @@ static void cpu_writes_gpu_reads(gdr_mh_t mh, char *at, CUdeviceptr gpu)
 {
 	char text[32] = "";
 
-	gdr_copy_to_mapping(mh, at, "written by the CPU", 19);
+	need(!gdr_copy_to_mapping(mh, at, "written by the CPU", 19), "gdr_copy_to_mapping", EINVAL);
 	need(!cuMemcpyDtoH(text, gpu, 19), "cuMemcpyDtoH", EIO);
 	printf("the GPU has: %s\n", text);
 	need(!strcmp(text, "written by the CPU"), "the GPU has other bytes", EIO);
@@ -67,7 +68,7 @@ static void gpu_writes_cpu_reads(gdr_mh_t mh, const char *at, CUdeviceptr gpu)
 	char text[32] = "";
 
 	need(!cuMemcpyHtoD(gpu + 100, "written by the GPU", 19), "cuMemcpyHtoD", EIO);
-	gdr_copy_from_mapping(mh, text, at + 100, 19);
+	need(!gdr_copy_from_mapping(mh, text, at + 100, 19), "gdr_copy_from_mapping", EINVAL);
 	printf("the CPU reads: %s\n", text);
 	need(!strcmp(text, "written by the GPU"), "the CPU reads other bytes", EIO);
 }
@@ -87,11 +88,11 @@ static void small_copies(gdr_mh_t mh, char *at, CUdeviceptr gpu)
 	unsigned int i;
 
 	for (i = 0; i < TIMES; i++)
-		gdr_copy_to_mapping(mh, at, &i, sizeof(i));
+		need(!gdr_copy_to_mapping(mh, at, &i, sizeof(i)), "gdr_copy_to_mapping", EINVAL);
 	mapped = now_us() - start;
 	start = now_us();
 	for (i = 0; i < TIMES; i++)
-		cuMemcpyHtoD(gpu, &i, sizeof(i));
+		need(!cuMemcpyHtoD(gpu, &i, sizeof(i)), "cuMemcpyHtoD", EIO);
 	cuda = now_us() - start;
 	printf("writing 4 bytes takes %.2f us, by cuMemcpyHtoD() %.2f us\n", mapped / TIMES, cuda / TIMES);
 }
@@ -112,8 +113,7 @@ int main(void)
 	cpu_writes_gpu_reads(mh, at, gpu);
 	gpu_writes_cpu_reads(mh, at, gpu);
 	small_copies(mh, at, gpu);
-	need(!gdr_unmap(g, mh, view, SIZE), "gdr_unmap", EINVAL);
-	need(!gdr_unpin_buffer(g, mh), "gdr_unpin_buffer", EINVAL);
+	need(!gdr_unmap(g, mh, view, SIZE) && !gdr_unpin_buffer(g, mh), "gdr_unpin_buffer", EINVAL);
 	need(!gdr_close(g) && !cuMemFree(gpu), "gdr_close", EIO);
 	puts("gdrapi_example: OK");
 	return 0;

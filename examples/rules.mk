@@ -22,6 +22,7 @@ $(B)/bin/demo: $(DEMO_OBJ) $(DEMO_TOOL_OBJ) $(B)/lib/libpeerpin.so $(B)/emu/libc
 
 EXAMPLE_LIBS_verbs := -lrdmacm -libverbs
 EXAMPLE_DEPS_verbs := $(B)/lib/libpeerpin-verbs.so
+EXAMPLE_DEPS_hook := $(B)/lib/libpeerpin-hook.so
 
 define EXAMPLE_RULE
 $(B)/bin/examples/$(1): $(B)/obj/examples/$(1)_example.o $$(EXAMPLE_DEPS_$(1)) \

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * RDMA to and from GPU memory of another machine.
- *
- *	verbs			lets one other write and read its GPU's memory
- *	verbs ADDRESS		writes that of the machine at ADDRESS, and reads it
+ * RDMA to and from GPU memory of another machine: "verbs" lets one other write and
+ * read its GPU's memory, "verbs ADDRESS" writes that of the machine there, and reads it.
  */
 #include <cuda.h>
+#include <errno.h>
 #include <libpeerpin-verbs.h>
-#include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -23,98 +22,99 @@ struct window {
 	uint32_t rkey;
 };
 
-static unsigned char sent[SIZE], got[SIZE];
-
-static int fail(const char *what)
+/* @why: NULL: errno says it, as it does for librdmacm's calls */
+static void need(int ok, const char *what, const char *why)
 {
-	perror(what);
-	return 1;
+	if (ok)
+		return;
+	fprintf(stderr, "verbs: %s: %s\n", what, why ? why : strerror(errno));
+	exit(1);
+}
+
+static void finish(struct rdma_cm_id *id, const char *what, int posted)
+{
+	struct ibv_wc wc;
+
+	need(!posted && rdma_get_send_comp(id, &wc) == 1, what, NULL);
+	need(wc.status == IBV_WC_SUCCESS, what, ibv_wc_status_str(wc.status));
 }
 
 /* An RDMA adapter may be unable to reach this GPU: why, and memory that both can reach. */
-static void *allocate(struct pp_verbs *v, const struct pp_mr **mr)
+static const struct pp_mr *allocate(struct pp_verbs *v, void **at)
 {
+	const struct pp_mr *mr;
 	struct pp_mr_why why;
-	CUdeviceptr gpu = 0;
+	CUdeviceptr gpu;
 	char text[512];
-	void *host;
 	int err;
 
-	if (!cuMemAlloc(&gpu, SIZE)) {
-		err = pp_verbs_reg(v, (void *)(uintptr_t)gpu, SIZE, mr, &why);
-		if (!err)
-			return (void *)(uintptr_t)gpu;
-		pp_verbs_explain(text, sizeof(text), err, &why);
-		fprintf(stderr, "cuMemHostAlloc()'s instead of the GPU's own memory: %s\n", text);
-		cuMemFree(gpu);
-	}
-	if (cuMemHostAlloc(&host, SIZE, 0) || pp_verbs_reg(v, host, SIZE, mr, NULL))
-		return NULL;
-	return host;
+	need(!cuMemAlloc(&gpu, SIZE), "cuMemAlloc", "no memory");
+	*at = (void *)(uintptr_t)gpu;
+	err = pp_verbs_reg(v, *at, SIZE, &mr, &why);
+	if (!err)
+		return mr;
+	pp_verbs_explain(text, sizeof(text), err, &why);
+	fprintf(stderr, "cuMemHostAlloc()'s instead of the GPU's own memory: %s\n", text);
+	need(!cuMemFree(gpu) && !cuMemHostAlloc(at, SIZE, 0), "cuMemHostAlloc", "no memory");
+	need(!pp_verbs_reg(v, *at, SIZE, &mr, NULL), "pp_verbs_reg", "nor does the adapter reach that");
+	return mr;
 }
 
-static int finished(struct rdma_cm_id *id)
+static void client(struct rdma_cm_id *id, const struct pp_mr *mr, void *at)
 {
-	struct ibv_wc wc;
-
-	return rdma_get_send_comp(id, &wc) == 1 && wc.status == IBV_WC_SUCCESS;
-}
-
-static int client(struct rdma_cm_id *id, const struct pp_mr *mr, void *memory)
-{
-	struct rdma_conn_param param = { .responder_resources = 1, .initiator_depth = 1, .retry_count = 7 };
+	struct rdma_conn_param param = { .initiator_depth = 1, .retry_count = 7 };
+	static unsigned char got[SIZE];
 	struct window there;
 
-	if (rdma_connect(id, &param))
-		return fail("rdma_connect");
+	need(!rdma_connect(id, &param), "rdma_connect", NULL);
+	need(id->event->param.conn.private_data_len >= sizeof(there), "the other machine", "tells no window");
 	memcpy(&there, id->event->param.conn.private_data, sizeof(there));
-	for (size_t i = 0; i < SIZE; i++)
-		sent[i] = (unsigned char)(i * 2654435761u >> 24);
-	cuMemcpyHtoD((CUdeviceptr)(uintptr_t)memory, sent, SIZE);
-	if (rdma_post_write(id, NULL, memory, SIZE, mr->mr, IBV_SEND_SIGNALED, there.addr, there.rkey) || !finished(id))
-		return fail("write");
-	cuMemsetD8((CUdeviceptr)(uintptr_t)memory, 0, SIZE);
-	if (rdma_post_read(id, NULL, memory, SIZE, mr->mr, IBV_SEND_SIGNALED, there.addr, there.rkey) || !finished(id))
-		return fail("read");
-	cuMemcpyDtoH(got, (CUdeviceptr)(uintptr_t)memory, SIZE);
-	if (rdma_post_sendv(id, NULL, NULL, 0, IBV_SEND_SIGNALED) || !finished(id) || rdma_disconnect(id))
-		return fail("goodbye");
-	printf("verbs_example: %s\n", memcmp(sent, got, SIZE) ? "other bytes came back" : "OK");
-	return memcmp(sent, got, SIZE) != 0;
+	need(!cuMemsetD8((uintptr_t)at, 0x2a, SIZE) && !cuCtxSynchronize(), "cuMemsetD8", "failed");
+	finish(id, "write", rdma_post_write(id, NULL, at, SIZE, mr->mr, IBV_SEND_SIGNALED, there.addr, there.rkey));
+	need(!cuMemsetD8((uintptr_t)at, 0, SIZE) && !cuCtxSynchronize(), "cuMemsetD8", "failed");
+	finish(id, "read", rdma_post_read(id, NULL, at, SIZE, mr->mr, IBV_SEND_SIGNALED, there.addr, there.rkey));
+	need(!cuMemcpyDtoH(got, (uintptr_t)at, SIZE) && *got == 0x2a && !memcmp(got, got + 1, SIZE - 1), "read", "bad");
+	finish(id, "goodbye", rdma_post_sendv(id, NULL, NULL, 0, IBV_SEND_SIGNALED));
+	puts("verbs_example: OK");
 }
 
-/* The other side works alone, until it says that it has. */
-static int server(struct rdma_cm_id *id, const struct pp_mr *mr, void *memory)
+static void server(struct rdma_cm_id *id, const struct pp_mr *mr, void *at)
 {
-	struct window here = { .addr = (uintptr_t)memory, .rkey = mr->mr->rkey };
-	struct rdma_conn_param param = { .private_data = &here, .private_data_len = sizeof(here),
-					 .responder_resources = 1, .initiator_depth = 1 };
+	struct window here = { .addr = (uintptr_t)at, .rkey = mr->mr->rkey };
+	struct rdma_conn_param param = { &here, sizeof(here), .responder_resources = 1 };
 	struct ibv_wc wc;
 
-	if (rdma_post_recvv(id, NULL, NULL, 0) || rdma_accept(id, &param))
-		return fail("rdma_accept");
-	return rdma_get_recv_comp(id, &wc) != 1 || wc.status != IBV_WC_SUCCESS || rdma_disconnect(id);
+	need(!rdma_post_recvv(id, NULL, NULL, 0) && !rdma_accept(id, &param), "rdma_accept", NULL);
+	need(rdma_get_recv_comp(id, &wc) == 1 && wc.status == IBV_WC_SUCCESS, "goodbye", "did not come");
 }
 
 int main(int argc, char **argv)
 {
+	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP, .ai_flags = argc > 1 ? 0 : RAI_PASSIVE }, *to;
 	struct ibv_qp_init_attr attr = { .cap = { 1, 1, 1, 1, 0 }, .sq_sig_all = 1 };
-	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP, .ai_flags = argc > 1 ? 0 : RAI_PASSIVE }, *at;
 	struct rdma_cm_id *id, *listener = NULL;
 	const struct pp_mr *mr;
 	struct pp_verbs *v;
 	CUcontext ctx;
-	void *memory;
+	void *at;
 
-	if (cuInit(0) || cuDevicePrimaryCtxRetain(&ctx, 0) || cuCtxSetCurrent(ctx))
-		return fail("no GPU");
-	if (rdma_getaddrinfo(argc > 1 ? argv[1] : NULL, "7471", &hints, &at) || rdma_create_ep(&id, at, NULL, &attr))
-		return fail("rdma_create_ep");
-	if (argc < 2)
+	need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&ctx, 0) && !cuCtxSetCurrent(ctx), "GPU 0", "not there");
+	need(!rdma_getaddrinfo(argv[1], "7471", &hints, &to) && !rdma_create_ep(&id, to, NULL, &attr), "address",
+	     "unknown, or no RDMA adapter leads there");
+	rdma_freeaddrinfo(to);
+	if (argc < 2) {
 		fprintf(stderr, "waiting for the other machine\n");
-	if (argc < 2 && (listener = id, rdma_listen(listener, 1) || rdma_get_request(listener, &id)))
-		return fail("rdma_listen");
-	if (pp_verbs_open(id->pd, ACCESS, NULL, &v) || !(memory = allocate(v, &mr)))
-		return fail("memory");
-	return argc > 1 ? client(id, mr, memory) : server(id, mr, memory);
+		listener = id;
+		need(!rdma_listen(listener, 1) && !rdma_get_request(listener, &id), "rdma_listen", NULL);
+	}
+	need(!pp_verbs_open(id->pd, ACCESS, NULL, &v), "pp_verbs_open", "no memory");
+	mr = allocate(v, &at);
+	(argc > 1 ? client : server)(id, mr, at);
+	need(!rdma_disconnect(id), "rdma_disconnect", NULL);
+	pp_verbs_unreg(v, mr);
+	pp_verbs_close(v);
+	rdma_destroy_ep(id);
+	if (listener)
+		rdma_destroy_ep(listener);
+	return 0;
 }

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Room for pins: each GPU's BAR1 aperture, how much of it a pin takes, and what is
+ * said when it does not suffice.
+ */
+#include <cuda.h>
+#include <errno.h>
+#include <libpeerpin.h>
+#include <peerpin.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	SIZE = 16 << 20,
+};
+
+static void need(int ok, const char *what, const char *why)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "bar1: %s: %s\n", what, why);
+	exit(1);
+}
+
+static void succeed(const char *what, int error, const struct pp_why *why)
+{
+	char text[256];
+
+	pp_explain(text, sizeof(text), error, why);
+	need(!error, what, text);
+}
+
+static uint64_t show(const char *when, unsigned int gpu)
+{
+	struct pp_bar1 bar;
+
+	succeed("pp_bar1", pp_bar1(gpu, &bar), NULL);
+	printf("%s, GPU %u (%s at %s): %llu of %llu MiB used\n", when, gpu, bar.name, bar.pci,
+	       (unsigned long long)bar.used >> 20, (unsigned long long)bar.total >> 20);
+	need(bar.used + bar.free == bar.total, "BAR1", "used and free are not all");
+	return bar.used;
+}
+
+static void show_all(void)
+{
+	struct pp_bar1 bar;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; !(ret = pp_bar1(i, &bar)); i++)
+		show("at first", i);
+	need(i && ret == -ENODEV, "GPUs", strerror(-ret));
+}
+
+static CUdeviceptr gpu_memory(size_t size)
+{
+	CUdeviceptr gpu;
+
+	need(!cuMemAlloc(&gpu, size), "cuMemAlloc", "no memory");
+	return gpu;
+}
+
+/* The aperture may be smaller than the memory: pin until it is full, then say why no more. */
+static void fill(struct pp_ctx *ctx)
+{
+	struct pp_region region;
+	struct pp_why why;
+	CUdeviceptr gpu;
+	char text[256];
+	int ret, n = 0;
+
+	do {
+		need(!cuMemAlloc(&gpu, SIZE), "cuMemAlloc", "the GPU's memory is full before its BAR1");
+		ret = pp_pin(ctx, (void *)(uintptr_t)gpu, SIZE, &region, &why);
+	} while (!ret && ++n);
+	pp_explain(text, sizeof(text), ret, &why);
+	printf("%d more pins, then: %s\n", n, text);
+	need(why.reason == PEERPIN_REASON_NO_BAR1 && why.needed >= SIZE, "full BAR1", "not the reason");
+}
+
+int main(void)
+{
+	struct pp_region region;
+	struct pp_ctx *ctx;
+	struct pp_why why;
+	uint64_t before;
+	CUdeviceptr gpu;
+	CUcontext cuda;
+
+	need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&cuda, 0) && !cuCtxSetCurrent(cuda), "GPU 0", "not there");
+	show_all();
+	succeed("/dev/peerpin", pp_open(&ctx), NULL);
+	gpu = gpu_memory(SIZE);
+	before = show("allocated", 0);
+	succeed("pp_pin", pp_pin(ctx, (void *)(uintptr_t)gpu, SIZE, &region, &why), &why);
+	need(show("pinned", 0) >= before + SIZE, "pinned", "BAR1 is used no more than before");
+	fill(ctx);
+	pp_close(ctx);
+	puts("bar1: OK");
+	return 0;
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The cache over functions of one's own: host memory that CUDA's copies reach by
+ * DMA, registered by cuMemHostRegister() when it is first used.
+ */
+#include <cuda.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <libpeerpin.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	BUFFERS = 4,
+	SIZE = 1 << 20,
+};
+
+/** struct registrar - what the functions are handed; @registered: ranges now */
+struct registrar {
+	uint64_t page;
+	int registered;
+};
+
+static void need(int ok, const char *what, const char *why)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "cache_ops: %s: %s\n", what, why);
+	exit(1);
+}
+
+/* -ENOMEM makes the cache give up idle registrations and try again. */
+static int pin(void *arg, uint64_t addr, uint64_t length, void **reg, struct pp_why *why)
+{
+	struct registrar *r = arg;
+	CUresult result = cuMemHostRegister((void *)(uintptr_t)addr, length, 0);
+
+	(void)why;
+	if (result)
+		return result == CUDA_ERROR_OUT_OF_MEMORY ? -ENOMEM : -EINVAL;
+	*reg = (void *)(uintptr_t)addr;
+	r->registered++;
+	return 0;
+}
+
+static void unpin(void *arg, void *reg)
+{
+	struct registrar *r = arg;
+
+	need(!cuMemHostUnregister(reg), "cuMemHostUnregister", "failed");
+	r->registered--;
+}
+
+/* Whole pages; 0: what overlaps may be registered as one. */
+static int grow(void *arg, uint64_t *addr, uint64_t *length)
+{
+	uint64_t page = ((struct registrar *)arg)->page, end = (*addr + *length + page - 1) & ~(page - 1);
+
+	*addr &= ~(page - 1);
+	*length = end - *addr;
+	return 0;
+}
+
+static void copy_to_gpu(struct pp_cache *cache, CUdeviceptr gpu, const char *from)
+{
+	const struct pp_cache_entry *entry;
+	int ret = pp_cache_get(cache, from, SIZE, &entry, NULL);
+
+	need(!ret, "pp_cache_get", strerror(-ret));
+	need(!cuMemcpyHtoD(gpu, from, SIZE), "cuMemcpyHtoD", "failed");
+	pp_cache_put(cache, entry);
+}
+
+/* Nothing tells this cache that memory goes: without @valid and @word, whoever frees does. */
+static void free_buffer(struct pp_cache *cache, char *buffer)
+{
+	pp_cache_invalidate(cache, buffer, SIZE);
+	free(buffer);
+}
+
+static void use(struct pp_cache *cache, const struct registrar *r, CUdeviceptr gpu)
+{
+	char *buffer[BUFFERS];
+	int i;
+
+	for (i = 0; i < BUFFERS; i++) {
+		buffer[i] = aligned_alloc(r->page, SIZE);
+		need(!!buffer[i], "memory", "none");
+		memset(buffer[i], i, SIZE);
+	}
+	for (i = 0; i < 10 * BUFFERS; i++)
+		copy_to_gpu(cache, gpu, buffer[i % BUFFERS]);
+	need(r->registered == BUFFERS, "registrations", "another number than buffers");
+	for (i = 0; i < BUFFERS; i++)
+		free_buffer(cache, buffer[i]);
+	need(!r->registered, "registrations", "some are left");
+}
+
+int main(void)
+{
+	static const struct pp_cache_ops ops = { .pin = pin, .unpin = unpin, .grow = grow };
+	struct registrar r = { .page = sysconf(_SC_PAGESIZE) };
+	struct pp_cache_stats stats;
+	struct pp_cache *cache;
+	CUdeviceptr gpu;
+	CUcontext ctx;
+
+	need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&ctx, 0) && !cuCtxSetCurrent(ctx), "GPU 0", "not there");
+	need(!cuMemAlloc(&gpu, SIZE) && !pp_cache_create(&ops, &r, NULL, &cache), "cache", "no memory");
+	use(cache, &r, gpu);
+	pp_cache_stats(cache, &stats);
+	printf("%" PRIu64 " copies, %" PRIu64 " registrations\n", stats.hits + stats.misses, stats.pins);
+	need(stats.pins == BUFFERS, "registrations", "other numbers were expected");
+	pp_cache_destroy(cache);
+	cuMemFree(gpu);
+	puts("cache_ops: OK");
+	return 0;
+}

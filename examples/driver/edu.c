@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A minimal driver on peerpin, to start from: /dev/eduN copies memory by way of the
+ * buffer of QEMU's edu device (1234:11e8), to and from which its DMA engine moves
+ * up to 4 KiB. All that concerns peerpin is edu_move_all(), edu_transfer(), and a
+ * line each in edu_probe() and edu_remove(); the registers are in edu_move().
+ */
+#include <linux/dma-mapping.h>
+#include <linux/iopoll.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/pci.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <peerpin.h>
+#include "edu.h"
+
+enum {
+	EDU_SRC = 0x80,		/* 64 bits, written at once */
+	EDU_DST = 0x88,
+	EDU_COUNT = 0x90,
+	EDU_COMMAND = 0x98,
+	EDU_START = 1,		/* set until it is done */
+	EDU_TO_MEMORY = 2,
+	EDU_BUFFER = 0x40000,	/* what the engine knows its buffer as */
+};
+
+struct edu {
+	struct kref ref;	/* the driver's and each open file's */
+	struct pci_dev *pdev;
+	void __iomem *regs;
+	struct peerpin_peer *peer;
+	struct miscdevice misc;
+	char name[16];
+	struct mutex lock;	/* the engine, its buffer, and @dead */
+	bool dead;
+};
+
+/*
+ * An engine that does not finish must not reach memory after peerpin_dma_end():
+ * it loses the bus, until the driver is bound anew. We wait for less than the
+ * core does for us (drain_timeout_ms, peerpin(4)).
+ */
+static int edu_move(struct edu *edu, u64 src, u64 dst, u32 length, u32 command)
+{
+	u32 left;
+
+	writeq(src, edu->regs + EDU_SRC);
+	writeq(dst, edu->regs + EDU_DST);
+	writeq(length, edu->regs + EDU_COUNT);
+	writel(command | EDU_START, edu->regs + EDU_COMMAND);
+	if (!readl_poll_timeout(edu->regs + EDU_COMMAND, left, !(left & EDU_START), 1000, 500000))
+		return 0;
+	pci_clear_master(edu->pdev);
+	edu->dead = true;
+	return -EIO;
+}
+
+static int edu_move_all(struct edu *edu, struct peerpin_dma *dma, bool store)
+{
+	u64 buffer = EDU_BUFFER;
+	dma_addr_t bus;
+	u32 length;
+	int ret = 0;
+
+	while (!ret && (length = peerpin_dma_next(dma, EDU_BUFFER_BYTES, &bus))) {
+		if (peerpin_dma_stale(dma))
+			return -ESTALE;
+		ret = store ? edu_move(edu, buffer, bus, length, EDU_TO_MEMORY) : edu_move(edu, bus, buffer, length, 0);
+		buffer += length;
+	}
+	return ret;
+}
+
+static int edu_transfer(struct edu *edu, const struct edu_place *place, u32 length, bool store)
+{
+	struct peerpin_region *region = peerpin_region_get(place->fd, place->region);
+	struct peerpin_attach *attach;
+	struct peerpin_dma dma;
+	int ret;
+
+	if (IS_ERR(region))
+		return PTR_ERR(region);
+	attach = peerpin_attach(edu->peer, region);
+	peerpin_region_put(region);
+	if (IS_ERR(attach))
+		return PTR_ERR(attach);
+	ret = peerpin_dma_begin(attach, place->offset, length, store ? DMA_FROM_DEVICE : DMA_TO_DEVICE, &dma);
+	if (!ret) {
+		ret = edu_move_all(edu, &dma, store);
+		peerpin_dma_end(&dma);
+	}
+	peerpin_attach_put(attach);
+	return ret;
+}
+
+/* In and out under one lock: what one user moves in, no other gets. */
+static long edu_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	struct edu *edu = filp->private_data;
+	struct edu_copy c;
+	int ret = -ENODEV;
+
+	if (cmd != EDU_IOC_COPY)
+		return -ENOTTY;
+	if (copy_from_user(&c, (void __user *)arg, sizeof(c)))
+		return -EFAULT;
+	if (c.reserved || !c.length || c.length > EDU_BUFFER_BYTES)
+		return -EINVAL;
+	if (mutex_lock_interruptible(&edu->lock))
+		return -EINTR;
+	if (!edu->dead)
+		ret = edu_transfer(edu, &c.src, c.length, false) ?: edu_transfer(edu, &c.dst, c.length, true);
+	mutex_unlock(&edu->lock);
+	return ret;
+}
+
+static void edu_free(struct kref *ref)
+{
+	kfree(container_of(ref, struct edu, ref));
+}
+
+static int edu_open(struct inode *inode, struct file *filp)
+{
+	struct edu *edu = container_of(filp->private_data, struct edu, misc);
+
+	kref_get(&edu->ref);
+	filp->private_data = edu;
+	return nonseekable_open(inode, filp);
+}
+
+static int edu_release(struct inode *inode, struct file *filp)
+{
+	kref_put(&((struct edu *)filp->private_data)->ref, edu_free);
+	return 0;
+}
+
+static const struct file_operations edu_fops = {
+	.owner = THIS_MODULE,
+	.open = edu_open,
+	.release = edu_release,
+	.unlocked_ioctl = edu_ioctl,
+};
+
+static struct edu *edu_alloc(struct pci_dev *pdev)
+{
+	static atomic_t next;
+	struct edu *edu = kzalloc(sizeof(*edu), GFP_KERNEL);
+
+	if (!edu)
+		return NULL;
+	kref_init(&edu->ref);
+	mutex_init(&edu->lock);
+	edu->pdev = pdev;
+	snprintf(edu->name, sizeof(edu->name), "edu%d", atomic_fetch_inc(&next));
+	edu->misc.minor = MISC_DYNAMIC_MINOR;
+	edu->misc.name = edu->name;
+	edu->misc.mode = 0666;	/* a copy is between what its caller has pinned */
+	edu->misc.fops = &edu_fops;
+	edu->misc.parent = &pdev->dev;
+	return edu;
+}
+
+/*
+ * What pcim_ calls acquire goes by itself after remove. The mask is that of QEMU's
+ * -device edu,dma_mask=0xffffffffffffffff; for a stock edu write DMA_BIT_MASK(28),
+ * or its DMA goes astray.
+ */
+static int edu_setup(struct edu *edu)
+{
+	int ret = pcim_enable_device(edu->pdev);
+
+	if (!ret)
+		ret = dma_set_mask_and_coherent(&edu->pdev->dev, DMA_BIT_MASK(64));
+	if (ret)
+		return ret;
+	edu->regs = pcim_iomap(edu->pdev, 0, 0);
+	if (!edu->regs)
+		return -ENOMEM;
+	if (readl(edu->regs + EDU_COMMAND) & EDU_START)
+		return -EBUSY;	/* with the bus it would go on, at addresses of before */
+	pci_set_master(edu->pdev);
+	return 0;
+}
+
+static int edu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct edu *edu = edu_alloc(pdev);
+	int ret;
+
+	if (!edu)
+		return -ENOMEM;
+	ret = edu_setup(edu);
+	if (ret)
+		goto err_free;
+	edu->peer = peerpin_peer_register(&pdev->dev, NULL, NULL);
+	ret = PTR_ERR_OR_ZERO(edu->peer);
+	if (ret)
+		goto err_free;
+	pci_set_drvdata(pdev, edu);
+	ret = misc_register(&edu->misc);
+	if (!ret)
+		return 0;
+	peerpin_peer_unregister(edu->peer);
+err_free:
+	kref_put(&edu->ref, edu_free);
+	return ret;
+}
+
+/* Files may stay open: they keep the struct, and find it dead. */
+static void edu_remove(struct pci_dev *pdev)
+{
+	struct edu *edu = pci_get_drvdata(pdev);
+
+	misc_deregister(&edu->misc);
+	mutex_lock(&edu->lock);
+	edu->dead = true;
+	mutex_unlock(&edu->lock);
+	peerpin_peer_unregister(edu->peer);
+	kref_put(&edu->ref, edu_free);
+}
+
+static const struct pci_device_id edu_pci_ids[] = {
+	{ PCI_DEVICE(0x1234, 0x11e8) },
+	{}
+};
+MODULE_DEVICE_TABLE(pci, edu_pci_ids);
+
+static struct pci_driver edu_driver = {
+	.name = "edu",
+	.id_table = edu_pci_ids,
+	.probe = edu_probe,
+	.remove = edu_remove,
+};
+
+module_pci_driver(edu_driver);
+MODULE_DESCRIPTION("A minimal peerpin driver, for QEMU's edu device");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+/*
+ * To be told of GPU memory before it is freed. The library stands before libcuda: link
+ * -lpeerpin-hook first, or run the program with LD_PRELOAD=libpeerpin-hook.so.1.
+ */
+#include <cuda.h>
+#include <libpeerpin-hook.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	SIZE = 1 << 20,
+};
+
+/** struct seen - what was told last; @times: how often; @alive: the memory could still be used then */
+struct seen {
+	uint64_t addr;
+	uint64_t length;
+	int times;
+	int alive;
+};
+
+static void need(int ok, const char *what, const char *why)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "hook: %s: %s\n", what, why);
+	exit(1);
+}
+
+static CUdeviceptr gpu_memory(void)
+{
+	CUdeviceptr gpu;
+
+	need(!cuMemAlloc(&gpu, SIZE), "cuMemAlloc", "no memory");
+	return gpu;
+}
+
+/* In the thread that frees, before the driver is called: here registrations are ended. */
+static void gone(void *arg, uint64_t addr, uint64_t length)
+{
+	struct seen *seen = arg;
+	char byte;
+
+	seen->addr = addr;
+	seen->length = length;
+	seen->times++;
+	seen->alive = !cuMemcpyDtoH(&byte, addr, 1) && pp_hook_is_going(addr, length);
+	printf("gone: %llu bytes at %#llx\n", (unsigned long long)length, (unsigned long long)addr);
+}
+
+static void told_once(struct seen *seen)
+{
+	CUdeviceptr gpu = gpu_memory(), other = gpu_memory();
+
+	need(!cuMemFree(gpu), "cuMemFree", "failed");
+	need(seen->times == 1 && seen->addr == gpu && seen->length == SIZE, "cuMemFree()", "was not told");
+	need(seen->alive, "the memory", "was gone already");
+	need(!pp_hook_is_going(gpu, SIZE), "the memory", "is still said to go");
+	need(!pp_hook_remove(gone, seen), "pp_hook_remove", "failed");
+	need(!cuMemFree(other) && seen->times == 1, "after pp_hook_remove()", "was told");
+}
+
+int main(void)
+{
+	struct seen seen = { 0 };
+	CUcontext ctx;
+	int ret;
+
+	need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&ctx, 0) && !cuCtxSetCurrent(ctx), "GPU 0", "not there");
+	ret = pp_hook_add(gone, &seen);
+	need(!ret, "pp_hook_add", strerror(-ret));
+	told_once(&seen);
+	puts("hook: OK");
+	return 0;
+}

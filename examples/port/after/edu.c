@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A driver as there are many: one ioctl that takes two user pointers, and the
+ * DMA engine of QEMU's edu device, which moves data between memory and a buffer
+ * of its own. doc/drivers.md goes from before/edu.c to after/edu.c.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/iopoll.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/pci.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <peerpin.h>
+#include "edu.h"
+
+enum {
+	EDU_SRC = 0x80,
+	EDU_DST = 0x88,
+	EDU_COUNT = 0x90,
+	EDU_CMD = 0x98,
+	EDU_CMD_RUN = 1,
+	EDU_CMD_TO_MEMORY = 2,
+	EDU_BUFFER = 0x40000,	/* of 4096 bytes; QEMU's mistake: a move may not fill it */
+	EDU_CHUNK = 2048,
+};
+
+struct edu {
+	struct pci_dev *pdev;
+	void __iomem *regs;
+	bool dead;		/* its engine did not end, or it goes */
+	struct peerpin_peer *peer;
+};
+
+/* One device, not two; files that are open when it goes find none. */
+static struct edu *edu_device;
+static DEFINE_MUTEX(edu_lock);
+
+/* one end of a copy, which begins @offset bytes into the region */
+struct edu_end {
+	enum dma_data_direction dir;
+	struct peerpin_region *region;
+	bool pinned;		/* by us, else it is the user's */
+	u64 offset;
+	struct peerpin_attach *attach;
+	struct peerpin_dma dma;
+};
+
+static int edu_pin(struct edu_end *end, u64 addr, u64 length)
+{
+	const struct peerpin_range range = { .addr = addr, .length = length };
+
+	end->region = peerpin_region_pin(&range, NULL);
+	if (IS_ERR(end->region))
+		return PTR_ERR(end->region);
+	end->pinned = true;
+	end->offset = addr - peerpin_region_start(end->region);
+	return 0;
+}
+
+static int edu_find(struct edu_end *end, const struct edu_place *place)
+{
+	end->region = peerpin_region_get(place->fd, place->region);
+	end->offset = place->offset;
+	return PTR_ERR_OR_ZERO(end->region);
+}
+
+static void edu_let_go(struct edu_end *end)
+{
+	if (end->pinned)
+		peerpin_region_unpin(end->region);
+	else
+		peerpin_region_put(end->region);
+}
+
+static int edu_map(struct edu *edu, struct edu_end *end)
+{
+	end->attach = peerpin_attach(edu->peer, end->region);
+	return PTR_ERR_OR_ZERO(end->attach);
+}
+
+static int edu_take(struct edu *edu, struct edu_end *end, const struct edu_place *place, u64 length)
+{
+	int ret;
+
+	if (place->fd < -1 || (place->fd < 0 && place->region))
+		return -EINVAL;
+	ret = place->fd < 0 ? edu_pin(end, place->offset, length) : edu_find(end, place);
+	if (ret)
+		return ret;
+	ret = edu_map(edu, end);
+	if (ret)
+		edu_let_go(end);
+	return ret;
+}
+
+static void edu_give(struct edu_end *end)
+{
+	peerpin_attach_put(end->attach);
+	edu_let_go(end);
+}
+
+/*
+ * An engine that does not end is kept from memory, and not asked again: without
+ * the bus it would seem to copy. Until it is probed again.
+ */
+static int edu_run(struct edu *edu, u64 dst, u64 src, u32 length, u32 cmd)
+{
+	u32 busy;
+
+	writeq(src, edu->regs + EDU_SRC);
+	writeq(dst, edu->regs + EDU_DST);
+	writeq(length, edu->regs + EDU_COUNT);
+	writel(cmd | EDU_CMD_RUN, edu->regs + EDU_CMD);
+	if (!readl_poll_timeout(edu->regs + EDU_CMD, busy, !(busy & EDU_CMD_RUN), 1000, 500 * USEC_PER_MSEC))
+		return 0;
+	pci_clear_master(edu->pdev);
+	WRITE_ONCE(edu->dead, true);
+	return -EIO;
+}
+
+/* a chunk between an end and the engine's buffer */
+static int edu_move(struct edu *edu, struct edu_end *end, u32 chunk)
+{
+	u32 done, len;
+	dma_addr_t bus;
+	int ret = 0;
+
+	for (done = 0; done < chunk && !ret; done += len) {
+		len = peerpin_dma_next(&end->dma, chunk - done, &bus);
+		if (end->dir == DMA_FROM_DEVICE)
+			ret = edu_run(edu, bus, EDU_BUFFER + done, len, EDU_CMD_TO_MEMORY);
+		else
+			ret = edu_run(edu, EDU_BUFFER + done, bus, len, 0);
+	}
+	return ret;
+}
+
+static int edu_chunks(struct edu *edu, struct edu_end *dst, struct edu_end *src, u64 length)
+{
+	u32 chunk;
+	int ret = 0;
+
+	for (; length && !ret; length -= chunk) {
+		if (READ_ONCE(edu->dead))
+			return -ENODEV;
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		if (peerpin_dma_stale(&dst->dma) || peerpin_dma_stale(&src->dma))
+			return -ESTALE;
+		chunk = min_t(u64, length, EDU_CHUNK);
+		ret = edu_move(edu, src, chunk) ?: edu_move(edu, dst, chunk);
+	}
+	return ret;
+}
+
+static int edu_begin(struct edu_end *end, u64 length)
+{
+	return peerpin_dma_begin(end->attach, end->offset, length, end->dir, &end->dma);
+}
+
+static int edu_transfer(struct edu *edu, struct edu_end *dst, struct edu_end *src, u64 length)
+{
+	int ret = edu_begin(dst, length);
+
+	if (ret)
+		return ret;
+	ret = edu_begin(src, length);
+	if (ret)
+		goto out_dst;
+	ret = edu_chunks(edu, dst, src, length);
+	peerpin_dma_end(&src->dma);
+out_dst:
+	peerpin_dma_end(&dst->dma);
+	return ret;
+}
+
+static int edu_copy(struct edu *edu, const struct edu_copy_places *c)
+{
+	struct edu_end dst = { .dir = DMA_FROM_DEVICE }, src = { .dir = DMA_TO_DEVICE };
+	int ret;
+
+	if (!c->length || c->length > EDU_COPY_MAX)
+		return -EINVAL;
+	ret = edu_take(edu, &dst, &c->dst, c->length);
+	if (ret)
+		return ret;
+	ret = edu_take(edu, &src, &c->src, c->length);
+	if (ret)
+		goto out_dst;
+	ret = edu_transfer(edu, &dst, &src, c->length);
+	edu_give(&src);
+out_dst:
+	edu_give(&dst);
+	return ret;
+}
+
+static int edu_get_pointers(struct edu_copy_places *c, const void __user *user)
+{
+	struct edu_copy old;
+
+	if (copy_from_user(&old, user, sizeof(old)))
+		return -EFAULT;
+	c->dst = (struct edu_place){ .fd = -1, .offset = old.dst };
+	c->src = (struct edu_place){ .fd = -1, .offset = old.src };
+	c->length = old.length;
+	return 0;
+}
+
+static int edu_get_argument(struct edu_copy_places *c, unsigned int cmd, const void __user *user)
+{
+	switch (cmd) {
+	case EDU_IOC_COPY:
+		return edu_get_pointers(c, user);
+	case EDU_IOC_COPY_PLACES:
+		return copy_from_user(c, user, sizeof(*c)) ? -EFAULT : 0;
+	}
+	return -ENOTTY;
+}
+
+static long edu_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	struct edu_copy_places c;
+	int ret;
+
+	ret = edu_get_argument(&c, cmd, (void __user *)arg);
+	if (ret)
+		return ret;
+	if (mutex_lock_interruptible(&edu_lock))
+		return -EINTR;
+	ret = -ENODEV;
+	if (edu_device)
+		ret = edu_copy(edu_device, &c);
+	mutex_unlock(&edu_lock);
+	return ret;
+}
+
+static const struct file_operations edu_fops = {
+	.owner = THIS_MODULE,
+	.unlocked_ioctl = edu_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+};
+
+static struct miscdevice edu_misc = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "edu",
+	.mode = 0666,
+	.fops = &edu_fops,
+};
+
+static int edu_add(struct edu *edu)
+{
+	int ret = -EBUSY;
+
+	mutex_lock(&edu_lock);
+	if (!edu_device) {
+		edu_device = edu;
+		ret = 0;
+	}
+	mutex_unlock(&edu_lock);
+	return ret;
+}
+
+/* tells a copy that runs, and waits for it */
+static void edu_drop(struct edu *edu)
+{
+	WRITE_ONCE(edu->dead, true);
+	mutex_lock(&edu_lock);
+	edu_device = NULL;
+	mutex_unlock(&edu_lock);
+}
+
+/*
+ * For an edu with dma_mask=0xffffffffffffffff, as emu/vm/run starts it. For a
+ * stock one write DMA_BIT_MASK(28), or its DMA goes astray.
+ */
+static int edu_setup(struct edu *edu)
+{
+	int ret = pcim_enable_device(edu->pdev);
+
+	if (!ret)
+		ret = dma_set_mask_and_coherent(&edu->pdev->dev, DMA_BIT_MASK(64));
+	if (ret)
+		return ret;
+	edu->regs = pcim_iomap(edu->pdev, 0, 0);
+	if (!edu->regs)
+		return -ENOMEM;
+	if (readl(edu->regs + EDU_CMD) & EDU_CMD_RUN)
+		return -EBUSY;	/* with the bus it would go on, at addresses of before */
+	pci_set_master(edu->pdev);
+	return 0;
+}
+
+static int edu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct edu *edu = devm_kzalloc(&pdev->dev, sizeof(*edu), GFP_KERNEL);
+	int ret;
+
+	if (!edu)
+		return -ENOMEM;
+	edu->pdev = pdev;
+	ret = edu_setup(edu);
+	if (ret)
+		return ret;
+	pci_set_drvdata(pdev, edu);
+	edu->peer = peerpin_peer_register(&pdev->dev, NULL, NULL);
+	if (IS_ERR(edu->peer))
+		return PTR_ERR(edu->peer);
+	ret = edu_add(edu);
+	if (ret)
+		goto err_peer;
+	ret = misc_register(&edu_misc);
+	if (!ret)
+		return 0;
+	edu_drop(edu);
+err_peer:
+	peerpin_peer_unregister(edu->peer);
+	return ret;
+}
+
+static void edu_remove(struct pci_dev *pdev)
+{
+	struct edu *edu = pci_get_drvdata(pdev);
+
+	misc_deregister(&edu_misc);
+	edu_drop(edu);
+	peerpin_peer_unregister(edu->peer);
+	pci_clear_master(pdev);
+}
+
+static const struct pci_device_id edu_ids[] = {
+	{ PCI_DEVICE(0x1234, 0x11e8) },
+	{}
+};
+MODULE_DEVICE_TABLE(pci, edu_ids);
+
+static struct pci_driver edu_driver = {
+	.name = "edu",
+	.id_table = edu_ids,
+	.probe = edu_probe,
+	.remove = edu_remove,
+};
+
+module_pci_driver(edu_driver);
+MODULE_DESCRIPTION("Copies memory by the DMA engine of QEMU's edu device");
+MODULE_LICENSE("GPL");
