@@ -8,6 +8,8 @@
 
 #include "../test/vm/pin.h"
 #include "../test/vm/vmtest.h"
+#include "claim.h"
+#include "figure.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
 

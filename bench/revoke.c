@@ -12,7 +12,7 @@ enum {
 	LENGTH = 8 << 20,
 	END_MS = 2,
 	TIMEOUT_MS = 200,
-	SLACK_MS = 50,
+	SLACK_MS = 200,
 	TICK_MS = 10,
 };
 
@@ -92,7 +92,7 @@ CASE(free_returns_soon_after_the_dma)
 	       PEER_BENCH_PEERS, median, ns[ROUNDS - 1], ROUNDS);
 	if (median >= MS && iommu_translates())
 		SKIP("an emulated IOMMU takes that long to forget %d mappings", PEER_BENCH_PEERS);
-	EXPECT(median < MS, "more than 1 ms");
+	CLAIM(.what = "free after the end of the DMA", .of = "8 devices attached", .ours = median, .most = MS);
 }
 
 CASE(free_does_not_wait_for_a_driver_for_ever)
@@ -103,10 +103,11 @@ CASE(free_does_not_wait_for_a_driver_for_ever)
 	free_busy(0, &started, &freed, &ended);
 	set_timeout(1000);
 	ns = freed - started;
-	printf("free under a DMA that does not end, drain_timeout_ms %d: %lu ns\n", TIMEOUT_MS, ns);
 	EXPECT(ended > freed, "the DMA had ended");
 	/* the kernel counts it in ticks, of which the first has begun before */
-	EXPECT(ns >= (TIMEOUT_MS - TICK_MS) * MS && ns < (TIMEOUT_MS + SLACK_MS) * MS, "out of bounds");
+	EXPECT(ns >= (TIMEOUT_MS - TICK_MS) * MS, "too early");
+	CLAIM(.what = "free under a DMA that does not end", .ours = ns, .beside = "drain_timeout_ms",
+	      .theirs = TIMEOUT_MS * MS, .more = SLACK_MS * MS);
 }
 
 VMTEST_MAIN

@@ -43,6 +43,7 @@ struct contender {
 extern const struct contender baseline_ideal;		/* unlocked hash by the start of the range */
 extern const struct contender baseline_ideal_atomic;	/* the same, references counted atomically */
 extern const struct contender baseline_array;		/* sorted array under a rwlock */
+extern const struct contender baseline_rwtree;		/* red-black tree under a rwlock */
 extern const struct contender baseline_tree;		/* red-black tree and LRU list under a mutex */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A red-black tree of ranges that do not overlap; for baseline/tree.c. */
+/* A red-black tree of ranges that do not overlap; for the baselines. */
 #ifndef RB_H
 #define RB_H
 

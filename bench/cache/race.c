@@ -18,10 +18,16 @@ static const struct contender *const racers[RACERS] = {
 	[IDEAL] = &baseline_ideal,
 	[IDEAL_ATOMIC] = &baseline_ideal_atomic,
 	[ARRAY] = &baseline_array,
+	[RWTREE] = &baseline_rwtree,
 	[TREE] = &baseline_tree,
 	[OURS] = &ours,
 	[OURS_UNCHECKED] = &ours_unchecked,
 };
+
+const char *racer_name(enum racer racer)
+{
+	return racers[racer]->name;
+}
 
 /* What the members of the team look up: first each range once, that the processor's caches be warm, then timed */
 static struct lookup warm[TEAM][WARM], timed[TEAM][TURN];
@@ -77,7 +83,7 @@ static uint64_t turn_of(const struct contender *c, void *cache, unsigned int mem
 /* @ps: by contender, number of threads but one, and round */
 static struct race conclude(const char *name, uint64_t ps[RACERS][TEAM][ROUNDS], unsigned int rounds)
 {
-	struct race r = { 0 };
+	struct race r = { .name = name };
 
 	for (unsigned int i = 0; i < RACERS; i++)
 		for (unsigned int more = 0; more < TEAM; more++) {

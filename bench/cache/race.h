@@ -10,16 +10,20 @@ enum racer {
 	IDEAL,
 	IDEAL_ATOMIC,
 	ARRAY,
+	RWTREE,
 	TREE,
 	OURS,
 	OURS_UNCHECKED,
 	RACERS,
 };
 
-/* Medians, ns an operation and thread, by how many threads there are but one; 0: was not measured */
+/* @ns: medians, ns an operation and thread, by how many threads there are but one; 0: was not measured */
 struct race {
+	const char *name;
 	double ns[RACERS][TEAM];
 };
+
+const char *racer_name(enum racer racer);
 
 /* Hits of all of @ranges; prints a line for each contender and number of threads. */
 struct race race_hits(const char *name, const struct ranges *ranges);

@@ -44,17 +44,19 @@ static struct scene {
 	atomic_bool over;
 } scene;
 
-static atomic_int held;
+/* By which stop, counted from 1; 0: by none. A writer that was let go may come to run only after the next has begun. */
+static atomic_uint held;
 static sem_t stopped;
 
 static void hold(int signal)
 {
+	unsigned int by = atomic_load(&held);
 	int error = errno;
 
 	(void)signal;
 	sem_post(&stopped);
-	while (atomic_load(&held))
-		syscall(SYS_futex, &held, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);
+	while (atomic_load(&held) == by)
+		syscall(SYS_futex, &held, FUTEX_WAIT_PRIVATE, by, NULL, NULL, 0);
 	errno = error;
 }
 
@@ -128,7 +130,7 @@ static void stop_once(struct stall *s)
 	bool done, witnessed;
 
 	usleep(100 + random() % 200);
-	atomic_store(&held, 1);
+	atomic_store(&held, s->stops + 1);
 	pthread_kill(scene.writer, SIGUSR1);
 	sem_wait(&stopped);
 	sem_post(&scene.reader.begin);

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is said of the project, as figures: each claim is one line of fields
+ * parted by tabs, which bench/run gathers and bench/report makes a table of.
+ */
+#ifndef BENCH_CLAIM_H
+#define BENCH_CLAIM_H
+
+#include <stdbool.h>
+#include "../test/vm/vmtest.h"
+
+/**
+ * struct claim - a figure of ours, and what it is held against
+ * @what: it is of
+ * @of: NULL, or which of these
+ * @unit: of both figures; NULL: ns. Less is better.
+ * @beside: whose the other one is, @theirs; NULL: there is none
+ * @times, @more, @most: what is promised, one of them: at most so many times as much as theirs, so much more than
+ *	theirs, or so much. None: nothing is; both are told.
+ */
+struct claim {
+	const char *what;
+	const char *of;
+	const char *unit;
+	double ours;
+	const char *beside;
+	double theirs;
+	double times;
+	double more;
+	double most;
+};
+
+static inline const char *claim_kind(const struct claim *c)
+{
+	return c->times ? "times" : c->more ? "more" : c->most ? "most" : "-";
+}
+
+static inline bool claim_holds(const struct claim *c)
+{
+	if (c->times)
+		return c->ours <= c->times * c->theirs;
+	if (c->more)
+		return c->ours <= c->theirs + c->more;
+	return !c->most || c->ours <= c->most;
+}
+
+static inline const char *claim_verdict(const struct claim *c)
+{
+	if (!c->times && !c->more && !c->most)
+		return "-";
+	return claim_holds(c) ? "kept" : "BROKEN";
+}
+
+static inline void claim_write(FILE *out, const struct claim *c)
+{
+	fprintf(out, "claim\t%s%s%s\t%.3f\t%s\t%.3f\t%s\t%s\t%g\t%s\n", c->what, c->of ? ", " : "", c->of ?: "", c->ours,
+		c->beside ?: "-", c->theirs, c->unit ?: "ns", claim_kind(c), c->times + c->more + c->most,
+		claim_verdict(c));
+}
+
+/* Ends no function, so that all claims of a case are told; the case fails by the first that is broken. */
+static inline void claim(const struct claim *c)
+{
+	claim_write(stdout, c);
+	if (!claim_holds(c))
+		vmtest_end(VMTEST_FAILED, "%s: %.1f, %s %.1f: more than promised (%s: %g)", c->what, c->ours,
+			   c->beside ?: "-", c->theirs, claim_kind(c), c->times + c->more + c->most);
+}
+
+#define CLAIM(...) claim(&(const struct claim){ __VA_ARGS__ })
+
+#endif

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+/*
+ * How long cuMemFree() takes, by how many regions of the memory are pinned and
+ * attached to a device, all of which it has to revoke: beside memory of which
+ * none is, and beside a program that unpins them itself before.
+ */
+#include <cuda.h>
+#include "peer.h"
+
+enum {
+	ROUNDS = 21,
+	LENGTH = 64 << 20,
+	PIECE = 64 << 10,
+	MOST = 1000,
+};
+
+static const unsigned int counts[] = { 1, 10, 100, MOST };
+static const struct figure by_count = {
+	"free", "cuMemFree() of 64 MiB in use", "regions pinned and attached", "count",
+};
+
+static int fd, peer;
+static uint32_t regions[MOST];
+
+enum how { REVOKED, UNPINNED, BARE, HOWS };
+
+static const char *const how_names[HOWS] = {
+	[REVOKED] = "freed, all revoked",
+	[UNPINNED] = "unpinned, then freed",
+	[BARE] = "freed, none pinned",
+};
+
+static uint64_t medians[N(counts)][HOWS];
+
+static void pin_and_attach(CUdeviceptr memory, unsigned int count)
+{
+	struct peer_bench c = { .fd = fd, .regions = (uintptr_t)regions, .count = count, .peers = 1 };
+	struct peerpin_pin pin;
+	int ret;
+
+	for (unsigned int i = 0; i < count; i++) {
+		ret = pin_by(fd, memory + (uint64_t)i * PIECE, PIECE, PEERPIN_PROVIDER_NV, &pin);
+		bench_need(!ret, "PEERPIN_IOC_PIN", ret);
+		regions[i] = pin.out_region;
+	}
+	if (count)
+		peer_call(peer, c, PEER_BENCH_ATTACH);
+}
+
+static void unpin_all(unsigned int count)
+{
+	int ret;
+
+	for (unsigned int i = 0; i < count; i++) {
+		ret = unpin(fd, regions[i]);
+		bench_need(!ret, "PEERPIN_IOC_UNPIN", ret);
+	}
+}
+
+/* @unpinned: of the @count, how many the program unpins before */
+static uint64_t free_ns(unsigned int count, unsigned int unpinned)
+{
+	CUdeviceptr memory;
+	uint64_t start, ns;
+
+	bench_need(!cuMemAlloc(&memory, LENGTH), "cuMemAlloc", ENOMEM);
+	pin_and_attach(memory, count);
+	start = now_ns();
+	unpin_all(unpinned);
+	bench_need(!cuMemFree(memory), "cuMemFree", EINVAL);
+	ns = now_ns() - start;
+	if (unpinned < count)
+		unpin_all(count);
+	return ns;
+}
+
+static void measure(unsigned int which)
+{
+	static uint64_t ns[HOWS][ROUNDS];
+	unsigned int count = counts[which];
+
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		ns[REVOKED][i] = free_ns(count, 0);
+		ns[UNPINNED][i] = free_ns(count, count);
+		ns[BARE][i] = free_ns(0, 0);
+	}
+	for (enum how h = 0; h < HOWS; h++)
+		medians[which][h] = bench_median(ns[h], ROUNDS);
+}
+
+CASE(there_is_a_gpu)
+{
+	CUcontext context;
+
+	bench_need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&context, 0) && !cuCtxSetCurrent(context), "CUDA", ENODEV);
+	fd = pin_open();
+	bench_need(fd >= 0, "/dev/peerpin", errno);
+	peer = peer_open();
+}
+
+CASE(frees_by_number_of_regions)
+{
+	unsigned int i;
+
+	for (i = 0; i < N(counts); i++)
+		measure(i);
+	figure(&by_count);
+	for (enum how h = 0; h < HOWS; h++)
+		for (i = 0; i < N(counts); i++)
+			point(&by_count, how_names[h], counts[i], medians[i][h]);
+}
+
+static void claim_free(unsigned int which, const char *of, enum how beside, double times)
+{
+	CLAIM(.what = "free of memory in use", .of = of, .ours = medians[which][REVOKED],
+	      .beside = how_names[beside], .theirs = medians[which][beside], .times = times);
+}
+
+CASE(one_region)
+{
+	claim_free(0, "1 region", BARE, 0);
+	claim_free(0, "1 region", UNPINNED, 1.25);
+}
+
+CASE(many_regions)
+{
+	claim_free(N(counts) - 1, "1,000 regions", BARE, 0);
+	claim_free(N(counts) - 1, "1,000 regions", UNPINNED, 1.25);
+}
+
+VMTEST_MAIN

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: MIT
+PLOT_OBJ := $(patsubst bench/plot/%.c,$(B)/obj/bench/plot/%.o,$(wildcard bench/plot/*.c))
+
+USER_TARGETS += $(B)/bin/bench/plot
+
+$(B)/obj/bench/plot/%.o: bench/plot/%.c | $(B)/obj/bench/plot
+	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/bin/bench/plot: $(PLOT_OBJ) $(B)/obj/tool/markup.o | $(B)/bin/bench
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
+
+$(B)/obj/bench/plot:
+	mkdir -p $@
+
+-include $(PLOT_OBJ:.o=.d)
