@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: MIT
+abi: all
+	@test/abi/record
+
+.PHONY: abi
