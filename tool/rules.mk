@@ -11,7 +11,7 @@ $(B)/obj/tool/%.o: tool/%.c | $(B)/obj/tool
 # libarchive statically: all that is used of it is tar and gzip, and as a shared
 # library it would have each command load twenty others, XML and Unicode among them
 $(B)/bin/peerpin: $(TOOL_OBJ) $(TOOL_JUDGE) $(B)/lib/libpeerpin.so | $(B)/bin
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(TOOL_OBJ) $(TOOL_JUDGE) -L$(B)/lib -Wl,-rpath,'$$ORIGIN/../lib' -lpeerpin -Wl,-Bstatic -larchive -Wl,-Bdynamic -ljson-c -lpci -lz -lncursesw -ltinfo -ldl
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(TOOL_OBJ) $(TOOL_JUDGE) -L$(B)/lib $(if $(NO_RPATH),,-Wl,-rpath,'$$ORIGIN/../lib') -lpeerpin -Wl,-Bstatic -larchive -Wl,-Bdynamic -ljson-c -lpci -lz -lncursesw -ltinfo -ldl
 
 $(B)/bin $(B)/obj/tool:
 	mkdir -p $@

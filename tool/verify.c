@@ -54,7 +54,7 @@ static int verify(int argc, char **argv)
 	int status = parse_verify_args(argc, argv, &args);
 
 	if (!status)
-		status = place_open(&place, args.driver, args.test);
+		status = place_open(&place, &args);
 	if (status)
 		return status;
 	run_all(&run, &args, &place);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Where things are: the source tree whose emu/vm/run boots, and a directory of our own. */
+/* Where things are: the tree whose emu/vm/run boots, and a directory of our own. */
 #ifndef VERIFY_PLACE_H
 #define VERIFY_PLACE_H
 
 #include <limits.h>
+#include "verify_args.h"
 
 /**
  * struct place
- * @root: the source tree, $PEERPIN_ROOT or the one that this program was built in
+ * @root: $PEERPIN_ROOT, or the source tree that this program was built in, or what peerpin-emu makes
  * @run: its emu/vm/run
  * @guest: what runs the scenarios in the machine
  * @driver, @test: as full paths; behind the driver's are its parameters
@@ -27,7 +28,7 @@ struct place {
 };
 
 /* 0, or EXIT_USAGE after the complaint has been printed. */
-int place_open(struct place *place, const char *driver, const char *test);
+int place_open(struct place *place, const struct verify_args *args);
 void place_close(const struct place *place);
 
 #endif

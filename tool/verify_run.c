@@ -166,6 +166,9 @@ static void listen(struct session *s)
 			break;
 		look_around(s);
 	}
+	/* what it has said before the signal counts */
+	while (s->run->stop == STOP_SIGNAL && (got = vm_read(&s->vm, data, sizeof(data), 0)) > 0)
+		take_output(s, data, (size_t)got);
 }
 
 /* It was on a scenario when it ended: that is the scenario's result. */

@@ -28,7 +28,7 @@ struct scenarios {
 /* Those that need no recording, in one boot; the first is the one to record. */
 void scenarios_before(struct scenarios *out, enum verify_level level);
 
-/* The others, boot by boot. */
+/* The others, boot by boot; of all of them those first that are quick too. */
 void scenarios_after(struct scenarios *out, enum verify_level level, const struct recording *recording);
 
 /*

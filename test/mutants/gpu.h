@@ -63,14 +63,13 @@ static inline void memory_sync_memops(const struct memory *m)
 }
 
 /* Different everywhere, and for each @seed */
-static inline void memory_fill(struct memory *m, uint32_t seed)
+static inline void model_fill(struct memory *m, uint32_t seed)
 {
 	uint32_t *word = (uint32_t *)m->model;
 	size_t i;
 
 	for (i = 0; i < m->size / 4; i++)
 		word[i] = (seed << 24) + (uint32_t)i * 2654435761u;
-	NEED(!cuMemcpyHtoD(m->va, m->model, m->size));
 }
 
 static inline struct memory memory_new(size_t size, uint32_t seed)
@@ -80,7 +79,8 @@ static inline struct memory memory_new(size_t size, uint32_t seed)
 	NEED(m.model);
 	NEED(!cuMemAlloc(&m.va, size));
 	memory_sync_memops(&m);
-	memory_fill(&m, seed);
+	model_fill(&m, seed);
+	NEED(!cuMemcpyHtoD(m.va, m.model, size));
 	return m;
 }
 

@@ -248,17 +248,25 @@ static void two_descriptors(struct memory *a, struct memory *b)
 	unpin(&to);
 }
 
+/* Backwards, so that no two of its pages lie together: else a copy may be a single move. */
+static void scatter(unsigned char *at, size_t size)
+{
+	while (size) {
+		size -= PAGE;
+		at[size] = 1;
+	}
+}
+
 static struct memory host_new(size_t size)
 {
 	struct memory m = { .size = size };
-	size_t i;
 
 	m.model = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	NEED(m.model != MAP_FAILED);
 	madvise(m.model, size, MADV_NOHUGEPAGE);	/* making one of it later would revoke it */
 	m.va = (uintptr_t)m.model;
-	for (i = 0; i < size; i++)
-		m.model[i] = i * 7 + i / 251;
+	scatter(m.model, size);
+	model_fill(&m, 9);
 	return m;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +19,7 @@
 enum {
 	OUTLIVE_MS = 200,
 	INHERIT_MS = 1000,
-	SPIN_USEC = 100,
+	SPIN_USEC = 2000,	/* who sleeps wakes up late */
 };
 
 static void fired(struct share *share)
@@ -158,6 +159,7 @@ void action_before(struct share *share, const struct call *call)
 struct during {
 	uint32_t usec;
 	int gpu;
+	int ready;	/* atomic: the thread runs */
 	int go;		/* atomic: the call begins now */
 	int ret;
 };
@@ -172,10 +174,11 @@ static long usec_since(const struct timespec *start)
 
 static void wait_usec(long usec)
 {
-	struct timespec start, nap = { .tv_nsec = (usec - SPIN_USEC) * 1000 };
+	long sleep = usec - SPIN_USEC;
+	struct timespec start, nap = { .tv_sec = sleep / 1000000, .tv_nsec = sleep % 1000000 * 1000 };
 
 	clock_gettime(CLOCK_MONOTONIC, &start);
-	if (usec > SPIN_USEC)
+	if (sleep > 0)
 		nanosleep(&nap, NULL);
 	while (usec_since(&start) < usec)
 		;
@@ -185,8 +188,9 @@ static void *revoke_later(void *arg)
 {
 	struct during *during = arg;
 
+	__atomic_store_n(&during->ready, 1, __ATOMIC_RELEASE);
 	while (!__atomic_load_n(&during->go, __ATOMIC_ACQUIRE))
-		;
+		sched_yield();
 	wait_usec(during->usec);
 	during->ret = gpu_revoke(during->gpu);
 	return NULL;
@@ -215,6 +219,8 @@ static long call_beside(struct during *during, const struct call *call)
 	during->ret = -start_thread(&thread, during);
 	if (during->ret)
 		return call_do(call);
+	while (!__atomic_load_n(&during->ready, __ATOMIC_ACQUIRE))
+		sched_yield();
 	__atomic_store_n(&during->go, 1, __ATOMIC_RELEASE);
 	ret = call_do(call);
 	error = errno;
