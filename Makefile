@@ -7,12 +7,22 @@
 #:               with PCI_P2PDMA, and the bridges
 #: make check-model  deps, then the models of how memory is taken away, and of the cache, in every order: doc/model
 #: make fuzz     look for machines that doctor and topo crash on, for FUZZ_SECONDS (600): test/fuzz
-#: make bench    deps, all, a copy beside the bare engine, pins beside the vendor's, look-ups, revocations, hook, cache,
-#:               copies by libgdrapi
+#: make fuzz-calls  look for calls, a million (CALLS), of all nodes by which the kernel comes to harm: test/fuzz/calls
+#: make bench    deps, all, then what the project claims, measured beside what it is to be compared with: doc/bench.md
+#:               PLOT=1: figures too; PUBLISH=1: and into that page
 #: make h200     build/h200: what bench/h200.sh runs on a machine with a real GPU
 #: make modules  the kernel modules only
 #: make arm64    build/arm64: what runs in an arm64 machine, for which scripts/deps 6.1-arm64 is needed: doc/tegra.md
 #: make layout   the emulated driver where other drivers' Makefiles look for NVIDIA's: doc/emulator.md
+#: make abi      all, then what was added to an interface goes on record: doc/abi.md
+#: make install  programs, libraries, emulator, modules as source; PREFIX=/usr/local LIBDIR= DESTDIR=: doc/install.md
+#: make uninstall  takes them away again
+#: make deb      Debian packages of them, in build/deb
+#: make check-packages  deb, then they are installed, used and purged in a bare Debian (root; some minutes)
+#: make install-emu  the emulator alone, into DESTDIR and PREFIX (/usr/local): doc/emulator.md
+#: make format   give changed lines of C, or FILES, the look of .clang-format
+#: make lint     what reads the sources finds nothing: shellcheck, cppcheck, sparse, licences
+#: make stats    lines, comments, how long functions are, room by room
 #: make clean    remove build/, where everything that is made goes
 #:
 #: V=1           show the commands of the build
@@ -27,8 +37,12 @@ $(if $(V),,.SILENT:)
 KERNEL ?= 6.1
 B := build
 
+# a newer compiler warns of more, and is a user's
+ifeq ($(origin WERROR),undefined)
+WERROR := $(if $(filter 12,$(shell $(CC) -dumpversion 2>/dev/null)),-Werror)
+endif
 CFLAGS ?= -O2 -g
-override CFLAGS += -std=gnu11 -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes \
+override CFLAGS += -std=gnu11 -Wall -Wextra $(WERROR) -Wstrict-prototypes -Wmissing-prototypes \
 	-Wshadow -D_GNU_SOURCE -Ikmod/uapi
 
 USER_TARGETS :=
@@ -65,12 +79,16 @@ check-debug:
 
 bench: deps
 	+@$(MAKE) --no-print-directory all
-	@modules=$(B)/$$(scripts/kernel $(KERNEL))/test && \
-	emu/vm/run --kernel $(KERNEL) --insmod $$modules/peer_check.ko -- bench/engine $$modules && \
-	emu/vm/run --kernel $(KERNEL) --mem 2048 --insmod $$modules/pin_bare.ko --insmod $$modules/peer_bench.ko \
-		--insmod $$modules/null_provider.ko -- test/vm/each $(B)/bin/bench pin lookup revoke parallel gdrapi
-	@$(B)/bin/bench/hook
-	@$(B)/bin/bench/cache
+	@KERNEL=$(KERNEL) bench/run $(if $(PLOT),--plot) $(if $(PUBLISH),--publish)
+
+format:
+	@scripts/format $(FILES)
+
+lint:
+	@scripts/lint $(KERNEL)
+
+stats:
+	@scripts/stats
 
 clean:
 	rm -rf $(B)
@@ -78,5 +96,5 @@ clean:
 help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
-.PHONY: all user modules deps demo check check-debug bench clean help
+.PHONY: all user modules deps demo check check-debug bench format lint stats clean help
 .DELETE_ON_ERROR:

@@ -55,6 +55,7 @@ UNIT_OBJ_test_doctor = $(patsubst %,$(B)/obj/tool/%.o,$(notdir $(basename $(wild
 	facts_live facts_vendor grow json machine pair path pci_config pci_device printable tool tree tree_text units)
 UNIT_OBJ_test_doctor_pairs = $(UNIT_OBJ_test_doctor)
 UNIT_OBJ_test_doctor_captured = $(UNIT_OBJ_test_doctor) $(B)/obj/tool/root.o $(B)/obj/tool/unpack.o
+UNIT_OBJ_test_plot = $(patsubst %,$(B)/obj/bench/plot/%.o,draw label results scale) $(B)/obj/tool/markup.o
 UNIT_MACHINE := $(patsubst %,$(B)/obj/tool/%.o,grow machine path pci_config pci_device printable tool tree tree_text)
 UNIT_OBJ_test_tree = $(patsubst %,$(B)/obj/tool/%.o,grow printable tool tree tree_text)
 UNIT_OBJ_test_machine = $(UNIT_MACHINE)
@@ -81,6 +82,8 @@ $(B)/bin/test/$(1): $(B)/obj/test/$(1).o $$(UNIT_OBJ_$(1)) $(UNIT_LIB) | $(B)/bi
 	$$(CC) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$< $$(UNIT_OBJ_$(1)) $(UNIT_LIB) -lcmocka -lpthread -ldl
 endef
 $(foreach t,$(notdir $(UNIT_BIN)),$(eval $(call UNIT_RULE,$(t))))
+
+$(B)/bin/test/test_plot: private override LDFLAGS += -Wl,--no-as-needed -lm
 
 $(B)/bin/test/test_verify_run: | $(B)/bin/peerpin
 $(B)/bin/test/test_verify_run: private override LDFLAGS += -Wl,--no-as-needed -ljson-c

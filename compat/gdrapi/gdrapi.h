@@ -66,7 +66,7 @@ typedef enum gdr_pin_flags {
  * @addr: first byte, any alignment; gdr_map() wants that of the system's page
  * @size: bytes, not 0
  * @p2p_token: with @va_space: what CU_POINTER_ATTRIBUTE_P2P_TOKENS says of
- *	@addr; both 0: none
+ *	@addr; both 0: none. Ignored of callers without CAP_SYS_PTRACE
  * @handle: of the pin, until gdr_unpin_buffer() or gdr_close()
  *
  * Pins are persistent where the GPU's driver makes such: what is freed stays,

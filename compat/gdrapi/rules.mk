@@ -11,7 +11,7 @@ $(B)/obj/gdrapi/%.o: compat/gdrapi/%.c | $(B)/obj/gdrapi
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -Ilib -fvisibility=hidden -fPIC -MMD -MP -c -o $@ $<
 
 $(B)/lib/libgdrapi.so.2: $(GDR_OBJ) $(GDR_LIB_OBJ) $(B)/lib/libpeerpin.so compat/gdrapi/libgdrapi.map | $(B)/lib
-	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libgdrapi.so.2 -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' \
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libgdrapi.so.2 -Wl,-z,defs $(if $(NO_RPATH),,-Wl,-rpath,'$$ORIGIN') \
 		-Wl,--version-script=compat/gdrapi/libgdrapi.map -Wl,--no-undefined-version \
 		-o $@ $(GDR_OBJ) $(GDR_LIB_OBJ) -L$(B)/lib -lpeerpin -lpthread
 

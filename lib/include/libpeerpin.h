@@ -7,6 +7,10 @@
  * bytes, times nanoseconds. All functions may be called from any thread;
  * objects are shared between threads as each section says. After fork() the
  * child must not use objects of the parent: calls answer -EACCES there.
+ *
+ * "seed N" is the section of NVIDIA's guide "Developing a Linux Kernel Module using
+ * GPUDirect RDMA" (release 12.9) that a call implements; the Jetson article is
+ * "GPUDirect RDMA on NVIDIA Jetson AGX Xavier", NVIDIA's too.
  */
 #ifndef LIBPEERPIN_H
 #define LIBPEERPIN_H
@@ -14,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PP_VERSION "0.1.0"
+#define PP_VERSION "1.0.0"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* libgdrapi on peerpin.ko: what is pinned and mapped, what is refused, and that bytes arrive */
 #include "gdr.h"
+#include "user.h"
 
 enum {
 	SIZE = 16 * GPU_PAGE,
@@ -219,6 +220,23 @@ CASE(anothers_tokens_do_not_give_its_memory)
 	OK(cuPointerGetAttribute(&tokens, CU_POINTER_ATTRIBUTE_P2P_TOKENS, mem));
 	status = cu_in_child(pins_its_own, &tokens);
 	EXPECT(!status, "status %#x", status);
+}
+
+/* The kernel takes none of him, so that they cannot be looked at. */
+static void pins_with_tokens(void)
+{
+	gdr_t own = gdr_open();
+	gdr_mh_t mh;
+
+	gpu = emu_open();
+	EXPECT(own && !emu_alloc(gpu, mem, BLOCK), "%s", strerror(errno));
+	EXPECT(!gdr_pin_buffer(own, mem, GPU_PAGE, 1, 0xfe00, &mh), "they are not ignored");
+	EXPECT(!gdr_unpin_buffer(own, mh), "unpin");
+}
+
+CASE(tokens_of_an_ordinary_user_are_ignored)
+{
+	AS_USER(ALICE, pins_with_tokens);
 }
 
 CASE(nothing_is_left)

@@ -171,8 +171,8 @@ CASE(traffic_of_a_peer)
 	const char *at;
 
 	if (!pid) {
-		freopen("/dev/null", "w", stdout);
-		execv(argv[0], argv);
+		if (freopen("/dev/null", "w", stdout))
+			execv(argv[0], argv);
 		_exit(127);
 	}
 	sleep(4);
