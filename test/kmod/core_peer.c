@@ -44,6 +44,16 @@ void check_flight_add(struct check_flight *f)
 	spin_unlock_irqrestore(&flights_lock, flags);
 }
 
+/*
+ * Whose it is the list says: once it is not in there its file begins another
+ * with it, or frees it.
+ */
+static void flight_end_locked(struct check_flight *f)
+{
+	peerpin_dma_end(&f->dma);
+	list_del_init(&f->in_flights);
+}
+
 int check_flight_end(struct check_flight *f)
 {
 	unsigned long flags;
@@ -51,40 +61,23 @@ int check_flight_end(struct check_flight *f)
 
 	spin_lock_irqsave(&flights_lock, flags);
 	ours = !list_empty(&f->in_flights);
-	list_del_init(&f->in_flights);
+	if (ours)
+		flight_end_locked(f);
 	spin_unlock_irqrestore(&flights_lock, flags);
-	if (!ours)
-		return -ENOENT;
-	peerpin_dma_end(&f->dma);
-	return 0;
-}
-
-/* One that shall end when its attachment is stopped; the caller ends it. */
-static struct check_flight *flight_to_stop(struct peerpin_attach *attach)
-{
-	struct check_flight *f;
-
-	spin_lock_irq(&flights_lock);
-	list_for_each_entry(f, &flights, in_flights) {
-		if (f->end_in_stop && f->dma.attach == attach) {
-			list_del_init(&f->in_flights);
-			goto out;
-		}
-	}
-	f = NULL;
-out:
-	spin_unlock_irq(&flights_lock);
-	return f;
+	return ours ? 0 : -ENOENT;
 }
 
 static void check_stop(void *data, struct peerpin_attach *attach)
 {
+	struct check_flight *f, *next;
 	struct check_peer *p = data;
-	struct check_flight *f;
 
 	atomic_inc(&p->stops);
-	while ((f = flight_to_stop(attach)))
-		peerpin_dma_end(&f->dma);
+	spin_lock_irq(&flights_lock);
+	list_for_each_entry_safe(f, next, &flights, in_flights)
+		if (f->end_in_stop && f->dma.attach == attach)
+			flight_end_locked(f);
+	spin_unlock_irq(&flights_lock);
 }
 
 static const struct peerpin_peer_ops check_ops = {
