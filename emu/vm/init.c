@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "config.h"
+#include "leak.h"
 #include "module.h"
 #include "root.h"
 #include "stream.h"
@@ -31,6 +32,7 @@ static int run(const struct config *config)
 		status = command_run(config);
 	if (modules_unload() && !status)
 		status = EXIT_MODULE;
+	leaks_tell();
 	return status;
 }
 

@@ -175,7 +175,7 @@ machine() {
 	add -nodefaults -display none -no-reboot
 	add_processor
 	add_iommu
-	append+=${more_append:+ $more_append}
+	append+=$more_append
 	topology
 	add -m "$mem"
 	add_channels

@@ -76,7 +76,7 @@ static struct peerpin_attach *attach_publish(struct peerpin_attach *a)
 	if (!found) {
 		kref_get(&a->ref);	/* of the lists */
 		list_add(&a->in_region, &r->attaches);
-		WRITE_ONCE(r->maps, r->maps + 1);
+		pp_region_count_map_locked(r);
 		list_add(&a->in_peer, &a->peer->attaches);
 	}
 	spin_unlock(&a->peer->lock);

@@ -114,7 +114,7 @@ static int cpumap_fill(struct pp_cpumap *c, struct peerpin_region *r)
 
 	if (ret)
 		return ret;
-	for (i = 0; i < c->count; i++) {
+	for (i = 0; i < c->count; i++, cond_resched()) {
 		c->at[i] = (struct pp_piece){ c->end, r->extents.at[i].phys };
 		c->end += r->extents.at[i].length;
 	}

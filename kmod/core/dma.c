@@ -59,7 +59,7 @@ static bool dma_keep_map(struct peerpin_attach *a)
 	bool there;
 
 	spin_lock_irqsave(&a->region->lock, flags);
-	there = !list_empty(&a->in_region);
+	there = !list_empty(&a->in_region) && !a->region->unmapping;
 	a->region->users += there;
 	spin_unlock_irqrestore(&a->region->lock, flags);
 	return there;

@@ -44,6 +44,8 @@ static void export_unlink(struct pp_export *e)
 	struct peerpin_region *r = e->region;
 
 	spin_lock_irq(&r->lock);
+	if (!list_empty(&e->in_region))
+		r->shares--;
 	list_del_init(&e->in_region);
 	spin_unlock_irq(&r->lock);
 }
@@ -57,20 +59,37 @@ static void export_set_dmabuf(struct pp_export *e, struct dma_buf *dmabuf)
 
 /* ---- the region's end -------------------------------------------------------- */
 
+/* Importers pin under the reservation lock, so it is decided there. */
+static bool export_invalidate(struct pp_export *e)
+{
+	bool may;
+
+	dma_resv_lock(&e->resv, NULL);
+	may = !pp_importer_any_must_not_be_told(e);
+	if (e->dmabuf && may)
+		dma_buf_invalidate_mappings(e->dmabuf);
+	dma_resv_unlock(&e->resv);
+	return may;
+}
+
+static enum pp_export_told export_make_quiet(struct pp_export *e)
+{
+	if (!export_invalidate(e))
+		return PP_EXPORT_PINNED;
+	if (dma_resv_wait_timeout(&e->resv, DMA_RESV_USAGE_BOOKKEEP, false,
+				  pp_time_left(e->deadline)) > 0)
+		return PP_EXPORT_QUIET;
+	return PP_EXPORT_LATE;
+}
+
 static void export_tell(struct work_struct *work)
 {
 	struct pp_export *e = container_of(work, struct pp_export, work);
+	enum pp_export_told told = export_make_quiet(e);
 	struct peerpin_region *r = e->region;
-	long quiet;
 
-	dma_resv_lock(&e->resv, NULL);
-	if (e->dmabuf)
-		dma_buf_invalidate_mappings(e->dmabuf);
-	dma_resv_unlock(&e->resv);
-	quiet = dma_resv_wait_timeout(&e->resv, DMA_RESV_USAGE_BOOKKEEP, false,
-				      pp_time_left(e->deadline));
 	spin_lock_irq(&r->lock);
-	e->told = quiet > 0 ? PP_EXPORT_QUIET : PP_EXPORT_LATE;
+	e->told = told;
 	wake_up_all(&r->idle);
 	spin_unlock_irq(&r->lock);
 	export_put(e);
@@ -119,7 +138,7 @@ static void export_name_late(struct peerpin_region *r)
 
 	spin_lock_irq(&r->lock);
 	list_for_each_entry(e, &r->exports, in_region)
-		if (e->told != PP_EXPORT_QUIET)
+		if (e->told < PP_EXPORT_PINNED)
 			pp_importer_name_all_locked(e);
 	spin_unlock_irq(&r->lock);
 }
@@ -249,17 +268,29 @@ static int export_set_extents(struct pp_export *e, u64 offset, u64 length)
 	return export_cut_guarded(e->region, offset, length, &e->extents);
 }
 
+static int export_link_locked(struct pp_export *e)
+{
+	struct peerpin_region *r = e->region;
+
+	lockdep_assert_held(&r->lock);
+	if (r->state != PP_LIVE)
+		return -ESTALE;
+	if (r->shares == PP_SHARES_MAX)
+		return -EDQUOT;
+	r->shares++;
+	list_add_tail(&e->in_region, &r->exports);
+	return 0;
+}
+
 static int export_link(struct pp_export *e)
 {
 	struct peerpin_region *r = e->region;
-	bool live;
+	int ret;
 
 	spin_lock_irq(&r->lock);
-	live = r->state == PP_LIVE;
-	if (live)
-		list_add_tail(&e->in_region, &r->exports);
+	ret = export_link_locked(e);
 	spin_unlock_irq(&r->lock);
-	return live ? 0 : -ESTALE;
+	return ret;
 }
 
 static struct pp_export *export_new(struct peerpin_region *r)

@@ -21,6 +21,7 @@ enum pp_export_told {
 	PP_EXPORT_UNTOLD,
 	PP_EXPORT_TELLING,
 	PP_EXPORT_LATE,	/* told; some of its fences were not signalled in time */
+	PP_EXPORT_PINNED,	/* not told: an importer has been promised that it stays */
 	PP_EXPORT_QUIET,	/* told, and no importer's device uses it */
 };
 
@@ -51,6 +52,10 @@ struct pp_export {
 	enum pp_export_told told;
 	unsigned long deadline;
 	struct work_struct work;
+};
+
+enum {
+	PP_SHARES_MAX = 1024,	/* of a region: exports, and their importers */
 };
 
 /**

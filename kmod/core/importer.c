@@ -86,6 +86,22 @@ static int importer_check(const struct pp_export *e,
 	return 0;
 }
 
+static int importer_list(struct pp_export *e, struct pp_importer *importer)
+{
+	struct peerpin_region *r = e->region;
+	int ret = 0;
+
+	spin_lock_irq(&r->lock);
+	if (r->shares < PP_SHARES_MAX) {
+		r->shares++;
+		list_add_tail(&importer->in_export, &e->importers);
+	} else {
+		ret = -EDQUOT;
+	}
+	spin_unlock_irq(&r->lock);
+	return ret;
+}
+
 int pp_importer_attach(struct dma_buf *dmabuf,
 		       struct dma_buf_attachment *attachment)
 {
@@ -99,10 +115,12 @@ int pp_importer_attach(struct dma_buf *dmabuf,
 	if (!importer)
 		return -ENOMEM;
 	importer->attachment = attachment;
+	ret = importer_list(e, importer);
+	if (ret) {
+		kfree(importer);
+		return ret;
+	}
 	attachment->priv = importer;
-	spin_lock_irq(&e->region->lock);
-	list_add_tail(&importer->in_export, &e->importers);
-	spin_unlock_irq(&e->region->lock);
 	return 0;
 }
 
@@ -114,6 +132,7 @@ void pp_importer_detach(struct dma_buf *dmabuf,
 
 	spin_lock_irq(&e->region->lock);
 	list_del(&importer->in_export);
+	e->region->shares--;
 	spin_unlock_irq(&e->region->lock);
 	kfree(importer);
 }
@@ -141,6 +160,21 @@ void pp_importer_unpin(struct dma_buf_attachment *attachment)
 	spin_unlock_irq(&e->region->lock);
 }
 
+/* Static ones have no way to be told. */
+bool pp_importer_any_must_not_be_told(struct pp_export *e)
+{
+	struct pp_importer *importer;
+	bool any = false;
+
+	dma_resv_assert_held(&e->resv);
+	spin_lock_irq(&e->region->lock);
+	list_for_each_entry(importer, &e->importers, in_export)
+		any |= importer_is_dynamic(importer->attachment) &&
+		       importer_has_pinned_locked(importer, importer->nr_maps);
+	spin_unlock_irq(&e->region->lock);
+	return any;
+}
+
 /* ---- mappings ---------------------------------------------------------------- */
 
 static int map_publish_locked(struct pp_import *m)
@@ -155,7 +189,7 @@ static int map_publish_locked(struct pp_import *m)
 		return -EOPNOTSUPP;
 	list_add_tail(&m->in_export, &m->export->maps);
 	importer->nr_maps++;
-	WRITE_ONCE(r->maps, r->maps + 1);
+	pp_region_count_map_locked(r);
 	return 0;
 }
 

@@ -35,6 +35,12 @@ struct pp_import *pp_import_take_locked(struct pp_export *e);
 /* process context; whose it is may free @m when it is undone */
 void pp_import_undo(struct pp_import *m);
 
+/*
+ * Has one of @e's, that would be told with the others, pinned it? Telling is for
+ * what can be moved. Under @e->resv
+ */
+bool pp_importer_any_must_not_be_told(struct pp_export *e);
+
 /* in the log; under region->lock, as those below */
 void pp_importer_name_all_locked(struct pp_export *e);
 

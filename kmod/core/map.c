@@ -92,7 +92,7 @@ static u64 map_count(const struct pp_map *map, const struct pp_extents *x,
 	u64 count = 0;
 	unsigned int i;
 
-	for (i = 0; i < x->count; i++)
+	for (i = 0; i < x->count; i++, cond_resched())
 		count += there ? map_pieces(map, x->at[i].phys, x->at[i].length) :
 				 map_most_pieces(map, x->at[i].length);
 	return count;
@@ -135,7 +135,7 @@ static void map_fill(struct pp_map *map, const struct pp_extents *x)
 	u64 done;
 	u32 len;
 
-	for (i = 0; i < x->count; i++) {
+	for (i = 0; i < x->count; i++, cond_resched()) {
 		for (done = 0; done < x->at[i].length; done += len) {
 			phys_addr_t phys = x->at[i].phys + done;
 

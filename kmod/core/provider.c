@@ -2,6 +2,7 @@
 #include <linux/export.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/nospec.h>
 #include <linux/rcupdate.h>
 #include "provider.h"
 #include "region.h"
@@ -57,6 +58,8 @@ const struct pp_provider *pp_provider_get(u32 id, u32 flags)
 {
 	const struct pp_provider *provider;
 
+	id = array_index_nospec(id, ARRAY_SIZE(providers));
+	flags = array_index_nospec(flags, ARRAY_SIZE(*providers));
 	rcu_read_lock();
 	provider = rcu_dereference(providers[id][flags]);
 	if (provider && !try_module_get(provider->owner))

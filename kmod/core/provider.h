@@ -10,6 +10,7 @@
 #ifndef _PEERPIN_PROVIDER_H
 #define _PEERPIN_PROVIDER_H
 
+#include <linux/kconfig.h>
 #include <linux/list.h>
 #include <linux/types.h>
 #include "../uapi/peerpin.h"
@@ -40,7 +41,7 @@ struct pp_extents {
 	phys_addr_t last;
 };
 
-/** pp_extents_add() - append memory; merges with the last when it continues it */
+/** pp_extents_add() - append memory; merges with the last when it continues it. May sleep */
 void pp_extents_add(struct pp_extents *x, phys_addr_t phys, u64 length);
 
 /**
@@ -68,8 +69,8 @@ struct pp_why {
 	u64 available;	/* bytes there were of what it speaks of; 0 also when not known */
 };
 
-enum {
-	PP_PRIV_MAX = 192,	/* bytes; the region's memory ends with them */
+enum {	/* bytes; the region's memory ends with them. Locks that are watched are larger */
+	PP_PRIV_MAX = IS_ENABLED(CONFIG_LOCKDEP) ? 512 : 192,
 };
 
 /**

@@ -126,6 +126,13 @@ void pp_region_end(struct peerpin_region *r, enum pp_region_state state)
 	spin_unlock_irq(&r->lock);
 }
 
+void pp_region_count_map_locked(struct peerpin_region *r)
+{
+	lockdep_assert_held(&r->lock);
+	if (r->maps < U32_MAX)
+		WRITE_ONCE(r->maps, r->maps + 1);
+}
+
 void pp_region_uncharge(struct peerpin_region *r)
 {
 	pp_account_uncharge(r->account, atomic64_xchg(&r->charged, 0));

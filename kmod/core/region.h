@@ -40,8 +40,8 @@ enum pp_region_state {
  *	lookup, attachment, export and view of the CPU, and the queued @work
  *	hold one
  * @cookie: its name in the cookie table
- * @lock: protects @state, @pinned, @orphan, @deferred, @users, @inflight,
- *	@held, @mappings, @maps, @attaches, @exports, @cpumap and the counts in
+ * @lock: protects @state, @pinned, @orphan, @deferred, @unmapping, @users,
+ *	@inflight, @held, @mappings, @maps, @shares, @attaches, @exports, @cpumap and the counts in
  *	the attachments listed there; taken in interrupts; innermost but for a
  *	peer's lock
  * @users: the core's own: maps and unmaps in progress, reading the page table
@@ -50,12 +50,14 @@ enum pp_region_state {
  * @inflight: DMA begun by drivers and not ended
  * @held: mappings of importers that cannot be told to let go
  * @mappings: attachments that the provider has mapped and not unmapped
- * @maps: attachments ever listed
+ * @maps: attachments ever listed, as far as it counts
+ * @shares: exports and their importers, each of which is looked at under @lock
  * @idle: woken when @users, @inflight, @held or @mappings falls to 0
  * @pinned: the pages are ours; who clears it gives them back
  * @orphan: its user is gone but the pages are not; who gives them back
  *	destroys it too
  * @deferred: @work is to end it once it is idle
+ * @unmapping: mappings are being taken, whatever DMA is left
  * @work: ends it where waiting for drivers is not possible
  * @attaches: struct peerpin_attach of each device it is mapped for
  * @exports: struct pp_export of each dma-buf made of it
@@ -84,11 +86,13 @@ struct peerpin_region {
 	bool pinned;
 	bool orphan;
 	bool deferred;
+	bool unmapping;
 	unsigned int users;
 	unsigned int inflight;
 	unsigned int held;
 	unsigned int mappings;
 	unsigned int maps;
+	unsigned int shares;
 	struct work_struct work;
 	struct pp_cpumap *cpumap;
 	const struct pp_provider *provider;
@@ -177,6 +181,12 @@ void pp_region_end(struct peerpin_region *r, enum pp_region_state state);
 
 /* @inflight or @held has fallen to 0; under @lock, any context */
 void pp_region_idle_locked(struct peerpin_region *r);
+
+/*
+ * One more is mapped. Never 0 again: by that the usual unpin knows that nobody
+ * can be using it. Under @lock.
+ */
+void pp_region_count_map_locked(struct peerpin_region *r);
 
 /* give up @charged; again does nothing */
 void pp_region_uncharge(struct peerpin_region *r);

@@ -86,11 +86,14 @@ static bool region_drain(struct peerpin_region *r)
 /*
  * No new user can come, for the state has ended. Attachments and exports still
  * being mapped see that too and undo themselves; so once users is 0 the lists
- * are final. Dropping may find some being dropped by another thread: those count
+ * are final. The end of overdue DMA becomes none to synchronise. Dropping may find some being dropped by another thread: those count
  * as users until they are unmapped, hence the second wait.
  */
 static void region_unmap(struct peerpin_region *r)
 {
+	spin_lock_irq(&r->lock);
+	r->unmapping = true;
+	spin_unlock_irq(&r->lock);
 	wait_event(r->idle, pp_region_is_zero(r, &r->users));
 	pp_attach_drop_all(r);
 	pp_export_drop_all(r);
@@ -300,7 +303,7 @@ void pp_region_work(struct work_struct *work)
 	struct peerpin_region *r =
 		container_of(work, struct peerpin_region, work);
 	unsigned int inflight = READ_ONCE(r->inflight);
-	bool revoked = r->pinned && READ_ONCE(r->state) == PP_REVOKED;
+	bool revoked = READ_ONCE(r->pinned) && READ_ONCE(r->state) == PP_REVOKED;
 	u64 start = pp_trace_start(revoke);
 	bool drained = region_end_by_work(r);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/log2.h>
 #include <linux/mm.h>
+#include <linux/nospec.h>
 #include <linux/slab.h>
 #include "region.h"
 #include "table.h"
@@ -53,7 +54,8 @@ static int table_first_time(struct pp_table *t, struct pp_table_entry **entry)
 	if (!t->chunks[table_chunk(t->ever)])
 		return -ENOMEM;
 	*entry = table_entry(t, t->ever);
-	(*entry)->index = t->ever++;
+	(*entry)->index = t->ever;
+	WRITE_ONCE(t->ever, t->ever + 1);
 	return 0;
 }
 
@@ -119,6 +121,7 @@ static struct peerpin_region *table_region_locked(struct pp_table *t, u32 index)
 	lockdep_assert_held(&t->lock);
 	if (index >= t->ever)
 		return NULL;
+	index = array_index_nospec(index, t->ever);
 	/* pairs with pp_table_put() */
 	return smp_load_acquire(&table_entry(t, index)->region);
 }

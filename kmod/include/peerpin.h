@@ -50,7 +50,8 @@ struct peerpin_region;
  *	transfers are short, or that asks peerpin_dma_stale(), needs none.
  *	Process context, may sleep, but must not wait for the DMA's end itself
  *	nor for anything that waits for the GPU driver or for memory: the thread
- *	that frees GPU memory stands in it with the GPU driver's lock held.
+ *	that frees GPU memory stands in it with the GPU driver's lock held, and
+ *	the exporter of an imported dma-buf with its reservation lock.
  *	Called at most once for an attachment, when DMA was in flight on it a
  *	moment ago, never after peerpin_peer_unregister() returned. So a driver
  *	that queues begins a request and puts it on its list under the lock that

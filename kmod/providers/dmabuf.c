@@ -34,6 +34,7 @@ struct dmabuf_pin {
 	unsigned long cookie;
 	bool revoked;
 };
+static_assert(sizeof(struct dmabuf_pin) <= PP_PRIV_MAX);
 
 /**
  * struct dmabuf_mapping - for one device; has a reference to the dma-buf

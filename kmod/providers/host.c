@@ -35,6 +35,7 @@ struct host_pin {
 	unsigned long count;
 	struct page **pages;
 };
+static_assert(sizeof(struct host_pin) <= PP_PRIV_MAX);
 
 /*
  * CLEAR is said where memory goes (MADV_DONTNEED, truncation), but also where

@@ -12,6 +12,7 @@
  * which the core keeps apart; and put_pages by another process does nothing.
  */
 #include <linux/module.h>
+#include <linux/pid.h>
 #include <linux/rwsem.h>
 #include <linux/sched.h>
 #include <nv-p2p.h>
@@ -50,6 +51,7 @@ struct nv_pin {
 	u32 va_space_token;
 	u64 addr;
 };
+static_assert(sizeof(struct nv_pin) <= PP_PRIV_MAX);
 
 /* The vendor's own codes that mean nothing to a user of ours */
 static int nv_explain(int ret, const struct pp_request *req,

@@ -51,6 +51,7 @@ struct tegra_pin {
 	bool freed;
 	u32 caching;
 };
+static_assert(sizeof(struct tegra_pin) <= PP_PRIV_MAX);
 
 /* ---- kfree() of tables ------------------------------------------------------- */
 

@@ -8,6 +8,7 @@
 #include <linux/io.h>
 #include <linux/iopoll.h>
 #include <linux/module.h>
+#include <linux/sched/signal.h>
 #include "engine.h"
 
 enum {
@@ -127,7 +128,10 @@ int lsi_engine_run(struct lsi_engine *e, struct lsi_cursor *dst,
 			return -ENODEV;
 		if (peerpin_dma_stale(&dst->dma) || peerpin_dma_stale(&src->dma))
 			return -ESTALE;
+		if (fatal_signal_pending(current))
+			return -EINTR;
 		ret = lsi_start(e);
+		cond_resched();
 	}
 	return ret;
 }

@@ -269,9 +269,10 @@ struct peerpin_query {
  *
  * Errors besides the common ones: ESTALE revoked; EINVAL not inside the region
  * or not on pages; EOPNOTSUPP the region is a dma-buf itself: hand that on;
- * EMFILE, ENOMEM. An importer's attaching fails with EOPNOTSUPP when it cannot
- * be told of the region's end (see above) or wants struct pages of a BAR, and
- * its mapping with ENODEV once the region has ended.
+ * EDQUOT it has 1024 dma-bufs and importers of them; EMFILE, ENOMEM. An
+ * importer's attaching fails with EOPNOTSUPP when it cannot be told of the
+ * region's end (see above) or wants struct pages of a BAR, with EDQUOT likewise,
+ * and its mapping with ENODEV once the region has ended.
  */
 struct peerpin_export {
 	__u32 size;

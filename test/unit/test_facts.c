@@ -178,9 +178,14 @@ static void cuda_that_fails(void **state)
 
 static void cuda_that_crashes(void **state)
 {
-	const struct facts *f = ask("crashes");
+	const struct facts *f;
+	int tries = 0;
 
 	(void)state;
+	/* on a busy machine a crash may take longer than is waited */
+	do
+		f = ask("crashes");
+	while (strstr(f->cuda_error, "in time") && ++tries < 10);
 	assert_string_equal(f->cuda_error, "it ended before it had answered");
 	assert_int_equal(f->nr_gpus, 0);
 }

@@ -3,6 +3,7 @@
 #include "export.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
 
 static int whole;	/* a dma-buf of all of region.out_region, which is the block at VA */
 static struct peerpin_pin region;
@@ -392,6 +393,39 @@ CASE(unpinned_memory_can_be_exported_again)
 	EXPECT(pin_at(peerpin, VA, BLOCK, &region) == 0, "pin");
 	whole = export_part(region.out_region, 0, BLOCK);
 	EXPECT(import_as(0, whole, DMABUF_CHECK_DYNAMIC, true) == 0, "import");
+	EXPECT(emu_free(fd, VA) == 0, "free");
+	finish();
+}
+
+/* ---- how many there may be ---- */
+
+enum {
+	SHARES = 1024,
+};
+
+static int many[SHARES + 1];
+
+/* Each is looked at with interrupts off. */
+CASE(dma_bufs_of_a_region_are_limited)
+{
+	struct rlimit files = { 2 * SHARES, 2 * SHARES };
+	unsigned int i;
+
+	start();
+	CHECK_CASE();
+	EXPECT(setrlimit(RLIMIT_NOFILE, &files) == 0, "limit: %d", errno);
+	/* one is there already, and one place is left for an importer */
+	for (i = 0; i < SHARES - 2; i++) {
+		many[i] = export_part(region.out_region, 0, PAGE);
+		EXPECT(many[i] >= 0, "%u: %d", i, many[i]);
+	}
+	EXPECT(import_as(0, whole, DMABUF_CHECK_DYNAMIC, true) == 0, "import");
+	EXPECT(export_part(region.out_region, 0, PAGE) == -EDQUOT, "one more");
+	EXPECT(attach_as(1, whole, DMABUF_CHECK_DYNAMIC, true) == -EDQUOT, "one more importer");
+	EXPECT(close(many[0]) == 0 && attach_as(1, whole, DMABUF_CHECK_DYNAMIC, true) == 0, "in the place of another");
+	EXPECT(detach(1) == 0, "detach");
+	for (i = 1; i < SHARES - 2; i++)
+		close(many[i]);
 	EXPECT(emu_free(fd, VA) == 0, "free");
 	finish();
 }
