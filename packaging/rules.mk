@@ -17,7 +17,8 @@ uninstall:
 deb:
 	@packaging/deb
 
-check-packages: deb
+check-packages: deps deb
+	+@$(MAKE) --no-print-directory all
 	@test/packages/clean_root
 
 .PHONY: install uninstall deb check-packages
