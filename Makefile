@@ -6,7 +6,11 @@
 #: make check-debug  deps, all, then on a kernel that finds mistakes, which is built once (half an hour): what needs one
 #:               with PCI_P2PDMA, and the bridges
 #: make check-model  deps, then the models of how memory is taken away, and of the cache, in every order: doc/model
-#: make fuzz     look for machines that doctor and topo crash on, for FUZZ_SECONDS (600): test/fuzz
+#: make fuzz     look for machines, archives, command lines, reports and lists that the tool crashes on, for FUZZ_SECONDS
+#:               (600) in all: test/fuzz
+#: make check-user  deps, then all unit tests under AddressSanitizer, ThreadSanitizer and valgrind (an hour), or TOOL=threads:
+#:               test/sanitize
+#: make torture  deps, then the registration cache under ThreadSanitizer for TORTURE_SECONDS (600)
 #: make fuzz-calls  look for calls, a million (CALLS), of all nodes by which the kernel comes to harm: test/fuzz/calls
 #: make bench    deps, all, then what the project claims, measured beside what it is to be compared with: doc/bench.md
 #:               PLOT=1: figures too; PUBLISH=1: and into that page

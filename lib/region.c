@@ -161,7 +161,8 @@ int pp_pin_as(struct pp_ctx *ctx, uint64_t addr, uint64_t length,
 	};
 	int ret = pin_as_told(ctx, &pin, out, why);
 
-	if (why->reason != PEERPIN_REASON_NO_PROVIDER ||
+	/* of a pin that succeeded @why says nothing: it may be what an earlier one has left there */
+	if (!ret || why->reason != PEERPIN_REASON_NO_PROVIDER ||
 	    provider != PEERPIN_PROVIDER_NV)
 		return ret;
 	/* it may be an integrated GPU's, which knows why not */

@@ -52,9 +52,10 @@ UNIT_OBJ_test_capture = $(patsubst %,$(B)/obj/tool/%.o,capture capture_entries c
 	facts_live facts_vendor grow machine pci_config pci_device printable root scrub scrub_config tool tree tree_text unpack)
 UNIT_OBJ_test_doctor = $(patsubst %,$(B)/obj/tool/%.o,$(notdir $(basename $(wildcard tool/check*.c)))) \
 	$(patsubst %,$(B)/obj/tool/%.o,bar1 doctor_json doctor_report doctor_text doctor_view doctor_ways facts \
-	facts_live facts_vendor grow json machine pair path pci_config pci_device printable tool tree tree_text units)
+	facts_live facts_vendor grow json machine pair path pci_config pci_device printable tool tree tree_text units utf8)
 UNIT_OBJ_test_doctor_pairs = $(UNIT_OBJ_test_doctor)
 UNIT_OBJ_test_doctor_captured = $(UNIT_OBJ_test_doctor) $(B)/obj/tool/root.o $(B)/obj/tool/unpack.o
+UNIT_OBJ_test_json = $(patsubst %,$(B)/obj/tool/%.o,json tool utf8)
 UNIT_OBJ_test_plot = $(patsubst %,$(B)/obj/bench/plot/%.o,draw label results scale) $(B)/obj/tool/markup.o
 UNIT_MACHINE := $(patsubst %,$(B)/obj/tool/%.o,grow machine path pci_config pci_device printable tool tree tree_text)
 UNIT_OBJ_test_tree = $(patsubst %,$(B)/obj/tool/%.o,grow printable tool tree tree_text)
@@ -94,6 +95,8 @@ $(B)/bin/test/test_facts: | $(B)/bin/test/fake/vendor/libcuda.so.1
 
 $(B)/bin/test/fake/vendor/libcuda.so.1: test/unit/fake_vendor_cuda.c | $(B)/bin/test/fake/vendor
 	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $<
+
+$(B)/bin/test/test_json: private override LDFLAGS += -Wl,--no-as-needed -ljson-c
 
 $(patsubst %,$(B)/bin/test/%,test_doctor test_doctor_pairs test_doctor_captured): \
 	private override LDFLAGS += -Wl,--no-as-needed -larchive -lz -ljson-c

@@ -58,8 +58,10 @@ static bool is_file(const char *text, const char **path)
 	return true;
 }
 
+/* Of a side that is given twice the last counts, and so does its path, or that it has none. */
 static int parse_side(const char *name, const char *text, enum side *out, const char **path)
 {
+	*path = NULL;
 	if (!strcmp(text, "gpu"))
 		*out = SIDE_GPU;
 	else if (!strcmp(text, "host"))
@@ -98,9 +100,9 @@ static int parse_copy_option(int option, struct copy_args *out)
 	case PEER:
 		return parse_peer(optarg, &out->peer);
 	case FROM:
-		return parse_side("--from", optarg, &out->from, &out->path);
+		return parse_side("--from", optarg, &out->from, &out->from_path);
 	case TO:
-		return parse_side("--to", optarg, &out->to, &out->path);
+		return parse_side("--to", optarg, &out->to, &out->to_path);
 	case SIZE:
 		return parse_size_arg(optarg, &out->size);
 	case REPEAT:
@@ -149,6 +151,7 @@ static int check_sides(struct copy_args *args)
 {
 	bool file = args->from == SIDE_FILE || args->to == SIDE_FILE;
 
+	args->path = args->from_path ? args->from_path : args->to_path;
 	if (file && args->from != SIDE_GPU && args->to != SIDE_GPU)
 		return usage_error("a file is copied to the GPU or from it; give gpu as the other side");
 	if (file && args->peer)

@@ -14,13 +14,16 @@ enum side {
 
 /**
  * struct copy_args - peerpin copy
- * @path: of the file that is one of the sides, or NULL
+ * @from_path, @to_path: of a side that is a file
+ * @path: that of the two which is there, or NULL
  * @size: 0: not given, which only a file to copy from may be
  */
 struct copy_args {
 	const char *peer;
 	enum side from;
 	enum side to;
+	const char *from_path;
+	const char *to_path;
 	const char *path;
 	bool overwrite;
 	uint64_t size;

@@ -143,8 +143,7 @@ static struct json_object *json_devices(const struct owned_region *r)
 	memcpy(names, r->devices, sizeof(names));
 	while ((name = strsep(&rest, ",")))
 		if (strcmp(name, "-"))
-			json_object_array_add(list,
-					      json_object_new_string(name));
+			json_object_array_add(list, json_text(name));
 	return list;
 }
 

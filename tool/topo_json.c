@@ -18,7 +18,7 @@ static void add_known(struct json_object *o, const char *key, int value)
 
 static void add_text_or_null(struct json_object *o, const char *key, const char *text)
 {
-	json_object_object_add(o, key, text && *text ? json_object_new_string(text) : NULL);
+	json_object_object_add(o, key, text && *text ? json_text(text) : NULL);
 }
 
 static void add_name(struct json_object *o, const char *key, const struct topo *t, int device)
@@ -98,7 +98,7 @@ static struct json_object *json_bridges(const struct topo *t, const struct path 
 	size_t i;
 
 	for (i = 0; i < p->nr_bridges; i++)
-		json_object_array_add(bridges, json_object_new_string(t->machine.at[p->bridges[i]].name));
+		json_object_array_add(bridges, json_text(t->machine.at[p->bridges[i]].name));
 	return bridges;
 }
 

@@ -25,7 +25,7 @@ static struct json_object *json_log(const struct result *result)
 	size_t i;
 
 	for (i = 0; i < result->nr_log; i++)
-		json_object_array_add(lines, json_object_new_string(result->log[i].text));
+		json_object_array_add(lines, json_text(result->log[i].text));
 	return lines;
 }
 
@@ -96,7 +96,7 @@ static struct json_object *json_scenarios(const struct results *results)
 
 static void add_text_or_null(struct json_object *o, const char *key, const char *text)
 {
-	json_object_object_add(o, key, text ? json_object_new_string(text) : NULL);
+	json_object_object_add(o, key, text ? json_text(text) : NULL);
 }
 
 static struct json_object *json_summary(const struct summary *s)

@@ -31,7 +31,7 @@ void results_free(struct results *results)
 	*results = (struct results) { 0 };
 }
 
-static void copy_text(char *to, size_t size, const char *from)
+void copy_plain(char *to, size_t size, const char *from)
 {
 	snprintf(to, size, "%s", from);
 	for (; *to; to++)
@@ -45,8 +45,8 @@ void result_find(struct result *result, const char *rule, const char *text)
 
 	result->findings = grow(result->findings, result->nr_findings, sizeof(*finding));
 	finding = &result->findings[result->nr_findings++];
-	copy_text(finding->rule, sizeof(finding->rule), rule);
-	copy_text(finding->text, sizeof(finding->text), text);
+	copy_plain(finding->rule, sizeof(finding->rule), rule);
+	copy_plain(finding->text, sizeof(finding->text), text);
 }
 
 void result_log(struct result *result, const char *text)
@@ -57,7 +57,7 @@ void result_log(struct result *result, const char *text)
 		return;
 	result->log = grow(result->log, result->nr_log, sizeof(*line));
 	line = &result->log[result->nr_log++];
-	copy_text(line->text, sizeof(line->text), text);
+	copy_plain(line->text, sizeof(line->text), text);
 }
 
 bool result_has(const struct result *result, const char *rule)

@@ -47,7 +47,10 @@ struct results {
 struct result *results_begin(struct results *results, const struct scenario *scenario);
 void results_free(struct results *results);
 
-/* A control character in @text is shown as a blank, here and in the log. */
+/* At most @size bytes with the 0; what could steer a terminal, a control character, becomes a blank. */
+void copy_plain(char *to, size_t size, const char *from);
+
+/* What is said of a scenario is made plain. */
 void result_find(struct result *result, const char *rule, const char *text);
 void result_log(struct result *result, const char *text);
 

@@ -28,7 +28,7 @@ static bool take_event(struct stream *stream, char *rest)
 		return false;
 	event.side = *side == 'k' ? EVENT_KERNEL : EVENT_USER;
 	event.number = (unsigned int)strtoul(word(&rest), NULL, 10);
-	snprintf(event.text, sizeof(event.text), "%s", rest);
+	copy_plain(event.text, sizeof(event.text), rest);
 	if (!event.number)
 		return false;
 	recording_add(stream->recording, &event);
@@ -39,7 +39,7 @@ static bool take_test(struct result *result, const char *how)
 {
 	if (!*how)
 		return false;
-	snprintf(result->test, sizeof(result->test), "%s", how);
+	copy_plain(result->test, sizeof(result->test), how);
 	return true;
 }
 

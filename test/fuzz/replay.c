@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
-/* Each file that is given is one input, in all forms: for machines without clang, and for what the fuzzer has found. */
+/* Each file that is given is one input, in all forms: where there is no clang, and for what the fuzzer has found. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "mutation.h"
+#include "target.h"
 
 enum {
 	MAX_INPUT = 1 << 16,
 };
-
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 /* A copy of just that size, so that what is read beyond it is noticed. */
 static void replay_form(const uint8_t *bytes, size_t size, unsigned int form)
@@ -20,7 +18,8 @@ static void replay_form(const uint8_t *bytes, size_t size, unsigned int form)
 	if (!copy)
 		abort();
 	memcpy(copy, bytes, size);
-	copy[0] = (uint8_t)((copy[0] & ((1 << FORM_SHIFT) - 1)) | form << FORM_SHIFT);
+	if (target_forms > 1)
+		copy[0] = (uint8_t)((copy[0] & ((1 << FORM_SHIFT) - 1)) | form << FORM_SHIFT);
 	LLVMFuzzerTestOneInput(copy, size);
 	free(copy);
 }
@@ -39,7 +38,7 @@ static void replay(const char *name)
 	size = fread(bytes, 1, sizeof(bytes), f);
 	fclose(f);
 	fprintf(stderr, "%s\n", name);
-	for (form = 0; size && form < NR_FORMS; form++)
+	for (form = 0; size && form < target_forms; form++)
 		replay_form(bytes, size, form);
 }
 

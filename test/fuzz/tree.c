@@ -9,8 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 #include "mutation.h"
+#include "output.h"
 #include "place.h"
+#include "target.h"
 #include "tool.h"
+#include "valid.h"
 
 /* The fuzzer's bytes mean these in this order: add more at the end only. */
 static const char *const names[] = { "server", "vm-two-sockets", "h200-x2" };
@@ -21,8 +24,7 @@ enum {
 
 static struct entries machines[NR_MACHINES];
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+const unsigned int target_forms = NR_FORMS;
 
 /* What is said of so many machines is not worth seeing, what the sanitizers say is. */
 static void be_quiet(void)
@@ -61,6 +63,19 @@ static void run(const struct command *command, const char *dir, const char *form
 	fflush(stdout);
 }
 
+/* A machine that is refused has nothing to be printed. */
+static void run_json(const struct command *command, const char *dir)
+{
+	struct output out;
+
+	output_begin(&out, &stdout);
+	run(command, dir, "--json", NULL);
+	output_end(&out);
+	if (out.size)
+		must_be_json(out.text, out.size);
+	free(out.text);
+}
+
 static void look_at(const char *dir, unsigned int form)
 {
 	switch (form % NR_FORMS) {
@@ -69,8 +84,8 @@ static void look_at(const char *dir, unsigned int form)
 		run(&topo_command, dir, NULL, NULL);
 		break;
 	case 1:
-		run(&doctor_command, dir, "--json", NULL);
-		run(&topo_command, dir, "--json", NULL);
+		run_json(&doctor_command, dir);
+		run_json(&topo_command, dir);
 		break;
 	default:
 		run(&doctor_command, dir, "--capture", "/dev/null");

@@ -57,6 +57,7 @@ static pthread_mutex_t regs_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_ulong pins, unpins, got, refused;
 static _Atomic(const struct pp_cache_entry *) handed[HANDED];
 static double seconds = 0.5;	/* of each case */
+static unsigned long forks;
 static uint64_t seed;
 
 #define CHECK(condition) check(condition, #condition, __LINE__)
@@ -300,6 +301,7 @@ static void fork_off(void)
 	CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
 	if (e)
 		put(e);
+	forks++;
 }
 
 /* ---- cases ------------------------------------------------------------- */
@@ -339,6 +341,7 @@ static void prepare(const struct pp_cache_ops *ops)
 	tells = !ops->word && !ops->valid;
 	atomic_store(&pins, 0);
 	atomic_store(&unpins, 0);
+	forks = 0;
 	atomic_store(&got, 0);
 	atomic_store(&refused, 0);
 	assert_int_equal(pp_cache_create(ops, NULL, &attr, &cache), 0);
@@ -364,6 +367,9 @@ static void check_end(void)
 	CHECK(s.entries <= MAX_ENTRIES && s.bytes <= MAX_PAGES * PAGE);
 	CHECK(s.pins == atomic_load(&pins) && s.unpins == atomic_load(&unpins));
 	CHECK(s.hits && s.evictions && (tells || s.revocations));
+	printf("# %lu forks, %llu hits, %llu misses, %llu revocations, %llu evictions\n", forks,
+	       (unsigned long long)s.hits, (unsigned long long)s.misses, (unsigned long long)s.revocations,
+	       (unsigned long long)s.evictions);
 	CHECK(atomic_load(&got) > 10 * atomic_load(&refused));
 	pp_cache_flush(cache);
 	pp_cache_stats(cache, &s);

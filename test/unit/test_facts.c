@@ -142,7 +142,12 @@ static void a_tree_has_its_own_facts_or_none(void **state)
 
 /* ---- this machine, with a CUDA library that does as it is told -------------------- */
 
-static const struct facts *ask(const char *how)
+enum {
+	PATIENCE_MS = 60000,
+};
+
+/* Before it listens it reads all the kernel's symbols, which takes a while under a tool or on a busy machine. */
+static const struct facts *ask(const char *how, unsigned int wait_ms)
 {
 	static struct facts f;
 	char *text = NULL;
@@ -150,7 +155,7 @@ static const struct facts *ask(const char *how)
 	FILE *out = open_memstream(&text, &size);
 
 	setenv("FAKE_CUDA", how, 1);
-	assert_int_equal(facts_write(out, 300), 0);
+	assert_int_equal(facts_write(out, wait_ms), 0);
 	fclose(out);
 	facts_parse(text, &f);
 	free(text);
@@ -159,7 +164,7 @@ static const struct facts *ask(const char *how)
 
 static void what_cuda_says(void **state)
 {
-	const struct facts *f = ask("answers");
+	const struct facts *f = ask("answers", PATIENCE_MS);
 
 	(void)state;
 	assert_string_equal(f->cuda_error, "");
@@ -173,19 +178,14 @@ static void what_cuda_says(void **state)
 static void cuda_that_fails(void **state)
 {
 	(void)state;
-	assert_string_equal(ask("fails")->cuda_error, "it does not start: error 100");
+	assert_string_equal(ask("fails", PATIENCE_MS)->cuda_error, "it does not start: error 100");
 }
 
 static void cuda_that_crashes(void **state)
 {
-	const struct facts *f;
-	int tries = 0;
+	const struct facts *f = ask("crashes", PATIENCE_MS);
 
 	(void)state;
-	/* on a busy machine a crash may take longer than is waited */
-	do
-		f = ask("crashes");
-	while (strstr(f->cuda_error, "in time") && ++tries < 10);
 	assert_string_equal(f->cuda_error, "it ended before it had answered");
 	assert_int_equal(f->nr_gpus, 0);
 }
@@ -203,13 +203,13 @@ static void cuda_that_hangs_is_not_waited_for(void **state)
 	long begin = now_ms();
 
 	(void)state;
-	assert_string_equal(ask("hangs")->cuda_error, "it did not answer in time");
-	assert_in_range(now_ms() - begin, 300, 5000);
+	assert_string_equal(ask("hangs", 300)->cuda_error, "it did not answer in time");
+	assert_in_range(now_ms() - begin, 300, PATIENCE_MS);
 }
 
 static void all_symbols_and_options_are_told(void **state)
 {
-	const struct facts *f = ask("answers");
+	const struct facts *f = ask("answers", PATIENCE_MS);
 	char value[8];
 
 	(void)state;

@@ -115,7 +115,7 @@ static void test_addresses_stay_reserved_when_mapping_fails(void **state)
 	assert_int_equal(try_kind(ALLOC_HOST, 5000, 0, &va), CUDA_ERROR_OUT_OF_MEMORY);
 	want = (void *)(uintptr_t)last_alloc.va;
 	p = mmap(want, GPU_BLOCK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-	assert_ptr_equal(p, MAP_FAILED);
+	assert_ptr_not_equal(p, want);	/* where MAP_FIXED_NOREPLACE is a hint, others */
 }
 
 static void test_registered_memory_may_be_read_only(void **state)

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
  * Many threads use the cache while another frees and allocates the memory
- * under them. cmocka's asserts are for one thread; the threads count what
- * went wrong.
+ * under them, under limits that evict, and processes are forked off, each of
+ * which makes a cache of its own. A round has a cache of its own, too. cmocka's
+ * asserts are for one thread; the threads count what went wrong.
+ *
+ *	test_regcache_torture [SECONDS]		rounds for so long, else one
  */
 #include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "mock_memory.h"
 #include "random.h"
 #include "unit.h"
@@ -13,6 +18,8 @@ enum {
 	THREADS = 4,
 	ROUNDS = 4000,
 	SPAN = 64,		/* pages in play */
+	FORKS = 4,		/* a round */
+	PATIENCE = 120,		/* seconds that a child may take */
 };
 
 struct worker {
@@ -24,6 +31,10 @@ struct worker {
 static struct mock_memory mem;
 static struct pp_cache *cache;
 static atomic_int wrong;
+static double seconds;		/* of each case */
+
+/* Of all rounds */
+static uint64_t rounds, forks, hits, misses, revocations, evictions;
 
 static void expect(bool ok)
 {
@@ -101,25 +112,93 @@ static void *disturb(void *arg)
 	return NULL;
 }
 
-static void run(const struct pp_cache_ops *ops)
+/* ---- processes ------------------------------------------------------------------- */
+
+/* Whatever locks other threads held when it was made. */
+static int use_own(const struct pp_cache_ops *ops)
 {
-	const struct pp_cache_attr attr = { .max_bytes = 40 * MOCK_PAGE };
+	const struct pp_cache_attr attr = { .max_bytes = 8 * MOCK_PAGE };
+	const struct pp_cache_entry *e;
+	static struct mock_memory own;
+	struct pp_cache *c;
+	unsigned int i;
+
+	mock_memory_init(&own);
+	mock_alloc(&own, 0, MOCK_PAGES);
+	if (pp_cache_create(ops, &own, &attr, &c))
+		return 2;
+	for (i = 0; i + 2 <= MOCK_PAGES; i += 3) {
+		mock_alloc(&own, i, 2);
+		if (pp_cache_get(c, mock_at(i), 2 * MOCK_PAGE, &e, NULL))
+			return 3;
+		pp_cache_put(c, e);
+	}
+	pp_cache_destroy(c);
+	return own.pins > 10 && own.pins == own.unpins ? 0 : 4;
+}
+
+/* The parent's are not to be touched. */
+static int in_child(const struct pp_cache_ops *ops, const struct pp_cache_entry *held)
+{
+	const struct pp_cache_entry *e;
+	int unpins = mem.unpins;
+
+	alarm(PATIENCE);
+	if (pp_cache_get(cache, mock_at(0), MOCK_PAGE, &e, NULL) != -EACCES)
+		return 5;
+	if (held)
+		pp_cache_put(cache, held);
+	pp_cache_invalidate(cache, mock_at(0), SPAN * MOCK_PAGE);
+	pp_cache_flush(cache);
+	pp_cache_destroy(cache);
+	return mem.unpins == unpins ? use_own(ops) : 6;
+}
+
+static void fork_off(const struct pp_cache_ops *ops)
+{
+	const struct pp_cache_entry *held;
+	int status;
+	pid_t pid;
+
+	if (pp_cache_get(cache, mock_at(SPAN), MOCK_PAGE, &held, NULL))
+		held = NULL;
+	pid = fork();
+	if (!pid)
+		_exit(in_child(ops, held));
+	expect(waitpid(pid, &status, 0) == pid && !status);
+	if (held)
+		pp_cache_put(cache, held);
+	forks++;
+}
+
+/* ---- rounds ---------------------------------------------------------------------- */
+
+static void run_threads(const struct pp_cache_ops *ops, uint64_t *seed)
+{
 	struct worker w[THREADS + 1];
-	uint64_t seed = random_seed();
 	int i;
 
-	mock_memory_init(&mem);
-	mem.capacity = 60 * MOCK_PAGE;
-	mock_alloc(&mem, 0, MOCK_PAGES);
-	assert_int_equal(pp_cache_create(ops, &mem, &attr, &cache), 0);
 	for (i = 0; i <= THREADS; i++) {
-		w[i] = (struct worker){ .rnd = seed + i };
-		pthread_create(&w[i].thread, NULL, i ? use : disturb, &w[i]);
+		w[i] = (struct worker){ .rnd = random_next(seed) };
+		assert_int_equal(pthread_create(&w[i].thread, NULL, i ? use : disturb, &w[i]), 0);
 	}
+	for (i = 0; i < FORKS; i++)
+		fork_off(ops);
 	for (i = 0; i <= THREADS; i++)
 		pthread_join(w[i].thread, NULL);
 	assert_true(w[1].got > ROUNDS / 4);
-	pp_cache_destroy(cache);
+}
+
+static void count_all(void)
+{
+	struct pp_cache_stats s;
+
+	pp_cache_stats(cache, &s);
+	assert_true(s.hits && s.revocations && s.evictions);
+	hits += s.hits;
+	misses += s.misses;
+	revocations += s.revocations;
+	evictions += s.evictions;
 }
 
 static void check_end(void)
@@ -134,26 +213,64 @@ static void check_end(void)
 	mock_memory_destroy(&mem);
 }
 
+static void run_round(const struct pp_cache_ops *ops, uint64_t *seed)
+{
+	const struct pp_cache_attr attr = { .max_bytes = 40 * MOCK_PAGE };
+
+	mock_memory_init(&mem);
+	mem.capacity = 60 * MOCK_PAGE;
+	mock_alloc(&mem, 0, MOCK_PAGES);
+	assert_int_equal(pp_cache_create(ops, &mem, &attr, &cache), 0);
+	run_threads(ops, seed);
+	count_all();
+	pp_cache_destroy(cache);
+	check_end();
+	rounds++;
+}
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static void run(const struct pp_cache_ops *ops)
+{
+	double end = now() + seconds;
+	uint64_t seed = random_seed();
+
+	do {
+		run_round(ops, &seed);
+	} while (now() < end);
+}
+
 static void memory_that_merges(void **state)
 {
 	(void)state;
 	run(&mock_host_ops);
-	check_end();
 }
 
 static void memory_in_allocations(void **state)
 {
 	(void)state;
 	run(&mock_gpu_ops);
-	check_end();
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(memory_that_merges),
 		cmocka_unit_test(memory_in_allocations),
 	};
+	int ret;
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	if (argc > 1)
+		seconds = strtod(argv[1], NULL) / (sizeof(tests) / sizeof(tests[0]));
+	ret = cmocka_run_group_tests(tests, NULL, NULL);
+	printf("# %llu rounds, %llu forks, %llu hits, %llu misses, %llu revocations, %llu evictions\n",
+	       (unsigned long long)rounds, (unsigned long long)forks, (unsigned long long)hits,
+	       (unsigned long long)misses, (unsigned long long)revocations, (unsigned long long)evictions);
+	return ret;
 }

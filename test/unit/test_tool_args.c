@@ -119,6 +119,24 @@ static void usage_errors(void **state)
 	refuses("copy 8M", EXIT_USAGE, "8M");
 }
 
+/* Else a copy to one file would be one to another, or none at all one to a file. */
+static void of_a_side_given_twice_the_last_counts(void **state)
+{
+	struct copy_args a;
+
+	(void)state;
+	assert_int_equal(parse("copy --to file:new --from file:old --from gpu --overwrite", &a), 0);
+	assert_true(a.from == SIDE_GPU && a.to == SIDE_FILE);
+	assert_string_equal(a.path, "new");
+	assert_int_equal(parse("copy --from file:a --from file:b", &a), 0);
+	assert_string_equal(a.path, "b");
+	assert_int_equal(parse("copy --to file:x --to gpu", &a), 0);
+	assert_null(a.path);
+	assert_string_equal(a.peer, "lsi0");
+	assert_int_equal(parse("copy --from file:x --from host --to gpu", &a), 0);
+	assert_true(a.from == SIDE_HOST && !a.path);
+}
+
 static void files_are_sides(void **state)
 {
 	struct copy_args a;
@@ -134,6 +152,7 @@ static void files_are_sides(void **state)
 	assert_int_equal(parse("copy --to file:x", &a), 0);
 	assert_int_equal(a.size, 8 << 20);
 	refuses("copy --from file:", EXIT_USAGE, "file:PATH");
+	refuses("copy --to file:x --to host --overwrite", EXIT_USAGE, "--overwrite");
 	refuses("copy --from file:x --to host", EXIT_USAGE, "give gpu");
 	refuses("copy --from file:x --to file:y", EXIT_USAGE, "give gpu");
 	refuses("copy --from file:x --peer lsi1", EXIT_USAGE, "leave --peer out");
@@ -243,6 +262,7 @@ int main(void)
 		cmocka_unit_test_setup(all_options, setup),
 		cmocka_unit_test_setup(usage_errors, setup),
 		cmocka_unit_test_setup(files_are_sides, setup),
+		cmocka_unit_test_setup(of_a_side_given_twice_the_last_counts, setup),
 		cmocka_unit_test_setup(sizes_that_make_no_sense, setup),
 		cmocka_unit_test_setup(bar_arguments, setup),
 		cmocka_unit_test_setup(patterns_differ, setup),

@@ -165,12 +165,16 @@ static void long_lines_are_cut(void **state)
 	assert_true(results.at[0].ended);
 }
 
-/* A kernel's log can hold anything, and goes to a terminal. */
+/* A kernel's log can hold anything, as can a path, and goes to a terminal. */
 static void control_characters_are_blanks(void **state)
 {
 	(void)state;
-	say("begin plain\nlog plain a\033[2Jb\rc\n");
+	say("begin plain\nlog plain a\033[2Jb\rc\n"
+	    "event plain user 1 close on /dev/\033[2J\ntest plain exit\r0\nfinding plain leaked \177\n");
 	assert_string_equal(results.at[0].log[0].text, "a [2Jb c");
+	assert_string_equal(recording.events[0].text, "close on /dev/ [2J");
+	assert_string_equal(results.at[0].test, "exit 0");
+	assert_string_equal(results.at[0].findings[0].text, " ");
 }
 
 static void noise_does_no_harm(void **state)

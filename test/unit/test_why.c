@@ -165,6 +165,20 @@ static void plain_pins_have_no_flags(void **state)
 	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
 }
 
+/* The driver was loaded meanwhile: what was said of the first attempt is not of the second, which pins once. */
+static void a_reason_that_is_still_there_is_none(void **state)
+{
+	(void)state;
+	reason = PEERPIN_REASON_NO_PROVIDER;
+	mock_expect(PEERPIN_IOC_PIN, pin_refused);
+	mock_expect(PEERPIN_IOC_PIN, pin_refused);
+	assert_int_equal(pin_with(GPU, 0), -EINVAL);
+	assert_int_equal(why.reason, PEERPIN_REASON_NO_PROVIDER);
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	assert_int_equal(pin_with(GPU, 0), 0);
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
+}
+
 static void persistent_host_memory(void **state)
 {
 	(void)state;
@@ -255,6 +269,7 @@ int main(void)
 		TEST(managed_memory),
 		TEST(persistent_gpu_memory),
 		TEST(plain_pins_have_no_flags),
+		TEST(a_reason_that_is_still_there_is_none),
 		TEST(persistent_host_memory),
 		TEST(persistent_memory_of_nobody),
 		TEST(a_child_does_not_own_the_file),

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# Sourced by what runs unit tests under a tool: addresses (AddressSanitizer and
+# UndefinedBehaviorSanitizer), threads (ThreadSanitizer) or valgrind. It is to be
+# started in the directory of the sources, and have $work.
+#
+# shellcheck disable=SC2154 # which test/case.sh sets
+
+export ASAN_OPTIONS='detect_stack_use_after_return=1'
+export UBSAN_OPTIONS='halt_on_error=1 print_stacktrace=1'
+export TSAN_OPTIONS="halt_on_error=1 die_after_fork=0 atexit_sleep_ms=0 suppressions=$PWD/test/sanitize/tsan.supp"
+
+declare -A tool_dir=([addresses]=build/san-address [threads]=build/san-thread [valgrind]=build/san-none)
+declare -A tool_flags=(
+	[addresses]='-fsanitize=address,undefined -fno-sanitize-recover=all'
+	[threads]='-fsanitize=thread -fno-sanitize-recover=all'
+	[valgrind]=''
+)
+
+# Programs that a test starts are looked at too.
+memcheck=(valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=none
+	"--show-leak-kinds=definite,indirect" --num-callers=30 --suppressions=test/sanitize/valgrind.supp
+	--trace-children=yes "--trace-children-skip=/bin/*,/usr/bin/*,*/fake_vm_run")
+
+tool_make() { # TOOL TARGET...
+	make -s -j"$(nproc)" B="${tool_dir[$1]}" CFLAGS="-O1 -g -fno-omit-frame-pointer ${tool_flags[$1]}" \
+		LDFLAGS=-Wl,--disable-new-dtags \
+		"${@:2}" >"$work/log" 2>&1
+}
+
+# A child of fork() that ends in the middle has what was its parent's: leaks are the test's own process's only.
+memcheck_run() { # SECONDS PROGRAM [ARGUMENT...]
+	# shellcheck disable=SC2016 # the inner shell's
+	timeout "$1" bash -c 'echo $$ >"$0"; exec "$@"' "$work/pid" "${memcheck[@]}" "${@:2}" || return
+	! grep -qa "^==$(<"$work/pid")== .* lost in loss record" "$work/log"
+}
+
+# What it prints comes into $work/log.
+tool_run() { # TOOL SECONDS TEST [ARGUMENT...]
+	local run=(timeout)
+
+	[ "$1" != valgrind ] || run=(memcheck_run)
+	"${run[@]}" "$2" "${tool_dir[$1]}/bin/test/$3" "${@:4}" >"$work/log" 2>&1 </dev/null
+}
+
+# The first lines of a report say what it is.
+tool_finding() {
+	grep -A 12 -m 1 -aE '^(WARNING|==[0-9]+==)|runtime error|not so|not ok [0-9]' "$work/log" || tail -n 5 "$work/log"
+}
