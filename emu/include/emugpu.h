@@ -76,9 +76,10 @@ enum emugpu_alloc_flags {
  * @memory: what it shows, or 0: new memory that goes with the block
  * @offset: where in @memory it begins, multiple of 2 MiB
  *
- * ENOMEM no VRAM left; EEXIST the range overlaps a block of this process;
- * EOPNOTSUPP HOST on a GPU that is not integrated. New memory holds whatever
- * its last owner left, as on hardware.
+ * ENOMEM no VRAM left, or the client has 16384 blocks; EEXIST the range
+ * overlaps a block of this process; EBUSY new memory while the CPU window is
+ * closed (EMUGPU_TEST_CPU_WINDOW); EOPNOTSUPP HOST on a GPU that is not
+ * integrated. New memory holds 0, or what this process left in it.
  */
 struct emugpu_alloc {
 	__u32 gpu;
@@ -100,6 +101,8 @@ struct emugpu_free {
  * @gpu: where
  * @size: bytes, multiple of 2 MiB
  * @out_memory: for EMUGPU_IOC_ALLOC, until EMUGPU_IOC_DROP
+ *
+ * ENOMEM no VRAM left; EBUSY the CPU window is closed
  */
 struct emugpu_memory_new {
 	__u32 gpu;
@@ -328,7 +331,7 @@ struct emugpu_test {
 			__u32 reserved;
 		} guard;
 		struct {
-			__u32 on;		/* 1: EBUSY if it is; 0: ENOENT if it is not */
+			__u32 on;		/* 1: EBUSY if it is, of any GPU; 0: ENOENT if it is not, of this one */
 			__u32 out_changed;	/* on 0: pages of 64 KiB written since */
 		} stash;
 		__aligned_u64 pad[8];

@@ -37,25 +37,60 @@ int allocator_failed(bool *out)
 	return ret;
 }
 
-static int read_leaks(struct allocator_leaks *out)
+/** struct unseen - what judge.ko says that it has missed; "": nothing */
+struct unseen {
+	char allocations[160];
+	char frees[160];
+};
+
+static void take_leak(struct allocator_leaks *out, const char *line)
 {
-	FILE *file = fopen(JUDGE "leaks", "re");
 	unsigned long long bytes;
-	char line[256];
 	int at;
 
+	if (sscanf(line, "%llu %n", &bytes, &at) != 1)
+		return;
+	out->bytes += bytes;
+	if (!out->nr++)
+		snprintf(out->first, sizeof(out->first), "%s", line + at);
+}
+
+static void take_unseen(struct unseen *unseen, const char *line)
+{
+	char *to = strstr(line, "allocations") ? unseen->allocations : unseen->frees;
+
+	snprintf(to, sizeof(unseen->frees), "%s", line + strspn(line, "# "));
+}
+
+static int read_leaks(struct allocator_leaks *out, struct unseen *unseen)
+{
+	FILE *file = fopen(JUDGE "leaks", "re");
+	char line[256];
+
 	*out = (struct allocator_leaks){ 0 };
+	*unseen = (struct unseen){ 0 };
 	if (!file)
 		return -errno;
 	while (fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "%llu %n", &bytes, &at) != 1)
-			continue;
-		out->bytes += bytes;
-		if (!out->nr++)
-			snprintf(out->first, sizeof(out->first), "%.*s", (int)strcspn(line + at, "\n"), line + at);
+		line[strcspn(line, "\n")] = '\0';
+		if (*line == '#')
+			take_unseen(unseen, line);
+		else
+			take_leak(out, line);
 	}
 	fclose(file);
 	return 0;
+}
+
+/* A leak that was seen is one, unless its free was not; that there is none takes that all was seen. */
+static int check_seen(const struct allocator_leaks *leaks, const struct unseen *unseen)
+{
+	const char *why = leaks->nr ? unseen->frees : unseen->allocations;
+
+	if (!*why)
+		return 0;
+	fprintf(stderr, "judge: what the driver has not freed cannot be told: %s\n", why);
+	return -ENODATA;
 }
 
 int allocator_misuse(char *text, size_t size)
@@ -72,15 +107,18 @@ int allocator_misuse(char *text, size_t size)
  */
 int allocator_leaks(struct allocator_leaks *out)
 {
+	struct unseen unseen;
 	int tries, ret;
 
 	for (tries = 0; tries < TRIES; tries++) {
-		ret = read_leaks(out);
-		if (ret || !out->nr)
+		ret = read_leaks(out, &unseen);
+		if (ret)
 			return ret;
+		if (!out->nr)
+			break;
 		if (tries % 10 == 1)
 			file_write("/proc/sys/vm/drop_caches", "2");
 		usleep(PAUSE_US);
 	}
-	return 0;
+	return check_seen(out, &unseen);
 }

@@ -45,6 +45,15 @@ void driver_init(struct driver *driver, char *file)
 			*p = '_';
 }
 
+/* A name of what is built in has no such file. */
+bool driver_is_loaded(const struct driver *driver)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/module/%s/initstate", driver->name);
+	return !access(path, F_OK);
+}
+
 static int load(const void *arg)
 {
 	const struct driver *driver = arg;

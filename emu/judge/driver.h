@@ -17,6 +17,9 @@ struct driver {
 /** driver_init - @file: "FILE.ko" or "FILE.ko K=V ...", which is cut in two and must stay */
 void driver_init(struct driver *driver, char *file);
 
+/** driver_is_loaded - then nobody has watched its init function */
+bool driver_is_loaded(const struct driver *driver);
+
 /** driver_load - 0, -errno as the kernel said it, -ETIMEDOUT, or -EFAULT: it died on the way */
 int driver_load(const struct driver *driver);
 

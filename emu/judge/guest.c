@@ -89,6 +89,8 @@ int main(int argc, char **argv)
 		die("usage: guest PLAN \"DRIVER.ko K=V...\" TEST [ARG]...");
 	driver_init(&driver, argv[2]);
 	plan = open_all(argv[1], driver.file, argv[3]);
+	if (driver_is_loaded(&driver))
+		die("%s is loaded already; type: rmmod %s", driver.name, driver.name);
 	tests_init();
 	while (fit && fgets(line, sizeof(line), plan))
 		fit = run_line(line, &driver, argv + 3);

@@ -12,7 +12,10 @@
 #include "memory.h"
 #include "pin.h"
 
-enum { VA_BITS_MAX = 40 };
+enum {
+	VA_BITS_MAX = 40,
+	BLOCKS_MAX = 16384,	/* of a client: each look-up walks all there are */
+};
 
 static DEFINE_SPINLOCK(blocks_lock);
 static LIST_HEAD(blocks);
@@ -111,6 +114,7 @@ static void block_link(struct emugpu_block *block)
 	spin_lock(&blocks_lock);
 	list_add(&block->node, &blocks);
 	spin_unlock(&blocks_lock);
+	block->client->nr_blocks++;
 }
 
 static int block_alloc_locked(struct emugpu_client *client, struct emugpu_memory *memory,
@@ -122,6 +126,8 @@ static int block_alloc_locked(struct emugpu_client *client, struct emugpu_memory
 		return -ENODEV;
 	if (overlapping(client->owner, alloc->va, alloc->size))
 		return -EEXIST;
+	if (client->nr_blocks == BLOCKS_MAX)
+		return -ENOMEM;
 	block = block_new(client, memory, context, alloc);
 	if (!block)
 		return -ENOMEM;
@@ -156,6 +162,7 @@ static void block_free_locked(struct emugpu_block *block, struct list_head *ende
 	spin_lock(&blocks_lock);
 	list_del(&block->node);
 	spin_unlock(&blocks_lock);
+	block->client->nr_blocks--;
 	emugpu_block_revoke(block, ended);
 	emugpu_block_put(block);
 }

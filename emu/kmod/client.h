@@ -16,6 +16,7 @@ struct pid;
 
 struct emugpu_client {
 	struct pid *owner;
+	u32 nr_blocks;	/* API lock */
 	struct xarray objects;
 };
 

@@ -163,9 +163,41 @@ static int cmd_drop(struct emugpu_client *client, void *arg)
 	return drop->reserved ? -EINVAL : emugpu_client_drop(client, drop->id);
 }
 
+/* What the process does not know of goes again. */
+static void memory_told(struct emugpu_client *client, void *arg, bool told)
+{
+	struct emugpu_memory_new *req = arg;
+
+	if (!told)
+		emugpu_client_drop(client, req->out_memory);
+}
+
+static void context_told(struct emugpu_client *client, void *arg, bool told)
+{
+	struct emugpu_context_new *req = arg;
+
+	if (!told)
+		emugpu_client_drop(client, req->out_context);
+}
+
+struct control_export {
+	struct emugpu_export arg;
+	struct dma_buf *dmabuf;		/* made, and not the process's yet */
+};
+
 static int cmd_export(struct emugpu_client *client, void *arg)
 {
-	return emugpu_export(client, arg);
+	struct control_export *export = arg;
+
+	export->dmabuf = emugpu_export(client, &export->arg);
+	return PTR_ERR_OR_ZERO(export->dmabuf);
+}
+
+static void export_told(struct emugpu_client *client, void *arg, bool told)
+{
+	struct control_export *export = arg;
+
+	emugpu_export_finish(&export->arg, export->dmabuf, told);
 }
 
 static int cmd_free(struct emugpu_client *client, void *arg)
@@ -185,19 +217,24 @@ static int cmd_test(struct emugpu_client *client, void *arg)
 	return emugpu_test(client, arg);
 }
 
+/*
+ * @run: with what the process has given, and where its answer goes
+ * @told: when that has gone well, and whether the process has the answer; may be NULL
+ */
 static const struct control_command {
 	unsigned int cmd;
 	int (*run)(struct emugpu_client *client, void *arg);
+	void (*told)(struct emugpu_client *client, void *arg, bool told);
 } commands[] = {
 	{ EMUGPU_IOC_INFO, cmd_info },
 	{ EMUGPU_IOC_ALLOC, cmd_alloc },
 	{ EMUGPU_IOC_FREE, cmd_free },
 	{ EMUGPU_IOC_COPY, cmd_copy },
 	{ EMUGPU_IOC_TEST, cmd_test },
-	{ EMUGPU_IOC_MEMORY, cmd_memory },
-	{ EMUGPU_IOC_CONTEXT, cmd_context },
+	{ EMUGPU_IOC_MEMORY, cmd_memory, memory_told },
+	{ EMUGPU_IOC_CONTEXT, cmd_context, context_told },
 	{ EMUGPU_IOC_DROP, cmd_drop },
-	{ EMUGPU_IOC_EXPORT, cmd_export },
+	{ EMUGPU_IOC_EXPORT, cmd_export, export_told },
 };
 
 static const struct control_command *command_find(unsigned int cmd)
@@ -208,6 +245,20 @@ static const struct control_command *command_find(unsigned int cmd)
 		if (commands[i].cmd == cmd)
 			return &commands[i];
 	return NULL;
+}
+
+static int control_run(struct emugpu_client *client, const struct control_command *command, void *arg,
+		       void __user *user)
+{
+	int err = command->run(client, arg);
+
+	if (err)
+		return err;
+	if ((_IOC_DIR(command->cmd) & _IOC_READ) && copy_to_user(user, arg, _IOC_SIZE(command->cmd)))
+		err = -EFAULT;
+	if (command->told)
+		command->told(client, arg, !err);
+	return err;
 }
 
 static long control_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -224,9 +275,8 @@ static long control_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 		struct emugpu_memory_new memory;
 		struct emugpu_context_new context;
 		struct emugpu_drop drop;
-		struct emugpu_export export;
+		struct control_export export;
 	} buf;
-	int err;
 
 	if (!command)
 		return -ENOTTY;
@@ -234,10 +284,7 @@ static long control_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 		return -EACCES;
 	if (copy_from_user(&buf, user, _IOC_SIZE(cmd)))
 		return -EFAULT;
-	err = command->run(client, &buf);
-	if (!err && (_IOC_DIR(cmd) & _IOC_READ) && copy_to_user(user, &buf, _IOC_SIZE(cmd)))
-		return -EFAULT;
-	return err;
+	return control_run(client, command, &buf, user);
 }
 
 static int control_mmap(struct file *file, struct vm_area_struct *vma)

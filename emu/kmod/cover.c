@@ -10,8 +10,6 @@
 #include "memory.h"
 #include "window.h"
 
-enum { PAGES_MAX = (64 << 20) / EMUGPU_PAGE_SIZE };
-
 struct covered {
 	struct emugpu_memory *memory;	/* a reference: nobody else gets the page */
 	u32 page;			/* of the GPU */
@@ -20,7 +18,7 @@ struct covered {
 
 struct emugpu_cover {
 	u32 npages;
-	struct covered pages[PAGES_MAX];
+	struct covered pages[EMUGPU_COVER_MAX];
 };
 
 struct emugpu_cover *emugpu_cover_new(void)
@@ -76,7 +74,7 @@ int emugpu_cover_page(struct emugpu_cover *cover, struct emugpu_memory *memory, 
 
 	if (is_covered(cover, memory->gpu, memory->pages[page]))
 		return 0;
-	if (cover->npages == PAGES_MAX)
+	if (cover->npages == EMUGPU_COVER_MAX)
 		return -ENOSPC;
 	covered->memory = memory;
 	covered->page = memory->pages[page];

@@ -9,9 +9,14 @@
 
 #include <linux/types.h>
 
+#include "../include/emugpu.h"
+
 struct emugpu_memory;
 
 struct emugpu_cover;
+
+/* More pages than these are not covered. */
+enum { EMUGPU_COVER_MAX = (64 << 20) / EMUGPU_PAGE_SIZE };
 
 /* NULL: no memory */
 struct emugpu_cover *emugpu_cover_new(void);
@@ -21,7 +26,7 @@ void emugpu_cover_delete(struct emugpu_cover *cover);
 
 /*
  * Covers page number @page, counted in @memory. 0, for a page that is covered
- * already too; ENOSPC: 64 MiB are; ENOMEM; or as emugpu_window_page()
+ * already too; ENOSPC: as many are as can be; ENOMEM; or as emugpu_window_page()
  */
 int emugpu_cover_page(struct emugpu_cover *cover, struct emugpu_memory *memory, u32 page);
 

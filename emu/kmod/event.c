@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <linux/completion.h>
+#include <linux/atomic.h>
 #include <linux/errno.h>
 #include <linux/jiffies.h>
 #include <linux/minmax.h>
@@ -9,6 +9,7 @@
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "api.h"
@@ -31,13 +32,24 @@ static u32 nr_events;
 static u32 planned_nth;
 static enum emugpu_event_action planned_action;
 
-static DECLARE_COMPLETION(revoked);
+/* Numbers of revocations: the last asked for, and the last one over. One may be stuck when another is asked for. */
+static atomic_t asked;
+static int done;
+static DECLARE_WAIT_QUEUE_HEAD(revoked);
 
 /* In a thread of its own, since whoever frees memory seldom is who pins it. */
 static void revoke_work(struct work_struct *work)
 {
+	int nr = atomic_read(&asked);
+
 	emugpu_block_revoke_all(NULL);
-	complete_all(&revoked);
+	WRITE_ONCE(done, nr);
+	wake_up_all(&revoked);
+}
+
+static bool is_done(int nr)
+{
+	return READ_ONCE(done) - nr >= 0;
 }
 
 static DECLARE_WORK(revocation, revoke_work);
@@ -47,13 +59,13 @@ static DECLARE_WORK(revocation, revoke_work);
  * that is here, or 0. It has to for so many ticks of this thread, not for so
  * long: a machine that is starved and one that waits look the same to a clock.
  */
-static u64 stuck_callback(void)
+static u64 stuck_callback(int nr)
 {
 	unsigned int tick, same = 0;
 	u64 now, last = 0;
 
 	for (tick = 0; tick < TICKS_MAX && same < TICKS_STUCK; tick++) {
-		if (wait_for_completion_timeout(&revoked, msecs_to_jiffies(TICK_MS)))
+		if (wait_event_timeout(revoked, is_done(nr), msecs_to_jiffies(TICK_MS)))
 			return 0;
 		now = emugpu_api_running_callback();
 		same = now && now == last ? same + 1 : 0;
@@ -80,11 +92,11 @@ static bool could_deadlock(enum emugpu_event_kind kind, const struct nvidia_p2p_
  */
 static void revoke_all(enum emugpu_event_kind kind, const struct nvidia_p2p_page_table *table)
 {
+	int nr = atomic_inc_return(&asked);
 	u64 stuck;
 
-	reinit_completion(&revoked);
 	queue_work(system_long_wq, &revocation);
-	stuck = stuck_callback();
+	stuck = stuck_callback(nr);
 	if (!stuck)
 		return;
 	emugpu_api_waits_for_caller(stuck);

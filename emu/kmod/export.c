@@ -4,6 +4,7 @@
 #include <linux/dma-resv.h>
 #include <linux/err.h>
 #include <linux/fcntl.h>
+#include <linux/file.h>
 #include <linux/kref.h>
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
@@ -323,41 +324,50 @@ static struct dma_buf *dmabuf_new(struct exported *exported, bool dynamic)
 	return dmabuf;
 }
 
-static int fd_new(struct dma_buf *dmabuf)
+static struct dma_buf *export_new(struct emugpu_client *client, const struct emugpu_export *export, bool dynamic)
 {
-	int fd = dma_buf_fd(dmabuf, O_CLOEXEC);
-
-	if (fd < 0)
-		dma_buf_put(dmabuf);
-	return fd;
-}
-
-int emugpu_export(struct emugpu_client *client, struct emugpu_export *export)
-{
-	bool dynamic = READ_ONCE(dmabuf_dynamic);
-	struct exported *exported;
+	struct exported *exported = exported_new(export->size);
 	struct dma_buf *dmabuf;
 	int err;
 
-	if (!export->size || !PAGE_ALIGNED(export->va | export->size) || export->reserved)
-		return -EINVAL;
-	exported = exported_new(export->size);
 	if (!exported)
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
 	err = show(exported, client, export->va, dynamic);
 	if (err)
 		goto err_put;
 	dmabuf = dmabuf_new(exported, dynamic);
-	if (IS_ERR(dmabuf)) {
-		err = PTR_ERR(dmabuf);
-		goto err_unlink;
-	}
-	export->out_fd = fd_new(dmabuf);
-	return min(export->out_fd, 0);
-
-err_unlink:
+	if (!IS_ERR(dmabuf))
+		return dmabuf;
+	err = PTR_ERR(dmabuf);
 	unlink(exported);
 err_put:
 	exported_put(exported);
-	return err;
+	return ERR_PTR(err);
+}
+
+struct dma_buf *emugpu_export(struct emugpu_client *client, struct emugpu_export *export)
+{
+	struct dma_buf *dmabuf;
+
+	if (!export->size || !PAGE_ALIGNED(export->va | export->size) || export->reserved)
+		return ERR_PTR(-EINVAL);
+	dmabuf = export_new(client, export, READ_ONCE(dmabuf_dynamic));
+	if (IS_ERR(dmabuf))
+		return dmabuf;
+	export->out_fd = get_unused_fd_flags(O_CLOEXEC);
+	if (export->out_fd >= 0)
+		return dmabuf;
+	dma_buf_put(dmabuf);
+	return ERR_PTR(export->out_fd);
+}
+
+/* Last, for nobody takes a descriptor back that a process has. */
+void emugpu_export_finish(const struct emugpu_export *export, struct dma_buf *dmabuf, bool told)
+{
+	if (told) {
+		fd_install(export->out_fd, dmabuf->file);
+		return;
+	}
+	put_unused_fd(export->out_fd);
+	dma_buf_put(dmabuf);
 }

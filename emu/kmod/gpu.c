@@ -17,6 +17,7 @@ enum { GPUS_MAX = 16 };
 /* A number stays with its GPU until the GPU goes; a gap is ENODEV. */
 static DEFINE_SPINLOCK(slots_lock);
 static struct emugpu_gpu *slots[GPUS_MAX];
+static LIST_HEAD(all_gone);
 
 struct emugpu_gpu *emugpu_gpu_get(u32 index)
 {
@@ -52,7 +53,27 @@ static void withdraw(struct emugpu_gpu *gpu)
 	for (i = 0; i < GPUS_MAX; i++)
 		if (slots[i] == gpu)
 			slots[i] = NULL;
+	list_add(&gpu->node, &all_gone);
 	spin_unlock(&slots_lock);
+}
+
+static bool overlap(const struct emugpu_gpu *gpu, phys_addr_t bar, u64 size)
+{
+	return gpu->bar < bar + size && bar < gpu->bar + gpu->size;
+}
+
+/* Bytes that devices may still reach from before, when a GPU that is gone had this BAR; they only become fewer. */
+static u64 still_lent(phys_addr_t bar, u64 size)
+{
+	const struct emugpu_gpu *gpu;
+	u64 bytes = 0;
+
+	spin_lock(&slots_lock);
+	list_for_each_entry(gpu, &all_gone, node)
+		if (overlap(gpu, bar, size))
+			bytes += emugpu_bar1_used(&gpu->bar1);
+	spin_unlock(&slots_lock);
+	return bytes;
 }
 
 /* Made of the PCI address: the same at each boot, different for each GPU. */
@@ -68,6 +89,9 @@ static void gpu_release(struct kref *refs)
 {
 	struct emugpu_gpu *gpu = container_of(refs, struct emugpu_gpu, refs);
 
+	spin_lock(&slots_lock);
+	list_del(&gpu->node);
+	spin_unlock(&slots_lock);
 	emugpu_bar1_destroy(&gpu->bar1);
 	emugpu_vram_destroy(&gpu->vram);
 	pci_dev_put(gpu->pdev);
@@ -87,6 +111,7 @@ static struct emugpu_gpu *gpu_new(struct pci_dev *pdev)
 	if (!gpu)
 		return NULL;
 	kref_init(&gpu->refs);
+	INIT_LIST_HEAD(&gpu->node);
 	gpu->bar = pci_resource_start(pdev, EMUGPU_BAR);
 	gpu->size = pci_resource_len(pdev, EMUGPU_BAR);
 	npages = gpu->size / EMUGPU_PAGE_SIZE;
@@ -132,6 +157,18 @@ static void unclaim_bar(struct pci_dev *pdev)
 	pci_disable_device(pdev);
 }
 
+/* Else the next owner of a page would share it with a device that was lent it before. */
+static int check_free(struct pci_dev *pdev)
+{
+	u64 lent = still_lent(pci_resource_start(pdev, EMUGPU_BAR), pci_resource_len(pdev, EMUGPU_BAR));
+
+	if (!lent)
+		return 0;
+	pci_err(pdev, "%llu KiB of before it was unbound are still pinned or mapped: end that, then bind it again\n",
+		lent >> 10);
+	return -EBUSY;
+}
+
 static int gpu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
 	struct emugpu_gpu *gpu;
@@ -140,6 +177,9 @@ static int gpu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	err = claim_bar(pdev);
 	if (err)
 		return err;
+	err = check_free(pdev);
+	if (err)
+		goto err_bar;
 	err = -ENOMEM;
 	gpu = gpu_new(pdev);
 	if (!gpu)

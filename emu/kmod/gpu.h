@@ -3,12 +3,14 @@
  * A GPU: one ivshmem device, whose BAR2 is the VRAM and the BAR1 aperture.
  *
  * The structure outlives its PCI device while blocks refer to it; @gone then
- * says that there is no memory behind it any more.
+ * says that there is no memory behind it any more. Its BAR gets no other GPU
+ * until its pins and mappings have ended: a device still has their addresses.
  */
 #ifndef _EMUGPU_GPU_H
 #define _EMUGPU_GPU_H
 
 #include <linux/kref.h>
+#include <linux/list.h>
 #include <linux/pci.h>
 
 #include "../include/emugpu.h"
@@ -20,6 +22,7 @@
 
 struct emugpu_gpu {
 	struct kref refs;
+	struct list_head node;	/* among those gone; slots lock */
 	struct pci_dev *pdev;	/* for its address; no access once gone */
 	phys_addr_t bar;
 	u64 size;
@@ -62,6 +65,14 @@ static inline int emugpu_gpu_limit_bar1(struct emugpu_gpu *gpu, u64 bytes)
 static inline int emugpu_gpu_claim(struct emugpu_gpu *gpu, const u32 *pages, u32 n, bool combined)
 {
 	return 0;
+}
+
+static inline void emugpu_gpu_lock_claims(struct emugpu_gpu *gpu)
+{
+}
+
+static inline void emugpu_gpu_unlock_claims(struct emugpu_gpu *gpu)
+{
 }
 
 void emugpu_gpu_info(struct emugpu_gpu *gpu, struct emugpu_info *info);

@@ -4,6 +4,8 @@
 #include <linux/delay.h>
 #include <linux/errno.h>
 #include <linux/list.h>
+#include <linux/math.h>
+#include <linux/minmax.h>
 #include <linux/printk.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -89,18 +91,43 @@ static bool is_lent(const struct emugpu_memory *memory, u32 page)
 	return memory->gpu->bar1.refs[memory->pages[page]];
 }
 
-static void cover(struct emugpu_cover *over, struct guarded *guarded)
+/* What the pages of all pins together come to, from the last of each to its first: every so many is covered. */
+struct sample {
+	u32 every;
+	u32 n;
+};
+
+static bool is_due(struct sample *sample)
+{
+	return sample->n++ % sample->every == 0;
+}
+
+static void cover(struct emugpu_cover *over, struct guarded *guarded, struct sample *sample)
 {
 	u32 i;
 	int err = 0;
 
 	guarded->first_covered = emugpu_cover_size(over);
-	for (i = guarded->first_page; i < guarded->first_page + guarded->npages && !err; i++)
-		if (!is_lent(guarded->memory, i))
+	for (i = guarded->first_page + guarded->npages; i-- > guarded->first_page && !err;)
+		if (is_due(sample) && !is_lent(guarded->memory, i))
 			err = emugpu_cover_page(over, guarded->memory, i);
 	guarded->ncovered = emugpu_cover_size(over) - guarded->first_covered;
 	if (err == -ENOMEM)
 		no_memory();
+}
+
+static struct sample sample_of_all(void)
+{
+	const struct guarded *guarded;
+	struct sample sample = {};
+	u32 n = 0;
+
+	list_for_each_entry(guarded, &all_guarded, node)
+		n += guarded->npages;
+	sample.every = max(DIV_ROUND_UP(n, EMUGPU_COVER_MAX), 1u);
+	if (sample.every > 1)
+		pr_info_ratelimited("of the %u pages of 64 KiB revoked one in %u is watched\n", n, sample.every);
+	return sample;
 }
 
 static void judge(const struct emugpu_cover *over, const struct guarded *guarded)
@@ -121,10 +148,11 @@ static void wait(void)
 /* A GPU without a window, because it goes or a test has closed it, leaves nothing to wait for. */
 static void watch(struct emugpu_cover *over)
 {
+	struct sample sample = sample_of_all();
 	struct guarded *guarded;
 
 	list_for_each_entry(guarded, &all_guarded, node)
-		cover(over, guarded);
+		cover(over, guarded, &sample);
 	if (emugpu_cover_size(over))
 		wait();
 	list_for_each_entry(guarded, &all_guarded, node)

@@ -144,6 +144,11 @@ void emugpu_monitor_module(const void *address, char *module)
 	spin_unlock(&monitor_lock);
 }
 
+bool emugpu_monitor_is(const char *module, const char *name)
+{
+	return !strncmp(module, name, EMUGPU_MODULE_LEN - 1);
+}
+
 static struct entry *entry_of(enum emugpu_rule rule, const char *module)
 {
 	struct entry *entry;
@@ -257,7 +262,7 @@ static void forget_callers(const char *module)
 
 	spin_lock(&monitor_lock);
 	for (i = 0; i < CALLERS_MAX; i++)
-		if (!strcmp(callers[i].module, module))
+		if (emugpu_monitor_is(callers[i].module, module))
 			callers[i].address = NULL;
 	spin_unlock(&monitor_lock);
 }

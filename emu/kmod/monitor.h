@@ -29,8 +29,11 @@ void emugpu_violation_at(enum emugpu_rule rule, const char *module, const void *
 /* The same, seen only later */
 void emugpu_violation_by(enum emugpu_rule rule, const char *module);
 
-/* Name of the module that @caller lies in, EMUGPU_MODULE_LEN bytes */
+/* Name of the module that @caller lies in, EMUGPU_MODULE_LEN bytes, cut off where it is longer */
 void emugpu_monitor_module(const void *caller, char *module);
+
+/* Whether @module is of the module whose whole name that is */
+bool emugpu_monitor_is(const char *module, const char *name);
 
 /* Breaches of one rule, and who did it last; of all rules but the one that depends on the machine's speed */
 u64 emugpu_monitor_count(enum emugpu_rule rule, char *module);

@@ -29,27 +29,24 @@ int nvidia_p2p_destroy_mapping(uint64_t p2p_token)
 }
 EMUGPU_EXPORT(nvidia_p2p_destroy_mapping);
 
+/* Either call begins with it. */
 static int check_range(const struct emugpu_pin_request *request)
 {
+	atomic64_inc(&emugpu_counters.get_calls);
 	if (!((request->va | request->length) % EMUGPU_PAGE_SIZE))
 		return 0;
 	emugpu_violation(EMUGPU_RULE_UNALIGNED, request->caller);
 	return -EINVAL;
 }
 
-/* From the check on, a failure leaves *@page_table pointing at what looks like freed memory, as on the real driver. */
+/* From here on, a failure leaves *@page_table pointing at what looks like freed memory, as on the real driver. */
 static int get_pages(const struct emugpu_pin_request *request, struct nvidia_p2p_page_table **page_table,
 		     enum emugpu_event_kind kind)
 {
 	struct nvidia_p2p_page_table *table;
 	struct emugpu_pin *pin;
-	int err;
+	int err = emugpu_api_check_caller();
 
-	atomic64_inc(&emugpu_counters.get_calls);
-	err = check_range(request);
-	if (err)
-		return err;
-	err = emugpu_api_check_caller();
 	if (err)
 		return err;
 	pin = emugpu_pin_new(request);
@@ -77,6 +74,7 @@ int nvidia_p2p_get_pages(uint64_t p2p_token, uint32_t va_space, uint64_t virtual
 		.data = data,
 		.caller = EMUGPU_CALLER,
 	};
+	int err;
 
 	if (!page_table)
 		return -EINVAL;
@@ -84,6 +82,9 @@ int nvidia_p2p_get_pages(uint64_t p2p_token, uint32_t va_space, uint64_t virtual
 		emugpu_violation(EMUGPU_RULE_NO_CALLBACK, EMUGPU_CALLER);
 		return -EINVAL;
 	}
+	err = check_range(&request);
+	if (err)
+		return err;
 	return get_pages(&request, page_table, EMUGPU_EVENT_PIN);
 }
 EMUGPU_EXPORT(nvidia_p2p_get_pages);
@@ -96,9 +97,13 @@ int nvidia_p2p_get_pages_persistent(uint64_t virtual_address, uint64_t length,
 		.length = length,
 		.caller = EMUGPU_CALLER,
 	};
+	int err;
 
 	if (!page_table)
 		return -EINVAL;
+	err = check_range(&request);
+	if (err)
+		return err;
 	if (flags & ~NVIDIA_P2P_FLAGS_FORCE_BAR1_MAPPING)
 		emugpu_violation(EMUGPU_RULE_UNKNOWN_FLAGS, EMUGPU_CALLER);
 	/* it is for GPUs that share memory with the CPU */

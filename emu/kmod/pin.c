@@ -138,7 +138,7 @@ static void graves_clear(const char *consumer)
 	mutex_lock(&emugpu_map_lock);
 	for (yard = &graveyards[EMUGPU_PIN_PUT]; yard <= &graveyards[EMUGPU_PIN_FAILED]; yard++)
 		list_for_each_entry_safe(pin, next, &yard->pins, node)
-			if (!consumer || !strcmp(pin->consumer, consumer))
+			if (!consumer || emugpu_monitor_is(pin->consumer, consumer))
 				grave_clear(yard, pin);
 	mutex_unlock(&emugpu_map_lock);
 }
@@ -378,7 +378,7 @@ static struct emugpu_pin *live_pin_of(const char *consumer)
 	int bucket;
 
 	hash_for_each(pins, bucket, pin, hash)
-		if (is_live(pin) && !strcmp(pin->consumer, consumer))
+		if (is_live(pin) && emugpu_monitor_is(pin->consumer, consumer))
 			return pin;
 	return NULL;
 }

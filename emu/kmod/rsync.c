@@ -94,7 +94,7 @@ EMUGPU_EXPORT(nvidia_p2p_unregister_rsync_driver);
 void emugpu_rsync_module_going(const char *module)
 {
 	mutex_lock(&rsync_mutex);
-	if (registered && !strcmp(driver_module, module)) {
+	if (registered && emugpu_monitor_is(driver_module, module)) {
 		emugpu_violation_by(EMUGPU_RULE_RSYNC_MISMATCH, module);
 		registered = false;
 	}

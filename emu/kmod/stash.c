@@ -5,13 +5,15 @@
 #include "../include/emugpu.h"
 #include "api.h"
 #include "cover.h"
+#include "gpu.h"
 #include "memory.h"
 #include "pin.h"
 #include "stash.h"
 #include "window.h"
 
-/* NULL: nothing is hidden. API lock */
+/* NULL: nothing is hidden. Both under the API lock, the GPU a reference */
 static struct emugpu_cover *stash;
+static struct emugpu_gpu *stash_gpu;
 
 static int hide_pin(const struct emugpu_pin *pin, void *cover)
 {
@@ -31,35 +33,46 @@ static int hide(const struct emugpu_gpu *gpu, struct emugpu_cover *cover)
 	return err == -ENOSPC ? 0 : err;
 }
 
-static int begin_locked(const struct emugpu_gpu *gpu)
+static void drop(void)
+{
+	emugpu_cover_delete(stash);
+	emugpu_gpu_put(stash_gpu);
+	stash = NULL;
+}
+
+static int begin_locked(struct emugpu_gpu *gpu)
 {
 	struct emugpu_cover *cover;
 	int err;
 
-	if (stash)
+	if (stash && !READ_ONCE(stash_gpu->gone))
 		return -EBUSY;
+	if (stash)
+		drop();
 	cover = emugpu_cover_new();
 	if (!cover)
 		return -ENOMEM;
 	err = hide(gpu, cover);
-	if (err)
+	if (err) {
 		emugpu_cover_delete(cover);
-	else
-		stash = cover;
-	return err;
+		return err;
+	}
+	emugpu_gpu_get_ref(gpu);
+	stash_gpu = gpu;
+	stash = cover;
+	return 0;
 }
 
 static int end_locked(const struct emugpu_gpu *gpu, u32 *changed)
 {
 	const void *p = emugpu_window_page(gpu, 0);
 
-	if (!stash)
+	if (!stash || stash_gpu != gpu)
 		return -ENOENT;
 	if (IS_ERR(p))
 		return PTR_ERR(p);
 	*changed = emugpu_cover_changed(stash, 0, emugpu_cover_size(stash));
-	emugpu_cover_delete(stash);
-	stash = NULL;
+	drop();
 	return 0;
 }
 
@@ -75,7 +88,7 @@ static void unlock(void)
 	emugpu_api_unlock();
 }
 
-int emugpu_stash_begin(const struct emugpu_gpu *gpu)
+int emugpu_stash_begin(struct emugpu_gpu *gpu)
 {
 	int err;
 
@@ -99,6 +112,6 @@ void emugpu_stash_exit(void)
 {
 	lock();
 	if (stash)
-		emugpu_cover_delete(stash);
+		drop();
 	unlock();
 }

@@ -10,10 +10,10 @@
 
 struct emugpu_gpu;
 
-/* Hides what the pins of @gpu hold. EBUSY: it is hidden, or the window is closed; ENOMEM; ENODEV gone */
-int emugpu_stash_begin(const struct emugpu_gpu *gpu);
+/* Hides what the pins of @gpu hold. EBUSY: a GPU's is hidden, or the window is closed; ENOMEM; ENODEV gone */
+int emugpu_stash_begin(struct emugpu_gpu *gpu);
 
-/* Brings it back. ENOENT: nothing is hidden; EBUSY: the window is closed */
+/* Brings it back. ENOENT: nothing of @gpu is hidden; EBUSY: the window is closed */
 int emugpu_stash_end(const struct emugpu_gpu *gpu, u32 *changed);
 
 /* At unload */

@@ -107,11 +107,12 @@ static int test_revoke(struct emugpu_client *client, struct emugpu_gpu *gpu, str
 	return err;
 }
 
-static int peek_at(const struct emugpu_gpu *gpu, const struct emugpu_test *test, void *to)
+static int peek_at(struct emugpu_gpu *gpu, const struct emugpu_test *test, void *to)
 {
 	const void *from;
 	int err = 0;
 
+	emugpu_gpu_lock_claims(gpu);
 	emugpu_window_lock_shared();
 	from = emugpu_window_page(gpu, test->peek.vram_page);
 	if (IS_ERR(from))
@@ -119,6 +120,7 @@ static int peek_at(const struct emugpu_gpu *gpu, const struct emugpu_test *test,
 	else
 		memcpy(to, from + test->peek.offset, test->peek.length);
 	emugpu_window_unlock_shared();
+	emugpu_gpu_unlock_claims(gpu);
 	return err;
 }
 

@@ -13,7 +13,7 @@ int emugpu_window_open(struct emugpu_gpu *gpu)
 	int err = 0;
 
 	down_write(&window_rwsem);
-	if (gpu->gone)
+	if (READ_ONCE(gpu->gone))
 		err = -ENODEV;
 	else if (!gpu->window)
 		gpu->window = memremap(gpu->bar, gpu->size, MEMREMAP_WC);

@@ -3,15 +3,21 @@
 #ifndef _EMUGPU_EXPORT_H
 #define _EMUGPU_EXPORT_H
 
-#include <linux/errno.h>
+#include <linux/err.h>
 #include <linux/list.h>
+#include <linux/types.h>
 
+struct dma_buf;
 struct emugpu_client;
 struct emugpu_export;
 
-static inline int emugpu_export(struct emugpu_client *client, struct emugpu_export *export)
+static inline struct dma_buf *emugpu_export(struct emugpu_client *client, struct emugpu_export *export)
 {
-	return -EOPNOTSUPP;
+	return ERR_PTR(-EOPNOTSUPP);
+}
+
+static inline void emugpu_export_finish(const struct emugpu_export *export, struct dma_buf *dmabuf, bool told)
+{
 }
 
 static inline void emugpu_export_end(struct list_head *exports, struct list_head *ended)

@@ -21,7 +21,7 @@ struct emugpu_gpu {
 	bool gone;		/* never: it is no device that could be unbound */
 	struct emugpu_vram vram;
 	struct page **memory;	/* the first page of each VRAM page */
-	struct mutex claims;	/* protects @combined */
+	struct mutex claims;	/* protects @combined, and what @memory has of pages without an owner */
 	unsigned long *combined;	/* a bit for each: the kernel has it mapped write-combined */
 	u8 uuid[16];
 };
@@ -58,6 +58,17 @@ static inline int emugpu_gpu_limit_bar1(struct emugpu_gpu *gpu, u64 bytes)
  * kernel still uses for the last one, for direct I/O say, are replaced. 0 or -ENOMEM
  */
 int emugpu_gpu_claim(struct emugpu_gpu *gpu, const u32 *pages, u32 n, bool combined);
+
+/* Meanwhile no page is replaced, whoever's. */
+static inline void emugpu_gpu_lock_claims(struct emugpu_gpu *gpu)
+{
+	mutex_lock(&gpu->claims);
+}
+
+static inline void emugpu_gpu_unlock_claims(struct emugpu_gpu *gpu)
+{
+	mutex_unlock(&gpu->claims);
+}
 
 void emugpu_gpu_info(struct emugpu_gpu *gpu, struct emugpu_info *info);
 

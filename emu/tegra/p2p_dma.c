@@ -13,6 +13,7 @@
 #include "monitor.h"
 #include "pin.h"
 
+/* A table just revoked is no breach here either, as in put_pages. */
 static int map_locked(struct device *dev, const struct nvidia_p2p_page_table *table,
 		      struct nvidia_p2p_dma_mapping **mapping, enum dma_data_direction direction, const void *caller)
 {
@@ -20,7 +21,8 @@ static int map_locked(struct device *dev, const struct nvidia_p2p_page_table *ta
 
 	if (pin && pin->state == EMUGPU_PIN_LIVE)
 		return emugpu_dma_map(pin, dev, direction, mapping);
-	emugpu_pin_violation(EMUGPU_RULE_MAP_OF_DEAD_TABLE, pin, caller);
+	if (!pin || pin->state != EMUGPU_PIN_REVOKED)
+		emugpu_pin_violation(EMUGPU_RULE_MAP_OF_DEAD_TABLE, pin, caller);
 	return -EINVAL;
 }
 

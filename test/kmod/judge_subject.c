@@ -24,7 +24,15 @@ static bool late_attach;
 module_param(late_attach, bool, 0444);
 MODULE_PARM_DESC(late_attach, "attach to a peer that is unregistered");
 
-enum { SIZE = 100, BIG = 3 * PAGE_SIZE };
+static unsigned int many;
+module_param(many, uint, 0444);
+MODULE_PARM_DESC(many, "so many allocations more, which are freed at the end");
+
+static unsigned long gpu_address;
+module_param(gpu_address, ulong, 0444);
+MODULE_PARM_DESC(gpu_address, "memory of a GPU to pin, 2 MiB, in place of the process's stack");
+
+enum { SIZE = 100, GPU_SIZE = 2 << 20, BIG = 3 * PAGE_SIZE };
 
 struct late {
 	int first;
@@ -131,8 +139,9 @@ static int by_number(void)
 
 static int attach(struct peerpin_peer *peer)
 {
-	const struct peerpin_range range = { .addr = current->mm->start_stack & PAGE_MASK, .length = PAGE_SIZE };
-	struct peerpin_region *region = peerpin_region_pin(&range, NULL);
+	const struct peerpin_range stack = { .addr = current->mm->start_stack & PAGE_MASK, .length = PAGE_SIZE };
+	const struct peerpin_range gpu = { .addr = gpu_address, .length = GPU_SIZE };
+	struct peerpin_region *region = peerpin_region_pin(gpu_address ? &gpu : &stack, NULL);
 	struct peerpin_attach *attached;
 
 	if (IS_ERR(region))
@@ -166,11 +175,24 @@ static int (*const ways[])(void) = {
 
 static int allocate(void)
 {
+	void **all = NULL, **next;
 	unsigned int i;
 	int err = 0;
 
+	for (i = 0; i < many; i++) {
+		next = kmalloc(size, GFP_KERNEL);
+		if (!next)
+			break;
+		*next = all;
+		all = next;
+	}
 	for (i = 0; !err && i < ARRAY_SIZE(ways); i++)
 		err = ways[i]();
+	while (all) {
+		next = *all;
+		kfree(all);
+		all = next;
+	}
 	return err;
 }
 

@@ -433,6 +433,7 @@ CASE(it_outlives_its_gpu)
 	EXPECT(emu_sysfs(&gpu, "unbind") == 0, "unbind");
 	EXPECT(export(VA, BLOCK) == -ENODEV, "exported without a GPU");
 	EXPECT(map(1) == -ENODEV, "mapped without a GPU");
+	EXPECT(emu_sysfs(&gpu, "bind") == -EBUSY, "bound while a device has its addresses");
 	EXPECT(emu_free(fd, VA) == 0, "free");
 	EXPECT(unmap(0) == 0 && map(0) == -ENODEV, "mapped again");
 	EXPECT(detach(0) == 0 && detach(1) == 0, "detach");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The emulated GPU's control node: blocks, their owners, the test calls. */
 #include <signal.h>
+#include <sys/mman.h>
 
 #include "emu.h"
 #include "vmtest.h"
@@ -299,6 +300,19 @@ CASE(test_calls_refuse)
 	EXPECT(emu_violations(fd, EMUGPU_RULES, module) == UINT64_MAX, "rule");
 }
 
+CASE(a_peek_to_nowhere_is_EFAULT)
+{
+	EXPECT(emu_peek(fd, 0, (void *)16, 0, 1) == -EFAULT, "peek");
+}
+
+CASE(a_desktop_GPU_has_no_host_memory_to_map)
+{
+	EXPECT(emu_alloc(fd, VA, BLOCK) == 0, "alloc");
+	EXPECT(mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_SHARED, fd, VA) == MAP_FAILED && errno == ENODEV, "%s",
+	       strerror(errno));
+	EXPECT(emu_free(fd, VA) == 0, "free");
+}
+
 /* ---- memories and contexts --------------------------------------------------- */
 
 CASE(a_memory_is_shown_by_blocks)
@@ -372,6 +386,21 @@ CASE(close_drops_what_has_a_number)
 	EXPECT(vram_free() == before - 4 * BLOCK, "%lu", before - vram_free());
 	close(own);
 	EXPECT(vram_free() == before, "%lu are lost", before - vram_free());
+}
+
+CASE(a_client_has_16384_blocks_at_most)
+{
+	struct emugpu_alloc alloc = { .size = BLOCK };
+	int own = emu_open(), err = emu_memory(own, BLOCK, &alloc.memory);
+	unsigned int n;
+
+	for (n = 0; !err && n < 16400; n += !err) {
+		alloc.va = VA + (uint64_t)n * BLOCK;
+		err = emu_call(own, EMUGPU_IOC_ALLOC, &alloc);
+	}
+	EXPECT(err == -ENOMEM && n == 16384, "%d after %u", err, n);
+	EXPECT(emu_free(own, VA) == 0 && emu_call(own, EMUGPU_IOC_ALLOC, &alloc) == 0, "one for one");
+	close(own);
 }
 
 CASE(a_gpu_can_be_unbound_with_blocks_on_it)

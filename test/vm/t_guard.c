@@ -243,16 +243,20 @@ CASE(a_gpu_that_goes_is_not_watched)
 	guard_off_and_free();
 }
 
-/* As much as is watched, and more */
+/* Twice as much as a guard holds: a sample of it is watched, the last page always. */
 CASE(much_memory)
 {
 	struct emugpu_test counted;
 
 	rules_watch(fd);
-	EXPECT(emu_alloc(fd, VA, 80 * MIB) == 0 && get(0, VA, 80 * MIB) == 0, "alloc, get");
+	EXPECT(emu_alloc(fd, VA, 128 * MIB) == 0 && get(0, VA, 128 * MIB) == 0, "alloc, get");
 	EXPECT(emu_guard(fd, 1) == 0 && emu_revoke(fd, VA) == 0, "revoke");
 	EXPECT(emu_counts(fd, &counted) == 0 && counted.counts.out_pins == 0, "left");
 	EXPECT_NO_BREACH(fd);
+	EXPECT(get(0, VA, 128 * MIB) == 0 && emu_guard(fd, WATCH_MS) == 0, "get");
+	revoke_with_writer(physical(0, 128 * MIB / PAGE - 1));
+	CHECK_CASE();
+	EXPECT_BROKE(fd, EMUGPU_RULE_DMA_AFTER_CALLBACK, 1);
 	guard_off_and_free();
 }
 
@@ -330,6 +334,36 @@ CASE(twice_is_an_error)
 	EXPECT(emu_stash(fd, 1, &changed) == 0 && emu_stash(fd, 1, &changed) == -EBUSY, "on twice");
 	EXPECT(emu_stash(fd, 0, &changed) == 0 && emu_stash(fd, 0, &changed) == -ENOENT, "off twice");
 	EXPECT(emu_stash(fd, 2, &changed) == -EINVAL, "neither");
+}
+
+static int stash_of(unsigned int gpu, unsigned int on)
+{
+	struct emugpu_test test = { .op = EMUGPU_TEST_STASH, .gpu = gpu, .stash.on = on };
+
+	return emu_test(fd, &test);
+}
+
+CASE(a_gpu_brings_back_its_own)
+{
+	struct emugpu_info info;
+
+	if (emu_info(fd, 1, &info))
+		SKIP("one GPU only; type: emu/vm/run --gpus 2 ...");
+	EXPECT(stash_of(0, 1) == 0 && stash_of(1, 0) == -ENOENT && stash_of(1, 1) == -EBUSY, "the other GPU");
+	EXPECT(stash_of(0, 0) == 0 && stash_of(0, 0) == -ENOENT, "off");
+}
+
+/* With the GPU goes what was hidden. */
+CASE(a_gpu_that_goes_leaves_no_stash)
+{
+	struct emugpu_info info;
+
+	filled_block();
+	CHECK_CASE();
+	EXPECT(emu_info(fd, 0, &info) == 0 && get(0, VA, PAGE) == 0 && stash_of(0, 1) == 0, "on");
+	EXPECT(emu_sysfs(&info, "unbind") == 0 && emu_sysfs(&info, "bind") == 0, "unbind, bind");
+	EXPECT(stash_of(0, 0) == -ENOENT && stash_of(0, 1) == 0 && stash_of(0, 0) == 0, "on and off");
+	free_one();
 }
 
 CASE(a_closed_window_is_ebusy)

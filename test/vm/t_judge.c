@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* judge.ko, by a module that allocates in every way it watches: test/kmod/judge_subject.c. */
+#include "emu.h"
 #include "module.h"
 #include "vmtest.h"
 
@@ -9,6 +10,8 @@ enum {
 	LOADED = 18,	/* allocations when all goes well */
 	TEXT = 4096,
 };
+
+#define GPU (1ull << 33)
 
 static int control(const char *file, const char *value)
 {
@@ -30,12 +33,19 @@ static int fail_nth(unsigned int nth)
 	return control("fail", text);
 }
 
-/* What the subject has left behind */
+/* What the subject has left behind; frees that interrupts did in the middle of a probe may not have been seen. */
 static const char *leaks(void)
 {
 	static char text[TEXT];
+	char *unseen;
 
-	return module_debugfs("judge/leaks", text, sizeof(text));
+	module_debugfs("judge/leaks", text, sizeof(text));
+	unseen = strstr(text, "frees were not seen");
+	while (unseen && unseen > text && unseen[-1] != '\n')
+		unseen--;
+	if (unseen)
+		*unseen = '\0';
+	return text;
 }
 
 static void counts(int *allocations, int *failed)
@@ -109,6 +119,11 @@ CASE(what_is_done_to_a_peer_that_is_gone_is_told)
 	EXPECT(strstr(module_debugfs("judge/misuse", text, sizeof(text)), "1 peerpin_attach attach+"), "%s", text);
 }
 
+CASE(what_fails_has_a_number)
+{
+	EXPECT(control("fail", "first") == -EINVAL, "%s", strerror(errno));
+}
+
 /* Each of them once, and no more */
 CASE(the_nth_allocation_fails)
 {
@@ -125,6 +140,40 @@ CASE(the_nth_allocation_fails)
 	err = load_and_remove("");
 	counts(&n, &failed);
 	EXPECT(!err && !failed && n == LOADED, "%d: %d, %d of %d failed", nth, err, failed, n);
+}
+
+/* By the vendor's rule only its owner may unpin it, so nothing must be pinned for a moment. */
+CASE(a_pin_that_fails_leaves_nothing)
+{
+	char parameters[64], text[TEXT];
+	int gpu = emu_open(), nth, n, failed, err = 0;
+
+	EXPECT(!emu_alloc(gpu, GPU, 2 * MIB), "alloc");
+	snprintf(parameters, sizeof(parameters), "gpu_address=%llu", GPU);
+	for (nth = 1; nth <= LOADED + 1; nth++) {
+		EXPECT(!fail_nth(nth), "fail %d", nth);
+		err = load_and_remove(parameters);
+		counts(&n, &failed);
+		EXPECT(err == (nth <= LOADED ? -ENOMEM : 0), "%d: %d", nth, err);
+		EXPECT(failed == (nth <= LOADED), "%d: %d of %d failed", nth, failed, n);
+		module_debugfs("peerpin/regions", text, sizeof(text));
+		EXPECT(strchr(text, '\n') == strrchr(text, '\n'), "%d: %s", nth, text);
+	}
+	EXPECT(!emu_free(gpu, GPU), "free");
+	close(gpu);
+}
+
+/* What could not be watched is told; a peer among it is no peer that is gone. */
+CASE(more_than_can_be_watched)
+{
+	char text[128];
+
+	EXPECT(!fail_nth(0), "fail");
+	EXPECT(!load_and_remove("many=9000"), "load");
+	EXPECT(*leaks() == '#' && strstr(leaks(), "more allocations were not watched"), "%s", leaks());
+	EXPECT(!*module_debugfs("judge/misuse", text, sizeof(text)), "%s", text);
+	EXPECT(!load_and_remove(""), "load");
+	EXPECT(!leaks()[0], "%s", leaks());
 }
 
 CASE(others_are_left_alone)

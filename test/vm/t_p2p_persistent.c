@@ -53,6 +53,11 @@ CASE(unaligned_is_einval_and_leaves_the_pointer)
 	EXPECT(get_persistent(0, VA, 4096) == -EINVAL, "length");
 	EXPECT(version(0) == P2P_CHECK_UNTOUCHED, "%#x", version(0));
 	EXPECT_BROKE(fd, EMUGPU_RULE_UNALIGNED, 2);
+	EXPECT(call(P2P_CHECK_GET_PERSISTENT,
+		    (struct p2p_check_call){ .va = VA + 4096, .length = PAGE, .nv_flags = 0x11 }) == -EINVAL,
+	       "whatever the flags");
+	EXPECT_BROKE(fd, EMUGPU_RULE_UNALIGNED, 1);
+	EXPECT_NO_BREACH(fd);
 	EXPECT(get_persistent(0, VA, 0) == -EINVAL, "length 0");
 	EXPECT(get_persistent(0, VA, BLOCK + PAGE) == -EINVAL, "past the block");
 	EXPECT_NO_BREACH(fd);
@@ -200,10 +205,11 @@ CASE(the_pin_and_the_memory_survive_the_process)
 	EXPECT_NO_BREACH(fd);
 }
 
+/* Nor does the GPU come back meanwhile: the next owner of the pages would share them with a device. */
 CASE(the_pin_survives_its_gpu_and_cannot_be_mapped_any_more)
 {
 	struct emugpu_info info;
-	int err;
+	int err, mapped, pinned;
 
 	rules_watch(fd);
 	one_block();
@@ -211,9 +217,14 @@ CASE(the_pin_survives_its_gpu_and_cannot_be_mapped_any_more)
 	EXPECT(emu_info(fd, 0, &info) == 0 && get_persistent(0, VA, PAGE) == 0 && map(0, 0) == 0, "get, map");
 	EXPECT(emu_sysfs(&info, "unbind") == 0, "unbind");
 	err = map(0, 1);
+	mapped = emu_sysfs(&info, "bind");
+	EXPECT(unmap(0, 0) == 0, "unmap");
+	pinned = emu_sysfs(&info, "bind");
+	EXPECT(put_persistent(0) == 0, "put");
 	EXPECT(emu_sysfs(&info, "bind") == 0, "bind");
 	EXPECT(err == -EIO, "map: %d", err);
-	EXPECT(unmap(0, 0) == 0 && put_persistent(0) == 0 && nothing_pinned(), "unmap, put");
+	EXPECT(mapped == -EBUSY && pinned == -EBUSY, "bind: %d when mapped, %d when pinned", mapped, pinned);
+	EXPECT(nothing_pinned(), "left");
 	free_one();
 	EXPECT_NO_BREACH(fd);
 }

@@ -23,6 +23,7 @@ CASE(there_is_one_integrated_gpu)
 	EXPECT(!info.out_bar1_total && !info.out_bar1_used && !info.out_bar1_reserved, "it has a BAR1");
 	EXPECT(emu_info(fd, 1, &info) == -ENODEV, "there are two");
 	EXPECT(emu_cpu_window(fd, 0) == -EOPNOTSUPP, "it has a window");
+	EXPECT(emu_bar1_free(fd, MIB) == -EOPNOTSUPP, "it has a BAR1 that can be full");
 }
 
 CASE(a_page_table_has_pages_of_4_kib)
@@ -193,6 +194,21 @@ CASE(what_is_used_after_its_end_is_a_violation)
 	EXPECT(breaches(EMUGPU_RULE_FREE_OF_DEAD_MAPPING) == frees + 1, "free");
 	EXPECT(breaches(EMUGPU_RULE_PUT_OF_DEAD_TABLE) == puts + 1, "put");
 	EXPECT(breaches(EMUGPU_RULE_MAP_OF_DEAD_TABLE) == maps + 1, "map");
+	EXPECT(on_slot(TEGRA_CHECK_FREE, 0, 0) == 0, "free");
+	free_both();
+}
+
+/* Its consumer cannot keep the memory from going while it is on its way to map. */
+CASE(a_table_just_revoked_cannot_be_mapped_and_is_no_violation)
+{
+	uint64_t before = violations();
+
+	two_blocks();
+	CHECK_CASE();
+	EXPECT(get_flags(0, VA, PAGE, TEGRA_CHECK_KEEP_TABLE) == 0, "get");
+	EXPECT(emu_revoke(fd, VA) == 0 && callbacks(0) == 1, "revoke");
+	EXPECT(dma_map(0, 0) == -EINVAL, "map");
+	EXPECT(violations() == before, "%lu", violations() - before);
 	EXPECT(on_slot(TEGRA_CHECK_FREE, 0, 0) == 0, "free");
 	free_both();
 }

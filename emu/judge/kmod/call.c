@@ -11,6 +11,7 @@
 #include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/preempt.h>
 #include <linux/scatterlist.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -21,7 +22,9 @@
 #include <peerpin.h>
 
 #include "call.h"
+#include "misuse.h"
 #include "object.h"
+#include "skip.h"
 #include "subject.h"
 
 enum {
@@ -48,7 +51,10 @@ struct call {
  * @failure: what it returns when it fails
  * @is_int: it returns an int, which is not negative when it does not fail
  * @watched: is to be freed by one of the functions of @liberators
+ * @at_entry: fails before it is called, since not everybody may undo it
+ * @needed: nothing can be judged in a kernel that has none
  * @sleeps: so does @undo
+ * @made: is told what it returned
  * @undo: frees what @call got; NULL: that goes with the device
  */
 struct allocator {
@@ -57,7 +63,10 @@ struct allocator {
 	long failure;
 	bool is_int;
 	bool watched;
+	bool at_entry;
+	bool needed;
 	bool sleeps;
+	void (*made)(const void *what);
 	void (*undo)(const struct call *call);
 };
 
@@ -124,30 +133,6 @@ static void undo_xa(const struct call *call)
 	__xa_erase((struct xarray *)call->arguments[0], *(u32 *)call->arguments[1]);
 }
 
-/* peerpin.ko need not be there, so it is no dependency; where it was called it is. */
-#define CALL_PEERPIN(function, argument) do { \
-	void (*call_)(typeof(argument)) = symbol_get(function); \
-	if (WARN_ON(!call_)) \
-		break; \
-	call_(argument); \
-	symbol_put(function); \
-} while (0)
-
-static void undo_peer(const struct call *call)
-{
-	CALL_PEERPIN(peerpin_peer_unregister, (struct peerpin_peer *)call->result);
-}
-
-static void undo_region(const struct call *call)
-{
-	CALL_PEERPIN(peerpin_region_unpin, (struct peerpin_region *)call->result);
-}
-
-static void undo_attach(const struct call *call)
-{
-	CALL_PEERPIN(peerpin_attach_put, (struct peerpin_attach *)call->result);
-}
-
 /* Names in kernels before 6.10 and since */
 #define NAMES(name) { name, name "_noprof" }
 
@@ -155,7 +140,7 @@ static void undo_attach(const struct call *call)
 
 /* What these call themselves is not counted twice: it is not the subject that calls. */
 static const struct allocator allocators[] = {
-	{ NAMES("__kmalloc"), MEMORY(0, undo_kmalloc) },
+	{ NAMES("__kmalloc"), MEMORY(0, undo_kmalloc), .needed = true },
 	{ NAMES("__kmalloc_node"), MEMORY(0, undo_kmalloc) },
 	{ NAMES("__kmalloc_node_track_caller"), MEMORY(0, undo_kmalloc) },
 	{ { "kmalloc_trace", "__kmalloc_cache_noprof" }, MEMORY(2, undo_kmalloc) },
@@ -185,17 +170,19 @@ static const struct allocator allocators[] = {
 	{ { "devm_kmalloc" } },
 	{ { "dmam_alloc_attrs" } },
 	{ { "pcim_iomap" } },
-	{ { "peerpin_peer_register" }, MEMORY(NO_SIZE, undo_peer), .failure = -ENOMEM, .sleeps = true },
-	{ { "peerpin_region_pin" }, .failure = -ENOMEM, .sleeps = true, .undo = undo_region },
-	{ { "peerpin_attach" }, .failure = -ENOMEM, .sleeps = true, .undo = undo_attach },
+	{ { "peerpin_peer_register" }, MEMORY(NO_SIZE, NULL), .failure = -ENOMEM, .at_entry = true,
+	  .made = judge_misuse_registered },
+	{ { "peerpin_region_pin" }, .failure = -ENOMEM, .at_entry = true },
+	{ { "peerpin_attach" }, .failure = -ENOMEM, .at_entry = true },
 };
 
 /* Functions that free, by the number of the argument that says what. Those that call one of these have no line. */
 static const struct liberator {
 	const char *symbol;
 	unsigned int argument;
+	bool needed;
 } liberators[] = {
-	{ "kfree", 0 },
+	{ "kfree", 0, true },
 	{ "vfree", 0 },
 	{ "vfree_atomic", 0 },
 	{ "kmem_cache_free", 1 },
@@ -208,10 +195,28 @@ static const struct liberator {
 enum { OFFSETS_MAX = 4096 };	/* of a struct rcu_head in another structure */
 
 static struct kretprobe allocator_probes[ARRAY_SIZE(allocators)];
+static struct kprobe entry_probes[ARRAY_SIZE(allocators)];
 static struct kprobe liberator_probes[ARRAY_SIZE(liberators)];
 static atomic_t allocations, failures;
 static atomic_t until_failure;		/* 0: none is to fail */
 static struct workqueue_struct *undoing;
+
+/* Calls that no probe saw, since one ran on that CPU already, or as @too_many were under way */
+struct unseen {
+	unsigned long allocations;
+	unsigned long too_many;
+	unsigned long frees;
+};
+
+/*
+ * Only an interrupt comes in the middle of a probe, so the allocations there are
+ * not the subject's unless it is seen to allocate in interrupts.
+ */
+static bool in_interrupts;
+
+/* Those that there were at the last reset, and those since that undo() made itself */
+static struct unseen before;
+static atomic_long_t own_allocations, own_frees;
 
 static unsigned long argument(const struct pt_regs *regs, unsigned int n)
 {
@@ -231,6 +236,8 @@ static int entered(struct kretprobe_instance *instance, struct pt_regs *regs)
 
 	if (!judge_subject_has(caller))
 		return 1;
+	if (in_hardirq() || in_serving_softirq())
+		WRITE_ONCE(in_interrupts, true);
 	call->caller = caller;
 	for (i = 0; i < ARGUMENTS; i++)
 		call->arguments[i] = argument(regs, i);
@@ -274,10 +281,47 @@ static bool undo(const struct call *call)
 	return true;
 }
 
+static struct unseen all_unseen(void)
+{
+	struct unseen unseen = {};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(allocators); i++) {
+		unseen.allocations += allocator_probes[i].kp.nmissed;
+		unseen.too_many += allocator_probes[i].nmissed;
+	}
+	for (i = 0; i < ARRAY_SIZE(liberators); i++)
+		unseen.frees += liberator_probes[i].nmissed;
+	return unseen;
+}
+
+/* What it calls itself is not seen, since a probe runs already. */
+static bool undo_unseen(const struct call *call)
+{
+	struct unseen first = all_unseen(), last;
+	bool undone = undo(call);
+
+	last = all_unseen();
+	atomic_long_add(last.allocations - first.allocations, &own_allocations);
+	atomic_long_add(last.frees - first.frees, &own_frees);
+	return undone;
+}
+
 static bool is_due(void)
 {
 	return atomic_dec_if_positive(&until_failure) == 0;
 }
+
+/* As returned(), for those that fail at entry; the probe of that has not put its return address there yet. */
+static int entering(struct kprobe *probe, struct pt_regs *regs)
+{
+	if (!judge_subject_has(*(unsigned long *)regs->sp) || !is_due())
+		return 0;
+	atomic_inc(&allocations);
+	atomic_inc(&failures);
+	return judge_skip(regs, allocators[probe - entry_probes].failure);
+}
+NOKPROBE_SYMBOL(entering);
 
 static size_t size_of(const struct call *call)
 {
@@ -296,9 +340,11 @@ static int returned(struct kretprobe_instance *instance, struct pt_regs *regs)
 	atomic_inc(&allocations);
 	if (has_failed(a, call->result))
 		return 0;
+	if (a->made)
+		a->made((void *)call->result);
 	if (a->undo == undo_dma)
 		call->handle = *(dma_addr_t *)call->arguments[2];
-	if (is_due() && undo(call)) {
+	if (!a->at_entry && is_due() && undo_unseen(call)) {
 		atomic_inc(&failures);
 		regs_set_return_value(regs, a->failure);
 	} else if (a->watched) {
@@ -324,6 +370,17 @@ NOKPROBE_SYMBOL(freed);
 
 /* ---- beginning and end ------------------------------------------------------------------ */
 
+/* The functions of other kernels, and of modules that are not loaded, are not there. */
+static int take_error(int err, const char **name, const char *symbol, bool needed)
+{
+	if (!err)
+		return 0;
+	*name = NULL;
+	if (err == -ENOENT)
+		pr_info("there is no %s\n", symbol);
+	return err == -ENOENT && !needed ? 0 : err;
+}
+
 static int probe_allocator(unsigned int i)
 {
 	struct kretprobe *probe = &allocator_probes[i];
@@ -340,9 +397,26 @@ static int probe_allocator(unsigned int i)
 		};
 		err = register_kretprobe(probe);
 	}
+	return take_error(err, &probe->kp.symbol_name, allocators[i].symbols[0], allocators[i].needed);
+}
+
+/* After the one of its return, since what is registered later comes first */
+static int probe_entry(unsigned int i)
+{
+	struct kprobe *probe = &entry_probes[i];
+	int err;
+
+	if (!allocators[i].at_entry || !allocator_probes[i].kp.symbol_name)
+		return 0;
+	*probe = (struct kprobe){
+		.symbol_name = allocators[i].symbols[0],
+		.pre_handler = entering,
+		.post_handler = JUDGE_SKIP_POST,
+	};
+	err = register_kprobe(probe);
 	if (err)
-		probe->kp.symbol_name = NULL;
-	return err == -ENOENT ? 0 : err;
+		probe->symbol_name = NULL;
+	return err;
 }
 
 static int probe_liberator(unsigned int i)
@@ -352,18 +426,19 @@ static int probe_liberator(unsigned int i)
 
 	*probe = (struct kprobe){ .symbol_name = liberators[i].symbol, .pre_handler = freed };
 	err = register_kprobe(probe);
-	if (err)
-		probe->symbol_name = NULL;
-	return err == -ENOENT ? 0 : err;
+	return take_error(err, &probe->symbol_name, liberators[i].symbol, liberators[i].needed);
 }
 
 void judge_calls_exit(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(allocators); i++)
+	for (i = 0; i < ARRAY_SIZE(allocators); i++) {
+		if (entry_probes[i].symbol_name)
+			unregister_kprobe(&entry_probes[i]);
 		if (allocator_probes[i].kp.symbol_name)
 			unregister_kretprobe(&allocator_probes[i]);
+	}
 	for (i = 0; i < ARRAY_SIZE(liberators); i++)
 		if (liberator_probes[i].symbol_name)
 			unregister_kprobe(&liberator_probes[i]);
@@ -379,7 +454,7 @@ int judge_calls_init(void)
 	if (!undoing)
 		return -ENOMEM;
 	for (i = 0; !err && i < ARRAY_SIZE(allocators); i++)
-		err = probe_allocator(i);
+		err = probe_allocator(i) ?: probe_entry(i);
 	for (i = 0; !err && i < ARRAY_SIZE(liberators); i++)
 		err = probe_liberator(i);
 	if (err) {
@@ -397,7 +472,56 @@ void judge_calls_fail(unsigned int nth)
 	atomic_set(&until_failure, nth);
 }
 
+void judge_calls_reset(void)
+{
+	atomic_long_set(&own_allocations, 0);
+	atomic_long_set(&own_frees, 0);
+	WRITE_ONCE(in_interrupts, false);
+	before = all_unseen();
+}
+
+static struct unseen unseen_since(void)
+{
+	struct unseen unseen = all_unseen();
+
+	unseen.allocations -= before.allocations + atomic_long_read(&own_allocations);
+	unseen.allocations *= READ_ONCE(in_interrupts);
+	unseen.allocations += unseen.too_many - before.too_many;
+	unseen.frees -= before.frees + atomic_long_read(&own_frees);
+	return unseen;
+}
+
 void judge_calls_show(struct seq_file *seq)
 {
-	seq_printf(seq, "%d allocations, %d failed\n", atomic_read(&allocations), atomic_read(&failures));
+	seq_printf(seq, "%d allocations, %d failed, %lu not seen\n", atomic_read(&allocations),
+		   atomic_read(&failures), unseen_since().allocations);
+}
+
+/* It may be there without a probe when it was loaded later. */
+static bool misses_peerpin(void)
+{
+	const struct kprobe *probe;
+	unsigned int i;
+	bool misses = false;
+
+	if (!symbol_get(peerpin_attach))
+		return false;
+	for (i = 0; i < ARRAY_SIZE(allocators); i++) {
+		probe = &allocator_probes[i].kp;
+		misses |= allocators[i].at_entry && (!probe->symbol_name || probe->flags & KPROBE_FLAG_GONE);
+	}
+	symbol_put(peerpin_attach);
+	return misses;
+}
+
+void judge_calls_show_unseen(struct seq_file *seq)
+{
+	struct unseen unseen = unseen_since();
+
+	if (misses_peerpin())
+		seq_puts(seq, "# peerpin.ko was loaded after judge.ko: allocations by it were not seen\n");
+	if (unseen.allocations)
+		seq_printf(seq, "# %lu allocations were not seen\n", unseen.allocations);
+	if (unseen.frees)
+		seq_printf(seq, "# %lu frees were not seen\n", unseen.frees);
 }

@@ -5,7 +5,8 @@
  *	module	its name, to be written before it is loaded
  *	fail	n: its n-th allocation from now on fails; reading tells how many
  *		there were
- *	leaks	what it has not freed; to be read after it has gone
+ *	leaks	what it has not freed; to be read after it has gone. Lines that begin
+ *		with # say what was not seen
  *	misuse	what it attached to a peer that it had unregistered
  *	reset	written: forget what was watched
  * It is for kernels without fault injection and leak detection of their own,
@@ -98,6 +99,7 @@ static const struct file_operations fail_fops = {
 static int leaks_show(struct seq_file *seq, void *unused)
 {
 	judge_objects_show(seq);
+	judge_calls_show_unseen(seq);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(leaks);
@@ -112,6 +114,7 @@ DEFINE_SHOW_ATTRIBUTE(misuse);
 static ssize_t reset_write(struct file *file, const char __user *from, size_t size, loff_t *offset)
 {
 	judge_objects_reset();
+	judge_calls_reset();
 	judge_misuse_reset();
 	return size;
 }

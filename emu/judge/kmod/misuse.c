@@ -2,20 +2,28 @@
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
+#include <linux/lockdep.h>
 #include <linux/seq_file.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
 
 #include "misuse.h"
-#include "object.h"
+#include "skip.h"
 #include "subject.h"
 
-enum { NAME_LEN = 64 };
+enum {
+	NAME_LEN = 64,
+	GONE_MAX = 64,
+};
 
 /* The first, and how many; the caller as a name, since the subject has gone when it is asked for */
 static DEFINE_RAW_SPINLOCK(lock);
 static unsigned int times;
 static char first_caller[NAME_LEN];
+
+/* Peers that were unregistered, the last ones, unless another is at that address now; under the lock */
+static const void *gone[GONE_MAX];
+static unsigned int next_gone;
 
 static void note(unsigned long caller)
 {
@@ -27,11 +35,53 @@ static void note(unsigned long caller)
 	raw_spin_unlock_irqrestore(&lock, flags);
 }
 
-/* In place of the function that was called: returns to its caller, with what is in the register. */
-static noinline notrace void return_at_once(void)
+static bool is_gone(const void *peer)
 {
-	barrier();
+	unsigned long flags;
+	unsigned int i;
+	bool is = false;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	for (i = 0; i < GONE_MAX; i++)
+		is |= gone[i] == peer;
+	raw_spin_unlock_irqrestore(&lock, flags);
+	return peer && is;
 }
+
+static void replace(const void *old, const void *new)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&lock);
+	for (i = 0; i < GONE_MAX; i++)
+		if (gone[i] == old)
+			gone[i] = new;
+}
+
+/* peerpin_peer_unregister(peer) */
+static int unregistering(struct kprobe *probe, struct pt_regs *regs)
+{
+	const void *peer = (void *)regs->di;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	replace(peer, NULL);
+	gone[next_gone++ % GONE_MAX] = peer;
+	raw_spin_unlock_irqrestore(&lock, flags);
+	return 0;
+}
+NOKPROBE_SYMBOL(unregistering);
+
+/* From the probe of call.c: another one here would hide the caller from that. */
+void judge_misuse_registered(const void *peer)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	replace(peer, NULL);
+	raw_spin_unlock_irqrestore(&lock, flags);
+}
+NOKPROBE_SYMBOL(judge_misuse_registered);
 
 /*
  * peerpin_attach(peer, region); its return address is on top of the stack: this
@@ -42,16 +92,23 @@ static int attaching(struct kprobe *probe, struct pt_regs *regs)
 {
 	unsigned long caller = *(unsigned long *)regs->sp;
 
-	if (!judge_subject_has(caller) || judge_object_has((void *)regs->di))
+	if (!judge_subject_has(caller) || !is_gone((void *)regs->di))
 		return 0;
 	note(caller);
-	regs_set_return_value(regs, -ENODEV);
-	regs->ip = (unsigned long)return_at_once;
-	return 1;
+	return judge_skip(regs, -ENODEV);
 }
 NOKPROBE_SYMBOL(attaching);
 
-static struct kprobe attach_probe = { .symbol_name = "peerpin_attach", .pre_handler = attaching };
+static struct kprobe attach_probe = {
+	.symbol_name = "peerpin_attach",
+	.pre_handler = attaching,
+	.post_handler = JUDGE_SKIP_POST,
+};
+
+static struct kprobe unregister_probe = {
+	.symbol_name = "peerpin_peer_unregister",
+	.pre_handler = unregistering,
+};
 
 void judge_misuse_show(struct seq_file *seq)
 {
@@ -73,21 +130,30 @@ void judge_misuse_reset(void)
 
 	raw_spin_lock_irqsave(&lock, flags);
 	times = 0;
+	memset(gone, 0, sizeof(gone));
 	raw_spin_unlock_irqrestore(&lock, flags);
 }
+
+static bool is_probed;
 
 /* Without peerpin.ko nobody can call it. */
 int judge_misuse_init(void)
 {
-	int err = register_kprobe(&attach_probe);
+	int err = register_kprobe(&unregister_probe);
 
 	if (err)
-		attach_probe.symbol_name = NULL;
-	return err == -ENOENT ? 0 : err;
+		return err == -ENOENT ? 0 : err;
+	err = register_kprobe(&attach_probe);
+	if (err)
+		unregister_kprobe(&unregister_probe);
+	is_probed = !err;
+	return err;
 }
 
 void judge_misuse_exit(void)
 {
-	if (attach_probe.symbol_name)
-		unregister_kprobe(&attach_probe);
+	if (!is_probed)
+		return;
+	unregister_kprobe(&attach_probe);
+	unregister_kprobe(&unregister_probe);
 }

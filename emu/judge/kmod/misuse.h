@@ -12,6 +12,9 @@ struct seq_file;
 int judge_misuse_init(void);
 void judge_misuse_exit(void);
 
+/* Any context: the subject has registered @peer, where one that is gone may have been. */
+void judge_misuse_registered(const void *peer);
+
 /* "TIMES FUNCTION CALLER" of the first since the last reset, or nothing */
 void judge_misuse_show(struct seq_file *seq);
 

@@ -93,17 +93,6 @@ void judge_object_remove(const void *at)
 	raw_spin_unlock_irqrestore(&lock, flags);
 }
 
-bool judge_object_has(const void *at)
-{
-	unsigned long flags;
-	bool has;
-
-	raw_spin_lock_irqsave(&lock, flags);
-	has = find(at);
-	raw_spin_unlock_irqrestore(&lock, flags);
-	return has;
-}
-
 void judge_objects_name(void)
 {
 	struct object *object;
@@ -141,7 +130,7 @@ void judge_objects_show(struct seq_file *seq)
 			seq_printf(seq, "%pS\n", (void *)copy.caller);
 	}
 	if (READ_ONCE(unwatched))
-		seq_printf(seq, "# %lu more were not watched\n", unwatched);
+		seq_printf(seq, "# %lu more allocations were not watched\n", unwatched);
 }
 
 void judge_objects_reset(void)

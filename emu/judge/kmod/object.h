@@ -14,7 +14,6 @@ struct seq_file;
 
 void judge_object_add(const void *at, size_t size, unsigned long caller);
 void judge_object_remove(const void *at);
-bool judge_object_has(const void *at);
 
 /* Callers get names, for when the subject has gone. */
 void judge_objects_name(void);

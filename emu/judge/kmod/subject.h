@@ -11,7 +11,7 @@
 /* Any context: does @address lie in the subject? */
 bool judge_subject_has(unsigned long address);
 
-/* 0, or -EBUSY: one of that name is loaded already */
+/* 0, or -EBUSY: the present one is loaded. One that was loaded before it was named is not watched. */
 int judge_subject_set(const char *name);
 
 /* Writes its name, or nothing, to @name, MODULE_NAME_LEN bytes. */
