@@ -401,6 +401,22 @@ static struct peerpin_attach *attach_first(struct peerpin_region *r)
 	return a;
 }
 
+/* The addresses are the attachment's own copy; the device is asked as its user. */
+phys_addr_t pp_attach_phys(struct peerpin_region *r)
+{
+	struct peerpin_attach *a = attach_first(r);
+	phys_addr_t phys = 0;
+
+	if (!a)
+		return 0;
+	if (!pp_peer_enter(a->peer)) {
+		phys = pp_map_phys(&a->map);
+		pp_peer_leave(a->peer);
+	}
+	peerpin_attach_put(a);
+	return phys;
+}
+
 void pp_attach_drop_all(struct peerpin_region *r)
 {
 	struct peerpin_attach *a;

@@ -6,6 +6,7 @@
 #include "cpumap.h"
 #include "debugfs.h"
 #include "file.h"
+#include "unplug.h"
 
 static struct miscdevice pp_misc = {
 	.minor = MISC_DYNAMIC_MINOR,
@@ -28,12 +29,17 @@ static int __init pp_init(void)
 	if (ret)
 		goto err_host;
 	pp_cpumap_init();
-	ret = misc_register(&pp_misc);
+	ret = pp_unplug_init();
 	if (ret)
 		goto err_dmabuf;
+	ret = misc_register(&pp_misc);
+	if (ret)
+		goto err_unplug;
 	pp_debugfs_init();
 	return 0;
 
+err_unplug:
+	pp_unplug_exit();
 err_dmabuf:
 	pp_provider_unregister(&pp_dmabuf_provider);
 err_host:
@@ -47,6 +53,7 @@ static void __exit pp_exit(void)
 {
 	pp_debugfs_exit();
 	misc_deregister(&pp_misc);
+	pp_unplug_exit();
 	pp_provider_unregister(&pp_dmabuf_provider);
 	pp_provider_unregister(&pp_host_provider);
 	pp_region_exit();

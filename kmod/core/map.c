@@ -59,6 +59,15 @@ static bool map_is_direct(struct device *dev)
 	return !domain || domain->type == IOMMU_DOMAIN_IDENTITY;
 }
 
+phys_addr_t pp_map_phys(const struct pp_map *map)
+{
+	dma_addr_t bus = sg_dma_address(map->sgt.sgl);
+
+	if (map_is_direct(map->dev))
+		return bus;
+	return iommu_iova_to_phys(iommu_get_domain_for_dev(map->dev), bus);
+}
+
 /* Entries of an extent that begins at @phys */
 static u64 map_pieces(const struct pp_map *map, phys_addr_t phys, u64 length)
 {

@@ -67,6 +67,9 @@ void pp_map_undo(struct pp_map *map, const struct pp_extents *x);
 int pp_map_adopt(struct pp_map *map, struct device *dev, struct sg_table *sgt,
 		 u64 offset, u64 length);
 
+/* where its first byte is, as far as the IOMMU tells, else 0; @dev is there. Any context */
+phys_addr_t pp_map_phys(const struct pp_map *map);
+
 /* what its tables take, as the allocator counts */
 size_t pp_map_bytes(const struct pp_map *map);
 

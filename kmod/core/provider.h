@@ -84,8 +84,8 @@ enum {	/* bytes; the region's memory ends with them. Locks that are watched are 
  * @page_backed: memory has struct pages and takes dma_map_sg(). Else it is a
  *	BAR and takes dma_map_resource()
  * @lasting: what is pinned stays pinned whatever its owner does: never revoked,
- *	or by pp_revoke_soon(). Else it is gone when its owner says so, and is
- *	revoked by pp_revoke()
+ *	or by pp_revoke_soon(), or by the core when its device goes. Else it is
+ *	gone when its owner says so, and is revoked by pp_revoke()
  * @unpin_by_owner: @unpin has an effect only in the process that pinned.
  *	Elsewhere the core does not call it: the pages stay until revoked
  * @priv_size: bytes of private memory for each region, at most PP_PRIV_MAX,
@@ -115,7 +115,7 @@ enum {	/* bytes; the region's memory ends with them. Locks that are watched are 
  *	the context of pp_revoke(), so the vendor's locks may be held: no call that
  *	the vendor forbids in its callback. Of what @extents listed no DMA mapping
  *	is left, and no DMA but that of a driver that was overruled (never where
- *	@lasting).
+ *	@lasting, but when its device goes).
  * @unpin: give the pages back. The vendor's callback may run, or have run,
  *	just then; the vendor tells nobody.
  * @cleanup: NULL, or undo what pin did besides pinning; may sleep. No

@@ -191,6 +191,16 @@ void pp_region_count_map_locked(struct peerpin_region *r);
 /* give up @charged; again does nothing */
 void pp_region_uncharge(struct peerpin_region *r);
 
+/**
+ * pp_region_withdraw() - the device that the memory is in goes
+ *
+ * As pp_revoke(), of lasting memory too, but by one who holds nothing that a
+ * provider takes: so it waits for mappings of the provider's making as well.
+ * Context: process, no locks. Return: false when an importer still has a
+ * mapping, as it was promised, or a provider has not undone one in time.
+ */
+bool pp_region_withdraw(struct peerpin_region *r);
+
 /* the work function of @work, in revoke.c */
 void pp_region_work(struct work_struct *work);
 

@@ -145,6 +145,19 @@ static void region_release(struct peerpin_region *r)
 	pp_region_put(r);
 }
 
+/* Who was promised that the pages stay ends it by his unmapping: see region_end_by_work(). */
+static bool region_is_held(struct peerpin_region *r)
+{
+	bool held;
+
+	spin_lock_irq(&r->lock);
+	held = r->held;
+	if (held)
+		r->deferred = true;
+	spin_unlock_irq(&r->lock);
+	return held;
+}
+
 static void region_revoke(struct peerpin_region *r)
 {
 	u64 start = pp_trace_start(revoke);
@@ -155,8 +168,18 @@ static void region_revoke(struct peerpin_region *r)
 	inflight = READ_ONCE(r->inflight);
 	drained = region_drain(r);	/* a driver that overstays is overruled */
 	region_unmap(r);
-	region_release(r);
+	if (!region_is_held(r))
+		region_release(r);
 	trace_peerpin_revoke(r, false, inflight, !drained, start);
+}
+
+bool pp_region_withdraw(struct peerpin_region *r)
+{
+	region_revoke(r);
+	wait_event_timeout(r->idle, pp_region_is_zero(r, &r->mappings),
+			   msecs_to_jiffies(READ_ONCE(drain_timeout_ms)));
+	return pp_region_is_zero(r, &r->mappings) &&
+	       pp_region_is_zero(r, &r->held);
 }
 
 void pp_revoke(unsigned long cookie)

@@ -228,6 +228,25 @@ CASE(a_static_importer_keeps_what_is_freed)
 	FOR_EACH_KIND(static_keeps_after_free(kind, true));
 }
 
+/* The region ends; the importer was promised the memory, and the GPU comes back when that is given up. */
+CASE(a_static_importer_keeps_it_when_the_gpu_goes)
+{
+	struct emugpu_info gpu = info();
+	struct peerpin_query q;
+	int i;
+
+	start_import(PERSISTENT, DMABUF_CHECK_STATIC, false);
+	CHECK_CASE();
+	EXPECT(emu_sysfs(&gpu, "unbind") == 0, "unbind");
+	EXPECT(!query(peerpin, region.out_region, &q) && q.out_state == PEERPIN_STATE_REVOKED, "state %u", q.out_state);
+	EXPECT(emu_sysfs(&gpu, "bind") == -EBUSY, "given back under a device");
+	EXPECT(unpin(peerpin, region.out_region) == 0 && emu_sysfs(&gpu, "bind") == -EBUSY, "given back by the unpin");
+	EXPECT(detach(0) == 0 && free_kind(PERSISTENT) == 0, "detach");
+	for (i = 0; i < 100 && emu_sysfs(&gpu, "bind"); i++)
+		usleep(10000);
+	EXPECT(close(whole) == 0 && nothing_left(), "%lu %lu", bar1_used(), vram_used());
+}
+
 /* ---- dynamic importers ---- */
 
 static void dynamic_is_told(enum kind kind, bool unmap_in_notify)

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The bus tells before a device's driver lets go of it, when the vendor's calls
+ * work still and the memory is there: all regions that lie in a BAR of the device
+ * are revoked then. It tells again afterwards, and that finds what was pinned
+ * meanwhile. Memory that is behind no BAR (of integrated and coherent GPUs) is
+ * not found; nor is a dma-buf that no device has mapped, but the next one that
+ * maps it asks its exporter.
+ */
+#include <linux/notifier.h>
+#include <linux/pci.h>
+#include "attach.h"
+#include "cookie.h"
+#include "region.h"
+#include "unplug.h"
+
+/* One is enough: an allocation lies in one device. */
+static phys_addr_t unplug_first_extent(struct peerpin_region *r)
+{
+	struct pp_extent first = {};
+	struct pp_extents x = { .at = &first, .room = 1 };
+
+	if (pp_region_enter(r))
+		return 0;
+	/* one that is still being pinned has no page table yet */
+	if (pp_region_is_live(r))
+		r->provider->extents(r->priv, &x);
+	pp_region_leave(r);
+	return first.phys;
+}
+
+/* Of memory that its owner does not revoke; else 0 */
+static phys_addr_t unplug_phys(struct peerpin_region *r)
+{
+	const struct pp_provider *provider = r->provider;
+
+	if (provider->map)
+		return pp_attach_phys(r);
+	return provider->lasting && !provider->page_backed ?
+	       unplug_first_extent(r) : 0;
+}
+
+static bool unplug_holds(struct pci_dev *pdev, phys_addr_t phys)
+{
+	int bar;
+
+	for (bar = 0; bar < PCI_STD_NUM_BARS; bar++)
+		if (pci_resource_flags(pdev, bar) & IORESOURCE_MEM &&
+		    phys >= pci_resource_start(pdev, bar) &&
+		    phys <= pci_resource_end(pdev, bar))
+			return true;
+	return false;
+}
+
+static void unplug_region(struct pci_dev *pdev, struct peerpin_region *r)
+{
+	phys_addr_t phys = unplug_phys(r);
+
+	if (!phys || !unplug_holds(pdev, phys) || pp_region_withdraw(r))
+		return;
+	pci_warn(pdev, "peerpin: goes while a device still has a mapping of its memory; unregister that memory with the device's driver\n");
+}
+
+static void unplug_all(struct pci_dev *pdev)
+{
+	struct peerpin_region *r;
+	u64 place = 0;
+
+	while ((r = pp_cookie_next(&place))) {
+		unplug_region(pdev, r);
+		pp_region_put(r);
+	}
+}
+
+static int unplug_event(struct notifier_block *nb, unsigned long event,
+			void *dev)
+{
+	if (event == BUS_NOTIFY_UNBIND_DRIVER ||
+	    event == BUS_NOTIFY_UNBOUND_DRIVER)
+		unplug_all(to_pci_dev(dev));
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block unplug_notifier = {
+	.notifier_call = unplug_event,
+};
+
+int pp_unplug_init(void)
+{
+	return bus_register_notifier(&pci_bus_type, &unplug_notifier);
+}
+
+void pp_unplug_exit(void)
+{
+	bus_unregister_notifier(&pci_bus_type, &unplug_notifier);
+}

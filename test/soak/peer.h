@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SOAK_PEER_H
+#define SOAK_PEER_H
+
+#include "worker.h"
+
+/** struct end - where a peer copies from or to */
+struct end {
+	const struct pin *pin;
+	uint64_t offset;
+};
+
+/* Any peer that is there; what is open stays. */
+int peer_get(struct worker *w);
+void peer_drop(struct worker *w);
+
+/* 0 or an error that the rules allow; after ENODEV the peer is dropped */
+int peer_copy(struct worker *w, struct end to, struct end from, uint64_t length);
+
+#endif

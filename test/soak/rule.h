@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* Which errors a worker may see, of what, and when: any other ends the run. */
+#ifndef SOAK_RULE_H
+#define SOAK_RULE_H
+
+#include <stdbool.h>
+
+enum op {
+	OP_ALLOC,
+	OP_FREE,
+	OP_GPU_COPY,	/* by the GPU's own engine */
+	OP_CONTEXT,
+	OP_EXPORT_GPU,
+	OP_OPEN_PEER,
+	OP_PIN_GPU,
+	OP_PIN_HOST,
+	OP_PIN_DMABUF,
+	OP_UNPIN,
+	OP_QUERY,
+	OP_VIEW,
+	OP_EXPORT,
+	OP_COPY,	/* by a peer */
+	OPS,
+};
+
+enum {
+	WHEN_GPU = 1 << 0,	/* bits of enum trouble */
+	WHEN_PEER = 1 << 1,
+	WHEN_LIMITS = 1 << 2,
+	WHEN_RIVAL = 1 << 3,	/* another thread of the worker frees or unpins what is used */
+	WHEN_REVOKED = 1 << 4,	/* a region that is used says that it was revoked */
+	WHEN_EVER = 1 << 5,
+};
+
+const char *op_name(enum op op);
+
+/* Whether @op may fail with @error (positive) when there has been what is in the mask @when */
+bool rule_allows(enum op op, int error, unsigned int when);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SOAK_WORKER_H
+#define SOAK_WORKER_H
+
+#include <stdnoreturn.h>
+#include "rule.h"
+#include "soak.h"
+
+enum {
+	HOST_SIZE = 512 << 10,
+	GPU_SIZE = 2 << 20,
+	RESIDENT = 64 << 10,	/* of GPU memory: what is there from the start on, and stays */
+	JOURNEY_MAX = 256 << 10,
+};
+
+enum area_name { HOST_A, HOST_B, GPU_A, GPU_B, AREAS };
+
+/**
+ * struct pin - a region of the worker's file
+ * @host: of memory that the kernel may move at any time, which ends the region
+ * @made: no later than the pin
+ */
+struct pin {
+	bool there;
+	bool host;
+	uint32_t region;
+	struct since made;
+};
+
+/**
+ * struct area - memory of the process or of a GPU, and its pin
+ * @resident: the round in which what is resident was written; GPU only
+ */
+struct area {
+	bool there;
+	bool gpu;
+	uint64_t at;
+	uint64_t size;
+	uint32_t resident;
+	struct since made;
+	struct pin pin;
+};
+
+/**
+ * struct worker - a process
+ * @gpu, @core, @peer: files of the nodes; -1: not open
+ * @context: made with @token and @va_space, or 0
+ * @rival: another thread ends what is used
+ * @scratch: HOST_SIZE bytes that nobody else writes to
+ */
+struct worker {
+	unsigned int number;
+	uint64_t seed;
+	uint32_t round;
+	int gpu, core, peer;
+	struct since peer_opened;
+	uint32_t context;
+	uint32_t va_space;
+	uint64_t token;
+	bool rival;
+	struct area areas[AREAS];
+	unsigned char *scratch;
+};
+
+/* Returns @error (0 or negative), which the rules allow; else ends the run. @when was looked at after the call. */
+int worker_check(struct worker *w, enum op op, int error, unsigned int when);
+
+/* Be the worker @number, for the @life-th time: ends itself, or is killed. */
+noreturn void worker_run(unsigned int number, unsigned int life);
+
+#endif
