@@ -88,6 +88,8 @@ static int take(struct config *config, size_t *argc, char *entry)
 		return set_string(&config->library_path, value);
 	if (!strcmp(entry, "modules"))
 		return set_string(&config->modules, value);
+	if (!strcmp(entry, "gcov"))
+		return set_string(&config->gcov, value);
 	return -EINVAL;
 }
 

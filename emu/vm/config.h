@@ -23,6 +23,7 @@ struct config {
 	const char *path;	/* PATH of the command */
 	const char *library_path;
 	const char *modules;	/* module tree of this kernel, or NULL */
+	const char *gcov;	/* directory for what was counted, or NULL */
 	const char *share[CONFIG_LIST_MAX];
 	size_t nr_shares;
 	struct config_module insmod[CONFIG_LIST_MAX];

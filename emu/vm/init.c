@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "config.h"
+#include "gcov.h"
 #include "leak.h"
 #include "module.h"
 #include "root.h"
@@ -23,6 +24,16 @@ static void must(const char *what, int ret)
 		root_fail(what, -ret);
 }
 
+static int save_counts(const char *dir)
+{
+	int ret = dir ? gcov_copy(dir) : 0;
+
+	if (ret)
+		stream_note("cannot copy what modules counted: %s; the kernel needs CONFIG_GCOV_KERNEL",
+			    strerror(-ret));
+	return ret;
+}
+
 /* A module that stays is a leak, which a command's success must not hide. */
 static int run(const struct config *config)
 {
@@ -31,6 +42,9 @@ static int run(const struct config *config)
 	if (!modules_load(config))
 		status = command_run(config);
 	if (modules_unload() && !status)
+		status = EXIT_MODULE;
+	/* the kernel keeps the counts of modules that are gone */
+	if (save_counts(config->gcov) && !status)
 		status = EXIT_MODULE;
 	leaks_tell();
 	return status;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The peer device moves bytes: all of them, no others, and by its own DMA */
 #include "emu.h"
+#include "module.h"
 #include "pin.h"
 #include "vmtest.h"
 
@@ -169,6 +170,38 @@ CASE(host_to_gpu_alignments)
 CASE(gpu_to_host_alignments)
 {
 	copy_alignments(&host_b, &gpu_a);
+}
+
+/* How often the driver's interrupt came, on all processors; -1: it has none */
+static long interrupts(void)
+{
+	FILE *f = fopen("/proc/interrupts", "re");
+	long sum = -1, count;
+	char line[512], *at;
+	int used;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (!strstr(line, "lsi0"))
+			continue;
+		at = strchr(line, ':') + 1;
+		for (sum = 0; sscanf(at, "%ld%n", &count, &used) == 1; at += used)
+			sum += count;
+	}
+	if (f)
+		fclose(f);
+	return sum;
+}
+
+/* It polls for so short a time that a fast engine never needs it. */
+CASE(copies_that_wait_for_the_interrupt)
+{
+	long before = interrupts();
+
+	EXPECT(!module_set("peerpin_lsi/parameters/poll_us", "0"), "parameter");
+	copy_one(&gpu_b, ZONE, &gpu_a, 0, 65537);
+	copy_one(&host_b, ZONE, &gpu_a, 3, BIG);
+	EXPECT(!module_set("peerpin_lsi/parameters/poll_us", "20"), "parameter");
+	EXPECT(interrupts() > before, "%ld interrupts, then %ld", before, interrupts());
 }
 
 CASE(inside_one_region)

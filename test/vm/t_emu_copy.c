@@ -126,6 +126,9 @@ CASE(no_cpu_window_no_copy)
 	EXPECT(emu_cpu_window(fd, 0) == 0, "close");
 	EXPECT(emu_cpu_window(fd, 0) == 0, "close again");
 	EXPECT(emu_read(fd, back, VA, PAGE) == -EBUSY, "read");
+	EXPECT(emu_write(fd, VA, back, PAGE) == -EBUSY, "write");
+	EXPECT(emu_fill(fd, VA, 1, 0, PAGE) == -EBUSY, "fill");
+	EXPECT(emu_copy(fd, EMUGPU_COPY_DTOD, VA, VA + PAGE, PAGE) == -EBUSY, "copy");
 	EXPECT(emu_peek(fd, 0, back, 0, 1) == -EBUSY, "peek");
 	EXPECT(emu_cpu_window(fd, 1) == 0, "open");
 	EXPECT(emu_cpu_window(fd, 1) == 0, "open again");
@@ -235,6 +238,9 @@ CASE(between_two_gpus)
 	EXPECT(emu_copy(fd, EMUGPU_COPY_DTOD, b, VA, BLOCK) == 0, "copy");
 	EXPECT(emu_read(fd, back, b, BLOCK) == 0, "read");
 	EXPECT(!memcmp(back, host, BLOCK), "bytes");
+	EXPECT(emu_cpu_window(fd, 0) == 0, "close the first one's window");
+	EXPECT(emu_copy(fd, EMUGPU_COPY_DTOD, b, VA, BLOCK) == -EBUSY, "copy from there");
+	EXPECT(emu_cpu_window(fd, 1) == 0, "open");
 	EXPECT(emu_free(fd, VA) == 0 && emu_free(fd, b) == 0, "free");
 }
 

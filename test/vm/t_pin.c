@@ -183,6 +183,18 @@ CASE(unknown_flags_are_EOPNOTSUPP)
 	EXPECT(pins() == 0, "leaked");
 }
 
+CASE(a_persistent_pin_takes_no_tokens)
+{
+	struct peerpin_pin p = {
+		.size = sizeof(p), .flags = PEERPIN_PIN_PERSISTENT, .provider = PEERPIN_PROVIDER_NV,
+		.addr = GPU_A, .length = 1, .p2p_token = 1,
+	};
+
+	EXPECT(ioctl(fd, PEERPIN_IOC_PIN, &p) && errno == EOPNOTSUPP, "errno %d", errno);
+	EXPECT(p.out_reason == PEERPIN_REASON_NO_API, "reason %u", p.out_reason);
+	EXPECT(pins() == 0, "leaked");
+}
+
 CASE(unknown_ids_are_ENOENT)
 {
 	struct peerpin_query q;
