@@ -12,6 +12,9 @@
 #:               test/sanitize
 #: make torture  deps, then the registration cache under ThreadSanitizer for TORTURE_SECONDS (600)
 #: make fuzz-calls  look for calls, a million (CALLS), of all nodes by which the kernel comes to harm: test/fuzz/calls
+#: make soak     64 processes (SOAK_PROCESSES) for half an hour (SOAK_SECONDS), without and with an IOMMU, on GPUs and peers
+#:               that come and go; SEED=: the same choices again: test/soak
+#: make coverage deps, user, then which lines of the modules the machines' suite takes (hours); LINES="pin core": some of it
 #: make bench    deps, all, then what the project claims, measured beside what it is to be compared with: doc/bench.md
 #:               PLOT=1: figures too; PUBLISH=1: and into that page
 #: make h200     build/h200: what bench/h200.sh runs on a machine with a real GPU
@@ -79,7 +82,13 @@ check-debug:
 	+@$(MAKE) --no-print-directory user
 	+@scripts/build-modules debug
 	@KERNEL=debug test/run storage storage_flight storage_switch storage_no_way storage_driver storage_tool storage_unbind \
-		ibpeer ibpeer_alloc ibpeer_tegra ibpeer_tegra_order ibpeer_bounce ibpeer_example gdrapi tegra_pin verbs_example
+		ibpeer ibpeer_alloc ibpeer_tegra ibpeer_tegra_order ibpeer_bounce ibpeer_example gdrapi tegra_pin verbs_example \
+		fail fail_export fail_ibpeer
+
+coverage:
+	@scripts/deps debug
+	+@$(MAKE) --no-print-directory user
+	@KERNEL=debug scripts/coverage $(LINES)
 
 bench: deps
 	+@$(MAKE) --no-print-directory all
@@ -100,5 +109,5 @@ clean:
 help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
-.PHONY: all user modules deps demo check check-debug bench format lint stats clean help
+.PHONY: all user modules deps demo check check-debug coverage bench format lint stats clean help
 .DELETE_ON_ERROR:
