@@ -18,7 +18,11 @@ enum {
 	THREADS = 4,
 	ROUNDS = 4000,
 	SPAN = 64,		/* pages in play */
+#ifdef __SANITIZE_ADDRESS__	/* which keeps its allocator's locks over no fork(): a child may wait for ever */
+	FORKS = 0,
+#else
 	FORKS = 4,		/* a round */
+#endif
 	PATIENCE = 120,		/* seconds that a child may take */
 };
 
@@ -194,7 +198,7 @@ static void count_all(void)
 	struct pp_cache_stats s;
 
 	pp_cache_stats(cache, &s);
-	assert_true(s.hits && s.revocations && s.evictions);
+	assert_true(s.hits && s.evictions);
 	hits += s.hits;
 	misses += s.misses;
 	revocations += s.revocations;
@@ -244,6 +248,8 @@ static void run(const struct pp_cache_ops *ops)
 	do {
 		run_round(ops, &seed);
 	} while (now() < end);
+	/* in one round threads may happen to run one after the other */
+	assert_true(revocations || seconds <= 0);
 }
 
 static void memory_that_merges(void **state)
