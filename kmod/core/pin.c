@@ -108,9 +108,11 @@ static int pin_open(struct peerpin_region *r)
 
 	spin_lock_irq(&r->lock);
 	if (r->state == PP_PINNING) {
-		WRITE_ONCE(r->state, PP_LIVE);
 		r->pinned = true;
 		ret = pin_look_locked(r);
+		/* what lives has a page table that can be read */
+		if (!ret)
+			WRITE_ONCE(r->state, PP_LIVE);
 	}
 	spin_unlock_irq(&r->lock);
 	if (!ret)

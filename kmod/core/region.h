@@ -41,9 +41,9 @@ enum pp_region_state {
  *	hold one
  * @cookie: its name in the cookie table
  * @lock: protects @state, @pinned, @orphan, @deferred, @unmapping, @users,
- *	@inflight, @held, @mappings, @maps, @shares, @attaches, @exports, @cpumap and the counts in
- *	the attachments listed there; taken in interrupts; innermost but for a
- *	peer's lock
+ *	@inflight, @held, @mappings, @maps, @shares, @attaches, @exports, @cpumap
+ *	and the counts in the attachments listed there; taken in interrupts;
+ *	innermost but for a peer's lock
  * @users: the core's own: maps and unmaps in progress, reading the page table
  *	or @extents, CPU faults, releasing. They wait for nobody and allocate no
  *	memory that could.

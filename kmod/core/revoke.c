@@ -86,8 +86,9 @@ static bool region_drain(struct peerpin_region *r)
 /*
  * No new user can come, for the state has ended. Attachments and exports still
  * being mapped see that too and undo themselves; so once users is 0 the lists
- * are final. The end of overdue DMA becomes none to synchronise. Dropping may find some being dropped by another thread: those count
- * as users until they are unmapped, hence the second wait.
+ * are final; the end of overdue DMA does not become one to synchronise. Dropping
+ * may find some being dropped by another thread: those count as users until they
+ * are unmapped, hence the second wait.
  */
 static void region_unmap(struct peerpin_region *r)
 {

@@ -36,7 +36,7 @@ static phys_addr_t unplug_phys(struct peerpin_region *r)
 
 	if (provider->map)
 		return pp_attach_phys(r);
-	return provider->lasting && !provider->page_backed ?
+	return provider->lasting && !provider->page_backed && provider->extents ?
 	       unplug_first_extent(r) : 0;
 }
 
