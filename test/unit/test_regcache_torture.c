@@ -18,22 +18,26 @@ enum {
 	THREADS = 4,
 	ROUNDS = 4000,
 	SPAN = 64,		/* pages in play */
-#ifdef __SANITIZE_ADDRESS__	/* which keeps its allocator's locks over no fork(): a child may wait for ever */
-	FORKS = 0,
-#else
 	FORKS = 4,		/* a round */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	FORK_ANYWHERE = 0,	/* their allocators' locks stay taken in a child */
+#else
+	FORK_ANYWHERE = 1,
 #endif
 	PATIENCE = 120,		/* seconds that a child may take */
 };
 
 struct worker {
 	pthread_t thread;
+	void (*take)(struct worker *w);		/* a step */
 	uint64_t rnd;
 	unsigned int got;
 };
 
 static struct mock_memory mem;
 static struct pp_cache *cache;
+/* Where one may fork, if not anywhere */
+static pthread_rwlock_t between_steps = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 static atomic_int wrong;
 static double seconds;		/* of each case */
 
@@ -88,31 +92,34 @@ static void get_and_put(struct worker *w)
 	pp_cache_put(cache, e);
 }
 
-static void *use(void *arg)
+static void disturb(struct worker *w)
+{
+	unsigned int page = random_below(&w->rnd, SPAN);
+
+	mock_alloc(&mem, page, 1 + random_below(&w->rnd, 8));
+	if (!random_below(&w->rnd, 4))
+		pp_cache_invalidate(cache, mock_at(page), MOCK_PAGE);
+	if (!random_below(&w->rnd, 64))
+		pp_cache_flush(cache);
+	sched_yield();
+}
+
+static void step(struct worker *w)
+{
+	if (!FORK_ANYWHERE)
+		pthread_rwlock_rdlock(&between_steps);
+	w->take(w);
+	if (!FORK_ANYWHERE)
+		pthread_rwlock_unlock(&between_steps);
+}
+
+static void *work(void *arg)
 {
 	struct worker *w = arg;
 	int i;
 
 	for (i = 0; i < ROUNDS; i++)
-		get_and_put(w);
-	return NULL;
-}
-
-static void *disturb(void *arg)
-{
-	struct worker *w = arg;
-	int i;
-
-	for (i = 0; i < ROUNDS; i++) {
-		unsigned int page = random_below(&w->rnd, SPAN);
-
-		mock_alloc(&mem, page, 1 + random_below(&w->rnd, 8));
-		if (!random_below(&w->rnd, 4))
-			pp_cache_invalidate(cache, mock_at(page), MOCK_PAGE);
-		if (!random_below(&w->rnd, 64))
-			pp_cache_flush(cache);
-		sched_yield();
-	}
+		step(w);
 	return NULL;
 }
 
@@ -158,6 +165,19 @@ static int in_child(const struct pp_cache_ops *ops, const struct pp_cache_entry 
 	return mem.unpins == unpins ? use_own(ops) : 6;
 }
 
+static pid_t fork_in_time(void)
+{
+	pid_t pid;
+
+	if (FORK_ANYWHERE)
+		return fork();
+	pthread_rwlock_wrlock(&between_steps);
+	pid = fork();
+	if (pid)
+		pthread_rwlock_unlock(&between_steps);
+	return pid;
+}
+
 static void fork_off(const struct pp_cache_ops *ops)
 {
 	const struct pp_cache_entry *held;
@@ -166,7 +186,7 @@ static void fork_off(const struct pp_cache_ops *ops)
 
 	if (pp_cache_get(cache, mock_at(SPAN), MOCK_PAGE, &held, NULL))
 		held = NULL;
-	pid = fork();
+	pid = fork_in_time();
 	if (!pid)
 		_exit(in_child(ops, held));
 	expect(waitpid(pid, &status, 0) == pid && !status);
@@ -183,8 +203,8 @@ static void run_threads(const struct pp_cache_ops *ops, uint64_t *seed)
 	int i;
 
 	for (i = 0; i <= THREADS; i++) {
-		w[i] = (struct worker){ .rnd = random_next(seed) };
-		assert_int_equal(pthread_create(&w[i].thread, NULL, i ? use : disturb, &w[i]), 0);
+		w[i] = (struct worker){ .rnd = random_next(seed), .take = i ? get_and_put : disturb };
+		assert_int_equal(pthread_create(&w[i].thread, NULL, work, &w[i]), 0);
 	}
 	for (i = 0; i < FORKS; i++)
 		fork_off(ops);
