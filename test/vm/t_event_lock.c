@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A lock that the callback takes, held around a call for which the callback may
+ * have to wait. Lockdep, where a kernel has it, knows it for a mistake as well.
+ */
+#include "thread.h"
+
+static int call_locked(unsigned long cmd, unsigned int slot)
+{
+	return call(cmd, (struct p2p_check_call){ .slot = slot, .va = cmd == P2P_CHECK_GET ? VA + PAGE : 0,
+						  .length = PAGE, .flags = P2P_CHECK_LOCKED });
+}
+
+CASE(nodes_are_there)
+{
+	EXPECT_NODES();
+}
+
+/* The pin of slot 0 has a mapping, for whose end its callback takes the lock. */
+static void one_pin_that_needs_the_lock(void)
+{
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && map(0, 0) == 0, "get, map");
+}
+
+static void expect_that_it_waits(unsigned long cmd, unsigned int slot, int result)
+{
+	EXPECT(emu_plan(fd, 1, EMUGPU_ACT_REVOKE) == 0, "plan");
+	EXPECT(call_locked(cmd, slot) == result, "call");
+	EXPECT_BROKE(fd, EMUGPU_RULE_CALLBACK_WAITS, 1);
+	EXPECT(emu_revoke_all(fd, 0) == 0 && pins() == 0, "%u pins", pins());
+	EXPECT(callback(0).out_count == 1, "%u callbacks", callback(0).out_count);
+}
+
+CASE(a_lock_held_around_get_is_a_breach)
+{
+	one_pin_that_needs_the_lock();
+	CHECK_CASE();
+	expect_that_it_waits(P2P_CHECK_GET, 1, 0);
+	CHECK_CASE();
+	free_one();
+}
+
+CASE(a_lock_held_around_map_is_a_breach)
+{
+	one_pin_that_needs_the_lock();
+	CHECK_CASE();
+	EXPECT(get(1, VA + PAGE, PAGE) == 0, "get");
+	expect_that_it_waits(P2P_CHECK_MAP, 1, 0);
+	CHECK_CASE();
+	free_one();
+}
+
+/* Its callback cannot come before get_pages has had the GPU driver's lock. */
+CASE(a_lock_held_around_the_get_of_the_only_pin_that_needs_it_is_none)
+{
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(emu_plan(fd, 1, EMUGPU_ACT_REVOKE) == 0, "plan");
+	EXPECT(call_locked(P2P_CHECK_GET, 0) == 0, "get");
+	EXPECT(emu_revoke_all(fd, 0) == 0 && pins() == 0 && callback(0).out_count == 1, "%u pins, %u callbacks", pins(),
+	       callback(0).out_count);
+	EXPECT_NO_BREACH(fd);
+	free_one();
+}
+
+/* It is refused, as it would wait for ever. */
+CASE(a_lock_held_around_put_is_a_breach)
+{
+	one_pin_that_needs_the_lock();
+	CHECK_CASE();
+	EXPECT(get(1, VA + PAGE, PAGE) == 0, "get");
+	expect_that_it_waits(P2P_CHECK_PUT, 1, -EIO);
+	CHECK_CASE();
+	free_one();
+}
+
+/* The call does not wait for callbacks, so they may wait for it. */
+CASE(a_lock_held_around_unmap_is_none)
+{
+	one_pin_that_needs_the_lock();
+	CHECK_CASE();
+	EXPECT(get(1, VA + PAGE, PAGE) == 0 && map(1, 0) == 0, "get, map");
+	EXPECT(emu_plan(fd, 1, EMUGPU_ACT_REVOKE) == 0, "plan");
+	EXPECT(unmap(1, 0) == 0, "unmap");
+	EXPECT(emu_revoke_all(fd, 0) == 0 && pins() == 0, "%u pins", pins());
+	EXPECT_NO_BREACH(fd);
+	free_one();
+}
+
+CASE(a_callback_that_is_delayed_waits_for_nobody)
+{
+	one_pin_that_needs_the_lock();
+	CHECK_CASE();
+	EXPECT(emu_delay_callbacks(fd, 1000, 1) == 0 && emu_plan(fd, 1, EMUGPU_ACT_REVOKE) == 0, "delay, plan");
+	EXPECT(get(1, VA + PAGE, PAGE) == 0, "get");
+	EXPECT(callback(0).out_count == 1 && callback(1).out_count == 1, "%u, %u callbacks", callback(0).out_count,
+	       callback(1).out_count);
+	EXPECT_NO_BREACH(fd);
+	free_one();
+}
+
+VMTEST_MAIN
