@@ -3,200 +3,30 @@
 
 #include <linux/atomic.h>
 #include <linux/device.h>
-#include <linux/dma-mapping.h>
-#include <linux/err.h>
-#include <linux/gfp.h>
-#include <linux/idr.h>
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
-#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/preempt.h>
-#include <linux/scatterlist.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
-#include <linux/vmalloc.h>
 #include <linux/workqueue.h>
-#include <linux/xarray.h>
 
 #include <peerpin.h>
 
+#include "allocator.h"
 #include "call.h"
-#include "misuse.h"
 #include "object.h"
 #include "skip.h"
 #include "subject.h"
 
 enum {
-	ARGUMENTS = 4,
-	SYMBOLS_MAX = 2,
-	NO_SIZE = ARGUMENTS,
 	AT_ONCE = 128,		/* allocations under way at the same time */
+	OFFSETS_MAX = 4096,	/* of a struct rcu_head in another structure */
 };
 
-/* One call of the subject's, from entry to return */
-struct call {
-	unsigned long arguments[ARGUMENTS];
-	unsigned long caller;
-	unsigned long result;
-	dma_addr_t handle;
-	const struct allocator *allocator;
-	struct work_struct undoing;
-};
-
-/**
- * struct allocator - a function that allocates
- * @symbols: its names in the kernels there are; the first one that exists is it
- * @size: number of the argument that is the size, or NO_SIZE
- * @failure: what it returns when it fails
- * @is_int: it returns an int, which is not negative when it does not fail
- * @watched: is to be freed by one of the functions of @liberators
- * @at_entry: fails before it is called, since not everybody may undo it
- * @needed: nothing can be judged in a kernel that has none
- * @sleeps: so does @undo
- * @made: is told what it returned
- * @undo: frees what @call got; NULL: that goes with the device
- */
-struct allocator {
-	const char *symbols[SYMBOLS_MAX];
-	unsigned int size;
-	long failure;
-	bool is_int;
-	bool watched;
-	bool at_entry;
-	bool needed;
-	bool sleeps;
-	void (*made)(const void *what);
-	void (*undo)(const struct call *call);
-};
-
-static void undo_kmalloc(const struct call *call)
-{
-	kfree((void *)call->result);
-}
-
-static void undo_kvmalloc(const struct call *call)
-{
-	kvfree((void *)call->result);
-}
-
-static void undo_cache(const struct call *call)
-{
-	kmem_cache_free((struct kmem_cache *)call->arguments[0], (void *)call->result);
-}
-
-static void undo_pages(const struct call *call)
-{
-	__free_pages((struct page *)call->result, call->arguments[1]);
-}
-
-static void undo_free_pages(const struct call *call)
-{
-	free_pages(call->result, call->arguments[1]);
-}
-
-static void undo_zeroed_page(const struct call *call)
-{
-	free_page(call->result);
-}
-
-static struct device *device_of(const struct call *call)
-{
-	return (struct device *)call->arguments[0];
-}
-
-/* Later, when whoever was refused may have let the device go */
-static void undo_dma(const struct call *call)
-{
-	dma_free_coherent(device_of(call), call->arguments[1], (void *)call->result, call->handle);
-	put_device(device_of(call));
-}
-
-static void undo_sg(const struct call *call)
-{
-	sg_free_table((struct sg_table *)call->arguments[0]);
-}
-
-static void undo_ida(const struct call *call)
-{
-	ida_free((struct ida *)call->arguments[0], call->result);
-}
-
-static void undo_idr(const struct call *call)
-{
-	idr_remove((struct idr *)call->arguments[0], call->result);
-}
-
-/* Its lock is held by who allocated, who has not returned yet. */
-static void undo_xa(const struct call *call)
-{
-	__xa_erase((struct xarray *)call->arguments[0], *(u32 *)call->arguments[1]);
-}
-
-/* Names in kernels before 6.10 and since */
-#define NAMES(name) { name, name "_noprof" }
-
-#define MEMORY(bytes, how) .size = bytes, .watched = true, .undo = how
-
-/* What these call themselves is not counted twice: it is not the subject that calls. */
-static const struct allocator allocators[] = {
-	{ NAMES("__kmalloc"), MEMORY(0, undo_kmalloc), .needed = true },
-	{ NAMES("__kmalloc_node"), MEMORY(0, undo_kmalloc) },
-	{ NAMES("__kmalloc_node_track_caller"), MEMORY(0, undo_kmalloc) },
-	{ { "kmalloc_trace", "__kmalloc_cache_noprof" }, MEMORY(2, undo_kmalloc) },
-	{ { "kmalloc_node_trace", "__kmalloc_cache_node_noprof" }, MEMORY(3, undo_kmalloc) },
-	{ { "kmalloc_large", "__kmalloc_large_noprof" }, MEMORY(0, undo_kmalloc) },
-	{ { "kmalloc_large_node", "__kmalloc_large_node_noprof" }, MEMORY(0, undo_kmalloc) },
-	{ NAMES("kmemdup"), MEMORY(1, undo_kmalloc) },
-	{ NAMES("kstrdup"), MEMORY(NO_SIZE, undo_kmalloc) },
-	{ { "memdup_user" }, MEMORY(1, undo_kmalloc), .failure = -ENOMEM },
-	{ { "vmemdup_user" }, MEMORY(1, undo_kvmalloc), .failure = -ENOMEM, .sleeps = true },
-	{ { "kvmalloc_node", "__kvmalloc_node_noprof" }, MEMORY(0, undo_kvmalloc), .sleeps = true },
-	{ NAMES("vmalloc"), MEMORY(0, undo_kvmalloc), .sleeps = true },
-	{ NAMES("vzalloc"), MEMORY(0, undo_kvmalloc), .sleeps = true },
-	{ NAMES("__vmalloc"), MEMORY(0, undo_kvmalloc), .sleeps = true },
-	{ NAMES("vmalloc_user"), MEMORY(0, undo_kvmalloc), .sleeps = true },
-	{ NAMES("kmem_cache_alloc"), MEMORY(NO_SIZE, undo_cache) },
-	{ NAMES("kmem_cache_alloc_node"), MEMORY(NO_SIZE, undo_cache) },
-	{ { "__get_free_pages", "get_free_pages_noprof" }, MEMORY(NO_SIZE, undo_free_pages) },
-	{ NAMES("get_zeroed_page"), MEMORY(NO_SIZE, undo_zeroed_page) },
-	{ { "dma_alloc_attrs" }, MEMORY(1, undo_dma), .sleeps = true },
-	{ NAMES("alloc_pages"), .undo = undo_pages },
-	{ { "sg_alloc_table" }, .failure = -ENOMEM, .is_int = true, .undo = undo_sg },
-	{ { "ida_alloc_range" }, .failure = -ENOMEM, .is_int = true, .undo = undo_ida },
-	{ { "idr_alloc" }, .failure = -ENOMEM, .is_int = true, .undo = undo_idr },
-	{ { "__xa_alloc" }, .failure = -ENOMEM, .is_int = true, .undo = undo_xa },
-	{ { "__xa_alloc_cyclic" }, .failure = -ENOMEM, .is_int = true, .undo = undo_xa },
-	{ { "devm_kmalloc" } },
-	{ { "dmam_alloc_attrs" } },
-	{ { "pcim_iomap" } },
-	{ { "peerpin_peer_register" }, MEMORY(NO_SIZE, NULL), .failure = -ENOMEM, .at_entry = true,
-	  .made = judge_misuse_registered },
-	{ { "peerpin_region_pin" }, .failure = -ENOMEM, .at_entry = true },
-	{ { "peerpin_attach" }, .failure = -ENOMEM, .at_entry = true },
-};
-
-/* Functions that free, by the number of the argument that says what. Those that call one of these have no line. */
-static const struct liberator {
-	const char *symbol;
-	unsigned int argument;
-	bool needed;
-} liberators[] = {
-	{ "kfree", 0, true },
-	{ "vfree", 0 },
-	{ "vfree_atomic", 0 },
-	{ "kmem_cache_free", 1 },
-	{ "free_pages", 0 },
-	{ "dma_free_attrs", 2 },
-	{ "kvfree_call_rcu", 1 },
-	{ "peerpin_peer_unregister", 0 },
-};
-
-enum { OFFSETS_MAX = 4096 };	/* of a struct rcu_head in another structure */
-
-static struct kretprobe allocator_probes[ARRAY_SIZE(allocators)];
-static struct kprobe entry_probes[ARRAY_SIZE(allocators)];
-static struct kprobe liberator_probes[ARRAY_SIZE(liberators)];
+static struct kretprobe allocator_probes[ALLOCATORS];
+static struct kprobe entry_probes[ALLOCATORS];
+static struct kprobe liberator_probes[LIBERATORS];
 static atomic_t allocations, failures;
 static atomic_t until_failure;		/* 0: none is to fail */
 static struct workqueue_struct *undoing;
@@ -245,13 +75,6 @@ static int entered(struct kretprobe_instance *instance, struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(entered);
 
-static bool has_failed(const struct allocator *a, unsigned long result)
-{
-	if (a->is_int)
-		return (int)result < 0;
-	return a->failure ? IS_ERR_VALUE(result) : !result;
-}
-
 static void undo_later(struct work_struct *work)
 {
 	struct call *call = container_of(work, struct call, undoing);
@@ -274,8 +97,8 @@ static bool undo(const struct call *call)
 	copy = kmemdup(call, sizeof(*call), GFP_ATOMIC | __GFP_NOWARN);
 	if (!copy)
 		return false;
-	if (call->allocator->undo == undo_dma)
-		get_device(device_of(call));
+	if (call->allocator->of_device)
+		get_device((struct device *)call->arguments[0]);
 	INIT_WORK(&copy->undoing, undo_later);
 	queue_work(undoing, &copy->undoing);
 	return true;
@@ -286,11 +109,11 @@ static struct unseen all_unseen(void)
 	struct unseen unseen = {};
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(allocators); i++) {
+	for (i = 0; i < ALLOCATORS; i++) {
 		unseen.allocations += allocator_probes[i].kp.nmissed;
 		unseen.too_many += allocator_probes[i].nmissed;
 	}
-	for (i = 0; i < ARRAY_SIZE(liberators); i++)
+	for (i = 0; i < LIBERATORS; i++)
 		unseen.frees += liberator_probes[i].nmissed;
 	return unseen;
 }
@@ -319,36 +142,29 @@ static int entering(struct kprobe *probe, struct pt_regs *regs)
 		return 0;
 	atomic_inc(&allocations);
 	atomic_inc(&failures);
-	return judge_skip(regs, allocators[probe - entry_probes].failure);
+	return judge_skip(regs, judge_allocators[probe - entry_probes].failure);
 }
 NOKPROBE_SYMBOL(entering);
-
-static size_t size_of(const struct call *call)
-{
-	unsigned int n = call->allocator->size;
-
-	return n == NO_SIZE ? 0 : call->arguments[n];
-}
 
 static int returned(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	struct call *call = (struct call *)instance->data;
-	const struct allocator *a = &allocators[get_kretprobe(instance) - allocator_probes];
+	const struct allocator *a = &judge_allocators[get_kretprobe(instance) - allocator_probes];
 
 	call->allocator = a;
 	call->result = regs_return_value(regs);
 	atomic_inc(&allocations);
-	if (has_failed(a, call->result))
+	if (judge_allocator_failed(a, call->result))
 		return 0;
 	if (a->made)
 		a->made((void *)call->result);
-	if (a->undo == undo_dma)
+	if (a->of_device)
 		call->handle = *(dma_addr_t *)call->arguments[2];
 	if (!a->at_entry && is_due() && undo_unseen(call)) {
 		atomic_inc(&failures);
 		regs_set_return_value(regs, a->failure);
 	} else if (a->watched) {
-		judge_object_add((void *)call->result, size_of(call), call->caller);
+		judge_object_add((void *)call->result, judge_allocator_size(call), call->caller);
 	}
 	return 0;
 }
@@ -359,7 +175,7 @@ NOKPROBE_SYMBOL(returned);
 /* Until 6.3 the argument of kvfree_call_rcu() is the offset of its first one. */
 static int freed(struct kprobe *probe, struct pt_regs *regs)
 {
-	unsigned long what = argument(regs, liberators[probe - liberator_probes].argument);
+	unsigned long what = argument(regs, judge_liberators[probe - liberator_probes].argument);
 
 	if (what && what < OFFSETS_MAX)
 		what = argument(regs, 0) - what;
@@ -384,10 +200,10 @@ static int take_error(int err, const char **name, const char *symbol, bool neede
 static int probe_allocator(unsigned int i)
 {
 	struct kretprobe *probe = &allocator_probes[i];
-	const char *const *symbol = allocators[i].symbols;
+	const char *const *symbol = judge_allocators[i].symbols;
 	int err = -ENOENT;
 
-	for (; err == -ENOENT && symbol < allocators[i].symbols + SYMBOLS_MAX && *symbol; symbol++) {
+	for (; err == -ENOENT && symbol < judge_allocators[i].symbols + SYMBOLS_MAX && *symbol; symbol++) {
 		*probe = (struct kretprobe){
 			.kp.symbol_name = *symbol,
 			.entry_handler = entered,
@@ -397,7 +213,7 @@ static int probe_allocator(unsigned int i)
 		};
 		err = register_kretprobe(probe);
 	}
-	return take_error(err, &probe->kp.symbol_name, allocators[i].symbols[0], allocators[i].needed);
+	return take_error(err, &probe->kp.symbol_name, judge_allocators[i].symbols[0], judge_allocators[i].needed);
 }
 
 /* After the one of its return, since what is registered later comes first */
@@ -406,10 +222,10 @@ static int probe_entry(unsigned int i)
 	struct kprobe *probe = &entry_probes[i];
 	int err;
 
-	if (!allocators[i].at_entry || !allocator_probes[i].kp.symbol_name)
+	if (!judge_allocators[i].at_entry || !allocator_probes[i].kp.symbol_name)
 		return 0;
 	*probe = (struct kprobe){
-		.symbol_name = allocators[i].symbols[0],
+		.symbol_name = judge_allocators[i].symbols[0],
 		.pre_handler = entering,
 		.post_handler = JUDGE_SKIP_POST,
 	};
@@ -424,22 +240,22 @@ static int probe_liberator(unsigned int i)
 	struct kprobe *probe = &liberator_probes[i];
 	int err;
 
-	*probe = (struct kprobe){ .symbol_name = liberators[i].symbol, .pre_handler = freed };
+	*probe = (struct kprobe){ .symbol_name = judge_liberators[i].symbol, .pre_handler = freed };
 	err = register_kprobe(probe);
-	return take_error(err, &probe->symbol_name, liberators[i].symbol, liberators[i].needed);
+	return take_error(err, &probe->symbol_name, judge_liberators[i].symbol, judge_liberators[i].needed);
 }
 
 void judge_calls_exit(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(allocators); i++) {
+	for (i = 0; i < ALLOCATORS; i++) {
 		if (entry_probes[i].symbol_name)
 			unregister_kprobe(&entry_probes[i]);
 		if (allocator_probes[i].kp.symbol_name)
 			unregister_kretprobe(&allocator_probes[i]);
 	}
-	for (i = 0; i < ARRAY_SIZE(liberators); i++)
+	for (i = 0; i < LIBERATORS; i++)
 		if (liberator_probes[i].symbol_name)
 			unregister_kprobe(&liberator_probes[i]);
 	destroy_workqueue(undoing);
@@ -453,9 +269,9 @@ int judge_calls_init(void)
 	undoing = alloc_workqueue(KBUILD_MODNAME, WQ_UNBOUND, 0);
 	if (!undoing)
 		return -ENOMEM;
-	for (i = 0; !err && i < ARRAY_SIZE(allocators); i++)
+	for (i = 0; !err && i < ALLOCATORS; i++)
 		err = probe_allocator(i) ?: probe_entry(i);
-	for (i = 0; !err && i < ARRAY_SIZE(liberators); i++)
+	for (i = 0; !err && i < LIBERATORS; i++)
 		err = probe_liberator(i);
 	if (err) {
 		pr_err("a probe could not be set: %d\n", err);
@@ -506,9 +322,9 @@ static bool misses_peerpin(void)
 
 	if (!symbol_get(peerpin_attach))
 		return false;
-	for (i = 0; i < ARRAY_SIZE(allocators); i++) {
+	for (i = 0; i < ALLOCATORS; i++) {
 		probe = &allocator_probes[i].kp;
-		misses |= allocators[i].at_entry && (!probe->symbol_name || probe->flags & KPROBE_FLAG_GONE);
+		misses |= judge_allocators[i].at_entry && (!probe->symbol_name || probe->flags & KPROBE_FLAG_GONE);
 	}
 	symbol_put(peerpin_attach);
 	return misses;

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/device.h>
+#include <linux/dma-mapping.h>
+#include <linux/err.h>
+#include <linux/gfp.h>
+#include <linux/idr.h>
+#include <linux/mm.h>
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <linux/xarray.h>
+
+#include "allocator.h"
+#include "misuse.h"
+
+static void undo_kmalloc(const struct call *call)
+{
+	kfree((void *)call->result);
+}
+
+static void undo_kvmalloc(const struct call *call)
+{
+	kvfree((void *)call->result);
+}
+
+static void undo_cache(const struct call *call)
+{
+	kmem_cache_free((struct kmem_cache *)call->arguments[0], (void *)call->result);
+}
+
+static void undo_pages(const struct call *call)
+{
+	__free_pages((struct page *)call->result, call->arguments[1]);
+}
+
+static void undo_free_pages(const struct call *call)
+{
+	free_pages(call->result, call->arguments[1]);
+}
+
+static void undo_zeroed_page(const struct call *call)
+{
+	free_page(call->result);
+}
+
+static struct device *device_of(const struct call *call)
+{
+	return (struct device *)call->arguments[0];
+}
+
+/* Later, when whoever was refused may have let the device go */
+static void undo_dma(const struct call *call)
+{
+	dma_free_coherent(device_of(call), call->arguments[1], (void *)call->result, call->handle);
+	put_device(device_of(call));
+}
+
+static void undo_sg(const struct call *call)
+{
+	sg_free_table((struct sg_table *)call->arguments[0]);
+}
+
+static void undo_ida(const struct call *call)
+{
+	ida_free((struct ida *)call->arguments[0], call->result);
+}
+
+static void undo_idr(const struct call *call)
+{
+	idr_remove((struct idr *)call->arguments[0], call->result);
+}
+
+/* Its lock is held by who allocated, who has not returned yet. */
+static void undo_xa(const struct call *call)
+{
+	__xa_erase((struct xarray *)call->arguments[0], *(u32 *)call->arguments[1]);
+}
+
+enum { NO_SIZE = ARGUMENTS };
+
+/* Names in kernels before 6.10 and since */
+#define NAMES(name) { name, name "_noprof" }
+
+#define MEMORY(bytes, how) .size = bytes, .watched = true, .undo = how
+
+/* What these call themselves is not counted twice: it is not the subject that calls. */
+const struct allocator judge_allocators[] = {
+	{ NAMES("__kmalloc"), MEMORY(0, undo_kmalloc), .needed = true },
+	{ NAMES("__kmalloc_node"), MEMORY(0, undo_kmalloc) },
+	{ NAMES("__kmalloc_node_track_caller"), MEMORY(0, undo_kmalloc) },
+	{ { "kmalloc_trace", "__kmalloc_cache_noprof" }, MEMORY(2, undo_kmalloc) },
+	{ { "kmalloc_node_trace", "__kmalloc_cache_node_noprof" }, MEMORY(3, undo_kmalloc) },
+	{ { "kmalloc_large", "__kmalloc_large_noprof" }, MEMORY(0, undo_kmalloc) },
+	{ { "kmalloc_large_node", "__kmalloc_large_node_noprof" }, MEMORY(0, undo_kmalloc) },
+	{ NAMES("kmemdup"), MEMORY(1, undo_kmalloc) },
+	{ NAMES("kstrdup"), MEMORY(NO_SIZE, undo_kmalloc) },
+	{ { "memdup_user" }, MEMORY(1, undo_kmalloc), .failure = -ENOMEM },
+	{ { "vmemdup_user" }, MEMORY(1, undo_kvmalloc), .failure = -ENOMEM, .sleeps = true },
+	{ { "kvmalloc_node", "__kvmalloc_node_noprof" }, MEMORY(0, undo_kvmalloc), .sleeps = true },
+	{ NAMES("vmalloc"), MEMORY(0, undo_kvmalloc), .sleeps = true },
+	{ NAMES("vzalloc"), MEMORY(0, undo_kvmalloc), .sleeps = true },
+	{ NAMES("__vmalloc"), MEMORY(0, undo_kvmalloc), .sleeps = true },
+	{ NAMES("vmalloc_user"), MEMORY(0, undo_kvmalloc), .sleeps = true },
+	{ NAMES("kmem_cache_alloc"), MEMORY(NO_SIZE, undo_cache) },
+	{ NAMES("kmem_cache_alloc_node"), MEMORY(NO_SIZE, undo_cache) },
+	{ { "__get_free_pages", "get_free_pages_noprof" }, MEMORY(NO_SIZE, undo_free_pages) },
+	{ NAMES("get_zeroed_page"), MEMORY(NO_SIZE, undo_zeroed_page) },
+	{ { "dma_alloc_attrs" }, MEMORY(1, undo_dma), .sleeps = true, .of_device = true },
+	{ NAMES("alloc_pages"), .undo = undo_pages },
+	{ { "sg_alloc_table" }, .failure = -ENOMEM, .is_int = true, .undo = undo_sg },
+	{ { "ida_alloc_range" }, .failure = -ENOMEM, .is_int = true, .undo = undo_ida },
+	{ { "idr_alloc" }, .failure = -ENOMEM, .is_int = true, .undo = undo_idr },
+	{ { "__xa_alloc" }, .failure = -ENOMEM, .is_int = true, .undo = undo_xa },
+	{ { "__xa_alloc_cyclic" }, .failure = -ENOMEM, .is_int = true, .undo = undo_xa },
+	{ { "devm_kmalloc" } },
+	{ { "dmam_alloc_attrs" } },
+	{ { "pcim_iomap" } },
+	{ { "peerpin_peer_register" }, MEMORY(NO_SIZE, NULL), .failure = -ENOMEM, .at_entry = true,
+	  .made = judge_misuse_registered },
+	{ { "peerpin_region_pin" }, .failure = -ENOMEM, .at_entry = true },
+	{ { "peerpin_attach" }, .failure = -ENOMEM, .at_entry = true },
+};
+
+/* Those that call one of these have no line. */
+const struct liberator judge_liberators[] = {
+	{ "kfree", 0, true },
+	{ "vfree", 0 },
+	{ "vfree_atomic", 0 },
+	{ "kmem_cache_free", 1 },
+	{ "free_pages", 0 },
+	{ "dma_free_attrs", 2 },
+	{ "kvfree_call_rcu", 1 },
+	{ "peerpin_peer_unregister", 0 },
+};
+
+bool judge_allocator_failed(const struct allocator *a, unsigned long result)
+{
+	if (a->is_int)
+		return (int)result < 0;
+	return a->failure ? IS_ERR_VALUE(result) : !result;
+}
+
+size_t judge_allocator_size(const struct call *call)
+{
+	unsigned int n = call->allocator->size;
+
+	return n == NO_SIZE ? 0 : call->arguments[n];
+}
