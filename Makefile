@@ -3,8 +3,11 @@
 #: make deps     install the Debian packages that are missing (root or sudo)
 #: make demo     deps, all, then the demonstration in the virtual machine
 #: make check    deps, all, then every test
-#: make check-debug  deps, all, then on a kernel that finds mistakes, which is built once (half an hour): what needs one
-#:               with PCI_P2PDMA, and the bridges
+#: make check-debug  deps, all, then every machine's test on a kernel that finds mistakes, which is built once (half an hour),
+#:               the n-th allocation of each call failed, and calls made up for FUZZ_SECONDS (600);
+#:               LINES="pin core": some of it
+#: make check-kcsan  the same tests on one that finds data races, which is built once, too
+#: make check-all  everything: doc/testing.md says what that takes
 #: make check-model  deps, then the models of how memory is taken away, and of the cache, in every order: doc/model
 #: make fuzz     look for machines, archives, command lines, reports and lists that the tool crashes on, for FUZZ_SECONDS
 #:               (600) in all: test/fuzz
@@ -53,6 +56,8 @@ override CFLAGS += -std=gnu11 -Wall -Wextra $(WERROR) -Wstrict-prototypes -Wmiss
 	-Wshadow -D_GNU_SOURCE -Ikmod/uapi
 
 USER_TARGETS :=
+# what `make check-all` does
+CHECKS := lint check check-user check-packages check-debug check-kcsan coverage fuzz fuzz-calls torture soak bench
 
 all: user modules
 
@@ -77,13 +82,15 @@ check: deps
 	@KERNEL=$(KERNEL) test/run
 
 # Debian 12's own kernels have no PCI_P2PDMA, so that in `make check` storage is bounced.
-check-debug:
-	@scripts/deps debug
+check-debug check-kcsan: check-%:
+	@scripts/deps $*
 	+@$(MAKE) --no-print-directory user
-	+@scripts/build-modules debug
-	@KERNEL=debug test/run storage storage_flight storage_switch storage_no_way storage_driver storage_tool storage_unbind \
-		ibpeer ibpeer_alloc ibpeer_tegra ibpeer_tegra_order ibpeer_bounce ibpeer_example gdrapi tegra_pin verbs_example \
-		fail fail_export fail_ibpeer
+	+@scripts/build-modules $*
+	@KERNEL=$* test/run --machines $(LINES)
+	$(if $(LINES)$(filter kcsan,$*),,@KERNEL=debug FUZZ_SECONDS=$(or $(FUZZ_SECONDS),600) scripts/fuzz-calls)
+
+check-all:
+	+@for target in $(CHECKS); do $(MAKE) --no-print-directory $$target || exit; done
 
 coverage:
 	@scripts/deps debug
@@ -109,5 +116,5 @@ clean:
 help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
-.PHONY: all user modules deps demo check check-debug coverage bench format lint stats clean help
+.PHONY: all user modules deps demo check check-debug check-kcsan check-all coverage bench format lint stats clean help
 .DELETE_ON_ERROR:

@@ -55,7 +55,7 @@ configure() {
 	local fragments=("$PWD/emu/vm/kernel/common" "$PWD/emu/vm/kernel/$version")
 
 	mkdir -p "$own/$version"
-	own_make x86_64_defconfig
+	own_make allnoconfig
 	(cd "$own/source" && KCONFIG_CONFIG="$PWD/../$version/.config" scripts/kconfig/merge_config.sh \
 		-m -O "../$version" "../$version/.config" "${fragments[@]}") >/dev/null
 	own_make olddefconfig

@@ -26,7 +26,7 @@ static int read_all(const char *path)
 
 static int copy_within(uint32_t region)
 {
-	return lsi_copy(lsi, (struct end){ fd, region, 0 }, (struct end){ fd, region, 65536 }, 4096);
+	return lsi_copy(lsi, (struct end){ fd, region, 0 }, (struct end){ fd, region, 4096 }, 4096);
 }
 
 CASE(everything_is_there)
@@ -39,8 +39,9 @@ CASE(everything_is_there)
 	lsi = lsi_open();
 	EXPECT(gpu >= 0 && fd >= 0 && lsi >= 0, "%d %d %d; type: emu/vm/run --kernel debug ...", gpu, fd, lsi);
 	EXPECT(!emu_alloc(gpu, GPU_A, BLOCK), "alloc");
+	/* DMA-API checks take more than seven mappings of a page for a leak. */
 	for (i = 0; i < MANY; i++)
-		EXPECT(!pin_at(fd, GPU_A, BLOCK, &p) && (i % 10 || !copy_within(p.out_region)), "pin");
+		EXPECT(!pin_at(fd, GPU_A + i / 10 * 65536, 65536, &p) && (i % 10 || !copy_within(p.out_region)), "pin");
 }
 
 static void each_read(const char *path)
