@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -74,6 +75,12 @@ static inline const char *module_debugfs(const char *file, char *text, size_t si
 	text[n > 0 ? n : 0] = '\0';
 	close(node);
 	return text;
+}
+
+/* Then it is slow, keeps for a while what was freed, and looks for leaks itself. */
+static inline bool kernel_checks_itself(void)
+{
+	return !access("/sys/kernel/debug/kmemleak", F_OK) || !access("/sys/kernel/debug/kcsan", F_OK);
 }
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <libpeerpin.h>
 #include "emu.h"
+#include "module.h"
 #include "top.h"
 
 enum {
@@ -296,7 +297,7 @@ CASE(ten_thousand_regions_cost_nothing)
 	many = least_cost_ms();
 	EXPECT(!once(0) && word("many", WORD_REGIONS) == MANY, "%.400s", said);
 	printf("# a sample takes %.2f ms of this processor with 1 region, %.2f ms with %d\n", few, many, MANY);
-	EXPECT(many < 20, "%.1f ms a sample", many);
+	EXPECT(many < 20 || kernel_checks_itself(), "%.1f ms a sample", many);
 	EXPECT(many < 1.5 * few + 2, "%.1f ms a sample, and %.1f ms with one region", many, few);
 }
 
