@@ -3,7 +3,7 @@
 #: make deps     install the Debian packages that are missing (root or sudo)
 #: make demo     deps, all, then the demonstration in the virtual machine
 #: make check    deps, all, then every test
-#: make check-debug  deps, all, then every machine's test on a kernel that finds mistakes, which is built once (half an hour),
+#: make check-debug  deps, all, then every machine's test on a kernel that finds mistakes, which is built once (15 min.),
 #:               the n-th allocation of each call failed, and calls made up for FUZZ_SECONDS (600);
 #:               LINES="pin core": some of it
 #: make check-kcsan  the same tests on one that finds data races, which is built once, too
