@@ -138,12 +138,17 @@ static inline void fail_disarm(struct fail *f)
 
 static inline unsigned int fail_lines(const char *file)
 {
-	static char text[FAIL_TEXT];
-	const char *p = module_debugfs(file, text, sizeof(text));
 	unsigned int n = 0;
+	char path[128];
+	FILE *f;
+	int c;
 
-	while ((p = strchr(p, '\n')) && *++p)
-		n++;
+	snprintf(path, sizeof(path), "/sys/kernel/debug/%s", file);
+	f = fopen(path, "re");
+	while (f && (c = fgetc(f)) != EOF)
+		n += c == '\n';
+	if (f)
+		fclose(f);
 	return n;
 }
 

@@ -56,8 +56,9 @@ static inline int module_set(const char *parameter, const char *value)
 
 	snprintf(path, sizeof(path), "/sys/module/%s", parameter);
 	node = open(path, O_WRONLY | O_CLOEXEC);
-	err = write(node, value, strlen(value)) == (ssize_t)strlen(value) ? 0 : -errno;
-	close(node);
+	err = node >= 0 && write(node, value, strlen(value)) == (ssize_t)strlen(value) ? 0 : -errno;
+	if (node >= 0)
+		close(node);
 	return err;
 }
 
