@@ -5,6 +5,7 @@
  */
 #include <linux/dma-mapping.h>
 #include <linux/idr.h>
+#include <linux/kmemleak.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
@@ -53,6 +54,7 @@ static int by_kmalloc(void)
 	char *text = kstrdup("text", GFP_KERNEL);
 	int err = of_size && constant && text ? 0 : -ENOMEM;
 
+	kmemleak_not_leak(of_size);	/* what is kept is the judge's to find */
 	if (!kept("kmalloc"))
 		kfree(of_size);
 	kfree(constant);
@@ -65,6 +67,7 @@ static int by_vmalloc(void)
 	void *plain = vmalloc(big), *either = kvmalloc(4 << 20, GFP_KERNEL);
 	int err = plain && either ? 0 : -ENOMEM;
 
+	kmemleak_not_leak(plain);
 	if (!kept("vmalloc"))
 		vfree(plain);
 	kvfree(either);
@@ -160,6 +163,7 @@ static int by_peerpin(void)
 
 	if (IS_ERR(peer))
 		return PTR_ERR(peer);
+	kmemleak_not_leak(peer);
 	err = attach(peer);
 	if (!err && kept("peer"))
 		return 0;

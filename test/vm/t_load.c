@@ -170,7 +170,8 @@ CASE(a_hundred_loads_leak_nothing)
 		EXPECT(!err, "remove %d: %s", i, strerror(-err));
 	}
 	after = kernel_memory();
-	EXPECT(after - before < LEAK_MAX_KIB || kernel_checks_itself(), "%ld KiB more after %d rounds", after - before, ROUNDS - WARM_UP);
+	EXPECT(after - before < LEAK_MAX_KIB || kernel_checks_itself(), "%ld KiB more after %d rounds", after - before,
+	       ROUNDS - WARM_UP);
 	EXPECT(!load(), "%s", strerror(errno));
 }
 
