@@ -20,7 +20,6 @@ struct dma_map {
 	struct emugpu_map base;
 	struct nvidia_p2p_dma_mapping mapping;
 	bool freed;			/* by free_dma_mapping; map lock */
-	bool known;			/* to the consumer: dma_map_pages has returned; map lock */
 };
 
 static void unmap_pages(struct nvidia_p2p_dma_mapping *mapping)
@@ -67,11 +66,16 @@ static struct dma_map *map_new(struct pci_dev *peer, u32 entries)
 }
 
 /* Poisoned, so that a consumer which still uses it uses rubbish. */
-static void map_free(struct dma_map *map)
+static void map_empty(struct dma_map *map)
 {
 	pci_dev_put(map->mapping.pci_dev);
 	kvfree(map->mapping.dma_addresses);
 	emugpu_poison(&map->mapping, sizeof(map->mapping));
+}
+
+static void map_free(struct dma_map *map)
+{
+	map_empty(map);
 	kfree(map);
 }
 
@@ -108,18 +112,6 @@ static struct dma_map *map_find(const struct nvidia_p2p_dma_mapping *mapping)
 	return base ? container_of(base, struct dma_map, base) : NULL;
 }
 
-/* Its memory may have been freed meanwhile, and it with that. */
-void emugpu_dma_returned(const struct nvidia_p2p_dma_mapping *mapping)
-{
-	struct dma_map *map;
-
-	mutex_lock(&emugpu_map_lock);
-	map = map_find(mapping);
-	if (map)
-		map->known = true;
-	mutex_unlock(&emugpu_map_lock);
-}
-
 static void map_end(struct dma_map *map)
 {
 	emugpu_map_unlink(&map->base);
@@ -154,7 +146,10 @@ void emugpu_dma_free(struct nvidia_p2p_dma_mapping *mapping, const void *caller)
 	mutex_unlock(&emugpu_map_lock);
 }
 
-/* A callback that overtakes dma_map_pages cannot free a mapping that its consumer does not know. */
+/*
+ * What the callback has not freed may still be: one that overtakes
+ * dma_map_pages cannot know the mapping.
+ */
 bool emugpu_dma_unmap_all(struct emugpu_pin *pin)
 {
 	struct dma_map *map, *next;
@@ -162,9 +157,28 @@ bool emugpu_dma_unmap_all(struct emugpu_pin *pin)
 
 	mutex_lock(&emugpu_map_lock);
 	list_for_each_entry_safe(map, next, &pin->maps, base.node) {
-		forgotten |= map->known && !map->freed;
+		if (pin->called_back && !map->freed) {
+			unmap_pages(&map->mapping);
+			map_empty(map);
+			continue;
+		}
+		forgotten |= !map->freed;
 		map_end(map);
 	}
 	mutex_unlock(&emugpu_map_lock);
+	return forgotten;
+}
+
+bool emugpu_dma_forget(struct emugpu_pin *pin)
+{
+	struct dma_map *map, *next;
+	bool forgotten = false;
+
+	lockdep_assert_held(&emugpu_map_lock);
+	list_for_each_entry_safe(map, next, &pin->maps, base.node) {
+		forgotten |= !map->freed;
+		emugpu_map_unlink(&map->base);
+		kfree(map);
+	}
 	return forgotten;
 }

@@ -12,17 +12,17 @@ struct pci_dev;
 /* API lock held. 0, -ENOMEM, or -EIO when @peer cannot reach the memory */
 int emugpu_dma_map(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p2p_dma_mapping **mapping);
 
-/* dma_map_pages is about to return: from here on its caller has to undo what it is given. Takes the map lock. */
-void emugpu_dma_returned(const struct nvidia_p2p_dma_mapping *mapping);
-
 /* Map lock held. EMUGPU_RULES, or the rule that was broken; the mapping is gone anyway. */
 enum emugpu_rule emugpu_dma_unmap(struct emugpu_pin *pin, struct pci_dev *peer,
 				  struct nvidia_p2p_dma_mapping *mapping);
 
-/* What consumers call in their callback; takes the map lock. */
+/* What consumers call in their callback, or after it; takes the map lock. */
 void emugpu_dma_free(struct nvidia_p2p_dma_mapping *mapping, const void *caller);
 
-/* Undoes those that are left; true if the consumer forgot one. */
+/* Undoes those that are left; true if the consumer forgot one. Those of a pin called back it may free later. */
 bool emugpu_dma_unmap_all(struct emugpu_pin *pin);
+
+/* Map lock held, the last look at a dead pin: true if the consumer never freed one. */
+bool emugpu_dma_forget(struct emugpu_pin *pin);
 
 #endif

@@ -51,7 +51,6 @@ int nvidia_p2p_dma_map_pages(struct pci_dev *peer, struct nvidia_p2p_page_table 
 	if (err)
 		return err;
 	emugpu_event_happens(EMUGPU_EVENT_MAP, page_table, EMUGPU_CALLER);
-	emugpu_dma_returned(*dma_mapping);
 	return 0;
 }
 EMUGPU_EXPORT(nvidia_p2p_dma_map_pages);

@@ -95,6 +95,8 @@ static void inquire_freed(struct emugpu_pin *pin)
 	if (pin->called_back && !pin->table_freed)
 		emugpu_violation_by(EMUGPU_RULE_TABLE_LEAKED, pin->consumer);
 	pin->table_freed = true;
+	if (emugpu_dma_forget(pin))
+		emugpu_violation_by(EMUGPU_RULE_MAPPING_LEAKED, pin->consumer);
 }
 
 /* The last look at a dead pin, when its grave is needed or its consumer goes; map lock held */

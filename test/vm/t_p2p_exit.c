@@ -143,6 +143,19 @@ CASE(a_table_that_is_never_freed_is_reported_with_the_end_of_the_process)
 	EXPECT_BROKE(fd, EMUGPU_RULE_TABLE_LEAKED, 1);
 }
 
+static int leave_the_mapping(void)
+{
+	return emu_alloc(emu_open(), VA, BLOCK) || get_flags(0, VA, PAGE, P2P_CHECK_IN_CALLBACK_LEAVE_MAPS) || map(0, 0);
+}
+
+CASE(a_mapping_that_is_never_freed_is_reported_with_the_end_of_the_process)
+{
+	rules_watch(fd);
+	EXPECT(emu_in_child(leave_the_mapping) == 0, "child");
+	EXPECT(callback(0).out_count == 1 && nothing_pinned(), "%u", callback(0).out_count);
+	EXPECT_BROKE(fd, EMUGPU_RULE_MAPPING_LEAKED, 1);
+}
+
 /* ---- killed --------------------------------------------------------------------- */
 
 static void pin_and_pause(int ready)

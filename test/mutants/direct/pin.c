@@ -222,7 +222,7 @@ static int pin_get(struct direct_pin *pin)
 	return -ESTALE;
 }
 
-/* A callback that overtook dma_map_pages left it to the GPU's driver to undo the mapping. */
+/* A callback that overtook dma_map_pages could not free a mapping that nobody knew. */
 static int pin_map(struct direct_pin *pin)
 {
 	struct nvidia_p2p_dma_mapping *map = NULL;
@@ -234,7 +234,10 @@ static int pin_map(struct direct_pin *pin)
 	if (!pin->revoked)
 		pin->map = map;
 	xa_unlock(&pins);
-	return pin->map ? 0 : -ESTALE;
+	if (pin->map)
+		return 0;
+	nvidia_p2p_free_dma_mapping(map);
+	return -ESTALE;
 }
 
 static int table_check(const struct direct_pin *pin)
