@@ -30,6 +30,8 @@ int child_wait(pid_t pid, int ms)
 	struct pollfd end = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
 	int status, ended;
 
+	if (end.fd < 0)
+		return -errno;
 	ended = poll(&end, 1, ms);
 	close(end.fd);
 	if (ended <= 0)

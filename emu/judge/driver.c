@@ -10,6 +10,7 @@
 #include "child.h"
 #include "driver.h"
 #include "file.h"
+#include "modinfo.h"
 
 enum {
 	LOAD_MS = 10000,
@@ -30,19 +31,11 @@ static const char *cut_parameters(char *file)
 	return end + 4;
 }
 
-void driver_init(struct driver *driver, char *file)
+int driver_init(struct driver *driver, char *file)
 {
-	const char *base;
-	char *p;
-
 	driver->parameters = cut_parameters(file);
-	base = strrchr(file, '/');
 	driver->file = file;
-	snprintf(driver->name, sizeof(driver->name), "%s", base ? base + 1 : file);
-	driver->name[strcspn(driver->name, ".")] = '\0';
-	for (p = driver->name; *p; p++)
-		if (*p == '-')
-			*p = '_';
+	return modinfo_name(file, driver->name, sizeof(driver->name));
 }
 
 /* A name of what is built in has no such file. */

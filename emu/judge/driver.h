@@ -14,8 +14,8 @@ struct driver {
 	char name[64];	/* as the kernel knows it */
 };
 
-/** driver_init - @file: "FILE.ko" or "FILE.ko K=V ...", which is cut in two and must stay */
-void driver_init(struct driver *driver, char *file);
+/** driver_init - @file: "FILE.ko" or "FILE.ko K=V ...", which is cut in two and must stay; 0, or as modinfo_name() */
+int driver_init(struct driver *driver, char *file);
 
 /** driver_is_loaded - then nobody has watched its init function */
 bool driver_is_loaded(const struct driver *driver);

@@ -22,7 +22,6 @@ enum {
 
 /**
  * struct run - a scenario on its way
- * @unbinding: child that takes the devices from the driver; 0: none
  * @dead: something hangs in the kernel: whoever asks it for more may hang too
  */
 struct run {
@@ -30,7 +29,6 @@ struct run {
 	const struct driver *driver;
 	struct tests tests;
 	struct violations before;
-	pid_t unbinding;
 	bool dead;
 };
 
@@ -60,9 +58,10 @@ static void remove_in_use(void)
 /* One that waits for its files to be closed is waited for when they are. */
 static void unbind(void)
 {
-	run.unbinding = driver_unbind(run.driver);
-	if (run.unbinding > 0 && child_wait(run.unbinding, UNBIND_SOON_MS) != -ETIMEDOUT)
-		run.unbinding = 0;
+	pid_t pid = driver_unbind(run.driver);
+
+	if (pid > 0 && child_wait(pid, UNBIND_SOON_MS) == -ETIMEDOUT)
+		run.tests.spared = pid;
 }
 
 static bool answer(enum share_ask ask)
@@ -76,7 +75,7 @@ static bool answer(enum share_ask ask)
 
 static void end_unbinding(void)
 {
-	if (run.unbinding <= 0 || child_wait(run.unbinding, UNBIND_MS) != -ETIMEDOUT)
+	if (!run.tests.spared || child_wait(run.tests.spared, UNBIND_MS) != -ETIMEDOUT)
 		return;
 	report_finding("hang", "%s does not let go of its device", run.driver->name);
 	die();

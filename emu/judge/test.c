@@ -58,6 +58,7 @@ int tests_open(struct tests *tests, size_t nr)
 	int ret = 0;
 
 	tests->nr = 0;
+	tests->spared = 0;
 	tests->stuck = false;
 	while (!ret && tests->nr < nr)
 		ret = open_share(&tests->at[tests->nr++]);
@@ -120,20 +121,21 @@ static int start(struct test *test, const struct scenario *s, char **argv, int o
 	return 0;
 }
 
-/* The end of what is printed is what matters. */
-static void read_output(int fd)
+/* The end of what is printed is what matters. False: there is no more now. */
+static bool read_output(int fd)
 {
 	char more[OUTPUT_MAX / 2];
 	ssize_t got = read(fd, more, sizeof(more));
 
 	if (got <= 0)
-		return;
+		return false;
 	if (output_length + (size_t)got > sizeof(output)) {
 		memmove(output, output + output_length - sizeof(more), sizeof(more));
 		output_length = sizeof(more);
 	}
 	memcpy(output + output_length, more, (size_t)got);
 	output_length += (size_t)got;
+	return true;
 }
 
 const char *tests_output(void)
@@ -253,32 +255,47 @@ static void wait_for_all(struct tests *tests, int ms)
 		wait_some(tests, (int)(end - now));
 }
 
-static void kill_all(const struct tests *tests)
+/* How many children are left, but for the one to be spared. Each gets @signal, unless that is 0. */
+static size_t signal_rest(const struct tests *tests, int signal)
 {
+	size_t count = 0;
 	char path[64];
 	FILE *file;
 	pid_t pid;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	file = fopen(path, "re");
+	while (file && fscanf(file, "%d", &pid) == 1) {
+		if (pid == tests->spared)
+			continue;
+		count++;
+		kill(pid, signal);
+	}
+	if (file)
+		fclose(file);
+	return count;
+}
+
+static void kill_all(const struct tests *tests)
+{
 	size_t i;
 
 	for (i = 0; i < tests->nr; i++)
 		kill(-tests->at[i].pid, SIGKILL);
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
-	file = fopen(path, "re");
-	while (file && fscanf(file, "%d", &pid) == 1)
-		kill(pid, SIGKILL);
-	if (file)
-		fclose(file);
+	signal_rest(tests, SIGKILL);
 }
 
-/* Returns whether no child is left. */
-static bool reap_for(int ms)
+/* Returns whether no child is left, but for the one to be spared. */
+static bool reap_for(struct tests *tests, int ms)
 {
 	long end = now_ms() + ms;
 	pid_t pid;
 
 	do {
 		pid = waitpid(-1, NULL, WNOHANG | __WALL);
-		if (pid < 0 && errno == ECHILD)
+		if (pid > 0 && pid == tests->spared)
+			tests->spared = 0;
+		if (pid < 0 || (!pid && tests->spared && !signal_rest(tests, 0)))
 			return true;
 		if (!pid)
 			usleep(PAUSE_US);
@@ -308,10 +325,10 @@ static void end_late(struct tests *tests)
 
 static void end_rest(struct tests *tests)
 {
-	if (tests->stuck || reap_for(LINGER_MS))
+	if (tests->stuck || reap_for(tests, LINGER_MS))
 		return;
 	kill_all(tests);
-	tests->stuck = !reap_for(KILL_MS);
+	tests->stuck = !reap_for(tests, KILL_MS);
 }
 
 static int start_all(struct tests *tests, const struct scenario *s, char **argv, int out)
@@ -324,10 +341,11 @@ static int start_all(struct tests *tests, const struct scenario *s, char **argv,
 	return ret;
 }
 
+/* We do not wait for what is written; a test that prints much waits for us. */
 static int open_pipe(int *out_read, int *out_write)
 {
 	int fds[2] = { -1, -1 };
-	int ret = pipe2(fds, O_CLOEXEC | O_NONBLOCK) ? -errno : 0;
+	int ret = pipe2(fds, O_CLOEXEC) || fcntl(fds[0], F_SETFL, O_NONBLOCK) ? -errno : 0;
 
 	*out_read = fds[0];
 	*out_write = fds[1];
@@ -343,7 +361,8 @@ static int run_piped(struct tests *tests, const struct scenario *s, char **argv,
 		wait_for_all(tests, TEST_MS);
 	end_late(tests);
 	end_rest(tests);
-	read_output(tests->output);
+	while (!tests->stuck && read_output(tests->output))
+		;
 	return ret;
 }
 

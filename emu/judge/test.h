@@ -31,12 +31,14 @@ struct test {
 /**
  * struct tests - those of a scenario
  * @answer: does what the shim asks for; returns whether it was done
+ * @spared: a child that is none of the tests', and may go on after them; 0: there is none, or it has ended
  * @stuck: one could not be killed
  */
 struct tests {
 	size_t nr;
 	struct test at[PLAN_COPIES_MAX];
 	bool (*answer)(enum share_ask ask);
+	pid_t spared;
 	int output;
 	int requests;
 	bool stuck;

@@ -9,6 +9,11 @@
 #include "api.h"
 #include "monitor.h"
 
+enum {
+	AWAITED_MS = 500,
+	AWAITED_STEP_MS = 20,
+};
+
 struct emugpu_counters emugpu_counters;
 
 static DEFINE_MUTEX(api_mutex);
@@ -109,6 +114,16 @@ static bool is_awaited(void)
 	return READ_ONCE(awaited_task) == current && running && READ_ONCE(awaited_by) == running;
 }
 
+/* It may have had what it waited for since, and only not have come to its end. */
+static bool is_awaited_still(void)
+{
+	unsigned int ms;
+
+	for (ms = 0; ms < AWAITED_MS && is_awaited(); ms += AWAITED_STEP_MS)
+		msleep(AWAITED_STEP_MS);
+	return is_awaited();
+}
+
 int emugpu_api_check_caller(void)
 {
 	if (emugpu_api_in_callback()) {
@@ -116,7 +131,7 @@ int emugpu_api_check_caller(void)
 		WARN(1, "%ps calls back into the GPU driver, which calls it\n", callback_function);
 		return -EIO;
 	}
-	if (is_awaited()) {
+	if (is_awaited_still()) {
 		emugpu_violation(EMUGPU_RULE_CALLBACK_WAITS, emugpu_api_callback_function());
 		return -EIO;
 	}

@@ -2,6 +2,8 @@
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
 #include <linux/pci.h>
+#include <linux/pid.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "../include/emugpu.h"
@@ -19,7 +21,9 @@
 struct dma_map {
 	struct emugpu_map base;
 	struct nvidia_p2p_dma_mapping mapping;
+	struct pid *process;		/* that called dma_map_pages */
 	bool freed;			/* by free_dma_mapping; map lock */
+	bool undone;			/* with its pin, after the callback: only to be freed; map lock */
 };
 
 static void unmap_pages(struct nvidia_p2p_dma_mapping *mapping)
@@ -62,6 +66,7 @@ static struct dma_map *map_new(struct pci_dev *peer, u32 entries)
 	map->mapping.version = NVIDIA_P2P_DMA_MAPPING_VERSION;
 	map->mapping.page_size_type = NVIDIA_P2P_PAGE_SIZE_64KB;
 	map->mapping.pci_dev = pci_dev_get(peer);
+	map->process = get_pid(task_tgid(current));
 	return map;
 }
 
@@ -73,10 +78,16 @@ static void map_empty(struct dma_map *map)
 	emugpu_poison(&map->mapping, sizeof(map->mapping));
 }
 
+static void map_delete(struct dma_map *map)
+{
+	put_pid(map->process);
+	kfree(map);
+}
+
 static void map_free(struct dma_map *map)
 {
 	map_empty(map);
-	kfree(map);
+	map_delete(map);
 }
 
 int emugpu_dma_map(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p2p_dma_mapping **mapping)
@@ -124,7 +135,7 @@ enum emugpu_rule emugpu_dma_unmap(struct emugpu_pin *pin, struct pci_dev *peer, 
 	struct dma_map *map = map_find(mapping);
 	enum emugpu_rule rule = EMUGPU_RULES;
 
-	if (!map || map->base.pin != pin)
+	if (!map || map->base.pin != pin || map->undone)
 		return EMUGPU_RULE_UNMAP_OF_DEAD_MAPPING;
 	if (map->mapping.pci_dev != peer)
 		rule = EMUGPU_RULE_UNMAP_WRONG_PEER;
@@ -132,7 +143,7 @@ enum emugpu_rule emugpu_dma_unmap(struct emugpu_pin *pin, struct pci_dev *peer, 
 	return rule;
 }
 
-/* Outside the callback it undoes nothing, today, and so is no end of the mapping. */
+/* Before the callback it undoes nothing, today, and so is no end of the mapping. */
 void emugpu_dma_free(struct nvidia_p2p_dma_mapping *mapping, const void *caller)
 {
 	struct dma_map *map;
@@ -146,6 +157,13 @@ void emugpu_dma_free(struct nvidia_p2p_dma_mapping *mapping, const void *caller)
 	mutex_unlock(&emugpu_map_lock);
 }
 
+static void map_undo(struct dma_map *map)
+{
+	unmap_pages(&map->mapping);
+	map_empty(map);
+	map->undone = true;
+}
+
 /*
  * What the callback has not freed may still be: one that overtakes
  * dma_map_pages cannot know the mapping.
@@ -153,32 +171,31 @@ void emugpu_dma_free(struct nvidia_p2p_dma_mapping *mapping, const void *caller)
 bool emugpu_dma_unmap_all(struct emugpu_pin *pin)
 {
 	struct dma_map *map, *next;
-	bool forgotten = false;
+	bool forgotten;
 
 	mutex_lock(&emugpu_map_lock);
-	list_for_each_entry_safe(map, next, &pin->maps, base.node) {
-		if (pin->called_back && !map->freed) {
-			unmap_pages(&map->mapping);
-			map_empty(map);
-			continue;
-		}
-		forgotten |= !map->freed;
-		map_end(map);
-	}
+	forgotten = !pin->called_back && !list_empty(&pin->maps);
+	list_for_each_entry_safe(map, next, &pin->maps, base.node)
+		if (pin->called_back)
+			map_undo(map);
+		else
+			map_end(map);
 	mutex_unlock(&emugpu_map_lock);
 	return forgotten;
 }
 
-bool emugpu_dma_forget(struct emugpu_pin *pin)
+bool emugpu_dma_forget(struct emugpu_pin *pin, const struct pid *process)
 {
 	struct dma_map *map, *next;
 	bool forgotten = false;
 
 	lockdep_assert_held(&emugpu_map_lock);
 	list_for_each_entry_safe(map, next, &pin->maps, base.node) {
+		if (process && process != map->process)
+			continue;
 		forgotten |= !map->freed;
 		emugpu_map_unlink(&map->base);
-		kfree(map);
+		map_delete(map);
 	}
 	return forgotten;
 }

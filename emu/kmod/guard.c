@@ -18,6 +18,7 @@
 #include "guard.h"
 #include "memory.h"
 #include "monitor.h"
+#include "p2pmem.h"
 #include "pin.h"
 #include "window.h"
 
@@ -85,10 +86,16 @@ void emugpu_guard_add(const struct emugpu_pin *pin)
 		no_memory();
 }
 
-/* By another pin or a dma-buf, whose owner may write to it; no new one can come while the API lock is held. */
+/*
+ * By another pin, a dma-buf or, page by page, to the CPU, whose owner may write
+ * to it; no new one can come while the API lock is held.
+ */
 static bool is_lent(const struct emugpu_memory *memory, u32 page)
 {
-	return memory->gpu->bar1.refs[memory->pages[page]];
+	const struct emugpu_gpu *gpu = memory->gpu;
+	u32 vram_page = memory->pages[page];
+
+	return gpu->bar1.refs[vram_page] || (gpu->vram.cpu && !emugpu_p2pmem_is_home(gpu->vram.cpu, vram_page));
 }
 
 /* What the pages of all pins together come to, from the last of each to its first: every so many is covered. */

@@ -95,7 +95,11 @@ static void inquire_freed(struct emugpu_pin *pin)
 	if (pin->called_back && !pin->table_freed)
 		emugpu_violation_by(EMUGPU_RULE_TABLE_LEAKED, pin->consumer);
 	pin->table_freed = true;
-	if (emugpu_dma_forget(pin))
+}
+
+static void inquire_mappings(struct emugpu_pin *pin, const struct pid *process)
+{
+	if (emugpu_dma_forget(pin, process))
 		emugpu_violation_by(EMUGPU_RULE_MAPPING_LEAKED, pin->consumer);
 }
 
@@ -105,6 +109,7 @@ static void inquire(struct emugpu_pin *pin)
 	if (owns_table(pin) && memchr_inv(pin->table, POISON_FREE, sizeof(*pin->table)))
 		emugpu_violation_by(EMUGPU_RULE_WRITE_TO_DEAD_TABLE, pin->consumer);
 	inquire_freed(pin);
+	inquire_mappings(pin, NULL);
 }
 
 static void grave_clear(struct graveyard *yard, struct emugpu_pin *pin)
@@ -152,9 +157,11 @@ void emugpu_pin_process_gone(const struct pid *process)
 
 	mutex_lock(&emugpu_map_lock);
 	for (yard = &graveyards[EMUGPU_PIN_PUT]; yard <= &graveyards[EMUGPU_PIN_REVOKED]; yard++)
-		list_for_each_entry(pin, &yard->pins, node)
+		list_for_each_entry(pin, &yard->pins, node) {
 			if (pin->process == process)
 				inquire_freed(pin);
+			inquire_mappings(pin, process);
+		}
 	mutex_unlock(&emugpu_map_lock);
 }
 
@@ -187,14 +194,14 @@ static struct emugpu_block *block_for(const struct emugpu_pin_request *request)
 static int pin_fill(struct emugpu_pin *pin)
 {
 	const struct emugpu_pin_request *request = &pin->request;
-	struct emugpu_block *block;
-	int err = emugpu_api_injected_error(EMUGPU_CALL_GET_PAGES);
+	struct emugpu_block *block = request->length ? block_for(request) : NULL;
+	int err;
 
-	if (err)
-		return err;
-	block = request->length ? block_for(request) : NULL;
 	if (!block)
 		return -EINVAL;
+	err = emugpu_api_injected_error(EMUGPU_CALL_GET_PAGES);
+	if (err)
+		return err;
 	pin->memory = block->memory;
 	pin->offset = emugpu_gpu_page_offset(block->pages - block->memory->pages) + request->va - block->va;
 	err = emugpu_table_open(pin);

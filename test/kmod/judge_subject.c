@@ -40,8 +40,13 @@ struct late {
 	struct rcu_head rcu;
 };
 
+struct later {
+	struct rcu_head rcu;
+	int last;
+};
+
 static struct platform_device *device;
-static size_t size = SIZE, big = BIG;	/* no constants, which other functions are called for */
+static size_t size = SIZE, big = BIG, nothing;	/* no constants, which other functions are called for */
 
 static bool kept(const char *what)
 {
@@ -52,13 +57,15 @@ static int by_kmalloc(void)
 {
 	void *of_size = kmalloc(size, GFP_KERNEL), *constant = kzalloc(SIZE, GFP_KERNEL);
 	char *text = kstrdup("text", GFP_KERNEL);
-	int err = of_size && constant && text ? 0 : -ENOMEM;
+	void *of_nothing = kmalloc(READ_ONCE(nothing), GFP_KERNEL);
+	int err = of_size && constant && text && of_nothing ? 0 : -ENOMEM;
 
 	kmemleak_not_leak(of_size);	/* what is kept is the judge's to find */
 	if (!kept("kmalloc"))
 		kfree(of_size);
 	kfree(constant);
 	kfree(text);
+	kfree(of_nothing);
 	return err;
 }
 
@@ -107,11 +114,14 @@ static int by_dma(void)
 static int by_rcu(void)
 {
 	struct late *late = kmalloc(sizeof(*late), GFP_KERNEL);
+	struct later *later = kmalloc(sizeof(*later), GFP_KERNEL);
+	int err = late && later ? 0 : -ENOMEM;
 
-	if (!late)
-		return -ENOMEM;
-	kfree_rcu(late, rcu);
-	return 0;
+	if (late)
+		kfree_rcu(late, rcu);
+	if (later)
+		kfree_rcu(later, rcu);
+	return err;
 }
 
 static int by_device(void)

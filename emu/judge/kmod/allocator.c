@@ -123,13 +123,13 @@ const struct allocator judge_allocators[] = {
 
 /* Those that call one of these have no line. */
 const struct liberator judge_liberators[] = {
-	{ "kfree", 0, true },
+	{ "kfree", 0, .needed = true },
 	{ "vfree", 0 },
 	{ "vfree_atomic", 0 },
 	{ "kmem_cache_free", 1 },
 	{ "free_pages", 0 },
 	{ "dma_free_attrs", 2 },
-	{ "kvfree_call_rcu", 1 },
+	{ "kvfree_call_rcu", 1, .or_offset = true },
 	{ "peerpin_peer_unregister", 0 },
 };
 

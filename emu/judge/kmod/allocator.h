@@ -54,11 +54,16 @@ struct allocator {
 	void (*undo)(const struct call *call);
 };
 
-/* A function that frees what its argument of that number says */
+/**
+ * struct liberator - a function that frees
+ * @argument: number of the one that says what
+ * @or_offset: until 6.3 that is where in it the first argument points
+ */
 struct liberator {
 	const char *symbol;
 	unsigned int argument;
 	bool needed;
+	bool or_offset;
 };
 
 extern const struct allocator judge_allocators[ALLOCATORS];

@@ -163,7 +163,7 @@ static int returned(struct kretprobe_instance *instance, struct pt_regs *regs)
 	if (!a->at_entry && is_due() && undo_unseen(call)) {
 		atomic_inc(&failures);
 		regs_set_return_value(regs, a->failure);
-	} else if (a->watched) {
+	} else if (a->watched && !ZERO_OR_NULL_PTR((void *)call->result)) {
 		judge_object_add((void *)call->result, judge_allocator_size(call), call->caller);
 	}
 	return 0;
@@ -172,13 +172,13 @@ NOKPROBE_SYMBOL(returned);
 
 /* ---- freeing --------------------------------------------------------------------------- */
 
-/* Until 6.3 the argument of kvfree_call_rcu() is the offset of its first one. */
 static int freed(struct kprobe *probe, struct pt_regs *regs)
 {
-	unsigned long what = argument(regs, judge_liberators[probe - liberator_probes].argument);
+	const struct liberator *l = &judge_liberators[probe - liberator_probes];
+	unsigned long first = argument(regs, 0), what = argument(regs, l->argument);
 
-	if (what && what < OFFSETS_MAX)
-		what = argument(regs, 0) - what;
+	if (l->or_offset && first && what < OFFSETS_MAX)
+		what = first - what;
 	judge_object_remove((void *)what);
 	return 0;
 }
