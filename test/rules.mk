@@ -40,6 +40,7 @@ UNIT_OBJ_test_top_rates = $(B)/obj/tool/top_rates.o
 UNIT_OBJ_test_top_view = $(patsubst %,$(B)/obj/tool/%.o,bar1 top_layout top_view units)
 UNIT_OBJ_test_publish = $(B)/obj/test/mock_memory.o $(patsubst %,$(B)/obj/tool/%.o,cache_counts fds grow tool)
 UNIT_OBJ_test_tool_owners = $(patsubst %,$(B)/obj/tool/%.o,accounts fds grow owners owners_core printable tool)
+UNIT_OBJ_test_judge_modinfo = $(B)/obj/judge/modinfo.o
 UNIT_OBJ_test_judge_plan = $(B)/obj/judge/plan.o
 UNIT_OBJ_test_judge_splat = $(B)/obj/judge/splat.o
 UNIT_OBJ_test_judge_violations = $(B)/obj/judge/violations.o

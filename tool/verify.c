@@ -7,7 +7,18 @@
 #include "verify_json.h"
 #include "verify_text.h"
 
-/* NULL @path: nobody wants it. 0, or EXIT_USAGE after the complaint has been printed. */
+/* Before hours are spent: NULL @path: nobody wants it. 0, or EXIT_USAGE after the complaint has been printed. */
+static int try_file(const char *path)
+{
+	FILE *file = path ? fopen(path, "ae") : NULL;
+
+	if (!path || (file && !fclose(file)))
+		return 0;
+	fail("%s could not be written: %s", path, strerror(errno));
+	return EXIT_USAGE;
+}
+
+/* As try_file() */
 static int write_file(const char *path, const struct summary *summary,
 		      void (*report)(FILE *file, const struct summary *summary))
 {
@@ -53,6 +64,10 @@ static int verify(int argc, char **argv)
 	struct run run;
 	int status = parse_verify_args(argc, argv, &args);
 
+	if (!status)
+		status = try_file(args.json);
+	if (!status)
+		status = try_file(args.html);
 	if (!status)
 		status = place_open(&place, &args);
 	if (status)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <errno.h>
 #include <getopt.h>
+#include <stdlib.h>
 #include <string.h>
 #include "tool.h"
 #include "verify_args.h"
@@ -104,6 +106,14 @@ static int check(const struct verify_args *args)
 	return 0;
 }
 
+/* emu/vm/run would take it anyway; so a report can say it. */
+static const char *kernel_of_environment(void)
+{
+	const char *kernel = getenv("KERNEL");
+
+	return kernel && *kernel ? kernel : NULL;
+}
+
 int parse_verify_args(int argc, char **argv, struct verify_args *out)
 {
 	int c, ret;
@@ -116,6 +126,8 @@ int parse_verify_args(int argc, char **argv, struct verify_args *out)
 		if (ret)
 			return ret;
 	}
+	if (!out->kernel)
+		out->kernel = kernel_of_environment();
 	ret = take_test_args(argc, argv, out);
 	return ret ? ret : check(out);
 }
@@ -147,7 +159,8 @@ void print_repeat(FILE *file, const struct verify_args *args, const char *id)
 {
 	char **arg;
 
-	fputs("peerpin verify", file);
+	print_word(file, program_invocation_name);
+	fputs(" verify", file);
 	print_option(file, "--driver", args->driver);
 	print_option(file, "--test", args->test);
 	if (strcmp(args->device, "lsi"))

@@ -11,6 +11,11 @@ void recording_add(struct recording *recording, const struct event *event)
 	recording->events[recording->count++] = *event;
 }
 
+void recording_forget(struct recording *recording, size_t from)
+{
+	recording->count = from;
+}
+
 void recording_free(struct recording *recording)
 {
 	free(recording->events);

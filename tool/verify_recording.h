@@ -30,6 +30,9 @@ struct recording {
 void recording_add(struct recording *recording, const struct event *event);
 void recording_free(struct recording *recording);
 
+/* All but the first @from events. */
+void recording_forget(struct recording *recording, size_t from);
+
 unsigned int recording_count(const struct recording *recording, enum event_side side);
 
 /* How many of the kernel's events begin with @prefix. */

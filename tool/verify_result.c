@@ -19,24 +19,44 @@ struct result *results_begin(struct results *results, const struct scenario *sce
 	return result;
 }
 
+void result_forget(struct result *result)
+{
+	struct scenario scenario = result->scenario;
+
+	free(result->findings);
+	free(result->log);
+	*result = (struct result) { .scenario = scenario };
+}
+
 void results_free(struct results *results)
 {
 	size_t i;
 
-	for (i = 0; i < results->count; i++) {
-		free(results->at[i].findings);
-		free(results->at[i].log);
-	}
+	for (i = 0; i < results->count; i++)
+		result_forget(&results->at[i]);
 	free(results->at);
 	*results = (struct results) { 0 };
 }
 
+/* Characters that a terminal obeys; those of the second row have two bytes in UTF-8. */
+static size_t control_length(const char *text)
+{
+	unsigned char first = (unsigned char)text[0], second = (unsigned char)text[1];
+
+	if (first < ' ' || first == 0x7f)
+		return 1;
+	return first == 0xc2 && second >= 0x80 && second < 0xa0 ? 2 : 0;
+}
+
 void copy_plain(char *to, size_t size, const char *from)
 {
+	size_t length;
+
 	snprintf(to, size, "%s", from);
-	for (; *to; to++)
-		if ((unsigned char)*to < ' ' || *to == 0x7f)
-			*to = ' ';
+	for (; *to; to++) {
+		length = control_length(to);
+		memset(to, ' ', length);
+	}
 }
 
 void result_find(struct result *result, const char *rule, const char *text)

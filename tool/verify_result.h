@@ -47,6 +47,9 @@ struct results {
 struct result *results_begin(struct results *results, const struct scenario *scenario);
 void results_free(struct results *results);
 
+/* As if it had just begun. */
+void result_forget(struct result *result);
+
 /* At most @size bytes with the 0; what could steer a terminal, a control character, becomes a blank. */
 void copy_plain(char *to, size_t size, const char *from);
 

@@ -31,7 +31,7 @@ enum series {
 	SERIES_USER,
 	SERIES_ENDS,		/* the first and the last of each kind of the user's side */
 	SERIES_CLOSE,		/* the first close */
-	SERIES_IOCTLS,		/* long ioctls, and for each the values, in hundredths of its time */
+	SERIES_LONG,		/* long calls, and for each the values, in hundredths of its time */
 };
 
 /**

@@ -14,6 +14,7 @@ enum {
 	QUICK_MS = 115 * 1000,
 	STATUS_CANNOT = 2,	/* of the guest, or of emu/vm/run's own: it is their trouble, not the driver's */
 	SILENT_MS = 90 * 1000,	/* the guest gives a test 20 s, and says something of each */
+	HUNG_MAX = 2,
 	LOOK_MS = 500,		/* so often the clock and signals are looked at */
 };
 
@@ -79,7 +80,7 @@ static void finish_result(struct run *run, struct result *result)
 
 	for (i = 0; i < result->nr_findings; i++)
 		name_fault(run, result, &result->findings[i]);
-	if (run->args->first && result->nr_findings)
+	if (run->args->first && result->nr_findings && !run->stop)
 		run->stop = STOP_FIRST;
 }
 
@@ -204,7 +205,11 @@ static void judge_end(struct session *s, int status)
 {
 	struct result *result = stream_current(&s->stream);
 
+	if (s->run->stop && result)
+		finish_result(s->run, result);
 	if (s->run->stop)
+		return;
+	if (!s->stream.next && is_silent(s) && s->run->hung++ < HUNG_MAX)
 		return;
 	if (!s->stream.next || (result && status == STATUS_CANNOT))
 		give_up(s->run);
@@ -212,7 +217,7 @@ static void judge_end(struct session *s, int status)
 		judge_death(s, result);
 }
 
-/* Runs the first scenarios of @plan; how many, at least one unless it says why it stopped. */
+/* Runs the first scenarios of @plan; how many: none if the machine hung before them. */
 static size_t run_machine(struct run *run, const struct scenarios *plan)
 {
 	struct session s = { .run = run, .seen = run->results.count };
@@ -309,6 +314,11 @@ static void plan_allocs(struct run *run)
 	scenarios_free(&plan);
 }
 
+static bool has_pinned(const struct run *run)
+{
+	return recording_count(&run->recording, EVENT_KERNEL);
+}
+
 static void run_planned(struct run *run)
 {
 	struct scenarios before = { 0 }, rest = { 0 };
@@ -316,6 +326,8 @@ static void run_planned(struct run *run)
 	scenarios_before(&before, run->args->level);
 	run_plan(run, &before);
 	run->planned = before.count;
+	if (!run->stop && !has_pinned(run))
+		run->stop = STOP_NOTHING;
 	if (!run->stop)
 		plan_rest(run, &rest);
 	if (!run->stop)

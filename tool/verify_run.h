@@ -12,12 +12,14 @@ enum stop {
 	STOP_FIRST,		/* --first, and something was found */
 	STOP_SIGNAL,
 	STOP_TIME,		/* a quick run takes no longer */
+	STOP_NOTHING,		/* the test has pinned nothing, and so tries nothing */
 	STOP_FAILED,		/* no machine, or none that runs the guest; the complaint was printed */
 };
 
 /**
  * struct run
  * @planned: scenarios known so far
+ * @hung: machines that hung before they began; QEMU before 8 does so now and then
  * @faulted: bits of enum boot: the IOMMU had to stop the device there with nothing done to it
  */
 struct run {
@@ -26,6 +28,7 @@ struct run {
 	struct results results;
 	struct recording recording;
 	size_t planned;
+	unsigned int hung;
 	unsigned int faulted;
 	enum stop stop;
 	struct progress progress;

@@ -163,18 +163,25 @@ static void put_close(const struct sink *sink)
 		}
 }
 
-static bool is_long_ioctl(const struct event *event)
+/* Those that a driver may move data in */
+static bool is_long(const struct event *event)
 {
-	return event_begins(event, "ioctl") && event_us(event) >= LONG_US;
+	static const char *const calls[] = { "ioctl", "read", "write", "pread", "pwrite" };
+	size_t i;
+
+	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (event_begins(event, calls[i]))
+			return event_us(event) >= LONG_US;
+	return false;
 }
 
-static unsigned int count_long_ioctls(const struct sink *sink)
+static unsigned int count_long(const struct sink *sink)
 {
 	const struct event *event;
 	unsigned int i, n = 0;
 
 	for (i = 1; (event = recording_find(sink->recording, EVENT_USER, i)); i++)
-		n += is_long_ioctl(event);
+		n += is_long(event);
 	return n;
 }
 
@@ -186,13 +193,13 @@ static void put_during(const struct sink *sink, const struct event *event)
 		put(sink, event->number, (unsigned long)event_us(event) * sink->row->values[i] / 100);
 }
 
-static void put_ioctls(const struct sink *sink)
+static void put_long(const struct sink *sink)
 {
-	unsigned int i, n = count_long_ioctls(sink), nth = 0;
+	unsigned int i, n = count_long(sink), nth = 0;
 	const struct event *event;
 
 	for (i = 1; (event = recording_find(sink->recording, EVENT_USER, i)); i++)
-		if (is_long_ioctl(event) && is_spread(++nth, n, limit(sink)))
+		if (is_long(event) && is_spread(++nth, n, limit(sink)))
 			put_during(sink, event);
 }
 
@@ -217,8 +224,8 @@ static void put_recorded(const struct sink *sink)
 	case SERIES_CLOSE:
 		put_close(sink);
 		break;
-	case SERIES_IOCTLS:
-		put_ioctls(sink);
+	case SERIES_LONG:
+		put_long(sink);
 		break;
 	case SERIES_VALUES:
 	case SERIES_ALLOC:

@@ -78,13 +78,25 @@ static bool take_log(struct result *result, const char *text)
 	return true;
 }
 
+/* The guest could not tell, and tries again. */
+static bool begin_again(struct stream *stream, struct result *result)
+{
+	result_forget(result);
+	recording_forget(stream->recording, stream->recorded);
+	return true;
+}
+
 /* The one planned next, when the one before has ended. */
 static bool take_begin(struct stream *stream, const char *id)
 {
 	const struct scenarios *plan = stream->plan;
+	struct result *current = stream_current(stream);
 
+	if (current && !strcmp(id, current->scenario.id))
+		return begin_again(stream, current);
 	if (stream->current >= 0 || stream->next == plan->count || strcmp(id, plan->at[stream->next].id))
 		return false;
+	stream->recorded = stream->recording->count;
 	results_begin(stream->results, &plan->at[stream->next++]);
 	stream->current = (int)stream->results->count - 1;
 	return true;

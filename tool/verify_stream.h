@@ -2,7 +2,8 @@
 /*
  * What the guest says, a line each: "begin ID", "event ID kernel|user N TEXT",
  * "test ID HOW", "fired ID yes|no", "finding ID RULE TEXT", "log ID TEXT",
- * "end ID clean|dirty". Anything else is passed over and counted.
+ * "end ID clean|dirty". One that begins a second time begins anew. Anything else
+ * is passed over and counted.
  */
 #ifndef VERIFY_STREAM_H
 #define VERIFY_STREAM_H
@@ -16,6 +17,7 @@
  * @results: where they go
  * @recording: where events go
  * @current: begun and not ended, an index of @results; -1: none
+ * @recorded: events there were before it
  * @strange: lines that made no sense
  * @line: the beginning of one, @length long; a longer one is cut
  */
@@ -25,6 +27,7 @@ struct stream {
 	struct results *results;
 	struct recording *recording;
 	int current;
+	size_t recorded;
 	size_t strange;
 	char line[512];
 	size_t length;

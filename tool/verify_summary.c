@@ -26,6 +26,11 @@ static size_t count_ended(const struct run *run)
 	return count;
 }
 
+static bool is_tried(const struct run *run, const struct rule *rule, unsigned int bits)
+{
+	return run->stop != STOP_NOTHING && (rule->needs & bits) == rule->needs;
+}
+
 static void add_rules(struct summary *s, unsigned int bits)
 {
 	const struct rule *rule;
@@ -34,7 +39,7 @@ static void add_rules(struct summary *s, unsigned int bits)
 		s->judgements = grow(s->judgements, s->count, sizeof(*s->judgements));
 		s->judgements[s->count++] = (struct judgement) {
 			.rule = rule,
-			.verdict = (rule->needs & bits) == rule->needs ? VERDICT_OK : VERDICT_NOT_TRIED,
+			.verdict = is_tried(s->run, rule, bits) ? VERDICT_OK : VERDICT_NOT_TRIED,
 		};
 	}
 }
@@ -56,7 +61,7 @@ static void add_findings(struct summary *s, const struct results *results)
 	size_t i, k;
 
 	for (i = 0; i < results->count; i++)
-		for (k = 0; results->at[i].ended && k < results->at[i].nr_findings; k++)
+		for (k = 0; k < results->at[i].nr_findings; k++)
 			add_finding(s, &results->at[i], &results->at[i].findings[k]);
 }
 
@@ -95,6 +100,7 @@ const char *summary_stop(const struct summary *summary)
 		[STOP_FIRST] = "stopped at the first, as --first says",
 		[STOP_SIGNAL] = "stopped by a signal",
 		[STOP_TIME] = "two minutes were over; --full takes the time it needs",
+		[STOP_NOTHING] = "the test program has pinned no GPU memory, so nothing can be said of the driver",
 		[STOP_FAILED] = "the virtual machine could not go on",
 	};
 
@@ -104,9 +110,11 @@ const char *summary_stop(const struct summary *summary)
 /* A quick run that found nothing has done what it promises, whatever its last scenarios. */
 int summary_status(const struct summary *summary)
 {
+	enum stop stop = summary->run->stop;
+
 	if (summary->broken)
 		return EXIT_FAILED;
-	return summary->run->stop && summary->run->stop != STOP_TIME ? EXIT_USAGE : EXIT_OK;
+	return stop == STOP_NONE || (stop == STOP_TIME && summary->ran) ? EXIT_OK : EXIT_USAGE;
 }
 
 const char *summary_outcome(const struct summary *summary)

@@ -19,8 +19,8 @@
 /* MiB; what is beyond 2 GiB lies above 4 GiB, where a device of 32 bits does not reach. */
 #define HIGH_MEMORY "3072"
 
-/* Who hangs is found by silence; this is for what goes on for ever. */
-#define TIMEOUT "7200"
+/* A week: who hangs is found by silence. */
+#define TIMEOUT "604800"
 
 /* struct command_line - the words of a command line; the last is NULL */
 struct command_line {

@@ -205,11 +205,32 @@ static void each_boot_is_as_it_should_be(void **state)
 static void what_did_not_happen_was_not_tried(void **state)
 {
 	(void)state;
-	write_text("odd", "odd() {\necho \"fired $1 no\"; echo \"end $1 clean\"; }\n");
+	write_text("odd", "odd() {\n[ $1 != plain ] || return\necho \"fired $1 no\"; echo \"end $1 clean\"; }\n");
 	assert_int_equal(verify(""), 0);
 	says(out, "callback-waits         11.3     not tried\n");
 	says(out, "foreign-handle         11.6     not tried\n");
 	says(out, "put-of-dead-table      12.3     ok\n");
+}
+
+static void a_test_that_pins_nothing_is_no_trial(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\necho \"event $1 user 1 close of /dev/x in 9 us\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify(""), 2);
+	says(out, "x.ko: incomplete\n");
+	says(out, "the test program has pinned no GPU memory");
+	says(out, "put-of-dead-table      12.3     not tried\n");
+	says_not(out, " ok\n");
+}
+
+static void what_was_found_before_the_end_counts(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\n[ $1 = plain/scatter-0 ] || return\n"
+		   "echo \"finding $1 memory-leaked 64 bytes\"; kill -INT $PPID; exec sleep 60; }\n");
+	assert_int_equal(verify(""), 1);
+	says(out, "x.ko: BROKEN: memory-leaked: ");
+	says(out, "stopped by a signal");
 }
 
 static void full_has_every_boot(void **state)
@@ -491,6 +512,8 @@ int main(void)
 		cmocka_unit_test_setup(a_good_driver_is_clean, setup),
 		cmocka_unit_test_setup(each_boot_is_as_it_should_be, setup),
 		cmocka_unit_test_setup(what_did_not_happen_was_not_tried, setup),
+		cmocka_unit_test_setup(a_test_that_pins_nothing_is_no_trial, setup),
+		cmocka_unit_test_setup(what_was_found_before_the_end_counts, setup),
 		cmocka_unit_test_setup(full_has_every_boot, setup),
 		cmocka_unit_test_setup(allocations_end_where_none_fails, setup),
 		cmocka_unit_test_setup(a_broken_rule_is_told, setup),

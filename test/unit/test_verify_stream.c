@@ -133,7 +133,6 @@ static void strange_in_a_scenario(void **state)
 	(void)state;
 	say("begin plain\n");
 	says_nothing("begin plain/alloc-1\n");
-	says_nothing("begin plain\n");
 	says_nothing("end plain\n");
 	says_nothing("end plain filthy\n");
 	says_nothing("end iommu clean\n");
@@ -169,12 +168,27 @@ static void long_lines_are_cut(void **state)
 static void control_characters_are_blanks(void **state)
 {
 	(void)state;
-	say("begin plain\nlog plain a\033[2Jb\rc\n"
+	say("begin plain\nlog plain a\033[2Jb\rc\302\233d \303\233\n"
 	    "event plain user 1 close on /dev/\033[2J\ntest plain exit\r0\nfinding plain leaked \177\n");
-	assert_string_equal(results.at[0].log[0].text, "a [2Jb c");
+	assert_string_equal(results.at[0].log[0].text, "a [2Jb c  d \303\233");
 	assert_string_equal(recording.events[0].text, "close on /dev/ [2J");
 	assert_string_equal(results.at[0].test, "exit 0");
 	assert_string_equal(results.at[0].findings[0].text, " ");
+}
+
+static void what_begins_again_has_said_nothing_yet(void **state)
+{
+	(void)state;
+	say("begin plain\nevent plain user 1 close on /dev/x\ntest plain exit 1\nlog plain a\nfired plain yes\n"
+	    "finding plain leaked x\nbegin plain\nevent plain user 1 read of /dev/x\ntest plain exit 0\nend plain clean\n");
+	assert_int_equal(results.count, 1);
+	assert_true(results.at[0].ended);
+	assert_false(results.at[0].armed || results.at[0].fired);
+	assert_int_equal(results.at[0].nr_findings, 0);
+	assert_int_equal(results.at[0].nr_log, 0);
+	assert_string_equal(results.at[0].test, "exit 0");
+	assert_int_equal(recording.count, 1);
+	assert_string_equal(recording.events[0].text, "read of /dev/x");
 }
 
 static void noise_does_no_harm(void **state)
@@ -208,6 +222,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(strange_in_a_scenario, setup, teardown),
 		cmocka_unit_test_setup_teardown(long_lines_are_cut, setup, teardown),
 		cmocka_unit_test_setup_teardown(control_characters_are_blanks, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_begins_again_has_said_nothing_yet, setup, teardown),
 		cmocka_unit_test_setup_teardown(noise_does_no_harm, setup, teardown),
 	};
 

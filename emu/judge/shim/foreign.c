@@ -9,6 +9,8 @@
 #include "process.h"
 
 enum {
+	QUIET_MS = 20,
+	QUIET_TRIES = 10,
 	REPEAT_MS = 2000,
 	ALL_MS = 5000,
 };
@@ -24,15 +26,43 @@ static void repeat_in_child(void)
 	process_wait(pid, REPEAT_MS);
 }
 
+static void do_nothing(void)
+{
+	int ms;
+
+	for (ms = 0; ms < QUIET_MS; ms++)
+		process_nap();
+}
+
+/* How many pages of the test's are written while @call runs: 0, or -errno */
+static int count_writes(int gpu, void (*call)(void), uint32_t *out)
+{
+	int ret = gpu_hide(gpu);
+
+	if (ret)
+		return ret;
+	call();
+	return gpu_show(gpu, out);
+}
+
+/* A transfer that the test has begun may go on when the test does not, and must be over. */
+static bool is_quiet(int gpu)
+{
+	uint32_t changed;
+	int i;
+
+	for (i = 0; i < QUIET_TRIES; i++)
+		if (!count_writes(gpu, do_nothing, &changed) && !changed)
+			return true;
+	return false;
+}
+
 static void watch(struct share *share)
 {
 	int gpu = gpu_open();
 	uint32_t changed;
 
-	if (gpu < 0 || gpu_hide(gpu))
-		return;
-	repeat_in_child();
-	if (gpu_show(gpu, &changed))
+	if (gpu < 0 || !is_quiet(gpu) || count_writes(gpu, repeat_in_child, &changed))
 		return;
 	__atomic_store_n(&share->changed, changed, __ATOMIC_RELEASE);
 	__atomic_store_n(&share->fired, 1, __ATOMIC_RELEASE);

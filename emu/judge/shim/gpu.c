@@ -62,7 +62,9 @@ int gpu_pins(uint32_t *out)
 	uint32_t i;
 
 	*out = 0;
-	for (i = 0; !ret && i < test.events.out_count && i < EVENTS_MAX; i++)
+	if (!ret && test.events.out_count > EVENTS_MAX)
+		ret = -EOVERFLOW;
+	for (i = 0; !ret && i < test.events.out_count; i++)
 		*out += events[i].kind == EMUGPU_EVENT_PIN || events[i].kind == EMUGPU_EVENT_PIN_PERSISTENT;
 	return ret;
 }

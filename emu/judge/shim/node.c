@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "ask.h"
 #include "node.h"
 
 enum {
@@ -59,8 +60,10 @@ static const struct known *find(dev_t device)
 	return NULL;
 }
 
+/* What came with the driver is its own, whatever it is called. */
 static void look_up(int fd, dev_t device, struct known *out)
 {
+	const struct share *share = ask_share();
 	char link[32];
 	ssize_t length;
 
@@ -68,7 +71,7 @@ static void look_up(int fd, dev_t device, struct known *out)
 	length = readlink(link, out->path, sizeof(out->path) - 1);
 	out->path[length < 0 ? 0 : length] = '\0';
 	out->device = device;
-	out->kind = kind_of_path(out->path);
+	out->kind = share && node_of_driver(fd, share) ? NODE_DRIVER : kind_of_path(out->path);
 }
 
 static void add(const struct known *found)

@@ -24,7 +24,7 @@ enum {
 	MOVES = 512,		/* after each 100 QEMU pauses for 500 us, so DMA goes on beside the CPU */
 	SCRIPT_BYTES = (MOVES * 3 + 2) * 4,
 	POLL_US = 20,
-	TIMEOUT_US = 1000000,
+	TIMEOUT_US = 10 * USEC_PER_SEC,	/* of a machine that may be busy otherwise */
 };
 
 static void engine_reset(struct direct_engine *e)
