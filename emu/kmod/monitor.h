@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The monitor: what consumers of nv-p2p.h do wrong, counted by rule and by the
- * module that did it. Each breach is a line in the log; all are in
- * /sys/kernel/debug/emugpu/violations. With strict=1 each is a WARN as well.
+ * module that did it. Breaches are lines in the log, unless they come too fast;
+ * all are in /sys/kernel/debug/emugpu/violations. With strict=1 each is a WARN
+ * as well.
  *
  * Context: reporting takes a leaf spinlock; it may be done under any lock.
  */

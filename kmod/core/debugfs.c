@@ -53,7 +53,7 @@ static void region_snap(struct peerpin_region *r, struct snapshot *s)
 	spin_unlock_irq(&r->lock);
 }
 
-/* What the core keeps for it beside the mappings: as the allocator counts. */
+/* What the core keeps for it beside the mappings, about */
 static size_t region_records(const struct peerpin_region *r, u32 extents)
 {
 	size_t words = DIV_ROUND_UP(r->provider->priv_size, sizeof(void *));

@@ -41,9 +41,8 @@ static inline u32 pp_epoch_begin(u32 *word)
 }
 
 /*
- * It lives no more. Release: pairs with the acquire load of a cache that then
- * does not use the memory; everything the owner of the memory does after this
- * comes after.
+ * It lives no more. A cache that sees this sees what was before it, too. What
+ * the owner of the memory does next is kept behind it by the locks on the way.
  */
 static inline void pp_epoch_end(u32 *word)
 {
