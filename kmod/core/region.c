@@ -69,7 +69,7 @@ int pp_region_enter(struct peerpin_region *r)
 	int ret = 0;
 
 	spin_lock_irqsave(&r->lock, flags);
-	if (r->state > PP_LIVE)
+	if (r->state != PP_LIVE)
 		ret = -ESTALE;
 	else
 		r->users++;

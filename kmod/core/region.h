@@ -164,6 +164,7 @@ void pp_region_put(struct peerpin_region *r);	/* any context */
 /**
  * pp_region_enter() - become a user, which keeps the pages
  *
+ * Of one that lives: what is still being pinned has no page table to look at.
  * Return: 0, to be undone by pp_region_leave() soon and without waiting for a
  * driver, a provider or memory, or -ESTALE. Any context.
  */

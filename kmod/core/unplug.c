@@ -22,9 +22,7 @@ static phys_addr_t unplug_first_extent(struct peerpin_region *r)
 
 	if (pp_region_enter(r))
 		return 0;
-	/* one that is still being pinned has no page table yet */
-	if (pp_region_is_live(r))
-		r->provider->extents(r->priv, &x);
+	r->provider->extents(r->priv, &x);
 	pp_region_leave(r);
 	return first.phys;
 }
