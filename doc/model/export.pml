@@ -14,7 +14,7 @@ inline pp_export_tell_all()
 	}
 }
 
-/* export_tell() waits for the importer's fences, as long as region_drain() does. What is static, has none. */
+/* It waits for the importer's fences, as long as region_drain() does. What is static, has none. */
 inline pp_export_wait_all()
 {
 	atomic {

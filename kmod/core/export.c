@@ -3,13 +3,15 @@
  * Importers map with the reservation lock held, and may call a GPU's driver
  * under such locks; the thread that ends a region may hold the GPU driver's. So
  * that thread takes no reservation lock: a work item tells the importers, and
- * the thread waits for it as long as it waits for any driver.
+ * the thread waits for it, and then for their fences, as long as it waits for
+ * any driver.
  *
  * Telling needs the dma-buf and must not bring back one that is on its way out.
  * So the reservation lock and this structure are ours, not the dma-buf's: its
  * release takes @dmabuf away under that lock.
  */
 #include <linux/dma-buf.h>
+#include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
 #include <linux/err.h>
 #include <linux/fcntl.h>
@@ -59,34 +61,44 @@ static void export_set_dmabuf(struct pp_export *e, struct dma_buf *dmabuf)
 
 /* ---- the region's end -------------------------------------------------------- */
 
-/* Importers pin under the reservation lock, so it is decided there. */
-static bool export_invalidate(struct pp_export *e)
+static bool export_is_mapped(struct pp_export *e)
 {
-	bool may;
+	struct peerpin_region *r = e->region;
+	bool mapped;
 
-	dma_resv_lock(&e->resv, NULL);
-	may = !pp_importer_any_must_not_be_told(e);
-	if (e->dmabuf && may)
-		dma_buf_invalidate_mappings(e->dmabuf);
-	dma_resv_unlock(&e->resv);
-	return may;
+	spin_lock_irq(&r->lock);
+	mapped = !list_empty(&e->maps);
+	spin_unlock_irq(&r->lock);
+	return mapped;
 }
 
-static enum pp_export_told export_make_quiet(struct pp_export *e)
+/*
+ * Importers pin under the reservation lock, so it is decided there. Nobody's
+ * device is at what is not mapped, whatever fences there are; but a mapping that
+ * move_notify undoes may have left some.
+ */
+static enum pp_export_told export_invalidate(struct pp_export *e)
 {
-	if (!export_invalidate(e))
+	bool mapped = export_is_mapped(e);
+
+	dma_resv_assert_held(&e->resv);
+	if (pp_importer_any_must_not_be_told(e))
 		return PP_EXPORT_PINNED;
-	if (dma_resv_wait_timeout(&e->resv, DMA_RESV_USAGE_BOOKKEEP, false,
-				  pp_time_left(e->deadline)) > 0)
-		return PP_EXPORT_QUIET;
-	return PP_EXPORT_LATE;
+	if (e->dmabuf)
+		dma_buf_invalidate_mappings(e->dmabuf);
+	return mapped ? PP_EXPORT_TOLD : PP_EXPORT_QUIET;
 }
 
+/* It does not wait for fences: other processes' importers are told behind it. */
 static void export_tell(struct work_struct *work)
 {
 	struct pp_export *e = container_of(work, struct pp_export, work);
-	enum pp_export_told told = export_make_quiet(e);
 	struct peerpin_region *r = e->region;
+	enum pp_export_told told;
+
+	dma_resv_lock(&e->resv, NULL);
+	told = export_invalidate(e);
+	dma_resv_unlock(&e->resv);
 
 	spin_lock_irq(&r->lock);
 	e->told = told;
@@ -96,27 +108,26 @@ static void export_tell(struct work_struct *work)
 }
 
 /* Who attaches from now on cannot map, so need not be told. */
-static void export_tell_locked(struct pp_export *e, unsigned long deadline)
+static void export_tell_locked(struct pp_export *e)
 {
 	if (e->told != PP_EXPORT_UNTOLD)
 		return;
-	if (list_empty(&e->importers)) {
+	if (!pp_importer_any_can_be_told_locked(e)) {
 		e->told = PP_EXPORT_QUIET;
 		return;
 	}
 	e->told = PP_EXPORT_TELLING;
-	e->deadline = deadline;
 	kref_get(&e->ref);
 	queue_work(pp_tell_wq, &e->work);
 }
 
-void pp_export_tell_all(struct peerpin_region *r, unsigned long deadline)
+void pp_export_tell_all(struct peerpin_region *r)
 {
 	struct pp_export *e;
 
 	spin_lock_irq(&r->lock);
 	list_for_each_entry(e, &r->exports, in_region)
-		export_tell_locked(e, deadline);
+		export_tell_locked(e);
 	spin_unlock_irq(&r->lock);
 }
 
@@ -130,6 +141,68 @@ static bool export_all_told(struct peerpin_region *r)
 		told &= e->told != PP_EXPORT_TELLING;
 	spin_unlock_irq(&r->lock);
 	return told;
+}
+
+/* One whose fences nobody has waited for to the end; the list may change meanwhile. */
+static struct pp_export *export_get_told(struct peerpin_region *r)
+{
+	struct pp_export *e;
+
+	spin_lock_irq(&r->lock);
+	list_for_each_entry(e, &r->exports, in_region) {
+		if (e->told == PP_EXPORT_TOLD) {
+			kref_get(&e->ref);
+			goto out;
+		}
+	}
+	e = NULL;
+out:
+	spin_unlock_irq(&r->lock);
+	return e;
+}
+
+/*
+ * dma_resv_wait_timeout() waits a tick where no time is left, and loses what is
+ * less than one: too long for many fences, under a GPU driver's lock.
+ */
+static bool export_fences_end(struct pp_export *e, unsigned long deadline)
+{
+	struct dma_resv_iter cursor;
+	struct dma_fence *fence;
+	bool end = true;
+
+	dma_resv_iter_begin(&cursor, &e->resv, DMA_RESV_USAGE_BOOKKEEP);
+	dma_resv_for_each_fence_unlocked(&cursor, fence) {
+		end = dma_fence_wait_timeout(fence, false, pp_time_left(deadline)) > 0;
+		if (!end)
+			break;
+	}
+	dma_resv_iter_end(&cursor);
+	return end;
+}
+
+/* Several threads may wait; who sees the end is right. */
+static void export_settle(struct pp_export *e, bool quiet)
+{
+	struct peerpin_region *r = e->region;
+
+	spin_lock_irq(&r->lock);
+	if (quiet)
+		e->told = PP_EXPORT_QUIET;
+	else if (e->told == PP_EXPORT_TOLD)
+		e->told = PP_EXPORT_LATE;
+	spin_unlock_irq(&r->lock);
+}
+
+/* Each is looked at, also when one has used up the time. */
+static void export_wait_fences(struct peerpin_region *r, unsigned long deadline)
+{
+	struct pp_export *e;
+
+	while ((e = export_get_told(r))) {
+		export_settle(e, export_fences_end(e, deadline));
+		export_put(e);
+	}
 }
 
 static void export_name_late(struct peerpin_region *r)
@@ -146,6 +219,7 @@ static void export_name_late(struct peerpin_region *r)
 void pp_export_wait_all(struct peerpin_region *r, unsigned long deadline)
 {
 	wait_event_timeout(r->idle, export_all_told(r), pp_time_left(deadline));
+	export_wait_fences(r, deadline);
 	export_name_late(r);
 }
 

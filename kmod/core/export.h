@@ -20,6 +20,7 @@ struct seq_file;
 enum pp_export_told {
 	PP_EXPORT_UNTOLD,
 	PP_EXPORT_TELLING,
+	PP_EXPORT_TOLD,	/* its fences are to be waited for */
 	PP_EXPORT_LATE,	/* told; some of its fences were not signalled in time */
 	PP_EXPORT_PINNED,	/* not told: an importer has been promised that it stays */
 	PP_EXPORT_QUIET,	/* told, and no importer's device uses it */
@@ -37,7 +38,6 @@ enum pp_export_told {
  * @maps: struct pp_import, each until its importer unmaps it
  * @extents: the part of the region that it shows; written once
  * @told: enum pp_export_told
- * @deadline: how long to wait for fences; set before @work is queued
  * @work: tells the importers
  */
 struct pp_export {
@@ -50,7 +50,6 @@ struct pp_export {
 	struct list_head maps;
 	struct pp_extents extents;
 	enum pp_export_told told;
-	unsigned long deadline;
 	struct work_struct work;
 };
 
@@ -70,11 +69,13 @@ struct dma_buf *pp_export(struct peerpin_region *r, u64 offset, u64 length);
 /*
  * Have all importers told to let go, by work items. The state has ended. Process
  * context; the caller may hold the GPU driver's lock.
- * @deadline: (jiffies) they will not be waited for any longer
  */
-void pp_export_tell_all(struct peerpin_region *r, unsigned long deadline);
+void pp_export_tell_all(struct peerpin_region *r);
 
-/* wait until all have let go; at @deadline those that have not are named */
+/*
+ * Wait until all are told and their fences signalled; at @deadline (jiffies) those
+ * that have not let go are named. Likewise; the caller holds @r.
+ */
 void pp_export_wait_all(struct peerpin_region *r, unsigned long deadline);
 
 /*

@@ -161,6 +161,16 @@ void pp_importer_unpin(struct dma_buf_attachment *attachment)
 }
 
 /* Static ones have no way to be told. */
+bool pp_importer_any_can_be_told_locked(const struct pp_export *e)
+{
+	const struct pp_importer *importer;
+
+	list_for_each_entry(importer, &e->importers, in_export)
+		if (importer_is_dynamic(importer->attachment))
+			return true;
+	return false;
+}
+
 bool pp_importer_any_must_not_be_told(struct pp_export *e)
 {
 	struct pp_importer *importer;

@@ -41,7 +41,10 @@ void pp_import_undo(struct pp_import *m);
  */
 bool pp_importer_any_must_not_be_told(struct pp_export *e);
 
-/* in the log; under region->lock, as those below */
+/* has @e any that can be told? under region->lock, as those below */
+bool pp_importer_any_can_be_told_locked(const struct pp_export *e);
+
+/* in the log */
 void pp_importer_name_all_locked(struct pp_export *e);
 
 /* what importers have mapped now: how much, and for which devices */

@@ -72,7 +72,7 @@ static bool region_drain(struct peerpin_region *r)
 	unsigned long deadline =
 		jiffies + msecs_to_jiffies(READ_ONCE(drain_timeout_ms));
 
-	pp_export_tell_all(r, deadline);
+	pp_export_tell_all(r);
 	pp_attach_stop_all(r);
 	region_blind(r);
 	pp_export_wait_all(r, deadline);

@@ -603,6 +603,87 @@ CASE(free_does_not_wait_for_ever_for_the_lock)
 	finish();
 }
 
+/* ---- importers of two regions ---- */
+
+enum {
+	FLOOD = 300,	/* more than the 256 items that a workqueue works on at a time */
+};
+
+static int flood[FLOOD];
+
+/* Dma-bufs of region, each mapped and with a fence that nobody signals */
+static void start_flood(void)
+{
+	unsigned int i;
+
+	start();
+	for (i = 0; i < FLOOD; i++) {
+		CHECK_CASE();
+		flood[i] = export_part(region.out_region, 0, PAGE);
+		EXPECT(flood[i] >= 0 && import_as(i, flood[i], DMABUF_CHECK_DYNAMIC, false) == 0, "%u: %d", i, flood[i]);
+		EXPECT(slot_call(DMABUF_CHECK_FENCE, i) == 0, "fence %u", i);
+	}
+}
+
+static void end_flood(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < FLOOD; i++)
+		EXPECT(notified(i) == 1 && detach(i) == 0 && close(flood[i]) == 0, "%u", i);
+	EXPECT(close(whole) == 0 && emu_free(fd, VA) == 0, "end");
+}
+
+static void *unpin_flood(void *err)
+{
+	*(int *)err = unpin(peerpin, region.out_region);
+	return NULL;
+}
+
+/* And all those fences take no longer than one. */
+CASE(fences_do_not_keep_another_importer_from_being_told)
+{
+	struct peerpin_pin other;
+	pthread_t thread;
+	uint64_t began;
+	int err = -1, one;
+
+	EXPECT(drain_timeout("2000") == 0, "parameter");
+	start_flood();
+	CHECK_CASE();
+	EXPECT(emu_alloc(fd, VA + BLOCK, BLOCK) == 0 && pin_at(peerpin, VA + BLOCK, BLOCK, &other) == 0, "pin");
+	one = export_part(other.out_region, 0, BLOCK);
+	EXPECT(import_as(FLOOD, one, DMABUF_CHECK_DYNAMIC, false) == 0, "import: %d", one);
+	EXPECT(!pthread_create(&thread, NULL, unpin_flood, &err), "thread");
+	usleep(500000);
+	log_skip();
+	began = now_ns();
+	EXPECT(emu_free(fd, VA + BLOCK) == 0, "free");
+	EXPECT(ms_since(began) < 1000, "free took %lu ms", ms_since(began));
+	EXPECT(notified(FLOOD) == 1 && !log_has("has not let go", "0000:"), "%u notifications", notified(FLOOD));
+	pthread_join(thread, NULL);
+	EXPECT(err == 0 && ms_since(began) < 2500, "unpin: %d, %lu ms", err, ms_since(began));
+	EXPECT(detach(FLOOD) == 0 && close(one) == 0 && unpin(peerpin, other.out_region) == 0, "detach");
+	end_flood();
+	EXPECT(drain_timeout("1000") == 0, "parameter");
+	EXPECT_ALL_GONE();
+}
+
+/* Whose device is not at it, is told and not waited for. */
+CASE(fences_of_what_is_not_mapped_are_not_waited_for)
+{
+	uint64_t began;
+
+	start_import(false);
+	CHECK_CASE();
+	EXPECT(slot_call(DMABUF_CHECK_FENCE, 0) == 0 && unmap(0) == 0, "fence");
+	log_skip();
+	began = now_ns();
+	EXPECT(emu_free(fd, VA) == 0, "free");
+	EXPECT(ms_since(began) < 500 && !log_has("has not let go", "0000:"), "free took %lu ms", ms_since(began));
+	finish();
+}
+
 /* ---- other processes ---- */
 
 /* Pins, exports, sends the dma-buf and waits to be killed, or exits when told to. */
