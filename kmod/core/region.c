@@ -23,6 +23,7 @@ static void region_construct(void *memory)
 	init_waitqueue_head(&r->idle);
 	INIT_LIST_HEAD(&r->attaches);
 	INIT_LIST_HEAD(&r->exports);
+	INIT_LIST_HEAD(&r->going);
 }
 
 struct peerpin_region *pp_region_alloc(const struct pp_provider *provider,

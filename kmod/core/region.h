@@ -61,6 +61,7 @@ enum pp_region_state {
  * @work: ends it where waiting for drivers is not possible
  * @attaches: struct peerpin_attach of each device it is mapped for
  * @exports: struct pp_export of each dma-buf made of it
+ * @going: in the list of the thread that withdraws it; listed under @lock
  * @cpumap: what the CPU's views of it share; NULL without any, and once ended
  * @epoch: its word in the revocation page; valid until the state has ended
  * @pin_epoch: what it says while the region lives
@@ -78,6 +79,7 @@ struct peerpin_region {
 	wait_queue_head_t idle;
 	struct list_head attaches;
 	struct list_head exports;
+	struct list_head going;
 
 	/* Zeroed for each region: */
 	struct kref ref;
@@ -192,15 +194,24 @@ void pp_region_count_map_locked(struct peerpin_region *r);
 /* give up @charged; again does nothing */
 void pp_region_uncharge(struct peerpin_region *r);
 
+/*
+ * The device that @r's memory is in goes: list it in @going, with the caller's
+ * reference. False, and nothing, when another thread does. Process context.
+ */
+bool pp_region_list_going(struct peerpin_region *r, struct list_head *going);
+
 /**
- * pp_region_withdraw() - the device that the memory is in goes
+ * pp_region_withdraw_all() - the device that the memory of many is in goes
+ * @going: regions with a reference each, by pp_region_list_going(); empty then
  *
  * As pp_revoke(), of lasting memory too, but by one who holds nothing that a
- * provider takes: so it waits for mappings of the provider's making as well.
+ * provider takes: so it waits for mappings of the provider's making as well. All
+ * drivers are asked to stop before the first is waited for, and all are waited
+ * for together: the time that an endless DMA takes does not grow with regions.
  * Context: process, no locks. Return: false when an importer still has a
  * mapping, as it was promised, or a provider has not undone one in time.
  */
-bool pp_region_withdraw(struct peerpin_region *r);
+bool pp_region_withdraw_all(struct list_head *going);
 
 /* the work function of @work, in revoke.c */
 void pp_region_work(struct work_struct *work);

@@ -63,24 +63,39 @@ static void region_blind(struct peerpin_region *r)
 	wait_event(r->idle, pp_region_is_zero(r, &r->users));
 }
 
-/*
- * Have drivers end DMA in flight; false when one has not when time is up.
- * Importers are told first, by work items: a slow stop() takes none of their time.
- */
-static bool region_drain(struct peerpin_region *r)
+static unsigned long region_deadline(void)
 {
-	unsigned long deadline =
-		jiffies + msecs_to_jiffies(READ_ONCE(drain_timeout_ms));
+	return jiffies + msecs_to_jiffies(READ_ONCE(drain_timeout_ms));
+}
 
+/*
+ * All are asked to let go, importers first, by work items: a slow stop() takes
+ * none of their time.
+ */
+static void region_stop(struct peerpin_region *r)
+{
 	pp_export_tell_all(r);
 	pp_attach_stop_all(r);
 	region_blind(r);
+}
+
+/* Are they done? False when a driver has DMA in flight when time is up. */
+static bool region_await(struct peerpin_region *r, unsigned long deadline)
+{
 	pp_export_wait_all(r, deadline);
 	if (wait_event_timeout(r->idle, pp_region_is_zero(r, &r->inflight),
 			       pp_time_left(deadline)))
 		return true;
 	pp_attach_name_busy(r);
 	return false;
+}
+
+static bool region_drain(struct peerpin_region *r)
+{
+	unsigned long deadline = region_deadline();
+
+	region_stop(r);
+	return region_await(r, deadline);
 }
 
 /*
@@ -159,6 +174,13 @@ static bool region_is_held(struct peerpin_region *r)
 	return held;
 }
 
+static void region_yield(struct peerpin_region *r)
+{
+	region_unmap(r);
+	if (!region_is_held(r))
+		region_release(r);
+}
+
 static void region_revoke(struct peerpin_region *r)
 {
 	u64 start = pp_trace_start(revoke);
@@ -168,19 +190,76 @@ static void region_revoke(struct peerpin_region *r)
 	pp_region_end(r, PP_REVOKED);
 	inflight = READ_ONCE(r->inflight);
 	drained = region_drain(r);	/* a driver that overstays is overruled */
-	region_unmap(r);
-	if (!region_is_held(r))
-		region_release(r);
+	region_yield(r);
 	trace_peerpin_revoke(r, false, inflight, !drained, start);
 }
 
-bool pp_region_withdraw(struct peerpin_region *r)
+bool pp_region_list_going(struct peerpin_region *r, struct list_head *going)
 {
-	region_revoke(r);
-	wait_event_timeout(r->idle, pp_region_is_zero(r, &r->mappings),
-			   msecs_to_jiffies(READ_ONCE(drain_timeout_ms)));
-	return pp_region_is_zero(r, &r->mappings) &&
-	       pp_region_is_zero(r, &r->held);
+	bool listed;
+
+	spin_lock_irq(&r->lock);
+	listed = list_empty(&r->going);
+	if (listed)
+		list_add_tail(&r->going, going);
+	spin_unlock_irq(&r->lock);
+	return listed;
+}
+
+static void region_unlist_going(struct peerpin_region *r)
+{
+	spin_lock_irq(&r->lock);
+	list_del_init(&r->going);
+	spin_unlock_irq(&r->lock);
+}
+
+static void going_stop(struct list_head *going)
+{
+	struct peerpin_region *r;
+
+	list_for_each_entry(r, going, going) {
+		pp_region_end(r, PP_REVOKED);
+		region_stop(r);
+	}
+}
+
+static void going_yield(struct list_head *going, u64 start)
+{
+	unsigned long deadline = region_deadline();
+	struct peerpin_region *r;
+	unsigned int inflight;
+	bool drained;
+
+	list_for_each_entry(r, going, going) {
+		inflight = READ_ONCE(r->inflight);
+		drained = region_await(r, deadline);
+		region_yield(r);
+		trace_peerpin_revoke(r, false, inflight, !drained, start);
+	}
+}
+
+static bool going_forget(struct list_head *going)
+{
+	unsigned long deadline = region_deadline();
+	struct peerpin_region *r, *next;
+	bool gone = true;
+
+	list_for_each_entry_safe(r, next, going, going) {
+		wait_event_timeout(r->idle, pp_region_is_zero(r, &r->mappings), pp_time_left(deadline));
+		gone &= pp_region_is_zero(r, &r->mappings) && pp_region_is_zero(r, &r->held);
+		region_unlist_going(r);
+		pp_region_put(r);
+	}
+	return gone;
+}
+
+bool pp_region_withdraw_all(struct list_head *going)
+{
+	u64 start = pp_trace_start(revoke);
+
+	going_stop(going);
+	going_yield(going, start);
+	return going_forget(going);
 }
 
 void pp_revoke(unsigned long cookie)

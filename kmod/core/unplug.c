@@ -50,24 +50,30 @@ static bool unplug_holds(struct pci_dev *pdev, phys_addr_t phys)
 	return false;
 }
 
-static void unplug_region(struct pci_dev *pdev, struct peerpin_region *r)
+static bool unplug_is_in(struct pci_dev *pdev, struct peerpin_region *r)
 {
 	phys_addr_t phys = unplug_phys(r);
 
-	if (!phys || !unplug_holds(pdev, phys) || pp_region_withdraw(r))
-		return;
-	pci_warn(pdev, "peerpin: goes while a device still has a mapping of its memory; unregister that memory with the device's driver\n");
+	return phys && unplug_holds(pdev, phys);
 }
 
-static void unplug_all(struct pci_dev *pdev)
+static void unplug_find(struct pci_dev *pdev, struct list_head *going)
 {
 	struct peerpin_region *r;
 	u64 place = 0;
 
-	while ((r = pp_cookie_next(&place))) {
-		unplug_region(pdev, r);
-		pp_region_put(r);
-	}
+	while ((r = pp_cookie_next(&place)))
+		if (!unplug_is_in(pdev, r) || !pp_region_list_going(r, going))
+			pp_region_put(r);
+}
+
+static void unplug_all(struct pci_dev *pdev)
+{
+	LIST_HEAD(going);
+
+	unplug_find(pdev, &going);
+	if (!pp_region_withdraw_all(&going))
+		pci_warn(pdev, "peerpin: goes while a device still has a mapping of its memory; unregister that memory with the device's driver\n");
 }
 
 static int unplug_event(struct notifier_block *nb, unsigned long event,

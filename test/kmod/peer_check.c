@@ -9,26 +9,35 @@
 #include <peerpin.h>
 #include "peer_check.h"
 
+/* Its end is claimed by @held. */
+struct held_dma {
+	struct peerpin_dma dma;
+	atomic_t held;
+};
+
 /*
- * One peer, at most one DMA held in flight, and one region that we pinned
- * ourselves. @lock serialises the ioctl; stop() runs while an ioctl waits, so the
- * DMA's end is claimed by @held.
+ * One peer, a few DMAs held in flight, and one region that we pinned ourselves.
+ * @lock serialises the ioctl; stop() runs while an ioctl waits.
  */
 static DEFINE_MUTEX(lock);
 static struct pci_dev *chip;
 static struct peerpin_peer *peer;
-static struct peerpin_dma dma;
-static atomic_t held = ATOMIC_INIT(0);
+static struct held_dma dmas[PEER_CHECK_HELD_MAX];
 static atomic_t stops = ATOMIC_INIT(0);
 static bool end_in_stop;
 static struct peerpin_region *own;
 
 static int check_end(void)
 {
-	if (!atomic_xchg(&held, 0))
-		return -ENOENT;
-	peerpin_dma_end(&dma);
-	return 0;
+	int i, ret = -ENOENT;
+
+	for (i = 0; i < PEER_CHECK_HELD_MAX; i++) {
+		if (!atomic_xchg(&dmas[i].held, 0))
+			continue;
+		peerpin_dma_end(&dmas[i].dma);
+		ret = 0;
+	}
+	return ret;
 }
 
 static void check_stop(void *data, struct peerpin_attach *attach)
@@ -114,14 +123,17 @@ static int check_segments(struct peer_check *c)
 
 static int check_hold(const struct peer_check *c)
 {
-	int ret;
+	int i, ret;
 
-	if (atomic_read(&held))
+	for (i = 0; i < PEER_CHECK_HELD_MAX; i++)
+		if (!atomic_read(&dmas[i].held))
+			break;
+	if (i == PEER_CHECK_HELD_MAX)
 		return -EBUSY;
 	end_in_stop = c->end_in_stop;
-	ret = check_begin(c, &dma);
+	ret = check_begin(c, &dmas[i].dma);
 	if (!ret)
-		atomic_set(&held, 1);
+		atomic_set(&dmas[i].held, 1);
 	return ret;
 }
 

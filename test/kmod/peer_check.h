@@ -14,14 +14,14 @@ enum peer_check_op {
 	PEER_CHECK_REGISTER,	/* a peer; EEXIST */
 	PEER_CHECK_UNREGISTER,
 	PEER_CHECK_SEGMENTS,	/* attach, begin, walk, end: bus addresses */
-	PEER_CHECK_HOLD,	/* attach and begin; DMA stays in flight */
-	PEER_CHECK_END,		/* end what HOLD began */
+	PEER_CHECK_HOLD,	/* attach and begin; DMA stays in flight; EBUSY */
+	PEER_CHECK_END,		/* end all that HOLD began; ENOENT */
 	PEER_CHECK_STOPS,	/* how often stop() was called */
 	PEER_CHECK_PIN,		/* a region of the driver's own, one at a time: EBUSY; of @offset (an address), @length */
 	PEER_CHECK_UNPIN,	/* that; ENOENT */
 };
 
-enum { PEER_CHECK_SEGMENTS_MAX = 32 };
+enum { PEER_CHECK_SEGMENTS_MAX = 32, PEER_CHECK_HELD_MAX = 8 };
 
 /**
  * struct peer_check - PEER_CHECK_IOC

@@ -418,6 +418,48 @@ CASE(gpu_goes_with_dma_in_flight_to_persistently_pinned_memory)
 	each_way(gpu_ways, gpu_while_held_for_ever);
 }
 
+/* Another region of the same memory, with DMA in flight */
+static int hold_another(void)
+{
+	struct peerpin_pin pin = {
+		.size = sizeof(pin), .addr = GPU_A, .length = SIZE, .flags = PEERPIN_PIN_PERSISTENT,
+	};
+	struct peer_check c = { .fd = fd, .length = SIZE };
+
+	if (ioctl(fd, PEERPIN_IOC_PIN, &pin))
+		return -errno;
+	c.region = pin.out_region;
+	return check_call(check, PEER_CHECK_HOLD, &c);
+}
+
+/* However many there are, the time is that of one. */
+static void gpu_while_many_are_held(void)
+{
+	struct peer_check c = { 0 };
+	uint64_t start, ms;
+	int i;
+
+	BEGIN(PEERPIN_PIN_PERSISTENT);
+	hold(0);
+	for (i = 1; i < PEER_CHECK_HELD_MAX; i++)
+		EXPECT(!hold_another(), "region %d: %d", i, errno);
+	CHECK_CASE();
+	start = now_ns();
+	EXPECT(!way->go(), "%s", way->name);
+	ms = (now_ns() - start) / 1000000;
+	EXPECT(ms >= DRAIN_MS - 100 && ms < 3 * DRAIN_MS, "%s: took %lu ms", way->name, ms);
+	expect_gone();
+	CHECK_CASE();
+	EXPECT(!check_call(check, PEER_CHECK_END, &c) && !check_call(check, PEER_CHECK_UNREGISTER, &c), "end");
+	EXPECT(!way->come(), "%s: comes back", way->name);
+	end_and_use_again();
+}
+
+CASE(gpu_goes_with_dma_in_flight_to_many_regions)
+{
+	each_way(gpu_ways, gpu_while_many_are_held);
+}
+
 static void while_mapped(unsigned int flags)
 {
 	unsigned char *view;
