@@ -113,7 +113,7 @@ static void export_tell_locked(struct pp_export *e)
 	if (e->told != PP_EXPORT_UNTOLD)
 		return;
 	if (!pp_importer_any_can_be_told_locked(e)) {
-		e->told = PP_EXPORT_QUIET;
+		e->told = list_empty(&e->maps) ? PP_EXPORT_QUIET : PP_EXPORT_TOLD;
 		return;
 	}
 	e->told = PP_EXPORT_TELLING;
