@@ -120,7 +120,9 @@ struct peerpin_range {
  *
  * Context: process, sleeps, may call the GPU's driver; no lock may be held that
  * stop() takes, and no DMA of the caller's may be in flight whose end waits for
- * this call: pin and attach all that a transfer needs, then begin.
+ * this call: pin and attach all that a transfer needs, then begin. It faults
+ * pages in, and may wait for userspace (FUSE, userfaultfd) for ever: hold no
+ * lock that others take, or remove().
  * Return: the region or ERR_PTR, with the errors of PEERPIN_IOC_PIN.
  * Implements seed 12.2.
  */

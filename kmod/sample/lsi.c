@@ -81,24 +81,16 @@ static void lsi_let_go(struct lsi_side *s)
 		peerpin_region_put(s->region);
 }
 
-static int lsi_take(struct lsi *lsi, struct lsi_side *s,
-		    const struct peerpin_lsi_end *end, u64 length, bool pointer)
+static int lsi_take(struct lsi_side *s, const struct peerpin_lsi_end *end,
+		    u64 length, bool pointer)
 {
-	int ret = pointer ? lsi_pin(s, end, length) : lsi_find(s, end);
-
-	if (ret)
-		return ret;
-	s->attach = peerpin_attach(lsi->peer, s->region);
-	if (!IS_ERR(s->attach))
-		return 0;
-	lsi_let_go(s);
-	return PTR_ERR(s->attach);
+	return pointer ? lsi_pin(s, end, length) : lsi_find(s, end);
 }
 
-static void lsi_give(struct lsi_side *s)
+static int lsi_attach(struct lsi *lsi, struct lsi_side *s)
 {
-	peerpin_attach_put(s->attach);
-	lsi_let_go(s);
+	s->attach = peerpin_attach(lsi->peer, s->region);
+	return PTR_ERR_OR_ZERO(s->attach);
 }
 
 static int lsi_begin(struct lsi_side *s, u64 length, enum dma_data_direction dir)
@@ -135,27 +127,64 @@ static bool lsi_overlap(const struct lsi_side *a, const struct lsi_side *b,
 	       max(a->offset, b->offset) - min(a->offset, b->offset) < length;
 }
 
+static int lsi_copy_locked(struct lsi *lsi, struct lsi_side *dst,
+			   struct lsi_side *src, struct peerpin_lsi_copy *c)
+{
+	int ret;
+
+	lockdep_assert_held(&lsi->lock);
+	if (lsi->engine.dead)
+		return -ENODEV;
+	ret = lsi_attach(lsi, dst);
+	if (ret)
+		return ret;
+	ret = lsi_attach(lsi, src);
+	if (ret)
+		goto out_dst;
+	ret = -EINVAL;
+	if (!lsi_overlap(dst, src, c->length))
+		ret = lsi_transfer(lsi, dst, src, c);
+	peerpin_attach_put(src->attach);
+out_dst:
+	peerpin_attach_put(dst->attach);
+	return ret;
+}
+
+static int lsi_copy_taken(struct lsi *lsi, struct lsi_side *dst,
+			  struct lsi_side *src, struct peerpin_lsi_copy *c)
+{
+	int ret;
+
+	if (mutex_lock_interruptible(&lsi->lock))
+		return -EINTR;
+	ret = lsi_copy_locked(lsi, dst, src, c);
+	mutex_unlock(&lsi->lock);
+	return ret;
+}
+
+/*
+ * Pinning faults pages in, and userspace may let a fault wait for ever: no lock
+ * is held meanwhile, least of all the one that remove waits for.
+ */
 static int lsi_copy(struct lsi *lsi, struct peerpin_lsi_copy *c)
 {
 	struct lsi_side dst = {}, src = {};
 	int ret;
 
-	if (lsi->engine.dead)
+	if (READ_ONCE(lsi->engine.dead))
 		return -ENODEV;
-	ret = lsi_take(lsi, &dst, &c->dst, c->length,
+	ret = lsi_take(&dst, &c->dst, c->length,
 		       c->flags & PEERPIN_LSI_DST_POINTER);
 	if (ret)
 		return ret;
-	ret = lsi_take(lsi, &src, &c->src, c->length,
+	ret = lsi_take(&src, &c->src, c->length,
 		       c->flags & PEERPIN_LSI_SRC_POINTER);
 	if (ret)
 		goto out_dst;
-	ret = -EINVAL;
-	if (!lsi_overlap(&dst, &src, c->length))
-		ret = lsi_transfer(lsi, &dst, &src, c);
-	lsi_give(&src);
+	ret = lsi_copy_taken(lsi, &dst, &src, c);
+	lsi_let_go(&src);
 out_dst:
-	lsi_give(&dst);
+	lsi_let_go(&dst);
 	return ret;
 }
 
@@ -203,10 +232,7 @@ static long lsi_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 		return ret;
 	if (c.flags & ~(PEERPIN_LSI_DST_POINTER | PEERPIN_LSI_SRC_POINTER))
 		return -EOPNOTSUPP;
-	if (mutex_lock_interruptible(&lsi->lock))
-		return -EINTR;
 	ret = lsi_copy(lsi, &c);
-	mutex_unlock(&lsi->lock);
 	return ret ?: put_user(c.out_ns, &user->out_ns);
 }
 

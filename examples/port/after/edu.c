@@ -66,6 +66,13 @@ static int edu_find(struct edu_end *end, const struct edu_place *place)
 	return PTR_ERR_OR_ZERO(end->region);
 }
 
+static int edu_take(struct edu_end *end, const struct edu_place *place, u64 length)
+{
+	if (place->fd < -1 || (place->fd < 0 && place->region))
+		return -EINVAL;
+	return place->fd < 0 ? edu_pin(end, place->offset, length) : edu_find(end, place);
+}
+
 static void edu_let_go(struct edu_end *end)
 {
 	if (end->pinned)
@@ -80,25 +87,9 @@ static int edu_map(struct edu *edu, struct edu_end *end)
 	return PTR_ERR_OR_ZERO(end->attach);
 }
 
-static int edu_take(struct edu *edu, struct edu_end *end, const struct edu_place *place, u64 length)
-{
-	int ret;
-
-	if (place->fd < -1 || (place->fd < 0 && place->region))
-		return -EINVAL;
-	ret = place->fd < 0 ? edu_pin(end, place->offset, length) : edu_find(end, place);
-	if (ret)
-		return ret;
-	ret = edu_map(edu, end);
-	if (ret)
-		edu_let_go(end);
-	return ret;
-}
-
-static void edu_give(struct edu_end *end)
+static void edu_unmap(struct edu_end *end)
 {
 	peerpin_attach_put(end->attach);
-	edu_let_go(end);
 }
 
 /*
@@ -176,23 +167,52 @@ out_dst:
 	return ret;
 }
 
-static int edu_copy(struct edu *edu, const struct edu_copy_places *c)
+static int edu_copy_locked(struct edu *edu, struct edu_end *dst, struct edu_end *src, const struct edu_copy_places *c)
+{
+	int ret = edu_map(edu, dst);
+
+	if (ret)
+		return ret;
+	ret = edu_map(edu, src);
+	if (ret)
+		goto out_dst;
+	ret = edu_transfer(edu, dst, src, c->length);
+	edu_unmap(src);
+out_dst:
+	edu_unmap(dst);
+	return ret;
+}
+
+static int edu_copy_pinned(struct edu_end *dst, struct edu_end *src, const struct edu_copy_places *c)
+{
+	int ret = -ENODEV;
+
+	if (mutex_lock_interruptible(&edu_lock))
+		return -EINTR;
+	if (edu_device)
+		ret = edu_copy_locked(edu_device, dst, src, c);
+	mutex_unlock(&edu_lock);
+	return ret;
+}
+
+/* Pins before it locks: a page may come late or never, and others wait for the lock. */
+static int edu_copy(const struct edu_copy_places *c)
 {
 	struct edu_end dst = { .dir = DMA_FROM_DEVICE }, src = { .dir = DMA_TO_DEVICE };
 	int ret;
 
 	if (!c->length || c->length > EDU_COPY_MAX)
 		return -EINVAL;
-	ret = edu_take(edu, &dst, &c->dst, c->length);
+	ret = edu_take(&dst, &c->dst, c->length);
 	if (ret)
 		return ret;
-	ret = edu_take(edu, &src, &c->src, c->length);
+	ret = edu_take(&src, &c->src, c->length);
 	if (ret)
 		goto out_dst;
-	ret = edu_transfer(edu, &dst, &src, c->length);
-	edu_give(&src);
+	ret = edu_copy_pinned(&dst, &src, c);
+	edu_let_go(&src);
 out_dst:
-	edu_give(&dst);
+	edu_let_go(&dst);
 	return ret;
 }
 
@@ -225,15 +245,7 @@ static long edu_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 	int ret;
 
 	ret = edu_get_argument(&c, cmd, (void __user *)arg);
-	if (ret)
-		return ret;
-	if (mutex_lock_interruptible(&edu_lock))
-		return -EINTR;
-	ret = -ENODEV;
-	if (edu_device)
-		ret = edu_copy(edu_device, &c);
-	mutex_unlock(&edu_lock);
-	return ret;
+	return ret ?: edu_copy(&c);
 }
 
 static const struct file_operations edu_fops = {

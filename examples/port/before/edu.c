@@ -87,23 +87,10 @@ static int edu_map(struct edu *edu, struct edu_end *end, u64 addr, u64 length)
 	return ret;
 }
 
-static int edu_take(struct edu *edu, struct edu_end *end, u64 addr, u64 length)
-{
-	int ret = edu_pin(end, addr, length);
-
-	if (ret)
-		return ret;
-	ret = edu_map(edu, end, addr, length);
-	if (ret)
-		edu_unpin(end);
-	return ret;
-}
-
-static void edu_give(struct edu *edu, struct edu_end *end)
+static void edu_unmap(struct edu *edu, struct edu_end *end)
 {
 	dma_unmap_sgtable(&edu->pdev->dev, &end->sgt, end->dir, 0);
 	sg_free_table(&end->sgt);
-	edu_unpin(end);
 }
 
 /* the next bytes of an end that lie together, at most @max */
@@ -173,41 +160,64 @@ static int edu_chunks(struct edu *edu, struct edu_end *dst, struct edu_end *src,
 	return ret;
 }
 
-static int edu_copy(struct edu *edu, const struct edu_copy *c)
+static int edu_copy_locked(struct edu *edu, struct edu_end *dst, struct edu_end *src, const struct edu_copy *c)
+{
+	int ret = edu_map(edu, dst, c->dst, c->length);
+
+	if (ret)
+		return ret;
+	ret = edu_map(edu, src, c->src, c->length);
+	if (ret)
+		goto out_dst;
+	ret = edu_chunks(edu, dst, src, c->length);
+	edu_unmap(edu, src);
+out_dst:
+	edu_unmap(edu, dst);
+	return ret;
+}
+
+static int edu_copy_pinned(struct edu_end *dst, struct edu_end *src, const struct edu_copy *c)
+{
+	int ret = -ENODEV;
+
+	if (mutex_lock_interruptible(&edu_lock))
+		return -EINTR;
+	if (edu_device)
+		ret = edu_copy_locked(edu_device, dst, src, c);
+	mutex_unlock(&edu_lock);
+	return ret;
+}
+
+/* Pins before it locks: a page may come late or never, and others wait for the lock. */
+static int edu_copy(const struct edu_copy *c)
 {
 	struct edu_end dst = { .dir = DMA_FROM_DEVICE }, src = { .dir = DMA_TO_DEVICE };
 	int ret;
 
 	if (!c->length || c->length > EDU_COPY_MAX)
 		return -EINVAL;
-	ret = edu_take(edu, &dst, c->dst, c->length);
+	ret = edu_pin(&dst, c->dst, c->length);
 	if (ret)
 		return ret;
-	ret = edu_take(edu, &src, c->src, c->length);
+	ret = edu_pin(&src, c->src, c->length);
 	if (ret)
 		goto out_dst;
-	ret = edu_chunks(edu, &dst, &src, c->length);
-	edu_give(edu, &src);
+	ret = edu_copy_pinned(&dst, &src, c);
+	edu_unpin(&src);
 out_dst:
-	edu_give(edu, &dst);
+	edu_unpin(&dst);
 	return ret;
 }
 
 static long edu_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
 	struct edu_copy c;
-	int ret = -ENODEV;
 
 	if (cmd != EDU_IOC_COPY)
 		return -ENOTTY;
 	if (copy_from_user(&c, (void __user *)arg, sizeof(c)))
 		return -EFAULT;
-	if (mutex_lock_interruptible(&edu_lock))
-		return -EINTR;
-	if (edu_device)
-		ret = edu_copy(edu_device, &c);
-	mutex_unlock(&edu_lock);
-	return ret;
+	return edu_copy(&c);
 }
 
 static const struct file_operations edu_fops = {
