@@ -107,7 +107,8 @@ static void must_repeat(const struct verify_args *args)
 	print_repeat(file, args, "iommu/alloc-1");
 	fclose(file);
 	split(line, &words);
-	must(words.count > 2 && same(words.at[0], "peerpin") && same(words.at[1], "verify"), "a command", line);
+	must(words.count > 2 && same(words.at[0], program_invocation_name) && same(words.at[1], "verify"), "a command",
+	     line);
 	must(!parse_verify_args(words.count - 1, words.at + 1, &again), "what is to be typed is understood", line);
 	must_be_same(args, &again, line);
 	free_words(&words);
