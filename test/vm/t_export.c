@@ -632,6 +632,7 @@ static void end_flood(void)
 	for (i = 0; i < FLOOD; i++)
 		EXPECT(notified(i) == 1 && detach(i) == 0 && close(flood[i]) == 0, "%u", i);
 	EXPECT(close(whole) == 0 && emu_free(fd, VA) == 0, "end");
+	sleep(5);	/* as long as the log is limited, where all of them were named */
 }
 
 static void *unpin_flood(void *err)
