@@ -16,7 +16,7 @@
 #include "violations.h"
 
 enum {
-	TRIES = 5,
+	TRIES = 10,
 	UNBIND_SOON_MS = 300,
 	UNBIND_MS = 2000,
 };

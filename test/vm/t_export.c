@@ -607,11 +607,12 @@ CASE(free_does_not_wait_for_ever_for_the_lock)
 
 enum {
 	FLOOD = 300,	/* more than the 256 items that a workqueue works on at a time */
+	SMALL = 4096,
 };
 
 static int flood[FLOOD];
 
-/* Dma-bufs of region, each mapped and with a fence that nobody signals */
+/* Dma-bufs of small parts of region, each mapped and with a fence that nobody signals */
 static void start_flood(void)
 {
 	unsigned int i;
@@ -619,7 +620,7 @@ static void start_flood(void)
 	start();
 	for (i = 0; i < FLOOD; i++) {
 		CHECK_CASE();
-		flood[i] = export_part(region.out_region, 0, PAGE);
+		flood[i] = export_part(region.out_region, i * SMALL, SMALL);
 		EXPECT(flood[i] >= 0 && import_as(i, flood[i], DMABUF_CHECK_DYNAMIC, false) == 0, "%u: %d", i, flood[i]);
 		EXPECT(slot_call(DMABUF_CHECK_FENCE, i) == 0, "fence %u", i);
 	}
