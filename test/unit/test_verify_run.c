@@ -481,6 +481,7 @@ static void what_cannot_be_delivered_is_no_verdict(void **state)
 	(void)state;
 	assert_int_equal(verify("--only plain --json /no/such/file"), 2);
 	says(err, "/no/such/file could not be written");
+	assert_int_equal(lines_of("boots"), 0);
 	assert_int_equal(verify("--only plain --html /dev/full"), 2);
 }
 
