@@ -13,8 +13,11 @@
 #include "tool.h"
 #include "verify_vm.h"
 
-/* Poisons what was freed and puts red zones around what was not. */
-#define APPEND "slub_debug=FZPU"
+/* Poisons what was freed and puts red zones around what was not. To load and unload a module takes half the time. */
+#define APPEND "rcupdate.rcu_expedited=1 slub_debug=FZP"
+
+/* With who allocated and who freed it, which takes a fifth of the time */
+#define APPEND_OWNERS APPEND "U"
 
 /* MiB; what is beyond 2 GiB lies above 4 GiB, where a device of 32 bits does not reach. */
 #define HIGH_MEMORY "3072"
@@ -44,7 +47,8 @@ static void add_boot(struct command_line *line, enum boot boot)
 {
 	if (boot == BOOT_IOMMU || boot == BOOT_IOMMU_LAZY)
 		add_word(line, "--iommu");
-	add_option(line, "--append", boot == BOOT_IOMMU_LAZY ? APPEND " iommu.strict=0" : APPEND);
+	if (boot == BOOT_IOMMU_LAZY)
+		add_option(line, "--append", "iommu.strict=0");
 	if (boot == BOOT_NO_SHARING)
 		add_option(line, "--module-param", "emugpu.bar_sharing=0");
 	if (boot == BOOT_HIGH_MEMORY)
@@ -78,6 +82,7 @@ static void make_command(struct command_line *line, const struct verify_args *ar
 	add_option(line, "--modules", "emu/emugpu kmod/peerpin kmod/peerpin_nv emu/judge");
 	if (args->kernel)
 		add_option(line, "--kernel", args->kernel);
+	add_option(line, "--append", args->only ? APPEND_OWNERS : APPEND);
 	add_boot(line, boot);
 	add_device(line, args->device);
 	add_option(line, "--share", place->dir);

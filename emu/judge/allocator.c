@@ -37,12 +37,6 @@ int allocator_failed(bool *out)
 	return ret;
 }
 
-/** struct unseen - what judge.ko says that it has missed; "": nothing */
-struct unseen {
-	char allocations[160];
-	char frees[160];
-};
-
 static void take_leak(struct allocator_leaks *out, const char *line)
 {
 	unsigned long long bytes;
@@ -55,26 +49,20 @@ static void take_leak(struct allocator_leaks *out, const char *line)
 		snprintf(out->first, sizeof(out->first), "%s", line + at);
 }
 
-static void take_unseen(struct unseen *unseen, const char *line)
-{
-	char *to = strstr(line, "allocations") ? unseen->allocations : unseen->frees;
-
-	snprintf(to, sizeof(unseen->frees), "%s", line + strspn(line, "# "));
-}
-
-static int read_leaks(struct allocator_leaks *out, struct unseen *unseen)
+/* @unseen: what judge.ko says that it has missed; "": nothing */
+static int read_leaks(struct allocator_leaks *out, char *unseen, size_t size)
 {
 	FILE *file = fopen(JUDGE "leaks", "re");
 	char line[256];
 
 	*out = (struct allocator_leaks){ 0 };
-	*unseen = (struct unseen){ 0 };
+	*unseen = '\0';
 	if (!file)
 		return -errno;
 	while (fgets(line, sizeof(line), file)) {
 		line[strcspn(line, "\n")] = '\0';
 		if (*line == '#')
-			take_unseen(unseen, line);
+			snprintf(unseen, size, "%s", line + strspn(line, "# "));
 		else
 			take_leak(out, line);
 	}
@@ -82,14 +70,12 @@ static int read_leaks(struct allocator_leaks *out, struct unseen *unseen)
 	return 0;
 }
 
-/* A leak that was seen is one, unless its free was not; that there is none takes that all was seen. */
-static int check_seen(const struct allocator_leaks *leaks, const struct unseen *unseen)
+/* A leak that was seen is one; that there is none takes that all was seen. */
+static int check_seen(const struct allocator_leaks *leaks, const char *unseen)
 {
-	const char *why = leaks->nr ? unseen->frees : unseen->allocations;
-
-	if (!*why)
+	if (leaks->nr || !*unseen)
 		return 0;
-	fprintf(stderr, "judge: what the driver has not freed cannot be told: %s\n", why);
+	fprintf(stderr, "judge: what the driver has not freed cannot be told: %s\n", unseen);
 	return -ENODATA;
 }
 
@@ -107,11 +93,11 @@ int allocator_misuse(char *text, size_t size)
  */
 int allocator_leaks(struct allocator_leaks *out)
 {
-	struct unseen unseen;
+	char unseen[160];
 	int tries, ret;
 
 	for (tries = 0; tries < TRIES; tries++) {
-		ret = read_leaks(out, &unseen);
+		ret = read_leaks(out, unseen, sizeof(unseen));
 		if (ret)
 			return ret;
 		if (!out->nr)
@@ -120,5 +106,5 @@ int allocator_leaks(struct allocator_leaks *out)
 			file_write("/proc/sys/vm/drop_caches", "2");
 		usleep(PAUSE_US);
 	}
-	return check_seen(out, &unseen);
+	return check_seen(out, unseen);
 }

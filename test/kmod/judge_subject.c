@@ -5,7 +5,9 @@
  */
 #include <linux/dma-mapping.h>
 #include <linux/idr.h>
+#include <linux/jiffies.h>
 #include <linux/kmemleak.h>
+#include <linux/llist.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
@@ -13,6 +15,7 @@
 #include <linux/sched.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
+#include <linux/timer.h>
 #include <linux/vmalloc.h>
 #include <linux/xarray.h>
 #include <peerpin.h>
@@ -28,6 +31,10 @@ MODULE_PARM_DESC(late_attach, "attach to a peer that is unregistered");
 static unsigned int many;
 module_param(many, uint, 0444);
 MODULE_PARM_DESC(many, "so many allocations more, which are freed at the end");
+
+static unsigned int storm_ms;
+module_param(storm_ms, uint, 0444);
+MODULE_PARM_DESC(storm_ms, "for so long allocate more, which a timer's interrupts free meanwhile");
 
 static unsigned long gpu_address;
 module_param(gpu_address, ulong, 0444);
@@ -183,6 +190,56 @@ static int by_peerpin(void)
 	return err;
 }
 
+/* ---- what interrupts free ------------------------------------------------------- */
+
+enum { STORM_AT_ONCE = 1000 };
+
+static LLIST_HEAD(storm);
+static atomic_t in_storm;
+
+static void free_storm(void)
+{
+	struct llist_node *node, *next;
+
+	llist_for_each_safe(node, next, llist_del_all(&storm)) {
+		kfree(node);
+		atomic_dec(&in_storm);
+	}
+}
+
+static void storm_timer(struct timer_list *timer)
+{
+	free_storm();
+	mod_timer(timer, jiffies + 1);
+}
+
+static void allocate_storm(void)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(storm_ms);
+	struct llist_node *node;
+
+	while (time_before(jiffies, end)) {
+		cond_resched();
+		if (atomic_read(&in_storm) == STORM_AT_ONCE)
+			continue;
+		node = kmalloc(size, GFP_KERNEL);
+		if (!node)
+			break;
+		atomic_inc(&in_storm);
+		llist_add(node, &storm);
+	}
+}
+
+static void by_interrupts(void)
+{
+	static DEFINE_TIMER(timer, storm_timer);
+
+	mod_timer(&timer, jiffies + 1);
+	allocate_storm();
+	timer_shutdown_sync(&timer);
+	free_storm();
+}
+
 static int (*const ways[])(void) = {
 	by_kmalloc, by_vmalloc, by_pages, by_dma, by_rcu, by_device, by_number, by_peerpin,
 };
@@ -193,6 +250,8 @@ static int allocate(void)
 	unsigned int i;
 	int err = 0;
 
+	if (storm_ms)
+		by_interrupts();
 	for (i = 0; i < many; i++) {
 		next = kmalloc(size, GFP_KERNEL);
 		if (!next)

@@ -188,7 +188,7 @@ static void each_boot_is_as_it_should_be(void **state)
 	third = strsep(&rest, "\n");
 	fourth = strsep(&rest, "\n");
 	assert_string_equal(rest, "");
-	says(first, "--append slub_debug=FZPU --peer-type nvme");
+	says(first, " slub_debug=FZP --peer-type nvme");
 	says(first, "--kernel 6.12");
 	says(first, "--modules emu/emugpu kmod/peerpin kmod/peerpin_nv emu/judge");
 	says(second, " --mem 3072 ");
@@ -242,7 +242,7 @@ static void full_has_every_boot(void **state)
 	read_file("boots", boots, sizeof(boots));
 	/* the first, those of --quick, and of the rest each that has more; the plain one does both in one */
 	assert_int_equal(lines_of("boots"), 7);
-	says(boots, "--iommu --append slub_debug=FZPU iommu.strict=0");
+	says(boots, " slub_debug=FZP --iommu --append iommu.strict=0 ");
 	says(boots, "--module-param emugpu.bar_sharing=0");
 	says(boots, "--peers 0");
 }
@@ -382,12 +382,14 @@ static void first_stops(void **state)
 
 static void only_runs_one(void **state)
 {
-	char ran[256];
+	char ran[256], boots[2048];
 
 	(void)state;
 	assert_int_equal(verify("--only iommu/during-1+300us"), 0);
 	read_file("ran", ran, sizeof(ran));
 	assert_string_equal(ran, "iommu/during-1+300us\n");
+	read_file("boots", boots, sizeof(boots));
+	says(boots, " slub_debug=FZPU ");
 	says(out, "1 scenario in ");
 	says(out, "foreign-handle         11.6     not tried\n");
 	assert_int_equal(verify("--only iommu/during"), 2);

@@ -121,18 +121,6 @@ const struct allocator judge_allocators[] = {
 	{ { "peerpin_attach" }, .failure = -ENOMEM, .at_entry = true },
 };
 
-/* Those that call one of these have no line. */
-const struct liberator judge_liberators[] = {
-	{ "kfree", 0, .needed = true },
-	{ "vfree", 0 },
-	{ "vfree_atomic", 0 },
-	{ "kmem_cache_free", 1 },
-	{ "free_pages", 0 },
-	{ "dma_free_attrs", 2 },
-	{ "kvfree_call_rcu", 1, .or_offset = true },
-	{ "peerpin_peer_unregister", 0 },
-};
-
 bool judge_allocator_failed(const struct allocator *a, unsigned long result)
 {
 	if (a->is_int)

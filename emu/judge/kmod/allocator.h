@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Allocators: the kernel's functions that allocate, how what each gave is taken
- * back, and its functions that free, the liberators.
+ * Allocators: the kernel's functions that allocate, and how what each gave is
+ * taken back.
  */
 #ifndef _JUDGE_ALLOCATOR_H
 #define _JUDGE_ALLOCATOR_H
@@ -11,7 +11,6 @@
 
 enum {
 	ALLOCATORS = 33,
-	LIBERATORS = 8,
 	ARGUMENTS = 4,
 	SYMBOLS_MAX = 2,
 };
@@ -54,20 +53,7 @@ struct allocator {
 	void (*undo)(const struct call *call);
 };
 
-/**
- * struct liberator - a function that frees
- * @argument: number of the one that says what
- * @or_offset: until 6.3 that is where in it the first argument points
- */
-struct liberator {
-	const char *symbol;
-	unsigned int argument;
-	bool needed;
-	bool or_offset;
-};
-
 extern const struct allocator judge_allocators[ALLOCATORS];
-extern const struct liberator judge_liberators[LIBERATORS];
 
 /* Did @a, which returned @result, allocate nothing? */
 bool judge_allocator_failed(const struct allocator *a, unsigned long result);

@@ -21,12 +21,10 @@
 
 enum {
 	AT_ONCE = 128,		/* allocations under way at the same time */
-	OFFSETS_MAX = 4096,	/* of a struct rcu_head in another structure */
 };
 
 static struct kretprobe allocator_probes[ALLOCATORS];
 static struct kprobe entry_probes[ALLOCATORS];
-static struct kprobe liberator_probes[LIBERATORS];
 static atomic_t allocations, failures;
 static atomic_t until_failure;		/* 0: none is to fail */
 static struct workqueue_struct *undoing;
@@ -35,7 +33,6 @@ static struct workqueue_struct *undoing;
 struct unseen {
 	unsigned long allocations;
 	unsigned long too_many;
-	unsigned long frees;
 };
 
 /*
@@ -46,7 +43,7 @@ static bool in_interrupts;
 
 /* Those that there were at the last reset, and those since that undo() made itself */
 static struct unseen before;
-static atomic_long_t own_allocations, own_frees;
+static atomic_long_t own_allocations;
 
 static unsigned long argument(const struct pt_regs *regs, unsigned int n)
 {
@@ -113,20 +110,16 @@ static struct unseen all_unseen(void)
 		unseen.allocations += allocator_probes[i].kp.nmissed;
 		unseen.too_many += allocator_probes[i].nmissed;
 	}
-	for (i = 0; i < LIBERATORS; i++)
-		unseen.frees += liberator_probes[i].nmissed;
 	return unseen;
 }
 
-/* What it calls itself is not seen, since a probe runs already. */
+/* What it allocates itself is not seen, since a probe runs already. */
 static bool undo_unseen(const struct call *call)
 {
-	struct unseen first = all_unseen(), last;
+	unsigned long first = all_unseen().allocations;
 	bool undone = undo(call);
 
-	last = all_unseen();
-	atomic_long_add(last.allocations - first.allocations, &own_allocations);
-	atomic_long_add(last.frees - first.frees, &own_frees);
+	atomic_long_add(all_unseen().allocations - first, &own_allocations);
 	return undone;
 }
 
@@ -169,20 +162,6 @@ static int returned(struct kretprobe_instance *instance, struct pt_regs *regs)
 	return 0;
 }
 NOKPROBE_SYMBOL(returned);
-
-/* ---- freeing --------------------------------------------------------------------------- */
-
-static int freed(struct kprobe *probe, struct pt_regs *regs)
-{
-	const struct liberator *l = &judge_liberators[probe - liberator_probes];
-	unsigned long first = argument(regs, 0), what = argument(regs, l->argument);
-
-	if (l->or_offset && first && what < OFFSETS_MAX)
-		what = first - what;
-	judge_object_remove((void *)what);
-	return 0;
-}
-NOKPROBE_SYMBOL(freed);
 
 /* ---- beginning and end ------------------------------------------------------------------ */
 
@@ -235,16 +214,6 @@ static int probe_entry(unsigned int i)
 	return err;
 }
 
-static int probe_liberator(unsigned int i)
-{
-	struct kprobe *probe = &liberator_probes[i];
-	int err;
-
-	*probe = (struct kprobe){ .symbol_name = judge_liberators[i].symbol, .pre_handler = freed };
-	err = register_kprobe(probe);
-	return take_error(err, &probe->symbol_name, judge_liberators[i].symbol, judge_liberators[i].needed);
-}
-
 void judge_calls_exit(void)
 {
 	unsigned int i;
@@ -255,9 +224,6 @@ void judge_calls_exit(void)
 		if (allocator_probes[i].kp.symbol_name)
 			unregister_kretprobe(&allocator_probes[i]);
 	}
-	for (i = 0; i < LIBERATORS; i++)
-		if (liberator_probes[i].symbol_name)
-			unregister_kprobe(&liberator_probes[i]);
 	destroy_workqueue(undoing);
 }
 
@@ -271,8 +237,6 @@ int judge_calls_init(void)
 		return -ENOMEM;
 	for (i = 0; !err && i < ALLOCATORS; i++)
 		err = probe_allocator(i) ?: probe_entry(i);
-	for (i = 0; !err && i < LIBERATORS; i++)
-		err = probe_liberator(i);
 	if (err) {
 		pr_err("a probe could not be set: %d\n", err);
 		judge_calls_exit();
@@ -291,7 +255,6 @@ void judge_calls_fail(unsigned int nth)
 void judge_calls_reset(void)
 {
 	atomic_long_set(&own_allocations, 0);
-	atomic_long_set(&own_frees, 0);
 	WRITE_ONCE(in_interrupts, false);
 	before = all_unseen();
 }
@@ -303,7 +266,6 @@ static struct unseen unseen_since(void)
 	unseen.allocations -= before.allocations + atomic_long_read(&own_allocations);
 	unseen.allocations *= READ_ONCE(in_interrupts);
 	unseen.allocations += unseen.too_many - before.too_many;
-	unseen.frees -= before.frees + atomic_long_read(&own_frees);
 	return unseen;
 }
 
@@ -332,12 +294,10 @@ static bool misses_peerpin(void)
 
 void judge_calls_show_unseen(struct seq_file *seq)
 {
-	struct unseen unseen = unseen_since();
+	unsigned long unseen = unseen_since().allocations;
 
 	if (misses_peerpin())
 		seq_puts(seq, "# peerpin.ko was loaded after judge.ko: allocations by it were not seen\n");
-	if (unseen.allocations)
-		seq_printf(seq, "# %lu allocations were not seen\n", unseen.allocations);
-	if (unseen.frees)
-		seq_printf(seq, "# %lu frees were not seen\n", unseen.frees);
+	if (unseen)
+		seq_printf(seq, "# %lu allocations were not seen\n", unseen);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Calls: probes in the kernel's functions that allocate and free. An allocation
+ * Calls: probes in the kernel's functions that allocate. An allocation
  * is the subject's when it is the subject that calls; the n-th of them can be
  * made to fail: what it got is given back at once, and it is told that there
  * was none. Calls that come while a probe runs on the same CPU are not seen, but

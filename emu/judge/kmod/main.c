@@ -19,6 +19,7 @@
 #include <linux/uaccess.h>
 
 #include "call.h"
+#include "liberator.h"
 #include "misuse.h"
 #include "object.h"
 #include "subject.h"
@@ -131,9 +132,12 @@ static int __init judge_init(void)
 
 	if (err)
 		return err;
-	err = judge_calls_init();
+	err = judge_liberators_init();
 	if (err)
 		goto err_subject;
+	err = judge_calls_init();
+	if (err)
+		goto err_liberators;
 	err = judge_misuse_init();
 	if (err)
 		goto err_calls;
@@ -147,6 +151,8 @@ static int __init judge_init(void)
 
 err_calls:
 	judge_calls_exit();
+err_liberators:
+	judge_liberators_exit();
 err_subject:
 	judge_subject_exit();
 	return err;
@@ -157,6 +163,7 @@ static void __exit judge_exit(void)
 	debugfs_remove(debugfs);
 	judge_misuse_exit();
 	judge_calls_exit();
+	judge_liberators_exit();
 	judge_subject_exit();
 }
 

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/errno.h>
+#include <linux/ftrace.h>
+#include <linux/kernel.h>
+#include <linux/printk.h>
+#include <linux/ptrace.h>
+#include <linux/string.h>
+
+#include "liberator.h"
+#include "object.h"
+
+enum {
+	OFFSETS_MAX = 4096,	/* of a struct rcu_head in another structure */
+	NAME_LEN = 32,
+};
+
+/**
+ * struct liberator - a function that frees
+ * @second: it is the second argument that says what
+ * @third: it is the third
+ * @or_offset: until 6.3 the second is where in it the first argument points
+ * @needed: nothing can be judged in a kernel that has none
+ * @ops: its tracer, while @is_traced
+ */
+struct liberator {
+	const char *symbol;
+	bool second;
+	bool third;
+	bool or_offset;
+	bool needed;
+	bool is_traced;
+	struct ftrace_ops ops;
+};
+
+/* Those that call one of these have no line. */
+static struct liberator liberators[] = {
+	{ "kfree", .needed = true },
+	{ "vfree" },
+	{ "vfree_atomic" },
+	{ "kmem_cache_free", .second = true },
+	{ "free_pages" },
+	{ "dma_free_attrs", .third = true },
+	{ "kvfree_call_rcu", .second = true, .or_offset = true },
+	{ "peerpin_peer_unregister" },
+};
+
+/* Any context */
+static void called(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	const struct liberator *l = container_of(ops, struct liberator, ops);
+	const struct pt_regs *regs = ftrace_get_regs(fregs);
+	unsigned long what = l->third ? regs->dx : l->second ? regs->si : regs->di;
+
+	if (l->or_offset && regs->di && what < OFFSETS_MAX)
+		what = regs->di - what;
+	judge_object_remove((void *)what);
+}
+
+static int trace(struct liberator *l)
+{
+	char name[NAME_LEN];
+	int err;
+
+	strscpy(name, l->symbol, sizeof(name));
+	l->ops.func = called;
+	l->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_RECURSION | FTRACE_OPS_FL_PERMANENT;
+	err = ftrace_set_filter(&l->ops, name, strlen(name), 0);
+	if (!err)
+		err = register_ftrace_function(&l->ops);
+	l->is_traced = !err;
+	return err;
+}
+
+/* The functions of other kernels, and of modules that are not loaded, are not there. */
+static int trace_if_there(struct liberator *l)
+{
+	int err = trace(l);
+
+	if (err == -EINVAL && !l->needed)
+		return 0;
+	if (err)
+		pr_err("%s cannot be traced: %d\n", l->symbol, err);
+	return err;
+}
+
+void judge_liberators_exit(void)
+{
+	struct liberator *l;
+
+	for (l = liberators; l < liberators + ARRAY_SIZE(liberators); l++)
+		if (l->is_traced)
+			unregister_ftrace_function(&l->ops);
+}
+
+int judge_liberators_init(void)
+{
+	struct liberator *l;
+	int err = 0;
+
+	for (l = liberators; !err && l < liberators + ARRAY_SIZE(liberators); l++)
+		err = trace_if_there(l);
+	if (err)
+		judge_liberators_exit();
+	return err;
+}
