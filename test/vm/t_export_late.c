@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+/* Importers that take their time, and whoever frees the memory meanwhile. */
+#include "exported.h"
+
+#include <pthread.h>
+
+CASE(nodes_are_there)
+{
+	EXPECT_EXPORT_NODES();
+}
+
+/* ---- of one region ---- */
+
+static void *signal_after_200_ms(void *arg)
+{
+	usleep(200000);
+	*(int *)arg = slot_call(DMABUF_CHECK_SIGNAL, 0);
+	return NULL;
+}
+
+CASE(free_waits_for_a_fence)
+{
+	pthread_t thread;
+	uint64_t began;
+	int err = -1;
+
+	start_import(true);
+	CHECK_CASE();
+	EXPECT(slot_call(DMABUF_CHECK_FENCE, 0) == 0, "fence");
+	log_skip();
+	EXPECT(!pthread_create(&thread, NULL, signal_after_200_ms, &err), "thread");
+	began = now_ns();
+	EXPECT(emu_free(fd, VA) == 0, "free");
+	EXPECT(ms_since(began) >= 150 && ms_since(began) < 900, "free took %lu ms", ms_since(began));
+	pthread_join(thread, NULL);
+	EXPECT(err == 0, "signal: %d", err);
+	EXPECT(!log_has("peerpin", "dma-buf"), "named though it was in time");
+	finish();
+}
+
+#define LATE "has not let go"
+
+/* The memory is gone all the same. */
+static void expect_late(uint64_t began, uint64_t ms)
+{
+	EXPECT(ms_since(began) >= ms && ms_since(began) < ms + 600, "free took %lu ms", ms_since(began));
+	EXPECT_ALL_GONE();
+	EXPECT(log_has(LATE, "0000:"), "the importer is not named");
+	EXPECT(drain_timeout("1000") == 0, "parameter");
+}
+
+/* Free has not waited for that. */
+static void wait_notified(unsigned int slot)
+{
+	int i;
+
+	for (i = 0; i < 500 && !notified(slot); i++)
+		usleep(10000);
+}
+
+CASE(free_does_not_wait_for_ever_for_a_fence)
+{
+	uint64_t began;
+
+	EXPECT(drain_timeout("300") == 0, "parameter");
+	start_import(false);
+	CHECK_CASE();
+	EXPECT(slot_call(DMABUF_CHECK_FENCE, 0) == 0, "fence");
+	log_skip();
+	began = now_ns();
+	EXPECT(emu_free(fd, VA) == 0, "free");
+	expect_late(began, 280);
+	CHECK_CASE();
+	EXPECT(slot_call(DMABUF_CHECK_SIGNAL, 0) == 0, "signal");
+	finish();
+}
+
+CASE(free_does_not_wait_for_ever_for_a_slow_importer)
+{
+	uint64_t began;
+
+	EXPECT(drain_timeout("300") == 0, "parameter");
+	start();
+	CHECK_CASE();
+	EXPECT(import_slowly(0, whole, 1500) == 0, "import");
+	log_skip();
+	began = now_ns();
+	EXPECT(emu_free(fd, VA) == 0, "free");
+	expect_late(began, 280);
+	CHECK_CASE();
+	wait_notified(0);
+	finish();
+}
+
+/* The last reference of the export is the notification's. */
+CASE(all_may_be_gone_before_a_slow_importer_is)
+{
+	EXPECT(drain_timeout("50") == 0, "parameter");
+	start();
+	CHECK_CASE();
+	EXPECT(import_slowly(0, whole, 400) == 0, "import");
+	EXPECT(close(whole) == 0 && unpin(peerpin, region.out_region) == 0 && emu_free(fd, VA) == 0, "end");
+	EXPECT_ALL_GONE();
+	EXPECT(drain_timeout("1000") == 0 && detach(0) == 0, "detach");
+}
+
+static void *hold_it(void *arg)
+{
+	*(int *)arg = hold_lock(0, 1500);
+	return NULL;
+}
+
+CASE(free_does_not_wait_for_ever_for_the_lock)
+{
+	pthread_t thread;
+	uint64_t began;
+	int err = -1;
+
+	EXPECT(drain_timeout("300") == 0, "parameter");
+	start_import(false);
+	CHECK_CASE();
+	EXPECT(!pthread_create(&thread, NULL, hold_it, &err), "thread");
+	usleep(100000);
+	log_skip();
+	began = now_ns();
+	EXPECT(emu_free(fd, VA) == 0, "free");
+	expect_late(began, 280);
+	pthread_join(thread, NULL);
+	EXPECT(err == 0, "hold: %d", err);
+	wait_notified(0);
+	finish();
+}
+
+/* ---- of two regions ---- */
+
+enum {
+	FLOOD = 300,	/* more than the 256 items that a workqueue works on at a time */
+	SMALL = 4096,
+};
+
+static int flood[FLOOD];
+
+/* Dma-bufs of small parts of region, each mapped and with a fence that nobody signals */
+static void start_flood(void)
+{
+	unsigned int i;
+
+	start();
+	for (i = 0; i < FLOOD; i++) {
+		CHECK_CASE();
+		flood[i] = export_part(region.out_region, i * SMALL, SMALL);
+		EXPECT(flood[i] >= 0 && import_as(i, flood[i], DMABUF_CHECK_DYNAMIC, false) == 0, "%u: %d", i, flood[i]);
+		EXPECT(slot_call(DMABUF_CHECK_FENCE, i) == 0, "fence %u", i);
+	}
+}
+
+static void end_flood(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < FLOOD; i++)
+		EXPECT(notified(i) == 1 && detach(i) == 0 && close(flood[i]) == 0, "%u", i);
+	EXPECT(close(whole) == 0 && emu_free(fd, VA) == 0, "end");
+	sleep(5);	/* as long as the log is limited, where all of them were named */
+}
+
+static void *unpin_flood(void *err)
+{
+	*(int *)err = unpin(peerpin, region.out_region);
+	return NULL;
+}
+
+/* And all those fences take no longer than one. */
+CASE(fences_do_not_keep_another_importer_from_being_told)
+{
+	struct peerpin_pin other;
+	pthread_t thread;
+	uint64_t began;
+	int err = -1, one;
+
+	EXPECT(drain_timeout("2000") == 0, "parameter");
+	start_flood();
+	CHECK_CASE();
+	EXPECT(emu_alloc(fd, VA + BLOCK, BLOCK) == 0 && pin_at(peerpin, VA + BLOCK, BLOCK, &other) == 0, "pin");
+	one = export_part(other.out_region, 0, BLOCK);
+	EXPECT(import_as(FLOOD, one, DMABUF_CHECK_DYNAMIC, false) == 0, "import: %d", one);
+	EXPECT(!pthread_create(&thread, NULL, unpin_flood, &err), "thread");
+	usleep(500000);
+	log_skip();
+	began = now_ns();
+	EXPECT(emu_free(fd, VA + BLOCK) == 0, "free");
+	EXPECT(ms_since(began) < 1000, "free took %lu ms", ms_since(began));
+	EXPECT(notified(FLOOD) == 1 && !log_has("has not let go", "0000:"), "%u notifications", notified(FLOOD));
+	pthread_join(thread, NULL);
+	EXPECT(err == 0 && ms_since(began) < 2500, "unpin: %d, %lu ms", err, ms_since(began));
+	EXPECT(detach(FLOOD) == 0 && close(one) == 0 && unpin(peerpin, other.out_region) == 0, "detach");
+	end_flood();
+	EXPECT(drain_timeout("1000") == 0, "parameter");
+	EXPECT_ALL_GONE();
+}
+
+/* Whose device is not at it, is told and not waited for. */
+CASE(fences_of_what_is_not_mapped_are_not_waited_for)
+{
+	uint64_t began;
+
+	start_import(false);
+	CHECK_CASE();
+	EXPECT(slot_call(DMABUF_CHECK_FENCE, 0) == 0 && unmap(0) == 0, "fence");
+	log_skip();
+	began = now_ns();
+	EXPECT(emu_free(fd, VA) == 0, "free");
+	EXPECT(ms_since(began) < 500 && !log_has("has not let go", "0000:"), "free took %lu ms", ms_since(began));
+	finish();
+}
+
+VMTEST_MAIN

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+/* The end of a dma-buf of GPU memory while its importer, or its owner, does something else. */
+#include "exported.h"
+
+#include <pthread.h>
+
+CASE(nodes_are_there)
+{
+	EXPECT_EXPORT_NODES();
+}
+
+/* Until it has ended; the error that says so, or another */
+static void *map_until_ended(void *result)
+{
+	int err;
+
+	do {
+		err = map(0);
+		unmap(0);
+	} while (!err || err == -EBADSLT);
+	*(int *)result = err;
+	return NULL;
+}
+
+static void end_while_mapped(int us, bool by_unpin)
+{
+	pthread_t thread;
+	int err = 0;
+
+	start_import(us % 2);
+	CHECK_CASE();
+	EXPECT(!pthread_create(&thread, NULL, map_until_ended, &err), "thread");
+	usleep(us);
+	EXPECT((by_unpin ? unpin(peerpin, region.out_region) : emu_free(fd, VA)) == 0, "end");
+	pthread_join(thread, NULL);
+	EXPECT(err == -ENODEV, "%d", err);
+	expect_ended(0);
+	CHECK_CASE();
+	EXPECT(detach(0) == 0 && close(whole) == 0, "detach");
+	EXPECT((by_unpin ? emu_free(fd, VA) : unpin(peerpin, region.out_region)) == 0, "end");
+	EXPECT_ALL_GONE();
+}
+
+CASE(ending_while_it_is_mapped)
+{
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		end_while_mapped(i * 37 % 1000, i & 2);
+		CHECK_CASE();
+	}
+}
+
+static void *close_it(void *unused)
+{
+	close(whole);
+	return unused;
+}
+
+CASE(ending_while_it_is_closed)
+{
+	pthread_t thread;
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		start();
+		CHECK_CASE();
+		EXPECT(!pthread_create(&thread, NULL, close_it, NULL), "thread");
+		usleep(i % 10 * 10);
+		EXPECT(emu_free(fd, VA) == 0 && unpin(peerpin, region.out_region) == 0, "end");
+		pthread_join(thread, NULL);
+		EXPECT_ALL_GONE();
+	}
+}
+
+static void *detach_it(void *result)
+{
+	*(int *)result = detach(0);
+	return NULL;
+}
+
+CASE(ending_while_it_is_detached)
+{
+	pthread_t thread;
+	int i, err = -1;
+
+	for (i = 0; i < 100; i++) {
+		start_import(i % 2);
+		CHECK_CASE();
+		EXPECT(!pthread_create(&thread, NULL, detach_it, &err), "thread");
+		usleep(i % 10 * 20);
+		EXPECT(emu_free(fd, VA) == 0, "free");
+		pthread_join(thread, NULL);
+		EXPECT(err == 0 && close(whole) == 0 && unpin(peerpin, region.out_region) == 0, "%d", err);
+		EXPECT_ALL_GONE();
+	}
+}
+
+static void *import_it(void *result)
+{
+	*(int *)result = import_as(0, whole, DMABUF_CHECK_DYNAMIC, true);
+	return NULL;
+}
+
+/* Mapped and then notified, or refused: never mapped and left so */
+CASE(ending_while_it_is_imported)
+{
+	pthread_t thread;
+	int i, err = -1;
+
+	for (i = 0; i < 100; i++) {
+		start();
+		CHECK_CASE();
+		EXPECT(!pthread_create(&thread, NULL, import_it, &err), "thread");
+		usleep(i % 10 * 20);
+		EXPECT(emu_free(fd, VA) == 0, "free");
+		pthread_join(thread, NULL);
+		EXPECT(err == -ENODEV || (err == 0 && notified(0) == 1), "%d, %u notifications", err, notified(0));
+		EXPECT(look(0, 0).out_entries == 0, "left mapped");
+		EXPECT(detach(0) == 0 && close(whole) == 0 && unpin(peerpin, region.out_region) == 0, "end");
+		EXPECT_ALL_GONE();
+	}
+}
+
+/* The owner frees and unpins at the same time: both end it, and both wait for the importer. */
+static void *unpin_it(void *result)
+{
+	*(int *)result = unpin(peerpin, region.out_region);
+	return NULL;
+}
+
+CASE(freeing_while_it_is_unpinned)
+{
+	pthread_t thread;
+	int i, err = -1;
+
+	for (i = 0; i < 100; i++) {
+		start_import(i % 2);
+		CHECK_CASE();
+		EXPECT(!pthread_create(&thread, NULL, unpin_it, &err), "thread");
+		usleep(i % 10 * 20);
+		EXPECT(emu_free(fd, VA) == 0, "free");
+		pthread_join(thread, NULL);
+		EXPECT(err == 0, "unpin: %d", err);
+		expect_ended(0);
+		CHECK_CASE();
+		EXPECT(detach(0) == 0 && close(whole) == 0, "detach");
+		EXPECT_ALL_GONE();
+	}
+}
+
+VMTEST_MAIN
