@@ -90,7 +90,11 @@ static inline uint32_t pp_cache_now(struct pp_cache *c)
 
 static inline void pp_cache_tick(struct pp_cache *c)
 {
-	atomic_store_explicit(&c->clock, pp_cache_now(c) + 1, memory_order_relaxed);
+	uint32_t now = pp_cache_now(c) + 1;
+
+	atomic_store_explicit(&c->clock, now, memory_order_relaxed);
+	if (__builtin_expect(!(now % PP_LRU_SPAN), 0))
+		pp_lru_age(&c->lru, &c->pool, now);
 }
 
 /* From before its pin to its end an entry counts against the budget. */

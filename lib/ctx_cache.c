@@ -170,6 +170,18 @@ static const struct pp_cache_ops ctx_ops[] = {
 	[PP_WATCH_NONE] = { ctx_pin, ctx_unpin, NULL, NULL, ctx_grow },
 };
 
+/* Loaded too late the hook does not see all frees, and the best is what there is without one. */
+static int make(uint32_t watch, const struct pp_cache_attr *attr, struct pp_cache **out)
+{
+	int ret = -EOPNOTSUPP;
+
+	if (watch == PP_WATCH_BEST || watch == PP_WATCH_HOOK)
+		ret = pp_watch_make(&ctx_ops[watch], attr, out);
+	if (ret != -EOPNOTSUPP || watch == PP_WATCH_HOOK)
+		return ret;
+	return pp_cache_make(&ctx_ops[watch == PP_WATCH_BEST ? PP_WATCH_EPOCH : watch], NULL, attr, out);
+}
+
 PP_PUBLIC int pp_cache_create_ctx(struct pp_ctx *ctx,
 				  const struct pp_cache_attr *attr,
 				  struct pp_cache **out)
@@ -183,11 +195,8 @@ PP_PUBLIC int pp_cache_create_ctx(struct pp_ctx *ctx,
 		return -EOPNOTSUPP;
 	if (watch > PP_WATCH_NONE)
 		return -EINVAL;
-	if (watch == PP_WATCH_BEST && !pp_watch_has_hook())
-		watch = PP_WATCH_EPOCH;
-	ret = pp_cache_make(&ctx_ops[watch], NULL, attr, out);
-	if (ret)
-		return ret;
-	pp_cache_set_ctx(*out, ctx);
-	return pp_watch_begin(out, watch == PP_WATCH_BEST || watch == PP_WATCH_HOOK);
+	ret = make(watch, attr, out);
+	if (!ret)
+		pp_cache_set_ctx(*out, ctx);
+	return ret;
 }

@@ -9,6 +9,18 @@ static struct pp_cuda cuda;	/* written once, under @lock */
 static _Atomic(const struct pp_cuda *) found;
 static _Atomic unsigned long long searched_at;	/* loads seen by the last search */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* In a child: the lock may be held by a thread that is not there. */
+static void start_anew(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}
+
+static void init_once(void)
+{
+	pthread_atfork(NULL, NULL, start_anew);
+}
 
 static int first_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -42,6 +54,7 @@ static int resolve(void *lib, struct pp_cuda *out)
 /* The first of several threads that found the same; release: see pp_cuda(). */
 static void publish(const struct pp_cuda *fresh)
 {
+	pthread_once(&once, init_once);
 	pthread_mutex_lock(&lock);
 	if (!atomic_load_explicit(&found, memory_order_relaxed)) {
 		cuda = *fresh;

@@ -43,27 +43,25 @@ static int dmabuf_valid(void *arg, void *reg)
 static const struct pp_cache_ops told_ops = { dmabuf_pin, dmabuf_unpin, NULL, NULL, pp_export_grow };
 static const struct pp_cache_ops tag_ops = { dmabuf_pin, dmabuf_unpin, NULL, dmabuf_valid, pp_export_grow };
 
-/* What is asked for, or what BEST is here; a negative errno */
-static int choose(const struct pp_cache_attr *attr)
+static int make(uint32_t watch, const struct pp_cache_attr *attr, struct pp_cache **out)
 {
+	int ret = -EOPNOTSUPP;
+
+	if (watch == PP_WATCH_BEST || watch == PP_WATCH_HOOK)
+		ret = pp_watch_make(&told_ops, attr, out);
+	if (ret != -EOPNOTSUPP || watch == PP_WATCH_HOOK)
+		return ret;
+	return pp_cache_make(watch == PP_WATCH_NONE ? &told_ops : &tag_ops, NULL, attr, out);
+}
+
+PP_PUBLIC int pp_cache_create_dmabuf(const struct pp_cache_attr *attr, struct pp_cache **out)
+{
+	PP_KEEP_ERRNO;
 	uint32_t watch = attr ? attr->watch : PP_WATCH_BEST;
 
 	if (watch > PP_WATCH_NONE)
 		return -EINVAL;
 	if (watch == PP_WATCH_EPOCH || (attr && attr->pin_flags) || !pp_export_can())
 		return -EOPNOTSUPP;
-	if (watch == PP_WATCH_BEST)
-		return pp_watch_has_hook() ? PP_WATCH_HOOK : PP_WATCH_TAG;
-	return watch;
-}
-
-PP_PUBLIC int pp_cache_create_dmabuf(const struct pp_cache_attr *attr, struct pp_cache **out)
-{
-	PP_KEEP_ERRNO;
-	int watch = choose(attr), ret;
-
-	if (watch < 0)
-		return watch;
-	ret = pp_cache_make(watch == PP_WATCH_TAG ? &tag_ops : &told_ops, NULL, attr, out);
-	return ret ? ret : pp_watch_begin(out, watch == PP_WATCH_HOOK);
+	return make(watch, attr, out);
 }

@@ -126,6 +126,35 @@ static bool is_old(struct pp_lru *lru, const struct pp_pool *pool, struct pp_ent
 	return false;
 }
 
+/* A reader may touch it meanwhile. */
+static void age(struct pp_entry *e, uint32_t now)
+{
+	uint32_t used = stamp(e);
+
+	if (now - used > PP_LRU_SPAN)
+		atomic_compare_exchange_strong(&e->stamp, &used, now - PP_LRU_SPAN);
+	if (now - e->queued > PP_LRU_SPAN)
+		e->queued = now - PP_LRU_SPAN;
+}
+
+static void age_all(const struct pp_list *list, const struct pp_pool *pool, uint32_t now)
+{
+	uint32_t i, next = list->first;
+
+	for (i = list->count; i; i--) {
+		struct pp_entry *e = pp_entry_at(pool, next);
+
+		next = e->next;
+		age(e, now);
+	}
+}
+
+void pp_lru_age(struct pp_lru *lru, const struct pp_pool *pool, uint32_t now)
+{
+	age_all(&lru->warm, pool, now);
+	age_all(&lru->cold, pool, now);
+}
+
 static uint32_t batch(const struct pp_lru *lru)
 {
 	uint32_t part = (lru->warm.count + lru->cold.count) / SHARE;

@@ -41,6 +41,10 @@ void pp_lru_init(struct pp_lru *lru);
 /* a LIVE entry, used now */
 void pp_lru_add(struct pp_lru *lru, const struct pp_pool *pool, struct pp_entry *e);
 
+/* Due every PP_LRU_SPAN ticks: ages are told apart up to 2^31 of them, and what is older than a span is that old. */
+enum { PP_LRU_SPAN = 1 << 29 };
+void pp_lru_age(struct pp_lru *lru, const struct pp_pool *pool, uint32_t now);
+
 /* an entry that was added and not taken */
 void pp_lru_remove(struct pp_lru *lru, const struct pp_pool *pool, struct pp_entry *e);
 

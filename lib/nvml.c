@@ -8,6 +8,18 @@
 static struct pp_nvml nvml;	/* written once, under @lock */
 static bool ready;		/* under @lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* In a child: the lock may be held by a thread that is not there. */
+static void start_anew(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}
+
+static void init_once(void)
+{
+	pthread_atfork(NULL, NULL, start_anew);
+}
 
 static bool find(void *lib, const char *name, void *function)
 {
@@ -83,5 +95,6 @@ static int load(void)
 int pp_nvml(const struct pp_nvml **out)
 {
 	*out = &nvml;
+	pthread_once(&once, init_once);
 	return is_ready() ? 0 : load();
 }

@@ -18,9 +18,11 @@
 __thread struct pp_thread *pp_thread_self __attribute__((tls_model("initial-exec")));
 
 static bool has_membarrier;
+static _Atomic bool fence_is_lost;	/* counts mean nothing any more */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_key;
+static bool has_key;		/* else no thread has words */
 static _Atomic uint64_t last_serial, last_thread;
 static _Atomic uint64_t seats_taken;
 static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -38,7 +40,10 @@ static bool fence_register(void)
 	return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
 }
 
-/* A child of fork() may have to register again. */
+/*
+ * A child of fork() may have to register again. A process that has denied itself
+ * the call since (seccomp) keeps what it has registered.
+ */
 void pp_fence_heavy(void)
 {
 	if (!has_membarrier)
@@ -46,7 +51,7 @@ void pp_fence_heavy(void)
 	if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
 		return;
 	if (!fence_register() || !membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
-		abort();	/* readers rely on it */
+		atomic_store(&fence_is_lost, true);
 }
 
 /* ---- threads -------------------------------------------------------------------- */
@@ -78,14 +83,16 @@ static void start_anew(void)
 static void init(void)
 {
 	has_membarrier = fence_register();
-	pthread_key_create(&thread_key, thread_end);
+	has_key = !pthread_key_create(&thread_key, thread_end);
 	pthread_atfork(NULL, NULL, start_anew);
 }
 
 static struct pp_thread *thread_map(void)
 {
-	void *at = mmap(NULL, sizeof(struct pp_thread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *at = MAP_FAILED;
 
+	if (has_key)
+		at = mmap(NULL, sizeof(struct pp_thread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (at == MAP_FAILED)
 		return NULL;
 	if (!madvise(at, sizeof(struct pp_thread), MADV_WIPEONFORK) && !pthread_setspecific(thread_key, at))
@@ -262,16 +269,17 @@ static uint32_t counted(const struct pp_reader *r, uint32_t index, unsigned int 
 	return ref >> 32 == index ? (uint32_t)ref : 0;
 }
 
-int64_t pp_users(const struct pp_readers *readers, const struct pp_pool *pool, struct pp_entry *e)
+/* Modulo 2^32, as threads that get what others put may count past it; there are never 2^31 users. */
+int32_t pp_users(const struct pp_readers *readers, const struct pp_pool *pool, struct pp_entry *e)
 {
 	const struct pp_reader *r = atomic_load_explicit(&readers->first, memory_order_acquire);
 	uint32_t index = pp_entry_index(pool, e);
-	int64_t users = atomic_load_explicit(&e->shared, memory_order_seq_cst);
+	uint32_t users = (uint32_t)atomic_load_explicit(&e->shared, memory_order_seq_cst);
 
 	for (; r; r = r->next) {
 		users += counted(r, index, 0);
 		if (pp_ref_place(r, index, 1) != pp_ref_place(r, index, 0))
 			users += counted(r, index, 1);
 	}
-	return users;
+	return atomic_load(&fence_is_lost) ? INT32_MAX : (int32_t)users;
 }

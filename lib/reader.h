@@ -85,9 +85,10 @@ void pp_fence_heavy(void);
 /*
  * How many users an entry has; after its state was set so that none can be added
  * and pp_fence_heavy() was called. Users that go meanwhile may be counted, and
- * readers that look at the entry in vain; so it is too high, or right.
+ * readers that look at the entry in vain; so it is too high, or right. If the
+ * fence does not work any more everything is in use.
  */
-int64_t pp_users(const struct pp_readers *readers, const struct pp_pool *pool, struct pp_entry *e);
+int32_t pp_users(const struct pp_readers *readers, const struct pp_pool *pool, struct pp_entry *e);
 
 /* The calling thread's if it is at hand, or NULL */
 static inline struct pp_reader *pp_reader_at_hand(const struct pp_readers *readers)
@@ -136,7 +137,7 @@ static inline bool pp_ref_add(_Atomic uint64_t *place, uint32_t index)
 
 	if (__builtin_expect(!ref, 1))
 		pp_ref_set(place, pp_ref_one(index));
-	else if (ref >> 32 == index)
+	else if (ref >> 32 == index && (uint32_t)ref != UINT32_MAX)
 		pp_ref_set(place, ref + 1);
 	else
 		return false;

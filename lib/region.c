@@ -102,9 +102,11 @@ PP_PUBLIC void pp_close(struct pp_ctx *ctx)
 
 	if (!ctx)
 		return;
-	if (!pp_ctx_is_foreign(ctx))
+	/* a child has no page: what is its own may lie there */
+	if (!pp_ctx_is_foreign(ctx)) {
 		unpin_all(ctx);
-	pp_sys_unmap((void *)ctx->epochs, EPOCH_BYTES);
+		pp_sys_unmap((void *)ctx->epochs, EPOCH_BYTES);
+	}
 	pp_sys_close(ctx->fd);
 	free(ctx);
 }
@@ -254,6 +256,7 @@ PP_PUBLIC int pp_unpin(struct pp_ctx *ctx, const struct pp_region *region)
 PP_PUBLIC int pp_region_valid(const struct pp_ctx *ctx,
 			      const struct pp_region *region)
 {
-	return atomic_load_explicit(&ctx->epochs[region->slot],
+	return !pp_ctx_is_foreign(ctx) &&
+	       atomic_load_explicit(&ctx->epochs[region->slot],
 				    memory_order_acquire) == region->epoch;
 }

@@ -12,9 +12,10 @@ $(B)/obj/lib/%.pic.o: lib/%.c | $(B)/obj/lib
 $(B)/obj/lib/%.o: lib/%.c | $(B)/obj/lib
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(LIB_CFLAGS) -MMD -MP -c -o $@ $<
 
+# nodelete: a thread that has used a cache calls it when it ends
 $(B)/lib/libpeerpin.so.1: $(LIB_PIC) lib/libpeerpin.map | $(B)/lib
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libpeerpin.so.1 -Wl,-z,defs \
-		-Wl,--version-script=lib/libpeerpin.map -o $@ $(LIB_PIC) -ldl -lpthread
+		-Wl,-z,nodelete -Wl,--version-script=lib/libpeerpin.map -o $@ $(LIB_PIC) -ldl -lpthread
 
 $(B)/lib/libpeerpin.so: $(B)/lib/libpeerpin.so.1
 	ln -sf libpeerpin.so.1 $@

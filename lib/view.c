@@ -95,14 +95,11 @@ bool pp_view_is_cache(const struct pp_cache *cache)
 PP_PUBLIC int pp_cache_create_view(const struct pp_cache_attr *attr, struct pp_cache **out)
 {
 	PP_KEEP_ERRNO;
-	bool hook = pp_watch_has_hook();
 	int ret;
 
 	if (attr && (attr->pin_flags || attr->watch))
 		return -EOPNOTSUPP;
-	ret = pp_cache_make(hook ? &told_ops : &tag_ops, NULL, attr, out);
-	if (!ret)
-		ret = pp_watch_begin(out, hook);
-	/* loaded too late, the hook does not see all frees */
+	ret = pp_watch_make(&told_ops, attr, out);
+	/* not there, or loaded too late, the hook does not see all frees */
 	return ret == -EOPNOTSUPP ? pp_cache_make(&tag_ops, NULL, attr, out) : ret;
 }

@@ -15,22 +15,27 @@ static void gone(void *arg, uint64_t addr, uint64_t length)
 	pp_cache_invalidate(arg, (void *)(uintptr_t)addr, length);
 }
 
-bool pp_watch_has_hook(void)
+static int begin(struct pp_cache *cache)
 {
-	return hook_add();
+	int ret = hook_add() ? hook_add()(gone, cache) : -EOPNOTSUPP;
+
+	if (!ret)
+		pp_cache_set_hooked(cache, (typeof(pp_hook_is_going) *)dlsym(RTLD_DEFAULT, "pp_hook_is_going"));
+	return ret;
 }
 
-int pp_watch_begin(struct pp_cache **cache, bool hook)
+int pp_watch_make(const struct pp_cache_ops *ops, const struct pp_cache_attr *attr, struct pp_cache **out)
 {
-	int ret;
+	struct pp_cache *cache;
+	int ret = pp_cache_make(ops, NULL, attr, &cache);
 
-	if (!hook)
-		return 0;
-	ret = hook_add() ? hook_add()(gone, *cache) : -EOPNOTSUPP;
 	if (ret)
-		pp_cache_destroy(*cache);
+		return ret;
+	ret = begin(cache);
+	if (ret)
+		pp_cache_destroy(cache);
 	else
-		pp_cache_set_hooked(*cache, (typeof(pp_hook_is_going) *)dlsym(RTLD_DEFAULT, "pp_hook_is_going"));
+		*out = cache;
 	return ret;
 }
 

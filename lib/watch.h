@@ -3,17 +3,10 @@
 #ifndef PP_WATCH_H
 #define PP_WATCH_H
 
-#include <stdbool.h>
 #include "libpeerpin.h"
 
-/* Is libpeerpin-hook.so in this process? */
-bool pp_watch_has_hook(void);
-
-/*
- * The last step of making a cache: have it told, if @hook. On failure, -EOPNOTSUPP
- * without a hook that sees everything or -ENOMEM, the cache is destroyed.
- */
-int pp_watch_begin(struct pp_cache **cache, bool hook);
+/* pp_cache_make() of one that is told; -EOPNOTSUPP: there is no hook that sees everything. */
+int pp_watch_make(const struct pp_cache_ops *ops, const struct pp_cache_attr *attr, struct pp_cache **out);
 
 /* When this returns no call that was told is in progress. */
 void pp_watch_end(struct pp_cache *cache);

@@ -22,6 +22,7 @@ UNIT_OBJ_test_region = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o
 UNIT_OBJ_test_map = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o
 UNIT_OBJ_test_export = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o
 UNIT_OBJ_test_ctx_cache = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o
+UNIT_OBJ_test_watch = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o
 UNIT_OBJ_test_why = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o $(B)/obj/test/mock_nvml.o
 UNIT_OBJ_test_file = $(B)/obj/test/mock_cuda.o
 UNIT_OBJ_test_query = $(B)/obj/test/mock_cuda.o
@@ -72,6 +73,8 @@ UNIT_CFLAGS_test_verify_run = -DPEERPIN='"$(B)/bin/peerpin"' -DFAKE_VM_RUN='"tes
 HOOKED := $(B)/bin/test/fake/hooked
 UNIT_OBJ_test_hook = $(B)/lib/libpeerpin-hook.so $(HOOKED)/libcuda.so.1
 UNIT_OBJ_test_hook_subscriber = $(B)/lib/libpeerpin-hook.so $(HOOKED)/libcuda.so.1
+UNIT_OBJ_test_hook_going = $(B)/obj/hook/going.o
+UNIT_CFLAGS_test_unload := -DLIBRARY='"$(B)/lib/libpeerpin.so.1"'
 UNIT_CFLAGS_test_hook := -DFAKE_VERSIONED='"$(B)/bin/test/fake/hooked/libversioned.so"'
 UNIT_CFLAGS_test_hook_preload := -DHOOK='"$(B)/lib/libpeerpin-hook.so.1"' -DHOOKED='"$(B)/bin/test/fake/hooked/"'
 
@@ -108,8 +111,10 @@ $(B)/bin/test/test_topo: private override LDFLAGS += -Wl,--no-as-needed -ljson-c
 $(B)/bin/test/test_cuda_lookup: | $(B)/bin/test/fake/libcuda.so.1 $(B)/bin/test/fake/plugin.so
 $(B)/bin/test/test_cuda_lookup: private override LDFLAGS += -rdynamic
 
+$(B)/bin/test/test_unload: | $(B)/lib/libpeerpin.so.1
+
 # so that it finds the hook that the test has
-$(B)/bin/test/test_verbs: private override LDFLAGS += -rdynamic
+$(B)/bin/test/test_verbs $(B)/bin/test/test_watch: private override LDFLAGS += -rdynamic
 
 $(B)/bin/test/fake/libcuda.so.1: test/unit/fake_cuda.c | $(B)/bin/test/fake
 	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $<

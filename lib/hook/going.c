@@ -53,9 +53,10 @@ void pp_going_end(int at)
 	if (at == PP_GOING_NOTHING)
 		return;
 	pthread_mutex_lock(&going.lock);
-	if (at == EVERYTHING)
+	/* in a child that was forked in between all was forgotten */
+	if (at == EVERYTHING && going.everything)
 		going.everything--;
-	else
+	else if (at != EVERYTHING)
 		going.places[at].length = 0;
 	pthread_mutex_unlock(&going.lock);
 }

@@ -190,7 +190,8 @@ int pp_unpin(struct pp_ctx *ctx, const struct pp_region *region);
 /**
  * pp_region_valid - has the region been revoked since it was pinned?
  *
- * One load from the revocation page. 1 valid, 0 revoked or unpinned.
+ * One load from the revocation page, and one that tells a child of fork(). 1
+ * valid; 0 revoked or unpinned, or @ctx is that of the parent process.
  *
  * Small GPU allocations share a block of 2 MiB with others, and those of a
  * stream-ordered pool go back to it: freeing one of them gives no block back
@@ -308,7 +309,7 @@ struct pp_cache_ops {
 enum pp_cache_watch {
 	/*
 	 * Of /dev/peerpin EPOCH, with the hook in place of the tag where that is
-	 * loaded; of dma-bufs HOOK where it is loaded, else TAG.
+	 * loaded and sees all frees; of dma-bufs HOOK where it does, else TAG.
 	 */
 	PP_WATCH_BEST,
 	/*
@@ -421,13 +422,15 @@ int pp_dmabuf_export(const void *addr, size_t length, struct pp_dmabuf *out, str
 
 /**
  * pp_cache_create_dmabuf - a cache of dma-bufs of GPU memory
- * @attr: BEST is HOOK where libpeerpin-hook.so is loaded, else TAG
+ * @attr: BEST is HOOK where libpeerpin-hook.so sees all frees, else TAG
  *
  * cuMemGetHandleForAddressRange() makes them; no kernel module is needed. An
  * entry's @reg is a const struct pp_dmabuf *; the range that was asked for lies
  * at its address minus @addr. Hand the descriptor to ibv_reg_dmabuf_mr(), or
  * to any driver that imports dma-bufs; what that makes of it is the caller's to
- * end before the entry is unpinned: cache that in a cache of its own.
+ * end before the entry is unpinned: cache that in a cache of its own. Each
+ * entry is a descriptor, so that a process with many allocations wants
+ * @attr->max_entries below its RLIMIT_NOFILE.
  *
  * Gets of memory that is no GPU's answer -EOPNOTSUPP. Memory of a stream-ordered
  * pool must not be freed while it is being got: CUDA's driver (580.159) crashes
@@ -474,8 +477,9 @@ void pp_cache_stats(struct pp_cache *cache, struct pp_cache_stats *out);
 /**
  * pp_cache_destroy - unpin everything and free; NULL is fine
  *
- * No entry may be in use. In a child of fork() it does nothing: the entries
- * are the parent's.
+ * No entry may be in use. Not inside a subscriber's call of libpeerpin-hook.so:
+ * others may be in progress, and use the cache. In a child of fork() it does
+ * nothing: the entries are the parent's.
  */
 void pp_cache_destroy(struct pp_cache *cache);
 

@@ -20,6 +20,7 @@ int mock_open_error;
 int mock_map_error;
 const char *mock_opened;
 int mock_closed;
+int mock_epochs_unmapped;
 struct mock_view mock_view;
 char mock_view_at[1];
 
@@ -33,6 +34,7 @@ void mock_reset(void)
 	mock_map_error = 0;
 	mock_opened = NULL;
 	mock_closed = 0;
+	mock_epochs_unmapped = 0;
 	mock_view = (struct mock_view){ .calls = 0 };
 	head = 0;
 	tail = 0;
@@ -102,4 +104,5 @@ void pp_sys_unmap(void *at, size_t length)
 	}
 	assert_ptr_equal(at, mock_epochs);
 	assert_int_equal(length, sizeof(mock_epochs));
+	mock_epochs_unmapped++;
 }

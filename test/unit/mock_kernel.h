@@ -24,6 +24,7 @@ extern int mock_open_error;
 extern int mock_map_error;
 extern const char *mock_opened;	/* path of the last open() */
 extern int mock_closed;		/* descriptors closed so far */
+extern int mock_epochs_unmapped;	/* so often the revocation page was */
 
 /**
  * struct mock_view - how the CPU was given regions

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+/* Caches in a process whose hook comes too late to see all frees, or has no memory; it is this file. */
+#include <errno.h>
+#include <linux/types.h>
+#include <peerpin.h>
+#include "libpeerpin.h"
+#include "libpeerpin-hook.h"
+#include "mock_cuda.h"
+#include "mock_kernel.h"
+#include "unit.h"
+
+static int hook_error;
+static unsigned int added;
+static struct pp_ctx *ctx;
+static char untouched;
+static struct pp_cache *cache;
+
+__attribute__((visibility("default"))) int pp_hook_add(void (*gone)(void *arg, uint64_t addr, uint64_t length),
+						       void *arg)
+{
+	(void)gone;
+	(void)arg;
+	added++;
+	return hook_error;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	mock_reset();
+	mock_cuda_reset();
+	mock_cuda_fd = 100;	/* it can export dma-bufs */
+	added = 0;
+	cache = (struct pp_cache *)&untouched;
+	return pp_open(&ctx);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	pp_close(ctx);
+	mock_done();
+	return 0;
+}
+
+static int create_ctx(uint32_t watch)
+{
+	const struct pp_cache_attr attr = { .watch = watch };
+
+	return pp_cache_create_ctx(ctx, &attr, &cache);
+}
+
+static int create_dmabuf(uint32_t watch)
+{
+	const struct pp_cache_attr attr = { .watch = watch };
+
+	return pp_cache_create_dmabuf(&attr, &cache);
+}
+
+static int create_view(uint32_t watch)
+{
+	const struct pp_cache_attr attr = { .watch = watch };
+
+	return pp_cache_create_view(&attr, &cache);
+}
+
+static int (*const kinds[])(uint32_t watch) = { create_ctx, create_dmabuf, create_view };
+
+enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
+
+static void the_best_is_what_works(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	hook_error = -EOPNOTSUPP;
+	for (i = 0; i < KINDS; i++) {
+		assert_int_equal(kinds[i](PP_WATCH_BEST), 0);
+		assert_int_equal(added, i + 1);
+		pp_cache_destroy(cache);
+	}
+}
+
+static void expect_failure(int (*create)(uint32_t watch), uint32_t watch, int error)
+{
+	assert_int_equal(create(watch), error);
+	assert_ptr_equal(cache, &untouched);
+}
+
+static void who_wants_the_hook_is_refused(void **state)
+{
+	(void)state;
+	hook_error = -EOPNOTSUPP;
+	expect_failure(create_ctx, PP_WATCH_HOOK, -EOPNOTSUPP);
+	expect_failure(create_dmabuf, PP_WATCH_HOOK, -EOPNOTSUPP);
+}
+
+static void a_failure_leaves_no_cache(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	hook_error = -ENOMEM;
+	for (i = 0; i < KINDS; i++)
+		expect_failure(kinds[i], PP_WATCH_BEST, -ENOMEM);
+	expect_failure(create_ctx, PP_WATCH_HOOK, -ENOMEM);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(the_best_is_what_works),
+		TEST(who_wants_the_hook_is_refused),
+		TEST(a_failure_leaves_no_cache),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
