@@ -287,11 +287,11 @@ static int lsi_setup(struct lsi *lsi)
 	lsi->engine.regs = pcim_iomap(pdev, LSI_BAR, 0);
 	if (!lsi->engine.script || !lsi->engine.regs)
 		return -ENOMEM;
-	pci_set_master(pdev);
 	ret = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_ALL_TYPES);
 	if (ret < 0)
 		return ret;
 	lsi_engine_reset(&lsi->engine);
+	pci_set_master(pdev);	/* before it would go on with what another driver has begun */
 	return request_irq(pci_irq_vector(pdev, 0), lsi_engine_irq, IRQF_SHARED,
 			   lsi->name, &lsi->engine);
 }
