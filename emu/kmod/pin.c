@@ -170,6 +170,50 @@ void emugpu_pin_exit(void)
 	graves_clear(NULL);
 }
 
+/* ---- those whose process has ended ----------------------------------------- */
+
+static bool is_gone(struct pid *process)
+{
+	struct task_struct *task;
+	bool gone;
+
+	rcu_read_lock();
+	task = pid_task(process, PIDTYPE_TGID);
+	gone = !task || !atomic_read(&task->signal->live);
+	rcu_read_unlock();
+	return gone;
+}
+
+static void note_process(struct emugpu_pin *pin)
+{
+	mutex_lock(&emugpu_map_lock);
+	pin->process_gone = EMUGPU_INTEGRATED && is_gone(pin->process);
+	mutex_unlock(&emugpu_map_lock);
+}
+
+static bool end_due_locked(const struct nvidia_p2p_page_table *table)
+{
+	struct emugpu_pin *pin;
+
+	lockdep_assert_held(&emugpu_map_lock);
+	hash_for_each_possible(pins, pin, hash, (unsigned long)table)
+		if (pin->due == table) {
+			pin->due = NULL;
+			return true;
+		}
+	return false;
+}
+
+bool emugpu_pin_end_due(const struct nvidia_p2p_page_table *table)
+{
+	bool was_due;
+
+	mutex_lock(&emugpu_map_lock);
+	was_due = end_due_locked(table);
+	mutex_unlock(&emugpu_map_lock);
+	return was_due;
+}
+
 /* ---- the living ---------------------------------------------------------- */
 
 /*
@@ -218,6 +262,7 @@ int emugpu_pin_open(struct emugpu_pin *pin)
 	int err = pin_fill(pin);
 
 	mutex_lock(&emugpu_map_lock);
+	end_due_locked(pin->table);	/* who never put that one has freed it, for the address is in use again */
 	hash_add(pins, &pin->hash, (unsigned long)pin->table);
 	mutex_unlock(&emugpu_map_lock);
 	if (err)
@@ -246,6 +291,8 @@ static void pin_end(struct emugpu_pin *pin, enum emugpu_pin_state state)
 	module_put(THIS_MODULE);
 }
 
+/* ---- the end ------------------------------------------------------------------ */
+
 /* From its start on the consumer is to free the table. */
 static void call_back(struct emugpu_pin *pin)
 {
@@ -265,6 +312,7 @@ void emugpu_pin_put(struct emugpu_pin *pin)
 /* The order is the contract's: the callback, and only then what the driver has: mappings, BAR1, table. */
 void emugpu_pin_revoke(struct emugpu_pin *pin)
 {
+	note_process(pin);
 	call_back(pin);
 	emugpu_guard_add(pin);
 	pin_end(pin, EMUGPU_PIN_REVOKED);
@@ -275,6 +323,7 @@ static void give_table_away(struct emugpu_pin *pin)
 {
 	if (pin->state == EMUGPU_PIN_LIVE)
 		emugpu_table_poison(pin);
+	pin->due = pin->process_gone ? pin->table : NULL;
 	pin->table = NULL;
 }
 

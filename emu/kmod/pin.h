@@ -54,6 +54,8 @@ struct emugpu_pin {
 	enum emugpu_pin_state state;	/* API lock and map lock to write, either to read */
 	bool called_back;		/* the callback runs, or has; map lock */
 	bool table_freed;		/* by free_page_table; map lock */
+	bool process_gone;		/* its process ended, which revoked it; map lock */
+	const void *due;		/* a table given away that is to be put for that; NULL: none is; map lock */
 	struct hlist_node hash;		/* as state */
 	struct list_head node;		/* in block->pins or the persistent pins: API lock; in a graveyard: map lock */
 	struct list_head maps;		/* map lock */
@@ -92,6 +94,12 @@ int emugpu_pin_each(const struct emugpu_gpu *gpu, int (*fn)(const struct emugpu_
 
 /* The pin of a table, dead or alive, or NULL. API lock or map lock held. */
 struct emugpu_pin *emugpu_pin_find(const struct nvidia_p2p_page_table *table);
+
+/*
+ * On integrated GPUs: the put of a table that its consumer has freed in the callback
+ * that came as the process ended. False: none is due.
+ */
+bool emugpu_pin_end_due(const struct nvidia_p2p_page_table *table);
 
 /* The consumer of @pin, or where that is NULL the module at @caller, broke a rule. One of these locks held. */
 void emugpu_pin_violation(enum emugpu_rule rule, const struct emugpu_pin *pin, const void *caller);

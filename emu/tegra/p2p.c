@@ -76,13 +76,14 @@ EMUGPU_EXPORT(nvidia_p2p_get_pages);
 /*
  * A table that its callback has freed is the consumer's no more; the real driver
  * follows the pointer all the same. One that it has not freed yet may be put: no
- * consumer can keep the memory from being freed while it is on its way here.
+ * consumer can keep the memory from being freed while it is on its way here. And
+ * so may one that went with its process, once: that gives the MMU notifier back.
  */
 static int put_locked(const struct nvidia_p2p_page_table *table, const void *caller)
 {
 	struct emugpu_pin *pin = emugpu_pin_find(table);
 
-	if (pin && pin->state == EMUGPU_PIN_REVOKED)
+	if ((pin && pin->state == EMUGPU_PIN_REVOKED) || (!pin && emugpu_pin_end_due(table)))
 		return 0;
 	if (!pin || pin->state != EMUGPU_PIN_LIVE) {
 		emugpu_pin_violation(EMUGPU_RULE_PUT_OF_DEAD_TABLE, pin, caller);

@@ -10,15 +10,20 @@
  * and looks at it once more when the callback has returned. So
  * - a callback that comes in another thread while we put leaves the pages to
  *   the thread that puts: no put meets a table without pages;
+ * - nothing is put once a callback has begun: where memory was unmapped the
+ *   vendor has given its notifier back by then, and a put would do so again;
  * - the table is kfree()d when the region is gone, so that there is neither a
- *   put nor a callback, and when no notifier can be running any more.
+ *   put nor a callback, and when no notifier can be running any more;
+ * - where the process has ended nobody has given the notifier back, which keeps
+ *   the mm_struct: the table is put then before it is kfree()d.
  */
+#include <linux/fs.h>
 #include <linux/io.h>
 #include <linux/llist.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
 #include <linux/module.h>
-#include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
@@ -27,10 +32,20 @@
 
 #define TEGRA_PAGE_SIZE (4u << 10)
 
-/* The vendor's table, and its place among those to be kfree()d */
+/*
+ * struct tegra_table - the vendor's table, and what its callback is given
+ * @dead: its place among those to be kfree()d
+ * @mm: of the process that pinned; a reference to the structure
+ * @called: a callback has begun
+ * @process_gone: the process had ended when it began
+ */
 struct tegra_table {
 	struct llist_node dead;
 	struct nvidia_p2p_page_table *vendors;
+	unsigned long cookie;
+	struct mm_struct *mm;
+	bool called;
+	bool process_gone;
 };
 
 /*
@@ -57,6 +72,12 @@ static_assert(sizeof(struct tegra_pin) <= PP_PRIV_MAX);
 
 static LLIST_HEAD(tegra_dead);
 
+static void tegra_table_free(struct tegra_table *t)
+{
+	mmdrop(t->mm);
+	kfree(t);
+}
+
 static void tegra_bury(struct work_struct *work)
 {
 	struct llist_node *dead = llist_del_all(&tegra_dead);
@@ -64,8 +85,10 @@ static void tegra_bury(struct work_struct *work)
 
 	mmu_notifier_synchronize();
 	llist_for_each_entry_safe(t, next, dead, dead) {
+		if (t->process_gone)
+			nvidia_p2p_put_pages(t->vendors);
 		kfree(t->vendors);
-		kfree(t);
+		tegra_table_free(t);
 	}
 }
 
@@ -75,10 +98,14 @@ static void tegra_free(void *priv)
 {
 	struct tegra_pin *p = priv;
 
+	if (!p->table)
+		return;
 	if (!p->called) {
-		kfree(p->table);	/* not pinned, or still: the vendor has its own */
+		if (!p->put)	/* else still pinned, and the callback may come */
+			tegra_table_free(p->table);
 		return;
 	}
+	p->table->process_gone &= !p->put;
 	llist_add(&p->table->dead, &tegra_dead);
 	schedule_work(&tegra_burial);
 }
@@ -110,37 +137,56 @@ static u32 tegra_caching_of(const struct vm_area_struct *vma)
 	return PEERPIN_CACHING_CACHED;
 }
 
-/* NONE when it is not the same from one end to the other */
-static u32 tegra_caching(u64 addr, u64 length)
+/*
+ * The vendor pins whatever get_user_pages() gets. What is no driver's is the
+ * host provider's, which counts it, moves it to where it may stay and hears of
+ * each page that goes.
+ */
+static bool tegra_is_ordinary(struct vm_area_struct *vma)
 {
-	u32 caching = PEERPIN_CACHING_NONE;
+	return vma_is_anonymous(vma) ||
+	       (vma->vm_file && S_ISREG(file_inode(vma->vm_file)->i_mode));
+}
+
+/* False: a part of it is ordinary memory. @caching: NONE when it is not the same from one end to the other */
+static bool tegra_look_at(u64 addr, u64 length, u32 *caching)
+{
+	u64 at = addr, end = addr + length;
 	struct vm_area_struct *vma;
-	u64 at;
+	bool ordinary = false;
 
 	mmap_read_lock(current->mm);
-	for (at = addr; at < addr + length; at = vma->vm_end) {
-		vma = vma_lookup(current->mm, at);
-		if (at != addr && tegra_caching_of(vma) != caching)
-			caching = PEERPIN_CACHING_NONE;
-		else
-			caching = tegra_caching_of(vma);
-		if (caching == PEERPIN_CACHING_NONE)
+	*caching = tegra_caching_of(vma_lookup(current->mm, addr));
+	while (at < end && !ordinary) {
+		vma = find_vma(current->mm, at);
+		if (!vma || vma->vm_start > at || tegra_caching_of(vma) != *caching)
+			*caching = PEERPIN_CACHING_NONE;
+		if (!vma || vma->vm_start >= end)
 			break;
+		ordinary = tegra_is_ordinary(vma);
+		at = vma->vm_end;
 	}
 	mmap_read_unlock(current->mm);
-	return caching;
+	return !ordinary;
 }
 
 /* ---- pinning ----------------------------------------------------------------- */
 
 static void tegra_free_callback(void *data)
 {
-	pp_revoke((unsigned long)data);
+	struct tegra_table *t = data;
+
+	t->process_gone = !atomic_read(&t->mm->mm_users);
+	WRITE_ONCE(t->called, true);
+	pp_revoke(t->cookie);
 }
 
+/* No such memory is "not mine" to the core, whatever it is called here. */
 static int tegra_explain(int ret, struct pp_why *why)
 {
 	why->reason = PEERPIN_REASON_VENDOR_ERROR;
+	if (ret == -EFAULT)
+		ret = -EINVAL;
 	if (ret == -EINVAL)
 		why->reason = PEERPIN_REASON_VENDOR_REFUSED;
 	if (ret == -ENOMEM)
@@ -156,8 +202,11 @@ static int tegra_get_pages(struct tegra_pin *p, const struct pp_request *req)
 	p->table = kzalloc(sizeof(*p->table), GFP_KERNEL_ACCOUNT);
 	if (!p->table)
 		return -ENOMEM;
+	p->table->cookie = req->cookie;
+	p->table->mm = current->mm;
+	mmgrab(current->mm);
 	ret = nvidia_p2p_get_pages(req->addr, req->length, &table,
-				   tegra_free_callback, (void *)req->cookie);
+				   tegra_free_callback, p->table);
 	if (!ret)
 		p->table->vendors = table;
 	return ret;
@@ -174,8 +223,9 @@ static int tegra_pin(void *priv, const struct pp_request *req,
 		return -EINVAL;
 	}
 	spin_lock_init(&p->lock);
-	p->caching = tegra_caching(req->addr, req->length);
-	ret = tegra_get_pages(p, req);
+	ret = tegra_look_at(req->addr, req->length, &p->caching) ? 0 : -EINVAL;
+	if (!ret)
+		ret = tegra_get_pages(p, req);
 	return ret ? tegra_explain(ret, why) : 0;
 }
 
@@ -230,7 +280,7 @@ static void tegra_release(void *priv)
 static bool tegra_begin_put(struct tegra_pin *p)
 {
 	spin_lock(&p->lock);
-	if (!p->called) {
+	if (!p->called && !READ_ONCE(p->table->called)) {
 		p->put = true;
 		p->putter = current;
 	}

@@ -87,8 +87,8 @@ CASE(any_process_can_put_but_only_the_owner_get)
 static void child_pins(int ready)
 {
 	fd = emu_open();
-	if (!alloc_host(VA, BLOCK) && map_at(VA, BLOCK) != MAP_FAILED && !get(0, VA, BLOCK) && !dma_map(0, 0) &&
-	    write(ready, "x", 1) == 1)
+	if (!alloc_host(VA, BLOCK) && map_at(VA, BLOCK) != MAP_FAILED &&
+	    !get_flags(0, VA, BLOCK, TEGRA_CHECK_KFREE_LATER) && !dma_map(0, 0) && write(ready, "x", 1) == 1)
 		pause();
 	_exit(1);
 }
@@ -113,6 +113,9 @@ CASE(the_death_of_the_process_calls_the_callback)
 	EXPECT(callbacks(0) == 1, "%u", callbacks(0));
 	EXPECT(nothing_pinned() && vram_free() == 64 * MIB, "left");
 	EXPECT(violations() == before, "%lu", violations() - before);
+	/* its MMU notifier is given back once */
+	EXPECT(!put(0) && callbacks(0) == 1 && violations() == before, "put: %lu", violations() - before);
+	EXPECT(put(0) == -EINVAL && violations() == before + 1, "put again: %lu", violations() - before);
 }
 
 static double now(void)

@@ -43,6 +43,64 @@ CASE(auto_pins_it_by_4_KiB)
 	EXPECT(emu_free(fd, VA) == 0, "free");
 }
 
+static uint64_t get_calls(void)
+{
+	return counts().counts.out_get_calls;
+}
+
+/* The vendor would pin it, too, and nobody would count it. */
+static void expect_host(void *at, uint64_t length)
+{
+	uint64_t gets = get_calls();
+	struct peerpin_pin p;
+
+	EXPECT(at != MAP_FAILED && !pin_at(file, (uintptr_t)at, length, &p), "errno %d reason %u", errno, p.out_reason);
+	EXPECT(p.out_provider == PEERPIN_PROVIDER_HOST && !unpin(file, p.out_region), "provider %u", p.out_provider);
+	EXPECT(pin_by(file, (uintptr_t)at, length, PEERPIN_PROVIDER_TEGRA, &p) == -EINVAL, "pinned");
+	EXPECT(get_calls() == gets, "the vendor was asked");
+}
+
+static void *map_file(int memory, uint64_t length)
+{
+	return ftruncate(memory, length) ? MAP_FAILED :
+	       mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+}
+
+CASE(ordinary_memory_is_the_hosts)
+{
+	int memfd = memfd_create("ordinary", MFD_CLOEXEC);
+	void *plain = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *shared = map_file(memfd, BLOCK);
+
+	expect_host(plain, BLOCK);
+	CHECK_CASE();
+	expect_host(shared, BLOCK);
+	CHECK_CASE();
+	munmap(plain, BLOCK);
+	munmap(shared, BLOCK);
+	close(memfd);
+}
+
+/* From its first page on it looks like CUDA's. */
+CASE(cuda_memory_with_ordinary_memory_behind_it_is_refused)
+{
+	uint64_t gets = get_calls();
+	struct peerpin_pin p;
+	void *at, *behind;
+
+	EXPECT(alloc_host(VA, BLOCK) == 0, "alloc");
+	at = mmap((void *)VA, BLOCK, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, VA);
+	behind = mmap((void *)(VA + BLOCK), PAGE, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	EXPECT(at == (void *)VA && behind == (void *)(VA + BLOCK), "mmap");
+	EXPECT(pin_by(file, VA, BLOCK + PAGE, PEERPIN_PROVIDER_TEGRA, &p) == -EINVAL && get_calls() == gets, "pinned");
+	EXPECT(!pin_by(file, VA, BLOCK, PEERPIN_PROVIDER_TEGRA, &p) && get_calls() == gets + 1, "errno %d", errno);
+	EXPECT(!unpin(file, p.out_region), "unpin");
+	munmap(behind, PAGE);
+	munmap(at, BLOCK);
+	EXPECT(emu_free(fd, VA) == 0, "free");
+}
+
 static int pin_in_child(void)
 {
 	struct peerpin_pin p;

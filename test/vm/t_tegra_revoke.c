@@ -252,6 +252,54 @@ static void victim(int ready)
 			_exit(2);
 }
 
+/* The vendor's MMU notifier keeps what is left of the process until it is put. */
+static void expect_put_once(uint64_t puts, uint64_t before)
+{
+	int i;
+
+	for (i = 0; i < 200 && put_calls() == puts; i++)
+		usleep(10000);
+	usleep(100000);
+	EXPECT(put_calls() == puts + 1 && callbacks_run() == before + 1, "%lu puts, %lu callbacks",
+	       put_calls() - puts, callbacks_run() - before);
+	EXPECT(nothing_pinned() && violations() == broken, "%lu rules broken", violations() - broken);
+}
+
+static void pin_and_exit(bool by_driver)
+{
+	struct peer_check c = { .offset = VA, .length = BLOCK };
+	struct peerpin_pin p;
+
+	fd = emu_open();
+	if (alloc_host(VA, BLOCK))
+		_exit(1);
+	_exit(by_driver ? check_call(peer, PEER_CHECK_PIN, &c) :
+			  pin_by(pin_open(), VA, BLOCK, PEERPIN_PROVIDER_TEGRA, &p));
+}
+
+static void expect_exit_puts_once(bool by_driver)
+{
+	uint64_t puts = put_calls(), before = callbacks_run();
+	struct peer_check c = { 0 };
+	int status;
+	pid_t pid = fork();
+
+	if (!pid)
+		pin_and_exit(by_driver);
+	EXPECT(waitpid(pid, &status, 0) == pid && !status, "status %#x", status);
+	if (by_driver)
+		EXPECT(put_calls() == puts && !check_call(peer, PEER_CHECK_UNPIN, &c), "unpin: %s", strerror(errno));
+	expect_put_once(puts, before);
+}
+
+/* A driver's region is there when the process is not, and its callback has run. */
+CASE(exit_puts_once)
+{
+	expect_exit_puts_once(false);
+	CHECK_CASE();
+	expect_exit_puts_once(true);
+}
+
 static int kill_in_copy(unsigned int us)
 {
 	int ready[2], status;
@@ -341,6 +389,42 @@ CASE(a_free_that_loses_against_put)
 	EXPECT(put_calls() == puts + 1 && callbacks_run() == before + 1, "%lu puts, %lu callbacks",
 	       put_calls() - puts, callbacks_run() - before);
 	EXPECT(nothing_pinned() && violations() == broken, "%lu rules broken", violations() - broken);
+}
+
+/*
+ * The free has called back and waits for DMA, as the unpin does. The vendor has
+ * given its notifier back by then, so whichever is first when the DMA ends: the
+ * unpin must not put.
+ */
+static void unpin_beside_callback(void)
+{
+	uint64_t puts = put_calls();
+	struct peerpin_pin p;
+	pthread_t threads[2];
+
+	block_pinned(&p);
+	CHECK_CASE();
+	hold(&p);
+	CHECK_CASE();
+	EXPECT(!pthread_create(&threads[0], NULL, free_block, NULL), "thread");
+	usleep(20000);
+	EXPECT(!pthread_create(&threads[1], NULL, unpin_it, &p), "thread");
+	usleep(20000);
+	EXPECT(!check_call(peer, PEER_CHECK_END, &held), "end");
+	pthread_join(threads[0], NULL);
+	pthread_join(threads[1], NULL);
+	EXPECT(put_calls() == puts && nothing_pinned(), "%lu puts", put_calls() - puts);
+}
+
+CASE(nothing_is_put_once_a_callback_has_begun)
+{
+	int i;
+
+	for (i = 0; i < 50; i++) {
+		unpin_beside_callback();
+		CHECK_CASE();
+	}
+	EXPECT(violations() == broken, "%lu rules broken", violations() - broken);
 }
 
 static atomic_int stop, pinned, revoked;

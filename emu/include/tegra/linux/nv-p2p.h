@@ -100,7 +100,10 @@ int nvidia_p2p_get_pages(u64 vaddr, u64 size, struct nvidia_p2p_page_table **pag
  *
  * Call with no lock held that the callback takes. The caller sees to it that
  * the callback has not freed the table already, and does not kfree() it before
- * this returns, also when the callback comes in another thread meanwhile.
+ * this returns, also when the callback comes in another thread meanwhile. But
+ * after a callback that came as the process ended NVIDIA's driver keeps its MMU
+ * notifier, and with it the process's mm_struct, until this is called (not in the
+ * callback) before the kfree(); the callback does not come again.
  * Return: 0; -EINVAL @page_table is NULL.
  */
 int nvidia_p2p_put_pages(struct nvidia_p2p_page_table *page_table);
