@@ -28,6 +28,8 @@ static inline int module_load(const char *file, const char *parameters)
 	uname(&name);
 	snprintf(path, sizeof(path), "build/%s/%s", name.release, file);
 	node = open(path, O_RDONLY | O_CLOEXEC);
+	if (node < 0)
+		return -errno;
 	err = syscall(SYS_finit_module, node, parameters, 0) ? -errno : 0;
 	close(node);
 	return err;
