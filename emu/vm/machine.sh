@@ -125,7 +125,7 @@ add_processor() {
 	if kvm_works; then
 		add -accel kvm -cpu "host$cpu"
 	else
-		add -accel tcg -cpu "max,-erms,-fsrm$cpu"
+		add -accel "tcg,thread=$threads" -cpu "max,-erms,-fsrm$cpu"
 	fi
 	add -smp "$smp"
 }

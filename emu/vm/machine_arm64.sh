@@ -16,7 +16,7 @@ board() {
 
 # A processor of 2015: what newer ones check and sign is emulated instruction by instruction.
 add_processor() {
-	add -accel tcg -cpu "cortex-a57$cpu" -smp "$smp"
+	add -accel "tcg,thread=$threads" -cpu "cortex-a57$cpu" -smp "$smp"
 }
 
 add_iommu() {

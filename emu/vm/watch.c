@@ -8,6 +8,7 @@
  *
  * QEMU finds the stream's writing end as file descriptor 3. Exit status: the
  * verdict; 70 the machine ended without one; 124 time-out; 128+n signal n.
+ * Where the machine ended without one, stderr says how QEMU ended.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -125,6 +126,7 @@ static int read_frame(int fd, struct frame *frame)
 	return read_all(fd, frame->data, frame->head.length);
 }
 
+/* Returns the verdict; -1: there was none */
 static int copy_until_verdict(int stream)
 {
 	static struct frame frame;
@@ -135,7 +137,28 @@ static int copy_until_verdict(int stream)
 		write_all(frame.head.kind == FRAME_STDERR ? STDERR_FILENO : STDOUT_FILENO,
 			  frame.data, frame.head.length);
 	}
-	return EXIT_NO_VERDICT;
+	return -1;
+}
+
+/* Its end of the stream has closed, so it has ended or is about to: crashed, or reset (status 0). */
+static void say_how_qemu_ended(void)
+{
+	pid_t ended = 0;
+	int status, tries;
+
+	for (tries = 0; !ended && tries < 50; tries++) {
+		ended = waitpid(qemu, &status, WNOHANG);
+		if (!ended)
+			usleep(100000);
+	}
+	if (ended <= 0)
+		return;
+	qemu = 0;
+	if (WIFSIGNALED(status))
+		fprintf(stderr, "watch: QEMU was ended by signal %d (%s)\n", WTERMSIG(status),
+			strsignal(WTERMSIG(status)));
+	else
+		fprintf(stderr, "watch: QEMU ended with status %d\n", WEXITSTATUS(status));
 }
 
 int main(int argc, char **argv)
@@ -154,6 +177,10 @@ int main(int argc, char **argv)
 		return EXIT_NO_VERDICT;
 	}
 	status = copy_until_verdict(stream);
+	if (status < 0) {
+		say_how_qemu_ended();
+		status = EXIT_NO_VERDICT;
+	}
 	end_qemu();
 	return status;
 }

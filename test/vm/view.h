@@ -85,11 +85,15 @@ static inline int view_refused(int fd, uint32_t region, uint64_t offset, size_t 
 	return 0;
 }
 
+/* In no huge page, because giving back a part of one revokes what is pinned in the others: a thread's stack, say */
 static inline unsigned char *host_memory(size_t length)
 {
 	void *p = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	return p == MAP_FAILED ? NULL : p;
+	if (p == MAP_FAILED)
+		return NULL;
+	madvise(p, length, MADV_NOHUGEPAGE);
+	return p;
 }
 
 /* What the GPU's driver has pinned, ~0 when it does not say */
