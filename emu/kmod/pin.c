@@ -187,7 +187,7 @@ static bool is_gone(struct pid *process)
 static void note_process(struct emugpu_pin *pin)
 {
 	mutex_lock(&emugpu_map_lock);
-	pin->process_gone = EMUGPU_INTEGRATED && is_gone(pin->process);
+	pin->keeps_notifier = emugpu_table_keeps_notifier(pin, is_gone(pin->process));
 	mutex_unlock(&emugpu_map_lock);
 }
 
@@ -323,7 +323,7 @@ static void give_table_away(struct emugpu_pin *pin)
 {
 	if (pin->state == EMUGPU_PIN_LIVE)
 		emugpu_table_poison(pin);
-	pin->due = pin->process_gone ? pin->table : NULL;
+	pin->due = pin->keeps_notifier ? pin->table : NULL;
 	pin->table = NULL;
 }
 

@@ -104,6 +104,12 @@ void emugpu_table_close(struct emugpu_pin *pin)
 	emugpu_bar1_put(&pin->memory->gpu->bar1, pin_pages(pin), nr_pages(pin));
 }
 
+/* It has none. */
+bool emugpu_table_keeps_notifier(struct emugpu_pin *pin, bool process_gone)
+{
+	return false;
+}
+
 void emugpu_table_poison(struct emugpu_pin *pin)
 {
 	struct nvidia_p2p_page_table *table = pin->table;

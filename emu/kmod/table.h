@@ -14,6 +14,13 @@ struct emugpu_pin;
 int emugpu_table_open(struct emugpu_pin *pin);
 void emugpu_table_close(struct emugpu_pin *pin);
 
+/*
+ * Before the callback of a pin that goes: whether its MMU notifier is still there
+ * after it, for the consumer to give back. Where @process_gone is false the memory
+ * was freed. Map lock held.
+ */
+bool emugpu_table_keeps_notifier(struct emugpu_pin *pin, bool process_gone);
+
 /* Fills the table with rubbish; map lock held. */
 void emugpu_table_poison(struct emugpu_pin *pin);
 

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/errno.h>
+#include <linux/list.h>
 #include <linux/mm.h>
+#include <linux/moduleparam.h>
 
 #include "gpu.h"
 #include "memory.h"
 #include "pin.h"
 #include "poison.h"
 #include "table.h"
+
+static bool reap;
+module_param(reap, bool, 0644);
+MODULE_PARM_DESC(reap, "memory of a process that ends is unmapped before its notifiers are told");
 
 /* Not what the table says, which its consumer can write to */
 static u32 nr_pages(const struct emugpu_pin *pin)
@@ -29,12 +35,23 @@ int emugpu_table_open(struct emugpu_pin *pin)
 	table->page_size = NVIDIA_P2P_PAGE_SIZE_4KB;
 	table->size = pin->request.length;
 	table->entries = n;
+	hlist_add_fake(&table->mn.hlist);
 	return 0;
 }
 
 /* No aperture to give back: the pages are where they always are. */
 void emugpu_table_close(struct emugpu_pin *pin)
 {
+}
+
+/* NVIDIA's driver gives it back where memory is unmapped; the kernel takes it off its list when all have been told. */
+bool emugpu_table_keeps_notifier(struct emugpu_pin *pin, bool process_gone)
+{
+	bool keeps = process_gone && !READ_ONCE(reap);
+
+	if (!keeps)
+		INIT_HLIST_NODE(&pin->table->mn.hlist);
+	return keeps;
 }
 
 void emugpu_table_poison(struct emugpu_pin *pin)

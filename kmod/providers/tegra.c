@@ -15,7 +15,9 @@
  * - the table is kfree()d when the region is gone, so that there is neither a
  *   put nor a callback, and when no notifier can be running any more;
  * - where the process has ended nobody has given the notifier back, which keeps
- *   the mm_struct: the table is put then before it is kfree()d.
+ *   the mm_struct: the table is put then before it is kfree()d. Whether it was
+ *   given back is seen in the callback, by each that there is: memory may be
+ *   unmapped (by the OOM reaper) while the process ends.
  */
 #include <linux/fs.h>
 #include <linux/io.h>
@@ -23,7 +25,6 @@
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
 #include <linux/module.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
@@ -35,17 +36,15 @@
 /*
  * struct tegra_table - the vendor's table, and what its callback is given
  * @dead: its place among those to be kfree()d
- * @mm: of the process that pinned; a reference to the structure
  * @called: a callback has begun
- * @process_gone: the process had ended when it began
+ * @given_back: the vendor's MMU notifier
  */
 struct tegra_table {
 	struct llist_node dead;
 	struct nvidia_p2p_page_table *vendors;
 	unsigned long cookie;
-	struct mm_struct *mm;
 	bool called;
-	bool process_gone;
+	bool given_back;
 };
 
 /*
@@ -72,12 +71,6 @@ static_assert(sizeof(struct tegra_pin) <= PP_PRIV_MAX);
 
 static LLIST_HEAD(tegra_dead);
 
-static void tegra_table_free(struct tegra_table *t)
-{
-	mmdrop(t->mm);
-	kfree(t);
-}
-
 static void tegra_bury(struct work_struct *work)
 {
 	struct llist_node *dead = llist_del_all(&tegra_dead);
@@ -85,10 +78,10 @@ static void tegra_bury(struct work_struct *work)
 
 	mmu_notifier_synchronize();
 	llist_for_each_entry_safe(t, next, dead, dead) {
-		if (t->process_gone)
+		if (!t->given_back)
 			nvidia_p2p_put_pages(t->vendors);
 		kfree(t->vendors);
-		tegra_table_free(t);
+		kfree(t);
 	}
 }
 
@@ -102,10 +95,10 @@ static void tegra_free(void *priv)
 		return;
 	if (!p->called) {
 		if (!p->put)	/* else still pinned, and the callback may come */
-			tegra_table_free(p->table);
+			kfree(p->table);
 		return;
 	}
-	p->table->process_gone &= !p->put;
+	p->table->given_back |= p->put;
 	llist_add(&p->table->dead, &tegra_dead);
 	schedule_work(&tegra_burial);
 }
@@ -176,7 +169,8 @@ static void tegra_free_callback(void *data)
 {
 	struct tegra_table *t = data;
 
-	t->process_gone = !atomic_read(&t->mm->mm_users);
+	if (hlist_unhashed_lockless(&t->vendors->mn.hlist))
+		WRITE_ONCE(t->given_back, true);
 	WRITE_ONCE(t->called, true);
 	pp_revoke(t->cookie);
 }
@@ -196,20 +190,12 @@ static int tegra_explain(int ret, struct pp_why *why)
 
 static int tegra_get_pages(struct tegra_pin *p, const struct pp_request *req)
 {
-	struct nvidia_p2p_page_table *table = NULL;
-	int ret;
-
 	p->table = kzalloc(sizeof(*p->table), GFP_KERNEL_ACCOUNT);
 	if (!p->table)
 		return -ENOMEM;
 	p->table->cookie = req->cookie;
-	p->table->mm = current->mm;
-	mmgrab(current->mm);
-	ret = nvidia_p2p_get_pages(req->addr, req->length, &table,
-				   tegra_free_callback, p->table);
-	if (!ret)
-		p->table->vendors = table;
-	return ret;
+	return nvidia_p2p_get_pages(req->addr, req->length, &p->table->vendors,
+				    tegra_free_callback, p->table);
 }
 
 static int tegra_pin(void *priv, const struct pp_request *req,

@@ -13,6 +13,7 @@
 #define _LINUX_NV_P2P_H
 
 #include <linux/dma-direction.h>
+#include <linux/mmu_notifier.h>
 #include <linux/types.h>
 
 struct device;
@@ -56,6 +57,9 @@ enum nvidia_p2p_page_size_type {
  * @entries: how many pages
  * @pages: of the CPU; whoever maps them into a process does it write-combined
  *	when the memory was allocated so, and not otherwise
+ * @mn: the driver's own, but that a consumer can tell by it in a callback what
+ *	put_pages says of a process that has ended: its list entry is hashed
+ *	until the notifier is given back
  */
 typedef struct nvidia_p2p_page_table {
 	u32 version;
@@ -63,6 +67,7 @@ typedef struct nvidia_p2p_page_table {
 	u64 size;
 	u32 entries;
 	struct page **pages;
+	struct mmu_notifier mn;
 } nvidia_p2p_page_table_t;
 
 /**
@@ -103,7 +108,9 @@ int nvidia_p2p_get_pages(u64 vaddr, u64 size, struct nvidia_p2p_page_table **pag
  * this returns, also when the callback comes in another thread meanwhile. But
  * after a callback that came as the process ended NVIDIA's driver keeps its MMU
  * notifier, and with it the process's mm_struct, until this is called (not in the
- * callback) before the kfree(); the callback does not come again.
+ * callback) before the kfree(); the callback does not come again. Where memory was
+ * unmapped, be it of a process that is ending (by the OOM reaper), the notifier
+ * has been given back before the callback, and this must not be called.
  * Return: 0; -EINVAL @page_table is NULL.
  */
 int nvidia_p2p_put_pages(struct nvidia_p2p_page_table *page_table);
