@@ -191,27 +191,33 @@ static void note_process(struct emugpu_pin *pin)
 	mutex_unlock(&emugpu_map_lock);
 }
 
-static bool end_due_locked(const struct nvidia_p2p_page_table *table)
+bool emugpu_pin_end_due(const struct nvidia_p2p_page_table *table)
+{
+	struct emugpu_pin *pin;
+	bool was_due = false;
+
+	mutex_lock(&emugpu_map_lock);
+	hash_for_each_possible(pins, pin, hash, (unsigned long)table)
+		if (pin->due == table) {
+			pin->due = NULL;
+			was_due = true;
+		}
+	mutex_unlock(&emugpu_map_lock);
+	return was_due;
+}
+
+/* The address is in use again: consumers have kfree()d the tables of the dead that had it, put or not, freed or not. */
+static void forget_table_locked(const struct nvidia_p2p_page_table *table)
 {
 	struct emugpu_pin *pin;
 
 	lockdep_assert_held(&emugpu_map_lock);
-	hash_for_each_possible(pins, pin, hash, (unsigned long)table)
-		if (pin->due == table) {
+	hash_for_each_possible(pins, pin, hash, (unsigned long)table) {
+		if (pin->due == table)
 			pin->due = NULL;
-			return true;
-		}
-	return false;
-}
-
-bool emugpu_pin_end_due(const struct nvidia_p2p_page_table *table)
-{
-	bool was_due;
-
-	mutex_lock(&emugpu_map_lock);
-	was_due = end_due_locked(table);
-	mutex_unlock(&emugpu_map_lock);
-	return was_due;
+		if (pin->table == table)
+			pin->table = NULL;
+	}
 }
 
 /* ---- the living ---------------------------------------------------------- */
@@ -262,7 +268,7 @@ int emugpu_pin_open(struct emugpu_pin *pin)
 	int err = pin_fill(pin);
 
 	mutex_lock(&emugpu_map_lock);
-	end_due_locked(pin->table);	/* who never put that one has freed it, for the address is in use again */
+	forget_table_locked(pin->table);
 	hash_add(pins, &pin->hash, (unsigned long)pin->table);
 	mutex_unlock(&emugpu_map_lock);
 	if (err)

@@ -118,6 +118,27 @@ CASE(the_death_of_the_process_calls_the_callback)
 	EXPECT(put(0) == -EINVAL && violations() == before + 1, "put again: %lu", violations() - before);
 }
 
+/* As above, after a table that was never freed, and whose address the next one gets */
+static void child_leaves_a_table(void)
+{
+	fd = emu_open();
+	_exit(alloc_host(VA, BLOCK) || get_flags(0, VA, BLOCK, TEGRA_CHECK_KEEP_TABLE) || put(0) ||
+	      get_flags(0, VA, BLOCK, TEGRA_CHECK_KFREE_LATER));
+}
+
+CASE(an_address_means_the_table_that_has_it_now)
+{
+	uint64_t before = violations();
+	int status;
+	pid_t pid = fork();
+
+	if (!pid)
+		child_leaves_a_table();
+	EXPECT(waitpid(pid, &status, 0) == pid && !status, "status %#x", status);
+	EXPECT(violations() == before + 1, "the leak: %lu", violations() - before);
+	EXPECT(!put(0) && violations() == before + 1, "put: %lu", violations() - before);
+}
+
 static double now(void)
 {
 	struct timespec t;
