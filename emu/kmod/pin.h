@@ -54,7 +54,7 @@ struct emugpu_pin {
 	enum emugpu_pin_state state;	/* API lock and map lock to write, either to read */
 	bool called_back;		/* the callback runs, or has; map lock */
 	bool table_freed;		/* by free_page_table; map lock */
-	bool keeps_notifier;		/* its process ended, which revoked it; map lock */
+	bool keeps_notifier;		/* revoked by its process's end, so its consumer is to put it; map lock */
 	const void *due;		/* a table given away that is to be put for that; NULL: none is; map lock */
 	struct hlist_node hash;		/* as state */
 	struct list_head node;		/* in block->pins or the persistent pins: API lock; in a graveyard: map lock */
