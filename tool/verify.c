@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "tool.h"
 #include "verify_html.h"
@@ -14,11 +15,14 @@
 static int try_file(const char *path)
 {
 	char directory[PATH_MAX];
+	struct stat st;
 
 	if (!path)
 		return 0;
 	snprintf(directory, sizeof(directory), "%s", path);
-	if (!access(path, W_OK) || (errno == ENOENT && !access(dirname(directory), W_OK)))
+	if (!stat(path, &st) && S_ISDIR(st.st_mode))
+		errno = EISDIR;
+	else if (!access(path, W_OK) || (errno == ENOENT && !access(dirname(directory), W_OK)))
 		return 0;
 	fail("%s could not be written: %s", path, strerror(errno));
 	return EXIT_USAGE;
@@ -44,17 +48,19 @@ static int write_file(const char *path, const struct summary *summary,
 	return EXIT_USAGE;
 }
 
-/* A verdict that could not be delivered is none. */
+/* A verdict that could not be delivered is none. What reads stdout may have gone, the files are there. */
 static int report(const struct run *run)
 {
 	struct summary summary;
 	int status;
 
 	summary_make(&summary, run);
-	text_report(stdout, &summary);
 	status = summary_status(&summary);
-	if (write_file(run->args->json, &summary, json_report) || write_file(run->args->html, &summary, html_report))
+	if (write_file(run->args->json, &summary, json_report))
 		status = EXIT_USAGE;
+	if (write_file(run->args->html, &summary, html_report))
+		status = EXIT_USAGE;
+	text_report(stdout, &summary);
 	if (fflush(stdout)) {
 		fail("the report could not be written: %s", strerror(errno));
 		status = EXIT_USAGE;

@@ -53,6 +53,8 @@ static void catch_signals(void)
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+	sigaction(SIGPIPE, &action, NULL);
 }
 
 /* ---- what was found -------------------------------------------------------------- */
@@ -192,6 +194,32 @@ static void show_complaints(const struct place *place)
 		fclose(file);
 }
 
+/* What emu/vm/watch says of it */
+static bool qemu_crashed(const struct place *place)
+{
+	FILE *file = fopen(place->complaints, "re");
+	bool crashed = false;
+	char line[512];
+
+	while (file && !crashed && fgets(line, sizeof(line), file))
+		crashed = strstr(line, "QEMU was ended by signal ");
+	if (file)
+		fclose(file);
+	return crashed;
+}
+
+/* That may be QEMU's own fault, or its host's: a scenario in which it happens again is to blame. */
+static bool is_crash_of_qemu(const struct session *s)
+{
+	return s->run->crashed != s->run->results.count && qemu_crashed(s->run->place);
+}
+
+static void begin_again(struct session *s)
+{
+	s->run->crashed = s->run->results.count;
+	stream_take_back(&s->stream);
+}
+
 /* Another one would not do better. */
 static void give_up(struct run *run)
 {
@@ -205,6 +233,8 @@ static void judge_end(struct session *s, int status)
 {
 	struct result *result = stream_current(&s->stream);
 
+	if (s->stream.next)
+		s->run->hung = 0;
 	if (s->run->stop && result)
 		finish_result(s->run, result);
 	if (s->run->stop)
@@ -213,6 +243,8 @@ static void judge_end(struct session *s, int status)
 		return;
 	if (!s->stream.next || (result && status == STATUS_CANNOT))
 		give_up(s->run);
+	else if (result && is_crash_of_qemu(s))
+		begin_again(s);
 	else if (result)
 		judge_death(s, result);
 }
@@ -260,6 +292,14 @@ static void run_plan(struct run *run, const struct scenarios *plan)
 	}
 }
 
+/* What was to be done to it in its only scenario, if anything */
+static bool has_happened(const struct run *run)
+{
+	const struct result *result = run->results.at;
+
+	return run->results.count && (!result->armed || result->fired);
+}
+
 static void run_only(struct run *run)
 {
 	struct scenarios plan = { 0 };
@@ -273,6 +313,8 @@ static void run_only(struct run *run)
 	plan = (struct scenarios) { &scenario, 1 };
 	run->planned = 1;
 	run_plan(run, &plan);
+	if (!run->stop && !has_happened(run))
+		run->stop = STOP_NOT_FIRED;
 }
 
 /* 0: one was to fail and there was none, so there are no more. */
@@ -314,9 +356,10 @@ static void plan_allocs(struct run *run)
 	scenarios_free(&plan);
 }
 
-static bool has_pinned(const struct run *run)
+/* The first scenario, in which nothing is done to the driver, has shown no pin. */
+static bool pins_nothing(const struct run *run)
 {
-	return recording_count(&run->recording, EVENT_KERNEL);
+	return run->results.count && run->results.at[0].ended && !recording_count(&run->recording, EVENT_KERNEL);
 }
 
 static void run_planned(struct run *run)
@@ -326,7 +369,7 @@ static void run_planned(struct run *run)
 	scenarios_before(&before, run->args->level);
 	run_plan(run, &before);
 	run->planned = before.count;
-	if (!run->stop && !has_pinned(run))
+	if ((!run->stop || run->stop == STOP_TIME) && pins_nothing(run))
 		run->stop = STOP_NOTHING;
 	if (!run->stop)
 		plan_rest(run, &rest);

@@ -13,13 +13,15 @@ enum stop {
 	STOP_SIGNAL,
 	STOP_TIME,		/* a quick run takes no longer */
 	STOP_NOTHING,		/* the test has pinned nothing, and so tries nothing */
+	STOP_NOT_FIRED,		/* what --only's scenario was to do could not be done */
 	STOP_FAILED,		/* no machine, or none that runs the guest; the complaint was printed */
 };
 
 /**
  * struct run
  * @planned: scenarios known so far
- * @hung: machines that hung before they began; QEMU before 8 does so now and then
+ * @hung: machines in a row that hung before they began; QEMU before 8 does so now and then
+ * @crashed: results there were when QEMU crashed last, with that of the scenario it was on
  * @faulted: bits of enum boot: the IOMMU had to stop the device there with nothing done to it
  */
 struct run {
@@ -29,6 +31,7 @@ struct run {
 	struct recording recording;
 	size_t planned;
 	unsigned int hung;
+	size_t crashed;
 	unsigned int faulted;
 	enum stop stop;
 	struct progress progress;

@@ -86,6 +86,14 @@ static bool begin_again(struct stream *stream, struct result *result)
 	return true;
 }
 
+void stream_take_back(struct stream *stream)
+{
+	begin_again(stream, stream_current(stream));
+	stream->current = -1;
+	stream->results->count--;
+	stream->next--;
+}
+
 /* The one planned next, when the one before has ended. */
 static bool take_begin(struct stream *stream, const char *id)
 {

@@ -35,6 +35,9 @@ struct stream {
 
 void stream_feed(struct stream *stream, const char *data, size_t length);
 
+/* What it is on has not begun, and is next again. */
+void stream_take_back(struct stream *stream);
+
 /* NULL: none */
 struct result *stream_current(const struct stream *stream);
 

@@ -101,6 +101,7 @@ const char *summary_stop(const struct summary *summary)
 		[STOP_SIGNAL] = "stopped by a signal",
 		[STOP_TIME] = "two minutes were over; --full takes the time it needs",
 		[STOP_NOTHING] = "the test program has pinned no GPU memory, so nothing can be said of the driver",
+		[STOP_NOT_FIRED] = "what the scenario was to do could not be done: the test does not come so far",
 		[STOP_FAILED] = "the virtual machine could not go on",
 	};
 

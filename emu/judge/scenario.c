@@ -204,8 +204,10 @@ static void unload(void)
 		return;
 	if (ret == -EWOULDBLOCK)
 		report_finding("cannot-unload", "%s is still in use after the test has ended", name);
-	if (ret == -ETIMEDOUT)
+	else if (ret == -ETIMEDOUT)
 		report_finding("hang", "the removal of %s does not end", name);
+	else if (ret != -EFAULT)
+		report_finding("cannot-unload", "%s cannot be removed: %s", name, strerror(-ret));
 	die();
 }
 

@@ -311,6 +311,36 @@ static void a_machine_that_ends_without_a_word_hangs(void **state)
 	says(out, "    kernel: booted\n");
 }
 
+/* Of itself, so the scenario begins again; one in which it crashes each time is told. */
+static void a_crash_of_qemu_is_not_the_drivers(void **state)
+{
+	static const char *const where[] = { "plain", "plain/copies-2", "iommu" };
+	char odd[512];
+	int clean;
+	size_t i;
+
+	(void)state;
+	assert_int_equal(verify(""), 0);
+	clean = lines_of("ran");
+	for (i = 0; i < 3; i++) {
+		remove_files();
+		unlink(path("crashed"));
+		snprintf(odd, sizeof(odd), "odd() {\n[ $1 = %s ] && ! [ -e \"$root/crashed\" ] || return\n"
+			 "record $1; >\"$root/crashed\"\n"
+			 "echo 'watch: QEMU was ended by signal 11 (Segmentation fault)' >&2; exit 70; }\n", where[i]);
+		write_text("odd", odd);
+		assert_int_equal(verify(""), 0);
+		assert_int_equal(lines_of("ran"), clean + 1);
+		assert_int_equal(lines_of("boots"), 5);
+	}
+	remove_files();
+	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] || return\n"
+		   "echo 'watch: QEMU was ended by signal 6 (Aborted)' >&2; exit 70; }\n");
+	assert_int_equal(verify(""), 1);
+	says(out, "x.ko: BROKEN: hang");
+	assert_int_equal(lines_of("ran"), clean + 1);
+}
+
 /* What follows a death or a dirty end runs in another machine, and nothing twice. */
 static void nothing_is_lost_and_nothing_twice(void **state)
 {
@@ -396,6 +426,18 @@ static void only_runs_one(void **state)
 	says(err, "iommu/during");
 }
 
+/* Where the test has changed, and does not come so far any more, that is no verdict. */
+static void only_says_what_it_could_not_do(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\necho \"fired $1 no\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify("--only plain/revoke-at-kernel-30"), 2);
+	says(out, "x.ko: incomplete\n");
+	says(out, "the test does not come so far");
+	write_text("odd", "odd() {\necho \"finding $1 data-wrong x\"; echo \"fired $1 no\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify("--only plain/revoke-at-kernel-30"), 1);
+}
+
 static bool wait_for(const char *name, int lines)
 {
 	int i;
@@ -432,6 +474,8 @@ static void ctrl_c_gives_the_report_so_far(void **state)
 	unlink(path("ran"));
 	assert_int_equal(interrupt(SIGTERM), 1);
 	says(out, "x.ko: BROKEN: hang");
+	unlink(path("ran"));
+	assert_int_equal(interrupt(SIGHUP), 1);
 }
 
 static struct json_object *member(struct json_object *o, const char *key)
@@ -485,6 +529,28 @@ static void what_cannot_be_delivered_is_no_verdict(void **state)
 	says(err, "/no/such/file could not be written");
 	assert_int_equal(lines_of("boots"), 0);
 	assert_int_equal(verify("--only plain --html /dev/full"), 2);
+	remove_files();
+	assert_int_equal(verify("--only plain --json /tmp"), 2);
+	says(err, "/tmp could not be written: Is a directory");
+	assert_int_equal(lines_of("boots"), 0);
+}
+
+/* "| head", or a terminal that is gone: the files are written all the same. */
+static void a_reader_that_goes_costs_its_report_only(void **state)
+{
+	char command[3 * PATH_MAX], text[1 << 16];
+
+	(void)state;
+	/* a report that stdio does not keep to the end */
+	write_text("odd", "odd() {\necho \"finding $1 data-wrong x\"\n"
+		   "for i in {1..40}; do echo \"log $1 $(printf %0190d $i)\"; done; echo \"end $1 clean\"; }\n");
+	snprintf(command, sizeof(command), "PEERPIN_ROOT=%s %s verify --only plain --driver %s --test %s --json %s --html %s "
+		 "2>%s | true", root, PEERPIN, path("x.ko"), path("test"), path("json"), path("html"), "/dev/null");
+	assert_int_equal(system(command), 0);
+	read_file("json", text, sizeof(text));
+	says(text, "\"verdict\":\"violations\"");
+	read_file("html", text, sizeof(text));
+	says(text, "</html>");
 }
 
 static void bad_command_lines(void **state)
@@ -522,15 +588,18 @@ int main(void)
 		cmocka_unit_test_setup(a_broken_rule_is_told, setup),
 		cmocka_unit_test_setup(a_dead_machine_is_judged_by_its_log, setup),
 		cmocka_unit_test_setup(a_machine_that_ends_without_a_word_hangs, setup),
+		cmocka_unit_test_setup(a_crash_of_qemu_is_not_the_drivers, setup),
 		cmocka_unit_test_setup(nothing_is_lost_and_nothing_twice, setup),
 		cmocka_unit_test_setup(a_fault_is_named_by_what_was_done, setup),
 		cmocka_unit_test_setup(a_rule_without_a_name_is_not_lost, setup),
 		cmocka_unit_test_setup(no_machine_is_no_verdict, setup),
 		cmocka_unit_test_setup(first_stops, setup),
 		cmocka_unit_test_setup(only_runs_one, setup),
+		cmocka_unit_test_setup(only_says_what_it_could_not_do, setup),
 		cmocka_unit_test_setup(ctrl_c_gives_the_report_so_far, setup),
 		cmocka_unit_test_setup(json_has_it_all, setup),
 		cmocka_unit_test_setup(what_cannot_be_delivered_is_no_verdict, setup),
+		cmocka_unit_test_setup(a_reader_that_goes_costs_its_report_only, setup),
 		cmocka_unit_test_setup(bad_command_lines, setup),
 	};
 
