@@ -87,7 +87,8 @@ void verdict_tests(const struct scenario *s, const struct tests *tests, bool fir
 /* A driver that pins through peerpin breaks rules in its name. */
 static bool is_concerned(const struct violation *v, const struct driver *driver)
 {
-	return !strncmp(v->module, driver->name, MODULE_LEN - 1) || !strcmp(v->module, "peerpin") || !strcmp(v->module, "peerpin_nv");
+	return !strncmp(v->module, driver->name, MODULE_LEN - 1) || !strcmp(v->module, "peerpin") ||
+	       !strcmp(v->module, "peerpin_nv");
 }
 
 int verdict_violations(const struct violations *before, const struct driver *driver)

@@ -98,7 +98,8 @@ static void tegra_free(void *priv)
 			kfree(p->table);
 		return;
 	}
-	p->table->given_back |= p->put;
+	if (p->put)	/* no read and write back: a second callback may be setting it */
+		WRITE_ONCE(p->table->given_back, true);
 	llist_add(&p->table->dead, &tegra_dead);
 	schedule_work(&tegra_burial);
 }
