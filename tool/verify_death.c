@@ -43,28 +43,47 @@ static bool next_line(FILE *file, char *line)
 	return true;
 }
 
-static void find_splat(struct result *result, const struct splat *splat)
+/**
+ * struct reading - of a log
+ * @late: what it complains of came after the end, and may be of an earlier scenario if that disturbs no other
+ */
+struct reading {
+	struct result *result;
+	bool late;
+	bool complained;
+};
+
+static void take_splat(struct reading *r, const struct splat *splat)
 {
-	result_find(result, splat->rule, splat->text);
+	if (r->late && !splat_disturbs(splat))
+		return;
+	r->complained = true;
+	if (!result_has(r->result, splat->rule))
+		result_find(r->result, splat->rule, splat->text);
 }
 
-/* Whether there was a complaint. */
-static bool judge_splats(struct result *result, FILE *file)
+static void take_line(struct reading *r, struct splat *splat, const char *line)
+{
+	struct splat ended;
+
+	if (splat_feed(splat, words_of(line), &ended))
+		take_splat(r, &ended);
+	if (splat_is_open(splat) && (!r->late || splat_disturbs(splat)))
+		result_log(r->result, words_of(line));
+}
+
+static void read_log(struct reading *r, FILE *file)
 {
 	struct splat splat = { 0 }, ended;
-	size_t before = result->nr_findings;
 	char line[LINE];
 
 	while (next_line(file, line)) {
-		take_violation(result, line);
-		if (splat_feed(&splat, words_of(line), &ended))
-			find_splat(result, &ended);
-		if (splat_is_open(&splat))
-			result_log(result, words_of(line));
+		if (!r->late)
+			take_violation(r->result, line);
+		take_line(r, &splat, line);
 	}
 	if (splat_end(&splat, &ended))
-		find_splat(result, &ended);
-	return result->nr_findings > before;
+		take_splat(r, &ended);
 }
 
 static long count_lines(FILE *file)
@@ -91,8 +110,12 @@ static void add_last_words(struct result *result, FILE *file)
 
 static void judge_log(struct result *result, FILE *file, long from)
 {
+	struct reading reading = { .result = result };
+	size_t before = result->nr_findings;
+
 	fseek(file, from, SEEK_SET);
-	if (judge_splats(result, file))
+	read_log(&reading, file);
+	if (reading.complained || result->nr_findings > before)
 		return;
 	result_find(result, "hang", "the machine did not go on, and its kernel does not say why");
 	add_last_words(result, file);
@@ -107,5 +130,17 @@ void death_judge(struct result *result, const char *log, long from)
 		return;
 	}
 	judge_log(result, file, from);
+	fclose(file);
+}
+
+void death_judge_late(struct result *result, const char *log, long from)
+{
+	struct reading reading = { .result = result, .late = true };
+	FILE *file = fopen(log, "re");
+
+	if (!file)
+		return;
+	fseek(file, from, SEEK_SET);
+	read_log(&reading, file);
 	fclose(file);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a machine died of in the middle of a scenario, as far as its kernel's log tells. */
+/* What a machine died of in the middle of a scenario, or complained of after the last, as far as its kernel's log tells. */
 #ifndef VERIFY_DEATH_H
 #define VERIFY_DEATH_H
 
@@ -7,5 +7,8 @@
 
 /* Adds to @result the finding, and the lines, of what the file says behind @from. */
 void death_judge(struct result *result, const char *log, long from);
+
+/* Of one that ended well: what its kernel complained of after the last scenario, @result, had ended. */
+void death_judge_late(struct result *result, const char *log, long from);
 
 #endif

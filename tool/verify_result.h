@@ -24,6 +24,7 @@ struct log_line {
  * @armed: something was to happen at some event
  * @fired: and did
  * @test: how the test program ended
+ * @untold: why something that may have been wrong was not seen; "": all was
  */
 struct result {
 	struct scenario scenario;
@@ -32,6 +33,7 @@ struct result {
 	bool armed;
 	bool fired;
 	char test[48];
+	char untold[160];
 	struct finding *findings;
 	size_t nr_findings;
 	struct log_line *log;

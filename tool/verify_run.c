@@ -208,6 +208,17 @@ static bool qemu_crashed(const struct place *place)
 	return crashed;
 }
 
+/* All was run and could be; its kernel may have complained once more since. */
+static void judge_late(struct session *s)
+{
+	struct result *last = &s->run->results.at[s->run->results.count - 1];
+	size_t before = last->nr_findings;
+
+	death_judge_late(last, s->run->place->log, s->log_from);
+	if (last->nr_findings > before)
+		finish_result(s->run, last);
+}
+
 /* That may be QEMU's own fault, or its host's: a scenario in which it happens again is to blame. */
 static bool is_crash_of_qemu(const struct session *s)
 {
@@ -247,6 +258,8 @@ static void judge_end(struct session *s, int status)
 		begin_again(s);
 	else if (result)
 		judge_death(s, result);
+	else if (!s->dirty)
+		judge_late(s);
 }
 
 /* Runs the first scenarios of @plan; how many: none if the machine hung before them. */

@@ -72,6 +72,12 @@ static bool take_fired(struct result *result, const char *how)
 	return true;
 }
 
+static bool take_untold(struct result *result, const char *why)
+{
+	copy_plain(result->untold, sizeof(result->untold), why);
+	return *why;
+}
+
 static bool take_log(struct result *result, const char *text)
 {
 	result_log(result, text);
@@ -128,6 +134,8 @@ static bool take_line(struct stream *stream, char *line)
 		return take_fired(result, line);
 	if (!strcmp(verb, "finding"))
 		return take_finding(result, line);
+	if (!strcmp(verb, "untold"))
+		return take_untold(result, line);
 	if (!strcmp(verb, "log"))
 		return take_log(result, line);
 	return !strcmp(verb, "end") && take_end(stream, result, line);

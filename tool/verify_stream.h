@@ -2,7 +2,7 @@
 /*
  * What the guest says, a line each: "begin ID", "event ID kernel|user N TEXT",
  * "test ID HOW", "fired ID yes|no", "finding ID RULE TEXT", "log ID TEXT",
- * "end ID clean|dirty". One that begins a second time begins anew. Anything else
+ * "untold ID WHY", "end ID clean|dirty". One that begins a second time begins anew. Anything else
  * is passed over and counted.
  */
 #ifndef VERIFY_STREAM_H

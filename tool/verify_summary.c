@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
+#include <stdio.h>
 #include <stdlib.h>
 #include "grow.h"
 #include "tool.h"
 #include "verify_summary.h"
 
-/* What was to happen and did not has shown nothing. */
+/* What was to happen and did not has shown nothing; what was not seen is not right for that. */
 static unsigned int tried(const struct run *run)
 {
 	const struct result *result = run->results.at;
@@ -12,18 +13,35 @@ static unsigned int tried(const struct run *run)
 	size_t i;
 
 	for (i = 0; i < run->results.count; i++, result++)
-		if (result->ended && (result->fired || !result->armed))
+		if (result->ended && !*result->untold && (result->fired || !result->armed))
 			bits |= result->scenario.tries;
 	return bits;
 }
 
-static size_t count_ended(const struct run *run)
+static void count_results(struct summary *s)
 {
-	size_t i, count = 0;
+	const struct result *result = s->run->results.at, *end = result + s->run->results.count;
 
-	for (i = 0; i < run->results.count; i++)
-		count += run->results.at[i].ended;
-	return count;
+	for (; result < end; result++) {
+		s->ran += result->ended;
+		s->untold += *result->untold != '\0';
+	}
+}
+
+static const char *first_untold(const struct run *run)
+{
+	const struct result *result = run->results.at;
+
+	while (!*result->untold)
+		result++;
+	return result->untold;
+}
+
+static void say_untold(struct summary *s)
+{
+	if (s->untold)
+		snprintf(s->why, sizeof(s->why), "in %zu scenario%s not all was seen: %s", s->untold,
+			 s->untold == 1 ? "" : "s", first_untold(s->run));
 }
 
 static bool is_tried(const struct run *run, const struct rule *rule, unsigned int bits)
@@ -69,7 +87,9 @@ void summary_make(struct summary *out, const struct run *run)
 {
 	size_t i;
 
-	*out = (struct summary) { .run = run, .ran = count_ended(run), .ms = progress_ms(&run->progress) };
+	*out = (struct summary) { .run = run, .ms = progress_ms(&run->progress) };
+	count_results(out);
+	say_untold(out);
 	add_rules(out, tried(run));
 	add_findings(out, &run->results);
 	for (i = 0; i < out->count && !out->headline; i++)
@@ -105,6 +125,8 @@ const char *summary_stop(const struct summary *summary)
 		[STOP_FAILED] = "the virtual machine could not go on",
 	};
 
+	if (summary->run->stop == STOP_NONE && *summary->why)
+		return summary->why;
 	return reasons[summary->run->stop];
 }
 
@@ -115,6 +137,8 @@ int summary_status(const struct summary *summary)
 
 	if (summary->broken)
 		return EXIT_FAILED;
+	if (summary->untold)
+		return EXIT_USAGE;
 	return stop == STOP_NONE || (stop == STOP_TIME && summary->ran) ? EXIT_OK : EXIT_USAGE;
 }
 

@@ -25,6 +25,8 @@ struct judgement {
  * struct summary
  * @headline: the most telling of the broken rules; NULL: none is
  * @ran: scenarios that ended
+ * @untold: those of them in which not all was seen
+ * @why: see summary_stop()
  */
 struct summary {
 	const struct run *run;
@@ -33,6 +35,8 @@ struct summary {
 	const struct judgement *headline;
 	size_t broken;
 	size_t ran;
+	size_t untold;
+	char why[256];
 	long ms;
 };
 
@@ -41,10 +45,10 @@ void summary_free(struct summary *summary);
 
 const char *verdict_name(enum verdict verdict);
 
-/* Why not everything was run, for people; NULL: it was */
+/* Why not everything was run or seen, for people; NULL: it was */
 const char *summary_stop(const struct summary *summary);
 
-/* "clean", "violations" or "incomplete": nothing was found, but not all was run */
+/* "clean", "violations" or "incomplete": nothing was found, but not all was run or seen */
 const char *summary_outcome(const struct summary *summary);
 
 /* EXIT_OK clean, EXIT_FAILED violations, EXIT_USAGE incomplete */

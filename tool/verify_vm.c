@@ -13,8 +13,11 @@
 #include "tool.h"
 #include "verify_vm.h"
 
-/* Poisons what was freed and puts red zones around what was not. To load and unload a module takes half the time. */
-#define APPEND "rcupdate.rcu_expedited=1 slub_debug=FZP"
+/*
+ * Poisons what was freed and puts red zones around what was not. To load and unload a
+ * module takes half the time. What a test makes a driver log is read after the test.
+ */
+#define APPEND "log_buf_len=4M rcupdate.rcu_expedited=1 slub_debug=FZP"
 
 /* With who allocated and who freed it, which takes a fifth of the time */
 #define APPEND_OWNERS APPEND "U"

@@ -6,6 +6,7 @@
 
 #include "allocator.h"
 #include "file.h"
+#include "report.h"
 
 #define JUDGE "/sys/kernel/debug/judge/"
 
@@ -75,7 +76,7 @@ static int check_seen(const struct allocator_leaks *leaks, const char *unseen)
 {
 	if (leaks->nr || !*unseen)
 		return 0;
-	fprintf(stderr, "judge: what the driver has not freed cannot be told: %s\n", unseen);
+	report_line("untold", "what the driver has not freed cannot be told: %s", unseen);
 	return -ENODATA;
 }
 

@@ -27,12 +27,12 @@ static size_t nr_lines;
 int kmsg_open(void)
 {
 	fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	return fd < 0 ? -errno : 0;
+	return fd < 0 || lseek(fd, 0, SEEK_END) < 0 ? -errno : 0;
 }
 
+/* A complaint that has come since the last one ended is told in the one that begins. */
 void kmsg_mark(void)
 {
-	lseek(fd, 0, SEEK_END);
 	nr_lines = 0;
 }
 
@@ -49,18 +49,19 @@ char *kmsg_text(char *record, int *out_level)
 	return text;
 }
 
-/* Returns 0 when there is no more now. What was overwritten meanwhile is left out. */
-static int next_record(char *record)
+/* Returns false when there is no more now. What was overwritten meanwhile is missing. */
+static bool next_record(char *record, bool *missing)
 {
 	ssize_t got;
 
-	do
+	do {
 		got = read(fd, record, RECORD_MAX - 1);
-	while (got < 0 && (errno == EPIPE || errno == EINTR));
+		*missing |= got < 0 && errno == EPIPE;
+	} while (got < 0 && (errno == EPIPE || errno == EINTR));
 	if (got <= 0)
-		return 0;
+		return false;
 	record[got] = '\0';
-	return 1;
+	return true;
 }
 
 static void keep(const char *text)
@@ -69,26 +70,21 @@ static void keep(const char *text)
 		snprintf(lines[nr_lines++], LINE_MAX_LENGTH, "%s", text);
 }
 
-/* One that overstays or a device that faults disturbs nobody else. */
-static bool taints(const char *rule)
-{
-	return strcmp(rule, "iommu-fault") && strcmp(rule, "overstayed");
-}
-
 static void tell(const struct splat *splat)
 {
 	report_finding(splat->rule, "%s", splat->text);
-	if (taints(splat->rule))
+	if (splat_disturbs(splat))
 		report_taint();
 }
 
-void kmsg_judge(void)
+static bool judge_records(void)
 {
 	struct splat splat = { 0 }, ended;
 	char record[RECORD_MAX], *text;
+	bool missing = false;
 	int level;
 
-	while (next_record(record)) {
+	while (next_record(record, &missing)) {
 		text = kmsg_text(record, &level);
 		if (!text)
 			continue;
@@ -99,6 +95,20 @@ void kmsg_judge(void)
 	}
 	if (splat_end(&splat, &ended))
 		tell(&ended);
+	return !missing;
+}
+
+int kmsg_judge(void)
+{
+	if (judge_records())
+		return 0;
+	report_line("untold", "so much was logged that the kernel dropped some of it before it was read");
+	return -ENODATA;
+}
+
+const char *kmsg_last(void)
+{
+	return nr_lines ? lines[nr_lines - 1] : "";
 }
 
 void kmsg_tell(void)

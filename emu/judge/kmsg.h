@@ -9,11 +9,14 @@ int kmsg_open(void);
 /** kmsg_mark - what follows belongs to the scenario that begins */
 void kmsg_mark(void);
 
-/** kmsg_judge - report what the kernel complained of since */
-void kmsg_judge(void);
+/** kmsg_judge - report what the kernel complained of since; 0, or -ENODATA: some of it was lost */
+int kmsg_judge(void);
 
 /** kmsg_tell - print the lines since that matter */
 void kmsg_tell(void);
+
+/** kmsg_last - the last of them; "": there is none */
+const char *kmsg_last(void);
 
 /** kmsg_text - the text of a record of /dev/kmsg, which is changed; NULL: there is none */
 char *kmsg_text(char *record, int *out_level);

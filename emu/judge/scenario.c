@@ -225,15 +225,32 @@ static int judge_leftovers(void)
 	return ret ? ret : leftover_memory();
 }
 
+static int cannot_begin(void)
+{
+	fprintf(stderr, "judge: the test could not be run: exit status %d; it says: %s\n", run.tests.at[0].value,
+		tests_output());
+	return -ENOEXEC;
+}
+
 static int run_loaded(char **argv)
 {
 	int ret = run_tests(argv);
 
 	if (ret)
 		return ret;
+	if (tests_not_begun(&run.tests))
+		return cannot_begin();
 	judge_tests();
 	tests_close(&run.tests);
 	return run.dead ? 0 : judge_leftovers();
+}
+
+/* The module loader says so where the file is for another kernel, or wants what is not there. */
+static int not_fit(int error)
+{
+	kmsg_judge();
+	fprintf(stderr, "judge: %s does not fit this kernel: %s\n", run.driver->file, kmsg_last());
+	return error;
 }
 
 /* A driver may refuse to be loaded when it gets no memory. */
@@ -241,6 +258,8 @@ static int not_loaded(int error)
 {
 	bool allowed = run.scenario->alloc && allocation_failed();
 
+	if (error == -ENOEXEC || error == -ENOENT)
+		return not_fit(error);
 	if (run.scenario->alloc)
 		report_line("fired", "%s", allowed ? "yes" : "no");
 	if (error == -ETIMEDOUT)
@@ -271,19 +290,19 @@ static int prepare(void)
 
 static int judge_rest(void)
 {
-	int ret = verdict_violations(&run.before, run.driver);
+	int ret = verdict_violations(&run.before, run.driver), seen = kmsg_judge();
 
-	kmsg_judge();
 	if (!ret && !run.dead)
 		ret = emulator_reset();
 	if (report_findings())
 		kmsg_tell();
-	return ret;
+	return ret ? ret : seen;
 }
 
+/* 0; -ENODATA: something was not seen; or another -errno: it could not be judged */
 static int run_once(const struct scenario *scenario, const struct driver *driver, char **test)
 {
-	int ret;
+	int ret, rest;
 
 	run = (struct run){ .scenario = scenario, .driver = driver };
 	report_begin(scenario->id);
@@ -292,20 +311,19 @@ static int run_once(const struct scenario *scenario, const struct driver *driver
 		return ret;
 	ret = driver_load(driver);
 	ret = ret ? not_loaded(ret) : run_loaded(test);
-	if (!ret)
-		ret = judge_rest();
-	return ret ? ret : report_end();
+	if (ret && ret != -ENODATA)
+		return ret;
+	rest = judge_rest();
+	return rest ? rest : ret;
 }
 
-/* judge.ko misses something now and then: what begins again counts alone. */
+/* judge.ko misses something now and then: what begins again counts alone. What was found is not lost for it. */
 int scenario_run(const struct scenario *scenario, const struct driver *driver, char **test)
 {
-	int ret = run_once(scenario, driver, test), tries;
+	int tries = 0, ret;
 
-	for (tries = 1; ret == -ENODATA && tries < TRIES; tries++) {
-		ret = emulator_reset();
-		if (!ret)
-			ret = run_once(scenario, driver, test);
-	}
-	return ret;
+	do
+		ret = run_once(scenario, driver, test);
+	while (ret == -ENODATA && !report_findings() && ++tries < TRIES);
+	return ret && ret != -ENODATA ? ret : report_end();
 }

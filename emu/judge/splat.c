@@ -95,6 +95,12 @@ static void look_closer(struct splat *s, const char *line)
 		s->inside = 0;
 }
 
+/* One that overstays or a device that faults disturbs nobody else. */
+bool splat_disturbs(const struct splat *s)
+{
+	return strcmp(s->rule, "iommu-fault") && strcmp(s->rule, "overstayed");
+}
+
 bool splat_is_open(const struct splat *s)
 {
 	return s->inside;

@@ -35,6 +35,9 @@ bool splat_feed(struct splat *splat, const char *line, struct splat *out);
 /** splat_end - no more lines: returns whether one was open, which is then in @out */
 bool splat_end(struct splat *splat, struct splat *out);
 
+/** splat_disturbs - what comes after it may be its doing: nothing more can be judged on this machine */
+bool splat_disturbs(const struct splat *splat);
+
 /** splat_is_open - the last line belongs to a complaint */
 bool splat_is_open(const struct splat *splat);
 

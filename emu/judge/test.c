@@ -25,7 +25,8 @@ enum {
 	STOP_MS = 500,
 	PAUSE_US = 1000,
 	OUTPUT_MAX = 2048,
-	EXIT_NOT_RUN = 126,
+	EXIT_NOT_RUN = 126,	/* as shells, env(1) and the dynamic linker have them */
+	EXIT_NOT_FOUND = 127,
 };
 
 static char shim[4096];
@@ -60,6 +61,7 @@ int tests_open(struct tests *tests, size_t nr)
 	tests->nr = 0;
 	tests->spared = 0;
 	tests->stuck = false;
+	tests->child_stuck = false;
 	while (!ret && tests->nr < nr)
 		ret = open_share(&tests->at[tests->nr++]);
 	return ret;
@@ -162,6 +164,14 @@ static void take_status(struct test *test)
 	close(test->pidfd);
 }
 
+bool tests_not_begun(const struct tests *tests)
+{
+	const struct test *test = &tests->at[0];
+
+	return test->end == TEST_EXIT && (test->value == EXIT_NOT_RUN || test->value == EXIT_NOT_FOUND) &&
+	       !__atomic_load_n(&test->share->count, __ATOMIC_ACQUIRE);
+}
+
 static bool all_ended(const struct tests *tests)
 {
 	size_t i;
@@ -255,25 +265,24 @@ static void wait_for_all(struct tests *tests, int ms)
 		wait_some(tests, (int)(end - now));
 }
 
-/* How many children are left, but for the one to be spared. Each gets @signal, unless that is 0. */
-static size_t signal_rest(const struct tests *tests, int signal)
+/* A child that is left, but for the one to be spared; 0: there is none. Each gets @signal, unless that is 0. */
+static pid_t signal_rest(const struct tests *tests, int signal)
 {
-	size_t count = 0;
+	pid_t pid, left = 0;
 	char path[64];
 	FILE *file;
-	pid_t pid;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
 	file = fopen(path, "re");
 	while (file && fscanf(file, "%d", &pid) == 1) {
 		if (pid == tests->spared)
 			continue;
-		count++;
+		left = pid;
 		kill(pid, signal);
 	}
 	if (file)
 		fclose(file);
-	return count;
+	return left;
 }
 
 static void kill_all(const struct tests *tests)
@@ -285,22 +294,24 @@ static void kill_all(const struct tests *tests)
 	signal_rest(tests, SIGKILL);
 }
 
-/* Returns whether no child is left, but for the one to be spared. */
-static bool reap_for(struct tests *tests, int ms)
+/*
+ * Returns a child that is left, but for the one to be spared, or 0. All get @signal, unless
+ * that is 0, and so do those that come to us when their parents end.
+ */
+static pid_t reap_for(struct tests *tests, int ms, int signal)
 {
 	long end = now_ms() + ms;
-	pid_t pid;
+	pid_t pid, left;
 
 	do {
 		pid = waitpid(-1, NULL, WNOHANG | __WALL);
 		if (pid > 0 && pid == tests->spared)
 			tests->spared = 0;
-		if (pid < 0 || (!pid && tests->spared && !signal_rest(tests, 0)))
-			return true;
-		if (!pid)
+		left = pid < 0 ? 0 : signal_rest(tests, signal);
+		if (left && !pid)
 			usleep(PAUSE_US);
-	} while (now_ms() < end);
-	return false;
+	} while (left && now_ms() < end);
+	return left;
 }
 
 /* One that cannot be killed has not ended, and is left to the machine's end. */
@@ -323,12 +334,20 @@ static void end_late(struct tests *tests)
 	}
 }
 
+/* It may be in the driver as long as the test may. */
 static void end_rest(struct tests *tests)
 {
-	if (tests->stuck || reap_for(tests, LINGER_MS))
+	pid_t left;
+
+	if (tests->stuck || !reap_for(tests, LINGER_MS, 0))
 		return;
 	kill_all(tests);
-	tests->stuck = !reap_for(tests, KILL_MS);
+	left = reap_for(tests, TEST_MS, SIGKILL);
+	if (!left)
+		return;
+	tests->stuck = true;
+	tests->child_stuck = true;
+	stack_of(left, tests->child_where, sizeof(tests->child_where));
 }
 
 static int start_all(struct tests *tests, const struct scenario *s, char **argv, int out)

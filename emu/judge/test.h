@@ -32,7 +32,9 @@ struct test {
  * struct tests - those of a scenario
  * @answer: does what the shim asks for; returns whether it was done
  * @spared: a child that is none of the tests', and may go on after them; 0: there is none, or it has ended
- * @stuck: one could not be killed
+ * @stuck: something could not be killed
+ * @child_stuck: it is none of the tests, but what they have started
+ * @child_where: where in the kernel that is
  */
 struct tests {
 	size_t nr;
@@ -42,6 +44,8 @@ struct tests {
 	int output;
 	int requests;
 	bool stuck;
+	bool child_stuck;
+	char child_where[160];
 };
 
 /** tests_init - once in the guest */
@@ -52,6 +56,9 @@ int tests_open(struct tests *tests, size_t nr);
 
 /** tests_run - until all have ended and all they have started, killed if it must be */
 int tests_run(struct tests *tests, const struct scenario *scenario, char **argv);
+
+/** tests_not_begun - its status says that a program or a library was not there or not fit, and it has done nothing */
+bool tests_not_begun(const struct tests *tests);
 
 /** tests_output - the last line that is not empty of what they printed */
 const char *tests_output(void);

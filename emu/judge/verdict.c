@@ -78,6 +78,9 @@ void verdict_tests(const struct scenario *s, const struct tests *tests, bool fir
 		tell(&tests->at[i]);
 		judge(s, &tests->at[i], fired);
 	}
+	if (tests->child_stuck)
+		report_finding("hang", "a process that the test has started cannot be killed%s%s",
+			       *tests->child_where ? ": it is in " : "", tests->child_where);
 	if (tests->at[0].end == TEST_EXIT && !succeeded(tests) && !is_disturbed(s, &tests->at[0], fired) &&
 	    tests->at[0].value != STATUS_DATA_WRONG)
 		report_finding("test-failed", "exit status %d, and nothing was done to it; it says: %.300s",

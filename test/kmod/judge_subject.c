@@ -101,6 +101,29 @@ static int by_pages(void)
 	return err;
 }
 
+/* Freed as the pages that they are, which may have other references */
+static int by_zeroed_pages(void)
+{
+	unsigned long address = get_zeroed_page(GFP_KERNEL), another = get_zeroed_page(GFP_KERNEL);
+	int err = address && another ? 0 : -ENOMEM;
+
+	if (address)
+		__free_page(virt_to_page(address));
+	if (another)
+		put_page(virt_to_page(another));
+	return err;
+}
+
+/* Nobody looks whether there are these. */
+static int by_no_failure(void)
+{
+	char *sure = kmalloc(size, GFP_KERNEL | __GFP_NOFAIL);
+
+	*sure = 0;
+	kfree(sure);
+	return 0;
+}
+
 static int by_dma(void)
 {
 	struct sg_table table;
@@ -241,7 +264,7 @@ static void by_interrupts(void)
 }
 
 static int (*const ways[])(void) = {
-	by_kmalloc, by_vmalloc, by_pages, by_dma, by_rcu, by_device, by_number, by_peerpin,
+	by_kmalloc, by_vmalloc, by_pages, by_zeroed_pages, by_no_failure, by_dma, by_rcu, by_device, by_number, by_peerpin,
 };
 
 static int allocate(void)

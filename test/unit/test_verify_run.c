@@ -312,6 +312,66 @@ static void a_machine_that_ends_without_a_word_hangs(void **state)
 }
 
 /* Of itself, so the scenario begins again; one in which it crashes each time is told. */
+/* The one that ran last, of the last machine */
+static const char *last_scenario(void)
+{
+	static char text[1 << 16];
+	char *end;
+
+	read_file("ran", text, sizeof(text));
+	end = strrchr(text, '\n');
+	assert_non_null(end);
+	*end = '\0';
+	end = strrchr(text, '\n');
+	return end ? end + 1 : text;
+}
+
+static void log_in(const char *id, const char *line)
+{
+	char odd[512];
+
+	snprintf(odd, sizeof(odd), "odd() {\n[ $1 != %s ] || echo '[    9.1] %s' >>\"$log\"; return 1; }\n", id, line);
+	remove_files();
+	write_text("odd", odd);
+}
+
+/* With the scenario it would be a death: the guest sees what comes before its end. */
+static void what_the_kernel_says_after_the_end_counts(void **state)
+{
+	char last[64];
+
+	(void)state;
+	assert_int_equal(verify(""), 0);
+	snprintf(last, sizeof(last), "%.60s", last_scenario());
+	log_in(last, "BUG: unable to handle page fault for address: 0");
+	assert_int_equal(verify(""), 1);
+	says(out, "x.ko: BROKEN: kernel-splat");
+	says(out, last);
+	says(out, "    BUG: unable to handle");
+	log_in(last, "DMAR: [DMA Write] fault addr 0x0");
+	assert_int_equal(verify(""), 0);
+	log_in(last, "all is well");
+	assert_int_equal(verify(""), 0);
+}
+
+static void what_was_not_seen_is_no_verdict(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] || return\n"
+		   "echo \"untold $1 too many\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify(""), 2);
+	says(out, "x.ko: incomplete");
+	says(out, "rules broken: 0; in 1 scenario not all was seen: too many");
+	remove_files();
+	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] || return\n"
+		   "echo \"untold $1 too many\"; echo \"begin $1\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify(""), 0);
+	remove_files();
+	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] || return\n"
+		   "echo \"untold $1 too many\"; echo \"finding $1 hang it hangs\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify(""), 1);
+}
+
 static void a_crash_of_qemu_is_not_the_drivers(void **state)
 {
 	static const char *const where[] = { "plain", "plain/copies-2", "iommu" };
@@ -588,6 +648,8 @@ int main(void)
 		cmocka_unit_test_setup(a_broken_rule_is_told, setup),
 		cmocka_unit_test_setup(a_dead_machine_is_judged_by_its_log, setup),
 		cmocka_unit_test_setup(a_machine_that_ends_without_a_word_hangs, setup),
+		cmocka_unit_test_setup(what_the_kernel_says_after_the_end_counts, setup),
+		cmocka_unit_test_setup(what_was_not_seen_is_no_verdict, setup),
 		cmocka_unit_test_setup(a_crash_of_qemu_is_not_the_drivers, setup),
 		cmocka_unit_test_setup(nothing_is_lost_and_nothing_twice, setup),
 		cmocka_unit_test_setup(a_fault_is_named_by_what_was_done, setup),

@@ -7,7 +7,7 @@
 #define SUBJECT "test/judge_subject.ko"
 
 enum {
-	LOADED = 20,	/* allocations when all goes well */
+	LOADED = 22,	/* allocations when all goes well */
 	STORM = 1000,		/* and many more, where interrupts free */
 	TEXT = 4096,
 };
@@ -175,7 +175,7 @@ CASE(more_than_can_be_watched)
 	char text[128];
 
 	EXPECT(!fail_nth(0), "fail");
-	EXPECT(!load_and_remove("many=9000"), "load");
+	EXPECT(!load_and_remove("many=66000"), "load");
 	EXPECT(*leaks() == '#' && strstr(leaks(), "more allocations were not watched"), "%s", leaks());
 	EXPECT(!*module_debugfs("judge/misuse", text, sizeof(text)), "%s", text);
 	EXPECT(!load_and_remove(""), "load");

@@ -7,6 +7,7 @@
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
+#include <linux/version.h>
 #include <linux/vmalloc.h>
 #include <linux/xarray.h>
 
@@ -76,49 +77,66 @@ static void undo_xa(const struct call *call)
 	__xa_erase((struct xarray *)call->arguments[0], *(u32 *)call->arguments[1]);
 }
 
-enum { NO_SIZE = ARGUMENTS };
+enum { NONE = ARGUMENTS };
+
+/* Where those of sized caches have their flags: the second is the bucket, if kernels have such. */
+#ifdef CONFIG_SLAB_BUCKETS
+#define BUCKETS 1
+#else
+#define BUCKETS 0
+#endif
+
+/* And this one an alignment */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 18, 0)
+#define ALIGNMENT 0
+#else
+#define ALIGNMENT 1
+#endif
 
 /* Names in kernels before 6.10 and since */
 #define NAMES(name) { name, name "_noprof" }
 
+#define GFP(n) .flags = n
 #define MEMORY(bytes, how) .size = bytes, .watched = true, .undo = how
+#define NUMBER(how) GFP(NONE), .failure = -ENOMEM, .is_int = true, .undo = how
 
 /* What these call themselves is not counted twice: it is not the subject that calls. */
 const struct allocator judge_allocators[] = {
-	{ NAMES("__kmalloc"), MEMORY(0, undo_kmalloc), .needed = true },
-	{ NAMES("__kmalloc_node"), MEMORY(0, undo_kmalloc) },
-	{ NAMES("__kmalloc_node_track_caller"), MEMORY(0, undo_kmalloc) },
-	{ { "kmalloc_trace", "__kmalloc_cache_noprof" }, MEMORY(2, undo_kmalloc) },
-	{ { "kmalloc_node_trace", "__kmalloc_cache_node_noprof" }, MEMORY(3, undo_kmalloc) },
-	{ { "kmalloc_large", "__kmalloc_large_noprof" }, MEMORY(0, undo_kmalloc) },
-	{ { "kmalloc_large_node", "__kmalloc_large_node_noprof" }, MEMORY(0, undo_kmalloc) },
-	{ NAMES("kmemdup"), MEMORY(1, undo_kmalloc) },
-	{ NAMES("kstrdup"), MEMORY(NO_SIZE, undo_kmalloc) },
-	{ { "memdup_user" }, MEMORY(1, undo_kmalloc), .failure = -ENOMEM },
-	{ { "vmemdup_user" }, MEMORY(1, undo_kvmalloc), .failure = -ENOMEM, .sleeps = true },
-	{ { "kvmalloc_node", "__kvmalloc_node_noprof" }, MEMORY(0, undo_kvmalloc), .sleeps = true },
-	{ NAMES("vmalloc"), MEMORY(0, undo_kvmalloc), .sleeps = true },
-	{ NAMES("vzalloc"), MEMORY(0, undo_kvmalloc), .sleeps = true },
-	{ NAMES("__vmalloc"), MEMORY(0, undo_kvmalloc), .sleeps = true },
-	{ NAMES("vmalloc_user"), MEMORY(0, undo_kvmalloc), .sleeps = true },
-	{ NAMES("kmem_cache_alloc"), MEMORY(NO_SIZE, undo_cache) },
-	{ NAMES("kmem_cache_alloc_node"), MEMORY(NO_SIZE, undo_cache) },
-	{ { "__get_free_pages", "get_free_pages_noprof" }, MEMORY(NO_SIZE, undo_free_pages) },
-	{ NAMES("get_zeroed_page"), MEMORY(NO_SIZE, undo_zeroed_page) },
-	{ { "dma_alloc_attrs" }, MEMORY(1, undo_dma), .sleeps = true, .of_device = true },
-	{ NAMES("alloc_pages"), .undo = undo_pages },
-	{ { "sg_alloc_table" }, .failure = -ENOMEM, .is_int = true, .undo = undo_sg },
-	{ { "ida_alloc_range" }, .failure = -ENOMEM, .is_int = true, .undo = undo_ida },
-	{ { "idr_alloc" }, .failure = -ENOMEM, .is_int = true, .undo = undo_idr },
-	{ { "__xa_alloc" }, .failure = -ENOMEM, .is_int = true, .undo = undo_xa },
-	{ { "__xa_alloc_cyclic" }, .failure = -ENOMEM, .is_int = true, .undo = undo_xa },
-	{ { "devm_kmalloc" } },
-	{ { "dmam_alloc_attrs" } },
-	{ { "pcim_iomap" } },
-	{ { "peerpin_peer_register" }, MEMORY(NO_SIZE, NULL), .failure = -ENOMEM, .at_entry = true,
+	{ NAMES("__kmalloc"), GFP(1), MEMORY(0, undo_kmalloc), .needed = true },
+	{ NAMES("__kmalloc_node"), GFP(1 + BUCKETS), MEMORY(0, undo_kmalloc) },
+	{ NAMES("__kmalloc_node_track_caller"), GFP(1 + BUCKETS), MEMORY(0, undo_kmalloc) },
+	{ { "kmalloc_trace", "__kmalloc_cache_noprof" }, GFP(1), MEMORY(2, undo_kmalloc) },
+	{ { "kmalloc_node_trace", "__kmalloc_cache_node_noprof" }, GFP(1), MEMORY(3, undo_kmalloc) },
+	{ { "kmalloc_large", "__kmalloc_large_noprof" }, GFP(1), MEMORY(0, undo_kmalloc) },
+	{ { "kmalloc_large_node", "__kmalloc_large_node_noprof" }, GFP(1), MEMORY(0, undo_kmalloc) },
+	{ NAMES("kmemdup"), GFP(2), MEMORY(1, undo_kmalloc) },
+	{ NAMES("kstrdup"), GFP(1), MEMORY(NONE, undo_kmalloc) },
+	{ { "memdup_user" }, GFP(NONE), MEMORY(1, undo_kmalloc), .failure = -ENOMEM },
+	{ { "vmemdup_user" }, GFP(NONE), MEMORY(1, undo_kvmalloc), .failure = -ENOMEM, .sleeps = true },
+	{ { "kvmalloc_node", "__kvmalloc_node_noprof" }, GFP(1 + BUCKETS + ALIGNMENT), MEMORY(0, undo_kvmalloc),
+	  .sleeps = true },
+	{ NAMES("vmalloc"), GFP(NONE), MEMORY(0, undo_kvmalloc), .sleeps = true },
+	{ NAMES("vzalloc"), GFP(NONE), MEMORY(0, undo_kvmalloc), .sleeps = true },
+	{ NAMES("__vmalloc"), GFP(1), MEMORY(0, undo_kvmalloc), .sleeps = true },
+	{ NAMES("vmalloc_user"), GFP(NONE), MEMORY(0, undo_kvmalloc), .sleeps = true },
+	{ NAMES("kmem_cache_alloc"), GFP(1), MEMORY(NONE, undo_cache) },
+	{ NAMES("kmem_cache_alloc_node"), GFP(1), MEMORY(NONE, undo_cache) },
+	{ { "__get_free_pages", "get_free_pages_noprof" }, GFP(0), MEMORY(NONE, undo_free_pages) },
+	{ NAMES("get_zeroed_page"), GFP(0), MEMORY(NONE, undo_zeroed_page) },
+	{ { "dma_alloc_attrs" }, GFP(3), MEMORY(1, undo_dma), .sleeps = true, .of_device = true },
+	{ NAMES("alloc_pages"), GFP(0), .undo = undo_pages },
+	{ { "sg_alloc_table" }, NUMBER(undo_sg) },
+	{ { "ida_alloc_range" }, NUMBER(undo_ida) },
+	{ { "idr_alloc" }, NUMBER(undo_idr) },
+	{ { "__xa_alloc" }, NUMBER(undo_xa) },
+	{ { "__xa_alloc_cyclic" }, NUMBER(undo_xa) },
+	{ { "devm_kmalloc" }, GFP(2) },
+	{ { "dmam_alloc_attrs" }, GFP(3) },
+	{ { "pcim_iomap" }, GFP(NONE) },
+	{ { "peerpin_peer_register" }, GFP(NONE), MEMORY(NONE, NULL), .failure = -ENOMEM, .at_entry = true,
 	  .made = judge_misuse_registered },
-	{ { "peerpin_region_pin" }, .failure = -ENOMEM, .at_entry = true },
-	{ { "peerpin_attach" }, .failure = -ENOMEM, .at_entry = true },
+	{ { "peerpin_region_pin" }, GFP(NONE), .failure = -ENOMEM, .at_entry = true },
+	{ { "peerpin_attach" }, GFP(NONE), .failure = -ENOMEM, .at_entry = true },
 };
 
 bool judge_allocator_failed(const struct allocator *a, unsigned long result)
@@ -132,5 +150,12 @@ size_t judge_allocator_size(const struct call *call)
 {
 	unsigned int n = call->allocator->size;
 
-	return n == NO_SIZE ? 0 : call->arguments[n];
+	return n == NONE ? 0 : call->arguments[n];
+}
+
+bool judge_allocator_must(const struct call *call)
+{
+	unsigned int n = call->allocator->flags;
+
+	return n != NONE && call->arguments[n] & (__force unsigned long)__GFP_NOFAIL;
 }

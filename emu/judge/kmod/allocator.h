@@ -29,6 +29,7 @@ struct call {
  * struct allocator - a function that allocates
  * @symbols: its names in the kernels there are; the first one that exists is it
  * @size: number of the argument that is the size; ARGUMENTS: none is
+ * @flags: number of the argument that says how to allocate; ARGUMENTS: none does
  * @failure: what it returns when it fails
  * @is_int: it returns an int, which is not negative when it does not fail
  * @watched: is to be freed by a liberator
@@ -42,6 +43,7 @@ struct call {
 struct allocator {
 	const char *symbols[SYMBOLS_MAX];
 	unsigned int size;
+	unsigned int flags;
 	long failure;
 	bool is_int;
 	bool watched;
@@ -57,6 +59,9 @@ extern const struct allocator judge_allocators[ALLOCATORS];
 
 /* Did @a, which returned @result, allocate nothing? */
 bool judge_allocator_failed(const struct allocator *a, unsigned long result);
+
+/* Is @call one that must not fail? */
+bool judge_allocator_must(const struct call *call);
 
 /* Bytes that @call got; 0: not known */
 size_t judge_allocator_size(const struct call *call);

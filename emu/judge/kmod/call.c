@@ -146,14 +146,15 @@ static int returned(struct kretprobe_instance *instance, struct pt_regs *regs)
 
 	call->allocator = a;
 	call->result = regs_return_value(regs);
-	atomic_inc(&allocations);
+	if (!judge_allocator_must(call))
+		atomic_inc(&allocations);
 	if (judge_allocator_failed(a, call->result))
 		return 0;
 	if (a->made)
 		a->made((void *)call->result);
 	if (a->of_device)
 		call->handle = *(dma_addr_t *)call->arguments[2];
-	if (!a->at_entry && is_due() && undo_unseen(call)) {
+	if (!a->at_entry && !judge_allocator_must(call) && is_due() && undo_unseen(call)) {
 		atomic_inc(&failures);
 		regs_set_return_value(regs, a->failure);
 	} else if (a->watched && !ZERO_OR_NULL_PTR((void *)call->result)) {

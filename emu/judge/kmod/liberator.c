@@ -4,6 +4,7 @@
 #include <linux/errno.h>
 #include <linux/ftrace.h>
 #include <linux/kernel.h>
+#include <linux/mm.h>
 #include <linux/printk.h>
 #include <linux/ptrace.h>
 #include <linux/string.h>
@@ -18,6 +19,7 @@ enum {
 
 /**
  * struct liberator - a function that frees
+ * @page: its argument is a page, and what it was is where that is mapped
  * @second: it is the second argument that says what
  * @third: it is the third
  * @or_offset: until 6.3 the second is where in it the first argument points
@@ -26,6 +28,7 @@ enum {
  */
 struct liberator {
 	const char *symbol;
+	bool page;
 	bool second;
 	bool third;
 	bool or_offset;
@@ -41,6 +44,8 @@ static struct liberator liberators[] = {
 	{ "vfree_atomic" },
 	{ "kmem_cache_free", .second = true },
 	{ "free_pages" },
+	{ "__free_pages", .page = true },
+	{ "__folio_put", .page = true },
 	{ "dma_free_attrs", .third = true },
 	{ "kvfree_call_rcu", .second = true, .or_offset = true },
 	{ "peerpin_peer_unregister" },
@@ -55,7 +60,7 @@ static void called(unsigned long ip, unsigned long parent, struct ftrace_ops *op
 
 	if (l->or_offset && regs->di && what < OFFSETS_MAX)
 		what = regs->di - what;
-	judge_object_remove((void *)what);
+	judge_object_remove(l->page ? page_address((struct page *)what) : (void *)what);
 }
 
 static int trace(struct liberator *l)

@@ -9,8 +9,8 @@
 #include "object.h"
 
 enum {
-	OBJECTS_MAX = 8192,
-	HASH_BITS = 10,
+	OBJECTS_MAX = 65536,
+	HASH_BITS = 13,
 	NAME_LEN = 64,
 };
 
@@ -109,6 +109,8 @@ static bool copy_of(unsigned int i, struct object *copy)
 {
 	unsigned long flags;
 
+	if (!READ_ONCE(objects[i].at))
+		return false;
 	raw_spin_lock_irqsave(&lock, flags);
 	*copy = objects[i];
 	raw_spin_unlock_irqrestore(&lock, flags);
