@@ -72,11 +72,24 @@ static void take_line(struct reading *r, struct splat *splat, const char *line)
 		result_log(r->result, words_of(line));
 }
 
-static void read_log(struct reading *r, FILE *file)
+/* What comes before the guest is not the driver's. Returns where to begin. */
+static long behind_boot(FILE *file, long from)
+{
+	char line[LINE];
+
+	fseek(file, from, SEEK_SET);
+	while (next_line(file, line))
+		if (!strncmp(line, "vm: running ", strlen("vm: running ")))
+			return ftell(file);
+	return from;
+}
+
+static void read_log(struct reading *r, FILE *file, long from)
 {
 	struct splat splat = { 0 }, ended;
 	char line[LINE];
 
+	fseek(file, behind_boot(file, from), SEEK_SET);
 	while (next_line(file, line)) {
 		if (!r->late)
 			take_violation(r->result, line);
@@ -113,8 +126,7 @@ static void judge_log(struct result *result, FILE *file, long from)
 	struct reading reading = { .result = result };
 	size_t before = result->nr_findings;
 
-	fseek(file, from, SEEK_SET);
-	read_log(&reading, file);
+	read_log(&reading, file, from);
 	if (reading.complained || result->nr_findings > before)
 		return;
 	result_find(result, "hang", "the machine did not go on, and its kernel does not say why");
@@ -140,7 +152,6 @@ void death_judge_late(struct result *result, const char *log, long from)
 
 	if (!file)
 		return;
-	fseek(file, from, SEEK_SET);
-	read_log(&reading, file);
+	read_log(&reading, file, from);
 	fclose(file);
 }

@@ -194,35 +194,45 @@ static void show_complaints(const struct place *place)
 		fclose(file);
 }
 
-/* What emu/vm/watch says of it */
-static bool qemu_crashed(const struct place *place)
+/* Whether a line begins so */
+static bool has_complaint(const struct place *place, const char *words)
 {
 	FILE *file = fopen(place->complaints, "re");
-	bool crashed = false;
+	bool has = false;
 	char line[512];
 
-	while (file && !crashed && fgets(line, sizeof(line), file))
-		crashed = strstr(line, "QEMU was ended by signal ");
+	while (file && !has && fgets(line, sizeof(line), file))
+		has = !strncmp(line, words, strlen(words));
 	if (file)
 		fclose(file);
-	return crashed;
+	return has;
 }
 
-/* All was run and could be; its kernel may have complained once more since. */
-static void judge_late(struct session *s)
+/* The status does not say so where the kernel has said anything like a complaint. */
+static bool guest_gave_up(const struct place *place)
+{
+	return has_complaint(place, "judge: ");
+}
+
+/* Whether the kernel has complained of what the guest has not seen, since the last one began. */
+static bool judge_late(struct session *s)
 {
 	struct result *last = &s->run->results.at[s->run->results.count - 1];
 	size_t before = last->nr_findings;
 
 	death_judge_late(last, s->run->place->log, s->log_from);
-	if (last->nr_findings > before)
-		finish_result(s->run, last);
+	if (last->nr_findings == before)
+		return false;
+	last->ended = true;
+	finish_result(s->run, last);
+	return true;
 }
 
 /* That may be QEMU's own fault, or its host's: a scenario in which it happens again is to blame. */
 static bool is_crash_of_qemu(const struct session *s)
 {
-	return s->run->crashed != s->run->results.count && qemu_crashed(s->run->place);
+	return s->run->crashed != s->run->results.count &&
+	       has_complaint(s->run->place, "watch: QEMU was ended by signal ");
 }
 
 static void begin_again(struct session *s)
@@ -240,6 +250,12 @@ static void give_up(struct run *run)
 	run->stop = STOP_FAILED;
 }
 
+/* What a splat kept it from is the driver's doing. */
+static bool has_given_up(struct session *s, int status)
+{
+	return (status == STATUS_CANNOT || guest_gave_up(s->run->place)) && !judge_late(s);
+}
+
 static void judge_end(struct session *s, int status)
 {
 	struct result *result = stream_current(&s->stream);
@@ -248,18 +264,18 @@ static void judge_end(struct session *s, int status)
 		s->run->hung = 0;
 	if (s->run->stop && result)
 		finish_result(s->run, result);
+	if (s->stream.next && !result && !s->dirty)
+		judge_late(s);
 	if (s->run->stop)
 		return;
 	if (!s->stream.next && is_silent(s) && s->run->hung++ < HUNG_MAX)
 		return;
-	if (!s->stream.next || (result && status == STATUS_CANNOT))
+	if (!s->stream.next || (result && has_given_up(s, status)))
 		give_up(s->run);
 	else if (result && is_crash_of_qemu(s))
 		begin_again(s);
 	else if (result)
 		judge_death(s, result);
-	else if (!s->dirty)
-		judge_late(s);
 }
 
 /* Runs the first scenarios of @plan; how many: none if the machine hung before them. */

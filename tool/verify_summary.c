@@ -24,7 +24,7 @@ static void count_results(struct summary *s)
 
 	for (; result < end; result++) {
 		s->ran += result->ended;
-		s->untold += *result->untold != '\0';
+		s->untold += result->ended && *result->untold;
 	}
 }
 
@@ -32,7 +32,7 @@ static const char *first_untold(const struct run *run)
 {
 	const struct result *result = run->results.at;
 
-	while (!*result->untold)
+	while (!result->ended || !*result->untold)
 		result++;
 	return result->untold;
 }
@@ -125,9 +125,11 @@ const char *summary_stop(const struct summary *summary)
 		[STOP_FAILED] = "the virtual machine could not go on",
 	};
 
-	if (summary->run->stop == STOP_NONE && *summary->why)
+	enum stop stop = summary->run->stop;
+
+	if ((stop == STOP_NONE || stop == STOP_TIME) && *summary->why)
 		return summary->why;
-	return reasons[summary->run->stop];
+	return reasons[stop];
 }
 
 /* A quick run that found nothing has done what it promises, whatever its last scenarios. */

@@ -17,6 +17,9 @@ struct allocator_leaks {
 /** allocator_watch - forget the past, and fail the n-th allocation of that module from now on (0: none) */
 int allocator_watch(const char *module, uint32_t nth);
 
+/** allocator_began - whether the kernel has taken that module since, so that its init function had its say */
+int allocator_began(bool *out);
+
 /** allocator_failed - whether that has happened */
 int allocator_failed(bool *out);
 
@@ -26,7 +29,8 @@ int allocator_misuse(char *text, size_t size);
 /**
  * allocator_leaks - to be called when the module was removed; waits a moment for what is freed later
  *
- * -ENODATA, and a line on stderr: judge.ko has missed what would change the answer.
+ * -ENODATA: judge.ko has missed what would change the answer, and may not another time. What it has
+ * missed is reported as untold.
  */
 int allocator_leaks(struct allocator_leaks *out);
 

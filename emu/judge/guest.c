@@ -89,7 +89,7 @@ int main(int argc, char **argv)
 	plan = open_all(argv[1], argv[3]);
 	if (driver_is_loaded(&driver))
 		die("%s is loaded already; type: rmmod %s", driver.name, driver.name);
-	tests_init();
+	must(tests_init(), "children in /proc (is CONFIG_PROC_CHILDREN set?)");
 	while (fit && fgets(line, sizeof(line), plan))
 		fit = run_line(line, &driver, argv + 3);
 	fclose(plan);

@@ -30,12 +30,6 @@ int kmsg_open(void)
 	return fd < 0 || lseek(fd, 0, SEEK_END) < 0 ? -errno : 0;
 }
 
-/* A complaint that has come since the last one ended is told in the one that begins. */
-void kmsg_mark(void)
-{
-	nr_lines = 0;
-}
-
 /* "LEVEL,SEQUENCE,TIME,FLAGS;TEXT\n KEY=VALUE..." */
 char *kmsg_text(char *record, int *out_level)
 {
@@ -70,14 +64,18 @@ static void keep(const char *text)
 		snprintf(lines[nr_lines++], LINE_MAX_LENGTH, "%s", text);
 }
 
-static void tell(const struct splat *splat)
+/* @late: it came after the scenario that it is of had ended */
+static void tell(const struct splat *splat, bool late)
 {
+	if (late && !splat_disturbs(splat))
+		return;
 	report_finding(splat->rule, "%s", splat->text);
 	if (splat_disturbs(splat))
 		report_taint();
 }
 
-static bool judge_records(void)
+/* Returns whether there were all. */
+static bool judge_records(bool late)
 {
 	struct splat splat = { 0 }, ended;
 	char record[RECORD_MAX], *text;
@@ -89,21 +87,28 @@ static bool judge_records(void)
 		if (!text)
 			continue;
 		if (splat_feed(&splat, text, &ended))
-			tell(&ended);
+			tell(&ended, late);
 		if (splat_is_open(&splat) || level <= LEVEL_WARNING)
 			keep(text);
 	}
 	if (splat_end(&splat, &ended))
-		tell(&ended);
+		tell(&ended, late);
 	return !missing;
 }
 
-int kmsg_judge(void)
+/* What may be the doing of the last scenario makes this one worthless. */
+void kmsg_mark(void)
 {
-	if (judge_records())
-		return 0;
-	report_line("untold", "so much was logged that the kernel dropped some of it before it was read");
-	return -ENODATA;
+	nr_lines = 0;
+	judge_records(true);
+	if (!report_findings())
+		nr_lines = 0;
+}
+
+void kmsg_judge(void)
+{
+	if (!judge_records(false))
+		report_line("untold", "so much was logged that the kernel dropped some of it before it was read");
 }
 
 const char *kmsg_last(void)

@@ -6,11 +6,11 @@
 /** kmsg_open - once; returns 0 or -errno */
 int kmsg_open(void);
 
-/** kmsg_mark - what follows belongs to the scenario that begins */
+/** kmsg_mark - what follows belongs to the scenario that has begun, and so does a splat since the last one ended */
 void kmsg_mark(void);
 
-/** kmsg_judge - report what the kernel complained of since; 0, or -ENODATA: some of it was lost */
-int kmsg_judge(void);
+/** kmsg_judge - report what the kernel complained of since */
+void kmsg_judge(void);
 
 /** kmsg_tell - print the lines since that matter */
 void kmsg_tell(void);

@@ -171,6 +171,8 @@ static int run_tests(char **argv)
 	run.tests.answer = answer;
 	set_share(run.tests.at[0].share);
 	ret = tests_run(&run.tests, run.scenario, argv);
+	/* a removal that does not end was told */
+	run.tests.child_stuck &= !run.dead;
 	if (run.tests.stuck)
 		die();
 	end_unbinding();
@@ -227,6 +229,7 @@ static int judge_leftovers(void)
 
 static int cannot_begin(void)
 {
+	kmsg_judge();
 	fprintf(stderr, "judge: the test could not be run: exit status %d; it says: %s\n", run.tests.at[0].value,
 		tests_output());
 	return -ENOEXEC;
@@ -245,7 +248,7 @@ static int run_loaded(char **argv)
 	return run.dead ? 0 : judge_leftovers();
 }
 
-/* The module loader says so where the file is for another kernel, or wants what is not there. */
+/* The file is for another kernel, or wants what is not there. */
 static int not_fit(int error)
 {
 	kmsg_judge();
@@ -253,12 +256,19 @@ static int not_fit(int error)
 	return error;
 }
 
+static bool is_fit(void)
+{
+	bool began;
+
+	return allocator_began(&began) || began;
+}
+
 /* A driver may refuse to be loaded when it gets no memory. */
 static int not_loaded(int error)
 {
 	bool allowed = run.scenario->alloc && allocation_failed();
 
-	if (error == -ENOEXEC || error == -ENOENT)
+	if (error != -ETIMEDOUT && error != -EFAULT && !is_fit())
 		return not_fit(error);
 	if (run.scenario->alloc)
 		report_line("fired", "%s", allowed ? "yes" : "no");
@@ -290,16 +300,17 @@ static int prepare(void)
 
 static int judge_rest(void)
 {
-	int ret = verdict_violations(&run.before, run.driver), seen = kmsg_judge();
+	int ret = verdict_violations(&run.before, run.driver);
 
+	kmsg_judge();
 	if (!ret && !run.dead)
 		ret = emulator_reset();
 	if (report_findings())
 		kmsg_tell();
-	return ret ? ret : seen;
+	return ret;
 }
 
-/* 0; -ENODATA: something was not seen; or another -errno: it could not be judged */
+/* 0; -ENODATA: something was not seen, and may be another time; or another -errno: it could not be judged */
 static int run_once(const struct scenario *scenario, const struct driver *driver, char **test)
 {
 	int ret, rest;
@@ -324,6 +335,6 @@ int scenario_run(const struct scenario *scenario, const struct driver *driver, c
 
 	do
 		ret = run_once(scenario, driver, test);
-	while (ret == -ENODATA && !report_findings() && ++tries < TRIES);
+	while (ret == -ENODATA && !report_findings() && !run.dead && ++tries < TRIES);
 	return ret && ret != -ENODATA ? ret : report_end();
 }

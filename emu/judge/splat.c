@@ -59,6 +59,12 @@ static const struct pattern *pattern_of(const char *line)
 	return NULL;
 }
 
+/* One that overstays or a device that faults disturbs nobody else. */
+bool splat_disturbs(const struct splat *s)
+{
+	return strcmp(s->rule, "iommu-fault") && strcmp(s->rule, "overstayed");
+}
+
 static bool has_registers(const char *rule, const char *line)
 {
 	return !strcmp(rule, "hang") || strstr(line, "unable to handle") || strstr(line, "general protection fault") ||
@@ -77,7 +83,7 @@ static void note_message(struct splat *s, const char *line)
 static void open_splat(struct splat *s, const struct pattern *p, const char *line)
 {
 	s->rule = p->rule;
-	s->inside = SPLAT_LINES_MAX;
+	s->inside = splat_disturbs(s) ? SPLAT_LINES_MAX : 1;
 	s->registers = has_registers(p->rule, line);
 	if (*s->message && strcmp(s->message, line))
 		snprintf(s->text, sizeof(s->text), "%.120s (%.120s)", s->message, line);
@@ -93,12 +99,6 @@ static void look_closer(struct splat *s, const char *line)
 		s->rule = "use-after-free";
 	if (!--s->inside || strstr(line, "---[ end trace"))
 		s->inside = 0;
-}
-
-/* One that overstays or a device that faults disturbs nobody else. */
-bool splat_disturbs(const struct splat *s)
-{
-	return strcmp(s->rule, "iommu-fault") && strcmp(s->rule, "overstayed");
 }
 
 bool splat_is_open(const struct splat *s)
@@ -121,7 +121,7 @@ bool splat_feed(struct splat *s, const char *line, struct splat *out)
 	const struct pattern *p = pattern_of(line);
 	bool ended = false;
 
-	if (p && (p->strong || !s->inside)) {
+	if (p && (p->strong || !s->inside || !splat_disturbs(s))) {
 		ended = splat_end(s, out);
 		open_splat(s, p, line);
 	} else if (s->inside) {

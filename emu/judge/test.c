@@ -33,14 +33,22 @@ static char shim[4096];
 static char output[OUTPUT_MAX];
 static size_t output_length;
 
-/* Orphans of the test become ours, so that none is left behind. */
-void tests_init(void)
+static void children_path(char *path, size_t size)
 {
+	snprintf(path, size, "/proc/self/task/%d/children", getpid());
+}
+
+/* Orphans of the test become ours, so that none is left behind. */
+int tests_init(void)
+{
+	char children[64];
 	ssize_t length = readlink("/proc/self/exe", shim, sizeof(shim) - sizeof("shim.so"));
 
 	shim[length < 0 ? 0 : length] = '\0';
 	strcpy(strrchr(shim, '/') + 1, "shim.so");
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	children_path(children, sizeof(children));
+	return access(children, R_OK) ? -errno : 0;
 }
 
 static int open_share(struct test *test)
@@ -272,7 +280,7 @@ static pid_t signal_rest(const struct tests *tests, int signal)
 	char path[64];
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	children_path(path, sizeof(path));
 	file = fopen(path, "re");
 	while (file && fscanf(file, "%d", &pid) == 1) {
 		if (pid == tests->spared)

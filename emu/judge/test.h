@@ -48,8 +48,8 @@ struct tests {
 	char child_where[160];
 };
 
-/** tests_init - once in the guest */
-void tests_init(void);
+/** tests_init - once in the guest; 0, or -errno: the kernel does not tell a process its children */
+int tests_init(void);
 
 /** tests_open - make the shares, which may be changed then; 0 or -errno */
 int tests_open(struct tests *tests, size_t nr);

@@ -179,6 +179,22 @@ static void a_report_of_the_allocator_inside_of_another_counts(void **state)
 	assert_string_equal(found[1].rule, "double-free");
 }
 
+/* A line of its own, so what follows is another complaint. */
+static void a_fault_of_the_device_hides_nothing(void **state)
+{
+	static const char *const lines[] = {
+		"DMAR: [DMA Write NO_PASID] Request device [00:04.0] fault addr 0x0 [fault reason 0x05]",
+		"WARNING: CPU: 0 PID: 1 at drivers/x.c:1 x+0x1/0x2",
+		NULL
+	};
+
+	(void)state;
+	read_log(lines);
+	assert_int_equal(nr_found, 2);
+	assert_string_equal(found[0].rule, "iommu-fault");
+	assert_string_equal(found[1].rule, "kernel-splat");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,6 +207,7 @@ int main(void)
 		cmocka_unit_test(the_allocator_says_what_it_is),
 		cmocka_unit_test(what_others_watch_has_rules_of_its_own),
 		cmocka_unit_test(a_report_of_the_allocator_inside_of_another_counts),
+		cmocka_unit_test(a_fault_of_the_device_hides_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

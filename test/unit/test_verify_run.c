@@ -311,7 +311,6 @@ static void a_machine_that_ends_without_a_word_hangs(void **state)
 	says(out, "    kernel: booted\n");
 }
 
-/* Of itself, so the scenario begins again; one in which it crashes each time is told. */
 /* The one that ran last, of the last machine */
 static const char *last_scenario(void)
 {
@@ -354,6 +353,32 @@ static void what_the_kernel_says_after_the_end_counts(void **state)
 	assert_int_equal(verify(""), 0);
 }
 
+static void what_the_kernel_says_before_the_guest_is_not_the_drivers(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\n[ $1 != plain ] ||\n"
+		   "printf '%s\\n' 'WARNING: at boot' 'vm: running guest' >>\"$log\"; return 1; }\n");
+	assert_int_equal(verify("--only plain"), 0);
+	write_text("odd", "odd() {\n[ $1 != plain ] ||\n"
+		   "printf '%s\\n' 'vm: running guest' 'WARNING: at once' >>\"$log\"; return 1; }\n");
+	assert_int_equal(verify("--only plain"), 1);
+}
+
+/* emu/vm/run ends with 70 where the log has what looks like a splat. */
+static void a_guest_that_gives_up_is_no_verdict(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] || return\n"
+		   "echo 'x 0000: WARNING: no firmware' >>\"$log\"; echo 'judge: no test' >&2; exit 70; }\n");
+	assert_int_equal(verify(""), 2);
+	says(err, "    judge: no test");
+	remove_files();
+	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] || return\n"
+		   "echo 'WARNING: CPU: 0 at x.c:1' >>\"$log\"; echo 'judge: no /dev/emugpu' >&2; exit 70; }\n");
+	assert_int_equal(verify(""), 1);
+	says(out, "x.ko: BROKEN: kernel-splat");
+}
+
 static void what_was_not_seen_is_no_verdict(void **state)
 {
 	(void)state;
@@ -372,6 +397,7 @@ static void what_was_not_seen_is_no_verdict(void **state)
 	assert_int_equal(verify(""), 1);
 }
 
+/* Of itself, so the scenario begins again; one in which it crashes each time is told. */
 static void a_crash_of_qemu_is_not_the_drivers(void **state)
 {
 	static const char *const where[] = { "plain", "plain/copies-2", "iommu" };
@@ -649,6 +675,8 @@ int main(void)
 		cmocka_unit_test_setup(a_dead_machine_is_judged_by_its_log, setup),
 		cmocka_unit_test_setup(a_machine_that_ends_without_a_word_hangs, setup),
 		cmocka_unit_test_setup(what_the_kernel_says_after_the_end_counts, setup),
+		cmocka_unit_test_setup(what_the_kernel_says_before_the_guest_is_not_the_drivers, setup),
+		cmocka_unit_test_setup(a_guest_that_gives_up_is_no_verdict, setup),
 		cmocka_unit_test_setup(what_was_not_seen_is_no_verdict, setup),
 		cmocka_unit_test_setup(a_crash_of_qemu_is_not_the_drivers, setup),
 		cmocka_unit_test_setup(nothing_is_lost_and_nothing_twice, setup),

@@ -66,7 +66,9 @@ CASE(it_is_named_before_it_is_loaded)
 	EXPECT(!control("module", "judge-subject\n"), "%d", errno);
 	module_debugfs("judge/module", text, sizeof(text));
 	EXPECT(!strcmp(text, "judge_subject\n"), "'%s'", text);
+	EXPECT(*module_debugfs("judge/began", text, sizeof(text)) == 'N', "'%s'", text);
 	EXPECT(!module_load(SUBJECT, ""), "load");
+	EXPECT(*module_debugfs("judge/began", text, sizeof(text)) == 'Y', "'%s'", text);
 	EXPECT(control("module", "another") == -EBUSY, "named another");
 	EXPECT(!module_remove("judge_subject"), "remove");
 }

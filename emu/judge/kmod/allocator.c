@@ -79,14 +79,20 @@ static void undo_xa(const struct call *call)
 
 enum { NONE = ARGUMENTS };
 
-/* Where those of sized caches have their flags: the second is the bucket, if kernels have such. */
+/* Between size and flags there is a bucket of sized caches, and a token for random ones, where kernels have such. */
 #ifdef CONFIG_SLAB_BUCKETS
 #define BUCKETS 1
 #else
 #define BUCKETS 0
 #endif
 
-/* And this one an alignment */
+#ifdef CONFIG_KMALLOC_PARTITION_CACHES
+#define TOKENS 1
+#else
+#define TOKENS 0
+#endif
+
+/* And an alignment */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 18, 0)
 #define ALIGNMENT 0
 #else
@@ -98,13 +104,13 @@ enum { NONE = ARGUMENTS };
 
 #define GFP(n) .flags = n
 #define MEMORY(bytes, how) .size = bytes, .watched = true, .undo = how
-#define NUMBER(how) GFP(NONE), .failure = -ENOMEM, .is_int = true, .undo = how
+#define NUMBER(how) .failure = -ENOMEM, .is_int = true, .undo = how
 
 /* What these call themselves is not counted twice: it is not the subject that calls. */
 const struct allocator judge_allocators[] = {
-	{ NAMES("__kmalloc"), GFP(1), MEMORY(0, undo_kmalloc), .needed = true },
-	{ NAMES("__kmalloc_node"), GFP(1 + BUCKETS), MEMORY(0, undo_kmalloc) },
-	{ NAMES("__kmalloc_node_track_caller"), GFP(1 + BUCKETS), MEMORY(0, undo_kmalloc) },
+	{ NAMES("__kmalloc"), GFP(1 + TOKENS), MEMORY(0, undo_kmalloc), .needed = true },
+	{ NAMES("__kmalloc_node"), GFP(1 + BUCKETS + TOKENS), MEMORY(0, undo_kmalloc) },
+	{ NAMES("__kmalloc_node_track_caller"), GFP(1 + BUCKETS + TOKENS), MEMORY(0, undo_kmalloc) },
 	{ { "kmalloc_trace", "__kmalloc_cache_noprof" }, GFP(1), MEMORY(2, undo_kmalloc) },
 	{ { "kmalloc_node_trace", "__kmalloc_cache_node_noprof" }, GFP(1), MEMORY(3, undo_kmalloc) },
 	{ { "kmalloc_large", "__kmalloc_large_noprof" }, GFP(1), MEMORY(0, undo_kmalloc) },
@@ -113,8 +119,8 @@ const struct allocator judge_allocators[] = {
 	{ NAMES("kstrdup"), GFP(1), MEMORY(NONE, undo_kmalloc) },
 	{ { "memdup_user" }, GFP(NONE), MEMORY(1, undo_kmalloc), .failure = -ENOMEM },
 	{ { "vmemdup_user" }, GFP(NONE), MEMORY(1, undo_kvmalloc), .failure = -ENOMEM, .sleeps = true },
-	{ { "kvmalloc_node", "__kvmalloc_node_noprof" }, GFP(1 + BUCKETS + ALIGNMENT), MEMORY(0, undo_kvmalloc),
-	  .sleeps = true },
+	{ { "kvmalloc_node", "__kvmalloc_node_noprof" }, GFP(1 + BUCKETS + TOKENS + ALIGNMENT),
+	  MEMORY(0, undo_kvmalloc), .sleeps = true },
 	{ NAMES("vmalloc"), GFP(NONE), MEMORY(0, undo_kvmalloc), .sleeps = true },
 	{ NAMES("vzalloc"), GFP(NONE), MEMORY(0, undo_kvmalloc), .sleeps = true },
 	{ NAMES("__vmalloc"), GFP(1), MEMORY(0, undo_kvmalloc), .sleeps = true },
@@ -125,11 +131,11 @@ const struct allocator judge_allocators[] = {
 	{ NAMES("get_zeroed_page"), GFP(0), MEMORY(NONE, undo_zeroed_page) },
 	{ { "dma_alloc_attrs" }, GFP(3), MEMORY(1, undo_dma), .sleeps = true, .of_device = true },
 	{ NAMES("alloc_pages"), GFP(0), .undo = undo_pages },
-	{ { "sg_alloc_table" }, NUMBER(undo_sg) },
-	{ { "ida_alloc_range" }, NUMBER(undo_ida) },
-	{ { "idr_alloc" }, NUMBER(undo_idr) },
-	{ { "__xa_alloc" }, NUMBER(undo_xa) },
-	{ { "__xa_alloc_cyclic" }, NUMBER(undo_xa) },
+	{ { "sg_alloc_table" }, GFP(2), NUMBER(undo_sg) },
+	{ { "ida_alloc_range" }, GFP(3), NUMBER(undo_ida) },
+	{ { "idr_alloc" }, GFP(NONE), NUMBER(undo_idr) },
+	{ { "__xa_alloc" }, GFP(NONE), NUMBER(undo_xa) },
+	{ { "__xa_alloc_cyclic" }, GFP(NONE), NUMBER(undo_xa) },
 	{ { "devm_kmalloc" }, GFP(2) },
 	{ { "dmam_alloc_attrs" }, GFP(3) },
 	{ { "pcim_iomap" }, GFP(NONE) },

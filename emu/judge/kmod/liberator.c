@@ -37,7 +37,7 @@ struct liberator {
 	struct ftrace_ops ops;
 };
 
-/* Those that call one of these have no line. */
+/* Those that call one of these have no line. The last reference to a page may also go with a mapping, which is not seen. */
 static struct liberator liberators[] = {
 	{ "kfree", .needed = true },
 	{ "vfree" },

@@ -3,6 +3,7 @@
  * judge.ko watches what one module, the subject, does with the kernel's memory,
  * in /sys/kernel/debug/judge:
  *	module	its name, to be written before it is loaded
+ *	began	Y: the kernel has taken it since, whatever its init function has said
  *	fail	n: its n-th allocation from now on fails; reading tells how many
  *		there were
  *	leaks	what it has not freed; to be read after it has gone. Lines that begin
@@ -143,6 +144,7 @@ static int __init judge_init(void)
 		goto err_calls;
 	debugfs = debugfs_create_dir(KBUILD_MODNAME, NULL);
 	debugfs_create_file("module", 0600, debugfs, NULL, &module_fops);
+	debugfs_create_bool("began", 0400, debugfs, &judge_subject_began);
 	debugfs_create_file("fail", 0600, debugfs, NULL, &fail_fops);
 	debugfs_create_file("leaks", 0400, debugfs, NULL, &leaks_fops);
 	debugfs_create_file("misuse", 0400, debugfs, NULL, &misuse_fops);

@@ -26,9 +26,14 @@ struct object {
 static DEFINE_RAW_SPINLOCK(lock);
 static DEFINE_HASHTABLE(by_address, HASH_BITS);
 static struct object objects[OBJECTS_MAX];
-static unsigned int next;
+static unsigned int next;	/* beyond those that were used since the last reset, unless they all were */
 static unsigned int watched;
 static unsigned long unwatched;
+
+static unsigned int used(void)
+{
+	return min_t(unsigned int, READ_ONCE(next), OBJECTS_MAX);
+}
 
 static struct object *find(const void *at)
 {
@@ -95,13 +100,20 @@ void judge_object_remove(const void *at)
 
 void judge_objects_name(void)
 {
+	const struct object *named = NULL;
 	struct object *object;
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&lock, flags);
-	for (object = objects; object < &objects[OBJECTS_MAX]; object++)
-		if (object->at)
+	for (object = objects; object < &objects[used()]; object++) {
+		if (!object->at)
+			continue;
+		if (named && named->caller == object->caller)
+			memcpy(object->name, named->name, NAME_LEN);
+		else
 			snprintf(object->name, NAME_LEN, "%pS", (void *)object->caller);
+		named = object;
+	}
 	raw_spin_unlock_irqrestore(&lock, flags);
 }
 
@@ -122,7 +134,7 @@ void judge_objects_show(struct seq_file *seq)
 	struct object copy;
 	unsigned int i;
 
-	for (i = 0; i < OBJECTS_MAX; i++) {
+	for (i = 0; i < used(); i++) {
 		if (!copy_of(i, &copy))
 			continue;
 		seq_printf(seq, "%zu ", copy.size);
@@ -140,7 +152,8 @@ void judge_objects_reset(void)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&lock, flags);
-	memset(objects, 0, sizeof(objects));
+	memset(objects, 0, used() * sizeof(*objects));
+	next = 0;
 	hash_init(by_address);
 	watched = 0;
 	unwatched = 0;

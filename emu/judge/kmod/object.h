@@ -3,7 +3,7 @@
  * Objects: memory that the subject has allocated and nobody has freed yet.
  *
  * Context: any but NMI, as the probes run in; there is no allocation here, so
- * beyond some ten thousand objects the rest is not watched, and said to be so.
+ * beyond 65536 objects the rest is not watched, and said to be so.
  */
 #ifndef _JUDGE_OBJECT_H
 #define _JUDGE_OBJECT_H

@@ -13,6 +13,8 @@ static struct module *subject;
 static char subject_name[MODULE_NAME_LEN];
 static DEFINE_SPINLOCK(name_lock);
 
+bool judge_subject_began;
+
 bool judge_subject_has(unsigned long address)
 {
 	const struct module *module = READ_ONCE(subject);
@@ -34,6 +36,7 @@ int judge_subject_set(const char *name)
 		return -EBUSY;
 	strscpy(new_name, name, sizeof(new_name));
 	unify(new_name);
+	judge_subject_began = false;
 	spin_lock(&name_lock);
 	strscpy(subject_name, new_name, sizeof(subject_name));
 	spin_unlock(&name_lock);
@@ -62,8 +65,10 @@ static int module_event(struct notifier_block *nb, unsigned long event, void *da
 {
 	struct module *module = data;
 
-	if (event == MODULE_STATE_COMING && is_subject(module))
+	if (event == MODULE_STATE_COMING && is_subject(module)) {
 		WRITE_ONCE(subject, module);
+		judge_subject_began = true;
+	}
 	if (event == MODULE_STATE_GOING && module == subject) {
 		judge_objects_name();
 		WRITE_ONCE(subject, NULL);

@@ -17,6 +17,9 @@ int judge_subject_set(const char *name);
 /* Writes its name, or nothing, to @name, MODULE_NAME_LEN bytes. */
 void judge_subject_name(char *name);
 
+/* The kernel has taken it since it was named, and called its init function unless a parameter was wrong. */
+extern bool judge_subject_began;
+
 int judge_subject_init(void);
 void judge_subject_exit(void);
 
