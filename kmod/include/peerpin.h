@@ -118,8 +118,9 @@ struct peerpin_range {
  * limits of the process. When its memory is freed the region is revoked: what
  * comes then answers -ESTALE, and it is still to be unpinned.
  *
- * Context: process, sleeps, may call the GPU's driver; no lock may be held that
- * stop() takes, and no DMA of the caller's may be in flight whose end waits for
+ * Context: a thread of the process whose memory or file it is (its ioctl), not a
+ * kernel thread or work item. Sleeps, may call the GPU's driver; no lock may be held
+ * that stop() takes, and no DMA of the caller's be in flight whose end waits for
  * this call: pin and attach all that a transfer needs, then begin. It faults
  * pages in, and may wait for userspace (FUSE, userfaultfd) for ever: hold no
  * lock that others take, or remove().
@@ -135,8 +136,9 @@ struct peerpin_region *peerpin_region_pin(const struct peerpin_range *range,
  *	reference of their own
  *
  * Drops all device mappings, and waits for DMA in flight, but no longer than
- * drain_timeout_ms for each driver that does not end it: then the pages stay
- * until it has. Attachments stay valid to peerpin_attach_put().
+ * drain_timeout_ms for all drivers together: then the pages stay until it has
+ * ended. Of a dma-buf it also waits until the exporter has unmapped. Attachments
+ * stay valid to peerpin_attach_put().
  *
  * Context: process, sleeps; no lock may be held that stop() takes, or that is
  * taken on the way to peerpin_dma_end(), nor a dma-buf's reservation lock. By
@@ -151,7 +153,8 @@ void peerpin_region_unpin(struct peerpin_region *region);
  * @fd: file descriptor of /dev/peerpin in the calling process
  * @id: from PEERPIN_IOC_PIN on that file
  *
- * Context: process, may sleep.
+ * Context: a thread of that process (its ioctl), not a kernel thread or work
+ * item; may sleep.
  * Return: a reference to give back with peerpin_region_put(), or ERR_PTR:
  * -EBADF @fd is no file of /dev/peerpin; -EACCES it belongs to another
  * process; -ENOENT no such region. Holding it does not keep it from ending.
@@ -182,8 +185,8 @@ u64 peerpin_region_start(const struct peerpin_region *region);
  * Context: process, may sleep; no lock may be held that stop() takes.
  * Return: a reference to give back with peerpin_attach_put(), or ERR_PTR:
  * -ESTALE the region was revoked; -ENODEV the peer is going away; -EIO the
- * device cannot reach the memory (address mask, IOMMU); -ENOMEM; of a dma-buf,
- * its exporter's errors too.
+ * device cannot reach the memory (address mask, IOMMU), and it is a GPU's or
+ * there are no bounce buffers; -ENOMEM; of a dma-buf, its exporter's errors too.
  * Implements seed 12.2 step 2 and 13.3 (dma_map_pages).
  */
 struct peerpin_attach *peerpin_attach(struct peerpin_peer *peer,
@@ -273,8 +276,10 @@ u32 peerpin_dma_next(struct peerpin_dma *dma, u32 max, dma_addr_t *bus);
  * @dma: begun
  *
  * For engines that work piece by piece: look between two pieces, give up, and
- * no stop() is needed. Of a transfer that has ended: true, as long as the caller
- * holds its attachment. Context: any.
+ * no stop() is needed. Also true when the region was unpinned or the peer is being
+ * unregistered: where that is to be -ENODEV, look at a flag of your own first. Of a
+ * transfer that has ended: true, as long as the caller holds its attachment.
+ * Context: any.
  */
 bool peerpin_dma_stale(const struct peerpin_dma *dma);
 

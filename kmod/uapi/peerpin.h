@@ -7,24 +7,24 @@
  * A process opens /dev/peerpin and owns that file: each call made on it by
  * another process (after fork() or SCM_RIGHTS) is refused with EACCES.
  *
- * PEERPIN_CMD_PIN takes any pointer of the process and makes a *region*: a
- * range of memory whose pages stay where they are and which peer devices can
- * be given. Its id is valid on this file only. A driver of a peer device is
- * handed (fd of this file, region id, offset, length) through its own ioctl
- * and never sees a pointer.
+ * PEERPIN_CMD_PIN takes a pointer of the process, to GPU memory or to host memory
+ * that it may write, and makes a *region*: a range of memory whose pages stay
+ * where they are and which peer devices can be given. Its id is valid on this file
+ * only. A driver of a peer device is handed (fd of this file, region id, offset,
+ * length) through its own ioctl and never sees a pointer.
  *
- * A region ends in one of two ways. PEERPIN_CMD_UNPIN (or the last close of
- * the file, or the exit of the process) ends it on the user's wish. It is
- * *revoked* when its memory goes away while it is pinned: cuMemFree(), the end
- * of a CUDA context, munmap(). Before the freeing call returns, the region
- * answers ESTALE and no DMA begins; of GPU memory, DMA has ended too and device
- * mappings are gone, while host pages stay pinned until DMA in flight has
- * ended. The id stays taken until it is unpinned, so that it cannot come to
- * mean something else. The kernel may also revoke host memory that stays (it
- * splits a huge page, say); pin it again. Small GPU allocations share a block
- * of 2 MiB with others, and those of a stream-ordered pool go back to it:
- * freeing one revokes nothing, and its region goes on reaching what the block
- * holds next.
+ * A region ends in one of two ways. PEERPIN_CMD_UNPIN (or the last close of the
+ * file, or the exit of the process) ends it on the user's wish. It is *revoked*
+ * when its memory goes away while it is pinned: cuMemFree(), the end of a CUDA
+ * context, munmap(), the GPU's driver being unbound. Before the freeing call
+ * returns, the region answers ESTALE and no DMA begins; of GPU memory, DMA has
+ * ended too (or drain_timeout_ms has passed) and device mappings are gone, while
+ * host pages stay pinned until DMA in flight has ended. The id stays taken until
+ * it is unpinned, so that it cannot come to mean something else. The kernel may
+ * also revoke host memory that stays (it splits a huge page, say); pin it again.
+ * Small GPU allocations share a block of 2 MiB with others, and those of a
+ * stream-ordered pool go back to it: freeing one revokes nothing, and its region
+ * goes on reaching what the block holds next.
  *
  * A child of fork() inherits the file and the mapping of the revocation page,
  * and so may keep the file open when its owner has closed it: unpin before.
@@ -37,7 +37,8 @@
  * out again, so one load (acquire) tells whether a cached region is still good,
  * with no system call and no CUDA call. A slot is used again for later regions
  * with another epoch; one whose epochs are used up is retired. A persistent pin
- * is not revoked when its memory is freed, so its word does not tell.
+ * is not revoked when its memory is freed, so its word does not tell. Mapping the
+ * page for writing is EPERM.
  *
  * The CPU's view
  * --------------
@@ -108,8 +109,9 @@ enum peerpin_provider {
 /** enum peerpin_pin_flags - what kind of pin */
 enum peerpin_pin_flags {
 	/*
-	 * Lasts until unpinned, whoever frees the memory meanwhile: no revocation,
-	 * and what was freed is not given out again before. NVIDIA GPUs
+	 * Lasts until unpinned, whoever frees the memory meanwhile, and what was
+	 * freed is not given out again before. Revoked only when its GPU goes or
+	 * the GPU's driver is unbound. NVIDIA GPUs
 	 * (nvidia_p2p_get_pages_persistent) only.
 	 */
 	PEERPIN_PIN_PERSISTENT = 1,
@@ -133,7 +135,7 @@ enum peerpin_reason {
 	PEERPIN_REASON_MEMLOCK,		/* RLIMIT_MEMLOCK does not allow out_needed bytes more */
 	PEERPIN_REASON_LIMIT,		/* too many regions: of this file, or of its process (max_process_regions) */
 	PEERPIN_REASON_NO_MEMORY,	/* the kernel has no memory for its own records */
-	PEERPIN_REASON_REVOKED,		/* freed while it was being pinned */
+	PEERPIN_REASON_REVOKED,		/* freed, or a huge page of it split, while it was being pinned */
 	PEERPIN_REASON_VENDOR_ERROR,	/* GPU driver, or the dma-buf's: any other error, in errno */
 	PEERPIN_REASON_PROCESS_BYTES,	/* max_process_bytes does not allow out_needed bytes more, only out_available */
 	PEERPIN_REASON_TOTAL_BYTES,	/* max_total_bytes, likewise */
@@ -161,7 +163,8 @@ enum peerpin_reason {
  * @out_provider: which provider took it
  * @out_addr: start of the region: @addr rounded down to @out_page_size
  * @out_length: bytes of the region, a multiple of @out_page_size
- * @out_page_size: granularity of the provider in bytes (host 4096, GPU 65536)
+ * @out_page_size: granularity of the provider in bytes: NVIDIA GPU 65536,
+ *	integrated GPU 4096, host and dma-buf the system's page size
  * @out_reason: enum peerpin_reason; written also when the call fails
  * @out_needed: bytes the reason speaks of, 0 when it speaks of none
  * @fd: the dma-buf (DMABUF only, else 0); may be closed afterwards
@@ -170,10 +173,12 @@ enum peerpin_reason {
  *	that is not known
  *
  * Errors besides the common ones: EINVAL the range is empty, overflows or is
- * pinnable by nobody; EPERM tokens, without CAP_SYS_PTRACE; EOPNOTSUPP provider
- * not loaded, or it cannot pin this kind of memory or in this way; EBADF @fd is
- * not a dma-buf's; ENOMEM no BAR1 space, RLIMIT_MEMLOCK or no kernel memory;
- * EDQUOT too many regions or bytes; ESTALE freed while it was being pinned;
+ * pinnable by nobody (with AUTO also a GPU's whose provider is not loaded); EPERM
+ * tokens, without CAP_SYS_PTRACE; EOPNOTSUPP the provider that @provider or @flags
+ * ask for is not loaded, or it cannot pin this kind of memory or in this way; EBADF
+ * @fd is not a dma-buf's; ENOMEM no BAR1 space, RLIMIT_MEMLOCK or no kernel memory;
+ * EDQUOT too many regions or bytes; ESTALE freed, or a huge page of it split, while
+ * it was being pinned: call again once;
  * EINTR a signal arrived: call again; any other is the provider's (EIO,
  * EHWPOISON...). On failure no region exists.
  * @out_reason says more where more is known.
@@ -272,7 +277,8 @@ struct peerpin_query {
  * EDQUOT it has 1024 dma-bufs and importers of them; EMFILE, ENOMEM. An
  * importer's attaching fails with EOPNOTSUPP when it cannot be told of the
  * region's end (see above) or wants struct pages of a BAR, with EDQUOT likewise,
- * and its mapping with ENODEV once the region has ended.
+ * and its mapping with ENODEV once the region has ended, with EIO where the
+ * device does not reach the memory.
  */
 struct peerpin_export {
 	__u32 size;

@@ -4,9 +4,10 @@
  *
  * Every function returns 0 or a negative errno unless it says otherwise,
  * leaves errno alone, prints nothing and never exits. Sizes and offsets are
- * bytes, times nanoseconds. All functions may be called from any thread;
- * objects are shared between threads as each section says. After fork() the
- * child must not use objects of the parent: calls answer -EACCES there.
+ * bytes, times nanoseconds. All functions may be called from any thread,
+ * several at once on the same objects; pp_close(), pp_cache_destroy(),
+ * pp_peer_close() and pp_file_close() are the last call on theirs. After fork()
+ * the child must not use objects of the parent: calls answer -EACCES there.
  *
  * "seed N" is the section of NVIDIA's guide "Developing a Linux Kernel Module using
  * GPUDirect RDMA" (release 12.9) that a call implements; the Jetson article is
@@ -138,7 +139,7 @@ void pp_close(struct pp_ctx *ctx);
 int pp_fd(const struct pp_ctx *ctx);
 
 /**
- * pp_pin - pin a range of any memory of this process
+ * pp_pin - pin GPU memory of this process, or host memory that it may write
  * @ctx: from pp_open()
  * @addr: first byte, any alignment
  * @length: bytes, not 0
@@ -238,7 +239,8 @@ int pp_region_unmap(struct pp_ctx *ctx, void *view, size_t length);
  *
  * Return: 0; -EINVAL unaligned, empty, or not within the region; -ESTALE the
  * region is revoked or unpinned; -EOPNOTSUPP it is a dma-buf itself: hand that
- * on; -EMFILE, -ENOMEM; -EACCES in a child of fork().
+ * on; -EDQUOT it has 1024 dma-bufs and importers of them; -EMFILE, -ENOMEM;
+ * -EACCES in a child of fork().
  */
 int pp_region_export(struct pp_ctx *ctx, const struct pp_region *region,
 		     uint64_t offset, uint64_t length, int *out);
@@ -385,8 +387,8 @@ int pp_cache_create(const struct pp_cache_ops *ops, void *arg,
 /**
  * pp_cache_create_ctx - a cache of regions of /dev/peerpin; @ctx must outlive it
  *
- * Errors: -EOPNOTSUPP pin_flags, or HOOK where libpeerpin-hook.so is not loaded;
- * -EINVAL no such watch; -ENOMEM.
+ * Errors: -EOPNOTSUPP pin_flags, or HOOK where libpeerpin-hook.so is not loaded or
+ * stands behind libcuda; -EINVAL no such watch; -ENOMEM.
  */
 int pp_cache_create_ctx(struct pp_ctx *ctx, const struct pp_cache_attr *attr,
 			struct pp_cache **out);
@@ -436,8 +438,8 @@ int pp_dmabuf_export(const void *addr, size_t length, struct pp_dmabuf *out, str
  * pool must not be freed while it is being got: CUDA's driver (580.159) crashes
  * in cuMemGetHandleForAddressRange() then.
  * Errors: -EOPNOTSUPP EPOCH or pin_flags, HOOK where libpeerpin-hook.so is not
- * loaded, or CUDA cannot export dma-bufs or is not loaded; -EINVAL no such
- * watch; -ENOMEM.
+ * loaded or stands behind libcuda, or CUDA cannot export dma-bufs or is not
+ * loaded; -EINVAL no such watch; -ENOMEM.
  */
 int pp_cache_create_dmabuf(const struct pp_cache_attr *attr, struct pp_cache **out);
 
@@ -451,7 +453,8 @@ int pp_cache_create_dmabuf(const struct pp_cache_attr *attr, struct pp_cache **o
  * Never returns an entry whose memory was freed before the call began. What is
  * freed afterwards is not kept from the caller: see pp_region_valid().
  * Errors: -EINVAL empty or overflowing range; -EACCES in a child of fork();
- * -ESTALE the memory was freed while it was being registered, or it was
+ * -ESTALE the memory was freed while it was being registered (or a huge page of
+ * it split: call again once), or it was
  * registered but has been freed, and nobody owns the range now (said once: the
  * cache has forgotten it then, and the next get answers what pin does,
  * -EINVAL); -ENOMEM; what pin and grow answer.

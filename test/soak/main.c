@@ -29,6 +29,8 @@ enum {
 	KILL_EACH = 8,		/* so many looks, on average */
 	TROUBLE_EACH = 8,
 	TELL_S = 10,
+	PROGRESS_S = 20,	/* in which something is copied, whatever happens */
+	TROUBLES_S = 300,	/* in which all kinds of trouble come */
 	PAUSE_S = 90,		/* in which all have let go of what they have */
 };
 
@@ -162,6 +164,20 @@ static void look_at_ledger(void)
 		soak_fail("when nobody has anything: %s", why);
 }
 
+/* Errors that the rules allow must not be all there is. */
+static void look_at_progress(void)
+{
+	static uint64_t bytes;
+	static time_t since;
+
+	if (seconds() - since < PROGRESS_S)
+		return;
+	if (counted(COUNT_BYTES) == bytes)
+		soak_fail("nothing was copied for %d s", PROGRESS_S);
+	bytes = counted(COUNT_BYTES);
+	since = seconds();
+}
+
 static void pause_all(unsigned int processes)
 {
 	static uint32_t pauses;
@@ -174,6 +190,7 @@ static void pause_all(unsigned int processes)
 		name_the_late(processes, pauses);
 	if (!soak_failed())
 		look_at_ledger();
+	look_at_progress();
 	__atomic_store_n(&soak->pause, 0, __ATOMIC_SEQ_CST);
 }
 
@@ -234,8 +251,20 @@ static void end_all(unsigned int processes)
 		soak_fail("%u processes do not end, see above", left);
 }
 
-static int judge(void)
+/* A short run need not come to all of them. */
+static void look_at_troubles(time_t ran)
 {
+	static const enum count kinds[] = { COUNT_KILLS, COUNT_UNBINDS, COUNT_REMOVALS, COUNT_REVOCATIONS, COUNT_PARAMETERS };
+	size_t i;
+
+	for (i = 0; ran >= TROUBLES_S && i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!counted(kinds[i]))
+			soak_fail("there was no trouble of kind %zu in %ld s", i, (long)ran);
+}
+
+static int judge(time_t ran)
+{
+	look_at_troubles(ran);
 	if (!soak_failed() && counted(COUNT_BYTES) && counted(COUNT_QUIET)) {
 		printf("ok soak\n");
 		return 0;
@@ -290,5 +319,5 @@ int main(int argc, char **argv)
 	end_all(limits.processes);
 	if (!soak_failed())
 		look_at_ledger();
-	return judge();
+	return judge(limits.seconds);
 }

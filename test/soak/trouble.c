@@ -322,8 +322,13 @@ static void tell_where(pid_t pid)
 
 bool trouble_is_over(void)
 {
-	if (now.pid > 0 && waitpid(now.pid, NULL, WNOHANG) == now.pid)
+	int status;
+
+	if (now.pid > 0 && waitpid(now.pid, &status, WNOHANG) == now.pid) {
 		now.pid = 0;
+		if (status)
+			soak_fail("%s ended with status %#x", now.what, status);
+	}
 	if (now.pid > 0 && time(NULL) - now.since > HANGS_S && !soak_failed()) {
 		soak_fail("%s takes longer than %d s, see above", now.what, HANGS_S);
 		tell_where(now.pid);

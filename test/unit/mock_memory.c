@@ -134,11 +134,14 @@ static int pin(void *arg, uint64_t addr, uint64_t length, void **reg,
 	pthread_mutex_lock(&m->lock);
 	ret = make(m, r, why);
 	pthread_mutex_unlock(&m->lock);
-	if (ret)
+	if (ret) {
 		free(r);
-	else
-		*reg = r;
-	return ret;
+		return ret;
+	}
+	*reg = r;
+	if (m->on_pinned)
+		m->on_pinned(addr);
+	return 0;
 }
 
 static void unpin(void *arg, void *reg)

@@ -40,6 +40,7 @@ struct mock_reg {
  * @capacity: -ENOMEM beyond that; 0: no limit
  * @fail: what the next @fail_count pins return
  * @on_pin, @on_unpin: NULL, or called first, with no lock held
+ * @on_pinned: NULL, or called last, of a pin that succeeded, so
  */
 struct mock_memory {
 	pthread_mutex_t lock;
@@ -55,6 +56,7 @@ struct mock_memory {
 	int fail;
 	int fail_count;
 	void (*on_pin)(uint64_t addr, uint64_t length);
+	void (*on_pinned)(uint64_t addr);
 	void (*on_unpin)(uint64_t addr);
 };
 

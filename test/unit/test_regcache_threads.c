@@ -260,7 +260,39 @@ static void parts_of_one_allocation_pin_once(void **state)
 	assert_int_equal(mem.pins, 1);
 }
 
+static bool is_valid(const struct pp_cache_entry *e)
+{
+	return atomic_load(&((struct mock_reg *)e->reg)->valid);
+}
+
+/* When the first has its pin, and the others do not know yet */
 static void revoked_while_others_wait(void **state)
+{
+	struct getter a, b;
+
+	(void)state;
+	mem.on_pinned = at_gate;
+	start(&a, SLOW, 2);
+	sem_wait(&reached);
+	start(&b, SLOW, 2);
+	settle();
+	mem.on_pinned = NULL;
+	mock_alloc(&mem, SLOW, 2);
+	sem_post(&gate);
+	pthread_join(b.thread, NULL);
+	pthread_join(a.thread, NULL);
+	assert_int_equal(a.ret, 0);
+	assert_int_equal(b.ret, 0);
+	assert_true(is_valid(b.entry));
+	assert_int_equal(mem.pins, 2);
+	pp_cache_put(cache, a.entry);
+	pp_cache_put(cache, b.entry);
+	assert_int_equal(get(SLOW, 2), 0);
+	assert_int_equal(mem.pins, 2);
+	assert_int_equal(mem.unpins, 1);
+}
+
+static void revoked_after_others_waited(void **state)
 {
 	struct getter a, b;
 
@@ -397,6 +429,7 @@ int main(void)
 		TEST(invalidated_while_a_pin_fails),
 		TEST(parts_of_one_allocation_pin_once),
 		TEST(revoked_while_others_wait),
+		TEST(revoked_after_others_waited),
 		TEST(shortage_waits_for_unpins_on_their_way),
 		TEST(budget_waits_for_unpins_on_their_way),
 		TEST(entries_on_their_way_out_count),

@@ -84,8 +84,8 @@ static inline bool log_has(const char *what, const char *and)
 	bool found = false;
 	ssize_t n;
 
-	while ((n = read(kernel_log, line, sizeof(line) - 1)) > 0) {
-		line[n] = '\0';
+	while ((n = read(kernel_log, line, sizeof(line) - 1)) > 0 || errno == EPIPE) {
+		line[n > 0 ? n : 0] = '\0';
 		found |= strstr(line, what) && strstr(line, and);
 	}
 	return found;

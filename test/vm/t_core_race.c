@@ -14,6 +14,11 @@ enum {
 static atomic_int stopped;
 static atomic_uint done[THREADS];
 
+/* What worked, or came too late, in a round */
+enum { PINNED, GOT, ATTACHED, BEGUN, TAKEN, LATE, HAPPENED };
+
+static atomic_uint happened[HAPPENED];
+
 /* What a round pins: where, and how */
 static struct target {
 	uint64_t addr;
@@ -75,15 +80,25 @@ static int allowed(struct thread *t, int ret)
 	return ret;
 }
 
+/* And counted, as @what if it worked */
+static int counted(struct thread *t, int what, int ret)
+{
+	if (!ret)
+		atomic_fetch_add(&happened[what], 1);
+	if (ret == -ESTALE)
+		atomic_fetch_add(&happened[LATE], 1);
+	return allowed(t, ret);
+}
+
 /* ---- what the threads do ------------------------------------------------------------- */
 
 static void take_and_give_gpu_memory(struct thread *t)
 {
 	usleep(chance(t, 2000));
 	if (chance(t, 3))
-		allowed(t, emu_free(gpu, target.addr));
+		counted(t, TAKEN, emu_free(gpu, target.addr));
 	else
-		emu_revoke(gpu, target.addr);
+		counted(t, TAKEN, emu_revoke(gpu, target.addr));
 	emu_alloc(gpu, target.addr, BLOCK);
 }
 
@@ -93,9 +108,10 @@ static void take_and_give_host_memory(struct thread *t)
 
 	usleep(chance(t, 2000));
 	if (chance(t, 2))
-		madvise(m, BLOCK, MADV_DONTNEED);
+		counted(t, TAKEN, madvise(m, BLOCK, MADV_DONTNEED));
 	else
-		mmap(m, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		counted(t, TAKEN, mmap(m, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
+			m);
 }
 
 static void take_and_give(struct thread *t)
@@ -113,9 +129,9 @@ static void fly(struct thread *t, int file)
 
 	c.end_in_stop = chance(t, 2);
 	c.in_irq = chance(t, 2);
-	if (allowed(t, core_call(file, CORE_CHECK_ATTACH, &(struct core_check){ .peer = c.peer })))
+	if (counted(t, ATTACHED, core_call(file, CORE_CHECK_ATTACH, &(struct core_check){ .peer = c.peer })))
 		return;
-	if (!allowed(t, core_call(file, CORE_CHECK_BEGIN, &c)) && chance(t, 8)) {
+	if (!counted(t, BEGUN, core_call(file, CORE_CHECK_BEGIN, &c)) && chance(t, 8)) {
 		usleep(chance(t, 300));
 		allowed(t, core_call(file, CORE_CHECK_END, &c));
 	}
@@ -131,7 +147,7 @@ static void pin_fly_and_unpin(struct thread *t)
 	};
 	int file = core_open();
 
-	if (!allowed(t, core_call(file, CORE_CHECK_PIN, &c))) {
+	if (!counted(t, PINNED, core_call(file, CORE_CHECK_PIN, &c))) {
 		fly(t, file);
 		if (chance(t, 2))
 			allowed(t, core_do(file, CORE_CHECK_UNPIN, 0));
@@ -160,7 +176,7 @@ static void pin_and_unpin_shared(struct thread *t)
 		.flags = target.flags,
 	};
 
-	if (!allowed(t, ioctl(shared_fd, PEERPIN_IOC_PIN, &pin) ? -errno : 0)) {
+	if (!counted(t, PINNED, ioctl(shared_fd, PEERPIN_IOC_PIN, &pin) ? -errno : 0)) {
 		atomic_store(&shared_region, pin.out_region);
 		usleep(chance(t, 1500));
 		if (chance(t, 4))
@@ -179,7 +195,7 @@ static void fly_over_shared(struct thread *t)
 	int file = core_open(), ret;
 
 	pthread_rwlock_rdlock(&shared_gate);
-	ret = allowed(t, core_get(file, shared_fd, atomic_load(&shared_region)));
+	ret = counted(t, GOT, core_get(file, shared_fd, atomic_load(&shared_region)));
 	pthread_rwlock_unlock(&shared_gate);
 	if (!ret)
 		fly(t, file);
@@ -210,6 +226,8 @@ static void run_threads(struct thread *threads)
 	unsigned int i;
 
 	atomic_store(&stopped, 0);
+	for (i = 0; i < HAPPENED; i++)
+		atomic_store(&happened[i], 0);
 	for (i = 0; i < THREADS; i++) {
 		atomic_store(&done[i], 0);
 		threads[i] = (struct thread){ .id = i, .seed = i + 1 };
@@ -233,10 +251,16 @@ static void race(void)
 	printf("#");
 	for (i = 0; i < THREADS; i++)
 		printf(" %u", atomic_load(&done[i]));
-	printf(" rounds\n");
+	printf(" rounds; pinned, got, attached, begun, taken, late:");
+	for (i = 0; i < HAPPENED; i++)
+		printf(" %u", atomic_load(&happened[i]));
+	printf("\n");
 	for (i = 0; i < THREADS; i++)
 		EXPECT(!threads[i].bad && atomic_load(&done[i]) > 5, "thread %u saw %d after %u rounds", i,
 		       threads[i].bad, atomic_load(&done[i]));
+	for (i = 0; i < HAPPENED; i++)
+		EXPECT(atomic_load(&happened[i]) > 5 || (i == LATE && target.flags), "%u of number %u", atomic_load(&happened[i]),
+		       i);
 }
 
 CASE(gpu_memory)

@@ -106,30 +106,34 @@ static void *free_again_and_again(void *arg)
 	return NULL;
 }
 
-static void register_until_killed(void)
+static void register_until_killed(struct loop *loop)
 {
-	struct loop loop = { 0 };
 	int own = emu_open();
 	pthread_t thread;
 
 	pthread_create(&thread, NULL, free_again_and_again, &own);
 	for (;;)
-		loop_once(&loop);
+		loop_once(loop);
 }
 
 CASE(killed_at_any_moment)
 {
+	struct loop *loop = mmap(NULL, sizeof(*loop), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	unsigned int i;
 	pid_t pid;
 
+	EXPECT(loop != MAP_FAILED, "mmap");
 	for (i = 0; i < 40; i++) {
 		pid = fork();
 		if (!pid)
-			register_until_killed();
+			register_until_killed(loop);
 		usleep(2000 + i * 511 % 20000);
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 	}
+	printf("# %u registered, %u refused, %u copied\n", loop->registered, loop->refused, loop->copied);
+	EXPECT(loop->registered && !loop->wrong, "%u registered, wrong: %d", loop->registered, loop->wrong);
+	munmap(loop, sizeof(*loop));
 	EXPECT_CLEAN();
 }
 

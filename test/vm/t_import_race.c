@@ -127,6 +127,7 @@ CASE(freed_while_two_devices_attach_and_copy)
 /* ---- everybody does what he likes --------------------------------------------------------- */
 
 static atomic_int race_over;
+static atomic_uint imports, copies, stale;
 
 static void *alloc_and_free(void *bad)
 {
@@ -159,7 +160,10 @@ static void *import_and_copy(void *bad)
 			*(int *)bad = err;
 		if (err)
 			continue;
+		atomic_fetch_add(&imports, 1);
 		err = copy_out(&pin, 0, PAGE);
+		atomic_fetch_add(&copies, !err);
+		atomic_fetch_add(&stale, err == -ESTALE);
 		if (!expected(err))
 			*(int *)bad = err;
 		err = unpin(fd, pin.out_region);
@@ -190,7 +194,7 @@ static void *unregister_and_register(void *bad)
 	return NULL;
 }
 
-static void race(void *(*const run[])(void *), int n)
+static void race(void *(*const run[])(void *), int n, bool memory_goes)
 {
 	pthread_t threads[8];
 	int bad[8] = { 0 };
@@ -198,6 +202,9 @@ static void race(void *(*const run[])(void *), int n)
 
 	EXPECT(host.pin.out_region == 0, "host memory has id %u, which the others leave alone", host.pin.out_region);
 	atomic_store(&race_over, 0);
+	atomic_store(&imports, 0);
+	atomic_store(&copies, 0);
+	atomic_store(&stale, 0);
 	for (i = 0; i < n; i++)
 		EXPECT(!pthread_create(&threads[i], NULL, run[i], &bad[i]), "thread");
 	sleep(RACE_S);
@@ -206,6 +213,9 @@ static void race(void *(*const run[])(void *), int n)
 		pthread_join(threads[i], NULL);
 		EXPECT(!bad[i], "thread %d saw %d", i, bad[i]);
 	}
+	printf("# %u imports, %u copies, %u stale\n", imports, copies, stale);
+	EXPECT(imports > 10 && copies > 5, "%u imports, %u copies", imports, copies);
+	EXPECT(stale || !memory_goes, "nothing was taken");
 	for (i = 1; i < 64; i++)
 		unpin(fd, i);
 	EXPECT_ALL_GONE();
@@ -215,21 +225,21 @@ CASE(import_copy_unpin_and_free)
 {
 	void *(*const run[])(void *) = { alloc_and_free, import_and_copy, import_and_copy, import_and_copy };
 
-	race(run, 4);
+	race(run, 4, true);
 }
 
 CASE(unpin_of_what_is_being_attached)
 {
 	void *(*const run[])(void *) = { alloc_and_free, import_and_copy, import_and_copy, unpin_anything };
 
-	race(run, 4);
+	race(run, 4, true);
 }
 
 CASE(devices_that_come_and_go)
 {
 	void *(*const run[])(void *) = { alloc_and_free, import_and_copy, import_and_copy, unregister_and_register };
 
-	race(run, 4);
+	race(run, 4, true);
 }
 
 CASE(devices_that_come_and_go_and_memory_that_stays)
@@ -237,7 +247,7 @@ CASE(devices_that_come_and_go_and_memory_that_stays)
 	void *(*const run[])(void *) = { alloc_and_free, import_and_copy, unpin_anything, unregister_and_register };
 
 	EXPECT(!set_dynamic(false), "dmabuf_dynamic");
-	race(run, 4);
+	race(run, 4, false);
 }
 
 VMTEST_MAIN

@@ -156,7 +156,7 @@ CASE(what_the_vendor_said)
 	OK(cuMemFree(p));
 }
 
-CASE(freed_while_it_is_pinned)
+CASE(freed_before_it_is_pinned)
 {
 	CUdeviceptr p;
 

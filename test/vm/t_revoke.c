@@ -195,6 +195,7 @@ CASE(free_500_times_during_copies_out_of_the_memory)
 /* ---- unpin, close and pin race with all of it ----------------------------- */
 
 static atomic_int stop_all;
+static atomic_uint pinned, copied, stale;
 
 static void *free_and_alloc(void *arg)
 {
@@ -205,6 +206,22 @@ static void *free_and_alloc(void *arg)
 		emu_free(gpu, GPU_B);
 	}
 	return NULL;
+}
+
+/* What came of the copy of a pin */
+static void note(int ret)
+{
+	atomic_fetch_add(&pinned, 1);
+	atomic_fetch_add(&copied, !ret);
+	atomic_fetch_add(&stale, ret == -ESTALE);
+}
+
+static void begin_race(void)
+{
+	atomic_store(&stop_all, 0);
+	atomic_store(&pinned, 0);
+	atomic_store(&copied, 0);
+	atomic_store(&stale, 0);
 }
 
 static void *pin_copy_unpin(void *arg)
@@ -219,6 +236,7 @@ static void *pin_copy_unpin(void *arg)
 		if (ret)
 			continue;
 		ret = lsi_copy(lsi, (struct end){ fd, b.out_region, 0 }, (struct end){ fd, a.out_region, 0 }, 65536);
+		note(ret);
 		if (ret && ret != -ESTALE)
 			*bad = ret;
 		ret = unpin(fd, b.out_region);
@@ -234,7 +252,7 @@ CASE(pin_unpin_free_and_copy_race)
 	int bad[4] = { 0 };
 	int i;
 
-	atomic_store(&stop_all, 0);
+	begin_race();
 	for (i = 0; i < 4; i++)
 		EXPECT(!pthread_create(&t[i], NULL, i ? pin_copy_unpin : free_and_alloc, &bad[i]), "thread");
 	sleep(4);
@@ -243,6 +261,7 @@ CASE(pin_unpin_free_and_copy_race)
 		pthread_join(t[i], NULL);
 		EXPECT(!bad[i], "thread %d saw %d", i, bad[i]);
 	}
+	EXPECT(pinned > 100 && copied > 10 && stale, "%u pins, %u copies, %u stale", pinned, copied, stale);
 }
 
 /* Ids taken from under the hands of those who use them */
@@ -261,8 +280,10 @@ static int pin_copy_unmap(void)
 	int ret;
 
 	ret = pin_at(fd, (uintptr_t)m, 65536, &h);
-	if (!ret)
+	if (!ret) {
 		ret = lsi_copy(lsi, (struct end){ fd, h.out_region, 0 }, (struct end){ fd, a.out_region, 0 }, 65536);
+		note(ret);
+	}
 	munmap(m, 65536);
 	if (!ret || ret == -ESTALE)
 		ret = unpin(fd, h.out_region);
@@ -289,7 +310,7 @@ CASE(unpin_attach_and_munmap_race)
 	int i;
 
 	EXPECT(a.out_region == 0, "region A has id %u, which the others leave alone", a.out_region);
-	atomic_store(&stop_all, 0);
+	begin_race();
 	for (i = 0; i < 4; i++)
 		EXPECT(!pthread_create(&t[i], NULL, i ? pin_copy_unmap_loop : unpin_anything, &bad[i]), "thread");
 	sleep(4);
@@ -298,6 +319,7 @@ CASE(unpin_attach_and_munmap_race)
 		pthread_join(t[i], NULL);
 		EXPECT(!bad[i], "thread %d saw %d", i, bad[i]);
 	}
+	EXPECT(pinned > 100 && copied > 10, "%u pins, %u copies", pinned, copied);
 	for (i = 1; i < 1000; i++)
 		unpin(fd, i);
 	EXPECT(!query(fd, 0, &q) && q.out_state == PEERPIN_STATE_LIVE, "A is gone");

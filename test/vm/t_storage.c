@@ -360,8 +360,6 @@ CASE_BY_NAME(where_the_kernel_knows_no_way_it_bounces)
 	for (turn = 0; turn < 2; turn++) {
 		OK(mark_gpu(BEFORE));
 		EXPECT(!pp_file_read(file, at(gpu), 1 << 20, 0, &r), "read");
-		if (r.direct && !r.bounced)
-			SKIP("the kernel lets them talk on this processor");
 		EXPECT(r.reason == PP_FILE_NO_WAY && r.bounced == 1 << 20, "%s, %lu", pp_file_strreason(r.reason), r.bounced);
 		EXPECT((r.error == 0) == turn, "error %d at read %d: it is to be asked once", r.error, turn);
 		OK(cuMemcpyDtoH(host, gpu, 1 << 20));

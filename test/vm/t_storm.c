@@ -34,7 +34,7 @@ struct worker {
 /* What the parent must put for its children, and what they have done */
 static struct shared {
 	bool held[WORKERS];
-	unsigned long pins, forks;
+	unsigned long pins, shared_pins, forks;
 } *shared;
 
 static unsigned int chance(struct worker *w, unsigned int of)
@@ -93,6 +93,7 @@ static void pin_and_put(struct worker *w, unsigned int i)
 		return;
 	__atomic_add_fetch(&shared->pins, 1, __ATOMIC_RELAXED);
 	both = !pin_at(w->peerpin, address(i), BLOCK, &region);
+	__atomic_add_fetch(&shared->shared_pins, both, __ATOMIC_RELAXED);
 	mapped = chance(w, 2) && !map(w->slot, 0);
 	if (chance(w, 3))
 		flip_block(w, i);
@@ -202,8 +203,10 @@ static void storm(unsigned int seconds)
 		else
 			left--;
 	}
-	printf("# %u deaths, %lu pins, %lu forks\n", deaths, shared->pins, shared->forks);
-	EXPECT(deaths > WORKERS && shared->pins > WORKERS && shared->forks > 0, "nothing happened");
+	printf("# %u deaths, %lu pins, %lu of them by both, %lu forks\n", deaths, shared->pins, shared->shared_pins,
+	       shared->forks);
+	EXPECT(deaths > WORKERS && shared->pins > WORKERS && shared->shared_pins > WORKERS && shared->forks > 0,
+	       "nothing happened");
 }
 
 static void check_storm(unsigned int seconds)

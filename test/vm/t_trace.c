@@ -2,19 +2,13 @@
 /* What the tracepoints say, and that each says it once */
 #include <stdbool.h>
 
-#include "emu.h"
-#include "module.h"
-#include "pin.h"
-#include "vmtest.h"
+#include "core.h"
 
 #define TRACING "/sys/kernel/tracing/"
 
-enum {
-	BLOCK = 2 << 20,
-	HOLD_MS = 20,
-};
+enum { HOLD_MS = 20 };
 
-static int gpu, fd, lsi, check;
+static int fd, lsi, check;
 static char trace[1 << 16];
 
 /* ---- the trace ----------------------------------------------------------------- */
@@ -111,7 +105,7 @@ CASE(everything_is_there)
 	struct peer_check c = { 0 };
 
 	mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL);
-	gpu = emu_open();
+	EXPECT_CORE();
 	fd = pin_open();
 	lsi = lsi_open();
 	check = check_open();
@@ -207,20 +201,43 @@ CASE(directions)
 	EXPECT(!unpin(fd, p.out_region), "unpin");
 }
 
+/* No mapping is tried. */
+CASE(attach_to_what_has_ended)
+{
+	struct peerpin_pin p;
+	int file = core_open();
+
+	EXPECT(!core_register(0), "register");
+	EXPECT(!emu_alloc(gpu, GPU_B, BLOCK) && !pin_at(fd, GPU_B, BLOCK, &p), "pin");
+	EXPECT(!core_get(file, fd, p.out_region) && !emu_free(gpu, GPU_B), "get and free");
+	trace_clear();
+	EXPECT(core_do(file, CORE_CHECK_ATTACH, 0) == -ESTALE, "attached");
+	trace_read();
+	EXPECT(events("attach") == 0 && events("dma_begin") == 0, "%s", all());
+	close(file);
+	EXPECT(!unpin(fd, p.out_region) && !core_unregister(0), "unpin");
+}
+
+/* Its exporter has given up the memory, and says so when it is to be mapped. */
 CASE(attach_that_fails)
 {
-	struct peer_check c = { .length = 1, .max = 1 };
-	struct peerpin_pin p;
+	struct emugpu_export e = { .va = GPU_B, .size = BLOCK };
+	struct peerpin_pin p = { .size = sizeof(p), .provider = PEERPIN_PROVIDER_DMABUF, .length = BLOCK };
+	struct peer_check c = { .fd = fd, .length = 1, .max = 1 };
+	int err;
 
-	EXPECT(!emu_alloc(gpu, GPU_B, BLOCK) && !pin_at(fd, GPU_B, BLOCK, &p), "pin");
-	EXPECT(!emu_free(gpu, GPU_B), "free");
-	c.fd = fd;
+	EXPECT(!module_set("emugpu/parameters/dmabuf_dynamic", "1") && !emu_alloc(gpu, GPU_B, BLOCK), "alloc");
+	EXPECT(!emu_call(gpu, EMUGPU_IOC_EXPORT, &e), "export");
+	p.fd = e.out_fd;
+	EXPECT(!ioctl(fd, PEERPIN_IOC_PIN, &p) && !emu_free(gpu, GPU_B), "pin: %d", errno);
+	close(e.out_fd);
 	c.region = p.out_region;
 	trace_clear();
-	EXPECT(check_call(check, PEER_CHECK_SEGMENTS, &c) == -ESTALE, "attached");
+	err = check_call(check, PEER_CHECK_SEGMENTS, &c);
 	trace_read();
-	EXPECT(events("dma_begin") == 0 && events("dma_end") == 0, "%s", all());
-	EXPECT(!unpin(fd, p.out_region), "unpin");
+	EXPECT(err && events("attach") == 1 && number(event("attach", 0), "ret") == err, "%d: %s", err, all());
+	EXPECT(number(event("attach", 0), "entries") == 0 && events("dma_begin") == 0, "%s", all());
+	EXPECT(!unpin(fd, p.out_region) && !module_set("emugpu/parameters/dmabuf_dynamic", "0"), "unpin");
 }
 
 static void hold(uint64_t addr, struct peerpin_pin *p)

@@ -65,7 +65,12 @@ static bool no_rule_is_broken(int fd, char *why)
 
 	for (rule = 0; rule < EMUGPU_RULES; rule++) {
 		args = (struct emugpu_test){ .op = EMUGPU_TEST_VIOLATIONS, .violations.rule = rule };
-		if (rule == EMUGPU_RULE_SLOW_CALLBACK || test(fd, &args) || !args.violations.out_count)
+		if (test(fd, &args)) {
+			snprintf(why, LEFTOVER_MAX, "the emulator does not say whether rule %u was broken: %s", rule,
+				 strerror(errno));
+			return false;
+		}
+		if (rule == EMUGPU_RULE_SLOW_CALLBACK || !args.violations.out_count)
 			continue;
 		snprintf(why, LEFTOVER_MAX, "rule %u of the emulator was broken %llu times, by %.48s", rule,
 			 (unsigned long long)args.violations.out_count, args.violations.out_module);
