@@ -73,16 +73,17 @@ static bool export_is_mapped(struct pp_export *e)
 }
 
 /*
- * Importers pin under the reservation lock, so it is decided there. Nobody's
- * device is at what is not mapped, whatever fences there are; but a mapping that
- * move_notify undoes may have left some.
+ * Importers pin under the reservation lock, so it is decided there; memory that
+ * goes all the same goes for those who have pinned, too. Nobody's device is at
+ * what is not mapped, whatever fences there are; but a mapping that move_notify
+ * undoes may have left some.
  */
 static enum pp_export_told export_invalidate(struct pp_export *e)
 {
 	bool mapped = export_is_mapped(e);
 
 	dma_resv_assert_held(&e->resv);
-	if (pp_importer_any_must_not_be_told(e))
+	if (e->region->provider->lasting && pp_importer_any_must_not_be_told(e))
 		return PP_EXPORT_PINNED;
 	if (e->dmabuf)
 		dma_buf_invalidate_mappings(e->dmabuf);

@@ -8,6 +8,7 @@
 
 struct workqueue_struct *pp_wq;
 struct workqueue_struct *pp_tell_wq;
+struct workqueue_struct *pp_unmap_wq;
 
 /*
  * Kernels are built to clear all memory they allocate, byte by byte, which was
@@ -154,9 +155,15 @@ int pp_region_init(void)
 				     WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!pp_tell_wq)
 		goto err_wq;
+	pp_unmap_wq = alloc_workqueue("peerpin_unmap",
+				      WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!pp_unmap_wq)
+		goto err_tell_wq;
 	pp_cookie_init();
 	return 0;
 
+err_tell_wq:
+	destroy_workqueue(pp_tell_wq);
 err_wq:
 	destroy_workqueue(pp_wq);
 err_cache:
@@ -166,6 +173,7 @@ err_cache:
 
 void pp_region_exit(void)
 {
+	destroy_workqueue(pp_unmap_wq);
 	destroy_workqueue(pp_tell_wq);
 	destroy_workqueue(pp_wq);
 	pp_cookie_exit();

@@ -234,11 +234,13 @@ static inline unsigned long pp_time_left(unsigned long deadline)
 }
 
 /*
- * For work that ends regions, which may wait for drivers; and for telling
- * importers, which must not wait behind that. Made at init.
+ * For work that ends regions, which may wait for drivers; for telling importers,
+ * and for unmapping what exporters mapped, neither of which must wait behind that.
+ * Made at init.
  */
 extern struct workqueue_struct *pp_wq;
 extern struct workqueue_struct *pp_tell_wq;
+extern struct workqueue_struct *pp_unmap_wq;
 
 int pp_region_init(void);
 void pp_region_exit(void);

@@ -74,20 +74,25 @@ static const struct mmu_interval_notifier_ops host_notifier_ops = {
 	.invalidate = host_invalidate,
 };
 
-/* As RDMA accounts long-term pins: against RLIMIT_MEMLOCK, without mmap_lock */
+/*
+ * As RDMA accounts long-term pins: against RLIMIT_MEMLOCK, without mmap_lock. What
+ * is too much is not added, not even for a moment, in which another thread's pin
+ * would be refused.
+ */
 static int host_account(struct host_pin *p, struct pp_why *why)
 {
-	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
-	u64 now = atomic64_add_return(p->count, &current->mm->pinned_vm);
+	u64 limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	s64 now = atomic64_read(&current->mm->pinned_vm);
 
-	if (now <= limit || capable(CAP_IPC_LOCK))
-		return 0;
-	atomic64_sub(p->count, &current->mm->pinned_vm);
-	now -= p->count;
-	why->reason = PEERPIN_REASON_MEMLOCK;
-	why->needed = (u64)p->count << PAGE_SHIFT;
-	why->available = limit > now ? (limit - now) << PAGE_SHIFT : 0;
-	return -ENOMEM;
+	do {
+		if (now + p->count <= limit || capable(CAP_IPC_LOCK))
+			continue;
+		why->reason = PEERPIN_REASON_MEMLOCK;
+		why->needed = (u64)p->count << PAGE_SHIFT;
+		why->available = limit > now ? (limit - now) << PAGE_SHIFT : 0;
+		return -ENOMEM;
+	} while (!atomic64_try_cmpxchg(&current->mm->pinned_vm, &now, now + p->count));
+	return 0;
 }
 
 static int host_get_pages(struct host_pin *p, unsigned long addr)

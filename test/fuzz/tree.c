@@ -36,6 +36,18 @@ static void be_quiet(void)
 	close(null);
 }
 
+/* Else nothing would ever be looked at. */
+static void must_have_place(const struct entries *e)
+{
+	struct placed placed;
+
+	if (!place(e, &placed)) {
+		fprintf(stderr, "a machine cannot be written and unpacked; is there room in /dev/shm?\n");
+		exit(1);
+	}
+	displace(&placed);
+}
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	char file[64];
@@ -49,6 +61,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 			fprintf(stderr, "%s cannot be read; start this in the directory of the sources\n", file);
 			exit(1);
 		}
+		must_have_place(&machines[i]);
 	}
 	be_quiet();
 	return 0;

@@ -147,6 +147,34 @@ CASE(host_to_gpu_sizes)
 	copy_sizes(&gpu_b, &host_a);
 }
 
+/* Where in the machine's memory; 0: it is not known */
+static uint64_t physical(uint64_t va)
+{
+	int node = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	uint64_t entry = 0;
+
+	if (pread(node, &entry, sizeof(entry), (off_t)(va / 4096 * sizeof(entry))) != sizeof(entry))
+		entry = 0;
+	close(node);
+	return (entry & ((1ull << 55) - 1)) * 4096;
+}
+
+/* By name: where there is memory that 32 bits do not reach, what the chip is given for it is something else. */
+CASE_BY_NAME(host_memory_is_out_of_the_chips_reach)
+{
+	struct peer_check c = { .fd = fd, .length = 4096, .max = ~0u };
+	struct peerpin_pin p;
+
+	EXPECT(physical(host_a.va) >> 32 && physical(host_b.va) >> 32, "it lies at %#lx and %#lx", physical(host_a.va),
+	       physical(host_b.va));
+	EXPECT(!pin_at(fd, host_a.va, 4096, &p), "pin: reason %u", p.out_reason);
+	c.region = p.out_region;
+	EXPECT(!check_call(check, PEER_CHECK_REGISTER, &c), "register: %d", errno);
+	EXPECT(!check_call(check, PEER_CHECK_SEGMENTS, &c), "segments: %d", errno);
+	EXPECT(c.out_count == 1 && !(c.out_bus[0] >> 32), "%u, the first at %#llx", c.out_count, c.out_bus[0]);
+	EXPECT(!check_call(check, PEER_CHECK_UNREGISTER, &c) && !unpin(fd, p.out_region), "end");
+}
+
 CASE(gpu_to_host_sizes)
 {
 	copy_sizes(&host_b, &gpu_a);

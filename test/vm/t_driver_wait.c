@@ -15,6 +15,7 @@
 
 #include "emu.h"
 #include "pin.h"
+#include "vmstat.h"
 #include "vmtest.h"
 
 enum {
@@ -173,6 +174,7 @@ static int copy_file(void)
 
 static pid_t waits, unbinds;
 static uint64_t question;
+static long pinned_before;
 
 static void begin_to_wait(void)
 {
@@ -186,8 +188,9 @@ CASE(a_copy_waits_for_memory_that_does_not_come)
 {
 	char link[256] = "";
 
-	if (system("modprobe fuse") || access("/dev/fuse", F_OK))
+	if (system("modprobe fuse") && access("/dev/fuse", F_OK))
 		SKIP("this kernel has no FUSE");
+	pinned_before = vmstat_pinned();
 	gpu = emu_open();
 	lsi = lsi_open();
 	EXPECT(gpu >= 0 && lsi >= 0, "%d %d", gpu, lsi);
@@ -249,6 +252,7 @@ CASE(who_waits_can_be_killed)
 	bind_again();
 	CHECK_CASE();
 	EXPECT(!emu_counts(gpu, &t) && !t.counts.out_pins, "%u pins left", t.counts.out_pins);
+	EXPECT(vmstat_pinned_is(pinned_before), "%ld pages pinned, before %ld", vmstat_pinned(), pinned_before);
 }
 
 CASE(memory_that_comes_after_the_device_has_gone_is_not_copied)
@@ -266,6 +270,8 @@ CASE(memory_that_comes_after_the_device_has_gone_is_not_copied)
 	EXPECT(!err && end(waits) == -ENODEV, "unbind: %d", err);
 	file_umount();
 	bind_again();
+	CHECK_CASE();
+	EXPECT(vmstat_pinned_is(pinned_before), "%ld pages pinned, before %ld", vmstat_pinned(), pinned_before);
 }
 
 VMTEST_MAIN

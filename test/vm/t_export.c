@@ -226,10 +226,14 @@ CASE(who_cannot_be_told_is_refused)
 /* Where mapping pins by itself, a pin is seen as one too many when it is mapped. */
 CASE(a_pinned_mapping_is_refused)
 {
+	int err;
+
 	start();
 	CHECK_CASE();
 	EXPECT(attach_as(0, whole, DMABUF_CHECK_DYNAMIC, true) == 0, "attach");
-	if (slot_call(DMABUF_CHECK_PIN, 0) == 0) {
+	err = slot_call(DMABUF_CHECK_PIN, 0);
+	EXPECT(!err || err == -EOPNOTSUPP, "pin: %d", err);
+	if (!err) {
 		EXPECT(map(0) == -EOPNOTSUPP, "mapped");
 		EXPECT(slot_call(DMABUF_CHECK_UNPIN, 0) == 0, "unpin");
 	}
@@ -329,6 +333,26 @@ CASE(all_importers_are_told)
 	expect_ended(3);
 	CHECK_CASE();
 	EXPECT(detach(1) == 0 && detach(2) == 0 && detach(3) == 0 && close(part) == 0, "detach");
+	finish();
+}
+
+/* Of memory that can be revoked a pin is no promise; where it cannot be refused, it is none to others either. */
+CASE(one_that_has_pinned_keeps_nobody_from_being_told)
+{
+	int err;
+
+	start_import(false);
+	CHECK_CASE();
+	err = slot_call(DMABUF_CHECK_PIN, 0);
+	EXPECT(!err || err == -EOPNOTSUPP, "pin: %d", err);
+	EXPECT(import_as(1, whole, DMABUF_CHECK_DYNAMIC, true) == 0, "another");
+	EXPECT(emu_free(fd, VA) == 0, "free");
+	EXPECT_ALL_GONE();
+	expect_ended(1);
+	CHECK_CASE();
+	EXPECT(notified(0) == 1 && notified(1) == 1, "told: %u, %u", notified(0), notified(1));
+	EXPECT(err || slot_call(DMABUF_CHECK_UNPIN, 0) == 0, "unpin");
+	EXPECT(detach(1) == 0, "detach");
 	finish();
 }
 

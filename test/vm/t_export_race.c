@@ -106,20 +106,24 @@ static void *import_it(void *result)
 CASE(ending_while_it_is_imported)
 {
 	pthread_t thread;
-	int i, err = -1;
+	int i, err = -1, taken = 0, too_late = 0;
 
-	for (i = 0; i < 100; i++) {
+	for (i = 0; i < 100 || (i < 1000 && (!taken || !too_late)); i++) {
 		start();
 		CHECK_CASE();
 		EXPECT(!pthread_create(&thread, NULL, import_it, &err), "thread");
-		usleep(i % 10 * 20);
+		usleep(i % 20 * 30);
 		EXPECT(emu_free(fd, VA) == 0, "free");
 		pthread_join(thread, NULL);
 		EXPECT(err == -ENODEV || (err == 0 && notified(0) == 1), "%d, %u notifications", err, notified(0));
+		taken += !err;
+		too_late += err == -ENODEV;
 		EXPECT(look(0, 0).out_entries == 0, "left mapped");
 		EXPECT(detach(0) == 0 && close(whole) == 0 && unpin(peerpin, region.out_region) == 0, "end");
 		EXPECT_ALL_GONE();
 	}
+	printf("# %d imports in time, %d too late\n", taken, too_late);
+	EXPECT(taken && too_late, "%d in time, %d too late", taken, too_late);
 }
 
 /* The owner frees and unpins at the same time: both end it, and both wait for the importer. */

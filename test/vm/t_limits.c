@@ -284,46 +284,56 @@ CASE(a_process_that_is_killed)
 	EXPECT(set(TOTAL, 0), "parameter");
 }
 
+/** struct racers - what both processes know: who has begun, who has a pin, and how often one had none for it */
+struct racers {
+	_Atomic int begun, pinned, refused;
+};
+
 /* Refused for no other reason, and never both at once; what went wrong, or 0 */
-static int race_once(int mine, _Atomic int *pinned, int *got)
+static int race_once(int mine, struct racers *all, int *got)
 {
 	struct peerpin_pin p;
 	int ret = pin_at(mine, (uintptr_t)host, BLOCK, &p);
 
-	if (ret == -EDQUOT && p.out_reason == PEERPIN_REASON_TOTAL_BYTES)
+	if (ret == -EDQUOT && p.out_reason == PEERPIN_REASON_TOTAL_BYTES) {
+		all->refused++;
 		return 0;
+	}
 	if (ret)
 		return 1;
 	(*got)++;
-	if (++*pinned > 1)
+	if (++all->pinned > 1)
 		return 2;
 	sched_yield();
-	--*pinned;
+	--all->pinned;
 	return unpin(mine, p.out_region) ? 3 : 0;
 }
 
-static int race(_Atomic int *pinned)
+static int race(struct racers *all)
 {
 	int mine = pin_open(), i, got = 0, ret = 0;
 
-	for (i = 0; !ret && (i < ROUNDS || (!got && i < 1000 * ROUNDS)); i++)
-		ret = race_once(mine, pinned, &got);
+	for (all->begun++; all->begun < 2;)
+		sched_yield();
+	for (i = 0; !ret && (i < ROUNDS || (i < 1000 * ROUNDS && (!got || !all->refused))); i++)
+		ret = race_once(mine, all, &got);
 	close(mine);
 	return ret ?: got ? 0 : 4;
 }
 
 CASE(two_processes_never_have_more_than_the_limit)
 {
-	_Atomic int *pinned = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct racers *all = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int ret, status;
 	pid_t pid;
 
 	EXPECT(set(TOTAL, 2 * BLOCK - 1), "parameter");
 	pid = fork();
 	if (!pid)
-		_exit(race(pinned));
-	ret = race(pinned);
+		_exit(race(all));
+	ret = race(all);
 	EXPECT(waitpid(pid, &status, 0) == pid && status == 0 && ret == 0, "child %x, parent %d", status, ret);
+	EXPECT(all->refused, "they never met");
 	EXPECT(have(0, 0) && set(TOTAL, 0), "%lld", account_of(0).bytes);
 }
 

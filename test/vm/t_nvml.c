@@ -143,19 +143,24 @@ CASE(the_old_form_of_the_address)
 
 CASE(numbers_and_make)
 {
-	nvmlDeviceArchitecture_t architecture;
+	nvmlDeviceArchitecture_t architecture = 77;
 	unsigned int n = 77;
-	nvmlBrandType_t brand;
+	nvmlBrandType_t brand = 77;
 	int major = 0, minor = 77, want = -1;
 
 	OK(nvmlDeviceGetIndex(gpu, &n));
 	EXPECT(n == 0, "%u", n);
+	n = 77;
 	OK(nvmlDeviceGetMinorNumber(gpu, &n));
+	EXPECT(n == 0, "minor number %u", n);
 	OK(nvmlDeviceGetBrand(gpu, &brand));
 	OK(nvmlDeviceGetArchitecture(gpu, &architecture));
+	EXPECT(brand == NVML_BRAND_UNKNOWN && architecture == NVML_DEVICE_ARCH_HOPPER, "%d %u", brand, architecture);
 	OK(nvmlDeviceGetCudaComputeCapability(gpu, &major, &minor));
 	OK(cuDeviceGetAttribute(&want, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0));
 	EXPECT(major == want, "%d.%d, not %d", major, minor, want);
+	OK(cuDeviceGetAttribute(&want, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0));
+	EXPECT(minor == want, "%d.%d, not .%d", major, minor, want);
 	IS(nvmlDeviceGetIndex(gpu, NULL), NVML_ERROR_INVALID_ARGUMENT);
 }
 

@@ -471,7 +471,7 @@ CASE(reclaim_of_pinned_shared_memory)
 	for (i = 0; i < 20; i++) {
 		memset(m, i, N);
 		EXPECT(!pin_at(fd, (uintptr_t)m, N, &p), "pin: %u", p.out_reason);
-		madvise(m, N, MADV_PAGEOUT);
+		EXPECT(!madvise(m, N, MADV_PAGEOUT), "pageout: %s", strerror(errno));
 		EXPECT(m[0] == i && m[N - 1] == i, "data lost");
 		EXPECT(!unpin(fd, p.out_region), "unpin");
 	}

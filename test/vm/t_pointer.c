@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* A driver whose users give it pointers: it pins them itself, for one copy */
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include "emu.h"
 #include "pin.h"
+#include "vmstat.h"
 #include "vmtest.h"
 
 enum {
@@ -124,26 +126,34 @@ CASE(a_child_copies_its_own_memory_and_not_its_parents_GPU_memory)
 	EXPECT(!host_b[0] && !host_b[BYTES - 1], "the child wrote into its parent");
 }
 
-static void copy_for_ever(void)
+static void copy_for_ever(unsigned int *copies)
 {
 	for (;;)
-		copy_pointers((uintptr_t)host_b, (uintptr_t)host_a, BYTES);
+		*copies += !copy_pointers((uintptr_t)host_b, (uintptr_t)host_a, BYTES);
 }
 
 CASE(a_killed_process_leaves_nothing)
 {
+	volatile unsigned int *copies = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	long pinned = vmstat_pinned();
 	int i, status;
 	pid_t pid;
 
+	EXPECT(copies != MAP_FAILED, "mmap");
 	for (i = 0; i < 10; i++) {
+		*copies = 0;
 		pid = fork();
 		if (!pid)
-			copy_for_ever();
-		usleep(20000 + 3000 * i);
+			copy_for_ever((unsigned int *)copies);
+		while (!*copies && !waitpid(pid, &status, WNOHANG))
+			usleep(1000);
+		usleep(3000 * i);
 		EXPECT(!kill(pid, SIGKILL) && waitpid(pid, &status, 0) == pid, "kill");
 	}
 	EXPECT(!copy_pointers((uintptr_t)host_b, (uintptr_t)host_a, 4096), "the engine is lost: %d", errno);
 	EXPECT(pins() == 0, "%u pins left", pins());
+	EXPECT(vmstat_pinned_is(pinned), "%ld pages pinned, before %ld", vmstat_pinned(), pinned);
+	munmap((void *)copies, 4096);
 }
 
 VMTEST_MAIN

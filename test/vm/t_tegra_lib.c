@@ -257,13 +257,14 @@ CASE(freed_memory_is_refused_and_what_comes_after_it_is_not_mistaken)
 
 static unsigned char *shared_from, *shared_to;
 static _Atomic(int) copied, refused, wrong;
+static _Atomic(bool) over;
 
 static void *copy_again_and_again(void *unused)
 {
 	struct pp_copy_result result;
 
 	(void)unused;
-	for (int i = 0; i < 4 * ROUNDS; i++)
+	while (!over)
 		switch (pp_peer_copy(peer, shared_to, shared_from, SURFACE, &result)) {
 		case 0:
 			copied++;
@@ -287,13 +288,14 @@ CASE(memory_goes_and_comes_while_a_thread_copies)
 	shared_to = surface(kinds[0]);
 	EXPECT(shared_from && shared_to, "alloc");
 	EXPECT(!pthread_create(&thread, NULL, copy_again_and_again, NULL), "thread");
-	for (int i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < ROUNDS || (i < 100 * ROUNDS && (copied < ROUNDS || !refused)); i++) {
 		OK(cuMemFreeHost(shared_to));
 		EXPECT(surface(kinds[i & 1]) == shared_to, "elsewhere");
 		usleep(2000);
 	}
+	over = true;
 	pthread_join(thread, NULL);
-	EXPECT(!wrong && copied + refused == 4 * ROUNDS, "%d copied, %d refused, %d else", copied, refused, wrong);
+	EXPECT(!wrong && copied >= ROUNDS && refused, "%d copied, %d refused, %d else", copied, refused, wrong);
 	copy_part(shared_to, shared_from, PAGE, SURFACE - 2 * PAGE);
 	OK(cuMemFreeHost(shared_from));
 	OK(cuMemFreeHost(shared_to));

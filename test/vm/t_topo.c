@@ -142,7 +142,7 @@ CASE(root_ports_have_acs_or_not)
 	int expected = booted_with("intel_iommu=on") ? 0x0c : 0, seen;
 
 	if (!layout->gpu_bridges)
-		return;
+		SKIP("there are none in this layout");
 	seen = acs_control(port);
 	if (layout->acs)
 		EXPECT(seen >= 0 && (seen & 0x0c) == expected, "%.12s: %x", port, (unsigned int)seen);

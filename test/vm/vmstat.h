@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* What the kernel counts of its memory, and pages that are pinned: on a machine where nobody else pins any. */
+#ifndef TEST_VMSTAT_H
+#define TEST_VMSTAT_H
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A line of /proc/vmstat; 0: there is none */
+static inline long vmstat(const char *name)
+{
+	FILE *f = fopen("/proc/vmstat", "re");
+	char line[128], found[64];
+	long value = 0, n;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%63s %ld", found, &n) == 2 && !strcmp(found, name))
+			value = n;
+	if (f)
+		fclose(f);
+	return value;
+}
+
+/* The counts of each processor are added up when this is read. */
+static inline void vmstat_refresh(void)
+{
+	int node = open("/proc/sys/vm/stat_refresh", O_RDONLY | O_CLOEXEC);
+	char byte;
+
+	if (read(node, &byte, 1) < 0)
+		perror("/proc/sys/vm/stat_refresh");
+	close(node);
+}
+
+static inline long vmstat_pinned(void)
+{
+	vmstat_refresh();
+	return vmstat("nr_foll_pin_acquired") - vmstat("nr_foll_pin_released");
+}
+
+/* Again, soon: what a process had goes a moment after it. */
+static inline bool vmstat_pinned_is(long pages)
+{
+	int i;
+
+	for (i = 0; i < 300 && vmstat_pinned() != pages; i++)
+		usleep(10000);
+	return vmstat_pinned() == pages;
+}
+
+#endif
