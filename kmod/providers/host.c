@@ -74,6 +74,18 @@ static const struct mmu_interval_notifier_ops host_notifier_ops = {
 	.invalidate = host_invalidate,
 };
 
+static bool host_may_pin(const struct host_pin *p, s64 pinned, struct pp_why *why)
+{
+	u64 limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+
+	if (pinned + p->count <= limit || capable(CAP_IPC_LOCK))
+		return true;
+	why->reason = PEERPIN_REASON_MEMLOCK;
+	why->needed = (u64)p->count << PAGE_SHIFT;
+	why->available = limit > pinned ? (limit - pinned) << PAGE_SHIFT : 0;
+	return false;
+}
+
 /*
  * As RDMA accounts long-term pins: against RLIMIT_MEMLOCK, without mmap_lock. What
  * is too much is not added, not even for a moment, in which another thread's pin
@@ -81,17 +93,12 @@ static const struct mmu_interval_notifier_ops host_notifier_ops = {
  */
 static int host_account(struct host_pin *p, struct pp_why *why)
 {
-	u64 limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
-	s64 now = atomic64_read(&current->mm->pinned_vm);
+	s64 pinned = atomic64_read(&current->mm->pinned_vm);
 
 	do {
-		if (now + p->count <= limit || capable(CAP_IPC_LOCK))
-			continue;
-		why->reason = PEERPIN_REASON_MEMLOCK;
-		why->needed = (u64)p->count << PAGE_SHIFT;
-		why->available = limit > now ? (limit - now) << PAGE_SHIFT : 0;
-		return -ENOMEM;
-	} while (!atomic64_try_cmpxchg(&current->mm->pinned_vm, &now, now + p->count));
+		if (!host_may_pin(p, pinned, why))
+			return -ENOMEM;
+	} while (!atomic64_try_cmpxchg(&current->mm->pinned_vm, &pinned, pinned + p->count));
 	return 0;
 }
 

@@ -262,27 +262,6 @@ static inline bool fail_next(struct fail *f)
 
 #define FAIL_EACH(f) for (struct fail f = { 0 }; fail_next(&f);)
 
-/* From @count on downwards, as long as @more is true */
-static inline bool fail_next_down(struct fail *f, unsigned int count, bool more)
-{
-	if (!f->nth) {
-		if (!fail_first(f))
-			return false;
-		f->nth = count;
-		return count;
-	}
-	if (vmtest_result == VMTEST_OK)
-		fail_compare(f);
-	if (vmtest_result == VMTEST_OK && more && f->nth > 1) {
-		f->nth--;
-		return true;
-	}
-	printf("# from allocation %u on, %u of which the call did not survive\n", f->nth, f->refused);
-	return false;
-}
-
-#define FAIL_EACH_DOWN(f, count, more) for (struct fail f = { 0 }; fail_next_down(&f, count, more);)
-
 /* Something failed, so the call may; but it says what a lack of memory is called, or of a page of the process. */
 static inline bool fail_plausible(struct fail *f, int ret)
 {
