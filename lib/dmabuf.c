@@ -86,9 +86,11 @@ PP_PUBLIC int pp_dmabuf_export(const void *addr, size_t length, struct pp_dmabuf
 	struct pp_why ignored;
 	int ret;
 
+	why = why ? why : &ignored;
+	*why = (struct pp_why){ 0 };
 	if (!length)
 		return -EINVAL;
-	ret = pp_export_make((uintptr_t)addr, length, &e, why ? why : &ignored);
+	ret = pp_export_make((uintptr_t)addr, length, &e, why);
 	if (!ret)
 		*out = e.pub;
 	return ret;

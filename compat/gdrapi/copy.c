@@ -3,6 +3,7 @@
 #include <string.h>
 #include "copy.h"
 #include "handle.h"
+#include "process.h"
 #include "public.h"
 
 const struct stream *gdr_stream_best(void)
@@ -89,39 +90,47 @@ void gdr_stream_from(const struct stream *s, void *to, const void *map, size_t n
 	load_part(s, at + head + body, from + head + body, n - head - body);
 }
 
-static gdr_mapping_type_t type_of(gdr_mh_t handle)
+/* A child of fork() has the handle, and nothing where its mapping was. */
+static int find_type(gdr_mh_t handle, gdr_mapping_type_t *out)
 {
 	struct gdr_handle *h = gdr_handle_of(handle);
 
-	return h ? atomic_load(&h->type) : GDR_MAPPING_TYPE_NONE;
+	if (!h)
+		return EINVAL;
+	if (!pp_process_is(h->mark))
+		return EACCES;
+	*out = atomic_load(&h->type);
+	return *out == GDR_MAPPING_TYPE_NONE ? EINVAL : 0;
 }
 
 GDR_PUBLIC int gdr_copy_to_mapping(gdr_mh_t handle, void *map_d_ptr, const void *h_ptr, size_t size)
 {
-	switch (type_of(handle)) {
-	case GDR_MAPPING_TYPE_NONE:
-		return EINVAL;
-	case GDR_MAPPING_TYPE_CACHING:
+	gdr_mapping_type_t type;
+	int ret = find_type(handle, &type);
+
+	if (ret)
+		return ret;
+	if (type == GDR_MAPPING_TYPE_CACHING) {
 		memcpy(map_d_ptr, h_ptr, size);
 		stream_stored();
-		return 0;
-	default:
+	} else {
 		gdr_stream_to(gdr_stream_best(), map_d_ptr, h_ptr, size);
-		return 0;
 	}
+	return 0;
 }
 
 GDR_PUBLIC int gdr_copy_from_mapping(gdr_mh_t handle, void *h_ptr, const void *map_d_ptr, size_t size)
 {
-	switch (type_of(handle)) {
-	case GDR_MAPPING_TYPE_NONE:
-		return EINVAL;
-	case GDR_MAPPING_TYPE_CACHING:
+	gdr_mapping_type_t type;
+	int ret = find_type(handle, &type);
+
+	if (ret)
+		return ret;
+	if (type == GDR_MAPPING_TYPE_CACHING) {
 		stream_loads();
 		memcpy(h_ptr, map_d_ptr, size);
-		return 0;
-	default:
+	} else {
 		gdr_stream_from(gdr_stream_best(), h_ptr, map_d_ptr, size);
-		return 0;
 	}
+	return 0;
 }

@@ -32,12 +32,14 @@ void gdr_handle_unlock(struct gdr_handle *h)
 	pthread_mutex_unlock(&h->lock);
 }
 
-static struct gdr_handle *handle_new(void)
+static struct gdr_handle *handle_new(uint64_t mark)
 {
 	struct gdr_handle *h = calloc(1, sizeof(*h));
 
-	if (h)
-		pthread_mutex_init(&h->lock, NULL);
+	if (!h)
+		return NULL;
+	pthread_mutex_init(&h->lock, NULL);
+	h->mark = mark;
 	return h;
 }
 
@@ -50,7 +52,7 @@ struct gdr_handle *gdr_handle_get(struct gdr *g)
 	if (h) {
 		g->unused = h->next_unused;
 	} else {
-		h = handle_new();
+		h = handle_new(g->mark);
 		if (h) {
 			h->next = g->all;
 			g->all = h;

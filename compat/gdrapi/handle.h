@@ -35,6 +35,7 @@ struct gdr {
  *	so that whoever is late finds that there is no pin
  * @type: gdr_mapping_type_t of @view; NONE: there is none. Copies read it
  *	without @lock.
+ * @mark: the process it is of (process.h); copies read it without @lock
  * @owner: NULL: not pinned
  * @times: it was pinned so often; who has a handle of an earlier time is late
  *	too. Copies read it without @lock.
@@ -50,6 +51,7 @@ struct gdr {
 struct gdr_handle {
 	pthread_mutex_t lock;
 	_Atomic(gdr_mapping_type_t) type;
+	uint64_t mark;
 	struct gdr *owner;
 	_Atomic uint16_t times;
 	uint64_t addr;

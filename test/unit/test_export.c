@@ -146,6 +146,17 @@ static void a_child_is_refused(void **state)
 	assert_int_equal(status, 0);
 }
 
+static void no_bytes_of_a_driver_have_no_reason(void **state)
+{
+	struct pp_why why = { .reason = 7, .needed = 8, .available = 9 };
+	struct pp_dmabuf out;
+
+	(void)state;
+	assert_int_equal(pp_dmabuf_export((void *)0x10000, 0, &out, NULL), -EINVAL);
+	assert_int_equal(pp_dmabuf_export((void *)0x10000, 0, &out, &why), -EINVAL);
+	assert_true(!why.reason && !why.needed && !why.available);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -157,6 +168,7 @@ int main(void)
 		TEST(errors_are_the_kernels),
 		TEST(another_region_of_the_same_id_is_closed),
 		TEST(a_child_is_refused),
+		TEST(no_bytes_of_a_driver_have_no_reason),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

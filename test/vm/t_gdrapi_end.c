@@ -148,6 +148,7 @@ static int child_is_refused(void *arg)
 {
 	struct mapped *m = arg, other;
 	gdr_info_t info;
+	char byte = 0;
 	int flag;
 
 	if (view_touch(m->view) != SIGSEGV)
@@ -158,7 +159,10 @@ static int child_is_refused(void *arg)
 		return 3;
 	if (gdr_get_callback_flag(m->g, m->mh, &flag) != EACCES)
 		return 4;
-	return gdr_close(m->g) ? 5 : 0;
+	if (gdr_copy_to_mapping(m->mh, m->view, &byte, 1) != EACCES ||
+	    gdr_copy_from_mapping(m->mh, &byte, m->view, 1) != EACCES)
+		return 5;
+	return gdr_close(m->g) ? 6 : 0;
 }
 
 CASE(a_child_has_nothing_and_ends_nothing)
