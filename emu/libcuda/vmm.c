@@ -33,16 +33,17 @@ struct mapping {
 	struct alloc_info info;
 };
 
+/* What is no mapping may be freed when the library lock is not held. */
 static struct mapping *find(CUdeviceptr addr)
 {
 	struct alloc_info *info;
+	bool is_mapping;
 
 	lib_lock();
 	info = alloc_overlap(addr, 1);
+	is_mapping = info && info->kind == ALLOC_VMM;
 	lib_unlock();
-	if (!info || info->kind != ALLOC_VMM)
-		return NULL;
-	return (struct mapping *)((char *)info - offsetof(struct mapping, info));
+	return is_mapping ? (struct mapping *)((char *)info - offsetof(struct mapping, info)) : NULL;
 }
 
 /* ---- mapping ------------------------------------------------------------------------ */

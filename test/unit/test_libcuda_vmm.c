@@ -26,6 +26,7 @@ static struct emugpu_alloc last_alloc;
 static CUdeviceptr last_free;
 static CUresult next_answer;		/* of the next call that makes something */
 static bool locked;
+static struct alloc_info *freed_then;	/* by another thread, when it is not locked; its memory is a mapping's next */
 
 void lib_lock(void)
 {
@@ -37,6 +38,8 @@ void lib_unlock(void)
 {
 	assert_true(locked);
 	locked = false;
+	if (freed_then)
+		freed_then->kind = ALLOC_VMM;
 }
 
 CUresult lib_ready(void)
@@ -245,6 +248,28 @@ static void test_what_fails_leaves_nothing(void **state)
 	OK(cuMemRelease(memory));
 }
 
+/* Mappings last while the VMM lock is held; other memory does not. */
+static void test_other_memory_is_looked_at_under_its_lock(void **state)
+{
+	struct {
+		void *memory;
+		uint32_t access;
+		struct alloc_info info;
+	} other = {
+		.memory = (void *)(uintptr_t)memory,
+		.info = { .kind = ALLOC_DEVICE, .addr = va, .size = SIZE },
+	};
+	CUmemGenericAllocationHandle again;
+
+	(void)state;
+	assert_true(alloc_add(&other.info));
+	freed_then = &other.info;
+	assert_int_equal(cuMemRetainAllocationHandle(&again, (void *)(uintptr_t)va), CUDA_ERROR_INVALID_VALUE);
+	freed_then = NULL;
+	alloc_remove(&other.info);
+	OK(cuMemRelease(memory));
+}
+
 static void test_wishes(void **state)
 {
 	CUmemAllocationProp got;
@@ -294,6 +319,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_memory_is_mapped_whole, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_memory_goes_with_its_last_user, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_what_fails_leaves_nothing, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_other_memory_is_looked_at_under_its_lock, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wishes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_what_the_emulation_lacks, setup, teardown),
 	};
