@@ -74,9 +74,10 @@ int pp_query(const void *addr, struct pp_mem *out);
  * @addr: address inside a GPU allocation
  *
  * Needed once per allocation before a peer first reads or writes it (seed
- * 11.7); the cache does it on each miss. -EINVAL: not GPU memory; -EOPNOTSUPP
- * memory that the program maps itself (cuMemMap()), of which CUDA knows no such
- * mode: wait for its copies before a peer is started.
+ * 11.7); the cache does it on each miss. Copies that were started before, and
+ * those of Async functions, are the caller's to wait for. -EINVAL: not GPU memory;
+ * -EOPNOTSUPP memory that the program maps itself (cuMemMap()), of which CUDA knows
+ * no such mode: wait for its copies before a peer is started.
  */
 int pp_sync_memops(const void *addr);
 
@@ -622,9 +623,10 @@ void pp_file_close(struct pp_file *file);
  *
  * Whole blocks go from the disk to the GPU where that is possible, else through host
  * memory, and so does the rest; for that the thread needs a current CUDA context. Returns
- * when all is there: work on the GPU that is started afterwards sees it. Fewer
- * bytes than @length when the file ends. Of host memory, as an integrated GPU's
- * is, what is not direct goes through the page cache.
+ * when all is there: work on the GPU that is started afterwards sees it. For work
+ * on @dst that was started before, the caller waits. Fewer bytes than @length when
+ * the file ends. Of host memory, as an integrated GPU's is, what is not direct goes
+ * through the page cache.
  *
  * Return: 0; -EINVAL past the end of an allocation, or no such offset; -EFAULT neither
  * GPU nor host memory, as when it was freed before; -EIO the disk failed; -ENODEV it was removed, or there is no CUDA context; -ESTALE the memory
@@ -636,9 +638,10 @@ int pp_file_read(struct pp_file *file, void *dst, size_t length, uint64_t offset
 /**
  * pp_file_write - from any memory into a file
  *
- * Likewise; copies by CUDA on the allocation are done before. fsync() is left to
- * the caller. Errors besides: -ENOSPC, with what fitted in @result; -EBADF the
- * file is open for reading.
+ * Likewise; the caller has waited for what the GPU has to write there, with
+ * cuStreamSynchronize() or cuCtxSynchronize(): nobody else does, and cuMemsetD8()
+ * may return before it is done. fsync() is left to the caller. Errors besides:
+ * -ENOSPC, with what fitted in @result; -EBADF the file is open for reading.
  */
 int pp_file_write(struct pp_file *file, const void *src, size_t length, uint64_t offset,
 		  struct pp_file_result *result);
