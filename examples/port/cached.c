@@ -99,6 +99,7 @@ static void copy_twice(void)
 	int i, err;
 
 	cuda("cuMemsetD8", cuMemsetD8(src, 0x5a, 6000));
+	cuda("cuCtxSynchronize", cuCtxSynchronize());
 	for (i = 0; i < 2; i++) {
 		err = copy(dst, src, 6000);
 		if (err)
