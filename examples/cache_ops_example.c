@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <libpeerpin.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +18,10 @@ enum {
 	SIZE = 1 << 20,
 };
 
-/** struct registrar - what the functions are handed; @registered: ranges now */
+/** struct registrar - what the functions are handed, by any thread; @registered: ranges now */
 struct registrar {
 	uint64_t page;
-	int registered;
+	atomic_int registered;
 };
 
 static void need(int ok, const char *what, const char *why)
@@ -31,15 +32,31 @@ static void need(int ok, const char *what, const char *why)
 	exit(1);
 }
 
-/* -ENOMEM makes the cache give up idle registrations and try again. */
+static int error_of(CUresult result)
+{
+	switch (result) {
+	case CUDA_SUCCESS:
+		return 0;
+	case CUDA_ERROR_OUT_OF_MEMORY:
+	case CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED:
+		return -ENOMEM;
+	default:
+		return -EINVAL;
+	}
+}
+
+/*
+ * -ENOMEM makes the cache give up idle registrations and try again: first what
+ * overlaps this one, which is to replace it and which CUDA does not take beside it.
+ */
 static int pin(void *arg, uint64_t addr, uint64_t length, void **reg, struct pp_why *why)
 {
 	struct registrar *r = arg;
-	CUresult result = cuMemHostRegister((void *)(uintptr_t)addr, length, 0);
+	int ret = error_of(cuMemHostRegister((void *)(uintptr_t)addr, length, 0));
 
 	(void)why;
-	if (result)
-		return result == CUDA_ERROR_OUT_OF_MEMORY ? -ENOMEM : -EINVAL;
+	if (ret)
+		return ret;
 	*reg = (void *)(uintptr_t)addr;
 	r->registered++;
 	return 0;
@@ -73,10 +90,18 @@ static void copy_to_gpu(struct pp_cache *cache, CUdeviceptr gpu, const char *fro
 	pp_cache_put(cache, entry);
 }
 
-/* Nothing tells this cache that memory goes: without @valid and @word, whoever frees does. */
-static void free_buffer(struct pp_cache *cache, char *buffer)
+static char *make_buffer(const struct registrar *r, size_t size, int content)
 {
-	pp_cache_invalidate(cache, buffer, SIZE);
+	char *buffer = aligned_alloc(r->page, size);
+
+	need(!!buffer, "memory", "none");
+	return memset(buffer, content, size);
+}
+
+/* Nothing tells this cache that memory goes: without @valid and @word, whoever frees does. */
+static void free_buffer(struct pp_cache *cache, char *buffer, size_t size)
+{
+	pp_cache_invalidate(cache, buffer, size);
 	free(buffer);
 }
 
@@ -85,17 +110,26 @@ static void use(struct pp_cache *cache, const struct registrar *r, CUdeviceptr g
 	char *buffer[BUFFERS];
 	int i;
 
-	for (i = 0; i < BUFFERS; i++) {
-		buffer[i] = aligned_alloc(r->page, SIZE);
-		need(!!buffer[i], "memory", "none");
-		memset(buffer[i], i, SIZE);
-	}
+	for (i = 0; i < BUFFERS; i++)
+		buffer[i] = make_buffer(r, SIZE, i);
 	for (i = 0; i < 10 * BUFFERS; i++)
 		copy_to_gpu(cache, gpu, buffer[i % BUFFERS]);
 	need(r->registered == BUFFERS, "registrations", "another number than buffers");
 	for (i = 0; i < BUFFERS; i++)
-		free_buffer(cache, buffer[i]);
+		free_buffer(cache, buffer[i], SIZE);
 	need(!r->registered, "registrations", "some are left");
+}
+
+/* Copies that overlap end as one registration: the first half's goes for that of three quarters. */
+static void use_overlap(struct pp_cache *cache, const struct registrar *r, CUdeviceptr gpu)
+{
+	char *buffer = make_buffer(r, 2 * SIZE, 0);
+
+	copy_to_gpu(cache, gpu, buffer);
+	copy_to_gpu(cache, gpu, buffer + SIZE / 2);
+	copy_to_gpu(cache, gpu, buffer);
+	need(r->registered == 1, "overlap", "is registered more than once");
+	free_buffer(cache, buffer, 2 * SIZE);
 }
 
 int main(void)
@@ -110,9 +144,10 @@ int main(void)
 	need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&ctx, 0) && !cuCtxSetCurrent(ctx), "GPU 0", "not there");
 	need(!cuMemAlloc(&gpu, SIZE) && !pp_cache_create(&ops, &r, NULL, &cache), "cache", "no memory");
 	use(cache, &r, gpu);
+	use_overlap(cache, &r, gpu);
 	pp_cache_stats(cache, &stats);
 	printf("%" PRIu64 " copies, %" PRIu64 " registrations\n", stats.hits + stats.misses, stats.pins);
-	need(stats.pins == BUFFERS, "registrations", "other numbers were expected");
+	need(stats.pins == BUFFERS + 2, "registrations", "other numbers were expected");
 	pp_cache_destroy(cache);
 	cuMemFree(gpu);
 	puts("cache_ops: OK");

@@ -281,8 +281,10 @@ struct pp_cache_entry {
  * struct pp_cache_ops - how ranges are registered
  * @pin: register [addr, addr + length); on success set *reg, on failure may
  *	say more in *why (never NULL). Called with no lock held. -ENOMEM,
- *	-ENOSPC or -EDQUOT makes the cache evict idle entries, least recently
- *	used first, and try again.
+ *	-ENOSPC or -EDQUOT makes the cache evict idle entries, those that overlap
+ *	the range first, then the least recently used, and try again. What the
+ *	range replaces is unpinned after it is pinned: a @pin that takes no
+ *	overlap answers one of these, and fails while such an entry is held.
  * @unpin: undo one successful @pin. Called once per pin, with no lock held.
  * @word: NULL, or asked once after each pin: @reg is good while the word that
  *	is returned has *value. It must stay readable while the cache exists. A
