@@ -46,6 +46,8 @@ static int move(struct pp_file *file, int write, CUdeviceptr gpu, size_t size)
 
 	if (ret)
 		return complain(write ? "write" : "read", -ret);
+	if (r.direct + r.bounced < size)
+		return complain("not all of the file was there", ENODATA);
 	say(write ? "GPU to file" : "file to GPU", &r);
 	return 0;
 }
@@ -63,27 +65,55 @@ static int move_file(int fd, struct pp_cache *views, int write, CUdeviceptr gpu,
 }
 
 /* One cache for all files: a view of an allocation is made once. */
-static int copy(int from, int to, size_t size)
+static int move_both(int from, int to, CUdeviceptr gpu, size_t size)
 {
-	CUdeviceptr gpu = gpu_alloc(size);
 	struct pp_cache *views;
-	int ret;
+	int ret = pp_cache_create_view(NULL, &views);
 
-	if (!gpu)
-		return complain("no GPU, or not enough memory on it", ENODEV);
-	ret = pp_cache_create_view(NULL, &views);
 	if (ret)
 		return complain("pp_cache_create_view", -ret);
 	ret = move_file(from, views, 0, gpu, size) || move_file(to, views, 1, gpu, size);
 	pp_cache_destroy(views);
+	return ret;
+}
+
+static int copy(int from, int to, size_t size)
+{
+	CUdeviceptr gpu = gpu_alloc(size);
+	int ret;
+
+	if (!gpu)
+		return complain("no GPU, or not enough memory on it", ENODEV);
+	ret = move_both(from, to, gpu, size);
 	cuMemFree(gpu);
 	return ret;
+}
+
+/* What the disk has not taken yet may fail still. */
+static int finish(const char *path, int fd)
+{
+	int ret = fsync(fd) ? complain(path, errno) : 0;
+
+	return close(fd) && !ret ? complain(path, errno) : ret;
+}
+
+/* Emptied when it is known not to be the other one */
+static int open_target(const char *path, const struct stat *other, int *out)
+{
+	struct stat st;
+
+	*out = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (*out < 0 || fstat(*out, &st))
+		return complain(path, errno);
+	if (st.st_dev == other->st_dev && st.st_ino == other->st_ino)
+		return complain("FROM and TO are one file", EINVAL);
+	return S_ISREG(st.st_mode) && ftruncate(*out, 0) ? complain(path, errno) : 0;
 }
 
 int main(int argc, char **argv)
 {
 	struct stat st;
-	int from, to;
+	int from, to, ret;
 
 	if (argc != 3) {
 		fprintf(stderr, "usage: storage FROM TO\n");
@@ -94,8 +124,8 @@ int main(int argc, char **argv)
 		return complain(argv[1], errno);
 	if (!S_ISREG(st.st_mode) || !st.st_size)
 		return complain(argv[1], EINVAL);
-	to = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (to < 0)
-		return complain(argv[2], errno);
-	return copy(from, to, st.st_size);
+	if (open_target(argv[2], &st, &to))
+		return 1;
+	ret = copy(from, to, st.st_size);
+	return finish(argv[2], to) || ret;
 }
