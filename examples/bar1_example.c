@@ -61,22 +61,33 @@ static CUdeviceptr gpu_memory(size_t size)
 	return gpu;
 }
 
-/* The aperture may be smaller than the memory: pin until it is full, then say why no more. */
-static void fill(struct pp_ctx *ctx)
+/* 0: it is pinned. Else why not is in @text, which has @room bytes. */
+static int pin_more(struct pp_ctx *ctx, char *text, size_t room)
 {
 	struct pp_region region;
 	struct pp_why why;
 	CUdeviceptr gpu;
-	char text[256];
-	int ret, n = 0;
+	CUresult result = cuMemAlloc(&gpu, SIZE);
+	int ret;
 
-	do {
-		need(!cuMemAlloc(&gpu, SIZE), "cuMemAlloc", "the GPU's memory is full before its BAR1");
-		ret = pp_pin(ctx, (void *)(uintptr_t)gpu, SIZE, &region, &why);
-	} while (!ret && ++n);
-	pp_explain(text, sizeof(text), ret, &why);
+	if (result == CUDA_ERROR_OUT_OF_MEMORY)
+		return snprintf(text, room, "the GPU's memory is full, its BAR1 is not");
+	need(!result, "cuMemAlloc", "failed");
+	ret = pp_pin(ctx, (void *)(uintptr_t)gpu, SIZE, &region, &why);
+	pp_explain(text, room, ret, &why);
+	need(!ret || ret == -EDQUOT || (why.reason == PEERPIN_REASON_NO_BAR1 && why.needed >= SIZE), "full BAR1", text);
+	return ret;
+}
+
+/* The aperture may be smaller than the memory, or larger, and peerpin has limits: pin until something is full. */
+static void fill(struct pp_ctx *ctx)
+{
+	char text[256];
+	int n = 0;
+
+	while (!pin_more(ctx, text, sizeof(text)))
+		n++;
 	printf("%d more pins, then: %s\n", n, text);
-	need(why.reason == PEERPIN_REASON_NO_BAR1 && why.needed >= SIZE, "full BAR1", "not the reason");
 }
 
 int main(void)
