@@ -2,7 +2,8 @@
 /*
  * What a hit costs by how the cache learns that memory was freed: one load of
  * the revocation page, or CUDA's BUFFER_ID, asked on each hit, which is how it
- * is done without a kernel module. The contenders take turns. The emulated
+ * is done without a kernel module. Where nothing watches, one word that never
+ * changes is loaded in place of the page's. The contenders take turns. The emulated
  * libcuda answers out of this process's memory; what NVIDIA's takes on an H200
  * is in doc/h200.md.
  */
@@ -35,7 +36,7 @@ static struct contender {
 } contenders[WATCHES] = {
 	[PAGE] = { .name = "revocation page", .watch = PP_WATCH_EPOCH },
 	[ID] = { .name = "BUFFER_ID", .watch = PP_WATCH_TAG },
-	[NOTHING] = { .name = "nothing checked", .watch = PP_WATCH_NONE },
+	[NOTHING] = { .name = "one word for all", .watch = PP_WATCH_NONE },
 };
 
 static void hit(struct pp_cache *cache, unsigned int i)

@@ -46,8 +46,8 @@ static const uint32_t *word(void *arg, void *reg, uint32_t *value)
 	return reg;
 }
 
-static const struct pp_cache_ops checked = { .pin = pin, .unpin = unpin_nothing, .word = word };
-static const struct pp_cache_ops unchecked = { .pin = pin, .unpin = unpin_nothing };
+static const struct pp_cache_ops word_each = { .pin = pin, .unpin = unpin_nothing, .word = word };
+static const struct pp_cache_ops one_word = { .pin = pin, .unpin = unpin_nothing };
 
 static void *make_with(const struct pp_cache_ops *ops, unsigned int count, unsigned int limit)
 {
@@ -65,12 +65,12 @@ static void *make_with(const struct pp_cache_ops *ops, unsigned int count, unsig
 
 static void *make(unsigned int count, unsigned int limit)
 {
-	return make_with(&checked, count, limit);
+	return make_with(&word_each, count, limit);
 }
 
-static void *make_unchecked(unsigned int count, unsigned int limit)
+static void *make_one_word(unsigned int count, unsigned int limit)
 {
-	return make_with(&unchecked, count, limit);
+	return make_with(&one_word, count, limit);
 }
 
 static void drop(void *cache)
@@ -132,6 +132,6 @@ const struct contender ours = {
 	.name = "peerpin", .shared = true, .make = make, .drop = drop, .use = use, .hits = hits,
 };
 
-const struct contender ours_unchecked = {
-	.name = "peerpin, unchecked", .shared = true, .make = make_unchecked, .drop = drop, .use = use, .hits = hits,
+const struct contender ours_one_word = {
+	.name = "peerpin, one word for all", .shared = true, .make = make_one_word, .drop = drop, .use = use, .hits = hits,
 };

@@ -28,6 +28,6 @@ void ours_revoke(struct ours *o, const struct range *range);
 struct pp_cache_stats ours_stats(void *cache);
 
 extern const struct contender ours;
-extern const struct contender ours_unchecked;	/* nobody asks whether a registration is good */
+extern const struct contender ours_one_word;	/* a constant of the library's says that each registration is good */
 
 #endif

@@ -21,7 +21,7 @@ static const struct contender *const racers[RACERS] = {
 	[RWTREE] = &baseline_rwtree,
 	[TREE] = &baseline_tree,
 	[OURS] = &ours,
-	[OURS_UNCHECKED] = &ours_unchecked,
+	[OURS_ONE_WORD] = &ours_one_word,
 };
 
 const char *racer_name(enum racer racer)

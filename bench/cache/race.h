@@ -13,7 +13,7 @@ enum racer {
 	RWTREE,
 	TREE,
 	OURS,
-	OURS_UNCHECKED,
+	OURS_ONE_WORD,
 	RACERS,
 };
 
