@@ -35,4 +35,10 @@ static inline void bench_need(int ok, const char *what, int error)
 	exit(2);
 }
 
+/* The project's own machine, of which each device is QEMU's */
+static inline bool bench_is_emulated(void)
+{
+	return !access("/dev/emugpu", F_OK);
+}
+
 #endif

@@ -45,7 +45,7 @@ CASE(memory)
 	CUcontext ctx;
 
 	bench_need(!!g, "gdr_open", errno);
-	is_emulated = !access("/dev/emugpu", F_OK);
+	is_emulated = bench_is_emulated();
 	bench_need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&ctx, 0) && !cuCtxSetCurrent(ctx), "CUDA", ENODEV);
 	map = gpu_memory(g);
 	host = aligned_alloc(4096, MOST);
