@@ -45,13 +45,24 @@ median() {
 	sort -n | awk '{ v[NR] = $1 } END { if (NR) print v[int((NR + 1) / 2)]; else print "?" }'
 }
 
+# A figure of one process; what it says else goes to the report
+sample() { # FILE [VARIABLE=VALUE]
+	timeout -k 2 15 env ${2:+"$2"} "$bin/h200" free_nothing >"$scratch/out" 2>"$scratch/err"
+	ret=$?
+	[ $ret -ne 0 ] || { cat "$scratch/out" >>"$scratch/$1"; return 0; }
+	cat "$scratch/out" >&3
+	failed $ret 15
+	say ''
+	return 1
+}
+
 # cuMemFree(0) in processes without the hook and with it, in turns
 inert() {
 	for _ in 1 2 3 4 5; do
-		timeout -k 2 15 "$bin/h200" free_nothing >>"$scratch/bare" 2>>"$scratch/err"
-		LD_PRELOAD=$hook timeout -k 2 15 "$bin/h200" free_nothing >>"$scratch/hooked" 2>>"$scratch/err"
+		sample bare || return
+		sample hooked "LD_PRELOAD=$hook" || return
 	done
-	say "\`cuMemFree(0)\`, the cheapest call there is, median of $(wc -l <"$scratch/bare") processes each:" \
+	say "\`cuMemFree(0)\`, the cheapest call there is, median of 5 processes each:" \
 		"$(median <"$scratch/bare") ns without the hook," \
 		"$(median <"$scratch/hooked") ns with it and nobody subscribed." ''
 }
