@@ -47,6 +47,18 @@ $(if $(V),,.SILENT:)
 KERNEL ?= 6.1
 B := build
 
+ifneq ($(words $(CURDIR)),1)
+$(error a kernel's modules cannot be built in '$(CURDIR)'; move this to a directory without blanks in its name)
+endif
+
+# goals side by side would make the same files
+ifneq ($(word 2,$(MAKECMDGOALS)),)
+.NOTPARALLEL:
+endif
+
+# which a terminal may have in the environment, too, as its height
+lines := $(if $(filter command,$(origin LINES)),$(LINES))
+
 # a newer compiler warns of more, and is a user's
 ifeq ($(origin WERROR),undefined)
 WERROR := $(if $(filter 12,$(shell $(CC) -dumpversion 2>/dev/null)),-Werror)
@@ -86,8 +98,8 @@ check-debug check-kcsan: check-%:
 	@scripts/deps $*
 	+@$(MAKE) --no-print-directory user
 	+@scripts/build-modules $*
-	@KERNEL=$* test/run --machines $(LINES)
-	$(if $(LINES)$(filter kcsan,$*),,@KERNEL=debug FUZZ_SECONDS=$(or $(FUZZ_SECONDS),600) scripts/fuzz-calls)
+	@KERNEL=$* test/run --machines $(lines)
+	$(if $(lines)$(filter kcsan,$*),,@KERNEL=debug FUZZ_SECONDS=$(or $(FUZZ_SECONDS),600) scripts/fuzz-calls)
 
 check-all:
 	+@for target in $(CHECKS); do $(MAKE) --no-print-directory $$target || exit; done
@@ -95,7 +107,7 @@ check-all:
 coverage:
 	@scripts/deps debug
 	+@$(MAKE) --no-print-directory user
-	@KERNEL=debug scripts/coverage $(LINES)
+	@KERNEL=debug scripts/coverage $(lines)
 
 bench: deps
 	+@$(MAKE) --no-print-directory all

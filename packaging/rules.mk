@@ -17,7 +17,8 @@ uninstall:
 deb:
 	@packaging/deb
 
-check-packages: deps deb
+check-packages: deps
+	+@$(MAKE) --no-print-directory deb
 	+@$(MAKE) --no-print-directory all
 	@test/packages/clean_root
 

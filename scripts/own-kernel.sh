@@ -14,11 +14,21 @@ is_own() { # VERSION
 	[ "$1" != common ] && [[ $1 != */* ]] && [ -f "emu/vm/kernel/$1" ]
 }
 
+fragments() {
+	cat emu/vm/kernel/common "emu/vm/kernel/$version"
+}
+
+# One that was built with other options is none: tests rely on them.
+is_current() {
+	! is_own "$version" || cmp -s "build/$release/kernel/options" <(fragments)
+}
+
 get_source() {
 	local package
 
 	[ ! -d "$own/source" ] || return 0
 	mkdir -p "$own"
+	rm -f "$own/$own_source"_*.deb
 	(cd "$own" && apt-get -qq -o APT::Sandbox::User=root download "$own_source") >&2 || return
 	package=$(echo "$own/$own_source"_*.deb)
 	dpkg-deb -x "$package" "$own/unpacked" && mkdir "$own/source.new" &&
@@ -39,7 +49,7 @@ own_make() {
 }
 
 # An option that Kconfig drops, because of another one, would not be missed.
-check_options() { # FRAGMENT...
+check_options() {
 	local line missing=''
 
 	while IFS= read -r line; do
@@ -47,19 +57,18 @@ check_options() { # FRAGMENT...
 		*=n) ! grep -q "^${line%=n}=[ym]" "$own/$version/.config" || missing+=" $line" ;;
 		CONFIG_*) grep -qxF "$line" "$own/$version/.config" || missing+=" $line" ;;
 		esac
-	done < <(cat "$@")
+	done <"$own/$version/fragments"
 	[ -z "$missing" ] || die "the kernel's configuration has not taken:$missing"
 }
 
 configure() {
-	local fragments=("$PWD/emu/vm/kernel/common" "$PWD/emu/vm/kernel/$version")
-
 	mkdir -p "$own/$version"
+	fragments >"$own/$version/fragments"
 	own_make allnoconfig
 	(cd "$own/source" && KCONFIG_CONFIG="$PWD/../$version/.config" scripts/kconfig/merge_config.sh \
-		-m -O "../$version" "../$version/.config" "${fragments[@]}") >/dev/null
+		-m -O "../$version" "../$version/.config" "../$version/fragments") >/dev/null
 	own_make olddefconfig
-	check_options "${fragments[@]}"
+	check_options
 }
 
 # What the build of modules does not read.
@@ -75,6 +84,7 @@ install_own() {
 	cp "$own/$version/vmlinux" "$own/$version/.config" "$work/kernel/"
 	mv "$work/kernel/.config" "$work/kernel/config"
 	ln "$work/kernel/config" "$modules/config"
+	cp "$own/$version/fragments" "$work/kernel/options"
 	rm -f "$modules/source" "$modules/build"
 	ln -s "../../../../../kernels/own/$version" "$modules/build"
 }
@@ -90,6 +100,8 @@ build_own() {
 	trap 'rm -rf "$work"' EXIT
 	install_own
 	drop_objects
+	# with what was built for another one of that name
+	rm -rf "build/$release" "build/vm/initramfs-$release"*
 	mkdir -p "build/$release"
 	mv -T "$work/kernel" "build/$release/kernel"
 	echo "$release" >"build/kernels/$version"

@@ -56,7 +56,7 @@ $(foreach t,$(FUZZ_TARGETS),$(eval $(call FUZZ_RULE,$(t))))
 
 $(patsubst %,$(B)/bin/fuzz/%,disk memory $(FUZZ_TARGETS)): override LDFLAGS += -fsanitize=fuzzer
 
-fuzz:
+fuzz: deps
 	@scripts/fuzz $(FUZZ_SECONDS)
 
 # calls of all nodes, which runs in the machine

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # variables of emu/vm/run and test/run
+#
+# Sourced by those who look for the kernel's complaints in its log.
+
+mistakes='WARNING: |BUG: |Oops: |hard LOCKUP|nobody cared'
+mistakes+='|KASAN: |KCSAN: |UBSAN: |refcount_t: |kmemleak: [0-9]+ new|unreferenced object|DMA-API: [^ ]+ [^ ]+: |DMAR:.*fault'
+mistakes+='|possible (circular|recursive) locking|inconsistent lock state|suspicious RCU usage|bad unlock balance'
+mistakes+='|Unable to handle kernel|Internal error: '	# arm64's words
+mistakes+='|rcu: INFO: |blocked for more than'
+
+# and what comes with one
+splats="$mistakes|: [0-9a-f]{4} \[#[0-9]+\]|Call [Tt]race:|Kernel panic"
+
+# A cache that cannot be made, as when a test has allocations fail, is told with a backtrace.
+complaints() { # LOG
+	awk '/kmem_cache_create[_a-z]*\([^)]*\) failed with error -12/ { expected = 1 }
+		expected && /Call Trace:/ { expected = 0; next }
+		{ print }' "$1"
+}
