@@ -20,7 +20,7 @@ enum device_kind {
 	DEVICE_BRIDGE,		/* PCI to PCI: root ports, ports of switches */
 	DEVICE_GPU,
 	DEVICE_NIC,
-	DEVICE_RDMA,		/* a network adapter with an RDMA device */
+	DEVICE_RDMA,		/* what has an RDMA device, of whatever class */
 	DEVICE_NVME,
 	DEVICE_STORAGE,
 	DEVICE_OTHER_MASTER,	/* an accelerator, a video grabber, an FPGA */

@@ -238,6 +238,7 @@ static const struct class_kind class_kinds[] = {
 	{ 0x0580, 0xffff, DEVICE_OTHER_MASTER, true },	/* FPGAs are often this */
 	{ 0x0880, 0xffff, DEVICE_OTHER_MASTER, true },
 	{ 0x0b40, 0xffff, DEVICE_OTHER_MASTER, false },	/* co-processors */
+	{ 0x0c06, 0xffff, DEVICE_NIC, false },		/* InfiniBand, of before it was a network's */
 	{ 0x1100, 0xff00, DEVICE_OTHER_MASTER, true },
 	{ 0x1200, 0xff00, DEVICE_OTHER_MASTER, false },	/* accelerators */
 	{ 0xff00, 0xff00, DEVICE_OTHER_MASTER, false },
@@ -268,8 +269,6 @@ static enum device_kind kind_by_class(const struct device *d)
 {
 	size_t i;
 
-	if (is_paravirtual(d))
-		return DEVICE_NONE;
 	for (i = 0; i < sizeof(class_kinds) / sizeof(class_kinds[0]); i++)
 		if (fits(&class_kinds[i], d))
 			return class_kinds[i].kind;
@@ -278,14 +277,13 @@ static enum device_kind kind_by_class(const struct device *d)
 
 enum device_kind device_kind_of(const struct device *d)
 {
-	enum device_kind kind;
-
 	if (!d->vendor)
 		return DEVICE_NONE;	/* its files could not be read */
 	if (d->class_code >> 8 == CLASS_BRIDGE_PCI)
 		return DEVICE_BRIDGE;
 	if (is_gpu(d))
 		return DEVICE_GPU;
-	kind = kind_by_class(d);
-	return kind == DEVICE_NIC && d->rdma[0] ? DEVICE_RDMA : kind;
+	if (is_paravirtual(d))
+		return DEVICE_NONE;
+	return d->rdma[0] ? DEVICE_RDMA : kind_by_class(d);
 }

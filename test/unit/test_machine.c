@@ -217,6 +217,7 @@ static void kinds(void **state)
 	assert_int_equal(kind_of_class(m, 0x010000, true), DEVICE_STORAGE);
 	assert_int_equal(kind_of_class(m, 0x010601, true), DEVICE_NONE);
 	assert_int_equal(kind_of_class(m, 0x0c0330, true), DEVICE_NONE);
+	assert_int_equal(kind_of_class(m, 0x0c0600, true), DEVICE_NIC);
 	assert_int_equal(kind_of_class(m, 0x120000, false), DEVICE_OTHER_MASTER);
 	assert_int_equal(kind_of_class(m, 0x00ff00, false), DEVICE_OTHER_MASTER);
 	assert_int_equal(kind_of_class(m, 0x058000, true), DEVICE_OTHER_MASTER);
@@ -232,6 +233,10 @@ static void kinds_by_other_signs(void **state)
 	make_bridge(m->root, "0000:00:01.0", "pci0000:00", PORT_ROOT, 0);
 	assert_int_equal(kind_of(m, &(struct made_device) {
 		.vendor = 0x15b3, .class_code = 0x020000, .rdma = "mlx5_0" }), DEVICE_RDMA);
+	assert_int_equal(kind_of(m, &(struct made_device) {
+		.vendor = 0x15b3, .class_code = 0x0c0600, .rdma = "mthca0" }), DEVICE_RDMA);
+	assert_int_equal(kind_of(m, &(struct made_device) {
+		.vendor = 0x1af4, .class_code = 0x020000, .rdma = "rxe0" }), DEVICE_NONE);
 	assert_int_equal(kind_of(m, &(struct made_device) {
 		.vendor = 0x1af4, .class_code = 0x050000, .driver = "emugpu" }), DEVICE_GPU);
 	assert_int_equal(kind_of(m, &(struct made_device) {
