@@ -205,13 +205,12 @@ const char *address(const struct view *v, int index)
 	return v->machine.at[index].name;
 }
 
+/* Other types ("blocked", "unmanaged", "unknown") are of who has the device now, and not of what a driver will get. */
 enum seen translates(const struct device *d)
 {
-	if (d->iommu_group == NO_GROUP)
+	if (d->iommu_group == NO_GROUP || !strcmp(d->iommu_type, "identity"))
 		return SEEN_NO;
-	if (!d->iommu_type[0])
-		return SEEN_UNKNOWN;
-	return strncmp(d->iommu_type, "DMA", strlen("DMA")) ? SEEN_NO : SEEN_YES;
+	return strncmp(d->iommu_type, "DMA", strlen("DMA")) ? SEEN_UNKNOWN : SEEN_YES;
 }
 
 /* ---- the kernel ------------------------------------------------------------------ */

@@ -28,6 +28,16 @@ static void rdma_is_translated(struct made_device *d)
 	d[MADE_RDMA].iommu_type = "DMA-FQ";
 }
 
+static void domain_is_blocked(struct made_device *d)
+{
+	d[MADE_RDMA].iommu_type = "blocked";
+}
+
+static void domain_is_unknown(struct made_device *d)
+{
+	d[MADE_RDMA].iommu_type = "unknown";
+}
+
 static void both_are_translated(struct made_device *d)
 {
 	d[MADE_RDMA].iommu_type = "DMA";
@@ -302,6 +312,10 @@ static const struct fault faults[] = {
 	/* the way between them */
 	{ "the peer is translated", .change = rdma_is_translated,
 	  .come = "WARN iommu-translates " RDMA "\nWARN ats " RDMA "\n", .pair = "works slowly\n" },
+	{ "the IOMMU blocks the peer", .change = domain_is_blocked,
+	  .gone = "OK iommu machine\n", .come = "? iommu machine\n", .pair = "not known\n" },
+	{ "what the IOMMU does for the peer is unknown", .change = domain_is_unknown,
+	  .gone = "OK iommu machine\n", .come = "? iommu machine\n", .pair = "not known\n" },
 	{ "the IOMMU translates, and ports redirect", .change = both_are_translated,
 	  .gone = "OK acs-redirect machine\n",
 	  .come = "WARN iommu-translates " GPU "\nWARN iommu-translates " RDMA "\nOK ats " RDMA "\n"
