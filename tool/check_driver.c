@@ -23,11 +23,6 @@ void check_gpu(const struct view *v, struct report *r)
 
 /* ---- which driver --------------------------------------------------------------- */
 
-static bool serves(const struct device *gpu)
-{
-	return !strcmp(gpu->driver, "nvidia") || !strcmp(gpu->driver, "emugpu");
-}
-
 static void add_driver_problem(struct report *r, const struct device *gpu)
 {
 
@@ -52,7 +47,7 @@ void check_driver(const struct view *v, struct report *r)
 	int i;
 
 	for (i = next_gpu(v, -1); i >= 0; i = next_gpu(v, i))
-		if (!serves(&v->machine.at[i]))
+		if (!lends_memory(&v->machine.at[i]))
 			add_driver_problem(r, &v->machine.at[i]);
 	if (d->kind == DRIVER_NONE)
 		return;

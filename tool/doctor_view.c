@@ -170,6 +170,11 @@ bool could_be_peer(const struct device *d)
 	       !strncmp(d->driver, "peerpin_", strlen("peerpin_"));
 }
 
+bool lends_memory(const struct device *gpu)
+{
+	return !strcmp(gpu->driver, "nvidia") || !strcmp(gpu->driver, "emugpu");
+}
+
 int next_gpu(const struct view *v, int last)
 {
 	return next_that(v, last, is_gpu);

@@ -46,6 +46,9 @@ int next_peer(const struct view *v, int last);
 
 /* Could it move data from and to GPU memory, with a driver there is? Not so a GPU, disk or card that is just a card. */
 bool could_be_peer(const struct device *d);
+
+/* Has the GPU a driver from which others can have its memory? */
+bool lends_memory(const struct device *gpu);
 size_t count_gpus(const struct view *v);
 bool has_rdma(const struct view *v);
 
@@ -69,7 +72,7 @@ bool is_tegra(const struct view *v);
 /* Does it run in a container? @hint is the file or word that says so. */
 bool in_container(const struct view *v, const char **hint);
 
-/* Does the IOMMU map addresses of this device? Unknown where there is a group whose type could not be seen. */
+/* Does the IOMMU map addresses of this device? Unknown where its group's type is not seen, or says nothing. */
 enum seen translates(const struct device *d);
 
 #endif

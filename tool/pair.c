@@ -144,6 +144,17 @@ static void add_platform(const struct view *v, struct pair *p)
 		add(p, PAIR_NOT, "POWER8 supports no way but through switches");
 }
 
+static void add_gpu(const struct view *v, struct pair *p)
+{
+	const struct device *gpu = &v->machine.at[p->gpu];
+	const struct gpu_facts *facts = facts_gpu(&v->facts, gpu->name);
+
+	if (!lends_memory(gpu))
+		add(p, PAIR_NOT, "no driver lends the GPU's memory to others: see driver");
+	else if (facts && !facts->gdr)
+		add(p, PAIR_NOT, "CUDA says that the GPU has no GPUDirect RDMA: see gpu-direct");
+}
+
 static void add_ways(const struct view *v, struct pair *p)
 {
 	const struct device *peer = &v->machine.at[p->peer];
@@ -184,6 +195,7 @@ static void judge(const struct view *v, struct pair *p)
 {
 	add_path(v, p);
 	add_platform(v, p);
+	add_gpu(v, p);
 	add_ways(v, p);
 	add_iommu(v, p);
 	add_acs(v, p);
