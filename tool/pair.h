@@ -15,7 +15,10 @@ enum pair_verdict {
 	NR_PAIR_VERDICTS,
 };
 
-/** struct pair - @gpu, @peer: indices of devices; @gpu_number: as nvidia-smi counts them */
+/**
+ * struct pair - @gpu, @peer: indices of devices
+ * @gpu_number: as peerpin topo counts them; nvidia-smi leaves out those that NVIDIA's driver has not
+ */
 struct pair {
 	int gpu;
 	int peer;
