@@ -102,14 +102,27 @@ static bool is_hidden(const struct view *v, int device)
 	return v->machine.at[device].parent == NO_PARENT && path_link(&v->machine, device).width;
 }
 
-static void add_one_cpu(const struct view *v, struct pair *p, const char *rate)
+static void add_processors(const struct view *v, struct pair *p, const char *rate)
 {
-	if (is_hidden(v, p->gpu) || is_hidden(v, p->peer))
-		add(p, PAIR_UNKNOWN,
-		    "this virtual machine does not show the bridges between them: ask peerpin doctor on its host");
-	else
+	int unknown = v->machine.at[p->gpu].numa_node == NO_NODE ? p->gpu : p->peer;
+
+	switch (p->path.case_of_guide) {
+	case PATH_ONE_CPU:
 		add(p, PAIR_SLOW,
 		    "through the root complex of one CPU, which works, but reads of GPU memory are slow%s", rate);
+		break;
+	case PATH_TWO_CPUS:
+		add(p, PAIR_SLOW,
+		    "through the link between two CPUs, which is slow or not reliable: use a GPU and a peer of the "
+		    "same CPU%s",
+		    rate);
+		break;
+	default:
+		add(p, PAIR_SLOW,
+		    "through the root complex of one CPU or through the link between two: the NUMA node of %s is "
+		    "unknown%s",
+		    address(v, unknown), rate);
+	}
 }
 
 static void add_path(const struct view *v, struct pair *p)
@@ -119,19 +132,13 @@ static void add_path(const struct view *v, struct pair *p)
 	if (p->path.mbps && p->path.slowest >= 0)
 		snprintf(rate, sizeof(rate), ", %.1f GB/s by the link of %s", (double)p->path.mbps / 1000,
 			 address(v, p->path.slowest));
-	switch (p->path.case_of_guide) {
-	case PATH_SWITCHES_ONLY:
+	if (p->path.case_of_guide == PATH_SWITCHES_ONLY)
 		add(p, PAIR_WELL, "only switches between them%s", rate);
-		break;
-	case PATH_ONE_CPU:
-		add_one_cpu(v, p, rate);
-		break;
-	default:
-		add(p, PAIR_SLOW,
-		    "through the link between two CPUs, which is slow or not reliable: use a GPU and a peer of the "
-		    "same CPU%s",
-		    rate);
-	}
+	else if (is_hidden(v, p->gpu) || is_hidden(v, p->peer))
+		add(p, PAIR_UNKNOWN,
+		    "this virtual machine does not show the bridges between them: ask peerpin doctor on its host");
+	else
+		add_processors(v, p, rate);
 }
 
 static void add_platform(const struct view *v, struct pair *p)

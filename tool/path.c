@@ -81,14 +81,35 @@ static bool same_package(const struct machine *m, const struct device *a, const 
 	return x && y && x->package == y->package && x->package >= 0;
 }
 
+/* Nodes without a package have memory only. */
+static bool one_package(const struct machine *m)
+{
+	int package = -1;
+	size_t i;
+
+	for (i = 0; i < m->nr_nodes; i++) {
+		if (m->nodes[i].package < 0)
+			continue;
+		if (package >= 0 && m->nodes[i].package != package)
+			return false;
+		package = m->nodes[i].package;
+	}
+	return package >= 0;
+}
+
+static enum path_case case_between_nodes(const struct machine *m, const struct device *a, const struct device *b)
+{
+	if (a->numa_node == NO_NODE || b->numa_node == NO_NODE)
+		return one_package(m) ? PATH_ONE_CPU : PATH_UNKNOWN;
+	return same_package(m, a, b) ? PATH_ONE_CPU : PATH_TWO_CPUS;
+}
+
 static enum path_case case_of(const struct machine *m, enum path_class class, const struct device *a,
 			      const struct device *b)
 {
 	if (class <= PATH_PXB)
 		return PATH_SWITCHES_ONLY;
-	if (class == PATH_SYS && !same_package(m, a, b))
-		return PATH_TWO_CPUS;
-	return PATH_ONE_CPU;
+	return class == PATH_SYS ? case_between_nodes(m, a, b) : PATH_ONE_CPU;
 }
 
 /* ---- how fast ------------------------------------------------------------------- */
@@ -219,6 +240,7 @@ const char *path_case_text(enum path_case c)
 		[PATH_SWITCHES_ONLY] = "PCIe switches only",
 		[PATH_ONE_CPU] = "a single processor",
 		[PATH_TWO_CPUS] = "two processors and the link between them",
+		[PATH_UNKNOWN] = "",
 	};
 
 	return texts[c];

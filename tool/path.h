@@ -20,6 +20,7 @@ enum path_case {
 	PATH_SWITCHES_ONLY,
 	PATH_ONE_CPU,
 	PATH_TWO_CPUS,
+	PATH_UNKNOWN,	/* one or two: a device's NUMA node is unknown */
 };
 
 enum {
@@ -60,7 +61,7 @@ bool link_is_degraded(const struct link *link);
 
 const char *path_class_name(enum path_class class);	/* "PIX" */
 const char *path_class_text(enum path_class class);	/* a line that explains it */
-const char *path_case_text(enum path_case c);
+const char *path_case_text(enum path_case c);		/* "": unknown */
 
 /* In MB/s one way, without the encoding; 0 if it is unknown. */
 uint64_t link_mbps(unsigned int speed_mts, unsigned int width);

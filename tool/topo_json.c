@@ -112,7 +112,7 @@ static struct json_object *json_pair(const struct topo *t, const struct topo_dev
 	json_add_text(o, "gpu", from->label);
 	json_add_text(o, "device", to->label);
 	json_add_text(o, "class", path_class_name(p.class));
-	json_add_text(o, "way", path_case_text(p.case_of_guide));
+	add_text_or_null(o, "way", path_case_text(p.case_of_guide));
 	json_add_u64(o, "switches", p.nr_switches);
 	json_object_object_add(o, "bridges", json_bridges(t, &p));
 	add_name(o, "slowest_link", t, p.slowest);

@@ -36,6 +36,8 @@ static const struct place places[] = {
 	{ true, 0, 1, intel, NULL, false, 0x2020, "works slowly\n", "link between two CPUs", false },
 	{ true, 0, 1, intel, "DMA", false, 0x2020, "works slowly\n", "the IOMMU translates for 0000:81:00.0,", false },
 	{ true, 0, 1, intel, "identity", false, 0x2020, "works slowly\n", "of the same CPU", false },
+	{ true, 0, NO_NODE, intel, NULL, false, 0x2020, "works slowly\n", "node of 0000:81:00.0 is unknown", false },
+	{ true, NO_NODE, 0, intel, NULL, false, 0x2020, "works slowly\n", "node of 0000:01:00.0 is unknown", false },
 	{ false, 0, 0, power8, NULL, false, 0x2020, "not supported\n", "POWER8", false },
 	{ false, 0, 0, zen, "DMA", true, 0x29c0, "works slowly\n", "the IOMMU translates for 0000:81:00.0,", false },
 };
@@ -199,8 +201,14 @@ static void what_a_hypervisor_hides_is_not_known(void **state)
 	make_gpu(root, "0000:00:06.0", "pci0000:00", 0);
 	make_disk(root, &places[0], "pci0000:00");
 	diagnose(root, &diagnosis);
-	remove_tree(root);
 	assert_string_equal(diagnosis.pairs, "not known\n");
+	make_node(root, 0, 0);
+	make_node(root, 1, 1);
+	make_gpu(root, "0000:00:07.0", "pci0000:80", 1);
+	make_gpu(root, "0000:00:08.0", "pci0000:80", NO_NODE);
+	diagnose(root, &diagnosis);
+	assert_string_equal(diagnosis.pairs, "not known\nnot known\nnot known\n");
+	remove_tree(root);
 }
 
 static void text_names_pair_way_and_bottleneck(void **state)

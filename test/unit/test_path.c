@@ -156,7 +156,7 @@ static void classes(void **state)
 	is("0000:03:00.0", "0000:41:00.0", PATH_NODE, PATH_ONE_CPU);
 	is("0000:03:00.0", "0000:61:00.0", PATH_SYS, PATH_ONE_CPU);
 	is("0000:03:00.0", "0000:81:00.0", PATH_SYS, PATH_TWO_CPUS);
-	is("0000:03:00.0", "0000:a0:00.0", PATH_SYS, PATH_TWO_CPUS);
+	is("0000:03:00.0", "0000:a0:00.0", PATH_SYS, PATH_UNKNOWN);
 }
 
 static void ways(void **state)
@@ -263,6 +263,20 @@ static void one_node(void **state)
 	machine.nr_nodes = before;
 }
 
+/* So it is with the processor, where there is one. A node of memory has none. */
+static void one_processor(void **state)
+{
+	int before = machine.nodes[2].package;
+
+	(void)state;
+	machine.nodes[2].package = 0;
+	is("0000:03:00.0", "0000:a0:00.0", PATH_SYS, PATH_ONE_CPU);
+	machine.nodes[2].package = -1;
+	is("0000:03:00.0", "0000:a0:00.0", PATH_SYS, PATH_ONE_CPU);
+	is("0000:03:00.0", "0000:81:00.0", PATH_SYS, PATH_TWO_CPUS);
+	machine.nodes[2].package = before;
+}
+
 /* Where it cannot be known whether nodes share a processor, they do not. */
 static void unknown_packages(void **state)
 {
@@ -285,6 +299,7 @@ int main(void)
 		cmocka_unit_test(rates),
 		cmocka_unit_test(what_links_could_be),
 		cmocka_unit_test(one_node),
+		cmocka_unit_test(one_processor),
 		cmocka_unit_test(unknown_packages),
 	};
 
