@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,23 @@ enum {
 	MAX_OPEN = 16,
 };
 
+/* ---- where it is unpacked --------------------------------------------------------- */
+
+static struct root *unpacked;
+
+/* What would end the program waits until the directory is gone, which is soon. */
+static void hold_signals(sigset_t *before)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+	sigset_t held;
+	size_t i;
+
+	sigemptyset(&held);
+	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		sigaddset(&held, signals[i]);
+	sigprocmask(SIG_BLOCK, &held, before);
+}
+
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
 {
 	(void)st;
@@ -26,22 +44,50 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 
 static void remove_dir(struct root *root)
 {
-	if (*root->dir)
-		nftw(root->dir, remove_one, MAX_OPEN, FTW_DEPTH | FTW_PHYS);
+	if (!*root->dir)
+		return;
+	nftw(root->dir, remove_one, MAX_OPEN, FTW_DEPTH | FTW_PHYS);
 	*root->dir = '\0';
+	unpacked = NULL;
+	sigprocmask(SIG_SETMASK, &root->signals, NULL);
+}
+
+/* Of what calls exit(), as where memory runs out */
+static void remove_at_exit(void)
+{
+	if (unpacked)
+		remove_dir(unpacked);
+}
+
+static bool make_unique(char *dir, size_t size, const char *tmp)
+{
+	if ((size_t)snprintf(dir, size, "%s/peerpin-root.XXXXXX", tmp) < size)
+		return mkdtemp(dir);
+	errno = ENAMETOOLONG;
+	return false;
 }
 
 static int make_dir(struct root *root)
 {
+	static bool registered;
 	const char *tmp = getenv("TMPDIR");
-	int n = snprintf(root->dir, sizeof(root->dir), "%s/peerpin-root.XXXXXX", tmp && *tmp ? tmp : "/tmp");
 
-	if (n < (int)sizeof(root->dir) && mkdtemp(root->dir))
-		return 0;
-	*root->dir = '\0';
-	return fail("%s: no directory can be made there: %s; type: TMPDIR=DIRECTORY peerpin ...",
-		    tmp && *tmp ? tmp : "/tmp", strerror(errno));
+	if (!tmp || !*tmp)
+		tmp = "/tmp";
+	hold_signals(&root->signals);
+	if (!make_unique(root->dir, sizeof(root->dir), tmp)) {
+		*root->dir = '\0';
+		sigprocmask(SIG_SETMASK, &root->signals, NULL);
+		return fail("%s: no directory can be made there: %s; type: TMPDIR=DIRECTORY peerpin ...", tmp,
+			    strerror(errno));
+	}
+	unpacked = root;
+	if (!registered)
+		registered = !atexit(remove_at_exit);
+	return 0;
 }
+
+/* ---- opening ---------------------------------------------------------------------- */
 
 static int unpack_file(const char *file, struct root *root)
 {

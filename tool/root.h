@@ -3,15 +3,18 @@
 #ifndef ROOT_H
 #define ROOT_H
 
+#include <signal.h>
 #include "tree.h"
 
 /**
  * struct root - an opened tree, and where it was unpacked
- * @dir: the temporary directory, "" if there is none
+ * @dir: the temporary directory, "" if there is none; where there is one, signals wait
+ * @signals: those that were held before
  */
 struct root {
 	struct tree *tree;
 	char dir[256];
+	sigset_t signals;
 };
 
 /*

@@ -11,7 +11,10 @@
 #include "printable.h"
 #include "unpack.h"
 
-/** struct unpacking - @why: of @size bytes, where the first error is told */
+/**
+ * struct unpacking - @entries: and directories that were made on the way to them
+ * @why: of @size bytes, where the first error is told
+ */
 struct unpacking {
 	struct archive *archive;
 	int dir;
@@ -34,12 +37,14 @@ static bool wrong(struct unpacking *u, const char *what, const char *detail)
  * Opens @name, a directory that is there or made, and closes @parent. What is a link instead is refused: so step by
  * step nothing leads out of where it began.
  */
-static int step_into(int parent, const char *name)
+static int step_into(struct unpacking *u, int parent, const char *name)
 {
 	int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, fd = openat(parent, name, flags);
 
-	if (fd < 0 && errno == ENOENT && !mkdirat(parent, name, 0700))
+	if (fd < 0 && errno == ENOENT && !mkdirat(parent, name, 0700)) {
+		u->entries++;
 		fd = openat(parent, name, flags);
+	}
 	close(parent);
 	return fd;
 }
@@ -56,14 +61,14 @@ static int refuse(int fd)
 	return -1;
 }
 
-/* Opens the directory of @path, and leaves in @path its last component. -1 and errno: there is no way. */
-static int walk(int dir, char **path)
+/* Opens the directory of @path, below @u->dir, and leaves in @path its last component. -1 and errno: there is no way. */
+static int walk(struct unpacking *u, char **path)
 {
 	char *step = strsep(path, "/");
-	int fd = dup(dir);
+	int fd = dup(u->dir);
 
 	while (fd >= 0 && *path) {
-		fd = is_step(step) ? step_into(fd, step) : refuse(fd);
+		fd = is_step(step) ? step_into(u, fd, step) : refuse(fd);
 		step = strsep(path, "/");
 	}
 	*path = step;
@@ -84,6 +89,21 @@ static const char *why_no_way(int error)
 
 /* ---- an entry -------------------------------------------------------------------- */
 
+/* A write that is cut short does not say why; the next one does. */
+static bool write_all(int fd, const char *data, size_t size)
+{
+	ssize_t n;
+
+	while (size) {
+		n = write(fd, data, size);
+		if (n < 0)
+			return false;
+		data += n;
+		size -= (size_t)n;
+	}
+	return true;
+}
+
 static bool write_data(struct unpacking *u, int fd, const char *name)
 {
 	char buf[16384];
@@ -93,7 +113,7 @@ static bool write_data(struct unpacking *u, int fd, const char *name)
 		u->bytes += (size_t)n;
 		if (u->bytes > UNPACK_MAX_BYTES)
 			return wrong(u, name, "the archive is too large for a captured machine");
-		if (write(fd, buf, (size_t)n) != n)
+		if (!write_all(fd, buf, (size_t)n))
 			return wrong(u, name, strerror(errno));
 		n = archive_read_data(u->archive, buf, sizeof(buf));
 	}
@@ -149,6 +169,17 @@ static bool make(struct unpacking *u, struct archive_entry *e, int parent, const
 	}
 }
 
+static bool is_too_deep(const char *path)
+{
+	unsigned int depth;
+
+	for (depth = 0; path && depth < UNPACK_MAX_DEPTH; depth++) {
+		path = strchr(path, '/');
+		path += !!path;
+	}
+	return path;
+}
+
 /* tar adds "./" in front and "/" behind, and "./" itself. */
 static bool tidy(const char *path, char *out)
 {
@@ -162,7 +193,7 @@ static bool tidy(const char *path, char *out)
 	memcpy(out, path, length + 1);
 	if (length && out[length - 1] == '/')
 		out[length - 1] = '\0';
-	return true;
+	return !is_too_deep(out);
 }
 
 static bool unpack_entry(struct unpacking *u, struct archive_entry *e)
@@ -173,10 +204,10 @@ static bool unpack_entry(struct unpacking *u, struct archive_entry *e)
 	bool ok;
 
 	if (!path || !tidy(path, name))
-		return wrong(u, "a name in it", "too long, or none");
+		return wrong(u, "a name in it", "too long, too deep, or none");
 	if (!*name || !strcmp(name, "."))
 		return true;
-	parent = walk(u->dir, &rest);
+	parent = walk(u, &rest);
 	if (parent < 0)
 		return wrong(u, path, why_no_way(errno));
 	ok = make(u, e, parent, rest);

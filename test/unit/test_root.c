@@ -3,6 +3,9 @@
 #include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include "root.h"
 #include "tool.h"
 #include "tree_maker.h"
@@ -220,6 +223,56 @@ static void too_much(void **state)
 	is_refused(p);
 }
 
+/* Directories on the way are files as well: a few names would make many. */
+static void too_deep(void **state)
+{
+	char name[UNPACK_MAX_PATH] = "a";
+	int i;
+
+	for (i = 0; i < UNPACK_MAX_DEPTH; i++)
+		strcat(name, "/a");
+	put(*state, AE_IFREG, 0644, name, "x");
+	is_refused(*state);
+}
+
+static void just_not_too_deep(void **state)
+{
+	char name[UNPACK_MAX_PATH] = "a";
+	struct root root;
+	int i;
+
+	for (i = 1; i < UNPACK_MAX_DEPTH; i++)
+		strcat(name, "/a");
+	put(*state, AE_IFREG, 0644, name, "x");
+	assert_int_equal(open_it(*state, &root), 0);
+	text_is(&root, name, "x");
+	root_close(&root);
+}
+
+/* A file may grow to 20000 bytes: its second write is a short one. */
+static void a_disk_that_is_full(void **state)
+{
+	struct packing *p = *state;
+	struct rlimit before, limit;
+	char why[256] = "", text[40000];
+	int dir;
+
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	put(p, AE_IFREG, 0644, "a", text);
+	assert_int_equal(archive_write_close(p->tar), ARCHIVE_OK);
+	dir = open(p->dir, O_RDONLY | O_DIRECTORY);
+	getrlimit(RLIMIT_FSIZE, &before);
+	limit = (struct rlimit){ 20000, before.rlim_max };
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &limit);
+	errno = ENOENT;
+	assert_false(unpack(p->file, dir, why, sizeof(why)));
+	setrlimit(RLIMIT_FSIZE, &before);
+	close(dir);
+	assert_string_equal(why, "a: File too large");
+}
+
 static void names_too_long(void **state)
 {
 	char name[UNPACK_MAX_PATH + 1];
@@ -282,6 +335,76 @@ static void no_place_to_unpack(void **state)
 	assert_int_equal(open_it(p, &root), EXIT_FAILED);
 }
 
+/* What root_open() says on stderr of a TMPDIR */
+static void a_long_name_of_that_place(void **state)
+{
+	struct packing *p = *state;
+	char place[300], said[1024] = "";
+	int err = dup(STDERR_FILENO), ends[2];
+
+	memset(place, 'x', sizeof(place) - 1);
+	place[sizeof(place) - 1] = '\0';
+	setenv("TMPDIR", place, 1);
+	assert_int_equal(pipe(ends), 0);
+	dup2(ends[1], STDERR_FILENO);
+	errno = ENOENT;
+	assert_int_equal(open_it(p, &(struct root){ 0 }), EXIT_FAILED);
+	dup2(err, STDERR_FILENO);
+	assert_true(read(ends[0], said, sizeof(said) - 1) > 0);
+	close(ends[0]);
+	close(ends[1]);
+	close(err);
+	assert_non_null(strstr(said, strerror(ENAMETOOLONG)));
+}
+
+/* ---- ends ------------------------------------------------------------------------ */
+
+static void end_by_signal(struct root *root, int number)
+{
+	raise(number);
+	root_close(root);
+	_exit(0);
+}
+
+/* As where memory runs out */
+static void end_by_exit(struct root *root, int status)
+{
+	(void)root;
+	exit(status);
+}
+
+/* How a process ended that has opened an archive */
+static int end_with_it(struct packing *p, void (*end)(struct root *root, int how), int how)
+{
+	struct root root;
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (root_open(p->file, &root))
+			_exit(100);
+		end(&root, how);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+static void whatever_ends_it_nothing_is_left(void **state)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+	struct packing *p = *state;
+	size_t i;
+
+	put(p, AE_IFREG, 0644, "a/b", "text");
+	assert_int_equal(archive_write_close(p->tar), ARCHIVE_OK);
+	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+		assert_int_equal(WTERMSIG(end_with_it(p, end_by_signal, signals[i])), signals[i]);
+		assert_int_equal(left_behind(p), 0);
+	}
+	assert_int_equal(WEXITSTATUS(end_with_it(p, end_by_exit, 1)), 1);
+	assert_int_equal(left_behind(p), 0);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -296,11 +419,16 @@ int main(void)
 		CASE(other_kinds_of_files),
 		CASE(a_hard_link),
 		CASE(too_much),
+		CASE(too_deep),
+		CASE(just_not_too_deep),
+		CASE(a_disk_that_is_full),
 		CASE(names_too_long),
 		CASE(no_archive_at_all),
 		CASE(half_an_archive),
 		CASE(a_directory_is_taken_as_it_is),
 		CASE(no_place_to_unpack),
+		CASE(a_long_name_of_that_place),
+		CASE(whatever_ends_it_nothing_is_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
