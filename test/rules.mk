@@ -41,6 +41,8 @@ UNIT_OBJ_test_top_rates = $(B)/obj/tool/top_rates.o
 UNIT_OBJ_test_top_view = $(patsubst %,$(B)/obj/tool/%.o,bar1 top_layout top_view units)
 UNIT_OBJ_test_publish = $(B)/obj/test/mock_memory.o $(patsubst %,$(B)/obj/tool/%.o,cache_counts fds grow tool)
 UNIT_OBJ_test_tool_owners = $(patsubst %,$(B)/obj/tool/%.o,accounts fds grow owners owners_core printable tool)
+UNIT_OBJ_test_tool_ends = $(patsubst %,$(B)/obj/tool/%.o,grow tool)
+UNIT_CFLAGS_test_tool_ends = -DPEERPIN='"$(B)/bin/peerpin"'
 UNIT_OBJ_test_judge_modinfo = $(B)/obj/judge/modinfo.o
 UNIT_OBJ_test_judge_plan = $(B)/obj/judge/plan.o
 UNIT_OBJ_test_judge_splat = $(B)/obj/judge/splat.o
@@ -105,7 +107,7 @@ $(B)/bin/test/test_json: private override LDFLAGS += -Wl,--no-as-needed -ljson-c
 $(patsubst %,$(B)/bin/test/%,test_doctor test_doctor_pairs test_doctor_captured): \
 	private override LDFLAGS += -Wl,--no-as-needed -larchive -lz -ljson-c
 
-$(B)/bin/test/test_topo: | $(B)/bin/peerpin
+$(B)/bin/test/test_topo $(B)/bin/test/test_tool_ends: | $(B)/bin/peerpin
 $(B)/bin/test/test_topo: private override LDFLAGS += -Wl,--no-as-needed -ljson-c -lpci
 
 $(B)/bin/test/test_cuda_lookup: | $(B)/bin/test/fake/libcuda.so.1 $(B)/bin/test/fake/plugin.so

@@ -10,7 +10,7 @@ void *grow(void *array, size_t count, size_t size)
 	if (!(count & (count - 1))) {
 		array = reallocarray(array, count ? 2 * count : 1, size);
 		if (!array)
-			exit(usage_error("there is no memory left"));
+			exit(fail("there is no memory left"));
 	}
 	memset((char *)array + count * size, 0, size);
 	return array;

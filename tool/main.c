@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "libpeerpin.h"
 #include "tool.h"
 
@@ -68,12 +70,28 @@ static int version(void)
 	return EXIT_OK;
 }
 
+/*
+ * Where stdin, stdout or stderr is closed, the next file that is opened would take its place, and what is printed
+ * would go there. What is written to these fails as before.
+ */
+static void keep_closed(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 /* What was printed may still be in the buffer, and have no place to go. */
 static int finish(int status)
 {
-	if (!status && (fflush(stdout) || ferror(stdout)))
-		return fail("the output could not be written: its disk is full or it was closed; give it another place");
-	return status;
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	fail("the output could not be written: its disk is full or it was closed; give it another place");
+	return status ? status : EXIT_FAILED;
 }
 
 static int run(int argc, char **argv)
@@ -94,5 +112,6 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	keep_closed();
 	return finish(run(argc, argv));
 }
