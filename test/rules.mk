@@ -43,6 +43,7 @@ UNIT_OBJ_test_publish = $(B)/obj/test/mock_memory.o $(patsubst %,$(B)/obj/tool/%
 UNIT_OBJ_test_tool_owners = $(patsubst %,$(B)/obj/tool/%.o,accounts fds grow owners owners_core printable tool)
 UNIT_OBJ_test_tool_ends = $(patsubst %,$(B)/obj/tool/%.o,grow tool)
 UNIT_CFLAGS_test_tool_ends = -DPEERPIN='"$(B)/bin/peerpin"'
+UNIT_OBJ_test_file_copy = $(patsubst %,$(B)/obj/tool/%.o,file_copy file_result json pattern surface tool units utf8)
 UNIT_OBJ_test_judge_modinfo = $(B)/obj/judge/modinfo.o
 UNIT_OBJ_test_judge_plan = $(B)/obj/judge/plan.o
 UNIT_OBJ_test_judge_splat = $(B)/obj/judge/splat.o
@@ -102,7 +103,7 @@ $(B)/bin/test/test_facts: | $(B)/bin/test/fake/vendor/libcuda.so.1
 $(B)/bin/test/fake/vendor/libcuda.so.1: test/unit/fake_vendor_cuda.c | $(B)/bin/test/fake/vendor
 	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $<
 
-$(B)/bin/test/test_json: private override LDFLAGS += -Wl,--no-as-needed -ljson-c
+$(B)/bin/test/test_json $(B)/bin/test/test_file_copy: private override LDFLAGS += -Wl,--no-as-needed -ljson-c
 
 $(patsubst %,$(B)/bin/test/%,test_doctor test_doctor_pairs test_doctor_captured): \
 	private override LDFLAGS += -Wl,--no-as-needed -larchive -lz -ljson-c

@@ -198,6 +198,26 @@ static int copy_all(struct session *s, struct pp_file_result *results)
 	return ret;
 }
 
+/* What has no disk below it is not written back: EINVAL, EROFS. */
+static int sync_file(const struct session *s)
+{
+	return fsync(s->fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
+}
+
+/* What was lost when it was written back, or by a file server, is known now at the latest. */
+static int finish_file(struct session *s)
+{
+	int ret;
+
+	if (s->args.to != SIDE_FILE)
+		return 0;
+	ret = sync_file(s);
+	if (close(s->fd) && !ret)
+		ret = -errno;
+	s->fd = -1;
+	return ret ? failed(s, ret) : 0;
+}
+
 static void warn_of_first_bounce(const struct pp_file_result *results, uint64_t count)
 {
 	uint64_t i;
@@ -215,6 +235,8 @@ static int run(const struct copy_args *args, struct pp_file_result *results)
 
 	if (!ret)
 		ret = copy_all(&s, results);
+	if (!ret)
+		ret = finish_file(&s);
 	if (!ret) {
 		warn_of_first_bounce(results, args->repeat);
 		print_file_results(&s.args, results);
