@@ -43,6 +43,7 @@ UNIT_OBJ_test_publish = $(B)/obj/test/mock_memory.o $(patsubst %,$(B)/obj/tool/%
 UNIT_OBJ_test_tool_owners = $(patsubst %,$(B)/obj/tool/%.o,accounts fds grow owners owners_core printable tool)
 UNIT_OBJ_test_tool_ends = $(patsubst %,$(B)/obj/tool/%.o,grow tool)
 UNIT_CFLAGS_test_tool_ends = -DPEERPIN='"$(B)/bin/peerpin"'
+UNIT_OBJ_test_bar1 = $(B)/obj/tool/bar1.o
 UNIT_OBJ_test_file_copy = $(patsubst %,$(B)/obj/tool/%.o,file_copy file_result json pattern surface tool units utf8)
 UNIT_OBJ_test_judge_modinfo = $(B)/obj/judge/modinfo.o
 UNIT_OBJ_test_judge_plan = $(B)/obj/judge/plan.o
@@ -50,10 +51,10 @@ UNIT_OBJ_test_judge_splat = $(B)/obj/judge/splat.o
 UNIT_OBJ_test_judge_violations = $(B)/obj/judge/violations.o
 UNIT_OBJ_test_verify_scenarios = $(patsubst %,$(B)/obj/tool/%.o,grow tool verify_recording verify_rows verify_scenarios)
 UNIT_OBJ_test_verify_stream = $(UNIT_OBJ_test_verify_scenarios) $(patsubst %,$(B)/obj/tool/%.o,verify_result verify_stream)
-UNIT_OBJ_test_facts = $(patsubst %,$(B)/obj/tool/%.o,facts facts_live facts_vendor grow printable tool tree tree_text)
+UNIT_OBJ_test_facts = $(patsubst %,$(B)/obj/tool/%.o,bar1 facts facts_live facts_vendor grow printable tool tree tree_text)
 UNIT_OBJ_test_scrub = $(patsubst %,$(B)/obj/tool/%.o,pci_config scrub scrub_config)
 UNIT_OBJ_test_root = $(patsubst %,$(B)/obj/tool/%.o,grow printable root tool tree tree_text unpack)
-UNIT_OBJ_test_capture = $(patsubst %,$(B)/obj/tool/%.o,capture capture_entries capture_list capture_tar facts \
+UNIT_OBJ_test_capture = $(patsubst %,$(B)/obj/tool/%.o,bar1 capture capture_entries capture_list capture_tar facts \
 	facts_live facts_vendor grow machine pci_config pci_device printable root scrub scrub_config tool tree tree_text unpack)
 UNIT_OBJ_test_doctor = $(patsubst %,$(B)/obj/tool/%.o,$(notdir $(basename $(wildcard tool/check*.c)))) \
 	$(patsubst %,$(B)/obj/tool/%.o,bar1 doctor_json doctor_report doctor_text doctor_view doctor_ways facts \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* peerpin bar: how full each GPU's BAR1 aperture is, and who holds what. */
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 #include "args.h"
 #include "bar1.h"
 #include "explain.h"
@@ -13,39 +13,56 @@
 
 enum {
 	MAX_GPUS = 64,
+	MAX_NOTES = 2,
 };
 
-/** struct state - all there is to show */
+/**
+ * struct state - all there is to show
+ * @index: of each GPU, as NVML counts them
+ * @notes: what could not be seen, and what to type
+ */
 struct state {
 	unsigned int nr_gpus;
 	struct pp_bar1 gpus[MAX_GPUS];
+	unsigned int index[MAX_GPUS];
+	unsigned int nr_notes;
+	const char *notes[MAX_NOTES];
 	uint64_t reserve;
 	struct owners owners;
 };
 
-static int read_gpus(struct state *s)
+static void note(struct state *s, const char *text)
 {
-	int ret = 0;
+	s->notes[s->nr_notes++] = text;
+}
 
-	while (!ret && s->nr_gpus < MAX_GPUS) {
-		ret = pp_bar1(s->nr_gpus, &s->gpus[s->nr_gpus]);
-		s->nr_gpus += !ret;
-	}
-	if (ret == -ENODEV && s->nr_gpus)
-		return 0;
-	return ret ? explain_bar1(ret) : 0;
+/* Also where there is none to be seen, it can be seen who has memory pinned. */
+static void read_gpus(struct state *s)
+{
+	int error;
+
+	s->reserve = bar1_reserve();
+	s->nr_gpus = bar1_find(s->gpus, s->index, MAX_GPUS, &error);
+	if (error)
+		note(s, why_no_bar1(s->nr_gpus, error));
+}
+
+/* Other users' processes may not even be there to be counted (hidepid). */
+static bool sees_all(const struct owners *owners)
+{
+	return owners->told_by_core || !geteuid();
 }
 
 static int read_state(struct state *s)
 {
-	int ret = read_gpus(s);
+	int ret;
 
-	if (ret)
-		return ret;
-	s->reserve = bar1_reserve();
+	read_gpus(s);
 	ret = owners_find(OWNERS_REGIONS, &s->owners);
 	if (ret)
 		return fail("/proc cannot be read: %s; type: mount -t proc proc /proc", strerror(-ret));
+	if (!sees_all(&s->owners))
+		note(s, "only your own processes are seen; type: sudo peerpin bar");
 	return 0;
 }
 
@@ -99,11 +116,11 @@ static void print_owners(const struct owners *owners)
 
 	for (i = 0; i < owners->count; i++)
 		print_owner(&owners->at[i]);
-	if (!owners->count && !owners->unreadable)
-		puts("No process has /dev/peerpin open.");
+	if (!owners->count)
+		puts(sees_all(owners) ? "No process has /dev/peerpin open." :
+					"None of your processes has /dev/peerpin open.");
 	if (owners->unreadable)
-		printf("%u processes of other users were not looked at; type: sudo peerpin bar\n",
-		       owners->unreadable);
+		printf("%u processes of other users were not looked at.\n", owners->unreadable);
 }
 
 static void print_text(const struct state *s)
@@ -111,8 +128,10 @@ static void print_text(const struct state *s)
 	unsigned int i;
 
 	for (i = 0; i < s->nr_gpus; i++)
-		print_gpu(i, &s->gpus[i], s->reserve);
+		print_gpu(s->index[i], &s->gpus[i], s->reserve);
 	print_owners(&s->owners);
+	for (i = 0; i < s->nr_notes; i++)
+		printf("note: %s\n", s->notes[i]);
 }
 
 /* ---- for programs -------------------------------------------------------------- */
@@ -185,16 +204,19 @@ static void print_json(const struct state *s)
 	struct json_object *o = json_object_new_object();
 	struct json_object *gpus = json_object_new_array();
 	struct json_object *owners = json_object_new_array();
+	struct json_object *notes = json_object_new_array();
 	size_t i;
 
 	for (i = 0; i < s->nr_gpus; i++)
-		json_object_array_add(gpus, json_gpu((unsigned int)i,
-						     &s->gpus[i], s->reserve));
+		json_object_array_add(gpus, json_gpu(s->index[i], &s->gpus[i], s->reserve));
 	for (i = 0; i < s->owners.count; i++)
 		json_object_array_add(owners, json_owner(&s->owners.at[i]));
+	for (i = 0; i < s->nr_notes; i++)
+		json_object_array_add(notes, json_text(s->notes[i]));
 	json_object_object_add(o, "gpus", gpus);
 	json_object_object_add(o, "owners", owners);
 	json_add_u64(o, "processes_not_looked_at", s->owners.unreadable);
+	json_object_object_add(o, "notes", notes);
 	json_print(o);
 }
 

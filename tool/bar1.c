@@ -1,11 +1,36 @@
 // SPDX-License-Identifier: MIT
+#include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include "bar1.h"
 
 enum {
 	GPU_PAGE = 65536,
+	MAX_LOST = 4,
 };
+
+static bool is_end(int error)
+{
+	return error == -ENODEV || error == -ENOENT;
+}
+
+/* One GPU of several may have fallen off the bus. Where the first few do not answer, NVML itself fails, and slowly. */
+unsigned int bar1_find(struct pp_bar1 *out, unsigned int *index, unsigned int room, int *error)
+{
+	unsigned int count = 0, i;
+	int ret = 0;
+
+	*error = 0;
+	for (i = 0; i < room && !is_end(ret) && (count || i < MAX_LOST); i++) {
+		ret = pp_bar1(i, &out[count]);
+		if (!ret)
+			index[count++] = i;
+		else if (!*error && !(count && is_end(ret)))
+			*error = ret;
+	}
+	return count;
+}
 
 /* NVIDIA's driver tells nobody; the emulated one does. */
 uint64_t bar1_reserve(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How many more bytes a GPU's BAR1 takes. */
+/* BAR1 of all GPUs, and how many more bytes it takes. */
 #ifndef BAR1_H
 #define BAR1_H
 
@@ -9,6 +9,12 @@
 enum {
 	BAR1_RESERVE_MIB = 36,	/* measured: of 256 MiB, at most 220 can be pinned */
 };
+
+/*
+ * Of all GPUs that answer; @index: of each, as NVML counts them. Returns how many there are; @error: 0, or the -errno of
+ * the first that does not answer, or why there is none at all.
+ */
+unsigned int bar1_find(struct pp_bar1 *out, unsigned int *index, unsigned int room, int *error);
 
 /* What pins cannot have of each BAR1, as the driver keeps it for itself */
 uint64_t bar1_reserve(void);

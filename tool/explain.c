@@ -110,7 +110,7 @@ int explain_copy(const char *peer, int error, const struct pp_why *why)
 	}
 }
 
-const char *why_no_bar1(int error)
+const char *why_no_bar1(unsigned int found, int error)
 {
 	switch (error) {
 	case -ENODEV:
@@ -120,11 +120,7 @@ const char *why_no_bar1(int error)
 	case -EOPNOTSUPP:
 		return "the GPU is integrated: it has no BAR1, and peers reach the CPU's memory; see peerpin doctor";
 	default:
-		return "NVML failed; see whether nvidia-smi works, and the kernel's log: dmesg";
+		return found ? "a GPU does not answer; see which of them nvidia-smi lists, and the kernel's log: dmesg" :
+			       "NVML failed; see whether nvidia-smi works, and the kernel's log: dmesg";
 	}
-}
-
-int explain_bar1(int error)
-{
-	return fail("%s", why_no_bar1(error));
 }

@@ -9,9 +9,8 @@
 int explain_open(int error);
 int explain_peer(const char *name, int error);
 int explain_copy(const char *peer, int error, const struct pp_why *why);
-int explain_bar1(int error);
 
-/* What the last of them prints */
-const char *why_no_bar1(int error);
+/* Why there are only @found GPUs' BAR1 to show: @error of bar1_find() */
+const char *why_no_bar1(unsigned int found, int error);
 
 #endif

@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "bar1.h"
 #include "facts.h"
 #include "facts_vendor.h"
-#include "libpeerpin.h"
 
 /* ---- in a process of its own: NVML ----------------------------------------------- */
 
@@ -39,21 +39,16 @@ static void tell_bar1(FILE *out, const struct pp_bar1 *gpu)
 		(unsigned long long)gpu->used);
 }
 
-/* One GPU of several may have fallen off the bus. */
 static void tell_nvml(FILE *out)
 {
-	struct pp_bar1 gpu;
-	unsigned int i, found = 0;
-	int ret = 0, error = 0;
+	static struct pp_bar1 gpus[FACTS_GPUS];
+	unsigned int index[FACTS_GPUS], count, i;
+	int error;
 
-	for (i = 0; i < FACTS_GPUS && ret != -ENODEV && ret != -ENOENT; i++) {
-		ret = pp_bar1(i, &gpu);
-		if (!ret)
-			tell_bar1(out, &gpu);
-		found += !ret;
-		error = error ? error : ret;
-	}
-	if (!found)
+	count = bar1_find(gpus, index, FACTS_GPUS, &error);
+	for (i = 0; i < count; i++)
+		tell_bar1(out, &gpus[i]);
+	if (!count)
 		fprintf(out, "nvml-error %s\n", why_no_nvml(error));
 }
 

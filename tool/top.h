@@ -55,6 +55,7 @@ struct top_peer {
 /**
  * struct top_sample - see above
  * @at_ns: when it was made (monotonic)
+ * @gpu_index: of each GPU, as NVML counts them
  * @reserve: bytes of each BAR1 that pins cannot have
  * @processes: by pid
  * @notes: what could not be seen, and what to type
@@ -63,6 +64,7 @@ struct top_sample {
 	uint64_t at_ns;
 	unsigned int nr_gpus;
 	struct pp_bar1 gpus[TOP_GPUS];
+	unsigned int gpu_index[TOP_GPUS];
 	uint64_t reserve;
 	size_t nr_processes;
 	struct top_process *processes;

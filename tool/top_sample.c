@@ -41,15 +41,12 @@ static void note(struct top_sample *s, const char *text)
 
 static void sample_gpus(struct top_sample *s)
 {
-	int ret = 0;
+	int error;
 
 	s->reserve = bar1_reserve();
-	while (!ret && s->nr_gpus < TOP_GPUS) {
-		ret = pp_bar1(s->nr_gpus, &s->gpus[s->nr_gpus]);
-		s->nr_gpus += !ret;
-	}
-	if (!s->nr_gpus)
-		note(s, why_no_bar1(ret));
+	s->nr_gpus = bar1_find(s->gpus, s->gpu_index, TOP_GPUS, &error);
+	if (error)
+		note(s, why_no_bar1(s->nr_gpus, error));
 }
 
 /* ---- processes ---------------------------------------------------------------- */

@@ -72,7 +72,7 @@ static void draw_gpu(int y, const struct top_sample *s, unsigned int index)
 	char before[64], behind[96], gauge[MAX_WIDTH], line[MAX_WIDTH + sizeof(before) + sizeof(behind)];
 	int width;
 
-	snprintf(before, sizeof(before), "GPU %u %s [", index, gpu->pci);
+	snprintf(before, sizeof(before), "GPU %u %s [", s->gpu_index[index], gpu->pci);
 	snprintf(behind, sizeof(behind), "] %s of %s, %s fit", text_bytes(gpu->used).at, text_bytes(gpu->total).at,
 		 text_bytes(bar1_fits(gpu, s->reserve)).at);
 	width = COLS - (int)strlen(before) - (int)strlen(behind);

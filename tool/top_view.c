@@ -138,8 +138,8 @@ struct top_row top_row_gpu(const struct top_sample *s, unsigned int index)
 	const struct pp_bar1 *gpu = &s->gpus[index];
 	struct top_row row;
 
-	snprintf(row.at, sizeof(row.at), "GPU %u  %s  BAR1 %s of %s used, %s more fit", index, gpu->pci,
-		 text_bytes(gpu->used).at, text_bytes(gpu->total).at, text_bytes(bar1_fits(gpu, s->reserve)).at);
+	snprintf(row.at, sizeof(row.at), "GPU %u  %s  BAR1 %s of %s used, %s more fit", s->gpu_index[index],
+		 gpu->pci, text_bytes(gpu->used).at, text_bytes(gpu->total).at, text_bytes(bar1_fits(gpu, s->reserve)).at);
 	return row;
 }
 

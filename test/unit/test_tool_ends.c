@@ -83,6 +83,16 @@ static void what_is_not_printed_is_told(void **state)
 	assert_int_equal(status, EXIT_USAGE);
 }
 
+/* This machine may have no GPU: who has pinned memory is there to be seen all the same. */
+static void bar_needs_no_gpu(void **state)
+{
+	int status;
+
+	(void)state;
+	run(PEERPIN " bar", &status);
+	assert_int_equal(status, EXIT_OK);
+}
+
 /* ---- memory ---------------------------------------------------------------------- */
 
 static void no_memory_is_no_mistake_of_the_user(void **state)
@@ -104,6 +114,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(closed_files_are_kept_from_others),
 		cmocka_unit_test(what_is_not_printed_is_told),
+		cmocka_unit_test(bar_needs_no_gpu),
 		cmocka_unit_test(no_memory_is_no_mistake_of_the_user),
 	};
 

@@ -1,7 +1,24 @@
 // SPDX-License-Identifier: MIT
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include "owners.h"
 #include "unit.h"
+
+/* What opening a directory below /proc fails with; 0: nothing */
+static int refusal;
+
+DIR *opendir(const char *name)
+{
+	int fd = -1;
+
+	if (refusal && strcmp(name, "/proc"))
+		errno = refusal;
+	else
+		fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? NULL : fdopendir(fd);
+}
 
 static bool parse(const char *text, struct owner *out)
 {
@@ -163,6 +180,28 @@ static void looks_at_all_processes(void **state)
 	owners_free(&all);
 }
 
+static unsigned int refused_with(int error)
+{
+	unsigned int unreadable;
+	struct fds fds;
+
+	refusal = error;
+	assert_int_equal(fds_find(&fds), 0);
+	refusal = 0;
+	unreadable = fds.unreadable;
+	fds_free(&fds);
+	return unreadable;
+}
+
+/* EPERM: where /proc is mounted with hidepid=1; a process that has ended is none of another user's. */
+static void processes_that_are_hidden_are_counted(void **state)
+{
+	(void)state;
+	assert_true(refused_with(EACCES));
+	assert_true(refused_with(EPERM));
+	assert_int_equal(refused_with(ENOENT), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,6 +212,7 @@ int main(void)
 		cmocka_unit_test(a_region_that_the_core_tells_of),
 		cmocka_unit_test(sums_alone),
 		cmocka_unit_test(looks_at_all_processes),
+		cmocka_unit_test(processes_that_are_hidden_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
