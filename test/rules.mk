@@ -39,7 +39,8 @@ UNIT_OBJ_test_libcuda_vmm = $(patsubst %,$(B)/obj/libcuda/%.o,alloc fit handle r
 UNIT_OBJ_test_tool_args = $(B)/obj/tool/args.o $(B)/obj/tool/pattern.o $(B)/obj/tool/units.o
 UNIT_OBJ_test_top_rates = $(B)/obj/tool/top_rates.o
 UNIT_OBJ_test_top_view = $(patsubst %,$(B)/obj/tool/%.o,bar1 top_layout top_view units)
-UNIT_OBJ_test_publish = $(B)/obj/test/mock_memory.o $(patsubst %,$(B)/obj/tool/%.o,cache_counts fds grow tool)
+UNIT_OBJ_test_publish = $(B)/obj/test/mock_memory.o $(patsubst %,$(B)/obj/tool/%.o,accounts bar1 cache_counts explain fds grow \
+	owners owners_core printable tool top_rates top_sample)
 UNIT_OBJ_test_tool_owners = $(patsubst %,$(B)/obj/tool/%.o,accounts fds grow owners owners_core printable tool)
 UNIT_OBJ_test_tool_ends = $(patsubst %,$(B)/obj/tool/%.o,grow tool)
 UNIT_CFLAGS_test_tool_ends = -DPEERPIN='"$(B)/bin/peerpin"'

@@ -151,25 +151,21 @@ static void add_published(struct top_sample *s, size_t among, pid_t pid, const s
 	p->counted[TOP_MISSES] = c->misses;
 }
 
-/* A process publishes once; it may have dup()ed that. */
-static bool is_again(const struct fds *fds, size_t i)
-{
-	size_t k;
-
-	for (k = i; k-- && fds->at[k].pid == fds->at[i].pid;)
-		if (fds->at[k].kind == FD_CACHE)
-			return true;
-	return false;
-}
-
+/* A process publishes once; it may have dup()ed that, and have inherited its parent's. Its files come together. */
 static void sample_published(const struct fds *fds, struct top_sample *s)
 {
 	size_t among = s->nr_processes, i;
 	struct cache_counts c;
+	pid_t read = 0;
 
-	for (i = 0; i < fds->count; i++)
-		if (fds->at[i].kind == FD_CACHE && !is_again(fds, i) && cache_counts_read(&fds->at[i], &c))
-			add_published(s, among, fds->at[i].pid, &c);
+	for (i = 0; i < fds->count; i++) {
+		const struct fd_at *at = &fds->at[i];
+
+		if (at->kind != FD_CACHE || at->pid == read || !cache_counts_read(at, &c))
+			continue;
+		add_published(s, among, at->pid, &c);
+		read = at->pid;
+	}
 	if (s->nr_processes)
 		qsort(s->processes, s->nr_processes, sizeof(*s->processes), by_pid);
 }

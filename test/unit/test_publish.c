@@ -11,6 +11,7 @@
 #include "../../lib/published.h"
 #include "cache_case.h"
 #include "cache_counts.h"
+#include "top.h"
 
 enum {
 	THREADS = 8,
@@ -155,6 +156,35 @@ static void a_child_has_its_own(void **state)
 	now = counts();
 	assert_int_equal(now.hits, before.hits);
 	assert_int_equal(now.misses, before.misses);
+}
+
+/* The hits of this process that peerpin top shows, or -1: none */
+static int hits_on_top(void)
+{
+	struct top top = { 0 };
+	int hits = -1;
+	size_t i;
+
+	top_next(&top);
+	for (i = 0; i < top.now.nr_processes; i++)
+		if (top.now.processes[i].pid == getpid() && top.now.processes[i].publishes)
+			hits = (int)top.now.processes[i].counted[TOP_HITS];
+	top_end(&top);
+	return hits;
+}
+
+static int see_own_on_top(void)
+{
+	return see_own() ? 100 : hits_on_top();
+}
+
+/* The parent's memfd, which it has inherited, comes first and is none of its own. */
+static void a_child_is_seen_on_top(void **state)
+{
+	(void)state;
+	get_and_put(2);
+	assert_true(hits_on_top() >= 0);
+	assert_int_equal(in_child(see_own_on_top), 1);
 }
 
 static int not_asked(const char *value)
@@ -302,6 +332,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(threads_that_have_ended_count, setup, teardown),
 		cmocka_unit_test_setup_teardown(counts_never_fall, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_child_has_its_own, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_child_is_seen_on_top, setup, teardown),
 		cmocka_unit_test_setup_teardown(only_if_asked, setup, teardown),
 		cmocka_unit_test_setup_teardown(nobody_else_writes, setup, teardown),
 		cmocka_unit_test(what_is_whole_is_read),
