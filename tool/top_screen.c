@@ -276,6 +276,7 @@ static void catch_signals(void)
 	struct sigaction action = { .sa_handler = end };
 
 	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGQUIT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
 }

@@ -178,6 +178,8 @@ CASE(signals_leave_the_terminal_as_it_was)
 	CHECK_CASE();
 	ends_by(SIGINT);
 	CHECK_CASE();
+	ends_by(SIGQUIT);
+	CHECK_CASE();
 	ends_by(SIGHUP);
 }
 
