@@ -55,8 +55,8 @@ UNIT_OBJ_test_verify_stream = $(UNIT_OBJ_test_verify_scenarios) $(patsubst %,$(B
 UNIT_OBJ_test_facts = $(patsubst %,$(B)/obj/tool/%.o,bar1 facts facts_live facts_vendor grow printable tool tree tree_text)
 UNIT_OBJ_test_scrub = $(patsubst %,$(B)/obj/tool/%.o,pci_config scrub scrub_config)
 UNIT_OBJ_test_root = $(patsubst %,$(B)/obj/tool/%.o,grow printable root tool tree tree_text unpack)
-UNIT_OBJ_test_capture = $(patsubst %,$(B)/obj/tool/%.o,bar1 capture capture_entries capture_list capture_tar facts \
-	facts_live facts_vendor grow machine pci_config pci_device printable root scrub scrub_config tool tree tree_text unpack)
+UNIT_OBJ_test_capture = $(patsubst %,$(B)/obj/tool/%.o,bar1 capture capture_entries capture_list capture_names \
+	capture_tar facts facts_live facts_vendor grow machine pci_config pci_device printable root scrub scrub_config tool tree tree_text unpack)
 UNIT_OBJ_test_doctor = $(patsubst %,$(B)/obj/tool/%.o,$(notdir $(basename $(wildcard tool/check*.c)))) \
 	$(patsubst %,$(B)/obj/tool/%.o,bar1 doctor_json doctor_report doctor_text doctor_view doctor_ways facts \
 	facts_live facts_vendor grow json machine pair path pci_config pci_device printable tool tree tree_text units utf8)

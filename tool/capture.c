@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include "capture.h"
 #include "capture_entries.h"
+#include "capture_names.h"
 #include "facts.h"
 #include "tool.h"
 
@@ -62,6 +63,7 @@ int capture(const struct tree *tree, const char *file)
 	int ret;
 
 	entries_find(tree, &entries);
+	entries_hide_guids(&entries);
 	ret = tree_is_live(tree) ? add_live_facts(&entries) : add_old_facts(&entries, tree);
 	entries_sort(&entries);
 	if (!ret)

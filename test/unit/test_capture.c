@@ -187,6 +187,46 @@ static void no_secret_is_in_it(void **state)
 	assert_string_equal(text, "4: ACTIVE\n");
 }
 
+static void make_card(const char *root, const char *name, const char *rdma)
+{
+	make_device(root, &(struct made_device){ .name = name, .above = "pci0000:00", .vendor = 0x15b3,
+						  .class_code = 0x020700, .rdma = rdma });
+	make_file(root, tree_path("sys/devices/pci0000:00/%s/infiniband/%s/ports/1/state", name, rdma).at,
+		  "4: ACTIVE\n");
+	make_link(root, tree_path("sys/class/infiniband/%s", rdma).at,
+		  tree_path("../../devices/pci0000:00/%s/infiniband/%s", name, rdma).at);
+}
+
+/* As udev names them on request, by GUID: that of a card, or of a network's address. */
+static void names_of_rdma_devices_tell_no_guid(void **state)
+{
+	struct made *m = *state;
+	struct root root;
+	struct machine machine;
+	char text[64];
+	size_t size;
+	char *bytes;
+
+	make_card(m->root, "0000:00:08.0", "rocex506b4b0300c1f3ac");
+	make_card(m->root, "0000:00:09.0", "ibx506b4b0300c1f3ab");
+	make_card(m->root, "0000:00:0a.0", "rocep10s0");
+	assert_int_equal(quiet_capture(m->root, m->first), EXIT_OK);
+	assert_int_equal(quiet_capture(m->first, m->second), EXIT_OK);
+	assert_same(m->first, m->second);
+	bytes = contents(m->first, &size);
+	assert_null(memmem(bytes, size, "506b4b", 6));
+	free(bytes);
+	assert_int_equal(root_open(m->first, &root), 0);
+	assert_int_equal(machine_read(root.tree, &machine), 0);
+	assert_string_equal(machine_find(&machine, "0000:00:08.0")->rdma, "rocex1");
+	assert_string_equal(machine_find(&machine, "0000:00:09.0")->rdma, "ibx0");
+	assert_string_equal(machine_find(&machine, "0000:00:0a.0")->rdma, "rocep10s0");
+	assert_int_equal(tree_line(root.tree, "sys/class/infiniband/rocex1/ports/1/state", text, sizeof(text)), 0);
+	assert_string_equal(text, "4: ACTIVE");
+	machine_free(&machine);
+	root_close(&root);
+}
+
 static void what_may_not_be_read_stays_so(void **state)
 {
 	struct made *m = *state;
@@ -265,6 +305,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(compressed_it_is_the_same, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_read_from_it_is_the_same, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(no_secret_is_in_it, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(names_of_rdma_devices_tell_no_guid, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_may_not_be_read_stays_so, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(it_is_a_tar, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_file_that_cannot_be_written, set_up, tear_down),
