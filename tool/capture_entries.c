@@ -20,7 +20,7 @@ enum {
 static void *not_null(void *memory)
 {
 	if (!memory)
-		exit(fail("there is no memory left"));
+		no_memory();
 	return memory;
 }
 

@@ -10,7 +10,7 @@ void *grow(void *array, size_t count, size_t size)
 	if (!(count & (count - 1))) {
 		array = reallocarray(array, count ? 2 * count : 1, size);
 		if (!array)
-			exit(fail("there is no memory left"));
+			no_memory();
 	}
 	memset((char *)array + count * size, 0, size);
 	return array;

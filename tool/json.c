@@ -27,7 +27,7 @@ struct json_object *json_text(const char *text)
 	struct json_object *o;
 
 	if (!valid)
-		exit(fail("there is no memory left"));
+		no_memory();
 	copy_valid(valid, text);
 	o = json_object_new_string(valid);
 	free(valid);

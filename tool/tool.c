@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include "tool.h"
 
 static void complain(const char *format, va_list args, const char *hint)
@@ -28,4 +29,10 @@ int usage_error(const char *format, ...)
 	complain(format, args, "; type: peerpin help");
 	va_end(args);
 	return EXIT_USAGE;
+}
+
+void no_memory(void)
+{
+	fail("there is no memory left");
+	exit(EXIT_USAGE);
 }

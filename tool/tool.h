@@ -33,4 +33,7 @@ int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same, with where to find help. Returns EXIT_USAGE. */
 int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Ends the program, with EXIT_USAGE: EXIT_FAILED is doctor's and verify's word for what they have found. */
+void no_memory(void) __attribute__((noreturn));
+
 #endif

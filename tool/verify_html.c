@@ -83,7 +83,7 @@ static void put_scenario(FILE *file, const struct summary *s, const struct scena
 	FILE *memory = open_memstream(&text, &size);
 
 	if (!memory)
-		exit(fail("there is no memory left"));
+		no_memory();
 	fprintf(memory, "%s: ", scenario->id);
 	words_of_scenario(memory, scenario, &s->run->recording);
 	fputs("\n", memory);

@@ -12,7 +12,7 @@ static void add_repeat(struct json_object *o, const struct summary *s, const cha
 	FILE *file = open_memstream(&text, &size);
 
 	if (!file)
-		exit(fail("there is no memory left"));
+		no_memory();
 	print_repeat(file, s->run->args, id);
 	fclose(file);
 	json_add_text(o, "repeat", text);

@@ -95,18 +95,27 @@ static void bar_needs_no_gpu(void **state)
 
 /* ---- memory ---------------------------------------------------------------------- */
 
+/* Nor a finding of doctor's or verify's */
 static void no_memory_is_no_mistake_of_the_user(void **state)
 {
+	FILE *err = tmpfile();
+	char text[64] = "";
 	int status;
 	pid_t pid = fork();
 
 	(void)state;
+	assert_non_null(err);
 	if (!pid) {
+		dup2(fileno(err), STDERR_FILENO);
 		grow(NULL, (size_t)1 << 62, 8);
 		_exit(100);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(WEXITSTATUS(status), EXIT_FAILED);
+	rewind(err);
+	assert_non_null(fgets(text, sizeof(text), err));
+	fclose(err);
+	assert_string_equal(text, "peerpin: there is no memory left\n");
+	assert_int_equal(WEXITSTATUS(status), EXIT_USAGE);
 }
 
 int main(void)
