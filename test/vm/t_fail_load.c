@@ -187,6 +187,7 @@ static bool load_plausible(struct fail *f, int err)
 
 static void each_load(int module)
 {
+	unsigned int refused = 0;
 	int err;
 
 	load_others(0, module);
@@ -196,7 +197,9 @@ static void each_load(int module)
 		FAIL(f, err = load(module));
 		EXPECT(load_plausible(&f, err), "allocation %u: %d", f.nth, err);
 		EXPECT(err || !module_remove(modules[module].name), "remove");
+		refused += !!err;
 	}
+	EXPECT(refused, "no allocation of the init function has failed");
 	count_below(everything);
 	remove_others(0, module);
 }
