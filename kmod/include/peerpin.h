@@ -87,7 +87,7 @@ struct peerpin_peer *peerpin_peer_register(struct device *dev,
  * No peerpin_attach() on it may be under way: the driver's own lock, and a flag
  * that it looks at, see to that.
  * Context: process, sleeps; call with no lock held that stop() or the path to
- * peerpin_dma_end() takes.
+ * peerpin_dma_end() takes, nor a dma-buf's reservation lock.
  */
 void peerpin_peer_unregister(struct peerpin_peer *peer);
 
@@ -182,7 +182,9 @@ u64 peerpin_region_start(const struct peerpin_region *region);
  * The first call maps (IOMMU and all); later ones find that mapping until the
  * region or the peer ends.
  *
- * Context: process, may sleep; no lock may be held that stop() takes.
+ * Context: process, may sleep; of a dma-buf it waits for the exporter's fences,
+ * without a limit. No lock may be held that stop() takes, nor a dma-buf's
+ * reservation lock.
  * Return: a reference to give back with peerpin_attach_put(), or ERR_PTR:
  * -ESTALE the region was revoked; -ENODEV the peer is going away; -EIO the
  * device cannot reach the memory (address mask, IOMMU), and it is a GPU's or
@@ -241,7 +243,7 @@ struct peerpin_dma {
  * @offset: bytes from the region's start
  * @length: bytes, not 0
  * @dir: DMA_FROM_DEVICE when the device writes the memory, DMA_TO_DEVICE when
- *	it reads it
+ *	it reads it, DMA_BIDIRECTIONAL when it may do both
  * @dma: filled in; must stay until peerpin_dma_end()
  *
  * From success on the memory stays until peerpin_dma_end(), whoever frees it;

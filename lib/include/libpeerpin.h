@@ -478,6 +478,7 @@ void pp_cache_invalidate(struct pp_cache *cache, const void *addr, size_t length
 /** pp_cache_flush - unpin every idle entry */
 void pp_cache_flush(struct pp_cache *cache);
 
+/** pp_cache_stats - what it has counted so far; pin_ns in nanoseconds */
 void pp_cache_stats(struct pp_cache *cache, struct pp_cache_stats *out);
 
 /**
@@ -521,6 +522,8 @@ struct pp_copy_result {
  * pp_cache_create_ctx(); what open() says else.
  */
 int pp_peer_open(const char *name, struct pp_cache *cache, struct pp_peer **out);
+
+/** pp_peer_close - NULL is fine; the cache stays the caller's */
 void pp_peer_close(struct pp_peer *peer);
 
 /**
@@ -614,6 +617,8 @@ struct pp_file_result {
  * Errors: -EINVAL no such file or cache; -ENOMEM; what dup() and open() say.
  */
 int pp_file_open(int fd, struct pp_cache *views, struct pp_file **out);
+
+/** pp_file_close - NULL is fine; the descriptor of pp_file_open() stays open */
 void pp_file_close(struct pp_file *file);
 
 /**
