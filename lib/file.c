@@ -68,10 +68,10 @@ PP_PUBLIC int pp_file_open(int fd, struct pp_cache *views, struct pp_file **out)
 {
 	PP_KEEP_ERRNO;
 	struct pp_file *f;
-	int ret;
+	int ret = views ? pp_view_check(views) : 0;
 
-	if (views && !pp_view_is_cache(views))
-		return -EINVAL;
+	if (ret)
+		return ret;
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		return -ENOMEM;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "file_sys.h"
+#include "sys.h"
 
 #define WEAK __attribute__((weak))
 
@@ -58,12 +59,12 @@ WEAK int pp_file_sys_reopen(int fd, int flags)
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return error_or(open(path, flags | O_CLOEXEC));
+	return pp_sys_above_stderr(open(path, flags | O_CLOEXEC));
 }
 
 WEAK int pp_file_sys_dup(int fd)
 {
-	return error_or(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+	return error_or(fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
 }
 
 WEAK ssize_t pp_file_sys_read(int fd, void *to, size_t length, uint64_t offset)

@@ -44,6 +44,5 @@ PP_PUBLIC int pp_region_unmap(struct pp_ctx *ctx, void *view, size_t length)
 
 	if (pp_ctx_is_foreign(ctx))
 		return -EACCES;
-	pp_sys_unmap(view, length);
-	return 0;
+	return pp_sys_unmap(view, length);
 }

@@ -89,6 +89,8 @@ PP_PUBLIC int pp_peer_open(const char *name, struct pp_cache *cache,
 
 	if (!pp_cache_ctx(cache))
 		return -EINVAL;
+	if (pp_ctx_is_foreign(pp_cache_ctx(cache)))
+		return -EACCES;
 	peer = malloc(sizeof(*peer));
 	if (!peer)
 		return -ENOMEM;

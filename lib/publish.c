@@ -26,12 +26,11 @@ _Static_assert(sizeof(struct pp_published) <= SLOTS_AT, "the header ends before 
 /**
  * struct publication - all under @publish_lock
  * @mark: process it belongs to (process.h); 0: nobody
- * @header: NULL: it was not asked for, or could not be made
+ * @header: of the memfd, which stays open for those who read it by /proc; NULL: it was not asked for, or could not be made
  * @spare: slots that were given back
  */
 struct publication {
 	uint64_t mark;
-	int fd;
 	struct pp_published *header;
 	struct pp_reader *spare;
 };
@@ -64,22 +63,28 @@ static bool seal(int fd)
 	return !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE);
 }
 
-/* Memory is given now, not at the first touch, which would end the process if there is none. */
-static bool reserve(int fd, uint64_t at, uint64_t length)
+/*
+ * Memory is given now, not at the first touch, which would end the process if there
+ * is none. By the mapping: the program may have closed the descriptor long ago, and
+ * its number be another file's.
+ */
+static bool reserve(void *at, size_t length)
 {
-	return !fallocate(fd, 0, at, length);
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)at & -page;
+
+	return !madvise((void *)begin, (uintptr_t)at + length - begin, MADV_POPULATE_WRITE);
 }
 
 static void *map(int fd)
 {
 	void *at;
 
-	if (ftruncate(fd, SIZE) || !reserve(fd, 0, SLOTS_AT))
+	if (ftruncate(fd, SIZE))
 		return NULL;
 	at = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED)
 		return NULL;
-	if (seal(fd))
+	if (reserve(at, SLOTS_AT) && seal(fd))
 		return at;
 	munmap(at, SIZE);
 	return NULL;
@@ -103,12 +108,10 @@ static void begin(struct publication *p)
 	if (fd < 0)
 		return;
 	p->header = map(fd);
-	if (!p->header) {
+	if (p->header)
+		fill_in(p->header);
+	else
 		close(fd);
-		return;
-	}
-	p->fd = fd;
-	fill_in(p->header);
 }
 
 /* What a child of fork() inherits stays mapped, and is not used. */
@@ -145,7 +148,7 @@ static struct pp_reader *take_new(void)
 {
 	uint32_t n = atomic_load_explicit(&ours.header->slots, memory_order_relaxed);
 
-	if (n == MAX_SLOTS || !reserve(ours.fd, SLOTS_AT + n * sizeof(struct pp_reader), sizeof(struct pp_reader)))
+	if (n == MAX_SLOTS || !reserve(slots() + n, sizeof(struct pp_reader)))
 		return NULL;
 	atomic_store_explicit(&ours.header->slots, n + 1, memory_order_relaxed);
 	return slots() + n;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -8,11 +9,23 @@
 
 #define WEAK __attribute__((weak))
 
+int pp_sys_above_stderr(int fd)
+{
+	int above, error;
+
+	if (fd < 0)
+		return -errno;
+	if (fd > STDERR_FILENO)
+		return fd;
+	above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	error = errno;
+	close(fd);
+	return above < 0 ? -error : above;
+}
+
 WEAK int pp_sys_open(const char *path)
 {
-	int fd = open(path, O_RDWR | O_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
+	return pp_sys_above_stderr(open(path, O_RDWR | O_CLOEXEC));
 }
 
 WEAK void pp_sys_close(int fd)
@@ -42,9 +55,9 @@ WEAK int pp_sys_map(int fd, size_t length, void **out)
 	return pp_sys_map_at(fd, 0, length, PROT_READ, out);
 }
 
-WEAK void pp_sys_unmap(void *at, size_t length)
+WEAK int pp_sys_unmap(void *at, size_t length)
 {
-	munmap(at, length);
+	return munmap(at, length) ? -errno : 0;
 }
 
 uint64_t pp_now_ns(void)

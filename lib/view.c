@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include "cache.h"
 #include "dmabuf.h"
+#include "process.h"
 #include "query.h"
 #include "regcache.h"
 #include "sys.h"
@@ -86,9 +87,11 @@ static int view_valid(void *arg, void *reg)
 static const struct pp_cache_ops told_ops = { view_pin, view_unpin, NULL, NULL, pp_export_grow };
 static const struct pp_cache_ops tag_ops = { view_pin, view_unpin, NULL, view_valid, pp_export_grow };
 
-bool pp_view_is_cache(const struct pp_cache *cache)
+int pp_view_check(const struct pp_cache *cache)
 {
-	return cache->ops.pin == view_pin;
+	if (cache->ops.pin != view_pin)
+		return -EINVAL;
+	return pp_process_is(cache->mark) ? 0 : -EACCES;
 }
 
 /* The hook where it is loaded: it tells before the memory goes, so that no view keeps what was freed. */

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include "cuda_api.h"
 #include "query.h"
 #include "why.h"
+
+enum { MAX_LOST = 4 };
 
 /** struct address - of a device on PCI */
 struct address {
@@ -35,15 +38,23 @@ static bool lies_at(const struct pp_bar1 *gpu, const struct address *at)
 	return parse(gpu->pci, &a) && !memcmp(&a, at, sizeof(a));
 }
 
-/* NVML has numbers of its own for GPUs. */
+/* NVML has numbers of its own for GPUs, and one of them may not answer; where many do not, it is slow. */
 static void measure(struct pp_why *why, const struct address *at)
 {
+	unsigned int i, lost = 0;
 	struct pp_bar1 gpu;
-	unsigned int i;
+	int ret;
 
-	for (i = 0; !pp_bar1(i, &gpu); i++)
-		if (lies_at(&gpu, at))
+	for (i = 0; lost < MAX_LOST; i++) {
+		ret = pp_bar1(i, &gpu);
+		if (ret == -ENODEV || ret == -ENOENT)
+			return;
+		if (!ret && lies_at(&gpu, at)) {
 			why->available = gpu.free;
+			return;
+		}
+		lost += !!ret;
+	}
 }
 
 void pp_why_room(struct pp_why *why, const void *addr)

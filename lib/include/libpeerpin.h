@@ -223,7 +223,12 @@ int pp_region_valid(const struct pp_ctx *ctx, const struct pp_region *region);
 int pp_region_map(struct pp_ctx *ctx, const struct pp_region *region,
 		  uint64_t offset, size_t length, int prot, void **out);
 
-/** pp_region_unmap - end a view, or a part of it; before or after its region ended */
+/**
+ * pp_region_unmap - end a view, or a part of it; before or after its region ended
+ *
+ * Return: 0; -EINVAL @view is unaligned, or @length 0; -ENOMEM it was to be split in
+ * two; -EACCES in a child of fork().
+ */
 int pp_region_unmap(struct pp_ctx *ctx, void *view, size_t length);
 
 /**

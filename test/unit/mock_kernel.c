@@ -96,13 +96,14 @@ int pp_sys_map_at(int fd, uint64_t offset, size_t length, int prot, void **out)
 	return mock_view.answer ? mock_view.answer() : 0;
 }
 
-void pp_sys_unmap(void *at, size_t length)
+int pp_sys_unmap(void *at, size_t length)
 {
 	if (at == mock_view_at) {
 		mock_view.unmapped += length;
-		return;
+		return 0;
 	}
 	assert_ptr_equal(at, mock_epochs);
 	assert_int_equal(length, sizeof(mock_epochs));
 	mock_epochs_unmapped++;
+	return 0;
 }

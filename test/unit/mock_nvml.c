@@ -6,10 +6,13 @@
 #include "nvml.h"
 
 bool mock_nvml_loaded;
+unsigned int mock_nvml_lost;
 
 static int by_index(unsigned int index, void **device)
 {
 	*device = (void *)(uintptr_t)(index + 1);
+	if (index < mock_nvml_lost)
+		return 15;	/* the GPU is lost */
 	return index < MOCK_NVML_GPUS ? PP_NVML_SUCCESS : PP_NVML_INVALID_ARGUMENT;
 }
 

@@ -13,5 +13,6 @@ enum {
 };
 
 extern bool mock_nvml_loaded;
+extern unsigned int mock_nvml_lost;	/* this many, from the first, do not answer */
 
 #endif

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "cuda_api.h"
 #include "file_sys.h"
 #include "libpeerpin.h"
@@ -136,11 +138,12 @@ int pp_sys_map_at(int fd, uint64_t offset, size_t length, int prot, void **out)
 	return 0;
 }
 
-void pp_sys_unmap(void *at, size_t length)
+int pp_sys_unmap(void *at, size_t length)
 {
 	assert_ptr_equal(at, view);
 	assert_int_equal(length, SIZE);
 	world.unmaps++;
+	return 0;
 }
 
 void pp_sys_close(int fd)
@@ -465,6 +468,18 @@ static void caches_of_others_are_refused(void **state)
 	pp_cache_destroy(other);
 }
 
+static void a_child_is_refused(void **state)
+{
+	int status;
+	pid_t pid = fork();
+
+	(void)state;
+	if (!pid)
+		_exit(pp_file_open(3, views, &file) != -EACCES);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 static void freed_memory_is_mapped_anew(void **state)
 {
 	(void)state;
@@ -512,6 +527,7 @@ int main(void)
 		CASE(files_that_are_refused),
 		CASE(a_disk_that_is_gone_is_not_a_short_file),
 		CASE(caches_of_others_are_refused),
+		CASE(a_child_is_refused),
 		CASE(freed_memory_is_mapped_anew),
 		CASE(each_reason_has_a_sentence),
 	};

@@ -94,13 +94,14 @@ int pp_sys_map_at(int fd, uint64_t offset, size_t length, int prot, void **out)
 	return *out ? 0 : -ENOMEM;
 }
 
-void pp_sys_unmap(void *at, size_t length)
+int pp_sys_unmap(void *at, size_t length)
 {
 	(void)length;
 	if (at == epochs)
-		return;
+		return 0;
 	views--;
 	free(at);
+	return 0;
 }
 
 /* ---- the threads ------------------------------------------------------------------ */

@@ -318,7 +318,7 @@ static void a_child_is_refused(void **state)
 
 	(void)state;
 	if (!pid)
-		_exit(pp_peer_copy(peer, B, A, 1, NULL) != -EACCES);
+		_exit(pp_peer_copy(peer, B, A, 1, NULL) != -EACCES || pp_peer_open("lsi0", cache, &peer) != -EACCES);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 }

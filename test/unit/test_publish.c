@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "../../lib/published.h"
@@ -248,6 +249,42 @@ static void nobody_else_writes(void **state)
 	close(fd);
 }
 
+/* So many at a time that slots which were given back are too few. */
+static pthread_barrier_t all;
+
+static void *get_once(void *unused)
+{
+	get_and_put(3);
+	pthread_barrier_wait(&all);
+	return unused;
+}
+
+/* The number of a descriptor that the program has closed is another file's. */
+static void closed_by_the_program(void **state)
+{
+	int other = memfd_create("other", MFD_CLOEXEC);
+	struct fds fds;
+	pthread_t t[3 * THREADS];
+	struct stat st;
+	size_t i;
+
+	(void)state;
+	assert_int_equal(fds_find(&fds), 0);
+	for (i = 0; i < fds.count; i++)
+		if (fds.at[i].kind == FD_CACHE && fds.at[i].pid == getpid())
+			assert_true(dup2(other, fds.at[i].fd) >= 0);
+	fds_free(&fds);
+	pthread_barrier_init(&all, NULL, 3 * THREADS);
+	for (i = 0; i < 3 * THREADS; i++)
+		assert_int_equal(pthread_create(&t[i], NULL, get_once, NULL), 0);
+	for (i = 0; i < 3 * THREADS; i++)
+		pthread_join(t[i], NULL);
+	pthread_barrier_destroy(&all);
+	assert_int_equal(fstat(other, &st), 0);
+	assert_int_equal(st.st_size, 0);
+	close(other);
+}
+
 /* ---- processes that publish nonsense ---------------------------------------------- */
 
 static const struct pp_published good = {
@@ -335,6 +372,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_child_is_seen_on_top, setup, teardown),
 		cmocka_unit_test_setup_teardown(only_if_asked, setup, teardown),
 		cmocka_unit_test_setup_teardown(nobody_else_writes, setup, teardown),
+		cmocka_unit_test_setup_teardown(closed_by_the_program, setup, teardown),	/* the last that publishes */
 		cmocka_unit_test(what_is_whole_is_read),
 		cmocka_unit_test(what_is_cut_off),
 		cmocka_unit_test(what_makes_no_sense),

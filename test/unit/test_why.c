@@ -27,6 +27,7 @@ static int setup(void **state)
 	mock_reset();
 	mock_cuda_reset();
 	mock_nvml_loaded = true;
+	mock_nvml_lost = 0;
 	mock_allocations[0] = (struct mock_allocation) {
 		.base = (uintptr_t)GPU, .size = 8 * MIB, .id = 1,
 	};
@@ -83,6 +84,16 @@ static void free_bar1_is_asked_for(void **state)
 	assert_int_equal(why.needed, 8 * MIB);
 	assert_int_equal(why.available, (MOCK_NVML_GPUS - 1 - 3) * MIB);
 	assert_int_equal(errno, 1234);
+}
+
+static void a_gpu_that_does_not_answer_hides_none(void **state)
+{
+	(void)state;
+	mock_nvml_lost = 2;
+	reason = PEERPIN_REASON_NO_BAR1;
+	mock_expect(PEERPIN_IOC_PIN, pin_refused);
+	assert_int_equal(pin_with(GPU, 0), -ENOMEM);
+	assert_int_equal(why.available, (MOCK_NVML_GPUS - 1 - 3) * MIB);
 }
 
 static void what_the_kernel_knows_stays(void **state)
@@ -262,6 +273,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(free_bar1_is_asked_for),
+		TEST(a_gpu_that_does_not_answer_hides_none),
 		TEST(what_the_kernel_knows_stays),
 		TEST(without_nvml_it_is_not_known),
 		TEST(without_cuda_it_is_not_known),
