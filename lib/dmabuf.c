@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Dma-bufs that the GPU's driver exports. */
+#include <errno.h>
+#include <fcntl.h>
 #include <linux/types.h>
 #include <peerpin.h>
 #include <unistd.h>
@@ -15,6 +17,17 @@ bool pp_export_can(void)
 	return pp_cuda() && pp_cuda()->get_handle;
 }
 
+/* CUDA says no more of a process that has as many descriptors as it may. */
+static bool may_open_none(void)
+{
+	int fd = open("/", O_PATH | O_CLOEXEC);
+	bool none = fd < 0 && errno == EMFILE;
+
+	if (fd >= 0)
+		close(fd);
+	return none;
+}
+
 static int explain(int error, struct pp_why *why)
 {
 	switch (error) {
@@ -26,6 +39,8 @@ static int explain(int error, struct pp_why *why)
 		return pp_refuse(why, PEERPIN_REASON_NO_API, -EOPNOTSUPP);
 	case PP_CU_INVALID_VALUE:
 		return pp_refuse(why, PEERPIN_REASON_VENDOR_REFUSED, -EINVAL);
+	case PP_CU_OPERATING_SYSTEM:
+		return pp_refuse(why, PEERPIN_REASON_VENDOR_ERROR, may_open_none() ? -EMFILE : -EIO);
 	default:
 		return pp_refuse(why, PEERPIN_REASON_VENDOR_ERROR, -EIO);
 	}

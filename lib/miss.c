@@ -204,7 +204,7 @@ static unsigned int histogram_bucket(uint64_t ns)
 
 static bool is_shortage(int ret)
 {
-	return ret == -ENOMEM || ret == -ENOSPC || ret == -EDQUOT;
+	return ret == -ENOMEM || ret == -ENOSPC || ret == -EDQUOT || ret == -EMFILE;
 }
 
 static int pin_once(struct pp_cache *c, struct pp_entry *e,

@@ -286,7 +286,7 @@ struct pp_cache_entry {
  * struct pp_cache_ops - how ranges are registered
  * @pin: register [addr, addr + length); on success set *reg, on failure may
  *	say more in *why (never NULL). Called with no lock held. -ENOMEM,
- *	-ENOSPC or -EDQUOT makes the cache evict idle entries, those that overlap
+ *	-ENOSPC, -EDQUOT or -EMFILE makes the cache evict idle entries, those that overlap
  *	the range first, then the least recently used, and try again. What the
  *	range replaces is unpinned after it is pinned: a @pin that takes no
  *	overlap answers one of these, and fails while such an entry is held.
@@ -426,7 +426,7 @@ struct pp_dmabuf {
  *
  * Errors: -EOPNOTSUPP no GPU memory, CUDA cannot export dma-bufs or is not
  * loaded; -EINVAL managed memory, or past the end of an allocation; -ESTALE it
- * was freed meanwhile; -ENOMEM; -EIO CUDA failed.
+ * was freed meanwhile; -ENOMEM; -EMFILE too many descriptors; -EIO CUDA failed.
  */
 int pp_dmabuf_export(const void *addr, size_t length, struct pp_dmabuf *out, struct pp_why *why);
 

@@ -2,8 +2,10 @@
 #include <errno.h>
 #include <linux/types.h>
 #include <peerpin.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "cuda_api.h"
 #include "libpeerpin.h"
 #include "mock_cuda.h"
 #include "mock_kernel.h"
@@ -14,6 +16,8 @@ enum {
 	EPOCH = 3,
 	PAGES = 16,
 };
+
+#define GPU 0x200000000
 
 static struct pp_ctx *ctx;
 static struct peerpin_export asked;
@@ -157,12 +161,41 @@ static void no_bytes_of_a_driver_have_no_reason(void **state)
 	assert_true(!why.reason && !why.needed && !why.available);
 }
 
+static int export_with(int error, struct pp_why *why)
+{
+	struct pp_dmabuf out;
+
+	mock_allocations[0] = (struct mock_allocation){ .base = GPU, .size = 65536, .id = 1 };
+	mock_cuda_fd = MOCK_DMABUF_FD;
+	mock_cuda_export_error = error;
+	return pp_dmabuf_export((void *)GPU, 4096, &out, why);
+}
+
+static void too_many_descriptors(void **state)
+{
+	struct rlimit before, none;
+	struct pp_why why;
+	int ret;
+
+	(void)state;
+	assert_int_equal(export_with(PP_CU_OPERATING_SYSTEM, &why), -EIO);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	ret = export_with(PP_CU_OPERATING_SYSTEM, &why);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(ret, -EMFILE);
+	assert_int_equal(why.reason, PEERPIN_REASON_VENDOR_ERROR);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(exports_a_part),
+		TEST(too_many_descriptors),
 		TEST(exports_the_whole),
 		TEST(beyond_the_end_is_not_asked_for),
 		TEST(errors_are_the_kernels),

@@ -233,11 +233,11 @@ static void shortage_evicts_until_it_fits(void **state)
 
 static void each_kind_of_shortage_evicts(void **state)
 {
-	static const int kinds[] = { -ENOMEM, -ENOSPC, -EDQUOT };
+	static const int kinds[] = { -ENOMEM, -ENOSPC, -EDQUOT, -EMFILE };
 	unsigned int i;
 
 	(void)state;
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		touch(0, 1);
 		mem.fail = kinds[i];
 		mem.fail_count = 1;
