@@ -9,6 +9,7 @@
 #include "config.h"
 #include "gcov.h"
 #include "leak.h"
+#include "log.h"
 #include "module.h"
 #include "root.h"
 #include "stream.h"
@@ -57,7 +58,7 @@ static int run(const struct config *config)
 static void finish(int status)
 {
 	sync();
-	fprintf(stderr, "vm: verdict %d\n", status);
+	log_line("vm: verdict %d", status);
 	stream_verdict(status);
 	sleep(VERDICT_SECONDS);
 	reboot(RB_POWER_OFF);

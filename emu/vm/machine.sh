@@ -154,7 +154,7 @@ add_files() {
 
 # watch (emu/vm/watch.c) hands the stream's writing end down as descriptor 3.
 add_channels() {
-	add -serial "file:$(value "$log")"
+	add -chardev "file,id=log,path=$(value "$log")" -serial chardev:log
 	add -device virtio-serial-pci,bus=pcie.0
 	add -chardev file,id=stream,path=/proc/self/fd/3
 	add -device virtserialport,chardev=stream

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "log.h"
+
+/* Of the highest level, which the console shows whatever COMMAND said to dmesg -n */
+#define LEVEL "<0>"
+
+enum {
+	LINE = 512,	/* the kernel refuses twice as much */
+};
+
+static int record(const char *line)
+{
+	int fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
+	ssize_t put;
+
+	if (fd < 0)
+		return -1;
+	put = write(fd, line, strlen(line));
+	close(fd);
+	return put < 0 ? -1 : 0;
+}
+
+/* The kernel holds a record without an end back until the next one comes. */
+void log_line(const char *format, ...)
+{
+	char text[LINE], line[LINE + 8];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	snprintf(line, sizeof(line), LEVEL "%s\n", text);
+	if (record(line))
+		fprintf(stderr, "%s\n", text);
+	tcdrain(STDERR_FILENO);
+}
