@@ -58,7 +58,7 @@ static int run(const struct config *config)
 static void finish(int status)
 {
 	sync();
-	log_line("vm: verdict %d", status);
+	log_line("vm: verdict %d, tainted %lu", status, log_taints());
 	stream_verdict(status);
 	sleep(VERDICT_SECONDS);
 	reboot(RB_POWER_OFF);

@@ -41,3 +41,16 @@ void log_line(const char *format, ...)
 		fprintf(stderr, "%s\n", text);
 	tcdrain(STDERR_FILENO);
 }
+
+unsigned long log_taints(void)
+{
+	FILE *file = fopen("/proc/sys/kernel/tainted", "re");
+	unsigned long taints = 0;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%lu", &taints) != 1)
+		taints = 0;
+	fclose(file);
+	return taints;
+}

@@ -11,4 +11,7 @@
  */
 void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/** log_taints - what the kernel says has befallen it: bits of /proc/sys/kernel/tainted */
+unsigned long log_taints(void);
+
 #endif

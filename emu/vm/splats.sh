@@ -9,6 +9,7 @@ mistakes+='|KASAN: |KCSAN: |UBSAN: |refcount_t: |kmemleak: [0-9]+ new|unreferenc
 mistakes+='|possible (circular|recursive) locking|inconsistent lock state|suspicious RCU usage|bad unlock balance'
 mistakes+='|Unable to handle kernel|Internal error: '	# arm64's words
 mistakes+='|rcu: INFO: |blocked for more than'
+mistakes+='|printk messages dropped'	# which may have been any of these
 
 # and what comes with one
 splats="$mistakes|: [0-9a-f]{4} \[#[0-9]+\]|Call [Tt]race:|Kernel panic"
