@@ -496,11 +496,12 @@ CUresult CUDAAPI cuMemGetAddressRange(CUdeviceptr *pbase, size_t *psize, CUdevic
 
 /*
  * As on a GPU, cuMemcpyDtoD and cuMemset of GPU memory return before the bytes
- * have moved, unless CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is set. Copies from and
- * to the host that are not Async are over when they return. With
- * EMUGPU_COPY_DELAY_MS in the environment at cuInit(), what is asynchronous
- * waits so long before it begins. What fails later is told by the next call
- * that waits for work of the context or gives it some, and by all after that.
+ * have moved, unless CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is set; setting it waits
+ * for those that have returned so. Copies from and to the host that are not
+ * Async are over when they return. With EMUGPU_COPY_DELAY_MS in the environment
+ * at cuInit(), what is asynchronous waits so long before it begins. What fails
+ * later is told by the next call that waits for work of the context or gives it
+ * some, and by all after that.
  *
  * cuMemcpyPeer, too, is over when it returns.
  *

@@ -365,6 +365,44 @@ void engine_wait_all(void)
 	engine_unlock();
 }
 
+static bool moves(const struct work *w, unsigned long long id)
+{
+	return w->moves[0] == id || w->moves[1] == id;
+}
+
+static bool stream_moves(const struct CUstream_st *s, unsigned long long id, uint64_t number)
+{
+	const struct work *w;
+
+	TAILQ_FOREACH(w, &s->queue, link)
+		if (w->number < number && moves(w, id))
+			return true;
+	return false;
+}
+
+static bool any_engine_moves(unsigned long long id, uint64_t number)
+{
+	const struct CUstream_st *s;
+	const struct engine *e;
+
+	LIST_FOREACH(e, &engines, link)
+		LIST_FOREACH(s, &e->streams, link)
+			if (stream_moves(s, id, number))
+				return true;
+	return false;
+}
+
+void engine_settle(unsigned long long id)
+{
+	uint64_t number;
+
+	engine_lock();
+	number = last_number + 1;
+	while (any_engine_moves(id, number))
+		wait_change();
+	engine_unlock();
+}
+
 void engine_open(struct engine *e, struct CUctx_st *ctx)
 {
 	engine_lock();

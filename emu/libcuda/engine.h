@@ -42,6 +42,7 @@ struct mark {
  * @finish: afterwards, or when the work is refused; frees it. Engine lock held: no call of the library
  * @delayed: moves bytes: is held back for EMUGPU_COPY_DELAY_MS, to show that it is asynchronous
  * @on_host: @run calls a function of the program
+ * @moves: ids of the allocations whose bytes it moves for a call that is not Async; 0: none
  * @after: also wait until this is done, or NULL
  * @mark: is done with it, or NULL
  *
@@ -52,6 +53,7 @@ struct work {
 	void (*finish)(struct work *w);
 	bool delayed;
 	bool on_host;
+	unsigned long long moves[2];
 	struct mark *after;
 	struct mark *mark;
 
@@ -134,6 +136,9 @@ CUresult engine_wait(struct engine *e);
 
 /* engine_wait_all - until all work queued before in any context is finished. None of the locks held */
 void engine_wait_all(void);
+
+/* engine_settle - until no work queued before, in any context, @moves bytes of allocation @id. None of the locks held */
+void engine_settle(unsigned long long id);
 
 /* engine_calls_host - this is a function of the program called by an engine: it must call no CUDA function */
 bool engine_calls_host(void);

@@ -17,6 +17,16 @@ static void put_word(void *data, uint64_t value)
 	*(uint64_t *)data = value;
 }
 
+/* Set for all of an allocation, it waits for what calls that are not Async have begun there, and for nothing else. */
+static CUresult set_sync_memops(const struct alloc_info *info, bool on)
+{
+	if (!alloc_set_sync_memops(info->addr, on))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (on)
+		engine_settle(info->id);
+	return CUDA_SUCCESS;
+}
+
 /*
  * Reading them announces a peer. They give access to all that the context has.
  * Memory of no context has a token of 0, with which its process alone can pin
@@ -28,7 +38,7 @@ static CUresult get_tokens(CUDA_POINTER_ATTRIBUTE_P2P_TOKENS *tokens, const stru
 		return CUDA_ERROR_INVALID_VALUE;
 	tokens->p2pToken = info->kind == ALLOC_DEVICE ? info->ctx->p2p_token : 0;
 	tokens->vaSpaceToken = info->kind == ALLOC_DEVICE ? info->ctx->va_space : VA_SPACE_OF_NONE;
-	return alloc_set_sync_memops(info->addr, true) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return set_sync_memops(info, true);
 }
 
 static int memory_type(const struct alloc_info *info)
@@ -230,7 +240,7 @@ CUresult cuPointerGetAttributes(unsigned int n, CUpointer_attribute *attributes,
 }
 
 /* Memory of cuMemCreate() cannot have it, as on the real driver; reading its tokens sets it there, too. */
-static CUresult set_sync_memops(CUdeviceptr ptr, bool on)
+static CUresult set_at(CUdeviceptr ptr, bool on)
 {
 	struct alloc_info info;
 
@@ -238,7 +248,7 @@ static CUresult set_sync_memops(CUdeviceptr ptr, bool on)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (info.kind == ALLOC_VMM)
 		return CUDA_ERROR_NOT_SUPPORTED;
-	return alloc_set_sync_memops(ptr, on) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return set_sync_memops(&info, on);
 }
 
 CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr ptr)
@@ -249,5 +259,5 @@ CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
 		return err;
 	if (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
 		return CUDA_ERROR_INVALID_VALUE;
-	return set_sync_memops(ptr, *(const int *)value);
+	return set_at(ptr, *(const int *)value);
 }

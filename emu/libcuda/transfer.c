@@ -223,7 +223,7 @@ static CUresult stage(struct job *j)
 	return CUDA_SUCCESS;
 }
 
-static CUresult enqueue(CUstream stream, const struct job *looked_at)
+static CUresult enqueue(CUstream stream, unsigned int flags, const struct job *looked_at)
 {
 	struct job *j = malloc(sizeof(*j));
 	CUresult err = CUDA_SUCCESS;
@@ -232,6 +232,10 @@ static CUresult enqueue(CUstream stream, const struct job *looked_at)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	*j = *looked_at;
 	j->work = (struct work){ .run = run, .finish = finish, .delayed = true };
+	if (!(flags & TRANSFER_ASYNC)) {
+		j->work.moves[0] = j->to_id;
+		j->work.moves[1] = j->from_id;
+	}
 	if (!j->t.elem && j->from == SIDE_PAGEABLE)
 		err = stage(j);
 	if (!err)
@@ -269,7 +273,7 @@ CUresult transfer(CUstream stream, unsigned int flags, const struct transfer *t)
 	if (err)
 		return err;
 	j.synchronous |= ctx->flags & CU_CTX_SYNC_MEMOPS;
-	return is_async(&j, flags) ? enqueue(stream, &j) : do_now(stream, &j);
+	return is_async(&j, flags) ? enqueue(stream, flags, &j) : do_now(stream, &j);
 }
 
 CUresult transfer_1d(CUstream stream, unsigned int flags, CUdeviceptr dst, CUdeviceptr src, size_t length)

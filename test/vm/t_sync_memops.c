@@ -146,6 +146,77 @@ CASE(who_reads_the_tokens_has_set_it)
 	EXPECT(peer_reads() == NEW, "stale");
 }
 
+/* ---- what is on its way when it is set ------------------------------------------ */
+
+CASE(who_sets_it_waits_for_a_copy_that_has_begun)
+{
+	prepare();
+	CHECK_CASE();
+	OK(cuMemcpyDtoD(dst, src, SIZE));
+	OK(sync_memops(dst, 1));
+	EXPECT(peer_reads() == NEW, "stale");
+}
+
+CASE(who_sets_it_of_the_source_waits_too)
+{
+	prepare();
+	CHECK_CASE();
+	OK(cuMemcpyDtoD(dst, src, SIZE));
+	OK(sync_memops(src, 1));
+	EXPECT(peer_reads() == NEW, "stale");
+}
+
+CASE(who_sets_it_waits_for_memset)
+{
+	prepare();
+	CHECK_CASE();
+	OK(cuMemsetD8(dst, NEW, SIZE));
+	OK(sync_memops(dst, 1));
+	EXPECT(peer_reads() == NEW, "stale");
+}
+
+CASE(who_reads_the_tokens_waits_for_a_copy_that_has_begun)
+{
+	CUDA_POINTER_ATTRIBUTE_P2P_TOKENS tokens;
+
+	prepare();
+	CHECK_CASE();
+	OK(cuMemcpyDtoD(dst, src, SIZE));
+	OK(cuPointerGetAttribute(&tokens, CU_POINTER_ATTRIBUTE_P2P_TOKENS, dst));
+	EXPECT(peer_reads() == NEW, "stale");
+}
+
+CASE(who_sets_it_waits_for_no_other_memory)
+{
+	CUdeviceptr other;
+
+	OK(cuMemAlloc(&other, SIZE));
+	prepare();
+	CHECK_CASE();
+	OK(cuMemcpyDtoD(dst, src, SIZE));
+	OK(sync_memops(other, 1));
+	expect_stale();
+	OK(cuMemFree(other));
+}
+
+CASE(who_sets_it_waits_for_no_async_copy)
+{
+	prepare();
+	CHECK_CASE();
+	OK(cuMemcpyDtoDAsync(dst, src, SIZE, NULL));
+	OK(sync_memops(dst, 1));
+	expect_stale();
+}
+
+CASE(who_clears_it_waits_for_nothing)
+{
+	prepare();
+	CHECK_CASE();
+	OK(cuMemcpyDtoD(dst, src, SIZE));
+	OK(sync_memops(dst, 0));
+	expect_stale();
+}
+
 /* The attribute is about calls that would else be synchronous. */
 CASE(async_copies_stay_asynchronous)
 {
