@@ -7,12 +7,14 @@
  *   watch SECONDS QEMU ARG...
  *
  * QEMU finds the stream's writing end as file descriptor 3. Exit status: the
- * verdict; 70 the machine ended without one; 124 time-out; 128+n signal n.
- * Where the machine ended without one, stderr says how QEMU ended.
+ * verdict; 70 the machine ended without one, or what it said could not be
+ * written; 124 time-out; 128+n signal n. On 70 stderr says why, or how QEMU ended.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,11 +28,15 @@ enum {
 	STREAM_FD = 3,
 	STREAM_SIZE = 1 << 20,
 	EXIT_NO_VERDICT = 70,
+	EXIT_LOST = 70,
 	EXIT_TIMEOUT = 124,
 };
 
 /* 0 before the fork, and in the child */
 static volatile pid_t qemu;
+
+/* There was output that could not be written. */
+static bool lost;
 
 /* Called in a signal handler too: nothing here may allocate or lock. */
 static void end_qemu(void)
@@ -105,16 +111,32 @@ static int read_all(int fd, void *to, size_t length)
 	return 0;
 }
 
-/* A closed output raises SIGPIPE; on any other error the data has no taker. */
-static void write_all(int fd, const char *p, size_t length)
+/* A caller may have made it not wait; a pipe that nobody reads raises SIGPIPE. */
+static int write_all(int fd, const char *p, size_t length)
 {
+	struct pollfd room = { .fd = fd, .events = POLLOUT };
 	ssize_t put;
 
-	for (; length; p += put, length -= (size_t)put) {
+	while (length) {
 		put = write(fd, p, length);
-		if (put < 0)
-			return;
+		if (put < 0 && errno != EAGAIN)
+			return -1;
+		if (put < 0) {
+			poll(&room, 1, -1);
+			continue;
+		}
+		p += put;
+		length -= (size_t)put;
 	}
+	return 0;
+}
+
+static void pass_on(int fd, const struct frame *frame)
+{
+	if (!write_all(fd, frame->data, frame->head.length) || lost)
+		return;
+	lost = true;
+	fprintf(stderr, "watch: %s: %s\n", fd == STDERR_FILENO ? "stderr" : "stdout", strerror(errno));
 }
 
 static int read_frame(int fd, struct frame *frame)
@@ -134,8 +156,7 @@ static int copy_until_verdict(int stream)
 	while (read_frame(stream, &frame) == 0) {
 		if (frame.head.kind == FRAME_VERDICT)
 			return (unsigned char)frame.data[0];
-		write_all(frame.head.kind == FRAME_STDERR ? STDERR_FILENO : STDOUT_FILENO,
-			  frame.data, frame.head.length);
+		pass_on(frame.head.kind == FRAME_STDERR ? STDERR_FILENO : STDOUT_FILENO, &frame);
 	}
 	return -1;
 }
@@ -182,5 +203,5 @@ int main(int argc, char **argv)
 		status = EXIT_NO_VERDICT;
 	}
 	end_qemu();
-	return status;
+	return lost ? EXIT_LOST : status;
 }
