@@ -71,6 +71,7 @@ UNIT_OBJ_test_path = $(UNIT_MACHINE)
 UNIT_OBJ_test_topo = $(UNIT_MACHINE) \
 	$(patsubst %,$(B)/obj/tool/%.o,markup pci_name topo_layout topo_read topo_svg topo_text topo_words)
 UNIT_CFLAGS_test_topo = -DPEERPIN='"$(B)/bin/peerpin"'
+UNIT_CFLAGS_test_libcuda_proc = -DLIBCUDA='"$(B)/emu/libcuda.so.1"' -DMAP='"emu/libcuda/libcuda.map"'
 UNIT_CFLAGS_test_cuda_lookup = -DFAKE_CUDA='"$(B)/bin/test/fake/libcuda.so.1"' \
 	-DFAKE_PLUGIN='"$(B)/bin/test/fake/plugin.so"'
 UNIT_CFLAGS_test_verify_run = -DPEERPIN='"$(B)/bin/peerpin"' -DFAKE_VM_RUN='"test/unit/fake_vm_run"'
@@ -112,6 +113,8 @@ $(patsubst %,$(B)/bin/test/%,test_doctor test_doctor_pairs test_doctor_captured)
 
 $(B)/bin/test/test_topo $(B)/bin/test/test_tool_ends: | $(B)/bin/peerpin
 $(B)/bin/test/test_topo: private override LDFLAGS += -Wl,--no-as-needed -ljson-c -lpci
+
+$(B)/bin/test/test_libcuda_proc: | $(B)/emu/libcuda.so.1
 
 $(B)/bin/test/test_cuda_lookup: | $(B)/bin/test/fake/libcuda.so.1 $(B)/bin/test/fake/plugin.so
 $(B)/bin/test/test_cuda_lookup: private override LDFLAGS += -rdynamic

@@ -124,6 +124,7 @@ static const struct proc procs[] = {
 	PROC_T(cuMemcpyDtoD, 3020, cuMemcpyDtoD_v2_ptds),
 	PROC_T(cuMemcpyPeer, 4000, cuMemcpyPeer_ptds),
 	PROC_T(cuMemcpy2D, 3020, cuMemcpy2D_v2_ptds),
+	PROC_T(cuMemcpy2DUnaligned, 3020, cuMemcpy2DUnaligned_v2_ptds),
 	PROC_T(cuMemcpyAsync, 4000, cuMemcpyAsync_ptsz),
 	PROC_T(cuMemcpyHtoDAsync, 3020, cuMemcpyHtoDAsync_v2_ptsz),
 	PROC_T(cuMemcpyDtoHAsync, 3020, cuMemcpyDtoHAsync_v2_ptsz),

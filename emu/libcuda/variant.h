@@ -56,6 +56,7 @@ VARIANT(cuMemsetD2D32_v2_ptds, cuMemsetD2D32);
 VARIANT(cuMemsetD2D32Async_ptsz, cuMemsetD2D32Async);
 
 VARIANT(cuMemcpy2D_v2_ptds, cuMemcpy2D);
+VARIANT(cuMemcpy2DUnaligned_v2_ptds, cuMemcpy2DUnaligned);
 VARIANT(cuMemcpy2DAsync_v2_ptsz, cuMemcpy2DAsync);
 
 VARIANT(cuMemAllocAsync_ptsz, cuMemAllocAsync);
