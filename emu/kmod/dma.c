@@ -2,8 +2,6 @@
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
 #include <linux/pci.h>
-#include <linux/pid.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "../include/emugpu.h"
@@ -21,7 +19,6 @@
 struct dma_map {
 	struct emugpu_map base;
 	struct nvidia_p2p_dma_mapping mapping;
-	struct pid *process;		/* that called dma_map_pages */
 	bool freed;			/* by free_dma_mapping; map lock */
 	bool undone;			/* with its pin, after the callback: only to be freed; map lock */
 };
@@ -66,7 +63,6 @@ static struct dma_map *map_new(struct pci_dev *peer, u32 entries)
 	map->mapping.version = NVIDIA_P2P_DMA_MAPPING_VERSION;
 	map->mapping.page_size_type = NVIDIA_P2P_PAGE_SIZE_64KB;
 	map->mapping.pci_dev = pci_dev_get(peer);
-	map->process = get_pid(task_tgid(current));
 	return map;
 }
 
@@ -78,16 +74,10 @@ static void map_empty(struct dma_map *map)
 	emugpu_poison(&map->mapping, sizeof(map->mapping));
 }
 
-static void map_delete(struct dma_map *map)
-{
-	put_pid(map->process);
-	kfree(map);
-}
-
 static void map_free(struct dma_map *map)
 {
 	map_empty(map);
-	map_delete(map);
+	kfree(map);
 }
 
 int emugpu_dma_map(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p2p_dma_mapping **mapping)
@@ -184,18 +174,16 @@ bool emugpu_dma_unmap_all(struct emugpu_pin *pin)
 	return forgotten;
 }
 
-bool emugpu_dma_forget(struct emugpu_pin *pin, const struct pid *process)
+bool emugpu_dma_forget(struct emugpu_pin *pin)
 {
 	struct dma_map *map, *next;
 	bool forgotten = false;
 
 	lockdep_assert_held(&emugpu_map_lock);
 	list_for_each_entry_safe(map, next, &pin->maps, base.node) {
-		if (process && process != map->process)
-			continue;
 		forgotten |= !map->freed;
 		emugpu_map_unlink(&map->base);
-		map_delete(map);
+		kfree(map);
 	}
 	return forgotten;
 }

@@ -8,7 +8,6 @@
 struct emugpu_pin;
 struct nvidia_p2p_dma_mapping;
 struct pci_dev;
-struct pid;
 
 /* API lock held. 0, -ENOMEM, or -EIO when @peer cannot reach the memory */
 int emugpu_dma_map(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p2p_dma_mapping **mapping);
@@ -23,10 +22,7 @@ void emugpu_dma_free(struct nvidia_p2p_dma_mapping *mapping, const void *caller)
 /* Undoes those that are left; true if the consumer forgot one. Those of a pin called back it may free later. */
 bool emugpu_dma_unmap_all(struct emugpu_pin *pin);
 
-/*
- * Map lock held, the last look at mappings of a dead pin, those that a process
- * has made or, with NULL, all: true if the consumer never freed one.
- */
-bool emugpu_dma_forget(struct emugpu_pin *pin, const struct pid *process);
+/* Map lock held, the last look at the mappings of a dead pin: true if the consumer never freed one. */
+bool emugpu_dma_forget(struct emugpu_pin *pin);
 
 #endif

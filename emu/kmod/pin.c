@@ -97,19 +97,14 @@ static void inquire_freed(struct emugpu_pin *pin)
 	pin->table_freed = true;
 }
 
-static void inquire_mappings(struct emugpu_pin *pin, const struct pid *process)
-{
-	if (emugpu_dma_forget(pin, process))
-		emugpu_violation_by(EMUGPU_RULE_MAPPING_LEAKED, pin->consumer);
-}
-
 /* The last look at a dead pin, when its grave is needed or its consumer goes; map lock held */
 static void inquire(struct emugpu_pin *pin)
 {
 	if (owns_table(pin) && memchr_inv(pin->table, POISON_FREE, sizeof(*pin->table)))
 		emugpu_violation_by(EMUGPU_RULE_WRITE_TO_DEAD_TABLE, pin->consumer);
 	inquire_freed(pin);
-	inquire_mappings(pin, NULL);
+	if (emugpu_dma_forget(pin))
+		emugpu_violation_by(EMUGPU_RULE_MAPPING_LEAKED, pin->consumer);
 }
 
 static void grave_clear(struct graveyard *yard, struct emugpu_pin *pin)
@@ -150,6 +145,7 @@ static void graves_clear(const char *consumer)
 	mutex_unlock(&emugpu_map_lock);
 }
 
+/* Mappings may be freed later still: by another file's release, or by no thread of the process. */
 void emugpu_pin_process_gone(const struct pid *process)
 {
 	struct graveyard *yard;
@@ -157,11 +153,9 @@ void emugpu_pin_process_gone(const struct pid *process)
 
 	mutex_lock(&emugpu_map_lock);
 	for (yard = &graveyards[EMUGPU_PIN_PUT]; yard <= &graveyards[EMUGPU_PIN_REVOKED]; yard++)
-		list_for_each_entry(pin, &yard->pins, node) {
+		list_for_each_entry(pin, &yard->pins, node)
 			if (pin->process == process)
 				inquire_freed(pin);
-			inquire_mappings(pin, process);
-		}
 	mutex_unlock(&emugpu_map_lock);
 }
 

@@ -9,7 +9,6 @@
 struct device;
 struct emugpu_pin;
 struct nvidia_p2p_dma_mapping;
-struct pid;
 
 /* API lock held. 0, -ENOMEM, or -EIO when @peer cannot reach the memory */
 int emugpu_dma_map(struct emugpu_pin *pin, struct device *peer, enum dma_data_direction direction,
@@ -22,7 +21,7 @@ int emugpu_dma_unmap(const struct nvidia_p2p_dma_mapping *mapping);
 bool emugpu_dma_unmap_all(struct emugpu_pin *pin);
 
 /* Nothing is left of mappings then. */
-static inline bool emugpu_dma_forget(struct emugpu_pin *pin, const struct pid *process)
+static inline bool emugpu_dma_forget(struct emugpu_pin *pin)
 {
 	return false;
 }

@@ -103,6 +103,20 @@ CASE(mappings_that_a_consumer_leaves_are_reported_and_undone)
 	EXPECT_BROKE(fd, EMUGPU_RULE_MAPPING_LEAKED, 1);
 }
 
+static int leave_the_mapping(void)
+{
+	return emu_alloc(emu_open(), VA, BLOCK) || get_flags(0, VA, PAGE, P2P_CHECK_IN_CALLBACK_LEAVE_MAPS) || map(0, 0);
+}
+
+CASE(mappings_that_are_left_with_the_end_of_a_process_are_reported)
+{
+	rules_watch(fd);
+	EXPECT(emu_in_child(leave_the_mapping) == 0 && nothing_pinned(), "child");
+	EXPECT(consumer_remove() == 0, "%s", strerror(errno));
+	EXPECT_CONSUMER_LOADED();
+	EXPECT_BROKE(fd, EMUGPU_RULE_MAPPING_LEAKED, 1);
+}
+
 CASE(a_table_that_a_consumer_leaves_is_reported)
 {
 	rules_watch(fd);
