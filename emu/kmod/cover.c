@@ -12,7 +12,7 @@
 
 struct covered {
 	struct emugpu_memory *memory;	/* a reference: nobody else gets the page */
-	u32 page;			/* of the GPU */
+	u32 page;			/* counted in it */
 	void *contents;
 };
 
@@ -37,17 +37,29 @@ static u8 pattern(u32 page)
 	return 0x5a + 29 * page;
 }
 
-static void *address_of(const struct covered *covered)
+static u32 gpu_page(const struct covered *covered)
 {
-	return emugpu_window_page(covered->memory->gpu, covered->page);
+	return covered->memory->pages[covered->page];
 }
 
-static bool is_covered(const struct emugpu_cover *cover, const struct emugpu_gpu *gpu, u32 page)
+static void *address_of(const struct covered *covered)
+{
+	return emugpu_window_page(covered->memory->gpu, gpu_page(covered));
+}
+
+bool emugpu_cover_is_of(const struct emugpu_cover *cover, u32 i, const struct emugpu_memory *memory, u32 first, u32 n)
+{
+	const struct covered *covered = &cover->pages[i];
+
+	return covered->memory == memory && covered->page >= first && covered->page - first < n;
+}
+
+static bool is_covered(const struct emugpu_cover *cover, const struct emugpu_memory *memory, u32 page)
 {
 	u32 i;
 
 	for (i = 0; i < cover->npages; i++)
-		if (cover->pages[i].page == page && cover->pages[i].memory->gpu == gpu)
+		if (emugpu_cover_is_of(cover, i, memory, page, 1))
 			return true;
 	return false;
 }
@@ -62,7 +74,7 @@ static int put_on(struct covered *covered)
 	if (!covered->contents)
 		return -ENOMEM;
 	memcpy(covered->contents, p, EMUGPU_PAGE_SIZE);
-	memset(p, pattern(covered->page), EMUGPU_PAGE_SIZE);
+	memset(p, pattern(gpu_page(covered)), EMUGPU_PAGE_SIZE);
 	emugpu_memory_get(covered->memory);
 	return 0;
 }
@@ -72,32 +84,24 @@ int emugpu_cover_page(struct emugpu_cover *cover, struct emugpu_memory *memory, 
 	struct covered *covered = &cover->pages[cover->npages];
 	int err;
 
-	if (is_covered(cover, memory->gpu, memory->pages[page]))
+	if (is_covered(cover, memory, page))
 		return 0;
 	if (cover->npages == EMUGPU_COVER_MAX)
 		return -ENOSPC;
 	covered->memory = memory;
-	covered->page = memory->pages[page];
+	covered->page = page;
 	err = put_on(covered);
 	if (!err)
 		cover->npages++;
 	return err;
 }
 
-static bool is_changed(const struct covered *covered)
+bool emugpu_cover_is_changed(const struct emugpu_cover *cover, u32 i)
 {
+	const struct covered *covered = &cover->pages[i];
 	const void *p = address_of(covered);
 
-	return !IS_ERR(p) && memchr_inv(p, pattern(covered->page), EMUGPU_PAGE_SIZE);
-}
-
-u32 emugpu_cover_changed(const struct emugpu_cover *cover, u32 first, u32 n)
-{
-	u32 i, changed = 0;
-
-	for (i = first; i < first + n; i++)
-		changed += is_changed(&cover->pages[i]);
-	return changed;
+	return !IS_ERR(p) && memchr_inv(p, pattern(gpu_page(covered)), EMUGPU_PAGE_SIZE);
 }
 
 static void take_off(struct covered *covered)

@@ -33,7 +33,8 @@ int emugpu_cover_page(struct emugpu_cover *cover, struct emugpu_memory *memory, 
 /* Pages under it are numbered from 0 in the order in which they came. */
 u32 emugpu_cover_size(const struct emugpu_cover *cover);
 
-/* Of @n of them from @first on, how many were written to */
-u32 emugpu_cover_changed(const struct emugpu_cover *cover, u32 first, u32 n);
+/* Whether number @i of them was written to; and whether it is of the @n pages of @memory from @first on */
+bool emugpu_cover_is_changed(const struct emugpu_cover *cover, u32 i);
+bool emugpu_cover_is_of(const struct emugpu_cover *cover, u32 i, const struct emugpu_memory *memory, u32 first, u32 n);
 
 #endif

@@ -33,8 +33,7 @@ struct guarded {
 	struct emugpu_memory *memory;	/* a reference */
 	u32 first_page;			/* in the memory */
 	u32 npages;
-	u32 first_covered;
-	u32 ncovered;
+	bool written;
 	char consumer[EMUGPU_MODULE_LEN];
 	const void *callback;
 };
@@ -109,16 +108,14 @@ static bool is_due(struct sample *sample)
 	return sample->n++ % sample->every == 0;
 }
 
-static void cover(struct emugpu_cover *over, struct guarded *guarded, struct sample *sample)
+static void cover(struct emugpu_cover *over, const struct guarded *guarded, struct sample *sample)
 {
 	u32 i;
 	int err = 0;
 
-	guarded->first_covered = emugpu_cover_size(over);
 	for (i = guarded->first_page + guarded->npages; i-- > guarded->first_page && !err;)
 		if (is_due(sample) && !is_lent(guarded->memory, i))
 			err = emugpu_cover_page(over, guarded->memory, i);
-	guarded->ncovered = emugpu_cover_size(over) - guarded->first_covered;
 	if (err == -ENOMEM)
 		no_memory();
 }
@@ -137,10 +134,26 @@ static struct sample sample_of_all(void)
 	return sample;
 }
 
-static void judge(const struct emugpu_cover *over, const struct guarded *guarded)
+/* A page does not tell which of those that had it wrote. */
+static void find_writers(const struct emugpu_cover *over, u32 i)
 {
-	if (emugpu_cover_changed(over, guarded->first_covered, guarded->ncovered))
-		emugpu_violation_at(EMUGPU_RULE_DMA_AFTER_CALLBACK, guarded->consumer, guarded->callback);
+	struct guarded *guarded;
+
+	list_for_each_entry(guarded, &all_guarded, node)
+		guarded->written |= emugpu_cover_is_of(over, i, guarded->memory, guarded->first_page, guarded->npages);
+}
+
+static void judge(const struct emugpu_cover *over)
+{
+	const struct guarded *guarded;
+	u32 i;
+
+	for (i = 0; i < emugpu_cover_size(over); i++)
+		if (emugpu_cover_is_changed(over, i))
+			find_writers(over, i);
+	list_for_each_entry(guarded, &all_guarded, node)
+		if (guarded->written)
+			emugpu_violation_at(EMUGPU_RULE_DMA_AFTER_CALLBACK, guarded->consumer, guarded->callback);
 }
 
 /* In slices: a machine that stands still for a while, its devices too, loses one of them. */
@@ -156,14 +169,13 @@ static void wait(void)
 static void watch(struct emugpu_cover *over)
 {
 	struct sample sample = sample_of_all();
-	struct guarded *guarded;
+	const struct guarded *guarded;
 
 	list_for_each_entry(guarded, &all_guarded, node)
 		cover(over, guarded, &sample);
 	if (emugpu_cover_size(over))
 		wait();
-	list_for_each_entry(guarded, &all_guarded, node)
-		judge(over, guarded);
+	judge(over);
 }
 
 static void forget(void)

@@ -63,6 +63,15 @@ static int begin_locked(struct emugpu_gpu *gpu)
 	return 0;
 }
 
+static u32 count_changed(void)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < emugpu_cover_size(stash); i++)
+		n += emugpu_cover_is_changed(stash, i);
+	return n;
+}
+
 static int end_locked(const struct emugpu_gpu *gpu, u32 *changed)
 {
 	const void *p = emugpu_window_page(gpu, 0);
@@ -71,7 +80,7 @@ static int end_locked(const struct emugpu_gpu *gpu, u32 *changed)
 		return -ENOENT;
 	if (IS_ERR(p))
 		return PTR_ERR(p);
-	*changed = emugpu_cover_changed(stash, 0, emugpu_cover_size(stash));
+	*changed = count_changed();
 	drop();
 	return 0;
 }

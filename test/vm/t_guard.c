@@ -5,6 +5,7 @@
  */
 #include <stdatomic.h>
 
+#include "pin.h"
 #include "thread.h"
 
 enum { WATCH_MS = 600 };
@@ -172,6 +173,26 @@ CASE(what_another_pin_holds_may_be_written_to)
 	CHECK_CASE();
 	EXPECT_BROKE(fd, EMUGPU_RULE_DMA_AFTER_CALLBACK, 1);
 	EXPECT(put_persistent(0) == 0, "put");
+	guard_off_and_free();
+}
+
+/* Memory does not tell by whom it was written to. */
+CASE(a_write_to_what_two_drivers_had_is_a_breach_of_both)
+{
+	struct peerpin_pin pin;
+	int peerpin = pin_open();
+
+	guarded_block();
+	CHECK_CASE();
+	EXPECT(pin_at(peerpin, VA, PAGE, &pin) == 0 && get(0, VA, 2 * PAGE) == 0, "pin");
+	revoke_with_writer(physical(0, 0));
+	CHECK_CASE();
+	EXPECT_BROKE(fd, EMUGPU_RULE_DMA_AFTER_CALLBACK, 2);
+	EXPECT(pin_at(peerpin, VA, PAGE, &pin) == 0 && get(0, VA, 2 * PAGE) == 0, "pin");
+	revoke_with_writer(physical(0, 1));
+	CHECK_CASE();
+	EXPECT_BROKE(fd, EMUGPU_RULE_DMA_AFTER_CALLBACK, 1);
+	close(peerpin);
 	guard_off_and_free();
 }
 
