@@ -87,13 +87,16 @@ void emugpu_guard_add(const struct emugpu_pin *pin)
 
 /*
  * By another pin, a dma-buf or, page by page, to the CPU, whose owner may write
- * to it; no new one can come while the API lock is held.
+ * to it; no new one can come while the API lock is held. A GPU that goes takes
+ * its pages for the CPU away, without that lock.
  */
 static bool is_lent(const struct emugpu_memory *memory, u32 page)
 {
 	const struct emugpu_gpu *gpu = memory->gpu;
 	u32 vram_page = memory->pages[page];
 
+	if (gpu->gone)
+		return true;
 	return gpu->bar1.refs[vram_page] || (gpu->vram.cpu && !emugpu_p2pmem_is_home(gpu->vram.cpu, vram_page));
 }
 
