@@ -14,6 +14,7 @@
 #include "event.h"
 #include "monitor.h"
 #include "pin.h"
+#include "poison.h"
 
 /* Of the hardware of 2011; kept so that old consumers build and load. */
 int nvidia_p2p_init_mapping(uint64_t p2p_token, struct nvidia_p2p_params *params,
@@ -39,6 +40,15 @@ static int check_range(const struct emugpu_pin_request *request)
 	return -EINVAL;
 }
 
+/* In a callback there is no looking up, nor a pin that could be buried. */
+static struct nvidia_p2p_page_table *table_of_none(void)
+{
+	static struct nvidia_p2p_page_table table;
+
+	emugpu_poison(&table, sizeof(table));
+	return &table;
+}
+
 /* From here on, a failure leaves *@page_table pointing at what looks like freed memory, as on the real driver. */
 static int get_pages(const struct emugpu_pin_request *request, struct nvidia_p2p_page_table **page_table,
 		     enum emugpu_event_kind kind)
@@ -47,6 +57,7 @@ static int get_pages(const struct emugpu_pin_request *request, struct nvidia_p2p
 	struct emugpu_pin *pin;
 	int err = emugpu_api_check_caller();
 
+	*page_table = err ? table_of_none() : NULL;
 	if (err)
 		return err;
 	pin = emugpu_pin_new(request);
@@ -95,6 +106,7 @@ int nvidia_p2p_get_pages_persistent(uint64_t virtual_address, uint64_t length,
 	const struct emugpu_pin_request request = {
 		.va = virtual_address,
 		.length = length,
+		.force_bar1 = flags & NVIDIA_P2P_FLAGS_FORCE_BAR1_MAPPING,
 		.caller = EMUGPU_CALLER,
 	};
 	int err;
@@ -106,9 +118,6 @@ int nvidia_p2p_get_pages_persistent(uint64_t virtual_address, uint64_t length,
 		return err;
 	if (flags & ~NVIDIA_P2P_FLAGS_FORCE_BAR1_MAPPING)
 		emugpu_violation(EMUGPU_RULE_UNKNOWN_FLAGS, EMUGPU_CALLER);
-	/* it is for GPUs that share memory with the CPU */
-	if (flags & NVIDIA_P2P_FLAGS_FORCE_BAR1_MAPPING)
-		return -ENOTSUPP;
 	return get_pages(&request, page_table, EMUGPU_EVENT_PIN_PERSISTENT);
 }
 EMUGPU_EXPORT(nvidia_p2p_get_pages_persistent);

@@ -27,7 +27,6 @@ static int map_locked(struct pci_dev *peer, const struct nvidia_p2p_page_table *
 {
 	struct emugpu_pin *pin = emugpu_pin_find(table);
 
-	*mapping = NULL;
 	if (pin && pin->state == EMUGPU_PIN_LIVE)
 		return map_live(pin, peer, mapping, caller);
 	if (!pin || pin->state != EMUGPU_PIN_REVOKED)
@@ -42,6 +41,7 @@ int nvidia_p2p_dma_map_pages(struct pci_dev *peer, struct nvidia_p2p_page_table 
 
 	if (!peer || !page_table || !dma_mapping)
 		return -EINVAL;
+	*dma_mapping = NULL;
 	err = emugpu_api_check_caller();
 	if (err)
 		return err;

@@ -243,6 +243,9 @@ static int pin_fill(struct emugpu_pin *pin)
 
 	if (!block)
 		return -EINVAL;
+	/* it is for GPUs that share memory with the CPU */
+	if (request->force_bar1)
+		return -ENOTSUPP;
 	err = emugpu_api_injected_error(EMUGPU_CALL_GET_PAGES);
 	if (err)
 		return err;

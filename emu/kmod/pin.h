@@ -41,6 +41,7 @@ struct emugpu_pin_request {
 	u32 va_space;
 	u64 va;
 	u64 length;
+	bool force_bar1;
 	void (*callback)(void *data);	/* NULL: persistent */
 	void *data;
 	const void *caller;

@@ -11,6 +11,7 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
+#include <linux/poison.h>
 #include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -46,18 +47,22 @@ static struct nvidia_p2p_dma_mapping wild_map;
 
 static void callback(void *data);
 
+/* It leaves a pointer to what looks like freed memory. */
 static int in_callback_get(struct slot *slot)
 {
-	struct nvidia_p2p_page_table *table;
+	struct nvidia_p2p_page_table *table = &untouched;
+	int err = nvidia_p2p_get_pages(0, 0, slot->call.va, slot->call.length, &table, callback, slot);
 
-	return nvidia_p2p_get_pages(0, 0, slot->call.va, slot->call.length, &table, callback, slot);
+	return memchr_inv(table, POISON_FREE, sizeof(*table)) ? -EBADSLT : err;
 }
 
+/* It leaves NULL. */
 static int in_callback_map(struct slot *slot)
 {
-	struct nvidia_p2p_dma_mapping *map;
+	struct nvidia_p2p_dma_mapping *map = &wild_map;
+	int err = nvidia_p2p_dma_map_pages(peer, slot->table, &map);
 
-	return nvidia_p2p_dma_map_pages(peer, slot->table, &map);
+	return map ? -EBADSLT : err;
 }
 
 static void in_callback_misbehave(struct slot *slot)

@@ -88,7 +88,7 @@ struct p2p_check_table {
 /**
  * struct p2p_check_callback - what callbacks of the slot have seen
  * @out_version: of the table
- * @out_unmap: errors as returned, 1: not called; like all below
+ * @out_unmap: errors as returned, 1: not called; like all below. EBADSLT: the pointer was left in another way
  */
 struct p2p_check_callback {
 	__u32 slot;

@@ -81,10 +81,13 @@ CASE(force_bar1_mapping_is_enotsupp)
 	one_block();
 	CHECK_CASE();
 	EXPECT(get_with(1) == -P2P_CHECK_ENOTSUPP, "get");
+	EXPECT(version(0) == POISON && nothing_pinned(), "%#x", version(0));
 	EXPECT_NO_BREACH(fd);
 	EXPECT(get_with(0x11) == -P2P_CHECK_ENOTSUPP, "with a flag that is unknown");
 	EXPECT_BROKE(fd, EMUGPU_RULE_UNKNOWN_FLAGS, 1);
 	free_one();
+	EXPECT(get_with(1) == -EINVAL && version(0) == POISON, "of what is freed");
+	EXPECT_NO_BREACH(fd);
 }
 
 CASE(null_result_is_einval)
