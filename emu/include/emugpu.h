@@ -32,6 +32,9 @@
 #define EMUGPU_BLOCK_SIZE (2u << 20)
 #define EMUGPU_PAGE_SIZE (64u << 10)
 
+/* The va_space of memory of no context, whose p2p_token is 0: what newer real drivers say of all memory */
+#define EMUGPU_VA_SPACE_OF_NONE 0xfe00u
+
 /**
  * struct emugpu_info - EMUGPU_IOC_INFO: one GPU, by number
  * @gpu: which, from 0; ENODEV past the last

@@ -3,10 +3,11 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 
+#include "../include/emugpu.h"
 #include "context.h"
 
 /* Tokens of address spaces look like those of the real driver: small numbers, one after the other. */
-static atomic_t last_va_space = ATOMIC_INIT(0xfe00);
+static atomic_t last_va_space = ATOMIC_INIT(EMUGPU_VA_SPACE_OF_NONE);
 
 static void context_destroy(struct emugpu_object *object)
 {

@@ -216,6 +216,11 @@ static void forget_table_locked(const struct nvidia_p2p_page_table *table)
 
 /* ---- the living ---------------------------------------------------------- */
 
+static u32 va_space_of(const struct emugpu_block *block)
+{
+	return block->context ? block->context->va_space : EMUGPU_VA_SPACE_OF_NONE;
+}
+
 /*
  * Whoever knows the token of a context may pin what is in it; without a token
  * memory is its process's. A va_space must fit either way.
@@ -230,7 +235,7 @@ static struct emugpu_block *block_for(const struct emugpu_pin_request *request)
 		block = emugpu_block_find(task_tgid(current), request->va);
 	if (!block || block->gpu->gone || !emugpu_gpu_lends(block->flags))
 		return NULL;
-	if (request->va_space && !(block->context && block->context->va_space == request->va_space))
+	if (request->va_space && request->va_space != va_space_of(block))
 		return NULL;
 	return emugpu_block_holds(block, request->va, request->length) ? block : NULL;
 }

@@ -4,8 +4,7 @@
 #include "init.h"
 #include "reserve.h"
 
-/* vaSpaceToken of memory of no context: what the real driver says of all */
-enum { VA_SPACE_OF_NONE = 0xfe00 };
+#include <emugpu.h>
 
 static void put_int(void *data, int value)
 {
@@ -37,7 +36,7 @@ static CUresult get_tokens(CUDA_POINTER_ATTRIBUTE_P2P_TOKENS *tokens, const stru
 	if (info->kind == ALLOC_HOST || info->kind == ALLOC_REGISTERED)
 		return CUDA_ERROR_INVALID_VALUE;
 	tokens->p2pToken = info->kind == ALLOC_DEVICE ? info->ctx->p2p_token : 0;
-	tokens->vaSpaceToken = info->kind == ALLOC_DEVICE ? info->ctx->va_space : VA_SPACE_OF_NONE;
+	tokens->vaSpaceToken = info->kind == ALLOC_DEVICE ? info->ctx->va_space : EMUGPU_VA_SPACE_OF_NONE;
 	return set_sync_memops(info, true);
 }
 

@@ -173,6 +173,24 @@ CASE(memory_made_without_rdma_is_refused)
 	OK(unmap_memory());
 }
 
+/* Which are the same for all such memory, of any process */
+CASE(its_tokens_are_for_its_process)
+{
+	struct attempt a;
+	uint32_t space;
+
+	OK(map_memory(true));
+	OK(cuMemSetAccess(va, SIZE, &readwrite, 1));
+	a.va = va;
+	OK(cuPointerGetAttribute(&a.tokens, CU_POINTER_ATTRIBUTE_P2P_TOKENS, va));
+	space = a.tokens.vaSpaceToken;
+	EXPECT(a.tokens.p2pToken == 0, "%#llx", a.tokens.p2pToken);
+	EXPECT(!get_token(0, 0, space, va, PAGE) && !put_token(0, 0, space), "its own cannot pin it");
+	EXPECT(get_token(0, 0, space + 1, va, PAGE) == -EINVAL, "any will do");
+	EXPECT(WEXITSTATUS(cu_in_child(pin_as_a_stranger, &a)) == 4, "another can pin it");
+	OK(unmap_memory());
+}
+
 CASE(memory_without_access_is_refused)
 {
 	OK(map_memory(true));
