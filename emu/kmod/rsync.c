@@ -44,7 +44,7 @@ void emugpu_rsync_unuse(void)
 {
 	mutex_lock(&rsync_mutex);
 	if (!--users && registered)
-		driver.put_relaxed_ordering_mode(mode, driver_data);
+		driver.put_relaxed_ordering_mode(!!mode, driver_data);
 	mutex_unlock(&rsync_mutex);
 }
 
@@ -81,12 +81,14 @@ static bool same(const struct nvidia_p2p_rsync_driver *old, const void *data)
 	       old->wait_for_rsync == driver.wait_for_rsync && data == driver_data;
 }
 
+/* What is none unregisters nothing; another than the registered one does. */
 void nvidia_p2p_unregister_rsync_driver(nvidia_p2p_rsync_driver_t *old, void *data)
 {
 	mutex_lock(&rsync_mutex);
 	if (!valid(old) || !same(old, data) || users)
 		emugpu_violation(EMUGPU_RULE_RSYNC_MISMATCH, EMUGPU_CALLER);
-	registered = false;
+	if (valid(old))
+		registered = false;
 	mutex_unlock(&rsync_mutex);
 }
 EMUGPU_EXPORT(nvidia_p2p_unregister_rsync_driver);

@@ -28,7 +28,7 @@ enum rsync_check_fault {
 	RSYNC_CHECK_OTHER_DATA,	/* registered with other data */
 };
 
-enum { RSYNC_CHECK_MODE = 7 };	/* what it answers */
+enum { RSYNC_CHECK_MODE = 7 };	/* what it answers, of which the GPU driver keeps whether it is 0 */
 
 /**
  * struct rsync_check - RSYNC_CHECK_IOC
