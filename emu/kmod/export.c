@@ -125,6 +125,7 @@ static void unuse(struct exported *exported)
 	emugpu_api_unlock();
 }
 
+/* The real driver does not say why it cannot. */
 static struct sg_table *ops_map(struct dma_buf_attachment *attachment, enum dma_data_direction direction)
 {
 	struct exported *exported = attachment->dmabuf->priv;
@@ -134,9 +135,10 @@ static struct sg_table *ops_map(struct dma_buf_attachment *attachment, enum dma_
 	if (err)
 		return ERR_PTR(err);
 	sgt = emugpu_segments_map(attachment->dev, exported->memory, exported->offset, exported->size);
-	if (IS_ERR(sgt))
-		unuse(exported);
-	return sgt;
+	if (sgt)
+		return sgt;
+	unuse(exported);
+	return ERR_PTR(-ENOMEM);
 }
 
 static void ops_unmap(struct dma_buf_attachment *attachment, struct sg_table *sgt, enum dma_data_direction direction)

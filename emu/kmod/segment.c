@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/dma-mapping.h>
-#include <linux/err.h>
+#include <linux/errno.h>
 #include <linux/minmax.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
@@ -99,14 +99,10 @@ static int table_fill(struct device *dev, struct sg_table *sgt, const struct emu
 struct sg_table *emugpu_segments_map(struct device *dev, const struct emugpu_memory *memory, u64 offset, u64 size)
 {
 	struct sg_table *sgt = kzalloc(sizeof(*sgt), GFP_KERNEL);
-	int err;
 
-	if (!sgt)
-		return ERR_PTR(-ENOMEM);
-	err = table_fill(dev, sgt, memory, offset, offset + size);
-	if (err) {
+	if (sgt && table_fill(dev, sgt, memory, offset, offset + size)) {
 		kfree(sgt);
-		return ERR_PTR(err);
+		return NULL;
 	}
 	return sgt;
 }

@@ -13,8 +13,8 @@ struct emugpu_memory;
 struct sg_table;
 
 /*
- * Bus addresses without pages, mapped for @dev, for both directions. ERR_PTR:
- * EINVAL @dev takes no segment of a page; ENOMEM; EIO @dev cannot reach it
+ * Bus addresses without pages, mapped for @dev, for both directions. NULL: @dev
+ * takes no segment of a page, or cannot reach it, or there is no memory
  */
 struct sg_table *emugpu_segments_map(struct device *dev, const struct emugpu_memory *memory, u64 offset, u64 size);
 void emugpu_segments_unmap(struct device *dev, struct sg_table *sgt);
