@@ -162,9 +162,11 @@ int nvidia_p2p_put_pages(uint64_t p2p_token, uint32_t va_space, uint64_t virtual
 	err = emugpu_api_check_caller();
 	if (err)
 		return err;
+	emugpu_pin_put_begins();
 	emugpu_api_lock();
 	put_locked(p2p_token, virtual_address, page_table, EMUGPU_CALLER);
 	emugpu_api_unlock();
+	emugpu_pin_put_ends();
 	return 0;
 }
 EMUGPU_EXPORT(nvidia_p2p_put_pages);

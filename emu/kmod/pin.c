@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/atomic.h>
 #include <linux/hashtable.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -43,6 +44,8 @@ static struct graveyard {
 	[EMUGPU_PIN_REVOKED] = { LIST_HEAD_INIT(graveyards[EMUGPU_PIN_REVOKED].pins) },
 	[EMUGPU_PIN_FAILED] = { LIST_HEAD_INIT(graveyards[EMUGPU_PIN_FAILED].pins) },
 };
+
+static atomic_t puts_under_way;
 
 /* By address alone: a wrong pointer must not be followed. */
 struct emugpu_pin *emugpu_pin_find(const struct nvidia_p2p_page_table *table)
@@ -126,7 +129,8 @@ static void bury(struct emugpu_pin *pin, enum emugpu_pin_state state)
 		emugpu_table_poison(pin);
 	pin->state = state;
 	list_move_tail(&pin->node, &yard->pins);
-	if (++yard->n > GRAVES_MAX)
+	yard->n++;
+	while (yard->n > GRAVES_MAX && !atomic_read(&puts_under_way))
 		grave_clear(yard, list_first_entry(&yard->pins, struct emugpu_pin, node));
 	mutex_unlock(&emugpu_map_lock);
 }
@@ -308,6 +312,16 @@ static void call_back(struct emugpu_pin *pin)
 	pin->called_back = true;
 	mutex_unlock(&emugpu_map_lock);
 	emugpu_api_callback(pin->request.callback, pin->request.data, pin->table);
+}
+
+void emugpu_pin_put_begins(void)
+{
+	atomic_inc(&puts_under_way);
+}
+
+void emugpu_pin_put_ends(void)
+{
+	atomic_dec(&puts_under_way);
 }
 
 void emugpu_pin_put(struct emugpu_pin *pin)

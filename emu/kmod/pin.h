@@ -76,13 +76,20 @@ static inline bool emugpu_pin_is_persistent(const struct emugpu_pin *pin)
 	return !pin->request.callback;
 }
 
-/* All below: API lock held. A pin that cannot be opened is buried. */
+/* All below, but where they say otherwise: API lock held. A pin that cannot be opened is buried. */
 int emugpu_pin_open(struct emugpu_pin *pin);
 void emugpu_pin_put(struct emugpu_pin *pin);
 void emugpu_pin_revoke(struct emugpu_pin *pin);
 
 /* True when the calling process owns the pinned memory, or the pin was made with this token */
 bool emugpu_pin_is_mine(const struct emugpu_pin *pin, u64 p2p_token);
+
+/*
+ * Around a put that may wait for the API lock, taken within: pins that are
+ * revoked meanwhile can still be found, however many they are.
+ */
+void emugpu_pin_put_begins(void);
+void emugpu_pin_put_ends(void);
 
 /* The live pin of that very range, or NULL */
 struct emugpu_pin *emugpu_pin_of_range(struct emugpu_block *block, u64 va, u64 length);

@@ -3,7 +3,7 @@
 #include <signal.h>
 
 #include "pin.h"
-#include "p2p.h"
+#include "thread.h"
 
 static int peerpin;
 static volatile const uint32_t *epochs;
@@ -111,6 +111,31 @@ CASE(the_monitor_tells_them_apart)
 	EXPECT(unpin(peerpin, pin.out_region) == 0, "unpin");
 	free_one();
 	EXPECT_NO_BREACH(fd);
+}
+
+enum { MANY = 2100 };
+
+/* More than the emulator remembers end before the put, which began with the first, comes to its turn. */
+CASE(a_put_may_lose_its_race_by_many)
+{
+	struct peerpin_pin pin;
+	pthread_t thread;
+	int i, bad = 0;
+
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0, "p2p_check");
+	for (i = 0; i < MANY; i++)
+		bad += pin_at(peerpin, VA, PAGE, &pin) != 0;
+	EXPECT(!bad && pins() == MANY + 1, "%d failed, %u pins", bad, pins());
+	EXPECT(thread_free_begin(&thread) == 0, "free");
+	EXPECT(put(0) == 0 && callback(0).out_count == 1, "put");
+	EXPECT(thread_free_end(thread) == 0 && nothing_pinned(), "free");
+	EXPECT_NO_BREACH(fd);
+	close(peerpin);
+	peerpin = pin_open();
+	epochs = epochs_map(peerpin);
 }
 
 static int pin_by_both_and_die(void)
