@@ -12,8 +12,8 @@
  * all of which go when the file is released. A block belongs to the client's
  * process; its end revokes every pin of it, as closing the device file of the
  * real driver does. Memory itself goes when no block, no handle and no
- * persistent pin has it any more. Who gets it next finds 0 in it, or what his own
- * process left.
+ * persistent pin has it any more. Who gets it next finds 0 in it, or what was left
+ * by the same client: after exec() a process may be another user's.
  *
  * Errors, all calls: EINVAL bad argument or reserved field not 0; ENODEV no
  * such GPU; EACCES not the owner; ENOENT no such block, memory or context;
@@ -82,7 +82,7 @@ enum emugpu_alloc_flags {
  * ENOMEM no VRAM left, or the client has 16384 blocks; EEXIST the range
  * overlaps a block of this process; EBUSY new memory while the CPU window is
  * closed (EMUGPU_TEST_CPU_WINDOW); EOPNOTSUPP HOST on a GPU that is not
- * integrated. New memory holds 0, or what this process left in it.
+ * integrated. New memory holds 0, or what this client left in it.
  */
 struct emugpu_alloc {
 	__u32 gpu;

@@ -13,6 +13,7 @@
 enum { OBJECTS_MAX = 65535 };
 
 static atomic_t clients;
+static atomic64_t last_number;
 
 u32 emugpu_clients(void)
 {
@@ -25,6 +26,7 @@ struct emugpu_client *emugpu_client_new(void)
 
 	if (!client)
 		return NULL;
+	client->number = atomic64_inc_return(&last_number);
 	client->owner = get_pid(task_tgid(current));
 	xa_init_flags(&client->objects, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	atomic_inc(&clients);

@@ -16,6 +16,7 @@ struct pid;
 
 struct emugpu_client {
 	struct pid *owner;
+	u64 number;	/* that no other ever has */
 	u32 nr_blocks;	/* API lock */
 	struct xarray objects;
 };

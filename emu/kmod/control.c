@@ -50,14 +50,14 @@ static struct emugpu_memory *memory_by_id(struct emugpu_client *client, u32 id)
 	return ERR_PTR(-ENOENT);
 }
 
-static struct emugpu_memory *memory_by_gpu(u32 number, u64 size, u32 flags)
+static struct emugpu_memory *memory_by_gpu(const struct emugpu_client *client, u32 number, u64 size, u32 flags)
 {
 	struct emugpu_gpu *gpu = emugpu_gpu_get(number);
 	struct emugpu_memory *memory;
 
 	if (!gpu)
 		return ERR_PTR(-ENODEV);
-	memory = emugpu_memory_new(gpu, size, flags & EMUGPU_ALLOC_WRITE_COMBINED);
+	memory = emugpu_memory_new(gpu, client->number, size, flags & EMUGPU_ALLOC_WRITE_COMBINED);
 	emugpu_gpu_put(gpu);
 	return memory;
 }
@@ -103,7 +103,7 @@ static int cmd_alloc(struct emugpu_client *client, void *arg)
 	if (err)
 		return err;
 	memory = alloc->memory ? memory_by_id(client, alloc->memory) :
-				 memory_by_gpu(alloc->gpu, alloc->size, alloc->flags);
+				 memory_by_gpu(client, alloc->gpu, alloc->size, alloc->flags);
 	if (IS_ERR(memory))
 		return PTR_ERR(memory);
 	context = context_by_id(client, alloc->context);
@@ -121,7 +121,7 @@ put_memory:
 static int cmd_memory(struct emugpu_client *client, void *arg)
 {
 	struct emugpu_memory_new *req = arg;
-	struct emugpu_memory *memory = memory_by_gpu(req->gpu, req->size, 0);
+	struct emugpu_memory *memory = memory_by_gpu(client, req->gpu, req->size, 0);
 	int err;
 
 	if (IS_ERR(memory))

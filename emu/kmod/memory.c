@@ -38,24 +38,24 @@ static int page_clear(const struct emugpu_gpu *gpu, u32 page)
 	return PTR_ERR_OR_ZERO(p);
 }
 
-/* What a process has freed it may find again, as on hardware; what others have, not. */
-static int memory_clear_of_others(const struct emugpu_memory *memory)
+/* What a client has freed it may find again, as on hardware; what others have, not. */
+static int memory_clear_of_others(const struct emugpu_memory *memory, u64 client)
 {
-	struct emugpu_vram *vram = &memory->gpu->vram;
+	u64 *last = memory->gpu->vram.last;
 	u32 i;
 	int err = 0;
 
 	for (i = 0; i < memory->npages && !err; i++) {
-		if (emugpu_vram_is_mine(vram, memory->pages[i]))
+		if (last[memory->pages[i]] == client)
 			continue;
 		err = page_clear(memory->gpu, memory->pages[i]);
 		if (!err)
-			emugpu_vram_set_mine(vram, memory->pages[i]);
+			last[memory->pages[i]] = client;
 	}
 	return err;
 }
 
-struct emugpu_memory *emugpu_memory_new(struct emugpu_gpu *gpu, u64 size, bool combined)
+struct emugpu_memory *emugpu_memory_new(struct emugpu_gpu *gpu, u64 client, u64 size, bool combined)
 {
 	u32 npages = size / EMUGPU_PAGE_SIZE;
 	struct emugpu_memory *memory;
@@ -74,7 +74,7 @@ struct emugpu_memory *emugpu_memory_new(struct emugpu_gpu *gpu, u64 size, bool c
 		goto err_vram;
 	memory->gpu = gpu;
 	memory->npages = npages;
-	err = memory_clear_of_others(memory);
+	err = memory_clear_of_others(memory, client);
 	if (err)
 		goto err_vram;
 	emugpu_object_init(&memory->object, memory_destroy);

@@ -20,10 +20,10 @@ struct emugpu_memory {
 };
 
 /*
- * Without data of other processes; write-combined or cached for the CPU. ERR_PTR: EINVAL @size is no
- * multiple of the block size; ENOMEM; ENODEV, EBUSY no window to zero it through
+ * Without data of others than @client, see emugpu_client; write-combined or cached for the CPU. ERR_PTR: EINVAL
+ * @size is no multiple of the block size; ENOMEM; ENODEV, EBUSY no window to zero it through
  */
-struct emugpu_memory *emugpu_memory_new(struct emugpu_gpu *gpu, u64 size, bool combined);
+struct emugpu_memory *emugpu_memory_new(struct emugpu_gpu *gpu, u64 client, u64 size, bool combined);
 
 /* NULL when @object is of another kind */
 struct emugpu_memory *emugpu_memory_of(struct emugpu_object *object);

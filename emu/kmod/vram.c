@@ -3,8 +3,6 @@
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
-#include <linux/pid.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/swap.h>
@@ -68,25 +66,9 @@ int emugpu_vram_init(struct emugpu_vram *vram, u32 npages)
 
 void emugpu_vram_destroy(struct emugpu_vram *vram)
 {
-	u32 i;
-
-	for (i = 0; i < vram->npages; i++)
-		put_pid(vram->last[i]);
 	kvfree(vram->last);
 	mutex_destroy(&vram->lock);
 	kvfree(vram->free);
-}
-
-bool emugpu_vram_is_mine(const struct emugpu_vram *vram, u32 page)
-{
-	return vram->last[page] == task_tgid(current);
-}
-
-/* Held, so that no later process is taken for this one */
-void emugpu_vram_set_mine(struct emugpu_vram *vram, u32 page)
-{
-	put_pid(vram->last[page]);
-	vram->last[page] = get_pid(task_tgid(current));
 }
 
 static bool adjacent(u32 a, u32 b)

@@ -17,7 +17,6 @@
 #include <linux/types.h>
 
 struct page;
-struct pid;
 
 struct emugpu_vram {
 	struct mutex lock;	/* of all below */
@@ -25,7 +24,7 @@ struct emugpu_vram {
 	u32 nfree;
 	u32 naway;
 	u32 npages;
-	struct pid **last;	/* of each page: whose data it may hold, or NULL; its owner's to write, without the lock */
+	u64 *last;		/* of each page: what client's data it may hold, or 0; its owner's, without the lock */
 	struct page *cpu;	/* the CPU's for page 0, or NULL; written before the first use */
 };
 
@@ -36,10 +35,6 @@ int emugpu_vram_init(struct emugpu_vram *vram, u32 npages);
 void emugpu_vram_destroy(struct emugpu_vram *vram);
 int emugpu_vram_alloc(struct emugpu_vram *vram, u32 *pages, u32 n);
 void emugpu_vram_free(struct emugpu_vram *vram, const u32 *pages, u32 n);
-
-/* Whether what a page of the calling process holds is the process's own; and that it is from now on */
-bool emugpu_vram_is_mine(const struct emugpu_vram *vram, u32 page);
-void emugpu_vram_set_mine(struct emugpu_vram *vram, u32 page);
 
 /* All are at home, and the CPU's pages go. */
 void emugpu_vram_forget_cpu(struct emugpu_vram *vram);

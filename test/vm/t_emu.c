@@ -179,6 +179,39 @@ CASE(what_a_process_freed_it_may_find_again)
 	EXPECT(emu_free(fd, VA) == 0, "free");
 }
 
+/* What is freed last is given out first. */
+CASE_BY_NAME(new_memory_is_0)
+{
+	uint64_t at;
+	size_t i;
+
+	fd = emu_open();
+	EXPECT(emu_alloc(fd, VA, BLOCK) == 0, "alloc");
+	for (at = 0; at < BLOCK; at += sizeof(buf)) {
+		EXPECT(emu_read(fd, buf, VA + at, sizeof(buf)) == 0, "read");
+		for (i = 0; i < sizeof(buf); i++)
+			EXPECT(!buf[i], "%#x at %lu", buf[i], at + i);
+	}
+}
+
+static int leave_and_exec(void)
+{
+	int own = emu_open();
+
+	if (emu_alloc(own, VA, BLOCK) || emu_fill(own, VA, 1, 0xa5, BLOCK) || emu_free(own, VA))
+		return 2;
+	execl("/proc/self/exe", "t_emu", "new_memory_is_0", NULL);
+	return 3;
+}
+
+/* The process is the same, the program perhaps another user's. */
+CASE(a_program_that_comes_after_finds_none_of_it)
+{
+	int status = emu_in_child(leave_and_exec);
+
+	EXPECT(status == 0, "%d", status);
+}
+
 CASE(peek_sees_what_was_written)
 {
 	struct emugpu_test test;
