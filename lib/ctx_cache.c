@@ -121,13 +121,12 @@ static int epoch_valid(void *arg, void *reg)
 	return pp_region_valid(pp_cache_ctx(arg), &r->region) && (!r->shares_block || is_same_buffer(r));
 }
 
-/* Host memory has no buffer, and no tag. */
+/* Host memory has no buffer, and no tag. A pin may end before its memory does: a huge page is split, a GPU unbound. */
 static int tag_valid(void *arg, void *reg)
 {
 	const struct registration *r = reg;
 
-	(void)arg;
-	return !r->buffer_id || is_same_buffer(r);
+	return pp_region_valid(pp_cache_ctx(arg), &r->region) && (!r->buffer_id || is_same_buffer(r));
 }
 
 static const uint32_t *epoch_of(const struct pp_ctx *ctx, const struct registration *r, uint32_t *value)
@@ -165,7 +164,7 @@ static int ctx_grow(void *arg, uint64_t *addr, uint64_t *length)
 static const struct pp_cache_ops ctx_ops[] = {
 	[PP_WATCH_BEST] = { ctx_pin, ctx_unpin, hooked_word, epoch_valid, ctx_grow },
 	[PP_WATCH_EPOCH] = { ctx_pin, ctx_unpin, epoch_word, epoch_valid, ctx_grow },
-	[PP_WATCH_HOOK] = { ctx_pin, ctx_unpin, NULL, NULL, ctx_grow },
+	[PP_WATCH_HOOK] = { ctx_pin, ctx_unpin, hooked_word, epoch_valid, ctx_grow },
 	[PP_WATCH_TAG] = { ctx_pin, ctx_unpin, NULL, tag_valid, ctx_grow },
 	[PP_WATCH_NONE] = { ctx_pin, ctx_unpin, NULL, NULL, ctx_grow },
 };

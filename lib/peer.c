@@ -178,8 +178,9 @@ put_src:
 
 /*
  * The memory of an end that was revoked under the copy may have been allocated
- * anew at the same address; the cache has found out by now. -EINVAL on the
- * second attempt means that nobody owns it any more.
+ * anew at the same address; the cache finds out by the revocation page, unless it
+ * was told to watch nothing. -EINVAL on the second attempt means that nobody
+ * owns it any more.
  */
 static int attempt_twice(struct pp_peer *peer, struct copy *copy)
 {

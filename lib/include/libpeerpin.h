@@ -329,16 +329,19 @@ enum pp_cache_watch {
 	PP_WATCH_EPOCH,
 	/*
 	 * libpeerpin-hook.so, which sees the frees of this process through the CUDA
-	 * API before they happen: nothing on a hit. It does not see host memory
-	 * being unmapped.
+	 * API before they happen: no CUDA call on a hit. It does not see host memory
+	 * being unmapped; of /dev/peerpin, whose page is looked at too, that is seen.
 	 */
 	PP_WATCH_HOOK,
 	/*
-	 * CUDA's buffer id, compared on each hit: one CUDA call. Does not see host
-	 * memory being unmapped.
+	 * CUDA's buffer id, compared on each hit: one CUDA call; of /dev/peerpin with
+	 * the revocation page.
 	 */
 	PP_WATCH_TAG,
-	/* Nothing: the caller calls pp_cache_invalidate() before memory is freed. */
+	/*
+	 * Nothing: the caller calls pp_cache_invalidate() before memory is freed, and
+	 * when a device answers -ESTALE.
+	 */
 	PP_WATCH_NONE,
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Caches in a process whose hook comes too late to see all frees, or has no memory; it is this file. */
+/* Caches in a process whose hook sees all frees, comes too late for that, or has no memory; it is this file. */
 #include <errno.h>
 #include <linux/types.h>
 #include <peerpin.h>
@@ -106,6 +106,66 @@ static void a_failure_leaves_no_cache(void **state)
 	expect_failure(create_ctx, PP_WATCH_HOOK, -ENOMEM);
 }
 
+/* ---- what ends though nobody frees it: a huge page is split, a GPU unbound --------------- */
+
+static uint32_t last_region;
+
+static int pin_host(void *arg)
+{
+	struct peerpin_pin *pin = arg;
+
+	pin->out_provider = PEERPIN_PROVIDER_HOST;
+	pin->out_region = ++last_region;
+	pin->out_slot = last_region;
+	pin->out_epoch = mock_epochs[last_region] = 1;
+	pin->out_page_size = 4096;
+	pin->out_addr = pin->addr;
+	pin->out_length = pin->length;
+	return 0;
+}
+
+static int unpin(void *arg)
+{
+	(void)arg;
+	return 0;
+}
+
+static void gets_the_last(void)
+{
+	const struct pp_cache_entry *e;
+	const struct pp_region *region;
+
+	assert_int_equal(pp_cache_get(cache, (void *)0x555500000000, 4096, &e, NULL), 0);
+	region = e->reg;
+	assert_int_equal(region->id, last_region);
+	pp_cache_put(cache, e);
+}
+
+static void a_pin_that_was_revoked_is_made_again(uint32_t watch)
+{
+	assert_int_equal(create_ctx(watch), 0);
+	mock_expect(PEERPIN_IOC_PIN, pin_host);
+	gets_the_last();
+	gets_the_last();
+	mock_epochs[last_region]++;
+	mock_expect(PEERPIN_IOC_UNPIN, unpin);
+	mock_expect(PEERPIN_IOC_PIN, pin_host);
+	gets_the_last();
+	mock_expect(PEERPIN_IOC_UNPIN, unpin);
+	pp_cache_destroy(cache);
+	mock_done();
+}
+
+static void what_was_revoked_is_pinned_again_whoever_watches(void **state)
+{
+	uint32_t watch;
+
+	(void)state;
+	hook_error = 0;
+	for (watch = PP_WATCH_BEST; watch < PP_WATCH_NONE; watch++)
+		a_pin_that_was_revoked_is_made_again(watch);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -114,6 +174,7 @@ int main(void)
 		TEST(the_best_is_what_works),
 		TEST(who_wants_the_hook_is_refused),
 		TEST(a_failure_leaves_no_cache),
+		TEST(what_was_revoked_is_pinned_again_whoever_watches),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
