@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include "entry.h"
 #include "pages.h"
 
 enum {
-	FIRST = 64,		/* entries: a page. Then as many more as there are, but no more than */
 	MOST = PP_HUGE_PAGE / sizeof(struct pp_entry),
 };
 
+/* Entries: a page, which may be one of 64 KiB; then as many more as there are, but no more than MOST. */
+static uint32_t next_step(const struct pp_pool *pool)
+{
+	if (!pool->ready)
+		return (uint32_t)sysconf(_SC_PAGESIZE) / sizeof(struct pp_entry);
+	return pool->ready < MOST ? pool->ready : MOST;
+}
+
 static bool grow(struct pp_pool *pool)
 {
-	uint32_t step = pool->ready < FIRST ? FIRST : pool->ready < MOST ? pool->ready : MOST;
+	uint32_t step = next_step(pool);
 
 	if (pool->ready == PP_MAX_ENTRIES ||
 	    mprotect(pool->base + pool->ready, step * sizeof(struct pp_entry), PROT_READ | PROT_WRITE))

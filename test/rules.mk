@@ -94,6 +94,10 @@ $(B)/bin/test/$(1): $(B)/obj/test/$(1).o $$(UNIT_OBJ_$(1)) $(UNIT_LIB) | $(B)/bi
 endef
 $(foreach t,$(notdir $(UNIT_BIN)),$(eval $(call UNIT_RULE,$(t))))
 
+# calls of the library's that the test looks at or answers itself
+WRAPPED_test_cache_memory := mprotect sysconf
+$(B)/bin/test/test_cache_memory: private override LDFLAGS += $(WRAPPED_test_cache_memory:%=-Wl,--wrap=%)
+
 $(B)/bin/test/test_plot: private override LDFLAGS += -Wl,--no-as-needed -lm
 
 $(B)/bin/test/test_verify_run: | $(B)/bin/peerpin
