@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// links with: -lpeerpin-hook
 #include "libraries.h"
 
 struct adapter {
@@ -20,6 +21,27 @@ int make_cache(struct adapter *adapter, struct pp_cache **out);
 
 BLOCK
 
+static int late;
+
+/* Of memory that is there still, while it is freed */
+static void get_late(void *arg, uint64_t addr, uint64_t length)
+{
+	const struct pp_cache_entry *entry;
+
+	(void)arg;
+	late = pp_cache_get(cache, (void *)addr, length, &entry, NULL);
+}
+
+static int what_goes_is_refused(void)
+{
+	void *at = gpu_memory(4 << 20);
+
+	if (!at || pp_hook_add(get_late, NULL))
+		return 0;
+	cuMemFree((CUdeviceptr)at);
+	return late == -ESTALE;
+}
+
 /* The third does not fit before an idle one has gone. */
 int main(void)
 {
@@ -28,7 +50,7 @@ int main(void)
 	static char memory[3 << 16];
 	int i;
 
-	if (make_cache(&adapter, &cache))
+	if (start() || make_cache(&adapter, &cache) || !what_goes_is_refused())
 		return 1;
 	for (i = 0; i < 3; i++) {
 		if (pp_cache_get(cache, memory + (i << 16), 100, &entry, NULL))
