@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include "index.h"
 #include "pages.h"
@@ -224,12 +223,13 @@ static void table_free(struct pp_table *t)
 		pp_pages_unmap(t->buckets, buckets_size(t));
 	if (t->blocks)
 		pp_pages_unmap(t->blocks, blocks_size(t));
-	free(t);
+	pp_pages_unmap(t, sizeof(*t));
 }
 
+/* Not malloc()'s memory either: that comes and goes by what is intercepted. */
 static struct pp_table *table_new(unsigned int bits, unsigned int block_bits)
 {
-	struct pp_table *t = calloc(1, sizeof(*t));
+	struct pp_table *t = pp_pages_map(sizeof(*t), PROT_READ | PROT_WRITE);
 
 	if (!t)
 		return NULL;
@@ -252,7 +252,7 @@ static void pages_empty(void *at, size_t size)
 {
 	_Atomic uint64_t *word = at, *end = word + size / sizeof(*word);
 
-	if (!madvise(at, size, MADV_DONTNEED))
+	if (pp_pages_empty(at, size))
 		return;
 	for (; word < end; word++)
 		store(word, 0);

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include "pages.h"
 
 static void *map(size_t size, int prot)
 {
-	void *at = mmap(NULL, size, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	const long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+	long at = syscall(SYS_mmap, NULL, size, (long)prot, flags, -1L, 0L);
 
-	return at == MAP_FAILED ? NULL : at;
+	return at == -1 ? NULL : (void *)at;
+}
+
+static bool advise(void *at, size_t size, long advice)
+{
+	return !syscall(SYS_madvise, at, size, advice);
 }
 
 /* A huge page begins at a multiple of its size. */
@@ -21,9 +29,9 @@ static void *map_huge(size_t size, int prot)
 	before = -(uintptr_t)at % PP_HUGE_PAGE;
 	behind = PP_HUGE_PAGE - before;
 	if (before)
-		munmap(at, before);
-	munmap(at + before + size, behind);
-	madvise(at + before, size, MADV_HUGEPAGE);
+		pp_pages_unmap(at, before);
+	pp_pages_unmap(at + before + size, behind);
+	advise(at + before, size, MADV_HUGEPAGE);
 	return at + before;
 }
 
@@ -32,7 +40,12 @@ void *pp_pages_map(size_t size, int prot)
 	return size < PP_HUGE_PAGE ? map(size, prot) : map_huge(size, prot);
 }
 
+bool pp_pages_empty(void *at, size_t size)
+{
+	return advise(at, size, MADV_DONTNEED);
+}
+
 void pp_pages_unmap(void *at, size_t size)
 {
-	munmap(at, size);
+	syscall(SYS_munmap, at, size);
 }

@@ -27,9 +27,62 @@ int __wrap_mprotect(void *at, size_t length, int prot)
 	return __real_mprotect(at, length, prot);
 }
 
+/* ---- who looks on ---------------------------------------------------------------- */
+
+static bool telling;
+static atomic_int told;
+
+void *__real_calloc(size_t count, size_t size);
+int __real_madvise(void *at, size_t length, int advice);
+int __real_munmap(void *at, size_t length);
+
+void *__wrap_calloc(size_t count, size_t size);
+int __wrap_madvise(void *at, size_t length, int advice);
+int __wrap_munmap(void *at, size_t length);
+
+/* As communication libraries that hook libc do, whatever memory it is */
+static void tell(void *at, size_t length)
+{
+	if (!telling)
+		return;
+	atomic_fetch_add(&told, 1);
+	pp_cache_invalidate(cache, at, length);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	tell(NULL, 4096);
+	return __real_calloc(count, size);
+}
+
+int __wrap_madvise(void *at, size_t length, int advice)
+{
+	tell(at, length);
+	return __real_madvise(at, length, advice);
+}
+
+int __wrap_munmap(void *at, size_t length)
+{
+	tell(at, length);
+	return __real_munmap(at, length);
+}
+
+static void who_is_told_of_unmapped_memory_may_tell_the_cache(void **state)
+{
+	(void)state;
+	cache = make(0, 0);
+	telling = true;
+	touch_all(0, 20000);
+	assert_int_equal(madvise(NULL, 0, MADV_DONTNEED), 0);
+	telling = false;
+	assert_int_not_equal(atomic_load(&told), 0);
+}
+
 static int setup_here(void **state)
 {
 	page_size = 0;
+	telling = false;
+	alarm(60);
 	return setup(state);
 }
 
@@ -51,6 +104,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST_HERE(large_pages_hold_as_much),
+		TEST_HERE(who_is_told_of_unmapped_memory_may_tell_the_cache),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
