@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "cancel.h"
 #include "publish.h"
 #include "reader.h"
 #include "sys.h"
@@ -191,6 +192,7 @@ static struct pp_reader *reader_for(struct pp_readers *readers, uint64_t owner)
 struct pp_reader *pp_reader_make(struct pp_readers *readers)
 {
 	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
 	struct pp_thread *t = thread_here();
 	struct pp_reader *r;
 

@@ -111,6 +111,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "cancel.h"
 #include "miss.h"
 #include "process.h"
 #include "regcache.h"
@@ -135,6 +136,7 @@ static inline bool is_wanted_back(struct pp_cache *c, struct pp_entry *e)
 static __attribute__((noinline)) void tidy(struct pp_cache *c)
 {
 	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
 
 	pp_cache_tidy(c);
 }
@@ -357,6 +359,7 @@ int pp_cache_get_counted(struct pp_cache *cache, uint64_t addr,
 			 struct pp_cache_work *work, struct pp_why *why)
 {
 	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
 	struct pp_why ignored;
 	struct pp_entry *e;
 	int ret = get_checked(cache, addr, length, &e, work, why ? why : &ignored);
@@ -484,6 +487,7 @@ PP_PUBLIC void pp_cache_invalidate(struct pp_cache *cache, const void *addr,
 				   size_t length)
 {
 	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
 	struct pp_doomed doomed = PP_NONE_DOOMED;
 	struct pp_range range = { (uintptr_t)addr, (uintptr_t)addr + length };
 
@@ -500,6 +504,7 @@ PP_PUBLIC void pp_cache_invalidate(struct pp_cache *cache, const void *addr,
 PP_PUBLIC void pp_cache_flush(struct pp_cache *cache)
 {
 	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
 	struct pp_doomed doomed = PP_NONE_DOOMED;
 
 	if (foreign(cache))
@@ -516,6 +521,7 @@ PP_PUBLIC void pp_cache_stats(struct pp_cache *cache,
 			      struct pp_cache_stats *out)
 {
 	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
 
 	*out = (struct pp_cache_stats){ 0 };
 	if (foreign(cache))
@@ -593,6 +599,7 @@ static const uint32_t *always_word(void *arg, void *reg, uint32_t *value)
 int pp_cache_make(const struct pp_cache_ops *ops, void *arg, const struct pp_cache_attr *attr,
 		  struct pp_cache **out)
 {
+	PP_NO_CANCEL;
 	struct pp_cache *c = cache_alloc();
 	int ret;
 
@@ -625,6 +632,7 @@ PP_PUBLIC int pp_cache_create(const struct pp_cache_ops *ops, void *arg,
 PP_PUBLIC void pp_cache_destroy(struct pp_cache *cache)
 {
 	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
 
 	if (!cache || foreign(cache))
 		return;

@@ -6,6 +6,7 @@
  */
 #include "subscriber.h"
 
+#include "../cancel.h"
 #include "going.h"
 #include "libpeerpin-hook.h"
 #include "order.h"
@@ -95,6 +96,7 @@ static struct subscriber *call(struct subscriber *s, uint64_t addr, uint64_t len
 
 void pp_tell(uint64_t addr, uint64_t length)
 {
+	PP_NO_CANCEL;
 	const int error = errno;
 	struct subscriber *s;
 
@@ -164,6 +166,7 @@ static int withdraw(struct subscriber *s)
 
 PUBLIC int pp_hook_remove(void (*gone)(void *arg, uint64_t addr, uint64_t length), void *arg)
 {
+	PP_NO_CANCEL;
 	struct subscriber *s;
 	int ret = -ENOENT;
 

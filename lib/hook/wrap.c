@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "wrap.h"
 
+#include "../cancel.h"
 #include "elf.h"
 #include "going.h"
 #include "loader.h"
@@ -84,10 +85,14 @@ static void replace(const char *name, void **fn, int version, uint64_t flags)
 #define NUMBER_AND_TWO_ARGS number, more, stream
 #define NUMBER_AND_TWO_TELL pp_tell_all()
 
-/* What is seldom needed lies apart, so that a wrapper in the common case is two loads and a jump. */
+/*
+ * What is seldom needed lies apart, so that a wrapper in the common case is two loads and a jump. What
+ * has begun to go is taken back here, so no thread is cancelled in between.
+ */
 #define SELDOM(kind) \
 	static __attribute__((noinline)) int kind##_seldom(enum pp_wrap_id id, unsigned int way, kind##_PARAMS) \
 	{ \
+		PP_NO_CANCEL; \
 		int going = pp_subscribers() ? kind##_TELL : PP_GOING_NOTHING; \
 		int (*real)(kind##_PARAMS) = (int (*)(kind##_PARAMS))real_of(id, way); \
 		int err = real ? real(kind##_ARGS) : CU_NOT_FOUND; \

@@ -266,7 +266,11 @@ const char *pp_strreason(uint32_t reason);
  */
 int pp_explain(char *out, size_t room, int error, const struct pp_why *why);
 
-/* ---- registration cache (seed 11.1, 11.2, 12.5) ------------------------ */
+/*
+ * ---- registration cache (seed 11.1, 11.2, 12.5) ------------------------
+ *
+ * From any thread, not in a signal handler; no function is a cancellation point.
+ */
 
 struct pp_cache;
 
@@ -304,7 +308,8 @@ struct pp_cache_entry {
  *	registered, the one that was asked for is tried.
  *
  * The callbacks must not call functions of the same cache: a get() may wait
- * for the very registration or unpin that it is called from.
+ * for the very registration or unpin that it is called from. A thread is not
+ * cancelled in them, but in @valid, which must be no cancellation point.
  */
 struct pp_cache_ops {
 	int (*pin)(void *arg, uint64_t addr, uint64_t length, void **reg,

@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
+#include "cancel.h"
 #include "libpeerpin-hook.h"
 #include "range.h"
 #include "registration.h"
@@ -117,6 +118,7 @@ static void unwatch(struct pp_cache *cache)
 PP_PUBLIC int pp_verbs_open(struct ibv_pd *pd, int access, const struct pp_cache_attr *limits, struct pp_verbs **out)
 {
 	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
 	struct pp_verbs *v;
 	int ret;
 
@@ -140,6 +142,7 @@ PP_PUBLIC int pp_verbs_open(struct ibv_pd *pd, int access, const struct pp_cache
 PP_PUBLIC void pp_verbs_close(struct pp_verbs *v)
 {
 	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
 
 	if (!v)
 		return;

@@ -195,6 +195,40 @@ static void removing_waits_for_calls_in_progress(void **state)
 	pthread_join(other, NULL);
 }
 
+static void be_cancelled(void *arg, uint64_t addr, uint64_t size)
+{
+	(void)addr;
+	(void)size;
+	++*(unsigned int *)arg;
+	pthread_testcancel();
+}
+
+static void *free_cancelled(void *arg)
+{
+	pthread_cancel(pthread_self());
+	cuMemFree_v2(ADDR);
+	return arg;
+}
+
+/* Or it would be in progress for ever. */
+static void a_thread_is_not_cancelled_inside(void **state)
+{
+	unsigned int calls = 0;
+	pthread_t freer;
+	void *result;
+
+	(void)state;
+	alarm(60);
+	assert_int_equal(pp_hook_add(be_cancelled, &calls), 0);
+	pthread_create(&freer, NULL, free_cancelled, &calls);
+	pthread_join(freer, &result);
+	assert_int_equal(calls, 1);
+	assert_int_equal(pp_hook_remove(be_cancelled, &calls), 0);
+	assert_ptr_equal(result, &calls);
+	assert_false(pp_hook_is_going(ADDR, 1));
+	alarm(0);
+}
+
 static atomic_bool stop;
 static atomic_uint dead_told, live_told;
 
@@ -321,6 +355,7 @@ int main(void)
 		cmocka_unit_test(it_may_remove_the_next),
 		cmocka_unit_test(it_may_free),
 		cmocka_unit_test(removing_waits_for_calls_in_progress),
+		cmocka_unit_test(a_thread_is_not_cancelled_inside),
 		cmocka_unit_test(nobody_is_told_after_leaving),
 		cmocka_unit_test(a_child_starts_with_none),
 		cmocka_unit_test(a_child_made_inside_calls_no_more),

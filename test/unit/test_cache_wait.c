@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+/* The registration cache and a thread that waits in it: it is cancelled, or others leave it something to do. */
+#include <pthread.h>
+#include <unistd.h>
+#include "cache_regions.h"
+
+static sem_t waits;
+
+int __real_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
+int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
+
+int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+	sem_post(&waits);
+	return __real_pthread_cond_wait(cond, mutex);
+}
+
+static int setup_here(void **state)
+{
+	sem_init(&waits, 0, 0);
+	alarm(60);
+	return setup(state);
+}
+
+/* ---- pthread_cancel() --------------------------------------------------------------- */
+
+static void *touch_one(void *arg)
+{
+	return touch(*(unsigned int *)arg) ? arg : NULL;
+}
+
+static void *result_of(pthread_t thread)
+{
+	void *result;
+
+	assert_int_equal(pthread_join(thread, &result), 0);
+	return result;
+}
+
+static void a_thread_cancelled_while_it_waits_keeps_no_lock(void **state)
+{
+	unsigned int which = 7;
+	pthread_t pinner, waiter;
+
+	(void)state;
+	cache = make(0, 0);
+	slow = which;
+	assert_int_equal(pthread_create(&pinner, NULL, touch_one, &which), 0);
+	sem_wait(&reached);
+	assert_int_equal(pthread_create(&waiter, NULL, touch_one, &which), 0);
+	sem_wait(&waits);
+	pthread_cancel(waiter);
+	sem_post(&gate);
+	assert_ptr_equal(result_of(pinner), &which);
+	assert_ptr_equal(result_of(waiter), &which);
+}
+
+static int cancellable_pin(void *arg, uint64_t addr, uint64_t length, void **reg, struct pp_why *why)
+{
+	pthread_testcancel();
+	return pin(arg, addr, length, reg, why);
+}
+
+static void cancellable_unpin(void *arg, void *reg)
+{
+	pthread_testcancel();
+	unpin(arg, reg);
+}
+
+static void *use_cancelled(void *arg)
+{
+	bool ok;
+
+	pthread_cancel(pthread_self());
+	ok = touch(0) && touch(1);
+	pp_cache_invalidate(cache, region(0), REGION);
+	pp_cache_flush(cache);
+	ok = ok && touch(0);
+	pp_cache_destroy(cache);
+	cache = NULL;
+	return ok ? arg : NULL;
+}
+
+static void no_function_is_a_cancellation_point(void **state)
+{
+	static const struct pp_cache_ops these = { .pin = cancellable_pin, .unpin = cancellable_unpin };
+	pthread_t user;
+
+	(void)state;
+	assert_int_equal(pp_cache_create(&these, NULL, NULL, &cache), 0);
+	assert_int_equal(pthread_create(&user, NULL, use_cancelled, &cache), 0);
+	assert_ptr_equal(result_of(user), &cache);
+}
+
+#define TEST_HERE(f) cmocka_unit_test_setup_teardown(f, setup_here, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST_HERE(a_thread_cancelled_while_it_waits_keeps_no_lock),
+		TEST_HERE(no_function_is_a_cancellation_point),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
