@@ -225,7 +225,7 @@ static void unpin_one(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *
 	c->leaving_bytes -= e->pub.length;
 	pp_list_remove(&c->leaving, &c->pool, e);
 	pp_pool_give(&c->pool, e);
-	pthread_cond_broadcast(&c->changed);
+	pp_cache_changed(c);
 	unlock(c, doomed);
 }
 
@@ -248,4 +248,30 @@ void pp_cache_unlock(struct pp_cache *c, struct pp_doomed *doomed)
 	doomed = doomed ? doomed : &none;
 	unlock(c, doomed);
 	unpin_all(c, doomed);
+}
+
+/* ---- waiting ------------------------------------------------------------------------ */
+
+void pp_cache_changed(struct pp_cache *c)
+{
+	if (!c->waiters)
+		return;
+	pthread_mutex_lock(&c->sleep);
+	c->changes++;
+	pthread_mutex_unlock(&c->sleep);
+	pthread_cond_broadcast(&c->changed);
+}
+
+void pp_cache_wait(struct pp_cache *c)
+{
+	uint64_t before = c->changes;
+
+	c->waiters++;
+	pp_cache_unlock(c, NULL);
+	pthread_mutex_lock(&c->sleep);
+	while (c->changes == before)
+		pthread_cond_wait(&c->changed, &c->sleep);
+	pthread_mutex_unlock(&c->sleep);
+	pthread_mutex_lock(&c->lock);
+	c->waiters--;
 }

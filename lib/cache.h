@@ -32,7 +32,10 @@ struct pp_refusal {
  *	something calls pp_cache_tidy()
  * @left: somebody did, and could not take the lock
  * @lock: protects what follows, and all changes but those of readers
- * @changed: an entry stopped being pending, or an unpin ended
+ * @sleep: taken inside @lock; who waits has it alone, so that he gives up @lock as all do (pp_cache_unlock())
+ * @changed: an entry stopped being pending, or an unpin ended, with @waiters there
+ * @changes: how often; changed with both locks held
+ * @waiters: threads in pp_cache_wait()
  * @is_going: NULL, or pp_watch_end() is due: is a range being freed?
  * @pending: how many are; read without @lock too
  * @lru: LIVE and COLD entries
@@ -55,7 +58,10 @@ struct pp_cache {
 	_Atomic bool left;
 
 	alignas(128) pthread_mutex_t lock;
+	pthread_mutex_t sleep;
 	pthread_cond_t changed;
+	uint64_t changes;
+	unsigned int waiters;
 	struct pp_cache_attr attr;
 	struct pp_ctx *ctx;
 	int (*is_going)(uint64_t addr, uint64_t length);
@@ -81,7 +87,7 @@ struct pp_doomed {
 
 #define PP_NONE_DOOMED { PP_NO_ENTRY }
 
-/* All but the last are called with @lock held. */
+/* All but the last are called with @lock held; pp_cache_wait() and pp_cache_unlock() give it up, the one for a while. */
 
 static inline uint32_t pp_cache_now(struct pp_cache *c)
 {
@@ -129,6 +135,10 @@ uint64_t pp_cache_bytes_in_use(struct pp_cache *c);
  * it does here what readers have left to do.
  */
 void pp_cache_unlock(struct pp_cache *c, struct pp_doomed *doomed);
+
+/* Wait for a change. Its caller has doomed nothing that is still to be unpinned. */
+void pp_cache_wait(struct pp_cache *c);
+void pp_cache_changed(struct pp_cache *c);
 
 /*
  * The calling thread has put something that nobody may use any more, or while

@@ -94,7 +94,7 @@ bool pp_miss_wait(struct pp_cache *c, const struct pp_range *range)
 	pthread_mutex_lock(&c->lock);
 	pending = look_around(c, range, range).pending;
 	if (pending)
-		pthread_cond_wait(&c->changed, &c->lock);
+		pp_cache_wait(c);
 	pp_cache_unlock(c, NULL);
 	return pending;
 }
@@ -180,7 +180,7 @@ static int claim(struct pp_cache *c, struct want *w, struct pp_entry **e, struct
 	int ret;
 
 	if (found.pending) {
-		pthread_cond_wait(&c->changed, &c->lock);
+		pp_cache_wait(c);
 		return 1;
 	}
 	if (found.covers)
@@ -278,7 +278,7 @@ static int narrow(struct pp_cache *c, struct pp_entry *e, const struct want *w,
 	else
 		pp_entry_set_range(e, &w->least);
 	pp_cache_count(c, e);
-	pthread_cond_broadcast(&c->changed);
+	pp_cache_changed(c);
 	pp_cache_unlock(c, NULL);
 	return ret;
 }
@@ -306,7 +306,7 @@ static void settled(struct pp_cache *c, const struct pp_cache_work *work)
 	c->stats.pin_ns += work->pin_ns;
 	if (work->pins)
 		c->stats.pin_histogram[histogram_bucket(work->pin_ns)]++;
-	pthread_cond_broadcast(&c->changed);
+	pp_cache_changed(c);
 }
 
 /* It is its caller's first; what it was to replace goes. */

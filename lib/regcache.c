@@ -44,7 +44,8 @@
  * same barrier it finds GONE or the writer found it uncounted. Then it takes
  * the mutex, whose lock makes its own count visible, and adds up; of several
  * the last one finds 0. A reader that counted in vain does the same. If the
- * mutex is held by another, that one does it when it unlocks (@left).
+ * mutex is held by another, that one does it when it unlocks (@left), be it to
+ * wait: so who waits does so on another mutex.
  *
  * Memory order. Counts are written with release and added up with acquire: what
  * a user did with an entry comes before its unpin. States are seq_cst: where
@@ -497,7 +498,7 @@ PP_PUBLIC void pp_cache_invalidate(struct pp_cache *cache, const void *addr,
 		range.end = UINT64_MAX;
 	pthread_mutex_lock(&cache->lock);
 	pp_cache_forget_range(cache, &range, NULL, &doomed);
-	pthread_cond_broadcast(&cache->changed);
+	pp_cache_changed(cache);
 	pp_cache_unlock(cache, &doomed);
 }
 
@@ -572,6 +573,7 @@ static int init(struct pp_cache *c)
 	pp_list_init(&c->leaving);
 	pp_room_reset(c);
 	pthread_mutex_init(&c->lock, NULL);
+	pthread_mutex_init(&c->sleep, NULL);
 	pthread_cond_init(&c->changed, NULL);
 	return 0;
 }
@@ -643,6 +645,7 @@ PP_PUBLIC void pp_cache_destroy(struct pp_cache *cache)
 	pp_index_end(&cache->index);
 	pp_pool_end(&cache->pool);
 	pthread_cond_destroy(&cache->changed);
+	pthread_mutex_destroy(&cache->sleep);
 	pthread_mutex_destroy(&cache->lock);
 	free(cache);
 }

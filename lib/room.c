@@ -20,7 +20,7 @@ static void await_leaving(struct pp_cache *c)
 	uint32_t now = c->doom;
 
 	while (leaves(c, now))
-		pthread_cond_wait(&c->changed, &c->lock);
+		pp_cache_wait(c);
 }
 
 bool pp_room_exceeded(const struct pp_cache *c, const struct pp_doomed *but)
@@ -40,7 +40,7 @@ void pp_room_await_budget(struct pp_cache *c)
 	pthread_mutex_lock(&c->lock);
 	now = c->doom;
 	while (pp_room_exceeded(c, &none) && leaves(c, now))
-		pthread_cond_wait(&c->changed, &c->lock);
+		pp_cache_wait(c);
 	pp_cache_unlock(c, NULL);
 }
 

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: MIT
 /* The registration cache and a thread that waits in it: it is cancelled, or others leave it something to do. */
 #include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 #include "cache_regions.h"
 
 static sem_t waits;
+static void (*before_waiting)(void);
 
 int __real_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
 int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
 
 int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
+	if (before_waiting)
+		before_waiting();
 	sem_post(&waits);
 	return __real_pthread_cond_wait(cond, mutex);
 }
@@ -18,6 +22,7 @@ int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 static int setup_here(void **state)
 {
 	sem_init(&waits, 0, 0);
+	before_waiting = NULL;
 	alarm(60);
 	return setup(state);
 }
@@ -92,6 +97,53 @@ static void no_function_is_a_cancellation_point(void **state)
 	assert_ptr_equal(result_of(user), &cache);
 }
 
+/* ---- what others leave to do --------------------------------------------------------- */
+
+static const struct pp_cache_entry *held;
+static pthread_t putter;
+static atomic_bool was_put;
+static int unpins_in_time;
+
+static void *put_held(void *arg)
+{
+	pp_cache_put(cache, held);
+	atomic_store(&was_put, true);
+	return arg;
+}
+
+/* Its last put, when whoever waits is about to; the next change may be long in coming. */
+static void let_another_put(void)
+{
+	pthread_create(&putter, NULL, put_held, NULL);
+	while (!atomic_load(&was_put) && !atomic_load(&unpins))
+		sched_yield();
+	unpins_in_time = atomic_load(&unpins);
+}
+
+static void what_is_put_while_another_begins_to_wait_goes(void **state)
+{
+	unsigned int which = 7;
+	pthread_t pinner, waiter;
+
+	(void)state;
+	cache = make(0, 0);
+	assert_int_equal(pp_cache_get(cache, region(0), REGION, &held, NULL), 0);
+	pp_cache_invalidate(cache, region(0), REGION);
+	assert_int_equal(atomic_load(&unpins), 0);
+	slow = which;
+	assert_int_equal(pthread_create(&pinner, NULL, touch_one, &which), 0);
+	sem_wait(&reached);
+	before_waiting = let_another_put;
+	assert_int_equal(pthread_create(&waiter, NULL, touch_one, &which), 0);
+	sem_wait(&waits);
+	before_waiting = NULL;
+	sem_post(&gate);
+	assert_null(result_of(putter));
+	assert_ptr_equal(result_of(pinner), &which);
+	assert_ptr_equal(result_of(waiter), &which);
+	assert_int_equal(unpins_in_time, 1);
+}
+
 #define TEST_HERE(f) cmocka_unit_test_setup_teardown(f, setup_here, teardown)
 
 int main(void)
@@ -99,6 +151,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST_HERE(a_thread_cancelled_while_it_waits_keeps_no_lock),
 		TEST_HERE(no_function_is_a_cancellation_point),
+		TEST_HERE(what_is_put_while_another_begins_to_wait_goes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
