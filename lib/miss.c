@@ -195,6 +195,28 @@ static int claim(struct pp_cache *c, struct want *w, struct pp_entry **e, struct
 	return ret;
 }
 
+static int claim_once(struct pp_cache *c, struct want *w, struct pp_entry **e)
+{
+	struct pp_doomed doomed = PP_NONE_DOOMED;
+	int ret;
+
+	pthread_mutex_lock(&c->lock);
+	ret = claim(c, w, e, &doomed);
+	pp_cache_unlock(c, &doomed);
+	return ret;
+}
+
+/* Where there is no entry, or no memory to find it by, that of an idle one does, or nothing. */
+static int claim_with_room(struct pp_cache *c, struct want *w, struct pp_entry **e)
+{
+	struct pp_search search = { 0 };
+	int ret = claim_once(c, w, e);
+
+	if (ret == -ENOMEM && pp_room_make(c, &search))
+		ret = claim_once(c, w, e);
+	return ret;
+}
+
 static unsigned int histogram_bucket(uint64_t ns)
 {
 	unsigned int i = ns ? 63 - __builtin_clzll(ns) : 0;
@@ -371,14 +393,11 @@ int pp_miss(struct pp_cache *c, const struct pp_range *asked,
 	    struct pp_entry **out, struct pp_cache_work *work,
 	    struct pp_why *why)
 {
-	struct pp_doomed doomed = PP_NONE_DOOMED;
 	struct want w = { .asked = *asked };
 	int ret = grow(c, &w);
 
 	if (ret)
 		return ret;
-	pthread_mutex_lock(&c->lock);
-	ret = claim(c, &w, out, &doomed);
-	pp_cache_unlock(c, &doomed);
+	ret = claim_with_room(c, &w, out);
 	return ret ? ret : register_new(c, &w, *out, work, why);
 }

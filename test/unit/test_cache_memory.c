@@ -6,6 +6,7 @@
 #include "cache_regions.h"
 
 static long page_size;		/* 0: the system's */
+static bool no_memory;
 
 long __real_sysconf(int name);
 int __real_mprotect(void *at, size_t length, int prot);
@@ -24,7 +25,34 @@ int __wrap_mprotect(void *at, size_t length, int prot)
 		errno = EINVAL;
 		return -1;
 	}
+	if (no_memory) {
+		errno = ENOMEM;
+		return -1;
+	}
 	return __real_mprotect(at, length, prot);
+}
+
+enum { FIRST = 63 };	/* entries of the first page */
+
+static void without_memory_for_entries_idle_ones_go(void **state)
+{
+	const struct pp_cache_entry *held[FIRST];
+	unsigned int i;
+
+	(void)state;
+	page_size = 4096;
+	cache = make(0, 0);
+	touch_all(0, FIRST);
+	no_memory = true;
+	touch_all(100, 1);
+	assert_int_equal(stats().evictions, 1);
+	assert_int_equal(stats().entries, FIRST);
+	for (i = 0; i < FIRST; i++)
+		assert_int_equal(pp_cache_get(cache, region(200 + i), REGION, &held[i], NULL), 0);
+	assert_false(touch(0));
+	for (i = 0; i < FIRST; i++)
+		pp_cache_put(cache, held[i]);
+	assert_true(touch(0));
 }
 
 /* ---- who looks on ---------------------------------------------------------------- */
@@ -81,6 +109,7 @@ static void who_is_told_of_unmapped_memory_may_tell_the_cache(void **state)
 static int setup_here(void **state)
 {
 	page_size = 0;
+	no_memory = false;
 	telling = false;
 	alarm(60);
 	return setup(state);
@@ -104,6 +133,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST_HERE(large_pages_hold_as_much),
+		TEST_HERE(without_memory_for_entries_idle_ones_go),
 		TEST_HERE(who_is_told_of_unmapped_memory_may_tell_the_cache),
 	};
 
