@@ -215,11 +215,15 @@ uint64_t pp_cache_bytes_in_use(struct pp_cache *c)
 	return bytes;
 }
 
+__thread unsigned int pp_cache_callbacks __attribute__((tls_model("initial-exec")));
+
 /* ---- the end ------------------------------------------------------------------------ */
 
 static void unpin_one(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doomed)
 {
+	pp_cache_callbacks++;
 	c->ops.unpin(c->arg, e->pub.reg);
+	pp_cache_callbacks--;
 	pthread_mutex_lock(&c->lock);
 	c->stats.unpins++;
 	c->leaving_bytes -= e->pub.length;
@@ -274,4 +278,29 @@ void pp_cache_wait(struct pp_cache *c)
 	pthread_mutex_unlock(&c->sleep);
 	pthread_mutex_lock(&c->lock);
 	c->waiters--;
+}
+
+static bool is_leaving(const struct pp_cache *c, const struct pp_range *range, uint32_t by)
+{
+	uint32_t i, next = c->leaving.first;
+
+	for (i = c->leaving.count; i; i--) {
+		const struct pp_entry *e = pp_entry_at(&c->pool, next);
+		struct pp_range r = pp_entry_range(e);
+
+		if ((int32_t)(e->queued - by) <= 0 && pp_range_overlaps(&r, range))
+			return true;
+		next = e->next;
+	}
+	return false;
+}
+
+void pp_cache_await_unpins(struct pp_cache *c, const struct pp_range *range, uint32_t by)
+{
+	if (pp_cache_callbacks)
+		return;
+	pthread_mutex_lock(&c->lock);
+	while (is_leaving(c, range, by))
+		pp_cache_wait(c);
+	pp_cache_unlock(c, NULL);
 }

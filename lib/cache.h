@@ -87,7 +87,7 @@ struct pp_doomed {
 
 #define PP_NONE_DOOMED { PP_NO_ENTRY }
 
-/* All but the last are called with @lock held; pp_cache_wait() and pp_cache_unlock() give it up, the one for a while. */
+/* All but the last two are called with @lock held; pp_cache_unlock() gives it up, and pp_cache_wait() for a while. */
 
 static inline uint32_t pp_cache_now(struct pp_cache *c)
 {
@@ -139,6 +139,15 @@ void pp_cache_unlock(struct pp_cache *c, struct pp_doomed *doomed);
 /* Wait for a change. Its caller has doomed nothing that is still to be unpinned. */
 void pp_cache_wait(struct pp_cache *c);
 void pp_cache_changed(struct pp_cache *c);
+
+/* How many of the callbacks that take their time the calling thread is in, of any caches */
+extern PP_HIDDEN __thread unsigned int pp_cache_callbacks __attribute__((tls_model("initial-exec")));
+
+/*
+ * Without @lock: wait for the unpins of what was doomed before @by and overlaps a
+ * range. Not in a callback, which may be the very one, or have what that waits for.
+ */
+void pp_cache_await_unpins(struct pp_cache *c, const struct pp_range *range, uint32_t by);
 
 /*
  * The calling thread has put something that nobody may use any more, or while

@@ -236,7 +236,9 @@ static int pin_once(struct pp_cache *c, struct pp_entry *e,
 	int ret;
 
 	*why = (struct pp_why){ 0 };
+	pp_cache_callbacks++;
 	ret = c->ops.pin(c->arg, e->pub.addr, e->pub.length, &e->pub.reg, why);
+	pp_cache_callbacks--;
 	work->pin_ns += pp_now_ns() - start;
 	work->pins += !ret;
 	return ret;

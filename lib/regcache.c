@@ -491,6 +491,8 @@ PP_PUBLIC void pp_cache_invalidate(struct pp_cache *cache, const void *addr,
 	PP_NO_CANCEL;
 	struct pp_doomed doomed = PP_NONE_DOOMED;
 	struct pp_range range = { (uintptr_t)addr, (uintptr_t)addr + length };
+	bool others;
+	uint32_t by;
 
 	if (foreign(cache) || !length)
 		return;
@@ -499,7 +501,12 @@ PP_PUBLIC void pp_cache_invalidate(struct pp_cache *cache, const void *addr,
 	pthread_mutex_lock(&cache->lock);
 	pp_cache_forget_range(cache, &range, NULL, &doomed);
 	pp_cache_changed(cache);
+	by = cache->doom;
+	others = cache->leaving.count > doomed.count;
 	pp_cache_unlock(cache, &doomed);
+	/* what another thread has evicted just before is still registered */
+	if (others)
+		pp_cache_await_unpins(cache, &range, by);
 }
 
 PP_PUBLIC void pp_cache_flush(struct pp_cache *cache)

@@ -484,7 +484,11 @@ void pp_cache_put(struct pp_cache *cache, const struct pp_cache_entry *entry);
 /**
  * pp_cache_invalidate - forget what overlaps a range; an empty one overlaps nothing
  *
- * Entries in use go at their last put.
+ * Entries in use go at their last put; one that another thread's look-up passes
+ * by at that moment goes a moment later. All others are unpinned when this
+ * returns, also those that another thread was about to unpin: so do not hold a
+ * lock that @unpin takes. Inside of @pin and @unpin, of whatever cache, that is
+ * not waited for: memory that they free may be told to this cache.
  */
 void pp_cache_invalidate(struct pp_cache *cache, const void *addr, size_t length);
 

@@ -144,6 +144,71 @@ static void what_is_put_while_another_begins_to_wait_goes(void **state)
 	assert_int_equal(unpins_in_time, 1);
 }
 
+/* ---- pp_cache_invalidate() ------------------------------------------------------------- */
+
+static void unpin_at_gate(void *arg, void *reg)
+{
+	sem_post(&reached);
+	sem_wait(&gate);
+	unpin(arg, reg);
+}
+
+static void *flush(void *arg)
+{
+	pp_cache_flush(cache);
+	return arg;
+}
+
+static atomic_bool returned;
+
+static void *invalidate(void *arg)
+{
+	pp_cache_invalidate(cache, region(0), REGION);
+	atomic_store(&returned, true);
+	return arg;
+}
+
+static void it_waits_for_what_another_unpins(void **state)
+{
+	static const struct pp_cache_ops these = { .pin = pin, .unpin = unpin_at_gate };
+	pthread_t flusher, other;
+	bool early;
+
+	(void)state;
+	assert_int_equal(pp_cache_create(&these, NULL, NULL, &cache), 0);
+	touch_all(0, 1);
+	assert_int_equal(pthread_create(&flusher, NULL, flush, NULL), 0);
+	sem_wait(&reached);
+	/* another range is none of its business */
+	pp_cache_invalidate(cache, region(1), REGION);
+	assert_int_equal(pthread_create(&other, NULL, invalidate, NULL), 0);
+	while (!atomic_load(&returned) && sem_trywait(&waits))
+		sched_yield();
+	early = atomic_load(&returned);
+	sem_post(&gate);
+	assert_null(result_of(flusher));
+	assert_null(result_of(other));
+	assert_false(early);
+}
+
+/* As when it frees memory, and whoever intercepts that tells of all memory */
+static void unpin_and_tell(void *arg, void *reg)
+{
+	pp_cache_invalidate(cache, NULL, SIZE_MAX);
+	unpin(arg, reg);
+}
+
+static void it_does_not_wait_for_itself(void **state)
+{
+	static const struct pp_cache_ops these = { .pin = pin, .unpin = unpin_and_tell };
+
+	(void)state;
+	assert_int_equal(pp_cache_create(&these, NULL, NULL, &cache), 0);
+	touch_all(0, 4);
+	pp_cache_flush(cache);
+	assert_int_equal(atomic_load(&unpins), 4);
+}
+
 #define TEST_HERE(f) cmocka_unit_test_setup_teardown(f, setup_here, teardown)
 
 int main(void)
@@ -152,6 +217,8 @@ int main(void)
 		TEST_HERE(a_thread_cancelled_while_it_waits_keeps_no_lock),
 		TEST_HERE(no_function_is_a_cancellation_point),
 		TEST_HERE(what_is_put_while_another_begins_to_wait_goes),
+		TEST_HERE(it_waits_for_what_another_unpins),
+		TEST_HERE(it_does_not_wait_for_itself),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
