@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <linux/types.h>
 #include <peerpin.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include "registration.h"
 #include "why.h"
@@ -126,14 +127,24 @@ static int by_peerpin(struct attempt *a)
 	return ret;
 }
 
+/* Pinned and registered it counts twice against the limit: more than half of that never will be both. */
+static bool may_be_watched(const struct attempt *a)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY ||
+	       a->reg->mr.length <= limit.rlim_cur / 2;
+}
+
 /* Pinned before it is registered: what is still valid afterwards was the same memory all the time. */
 static int of_host(struct attempt *a)
 {
 	int ret = from_pointer(a);
 
-	if (ret)
-		unpin(a);
-	return ret;
+	if (!ret || !a->reg->pinned)
+		return ret;
+	unpin(a);
+	return pp_is_shortage(ret) && !may_be_watched(a) ? from_pointer(a) : ret;
 }
 
 /* GPU memory that CUDA does not own up to (it fails at the moment): nobody knows when that is given out anew. */
@@ -144,13 +155,14 @@ static bool is_gpu_memory(const struct pp_registration *reg)
 
 /*
  * What cannot be pinned is not watched, and registered all the same; when there
- * is no room for pins, that of the cache's idle ones is to be had.
+ * is no room for pins, that of the cache's idle ones is to be had, where it can
+ * be enough.
  */
 static int of_watched_host(struct attempt *a)
 {
 	int ret = pin(a);
 
-	if (pp_is_shortage(ret))
+	if (pp_is_shortage(ret) && may_be_watched(a))
 		return ret;
 	if (is_gpu_memory(a->reg)) {
 		unpin(a);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Memory regions of host memory, with a make-believe adapter. */
+#include <sys/resource.h>
 #include "verbs_case.h"
 
 static void host_memory_in_pages(void **state)
@@ -123,6 +124,59 @@ static void host_memory_goes_to_make_room(void **state)
 	assert_int_equal(mock_verbs.live, 1);
 }
 
+static struct rlimit before;
+
+static int setup_limited(void **state)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_MEMLOCK, &before);
+	limit = before;
+	limit.rlim_cur = 16 * 4096;
+	return setrlimit(RLIMIT_MEMLOCK, &limit) || setup(state);
+}
+
+static int teardown_limited(void **state)
+{
+	setrlimit(RLIMIT_MEMLOCK, &before);
+	return teardown(state);
+}
+
+static int pin_all_but_a_little(void *arg)
+{
+	mock_verbs.pointer_error = ENOMEM;
+	return pin_ok(arg);
+}
+
+static int unpin_all(void *arg)
+{
+	mock_verbs.pointer_error = 0;
+	return unpin_ok(arg);
+}
+
+/* More than half of the limit cannot be watched, whatever goes. */
+static void half_of_locked_memory_empties_no_cache(void **state)
+{
+	struct pp_cache_stats s;
+	uint64_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		allocate(i, GPU + i * 16 * MIB, 4 * MIB, i + 1);
+		once(GPU + i * 16 * MIB, 4096);
+	}
+	for (i = 0; i < 2; i++) {
+		mock_expect(PEERPIN_IOC_PIN, pin_all_but_a_little);
+		mock_expect(PEERPIN_IOC_UNPIN, unpin_all);
+		once(HOST, 10 * 4096);
+	}
+	mock_expect(PEERPIN_IOC_PIN, pin_over_limit);
+	once(HOST, 12 * 4096);
+	pp_cache_stats(pp_verbs_cache(verbs), &s);
+	assert_int_equal(s.evictions, 0);
+	assert_int_equal(mock_verbs.live, 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -135,6 +189,7 @@ int main(void)
 		TEST_PINNED(locked_memory_that_suffices_for_once),
 		TEST(locked_memory_that_does_not_suffice),
 		TEST_PINNED(host_memory_goes_to_make_room),
+		cmocka_unit_test_setup_teardown(half_of_locked_memory_empties_no_cache, setup_limited, teardown_limited),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
