@@ -6,6 +6,7 @@
 #include <peerpin.h>
 #include <unistd.h>
 #include "allocation.h"
+#include "cancel.h"
 #include "cuda_api.h"
 #include "dmabuf.h"
 #include "query.h"
@@ -97,6 +98,7 @@ int pp_export_grow(void *unused, uint64_t *addr, uint64_t *length)
 PP_PUBLIC int pp_dmabuf_export(const void *addr, size_t length, struct pp_dmabuf *out, struct pp_why *why)
 {
 	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
 	struct pp_export e;
 	struct pp_why ignored;
 	int ret;

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include "cancel.h"
 #include "cuda_api.h"
 #include "file.h"
 #include "file_sys.h"
@@ -67,6 +68,7 @@ static int open_both(struct pp_file *f, int fd)
 PP_PUBLIC int pp_file_open(int fd, struct pp_cache *views, struct pp_file **out)
 {
 	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
 	struct pp_file *f;
 	int ret = views ? pp_view_check(views) : 0;
 
@@ -88,6 +90,7 @@ PP_PUBLIC int pp_file_open(int fd, struct pp_cache *views, struct pp_file **out)
 PP_PUBLIC void pp_file_close(struct pp_file *f)
 {
 	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
 
 	if (!f)
 		return;
@@ -211,6 +214,7 @@ PP_PUBLIC int pp_file_read(struct pp_file *f, void *dst, size_t length, uint64_t
 			   struct pp_file_result *result)
 {
 	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
 	struct pp_move m = { .file = f, .addr = (uintptr_t)dst, .offset = offset, .left = length };
 
 	return move(&m, result);
@@ -220,6 +224,7 @@ PP_PUBLIC int pp_file_write(struct pp_file *f, const void *src, size_t length, u
 			    struct pp_file_result *result)
 {
 	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
 	struct pp_move m = { .file = f, .write = true, .addr = (uintptr_t)src, .offset = offset, .left = length };
 
 	return move(&m, result);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include "cancel.h"
 #include "nvml.h"
 
 static struct pp_nvml nvml;	/* written once, under @lock */
@@ -78,6 +79,7 @@ static void publish(const struct pp_nvml *fresh)
  */
 static int load(void)
 {
+	PP_NO_CANCEL;
 	void *lib = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
 	struct pp_nvml fresh;
 	int ret;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cancel.h"
 #include "process.h"
 #include "regcache.h"
 #include "region.h"
@@ -84,6 +85,7 @@ PP_PUBLIC int pp_peer_open(const char *name, struct pp_cache *cache,
 			   struct pp_peer **out)
 {
 	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
 	struct pp_peer *peer;
 	int fd;
 
@@ -112,6 +114,7 @@ PP_PUBLIC int pp_peer_open(const char *name, struct pp_cache *cache,
 PP_PUBLIC void pp_peer_close(struct pp_peer *peer)
 {
 	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
 
 	if (!peer)
 		return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <stdbool.h>
 #include <stdlib.h>
+#include "cancel.h"
 #include "query.h"
 #include "region.h"
 #include "sys.h"
@@ -30,6 +31,7 @@ static int ctx_open(struct pp_ctx *ctx)
 PP_PUBLIC int pp_open(struct pp_ctx **out)
 {
 	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
 	struct pp_ctx *ctx = calloc(1, sizeof(*ctx));
 	int ret;
 
@@ -99,6 +101,7 @@ static void unpin_all(struct pp_ctx *ctx)
 PP_PUBLIC void pp_close(struct pp_ctx *ctx)
 {
 	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
 
 	if (!ctx)
 		return;

@@ -79,7 +79,7 @@ static long behind_boot(FILE *file, long from)
 
 	fseek(file, from, SEEK_SET);
 	while (next_line(file, line))
-		if (!strncmp(line, "vm: running ", strlen("vm: running ")))
+		if (strstr(line, "vm: running "))
 			return ftell(file);
 	return from;
 }

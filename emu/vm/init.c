@@ -74,8 +74,7 @@ int main(void)
 	must("/config", config_read(&config));
 	sethostname("peerpin-vm", strlen("peerpin-vm"));
 	root_enter(&config);
-	/* tool/verify_death.c wants it where a line begins, emu/vm/run in one piece */
-	fprintf(stderr, "vm: running %s\n", config.argv[0]);
+	/* emu/vm/run and tool/verify_death.c look for it, in one piece */
 	log_line("vm: running %s", config.argv[0]);
 	finish(run(&config));
 	return 0;

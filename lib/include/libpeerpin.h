@@ -6,7 +6,8 @@
  * leaves errno alone, prints nothing and never exits. Sizes and offsets are
  * bytes, times nanoseconds. All functions may be called from any thread,
  * several at once on the same objects; pp_close(), pp_cache_destroy(),
- * pp_peer_close() and pp_file_close() are the last call on theirs. After fork()
+ * pp_peer_close() and pp_file_close() are the last call on theirs. None is a
+ * cancellation point, or may be called in a signal handler. After fork()
  * the child must not use objects of the parent: calls answer -EACCES there.
  *
  * "seed N" is the section of NVIDIA's guide "Developing a Linux Kernel Module using
@@ -266,11 +267,7 @@ const char *pp_strreason(uint32_t reason);
  */
 int pp_explain(char *out, size_t room, int error, const struct pp_why *why);
 
-/*
- * ---- registration cache (seed 11.1, 11.2, 12.5) ------------------------
- *
- * From any thread, not in a signal handler; no function is a cancellation point.
- */
+/* ---- registration cache (seed 11.1, 11.2, 12.5) ------------------------ */
 
 struct pp_cache;
 
