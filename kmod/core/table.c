@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/build_bug.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/nospec.h>
@@ -12,6 +13,8 @@ struct pp_table_entry {
 	u32 index;
 	u32 turn;	/* how often it was given up */
 };
+static_assert(((u64)PP_TABLE_FIRST << (PP_TABLE_CHUNKS - 1)) *
+	      sizeof(struct pp_table_entry) <= INT_MAX);
 
 /* The chunk of an index, of whose length it is the logarithm */
 static unsigned int table_chunk(u32 index)
@@ -81,14 +84,15 @@ static void table_add_chunk(struct pp_table *t, unsigned int at,
 	kvfree(chunk);
 }
 
-/* The chunk behind what was ever taken */
+/* The chunk behind what was ever taken; of the last as much as the limit lets be taken */
 static int table_grow(struct pp_table *t)
 {
 	unsigned int at = table_chunk(READ_ONCE(t->ever));
+	u32 left = t->limit - table_chunk_start(at);
 	struct pp_table_entry *chunk;
 
-	chunk = kvcalloc(PP_TABLE_FIRST << at, sizeof(*chunk),
-			 GFP_KERNEL_ACCOUNT);
+	chunk = kvcalloc(min_t(u32, left, PP_TABLE_FIRST << at), sizeof(*chunk),
+			 GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!chunk)
 		return -ENOMEM;
 	table_add_chunk(t, at, chunk);

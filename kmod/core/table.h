@@ -14,7 +14,7 @@ struct peerpin_region;
 struct pp_table_entry;
 
 enum {
-	PP_TABLE_CHUNKS = 20,
+	PP_TABLE_CHUNKS = 19,	/* the last is as long as an allocation may be */
 	PP_TABLE_FIRST = 256,	/* entries of the first chunk */
 	PP_TABLE_MAX = PP_TABLE_FIRST * ((1 << PP_TABLE_CHUNKS) - 1),
 };
@@ -23,8 +23,8 @@ enum {
  * struct pp_table - see above
  * @lock: protects everything, but that pp_table_put() goes without; not taken in
  *	interrupts; innermost
- * @chunks: arrays of entries, each twice as long as the one before; made when
- *	first needed and kept
+ * @chunks: arrays of entries, each twice as long as the one before, as far as
+ *	@limit allows; made when first needed and kept
  * @limit: entries at most; no more than PP_TABLE_MAX
  * @ever: entries that were ever taken: those from here on are untouched
  * @free: the entry given up last, or NULL
