@@ -213,7 +213,7 @@ static void export_name_late(struct peerpin_region *r)
 	spin_lock_irq(&r->lock);
 	list_for_each_entry(e, &r->exports, in_region)
 		if (e->told < PP_EXPORT_PINNED)
-			pp_importer_name_all_locked(e);
+			pp_importer_name_late_locked(e);
 	spin_unlock_irq(&r->lock);
 }
 

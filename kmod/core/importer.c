@@ -25,12 +25,14 @@
  * @attachment: whose priv this is
  * @pins: not undone yet
  * @nr_maps: in export->maps
+ * @has_mapped: at some time
  */
 struct pp_importer {
 	struct list_head in_export;
 	struct dma_buf_attachment *attachment;
 	unsigned int pins;
 	unsigned int nr_maps;
+	bool has_mapped;
 };
 
 enum map_state {
@@ -199,6 +201,7 @@ static int map_publish_locked(struct pp_import *m)
 		return -EOPNOTSUPP;
 	list_add_tail(&m->in_export, &m->export->maps);
 	importer->nr_maps++;
+	importer->has_mapped = true;
 	pp_region_count_map_locked(r);
 	return 0;
 }
@@ -417,12 +420,21 @@ struct pp_import *pp_import_take_locked(struct pp_export *e)
 	return NULL;
 }
 
-void pp_importer_name_all_locked(struct pp_export *e)
+/* It is told still, or of a device that may have left a fence. */
+static bool importer_may_be_late(const struct pp_export *e,
+				 const struct pp_importer *importer)
+{
+	return e->told == PP_EXPORT_TELLING || importer->has_mapped;
+}
+
+void pp_importer_name_late_locked(struct pp_export *e)
 {
 	struct pp_importer *importer;
 	struct device *dev;
 
 	list_for_each_entry(importer, &e->importers, in_export) {
+		if (!importer_may_be_late(e, importer))
+			continue;
 		dev = importer->attachment->dev;
 		pr_err_ratelimited("peerpin: %s (%s) has not let go of a dma-buf of memory that is being given up; its driver must unmap it and signal its fences when move_notify() says so\n",
 				   dev_name(dev), dev_driver_string(dev));

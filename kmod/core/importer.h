@@ -44,8 +44,8 @@ bool pp_importer_any_must_not_be_told(struct pp_export *e);
 /* has @e any that can be told? under region->lock, as those below */
 bool pp_importer_any_can_be_told_locked(const struct pp_export *e);
 
-/* in the log */
-void pp_importer_name_all_locked(struct pp_export *e);
+/* in the log: those that can have kept @e from being let go of in time */
+void pp_importer_name_late_locked(struct pp_export *e);
 
 /* what importers have mapped now: how much, and for which devices */
 unsigned int pp_import_count_locked(const struct pp_export *e);

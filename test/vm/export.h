@@ -77,18 +77,23 @@ static inline void log_skip(void)
 	lseek(kernel_log, 0, SEEK_END);
 }
 
-/* Is there a line with both since log_skip() or the last call? */
-static inline bool log_has(const char *what, const char *and)
+/* Lines with both since log_skip() or the last call */
+static inline unsigned int log_lines(const char *what, const char *and)
 {
+	unsigned int found = 0;
 	char line[1024];
-	bool found = false;
 	ssize_t n;
 
 	while ((n = read(kernel_log, line, sizeof(line) - 1)) > 0 || errno == EPIPE) {
 		line[n > 0 ? n : 0] = '\0';
-		found |= strstr(line, what) && strstr(line, and);
+		found += strstr(line, what) && strstr(line, and);
 	}
 	return found;
+}
+
+static inline bool log_has(const char *what, const char *and)
+{
+	return log_lines(what, and) > 0;
 }
 
 static inline uint64_t ms_since(uint64_t start_ns)

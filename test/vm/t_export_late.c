@@ -199,6 +199,21 @@ CASE(fences_do_not_keep_another_importer_from_being_told)
 	EXPECT_ALL_GONE();
 }
 
+/* Who has never mapped it is not to blame. */
+CASE(only_who_has_mapped_it_is_named)
+{
+	EXPECT(drain_timeout("200") == 0, "parameter");
+	start_import(true);
+	CHECK_CASE();
+	EXPECT(attach_as(1, whole, DMABUF_CHECK_DYNAMIC, true) == 0, "attach");
+	EXPECT(slot_call(DMABUF_CHECK_FENCE, 0) == 0, "fence");
+	log_skip();
+	EXPECT(emu_free(fd, VA) == 0, "free");
+	EXPECT(log_lines(LATE, "0000:") == 1, "more than one is named, or none");
+	EXPECT(detach(1) == 0 && drain_timeout("1000") == 0, "detach");
+	finish();
+}
+
 /* Whose device is not at it, is told and not waited for. */
 CASE(fences_of_what_is_not_mapped_are_not_waited_for)
 {
