@@ -14,6 +14,22 @@
 #include "region.h"
 #include "unplug.h"
 
+/*
+ * One that was closed may be pinned still, for DMA or an importer. Then it was
+ * mapped, so its extents are listed; and they stay while it is pinned. (One that
+ * was revoked has been here.)
+ */
+static phys_addr_t unplug_listed_extent(struct peerpin_region *r)
+{
+	phys_addr_t phys = 0;
+
+	spin_lock_irq(&r->lock);
+	if (r->state == PP_CLOSED && r->pinned && r->extents.at)
+		phys = r->extents.at->phys;
+	spin_unlock_irq(&r->lock);
+	return phys;
+}
+
 /* One is enough: an allocation lies in one device. */
 static phys_addr_t unplug_first_extent(struct peerpin_region *r)
 {
@@ -21,7 +37,7 @@ static phys_addr_t unplug_first_extent(struct peerpin_region *r)
 	struct pp_extents x = { .at = &first, .room = 1 };
 
 	if (pp_region_enter(r))
-		return 0;
+		return unplug_listed_extent(r);
 	r->provider->extents(r->priv, &x);
 	pp_region_leave(r);
 	return first.phys;

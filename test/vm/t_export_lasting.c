@@ -222,6 +222,25 @@ CASE(a_static_importer_keeps_it_when_the_gpu_goes)
 	EXPECT(close(whole) == 0 && nothing_left(), "%lu %lu", bar1_used(), vram_used());
 }
 
+/* Likewise where its user has left it before. */
+CASE(what_an_unpin_left_goes_with_the_gpu)
+{
+	struct emugpu_info gpu = info();
+	int i;
+
+	start_import(PERSISTENT, DMABUF_CHECK_STATIC, false);
+	CHECK_CASE();
+	EXPECT(unpin(peerpin, region.out_region) == 0 && is_pinned(PERSISTENT), "unpin");
+	log_skip();
+	EXPECT(emu_sysfs(&gpu, "unbind") == 0, "unbind");
+	EXPECT(log_has("goes while a device still has a mapping", "0000:"), "the mapping is not told of");
+	EXPECT(emu_sysfs(&gpu, "bind") == -EBUSY, "given back under a device");
+	EXPECT(detach(0) == 0 && free_kind(PERSISTENT) == 0, "detach");
+	for (i = 0; i < 100 && emu_sysfs(&gpu, "bind"); i++)
+		usleep(10000);
+	EXPECT(close(whole) == 0 && nothing_left(), "%lu %lu", bar1_used(), vram_used());
+}
+
 /* ---- dynamic importers ---- */
 
 static void dynamic_is_told(enum kind kind, bool unmap_in_notify)

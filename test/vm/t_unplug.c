@@ -430,6 +430,28 @@ CASE(gpu_goes_with_dma_in_flight_to_persistently_pinned_memory)
 	each_way(gpu_ways, gpu_while_held_for_ever);
 }
 
+/* Its user has left it pinned, for the DMA. */
+static void gpu_while_left(void)
+{
+	struct peer_check c = { 0 };
+
+	BEGIN(PEERPIN_PIN_PERSISTENT);
+	hold(0);
+	CHECK_CASE();
+	EXPECT(!unpin(fd, gpu_pin.out_region) && !unpin(fd, host_pin.out_region), "unpin");
+	EXPECT(!says_nothing("regions", ""), "nothing is left");
+	EXPECT(!way->go(), "%s", way->name);
+	EXPECT(says_nothing("regions", ""), "%s: it stays pinned", way->name);
+	EXPECT(!check_call(check, PEER_CHECK_END, &c) && !check_call(check, PEER_CHECK_UNREGISTER, &c), "end");
+	EXPECT(!way->come(), "%s: comes back", way->name);
+	end_and_use_again();
+}
+
+CASE(gpu_goes_with_dma_in_flight_that_an_unpin_left)
+{
+	each_way(gpu_ways, gpu_while_left);
+}
+
 /* Another region of the same memory, with DMA in flight */
 static int hold_another(void)
 {
