@@ -166,9 +166,9 @@ int pp_provider_register(const struct pp_provider *provider);
 /**
  * pp_provider_unregister() - withdraw it, from module exit
  *
- * No region of it exists (they hold @owner). Returns when no thread is inside
- * pp_revoke() any more, so that a callback which ends in the provider's module
- * has ended too.
+ * No region of it exists (they hold @owner). Returns when all threads that were
+ * inside pp_revoke() have left it, so that a callback which ends in the
+ * provider's module has ended too.
  */
 void pp_provider_unregister(const struct pp_provider *provider);
 

@@ -216,7 +216,7 @@ bool pp_region_withdraw_all(struct list_head *going);
 /* the work function of @work, in revoke.c */
 void pp_region_work(struct work_struct *work);
 
-/* waits until no region is being revoked; from unregistering a provider */
+/* waits for those inside pp_revoke(); from unregistering a provider */
 void pp_region_barrier(void);
 
 /* how long it has been pinned, to a tick */

@@ -7,6 +7,7 @@
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/srcu.h>
 #include "account.h"
 #include "attach.h"
 #include "cookie.h"
@@ -21,8 +22,8 @@ module_param(drain_timeout_ms, uint, 0644);
 MODULE_PARM_DESC(drain_timeout_ms,
 		 "longest wait for DMA in flight when memory is taken away");
 
-static atomic_t revoking = ATOMIC_INIT(0);
-static DECLARE_WAIT_QUEUE_HEAD(revoking_none);
+/* Read by who is inside pp_revoke(): so that waiting does not take those that come meanwhile. */
+DEFINE_STATIC_SRCU(revoking);
 
 /* The caller holds a reference of its own, so the put is never the last. */
 static void region_queue_locked(struct peerpin_region *r)
@@ -264,22 +265,20 @@ bool pp_region_withdraw_all(struct list_head *going)
 
 void pp_revoke(unsigned long cookie)
 {
-	struct peerpin_region *r;
+	int reader = srcu_read_lock(&revoking);
+	struct peerpin_region *r = pp_cookie_find(cookie);
 
-	atomic_inc(&revoking);
-	r = pp_cookie_find(cookie);
 	if (r) {
 		region_revoke(r);
 		pp_region_put(r);
 	}
-	if (atomic_dec_and_test(&revoking))
-		wake_up_all(&revoking_none);
+	srcu_read_unlock(&revoking, reader);
 }
 EXPORT_SYMBOL(pp_revoke);
 
 void pp_region_barrier(void)
 {
-	wait_event(revoking_none, !atomic_read(&revoking));
+	synchronize_srcu(&revoking);
 	/* the last one out still has to return through the caller's text */
 	synchronize_rcu_tasks();
 }
