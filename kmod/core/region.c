@@ -7,6 +7,7 @@
 #include "region.h"
 
 struct workqueue_struct *pp_wq;
+struct workqueue_struct *pp_stop_wq;
 struct workqueue_struct *pp_tell_wq;
 struct workqueue_struct *pp_unmap_wq;
 
@@ -37,6 +38,7 @@ struct peerpin_region *pp_region_alloc(const struct pp_provider *provider,
 	memset_startat(r, 0, ref);
 	memset(r->priv, 0, provider->priv_size);
 	kref_init(&r->ref);
+	INIT_WORK(&r->stop_work, pp_region_stop_work);
 	INIT_WORK(&r->work, pp_region_work);
 	r->since = jiffies;
 	r->provider = provider;
@@ -140,6 +142,11 @@ void pp_region_uncharge(struct peerpin_region *r)
 	pp_account_uncharge(r->account, atomic64_xchg(&r->charged, 0));
 }
 
+static struct workqueue_struct *region_queue_new(const char *name)
+{
+	return alloc_workqueue("%s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0, name);
+}
+
 int pp_region_init(void)
 {
 	region_cache = kmem_cache_create("peerpin_region",
@@ -148,15 +155,16 @@ int pp_region_init(void)
 					 region_construct);
 	if (!region_cache)
 		return -ENOMEM;
-	pp_wq = alloc_workqueue("peerpin", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	pp_wq = region_queue_new("peerpin");
 	if (!pp_wq)
 		goto err_cache;
-	pp_tell_wq = alloc_workqueue("peerpin_tell",
-				     WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!pp_tell_wq)
+	pp_stop_wq = region_queue_new("peerpin_stop");
+	if (!pp_stop_wq)
 		goto err_wq;
-	pp_unmap_wq = alloc_workqueue("peerpin_unmap",
-				      WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	pp_tell_wq = region_queue_new("peerpin_tell");
+	if (!pp_tell_wq)
+		goto err_stop_wq;
+	pp_unmap_wq = region_queue_new("peerpin_unmap");
 	if (!pp_unmap_wq)
 		goto err_tell_wq;
 	pp_cookie_init();
@@ -164,6 +172,8 @@ int pp_region_init(void)
 
 err_tell_wq:
 	destroy_workqueue(pp_tell_wq);
+err_stop_wq:
+	destroy_workqueue(pp_stop_wq);
 err_wq:
 	destroy_workqueue(pp_wq);
 err_cache:
@@ -175,6 +185,7 @@ void pp_region_exit(void)
 {
 	destroy_workqueue(pp_unmap_wq);
 	destroy_workqueue(pp_tell_wq);
+	destroy_workqueue(pp_stop_wq);
 	destroy_workqueue(pp_wq);
 	pp_cookie_exit();
 	kmem_cache_destroy(region_cache);

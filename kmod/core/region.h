@@ -37,8 +37,8 @@ enum pp_region_state {
 /**
  * struct peerpin_region - one pin
  * @ref: the pin (until its end is over; by it the tables hold the region), each
- *	lookup, attachment, export and view of the CPU, and the queued @work
- *	hold one
+ *	lookup, attachment, export and view of the CPU, and each of @stop_work and
+ *	@work while queued hold one
  * @cookie: its name in the cookie table
  * @lock: protects @state, @pinned, @orphan, @deferred, @unmapping, @users,
  *	@inflight, @held, @mappings, @maps, @shares, @attaches, @exports, @cpumap
@@ -58,7 +58,9 @@ enum pp_region_state {
  *	destroys it too
  * @deferred: @work is to end it once it is idle
  * @unmapping: mappings are being taken, whatever DMA is left
- * @work: ends it where waiting for drivers is not possible
+ * @stop_work: begins its end where waiting for drivers is not possible: asks all
+ *	to let go, and queues @work
+ * @work: waits for them, and ends it
  * @attaches: struct peerpin_attach of each device it is mapped for
  * @exports: struct pp_export of each dma-buf made of it
  * @going: in the list of the thread that withdraws it; listed under @lock
@@ -95,6 +97,7 @@ struct peerpin_region {
 	unsigned int mappings;
 	unsigned int maps;
 	unsigned int shares;
+	struct work_struct stop_work;
 	struct work_struct work;
 	struct pp_cpumap *cpumap;
 	const struct pp_provider *provider;
@@ -213,7 +216,8 @@ bool pp_region_list_going(struct peerpin_region *r, struct list_head *going);
  */
 bool pp_region_withdraw_all(struct list_head *going);
 
-/* the work function of @work, in revoke.c */
+/* the work functions of @stop_work and @work, in revoke.c */
+void pp_region_stop_work(struct work_struct *work);
 void pp_region_work(struct work_struct *work);
 
 /* waits for those inside pp_revoke(); from unregistering a provider */
@@ -234,11 +238,12 @@ static inline unsigned long pp_time_left(unsigned long deadline)
 }
 
 /*
- * For work that ends regions, which may wait for drivers; for telling importers,
- * and for unmapping what exporters mapped, neither of which must wait behind that.
- * Made at init.
+ * For work that ends regions, which may wait for drivers and for importers' fences;
+ * for asking drivers to stop and emptying views, for telling importers, and for
+ * unmapping what exporters mapped, none of which must wait behind that. Made at init.
  */
 extern struct workqueue_struct *pp_wq;
+extern struct workqueue_struct *pp_stop_wq;
 extern struct workqueue_struct *pp_tell_wq;
 extern struct workqueue_struct *pp_unmap_wq;
 

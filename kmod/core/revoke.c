@@ -26,11 +26,13 @@ MODULE_PARM_DESC(drain_timeout_ms,
 DEFINE_STATIC_SRCU(revoking);
 
 /* The caller holds a reference of its own, so the put is never the last. */
-static void region_queue_locked(struct peerpin_region *r)
+static void region_queue_locked(struct peerpin_region *r,
+				struct workqueue_struct *wq,
+				struct work_struct *work)
 {
 	lockdep_assert_held(&r->lock);
 	pp_region_get(r);
-	if (!queue_work(pp_wq, &r->work))
+	if (!queue_work(wq, work))
 		pp_region_put(r);
 }
 
@@ -42,7 +44,7 @@ static void region_queue_if_idle_locked(struct peerpin_region *r)
 {
 	lockdep_assert_held(&r->lock);
 	if (r->deferred && !r->inflight && !r->held)
-		region_queue_locked(r);
+		region_queue_locked(r, pp_wq, &r->work);
 }
 
 void pp_region_idle_locked(struct peerpin_region *r)
@@ -293,7 +295,7 @@ void pp_revoke_soon(unsigned long cookie)
 	spin_lock_irqsave(&r->lock, flags);
 	if (pp_region_end_locked(r, PP_REVOKED)) {
 		r->deferred = true;
-		region_queue_locked(r);
+		region_queue_locked(r, pp_stop_wq, &r->stop_work);
 	}
 	spin_unlock_irqrestore(&r->lock, flags);
 	pp_region_put(r);
@@ -397,6 +399,20 @@ static bool region_end_by_work(struct peerpin_region *r)
 }
 
 /*
+ * This waits for nobody but drivers in stop(): however many regions whoever has
+ * that keep @work waiting, all others' drivers and importers are asked in time.
+ */
+void pp_region_stop_work(struct work_struct *work)
+{
+	struct peerpin_region *r =
+		container_of(work, struct peerpin_region, stop_work);
+
+	region_stop(r);
+	if (!queue_work(pp_wq, &r->work))	/* else the reference is its */
+		pp_region_put(r);
+}
+
+/*
  * The pages are kept meanwhile, so however long a driver takes is safe; when
  * its DMA ends at last, pp_region_idle_locked() queues this again.
  */
@@ -468,13 +484,21 @@ static bool region_end_unused(struct peerpin_region *r, bool *unpin)
 	return unused;
 }
 
+/* In the order in which one queues the other; the caller has a reference. */
+static void region_cancel_works(struct peerpin_region *r)
+{
+	if (cancel_work_sync(&r->stop_work))
+		pp_region_put(r);
+	if (cancel_work_sync(&r->work))
+		pp_region_put(r);
+}
+
 static bool region_end_used(struct peerpin_region *r, bool *unpin)
 {
 	pp_region_end(r, PP_CLOSED);
 	if (!region_let_go(r) && region_abandon(r))
 		return false;
-	if (cancel_work_sync(&r->work))
-		pp_region_put(r);
+	region_cancel_works(r);
 	*unpin = region_to_unpin(r);
 	return true;
 }

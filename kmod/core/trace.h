@@ -164,8 +164,9 @@ DEFINE_EVENT(peerpin_dma, peerpin_dma_end,
 );
 
 /*
- * @soon: by the work item that pp_revoke_soon() has queued
- * @inflight: DMA that it found in flight; of a device that goes, that stop() left
+ * @soon: by the work item behind pp_revoke_soon() that waits
+ * @inflight: DMA that it found in flight; where @soon, and of a device that goes,
+ *	what stop() left
  * @overdue: some of it had not ended when time was up
  */
 TRACE_EVENT(peerpin_revoke,

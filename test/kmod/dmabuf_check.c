@@ -142,7 +142,8 @@ static void notified(struct dma_buf_attachment *attach)
 
 	dma_resv_assert_held(attach->dmabuf->resv);
 	slot->notified++;
-	msleep(slot->notify_ms);
+	if (slot->notify_ms)	/* else not a tick either: there may be hundreds */
+		msleep(slot->notify_ms);
 	if (slot->unmap_in_notify && slot->sgt)
 		unmap(slot);
 }

@@ -199,6 +199,68 @@ CASE(fences_do_not_keep_another_importer_from_being_told)
 	EXPECT_ALL_GONE();
 }
 
+static unsigned char *host_pages(size_t bytes)
+{
+	void *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (m == MAP_FAILED)
+		return NULL;
+	madvise(m, bytes, MADV_NOHUGEPAGE);	/* making one of it would revoke it */
+	return memset(m, 0x11, bytes);
+}
+
+/* A region of the host's memory whose dma-buf is mapped in @slot */
+static void start_host(int file, unsigned char *at, unsigned int slot, int *dmabuf)
+{
+	struct peerpin_pin pin;
+
+	EXPECT(pin_by(file, (uintptr_t)at, SMALL, PEERPIN_PROVIDER_HOST, &pin) == 0, "pin %u", slot);
+	*dmabuf = export_by_file(file, pin.out_region, 0, SMALL);
+	EXPECT(*dmabuf >= 0 && import_as(slot, *dmabuf, DMABUF_CHECK_DYNAMIC, true) == 0, "%u: %d", slot, *dmabuf);
+}
+
+/* Each with a fence that nobody signals */
+static void start_host_flood(int file, unsigned char *pages)
+{
+	unsigned int i;
+
+	for (i = 0; i < FLOOD; i++) {
+		start_host(file, pages + i * SMALL, i, &flood[i]);
+		CHECK_CASE();
+		EXPECT(slot_call(DMABUF_CHECK_FENCE, i) == 0, "fence %u", i);
+	}
+}
+
+static void end_host_flood(int file)
+{
+	unsigned int i;
+
+	for (i = 0; i < FLOOD; i++)
+		EXPECT(detach(i) == 0 && close(flood[i]) == 0, "%u", i);
+	close(file);
+}
+
+/* Nor does the end of much of one's own host memory keep the end of another's. */
+CASE(host_memory_with_fences_does_not_keep_another_importer_from_being_told)
+{
+	unsigned char *pages = host_pages(FLOOD * SMALL), *page = host_pages(SMALL);
+	int mine = pin_open(), other = pin_open(), one;
+	uint64_t began;
+
+	EXPECT(drain_timeout("10000") == 0, "parameter");
+	start_host_flood(mine, pages);
+	start_host(other, page, FLOOD, &one);
+	CHECK_CASE();
+	EXPECT(munmap(pages, FLOOD * SMALL) == 0, "munmap of many");
+	began = now_ns();
+	EXPECT(munmap(page, SMALL) == 0, "munmap");
+	wait_notified(FLOOD);
+	EXPECT(notified(FLOOD) == 1 && ms_since(began) < 4000, "told after %lu ms", ms_since(began));
+	EXPECT(detach(FLOOD) == 0 && close(one) == 0 && close(other) == 0, "detach");
+	end_host_flood(mine);
+	EXPECT(drain_timeout("1000") == 0, "parameter");
+}
+
 /* Who has never mapped it is not to blame. */
 CASE(only_who_has_mapped_it_is_named)
 {
