@@ -27,7 +27,7 @@ static const char *const state_names[] = {
 /**
  * struct snapshot - what a region's lock protects
  * @extents: 0 before something is mapped
- * @viewed: by the CPU, at some time
+ * @viewed: by the CPU, at some time; not once the region has ended
  * @id: as the region's
  */
 struct snapshot {
@@ -56,9 +56,7 @@ static void region_snap(struct peerpin_region *r, struct snapshot *s)
 /* What the core keeps for it beside the mappings, about */
 static size_t region_records(const struct peerpin_region *r, u32 extents)
 {
-	size_t words = DIV_ROUND_UP(r->provider->priv_size, sizeof(void *));
-
-	return kmalloc_size_roundup(struct_size(r, priv, words)) +
+	return PP_REGION_SIZE +
 	       kmalloc_size_roundup(array_size(extents, sizeof(*r->extents.at)));
 }
 

@@ -123,7 +123,6 @@ static int file_open(struct inode *inode, struct file *filp)
 		kfree(f);
 		return -ENOMEM;
 	}
-	f->owner = pp_account_owner(f->account);
 	pp_table_init(&f->regions, PEERPIN_MAX_REGIONS);
 	filp->private_data = f;
 	return nonseekable_open(inode, filp);
@@ -226,7 +225,7 @@ static void file_show_fdinfo(struct seq_file *m, struct file *filp)
 	struct pp_file *f = filp->private_data;
 	struct pp_account_counts counts = pp_account_counts(f->account);
 
-	seq_printf(m, "peerpin-owner:\t%d\n", pid_vnr(f->owner));
+	seq_printf(m, "peerpin-owner:\t%d\n", pid_vnr(pp_account_owner(f->account)));
 	if (!file_may_show(m, filp))
 		return;
 	file_show_regions(m, f);

@@ -7,6 +7,7 @@
 #include <linux/fs.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
+#include "account.h"
 #include "epoch.h"
 #include "region.h"
 #include "table.h"
@@ -14,13 +15,11 @@
 /**
  * struct pp_file - see above
  * @account: of the process that opened it
- * @owner: that process
  * @regions: id to region, from pp_region_pin() to pp_region_close(). An id
  *	without one is taken by a pin or unpin in progress, or retired
  */
 struct pp_file {
 	struct pp_account *account;
-	struct pid *owner;
 	struct pp_table regions;
 	struct pp_epochs epochs;
 };
@@ -57,7 +56,7 @@ struct peerpin_region *pp_file_region(struct pp_file *f, u32 id);
 /* -EACCES unless current is of the process that opened it */
 static inline int pp_file_check_owner(const struct pp_file *f)
 {
-	return task_tgid(current) == f->owner ? 0 : -EACCES;
+	return task_tgid(current) == pp_account_owner(f->account) ? 0 : -EACCES;
 }
 
 /* one command; chardev.c's part of pp_fops */

@@ -150,7 +150,7 @@ static struct workqueue_struct *region_queue_new(const char *name)
 int pp_region_init(void)
 {
 	region_cache = kmem_cache_create("peerpin_region",
-					 sizeof(struct peerpin_region) + PP_PRIV_MAX, 0,
+					 PP_REGION_SIZE, 0,
 					 SLAB_HWCACHE_ALIGN | SLAB_ACCOUNT,
 					 region_construct);
 	if (!region_cache)

@@ -115,6 +115,10 @@ struct peerpin_region {
 	void *priv[];
 };
 
+enum {	/* bytes, whoever its provider is: all come out of one cache */
+	PP_REGION_SIZE = sizeof(struct peerpin_region) + PP_PRIV_MAX,
+};
+
 /**
  * pp_region_check() - is this something to pin at all?
  *
