@@ -50,16 +50,18 @@
  * next access through any such view is a SIGBUS, at whatever address mremap()
  * put it. (Host memory that is unmapped stays pinned until its views are empty, a
  * moment later.) fork() does not hand it to the child. mmap() errors: ENOENT no
- * such region, EACCES not its process, EINVAL beyond its end or MAP_PRIVATE,
- * ESTALE revoked, EOPNOTSUPP the CPU cannot map it (a dma-buf: map that).
+ * such region, EACCES not its process, or for writing on a file opened to read,
+ * EINVAL beyond its end or MAP_PRIVATE, ESTALE revoked, EOPNOTSUPP the CPU cannot
+ * map it (a dma-buf: map that), ENOMEM, EIO its pages are not what was pinned.
+ * mmap2() of a 32-bit program has a 32-bit page offset: it reaches region 0 only.
  *
  * Other drivers' way in
  * ---------------------
  * PEERPIN_CMD_EXPORT makes a dma-buf of a region, for any driver that takes
  * one (ibv_reg_dmabuf_mr() for one). When the region ends the importer is told
- * to let go (move_notify); one that does not have its mapping back in time loses
- * it all the same. An importer that cannot be told is accepted only where the
- * memory stays until it unmaps: host memory and persistent pins.
+ * to let go (move_notify). One that does not have its mapping back in time loses
+ * it all the same where the memory goes; host memory and persistent pins stay
+ * until it unmaps, and only these are given to an importer that cannot be told.
  * PEERPIN_CMD_PIN in turn takes the dma-buf of another driver's memory.
  *
  * Form of every call
