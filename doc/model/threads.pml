@@ -45,7 +45,10 @@ proctype user()
 
 #ifdef HOST
 
-/* host_invalidate(), pp_revoke_soon(): munmap or exit, if it comes before the end of the pin */
+/*
+ * host_invalidate(), pp_revoke_soon(): munmap or exit, if it comes before the end of the pin. What it queues is stop_work,
+ * and that queues work. It is left out: it ends nothing, has a reference, and who destroys cancels it before work.
+ */
 proctype owner()
 {
 	bool did;
