@@ -133,6 +133,10 @@ CASE(a_put_may_lose_its_race_by_many)
 	EXPECT(put(0) == 0 && callback(0).out_count == 1, "put");
 	EXPECT(thread_free_end(thread) == 0 && nothing_pinned(), "free");
 	EXPECT_NO_BREACH(fd);
+	/* what other programs have left is told when their graves go: with the next one, this */
+	one_block();
+	EXPECT(get(0, VA, PAGE) == 0, "p2p_check");
+	free_one();
 	close(peerpin);
 	peerpin = pin_open();
 	epochs = epochs_map(peerpin);
