@@ -26,7 +26,8 @@ _Static_assert(sizeof(struct pp_published) <= SLOTS_AT, "the header ends before 
 /**
  * struct publication - all under @publish_lock
  * @mark: process it belongs to (process.h); 0: nobody
- * @header: of the memfd, which stays open for those who read it by /proc; NULL: it was not asked for, or could not be made
+ * @header: of the memfd, which stays open for those who read it by /proc; NULL: it
+ *	was not asked for, or could not be made
  * @spare: slots that were given back
  */
 struct publication {

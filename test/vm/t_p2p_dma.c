@@ -149,6 +149,21 @@ CASE(an_error_of_the_mapping_is_eio)
 	put_and_free();
 }
 
+/* 32 bits are enough for the LSI chip then; the suite runs this with a BAR1 that lies above them. */
+CASE_BY_NAME(an_iommu_brings_memory_within_reach)
+{
+	struct p2p_check_table page;
+
+	pinned_pages(2);
+	CHECK_CASE();
+	EXPECT(table_page(0, 0).out_phys >> 32, "%#llx: type: emu/vm/run --bar1 1024 ...", table_page(0, 0).out_phys);
+	EXPECT(map(0, 0) == 0, "type: emu/vm/run --iommu ...");
+	page = mapped_page(0, 0, 0);
+	EXPECT(!(page.out_bus >> 32), "%#llx", page.out_bus);
+	EXPECT(unmap(0, 0) == 0, "unmap");
+	put_and_free();
+}
+
 /*
  * The LSI chip knows 32 bits; the suite runs this with a BAR1 that lies above
  * them, and no IOMMU that translates. The kernel itself warns of it.
