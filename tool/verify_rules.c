@@ -7,8 +7,6 @@ static const struct rule rules[] = {
 	/* what NVIDIA's guide demands */
 	{ "bus-addresses", "13.3", "a device was given other addresses than those of dma_map_pages", TRIES_IOMMU },
 	{ "call-in-callback", "11.3", "get_pages, put_pages or dma_map_pages in a free callback", TRIES_REVOKE },
-	{ "callback-waits", "11.3", "a lock of the free callback is held around get_pages, put_pages or dma_map_pages",
-	  TRIES_REVOKE },
 	{ "dma-after-callback", "11.3", "a device used the memory after the free callback had returned", TRIES_REVOKE },
 	{ "no-version-check", "13.3", "a page table of another version than built for was used", TRIES_VERSION },
 	{ "foreign-handle", "11.6", "one process reached the memory that another had pinned", TRIES_FOREIGN },
@@ -29,7 +27,7 @@ static const struct rule rules[] = {
 	{ "unknown-flags", "ch. 10", "get_pages_persistent with flags that do not exist", 0 },
 	{ "rsync-mismatch", "", "an rsync driver was not unregistered as it was registered", 0 },
 
-	/* what follows from it */
+	/* what follows from it; a callback that waits may also do so in memory that was freed, which is told first then */
 	{ "unload-in-use", "", "the module could be removed while its device was open", TRIES_UNLOAD },
 	{ "gone-peer", "", "memory was attached to a device that was not registered with peerpin any more", 0 },
 	{ "overstayed", "11.3", "peerpin had to wait for the DMA of a driver that did not end in time", TRIES_REVOKE },
@@ -37,6 +35,8 @@ static const struct rule rules[] = {
 	{ "double-free", "", "memory was freed twice", 0 },
 	{ "overflow", "", "memory was written beyond its end", 0 },
 	{ "refcount", "", "a reference was dropped that was not held", 0 },
+	{ "callback-waits", "11.3", "a lock of the free callback is held around get_pages, put_pages or dma_map_pages",
+	  TRIES_REVOKE },
 	{ "data-wrong", "11.7", "what was read is not what was written", 0 },
 	{ "table-leaked", "11.3", "a free callback did not call free_page_table", TRIES_REVOKE },
 	{ "mapping-leaked", "13.3", "a DMA mapping was never undone", 0 },

@@ -19,6 +19,7 @@ enum {
 	TRIES = 10,
 	UNBIND_SOON_MS = 300,
 	UNBIND_MS = 2000,
+	DAMAGE_MS = 5000,
 };
 
 /**
@@ -227,6 +228,20 @@ static int judge_leftovers(void)
 	return ret ? ret : leftover_memory();
 }
 
+static int look_at_damage(const void *unused)
+{
+	(void)unused;
+	leftover_damage();
+	return 0;
+}
+
+/* Who hangs may have read what it waits for in memory that was freed. */
+static int judge_dead(void)
+{
+	child_call(look_at_damage, NULL, DAMAGE_MS);
+	return 0;
+}
+
 static int cannot_begin(void)
 {
 	kmsg_judge();
@@ -245,7 +260,7 @@ static int run_loaded(char **argv)
 		return cannot_begin();
 	judge_tests();
 	tests_close(&run.tests);
-	return run.dead ? 0 : judge_leftovers();
+	return run.dead ? judge_dead() : judge_leftovers();
 }
 
 /* The file is for another kernel, or wants what is not there. */
