@@ -6,15 +6,17 @@
 #include "cache_regions.h"
 
 static sem_t waits;
-static void (*before_waiting)(void);
+static _Atomic(void (*)(void)) before_waiting;	/* called once */
 
 int __real_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
 int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
 
 int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
-	if (before_waiting)
-		before_waiting();
+	void (*once)(void) = atomic_exchange(&before_waiting, NULL);
+
+	if (once)
+		once();
 	sem_post(&waits);
 	return __real_pthread_cond_wait(cond, mutex);
 }
@@ -22,7 +24,7 @@ int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 static int setup_here(void **state)
 {
 	sem_init(&waits, 0, 0);
-	before_waiting = NULL;
+	atomic_store(&before_waiting, NULL);
 	alarm(60);
 	return setup(state);
 }
@@ -133,10 +135,9 @@ static void what_is_put_while_another_begins_to_wait_goes(void **state)
 	slow = which;
 	assert_int_equal(pthread_create(&pinner, NULL, touch_one, &which), 0);
 	sem_wait(&reached);
-	before_waiting = let_another_put;
+	atomic_store(&before_waiting, let_another_put);
 	assert_int_equal(pthread_create(&waiter, NULL, touch_one, &which), 0);
 	sem_wait(&waits);
-	before_waiting = NULL;
 	sem_post(&gate);
 	assert_null(result_of(putter));
 	assert_ptr_equal(result_of(pinner), &which);
