@@ -4,7 +4,7 @@
 #: make demo     deps, all, then the demonstration in the virtual machine
 #: make check    deps, all, then every test
 #: make check-debug  deps, all, then every machine's test on a kernel that finds mistakes, which is built once (15 min.),
-#:               the n-th allocation of each call failed, and calls made up for FUZZ_SECONDS (600);
+#:               the n-th allocation of each call failed, calls made up for FUZZ_SECONDS (600), and ten minutes of soak;
 #:               LINES="pin core": some of it
 #: make check-kcsan  the same tests on one that finds data races, which is built once, too
 #: make check-all  everything: doc/testing.md says what that takes
@@ -14,7 +14,8 @@
 #: make check-user  deps, then all unit tests under AddressSanitizer, ThreadSanitizer and valgrind (an hour), or TOOL=threads:
 #:               test/sanitize
 #: make torture  deps, then the registration cache under ThreadSanitizer for TORTURE_SECONDS (600)
-#: make fuzz-calls  look for calls, a million (CALLS), of all nodes by which the kernel comes to harm: test/fuzz/calls
+#: make fuzz-calls  look for calls, a million (CALLS), of all nodes by which the kernel comes to harm; SEED=: the same
+#:               programs first: test/fuzz/calls
 #: make soak     64 processes (SOAK_PROCESSES) for half an hour (SOAK_SECONDS), without and with an IOMMU, on GPUs and peers
 #:               that come and go; SEED=: the same choices again: test/soak
 #: make coverage deps, user, then which lines of the modules the machines' suite takes (hours); LINES="pin core": some of it
@@ -28,6 +29,7 @@
 #: make install  programs, libraries, emulator, modules as source; PREFIX=/usr/local LIBDIR= DESTDIR=: doc/install.md
 #: make uninstall  takes them away again
 #: make deb      Debian packages of them, in build/deb
+#: make check-mutants  deps, all, then how well `peerpin verify` judges drivers with a mistake each (hours): test/mutants
 #: make check-packages  deb, then they are installed, used and purged in a bare Debian (root; some minutes)
 #: make install-emu  the emulator alone, into DESTDIR and PREFIX (/usr/local): doc/emulator.md
 #: make format   give changed lines of C, or FILES, the look of .clang-format
@@ -69,7 +71,8 @@ override CFLAGS += -std=gnu11 -Wall -Wextra $(WERROR) -Wstrict-prototypes -Wmiss
 
 USER_TARGETS :=
 # what `make check-all` does
-CHECKS := lint check check-user check-packages check-debug check-kcsan coverage fuzz fuzz-calls torture soak bench
+CHECKS := lint check check-user check-packages check-mutants check-debug check-kcsan coverage fuzz fuzz-calls torture soak bench
+OTHER_KERNELS := 6.12 7
 
 all: user modules
 
@@ -100,9 +103,16 @@ check-debug check-kcsan: check-%:
 	+@scripts/build-modules $*
 	@KERNEL=$* test/run --machines $(lines)
 	$(if $(lines)$(filter kcsan,$*),,@KERNEL=debug FUZZ_SECONDS=$(or $(FUZZ_SECONDS),600) scripts/fuzz-calls)
+	$(if $(lines)$(filter kcsan,$*),,@KERNEL=debug scripts/soak 300)
 
 check-all:
 	+@for target in $(CHECKS); do $(MAKE) --no-print-directory $$target || exit; done
+	+@for kernel in $(OTHER_KERNELS); do $(MAKE) --no-print-directory check KERNEL=$$kernel || exit; done
+
+check-mutants: deps
+	+@$(MAKE) --no-print-directory all
+	@KERNEL=$(KERNEL) test/mutants/build
+	@KERNEL=$(KERNEL) test/mutants/measure
 
 coverage:
 	@scripts/deps debug
@@ -128,5 +138,5 @@ clean:
 help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
-.PHONY: all user modules deps demo check check-debug check-kcsan check-all coverage bench format lint stats clean help
+.PHONY: all user modules deps demo check check-debug check-kcsan check-all check-mutants coverage bench format lint stats clean help
 .DELETE_ON_ERROR:

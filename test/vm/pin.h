@@ -91,6 +91,19 @@ static inline int lsi_copy(int lsi, struct end dst, struct end src, uint64_t len
 	return lsi_copy_ns(lsi, dst, src, length, &ns);
 }
 
+static inline int lsi_copy_pointers(int lsi, uint64_t dst, uint64_t src, uint64_t length)
+{
+	struct peerpin_lsi_copy c = {
+		.size = sizeof(c),
+		.flags = PEERPIN_LSI_DST_POINTER | PEERPIN_LSI_SRC_POINTER,
+		.dst.offset = dst,
+		.src.offset = src,
+		.length = length,
+	};
+
+	return ioctl(lsi, PEERPIN_LSI_IOC_COPY, &c) ? -errno : 0;
+}
+
 static inline int check_open(void)
 {
 	return open("/dev/peer_check", O_RDWR | O_CLOEXEC);

@@ -73,27 +73,14 @@ CASE(the_first_copy_from_host_to_gpu)
 	each_first_copy(GPU_A, (uintptr_t)host);
 }
 
-static int copy_pointers(int lsi, uint64_t dst, uint64_t src, uint64_t length)
-{
-	struct peerpin_lsi_copy c = {
-		.size = sizeof(c),
-		.flags = PEERPIN_LSI_DST_POINTER | PEERPIN_LSI_SRC_POINTER,
-		.dst.offset = dst,
-		.src.offset = src,
-		.length = length,
-	};
-
-	return ioctl(lsi, PEERPIN_LSI_IOC_COPY, &c) ? -errno : 0;
-}
-
 static void each_copy_of_pointers(uint64_t to, uint64_t from)
 {
 	int lsi = lsi_open(), ret;
 
 	FAIL_EACH(f) {
-		FAIL(f, ret = copy_pointers(lsi, to, from, BLOCK));
+		FAIL(f, ret = lsi_copy_pointers(lsi, to, from, BLOCK));
 		EXPECT(fail_plausible(&f, ret) || (f.fired && ret == -EIO), "allocation %u: %d", f.nth, ret);
-		EXPECT(!copy_pointers(lsi, to, from, BLOCK), "allocation %u: afterwards", f.nth);
+		EXPECT(!lsi_copy_pointers(lsi, to, from, BLOCK), "allocation %u: afterwards", f.nth);
 	}
 	close(lsi);
 }
@@ -114,7 +101,7 @@ CASE(close_of_the_node)
 
 	FAIL_EACH(f) {
 		lsi = lsi_open();
-		EXPECT(!copy_pointers(lsi, GPU_A, GPU_B, BLOCK), "copy");
+		EXPECT(!lsi_copy_pointers(lsi, GPU_A, GPU_B, BLOCK), "copy");
 		FAIL(f, ret = close(lsi));
 		EXPECT_DONE(f, ret);
 	}

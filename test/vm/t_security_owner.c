@@ -81,6 +81,25 @@ CASE(a_driver_takes_no_descriptor_of_another)
 	ATTACK(copies_by_a_driver);
 }
 
+/* What is at an address of hers in Mallory's own process, if anything, is no secret. */
+static void copies_from_her_addresses(void)
+{
+	static unsigned char mine[PAGE] __attribute__((aligned(PAGE))), secret[PAGE];
+	int own = lsi_open(), ret;
+
+	pattern_fill(secret, SECRET, PAGE);
+	EXPECT(own >= 0, "open: %d", errno);
+	EXPECT(lsi_copy_pointers(own, (uintptr_t)mine, GPU_A, PAGE) == -EINVAL, "out of her GPU memory: %d", errno);
+	EXPECT(lsi_copy_pointers(own, GPU_A, (uintptr_t)mine, PAGE) == -EINVAL, "into it: %d", errno);
+	ret = lsi_copy_pointers(own, (uintptr_t)mine, alice.facts->host, PAGE);
+	EXPECT((!ret || ret == -EINVAL) && memcmp(mine, secret, PAGE), "out of her host memory: %d", ret);
+}
+
+CASE(a_driver_copies_memory_of_its_caller_only)
+{
+	ATTACK(copies_from_her_addresses);
+}
+
 /* fork(): the child has her user, her descriptors and her address space but is not her. */
 static unsigned char *forked_view;
 static struct peerpin_pin forked_pin;

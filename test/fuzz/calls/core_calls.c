@@ -117,14 +117,8 @@ static void map(struct world *world, struct choices *c, int fd, uint64_t offset,
 {
 	int prot = choose_rarely(c, 4) ? (int)choose(c, 8) : PROT_READ | PROT_WRITE;
 	int flags = choose_rarely(c, 8) ? MAP_PRIVATE : MAP_SHARED;
-	void *at = mmap(NULL, length, prot, flags, fd, (off_t)offset);
-	struct range old;
 
-	if (at == MAP_FAILED)
-		return;
-	old = world_put_range(world, RANGE_VIEW, c, (struct range){ (uintptr_t)at, length });
-	if (old.size)
-		munmap((void *)old.at, old.size);
+	memory_keep(world, c, RANGE_VIEW, mmap(NULL, length, prot, flags, fd, (off_t)offset), length);
 }
 
 static void map_region(struct world *world, struct choices *c)

@@ -16,15 +16,21 @@ enum {
 
 void cover_open(struct cover *cover)
 {
-	int fd = open("/sys/kernel/debug/kcov", O_RDWR | O_CLOEXEC);
 	void *places = MAP_FAILED;
 
-	if (fd >= 0 && !ioctl(fd, KCOV_INIT_TRACE, PLACES))
-		places = mmap(NULL, PLACES * sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	cover->places = places != MAP_FAILED && !ioctl(fd, KCOV_ENABLE, TRACE_PC) ? places : NULL;
+	cover->fd = open("/sys/kernel/debug/kcov", O_RDWR | O_CLOEXEC);
+	if (cover->fd >= 0 && !ioctl(cover->fd, KCOV_INIT_TRACE, PLACES))
+		places = mmap(NULL, PLACES * sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED, cover->fd, 0);
+	cover->places = places != MAP_FAILED ? places : NULL;
+}
+
+void cover_begin(struct cover *cover)
+{
+	if (cover->places && ioctl(cover->fd, KCOV_ENABLE, TRACE_PC))
+		cover->places = NULL;
 	/* the mapping keeps the file open */
-	if (fd >= 0)
-		close(fd);
+	if (cover->fd >= 0)
+		close(cover->fd);
 }
 
 void cover_start(struct cover *cover)

@@ -6,11 +6,15 @@
 #include "corpus.h"
 
 struct cover {
+	int fd;			/* until cover_begin() */
 	uint64_t *places;	/* their number, and then they; NULL: the kernel does not tell */
 };
 
-/* For the calling thread, until it ends */
+/* For any one thread; takes root */
 void cover_open(struct cover *cover);
+
+/* It is the calling thread, until that ends. */
+void cover_begin(struct cover *cover);
 
 /* From here on */
 void cover_start(struct cover *cover);

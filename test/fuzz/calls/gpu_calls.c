@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include "../../../emu/include/emugpu.h"
 #include "calls.h"
@@ -28,7 +29,7 @@ static void alloc(struct world *world, struct choices *c)
 {
 	struct emugpu_alloc args = {
 		.gpu = choose_rarely(c, 4) ? (uint32_t)choose(c, GPUS) : 0,
-		.flags = choose_rarely(c, 8) ? (uint32_t)choose(c, 8) : 0,
+		.flags = choose_rarely(c, 8) ? (uint32_t)choose(c, 8) : world->integrated ? EMUGPU_ALLOC_HOST : 0,
 		.va = (1 + choose(c, 64)) * EMUGPU_BLOCK_SIZE,
 		.size = (1 + choose(c, 4)) * EMUGPU_BLOCK_SIZE,
 		.context = choose_rarely(c, 3) ? world_key(world, c).id : 0,
@@ -159,6 +160,52 @@ static void change_bar1(struct world *world, struct choices *c)
 	test(world, c, &args);
 }
 
+/* What is only told */
+static void ask(struct world *world, struct choices *c)
+{
+	static struct emugpu_event events[8];
+	char bytes[512];
+	struct emugpu_test asked[] = {
+		{ .op = EMUGPU_TEST_COUNTS },
+		{ .op = EMUGPU_TEST_TRANSLATE, .translate.va = choose_memory(world, c).at },
+		{ .op = EMUGPU_TEST_PEEK, .peek = {
+			.vram_page = choose(c, 1 << 12), .buf = (uintptr_t)bytes, .offset = (uint32_t)choose(c, 1 << 16),
+			.length = (uint32_t)choose(c, sizeof(bytes) + 1),
+		} },
+		{ .op = EMUGPU_TEST_VIOLATIONS, .violations.rule = (uint32_t)choose(c, EMUGPU_RULES + 1) },
+		{ .op = EMUGPU_TEST_EVENTS, .events = { .buf = (uintptr_t)events, .max = (uint32_t)choose(c, 9) } },
+	};
+
+	test(world, c, &asked[choose(c, sizeof(asked) / sizeof(*asked))]);
+}
+
+static void change_window(struct world *world, struct choices *c)
+{
+	struct emugpu_test args = { .op = EMUGPU_TEST_CPU_WINDOW, .cpu_window.mapped = !choose_rarely(c, 4) };
+
+	test(world, c, &args);
+}
+
+/* What was taken away is looked at for a moment, or what is pinned is hidden. */
+static void watch_memory(struct world *world, struct choices *c)
+{
+	struct emugpu_test args = { .op = EMUGPU_TEST_GUARD, .guard.ms = (uint32_t)choose(c, 3) };
+
+	if (choose_rarely(c, 2))
+		args = (struct emugpu_test){ .op = EMUGPU_TEST_STASH, .stash.on = (uint32_t)choose(c, 2) };
+	test(world, c, &args);
+}
+
+/* Memory of an integrated GPU; another's cannot be. */
+static void map_block(struct world *world, struct choices *c)
+{
+	struct range block = world_range(world, RANGE_BLOCK, c);
+	int fd = world_fd(world, FD_GPU, c);
+	void *at = mmap(NULL, block.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)block.at);
+
+	memory_keep(world, c, RANGE_VIEW, at, block.size);
+}
+
 static void test_junk(struct world *world, struct choices *c)
 {
 	struct emugpu_test args = { .op = 256 | (uint32_t)choose_number(c), .gpu = (uint32_t)choose_number(c) };
@@ -182,6 +229,10 @@ const struct call gpu_calls[] = {
 	{ 1, revoke_at },
 	{ 1, change_gpu },
 	{ 1, change_bar1 },
+	{ 3, ask },
+	{ 1, change_window },
+	{ 1, watch_memory },
+	{ 8, map_block },
 	{ 1, test_junk },
 	{ 0, NULL },
 };

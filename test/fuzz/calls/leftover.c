@@ -25,6 +25,10 @@ static void quieten(int fd)
 		{ .op = EMUGPU_TEST_PLAN },
 		{ .op = EMUGPU_TEST_DELAY_CALLBACK },
 		{ .op = EMUGPU_TEST_BAR1_FREE, .bar1_free.bytes = ~0ull },
+		{ .op = EMUGPU_TEST_CPU_WINDOW, .cpu_window.mapped = 1 },
+		{ .op = EMUGPU_TEST_GUARD },
+		{ .op = EMUGPU_TEST_STASH },
+		{ .op = EMUGPU_TEST_STASH, .gpu = 1 },
 	};
 	size_t i;
 

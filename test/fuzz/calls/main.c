@@ -4,9 +4,10 @@
  * can, many at a time, some of which are killed. What is to go wrong goes wrong
  * in the kernel; here it is only looked at that in the end nothing is left.
  *
- *	calls [--seed N] [--calls N] [--seconds N] [--processes N] [--threads N]
+ *	calls [--seed N] [--calls N] [--seconds N] [--least N] [--processes N] [--threads N]
  *	      [--keep FILE] [--replay FILE]
  *
+ * It ends after as many calls or seconds; fewer calls than the least are a failure.
  * With one process of one thread the same seed makes the same calls, where the
  * kernel has no KCOV. FILE of --keep has what each thread ran last, when the machine
  * dies, for --replay.
@@ -39,6 +40,7 @@ enum {
 struct limits {
 	uint64_t calls;
 	uint64_t seconds;
+	uint64_t least;
 	unsigned int processes;
 };
 
@@ -155,12 +157,12 @@ static bool say(bool is, const char *name, const char *why)
 	return is;
 }
 
-static int judge(const struct fuzz *fuzz, unsigned int processes)
+static int judge(const struct fuzz *fuzz, const struct limits *limits)
 {
 	char why[LEFTOVER_MAX] = "";
-	bool good = say(fuzz->calls > 0, "calls_are_made", "none was");
+	bool good = say(fuzz->calls >= limits->least, "calls_are_made", "too few, see above");
 
-	good &= say(end_all(processes), "each_process_can_be_killed", "one hangs in the kernel, see above");
+	good &= say(end_all(limits->processes), "each_process_can_be_killed", "one hangs in the kernel, see above");
 	good &= say(leftover_none(why), "nothing_is_left", why);
 	return good ? 0 : 1;
 }
@@ -215,6 +217,7 @@ static void take_option(int option, struct fuzz *fuzz, struct limits *limits)
 	case 's': fuzz->seed = strtoull(optarg, NULL, 0); break;
 	case 'c': limits->calls = strtoull(optarg, NULL, 0); break;
 	case 'S': limits->seconds = strtoull(optarg, NULL, 0); break;
+	case 'l': limits->least = strtoull(optarg, NULL, 0); break;
 	case 'p': limits->processes = number_up_to(optarg, PROCESSES_MAX); break;
 	case 't': fuzz->threads = number_up_to(optarg, THREADS_MAX); break;
 	case 'k': fuzz->keep = open_or_exit(optarg, O_RDWR | O_CREAT); break;
@@ -228,6 +231,7 @@ static void take_options(int argc, char **argv, struct fuzz *fuzz, struct limits
 	static const struct option options[] = {
 		{ "seed", required_argument, NULL, 's' }, { "calls", required_argument, NULL, 'c' },
 		{ "seconds", required_argument, NULL, 'S' }, { "processes", required_argument, NULL, 'p' },
+		{ "least", required_argument, NULL, 'l' },
 		{ "threads", required_argument, NULL, 't' }, { "keep", required_argument, NULL, 'k' },
 		{ "replay", required_argument, NULL, 'r' }, { 0 },
 	};
@@ -240,7 +244,7 @@ static void take_options(int argc, char **argv, struct fuzz *fuzz, struct limits
 int main(int argc, char **argv)
 {
 	struct fuzz *fuzz = shared(sizeof(*fuzz));
-	struct limits limits = { .calls = UINT64_MAX, .seconds = 60, .processes = 4 };
+	struct limits limits = { .calls = UINT64_MAX, .seconds = 60, .least = 1, .processes = 4 };
 
 	*fuzz = (struct fuzz){ .seed = 1, .threads = 3, .keep = -1 };
 	take_options(argc, argv, fuzz, &limits);
@@ -255,5 +259,5 @@ int main(int argc, char **argv)
 	/* files that nobody has received */
 	close(fuzz->friend[0]);
 	close(fuzz->friend[1]);
-	return judge(fuzz, limits.processes);
+	return judge(fuzz, &limits);
 }

@@ -19,7 +19,7 @@ static void unmap(struct range range)
 		munmap((void *)range.at, range.size);
 }
 
-static void keep(struct world *world, struct choices *c, enum range_kind kind, void *at, uint64_t size)
+void memory_keep(struct world *world, struct choices *c, enum range_kind kind, void *at, uint64_t size)
 {
 	if (at != MAP_FAILED)
 		unmap(world_put_range(world, kind, c, (struct range){ (uintptr_t)at, size }));
@@ -35,7 +35,7 @@ static void map_host(struct world *world, struct choices *c)
 
 	if (at != MAP_FAILED && size > HUGE)
 		madvise(at, size, MADV_HUGEPAGE);
-	keep(world, c, RANGE_HOST, at, size);
+	memory_keep(world, c, RANGE_HOST, at, size);
 }
 
 /* Memory that is another file's */
@@ -44,7 +44,7 @@ static void map_dmabuf(struct world *world, struct choices *c)
 	uint64_t size = (1 + choose(c, 64)) * PAGE;
 	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, world_fd(world, FD_DMABUF, c), 0);
 
-	keep(world, c, RANGE_VIEW, at, size);
+	memory_keep(world, c, RANGE_VIEW, at, size);
 }
 
 static struct range mapped(struct world *world, struct choices *c)
@@ -100,7 +100,7 @@ static void move(struct world *world, struct choices *c)
 
 	if (at == MAP_FAILED)
 		unmap(r);
-	keep(world, c, kind, at, size);
+	memory_keep(world, c, kind, at, size);
 }
 
 /* Through a file, so that memory that is not there is an error. */

@@ -14,7 +14,9 @@
 
 static void open_lsi(struct world *world, struct choices *c)
 {
-	world_put_fd(world, FD_LSI, c, open("/dev/lsi0", O_RDWR | O_CLOEXEC));
+	const char *node = choose_rarely(c, 4) ? "/dev/lsi1" : "/dev/lsi0";
+
+	world_put_fd(world, FD_LSI, c, open(node, O_RDWR | O_CLOEXEC));
 }
 
 /* A region, or where it is that it was made of */
@@ -58,7 +60,7 @@ static void any_ioctl(struct world *world, struct choices *c)
 	static const unsigned long calls[] = {
 		PEERPIN_IOC_PIN, PEERPIN_IOC_UNPIN, PEERPIN_IOC_QUERY, PEERPIN_IOC_EXPORT, PEERPIN_LSI_IOC_COPY,
 		EMUGPU_IOC_INFO, EMUGPU_IOC_FREE, EMUGPU_IOC_DROP, EMUGPU_IOC_CONTEXT, EMUGPU_IOC_MEMORY,
-		DMA_BUF_IOCTL_SYNC,
+		DMA_BUF_IOCTL_SYNC, DMA_BUF_SET_NAME,
 	};
 	unsigned long call = calls[choose(c, sizeof(calls) / sizeof(*calls))];
 	uint64_t words[64];
@@ -70,6 +72,21 @@ static void any_ioctl(struct world *world, struct choices *c)
 	if (choose_rarely(c, 2))
 		memcpy(words, &(uint32_t){ (uint32_t)choose(c, sizeof(words) + 8) }, sizeof(uint32_t));
 	ioctl(any_fd(world, c), choose_rarely(c, 16) ? choose_number(c) : call, words);
+}
+
+/* The fences of a dma-buf: as a file, or one of another */
+static void sync_file(struct world *world, struct choices *c)
+{
+	struct dma_buf_export_sync_file args = { .flags = (uint32_t)choose(c, 4), .fd = -1 };
+	int dmabuf = world_fd(world, FD_DMABUF, c);
+
+	if (choose_rarely(c, 2)) {
+		ioctl(dmabuf, DMA_BUF_IOCTL_IMPORT_SYNC_FILE,
+		      &(struct dma_buf_import_sync_file){ .flags = (uint32_t)choose(c, 4), .fd = any_fd(world, c) });
+		return;
+	}
+	if (!ioctl(dmabuf, DMA_BUF_IOCTL_EXPORT_SYNC_FILE, &args))
+		world_put_fd(world, FD_DMABUF, c, args.fd);
 }
 
 /* Where memory may be gone, or not writable */
@@ -113,11 +130,14 @@ static void read_info(struct world *world, struct choices *c)
 
 static void read_debugfs(struct world *world, struct choices *c)
 {
-	static const char *const files[] = { "accounts", "regions", "peers" };
+	static const char *const files[] = {
+		"peerpin/accounts", "peerpin/regions", "peerpin/peers", "emugpu/pins", "emugpu/violations",
+		"emugpu_tegra/pins", "emugpu_tegra/violations", "dma_buf/bufinfo",
+	};
 	char path[64];
 
 	(void)world;
-	snprintf(path, sizeof(path), "/sys/kernel/debug/peerpin/%s", files[choose(c, 3)]);
+	snprintf(path, sizeof(path), "/sys/kernel/debug/%s", files[choose(c, sizeof(files) / sizeof(*files))]);
 	read_file(path);
 }
 
@@ -175,6 +195,7 @@ const struct call peer_calls[] = {
 	{ 4, open_lsi },
 	{ 30, copy },
 	{ 6, any_ioctl },
+	{ 2, sync_file },
 	{ 3, ioctl_at },
 	{ 1, read_and_write },
 	{ 2, read_info },

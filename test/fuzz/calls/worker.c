@@ -19,6 +19,7 @@ struct thread {
 	struct world *world;
 	unsigned int number;	/* of all threads of all workers */
 	uint64_t seed;
+	struct cover cover;
 };
 
 static void next_program(struct thread *thread, struct program *out)
@@ -33,7 +34,7 @@ static void next_program(struct thread *thread, struct program *out)
 		(void)!pwrite(fuzz->keep, out, sizeof(*out), (off_t)(thread->number * sizeof(*out)));
 }
 
-static void run_program(struct thread *thread, struct cover *cover)
+static void run_program(struct thread *thread)
 {
 	struct fuzz *fuzz = thread->fuzz;
 	struct program program;
@@ -41,9 +42,9 @@ static void run_program(struct thread *thread, struct cover *cover)
 	uint64_t made;
 
 	next_program(thread, &program);
-	cover_start(cover);
+	cover_start(&thread->cover);
 	made = calls_run(thread->world, &c);
-	if (cover_is_new(cover, &fuzz->corpus))
+	if (cover_is_new(&thread->cover, &fuzz->corpus))
 		corpus_add(&fuzz->corpus, &program);
 	__atomic_add_fetch(&fuzz->calls, made, __ATOMIC_RELAXED);
 	__atomic_add_fetch(&fuzz->programs, 1, __ATOMIC_RELAXED);
@@ -52,12 +53,11 @@ static void run_program(struct thread *thread, struct cover *cover)
 static void *run_thread(void *arg)
 {
 	struct thread *thread = arg;
-	struct cover cover;
 	int i;
 
-	cover_open(&cover);
+	cover_begin(&thread->cover);
 	for (i = 0; i < PROGRAMS; i++)
-		run_program(thread, &cover);
+		run_program(thread);
 	return NULL;
 }
 
@@ -101,13 +101,15 @@ void worker_run(struct fuzz *fuzz, unsigned int number, unsigned int life)
 
 	seed += random_next(&(uint64_t){ (uint64_t)life << 32 | number });
 	set_signals();
+	for (i = 0; i < fuzz->threads; i++) {
+		threads[i] = (struct thread){ fuzz, &world, first + i, random_next(&seed), { 0 } };
+		cover_open(&threads[i].cover);
+	}
 	if (number % 2)
 		become_ordinary();
 	/* of one that becomes another user the kernel forgets it */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	world_init(&world, fuzz->friend);
-	for (i = 0; i < fuzz->threads; i++)
-		threads[i] = (struct thread){ fuzz, &world, first + i, random_next(&seed) };
 	run_threads(threads, fuzz->threads);
 	_exit(0);
 }

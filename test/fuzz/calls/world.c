@@ -16,6 +16,7 @@ void world_init(struct world *world, const int friend[2])
 	world->memory = memfd_create("calls", MFD_CLOEXEC);
 	if (ftruncate(world->memory, MEMORY))
 		world->memory = -1;
+	world->integrated = !access("/sys/module/emugpu_tegra", F_OK);
 	memcpy(world->friend, friend, sizeof(world->friend));
 }
 
@@ -109,9 +110,11 @@ static struct range part(struct range whole, struct choices *c)
 
 struct range choose_memory(struct world *world, struct choices *c)
 {
+	enum range_kind often = world->integrated ? RANGE_VIEW : RANGE_BLOCK;
+	enum range_kind seldom = world->integrated ? RANGE_BLOCK : RANGE_VIEW;
 	uint64_t kind = choose(c, 8);
 
 	if (!kind)
 		return (struct range){ choose_number(c), choose_number(c) };
-	return part(world_range(world, kind < 3 ? RANGE_HOST : kind < 4 ? RANGE_VIEW : RANGE_BLOCK, c), c);
+	return part(world_range(world, kind < 3 ? RANGE_HOST : kind < 4 ? seldom : often, c), c);
 }

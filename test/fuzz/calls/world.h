@@ -56,6 +56,7 @@ struct world {
 	struct key keys[KEYS];
 	pid_t children[CHILDREN];
 	int memory;		/* a file of memory: reading and writing it reaches ours without a signal */
+	bool integrated;	/* the GPU is, so that its memory is used where it is mapped */
 	int friend[2];		/* sockets on which all workers send each other files */
 };
 
