@@ -9,13 +9,14 @@
 #: make check-kcsan  the same tests on one that finds data races, which is built once, too
 #: make check-all  everything: doc/testing.md says what that takes
 #: make check-model  deps, then the models of how memory is taken away, and of the cache, in every order: doc/model
-#: make fuzz     look for machines, archives, command lines, reports and lists that the tool crashes on, for FUZZ_SECONDS
+#: make fuzz     both of the next, one after the other
+#: make fuzz-tool  look for machines, archives, command lines, reports and lists that the tool crashes on, for FUZZ_SECONDS
 #:               (600) in all: test/fuzz
+#: make fuzz-calls  look for calls, a million (CALLS), of all nodes by which the kernel comes to harm; SEED=: the same
+#:               programs first: test/fuzz/calls
 #: make check-user  deps, then all unit tests under AddressSanitizer, ThreadSanitizer and valgrind (an hour), or TOOL=threads:
 #:               test/sanitize
 #: make torture  deps, then the registration cache under ThreadSanitizer for TORTURE_SECONDS (600)
-#: make fuzz-calls  look for calls, a million (CALLS), of all nodes by which the kernel comes to harm; SEED=: the same
-#:               programs first: test/fuzz/calls
 #: make soak     64 processes (SOAK_PROCESSES) for half an hour (SOAK_SECONDS), without and with an IOMMU, on GPUs and peers
 #:               that come and go; SEED=: the same choices again: test/soak
 #: make coverage deps, user, then which lines of the modules the machines' suite takes (hours); LINES="pin core": some of it
@@ -71,7 +72,7 @@ override CFLAGS += -std=gnu11 -Wall -Wextra $(WERROR) -Wstrict-prototypes -Wmiss
 
 USER_TARGETS :=
 # what `make check-all` does
-CHECKS := lint check check-user check-packages check-mutants check-debug check-kcsan coverage fuzz fuzz-calls torture soak bench
+CHECKS := lint check check-user check-packages check-mutants check-debug check-kcsan coverage fuzz torture soak bench
 OTHER_KERNELS := 6.12 7
 
 all: user modules

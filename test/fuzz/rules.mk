@@ -2,7 +2,7 @@
 # What others have made up is read here, and what it is asked for is looked at: of doctor and topo, machines, and the
 # archives they come in; command lines; what a guest says to verify; lists and files. What the fuzzer keeps is in
 # test/fuzz/corpus, and test/host/fuzz runs it again, with gcc. To look for more, in each for its part of FUZZ_SECONDS (600):
-#	make fuzz
+#	make fuzz-tool
 FUZZ_SECONDS ?= 600
 FUZZ_OBJ := $(patsubst %,$(B)/obj/fuzz/%.o,machines mutation output tree valid)
 FUZZ_COMMANDS := $(filter-out $(B)/obj/tool/main.o,$(TOOL_SRC:tool/%.c=$(B)/obj/tool/%.o)) $(B)/obj/judge/splat.o
@@ -56,7 +56,10 @@ $(foreach t,$(FUZZ_TARGETS),$(eval $(call FUZZ_RULE,$(t))))
 
 $(patsubst %,$(B)/bin/fuzz/%,disk memory $(FUZZ_TARGETS)): override LDFLAGS += -fsanitize=fuzzer
 
-fuzz: deps
+fuzz:
+	+@for target in fuzz-tool fuzz-calls; do $(MAKE) --no-print-directory $$target || exit; done
+
+fuzz-tool: deps
 	@scripts/fuzz $(FUZZ_SECONDS)
 
 # calls of all nodes, which runs in the machine
@@ -78,4 +81,4 @@ $(B)/obj/fuzz $(B)/obj/fuzz/calls $(B)/bin/fuzz:
 
 -include $(wildcard $(B)/obj/fuzz/*.d) $(CALLS_OBJ:.o=.d)
 
-.PHONY: fuzz fuzz-calls
+.PHONY: fuzz fuzz-tool fuzz-calls
