@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "config.h"
+#include "finder.h"
 #include "gcov.h"
 #include "leak.h"
 #include "log.h"
@@ -48,6 +49,7 @@ static int run(const struct config *config)
 	if (save_counts(config->gcov) && !status)
 		status = EXIT_MODULE;
 	leaks_tell();
+	finders_tell();
 	return status;
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "leak.h"
+#include "log.h"
 
 #define KMEMLEAK "/sys/kernel/debug/kmemleak"
 
@@ -38,7 +39,7 @@ void leaks_tell(void)
 	sleep(AGE_SECONDS);
 	for (scans = 0; scans < SCANS; scans++)
 		if (scan(fd))
-			fprintf(stderr, "vm: BUG: kmemleak does not scan\n");
+			log_line("vm: BUG: kmemleak does not scan");
 	copy(fd);
 	close(fd);
 }

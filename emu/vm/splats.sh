@@ -7,6 +7,8 @@
 mistakes='WARNING: |BUG: |Oops: |hard LOCKUP|nobody cared'
 mistakes+='|KASAN: |KCSAN: |UBSAN: |refcount_t: |kmemleak: [0-9]+ new|unreferenced object|DMA-API: [^ ]+ [^ ]+: |DMAR:.*fault'
 mistakes+='|arm-smmu-v3 [^ ]+: event 0x[0-9a-f]+ received'	# its faults
+mistakes+='|pagealloc: (memory corruption|single bit error)'
+mistakes+='|dma-debug disabled|DMA-API: debugging out of memory|ODEBUG: Out of memory'	# which ends it
 mistakes+='|possible (circular|recursive) locking|inconsistent lock state|suspicious RCU usage|bad unlock balance'
 mistakes+='|Unable to handle kernel|Internal error: '	# arm64's words
 mistakes+='|rcu: INFO: |blocked for more than'

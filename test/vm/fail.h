@@ -10,6 +10,9 @@
  *		close(fd);
  *	}
  *
+ * What fails is what the calling thread asks for: work that it leaves to others, as to
+ * workqueues, is not swept.
+ *
  * The body begins and ends with the same world: what modules say of themselves is
  * compared after each round. For memory that nobody has any more emu/vm/run looks
  * when the modules have gone. FAIL_VERBOSE=2 has the kernel say where each failure
@@ -29,6 +32,7 @@
 #include <unistd.h>
 
 #include "emu.h"
+#include "kallsyms.h"
 #include "module.h"
 #include "vmtest.h"
 
@@ -70,6 +74,43 @@ static inline void fail_attribute(const char *which, const char *name, const cha
 	close(fd);
 }
 
+static inline void fail_bound(const char *name, unsigned long value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%lu", value);
+	fail_attribute("failslab", name, text);
+	fail_attribute("fail_page_alloc", name, text);
+}
+
+/* What that calls gets its memory. */
+static inline void fail_spare(const char *function)
+{
+	struct text text = text_of(function);
+
+	fail_bound("reject-start", text.start);
+	fail_bound("reject-end", text.end);
+}
+
+/* Without memory for its books DMA-API debugging would end, and find nothing any more. */
+static inline void fail_spare_books(void)
+{
+	fail_spare("add_dma_entry");
+}
+
+/* Nor may the kernel count what modules allocate: it warns where it has no memory for that. */
+static inline bool fail_counts(void)
+{
+	FILE *f = fopen("/proc/sys/vm/mem_profiling", "re");
+	int on = 0;
+
+	if (f && fscanf(f, "%d", &on) != 1)
+		on = 1;
+	if (f)
+		fclose(f);
+	return on;
+}
+
 /* As a kernel comes, only what must not wait fails, and only several pages at once; and it says so at length. */
 static inline void fail_open_up(void)
 {
@@ -82,6 +123,7 @@ static inline void fail_open_up(void)
 	fail_attribute("fail_page_alloc", "min-order", "0");
 	fail_attribute("fail_page_alloc", "verbose", verbose);
 	fail_attribute("fail_usercopy", "verbose", verbose);
+	fail_spare_books();
 }
 
 /* Of this thread, and for it */
@@ -90,6 +132,10 @@ static inline void fail_start(void)
 	fail_file = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
 	if (fail_file < 0) {
 		vmtest_end(VMTEST_SKIPPED, "this kernel fails no allocation on demand; type: make check-debug");
+		return;
+	}
+	if (fail_counts()) {
+		vmtest_end(VMTEST_FAILED, "allocations are counted; type: emu/vm/run --append sysctl.vm.mem_profiling=never ...");
 		return;
 	}
 	fail_open_up();

@@ -3,88 +3,54 @@
  * Modules are loaded and removed when allocations fail one by one; of a load those of
  * the module's own init function, and so of binding its devices.
  */
-#include <limits.h>
 #include <sys/stat.h>
 
 #include "fail.h"
 
-/* Each needs those before it; the provider's init function takes nothing that its removal does not. */
-static const struct {
-	const char *name, *file;
-} modules[] = {
-	{ "emugpu", "emu/emugpu.ko" },
-	{ "peerpin", "kmod/peerpin.ko" },
-	{ "peerpin_nv", "kmod/peerpin_nv.ko" },
-	{ "peerpin_lsi", "kmod/peerpin_lsi.ko" },
+struct module {
+	const char *name, *file, *parameters;
 };
 
-enum { EMUGPU, PEERPIN, NV, LSI, MODULES };
+/* Each needs those before it; the providers' init functions take nothing that their removal does not. */
+static const struct module discrete[] = {
+	{ "emugpu", "emu/emugpu.ko", "" },
+	{ "peerpin", "kmod/peerpin.ko", "" },
+	{ "peerpin_nv", "kmod/peerpin_nv.ko", "" },
+	{ "peerpin_lsi", "kmod/peerpin_lsi.ko", "" },
+};
 
-static struct {
-	void *at;
-	size_t size;
-} images[MODULES];
+static const struct module with_pages[] = {
+	{ "emugpu", "emu/emugpu.ko", "p2pdma=1" },
+};
+
+/* The GPU of a Tegra needs no device, so that any machine can have it. */
+static const struct module integrated[] = {
+	{ "emugpu_tegra", "emu/emugpu_tegra.ko", "" },
+	{ "peerpin", "kmod/peerpin.ko", "" },
+	{ "peerpin_tegra", "kmod/peerpin_tegra.ko", "" },
+};
+
+static const struct module verbs[] = {
+	{ "peerpin", "kmod/peerpin.ko", "" },
+	{ "ib_peer_shim", "test/ib_peer_shim.ko", "" },
+	{ "peerpin_ibpeer", "kmod/peerpin_ibpeer.ko", "" },
+};
+
+enum { FIRST, SECOND, THIRD, FOURTH };
+
+/* Of the one whose load or removal fails, from memory: reading the file would be the most of a load. */
+static void *image;
+static size_t image_size;
 
 /* ---- whose allocations count ------------------------------------------------------ */
 
-struct text {
-	unsigned long start, end;
-};
-
 static const struct text everything = { 0, ULONG_MAX };
-
-static unsigned long symbol_at(const char *name)
-{
-	FILE *f = fopen("/proc/kallsyms", "re");
-	unsigned long at, found = 0;
-	char is[128];
-
-	while (f && !found && fscanf(f, "%lx %*c %127s%*[^\n]", &at, is) == 2)
-		found = strcmp(is, name) ? 0 : at;
-	if (f)
-		fclose(f);
-	return found;
-}
-
-static unsigned long symbol_after(unsigned long start)
-{
-	FILE *f = fopen("/proc/kallsyms", "re");
-	unsigned long at, next = ULONG_MAX;
-
-	while (f && fscanf(f, "%lx%*[^\n]", &at) == 1)
-		if (at > start && at < next)
-			next = at;
-	if (f)
-		fclose(f);
-	return next;
-}
-
-/* Of a function of the kernel's */
-static struct text text_of(const char *function)
-{
-	struct text text = { .start = symbol_at(function) };
-
-	if (!text.start)
-		vmtest_end(VMTEST_FAILED, "/proc/kallsyms has no %s", function);
-	else
-		text.end = symbol_after(text.start);
-	return text;
-}
-
-static void count_bound(const char *name, unsigned long value)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%lu", value);
-	fail_attribute("failslab", name, text);
-	fail_attribute("fail_page_alloc", name, text);
-}
 
 /* Only what is called from there */
 static void count_below(struct text text)
 {
-	count_bound("require-start", text.start);
-	count_bound("require-end", text.end);
+	fail_bound("require-start", text.start);
+	fail_bound("require-end", text.end);
 }
 
 /*
@@ -123,8 +89,7 @@ static void count_what_is_not_spared(void)
 
 /* ---- modules ---------------------------------------------------------------------- */
 
-/* From memory: reading the file would be the most of a load. */
-static void read_image(int module)
+static void read_image(const struct module *module)
 {
 	struct utsname name;
 	struct stat file;
@@ -132,46 +97,45 @@ static void read_image(int module)
 	int fd;
 
 	uname(&name);
-	snprintf(path, sizeof(path), "build/%s/%s", name.release, modules[module].file);
+	snprintf(path, sizeof(path), "build/%s/%s", name.release, module->file);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	EXPECT(fd >= 0 && !fstat(fd, &file), "%s: %s", path, strerror(errno));
 	CHECK_CASE();
-	images[module].size = file.st_size;
-	images[module].at = malloc(file.st_size);
-	EXPECT(read(fd, images[module].at, file.st_size) == file.st_size, "%s: %s", path, strerror(errno));
+	free(image);
+	image_size = file.st_size;
+	image = malloc(image_size);
+	EXPECT(read(fd, image, image_size) == file.st_size, "%s: %s", path, strerror(errno));
 	close(fd);
 }
 
-static int load(int module)
+static int load(const struct module *module)
 {
-	return syscall(SYS_init_module, images[module].at, images[module].size, "") ? -errno : 0;
+	return syscall(SYS_init_module, image, image_size, module->parameters) ? -errno : 0;
 }
 
-static void load_others(int first, int last)
+/* Those before it, and its image */
+static void prepare(const struct module *modules, int which)
 {
 	int i;
 
-	for (i = first; i < last; i++)
-		EXPECT(!load(i), "%s", modules[i].name);
+	for (i = 0; i < which; i++)
+		EXPECT(!module_load(modules[i].file, modules[i].parameters), "%s: %s", modules[i].name, strerror(errno));
+	read_image(&modules[which]);
 }
 
-static void remove_others(int first, int last)
+static void remove_others(const struct module *modules, int which)
 {
-	int i;
-
-	for (i = last; i-- > first;)
-		EXPECT(!module_remove(modules[i].name), "%s", modules[i].name);
+	while (which-- > 0)
+		EXPECT(!module_remove(modules[which].name), "%s", modules[which].name);
 }
 
 CASE(nothing_is_loaded)
 {
 	int i;
 
-	for (i = 0; i < MODULES; i++) {
-		EXPECT(module_refs(modules[i].name) == -1, "%s; type: emu/vm/run --no-default-modules ...",
-		       modules[i].name);
-		read_image(i);
-	}
+	for (i = FIRST; i <= FOURTH; i++)
+		EXPECT(module_refs(discrete[i].name) == -1, "%s; type: emu/vm/run --no-default-modules ...",
+		       discrete[i].name);
 	EXPECT(fail_ready(), "no failures");
 	CHECK_CASE();
 	count_what_is_not_spared();
@@ -185,70 +149,103 @@ static bool load_plausible(struct fail *f, int err)
 	return fail_plausible(f, f->fired && err == -EINVAL ? -ENOMEM : err);
 }
 
-static void each_load(int module)
+static void each_load(const struct module *modules, int which)
 {
 	unsigned int refused = 0;
 	int err;
 
-	load_others(0, module);
+	prepare(modules, which);
 	CHECK_CASE();
 	count_below(text_of("do_one_initcall"));
 	FAIL_EACH(f) {
-		FAIL(f, err = load(module));
+		FAIL(f, err = load(&modules[which]));
 		EXPECT(load_plausible(&f, err), "allocation %u: %d", f.nth, err);
-		EXPECT(err || !module_remove(modules[module].name), "remove");
+		EXPECT(err || !module_remove(modules[which].name), "remove");
 		refused += !!err;
 	}
 	EXPECT(refused, "no allocation of the init function has failed");
 	count_below(everything);
-	remove_others(0, module);
+	remove_others(modules, which);
 }
 
 CASE(loading_the_emulator)
 {
-	each_load(EMUGPU);
+	each_load(discrete, FIRST);
+}
+
+/* x86 warns where it has no memory for the map of new memory. */
+CASE(loading_the_emulator_with_pages)
+{
+	fail_spare("arch_add_memory");
+	each_load(with_pages, FIRST);
+	fail_spare_books();
+}
+
+CASE(loading_the_integrated_emulator)
+{
+	each_load(integrated, FIRST);
 }
 
 CASE(loading_the_core)
 {
-	each_load(PEERPIN);
+	each_load(discrete, SECOND);
 }
 
 CASE(loading_the_sample)
 {
-	each_load(LSI);
+	each_load(discrete, FOURTH);
+}
+
+CASE(loading_the_verbs_client)
+{
+	each_load(verbs, THIRD);
 }
 
 /* ---- removing --------------------------------------------------------------------- */
 
-static void each_removal(int module)
+static void each_removal(const struct module *modules, int which)
 {
 	int err;
 
-	load_others(0, module);
+	prepare(modules, which);
 	CHECK_CASE();
 	FAIL_EACH(f) {
-		EXPECT(!load(module), "load");
-		FAIL(f, err = module_remove(modules[module].name));
+		EXPECT(!load(&modules[which]), "load");
+		FAIL(f, err = module_remove(modules[which].name));
 		EXPECT_PLAUSIBLE(f, err);
-		EXPECT(!err || !module_remove(modules[module].name), "remove");
+		EXPECT(!err || !module_remove(modules[which].name), "remove");
 	}
-	remove_others(0, module);
+	remove_others(modules, which);
 }
 
 CASE(removing_the_emulator)
 {
-	each_removal(EMUGPU);
+	each_removal(discrete, FIRST);
+}
+
+CASE(removing_the_integrated_emulator)
+{
+	each_removal(integrated, FIRST);
 }
 
 CASE(removing_the_core)
 {
-	each_removal(PEERPIN);
+	each_removal(discrete, SECOND);
 }
 
 CASE(removing_the_provider)
 {
-	each_removal(NV);
+	each_removal(discrete, THIRD);
+}
+
+CASE(removing_the_provider_of_an_integrated_gpu)
+{
+	each_removal(integrated, THIRD);
+}
+
+CASE(removing_the_verbs_client)
+{
+	each_removal(verbs, THIRD);
 }
 
 VMTEST_MAIN
