@@ -104,13 +104,19 @@ static int trust_a_mapping(void)
 	return device && buffer ? 0 : -ENODEV;
 }
 
-/* As a device would, which KASAN does not see; whoever takes the page next finds it. */
+/* As a device would, which KASAN does not see */
+static noinline __no_sanitize_address void write_unseen(u64 *at)
+{
+	WRITE_ONCE(*at, *at + 1);
+}
+
+/* Whoever takes the page next finds it. */
 static int write_to_the_freed(struct page *page)
 {
 	u64 *at = page_address(page);
 
 	__free_page(page);
-	asm volatile("incq %0" : "+m"(at[SIZE]));
+	write_unseen(at + SIZE);
 	page = alloc_page(GFP_NOWAIT);
 	if (!page)
 		return -ENOMEM;
