@@ -2,6 +2,7 @@
 /* Between a file and memory by way of the page cache, and for a GPU's of a buffer. */
 #include <errno.h>
 #include <stdlib.h>
+#include "context.h"
 #include "cuda_api.h"
 #include "file.h"
 #include "file_sys.h"
@@ -111,6 +112,7 @@ static int each_settled(struct pp_move *m, uint64_t length, char *buffer)
 
 int pp_move_bounce(struct pp_move *m, uint64_t length)
 {
+	struct pp_context context;
 	char *buffer;
 	int ret;
 
@@ -123,7 +125,9 @@ int pp_move_bounce(struct pp_move *m, uint64_t length)
 	buffer = malloc(length < BUFFER ? length : BUFFER);
 	if (!buffer)
 		return -ENOMEM;
+	pp_context_enter(&context, m->addr);
 	ret = each_settled(m, length, buffer);
+	pp_context_leave(&context);
 	free(buffer);
 	return ret;
 }

@@ -38,6 +38,19 @@ static unsigned long long loads(void)
 	return n;
 }
 
+static void resolve_contexts(void *lib, struct pp_cuda *out)
+{
+	*(void **)&out->context_push = dlsym(lib, "cuCtxPushCurrent_v2");
+	*(void **)&out->context_pop = dlsym(lib, "cuCtxPopCurrent_v2");
+	*(void **)&out->primary_retain = dlsym(lib, "cuDevicePrimaryCtxRetain");
+	*(void **)&out->primary_release =
+		dlsym(lib, "cuDevicePrimaryCtxRelease_v2") ?: dlsym(lib, "cuDevicePrimaryCtxRelease");
+	if (out->context_push && out->context_pop && out->primary_retain && out->primary_release)
+		*(void **)&out->context_current = dlsym(lib, "cuCtxGetCurrent");
+	else
+		out->context_current = NULL;
+}
+
 static int resolve(void *lib, struct pp_cuda *out)
 {
 	*(void **)&out->get_attributes = dlsym(lib, "cuPointerGetAttributes");
@@ -48,6 +61,7 @@ static int resolve(void *lib, struct pp_cuda *out)
 	*(void **)&out->write = dlsym(lib, "cuMemcpyHtoD_v2");
 	*(void **)&out->read = dlsym(lib, "cuMemcpyDtoH_v2");
 	*(void **)&out->settle = dlsym(lib, "cuCtxSynchronize");
+	resolve_contexts(lib, out);
 	return out->get_attributes && out->get_attribute && out->set_attribute;
 }
 

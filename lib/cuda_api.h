@@ -19,6 +19,7 @@ enum {
 
 /* CUpointer_attribute; PP_CU_ because a program may include cuda.h as well */
 enum {
+	PP_CU_CONTEXT = 1,
 	PP_CU_MEMORY_TYPE = 2,
 	PP_CU_SYNC_MEMOPS = 6,
 	PP_CU_BUFFER_ID = 7,
@@ -57,6 +58,11 @@ struct pp_cuda {
 	int (*write)(unsigned long long to, const void *from, size_t length);	/* NULL: likewise */
 	int (*read)(void *to, unsigned long long from, size_t length);		/* NULL: likewise */
 	int (*settle)(void);							/* NULL: likewise */
+	int (*context_current)(void **out); /* NULL: there is none, nor what follows */
+	int (*context_push)(void *context);
+	int (*context_pop)(void **out);
+	int (*primary_retain)(void **out, int device);
+	int (*primary_release)(int device);
 };
 
 /* NULL while the process has not loaded CUDA. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "allocation.h"
 #include "cancel.h"
+#include "context.h"
 #include "cuda_api.h"
 #include "dmabuf.h"
 #include "query.h"
@@ -49,9 +50,15 @@ static int explain(int error, struct pp_why *why)
 
 static int export(struct pp_export *e, struct pp_why *why)
 {
+	struct pp_context context;
+	int error;
+
 	if (!pp_export_can())
 		return pp_refuse(why, PEERPIN_REASON_NO_API, -EOPNOTSUPP);
-	return explain(pp_cuda()->get_handle(&e->pub.fd, e->pub.addr, e->pub.length, PP_CU_DMA_BUF_FD, 0), why);
+	pp_context_enter(&context, e->at);
+	error = pp_cuda()->get_handle(&e->pub.fd, e->pub.addr, e->pub.length, PP_CU_DMA_BUF_FD, 0);
+	pp_context_leave(&context);
+	return explain(error, why);
 }
 
 /* Ids are never used twice: the same one after the export means that it was this allocation's. */

@@ -64,7 +64,9 @@ struct pp_mem {
  * loaded CUDA: the library never loads libcuda by itself here. A GPU address
  * that was freed is reported as PP_MEM_HOST: nobody can tell it from one that
  * CUDA never knew. So is every address while CUDA itself fails, as it does
- * after a fault on the GPU.
+ * after a fault on the GPU. CUDA's driver (580.159) crashes when it is asked for
+ * less than 2 MiB that another thread frees at that moment: also in pins, in gets
+ * that miss, and in all of PP_WATCH_TAG.
  *
  * Return: 0; -EINVAL @out is NULL.
  */
@@ -449,7 +451,7 @@ int pp_dmabuf_export(const void *addr, size_t length, struct pp_dmabuf *out, str
  *
  * Gets of memory that is no GPU's answer -EOPNOTSUPP. Memory of a stream-ordered
  * pool must not be freed while it is being got: CUDA's driver (580.159) crashes
- * in cuMemGetHandleForAddressRange() then.
+ * in cuMemGetHandleForAddressRange() then; nor may less than 2 MiB of any: pp_query().
  * Errors: -EOPNOTSUPP EPOCH or pin_flags, HOOK where libpeerpin-hook.so is not
  * loaded or stands behind libcuda, or CUDA cannot export dma-bufs or is not
  * loaded; -EINVAL no such watch; -ENOMEM.
@@ -643,15 +645,14 @@ void pp_file_close(struct pp_file *file);
  * @result: NULL, or how it was done; filled in on failure too
  *
  * Whole blocks go from the disk to the GPU where that is possible, else through host
- * memory, and so does the rest; for that the thread needs a current CUDA context. Returns
- * when all is there: work on the GPU that is started afterwards sees it. For work
- * on @dst that was started before, the caller waits. Fewer bytes than @length when
- * the file ends. Of host memory, as an integrated GPU's is, what is not direct goes
+ * memory, and so does the rest. Returns when all is there: work on the GPU that is
+ * started afterwards sees it. For work on @dst that was started before, the caller
+ * waits. Fewer bytes than @length when the file ends. Of host memory, as an integrated GPU's is, what is not direct goes
  * through the page cache.
  *
  * Return: 0; -EINVAL past the end of an allocation, or no such offset; -EFAULT neither
- * GPU nor host memory, as when it was freed before; -EIO the disk failed; -ENODEV it was removed, or there is no CUDA context; -ESTALE the memory
- * was freed meanwhile; -EACCES in a child of fork(); what pread() says else.
+ * GPU nor host memory, as when it was freed before; -EIO the disk failed; -ENODEV it was
+ * removed, or CUDA gives the thread no context; -ESTALE the memory was freed meanwhile; -EACCES in a child of fork(); what pread() says else.
  */
 int pp_file_read(struct pp_file *file, void *dst, size_t length, uint64_t offset,
 		 struct pp_file_result *result);

@@ -8,6 +8,7 @@
 enum {
 	INVALID_VALUE = 1,
 	TYPE_HOST = 1,
+	DEVICE = 3,
 };
 
 bool mock_cuda_loaded;
@@ -17,7 +18,14 @@ int mock_cuda_error;
 atomic_int mock_cuda_calls;
 int mock_cuda_export_error;
 int mock_cuda_fd;
+void *mock_cuda_context;
+int mock_cuda_primaries;
+int mock_cuda_primary_error;
 struct mock_allocation mock_allocations[MOCK_ALLOCATIONS];
+
+static char contexts[3];
+
+enum { PROGRAMS, OF_MEMORY, PRIMARY };
 
 void mock_cuda_reset(void)
 {
@@ -29,6 +37,9 @@ void mock_cuda_reset(void)
 	mock_cuda_calls = 0;
 	mock_cuda_export_error = 0;
 	mock_cuda_fd = -1;
+	mock_cuda_context = &contexts[PROGRAMS];
+	mock_cuda_primaries = 0;
+	mock_cuda_primary_error = 0;
 }
 
 static struct mock_allocation *find(unsigned long long addr)
@@ -63,7 +74,7 @@ static void answer(int attribute, void *data, const struct mock_allocation *a)
 	if (attribute == PP_CU_MEMORY_TYPE)
 		put_int(data, type);
 	if (attribute == PP_CU_DEVICE_ORDINAL)
-		put_int(data, a ? 3 : -2);
+		put_int(data, a ? DEVICE : -2);
 	if (!a)
 		a = &none;
 	if (attribute == PP_CU_IS_MANAGED)
@@ -80,6 +91,8 @@ static void answer(int attribute, void *data, const struct mock_allocation *a)
 		put_u64(data, a->id);
 	if (attribute == PP_CU_RDMA_CAPABLE)
 		put_int(data, type == PP_CU_TYPE_DEVICE && !a->no_rdma);
+	if (attribute == PP_CU_CONTEXT)
+		put_u64(data, a->pooled ? 0 : (uintptr_t)&contexts[OF_MEMORY]);
 	if (attribute == PP_CU_MEMPOOL)
 		put_u64(data, a->pooled ? 0x13801570 : 0);
 }
@@ -142,6 +155,43 @@ static int pci_bus_id(char *out, int room, int device)
 	return 0;
 }
 
+static int current(void **out)
+{
+	*out = mock_cuda_context;
+	return 0;
+}
+
+/* Nobody pushes while there is one. */
+static int push(void *context)
+{
+	if (mock_cuda_context)
+		return INVALID_VALUE;
+	mock_cuda_context = context;
+	return 0;
+}
+
+static int pop(void **out)
+{
+	*out = mock_cuda_context;
+	mock_cuda_context = NULL;
+	return *out ? 0 : PP_CU_NO_CONTEXT;
+}
+
+static int retain(void **out, int device)
+{
+	if (mock_cuda_primary_error || device != DEVICE)
+		return mock_cuda_primary_error ?: INVALID_VALUE;
+	mock_cuda_primaries++;
+	*out = &contexts[PRIMARY];
+	return 0;
+}
+
+static int release(int device)
+{
+	mock_cuda_primaries--;
+	return device == DEVICE ? 0 : INVALID_VALUE;
+}
+
 static int get_handle(void *handle, unsigned long long addr, size_t size, int type, unsigned long long flags)
 {
 	mock_cuda_calls++;
@@ -149,6 +199,8 @@ static int get_handle(void *handle, unsigned long long addr, size_t size, int ty
 		return mock_cuda_error ? mock_cuda_error : mock_cuda_export_error;
 	if (addr % 4096 || size % 4096 || type != PP_CU_DMA_BUF_FD || flags)
 		return INVALID_VALUE;
+	if (!mock_cuda_context)
+		return PP_CU_NO_CONTEXT;
 	*(int *)handle = mock_cuda_fd;
 	return 0;
 }
@@ -168,6 +220,8 @@ static int write_memory(unsigned long long to, const void *from, size_t length)
 		return mock_cuda_error;
 	if (!holds(to, length))
 		return INVALID_VALUE;
+	if (!mock_cuda_context)
+		return PP_CU_NO_CONTEXT;
 	memcpy((void *)(uintptr_t)to, from, length);
 	return 0;
 }
@@ -179,6 +233,8 @@ static int read_memory(void *to, unsigned long long from, size_t length)
 		return mock_cuda_error;
 	if (!holds(from, length))
 		return INVALID_VALUE;
+	if (!mock_cuda_context)
+		return PP_CU_NO_CONTEXT;
 	memcpy(to, (void *)(uintptr_t)from, length);
 	return 0;
 }
@@ -190,6 +246,11 @@ static const struct pp_cuda functions = {
 	.pci_bus_id = pci_bus_id,
 	.write = write_memory,
 	.read = read_memory,
+	.context_current = current,
+	.context_push = push,
+	.context_pop = pop,
+	.primary_retain = retain,
+	.primary_release = release,
 };
 
 static const struct pp_cuda exporting = {
@@ -200,6 +261,11 @@ static const struct pp_cuda exporting = {
 	.get_handle = get_handle,
 	.write = write_memory,
 	.read = read_memory,
+	.context_current = current,
+	.context_push = push,
+	.context_pop = pop,
+	.primary_retain = retain,
+	.primary_release = release,
 };
 
 const struct pp_cuda *pp_cuda(void)

@@ -30,6 +30,9 @@ extern int mock_cuda_error;	/* what every call returns */
 extern atomic_int mock_cuda_calls;
 extern int mock_cuda_export_error;	/* what the next exports of dma-bufs return */
 extern int mock_cuda_fd;	/* what they are; -1: the driver has no such function */
+extern void *mock_cuda_context; /* current one, without which nothing is exported or copied; NULL: none */
+extern int mock_cuda_primaries; /* how often the primary context is retained */
+extern int mock_cuda_primary_error; /* what retaining it returns */
 extern struct mock_allocation mock_allocations[MOCK_ALLOCATIONS];
 
 void mock_cuda_reset(void);

@@ -189,6 +189,36 @@ static void too_many_descriptors(void **state)
 	assert_int_equal(why.reason, PEERPIN_REASON_VENDOR_ERROR);
 }
 
+static int export_without_a_context(bool pooled)
+{
+	struct pp_dmabuf out;
+
+	mock_allocations[0] = (struct mock_allocation){ .base = GPU, .size = 65536, .id = 1, .pooled = pooled };
+	mock_cuda_fd = MOCK_DMABUF_FD;
+	mock_cuda_context = NULL;
+	return pp_dmabuf_export((void *)GPU, 4096, &out, NULL);
+}
+
+/* A thread of a library that makes progress, say */
+static void a_thread_without_a_context(void **state)
+{
+	(void)state;
+	assert_int_equal(export_without_a_context(false), 0);
+	assert_null(mock_cuda_context);
+	assert_int_equal(export_without_a_context(true), 0);
+	assert_null(mock_cuda_context);
+	assert_int_equal(mock_cuda_primaries, 0);
+}
+
+static void a_thread_that_gets_no_context(void **state)
+{
+	(void)state;
+	mock_cuda_primary_error = PP_CU_OUT_OF_MEMORY;
+	assert_int_equal(export_without_a_context(true), -EIO);
+	assert_null(mock_cuda_context);
+	assert_int_equal(mock_cuda_primaries, 0);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -202,6 +232,8 @@ int main(void)
 		TEST(another_region_of_the_same_id_is_closed),
 		TEST(a_child_is_refused),
 		TEST(no_bytes_of_a_driver_have_no_reason),
+		TEST(a_thread_without_a_context),
+		TEST(a_thread_that_gets_no_context),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

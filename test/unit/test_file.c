@@ -348,6 +348,25 @@ static void drivers_that_export_nothing(void **state)
 	was(&r, 0, 8192, PP_FILE_NO_EXPORT);
 }
 
+static void a_thread_without_a_context(void **state)
+{
+	struct pp_file_result r;
+
+	(void)state;
+	mock_cuda_context = NULL;
+	open_it();
+	r = read_it(1, 8192, 0, 0);
+	was(&r, 0, 8192, PP_FILE_UNALIGNED);
+	assert_memory_equal(gpu + 1, world.file, 8192);
+	assert_null(mock_cuda_context);
+	mock_allocations[0].pooled = true;
+	read_it(1, 8192, 0, 0);
+	assert_int_equal(mock_cuda_primaries, 0);
+	mock_cuda_primary_error = PP_CU_OUT_OF_MEMORY;
+	r = read_it(1, 8192, 0, -ENODEV);
+	was(&r, 0, 0, PP_FILE_UNALIGNED);
+}
+
 static void files_without_direct_io(void **state)
 {
 	struct pp_file_result r;
@@ -517,6 +536,7 @@ int main(void)
 		CASE(errors_of_the_disk_are_no_reason_to_bounce),
 		CASE(drivers_that_map_nothing),
 		CASE(drivers_that_export_nothing),
+		CASE(a_thread_without_a_context),
 		CASE(files_without_direct_io),
 		CASE(files_that_cannot_be_opened_so),
 		CASE(writes),
