@@ -23,9 +23,9 @@ static const struct module with_pages[] = {
 	{ "emugpu", "emu/emugpu.ko", "p2pdma=1" },
 };
 
-/* The GPU of a Tegra needs no device, so that any machine can have it. */
+/* The GPU of a Tegra needs no device, so that any machine can have it; little memory, which it takes piece by piece. */
 static const struct module integrated[] = {
-	{ "emugpu_tegra", "emu/emugpu_tegra.ko", "" },
+	{ "emugpu_tegra", "emu/emugpu_tegra.ko", "vram_mib=2" },
 	{ "peerpin", "kmod/peerpin.ko", "" },
 	{ "peerpin_tegra", "kmod/peerpin_tegra.ko", "" },
 };
