@@ -18,9 +18,9 @@ mistakes+='|printk messages dropped'	# which may have been any of these
 splats="$mistakes|: [0-9a-f]{4} \[#[0-9]+\]|Call [Tt]race:|Kernel panic"
 
 # A cache that cannot be made, as when a test has allocations fail, and vmalloc() without memory
-# are told with a backtrace.
+# are told with a backtrace. Of some of its memory the kernel says that the cache is invalid.
 complaints() { # LOG
-	awk '/kmem_cache_create[_a-z]*\([^)]*\) failed with error -12|: vmalloc error: size [0-9]+,/ { expected = 1 }
+	awk '/kmem_cache_create[_a-z]*\([^)]*\) failed with error -(12|22)|: vmalloc error: size [0-9]+,/ { expected = 1 }
 		expected && /Call Trace:/ { expected = 0; next }
 		{ print }' "$1"
 }

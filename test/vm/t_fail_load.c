@@ -189,9 +189,12 @@ CASE(loading_the_integrated_emulator)
 	each_load(integrated, FIRST);
 }
 
+/* The kernel keeps the name of a cache for whose directory it has no memory. */
 CASE(loading_the_core)
 {
+	fail_spare("sysfs_slab_add");
 	each_load(discrete, SECOND);
+	fail_spare_books();
 }
 
 CASE(loading_the_sample)
