@@ -4,12 +4,15 @@
  * emu/vm/kernel looks for: what nothing has shown to be found might as well be there.
  */
 #include <linux/dma-mapping.h>
+#include <linux/err.h>
 #include <linux/gfp.h>
 #include <linux/kernel.h>
+#include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/pci.h>
 #include <linux/preempt.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
@@ -138,6 +141,36 @@ static int write_to_a_freed_page(void)
 	return err;
 }
 
+static unsigned int raced;
+
+static void race(void)
+{
+	raced++;
+	barrier();
+	cond_resched();
+}
+
+static int race_until_stopped(void *unused)
+{
+	while (!kthread_should_stop())
+		race();
+	return 0;
+}
+
+/* KCSAN */
+static int race_with_another(void)
+{
+	struct task_struct *other = kthread_run(race_until_stopped, NULL, "mistake");
+	unsigned long end = jiffies + HZ;
+
+	if (IS_ERR(other))
+		return PTR_ERR(other);
+	while (time_before(jiffies, end))
+		race();
+	kthread_stop(other);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*make)(void);
@@ -150,6 +183,7 @@ static const struct {
 	{ "timer", free_a_running_timer },
 	{ "dma", trust_a_mapping },
 	{ "page", write_to_a_freed_page },
+	{ "race", race_with_another },
 };
 
 static int __init mistake_init(void)
