@@ -647,12 +647,13 @@ void pp_file_close(struct pp_file *file);
  * Whole blocks go from the disk to the GPU where that is possible, else through host
  * memory, and so does the rest. Returns when all is there: work on the GPU that is
  * started afterwards sees it. For work on @dst that was started before, the caller
- * waits. Fewer bytes than @length when the file ends. Of host memory, as an integrated GPU's is, what is not direct goes
- * through the page cache.
+ * waits. Fewer bytes than @length when the file ends. Of host memory, as an
+ * integrated GPU's is, what is not direct goes through the page cache.
  *
  * Return: 0; -EINVAL past the end of an allocation, or no such offset; -EFAULT neither
  * GPU nor host memory, as when it was freed before; -EIO the disk failed; -ENODEV it was
- * removed, or CUDA gives the thread no context; -ESTALE the memory was freed meanwhile; -EACCES in a child of fork(); what pread() says else.
+ * removed, or CUDA gives the thread no context; -ESTALE the memory was freed meanwhile;
+ * -EACCES in a child of fork(); what pread() says else.
  */
 int pp_file_read(struct pp_file *file, void *dst, size_t length, uint64_t offset,
 		 struct pp_file_result *result);
