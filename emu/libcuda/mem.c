@@ -4,6 +4,7 @@
 #include "alloc.h"
 #include "init.h"
 #include "node.h"
+#include "peer.h"
 #include "pool.h"
 
 /* What cuMemAllocPitch() aligns a row to. */
@@ -111,7 +112,7 @@ CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdeviceptr ptr)
 
 	if (err)
 		return err;
-	if (!alloc_find(ptr, &info) || !info.access)
+	if (!alloc_find(ptr, &info) || !info.access || !peer_sees(ctx, &info))
 		return CUDA_ERROR_NOT_FOUND;
 	if (base)
 		*base = info.addr;

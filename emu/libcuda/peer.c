@@ -40,6 +40,19 @@ static struct peer *find(const struct CUctx_st *ctx, const struct CUctx_st *othe
 	return NULL;
 }
 
+/* Pools belong to no context, so that none gives access to them here. What a mapping allows is its own matter. */
+bool peer_sees(const struct CUctx_st *ctx, const struct alloc_info *info)
+{
+	bool sees;
+
+	if (info->device == ctx->device || alloc_on_cpu(info) || info->kind == ALLOC_VMM)
+		return true;
+	lib_lock();
+	sees = info->ctx && find(ctx, info->ctx);
+	lib_unlock();
+	return sees;
+}
+
 CUresult cuDeviceCanAccessPeer(int *can, CUdevice dev, CUdevice peer)
 {
 	CUresult err = lib_ready();

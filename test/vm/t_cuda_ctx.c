@@ -346,6 +346,36 @@ CASE(two_gpus_reach_each_other)
 	OK(cuDevicePrimaryCtxRelease(1));
 }
 
+/* As on two H100s with 580.159.04, where pointer queries answer for all memory. */
+CASE(the_range_of_anothers_memory_takes_access)
+{
+	CUdeviceptr far, pooled, base = 0;
+	CUcontext there;
+	size_t size;
+	int n = 0;
+
+	OK(cuDeviceGetCount(&n));
+	if (n < 2)
+		SKIP("there is one GPU");
+	OK(cuDevicePrimaryCtxRetain(&there, 1));
+	OK(cuCtxPushCurrent(there));
+	OK(cuMemAlloc(&far, SIZE));
+	OK(cuMemAllocAsync(&pooled, SIZE, NULL));
+	OK(cuCtxSynchronize());
+	OK(cuMemGetAddressRange(&base, &size, pooled));
+	OK(cuCtxPopCurrent(NULL));
+	IS(cuMemGetAddressRange(&base, &size, far), CUDA_ERROR_NOT_FOUND);
+	OK(cuCtxEnablePeerAccess(there, 0));
+	OK(cuMemGetAddressRange(&base, &size, far));
+	EXPECT(base == far, "%#llx, not %#llx", base, far);
+	IS(cuMemGetAddressRange(&base, &size, pooled), CUDA_ERROR_NOT_FOUND);
+	OK(cuCtxDisablePeerAccess(there));
+	IS(cuMemGetAddressRange(&base, &size, far), CUDA_ERROR_NOT_FOUND);
+	OK(cuMemFree(far));
+	OK(cuMemFreeAsync(pooled, NULL));
+	OK(cuDevicePrimaryCtxRelease(1));
+}
+
 /* NULL is the current one. */
 CASE(peer_copies_name_both_contexts)
 {
