@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "leak.h"
@@ -9,15 +11,24 @@
 #define KMEMLEAK "/sys/kernel/debug/kmemleak"
 
 enum {
-	/* what is younger than five seconds is not reported */
+	/* what work items and grace periods still hold is let go of meanwhile */
+	SETTLE_SECONDS = 1,
+	/* what is younger than five seconds when a scan begins is not reported */
 	AGE_SECONDS = 6,
-	/* nor is what has changed since the scan before */
-	SCANS = 2,
 };
 
-static int scan(int fd)
+static void sleep_until(time_t when)
 {
-	return write(fd, "scan", 4) == 4 ? 0 : -1;
+	const struct timespec t = { .tv_sec = when };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+		;
+}
+
+static void scan(int fd)
+{
+	if (write(fd, "scan", 4) != 4)
+		log_line("vm: BUG: kmemleak does not scan");
 }
 
 static void copy(int fd)
@@ -29,17 +40,22 @@ static void copy(int fd)
 		fwrite(block, 1, n, stderr);
 }
 
+/*
+ * What has changed since the scan before is not reported either. The first one
+ * takes seconds, so it is part of the wait for the second.
+ */
 void leaks_tell(void)
 {
 	int fd = open(KMEMLEAK, O_RDWR | O_CLOEXEC);
-	int scans;
+	struct timespec begin;
 
 	if (fd < 0)
 		return;
-	sleep(AGE_SECONDS);
-	for (scans = 0; scans < SCANS; scans++)
-		if (scan(fd))
-			log_line("vm: BUG: kmemleak does not scan");
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	sleep_until(begin.tv_sec + 1 + SETTLE_SECONDS);
+	scan(fd);
+	sleep_until(begin.tv_sec + 1 + AGE_SECONDS);
+	scan(fd);
 	copy(fd);
 	close(fd);
 }

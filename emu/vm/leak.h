@@ -8,7 +8,7 @@
  *
  * The kernel's log says how many there are, and emu/vm/run reads it. To be
  * called when the modules are gone: what only they pointed to is a leak. A kernel
- * without kmemleak is left alone; with it this takes a good six seconds.
+ * without kmemleak is left alone; with it this takes ten seconds.
  */
 void leaks_tell(void);
 
