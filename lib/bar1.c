@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <stdio.h>
 #include <string.h>
+#include "cancel.h"
 #include "libpeerpin.h"
 #include "nvml.h"
 #include "sys.h"
@@ -71,6 +72,7 @@ static int find_device(const struct pp_nvml *nvml, unsigned int index,
 PP_PUBLIC int pp_bar1(unsigned int index, struct pp_bar1 *out)
 {
 	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
 	const struct pp_nvml *nvml;
 	void *device;
 	int ret;

@@ -66,17 +66,22 @@ static void tell(struct pp_cache *c)
 	c->told = c->stats;
 }
 
+void pp_cache_sweep(struct pp_cache *c, struct pp_doomed *doomed)
+{
+	if (!atomic_exchange(&c->left, false))
+		return;
+	doom_all_unused(c, doomed);
+	pp_cache_trim(c, doomed);
+}
+
 static void unlock(struct pp_cache *c, struct pp_doomed *doomed)
 {
 	tell(c);
 	pthread_mutex_unlock(&c->lock);
 	/* seq_cst: who could not take the lock has set it before he tried */
 	while (atomic_load(&c->left) && !pthread_mutex_trylock(&c->lock)) {
-		if (atomic_exchange(&c->left, false)) {
-			doom_all_unused(c, doomed);
-			pp_cache_trim(c, doomed);
-			tell(c);
-		}
+		pp_cache_sweep(c, doomed);
+		tell(c);
 		pthread_mutex_unlock(&c->lock);
 	}
 }

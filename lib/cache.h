@@ -126,6 +126,9 @@ bool pp_cache_evict(struct pp_cache *c, uint32_t than, struct pp_doomed *doomed)
 /* Evict until the budget holds or nothing is idle. */
 void pp_cache_trim(struct pp_cache *c, struct pp_doomed *doomed);
 
+/* What was put while another thread had the lock: to @doomed if nobody uses it any more, then trim. */
+void pp_cache_sweep(struct pp_cache *c, struct pp_doomed *doomed);
+
 /* Bytes of entries that are in use or being pinned; looks at each. */
 uint64_t pp_cache_bytes_in_use(struct pp_cache *c);
 

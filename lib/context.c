@@ -42,6 +42,10 @@ void pp_context_enter(struct pp_context *c, uint64_t addr)
 	c->pushed = context && !cuda->context_push(context);
 }
 
+/*
+ * Should the program have let go of its last hold meanwhile, which told all who watch,
+ * the context ends here: memory of it that was registered since was no more the program's.
+ */
 void pp_context_leave(struct pp_context *c)
 {
 	void *popped;

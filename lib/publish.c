@@ -14,6 +14,7 @@
 #include "libpeerpin.h"
 #include "process.h"
 #include "publish.h"
+#include "sys.h"
 
 enum {
 	SLOTS_AT = 4096,
@@ -104,7 +105,7 @@ static void fill_in(struct pp_published *header)
 
 static void begin(struct publication *p)
 {
-	int fd = memfd_create(PP_PUBLISHED_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int fd = pp_sys_above_stderr(memfd_create(PP_PUBLISHED_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING));
 
 	if (fd < 0)
 		return;

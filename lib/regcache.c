@@ -500,6 +500,8 @@ PP_PUBLIC void pp_cache_invalidate(struct pp_cache *cache, const void *addr,
 		range.end = UINT64_MAX;
 	pthread_mutex_lock(&cache->lock);
 	pp_cache_forget_range(cache, &range, NULL, &doomed);
+	/* what was replaced before, and whose last user could not take the lock */
+	pp_cache_sweep(cache, &doomed);
 	pp_cache_changed(cache);
 	by = cache->doom;
 	others = cache->leaving.count > doomed.count;

@@ -4,6 +4,7 @@
 #include "../cancel.h"
 #include "elf.h"
 #include "going.h"
+#include "libpeerpin-hook.h"
 #include "loader.h"
 #include "subscriber.h"
 #include "tell.h"
@@ -226,6 +227,15 @@ bool pp_wrap_is(enum pp_wrap_id id, const void *function)
 		if (wrapped[id].wrappers[way] == function)
 			return true;
 	return false;
+}
+
+__attribute__((visibility("default"))) void *pp_hook_real(void *function)
+{
+	for (int id = 0; id < PP_WRAP_NUMBER; id++)
+		for (unsigned int way = 0; way < PP_WRAP_WAYS; way++)
+			if (wrapped[id].wrappers[way] == function)
+				return real_of(id, way);
+	return function;
 }
 
 /* A library that wrappers lead into must stay: the handle is never closed. */

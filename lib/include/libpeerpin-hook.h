@@ -69,6 +69,19 @@ int pp_hook_remove(void (*gone)(void *arg, uint64_t addr, uint64_t length), void
  */
 int pp_hook_is_going(uint64_t addr, uint64_t length);
 
+/**
+ * pp_hook_real - what a function of CUDA goes on to when subscribers were told
+ * @function: as linked with or looked up; of any kind
+ *
+ * For calls that take no memory away though others of the function may: who retained
+ * a GPU's primary context for a moment releases it so, and nobody has to believe
+ * that all memory goes.
+ *
+ * Return: the driver's function, or that of another library that intercepts; NULL:
+ * there is none; @function itself, if it tells nobody. Any thread.
+ */
+void *pp_hook_real(void *function);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <linux/types.h>
 #include <peerpin.h>
+#include <pthread.h>
 #include <string.h>
 #include "mock_kernel.h"
 #include "sys.h"
@@ -62,6 +63,7 @@ int pp_sys_open(const char *path)
 void pp_sys_close(int fd)
 {
 	assert_in_range(fd, MOCK_FD, MOCK_DMABUF_FD);
+	pthread_testcancel();	/* as close() does */
 	mock_closed++;
 }
 

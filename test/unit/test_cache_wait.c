@@ -21,6 +21,19 @@ int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 	return __real_pthread_cond_wait(cond, mutex);
 }
 
+static atomic_int busy;	/* how often another thread has the lock when one looks */
+
+int __real_pthread_mutex_trylock(pthread_mutex_t *mutex);
+int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex);
+
+int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex)
+{
+	if (atomic_load(&busy) <= 0)
+		return __real_pthread_mutex_trylock(mutex);
+	atomic_fetch_sub(&busy, 1);
+	return EBUSY;
+}
+
 static int setup_here(void **state)
 {
 	sem_init(&waits, 0, 0);
@@ -192,6 +205,29 @@ static void it_waits_for_what_another_unpins(void **state)
 	assert_false(early);
 }
 
+/*
+ * A wider one has taken its place and is gone, too; at its last put, as when this unlocks,
+ * another thread has the lock, which would unpin it some time.
+ */
+static void what_was_replaced_and_put_before_is_unpinned(void **state)
+{
+	const struct pp_cache_entry *narrow, *wide;
+
+	(void)state;
+	cache = make(0, 0);
+	assert_int_equal(pp_cache_get(cache, region(1), REGION, &narrow, NULL), 0);
+	assert_int_equal(pp_cache_get(cache, region(0), 2 * REGION, &wide, NULL), 0);
+	pp_cache_put(cache, wide);
+	pp_cache_flush(cache);
+	atomic_store(&busy, 2);
+	pp_cache_put(cache, narrow);
+	assert_int_equal(atomic_load(&busy), 1);
+	assert_int_equal(atomic_load(&unpins), 1);
+	pp_cache_invalidate(cache, region(1), REGION);
+	assert_int_equal(atomic_load(&unpins), 2);
+	atomic_store(&busy, 0);
+}
+
 /* As when it frees memory, and whoever intercepts that tells of all memory */
 static void unpin_and_tell(void *arg, void *reg)
 {
@@ -219,6 +255,7 @@ int main(void)
 		TEST_HERE(no_function_is_a_cancellation_point),
 		TEST_HERE(what_is_put_while_another_begins_to_wait_goes),
 		TEST_HERE(it_waits_for_what_another_unpins),
+		TEST_HERE(what_was_replaced_and_put_before_is_unpinned),
 		TEST_HERE(it_does_not_wait_for_itself),
 	};
 

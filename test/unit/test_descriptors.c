@@ -2,8 +2,14 @@
 /* Descriptors of a program that has closed the first three, as daemons do */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+#include "../../lib/published.h"
 #include "file_sys.h"
+#include "libpeerpin.h"
 #include "sys.h"
 #include "unit.h"
 
@@ -50,6 +56,40 @@ static void files(void **state)
 	is_above(pp_file_sys_reopen(saved, O_RDONLY));
 }
 
+static bool is_publication(int fd)
+{
+	char path[32], target[64] = "";
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return readlink(path, target, sizeof(target) - 1) > 0 && strstr(target, PP_PUBLISHED_NAME);
+}
+
+static int pin(void *arg, uint64_t addr, uint64_t length, void **reg, struct pp_why *why)
+{
+	(void)arg, (void)addr, (void)length, (void)reg, (void)why;
+	return -EIO;
+}
+
+static void unpin(void *arg, void *reg)
+{
+	(void)arg, (void)reg;
+}
+
+static void publications(void **state)
+{
+	static const struct pp_cache_ops ops = { .pin = pin, .unpin = unpin };
+	struct pp_cache *cache;
+	int fd = 0;
+
+	(void)state;
+	setenv("PEERPIN_PUBLISH", "1", 1);
+	assert_int_equal(pp_cache_create(&ops, NULL, NULL, &cache), 0);
+	while (fd < 100 && !is_publication(fd))
+		fd++;
+	pp_cache_destroy(cache);
+	assert_in_range(fd, STDERR_FILENO + 1, 99);
+}
+
 static void errors_stay(void **state)
 {
 	(void)state;
@@ -70,6 +110,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(devices, setup, teardown),
 		cmocka_unit_test_setup_teardown(files, setup, teardown),
+		cmocka_unit_test_setup_teardown(publications, setup, teardown),
 		cmocka_unit_test(errors_stay),
 		cmocka_unit_test(views_that_are_none),
 	};

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <linux/types.h>
 #include <peerpin.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -131,6 +132,30 @@ static void another_region_of_the_same_id_is_closed(void **state)
 	assert_int_equal(mock_closed, 1);
 }
 
+static void *export_cancelled(void *arg)
+{
+	int fd;
+
+	pthread_cancel(pthread_self());
+	*(int *)arg = pp_region_export(ctx, &region, 0, 8192, &fd);
+	return arg;
+}
+
+static void a_cancelled_thread_leaves_no_descriptor(void **state)
+{
+	pthread_t thread;
+	void *result;
+	int ret = 0;
+
+	(void)state;
+	mock_expect(PEERPIN_IOC_EXPORT, given_to_the_next);
+	assert_int_equal(pthread_create(&thread, NULL, export_cancelled, &ret), 0);
+	pthread_join(thread, &result);
+	assert_ptr_equal(result, &ret);
+	assert_int_equal(ret, -ESTALE);
+	assert_int_equal(mock_closed, 1);
+}
+
 static int in_child(void)
 {
 	int fd;
@@ -230,6 +255,7 @@ int main(void)
 		TEST(beyond_the_end_is_not_asked_for),
 		TEST(errors_are_the_kernels),
 		TEST(another_region_of_the_same_id_is_closed),
+		TEST(a_cancelled_thread_leaves_no_descriptor),
 		TEST(a_child_is_refused),
 		TEST(no_bytes_of_a_driver_have_no_reason),
 		TEST(a_thread_without_a_context),

@@ -2,6 +2,7 @@
 /* What the library adds to what the kernel says of a pin that failed */
 #include <errno.h>
 #include <peerpin.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "libpeerpin.h"
@@ -110,6 +111,28 @@ static void what_the_kernel_knows_stays(void **state)
 	assert_int_equal(pin_with(GPU, 0), -EINVAL);
 	assert_int_equal(why.reason, PEERPIN_REASON_PROCESS_BYTES);
 	assert_int_equal(why.available, 0);
+}
+
+static void *ask_cancelled(void *arg)
+{
+	struct pp_bar1 bar1;
+
+	pthread_cancel(pthread_self());
+	*(int *)arg = pp_bar1(0, &bar1);
+	return arg;
+}
+
+static void a_thread_is_not_cancelled_in_nvml(void **state)
+{
+	pthread_t thread;
+	void *result;
+	int ret = -1;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, ask_cancelled, &ret), 0);
+	pthread_join(thread, &result);
+	assert_ptr_equal(result, &ret);
+	assert_int_equal(ret, 0);
 }
 
 static void without_nvml_it_is_not_known(void **state)
@@ -275,6 +298,7 @@ int main(void)
 		TEST(free_bar1_is_asked_for),
 		TEST(a_gpu_that_does_not_answer_hides_none),
 		TEST(what_the_kernel_knows_stays),
+		TEST(a_thread_is_not_cancelled_in_nvml),
 		TEST(without_nvml_it_is_not_known),
 		TEST(without_cuda_it_is_not_known),
 		TEST(a_cache_tells_it_too),

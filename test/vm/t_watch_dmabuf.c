@@ -3,6 +3,7 @@
  * Caches of dma-bufs, which need no kernel module: what they answer, and hits
  * against a thread that frees. Passes on a real GPU too.
  */
+#include <libpeerpin-hook.h>
 #include "watch.h"
 
 enum { MS = 700 };
@@ -171,30 +172,36 @@ CASE(memory_of_nobody_of_the_host_and_managed)
 	pp_cache_destroy(cache);
 }
 
-/* As PyTorch's "expandable segments" are; SYNC_MEMOPS cannot be set there. */
-CASE(memory_that_the_program_maps)
+static CUresult map_memory(CUdeviceptr *va)
 {
 	const CUmemLocation gpu = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 };
 	const CUmemAccessDesc readwrite = { gpu, CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
 	CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = gpu };
+	CUmemGenericAllocationHandle memory;
+	CUresult err;
+
+	prop.allocFlags.gpuDirectRDMACapable = 1;
+	err = cuMemAddressReserve(va, big.size, 0, 0, 0) ?: cuMemCreate(&memory, big.size, &prop, 0);
+	/* what is mapped keeps it */
+	return err ?: cuMemMap(*va, big.size, 0, memory, 0) ?: cuMemSetAccess(*va, big.size, &readwrite, 1) ?:
+	       cuMemRelease(memory);
+}
+
+/* As PyTorch's "expandable segments" are; SYNC_MEMOPS cannot be set there. */
+CASE(memory_that_the_program_maps)
+{
 	struct pp_cache *cache = cache_of(PP_WATCH_HOOK);
 	const struct pp_cache_entry *e;
-	CUmemGenericAllocationHandle memory;
 	CUdeviceptr va;
 	int ret;
 
 	EXPECT(cache, "no cache");
-	prop.allocFlags.gpuDirectRDMACapable = 1;
-	OK(cuMemAddressReserve(&va, big.size, 0, 0, 0));
-	OK(cuMemCreate(&memory, big.size, &prop, 0));
-	OK(cuMemMap(va, big.size, 0, memory, 0));
-	OK(cuMemSetAccess(va, big.size, &readwrite, 1));
+	OK(map_memory(&va));
 	ret = pp_cache_get(cache, (void *)va, big.size, &e, NULL);
 	EXPECT(!ret, "%d", ret);
 	pp_cache_put(cache, e);
 	OK(cuMemUnmap(va, big.size));
 	EXPECT(pp_cache_get(cache, (void *)va, big.size, &e, NULL), "unmapped memory is got");
-	OK(cuMemRelease(memory));
 	OK(cuMemAddressFree(va, big.size));
 	pp_cache_destroy(cache);
 }
@@ -246,6 +253,45 @@ CASE(hook_without_a_context)
 CASE(tag_without_a_context)
 {
 	is_cached_without_a_context(PP_WATCH_TAG);
+}
+
+static void count(void *arg, uint64_t addr, uint64_t length)
+{
+	(void)addr, (void)length;
+	++*(int *)arg;
+}
+
+/* It is of no context, so that the GPU's primary one is retained for the export: to release that frees nothing. */
+CASE(what_the_program_maps_without_a_context)
+{
+	struct pp_cache *cache = cache_of(PP_WATCH_HOOK);
+	const struct pp_cache_entry *e = NULL, *again = NULL;
+	struct pp_dmabuf d = { .fd = -1 };
+	static int told;
+	int ret, exported;
+	CUdeviceptr va;
+	CUcontext ctx;
+
+	EXPECT(cache, "no cache");
+	OK(map_memory(&va));
+	OK(pp_hook_add(count, &told));
+	OK(cuCtxGetCurrent(&ctx));
+	OK(cuCtxSetCurrent(NULL));
+	ret = pp_cache_get(cache, (void *)va, big.size, &e, NULL) ?:
+	      pp_cache_get(cache, (void *)va, big.size, &again, NULL);
+	exported = pp_dmabuf_export((void *)va, big.size, &d, NULL);
+	OK(cuCtxSetCurrent(ctx));
+	EXPECT(!ret && again == e, "%d, %s", ret, again == e ? "a hit" : "no hit");
+	EXPECT(!exported, "export: %d", exported);
+	EXPECT(!told, "told of %d frees", told);
+	close(d.fd);
+	pp_cache_put(cache, again);
+	pp_cache_put(cache, e);
+	OK(cuMemUnmap(va, big.size));
+	EXPECT(told == 1, "told of %d frees", told);
+	OK(pp_hook_remove(count, &told));
+	OK(cuMemAddressFree(va, big.size));
+	pp_cache_destroy(cache);
 }
 
 static void is_cached_of_another_gpu(uint32_t watch)
