@@ -185,6 +185,8 @@ static struct peerpin_attach *attach_map_provided(struct peerpin_attach *a)
 		return ERR_CAST(provided);
 	a->provided = provided;
 	ret = pp_map_adopt(&a->map, a->peer->dev, sgt, r->addr, r->length);
+	if (ret == -EIO && !pp_region_is_live(r))	/* what is taken away is nowhere any more */
+		ret = -ESTALE;
 	winner = ret ? ERR_PTR(ret) : attach_publish(a);
 	if (winner != a)
 		r->provider->unmap(provided);

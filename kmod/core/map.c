@@ -14,6 +14,7 @@
 #include <linux/iommu.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include "../compat/compat.h"
 #include "map.h"
 
 #define MAP_ATTRS (DMA_ATTR_SKIP_CPU_SYNC | DMA_ATTR_NO_WARN)
@@ -285,7 +286,7 @@ static void unmap_bar(struct pp_map *map, const struct pp_extents *x,
 	unsigned int i;
 	u64 left;
 
-	for (i = 0; i < count; i++) {
+	for (i = 0; i < count; i++, cond_resched()) {
 		dma_addr_t bus = sg_dma_address(sg);
 
 		for (left = x->at[i].length; left; sg = sg_next(sg))
@@ -303,7 +304,7 @@ static int map_bar(struct pp_map *map, const struct pp_extents *x)
 	if (!map_reachable(map->dev, x))
 		return -EIO;
 	map->sgt.nents = 0;
-	for (i = 0; i < x->count; i++) {
+	for (i = 0; i < x->count; i++, cond_resched()) {
 		dma_addr_t bus = dma_map_resource(map->dev, x->at[i].phys,
 						  x->at[i].length,
 						  DMA_BIDIRECTIONAL, MAP_ATTRS);
@@ -355,6 +356,29 @@ static void map_list_bus(struct pp_extents *x, struct sg_table *sgt, u64 offset,
 	}
 }
 
+/*
+ * An exporter may list what the device does not reach, or, where an IOMMU translates,
+ * physical addresses: it would cut them off, or find whatever is there for it.
+ */
+static bool map_is_there(struct device *dev, struct sg_table *sgt)
+{
+	u64 limit = min_not_zero(dma_get_mask(dev), dev->bus_dma_limit);
+	struct iommu_domain *domain = map_is_direct(dev) ? NULL : iommu_get_domain_for_dev(dev);
+	struct scatterlist *sg;
+	int i;
+
+	for_each_sgtable_dma_sg(sgt, sg, i) {
+		dma_addr_t bus = sg_dma_address(sg);
+
+		if (bus > limit || sg_dma_len(sg) - 1 > limit - bus)
+			return false;
+		if (domain && !pp_sg_is_on_bus(sg) && !iommu_iova_to_phys(domain, bus))
+			return false;
+		cond_resched();
+	}
+	return true;
+}
+
 static int map_read_bus(struct pp_extents *x, struct sg_table *sgt, u64 offset,
 			u64 length)
 {
@@ -399,6 +423,8 @@ int pp_map_adopt(struct pp_map *map, struct device *dev, struct sg_table *sgt,
 	struct pp_extents x = {};
 	int ret;
 
+	if (!map_is_there(dev, sgt))
+		return -EIO;
 	ret = map_read_bus(&x, sgt, offset, length);
 	if (ret)
 		return ret;

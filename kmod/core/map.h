@@ -62,7 +62,8 @@ void pp_map_undo(struct pp_map *map, const struct pp_extents *x);
  * @length: of the region
  *
  * Not to be undone, only freed. Context: process, sleeps for memory.
- * Return: 0; -ENOMEM; -EIO @sgt is too short, or lists bounce buffers.
+ * Return: 0; -ENOMEM; -EIO @sgt is too short, or lists bounce buffers or what @dev
+ * does not reach.
  */
 int pp_map_adopt(struct pp_map *map, struct device *dev, struct sg_table *sgt,
 		 u64 offset, u64 length);

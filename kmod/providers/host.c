@@ -102,6 +102,18 @@ static int host_account(struct host_pin *p, struct pp_why *why)
 	return 0;
 }
 
+/* What was not written to; chunks, as there may be many */
+static void host_drop_pages(struct host_pin *p, unsigned long count)
+{
+	unsigned long done, n;
+
+	for (done = 0; done < count; done += n) {
+		n = min_t(unsigned long, count - done, HOST_CHUNK);
+		unpin_user_pages(p->pages + done, n);
+		cond_resched();
+	}
+}
+
 static int host_get_pages(struct host_pin *p, unsigned long addr)
 {
 	unsigned long done = 0;
@@ -116,10 +128,11 @@ static int host_get_pages(struct host_pin *p, unsigned long addr)
 						FOLL_WRITE | FOLL_LONGTERM,
 						p->pages + done);
 		if (n <= 0) {
-			unpin_user_pages(p->pages, done);
+			host_drop_pages(p, done);
 			return n ?: -EFAULT;
 		}
 		done += n;
+		cond_resched();
 	}
 	return 0;
 }
@@ -143,7 +156,7 @@ static int host_pin_pages(struct host_pin *p, unsigned long addr)
 		ret = host_get_pages(p, addr);
 		if (ret || host_commit(p, seq))
 			return ret;
-		unpin_user_pages(p->pages, p->count);
+		host_drop_pages(p, p->count);
 	}
 }
 

@@ -381,6 +381,40 @@ CASE_BY_NAME(what_the_device_cannot_reach_is_eio)
 	EXPECT_ALL_GONE();
 }
 
+/* Of an exporter that lists @bus for whatever device */
+static void expect_copy_of_raw(int node, uint64_t bus, int err)
+{
+	struct peerpin_pin pin;
+	char text[32];
+	int got;
+
+	snprintf(text, sizeof(text), "%#lx", bus);
+	EXPECT(!module_set("raw_dmabuf/parameters/bus", text), "bus");
+	EXPECT(!pin_and_close(ioctl(node, 0), PAGE, &pin), "pin: reason %u", pin.out_reason);
+	got = copy_in(&pin, 0, PAGE);
+	EXPECT(got == err, "%s: %d, not %d", text, got, err);
+	EXPECT(!unpin(fd, pin.out_region), "unpin");
+}
+
+/* A chip of 32 bits would cut the first two off; the third is memory, but nothing that an IOMMU knows. */
+CASE(addresses_that_the_device_does_not_have_are_eio)
+{
+	int node;
+
+	EXPECT(!module_load("test/raw_dmabuf.ko", ""), "raw_dmabuf: %s", strerror(errno));
+	node = open("/dev/raw_dmabuf", O_RDWR | O_CLOEXEC);
+	EXPECT(node >= 0, "%s", strerror(errno));
+	expect_copy_of_raw(node, 0x1000000000, -EIO);
+	CHECK_CASE();
+	expect_copy_of_raw(node, 0xfffff001, -EIO);
+	CHECK_CASE();
+	if (!access("/sys/class/iommu/dmar0", F_OK))
+		expect_copy_of_raw(node, 0x10000000, -EIO);
+	CHECK_CASE();
+	close(node);
+	EXPECT(!module_remove("raw_dmabuf"), "remove");
+}
+
 /* A region of GPU memory that goes through two more hands */
 CASE(an_export_of_our_own)
 {
