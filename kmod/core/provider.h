@@ -111,6 +111,9 @@ enum {	/* bytes; the region's memory ends with them. Locks that are watched are 
  *	unpin: the core then undoes it. Process context, sleeps.
  * @unmap: process context, sleeps, no lock of anybody's held. May come after
  *	release, unpin and cleanup, not after free.
+ * @drained: NULL, or: no DMA is in flight, and none begins any more. Comes before
+ *	mappings are undone, not where a driver was overruled, and perhaps several
+ *	times, at a time; waits for nobody.
  * @release: the pages go because their owner took them. Where not @lasting in
  *	the context of pp_revoke(), so the vendor's locks may be held: no call that
  *	the vendor forbids in its callback. Of what @extents listed no DMA mapping
@@ -143,6 +146,7 @@ struct pp_provider {
 	void (*extents)(void *priv, struct pp_extents *x);
 	void *(*map)(void *priv, struct device *dev, struct sg_table **sgt);
 	void (*unmap)(void *mapping);
+	void (*drained)(void *priv);
 	void (*release)(void *priv);
 	void (*unpin)(void *priv);
 	void (*cleanup)(void *priv);
@@ -176,14 +180,16 @@ void pp_provider_unregister(const struct pp_provider *provider);
  * pp_revoke() - the owner of memory takes it back
  * @cookie: from struct pp_request
  *
- * Returns when no device and no CPU has a mapping of the memory (one made by
- * @map goes soon after). A cookie whose region is gone is ignored: that is how
- * a late callback ends.
+ * Returns when no device and no CPU has a mapping of the memory. One made by
+ * @map goes soon after, or, where a driver has not ended its DMA in time, when it
+ * does; then release or unpin is called. A cookie whose region is gone is ignored:
+ * that is how a late callback ends.
  * Context: process, sleeps for as long as DMA in flight takes, at most
  * drain_timeout_ms, and the drivers' stop() calls; takes no lock that is ever
  * held around a provider call, and allocates nothing.
+ * Return: false: DMA is in flight still.
  */
-void pp_revoke(unsigned long cookie);
+bool pp_revoke(unsigned long cookie);
 
 /**
  * pp_revoke_soon() - lasting memory does not mean its address any more

@@ -98,7 +98,11 @@ static bool region_drain(struct peerpin_region *r)
 	unsigned long deadline = region_deadline();
 
 	region_stop(r);
-	return region_await(r, deadline);
+	if (!region_await(r, deadline))
+		return false;
+	if (r->provider->drained)
+		r->provider->drained(r->priv);
+	return true;
 }
 
 /*
@@ -184,7 +188,22 @@ static void region_yield(struct peerpin_region *r)
 		region_release(r);
 }
 
-static void region_revoke(struct peerpin_region *r)
+/*
+ * What its owner maps he keeps until it is unmapped, so that a driver which
+ * overstays need not be overruled: the end of its DMA queues the work that goes on.
+ */
+static bool region_postpone(struct peerpin_region *r)
+{
+	if (!r->provider->map)
+		return false;
+	spin_lock_irq(&r->lock);
+	r->deferred = true;
+	region_queue_if_idle_locked(r);
+	spin_unlock_irq(&r->lock);
+	return true;
+}
+
+static bool region_revoke(struct peerpin_region *r)
 {
 	u64 start = pp_trace_start(revoke);
 	unsigned int inflight;
@@ -192,9 +211,11 @@ static void region_revoke(struct peerpin_region *r)
 
 	pp_region_end(r, PP_REVOKED);
 	inflight = READ_ONCE(r->inflight);
-	drained = region_drain(r);	/* a driver that overstays is overruled */
-	region_yield(r);
+	drained = region_drain(r);
+	if (drained || !region_postpone(r))
+		region_yield(r);	/* who overstays is overruled */
 	trace_peerpin_revoke(r, false, inflight, !drained, start);
+	return drained;
 }
 
 bool pp_region_list_going(struct peerpin_region *r, struct list_head *going)
@@ -265,16 +286,18 @@ bool pp_region_withdraw_all(struct list_head *going)
 	return going_forget(going);
 }
 
-void pp_revoke(unsigned long cookie)
+bool pp_revoke(unsigned long cookie)
 {
 	int reader = srcu_read_lock(&revoking);
 	struct peerpin_region *r = pp_cookie_find(cookie);
+	bool drained = true;
 
 	if (r) {
-		region_revoke(r);
+		drained = region_revoke(r);
 		pp_region_put(r);
 	}
 	srcu_read_unlock(&revoking, reader);
+	return drained;
 }
 EXPORT_SYMBOL(pp_revoke);
 

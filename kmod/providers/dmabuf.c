@@ -8,9 +8,11 @@
  *
  * They tell with the reservation lock held, without which nothing can be
  * unmapped. So move_notify revokes the region, and waits for DMA in flight;
- * the core unmaps from a work item as soon as it gets the lock.
+ * the core unmaps from a work item as soon as it gets the lock. DMA that takes
+ * longer leaves a fence: until that is signalled the memory is not to go.
  */
 #include <linux/dma-buf.h>
+#include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
 #include <linux/err.h>
 #include <linux/module.h>
@@ -18,6 +20,7 @@
 #include <linux/spinlock.h>
 #include "../compat/compat.h"
 #include "dmabuf.h"
+#include "end_fence.h"
 
 MODULE_IMPORT_NS("DMA_BUF");
 
@@ -27,12 +30,14 @@ MODULE_IMPORT_NS("DMA_BUF");
  * @dmabuf: a reference; NULL once given back
  * @cookie: of the region
  * @revoked: its mappings were told already; under the reservation lock
+ * @end: signalled when no DMA is in flight any more
  */
 struct dmabuf_pin {
 	spinlock_t lock;
 	struct dma_buf *dmabuf;
 	unsigned long cookie;
 	bool revoked;
+	struct dma_fence *end;
 };
 static_assert(sizeof(struct dmabuf_pin) <= PP_PRIV_MAX);
 
@@ -48,6 +53,15 @@ struct dmabuf_mapping {
 	bool mapped;
 };
 
+/* Without memory for it here is waited, however long that is. */
+static void pin_leave_fence(struct dmabuf_pin *p, struct dma_resv *resv)
+{
+	if (dma_resv_reserve_fences(resv, 1))
+		dma_fence_wait(p->end, false);
+	else
+		dma_resv_add_fence(resv, p->end, DMA_RESV_USAGE_BOOKKEEP);
+}
+
 /*
  * Each device's attachment is told, one after the other. The first revocation is
  * for all of them, and a driver that outstayed it is not waited for again. An
@@ -57,12 +71,14 @@ struct dmabuf_mapping {
 static void dmabuf_notified(struct dma_buf_attachment *attach)
 {
 	struct dmabuf_mapping *m = attach->importer_priv;
+	struct dmabuf_pin *p = m->pin;
 
 	dma_resv_assert_held(attach->dmabuf->resv);
-	if (!m->mapped || m->pin->revoked)
+	if (!m->mapped || p->revoked)
 		return;
-	pp_revoke(m->pin->cookie);
-	m->pin->revoked = true;
+	p->revoked = true;
+	if (!pp_revoke(p->cookie))
+		pin_leave_fence(p, attach->dmabuf->resv);
 }
 
 static const struct dma_buf_attach_ops dmabuf_importer = {
@@ -200,10 +216,24 @@ static int dmabuf_pin(void *priv, const struct pp_request *req,
 		dma_buf_put(dmabuf);
 		return -EINVAL;
 	}
+	p->end = pp_end_fence_new();
+	if (!p->end) {
+		dma_buf_put(dmabuf);
+		why->reason = PEERPIN_REASON_NO_MEMORY;
+		return -ENOMEM;
+	}
 	spin_lock_init(&p->lock);
 	p->dmabuf = dmabuf;
 	p->cookie = req->cookie;
 	return 0;
+}
+
+/* Before the unmapping, for which an exporter's lock is needed that he may hold while he waits. */
+static void dmabuf_drained(void *priv)
+{
+	struct dmabuf_pin *p = priv;
+
+	dma_fence_signal(p->end);
 }
 
 /*
@@ -219,8 +249,16 @@ static void dmabuf_give_back(void *priv)
 	dmabuf = p->dmabuf;
 	p->dmabuf = NULL;
 	spin_unlock(&p->lock);
+	dma_fence_signal(p->end);	/* of a driver that was overruled, as its device goes */
 	if (dmabuf)
 		dma_buf_put(dmabuf);
+}
+
+static void dmabuf_free(void *priv)
+{
+	struct dmabuf_pin *p = priv;
+
+	dma_fence_put(p->end);
 }
 
 const struct pp_provider pp_dmabuf_provider = {
@@ -233,6 +271,8 @@ const struct pp_provider pp_dmabuf_provider = {
 	.pin = dmabuf_pin,
 	.map = dmabuf_map,
 	.unmap = dmabuf_unmap,
+	.drained = dmabuf_drained,
 	.release = dmabuf_give_back,
 	.unpin = dmabuf_give_back,
+	.free = dmabuf_free,
 };
