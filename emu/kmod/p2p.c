@@ -150,6 +150,20 @@ static void put_locked(u64 p2p_token, u64 va, const struct nvidia_p2p_page_table
 	emugpu_pin_put(pin);
 }
 
+static int put_pages(u64 p2p_token, u64 va, const struct nvidia_p2p_page_table *table, const void *caller)
+{
+	int err;
+
+	emugpu_event_happens(EMUGPU_EVENT_UNPIN, table, caller);
+	err = emugpu_api_check_caller();
+	if (err)
+		return err;
+	emugpu_api_lock();
+	put_locked(p2p_token, va, table, caller);
+	emugpu_api_unlock();
+	return 0;
+}
+
 int nvidia_p2p_put_pages(uint64_t p2p_token, uint32_t va_space, uint64_t virtual_address,
 			 struct nvidia_p2p_page_table *page_table)
 {
@@ -158,16 +172,10 @@ int nvidia_p2p_put_pages(uint64_t p2p_token, uint32_t va_space, uint64_t virtual
 	atomic64_inc(&emugpu_counters.put_calls);
 	if (!page_table)
 		return 0;
-	emugpu_event_happens(EMUGPU_EVENT_UNPIN, page_table, EMUGPU_CALLER);
-	err = emugpu_api_check_caller();
-	if (err)
-		return err;
-	emugpu_pin_put_begins();
-	emugpu_api_lock();
-	put_locked(p2p_token, virtual_address, page_table, EMUGPU_CALLER);
-	emugpu_api_unlock();
-	emugpu_pin_put_ends();
-	return 0;
+	emugpu_pin_call_begins();
+	err = put_pages(p2p_token, virtual_address, page_table, EMUGPU_CALLER);
+	emugpu_pin_call_ends();
+	return err;
 }
 EMUGPU_EXPORT(nvidia_p2p_put_pages);
 

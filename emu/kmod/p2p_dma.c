@@ -34,6 +34,21 @@ static int map_locked(struct pci_dev *peer, const struct nvidia_p2p_page_table *
 	return -EINVAL;
 }
 
+static int map_pages(struct pci_dev *peer, const struct nvidia_p2p_page_table *table,
+		     struct nvidia_p2p_dma_mapping **mapping, const void *caller)
+{
+	int err = emugpu_api_check_caller();
+
+	if (err)
+		return err;
+	emugpu_api_lock();
+	err = map_locked(peer, table, mapping, caller);
+	emugpu_api_unlock();
+	if (!err)
+		emugpu_event_happens(EMUGPU_EVENT_MAP, table, caller);
+	return err;
+}
+
 int nvidia_p2p_dma_map_pages(struct pci_dev *peer, struct nvidia_p2p_page_table *page_table,
 			     struct nvidia_p2p_dma_mapping **dma_mapping)
 {
@@ -42,16 +57,10 @@ int nvidia_p2p_dma_map_pages(struct pci_dev *peer, struct nvidia_p2p_page_table 
 	if (!peer || !page_table || !dma_mapping)
 		return -EINVAL;
 	*dma_mapping = NULL;
-	err = emugpu_api_check_caller();
-	if (err)
-		return err;
-	emugpu_api_lock();
-	err = map_locked(peer, page_table, dma_mapping, EMUGPU_CALLER);
-	emugpu_api_unlock();
-	if (err)
-		return err;
-	emugpu_event_happens(EMUGPU_EVENT_MAP, page_table, EMUGPU_CALLER);
-	return 0;
+	emugpu_pin_call_begins();
+	err = map_pages(peer, page_table, dma_mapping, EMUGPU_CALLER);
+	emugpu_pin_call_ends();
+	return err;
 }
 EMUGPU_EXPORT(nvidia_p2p_dma_map_pages);
 

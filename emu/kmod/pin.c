@@ -45,7 +45,7 @@ static struct graveyard {
 	[EMUGPU_PIN_FAILED] = { LIST_HEAD_INIT(graveyards[EMUGPU_PIN_FAILED].pins) },
 };
 
-static atomic_t puts_under_way;
+static atomic_t calls_under_way;
 
 /* By address alone: a wrong pointer must not be followed. */
 struct emugpu_pin *emugpu_pin_find(const struct nvidia_p2p_page_table *table)
@@ -130,9 +130,24 @@ static void bury(struct emugpu_pin *pin, enum emugpu_pin_state state)
 	pin->state = state;
 	list_move_tail(&pin->node, &yard->pins);
 	yard->n++;
-	while (yard->n > GRAVES_MAX && !atomic_read(&puts_under_way))
-		grave_clear(yard, list_first_entry(&yard->pins, struct emugpu_pin, node));
 	mutex_unlock(&emugpu_map_lock);
+}
+
+/*
+ * Only as pins are opened: however many one revocation buries, consumers that
+ * wait for its end, or come later on their own, find them all.
+ */
+static void graves_trim(void)
+{
+	struct graveyard *yard;
+
+	emugpu_api_assert_held();
+	lockdep_assert_held(&emugpu_map_lock);
+	if (atomic_read(&calls_under_way))
+		return;
+	for (yard = &graveyards[EMUGPU_PIN_PUT]; yard <= &graveyards[EMUGPU_PIN_FAILED]; yard++)
+		while (yard->n > GRAVES_MAX)
+			grave_clear(yard, list_first_entry(&yard->pins, struct emugpu_pin, node));
 }
 
 /* Clears the graves of one consumer, or of all for NULL. */
@@ -274,6 +289,7 @@ int emugpu_pin_open(struct emugpu_pin *pin)
 	int err = pin_fill(pin);
 
 	mutex_lock(&emugpu_map_lock);
+	graves_trim();
 	forget_table_locked(pin->table);
 	hash_add(pins, &pin->hash, (unsigned long)pin->table);
 	mutex_unlock(&emugpu_map_lock);
@@ -314,14 +330,14 @@ static void call_back(struct emugpu_pin *pin)
 	emugpu_api_callback(pin->request.callback, pin->request.data, pin->table);
 }
 
-void emugpu_pin_put_begins(void)
+void emugpu_pin_call_begins(void)
 {
-	atomic_inc(&puts_under_way);
+	atomic_inc(&calls_under_way);
 }
 
-void emugpu_pin_put_ends(void)
+void emugpu_pin_call_ends(void)
 {
-	atomic_dec(&puts_under_way);
+	atomic_dec(&calls_under_way);
 }
 
 void emugpu_pin_put(struct emugpu_pin *pin)

@@ -6,9 +6,10 @@
  * with it; persistent ones hold its memory and end when they are put.
  *
  * A pin that has ended is buried, not freed: its table is filled with 0x6b and
- * stays findable for the next two thousand endings of its kind. A consumer that
- * reads the table too late thus reads rubbish every time, and a put that lost
- * the race against the free callback (allowed) can be told from a second put.
+ * stays findable until two thousand others of its kind have ended and another
+ * pin is opened. A consumer that reads the table too late thus reads rubbish
+ * every time, and a put that lost the race against the free callback (allowed)
+ * can be told from a second put.
  * Pins hold the module, so that it cannot be removed from under them.
  */
 #ifndef _EMUGPU_PIN_H
@@ -85,11 +86,11 @@ void emugpu_pin_revoke(struct emugpu_pin *pin);
 bool emugpu_pin_is_mine(const struct emugpu_pin *pin, u64 p2p_token);
 
 /*
- * Around a put that may wait for the API lock, taken within: pins that are
- * revoked meanwhile can still be found, however many they are.
+ * Around a put or a mapping, which may wait for the API lock, taken within: pins
+ * that are revoked meanwhile can still be found, however many they are.
  */
-void emugpu_pin_put_begins(void);
-void emugpu_pin_put_ends(void);
+void emugpu_pin_call_begins(void);
+void emugpu_pin_call_ends(void);
 
 /* The live pin of that very range, or NULL */
 struct emugpu_pin *emugpu_pin_of_range(struct emugpu_block *block, u64 va, u64 length);

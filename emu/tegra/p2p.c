@@ -93,6 +93,20 @@ static int put_locked(const struct nvidia_p2p_page_table *table, const void *cal
 	return 0;
 }
 
+static int put_pages(const struct nvidia_p2p_page_table *table, const void *caller)
+{
+	int err;
+
+	emugpu_event_happens(EMUGPU_EVENT_UNPIN, table, caller);
+	err = emugpu_api_check_caller();
+	if (err)
+		return err;
+	emugpu_api_lock();
+	err = put_locked(table, caller);
+	emugpu_api_unlock();
+	return err;
+}
+
 int nvidia_p2p_put_pages(struct nvidia_p2p_page_table *page_table)
 {
 	int err;
@@ -100,13 +114,9 @@ int nvidia_p2p_put_pages(struct nvidia_p2p_page_table *page_table)
 	atomic64_inc(&emugpu_counters.put_calls);
 	if (!page_table)
 		return -EINVAL;
-	emugpu_event_happens(EMUGPU_EVENT_UNPIN, page_table, EMUGPU_CALLER);
-	err = emugpu_api_check_caller();
-	if (err)
-		return err;
-	emugpu_api_lock();
-	err = put_locked(page_table, EMUGPU_CALLER);
-	emugpu_api_unlock();
+	emugpu_pin_call_begins();
+	err = put_pages(page_table, EMUGPU_CALLER);
+	emugpu_pin_call_ends();
 	return err;
 }
 EMUGPU_EXPORT(nvidia_p2p_put_pages);

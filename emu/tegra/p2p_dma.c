@@ -26,6 +26,21 @@ static int map_locked(struct device *dev, const struct nvidia_p2p_page_table *ta
 	return -EINVAL;
 }
 
+static int map_pages(struct device *dev, const struct nvidia_p2p_page_table *table,
+		     struct nvidia_p2p_dma_mapping **mapping, enum dma_data_direction direction, const void *caller)
+{
+	int err = emugpu_api_check_caller();
+
+	if (err)
+		return err;
+	emugpu_api_lock();
+	err = map_locked(dev, table, mapping, direction, caller);
+	emugpu_api_unlock();
+	if (!err)
+		emugpu_event_happens(EMUGPU_EVENT_MAP, table, caller);
+	return err;
+}
+
 int nvidia_p2p_dma_map_pages(struct device *dev, struct nvidia_p2p_page_table *page_table,
 			     struct nvidia_p2p_dma_mapping **dma_mapping, enum dma_data_direction direction)
 {
@@ -34,14 +49,9 @@ int nvidia_p2p_dma_map_pages(struct device *dev, struct nvidia_p2p_page_table *p
 	if (!dev || !page_table || !dma_mapping || !valid_dma_direction(direction))
 		return -EINVAL;
 	*dma_mapping = NULL;
-	err = emugpu_api_check_caller();
-	if (err)
-		return err;
-	emugpu_api_lock();
-	err = map_locked(dev, page_table, dma_mapping, direction, EMUGPU_CALLER);
-	emugpu_api_unlock();
-	if (!err)
-		emugpu_event_happens(EMUGPU_EVENT_MAP, page_table, EMUGPU_CALLER);
+	emugpu_pin_call_begins();
+	err = map_pages(dev, page_table, dma_mapping, direction, EMUGPU_CALLER);
+	emugpu_pin_call_ends();
 	return err;
 }
 EMUGPU_EXPORT(nvidia_p2p_dma_map_pages);

@@ -115,31 +115,75 @@ CASE(the_monitor_tells_them_apart)
 
 enum { MANY = 2100 };
 
-/* More than the emulator remembers end before the put, which began with the first, comes to its turn. */
-CASE(a_put_may_lose_its_race_by_many)
+/* Slot 0, and so many after it that more end than the emulator remembers */
+static void pin_many(unsigned int flags)
 {
 	struct peerpin_pin pin;
-	pthread_t thread;
 	int i, bad = 0;
 
 	rules_watch(fd);
 	one_block();
 	CHECK_CASE();
-	EXPECT(get(0, VA, PAGE) == 0, "p2p_check");
+	EXPECT(get_flags(0, VA, PAGE, flags) == 0, "p2p_check");
 	for (i = 0; i < MANY; i++)
 		bad += pin_at(peerpin, VA, PAGE, &pin) != 0;
 	EXPECT(!bad && pins() == MANY + 1, "%d failed, %u pins", bad, pins());
-	EXPECT(thread_free_begin(&thread) == 0, "free");
-	EXPECT(put(0) == 0 && callback(0).out_count == 1, "put");
-	EXPECT(thread_free_end(thread) == 0 && nothing_pinned(), "free");
+}
+
+/* What other programs have left is told when their graves go: as the next one is pinned. */
+static void expect_no_breach_of_many(void)
+{
+	EXPECT(nothing_pinned(), "%u pins", pins());
 	EXPECT_NO_BREACH(fd);
-	/* what other programs have left is told when their graves go: with the next one, this */
 	one_block();
 	EXPECT(get(0, VA, PAGE) == 0, "p2p_check");
 	free_one();
 	close(peerpin);
 	peerpin = pin_open();
 	epochs = epochs_map(peerpin);
+}
+
+/* All end before the put, which began with the first, comes to its turn. */
+CASE(a_put_may_lose_its_race_by_many)
+{
+	pthread_t thread;
+
+	pin_many(0);
+	CHECK_CASE();
+	EXPECT(thread_free_begin(&thread) == 0, "free");
+	EXPECT(put(0) == 0 && callback(0).out_count == 1, "put");
+	EXPECT(thread_free_end(thread) == 0, "free");
+	expect_no_breach_of_many();
+}
+
+CASE(a_mapping_may_lose_its_race_by_many)
+{
+	pthread_t thread;
+
+	pin_many(0);
+	CHECK_CASE();
+	EXPECT(thread_free_begin(&thread) == 0, "free");
+	EXPECT(map(0, 0) == -EINVAL && callback(0).out_count == 1, "map");
+	EXPECT(thread_free_end(thread) == 0, "free");
+	expect_no_breach_of_many();
+}
+
+CASE(a_put_may_follow_a_planned_revocation_of_many)
+{
+	pin_many(0);
+	CHECK_CASE();
+	EXPECT(emu_plan(fd, 1, EMUGPU_ACT_REVOKE) == 0 && put(0) == 0, "plan, put");
+	EXPECT(callback(0).out_count == 1 && emu_free(fd, VA) == 0, "free");
+	expect_no_breach_of_many();
+}
+
+CASE(a_mapping_may_be_freed_after_the_revocation_of_many)
+{
+	pin_many(P2P_CHECK_IN_CALLBACK_LEAVE_MAPS);
+	CHECK_CASE();
+	EXPECT(map(0, 0) == 0 && emu_free(fd, VA) == 0, "map, free");
+	EXPECT(with_flags(P2P_CHECK_FREE_MAP, 0, P2P_CHECK_OLD_MAP) == 0, "free the mapping");
+	expect_no_breach_of_many();
 }
 
 static int pin_by_both_and_die(void)
