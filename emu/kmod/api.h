@@ -8,6 +8,7 @@
  * Lock order
  *	reservation lock of a dma-buf -> API lock (emu/kmod/export.c)
  *	API lock -> window lock (emu/kmod/guard.c, stash.c) -> VRAM lock
+ *	API lock -> window lock (emu/kmod/guard.c) -> view lock
  *	API lock -> block list lock | map lock | VRAM lock (leaves, none in another but the monitor's)
  *	API lock -> view lock (emu/kmod/view.c)
  * GPU slots and the record of events have leaf spinlocks.

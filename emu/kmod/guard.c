@@ -20,6 +20,7 @@
 #include "monitor.h"
 #include "p2pmem.h"
 #include "pin.h"
+#include "view.h"
 #include "window.h"
 
 enum {
@@ -87,8 +88,8 @@ void emugpu_guard_add(const struct emugpu_pin *pin)
 
 /*
  * By another pin, a dma-buf or, page by page, to the CPU, whose owner may write
- * to it; no new one can come while the API lock is held. A GPU that goes takes
- * its pages for the CPU away, without that lock.
+ * to it; no new one can come while the API lock is held and views are stopped.
+ * A GPU that goes takes its pages for the CPU away, without that lock.
  */
 static bool is_lent(const struct emugpu_memory *memory, u32 page)
 {
@@ -202,8 +203,10 @@ void emugpu_guard_look(void)
 	over = emugpu_cover_new();
 	if (over) {
 		emugpu_window_lock();
+		emugpu_views_stop();
 		watch(over);
 		emugpu_cover_delete(over);
+		emugpu_views_go_on();
 		emugpu_window_unlock();
 	} else {
 		no_memory();

@@ -17,7 +17,10 @@ int emugpu_guard_set(u32 ms);
 /* The callback of @pin has returned; its memory is watched by the next look. */
 void emugpu_guard_add(const struct emugpu_pin *pin);
 
-/* Watches what was added. Copies by the GPU wait that long, and so does whoever needs the API lock. */
+/*
+ * Watches what was added. Copies by the GPU wait that long, and so does whoever
+ * needs the API lock or touches a page of a view for the first time.
+ */
 void emugpu_guard_look(void);
 
 #endif

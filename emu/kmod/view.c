@@ -13,7 +13,7 @@
 
 /*
  * Lock order: memory map lock of a process -> list lock -> view lock; API lock
- * -> view lock. A fault brings a page in under the view lock, shared; whoever
+ * -> window lock -> view lock. A fault brings a page in under the view lock, shared; whoever
  * ends views takes it once, exclusively, after which every fault sees that they
  * have ended and what came in before can be taken out.
  */
@@ -47,6 +47,16 @@ static vm_fault_t bring_in(const struct emugpu_views *views, struct vm_fault *vm
 	if (err == -ENOMEM)
 		return VM_FAULT_OOM;
 	return err && err != -EBUSY ? VM_FAULT_SIGBUS : VM_FAULT_NOPAGE;
+}
+
+void emugpu_views_stop(void)
+{
+	down_write(&view_rwsem);
+}
+
+void emugpu_views_go_on(void)
+{
+	up_write(&view_rwsem);
 }
 
 static vm_fault_t view_fault(struct vm_fault *vmf)

@@ -32,6 +32,10 @@ void emugpu_views_init(struct emugpu_views *views, struct emugpu_memory *memory,
 /* -ENOTSUPP the GPU has no such pages; -ENODEV it is gone; -EINVAL a private mapping */
 int emugpu_views_mmap(struct emugpu_views *views, struct vm_area_struct *vma);
 
+/* In between no page comes in: who touches one waits. Within the API lock and the window lock */
+void emugpu_views_stop(void);
+void emugpu_views_go_on(void);
+
 /* No page comes in any more, and @memory may go; API lock held. emugpu_views_zap() must follow, without it. */
 void emugpu_views_end(struct emugpu_views *views);
 void emugpu_views_zap(struct emugpu_views *views);
