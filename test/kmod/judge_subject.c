@@ -40,7 +40,7 @@ static unsigned long gpu_address;
 module_param(gpu_address, ulong, 0444);
 MODULE_PARM_DESC(gpu_address, "memory of a GPU to pin, 2 MiB, in place of the process's stack");
 
-enum { SIZE = 100, GPU_SIZE = 2 << 20, BIG = 3 * PAGE_SIZE };
+enum { SIZE = 100, GPU_SIZE = 2 << 20, BIG = 3 * PAGE_SIZE, BULK = 8 };
 
 struct late {
 	int first;
@@ -74,6 +74,20 @@ static int by_kmalloc(void)
 	kfree(text);
 	kfree(of_nothing);
 	return err;
+}
+
+static int by_bulk(void)
+{
+	void *all[BULK];
+	int n;
+
+	for (n = 0; n < BULK; n++) {
+		all[n] = kmalloc(size, GFP_KERNEL);
+		if (!all[n])
+			break;
+	}
+	kfree_bulk(n, all);
+	return n == BULK ? 0 : -ENOMEM;
 }
 
 static int by_vmalloc(void)
@@ -264,7 +278,8 @@ static void by_interrupts(void)
 }
 
 static int (*const ways[])(void) = {
-	by_kmalloc, by_vmalloc, by_pages, by_zeroed_pages, by_no_failure, by_dma, by_rcu, by_device, by_number, by_peerpin,
+	by_kmalloc, by_bulk, by_vmalloc, by_pages, by_zeroed_pages, by_no_failure, by_dma, by_rcu, by_device, by_number,
+	by_peerpin,
 };
 
 static int allocate(void)

@@ -22,6 +22,7 @@ enum {
  * @page: its argument is a page, and what it was is where that is mapped
  * @second: it is the second argument that says what
  * @third: it is the third
+ * @array: the third is an array of so many as the second says
  * @or_offset: until 6.3 the second is where in it the first argument points
  * @needed: nothing can be judged in a kernel that has none
  * @ops: its tracer, while @is_traced
@@ -31,6 +32,7 @@ struct liberator {
 	bool page;
 	bool second;
 	bool third;
+	bool array;
 	bool or_offset;
 	bool needed;
 	bool is_traced;
@@ -43,6 +45,7 @@ static struct liberator liberators[] = {
 	{ "vfree" },
 	{ "vfree_atomic" },
 	{ "kmem_cache_free", .second = true },
+	{ "kmem_cache_free_bulk", .array = true },
 	{ "free_pages" },
 	{ "__free_pages", .page = true },
 	{ "__folio_put", .page = true },
@@ -58,6 +61,10 @@ static void called(unsigned long ip, unsigned long parent, struct ftrace_ops *op
 	const struct pt_regs *regs = ftrace_get_regs(fregs);
 	unsigned long what = l->third ? regs->dx : l->second ? regs->si : regs->di;
 
+	if (l->array) {
+		judge_objects_remove((const void *const *)regs->dx, regs->si);
+		return;
+	}
 	if (l->or_offset && regs->di && what < OFFSETS_MAX)
 		what = regs->di - what;
 	judge_object_remove(l->page ? page_address((struct page *)what) : (void *)what);

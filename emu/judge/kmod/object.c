@@ -98,6 +98,14 @@ void judge_object_remove(const void *at)
 	raw_spin_unlock_irqrestore(&lock, flags);
 }
 
+void judge_objects_remove(const void *const *all, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n && READ_ONCE(watched); i++)
+		judge_object_remove(all[i]);
+}
+
 void judge_objects_name(void)
 {
 	const struct object *named = NULL;

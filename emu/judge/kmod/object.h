@@ -14,6 +14,7 @@ struct seq_file;
 
 void judge_object_add(const void *at, size_t size, unsigned long caller);
 void judge_object_remove(const void *at);
+void judge_objects_remove(const void *const *all, size_t n);
 
 /* Callers get names, for when the subject has gone. */
 void judge_objects_name(void);
