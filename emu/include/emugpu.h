@@ -82,7 +82,8 @@ enum emugpu_alloc_flags {
  * ENOMEM no VRAM left, or the client has 16384 blocks; EEXIST the range
  * overlaps a block of this process; EBUSY new memory while the CPU window is
  * closed (EMUGPU_TEST_CPU_WINDOW); EOPNOTSUPP HOST on a GPU that is not
- * integrated. New memory holds 0, or what this client left in it.
+ * integrated. New memory holds 0, or what this client left in it and
+ * never exported.
  */
 struct emugpu_alloc {
 	__u32 gpu;

@@ -77,6 +77,24 @@ CASE(a_view_keeps_freed_memory_as_long_as_it_is_there)
 	all_is_free_in_the_end();
 }
 
+/* Nor does who had it: it may be another process that has the view. */
+CASE(what_is_written_to_freed_memory_nobody_finds)
+{
+	struct flight f;
+
+	NEEDS_PAGES();
+	EXPECT(!view_open(&f), "%s", strerror(errno));
+	OK(cuMemFree(f.gpu));
+	fill(f.view, SIZE, OTHERS, 0);
+	view_close(&f);
+	all_is_free_in_the_end();
+	CHECK_CASE();
+	OK(cuMemAlloc(&f.gpu, SIZE));
+	OK(cuMemcpyDtoH(host, f.gpu, SIZE));
+	EXPECT(!host[0] && !memcmp(host, host + 1, SIZE - 1), "it does");
+	OK(cuMemFree(f.gpu));
+}
+
 /* Nobody else gets pages out of the kernel's pool of p2pdma memory. */
 CASE(there_is_nothing_to_allocate_in_sysfs)
 {
