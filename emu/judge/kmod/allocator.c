@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/build_bug.h>
 #include <linux/device.h>
 #include <linux/dma-mapping.h>
 #include <linux/err.h>
@@ -98,6 +99,9 @@ enum { NONE = ARGUMENTS };
 #else
 #define ALIGNMENT 1
 #endif
+
+/* As far as flags come */
+static_assert(1 + BUCKETS + TOKENS + ALIGNMENT < NONE);
 
 /* Names in kernels before 6.10 and since */
 #define NAMES(name) { name, name "_noprof" }

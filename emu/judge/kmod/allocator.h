@@ -11,7 +11,7 @@
 
 enum {
 	ALLOCATORS = 33,
-	ARGUMENTS = 4,
+	ARGUMENTS = 6,
 	SYMBOLS_MAX = 2,
 };
 

@@ -47,7 +47,7 @@ static atomic_long_t own_allocations;
 
 static unsigned long argument(const struct pt_regs *regs, unsigned int n)
 {
-	const unsigned long arguments[ARGUMENTS] = { regs->di, regs->si, regs->dx, regs->cx };
+	const unsigned long arguments[ARGUMENTS] = { regs->di, regs->si, regs->dx, regs->cx, regs->r8, regs->r9 };
 
 	return arguments[n];
 }
