@@ -24,7 +24,7 @@ struct emugpu_vram {
 	u32 nfree;
 	u32 naway;
 	u32 npages;
-	u64 *last;		/* of each page: what client alone may have data in it, or 0; its owner's, without the lock */
+	u64 *last;		/* of each page: what client's data it may hold, or 0; its owner's, without the lock */
 	struct page *cpu;	/* the CPU's for page 0, or NULL; written before the first use */
 };
 
