@@ -53,15 +53,6 @@ struct dmabuf_mapping {
 	bool mapped;
 };
 
-/* Without memory for it here is waited, however long that is. */
-static void pin_leave_fence(struct dmabuf_pin *p, struct dma_resv *resv)
-{
-	if (dma_resv_reserve_fences(resv, 1))
-		dma_fence_wait(p->end, false);
-	else
-		dma_resv_add_fence(resv, p->end, DMA_RESV_USAGE_BOOKKEEP);
-}
-
 /*
  * Each device's attachment is told, one after the other. The first revocation is
  * for all of them, and a driver that outstayed it is not waited for again. An
@@ -77,8 +68,9 @@ static void dmabuf_notified(struct dma_buf_attachment *attach)
 	if (!m->mapped || p->revoked)
 		return;
 	p->revoked = true;
-	if (!pp_revoke(p->cookie))
-		pin_leave_fence(p, attach->dmabuf->resv);
+	/* without memory for it here is waited, however long that is */
+	if (!pp_revoke(p->cookie) && pp_end_fence_leave(p->end, attach->dmabuf->resv))
+		dma_fence_wait(p->end, false);
 }
 
 static const struct dma_buf_attach_ops dmabuf_importer = {

@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/dma-fence.h>
+#include <linux/dma-resv.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include "end_fence.h"
 
+/**
+ * struct end_fence - see end_fence.h
+ * @left: others have it, too
+ */
 struct end_fence {
 	struct dma_fence base;
 	spinlock_t lock;
+	bool left;
 };
+
+static struct end_fence *end_fence_of(struct dma_fence *fence)
+{
+	return container_of(fence, struct end_fence, base);
+}
 
 static const char *end_fence_name(struct dma_fence *fence)
 {
@@ -17,15 +28,18 @@ static const char *end_fence_name(struct dma_fence *fence)
 /* Unloading waits for readers of RCU, which this softirq is, to the end of this function. */
 static void end_fence_free(struct rcu_head *rcu)
 {
-	struct dma_fence *fence = container_of(rcu, struct dma_fence, rcu);
-
-	kfree(container_of(fence, struct end_fence, base));
+	kfree(end_fence_of(container_of(rcu, struct dma_fence, rcu)));
 	module_put(THIS_MODULE);
 }
 
 static void end_fence_release(struct dma_fence *fence)
 {
-	call_rcu(&fence->rcu, end_fence_free);
+	struct end_fence *f = end_fence_of(fence);
+
+	if (f->left)
+		call_rcu(&fence->rcu, end_fence_free);
+	else
+		kfree(f);
 }
 
 static const struct dma_fence_ops end_fence_ops = {
@@ -40,8 +54,19 @@ struct dma_fence *pp_end_fence_new(void)
 
 	if (!f)
 		return NULL;
-	__module_get(THIS_MODULE);
 	spin_lock_init(&f->lock);
 	dma_fence_init(&f->base, &end_fence_ops, &f->lock, dma_fence_context_alloc(1), 1);
 	return &f->base;
+}
+
+int pp_end_fence_leave(struct dma_fence *fence, struct dma_resv *resv)
+{
+	int ret = dma_resv_reserve_fences(resv, 1);
+
+	if (ret)
+		return ret;
+	__module_get(THIS_MODULE);
+	end_fence_of(fence)->left = true;
+	dma_resv_add_fence(resv, fence, DMA_RESV_USAGE_BOOKKEEP);
+	return 0;
 }

@@ -4,13 +4,22 @@
 #define _PEERPIN_END_FENCE_H
 
 struct dma_fence;
+struct dma_resv;
 
 /**
  * pp_end_fence_new() - one that is signalled by hand, with dma_fence_signal()
  *
- * It may outlive all else: others' reservation objects keep fences that are
- * signalled. So it holds the module. Context: process. Return: NULL: no memory.
+ * Context: process. Return: NULL: no memory.
  */
 struct dma_fence *pp_end_fence_new(void);
+
+/**
+ * pp_end_fence_leave() - have others wait for it, who wait for all that @resv has
+ *
+ * Once. It may outlive all else then, for a reservation object keeps fences that are
+ * signalled: so it holds the module. Context: process, @resv locked.
+ * Return: 0; -ENOMEM.
+ */
+int pp_end_fence_leave(struct dma_fence *fence, struct dma_resv *resv);
 
 #endif
