@@ -4,8 +4,10 @@
  * machine into stdout and stderr, and end QEMU when the verdict has come, when
  * time is up, on a signal, and when this process dies in whatever way.
  *
- *   watch SECONDS QEMU ARG...
+ *   watch SECONDS LOG QEMU ARG...
  *
+ * LOG is where QEMU writes the machine's console: the verdict is awaited there, too,
+ * because a thread of the kernel prints what the log is to have before it.
  * QEMU finds the stream's writing end as file descriptor 3. Exit status: the
  * verdict; 70 the machine ended without one, or what it said could not be
  * written; 124 time-out; 128+n signal n. On 70 stderr says why, or how QEMU ended.
@@ -24,9 +26,13 @@
 
 #include "frame.h"
 
+#define LOG_VERDICT "vm: verdict"
+
 enum {
 	STREAM_FD = 3,
 	STREAM_SIZE = 1 << 20,
+	LOG_TAIL = 1 << 16,
+	LOG_TRIES = 500,	/* of 10 ms */
 	EXIT_NO_VERDICT = 70,
 	EXIT_LOST = 70,
 	EXIT_TIMEOUT = 124,
@@ -161,6 +167,28 @@ static int copy_until_verdict(int stream)
 	return -1;
 }
 
+static bool log_has_verdict(int log)
+{
+	static char tail[LOG_TAIL];
+	off_t end = lseek(log, 0, SEEK_END);
+	ssize_t got = pread(log, tail, sizeof(tail), end > LOG_TAIL ? end - LOG_TAIL : 0);
+
+	return got > 0 && memmem(tail, (size_t)got, LOG_VERDICT, strlen(LOG_VERDICT));
+}
+
+/* One that never comes is for whoever reads the log to tell. */
+static void await_log(const char *path)
+{
+	int log = open(path, O_RDONLY | O_CLOEXEC);
+	int tries;
+
+	if (log < 0)
+		return;
+	for (tries = 0; tries < LOG_TRIES && !log_has_verdict(log); tries++)
+		usleep(10000);
+	close(log);
+}
+
 /* Its end of the stream has closed, so it has ended or is about to: crashed, or reset (status 0). */
 static void say_how_qemu_ended(void)
 {
@@ -186,13 +214,13 @@ int main(int argc, char **argv)
 {
 	int stream, status;
 
-	if (argc < 3) {
-		fprintf(stderr, "usage: watch SECONDS QEMU ARG...\n");
+	if (argc < 4) {
+		fprintf(stderr, "usage: watch SECONDS LOG QEMU ARG...\n");
 		return 2;
 	}
 	catch_signals((unsigned int)atoi(argv[1]));
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	stream = start_qemu(argv + 2);
+	stream = start_qemu(argv + 3);
 	if (stream < 0) {
 		perror("watch");
 		return EXIT_NO_VERDICT;
@@ -201,6 +229,8 @@ int main(int argc, char **argv)
 	if (status < 0) {
 		say_how_qemu_ended();
 		status = EXIT_NO_VERDICT;
+	} else {
+		await_log(argv[2]);
 	}
 	end_qemu();
 	return lost ? EXIT_LOST : status;
