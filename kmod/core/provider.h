@@ -111,9 +111,6 @@ enum {	/* bytes; the region's memory ends with them. Locks that are watched are 
  *	unpin: the core then undoes it. Process context, sleeps.
  * @unmap: process context, sleeps, no lock of anybody's held. May come after
  *	release, unpin and cleanup, not after free.
- * @drained: NULL, or: no DMA is in flight, and none begins any more. Comes before
- *	mappings are undone, not where a driver was overruled, and perhaps several
- *	times, at a time; waits for nobody.
  * @release: the pages go because their owner took them. Where not @lasting in
  *	the context of pp_revoke(), so the vendor's locks may be held: no call that
  *	the vendor forbids in its callback. Of what @extents listed no DMA mapping
@@ -146,7 +143,6 @@ struct pp_provider {
 	void (*extents)(void *priv, struct pp_extents *x);
 	void *(*map)(void *priv, struct device *dev, struct sg_table **sgt);
 	void (*unmap)(void *mapping);
-	void (*drained)(void *priv);
 	void (*release)(void *priv);
 	void (*unpin)(void *priv);
 	void (*cleanup)(void *priv);

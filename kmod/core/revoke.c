@@ -98,11 +98,7 @@ static bool region_drain(struct peerpin_region *r)
 	unsigned long deadline = region_deadline();
 
 	region_stop(r);
-	if (!region_await(r, deadline))
-		return false;
-	if (r->provider->drained)
-		r->provider->drained(r->priv);
-	return true;
+	return region_await(r, deadline);
 }
 
 /*

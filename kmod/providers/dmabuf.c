@@ -30,7 +30,7 @@ MODULE_IMPORT_NS("DMA_BUF");
  * @dmabuf: a reference; NULL once given back
  * @cookie: of the region
  * @revoked: its mappings were told already; under the reservation lock
- * @end: signalled when no DMA is in flight any more
+ * @end: signalled when it is given back, so when no DMA is in flight any more
  */
 struct dmabuf_pin {
 	spinlock_t lock;
@@ -220,14 +220,6 @@ static int dmabuf_pin(void *priv, const struct pp_request *req,
 	return 0;
 }
 
-/* Before the unmapping, for which an exporter's lock is needed that he may hold while he waits. */
-static void dmabuf_drained(void *priv)
-{
-	struct dmabuf_pin *p = priv;
-
-	dma_fence_signal(p->end);
-}
-
 /*
  * release and unpin: the first gives back. Under the reservation lock too, for
  * the last reference to a file is never dropped in here but on the way out.
@@ -241,7 +233,7 @@ static void dmabuf_give_back(void *priv)
 	dmabuf = p->dmabuf;
 	p->dmabuf = NULL;
 	spin_unlock(&p->lock);
-	dma_fence_signal(p->end);	/* of a driver that was overruled, as its device goes */
+	dma_fence_signal(p->end);
 	if (dmabuf)
 		dma_buf_put(dmabuf);
 }
@@ -263,7 +255,6 @@ const struct pp_provider pp_dmabuf_provider = {
 	.pin = dmabuf_pin,
 	.map = dmabuf_map,
 	.unmap = dmabuf_unmap,
-	.drained = dmabuf_drained,
 	.release = dmabuf_give_back,
 	.unpin = dmabuf_give_back,
 	.free = dmabuf_free,
