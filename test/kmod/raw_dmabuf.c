@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An exporter that lists for every device the address that its parameter says, whether
- * the device reaches it or not. An ioctl of its node, any, gives a dma-buf.
+ * An exporter of a page, for tests. It lists for every device the address that its
+ * parameter says, whether the device reaches it or not; of 0 it maps the page.
  */
 #include <linux/dma-buf.h>
+#include <linux/dma-mapping.h>
+#include <linux/dma-resv.h>
 #include <linux/err.h>
 #include <linux/fcntl.h>
 #include <linux/miscdevice.h>
@@ -12,13 +14,16 @@
 #include <linux/slab.h>
 
 #include "../../emu/kmod/compat.h"
+#include "raw_dmabuf.h"
 
 MODULE_IMPORT_NS("DMA_BUF");
+
+#define TAKE_JIFFIES (10 * HZ)
 
 static unsigned long long bus;
 module_param(bus, ullong, 0644);
 
-static struct sg_table *raw_map(struct dma_buf_attachment *attach, enum dma_data_direction dir)
+static struct sg_table *raw_table(void)
 {
 	struct sg_table *sgt = kzalloc(sizeof(*sgt), GFP_KERNEL);
 
@@ -26,19 +31,44 @@ static struct sg_table *raw_map(struct dma_buf_attachment *attach, enum dma_data
 		kfree(sgt);
 		return ERR_PTR(-ENOMEM);
 	}
-	sg_dma_address(sgt->sgl) = bus;
-	sg_dma_len(sgt->sgl) = attach->dmabuf->size;
 	return sgt;
 }
 
-static void raw_unmap(struct dma_buf_attachment *attach, struct sg_table *sgt, enum dma_data_direction dir)
+static void raw_free(struct sg_table *sgt)
 {
 	sg_free_table(sgt);
 	kfree(sgt);
 }
 
+static struct sg_table *raw_map(struct dma_buf_attachment *attach, enum dma_data_direction dir)
+{
+	struct sg_table *sgt = raw_table();
+	int err;
+
+	if (IS_ERR(sgt))
+		return sgt;
+	sg_dma_address(sgt->sgl) = bus;
+	sg_dma_len(sgt->sgl) = attach->dmabuf->size;
+	if (bus)
+		return sgt;
+	sg_set_page(sgt->sgl, attach->dmabuf->priv, PAGE_SIZE, 0);
+	err = dma_map_sgtable(attach->dev, sgt, dir, 0);
+	if (!err)
+		return sgt;
+	raw_free(sgt);
+	return ERR_PTR(err);
+}
+
+static void raw_unmap(struct dma_buf_attachment *attach, struct sg_table *sgt, enum dma_data_direction dir)
+{
+	if (sg_page(sgt->sgl))
+		dma_unmap_sgtable(attach->dev, sgt, dir, 0);
+	raw_free(sgt);
+}
+
 static void raw_release(struct dma_buf *dmabuf)
 {
+	__free_page(dmabuf->priv);
 }
 
 static const struct dma_buf_ops raw_ops = {
@@ -47,28 +77,61 @@ static const struct dma_buf_ops raw_ops = {
 	.release = raw_release,
 };
 
-static long raw_new(struct file *file, unsigned int cmd, unsigned long arg)
+static long raw_new(void)
 {
 	DEFINE_DMA_BUF_EXPORT_INFO(info);
+	struct page *page = alloc_page(GFP_KERNEL | __GFP_ZERO);
 	struct dma_buf *dmabuf;
 	int fd;
 
+	if (!page)
+		return -ENOMEM;
 	info.ops = &raw_ops;
 	info.size = PAGE_SIZE;
 	info.flags = O_RDWR | O_CLOEXEC;
-	info.priv = &bus;
+	info.priv = page;
 	dmabuf = dma_buf_export(&info);
-	if (IS_ERR(dmabuf))
+	if (IS_ERR(dmabuf)) {
+		__free_page(page);
 		return PTR_ERR(dmabuf);
+	}
 	fd = dma_buf_fd(dmabuf, O_CLOEXEC);
 	if (fd < 0)
 		dma_buf_put(dmabuf);
 	return fd;
 }
 
+/* As some drivers do, with the lock held all the time. 1: there was something to wait for */
+static long take_locked(struct dma_buf *dmabuf)
+{
+	dma_buf_invalidate_mappings(dmabuf);
+	if (dma_resv_test_signaled(dmabuf->resv, DMA_RESV_USAGE_BOOKKEEP))
+		return 0;
+	return dma_resv_wait_timeout(dmabuf->resv, DMA_RESV_USAGE_BOOKKEEP, false, TAKE_JIFFIES) > 0 ? 1 : -ETIMEDOUT;
+}
+
+static long raw_take(int fd)
+{
+	struct dma_buf *dmabuf = dma_buf_get(fd);
+	long ret;
+
+	if (IS_ERR(dmabuf))
+		return PTR_ERR(dmabuf);
+	dma_resv_lock(dmabuf->resv, NULL);
+	ret = take_locked(dmabuf);
+	dma_resv_unlock(dmabuf->resv);
+	dma_buf_put(dmabuf);
+	return ret;
+}
+
+static long raw_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	return cmd == RAW_DMABUF_TAKE ? raw_take(arg) : raw_new();
+}
+
 static const struct file_operations raw_fops = {
 	.owner = THIS_MODULE,
-	.unlocked_ioctl = raw_new,
+	.unlocked_ioctl = raw_ioctl,
 };
 
 static struct miscdevice raw_node = {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* dma-bufs whose exporter keeps the memory: what is refused, and what devices then reach */
+#include "../kmod/raw_dmabuf.h"
 #include "import.h"
 
 #include <cuda.h>
@@ -390,7 +391,7 @@ static void expect_copy_of_raw(int node, uint64_t bus, int err)
 
 	snprintf(text, sizeof(text), "%#lx", bus);
 	EXPECT(!module_set("raw_dmabuf/parameters/bus", text), "bus");
-	EXPECT(!pin_and_close(ioctl(node, 0), PAGE, &pin), "pin: reason %u", pin.out_reason);
+	EXPECT(!pin_and_close(ioctl(node, RAW_DMABUF_NEW), PAGE, &pin), "pin: reason %u", pin.out_reason);
 	got = copy_in(&pin, 0, PAGE);
 	EXPECT(got == err, "%s: %d, not %d", text, got, err);
 	EXPECT(!unpin(fd, pin.out_region), "unpin");

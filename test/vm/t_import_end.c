@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* dma-bufs that end with their memory, devices that go, and DMA in flight meanwhile */
+#include "../kmod/raw_dmabuf.h"
 #include "import.h"
 #include "vmstat.h"
 
@@ -270,6 +271,41 @@ CASE(unpinned_memory_with_overdue_dma_stays_when_it_is_freed)
 	usleep(100000);
 	EXPECT(vram_used() == SIZE, "the memory has gone from under the device");
 	EXPECT(!end_held(), "a late end");
+	EXPECT_ALL_GONE();
+}
+
+static void *end_overdue(void *arg)
+{
+	(void)arg;
+	usleep((DRAIN_MS + 400) * 1000);
+	end_held();
+	return NULL;
+}
+
+/* It holds the lock meanwhile that unmapping takes. */
+CASE(an_exporter_that_takes_its_memory_waits_for_overdue_dma)
+{
+	int node, dmabuf, waited;
+	struct peerpin_pin pin;
+	pthread_t thread;
+	uint64_t start;
+
+	EXPECT(!module_load("test/raw_dmabuf.ko", ""), "raw_dmabuf: %s", strerror(errno));
+	node = open("/dev/raw_dmabuf", O_RDWR | O_CLOEXEC);
+	dmabuf = ioctl(node, RAW_DMABUF_NEW);
+	EXPECT(dmabuf >= 0 && !pin_dmabuf(dmabuf, 0, PAGE, &pin), "pin: reason %u", pin.out_reason);
+	EXPECT(!hold(&pin, 0) && !pthread_create(&thread, NULL, end_overdue, NULL), "hold");
+	start = now_ns();
+	waited = ioctl(node, RAW_DMABUF_TAKE, dmabuf);
+	pthread_join(thread, NULL);
+	EXPECT(waited == 1, "%d: %s", waited, strerror(errno));
+	EXPECT(ms_since(start) >= DRAIN_MS + 300 && ms_since(start) < 3 * DRAIN_MS, "%lu ms", ms_since(start));
+	expect_revoked(&pin);
+	EXPECT(ioctl(node, RAW_DMABUF_TAKE, dmabuf) == 0, "something is left");
+	EXPECT(!unpin(fd, pin.out_region), "unpin");
+	close(dmabuf);
+	close(node);
+	EXPECT(!module_remove("raw_dmabuf"), "remove");
 	EXPECT_ALL_GONE();
 }
 

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
+/* What test/kmod/raw_dmabuf.c does for a program: ioctls of /dev/raw_dmabuf. */
+#ifndef RAW_DMABUF_H
+#define RAW_DMABUF_H
+
+/* A dma-buf of a page; the descriptor is returned. */
+#define RAW_DMABUF_NEW	_IO('R', 0)
+
+/*
+ * Take back that of the descriptor that is the argument, and wait until all that is
+ * to be waited for has ended, at most ten seconds. Returns 0 if there was nothing, 1
+ * if there was; ETIMEDOUT.
+ */
+#define RAW_DMABUF_TAKE	_IO('R', 1)
+
+#endif
