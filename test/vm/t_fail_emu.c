@@ -208,13 +208,11 @@ CASE(copies_to_pages_that_are_not_there_yet)
 
 /* ---- what tests ask for ---------------------------------------------------------------- */
 
-static void each_test(struct emugpu_test test, bool of_both)
+static void each_test(struct emugpu_test test)
 {
 	struct emugpu_test t;
 	int ret;
 
-	if (!of_both && info.out_integrated)
-		SKIP("an integrated GPU has none");
 	FAIL_EACH(f) {
 		t = test;
 		FAIL(f, ret = emu_test(gpu, &t));
@@ -222,10 +220,22 @@ static void each_test(struct emugpu_test test, bool of_both)
 	}
 }
 
+static void each_test_of(const struct emugpu_test *tests, unsigned int n)
+{
+	unsigned int i;
+
+	EXPECT(!alloc(0), "alloc");
+	for (i = 0; i < n; i++) {
+		each_test(tests[i]);
+		EXPECT(vmtest_result == VMTEST_OK, "operation %u", tests[i].op);
+	}
+	EXPECT(!emu_free(gpu, VA), "free");
+}
+
 CASE(tests)
 {
 	static struct emugpu_event events[256];
-	static const struct emugpu_test of_both[] = {
+	static const struct emugpu_test all[] = {
 		{ .op = EMUGPU_TEST_COUNTS },
 		{ .op = EMUGPU_TEST_TRANSLATE, .translate.va = VA },
 		{ .op = EMUGPU_TEST_DELAY_CALLBACK, .delay.ms = 0 },
@@ -238,23 +248,21 @@ CASE(tests)
 		{ .op = EMUGPU_TEST_EVENTS, .events = { .buf = (uintptr_t)events, .max = 256 } },
 		{ .op = EMUGPU_TEST_REVOKE_ALL },
 	};
-	static const struct emugpu_test of_pci[] = {
+
+	each_test_of(all, sizeof(all) / sizeof(*all));
+}
+
+CASE(tests_of_a_pci_device)
+{
+	static const struct emugpu_test all[] = {
 		{ .op = EMUGPU_TEST_CPU_WINDOW, .cpu_window.mapped = 1 },
 		{ .op = EMUGPU_TEST_BAR1_FREE, .bar1_free.bytes = ~0ull },
 		{ .op = EMUGPU_TEST_GUARD },
 	};
-	unsigned int i;
 
-	EXPECT(!alloc(0), "alloc");
-	for (i = 0; i < sizeof(of_both) / sizeof(*of_both); i++) {
-		each_test(of_both[i], true);
-		EXPECT(vmtest_result == VMTEST_OK, "operation %u", of_both[i].op);
-	}
-	for (i = 0; i < sizeof(of_pci) / sizeof(*of_pci); i++) {
-		each_test(of_pci[i], false);
-		EXPECT(vmtest_result == VMTEST_OK, "operation %u", of_pci[i].op);
-	}
-	EXPECT(!emu_free(gpu, VA), "free");
+	if (info.out_integrated)
+		SKIP("an integrated GPU has none");
+	each_test_of(all, sizeof(all) / sizeof(*all));
 }
 
 CASE(the_window_is_mapped_again)
