@@ -33,16 +33,6 @@
 #define PP_DMABUF_MAPPING_PINS 0
 #endif
 
-/* is it an address of the bus that an IOMMU does not translate? The function for that has had two names */
-static inline bool pp_sg_is_on_bus(const struct scatterlist *sg)
-{
-#ifdef SG_DMA_BUS_ADDRESS
-	return sg->dma_flags & SG_DMA_BUS_ADDRESS;
-#else
-	return false;
-#endif
-}
-
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set,
 				vm_flags_t clear)

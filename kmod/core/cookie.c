@@ -81,7 +81,7 @@ void pp_cookie_init(void)
 	unsigned int i;
 
 	for (i = 0; i < SHARDS; i++)
-		pp_table_init(&shards[i], PP_TABLE_MAX);
+		pp_table_init(&shards[i], PP_TABLE_MAX, GFP_KERNEL);
 }
 
 void pp_cookie_exit(void)

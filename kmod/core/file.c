@@ -123,7 +123,7 @@ static int file_open(struct inode *inode, struct file *filp)
 		kfree(f);
 		return -ENOMEM;
 	}
-	pp_table_init(&f->regions, PEERPIN_MAX_REGIONS);
+	pp_table_init(&f->regions, PEERPIN_MAX_REGIONS, GFP_KERNEL_ACCOUNT);
 	filp->private_data = f;
 	return nonseekable_open(inode, filp);
 }

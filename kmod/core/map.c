@@ -13,6 +13,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/iommu.h>
 #include <linux/mm.h>
+#include <linux/pci.h>
 #include <linux/slab.h>
 #include "../compat/compat.h"
 #include "map.h"
@@ -60,13 +61,14 @@ static bool map_is_direct(struct device *dev)
 	return !domain || domain->type == IOMMU_DOMAIN_IDENTITY;
 }
 
+/* What the IOMMU does not know is an address of the bus: see map_is_there(). */
 phys_addr_t pp_map_phys(const struct pp_map *map)
 {
 	dma_addr_t bus = sg_dma_address(map->sgt.sgl);
 
 	if (map_is_direct(map->dev))
 		return bus;
-	return iommu_iova_to_phys(iommu_get_domain_for_dev(map->dev), bus);
+	return iommu_iova_to_phys(iommu_get_domain_for_dev(map->dev), bus) ?: bus;
 }
 
 /* Entries of an extent that begins at @phys */
@@ -339,60 +341,77 @@ void pp_map_undo(struct pp_map *map, const struct pp_extents *x)
 		unmap_bar(map, x, x->count);
 }
 
-/* Bus addresses take the place of physical ones, which only the owner knows. */
-static void map_list_bus(struct pp_extents *x, struct sg_table *sgt, u64 offset,
-			 u64 length)
+/*
+ * Where its root's BARs are: an IOMMU's driver gives none of these addresses to
+ * memory, so what it does not know there goes past it, below one switch.
+ */
+static bool map_is_on_bus(struct device *dev, dma_addr_t bus, u64 length)
 {
-	struct scatterlist *sg;
-	u64 at = 0, from, to;
-	int i;
+	struct resource_entry *window;
 
-	for_each_sgtable_dma_sg(sgt, sg, i) {
-		from = max(offset, at);
-		to = min(offset + length, at + sg_dma_len(sg));
-		if (from < to)
-			pp_extents_add(x, sg_dma_address(sg) + from - at, to - from);
-		at += sg_dma_len(sg);
-	}
+	if (!dev_is_pci(dev))
+		return false;
+	resource_list_for_each_entry(window, &pci_find_host_bridge(to_pci_dev(dev)->bus)->windows)
+		if (resource_type(window->res) == IORESOURCE_MEM &&
+		    bus >= window->res->start - window->offset &&
+		    bus + length - 1 <= window->res->end - window->offset)
+			return true;
+	return false;
 }
 
 /*
  * An exporter may list what the device does not reach, or, where an IOMMU translates,
  * physical addresses: it would cut them off, or find whatever is there for it.
  */
-static bool map_is_there(struct device *dev, struct sg_table *sgt)
+static bool map_is_there(struct device *dev, dma_addr_t bus, u64 length)
 {
 	u64 limit = min_not_zero(dma_get_mask(dev), dev->bus_dma_limit);
-	struct iommu_domain *domain = map_is_direct(dev) ? NULL : iommu_get_domain_for_dev(dev);
+
+	if (bus > limit || length - 1 > limit - bus)
+		return false;
+	return map_is_direct(dev) || iommu_iova_to_phys(iommu_get_domain_for_dev(dev), bus) ||
+	       map_is_on_bus(dev, bus, length);
+}
+
+/*
+ * Bus addresses take the place of physical ones, which only the owner knows.
+ * False: @dev does not have them all.
+ */
+static bool map_list_bus(struct pp_extents *x, struct device *dev,
+			 struct sg_table *sgt, u64 offset, u64 length)
+{
 	struct scatterlist *sg;
+	u64 at = 0, from, to;
+	bool there = true;
+	dma_addr_t bus;
 	int i;
 
 	for_each_sgtable_dma_sg(sgt, sg, i) {
-		dma_addr_t bus = sg_dma_address(sg);
-
-		if (bus > limit || sg_dma_len(sg) - 1 > limit - bus)
-			return false;
-		if (domain && !pp_sg_is_on_bus(sg) && !iommu_iova_to_phys(domain, bus))
-			return false;
-		cond_resched();
+		from = max(offset, at);
+		to = min(offset + length, at + sg_dma_len(sg));
+		if (from < to) {
+			bus = sg_dma_address(sg) + from - at;
+			there &= map_is_there(dev, bus, to - from);
+			pp_extents_add(x, bus, to - from);
+		}
+		at += sg_dma_len(sg);
 	}
-	return true;
+	return there;
 }
 
-static int map_read_bus(struct pp_extents *x, struct sg_table *sgt, u64 offset,
-			u64 length)
+static int map_read_bus(struct pp_extents *x, struct device *dev,
+			struct sg_table *sgt, u64 offset, u64 length)
 {
 	struct pp_extents counted = {};
 
-	map_list_bus(&counted, sgt, offset, length);
-	if (counted.bytes != length)
+	if (!map_list_bus(&counted, dev, sgt, offset, length) || counted.bytes != length)
 		return -EIO;
 	x->room = counted.count;
 	x->at = kvmalloc_array(x->room, sizeof(*x->at),
 			       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!x->at)
 		return -ENOMEM;
-	map_list_bus(x, sgt, offset, length);
+	map_list_bus(x, dev, sgt, offset, length);
 	return 0;
 }
 
@@ -423,9 +442,7 @@ int pp_map_adopt(struct pp_map *map, struct device *dev, struct sg_table *sgt,
 	struct pp_extents x = {};
 	int ret;
 
-	if (!map_is_there(dev, sgt))
-		return -EIO;
-	ret = map_read_bus(&x, sgt, offset, length);
+	ret = map_read_bus(&x, dev, sgt, offset, length);
 	if (ret)
 		return ret;
 	map_begin(map, dev, false);

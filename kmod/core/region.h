@@ -243,8 +243,9 @@ static inline unsigned long pp_time_left(unsigned long deadline)
 
 /*
  * For work that ends regions, which may wait for drivers and for importers' fences;
- * for asking drivers to stop and emptying views, for telling importers, and for
- * unmapping what exporters mapped, none of which must wait behind that. Made at init.
+ * for asking drivers to stop, emptying views and ending what exporters mapped when
+ * its DMA has ended, for telling importers, and for unmapping what exporters mapped,
+ * none of which must wait behind that. Made at init.
  */
 extern struct workqueue_struct *pp_wq;
 extern struct workqueue_struct *pp_stop_wq;

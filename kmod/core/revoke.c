@@ -37,6 +37,15 @@ static void region_queue_locked(struct peerpin_region *r,
 }
 
 /*
+ * What an exporter waits for with his lock held, when the region goes on, is not to
+ * be behind regions that wait for fences; it has no importers and waits for none.
+ */
+static struct workqueue_struct *region_queue(const struct peerpin_region *r)
+{
+	return r->provider->map ? pp_stop_wq : pp_wq;
+}
+
+/*
  * Every queueing is in one critical section with what it follows, so a closer
  * who has seen that finds the work when he cancels it.
  */
@@ -44,7 +53,7 @@ static void region_queue_if_idle_locked(struct peerpin_region *r)
 {
 	lockdep_assert_held(&r->lock);
 	if (r->deferred && !r->inflight && !r->held)
-		region_queue_locked(r, pp_wq, &r->work);
+		region_queue_locked(r, region_queue(r), &r->work);
 }
 
 void pp_region_idle_locked(struct peerpin_region *r)

@@ -35,10 +35,11 @@ static struct pp_table_entry *table_entry(struct pp_table *t, u32 index)
 	return t->chunks[chunk] + (index - table_chunk_start(chunk));
 }
 
-void pp_table_init(struct pp_table *t, u32 limit)
+void pp_table_init(struct pp_table *t, u32 limit, gfp_t gfp)
 {
 	spin_lock_init(&t->lock);
 	t->limit = limit;
+	t->gfp = gfp;
 }
 
 void pp_table_destroy(struct pp_table *t)
@@ -92,7 +93,7 @@ static int table_grow(struct pp_table *t)
 	struct pp_table_entry *chunk;
 
 	chunk = kvcalloc(min_t(u32, left, PP_TABLE_FIRST << at), sizeof(*chunk),
-			 GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+			 t->gfp | __GFP_NOWARN);
 	if (!chunk)
 		return -ENOMEM;
 	table_add_chunk(t, at, chunk);

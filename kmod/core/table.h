@@ -26,6 +26,8 @@ enum {
  * @chunks: arrays of entries, each twice as long as the one before, as far as
  *	@limit allows; made when first needed and kept
  * @limit: entries at most; no more than PP_TABLE_MAX
+ * @gfp: GFP_KERNEL_ACCOUNT, but where who happens to need the next array is not the
+ *	only one who uses it
  * @ever: entries that were ever taken: those from here on are untouched
  * @free: the entry given up last, or NULL
  */
@@ -33,11 +35,12 @@ struct pp_table {
 	spinlock_t lock;
 	struct pp_table_entry *chunks[PP_TABLE_CHUNKS];
 	u32 limit;
+	gfp_t gfp;
 	u32 ever;
 	struct pp_table_entry *free;
 };
 
-void pp_table_init(struct pp_table *t, u32 limit);
+void pp_table_init(struct pp_table *t, u32 limit, gfp_t gfp);
 
 /* nobody uses it any more; what it holds is not looked at */
 void pp_table_destroy(struct pp_table *t);

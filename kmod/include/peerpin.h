@@ -141,7 +141,8 @@ struct peerpin_region *peerpin_region_pin(const struct peerpin_range *range,
  * stay valid to peerpin_attach_put().
  *
  * Context: process, sleeps; no lock may be held that stop() takes, or that is
- * taken on the way to peerpin_dma_end(), nor a dma-buf's reservation lock. By
+ * taken on the way to peerpin_dma_end(), nor a dma-buf's reservation lock; and no
+ * DMA to the same dma-buf be in flight whose end waits for this call. By
  * another process than the one that pinned, GPU memory stays pinned until it
  * is freed.
  * Implements seed 12.3.
@@ -182,9 +183,10 @@ u64 peerpin_region_start(const struct peerpin_region *region);
  * The first call maps (IOMMU and all); later ones find that mapping until the
  * region or the peer ends.
  *
- * Context: process, may sleep; of a dma-buf it waits for the exporter's fences,
- * without a limit. No lock may be held that stop() takes, nor a dma-buf's
- * reservation lock.
+ * Context: process, may sleep; of a dma-buf it waits for the exporter's lock and
+ * fences, without a limit. No lock may be held that stop() takes, nor a dma-buf's
+ * reservation lock; and no DMA of the caller's be in flight whose end waits for this
+ * call, for an exporter that takes memory back waits for that with his lock held.
  * Return: a reference to give back with peerpin_attach_put(), or ERR_PTR:
  * -ESTALE the region was revoked; -ENODEV the peer is going away; -EIO the
  * device cannot reach the memory (address mask, IOMMU), and it is a GPU's or
@@ -248,7 +250,9 @@ struct peerpin_dma {
  *
  * From success on the memory stays until peerpin_dma_end(), whoever frees it;
  * but GPU memory that is freed stays for drain_timeout_ms (a parameter of
- * peerpin.ko) at most, for its driver cannot wait longer. It holds no lock:
+ * peerpin.ko) at most, for its driver cannot wait longer. The exporter of a
+ * dma-buf waits, perhaps with all who need memory of his: so each transfer ends in
+ * finite time, by a reset of the device if nothing else helps. It holds no lock:
  * begin as many as are needed. Where stop() looks for requests on a list, begin
  * and put the request there under the lock that stop() takes.
  *

@@ -5,6 +5,9 @@
 #include <linux/slab.h>
 #include "end_fence.h"
 
+/* What an exporter may have reserved for himself: reserving again does not add to that. */
+#define EXPORTERS_FENCES 8
+
 /**
  * struct end_fence - see end_fence.h
  * @left: others have it, too
@@ -61,7 +64,7 @@ struct dma_fence *pp_end_fence_new(void)
 
 int pp_end_fence_leave(struct dma_fence *fence, struct dma_resv *resv)
 {
-	int ret = dma_resv_reserve_fences(resv, 1);
+	int ret = dma_resv_reserve_fences(resv, 1 + EXPORTERS_FENCES);
 
 	if (ret)
 		return ret;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * An exporter of a page, for tests. It lists for every device the address that its
- * parameter says, whether the device reaches it or not; of 0 it maps the page.
+ * parameter says, whether the device reaches it or not; of 0 it maps the page. As it
+ * takes the page back, as many others as a second parameter says use it.
  */
 #include <linux/dma-buf.h>
+#include <linux/dma-fence.h>
 #include <linux/dma-mapping.h>
 #include <linux/dma-resv.h>
 #include <linux/err.h>
@@ -22,6 +24,9 @@ MODULE_IMPORT_NS("DMA_BUF");
 
 static unsigned long long bus;
 module_param(bus, ullong, 0644);
+
+static unsigned int others;
+module_param(others, uint, 0644);
 
 static struct sg_table *raw_table(void)
 {
@@ -101,10 +106,72 @@ static long raw_new(void)
 	return fd;
 }
 
+static const char *raw_name(struct dma_fence *fence)
+{
+	return "raw_dmabuf";
+}
+
+static const struct dma_fence_ops raw_fence_ops = {
+	.get_driver_name = raw_name,
+	.get_timeline_name = raw_name,
+};
+
+static DEFINE_SPINLOCK(raw_fence_lock);
+
+static struct dma_fence *raw_fence_new(void)
+{
+	struct dma_fence *fence = kzalloc(sizeof(*fence), GFP_KERNEL | __GFP_NOFAIL);
+
+	dma_fence_init(fence, &raw_fence_ops, &raw_fence_lock, dma_fence_context_alloc(1), 1);
+	return fence;
+}
+
+static void raw_use(struct dma_resv *resv, struct dma_fence *fence)
+{
+	if (!dma_resv_reserve_fences(resv, 1))
+		dma_resv_add_fence(resv, fence, DMA_RESV_USAGE_BOOKKEEP);
+}
+
+/* As drivers that move memory do: room for the fence of the copy is reserved before others are told of that. */
+static int raw_move(struct dma_buf *dmabuf)
+{
+	struct dma_fence *copy = raw_fence_new();
+	int err = dma_resv_reserve_fences(dmabuf->resv, 1);
+
+	if (!err) {
+		dma_buf_invalidate_mappings(dmabuf);
+		dma_resv_add_fence(dmabuf->resv, copy, DMA_RESV_USAGE_KERNEL);
+	}
+	dma_fence_signal(copy);
+	dma_fence_put(copy);
+	return err;
+}
+
+static int raw_move_used(struct dma_buf *dmabuf)
+{
+	struct dma_fence *users[RAW_DMABUF_OTHERS];
+	unsigned int i, n = min_t(unsigned int, READ_ONCE(others), RAW_DMABUF_OTHERS);
+	int err;
+
+	for (i = 0; i < n; i++) {
+		users[i] = raw_fence_new();
+		raw_use(dmabuf->resv, users[i]);
+	}
+	err = raw_move(dmabuf);
+	while (n--) {
+		dma_fence_signal(users[n]);
+		dma_fence_put(users[n]);
+	}
+	return err;
+}
+
 /* As some drivers do, with the lock held all the time. 1: there was something to wait for */
 static long take_locked(struct dma_buf *dmabuf)
 {
-	dma_buf_invalidate_mappings(dmabuf);
+	int err = raw_move_used(dmabuf);
+
+	if (err)
+		return err;
 	if (dma_resv_test_signaled(dmabuf->resv, DMA_RESV_USAGE_BOOKKEEP))
 		return 0;
 	return dma_resv_wait_timeout(dmabuf->resv, DMA_RESV_USAGE_BOOKKEEP, false, TAKE_JIFFIES) > 0 ? 1 : -ETIMEDOUT;

@@ -6,6 +6,8 @@
 /* A dma-buf of a page; the descriptor is returned. */
 #define RAW_DMABUF_NEW	_IO('R', 0)
 
+enum { RAW_DMABUF_OTHERS = 8 };	/* at most */
+
 /*
  * Take back that of the descriptor that is the argument, and wait until all that is
  * to be waited for has ended, at most ten seconds. Returns 0 if there was nothing, 1

@@ -382,7 +382,7 @@ static int check_run(const struct check *check, struct pp_table *t)
 	memset(shards, 0, sizeof(shards));
 	pp_cookie_init();
 	*t = (struct pp_table){};
-	pp_table_init(t, check->limit);
+	pp_table_init(t, check->limit, GFP_KERNEL);
 	check->run(t);
 	pp_table_destroy(t);
 	pp_cookie_exit();

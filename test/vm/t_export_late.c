@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Importers that take their time, and whoever frees the memory meanwhile. */
+#include "../kmod/raw_dmabuf.h"
 #include "exported.h"
 
 #include <pthread.h>
@@ -257,6 +258,68 @@ CASE(host_memory_with_fences_does_not_keep_another_importer_from_being_told)
 	wait_notified(FLOOD);
 	EXPECT(notified(FLOOD) == 1 && ms_since(began) < 4000, "told after %lu ms", ms_since(began));
 	EXPECT(detach(FLOOD) == 0 && close(one) == 0 && close(other) == 0, "detach");
+	end_host_flood(mine);
+	EXPECT(drain_timeout("1000") == 0, "parameter");
+}
+
+/* ---- that of imported memory, whose exporter waits ---- */
+
+static int node, raw, chip;	/* an exporter's, its dma-buf, and a device's */
+
+/* The device writes to it for longer than anybody waits. */
+static void start_overdue(struct peerpin_pin *pin)
+{
+	struct peer_check c = { 0 };
+
+	EXPECT(!module_load("test/raw_dmabuf.ko", "") && !module_load("test/peer_check.ko", ""), "%s", strerror(errno));
+	node = open("/dev/raw_dmabuf", O_RDWR | O_CLOEXEC);
+	chip = check_open();
+	raw = ioctl(node, RAW_DMABUF_NEW);
+	*pin = (struct peerpin_pin){
+		.size = sizeof(*pin), .length = SMALL, .provider = PEERPIN_PROVIDER_DMABUF, .fd = raw,
+	};
+	EXPECT(!ioctl(peerpin, PEERPIN_IOC_PIN, pin), "pin: reason %u", pin->out_reason);
+	EXPECT(!check_call(chip, PEER_CHECK_REGISTER, &c), "register");
+	c = (struct peer_check){ .fd = peerpin, .region = pin->out_region, .length = SMALL };
+	EXPECT(!check_call(chip, PEER_CHECK_HOLD, &c), "hold");
+}
+
+static void *take_raw(void *arg)
+{
+	*(int *)arg = ioctl(node, RAW_DMABUF_TAKE, raw);
+	return NULL;
+}
+
+static void end_overdue(const struct peerpin_pin *pin)
+{
+	EXPECT(unpin(peerpin, pin->out_region) == 0, "unpin");
+	EXPECT(close(raw) == 0 && close(node) == 0 && close(chip) == 0, "close");
+	EXPECT(!module_remove("peer_check") && !module_remove("raw_dmabuf"), "remove");
+}
+
+CASE(host_memory_with_fences_does_not_keep_an_exporter_waiting)
+{
+	unsigned char *pages = host_pages(FLOOD * SMALL);
+	int mine = pin_open(), waited = -1;
+	struct peer_check c = { 0 };
+	struct peerpin_pin pin;
+	pthread_t thread;
+	uint64_t began;
+
+	start_overdue(&pin);
+	CHECK_CASE();
+	start_host_flood(mine, pages);
+	CHECK_CASE();
+	EXPECT(drain_timeout("100") == 0 && !pthread_create(&thread, NULL, take_raw, &waited), "thread");
+	usleep(500000);
+	EXPECT(drain_timeout("10000") == 0 && munmap(pages, FLOOD * SMALL) == 0, "munmap of many");
+	usleep(500000);
+	began = now_ns();
+	EXPECT(check_call(chip, PEER_CHECK_END, &c) == 0, "end");
+	pthread_join(thread, NULL);
+	EXPECT(waited == 1 && ms_since(began) < 4000, "%d after %lu ms", waited, ms_since(began));
+	end_overdue(&pin);
+	CHECK_CASE();
 	end_host_flood(mine);
 	EXPECT(drain_timeout("1000") == 0, "parameter");
 }

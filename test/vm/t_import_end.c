@@ -153,6 +153,43 @@ CASE(the_gpu_goes)
 	EXPECT_ALL_GONE();
 }
 
+/* The page of GPU_A in its BAR, as a dma-buf of an exporter that nobody tells; -1: failed */
+static int raw_page_of_bar(void)
+{
+	struct emugpu_test test;
+	int node, dmabuf = -1;
+	char text[32];
+
+	if (emu_alloc(gpu, GPU_A, SIZE) || emu_translate(gpu, GPU_A, &test) ||
+	    module_load("test/raw_dmabuf.ko", ""))
+		return -1;
+	snprintf(text, sizeof(text), "%#llx", test.translate.out_phys);
+	node = open("/dev/raw_dmabuf", O_RDWR | O_CLOEXEC);
+	if (!module_set("raw_dmabuf/parameters/bus", text))
+		dmabuf = ioctl(node, RAW_DMABUF_NEW);
+	close(node);
+	return dmabuf;
+}
+
+/* Below one switch devices are given addresses of the bus, which an IOMMU does not know. */
+CASE(the_gpu_goes_whose_addresses_of_the_bus_another_lists)
+{
+	struct emugpu_info gpu_there = gpu_info();
+	int dmabuf = raw_page_of_bar();
+	struct peerpin_pin pin;
+
+	EXPECT(dmabuf >= 0 && !pin_dmabuf(dmabuf, 0, PAGE, &pin), "pin: reason %u", pin.out_reason);
+	EXPECT(!hold(&pin, 0) && !end_held(), "attach");
+	EXPECT(!emu_sysfs(&gpu_there, "unbind"), "unbind");
+	expect_revoked(&pin);
+	CHECK_CASE();
+	EXPECT(!emu_free(gpu, GPU_A) && !emu_sysfs(&gpu_there, "bind"), "bind");
+	EXPECT(!unpin(fd, pin.out_region), "unpin");
+	close(dmabuf);
+	EXPECT(!module_remove("raw_dmabuf"), "remove");
+	EXPECT_ALL_GONE();
+}
+
 /* ---- DMA in flight ------------------------------------------------------------------ */
 
 static unsigned int stops(void)
@@ -283,16 +320,14 @@ static void *end_overdue(void *arg)
 }
 
 /* It holds the lock meanwhile that unmapping takes. */
-CASE(an_exporter_that_takes_its_memory_waits_for_overdue_dma)
+static void take_from_overdue_dma(int node, const char *others)
 {
-	int node, dmabuf, waited;
+	int dmabuf = ioctl(node, RAW_DMABUF_NEW), waited;
 	struct peerpin_pin pin;
 	pthread_t thread;
 	uint64_t start;
 
-	EXPECT(!module_load("test/raw_dmabuf.ko", ""), "raw_dmabuf: %s", strerror(errno));
-	node = open("/dev/raw_dmabuf", O_RDWR | O_CLOEXEC);
-	dmabuf = ioctl(node, RAW_DMABUF_NEW);
+	EXPECT(!module_set("raw_dmabuf/parameters/others", others), "others");
 	EXPECT(dmabuf >= 0 && !pin_dmabuf(dmabuf, 0, PAGE, &pin), "pin: reason %u", pin.out_reason);
 	EXPECT(!hold(&pin, 0) && !pthread_create(&thread, NULL, end_overdue, NULL), "hold");
 	start = now_ns();
@@ -304,6 +339,21 @@ CASE(an_exporter_that_takes_its_memory_waits_for_overdue_dma)
 	EXPECT(ioctl(node, RAW_DMABUF_TAKE, dmabuf) == 0, "something is left");
 	EXPECT(!unpin(fd, pin.out_region), "unpin");
 	close(dmabuf);
+}
+
+/* A reservation object has room for four users at first, or for five. */
+CASE(an_exporter_that_takes_its_memory_waits_for_overdue_dma)
+{
+	static const char *const others[] = { "0", "3", "4" };
+	unsigned int i;
+	int node;
+
+	EXPECT(!module_load("test/raw_dmabuf.ko", ""), "raw_dmabuf: %s", strerror(errno));
+	node = open("/dev/raw_dmabuf", O_RDWR | O_CLOEXEC);
+	for (i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		take_from_overdue_dma(node, others[i]);
+		CHECK_CASE();
+	}
 	close(node);
 	EXPECT(!module_remove("raw_dmabuf"), "remove");
 	EXPECT_ALL_GONE();
