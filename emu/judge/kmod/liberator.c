@@ -82,6 +82,8 @@ static int trace(struct liberator *l)
 	if (!err)
 		err = register_ftrace_function(&l->ops);
 	l->is_traced = !err;
+	if (err)
+		ftrace_free_filter(&l->ops);
 	return err;
 }
 
@@ -102,8 +104,10 @@ void judge_liberators_exit(void)
 	struct liberator *l;
 
 	for (l = liberators; l < liberators + ARRAY_SIZE(liberators); l++)
-		if (l->is_traced)
+		if (l->is_traced) {
 			unregister_ftrace_function(&l->ops);
+			ftrace_free_filter(&l->ops);
+		}
 }
 
 int judge_liberators_init(void)
