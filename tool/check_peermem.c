@@ -25,14 +25,26 @@ static void add_old(const struct view *v, struct report *r)
 	report_type(r, "service nv_peer_mem stop; rmmod nv_peer_mem; modprobe nvidia-peermem");
 }
 
+static void type_ask_cuda(struct report *r)
+{
+	report_type(r, "nvidia-smi; ldconfig -p | grep libcuda.so.1    # CUDA tells; then peerpin doctor again");
+}
+
 static void add_none(const struct view *v, struct report *r)
 {
-	if (dma_bufs_suffice(v) == SEEN_YES) {
+	switch (dma_bufs_suffice(v)) {
+	case SEEN_YES:
 		report_add(r, HEALTH_OK, "nvidia_peermem", "not loaded, and not needed: dma-bufs do the same");
-	} else {
+		break;
+	case SEEN_NO:
 		report_add(r, HEALTH_WARN, "nvidia_peermem",
 			   "not loaded, so that RDMA devices get no GPU memory but by dma-buf");
 		report_type(r, "modprobe nvidia-peermem");
+		break;
+	default:
+		report_add(r, HEALTH_UNSEEN, "nvidia_peermem",
+			   "not loaded; whether dma-bufs do the same cannot be seen: see dma-buf and rdma");
+		type_ask_cuda(r);
 	}
 }
 
@@ -55,12 +67,18 @@ static void add_no_symbols(const struct view *v, struct report *r)
 	const char *why = "the RDMA core has no ib_register_peer_memory_client, without which modprobe nvidia-peermem "
 			  "says \"Invalid argument\"";
 
-	if (dma_bufs_suffice(v) == SEEN_YES) {
+	switch (dma_bufs_suffice(v)) {
+	case SEEN_YES:
 		report_add(r, HEALTH_OK, "ib_core", "%s; dma-bufs do without", why);
-	} else {
+		break;
+	case SEEN_NO:
 		report_add(r, HEALTH_FAIL, "ib_core", "%s", why);
 		report_type(r, "install MLNX_OFED (DOCA-OFED), then the GPU's driver once more: its nvidia-peermem is "
 			       "built with what is there");
+		break;
+	default:
+		report_add(r, HEALTH_UNSEEN, "ib_core", "%s; whether dma-bufs do without cannot be seen", why);
+		type_ask_cuda(r);
 	}
 }
 

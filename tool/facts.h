@@ -19,8 +19,8 @@ enum {
 	FACTS_SYMBOLS = 16,
 	FACTS_OPTIONS = 32,
 	FACTS_SIZE = 64 * 1024,		/* of the text */
-	FACTS_WAIT_MS = 850,		/* doctor has a second for everything */
-	FACTS_WAIT_LONG_MS = 15000,	/* a capture has time; drivers of GPUs that sleep take seconds */
+	FACTS_WAIT_MS = 10000,		/* cuInit() takes 0.2 s a GPU, and seconds where GPUs sleep */
+	FACTS_WAIT_LONG_MS = 15000,	/* a capture has more time */
 };
 
 enum seen {

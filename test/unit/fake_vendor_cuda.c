@@ -23,6 +23,8 @@ int cuInit(unsigned int flags)
 	puts("what is printed here is no fact");
 	if (does("hangs"))
 		pause();
+	if (does("is slow"))
+		sleep(2);
 	return does("fails") ? 100 : (int)flags;
 }
 

@@ -162,6 +162,12 @@ static void peer_memory_only(const char *root)
 	make_file(root, "sys/module/nvidia_peermem/version", "580.159.04\n");
 }
 
+static void cuda_is_late(const char *root)
+{
+	make_facts(root, "gpu " GPU " dma-buf", "cuda-error it did not answer in time");
+	add_fact(root, "symbol ib_register_peer_memory_client no");
+}
+
 static void legacy_peermem(const char *root)
 {
 	make_file(root, "sys/module/nvidia_peermem/parameters/peerdirect_support", "1\n");
@@ -275,6 +281,9 @@ static const struct fault faults[] = {
 
 	/* peer memory */
 	{ "no peer memory, no need", .fact = "symbol ib_register", .now = "symbol ib_register_peer_memory_client no" },
+	{ "CUDA did not answer, and there is no peer memory", .plant = cuda_is_late,
+	  .gone = "OK dma-buf " GPU "\nOK peermem nvidia_peermem\nOK peermem-symbols ib_core\nOK rdma mlx5_0\n",
+	  .come = "? dma-buf machine\n? peermem nvidia_peermem\n? peermem-symbols ib_core\n? rdma mlx5_0\n" },
 	{ "both peer memories", .plant = both_peermems,
 	  .gone = "OK peermem nvidia_peermem\nOK peermem-symbols ib_core\n",
 	  .come = "FAIL peermem-both nv_peer_mem\n" },

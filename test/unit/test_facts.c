@@ -207,6 +207,21 @@ static void cuda_that_hangs_is_not_waited_for(void **state)
 	assert_in_range(now_ms() - begin, 300, PATIENCE_MS);
 }
 
+/* cuInit() takes 0.2 s a GPU, so with eight what doctor once waited for everything. */
+static void cuda_with_many_gpus_is_waited_for(void **state)
+{
+	static struct facts f;
+	struct tree *tree;
+
+	(void)state;
+	setenv("FAKE_CUDA", "is slow", 1);
+	assert_int_equal(tree_open(NULL, &tree), 0);
+	assert_int_equal(facts_read(tree, &f), 0);
+	tree_close(tree);
+	assert_string_equal(f.cuda_error, "");
+	assert_int_equal(facts_gpu(&f, "0000:3b:00.0")->dma_buf, 1);
+}
+
 static void all_symbols_and_options_are_told(void **state)
 {
 	const struct facts *f = ask("answers", PATIENCE_MS);
@@ -233,6 +248,7 @@ int main(void)
 		cmocka_unit_test(cuda_that_fails),
 		cmocka_unit_test(cuda_that_crashes),
 		cmocka_unit_test(cuda_that_hangs_is_not_waited_for),
+		cmocka_unit_test(cuda_with_many_gpus_is_waited_for),
 		cmocka_unit_test(all_symbols_and_options_are_told),
 	};
 
