@@ -103,17 +103,35 @@ static const char *find_limit(const char *limits)
 	return at ? at + strlen(name) + strspn(at + strlen(name), " ") : NULL;
 }
 
+/* Root has CAP_IPC_LOCK, but not in a container that nobody has given it. */
+static bool limit_binds(const struct view *v)
+{
+	return v->facts.ipc_lock == SEEN_UNKNOWN ? !v->facts.root : v->facts.ipc_lock == SEEN_NO;
+}
+
+static void type_raise_limit(const struct view *v, struct report *r)
+{
+	const char *hint;
+
+	if (in_container(v, &hint))
+		report_type(r, "docker run --ulimit memlock=-1 ...    # or --cap-add IPC_LOCK, where the container is "
+			       "started");
+	else
+		report_type(r, "ulimit -l unlimited    # root before that: echo '* - memlock unlimited' >> "
+			       "/etc/security/limits.conf");
+}
+
 static void judge_limit(const struct view *v, struct report *r, uint64_t limit)
 {
 	if (limit >= small_limit) {
 		report_add(r, HEALTH_OK, "RLIMIT_MEMLOCK", "%s", text_bytes(limit).at);
-	} else if (v->facts.root) {
-		report_add(r, HEALTH_OK, "RLIMIT_MEMLOCK", "%s, which does not bind root", text_bytes(limit).at);
+	} else if (!limit_binds(v)) {
+		report_add(r, HEALTH_OK, "RLIMIT_MEMLOCK", "%s, which does not bind who has CAP_IPC_LOCK",
+			   text_bytes(limit).at);
 	} else {
 		report_add(r, HEALTH_WARN, "RLIMIT_MEMLOCK", "%s is all the host memory that a process may register",
 			   text_bytes(limit).at);
-		report_type(r, "ulimit -l unlimited    # root before that: echo '* - memlock unlimited' >> "
-			    "/etc/security/limits.conf");
+		type_raise_limit(v, r);
 	}
 }
 

@@ -85,6 +85,11 @@ static void parse_node(struct facts *f, char *rest)
 	f->nr_nodes++;
 }
 
+static enum seen parse_seen(const char *text)
+{
+	return !strcmp(text, "yes") ? SEEN_YES : !strcmp(text, "no") ? SEEN_NO : SEEN_UNKNOWN;
+}
+
 static void parse_symbol(struct facts *f, char *rest)
 {
 	struct symbol_fact *symbol = &f->symbols[f->nr_symbols];
@@ -92,7 +97,7 @@ static void parse_symbol(struct facts *f, char *rest)
 	if (f->nr_symbols == FACTS_SYMBOLS)
 		return;
 	copy_text(symbol->name, sizeof(symbol->name), word(&rest));
-	symbol->seen = !strcmp(rest, "yes") ? SEEN_YES : !strcmp(rest, "no") ? SEEN_NO : SEEN_UNKNOWN;
+	symbol->seen = parse_seen(rest);
 	f->nr_symbols++;
 }
 
@@ -110,6 +115,11 @@ static void parse_option(struct facts *f, char *rest)
 static void parse_root(struct facts *f, char *rest)
 {
 	f->root = !strcmp(rest, "yes");
+}
+
+static void parse_ipc_lock(struct facts *f, char *rest)
+{
+	f->ipc_lock = parse_seen(rest);
 }
 
 static void parse_nvml(struct facts *f, char *rest)
@@ -132,6 +142,7 @@ static const struct {
 	void (*parse)(struct facts *f, char *rest);
 } kinds[] = {
 	{ "root", parse_root },
+	{ "ipc-lock", parse_ipc_lock },
 	{ "nvml-error", parse_nvml },
 	{ "cuda-error", parse_cuda },
 	{ "config-error", parse_config },

@@ -75,7 +75,8 @@ struct option_fact {
  * @nodes: /dev/peerpin, /dev/nvidiactl, /dev/nvidia-uvm and /dev/gdrdrv always, there or not; /dev/nvidia0...,
  *	/dev/infiniband/uverbs* and /dev/infiniband/rdma_cm if they are there
  * @config_error: why the kernel's configuration is unknown, "" if it is known
- * @root: asked by root, who sees all
+ * @root: asked by root, who sees all where it is no container's
+ * @ipc_lock: may who asked lock memory without a limit (CAP_IPC_LOCK)?
  */
 struct facts {
 	bool known;
@@ -90,6 +91,7 @@ struct facts {
 	size_t nr_options;
 	char config_error[128];
 	bool root;
+	enum seen ipc_lock;
 };
 
 /*

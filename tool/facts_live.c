@@ -12,6 +12,8 @@
 #include "facts.h"
 #include "facts_vendor.h"
 
+static const char *const seen_words[] = { [SEEN_UNKNOWN] = "unknown", [SEEN_NO] = "no", [SEEN_YES] = "yes" };
+
 /* ---- device nodes --------------------------------------------------------------- */
 
 static int open_error(const char *path)
@@ -125,7 +127,6 @@ static void find_symbols(FILE *f, enum seen *seen)
 
 static void write_symbols(FILE *out)
 {
-	static const char *const words[] = { [SEEN_UNKNOWN] = "unknown", [SEEN_NO] = "no", [SEEN_YES] = "yes" };
 	enum seen seen[NR_SYMBOLS] = { SEEN_UNKNOWN };
 	FILE *f = fopen("/proc/kallsyms", "re");
 	size_t i;
@@ -135,7 +136,7 @@ static void write_symbols(FILE *out)
 		fclose(f);
 	}
 	for (i = 0; i < NR_SYMBOLS; i++)
-		fprintf(out, "symbol %s %s\n", symbols[i], words[seen[i]]);
+		fprintf(out, "symbol %s %s\n", symbols[i], seen_words[seen[i]]);
 }
 
 /* ---- the kernel's configuration -------------------------------------------------- */
@@ -208,12 +209,50 @@ static void write_config(FILE *out)
 	}
 }
 
+/* ---- the process ----------------------------------------------------------------- */
+
+/* Of a user namespace's own root, capabilities do not count where the kernel asks for the machine's. */
+static bool in_first_user_namespace(void)
+{
+	enum {
+		USER_NS_INIT_INO = 0xEFFFFFFD,
+	};
+	struct stat st;
+
+	return stat("/proc/self/ns/user", &st) || st.st_ino == USER_NS_INIT_INO;
+}
+
+static enum seen has_capability(unsigned int number)
+{
+	FILE *f = fopen("/proc/self/status", "re");
+	enum seen seen = SEEN_UNKNOWN;
+	unsigned long long effective;
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "CapEff: %llx", &effective) == 1)
+			seen = effective >> number & in_first_user_namespace() ? SEEN_YES : SEEN_NO;
+	if (f)
+		fclose(f);
+	return seen;
+}
+
+static void write_process(FILE *out)
+{
+	enum {
+		CAP_IPC_LOCK = 14,
+	};
+
+	fprintf(out, "root %s\n", geteuid() ? "no" : "yes");
+	fprintf(out, "ipc-lock %s\n", seen_words[has_capability(CAP_IPC_LOCK)]);
+}
+
 int facts_write(FILE *out, unsigned int wait_ms)
 {
 	struct vendor vendor;
 
 	vendor_ask(&vendor);
-	fprintf(out, "root %s\n", geteuid() ? "no" : "yes");
+	write_process(out);
 	write_nodes(out);
 	write_symbols(out);
 	write_config(out);

@@ -63,6 +63,7 @@ static const struct made_device healthy_devices[NR_MADE] = {
 
 static const char healthy_facts[] =
 	"root yes\n"
+	"ipc-lock yes\n"
 	"gpu " GPU " name NVIDIA H200\n"
 	"gpu " GPU " bar1 274877906944 1048576\n"
 	"gpu " GPU " dma-buf 1\n"

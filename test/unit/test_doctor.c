@@ -215,6 +215,19 @@ static void container_without_node(const char *root)
 	make_facts(root, "node /dev/nvidia-uvm", "node /dev/nvidia-uvm absent");
 }
 
+static void little_to_lock(const char *root)
+{
+	make_file(root, "proc/self/limits",
+		  "Max locked memory         8388608              8388608              bytes\n");
+}
+
+static void container_of_little_to_lock(const char *root)
+{
+	little_to_lock(root);
+	make_file(root, ".dockerenv", "%s", "");
+	make_facts(root, "ipc-lock", "ipc-lock no");
+}
+
 static void unload_peerpin(const char *root)
 {
 	make_file(root, "proc/modules", "nvidia 2 1 - Live 0x0 (OE)\n");
@@ -372,10 +385,11 @@ static const struct fault faults[] = {
 	  .gone = "OK peerpin-module peerpin\nOK peerpin-provider peerpin_nv\nOK peerpin-node /dev/peerpin\n"
 		  "OK kernel-signatures machine\n",
 	  .come = "WARN peerpin-module peerpin\nWARN kernel-signatures machine\n" },
-	{ "little locked memory, root", .file = "proc/self/limits",
-	  .text = "Max locked memory         8388608              8388608              bytes\n" },
-	{ "little locked memory", .file = "proc/self/limits", .fact = "root", .now = "root no",
-	  .text = "Max locked memory         8388608              8388608              bytes\n",
+	{ "little locked memory, root", .plant = little_to_lock },
+	{ "little locked memory, root of an older capture", .plant = little_to_lock, .fact = "ipc-lock", .now = NULL },
+	{ "little locked memory, root of a container", .plant = container_of_little_to_lock,
+	  .gone = "OK memlock RLIMIT_MEMLOCK\n", .come = "WARN memlock RLIMIT_MEMLOCK\nOK container machine\n" },
+	{ "little locked memory", .plant = little_to_lock, .fact = "ipc-lock", .now = "ipc-lock no",
 	  .gone = "OK memlock RLIMIT_MEMLOCK\n", .come = "WARN memlock RLIMIT_MEMLOCK\n" },
 	{ "a container without a node", .plant = container_without_node,
 	  .gone = "OK nodes-nvidia /dev/nvidia*\n",

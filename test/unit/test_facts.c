@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
+#include <linux/capability.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include "facts.h"
 #include "tree_maker.h"
 
 static const char some_text[] =
 	"root yes\n"
+	"ipc-lock no\n"
 	"node /dev/peerpin 0660 0 104 13\n"
 	"node /dev/gdrdrv absent 2\n"
 	"symbol nvidia_p2p_get_pages yes\n"
@@ -73,6 +76,7 @@ static void symbols_options_and_errors(void **state)
 	(void)state;
 	assert_true(f->known);
 	assert_true(f->root);
+	assert_int_equal(f->ipc_lock, SEEN_NO);
 	assert_int_equal(facts_symbol(f, "nvidia_p2p_get_pages"), SEEN_YES);
 	assert_int_equal(facts_symbol(f, "ib_register_peer_memory_client"), SEEN_NO);
 	assert_int_equal(facts_symbol(f, "peerpin_peer_register"), SEEN_UNKNOWN);
@@ -83,6 +87,7 @@ static void symbols_options_and_errors(void **state)
 	assert_string_equal(f->nvml_error, "");
 	assert_string_equal(f->cuda_error, "it does not start: error 100");
 	assert_string_equal(f->config_error, "");
+	assert_int_equal(parse("root yes\n")->ipc_lock, SEEN_UNKNOWN);
 }
 
 static void hostile_text_does_no_harm(void **state)
@@ -175,6 +180,31 @@ static void what_cuda_says(void **state)
 	assert_non_null(facts_node(f, "/dev/peerpin"));
 }
 
+static void set_capabilities(struct __user_cap_data_struct *data)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+
+	assert_int_equal(syscall(SYS_capset, &header, data), 0);
+}
+
+/* As a container's root. */
+static void root_without_capability_may_not_lock(void **state)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct all[2], less[2];
+	const struct facts *f;
+
+	(void)state;
+	assert_int_equal(syscall(SYS_capget, &header, all), 0);
+	memcpy(less, all, sizeof(less));
+	less[0].effective &= ~(1u << CAP_IPC_LOCK);
+	set_capabilities(less);
+	f = ask("answers", PATIENCE_MS);
+	set_capabilities(all);
+	assert_int_equal(f->root, !geteuid());
+	assert_int_equal(f->ipc_lock, SEEN_NO);
+}
+
 static void cuda_that_fails(void **state)
 {
 	(void)state;
@@ -245,6 +275,7 @@ int main(void)
 		cmocka_unit_test(more_than_there_is_room_for),
 		cmocka_unit_test(a_tree_has_its_own_facts_or_none),
 		cmocka_unit_test(what_cuda_says),
+		cmocka_unit_test(root_without_capability_may_not_lock),
 		cmocka_unit_test(cuda_that_fails),
 		cmocka_unit_test(cuda_that_crashes),
 		cmocka_unit_test(cuda_that_hangs_is_not_waited_for),
