@@ -54,9 +54,9 @@ void check_peermem(const struct view *v, struct report *r)
 		add_old(v, r);
 	} else if (module_loaded(v, "nvidia_peermem") == SEEN_YES) {
 		report_add(r, HEALTH_OK, "nvidia_peermem", "loaded");
-	} else if (has_rdma(v) && peer_memory_loaded(v) == SEEN_NO) {
+	} else if (wants_peer_memory(v) && peer_memory_loaded(v) == SEEN_NO) {
 		add_none(v, r);
-	} else if (has_rdma(v)) {
+	} else if (wants_peer_memory(v)) {
 		report_add(r, HEALTH_UNSEEN, "nvidia_peermem", "whether it is loaded cannot be seen");
 		report_type(r, "lsmod | grep peer");
 	}
@@ -85,7 +85,7 @@ static void add_no_symbols(const struct view *v, struct report *r)
 /* Without the symbols when it is built, the module has nothing in it but an error. */
 void check_peermem_symbols(const struct view *v, struct report *r)
 {
-	if (!has_rdma(v) || peer_memory_loaded(v) == SEEN_YES)
+	if (!wants_peer_memory(v) || peer_memory_loaded(v) == SEEN_YES)
 		return;
 	switch (facts_symbol(&v->facts, "ib_register_peer_memory_client")) {
 	case SEEN_NO:

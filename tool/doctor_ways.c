@@ -20,6 +20,7 @@ enum seen gpus_export_dma_bufs(const struct view *v)
 /*
  * An RDMA driver that can has this function, which the kernel's table of
  * symbols names: no list of versions, and right for backports as well.
+ * NULL: none ever could.
  */
 enum seen takes_dma_bufs(const struct view *v, const struct device *rdma)
 {
@@ -30,13 +31,13 @@ enum seen takes_dma_bufs(const struct view *v, const struct device *rdma)
 		{ "mlx5_core", "mlx5_ib_reg_user_mr_dmabuf" }, { "ice", "irdma_reg_user_mr_dmabuf" },
 		{ "i40e", "irdma_reg_user_mr_dmabuf" },	       { "efa", "efa_reg_user_mr_dmabuf" },
 		{ "bnxt_en", "bnxt_re_reg_user_mr_dmabuf" },   { "mana", "mana_ib_reg_user_mr_dmabuf" },
-		{ "ionic", "ionic_reg_user_mr_dmabuf" },
+		{ "ionic", "ionic_reg_user_mr_dmabuf" },       { "mlx4_core", NULL },
 	};
 	size_t i;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (!strcmp(rdma->driver, rows[i].driver))
-			return facts_symbol(&v->facts, rows[i].symbol);
+			return rows[i].symbol ? facts_symbol(&v->facts, rows[i].symbol) : SEEN_NO;
 	return SEEN_UNKNOWN;
 }
 
@@ -59,10 +60,15 @@ enum seen peer_memory_loaded(const struct view *v)
 	return either(module_loaded(v, "nvidia_peermem"), module_loaded(v, "nv_peer_mem"));
 }
 
+static bool is_mellanox(const struct device *rdma)
+{
+	return !strncmp(rdma->driver, "mlx", strlen("mlx"));
+}
+
 /* Others' drivers have modules of their own for it. */
 enum seen takes_peer_memory(const struct view *v, const struct device *rdma)
 {
-	return strncmp(rdma->driver, "mlx", strlen("mlx")) ? SEEN_UNKNOWN : peer_memory_loaded(v);
+	return is_mellanox(rdma) ? peer_memory_loaded(v) : SEEN_UNKNOWN;
 }
 
 enum seen can_register(const struct view *v, const struct device *rdma)
@@ -70,13 +76,26 @@ enum seen can_register(const struct view *v, const struct device *rdma)
 	return either(takes_peer_memory(v, rdma), both(gpus_export_dma_bufs(v), takes_dma_bufs(v, rdma)));
 }
 
+/* -1 first, -1 at the end. */
+static int next_mellanox(const struct view *v, int last)
+{
+	do
+		last = next_peer(v, last);
+	while (last >= 0 && !(v->machine.at[last].kind == DEVICE_RDMA && is_mellanox(&v->machine.at[last])));
+	return last;
+}
+
+bool wants_peer_memory(const struct view *v)
+{
+	return next_mellanox(v, -1) >= 0;
+}
+
 enum seen dma_bufs_suffice(const struct view *v)
 {
 	enum seen all = gpus_export_dma_bufs(v);
 	int i;
 
-	for (i = next_peer(v, -1); i >= 0; i = next_peer(v, i))
-		if (v->machine.at[i].kind == DEVICE_RDMA)
-			all = both(all, takes_dma_bufs(v, &v->machine.at[i]));
+	for (i = next_mellanox(v, -1); i >= 0; i = next_mellanox(v, i))
+		all = both(all, takes_dma_bufs(v, &v->machine.at[i]));
 	return all;
 }

@@ -20,7 +20,10 @@ enum seen takes_peer_memory(const struct view *v, const struct device *rdma);
 /* Is there any way? */
 enum seen can_register(const struct view *v, const struct device *rdma);
 
-/* Are dma-bufs enough for all RDMA devices there are? */
+/* Is there an RDMA device that peer memory is for? Its modules serve those of drivers of Mellanox's. */
+bool wants_peer_memory(const struct view *v);
+
+/* Are dma-bufs enough for all of these? */
 enum seen dma_bufs_suffice(const struct view *v);
 
 #endif

@@ -137,6 +137,18 @@ static void no_root(struct made_device *d)
 		d[i].config_size = 64;
 }
 
+static void rdma_of_amazon(struct made_device *d)
+{
+	d[MADE_RDMA].vendor = 0x1d0f;
+	d[MADE_RDMA].device = 0xefa1;
+	d[MADE_RDMA].driver = "efa";
+}
+
+static void rdma_of_before(struct made_device *d)
+{
+	d[MADE_RDMA].driver = "mlx4_core";
+}
+
 static void rdma_is_a_plain_card(struct made_device *d)
 {
 	d[MADE_RDMA].rdma = NULL;
@@ -165,6 +177,14 @@ static void peer_memory_only(const char *root)
 static void cuda_is_late(const char *root)
 {
 	make_facts(root, "gpu " GPU " dma-buf", "cuda-error it did not answer in time");
+	add_fact(root, "symbol ib_register_peer_memory_client no");
+}
+
+/* The modules that serve Mellanox's would not help. */
+static void nothing_for_amazon(const char *root)
+{
+	proprietary_without_peermem(root);
+	add_fact(root, "symbol efa_reg_user_mr_dmabuf yes");
 	add_fact(root, "symbol ib_register_peer_memory_client no");
 }
 
@@ -297,6 +317,12 @@ static const struct fault faults[] = {
 	{ "CUDA did not answer, and there is no peer memory", .plant = cuda_is_late,
 	  .gone = "OK dma-buf " GPU "\nOK peermem nvidia_peermem\nOK peermem-symbols ib_core\nOK rdma mlx5_0\n",
 	  .come = "? dma-buf machine\n? peermem nvidia_peermem\n? peermem-symbols ib_core\n? rdma mlx5_0\n" },
+	{ "an RDMA device of others, no dma-bufs", .change = rdma_of_amazon, .plant = nothing_for_amazon,
+	  .gone = "OK dma-buf " GPU "\nOK peermem nvidia_peermem\nOK peermem-symbols ib_core\nOK rdma mlx5_0\n",
+	  .come = "WARN dma-buf " GPU "\n? rdma mlx5_0\n" },
+	{ "an RDMA driver that never had dma-bufs", .change = rdma_of_before,
+	  .gone = "OK peermem nvidia_peermem\nOK rdma mlx5_0\n",
+	  .come = "WARN peermem nvidia_peermem\nFAIL rdma mlx5_0\n", .pair = "not supported\n" },
 	{ "both peer memories", .plant = both_peermems,
 	  .gone = "OK peermem nvidia_peermem\nOK peermem-symbols ib_core\n",
 	  .come = "FAIL peermem-both nv_peer_mem\n" },
