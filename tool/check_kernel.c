@@ -37,8 +37,8 @@ void check_kernel_p2pdma(const struct view *v, struct report *r)
 
 void check_kernel_dma_buf(const struct view *v, struct report *r)
 {
-	if (count_gpus(v) && gpus_export_dma_bufs(v) == SEEN_YES) {
-		report_add(r, HEALTH_OK, "DMA_SHARED_BUFFER", "the kernel has dma-bufs, as the GPUs export some");
+	if (a_gpu_exports_dma_bufs(v) == SEEN_YES) {
+		report_add(r, HEALTH_OK, "DMA_SHARED_BUFFER", "the kernel has dma-bufs, as GPUs export some");
 		return;
 	}
 	check_option(v, r, "DMA_SHARED_BUFFER", "the kernel has dma-bufs",

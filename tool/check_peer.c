@@ -32,22 +32,38 @@ static const char *yes_or_no(enum seen seen)
 	return seen == SEEN_YES ? "yes" : seen == SEEN_NO ? "no" : "not known";
 }
 
-static enum health health_of(enum seen can)
+/* Where it is not so for some GPUs only, dma-buf says for which. */
+static enum health register_health(const struct view *v, const struct device *rdma)
 {
-	return can == SEEN_YES ? HEALTH_OK : can == SEEN_NO ? HEALTH_FAIL : HEALTH_UNSEEN;
+	if (can_register_any(v, rdma) == SEEN_NO)
+		return HEALTH_FAIL;
+	switch (can_register_all(v, rdma)) {
+	case SEEN_YES:
+		return HEALTH_OK;
+	case SEEN_NO:
+		return HEALTH_WARN;
+	default:
+		return HEALTH_UNSEEN;
+	}
+}
+
+static const char *how_many_export(const struct view *v)
+{
+	enum seen any = a_gpu_exports_dma_bufs(v), all = gpus_export_dma_bufs(v);
+
+	return any == SEEN_YES && all == SEEN_NO ? "some" : yes_or_no(all);
 }
 
 static void check_device(const struct view *v, struct report *r, const struct device *d)
 {
-	enum seen can = can_register(v, d);
+	enum health health = register_health(v, d);
 
-	report_add(r, health_of(can), d->rdma,
+	report_add(r, health, d->rdma,
 		   "%s registers GPU memory as dma-buf: %s (GPUs export them: %s), as peer memory: %s", d->driver,
-		   yes_or_no(takes_dma_bufs(v, d)), yes_or_no(gpus_export_dma_bufs(v)),
-		   yes_or_no(takes_peer_memory(v, d)));
-	if (can == SEEN_NO)
+		   yes_or_no(takes_dma_bufs(v, d)), how_many_export(v), yes_or_no(takes_peer_memory(v, d)));
+	if (health == HEALTH_FAIL || health == HEALTH_WARN)
 		report_type(r, "modprobe nvidia-peermem    # with MLNX_OFED; or apt install nvidia-open");
-	else if (can == SEEN_UNKNOWN)
+	else if (health == HEALTH_UNSEEN)
 		report_type(r, "ib_write_bw -d %s --use_cuda=0 --use_cuda_dmabuf    # tries a dma-buf",
 			    d->rdma);
 }

@@ -2,20 +2,61 @@
 #include <string.h>
 #include "doctor_ways.h"
 
+static enum seen either(enum seen a, enum seen b)
+{
+	if (a == SEEN_YES || b == SEEN_YES)
+		return SEEN_YES;
+	return a == SEEN_NO && b == SEEN_NO ? SEEN_NO : SEEN_UNKNOWN;
+}
+
+static enum seen both(enum seen a, enum seen b)
+{
+	if (a == SEEN_NO || b == SEEN_NO)
+		return SEEN_NO;
+	return a == SEEN_YES && b == SEEN_YES ? SEEN_YES : SEEN_UNKNOWN;
+}
+
+/* ---- GPUs ---------------------------------------------------------------------- */
+
+/* -1 first, -1 at the end. */
+static int next_lender(const struct view *v, int last)
+{
+	do
+		last = next_gpu(v, last);
+	while (last >= 0 && !lends_memory(&v->machine.at[last]));
+	return last;
+}
+
+enum seen exports_dma_bufs(const struct view *v, const struct device *gpu)
+{
+	const struct gpu_facts *facts = facts_gpu(&v->facts, gpu->name);
+
+	if (!facts || facts->dma_buf < 0)
+		return SEEN_UNKNOWN;
+	return facts->dma_buf ? SEEN_YES : SEEN_NO;
+}
+
 enum seen gpus_export_dma_bufs(const struct view *v)
 {
-	const struct gpu_facts *gpu;
-	int i;
+	int i = next_lender(v, -1);
+	enum seen all = i < 0 ? SEEN_UNKNOWN : SEEN_YES;
 
-	for (i = next_gpu(v, -1); i >= 0; i = next_gpu(v, i)) {
-		gpu = facts_gpu(&v->facts, address(v, i));
-		if (!gpu || gpu->dma_buf < 0)
-			return SEEN_UNKNOWN;
-		if (!gpu->dma_buf)
-			return SEEN_NO;
-	}
-	return SEEN_YES;
+	for (; i >= 0; i = next_lender(v, i))
+		all = both(all, exports_dma_bufs(v, &v->machine.at[i]));
+	return all;
 }
+
+enum seen a_gpu_exports_dma_bufs(const struct view *v)
+{
+	int i = next_lender(v, -1);
+	enum seen any = i < 0 ? SEEN_UNKNOWN : SEEN_NO;
+
+	for (; i >= 0; i = next_lender(v, i))
+		any = either(any, exports_dma_bufs(v, &v->machine.at[i]));
+	return any;
+}
+
+/* ---- RDMA devices ---------------------------------------------------------------- */
 
 /*
  * An RDMA driver that can has this function, which the kernel's table of
@@ -41,20 +82,6 @@ enum seen takes_dma_bufs(const struct view *v, const struct device *rdma)
 	return SEEN_UNKNOWN;
 }
 
-static enum seen either(enum seen a, enum seen b)
-{
-	if (a == SEEN_YES || b == SEEN_YES)
-		return SEEN_YES;
-	return a == SEEN_NO && b == SEEN_NO ? SEEN_NO : SEEN_UNKNOWN;
-}
-
-static enum seen both(enum seen a, enum seen b)
-{
-	if (a == SEEN_NO || b == SEEN_NO)
-		return SEEN_NO;
-	return a == SEEN_YES && b == SEEN_YES ? SEEN_YES : SEEN_UNKNOWN;
-}
-
 enum seen peer_memory_loaded(const struct view *v)
 {
 	return either(module_loaded(v, "nvidia_peermem"), module_loaded(v, "nv_peer_mem"));
@@ -71,9 +98,24 @@ enum seen takes_peer_memory(const struct view *v, const struct device *rdma)
 	return is_mellanox(rdma) ? peer_memory_loaded(v) : SEEN_UNKNOWN;
 }
 
-enum seen can_register(const struct view *v, const struct device *rdma)
+static enum seen has_way(const struct view *v, const struct device *rdma, enum seen exported)
 {
-	return either(takes_peer_memory(v, rdma), both(gpus_export_dma_bufs(v), takes_dma_bufs(v, rdma)));
+	return either(takes_peer_memory(v, rdma), both(exported, takes_dma_bufs(v, rdma)));
+}
+
+enum seen can_register(const struct view *v, const struct device *rdma, const struct device *gpu)
+{
+	return has_way(v, rdma, exports_dma_bufs(v, gpu));
+}
+
+enum seen can_register_all(const struct view *v, const struct device *rdma)
+{
+	return has_way(v, rdma, gpus_export_dma_bufs(v));
+}
+
+enum seen can_register_any(const struct view *v, const struct device *rdma)
+{
+	return has_way(v, rdma, a_gpu_exports_dma_bufs(v));
 }
 
 /* -1 first, -1 at the end. */

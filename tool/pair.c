@@ -164,10 +164,11 @@ static void add_gpu(const struct view *v, struct pair *p)
 
 static void add_ways(const struct view *v, struct pair *p)
 {
-	const struct device *peer = &v->machine.at[p->peer];
+	const struct device *peer = &v->machine.at[p->peer], *gpu = &v->machine.at[p->gpu];
 
-	if (peer->kind == DEVICE_RDMA && can_register(v, peer) == SEEN_NO)
-		add(p, PAIR_NOT, "%s can register GPU memory neither as a dma-buf nor as peer memory; see rdma",
+	if (peer->kind == DEVICE_RDMA && can_register(v, peer, gpu) == SEEN_NO)
+		add(p, PAIR_NOT,
+		    "%s can register this GPU's memory neither as a dma-buf nor as peer memory: see dma-buf and rdma",
 		    peer->rdma);
 }
 

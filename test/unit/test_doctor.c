@@ -149,6 +149,11 @@ static void rdma_of_before(struct made_device *d)
 	d[MADE_RDMA].driver = "mlx4_core";
 }
 
+static void rdma_is_alone(struct made_device *d)
+{
+	d[MADE_GPU].class_code = 0x040300;
+}
+
 static void rdma_is_a_plain_card(struct made_device *d)
 {
 	d[MADE_RDMA].rdma = NULL;
@@ -166,6 +171,17 @@ static void proprietary_without_peermem(const char *root)
 {
 	proprietary(root);
 	make_facts(root, "gpu " GPU " dma-buf", "gpu " GPU " dma-buf 0");
+}
+
+#define GPU_2 "0000:3d:01.0"
+
+static void second_gpu_without_dma_bufs(const char *root)
+{
+	struct made_device gpu = healthy_devices[MADE_GPU];
+
+	gpu.name = GPU_2;
+	make_device(root, &gpu);
+	add_fact(root, "gpu " GPU_2 " bar1 274877906944 1048576\ngpu " GPU_2 " dma-buf 0\ngpu " GPU_2 " gdr 1");
 }
 
 static void peer_memory_only(const char *root)
@@ -271,21 +287,25 @@ static void built_for_signed(const char *root)
 	unload_peerpin(root);
 }
 
+/* What GPUs without their driver export is not known. */
+#define WITHOUT_DRIVER "? peermem nvidia_peermem\n? rdma mlx5_0\n"
+
 #define ALL_OF_A_DRIVER \
 	"OK driver machine\nOK driver-flavour machine\nOK driver-nv-p2p machine\nOK driver-persistent machine\n" \
-	"OK driver-race machine\nOK peerpin-provider peerpin_nv\nOK nodes-nvidia /dev/nvidia*\n"
+	"OK driver-race machine\nOK peermem nvidia_peermem\nOK peerpin-provider peerpin_nv\n" \
+	"OK nodes-nvidia /dev/nvidia*\nOK rdma mlx5_0\n"
 
 static const struct fault faults[] = {
 	/* the driver */
 	{ "no driver", .change = no_gpu_driver,
 	  .gone = ALL_OF_A_DRIVER,
-	  .come = "FAIL driver " GPU "\n", .pair = "not supported\n" },
+	  .come = "FAIL driver " GPU "\n" WITHOUT_DRIVER, .pair = "not supported\n" },
 	{ "nouveau", .change = gpu_of_nouveau,
 	  .gone = ALL_OF_A_DRIVER,
-	  .come = "FAIL driver " GPU "\n", .pair = "not supported\n" },
+	  .come = "FAIL driver " GPU "\n" WITHOUT_DRIVER, .pair = "not supported\n" },
 	{ "vfio", .change = gpu_of_a_guest,
 	  .gone = ALL_OF_A_DRIVER,
-	  .come = "WARN driver " GPU "\n", .pair = "not supported\n" },
+	  .come = "WARN driver " GPU "\n" WITHOUT_DRIVER, .pair = "not supported\n" },
 	{ "no nv-p2p", .fact = "symbol nvidia_p2p_get_pages ", .now = "symbol nvidia_p2p_get_pages no",
 	  .gone = "OK driver-nv-p2p machine\n", .come = "FAIL driver-nv-p2p machine\n" },
 	{ "no persistent pins", .fact = "symbol nvidia_p2p_get_pages_persistent",
@@ -307,6 +327,10 @@ static const struct fault faults[] = {
 	  .come = "WARN dma-buf " GPU "\nWARN peermem nvidia_peermem\nFAIL rdma mlx5_0\n", .pair = "not supported\n" },
 	{ "proprietary, peermem", .plant = peer_memory_only,
 	  .gone = "OK dma-buf " GPU "\nOK peermem-symbols ib_core\n", .come = "WARN dma-buf " GPU "\n" },
+	{ "a second GPU without dma-bufs", .plant = second_gpu_without_dma_bufs,
+	  .gone = "OK peermem nvidia_peermem\nOK rdma mlx5_0\n",
+	  .come = "WARN dma-buf " GPU_2 "\nOK gpu-direct " GPU_2 "\nOK bar1 " GPU_2 "\nOK bar1-size " GPU_2 "\n"
+		  "WARN peermem nvidia_peermem\nWARN rdma mlx5_0\n", .pair = "works well\nnot supported\n" },
 	{ "an RDMA driver without dma-bufs", .fact = "symbol mlx5_ib", .now = "symbol mlx5_ib_reg_user_mr_dmabuf no",
 	  .gone = "OK peermem nvidia_peermem\nOK rdma mlx5_0\n",
 	  .come = "WARN peermem nvidia_peermem\nFAIL rdma mlx5_0\n",
@@ -518,6 +542,20 @@ static void of_an_empty_tree_nothing_is_known(void **state)
 			    "? memlock RLIMIT_MEMLOCK\n");
 }
 
+static void without_a_gpu_nothing_is_said_of_what_gpus_export(void **state)
+{
+	static const struct fault no_gpu = { .change = rdma_is_alone };
+	static struct diagnosis diagnosis;
+	char *root = make_sick(&no_gpu);
+
+	(void)state;
+	diagnose(root, &diagnosis);
+	remove_tree(root);
+	assert_non_null(strstr(diagnosis.findings, "FAIL gpu machine\n"));
+	assert_non_null(strstr(diagnosis.findings, "? rdma mlx5_0\n"));
+	assert_non_null(strstr(diagnosis.findings, "? peermem nvidia_peermem\n"));
+}
+
 static void of_a_jetson_the_gpu_is_on_no_bus(void **state)
 {
 	static struct diagnosis diagnosis;
@@ -543,6 +581,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_healthy_machine_is_healthy),
 		cmocka_unit_test(each_fault_gives_what_belongs_to_it),
+		cmocka_unit_test(without_a_gpu_nothing_is_said_of_what_gpus_export),
 		cmocka_unit_test(of_a_jetson_the_gpu_is_on_no_bus),
 		cmocka_unit_test(of_an_empty_tree_nothing_is_known),
 	};
