@@ -247,15 +247,16 @@ static void write_process(FILE *out)
 	fprintf(out, "ipc-lock %s\n", seen_words[has_capability(CAP_IPC_LOCK)]);
 }
 
+/* Nodes last: after a boot, it is cuInit() that has NVIDIA's made. */
 int facts_write(FILE *out, unsigned int wait_ms)
 {
 	struct vendor vendor;
 
 	vendor_ask(&vendor);
 	write_process(out);
-	write_nodes(out);
 	write_symbols(out);
 	write_config(out);
 	vendor_answer(&vendor, out, wait_ms);
+	write_nodes(out);
 	return ferror(out) ? -EIO : 0;
 }

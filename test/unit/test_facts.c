@@ -205,6 +205,25 @@ static void root_without_capability_may_not_lock(void **state)
 	assert_int_equal(f->ipc_lock, SEEN_NO);
 }
 
+/* cuInit() makes those of NVIDIA's. */
+static void nodes_are_looked_at_when_cuda_has_answered(void **state)
+{
+	char *text = NULL, *answer, *node;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	setenv("FAKE_CUDA", "answers", 1);
+	assert_int_equal(facts_write(out, PATIENCE_MS), 0);
+	fclose(out);
+	answer = strstr(text, "gpu 0000:3b:00.0 dma-buf 1\n");
+	node = strstr(text, "node /dev/nvidia-uvm ");
+	assert_non_null(answer);
+	assert_non_null(node);
+	assert_true(answer < node);
+	free(text);
+}
+
 static void cuda_that_fails(void **state)
 {
 	(void)state;
@@ -276,6 +295,7 @@ int main(void)
 		cmocka_unit_test(a_tree_has_its_own_facts_or_none),
 		cmocka_unit_test(what_cuda_says),
 		cmocka_unit_test(root_without_capability_may_not_lock),
+		cmocka_unit_test(nodes_are_looked_at_when_cuda_has_answered),
 		cmocka_unit_test(cuda_that_fails),
 		cmocka_unit_test(cuda_that_crashes),
 		cmocka_unit_test(cuda_that_hangs_is_not_waited_for),
