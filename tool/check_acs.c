@@ -35,13 +35,43 @@ static void ask_all(const struct view *v, unsigned char *redirects)
 	}
 }
 
-static void add_redirect(struct report *r, const struct device *bridge)
+static void add_redirect(struct report *r, const struct device *bridge, const char *for_good)
 {
 	report_add(r, HEALTH_WARN, bridge->name,
 		   "this bridge between a GPU and a peer redirects to the root complex (ACS control is %04x)",
 		   bridge->acs_ctrl);
-	report_type(r, "setpci -s %s ECAP_ACS+6.w=0:2c    # for good: boot with pci=disable_acs_redir=%s", bridge->name,
-		    bridge->name);
+	report_type(r, "setpci -s %s ECAP_ACS+6.w=0:2c%s", bridge->name, for_good);
+}
+
+/* "A;B", and "..." where there are too many. */
+static void list_bridges(const struct view *v, const unsigned char *redirects, char *out, size_t size)
+{
+	static const char more[] = ";...";
+	size_t i, length = 0;
+
+	*out = '\0';
+	for (i = 0; i < v->machine.count; i++) {
+		if (redirects[i] != SEEN_YES)
+			continue;
+		if (length + sizeof(v->machine.at[i].name) + sizeof(more) > size) {
+			strcpy(out + length, more);
+			return;
+		}
+		length += (size_t)sprintf(out + length, "%s%s", length ? ";" : "", v->machine.at[i].name);
+	}
+}
+
+/* Of several such words the kernel keeps the last one; GRUB ends a command at a semicolon without quotes. */
+static void say_for_good(const struct view *v, const unsigned char *redirects, char *out, size_t size)
+{
+	bool again = strstr(v->cmdline, "disable_acs_redir=");
+	char bridges[700];
+
+	list_bridges(v, redirects, bridges, sizeof(bridges));
+	snprintf(out, size,
+		 "    # for good, in one word for all: add 'pci=disable_acs_redir=%s'%s with its quotes to "
+		 "GRUB_CMDLINE_LINUX=\"...\" in /etc/default/grub; update-grub; reboot",
+		 bridges, again ? ", with the bridges that are there already," : "");
 }
 
 static bool root_ports_redirect(const struct view *v)
@@ -54,31 +84,37 @@ static bool root_ports_redirect(const struct view *v)
 	return false;
 }
 
-static size_t count_unseen(const struct view *v, const unsigned char *redirects)
+static size_t count_that(const struct view *v, const unsigned char *redirects, enum seen wanted)
 {
 	size_t i, n = 0;
 
 	for (i = 0; i < v->machine.count; i++)
-		n += redirects[i] == SEEN_UNKNOWN;
+		n += redirects[i] == wanted;
 	return n;
+}
+
+static void add_redirects(const struct view *v, struct report *r, const unsigned char *redirects)
+{
+	size_t i, left = count_that(v, redirects, SEEN_YES);
+	char for_good[960];
+
+	say_for_good(v, redirects, for_good, sizeof(for_good));
+	for (i = 0; i < v->machine.count; i++)
+		if (redirects[i] == SEEN_YES)
+			add_redirect(r, &v->machine.at[i], --left ? "" : for_good);
 }
 
 static void tell(const struct view *v, struct report *r, const unsigned char *redirects)
 {
-	size_t i, found = 0, unseen = count_unseen(v, redirects);
+	size_t unseen = count_that(v, redirects, SEEN_UNKNOWN);
 
-	for (i = 0; i < v->machine.count; i++) {
-		if (redirects[i] == SEEN_YES) {
-			add_redirect(r, &v->machine.at[i]);
-			found++;
-		}
-	}
+	add_redirects(v, r, redirects);
 	if (unseen) {
 		report_add(r, HEALTH_UNSEEN, "machine",
 			   "%zu bridge%s between GPUs and peers: ACS needs root to be seen", unseen,
 			   unseen == 1 ? "" : "s");
 		report_type(r, "sudo peerpin doctor");
-	} else if (!found) {
+	} else if (!count_that(v, redirects, SEEN_YES)) {
 		report_add(r, HEALTH_OK, "machine",
 			   "no switch between a GPU and a peer redirects to the root complex%s",
 			   root_ports_redirect(v) ? "; root ports do, but that is where they are" : "");

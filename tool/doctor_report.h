@@ -26,7 +26,7 @@ struct finding {
 	enum health health;
 	char subject[64];
 	char why[400];
-	char type[400];
+	char type[1024];
 };
 
 /** struct report - @check: whose findings come in now */

@@ -152,9 +152,10 @@ static inline void make_devices(const char *root, const struct made_device *devi
 
 /* ---- what doctor says -------------------------------------------------------------- */
 
-/** struct diagnosis - "FAIL peermem-both nv_peer_mem\n..."; and "works well\n" for each pair */
+/** struct diagnosis - "FAIL peermem-both nv_peer_mem\n..."; "peermem: modprobe...\n"; "works well\n" for each pair */
 struct diagnosis {
 	char findings[16384];
+	char advice[16384];
 	char pairs[1024];
 	size_t nr_failures;
 };
@@ -172,6 +173,17 @@ static inline void write_findings(const struct report *r, struct diagnosis *out)
 		else
 			assert_string_not_equal(r->at[i].type, "");
 		assert_string_not_equal(r->at[i].why, "");
+	}
+}
+
+static inline void write_advice(const struct report *r, struct diagnosis *out)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < r->count; i++) {
+		n += (size_t)snprintf(out->advice + n, sizeof(out->advice) - n, "%s: %s\n", r->at[i].check->id,
+				      r->at[i].type);
+		assert_true(n < sizeof(out->advice));
 	}
 }
 
@@ -198,6 +210,7 @@ static inline void diagnose(const char *root, struct diagnosis *out)
 	checks_run(&view, &report);
 	pairs_judge(&view, &pairs);
 	write_findings(&report, out);
+	write_advice(&report, out);
 	write_pairs(&pairs, out);
 	out->nr_failures = report_count(&report, HEALTH_FAIL);
 	pairs_free(&pairs);

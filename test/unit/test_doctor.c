@@ -542,6 +542,28 @@ static void of_an_empty_tree_nothing_is_known(void **state)
 			    "? memlock RLIMIT_MEMLOCK\n");
 }
 
+static void advises(const struct fault *f, const char *words)
+{
+	static struct diagnosis diagnosis;
+	char *root = make_sick(f);
+
+	diagnose(root, &diagnosis);
+	remove_tree(root);
+	if (!strstr(diagnosis.advice, words))
+		fail_msg("no \"%s\" in:\n%s", words, diagnosis.advice);
+}
+
+/* Of several words "pci=disable_acs_redir=" the kernel keeps the last. */
+static void all_bridges_are_told_to_the_kernel_in_one_word(void **state)
+{
+	static const struct fault fault = { .change = both_are_translated };
+
+	(void)state;
+	advises(&fault, "acs-redirect: setpci -s " DOWN_GPU " ECAP_ACS+6.w=0:2c\n");
+	advises(&fault, "acs-redirect: setpci -s " DOWN_RDMA " ECAP_ACS+6.w=0:2c    # for good");
+	advises(&fault, "'pci=disable_acs_redir=" DOWN_GPU ";" DOWN_RDMA "'");
+}
+
 static void without_a_gpu_nothing_is_said_of_what_gpus_export(void **state)
 {
 	static const struct fault no_gpu = { .change = rdma_is_alone };
@@ -581,6 +603,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_healthy_machine_is_healthy),
 		cmocka_unit_test(each_fault_gives_what_belongs_to_it),
+		cmocka_unit_test(all_bridges_are_told_to_the_kernel_in_one_word),
 		cmocka_unit_test(without_a_gpu_nothing_is_said_of_what_gpus_export),
 		cmocka_unit_test(of_a_jetson_the_gpu_is_on_no_bus),
 		cmocka_unit_test(of_an_empty_tree_nothing_is_known),
