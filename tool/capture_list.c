@@ -15,6 +15,7 @@ const struct capture_rule capture_rules[] = {
 	{ "proc/self", "limits", NULL },
 	{ "proc/sys/kernel", "osrelease", scrub_release },
 	{ "run", ".containerenv", scrub_all },
+	{ "run/systemd", "container", scrub_all },
 	{ "sys/bus/pci", "devices", NULL },
 	{ "sys/bus/pci/devices/*", "vendor device class resource numa_node driver iommu_group physfn "
 		"current_link_speed current_link_width max_link_speed max_link_width", NULL },

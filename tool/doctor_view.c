@@ -316,7 +316,10 @@ bool is_tegra(const struct view *v)
 
 bool in_container(const struct view *v, const char **hint)
 {
-	static const char *const files[] = { ".dockerenv", "run/.containerenv" };
+	static const char *const files[] = {
+		".dockerenv", "run/.containerenv", "run/systemd/container", "run/secrets/kubernetes.io",
+		"var/run/secrets/kubernetes.io",
+	};
 	static const char *const words[] = { "docker", "kubepods", "containerd", "lxc", "libpod" };
 	char cgroup[4096];
 	size_t i;
@@ -324,6 +327,8 @@ bool in_container(const struct view *v, const char **hint)
 	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		if (tree_exists(v->tree, *hint = files[i]))
 			return true;
+	if (*(*hint = v->facts.container))
+		return true;
 	if (tree_read(v->tree, "proc/1/cgroup", cgroup, sizeof(cgroup)) < 0)
 		return false;
 	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)

@@ -122,6 +122,11 @@ static void parse_ipc_lock(struct facts *f, char *rest)
 	f->ipc_lock = parse_seen(rest);
 }
 
+static void parse_container(struct facts *f, char *rest)
+{
+	copy_text(f->container, sizeof(f->container), rest);
+}
+
 static void parse_nvml(struct facts *f, char *rest)
 {
 	copy_text(f->nvml_error, sizeof(f->nvml_error), rest);
@@ -143,6 +148,7 @@ static const struct {
 } kinds[] = {
 	{ "root", parse_root },
 	{ "ipc-lock", parse_ipc_lock },
+	{ "container", parse_container },
 	{ "nvml-error", parse_nvml },
 	{ "cuda-error", parse_cuda },
 	{ "config-error", parse_config },

@@ -76,6 +76,7 @@ struct option_fact {
  *	/dev/infiniband/uverbs* and /dev/infiniband/rdma_cm if they are there
  * @config_error: why the kernel's configuration is unknown, "" if it is known
  * @root: asked by root, who sees all where it is no container's
+ * @container: what beside the files that a capture has says that this is a container; "" if nothing does
  * @ipc_lock: may who asked lock memory without a limit (CAP_IPC_LOCK)?
  */
 struct facts {
@@ -92,6 +93,7 @@ struct facts {
 	char config_error[128];
 	bool root;
 	enum seen ipc_lock;
+	char container[64];
 };
 
 /*

@@ -237,6 +237,44 @@ static enum seen has_capability(unsigned int number)
 	return seen;
 }
 
+/* What begins with @key, of texts with a 0 behind each; NULL: none does. */
+static const char *find_text(const char *texts, size_t length, const char *key)
+{
+	const char *at;
+
+	for (at = texts; at < texts + length; at += strlen(at) + 1)
+		if (!strncmp(at, key, strlen(key)))
+			return at;
+	return NULL;
+}
+
+/* systemd, LXC and others tell pid 1: "container=lxc". */
+static void write_container_of_init(FILE *out)
+{
+	char environment[8192];
+	FILE *f = fopen("/proc/1/environ", "re");
+	size_t length = f ? fread(environment, 1, sizeof(environment) - 1, f) : 0;
+	const char *text;
+
+	environment[length] = '\0';
+	text = find_text(environment, length, "container=");
+	if (text && text[strlen("container=")])
+		fprintf(out, "container %.*s\n", (int)strcspn(text, " \n"), text);
+	if (f)
+		fclose(f);
+}
+
+/* With cgroup v2, files of the kernel do not tell. */
+static void write_container(FILE *out)
+{
+	if (getenv("KUBERNETES_SERVICE_HOST"))
+		fputs("container KUBERNETES_SERVICE_HOST\n", out);
+	else if (!access("/run/secrets/kubernetes.io", F_OK) || !access("/var/run/secrets/kubernetes.io", F_OK))
+		fputs("container run/secrets/kubernetes.io\n", out);
+	else
+		write_container_of_init(out);
+}
+
 static void write_process(FILE *out)
 {
 	enum {
@@ -245,6 +283,7 @@ static void write_process(FILE *out)
 
 	fprintf(out, "root %s\n", geteuid() ? "no" : "yes");
 	fprintf(out, "ipc-lock %s\n", seen_words[has_capability(CAP_IPC_LOCK)]);
+	write_container(out);
 }
 
 /* Nodes last: after a boot, it is cuInit() that has NVIDIA's made. */

@@ -37,6 +37,7 @@ static void make_machine(const char *root)
 	make_file(root, tree_path("sys/devices/%s/0000:06:00.0/infiniband/mlx5_0/ports/1/state", deep).at, "4: ACTIVE\n");
 	make_link(root, "sys/class/infiniband/mlx5_0", tree_path("../../devices/%s/0000:06:00.0/infiniband/mlx5_0", deep).at);
 	make_file(root, "run/.containerenv", "name=\"secret\"\n");
+	make_file(root, "run/systemd/container", "secret\n");
 	make_file(root, "peerpin/facts", "root yes\n");
 }
 
@@ -182,6 +183,8 @@ static void no_secret_is_in_it(void **state)
 	text_of(m->first, "proc/cmdline", text, sizeof(text));
 	assert_string_equal(text, "iommu=pt\n");
 	text_of(m->first, "run/.containerenv", text, sizeof(text));
+	assert_string_equal(text, "");
+	text_of(m->first, "run/systemd/container", text, sizeof(text));
 	assert_string_equal(text, "");
 	text_of(m->first, "sys/class/infiniband/mlx5_0/ports/1/state", text, sizeof(text));
 	assert_string_equal(text, "4: ACTIVE\n");

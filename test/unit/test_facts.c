@@ -224,6 +224,15 @@ static void nodes_are_looked_at_when_cuda_has_answered(void **state)
 	free(text);
 }
 
+static void kubernetes_is_known_by_its_environment(void **state)
+{
+	(void)state;
+	setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1", 1);
+	assert_string_equal(ask("answers", PATIENCE_MS)->container, "KUBERNETES_SERVICE_HOST");
+	unsetenv("KUBERNETES_SERVICE_HOST");
+	assert_string_not_equal(ask("answers", PATIENCE_MS)->container, "KUBERNETES_SERVICE_HOST");
+}
+
 static void cuda_that_fails(void **state)
 {
 	(void)state;
@@ -296,6 +305,7 @@ int main(void)
 		cmocka_unit_test(what_cuda_says),
 		cmocka_unit_test(root_without_capability_may_not_lock),
 		cmocka_unit_test(nodes_are_looked_at_when_cuda_has_answered),
+		cmocka_unit_test(kubernetes_is_known_by_its_environment),
 		cmocka_unit_test(cuda_that_fails),
 		cmocka_unit_test(cuda_that_crashes),
 		cmocka_unit_test(cuda_that_hangs_is_not_waited_for),
