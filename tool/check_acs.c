@@ -111,9 +111,9 @@ static void tell(const struct view *v, struct report *r, const unsigned char *re
 	add_redirects(v, r, redirects);
 	if (unseen) {
 		report_add(r, HEALTH_UNSEEN, "machine",
-			   "%zu bridge%s between GPUs and peers: ACS needs root to be seen", unseen,
-			   unseen == 1 ? "" : "s");
-		report_type(r, "sudo peerpin doctor");
+			   "%zu bridge%s between GPUs and peers: ACS needs %s to be seen", unseen,
+			   unseen == 1 ? "" : "s", who_sees(v));
+		report_type(r, "%s", how_to_see(v));
 	} else if (!count_that(v, redirects, SEEN_YES)) {
 		report_add(r, HEALTH_OK, "machine",
 			   "no switch between a GPU and a peer redirects to the root complex%s",

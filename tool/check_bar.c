@@ -96,9 +96,9 @@ static void add_size(const struct view *v, struct report *r, const struct device
 			   text_bytes(at_most(v, size)).at);
 		report_type(r, "peerpin bar    # give caches a budget below that: pp_cache(3)");
 	} else {
-		report_add(r, HEALTH_UNSEEN, gpu->name, "BAR1 is %s; whether it could be resized needs root",
-			   text_bytes(size).at);
-		report_type(r, "sudo peerpin doctor");
+		report_add(r, HEALTH_UNSEEN, gpu->name, "BAR1 is %s; whether it could be resized needs %s",
+			   text_bytes(size).at, who_sees(v));
+		report_type(r, "%s", how_to_see(v));
 	}
 }
 

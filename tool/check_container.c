@@ -1,8 +1,22 @@
 // SPDX-License-Identifier: MIT
 /* Device nodes that are missing although the drivers are there, as happens in containers. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include "checks.h"
+
+void report_docker(struct report *r, const char *option)
+{
+	report_type(r, "docker run %s ...    # where the container is started; Kubernetes: its device plugin", option);
+}
+
+/* Permissions of files are EACCES. */
+bool refused_by_container(const struct view *v, const struct node_fact *node)
+{
+	const char *hint;
+
+	return node->open_error == EPERM && in_container(v, &hint);
+}
 
 void check_container(const struct view *v, struct report *r)
 {
@@ -21,18 +35,21 @@ static void add_missing(const struct view *v, struct report *r, const char *node
 
 	if (in_container(v, &hint)) {
 		report_add(r, HEALTH_FAIL, node, "the driver is loaded, and this container has not its node");
-		report_type(r, "docker run %s ...    # where the container is started", option);
+		report_docker(r, option);
 	} else {
 		report_add(r, HEALTH_FAIL, node, "the driver is loaded, and its node is not there");
 		report_type(r, "%s", command);
 	}
 }
 
-static void add_refused(struct report *r, const struct node_fact *node)
+static void add_refused(const struct view *v, struct report *r, const struct node_fact *node)
 {
 	report_add(r, HEALTH_FAIL, node->path, "it cannot be opened: %s (its mode is %04o, its owner %u, its group %u)",
 		   strerror(node->open_error), (unsigned int)node->mode, node->uid, node->gid);
-	report_type(r, "ls -l %s; id    # join its group, or: sudo chmod a+rw %s", node->path, node->path);
+	if (refused_by_container(v, node))
+		report_docker(r, tree_path("--device=%s", node->path).at);
+	else
+		report_type(r, "ls -l %s; id    # join its group, or: sudo chmod a+rw %s", node->path, node->path);
 }
 
 /* ---- NVIDIA's -------------------------------------------------------------------- */
@@ -60,7 +77,7 @@ static size_t add_refusals(const struct view *v, struct report *r, const char *p
 	for (i = 0; i < v->facts.nr_nodes; i++) {
 		n = &v->facts.nodes[i];
 		if (n->mode >= 0 && n->open_error && !strncmp(n->path, prefix, strlen(prefix))) {
-			add_refused(r, n);
+			add_refused(v, r, n);
 			found++;
 		}
 	}

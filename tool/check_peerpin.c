@@ -50,22 +50,25 @@ static void add_no_node(const struct view *v, struct report *r)
 
 	if (in_container(v, &hint)) {
 		report_add(r, HEALTH_FAIL, "/dev/peerpin", "the module is loaded, and this container has not its node");
-		report_type(r, "docker run --device=/dev/peerpin ...    # where the container is started");
+		report_docker(r, "--device=/dev/peerpin");
 	} else {
 		report_add(r, HEALTH_FAIL, "/dev/peerpin", "the module is loaded, and its node is not there");
 		report_type(r, "mknod -m 666 /dev/peerpin c 10 $(awk '$2 == \"peerpin\" {print $1}' /proc/misc)");
 	}
 }
 
-static void add_refused(struct report *r, const struct node_fact *node)
+static void add_refused(const struct view *v, struct report *r, const struct node_fact *node)
 {
 	bool permission = node->open_error == EACCES || node->open_error == EPERM;
 
 	report_add(r, HEALTH_FAIL, "/dev/peerpin", "it cannot be opened: %s (its mode is %04o, its group %u)",
 		   strerror(node->open_error), (unsigned int)node->mode, node->gid);
-	if (permission) {
-		report_type(r, "cp 60-peerpin.rules /etc/udev/rules.d/; udevadm control --reload; udevadm trigger "
-			       "--name-match=peerpin");
+	if (refused_by_container(v, node)) {
+		report_docker(r, "--device=/dev/peerpin");
+	} else if (permission) {
+		report_type(r, "cp /usr/lib/udev/rules.d/60-peerpin.rules /etc/udev/rules.d/; udevadm control "
+			       "--reload; udevadm trigger --name-match=peerpin    # for everybody (of make install: "
+			       "below /usr/local/lib); or join its group");
 	} else {
 		report_type(r, "dmesg | grep peerpin; rmmod peerpin_nv peerpin; modprobe peerpin_nv");
 	}
@@ -83,7 +86,7 @@ void check_peerpin_node(const struct view *v, struct report *r)
 	} else if (node->mode < 0) {
 		add_no_node(v, r);
 	} else if (node->open_error) {
-		add_refused(r, node);
+		add_refused(v, r, node);
 	} else {
 		report_add(r, HEALTH_OK, "/dev/peerpin", "it can be opened");
 	}

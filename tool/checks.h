@@ -54,6 +54,12 @@ void check_kernel_dma_buf(const struct view *v, struct report *r);
 void check_kernel_signatures(const struct view *v, struct report *r);
 void check_memlock(const struct view *v, struct report *r);
 
+/* What to type to give a container, which is started anew, something: "--device=/dev/peerpin" */
+void report_docker(struct report *r, const char *option);
+
+/* Refused though everybody may, or root asked: by the device rules of a container that this is? */
+bool refused_by_container(const struct view *v, const struct node_fact *node);
+
 void check_container(const struct view *v, struct report *r);
 void check_nodes_nvidia(const struct view *v, struct report *r);
 void check_nodes_rdma(const struct view *v, struct report *r);

@@ -336,3 +336,14 @@ bool in_container(const struct view *v, const char **hint)
 			return true;
 	return false;
 }
+
+const char *who_sees(const struct view *v)
+{
+	return v->facts.root ? "CAP_SYS_ADMIN" : "root";
+}
+
+const char *how_to_see(const struct view *v)
+{
+	return v->facts.root ? "peerpin doctor    # on the host, or here after docker run --privileged" :
+			       "sudo peerpin doctor";
+}

@@ -72,6 +72,13 @@ bool is_tegra(const struct view *v);
 /* Does it run in a container? @hint is the file or word that says so. */
 bool in_container(const struct view *v, const char **hint);
 
+/*
+ * The kernel shows all of a configuration space to CAP_SYS_ADMIN only: "root", or that, which root of a container
+ * lacks; and what to type.
+ */
+const char *who_sees(const struct view *v);
+const char *how_to_see(const struct view *v);
+
 /* Does the IOMMU map addresses of this device? Unknown where its group's type is not seen, or says nothing. */
 enum seen translates(const struct device *d);
 

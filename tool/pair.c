@@ -195,8 +195,8 @@ static void add_acs(const struct view *v, struct pair *p)
 		    "bridge %s redirects to the root complex (ACS): setpci -s %s ECAP_ACS+6.w=0:2c would change it",
 		    bridge->name, bridge->name);
 	else if (unseen && p->verdict == PAIR_WELL)
-		add(p, PAIR_UNKNOWN, "whether bridge %s redirects (ACS), only root can see: sudo peerpin doctor",
-		    unseen->name);
+		add(p, PAIR_UNKNOWN, "whether bridge %s redirects (ACS) needs %s to be seen: %s", unseen->name,
+		    who_sees(v), how_to_see(v));
 }
 
 static void judge(const struct view *v, struct pair *p)

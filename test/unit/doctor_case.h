@@ -181,6 +181,8 @@ static inline void write_advice(const struct report *r, struct diagnosis *out)
 	size_t i, n = 0;
 
 	for (i = 0; i < r->count; i++) {
+		if (!*r->at[i].type)
+			continue;
 		n += (size_t)snprintf(out->advice + n, sizeof(out->advice) - n, "%s: %s\n", r->at[i].check->id,
 				      r->at[i].type);
 		assert_true(n < sizeof(out->advice));

@@ -264,6 +264,13 @@ static void container_of_little_to_lock(const char *root)
 	make_facts(root, "ipc-lock", "ipc-lock no");
 }
 
+static void container_that_refuses(const char *root)
+{
+	make_file(root, ".dockerenv", "%s", "");
+	make_facts(root, "node /dev/peerpin", "node /dev/peerpin 666 0 0 1");
+	add_fact(root, "node /dev/nvidia1 666 0 0 1");
+}
+
 static void unload_peerpin(const char *root)
 {
 	make_file(root, "proc/modules", "nvidia 2 1 - Live 0x0 (OE)\n");
@@ -572,6 +579,34 @@ static void all_bridges_are_told_to_the_kernel_in_one_word(void **state)
 	advises(&fault, "'pci=disable_acs_redir=" DOWN_GPU ";" DOWN_RDMA "'");
 }
 
+static void what_a_container_refuses_its_starter_gives(void **state)
+{
+	static const struct fault fault = { .plant = container_that_refuses };
+
+	(void)state;
+	advises(&fault, "peerpin-node: docker run --device=/dev/peerpin ...");
+	advises(&fault, "nodes-nvidia: docker run --device=/dev/nvidia1 ...");
+}
+
+static void the_installed_rule_is_named(void **state)
+{
+	static const struct fault fault = { .fact = "node /dev/peerpin", .now = "node /dev/peerpin 600 0 0 13" };
+
+	(void)state;
+	advises(&fault, "peerpin-node: cp /usr/lib/udev/rules.d/60-peerpin.rules /etc/udev/rules.d/;");
+}
+
+/* As in a container: 64 bytes of each configuration space, whoever asks. */
+static void root_is_not_told_to_become_root(void **state)
+{
+	static const struct fault fault = { .change = no_root };
+	static const struct fault user = { .change = no_root, .fact = "root yes", .now = "root no" };
+
+	(void)state;
+	advises(&fault, "acs-redirect: peerpin doctor    # on the host, or here after docker run --privileged");
+	advises(&user, "acs-redirect: sudo peerpin doctor\n");
+}
+
 static void without_a_gpu_nothing_is_said_of_what_gpus_export(void **state)
 {
 	static const struct fault no_gpu = { .change = rdma_is_alone };
@@ -612,6 +647,9 @@ int main(void)
 		cmocka_unit_test(a_healthy_machine_is_healthy),
 		cmocka_unit_test(each_fault_gives_what_belongs_to_it),
 		cmocka_unit_test(all_bridges_are_told_to_the_kernel_in_one_word),
+		cmocka_unit_test(what_a_container_refuses_its_starter_gives),
+		cmocka_unit_test(the_installed_rule_is_named),
+		cmocka_unit_test(root_is_not_told_to_become_root),
 		cmocka_unit_test(without_a_gpu_nothing_is_said_of_what_gpus_export),
 		cmocka_unit_test(of_a_jetson_the_gpu_is_on_no_bus),
 		cmocka_unit_test(of_an_empty_tree_nothing_is_known),
