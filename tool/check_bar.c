@@ -47,7 +47,7 @@ void check_bar1(const struct view *v, struct report *r)
 		gpu = facts_gpu(&v->facts, address(v, i));
 		if (gpu && gpu->bar1_total) {
 			check_gpu_bar1(v, r, gpu);
-		} else {
+		} else if (!is_for_guests(&v->machine.at[i])) {
 			report_add(r, HEALTH_UNSEEN, address(v, i), "NVML does not say how full BAR1 is");
 			report_type(r, "nvidia-smi -i %s -q -d MEMORY", address(v, i));
 		}

@@ -25,14 +25,15 @@ void check_gpu(const struct view *v, struct report *r)
 
 static void add_driver_problem(struct report *r, const struct device *gpu)
 {
-
 	if (!gpu->driver[0]) {
 		report_add(r, HEALTH_FAIL, gpu->name, "no driver has the GPU");
 		report_type(r, "modprobe nvidia; dmesg | grep NVRM");
-	} else if (!strcmp(gpu->driver, "vfio-pci")) {
-		report_add(r, HEALTH_WARN, gpu->name, "the GPU is kept for virtual machines (vfio-pci): look there");
-		report_type(r, "cd /sys/bus/pci/drivers; echo %s > vfio-pci/unbind; echo %s > nvidia/bind", gpu->name,
-			    gpu->name);
+	} else if (is_for_guests(gpu)) {
+		report_add(r, HEALTH_WARN, gpu->name, "the GPU is kept for virtual machines (%s): look there",
+			   gpu->driver);
+		report_type(r, "cd /sys/bus/pci; echo > devices/%s/driver_override; echo %s > drivers/%s/unbind; "
+			       "modprobe nvidia; echo %s > drivers/nvidia/bind",
+			    gpu->name, gpu->name, gpu->driver, gpu->name);
 	} else {
 		report_add(r, HEALTH_FAIL, gpu->name, "the GPU's driver is %s, which lends no memory to other drivers",
 			   gpu->driver);
@@ -209,7 +210,8 @@ void check_dma_buf(const struct view *v, struct report *r)
 		return;
 	}
 	for (i = next_gpu(v, -1); i >= 0; i = next_gpu(v, i))
-		check_gpu_dma_buf(v, r, address(v, i));
+		if (!is_for_guests(&v->machine.at[i]))
+			check_gpu_dma_buf(v, r, address(v, i));
 }
 
 void check_gpu_direct(const struct view *v, struct report *r)

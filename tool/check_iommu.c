@@ -13,14 +13,29 @@ static int next_either(const struct view *v, int last)
 	return gpu < peer ? gpu : peer;
 }
 
+/* Those that virtual machines have are their hosts' matter, and of a type that says nothing. */
+static int next_ours(const struct view *v, int last)
+{
+	do
+		last = next_either(v, last);
+	while (last >= 0 && is_for_guests(&v->machine.at[last]));
+	return last;
+}
+
 static size_t count_that(const struct view *v, enum seen wanted)
 {
 	size_t n = 0;
 	int i;
 
-	for (i = next_either(v, -1); i >= 0; i = next_either(v, i))
+	for (i = next_ours(v, -1); i >= 0; i = next_ours(v, i))
 		n += translates(&v->machine.at[i]) == wanted;
 	return n;
+}
+
+/* Also where virtual machines have all there are */
+static bool is_unseen(const struct view *v)
+{
+	return count_that(v, SEEN_UNKNOWN) || (next_ours(v, -1) < 0 && next_either(v, -1) >= 0);
 }
 
 static bool has_groups(const struct machine *m)
@@ -39,7 +54,7 @@ void check_iommu(const struct view *v, struct report *r)
 		return;
 	if (!has_groups(&v->machine)) {
 		report_add(r, HEALTH_OK, "machine", "no IOMMU in use");
-	} else if (count_that(v, SEEN_UNKNOWN)) {
+	} else if (is_unseen(v)) {
 		report_add(r, HEALTH_UNSEEN, "machine", "the IOMMU is in use; whether it translates cannot be seen");
 		report_type(r, "cat /sys/kernel/iommu_groups/*/type; sudo dmesg | grep -i 'default domain type'");
 	} else if (count_that(v, SEEN_YES)) {
@@ -77,7 +92,7 @@ void check_iommu_translates(const struct view *v, struct report *r)
 {
 	int i;
 
-	for (i = next_either(v, -1); i >= 0; i = next_either(v, i))
+	for (i = next_ours(v, -1); i >= 0; i = next_ours(v, i))
 		if (translates(&v->machine.at[i]) == SEEN_YES)
 			add_translated(v, r, &v->machine.at[i]);
 }

@@ -175,6 +175,20 @@ bool lends_memory(const struct device *gpu)
 	return !strcmp(gpu->driver, "nvidia") || !strcmp(gpu->driver, "emugpu");
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text);
+
+	return length >= strlen(end) && !strcmp(text + length - strlen(end), end);
+}
+
+/* Makers of devices have their own: nvgrace-gpu-vfio-pci, mlx5_vfio_pci. */
+bool is_for_guests(const struct device *d)
+{
+	return ends_with(d->driver, "vfio-pci") || ends_with(d->driver, "vfio_pci") || !strcmp(d->driver, "pciback") ||
+	       !strcmp(d->driver, "pci-stub");
+}
+
 int next_gpu(const struct view *v, int last)
 {
 	return next_that(v, last, is_gpu);

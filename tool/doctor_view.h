@@ -49,6 +49,9 @@ bool could_be_peer(const struct device *d);
 
 /* Has the GPU a driver from which others can have its memory? */
 bool lends_memory(const struct device *gpu);
+
+/* Has it a driver that keeps it for virtual machines? */
+bool is_for_guests(const struct device *d);
 size_t count_gpus(const struct view *v);
 bool has_rdma(const struct view *v);
 

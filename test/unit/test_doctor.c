@@ -94,6 +94,16 @@ static void gpu_of_a_guest(struct made_device *d)
 	d[MADE_GPU].driver = "vfio-pci";
 }
 
+static void gpu_of_a_guest_on_grace(struct made_device *d)
+{
+	d[MADE_GPU].driver = "nvgrace-gpu-vfio-pci";
+}
+
+static void gpu_of_a_guest_of_xen(struct made_device *d)
+{
+	d[MADE_GPU].driver = "pciback";
+}
+
 static void small_bar(struct made_device *d)
 {
 	d[MADE_GPU].bars[2] = 0;
@@ -182,6 +192,17 @@ static void second_gpu_without_dma_bufs(const char *root)
 	gpu.name = GPU_2;
 	make_device(root, &gpu);
 	add_fact(root, "gpu " GPU_2 " bar1 274877906944 1048576\ngpu " GPU_2 " dma-buf 0\ngpu " GPU_2 " gdr 1");
+}
+
+static void second_gpu_of_a_guest(const char *root)
+{
+	struct made_device gpu = healthy_devices[MADE_GPU];
+
+	gpu.name = GPU_2;
+	gpu.driver = "vfio-pci";
+	gpu.iommu_type = "unmanaged";
+	gpu.group = 7;
+	make_device(root, &gpu);
 }
 
 static void peer_memory_only(const char *root)
@@ -297,21 +318,28 @@ static void built_for_signed(const char *root)
 /* What GPUs without their driver export is not known. */
 #define WITHOUT_DRIVER "? peermem nvidia_peermem\n? rdma mlx5_0\n"
 
-#define ALL_OF_A_DRIVER \
+/* @dma_buf: what CUDA said of the GPU, where nobody asks it */
+#define ALL_OF_A_DRIVER(dma_buf) \
 	"OK driver machine\nOK driver-flavour machine\nOK driver-nv-p2p machine\nOK driver-persistent machine\n" \
-	"OK driver-race machine\nOK peermem nvidia_peermem\nOK peerpin-provider peerpin_nv\n" \
+	"OK driver-race machine\n" dma_buf "OK peermem nvidia_peermem\nOK peerpin-provider peerpin_nv\n" \
 	"OK nodes-nvidia /dev/nvidia*\nOK rdma mlx5_0\n"
 
 static const struct fault faults[] = {
 	/* the driver */
 	{ "no driver", .change = no_gpu_driver,
-	  .gone = ALL_OF_A_DRIVER,
+	  .gone = ALL_OF_A_DRIVER(""),
 	  .come = "FAIL driver " GPU "\n" WITHOUT_DRIVER, .pair = "not supported\n" },
 	{ "nouveau", .change = gpu_of_nouveau,
-	  .gone = ALL_OF_A_DRIVER,
+	  .gone = ALL_OF_A_DRIVER(""),
 	  .come = "FAIL driver " GPU "\n" WITHOUT_DRIVER, .pair = "not supported\n" },
 	{ "vfio", .change = gpu_of_a_guest,
-	  .gone = ALL_OF_A_DRIVER,
+	  .gone = ALL_OF_A_DRIVER("OK dma-buf " GPU "\n"),
+	  .come = "WARN driver " GPU "\n" WITHOUT_DRIVER, .pair = "not supported\n" },
+	{ "vfio, of the maker", .change = gpu_of_a_guest_on_grace,
+	  .gone = ALL_OF_A_DRIVER("OK dma-buf " GPU "\n"),
+	  .come = "WARN driver " GPU "\n" WITHOUT_DRIVER, .pair = "not supported\n" },
+	{ "Xen", .change = gpu_of_a_guest_of_xen,
+	  .gone = ALL_OF_A_DRIVER("OK dma-buf " GPU "\n"),
 	  .come = "WARN driver " GPU "\n" WITHOUT_DRIVER, .pair = "not supported\n" },
 	{ "no nv-p2p", .fact = "symbol nvidia_p2p_get_pages ", .now = "symbol nvidia_p2p_get_pages no",
 	  .gone = "OK driver-nv-p2p machine\n", .come = "FAIL driver-nv-p2p machine\n" },
@@ -338,6 +366,8 @@ static const struct fault faults[] = {
 	  .gone = "OK peermem nvidia_peermem\nOK rdma mlx5_0\n",
 	  .come = "WARN dma-buf " GPU_2 "\nOK gpu-direct " GPU_2 "\nOK bar1 " GPU_2 "\nOK bar1-size " GPU_2 "\n"
 		  "WARN peermem nvidia_peermem\nWARN rdma mlx5_0\n", .pair = "works well\nnot supported\n" },
+	{ "a second GPU of a guest", .plant = second_gpu_of_a_guest,
+	  .come = "WARN driver " GPU_2 "\nOK bar1-size " GPU_2 "\n", .pair = "works well\nnot supported\n" },
 	{ "an RDMA driver without dma-bufs", .fact = "symbol mlx5_ib", .now = "symbol mlx5_ib_reg_user_mr_dmabuf no",
 	  .gone = "OK peermem nvidia_peermem\nOK rdma mlx5_0\n",
 	  .come = "WARN peermem nvidia_peermem\nFAIL rdma mlx5_0\n",
@@ -607,6 +637,16 @@ static void root_is_not_told_to_become_root(void **state)
 	advises(&user, "acs-redirect: sudo peerpin doctor\n");
 }
 
+static void a_guests_gpu_can_be_taken_back(void **state)
+{
+	static const struct fault fault = { .change = gpu_of_a_guest_on_grace };
+
+	(void)state;
+	advises(&fault, "driver: cd /sys/bus/pci; echo > devices/" GPU "/driver_override; "
+			"echo " GPU " > drivers/nvgrace-gpu-vfio-pci/unbind; modprobe nvidia; "
+			"echo " GPU " > drivers/nvidia/bind");
+}
+
 static void without_a_gpu_nothing_is_said_of_what_gpus_export(void **state)
 {
 	static const struct fault no_gpu = { .change = rdma_is_alone };
@@ -650,6 +690,7 @@ int main(void)
 		cmocka_unit_test(what_a_container_refuses_its_starter_gives),
 		cmocka_unit_test(the_installed_rule_is_named),
 		cmocka_unit_test(root_is_not_told_to_become_root),
+		cmocka_unit_test(a_guests_gpu_can_be_taken_back),
 		cmocka_unit_test(without_a_gpu_nothing_is_said_of_what_gpus_export),
 		cmocka_unit_test(of_a_jetson_the_gpu_is_on_no_bus),
 		cmocka_unit_test(of_an_empty_tree_nothing_is_known),
