@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The IOMMU: GPUs and peers must see the same addresses, or all goes through the root complex. */
+#include <stdio.h>
 #include <string.h>
 #include "checks.h"
 
@@ -72,20 +73,56 @@ static const char *pass_through(const struct view *v)
 	return cpu_says(v, "CPU implementer", value, sizeof(value)) ? "iommu.passthrough=1" : "iommu=pt";
 }
 
+static size_t count_group(const struct view *v, int group)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < v->machine.count; i++)
+		n += v->machine.at[i].iommu_group == group;
+	return n;
+}
+
+/* "A B": those that must be without driver while the group's type changes. Bridges may keep theirs. */
+static void list_group(const struct view *v, int group, char *out, size_t size)
+{
+	size_t i, length = 0;
+
+	*out = '\0';
+	for (i = 0; i < v->machine.count; i++) {
+		const struct device *d = &v->machine.at[i];
+
+		if (d->iommu_group == group && d->kind != DEVICE_BRIDGE && length + sizeof(d->name) + 1 < size)
+			length += (size_t)sprintf(out + length, "%s%s", length ? " " : "", d->name);
+	}
+}
+
+static void type_change_group(const struct view *v, struct report *r, int group)
+{
+	char devices[720];
+
+	if (count_group(v, group) > 1 && kernel_before(v, 6, 4)) {
+		report_type(r, "apt install linux-image-amd64; reboot    # from Linux 6.4 on, the type of a group of "
+			       "several devices can be changed; or another newer kernel");
+		return;
+	}
+	list_group(v, group, devices, sizeof(devices));
+	report_type(r, "cd /sys/bus/pci; all='%s'; for d in $all; do echo $d > devices/$d/driver/unbind; done; "
+		       "echo identity > /sys/kernel/iommu_groups/%d/type; for d in $all; do echo $d > drivers_probe; "
+		       "done    # all of its group stop meanwhile",
+		    devices, group);
+}
+
 static void add_translated(const struct view *v, struct report *r, const struct device *d)
 {
 	report_add(r, HEALTH_WARN, d->name,
 		   "the IOMMU translates for it (group %d, %s): transfers go through the root complex, and drivers "
 		   "that use physical addresses fail",
 		   d->iommu_group, d->iommu_type);
-	if (booted_with(v, pass_through(v))) {
-		report_type(r, "cd /sys/bus/pci; echo %s > drivers/%s/unbind; echo identity > "
-			    "/sys/kernel/iommu_groups/%d/type; echo %s > drivers_probe",
-			    d->name, *d->driver ? d->driver : "DRIVER", d->iommu_group, d->name);
-	} else {
+	if (booted_with(v, pass_through(v)))
+		type_change_group(v, r, d->iommu_group);
+	else
 		report_type(r, "add %s to GRUB_CMDLINE_LINUX in /etc/default/grub; update-grub; reboot",
 			    pass_through(v));
-	}
 }
 
 void check_iommu_translates(const struct view *v, struct report *r)

@@ -184,6 +184,7 @@ static void proprietary_without_peermem(const char *root)
 }
 
 #define GPU_2 "0000:3d:01.0"
+#define SOUND "0000:3d:00.1"
 
 static void second_gpu_without_dma_bufs(const char *root)
 {
@@ -637,6 +638,31 @@ static void root_is_not_told_to_become_root(void **state)
 	advises(&user, "acs-redirect: sudo peerpin doctor\n");
 }
 
+static void add_sound(const char *root)
+{
+	struct made_device sound = healthy_devices[MADE_GPU];
+
+	sound.name = SOUND;
+	sound.class_code = 0x040300;
+	sound.driver = "snd_hda_intel";
+	sound.iommu_type = "DMA";
+	make_device(root, &sound);
+}
+
+static void all_of_a_group_are_unbound(void **state)
+{
+	static const struct fault fault = { .change = both_are_translated, .plant = add_sound };
+	static const struct fault old = { .change = both_are_translated, .plant = add_sound,
+					  .file = "proc/sys/kernel/osrelease", .text = "6.1.0-40-amd64\n" };
+
+	(void)state;
+	advises(&fault, "all='" GPU " " SOUND "'; for d in $all; do echo $d > devices/$d/driver/unbind; done; "
+			"echo identity > /sys/kernel/iommu_groups/5/type; for d in $all; do echo $d > drivers_probe");
+	advises(&fault, "all='" RDMA "'; for d in $all; ");
+	advises(&old, "iommu-translates: apt install linux-image-amd64; reboot    # from Linux 6.4 on");
+	advises(&old, "all='" RDMA "'; for d in $all; ");
+}
+
 static void a_guests_gpu_can_be_taken_back(void **state)
 {
 	static const struct fault fault = { .change = gpu_of_a_guest_on_grace };
@@ -690,6 +716,7 @@ int main(void)
 		cmocka_unit_test(what_a_container_refuses_its_starter_gives),
 		cmocka_unit_test(the_installed_rule_is_named),
 		cmocka_unit_test(root_is_not_told_to_become_root),
+		cmocka_unit_test(all_of_a_group_are_unbound),
 		cmocka_unit_test(a_guests_gpu_can_be_taken_back),
 		cmocka_unit_test(without_a_gpu_nothing_is_said_of_what_gpus_export),
 		cmocka_unit_test(of_a_jetson_the_gpu_is_on_no_bus),
