@@ -27,7 +27,7 @@ static const char *provider(const struct view *v)
 {
 	if (v->driver.kind != DRIVER_NONE)
 		return "peerpin_nv";
-	return is_tegra(v) ? "peerpin_tegra" : NULL;
+	return is_tegra(v) && !count_gpus(v) ? "peerpin_tegra" : NULL;
 }
 
 void check_peerpin_provider(const struct view *v, struct report *r)

@@ -12,9 +12,17 @@ static bool is_arm64(const struct view *v)
 	return cpu_says(v, "CPU implementer", value, sizeof(value));
 }
 
+static void add_arm64(const struct view *v, struct report *r)
+{
+	report_add(r, HEALTH_WARN, "machine", "ARM64, %s: whether peers can reach each other is not guaranteed",
+		   is_tegra(v) ? "with a GPU on the PCI bus" : "neither Jetson nor Drive");
+	report_type(r, "peerpin copy --verify    # it says whether this platform can");
+}
+
+/* A board of Jetson's, as IGX Orin, may have a GPU on the bus: what is said of its own is not true of that one. */
 void check_platform(const struct view *v, struct report *r)
 {
-	if (is_tegra(v)) {
+	if (is_tegra(v) && !count_gpus(v)) {
 		report_add(r, HEALTH_OK, "machine",
 			   "Jetson or Drive: GPUDirect RDMA works with memory of cudaHostAlloc() and peerpin_tegra");
 	} else if (cpu_is_power8(v)) {
@@ -23,9 +31,7 @@ void check_platform(const struct view *v, struct report *r)
 			   "PCIe switch");
 		report_type(r, "peerpin topo    # is a switch above GPU and peer? Only classes PIX and PXB will do");
 	} else if (is_arm64(v)) {
-		report_add(r, HEALTH_WARN, "machine",
-			   "ARM64, neither Jetson nor Drive: whether peers can reach each other is not guaranteed");
-		report_type(r, "peerpin copy --verify    # it says whether this platform can");
+		add_arm64(v, r);
 	} else if (v->cpuinfo[0]) {
 		report_add(r, HEALTH_OK, "machine", "no platform with known limits");
 	} else {

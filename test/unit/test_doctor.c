@@ -293,6 +293,12 @@ static void container_that_refuses(const char *root)
 	add_fact(root, "node /dev/nvidia1 666 0 0 1");
 }
 
+static void board_of_jetson(const char *root)
+{
+	make_file(root, "etc/nv_tegra_release", "# R36 (release)\n");
+	make_file(root, "proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\n");
+}
+
 static void unload_peerpin(const char *root)
 {
 	make_file(root, "proc/modules", "nvidia 2 1 - Live 0x0 (OE)\n");
@@ -446,6 +452,8 @@ static const struct fault faults[] = {
 	{ "POWER8, under a switch", .file = "proc/cpuinfo", .text = "processor\t: 0\ncpu\t\t: POWER8E (raw)\n",
 	  .gone = "OK platform machine\n", .come = "FAIL platform machine\n" },
 	{ "ARM64", .file = "proc/cpuinfo", .text = "processor\t: 0\nCPU implementer\t: 0x41\n",
+	  .gone = "OK platform machine\n", .come = "WARN platform machine\n" },
+	{ "a Jetson board with a GPU on the bus", .plant = board_of_jetson,
 	  .gone = "OK platform machine\n", .come = "WARN platform machine\n" },
 	{ "Jetson", .file = "etc/nv_tegra_release", .text = "# R35 (release)\n" },
 	{ "a virtual machine", .file = "proc/cpuinfo",
@@ -673,6 +681,18 @@ static void a_guests_gpu_can_be_taken_back(void **state)
 			"echo " GPU " > drivers/nvidia/bind");
 }
 
+static void tegras_provider_is_not_for_a_gpu_on_the_bus(void **state)
+{
+	static const struct fault fault = { .change = no_gpu_driver, .plant = board_of_jetson };
+	static struct diagnosis diagnosis;
+	char *root = make_sick(&fault);
+
+	(void)state;
+	diagnose(root, &diagnosis);
+	remove_tree(root);
+	assert_null(strstr(diagnosis.findings, "peerpin_tegra"));
+}
+
 static void without_a_gpu_nothing_is_said_of_what_gpus_export(void **state)
 {
 	static const struct fault no_gpu = { .change = rdma_is_alone };
@@ -718,6 +738,7 @@ int main(void)
 		cmocka_unit_test(root_is_not_told_to_become_root),
 		cmocka_unit_test(all_of_a_group_are_unbound),
 		cmocka_unit_test(a_guests_gpu_can_be_taken_back),
+		cmocka_unit_test(tegras_provider_is_not_for_a_gpu_on_the_bus),
 		cmocka_unit_test(without_a_gpu_nothing_is_said_of_what_gpus_export),
 		cmocka_unit_test(of_a_jetson_the_gpu_is_on_no_bus),
 		cmocka_unit_test(of_an_empty_tree_nothing_is_known),
