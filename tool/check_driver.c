@@ -1,7 +1,59 @@
 // SPDX-License-Identifier: MIT
 /* The GPU's driver: is it there, which one, and what other drivers can have from it. */
+#include <stdio.h>
 #include <string.h>
 #include "checks.h"
+
+/* "" where NVML does not know it */
+static const char *model(const struct view *v, int gpu)
+{
+	const struct gpu_facts *facts = facts_gpu(&v->facts, address(v, gpu));
+
+	return facts ? facts->name : "";
+}
+
+/* How many have the model of @gpu; 0: one before it has it. */
+static size_t count_alike(const struct view *v, int gpu)
+{
+	size_t n = 0;
+	int i;
+
+	for (i = next_gpu(v, -1); i >= 0; i = next_gpu(v, i)) {
+		if (strcmp(model(v, i), model(v, gpu)))
+			continue;
+		if (i < gpu)
+			return 0;
+		n++;
+	}
+	return n;
+}
+
+/* "NVIDIA H200", or "2 NVIDIA H200, 1 of unknown model"; "" where NVML knows none. */
+static void list_models(const struct view *v, size_t count, char *out, size_t size)
+{
+	size_t n, length = 0;
+	int i;
+
+	*out = '\0';
+	for (i = next_gpu(v, -1); i >= 0 && length < size; i = next_gpu(v, i)) {
+		const char *name = model(v, i);
+
+		n = count_alike(v, i);
+		if (n == count)
+			snprintf(out, size, "%s", name);
+		else if (n)
+			length += (size_t)snprintf(out + length, size - length, "%s%zu %s", length ? ", " : "", n,
+						   *name ? name : "of unknown model");
+	}
+}
+
+static void add_gpus(const struct view *v, struct report *r, size_t count)
+{
+	char models[320];
+
+	list_models(v, count, models, sizeof(models));
+	report_add(r, HEALTH_OK, "machine", "%zu GPU%s%s%s", count, count == 1 ? "" : "s", *models ? ": " : "", models);
+}
 
 void check_gpu(const struct view *v, struct report *r)
 {
@@ -13,8 +65,7 @@ void check_gpu(const struct view *v, struct report *r)
 	} else if (!count && is_tegra(v)) {
 		report_add(r, HEALTH_OK, "machine", "the GPU is a part of this Jetson or Drive board");
 	} else if (count) {
-		report_add(r, HEALTH_OK, "machine", "%zu GPU%s%s%s", count, count == 1 ? "" : "s",
-			   v->facts.nr_gpus ? ": " : "", v->facts.nr_gpus ? v->facts.gpus[0].name : "");
+		add_gpus(v, r, count);
 	} else {
 		report_add(r, HEALTH_FAIL, "machine", "there is no GPU of NVIDIA's on the PCI bus");
 		report_type(r, "lspci -nn -d 10de:");

@@ -152,11 +152,18 @@ static inline void make_devices(const char *root, const struct made_device *devi
 
 /* ---- what doctor says -------------------------------------------------------------- */
 
-/** struct diagnosis - "FAIL peermem-both nv_peer_mem\n..."; "peermem: modprobe...\n"; "works well\n" for each pair */
+/**
+ * struct diagnosis - what doctor says
+ * @findings: "FAIL peermem-both nv_peer_mem\n..."
+ * @advice: "peermem: modprobe...\n"
+ * @pairs: "works well\n" for each
+ * @gpus: of their line
+ */
 struct diagnosis {
 	char findings[16384];
 	char advice[16384];
 	char pairs[1024];
+	char gpus[400];
 	size_t nr_failures;
 };
 
@@ -213,6 +220,7 @@ static inline void diagnose(const char *root, struct diagnosis *out)
 	pairs_judge(&view, &pairs);
 	write_findings(&report, out);
 	write_advice(&report, out);
+	snprintf(out->gpus, sizeof(out->gpus), "%s", report.at[0].why);
 	write_pairs(&pairs, out);
 	out->nr_failures = report_count(&report, HEALTH_FAIL);
 	pairs_free(&pairs);

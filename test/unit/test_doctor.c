@@ -693,6 +693,37 @@ static void tegras_provider_is_not_for_a_gpu_on_the_bus(void **state)
 	assert_null(strstr(diagnosis.findings, "peerpin_tegra"));
 }
 
+static void add_gpu(const char *root, const char *name, const char *fact)
+{
+	struct made_device gpu = healthy_devices[MADE_GPU];
+
+	gpu.name = name;
+	make_device(root, &gpu);
+	add_fact(root, fact);
+}
+
+static void each_model_is_named_with_its_number(void **state)
+{
+	static const struct fault none;
+	static struct diagnosis diagnosis;
+	char *root = make_sick(&none);
+
+	(void)state;
+	diagnose(root, &diagnosis);
+	assert_string_equal(diagnosis.gpus, "1 GPU: NVIDIA H200");
+	add_gpu(root, "0000:3d:02.0", "gpu 0000:3d:02.0 name NVIDIA H200");
+	diagnose(root, &diagnosis);
+	assert_string_equal(diagnosis.gpus, "2 GPUs: NVIDIA H200");
+	add_gpu(root, "0000:3d:03.0", "gpu 0000:3d:03.0 name NVIDIA T4");
+	add_gpu(root, "0000:3d:04.0", "");
+	diagnose(root, &diagnosis);
+	assert_string_equal(diagnosis.gpus, "4 GPUs: 2 NVIDIA H200, 1 NVIDIA T4, 1 of unknown model");
+	make_file(root, "peerpin/facts", "root yes\n");
+	diagnose(root, &diagnosis);
+	assert_string_equal(diagnosis.gpus, "4 GPUs");
+	remove_tree(root);
+}
+
 static void without_a_gpu_nothing_is_said_of_what_gpus_export(void **state)
 {
 	static const struct fault no_gpu = { .change = rdma_is_alone };
@@ -739,6 +770,7 @@ int main(void)
 		cmocka_unit_test(all_of_a_group_are_unbound),
 		cmocka_unit_test(a_guests_gpu_can_be_taken_back),
 		cmocka_unit_test(tegras_provider_is_not_for_a_gpu_on_the_bus),
+		cmocka_unit_test(each_model_is_named_with_its_number),
 		cmocka_unit_test(without_a_gpu_nothing_is_said_of_what_gpus_export),
 		cmocka_unit_test(of_a_jetson_the_gpu_is_on_no_bus),
 		cmocka_unit_test(of_an_empty_tree_nothing_is_known),
