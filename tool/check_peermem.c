@@ -72,7 +72,11 @@ static void add_no_symbols(const struct view *v, struct report *r)
 		report_add(r, HEALTH_OK, "ib_core", "%s; dma-bufs do without", why);
 		break;
 	case SEEN_NO:
-		report_add(r, HEALTH_FAIL, "ib_core", "%s", why);
+		if (dma_bufs_help(v) == SEEN_NO)
+			report_add(r, HEALTH_FAIL, "ib_core", "%s", why);
+		else
+			report_add(r, HEALTH_WARN, "ib_core",
+				   "%s; dma-bufs do without, but not of all GPUs: see dma-buf", why);
 		report_type(r, "install MLNX_OFED (DOCA-OFED), then the GPU's driver once more: its nvidia-peermem is "
 			       "built with what is there");
 		break;

@@ -132,12 +132,22 @@ bool wants_peer_memory(const struct view *v)
 	return next_mellanox(v, -1) >= 0;
 }
 
-enum seen dma_bufs_suffice(const struct view *v)
+static enum seen all_take(const struct view *v)
 {
-	enum seen all = gpus_export_dma_bufs(v);
+	enum seen all = SEEN_YES;
 	int i;
 
 	for (i = next_mellanox(v, -1); i >= 0; i = next_mellanox(v, i))
 		all = both(all, takes_dma_bufs(v, &v->machine.at[i]));
 	return all;
+}
+
+enum seen dma_bufs_suffice(const struct view *v)
+{
+	return both(gpus_export_dma_bufs(v), all_take(v));
+}
+
+enum seen dma_bufs_help(const struct view *v)
+{
+	return both(a_gpu_exports_dma_bufs(v), all_take(v));
 }

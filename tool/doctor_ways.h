@@ -29,7 +29,8 @@ enum seen can_register_any(const struct view *v, const struct device *rdma);
 /* Is there an RDMA device that peer memory is for? Its modules serve those of drivers of Mellanox's. */
 bool wants_peer_memory(const struct view *v);
 
-/* Are dma-bufs enough for all of these? */
+/* Are dma-bufs enough for all of these, with all GPUs? With any? */
 enum seen dma_bufs_suffice(const struct view *v);
+enum seen dma_bufs_help(const struct view *v);
 
 #endif

@@ -195,6 +195,18 @@ static void second_gpu_without_dma_bufs(const char *root)
 	add_fact(root, "gpu " GPU_2 " bar1 274877906944 1048576\ngpu " GPU_2 " dma-buf 0\ngpu " GPU_2 " gdr 1");
 }
 
+static void second_gpu_without_any_way(const char *root)
+{
+	second_gpu_without_dma_bufs(root);
+	add_fact(root, "symbol ib_register_peer_memory_client no");
+}
+
+static void no_gpu_with_any_way(const char *root)
+{
+	proprietary_without_peermem(root);
+	add_fact(root, "symbol ib_register_peer_memory_client no");
+}
+
 static void second_gpu_of_a_guest(const char *root)
 {
 	struct made_device gpu = healthy_devices[MADE_GPU];
@@ -373,6 +385,15 @@ static const struct fault faults[] = {
 	  .gone = "OK peermem nvidia_peermem\nOK rdma mlx5_0\n",
 	  .come = "WARN dma-buf " GPU_2 "\nOK gpu-direct " GPU_2 "\nOK bar1 " GPU_2 "\nOK bar1-size " GPU_2 "\n"
 		  "WARN peermem nvidia_peermem\nWARN rdma mlx5_0\n", .pair = "works well\nnot supported\n" },
+	{ "a second GPU without dma-bufs, and no peer memory", .plant = second_gpu_without_any_way,
+	  .gone = "OK peermem nvidia_peermem\nOK peermem-symbols ib_core\nOK rdma mlx5_0\n",
+	  .come = "WARN dma-buf " GPU_2 "\nOK gpu-direct " GPU_2 "\nOK bar1 " GPU_2 "\nOK bar1-size " GPU_2 "\n"
+		  "WARN peermem nvidia_peermem\nWARN peermem-symbols ib_core\nWARN rdma mlx5_0\n",
+	  .pair = "works well\nnot supported\n" },
+	{ "no dma-bufs, and no peer memory", .plant = no_gpu_with_any_way,
+	  .gone = "OK dma-buf " GPU "\nOK peermem nvidia_peermem\nOK peermem-symbols ib_core\nOK rdma mlx5_0\n",
+	  .come = "WARN dma-buf " GPU "\nWARN peermem nvidia_peermem\nFAIL peermem-symbols ib_core\n"
+		  "FAIL rdma mlx5_0\n", .pair = "not supported\n" },
 	{ "a second GPU of a guest", .plant = second_gpu_of_a_guest,
 	  .come = "WARN driver " GPU_2 "\nOK bar1-size " GPU_2 "\n", .pair = "works well\nnot supported\n" },
 	{ "an RDMA driver without dma-bufs", .fact = "symbol mlx5_ib", .now = "symbol mlx5_ib_reg_user_mr_dmabuf no",
