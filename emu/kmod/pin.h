@@ -50,6 +50,8 @@ struct emugpu_pin_request {
 
 struct emugpu_pin {
 	struct nvidia_p2p_page_table *table;	/* NULL: given away */
+	void *pages;			/* what is freed as table->pages, which its consumer can write to */
+	struct nvidia_p2p_page *array;	/* what pages[] points into; integrated GPUs have none */
 	u8 uuid[16];
 	struct emugpu_pin_request request;
 	char consumer[EMUGPU_MODULE_LEN];

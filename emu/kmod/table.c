@@ -50,34 +50,47 @@ static u32 nr_pages(const struct emugpu_pin *pin)
 	return pin->request.length / EMUGPU_PAGE_SIZE;
 }
 
-static int pages_alloc(struct nvidia_p2p_page_table *table, u32 n)
+static int pages_alloc(struct emugpu_pin *pin, u32 n)
 {
-	struct nvidia_p2p_page *array = kvcalloc(n, sizeof(*array), GFP_KERNEL);
-	u32 i;
+	struct nvidia_p2p_page_table *table = pin->table;
 
+	pin->array = kvcalloc(n, sizeof(*pin->array), GFP_KERNEL);
 	table->pages = kvmalloc_array(n, sizeof(*table->pages), GFP_KERNEL);
-	if (!array || !table->pages) {
-		kvfree(array);
-		kvfree(table->pages);
-		table->pages = NULL;
-		return -ENOMEM;
-	}
-	for (i = 0; i < n; i++)
-		table->pages[i] = &array[i];
-	return 0;
+	pin->pages = table->pages;
+	if (pin->array && pin->pages)
+		return 0;
+	kvfree(pin->array);
+	kvfree(pin->pages);
+	pin->array = NULL;
+	pin->pages = NULL;
+	table->pages = NULL;
+	return -ENOMEM;
 }
 
-/* pages[] points into one array, which pages[0] begins. What an older version does not have is poison. */
+/* In any order: the consumer may have sorted pages[] by address, and the real driver frees each by itself. */
+static void pages_free(struct emugpu_pin *pin, u32 n)
+{
+	emugpu_poison(pin->array, n * sizeof(*pin->array));
+	kvfree(pin->array);
+	emugpu_poison(pin->pages, n * sizeof(*pin->table->pages));
+	kvfree(pin->pages);
+	pin->array = NULL;
+	pin->pages = NULL;
+}
+
+/* What an older version does not have is poison. */
 static int table_fill(struct emugpu_pin *pin)
 {
 	struct nvidia_p2p_page_table *table = pin->table;
 	u32 i, n = nr_pages(pin);
-	int err = pages_alloc(table, n);
+	int err = pages_alloc(pin, n);
 
 	if (err)
 		return err;
-	for (i = 0; i < n; i++)
-		table->pages[i]->physical_address = emugpu_gpu_page_phys(pin->memory->gpu, pin_pages(pin)[i]);
+	for (i = 0; i < n; i++) {
+		pin->array[i].physical_address = emugpu_gpu_page_phys(pin->memory->gpu, pin_pages(pin)[i]);
+		table->pages[i] = &pin->array[i];
+	}
 	table->version = READ_ONCE(table_version);
 	table->page_size = NVIDIA_P2P_PAGE_SIZE_64KB;
 	table->entries = n;
@@ -112,14 +125,8 @@ bool emugpu_table_keeps_notifier(struct emugpu_pin *pin, bool process_gone)
 
 void emugpu_table_poison(struct emugpu_pin *pin)
 {
-	struct nvidia_p2p_page_table *table = pin->table;
-
-	if (table->pages) {
-		emugpu_poison(table->pages[0], nr_pages(pin) * sizeof(*table->pages[0]));
-		kvfree(table->pages[0]);
-		emugpu_poison(table->pages, nr_pages(pin) * sizeof(*table->pages));
-		kvfree(table->pages);
-	}
-	emugpu_poison(table, sizeof(*table));
+	if (pin->pages)
+		pages_free(pin, nr_pages(pin));
+	emugpu_poison(pin->table, sizeof(*pin->table));
 	emugpu_poison(pin->uuid, sizeof(pin->uuid));
 }

@@ -26,7 +26,8 @@ int emugpu_table_open(struct emugpu_pin *pin)
 	u32 i, n = nr_pages(pin);
 
 	table->pages = kvmalloc_array(n, sizeof(*table->pages), GFP_KERNEL);
-	if (!table->pages)
+	pin->pages = table->pages;
+	if (!pin->pages)
 		return -ENOMEM;
 	for (i = 0; i < n; i++)
 		table->pages[i] = emugpu_gpu_cpu_page(pin->memory->gpu, pin->memory->pages,
@@ -58,9 +59,10 @@ void emugpu_table_poison(struct emugpu_pin *pin)
 {
 	struct nvidia_p2p_page_table *table = pin->table;
 
-	if (table->pages) {
-		emugpu_poison(table->pages, nr_pages(pin) * sizeof(*table->pages));
-		kvfree(table->pages);
+	if (pin->pages) {
+		emugpu_poison(pin->pages, nr_pages(pin) * sizeof(*table->pages));
+		kvfree(pin->pages);
+		pin->pages = NULL;
 	}
 	emugpu_poison(table, sizeof(*table));
 }

@@ -7,6 +7,7 @@
 #include <linux/delay.h>
 #include <linux/fs.h>
 #include <linux/io.h>
+#include <linux/minmax.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -180,6 +181,16 @@ static int write_table(struct slot *slot)
 	return 0;
 }
 
+static int reverse_pages(struct slot *slot)
+{
+	struct nvidia_p2p_page **pages = slot->table->pages;
+	u32 i, n = slot->table->entries;
+
+	for (i = 0; i < n / 2; i++)
+		swap(pages[i], pages[n - 1 - i]);
+	return 0;
+}
+
 /* ---- mappings -------------------------------------------------------------- */
 
 static struct pci_dev *peer_of(const struct p2p_check_call *call)
@@ -314,6 +325,8 @@ static int run(unsigned int cmd, struct slot *slot, void *arg)
 		return nvidia_p2p_destroy_mapping(1);
 	case P2P_CHECK_GET_RSYNC_REGISTERS:
 		return get_rsync_registers();
+	case P2P_CHECK_REVERSE:
+		return reverse_pages(slot);
 	case P2P_CHECK_POKE:
 		return poke(((const struct p2p_check_call *)arg)->va);
 	default:

@@ -118,5 +118,6 @@ struct p2p_check_callback {
 #define P2P_CHECK_DESTROY_MAPPING _IOW(0xBC, 12, struct p2p_check_call)
 #define P2P_CHECK_GET_RSYNC_REGISTERS _IOW(0xBC, 13, struct p2p_check_call)
 #define P2P_CHECK_POKE _IOW(0xBC, 14, struct p2p_check_call)	/* change a byte, as a device would: past the driver */
+#define P2P_CHECK_REVERSE _IOW(0xBC, 15, struct p2p_check_call)	/* the order of pages[], as who sorts by address may */
 
 #endif

@@ -136,6 +136,27 @@ CASE(a_put_range_can_be_pinned_again)
 	free_one();
 }
 
+/* Many times: memory of somebody else that is freed by mistake shows when that is taken again. */
+CASE(the_order_of_pages_is_the_consumers)
+{
+	uint64_t first;
+	int i;
+
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	for (i = 0; i < 500; i++) {
+		EXPECT(get(0, VA, BLOCK) == 0, "round %d: get", i);
+		first = table_page(0, 0).out_phys;
+		EXPECT(call(P2P_CHECK_REVERSE, (struct p2p_check_call){ .slot = 0 }) == 0, "reverse");
+		EXPECT(table_page(0, BLOCK / PAGE - 1).out_phys == first, "the first is not the last");
+		EXPECT(put(0) == 0 && version(0) == POISON, "round %d: put", i);
+	}
+	free_one();
+	CHECK_CASE();
+	EXPECT_NO_BREACH(fd);
+}
+
 /* ---- free_page_table ------------------------------------------------------- */
 
 CASE(free_page_table_of_null_is_0)
