@@ -174,6 +174,17 @@ bool emugpu_dma_unmap_all(struct emugpu_pin *pin)
 	return forgotten;
 }
 
+bool emugpu_dma_is_owed(const struct emugpu_pin *pin)
+{
+	const struct dma_map *map;
+
+	lockdep_assert_held(&emugpu_map_lock);
+	list_for_each_entry(map, &pin->maps, base.node)
+		if (!map->freed)
+			return true;
+	return false;
+}
+
 bool emugpu_dma_forget(struct emugpu_pin *pin)
 {
 	struct dma_map *map, *next;

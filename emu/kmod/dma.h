@@ -22,6 +22,9 @@ void emugpu_dma_free(struct nvidia_p2p_dma_mapping *mapping, const void *caller)
 /* Undoes those that are left; true if the consumer forgot one. Those of a pin called back it may free later. */
 bool emugpu_dma_unmap_all(struct emugpu_pin *pin);
 
+/* Map lock held, a dead pin: whether the consumer has a mapping of it to free */
+bool emugpu_dma_is_owed(const struct emugpu_pin *pin);
+
 /* Map lock held, the last look at the mappings of a dead pin: true if the consumer never freed one. */
 bool emugpu_dma_forget(struct emugpu_pin *pin);
 

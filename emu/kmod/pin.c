@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <linux/atomic.h>
 #include <linux/hashtable.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -25,6 +24,7 @@
 enum {
 	HASH_BITS = 10,
 	GRAVES_MAX = 2048,
+	OWED_LOOKS = 4,
 };
 
 DEFINE_MUTEX(emugpu_map_lock);
@@ -35,6 +35,9 @@ static DEFINE_HASHTABLE(pins, HASH_BITS);
 /* Live ones; API lock */
 static LIST_HEAD(persistent_pins);
 
+/* One after those of enum emugpu_pin_state: pins that have to go, but for what their consumers still have to free */
+enum { PIN_OWED = EMUGPU_PIN_FAILED + 1 };
+
 /* Oldest first, each manner of death by itself, so that failures in a loop do not push out the revoked. Map lock. */
 static struct graveyard {
 	struct list_head pins;
@@ -43,9 +46,12 @@ static struct graveyard {
 	[EMUGPU_PIN_PUT] = { LIST_HEAD_INIT(graveyards[EMUGPU_PIN_PUT].pins) },
 	[EMUGPU_PIN_REVOKED] = { LIST_HEAD_INIT(graveyards[EMUGPU_PIN_REVOKED].pins) },
 	[EMUGPU_PIN_FAILED] = { LIST_HEAD_INIT(graveyards[EMUGPU_PIN_FAILED].pins) },
+	[PIN_OWED] = { LIST_HEAD_INIT(graveyards[PIN_OWED].pins) },
 };
 
-static atomic_t calls_under_way;
+/* How many were buried so far, and the calls under way, oldest first. Map lock. */
+static u64 nr_burials;
+static LIST_HEAD(calls);
 
 /* By address alone: a wrong pointer must not be followed. */
 struct emugpu_pin *emugpu_pin_find(const struct nvidia_p2p_page_table *table)
@@ -110,6 +116,12 @@ static void inquire(struct emugpu_pin *pin)
 		emugpu_violation_by(EMUGPU_RULE_MAPPING_LEAKED, pin->consumer);
 }
 
+/* Correct consumers may still come for it: by a worker, or as a file is closed. */
+static bool is_owed(struct emugpu_pin *pin)
+{
+	return pin->due || (pin->called_back && !pin->table_freed) || emugpu_dma_is_owed(pin);
+}
+
 static void grave_clear(struct graveyard *yard, struct emugpu_pin *pin)
 {
 	lockdep_assert_held(&emugpu_map_lock);
@@ -128,9 +140,52 @@ static void bury(struct emugpu_pin *pin, enum emugpu_pin_state state)
 	if (pin->table)
 		emugpu_table_poison(pin);
 	pin->state = state;
+	pin->burial = ++nr_burials;
 	list_move_tail(&pin->node, &yard->pins);
 	yard->n++;
 	mutex_unlock(&emugpu_map_lock);
+}
+
+/* Whoever called before it was buried may have found it alive, and come to look for it only now. */
+static bool may_be_looked_for(const struct emugpu_pin *pin)
+{
+	const struct emugpu_pin_call *oldest = list_first_entry_or_null(&calls, struct emugpu_pin_call, node);
+
+	return oldest && pin->burial > oldest->since;
+}
+
+static void grave_move(struct graveyard *from, struct emugpu_pin *pin, struct graveyard *to)
+{
+	list_move_tail(&pin->node, &to->pins);
+	from->n--;
+	to->n++;
+}
+
+static struct emugpu_pin *first_of(struct graveyard *yard)
+{
+	return list_first_entry(&yard->pins, struct emugpu_pin, node);
+}
+
+static void yard_trim(struct graveyard *yard)
+{
+	while (yard->n > GRAVES_MAX && !may_be_looked_for(first_of(yard)))
+		if (is_owed(first_of(yard)))
+			grave_move(yard, first_of(yard), &graveyards[PIN_OWED]);
+		else
+			grave_clear(yard, first_of(yard));
+}
+
+/* Some each time do, all in turn: one more at most comes each time. */
+static void owed_trim(void)
+{
+	struct graveyard *yard = &graveyards[PIN_OWED];
+	unsigned int n = min_t(unsigned int, yard->n, OWED_LOOKS);
+
+	while (n--)
+		if (is_owed(first_of(yard)))
+			grave_move(yard, first_of(yard), yard);
+		else
+			grave_clear(yard, first_of(yard));
 }
 
 /*
@@ -143,11 +198,9 @@ static void graves_trim(void)
 
 	emugpu_api_assert_held();
 	lockdep_assert_held(&emugpu_map_lock);
-	if (atomic_read(&calls_under_way))
-		return;
 	for (yard = &graveyards[EMUGPU_PIN_PUT]; yard <= &graveyards[EMUGPU_PIN_FAILED]; yard++)
-		while (yard->n > GRAVES_MAX)
-			grave_clear(yard, list_first_entry(&yard->pins, struct emugpu_pin, node));
+		yard_trim(yard);
+	owed_trim();
 }
 
 /* Clears the graves of one consumer, or of all for NULL. */
@@ -157,7 +210,7 @@ static void graves_clear(const char *consumer)
 	struct graveyard *yard;
 
 	mutex_lock(&emugpu_map_lock);
-	for (yard = &graveyards[EMUGPU_PIN_PUT]; yard <= &graveyards[EMUGPU_PIN_FAILED]; yard++)
+	for (yard = &graveyards[EMUGPU_PIN_PUT]; yard <= &graveyards[PIN_OWED]; yard++)
 		list_for_each_entry_safe(pin, next, &yard->pins, node)
 			if (!consumer || emugpu_monitor_is(pin->consumer, consumer))
 				grave_clear(yard, pin);
@@ -171,7 +224,7 @@ void emugpu_pin_process_gone(const struct pid *process)
 	struct emugpu_pin *pin;
 
 	mutex_lock(&emugpu_map_lock);
-	for (yard = &graveyards[EMUGPU_PIN_PUT]; yard <= &graveyards[EMUGPU_PIN_REVOKED]; yard++)
+	for (yard = &graveyards[EMUGPU_PIN_PUT]; yard <= &graveyards[PIN_OWED]; yard++)
 		list_for_each_entry(pin, &yard->pins, node)
 			if (pin->process == process)
 				inquire_freed(pin);
@@ -330,14 +383,19 @@ static void call_back(struct emugpu_pin *pin)
 	emugpu_api_callback(pin->request.callback, pin->request.data, pin->table);
 }
 
-void emugpu_pin_call_begins(void)
+void emugpu_pin_call_begins(struct emugpu_pin_call *call)
 {
-	atomic_inc(&calls_under_way);
+	mutex_lock(&emugpu_map_lock);
+	call->since = nr_burials;
+	list_add_tail(&call->node, &calls);
+	mutex_unlock(&emugpu_map_lock);
 }
 
-void emugpu_pin_call_ends(void)
+void emugpu_pin_call_ends(struct emugpu_pin_call *call)
 {
-	atomic_dec(&calls_under_way);
+	mutex_lock(&emugpu_map_lock);
+	list_del(&call->node);
+	mutex_unlock(&emugpu_map_lock);
 }
 
 void emugpu_pin_put(struct emugpu_pin *pin)

@@ -7,9 +7,10 @@
  *
  * A pin that has ended is buried, not freed: its table is filled with 0x6b and
  * stays findable until two thousand others of its kind have ended and another
- * pin is opened. A consumer that reads the table too late thus reads rubbish
- * every time, and a put that lost the race against the free callback (allowed)
- * can be told from a second put.
+ * pin is opened; and as long as a call is under way that began before its end,
+ * or as its consumer has something of it to free. A consumer that reads the
+ * table too late thus reads rubbish every time, and a put that lost the race
+ * against the free callback (allowed) can be told from a second put.
  * Pins hold the module, so that it cannot be removed from under them.
  */
 #ifndef _EMUGPU_PIN_H
@@ -60,6 +61,7 @@ struct emugpu_pin {
 	bool table_freed;		/* by free_page_table; map lock */
 	bool keeps_notifier;		/* revoked by its process's end, so its consumer is to put it; map lock */
 	const void *due;		/* a table given away that is to be put for that; NULL: none is; map lock */
+	u64 burial;			/* its number; map lock */
 	struct hlist_node hash;		/* as state */
 	struct list_head node;		/* in block->pins or the persistent pins: API lock; in a graveyard: map lock */
 	struct list_head maps;		/* map lock */
@@ -91,8 +93,13 @@ bool emugpu_pin_is_mine(const struct emugpu_pin *pin, u64 p2p_token);
  * Around a put or a mapping, which may wait for the API lock, taken within: pins
  * that are revoked meanwhile can still be found, however many they are.
  */
-void emugpu_pin_call_begins(void);
-void emugpu_pin_call_ends(void);
+struct emugpu_pin_call {
+	struct list_head node;
+	u64 since;	/* so many pins had been buried before */
+};
+
+void emugpu_pin_call_begins(struct emugpu_pin_call *call);
+void emugpu_pin_call_ends(struct emugpu_pin_call *call);
 
 /* The live pin of that very range, or NULL */
 struct emugpu_pin *emugpu_pin_of_range(struct emugpu_block *block, u64 va, u64 length);

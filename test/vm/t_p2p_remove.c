@@ -58,8 +58,11 @@ CASE(a_persistent_pin_without_a_client_holds_the_driver)
 	EXPECT(put_persistent(0) == 0 && module_refs("emugpu") == before, "%d", module_refs("emugpu") - before);
 }
 
+/* What other programs have left is told as it goes for the first time. */
 CASE(a_consumer_that_goes_clean_breaks_no_rule)
 {
+	EXPECT(consumer_remove() == 0, "%s", strerror(errno));
+	EXPECT_CONSUMER_LOADED();
 	rules_watch(fd);
 	one_block();
 	CHECK_CASE();

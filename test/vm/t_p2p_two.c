@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Two drivers, p2p_check and peerpin, on the same allocation: each has its own pin and sees its own end. */
 #include <signal.h>
+#include <stdatomic.h>
 
 #include "pin.h"
 #include "thread.h"
@@ -130,7 +131,7 @@ static void pin_many(unsigned int flags)
 	EXPECT(!bad && pins() == MANY + 1, "%d failed, %u pins", bad, pins());
 }
 
-/* What other programs have left is told when their graves go: as the next one is pinned. */
+/* What other programs have written to is told when its grave goes: as the next one is pinned. */
 static void expect_no_breach_of_many(void)
 {
 	EXPECT(nothing_pinned(), "%u pins", pins());
@@ -177,13 +178,117 @@ CASE(a_put_may_follow_a_planned_revocation_of_many)
 	expect_no_breach_of_many();
 }
 
+/* Slot 0 and many others are revoked, and then somebody pins, at which most of the dead are forgotten. */
+static void revoke_many_and_pin(void)
+{
+	EXPECT(emu_free(fd, VA) == 0, "free");
+	one_block();
+	EXPECT(get(1, VA, PAGE) == 0, "get");
+	free_one();
+}
+
 CASE(a_mapping_may_be_freed_after_the_revocation_of_many)
 {
 	pin_many(P2P_CHECK_IN_CALLBACK_LEAVE_MAPS);
 	CHECK_CASE();
-	EXPECT(map(0, 0) == 0 && emu_free(fd, VA) == 0, "map, free");
+	EXPECT(map(0, 0) == 0, "map");
+	revoke_many_and_pin();
 	EXPECT(with_flags(P2P_CHECK_FREE_MAP, 0, P2P_CHECK_OLD_MAP) == 0, "free the mapping");
 	expect_no_breach_of_many();
+}
+
+CASE(a_table_may_be_freed_after_the_revocation_of_many)
+{
+	pin_many(P2P_CHECK_IN_CALLBACK_LEAVE_TABLE);
+	CHECK_CASE();
+	revoke_many_and_pin();
+	EXPECT(with_flags(P2P_CHECK_FREE_TABLE, 0, 0) == 0, "free the table");
+	expect_no_breach_of_many();
+}
+
+enum {
+	PUTTERS = 4,
+	REVOKED = PUTTERS,	/* the slots after theirs */
+	PUT,
+	ROUNDS = 200,
+};
+
+static atomic_bool stop;
+static atomic_uint revocations;
+
+/* Of what was revoked, which is no breach */
+static void *put_for_ever(void *slot)
+{
+	while (!stop)
+		put((uintptr_t)slot);
+	return NULL;
+}
+
+/* Callbacks take some time, so that all others come to wait for their turn meanwhile. */
+static void *revoke_for_ever(void *unused)
+{
+	(void)unused;
+	while (!stop && !get(REVOKED, VA + PAGE, PAGE) && !emu_revoke_range(fd, VA + PAGE, PAGE))
+		revocations++;
+	return NULL;
+}
+
+static void callers_begin(pthread_t *threads)
+{
+	unsigned int i;
+
+	stop = false;
+	revocations = 0;
+	for (i = 0; i < PUTTERS; i++)
+		EXPECT(get(i, VA, PAGE) == 0, "get");
+	EXPECT(emu_revoke(fd, VA) == 0 && emu_delay_callback(fd, 1) == 0, "revoke");
+	for (i = 0; i < PUTTERS; i++)
+		EXPECT(!pthread_create(&threads[i], NULL, put_for_ever, (void *)(uintptr_t)i), "thread");
+	EXPECT(!pthread_create(&threads[i], NULL, revoke_for_ever, NULL), "thread");
+	while (revocations < 3)
+		usleep(1000);
+}
+
+static void callers_end(pthread_t *threads)
+{
+	unsigned int i;
+
+	stop = true;
+	for (i = 0; i <= PUTTERS; i++)
+		pthread_join(threads[i], NULL);
+	EXPECT(emu_delay_callback(fd, 0) == 0, "delay");
+}
+
+static uint64_t writes_to_dead_tables(void)
+{
+	char module[48];
+
+	return emu_violations(fd, EMUGPU_RULE_WRITE_TO_DEAD_TABLE, module);
+}
+
+/* What was written to a dead table is told as that is forgotten. */
+CASE(the_dead_are_forgotten_while_others_call)
+{
+	pthread_t threads[PUTTERS + 1];
+	uint64_t before;
+	int i;
+
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	before = writes_to_dead_tables();
+	EXPECT(get(PUT, VA, PAGE) == 0 && put(PUT) == 0, "get, put");
+	EXPECT(with_flags(P2P_CHECK_WRITE_TABLE, PUT, 0) == 0, "write");
+	for (i = 0; i < 2000; i++)
+		EXPECT(get(PUT, VA, PAGE) == 0 && put(PUT) == 0, "get, put");
+	callers_begin(threads);
+	CHECK_CASE();
+	for (i = 0; i < ROUNDS && writes_to_dead_tables() == before; i++)
+		EXPECT(get(PUT, VA, PAGE) == 0 && put(PUT) == 0, "get, put");
+	callers_end(threads);
+	EXPECT(i < ROUNDS, "not while they called");
+	EXPECT_BROKE(fd, EMUGPU_RULE_WRITE_TO_DEAD_TABLE, 1);
+	free_one();
 }
 
 static int pin_by_both_and_die(void)

@@ -11,6 +11,9 @@
 
 #include "tegra.h"
 
+/* More than the emulator remembers when it does not have to */
+enum { MANY = 2100 };
+
 CASE(nodes_are_there)
 {
 	EXPECT(fd >= 0, "no /dev/emugpu; type: emu/vm/run --tegra ...");
@@ -137,6 +140,26 @@ CASE(an_address_means_the_table_that_has_it_now)
 	EXPECT(waitpid(pid, &status, 0) == pid && !status, "status %#x", status);
 	EXPECT(violations() == before + 1, "the leak: %lu", violations() - before);
 	EXPECT(!put(0) && violations() == before + 1, "put: %lu", violations() - before);
+}
+
+/* As of any driver with many pins whose file is closed last: other processes pin meanwhile, and have theirs revoked. */
+CASE(a_put_may_follow_the_end_of_the_process_after_many)
+{
+	uint64_t before = violations();
+	int status, i, bad = 0;
+	pid_t pid = fork();
+
+	if (!pid) {
+		fd = emu_open();
+		_exit(alloc_host(VA, BLOCK) || get_flags(0, VA, BLOCK, TEGRA_CHECK_KFREE_LATER));
+	}
+	EXPECT(waitpid(pid, &status, 0) == pid && !status && callbacks(0) == 1, "status %#x", status);
+	EXPECT(alloc_host(VA, BLOCK) == 0, "alloc");
+	for (i = 0; i < MANY; i++)
+		bad += get(1, VA, PAGE) || emu_revoke(fd, VA);
+	EXPECT(!bad && callbacks(1) == 1, "%d failed", bad);
+	EXPECT(!put(0) && violations() == before, "put: %lu", violations() - before);
+	EXPECT(emu_free(fd, VA) == 0 && nothing_pinned(), "left");
 }
 
 static double now(void)
