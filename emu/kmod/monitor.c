@@ -267,7 +267,10 @@ static void forget_callers(const char *module)
 	spin_unlock(&monitor_lock);
 }
 
-/* GOING comes after the module's own exit function, or when its init function has failed. */
+/*
+ * LIVE comes after its init function, the memory of which is about to be freed.
+ * GOING comes after the module's own exit function, or when its init function has failed.
+ */
 static int module_event(struct notifier_block *nb, unsigned long event, void *data)
 {
 	const struct module *module = data;
@@ -275,8 +278,9 @@ static int module_event(struct notifier_block *nb, unsigned long event, void *da
 	if (event == MODULE_STATE_GOING) {
 		emugpu_pin_module_going(module->name);
 		emugpu_rsync_module_going(module->name);
-		forget_callers(module->name);
 	}
+	if (event == MODULE_STATE_GOING || event == MODULE_STATE_LIVE)
+		forget_callers(module->name);
 	return NOTIFY_OK;
 }
 

@@ -135,6 +135,31 @@ CASE(each_breach_is_a_line_in_the_log)
 	EXPECT(lines == 1, "%u", lines);
 }
 
+/* The module that broke the rule when @name was loaded; "": it was not */
+static const char *breaks_as_it_is_loaded(const char *name)
+{
+	static char module[48];
+	char file[64];
+
+	snprintf(file, sizeof(file), "test/%s.ko", name);
+	if (module_load(file, ""))
+		return "";
+	usleep(300000);		/* what it was loaded with is freed by a worker */
+	emu_violations(fd, EMUGPU_RULE_UNALIGNED, module);
+	return module;
+}
+
+/* The second gets the memory that the first had for that. */
+CASE(modules_that_call_as_they_are_loaded_are_told_apart)
+{
+	const char *module = breaks_as_it_is_loaded("p2p_check_init");
+
+	EXPECT(!strcmp(module, "p2p_check_init"), "'%s'", module);
+	module = breaks_as_it_is_loaded("p2p_check_init_too");
+	EXPECT(!strcmp(module, "p2p_check_init_too"), "'%s'", module);
+	EXPECT(!module_remove("p2p_check_init") && !module_remove("p2p_check_init_too"), "%s", strerror(errno));
+}
+
 static const char *pin_line(uint64_t va, uint64_t length, const char *kind, unsigned int mappings)
 {
 	static char wanted[128];
