@@ -193,7 +193,7 @@ enum emugpu_test_op {
 	EMUGPU_TEST_EVENTS,		/* what was recorded since PLAN */
 	EMUGPU_TEST_REVOKE_ALL,		/* run the free callbacks of all revocable pins of the GPU, whoever's */
 	EMUGPU_TEST_GUARD,		/* watch memory after its callback: a write is a breach; of all GPUs */
-	EMUGPU_TEST_STASH,		/* hide what the GPU's live pins hold, and tell what was written meanwhile */
+	EMUGPU_TEST_STASH,		/* hide what live pins hold, and tell what was written meanwhile; of all GPUs */
 };
 
 /* What EMUGPU_TEST_FAIL can make fail */
@@ -335,7 +335,7 @@ struct emugpu_test {
 			__u32 reserved;
 		} guard;
 		struct {
-			__u32 on;		/* 1: EBUSY if it is, of any GPU; 0: ENOENT if it is not, of this one */
+			__u32 on;		/* 1: EBUSY if it is; 0: ENOENT if it is not */
 			__u32 out_changed;	/* on 0: pages of 64 KiB written since */
 		} stash;
 		__aligned_u64 pad[8];

@@ -104,6 +104,16 @@ bool emugpu_cover_is_changed(const struct emugpu_cover *cover, u32 i)
 	return !IS_ERR(p) && memchr_inv(p, pattern(gpu_page(covered)), EMUGPU_PAGE_SIZE);
 }
 
+int emugpu_cover_check(const struct emugpu_cover *cover)
+{
+	u32 i;
+
+	for (i = 0; i < cover->npages; i++)
+		if (address_of(&cover->pages[i]) == ERR_PTR(-EBUSY))
+			return -EBUSY;
+	return 0;
+}
+
 static void take_off(struct covered *covered)
 {
 	void *p = address_of(covered);

@@ -30,6 +30,9 @@ void emugpu_cover_delete(struct emugpu_cover *cover);
  */
 int emugpu_cover_page(struct emugpu_cover *cover, struct emugpu_memory *memory, u32 page);
 
+/* EBUSY: the window to a page under it is closed, so that it cannot be put back */
+int emugpu_cover_check(const struct emugpu_cover *cover);
+
 /* Pages under it are numbered from 0 in the order in which they came. */
 u32 emugpu_cover_size(const struct emugpu_cover *cover);
 

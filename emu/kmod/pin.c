@@ -492,14 +492,14 @@ void emugpu_pin_count(const struct emugpu_gpu *gpu, u32 *npins, u32 *nmaps)
 	}
 }
 
-int emugpu_pin_each(const struct emugpu_gpu *gpu, int (*fn)(const struct emugpu_pin *pin, void *data), void *data)
+int emugpu_pin_each(int (*fn)(const struct emugpu_pin *pin, void *data), void *data)
 {
 	struct emugpu_pin *pin;
 	int bucket, err;
 
 	emugpu_api_assert_held();
 	hash_for_each(pins, bucket, pin, hash) {
-		err = is_live(pin) && pin->memory->gpu == gpu ? fn(pin, data) : 0;
+		err = is_live(pin) ? fn(pin, data) : 0;
 		if (err)
 			return err;
 	}

@@ -107,8 +107,8 @@ struct emugpu_pin *emugpu_pin_of_range(struct emugpu_block *block, u64 va, u64 l
 /* Live pins of @gpu and their DMA mappings */
 void emugpu_pin_count(const struct emugpu_gpu *gpu, u32 *pins, u32 *maps);
 
-/* Calls @fn for the live pins of @gpu until it returns other than 0, and returns that */
-int emugpu_pin_each(const struct emugpu_gpu *gpu, int (*fn)(const struct emugpu_pin *pin, void *data), void *data);
+/* Calls @fn for the live pins until it returns other than 0, and returns that */
+int emugpu_pin_each(int (*fn)(const struct emugpu_pin *pin, void *data), void *data);
 
 /* The pin of a table, dead or alive, or NULL. API lock or map lock held. */
 struct emugpu_pin *emugpu_pin_find(const struct nvidia_p2p_page_table *table);

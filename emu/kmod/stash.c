@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <linux/err.h>
+#include <linux/compiler.h>
 #include <linux/errno.h>
 
 #include "../include/emugpu.h"
@@ -11,56 +11,51 @@
 #include "stash.h"
 #include "window.h"
 
-/* NULL: nothing is hidden. Both under the API lock, the GPU a reference */
+/* NULL: nothing is hidden; API lock */
 static struct emugpu_cover *stash;
-static struct emugpu_gpu *stash_gpu;
 
 static int hide_pin(const struct emugpu_pin *pin, void *cover)
 {
 	u32 first = pin->offset / EMUGPU_PAGE_SIZE, n = pin->request.length / EMUGPU_PAGE_SIZE, i;
 	int err = 0;
 
+	if (READ_ONCE(pin->memory->gpu->gone))
+		return 0;
 	for (i = first; i < first + n && !err; i++)
 		err = emugpu_cover_page(cover, pin->memory, i);
 	return err;
 }
 
 /* More than a cover holds stays as it is. */
-static int hide(const struct emugpu_gpu *gpu, struct emugpu_cover *cover)
+static int hide(struct emugpu_cover *cover)
 {
-	int err = emugpu_pin_each(gpu, hide_pin, cover);
+	int err = emugpu_pin_each(hide_pin, cover);
 
 	return err == -ENOSPC ? 0 : err;
+}
+
+static int begin_locked(void)
+{
+	struct emugpu_cover *cover;
+	int err;
+
+	if (stash)
+		return -EBUSY;
+	cover = emugpu_cover_new();
+	if (!cover)
+		return -ENOMEM;
+	err = hide(cover);
+	if (err)
+		emugpu_cover_delete(cover);
+	else
+		stash = cover;
+	return err;
 }
 
 static void drop(void)
 {
 	emugpu_cover_delete(stash);
-	emugpu_gpu_put(stash_gpu);
 	stash = NULL;
-}
-
-static int begin_locked(struct emugpu_gpu *gpu)
-{
-	struct emugpu_cover *cover;
-	int err;
-
-	if (stash && !READ_ONCE(stash_gpu->gone))
-		return -EBUSY;
-	if (stash)
-		drop();
-	cover = emugpu_cover_new();
-	if (!cover)
-		return -ENOMEM;
-	err = hide(gpu, cover);
-	if (err) {
-		emugpu_cover_delete(cover);
-		return err;
-	}
-	emugpu_gpu_get_ref(gpu);
-	stash_gpu = gpu;
-	stash = cover;
-	return 0;
 }
 
 static u32 count_changed(void)
@@ -72,14 +67,12 @@ static u32 count_changed(void)
 	return n;
 }
 
-static int end_locked(const struct emugpu_gpu *gpu, u32 *changed)
+static int end_locked(u32 *changed)
 {
-	const void *p = emugpu_window_page(gpu, 0);
+	int err = stash ? emugpu_cover_check(stash) : -ENOENT;
 
-	if (!stash || stash_gpu != gpu)
-		return -ENOENT;
-	if (IS_ERR(p))
-		return PTR_ERR(p);
+	if (err)
+		return err;
 	*changed = count_changed();
 	drop();
 	return 0;
@@ -97,22 +90,22 @@ static void unlock(void)
 	emugpu_api_unlock();
 }
 
-int emugpu_stash_begin(struct emugpu_gpu *gpu)
+int emugpu_stash_begin(void)
 {
 	int err;
 
 	lock();
-	err = begin_locked(gpu);
+	err = begin_locked();
 	unlock();
 	return err;
 }
 
-int emugpu_stash_end(const struct emugpu_gpu *gpu, u32 *changed)
+int emugpu_stash_end(u32 *changed)
 {
 	int err;
 
 	lock();
-	err = end_locked(gpu, changed);
+	err = end_locked(changed);
 	unlock();
 	return err;
 }

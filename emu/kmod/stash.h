@@ -8,13 +8,11 @@
 
 #include <linux/types.h>
 
-struct emugpu_gpu;
+/* Hides what the pins of all GPUs hold. EBUSY: it is hidden, or a window is closed; ENOMEM; ENODEV a GPU goes */
+int emugpu_stash_begin(void);
 
-/* Hides what the pins of @gpu hold. EBUSY: a GPU's is hidden, or the window is closed; ENOMEM; ENODEV gone */
-int emugpu_stash_begin(struct emugpu_gpu *gpu);
-
-/* Brings it back. ENOENT: nothing of @gpu is hidden; EBUSY: the window is closed */
-int emugpu_stash_end(const struct emugpu_gpu *gpu, u32 *changed);
+/* Brings it back. ENOENT: nothing is hidden; EBUSY: a window is closed */
+int emugpu_stash_end(u32 *changed);
 
 /* At unload */
 void emugpu_stash_exit(void);

@@ -218,7 +218,7 @@ static int test_stash(struct emugpu_client *client, struct emugpu_gpu *gpu, stru
 {
 	if (test->stash.on > 1)
 		return -EINVAL;
-	return test->stash.on ? emugpu_stash_begin(gpu) : emugpu_stash_end(gpu, &test->stash.out_changed);
+	return test->stash.on ? emugpu_stash_begin() : emugpu_stash_end(&test->stash.out_changed);
 }
 
 static int (*const ops[])(struct emugpu_client *client, struct emugpu_gpu *gpu, struct emugpu_test *test) = {

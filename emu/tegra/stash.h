@@ -6,14 +6,12 @@
 #include <linux/errno.h>
 #include <linux/types.h>
 
-struct emugpu_gpu;
-
-static inline int emugpu_stash_begin(const struct emugpu_gpu *gpu)
+static inline int emugpu_stash_begin(void)
 {
 	return -EOPNOTSUPP;
 }
 
-static inline int emugpu_stash_end(const struct emugpu_gpu *gpu, u32 *changed)
+static inline int emugpu_stash_end(u32 *changed)
 {
 	return -EOPNOTSUPP;
 }
