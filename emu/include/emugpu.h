@@ -193,7 +193,7 @@ enum emugpu_test_op {
 	EMUGPU_TEST_EVENTS,		/* what was recorded since PLAN */
 	EMUGPU_TEST_REVOKE_ALL,		/* run the free callbacks of all revocable pins of the GPU, whoever's */
 	EMUGPU_TEST_GUARD,		/* watch memory after its callback: a write is a breach; of all GPUs */
-	EMUGPU_TEST_STASH,		/* hide what live pins hold, and tell what was written meanwhile; of all GPUs */
+	EMUGPU_TEST_STASH,		/* hide what a process has pinned, and tell what was written to; of all GPUs */
 };
 
 /* What EMUGPU_TEST_FAIL can make fail */
@@ -337,6 +337,12 @@ struct emugpu_test {
 		struct {
 			__u32 on;		/* 1: EBUSY if it is; 0: ENOENT if it is not */
 			__u32 out_changed;	/* on 0: pages of 64 KiB written since */
+			/*
+			 * on 1: of the process of this number, ESRCH: there is none; 0: of all. What others
+			 * have as well, by their pins, mapped dma-bufs or views, stays as it is.
+			 */
+			__u32 pid;
+			__u32 reserved;
 		} stash;
 		__aligned_u64 pad[8];
 	};

@@ -8,6 +8,7 @@
 #include "cover.h"
 #include "gpu.h"
 #include "memory.h"
+#include "p2pmem.h"
 #include "window.h"
 
 struct covered {
@@ -52,6 +53,16 @@ bool emugpu_cover_is_of(const struct emugpu_cover *cover, u32 i, const struct em
 	const struct covered *covered = &cover->pages[i];
 
 	return covered->memory == memory && covered->page >= first && covered->page - first < n;
+}
+
+bool emugpu_cover_is_lent(const struct emugpu_memory *memory, u32 page, u32 npins)
+{
+	const struct emugpu_gpu *gpu = memory->gpu;
+	u32 vram_page = memory->pages[page];
+
+	if (gpu->gone)
+		return true;
+	return gpu->bar1.refs[vram_page] > npins || (gpu->vram.cpu && !emugpu_p2pmem_is_home(gpu->vram.cpu, vram_page));
 }
 
 static bool is_covered(const struct emugpu_cover *cover, const struct emugpu_memory *memory, u32 page)

@@ -21,6 +21,14 @@ enum { EMUGPU_COVER_MAX = (64 << 20) / EMUGPU_PAGE_SIZE };
 /* NULL: no memory */
 struct emugpu_cover *emugpu_cover_new(void);
 
+/*
+ * Whether page number @page of @memory is lent to others than @npins pins of it:
+ * by a pin, a mapped dma-buf or, page by page, to the CPU, whose owner may write
+ * to it. No new one can come while the API lock is held and views are stopped. A
+ * GPU that goes takes its pages for the CPU away, without that lock.
+ */
+bool emugpu_cover_is_lent(const struct emugpu_memory *memory, u32 page, u32 npins);
+
 /* Window lock held exclusively, for this and all below. Puts back what can still be reached. */
 void emugpu_cover_delete(struct emugpu_cover *cover);
 

@@ -14,11 +14,9 @@
 #include "../include/emugpu.h"
 #include "api.h"
 #include "cover.h"
-#include "gpu.h"
 #include "guard.h"
 #include "memory.h"
 #include "monitor.h"
-#include "p2pmem.h"
 #include "pin.h"
 #include "view.h"
 #include "window.h"
@@ -86,21 +84,6 @@ void emugpu_guard_add(const struct emugpu_pin *pin)
 		no_memory();
 }
 
-/*
- * By another pin, a dma-buf or, page by page, to the CPU, whose owner may write
- * to it; no new one can come while the API lock is held and views are stopped.
- * A GPU that goes takes its pages for the CPU away, without that lock.
- */
-static bool is_lent(const struct emugpu_memory *memory, u32 page)
-{
-	const struct emugpu_gpu *gpu = memory->gpu;
-	u32 vram_page = memory->pages[page];
-
-	if (gpu->gone)
-		return true;
-	return gpu->bar1.refs[vram_page] || (gpu->vram.cpu && !emugpu_p2pmem_is_home(gpu->vram.cpu, vram_page));
-}
-
 /* What the pages of all pins together come to, from the last of each to its first: every so many is covered. */
 struct sample {
 	u32 every;
@@ -118,7 +101,7 @@ static void cover(struct emugpu_cover *over, const struct guarded *guarded, stru
 	int err = 0;
 
 	for (i = guarded->first_page + guarded->npages; i-- > guarded->first_page && !err;)
-		if (is_due(sample) && !is_lent(guarded->memory, i))
+		if (is_due(sample) && !emugpu_cover_is_lent(guarded->memory, i, 0))
 			err = emugpu_cover_page(over, guarded->memory, i);
 	if (err == -ENOMEM)
 		no_memory();

@@ -1,54 +1,102 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <linux/compiler.h>
 #include <linux/errno.h>
+#include <linux/pid.h>
 
 #include "../include/emugpu.h"
 #include "api.h"
 #include "cover.h"
-#include "gpu.h"
 #include "memory.h"
 #include "pin.h"
 #include "stash.h"
+#include "view.h"
 #include "window.h"
 
 /* NULL: nothing is hidden; API lock */
 static struct emugpu_cover *stash;
 
-static int hide_pin(const struct emugpu_pin *pin, void *cover)
+struct hiding {
+	struct emugpu_cover *cover;
+	const struct pid *process;	/* whose pins; NULL: everybody's */
+};
+
+static bool is_wanted(const struct hiding *hiding, const struct emugpu_pin *pin)
 {
-	u32 first = pin->offset / EMUGPU_PAGE_SIZE, n = pin->request.length / EMUGPU_PAGE_SIZE, i;
+	return !hiding->process || pin->process == hiding->process;
+}
+
+static u32 first_page(const struct emugpu_pin *pin)
+{
+	return pin->offset / EMUGPU_PAGE_SIZE;
+}
+
+static u32 nr_pages(const struct emugpu_pin *pin)
+{
+	return pin->request.length / EMUGPU_PAGE_SIZE;
+}
+
+struct holders {
+	const struct hiding *hiding;
+	const struct emugpu_memory *memory;
+	u32 page;
+	u32 n;
+};
+
+static int count_holder(const struct emugpu_pin *pin, void *data)
+{
+	struct holders *holders = data;
+
+	if (pin->memory == holders->memory && is_wanted(holders->hiding, pin) &&
+	    holders->page - first_page(pin) < nr_pages(pin))
+		holders->n++;
+	return 0;
+}
+
+static bool is_lent(const struct hiding *hiding, const struct emugpu_memory *memory, u32 page)
+{
+	struct holders holders = { .hiding = hiding, .memory = memory, .page = page };
+
+	emugpu_pin_each(count_holder, &holders);
+	return emugpu_cover_is_lent(memory, page, holders.n);
+}
+
+/* A view that is not touched yet may be at any time, as long as it is hidden. */
+static int hide_pin(const struct emugpu_pin *pin, void *data)
+{
+	const struct hiding *hiding = data;
+	u32 i;
 	int err = 0;
 
-	if (READ_ONCE(pin->memory->gpu->gone))
+	if (!is_wanted(hiding, pin) || emugpu_views_show(pin->memory))
 		return 0;
-	for (i = first; i < first + n && !err; i++)
-		err = emugpu_cover_page(cover, pin->memory, i);
+	for (i = first_page(pin); i < first_page(pin) + nr_pages(pin) && !err; i++)
+		if (!is_lent(hiding, pin->memory, i))
+			err = emugpu_cover_page(hiding->cover, pin->memory, i);
 	return err;
 }
 
 /* More than a cover holds stays as it is. */
-static int hide(struct emugpu_cover *cover)
+static int hide(struct hiding *hiding)
 {
-	int err = emugpu_pin_each(hide_pin, cover);
+	int err = emugpu_pin_each(hide_pin, hiding);
 
 	return err == -ENOSPC ? 0 : err;
 }
 
-static int begin_locked(void)
+static int begin_locked(const struct pid *process)
 {
-	struct emugpu_cover *cover;
+	struct hiding hiding = { .process = process };
 	int err;
 
 	if (stash)
 		return -EBUSY;
-	cover = emugpu_cover_new();
-	if (!cover)
+	hiding.cover = emugpu_cover_new();
+	if (!hiding.cover)
 		return -ENOMEM;
-	err = hide(cover);
+	err = hide(&hiding);
 	if (err)
-		emugpu_cover_delete(cover);
+		emugpu_cover_delete(hiding.cover);
 	else
-		stash = cover;
+		stash = hiding.cover;
 	return err;
 }
 
@@ -90,13 +138,17 @@ static void unlock(void)
 	emugpu_api_unlock();
 }
 
-int emugpu_stash_begin(void)
+int emugpu_stash_begin(u32 pid)
 {
+	struct pid *process = pid ? find_get_pid(pid) : NULL;
 	int err;
 
+	if (pid && !process)
+		return -ESRCH;
 	lock();
-	err = begin_locked();
+	err = begin_locked(process);
 	unlock();
+	put_pid(process);
 	return err;
 }
 

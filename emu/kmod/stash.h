@@ -8,8 +8,12 @@
 
 #include <linux/types.h>
 
-/* Hides what the pins of all GPUs hold. EBUSY: it is hidden, or a window is closed; ENOMEM; ENODEV a GPU goes */
-int emugpu_stash_begin(void);
+/*
+ * Hides what process number @pid has pinned, or all have for 0, but for what
+ * others may write to. ESRCH: there is no such process; EBUSY: something is
+ * hidden, or a window is closed; ENOMEM; ENODEV a GPU goes
+ */
+int emugpu_stash_begin(u32 pid);
 
 /* Brings it back. ENOENT: nothing is hidden; EBUSY: a window is closed */
 int emugpu_stash_end(u32 *changed);

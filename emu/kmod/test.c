@@ -216,9 +216,9 @@ static int test_guard(struct emugpu_client *client, struct emugpu_gpu *gpu, stru
 
 static int test_stash(struct emugpu_client *client, struct emugpu_gpu *gpu, struct emugpu_test *test)
 {
-	if (test->stash.on > 1)
+	if (test->stash.on > 1 || test->stash.reserved)
 		return -EINVAL;
-	return test->stash.on ? emugpu_stash_begin() : emugpu_stash_end(&test->stash.out_changed);
+	return test->stash.on ? emugpu_stash_begin(test->stash.pid) : emugpu_stash_end(&test->stash.out_changed);
 }
 
 static int (*const ops[])(struct emugpu_client *client, struct emugpu_gpu *gpu, struct emugpu_test *test) = {

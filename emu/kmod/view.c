@@ -13,7 +13,7 @@
 
 /*
  * Lock order: memory map lock of a process -> list lock -> view lock; API lock
- * -> window lock -> view lock. A fault brings a page in under the view lock, shared; whoever
+ * -> window lock -> list lock. A fault brings a page in under the view lock, shared; whoever
  * ends views takes it once, exclusively, after which every fault sees that they
  * have ended and what came in before can be taken out.
  */
@@ -155,6 +155,20 @@ void emugpu_views_zap(struct emugpu_views *views)
 static bool shows(const struct emugpu_views *views, const struct emugpu_gpu *gpu)
 {
 	return !views->ended && views->memory->gpu == gpu;
+}
+
+bool emugpu_views_show(const struct emugpu_memory *memory)
+{
+	const struct emugpu_views *views;
+	bool found = false;
+
+	mutex_lock(&list_lock);
+	down_read(&view_rwsem);
+	list_for_each_entry(views, &all_views, node)
+		found |= !views->ended && views->memory == memory;
+	up_read(&view_rwsem);
+	mutex_unlock(&list_lock);
+	return found;
 }
 
 void emugpu_views_end_gpu(const struct emugpu_gpu *gpu)

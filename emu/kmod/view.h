@@ -32,6 +32,9 @@ void emugpu_views_init(struct emugpu_views *views, struct emugpu_memory *memory,
 /* -ENOTSUPP the GPU has no such pages; -ENODEV it is gone; -EINVAL a private mapping */
 int emugpu_views_mmap(struct emugpu_views *views, struct vm_area_struct *vma);
 
+/* Whether there is one of @memory, touched or not */
+bool emugpu_views_show(const struct emugpu_memory *memory);
+
 /* In between no page comes in: who touches one waits. Within the API lock and the window lock */
 void emugpu_views_stop(void);
 void emugpu_views_go_on(void);

@@ -6,7 +6,7 @@
 #include <linux/errno.h>
 #include <linux/types.h>
 
-static inline int emugpu_stash_begin(void)
+static inline int emugpu_stash_begin(u32 pid)
 {
 	return -EOPNOTSUPP;
 }

@@ -357,6 +357,57 @@ CASE(twice_is_an_error)
 	EXPECT(emu_stash(fd, 2, &changed) == -EINVAL, "neither");
 }
 
+static int stash_process(pid_t pid)
+{
+	struct emugpu_test test = { .op = EMUGPU_TEST_STASH, .stash = { .on = 1, .pid = (uint32_t)pid } };
+
+	return emu_test(fd, &test);
+}
+
+static int pin_own_for_ever(void)
+{
+	return emu_alloc(emu_open(), VA, BLOCK) || get_persistent(1, VA, PAGE);
+}
+
+CASE(a_stash_hides_what_one_process_has_pinned)
+{
+	unsigned int changed;
+
+	filled_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && emu_in_child(pin_own_for_ever) == 0, "get");
+	EXPECT(stash_process(1 << 22) == -ESRCH, "nobody's");
+	EXPECT(stash_process(getpid()) == 0, "on");
+	EXPECT(poke(physical(0, 0)) == 0 && poke(physical(1, 0)) == 0, "poke");
+	EXPECT(emu_stash(fd, 0, &changed) == 0 && changed == 1, "%u pages changed", changed);
+	expect_contents();
+	CHECK_CASE();
+	EXPECT(put_persistent(1) == 0 && put(0) == 0, "put");
+	free_one();
+}
+
+static struct emugpu_context_new context;
+
+static int pin_by_token(void)
+{
+	return get_token(1, context.out_p2p_token, 0, VA, PAGE);
+}
+
+/* What the other process writes is no breach, and is not lost. */
+CASE(a_stash_leaves_what_another_process_has_pinned_too)
+{
+	unsigned int changed;
+
+	EXPECT(emu_context(fd, &context) == 0 && emu_alloc_in(fd, context.out_context, VA, BLOCK) == 0, "alloc");
+	EXPECT(emu_fill(fd, VA, 1, 7, BLOCK) == 0, "fill");
+	EXPECT(get(0, VA, 2 * PAGE) == 0 && emu_in_child(pin_by_token) == 0, "get");
+	EXPECT(stash_process(getpid()) == 0, "on");
+	EXPECT(poke(physical(0, 0)) == 0 && poke(physical(0, 1)) == 0, "poke");
+	EXPECT(emu_stash(fd, 0, &changed) == 0 && changed == 1, "%u pages changed", changed);
+	EXPECT(emu_read(fd, seen, VA, 2 * PAGE) == 0 && seen[0] == 8 && seen[PAGE] == 7, "%d %d", seen[0], seen[PAGE]);
+	EXPECT(emu_free(fd, VA) == 0 && emu_drop(fd, context.out_context) == 0 && nothing_pinned(), "free");
+}
+
 static int stash_of(unsigned int gpu, unsigned int on)
 {
 	struct emugpu_test test = { .op = EMUGPU_TEST_STASH, .gpu = gpu, .stash.on = on };

@@ -69,9 +69,9 @@ int gpu_pins(uint32_t *out)
 	return ret;
 }
 
-int gpu_hide(int gpu)
+int gpu_hide(int gpu, uint32_t pid)
 {
-	struct emugpu_test test = { .op = EMUGPU_TEST_STASH, .stash.on = 1 };
+	struct emugpu_test test = { .op = EMUGPU_TEST_STASH, .stash = { .on = 1, .pid = pid } };
 
 	return ask(gpu, &test);
 }

@@ -16,8 +16,8 @@ void gpu_close(int gpu);
 /** gpu_revoke - all that is pinned and may be taken away */
 int gpu_revoke(int gpu);
 
-/** gpu_hide - put what is pinned aside */
-int gpu_hide(int gpu);
+/** gpu_hide - put aside what process @pid has pinned, and nobody else may write to */
+int gpu_hide(int gpu, uint32_t pid);
 
 /** gpu_show - put it back; @out_changed: pages that were written meanwhile */
 int gpu_show(int gpu, uint32_t *out_changed);
