@@ -52,6 +52,9 @@ UNIT_OBJ_test_judge_splat = $(B)/obj/judge/splat.o
 UNIT_OBJ_test_judge_violations = $(B)/obj/judge/violations.o
 UNIT_OBJ_test_verify_scenarios = $(patsubst %,$(B)/obj/tool/%.o,grow tool verify_recording verify_rows verify_scenarios)
 UNIT_OBJ_test_verify_stream = $(UNIT_OBJ_test_verify_scenarios) $(patsubst %,$(B)/obj/tool/%.o,verify_result verify_stream)
+UNIT_OBJ_test_verify_time = $(UNIT_OBJ_test_verify_stream) $(B)/obj/judge/splat.o \
+	$(patsubst %,$(B)/obj/tool/%.o,verify_death verify_rules verify_run verify_summary verify_vm)
+UNIT_CFLAGS_test_verify_time = -DFAKE_VM_RUN='"test/unit/fake_vm_run"'
 UNIT_OBJ_test_facts = $(patsubst %,$(B)/obj/tool/%.o,bar1 facts facts_live facts_vendor grow printable tool tree tree_text)
 UNIT_OBJ_test_scrub = $(patsubst %,$(B)/obj/tool/%.o,pci_config scrub scrub_config)
 UNIT_OBJ_test_root = $(patsubst %,$(B)/obj/tool/%.o,grow printable root tool tree tree_text unpack)

@@ -362,6 +362,27 @@ static unsigned int allocs_failed(const struct run *run)
 	return count;
 }
 
+static bool has_ended(const struct results *results, const char *id)
+{
+	size_t i;
+
+	for (i = 0; i < results->count; i++)
+		if (!strcmp(results->at[i].scenario.id, id))
+			return results->at[i].ended;
+	return false;
+}
+
+static unsigned int tries_left(const struct run *run, const struct scenarios *plan)
+{
+	unsigned int bits = 0;
+	size_t i;
+
+	for (i = 0; i < plan->count; i++)
+		if (!has_ended(&run->results, plan->at[i].id))
+			bits |= plan->at[i].tries;
+	return bits;
+}
+
 static void plan_rest(struct run *run, struct scenarios *plan)
 {
 	unsigned int allocs = allocs_failed(run);
@@ -371,6 +392,7 @@ static void plan_rest(struct run *run, struct scenarios *plan)
 		scenarios_alloc(plan, run->args->level, allocs);
 	run->planned += plan->count;
 	run_plan(run, plan);
+	run->left = tries_left(run, plan);
 }
 
 static void plan_allocs(struct run *run)
@@ -410,7 +432,7 @@ static void run_planned(struct run *run)
 
 void run_all(struct run *run, const struct verify_args *args, const struct place *place)
 {
-	*run = (struct run) { .args = args, .place = place };
+	*run = (struct run) { .args = args, .place = place, .left = ~0u };
 	catch_signals();
 	progress_start(&run->progress);
 	if (args->only)

@@ -23,6 +23,7 @@ enum stop {
  * @hung: machines in a row that hung before they began; QEMU before 8 does so now and then
  * @crashed: results there were when QEMU crashed last, with that of the scenario it was on
  * @faulted: bits of enum boot: the IOMMU had to stop the device there with nothing done to it
+ * @left: bits of enum tries: of scenarios that were not run to their end; all before it is known what there is
  */
 struct run {
 	const struct verify_args *args;
@@ -33,6 +34,7 @@ struct run {
 	unsigned int hung;
 	size_t crashed;
 	unsigned int faulted;
+	unsigned int left;
 	enum stop stop;
 	struct progress progress;
 };

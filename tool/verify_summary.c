@@ -62,6 +62,17 @@ static void add_rules(struct summary *s, unsigned int bits)
 	}
 }
 
+static bool is_untried(const struct run *run, unsigned int bits)
+{
+	const struct rule *rule;
+	unsigned int needs = 0;
+	size_t i;
+
+	for (i = 0; (rule = rule_at(i)); i++)
+		needs |= rule->needs;
+	return needs & run->left & ~bits;
+}
+
 static void add_finding(struct summary *s, const struct result *result, const struct finding *finding)
 {
 	struct judgement *judgement = &s->judgements[rule_index(finding->rule)];
@@ -85,12 +96,14 @@ static void add_findings(struct summary *s, const struct results *results)
 
 void summary_make(struct summary *out, const struct run *run)
 {
+	unsigned int bits = tried(run);
 	size_t i;
 
 	*out = (struct summary) { .run = run, .ms = progress_ms(&run->progress) };
 	count_results(out);
 	say_untold(out);
-	add_rules(out, tried(run));
+	add_rules(out, bits);
+	out->untried = is_untried(run, bits);
 	add_findings(out, &run->results);
 	for (i = 0; i < out->count && !out->headline; i++)
 		if (out->judgements[i].verdict == VERDICT_BROKEN)
@@ -129,10 +142,12 @@ const char *summary_stop(const struct summary *summary)
 
 	if ((stop == STOP_NONE || stop == STOP_TIME) && *summary->why)
 		return summary->why;
+	if (stop == STOP_TIME && summary->untried)
+		return "two minutes were over before each rule was tried; --full takes the time it needs";
 	return reasons[stop];
 }
 
-/* A quick run that found nothing has done what it promises, whatever its last scenarios. */
+/* A quick run whose time was up has done what it promises where what is left would only try again. */
 int summary_status(const struct summary *summary)
 {
 	enum stop stop = summary->run->stop;
@@ -141,7 +156,7 @@ int summary_status(const struct summary *summary)
 		return EXIT_FAILED;
 	if (summary->untold)
 		return EXIT_USAGE;
-	return stop == STOP_NONE || (stop == STOP_TIME && summary->ran) ? EXIT_OK : EXIT_USAGE;
+	return stop == STOP_NONE || (stop == STOP_TIME && !summary->untried) ? EXIT_OK : EXIT_USAGE;
 }
 
 const char *summary_outcome(const struct summary *summary)

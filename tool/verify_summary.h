@@ -26,6 +26,7 @@ struct judgement {
  * @headline: the most telling of the broken rules; NULL: none is
  * @ran: scenarios that ended
  * @untold: those of them in which not all was seen
+ * @untried: what was left to run would have tried rules that were not
  * @why: see summary_stop()
  */
 struct summary {
@@ -36,6 +37,7 @@ struct summary {
 	size_t broken;
 	size_t ran;
 	size_t untold;
+	bool untried;
 	char why[256];
 	long ms;
 };
