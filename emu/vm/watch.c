@@ -87,6 +87,20 @@ static void exec_qemu(char **argv, int stream, pid_t parent)
 	_exit(EXIT_NO_VERDICT);
 }
 
+/*
+ * Where one of 0 to 2 is closed the pipe would be it, or QEMU's stream, and what is meant for the caller would go there.
+ * Nothing can be written to what takes the place.
+ */
+static void fill_closed(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	close(fd);
+}
+
 static int start_qemu(char **argv)
 {
 	pid_t parent = getpid();
@@ -218,6 +232,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: watch SECONDS LOG QEMU ARG...\n");
 		return 2;
 	}
+	fill_closed();
 	catch_signals((unsigned int)atoi(argv[1]));
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	stream = start_qemu(argv + 3);
@@ -230,6 +245,7 @@ int main(int argc, char **argv)
 		say_how_qemu_ended();
 		status = EXIT_NO_VERDICT;
 	} else {
+		alarm(0);	/* it has come in time */
 		await_log(argv[2]);
 	}
 	end_qemu();
