@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "root.h"
@@ -20,17 +21,35 @@ enum {
 
 static struct root *unpacked;
 
-/* What would end the program waits until the directory is gone, which is soon. */
-static void hold_signals(sigset_t *before)
+static bool would_end(int signo, const sigset_t *blocked)
+{
+	struct sigaction action;
+
+	return !sigismember(blocked, signo) && !sigaction(signo, NULL, &action) && action.sa_handler != SIG_IGN;
+}
+
+/* Those that would end the program where @blocked are blocked */
+static sigset_t ending_signals(const sigset_t *blocked)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
-	sigset_t held;
+	sigset_t set;
 	size_t i;
 
-	sigemptyset(&held);
+	sigemptyset(&set);
 	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		sigaddset(&held, signals[i]);
-	sigprocmask(SIG_BLOCK, &held, before);
+		if (would_end(signals[i], blocked))
+			sigaddset(&set, signals[i]);
+	return set;
+}
+
+/* What would end the program waits until the directory is gone, which is soon: it ends the unpacking, too. */
+static void hold_signals(sigset_t *before)
+{
+	sigset_t held;
+
+	sigprocmask(SIG_BLOCK, NULL, before);
+	held = ending_signals(before);
+	sigprocmask(SIG_BLOCK, &held, NULL);
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
@@ -89,18 +108,30 @@ static int make_dir(struct root *root)
 
 /* ---- opening ---------------------------------------------------------------------- */
 
-static int unpack_file(const char *file, struct root *root)
+static bool unpack_into(int file, const struct root *root, char *why, size_t size)
 {
-	int dir = open(root->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char why[1200];
-	bool ok;
+	sigset_t held = ending_signals(&root->signals);
+	int dir = open(root->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), signals = signalfd(-1, &held, SFD_CLOEXEC);
+	bool ok = dir >= 0 && signals >= 0;
 
-	if (dir < 0)
-		return fail("%s: %s", root->dir, strerror(errno));
-	ok = unpack(file, dir, why, sizeof(why));
+	if (ok)
+		ok = unpack(file, signals, dir, why, size);
+	else
+		snprintf(why, size, "%s", strerror(errno));
+	close(signals);
 	close(dir);
-	return ok ? 0 : fail("%s cannot be unpacked: %s; captures are made by: peerpin doctor --capture FILE.tar",
-			     file, why);
+	return ok;
+}
+
+/* Where a signal has come the program ends with the directory, and without a word. */
+static int unpack_file(int file, const char *name, struct root *root)
+{
+	char why[1200];
+
+	if (unpack_into(file, root, why, sizeof(why)))
+		return 0;
+	remove_dir(root);
+	return fail("%s cannot be unpacked: %s; captures are made by: peerpin doctor --capture FILE.tar", name, why);
 }
 
 static int open_dir(const char *dir, struct root *root)
@@ -112,16 +143,28 @@ static int open_dir(const char *dir, struct root *root)
 	return ret ? fail("%s: %s", dir ? dir : "/", strerror(-ret)) : 0;
 }
 
-static int open_file(const char *file, struct root *root)
+static int open_unpacked(int file, const char *name, struct root *root)
 {
 	int ret = make_dir(root);
 
 	if (!ret)
-		ret = unpack_file(file, root);
+		ret = unpack_file(file, name, root);
 	if (!ret)
 		ret = open_dir(root->dir, root);
 	if (ret)
 		remove_dir(root);
+	return ret;
+}
+
+/* The other end of a pipe may be long in coming, and no directory is there to be left yet. */
+static int open_file(const char *name, struct root *root)
+{
+	int file = open(name, O_RDONLY | O_CLOEXEC), ret;
+
+	if (file < 0)
+		return fail("--root %s: %s", name, strerror(errno));
+	ret = open_unpacked(file, name, root);
+	close(file);
 	return ret;
 }
 

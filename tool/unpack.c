@@ -3,6 +3,7 @@
 #include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,12 +13,14 @@
 #include "unpack.h"
 
 /**
- * struct unpacking - @entries: and directories that were made on the way to them
+ * struct unpacking - @file, @signals: see unpack()
+ * @entries: and directories that were made on the way to them
  * @why: of @size bytes, where the first error is told
  */
 struct unpacking {
 	struct archive *archive;
-	int dir;
+	int file, signals, dir;
+	char data[65536];
 	size_t entries, bytes;
 	char *why;
 	size_t size;
@@ -230,16 +233,42 @@ static bool unpack_all(struct unpacking *u)
 	return ret == ARCHIVE_EOF ? true : wrong(u, "the archive", archive_error_string(u->archive));
 }
 
-bool unpack(const char *file, int dir, char *why, size_t size)
+/* False: there is a signal. What a pipe or a slow disk has to say may be long in coming. */
+static bool await_data(const struct unpacking *u)
 {
-	struct unpacking u = { .archive = archive_read_new(), .dir = dir, .why = why, .size = size };
+	struct pollfd fds[] = { { .fd = u->file, .events = POLLIN }, { .fd = u->signals, .events = POLLIN } };
+
+	while (poll(fds, 2, -1) < 0 && errno == EINTR)
+		;
+	return !fds[1].revents;
+}
+
+static la_ssize_t read_more(struct archive *a, void *arg, const void **out)
+{
+	struct unpacking *u = arg;
+	ssize_t n = -1;
+
+	*out = u->data;
+	errno = EINTR;
+	if (await_data(u))
+		n = read(u->file, u->data, sizeof(u->data));
+	if (n < 0)
+		archive_set_error(a, errno, "%s", strerror(errno));
+	return n;
+}
+
+bool unpack(int file, int signals, int dir, char *why, size_t size)
+{
+	struct unpacking u = {
+		.archive = archive_read_new(), .file = file, .signals = signals, .dir = dir, .why = why, .size = size,
+	};
 	bool ok = u.archive;
 
 	if (!ok)
 		return wrong(&u, "the archive", strerror(ENOMEM));
 	archive_read_support_filter_gzip(u.archive);
 	archive_read_support_format_tar(u.archive);
-	if (archive_read_open_filename(u.archive, file, 65536))
+	if (archive_read_open(u.archive, &u, NULL, read_more, NULL))
 		ok = wrong(&u, "the archive", archive_error_string(u.archive));
 	else
 		ok = unpack_all(&u);

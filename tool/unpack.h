@@ -16,7 +16,10 @@ enum {
 	UNPACK_MAX_DEPTH = 64,
 };
 
-/* @dir: an empty directory, open. False: @why tells. */
-bool unpack(const char *file, int dir, char *why, size_t size);
+/*
+ * @file: the archive, open; @signals: a signalfd() of what shall end it early, or -1; @dir: an empty directory, open.
+ * False: @why tells.
+ */
+bool unpack(int file, int signals, int dir, char *why, size_t size);
 
 #endif

@@ -255,21 +255,23 @@ static void a_disk_that_is_full(void **state)
 	struct packing *p = *state;
 	struct rlimit before, limit;
 	char why[256] = "", text[40000];
-	int dir;
+	int dir, file;
 
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	put(p, AE_IFREG, 0644, "a", text);
 	assert_int_equal(archive_write_close(p->tar), ARCHIVE_OK);
+	file = open(p->file, O_RDONLY);
 	dir = open(p->dir, O_RDONLY | O_DIRECTORY);
 	getrlimit(RLIMIT_FSIZE, &before);
 	limit = (struct rlimit){ 20000, before.rlim_max };
 	signal(SIGXFSZ, SIG_IGN);
 	setrlimit(RLIMIT_FSIZE, &limit);
 	errno = ENOENT;
-	assert_false(unpack(p->file, dir, why, sizeof(why)));
+	assert_false(unpack(file, -1, dir, why, sizeof(why)));
 	setrlimit(RLIMIT_FSIZE, &before);
 	close(dir);
+	close(file);
 	assert_string_equal(why, "a: File too large");
 }
 
@@ -405,6 +407,68 @@ static void whatever_ends_it_nothing_is_left(void **state)
 	assert_int_equal(left_behind(p), 0);
 }
 
+/* Within some seconds; how it ended */
+static int wait_briefly(pid_t pid)
+{
+	int status = 0, tries;
+
+	for (tries = 0; tries < 500; tries++) {
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			return status;
+		usleep(10000);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	return status;
+}
+
+/* Opens the pipe @file, of which @unpacked tells whether it is to come so far that there is a directory. */
+static int end_in_pipe(struct packing *p, const char *file, bool unpacked, int signo)
+{
+	int pipe = -1, status, ignored = signo == SIGINT ? SIGHUP : SIGINT;
+	struct root root;
+	pid_t pid;
+
+	signal(ignored, SIG_IGN);
+	pid = fork();
+	if (!pid) {
+		root_open(file, &root);
+		_exit(0);
+	}
+	signal(ignored, SIG_DFL);
+	if (unpacked)
+		pipe = open(file, O_WRONLY);
+	while (unpacked && left_behind(p) < 1)
+		usleep(1000);
+	kill(pid, ignored);
+	usleep(20000);
+	kill(pid, signo);
+	status = wait_briefly(pid);
+	if (unpacked)
+		close(pipe);
+	return status;
+}
+
+/* As of `curl ... | peerpin doctor --root /dev/stdin`; what is ignored, as below nohup, ends nothing. */
+static void a_pipe_that_says_nothing_can_be_left(void **state)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	struct packing *p = *state;
+	char file[64];
+	size_t i;
+
+	assert_int_equal(archive_write_close(p->tar), ARCHIVE_OK);
+	unlink(p->file);
+	snprintf(file, sizeof(file), "%s/pipe", p->dir);
+	assert_int_equal(mkfifo(file, 0600), 0);
+	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+		assert_int_equal(WTERMSIG(end_in_pipe(p, file, true, signals[i])), signals[i]);
+		assert_int_equal(left_behind(p), 0);
+		assert_int_equal(WTERMSIG(end_in_pipe(p, file, false, signals[i])), signals[i]);
+		assert_int_equal(left_behind(p), 0);
+	}
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -428,6 +492,7 @@ int main(void)
 		CASE(a_directory_is_taken_as_it_is),
 		CASE(no_place_to_unpack),
 		CASE(a_long_name_of_that_place),
+		CASE(a_pipe_that_says_nothing_can_be_left),
 		CASE(whatever_ends_it_nothing_is_left),
 	};
 
