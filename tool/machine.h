@@ -62,8 +62,9 @@ struct link {
  * @parent: index of the bridge above, or NO_PARENT: it is on a root bus
  * @root_bus: such as "pci0000:00"; empty if the tree does not tell
  * @port: where the configuration space does not tell, inferred from its place
- * @config_seen: more than the first 64 bytes of the configuration space could
- *	be read, which only root can. Else @has_... say nothing.
+ * @config_seen: the configuration space could be read, of Express devices the extended part, too, which only root
+ *	can. Else @has_... say nothing.
+ * @config_cut: root could read it, but not the extended part: the kernel or a hypervisor has no way there
  * @acs_at: where in the configuration space the ACS capability is
  * @rebar: of each BAR, the sizes it can be given: bit N is 1 MiB << N
  * @master: bus mastering is on
@@ -85,6 +86,7 @@ struct device {
 	char iommu_type[16];	/* "DMA", "DMA-FQ", "identity"; "" if unknown */
 	struct link link;
 	bool config_seen;
+	bool config_cut;
 	bool master;
 	bool is_virtual;
 	bool has_acs;

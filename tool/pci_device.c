@@ -91,6 +91,15 @@ static void read_rebar(const struct pci_config *c, struct device *d)
 	}
 }
 
+/*
+ * What Express devices can is in the extended part, which pci=nommconf and machines without an MCFG table (i440fx, Xen)
+ * hide from root, too. Others have none.
+ */
+static bool is_seen(const struct pci_config *c, enum port_type port)
+{
+	return c->size > (port == PORT_CONVENTIONAL ? PCI_CONFIG_UNPRIVILEGED : PCI_AT_EXTENDED);
+}
+
 static void read_config(const struct tree *t, struct device *d)
 {
 	char bytes[PCI_CONFIG_SIZE + 1];
@@ -102,10 +111,11 @@ static void read_config(const struct tree *t, struct device *d)
 	c.size = (size_t)n;
 	memcpy(c.at, bytes, c.size);
 	d->master = config_u16(&c, PCI_AT_COMMAND) & PCI_COMMAND_MASTER;
-	d->config_seen = c.size > PCI_CONFIG_UNPRIVILEGED;
-	if (!d->config_seen)
+	if (c.size <= PCI_CONFIG_UNPRIVILEGED)
 		return;
 	d->port = port_of(&c);
+	d->config_seen = is_seen(&c, d->port);
+	d->config_cut = !d->config_seen;
 	read_acs(&c, d);
 	read_ats(&c, d);
 	read_rebar(&c, d);

@@ -164,6 +164,20 @@ static void rdma_is_alone(struct made_device *d)
 	d[MADE_GPU].class_code = 0x040300;
 }
 
+static void no_extended_config(struct made_device *d)
+{
+	int i;
+
+	for (i = 0; i < NR_MADE; i++)
+		d[i].config_size = 256;
+}
+
+static void small_bar_of_unknown_sizes(struct made_device *d)
+{
+	small_bar(d);
+	d[MADE_GPU].config_size = 256;
+}
+
 static void rdma_is_a_plain_card(struct made_device *d)
 {
 	d[MADE_RDMA].rdma = NULL;
@@ -443,6 +457,8 @@ static const struct fault faults[] = {
 	{ "a small BAR1", .change = small_bar, .gone = "OK bar1-size " GPU "\n", .come = "WARN bar1-size " GPU "\n" },
 	{ "a resizable BAR1", .change = resizable_bar,
 	  .gone = "OK bar1-size " GPU "\n", .come = "WARN bar1-size " GPU "\n" },
+	{ "a small BAR1 of unknown sizes", .change = small_bar_of_unknown_sizes,
+	  .gone = "OK bar1-size " GPU "\n", .come = "? bar1-size " GPU "\n" },
 	{ "a BAR1 without room", .change = bar_without_room,
 	  .gone = "OK bar1-size " GPU "\n", .come = "FAIL bar1-size " GPU "\n" },
 
@@ -470,6 +486,8 @@ static const struct fault faults[] = {
 	{ "a port validates sources", .change = port_only_validates },
 	{ "no root", .change = no_root, .gone = "OK acs-redirect machine\n", .come = "? acs-redirect machine\n",
 	  .pair = "not known\n" },
+	{ "no extended configuration space", .change = no_extended_config,
+	  .gone = "OK acs-redirect machine\n", .come = "? acs-redirect machine\n", .pair = "not known\n" },
 	{ "POWER8, under a switch", .file = "proc/cpuinfo", .text = "processor\t: 0\ncpu\t\t: POWER8E (raw)\n",
 	  .gone = "OK platform machine\n", .come = "FAIL platform machine\n" },
 	{ "ARM64", .file = "proc/cpuinfo", .text = "processor\t: 0\nCPU implementer\t: 0x41\n",

@@ -346,11 +346,25 @@ static void short_config(void **state)
 			.config_size = size, .master = true,
 		});
 		d = find(m, "0000:00:01.0");
-		assert_int_equal(d->config_seen, size > 64);
+		assert_int_equal(d->config_seen, size > 256);
+		assert_int_equal(d->config_cut, size > 64 && size <= 256);
 		assert_int_equal(d->has_acs, size >= 0x104);
 		assert_int_equal(d->has_ats, size >= 0x124);
 		unlink(tree_path("%s/sys/bus/pci/devices/0000:00:01.0", m->root).at);
 	}
+}
+
+/* It has no more, so all is seen. */
+static void config_of_a_conventional_device(void **state)
+{
+	struct made *m = *state;
+
+	make_device(m->root, &(struct made_device) {
+		.name = "0000:00:01.0", .above = "pci0000:00", .vendor = 0x1000, .class_code = 0x010000,
+		.port = PORT_CONVENTIONAL, .config_size = 256,
+	});
+	assert_true(find(m, "0000:00:01.0")->config_seen);
+	assert_int_equal(find(m, "0000:00:01.0")->port, PORT_CONVENTIONAL);
 }
 
 static void unreadable_files(void **state)
@@ -428,6 +442,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(names_that_are_no_addresses, setup, teardown),
 		cmocka_unit_test_setup_teardown(parents_in_a_circle, setup, teardown),
 		cmocka_unit_test_setup_teardown(short_config, setup, teardown),
+		cmocka_unit_test_setup_teardown(config_of_a_conventional_device, setup, teardown),
 		cmocka_unit_test_setup_teardown(unreadable_files, setup, teardown),
 		cmocka_unit_test(lists_that_loop),
 		cmocka_unit_test(lists_that_lead_away),
