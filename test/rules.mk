@@ -59,15 +59,15 @@ UNIT_OBJ_test_facts = $(patsubst %,$(B)/obj/tool/%.o,bar1 facts facts_live facts
 UNIT_OBJ_test_scrub = $(patsubst %,$(B)/obj/tool/%.o,pci_config scrub scrub_config)
 UNIT_OBJ_test_root = $(patsubst %,$(B)/obj/tool/%.o,grow printable root tool tree tree_text unpack)
 UNIT_OBJ_test_capture = $(patsubst %,$(B)/obj/tool/%.o,bar1 capture capture_entries capture_list capture_names \
-	capture_tar facts facts_live facts_vendor grow machine pci_config pci_device printable root scrub scrub_config tool tree tree_text unpack)
+	capture_tar facts facts_live facts_vendor grow guest machine pci_config pci_device printable root scrub scrub_config tool tree tree_text unpack)
 UNIT_OBJ_test_doctor = $(patsubst %,$(B)/obj/tool/%.o,$(notdir $(basename $(wildcard tool/check*.c)))) \
 	$(patsubst %,$(B)/obj/tool/%.o,bar1 doctor_json doctor_report doctor_text doctor_view doctor_ways facts \
-	facts_live facts_vendor grow json machine pair path pci_config pci_device printable tool tree tree_text units utf8)
+	facts_live facts_vendor grow guest json machine pair path pci_config pci_device printable tool tree tree_text units utf8)
 UNIT_OBJ_test_doctor_pairs = $(UNIT_OBJ_test_doctor)
 UNIT_OBJ_test_doctor_captured = $(UNIT_OBJ_test_doctor) $(B)/obj/tool/root.o $(B)/obj/tool/unpack.o
 UNIT_OBJ_test_json = $(patsubst %,$(B)/obj/tool/%.o,json tool utf8)
 UNIT_OBJ_test_plot = $(patsubst %,$(B)/obj/bench/plot/%.o,draw label results scale) $(B)/obj/tool/markup.o
-UNIT_MACHINE := $(patsubst %,$(B)/obj/tool/%.o,grow machine path pci_config pci_device printable tool tree tree_text)
+UNIT_MACHINE := $(patsubst %,$(B)/obj/tool/%.o,grow guest machine path pci_config pci_device printable tool tree tree_text)
 UNIT_OBJ_test_tree = $(patsubst %,$(B)/obj/tool/%.o,grow printable tool tree tree_text)
 UNIT_OBJ_test_machine = $(UNIT_MACHINE)
 UNIT_OBJ_test_path = $(UNIT_MACHINE)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "grow.h"
+#include "guest.h"
 #include "machine.h"
 #include "path.h"
 #include "pci_device.h"
@@ -218,6 +219,7 @@ int machine_read(const struct tree *tree, struct machine *out)
 	infer_ports(out);
 	/* a kernel without NUMA has no such directory, and that is no error */
 	tree_list(tree, "sys/devices/system/node", add_node, out);
+	out->is_guest = guest_found(out);
 	return 0;
 }
 

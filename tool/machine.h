@@ -107,13 +107,18 @@ struct numa_node {
 	int package;
 };
 
-/** struct machine - @at is sorted by address; a device's index is its place there */
+/**
+ * struct machine - @at is sorted by address; a device's index is its place there
+ * @is_guest: a virtual machine, whose hypervisor makes up bridges as it likes; not one with the emulated GPU, for which
+ *	QEMU's bridges are the real ones
+ */
 struct machine {
 	const struct tree *tree;
 	struct device *at;
 	size_t count;
 	struct numa_node *nodes;
 	size_t nr_nodes;
+	bool is_guest;
 };
 
 /**

@@ -96,12 +96,6 @@ static const struct device *find_bridge(const struct view *v, const struct pair 
 
 /* ---- reasons -------------------------------------------------------------------- */
 
-/* A link leads from a bridge; where none is above a device, a hypervisor keeps it to itself. */
-static bool is_hidden(const struct view *v, int device)
-{
-	return v->machine.at[device].parent == NO_PARENT && path_link(&v->machine, device).width;
-}
-
 static void add_processors(const struct view *v, struct pair *p, const char *rate)
 {
 	int unknown = v->machine.at[p->gpu].numa_node == NO_NODE ? p->gpu : p->peer;
@@ -132,11 +126,11 @@ static void add_path(const struct view *v, struct pair *p)
 	if (p->path.mbps && p->path.slowest >= 0)
 		snprintf(rate, sizeof(rate), ", %.1f GB/s by the link of %s", (double)p->path.mbps / 1000,
 			 address(v, p->path.slowest));
-	if (p->path.case_of_guide == PATH_SWITCHES_ONLY)
-		add(p, PAIR_WELL, "only switches between them%s", rate);
-	else if (is_hidden(v, p->gpu) || is_hidden(v, p->peer))
+	if (path_is_hidden(&v->machine, p->gpu) || path_is_hidden(&v->machine, p->peer))
 		add(p, PAIR_UNKNOWN,
 		    "this virtual machine does not show the bridges between them: ask peerpin doctor on its host");
+	else if (p->path.case_of_guide == PATH_SWITCHES_ONLY)
+		add(p, PAIR_WELL, "only switches between them%s", rate);
 	else
 		add_processors(v, p, rate);
 }

@@ -159,6 +159,11 @@ struct link path_link(const struct machine *m, int i)
 	return link;
 }
 
+bool path_is_hidden(const struct machine *m, int device)
+{
+	return m->is_guest || (m->at[device].parent == NO_PARENT && path_link(m, device).width);
+}
+
 bool link_is_degraded(const struct link *link)
 {
 	return link->speed_mts < link->max_speed_mts || link->width < link->max_width;

@@ -56,6 +56,12 @@ void path_find(const struct machine *m, int from, int to, struct path *out);
  */
 struct link path_link(const struct machine *m, int i);
 
+/*
+ * Are the bridges above it hidden, or not the real ones? So in a virtual machine; and a device that has a link but no
+ * bridge above it is in one, too, whatever else that says of itself: no real machine has that.
+ */
+bool path_is_hidden(const struct machine *m, int device);
+
 /* Is it narrower or slower than it could be? */
 bool link_is_degraded(const struct link *link);
 

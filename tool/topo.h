@@ -51,10 +51,7 @@ const struct topo_device *topo_find(const struct topo *t, int device);
 /* Its label, or NULL. */
 const char *topo_label(const struct topo *t, int device);
 
-/*
- * Is there a GPU or a peer with a link of its own on a root bus itself? No real
- * machine has that: this is a virtual one that hides what is in between.
- */
+/* Is there a GPU or a peer of which the bridges are hidden, or not the real ones? See path_is_hidden(). */
 bool topo_is_hidden(const struct topo *t);
 
 void topo_text(const struct topo *t, FILE *f);

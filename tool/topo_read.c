@@ -179,11 +179,8 @@ bool topo_is_hidden(const struct topo *t)
 {
 	size_t i;
 
-	for (i = 0; i < t->count; i++) {
-		int device = t->devices[i].device;
-
-		if (t->machine.at[device].parent == NO_PARENT && path_link(&t->machine, device).width)
+	for (i = 0; i < t->count; i++)
+		if (path_is_hidden(&t->machine, t->devices[i].device))
 			return true;
-	}
 	return false;
 }

@@ -497,7 +497,7 @@ static const struct fault faults[] = {
 	{ "Jetson", .file = "etc/nv_tegra_release", .text = "# R35 (release)\n" },
 	{ "a virtual machine", .file = "proc/cpuinfo",
 	  .text = "vendor_id\t: AuthenticAMD\nflags\t: fpu hypervisor lm\n",
-	  .come = "? platform-virtual machine\n" },
+	  .come = "? platform-virtual machine\n", .pair = "not known\n" },
 	{ "a narrow link", .change = narrow_link, .gone = "OK link machine\n", .come = "WARN link " GPU "\n" },
 	{ "a slow link", .change = slow_link, .gone = "OK link machine\n", .come = "WARN link " RDMA "\n" },
 	{ "a GPU that idles", .change = idle_gpu },

@@ -211,6 +211,70 @@ static void what_a_hypervisor_hides_is_not_known(void **state)
 	remove_tree(root);
 }
 
+/** struct guest - what tells that the bridges are none of the real machine's */
+struct guest {
+	const char *file;
+	const char *text;
+	const char *verdict;
+};
+
+static const struct guest guests[] = {
+	{ "proc/cpuinfo", "vendor_id\t: GenuineIntel\nflags\t\t: fpu vme hypervisor lahf_lm\n", "not known\n" },
+	{ "sys/class/dmi/id/sys_vendor", "QEMU\n", "not known\n" },
+	{ "sys/class/dmi/id/product_name", "KVM Virtual Machine\n", "not known\n" },
+	{ "proc/device-tree/compatible", "linux,dummy-virt", "not known\n" },
+	{ "sys/class/dmi/id/sys_vendor", "Supermicro\n", "works slowly\n" },
+	{ "proc/cpuinfo", "model name\t: x\nflags\t\t: fpu vmx\nvmx flags\t: vnmi\n", "works slowly\n" },
+};
+
+static void is_judged(const char *root, const char *verdict)
+{
+	static struct diagnosis diagnosis;
+
+	diagnose(root, &diagnosis);
+	assert_string_equal(diagnosis.pairs, verdict);
+}
+
+/* libvirt gives each device a root port. With the emulated GPU they are the real ones. */
+static void bridges_of_a_guest_tell_nothing(void **state)
+{
+	char *root;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(guests) / sizeof(guests[0]); i++) {
+		root = make_place(&places[0]);
+		make_file(root, guests[i].file, "%s", guests[i].text);
+		is_judged(root, guests[i].verdict);
+		make_file(root, "sys/module/emugpu/version", "580.65.06\n");
+		is_judged(root, "works slowly\n");
+		remove_tree(root);
+	}
+}
+
+static void bridges_of_qemu_are_a_guests(void **state)
+{
+	char *root = make_place(&places[0]);
+
+	(void)state;
+	make_file(root, "sys/devices/pci0000:00/0000:00:01.0/vendor", "0x1b36\n");
+	is_judged(root, "not known\n");
+	remove_tree(root);
+}
+
+static void amazons_real_machines_are_none(void **state)
+{
+	char *root = make_place(&places[0]);
+
+	(void)state;
+	make_file(root, "sys/class/dmi/id/sys_vendor", "Amazon EC2\n");
+	make_file(root, "sys/class/dmi/id/product_name", "m7g.metal\n");
+	is_judged(root, "works slowly\n");
+	make_file(root, "sys/class/dmi/id/product_name", "m7g.large\n");
+	is_judged(root, "not known\n");
+	remove_tree(root);
+}
+
 static void text_names_pair_way_and_bottleneck(void **state)
 {
 	char *root = make_place(&places[0]);
@@ -333,6 +397,9 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(where_they_sit_decides),
 		cmocka_unit_test(what_a_hypervisor_hides_is_not_known),
+		cmocka_unit_test(bridges_of_a_guest_tell_nothing),
+		cmocka_unit_test(bridges_of_qemu_are_a_guests),
+		cmocka_unit_test(amazons_real_machines_are_none),
 		cmocka_unit_test(text_names_pair_way_and_bottleneck),
 		cmocka_unit_test(json_says_the_same_as_text),
 		cmocka_unit_test(names_of_others_give_no_orders),

@@ -169,6 +169,19 @@ static void text_of_a_guest(void **state)
 	free(out);
 }
 
+/* As libvirt puts it together */
+static void text_of_a_guest_with_bridges(void **state)
+{
+	char *out;
+
+	(void)state;
+	make_server();
+	make_file(root, "proc/cpuinfo", "flags\t: fpu hypervisor lm\n");
+	out = printed(topo_text);
+	says(out, "\nThis is a virtual machine");
+	free(out);
+}
+
 static void text_of_nothing(void **state)
 {
 	char *out;
@@ -454,6 +467,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_shown, setup, teardown),
 		cmocka_unit_test_setup_teardown(text, setup, teardown),
 		cmocka_unit_test_setup_teardown(text_of_a_guest, setup, teardown),
+		cmocka_unit_test_setup_teardown(text_of_a_guest_with_bridges, setup, teardown),
 		cmocka_unit_test_setup_teardown(text_of_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(text_without_a_gpu, setup, teardown),
 		cmocka_unit_test_setup_teardown(text_of_many, setup, teardown),
