@@ -10,6 +10,7 @@
 
 enum {
 	PCI_NR_BARS = 6,
+	RDMA_NAME_SIZE = 64,	/* the kernel's IB_DEVICE_NAME_MAX */
 	NO_NODE = -1,
 	NO_GROUP = -1,
 	NO_PARENT = -1,
@@ -80,7 +81,7 @@ struct device {
 	int parent;
 	char root_bus[20];
 	char driver[32];
-	char rdma[32];		/* its RDMA device, such as "mlx5_0" */
+	char rdma[RDMA_NAME_SIZE];	/* its RDMA device, such as "mlx5_0" */
 	int numa_node;		/* or NO_NODE */
 	int iommu_group;	/* or NO_GROUP */
 	char iommu_type[16];	/* "DMA", "DMA-FQ", "identity"; "" if unknown */

@@ -13,7 +13,7 @@
  */
 struct topo_device {
 	int device;
-	char label[40];
+	char label[RDMA_NAME_SIZE];
 	char model[64];
 };
 

@@ -165,7 +165,7 @@ static struct reach reach_of(const struct topo *t, const struct topo_device *d)
 static void put_reach(FILE *f, const struct box *b, const struct reach *r)
 {
 	struct type type = { 11, "bold", "middle", class_paints[r->class].edge };
-	char text[64];
+	char text[RDMA_NAME_SIZE + 16];
 
 	if (!r->count)
 		return;

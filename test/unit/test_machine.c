@@ -246,6 +246,23 @@ static void kinds_by_other_signs(void **state)
 	assert_int_equal(kind_of(m, &(struct made_device) { .class_code = 0x020000 }), DEVICE_NONE);
 }
 
+/* rdma-core names devices by their places, and they can be renamed. */
+static void the_longest_rdma_name(void **state)
+{
+	static const char name[] = "rocep65s0f0np0-storage-of-the-third-rack-behind-switch-17-port-8";
+	struct made *m = *state;
+	const struct device *d;
+
+	make_device(m->root, &(struct made_device) {
+		.name = "0000:01:00.0", .above = "pci0000:00", .vendor = 0x15b3, .class_code = 0x020000,
+		.rdma = name + 1,
+	});
+	d = find(m, "0000:01:00.0");
+	assert_int_equal(strlen(d->rdma), 63);
+	assert_string_equal(d->rdma, name + 1);
+	assert_int_equal(d->kind, DEVICE_RDMA);
+}
+
 static void the_rdma_name(void **state)
 {
 	struct made *m = *state;
@@ -436,6 +453,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(other_ports_without_root, setup, teardown),
 		cmocka_unit_test_setup_teardown(kinds, setup, teardown),
 		cmocka_unit_test_setup_teardown(kinds_by_other_signs, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_longest_rdma_name, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_rdma_name, setup, teardown),
 		cmocka_unit_test_setup_teardown(nodes, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_node_without_processors, setup, teardown),
