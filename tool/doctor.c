@@ -50,7 +50,10 @@ int doctor_examine(const struct tree *tree, bool json, FILE *file)
 		free(v);
 		return fail("the machine cannot be looked at: %s; end some programs, then try again", strerror(-ret));
 	}
-	ret = examine(v, json, file);
+	if (v->pci_error == -E2BIG)
+		ret = fail(MACHINE_TOO_LARGE, MACHINE_MAX_PAIRS);
+	else
+		ret = examine(v, json, file);
 	view_close(v);
 	free(v);
 	return ret;

@@ -203,6 +203,20 @@ const struct numa_node *machine_node(const struct machine *m, int id)
 	return NULL;
 }
 
+/* ---- how much it is ------------------------------------------------------------- */
+
+/* What looks at pairs takes time and memory for each. */
+static bool is_too_large(const struct machine *m)
+{
+	size_t gpus = 0, peers = 0, i;
+
+	for (i = 0; i < m->count; i++) {
+		gpus += m->at[i].kind == DEVICE_GPU && !m->at[i].is_virtual;
+		peers += m->at[i].kind >= DEVICE_GPU && !m->at[i].is_virtual;
+	}
+	return gpus && peers > MACHINE_MAX_PAIRS / gpus;
+}
+
 /* ---- all of it ------------------------------------------------------------------ */
 
 int machine_read(const struct tree *tree, struct machine *out)
@@ -216,6 +230,10 @@ int machine_read(const struct tree *tree, struct machine *out)
 	place_all(out);
 	cut_loops(out);
 	find_kinds(out);
+	if (is_too_large(out)) {
+		machine_free(out);
+		return -E2BIG;
+	}
 	infer_ports(out);
 	/* a kernel without NUMA has no such directory, and that is no error */
 	tree_list(tree, "sys/devices/system/node", add_node, out);

@@ -14,7 +14,12 @@ enum {
 	NO_NODE = -1,
 	NO_GROUP = -1,
 	NO_PARENT = -1,
+	MACHINE_MAX_PAIRS = 65536,	/* of a GPU and another GPU or a peer */
 };
+
+/* For fail(), with MACHINE_MAX_PAIRS */
+#define MACHINE_TOO_LARGE "there are more than %d pairs of GPUs and peers, which no machine has; give --root one that was " \
+	"captured by: peerpin doctor --capture FILE.tar"
 
 enum device_kind {
 	DEVICE_NONE,		/* nothing that moves data to a peer: USB, sound, a chipset's parts */
@@ -125,7 +130,8 @@ struct machine {
 /**
  * machine_read - read all devices and nodes
  *
- * 0, or -errno of the list of devices: -ENOENT on a machine without PCI.
+ * 0, or -errno of the list of devices: -ENOENT on a machine without PCI, -E2BIG where there are more pairs than
+ * MACHINE_MAX_PAIRS, which somebody has made up. After an error nothing is to be freed.
  * A device whose files cannot be read is left out only where it has no
  * address; else its fields are those for "unknown". Parents never form a loop.
  */

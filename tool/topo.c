@@ -80,6 +80,8 @@ static int explain(const struct topo_args *args, int error)
 			    args->root);
 	if (error == -ENOENT)
 		return fail("there is no PCI to be seen in /sys; type: mount -t sysfs sysfs /sys");
+	if (error == -E2BIG)
+		return fail(MACHINE_TOO_LARGE, MACHINE_MAX_PAIRS);
 	return fail("the list of PCI devices cannot be read: %s; type: sudo peerpin topo", strerror(-error));
 }
 

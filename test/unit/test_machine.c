@@ -88,6 +88,24 @@ static void no_pci(void **state)
 	assert_null(machine_find(&m->machine, "0000:00:00.0"));
 }
 
+/* An archive of some kilobytes can have them. */
+static void more_pairs_than_a_machine_has(void **state)
+{
+	struct made *m = *state;
+	int i;
+
+	for (i = 0; i < 258; i++)
+		make_device(m->root, &(struct made_device) {
+			.name = tree_path("%04x:00:00.0", i).at, .above = "pci0000:00", .vendor = i < 255 ? 0x10de : 0x144d,
+			.class_code = i < 255 ? 0x030200 : 0x010802,
+		});
+	assert_int_equal(machine_read(m->tree, &m->machine), -E2BIG);
+	assert_null(m->machine.at);
+	unlink(tree_path("%s/sys/bus/pci/devices/0101:00:00.0", m->root).at);
+	read_it(m);
+	assert_int_equal(m->machine.count, 257);
+}
+
 static void all_of_a_device(void **state)
 {
 	struct made *m = *state;
@@ -446,6 +464,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(no_pci, setup, teardown),
+		cmocka_unit_test_setup_teardown(more_pairs_than_a_machine_has, setup, teardown),
 		cmocka_unit_test_setup_teardown(all_of_a_device, setup, teardown),
 		cmocka_unit_test_setup_teardown(sizes_and_links, setup, teardown),
 		cmocka_unit_test_setup_teardown(acs, setup, teardown),
