@@ -217,8 +217,10 @@ enum {
 	VENDOR_VIRTIO = 0x1af4,
 	VENDOR_VMWARE = 0x15ad,
 	VENDOR_XEN = 0x5853,
+	VENDOR_REALTEK = 0x10ec,
 	CLASS_DISPLAY = 0x03,
 	CLASS_BRIDGE_PCI = 0x0604,
+	CLASS_OWN = 0xff,
 };
 
 /** struct class_kind - @mask: of the class, the bytes that count; @plugged: only in a slot, and as a bus master */
@@ -275,6 +277,12 @@ static bool is_paravirtual(const struct device *d)
 	return d->vendor == VENDOR_VIRTIO || d->vendor == VENDOR_VMWARE || d->vendor == VENDOR_XEN;
 }
 
+/* Realtek has no class of its own for anything else: nothing that would talk to a GPU. */
+static bool is_card_reader(const struct device *d)
+{
+	return d->vendor == VENDOR_REALTEK && d->class_code >> 16 == CLASS_OWN;
+}
+
 static enum device_kind kind_by_class(const struct device *d)
 {
 	size_t i;
@@ -293,7 +301,7 @@ enum device_kind device_kind_of(const struct device *d)
 		return DEVICE_BRIDGE;
 	if (is_gpu(d))
 		return DEVICE_GPU;
-	if (is_paravirtual(d))
+	if (is_paravirtual(d) || is_card_reader(d))
 		return DEVICE_NONE;
 	return d->rdma[0] ? DEVICE_RDMA : kind_by_class(d);
 }

@@ -260,6 +260,10 @@ static void kinds_by_other_signs(void **state)
 	assert_int_equal(kind_of(m, &(struct made_device) {
 		.vendor = 0x1af4, .class_code = 0x020000, .driver = "virtio-pci" }), DEVICE_NONE);
 	assert_int_equal(kind_of(m, &(struct made_device) {
+		.vendor = 0x10ec, .class_code = 0xff0000, .driver = "rtsx_pci" }), DEVICE_NONE);
+	assert_int_equal(kind_of(m, &(struct made_device) {
+		.vendor = 0x10ee, .class_code = 0xff0000 }), DEVICE_OTHER_MASTER);
+	assert_int_equal(kind_of(m, &(struct made_device) {
 		.vendor = 0x10de, .class_code = 0x040300 }), DEVICE_NONE);
 	assert_int_equal(kind_of(m, &(struct made_device) { .class_code = 0x020000 }), DEVICE_NONE);
 }
