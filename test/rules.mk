@@ -55,6 +55,8 @@ UNIT_OBJ_test_verify_stream = $(UNIT_OBJ_test_verify_scenarios) $(patsubst %,$(B
 UNIT_OBJ_test_verify_time = $(UNIT_OBJ_test_verify_stream) $(B)/obj/judge/splat.o \
 	$(patsubst %,$(B)/obj/tool/%.o,verify_death verify_rules verify_run verify_summary verify_vm)
 UNIT_CFLAGS_test_verify_time = -DFAKE_VM_RUN='"test/unit/fake_vm_run"'
+UNIT_OBJ_test_terminal = $(B)/obj/tool/verify_progress.o
+UNIT_CFLAGS_test_terminal = -DPEERPIN='"$(B)/bin/peerpin"'
 UNIT_OBJ_test_facts = $(patsubst %,$(B)/obj/tool/%.o,bar1 facts facts_live facts_vendor grow printable tool tree tree_text)
 UNIT_OBJ_test_scrub = $(patsubst %,$(B)/obj/tool/%.o,pci_config scrub scrub_config)
 UNIT_OBJ_test_root = $(patsubst %,$(B)/obj/tool/%.o,grow printable root tool tree tree_text unpack)
@@ -120,7 +122,7 @@ $(B)/bin/test/test_json $(B)/bin/test/test_file_copy: private override LDFLAGS +
 $(patsubst %,$(B)/bin/test/%,test_doctor test_doctor_pairs test_doctor_captured): \
 	private override LDFLAGS += -Wl,--no-as-needed -larchive -lz -ljson-c
 
-$(B)/bin/test/test_topo $(B)/bin/test/test_tool_ends: | $(B)/bin/peerpin
+$(B)/bin/test/test_topo $(B)/bin/test/test_tool_ends $(B)/bin/test/test_terminal: | $(B)/bin/peerpin
 $(B)/bin/test/test_topo: private override LDFLAGS += -Wl,--no-as-needed -ljson-c -lpci
 
 $(B)/bin/test/test_libcuda_proc: | $(B)/emu/libcuda.so.1

@@ -42,6 +42,8 @@ struct screen {
 
 static volatile sig_atomic_t ended;
 
+static bool coloured;
+
 /* ---- drawing ---------------------------------------------------------------------- */
 
 static void draw(int y, const char *text, attr_t how)
@@ -53,7 +55,7 @@ static void draw(int y, const char *text, attr_t how)
 
 static attr_t attribute_of(enum colour colour)
 {
-	return has_colors() ? COLOR_PAIR(colour) : A_NORMAL;
+	return coloured ? COLOR_PAIR(colour) : A_NORMAL;
 }
 
 static attr_t gpu_attribute(const struct pp_bar1 *gpu, uint64_t reserve)
@@ -287,9 +289,18 @@ static void leave(void)
 		endwin();
 }
 
+/* As https://no-color.org has it */
+static bool wants_colours(void)
+{
+	const char *no = getenv("NO_COLOR");
+
+	return !no || !*no;
+}
+
 static void begin_colours(void)
 {
-	if (!has_colors())
+	coloured = has_colors() && wants_colours();
+	if (!coloured)
 		return;
 	start_color();
 	use_default_colors();
