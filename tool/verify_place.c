@@ -172,7 +172,7 @@ static int make_dir(struct place *place)
 {
 	const char *tmp = getenv("TMPDIR");
 
-	if (join(place->dir, "%s/peerpin-verify.XXXXXX", tmp ? tmp : "/tmp"))
+	if (join(place->dir, "%s/peerpin-verify.XXXXXX", tmp && *tmp ? tmp : "/tmp"))
 		return EXIT_USAGE;
 	if (!mkdtemp(place->dir))
 		return could_not("could not make the directory %s; set TMPDIR to where there is room", place->dir);

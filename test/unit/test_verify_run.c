@@ -486,6 +486,19 @@ static void no_machine_is_no_verdict(void **state)
 	assert_int_equal(lines_of("boots"), 1);
 }
 
+/* As in `TMPDIR= peerpin ...`; made in / it would be root's only, and nobody would look for it there. */
+static void an_empty_TMPDIR_is_none(void **state)
+{
+	char boots[2048];
+
+	(void)state;
+	setenv("TMPDIR", "", 1);
+	assert_int_equal(verify("--only plain"), 0);
+	unsetenv("TMPDIR");
+	read_file("boots", boots, sizeof(boots));
+	says(boots, " --share /tmp/peerpin-verify.");
+}
+
 static void first_stops(void **state)
 {
 	(void)state;
@@ -683,6 +696,7 @@ int main(void)
 		cmocka_unit_test_setup(a_fault_is_named_by_what_was_done, setup),
 		cmocka_unit_test_setup(a_rule_without_a_name_is_not_lost, setup),
 		cmocka_unit_test_setup(no_machine_is_no_verdict, setup),
+		cmocka_unit_test_setup(an_empty_TMPDIR_is_none, setup),
 		cmocka_unit_test_setup(first_stops, setup),
 		cmocka_unit_test_setup(only_runs_one, setup),
 		cmocka_unit_test_setup(only_says_what_it_could_not_do, setup),
