@@ -104,6 +104,15 @@ static void add_redirects(const struct view *v, struct report *r, const unsigned
 			add_redirect(r, &v->machine.at[i], --left ? "" : for_good);
 }
 
+static const struct device *first_unseen(const struct view *v, const unsigned char *redirects)
+{
+	size_t i = 0;
+
+	while (redirects[i] != SEEN_UNKNOWN)
+		i++;
+	return &v->machine.at[i];
+}
+
 static void tell(const struct view *v, struct report *r, const unsigned char *redirects)
 {
 	size_t unseen = count_that(v, redirects, SEEN_UNKNOWN);
@@ -112,8 +121,8 @@ static void tell(const struct view *v, struct report *r, const unsigned char *re
 	if (unseen) {
 		report_add(r, HEALTH_UNSEEN, "machine",
 			   "%zu bridge%s between GPUs and peers: ACS needs %s to be seen", unseen,
-			   unseen == 1 ? "" : "s", who_sees(v));
-		report_type(r, "%s", how_to_see(v));
+			   unseen == 1 ? "" : "s", who_sees(v, first_unseen(v, redirects)));
+		report_type(r, "%s", how_to_see(v, first_unseen(v, redirects)));
 	} else if (!count_that(v, redirects, SEEN_YES)) {
 		report_add(r, HEALTH_OK, "machine",
 			   "no switch between a GPU and a peer redirects to the root complex%s",

@@ -97,8 +97,8 @@ static void add_size(const struct view *v, struct report *r, const struct device
 		report_type(r, "peerpin bar    # give caches a budget below that: pp_cache(3)");
 	} else {
 		report_add(r, HEALTH_UNSEEN, gpu->name, "BAR1 is %s; whether it could be resized needs %s",
-			   text_bytes(size).at, who_sees(v));
-		report_type(r, "%s", how_to_see(v));
+			   text_bytes(size).at, who_sees(v, gpu));
+		report_type(r, "%s", how_to_see(v, gpu));
 	}
 }
 

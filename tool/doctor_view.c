@@ -351,13 +351,17 @@ bool in_container(const struct view *v, const char **hint)
 	return false;
 }
 
-const char *who_sees(const struct view *v)
+const char *who_sees(const struct view *v, const struct device *d)
 {
+	if (d->config_cut)
+		return "more than 256 bytes of configuration space";
 	return v->facts.root ? "CAP_SYS_ADMIN" : "root";
 }
 
-const char *how_to_see(const struct view *v)
+const char *how_to_see(const struct view *v, const struct device *d)
 {
+	if (d->config_cut)
+		return "cat /proc/cmdline    # boot without pci=nommconf; in a virtual machine ask on the host";
 	return v->facts.root ? "peerpin doctor    # on the host, or here after docker run --privileged" :
 			       "sudo peerpin doctor";
 }

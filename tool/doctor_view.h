@@ -76,11 +76,11 @@ bool is_tegra(const struct view *v);
 bool in_container(const struct view *v, const char **hint);
 
 /*
- * The kernel shows all of a configuration space to CAP_SYS_ADMIN only: "root", or that, which root of a container
- * lacks; and what to type.
+ * The kernel shows all of the configuration space of @d to CAP_SYS_ADMIN only: "root",
+ * or that, which root of a container lacks, or what the machine lacks; and what to type.
  */
-const char *who_sees(const struct view *v);
-const char *how_to_see(const struct view *v);
+const char *who_sees(const struct view *v, const struct device *d);
+const char *how_to_see(const struct view *v, const struct device *d);
 
 /* Does the IOMMU map addresses of this device? Unknown where its group's type is not seen, or says nothing. */
 enum seen translates(const struct device *d);

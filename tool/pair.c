@@ -188,14 +188,9 @@ static void add_acs(const struct view *v, struct pair *p)
 		add(p, PAIR_SLOW,
 		    "bridge %s redirects to the root complex (ACS): setpci -s %s ECAP_ACS+6.w=0:2c would change it",
 		    bridge->name, bridge->name);
-	else if (unseen && p->verdict == PAIR_WELL && unseen->config_cut)
-		add(p, PAIR_UNKNOWN,
-		    "whether bridge %s redirects (ACS) cannot be seen: only 256 bytes of its configuration space can be "
-		    "read; boot without pci=nommconf",
-		    unseen->name);
 	else if (unseen && p->verdict == PAIR_WELL)
 		add(p, PAIR_UNKNOWN, "whether bridge %s redirects (ACS) needs %s to be seen: %s", unseen->name,
-		    who_sees(v), how_to_see(v));
+		    who_sees(v, unseen), how_to_see(v, unseen));
 }
 
 static void judge(const struct view *v, struct pair *p)

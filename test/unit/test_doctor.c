@@ -685,6 +685,16 @@ static void root_is_not_told_to_become_root(void **state)
 	advises(&user, "acs-redirect: sudo peerpin doctor\n");
 }
 
+static void who_sees_all_that_there_is_is_told_how_there_would_be_more(void **state)
+{
+	static const struct fault bridges = { .change = no_extended_config };
+	static const struct fault gpu = { .change = small_bar_of_unknown_sizes };
+
+	(void)state;
+	advises(&bridges, "acs-redirect: cat /proc/cmdline    # boot without pci=nommconf");
+	advises(&gpu, "bar1-size: cat /proc/cmdline    # boot without pci=nommconf");
+}
+
 static void add_sound(const char *root)
 {
 	struct made_device sound = healthy_devices[MADE_GPU];
@@ -806,6 +816,7 @@ int main(void)
 		cmocka_unit_test(what_a_container_refuses_its_starter_gives),
 		cmocka_unit_test(the_installed_rule_is_named),
 		cmocka_unit_test(root_is_not_told_to_become_root),
+		cmocka_unit_test(who_sees_all_that_there_is_is_told_how_there_would_be_more),
 		cmocka_unit_test(all_of_a_group_are_unbound),
 		cmocka_unit_test(a_guests_gpu_can_be_taken_back),
 		cmocka_unit_test(tegras_provider_is_not_for_a_gpu_on_the_bus),
