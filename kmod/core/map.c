@@ -395,6 +395,7 @@ static bool map_list_bus(struct pp_extents *x, struct device *dev,
 			pp_extents_add(x, bus, to - from);
 		}
 		at += sg_dma_len(sg);
+		cond_resched();
 	}
 	return there;
 }
