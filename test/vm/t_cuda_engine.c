@@ -28,25 +28,6 @@ CASE(a_context_finishes_its_work_before_it_ends)
 	EXPECT(is_filled(dev, 0x71), "%#x", back[0]);
 }
 
-static double cpu_seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
-}
-
-CASE(an_idle_engine_takes_no_cpu)
-{
-	double before;
-
-	OK(cuMemsetD8Async(dev, 1, SIZE, NULL));
-	OK(cuStreamSynchronize(NULL));
-	before = cpu_seconds();
-	sleep_ms(1000);
-	EXPECT(cpu_seconds() - before < 0.01, "%f s", cpu_seconds() - before);
-}
-
 static void hear(CUstream s, CUresult status, void *heard)
 {
 	(void)s;
