@@ -188,14 +188,22 @@ void pp_provider_unregister(const struct pp_provider *provider);
 bool pp_revoke(unsigned long cookie);
 
 /**
- * pp_revoke_soon() - lasting memory does not mean its address any more
+ * pp_revoke_soon() - memory does not mean its address any more
  * @cookie: from struct pp_request
  *
- * From its return no DMA begins and the epoch says so. DMA in flight goes on in
- * pages that stay pinned until it has ended; then release is called.
+ * From its return no DMA begins and the epoch says so; a work item asks drivers to
+ * stop. DMA in flight goes on in lasting pages, which stay pinned until it has
+ * ended; then release is called. Of what @map maps pp_revoke() has to follow.
  * Context: any but interrupts, does not sleep.
  */
 void pp_revoke_soon(unsigned long cookie);
+
+/*
+ * pp_revoke() of one region of many that go together, after pp_revoke_soon() of each,
+ * and of when all have had their time, in jiffies. For providers in peerpin.ko.
+ */
+bool pp_revoke_until(unsigned long cookie, unsigned long deadline);
+unsigned long pp_revoke_deadline(void);
 
 /*
  * For the core, with ids and flags that pp_region_check() has let through. A

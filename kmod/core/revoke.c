@@ -75,7 +75,7 @@ static void region_blind(struct peerpin_region *r)
 	wait_event(r->idle, pp_region_is_zero(r, &r->users));
 }
 
-static unsigned long region_deadline(void)
+unsigned long pp_revoke_deadline(void)
 {
 	return jiffies + msecs_to_jiffies(READ_ONCE(drain_timeout_ms));
 }
@@ -102,12 +102,15 @@ static bool region_await(struct peerpin_region *r, unsigned long deadline)
 	return false;
 }
 
-static bool region_drain(struct peerpin_region *r)
+static bool region_drain_until(struct peerpin_region *r, unsigned long deadline)
 {
-	unsigned long deadline = region_deadline();
-
 	region_stop(r);
 	return region_await(r, deadline);
+}
+
+static bool region_drain(struct peerpin_region *r)
+{
+	return region_drain_until(r, pp_revoke_deadline());
 }
 
 /*
@@ -208,7 +211,7 @@ static bool region_postpone(struct peerpin_region *r)
 	return true;
 }
 
-static bool region_revoke(struct peerpin_region *r)
+static bool region_revoke(struct peerpin_region *r, unsigned long deadline)
 {
 	u64 start = pp_trace_start(revoke);
 	unsigned int inflight;
@@ -216,7 +219,7 @@ static bool region_revoke(struct peerpin_region *r)
 
 	pp_region_end(r, PP_REVOKED);
 	inflight = READ_ONCE(r->inflight);
-	drained = region_drain(r);
+	drained = region_drain_until(r, deadline);
 	if (drained || !region_postpone(r))
 		region_yield(r);	/* who overstays is overruled */
 	trace_peerpin_revoke(r, false, inflight, !drained, start);
@@ -254,7 +257,7 @@ static void going_stop(struct list_head *going)
 
 static void going_yield(struct list_head *going, u64 start)
 {
-	unsigned long deadline = region_deadline();
+	unsigned long deadline = pp_revoke_deadline();
 	struct peerpin_region *r;
 	unsigned int inflight;
 	bool drained;
@@ -269,7 +272,7 @@ static void going_yield(struct list_head *going, u64 start)
 
 static bool going_forget(struct list_head *going)
 {
-	unsigned long deadline = region_deadline();
+	unsigned long deadline = pp_revoke_deadline();
 	struct peerpin_region *r, *next;
 	bool gone = true;
 
@@ -291,18 +294,23 @@ bool pp_region_withdraw_all(struct list_head *going)
 	return going_forget(going);
 }
 
-bool pp_revoke(unsigned long cookie)
+bool pp_revoke_until(unsigned long cookie, unsigned long deadline)
 {
 	int reader = srcu_read_lock(&revoking);
 	struct peerpin_region *r = pp_cookie_find(cookie);
 	bool drained = true;
 
 	if (r) {
-		drained = region_revoke(r);
+		drained = region_revoke(r, deadline);
 		pp_region_put(r);
 	}
 	srcu_read_unlock(&revoking, reader);
 	return drained;
+}
+
+bool pp_revoke(unsigned long cookie)
+{
+	return pp_revoke_until(cookie, pp_revoke_deadline());
 }
 EXPORT_SYMBOL(pp_revoke);
 
@@ -322,7 +330,7 @@ void pp_revoke_soon(unsigned long cookie)
 		return;
 	spin_lock_irqsave(&r->lock, flags);
 	if (pp_region_end_locked(r, PP_REVOKED)) {
-		r->deferred = true;
+		r->deferred = !r->provider->map;
 		region_queue_locked(r, pp_stop_wq, &r->stop_work);
 	}
 	spin_unlock_irqrestore(&r->lock, flags);
@@ -436,7 +444,8 @@ void pp_region_stop_work(struct work_struct *work)
 		container_of(work, struct peerpin_region, stop_work);
 
 	region_stop(r);
-	if (!queue_work(pp_wq, &r->work))	/* else the reference is its */
+	/* of what its owner maps he goes on himself; else the reference is @work's */
+	if (r->provider->map || !queue_work(pp_wq, &r->work))
 		pp_region_put(r);
 }
 

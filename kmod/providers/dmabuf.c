@@ -7,7 +7,7 @@
  * device is attached, and the next attach is refused then.
  *
  * They tell with the reservation lock held, without which nothing can be
- * unmapped. So move_notify revokes the region, and waits for DMA in flight;
+ * unmapped. So move_notify revokes all regions, and waits for DMA in flight;
  * the core unmaps from a work item as soon as it gets the lock. DMA that takes
  * longer leaves a fence: until that is signalled the memory is not to go.
  */
@@ -53,30 +53,64 @@ struct dmabuf_mapping {
 	bool mapped;
 };
 
-/*
- * Each device's attachment is told, one after the other. The first revocation is
- * for all of them, and a driver that outstayed it is not waited for again. An
- * exporter may move the memory for the sake of the mapping that it is asked for:
- * that is nobody's end.
- */
-static void dmabuf_notified(struct dma_buf_attachment *attach)
-{
-	struct dmabuf_mapping *m = attach->importer_priv;
-	struct dmabuf_pin *p = m->pin;
-
-	dma_resv_assert_held(attach->dmabuf->resv);
-	if (!m->mapped || p->revoked)
-		return;
-	p->revoked = true;
-	/* without memory for it here is waited, however long that is */
-	if (!pp_revoke(p->cookie) && pp_end_fence_leave(p->end, attach->dmabuf->resv))
-		dma_fence_wait(p->end, false);
-}
+static void dmabuf_notified(struct dma_buf_attachment *attach);
 
 static const struct dma_buf_attach_ops dmabuf_importer = {
 	.allow_peer2peer = true,
 	.invalidate_mappings = dmabuf_notified,
 };
+
+/* Whose mapping that is; NULL: another importer's, or nobody's who has something to lose */
+static struct dmabuf_pin *pin_to_revoke(struct dma_buf_attachment *attach)
+{
+	struct dmabuf_mapping *m = attach->importer_priv;
+
+	if (attach->importer_ops != &dmabuf_importer || !m->mapped || m->pin->revoked)
+		return NULL;
+	return m->pin;
+}
+
+static void pin_revoke(struct dmabuf_pin *p, struct dma_resv *resv, unsigned long deadline)
+{
+	p->revoked = true;
+	/* without memory for it here is waited, however long that is */
+	if (!pp_revoke_until(p->cookie, deadline) && pp_end_fence_leave(p->end, resv))
+		dma_fence_wait(p->end, false);
+}
+
+/*
+ * The drivers of all regions are asked before the first is waited for, and the time
+ * that they have is for all, however many that somebody makes.
+ */
+static void dmabuf_revoke(struct dma_buf *dmabuf)
+{
+	unsigned long deadline = pp_revoke_deadline();
+	struct dma_buf_attachment *attach;
+	struct dmabuf_pin *p;
+
+	list_for_each_entry(attach, &dmabuf->attachments, node) {
+		p = pin_to_revoke(attach);
+		if (p)
+			pp_revoke_soon(p->cookie);
+	}
+	list_for_each_entry(attach, &dmabuf->attachments, node) {
+		p = pin_to_revoke(attach);
+		if (p)
+			pin_revoke(p, dmabuf->resv, deadline);
+	}
+}
+
+/*
+ * Each device's attachment is told, one after the other; the first that is mapped
+ * is told for all. An exporter may move the memory for the sake of the mapping that
+ * it is asked for: that is nobody's end.
+ */
+static void dmabuf_notified(struct dma_buf_attachment *attach)
+{
+	dma_resv_assert_held(attach->dmabuf->resv);
+	if (pin_to_revoke(attach))
+		dmabuf_revoke(attach->dmabuf);
+}
 
 /* ---- mappings ------------------------------------------------------------------ */
 

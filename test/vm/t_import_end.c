@@ -258,6 +258,29 @@ CASE(free_does_not_wait_for_ever)
 	EXPECT(!unpin(fd, pin.out_region), "unpin");
 }
 
+/* One after the other they would keep the exporter, who holds his lock, for as long as somebody likes. */
+CASE(the_regions_of_a_dmabuf_have_their_time_together)
+{
+	struct peerpin_pin pins[5];
+	int i, dmabuf = new_dmabuf(SIZE);
+	int64_t ms;
+
+	for (i = 0; i < 5; i++)
+		EXPECT(!pin_dmabuf(dmabuf, i * PAGE, PAGE, &pins[i]) && !hold(&pins[i], 0), "hold %d", i);
+	close(dmabuf);
+	ms = timed_free();
+	EXPECT(ms >= DRAIN_MS - 100 && ms < 2 * DRAIN_MS, "free: %ld ms", ms);
+	for (i = 0; i < 5; i++)
+		EXPECT(!epoch_lives(&pins[i]) && attached_to(&pins[i]) == 1, "%d is attached to %u", i, attached_to(&pins[i]));
+	EXPECT(vram_used() == SIZE, "the memory has gone from under the device");
+	EXPECT(!end_held(), "a late end");
+	for (i = 0; i < 5; i++) {
+		expect_revoked(&pins[i]);
+		EXPECT(!unpin(fd, pins[i].out_region), "unpin");
+	}
+	EXPECT_ALL_GONE();
+}
+
 CASE(unpin_waits_for_dma_in_flight)
 {
 	struct peerpin_pin pin;
