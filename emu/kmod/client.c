@@ -7,8 +7,8 @@
 
 #include "block.h"
 #include "client.h"
+#include "graves.h"
 #include "object.h"
-#include "pin.h"
 
 enum { OBJECTS_MAX = 65535 };
 
@@ -41,7 +41,7 @@ void emugpu_client_delete(struct emugpu_client *client)
 
 	emugpu_block_free_all(client);
 	if (client->owner == task_tgid(current) && !atomic_read(&current->signal->live))
-		emugpu_pin_process_gone(client->owner);
+		emugpu_graves_process_gone(client->owner);
 	xa_for_each(&client->objects, id, object)
 		emugpu_object_put(object);
 	xa_destroy(&client->objects);

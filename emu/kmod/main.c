@@ -14,8 +14,8 @@
 #include "control.h"
 #include "event.h"
 #include "gpu.h"
+#include "graves.h"
 #include "monitor.h"
-#include "pin.h"
 #include "stash.h"
 
 static int __init emugpu_init(void)
@@ -48,7 +48,7 @@ static void __exit emugpu_exit(void)
 	emugpu_stash_exit();
 	emugpu_gpu_unregister();
 	emugpu_monitor_exit();
-	emugpu_pin_exit();
+	emugpu_graves_clear(NULL);
 }
 module_exit(emugpu_exit);
 

@@ -3,11 +3,9 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/pid.h>
-#include <linux/poison.h>
 #include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
-#include <linux/string.h>
 
 #include "api.h"
 #include "block.h"
@@ -15,17 +13,14 @@
 #include "context.h"
 #include "dma.h"
 #include "gpu.h"
+#include "graves.h"
 #include "guard.h"
 #include "map.h"
 #include "memory.h"
 #include "pin.h"
 #include "table.h"
 
-enum {
-	HASH_BITS = 10,
-	GRAVES_MAX = 2048,
-	OWED_LOOKS = 4,
-};
+enum { HASH_BITS = 10 };
 
 DEFINE_MUTEX(emugpu_map_lock);
 
@@ -34,24 +29,6 @@ static DEFINE_HASHTABLE(pins, HASH_BITS);
 
 /* Live ones; API lock */
 static LIST_HEAD(persistent_pins);
-
-/* One after those of enum emugpu_pin_state: pins that have to go, but for what their consumers still have to free */
-enum { PIN_OWED = EMUGPU_PIN_FAILED + 1 };
-
-/* Oldest first, each manner of death by itself, so that failures in a loop do not push out the revoked. Map lock. */
-static struct graveyard {
-	struct list_head pins;
-	unsigned int n;
-} graveyards[] = {
-	[EMUGPU_PIN_PUT] = { LIST_HEAD_INIT(graveyards[EMUGPU_PIN_PUT].pins) },
-	[EMUGPU_PIN_REVOKED] = { LIST_HEAD_INIT(graveyards[EMUGPU_PIN_REVOKED].pins) },
-	[EMUGPU_PIN_FAILED] = { LIST_HEAD_INIT(graveyards[EMUGPU_PIN_FAILED].pins) },
-	[PIN_OWED] = { LIST_HEAD_INIT(graveyards[PIN_OWED].pins) },
-};
-
-/* How many were buried so far, and the calls under way, oldest first. Map lock. */
-static u64 nr_burials;
-static LIST_HEAD(calls);
 
 /* By address alone: a wrong pointer must not be followed. */
 struct emugpu_pin *emugpu_pin_find(const struct nvidia_p2p_page_table *table)
@@ -83,157 +60,19 @@ struct emugpu_pin *emugpu_pin_new(const struct emugpu_pin_request *request)
 	return pin;
 }
 
-/* On integrated GPUs the structure is the consumer's from the callback on, to kfree() after free_page_table. */
-static bool owns_table(const struct emugpu_pin *pin)
+bool emugpu_pin_owns_table(const struct emugpu_pin *pin)
 {
 	return !(EMUGPU_INTEGRATED && pin->called_back);
 }
 
-static void pin_delete(struct emugpu_pin *pin)
+void emugpu_pin_delete(struct emugpu_pin *pin)
 {
+	lockdep_assert_held(&emugpu_map_lock);
+	hash_del(&pin->hash);
 	put_pid(pin->process);
-	if (owns_table(pin))
+	if (emugpu_pin_owns_table(pin))
 		kfree(pin->table);
 	kfree(pin);
-}
-
-/* ---- the dead ------------------------------------------------------------ */
-
-static void inquire_freed(struct emugpu_pin *pin)
-{
-	if (pin->called_back && !pin->table_freed)
-		emugpu_violation_by(EMUGPU_RULE_TABLE_LEAKED, pin->consumer);
-	pin->table_freed = true;
-}
-
-/* The last look at a dead pin, when its grave is needed or its consumer goes; map lock held */
-static void inquire(struct emugpu_pin *pin)
-{
-	if (owns_table(pin) && memchr_inv(pin->table, POISON_FREE, sizeof(*pin->table)))
-		emugpu_violation_by(EMUGPU_RULE_WRITE_TO_DEAD_TABLE, pin->consumer);
-	inquire_freed(pin);
-	if (emugpu_dma_forget(pin))
-		emugpu_violation_by(EMUGPU_RULE_MAPPING_LEAKED, pin->consumer);
-}
-
-/* Correct consumers may still come for it: by a worker, or as a file is closed. */
-static bool is_owed(struct emugpu_pin *pin)
-{
-	return pin->due || (pin->called_back && !pin->table_freed) || emugpu_dma_is_owed(pin);
-}
-
-static void grave_clear(struct graveyard *yard, struct emugpu_pin *pin)
-{
-	lockdep_assert_held(&emugpu_map_lock);
-	inquire(pin);
-	hash_del(&pin->hash);
-	list_del(&pin->node);
-	pin_delete(pin);
-	yard->n--;
-}
-
-static void bury(struct emugpu_pin *pin, enum emugpu_pin_state state)
-{
-	struct graveyard *yard = &graveyards[state];
-
-	mutex_lock(&emugpu_map_lock);
-	if (pin->table)
-		emugpu_table_poison(pin);
-	pin->state = state;
-	pin->burial = ++nr_burials;
-	list_move_tail(&pin->node, &yard->pins);
-	yard->n++;
-	mutex_unlock(&emugpu_map_lock);
-}
-
-/* Whoever called before it was buried may have found it alive, and come to look for it only now. */
-static bool may_be_looked_for(const struct emugpu_pin *pin)
-{
-	const struct emugpu_pin_call *oldest = list_first_entry_or_null(&calls, struct emugpu_pin_call, node);
-
-	return oldest && pin->burial > oldest->since;
-}
-
-static void grave_move(struct graveyard *from, struct emugpu_pin *pin, struct graveyard *to)
-{
-	list_move_tail(&pin->node, &to->pins);
-	from->n--;
-	to->n++;
-}
-
-static struct emugpu_pin *first_of(struct graveyard *yard)
-{
-	return list_first_entry(&yard->pins, struct emugpu_pin, node);
-}
-
-static void yard_trim(struct graveyard *yard)
-{
-	while (yard->n > GRAVES_MAX && !may_be_looked_for(first_of(yard)))
-		if (is_owed(first_of(yard)))
-			grave_move(yard, first_of(yard), &graveyards[PIN_OWED]);
-		else
-			grave_clear(yard, first_of(yard));
-}
-
-/* Some each time do, all in turn: one more at most comes each time. */
-static void owed_trim(void)
-{
-	struct graveyard *yard = &graveyards[PIN_OWED];
-	unsigned int n = min_t(unsigned int, yard->n, OWED_LOOKS);
-
-	while (n--)
-		if (is_owed(first_of(yard)))
-			grave_move(yard, first_of(yard), yard);
-		else
-			grave_clear(yard, first_of(yard));
-}
-
-/*
- * Only as pins are opened: however many one revocation buries, consumers that
- * wait for its end, or come later on their own, find them all.
- */
-static void graves_trim(void)
-{
-	struct graveyard *yard;
-
-	emugpu_api_assert_held();
-	lockdep_assert_held(&emugpu_map_lock);
-	for (yard = &graveyards[EMUGPU_PIN_PUT]; yard <= &graveyards[EMUGPU_PIN_FAILED]; yard++)
-		yard_trim(yard);
-	owed_trim();
-}
-
-/* Clears the graves of one consumer, or of all for NULL. */
-static void graves_clear(const char *consumer)
-{
-	struct emugpu_pin *pin, *next;
-	struct graveyard *yard;
-
-	mutex_lock(&emugpu_map_lock);
-	for (yard = &graveyards[EMUGPU_PIN_PUT]; yard <= &graveyards[PIN_OWED]; yard++)
-		list_for_each_entry_safe(pin, next, &yard->pins, node)
-			if (!consumer || emugpu_monitor_is(pin->consumer, consumer))
-				grave_clear(yard, pin);
-	mutex_unlock(&emugpu_map_lock);
-}
-
-/* Mappings may be freed later still: by another file's release, or by no thread of the process. */
-void emugpu_pin_process_gone(const struct pid *process)
-{
-	struct graveyard *yard;
-	struct emugpu_pin *pin;
-
-	mutex_lock(&emugpu_map_lock);
-	for (yard = &graveyards[EMUGPU_PIN_PUT]; yard <= &graveyards[PIN_OWED]; yard++)
-		list_for_each_entry(pin, &yard->pins, node)
-			if (pin->process == process)
-				inquire_freed(pin);
-	mutex_unlock(&emugpu_map_lock);
-}
-
-void emugpu_pin_exit(void)
-{
-	graves_clear(NULL);
 }
 
 /* ---- those whose process has ended ----------------------------------------- */
@@ -342,12 +181,12 @@ int emugpu_pin_open(struct emugpu_pin *pin)
 	int err = pin_fill(pin);
 
 	mutex_lock(&emugpu_map_lock);
-	graves_trim();
+	emugpu_graves_trim();
 	forget_table_locked(pin->table);
 	hash_add(pins, &pin->hash, (unsigned long)pin->table);
 	mutex_unlock(&emugpu_map_lock);
 	if (err)
-		bury(pin, EMUGPU_PIN_FAILED);
+		emugpu_graves_bury(pin, EMUGPU_PIN_FAILED);
 	else
 		list_add_tail(&pin->node, pin->block ? &pin->block->pins : &persistent_pins);
 	return err;
@@ -367,7 +206,7 @@ static void pin_end(struct emugpu_pin *pin, enum emugpu_pin_state state)
 	if (emugpu_dma_unmap_all(pin))
 		emugpu_violation_by(EMUGPU_RULE_MAPPING_LEAKED, pin->consumer);
 	emugpu_table_close(pin);
-	bury(pin, state);
+	emugpu_graves_bury(pin, state);
 	emugpu_memory_put(pin->memory);
 	module_put(THIS_MODULE);
 }
@@ -381,21 +220,6 @@ static void call_back(struct emugpu_pin *pin)
 	pin->called_back = true;
 	mutex_unlock(&emugpu_map_lock);
 	emugpu_api_callback(pin->request.callback, pin->request.data, pin->table);
-}
-
-void emugpu_pin_call_begins(struct emugpu_pin_call *call)
-{
-	mutex_lock(&emugpu_map_lock);
-	call->since = nr_burials;
-	list_add_tail(&call->node, &calls);
-	mutex_unlock(&emugpu_map_lock);
-}
-
-void emugpu_pin_call_ends(struct emugpu_pin_call *call)
-{
-	mutex_lock(&emugpu_map_lock);
-	list_del(&call->node);
-	mutex_unlock(&emugpu_map_lock);
 }
 
 void emugpu_pin_put(struct emugpu_pin *pin)
@@ -547,6 +371,6 @@ void emugpu_pin_module_going(const char *module)
 		emugpu_violation_by(EMUGPU_RULE_PIN_LEAKED, module);
 		pin_end(pin, EMUGPU_PIN_PUT);
 	}
-	graves_clear(module);
+	emugpu_graves_clear(module);
 	emugpu_api_unlock();
 }

@@ -5,13 +5,8 @@
  * A pin is in one of two manners. Revocable ones belong to a block and end
  * with it; persistent ones hold its memory and end when they are put.
  *
- * A pin that has ended is buried, not freed: its table is filled with 0x6b and
- * stays findable until two thousand others of its kind have ended and another
- * pin is opened; and as long as a call is under way that began before its end,
- * or as its consumer has something of it to free. A consumer that reads the
- * table too late thus reads rubbish every time, and a put that lost the race
- * against the free callback (allowed) can be told from a second put.
- * Pins hold the module, so that it cannot be removed from under them.
+ * A pin that has ended is buried: graves.h. Pins hold the module, so that it
+ * cannot be removed from under them.
  */
 #ifndef _EMUGPU_PIN_H
 #define _EMUGPU_PIN_H
@@ -89,18 +84,6 @@ void emugpu_pin_revoke(struct emugpu_pin *pin);
 /* True when the calling process owns the pinned memory, or the pin was made with this token */
 bool emugpu_pin_is_mine(const struct emugpu_pin *pin, u64 p2p_token);
 
-/*
- * Around a put or a mapping, which may wait for the API lock, taken within: pins
- * that are revoked meanwhile can still be found, however many they are.
- */
-struct emugpu_pin_call {
-	struct list_head node;
-	u64 since;	/* so many pins had been buried before */
-};
-
-void emugpu_pin_call_begins(struct emugpu_pin_call *call);
-void emugpu_pin_call_ends(struct emugpu_pin_call *call);
-
 /* The live pin of that very range, or NULL */
 struct emugpu_pin *emugpu_pin_of_range(struct emugpu_block *block, u64 va, u64 length);
 
@@ -122,19 +105,19 @@ bool emugpu_pin_end_due(const struct nvidia_p2p_page_table *table);
 /* The consumer of @pin, or where that is NULL the module at @caller, broke a rule. One of these locks held. */
 void emugpu_pin_violation(enum emugpu_rule rule, const struct emugpu_pin *pin, const void *caller);
 
-/* Takes the locks itself, as the next two do: what consumers call in their callback. */
+/* Takes the map lock itself: what consumers call in their callback. */
 void emugpu_pin_free_table(const struct nvidia_p2p_page_table *table, const void *caller);
 
-/* One line a live pin */
+/* One line a live pin. Takes the API lock itself. */
 void emugpu_pin_show(struct seq_file *seq);
 
-/* The process ends: no thread of it is on its way to free a table any more. */
-void emugpu_pin_process_gone(const struct pid *process);
-
-/* The module of that name goes: ends the pins it has left, and looks at what it did with its dead ones. */
+/* The module of that name goes: ends the pins it has left, and clears its graves. Takes the API lock itself. */
 void emugpu_pin_module_going(const char *module);
 
-/* Frees the graveyard, at unload. */
-void emugpu_pin_exit(void);
+/* On integrated GPUs the structure is the consumer's from the callback on, to kfree() after free_page_table. */
+bool emugpu_pin_owns_table(const struct emugpu_pin *pin);
+
+/* Out of its grave and the hash; map lock held */
+void emugpu_pin_delete(struct emugpu_pin *pin);
 
 #endif

@@ -10,6 +10,7 @@
 #include "api.h"
 #include "dma.h"
 #include "event.h"
+#include "graves.h"
 #include "monitor.h"
 #include "pin.h"
 
@@ -44,15 +45,15 @@ static int map_pages(struct device *dev, const struct nvidia_p2p_page_table *tab
 int nvidia_p2p_dma_map_pages(struct device *dev, struct nvidia_p2p_page_table *page_table,
 			     struct nvidia_p2p_dma_mapping **dma_mapping, enum dma_data_direction direction)
 {
-	struct emugpu_pin_call call;
+	struct emugpu_graves_call call;
 	int err;
 
 	if (!dev || !page_table || !dma_mapping || !valid_dma_direction(direction))
 		return -EINVAL;
 	*dma_mapping = NULL;
-	emugpu_pin_call_begins(&call);
+	emugpu_graves_call_begins(&call);
 	err = map_pages(dev, page_table, dma_mapping, direction, EMUGPU_CALLER);
-	emugpu_pin_call_ends(&call);
+	emugpu_graves_call_ends(&call);
 	return err;
 }
 EMUGPU_EXPORT(nvidia_p2p_dma_map_pages);
