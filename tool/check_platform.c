@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "checks.h"
+#include "guest.h"
 
 /* Of the processors that run Linux and GPUs, only ARM's have implementers. */
 static bool is_arm64(const struct view *v)
@@ -42,9 +43,9 @@ void check_platform(const struct view *v, struct report *r)
 
 void check_platform_virtual(const struct view *v, struct report *r)
 {
-	char flags[3072], vendor[64] = "";
+	char vendor[64] = "";
 
-	if (!cpu_says(v, "flags", flags, sizeof(flags)) || !strstr(flags, "hypervisor"))
+	if (!guest_is_virtual(&v->machine))
 		return;
 	if (tree_line(v->tree, "sys/class/dmi/id/sys_vendor", vendor, sizeof(vendor)))
 		vendor[0] = '\0';

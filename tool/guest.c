@@ -75,10 +75,13 @@ static bool has_emulated_gpu(const struct machine *m)
 	return tree_exists(m->tree, "sys/module/emugpu");
 }
 
-bool guest_found(const struct machine *m)
+bool guest_is_virtual(const struct machine *m)
 {
-	if (has_emulated_gpu(m))
-		return false;
 	return cpu_is_virtual(m->tree) || firmware_is_virtual(m->tree) || tree_is_virtual(m->tree) ||
 	       has_bridges_of_qemu(m);
+}
+
+bool guest_found(const struct machine *m)
+{
+	return !has_emulated_gpu(m) && guest_is_virtual(m);
 }

@@ -5,10 +5,10 @@
 
 #include "machine.h"
 
-/*
- * What @m->is_guest is to be; its devices and their kinds are known. What tells: the processor's flag, the firmware's
- * names, a bridge of QEMU's.
- */
+/* What tells: the processor's flag, the firmware's names, a bridge of QEMU's. Devices of @m and their kinds are known. */
+bool guest_is_virtual(const struct machine *m);
+
+/* What @m->is_guest is to be */
 bool guest_found(const struct machine *m);
 
 #endif

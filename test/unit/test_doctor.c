@@ -498,6 +498,8 @@ static const struct fault faults[] = {
 	{ "a virtual machine", .file = "proc/cpuinfo",
 	  .text = "vendor_id\t: AuthenticAMD\nflags\t: fpu hypervisor lm\n",
 	  .come = "? platform-virtual machine\n", .pair = "not known\n" },
+	{ "a virtual machine that its processor does not tell of", .file = "proc/device-tree/compatible",
+	  .text = "linux,dummy-virt", .come = "? platform-virtual machine\n", .pair = "not known\n" },
 	{ "a narrow link", .change = narrow_link, .gone = "OK link machine\n", .come = "WARN link " GPU "\n" },
 	{ "a slow link", .change = slow_link, .gone = "OK link machine\n", .come = "WARN link " RDMA "\n" },
 	{ "a GPU that idles", .change = idle_gpu },
