@@ -2,14 +2,16 @@
 # shellcheck shell=bash
 # Sourced by what runs virtual machines side by side. $jobs is how many at most: what
 # JOBS says, or three for two processors, since a machine waits for a quarter of its
-# time, and no more than there is memory for, 4 GiB each.
+# time, and no more than there is memory for, 4 GiB each. Kernels that are built here
+# wait for nothing else: a third machine of theirs takes a quarter more time of all.
 
 count_jobs() {
 	local memory processors most
 
 	memory=$(($(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo) / 4194304))
 	processors=$(nproc)
-	most=$((processors + processors / 2))
+	most=$processors
+	[ -f "emu/vm/kernel/${KERNEL:-}" ] || most=$((processors + processors / 2))
 	echo $((memory < 1 ? 1 : memory < most ? memory : most))
 }
 
