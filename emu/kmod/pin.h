@@ -117,7 +117,7 @@ void emugpu_pin_module_going(const char *module);
 /* On integrated GPUs the structure is the consumer's from the callback on, to kfree() after free_page_table. */
 bool emugpu_pin_owns_table(const struct emugpu_pin *pin);
 
-/* Out of its grave and the hash; map lock held */
+/* Out of the hash, and frees it, whose grave is cleared; map lock held */
 void emugpu_pin_delete(struct emugpu_pin *pin);
 
 #endif
