@@ -61,7 +61,9 @@ CUresult node_info(unsigned int gpu, struct emugpu_info *info)
 
 CUresult node_alloc(struct emugpu_alloc *arg)
 {
-	return call(EMUGPU_IOC_ALLOC, arg);
+	CUresult err = call(EMUGPU_IOC_ALLOC, arg);
+
+	return err && errno == ENOENT ? CUDA_ERROR_CONTEXT_IS_DESTROYED : err;
 }
 
 CUresult node_free(CUdeviceptr va)

@@ -15,7 +15,10 @@ CUresult node_open(void);
 void node_close(void);
 
 CUresult node_info(unsigned int gpu, struct emugpu_info *info);
+
+/* node_alloc - CUDA_ERROR_CONTEXT_IS_DESTROYED: @arg->context has ended meanwhile. Memory that it names must exist */
 CUresult node_alloc(struct emugpu_alloc *arg);
+
 CUresult node_free(CUdeviceptr va);
 CUresult node_memory(unsigned int gpu, size_t size, unsigned int *memory);
 CUresult node_context(unsigned int gpu, struct emugpu_context_new *out);

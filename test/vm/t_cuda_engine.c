@@ -2,6 +2,10 @@
 /* Who does the work of CUDA streams: when it begins and ends, fails, forks, and has many users at once. */
 #include "stream.h"
 
+#include <stdarg.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
 CASE(there_is_a_gpu)
 {
 	stream_start();
@@ -170,34 +174,50 @@ static struct {
 	atomic_int end;
 } prey;
 
-static int is_expected(CUresult err)
+static bool is_expected(CUresult err)
 {
 	return err == CUDA_SUCCESS || err == CUDA_ERROR_INVALID_HANDLE || err == CUDA_ERROR_CONTEXT_IS_DESTROYED ||
 	       err == CUDA_ERROR_NOT_READY || err == CUDA_ERROR_INVALID_CONTEXT;
 }
 
-static void *hunt(void *unused)
+/* What a thread of the hunt heard first that it should not have heard */
+struct surprise {
+	const char *call;
+	CUresult err;
+};
+
+static void expect(struct surprise *s, const char *call, CUresult err)
 {
-	uintptr_t failed = 0;
+	if (!s->call && !is_expected(err))
+		*s = (struct surprise){ call, err };
+}
+
+#define EXPECTED(call) expect(surprise, #call, call)
+
+static void *hunt(void *surprise)
+{
 	CUcontext c;
 	CUdeviceptr p;
 	CUstream s;
 	CUevent e;
 
-	(void)unused;
 	while (!prey.end) {
 		c = prey.ctx;
 		s = prey.stream;
 		e = prey.event;
 		if (!c || !s || !e || cuCtxSetCurrent(c))
 			continue;
-		failed += !is_expected(cuMemsetD8Async(dev, 1, 64, s)) + !is_expected(cuMemsetD8(dev, 1, 64));
-		failed += !is_expected(cuMemsetD8Async(dev, 1, 64, CU_STREAM_PER_THREAD));
-		failed += !is_expected(cuEventRecord(e, s)) + !is_expected(cuStreamWaitEvent(NULL, e, 0));
-		failed += !is_expected(cuMemAlloc(&p, 1)) + !is_expected(cuStreamSynchronize(s));
-		failed += !is_expected(cuEventSynchronize(e)) + !is_expected(cuCtxSynchronize_v2(c));
+		EXPECTED(cuMemsetD8Async(dev, 1, 64, s));
+		EXPECTED(cuMemsetD8(dev, 1, 64));
+		EXPECTED(cuMemsetD8Async(dev, 1, 64, CU_STREAM_PER_THREAD));
+		EXPECTED(cuEventRecord(e, s));
+		EXPECTED(cuStreamWaitEvent(NULL, e, 0));
+		EXPECTED(cuMemAlloc(&p, 1));
+		EXPECTED(cuStreamSynchronize(s));
+		EXPECTED(cuEventSynchronize(e));
+		EXPECTED(cuCtxSynchronize_v2(c));
 	}
-	return (void *)failed;
+	return NULL;
 }
 
 static void be_prey(void)
@@ -221,21 +241,55 @@ static void be_prey(void)
 
 CASE(contexts_end_under_their_users)
 {
-	uintptr_t failed = 0;
+	struct surprise surprise[THREADS] = { 0 };
 	pthread_t thread[THREADS];
-	void *result;
 
 	if (!cu_emulated())
 		SKIP("on a real GPU it is undefined");
 	for (int i = 0; i < THREADS; i++)
-		OK(pthread_create(&thread[i], NULL, hunt, NULL));
+		OK(pthread_create(&thread[i], NULL, hunt, &surprise[i]));
 	be_prey();
 	prey.end = 1;
-	for (int i = 0; i < THREADS; i++) {
-		pthread_join(thread[i], &result);
-		failed += (uintptr_t)result;
-	}
-	EXPECT(!failed, "%lu calls", failed);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	for (int i = 0; i < THREADS; i++)
+		EXPECT(!surprise[i].call, "%s: %d", surprise[i].call, surprise[i].err);
+	OK(cuCtxSynchronize());
+}
+
+static CUcontext doomed;
+
+static void end_doomed(void)
+{
+	const CUcontext c = doomed;
+
+	doomed = NULL;
+	OK(cuCtxDestroy(c));
+}
+
+/* Stands before the C library's: what the CUDA library asks of the kernel passes here. */
+int ioctl(int fd, unsigned long cmd, ...)
+{
+	va_list ap;
+	void *arg;
+
+	va_start(ap, cmd);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	if (doomed && cmd == EMUGPU_IOC_ALLOC)
+		end_doomed();
+	return syscall(SYS_ioctl, fd, cmd, arg);
+}
+
+CASE(a_context_ends_under_who_allocates)
+{
+	CUdeviceptr p;
+
+	if (!cu_emulated())
+		SKIP("on a real GPU it is undefined");
+	OK(cuCtxCreate(&doomed, NULL, 0, 0));
+	IS(cuMemAlloc(&p, 1), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+	EXPECT(!doomed, "the kernel was not asked");
 	OK(cuCtxSynchronize());
 }
 
