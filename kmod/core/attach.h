@@ -57,7 +57,7 @@ void pp_attach_drop(struct peerpin_attach *a);
 
 bool pp_attach_is_idle(struct peerpin_attach *a);
 
-/* for revoke.c; process context, no lock held */
+/* for end.c; process context, no lock held */
 void pp_attach_stop_all(struct peerpin_region *r);
 void pp_attach_name_busy(struct peerpin_region *r);
 void pp_attach_drop_all(struct peerpin_region *r);

@@ -10,7 +10,7 @@
  * mappings are dropped, and only then the pages go: by release (revoked) or
  * unpin (closed). Every step may be taken by several threads at a time; each
  * does its part exactly once. doc/lifetimes.md has the argument. pin.c makes
- * regions, revoke.c ends them, this is what lies between.
+ * regions, revoke.c and close.c end them, this is what lies between.
  */
 #ifndef _PEERPIN_REGION_H
 #define _PEERPIN_REGION_H
@@ -220,7 +220,7 @@ bool pp_region_list_going(struct peerpin_region *r, struct list_head *going);
  */
 bool pp_region_withdraw_all(struct list_head *going);
 
-/* the work functions of @stop_work and @work, in revoke.c */
+/* the work functions of @stop_work and @work, in close.c */
 void pp_region_stop_work(struct work_struct *work);
 void pp_region_work(struct work_struct *work);
 
