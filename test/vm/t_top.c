@@ -271,34 +271,38 @@ static double cost_ms(void)
 	return end > begin ? (end - begin) / SAMPLES : 1e9;
 }
 
-static double least_cost_ms(void)
+static double cost_with_ms(int regions)
 {
-	double least = 1e9;
-	int i;
-
-	for (i = 0; i < 3; i++) {
-		double cost = cost_ms();
-
-		least = cost < least ? cost : least;
-	}
-	return least;
+	end_holders();
+	return start("many", pin_host, regions, false) ? cost_ms() : 1e9;
 }
 
-/* 20 ms are 2% of a processor at a sample a second, even of an emulated one. */
+static double lesser(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+static bool is_nothing(double many, double few)
+{
+	return (many < 20 || kernel_checks_itself()) && many < 1.5 * few + 2;
+}
+
+/*
+ * 20 ms are 2% of a processor at a sample a second, even of an emulated one. What
+ * else the host does only adds, to either: the least of some rounds counts.
+ */
 CASE(ten_thousand_regions_cost_nothing)
 {
-	double few, many;
+	double few = 1e9, many = 1e9;
+	int i;
 
-	end_holders();
-	EXPECT(start("many", pin_host, 1, false), "few");
-	few = least_cost_ms();
-	end_holders();
-	EXPECT(start("many", pin_host, MANY, false), "many");
-	many = least_cost_ms();
-	EXPECT(!once(0) && word("many", WORD_REGIONS) == MANY, "%.400s", said);
+	for (i = 0; i < 3 || (i < 10 && !is_nothing(many, few)); i++) {
+		few = lesser(few, cost_with_ms(1));
+		many = lesser(many, cost_with_ms(MANY));
+		EXPECT(!once(0) && word("many", WORD_REGIONS) == MANY, "%.400s", said);
+	}
 	printf("# a sample takes %.2f ms of this processor with 1 region, %.2f ms with %d\n", few, many, MANY);
-	EXPECT(many < 20 || kernel_checks_itself(), "%.1f ms a sample", many);
-	EXPECT(many < 1.5 * few + 2, "%.1f ms a sample, and %.1f ms with one region", many, few);
+	EXPECT(is_nothing(many, few), "%.1f ms a sample, and %.1f ms with one region", many, few);
 }
 
 CASE(nothing_is_left)
