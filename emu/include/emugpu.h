@@ -4,16 +4,17 @@
  * look-alike CUDA library, the look-alike NVML and the tests; peerpin itself
  * never touches it.
  *
- * Each open file is a client and belongs to the process that opened it; a
- * call by another process (after fork()) is EACCES. A client has
+ * Each open file is a client and belongs to the process that opened it, and
+ * there to the program that did; a call by another process (after fork()) or
+ * program (after exec(), which may make it another user's) is EACCES. A client has
  *	memories	physical GPU memory, in whole 2 MiB
  *	contexts	which tokens are made for
  *	blocks		memory at a GPU virtual address that the client chooses
  * all of which go when the file is released. A block belongs to the client's
- * process; its end revokes every pin of it, as closing the device file of the
+ * process and program; its end revokes every pin of it, as closing the device file of the
  * real driver does. Memory itself goes when no block, no handle and no
  * persistent pin has it any more. Who gets it next finds 0 in it, or what was left
- * by the same client: after exec() a process may be another user's.
+ * by the same client.
  *
  * Errors, all calls: EINVAL bad argument or reserved field not 0; ENODEV no
  * such GPU; EACCES not the owner; ENOENT no such block, memory or context;

@@ -34,29 +34,29 @@ void emugpu_block_put(struct emugpu_block *block)
 	kref_put(&block->refs, block_release);
 }
 
-/* The first block of @owner that has a byte in common with the range; a list will do for some hundred blocks. */
-static struct emugpu_block *overlapping(const struct pid *owner, u64 va, u64 size)
+/* The caller's first block that has a byte in common with the range; a list will do for some hundred blocks. */
+static struct emugpu_block *overlapping(u64 va, u64 size)
 {
 	struct emugpu_block *block;
 
 	list_for_each_entry(block, &blocks, node)
-		if (block->client->owner == owner && va < block->va + block->size && block->va < va + size)
+		if (va < block->va + block->size && block->va < va + size && emugpu_client_is_mine(block->client))
 			return block;
 	return NULL;
 }
 
-struct emugpu_block *emugpu_block_find(const struct pid *owner, u64 va)
+struct emugpu_block *emugpu_block_find(u64 va)
 {
 	emugpu_api_assert_held();
-	return overlapping(owner, va, 1);
+	return overlapping(va, 1);
 }
 
-struct emugpu_block *emugpu_block_get(const struct pid *owner, u64 va)
+struct emugpu_block *emugpu_block_get(u64 va)
 {
 	struct emugpu_block *block;
 
 	spin_lock(&blocks_lock);
-	block = overlapping(owner, va, 1);
+	block = overlapping(va, 1);
 	if (block)
 		kref_get(&block->refs);
 	spin_unlock(&blocks_lock);
@@ -124,7 +124,7 @@ static int block_alloc_locked(struct emugpu_client *client, struct emugpu_memory
 
 	if (memory->gpu->gone)
 		return -ENODEV;
-	if (overlapping(client->owner, alloc->va, alloc->size))
+	if (overlapping(alloc->va, alloc->size))
 		return -EEXIST;
 	if (client->nr_blocks == BLOCKS_MAX)
 		return -ENOMEM;
@@ -167,14 +167,14 @@ static void block_free_locked(struct emugpu_block *block, struct list_head *ende
 	emugpu_block_put(block);
 }
 
-int emugpu_block_free(struct emugpu_client *client, u64 va)
+int emugpu_block_free(u64 va)
 {
 	struct emugpu_block *block;
 	LIST_HEAD(ended);
 	int err = -ENOENT;
 
 	emugpu_api_lock();
-	block = emugpu_block_find(client->owner, va);
+	block = emugpu_block_find(va);
 	if (block && block->va == va) {
 		block_free_locked(block, &ended);
 		err = 0;

@@ -40,7 +40,7 @@ struct emugpu_block {
 /* A block as @alloc says, of @memory and @context, which it gets references of */
 int emugpu_block_alloc(struct emugpu_client *client, struct emugpu_memory *memory, struct emugpu_context *context,
 		       const struct emugpu_alloc *alloc);
-int emugpu_block_free(struct emugpu_client *client, u64 va);
+int emugpu_block_free(u64 va);
 void emugpu_block_free_all(struct emugpu_client *client);
 
 /*
@@ -54,12 +54,12 @@ void emugpu_block_revoke_gpu(const struct emugpu_gpu *gpu, struct list_head *end
 /* The latter, and the notification; takes the API lock. */
 void emugpu_block_revoke_all(const struct emugpu_gpu *gpu);
 
-/* The block that @va lies in, of process @owner or of the context with that token, or NULL. API lock held. */
-struct emugpu_block *emugpu_block_find(const struct pid *owner, u64 va);
+/* The block that @va lies in, of the calling process or of the context with that token, or NULL. API lock held. */
+struct emugpu_block *emugpu_block_find(u64 va);
 struct emugpu_block *emugpu_block_find_by_token(u64 p2p_token, u64 va);
 
 /* The first of these with a reference, for callers without the API lock. */
-struct emugpu_block *emugpu_block_get(const struct pid *owner, u64 va);
+struct emugpu_block *emugpu_block_get(u64 va);
 void emugpu_block_put(struct emugpu_block *block);
 
 /* Blocks of @gpu; API lock held. */

@@ -2,6 +2,7 @@
 #include <linux/atomic.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
@@ -28,9 +29,16 @@ struct emugpu_client *emugpu_client_new(void)
 		return NULL;
 	client->number = atomic64_inc_return(&last_number);
 	client->owner = get_pid(task_tgid(current));
+	client->mm = current->mm;
+	mmgrab(client->mm);
 	xa_init_flags(&client->objects, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	atomic_inc(&clients);
 	return client;
+}
+
+bool emugpu_client_is_mine(const struct emugpu_client *client)
+{
+	return client->owner == task_tgid(current) && client->mm == current->mm;
 }
 
 /* May run in another process than the owner, or in a killed one: blocks know their client. */
@@ -45,6 +53,7 @@ void emugpu_client_delete(struct emugpu_client *client)
 	xa_for_each(&client->objects, id, object)
 		emugpu_object_put(object);
 	xa_destroy(&client->objects);
+	mmdrop(client->mm);
 	put_pid(client->owner);
 	kfree(client);
 	atomic_dec(&clients);

@@ -3,7 +3,8 @@
  * A client: one open file of the control node, and what it has by number.
  *
  * It belongs to the process that opened the file (not to its number, which can
- * come back); its blocks are found by that process, its objects by this file.
+ * come back), as long as that runs the same program: after exec() it may be another
+ * user's. Its blocks are found by that process, its objects by this file.
  */
 #ifndef _EMUGPU_CLIENT_H
 #define _EMUGPU_CLIENT_H
@@ -12,10 +13,12 @@
 #include <linux/xarray.h>
 
 struct emugpu_object;
+struct mm_struct;
 struct pid;
 
 struct emugpu_client {
 	struct pid *owner;
+	struct mm_struct *mm;	/* of the program; not its contents */
 	u64 number;	/* that no other ever has */
 	u32 nr_blocks;	/* API lock */
 	struct xarray objects;
@@ -23,6 +26,9 @@ struct emugpu_client {
 
 /* Made by and for the calling process; NULL: no memory. */
 struct emugpu_client *emugpu_client_new(void);
+
+/* It belongs to the calling process. */
+bool emugpu_client_is_mine(const struct emugpu_client *client);
 
 /* Revokes what is pinned of its blocks. Nothing else may use it any more. */
 void emugpu_client_delete(struct emugpu_client *client);

@@ -189,7 +189,7 @@ static int cmd_export(struct emugpu_client *client, void *arg)
 {
 	struct control_export *export = arg;
 
-	export->dmabuf = emugpu_export(client, &export->arg);
+	export->dmabuf = emugpu_export(&export->arg);
 	return PTR_ERR_OR_ZERO(export->dmabuf);
 }
 
@@ -204,12 +204,12 @@ static int cmd_free(struct emugpu_client *client, void *arg)
 {
 	struct emugpu_free *req = arg;
 
-	return emugpu_block_free(client, req->va);
+	return emugpu_block_free(req->va);
 }
 
 static int cmd_copy(struct emugpu_client *client, void *arg)
 {
-	return emugpu_copy(client, arg);
+	return emugpu_copy(arg);
 }
 
 static int cmd_test(struct emugpu_client *client, void *arg)
@@ -280,7 +280,7 @@ static long control_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 
 	if (!command)
 		return -ENOTTY;
-	if (client->owner != task_tgid(current))
+	if (!emugpu_client_is_mine(client))
 		return -EACCES;
 	if (copy_from_user(&buf, user, _IOC_SIZE(cmd)))
 		return -EFAULT;
@@ -291,7 +291,7 @@ static int control_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct emugpu_client *client = file->private_data;
 
-	return client->owner == task_tgid(current) ? emugpu_host_mmap(client, vma) : -EACCES;
+	return emugpu_client_is_mine(client) ? emugpu_host_mmap(vma) : -EACCES;
 }
 
 static int control_open(struct inode *inode, struct file *file)

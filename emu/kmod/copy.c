@@ -9,7 +9,6 @@
 
 #include "../include/emugpu.h"
 #include "block.h"
-#include "client.h"
 #include "copy.h"
 #include "gpu.h"
 #include "window.h"
@@ -20,9 +19,9 @@ struct place {
 	u64 offset;
 };
 
-static int place_get(struct place *place, struct emugpu_client *client, u64 va, u64 length)
+static int place_get(struct place *place, u64 va, u64 length)
 {
-	place->block = emugpu_block_get(client->owner, va);
+	place->block = emugpu_block_get(va);
 	if (!place->block)
 		return -ENOENT;
 	if (!emugpu_block_holds(place->block, va, length)) {
@@ -193,7 +192,7 @@ static bool valid_copy(const struct emugpu_copy *copy)
 	return copy->kind == EMUGPU_FILL ? valid_fill(copy) : !copy->elem;
 }
 
-int emugpu_copy(struct emugpu_client *client, const struct emugpu_copy *copy)
+int emugpu_copy(const struct emugpu_copy *copy)
 {
 	struct place dst = {}, src = {};
 	int err = 0;
@@ -201,11 +200,11 @@ int emugpu_copy(struct emugpu_client *client, const struct emugpu_copy *copy)
 	if (!valid_copy(copy))
 		return -EINVAL;
 	if (dst_is_gpu(copy->kind))
-		err = place_get(&dst, client, copy->dst, copy->length);
+		err = place_get(&dst, copy->dst, copy->length);
 	if (err)
 		return err;
 	if (src_is_gpu(copy->kind))
-		err = place_get(&src, client, copy->src, copy->length);
+		err = place_get(&src, copy->src, copy->length);
 	if (err)
 		goto err_dst;
 	err = copy_pages(copy, &dst, &src);

@@ -3,9 +3,8 @@
 #ifndef _EMUGPU_COPY_H
 #define _EMUGPU_COPY_H
 
-struct emugpu_client;
 struct emugpu_copy;
 
-int emugpu_copy(struct emugpu_client *client, const struct emugpu_copy *copy);
+int emugpu_copy(const struct emugpu_copy *copy);
 
 #endif

@@ -13,7 +13,6 @@
 #include "../include/emugpu.h"
 #include "api.h"
 #include "block.h"
-#include "client.h"
 #include "compat.h"
 #include "export.h"
 #include "gpu.h"
@@ -292,9 +291,9 @@ static void disown_pages(const struct exported *exported)
 		last[pages(exported)[i]] = 0;
 }
 
-static int show_locked(struct exported *exported, struct emugpu_client *client, u64 va, bool dynamic)
+static int show_locked(struct exported *exported, u64 va, bool dynamic)
 {
-	struct emugpu_block *block = emugpu_block_find(client->owner, va);
+	struct emugpu_block *block = emugpu_block_find(va);
 	int err = check_block(block, va, exported->size);
 
 	if (err)
@@ -310,12 +309,12 @@ static int show_locked(struct exported *exported, struct emugpu_client *client, 
 }
 
 /* Lets it show what is at @va now. */
-static int show(struct exported *exported, struct emugpu_client *client, u64 va, bool dynamic)
+static int show(struct exported *exported, u64 va, bool dynamic)
 {
 	int err;
 
 	emugpu_api_lock();
-	err = show_locked(exported, client, va, dynamic);
+	err = show_locked(exported, va, dynamic);
 	emugpu_api_unlock();
 	return err;
 }
@@ -337,7 +336,7 @@ static struct dma_buf *dmabuf_new(struct exported *exported, bool dynamic)
 	return dmabuf;
 }
 
-static struct dma_buf *export_new(struct emugpu_client *client, const struct emugpu_export *export, bool dynamic)
+static struct dma_buf *export_new(const struct emugpu_export *export, bool dynamic)
 {
 	struct exported *exported = exported_new(export->size);
 	struct dma_buf *dmabuf;
@@ -345,7 +344,7 @@ static struct dma_buf *export_new(struct emugpu_client *client, const struct emu
 
 	if (!exported)
 		return ERR_PTR(-ENOMEM);
-	err = show(exported, client, export->va, dynamic);
+	err = show(exported, export->va, dynamic);
 	if (err)
 		goto err_put;
 	dmabuf = dmabuf_new(exported, dynamic);
@@ -358,13 +357,13 @@ err_put:
 	return ERR_PTR(err);
 }
 
-struct dma_buf *emugpu_export(struct emugpu_client *client, struct emugpu_export *export)
+struct dma_buf *emugpu_export(struct emugpu_export *export)
 {
 	struct dma_buf *dmabuf;
 
 	if (!export->size || !PAGE_ALIGNED(export->va | export->size) || export->reserved)
 		return ERR_PTR(-EINVAL);
-	dmabuf = export_new(client, export, READ_ONCE(dmabuf_dynamic));
+	dmabuf = export_new(export, READ_ONCE(dmabuf_dynamic));
 	if (IS_ERR(dmabuf))
 		return dmabuf;
 	export->out_fd = get_unused_fd_flags(O_CLOEXEC);

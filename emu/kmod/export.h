@@ -13,11 +13,10 @@
 #include <linux/types.h>
 
 struct dma_buf;
-struct emugpu_client;
 struct emugpu_export;
 
 /* Makes a dma-buf, and reserves a file descriptor for it; see struct emugpu_export. */
-struct dma_buf *emugpu_export(struct emugpu_client *client, struct emugpu_export *export);
+struct dma_buf *emugpu_export(struct emugpu_export *export);
 
 /* Gives it to the process, which was @told its number, or takes both back. */
 void emugpu_export_finish(const struct emugpu_export *export, struct dma_buf *dmabuf, bool told);

@@ -5,10 +5,9 @@
 
 #include <linux/errno.h>
 
-struct emugpu_client;
 struct vm_area_struct;
 
-static inline int emugpu_host_mmap(struct emugpu_client *client, struct vm_area_struct *vma)
+static inline int emugpu_host_mmap(struct vm_area_struct *vma)
 {
 	return -ENODEV;
 }

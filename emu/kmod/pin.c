@@ -143,7 +143,7 @@ static struct emugpu_block *block_for(const struct emugpu_pin_request *request)
 	if (request->p2p_token)
 		block = emugpu_block_find_by_token(request->p2p_token, request->va);
 	else
-		block = emugpu_block_find(task_tgid(current), request->va);
+		block = emugpu_block_find(request->va);
 	if (!block || block->gpu->gone || !emugpu_gpu_lends(block->flags))
 		return NULL;
 	if (request->va_space && request->va_space != va_space_of(block))

@@ -42,7 +42,7 @@ static int test_counts(struct emugpu_client *client, struct emugpu_gpu *gpu, str
 static int test_translate(struct emugpu_client *client, struct emugpu_gpu *gpu, struct emugpu_test *test)
 {
 	u64 va = test->translate.va;
-	struct emugpu_block *block = emugpu_block_get(client->owner, va);
+	struct emugpu_block *block = emugpu_block_get(va);
 	u32 page;
 
 	if (!block)
@@ -76,9 +76,9 @@ static int test_delay_callback(struct emugpu_client *client, struct emugpu_gpu *
 	return 0;
 }
 
-static int revoke_locked(struct emugpu_client *client, u64 va, u64 length, struct list_head *ended)
+static int revoke_locked(u64 va, u64 length, struct list_head *ended)
 {
-	struct emugpu_block *block = emugpu_block_find(client->owner, va);
+	struct emugpu_block *block = emugpu_block_find(va);
 	struct emugpu_pin *pin;
 
 	if (!block)
@@ -101,7 +101,7 @@ static int test_revoke(struct emugpu_client *client, struct emugpu_gpu *gpu, str
 	int err;
 
 	emugpu_api_lock();
-	err = revoke_locked(client, test->revoke.va, test->revoke.length, &ended);
+	err = revoke_locked(test->revoke.va, test->revoke.length, &ended);
 	emugpu_api_unlock();
 	emugpu_export_notify(&ended);
 	return err;

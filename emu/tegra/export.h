@@ -8,10 +8,9 @@
 #include <linux/types.h>
 
 struct dma_buf;
-struct emugpu_client;
 struct emugpu_export;
 
-static inline struct dma_buf *emugpu_export(struct emugpu_client *client, struct emugpu_export *export)
+static inline struct dma_buf *emugpu_export(struct emugpu_export *export)
 {
 	return ERR_PTR(-EOPNOTSUPP);
 }

@@ -2,7 +2,6 @@
 #include <linux/mm.h>
 
 #include "block.h"
-#include "client.h"
 #include "compat.h"
 #include "gpu.h"
 #include "host.h"
@@ -54,9 +53,9 @@ static int check(const struct emugpu_block *block, const struct vm_area_struct *
 }
 
 /* A child of the process has no CUDA, and a mapping it inherited would keep the process's file open. */
-int emugpu_host_mmap(struct emugpu_client *client, struct vm_area_struct *vma)
+int emugpu_host_mmap(struct vm_area_struct *vma)
 {
-	struct emugpu_block *block = emugpu_block_get(client->owner, address_of(vma->vm_pgoff));
+	struct emugpu_block *block = emugpu_block_get(address_of(vma->vm_pgoff));
 	int err;
 
 	if (!block)

@@ -6,10 +6,9 @@
 #ifndef _EMUGPU_HOST_H
 #define _EMUGPU_HOST_H
 
-struct emugpu_client;
 struct vm_area_struct;
 
 /* ENOENT no such block; EINVAL not within one that is HOST, or not MAP_SHARED. mmap lock held. */
-int emugpu_host_mmap(struct emugpu_client *client, struct vm_area_struct *vma);
+int emugpu_host_mmap(struct vm_area_struct *vma);
 
 #endif

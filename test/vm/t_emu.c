@@ -212,6 +212,52 @@ CASE(a_program_that_comes_after_finds_none_of_it)
 	EXPECT(status == 0, "%d", status);
 }
 
+enum { GATE = 100 };
+
+static int keep_until_gate_is_shut(int gate)
+{
+	char byte;
+
+	close(GATE);
+	return read(gate, &byte, 1) != 0;
+}
+
+/* What a child of the program before keeps open is that one's, at the very addresses that are free here. */
+CASE_BY_NAME(memory_of_the_program_before_is_not_there)
+{
+	int status;
+
+	fd = emu_open();
+	EXPECT(emu_read(fd, buf, VA, 16) == -ENOENT, "read");
+	EXPECT(emu_fill(fd, VA, 1, 1, BLOCK) == -ENOENT, "fill");
+	EXPECT(emu_free(fd, VA) == -ENOENT, "free");
+	EXPECT(emu_alloc(fd, VA, BLOCK) == 0, "alloc");
+	EXPECT(emu_fill(fd, VA, 1, 1, BLOCK) == 0, "fill");
+	close(GATE);
+	EXPECT(wait(&status) > 0 && !status, "the child: %#x", status);
+	EXPECT(emu_read(fd, buf, VA, 16) == 0 && buf[0] == 1, "%#x", buf[0]);
+}
+
+static int keep_and_exec(void)
+{
+	int own = emu_open(), gate[2];
+
+	if (emu_alloc(own, VA, BLOCK) || emu_fill(own, VA, 1, 0xa5, BLOCK) || pipe(gate) || dup2(gate[1], GATE) < 0)
+		return 2;
+	close(gate[1]);
+	if (!fork())
+		_exit(keep_until_gate_is_shut(gate[0]));
+	execl("/proc/self/exe", "t_emu", "memory_of_the_program_before_is_not_there", NULL);
+	return 3;
+}
+
+CASE(a_program_that_comes_after_reaches_nothing_of_it)
+{
+	int status = emu_in_child(keep_and_exec);
+
+	EXPECT(status == 0, "%d", status);
+}
+
 CASE(peek_sees_what_was_written)
 {
 	struct emugpu_test test;
