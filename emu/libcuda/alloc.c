@@ -27,6 +27,13 @@ struct alloc_info *alloc_overlap(CUdeviceptr addr, size_t size)
 	return node ? *(struct alloc_info **)node : NULL;
 }
 
+struct alloc_info *alloc_again(const struct alloc_info *found)
+{
+	struct alloc_info *info = alloc_overlap(found->addr, 1);
+
+	return info && info->id == found->id ? info : NULL;
+}
+
 bool alloc_add(struct alloc_info *info)
 {
 	void *node = tsearch(info, &tree, compare);
@@ -59,12 +66,12 @@ bool alloc_find(CUdeviceptr addr, struct alloc_info *out)
 	return info;
 }
 
-bool alloc_set_sync_memops(CUdeviceptr addr, bool on)
+bool alloc_set_sync_memops(const struct alloc_info *found, bool on)
 {
 	struct alloc_info *info;
 
 	lib_lock();
-	info = alloc_overlap(addr, 1);
+	info = alloc_again(found);
 	if (info)
 		info->sync_memops = on;
 	lib_unlock();

@@ -59,16 +59,21 @@ struct alloc_info {
 };
 
 /* alloc_on_cpu - it is reached by the CPU at its address, not by the GPU's copy engine */
+static inline bool alloc_kind_on_cpu(enum alloc_kind kind)
+{
+	return kind == ALLOC_HOST || kind == ALLOC_REGISTERED || kind == ALLOC_MANAGED;
+}
+
 static inline bool alloc_on_cpu(const struct alloc_info *info)
 {
-	return info->kind == ALLOC_HOST || info->kind == ALLOC_REGISTERED || info->kind == ALLOC_MANAGED;
+	return alloc_kind_on_cpu(info->kind);
 }
 
 /* alloc_find - the allocation around @addr; false: there is none */
 bool alloc_find(CUdeviceptr addr, struct alloc_info *out);
 
-/* alloc_set_sync_memops - for all of the allocation around @addr; false: there is none */
-bool alloc_set_sync_memops(CUdeviceptr addr, bool on);
+/* alloc_set_sync_memops - for all of an allocation that was found; false: it is gone */
+bool alloc_set_sync_memops(const struct alloc_info *found, bool on);
 
 /* The rest is for those who make allocations, and needs the library lock. */
 
@@ -78,6 +83,9 @@ void alloc_remove(struct alloc_info *info);
 
 /* alloc_overlap - one of those that were added and have a byte of [@addr, @addr + @size), or NULL */
 struct alloc_info *alloc_overlap(CUdeviceptr addr, size_t size);
+
+/* alloc_again - one that was found before; NULL: it is gone, whatever is at its address now */
+struct alloc_info *alloc_again(const struct alloc_info *found);
 
 /* alloc_new_id - for @mapping_id */
 unsigned long long alloc_new_id(void);

@@ -72,11 +72,10 @@ static CUresult give_back(struct allocation *a, CUmemoryPool pool)
 
 static CUresult free_in_place(const struct alloc_info *was)
 {
-	struct alloc_info now;
+	bool gone;
+	CUresult err = heap_free(was, &gone);
 
-	if (!alloc_find(was->addr, &now) || now.id != was->id)
-		return CUDA_ERROR_ILLEGAL_ADDRESS;
-	return heap_free(was->addr, 1 << ALLOC_DEVICE, &now);
+	return gone ? CUDA_ERROR_ILLEGAL_ADDRESS : err;
 }
 
 /* Memory goes back even if other work has failed. */
@@ -119,7 +118,7 @@ static CUresult free_pools(CUstream stream, const struct alloc_info *info)
 
 	if (!f)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	a = heap_take(info->addr, &f->was);
+	a = heap_take(info);
 	if (!a) {
 		free(f);
 		return CUDA_ERROR_INVALID_VALUE;

@@ -121,6 +121,18 @@ CUresult ctx_start(struct CUctx_st *ctx)
 	return CUDA_SUCCESS;
 }
 
+/* As in mem_free(): what the CPU still does there for other contexts would crash. */
+static void wait_for_users(const struct CUctx_st *ctx)
+{
+	bool on_cpu;
+
+	lib_lock();
+	on_cpu = heap_is_on_cpu(&ctx->heap);
+	lib_unlock();
+	if (on_cpu)
+		engine_wait_all();
+}
+
 void ctx_end(struct CUctx_st *ctx)
 {
 	struct block_list blocks = TAILQ_HEAD_INITIALIZER(blocks);
@@ -131,6 +143,7 @@ void ctx_end(struct CUctx_st *ctx)
 	ctx->active = false;
 	lib_unlock();
 	engine_close(&ctx->engine);
+	wait_for_users(ctx);
 	lib_lock();
 	heap_close(&ctx->heap, &blocks);
 	peer_drop_all(ctx);

@@ -265,8 +265,10 @@ static CUresult refusal(struct CUstream_st *s, const struct work *w)
 {
 	struct engine *e = s->engine;
 
-	if (!e->open || s->ended)
+	if (!e->open)
 		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+	if (s->ended)
+		return CUDA_ERROR_INVALID_HANDLE;
 	if (e->error)
 		return e->error;
 	return start(w->on_host ? &e->host : &e->gpu) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;

@@ -123,13 +123,14 @@ static bool suits(const struct block *b, const struct alloc_info *want, bool sha
 	return LIST_EMPTY(&b->allocations) && b->size >= want->size && b->size - want->size < GRAIN;
 }
 
-static bool place_in_old(struct allocation *a, CUdeviceptr *out)
+static bool place_in_old(struct allocation *a, CUdeviceptr *out, unsigned long *life)
 {
 	struct heap *heap = heap_of(&a->info);
 	bool shared = block_is_shared(&a->info), done = false;
 	struct block *b;
 
 	lib_lock();
+	*life = heap->life;
 	if (heap->open && (shared || a->info.pool)) {
 		TAILQ_FOREACH(b, &heap->blocks, link) {
 			done = suits(b, &a->info, shared) && place_in(b, a, out);
@@ -141,14 +142,14 @@ static bool place_in_old(struct allocation *a, CUdeviceptr *out)
 	return done;
 }
 
-/* The heap may have been closed while the kernel was asked for @b. */
-static CUresult place_in_new(struct block *b, struct allocation *a, CUdeviceptr *out)
+/* The heap may have been closed while the kernel was asked for @b, and opened again: with other tokens. */
+static CUresult place_in_new(struct block *b, struct allocation *a, CUdeviceptr *out, unsigned long life)
 {
 	struct heap *heap = heap_of(&a->info);
 	CUresult err = CUDA_SUCCESS;
 
 	lib_lock();
-	if (!heap->open) {
+	if (!heap->open || heap->life != life) {
 		err = CUDA_ERROR_CONTEXT_IS_DESTROYED;
 	} else {
 		insert_block(heap, b);
@@ -163,15 +164,16 @@ static CUresult place_in_new(struct block *b, struct allocation *a, CUdeviceptr 
 
 static CUresult place(struct allocation *a, CUdeviceptr *out)
 {
+	unsigned long life;
 	struct block *b;
 	CUresult err;
 
-	if (place_in_old(a, out))
+	if (place_in_old(a, out, &life))
 		return CUDA_SUCCESS;
 	err = block_get(&a->info, &b);
 	if (err)
 		return err;
-	err = place_in_new(b, a, out);
+	err = place_in_new(b, a, out, life);
 	if (err)
 		block_put(b);
 	return err;
@@ -194,15 +196,14 @@ CUresult heap_alloc(const struct alloc_info *want, CUdeviceptr *out)
 	return err;
 }
 
-/* Makes @a unfindable; NULL: it is no allocation that begins there. */
-static struct allocation *take(CUdeviceptr addr, unsigned int kinds, struct alloc_info *was)
+/* Makes what was @found unfindable; NULL: it is gone. */
+static struct allocation *take(const struct alloc_info *found)
 {
-	struct alloc_info *info = alloc_overlap(addr, 1);
+	struct alloc_info *info = alloc_again(found);
 
-	if (!info || info->addr != addr || !(kinds >> info->kind & 1))
+	if (!info)
 		return NULL;
 	alloc_remove(info);
-	*was = *info;
 	return (struct allocation *)((char *)info - offsetof(struct allocation, info));
 }
 
@@ -219,12 +220,12 @@ static struct block *give(struct allocation *a)
 	return b;
 }
 
-struct allocation *heap_take(CUdeviceptr addr, struct alloc_info *was)
+struct allocation *heap_take(const struct alloc_info *found)
 {
 	struct allocation *a;
 
 	lib_lock();
-	a = take(addr, 1 << ALLOC_POOL, was);
+	a = take(found);
 	lib_unlock();
 	return a;
 }
@@ -239,17 +240,17 @@ CUresult heap_give(struct allocation *a)
 	return empty ? block_put(empty) : CUDA_SUCCESS;
 }
 
-CUresult heap_free(CUdeviceptr addr, unsigned int kinds, struct alloc_info *was)
+CUresult heap_free(const struct alloc_info *found, bool *gone)
 {
 	struct block *empty = NULL;
 	struct allocation *a;
 
-	was->size = 0;
 	lib_lock();
-	a = take(addr, kinds, was);
+	a = take(found);
 	if (a)
 		empty = give(a);
 	lib_unlock();
+	*gone = !a;
 	if (!a)
 		return CUDA_ERROR_INVALID_VALUE;
 	return empty ? block_put(empty) : CUDA_SUCCESS;
@@ -261,6 +262,7 @@ void heap_open(struct heap *heap)
 {
 	TAILQ_INIT(&heap->blocks);
 	heap->open = true;
+	heap->life++;
 }
 
 static void forget_all(struct block *b)
@@ -282,6 +284,16 @@ void heap_close(struct heap *heap, struct block_list *blocks)
 		forget_all(b);
 	TAILQ_CONCAT(blocks, &heap->blocks, link);
 	heap->reserved = 0;
+}
+
+bool heap_is_on_cpu(const struct heap *heap)
+{
+	const struct block *b;
+
+	TAILQ_FOREACH(b, &heap->blocks, link)
+		if (alloc_kind_on_cpu(b->kind))
+			return true;
+	return false;
 }
 
 void heap_release(struct block_list *blocks)

@@ -23,6 +23,7 @@ TAILQ_HEAD(block_list, block);
 /**
  * struct heap - under the library lock
  * @open: allocations can be made
+ * @life: how often it was opened
  * @blocks: all of it
  * @keep: bytes of blocks without allocations that stay (a pool's release threshold)
  * @reserved: bytes of all blocks, and @reserved_high the most there were
@@ -30,6 +31,7 @@ TAILQ_HEAD(block_list, block);
  */
 struct heap {
 	bool open;
+	unsigned long life;
 	struct block_list blocks;
 	uint64_t keep;
 	uint64_t reserved, reserved_high;
@@ -39,6 +41,9 @@ struct heap {
 /* Need the library lock. heap_close() moves the blocks to @blocks and forgets their allocations. */
 void heap_open(struct heap *heap);
 void heap_close(struct heap *heap, struct block_list *blocks);
+
+/* heap_is_on_cpu - some of its memory is reached by the CPU at its address. Needs the library lock. */
+bool heap_is_on_cpu(const struct heap *heap);
 
 /* None of these may be called with the library lock. */
 
@@ -53,12 +58,12 @@ void heap_release(struct block_list *blocks);
 CUresult heap_alloc(const struct alloc_info *want, CUdeviceptr *out);
 
 /*
- * heap_take - forget the POOL allocation that begins at @addr
+ * heap_take - forget an allocation of a pool that was found before
  *
- * No look-up finds it any more; its memory stays until heap_give(). NULL: no
- * such allocation; else @was is what it was.
+ * No look-up finds it any more; its memory stays until heap_give(). NULL: it is
+ * gone, whatever is at its address now.
  */
-struct allocation *heap_take(CUdeviceptr addr, struct alloc_info *was);
+struct allocation *heap_take(const struct alloc_info *found);
 
 /*
  * heap_give - return the memory of a forgotten allocation
@@ -69,11 +74,11 @@ struct allocation *heap_take(CUdeviceptr addr, struct alloc_info *was);
 CUresult heap_give(struct allocation *a);
 
 /*
- * heap_free - forget what begins at @addr and is of one of @kinds (1 << kind), and return its memory
+ * heap_free - forget an allocation that was found before, and return its memory
  *
- * @was is what it was, or has no size: there is no such allocation.
+ * @gone: it is, whatever is at its address now; then CUDA_ERROR_INVALID_VALUE.
  */
-CUresult heap_free(CUdeviceptr addr, unsigned int kinds, struct alloc_info *was);
+CUresult heap_free(const struct alloc_info *found, bool *gone);
 
 /* heap_trim - give empty blocks back until at most @keep bytes are reserved */
 void heap_trim(struct heap *heap, uint64_t keep);

@@ -127,7 +127,7 @@ static CUresult check_registration(uintptr_t begin, size_t size, unsigned int fl
 CUresult cuMemHostRegister(void *p, size_t size, unsigned int flags)
 {
 	struct alloc_info want = { .kind = ALLOC_REGISTERED, .addr = (uintptr_t)p, .size = size, .flags = flags };
-	CUresult err = ctx_enter(&want.ctx);
+	CUresult err = ctx_enter(&want.ctx), known;
 	CUdeviceptr addr;
 
 	if (err)
@@ -136,7 +136,10 @@ CUresult cuMemHostRegister(void *p, size_t size, unsigned int flags)
 	if (err)
 		return err;
 	want.device = ctx_device(want.ctx);
-	return heap_alloc(&want, &addr);
+	err = heap_alloc(&want, &addr);
+	/* another thread may have registered it meanwhile */
+	known = err ? check_not_known(want.addr, size) : CUDA_SUCCESS;
+	return known ? known : err;
 }
 
 /* Why memory that begins at @p cannot be unregistered */

@@ -66,14 +66,15 @@ CUresult mem_free(CUdeviceptr addr, unsigned int kinds)
 {
 	struct alloc_info info;
 	CUresult err;
+	bool gone;
 
 	if (!alloc_find(addr, &info) || info.addr != addr || !(kinds >> info.kind & 1))
 		return CUDA_ERROR_INVALID_VALUE;
 	err = wait_for_users(&info);
 	if (err)
 		return err;
-	err = heap_free(addr, kinds, &info);
-	if (info.size && info.pool)
+	err = heap_free(&info, &gone);
+	if (!gone && info.pool)
 		pool_put(info.pool);
 	return err;
 }

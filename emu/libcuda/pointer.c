@@ -19,7 +19,7 @@ static void put_word(void *data, uint64_t value)
 /* Set for all of an allocation, it waits for what calls that are not Async have begun there, and for nothing else. */
 static CUresult set_sync_memops(const struct alloc_info *info, bool on)
 {
-	if (!alloc_set_sync_memops(info->addr, on))
+	if (!alloc_set_sync_memops(info, on))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (on)
 		engine_settle(info->id);

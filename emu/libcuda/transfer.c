@@ -261,19 +261,49 @@ static bool is_async(const struct job *j, unsigned int flags)
 	return gpu_only && !j->synchronous;
 }
 
-CUresult transfer(CUstream stream, unsigned int flags, const struct transfer *t)
+static void settle_side(CUdeviceptr addr, unsigned long long id)
+{
+	struct alloc_info info;
+
+	if (id && alloc_find(addr, &info) && info.id == id && info.sync_memops)
+		engine_settle(id);
+}
+
+/* Who has set SYNC_MEMOPS since this was looked at may have found nothing to wait for: so the caller waits. */
+static CUresult enqueue_and_look_again(CUstream stream, unsigned int flags, const struct job *j)
+{
+	CUresult err = enqueue(stream, flags, j);
+
+	if (err || flags & TRANSFER_ASYNC)
+		return err;
+	settle_side(j->t.dst, j->to_id);
+	settle_side(j->t.src, j->from_id);
+	return CUDA_SUCCESS;
+}
+
+static CUresult transfer_in(const struct CUctx_st *ctx, CUstream stream, unsigned int flags, const struct transfer *t)
 {
 	struct job j = { .t = *t };
-	struct CUctx_st *ctx;
-	CUresult err = stream_ctx(stream, &ctx);
+	CUresult err = look(&j, flags);
 
-	if (err || !t->width || !t->rows)
-		return err;
-	err = look(&j, flags);
 	if (err)
 		return err;
 	j.synchronous |= ctx->flags & CU_CTX_SYNC_MEMOPS;
-	return is_async(&j, flags) ? enqueue(stream, flags, &j) : do_now(stream, &j);
+	return is_async(&j, flags) ? enqueue_and_look_again(stream, flags, &j) : do_now(stream, &j);
+}
+
+/* The context, and the memory that is its own, stays until the stream is put. */
+CUresult transfer(CUstream stream, unsigned int flags, const struct transfer *t)
+{
+	struct CUstream_st *s;
+	CUresult err = stream_get(stream, &s);
+
+	if (err)
+		return err;
+	if (t->width && t->rows)
+		err = transfer_in(s->engine->ctx, stream, flags, t);
+	stream_put(s);
+	return err;
 }
 
 CUresult transfer_1d(CUstream stream, unsigned int flags, CUdeviceptr dst, CUdeviceptr src, size_t length)

@@ -273,12 +273,15 @@ CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location
 
 	if (err)
 		return err;
-	if (!flags || !location || !handle_is_location(location) || !alloc_find(addr, &info))
+	if (!flags || !location || !handle_is_location(location))
 		return CUDA_ERROR_INVALID_VALUE;
 	vmm_lock();
-	*flags = access_of(addr, location->id);
+	if (alloc_find(addr, &info))
+		*flags = access_of(addr, location->id);
+	else
+		err = CUDA_ERROR_INVALID_VALUE;
 	vmm_unlock();
-	return CUDA_SUCCESS;
+	return err;
 }
 
 /* ---- unmapping ---------------------------------------------------------------------- */

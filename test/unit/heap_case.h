@@ -34,6 +34,7 @@ static struct {
 static unsigned int nr_blocks;
 static CUresult next_alloc;		/* what the next ALLOC answers */
 static CUresult next_map;		/* likewise for mmap() */
+static void (*in_alloc)(void);		/* runs while ALLOC is under way */
 static void (*in_free)(CUdeviceptr);	/* runs while FREE is under way, as a free callback does */
 static bool locked;
 
@@ -71,6 +72,8 @@ CUresult node_alloc(struct emugpu_alloc *arg)
 	assert_false(locked);
 	assert_int_equal(arg->gpu, 0);
 	assert_true(size && size % GPU_BLOCK == 0 && va && va % GPU_BLOCK == 0 && va + size <= 1ull << 40);
+	if (in_alloc)
+		in_alloc();
 	if (answer)
 		return answer;
 	for (unsigned int i = 0; i < nr_blocks; i++)
@@ -130,6 +133,7 @@ static inline int teardown(void **state)
 {
 	(void)state;
 	in_free = NULL;
+	in_alloc = NULL;
 	return nr_blocks || tree || !is_empty(&ctx.heap) || !is_empty(&pool.heap);
 }
 
@@ -165,9 +169,12 @@ static inline CUdeviceptr create(size_t size)
 
 static inline CUresult try_destroy_kind(enum alloc_kind kind, CUdeviceptr p)
 {
-	struct alloc_info was;
+	struct alloc_info found;
+	bool gone;
 
-	return heap_free(p, 1 << kind, &was);
+	if (!alloc_find(p, &found) || found.addr != p || found.kind != kind)
+		return CUDA_ERROR_INVALID_VALUE;
+	return heap_free(&found, &gone);
 }
 
 static inline CUresult try_destroy(CUdeviceptr p)

@@ -141,12 +141,53 @@ static void test_sync_memops_is_the_allocations(void **state)
 	struct alloc_info info;
 
 	(void)state;
-	assert_true(alloc_set_sync_memops(a + 500, true));
-	assert_false(alloc_set_sync_memops(a + 1000, true));
+	assert_true(alloc_find(a + 500, &info) && alloc_set_sync_memops(&info, true));
 	assert_true(alloc_find(a, &info) && info.sync_memops);
 	assert_true(alloc_find(b, &info) && !info.sync_memops);
 	destroy(a);
 	destroy(b);
+}
+
+/* Its address is another one's now. */
+static void test_what_is_gone_is_no_other(void **state)
+{
+	CUdeviceptr p = create(1000);
+	struct alloc_info found, other;
+	bool gone;
+
+	(void)state;
+	assert_true(alloc_find(p, &found));
+	destroy(p);
+	assert_int_equal(create(1000), p);
+	assert_false(alloc_set_sync_memops(&found, true));
+	assert_int_equal(heap_free(&found, &gone), CUDA_ERROR_INVALID_VALUE);
+	assert_true(gone);
+	assert_true(alloc_find(p, &other) && other.id != found.id && !other.sync_memops);
+	destroy(p);
+}
+
+static void begin_another_life(void)
+{
+	struct block_list blocks = TAILQ_HEAD_INITIALIZER(blocks);
+
+	lib_lock();
+	heap_close(&ctx.heap, &blocks);
+	assert_true(TAILQ_EMPTY(&blocks));
+	heap_open(&ctx.heap);
+	lib_unlock();
+}
+
+/* The kernel has made the block with the tokens of the life before. */
+static void test_what_one_life_began_is_not_the_nexts(void **state)
+{
+	CUdeviceptr p;
+
+	(void)state;
+	in_alloc = begin_another_life;
+	assert_int_equal(try_create(1, &p), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+	assert_int_equal(nr_blocks, 0);
+	in_alloc = NULL;
+	destroy(create(1));
 }
 
 static void test_blocks_carry_the_context(void **state)
@@ -223,6 +264,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_out_of_memory_leaves_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_end_of_the_context, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sync_memops_is_the_allocations, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_what_is_gone_is_no_other, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_what_one_life_began_is_not_the_nexts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_blocks_carry_the_context, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_any_order, setup, teardown),
 	};

@@ -2,10 +2,6 @@
 /* Who does the work of CUDA streams: when it begins and ends, fails, forks, and has many users at once. */
 #include "stream.h"
 
-#include <stdarg.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
-
 CASE(there_is_a_gpu)
 {
 	stream_start();
@@ -257,40 +253,28 @@ CASE(contexts_end_under_their_users)
 	OK(cuCtxSynchronize());
 }
 
-static CUcontext doomed;
-
-static void end_doomed(void)
+CASE(a_context_waits_for_others_who_move_its_host_memory)
 {
-	const CUcontext c = doomed;
-
-	doomed = NULL;
-	OK(cuCtxDestroy(c));
-}
-
-/* Stands before the C library's: what the CUDA library asks of the kernel passes here. */
-int ioctl(int fd, unsigned long cmd, ...)
-{
-	va_list ap;
-	void *arg;
-
-	va_start(ap, cmd);
-	arg = va_arg(ap, void *);
-	va_end(ap);
-	if (doomed && cmd == EMUGPU_IOC_ALLOC)
-		end_doomed();
-	return syscall(SYS_ioctl, fd, cmd, arg);
-}
-
-CASE(a_context_ends_under_who_allocates)
-{
-	CUdeviceptr p;
+	struct gate g = { 0 };
+	unsigned char *memory;
+	pthread_t thread;
+	CUcontext c;
+	CUstream s;
 
 	if (!cu_emulated())
 		SKIP("on a real GPU it is undefined");
-	OK(cuCtxCreate(&doomed, NULL, 0, 0));
-	IS(cuMemAlloc(&p, 1), CUDA_ERROR_CONTEXT_IS_DESTROYED);
-	EXPECT(!doomed, "the kernel was not asked");
-	OK(cuCtxSynchronize());
+	OK(cuStreamCreate(&s, 0));
+	OK(cuCtxCreate(&c, NULL, 0, 0));
+	OK(cuMemAllocHost((void **)&memory, SIZE));
+	OK(cuLaunchHostFunc(s, hold, &g));
+	OK(cuMemsetD8Async((uintptr_t)memory, 1, SIZE, s));
+	thread = start_opening(&g);
+	wait_for(&g.reached);
+	OK(cuCtxDestroy(c));
+	EXPECT(g.open, "it did not wait");
+	pthread_join(thread, NULL);
+	OK(cuStreamSynchronize(s));
+	OK(cuStreamDestroy(s));
 }
 
 VMTEST_MAIN
