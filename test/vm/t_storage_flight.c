@@ -63,25 +63,35 @@ static void give_the_rest_back(void)
 	EXPECT(!bad, "%d of %d pieces were written to by the disk", bad, nr_others);
 }
 
-CASE(memory_that_is_freed_meanwhile_gets_no_new_owner_before)
+/* Whether reads were under way all the time, which a machine that is starved is too slow for */
+static bool is_freed_meanwhile;
+
+static void free_meanwhile(void)
 {
 	unsigned int left;
 	struct flight f;
-	int whole;
 
-	NEEDS_PAGES();
 	EXPECT(!takeoff(&f), "%s", strerror(errno));
 	view_close(&f);
 	OK(cuMemFree(f.gpu));
 	EXPECT(gpu_free() < free_at_start, "all of it is free at once");
 	EXPECT(!take_the_rest(), "copy");
 	left = under_way(&f);
-	whole = land(&f);
-	EXPECT(left && whole, "%u reads under way, %d of %d read all", left, whole, READS);
-	EXPECT(nr_others * (uint64_t)PIECE < free_at_start, "the memory was given out");
+	is_freed_meanwhile = land(&f) && left;
+	EXPECT(!left || nr_others * (uint64_t)PIECE < free_at_start, "the memory was given out");
 	give_the_rest_back();
 	CHECK_CASE();
 	all_is_free_in_the_end();
+}
+
+CASE(memory_that_is_freed_meanwhile_gets_no_new_owner_before)
+{
+	NEEDS_PAGES();
+	for (int i = 0; i < 10 && !is_freed_meanwhile; i++) {
+		free_meanwhile();
+		CHECK_CASE();
+	}
+	EXPECT(is_freed_meanwhile, "no reads were under way when all other memory was filled, or none read all");
 }
 
 CASE(a_mapping_that_goes_meanwhile_does_not_matter)
