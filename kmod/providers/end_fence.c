@@ -5,8 +5,11 @@
 #include <linux/slab.h>
 #include "end_fence.h"
 
-/* What an exporter may have reserved for himself: reserving again does not add to that. */
-#define EXPORTERS_FENCES 8
+/*
+ * What an exporter may have reserved for himself: reserving again does not add to
+ * that. DRM drivers ask for a dozen at a time.
+ */
+#define EXPORTERS_FENCES 64
 
 /**
  * struct end_fence - see end_fence.h
