@@ -10,6 +10,7 @@
  * So the reservation lock and this structure are ours, not the dma-buf's: its
  * release takes @dmabuf away under that lock.
  */
+#include <linux/atomic.h>
 #include <linux/dma-buf.h>
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
@@ -18,6 +19,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 #include "../compat/compat.h"
 #include "export.h"
 #include "extents.h"
@@ -25,6 +27,11 @@
 #include "region.h"
 
 MODULE_IMPORT_NS("DMA_BUF");
+
+#define TELL_DELAY_MAX ((unsigned long)HZ / 16)
+
+/* Exports whose importers are being told */
+static atomic_t tellings;
 
 static void export_release(struct kref *ref)
 {
@@ -90,14 +97,13 @@ static enum pp_export_told export_invalidate(struct pp_export *e)
 	return mapped ? PP_EXPORT_TOLD : PP_EXPORT_QUIET;
 }
 
-/* It does not wait for fences: other processes' importers are told behind it. */
-static void export_tell(struct work_struct *work)
+static bool export_tell_at_once(struct pp_export *e)
 {
-	struct pp_export *e = container_of(work, struct pp_export, work);
 	struct peerpin_region *r = e->region;
 	enum pp_export_told told;
 
-	dma_resv_lock(&e->resv, NULL);
+	if (!dma_resv_trylock(&e->resv))
+		return false;
 	told = export_invalidate(e);
 	dma_resv_unlock(&e->resv);
 
@@ -105,7 +111,38 @@ static void export_tell(struct work_struct *work)
 	e->told = told;
 	wake_up_all(&r->idle);
 	spin_unlock_irq(&r->lock);
+	return true;
+}
+
+/* Twice as late each time: many locks may be held for long. */
+static void export_tell_later(struct pp_export *e)
+{
+	unsigned long delay = e->delay;
+
+	e->delay = min(2 * delay, TELL_DELAY_MAX);
+	queue_delayed_work(pp_tell_wq, &e->work, delay);
+}
+
+/*
+ * Other processes' importers are told behind it: so it waits neither for fences
+ * nor for the lock, which another driver may hold for as long as its device works.
+ */
+static void export_tell(struct work_struct *work)
+{
+	struct pp_export *e = container_of(to_delayed_work(work), struct pp_export, work);
+
+	if (!export_tell_at_once(e)) {
+		export_tell_later(e);
+		return;
+	}
 	export_put(e);
+	if (atomic_dec_and_test(&tellings))
+		wake_up_var(&tellings);
+}
+
+void pp_export_exit(void)
+{
+	wait_var_event(&tellings, !atomic_read(&tellings));
 }
 
 /* Who attaches from now on cannot map, so need not be told. */
@@ -119,7 +156,8 @@ static void export_tell_locked(struct pp_export *e)
 	}
 	e->told = PP_EXPORT_TELLING;
 	kref_get(&e->ref);
-	queue_work(pp_tell_wq, &e->work);
+	atomic_inc(&tellings);
+	queue_delayed_work(pp_tell_wq, &e->work, 0);
 }
 
 void pp_export_tell_all(struct peerpin_region *r)
@@ -379,7 +417,8 @@ static struct pp_export *export_new(struct peerpin_region *r)
 	INIT_LIST_HEAD(&e->in_region);
 	INIT_LIST_HEAD(&e->importers);
 	INIT_LIST_HEAD(&e->maps);
-	INIT_WORK(&e->work, export_tell);
+	INIT_DELAYED_WORK(&e->work, export_tell);
+	e->delay = 1;
 	pp_region_get(r);
 	e->region = r;
 	return e;

@@ -39,6 +39,7 @@ enum pp_export_told {
  * @extents: the part of the region that it shows; written once
  * @told: enum pp_export_told
  * @work: tells the importers
+ * @delay: of @work (jiffies), when it finds @resv locked
  */
 struct pp_export {
 	struct kref ref;
@@ -50,7 +51,8 @@ struct pp_export {
 	struct list_head maps;
 	struct pp_extents extents;
 	enum pp_export_told told;
-	struct work_struct work;
+	struct delayed_work work;
+	unsigned long delay;
 };
 
 enum {
@@ -71,6 +73,9 @@ struct dma_buf *pp_export(struct peerpin_region *r, u64 offset, u64 length);
  * context; the caller may hold the GPU driver's lock.
  */
 void pp_export_tell_all(struct peerpin_region *r);
+
+/* at the end of the module: until all are told that were to be, for a delayed work is nobody's to wait for */
+void pp_export_exit(void);
 
 /*
  * Wait until all are told and their fences signalled; at @deadline (jiffies) those

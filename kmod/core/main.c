@@ -5,6 +5,7 @@
 #include "../providers/host.h"
 #include "cpumap.h"
 #include "debugfs.h"
+#include "export.h"
 #include "file.h"
 #include "unplug.h"
 
@@ -56,6 +57,7 @@ static void __exit pp_exit(void)
 	pp_unplug_exit();
 	pp_provider_unregister(&pp_dmabuf_provider);
 	pp_provider_unregister(&pp_host_provider);
+	pp_export_exit();
 	pp_region_exit();
 }
 

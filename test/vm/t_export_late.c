@@ -200,6 +200,54 @@ CASE(fences_do_not_keep_another_importer_from_being_told)
 	EXPECT_ALL_GONE();
 }
 
+static void *hold_one_of_flood(void *slot)
+{
+	return (void *)(intptr_t)hold_lock((uintptr_t)slot, 8000);
+}
+
+/* Nor do locks that another driver holds, here for eight seconds. */
+CASE(held_locks_do_not_keep_another_importer_from_being_told)
+{
+	struct peerpin_pin other;
+	pthread_t thread[FLOOD];
+	uint64_t held, began;
+	uintptr_t i;
+	void *err;
+	int one;
+
+	EXPECT(drain_timeout("2000") == 0, "parameter");
+	start();
+	for (i = 0; i < FLOOD; i++) {
+		CHECK_CASE();
+		flood[i] = export_part(region.out_region, i * SMALL, SMALL);
+		EXPECT(flood[i] >= 0 && import_as(i, flood[i], DMABUF_CHECK_DYNAMIC, false) == 0, "%lu: %d", i, flood[i]);
+	}
+	EXPECT(emu_alloc(fd, VA + BLOCK, BLOCK) == 0 && pin_at(peerpin, VA + BLOCK, BLOCK, &other) == 0, "pin");
+	one = export_part(other.out_region, 0, BLOCK);
+	EXPECT(import_as(FLOOD, one, DMABUF_CHECK_DYNAMIC, false) == 0, "import: %d", one);
+	held = now_ns();
+	for (i = 0; i < FLOOD; i++)
+		EXPECT(!pthread_create(&thread[i], NULL, hold_one_of_flood, (void *)i), "thread");
+	usleep(500000);
+	EXPECT(drain_timeout("0") == 0, "parameter");
+	EXPECT(unpin(peerpin, region.out_region) == 0, "unpin");
+	EXPECT(drain_timeout("2000") == 0, "parameter");
+	log_skip();
+	began = now_ns();
+	EXPECT(emu_free(fd, VA + BLOCK) == 0, "free");
+	EXPECT(ms_since(began) < 1000, "free took %lu ms", ms_since(began));
+	EXPECT(notified(FLOOD) == 1 && !log_has(LATE, "0000:"), "%u notifications", notified(FLOOD));
+	EXPECT(ms_since(held) < 8000, "the locks were not held all the time");
+	for (i = 0; i < FLOOD; i++)
+		EXPECT(!pthread_join(thread[i], &err) && !err, "hold %lu: %ld", i, (long)(intptr_t)err);
+	for (i = 0; i < FLOOD; i++)
+		wait_notified(i);
+	EXPECT(detach(FLOOD) == 0 && close(one) == 0 && unpin(peerpin, other.out_region) == 0, "detach");
+	end_flood();
+	EXPECT(drain_timeout("1000") == 0, "parameter");
+	EXPECT_ALL_GONE();
+}
+
 static unsigned char *host_pages(size_t bytes)
 {
 	void *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
