@@ -295,7 +295,7 @@ static void detach(struct slot *slot)
 
 static int hold(const struct dmabuf_check_hold *what)
 {
-	msleep(what->ms);
+	msleep_interruptible(what->ms);
 	return 0;
 }
 

@@ -54,7 +54,7 @@ struct dmabuf_check_look {
 	__aligned_u64 out_bus;
 };
 
-/* The reservation lock is held so long. */
+/* The reservation lock is held so long, or until a signal comes. */
 struct dmabuf_check_hold {
 	__u32 slot;
 	__u32 ms;
