@@ -54,7 +54,7 @@ void emugpu_block_revoke_gpu(const struct emugpu_gpu *gpu, struct list_head *end
 /* The latter, and the notification; takes the API lock. */
 void emugpu_block_revoke_all(const struct emugpu_gpu *gpu);
 
-/* The block that @va lies in, of the calling process or of the context with that token, or NULL. API lock held. */
+/* The block that @va lies in, of the calling program or of the context with that token, or NULL. API lock held. */
 struct emugpu_block *emugpu_block_find(u64 va);
 struct emugpu_block *emugpu_block_find_by_token(u64 p2p_token, u64 va);
 

@@ -58,7 +58,7 @@ struct alloc_info {
 	unsigned long long mapping_id;
 };
 
-/* alloc_on_cpu - it is reached by the CPU at its address, not by the GPU's copy engine */
+/* alloc_kind_on_cpu, alloc_on_cpu - it is reached by the CPU at its address, not by the GPU's copy engine */
 static inline bool alloc_kind_on_cpu(enum alloc_kind kind)
 {
 	return kind == ALLOC_HOST || kind == ALLOC_REGISTERED || kind == ALLOC_MANAGED;
