@@ -30,6 +30,7 @@
 #define EMUGPU_DRIVER_VERSION "580.65.06"
 
 #define EMUGPU_TYPE 0xBB
+#define EMUGPU_GPUS_MAX 16
 #define EMUGPU_BLOCK_SIZE (2u << 20)
 #define EMUGPU_PAGE_SIZE (64u << 10)
 
@@ -38,7 +39,7 @@
 
 /**
  * struct emugpu_info - EMUGPU_IOC_INFO: one GPU, by number
- * @gpu: which, from 0; ENODEV past the last
+ * @gpu: which, below EMUGPU_GPUS_MAX; ENODEV there is none of that number, but others may have greater ones
  * @out_domain: PCI address, with @out_bus, @out_device, @out_function
  * @out_integrated: 1: shares the host's memory (Tegra), has no PCI address and no BAR1
  * @out_vram_total: bytes of GPU memory

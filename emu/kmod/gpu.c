@@ -12,11 +12,13 @@
 #include "view.h"
 #include "window.h"
 
-enum { GPUS_MAX = 16 };
-
-/* A number stays with its GPU until the GPU goes; a gap is ENODEV. */
+/*
+ * A number stays with its GPU until the GPU goes; a gap is ENODEV. One that comes back
+ * has the number of before, if nobody has: processes that stay have blocks on it.
+ */
 static DEFINE_SPINLOCK(slots_lock);
-static struct emugpu_gpu *slots[GPUS_MAX];
+static struct emugpu_gpu *slots[EMUGPU_GPUS_MAX];
+static u32 addresses[EMUGPU_GPUS_MAX];	/* whose number that is or was; 0: nobody's */
 static LIST_HEAD(all_gone);
 
 struct emugpu_gpu *emugpu_gpu_get(u32 index)
@@ -24,7 +26,7 @@ struct emugpu_gpu *emugpu_gpu_get(u32 index)
 	struct emugpu_gpu *gpu = NULL;
 
 	spin_lock(&slots_lock);
-	if (index < GPUS_MAX)
+	if (index < EMUGPU_GPUS_MAX)
 		gpu = slots[index];
 	if (gpu)
 		kref_get(&gpu->refs);
@@ -32,17 +34,40 @@ struct emugpu_gpu *emugpu_gpu_get(u32 index)
 	return gpu;
 }
 
+/* Never 0, where the host bridge is */
+static u32 gpu_address(struct pci_dev *pdev)
+{
+	return pci_domain_nr(pdev->bus) << 16 | pci_dev_id(pdev);
+}
+
+static int free_slot(u32 address)
+{
+	int i, first = -ENOSPC;
+
+	lockdep_assert_held(&slots_lock);
+	for (i = EMUGPU_GPUS_MAX - 1; i >= 0; i--) {
+		if (slots[i])
+			continue;
+		if (addresses[i] == address)
+			return i;
+		first = i;
+	}
+	return first;
+}
+
 static int publish(struct emugpu_gpu *gpu)
 {
+	u32 address = gpu_address(gpu->pdev);
 	int i;
 
 	spin_lock(&slots_lock);
-	for (i = 0; i < GPUS_MAX && slots[i]; i++)
-		;
-	if (i < GPUS_MAX)
+	i = free_slot(address);
+	if (i >= 0) {
 		slots[i] = gpu;
+		addresses[i] = address;
+	}
 	spin_unlock(&slots_lock);
-	return i < GPUS_MAX ? i : -ENOSPC;
+	return i;
 }
 
 static void withdraw(struct emugpu_gpu *gpu)
@@ -50,7 +75,7 @@ static void withdraw(struct emugpu_gpu *gpu)
 	int i;
 
 	spin_lock(&slots_lock);
-	for (i = 0; i < GPUS_MAX; i++)
+	for (i = 0; i < EMUGPU_GPUS_MAX; i++)
 		if (slots[i] == gpu)
 			slots[i] = NULL;
 	list_add(&gpu->node, &all_gone);
@@ -79,7 +104,7 @@ static u64 still_lent(phys_addr_t bar, u64 size)
 /* Made of the PCI address: the same at each boot, different for each GPU. */
 static void make_uuid(u8 *uuid, struct pci_dev *pdev)
 {
-	u32 address = pci_domain_nr(pdev->bus) << 16 | pci_dev_id(pdev);
+	u32 address = gpu_address(pdev);
 
 	memcpy(uuid, "emulated gpu", 12);
 	memcpy(uuid + 12, &address, sizeof(address));

@@ -141,12 +141,12 @@ CUresult cuMemFreeAsync(CUdeviceptr addr, CUstream stream)
 	if (err || !addr)
 		return err;
 	if (!alloc_find(addr, &info) || info.addr != addr)
-		return CUDA_ERROR_INVALID_VALUE;
+		return ctx_why(ctx, CUDA_ERROR_INVALID_VALUE);
 	switch (info.kind) {
 	case ALLOC_DEVICE:
 		return free_device(stream, &info);
 	case ALLOC_POOL:
-		return free_pools(stream, &info);
+		return ctx_why(ctx, free_pools(stream, &info));
 	case ALLOC_MANAGED:
 		return CUDA_ERROR_NOT_SUPPORTED;
 	default:

@@ -99,7 +99,7 @@ static void give_address(const struct block *b)
 
 static struct emugpu_alloc request(const struct block *b, const struct alloc_info *want)
 {
-	struct emugpu_alloc arg = { .gpu = b->device, .va = b->va, .size = b->size };
+	struct emugpu_alloc arg = { .gpu = device_gpu(b->device), .va = b->va, .size = b->size };
 
 	if (want->ctx)
 		arg.context = want->ctx->kernel_ctx;

@@ -60,6 +60,11 @@ CUresult ctx_is_active(const struct CUctx_st *ctx)
 									  CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
+CUresult ctx_why(const struct CUctx_st *ctx, CUresult err)
+{
+	return err && ctx && ctx_is_active(ctx) ? CUDA_ERROR_CONTEXT_IS_DESTROYED : err;
+}
+
 CUresult ctx_enter(struct CUctx_st **ctx)
 {
 	CUresult err = lib_ready();
@@ -104,7 +109,7 @@ void ctx_unlock_lives(void)
 CUresult ctx_start(struct CUctx_st *ctx)
 {
 	struct emugpu_context_new kernel;
-	CUresult err = node_context(ctx->device, &kernel);
+	CUresult err = node_context(device_gpu(ctx->device), &kernel);
 
 	if (err)
 		return err;

@@ -12,11 +12,12 @@
 #include "heap.h"
 
 #include <cuda.h>
+#include <emugpu.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
 enum {
-	MAX_DEVICES = 16,
+	MAX_DEVICES = EMUGPU_GPUS_MAX,
 	CTX_VERSION = 3020,	/* of the API that made them: 64-bit addresses */
 };
 
@@ -72,6 +73,9 @@ bool ctx_is_handle(const struct CUctx_st *ctx);
 
 /* ctx_is_active - CUDA_ERROR_CONTEXT_IS_DESTROYED: it has ended */
 CUresult ctx_is_active(const struct CUctx_st *ctx);
+
+/* ctx_why - @err of what used @ctx (NULL: no context); CUDA_ERROR_CONTEXT_IS_DESTROYED: it failed for that has ended */
+CUresult ctx_why(const struct CUctx_st *ctx, CUresult err);
 
 /* ctx_primary - the primary context of @dev, active or not */
 struct CUctx_st *ctx_primary(CUdevice dev);

@@ -14,9 +14,10 @@ static int nr_devices;
 
 CUresult device_probe(void)
 {
-	for (nr_devices = 0; nr_devices < MAX_DEVICES; nr_devices++)
-		if (node_info(nr_devices, &devices[nr_devices]))
-			break;
+	nr_devices = 0;
+	for (unsigned int gpu = 0; gpu < EMUGPU_GPUS_MAX; gpu++)
+		if (!node_info(gpu, &devices[nr_devices]))
+			nr_devices++;
 	return nr_devices ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
 }
 

@@ -14,4 +14,10 @@ int device_count(void);
 /* device_get - what cuInit() found; NULL: no GPU of that number */
 const struct emugpu_info *device_get(CUdevice dev);
 
+/* device_gpu - the node's number of a device that is there: greater than @dev where a GPU is missing */
+static inline unsigned int device_gpu(CUdevice dev)
+{
+	return device_get(dev)->gpu;
+}
+
 #endif

@@ -121,7 +121,7 @@ static CUresult create(CUmemGenericAllocationHandle *handle, size_t size, const 
 
 	if (!m)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	err = node_memory(prop->location.id, size, &m->kernel_memory);
+	err = node_memory(device_gpu(prop->location.id), size, &m->kernel_memory);
 	if (err)
 		goto err_free;
 	err = CUDA_ERROR_OUT_OF_MEMORY;

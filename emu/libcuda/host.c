@@ -51,7 +51,7 @@ static CUresult find_host(const void *p, struct alloc_info *info)
 	if (err)
 		return err;
 	if (!alloc_find((uintptr_t)p, info) || (info->kind != ALLOC_HOST && info->kind != ALLOC_REGISTERED))
-		return CUDA_ERROR_INVALID_VALUE;
+		return ctx_why(ctx, CUDA_ERROR_INVALID_VALUE);
 	return CUDA_SUCCESS;
 }
 

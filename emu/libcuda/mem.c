@@ -2,10 +2,12 @@
 #include "mem.h"
 
 #include "alloc.h"
+#include "device.h"
 #include "init.h"
 #include "node.h"
 #include "peer.h"
 #include "pool.h"
+#include "stack.h"
 
 /* What cuMemAllocPitch() aligns a row to. */
 enum { PITCH = 512 };
@@ -69,12 +71,14 @@ CUresult mem_free(CUdeviceptr addr, unsigned int kinds)
 	bool gone;
 
 	if (!alloc_find(addr, &info) || info.addr != addr || !(kinds >> info.kind & 1))
-		return CUDA_ERROR_INVALID_VALUE;
+		return ctx_why(stack_top(), CUDA_ERROR_INVALID_VALUE);
 	err = wait_for_users(&info);
 	if (err)
 		return err;
 	err = heap_free(&info, &gone);
-	if (!gone && info.pool)
+	if (gone)
+		return ctx_why(stack_top(), err);
+	if (info.pool)
 		pool_put(info.pool);
 	return err;
 }
@@ -95,7 +99,7 @@ CUresult cuMemGetInfo(size_t *available, size_t *total)
 	CUresult err = ctx_enter(&ctx);
 
 	if (!err)
-		err = node_info(ctx_device(ctx), &info);
+		err = node_info(device_gpu(ctx_device(ctx)), &info);
 	if (err)
 		return err;
 	if (available)
@@ -114,7 +118,7 @@ CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdeviceptr ptr)
 	if (err)
 		return err;
 	if (!alloc_find(ptr, &info) || !info.access || !peer_sees(ctx, &info))
-		return CUDA_ERROR_NOT_FOUND;
+		return ctx_why(ctx, CUDA_ERROR_NOT_FOUND);
 	if (base)
 		*base = info.addr;
 	if (size)

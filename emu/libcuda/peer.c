@@ -118,5 +118,5 @@ CUresult cuCtxDisablePeerAccess(CUcontext handle)
 	if (p)
 		drop(p);
 	lib_unlock();
-	return p ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+	return p ? CUDA_SUCCESS : ctx_why(ctx, CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
 }

@@ -39,7 +39,7 @@ CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr addr, size_t si
 	if (!handle || type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD || flags & ~pcie || !is_whole_pages(addr, size))
 		return CUDA_ERROR_INVALID_VALUE;
 	*(int *)handle = -1;
-	return flags ? CUDA_ERROR_NOT_SUPPORTED : export_range(handle, addr, size);
+	return flags ? CUDA_ERROR_NOT_SUPPORTED : ctx_why(ctx, export_range(handle, addr, size));
 }
 
 CUresult cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget target, CUflushGPUDirectRDMAWritesScope scope)

@@ -154,7 +154,7 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void 
 static CUresult add_block(const struct mapping *m)
 {
 	struct emugpu_alloc arg = {
-		.gpu = m->info.device,
+		.gpu = device_gpu(m->info.device),
 		.flags = m->info.rdma ? 0 : EMUGPU_ALLOC_NO_P2P,
 		.va = m->info.addr,
 		.size = m->info.size,

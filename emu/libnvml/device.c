@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <strings.h>
 
-enum { MAX_DEVICES = 16 };
-
 /**
  * struct nvmlDevice_st - what a handle points to
  *
@@ -18,16 +16,27 @@ struct nvmlDevice_st {
 	char unused;
 };
 
-static struct nvmlDevice_st devices[MAX_DEVICES];
+static struct nvmlDevice_st devices[EMUGPU_GPUS_MAX];
 
-static unsigned int count(void)
+/* How many there are below number @end. One that goes leaves a gap: the others keep their numbers. */
+static unsigned int count(unsigned int end)
 {
 	struct emugpu_info info;
 	unsigned int n = 0;
 
-	while (n < MAX_DEVICES && !node_info(n, &info))
-		n++;
+	for (unsigned int gpu = 0; gpu < end; gpu++)
+		n += !node_info(gpu, &info);
 	return n;
+}
+
+static nvmlDevice_t device_at(unsigned int index)
+{
+	struct emugpu_info info;
+
+	for (unsigned int gpu = 0; gpu < EMUGPU_GPUS_MAX; gpu++)
+		if (!node_info(gpu, &info) && !index--)
+			return &devices[gpu];
+	return NULL;
 }
 
 nvmlReturn_t device_get(nvmlDevice_t device, const void *out, struct emugpu_info *info)
@@ -38,7 +47,7 @@ nvmlReturn_t device_get(nvmlDevice_t device, const void *out, struct emugpu_info
 		return err;
 	if (!out)
 		return NVML_ERROR_INVALID_ARGUMENT;
-	for (unsigned int i = 0; i < MAX_DEVICES; i++)
+	for (unsigned int i = 0; i < EMUGPU_GPUS_MAX; i++)
 		if (device == &devices[i])
 			return node_info(i, info);
 	return NVML_ERROR_INVALID_ARGUMENT;
@@ -52,19 +61,21 @@ nvmlReturn_t nvmlDeviceGetCount(unsigned int *out)
 		return err;
 	if (!out)
 		return NVML_ERROR_INVALID_ARGUMENT;
-	*out = count();
+	*out = count(EMUGPU_GPUS_MAX);
 	return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvmlDeviceGetHandleByIndex(unsigned int index, nvmlDevice_t *device)
 {
 	nvmlReturn_t err = lib_ready();
+	nvmlDevice_t found;
 
 	if (err)
 		return err;
-	if (!device || index >= count())
+	found = device_at(index);
+	if (!device || !found)
 		return NVML_ERROR_INVALID_ARGUMENT;
-	*device = &devices[index];
+	*device = found;
 	return NVML_SUCCESS;
 }
 
@@ -79,8 +90,8 @@ static nvmlReturn_t find(const char *text, bool (*matches)(const struct emugpu_i
 		return err;
 	if (!text || !device)
 		return NVML_ERROR_INVALID_ARGUMENT;
-	for (unsigned int i = 0; i < MAX_DEVICES && !node_info(i, &info); i++) {
-		if (!matches(&info, text))
+	for (unsigned int i = 0; i < EMUGPU_GPUS_MAX; i++) {
+		if (node_info(i, &info) || !matches(&info, text))
 			continue;
 		*device = &devices[i];
 		return NVML_SUCCESS;
@@ -140,14 +151,19 @@ nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int *index)
 	nvmlReturn_t err = device_get(device, index, &info);
 
 	if (!err)
-		*index = device - devices;
+		*index = count(device - devices);
 	return err;
 }
 
 /* /dev/nvidiaN, which no emulated GPU has: the numbers follow the GPUs as there. */
 nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned int *minor)
 {
-	return nvmlDeviceGetIndex(device, minor);
+	struct emugpu_info info;
+	nvmlReturn_t err = device_get(device, minor, &info);
+
+	if (!err)
+		*minor = device - devices;
+	return err;
 }
 
 #undef nvmlDeviceGetCount

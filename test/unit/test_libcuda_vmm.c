@@ -49,7 +49,7 @@ CUresult lib_ready(void)
 
 const struct emugpu_info *device_get(CUdevice dev)
 {
-	static struct emugpu_info gpus[2];
+	static const struct emugpu_info gpus[2] = { [1] = { .gpu = 1 } };
 
 	return dev >= 0 && dev < 2 ? &gpus[dev] : NULL;
 }

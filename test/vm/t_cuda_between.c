@@ -75,6 +75,21 @@ CASE(a_context_ends_under_who_allocates)
 	OK(cuCtxSynchronize());
 }
 
+CASE(a_context_ends_under_who_exports)
+{
+	CUdeviceptr p;
+	int dmabuf;
+
+	OK(cuCtxCreate(&made, NULL, 0, 0));
+	OK(cuMemAlloc(&p, SIZE));
+	next(EMUGPU_IOC_EXPORT, end_context);
+	IS(cuMemGetHandleForAddressRange(&dmabuf, p, SIZE, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0),
+	   CUDA_ERROR_CONTEXT_IS_DESTROYED);
+	EXPECT(!between.call, "the kernel was not asked");
+	EXPECT(dmabuf == -1, "a dma-buf of what is gone");
+	OK(cuCtxSetCurrent(ctx));
+}
+
 static pthread_t ending;
 
 static void *end_made(void *unused)

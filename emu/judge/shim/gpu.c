@@ -9,7 +9,6 @@
 
 enum {
 	EVENTS_MAX = 256,
-	GPUS_MAX = 16,
 };
 
 /* By number: the functions of the same names are the shim's own. */
@@ -46,7 +45,7 @@ int gpu_revoke(int gpu)
 	struct emugpu_test test = { .op = EMUGPU_TEST_REVOKE_ALL };
 	int ret = 0;
 
-	for (; !ret && test.gpu < GPUS_MAX; test.gpu++)
+	for (; !ret && test.gpu < EMUGPU_GPUS_MAX; test.gpu++)
 		ret = ask(gpu, &test);
 	return ret == -ENODEV ? 0 : ret;
 }
