@@ -183,14 +183,16 @@ u64 peerpin_region_start(const struct peerpin_region *region);
  * The first call maps (IOMMU and all); later ones find that mapping until the
  * region or the peer ends.
  *
- * Context: process, may sleep; of a dma-buf it waits for the exporter's lock and
- * fences, without a limit. No lock may be held that stop() takes, nor a dma-buf's
- * reservation lock; and no DMA of the caller's be in flight whose end waits for this
- * call, for an exporter that takes memory back waits for that with his lock held.
+ * Context: process, may sleep; of a dma-buf it waits for the exporter's lock and,
+ * until a signal arrives, for his fences: no lock that other users' calls take should
+ * be held. None may be that stop() takes, nor a dma-buf's reservation lock; and no DMA
+ * of the caller's be in flight whose end waits for this call, for an exporter that
+ * takes memory back waits for that with his lock held.
  * Return: a reference to give back with peerpin_attach_put(), or ERR_PTR:
  * -ESTALE the region was revoked; -ENODEV the peer is going away; -EIO the
  * device cannot reach the memory (address mask, IOMMU), and it is a GPU's or
- * there are no bounce buffers; -ENOMEM; of a dma-buf, its exporter's errors too.
+ * there are no bounce buffers; -ENOMEM; of a dma-buf, -EINTR a signal arrived,
+ * and its exporter's errors.
  * Implements seed 12.2 step 2 and 13.3 (dma_map_pages).
  */
 struct peerpin_attach *peerpin_attach(struct peerpin_peer *peer,

@@ -114,13 +114,13 @@ static void dmabuf_notified(struct dma_buf_attachment *attach)
 
 /* ---- mappings ------------------------------------------------------------------ */
 
-/* The exporter may be moving the memory to where it is mapped now. */
+/* The exporter may be moving the memory to where it is mapped now: for how long is its business. */
 static int mapping_wait(struct dma_resv *resv)
 {
-	long ret = dma_resv_wait_timeout(resv, DMA_RESV_USAGE_KERNEL, false,
+	long ret = dma_resv_wait_timeout(resv, DMA_RESV_USAGE_KERNEL, true,
 					 MAX_SCHEDULE_TIMEOUT);
 
-	return min(ret, 0L);
+	return ret == -ERESTARTSYS ? -EINTR : min(ret, 0L);
 }
 
 static void mapping_undo(struct dmabuf_mapping *m)
@@ -138,7 +138,9 @@ static int mapping_make(struct dmabuf_mapping *m)
 	struct dma_resv *resv = m->attach->dmabuf->resv;
 	int ret;
 
-	dma_resv_lock(resv, NULL);
+	ret = dma_resv_lock_interruptible(resv, NULL);
+	if (ret)
+		return ret;
 	m->sgt = dma_buf_map_attachment(m->attach, DMA_BIDIRECTIONAL);
 	m->mapped = !IS_ERR(m->sgt);
 	dma_resv_unlock(resv);

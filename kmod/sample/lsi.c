@@ -12,6 +12,7 @@
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/pci.h>
+#include <linux/rwsem.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <peerpin.h>
@@ -30,6 +31,7 @@ struct lsi {
 	struct miscdevice misc;
 	int index;
 	char name[16];
+	struct rw_semaphore life;	/* to read: who looked at @engine.dead may use @peer */
 	struct mutex lock;	/* the engine: one copy at a time */
 };
 
@@ -99,12 +101,13 @@ static int lsi_begin(struct lsi_side *s, u64 length, enum dma_data_direction dir
 				 &s->cursor.dma);
 }
 
-static int lsi_transfer(struct lsi *lsi, struct lsi_side *dst,
-			struct lsi_side *src, struct peerpin_lsi_copy *c)
+static int lsi_transfer_locked(struct lsi *lsi, struct lsi_side *dst,
+			       struct lsi_side *src, struct peerpin_lsi_copy *c)
 {
 	ktime_t start;
 	int ret;
 
+	lockdep_assert_held(&lsi->lock);
 	ret = lsi_begin(dst, c->length, DMA_FROM_DEVICE);
 	if (ret)
 		return ret;
@@ -120,6 +123,18 @@ out_dst:
 	return ret;
 }
 
+static int lsi_transfer(struct lsi *lsi, struct lsi_side *dst,
+			struct lsi_side *src, struct peerpin_lsi_copy *c)
+{
+	int ret;
+
+	if (mutex_lock_interruptible(&lsi->lock))
+		return -EINTR;
+	ret = lsi_transfer_locked(lsi, dst, src, c);
+	mutex_unlock(&lsi->lock);
+	return ret;
+}
+
 static bool lsi_overlap(const struct lsi_side *a, const struct lsi_side *b,
 			u64 length)
 {
@@ -127,12 +142,16 @@ static bool lsi_overlap(const struct lsi_side *a, const struct lsi_side *b,
 	       max(a->offset, b->offset) - min(a->offset, b->offset) < length;
 }
 
-static int lsi_copy_locked(struct lsi *lsi, struct lsi_side *dst,
-			   struct lsi_side *src, struct peerpin_lsi_copy *c)
+/*
+ * The exporter of a dma-buf may let attaching wait for as long as it likes: the engine is
+ * for others meanwhile, and a signal ends it.
+ */
+static int lsi_copy_alive(struct lsi *lsi, struct lsi_side *dst,
+			  struct lsi_side *src, struct peerpin_lsi_copy *c)
 {
 	int ret;
 
-	lockdep_assert_held(&lsi->lock);
+	lockdep_assert_held_read(&lsi->life);
 	if (lsi->engine.dead)
 		return -ENODEV;
 	ret = lsi_attach(lsi, dst);
@@ -155,10 +174,10 @@ static int lsi_copy_taken(struct lsi *lsi, struct lsi_side *dst,
 {
 	int ret;
 
-	if (mutex_lock_interruptible(&lsi->lock))
+	if (down_read_interruptible(&lsi->life))
 		return -EINTR;
-	ret = lsi_copy_locked(lsi, dst, src, c);
-	mutex_unlock(&lsi->lock);
+	ret = lsi_copy_alive(lsi, dst, src, c);
+	up_read(&lsi->life);
 	return ret;
 }
 
@@ -258,6 +277,7 @@ static struct lsi *lsi_alloc(struct pci_dev *pdev)
 	kref_init(&lsi->ref);
 	lsi->pdev = pdev;
 	lsi->engine.dev = &pdev->dev;
+	init_rwsem(&lsi->life);
 	mutex_init(&lsi->lock);
 	init_completion(&lsi->engine.done);
 	snprintf(lsi->name, sizeof(lsi->name), "lsi%d", lsi->index);
@@ -342,8 +362,8 @@ static void lsi_remove(struct pci_dev *pdev)
 
 	misc_deregister(&lsi->misc);
 	WRITE_ONCE(lsi->engine.dead, true);
-	mutex_lock(&lsi->lock);	/* whoever comes after sees dead */
-	mutex_unlock(&lsi->lock);
+	down_write(&lsi->life);	/* whoever comes after sees dead */
+	up_write(&lsi->life);
 	peerpin_peer_unregister(lsi->peer);
 	lsi_quiet(lsi);
 	kref_put(&lsi->ref, lsi_free);

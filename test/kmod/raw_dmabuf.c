@@ -191,9 +191,54 @@ static long raw_take(int fd)
 	return ret;
 }
 
+static struct dma_fence *moving;
+
+static int raw_move_locked(struct dma_resv *resv)
+{
+	int err = dma_resv_reserve_fences(resv, 1);
+
+	if (err)
+		return err;
+	moving = raw_fence_new();
+	dma_resv_add_fence(resv, moving, DMA_RESV_USAGE_KERNEL);
+	return 0;
+}
+
+static long raw_move_long(int fd)
+{
+	struct dma_buf *dmabuf = dma_buf_get(fd);
+	int err;
+
+	if (IS_ERR(dmabuf))
+		return PTR_ERR(dmabuf);
+	dma_resv_lock(dmabuf->resv, NULL);
+	err = raw_move_locked(dmabuf->resv);
+	dma_resv_unlock(dmabuf->resv);
+	dma_buf_put(dmabuf);
+	return err;
+}
+
+static long raw_moved(void)
+{
+	dma_fence_signal(moving);
+	dma_fence_put(moving);
+	return 0;
+}
+
 static long raw_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
-	return cmd == RAW_DMABUF_TAKE ? raw_take(arg) : raw_new();
+	switch (cmd) {
+	case RAW_DMABUF_NEW:
+		return raw_new();
+	case RAW_DMABUF_TAKE:
+		return raw_take(arg);
+	case RAW_DMABUF_MOVE:
+		return raw_move_long(arg);
+	case RAW_DMABUF_MOVED:
+		return raw_moved();
+	default:
+		return -ENOTTY;
+	}
 }
 
 static const struct file_operations raw_fops = {

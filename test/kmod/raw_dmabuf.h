@@ -15,4 +15,8 @@ enum { RAW_DMABUF_OTHERS = 8 };	/* at most */
  */
 #define RAW_DMABUF_TAKE	_IO('R', 1)
 
+/* That of the argument is being moved, and whoever maps it waits, until RAW_DMABUF_MOVED. One at a time */
+#define RAW_DMABUF_MOVE		_IO('R', 2)
+#define RAW_DMABUF_MOVED	_IO('R', 3)
+
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A user whose memory never comes: it lies in a file of a file system that we are,
- * and do not answer for. The driver that pins it waits, and nobody waits for that.
- * userfaultfd would do on later kernels; 6.1 does not wait for it in a long-term pin.
+ * A user whose memory does not come: it lies in a file of a file system that we are,
+ * and do not answer for; or in a dma-buf whose exporter is moving it. The driver that
+ * pins or maps it waits, and nobody waits for that. userfaultfd would do for the first
+ * on later kernels; 6.1 does not wait for it in a long-term pin.
  */
 #include <linux/fuse.h>
 #include <poll.h>
@@ -13,7 +14,9 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
+#include "../kmod/raw_dmabuf.h"
 #include "emu.h"
+#include "module.h"
 #include "pin.h"
 #include "vmstat.h"
 #include "vmtest.h"
@@ -26,6 +29,17 @@ enum {
 
 static int lsi, gpu;
 static char device[64];
+
+CASE(there_is_a_device)
+{
+	char link[256] = "";
+
+	gpu = emu_open();
+	lsi = lsi_open();
+	EXPECT(gpu >= 0 && lsi >= 0, "%d %d", gpu, lsi);
+	EXPECT(readlink("/sys/class/misc/lsi0/device", link, sizeof(link) - 1) > 0, "readlink");
+	snprintf(device, sizeof(device), "%s", strrchr(link, '/') + 1);
+}
 
 static int write_file(const char *path, const char *text)
 {
@@ -186,34 +200,30 @@ static void begin_to_wait(void)
 
 CASE(a_copy_waits_for_memory_that_does_not_come)
 {
-	char link[256] = "";
-
 	if (system("modprobe fuse") && access("/dev/fuse", F_OK))
 		SKIP("this kernel has no FUSE");
 	pinned_before = vmstat_pinned();
-	gpu = emu_open();
-	lsi = lsi_open();
-	EXPECT(gpu >= 0 && lsi >= 0, "%d %d", gpu, lsi);
-	EXPECT(readlink("/sys/class/misc/lsi0/device", link, sizeof(link) - 1) > 0, "readlink");
-	snprintf(device, sizeof(device), "%s", strrchr(link, '/') + 1);
 	begin_to_wait();
 	CHECK_CASE();
 	usleep(200000);
 	EXPECT(!waitpid(waits, NULL, WNOHANG), "it does not wait");
 }
 
-CASE(another_process_copies_meanwhile)
+static void expect_others_to_copy(void)
 {
-	pid_t other;
-	int err;
+	pid_t other = begin(copy_own);
+	int err = end(other);
 
-	if (!waits)
-		SKIP("this kernel has no FUSE");
-	other = begin(copy_own);
-	err = end(other);
 	if (err == 1 && !kill(other, SIGKILL))
 		waitpid(other, NULL, 0);
 	EXPECT(!err, "%s", err == 1 ? "it waits, too" : strerror(-err));
+}
+
+CASE(another_process_copies_meanwhile)
+{
+	if (!waits)
+		SKIP("this kernel has no FUSE");
+	expect_others_to_copy();
 }
 
 CASE(the_driver_is_unbound_meanwhile)
@@ -272,6 +282,76 @@ CASE(memory_that_comes_after_the_device_has_gone_is_not_copied)
 	bind_again();
 	CHECK_CASE();
 	EXPECT(vmstat_pinned_is(pinned_before), "%ld pages pinned, before %ld", vmstat_pinned(), pinned_before);
+}
+
+/* ---- a dma-buf whose memory is being moved, for long ------------------------------ */
+
+static int exporter, moved;
+
+/* It belongs to who pins it. */
+static int copy_moved(void)
+{
+	static unsigned char dst[BYTES];
+	struct peerpin_lsi_copy c = {
+		.size = sizeof(c), .flags = PEERPIN_LSI_DST_POINTER,
+		.dst.offset = (uintptr_t)dst, .length = BYTES,
+	};
+	struct peerpin_pin pin = {
+		.size = sizeof(pin), .length = BYTES, .provider = PEERPIN_PROVIDER_DMABUF, .fd = moved,
+	};
+
+	c.src.fd = pin_open();
+	if (ioctl(c.src.fd, PEERPIN_IOC_PIN, &pin))
+		return -errno;
+	c.src.region = pin.out_region;
+	return ioctl(lsi, PEERPIN_LSI_IOC_COPY, &c) ? -errno : 0;
+}
+
+static void begin_to_wait_for_the_move(void)
+{
+	waits = begin(copy_moved);
+	usleep(200000);
+	EXPECT(!waitpid(waits, NULL, WNOHANG), "it does not wait");
+}
+
+CASE(memory_that_is_being_moved_is_waited_for)
+{
+	EXPECT(!module_load("test/raw_dmabuf.ko", ""), "%s", strerror(errno));
+	exporter = open("/dev/raw_dmabuf", O_RDWR | O_CLOEXEC);
+	moved = ioctl(exporter, RAW_DMABUF_NEW);
+	EXPECT(moved >= 0 && !ioctl(exporter, RAW_DMABUF_MOVE, moved), "%s", strerror(errno));
+	begin_to_wait_for_the_move();
+}
+
+CASE(others_copy_while_one_waits_for_a_move)
+{
+	expect_others_to_copy();
+}
+
+CASE(who_waits_for_a_move_can_be_killed)
+{
+	EXPECT(!kill(waits, SIGTERM) && end(waits) == 2, "it was not killed");
+}
+
+CASE(a_driver_goes_when_nobody_waits_for_a_move_any_more)
+{
+	begin_to_wait_for_the_move();
+	CHECK_CASE();
+	unbinds = begin(unbind);
+	EXPECT(!kill(waits, SIGTERM) && end(waits) == 2, "it was not killed");
+	EXPECT(!end(unbinds), "unbind");
+	bind_again();
+}
+
+CASE(what_was_moved_is_copied)
+{
+	begin_to_wait_for_the_move();
+	CHECK_CASE();
+	EXPECT(!ioctl(exporter, RAW_DMABUF_MOVED), "%s", strerror(errno));
+	EXPECT(!end(waits), "it waits still, or failed");
+	close(moved);
+	close(exporter);
+	EXPECT(!module_remove("raw_dmabuf"), "remove");
 }
 
 VMTEST_MAIN
