@@ -2,7 +2,8 @@
 /*
  * An exporter of a page, for tests. It lists for every device the address that its
  * parameter says, whether the device reaches it or not; of 0 it maps the page. As it
- * takes the page back, as many others as a second parameter says use it.
+ * takes the page back, as many others as a second parameter says use it, and it is
+ * copied by as many engines as a third one says.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-fence.h>
@@ -27,6 +28,9 @@ module_param(bus, ullong, 0644);
 
 static unsigned int others;
 module_param(others, uint, 0644);
+
+static unsigned int copies = 1;
+module_param(copies, uint, 0644);
 
 static struct sg_table *raw_table(void)
 {
@@ -132,36 +136,50 @@ static void raw_use(struct dma_resv *resv, struct dma_fence *fence)
 		dma_resv_add_fence(resv, fence, DMA_RESV_USAGE_BOOKKEEP);
 }
 
-/* As drivers that move memory do: room for the fence of the copy is reserved before others are told of that. */
+static unsigned int raw_fences_new(struct dma_fence **fences, unsigned int n)
+{
+	unsigned int i;
+
+	n = min_t(unsigned int, n, RAW_DMABUF_MOST);
+	for (i = 0; i < n; i++)
+		fences[i] = raw_fence_new();
+	return n;
+}
+
+static void raw_fences_end(struct dma_fence **fences, unsigned int n)
+{
+	while (n--) {
+		dma_fence_signal(fences[n]);
+		dma_fence_put(fences[n]);
+	}
+}
+
+/* As drivers that move memory do: room for the fences of the copies is reserved before others are told of that. */
 static int raw_move(struct dma_buf *dmabuf)
 {
-	struct dma_fence *copy = raw_fence_new();
-	int err = dma_resv_reserve_fences(dmabuf->resv, 1);
+	struct dma_fence *engines[RAW_DMABUF_MOST];
+	unsigned int i, n = raw_fences_new(engines, READ_ONCE(copies));
+	int err = dma_resv_reserve_fences(dmabuf->resv, n);
 
 	if (!err) {
 		dma_buf_invalidate_mappings(dmabuf);
-		dma_resv_add_fence(dmabuf->resv, copy, DMA_RESV_USAGE_KERNEL);
+		for (i = 0; i < n; i++)
+			dma_resv_add_fence(dmabuf->resv, engines[i], DMA_RESV_USAGE_KERNEL);
 	}
-	dma_fence_signal(copy);
-	dma_fence_put(copy);
+	raw_fences_end(engines, n);
 	return err;
 }
 
 static int raw_move_used(struct dma_buf *dmabuf)
 {
-	struct dma_fence *users[RAW_DMABUF_OTHERS];
-	unsigned int i, n = min_t(unsigned int, READ_ONCE(others), RAW_DMABUF_OTHERS);
+	struct dma_fence *users[RAW_DMABUF_MOST];
+	unsigned int i, n = raw_fences_new(users, READ_ONCE(others));
 	int err;
 
-	for (i = 0; i < n; i++) {
-		users[i] = raw_fence_new();
+	for (i = 0; i < n; i++)
 		raw_use(dmabuf->resv, users[i]);
-	}
 	err = raw_move(dmabuf);
-	while (n--) {
-		dma_fence_signal(users[n]);
-		dma_fence_put(users[n]);
-	}
+	raw_fences_end(users, n);
 	return err;
 }
 

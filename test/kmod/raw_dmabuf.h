@@ -6,7 +6,7 @@
 /* A dma-buf of a page; the descriptor is returned. */
 #define RAW_DMABUF_NEW	_IO('R', 0)
 
-enum { RAW_DMABUF_OTHERS = 8 };	/* at most */
+enum { RAW_DMABUF_MOST = 16 };	/* others, or copies */
 
 /*
  * Take back that of the descriptor that is the argument, and wait until all that is

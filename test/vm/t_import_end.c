@@ -343,7 +343,7 @@ static void *end_overdue(void *arg)
 }
 
 /* It holds the lock meanwhile that unmapping takes. */
-static void take_from_overdue_dma(int node, const char *others)
+static void take_from_overdue_dma(int node, const char *others, const char *copies)
 {
 	int dmabuf = ioctl(node, RAW_DMABUF_NEW), waited;
 	struct peerpin_pin pin;
@@ -351,6 +351,7 @@ static void take_from_overdue_dma(int node, const char *others)
 	uint64_t start;
 
 	EXPECT(!module_set("raw_dmabuf/parameters/others", others), "others");
+	EXPECT(!module_set("raw_dmabuf/parameters/copies", copies), "copies");
 	EXPECT(dmabuf >= 0 && !pin_dmabuf(dmabuf, 0, PAGE, &pin), "pin: reason %u", pin.out_reason);
 	EXPECT(!hold(&pin, 0) && !pthread_create(&thread, NULL, end_overdue, NULL), "hold");
 	start = now_ns();
@@ -364,17 +365,20 @@ static void take_from_overdue_dma(int node, const char *others)
 	close(dmabuf);
 }
 
-/* A reservation object has room for four users at first, or for five. */
+/*
+ * A reservation object has room for four users at first, or for five; and for 21 if it is made
+ * for five of them and 16 engines.
+ */
 CASE(an_exporter_that_takes_its_memory_waits_for_overdue_dma)
 {
-	static const char *const others[] = { "0", "3", "4" };
+	static const char *const fences[][2] = { { "0", "1" }, { "3", "1" }, { "4", "1" }, { "5", "16" } };
 	unsigned int i;
 	int node;
 
 	EXPECT(!module_load("test/raw_dmabuf.ko", ""), "raw_dmabuf: %s", strerror(errno));
 	node = open("/dev/raw_dmabuf", O_RDWR | O_CLOEXEC);
-	for (i = 0; i < sizeof(others) / sizeof(*others); i++) {
-		take_from_overdue_dma(node, others[i]);
+	for (i = 0; i < sizeof(fences) / sizeof(*fences); i++) {
+		take_from_overdue_dma(node, fences[i][0], fences[i][1]);
 		CHECK_CASE();
 	}
 	close(node);
