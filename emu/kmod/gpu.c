@@ -40,9 +40,10 @@ static u32 gpu_address(struct pci_dev *pdev)
 	return pci_domain_nr(pdev->bus) << 16 | pci_dev_id(pdev);
 }
 
+/* Its own of before; else one that was nobody's; else one whose GPU may not come back */
 static int free_slot(u32 address)
 {
-	int i, first = -ENOSPC;
+	int i, unused = -ENOSPC, left = -ENOSPC;
 
 	lockdep_assert_held(&slots_lock);
 	for (i = EMUGPU_GPUS_MAX - 1; i >= 0; i--) {
@@ -50,9 +51,12 @@ static int free_slot(u32 address)
 			continue;
 		if (addresses[i] == address)
 			return i;
-		first = i;
+		if (addresses[i])
+			left = i;
+		else
+			unused = i;
 	}
-	return first;
+	return unused < 0 ? left : unused;
 }
 
 static int publish(struct emugpu_gpu *gpu)

@@ -2,14 +2,15 @@
 /*
  * A minimal driver on peerpin, to start from: /dev/eduN copies memory by way of the
  * buffer of QEMU's edu device (1234:11e8), to and from which its DMA engine moves
- * up to 4 KiB. All that concerns peerpin is edu_move_all(), edu_transfer(), and a
- * line each in edu_probe() and edu_remove(); the registers are in edu_move().
+ * up to 4 KiB. All that concerns peerpin lies between edu_move_all() and edu_copy(),
+ * and a line each in edu_probe() and edu_remove(); the registers are in edu_move().
  */
 #include <linux/dma-mapping.h>
 #include <linux/iopoll.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/pci.h>
+#include <linux/rwsem.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <peerpin.h>
@@ -32,6 +33,8 @@ struct edu {
 	struct peerpin_peer *peer;
 	struct miscdevice misc;
 	char name[16];
+	struct rw_semaphore life;	/* to read: @peer stays, if it is not @gone */
+	bool gone;
 	struct mutex lock;	/* the engine, its buffer, and @dead */
 	bool dead;
 };
@@ -72,34 +75,69 @@ static int edu_move_all(struct edu *edu, struct peerpin_dma *dma, bool store)
 	return ret;
 }
 
-static int edu_transfer(struct edu *edu, const struct edu_place *place, u32 length, bool store)
+static int edu_transfer(struct edu *edu, struct peerpin_attach *attach, u64 offset, u32 length, bool store)
 {
-	struct peerpin_region *region = peerpin_region_get(place->fd, place->region);
-	struct peerpin_attach *attach;
 	struct peerpin_dma dma;
-	int ret;
+	int ret = peerpin_dma_begin(attach, offset, length, store ? DMA_FROM_DEVICE : DMA_TO_DEVICE, &dma);
 
-	if (IS_ERR(region))
-		return PTR_ERR(region);
-	attach = peerpin_attach(edu->peer, region);
-	peerpin_region_put(region);
-	if (IS_ERR(attach))
-		return PTR_ERR(attach);
-	ret = peerpin_dma_begin(attach, place->offset, length, store ? DMA_FROM_DEVICE : DMA_TO_DEVICE, &dma);
-	if (!ret) {
-		ret = edu_move_all(edu, &dma, store);
-		peerpin_dma_end(&dma);
-	}
-	peerpin_attach_put(attach);
+	if (ret)
+		return ret;
+	ret = edu_move_all(edu, &dma, store);
+	peerpin_dma_end(&dma);
 	return ret;
 }
 
 /* In and out under one lock: what one user moves in, no other gets. */
+static int edu_copy_attached(struct edu *edu, struct peerpin_attach *dst, struct peerpin_attach *src,
+			     const struct edu_copy *c)
+{
+	int ret = -ENODEV;
+
+	if (mutex_lock_interruptible(&edu->lock))
+		return -EINTR;
+	if (!edu->dead)
+		ret = edu_transfer(edu, src, c->src.offset, c->length, false) ?:
+		      edu_transfer(edu, dst, c->dst.offset, c->length, true);
+	mutex_unlock(&edu->lock);
+	return ret;
+}
+
+static struct peerpin_attach *edu_attach(struct edu *edu, const struct edu_place *place)
+{
+	struct peerpin_region *region = peerpin_region_get(place->fd, place->region);
+	struct peerpin_attach *attach;
+
+	if (IS_ERR(region))
+		return ERR_CAST(region);
+	attach = peerpin_attach(edu->peer, region);
+	peerpin_region_put(region);
+	return attach;
+}
+
+/* Without the lock that others wait for: of a dma-buf, its exporter may let us wait for long. */
+static int edu_copy(struct edu *edu, const struct edu_copy *c)
+{
+	struct peerpin_attach *dst, *src = edu_attach(edu, &c->src);
+	int ret;
+
+	if (IS_ERR(src))
+		return PTR_ERR(src);
+	dst = edu_attach(edu, &c->dst);
+	ret = PTR_ERR_OR_ZERO(dst);
+	if (ret)
+		goto out_src;
+	ret = edu_copy_attached(edu, dst, src, c);
+	peerpin_attach_put(dst);
+out_src:
+	peerpin_attach_put(src);
+	return ret;
+}
+
 static long edu_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
 	struct edu *edu = filp->private_data;
 	struct edu_copy c;
-	int ret = -ENODEV;
+	int ret;
 
 	if (cmd != EDU_IOC_COPY)
 		return -ENOTTY;
@@ -107,11 +145,10 @@ static long edu_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 		return -EFAULT;
 	if (c.reserved || !c.length || c.length > EDU_BUFFER_BYTES)
 		return -EINVAL;
-	if (mutex_lock_interruptible(&edu->lock))
+	if (down_read_interruptible(&edu->life))
 		return -EINTR;
-	if (!edu->dead)
-		ret = edu_transfer(edu, &c.src, c.length, false) ?: edu_transfer(edu, &c.dst, c.length, true);
-	mutex_unlock(&edu->lock);
+	ret = edu->gone ? -ENODEV : edu_copy(edu, &c);
+	up_read(&edu->life);
 	return ret;
 }
 
@@ -150,6 +187,7 @@ static struct edu *edu_alloc(struct pci_dev *pdev)
 	if (!edu)
 		return NULL;
 	kref_init(&edu->ref);
+	init_rwsem(&edu->life);
 	mutex_init(&edu->lock);
 	edu->pdev = pdev;
 	snprintf(edu->name, sizeof(edu->name), "edu%d", atomic_fetch_inc(&next));
@@ -207,15 +245,15 @@ err_free:
 	return ret;
 }
 
-/* Files may stay open: they keep the struct, and find it dead. */
+/* Files may stay open: they keep the struct, and find it gone. */
 static void edu_remove(struct pci_dev *pdev)
 {
 	struct edu *edu = pci_get_drvdata(pdev);
 
 	misc_deregister(&edu->misc);
-	mutex_lock(&edu->lock);
-	edu->dead = true;
-	mutex_unlock(&edu->lock);
+	down_write(&edu->life);
+	edu->gone = true;
+	up_write(&edu->life);
 	peerpin_peer_unregister(edu->peer);
 	kref_put(&edu->ref, edu_free);
 }

@@ -120,7 +120,7 @@ static int mapping_wait(struct dma_resv *resv)
 	long ret = dma_resv_wait_timeout(resv, DMA_RESV_USAGE_KERNEL, true,
 					 MAX_SCHEDULE_TIMEOUT);
 
-	return ret == -ERESTARTSYS ? -EINTR : min(ret, 0L);
+	return min(ret, 0L);
 }
 
 static void mapping_undo(struct dmabuf_mapping *m)
@@ -191,6 +191,19 @@ static struct dma_buf *dmabuf_get(struct dmabuf_pin *p)
 	return dmabuf;
 }
 
+/* Some exporters answer what userspace has no word for; and a signal has two. */
+static int error_for_users(int err)
+{
+	switch (err) {
+	case -ENOTSUPP:
+		return -EOPNOTSUPP;
+	case -ERESTARTSYS:
+		return -EINTR;
+	default:
+		return err;
+	}
+}
+
 static void *dmabuf_map(void *priv, struct device *dev, struct sg_table **sgt)
 {
 	struct dma_buf *dmabuf = dmabuf_get(priv);
@@ -204,8 +217,7 @@ static void *dmabuf_map(void *priv, struct device *dev, struct sg_table **sgt)
 		return m;
 	}
 	dma_buf_put(dmabuf);
-	/* some exporters answer what userspace has no word for */
-	return m == ERR_PTR(-ENOTSUPP) ? ERR_PTR(-EOPNOTSUPP) : m;
+	return ERR_PTR(error_for_users(PTR_ERR(m)));
 }
 
 static void dmabuf_unmap(void *mapping)

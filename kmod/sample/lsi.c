@@ -91,8 +91,31 @@ static int lsi_take(struct lsi_side *s, const struct peerpin_lsi_end *end,
 
 static int lsi_attach(struct lsi *lsi, struct lsi_side *s)
 {
-	s->attach = peerpin_attach(lsi->peer, s->region);
-	return PTR_ERR_OR_ZERO(s->attach);
+	struct peerpin_attach *attach;
+
+	if (s->attach)
+		return 0;
+	attach = peerpin_attach(lsi->peer, s->region);
+	if (IS_ERR(attach))
+		return PTR_ERR(attach);
+	s->attach = attach;
+	return 0;
+}
+
+/*
+ * The exporter of a dma-buf lets this wait for as long as it likes: the engine is for
+ * others meanwhile, and a signal ends it. What we have pinned is no dma-buf, and may
+ * take bounce buffers: as much as one copy needs at a time.
+ */
+static int lsi_attach_early(struct lsi *lsi, struct lsi_side *s)
+{
+	return s->pinned ? 0 : lsi_attach(lsi, s);
+}
+
+static void lsi_detach(struct lsi_side *s)
+{
+	if (s->attach)
+		peerpin_attach_put(s->attach);
 }
 
 static int lsi_begin(struct lsi_side *s, u64 length, enum dma_data_direction dir)
@@ -101,13 +124,12 @@ static int lsi_begin(struct lsi_side *s, u64 length, enum dma_data_direction dir
 				 &s->cursor.dma);
 }
 
-static int lsi_transfer_locked(struct lsi *lsi, struct lsi_side *dst,
-			       struct lsi_side *src, struct peerpin_lsi_copy *c)
+static int lsi_transfer(struct lsi *lsi, struct lsi_side *dst,
+			struct lsi_side *src, struct peerpin_lsi_copy *c)
 {
 	ktime_t start;
 	int ret;
 
-	lockdep_assert_held(&lsi->lock);
 	ret = lsi_begin(dst, c->length, DMA_FROM_DEVICE);
 	if (ret)
 		return ret;
@@ -123,18 +145,6 @@ out_dst:
 	return ret;
 }
 
-static int lsi_transfer(struct lsi *lsi, struct lsi_side *dst,
-			struct lsi_side *src, struct peerpin_lsi_copy *c)
-{
-	int ret;
-
-	if (mutex_lock_interruptible(&lsi->lock))
-		return -EINTR;
-	ret = lsi_transfer_locked(lsi, dst, src, c);
-	mutex_unlock(&lsi->lock);
-	return ret;
-}
-
 static bool lsi_overlap(const struct lsi_side *a, const struct lsi_side *b,
 			u64 length)
 {
@@ -142,30 +152,43 @@ static bool lsi_overlap(const struct lsi_side *a, const struct lsi_side *b,
 	       max(a->offset, b->offset) - min(a->offset, b->offset) < length;
 }
 
-/*
- * The exporter of a dma-buf may let attaching wait for as long as it likes: the engine is
- * for others meanwhile, and a signal ends it.
- */
+static int lsi_copy_locked(struct lsi *lsi, struct lsi_side *dst,
+			   struct lsi_side *src, struct peerpin_lsi_copy *c)
+{
+	int ret;
+
+	lockdep_assert_held(&lsi->lock);
+	ret = lsi_attach(lsi, dst) ?: lsi_attach(lsi, src);
+	if (ret)
+		return ret;
+	return lsi_overlap(dst, src, c->length) ? -EINVAL : lsi_transfer(lsi, dst, src, c);
+}
+
+static int lsi_copy_in_turn(struct lsi *lsi, struct lsi_side *dst,
+			    struct lsi_side *src, struct peerpin_lsi_copy *c)
+{
+	int ret;
+
+	if (mutex_lock_interruptible(&lsi->lock))
+		return -EINTR;
+	ret = lsi_copy_locked(lsi, dst, src, c);
+	mutex_unlock(&lsi->lock);
+	return ret;
+}
+
 static int lsi_copy_alive(struct lsi *lsi, struct lsi_side *dst,
 			  struct lsi_side *src, struct peerpin_lsi_copy *c)
 {
 	int ret;
 
 	lockdep_assert_held_read(&lsi->life);
-	if (lsi->engine.dead)
+	if (READ_ONCE(lsi->engine.dead))
 		return -ENODEV;
-	ret = lsi_attach(lsi, dst);
-	if (ret)
-		return ret;
-	ret = lsi_attach(lsi, src);
-	if (ret)
-		goto out_dst;
-	ret = -EINVAL;
-	if (!lsi_overlap(dst, src, c->length))
-		ret = lsi_transfer(lsi, dst, src, c);
-	peerpin_attach_put(src->attach);
-out_dst:
-	peerpin_attach_put(dst->attach);
+	ret = lsi_attach_early(lsi, dst) ?: lsi_attach_early(lsi, src);
+	if (!ret)
+		ret = lsi_copy_in_turn(lsi, dst, src, c);
+	lsi_detach(src);
+	lsi_detach(dst);
 	return ret;
 }
 

@@ -49,7 +49,7 @@ CUresult lib_ready(void)
 
 const struct emugpu_info *device_get(CUdevice dev)
 {
-	static const struct emugpu_info gpus[2] = { [1] = { .gpu = 1 } };
+	static const struct emugpu_info gpus[2] = { [1] = { .gpu = 5 } };
 
 	return dev >= 0 && dev < 2 ? &gpus[dev] : NULL;
 }
@@ -66,7 +66,7 @@ static CUresult answer(unsigned int *made)
 
 CUresult node_memory(unsigned int gpu, size_t size, unsigned int *memory)
 {
-	assert_int_equal(gpu, 1);
+	assert_int_equal(gpu, 5);
 	assert_int_equal(size, SIZE);
 	*memory = 42;
 	return answer(&nr_memories);
@@ -137,7 +137,7 @@ static void test_blocks_come_with_access(void **state)
 	assert_int_equal(nr_blocks, 0);
 	OK(cuMemSetAccess(va, SIZE, all, 1));
 	assert_int_equal(nr_blocks, 1);
-	assert_true(last_alloc.gpu == 1 && last_alloc.va == va && last_alloc.size == SIZE);
+	assert_true(last_alloc.gpu == 5 && last_alloc.va == va && last_alloc.size == SIZE);
 	assert_true(last_alloc.memory == 42 && !last_alloc.offset && !last_alloc.context && !last_alloc.flags);
 	OK(cuMemSetAccess(va, SIZE, all, 2));
 	OK(cuMemSetAccess(va, SIZE, none, 1));

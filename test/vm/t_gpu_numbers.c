@@ -34,12 +34,14 @@ CASE(there_are_two)
 CASE(who_comes_back_has_its_number)
 {
 	struct emugpu_info now;
+	int first;
 
 	unbind(0);
 	unbind(1);
 	bind(1);
-	EXPECT(emu_info(fd, 0, &now) == -ENODEV, "the second took the first's");
+	first = emu_info(fd, 0, &now);
 	bind(0);
+	EXPECT(first == -ENODEV, "the second took the first's");
 	for (unsigned int gpu = 0; gpu < 2; gpu++) {
 		EXPECT(!emu_info(fd, gpu, &now), "GPU %u", gpu);
 		EXPECT(!memcmp(now.out_uuid, gpus[gpu].out_uuid, sizeof(now.out_uuid)), "GPU %u is another one", gpu);
@@ -51,14 +53,31 @@ static bool is_the_second(const char *address)
 	return !strcmp(address, hotplug_gpu(&gpus[1]).address);
 }
 
+static bool memory_of_a_handle_is_there(void)
+{
+	const CUmemAllocationProp prop = {
+		.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 },
+	};
+	const CUmemAccessDesc access = { prop.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+	CUmemGenericAllocationHandle handle;
+	CUdeviceptr p;
+
+	return !cuMemCreate(&handle, EMUGPU_BLOCK_SIZE, &prop, 0) &&
+	       !cuMemAddressReserve(&p, EMUGPU_BLOCK_SIZE, 0, 0, 0) && !cuMemMap(p, EMUGPU_BLOCK_SIZE, 0, handle, 0) &&
+	       !cuMemSetAccess(p, EMUGPU_BLOCK_SIZE, &access, 1) && !cuMemsetD8(p, 7, 1);
+}
+
 static int memory_works(void)
 {
+	size_t available, total;
 	CUdeviceptr p;
 	char back = 0;
 
 	if (!cu_start(0) || cuMemAlloc(&p, 1) || cuMemsetD8(p, 7, 1) || cuMemcpyDtoH(&back, p, 1))
 		return 3;
-	return back == 7 ? 0 : 4;
+	if (back != 7 || cuMemGetInfo(&available, &total))
+		return 4;
+	return memory_of_a_handle_is_there() ? 0 : 5;
 }
 
 static int cuda_has_the_second(void *unused)

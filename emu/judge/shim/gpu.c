@@ -45,9 +45,12 @@ int gpu_revoke(int gpu)
 	struct emugpu_test test = { .op = EMUGPU_TEST_REVOKE_ALL };
 	int ret = 0;
 
-	for (; !ret && test.gpu < EMUGPU_GPUS_MAX; test.gpu++)
+	for (; !ret && test.gpu < EMUGPU_GPUS_MAX; test.gpu++) {
 		ret = ask(gpu, &test);
-	return ret == -ENODEV ? 0 : ret;
+		if (ret == -ENODEV)	/* but there may be one behind it */
+			ret = 0;
+	}
+	return ret;
 }
 
 int gpu_pins(uint32_t *out)
