@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -11,6 +12,8 @@
 #include "p2pmem.h"
 #include "view.h"
 #include "window.h"
+
+enum { LENT_MS = 2000 };
 
 /*
  * A number stays with its GPU until the GPU goes; a gap is ENODEV. One that comes back
@@ -186,11 +189,20 @@ static void unclaim_bar(struct pci_dev *pdev)
 	pci_disable_device(pdev);
 }
 
-/* Else the next owner of a page would share it with a device that was lent it before. */
+/*
+ * Else the next owner of a page would share it with a device that was lent it before.
+ * Who is about to give some back gets the time for that.
+ */
 static int check_free(struct pci_dev *pdev)
 {
-	u64 lent = still_lent(pci_resource_start(pdev, EMUGPU_BAR), pci_resource_len(pdev, EMUGPU_BAR));
+	unsigned long deadline = jiffies + msecs_to_jiffies(LENT_MS);
+	u64 lent;
 
+	while ((lent = still_lent(pci_resource_start(pdev, EMUGPU_BAR), pci_resource_len(pdev, EMUGPU_BAR)))) {
+		if (time_after(jiffies, deadline))
+			break;
+		msleep(10);
+	}
 	if (!lent)
 		return 0;
 	pci_err(pdev, "%llu KiB of before it was unbound are still pinned or mapped: end that, then bind it again\n",

@@ -237,6 +237,32 @@ static int put_as_another(void)
 	return put_persistent(0) == 0 ? 0 : 1;
 }
 
+static int put_soon(void)
+{
+	usleep(300000);
+	return put_as_another();
+}
+
+CASE(a_gpu_that_comes_back_waits_for_who_is_about_to_put)
+{
+	struct emugpu_info info;
+	int err, status = -1;
+	pid_t pid;
+
+	one_block();
+	CHECK_CASE();
+	EXPECT(emu_info(fd, 0, &info) == 0 && get_persistent(0, VA, PAGE) == 0, "get");
+	EXPECT(emu_sysfs(&info, "unbind") == 0, "unbind");
+	pid = fork();
+	if (!pid)
+		_exit(put_soon());
+	err = emu_sysfs(&info, "bind");
+	EXPECT(waitpid(pid, &status, 0) == pid && !status, "put: status %#x", status);
+	EXPECT(!err, "bind: %d", err);
+	EXPECT(nothing_pinned(), "left");
+	free_one();
+}
+
 CASE(any_process_may_put)
 {
 	rules_watch(fd);
