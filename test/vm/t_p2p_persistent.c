@@ -239,7 +239,7 @@ static int put_as_another(void)
 
 static int put_soon(void)
 {
-	usleep(300000);
+	usleep(100000);
 	return put_as_another();
 }
 
