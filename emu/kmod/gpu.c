@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <linux/delay.h>
+#include <linux/iopoll.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -13,7 +13,7 @@
 #include "view.h"
 #include "window.h"
 
-enum { LENT_MS = 2000 };
+enum { LENT_US = 2000000 };
 
 /*
  * A number stays with its GPU until the GPU goes; a gap is ENODEV. One that comes back
@@ -189,21 +189,20 @@ static void unclaim_bar(struct pci_dev *pdev)
 	pci_disable_device(pdev);
 }
 
+static u64 lent_before(struct pci_dev *pdev)
+{
+	return still_lent(pci_resource_start(pdev, EMUGPU_BAR), pci_resource_len(pdev, EMUGPU_BAR));
+}
+
 /*
  * Else the next owner of a page would share it with a device that was lent it before.
  * Who is about to give some back gets the time for that.
  */
 static int check_free(struct pci_dev *pdev)
 {
-	unsigned long deadline = jiffies + msecs_to_jiffies(LENT_MS);
 	u64 lent;
 
-	while ((lent = still_lent(pci_resource_start(pdev, EMUGPU_BAR), pci_resource_len(pdev, EMUGPU_BAR)))) {
-		if (time_after(jiffies, deadline))
-			break;
-		msleep(10);
-	}
-	if (!lent)
+	if (!readx_poll_timeout(lent_before, pdev, lent, !lent, 10000, LENT_US))
 		return 0;
 	pci_err(pdev, "%llu KiB of before it was unbound are still pinned or mapped: end that, then bind it again\n",
 		lent >> 10);
