@@ -12,10 +12,20 @@ static bool moves_cursor(void)
 	return address && address != (const char *)-1;
 }
 
-bool top_screen_works(void)
+/* initscr() describes the terminal anew. */
+static bool terminal_moves_cursor(void)
 {
+	bool moves;
 	int error;
 
-	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && setupterm(NULL, STDOUT_FILENO, &error) == OK &&
-	       moves_cursor();
+	if (setupterm(NULL, STDOUT_FILENO, &error) != OK)
+		return false;
+	moves = moves_cursor();
+	del_curterm(cur_term);
+	return moves;
+}
+
+bool top_screen_works(void)
+{
+	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && terminal_moves_cursor();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <stdio.h>
 #include <string.h>
+#include "../emu/judge/kmsg.h"
 #include "../emu/judge/splat.h"
 #include "verify_death.h"
 
@@ -72,24 +73,24 @@ static void take_line(struct reading *r, struct splat *splat, const char *line)
 		result_log(r->result, words_of(line));
 }
 
-/* What comes before the guest is not the driver's. Returns where to begin. */
-static long behind_boot(FILE *file, long from)
+/* What the guest says comes another way, sooner or later than what the kernel says: the log itself has the order. */
+static long behind_last_mark(FILE *file)
 {
 	char line[LINE];
+	long at = 0;
 
-	fseek(file, from, SEEK_SET);
 	while (next_line(file, line))
-		if (strstr(line, "vm: running "))
-			return ftell(file);
-	return from;
+		if (strstr(line, JUDGE_MARK))
+			at = ftell(file);
+	return at;
 }
 
-static void read_log(struct reading *r, FILE *file, long from)
+static void read_log(struct reading *r, FILE *file)
 {
 	struct splat splat = { 0 }, ended;
 	char line[LINE];
 
-	fseek(file, behind_boot(file, from), SEEK_SET);
+	fseek(file, behind_last_mark(file), SEEK_SET);
 	while (next_line(file, line)) {
 		if (!r->late)
 			take_violation(r->result, line);
@@ -121,19 +122,19 @@ static void add_last_words(struct result *result, FILE *file)
 			result_log(result, words_of(line));
 }
 
-static void judge_log(struct result *result, FILE *file, long from)
+static void judge_log(struct result *result, FILE *file)
 {
 	struct reading reading = { .result = result };
 	size_t before = result->nr_findings;
 
-	read_log(&reading, file, from);
+	read_log(&reading, file);
 	if (reading.complained || result->nr_findings > before)
 		return;
 	result_find(result, "hang", "the machine did not go on, and its kernel does not say why");
 	add_last_words(result, file);
 }
 
-void death_judge(struct result *result, const char *log, long from)
+void death_judge(struct result *result, const char *log)
 {
 	FILE *file = fopen(log, "re");
 
@@ -141,17 +142,17 @@ void death_judge(struct result *result, const char *log, long from)
 		result_find(result, "hang", "the machine did not go on, and left no log");
 		return;
 	}
-	judge_log(result, file, from);
+	judge_log(result, file);
 	fclose(file);
 }
 
-void death_judge_late(struct result *result, const char *log, long from)
+void death_judge_late(struct result *result, const char *log)
 {
 	struct reading reading = { .result = result, .late = true };
 	FILE *file = fopen(log, "re");
 
 	if (!file)
 		return;
-	read_log(&reading, file, from);
+	read_log(&reading, file);
 	fclose(file);
 }

@@ -5,10 +5,10 @@
 
 #include "verify_result.h"
 
-/* Adds to @result the finding, and the lines, of what the file says behind @from. */
-void death_judge(struct result *result, const char *log, long from);
+/* Adds to @result the finding, and the lines, of what the file says since the last scenario, which is @result's, began. */
+void death_judge(struct result *result, const char *log);
 
 /* Of one that ended well: what its kernel complained of after the last scenario, @result, had ended. */
-void death_judge_late(struct result *result, const char *log, long from);
+void death_judge_late(struct result *result, const char *log);
 
 #endif

@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include "tool.h"
 #include "verify_death.h"
 #include "verify_run.h"
@@ -22,8 +21,6 @@ enum {
  * struct session - one machine
  * @record: the first scenario
  * @quiet_ms: since when nothing came
- * @log_seen: how long the log was a moment ago
- * @log_from: where the log of the current scenario begins, or a little before
  * @seen: results that have been looked at
  * @dirty: a scenario left it so that no other may run there
  */
@@ -32,8 +29,6 @@ struct session {
 	struct vm vm;
 	struct stream stream;
 	long quiet_ms;
-	long log_seen;
-	long log_from;
 	size_t seen;
 	bool dirty;
 };
@@ -97,13 +92,6 @@ static size_t count_broken(const struct results *results)
 
 /* ---- one machine ----------------------------------------------------------------- */
 
-static long log_size(const struct session *s)
-{
-	struct stat st;
-
-	return stat(s->run->place->log, &st) ? 0 : (long)st.st_size;
-}
-
 static void show(const struct session *s)
 {
 	const struct run *run = s->run;
@@ -126,12 +114,7 @@ static void take_ended(struct session *s)
 
 static void take_output(struct session *s, const char *data, size_t length)
 {
-	size_t begun = s->stream.next;
-
 	stream_feed(&s->stream, data, length);
-	if (s->stream.next != begun)
-		s->log_from = s->log_seen;
-	s->log_seen = log_size(s);
 	s->quiet_ms = progress_ms(&s->run->progress);
 	take_ended(s);
 	show(s);
@@ -163,9 +146,7 @@ static void listen(struct session *s)
 		got = vm_read(&s->vm, data, sizeof(data), LOOK_MS);
 		if (got > 0)
 			take_output(s, data, (size_t)got);
-		else if (got == -EAGAIN)
-			s->log_seen = log_size(s);
-		else if (got != -EINTR)
+		else if (got != -EAGAIN && got != -EINTR)
 			break;
 		look_around(s);
 	}
@@ -179,7 +160,7 @@ static void judge_death(struct session *s, struct result *result)
 {
 	result->fired = true;
 	result->ended = true;
-	death_judge(result, s->run->place->log, s->log_from);
+	death_judge(result, s->run->place->log);
 	finish_result(s->run, result);
 }
 
@@ -220,7 +201,7 @@ static bool judge_late(struct session *s)
 	struct result *last = &s->run->results.at[s->run->results.count - 1];
 	size_t before = last->nr_findings;
 
-	death_judge_late(last, s->run->place->log, s->log_from);
+	death_judge_late(last, s->run->place->log);
 	if (last->nr_findings == before)
 		return false;
 	last->ended = true;

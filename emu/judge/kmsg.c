@@ -96,13 +96,29 @@ static bool judge_records(bool late)
 	return !missing;
 }
 
+/* Opened anew, since of one file the kernel takes so many lines in a time only. */
+static int write_mark(void)
+{
+	static const char mark[] = "<6>" JUDGE_MARK "\n";
+	int out = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
+	int ret = 0;
+
+	if (out < 0)
+		return -errno;
+	if (write(out, mark, strlen(mark)) < 0)
+		ret = -errno;
+	close(out);
+	return ret;
+}
+
 /* What may be the doing of the last scenario makes this one worthless. */
-void kmsg_mark(void)
+int kmsg_mark(void)
 {
 	nr_lines = 0;
 	judge_records(true);
 	if (!report_findings())
 		nr_lines = 0;
+	return write_mark();
 }
 
 void kmsg_judge(void)

@@ -3,11 +3,18 @@
 #ifndef JUDGE_KMSG_H
 #define JUDGE_KMSG_H
 
+#define JUDGE_MARK "judge: a scenario begins"
+
 /** kmsg_open - once; returns 0 or -errno */
 int kmsg_open(void);
 
-/** kmsg_mark - what follows belongs to the scenario that has begun, and so does a splat since the last one ended */
-void kmsg_mark(void);
+/**
+ * kmsg_mark - what follows belongs to the scenario that has begun, and so does a splat since the last one ended
+ *
+ * The console's log has a line of it, by which the host finds what a machine died of: tool/verify_death.c.
+ * Returns 0 or -errno.
+ */
+int kmsg_mark(void);
 
 /** kmsg_judge - report what the kernel complained of since */
 void kmsg_judge(void);

@@ -303,7 +303,8 @@ static int prepare(void)
 {
 	int ret = violations_read(&run.before);
 
-	kmsg_mark();
+	if (!ret)
+		ret = kmsg_mark();
 	if (!ret)
 		ret = emulator_set(run.scenario);
 	if (!ret)

@@ -76,7 +76,7 @@ int main(void)
 	must("/config", config_read(&config));
 	sethostname("peerpin-vm", strlen("peerpin-vm"));
 	root_enter(&config);
-	/* emu/vm/run and tool/verify_death.c look for it, in one piece */
+	/* emu/vm/run looks for it, in one piece */
 	log_line("vm: running %s", config.argv[0]);
 	finish(run(&config));
 	return 0;

@@ -6,9 +6,10 @@
 #
 # shellcheck disable=SC2154 # which test/case.sh sets
 
-export ASAN_OPTIONS='detect_stack_use_after_return=1'
+# who asks for more memory than there is gets none, as without
+export ASAN_OPTIONS='detect_stack_use_after_return=1 allocator_may_return_null=1'
 export UBSAN_OPTIONS='halt_on_error=1 print_stacktrace=1'
-export TSAN_OPTIONS="halt_on_error=1 die_after_fork=0 atexit_sleep_ms=0 suppressions=$PWD/test/sanitize/tsan.supp"
+export TSAN_OPTIONS="halt_on_error=1 allocator_may_return_null=1 die_after_fork=0 atexit_sleep_ms=0 suppressions=$PWD/test/sanitize/tsan.supp"
 
 declare -A tool_dir=([addresses]=build/san-address [threads]=build/san-thread [valgrind]=build/san-none)
 declare -A tool_flags=(

@@ -353,15 +353,24 @@ static void what_the_kernel_says_after_the_end_counts(void **state)
 	assert_int_equal(verify(""), 0);
 }
 
-static void what_the_kernel_says_before_the_guest_is_not_the_drivers(void **state)
+static void what_the_kernel_says_before_the_scenario_is_not_its_doing(void **state)
 {
 	(void)state;
-	write_text("odd", "odd() {\n[ $1 != plain ] ||\n"
-		   "printf '%s\\n' 'WARNING: at boot' 'vm: running guest' >>\"$log\"; return 1; }\n");
+	write_text("odd", "echo 'WARNING: at boot' >>\"$log\"\nodd() { return 1; }\n");
 	assert_int_equal(verify("--only plain"), 0);
-	write_text("odd", "odd() {\n[ $1 != plain ] ||\n"
-		   "printf '%s\\n' 'vm: running guest' 'WARNING: at once' >>\"$log\"; return 1; }\n");
+	write_text("odd", "odd() {\n[ $1 != plain ] || echo 'WARNING: at once' >>\"$log\"; return 1; }\n");
 	assert_int_equal(verify("--only plain"), 1);
+}
+
+/* The two come different ways: here the guest's word of the scenario comes a second after the kernel's. */
+static void what_the_kernel_says_may_come_first(void **state)
+{
+	(void)state;
+	write_text("odd", "echo() {\n[ \"$1\" = 'begin plain/copies-2' ] || { builtin echo \"$@\"; return; }\n"
+		   "printf '%s\\n' '[ 1.0] judge: a scenario begins' '[ 1.3] BUG: x' >>\"$log\"\n"
+		   "sleep 1; builtin echo \"$1\"; exit 70; }\nodd() { return 1; }\n");
+	assert_int_equal(verify(""), 1);
+	says(out, "x.ko: BROKEN: kernel-splat");
 }
 
 /* emu/vm/run ends with 70 where the log has what looks like a splat. */
@@ -688,7 +697,8 @@ int main(void)
 		cmocka_unit_test_setup(a_dead_machine_is_judged_by_its_log, setup),
 		cmocka_unit_test_setup(a_machine_that_ends_without_a_word_hangs, setup),
 		cmocka_unit_test_setup(what_the_kernel_says_after_the_end_counts, setup),
-		cmocka_unit_test_setup(what_the_kernel_says_before_the_guest_is_not_the_drivers, setup),
+		cmocka_unit_test_setup(what_the_kernel_says_before_the_scenario_is_not_its_doing, setup),
+		cmocka_unit_test_setup(what_the_kernel_says_may_come_first, setup),
 		cmocka_unit_test_setup(a_guest_that_gives_up_is_no_verdict, setup),
 		cmocka_unit_test_setup(what_was_not_seen_is_no_verdict, setup),
 		cmocka_unit_test_setup(a_crash_of_qemu_is_not_the_drivers, setup),
