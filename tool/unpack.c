@@ -178,7 +178,8 @@ static bool is_too_deep(const char *path)
 
 	for (depth = 0; path && depth < UNPACK_MAX_DEPTH; depth++) {
 		path = strchr(path, '/');
-		path += !!path;
+		if (path)
+			path++;
 	}
 	return path;
 }

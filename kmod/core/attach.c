@@ -403,18 +403,34 @@ static struct peerpin_attach *attach_first(struct peerpin_region *r)
 	return a;
 }
 
+/* The first whose device does not go, as a user of it */
+static struct peerpin_attach *attach_first_to_ask(struct peerpin_region *r)
+{
+	struct peerpin_attach *a;
+
+	spin_lock_irq(&r->lock);
+	list_for_each_entry(a, &r->attaches, in_region) {
+		if (!pp_peer_enter(a->peer)) {
+			kref_get(&a->ref);
+			goto out;
+		}
+	}
+	a = NULL;
+out:
+	spin_unlock_irq(&r->lock);
+	return a;
+}
+
 /* The addresses are the attachment's own copy; the device is asked as its user. */
 phys_addr_t pp_attach_phys(struct peerpin_region *r)
 {
-	struct peerpin_attach *a = attach_first(r);
-	phys_addr_t phys = 0;
+	struct peerpin_attach *a = attach_first_to_ask(r);
+	phys_addr_t phys;
 
 	if (!a)
 		return 0;
-	if (!pp_peer_enter(a->peer)) {
-		phys = pp_map_phys(&a->map);
-		pp_peer_leave(a->peer);
-	}
+	phys = pp_map_phys(&a->map);
+	pp_peer_leave(a->peer);
 	peerpin_attach_put(a);
 	return phys;
 }

@@ -5,7 +5,7 @@
  * filling it again is the region's state, so a view may outlive the region as
  * addresses at which every access is a SIGBUS.
  *
- * All views of all regions of all files lie in one address space, the inode's.
+ * All views of all regions of a file lie in one address space, the file's.
  * Each region has a range of offsets there, whatever its id is: by that, not by
  * addresses in processes, its views are found, so mremap() and partial munmap()
  * change nothing. /proc/PID/maps shows it, so it is a hash of the cookie, which

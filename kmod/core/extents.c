@@ -16,13 +16,13 @@ void pp_extents_add(struct pp_extents *x, phys_addr_t phys, u64 length)
 	x->last = phys + length;
 	if (!continues)
 		x->count++;
+	cond_resched();
 	if (x->count > x->room)
 		return;
 	if (continues)
 		x->at[x->count - 1].length += length;
 	else
 		x->at[x->count - 1] = (struct pp_extent){ phys, length };
-	cond_resched();
 }
 EXPORT_SYMBOL(pp_extents_add);
 

@@ -106,10 +106,18 @@ static void file_unpin_all(struct pp_file *f)
 	struct peerpin_region *r;
 	u32 id = 0;
 
-	for (; (r = pp_table_next(&f->regions, &id)); id++) {
+	for (; (r = pp_table_next(&f->regions, &id)); id++, cond_resched()) {
 		pp_region_put(r);
 		pp_file_unpin(f, id);
 	}
+}
+
+static void file_set_mapping(struct pp_file *f, struct inode *inode, struct file *filp)
+{
+	address_space_init_once(&f->mapping);
+	f->mapping.host = inode;
+	f->mapping.a_ops = inode->i_mapping->a_ops;
+	filp->f_mapping = &f->mapping;
 }
 
 static int file_open(struct inode *inode, struct file *filp)
@@ -124,6 +132,7 @@ static int file_open(struct inode *inode, struct file *filp)
 		return -ENOMEM;
 	}
 	pp_table_init(&f->regions, PEERPIN_MAX_REGIONS, GFP_KERNEL_ACCOUNT);
+	file_set_mapping(f, inode, filp);
 	filp->private_data = f;
 	return nonseekable_open(inode, filp);
 }

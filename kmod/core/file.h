@@ -15,11 +15,14 @@
 /**
  * struct pp_file - see above
  * @account: of the process that opened it
+ * @mapping: what is mapped through it, apart from other files', whose mmap() and
+ *	fork() would wait while the views of one are emptied
  * @regions: id to region, from pp_region_pin() to pp_region_close(). An id
  *	without one is taken by a pin or unpin in progress, or retired
  */
 struct pp_file {
 	struct pp_account *account;
+	struct address_space mapping;
 	struct pp_table regions;
 	struct pp_epochs epochs;
 };

@@ -456,6 +456,16 @@ int pp_map_adopt(struct pp_map *map, struct device *dev, struct sg_table *sgt,
 	return ret;
 }
 
+/*
+ * Of a device that is not coherent the caches are kept up to date by the physical
+ * address that the first byte has; behind an IOMMU an entry's next page may lie elsewhere.
+ */
+static u32 map_sync_piece(const struct pp_map *map, dma_addr_t bus, u32 length)
+{
+	return map_is_direct(map->dev) ? length :
+		min_t(u32, length, PAGE_SIZE - offset_in_page(bus));
+}
+
 static void map_sync(struct pp_map *map, u64 offset, u64 length,
 		     enum dma_data_direction dir,
 		     void (*sync)(struct device *dev, dma_addr_t addr,
@@ -465,11 +475,18 @@ static void map_sync(struct pp_map *map, u64 offset, u64 length,
 	u32 skip;
 
 	sg = pp_map_seek(map, offset, &skip);
-	for (; length; sg = sg_next(sg), skip = 0) {
+	while (length) {
+		dma_addr_t bus = sg_dma_address(sg) + skip;
 		u32 len = min_t(u64, length, sg_dma_len(sg) - skip);
 
-		sync(map->dev, sg_dma_address(sg) + skip, len, dir);
+		len = map_sync_piece(map, bus, len);
+		sync(map->dev, bus, len, dir);
 		length -= len;
+		skip += len;
+		if (skip < sg_dma_len(sg))
+			continue;
+		sg = sg_next(sg);
+		skip = 0;
 	}
 }
 

@@ -79,14 +79,15 @@ void pp_peer_put(struct peerpin_peer *peer)
 
 int pp_peer_enter(struct peerpin_peer *peer)
 {
+	unsigned long flags;
 	int ret = 0;
 
-	spin_lock_irq(&peer->lock);
+	spin_lock_irqsave(&peer->lock, flags);
 	if (peer->dying)
 		ret = -ENODEV;
 	else
 		peer->users++;
-	spin_unlock_irq(&peer->lock);
+	spin_unlock_irqrestore(&peer->lock, flags);
 	return ret;
 }
 
@@ -121,6 +122,47 @@ static struct peerpin_attach *peer_first(struct peerpin_peer *peer)
 	return a;
 }
 
+static unsigned int peer_count(struct peerpin_peer *peer)
+{
+	struct list_head *at;
+	unsigned int n = 0;
+
+	spin_lock_irq(&peer->lock);
+	list_for_each(at, &peer->attaches)
+		n++;
+	spin_unlock_irq(&peer->lock);
+	return n;
+}
+
+/* The first, which comes last from now on */
+static struct peerpin_attach *peer_rotate(struct peerpin_peer *peer)
+{
+	struct peerpin_attach *a;
+
+	spin_lock_irq(&peer->lock);
+	a = list_first_entry_or_null(&peer->attaches, struct peerpin_attach,
+				     in_peer);
+	if (a) {
+		kref_get(&a->ref);
+		list_move_tail(&a->in_peer, &peer->attaches);
+	}
+	spin_unlock_irq(&peer->lock);
+	return a;
+}
+
+/* All before any is waited for: an engine takes what it is given in turn. */
+static void peer_stop_all(struct peerpin_peer *peer)
+{
+	unsigned int n = peer_count(peer);
+	struct peerpin_attach *a;
+
+	for (; n && (a = peer_rotate(peer)); n--) {
+		pp_attach_stop(a);
+		peerpin_attach_put(a);
+		cond_resched();
+	}
+}
+
 /*
  * Once dying is set nothing is added to the list and no DMA begins, so the
  * loop ends. An attachment that leaves the list by itself is being dropped by
@@ -138,8 +180,8 @@ void peerpin_peer_unregister(struct peerpin_peer *peer)
 	/* maps that began before; they end by listing or undoing themselves */
 	wait_event(peer->idle, !peer_has_users(peer));
 
+	peer_stop_all(peer);
 	while ((a = peer_first(peer))) {
-		pp_attach_stop(a);
 		wait_event(peer->idle, pp_attach_is_idle(a));
 		pp_attach_drop(a);
 		peerpin_attach_put(a);

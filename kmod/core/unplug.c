@@ -78,7 +78,7 @@ static void unplug_find(struct pci_dev *pdev, struct list_head *going)
 	struct peerpin_region *r;
 	u64 place = 0;
 
-	while ((r = pp_cookie_next(&place)))
+	for (; (r = pp_cookie_next(&place)); cond_resched())
 		if (!unplug_is_in(pdev, r) || !pp_region_list_going(r, going))
 			pp_region_put(r);
 }

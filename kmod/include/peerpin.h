@@ -137,8 +137,9 @@ struct peerpin_region *peerpin_region_pin(const struct peerpin_range *range,
  *
  * Drops all device mappings, and waits for DMA in flight, but no longer than
  * drain_timeout_ms for all drivers together: then the pages stay until it has
- * ended. Of a dma-buf it also waits until the exporter has unmapped. Attachments
- * stay valid to peerpin_attach_put().
+ * ended, those of an NVIDIA GPU, unless pinned with PEERPIN_PIN_PERSISTENT,
+ * until they are freed. Of a dma-buf it also waits until the exporter has
+ * unmapped. Attachments stay valid to peerpin_attach_put().
  *
  * Context: process, sleeps; no lock may be held that stop() takes, or that is
  * taken on the way to peerpin_dma_end(), nor a dma-buf's reservation lock; and no
@@ -204,7 +205,8 @@ struct peerpin_attach *peerpin_attach(struct peerpin_peer *peer,
  *
  * DMA addresses and lengths of the region from its start, in order, as few
  * entries as the memory and the device's max_seg_size and seg_boundary_mask
- * allow; walk it with for_each_sgtable_dma_sg(). Its entries have no pages.
+ * allow; walk it with for_each_sgtable_dma_sg(). Not its pages: where it has
+ * some they go with other lengths than the addresses.
  *
  * Context: any. The table stays as long as the caller's reference; the
  * addresses in it may be used by the device between begin and end only.

@@ -216,8 +216,9 @@ struct peerpin_pin {
  *
  * Waits for DMA in flight, drops the device mappings, gives the pages back
  * and frees the id. A driver that does not end its DMA in time is named in the
- * kernel's log, and the pages stay pinned until it does. Unpinning a revoked
- * region succeeds (and frees the id).
+ * kernel's log, and the pages stay pinned until it does; those of an NVIDIA GPU,
+ * unless pinned with PEERPIN_PIN_PERSISTENT, until they are freed. Unpinning a
+ * revoked region succeeds (and frees the id).
  * Implements seed 12.3.
  */
 struct peerpin_unpin {

@@ -268,6 +268,29 @@ CASE(a_peer_that_goes_is_ENODEV)
 	EXPECT_CLEAN();
 }
 
+/* As with an engine that takes one after the other: the DMA of neither ends before that of the other is asked to. */
+CASE(a_peer_that_goes_asks_all_before_it_waits_for_one)
+{
+	int ret = -1, other = core_open(), i;
+	pthread_t t;
+
+	pin_and_attach(GPU_A);
+	CHECK_CASE();
+	EXPECT(!core_pin(other, GPU_A, GPU_PAGE) && !core_do(other, CORE_CHECK_ATTACH, 0), "pin");
+	EXPECT(!core_begin(core, 0, 0, 0, PAGE) && !core_begin(other, 0, 0, 0, PAGE), "begin");
+	EXPECT(!pthread_create(&t, NULL, unregister_0, &ret), "thread");
+	for (i = 0; i < 5000 && core_stops(0) < 2; i++)
+		usleep(1000);
+	EXPECT(core_stops(0) == 2, "%u stops", core_stops(0));
+	EXPECT(!core_end(core, 0) && !core_end(other, 0), "end");
+	pthread_join(t, NULL);
+	EXPECT(!ret && !core_register(0), "unregister %d", ret);
+	EXPECT(!core_do(core, CORE_CHECK_UNPIN, 0) && !core_do(core, CORE_CHECK_DETACH, 0), "unpin");
+	close(other);
+	EXPECT(!emu_free(gpu, GPU_A), "free");
+	EXPECT_CLEAN();
+}
+
 /* ---- dma ---------------------------------------------------------------------------- */
 
 CASE(dma_outside_the_region_is_EINVAL)
