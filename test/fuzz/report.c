@@ -80,7 +80,7 @@ static void judge_log(struct result *result, const char *log)
 		abort();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	result->ended = true;
-	death_judge(result, path, 0);
+	death_judge(result, path);
 	close(fd);
 }
 
