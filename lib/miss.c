@@ -341,6 +341,8 @@ static void enter(struct pp_cache *c, struct pp_entry *e, const struct want *w, 
 	pp_ref_get(pp_reader_here(&c->readers), e, pp_entry_index(&c->pool, e));
 	if (pp_entry_state(e) == PP_ORPHAN) {
 		pp_cache_set_gone(c, e);
+		/* who looked at it in vain sees GONE when he has uncounted, or is not counted at its last put */
+		pp_fence_heavy();
 		return;
 	}
 	if (!w->alone || c->index.inserted != w->inserted)

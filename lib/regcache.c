@@ -522,6 +522,9 @@ PP_PUBLIC void pp_cache_flush(struct pp_cache *cache)
 	pthread_mutex_lock(&cache->lock);
 	while (pp_cache_evict(cache, pp_cache_now(cache), &doomed))
 		cache->stats.evictions--;
+	/* at the end nobody else looks at what is gone, whoever has put it */
+	atomic_store(&cache->left, true);
+	pp_cache_sweep(cache, &doomed);
 	pp_room_reset(cache);
 	pp_cache_unlock(cache, &doomed);
 }

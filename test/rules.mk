@@ -101,7 +101,7 @@ $(foreach t,$(notdir $(UNIT_BIN)),$(eval $(call UNIT_RULE,$(t))))
 
 # calls of the library's that the test looks at or answers itself
 WRAPPED_test_cache_memory := calloc madvise mprotect munmap sysconf
-WRAPPED_test_cache_wait := pthread_cond_wait pthread_mutex_trylock
+WRAPPED_test_cache_wait := pp_fence_heavy pthread_cond_wait pthread_mutex_trylock
 $(B)/bin/test/test_cache_memory: private override LDFLAGS += $(WRAPPED_test_cache_memory:%=-Wl,--wrap=%)
 $(B)/bin/test/test_cache_wait: private override LDFLAGS += $(WRAPPED_test_cache_wait:%=-Wl,--wrap=%)
 

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
+#include "cache.h"
 #include "cache_regions.h"
 
 static sem_t waits;
@@ -34,10 +35,26 @@ int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex)
 	return EBUSY;
 }
 
+static void (*at_fence)(void);	/* called once, as the next one begins */
+
+void __real_pp_fence_heavy(void);
+void __wrap_pp_fence_heavy(void);
+
+void __wrap_pp_fence_heavy(void)
+{
+	void (*once)(void) = at_fence;
+
+	at_fence = NULL;
+	if (once)
+		once();
+	__real_pp_fence_heavy();
+}
+
 static int setup_here(void **state)
 {
 	sem_init(&waits, 0, 0);
 	atomic_store(&before_waiting, NULL);
+	at_fence = NULL;
 	alarm(60);
 	return setup(state);
 }
@@ -158,6 +175,51 @@ static void what_is_put_while_another_begins_to_wait_goes(void **state)
 	assert_int_equal(unpins_in_time, 1);
 }
 
+static struct pp_entry *first_entry(void)
+{
+	return pp_entry_at(&cache->pool, PP_FIRST_ENTRY);
+}
+
+static void uncount_first(void)
+{
+	pp_ref_put(NULL, first_entry(), PP_FIRST_ENTRY);
+}
+
+/* As a reader that found the entry in vain, and has not looked at its state since */
+static void what_was_counted_in_vain_goes_at_the_end(void **state)
+{
+	(void)state;
+	cache = make(0, 0);
+	assert_int_equal(pp_cache_get(cache, region(0), REGION, &held, NULL), 0);
+	pp_ref_get(NULL, first_entry(), PP_FIRST_ENTRY);
+	pp_cache_invalidate(cache, region(0), REGION);
+	pp_cache_put(cache, held);
+	assert_int_equal(atomic_load(&unpins), 0);
+	uncount_first();
+	pp_cache_destroy(cache);
+	cache = NULL;
+	assert_int_equal(atomic_load(&unpins), 1);
+}
+
+/* That reader has looked, while it was not GONE yet; that he uncounted is not seen before a fence. */
+static int pin_what_goes(void *arg, uint64_t addr, uint64_t length, void **reg, struct pp_why *why)
+{
+	pp_ref_get(NULL, first_entry(), PP_FIRST_ENTRY);
+	pp_cache_invalidate(cache, region(0), REGION);
+	at_fence = uncount_first;
+	return pin(arg, addr, length, reg, why);
+}
+
+static void what_went_while_it_was_pinned_goes_at_its_last_put(void **state)
+{
+	static const struct pp_cache_ops these = { .pin = pin_what_goes, .unpin = unpin };
+
+	(void)state;
+	assert_int_equal(pp_cache_create(&these, NULL, NULL, &cache), 0);
+	touch_all(0, 1);
+	assert_int_equal(atomic_load(&unpins), 1);
+}
+
 /* ---- pp_cache_invalidate() ------------------------------------------------------------- */
 
 static void unpin_at_gate(void *arg, void *reg)
@@ -254,6 +316,8 @@ int main(void)
 		TEST_HERE(a_thread_cancelled_while_it_waits_keeps_no_lock),
 		TEST_HERE(no_function_is_a_cancellation_point),
 		TEST_HERE(what_is_put_while_another_begins_to_wait_goes),
+		TEST_HERE(what_was_counted_in_vain_goes_at_the_end),
+		TEST_HERE(what_went_while_it_was_pinned_goes_at_its_last_put),
 		TEST_HERE(it_waits_for_what_another_unpins),
 		TEST_HERE(what_was_replaced_and_put_before_is_unpinned),
 		TEST_HERE(it_does_not_wait_for_itself),
