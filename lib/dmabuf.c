@@ -33,8 +33,6 @@ static bool may_open_none(void)
 static int explain(int error, struct pp_why *why)
 {
 	switch (error) {
-	case PP_CU_SUCCESS:
-		return 0;
 	case PP_CU_OUT_OF_MEMORY:
 		return pp_refuse(why, PEERPIN_REASON_NO_BAR1, -ENOMEM);
 	case PP_CU_NOT_SUPPORTED:
@@ -58,7 +56,10 @@ static int export(struct pp_export *e, struct pp_why *why)
 	pp_context_enter(&context, e->at);
 	error = pp_cuda()->get_handle(&e->pub.fd, e->pub.addr, e->pub.length, PP_CU_DMA_BUF_FD, 0);
 	pp_context_leave(&context);
-	return explain(error, why);
+	if (error)
+		return explain(error, why);
+	e->pub.fd = pp_sys_above_stderr(e->pub.fd);
+	return e->pub.fd < 0 ? pp_refuse(why, PEERPIN_REASON_VENDOR_ERROR, e->pub.fd) : 0;
 }
 
 /* Ids are never used twice: the same one after the export means that it was this allocation's. */

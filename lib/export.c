@@ -3,11 +3,14 @@
 #include "region.h"
 #include "sys.h"
 
+/* The descriptor, or -errno */
 static int export(struct pp_ctx *ctx, struct peerpin_export *arg)
 {
 	int ret = pp_sys_ioctl(ctx->fd, PEERPIN_IOC_EXPORT, arg);
 
-	return ret == -ENOENT ? -ESTALE : ret;
+	if (ret)
+		return ret == -ENOENT ? -ESTALE : ret;
+	return pp_sys_above_stderr(arg->out_fd);
 }
 
 /* Valid afterwards means that it was this region that was exported: see map.c. */
@@ -22,19 +25,19 @@ PP_PUBLIC int pp_region_export(struct pp_ctx *ctx, const struct pp_region *regio
 		.offset = offset,
 		.length = length,
 	};
-	int ret;
+	int fd;
 
 	if (pp_ctx_is_foreign(ctx))
 		return -EACCES;
 	if (offset > region->length || length > region->length - offset)
 		return -EINVAL;
-	ret = export(ctx, &arg);
-	if (ret)
-		return ret;
+	fd = export(ctx, &arg);
+	if (fd < 0)
+		return fd;
 	if (!pp_region_valid(ctx, region)) {
-		pp_sys_close(arg.out_fd);
+		pp_sys_close(fd);
 		return -ESTALE;
 	}
-	*out = arg.out_fd;
+	*out = fd;
 	return 0;
 }

@@ -18,7 +18,7 @@ int pp_sys_map(int fd, size_t length, void **out);
 int pp_sys_map_at(int fd, uint64_t offset, size_t length, int prot, void **out);
 int pp_sys_unmap(void *at, size_t length);
 
-/* What open() said, as above; never 0, 1 or 2, which others write to when a program has closed them. */
+/* What open() said, or who else makes descriptors, as above; never 0, 1 or 2, which others write to when a program has closed them. */
 int pp_sys_above_stderr(int fd);
 
 /* Monotonic time in nanoseconds. */

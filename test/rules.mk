@@ -22,6 +22,7 @@ UNIT_OBJ_test_region = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o
 UNIT_OBJ_test_map = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o
 UNIT_OBJ_test_export = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o
 UNIT_OBJ_test_ctx_cache = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o
+UNIT_OBJ_test_descriptors = $(B)/obj/test/mock_cuda.o
 UNIT_OBJ_test_watch = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o
 UNIT_OBJ_test_why = $(B)/obj/test/mock_kernel.o $(B)/obj/test/mock_cuda.o $(B)/obj/test/mock_nvml.o
 UNIT_OBJ_test_file = $(B)/obj/test/mock_cuda.o

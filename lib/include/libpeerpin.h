@@ -9,6 +9,7 @@
  * pp_peer_close() and pp_file_close() are the last call on theirs. None is a
  * cancellation point, or may be called in a signal handler. After fork()
  * the child must not use objects of the parent: calls answer -EACCES there.
+ * Descriptors that it makes or hands out are never 0, 1 or 2.
  *
  * "seed N" is the section of NVIDIA's guide "Developing a Linux Kernel Module using
  * GPUDirect RDMA" (release 12.9) that a call implements; the Jetson article is

@@ -10,6 +10,8 @@
 #include "../../lib/published.h"
 #include "file_sys.h"
 #include "libpeerpin.h"
+#include "mock_cuda.h"
+#include "region.h"
 #include "sys.h"
 #include "unit.h"
 
@@ -90,6 +92,43 @@ static void publications(void **state)
 	assert_in_range(fd, STDERR_FILENO + 1, 99);
 }
 
+#define GPU 0x200000000
+
+static void dmabufs_of_the_gpus_driver(void **state)
+{
+	struct pp_dmabuf d = { .fd = -1 };
+
+	(void)state;
+	mock_cuda_reset();
+	mock_allocations[0] = (struct mock_allocation){ .base = GPU, .size = 65536, .id = 1 };
+	mock_cuda_fd = fcntl(saved, F_DUPFD_CLOEXEC, 0);
+	assert_int_equal(mock_cuda_fd, CLOSED);
+	assert_int_equal(pp_dmabuf_export((void *)GPU, 4096, &d, NULL), 0);
+	is_above(d.fd);
+}
+
+/* The kernel's part of an export */
+int pp_sys_ioctl(int fd, unsigned long cmd, void *arg)
+{
+	struct peerpin_export *export = arg;
+
+	assert_int_equal(cmd, PEERPIN_IOC_EXPORT);
+	export->out_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return 0;
+}
+
+static void dmabufs_of_regions(void **state)
+{
+	static const struct pp_region region = { .length = 4096 };
+	_Atomic(uint32_t) epoch = 0;
+	struct pp_ctx ctx = { .fd = saved, .mark = pp_process_mark(), .epochs = &epoch };
+	int fd = -1;
+
+	(void)state;
+	assert_int_equal(pp_region_export(&ctx, &region, 0, 4096, &fd), 0);
+	is_above(fd);
+}
+
 static void errors_stay(void **state)
 {
 	(void)state;
@@ -111,6 +150,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(devices, setup, teardown),
 		cmocka_unit_test_setup_teardown(files, setup, teardown),
 		cmocka_unit_test_setup_teardown(publications, setup, teardown),
+		cmocka_unit_test_setup_teardown(dmabufs_of_the_gpus_driver, setup, teardown),
+		cmocka_unit_test_setup_teardown(dmabufs_of_regions, setup, teardown),
 		cmocka_unit_test(errors_stay),
 		cmocka_unit_test(views_that_are_none),
 	};
