@@ -64,6 +64,9 @@ struct gdr_handle *gdr_handle_get(struct gdr *g)
 
 void gdr_handle_put(struct gdr *g, struct gdr_handle *h)
 {
+	/* pinned once more, its first handle would be good again */
+	if (atomic_load(&h->times) == UINT16_MAX)
+		return;
 	pthread_mutex_lock(&g->lock);
 	h->next_unused = g->unused;
 	g->unused = h;

@@ -16,7 +16,7 @@
  * @mark: process that opened it (process.h)
  * @lock: of @all and @unused; taken alone
  * @all: every handle made so far
- * @unused: those that are not pinned
+ * @unused: those that are not pinned, and may be
  */
 struct gdr {
 	int fd;
@@ -38,7 +38,7 @@ struct gdr {
  * @mark: the process it is of (process.h); copies read it without @lock
  * @owner: NULL: not pinned
  * @times: it was pinned so often; who has a handle of an earlier time is late
- *	too. Copies read it without @lock.
+ *	too. Copies read it without @lock. It does not wrap: see gdr_handle_put().
  * @addr: GPU address that was asked for
  * @region: what was pinned
  * @caching: enum peerpin_caching
@@ -74,7 +74,10 @@ void gdr_handle_unlock(struct gdr_handle *h);
 /* One that nobody knows yet; NULL: no memory */
 struct gdr_handle *gdr_handle_get(struct gdr *g);
 
-/* Not pinned (any more): gdr_handle_get() may return it again. */
+/*
+ * Not pinned (any more): gdr_handle_get() may return it again, but not after as
+ * many pins as have a name. Then it rests until gdr_close().
+ */
 void gdr_handle_put(struct gdr *g, struct gdr_handle *h);
 
 /* Addresses that malloc() returns have no more bits; above them is struct gdr_handle.times. */

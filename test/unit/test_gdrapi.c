@@ -247,6 +247,27 @@ static void a_late_handle_is_not_the_next_pin(void **state)
 	assert_int_equal(gdr_unpin_buffer(g, mh), 0);
 }
 
+static gdr_mh_t pin_and_unpin(void)
+{
+	pin_at(base, PAGE);
+	mock_expect(PEERPIN_IOC_UNPIN, answer_unpin);
+	assert_int_equal(gdr_unpin_buffer(g, mh), 0);
+	return mh;
+}
+
+/* A handle has 16 bits that tell it from others of its place. */
+static void a_late_handle_is_none_of_the_next_65536_pins(void **state)
+{
+	gdr_mh_t late = pin_and_unpin();
+	int i;
+
+	(void)state;
+	for (i = 0; i < UINT16_MAX; i++)
+		assert_int_not_equal(pin_and_unpin().h, late.h);
+	pin_at(base, PAGE);
+	every_call_refuses(g, late, EINVAL);
+}
+
 static void a_handle_is_good_with_its_own_file_only(void **state)
 {
 	gdr_t first = g;
@@ -414,6 +435,7 @@ int main(void)
 		OPEN(what_makes_no_sense_does_not_get_there),
 		OPEN(a_handle_is_good_until_it_is_unpinned),
 		OPEN(a_late_handle_is_not_the_next_pin),
+		LEAVES_A_PIN(a_late_handle_is_none_of_the_next_65536_pins),
 		PINNED(a_handle_is_good_with_its_own_file_only),
 		PINNED(the_flag_tells_of_a_revocation),
 		PINNED(a_child_must_not_use_it),
