@@ -37,6 +37,7 @@ struct pp_refusal {
  * @changes: how often; changed with both locks held
  * @waiters: threads in pp_cache_wait()
  * @is_going: NULL, or pp_watch_end() is due: is a range being freed?
+ * @no_files: its entries are no descriptors: none is had by giving up one
  * @pending: how many are; read without @lock too
  * @lru: LIVE and COLD entries
  * @gone: GONE ones
@@ -65,6 +66,7 @@ struct pp_cache {
 	struct pp_cache_attr attr;
 	struct pp_ctx *ctx;
 	int (*is_going)(uint64_t addr, uint64_t length);
+	bool no_files;
 	_Atomic unsigned int pending;
 	struct pp_lru lru;
 	struct pp_list gone;

@@ -224,9 +224,15 @@ static unsigned int histogram_bucket(uint64_t ns)
 	return i < PP_CACHE_HISTOGRAM ? i : PP_CACHE_HISTOGRAM - 1;
 }
 
-static bool is_shortage(int ret)
+static bool lacks_room(int ret)
 {
-	return ret == -ENOMEM || ret == -ENOSPC || ret == -EDQUOT || ret == -EMFILE;
+	return ret == -ENOMEM || ret == -ENOSPC || ret == -EDQUOT;
+}
+
+/* Would it help to give up entries? */
+static bool is_shortage(const struct pp_cache *c, int ret)
+{
+	return lacks_room(ret) || (ret == -EMFILE && !c->no_files);
 }
 
 static int pin_once(struct pp_cache *c, struct pp_entry *e,
@@ -269,7 +275,7 @@ static int pin_evicting(struct pp_cache *c, struct pp_entry *e, struct pp_search
 {
 	int ret;
 
-	while (is_shortage(ret = pin_once(c, e, work, why)) && make_room(c, e, &search))
+	while (is_shortage(c, ret = pin_once(c, e, work, why)) && make_room(c, e, &search))
 		pp_room_attempt(c, &search);
 	return ret;
 }
@@ -294,7 +300,7 @@ static int narrow(struct pp_cache *c, struct pp_entry *e, const struct want *w,
 	int ret = 0;
 
 	pthread_mutex_lock(&c->lock);
-	if (w->whole && is_shortage(why_not))
+	if (w->whole && lacks_room(why_not))
 		pp_room_refused(c, e->pub.length);
 	pp_cache_discount(c, e);
 	if (pp_entry_is_indexed(e))

@@ -561,6 +561,11 @@ void pp_cache_set_hooked(struct pp_cache *cache, int (*is_going)(uint64_t addr, 
 	cache->is_going = is_going;
 }
 
+void pp_cache_set_no_files(struct pp_cache *cache)
+{
+	cache->no_files = true;
+}
+
 /* ---- beginning and end ------------------------------------------------------------------ */
 
 static int init(struct pp_cache *c)

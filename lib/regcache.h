@@ -34,4 +34,7 @@ void pp_cache_set_ctx(struct pp_cache *cache, struct pp_ctx *ctx);
  */
 void pp_cache_set_hooked(struct pp_cache *cache, int (*is_going)(uint64_t addr, uint64_t length));
 
+/* Its entries are no descriptors: where these have run out, none is given up. */
+void pp_cache_set_no_files(struct pp_cache *cache);
+
 #endif

@@ -95,6 +95,14 @@ int pp_view_check(const struct pp_cache *cache)
 }
 
 /* The hook where it is loaded: it tells before the memory goes, so that no view keeps what was freed. */
+static int make_cache(const struct pp_cache_attr *attr, struct pp_cache **out)
+{
+	int ret = pp_watch_make(&told_ops, attr, out);
+
+	/* not there, or loaded too late, the hook does not see all frees */
+	return ret == -EOPNOTSUPP ? pp_cache_make(&tag_ops, NULL, attr, out) : ret;
+}
+
 PP_PUBLIC int pp_cache_create_view(const struct pp_cache_attr *attr, struct pp_cache **out)
 {
 	PP_KEEP_ERRNO;
@@ -102,7 +110,8 @@ PP_PUBLIC int pp_cache_create_view(const struct pp_cache_attr *attr, struct pp_c
 
 	if (attr && (attr->pin_flags || attr->watch))
 		return -EOPNOTSUPP;
-	ret = pp_watch_make(&told_ops, attr, out);
-	/* not there, or loaded too late, the hook does not see all frees */
-	return ret == -EOPNOTSUPP ? pp_cache_make(&tag_ops, NULL, attr, out) : ret;
+	ret = make_cache(attr, out);
+	if (!ret)
+		pp_cache_set_no_files(*out);
+	return ret;
 }

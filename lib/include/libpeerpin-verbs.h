@@ -113,7 +113,8 @@ void pp_verbs_close(struct pp_verbs *v);
  *
  * Return: 0; -EINVAL empty, overflowing or managed memory; -EACCES in a child of
  * fork(); -ESTALE memory was freed meanwhile; -ENOMEM also for locked memory
- * (ulimit -l); of ways that failed, the error of the first, or of one that was
+ * (ulimit -l); -EMFILE too many descriptors: no registration keeps one, so none is
+ * given up for it; of ways that failed, the error of the first, or of one that was
  * short of room.
  */
 int pp_verbs_reg(struct pp_verbs *v, const void *addr, size_t length, const struct pp_mr **out,
@@ -127,6 +128,7 @@ void pp_verbs_unreg(struct pp_verbs *v, const struct pp_mr *mr);
  *
  * For pp_cache_invalidate(), pp_cache_flush() and pp_cache_stats(). It is
  * @v's: not to be destroyed; entries that are got from it are struct pp_mr too.
+ * Gets from it answer -ENFILE where pp_verbs_reg() answers -EMFILE.
  */
 struct pp_cache *pp_verbs_cache(struct pp_verbs *v);
 

@@ -590,7 +590,8 @@ struct pp_view {
  * the next get. Write it in order: it is write-combined. A child of fork() has none.
  *
  * Gets answer -ENODEV where the driver cannot map its dma-bufs, else what gets of
- * pp_cache_create_dmabuf() do. Errors: -ENOMEM.
+ * pp_cache_create_dmabuf() do; but -EMFILE makes no view go, as a view is no
+ * descriptor. Errors: -ENOMEM.
  */
 int pp_cache_create_view(const struct pp_cache_attr *attr, struct pp_cache **out);
 

@@ -16,10 +16,12 @@ struct pp_verbs {
 /**
  * struct request - what the calling thread is about, for the cache's pin
  * @why: what made that fail
+ * @error: likewise, in a word
  */
 struct request {
 	struct pp_mr_why *why;
 	bool unwatched;
+	int error;
 };
 
 /* A thread that waited for another's registration, which failed, makes one of its own. */
@@ -45,7 +47,9 @@ static int verbs_pin(void *arg, uint64_t addr, uint64_t length, void **reg, stru
 	*why = all.why;
 	if (request.why)
 		*request.why = all;
-	return ret;
+	request.error = ret;
+	/* registrations are no descriptors: the cache is not to give up any for one */
+	return ret == -EMFILE ? -ENFILE : ret;
 }
 
 static void verbs_unpin(void *arg, void *reg)
@@ -182,7 +186,7 @@ PP_PUBLIC int pp_verbs_reg(struct pp_verbs *v, const void *addr, size_t length, 
 	ret = get(v, addr, length, &e, request.why);
 	request.why = NULL;
 	if (ret)
-		return ret;
+		return ret == -ENFILE ? request.error : ret;
 	reg = e->reg;
 	/* relaxed: always the same, and read by who has it from here */
 	atomic_store_explicit(&reg->entry, e, memory_order_relaxed);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "cuda_api.h"
@@ -325,6 +326,46 @@ static void errors_of_the_disk_are_no_reason_to_bounce(void **state)
 	was(&r, 0, 0, PP_FILE_ALL_DIRECT);
 }
 
+static int touch_view(const void *at)
+{
+	const struct pp_cache_entry *e;
+	int ret = pp_cache_get(views, at, 1, &e, NULL);
+
+	if (!ret)
+		pp_cache_put(views, e);
+	return ret;
+}
+
+/* CUDA says no more of that. */
+static int touch_without_descriptors(const void *at)
+{
+	struct rlimit before, none;
+	int ret;
+
+	mock_cuda_export_error = PP_CU_OPERATING_SYSTEM;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	ret = touch_view(at);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	return ret;
+}
+
+static void no_view_goes_for_want_of_descriptors(void **state)
+{
+	static const char other[SIZE] __attribute__((aligned(4096)));
+	struct pp_cache_stats stats;
+
+	(void)state;
+	mock_allocations[1] = (struct mock_allocation){ .base = (uintptr_t)other, .size = SIZE, .id = 2 };
+	assert_int_equal(touch_view(gpu), 0);
+	assert_int_equal(touch_without_descriptors(other), -EMFILE);
+	assert_int_equal(touch_view(gpu), 0);
+	pp_cache_stats(views, &stats);
+	assert_true(!stats.evictions && stats.hits == 1);
+}
+
 static void drivers_that_map_nothing(void **state)
 {
 	struct pp_file_result r;
@@ -534,6 +575,7 @@ int main(void)
 		CASE(a_way_that_is_refused_is_asked_for_once),
 		CASE(since_7_it_is_einval),
 		CASE(errors_of_the_disk_are_no_reason_to_bounce),
+		CASE(no_view_goes_for_want_of_descriptors),
 		CASE(drivers_that_map_nothing),
 		CASE(drivers_that_export_nothing),
 		CASE(a_thread_without_a_context),

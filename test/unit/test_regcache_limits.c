@@ -38,6 +38,19 @@ static void refuse_once(unsigned int page)
 	assert_int_equal(stats().bytes, 2 * MOCK_PAGE);
 }
 
+static void too_many_descriptors_say_nothing_of_room(void **state)
+{
+	(void)state;
+	make(&mock_gpu_ops, 0, 0);
+	mock_alloc(&mem, 0, 64);
+	mock_alloc(&mem, 64, 64);
+	mem.fail = -EMFILE;
+	mem.fail_count = 1;
+	touch(0, 2);
+	touch(64, 1);
+	assert_int_equal(stats().bytes, 66 * MOCK_PAGE);
+}
+
 static void a_shortage_that_passes_is_forgotten_when_empty(void **state)
 {
 	(void)state;
@@ -327,6 +340,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(too_large_an_allocation_is_taken_in_parts),
+		TEST(too_many_descriptors_say_nothing_of_room),
 		TEST(a_shortage_that_passes_is_forgotten_when_empty),
 		TEST(a_shortage_that_passes_is_forgotten_in_time),
 		TEST(a_shortage_that_lasts_is_tried_seldom),

@@ -197,6 +197,27 @@ static void what_is_idle_goes_for_one_that_has_no_room(void **state)
 	assert_int_equal(mock_verbs.last.addr, GPU + 2 * MIB);
 }
 
+/* No registration keeps one. */
+static void nothing_goes_for_want_of_descriptors(void **state)
+{
+	struct pp_cache_stats stats;
+	const struct pp_mr *mr;
+
+	(void)state;
+	allocate(0, GPU, 2 * MIB, 1);
+	allocate(1, GPU + 2 * MIB, 2 * MIB, 2);
+	mr = once(GPU, MIB);
+	mock_verbs.dmabuf_error = EMFILE;
+	mock_verbs.pointer_error = EFAULT;
+	assert_int_equal(error_of(GPU + 2 * MIB, MIB), -EMFILE);
+	assert_int_equal(why.attempt[0].error, -EMFILE);
+	assert_ptr_equal(once(GPU, MIB), mr);
+	pp_cache_stats(pp_verbs_cache(verbs), &stats);
+	assert_int_equal(stats.evictions, 0);
+	mock_verbs.dmabuf_error = ENFILE;
+	assert_int_equal(error_of(GPU + 2 * MIB, MIB), -ENFILE);
+}
+
 static void managed_memory(void **state)
 {
 	(void)state;
@@ -405,6 +426,7 @@ int main(void)
 		TEST(no_way),
 		TEST_BARE(no_way_without_the_module),
 		TEST_BARE(what_is_idle_goes_for_one_that_has_no_room),
+		TEST_BARE(nothing_goes_for_want_of_descriptors),
 		TEST(managed_memory),
 		TEST(memory_no_device_reaches),
 		TEST(past_the_end_of_an_allocation),
