@@ -100,6 +100,14 @@ void *(*pp_loader_dlvsym(void))(void *, const char *, const char *)
 	return (void *(*)(void *, const char *, const char *))next(&next_dlvsym, "dlvsym");
 }
 
+void pp_loader_hold(const void *function)
+{
+	Dl_info info;
+
+	if (dladdr(function, &info))
+		(void)!dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
+}
+
 /* The handle is kept where something was found: it holds libcuda in the process. */
 static void *find_in_libcuda(const char *name)
 {
@@ -115,5 +123,9 @@ void *pp_loader_behind(const char *name)
 {
 	void *found = pp_loader_next(name);
 
-	return found ? found : find_in_libcuda(name);
+	if (!found)
+		return find_in_libcuda(name);
+	/* it may have come by dlopen() with RTLD_GLOBAL */
+	pp_loader_hold(found);
+	return found;
 }

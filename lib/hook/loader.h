@@ -24,7 +24,13 @@ bool pp_loader_is_copy(const void *function);
 /* What comes after this library; of other copies of it, what comes after them. */
 void *pp_loader_next(const char *name);
 
-/* What @name is behind this library: the next one's in the order of search, else libcuda's if it is loaded. */
+/* A library that wrappers lead into must stay: the handle is never closed. */
+void pp_loader_hold(const void *function);
+
+/*
+ * What @name is behind this library: the next one's in the order of search, else libcuda's if it is
+ * loaded. It is held from then on.
+ */
 void *pp_loader_behind(const char *name);
 
 #endif

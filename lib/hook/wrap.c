@@ -238,22 +238,13 @@ __attribute__((visibility("default"))) void *pp_hook_real(void *function)
 	return function;
 }
 
-/* A library that wrappers lead into must stay: the handle is never closed. */
-static void hold(const void *function)
-{
-	Dl_info info;
-
-	if (dladdr(function, &info))
-		(void)!dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
-}
-
 /* All threads try the ways in one order, so none has two. */
 static bool claim(_Atomic(void *) *way, void *real)
 {
 	void *old = atomic_load_explicit(way, memory_order_relaxed);
 
 	if (!old && atomic_compare_exchange_strong(way, &old, real)) {
-		hold(real);
+		pp_loader_hold(real);
 		return true;
 	}
 	return old == real;

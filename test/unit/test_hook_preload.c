@@ -119,6 +119,20 @@ static int runtime(void)
 	return 0;
 }
 
+/* Opened for all to use it comes after the hook in the order of search, and goes with its handle all the same. */
+static int stays(void)
+{
+	void *lib = dlopen(LIBCUDA, RTLD_NOW | RTLD_GLOBAL);
+	free_fn fn;
+
+	NEED(lib && !subscribe());
+	fn = (free_fn)dlsym(lib, "cuMemFree_v2");
+	NEED(fn && !dlclose(lib));
+	NEED(dlopen(LIBCUDA, RTLD_NOLOAD | RTLD_NOW));
+	NEED(!fn(ADDR, 0, 0) && told == 1);
+	return 0;
+}
+
 static int plugin(void)
 {
 	void *lib = dlopen(PLUGIN, RTLD_NOW | RTLD_LOCAL);
@@ -160,6 +174,7 @@ static const struct scene {
 	{ "absent", absent },
 	{ "next_of_others", next_of_others },
 	{ "runtime", runtime },
+	{ "stays", stays },
 	{ "plugin", plugin },
 	{ "late", late },
 	{ "behind_libcuda", behind_libcuda },
@@ -231,6 +246,13 @@ static void the_runtime_is_seen(void **state)
 	run(COPY ":" HOOK, self, "runtime");
 }
 
+static void what_was_looked_up_in_stays(void **state)
+{
+	(void)state;
+	run(HOOK, self, "stays");
+	run(HOOK ":" COPY, self, "stays");
+}
+
 static void a_plugin_is_seen(void **state)
 {
 	(void)state;
@@ -286,6 +308,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_is_absent_is_not_found),
 		cmocka_unit_test(rtld_next_of_others_is_theirs),
 		cmocka_unit_test(the_runtime_is_seen),
+		cmocka_unit_test(what_was_looked_up_in_stays),
 		cmocka_unit_test(a_plugin_is_seen),
 		cmocka_unit_test(who_comes_late_is_told_so),
 		cmocka_unit_test(loaded_twice_it_is_one),
