@@ -294,7 +294,9 @@ struct pp_cache_entry {
  *	the range first, then the least recently used, and try again. What the
  *	range replaces is unpinned after it is pinned: a @pin that takes no
  *	overlap answers one of these, and fails while such an entry is held.
- * @unpin: undo one successful @pin. Called once per pin, with no lock held.
+ * @unpin: undo one successful @pin. Called once per pin, with no lock of the
+ *	cache's held, by whichever thread gets, puts, invalidates, flushes or destroys
+ *	when an entry, any one, goes: none of these holds a lock that @unpin takes.
  * @word: NULL, or asked once after each pin: @reg is good while the word that
  *	is returned has *value. It must stay readable while the cache exists. A
  *	hit then costs one load more. NULL is returned where there is none.
@@ -466,8 +468,15 @@ int pp_cache_create_dmabuf(const struct pp_cache_attr *attr, struct pp_cache **o
  * @out: the entry; hold it while a peer uses it, then pp_cache_put() once
  * @why: NULL, or filled in on failure as by pp_pin()
  *
- * Never returns an entry whose memory was freed before the call began. What is
- * freed afterwards is not kept from the caller: see pp_region_valid().
+ * Never returns an entry whose memory was freed before the call began, unless
+ * libpeerpin-hook.so is what tells, and it was freed past that (by a plugin of
+ * RTLD_DEEPBIND, say): then only the revocation page does, and only where whole
+ * blocks are freed. Programs with such plugins want PP_WATCH_EPOCH, of dma-bufs TAG.
+ * What is freed afterwards is not kept from the caller: see pp_region_valid().
+ *
+ * What is there is found without a lock and without waiting. May call @unpin of
+ * any entry: do not hold a lock that it takes.
+ *
  * Errors: -EINVAL empty or overflowing range; -EACCES in a child of fork();
  * -ESTALE the memory was freed while it was being registered (or a huge page of
  * it split: call again once), or it was
@@ -478,7 +487,13 @@ int pp_cache_create_dmabuf(const struct pp_cache_attr *attr, struct pp_cache **o
 int pp_cache_get(struct pp_cache *cache, const void *addr, size_t length,
 		 const struct pp_cache_entry **out, struct pp_why *why);
 
-/** pp_cache_put - done with an entry, got by any thread; it stays registered until evicted */
+/**
+ * pp_cache_put - done with an entry, got by any thread; it stays registered until evicted
+ *
+ * Takes no lock, unless it is the last put of what was invalidated, or the cache is
+ * over its budget: then it may call @unpin of any entry. Do not hold a lock that
+ * @unpin takes.
+ */
 void pp_cache_put(struct pp_cache *cache, const struct pp_cache_entry *entry);
 
 /**
@@ -492,7 +507,7 @@ void pp_cache_put(struct pp_cache *cache, const struct pp_cache_entry *entry);
  */
 void pp_cache_invalidate(struct pp_cache *cache, const void *addr, size_t length);
 
-/** pp_cache_flush - unpin every idle entry */
+/** pp_cache_flush - unpin every idle entry; do not hold a lock that @unpin takes */
 void pp_cache_flush(struct pp_cache *cache);
 
 /** pp_cache_stats - what it has counted so far; pin_ns in nanoseconds */
@@ -501,9 +516,9 @@ void pp_cache_stats(struct pp_cache *cache, struct pp_cache_stats *out);
 /**
  * pp_cache_destroy - unpin everything and free; NULL is fine
  *
- * No entry may be in use. Not inside a subscriber's call of libpeerpin-hook.so:
- * others may be in progress, and use the cache. In a child of fork() it does
- * nothing: the entries are the parent's.
+ * No entry may be in use, and no lock held that @unpin takes. Not inside a
+ * subscriber's call of libpeerpin-hook.so: others may be in progress, and use the
+ * cache. In a child of fork() it does nothing: the entries are the parent's.
  */
 void pp_cache_destroy(struct pp_cache *cache);
 
