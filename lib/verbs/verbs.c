@@ -16,12 +16,12 @@ struct pp_verbs {
 /**
  * struct request - what the calling thread is about, for the cache's pin
  * @why: what made that fail
- * @error: likewise, in a word
+ * @no_file: it was the number of descriptors
  */
 struct request {
 	struct pp_mr_why *why;
 	bool unwatched;
-	int error;
+	bool no_file;
 };
 
 /* A thread that waited for another's registration, which failed, makes one of its own. */
@@ -47,9 +47,9 @@ static int verbs_pin(void *arg, uint64_t addr, uint64_t length, void **reg, stru
 	*why = all.why;
 	if (request.why)
 		*request.why = all;
-	request.error = ret;
 	/* registrations are no descriptors: the cache is not to give up any for one */
-	return ret == -EMFILE ? -ENFILE : ret;
+	request.no_file = ret == -EMFILE;
+	return request.no_file ? -ENFILE : ret;
 }
 
 static void verbs_unpin(void *arg, void *reg)
@@ -183,10 +183,11 @@ PP_PUBLIC int pp_verbs_reg(struct pp_verbs *v, const void *addr, size_t length, 
 
 	request.why = why ? why : &ignored;
 	*request.why = (struct pp_mr_why){ 0 };
+	request.no_file = false;
 	ret = get(v, addr, length, &e, request.why);
 	request.why = NULL;
 	if (ret)
-		return ret == -ENFILE ? request.error : ret;
+		return ret == -ENFILE && request.no_file ? -EMFILE : ret;
 	reg = e->reg;
 	/* relaxed: always the same, and read by who has it from here */
 	atomic_store_explicit(&reg->entry, e, memory_order_relaxed);
