@@ -222,7 +222,7 @@ static void print_json(const struct state *s)
 
 static int run(int argc, char **argv)
 {
-	static struct state s;
+	struct state s = { 0 };
 	bool json;
 	int ret = parse_bar_args(argc, argv, &json);
 
