@@ -230,6 +230,16 @@ static void *unregister_0(void *arg)
 	return NULL;
 }
 
+/* Of the device 0, which has DMA in flight that does not end by itself */
+static void expect_stops(unsigned int n)
+{
+	int i;
+
+	for (i = 0; i < 10000 && core_stops(0) < n; i++)
+		usleep(1000);
+	EXPECT(core_stops(0) == n, "%u stops", core_stops(0));
+}
+
 /* Begun before: the DMA has not ended, so the unregistration waits. */
 static void expect_enodev_while_going(void)
 {
@@ -255,6 +265,7 @@ CASE(a_peer_that_goes_is_ENODEV)
 	EXPECT(!core_begin(core, 0, 0, 0, BLOCK), "begin");
 	EXPECT(!pthread_create(&t, NULL, unregister_0, &ret), "thread");
 	expect_enodev_while_going();
+	expect_stops(1);
 	EXPECT(!core_end(core, 0), "end");
 	pthread_join(t, NULL);
 	CHECK_CASE();
@@ -271,7 +282,7 @@ CASE(a_peer_that_goes_is_ENODEV)
 /* As with an engine that takes one after the other: the DMA of neither ends before that of the other is asked to. */
 CASE(a_peer_that_goes_asks_all_before_it_waits_for_one)
 {
-	int ret = -1, other = core_open(), i;
+	int ret = -1, other = core_open();
 	pthread_t t;
 
 	pin_and_attach(GPU_A);
@@ -279,9 +290,7 @@ CASE(a_peer_that_goes_asks_all_before_it_waits_for_one)
 	EXPECT(!core_pin(other, GPU_A, GPU_PAGE) && !core_do(other, CORE_CHECK_ATTACH, 0), "pin");
 	EXPECT(!core_begin(core, 0, 0, 0, PAGE) && !core_begin(other, 0, 0, 0, PAGE), "begin");
 	EXPECT(!pthread_create(&t, NULL, unregister_0, &ret), "thread");
-	for (i = 0; i < 5000 && core_stops(0) < 2; i++)
-		usleep(1000);
-	EXPECT(core_stops(0) == 2, "%u stops", core_stops(0));
+	expect_stops(2);
 	EXPECT(!core_end(core, 0) && !core_end(other, 0), "end");
 	pthread_join(t, NULL);
 	EXPECT(!ret && !core_register(0), "unregister %d", ret);
