@@ -109,19 +109,6 @@ static bool peer_has_users(struct peerpin_peer *peer)
 	return users;
 }
 
-static struct peerpin_attach *peer_first(struct peerpin_peer *peer)
-{
-	struct peerpin_attach *a;
-
-	spin_lock_irq(&peer->lock);
-	a = list_first_entry_or_null(&peer->attaches, struct peerpin_attach,
-				     in_peer);
-	if (a)
-		kref_get(&a->ref);
-	spin_unlock_irq(&peer->lock);
-	return a;
-}
-
 static unsigned int peer_count(struct peerpin_peer *peer)
 {
 	struct list_head *at;
@@ -134,8 +121,8 @@ static unsigned int peer_count(struct peerpin_peer *peer)
 	return n;
 }
 
-/* The first, which comes last from now on */
-static struct peerpin_attach *peer_rotate(struct peerpin_peer *peer)
+/* Each in its turn: the first one, which comes last from now on */
+static struct peerpin_attach *peer_next(struct peerpin_peer *peer)
 {
 	struct peerpin_attach *a;
 
@@ -156,7 +143,7 @@ static void peer_stop_all(struct peerpin_peer *peer)
 	unsigned int n = peer_count(peer);
 	struct peerpin_attach *a;
 
-	for (; n && (a = peer_rotate(peer)); n--) {
+	for (; n && (a = peer_next(peer)); n--) {
 		pp_attach_stop(a);
 		peerpin_attach_put(a);
 		cond_resched();
@@ -181,7 +168,7 @@ void peerpin_peer_unregister(struct peerpin_peer *peer)
 	wait_event(peer->idle, !peer_has_users(peer));
 
 	peer_stop_all(peer);
-	while ((a = peer_first(peer))) {
+	while ((a = peer_next(peer))) {
 		wait_event(peer->idle, pp_attach_is_idle(a));
 		pp_attach_drop(a);
 		peerpin_attach_put(a);
