@@ -20,9 +20,10 @@ static unsigned int tried(const struct run *run)
 
 static void count_results(struct summary *s)
 {
-	const struct result *result = s->run->results.at, *end = result + s->run->results.count;
+	const struct result *result = s->run->results.at;
+	size_t i;
 
-	for (; result < end; result++) {
+	for (i = 0; i < s->run->results.count; i++, result++) {
 		s->ran += result->ended;
 		s->untold += result->ended && *result->untold;
 	}

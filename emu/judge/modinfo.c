@@ -50,10 +50,11 @@ static bool is_called(struct bytes names, size_t at, const char *name)
 /* Of "tag=value" strings, each with its end */
 static const char *find_name(struct bytes strings)
 {
-	const char *at = strings.at, *end = strings.at + strings.count;
+	const char *at = strings.at, *end;
 
-	if (!strings.count || end[-1])
+	if (!strings.count || strings.at[strings.count - 1])
 		return NULL;
+	end = strings.at + strings.count;
 	for (; at < end; at += strlen(at) + 1)
 		if (!strncmp(at, "name=", strlen("name=")))
 			return at + strlen("name=");
