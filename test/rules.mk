@@ -54,20 +54,20 @@ UNIT_OBJ_test_judge_violations = $(B)/obj/judge/violations.o
 UNIT_OBJ_test_verify_scenarios = $(patsubst %,$(B)/obj/tool/%.o,grow tool verify_recording verify_rows verify_scenarios)
 UNIT_OBJ_test_verify_stream = $(UNIT_OBJ_test_verify_scenarios) $(patsubst %,$(B)/obj/tool/%.o,verify_result verify_stream)
 UNIT_OBJ_test_verify_time = $(UNIT_OBJ_test_verify_stream) $(B)/obj/judge/splat.o \
-	$(patsubst %,$(B)/obj/tool/%.o,verify_death verify_rules verify_run verify_summary verify_vm)
+	$(patsubst %,$(B)/obj/tool/%.o,ending verify_death verify_rules verify_run verify_summary verify_vm)
 UNIT_CFLAGS_test_verify_time = -DFAKE_VM_RUN='"test/unit/fake_vm_run"'
 UNIT_OBJ_test_terminal = $(B)/obj/tool/verify_progress.o
 UNIT_CFLAGS_test_terminal = -DPEERPIN='"$(B)/bin/peerpin"'
 UNIT_OBJ_test_facts = $(patsubst %,$(B)/obj/tool/%.o,bar1 facts facts_live facts_vendor grow printable tool tree tree_text)
 UNIT_OBJ_test_scrub = $(patsubst %,$(B)/obj/tool/%.o,pci_config scrub scrub_config)
-UNIT_OBJ_test_root = $(patsubst %,$(B)/obj/tool/%.o,grow printable root tool tree tree_text unpack)
+UNIT_OBJ_test_root = $(patsubst %,$(B)/obj/tool/%.o,ending grow printable root tool tree tree_text unpack)
 UNIT_OBJ_test_capture = $(patsubst %,$(B)/obj/tool/%.o,bar1 capture capture_entries capture_list capture_names \
-	capture_tar facts facts_live facts_vendor grow guest machine pci_config pci_device printable root scrub scrub_config tool tree tree_text unpack)
+	capture_tar ending facts facts_live facts_vendor grow guest machine pci_config pci_device printable root scrub scrub_config tool tree tree_text unpack)
 UNIT_OBJ_test_doctor = $(patsubst %,$(B)/obj/tool/%.o,$(notdir $(basename $(wildcard tool/check*.c)))) \
 	$(patsubst %,$(B)/obj/tool/%.o,bar1 doctor_json doctor_report doctor_text doctor_view doctor_ways facts \
 	facts_live facts_vendor grow guest json machine pair path pci_config pci_device printable tool tree tree_text units utf8)
 UNIT_OBJ_test_doctor_pairs = $(UNIT_OBJ_test_doctor)
-UNIT_OBJ_test_doctor_captured = $(UNIT_OBJ_test_doctor) $(B)/obj/tool/root.o $(B)/obj/tool/unpack.o
+UNIT_OBJ_test_doctor_captured = $(UNIT_OBJ_test_doctor) $(patsubst %,$(B)/obj/tool/%.o,ending root unpack)
 UNIT_OBJ_test_json = $(patsubst %,$(B)/obj/tool/%.o,json tool utf8)
 UNIT_OBJ_test_plot = $(patsubst %,$(B)/obj/bench/plot/%.o,draw label results scale) $(B)/obj/tool/markup.o
 UNIT_MACHINE := $(patsubst %,$(B)/obj/tool/%.o,grow guest machine path pci_config pci_device printable tool tree tree_text)

@@ -78,11 +78,11 @@ static int parse_size_arg(const char *text, uint64_t *out)
 	int ret = parse_size(text, out);
 
 	if (ret == -ERANGE)
-		return fail("--size %s is more than any memory; give a smaller one", text);
+		return usage_error("--size %s is more than any memory; give a smaller one", text);
 	if (ret)
 		return usage_error("--size is a number of bytes, or one with K, M or G behind it, not %s", text);
 	if (!*out)
-		return fail("there is nothing to copy: give --size 1 or more, such as --size 8M");
+		return usage_error("there is nothing to copy: give --size 1 or more, such as --size 8M");
 	return 0;
 }
 

@@ -57,9 +57,13 @@ static int open_file(struct session *s)
 
 	if (args->to == SIDE_FILE)
 		flags = O_RDWR | O_CREAT | (args->overwrite ? 0 : O_EXCL);
-	s->fd = open(args->path, flags | O_CLOEXEC, 0666);
-	s->made = s->fd >= 0 && args->to == SIDE_FILE && !args->overwrite;
-	return s->fd < 0 ? no_file(args->path, errno) : 0;
+	/* not to wait for who writes to a pipe, which cannot be copied anyway */
+	s->fd = open(args->path, flags | O_NONBLOCK | O_CLOEXEC, 0666);
+	if (s->fd < 0)
+		return no_file(args->path, errno);
+	fcntl(s->fd, F_SETFL, 0);
+	s->made = args->to == SIDE_FILE && !args->overwrite;
+	return 0;
 }
 
 static int find_size(struct session *s)

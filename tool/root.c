@@ -9,6 +9,7 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "ending.h"
 #include "root.h"
 #include "tool.h"
 #include "unpack.h"
@@ -21,24 +22,15 @@ enum {
 
 static struct root *unpacked;
 
-static bool would_end(int signo, const sigset_t *blocked)
-{
-	struct sigaction action;
-
-	return !sigismember(blocked, signo) && !sigaction(signo, NULL, &action) && action.sa_handler != SIG_IGN;
-}
-
 /* Those that would end the program where @blocked are blocked */
-static sigset_t ending_signals(const sigset_t *blocked)
+static sigset_t unblocked_ending_signals(const sigset_t *blocked)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
-	sigset_t set;
-	size_t i;
+	sigset_t set = ending_signals();
+	int signo;
 
-	sigemptyset(&set);
-	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		if (would_end(signals[i], blocked))
-			sigaddset(&set, signals[i]);
+	for (signo = 1; signo < NSIG; signo++)
+		if (sigismember(blocked, signo))
+			sigdelset(&set, signo);
 	return set;
 }
 
@@ -48,7 +40,7 @@ static void hold_signals(sigset_t *before)
 	sigset_t held;
 
 	sigprocmask(SIG_BLOCK, NULL, before);
-	held = ending_signals(before);
+	held = unblocked_ending_signals(before);
 	sigprocmask(SIG_BLOCK, &held, NULL);
 }
 
@@ -110,7 +102,7 @@ static int make_dir(struct root *root)
 
 static bool unpack_into(int file, const struct root *root, char *why, size_t size)
 {
-	sigset_t held = ending_signals(&root->signals);
+	sigset_t held = unblocked_ending_signals(&root->signals);
 	int dir = open(root->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), signals = signalfd(-1, &held, SFD_CLOEXEC);
 	bool ok = dir >= 0 && signals >= 0;
 

@@ -60,15 +60,25 @@ static void end_by_signal(int signo)
 	_exit(signo == SIGALRM ? EXIT_TIMEOUT : 128 + signo);
 }
 
+/* A hang-up that was ignored stays so: nohup(1). */
+static bool hangs_up(void)
+{
+	struct sigaction action;
+
+	return sigaction(SIGHUP, NULL, &action) || action.sa_handler != SIG_IGN;
+}
+
 static void catch_signals(unsigned int seconds)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGALRM };
+	static const int signals[] = { SIGINT, SIGTERM, SIGPIPE, SIGALRM };
 	struct sigaction action = { .sa_handler = end_by_signal };
 	size_t i;
 
 	sigfillset(&action.sa_mask);
 	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		sigaction(signals[i], &action, NULL);
+	if (hangs_up())
+		sigaction(SIGHUP, &action, NULL);
 	alarm(seconds);
 }
 

@@ -393,7 +393,7 @@ static int end_with_it(struct packing *p, void (*end)(struct root *root, int how
 
 static void whatever_ends_it_nothing_is_left(void **state)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+	static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE };
 	struct packing *p = *state;
 	size_t i;
 
@@ -452,7 +452,7 @@ static int end_in_pipe(struct packing *p, const char *file, bool unpacked, int s
 /* As of `curl ... | peerpin doctor --root /dev/stdin`; what is ignored, as below nohup, ends nothing. */
 static void a_pipe_that_says_nothing_can_be_left(void **state)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
 	struct packing *p = *state;
 	char file[64];
 	size_t i;

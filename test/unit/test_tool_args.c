@@ -162,8 +162,8 @@ static void files_are_sides(void **state)
 static void sizes_that_make_no_sense(void **state)
 {
 	(void)state;
-	refuses("copy --size 0", EXIT_FAILED, "--size 8M");
-	refuses("copy --size 99999999999999G", EXIT_FAILED, "smaller");
+	refuses("copy --size 0", EXIT_USAGE, "--size 8M");
+	refuses("copy --size 99999999999999G", EXIT_USAGE, "smaller");
 }
 
 static void bar_arguments(void **state)

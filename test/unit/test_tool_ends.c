@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "grow.h"
@@ -93,6 +94,25 @@ static void bar_needs_no_gpu(void **state)
 	assert_int_equal(status, EXIT_OK);
 }
 
+/* Nobody writes to it, and it has no size. */
+static void a_pipe_is_not_waited_for(void **state)
+{
+	char dir[] = "/tmp/peerpin-test.XXXXXX", pipe[64], command[128];
+	const char *err;
+	int status;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(pipe, sizeof(pipe), "%s/pipe", dir);
+	assert_int_equal(mkfifo(pipe, 0600), 0);
+	snprintf(command, sizeof(command), "timeout 10 " PEERPIN " copy --from file:%s 2>&1", pipe);
+	err = run(command, &status);
+	unlink(pipe);
+	rmdir(dir);
+	assert_non_null(strstr(err, "has no size"));
+	assert_int_equal(status, EXIT_FAILED);
+}
+
 /* ---- memory ---------------------------------------------------------------------- */
 
 /* Nor a finding of doctor's or verify's */
@@ -128,6 +148,7 @@ int main(void)
 		cmocka_unit_test(closed_files_are_kept_from_others),
 		cmocka_unit_test(what_is_not_printed_is_told),
 		cmocka_unit_test(bar_needs_no_gpu),
+		cmocka_unit_test(a_pipe_is_not_waited_for),
 		cmocka_unit_test(no_memory_is_no_mistake_of_the_user),
 	};
 
