@@ -1,34 +1,48 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
-#include <libgen.h>
-#include <limits.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "tool.h"
 #include "verify_html.h"
 #include "verify_json.h"
 #include "verify_text.h"
 
-/* Before hours are spent: NULL @path: nobody wants it. 0, or EXIT_USAGE after the complaint has been printed. */
-static int try_file(const char *path)
+static int cannot_write(const char *path)
 {
-	char directory[PATH_MAX];
-	struct stat st;
-
-	if (!path)
-		return 0;
-	snprintf(directory, sizeof(directory), "%s", path);
-	if (!stat(path, &st) && S_ISDIR(st.st_mode))
-		errno = EISDIR;
-	else if (!access(path, W_OK) || (errno == ENOENT && !access(dirname(directory), W_OK)))
-		return 0;
-	fail("%s could not be written: %s", path, strerror(errno));
+	fail("%s could not be written: %s; give another file", *path ? path : "a file without a name", strerror(errno));
 	return EXIT_USAGE;
 }
 
-/* As try_file() */
+/* It is not changed, and not left where it was not. A pipe that nobody reads yet may be read in time. */
+static bool can_write(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+	if (fd >= 0)
+		unlink(path);
+	else if (errno == EEXIST)
+		fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENXIO;
+	close(fd);
+	return true;
+}
+
+/* Before hours are spent: 0, or EXIT_USAGE after the complaint has been printed. */
+static int try_files(const struct verify_args *args)
+{
+	if (args->json && !can_write(args->json))
+		return cannot_write(args->json);
+	if (args->html && !can_write(args->html))
+		return cannot_write(args->html);
+	if (args->json && args->html && !strcmp(args->json, args->html))
+		return usage_error("--json and --html both name %s; give each its own file", args->json);
+	return 0;
+}
+
+/* NULL @path: nobody wants it. 0, or EXIT_USAGE after the complaint has been printed. */
 static int write_file(const char *path, const struct summary *summary,
 		      void (*report)(FILE *file, const struct summary *summary))
 {
@@ -44,8 +58,7 @@ static int write_file(const char *path, const struct summary *summary,
 		if (!fclose(file) && !bad)
 			return 0;
 	}
-	fail("%s could not be written: %s", path, strerror(errno));
-	return EXIT_USAGE;
+	return cannot_write(path);
 }
 
 /* A verdict that could not be delivered is none. What reads stdout may have gone, the files are there. */
@@ -75,9 +88,7 @@ static int verify(int argc, char **argv)
 	int status = parse_verify_args(argc, argv, &args);
 
 	if (!status)
-		status = try_file(args.json);
-	if (!status)
-		status = try_file(args.html);
+		status = try_files(&args);
 	if (!status)
 		status = place_open(&place, &args);
 	if (status)

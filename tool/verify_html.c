@@ -33,8 +33,10 @@ static void put_outcome(FILE *file, const struct summary *s)
 	put_element(file, "h1", s->run->args->driver);
 	fprintf(file, "\n<p>%s: %zu scenarios in %ld s, rules broken: %zu", summary_outcome(s), s->ran, s->ms / 1000,
 		s->broken);
-	if (stop)
-		fprintf(file, "; %s", stop);
+	if (stop) {
+		fputs("; ", file);
+		put_markup(file, stop);
+	}
 	fputs("</p>\n", file);
 }
 

@@ -176,9 +176,11 @@ static int make_dir(struct place *place)
 		return EXIT_USAGE;
 	if (!mkdtemp(place->dir))
 		return could_not("could not make the directory %s; set TMPDIR to where there is room", place->dir);
-	if (join(place->plan, "%s/plan", place->dir) || join(place->log, "%s/log", place->dir) ||
-	    join(place->complaints, "%s/complaints", place->dir))
+	if (join(place->shared, "%s/shared", place->dir) || join(place->plan, "%s/plan", place->shared) ||
+	    join(place->log, "%s/log", place->dir) || join(place->complaints, "%s/complaints", place->dir))
 		return EXIT_USAGE;
+	if (mkdir(place->shared, 0700))
+		return could_not("could not make the directory %s; set TMPDIR to where there is room", place->shared);
 	return 0;
 }
 

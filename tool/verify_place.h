@@ -13,7 +13,9 @@
  * @guest: what runs the scenarios in the machine
  * @driver, @test: as full paths; behind the driver's are its parameters
  * @dir: is removed at the end
- * @plan, @log, @complaints: files there, for the guest, and from emu/vm/run
+ * @shared: a directory in it that the machine may write to, and so may whatever is under test
+ * @plan: a file there, for the guest
+ * @log, @complaints: files in @dir, from emu/vm/run
  */
 struct place {
 	char root[PATH_MAX];
@@ -22,6 +24,7 @@ struct place {
 	char driver[PATH_MAX];
 	char test[PATH_MAX];
 	char dir[PATH_MAX];
+	char shared[PATH_MAX];
 	char plan[PATH_MAX];
 	char log[PATH_MAX];
 	char complaints[PATH_MAX];

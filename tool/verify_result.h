@@ -18,11 +18,27 @@ struct log_line {
 };
 
 /**
+ * struct trial - what the test has done where nothing was to be done to it; where BAR1 is
+ * full, what it has asked for counts
+ * @pins: of GPU memory
+ * @own: those of them that the driver made itself, not peerpin in its name
+ * @calls: of the driver's devices, that were seen
+ * @devices: that came with the driver
+ */
+struct trial {
+	unsigned int pins;
+	unsigned int own;
+	unsigned int calls;
+	unsigned int devices;
+};
+
+/**
  * struct result - of a scenario that has begun
  * @ended: the guest said so, or its death was the result
  * @clean: what came after it could be believed
  * @armed: something was to happen at some event
  * @fired: and did
+ * @trial: unless it was armed
  * @test: how the test program ended
  * @untold: why something that may have been wrong was not seen; "": all was
  */
@@ -32,6 +48,7 @@ struct result {
 	bool clean;
 	bool armed;
 	bool fired;
+	struct trial trial;
 	char test[48];
 	char untold[160];
 	struct finding *findings;

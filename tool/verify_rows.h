@@ -19,6 +19,7 @@ enum tries {
 	TRIES_FOREIGN = 1 << 2,
 	TRIES_UNLOAD = 1 << 3,
 	TRIES_VERSION = 1 << 4,
+	TRIES_ANYTHING = 1 << 5,	/* each does */
 };
 
 /* Where the numbers of a row's scenarios come from */

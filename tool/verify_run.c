@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include "ending.h"
 #include "tool.h"
 #include "verify_death.h"
 #include "verify_run.h"
@@ -45,11 +46,12 @@ static void note_signal(int signo)
 static void catch_signals(void)
 {
 	const struct sigaction action = { .sa_handler = note_signal };
+	const sigset_t ending = ending_signals();
+	int signo;
 
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-	sigaction(SIGPIPE, &action, NULL);
+	for (signo = 1; signo < NSIG; signo++)
+		if (sigismember(&ending, signo))
+			sigaction(signo, &action, NULL);
 }
 
 /* ---- what was found -------------------------------------------------------------- */
@@ -302,12 +304,20 @@ static void run_plan(struct run *run, const struct scenarios *plan)
 	}
 }
 
-/* What was to be done to it in its only scenario, if anything */
-static bool has_happened(const struct run *run)
+/* Of a driver whose devices nobody has called, what peerpin has pinned says nothing. */
+static enum stop stop_of_trial(const struct trial *trial)
 {
-	const struct result *result = run->results.at;
+	if (!trial->pins)
+		return STOP_NOTHING;
+	return trial->own || trial->calls || !trial->devices ? STOP_NONE : STOP_UNCALLED;
+}
 
-	return run->results.count && (!result->armed || result->fired);
+/* Of a scenario that says nothing, why */
+static enum stop stop_of_result(const struct result *result)
+{
+	if (!result->armed)
+		return stop_of_trial(&result->trial);
+	return result->fired ? STOP_NONE : STOP_NOT_FIRED;
 }
 
 static void run_only(struct run *run)
@@ -323,8 +333,8 @@ static void run_only(struct run *run)
 	plan = (struct scenarios) { &scenario, 1 };
 	run->planned = 1;
 	run_plan(run, &plan);
-	if (!run->stop && !has_happened(run))
-		run->stop = STOP_NOT_FIRED;
+	if (!run->stop)
+		run->stop = run->results.count ? stop_of_result(run->results.at) : STOP_NOT_FIRED;
 }
 
 /* 0: one was to fail and there was none, so there are no more. */
@@ -388,10 +398,15 @@ static void plan_allocs(struct run *run)
 	scenarios_free(&plan);
 }
 
-/* The first scenario, in which nothing is done to the driver, has shown no pin. */
-static bool pins_nothing(const struct run *run)
+/* The first scenario, in which nothing is done to the driver, says whether the others would. */
+static void look_at_trial(struct run *run)
 {
-	return run->results.count && run->results.at[0].ended && !recording_count(&run->recording, EVENT_KERNEL);
+	enum stop stop = STOP_NONE;
+
+	if (run->results.count && run->results.at[0].ended)
+		stop = stop_of_trial(&run->results.at[0].trial);
+	if (stop && (!run->stop || run->stop == STOP_TIME))
+		run->stop = stop;
 }
 
 static void run_planned(struct run *run)
@@ -401,8 +416,7 @@ static void run_planned(struct run *run)
 	scenarios_before(&before, run->args->level);
 	run_plan(run, &before);
 	run->planned = before.count;
-	if ((!run->stop || run->stop == STOP_TIME) && pins_nothing(run))
-		run->stop = STOP_NOTHING;
+	look_at_trial(run);
 	if (!run->stop)
 		plan_rest(run, &rest);
 	if (!run->stop)

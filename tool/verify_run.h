@@ -13,6 +13,7 @@ enum stop {
 	STOP_SIGNAL,
 	STOP_TIME,		/* a quick run takes no longer */
 	STOP_NOTHING,		/* the test has pinned nothing, and so tries nothing */
+	STOP_UNCALLED,		/* nor has it called the driver, as far as can be seen */
 	STOP_NOT_FIRED,		/* what --only's scenario was to do could not be done */
 	STOP_FAILED,		/* no machine, or none that runs the guest; the complaint was printed */
 };

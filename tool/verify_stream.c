@@ -72,6 +72,13 @@ static bool take_fired(struct result *result, const char *how)
 	return true;
 }
 
+static bool take_trial(struct result *result, const char *what)
+{
+	struct trial *t = &result->trial;
+
+	return sscanf(what, "%u pins %u own %u calls %u devices", &t->pins, &t->own, &t->calls, &t->devices) == 4;
+}
+
 static bool take_untold(struct result *result, const char *why)
 {
 	copy_plain(result->untold, sizeof(result->untold), why);
@@ -132,6 +139,8 @@ static bool take_line(struct stream *stream, char *line)
 		return take_test(result, line);
 	if (!strcmp(verb, "fired"))
 		return take_fired(result, line);
+	if (!strcmp(verb, "trial"))
+		return take_trial(result, line);
 	if (!strcmp(verb, "finding"))
 		return take_finding(result, line);
 	if (!strcmp(verb, "untold"))

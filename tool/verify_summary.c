@@ -14,7 +14,7 @@ static unsigned int tried(const struct run *run)
 
 	for (i = 0; i < run->results.count; i++, result++)
 		if (result->ended && !*result->untold && (result->fired || !result->armed))
-			bits |= result->scenario.tries;
+			bits |= result->scenario.tries | TRIES_ANYTHING;
 	return bits;
 }
 
@@ -47,7 +47,9 @@ static void say_untold(struct summary *s)
 
 static bool is_tried(const struct run *run, const struct rule *rule, unsigned int bits)
 {
-	return run->stop != STOP_NOTHING && (rule->needs & bits) == rule->needs;
+	unsigned int needs = rule->needs | TRIES_ANYTHING;
+
+	return run->stop != STOP_NOTHING && run->stop != STOP_UNCALLED && (needs & bits) == needs;
 }
 
 static void add_rules(struct summary *s, unsigned int bits)
@@ -127,6 +129,14 @@ const char *verdict_name(enum verdict verdict)
 	return names[verdict];
 }
 
+/* The driver pins, and has devices that the test has not called as far as can be seen. */
+static bool is_unseen(const struct run *run)
+{
+	const struct trial *trial = &run->results.at[0].trial;
+
+	return run->results.count && trial->devices && !trial->calls;
+}
+
 const char *summary_stop(const struct summary *summary)
 {
 	static const char *const reasons[] = {
@@ -135,7 +145,10 @@ const char *summary_stop(const struct summary *summary)
 		[STOP_SIGNAL] = "stopped by a signal",
 		[STOP_TIME] = "two minutes were over; --full takes the time it needs",
 		[STOP_NOTHING] = "the test program has pinned no GPU memory, so nothing can be said of the driver",
-		[STOP_NOT_FIRED] = "what the scenario was to do could not be done: the test does not come so far",
+		[STOP_UNCALLED] = "no call of the test program on a device of the driver was seen, so nothing can be said of "
+				  "it; open its device, and call by the C library, as statically linked programs do not",
+		[STOP_NOT_FIRED] = "what the scenario was to do could not be done: the test does not come so far, or there is "
+				   "nothing to take away",
 		[STOP_FAILED] = "the virtual machine could not go on",
 	};
 
@@ -145,6 +158,9 @@ const char *summary_stop(const struct summary *summary)
 		return summary->why;
 	if (stop == STOP_TIME && summary->untried)
 		return "two minutes were over before each rule was tried; --full takes the time it needs";
+	if (stop == STOP_NONE && is_unseen(summary->run))
+		return "no call of the test program on a device of the driver was seen, so nothing was done at one; those "
+		       "of statically linked programs are not";
 	return reasons[stop];
 }
 

@@ -47,7 +47,7 @@ void summary_free(struct summary *summary);
 
 const char *verdict_name(enum verdict verdict);
 
-/* Why not everything was run or seen, for people; NULL: it was */
+/* Why not everything was run, seen or tried, for people; NULL: it was */
 const char *summary_stop(const struct summary *summary);
 
 /* "clean", "violations" or "incomplete": nothing was found, but not all was run or seen */

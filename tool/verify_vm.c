@@ -88,7 +88,7 @@ static void make_command(struct command_line *line, const struct verify_args *ar
 	add_option(line, "--append", args->only ? APPEND_OWNERS : APPEND);
 	add_boot(line, boot);
 	add_device(line, args->device);
-	add_option(line, "--share", place->dir);
+	add_option(line, "--share", place->shared);
 	add_option(line, "--log", place->log);
 	add_option(line, "--timeout", TIMEOUT);
 	add_word(line, "--");
@@ -96,9 +96,19 @@ static void make_command(struct command_line *line, const struct verify_args *ar
 	add_word(line, NULL);
 }
 
+/* What lies there may be what the machine before has left, a link to any file of ours. */
+static FILE *make_plan(const struct place *place)
+{
+	int fd;
+
+	unlink(place->plan);
+	fd = open(place->plan, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	return fd < 0 ? NULL : fdopen(fd, "w");
+}
+
 static int write_plan(const struct place *place, const struct scenarios *plan, bool record)
 {
-	FILE *file = fopen(place->plan, "we");
+	FILE *file = make_plan(place);
 	bool bad = !file;
 	size_t i;
 
@@ -124,9 +134,7 @@ static void become(const struct command_line *line, const struct place *place, i
 
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
-	signal(SIGHUP, SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);
 	dup2(null, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);

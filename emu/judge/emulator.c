@@ -160,6 +160,15 @@ int emulator_events(struct emugpu_event *out, uint32_t *out_count)
 	return ret;
 }
 
+int emulator_asked(uint64_t *out)
+{
+	struct emugpu_test test = { .op = EMUGPU_TEST_COUNTS };
+	int ret = ask(&test);
+
+	*out = test.counts.out_get_calls;
+	return ret;
+}
+
 const char *emulator_event_name(uint32_t kind)
 {
 	static const char *const names[] = {

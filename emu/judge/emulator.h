@@ -35,6 +35,9 @@ const char *emulator_event_name(uint32_t kind);
 /** emulator_has_failed - has the call come that emulator_set() made fail? No other fails from here on. */
 bool emulator_has_failed(enum plan_fail fail);
 
+/** emulator_asked - how often memory was to be pinned, in vain or not, since it was loaded */
+int emulator_asked(uint64_t *out);
+
 /** emulator_pins - what is pinned now */
 int emulator_pins(struct emulator_pins *out);
 

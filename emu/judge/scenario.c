@@ -12,6 +12,7 @@
 #include "report.h"
 #include "scenario.h"
 #include "test.h"
+#include "trial.h"
 #include "verdict.h"
 #include "violations.h"
 
@@ -180,7 +181,7 @@ static int run_tests(char **argv)
 	return ret;
 }
 
-static void judge_tests(void)
+static int judge_tests(void)
 {
 	const struct scenario *s = run.scenario;
 	bool armed = s->kernel_nth || s->user_nth || s->fail || s->alloc;
@@ -196,6 +197,7 @@ static void judge_tests(void)
 	if (run.tests.at[0].share->changed)
 		report_finding("foreign-handle", "another process that opened the device itself wrote %u pages of the test's",
 			       run.tests.at[0].share->changed);
+	return armed ? 0 : trial_tell(run.driver, run.tests.at[0].share, s->bar1 && !run.dead);
 }
 
 static void unload(void)
@@ -258,8 +260,10 @@ static int run_loaded(char **argv)
 		return ret;
 	if (tests_not_begun(&run.tests))
 		return cannot_begin();
-	judge_tests();
+	ret = judge_tests();
 	tests_close(&run.tests);
+	if (ret)
+		return ret;
 	return run.dead ? judge_dead() : judge_leftovers();
 }
 
@@ -309,6 +313,8 @@ static int prepare(void)
 		ret = emulator_set(run.scenario);
 	if (!ret)
 		ret = allocator_watch(run.driver->name, run.scenario->alloc);
+	if (!ret)
+		ret = trial_begin();
 	leftover_note_uses();
 	driver_devices_before();
 	return ret;

@@ -58,6 +58,7 @@ struct share_device {
  * @requests: pipe that wakes the guest up
  * @devices: of the driver under test
  * @count: atomic; events so far
+ * @calls: atomic; those of them that were calls on @devices
  * @fired: atomic; the action was done
  * @answered: atomic; enum share_answer, when the guest has done what it was asked for
  * @caller: process that acts, for SHARE_ASK_STOP
@@ -73,6 +74,7 @@ struct share {
 	uint32_t nr_devices;
 	struct share_device devices[SHARE_DEVICES_MAX];
 	uint32_t count;
+	uint32_t calls;
 	uint32_t fired;
 	uint32_t answered;
 	uint32_t caller;

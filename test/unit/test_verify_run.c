@@ -61,7 +61,7 @@ static int lines_of(const char *name)
 
 static void remove_files(void)
 {
-	static const char *const names[] = { "boots", "ran", "test_args", "odd", "json", "html" };
+	static const char *const names[] = { "boots", "ran", "test_args", "odd", "json", "html", "victim" };
 	size_t i;
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -78,6 +78,8 @@ static pid_t start(char *const *argv)
 	if (pid)
 		return pid;
 	setenv("PEERPIN_ROOT", root, 1);
+	/* a shell that has started us in the background has it ignored */
+	signal(SIGINT, SIG_DFL);
 	dup2(open(path("out"), O_WRONLY | O_CREAT | O_TRUNC, 0600), 1);
 	dup2(open(path("err"), O_WRONLY | O_CREAT | O_TRUNC, 0600), 2);
 	execv(PEERPIN, argv);
@@ -221,6 +223,97 @@ static void a_test_that_pins_nothing_is_no_trial(void **state)
 	says(out, "the test program has pinned no GPU memory");
 	says(out, "put-of-dead-table      12.3     not tried\n");
 	says_not(out, " ok\n");
+}
+
+static int verify_trial(const char *words, const char *trial)
+{
+	char odd[256];
+
+	snprintf(odd, sizeof(odd), "odd() {\n[[ $2 != *=* || $2 = record=1 ]] || return\n"
+		 "echo \"trial $1 %s\"; echo \"end $1 clean\"; }\n", trial);
+	remove_files();
+	write_text("odd", odd);
+	return verify(words);
+}
+
+/* What peerpin pins says nothing of a driver that nobody calls; of one that pins itself it does. */
+static void a_test_that_does_not_call_the_driver_is_no_trial(void **state)
+{
+	(void)state;
+	assert_int_equal(verify_trial("", "3 pins 0 own 0 calls 1 devices"), 2);
+	says(out, "x.ko: incomplete\n");
+	says(out, "no call of the test program on a device of the driver was seen, so nothing can be said of it");
+	says_not(out, " ok\n");
+	assert_int_equal(lines_of("boots"), 1);
+	assert_int_equal(verify_trial("--only plain", "3 pins 0 own 0 calls 1 devices"), 2);
+	assert_int_equal(verify_trial("", "3 pins 0 own 1 calls 1 devices"), 0);
+	says_not(out, "no call");
+	assert_int_equal(verify_trial("", "3 pins 0 own 0 calls 0 devices"), 0);
+	says_not(out, "no call");
+	assert_int_equal(verify_trial("", "3 pins 1 own 0 calls 1 devices"), 0);
+	says(out, "x.ko: clean\n");
+	says(out, "no call of the test program on a device of the driver was seen, so nothing was done at one");
+}
+
+static void a_scenario_alone_is_no_trial_either(void **state)
+{
+	static const char *const ids[] = { "plain", "iommu", "plain/copies-2", "plain/version-0x10002", "plain/bar1-65536" };
+	char words[64];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(ids) / sizeof(*ids); i++) {
+		write_text("odd", "odd() {\necho \"trial $1 0 pins 0 own 7 calls 1 devices\"; echo \"end $1 clean\"; }\n");
+		snprintf(words, sizeof(words), "--only %s", ids[i]);
+		assert_int_equal(verify(words), 2);
+		says(out, "the test program has pinned no GPU memory");
+		says_not(out, " ok\n");
+		write_text("odd", "");
+		assert_int_equal(verify(words), 0);
+		says(out, " ok\n");
+	}
+}
+
+static void what_was_not_run_was_not_tried(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\nkill -INT $PPID; exec sleep 60; }\n");
+	assert_int_equal(verify(""), 2);
+	says(out, "0 scenarios in ");
+	says(out, "put-of-dead-table      12.3     not tried\n");
+	says_not(out, " ok\n");
+}
+
+/* nohup(1) */
+static void a_hang_up_that_is_ignored_ends_nothing(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\nkill -HUP $PPID; return 1; }\n");
+	signal(SIGHUP, SIG_IGN);
+	assert_int_equal(verify("--only plain"), 0);
+	signal(SIGHUP, SIG_DFL);
+	write_text("odd", "odd() {\nkill -HUP $PPID; exec sleep 60; }\n");
+	assert_int_equal(verify("--only plain"), 2);
+	says(out, "stopped by a signal");
+	write_text("odd", "odd() {\nkill -QUIT $PPID; exec sleep 60; }\n");
+	assert_int_equal(verify("--only plain"), 2);
+	says(out, "stopped by a signal");
+}
+
+/* In the machine the driver and the test are root, and may make links where it shares a directory. */
+static void what_the_machine_leaves_is_not_written_through(void **state)
+{
+	char odd[PATH_MAX + 128], text[64];
+
+	(void)state;
+	write_text("victim", "mine\n");
+	snprintf(odd, sizeof(odd), "odd() {\nfor file in \"${plan%%/*}\"/*; do ln -sf %s \"$file\"; done; return 1; }\n",
+		 path("victim"));
+	write_text("odd", odd);
+	assert_int_equal(verify(""), 0);
+	assert_true(lines_of("boots") > 1);
+	read_file("victim", text, sizeof(text));
+	assert_string_equal(text, "mine\n");
 }
 
 static void what_was_found_before_the_end_counts(void **state)
@@ -628,6 +721,11 @@ static void json_has_it_all(void **state)
 	says(out, "&lt;b&gt;");
 	says_not(out, "<b>");
 	says(out, "</html>\n");
+	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] || return\necho \"untold $1 <b>\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify(words), 2);
+	read_file("html", out, sizeof(out));
+	says(out, "&lt;b&gt;");
+	says_not(out, "<b>");
 }
 
 static void what_cannot_be_delivered_is_no_verdict(void **state)
@@ -640,6 +738,11 @@ static void what_cannot_be_delivered_is_no_verdict(void **state)
 	remove_files();
 	assert_int_equal(verify("--only plain --json /tmp"), 2);
 	says(err, "/tmp could not be written: Is a directory");
+	assert_int_equal(verify("--only plain --json  --html x"), 2);
+	says(err, "a file without a name could not be written");
+	assert_int_equal(verify("--only plain --html /tmp/no/"), 2);
+	assert_int_equal(verify("--only plain --json /dev/null --html /dev/null"), 2);
+	says(err, "give each its own file");
 	assert_int_equal(lines_of("boots"), 0);
 }
 
@@ -690,6 +793,11 @@ int main(void)
 		cmocka_unit_test_setup(each_boot_is_as_it_should_be, setup),
 		cmocka_unit_test_setup(what_did_not_happen_was_not_tried, setup),
 		cmocka_unit_test_setup(a_test_that_pins_nothing_is_no_trial, setup),
+		cmocka_unit_test_setup(a_test_that_does_not_call_the_driver_is_no_trial, setup),
+		cmocka_unit_test_setup(a_scenario_alone_is_no_trial_either, setup),
+		cmocka_unit_test_setup(what_was_not_run_was_not_tried, setup),
+		cmocka_unit_test_setup(a_hang_up_that_is_ignored_ends_nothing, setup),
+		cmocka_unit_test_setup(what_the_machine_leaves_is_not_written_through, setup),
 		cmocka_unit_test_setup(what_was_found_before_the_end_counts, setup),
 		cmocka_unit_test_setup(full_has_every_boot, setup),
 		cmocka_unit_test_setup(allocations_end_where_none_fails, setup),

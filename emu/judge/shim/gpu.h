@@ -13,7 +13,7 @@ int gpu_pins(uint32_t *out);
 int gpu_open(void);
 void gpu_close(int gpu);
 
-/** gpu_revoke - all that is pinned and may be taken away */
+/** gpu_revoke - all that is pinned and may be taken away; -ENOENT: nothing is, and nobody was told */
 int gpu_revoke(int gpu);
 
 /** gpu_hide - put aside what process @pid has pinned, and nobody else may write to */

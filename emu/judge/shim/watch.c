@@ -23,6 +23,8 @@ static uint32_t count(struct share *share, const struct call *call)
 	uint32_t n = __atomic_add_fetch(&share->count, 1, __ATOMIC_ACQ_REL);
 	char path[NODE_PATH_MAX] = "a mapping";
 
+	if (call->fd >= 0 && node_of_driver(call->fd, share))
+		__atomic_add_fetch(&share->calls, 1, __ATOMIC_RELAXED);
 	if (n > SHARE_EVENTS_MAX)
 		return n;
 	if (call->kind != CALL_MUNMAP)
