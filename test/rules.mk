@@ -46,6 +46,8 @@ UNIT_OBJ_test_tool_owners = $(patsubst %,$(B)/obj/tool/%.o,accounts fds grow own
 UNIT_OBJ_test_tool_ends = $(patsubst %,$(B)/obj/tool/%.o,grow tool)
 UNIT_CFLAGS_test_tool_ends = -DPEERPIN='"$(B)/bin/peerpin"'
 UNIT_OBJ_test_bar1 = $(B)/obj/tool/bar1.o
+UNIT_OBJ_test_copy = $(patsubst %,$(B)/obj/tool/%.o,args copy explain file_copy file_result gpu json pattern result surface tool \
+	units utf8)
 UNIT_OBJ_test_file_copy = $(patsubst %,$(B)/obj/tool/%.o,file_copy file_result json pattern surface tool units utf8)
 UNIT_OBJ_test_judge_modinfo = $(B)/obj/judge/modinfo.o
 UNIT_OBJ_test_judge_plan = $(B)/obj/judge/plan.o
@@ -103,6 +105,8 @@ $(foreach t,$(notdir $(UNIT_BIN)),$(eval $(call UNIT_RULE,$(t))))
 # calls of the library's that the test looks at or answers itself
 WRAPPED_test_cache_memory := calloc madvise mprotect munmap sysconf
 WRAPPED_test_cache_wait := pp_fence_heavy pthread_cond_wait pthread_mutex_trylock
+WRAPPED_test_copy := pp_open pp_close pp_cache_create_ctx pp_cache_destroy pp_peer_open pp_peer_close pp_peer_copy
+$(B)/bin/test/test_copy: private override LDFLAGS += $(WRAPPED_test_copy:%=-Wl,--wrap=%)
 $(B)/bin/test/test_cache_memory: private override LDFLAGS += $(WRAPPED_test_cache_memory:%=-Wl,--wrap=%)
 $(B)/bin/test/test_cache_wait: private override LDFLAGS += $(WRAPPED_test_cache_wait:%=-Wl,--wrap=%)
 
@@ -118,7 +122,7 @@ $(B)/bin/test/test_facts: | $(B)/bin/test/fake/vendor/libcuda.so.1
 $(B)/bin/test/fake/vendor/libcuda.so.1: test/unit/fake_vendor_cuda.c | $(B)/bin/test/fake/vendor
 	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $<
 
-$(B)/bin/test/test_json $(B)/bin/test/test_file_copy: private override LDFLAGS += -Wl,--no-as-needed -ljson-c
+$(B)/bin/test/test_json $(B)/bin/test/test_copy $(B)/bin/test/test_file_copy: private override LDFLAGS += -Wl,--no-as-needed -ljson-c
 
 $(patsubst %,$(B)/bin/test/%,test_doctor test_doctor_pairs test_doctor_captured): \
 	private override LDFLAGS += -Wl,--no-as-needed -larchive -lz -ljson-c

@@ -13,8 +13,13 @@
 
 enum {
 	SIZE = 8192,
+	ZONE = 64 << 10,
+	NOWHERE = -1,
 };
 
+/* What the GPU says there, from the start of its memory, is not what is there. NOWHERE: it does not lie. */
+static long lie_at;
+static uint64_t memory;
 static int sync_error, syncs;
 static char path[] = "/tmp/peerpin-copy-XXXXXX";
 
@@ -41,7 +46,8 @@ int gpu_room(struct gpu_room *out)
 
 int gpu_alloc(size_t size, uint64_t *out)
 {
-	*out = (uintptr_t)aligned_alloc(4096, size);
+	memory = (uintptr_t)aligned_alloc(4096, size);
+	*out = memory;
 	return 0;
 }
 
@@ -59,7 +65,11 @@ int gpu_write(uint64_t to, const void *from, size_t length)
 
 int gpu_read(void *to, uint64_t from, size_t length)
 {
+	uint64_t lie = memory + (uint64_t)lie_at;
+
 	memcpy(to, (void *)(uintptr_t)from, length);
+	if (lie_at != NOWHERE && lie >= from && lie < from + length)
+		((unsigned char *)to)[lie - from] ^= 1;
 	return 0;
 }
 
@@ -82,6 +92,7 @@ static int setup(void **state)
 	assert_int_equal(ftruncate(fd, SIZE), 0);
 	close(fd);
 	sync_error = syncs = 0;
+	lie_at = NOWHERE;
 	return 0;
 }
 
@@ -127,11 +138,26 @@ static void what_has_no_disk_need_not_reach_it(void **state)
 	assert_int_equal(copy(SIDE_GPU, SIDE_FILE), EXIT_OK);
 }
 
+/* Of the memory, and of the red zones before and behind it */
+static void one_wrong_byte_is_found(void **state)
+{
+	static const long places[] = { 0, ZONE - 1, ZONE, ZONE + 5, ZONE + SIZE - 1, ZONE + SIZE };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		lie_at = places[i];
+		assert_int_equal(copy(SIDE_GPU, SIDE_FILE), EXIT_FAILED);
+		assert_int_equal(copy(SIDE_FILE, SIDE_GPU), EXIT_FAILED);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_file_is_on_its_disk_before_it_is_reported, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_lost_late_is_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(one_wrong_byte_is_found, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_has_no_disk_need_not_reach_it, setup, teardown),
 	};
 
