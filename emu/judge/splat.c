@@ -27,11 +27,12 @@ static const struct pattern {
 	{ "BUG .*: .*([Rr]edzone|[Pp]adding) overwritten|KASAN: [a-z-]*out-of-bounds", "overflow", true },
 	{ "Objects remaining in ", "memory-leaked", true },
 	{ "(general protection fault|unable to handle).*(6b6b6b6b|6b6c6b6b)", "use-after-free", false },
-	{ "soft lockup|hard LOCKUP|rcu: INFO: |blocked for more than", "hang", false },
+	{ "soft lockup|hard LOCKUP|rcu: INFO: |blocked( in I/O wait)? for more than", "hang", false },
 	{ "^WARNING: |^BUG: |BUG [^ ]+ \\(|Oops: |: [0-9a-f]{4} \\[#[0-9]+\\]|kernel BUG at|Kernel panic|KASAN: |KCSAN: "
 	  "|UBSAN: |nobody cared|DMA-API: [^ ]+ [^ ]+: |general protection fault|list_(add|del) corruption"
 	  "|INFO: trying to register non-static key|bad unlock balance|suspicious RCU usage"
-	  "|inconsistent lock state|possible (circular|recursive) locking", "kernel-splat", false },
+	  "|inconsistent lock state|possible (circular|recursive) locking|sysfs: cannot create duplicate"
+	  "|Trying to free nonexistent resource", "kernel-splat", false },
 };
 
 enum { PATTERNS = sizeof(patterns) / sizeof(*patterns) };

@@ -11,7 +11,11 @@ mistakes+='|pagealloc: (memory corruption|single bit error)'
 mistakes+='|dma-debug disabled|DMA-API: debugging out of memory|ODEBUG: Out of memory'	# which ends it
 mistakes+='|possible (circular|recursive) locking|inconsistent lock state|suspicious RCU usage|bad unlock balance'
 mistakes+='|Unable to handle kernel|Internal error: '	# arm64's words
-mistakes+='|rcu: INFO: |blocked for more than'
+mistakes+='|BUG [^ ]+ \(|Objects remaining in |sysfs: cannot create duplicate|page allocation failure|INFO: trying to register'
+mistakes+='|Trying to free nonexistent resource|huh, entered softirq|buggy \.next function|returned bad count'
+mistakes+='|debugfs: .*already present|bad p[mgu4]d '
+mistakes+='|put_pages(_persistent)? failed|put_pages ended \('	# ours: what was pinned stays
+mistakes+='|rcu: INFO: |blocked( in I/O wait)? for more than'
 mistakes+='|printk messages dropped'	# which may have been any of these
 
 # and what comes with one
