@@ -52,7 +52,8 @@ static inline int start(void)
 #define NEEDS_PAGES() \
 	do { \
 		EXPECT(start(), "no disk, or no GPU"); \
-		if (!gpu_has_pages()) \
+		EXPECT(lends_as_it_must(), "the GPU lends no pages, and the kernel could"); \
+		if (!lends_pages()) \
 			SKIP("the GPU's memory has no pages: no PCI_P2PDMA here; another kernel: make check KERNEL=7"); \
 	} while (0)
 

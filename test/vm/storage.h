@@ -9,6 +9,7 @@
 
 #include "cu.h"
 #include "emu.h"
+#include "lends.h"
 #include "libpeerpin.h"
 
 #define DISK "/dev/nvme0n1"
@@ -72,19 +73,6 @@ static inline int storage_start(void)
 			  !system("mkdir -p " MOUNT " && { mountpoint -q " MOUNT " || { mkfs.ext4 -qF " DISK
 				  " && mount " DISK " " MOUNT "; }; }") && make_data();
 	return started;
-}
-
-/* Whether GPU 0 lends its memory: the kernel shows it in sysfs, whatever the library thinks. */
-static inline int gpu_has_pages(void)
-{
-	struct emugpu_info info;
-	char path[96];
-	int fd = emu_open(), err = emu_info(fd, 0, &info);
-
-	close(fd);
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%04x:%02x:%02x.%x/p2pmem", info.out_domain, info.out_bus,
-		 info.out_device, info.out_function);
-	return !err && !access(path, F_OK);
 }
 
 /* Bytes of GPU memory that nobody has */

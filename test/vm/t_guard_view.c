@@ -2,6 +2,7 @@
 /* The guard where GPU 0 lends its memory to the CPU: emugpu.p2pdma=1. */
 #include <sys/mman.h>
 
+#include "lends.h"
 #include "thread.h"
 
 enum {
@@ -61,6 +62,7 @@ static void one_pinned_view(void)
 	CHECK_CASE();
 	memset(contents, 99, sizeof(contents));
 	EXPECT(!emu_write(fd, VA, contents, PAGE), "write");
+	EXPECT(lends_as_it_must(), "the GPU lends no pages, and the kernel could");
 	view = view_of(VA, BLOCK);
 	if (view == MAP_FAILED && errno == ENOTSUPP && !emu_free(fd, VA))
 		SKIP("GPU 0 lends no pages: no p2pdma=1, or no PCI_P2PDMA here; another kernel: make check KERNEL=7");

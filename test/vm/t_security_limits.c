@@ -13,6 +13,7 @@
 enum {
 	LOCKED = 1 << 20,	/* RLIMIT_MEMLOCK of who is limited by it */
 	MANY = 2000,
+	LONG_PAGES = 16384,
 };
 
 static char *host;
@@ -270,6 +271,25 @@ static void joins_and_makes_many_regions(void)
 	makes_many_regions();
 }
 
+/* Faulted in before, so that its page tables are there; the GPU's memory has its in the GPU's driver. */
+static void pins_a_long_region(void)
+{
+	long long before, after;
+	uint64_t addr;
+	int fd;
+	struct peerpin_pin p;
+
+	EXPECT(group_write(GROUP "/mallory/cgroup.procs", "0"), "the group: %s", strerror(errno));
+	EXPECT(user_become(MALLORY), "user");
+	fd = pin_open();
+	addr = memory((size_t)LONG_PAGES * PAGE);
+	memset((void *)(uintptr_t)addr, 1, (size_t)LONG_PAGES * PAGE);
+	before = kernel_bytes();
+	EXPECT(!pin_at(fd, addr, (uint64_t)LONG_PAGES * PAGE, &p), "%d", errno);
+	after = kernel_bytes();
+	EXPECT(before > 0 && after - before >= LONG_PAGES * (long long)sizeof(void *), "%lld bytes, then %lld", before, after);
+}
+
 /* A revoked region costs its record until it is unpinned: that is the group's, too. */
 CASE(records_are_charged_to_the_control_group)
 {
@@ -284,6 +304,8 @@ CASE(records_are_charged_to_the_control_group)
 	kill(mallory->pid, SIGKILL);
 	waitpid(mallory->pid, NULL, 0);
 	EXPECT(bytes > MANY * 512ll, "%d regions, %lld bytes", MANY, bytes);
+	user_join(user_start(0, pins_a_long_region));
+	CHECK_CASE();
 	EXPECT(all_came_back() && !umount2(GROUP, MNT_DETACH) && !rmdir(GROUP), "%s", strerror(errno));
 }
 

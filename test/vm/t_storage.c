@@ -29,6 +29,7 @@ static int start(void)
 CASE(everything_is_there)
 {
 	EXPECT(start(), "no disk, or no GPU");
+	EXPECT(lends_as_it_must(), "the GPU lends no pages, and the kernel could");
 }
 
 static struct pp_file *open_path(const char *path, int flags)
@@ -71,7 +72,7 @@ static uint64_t whole_blocks(uint64_t offset, uint64_t length, uint64_t to)
 
 static void check_way(const struct pp_file_result *r, uint64_t offset, uint64_t length, uint64_t to)
 {
-	uint64_t direct = gpu_has_pages() ? whole_blocks(offset, length, to) : 0;
+	uint64_t direct = lends_pages() ? whole_blocks(offset, length, to) : 0;
 
 	EXPECT(r->direct == direct && r->bounced == length - direct, "%lu of %lu bytes direct, %lu bounced (%s)",
 	       r->direct, length, r->bounced, pp_file_strreason(r->reason));
@@ -179,7 +180,7 @@ CASE(it_is_dma_that_writes_to_the_gpu)
 	int emu = emu_open(), err;
 
 	EXPECT(start(), "not started");
-	if (!gpu_has_pages())
+	if (!lends_pages())
 		SKIP("the kernel has no PCI_P2PDMA; another one: make check KERNEL=7");
 	EXPECT(!system("echo 3 >/proc/sys/vm/drop_caches"), "drop_caches");
 	file = open_path(DATA, O_RDONLY);
@@ -283,7 +284,7 @@ CASE(a_disk_without_a_file_system_on_the_way)
 	pp_file_close(file);
 	close(fd);
 	EXPECT(n == 4 << 20 && !err, "%zd, %d", n, err);
-	EXPECT(r.direct == (gpu_has_pages() ? 4 << 20 : 0), "%lu direct: %s", r.direct, pp_file_strreason(r.reason));
+	EXPECT(r.direct == (lends_pages() ? 4 << 20 : 0), "%lu direct: %s", r.direct, pp_file_strreason(r.reason));
 }
 
 CASE(no_direct_io_in_memory_is_a_bounce)
@@ -313,7 +314,7 @@ CASE(the_reason_of_a_bounce_is_the_one_there_is)
 	EXPECT(start(), "not started");
 	file = open_path(DATA, O_RDONLY);
 	EXPECT(!pp_file_read(file, at(gpu), 1 << 20, 0, &r), "read");
-	if (gpu_has_pages())
+	if (lends_pages())
 		EXPECT(!r.reason && !r.bounced, "%s", pp_file_strreason(r.reason));
 	else
 		EXPECT(r.reason == PP_FILE_NO_VIEW && r.bounced == 1 << 20, "%s", pp_file_strreason(r.reason));
@@ -354,7 +355,7 @@ CASE_BY_NAME(where_the_kernel_knows_no_way_it_bounces)
 	int turn;
 
 	EXPECT(start(), "not started");
-	if (!gpu_has_pages())
+	if (!lends_pages())
 		SKIP("the GPU's memory has no pages: no PCI_P2PDMA here; another kernel: make check KERNEL=7");
 	file = open_path(DATA, O_RDONLY);
 	for (turn = 0; turn < 2; turn++) {

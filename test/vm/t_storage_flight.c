@@ -265,7 +265,7 @@ CASE(a_gpu_that_is_unbound_waits_for_the_reads)
 	EXPECT(touched == -EFAULT, "the view of a GPU that is gone: %d", touched);
 	EXPECT(mmap(NULL, 4096, PROT_READ, MAP_SHARED, f.dmabuf, 0) == MAP_FAILED && errno == ENODEV, "mapped again");
 	view_close(&f);
-	EXPECT(!emu_sysfs(&info, "bind") && gpu_has_pages(), "bind");
+	EXPECT(!emu_sysfs(&info, "bind") && lends_pages(), "bind");
 	close(emu);
 }
 
