@@ -151,6 +151,8 @@ static CUresult place_in_new(struct block *b, struct allocation *a, CUdeviceptr 
 	lib_lock();
 	if (!heap->open || heap->life != life) {
 		err = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+	} else if (heap->most && heap->reserved + b->size > heap->most) {
+		err = CUDA_ERROR_OUT_OF_MEMORY;
 	} else {
 		insert_block(heap, b);
 		if (!place_in(b, a, out)) {
@@ -162,6 +164,13 @@ static CUresult place_in_new(struct block *b, struct allocation *a, CUdeviceptr 
 	return err;
 }
 
+/* What a pool keeps for later makes room for what it does not fit. */
+static void make_room(struct heap *heap, size_t size)
+{
+	if (heap->most)
+		heap_trim(heap, heap->most > size + GRAIN ? heap->most - size - GRAIN : 0);
+}
+
 static CUresult place(struct allocation *a, CUdeviceptr *out)
 {
 	unsigned long life;
@@ -170,6 +179,7 @@ static CUresult place(struct allocation *a, CUdeviceptr *out)
 
 	if (place_in_old(a, out, &life))
 		return CUDA_SUCCESS;
+	make_room(heap_of(&a->info), a->info.size);
 	err = block_get(&a->info, &b);
 	if (err)
 		return err;

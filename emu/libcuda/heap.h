@@ -26,6 +26,7 @@ TAILQ_HEAD(block_list, block);
  * @life: how often it was opened
  * @blocks: all of it
  * @keep: bytes of blocks without allocations that stay (a pool's release threshold)
+ * @most: of bytes reserved; 0: what the GPU has
  * @reserved: bytes of all blocks, and @reserved_high the most there were
  * @used: bytes of all allocations, likewise
  */
@@ -34,6 +35,7 @@ struct heap {
 	unsigned long life;
 	struct block_list blocks;
 	uint64_t keep;
+	uint64_t most;
 	uint64_t reserved, reserved_high;
 	uint64_t used, used_high;
 };

@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 
+enum { MOST_GRAIN = 32 << 20 };
+
 /* Under the library lock. A default pool is opened at its first use. */
 static struct CUmemPoolHandle_st defaults[MAX_DEVICES];
 static CUmemoryPool chosen[MAX_DEVICES];
@@ -142,6 +144,12 @@ static CUresult check_props(const CUmemPoolProps *props)
 	return handle_is_location(&props->location) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+/* As an H200 with driver 580 rounds it up, from 1 byte on */
+static uint64_t most_of(const CUmemPoolProps *props)
+{
+	return props->maxSize > SIZE_MAX - MOST_GRAIN ? 0 : (props->maxSize + MOST_GRAIN - 1) / MOST_GRAIN * MOST_GRAIN;
+}
+
 CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
 {
 	CUmemoryPool pool;
@@ -156,6 +164,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
 	if (!pool)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	set_up(pool, props->location.id);
+	pool->heap.most = most_of(props);
 	lib_lock();
 	added = set_add(&made, pool);
 	lib_unlock();

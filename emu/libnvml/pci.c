@@ -37,8 +37,10 @@ nvmlReturn_t nvmlDeviceGetPciInfo(nvmlDevice_t device, nvmlPciInfo_t *pci)
 	*pci = (nvmlPciInfo_t){ .domain = info.out_domain, .bus = info.out_bus, .device = info.out_device };
 	snprintf(address, sizeof(address), "%04x:%02x:%02x.%x", info.out_domain, info.out_bus, info.out_device,
 		 info.out_function);
-	text_put(pci->busIdLegacy, sizeof(pci->busIdLegacy), "%s", address);
-	text_put(pci->busId, sizeof(pci->busId), "%08x%s", info.out_domain, strchr(address, ':'));
+	/* in capitals, as nowhere else */
+	text_put(pci->busIdLegacy, sizeof(pci->busIdLegacy), "%04X:%02X:%02X.%X", info.out_domain, info.out_bus,
+		 info.out_device, info.out_function);
+	text_put(pci->busId, sizeof(pci->busId), "%08X%s", info.out_domain, strchr(pci->busIdLegacy, ':'));
 	pci->pciDeviceId = sysfs_id(address, "device") << 16 | sysfs_id(address, "vendor");
 	pci->pciSubSystemId = sysfs_id(address, "subsystem_device") << 16 | sysfs_id(address, "subsystem_vendor");
 	return NVML_SUCCESS;

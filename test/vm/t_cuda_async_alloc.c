@@ -184,6 +184,32 @@ CASE(pools_that_cannot_be)
 	IS(cuMemPoolDestroy(standard), CUDA_ERROR_INVALID_VALUE);
 }
 
+/* As an H200 does: the most is rounded up to 32 MiB, and what is kept unused makes room. */
+CASE(pools_have_no_more_than_their_most)
+{
+	CUmemPoolProps props = {
+		.allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location.type = CU_MEM_LOCATION_TYPE_DEVICE, .maxSize = 1,
+	};
+	cuuint64_t keep = 32 * MIB;
+	CUdeviceptr p, q, none;
+	CUmemoryPool pool;
+
+	OK(cuMemPoolCreate(&pool, &props));
+	OK(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep));
+	IS(cuMemAllocFromPoolAsync(&none, 33 * MIB, pool, stream), CUDA_ERROR_OUT_OF_MEMORY);
+	OK(cuMemAllocFromPoolAsync(&p, 16 * MIB, pool, stream));
+	OK(cuMemAllocFromPoolAsync(&q, 16 * MIB, pool, stream));
+	IS(cuMemAllocFromPoolAsync(&none, 1, pool, stream), CUDA_ERROR_OUT_OF_MEMORY);
+	OK(cuMemFreeAsync(p, stream));
+	OK(cuMemFreeAsync(q, stream));
+	OK(cuStreamSynchronize(stream));
+	EXPECT(get(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) == 32 * MIB, "not kept");
+	OK(cuMemAllocFromPoolAsync(&p, 32 * MIB, pool, stream));
+	OK(cuMemFreeAsync(p, stream));
+	OK(cuStreamSynchronize(stream));
+	OK(cuMemPoolDestroy(pool));
+}
+
 CASE(pools_keep_what_they_are_told_to)
 {
 	cuuint64_t keep = 64 * MIB;

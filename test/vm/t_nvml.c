@@ -84,8 +84,9 @@ CASE(it_is_the_gpu_that_cuda_sees)
 	EXPECT(cu_start(0), "no context");
 	OK(nvmlDeviceGetPciInfo(gpu, &pci));
 	OK(cuDeviceGetPCIBusId(want, sizeof(want), 0));
-	EXPECT(!strcmp(pci.busIdLegacy, want), "%s, not %s", pci.busIdLegacy, want);
-	EXPECT(!strncmp(pci.busId, "0000", 4) && !strcmp(pci.busId + 4, want), "%s", pci.busId);
+	EXPECT(!strcasecmp(pci.busIdLegacy, want), "%s, not %s", pci.busIdLegacy, want);
+	EXPECT(!strncmp(pci.busId, "0000", 4) && !strcmp(pci.busId + 4, pci.busIdLegacy), "%s", pci.busId);
+	EXPECT(!pci.busId[strcspn(pci.busId, "abcdef")], "%s is not in capitals", pci.busId);
 	EXPECT(pci.pciDeviceId && pci.pciSubSystemId, "%#x %#x", pci.pciDeviceId, pci.pciSubSystemId);
 	OK(cuDeviceGetUuid(&uuid, 0));
 	print_uuid(want, &uuid);

@@ -37,24 +37,36 @@ static void quieten(int fd)
 }
 
 /* The one client is the one that asks. */
-static bool gpu_is_empty(int fd, char *why)
+static bool gpu_is_empty(int fd, uint32_t gpu, char *why)
 {
-	struct emugpu_test args = { .op = EMUGPU_TEST_COUNTS };
+	struct emugpu_test args = { .op = EMUGPU_TEST_COUNTS, .gpu = gpu };
 	int err = test(fd, &args);
 
-	snprintf(why, LEFTOVER_MAX, "error %d, %u pins, %u DMA maps, %u blocks, %u clients", err, args.counts.out_pins,
-		 args.counts.out_dma_maps, args.counts.out_blocks, args.counts.out_clients);
+	snprintf(why, LEFTOVER_MAX, "GPU %u: error %d, %u pins, %u DMA maps, %u blocks, %u clients", gpu, err,
+		 args.counts.out_pins, args.counts.out_dma_maps, args.counts.out_blocks, args.counts.out_clients);
+	if (err == -ENODEV && gpu)
+		return true;
 	return !err && !args.counts.out_pins && !args.counts.out_dma_maps && !args.counts.out_blocks &&
 	       args.counts.out_clients == 1;
 }
 
+static bool gpus_are_empty(int fd, char *why)
+{
+	uint32_t gpu;
+
+	for (gpu = 0; gpu < EMUGPU_GPUS_MAX; gpu++)
+		if (!gpu_is_empty(fd, gpu, why))
+			return false;
+	return true;
+}
+
 /* Files are let go of a moment after their process has ended. */
-static bool gpu_gets_empty(int fd, char *why)
+static bool gpus_get_empty(int fd, char *why)
 {
 	int tries;
 
 	for (tries = 0; tries < WAIT_S * 10; tries++) {
-		if (gpu_is_empty(fd, why))
+		if (gpus_are_empty(fd, why))
 			return true;
 		usleep(100000);
 	}
@@ -127,7 +139,7 @@ bool leftover_none(char why[LEFTOVER_MAX])
 	bool none;
 
 	quieten(fd);
-	none = gpu_gets_empty(fd, why) && core_is_empty(why) && no_rule_is_broken(fd, why);
+	none = gpus_get_empty(fd, why) && core_is_empty(why) && no_rule_is_broken(fd, why);
 	if (fd >= 0)
 		close(fd);
 	return none;

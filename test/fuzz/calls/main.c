@@ -69,13 +69,27 @@ static void start(struct fuzz *fuzz, unsigned int number)
 	child->lives++;
 }
 
+/* One that cannot become an ordinary user would leave root's calls only. */
+static void check_end(int status)
+{
+	if (!WIFEXITED(status) || !WEXITSTATUS(status))
+		return;
+	fprintf(stderr, "calls: a process could not begin: status %d\n", WEXITSTATUS(status));
+	exit(2);
+}
+
 static void start_ended(struct fuzz *fuzz, unsigned int processes)
 {
 	unsigned int i;
+	int status = 0;
 
-	for (i = 0; i < processes; i++)
-		if (children[i].pid <= 0 || waitpid(children[i].pid, NULL, WNOHANG) == children[i].pid)
-			start(fuzz, i);
+	for (i = 0; i < processes; i++) {
+		if (children[i].pid > 0 && waitpid(children[i].pid, &status, WNOHANG) != children[i].pid)
+			continue;
+		if (children[i].pid > 0)
+			check_end(status);
+		start(fuzz, i);
+	}
 }
 
 /* One that is alone is let live, so that it does the same each time. */
