@@ -132,9 +132,9 @@ const char *verdict_name(enum verdict verdict)
 /* The driver pins, and has devices that the test has not called as far as can be seen. */
 static bool is_unseen(const struct run *run)
 {
-	const struct trial *trial = &run->results.at[0].trial;
+	const struct result *first = run->results.at;
 
-	return run->results.count && trial->devices && !trial->calls;
+	return run->results.count && first->trial.devices && !first->trial.calls;
 }
 
 const char *summary_stop(const struct summary *summary)
