@@ -38,15 +38,20 @@ static long pinned_kib(void)
 	return kib;
 }
 
-static char *memory_new(void)
+static char *memory_at(char *there)
 {
-	char *m = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *m = mmap(there, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (m == MAP_FAILED)
 		return NULL;
 	madvise(m, SIZE, MADV_NOHUGEPAGE);	/* splitting one revokes too */
 	memset(m, 0x5a, SIZE);
 	return m;
+}
+
+static char *memory_new(void)
+{
+	return memory_at(NULL);
 }
 
 /* ---- what ends a region ------------------------------------------------------------ */
@@ -258,8 +263,11 @@ CASE(memory_shared_with_a_child_is_pinned)
 
 CASE(mprotect_and_growing_in_place_do_not_revoke)
 {
-	char *m = memory_new();
+	char *room = mmap(NULL, 2 * SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *m;
 
+	EXPECT(room != MAP_FAILED && !munmap(room, 2 * SIZE), "room to grow");
+	m = memory_at(room);
+	EXPECT(m == room, "%s", strerror(errno));
 	pin_both(m);
 	CHECK_CASE();
 	EXPECT(!mprotect(m, SIZE, PROT_READ), "mprotect");
@@ -267,6 +275,11 @@ CASE(mprotect_and_growing_in_place_do_not_revoke)
 	EXPECT(!mprotect(m, SIZE, PROT_READ | PROT_WRITE), "mprotect");
 	m[7] ^= 1;
 	expect_same(m);
+	CHECK_CASE();
+	EXPECT(mremap(m, SIZE, 2 * SIZE, 0) == m, "%s", strerror(errno));
+	memset(m, 0x66, 2 * SIZE);
+	expect_same(m);
+	EXPECT(!munmap(m + SIZE, SIZE), "munmap");
 	CHECK_CASE();
 	unpin_both(m);
 }

@@ -217,6 +217,9 @@ CASE(a_dumb_terminal_gets_lines)
 CASE(nothing_is_left)
 {
 	end_holders();
+	open_screen("vt52", 24, 80);
+	EXPECT(screen_shows(&screen, "peerpin top  0 bytes in 0 regions of 0 processes"), "%.80s", screen.at[0]);
+	quits("q");
 }
 
 VMTEST_MAIN
