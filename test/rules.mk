@@ -56,7 +56,7 @@ UNIT_OBJ_test_judge_violations = $(B)/obj/judge/violations.o
 UNIT_OBJ_test_verify_scenarios = $(patsubst %,$(B)/obj/tool/%.o,grow tool verify_recording verify_rows verify_scenarios)
 UNIT_OBJ_test_verify_stream = $(UNIT_OBJ_test_verify_scenarios) $(patsubst %,$(B)/obj/tool/%.o,verify_result verify_stream)
 UNIT_OBJ_test_verify_time = $(UNIT_OBJ_test_verify_stream) $(B)/obj/judge/splat.o \
-	$(patsubst %,$(B)/obj/tool/%.o,ending verify_death verify_rules verify_run verify_summary verify_vm)
+	$(patsubst %,$(B)/obj/tool/%.o,ending verify_death verify_place verify_rules verify_run verify_summary verify_vm)
 UNIT_CFLAGS_test_verify_time = -DFAKE_VM_RUN='"test/unit/fake_vm_run"'
 UNIT_OBJ_test_terminal = $(B)/obj/tool/verify_progress.o
 UNIT_CFLAGS_test_terminal = -DPEERPIN='"$(B)/bin/peerpin"'

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "tool.h"
 #include "verify_html.h"
@@ -15,17 +16,30 @@ static int cannot_write(const char *path)
 	return EXIT_USAGE;
 }
 
-/* It is not changed, and not left where it was not. A pipe that nobody reads yet may be read in time. */
+/* A pipe is not opened: whoever reads it would see its end. */
+static bool can_write_there(const char *path)
+{
+	struct stat st;
+	int fd;
+
+	if (stat(path, &st))
+		return errno == ENOENT;		/* a link to where a file may be */
+	if (S_ISFIFO(st.st_mode))
+		return !access(path, W_OK);
+	fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* It is not changed, and not left where it was not. */
 static bool can_write(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 
-	if (fd >= 0)
-		unlink(path);
-	else if (errno == EEXIST)
-		fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
-		return errno == ENXIO;
+		return errno == EEXIST && can_write_there(path);
+	unlink(path);
 	close(fd);
 	return true;
 }

@@ -176,11 +176,8 @@ static int make_dir(struct place *place)
 		return EXIT_USAGE;
 	if (!mkdtemp(place->dir))
 		return could_not("could not make the directory %s; set TMPDIR to where there is room", place->dir);
-	if (join(place->shared, "%s/shared", place->dir) || join(place->plan, "%s/plan", place->shared) ||
-	    join(place->log, "%s/log", place->dir) || join(place->complaints, "%s/complaints", place->dir))
+	if (join(place->log, "%s/log", place->dir) || join(place->complaints, "%s/complaints", place->dir))
 		return EXIT_USAGE;
-	if (mkdir(place->shared, 0700))
-		return could_not("could not make the directory %s; set TMPDIR to where there is room", place->shared);
 	return 0;
 }
 
@@ -193,12 +190,23 @@ int place_open(struct place *place, const struct verify_args *args)
 	return ret ? ret : make_dir(place);
 }
 
+int place_share(struct place *place)
+{
+	if (join(place->shared, "%s/shared.XXXXXX", place->dir))
+		return EXIT_USAGE;
+	if (!mkdtemp(place->shared))
+		return could_not("could not make the directory %s; set TMPDIR to where there is room", place->shared);
+	return join(place->plan, "%s/plan", place->shared);
+}
+
+/* What cannot be removed keeps the rest from nothing. */
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
 	(void)st;
 	(void)type;
 	(void)ftw;
-	return remove(path);
+	remove(path);
+	return 0;
 }
 
 void place_close(const struct place *place)

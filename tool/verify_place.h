@@ -13,7 +13,8 @@
  * @guest: what runs the scenarios in the machine
  * @driver, @test: as full paths; behind the driver's are its parameters
  * @dir: is removed at the end
- * @shared: a directory in it that the machine may write to, and so may whatever is under test
+ * @shared: a directory in it that the machine may write to, and so may whatever is under test; each has its own,
+ *          since what it leaves there may be anything, a link to any file of ours
  * @plan: a file there, for the guest
  * @log, @complaints: files in @dir, from emu/vm/run
  */
@@ -32,6 +33,10 @@ struct place {
 
 /* 0, or EXIT_USAGE after the complaint has been printed. */
 int place_open(struct place *place, const struct verify_args *args);
+
+/* Before each machine: sets @shared and @plan. 0, or EXIT_USAGE after the complaint has been printed. */
+int place_share(struct place *place);
+
 void place_close(const struct place *place);
 
 #endif

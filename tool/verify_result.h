@@ -20,12 +20,14 @@ struct log_line {
 /**
  * struct trial - what the test has done where nothing was to be done to it; where BAR1 is
  * full, what it has asked for counts
+ * @told: the guest has come so far as to say so
  * @pins: of GPU memory
  * @own: those of them that the driver made itself, not peerpin in its name
  * @calls: of the driver's devices, that were seen
  * @devices: that came with the driver
  */
 struct trial {
+	bool told;
 	unsigned int pins;
 	unsigned int own;
 	unsigned int calls;

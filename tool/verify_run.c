@@ -305,19 +305,22 @@ static void run_plan(struct run *run, const struct scenarios *plan)
 }
 
 /* Of a driver whose devices nobody has called, what peerpin has pinned says nothing. */
-static enum stop stop_of_trial(const struct trial *trial)
+static enum stop stop_of_trial(const struct result *result)
 {
+	const struct trial *trial = &result->trial;
+
+	if (!trial->told && result->nr_findings)
+		return STOP_NONE;	/* that was the end of it */
 	if (!trial->pins)
 		return STOP_NOTHING;
 	return trial->own || trial->calls || !trial->devices ? STOP_NONE : STOP_UNCALLED;
 }
 
-/* Of a scenario that says nothing, why */
-static enum stop stop_of_result(const struct result *result)
+enum stop run_stop_of(const struct result *result)
 {
-	if (!result->armed)
-		return stop_of_trial(&result->trial);
-	return result->fired ? STOP_NONE : STOP_NOT_FIRED;
+	if (result->fired)
+		return STOP_NONE;
+	return result->armed ? STOP_NOT_FIRED : stop_of_trial(result);
 }
 
 static void run_only(struct run *run)
@@ -334,7 +337,7 @@ static void run_only(struct run *run)
 	run->planned = 1;
 	run_plan(run, &plan);
 	if (!run->stop)
-		run->stop = run->results.count ? stop_of_result(run->results.at) : STOP_NOT_FIRED;
+		run->stop = run->results.count ? run_stop_of(run->results.at) : STOP_NOT_FIRED;
 }
 
 /* 0: one was to fail and there was none, so there are no more. */
@@ -404,7 +407,7 @@ static void look_at_trial(struct run *run)
 	enum stop stop = STOP_NONE;
 
 	if (run->results.count && run->results.at[0].ended)
-		stop = stop_of_trial(&run->results.at[0].trial);
+		stop = run_stop_of(&run->results.at[0]);
 	if (stop && (!run->stop || run->stop == STOP_TIME))
 		run->stop = stop;
 }
@@ -425,7 +428,7 @@ static void run_planned(struct run *run)
 	scenarios_free(&rest);
 }
 
-void run_all(struct run *run, const struct verify_args *args, const struct place *place)
+void run_all(struct run *run, const struct verify_args *args, struct place *place)
 {
 	*run = (struct run) { .args = args, .place = place, .left = ~0u };
 	catch_signals();

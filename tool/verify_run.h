@@ -28,7 +28,7 @@ enum stop {
  */
 struct run {
 	const struct verify_args *args;
-	const struct place *place;
+	struct place *place;
 	struct results results;
 	struct recording recording;
 	size_t planned;
@@ -41,7 +41,10 @@ struct run {
 };
 
 /* Everything the arguments ask for. run_free() afterwards, whatever came of it. */
-void run_all(struct run *run, const struct verify_args *args, const struct place *place);
+void run_all(struct run *run, const struct verify_args *args, struct place *place);
 void run_free(struct run *run);
+
+/* Why a scenario that has ended says nothing of the driver; STOP_NONE: it does. */
+enum stop run_stop_of(const struct result *result);
 
 #endif

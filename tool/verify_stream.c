@@ -76,7 +76,8 @@ static bool take_trial(struct result *result, const char *what)
 {
 	struct trial *t = &result->trial;
 
-	return sscanf(what, "%u pins %u own %u calls %u devices", &t->pins, &t->own, &t->calls, &t->devices) == 4;
+	t->told = sscanf(what, "%u pins %u own %u calls %u devices", &t->pins, &t->own, &t->calls, &t->devices) == 4;
+	return t->told;
 }
 
 static bool take_untold(struct result *result, const char *why)

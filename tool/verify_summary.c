@@ -13,7 +13,7 @@ static unsigned int tried(const struct run *run)
 	size_t i;
 
 	for (i = 0; i < run->results.count; i++, result++)
-		if (result->ended && !*result->untold && (result->fired || !result->armed))
+		if (result->ended && !*result->untold && !run_stop_of(result))
 			bits |= result->scenario.tries | TRIES_ANYTHING;
 	return bits;
 }

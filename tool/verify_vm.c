@@ -96,19 +96,9 @@ static void make_command(struct command_line *line, const struct verify_args *ar
 	add_word(line, NULL);
 }
 
-/* What lies there may be what the machine before has left, a link to any file of ours. */
-static FILE *make_plan(const struct place *place)
-{
-	int fd;
-
-	unlink(place->plan);
-	fd = open(place->plan, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	return fd < 0 ? NULL : fdopen(fd, "w");
-}
-
 static int write_plan(const struct place *place, const struct scenarios *plan, bool record)
 {
-	FILE *file = make_plan(place);
+	FILE *file = fopen(place->plan, "wxe");
 	bool bad = !file;
 	size_t i;
 
@@ -163,12 +153,14 @@ static int spawn(struct vm *vm, const struct command_line *line, const struct pl
 	return EXIT_USAGE;
 }
 
-int vm_start(struct vm *vm, const struct verify_args *args, const struct place *place,
+int vm_start(struct vm *vm, const struct verify_args *args, struct place *place,
 	     const struct scenarios *plan, bool record)
 {
 	struct command_line line = { 0 };
-	int ret = write_plan(place, plan, record);
+	int ret = place_share(place);
 
+	if (!ret)
+		ret = write_plan(place, plan, record);
 	if (ret)
 		return ret;
 	unlink(place->log);

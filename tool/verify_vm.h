@@ -19,7 +19,7 @@ struct vm {
  * Runs @plan, whose scenarios are all of one boot, with @record in the first.
  * 0, or EXIT_USAGE after the complaint has been printed.
  */
-int vm_start(struct vm *vm, const struct verify_args *args, const struct place *place,
+int vm_start(struct vm *vm, const struct verify_args *args, struct place *place,
 	     const struct scenarios *plan, bool record);
 
 /* Wait @ms for more. Bytes read; 0: it has ended; -EAGAIN: nothing yet; -EINTR */

@@ -193,7 +193,7 @@ static int judge_tests(void)
 	}
 	verdict_tests(s, &run.tests, fired);
 	if (armed)
-		report_line("fired", "%s", fired ? "yes" : "no");
+		report_line("fired", "%s", fired && !run.tests.at[0].share->missed ? "yes" : "no");
 	if (run.tests.at[0].share->changed)
 		report_finding("foreign-handle", "another process that opened the device itself wrote %u pages of the test's",
 			       run.tests.at[0].share->changed);

@@ -60,6 +60,7 @@ struct share_device {
  * @count: atomic; events so far
  * @calls: atomic; those of them that were calls on @devices
  * @fired: atomic; the action was done
+ * @missed: nothing was pinned, of which it could have taken anything away
  * @answered: atomic; enum share_answer, when the guest has done what it was asked for
  * @caller: process that acts, for SHARE_ASK_STOP
  * @changed: atomic; SHARE_FOREIGN: pages of the owner that another process could write
@@ -76,6 +77,7 @@ struct share {
 	uint32_t count;
 	uint32_t calls;
 	uint32_t fired;
+	uint32_t missed;
 	uint32_t answered;
 	uint32_t caller;
 	uint32_t changed;

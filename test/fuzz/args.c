@@ -137,7 +137,7 @@ int __wrap_file_copy(const struct copy_args *args);
 int __wrap_top_lines(struct top *t, const struct top_args *args);
 bool __wrap_top_screen_works(void);
 void __wrap_top_end(struct top *t);
-void __wrap_run_all(struct run *run, const struct verify_args *args, const struct place *place);
+void __wrap_run_all(struct run *run, const struct verify_args *args, struct place *place);
 int __real_parse_copy_args(int argc, char **argv, struct copy_args *out);
 int __wrap_parse_copy_args(int argc, char **argv, struct copy_args *out);
 int fuzz_access(const char *path, int mode);
@@ -204,7 +204,7 @@ void __wrap_top_end(struct top *t)
 	(void)t;
 }
 
-void __wrap_run_all(struct run *run, const struct verify_args *args, const struct place *place)
+void __wrap_run_all(struct run *run, const struct verify_args *args, struct place *place)
 {
 	*run = (struct run){ .args = args, .place = place, .stop = STOP_FAILED };
 	understood = true;

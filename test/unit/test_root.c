@@ -496,5 +496,9 @@ int main(void)
 		CASE(whatever_ends_it_nothing_is_left),
 	};
 
+	/* a shell that has started us in the background, or nohup, has them ignored */
+	signal(SIGINT, SIG_DFL);
+	signal(SIGQUIT, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,8 +78,9 @@ static pid_t start(char *const *argv)
 	if (pid)
 		return pid;
 	setenv("PEERPIN_ROOT", root, 1);
-	/* a shell that has started us in the background has it ignored */
+	/* a shell that has started us in the background has them ignored */
 	signal(SIGINT, SIG_DFL);
+	signal(SIGQUIT, SIG_DFL);
 	dup2(open(path("out"), O_WRONLY | O_CREAT | O_TRUNC, 0600), 1);
 	dup2(open(path("err"), O_WRONLY | O_CREAT | O_TRUNC, 0600), 2);
 	execv(PEERPIN, argv);
@@ -274,6 +275,34 @@ static void a_scenario_alone_is_no_trial_either(void **state)
 	}
 }
 
+/* A test that skips itself there, say */
+static void each_boot_has_its_own_trial(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\ncase $1 in\n*iommu) echo \"trial $1 0 pins 0 own 7 calls 1 devices\" ;;\n"
+		   "*iommu/*) echo \"fired $1 no\" ;;\n*) return 1\nesac\necho \"end $1 clean\"; }\n");
+	assert_int_equal(verify(""), 0);
+	says(out, "bus-addresses          13.3     not tried\n");
+	says(out, "put-of-dead-table      12.3     ok\n");
+}
+
+/* What kept the guest from telling what was pinned is the verdict. */
+static void who_dies_has_pinned_what_it_has(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\n[ $1 = plain ] || return\n"
+		   "echo 'Kernel panic - not syncing: x' >>\"$log\"; exit 70; }\n");
+	assert_int_equal(verify("--only plain"), 1);
+	says_not(out, "has pinned no GPU memory");
+	assert_int_equal(verify(""), 1);
+	says_not(out, "has pinned no GPU memory");
+	assert_true(lines_of("ran") > 10);
+	write_text("odd", "odd() {\n[ $1 = plain ] || return\n"
+		   "echo \"finding $1 test-failed x.ko cannot be loaded: y\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify("--only plain"), 1);
+	says_not(out, "has pinned no GPU memory");
+}
+
 static void what_was_not_run_was_not_tried(void **state)
 {
 	(void)state;
@@ -314,6 +343,8 @@ static void what_the_machine_leaves_is_not_written_through(void **state)
 	assert_true(lines_of("boots") > 1);
 	read_file("victim", text, sizeof(text));
 	assert_string_equal(text, "mine\n");
+	write_text("odd", "odd() {\nrm \"$plan\"; mkdir -p \"$plan/full\"; return 1; }\n");
+	assert_int_equal(verify(""), 0);
 }
 
 static void what_was_found_before_the_end_counts(void **state)
@@ -746,6 +777,24 @@ static void what_cannot_be_delivered_is_no_verdict(void **state)
 	assert_int_equal(lines_of("boots"), 0);
 }
 
+/* Whoever reads it gets it, and not an end before. */
+static void a_report_may_go_into_a_pipe(void **state)
+{
+	char command[2 * PATH_MAX], text[1 << 16];
+	FILE *reader;
+
+	(void)state;
+	assert_int_equal(mkfifo(path("json"), 0600), 0);
+	snprintf(command, sizeof(command), "timeout 60 cat %s", path("json"));
+	reader = popen(command, "r");
+	assert_non_null(reader);
+	snprintf(command, sizeof(command), "--only plain --json %s", path("json"));
+	assert_int_equal(verify(command), 0);
+	text[fread(text, 1, sizeof(text) - 1, reader)] = '\0';
+	assert_int_equal(pclose(reader), 0);
+	says(text, "\"verdict\":\"clean\"");
+}
+
 /* "| head", or a terminal that is gone: the files are written all the same. */
 static void a_reader_that_goes_costs_its_report_only(void **state)
 {
@@ -795,6 +844,8 @@ int main(void)
 		cmocka_unit_test_setup(a_test_that_pins_nothing_is_no_trial, setup),
 		cmocka_unit_test_setup(a_test_that_does_not_call_the_driver_is_no_trial, setup),
 		cmocka_unit_test_setup(a_scenario_alone_is_no_trial_either, setup),
+		cmocka_unit_test_setup(each_boot_has_its_own_trial, setup),
+		cmocka_unit_test_setup(who_dies_has_pinned_what_it_has, setup),
 		cmocka_unit_test_setup(what_was_not_run_was_not_tried, setup),
 		cmocka_unit_test_setup(a_hang_up_that_is_ignored_ends_nothing, setup),
 		cmocka_unit_test_setup(what_the_machine_leaves_is_not_written_through, setup),
@@ -821,6 +872,7 @@ int main(void)
 		cmocka_unit_test_setup(ctrl_c_gives_the_report_so_far, setup),
 		cmocka_unit_test_setup(json_has_it_all, setup),
 		cmocka_unit_test_setup(what_cannot_be_delivered_is_no_verdict, setup),
+		cmocka_unit_test_setup(a_report_may_go_into_a_pipe, setup),
 		cmocka_unit_test_setup(a_reader_that_goes_costs_its_report_only, setup),
 		cmocka_unit_test_setup(bad_command_lines, setup),
 	};

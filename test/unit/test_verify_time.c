@@ -59,7 +59,7 @@ static int setup(void **state)
 	snprintf(directory, sizeof(directory), "%s/emu/vm", root);
 	mkdir(directory, 0700);
 	snprintf(place.run, sizeof(place.run), "%s/emu/vm/run", root);
-	snprintf(place.plan, sizeof(place.plan), "%s/plan", root);
+	snprintf(place.dir, sizeof(place.dir), "%s", root);
 	snprintf(place.log, sizeof(place.log), "%s/log", root);
 	snprintf(place.complaints, sizeof(place.complaints), "%s/complaints", root);
 	return symlink(from, place.run);
