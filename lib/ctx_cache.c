@@ -189,6 +189,8 @@ PP_PUBLIC int pp_cache_create_ctx(struct pp_ctx *ctx,
 	uint32_t watch = attr ? attr->watch : PP_WATCH_BEST;
 	int ret;
 
+	if (pp_ctx_is_foreign(ctx))
+		return -EACCES;
 	/* what keeps a hit honest is the epoch, and a persistent pin's never ends */
 	if (attr && attr->pin_flags)
 		return -EOPNOTSUPP;

@@ -205,6 +205,21 @@ static void report(struct copy *copy, uint64_t start,
 		*result = copy->result;
 }
 
+/* The driver sees it where both are in one region only. */
+static bool overlap(const struct copy *copy)
+{
+	uint64_t dst = copy->dst.addr, src = copy->src.addr;
+
+	return (dst < src ? src - dst : dst - src) < copy->length;
+}
+
+static int copy_once(struct pp_peer *peer, struct copy *copy)
+{
+	if (peer->mark != pp_process_mark())
+		return -EACCES;
+	return overlap(copy) ? -EINVAL : attempt_twice(peer, copy);
+}
+
 PP_PUBLIC int pp_peer_copy(struct pp_peer *peer, void *dst, const void *src,
 			   size_t length, struct pp_copy_result *result)
 {
@@ -215,10 +230,8 @@ PP_PUBLIC int pp_peer_copy(struct pp_peer *peer, void *dst, const void *src,
 		.src.addr = (uintptr_t)src,
 		.length = length,
 	};
-	int ret = -EACCES;
+	int ret = copy_once(peer, &copy);
 
-	if (peer->mark == pp_process_mark())
-		ret = attempt_twice(peer, &copy);
 	report(&copy, start, result);
 	return ret;
 }

@@ -139,8 +139,10 @@ static int run(int argc, char **argv)
 	if (args.path)
 		return file_copy(&args);
 	results = calloc(args.repeat, sizeof(*results));
-	if (!results)
-		return fail("no memory for the results; give a smaller --repeat");
+	if (!results) {
+		fail("no memory for the results; give a smaller --repeat");
+		return EXIT_USAGE;
+	}
 	ret = run_copy(&args, results);
 	free(results);
 	return ret;

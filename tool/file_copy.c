@@ -254,8 +254,10 @@ int file_copy(const struct copy_args *args)
 	struct pp_file_result *results = calloc(args->repeat, sizeof(*results));
 	int ret;
 
-	if (!results)
-		return fail("no memory for the results; give a smaller --repeat");
+	if (!results) {
+		fail("no memory for the results; give a smaller --repeat");
+		return EXIT_USAGE;
+	}
 	ret = run(args, results);
 	free(results);
 	return ret;

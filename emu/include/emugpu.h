@@ -18,7 +18,7 @@
  *
  * Errors, all calls: EINVAL bad argument or reserved field not 0; ENODEV no
  * such GPU; EACCES not the owner; ENOENT no such block, memory or context;
- * ENOMEM; EFAULT.
+ * ENOMEM; EFAULT; ENOTTY no such call.
  */
 #ifndef _EMUGPU_H
 #define _EMUGPU_H
@@ -145,7 +145,8 @@ struct emugpu_drop {
  *
  * It keeps the memory until it is closed, whatever becomes of the block; made
  * with the module's parameter dmabuf_dynamic set, it ends with the block.
- * Also of an EMUGPU_ALLOC_NO_P2P block, as the real driver does. EOPNOTSUPP: the GPU is integrated.
+ * Also of an EMUGPU_ALLOC_NO_P2P block, as the real driver does. EOPNOTSUPP: the GPU is integrated;
+ * EMFILE, ENFILE.
  */
 struct emugpu_export {
 	__aligned_u64 va;

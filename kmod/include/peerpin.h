@@ -93,8 +93,9 @@ void peerpin_peer_unregister(struct peerpin_peer *peer);
 
 /**
  * struct peerpin_range - what to pin; members left 0 are the usual case
- * @addr: start in the calling process, any alignment; of a dma-buf: the offset
- * @length: bytes, not 0
+ * @addr: start in the calling process, any alignment; of a dma-buf: the offset,
+ *	of a page
+ * @length: bytes, not 0; of a dma-buf: whole pages within it
  * @provider: enum peerpin_provider: whose memory it is; 0: find out
  * @flags: enum peerpin_pin_flags
  * @fd: the dma-buf, where @provider is PEERPIN_PROVIDER_DMABUF; else 0, not -1

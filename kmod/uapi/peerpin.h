@@ -69,9 +69,9 @@
  * ioctl(fd, PEERPIN_IOC_x, &struct). Each struct begins with its own size;
  * reserved fields and unknown trailing bytes must be 0. Outputs are out_*.
  * Common errors: EINVAL a bad argument, size below the first version or a
- * reserved field not 0; E2BIG unknown trailing bytes not 0; EOPNOTSUPP an
- * unknown flag; ENOENT no such region; EACCES not the process that opened the
- * file; EFAULT struct not readable or writable; ENOTTY no such command.
+ * reserved field not 0; E2BIG unknown trailing bytes not 0, or more than a page;
+ * EOPNOTSUPP an unknown flag; ENOENT no such region; EACCES not the process that
+ * opened the file; EFAULT struct not readable or writable; ENOTTY no such command.
  *
  * "seed N" is the section of NVIDIA's guide "Developing a Linux Kernel Module using
  * GPUDirect RDMA" (release 12.9) that a call implements.
@@ -95,7 +95,7 @@ enum {
 	PEERPIN_CMD_EXPORT,
 };
 
-/* where mmap() finds a region; a region has no more bytes than that */
+/* where mmap() finds a region; a region has no more bytes than that, less 1 MiB */
 #define PEERPIN_MMAP_SPAN (1ULL << 43)
 #define PEERPIN_MMAP_OFFSET(region) (((__u64)(region) + 1) * PEERPIN_MMAP_SPAN)
 
@@ -163,7 +163,8 @@ enum peerpin_reason {
  * @out_slot: its word in the revocation page
  * @out_epoch: the value of that word while the region is valid
  * @out_provider: which provider took it
- * @out_addr: start of the region: @addr rounded down to @out_page_size
+ * @out_addr: start of the region: @addr rounded down to @out_page_size; a range of
+ *	a dma-buf is not rounded, and has to begin and end on pages within it
  * @out_length: bytes of the region, a multiple of @out_page_size
  * @out_page_size: granularity of the provider in bytes: NVIDIA GPU 65536,
  *	integrated GPU 4096, host and dma-buf the system's page size
@@ -174,7 +175,8 @@ enum peerpin_reason {
  * @out_available: bytes there were of what @out_needed speaks of; 0 also when
  *	that is not known
  *
- * Errors besides the common ones: EINVAL the range is empty, overflows or is
+ * Errors besides the common ones: EINVAL the range is empty, overflows, is longer
+ * than PEERPIN_MMAP_SPAN less 1 MiB, is not one of pages within the dma-buf, or is
  * pinnable by nobody (with AUTO also a GPU's whose provider is not loaded); EPERM
  * tokens, without CAP_SYS_PTRACE; EOPNOTSUPP the provider that @provider or @flags
  * ask for is not loaded, or it cannot pin this kind of memory or in this way; EBADF
@@ -217,7 +219,8 @@ struct peerpin_pin {
  * Waits for DMA in flight, drops the device mappings, gives the pages back
  * and frees the id. A driver that does not end its DMA in time is named in the
  * kernel's log, and the pages stay pinned until it does; those of an NVIDIA GPU,
- * unless pinned with PEERPIN_PIN_PERSISTENT, until they are freed. Unpinning a
+ * unless pinned with PEERPIN_PIN_PERSISTENT, until they are freed. Of a dma-buf it
+ * also waits until the exporter has unmapped, however long that is. Unpinning a
  * revoked region succeeds (and frees the id).
  * Implements seed 12.3.
  */
@@ -243,7 +246,8 @@ enum peerpin_state {
  * @out_length: bytes
  * @out_page_size: bytes
  * @out_attached: devices that hold a DMA mapping of it now
- * @out_extents: physically contiguous pieces it consists of; 0 once revoked
+ * @out_extents: physically contiguous pieces it consists of; 0: revoked, a dma-buf,
+ *	or not known for want of memory
  * @out_maps: DMA mappings made of it since it was pinned
  * @out_flags: enum peerpin_pin_flags it was pinned with
  * @out_caching: enum peerpin_caching
@@ -277,9 +281,10 @@ struct peerpin_query {
  *
  * Errors besides the common ones: ESTALE revoked; EINVAL not inside the region
  * or not on pages; EOPNOTSUPP the region is a dma-buf itself: hand that on;
- * EDQUOT it has 1024 dma-bufs and importers of them; EMFILE, ENOMEM. An
+ * EDQUOT it has 1024 dma-bufs and importers of them; EMFILE, ENFILE, ENOMEM. An
  * importer's attaching fails with EOPNOTSUPP when it cannot be told of the
- * region's end (see above) or wants struct pages of a BAR, with EDQUOT likewise,
+ * region's end (see above), wants struct pages of a BAR or does no DMA (Soft-RoCE),
+ * with EDQUOT likewise,
  * and its mapping with ENODEV once the region has ended, with EIO where the
  * device does not reach the memory.
  */

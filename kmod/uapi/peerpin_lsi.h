@@ -48,7 +48,8 @@ struct peerpin_lsi_end {
  * before or during the copy, and the destination, where it still exists,
  * holds an undefined part of the data; EIO the device reported an error or
  * cannot reach the memory; ENODEV the device is being removed; EINTR a signal
- * arrived before the copy began; of a pointer, also what PEERPIN_IOC_PIN says.
+ * arrived before the copy began; ENOMEM; of a pointer, also what PEERPIN_IOC_PIN
+ * says; of a region that is a dma-buf, also what its exporter says.
  */
 struct peerpin_lsi_copy {
 	__u32 size;

@@ -190,7 +190,11 @@ int pp_pin_with(struct pp_ctx *ctx, const void *addr, size_t length,
 int pp_pin_dmabuf(struct pp_ctx *ctx, int fd, uint64_t offset, uint64_t length,
 		  struct pp_region *out, struct pp_why *why);
 
-/** pp_unpin - give a region back, revoked or not; waits for DMA in flight */
+/**
+ * pp_unpin - give a region back, revoked or not; waits for DMA in flight
+ *
+ * Of a dma-buf also until its exporter has unmapped, however long that is.
+ */
 int pp_unpin(struct pp_ctx *ctx, const struct pp_region *region);
 
 /**
@@ -249,7 +253,7 @@ int pp_region_unmap(struct pp_ctx *ctx, void *view, size_t length);
  *
  * Return: 0; -EINVAL unaligned, empty, or not within the region; -ESTALE the
  * region is revoked or unpinned; -EOPNOTSUPP it is a dma-buf itself: hand that
- * on; -EDQUOT it has 1024 dma-bufs and importers of them; -EMFILE, -ENOMEM;
+ * on; -EDQUOT it has 1024 dma-bufs and importers of them; -EMFILE, -ENFILE, -ENOMEM;
  * -EACCES in a child of fork().
  */
 int pp_region_export(struct pp_ctx *ctx, const struct pp_region *region,

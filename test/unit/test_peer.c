@@ -311,6 +311,20 @@ static void needs_a_cache_of_regions(void **state)
 	pp_cache_destroy(plain);
 }
 
+/* By their addresses: in two regions the driver would not see it. */
+static void ranges_that_overlap_are_refused(void **state)
+{
+	char *at = B;
+
+	(void)state;
+	assert_int_equal(pp_peer_copy(peer, at, at + 0xfff, 0x1000, NULL), -EINVAL);
+	assert_int_equal(pp_peer_copy(peer, at + 0xfff, at, 0x1000, NULL), -EINVAL);
+	assert_int_equal(pp_peer_copy(peer, at, at, 1, NULL), -EINVAL);
+	expect_pins(2);
+	mock_expect(PEERPIN_LSI_IOC_COPY, copy_ok);
+	assert_int_equal(pp_peer_copy(peer, at + 0x1000, at, 0x1000, NULL), 0);
+}
+
 static void a_child_is_refused(void **state)
 {
 	int status;
@@ -318,7 +332,8 @@ static void a_child_is_refused(void **state)
 
 	(void)state;
 	if (!pid)
-		_exit(pp_peer_copy(peer, B, A, 1, NULL) != -EACCES || pp_peer_open("lsi0", cache, &peer) != -EACCES);
+		_exit(pp_peer_copy(peer, B, A, 1, NULL) != -EACCES || pp_peer_open("lsi0", cache, &peer) != -EACCES ||
+		      pp_cache_create_ctx(ctx, NULL, &cache) != -EACCES);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 }
@@ -340,6 +355,7 @@ int main(void)
 		TEST(open_errors),
 		TEST(only_a_peer_device_is_taken_for_one),
 		TEST(needs_a_cache_of_regions),
+		TEST(ranges_that_overlap_are_refused),
 		TEST(a_child_is_refused),
 	};
 
