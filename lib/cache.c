@@ -112,7 +112,7 @@ void pp_cache_forget(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *d
 {
 	if (!hide(c, e))
 		return;
-	pp_fence_heavy();
+	pp_fence_heavy(&c->readers);
 	pp_cache_doom_unused(c, e, doomed);
 }
 
@@ -139,7 +139,7 @@ void pp_cache_forget_range(struct pp_cache *c, const struct pp_range *range, con
 	uint32_t at = hide_range(c, range, but);
 
 	if (at != PP_NO_ENTRY)
-		pp_fence_heavy();
+		pp_fence_heavy(&c->readers);
 	while (at != PP_NO_ENTRY) {
 		struct pp_entry *e = pp_entry_at(&c->pool, at);
 
@@ -185,7 +185,7 @@ void pp_cache_trim(struct pp_cache *c, struct pp_doomed *doomed)
 	bool over = evict_all_over(c, doomed);
 
 	if (over && !atomic_exchange(&c->over, true)) {
-		pp_fence_heavy();
+		pp_fence_heavy(&c->readers);
 		over = evict_all_over(c, doomed);
 	}
 	if (!over && atomic_load_explicit(&c->over, memory_order_relaxed))

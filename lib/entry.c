@@ -21,21 +21,27 @@ static bool grow(struct pp_pool *pool)
 {
 	uint32_t step = next_step(pool);
 
-	if (pool->ready == PP_MAX_ENTRIES ||
+	if (pool->ready == pool->most ||
 	    mprotect(pool->base + pool->ready, step * sizeof(struct pp_entry), PROT_READ | PROT_WRITE))
 		return false;
 	pool->ready += step;
 	return true;
 }
 
-/* Addresses only, which cost nothing; what is used of them becomes memory. */
+/*
+ * Addresses only, which cost nothing; what is used of them becomes memory. Where they
+ * do cost, under mlockall(MCL_FUTURE) or RLIMIT_AS, there may be room for fewer.
+ */
 int pp_pool_init(struct pp_pool *pool)
 {
-	void *at = pp_pages_map(PP_MAX_ENTRIES * sizeof(struct pp_entry), PROT_NONE);
+	uint32_t most = PP_MAX_ENTRIES;
+	void *at;
 
+	while (!(at = pp_pages_map(most * sizeof(struct pp_entry), PROT_NONE)) && most > MOST)
+		most /= 2;
 	if (!at)
 		return -ENOMEM;
-	*pool = (struct pp_pool){ .base = at, .ever = PP_FIRST_ENTRY, .free = PP_NO_ENTRY };
+	*pool = (struct pp_pool){ .base = at, .most = most, .ever = PP_FIRST_ENTRY, .free = PP_NO_ENTRY };
 	if (grow(pool))
 		return 0;
 	pp_pool_end(pool);
@@ -44,7 +50,7 @@ int pp_pool_init(struct pp_pool *pool)
 
 void pp_pool_end(struct pp_pool *pool)
 {
-	pp_pages_unmap(pool->base, PP_MAX_ENTRIES * sizeof(struct pp_entry));
+	pp_pages_unmap(pool->base, pool->most * sizeof(struct pp_entry));
 }
 
 static struct pp_entry *take_used(struct pp_pool *pool)

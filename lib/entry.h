@@ -63,12 +63,13 @@ _Static_assert(sizeof(struct pp_entry) == 64, "an entry is one cache line");
 
 /**
  * struct pp_pool - see above; its user provides the lock
- * @base: all there may be; the first @ready of them are memory
+ * @base: all there may be, @most; the first @ready of them are memory
  * @ever: the first that was never taken
  * @free: the one given back last, or PP_NO_ENTRY
  */
 struct pp_pool {
 	struct pp_entry *base;
+	uint32_t most;
 	uint32_t ready;
 	uint32_t ever;
 	uint32_t free;

@@ -182,11 +182,11 @@ static void cool(struct pp_lru *lru, const struct pp_pool *pool, uint32_t than, 
 }
 
 /* Of what was made COLD, what is in use is used now. */
-static void keep_used(struct pp_lru *lru, const struct pp_pool *pool, const struct pp_readers *readers, uint32_t now)
+static void keep_used(struct pp_lru *lru, const struct pp_pool *pool, struct pp_readers *readers, uint32_t now)
 {
 	uint32_t i, next = lru->cold.first;
 
-	pp_fence_heavy();
+	pp_fence_heavy(readers);
 	for (i = lru->cold.count; i; i--) {
 		struct pp_entry *e = pp_entry_at(pool, next);
 
@@ -207,8 +207,12 @@ static struct pp_entry *take_cold(struct pp_lru *lru, const struct pp_pool *pool
 		struct pp_entry *e = pp_entry_at(pool, next);
 
 		next = e->next;
-		if (is_after(e->queued, than))
+		if (is_after(e->queued, than)) {
+			/* in the way of an older one */
+			change(e, PP_COLD, PP_LIVE);
+			move(lru, pool, e, false);
 			continue;
+		}
 		if (change(e, PP_COLD, PP_DEAD)) {
 			pp_lru_remove(lru, pool, e);
 			return e;
@@ -222,7 +226,7 @@ static struct pp_entry *take_cold(struct pp_lru *lru, const struct pp_pool *pool
  * Each entry is looked at twice at most: once to find that it was used since it
  * was queued, and once more when it has its place.
  */
-struct pp_entry *pp_lru_take(struct pp_lru *lru, const struct pp_pool *pool, const struct pp_readers *readers,
+struct pp_entry *pp_lru_take(struct pp_lru *lru, const struct pp_pool *pool, struct pp_readers *readers,
 			     uint32_t now, uint32_t than)
 {
 	struct pp_entry *e = take_cold(lru, pool, than);

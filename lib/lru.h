@@ -52,7 +52,7 @@ void pp_lru_remove(struct pp_lru *lru, const struct pp_pool *pool, struct pp_ent
  * The unused entry that was used least recently, if that was not after @than:
  * removed, and DEAD. NULL: there is none.
  */
-struct pp_entry *pp_lru_take(struct pp_lru *lru, const struct pp_pool *pool, const struct pp_readers *readers,
+struct pp_entry *pp_lru_take(struct pp_lru *lru, const struct pp_pool *pool, struct pp_readers *readers,
 			     uint32_t now, uint32_t than);
 
 #endif

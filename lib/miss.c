@@ -348,7 +348,7 @@ static void enter(struct pp_cache *c, struct pp_entry *e, const struct want *w, 
 	if (pp_entry_state(e) == PP_ORPHAN) {
 		pp_cache_set_gone(c, e);
 		/* who looked at it in vain sees GONE when he has uncounted, or is not counted at its last put */
-		pp_fence_heavy();
+		pp_fence_heavy(&c->readers);
 		return;
 	}
 	if (!w->alone || c->index.inserted != w->inserted)

@@ -19,8 +19,6 @@
 __thread struct pp_thread *pp_thread_self __attribute__((tls_model("initial-exec")));
 
 static bool has_membarrier;
-static _Atomic bool fence_is_lost;	/* counts mean nothing any more */
-
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_key;
 static bool has_key;		/* else no thread has words */
@@ -41,18 +39,21 @@ static bool fence_register(void)
 	return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
 }
 
-/*
- * A child of fork() may have to register again. A process that has denied itself
- * the call since (seccomp) keeps what it has registered.
- */
-void pp_fence_heavy(void)
+/* A child of fork() may have to register again. */
+static bool fence(void)
 {
-	if (!has_membarrier)
-		return;		/* counts and states are seq_cst then */
-	if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
-		return;
-	if (!fence_register() || !membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
-		atomic_store(&fence_is_lost, true);
+	return !has_membarrier ||	/* counts and states are seq_cst then */
+	       membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) ||
+	       (fence_register() && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED));
+}
+
+/*
+ * Who has denied itself the call since (seccomp), a process or a thread, keeps what
+ * it finds registered. The next fence does for what this one was for, too.
+ */
+void pp_fence_heavy(struct pp_readers *readers)
+{
+	readers->fence_is_lost = !fence();
 }
 
 /* ---- threads -------------------------------------------------------------------- */
@@ -283,5 +284,5 @@ int32_t pp_users(const struct pp_readers *readers, const struct pp_pool *pool, s
 		if (pp_ref_place(r, index, 1) != pp_ref_place(r, index, 0))
 			users += counted(r, index, 1);
 	}
-	return atomic_load(&fence_is_lost) ? INT32_MAX : (int32_t)users;
+	return readers->fence_is_lost ? INT32_MAX : (int32_t)users;
 }

@@ -42,11 +42,13 @@ struct pp_reader {
  * @serial: names the cache; no two caches of a process have the same
  * @seat: its place in each thread's table; PP_SEATS: it got none, so that all
  *	references are counted in entries
+ * @fence_is_lost: counts mean nothing; under the cache's lock
  * @first: its readers
  */
 struct pp_readers {
 	uint64_t serial;
 	unsigned int seat;
+	bool fence_is_lost;
 	_Atomic(struct pp_reader *) first;
 };
 
@@ -78,15 +80,15 @@ uint64_t pp_readers_hits(const struct pp_readers *readers);
 
 /*
  * Every thread that has counted sees what the caller has written, or the caller
- * sees its count. A system call.
+ * sees its count. A system call. Under the cache's lock.
  */
-void pp_fence_heavy(void);
+void pp_fence_heavy(struct pp_readers *readers);
 
 /*
  * How many users an entry has; after its state was set so that none can be added
  * and pp_fence_heavy() was called. Users that go meanwhile may be counted, and
  * readers that look at the entry in vain; so it is too high, or right. If the
- * fence does not work any more everything is in use.
+ * fence did not work everything is in use.
  */
 int32_t pp_users(const struct pp_readers *readers, const struct pp_pool *pool, struct pp_entry *e);
 

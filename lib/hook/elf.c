@@ -43,10 +43,13 @@ static bool is_file(const struct link_map *object, const char *name)
 	return pp_elf_same(last, name);
 }
 
-/* The list is in the order of search; what precedes this library stays loaded. */
+/*
+ * Of those that the program was started with, which stay: they are in front of the list.
+ * What this library may itself be behind, if it was loaded later, may go at any time.
+ */
 struct link_map *pp_elf_file(const char *name)
 {
-	struct link_map *object = self();
+	struct link_map *object = pp_elf_object((const void *)dladdr1);
 
 	while (object && object->l_prev)
 		object = object->l_prev;

@@ -299,7 +299,7 @@ struct pp_cache_entry {
  *	range replaces is unpinned after it is pinned: a @pin that takes no
  *	overlap answers one of these, and fails while such an entry is held.
  * @unpin: undo one successful @pin. Called once per pin, with no lock of the
- *	cache's held, by whichever thread gets, puts, invalidates, flushes or destroys
+ *	cache's held, by whichever thread gets, puts, invalidates, flushes, reads the counts or destroys
  *	when an entry, any one, goes: none of these holds a lock that @unpin takes.
  * @word: NULL, or asked once after each pin: @reg is good while the word that
  *	is returned has *value. It must stay readable while the cache exists. A
@@ -514,7 +514,7 @@ void pp_cache_invalidate(struct pp_cache *cache, const void *addr, size_t length
 /** pp_cache_flush - unpin every idle entry; do not hold a lock that @unpin takes */
 void pp_cache_flush(struct pp_cache *cache);
 
-/** pp_cache_stats - what it has counted so far; pin_ns in nanoseconds */
+/** pp_cache_stats - what it has counted so far; pin_ns in nanoseconds. Do not hold a lock that @unpin takes */
 void pp_cache_stats(struct pp_cache *cache, struct pp_cache_stats *out);
 
 /**

@@ -37,17 +37,17 @@ int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex)
 
 static void (*at_fence)(void);	/* called once, as the next one begins */
 
-void __real_pp_fence_heavy(void);
-void __wrap_pp_fence_heavy(void);
+void __real_pp_fence_heavy(struct pp_readers *readers);
+void __wrap_pp_fence_heavy(struct pp_readers *readers);
 
-void __wrap_pp_fence_heavy(void)
+void __wrap_pp_fence_heavy(struct pp_readers *readers)
 {
 	void (*once)(void) = at_fence;
 
 	at_fence = NULL;
 	if (once)
 		once();
-	__real_pp_fence_heavy();
+	__real_pp_fence_heavy(readers);
 }
 
 static int setup_here(void **state)

@@ -5,7 +5,9 @@
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -117,6 +119,18 @@ static void let_time_pass(unsigned int spans)
 	}
 }
 
+/* Used at that time and never since */
+static struct pp_entry *queue(struct pp_lru *lru, struct pp_pool *pool, uint32_t time)
+{
+	struct pp_entry *e = pp_pool_take(pool);
+
+	assert_non_null(e);
+	atomic_store(&e->stamp, time);
+	pp_lru_add(lru, pool, e);
+	pp_entry_set_state(e, PP_LIVE);
+	return e;
+}
+
 static void what_was_not_used_for_long_is_the_oldest(void **state)
 {
 	unsigned int spans;
@@ -143,6 +157,33 @@ static void what_was_held_for_long_is_given_up_at_the_end(void **state)
 	assert_int_equal(pp_cache_get(cache, region(0), REGION, &e, NULL), 0);
 	let_time_pass(5);
 	pp_cache_put(cache, e);
+}
+
+/* As invalidating many does, after another thread's misses have made room among the newer ones */
+static void what_is_newer_does_not_hide_the_oldest(void **state)
+{
+	enum { NEW = 200, OLD_TIME = 50, NEW_TIME = 100, NOW = 1000 };
+	struct pp_entry *old, *newer[NEW];
+	struct pp_readers readers;
+	struct pp_pool pool;
+	struct pp_lru lru;
+	int i;
+
+	(void)state;
+	assert_int_equal(pp_pool_init(&pool), 0);
+	pp_readers_init(&readers);
+	pp_lru_init(&lru);
+	for (i = 0; i < NEW; i++)
+		newer[i] = queue(&lru, &pool, NEW_TIME + i);
+	old = queue(&lru, &pool, OLD_TIME);
+	assert_ptr_equal(pp_lru_take(&lru, &pool, &readers, NOW, NOW), newer[0]);
+	for (i = NEW - 20; i < NEW; i++)
+		pp_lru_remove(&lru, &pool, newer[i]);
+	assert_ptr_equal(pp_lru_take(&lru, &pool, &readers, NOW, OLD_TIME), old);
+	assert_null(pp_lru_take(&lru, &pool, &readers, NOW, OLD_TIME));
+	assert_non_null(pp_lru_take(&lru, &pool, &readers, NOW, NOW));
+	pp_readers_end(&readers);
+	pp_pool_end(&pool);
 }
 
 /* ---- the fence ------------------------------------------------------------------- */
@@ -175,6 +216,62 @@ static void a_process_that_locks_itself_up_keeps_its_registrations(void **state)
 	assert_int_equal(status_of_child(locked_up), 0);
 }
 
+/* One thread, by a filter of its own */
+static void *misses_locked_up(void *unused)
+{
+	(void)unused;
+	return deny_membarrier() || !touch(1) || atomic_load(&unpins) ? cache : NULL;
+}
+
+static int one_thread_locked_up(void)
+{
+	pthread_t thread;
+	void *failed;
+
+	cache = make(1, 0);
+	if (!touch(0) || pthread_create(&thread, NULL, misses_locked_up, NULL) || pthread_join(thread, &failed) || failed)
+		return 1;
+	if (!touch(2) || atomic_load(&unpins) != 2)
+		return 2;
+	pp_cache_destroy(cache);
+	return atomic_load(&unpins) == 3 ? 0 : 3;
+}
+
+static void a_thread_that_locks_itself_up_costs_the_others_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(status_of_child(one_thread_locked_up), 0);
+}
+
+/* ---- memory ---------------------------------------------------------------------- */
+
+enum { LOCKED = 8 << 20 };	/* an ordinary limit */
+
+static int all_locked(void)
+{
+	struct rlimit limit;
+	bool worked;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &limit))
+		return 1;
+	if (limit.rlim_max > LOCKED)
+		limit.rlim_max = LOCKED;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_MEMLOCK, &limit) || setuid(65534) || mlockall(MCL_FUTURE))
+		return 1;
+	cache = make(0, 0);
+	worked = touch(0) && touch(1);
+	pp_cache_destroy(cache);
+	return worked && atomic_load(&unpins) == 2 ? 0 : 2;
+}
+
+/* mlockall(): what is mapped counts, whether there is memory behind it or not */
+static void a_process_whose_memory_is_locked_has_a_cache(void **state)
+{
+	(void)state;
+	assert_int_equal(status_of_child(all_locked), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,7 +279,10 @@ int main(void)
 		TEST(counts_that_wrap_add_up),
 		TEST(what_was_not_used_for_long_is_the_oldest),
 		TEST(what_was_held_for_long_is_given_up_at_the_end),
+		TEST(what_is_newer_does_not_hide_the_oldest),
 		TEST(a_process_that_locks_itself_up_keeps_its_registrations),
+		TEST(a_thread_that_locks_itself_up_costs_the_others_nothing),
+		TEST(a_process_whose_memory_is_locked_has_a_cache),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
