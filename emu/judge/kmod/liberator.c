@@ -70,15 +70,30 @@ static void called(unsigned long ip, unsigned long parent, struct ftrace_ops *op
 	judge_object_remove(l->page ? page_address((struct page *)what) : (void *)what);
 }
 
-static int trace(struct liberator *l)
+/*
+ * Where there is no memory for what matches, the kernel takes that for a match, and leaves a
+ * filter of nothing, by which every function would be traced.
+ */
+static int filter(struct ftrace_ops *ops, const char *symbol)
 {
+	struct ftrace_ops everything = { };
 	char name[NAME_LEN];
 	int err;
 
-	strscpy(name, l->symbol, sizeof(name));
+	strscpy(name, symbol, sizeof(name));
+	err = ftrace_set_filter(&everything, NULL, 0, 1) ?: ftrace_set_filter(ops, name, strlen(name), 0);
+	if (!err && ops->local_hash.filter_hash == everything.local_hash.filter_hash)
+		err = -ENOMEM;
+	return err;
+}
+
+static int trace(struct liberator *l)
+{
+	int err;
+
 	l->ops.func = called;
 	l->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_RECURSION | FTRACE_OPS_FL_PERMANENT;
-	err = ftrace_set_filter(&l->ops, name, strlen(name), 0);
+	err = filter(&l->ops, l->symbol);
 	if (!err)
 		err = register_ftrace_function(&l->ops);
 	l->is_traced = !err;
