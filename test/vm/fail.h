@@ -11,7 +11,9 @@
  *	}
  *
  * What fails is what the calling thread asks for: work that it leaves to others, as to
- * workqueues, is not swept.
+ * workqueues, is not swept. With FAIL_LASTING=1 nothing is allocated from the n-th on, as
+ * when memory has run out: so are swept the second attempts of what is tried in two ways,
+ * and ends that would allocate.
  *
  * The body begins and ends with the same world: what modules say of themselves is
  * compared after each round. For memory that nobody has any more emu/vm/run looks
@@ -58,20 +60,29 @@ struct fail {
 };
 
 static int fail_file = -1;
+static int fail_lasting = -1;	/* make-it-fail, where failures last */
 static unsigned int fail_calls, fail_rounds;	/* of the program: calls, and how often they were made */
 
 /* ---- the kernel's side ------------------------------------------------------------- */
 
-static inline void fail_attribute(const char *which, const char *name, const char *value)
+static inline void fail_set(const char *directory, const char *name, const char *value)
 {
-	char path[96];
+	char path[384];
 	int fd;
 
-	snprintf(path, sizeof(path), "/sys/kernel/debug/%s/%s", which, name);
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0 || write(fd, value, strlen(value)) < 0)
 		vmtest_end(VMTEST_FAILED, "%s: %s", path, strerror(errno));
 	close(fd);
+}
+
+static inline void fail_attribute(const char *which, const char *name, const char *value)
+{
+	char directory[64];
+
+	snprintf(directory, sizeof(directory), "/sys/kernel/debug/%s", which);
+	fail_set(directory, name, value);
 }
 
 static inline void fail_bound(const char *name, unsigned long value)
@@ -96,6 +107,37 @@ static inline void fail_spare(const char *function)
 static inline void fail_spare_books(void)
 {
 	fail_spare("add_dma_entry");
+}
+
+/*
+ * The kernel does not survive a lack of these itself: it warns when it removes the
+ * directory of an interrupt in whose making it ran out, and where there is nothing to cut
+ * addresses by that it has counted on; and ACPI's interpreter frees what it could not count.
+ */
+static inline bool fail_spares(const char *cache)
+{
+	return !strncmp(cache, "Acpi-", strlen("Acpi-")) || !strcmp(cache, "proc_dir_entry") ||
+	       !strcmp(cache, "vmap_area");
+}
+
+/* What is allocated from other caches that there are */
+static inline void fail_caches(void)
+{
+	DIR *caches = opendir("/sys/kernel/slab");
+	struct dirent *cache;
+	char name[320];
+
+	if (!caches) {
+		vmtest_end(VMTEST_FAILED, "/sys/kernel/slab: %s", strerror(errno));
+		return;
+	}
+	while ((cache = readdir(caches))) {
+		snprintf(name, sizeof(name), "%s/failslab", cache->d_name);
+		if (cache->d_name[0] != '.' && !fail_spares(cache->d_name))
+			fail_set("/sys/kernel/slab", name, "1");
+	}
+	closedir(caches);
+	fail_attribute("failslab", "cache-filter", "Y");
 }
 
 /* Nor may the kernel count what modules allocate: it warns where it has no memory for that. */
@@ -124,12 +166,35 @@ static inline void fail_open_up(void)
 	fail_attribute("fail_page_alloc", "verbose", verbose);
 	fail_attribute("fail_usercopy", "verbose", verbose);
 	fail_spare_books();
+	fail_caches();
+}
+
+static inline int fail_thread_file(const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/thread-self/%s", name);
+	return open(path, O_RDWR | O_CLOEXEC);
+}
+
+/* Looked at only where nothing is left to count, and of a thread that has asked for it */
+static inline void fail_let_last(void)
+{
+	fail_lasting = fail_thread_file("make-it-fail");
+	if (fail_lasting < 0) {
+		vmtest_end(VMTEST_FAILED, "make-it-fail: %s", strerror(errno));
+		return;
+	}
+	fail_bound("task-filter", true);
+	fail_attribute("failslab", "times", "-1");
+	fail_attribute("fail_page_alloc", "times", "-1");
+	fail_bound("probability", 100);
 }
 
 /* Of this thread, and for it */
 static inline void fail_start(void)
 {
-	fail_file = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	fail_file = fail_thread_file("fail-nth");
 	if (fail_file < 0) {
 		vmtest_end(VMTEST_SKIPPED, "this kernel fails no allocation on demand; type: make check-debug");
 		return;
@@ -139,13 +204,15 @@ static inline void fail_start(void)
 		return;
 	}
 	fail_open_up();
+	if (getenv("FAIL_LASTING"))
+		fail_let_last();
 	mlockall(MCL_CURRENT);	/* a page that comes late would count */
 }
 
 /* Each of these copies from or to the process itself, which may be what fails: then it has not failed before. */
-static inline void fail_write(const char *text)
+static inline void fail_write(int file, const char *text)
 {
-	while (pwrite(fail_file, text, strlen(text), 0) < 0)
+	while (pwrite(file, text, strlen(text), 0) < 0)
 		;
 }
 
@@ -162,22 +229,36 @@ static inline void fail_arm(struct fail *f)
 
 	snprintf(text, sizeof(text), "%u", f->nth);
 	fail_rounds++;
-	fail_write(text);
+	fail_write(fail_file, text);
 }
 
 static inline void fail_disarm(struct fail *f)
 {
 	f->left = fail_left();
 	f->fired = !f->left;
-	fail_write("0");
+	fail_write(fail_file, "0");
 }
+
+static inline void fail_lasts(const char *yes)
+{
+	if (fail_lasting >= 0)
+		fail_write(fail_lasting, yes);
+}
+
+/* The process makes an access again until there is a page: without one for ever, if failures last. */
+#define FAIL_ACCESS(f, access) \
+	do { \
+		fail_arm(&(f)); \
+		access; \
+		fail_disarm(&(f)); \
+	} while (0)
 
 /* Nothing but the call between the two; what it wants from errno it takes itself. */
 #define FAIL(f, call) \
 	do { \
-		fail_arm(&(f)); \
-		call; \
-		fail_disarm(&(f)); \
+		fail_lasts("1"); \
+		FAIL_ACCESS(f, call); \
+		fail_lasts("0"); \
 	} while (0)
 
 /* ---- the world ----------------------------------------------------------------------- */

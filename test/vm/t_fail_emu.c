@@ -389,7 +389,7 @@ CASE(faults_in_memory)
 		EXPECT(!map_what(&e, &offset), "alloc");
 		p = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, e.out_fd, offset);
 		EXPECT(p != MAP_FAILED, "mmap");
-		FAIL(f, p[0] = p[SIZE - 1] = f.nth);
+		FAIL_ACCESS(f, p[0] = p[SIZE - 1] = f.nth);
 		EXPECT(p[0] == (char)f.nth && p[SIZE - 1] == (char)f.nth, "allocation %u: it is not there", f.nth);
 		munmap((void *)p, SIZE);
 		unmap_what(&e);

@@ -115,6 +115,21 @@ CASE(pin_by_tokens)
 	emu_drop(gpu, context.out_context);
 }
 
+/* What watches a process's memory the kernel allocates once for it. */
+CASE(the_first_pin_of_host_memory)
+{
+	struct peerpin_pin p;
+	int fd, ret;
+
+	FAIL_EACH(f) {
+		fd = pin_open();
+		FAIL(f, ret = pin_at(fd, (uintptr_t)host, BLOCK, &p));
+		EXPECT_PLAUSIBLE(f, ret);
+		EXPECT(regions_of(fd) == !ret, "allocation %u: %d regions after %d", f.nth, regions_of(fd), ret);
+		close(fd);
+	}
+}
+
 CASE(pin_of_host_memory)
 {
 	each_pin((struct peerpin_pin){ .addr = (uintptr_t)host, .length = LONG });

@@ -209,7 +209,7 @@ CASE(faults_in_views_of_its_memory)
 		EXPECT(!pin_at(file, VA, BLOCK, &p), "pin");
 		view = view_of(file, p.out_region);
 		EXPECT(view != MAP_FAILED, "mmap");
-		FAIL(f, (void)view[0]);
+		FAIL_ACCESS(f, (void)view[0]);
 		EXPECT(!unpin(file, p.out_region), "unpin");
 		munmap((void *)view, BLOCK);
 		close(file);

@@ -61,7 +61,7 @@ CASE(faults_in_the_revocation_page)
 		fd = pin_open();
 		words = epochs_map(fd);
 		EXPECT(words, "mmap");
-		FAIL(f, sum += words[0] + words[PEERPIN_MAX_REGIONS - 1]);
+		FAIL_ACCESS(f, sum += words[0] + words[PEERPIN_MAX_REGIONS - 1]);
 		EXPECT(!sum, "%u", sum);
 		munmap((void *)words, PEERPIN_MAX_REGIONS * sizeof(uint32_t));
 		close(fd);
@@ -115,7 +115,7 @@ static void each_fault(uint64_t addr)
 		EXPECT(!pin_at(fd, addr, SIZE, &p), "pin");
 		view = map(fd, PEERPIN_MMAP_OFFSET(p.out_region), SIZE, PROT_READ | PROT_WRITE);
 		EXPECT(view != MAP_FAILED, "mmap");
-		FAIL(f, view[0] = view[SIZE - PAGE] = f.nth);
+		FAIL_ACCESS(f, view[0] = view[SIZE - PAGE] = f.nth);
 		EXPECT(view[0] == (char)f.nth && view[SIZE - PAGE] == (char)f.nth, "allocation %u: not there", f.nth);
 		EXPECT(!unpin(fd, p.out_region), "allocation %u: unpin", f.nth);
 		munmap((void *)view, SIZE);
