@@ -177,7 +177,7 @@ CASE(munmap_does_not_wait_for_dma)
 	CHECK_CASE();
 	start = now_ns();
 	munmap(m, BLOCK);
-	EXPECT(now_ns() - start < 100000000, "munmap took %lu ns", now_ns() - start);
+	EXPECT(now_ns() - start < 500000000, "munmap took %lu ns; drain_timeout_ms is 1000", now_ns() - start);
 	EXPECT(epochs[pin.out_slot] != pin.out_epoch, "still valid");
 	EXPECT(!check_call(check, PEER_CHECK_END, &held), "end");
 	EXPECT(!unpin(fd, pin.out_region), "unpin");
