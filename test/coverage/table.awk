@@ -26,13 +26,16 @@ FILENAME == ARGV[1] {
 }
 
 # A reason, and indented below it what it is for: FILE:FUNCTION, or
-# FILE:FUNCTION: the text of a line.
+# FILE:FUNCTION: the text of a line; "? " before that where it is taken at times.
 FILENAME == ARGV[2] && /^[^#\t]/ { reason = $0 }
 FILENAME == ARGV[2] && /^\t/ {
 	item = trim($0)
+	by_chance = sub(/^\? /, "", item)
 	if (item in excuse)
 		fail("reasons: twice: " item)
 	excuse[item] = reason
+	if (by_chance)
+		chance[item] = 1
 }
 FILENAME == ARGV[2] { next }
 
@@ -140,13 +143,16 @@ function put_row(file,	i, n, never, name, at) {
 }
 
 # Prefixed by "+" where a reason accounts for it
-function put_lines(file,	i, l, f, last, ok) {
+function put_lines(file,	i, l, f, last, ok, item) {
 	sort_lines(file)
 	for (i = 1; i <= lines[file]; i++) {
 		l = line_at[file, i]
 		f = function_of[file, l]
 		if (taken[file, l]) {
-			delete left_out[file ":" f ": " text_of[file, l]]
+			item = file ":" f ": " text_of[file, l]
+			delete left_out[item]
+			if (item in chance)
+				used[item] = 1
 			continue
 		}
 		if (f != last)
