@@ -2,7 +2,7 @@
 #: make          everything: libraries, tool, modules (needs what `make deps` installs)
 #: make deps     install the Debian packages that are missing (root or sudo)
 #: make demo     deps, all, then the demonstration in the virtual machine
-#: make check    deps, all, then every test
+#: make check    deps, all, then every test; SHORT=1: in half the time, each line of the machines' suite once
 #: make check-debug  deps, all, then every machine's test on a kernel that finds mistakes, which is built once (15 min.),
 #:               the n-th allocation of each call failed, calls made up for FUZZ_SECONDS (600), and ten minutes of soak;
 #:               LINES="pin core": some of it
@@ -95,14 +95,14 @@ demo: deps
 check: deps
 	@scripts/deps 6.1-arm64
 	+@$(MAKE) --no-print-directory all
-	@KERNEL=$(KERNEL) test/run
+	@KERNEL=$(KERNEL) test/run $(if $(SHORT),--short)
 
 # Debian 12's own kernels have no PCI_P2PDMA, so that in `make check` storage is bounced.
 check-debug check-kcsan: check-%:
 	@scripts/deps $*
 	+@$(MAKE) --no-print-directory user
 	+@scripts/build-modules $*
-	@KERNEL=$* test/run --machines $(lines)
+	@KERNEL=$* test/run --machines $(if $(SHORT),--short) $(lines)
 	$(if $(lines)$(filter kcsan,$*),,@KERNEL=debug FUZZ_SECONDS=$(or $(FUZZ_SECONDS),600) scripts/fuzz-calls)
 	$(if $(lines)$(filter kcsan,$*),,@KERNEL=debug scripts/soak 300)
 
