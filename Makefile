@@ -2,7 +2,7 @@
 #: make          everything: libraries, tool, modules (needs what `make deps` installs)
 #: make deps     install the Debian packages that are missing (root or sudo)
 #: make demo     deps, all, then the demonstration in the virtual machine
-#: make check    deps, all, then every test; SHORT=1: in half the time, each line of the machines' suite once
+#: make check    deps, all, then every test; SHORT=1: each line of the machines' suite once, and nothing that takes minutes
 #: make check-debug  deps, all, then every machine's test on a kernel that finds mistakes, which is built once (15 min.),
 #:               the n-th allocation of each call failed, calls made up for FUZZ_SECONDS (600), and ten minutes of soak;
 #:               LINES="pin core": some of it

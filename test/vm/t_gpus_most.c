@@ -38,25 +38,25 @@ CASE(one_more_is_refused_and_harms_nobody)
 	EXPECT(!emu_alloc(fd, GPU_A, BLOCK) && !emu_free(fd, GPU_A), "the first one cannot be used");
 }
 
-CASE(who_goes_leaves_its_number)
+static void gives_its_number_to(const struct hotplug *from, const struct hotplug *to)
 {
 	struct emugpu_info info;
 
-	EXPECT(!hotplug_unbind("emugpu", &one), "unbind %s", one.address);
-	EXPECT(!hotplug_bind("emugpu", &surplus), "bind %s", surplus.address);
+	EXPECT(!hotplug_unbind("emugpu", from), "unbind %s", from->address);
+	EXPECT(!hotplug_bind("emugpu", to), "bind %s", to->address);
 	EXPECT(!emu_info(fd, ONE, &info), "info");
-	EXPECT(!strcmp(hotplug_gpu(&info).address, surplus.address), "%s", hotplug_gpu(&info).address);
-	EXPECT(hotplug_bind("emugpu", &one) < 0, "%s was bound", one.address);
+	EXPECT(!strcmp(hotplug_gpu(&info).address, to->address), "%s", hotplug_gpu(&info).address);
+	EXPECT(hotplug_bind("emugpu", from) < 0, "%s was bound", from->address);
+}
+
+CASE(who_goes_leaves_its_number)
+{
+	gives_its_number_to(&one, &surplus);
 }
 
 CASE(and_has_it_again)
 {
-	struct emugpu_info info;
-
-	EXPECT(!hotplug_unbind("emugpu", &surplus), "unbind %s", surplus.address);
-	EXPECT(!hotplug_bind("emugpu", &one), "bind %s", one.address);
-	EXPECT(!emu_info(fd, ONE, &info), "info");
-	EXPECT(!strcmp(hotplug_gpu(&info).address, one.address), "%s", hotplug_gpu(&info).address);
+	gives_its_number_to(&surplus, &one);
 }
 
 VMTEST_MAIN

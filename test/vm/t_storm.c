@@ -16,12 +16,12 @@
 
 enum {
 	WORKERS = 50,
-	PATIENCE = 10,
 	PERSISTENT = 10,	/* of them */
 	BLOCKS_MAX = 4,
 	LIFE_MS_MAX = 400,
 	SHORT_S = 15,
 	LONG_S = 180,
+	PATIENCE = 10,		/* times as long at most */
 };
 
 struct worker {
