@@ -36,6 +36,10 @@ static unsigned int storm_ms;
 module_param(storm_ms, uint, 0444);
 MODULE_PARM_DESC(storm_ms, "for so long allocate more, which a timer's interrupts free meanwhile");
 
+static bool storm_allocates;
+module_param(storm_allocates, bool, 0444);
+MODULE_PARM_DESC(storm_allocates, "those interrupts allocate, too");
+
 static unsigned long gpu_address;
 module_param(gpu_address, ulong, 0444);
 MODULE_PARM_DESC(gpu_address, "memory of a GPU to pin, 2 MiB, in place of the process's stack");
@@ -88,6 +92,25 @@ static int by_bulk(void)
 	}
 	kfree_bulk(n, all);
 	return n == BULK ? 0 : -ENOMEM;
+}
+
+static int by_cache(void)
+{
+	struct kmem_cache *cache = kmem_cache_create("judge_subject", SIZE, 0, 0, NULL);
+	void *one, *of_node;
+	int err;
+
+	if (!cache)
+		return -ENOMEM;
+	one = kmem_cache_alloc(cache, GFP_KERNEL);
+	of_node = kmem_cache_alloc_node(cache, GFP_KERNEL, NUMA_NO_NODE);
+	err = one && of_node ? 0 : -ENOMEM;
+	if (one)
+		kmem_cache_free(cache, one);
+	if (of_node)
+		kmem_cache_free_bulk(cache, 1, &of_node);
+	kmem_cache_destroy(cache);
+	return err;
 }
 
 static int by_vmalloc(void)
@@ -247,6 +270,8 @@ static void free_storm(void)
 static void storm_timer(struct timer_list *timer)
 {
 	free_storm();
+	if (storm_allocates)
+		kfree(kmalloc(size, GFP_ATOMIC));
 	mod_timer(timer, jiffies + 1);
 }
 
@@ -281,8 +306,8 @@ static void by_interrupts(void)
 }
 
 static int (*const ways[])(void) = {
-	by_kmalloc, by_bulk, by_vmalloc, by_pages, by_zeroed_pages, by_no_failure, by_dma, by_rcu, by_device, by_number,
-	by_peerpin,
+	by_kmalloc, by_bulk, by_cache, by_vmalloc, by_pages, by_zeroed_pages, by_no_failure, by_dma, by_rcu, by_device,
+	by_number, by_peerpin,
 };
 
 static int allocate(void)

@@ -7,7 +7,7 @@
 #define SUBJECT "test/judge_subject.ko"
 
 enum {
-	LOADED = 30,	/* allocations when all goes well */
+	LOADED = 32,	/* allocations when all goes well */
 	STORM = 1000,		/* and many more, where interrupts free */
 	TEXT = 4096,
 };
@@ -94,6 +94,30 @@ CASE(what_interrupts_free_is_no_leak)
 	EXPECT(!leaks()[0], "%s", leaks());
 	counts(&n, &failed);
 	EXPECT(n > LOADED + STORM && !failed, "%d allocations, %d failed", n, failed);
+}
+
+/* What the judge says that it has not seen, here the allocations of interrupts in the middle of a probe */
+static void count_unseen(int *unseen)
+{
+	char text[64];
+	int n = -1, failed = -1;
+
+	EXPECT(!load_and_remove("storm_ms=1000 storm_allocates=1"), "load");
+	module_debugfs("judge/fail", text, sizeof(text));
+	EXPECT(sscanf(text, "%d allocations, %d failed, %d not seen", &n, &failed, unseen) == 3, "%s", text);
+	EXPECT(n > LOADED + STORM && !failed && *unseen >= 0, "%s", text);
+	EXPECT(*unseen ? !!strstr(leaks(), " allocations were not seen\n") : !leaks()[0], "%s%s", text, leaks());
+}
+
+/* A second has some, as a rule. */
+CASE(what_interrupts_allocate_unseen_is_told)
+{
+	int tries, unseen = 0;
+
+	EXPECT(!fail_nth(0), "fail");
+	for (tries = 0; !unseen && tries < 20; tries++)
+		count_unseen(&unseen);
+	EXPECT(unseen, "in %d s none", tries);
 }
 
 static void keeps(const char *what, size_t bytes)
