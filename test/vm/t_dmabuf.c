@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 CASE(nodes_are_there)
@@ -47,6 +48,24 @@ CASE(ranges_that_cannot_be_exported)
 	EXPECT(export(VA - 4096, 4096) == -ENOENT, "unknown memory");
 	EXPECT(emu_free(fd, VA) == 0 && emu_free(fd, VA + BLOCK) == 0, "free");
 	EXPECT(export(VA, BLOCK) == -ENOENT, "freed memory");
+	EXPECT_NOTHING_LEFT();
+}
+
+static int child_without_descriptors_exports(void)
+{
+	const struct rlimit none = { 0 };
+	int client = emu_open();
+
+	if (emu_alloc(client, VA, BLOCK) || setrlimit(RLIMIT_NOFILE, &none))
+		return 1;
+	return export_by(client, VA, BLOCK) == -EMFILE && !emu_free(client, VA) ? 0 : 2;
+}
+
+CASE(what_has_no_descriptor_is_not_exported)
+{
+	int err = emu_in_child(child_without_descriptors_exports);
+
+	EXPECT(!err, "%d", err);
 	EXPECT_NOTHING_LEFT();
 }
 

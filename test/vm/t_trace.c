@@ -242,6 +242,24 @@ CASE(attach_that_fails)
 	EXPECT(!unpin(fd, p.out_region) && !module_set("emugpu/parameters/dmabuf_dynamic", "0"), "unpin");
 }
 
+/* The kernel's own event: what somebody may have to wait for says whose it is. */
+CASE(what_an_exporter_waits_for_has_a_name)
+{
+	struct emugpu_export e = { .va = GPU_B, .size = BLOCK };
+	struct peerpin_pin p = { .size = sizeof(p), .provider = PEERPIN_PROVIDER_DMABUF, .length = BLOCK };
+
+	EXPECT(!emu_alloc(gpu, GPU_B, BLOCK) && !emu_call(gpu, EMUGPU_IOC_EXPORT, &e), "export");
+	p.fd = e.out_fd;
+	trace_clear();
+	EXPECT(!trace_write("events/dma_fence/dma_fence_init/enable", "1"), "enable");
+	EXPECT(!ioctl(fd, PEERPIN_IOC_PIN, &p), "pin: %d", errno);
+	EXPECT(!trace_write("events/dma_fence/dma_fence_init/enable", "0"), "disable");
+	trace_read();
+	EXPECT(strstr(trace, "dma_fence_init: driver=peerpin timeline=peerpin "), "%s", all());
+	close(e.out_fd);
+	EXPECT(!unpin(fd, p.out_region) && !emu_free(gpu, GPU_B), "unpin");
+}
+
 static void hold(uint64_t addr, struct peerpin_pin *p)
 {
 	struct peer_check c = { .length = 4096, .end_in_stop = 1 };
