@@ -115,8 +115,10 @@ CASE(what_interrupts_allocate_unseen_is_told)
 	int tries, unseen = 0;
 
 	EXPECT(!fail_nth(0), "fail");
-	for (tries = 0; !unseen && tries < 20; tries++)
+	for (tries = 0; !unseen && tries < 20; tries++) {
 		count_unseen(&unseen);
+		CHECK_CASE();
+	}
 	EXPECT(unseen, "in %d s none", tries);
 }
 
