@@ -122,14 +122,7 @@ static int pin_open(struct peerpin_region *r)
 
 static u32 pin_why_not_open(int error)
 {
-	switch (error) {
-	case -ESTALE:
-		return PEERPIN_REASON_REVOKED;
-	case -ENOMEM:
-		return PEERPIN_REASON_NO_MEMORY;
-	default:
-		return PEERPIN_REASON_VENDOR_ERROR;
-	}
+	return error == -ESTALE ? PEERPIN_REASON_REVOKED : PEERPIN_REASON_VENDOR_ERROR;
 }
 
 /* @provider: held by the caller; the hold is used up */

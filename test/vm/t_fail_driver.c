@@ -3,7 +3,12 @@
 #include "fail.h"
 #include "core.h"
 
-enum { LONG = 16 << 20 };
+#include <pthread.h>
+
+enum {
+	LONG = 16 << 20,
+	OVERSTAY_US = 4000000,	/* drain_timeout_ms is 1000 */
+};
 
 static char *host;
 static int driver;
@@ -297,6 +302,61 @@ CASE(a_dmabuf_that_ends)
 		EXPECT(!ret || !emu_free(gpu, GPU_B), "free");
 		close(driver);
 	}
+	EXPECT(!core_unregister(CORE_CHECK_CHIP), "unregister");
+}
+
+static bool overstay_ended;
+
+static void *overstay(void *arg)
+{
+	(void)arg;
+	usleep(OVERSTAY_US);
+	__atomic_store_n(&overstay_ended, true, __ATOMIC_SEQ_CST);
+	core_end(driver, 0);
+	return NULL;
+}
+
+/* Whether the call came back only when the DMA had ended */
+static bool free_awaits_overstay(struct fail *f)
+{
+	pthread_t thread;
+	bool waited;
+	int ret;
+
+	overstay_ended = false;
+	if (pthread_create(&thread, NULL, overstay, NULL)) {
+		vmtest_end(VMTEST_FAILED, "thread");
+		return false;
+	}
+	FAIL(*f, ret = emu_free(gpu, GPU_B));
+	waited = __atomic_load_n(&overstay_ended, __ATOMIC_SEQ_CST);
+	if (!fail_plausible(f, ret) || (ret && emu_free(gpu, GPU_B)))
+		vmtest_end(VMTEST_FAILED, "allocation %u: free: %d", f->nth, ret);
+	pthread_join(thread, NULL);
+	return waited;
+}
+
+/* Its exporter finds a fence, or is kept until the DMA is over where there is no memory for one. */
+CASE(a_dmabuf_that_ends_under_dma_that_overstays)
+{
+	struct core_check c = { .length = BLOCK, .provider = PEERPIN_PROVIDER_DMABUF };
+	unsigned int waited = 0, left = 0;
+
+	EXPECT(!core_register(CORE_CHECK_CHIP), "register");
+	FAIL_EACH(f) {
+		driver = core_open();
+		c.fd = export_new("1");
+		EXPECT(c.fd >= 0 && !core_call(driver, CORE_CHECK_PIN, &c) && !attach(CORE_CHECK_CHIP), "attach");
+		EXPECT(!core_begin(driver, CORE_CHECK_CHIP, 0, 0, BLOCK), "begin");
+		close(c.fd);
+		if (free_awaits_overstay(&f))
+			waited++;
+		else
+			left++;
+		CHECK_CASE();
+		close(driver);
+	}
+	EXPECT(waited && left, "%u waited, %u were left a fence", waited, left);
 	EXPECT(!core_unregister(CORE_CHECK_CHIP), "unregister");
 }
 
