@@ -30,6 +30,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -191,24 +192,6 @@ static inline void fail_let_last(void)
 	fail_bound("probability", 100);
 }
 
-/* Of this thread, and for it */
-static inline void fail_start(void)
-{
-	fail_file = fail_thread_file("fail-nth");
-	if (fail_file < 0) {
-		vmtest_end(VMTEST_SKIPPED, "this kernel fails no allocation on demand; type: make check-debug");
-		return;
-	}
-	if (fail_counts()) {
-		vmtest_end(VMTEST_FAILED, "allocations are counted; type: emu/vm/run --append sysctl.vm.mem_profiling=never ...");
-		return;
-	}
-	fail_open_up();
-	if (getenv("FAIL_LASTING"))
-		fail_let_last();
-	mlockall(MCL_CURRENT);	/* a page that comes late would count */
-}
-
 /* Each of these copies from or to the process itself, which may be what fails: then it has not failed before. */
 static inline void fail_write(int file, const char *text)
 {
@@ -260,6 +243,39 @@ static inline void fail_lasts(const char *yes)
 		FAIL_ACCESS(f, call); \
 		fail_lasts("0"); \
 	} while (0)
+
+/* What is swept is what was meant: the first of two calls fails, and the second where failures last. */
+static inline void fail_try(void)
+{
+	struct fail f = { .nth = 1 };
+	int first, second;
+
+	FAIL(f, first = eventfd(0, EFD_CLOEXEC); second = eventfd(0, EFD_CLOEXEC));
+	if (first >= 0 || (second < 0) != (fail_lasting >= 0))
+		vmtest_end(VMTEST_FAILED, "failures do not come as they must: %d, %d", first, second);
+	close(first);
+	close(second);
+}
+
+/* Of this thread, and for it */
+static inline void fail_start(void)
+{
+	fail_file = fail_thread_file("fail-nth");
+	if (fail_file < 0) {
+		vmtest_end(VMTEST_SKIPPED, "this kernel fails no allocation on demand; type: make check-debug");
+		return;
+	}
+	if (fail_counts()) {
+		vmtest_end(VMTEST_FAILED, "allocations are counted; type: emu/vm/run --append sysctl.vm.mem_profiling=never ...");
+		return;
+	}
+	fail_open_up();
+	if (getenv("FAIL_LASTING"))
+		fail_let_last();
+	mlockall(MCL_CURRENT);	/* a page that comes late would count */
+	if (vmtest_result == VMTEST_OK)
+		fail_try();
+}
 
 /* ---- the world ----------------------------------------------------------------------- */
 
