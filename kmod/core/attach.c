@@ -403,35 +403,16 @@ static struct peerpin_attach *attach_first(struct peerpin_region *r)
 	return a;
 }
 
-/* The first whose device does not go, as a user of it */
-static struct peerpin_attach *attach_first_to_ask(struct peerpin_region *r)
-{
-	struct peerpin_attach *a;
-
-	spin_lock_irq(&r->lock);
-	list_for_each_entry(a, &r->attaches, in_region) {
-		if (!pp_peer_enter(a->peer)) {
-			kref_get(&a->ref);
-			goto out;
-		}
-	}
-	a = NULL;
-out:
-	spin_unlock_irq(&r->lock);
-	return a;
-}
-
-/* The addresses are the attachment's own copy; the device is asked as its user. */
 phys_addr_t pp_attach_phys(struct peerpin_region *r)
 {
-	struct peerpin_attach *a = attach_first_to_ask(r);
+	struct peerpin_attach *a;
 	phys_addr_t phys;
 
-	if (!a)
-		return 0;
-	phys = pp_map_phys(&a->map);
-	pp_peer_leave(a->peer);
-	peerpin_attach_put(a);
+	spin_lock_irq(&r->lock);
+	a = list_first_entry_or_null(&r->attaches, struct peerpin_attach,
+				     in_region);
+	phys = a ? a->map.phys : 0;
+	spin_unlock_irq(&r->lock);
 	return phys;
 }
 

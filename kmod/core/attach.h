@@ -66,7 +66,7 @@ void pp_attach_drop_all(struct peerpin_region *r);
 void pp_attach_show(struct peerpin_region *r, struct seq_file *m);
 unsigned int pp_attach_count(struct peerpin_region *r);
 
-/* where the region is, as the mapping for one of its devices says; 0: none does. Process context */
+/* where a region is that its owner maps, as the mapping for one of its devices says; 0: none does. Process context */
 phys_addr_t pp_attach_phys(struct peerpin_region *r);
 
 /* what all of them take; the tables of importers are not counted */

@@ -61,16 +61,6 @@ static bool map_is_direct(struct device *dev)
 	return !domain || domain->type == IOMMU_DOMAIN_IDENTITY;
 }
 
-/* What the IOMMU does not know is an address of the bus: see map_is_there(). */
-phys_addr_t pp_map_phys(const struct pp_map *map)
-{
-	dma_addr_t bus = sg_dma_address(map->sgt.sgl);
-
-	if (map_is_direct(map->dev))
-		return bus;
-	return iommu_iova_to_phys(iommu_get_domain_for_dev(map->dev), bus) ?: bus;
-}
-
 /* Entries of an extent that begins at @phys */
 static u64 map_pieces(const struct pp_map *map, phys_addr_t phys, u64 length)
 {
@@ -416,6 +406,19 @@ static int map_read_bus(struct pp_extents *x, struct device *dev,
 	return 0;
 }
 
+/*
+ * The IOMMU is asked while the caller keeps the mapping: others' unmapping frees the tables
+ * that it looks through. What it does not know is an address of the bus: see map_is_there().
+ */
+static phys_addr_t map_first_phys(const struct pp_map *map)
+{
+	dma_addr_t bus = sg_dma_address(map->sgt.sgl);
+
+	if (map_is_direct(map->dev))
+		return bus;
+	return iommu_iova_to_phys(iommu_get_domain_for_dev(map->dev), bus) ?: bus;
+}
+
 static void map_adopt_bus(struct pp_map *map, const struct pp_extents *x)
 {
 	struct scatterlist *sg = map->sgt.sgl;
@@ -425,6 +428,7 @@ static void map_adopt_bus(struct pp_map *map, const struct pp_extents *x)
 	for (i = 0; i < x->count; i++)
 		sg = map_set_bus(map, sg, x->at[i].phys, x->at[i].length);
 	map_mark(map);
+	map->phys = map_first_phys(map);
 }
 
 /*

@@ -15,6 +15,7 @@ struct device;
  * @sgt: entries no longer than the device's segment size
  * @marks: every @stride-th entry and where in the region it begins, to find an
  *	offset in a long table
+ * @phys: where the first byte is that was adopted, as far as the IOMMU knew; else 0
  * @page_backed: as the provider's
  * @bounced: some of it lies in a bounce buffer: CPU and device copies must be
  *	synchronised
@@ -26,6 +27,7 @@ struct pp_map {
 	struct pp_map_mark *marks;
 	unsigned int nr_marks;
 	u32 stride;
+	phys_addr_t phys;
 	bool page_backed;
 	bool bounced;
 };
@@ -67,9 +69,6 @@ void pp_map_undo(struct pp_map *map, const struct pp_extents *x);
  */
 int pp_map_adopt(struct pp_map *map, struct device *dev, struct sg_table *sgt,
 		 u64 offset, u64 length);
-
-/* where its first byte is, as far as the IOMMU tells, else 0; @dev is there. Any context */
-phys_addr_t pp_map_phys(const struct pp_map *map);
 
 /* what its tables take, as the allocator counts */
 size_t pp_map_bytes(const struct pp_map *map);
