@@ -85,7 +85,7 @@ enum emugpu_alloc_flags {
  * overlaps a block of this process; EBUSY new memory while the CPU window is
  * closed (EMUGPU_TEST_CPU_WINDOW); EOPNOTSUPP HOST on a GPU that is not
  * integrated. New memory holds 0, or what this client left in it and
- * never exported.
+ * never exported, nor anybody pinned persistently.
  */
 struct emugpu_alloc {
 	__u32 gpu;

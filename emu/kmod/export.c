@@ -281,16 +281,6 @@ static int check_block(const struct emugpu_block *block, u64 va, u64 size)
 	return 0;
 }
 
-/* Who has the dma-buf may write there when the client has freed it, so that one is not to find it again. */
-static void disown_pages(const struct exported *exported)
-{
-	u64 *last = exported->memory->gpu->vram.last;
-	u32 i;
-
-	for (i = 0; i < nr_pages(exported); i++)
-		last[pages(exported)[i]] = 0;
-}
-
 static int show_locked(struct exported *exported, u64 va, bool dynamic)
 {
 	struct emugpu_block *block = emugpu_block_find(va);
@@ -301,7 +291,7 @@ static int show_locked(struct exported *exported, u64 va, bool dynamic)
 	emugpu_memory_get(block->memory);
 	exported->memory = block->memory;
 	exported->offset = emugpu_gpu_page_offset(block->pages - block->memory->pages) + va - block->va;
-	disown_pages(exported);
+	emugpu_memory_disown(exported->memory, exported->offset, exported->size);
 	emugpu_views_init(&exported->views, exported->memory, exported->offset);
 	if (dynamic)
 		list_add_tail(&exported->node, &block->exports);

@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "api.h"
 #include "gpu.h"
 #include "memory.h"
 #include "vram.h"
@@ -53,6 +54,15 @@ static int memory_clear_of_others(const struct emugpu_memory *memory, u64 client
 			last[memory->pages[i]] = client;
 	}
 	return err;
+}
+
+void emugpu_memory_disown(const struct emugpu_memory *memory, u64 offset, u64 size)
+{
+	u32 i;
+
+	emugpu_api_assert_held();
+	for (i = offset / EMUGPU_PAGE_SIZE; i <= (offset + size - 1) / EMUGPU_PAGE_SIZE; i++)
+		memory->gpu->vram.last[memory->pages[i]] = 0;
 }
 
 struct emugpu_memory *emugpu_memory_new(struct emugpu_gpu *gpu, u64 client, u64 size, bool combined)

@@ -25,6 +25,12 @@ struct emugpu_memory {
  */
 struct emugpu_memory *emugpu_memory_new(struct emugpu_gpu *gpu, u64 client, u64 size, bool combined);
 
+/*
+ * Others may write to this part of it when the client has freed it, so that one is not to
+ * find it again as it is. @size is not 0. API lock held.
+ */
+void emugpu_memory_disown(const struct emugpu_memory *memory, u64 offset, u64 size);
+
 /* NULL when @object is of another kind */
 struct emugpu_memory *emugpu_memory_of(struct emugpu_object *object);
 

@@ -172,7 +172,10 @@ static int pin_fill(struct emugpu_pin *pin)
 		return err;
 	emugpu_memory_get(pin->memory);
 	__module_get(THIS_MODULE);
-	pin->block = emugpu_pin_is_persistent(pin) ? NULL : block;
+	if (emugpu_pin_is_persistent(pin))
+		emugpu_memory_disown(pin->memory, pin->offset, request->length);
+	else
+		pin->block = block;
 	return 0;
 }
 

@@ -43,6 +43,33 @@ CASE(success_fills_the_table)
 	free_one();
 }
 
+/* How many pages of the block begin with 0, where all others begin with @byte; else all */
+static unsigned int pages_cleared(unsigned char byte)
+{
+	unsigned int i, n = 0;
+	unsigned char there;
+
+	for (i = 0; i < BLOCK / PAGE; i++) {
+		if (emu_read(fd, &there, VA + i * PAGE, 1) || (there && there != byte))
+			return BLOCK / PAGE;
+		n += !there;
+	}
+	return n;
+}
+
+/* A device that has it mapped may write there when it is freed. */
+CASE(who_has_freed_it_does_not_find_it_again)
+{
+	one_block();
+	CHECK_CASE();
+	EXPECT(!emu_fill(fd, VA, 1, 0xa5, BLOCK) && !get_persistent(0, VA, 3 * PAGE), "get");
+	EXPECT(!emu_free(fd, VA) && !put_persistent(0), "free, put");
+	one_block();
+	CHECK_CASE();
+	EXPECT(pages_cleared(0xa5) == 3, "%u pages", pages_cleared(0xa5));
+	free_one();
+}
+
 CASE(unaligned_is_einval_and_leaves_the_pointer)
 {
 	rules_watch(fd);
