@@ -240,6 +240,21 @@ static void expect_stops(unsigned int n)
 	EXPECT(core_stops(0) == n, "%u stops", core_stops(0));
 }
 
+/* Its owner is not asked to map it for that peer. */
+static void expect_enodev_of_a_dmabuf(void)
+{
+	struct core_check c = { .length = BLOCK, .provider = PEERPIN_PROVIDER_DMABUF }, late = { .late = 1 };
+	struct emugpu_export e = { .va = GPU_A, .size = BLOCK };
+	int other = core_open();
+
+	EXPECT(!emu_call(gpu, EMUGPU_IOC_EXPORT, &e), "export");
+	c.fd = e.out_fd;
+	EXPECT(!core_call(other, CORE_CHECK_PIN, &c), "pin: reason %u", c.out_reason);
+	EXPECT(core_call(other, CORE_CHECK_ATTACH, &late) == -ENODEV, "attached");
+	close(e.out_fd);
+	close(other);
+}
+
 /* Begun before: the DMA has not ended, so the unregistration waits. */
 static void expect_enodev_while_going(void)
 {
@@ -253,6 +268,7 @@ static void expect_enodev_while_going(void)
 	EXPECT(!core_pin(other, GPU_A, GPU_PAGE), "pin");
 	EXPECT(core_call(other, CORE_CHECK_ATTACH, &late) == -ENODEV, "attached");
 	close(other);
+	expect_enodev_of_a_dmabuf();
 }
 
 CASE(a_peer_that_goes_is_ENODEV)

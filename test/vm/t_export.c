@@ -258,11 +258,15 @@ CASE(free_tells_and_the_importer_unmaps)
 /* Its sg_table stays until it unmaps. */
 CASE(free_takes_what_the_importer_keeps)
 {
+	struct peerpin_query q;
+
 	start_import(false);
 	CHECK_CASE();
 	EXPECT(emu_fill(fd, VA, 1, 0x77, BLOCK) == 0 && peer_reads(0, 0, 0, 0x77), "contents");
 	EXPECT(emu_free(fd, VA) == 0, "free");
 	EXPECT_ALL_GONE();
+	EXPECT(query(peerpin, region.out_region, &q) == 0 && !q.out_attached && !fdinfo_has(" 0000:"), "attached %u",
+	       q.out_attached);
 	EXPECT(look(0, 0).out_entries > 0 && mapped_bytes(0) == BLOCK, "%u entries", look(0, 0).out_entries);
 	finish();
 }
