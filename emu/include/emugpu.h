@@ -45,7 +45,7 @@
  * @out_vram_total: bytes of GPU memory
  * @out_vram_free: bytes not in any block
  * @out_bar1_total: bytes of the BAR1 aperture
- * @out_bar1_used: bytes of it that pins hold now
+ * @out_bar1_used: bytes of it that pins, and importers of dma-bufs, hold now
  * @out_bar1_reserved: bytes of it the driver keeps for itself
  */
 struct emugpu_info {

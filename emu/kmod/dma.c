@@ -12,41 +12,91 @@
 #include "memory.h"
 #include "pin.h"
 #include "poison.h"
+#include "table.h"
 
 /* There is nothing to sync; it tells the checks of the DMA API that mappings of other pins may overlap. */
 #define MAP_ATTRS DMA_ATTR_SKIP_CPU_SYNC
 
 struct dma_map {
 	struct emugpu_map base;
-	struct nvidia_p2p_dma_mapping mapping;
+	struct nvidia_p2p_dma_mapping mapping;	/* its consumer can write to it: nothing of it is read */
+	void *shown;			/* what is freed as mapping.dma_addresses */
+	struct pci_dev *peer;
+	dma_addr_t *addresses;
+	u32 entries;			/* so many of them are mapped */
 	bool freed;			/* by free_dma_mapping; map lock */
 	bool undone;			/* with its pin, after the callback: only to be freed; map lock */
 };
 
-static void unmap_pages(struct nvidia_p2p_dma_mapping *mapping)
+static void unmap_pages(struct dma_map *map)
 {
-	while (mapping->entries)
-		dma_unmap_resource(&mapping->pci_dev->dev, mapping->dma_addresses[--mapping->entries],
-				   EMUGPU_PAGE_SIZE, DMA_BIDIRECTIONAL, MAP_ATTRS);
+	while (map->entries)
+		dma_unmap_resource(&map->peer->dev, map->addresses[--map->entries], EMUGPU_PAGE_SIZE,
+				   DMA_BIDIRECTIONAL, MAP_ATTRS);
+}
+
+/* The @i-th page as its consumer has it, which may have sorted pages[]; NULL: what lies there is no page of the pin. */
+static const struct nvidia_p2p_page *page_of(const struct emugpu_pin *pin, u32 i)
+{
+	struct nvidia_p2p_page *const *pages = pin->pages;
+	unsigned long offset = (unsigned long)pages[i] - (unsigned long)pin->array;
+	unsigned long nth = offset / sizeof(*pin->array);
+
+	return offset % sizeof(*pin->array) || nth >= emugpu_table_nr_pages(pin) ? NULL : &pin->array[nth];
+}
+
+static int map_page(struct dma_map *map, const struct emugpu_pin *pin)
+{
+	const struct nvidia_p2p_page *page = page_of(pin, map->entries);
+	struct device *dev = &map->peer->dev;
+	dma_addr_t addr;
+
+	if (!page)
+		return -EINVAL;
+	addr = dma_map_resource(dev, page->physical_address, EMUGPU_PAGE_SIZE, DMA_BIDIRECTIONAL, MAP_ATTRS);
+	if (dma_mapping_error(dev, addr))
+		return -EIO;
+	map->addresses[map->entries++] = addr;
+	return 0;
 }
 
 /* One by one even where neighbours touch, as the real driver does. */
-static int map_pages(struct nvidia_p2p_dma_mapping *mapping, const struct nvidia_p2p_page_table *table)
+static int map_pages(struct dma_map *map, const struct emugpu_pin *pin)
 {
-	struct device *dev = &mapping->pci_dev->dev;
-	dma_addr_t addr;
-	u32 i;
+	int err = 0;
 
-	for (i = 0; i < table->entries; i++) {
-		addr = dma_map_resource(dev, table->pages[i]->physical_address, EMUGPU_PAGE_SIZE,
-					DMA_BIDIRECTIONAL, MAP_ATTRS);
-		if (dma_mapping_error(dev, addr)) {
-			unmap_pages(mapping);
-			return -EIO;
-		}
-		mapping->dma_addresses[mapping->entries++] = addr;
-	}
-	return 0;
+	while (map->entries < emugpu_table_nr_pages(pin) && !err)
+		err = map_page(map, pin);
+	if (err)
+		unmap_pages(map);
+	return err;
+}
+
+static void map_show(struct dma_map *map)
+{
+	memcpy(map->shown, map->addresses, map->entries * sizeof(*map->addresses));
+	map->mapping = (struct nvidia_p2p_dma_mapping){
+		.version = NVIDIA_P2P_DMA_MAPPING_VERSION,
+		.page_size_type = NVIDIA_P2P_PAGE_SIZE_64KB,
+		.entries = map->entries,
+		.dma_addresses = map->shown,
+		.pci_dev = map->peer,
+	};
+}
+
+/* Poisoned, so that a consumer which still uses it uses rubbish. */
+static void map_empty(struct dma_map *map)
+{
+	pci_dev_put(map->peer);
+	kvfree(map->addresses);
+	kvfree(map->shown);
+	emugpu_poison(&map->mapping, sizeof(map->mapping));
+}
+
+static void map_free(struct dma_map *map)
+{
+	map_empty(map);
+	kfree(map);
 }
 
 static struct dma_map *map_new(struct pci_dev *peer, u32 entries)
@@ -55,29 +105,13 @@ static struct dma_map *map_new(struct pci_dev *peer, u32 entries)
 
 	if (!map)
 		return NULL;
-	map->mapping.dma_addresses = kvmalloc_array(entries, sizeof(*map->mapping.dma_addresses), GFP_KERNEL);
-	if (!map->mapping.dma_addresses) {
-		kfree(map);
-		return NULL;
-	}
-	map->mapping.version = NVIDIA_P2P_DMA_MAPPING_VERSION;
-	map->mapping.page_size_type = NVIDIA_P2P_PAGE_SIZE_64KB;
-	map->mapping.pci_dev = pci_dev_get(peer);
-	return map;
-}
-
-/* Poisoned, so that a consumer which still uses it uses rubbish. */
-static void map_empty(struct dma_map *map)
-{
-	pci_dev_put(map->mapping.pci_dev);
-	kvfree(map->mapping.dma_addresses);
-	emugpu_poison(&map->mapping, sizeof(map->mapping));
-}
-
-static void map_free(struct dma_map *map)
-{
-	map_empty(map);
-	kfree(map);
+	map->peer = pci_dev_get(peer);
+	map->addresses = kvmalloc_array(entries, sizeof(*map->addresses), GFP_KERNEL);
+	map->shown = kvmalloc_array(entries, sizeof(*map->addresses), GFP_KERNEL);
+	if (map->addresses && map->shown)
+		return map;
+	map_free(map);
+	return NULL;
 }
 
 int emugpu_dma_map(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p2p_dma_mapping **mapping)
@@ -91,14 +125,15 @@ int emugpu_dma_map(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p
 	err = emugpu_api_injected_error(EMUGPU_CALL_DMA_MAP_PAGES);
 	if (err)
 		return err;
-	map = map_new(peer, pin->table->entries);
+	map = map_new(peer, emugpu_table_nr_pages(pin));
 	if (!map)
 		return -ENOMEM;
-	err = map_pages(&map->mapping, pin->table);
+	err = map_pages(map, pin);
 	if (err) {
 		map_free(map);
 		return err;
 	}
+	map_show(map);
 	*mapping = &map->mapping;
 	mutex_lock(&emugpu_map_lock);
 	emugpu_map_link(&map->base, pin, &map->mapping);
@@ -116,7 +151,7 @@ static struct dma_map *map_find(const struct nvidia_p2p_dma_mapping *mapping)
 static void map_end(struct dma_map *map)
 {
 	emugpu_map_unlink(&map->base);
-	unmap_pages(&map->mapping);
+	unmap_pages(map);
 	map_free(map);
 }
 
@@ -127,7 +162,7 @@ enum emugpu_rule emugpu_dma_unmap(struct emugpu_pin *pin, struct pci_dev *peer, 
 
 	if (!map || map->base.pin != pin || map->undone)
 		return EMUGPU_RULE_UNMAP_OF_DEAD_MAPPING;
-	if (map->mapping.pci_dev != peer)
+	if (map->peer != peer)
 		rule = EMUGPU_RULE_UNMAP_WRONG_PEER;
 	map_end(map);
 	return rule;
@@ -149,7 +184,7 @@ void emugpu_dma_free(struct nvidia_p2p_dma_mapping *mapping, const void *caller)
 
 static void map_undo(struct dma_map *map)
 {
-	unmap_pages(&map->mapping);
+	unmap_pages(map);
 	map_empty(map);
 	map->undone = true;
 }

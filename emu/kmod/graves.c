@@ -146,7 +146,10 @@ void emugpu_graves_clear(const char *consumer)
 	mutex_unlock(&emugpu_map_lock);
 }
 
-/* Mappings may be freed later still: by another file's release, or by no thread of the process. */
+/*
+ * Mappings may be freed later still: by another file's release, or by no thread of the
+ * process. So may tables whose callback could not know them.
+ */
 void emugpu_graves_process_gone(const struct pid *process)
 {
 	struct graveyard *yard;
@@ -155,7 +158,7 @@ void emugpu_graves_process_gone(const struct pid *process)
 	mutex_lock(&emugpu_map_lock);
 	for (yard = &graveyards[EMUGPU_PIN_PUT]; yard <= &graveyards[PIN_OWED]; yard++)
 		list_for_each_entry(pin, &yard->pins, node)
-			if (pin->process == process)
+			if (pin->process == process && pin->known)
 				inquire_freed(pin);
 	mutex_unlock(&emugpu_map_lock);
 }

@@ -216,11 +216,15 @@ static void pin_end(struct emugpu_pin *pin, enum emugpu_pin_state state)
 
 /* ---- the end ------------------------------------------------------------------ */
 
-/* From its start on the consumer is to free the table. */
+/*
+ * From its start on the consumer is to free the table. Where a thread may be in get_pages
+ * yet it cannot know the table, but on integrated GPUs, where it has been stored by then.
+ */
 static void call_back(struct emugpu_pin *pin)
 {
 	mutex_lock(&emugpu_map_lock);
 	pin->called_back = true;
+	pin->known = EMUGPU_INTEGRATED || is_gone(pin->process);
 	mutex_unlock(&emugpu_map_lock);
 	emugpu_api_callback(pin->request.callback, pin->request.data, pin->table);
 }

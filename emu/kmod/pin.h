@@ -53,6 +53,7 @@ struct emugpu_pin {
 	char consumer[EMUGPU_MODULE_LEN];
 	enum emugpu_pin_state state;	/* API lock and map lock to write, either to read */
 	bool called_back;		/* the callback runs, or has; map lock */
+	bool known;			/* its consumer had the table before that: no thread was in get_pages; map lock */
 	bool table_freed;		/* by free_page_table; map lock */
 	bool keeps_notifier;		/* revoked by its process's end, so its consumer is to put it; map lock */
 	const void *due;		/* a table given away that is to be put for that; NULL: none is; map lock */
@@ -63,7 +64,7 @@ struct emugpu_pin {
 	struct emugpu_block *block;	/* API lock; NULL: persistent; else valid while LIVE */
 	struct emugpu_memory *memory;	/* a reference while LIVE */
 	u64 offset;			/* where in the memory it begins, bytes */
-	struct pid *process;		/* that called; only to be shown */
+	struct pid *process;		/* that called */
 };
 
 /* The map lock: DMA mappings of all pins. Taken within the API lock or alone. */

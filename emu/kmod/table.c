@@ -44,8 +44,7 @@ static const u32 *pin_pages(const struct emugpu_pin *pin)
 	return &pin->memory->pages[pin->offset / EMUGPU_PAGE_SIZE];
 }
 
-/* Not what the table says, which its consumer can write to */
-static u32 nr_pages(const struct emugpu_pin *pin)
+u32 emugpu_table_nr_pages(const struct emugpu_pin *pin)
 {
 	return pin->request.length / EMUGPU_PAGE_SIZE;
 }
@@ -82,7 +81,7 @@ static void pages_free(struct emugpu_pin *pin, u32 n)
 static int table_fill(struct emugpu_pin *pin)
 {
 	struct nvidia_p2p_page_table *table = pin->table;
-	u32 i, n = nr_pages(pin);
+	u32 i, n = emugpu_table_nr_pages(pin);
 	int err = pages_alloc(pin, n);
 
 	if (err)
@@ -109,12 +108,12 @@ int emugpu_table_open(struct emugpu_pin *pin)
 	err = table_fill(pin);
 	if (err)
 		return err;
-	return emugpu_bar1_get(&pin->memory->gpu->bar1, pin_pages(pin), nr_pages(pin));
+	return emugpu_bar1_get(&pin->memory->gpu->bar1, pin_pages(pin), emugpu_table_nr_pages(pin));
 }
 
 void emugpu_table_close(struct emugpu_pin *pin)
 {
-	emugpu_bar1_put(&pin->memory->gpu->bar1, pin_pages(pin), nr_pages(pin));
+	emugpu_bar1_put(&pin->memory->gpu->bar1, pin_pages(pin), emugpu_table_nr_pages(pin));
 }
 
 /* It has none. */
@@ -126,7 +125,7 @@ bool emugpu_table_keeps_notifier(struct emugpu_pin *pin, bool process_gone)
 void emugpu_table_poison(struct emugpu_pin *pin)
 {
 	if (pin->pages)
-		pages_free(pin, nr_pages(pin));
+		pages_free(pin, emugpu_table_nr_pages(pin));
 	emugpu_poison(pin->table, sizeof(*pin->table));
 	emugpu_poison(pin->uuid, sizeof(pin->uuid));
 }

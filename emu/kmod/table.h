@@ -14,6 +14,9 @@ struct emugpu_pin;
 int emugpu_table_open(struct emugpu_pin *pin);
 void emugpu_table_close(struct emugpu_pin *pin);
 
+/* As many as it was made with; what the table says its consumer can write to. Any lock, or none. */
+u32 emugpu_table_nr_pages(const struct emugpu_pin *pin);
+
 /*
  * Before the callback of a pin that goes: whether its MMU notifier is still there
  * after it, for the consumer to give back. Where @process_gone is false the memory

@@ -4,7 +4,8 @@
  * dma-buf that shows it. They are made of p2pdma pages, one at each fault.
  *
  * A view ends with its GPU, or with its dma-buf where that is a dynamic one;
- * what is touched afterwards is a SIGBUS. A child of fork() has none.
+ * what is touched afterwards is a SIGBUS. A child of fork() has none, unless its parent
+ * asked for that by MADV_DOFORK.
  */
 #ifndef _EMUGPU_VIEW_H
 #define _EMUGPU_VIEW_H

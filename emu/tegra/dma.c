@@ -9,10 +9,12 @@
 #include "map.h"
 #include "pin.h"
 #include "poison.h"
+#include "table.h"
 
 struct dma_map {
 	struct emugpu_map base;
-	struct nvidia_p2p_dma_mapping mapping;
+	struct nvidia_p2p_dma_mapping mapping;	/* its consumer can write to it: nothing of it is read */
+	void *hw_address, *hw_len;		/* what is freed as mapping's */
 	struct device *dev;
 	struct sg_table sgt;
 	enum dma_data_direction direction;
@@ -22,8 +24,8 @@ struct dma_map {
 static void map_free(struct dma_map *map)
 {
 	put_device(map->dev);
-	kvfree(map->mapping.hw_address);
-	kvfree(map->mapping.hw_len);
+	kvfree(map->hw_address);
+	kvfree(map->hw_len);
 	emugpu_poison(&map->mapping, sizeof(map->mapping));
 	kfree(map);
 }
@@ -35,10 +37,10 @@ static void unmap_pages(struct dma_map *map)
 }
 
 /* Neighbouring pages become one segment, as long as the device takes them. */
-static int map_pages(struct dma_map *map, const struct nvidia_p2p_page_table *table)
+static int map_pages(struct dma_map *map, const struct emugpu_pin *pin)
 {
-	int err = sg_alloc_table_from_pages_segment(&map->sgt, table->pages, table->entries, 0, table->size,
-						    dma_get_max_seg_size(map->dev), GFP_KERNEL);
+	int err = sg_alloc_table_from_pages_segment(&map->sgt, pin->pages, emugpu_table_nr_pages(pin), 0,
+						    pin->request.length, dma_get_max_seg_size(map->dev), GFP_KERNEL);
 
 	if (err)
 		return err;
@@ -54,10 +56,12 @@ static int fill(struct dma_map *map)
 	struct scatterlist *sg;
 	int i;
 
-	mapping->hw_address = kvmalloc_array(map->sgt.nents, sizeof(*mapping->hw_address), GFP_KERNEL);
-	mapping->hw_len = kvmalloc_array(map->sgt.nents, sizeof(*mapping->hw_len), GFP_KERNEL);
-	if (!mapping->hw_address || !mapping->hw_len)
+	map->hw_address = kvmalloc_array(map->sgt.nents, sizeof(*mapping->hw_address), GFP_KERNEL);
+	map->hw_len = kvmalloc_array(map->sgt.nents, sizeof(*mapping->hw_len), GFP_KERNEL);
+	if (!map->hw_address || !map->hw_len)
 		return -ENOMEM;
+	mapping->hw_address = map->hw_address;
+	mapping->hw_len = map->hw_len;
 	for_each_sgtable_dma_sg(&map->sgt, sg, i) {
 		mapping->hw_address[i] = sg_dma_address(sg);
 		mapping->hw_len[i] = sg_dma_len(sg);
@@ -67,9 +71,9 @@ static int fill(struct dma_map *map)
 	return 0;
 }
 
-static int map_and_fill(struct dma_map *map, const struct nvidia_p2p_page_table *table)
+static int map_and_fill(struct dma_map *map, const struct emugpu_pin *pin)
 {
-	int err = map_pages(map, table);
+	int err = map_pages(map, pin);
 
 	if (err)
 		return err;
@@ -101,7 +105,7 @@ int emugpu_dma_map(struct emugpu_pin *pin, struct device *peer, enum dma_data_di
 		return -ENOMEM;
 	map->dev = get_device(peer);
 	map->direction = direction;
-	err = map_and_fill(map, pin->table);
+	err = map_and_fill(map, pin);
 	if (err) {
 		map_free(map);
 		return err;

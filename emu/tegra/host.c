@@ -52,7 +52,10 @@ static int check(const struct emugpu_block *block, const struct vm_area_struct *
 	return 0;
 }
 
-/* A child of the process has no CUDA, and a mapping it inherited would keep the process's file open. */
+/*
+ * A child of the process has no CUDA, and a mapping it inherited would keep the process's
+ * file open: it has none, unless its parent asked for that by MADV_DOFORK.
+ */
 int emugpu_host_mmap(struct vm_area_struct *vma)
 {
 	struct emugpu_block *block = emugpu_block_get(address_of(vma->vm_pgoff));

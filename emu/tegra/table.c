@@ -14,8 +14,7 @@ static bool reap;
 module_param(reap, bool, 0644);
 MODULE_PARM_DESC(reap, "memory of a process that ends is unmapped before its notifiers are told");
 
-/* Not what the table says, which its consumer can write to */
-static u32 nr_pages(const struct emugpu_pin *pin)
+u32 emugpu_table_nr_pages(const struct emugpu_pin *pin)
 {
 	return pin->request.length / PAGE_SIZE;
 }
@@ -23,7 +22,7 @@ static u32 nr_pages(const struct emugpu_pin *pin)
 int emugpu_table_open(struct emugpu_pin *pin)
 {
 	struct nvidia_p2p_page_table *table = pin->table;
-	u32 i, n = nr_pages(pin);
+	u32 i, n = emugpu_table_nr_pages(pin);
 
 	table->pages = kvmalloc_array(n, sizeof(*table->pages), GFP_KERNEL);
 	pin->pages = table->pages;
@@ -60,7 +59,7 @@ void emugpu_table_poison(struct emugpu_pin *pin)
 	struct nvidia_p2p_page_table *table = pin->table;
 
 	if (pin->pages) {
-		emugpu_poison(pin->pages, nr_pages(pin) * sizeof(*table->pages));
+		emugpu_poison(pin->pages, emugpu_table_nr_pages(pin) * sizeof(*table->pages));
 		kvfree(pin->pages);
 		pin->pages = NULL;
 	}

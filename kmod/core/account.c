@@ -125,7 +125,8 @@ void pp_account_put(struct pp_account *a)
 
 /*
  * Nothing is added that the limit does not allow, not even for a moment: it
- * would refuse others. @limit 0: none. @room: what it leaves, when too little.
+ * would refuse others, as what is being pinned does, before it is known that it
+ * can be. @limit 0: none. @room: what it leaves, when too little.
  */
 static bool account_add(atomic64_t *sum, u64 n, u64 limit, u64 *room)
 {

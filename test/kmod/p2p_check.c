@@ -181,6 +181,20 @@ static int write_table(struct slot *slot)
 	return 0;
 }
 
+static int ruin_entries(struct slot *slot)
+{
+	slot->table->entries++;
+	return 0;
+}
+
+static int ruin_pages(struct slot *slot)
+{
+	static struct nvidia_p2p_page wild_page;
+
+	slot->table->pages[slot->table->entries - 1] = &wild_page;
+	return 0;
+}
+
 static int reverse_pages(struct slot *slot)
 {
 	struct nvidia_p2p_page **pages = slot->table->pages;
@@ -230,6 +244,12 @@ static int call_unmap(struct slot *slot, const struct p2p_check_call *call)
 static int call_free_map(struct slot *slot, const struct p2p_check_call *call)
 {
 	return nvidia_p2p_free_dma_mapping(map_of(slot, call));
+}
+
+static int ruin_map(struct slot *slot, const struct p2p_check_call *call)
+{
+	memset(slot->maps[call->map], 0x5a, sizeof(**slot->maps));
+	return 0;
 }
 
 /* As the GPU driver has mapped it: two kinds of mapping of the same memory are refused. */
@@ -327,6 +347,12 @@ static int run(unsigned int cmd, struct slot *slot, void *arg)
 		return get_rsync_registers();
 	case P2P_CHECK_REVERSE:
 		return reverse_pages(slot);
+	case P2P_CHECK_RUIN_ENTRIES:
+		return ruin_entries(slot);
+	case P2P_CHECK_RUIN_PAGES:
+		return ruin_pages(slot);
+	case P2P_CHECK_RUIN_MAP:
+		return ruin_map(slot, arg);
 	case P2P_CHECK_POKE:
 		return poke(((const struct p2p_check_call *)arg)->va);
 	default:

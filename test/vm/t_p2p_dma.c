@@ -125,6 +125,44 @@ CASE(many_mappings_of_a_table)
 	put_and_free();
 }
 
+/* As of its order, and of how many pages it has. */
+CASE(a_table_that_its_consumer_has_written_to_is_mapped_as_it_was_made)
+{
+	uint64_t first;
+
+	pinned_pages(5);
+	CHECK_CASE();
+	first = table_page(0, 0).out_phys;
+	EXPECT(with_flags(P2P_CHECK_REVERSE, 0, 0) == 0 && with_flags(P2P_CHECK_RUIN_ENTRIES, 0, 0) == 0, "write");
+	EXPECT(map(0, 0) == 0 && mapped_page(0, 0, 0).out_map_entries == 5, "%u", mapped_page(0, 0, 0).out_map_entries);
+	EXPECT((mapped_page(0, 0, 4).out_bus == first) != translated(), "it was not mapped in its order");
+	EXPECT(unmap(0, 0) == 0, "unmap");
+	put_and_free();
+}
+
+CASE(what_is_no_page_of_a_table_is_not_mapped)
+{
+	pinned_pages(5);
+	CHECK_CASE();
+	EXPECT(with_flags(P2P_CHECK_RUIN_PAGES, 0, 0) == 0, "write");
+	EXPECT(map(0, 0) == -EINVAL && maps() == 0, "%u maps", maps());
+	put_and_free();
+}
+
+CASE(a_mapping_that_its_consumer_has_written_to_is_undone_as_it_was_made)
+{
+	pinned_pages(3);
+	CHECK_CASE();
+	EXPECT(map(0, 0) == 0 && map(0, 1) == 0, "map");
+	EXPECT(with_flags(P2P_CHECK_RUIN_MAP, 0, 0) == 0, "write");
+	EXPECT(unmap(0, 0) == 0 && maps() == 1 && unmap(0, 1) == 0, "unmap");
+	EXPECT(map(0, 0) == 0 && with_flags(P2P_CHECK_RUIN_MAP, 0, 0) == 0, "map, write");
+	free_one();
+	CHECK_CASE();
+	EXPECT(callback(0).out_free_map == 0 && maps() == 0, "%u maps", maps());
+	EXPECT_NO_BREACH(fd);
+}
+
 CASE(two_peers_may_map_a_table)
 {
 	struct p2p_check_call other = { .map = 1, .flags = P2P_CHECK_OTHER_PEER };

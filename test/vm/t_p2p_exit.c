@@ -143,6 +143,26 @@ CASE(a_table_that_is_never_freed_is_reported_with_the_end_of_the_process)
 	EXPECT_BROKE(fd, EMUGPU_RULE_TABLE_LEAKED, 1);
 }
 
+/* The callback comes while get_pages has not returned. */
+static int leave_a_table_unknown(void)
+{
+	int own = emu_open();
+
+	return emu_alloc(own, VA, BLOCK) || emu_plan(own, 1, EMUGPU_ACT_REVOKE) ||
+	       get_flags(0, VA, PAGE, P2P_CHECK_IN_CALLBACK_LEAVE_TABLE);
+}
+
+CASE(a_table_that_the_callback_could_not_know_is_freed_after_the_end_of_the_process)
+{
+	rules_watch(fd);
+	EXPECT(emu_in_child(leave_a_table_unknown) == 0, "child");
+	EXPECT(callback(0).out_count == 1 && nothing_pinned(), "%u", callback(0).out_count);
+	EXPECT(with_flags(P2P_CHECK_FREE_TABLE, 0, 0) == 0, "late");
+	EXPECT_NO_BREACH(fd);
+	EXPECT(with_flags(P2P_CHECK_FREE_TABLE, 0, 0) == 0, "again");
+	EXPECT_BROKE(fd, EMUGPU_RULE_FREE_OF_DEAD_TABLE, 1);
+}
+
 static int leave_the_mapping(void)
 {
 	return emu_alloc(emu_open(), VA, BLOCK) || get_flags(0, VA, PAGE, P2P_CHECK_IN_CALLBACK_LEAVE_MAPS) || map(0, 0);

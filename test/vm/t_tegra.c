@@ -251,6 +251,28 @@ CASE(bus_addresses_are_coalesced)
 	free_both();
 }
 
+static uint64_t mapped_bytes(unsigned int slot, unsigned int number)
+{
+	struct tegra_check arg;
+	uint64_t bytes = 0;
+	unsigned int i;
+
+	for (i = 0; segment(slot, number, i, &arg) == 0; i++)
+		bytes += arg.segment.out_len;
+	return bytes;
+}
+
+CASE(what_a_consumer_writes_to_a_table_and_a_mapping_is_not_followed)
+{
+	two_blocks();
+	CHECK_CASE();
+	EXPECT(get(0, VA, BLOCK) == 0 && on_slot(TEGRA_CHECK_RUIN_TABLE, 0, 0) == 0, "get, write");
+	EXPECT(dma_map(0, 0) == 0 && mapped_bytes(0, 0) == BLOCK, "%lu bytes", mapped_bytes(0, 0));
+	EXPECT(on_slot(TEGRA_CHECK_RUIN_MAP, 0, 0) == 0 && dma_unmap(0, 0) == 0 && put(0) == 0, "write, unmap, put");
+	EXPECT(nothing_pinned(), "%u maps", counts().counts.out_dma_maps);
+	free_both();
+}
+
 /* To the device, because the kernel's DMA debugging objects to two that the device may write to. */
 CASE(there_may_be_many_mappings)
 {

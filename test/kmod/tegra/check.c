@@ -261,6 +261,19 @@ static int do_caching(struct slot *slot, struct tegra_check *arg)
 	return err;
 }
 
+static int do_ruin_table(struct slot *slot, struct tegra_check *arg)
+{
+	slot->table->entries = 1;
+	slot->table->size = PAGE_SIZE;
+	return 0;
+}
+
+static int do_ruin_map(struct slot *slot, struct tegra_check *arg)
+{
+	memset(slot->maps[arg->map], 0x5a, sizeof(**slot->maps));
+	return 0;
+}
+
 static int (*const ops[])(struct slot *slot, struct tegra_check *arg) = {
 	[TEGRA_CHECK_GET] = do_get,
 	[TEGRA_CHECK_PUT] = do_put,
@@ -273,6 +286,8 @@ static int (*const ops[])(struct slot *slot, struct tegra_check *arg) = {
 	[TEGRA_CHECK_SEEN] = do_seen,
 	[TEGRA_CHECK_COPY] = do_copy,
 	[TEGRA_CHECK_CACHING] = do_caching,
+	[TEGRA_CHECK_RUIN_TABLE] = do_ruin_table,
+	[TEGRA_CHECK_RUIN_MAP] = do_ruin_map,
 };
 
 static long check_ioctl(struct file *file, unsigned int cmd, unsigned long user)

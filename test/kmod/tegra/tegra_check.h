@@ -31,6 +31,8 @@ enum tegra_check_op {
 	TEGRA_CHECK_SEEN,	/* by callbacks of the slot */
 	TEGRA_CHECK_COPY,	/* by the peer; EBUSY: a driver has it */
 	TEGRA_CHECK_CACHING,	/* of the process's mapping at va, where there is a page */
+	TEGRA_CHECK_RUIN_TABLE,	/* a live one: that it has one page */
+	TEGRA_CHECK_RUIN_MAP,	/* every byte of the mapping */
 };
 
 enum tegra_check_flags {
