@@ -3,6 +3,7 @@
 #ifndef _EMUGPU_COMPAT_H
 #define _EMUGPU_COMPAT_H
 
+#include <linux/dma-mapping.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/version.h>
@@ -19,6 +20,13 @@
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0)
 #define dma_buf_invalidate_mappings dma_buf_move_notify
 #define invalidate_mappings move_notify	/* of struct dma_buf_attach_ops */
+#endif
+
+/* Since 6.18; dma_map_resource() refuses what has pages there, as BARs with p2pdma do, where CONFIG_DMA_API_DEBUG is */
+#ifndef DMA_ATTR_MMIO
+#define DMA_ATTR_MMIO 0
+#define dma_map_phys dma_map_resource
+#define dma_unmap_phys dma_unmap_resource
 #endif
 
 /* References that pages of p2pdma memory have while they are in the kernel's pool */

@@ -6,6 +6,7 @@
 
 #include "../include/emugpu.h"
 #include "api.h"
+#include "compat.h"
 #include "dma.h"
 #include "gpu.h"
 #include "map.h"
@@ -15,7 +16,7 @@
 #include "table.h"
 
 /* There is nothing to sync; it tells the checks of the DMA API that mappings of other pins may overlap. */
-#define MAP_ATTRS DMA_ATTR_SKIP_CPU_SYNC
+#define MAP_ATTRS (DMA_ATTR_SKIP_CPU_SYNC | DMA_ATTR_MMIO)
 
 struct dma_map {
 	struct emugpu_map base;
@@ -31,8 +32,8 @@ struct dma_map {
 static void unmap_pages(struct dma_map *map)
 {
 	while (map->entries)
-		dma_unmap_resource(&map->peer->dev, map->addresses[--map->entries], EMUGPU_PAGE_SIZE,
-				   DMA_BIDIRECTIONAL, MAP_ATTRS);
+		dma_unmap_phys(&map->peer->dev, map->addresses[--map->entries], EMUGPU_PAGE_SIZE, DMA_BIDIRECTIONAL,
+			       MAP_ATTRS);
 }
 
 /* The @i-th page as its consumer has it, which may have sorted pages[]; NULL: what lies there is no page of the pin. */
@@ -53,7 +54,7 @@ static int map_page(struct dma_map *map, const struct emugpu_pin *pin)
 
 	if (!page)
 		return -EINVAL;
-	addr = dma_map_resource(dev, page->physical_address, EMUGPU_PAGE_SIZE, DMA_BIDIRECTIONAL, MAP_ATTRS);
+	addr = dma_map_phys(dev, page->physical_address, EMUGPU_PAGE_SIZE, DMA_BIDIRECTIONAL, MAP_ATTRS);
 	if (dma_mapping_error(dev, addr))
 		return -EIO;
 	map->addresses[map->entries++] = addr;

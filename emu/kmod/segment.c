@@ -5,12 +5,13 @@
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "gpu.h"
 #include "memory.h"
 #include "segment.h"
 
 /* There is nothing to sync; it tells the checks of the DMA API that mappings of other importers may overlap. */
-#define MAP_ATTRS DMA_ATTR_SKIP_CPU_SYNC
+#define MAP_ATTRS (DMA_ATTR_SKIP_CPU_SYNC | DMA_ATTR_MMIO)
 
 /* Bytes from @offset on that lie in one piece, at most @max, which must not reach past the memory */
 static u32 piece(const struct emugpu_memory *memory, u64 offset, u64 max)
@@ -44,12 +45,12 @@ static void unmap_first(struct device *dev, struct sg_table *sgt, unsigned int n
 	unsigned int i;
 
 	for_each_sg(sgt->sgl, sg, n, i)
-		dma_unmap_resource(dev, sg_dma_address(sg), sg_dma_len(sg), DMA_BIDIRECTIONAL, MAP_ATTRS);
+		dma_unmap_phys(dev, sg_dma_address(sg), sg_dma_len(sg), DMA_BIDIRECTIONAL, MAP_ATTRS);
 }
 
 static int map_one(struct device *dev, struct scatterlist *sg, phys_addr_t at, u32 length)
 {
-	dma_addr_t bus = dma_map_resource(dev, at, length, DMA_BIDIRECTIONAL, MAP_ATTRS);
+	dma_addr_t bus = dma_map_phys(dev, at, length, DMA_BIDIRECTIONAL, MAP_ATTRS);
 
 	if (dma_mapping_error(dev, bus))
 		return -EIO;

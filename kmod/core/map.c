@@ -5,7 +5,7 @@
  * thread takes away meanwhile; and waiting in that callback for a mapping in
  * progress would deadlock, for the callback runs under the same lock. The
  * bus address of a BAR page is the DMA API's business and nobody else's, so
- * we ask dma_map_resource() ourselves, from physical addresses read while the
+ * we ask dma_map_phys() ourselves, from physical addresses read while the
  * table was held. One call maps a whole extent, where the vendor maps page by
  * page.
  */
@@ -19,6 +19,7 @@
 #include "map.h"
 
 #define MAP_ATTRS (DMA_ATTR_SKIP_CPU_SYNC | DMA_ATTR_NO_WARN)
+#define BAR_ATTRS (MAP_ATTRS | DMA_ATTR_MMIO)
 
 enum {
 	MARKS_MAX = 2048,	/* kmalloc'ed: freed in any context */
@@ -283,8 +284,8 @@ static void unmap_bar(struct pp_map *map, const struct pp_extents *x,
 
 		for (left = x->at[i].length; left; sg = sg_next(sg))
 			left -= sg_dma_len(sg);
-		dma_unmap_resource(map->dev, bus, x->at[i].length,
-				   DMA_BIDIRECTIONAL, MAP_ATTRS);
+		dma_unmap_phys(map->dev, bus, x->at[i].length,
+			       DMA_BIDIRECTIONAL, BAR_ATTRS);
 	}
 }
 
@@ -297,9 +298,9 @@ static int map_bar(struct pp_map *map, const struct pp_extents *x)
 		return -EIO;
 	map->sgt.nents = 0;
 	for (i = 0; i < x->count; i++, cond_resched()) {
-		dma_addr_t bus = dma_map_resource(map->dev, x->at[i].phys,
-						  x->at[i].length,
-						  DMA_BIDIRECTIONAL, MAP_ATTRS);
+		dma_addr_t bus = dma_map_phys(map->dev, x->at[i].phys,
+					      x->at[i].length,
+					      DMA_BIDIRECTIONAL, BAR_ATTRS);
 
 		if (dma_mapping_error(map->dev, bus))
 			goto err_unmap;

@@ -82,7 +82,7 @@ enum {	/* bytes; the region's memory ends with them. Locks that are watched are 
  * @page_size: bytes; ranges are rounded to it
  * @exact: they are not, but must consist of such pages
  * @page_backed: memory has struct pages and takes dma_map_sg(). Else it is a
- *	BAR and takes dma_map_resource()
+ *	BAR and takes dma_map_phys() with DMA_ATTR_MMIO
  * @lasting: what is pinned stays pinned whatever its owner does: never revoked,
  *	or by pp_revoke_soon(), or by the core when its device goes. Else it is
  *	gone when its owner says so, and is revoked by pp_revoke()
