@@ -124,12 +124,13 @@ static void reg_invalidate(struct work_struct *work)
 	reg_put(reg);
 }
 
+/* Comes once for an attachment, and so for a registration: its work is not queued yet. */
 static void reg_stop(void *unused, struct peerpin_attach *attach)
 {
 	struct ibpeer_reg *reg = regs_find(attach);
 
-	if (reg && !queue_work(regs_wq, &reg->work))
-		reg_put(reg);
+	if (reg)
+		queue_work(regs_wq, &reg->work);
 }
 
 static const struct peerpin_peer_ops reg_peer_ops = {
