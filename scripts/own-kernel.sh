@@ -53,6 +53,12 @@ correct_source() {
 		"$own/source/kernel/dma/debug.c"
 }
 
+# What the kernel is to cut addresses by is counted on, and missing it is a warning: that may not fail, nor its page.
+keep_counted_on() {
+	sed -i '/^preload_this_cpu_lock(/,/^}/s/vmap_area_cachep, gfp_mask, node/vmap_area_cachep, gfp_mask | __GFP_NOFAIL, node/' \
+		"$own/source/mm/vmalloc.c"
+}
+
 # KASAN's backtraces have a table of a million lists, sixteen MiB in which each scan of kmemleak follows
 # every pointer: a tenth of all that a machine does which does little.
 shrink_table() {
@@ -108,6 +114,7 @@ build_own() {
 	install_packages "${kernel_packages[@]}" "${own_packages[@]}"
 	get_source_or_update
 	correct_source
+	keep_counted_on
 	shrink_table
 	configure
 	echo "$self: building the kernel $version, once; this takes some minutes" >&2

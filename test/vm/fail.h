@@ -112,13 +112,12 @@ static inline void fail_spare_books(void)
 
 /*
  * The kernel does not survive a lack of these itself: it warns when it removes the
- * directory of an interrupt in whose making it ran out, and where there is nothing to cut
- * addresses by that it has counted on; and ACPI's interpreter frees what it could not count.
+ * directory of an interrupt in whose making it ran out, and ACPI's interpreter frees what
+ * it could not count.
  */
 static inline bool fail_spares(const char *cache)
 {
-	return !strncmp(cache, "Acpi-", strlen("Acpi-")) || !strcmp(cache, "proc_dir_entry") ||
-	       !strcmp(cache, "vmap_area");
+	return !strncmp(cache, "Acpi-", strlen("Acpi-")) || !strcmp(cache, "proc_dir_entry");
 }
 
 /* What is allocated from other caches that there are */
