@@ -13,6 +13,7 @@ enum frame_kind {
 	FRAME_STDOUT = 1,
 	FRAME_STDERR,
 	FRAME_VERDICT,		/* one byte: the exit status; nothing follows */
+	FRAME_RUNNING,		/* no bytes: the machine has booted */
 };
 
 enum {

@@ -78,6 +78,7 @@ int main(void)
 	root_enter(&config);
 	/* emu/vm/run looks for it, in one piece */
 	log_line("vm: running %s", config.argv[0]);
+	stream_running();
 	finish(run(&config));
 	return 0;
 }

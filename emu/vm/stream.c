@@ -70,6 +70,13 @@ void stream_note(const char *format, ...)
 	send_frame(&frame, FRAME_STDERR, (size_t)length);
 }
 
+void stream_running(void)
+{
+	static struct frame frame;
+
+	send_frame(&frame, FRAME_RUNNING, 0);
+}
+
 void stream_verdict(int status)
 {
 	static struct frame frame;

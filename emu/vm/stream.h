@@ -16,6 +16,9 @@ int stream_copy(int fd, enum frame_kind kind);
 /** stream_note - one line to the user's stderr, from the machine itself */
 void stream_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/** stream_running - what comes from here on is not the boot's any more */
+void stream_running(void);
+
 /** stream_verdict - the last word: the exit status of emu/vm/run */
 void stream_verdict(int status);
 

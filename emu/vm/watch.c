@@ -4,8 +4,9 @@
  * machine into stdout and stderr, and end QEMU when the verdict has come, when
  * time is up, on a signal, and when this process dies in whatever way.
  *
- *   watch SECONDS LOG QEMU ARG...
+ *   watch BOOT_SECONDS SECONDS LOG QEMU ARG...
  *
+ * Of SECONDS the machine may take BOOT_SECONDS until it is running.
  * LOG is where QEMU writes the machine's console: the verdict is awaited there, too,
  * because a thread of the kernel prints what the log is to have before it.
  * QEMU finds the stream's writing end as file descriptor 3. Exit status: the
@@ -22,6 +23,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "frame.h"
@@ -68,7 +70,7 @@ static bool hangs_up(void)
 	return sigaction(SIGHUP, NULL, &action) || action.sa_handler != SIG_IGN;
 }
 
-static void catch_signals(unsigned int seconds)
+static void catch_signals(void)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGPIPE, SIGALRM };
 	struct sigaction action = { .sa_handler = end_by_signal };
@@ -79,7 +81,27 @@ static void catch_signals(unsigned int seconds)
 		sigaction(signals[i], &action, NULL);
 	if (hangs_up())
 		sigaction(SIGHUP, &action, NULL);
-	alarm(seconds);
+}
+
+static time_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec;
+}
+
+/* By then time is up, by the clock of now(). */
+static time_t deadline;
+
+/* Time is up in so many seconds, or at the deadline. */
+static void limit_time(time_t seconds)
+{
+	time_t left = deadline - now();
+
+	if (seconds > left)
+		seconds = left;
+	alarm(seconds > 0 ? (unsigned int)seconds : 1);
 }
 
 /*
@@ -186,7 +208,10 @@ static int copy_until_verdict(int stream)
 	while (read_frame(stream, &frame) == 0) {
 		if (frame.head.kind == FRAME_VERDICT)
 			return (unsigned char)frame.data[0];
-		pass_on(frame.head.kind == FRAME_STDERR ? STDERR_FILENO : STDOUT_FILENO, &frame);
+		if (frame.head.kind == FRAME_RUNNING)
+			limit_time(deadline - now());
+		else
+			pass_on(frame.head.kind == FRAME_STDERR ? STDERR_FILENO : STDOUT_FILENO, &frame);
 	}
 	return -1;
 }
@@ -238,14 +263,16 @@ int main(int argc, char **argv)
 {
 	int stream, status;
 
-	if (argc < 4) {
-		fprintf(stderr, "usage: watch SECONDS LOG QEMU ARG...\n");
+	if (argc < 5) {
+		fprintf(stderr, "usage: watch BOOT_SECONDS SECONDS LOG QEMU ARG...\n");
 		return 2;
 	}
 	fill_closed();
-	catch_signals((unsigned int)atoi(argv[1]));
+	catch_signals();
+	deadline = now() + atoi(argv[2]);
+	limit_time(atoi(argv[1]));
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	stream = start_qemu(argv + 3);
+	stream = start_qemu(argv + 4);
 	if (stream < 0) {
 		perror("watch");
 		return EXIT_NO_VERDICT;
@@ -256,7 +283,7 @@ int main(int argc, char **argv)
 		status = EXIT_NO_VERDICT;
 	} else {
 		alarm(0);	/* it has come in time */
-		await_log(argv[2]);
+		await_log(argv[3]);
 	}
 	end_qemu();
 	return lost ? EXIT_LOST : status;
