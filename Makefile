@@ -2,11 +2,11 @@
 #: make          everything: libraries, tool, modules (needs what `make deps` installs)
 #: make deps     install the Debian packages that are missing (root or sudo)
 #: make demo     deps, all, then the demonstration in the virtual machine
-#: make check    deps, all, then every test; SHORT=1: each line of the machines' suite once, and nothing that takes minutes
-#: make check-debug  deps, all, then every machine's test on a kernel that finds mistakes, which is built once (15 min.),
-#:               the n-th allocation of each call failed, calls made up for FUZZ_SECONDS (600), and ten minutes of soak;
+#: make check    deps, all, then every test that needs no other kernel; SHORT=1: half of that
+#: make check-debug  deps, all, then every machine's test on a kernel that finds mistakes, which is built once (30 min.),
+#:               the n-th allocation of each call failed, calls made up for FUZZ_SECONDS (600), and five minutes of soak;
 #:               LINES="pin core": some of it
-#: make check-kcsan  the same tests on one that finds data races, which is built once, too
+#: make check-kcsan  all but the n-th allocations, on one that finds data races, which is built once, too
 #: make check-all  everything: doc/testing.md says what that takes
 #: make check-model  deps, then the models of how memory is taken away, and of the cache, in every order: doc/model
 #: make fuzz     both of the next, one after the other

@@ -198,19 +198,25 @@ static int export_page(int fd, uint32_t region, uint64_t offset)
 	return ioctl(fd, PEERPIN_IOC_EXPORT, &c) ? -errno : c.out_fd;
 }
 
+enum { MARK = 0xa5 };	/* what Mallory writes */
+
 /* The second of two pages; and ends the region when the other end says so */
 static void gives_one_page(void)
 {
 	unsigned char *two = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	static unsigned char kept[PAGE];
 	int dmabuf, fd = pin_open();
 	struct peerpin_pin p;
 	char byte = 0;
 
 	pattern_fill(two, SECRET, 2 * PAGE);
+	memcpy(kept, two, PAGE);
 	EXPECT(!pin_at(fd, (uintptr_t)two, 2 * PAGE, &p), "pin");
 	dmabuf = export_page(fd, p.out_region, PAGE);
 	EXPECT(dmabuf >= 0 && !fd_send(to_mallory, dmabuf), "export: %d", dmabuf);
 	EXPECT(recv(to_mallory, &byte, 1, 0) == 1 && !unpin(fd, p.out_region), "unpin");
+	EXPECT(two[PAGE] == MARK && !memcmp(two + PAGE, two + PAGE + 1, PAGE - 1), "it was not written to");
+	EXPECT(!memcmp(two, kept, PAGE), "what was not given was written to");
 	EXPECT(send(to_mallory, &byte, 1, 0) == 1, "send");
 }
 
@@ -236,6 +242,9 @@ static void takes_one_page(void)
 	ret = lsi_copy(lsi, (struct end){ fd, own.out_region, 0 }, (struct end){ fd, theirs.out_region, 0 }, PAGE);
 	pattern_fill(want, SECRET, 2 * PAGE);
 	EXPECT(!ret && !memcmp(copy, want + PAGE, PAGE), "the page that was given: %d", ret);
+	memset(copy, MARK, PAGE);
+	ret = lsi_copy(lsi, (struct end){ fd, theirs.out_region, 0 }, (struct end){ fd, own.out_region, 0 }, PAGE);
+	EXPECT(!ret, "a write to it: %d", ret);
 	EXPECT(send(to_alice, &byte, 1, 0) == 1 && recv(to_alice, &byte, 1, 0) == 1, "Alice has not ended it");
 	memset(copy, 0, PAGE);
 	ret = lsi_copy(lsi, (struct end){ fd, own.out_region, 0 }, (struct end){ fd, theirs.out_region, 0 }, PAGE);

@@ -82,7 +82,7 @@ static bool is_for_root_only(const char *path)
 {
 	struct stat s;
 
-	return !stat(path, &s) && !(s.st_mode & 077);
+	return !stat(path, &s) && !s.st_uid && !(s.st_mode & 077);
 }
 
 CASE(files_of_debugfs_are_roots)

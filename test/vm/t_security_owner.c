@@ -263,14 +263,16 @@ CASE(her_addresses_are_not_hers_elsewhere)
 
 static void says_her_tokens(void)
 {
-	struct emugpu_context_new only_space = alice.facts->context;
+	struct emugpu_context_new only_space = alice.facts->context, only_p2p = only_space;
 	int fd = pin_open();
 	struct peerpin_pin p;
 
 	only_space.out_p2p_token = 0;
+	only_p2p.out_va_space = 0;
 	EXPECT(alice.facts->context.out_p2p_token && alice.facts->context.out_va_space, "she has no tokens");
 	EXPECT(pin_as(fd, 0, &alice.facts->context, &p) == -EPERM, "her tokens: %d", errno);
 	EXPECT(pin_as(fd, 0, &only_space, &p) == -EPERM, "one of them: %d", errno);
+	EXPECT(pin_as(fd, 0, &only_p2p, &p) == -EPERM, "the other one: %d", errno);
 	EXPECT(!unshare(CLONE_NEWUSER), "a user namespace: %s", strerror(errno));
 	EXPECT(pin_as(fd, 0, &alice.facts->context, &p) == -EPERM, "as root of a user namespace: %d", errno);
 }
