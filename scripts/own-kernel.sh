@@ -44,25 +44,32 @@ get_source_or_update() {
 	get_source || die "could not download $own_source; is the network up?"
 }
 
+# A kernel whose source is not as it was would lack the correction, and nobody would miss it.
+correct() { # FILE SED-SCRIPT TEXT: that it has then
+	sed -i "$2" "$own/source/$1"
+	grep -qF -- "$3" "$own/source/$1" || die "$1 of $own_source has changed: what scripts/own-kernel.sh corrects is not there"
+}
+
 # A mapping that failed is no mapping, but Linux 6.12 keeps books of those of resources: as of
 # one that was never undone, and of those it warns when the driver goes.
 correct_source() {
-	local off='unlikely(dma_debug_disabled())'
+	local off='unlikely(dma_debug_disabled())' failed='dma_mapping_error(dev, dma_addr)'
 
-	sed -i "/^void debug_dma_map_resource(/,/^}/s/if ($off)\$/if ($off || dma_mapping_error(dev, dma_addr))/" \
-		"$own/source/kernel/dma/debug.c"
+	correct kernel/dma/debug.c "/^void debug_dma_map_resource(/,/^}/s/if ($off)\$/if ($off || $failed)/" "if ($off || $failed)"
 }
 
 # What the kernel is to cut addresses by is counted on, and missing it is a warning: that may not fail, nor its page.
 keep_counted_on() {
-	sed -i '/^preload_this_cpu_lock(/,/^}/s/vmap_area_cachep, gfp_mask, node/vmap_area_cachep, gfp_mask | __GFP_NOFAIL, node/' \
-		"$own/source/mm/vmalloc.c"
+	local flags='gfp_mask | __GFP_NOFAIL'
+
+	correct mm/vmalloc.c "/^preload_this_cpu_lock(/,/^}/s/vmap_area_cachep, gfp_mask, node/vmap_area_cachep, $flags, node/" \
+		"vmap_area_cachep, $flags, node"
 }
 
 # KASAN's backtraces have a table of a million lists, sixteen MiB in which each scan of kmemleak follows
 # every pointer: a tenth of all that a machine does which does little.
 shrink_table() {
-	sed -i 's/^\(#define STACK_BUCKET_NUMBER_ORDER_MAX\) 20$/\1 15/' "$own/source/lib/stackdepot.c"
+	correct lib/stackdepot.c 's/^\(#define STACK_BUCKET_NUMBER_ORDER_MAX\) 20$/\1 15/' 'STACK_BUCKET_NUMBER_ORDER_MAX 15'
 }
 
 own_make() {

@@ -36,25 +36,32 @@ static void unmap_pages(struct dma_map *map)
 			       MAP_ATTRS);
 }
 
-/* The @i-th page as its consumer has it, which may have sorted pages[]; NULL: what lies there is no page of the pin. */
-static const struct nvidia_p2p_page *page_of(const struct emugpu_pin *pin, u32 i)
+/*
+ * Of the @i-th page as the consumer has them: it may have sorted pages[], which is all
+ * of what it can write to that is followed. -EINVAL: what lies there is no page of the pin.
+ */
+static int page_phys(const struct emugpu_pin *pin, u32 i, phys_addr_t *phys)
 {
 	struct nvidia_p2p_page *const *pages = pin->pages;
-	unsigned long offset = (unsigned long)pages[i] - (unsigned long)pin->array;
+	unsigned long offset = (unsigned long)READ_ONCE(pages[i]) - (unsigned long)pin->array;
 	unsigned long nth = offset / sizeof(*pin->array);
 
-	return offset % sizeof(*pin->array) || nth >= emugpu_table_nr_pages(pin) ? NULL : &pin->array[nth];
+	if (offset % sizeof(*pin->array) || nth >= emugpu_table_nr_pages(pin))
+		return -EINVAL;
+	*phys = emugpu_gpu_page_phys(pin->memory->gpu, pin->memory->pages[pin->offset / EMUGPU_PAGE_SIZE + nth]);
+	return 0;
 }
 
 static int map_page(struct dma_map *map, const struct emugpu_pin *pin)
 {
-	const struct nvidia_p2p_page *page = page_of(pin, map->entries);
 	struct device *dev = &map->peer->dev;
+	phys_addr_t phys;
 	dma_addr_t addr;
+	int err = page_phys(pin, map->entries, &phys);
 
-	if (!page)
-		return -EINVAL;
-	addr = dma_map_phys(dev, page->physical_address, EMUGPU_PAGE_SIZE, DMA_BIDIRECTIONAL, MAP_ATTRS);
+	if (err)
+		return err;
+	addr = dma_map_phys(dev, phys, EMUGPU_PAGE_SIZE, DMA_BIDIRECTIONAL, MAP_ATTRS);
 	if (dma_mapping_error(dev, addr))
 		return -EIO;
 	map->addresses[map->entries++] = addr;

@@ -148,7 +148,7 @@ void emugpu_graves_clear(const char *consumer)
 
 /*
  * Mappings may be freed later still: by another file's release, or by no thread of the
- * process. So may tables whose callback could not know them.
+ * process. So may tables whose callback may not have known them.
  */
 void emugpu_graves_process_gone(const struct pid *process)
 {

@@ -28,7 +28,11 @@ void emugpu_graves_trim(void);
 /* Clears the graves of one consumer, or of all for NULL, and looks at what it did with what is in them. */
 void emugpu_graves_clear(const char *consumer);
 
-/* The process ends: no thread of it is on its way to free a table any more. */
+/*
+ * The process ends: no thread of it is on its way to free a table any more whose callback
+ * knew it. Of one called back earlier, emugpu_graves_clear() says that it was never freed,
+ * and until then it stays.
+ */
 void emugpu_graves_process_gone(const struct pid *process);
 
 /*

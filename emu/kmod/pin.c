@@ -217,8 +217,9 @@ static void pin_end(struct emugpu_pin *pin, enum emugpu_pin_state state)
 /* ---- the end ------------------------------------------------------------------ */
 
 /*
- * From its start on the consumer is to free the table. Where a thread may be in get_pages
- * yet it cannot know the table, but on integrated GPUs, where it has been stored by then.
+ * From its start on the consumer is to free the table. As long as the process lives a thread
+ * may be in get_pages yet, and then the callback cannot know the table; but on integrated
+ * GPUs, where it has been stored by then.
  */
 static void call_back(struct emugpu_pin *pin)
 {

@@ -36,7 +36,10 @@ static void unmap_pages(struct dma_map *map)
 	sg_free_table(&map->sgt);
 }
 
-/* Neighbouring pages become one segment, as long as the device takes them. */
+/*
+ * Neighbouring pages become one segment, as long as the device takes them. pages[] is
+ * followed as its consumer has it, as the real driver does; how many they are is not.
+ */
 static int map_pages(struct dma_map *map, const struct emugpu_pin *pin)
 {
 	int err = sg_alloc_table_from_pages_segment(&map->sgt, pin->pages, emugpu_table_nr_pages(pin), 0,

@@ -3,7 +3,7 @@
  * The exported calls that pin. What they promise is said in nv-p2p.h; here is
  * only what the emulator adds, as in emugpu: a consumer that does what would
  * corrupt memory in the real driver is reported, and does no harm, but with what
- * it is to kfree() itself.
+ * it is to kfree() itself, and with what it writes to pages[].
  */
 #include <linux/bug.h>
 #include <linux/errno.h>

@@ -94,14 +94,12 @@ static time_t now(void)
 /* By then time is up, by the clock of now(). */
 static time_t deadline;
 
-/* Time is up in so many seconds, or at the deadline. */
-static void limit_time(time_t seconds)
+/* Time is up at @end, but no later than the deadline. */
+static void limit_time(time_t end)
 {
-	time_t left = deadline - now();
+	time_t left = (end < deadline ? end : deadline) - now();
 
-	if (seconds > left)
-		seconds = left;
-	alarm(seconds > 0 ? (unsigned int)seconds : 1);
+	alarm(left > 0 ? (unsigned int)left : 1);
 }
 
 /*
@@ -209,7 +207,7 @@ static int copy_until_verdict(int stream)
 		if (frame.head.kind == FRAME_VERDICT)
 			return (unsigned char)frame.data[0];
 		if (frame.head.kind == FRAME_RUNNING)
-			limit_time(deadline - now());
+			limit_time(deadline);
 		else
 			pass_on(frame.head.kind == FRAME_STDERR ? STDERR_FILENO : STDOUT_FILENO, &frame);
 	}
@@ -270,7 +268,7 @@ int main(int argc, char **argv)
 	fill_closed();
 	catch_signals();
 	deadline = now() + atoi(argv[2]);
-	limit_time(atoi(argv[1]));
+	limit_time(now() + atoi(argv[1]));
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	stream = start_qemu(argv + 4);
 	if (stream < 0) {

@@ -181,8 +181,12 @@ static int write_table(struct slot *slot)
 	return 0;
 }
 
-static int ruin_entries(struct slot *slot)
+static int ruin_table(struct slot *slot)
 {
+	u32 i;
+
+	for (i = 0; i < slot->table->entries; i++)
+		slot->table->pages[i]->physical_address = 0;
 	slot->table->entries++;
 	return 0;
 }
@@ -347,8 +351,8 @@ static int run(unsigned int cmd, struct slot *slot, void *arg)
 		return get_rsync_registers();
 	case P2P_CHECK_REVERSE:
 		return reverse_pages(slot);
-	case P2P_CHECK_RUIN_ENTRIES:
-		return ruin_entries(slot);
+	case P2P_CHECK_RUIN_TABLE:
+		return ruin_table(slot);
 	case P2P_CHECK_RUIN_PAGES:
 		return ruin_pages(slot);
 	case P2P_CHECK_RUIN_MAP:

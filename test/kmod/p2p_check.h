@@ -119,7 +119,7 @@ struct p2p_check_callback {
 #define P2P_CHECK_GET_RSYNC_REGISTERS _IOW(0xBC, 13, struct p2p_check_call)
 #define P2P_CHECK_POKE _IOW(0xBC, 14, struct p2p_check_call)	/* change a byte, as a device would: past the driver */
 #define P2P_CHECK_REVERSE _IOW(0xBC, 15, struct p2p_check_call)	/* the order of pages[], as who sorts by address may */
-#define P2P_CHECK_RUIN_ENTRIES _IOW(0xBC, 16, struct p2p_check_call)	/* of a live table: one too many */
+#define P2P_CHECK_RUIN_TABLE _IOW(0xBC, 16, struct p2p_check_call)	/* a live one: an entry too many, at address 0 all */
 #define P2P_CHECK_RUIN_PAGES _IOW(0xBC, 17, struct p2p_check_call)	/* of a live table: the last of pages[] is none */
 #define P2P_CHECK_RUIN_MAP _IOW(0xBC, 18, struct p2p_check_call)	/* every byte of the mapping */
 

@@ -215,9 +215,9 @@ static void gives_one_page(void)
 	dmabuf = export_page(fd, p.out_region, PAGE);
 	EXPECT(dmabuf >= 0 && !fd_send(to_mallory, dmabuf), "export: %d", dmabuf);
 	EXPECT(recv(to_mallory, &byte, 1, 0) == 1 && !unpin(fd, p.out_region), "unpin");
+	EXPECT(send(to_mallory, &byte, 1, 0) == 1, "send");
 	EXPECT(two[PAGE] == MARK && !memcmp(two + PAGE, two + PAGE + 1, PAGE - 1), "it was not written to");
 	EXPECT(!memcmp(two, kept, PAGE), "what was not given was written to");
-	EXPECT(send(to_mallory, &byte, 1, 0) == 1, "send");
 }
 
 static int pin_given(int fd, int dmabuf, uint64_t offset, uint64_t length, struct peerpin_pin *p)

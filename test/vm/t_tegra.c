@@ -262,7 +262,7 @@ static uint64_t mapped_bytes(unsigned int slot, unsigned int number)
 	return bytes;
 }
 
-CASE(what_a_consumer_writes_to_a_table_and_a_mapping_is_not_followed)
+CASE(sizes_and_mappings_that_a_consumer_has_written_to_are_not_followed)
 {
 	two_blocks();
 	CHECK_CASE();
