@@ -4,6 +4,7 @@
  * GPU by a persistent pin. Importers that cannot be told keep it.
  */
 #include "export.h"
+#include "group.h"
 #include "vmstat.h"
 
 #include <pthread.h>
@@ -432,6 +433,8 @@ static void be_pinner(enum kind kind, int sock)
 {
 	int client = emu_open(), file = pin_open();
 
+	if (!group_join())
+		_exit(1);
 	close(fd);
 	close(check);
 	close(peerpin);
@@ -458,6 +461,34 @@ static pid_t start_pinner(enum kind kind)
 	return pid;
 }
 
+static int pin_with_limit(const char *parameter)
+{
+	uint64_t own = (uintptr_t)host_memory(0);
+	char limit[32];
+	struct peerpin_pin p;
+	int err;
+
+	snprintf(limit, sizeof(limit), "%lu", BLOCK);
+	err = module_set(parameter, limit) ?: pin_by(peerpin, own, BLOCK, PEERPIN_PROVIDER_HOST, &p);
+	if (!err)
+		err = unpin(peerpin, p.out_region);
+	munmap((void *)(uintptr_t)own, BLOCK);
+	return module_set(parameter, "0") ?: err;
+}
+
+/* Against all, but against no process; and host memory against the dead's control group */
+static void expect_counted(enum kind kind)
+{
+	long long bytes = group_bytes("memory.current", "%lld");
+	int err;
+
+	EXPECT(kind != HOST || bytes >= (long long)BLOCK, "memory.current is %lld", bytes);
+	err = pin_with_limit("peerpin/parameters/max_total_bytes");
+	EXPECT(err == -EDQUOT, "beside it, of max_total_bytes: %d", err);
+	err = pin_with_limit("peerpin/parameters/max_process_bytes");
+	EXPECT(err == 0, "beside it, of max_process_bytes: %d", err);
+}
+
 static void static_keeps_of_the_dead(enum kind kind)
 {
 	int core = module_refs("peerpin");
@@ -470,16 +501,22 @@ static void static_keeps_of_the_dead(enum kind kind)
 	EXPECT(peer_reads(0, 0, 0, 0x11), "contents");
 	expect_held(kind);
 	CHECK_CASE();
+	expect_counted(kind);
+	CHECK_CASE();
 	EXPECT(module_refs("peerpin") > core, "the module may go");
 	EXPECT(close(whole) == 0 && is_pinned(kind), "close");
 	EXPECT(detach(0) == 0 && is_given_back(kind), "%ld, before %ld", pinned(kind), pinned_before);
+	EXPECT(group_bytes("memory.current", "%lld") < (long long)BLOCK, "still charged");
+	EXPECT(pin_with_limit("peerpin/parameters/max_total_bytes") == 0, "still counted");
 	usleep(100000);
 	EXPECT(nothing_left() && module_refs("peerpin") == core, "%d, before %d", module_refs("peerpin"), core);
 }
 
 CASE(a_static_importer_keeps_memory_of_the_dead)
 {
+	EXPECT(group_make(), "a control group: %s", strerror(errno));
 	FOR_EACH_KIND(static_keeps_of_the_dead(kind));
+	EXPECT(group_end(), "the control group: %s", strerror(errno));
 }
 
 /* ---- races ---- */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* What an ordinary user can use up, and when it comes back */
 #include <signal.h>
-#include <sys/stat.h>
 
+#include "group.h"
 #include "module.h"
 #include "victim.h"
 
@@ -236,35 +236,10 @@ CASE(the_aperture_is_anybodys_unless_limited)
 
 /* ---- the kernel's own memory ---------------------------------------------------------- */
 
-#define GROUP "/run/t_security_cgroup"
-
 /* Bytes of kernel memory that the processes of the group have */
 static long long kernel_bytes(void)
 {
-	char line[128];
-	long long bytes = -1;
-	FILE *f = fopen(GROUP "/mallory/memory.stat", "re");
-
-	while (f && fgets(line, sizeof(line), f) && sscanf(line, "kernel %lld", &bytes) != 1)
-		;
-	if (f)
-		fclose(f);
-	return bytes;
-}
-
-static bool group_write(const char *file, const char *text)
-{
-	int fd = open(file, O_WRONLY | O_CLOEXEC);
-	bool done = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-	close(fd);
-	return done;
-}
-
-static bool group_make(void)
-{
-	return !mkdir(GROUP, 0755) && !mount("none", GROUP, "cgroup2", 0, NULL) &&
-	       group_write(GROUP "/cgroup.subtree_control", "+memory") && !mkdir(GROUP "/mallory", 0755);
+	return group_bytes("memory.stat", "kernel %lld");
 }
 
 static void makes_many_regions(void)
@@ -282,7 +257,7 @@ static void makes_many_regions(void)
 
 static void joins_and_makes_many_regions(void)
 {
-	EXPECT(group_write(GROUP "/mallory/cgroup.procs", "0"), "the group: %s", strerror(errno));
+	EXPECT(group_join(), "the group: %s", strerror(errno));
 	EXPECT(user_become(MALLORY), "user");
 	makes_many_regions();
 }
@@ -299,7 +274,7 @@ static void pins_a_long_region(void)
 	uint64_t addr;
 	int fd, i;
 
-	EXPECT(group_write(GROUP "/mallory/cgroup.procs", "0"), "the group: %s", strerror(errno));
+	EXPECT(group_join(), "the group: %s", strerror(errno));
 	EXPECT(user_become(MALLORY), "user");
 	fd = pin_open();
 	addr = memory(length);
@@ -328,7 +303,7 @@ CASE(records_are_charged_to_the_control_group)
 	EXPECT(bytes > MANY * 512ll, "%d regions, %lld bytes", MANY, bytes);
 	user_join(user_start(0, pins_a_long_region));
 	CHECK_CASE();
-	EXPECT(all_came_back() && !umount2(GROUP, MNT_DETACH) && !rmdir(GROUP), "%s", strerror(errno));
+	EXPECT(all_came_back() && group_end(), "%s", strerror(errno));
 }
 
 VMTEST_MAIN
