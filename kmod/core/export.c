@@ -28,7 +28,9 @@
 
 MODULE_IMPORT_NS("DMA_BUF");
 
+/* Jiffies between tries for a lock; who has waited for so many waits for it by another queue, too. */
 #define TELL_DELAY_MAX ((unsigned long)HZ / 16)
+#define TELL_DELAY_WAIT 4ul
 
 /* Exports whose importers are being told */
 static atomic_t tellings;
@@ -97,21 +99,68 @@ static enum pp_export_told export_invalidate(struct pp_export *e)
 	return mapped ? PP_EXPORT_TOLD : PP_EXPORT_QUIET;
 }
 
-static bool export_tell_at_once(struct pp_export *e)
+static bool export_is_told(struct pp_export *e)
+{
+	struct peerpin_region *r = e->region;
+	bool told;
+
+	spin_lock_irq(&r->lock);
+	told = e->told != PP_EXPORT_TELLING;
+	spin_unlock_irq(&r->lock);
+	return told;
+}
+
+static void export_tell_once(struct pp_export *e)
 {
 	struct peerpin_region *r = e->region;
 	enum pp_export_told told;
 
-	if (!dma_resv_trylock(&e->resv))
-		return false;
+	dma_resv_assert_held(&e->resv);
+	if (export_is_told(e))
+		return;
 	told = export_invalidate(e);
-	dma_resv_unlock(&e->resv);
 
 	spin_lock_irq(&r->lock);
 	e->told = told;
 	wake_up_all(&r->idle);
 	spin_unlock_irq(&r->lock);
+}
+
+static bool export_tell_at_once(struct pp_export *e)
+{
+	if (!dma_resv_trylock(&e->resv))
+		return false;
+	export_tell_once(e);
+	dma_resv_unlock(&e->resv);
 	return true;
+}
+
+/* For a work item, which then has a reference. */
+static void export_tell_begin(struct pp_export *e)
+{
+	kref_get(&e->ref);
+	atomic_inc(&tellings);
+}
+
+static void export_tell_end(struct pp_export *e)
+{
+	export_put(e);
+	if (atomic_dec_and_test(&tellings))
+		wake_up_var(&tellings);
+}
+
+/*
+ * Who only tries never gets a lock that its holders hand to one another. Behind
+ * this one wait those only whose locks are contended, too.
+ */
+static void export_await(struct work_struct *work)
+{
+	struct pp_export *e = container_of(work, struct pp_export, awaiting);
+
+	dma_resv_lock(&e->resv, NULL);
+	export_tell_once(e);
+	dma_resv_unlock(&e->resv);
+	export_tell_end(e);
 }
 
 /* Twice as late each time: many locks may be held for long. */
@@ -119,6 +168,10 @@ static void export_tell_later(struct pp_export *e)
 {
 	unsigned long delay = e->delay;
 
+	if (delay == TELL_DELAY_WAIT) {
+		export_tell_begin(e);
+		queue_work(pp_lock_wq, &e->awaiting);
+	}
 	e->delay = min(2 * delay, TELL_DELAY_MAX);
 	queue_delayed_work(pp_tell_wq, &e->work, delay);
 }
@@ -126,18 +179,16 @@ static void export_tell_later(struct pp_export *e)
 /*
  * Other processes' importers are told behind it: so it waits neither for fences
  * nor for the lock, which another driver may hold for as long as its device works.
+ * But for drivers, where an importer is a region of ours, made of the dma-buf.
  */
 static void export_tell(struct work_struct *work)
 {
 	struct pp_export *e = container_of(to_delayed_work(work), struct pp_export, work);
 
-	if (!export_tell_at_once(e)) {
+	if (export_is_told(e) || export_tell_at_once(e))
+		export_tell_end(e);
+	else
 		export_tell_later(e);
-		return;
-	}
-	export_put(e);
-	if (atomic_dec_and_test(&tellings))
-		wake_up_var(&tellings);
 }
 
 void pp_export_exit(void)
@@ -155,8 +206,7 @@ static void export_tell_locked(struct pp_export *e)
 		return;
 	}
 	e->told = PP_EXPORT_TELLING;
-	kref_get(&e->ref);
-	atomic_inc(&tellings);
+	export_tell_begin(e);
 	queue_delayed_work(pp_tell_wq, &e->work, 0);
 }
 
@@ -418,6 +468,7 @@ static struct pp_export *export_new(struct peerpin_region *r)
 	INIT_LIST_HEAD(&e->importers);
 	INIT_LIST_HEAD(&e->maps);
 	INIT_DELAYED_WORK(&e->work, export_tell);
+	INIT_WORK(&e->awaiting, export_await);
 	e->delay = 1;
 	pp_region_get(r);
 	e->region = r;

@@ -28,7 +28,7 @@ enum pp_export_told {
 
 /**
  * struct pp_export - see above
- * @ref: the dma-buf, until its release, and the queued @work hold one
+ * @ref: the dma-buf, until its release, and @work and @awaiting, while they are queued, hold one
  * @resv: of the dma-buf
  * @dmabuf: NULL before it is made and when it is released; under @resv's lock
  * @region: held; a dma-buf may be there long after its end
@@ -40,6 +40,7 @@ enum pp_export_told {
  * @told: enum pp_export_told
  * @work: tells the importers
  * @delay: of @work (jiffies), when it finds @resv locked
+ * @awaiting: tells them, too, where @work has found it locked several times
  */
 struct pp_export {
 	struct kref ref;
@@ -53,6 +54,7 @@ struct pp_export {
 	enum pp_export_told told;
 	struct delayed_work work;
 	unsigned long delay;
+	struct work_struct awaiting;
 };
 
 enum {

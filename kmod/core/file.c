@@ -115,6 +115,7 @@ static void file_unpin_all(struct pp_file *f)
 static void file_set_mapping(struct pp_file *f, struct inode *inode, struct file *filp)
 {
 	address_space_init_once(&f->mapping);
+	init_rwsem(&f->mapping.invalidate_lock);
 	f->mapping.host = inode;
 	f->mapping.a_ops = inode->i_mapping->a_ops;
 	filp->f_mapping = &f->mapping;

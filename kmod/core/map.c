@@ -162,6 +162,7 @@ static void map_mark(struct pp_map *map)
 			map->marks[map->nr_marks++] =
 				(struct pp_map_mark){ sg, offset };
 		offset += sg_dma_len(sg);
+		cond_resched();
 	}
 }
 
@@ -204,9 +205,11 @@ static bool map_any_bounced(struct pp_map *map)
 
 	if (!map_is_direct(map->dev) && dev_is_dma_coherent(map->dev))
 		return false;
-	for_each_sgtable_dma_sg(&map->sgt, sg, i)
+	for_each_sgtable_dma_sg(&map->sgt, sg, i) {
 		if (dma_need_sync(map->dev, sg_dma_address(sg)))
 			return true;
+		cond_resched();
+	}
 	return false;
 }
 
@@ -352,7 +355,9 @@ static bool map_is_on_bus(struct device *dev, dma_addr_t bus, u64 length)
 
 /*
  * An exporter may list what the device does not reach, or, where an IOMMU translates,
- * physical addresses: it would cut them off, or find whatever is there for it.
+ * physical addresses: it would cut them off, or find whatever is there for it. The
+ * IOMMU's tables are looked through last: an address that the exporter has mapped
+ * keeps them, but one that only looks like it may be another's, who is unmapping it.
  */
 static bool map_is_there(struct device *dev, dma_addr_t bus, u64 length)
 {
@@ -360,8 +365,8 @@ static bool map_is_there(struct device *dev, dma_addr_t bus, u64 length)
 
 	if (bus > limit || length - 1 > limit - bus)
 		return false;
-	return map_is_direct(dev) || iommu_iova_to_phys(iommu_get_domain_for_dev(dev), bus) ||
-	       map_is_on_bus(dev, bus, length);
+	return map_is_direct(dev) || map_is_on_bus(dev, bus, length) ||
+	       iommu_iova_to_phys(iommu_get_domain_for_dev(dev), bus);
 }
 
 /*

@@ -51,7 +51,7 @@ struct peerpin_peer {
 
 void pp_peer_put(struct peerpin_peer *peer);
 
-/* become a user: @dev and the driver stay; -ENODEV when it is going away. Also in a region's lock */
+/* become a user: @dev and the driver stay; -ENODEV when it is going away */
 int pp_peer_enter(struct peerpin_peer *peer);
 void pp_peer_leave(struct peerpin_peer *peer);
 

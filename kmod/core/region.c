@@ -9,6 +9,7 @@
 struct workqueue_struct *pp_wq;
 struct workqueue_struct *pp_stop_wq;
 struct workqueue_struct *pp_tell_wq;
+struct workqueue_struct *pp_lock_wq;
 struct workqueue_struct *pp_unmap_wq;
 
 /*
@@ -164,12 +165,17 @@ int pp_region_init(void)
 	pp_tell_wq = region_queue_new("peerpin_tell");
 	if (!pp_tell_wq)
 		goto err_stop_wq;
+	pp_lock_wq = region_queue_new("peerpin_lock");
+	if (!pp_lock_wq)
+		goto err_tell_wq;
 	pp_unmap_wq = region_queue_new("peerpin_unmap");
 	if (!pp_unmap_wq)
-		goto err_tell_wq;
+		goto err_lock_wq;
 	pp_cookie_init();
 	return 0;
 
+err_lock_wq:
+	destroy_workqueue(pp_lock_wq);
 err_tell_wq:
 	destroy_workqueue(pp_tell_wq);
 err_stop_wq:
@@ -184,6 +190,7 @@ err_cache:
 void pp_region_exit(void)
 {
 	destroy_workqueue(pp_unmap_wq);
+	destroy_workqueue(pp_lock_wq);
 	destroy_workqueue(pp_tell_wq);
 	destroy_workqueue(pp_stop_wq);
 	destroy_workqueue(pp_wq);

@@ -244,12 +244,13 @@ static inline unsigned long pp_time_left(unsigned long deadline)
 /*
  * For work that ends regions, which may wait for drivers and for importers' fences;
  * for asking drivers to stop, emptying views and ending what exporters mapped when
- * its DMA has ended, for telling importers, and for unmapping what exporters mapped,
- * none of which must wait behind that. Made at init.
+ * its DMA has ended, for telling importers, for waiting for locks to tell them, and
+ * for unmapping what exporters mapped, none of which must wait behind that. Made at init.
  */
 extern struct workqueue_struct *pp_wq;
 extern struct workqueue_struct *pp_stop_wq;
 extern struct workqueue_struct *pp_tell_wq;
+extern struct workqueue_struct *pp_lock_wq;
 extern struct workqueue_struct *pp_unmap_wq;
 
 int pp_region_init(void);

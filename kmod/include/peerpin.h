@@ -298,7 +298,8 @@ bool peerpin_dma_stale(const struct peerpin_dma *dma);
  * peerpin_dma_end() - the device will not touch the memory of @dma any more
  * @dma: begun; a second call on it is a bug, which warns and does nothing
  *
- * Context: any, hard interrupt included.
+ * Context: any, hard interrupt included; with CONFIG_PREEMPT_RT any that may sleep for
+ * a lock, as a threaded interrupt handler does.
  */
 void peerpin_dma_end(struct peerpin_dma *dma);
 

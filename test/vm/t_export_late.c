@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 
 CASE(nodes_are_there)
 {
@@ -257,6 +258,55 @@ CASE(held_locks_do_not_keep_another_importer_from_being_told)
 	EXPECT(drain_timeout("1000") == 0, "parameter");
 	EXPECT_ALL_GONE();
 	EXPECT(took < HOLD_MS, "the locks were not held all the time: %lu ms", took);
+}
+
+enum {
+	TAKERS = 3,
+	TAKE_MS = 30,
+};
+
+static atomic_bool taking;
+
+/* As a driver does whose work is short, again and again */
+static void *take_again(void *slot)
+{
+	while (taking)
+		if (hold_lock((uintptr_t)slot, TAKE_MS))
+			return "hold";
+	return NULL;
+}
+
+/* There is always somebody who has it, or to whom it is handed. */
+CASE(a_lock_that_is_taken_again_and_again_keeps_no_importer_from_being_told)
+{
+	pthread_t thread[TAKERS];
+	uint64_t began, took;
+	void *failed = NULL;
+	uintptr_t i;
+
+	EXPECT(drain_timeout("2000") == 0, "parameter");
+	start();
+	CHECK_CASE();
+	for (i = 0; i <= TAKERS; i++)
+		EXPECT(import_as(i, whole, DMABUF_CHECK_DYNAMIC, true) == 0, "%lu", i);
+	taking = true;
+	for (i = 0; i < TAKERS; i++)
+		EXPECT(!pthread_create(&thread[i], NULL, take_again, (void *)i), "thread");
+	usleep(200000);
+	log_skip();
+	began = now_ns();
+	EXPECT(emu_free(fd, VA) == 0, "free");
+	took = ms_since(began);
+	taking = false;
+	for (i = 0; i < TAKERS; i++)
+		EXPECT(!pthread_join(thread[i], &failed) && !failed, "%s", failed ? (const char *)failed : "join");
+	EXPECT(took < 1000 && !log_has(LATE, "0000:"), "free took %lu ms", took);
+	EXPECT(notified(TAKERS) == 1, "%u notifications", notified(TAKERS));
+	for (i = 0; i <= TAKERS; i++)
+		EXPECT(detach(i) == 0, "detach");
+	EXPECT(close(whole) == 0 && unpin(peerpin, region.out_region) == 0, "end");
+	EXPECT(drain_timeout("1000") == 0, "parameter");
+	EXPECT_ALL_GONE();
 }
 
 static unsigned char *host_pages(size_t bytes)
