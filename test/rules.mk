@@ -49,7 +49,7 @@ UNIT_OBJ_test_bar1 = $(B)/obj/tool/bar1.o
 UNIT_OBJ_test_copy = $(patsubst %,$(B)/obj/tool/%.o,args copy explain file_copy file_result gpu json pattern result surface tool \
 	units utf8)
 UNIT_OBJ_test_file_copy = $(patsubst %,$(B)/obj/tool/%.o,file_copy file_result json pattern surface tool units utf8)
-UNIT_OBJ_test_judge_modinfo = $(B)/obj/judge/modinfo.o
+UNIT_OBJ_test_modinfo = $(B)/vm/modinfo.o
 UNIT_OBJ_test_judge_plan = $(B)/obj/judge/plan.o
 UNIT_OBJ_test_judge_splat = $(B)/obj/judge/splat.o
 UNIT_OBJ_test_judge_violations = $(B)/obj/judge/violations.o

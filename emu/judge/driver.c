@@ -10,7 +10,7 @@
 #include "child.h"
 #include "driver.h"
 #include "file.h"
-#include "modinfo.h"
+#include "../vm/modinfo.h"
 
 enum {
 	LOAD_MS = 10000,

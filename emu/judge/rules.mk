@@ -10,7 +10,7 @@ $(SHIM_OBJ): override CFLAGS += -fPIC -fvisibility=hidden
 $(B)/obj/judge/%.o: emu/judge/%.c | $(B)/obj/judge/shim
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/judge/guest: $(JUDGE_OBJ) | $(B)/judge
+$(B)/judge/guest: $(JUDGE_OBJ) $(B)/vm/modinfo.o | $(B)/judge
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
 
 $(B)/judge/shim.so: $(SHIM_OBJ) | $(B)/judge

@@ -23,8 +23,12 @@ u32 emugpu_clients(void)
 
 struct emugpu_client *emugpu_client_new(void)
 {
-	struct emugpu_client *client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
+	struct emugpu_client *client;
 
+	/* a thread of the kernel that was made to open the node */
+	if (!current->mm)
+		return NULL;
+	client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
 	if (!client)
 		return NULL;
 	client->number = atomic64_inc_return(&last_number);

@@ -31,7 +31,7 @@ struct dma_map {
 
 static void unmap_pages(struct dma_map *map)
 {
-	while (map->entries)
+	for (; map->entries; cond_resched())
 		dma_unmap_phys(&map->peer->dev, map->addresses[--map->entries], EMUGPU_PAGE_SIZE, DMA_BIDIRECTIONAL,
 			       MAP_ATTRS);
 }
@@ -73,7 +73,7 @@ static int map_pages(struct dma_map *map, const struct emugpu_pin *pin)
 {
 	int err = 0;
 
-	while (map->entries < emugpu_table_nr_pages(pin) && !err)
+	for (; map->entries < emugpu_table_nr_pages(pin) && !err; cond_resched())
 		err = map_page(map, pin);
 	if (err)
 		unmap_pages(map);

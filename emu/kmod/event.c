@@ -21,8 +21,8 @@
 enum {
 	EVENTS_MAX = 256,
 	TICK_MS = 20,
-	TICKS_STUCK = 500 / TICK_MS,
-	TICKS_MAX = 2000 / TICK_MS,
+	TICKS_STUCK = 1500 / TICK_MS,	/* no peer driver of peerpin drains so long: drain_timeout_ms */
+	TICKS_MAX = 4000 / TICK_MS,
 };
 
 /* All of the record */

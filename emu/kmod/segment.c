@@ -44,8 +44,10 @@ static void unmap_first(struct device *dev, struct sg_table *sgt, unsigned int n
 	struct scatterlist *sg;
 	unsigned int i;
 
-	for_each_sg(sgt->sgl, sg, n, i)
+	for_each_sg(sgt->sgl, sg, n, i) {
 		dma_unmap_phys(dev, sg_dma_address(sg), sg_dma_len(sg), DMA_BIDIRECTIONAL, MAP_ATTRS);
+		cond_resched();
+	}
 }
 
 static int map_one(struct device *dev, struct scatterlist *sg, phys_addr_t at, u32 length)
@@ -76,6 +78,7 @@ static int map_all(struct device *dev, struct sg_table *sgt, const struct emugpu
 			return err;
 		}
 		offset += length;
+		cond_resched();
 	}
 	return 0;
 }

@@ -76,7 +76,6 @@ int main(void)
 	must("/config", config_read(&config));
 	sethostname("peerpin-vm", strlen("peerpin-vm"));
 	root_enter(&config);
-	/* emu/vm/run looks for it, in one piece */
 	log_line("vm: running %s", config.argv[0]);
 	stream_running();
 	finish(run(&config));

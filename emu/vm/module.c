@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "modinfo.h"
 #include "module.h"
 #include "stream.h"
 
@@ -46,19 +47,6 @@ int modules_load_rig(void)
 	return ret;
 }
 
-/* The kernel's name of a module: that of its file, with '-' as '_'. */
-static void name_of(const char *file, char *name)
-{
-	const char *base = strrchr(file, '/');
-	char *p;
-
-	snprintf(name, NAME_MAX_LENGTH, "%s", base ? base + 1 : file);
-	name[strcspn(name, ".")] = '\0';
-	for (p = name; *p; p++)
-		if (*p == '-')
-			*p = '_';
-}
-
 int modules_load(const struct config *config)
 {
 	const struct config_module *module;
@@ -67,13 +55,14 @@ int modules_load(const struct config *config)
 
 	for (i = 0; i < config->nr_insmods; i++) {
 		module = &config->insmod[i];
-		ret = load(module->file, module->params);
+		ret = modinfo_name(module->file, loaded[nr_loaded], NAME_MAX_LENGTH) ?:
+		      load(module->file, module->params);
 		if (ret) {
 			stream_note("cannot load %s: %s; the kernel's log says more (--log FILE)",
 				    module->file, strerror(-ret));
 			return ret;
 		}
-		name_of(module->file, loaded[nr_loaded++]);
+		nr_loaded++;
 	}
 	return 0;
 }

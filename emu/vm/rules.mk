@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-vm_init := $(addprefix $(B)/vm/,init.o command.o config.o finder.o gcov.o leak.o log.o module.o root.o stream.o)
+vm_init := $(addprefix $(B)/vm/,init.o command.o config.o finder.o gcov.o leak.o log.o modinfo.o module.o root.o stream.o)
 
 USER_TARGETS += $(B)/vm/init $(B)/vm/watch
 

@@ -38,10 +38,16 @@ static void send_frame(struct frame *frame, enum frame_kind kind, size_t length)
 
 	frame->head.kind = kind;
 	frame->head.length = (uint32_t)length;
-	for (; left; p += put, left -= (size_t)put) {
+	while (left) {
 		put = write(port, p, left);
-		if (put < 0)
+		if (put < 0 && errno != ENOMEM)
 			return;	/* nobody is left to tell */
+		if (put < 0) {
+			usleep(PORT_POLL_MS * 1000);
+			continue;
+		}
+		p += put;
+		left -= (size_t)put;
 	}
 }
 

@@ -4,9 +4,10 @@
  * machine into stdout and stderr, and end QEMU when the verdict has come, when
  * time is up, on a signal, and when this process dies in whatever way.
  *
- *   watch BOOT_SECONDS SECONDS LOG QEMU ARG...
+ *   watch BOOT_SECONDS SECONDS LOG RUNNING QEMU ARG...
  *
- * Of SECONDS the machine may take BOOT_SECONDS until it is running.
+ * Of SECONDS the machine may take BOOT_SECONDS until it is running; then there is
+ * a file RUNNING.
  * LOG is where QEMU writes the machine's console: the verdict is awaited there, too,
  * because a thread of the kernel prints what the log is to have before it.
  * QEMU finds the stream's writing end as file descriptor 3. Exit status: the
@@ -198,8 +199,18 @@ static int read_frame(int fd, struct frame *frame)
 	return read_all(fd, frame->data, frame->head.length);
 }
 
+static void note_running(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		perror(path);
+	close(fd);
+	limit_time(deadline);
+}
+
 /* Returns the verdict; -1: there was none */
-static int copy_until_verdict(int stream)
+static int copy_until_verdict(int stream, const char *running)
 {
 	static struct frame frame;
 
@@ -207,7 +218,7 @@ static int copy_until_verdict(int stream)
 		if (frame.head.kind == FRAME_VERDICT)
 			return (unsigned char)frame.data[0];
 		if (frame.head.kind == FRAME_RUNNING)
-			limit_time(deadline);
+			note_running(running);
 		else
 			pass_on(frame.head.kind == FRAME_STDERR ? STDERR_FILENO : STDOUT_FILENO, &frame);
 	}
@@ -220,7 +231,9 @@ static bool log_has_verdict(int log)
 	off_t end = lseek(log, 0, SEEK_END);
 	ssize_t got = pread(log, tail, sizeof(tail), end > LOG_TAIL ? end - LOG_TAIL : 0);
 
-	return got > 0 && memmem(tail, (size_t)got, LOG_VERDICT, strlen(LOG_VERDICT));
+	const char *verdict = got > 0 ? memmem(tail, (size_t)got, LOG_VERDICT, strlen(LOG_VERDICT)) : NULL;
+
+	return verdict && memchr(verdict, '\n', (size_t)(tail + got - verdict));
 }
 
 /* One that never comes is for whoever reads the log to tell. */
@@ -261,8 +274,8 @@ int main(int argc, char **argv)
 {
 	int stream, status;
 
-	if (argc < 5) {
-		fprintf(stderr, "usage: watch BOOT_SECONDS SECONDS LOG QEMU ARG...\n");
+	if (argc < 6) {
+		fprintf(stderr, "usage: watch BOOT_SECONDS SECONDS LOG RUNNING QEMU ARG...\n");
 		return 2;
 	}
 	fill_closed();
@@ -270,12 +283,12 @@ int main(int argc, char **argv)
 	deadline = now() + atoi(argv[2]);
 	limit_time(now() + atoi(argv[1]));
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	stream = start_qemu(argv + 4);
+	stream = start_qemu(argv + 5);
 	if (stream < 0) {
 		perror("watch");
 		return EXIT_NO_VERDICT;
 	}
-	status = copy_until_verdict(stream);
+	status = copy_until_verdict(stream, argv[4]);
 	if (status < 0) {
 		say_how_qemu_ended();
 		status = EXIT_NO_VERDICT;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../emu/judge/modinfo.h"
+#include "../../emu/vm/modinfo.h"
 #include "unit.h"
 
 /* A module as far as this goes: sections nothing, .modinfo and .shstrtab, whose contents follow the header. */

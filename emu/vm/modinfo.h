@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a module's file says of it. */
-#ifndef JUDGE_MODINFO_H
-#define JUDGE_MODINFO_H
+#ifndef EMU_VM_MODINFO_H
+#define EMU_VM_MODINFO_H
 
 #include <stddef.h>
 
