@@ -21,7 +21,7 @@
 enum {
 	EVENTS_MAX = 256,
 	TICK_MS = 20,
-	TICKS_STUCK = 1500 / TICK_MS,	/* no peer driver of peerpin drains so long: drain_timeout_ms */
+	TICKS_STUCK = 1500 / TICK_MS,	/* peerpin drains no longer by default: drain_timeout_ms */
 	TICKS_MAX = 4000 / TICK_MS,
 };
 

@@ -18,7 +18,7 @@ struct nvidia_p2p_page_table;
 /*
  * A call on @table, or on none, NULL, is about to return without error, or has just
  * begun: see the kinds. No lock held; returns when what was planned has been done, or
- * has to wait for this thread, or takes longer than four seconds. @caller as EMUGPU_CALLER
+ * has to wait for this thread, or takes longer than some seconds. @caller as EMUGPU_CALLER
  */
 void emugpu_event_happens(enum emugpu_event_kind kind, const struct nvidia_p2p_page_table *table, const void *caller);
 

@@ -4,10 +4,10 @@
  * machine into stdout and stderr, and end QEMU when the verdict has come, when
  * time is up, on a signal, and when this process dies in whatever way.
  *
- *   watch BOOT_SECONDS SECONDS LOG RUNNING QEMU ARG...
+ *   watch BOOT_SECONDS SECONDS LOG BOOTING QEMU ARG...
  *
- * Of SECONDS the machine may take BOOT_SECONDS until it is running; then there is
- * a file RUNNING.
+ * Of SECONDS the machine may take BOOT_SECONDS until it is running; then the file
+ * BOOTING is removed.
  * LOG is where QEMU writes the machine's console: the verdict is awaited there, too,
  * because a thread of the kernel prints what the log is to have before it.
  * QEMU finds the stream's writing end as file descriptor 3. Exit status: the
@@ -199,18 +199,14 @@ static int read_frame(int fd, struct frame *frame)
 	return read_all(fd, frame->data, frame->head.length);
 }
 
-static void note_running(const char *path)
+static void note_running(const char *booting)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-
-	if (fd < 0)
-		perror(path);
-	close(fd);
+	unlink(booting);
 	limit_time(deadline);
 }
 
 /* Returns the verdict; -1: there was none */
-static int copy_until_verdict(int stream, const char *running)
+static int copy_until_verdict(int stream, const char *booting)
 {
 	static struct frame frame;
 
@@ -218,7 +214,7 @@ static int copy_until_verdict(int stream, const char *running)
 		if (frame.head.kind == FRAME_VERDICT)
 			return (unsigned char)frame.data[0];
 		if (frame.head.kind == FRAME_RUNNING)
-			note_running(running);
+			note_running(booting);
 		else
 			pass_on(frame.head.kind == FRAME_STDERR ? STDERR_FILENO : STDOUT_FILENO, &frame);
 	}
@@ -275,7 +271,7 @@ int main(int argc, char **argv)
 	int stream, status;
 
 	if (argc < 6) {
-		fprintf(stderr, "usage: watch BOOT_SECONDS SECONDS LOG RUNNING QEMU ARG...\n");
+		fprintf(stderr, "usage: watch BOOT_SECONDS SECONDS LOG BOOTING QEMU ARG...\n");
 		return 2;
 	}
 	fill_closed();

@@ -28,9 +28,10 @@
 
 MODULE_IMPORT_NS("DMA_BUF");
 
-/* Jiffies between tries for a lock; who has waited for so many waits for it by another queue, too. */
+/* Jiffies between tries for a lock, twice as many each time; from so many on another work item waits for it, too. */
 #define TELL_DELAY_MAX ((unsigned long)HZ / 16)
 #define TELL_DELAY_WAIT 4ul
+static_assert(HZ / 16 > TELL_DELAY_WAIT);
 
 /* Exports whose importers are being told */
 static atomic_t tellings;
@@ -151,15 +152,17 @@ static void export_tell_end(struct pp_export *e)
 
 /*
  * Who only tries never gets a lock that its holders hand to one another. Behind
- * this one wait those only whose locks are contended, too.
+ * this one wait those only whose locks are contended, too. No signal comes here:
+ * it is for a task that may wait long to be no hung one.
  */
 static void export_await(struct work_struct *work)
 {
 	struct pp_export *e = container_of(work, struct pp_export, awaiting);
 
-	dma_resv_lock(&e->resv, NULL);
-	export_tell_once(e);
-	dma_resv_unlock(&e->resv);
+	if (!dma_resv_lock_interruptible(&e->resv, NULL)) {
+		export_tell_once(e);
+		dma_resv_unlock(&e->resv);
+	}
 	export_tell_end(e);
 }
 

@@ -143,9 +143,9 @@ void pp_region_uncharge(struct peerpin_region *r)
 	pp_account_uncharge(r->account, atomic64_xchg(&r->charged, 0));
 }
 
-static struct workqueue_struct *region_queue_new(const char *name)
+static struct workqueue_struct *region_queue_new(const char *name, unsigned int flags)
 {
-	return alloc_workqueue("%s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0, name);
+	return alloc_workqueue("%s", WQ_UNBOUND | flags, 0, name);
 }
 
 int pp_region_init(void)
@@ -156,19 +156,21 @@ int pp_region_init(void)
 					 region_construct);
 	if (!region_cache)
 		return -ENOMEM;
-	pp_wq = region_queue_new("peerpin");
+	pp_wq = region_queue_new("peerpin", WQ_MEM_RECLAIM);
 	if (!pp_wq)
 		goto err_cache;
-	pp_stop_wq = region_queue_new("peerpin_stop");
+	pp_stop_wq = region_queue_new("peerpin_stop", WQ_MEM_RECLAIM);
 	if (!pp_stop_wq)
 		goto err_wq;
-	pp_tell_wq = region_queue_new("peerpin_tell");
+	/* with workers of its own, which the others' waiting does not use up */
+	pp_tell_wq = region_queue_new("peerpin_tell", WQ_MEM_RECLAIM | WQ_HIGHPRI);
 	if (!pp_tell_wq)
 		goto err_stop_wq;
-	pp_lock_wq = region_queue_new("peerpin_lock");
+	/* a rescuer would wait for one lock after the other */
+	pp_lock_wq = region_queue_new("peerpin_lock", 0);
 	if (!pp_lock_wq)
 		goto err_tell_wq;
-	pp_unmap_wq = region_queue_new("peerpin_unmap");
+	pp_unmap_wq = region_queue_new("peerpin_unmap", WQ_MEM_RECLAIM);
 	if (!pp_unmap_wq)
 		goto err_lock_wq;
 	pp_cookie_init();

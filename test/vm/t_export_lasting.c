@@ -506,9 +506,9 @@ static void static_keeps_of_the_dead(enum kind kind)
 	EXPECT(module_refs("peerpin") > core, "the module may go");
 	EXPECT(close(whole) == 0 && is_pinned(kind), "close");
 	EXPECT(detach(0) == 0 && is_given_back(kind), "%ld, before %ld", pinned(kind), pinned_before);
+	usleep(100000);
 	EXPECT(group_bytes("memory.current", "%lld") < (long long)BLOCK, "still charged");
 	EXPECT(pin_with_limit("peerpin/parameters/max_total_bytes") == 0, "still counted");
-	usleep(100000);
 	EXPECT(nothing_left() && module_refs("peerpin") == core, "%d, before %d", module_refs("peerpin"), core);
 }
 
