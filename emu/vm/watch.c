@@ -226,7 +226,6 @@ static bool log_has_verdict(int log)
 	static char tail[LOG_TAIL];
 	off_t end = lseek(log, 0, SEEK_END);
 	ssize_t got = pread(log, tail, sizeof(tail), end > LOG_TAIL ? end - LOG_TAIL : 0);
-
 	const char *verdict = got > 0 ? memmem(tail, (size_t)got, LOG_VERDICT, strlen(LOG_VERDICT)) : NULL;
 
 	return verdict && memchr(verdict, '\n', (size_t)(tail + got - verdict));
