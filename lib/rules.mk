@@ -20,9 +20,12 @@ $(B)/lib/libpeerpin.so.1: $(LIB_PIC) lib/libpeerpin.map | $(B)/lib
 $(B)/lib/libpeerpin.so: $(B)/lib/libpeerpin.so.1
 	ln -sf libpeerpin.so.1 $@
 
-$(B)/lib/libpeerpin.a: $(LIB_OBJ) | $(B)/lib
+$(B)/lib/libpeerpin.a: $(LIB_OBJ)
+
+# Every static archive. The rules.mk of each room names the objects. `make install` installs libpeerpin.a only.
+$(B)/lib/%.a: | $(B)/lib
 	rm -f $@
-	$(AR) rcs $@ $(LIB_OBJ)
+	$(AR) rcs $@ $^
 
 $(B)/lib $(B)/obj/lib:
 	mkdir -p $@

@@ -6,7 +6,10 @@ USER_TARGETS += $(B)/bin/bench/plot
 $(B)/obj/bench/plot/%.o: bench/plot/%.c | $(B)/obj/bench/plot
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/bin/bench/plot: $(PLOT_OBJ) $(B)/obj/tool/markup.o | $(B)/bin/bench
+# all but main(), for the unit test too
+$(B)/lib/libplot.a: $(filter-out %/main.o,$(PLOT_OBJ))
+
+$(B)/bin/bench/plot: $(B)/obj/bench/plot/main.o $(B)/lib/libplot.a $(B)/lib/libtool.a | $(B)/bin/bench
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
 
 $(B)/obj/bench/plot:

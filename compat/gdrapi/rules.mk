@@ -18,6 +18,9 @@ $(B)/lib/libgdrapi.so.2: $(GDR_OBJ) $(GDR_LIB_OBJ) $(B)/lib/libpeerpin.so compat
 $(B)/lib/libgdrapi.so: $(B)/lib/libgdrapi.so.2
 	ln -sf libgdrapi.so.2 $@
 
+# for the unit tests
+$(B)/lib/libgdr.a: $(GDR_OBJ)
+
 $(B)/obj/gdrapi:
 	mkdir -p $@
 

@@ -10,7 +10,10 @@ $(SHIM_OBJ): override CFLAGS += -fPIC -fvisibility=hidden
 $(B)/obj/judge/%.o: emu/judge/%.c | $(B)/obj/judge/shim
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/judge/guest: $(JUDGE_OBJ) $(B)/vm/modinfo.o | $(B)/judge
+# all but main(), for peerpin and the unit tests too
+$(B)/lib/libjudge.a: $(filter-out %/guest.o,$(JUDGE_OBJ)) $(B)/vm/modinfo.o
+
+$(B)/judge/guest: $(B)/obj/judge/guest.o $(B)/lib/libjudge.a | $(B)/judge
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
 
 $(B)/judge/shim.so: $(SHIM_OBJ) | $(B)/judge

@@ -23,6 +23,9 @@ $(B)/emu/libcuda.so.1: $(LIBCUDA_OBJ) emu/libcuda/libcuda.map | $(B)/emu
 $(B)/emu/libcuda.so: $(B)/emu/libcuda.so.1
 	ln -sf libcuda.so.1 $@
 
+# For the unit tests. Not named libcuda.a: with -L$(B)/lib the linker would take that for -lcuda.
+$(B)/lib/libemucuda.a: $(LIBCUDA_OBJ)
+
 $(B)/emu $(B)/obj/libcuda:
 	mkdir -p $@
 

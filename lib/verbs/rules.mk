@@ -15,6 +15,9 @@ $(B)/lib/libpeerpin-verbs.so.1: $(VERBS_OBJ) lib/verbs/libpeerpin-verbs.map $(B)
 $(B)/lib/libpeerpin-verbs.so: $(B)/lib/libpeerpin-verbs.so.1
 	ln -sf libpeerpin-verbs.so.1 $@
 
+# for the unit tests
+$(B)/lib/libverbs.a: $(VERBS_OBJ)
+
 $(B)/obj/verbs:
 	mkdir -p $@
 
