@@ -26,15 +26,6 @@ $(B)/obj/gdrapi:
 
 # ---- who uses it -----------------------------------------------------------------
 
-UNIT_OBJ_test_gdrapi := $(GDR_OBJ) $(B)/obj/test/mock_kernel.o
-UNIT_OBJ_test_gdrapi_map := $(UNIT_OBJ_test_gdrapi)
-UNIT_OBJ_test_gdrapi_threads := $(GDR_OBJ)
-UNIT_OBJ_test_gdrapi_copy := $(B)/obj/gdrapi/copy.o $(B)/obj/gdrapi/stream.o
-GDR_UNIT := test_gdrapi test_gdrapi_map test_gdrapi_threads test_gdrapi_copy
-$(GDR_UNIT:%=$(B)/obj/test/%.o): private override CPPFLAGS += -Icompat/gdrapi
-$(B)/bin/test/test_gdrapi: private override LDFLAGS += -Wl,--wrap=calloc
-$(foreach t,$(GDR_UNIT),$(eval $(B)/bin/test/$(t): $(UNIT_OBJ_$(t))))
-
 GDR_VM := $(patsubst test/vm/%.c,$(B)/bin/vm/%,$(wildcard test/vm/t_gdrapi*.c))
 $(GDR_VM): $(B)/lib/libgdrapi.so
 $(GDR_VM): private override CPPFLAGS += -Icompat/gdrapi

@@ -24,7 +24,7 @@ static void notices_cuda_when_it_is_loaded(void **state)
 	assert_int_equal(kind(), PP_MEM_HOST);
 	assert_int_equal(kind(), PP_MEM_HOST);
 	assert_null(dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_NOW));
-	assert_non_null(dlopen(FAKE_CUDA, RTLD_NOW | RTLD_LOCAL));
+	assert_non_null(dlopen(BUILD "/bin/test/fake/libcuda.so.1", RTLD_NOW | RTLD_LOCAL));
 	assert_int_equal(kind(), PP_MEM_GPU);
 }
 
@@ -78,7 +78,7 @@ static void load_plugin(void (*calls)(void))
 	sem_init(&loading, 0, 0);
 	pthread_create(&other, NULL, call_meanwhile, NULL);
 	alarm(10);
-	plugin = dlopen(FAKE_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+	plugin = dlopen(BUILD "/bin/test/fake/plugin.so", RTLD_NOW | RTLD_LOCAL);
 	assert_non_null(plugin);
 	pthread_join(other, NULL);
 	alarm(0);

@@ -11,6 +11,8 @@
 #include <string.h>
 #include "unit.h"
 
+#define VERSIONED BUILD "/bin/test/fake/hooked/libversioned.so"
+
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
 extern struct fake_cuda fake_cuda;
@@ -244,7 +246,7 @@ static void a_function_has_one_address(void **state)
 /* Libraries that are not called libcuda have functions of these names too: each its own. */
 static void two_libraries_of_the_same_symbols_are_kept_apart(void **state)
 {
-	void *lib = dlopen(FAKE_VERSIONED, RTLD_NOW | RTLD_LOCAL);
+	void *lib = dlopen(VERSIONED, RTLD_NOW | RTLD_LOCAL);
 	struct fake_cuda *other = dlsym(lib, "fake_cuda");
 	free_fn fn = (free_fn)dlsym(lib, "cuMemUnmap");
 	free_fn versioned = (free_fn)dlvsym(lib, "cuMemUnmap", "libversioned.so");
@@ -265,14 +267,14 @@ static void two_libraries_of_the_same_symbols_are_kept_apart(void **state)
 
 static void a_library_in_use_stays_loaded(void **state)
 {
-	void *lib = dlopen(FAKE_VERSIONED, RTLD_NOW | RTLD_LOCAL);
+	void *lib = dlopen(VERSIONED, RTLD_NOW | RTLD_LOCAL);
 	free_fn fn = (free_fn)dlsym(lib, "cuMemPoolTrimTo");
 
 	(void)state;
 	dlclose(lib);
 	dlclose(lib);
 	fn(ADDR, LENGTH, THIRD);
-	assert_non_null(dlopen(FAKE_VERSIONED, RTLD_NOW | RTLD_NOLOAD));
+	assert_non_null(dlopen(VERSIONED, RTLD_NOW | RTLD_NOLOAD));
 }
 
 /* ---- what cuGetProcAddress() is asked ------------------------------------------------- */

@@ -17,6 +17,8 @@
 #include <unistd.h>
 #include "unit.h"
 
+#define HOOK BUILD "/lib/libpeerpin-hook.so.1"
+#define HOOKED BUILD "/bin/test/fake/hooked/"
 #define LIBCUDA HOOKED "libcuda.so.1"
 #define VERSIONED HOOKED "libversioned.so"
 #define COPY HOOKED "copy.so"

@@ -21,7 +21,7 @@ static find_fn *find;
 static int setup(void **state)
 {
 	(void)state;
-	lib = dlopen(LIBCUDA, RTLD_NOW | RTLD_LOCAL);
+	lib = dlopen(BUILD "/emu/libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!lib)
 		return -1;
 	find = (find_fn *)dlsym(lib, "cuGetProcAddress");
@@ -54,7 +54,7 @@ static void is_found(const char *exported)
 
 static void what_is_exported_is_found_by_name(void **state)
 {
-	FILE *map = fopen(MAP, "r");
+	FILE *map = fopen("emu/libcuda/libcuda.map", "r");
 	char line[LINE], name[LINE];
 	int found = 0;
 

@@ -121,7 +121,7 @@ static pid_t start_top(void)
 		return pid;
 	dup2(terminal.slave, STDIN_FILENO);
 	dup2(terminal.slave, STDOUT_FILENO);
-	execl(PEERPIN, "peerpin", "top", "--count", "1", "--interval", "0.1", NULL);
+	execl(BUILD "/bin/peerpin", "peerpin", "top", "--count", "1", "--interval", "0.1", NULL);
 	_exit(127);
 }
 

@@ -12,6 +12,8 @@
 #include "tool.h"
 #include "tree_maker.h"
 
+#define PEERPIN BUILD "/bin/peerpin"
+
 /* ---- files ----------------------------------------------------------------------- */
 
 static bool leads_to_null(pid_t pid, int fd)

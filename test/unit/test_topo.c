@@ -379,7 +379,7 @@ static char *run(const char *arguments, int *status)
 	FILE *f;
 	int ended;
 
-	assert_true(asprintf(&command, PEERPIN " topo --root %s %s 2>&1", root, arguments) > 0);
+	assert_true(asprintf(&command, BUILD "/bin/peerpin topo --root %s %s 2>&1", root, arguments) > 0);
 	f = popen(command, "r");
 	assert_non_null(f);
 	assert_non_null(out);

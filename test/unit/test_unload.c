@@ -58,7 +58,7 @@ static void threads_end_after_it(void **state)
 	int ret = -1;
 
 	(void)state;
-	lib = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	lib = dlopen(BUILD "/lib/libpeerpin.so.1", RTLD_NOW | RTLD_LOCAL);
 	assert_non_null(lib);
 	pthread_barrier_init(&used, NULL, 2);
 	pthread_barrier_init(&unloaded, NULL, 2);

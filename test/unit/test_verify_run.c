@@ -13,6 +13,8 @@
 #include <unistd.h>
 #include "unit.h"
 
+#define PEERPIN BUILD "/bin/peerpin"
+
 static char root[] = "/tmp/peerpin-test.XXXXXX";
 static char out[1 << 16], err[1 << 14];
 
@@ -132,7 +134,7 @@ static int setup_root(void **state)
 	write_text("test", "");
 	chmod(path("test"), 0700);
 	write_text("x.ko", "");
-	return realpath(FAKE_VM_RUN, from) && !symlink(from, path("emu/vm/run")) ? 0 : -1;
+	return realpath("test/unit/fake_vm_run", from) && !symlink(from, path("emu/vm/run")) ? 0 : -1;
 }
 
 static int remove_root(void **state)

@@ -52,7 +52,7 @@ static int setup(void **state)
 	char directory[PATH_MAX], from[PATH_MAX];
 
 	(void)state;
-	if (!mkdtemp(root) || !realpath(FAKE_VM_RUN, from))
+	if (!mkdtemp(root) || !realpath("test/unit/fake_vm_run", from))
 		return -1;
 	snprintf(directory, sizeof(directory), "%s/emu", root);
 	mkdir(directory, 0700);
