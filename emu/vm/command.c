@@ -41,7 +41,7 @@ static void set_environment(const struct config *config)
 	setenv("LANG", "C.UTF-8", 1);
 }
 
-static void exec_command(const struct command *command, const struct config *config)
+static void exec_command(const struct command *command, const struct config *config, char **argv)
 {
 	int null = open("/dev/null", O_RDONLY);
 	sigset_t none;
@@ -55,12 +55,12 @@ static void exec_command(const struct command *command, const struct config *con
 	close(null);
 	if (chdir(config->cwd))
 		fprintf(stderr, "emu/vm/run: %s: %s; running in /\n", config->cwd, strerror(errno));
-	execvp(config->argv[0], config->argv);
-	fprintf(stderr, "emu/vm/run: %s: %s\n", config->argv[0], strerror(errno));
+	execvp(argv[0], argv);
+	fprintf(stderr, "emu/vm/run: %s: %s\n", argv[0], strerror(errno));
 	_exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN);
 }
 
-static int start(struct command *command, const struct config *config)
+static int start(struct command *command, const struct config *config, char **argv)
 {
 	sigset_t child;
 
@@ -75,7 +75,7 @@ static int start(struct command *command, const struct config *config)
 	if (command->pid < 0)
 		return -errno;
 	if (command->pid == 0)
-		exec_command(command, config);
+		exec_command(command, config, argv);
 	close(command->out[1]);
 	close(command->err[1]);
 	return 0;
@@ -143,13 +143,13 @@ static void end_all(struct command *command)
 		;
 }
 
-int command_run(const struct config *config)
+int command_run(const struct config *config, char **argv)
 {
 	struct command command = { .status = EXIT_NOT_RUN };
 	int ret;
 
 	set_environment(config);
-	ret = start(&command, config);
+	ret = start(&command, config, argv);
 	if (ret) {
 		stream_note("cannot start the command: %s", strerror(-ret));
 		return EXIT_NOT_RUN;

@@ -5,11 +5,11 @@
 #include "config.h"
 
 /**
- * command_run - run the user's command, its output going to the stream
+ * command_run - run a command of the user's, its output going to the stream
  *
  * Returns its exit status as a shell has it (128+n for signal n), once no
  * process is left but this one.
  */
-int command_run(const struct config *config);
+int command_run(const struct config *config, char **argv);
 
 #endif

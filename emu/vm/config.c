@@ -43,19 +43,31 @@ static int add_share(struct config *config, const char *dir)
 	return 0;
 }
 
-static int add_insmod(struct config *config, const char *file)
+/* argv of all commands, a NULL behind each */
+static int add_command(struct config *config, const char *name, char **argv)
 {
-	if (config->nr_insmods == CONFIG_LIST_MAX)
+	if (config->nr_commands == CONFIG_COMMANDS_MAX)
 		return -E2BIG;
-	config->insmod[config->nr_insmods++] = (struct config_module){ file, "" };
+	config->command[config->nr_commands].name = name;
+	config->command[config->nr_commands++].argv = argv;
 	return 0;
 }
 
-static int set_params(struct config *config, const char *params)
+static int add_insmod(struct config_command *command, const char *file)
 {
-	if (!config->nr_insmods)
+	if (!command)
 		return -EINVAL;
-	config->insmod[config->nr_insmods - 1].params = params;
+	if (command->nr_insmods == CONFIG_LIST_MAX)
+		return -E2BIG;
+	command->insmod[command->nr_insmods++] = (struct config_module){ file, "" };
+	return 0;
+}
+
+static int set_params(struct config_command *command, const char *params)
+{
+	if (!command || !command->nr_insmods)
+		return -EINVAL;
+	command->insmod[command->nr_insmods - 1].params = params;
 	return 0;
 }
 
@@ -65,21 +77,33 @@ static int set_string(const char **field, const char *value)
 	return 0;
 }
 
-static int take(struct config *config, size_t *argc, char *entry)
+/* *argv is where the next argument goes; all places that follow are NULL. */
+static int add_arg(struct config_command *command, char ***argv, char *value)
 {
+	if (!command)
+		return -EINVAL;
+	*(*argv)++ = value;
+	return 0;
+}
+
+static int take(struct config *config, char ***argv, char *entry)
+{
+	struct config_command *last = config->nr_commands ? &config->command[config->nr_commands - 1] : NULL;
 	char *value = strchr(entry, '=');
 
 	if (!value)
 		return -EINVAL;
 	*value++ = '\0';
+	if (!strcmp(entry, "command"))
+		return add_command(config, value, last ? ++*argv : *argv);
 	if (!strcmp(entry, "arg"))
-		return config->argv[(*argc)++] = value, 0;
+		return add_arg(last, argv, value);
+	if (!strcmp(entry, "insmod"))
+		return add_insmod(last, value);
+	if (!strcmp(entry, "params"))
+		return set_params(last, value);
 	if (!strcmp(entry, "share"))
 		return add_share(config, value);
-	if (!strcmp(entry, "insmod"))
-		return add_insmod(config, value);
-	if (!strcmp(entry, "params"))
-		return set_params(config, value);
 	if (!strcmp(entry, "cwd"))
 		return set_string(&config->cwd, value);
 	if (!strcmp(entry, "path"))
@@ -93,20 +117,31 @@ static int take(struct config *config, size_t *argc, char *entry)
 	return -EINVAL;
 }
 
+static int check_commands(const struct config *config)
+{
+	size_t i;
+
+	for (i = 0; i < config->nr_commands; i++)
+		if (!config->command[i].argv[0])
+			return -EINVAL;
+	return config->nr_commands ? 0 : -EINVAL;
+}
+
 int config_read(struct config *config)
 {
-	size_t length = 0, at, next, argc = 0;
+	size_t length = 0, at, next;
+	char **argv;
 	int ret;
 
 	ret = read_text(&length);
 	if (ret)
 		return ret;
-	config->argv = calloc(count_strings(length) + 1, sizeof(*config->argv));
-	if (!config->argv)
+	argv = calloc(count_strings(length) + 1, sizeof(*argv));
+	if (!argv)
 		return -ENOMEM;
 	for (at = 0; at < length && !ret; at = next) {
 		next = at + strlen(text + at) + 1;
-		ret = take(config, &argc, text + at);
+		ret = take(config, &argv, text + at);
 	}
-	return ret ? ret : argc ? 0 : -EINVAL;
+	return ret ?: check_commands(config);
 }

@@ -14,6 +14,8 @@ enum frame_kind {
 	FRAME_STDERR,
 	FRAME_VERDICT,		/* one byte: the exit status; nothing follows */
 	FRAME_RUNNING,		/* no bytes: the machine has booted */
+	FRAME_COMMAND,		/* a command begins; its name, without a NUL */
+	FRAME_STATUS,		/* one byte: the exit status of that command */
 };
 
 enum {

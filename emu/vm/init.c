@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Pid 1 of the virtual machine: enter the host's files, run one command, report. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/reboot.h>
@@ -18,6 +19,7 @@
 enum {
 	EXIT_MODULE = 1,
 	VERDICT_SECONDS = 10,
+	TAINT_COMPLAINED = 1 << 5 | 1 << 7 | 1 << 9 | 1 << 14,	/* a bad page, an oops, a warning, a lockup */
 };
 
 static void must(const char *what, int ret)
@@ -37,19 +39,49 @@ static int save_counts(const char *dir)
 }
 
 /* A module that stays is a leak, which a command's success must not hide. */
-static int run(const struct config *config)
+static int run(const struct config *config, const struct config_command *command, bool *left)
 {
 	int status = EXIT_MODULE;
 
-	if (!modules_load(config))
-		status = command_run(config);
-	if (modules_unload() && !status)
+	if (!modules_load(command))
+		status = command_run(config, command->argv);
+	*left = modules_unload();
+	if (*left && !status)
 		status = EXIT_MODULE;
 	/* the kernel keeps the counts of modules that are gone */
 	if (save_counts(config->gcov) && !status)
 		status = EXIT_MODULE;
 	leaks_tell();
 	finders_tell();
+	return status;
+}
+
+/* The lines "running" and "verdict" delimit what the kernel's log says of the command. */
+static int run_and_log(const struct config *config, const struct config_command *command, bool *left)
+{
+	int status;
+
+	log_line("vm: running %s", *command->name ? command->name : command->argv[0]);
+	status = run(config, command, left);
+	log_line("vm: verdict %d, tainted %lu", status, log_taints());
+	return status;
+}
+
+/*
+ * A module that stayed, or a kernel that has complained, would be laid at the
+ * next command's door: the commands that are left need another machine.
+ */
+static int run_all(const struct config *config)
+{
+	bool left = false;
+	int status = 0;
+	size_t i;
+
+	for (i = 0; i < config->nr_commands && !left && !(log_taints() & TAINT_COMPLAINED); i++) {
+		stream_command(config->command[i].name);
+		status = run_and_log(config, &config->command[i], &left);
+		stream_status(status);
+	}
 	return status;
 }
 
@@ -60,7 +92,7 @@ static int run(const struct config *config)
 static void finish(int status)
 {
 	sync();
-	log_line("vm: verdict %d, tainted %lu", status, log_taints());
+	log_line("vm: end");
 	stream_verdict(status);
 	sleep(VERDICT_SECONDS);
 	reboot(RB_POWER_OFF);
@@ -68,7 +100,7 @@ static void finish(int status)
 
 int main(void)
 {
-	struct config config = { 0 };
+	static struct config config;
 
 	root_mount_early();
 	must("rig modules", modules_load_rig());
@@ -76,8 +108,7 @@ int main(void)
 	must("/config", config_read(&config));
 	sethostname("peerpin-vm", strlen("peerpin-vm"));
 	root_enter(&config);
-	log_line("vm: running %s", config.argv[0]);
 	stream_running();
-	finish(run(&config));
+	finish(run_all(&config));
 	return 0;
 }

@@ -47,14 +47,14 @@ int modules_load_rig(void)
 	return ret;
 }
 
-int modules_load(const struct config *config)
+int modules_load(const struct config_command *command)
 {
 	const struct config_module *module;
 	size_t i;
 	int ret;
 
-	for (i = 0; i < config->nr_insmods; i++) {
-		module = &config->insmod[i];
+	for (i = 0; i < command->nr_insmods; i++) {
+		module = &command->insmod[i];
 		ret = modinfo_name(module->file, loaded[nr_loaded], NAME_MAX_LENGTH) ?:
 		      load(module->file, module->params);
 		if (ret) {

@@ -9,7 +9,7 @@
 int modules_load_rig(void);
 
 /** modules_load - load the user's; 0, or -errno after a note naming the culprit */
-int modules_load(const struct config *config);
+int modules_load(const struct config_command *command);
 
 /**
  * modules_unload - remove what modules_load() loaded, last first

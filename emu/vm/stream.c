@@ -83,10 +83,28 @@ void stream_running(void)
 	send_frame(&frame, FRAME_RUNNING, 0);
 }
 
-void stream_verdict(int status)
+static void send_byte(enum frame_kind kind, int byte)
 {
 	static struct frame frame;
 
-	frame.data[0] = (char)status;
-	send_frame(&frame, FRAME_VERDICT, 1);
+	frame.data[0] = (char)byte;
+	send_frame(&frame, kind, 1);
+}
+
+void stream_command(const char *name)
+{
+	static struct frame frame;
+	int length = snprintf(frame.data, sizeof(frame.data), "%s", name);
+
+	send_frame(&frame, FRAME_COMMAND, (size_t)length);
+}
+
+void stream_status(int status)
+{
+	send_byte(FRAME_STATUS, status);
+}
+
+void stream_verdict(int status)
+{
+	send_byte(FRAME_VERDICT, status);
 }

@@ -19,6 +19,12 @@ void stream_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /** stream_running - what comes from here on is not the boot's any more */
 void stream_running(void);
 
+/** stream_command - the output that follows is that of the command @name */
+void stream_command(const char *name);
+
+/** stream_status - the exit status of the command that stream_command() named */
+void stream_status(int status);
+
 /** stream_verdict - the last word: the exit status of emu/vm/run */
 void stream_verdict(int status);
 

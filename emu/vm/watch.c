@@ -4,12 +4,15 @@
  * machine into stdout and stderr, and end QEMU when the verdict has come, when
  * time is up, on a signal, and when this process dies in whatever way.
  *
- *   watch BOOT_SECONDS SECONDS LOG BOOTING QEMU ARG...
+ *   watch BOOT_SECONDS SECONDS LOG BOOTING RESULTS QEMU ARG...
  *
  * Of SECONDS the machine may take BOOT_SECONDS until it is running; then the file
  * BOOTING is removed.
- * LOG is where QEMU writes the machine's console: the verdict is awaited there, too,
- * because a thread of the kernel prints what the log is to have before it.
+ * RESULTS is "", or a directory: then the machine runs several commands, and the
+ * output and the exit status of the command NAME go to RESULTS/NAME.out, .err and
+ * .status. Each command may take SECONDS.
+ * LOG is where QEMU writes the machine's console. Its line "vm: end" is awaited, too,
+ * because a thread of the kernel may print the lines before it late.
  * QEMU finds the stream's writing end as file descriptor 3. Exit status: the
  * verdict; 70 the machine ended without one, or what it said could not be
  * written; 124 time-out; 128+n signal n. On 70 stderr says why, or how QEMU ended.
@@ -29,7 +32,7 @@
 
 #include "frame.h"
 
-#define LOG_VERDICT "vm: verdict"
+#define LOG_END "vm: end"
 
 enum {
 	STREAM_FD = 3,
@@ -205,30 +208,85 @@ static void note_running(const char *booting)
 	limit_time(deadline);
 }
 
+/* The command that runs now; all NULL where the machine runs one command only */
+static struct {
+	const char *results;
+	unsigned int seconds;
+	char name[256];
+} sequence;
+
+static int open_result(const char *suffix)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s.%s", sequence.results, sequence.name, suffix);
+	return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+}
+
+static void send_to(int fd, const char *suffix)
+{
+	int file = open_result(suffix);
+
+	if (file < 0 || dup2(file, fd) < 0)
+		lost = true;
+	close(file);
+}
+
+static void begin_command(const struct frame *frame)
+{
+	if (!sequence.results)
+		return;
+	snprintf(sequence.name, sizeof(sequence.name), "%.*s", (int)frame->head.length, frame->data);
+	send_to(STDOUT_FILENO, "out");
+	send_to(STDERR_FILENO, "err");
+	deadline = now() + sequence.seconds;
+	limit_time(deadline);
+}
+
+static void end_command(int status)
+{
+	int fd = sequence.results ? open_result("status") : -1;
+
+	if (!sequence.results)
+		return;
+	if (fd < 0 || dprintf(fd, "%d\n", status) < 0)
+		lost = true;
+	close(fd);
+}
+
 /* Returns the verdict; -1: there was none */
 static int copy_until_verdict(int stream, const char *booting)
 {
 	static struct frame frame;
 
 	while (read_frame(stream, &frame) == 0) {
-		if (frame.head.kind == FRAME_VERDICT)
+		switch (frame.head.kind) {
+		case FRAME_VERDICT:
 			return (unsigned char)frame.data[0];
-		if (frame.head.kind == FRAME_RUNNING)
+		case FRAME_RUNNING:
 			note_running(booting);
-		else
+			break;
+		case FRAME_COMMAND:
+			begin_command(&frame);
+			break;
+		case FRAME_STATUS:
+			end_command((unsigned char)frame.data[0]);
+			break;
+		default:
 			pass_on(frame.head.kind == FRAME_STDERR ? STDERR_FILENO : STDOUT_FILENO, &frame);
+		}
 	}
 	return -1;
 }
 
-static bool log_has_verdict(int log)
+static bool log_has_end(int log)
 {
 	static char tail[LOG_TAIL];
 	off_t end = lseek(log, 0, SEEK_END);
 	ssize_t got = pread(log, tail, sizeof(tail), end > LOG_TAIL ? end - LOG_TAIL : 0);
-	const char *verdict = got > 0 ? memmem(tail, (size_t)got, LOG_VERDICT, strlen(LOG_VERDICT)) : NULL;
+	const char *line = got > 0 ? memmem(tail, (size_t)got, LOG_END, strlen(LOG_END)) : NULL;
 
-	return verdict && memchr(verdict, '\n', (size_t)(tail + got - verdict));
+	return line && memchr(line, '\n', (size_t)(tail + got - line));
 }
 
 /* One that never comes is for whoever reads the log to tell. */
@@ -239,7 +297,7 @@ static void await_log(const char *path)
 
 	if (log < 0)
 		return;
-	for (tries = 0; tries < LOG_TRIES && !log_has_verdict(log); tries++)
+	for (tries = 0; tries < LOG_TRIES && !log_has_end(log); tries++)
 		usleep(10000);
 	close(log);
 }
@@ -269,16 +327,18 @@ int main(int argc, char **argv)
 {
 	int stream, status;
 
-	if (argc < 6) {
-		fprintf(stderr, "usage: watch BOOT_SECONDS SECONDS LOG BOOTING QEMU ARG...\n");
+	if (argc < 7) {
+		fprintf(stderr, "usage: watch BOOT_SECONDS SECONDS LOG BOOTING RESULTS QEMU ARG...\n");
 		return 2;
 	}
 	fill_closed();
 	catch_signals();
-	deadline = now() + atoi(argv[2]);
+	sequence.results = *argv[5] ? argv[5] : NULL;
+	sequence.seconds = (unsigned int)atoi(argv[2]);
+	deadline = now() + sequence.seconds;
 	limit_time(now() + atoi(argv[1]));
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	stream = start_qemu(argv + 5);
+	stream = start_qemu(argv + 6);
 	if (stream < 0) {
 		perror("watch");
 		return EXIT_NO_VERDICT;
