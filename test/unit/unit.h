@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every unit test includes; cmocka wants these headers before its own. */
+/* Every unit test includes this file; cmocka wants these headers before its own. */
 #ifndef UNIT_H
 #define UNIT_H
 
@@ -8,5 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+
+/* An argument is the name of the one case to run, where * and ? are wildcards. glibc passes main()'s arguments. */
+__attribute__((constructor)) static void unit_choose_case(int argc, char **argv)
+{
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+}
 
 #endif

@@ -61,7 +61,7 @@ static void make_host(struct area *a)
 	EXPECT(!pin_at(fd, a->va, AREA, &a->pin), "pin: reason %u", a->pin.out_reason);
 }
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	gpu = emu_open();
 	fd = pin_open();

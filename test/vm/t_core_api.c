@@ -7,7 +7,7 @@
 
 static int fd;
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	unsigned int i;
 

@@ -14,7 +14,7 @@ enum {
 
 static int fd, lsi;
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	EXPECT_CORE();
 	fd = pin_open();

@@ -46,7 +46,7 @@ static bool all_are_freed(void)
 	return counted("pins") == counted("frees");
 }
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	EXPECT_CORE();
 	EXPECT(!module_load("test/order_provider.ko", ""), "order_provider: %s", strerror(errno));

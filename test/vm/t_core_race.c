@@ -38,7 +38,7 @@ static void let_dma_be(const char *nobody)
 	close(node);
 }
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	unsigned int i;
 

@@ -25,7 +25,7 @@ static const struct limits limits[] = {
 
 enum { LIMITS = sizeof(limits) / sizeof(limits[0]) };
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	EXPECT_CORE();
 	EXPECT(!emu_scatter(gpu, 0), "scatter");

@@ -16,7 +16,7 @@ static int gpu, fd;
 static unsigned char *host;
 static unsigned char expected[SIZE], seen[SIZE];
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	gpu = emu_open();
 	fd = pin_open();

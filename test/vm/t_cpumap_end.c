@@ -28,7 +28,7 @@ static void end(void)
 	EXPECT(view_pins(gpu) == 0, "%u pins", view_pins(gpu));
 }
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	gpu = emu_open();
 	fd = pin_open();

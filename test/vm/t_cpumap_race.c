@@ -20,7 +20,7 @@ enum {
 static int gpu, fd;
 static unsigned char *view;
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	gpu = emu_open();
 	fd = pin_open();

@@ -21,7 +21,7 @@ static unsigned char host[4 << 20], back[4 << 20];
 
 enum { BIG = (3 << 20) + 5 };
 
-CASE(there_is_a_gpu)
+SETUP(there_is_a_gpu)
 {
 	OK(cuInit(0));
 }

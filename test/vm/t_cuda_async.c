@@ -2,7 +2,7 @@
 /* Asynchronous copies and memsets of the CUDA driver API, and those of rows. */
 #include "stream.h"
 
-CASE(there_is_a_gpu)
+SETUP(there_is_a_gpu)
 {
 	stream_start();
 }

@@ -24,7 +24,7 @@ static int get_flag(CUmemoryPool pool, CUmemPool_attribute which)
 	return cuMemPoolGetAttribute(pool, which, &value) ? UNSET : value;
 }
 
-CASE(there_is_a_gpu)
+SETUP(there_is_a_gpu)
 {
 	EXPECT(cu_start(0), "no GPU");
 	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));

@@ -50,7 +50,7 @@ static void next(unsigned long at, void (*call)(void))
 	between.call = call;
 }
 
-CASE(there_is_an_emulated_gpu)
+SETUP(there_is_an_emulated_gpu)
 {
 	if (!cu_emulated())
 		vmtest_end(VMTEST_SKIPPED, "of a real GPU it is undefined");

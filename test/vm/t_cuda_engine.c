@@ -2,7 +2,7 @@
 /* Who does the work of CUDA streams: when it begins and ends, fails, forks, and has many users at once. */
 #include "stream.h"
 
-CASE(there_is_a_gpu)
+SETUP(there_is_a_gpu)
 {
 	stream_start();
 }

@@ -2,7 +2,7 @@
 /* Events of the CUDA driver API, and functions of the program in streams. */
 #include "stream.h"
 
-CASE(there_is_a_gpu)
+SETUP(there_is_a_gpu)
 {
 	stream_start();
 }

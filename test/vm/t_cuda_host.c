@@ -12,7 +12,7 @@ static CUcontext ctx;
 static CUdeviceptr gpu;
 static unsigned char bytes[SIZE], back[SIZE];
 
-CASE(there_is_a_gpu)
+SETUP(there_is_a_gpu)
 {
 	ctx = cu_start(0);
 	EXPECT(ctx, "no GPU");

@@ -8,7 +8,7 @@ enum { SIZE = 4 << 20, ANY_BYTES = 1 << 20 };
 static const CUmemAccessDesc readwrite = { { CU_MEM_LOCATION_TYPE_DEVICE, 0 }, CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
 static const CUmemAccessDesc none = { { CU_MEM_LOCATION_TYPE_DEVICE, 0 }, CU_MEM_ACCESS_FLAGS_PROT_NONE };
 
-CASE(there_are_a_gpu_and_a_peer)
+SETUP(there_are_a_gpu_and_a_peer)
 {
 	EXPECT_NODES();
 	EXPECT(cu_start(0), "no GPU");

@@ -12,7 +12,7 @@ static CUcontext ctx;
 static CUdeviceptr a, b, big;
 static int host;
 
-CASE(there_is_memory)
+SETUP(there_is_memory)
 {
 	ctx = cu_start(0);
 	EXPECT(ctx, "no GPU");

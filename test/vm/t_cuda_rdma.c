@@ -12,7 +12,7 @@ enum { SIZE = 4 << 20, PAGE = 4096 };
 static CUdeviceptr p;
 static char host[2 * PAGE];
 
-CASE(there_is_memory)
+SETUP(there_is_memory)
 {
 	EXPECT(cu_start(0), "no GPU");
 	OK(cuMemAlloc(&p, SIZE));

@@ -24,7 +24,7 @@ enum {
 
 static int node = -1, check = -1;
 
-CASE(there_are_a_gpu_and_a_peer)
+SETUP(there_are_a_gpu_and_a_peer)
 {
 	EXPECT(cu_start(0), "no GPU");
 	node = emu_open();

@@ -11,7 +11,7 @@ static size_t free_memory(void)
 	return cuMemGetInfo(&available, &total) ? 0 : available;
 }
 
-CASE(there_is_a_gpu)
+SETUP(there_is_a_gpu)
 {
 	vmm_start();
 }

@@ -19,7 +19,7 @@ static unsigned long long access_of(CUdeviceptr p)
 	return cuMemGetAccess(&flags, &here, p) ? UNSET : flags;
 }
 
-CASE(there_is_a_gpu)
+SETUP(there_is_a_gpu)
 {
 	vmm_start();
 }

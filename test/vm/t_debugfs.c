@@ -84,7 +84,7 @@ static int pin_persistent(uint64_t addr, uint64_t length, struct peerpin_pin *p)
 	return ioctl(fd, PEERPIN_IOC_PIN, p) ? -errno : 0;
 }
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	struct peer_check c = { 0 };
 	struct line l;

@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-CASE(nodes_are_there)
+SETUP(nodes_are_there)
 {
 	EXPECT(fd >= 0, "no /dev/emugpu; type: emu/vm/run --gpus 1 ...");
 	EXPECT(check >= 0, "no /dev/dmabuf_check; type: emu/vm/run --no-default-modules "

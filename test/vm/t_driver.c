@@ -15,7 +15,7 @@ static int gpu, fd, lsi, check;
 static volatile const uint32_t *epochs;
 static struct peerpin_pin a;
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	gpu = emu_open();
 	fd = pin_open();

@@ -30,7 +30,7 @@ enum {
 static int lsi, gpu;
 static char device[64];
 
-CASE(there_is_a_device)
+SETUP(there_is_a_device)
 {
 	char link[256] = "";
 

@@ -20,7 +20,7 @@ static uint64_t vram_free(void)
 	return emu_info(fd, 0, &info) ? 0 : info.out_vram_free;
 }
 
-CASE(node_is_there)
+SETUP(node_is_there)
 {
 	fd = emu_open();
 	EXPECT(fd >= 0, "%s", strerror(errno));

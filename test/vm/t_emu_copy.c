@@ -30,7 +30,7 @@ static void fill_random(unsigned char *p, size_t n)
 	}
 }
 
-CASE(node_is_there)
+SETUP(node_is_there)
 {
 	fd = emu_open();
 	host = malloc(HOST_SIZE);

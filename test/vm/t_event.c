@@ -17,7 +17,7 @@ static int nr_events(void)
 	return emu_events(fd, events, EVENTS_MAX + 1, &n) ? -1 : (int)n;
 }
 
-CASE(nodes_are_there)
+SETUP(nodes_are_there)
 {
 	EXPECT_NODES();
 }

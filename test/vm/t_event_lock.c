@@ -11,7 +11,7 @@ static int call_locked(unsigned long cmd, unsigned int slot)
 						  .length = PAGE, .flags = P2P_CHECK_LOCKED });
 }
 
-CASE(nodes_are_there)
+SETUP(nodes_are_there)
 {
 	EXPECT_NODES();
 }

@@ -50,7 +50,7 @@ static void unpin_both(void)
 	EXPECT_ALL_GONE();
 }
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	EXPECT_NODES();
 	EXPECT(!host_make(&host, SIZE), "host memory");

@@ -120,7 +120,7 @@ static void expect_held(enum kind kind)
 		} \
 	} while (0)
 
-CASE(nodes_are_there)
+SETUP(nodes_are_there)
 {
 	EXPECT_EXPORT_NODES();
 }

@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 
-CASE(nodes_are_there)
+SETUP(nodes_are_there)
 {
 	EXPECT_EXPORT_NODES();
 }

@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-CASE(nodes_are_there)
+SETUP(nodes_are_there)
 {
 	EXPECT_EXPORT_NODES();
 }

@@ -116,7 +116,7 @@ static bool is_given_back(void)
 	return !pinned_kib();
 }
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	int err = load_vgem();
 

@@ -11,7 +11,7 @@ enum {
 static int gpu;
 static char *host;
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	int lsi = lsi_open();
 

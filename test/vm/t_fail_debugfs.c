@@ -29,7 +29,7 @@ static int copy_within(uint32_t region)
 	return lsi_copy(lsi, (struct end){ fd, region, 0 }, (struct end){ fd, region, 4096 }, 4096);
 }
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	struct peerpin_pin p;
 	int i;

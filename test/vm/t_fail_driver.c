@@ -19,7 +19,7 @@ static int attach(unsigned int peer)
 	return core_do(driver, CORE_CHECK_ATTACH, peer);
 }
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	EXPECT_CORE();
 	EXPECT(!emu_scatter(gpu, 1) && !emu_alloc(gpu, GPU_A, LONG), "alloc");

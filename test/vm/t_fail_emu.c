@@ -13,7 +13,7 @@ static int gpu;
 static struct emugpu_info info;
 static unsigned char bytes[BLOCK];
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	gpu = emu_open();
 	EXPECT(!emu_info(gpu, 0, &info), "type: emu/vm/run --kernel debug [--tegra] -- build/bin/vm/t_fail_emu");

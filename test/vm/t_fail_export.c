@@ -5,7 +5,7 @@
 
 static unsigned char *host;
 
-CASE(nodes_are_there)
+SETUP(nodes_are_there)
 {
 	EXPECT_EXPORT_NODES();
 	EXPECT(!scatter(true) && !emu_alloc(fd, VA, BLOCK), "alloc");

@@ -3,7 +3,7 @@
 #include "fail.h"
 #include "ibpeer.h"
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	EXPECT_SHIM();
 	EXPECT(!client_load(""), "peerpin_ibpeer: %s", strerror(errno));

@@ -5,7 +5,7 @@
 
 enum { LONG = 16 << 20 };
 
-CASE(nodes_are_there)
+SETUP(nodes_are_there)
 {
 	EXPECT_NODES();
 	EXPECT(!emu_scatter(fd, 1) && !emu_alloc(fd, VA, LONG), "alloc");

@@ -34,7 +34,7 @@ static int regions_of(int fd)
 	return n;
 }
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	gpu = emu_open();
 	EXPECT(gpu >= 0 && !access("/dev/peerpin", F_OK), "type: emu/vm/run --kernel debug -- build/bin/vm/t_fail_pin");

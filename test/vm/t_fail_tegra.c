@@ -4,7 +4,7 @@
 #include "pin.h"
 #include "tegra.h"
 
-CASE(nodes_are_there)
+SETUP(nodes_are_there)
 {
 	EXPECT(fd >= 0, "no /dev/emugpu; type: emu/vm/run --kernel debug --tegra ...");
 	EXPECT(check >= 0, "no /dev/tegra_check; type: emu/vm/run ... --insmod build/KERNEL/test/tegra_check.ko ...");

@@ -12,7 +12,7 @@ enum {
 static int gpu;
 static char *host;
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	gpu = emu_open();
 	EXPECT(gpu >= 0 && !access("/dev/peerpin", F_OK), "type: emu/vm/run --kernel debug ...");

@@ -13,7 +13,7 @@ static int gpu = -1;
 static CUdeviceptr mem;
 static unsigned char bytes[SIZE], seen[SIZE];
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	EXPECT(cu_start(0), "no GPU");
 	gpu = emu_open();

@@ -9,7 +9,7 @@ enum {
 
 static int gpu = -1;
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	EXPECT(cu_start(0), "no GPU");
 	gpu = emu_open();

@@ -10,7 +10,7 @@ static gdr_t g;
 static int gpu = -1;
 static unsigned char bytes[SIZE], seen[SIZE];
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	int persistent = -1;
 

@@ -27,7 +27,7 @@ static void check(int ok, int line)
 
 #define CHECK(condition) check(condition, __LINE__)
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	ctx = cu_start(0);
 	EXPECT(ctx, "no GPU");

@@ -24,7 +24,7 @@ static void bind(unsigned int gpu)
 	EXPECT(!hotplug_bind("emugpu", &device), "GPU %u", gpu);
 }
 
-CASE(there_are_two)
+SETUP(there_are_two)
 {
 	fd = emu_open();
 	EXPECT(!emu_info(fd, 0, &gpus[0]) && !emu_info(fd, 1, &gpus[1]), "%d", fd);

@@ -81,7 +81,7 @@ static void guard_off_and_free(void)
 	free_one();
 }
 
-CASE(nodes_are_there)
+SETUP(nodes_are_there)
 {
 	EXPECT_NODES();
 }

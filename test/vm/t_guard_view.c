@@ -12,7 +12,7 @@ enum {
 
 static unsigned char contents[PAGE];
 
-CASE(nodes_are_there)
+SETUP(nodes_are_there)
 {
 	EXPECT_NODES();
 }

@@ -86,7 +86,7 @@ static void expect_there(uint64_t addr, uint64_t length)
 	EXPECT(told.id, "the memory was gone");
 }
 
-CASE(there_are_a_gpu_and_the_hook)
+SETUP(there_are_a_gpu_and_the_hook)
 {
 	EXPECT(cu_start(0), "no GPU");
 	EXPECT(!pp_open(&pins) || !cu_emulated(), "insmod peerpin.ko");

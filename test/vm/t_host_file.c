@@ -37,7 +37,7 @@ static int make_disk(void)
 		      DISK " " BEHIND);
 }
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	fd = pin_open();
 	lsi = lsi_open();

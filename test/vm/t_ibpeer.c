@@ -7,7 +7,7 @@
 
 static int mr;
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	EXPECT_SHIM();
 	mr = mr_open();

@@ -47,7 +47,7 @@ static void expect_no_leak(unsigned int nth)
 	}
 }
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	EXPECT_SHIM();
 	EXPECT(!control("module", "peerpin_ibpeer"), "type: emu/vm/run ... --insmod build/KERNEL/emu/judge.ko ...");

@@ -8,7 +8,7 @@
 
 static int mr;
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	EXPECT_SHIM();
 	EXPECT(!client_load(""), "load");

@@ -161,7 +161,7 @@ static void live(const struct life *l)
 		printf("# after step %u, core %u, device %u, kept %d\n", l->when, l->core, l->device, l->kept);
 }
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	EXPECT_SHIM();
 	EXPECT(!client_load("persistent=0"), "load");

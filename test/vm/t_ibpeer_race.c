@@ -6,7 +6,7 @@
 
 #include "ibpeer.h"
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	EXPECT_SHIM();
 	EXPECT(!client_load("persistent=0"), "load");

@@ -9,7 +9,7 @@
 
 static unsigned char buffer[SIZE];
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	EXPECT_NODES();
 	EXPECT(!set_dynamic(false), "dmabuf_dynamic");

@@ -13,7 +13,7 @@ enum { DRAIN_MS = 1000 };	/* drain_timeout_ms */
 static volatile const uint32_t *epochs;
 static int lsi1;
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	EXPECT_NODES();
 	lsi1 = open("/dev/lsi1", O_RDWR | O_CLOEXEC);

@@ -11,7 +11,7 @@ enum { ROUNDS = 200, RACE_S = 4 };
 static volatile const uint32_t *epochs;
 static int lsi1;
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	EXPECT_NODES();
 	lsi1 = open("/dev/lsi1", O_RDWR | O_CLOEXEC);

@@ -61,7 +61,7 @@ static bool set(const char *parameter, long long value)
 
 /* ---- cases ---------------------------------------------------------------------- */
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	gpu = emu_open();
 	fd = pin_open();

@@ -4,7 +4,7 @@
 
 #include "p2p.h"
 
-CASE(nodes_are_there)
+SETUP(nodes_are_there)
 {
 	EXPECT_NODES();
 }

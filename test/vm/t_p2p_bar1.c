@@ -15,7 +15,7 @@ static void big_block(void)
 	EXPECT(emu_alloc(fd, VA, vram_free()) == 0, "alloc");
 }
 
-CASE(nodes_are_there)
+SETUP(nodes_are_there)
 {
 	EXPECT_NODES();
 }

@@ -7,7 +7,7 @@
 
 #include "thread.h"
 
-CASE(nodes_are_there)
+SETUP(nodes_are_there)
 {
 	EXPECT_NODES();
 }

@@ -2,7 +2,7 @@
 /* The TEST ioctl as a test of a driver uses it; its limit of BAR1 is tested with BAR1. */
 #include "thread.h"
 
-CASE(nodes_are_there)
+SETUP(nodes_are_there)
 {
 	EXPECT_NODES();
 }

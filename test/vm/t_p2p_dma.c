@@ -24,7 +24,7 @@ static void put_and_free(void)
 	EXPECT_NO_BREACH(fd);
 }
 
-CASE(nodes_are_there)
+SETUP(nodes_are_there)
 {
 	EXPECT_NODES();
 }

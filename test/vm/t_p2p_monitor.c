@@ -37,7 +37,7 @@ static int pin_slowly(unsigned int ms)
 	return call(P2P_CHECK_GET, (struct p2p_check_call){ .va = VA, .length = PAGE, .sleep_ms = ms });
 }
 
-CASE(nodes_are_there)
+SETUP(nodes_are_there)
 {
 	EXPECT_NODES();
 }

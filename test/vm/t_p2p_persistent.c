@@ -16,7 +16,7 @@ static int put_with(uint32_t flags, uint32_t how)
 	return call(P2P_CHECK_PUT_PERSISTENT, (struct p2p_check_call){ .nv_flags = flags, .flags = how });
 }
 
-CASE(nodes_are_there)
+SETUP(nodes_are_there)
 {
 	EXPECT_NODES();
 }

@@ -2,7 +2,7 @@
 /* nvidia_p2p_put_pages: 0 whatever happens; what a consumer did wrong is told to the monitor only. */
 #include "p2p.h"
 
-CASE(nodes_are_there)
+SETUP(nodes_are_there)
 {
 	EXPECT_NODES();
 }

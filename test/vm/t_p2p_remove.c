@@ -19,7 +19,7 @@ static int consumer_load(void)
 
 #define EXPECT_CONSUMER_LOADED() EXPECT(consumer_load() == 0 && check >= 0, "%s", strerror(errno))
 
-CASE(nodes_are_there)
+SETUP(nodes_are_there)
 {
 	EXPECT_NODES();
 }

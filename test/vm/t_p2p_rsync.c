@@ -60,7 +60,7 @@ static void check_mismatches(int times)
 	close(fd);
 }
 
-CASE(node_is_there)
+SETUP(node_is_there)
 {
 	node = open("/dev/rsync_check", O_RDWR | O_CLOEXEC);
 	EXPECT(node >= 0, "no /dev/rsync_check; type: emu/vm/run --insmod build/KERNEL/test/rsync_check.ko ...");

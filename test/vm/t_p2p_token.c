@@ -18,7 +18,7 @@ static void drop_and_free(void)
 	free_one();
 }
 
-CASE(nodes_are_there)
+SETUP(nodes_are_there)
 {
 	EXPECT_NODES();
 }

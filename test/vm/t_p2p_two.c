@@ -33,7 +33,7 @@ static void pin_by_both(struct peerpin_pin *pin)
 	EXPECT(is_live(pin) && callback(0).out_count == 0, "revoked before its time");
 }
 
-CASE(nodes_are_there)
+SETUP(nodes_are_there)
 {
 	EXPECT_NODES();
 	peerpin = pin_open();

@@ -44,7 +44,7 @@ static void check_version(const char *value, unsigned int number)
 	free_one();
 }
 
-CASE(nodes_are_there)
+SETUP(nodes_are_there)
 {
 	EXPECT_NODES();
 }

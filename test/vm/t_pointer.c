@@ -46,7 +46,7 @@ static unsigned int pins(void)
 	return emu_counts(gpu, &t) ? ~0u : t.counts.out_pins;
 }
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	gpu = emu_open();
 	lsi = lsi_open();

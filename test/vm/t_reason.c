@@ -47,7 +47,7 @@ static int pin(CUdeviceptr addr, size_t length)
 
 #define SAYS(text) EXPECT(strstr(said, text), "%s", said)
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	emu = emu_open();
 	EXPECT(emu >= 0 && !pp_open(&ctx), "%d", emu);

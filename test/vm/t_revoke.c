@@ -26,7 +26,7 @@ static struct peerpin_pin a;
 static unsigned char *host;
 static unsigned char buffer[SIZE];
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	gpu = emu_open();
 	fd = pin_open();

@@ -7,7 +7,7 @@ enum {
 	SECRET_BYTES = 16 << 20,
 };
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	int peerpin = pin_open(), emu = emu_open();
 

@@ -76,7 +76,7 @@ static uint64_t memory(size_t size)
 	return (uintptr_t)mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 }
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	host = (char *)memory(PAGE);
 	EXPECT(pin_open() >= 0 && emu_open() >= 0 && host != MAP_FAILED, "%s", strerror(errno));

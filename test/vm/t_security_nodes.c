@@ -18,7 +18,7 @@ static const char *const modules[] = { "peerpin", "peerpin_nv", "peerpin_lsi", "
 
 static int kernel_log;
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	char text[16];
 

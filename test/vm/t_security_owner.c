@@ -6,7 +6,7 @@
 
 static int lsi;
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	int fd = pin_open(), emu = emu_open();
 

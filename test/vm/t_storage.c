@@ -26,7 +26,7 @@ static int start(void)
 	return started;
 }
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	EXPECT(start(), "no disk, or no GPU");
 	EXPECT(lends_as_it_must(), "the GPU lends no pages, and the kernel could");

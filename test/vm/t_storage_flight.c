@@ -14,7 +14,7 @@ enum {
 	PIECES = 160,
 };
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	EXPECT(start(), "no disk, or no GPU");
 }

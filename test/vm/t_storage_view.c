@@ -2,7 +2,7 @@
 /* GPU memory mapped through its dma-bufs: what is seen there, by whom, and until when. */
 #include "flight.h"
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	EXPECT(start(), "no disk, or no GPU");
 }

@@ -22,7 +22,7 @@ static unsigned char *seen;		/* where the peer writes */
 static int fd, lsi;
 static uint32_t gpu_region, host_region;
 
-CASE(there_are_a_gpu_and_a_peer)
+SETUP(there_are_a_gpu_and_a_peer)
 {
 	struct peerpin_pin pin;
 

@@ -14,7 +14,7 @@
 /* More than the emulator remembers when it does not have to */
 enum { MANY = 2100 };
 
-CASE(nodes_are_there)
+SETUP(nodes_are_there)
 {
 	EXPECT(fd >= 0, "no /dev/emugpu; type: emu/vm/run --tegra ...");
 	EXPECT(check >= 0, "no /dev/tegra_check; type: emu/vm/run --tegra --insmod build/KERNEL/test/tegra_check.ko ...");

@@ -6,7 +6,7 @@
 #include "cu.h"
 #include "tegra.h"
 
-CASE(nodes_are_there)
+SETUP(nodes_are_there)
 {
 	EXPECT(fd >= 0, "no /dev/emugpu; type: emu/vm/run --tegra ...");
 	EXPECT(check >= 0, "no /dev/tegra_check; type: emu/vm/run --tegra --insmod build/KERNEL/test/tegra_check.ko ...");

@@ -75,7 +75,7 @@ CASE(a_process_killed_in_its_copies_leaves_nothing)
 
 /* ---- one call after the other ------------------------------------------------------ */
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	EXPECT(!start(), "no GPU, /dev/peerpin or /dev/lsi0");
 }

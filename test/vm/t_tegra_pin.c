@@ -10,7 +10,7 @@
 static int file, lsi;
 static uint64_t broken;
 
-CASE(nodes_are_there)
+SETUP(nodes_are_there)
 {
 	file = pin_open();
 	lsi = lsi_open();

@@ -17,7 +17,7 @@ static int file, lsi, peer;
 static uint64_t broken;
 static volatile const uint32_t *epochs;
 
-CASE(nodes_are_there)
+SETUP(nodes_are_there)
 {
 	struct peer_check c = { 0 };
 

@@ -125,7 +125,7 @@ enum word {
 
 /* ---- cases -------------------------------------------------------------------- */
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	EXPECT(find_peerpin(), "%s: %d", peerpin, errno);
 	EXPECT(start("alpha", pin_host, 3, false), "alpha");

@@ -25,7 +25,7 @@ static void quits(const char *key)
 	close(screen.terminal);
 }
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	EXPECT(find_peerpin(), "%s: %d", peerpin, errno);
 	EXPECT(start("alpha", pin_host, 3, false), "alpha");

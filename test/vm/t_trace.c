@@ -100,7 +100,7 @@ static bool says(const char *line, const char *key, const char *what)
 
 /* ---- cases --------------------------------------------------------------------- */
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	struct peer_check c = { 0 };
 

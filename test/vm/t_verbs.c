@@ -185,7 +185,7 @@ CASE(a_killed_process_leaves_nothing)
 	EXPECT(!pinned(), "%lld bytes", pinned());
 }
 
-CASE(everything_is_there)
+SETUP(everything_is_there)
 {
 	EXPECT(cu_start(0), "no GPU");
 	EXPECT(!rc_open(&rc), "no adapter; type: test/vm/rxe ...");

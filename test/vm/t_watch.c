@@ -11,7 +11,7 @@ enum { MS = 700, MILLION = 1000000 };
 
 static struct pp_ctx *pins;
 
-CASE(there_are_a_gpu_the_hook_and_pins)
+SETUP(there_are_a_gpu_the_hook_and_pins)
 {
 	EXPECT(cu_start(0), "no GPU");
 	EXPECT(!pp_open(&pins), "insmod peerpin.ko");

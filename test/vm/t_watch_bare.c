@@ -7,7 +7,7 @@ enum { MS = 700 };
 static const struct pp_cache_attr hook = { .watch = PP_WATCH_HOOK };
 static struct pp_ctx *pins;
 
-CASE(there_are_a_gpu_and_pins)
+SETUP(there_are_a_gpu_and_pins)
 {
 	EXPECT(cu_start(0), "no GPU");
 	EXPECT(!pp_open(&pins), "insmod peerpin.ko");

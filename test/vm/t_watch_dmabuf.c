@@ -21,7 +21,7 @@ static bool is_open(int fd)
 	return fcntl(fd, F_GETFD) >= 0;
 }
 
-CASE(there_is_a_gpu)
+SETUP(there_is_a_gpu)
 {
 	EXPECT(cu_start(0), "no GPU");
 	EXPECT(!view_catch(), "signals");

@@ -12,8 +12,10 @@
  * They run in the order they are written and print one line each: `ok NAME`,
  * `not ok NAME: why` or `skip NAME: why`. The exit status is 0 when none
  * failed and at least one ran, skipped ones counted. Arguments name the cases
- * to run; one made by CASE_BY_NAME runs only when named, because it disturbs
- * the kernel in a way that its caller must expect.
+ * to run; a SETUP runs before any of them, because they use what it opens. A
+ * CASE_BY_NAME runs only when named, because it disturbs the kernel in a way that
+ * its caller must expect. `--has NAME...` runs nothing: the exit status says
+ * whether the program has one of these cases.
  *
  * The first failed EXPECT or SKIP ends its function; where that is not the
  * case itself, CHECK_CASE() in the case ends it too.
@@ -26,10 +28,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum vmtest_kind { VMTEST_CASE, VMTEST_SETUP, VMTEST_BY_NAME };
+
 struct vmtest_case {
 	const char *name;
 	void (*run)(void);
-	int by_name;
+	enum vmtest_kind kind;
 	struct vmtest_case *next;
 };
 
@@ -59,17 +63,18 @@ static inline void vmtest_end(enum vmtest_result result, const char *format, ...
 	va_end(args);
 }
 
-#define VMTEST_CASE(function, only_by_name) \
+#define VMTEST_ADD(function, kind) \
 	static void function(void); \
 	__attribute__((constructor)) static void vmtest_add_##function(void) \
 	{ \
-		static struct vmtest_case c = { #function, function, only_by_name, NULL }; \
+		static struct vmtest_case c = { #function, function, kind, NULL }; \
 		vmtest_add(&c); \
 	} \
 	static void function(void)
 
-#define CASE(function) VMTEST_CASE(function, 0)
-#define CASE_BY_NAME(function) VMTEST_CASE(function, 1)
+#define CASE(function) VMTEST_ADD(function, VMTEST_CASE)
+#define SETUP(function) VMTEST_ADD(function, VMTEST_SETUP)
+#define CASE_BY_NAME(function) VMTEST_ADD(function, VMTEST_BY_NAME)
 
 /* EXPECT(condition, printf arguments that say what was seen instead) */
 #define EXPECT(condition, format, ...) \
@@ -93,12 +98,27 @@ static inline void vmtest_end(enum vmtest_result result, const char *format, ...
 			return; \
 	} while (0)
 
+static inline int vmtest_is_named(const struct vmtest_case *c, char **names)
+{
+	for (; *names; names++)
+		if (!strcmp(*names, c->name))
+			return 1;
+	return 0;
+}
+
 static inline int vmtest_wanted(const struct vmtest_case *c, char **names)
 {
 	if (!*names)
-		return !c->by_name;
-	for (; *names; names++)
-		if (!strcmp(*names, c->name))
+		return c->kind != VMTEST_BY_NAME;
+	return c->kind == VMTEST_SETUP || vmtest_is_named(c, names);
+}
+
+static inline int vmtest_has(char **names)
+{
+	const struct vmtest_case *c;
+
+	for (c = vmtest_cases; c; c = c->next)
+		if (vmtest_is_named(c, names))
 			return 1;
 	return 0;
 }
@@ -120,14 +140,18 @@ static inline int vmtest_main(char **names)
 	const struct vmtest_case *c;
 	int run = 0, failed = 0;
 
+	if (*names && !strcmp(*names, "--has"))
+		return !vmtest_has(names + 1);
+	if (*names && !vmtest_has(names)) {
+		printf("not ok %s: no case of that name\n", *names);
+		return 1;
+	}
 	for (c = vmtest_cases; c; c = c->next) {
 		if (!vmtest_wanted(c, names))
 			continue;
 		run++;
 		failed += vmtest_run_one(c) == VMTEST_FAILED;
 	}
-	if (!run)
-		printf("not ok nothing: no case of that name\n");
 	return failed || !run;
 }
 

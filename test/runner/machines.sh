@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash disable=SC2154
+# Sourced by test/run: lines of test/vm/suite, and the machines that run them.
+#
+# Booting a machine costs as much as most lines, so lines that want the same machine
+# share one, up to $most of them. A line that expects a complaint of the kernel is
+# the last of its machine, and a line of which the options begin with ALONE has a machine of
+# its own. A machine ends early when a module stays or the kernel complains: the lines that
+# are left then run in another machine.
+
+most=8
+
+# Arrays by the name of a line
+declare -A line_options=() line_command=() line_status=() line_splat=() line_alone=()
+line_names=()
+
+read_lines() { # RELEASE
+	local name options command status
+
+	while IFS='|' read -r name options command status; do
+		name=${name// /}
+		line_names+=("$name")
+		read -r options <<<"$options"
+		line_alone[$name]=''
+		[[ $options != ALONE* ]] || { line_alone[$name]=yes; options=${options#ALONE}; }
+		line_options[$name]=$options
+		line_command[$name]=$command
+		read -r "line_status[$name]" "line_splat[$name]" <<<"${status:-0}"
+	done < <(test/vm/lines "$1")
+}
+
+is_line() { # NAME
+	[ -n "${line_command[$1]+there}" ]
+}
+
+# What measures has the processors to itself.
+measures() { # LINE
+	[[ $1 = bench_* ]]
+}
+
+# Options that say which modules a command gets, and those of the machine
+split_options() { # OPTIONS: leaves $module_options, $machine_options and $seconds
+	local words word
+
+	module_options='' machine_options='' seconds=300
+	read -ra words <<<"$1"
+	set -- "${words[@]}"
+	while [ $# -gt 0 ]; do
+		word=$1
+		case $word in
+		--no-default-modules) module_options+=" $word" ;;
+		--insmod | --module-param | --modules) module_options+=" $word $2"; shift ;;
+		--timeout) seconds=$2; shift ;;
+		--iommu | --tegra | --hotplug) machine_options+=" $word" ;;
+		*) machine_options+=" $word $2"; shift ;;
+		esac
+		shift
+	done
+}
+
+# A command with the cases that the user named in place of those of the suite
+with_cases() { # COMMAND CASE...
+	local words word found='' rest=("${@:2}")
+
+	read -ra words <<<"$1"
+	[ ${#rest[@]} -gt 0 ] || { echo "${words[*]}"; return; }
+	case ${words[0]} in
+	test/vm/each) echo "${words[*]} -- ${rest[*]}" ;;
+	test/vm/examples) echo "${words[*]:0:2} ${rest[*]}" ;;
+	*)
+		for word in "${words[@]}"; do
+			[ -z "$found" ] || break
+			printf '%s ' "$word"
+			[[ $word != */bin/vm/t_* ]] || found=yes
+		done
+		echo "${rest[*]}"
+		;;
+	esac
+}
+
+is_alone() { # LINE
+	[ -n "${line_alone[$1]}" ] || measures "$1"
+}
+
+# The lines of one mode by machines: a row "SECONDS|OPTIONS|LINE LINE..." for each
+group_lines() { # MODE LINE...
+	local name module_options machine_options seconds full
+
+	for name in "${@:2}"; do
+		split_options "${line_options[$name]}"
+		full=0
+		! is_alone "$name" || full=2
+		[ "${line_status[$name]}" -eq 0 ] || full=1
+		printf '%s|%s|%s|%s\n' "$seconds" "$1$machine_options" "$full" "$name"
+	done | awk -F '|' -v OFS='|' -v most="$most" '
+		function flush(key) {
+			if (n[key])
+				print seconds[key], key, lines[key]
+			n[key] = seconds[key] = 0
+			lines[key] = ""
+		}
+		{ key = $2 ($3 == 2 ? " " : "") }
+		!(key in n) { order[++keys] = key }
+		{ lines[key] = lines[key] (n[key]++ ? " " : "") $4 }
+		$1 > seconds[key] { seconds[key] = $1 }
+		$3 || n[key] == most { flush(key) }
+		END { for (i = 1; i <= keys; i++) flush(order[i]) }'
+}
+
+# Kernels that find mistakes take their time, and stop at the first one unless
+# it is expected.
+own_kernel_options() { # SECONDS LINE...
+	[[ $release = *-debug || $release = *-kcsan ]] || { echo "--timeout $1"; return; }
+	echo "--timeout $(($1 * 4))"
+	[ "${line_status[$2]}" -ne 0 ] || echo '--append panic_on_warn=1'
+}
+
+# The kernel said what is expected, and nothing else; and all else went well.
+is_that_splat() { # PATTERN FILE: FILE.log and FILE.err are of the line
+	grep -aqE "$1" "$2.log" && grep -qx 'emu/vm/run: the kernel complained:' "$2.err" || return
+	! complaints "$2.log" | grep -aE "$mistakes" | grep -vqE "$1"
+}
+
+judge_line() { # LINE FILE
+	local status expected=${line_status[$1]} splat=${line_splat[$1]}
+
+	status=$(cat "$2.status")
+	if [ -n "$splat" ] && [ "$status" -eq "$expected" ] && ! is_that_splat "$splat" "$2"; then
+		echo "the kernel has not said '$splat', or more than that, or the machine did not end well" >>"$2.err"
+		status=1
+	fi
+	[ "$status" -ne "$expected" ] || : >"$2.err"
+	# a program of one verdict, as demo is, prints "NAME: OK"
+	sed -i "s/^$1: OK$/ok &/" "$2.out"
+	judge_program "$2.out" "$1" "$status" "$expected" >"$2.cases"
+}
+
+# Of the kernel's log, whose lines begin with the time
+line_seconds() { # LOG
+	awk -F '[][]' '$2 + 0 > 0 { if (!n++) first = $2; last = $2 } END { printf "%d", last - first + 0.5 }' "$1"
+}
+
+# The result of a line whose command has begun
+take_result() { # LINE TEST DIR
+	local file suffix
+
+	file=$(file_of "$2")
+	for suffix in out err log; do
+		[ -f "$3/$1.$suffix" ] || : >"$3/$1.$suffix"
+		mv "$3/$1.$suffix" "$file.$suffix"
+	done
+	mv "$3/$1.status" "$file.status"
+	judge_line "$1" "$file"
+	tell end "$2" "$(line_seconds "$file.log")"
+}
+
+write_sequence() { # LINE...
+	local name module_options machine_options seconds
+
+	for name; do
+		split_options "${line_options[$name]}"
+		# shellcheck disable=SC2086 # cases are words
+		echo "$name | $module_options | $(with_cases "${line_command[$name]}" ${cases_of[$name]-})"
+	done
+}
+
+# emu/vm/run itself has failed: the first line has its words.
+take_failure() { # STATUS TEST DIR
+	local file
+
+	file=$(file_of "$2")
+	: >"$file.out"
+	cp "$3/run" "$file.err"
+	printf 'not\t%s\temu/vm/run ended with status %s\n' "$2" "$1" >"$file.cases"
+	tell end "$2" 0
+}
+
+# Each round has the result of at least one line.
+run_machine() { # MODE MACHINE-OPTIONS SECONDS LINE...
+	local mode=$1 options=$2 seconds=$3 lines=("${@:4}") left line status dir=$here/machine
+
+	while [ ${#lines[@]} -gt 0 ]; do
+		rm -rf "$dir"
+		mkdir -p "$dir"
+		write_sequence "${lines[@]}" >"$dir/sequence"
+		status=0
+		# shellcheck disable=SC2046,SC2086 # lists of words
+		emu/vm/run --kernel "$release" $options $(own_kernel_options "$seconds" "${lines[@]}") \
+			--sequence "$dir/sequence:$dir" >"$dir/run" 2>&1 </dev/null || status=$?
+		left=()
+		for line in "${lines[@]}"; do
+			if [ -f "$dir/$line.status" ]; then take_result "$line" "$line$mode" "$dir"; else left+=("$line"); fi
+		done
+		if [ ${#left[@]} -eq ${#lines[@]} ]; then
+			take_failure "$status" "${left[0]}$mode" "$dir"
+			left=("${left[@]:1}")
+		fi
+		lines=("${left[@]}")
+	done
+}
