@@ -3,9 +3,9 @@
 #: make deps     install the Debian packages that are missing (root or sudo)
 #: make demo     deps, all, then the demonstration in the virtual machine
 #: make check    deps, all, then every test that needs no other kernel; SHORT=1: half of that
-#: make check-debug  deps, all, then every machine's test on a kernel that finds mistakes, which is built once (30 min.),
-#:               the n-th allocation of each call failed, calls made up for FUZZ_SECONDS (600), and five minutes of soak;
-#:               LINES="pin core": some of it
+#: make check-debug  deps, all, then every machine's test on a kernel that finds mistakes (built once, in 30 min., for all
+#:               clones), the n-th allocation of each call failed, calls made up for FUZZ_SECONDS (600), and five minutes
+#:               of soak; LINES="pin core": some of it
 #: make check-kcsan  all but the n-th allocations, on one that finds data races, which is built once, too
 #: make check-all  everything: doc/testing.md says what that takes
 #: make check-model  deps, then the models of how memory is taken away, and of the cache, in every order: doc/model
@@ -36,7 +36,8 @@
 #: make format   give changed lines of C, or FILES, the look of .clang-format
 #: make lint     what reads the sources finds nothing: shellcheck, cppcheck, sparse, licences
 #: make stats    lines, comments, how long functions are, room by room
-#: make clean    remove build/, where everything that is made goes
+#: make clean    remove build/, where everything is made but kernels: they stay for all clones in ~/.cache/peerpin/kernels,
+#:               or $PEERPIN_CACHE/kernels; rm -rf removes them: doc/testing.md
 #:
 #: V=1           show the commands of the build
 #: KERNEL=6.12   another Debian kernel than 6.1 (7: the newest 7.x), for the modules and the machine

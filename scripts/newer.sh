@@ -7,7 +7,6 @@
 # apt's own lists and sources stay as they are.
 
 newer=trixie
-newer_dir=build/kernels/newer
 newer_is_used=''
 
 # Where apt gets this distribution from, or nothing.
@@ -27,10 +26,10 @@ newer_sources() { # URI
 
 newer_conf() {
 	cat <<-END
-		Dir::Etc::sourcelist "$PWD/$newer_dir/sources.list";
+		Dir::Etc::sourcelist "$newer_dir/sources.list";
 		Dir::Etc::sourceparts "-";
-		Dir::State::lists "$PWD/$newer_dir/lists";
-		Dir::Cache "$PWD/$newer_dir/cache";
+		Dir::State::lists "$newer_dir/lists";
+		Dir::Cache "$newer_dir/cache";
 		APT::Default-Release "$newer-backports";
 	END
 }
@@ -42,10 +41,11 @@ use_newer() {
 	uri=$(mirror)
 	[ -n "$uri" ] || return
 	echo "$self: looking for a kernel $version in $newer-backports" >&2
+	newer_dir=$kernels/.apt-$newer
 	mkdir -p "$newer_dir/lists/partial" "$newer_dir/cache/archives/partial"
 	newer_sources "$uri" >"$newer_dir/sources.list"
-	newer_conf >"$newer_dir/apt.conf"
-	apt=(-c "$PWD/$newer_dir/apt.conf")
+	{ newer_conf; index_conf "$newer_dir"; } >"$newer_dir/apt.conf"
+	apt=(-c "$newer_dir/apt.conf")
 	newer_is_used=yes
 	apt-get "${apt[@]}" -qq -o APT::Sandbox::User=root update >&2
 }

@@ -3,12 +3,16 @@
 # shellcheck disable=SC2034,SC2154 # variables of scripts/kernel
 #
 # Sourced by scripts/kernel: kernels that no distribution has, built here from
-# the distribution's source with the options of emu/vm/kernel. Source and objects
-# stay in build/kernels/own, because modules are built against them.
+# the distribution's source with the options of emu/vm/kernel. Each is built once
+# and stays in the cache of scripts/cache.sh, until its recipe changes: the options,
+# the functions of this file that shape the kernel, the compiler, the source package.
 
 own_source=linux-source-6.12
 own_packages=(bc bison flex libssl-dev perl)
-own=build/kernels/own
+
+# The functions that decide what the kernel is. The recipe contains their code, without
+# comments: when it changes, the kernel is built again.
+own_steps=(correct_source keep_counted_on shrink_table configure own_make compile install_own drop_objects)
 
 is_own() { # VERSION
 	[ "$1" != common ] && [[ $1 != */* ]] && [ -f "emu/vm/kernel/$1" ]
@@ -18,36 +22,71 @@ fragments() {
 	cat emu/vm/kernel/common "emu/vm/kernel/$version"
 }
 
-# One that was built with other options is none: tests rely on them.
+# ---- recipe --------------------------------------------------------------------
+
+compiler() {
+	gcc --version | head -n 1
+	ld --version | head -n 1
+} 2>/dev/null
+
+own_recipe() { # SOURCE-VERSION
+	echo "source $own_source $1"
+	compiler
+	fragments | grep '^CONFIG_'
+	declare -f "${own_steps[@]}"
+}
+
+# The version that apt would download.
+source_candidate() {
+	apt-cache show --no-all-versions "$own_source" 2>/dev/null | sed -n 's/^Version: //p' | head -n 1
+}
+
+recipe_source() { # ENTRY: the version of the source that it was built from
+	sed -n "1s/^source $own_source //p" "$1/recipe" 2>/dev/null
+}
+
+is_of_this_recipe() { # ENTRY
+	is_complete "$1" && cmp -s "$1/recipe" <(own_recipe "$(recipe_source "$1")")
+}
+
+# A clone keeps its kernel while options, steps and compiler stay, whatever source apt
+# has by now: asking apt each time takes too long.
 is_current() {
-	! is_own "$version" || cmp -s "build/$release/kernel/options" <(fragments)
+	! is_own "$version" || is_of_this_recipe "build/$release/kernel/.."
 }
 
-get_source() {
-	local package
+# Without apt's lists the entry that was used last tells which source to take.
+cached_source() {
+	local other newest=''
 
-	[ ! -d "$own/source" ] || return 0
-	mkdir -p "$own"
-	rm -f "$own/$own_source"_*.deb
-	(cd "$own" && apt-get -qq -o APT::Sandbox::User=root download "$own_source") >&2 || return
-	package=$(echo "$own/$own_source"_*.deb)
-	dpkg-deb -x "$package" "$own/unpacked" && mkdir "$own/source.new" &&
-		tar -C "$own/source.new" --strip-components 1 -xf "$own/unpacked/usr/src/$own_source.tar.xz" || return
-	rm -rf "$own/unpacked" "$package"
-	mv "$own/source.new" "$own/source"
+	for other in "$kernels/$version"-????????????????; do
+		is_of_this_recipe "$other" || continue
+		[ -n "$newest" ] && [ ! "$other/complete" -nt "$newest/complete" ] || newest=$other
+	done
+	[ -z "$newest" ] || recipe_source "$newest"
 }
 
-get_source_or_update() {
-	get_source && return
-	rm -rf "$own/source.new" "$own/unpacked"
-	apt_get update || true
-	get_source || die "could not download $own_source; is the network up?"
+# Leaves $recipe and $entry.
+choose_own() {
+	local source
+
+	source=$(source_candidate)
+	[ -n "$source" ] || source=$(cached_source)
+	[ -n "$source" ] || return
+	recipe=$(own_recipe "$source")
+	choose_entry "$version" "$recipe"
 }
+
+is_own_cached() {
+	choose_own && is_complete "$entry"
+}
+
+# ---- source --------------------------------------------------------------------
 
 # A kernel whose source is not as it was would lack the correction, and nobody would miss it.
 correct() { # FILE SED-SCRIPT TEXT: that it has then
-	sed -i "$2" "$own/source/$1"
-	grep -qF -- "$3" "$own/source/$1" || die "$1 of $own_source has changed: what scripts/own-kernel.sh corrects is not there"
+	sed -i "$2" "$entry/source.new/$1"
+	grep -qF -- "$3" "$entry/source.new/$1" || die "$1 of $own_source has changed: what scripts/own-kernel.sh corrects is not there"
 }
 
 # A mapping that failed is no mapping, but Linux 6.12 keeps books of those of resources: as of
@@ -72,8 +111,30 @@ shrink_table() {
 	correct lib/stackdepot.c 's/^\(#define STACK_BUCKET_NUMBER_ORDER_MAX\) 20$/\1 15/' 'STACK_BUCKET_NUMBER_ORDER_MAX 15'
 }
 
+# A directory "source" is complete and corrected.
+get_source() {
+	local package
+
+	[ ! -d "$entry/source" ] || return 0
+	rm -rf "$entry/source.new" "$entry/unpacked" "$entry/$own_source"_*.deb
+	mkdir -p "$entry/source.new"
+	(cd "$entry" && apt-get -qq -o APT::Sandbox::User=root download \
+		"$own_source=$(sed -n "1s/^source $own_source //p" <<<"$recipe")") >&2 || return
+	package=$(echo "$entry/$own_source"_*.deb)
+	dpkg-deb -x "$package" "$entry/unpacked" &&
+		tar -C "$entry/source.new" --strip-components 1 -xf "$entry/unpacked/usr/src/$own_source.tar.xz" || return
+	rm -rf "$entry/unpacked" "$package"
+	correct_source
+	keep_counted_on
+	shrink_table
+	mv "$entry/source.new" "$entry/source"
+}
+
+# ---- build ---------------------------------------------------------------------
+
+# Nothing of the caller's environment goes into a kernel that others use.
 own_make() {
-	make -s -C "$own/source" O="$PWD/$own/$version" "$@" >&2
+	env -i PATH="$PATH" TMPDIR="${TMPDIR:-/tmp}" LC_ALL=C make -s -C "$entry/source" O="$entry/objects" "$@" >&2
 }
 
 # An option that Kconfig drops, because of another one, would not be missed.
@@ -82,59 +143,82 @@ check_options() {
 
 	while IFS= read -r line; do
 		case $line in
-		*=n) ! grep -q "^${line%=n}=[ym]" "$own/$version/.config" || missing+=" $line" ;;
-		CONFIG_*) grep -qxF "$line" "$own/$version/.config" || missing+=" $line" ;;
+		*=n) ! grep -q "^${line%=n}=[ym]" "$entry/objects/.config" || missing+=" $line" ;;
+		CONFIG_*) grep -qxF "$line" "$entry/objects/.config" || missing+=" $line" ;;
 		esac
-	done <"$own/$version/fragments"
+	done <"$entry/objects/fragments"
 	[ -z "$missing" ] || die "the kernel's configuration has not taken:$missing"
 }
 
 configure() {
-	mkdir -p "$own/$version"
-	fragments >"$own/$version/fragments"
+	mkdir -p "$entry/objects"
+	fragments >"$entry/objects/fragments"
 	own_make allnoconfig
-	(cd "$own/source" && KCONFIG_CONFIG="$PWD/../$version/.config" scripts/kconfig/merge_config.sh \
-		-m -O "../$version" "../$version/.config" "../$version/fragments") >/dev/null
+	(cd "$entry/source" && KCONFIG_CONFIG="$entry/objects/.config" scripts/kconfig/merge_config.sh \
+		-m -O "$entry/objects" "$entry/objects/.config" "$entry/objects/fragments") >/dev/null
 	own_make olddefconfig
 	check_options
 }
 
+# KCSAN looks for races of our modules only: races of the kernel itself would end each machine.
+compile() {
+	own_make -j "$(nproc)" KCSAN_SANITIZE=n vmlinux modules
+}
+
 # What the build of modules does not read.
 drop_objects() {
-	find "$own/$version" -path "$own/$version/scripts" -prune -o -path "$own/$version/tools" -prune -o \
+	find "$entry/objects" -path "$entry/objects/scripts" -prune -o -path "$entry/objects/tools" -prune -o \
 		-type f \( -name '*.o' -o -name '*.a' -o -name '*.ko' \) -exec rm {} +
 }
 
 install_own() {
-	local modules=$work/kernel/lib/modules/$release
+	local modules
 
-	own_make modules_install INSTALL_MOD_PATH="$PWD/$work/kernel" INSTALL_MOD_STRIP=1
-	cp "$own/$version/vmlinux" "$own/$version/.config" "$work/kernel/"
-	mv "$work/kernel/.config" "$work/kernel/config"
-	ln "$work/kernel/config" "$modules/config"
-	cp "$own/$version/fragments" "$work/kernel/options"
+	rm -rf "$entry/kernel"
+	mkdir "$entry/kernel"
+	own_make modules_install INSTALL_MOD_PATH="$entry/kernel" INSTALL_MOD_STRIP=1
+	modules=$(echo "$entry"/kernel/lib/modules/*)
+	cp "$entry/objects/vmlinux" "$entry/kernel/"
+	cp "$entry/objects/.config" "$entry/kernel/config"
+	ln "$entry/kernel/config" "$modules/config"
 	rm -f "$modules/source" "$modules/build"
-	ln -s "../../../../../kernels/own/$version" "$modules/build"
+	ln -s ../../../../objects "$modules/build"
 }
 
-build_own() {
-	install_packages "${kernel_packages[@]}" "${own_packages[@]}"
-	get_source_or_update
-	correct_source
-	keep_counted_on
-	shrink_table
+# What an interrupted build has left is continued: make knows what is done.
+build_entry() {
 	configure
-	echo "$self: building the kernel $version, once; this takes some minutes" >&2
-	# of races only our modules' are looked for: those of the kernel's own would end each machine
-	own_make -j "$(nproc)" KCSAN_SANITIZE=n vmlinux modules
-	release=$(make -s -C "$own/source" O="$PWD/$own/$version" kernelrelease)
-	work=$(mktemp -d build/kernels/XXXXXX)
-	trap 'rm -rf "$work"' EXIT
+	echo "$self: building the kernel $version, once; this takes half an hour" >&2
+	compile
 	install_own
 	drop_objects
-	# with what was built for another one of that name
-	rm -rf "build/$release" "build/vm/initramfs-$release"*
-	mkdir -p "build/$release"
-	mv -T "$work/kernel" "build/$release/kernel"
+	complete_entry "$version" "$recipe"
+}
+
+update_and_choose() {
+	apt_get update || true
+	choose_own || die "apt-get has no $own_source"
+}
+
+# The lists of apt may be older than the archive, and name a version that is gone.
+get_own() {
+	choose_own || update_and_choose
+	is_complete "$entry" && return
+	install_packages "${kernel_packages[@]}" "${own_packages[@]}"
+	choose_own
+	lock_cache "$version"
+	is_complete "$entry" && return
+	get_source || {
+		update_and_choose
+		is_complete "$entry" && return
+		get_source || die "could not download $own_source; is the network up?"
+	}
+	build_entry
+}
+
+link_own() {
+	get_own
+	release=$(basename "$entry"/kernel/lib/modules/*)
+	link_kernel "$release"
 	echo "$release" >"build/kernels/$version"
 }
