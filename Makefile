@@ -2,7 +2,8 @@
 #: make          everything: libraries, tool, modules (needs what `make deps` installs)
 #: make deps     install the Debian packages that are missing (root or sudo)
 #: make demo     deps, all, then the demonstration in the virtual machine
-#: make check    deps, all, then every test that needs no other kernel; SHORT=1: half of that
+#: make check    deps, all, then the tests: ten minutes on two processors
+#: make check-full  as check, with the tests that take minutes, each machine's test without and with an IOMMU
 #: make check-debug  deps, all, then every machine's test on a kernel that finds mistakes (built once, in 30 min., for all
 #:               clones), the n-th allocation of each call failed, calls made up for FUZZ_SECONDS (600), and five minutes
 #:               of soak; LINES="pin core": some of it
@@ -73,7 +74,7 @@ override CFLAGS += -std=gnu11 -Wall -Wextra $(WERROR) -Wstrict-prototypes -Wmiss
 
 USER_TARGETS :=
 # what `make check-all` does
-CHECKS := lint check check-user check-packages check-mutants check-debug check-kcsan coverage fuzz torture soak bench
+CHECKS := lint check-full check-user check-packages check-mutants check-debug check-kcsan coverage fuzz torture soak bench
 OTHER_KERNELS := 6.12 7
 
 all: user modules
@@ -94,22 +95,26 @@ demo: deps
 	@emu/vm/run --kernel $(KERNEL) -- $(B)/bin/demo
 
 check: deps
+	+@$(MAKE) --no-print-directory all
+	@KERNEL=$(KERNEL) test/run
+
+check-full: deps
 	@scripts/deps 6.1-arm64
 	+@$(MAKE) --no-print-directory all
-	@KERNEL=$(KERNEL) test/run $(if $(SHORT),--short)
+	@KERNEL=$(KERNEL) test/run --full
 
 # Debian 12's own kernels have no PCI_P2PDMA, so that in `make check` storage is bounced.
 check-debug check-kcsan: check-%:
 	@scripts/deps $*
 	+@$(MAKE) --no-print-directory user
 	+@scripts/build-modules $*
-	@KERNEL=$* test/run --machines $(if $(SHORT),--short) $(lines)
+	@KERNEL=$* test/run --machines --full $(lines)
 	$(if $(lines)$(filter kcsan,$*),,@KERNEL=debug FUZZ_SECONDS=$(or $(FUZZ_SECONDS),600) scripts/fuzz-calls)
 	$(if $(lines)$(filter kcsan,$*),,@KERNEL=debug scripts/soak 300)
 
 check-all:
 	+@for target in $(CHECKS); do $(MAKE) --no-print-directory $$target || exit; done
-	+@for kernel in $(OTHER_KERNELS); do $(MAKE) --no-print-directory check KERNEL=$$kernel || exit; done
+	+@for kernel in $(OTHER_KERNELS); do $(MAKE) --no-print-directory check-full KERNEL=$$kernel || exit; done
 
 check-mutants: deps
 	+@$(MAKE) --no-print-directory all
@@ -140,5 +145,5 @@ clean:
 help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
-.PHONY: all user modules deps demo check check-debug check-kcsan check-all check-mutants coverage bench format lint stats clean help
+.PHONY: all user modules deps demo check check-full check-debug check-kcsan check-all check-mutants coverage bench format lint stats clean help
 .DELETE_ON_ERROR:
