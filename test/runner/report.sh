@@ -120,8 +120,9 @@ show_end() {
 
 # ---- progress, on a terminal -------------------------------------------------------
 
-progress=''
+progress='' columns=80
 [ ! -t 1 ] || progress=yes
+[ -z "$progress" ] || read -r _ columns < <(stty size 2>/dev/null </dev/tty) || true
 declare -A seconds_of=()	# of each test, in the run before this
 
 read_times() {
@@ -151,7 +152,7 @@ show_progress() {
 
 	[ -n "$progress" ] && [ -z "$tap" ] || return 0
 	text="$tests_done of $tests_all done$(time_left); running: ${running[*]}"
-	printf '\r\033[K%s' "${text:0:${COLUMNS:-80}-1}"
+	printf '\r\033[K%s' "${text:0:columns - 1}"
 }
 
 clear_progress() {
