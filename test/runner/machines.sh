@@ -5,10 +5,15 @@
 # Booting a machine costs as much as most lines, so lines that want the same machine
 # share one, up to $most of them. A line that expects a complaint of the kernel is
 # the last of its machine, and a line of which the options begin with ALONE has a machine of
-# its own. A machine ends early when a module stays or the kernel complains: the lines that
+# its own. So has each line on a kernel that finds mistakes: there the boot is the lesser part,
+# and long lines run side by side. A machine ends early when a module stays or the kernel complains: the lines that
 # are left then run in another machine.
 
 most=8
+
+is_own_kernel() {
+	[[ $release = *-debug || $release = *-kcsan ]]
+}
 
 # Arrays by the name of a line
 declare -A line_options=() line_command=() line_status=() line_splat=() line_alone=()
@@ -79,7 +84,7 @@ with_cases() { # COMMAND CASE...
 }
 
 is_alone() { # LINE
-	[ -n "${line_alone[$1]}" ] || measures "$1"
+	[ -n "${line_alone[$1]}" ] || measures "$1" || is_own_kernel
 }
 
 # The lines of one mode by machines: a row "SECONDS|OPTIONS|LINE LINE..." for each
@@ -107,10 +112,10 @@ group_lines() { # MODE LINE...
 		END { for (i = 1; i <= keys; i++) flush(order[i]) }'
 }
 
-# Kernels that find mistakes take their time, and stop at the first one unless
+# Kernels that find mistakes take their time, and stop at the first mistake unless
 # it is expected.
-own_kernel_options() { # SECONDS LINE...
-	[[ $release = *-debug || $release = *-kcsan ]] || { echo "--timeout $1"; return; }
+own_kernel_options() { # SECONDS LINE
+	is_own_kernel || { echo "--timeout $1"; return; }
 	echo "--timeout $(($1 * 4))"
 	[ "${line_status[$2]}" -ne 0 ] || echo '--append panic_on_warn=1'
 }
