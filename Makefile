@@ -83,8 +83,10 @@ include $(wildcard */rules.mk */*/rules.mk)
 
 user: $(USER_TARGETS)
 
+# A line with "+" runs under make -n, too, where Kbuild would build nothing and be
+# taken to have built everything.
 modules:
-	+@scripts/build-modules $(KERNEL)
+	+@$(if $(findstring n,$(firstword -$(MAKEFLAGS))),: )scripts/build-modules $(KERNEL)
 
 deps:
 	@scripts/deps $(KERNEL)
