@@ -1,50 +1,25 @@
 # SPDX-License-Identifier: MIT
-#: make          everything: libraries, tool, modules (needs what `make deps` installs)
-#: make deps     install the Debian packages that are missing (root or sudo)
-#: make demo     deps, all, then the demonstration in the virtual machine
-#: make check    deps, all, then the tests: ten minutes on two processors
-#: make check-full  as check, with the tests that take minutes, each machine's test without and with an IOMMU
-#: make check-debug  deps, all, then every machine's test on a kernel that finds mistakes (built once, in 30 min., for all
-#:               clones), the n-th allocation of each call failed, calls made up for FUZZ_SECONDS (600), and five minutes
-#:               of soak; LINES="pin core": some of it
-#: make check-kcsan  all but the n-th allocations, on one that finds data races, which is built once, too
-#: make check-all  everything: doc/testing.md says what that takes
-#: make check-model  deps, then the models of how memory is taken away, and of the cache, in every order: doc/model
-#: make fuzz     both of the next, one after the other
-#: make fuzz-tool  look for machines, archives, command lines, reports and lists that the tool crashes on, for FUZZ_SECONDS
-#:               (600) in all: test/fuzz
-#: make fuzz-calls  look for calls, a million (CALLS), of all nodes by which the kernel comes to harm; SEED=: the same
-#:               programs first: test/fuzz/calls
-#: make check-user  deps, then all unit tests under AddressSanitizer, ThreadSanitizer and valgrind (an hour), or TOOL=threads:
-#:               test/sanitize
-#: make torture  deps, then the registration cache under ThreadSanitizer for TORTURE_SECONDS (600)
-#: make soak     64 processes (SOAK_PROCESSES) for half an hour (SOAK_SECONDS), without and with an IOMMU, on GPUs and peers
-#:               that come and go; SEED=: the same choices again: test/soak
-#: make coverage deps, user, then which lines of the modules the machines' suite takes (hours); LINES="pin core": some of it
-#: make bench    deps, all, then what the project claims, measured beside what it is to be compared with: doc/bench.md
-#:               PLOT=1: figures too; PUBLISH=1: and into that page
-#: make h200     build/h200: what bench/h200.sh runs on a machine with a real GPU
-#: make modules  the kernel modules only
-#: make arm64    build/arm64: what runs in an arm64 machine, for which scripts/deps 6.1-arm64 is needed: doc/tegra.md
-#: make layout   the emulated driver where other drivers' Makefiles look for NVIDIA's: doc/emulator.md
-#: make abi      all, then what was added to an interface goes on record: doc/abi.md
-#: make install  programs, libraries, emulator, modules as source; PREFIX=/usr/local LIBDIR= DESTDIR=: doc/install.md
-#: make uninstall  takes them away again
-#: make deb      Debian packages of them, in build/deb
-#: make check-mutants  deps, all, then how well `peerpin verify` judges drivers with a mistake each (hours): test/mutants
-#: make check-packages  deb, then they are installed, used and purged in a bare Debian (root; some minutes)
-#: make install-emu  the emulator alone, into DESTDIR and PREFIX (/usr/local): doc/emulator.md
-#: make format   give changed lines of C, or FILES, the look of .clang-format
-#: make lint     what reads the sources finds nothing: shellcheck, cppcheck, sparse, licences
-#: make stats    lines, comments, how long functions are, room by room
-#: make clean    remove build/, where everything is made but kernels: they stay for all clones in ~/.cache/peerpin/kernels,
-#:               or $PEERPIN_CACHE/kernels; rm -rf removes them: doc/testing.md
+#: make all          libraries, programs and modules, the default; scripts/deps installs the packages that this needs
+#: make demo         scripts/deps, all, then the demonstration in the virtual machine
+#: make check        scripts/deps, all, then the tests: ten minutes on two processors
+#: make check-full   as check, all tests, in machines without and with an IOMMU: three quarters of an hour
+#: make check-debug  the tests in machines, made-up calls and soak on a kernel with KASAN and lockdep: hours
+#:                   KERNEL=kcsan: the tests in machines, with KCSAN; LINES="pin core": those lines of the suite only
+#: make check-all    every check, on all kernels, as root: many hours
+#: make bench        measure what the project claims: doc/bench.md; PLOT=1: draw figures; PUBLISH=1: put them into that page
+#: make modules      the kernel modules only; EMUGPU_GPL_ONLY=1: the emulated driver exports to GPL modules only
+#: make install      install all; PREFIX=/usr/local LIBDIR= DESTDIR=: doc/install.md; ONLY=emu: the emulator alone
+#: make uninstall    remove what install has installed
+#: make deb          Debian packages, in build/deb
+#: make lint         shellcheck, cppcheck, sparse, licences
+#: make format       apply .clang-format to the changed lines of C, or to FILES
+#: make clean        remove build/; kernels stay in ~/.cache/peerpin/kernels: doc/testing.md
+#: make arm64        programs for the arm64 machine, in build/arm64: doc/tegra.md
 #:
-#: V=1           show the commands of the build
-#: KERNEL=6.12   another Debian kernel than 6.1 (7: the newest 7.x), for the modules and the machine
-#: DESTDIR=DIR   where `make layout` leaves usr/src/nvidia-VERSION, else build/RELEASE/layout
-#: EMUGPU_GPL_ONLY=1  the emulated driver exports to GPL modules only, as NVIDIA's open one does
-#: emu/vm/run    runs anything in the virtual machine: emu/vm/run --help
+#: KERNEL=6.12       another Debian kernel than 6.1 (7: the newest 7.x), for modules and machines
+#: V=1               print the commands of the build
+#:
+#: doc/testing.md lists the scripts that a person types; each prints its usage with --help. emu/vm/run --help: the virtual machine
 
 # what is built is named by what fails; V=1 shows every command
 $(if $(V),,.SILENT:)
@@ -73,14 +48,16 @@ override CFLAGS += -std=gnu11 -Wall -Wextra $(WERROR) -Wstrict-prototypes -Wmiss
 	-Wshadow -D_GNU_SOURCE -Ikmod/uapi
 
 USER_TARGETS :=
-# what `make check-all` does
-CHECKS := lint check-full check-user check-packages check-mutants check-debug check-kcsan coverage fuzz torture soak bench
+# on which make check-all runs make check-full besides
 OTHER_KERNELS := 6.12 7
+# of make check-debug, whatever other kernel KERNEL names
+own_kernel := $(or $(filter kcsan,$(KERNEL)),debug)
 
 all: user modules
 
 include $(wildcard */rules.mk */*/rules.mk)
 
+# an internal goal: all but the modules
 user: $(USER_TARGETS)
 
 # A line with "+" runs under make -n, too, where Kbuild would build nothing and be
@@ -88,47 +65,49 @@ user: $(USER_TARGETS)
 modules:
 	+@$(if $(findstring n,$(firstword -$(MAKEFLAGS))),: )scripts/build-modules $(KERNEL)
 
-deps:
-	@scripts/deps $(KERNEL)
-
 # One after the other also under -j: what is built depends on what is installed.
-demo: deps
+demo:
+	@scripts/deps $(KERNEL)
 	+@$(MAKE) --no-print-directory all
 	@emu/vm/run --kernel $(KERNEL) -- $(B)/bin/demo
 
-check: deps
+check:
+	@scripts/deps $(KERNEL)
 	+@$(MAKE) --no-print-directory all
 	@KERNEL=$(KERNEL) test/run
 
-check-full: deps
+check-full:
+	@scripts/deps $(KERNEL)
 	@scripts/deps 6.1-arm64
 	+@$(MAKE) --no-print-directory all
 	@KERNEL=$(KERNEL) test/run --full
 
 # Debian 12's own kernels have no PCI_P2PDMA, so that in `make check` storage is bounced.
-check-debug check-kcsan: check-%:
-	@scripts/deps $*
-	+@$(MAKE) --no-print-directory user
-	+@scripts/build-modules $*
-	@KERNEL=$* test/run --machines --full $(lines)
-	$(if $(lines)$(filter kcsan,$*),,@KERNEL=debug FUZZ_SECONDS=$(or $(FUZZ_SECONDS),600) scripts/fuzz-calls)
-	$(if $(lines)$(filter kcsan,$*),,@KERNEL=debug scripts/soak 300)
+check-debug:
+	@scripts/deps $(own_kernel)
+	+@$(MAKE) --no-print-directory all KERNEL=$(own_kernel)
+	@KERNEL=$(own_kernel) test/run --machines --full $(lines)
+	$(if $(lines)$(filter kcsan,$(own_kernel)),,@KERNEL=debug FUZZ_SECONDS=$(or $(FUZZ_SECONDS),600) scripts/fuzz-calls)
+	$(if $(lines)$(filter kcsan,$(own_kernel)),,@KERNEL=debug scripts/soak 300)
 
 check-all:
-	+@for target in $(CHECKS); do $(MAKE) --no-print-directory $$target || exit; done
+	+@$(MAKE) --no-print-directory lint
+	+@$(MAKE) --no-print-directory check-full
+	@KERNEL=$(KERNEL) scripts/check-user
+	@KERNEL=$(KERNEL) scripts/check-packages
+	@KERNEL=$(KERNEL) scripts/check-mutants
+	+@$(MAKE) --no-print-directory check-debug KERNEL=debug
+	+@$(MAKE) --no-print-directory check-debug KERNEL=kcsan
+	@KERNEL=debug scripts/coverage
+	@KERNEL=$(KERNEL) scripts/fuzz
+	@KERNEL=$(KERNEL) scripts/fuzz-calls
+	@KERNEL=$(KERNEL) scripts/check-user torture
+	@KERNEL=$(KERNEL) scripts/soak
+	+@$(MAKE) --no-print-directory bench
 	+@for kernel in $(OTHER_KERNELS); do $(MAKE) --no-print-directory check-full KERNEL=$$kernel || exit; done
 
-check-mutants: deps
-	+@$(MAKE) --no-print-directory all
-	@KERNEL=$(KERNEL) test/mutants/build
-	@KERNEL=$(KERNEL) test/mutants/measure
-
-coverage:
-	@scripts/deps debug
-	+@$(MAKE) --no-print-directory user
-	@KERNEL=debug scripts/coverage $(lines)
-
-bench: deps
+bench:
+	@scripts/deps $(KERNEL)
 	+@$(MAKE) --no-print-directory all
 	@KERNEL=$(KERNEL) bench/run $(if $(PLOT),--plot) $(if $(PUBLISH),--publish)
 
@@ -138,14 +117,11 @@ format:
 lint:
 	@scripts/lint $(KERNEL)
 
-stats:
-	@scripts/stats
-
 clean:
 	rm -rf $(B)
 
 help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
-.PHONY: all user modules deps demo check check-full check-debug check-kcsan check-all check-mutants coverage bench format lint stats clean help
+.PHONY: all user modules demo check check-full check-debug check-all bench format lint clean help
 .DELETE_ON_ERROR:

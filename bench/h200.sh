@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # What a real GPU says: costs, and a PyTorch program under the hook. No kernel module
-# is needed, and nothing is built: that is done before by `make h200`.
+# is needed, and nothing is built: scripts/h200 does that before.
 #
 #   sh bench/h200.sh [REPORT.md [DIRECTORY]]      (doc/h200.md, build/h200)
 #
@@ -10,7 +10,7 @@
 cd "$(dirname "$0")/.." || exit 1
 report=${1:-doc/h200.md}
 bin=$(cd "${2:-build/h200}" 2>/dev/null && pwd)
-[ -x "$bin/h200" ] || { echo "$0: ${2:-build/h200} has no programs; type: make h200" >&2; exit 1; }
+[ -x "$bin/h200" ] || { echo "$0: ${2:-build/h200} has no programs; type: scripts/h200" >&2; exit 1; }
 export LD_LIBRARY_PATH="$bin${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 hook=$bin/libpeerpin-hook.so.1
 scratch=$(mktemp -d) || exit 1

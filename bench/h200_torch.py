@@ -4,7 +4,7 @@
 
     python3 bench/h200_torch.py DIRECTORY      prints a section of the report of bench/h200.sh
 
-DIRECTORY is what `make h200` has filled. Each run is a process of its own, of the three kinds in turns, and
+DIRECTORY is what scripts/h200 has filled. Each run is a process of its own, of the three kinds in turns, and
 each repeats the same work: threads that allocate, compute in integers, free, and now and then empty PyTorch's cache.
 """
 import ctypes

@@ -1,19 +1,11 @@
 # SPDX-License-Identifier: MIT
-# The emulator's module laid out as the sources of an installed driver are.
-layout: modules
-	build=$(B)/$$(scripts/kernel $(KERNEL)) && \
-	emu/layout $$build/src/emu/kmod "$(if $(DESTDIR),$(DESTDIR),$$build/layout)"
-
-.PHONY: layout
-
-# ---- installed -------------------------------------------------------------------
-
 # What peerpin-emu makes its tree of: sources of the modules, scripts, and programs built here.
 EMU_SOURCES := $(addprefix emu/,include kmod tegra judge/kmod layout peerpin-emu) kmod \
 	$(addprefix emu/vm/,run mkinitramfs kernel topology installed.sh machine.sh machine_arm64.sh splats.sh verdict.sh version.sh) \
 	$(addprefix scripts/,apt.sh build-modules cache.sh foreign.sh kernel newer.sh own-kernel.sh)
 EMU_PROGRAMS := bin/demo $(addprefix emu/,libcuda.so.1 libcuda.so libnvidia-ml.so.1) judge/guest judge/shim.so vm/init vm/watch
 
+# An internal goal: `make install ONLY=emu` is what a person types.
 install-emu: PREFIX ?= /usr/local
 install-emu: to = $(if $(word 2,$(DESTDIR)$(PREFIX)),$(error DESTDIR and PREFIX cannot have a blank))$(abspath $(DESTDIR)$(PREFIX))
 install-emu: $(EMU_PROGRAMS:%=$(B)/%)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-# `make h200` prepares what bench/h200.sh runs on a machine with a real GPU, where nothing is built.
+# What bench/h200.sh runs on a machine with a real GPU, where nothing is built. scripts/h200 makes the goal h200-files.
 H200 := $(B)/h200
 H200_SRC := $(filter-out %/tensors.c,$(wildcard bench/h200/*.c))
 H200_FILES := $(addprefix $(H200)/,h200 tensors.so libpeerpin.so.1 libpeerpin-hook.so.1 t_watch_dmabuf)
 
 USER_TARGETS += $(H200_FILES)
 
-h200: $(H200_FILES)
+h200-files: $(H200_FILES)
 
 $(H200)/h200: $(H200_SRC) bench/h200/h200.h bench/bench.h $(B)/lib/libpeerpin.so $(B)/emu/libcuda.so | $(H200)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -Iemu/include $(LDFLAGS) -o $@ $(H200_SRC) \
@@ -25,4 +25,4 @@ $(H200)/t_%: $(B)/bin/vm/t_% | $(H200)
 $(H200):
 	mkdir -p $@
 
-.PHONY: h200
+.PHONY: h200-files

@@ -2,7 +2,7 @@
 /*
  * How the registration cache counts users without a lock, for Spin. lib/regcache.c has the argument.
  *
- *	make check-model
+ *	scripts/check-model
  *
  * Who runs, each at any time: two threads that get and put, also what the other one got, GETS times each; a third that
  * makes both entries COLD with one barrier, evicts them now, the next time or not, and registers again in one that came

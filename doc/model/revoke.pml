@@ -2,7 +2,7 @@
 /*
  * How memory is taken away: the protocol of kmod/core and its providers, for Spin. doc/lifetimes.md has the argument.
  *
- *	make check-model
+ *	scripts/check-model
  *
  * Who runs, each at any time: the thread that pins and then closes; the owner of the memory, who frees it, with the
  * vendor's lock held (GPU) or out of an MMU notifier (HOST); two threads that attach, begin and end DMA, of two drivers

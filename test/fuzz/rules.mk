@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
 # What others have made up is read here, and what it is asked for is looked at: of doctor and topo, machines, and the
 # archives they come in; command lines; what a guest says to verify; lists and files. What the fuzzer keeps is in
-# test/fuzz/corpus, and test/host/fuzz runs it again, with gcc. To look for more, in each for its part of FUZZ_SECONDS (600):
-#	make fuzz-tool
-FUZZ_SECONDS ?= 600
+# test/fuzz/corpus, and test/host/fuzz runs it again, with gcc. scripts/fuzz looks for more.
 FUZZ_TARGETS := archive args report text
 FUZZ_BIN := $(patsubst %,$(B)/bin/fuzz/%,disk memory $(FUZZ_TARGETS))
 FUZZ_REPLAY := $(patsubst %,$(B)/bin/fuzz/%,replay replay_memory $(FUZZ_TARGETS:%=replay_%))
@@ -44,13 +42,7 @@ $(call fuzz_both,report): $(call fuzz_obj,report)
 $(call fuzz_both,text): $(call fuzz_obj,text)
 $(call fuzz_both,text): private FUZZ_WRAP := pp_bar1 owners_find
 
-fuzz:
-	+@for target in fuzz-tool fuzz-calls; do $(MAKE) --no-print-directory $$target || exit; done
-
-fuzz-tool: deps
-	@scripts/fuzz $(FUZZ_SECONDS)
-
-# calls of all nodes, which runs in the machine
+# calls of all nodes, which scripts/fuzz-calls runs in machines
 CALLS_OBJ := $(patsubst test/fuzz/calls/%.c,$(B)/obj/fuzz/calls/%.o,$(wildcard test/fuzz/calls/*.c))
 USER_TARGETS += $(B)/bin/fuzz/calls
 
@@ -60,13 +52,7 @@ $(B)/obj/fuzz/calls/%.o: test/fuzz/calls/%.c | $(B)/obj/fuzz/calls
 $(B)/bin/fuzz/calls: $(CALLS_OBJ) | $(B)/bin/fuzz
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lpthread
 
-fuzz-calls: deps
-	+@$(MAKE) --no-print-directory all
-	@scripts/fuzz-calls $(CALLS)
-
 $(B)/obj/fuzz $(B)/obj/fuzz/calls $(B)/bin/fuzz:
 	mkdir -p $@
 
 -include $(wildcard $(B)/obj/fuzz/*.d) $(CALLS_OBJ:.o=.d)
-
-.PHONY: fuzz fuzz-tool fuzz-calls

@@ -1,5 +1,0 @@
-# SPDX-License-Identifier: MIT
-abi: all
-	@test/abi/record
-
-.PHONY: abi
