@@ -89,14 +89,14 @@ is_alone() { # LINE
 
 # The lines of one mode by machines: a row "SECONDS|OPTIONS|LINE LINE..." for each
 group_lines() { # MODE LINE...
-	local name module_options machine_options seconds full
+	local name module_options machine_options seconds shares
 
 	for name in "${@:2}"; do
 		split_options "${line_options[$name]}"
-		full=0
-		! is_alone "$name" || full=2
-		[ "${line_status[$name]}" -eq 0 ] || full=1
-		printf '%s|%s|%s|%s\n' "$seconds" "$1$machine_options" "$full" "$name"
+		shares=all
+		[ "${line_status[$name]}" -eq 0 ] || shares=before
+		! is_alone "$name" || shares=none
+		printf '%s|%s|%s|%s\n' "$seconds" "$1$machine_options" "$shares" "$name"
 	done | awk -F '|' -v OFS='|' -v most="$most" '
 		function flush(key) {
 			if (n[key])
@@ -104,11 +104,11 @@ group_lines() { # MODE LINE...
 			n[key] = seconds[key] = 0
 			lines[key] = ""
 		}
-		{ key = $2 ($3 == 2 ? " " : "") }
+		{ key = $2 ($3 == "none" ? " " : "") }
 		!(key in n) { order[++keys] = key }
 		{ lines[key] = lines[key] (n[key]++ ? " " : "") $4 }
 		$1 > seconds[key] { seconds[key] = $1 }
-		$3 || n[key] == most { flush(key) }
+		$3 != "all" || n[key] == most { flush(key) }
 		END { for (i = 1; i <= keys; i++) flush(order[i]) }'
 }
 

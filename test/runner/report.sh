@@ -141,7 +141,7 @@ write_times() {
 }
 
 time_left() {
-	local seconds=$(((left + jobs - 1) / jobs))
+	local seconds=$(((seconds_left + jobs - 1) / jobs))
 
 	[ -s "$times" ] || return 0
 	if [ "$seconds" -lt 90 ]; then echo ", about $seconds s left"; else echo ", about $(((seconds + 30) / 60)) min left"; fi
