@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gdrapi: GPU memory in the CPU's address space, and copies to and from it.
+ * gdrapi: maps GPU memory for the CPU, and copies to and from it.
  *
- * This is the interface of NVIDIA's gdrcopy 2.6 in our own words, implemented
- * on /dev/peerpin by libpeerpin: programs written or built for libgdrapi.so.2
- * run with either. doc/gdrapi.md says what is different.
+ * The interface of NVIDIA's gdrcopy 2.6 in our own words, implemented by libpeerpin on
+ * /dev/peerpin. Programs written or built for libgdrapi.so.2 run with either library.
+ * doc/gdrapi.md lists the differences.
  *
- * Functions that return int return 0 or a positive errno, of which these are
- * common: EINVAL a handle that is not open or not pinned, or an argument that
- * makes no sense; EACCES in a child of fork(), which must not use what its
- * parent opened. All may be called from any thread, also on the same handle;
- * only gdr_close() must be the last call with its handle.
+ * Functions that return int return 0 or a positive errno. Common errors: EINVAL the handle is
+ * not open or not pinned, or an argument is invalid; EACCES in a child of fork(), which must
+ * not use handles of its parent. Only gdr_close() works there: it closes the child's
+ * descriptor and unpins nothing.
+ *
+ * Any thread may call any function, and several threads may use one handle at the same time.
+ * gdr_close() must be the last call on its handle.
  *
  * Environment:
- *	GDRCOPY_ENABLE_LOGGING		set: what fails is said on stderr, with the reason
- *	PEERPIN_GDR_PERSISTENT=0	pins end when their memory is freed (see gdr_pin_buffer())
+ *	GDRCOPY_ENABLE_LOGGING		if set, failures to open or to pin are printed on
+ *					stderr with the reason
+ *	PEERPIN_GDR_PERSISTENT=0	make revocable pins: see gdr_pin_buffer()
  */
 #ifndef GDRAPI_H
 #define GDRAPI_H
@@ -50,10 +53,15 @@ typedef struct gdr_mh_s {
 	unsigned long h;
 } gdr_mh_t;
 
-/** gdr_open - NULL with errno set: ENOENT peerpin.ko is not loaded; EACCES; ENOMEM */
+/**
+ * gdr_open - open /dev/peerpin
+ *
+ * Return: a handle; NULL with errno set: ENOENT peerpin.ko is not loaded; EACCES no permission;
+ * ENOMEM; other errors of open().
+ */
 gdr_t gdr_open(void);
 
-/** gdr_close - unmap and unpin what is left, and free @g */
+/** gdr_close - unmap and unpin all remaining buffers, and free @g */
 int gdr_close(gdr_t g);
 
 typedef enum gdr_pin_flags {
@@ -63,31 +71,31 @@ typedef enum gdr_pin_flags {
 
 /**
  * gdr_pin_buffer - pin GPU memory of this process
- * @addr: first byte, any alignment; gdr_map() wants that of the system's page
+ * @addr: first byte, any alignment; gdr_map() needs a multiple of the system's page size
  * @size: bytes, not 0
- * @p2p_token: with @va_space: what CU_POINTER_ATTRIBUTE_P2P_TOKENS says of
- *	@addr; both 0: none. Ignored of callers without CAP_SYS_PTRACE
- * @handle: of the pin, until gdr_unpin_buffer() or gdr_close()
+ * @p2p_token: with @va_space: CU_POINTER_ATTRIBUTE_P2P_TOKENS of @addr; both 0: none. Checked
+ *	only if the caller has CAP_SYS_PTRACE, else ignored
+ * @handle: of the pin, set on success; valid until gdr_unpin_buffer() or gdr_close()
  *
- * Pins are persistent where the GPU's driver makes such: what is freed stays,
- * and stays mapped, until it is unpinned. With an older driver, or with
- * PEERPIN_GDR_PERSISTENT=0, they end with their memory: the next access to the
- * mapping is a SIGBUS, and gdr_get_callback_flag() tells.
+ * Makes a persistent pin if the GPU's driver supports that: memory that is freed stays pinned
+ * and mapped until it is unpinned. With an older driver, or with PEERPIN_GDR_PERSISTENT=0, the
+ * pin is revoked when its memory is freed. Then the next access to the mapping is a SIGBUS, and
+ * gdr_get_callback_flag() reports 1.
  *
- * Errors: EINVAL no GPU memory of this process, or not all of it, or not what
- * the tokens are for; ENOMEM the BAR1 aperture has no room, or no memory;
- * EDQUOT a limit of peerpin.ko; EOPNOTSUPP it has no provider for this GPU;
- * ESTALE freed meanwhile.
+ * Errors: EINVAL the range is not, or not all, GPU memory of this process, or the tokens are
+ * wrong; ENOMEM the BAR1 aperture has no room, or no memory; EDQUOT a limit of peerpin.ko; EOPNOTSUPP
+ * peerpin.ko has no provider for this GPU; ESTALE the memory was freed during the call; EINTR a
+ * signal arrived.
  */
 int gdr_pin_buffer(gdr_t g, unsigned long addr, size_t size, uint64_t p2p_token,
 		   uint32_t va_space, gdr_mh_t *handle);
 int gdr_pin_buffer_v2(gdr_t g, unsigned long addr, size_t size, uint32_t flags,
 		      gdr_mh_t *handle);
 
-/** gdr_unpin_buffer - unmap it if it is mapped, and give the memory back */
+/** gdr_unpin_buffer - unmap the buffer if it is mapped, and unpin it */
 int gdr_unpin_buffer(gdr_t g, gdr_mh_t handle);
 
-/** gdr_get_callback_flag - *@flag is 1 when the memory was freed under the pin, else 0 */
+/** gdr_get_callback_flag - set *@flag to 1 if the pin was revoked, else to 0 */
 int gdr_get_callback_flag(gdr_t g, gdr_mh_t handle, int *flag);
 
 typedef enum gdr_mapping_type {
@@ -99,16 +107,16 @@ typedef enum gdr_mapping_type {
 } gdr_mapping_type_t;
 
 /**
- * struct gdr_info_v2 - what is known of a pin
- * @va: GPU address that gdr_map() maps first: that of gdr_pin_buffer(), rounded
- *	down to the system's page
- * @mapped_size: bytes from there that can be mapped
- * @page_size: bytes; granularity of the pin
+ * struct gdr_info_v2 - a pin
+ * @va: GPU address where gdr_map() begins: @addr of gdr_pin_buffer(), rounded down to the
+ *	system's page size
+ * @mapped_size: bytes from @va that can be mapped
+ * @page_size: granularity of the pin in bytes
  * @tm_cycles: nanoseconds that pinning took
  * @cycles_per_ms: 1000000
- * @mapped: 1: it is mapped
- * @wc_mapping: 1: write-combined
- * @mapping_type: how it is mapped
+ * @mapped: 1: the pin is mapped
+ * @wc_mapping: 1: the mapping is write-combined
+ * @mapping_type: type of the mapping
  */
 typedef struct gdr_info_v2 {
 	uint64_t va;
@@ -124,70 +132,71 @@ typedef gdr_info_v2_t gdr_info_t;
 
 int gdr_get_info_v2(gdr_t g, gdr_mh_t handle, gdr_info_v2_t *info);
 
-/* The function of that name is for programs built for gdrcopy 1: no mapping_type. */
+/* The function gdr_get_info() is for programs built for gdrcopy 1: no mapping_type. */
 #define gdr_get_info gdr_get_info_v2
 
 typedef enum gdr_map_flags {
-	GDR_MAP_FLAG_DEFAULT = 0,	/* as peerpin.ko maps this memory */
+	GDR_MAP_FLAG_DEFAULT = 0,	/* the type that peerpin.ko uses for this memory */
 	GDR_MAP_FLAG_REQ_WC_MAPPING = 1,
 	GDR_MAP_FLAG_REQ_CACHE_MAPPING = 2,
 	GDR_MAP_FLAG_REQ_DEVICE_MAPPING = 3,
 } gdr_map_flags_t;
 
 /**
- * gdr_map - let the CPU read and write pinned memory
- * @va: where its first byte is; it was pinned at a multiple of the system's
- *	page size, which need not be one of the GPU's
- * @size: bytes, not 0, rounded up to the system's page; the end lies within
- *	what was pinned, which is rounded up to the GPU's
+ * gdr_map - map a pin for the CPU
+ * @va: address of the mapping, set on success
+ * @size: bytes, not 0, rounded up to the system's page size. The end must lie within the pinned
+ *	range, rounded up to GPU pages
  *
- * A pin has one mapping at a time. A child of fork() has none.
+ * The pin's address must be a multiple of the system's page size; it need not be one of the
+ * GPU's. A pin has at most one mapping. A child of fork() does not inherit it.
  *
- * Errors: EINVAL the address or the size is not one of these, or an unknown
- * flag; EAGAIN it is mapped; EOPNOTSUPP this memory cannot be mapped in that
- * way; ESTALE it was freed; ENOMEM.
+ * Errors: EINVAL the address or the size cannot be mapped, or unknown flag; EAGAIN the pin is
+ * already mapped; EOPNOTSUPP this memory cannot be mapped with the requested type; ESTALE the
+ * memory was freed; ENOMEM.
  */
 int gdr_map(gdr_t g, gdr_mh_t handle, void **va, size_t size);
 int gdr_map_v2(gdr_t g, gdr_mh_t handle, void **ptr_va, size_t size, int flags);
 
-/** gdr_unmap - end a mapping, all of it; EINVAL: none begins at @va */
+/** gdr_unmap - remove the whole mapping; @size is ignored. EINVAL: no mapping begins at @va */
 int gdr_unmap(gdr_t g, gdr_mh_t handle, void *va, size_t size);
 
 /**
  * gdr_copy_to_mapping - write GPU memory
- * @map_d_ptr: where in the mapping, any alignment
- * @h_ptr: host memory, any alignment
+ * @map_d_ptr: destination in the mapping, any alignment
+ * @h_ptr: source in host memory, any alignment
  *
- * What was written has left the CPU when the call returns. EINVAL: @handle is
- * not mapped.
+ * When the call returns, the data has left the CPU. EINVAL: @handle is not mapped.
  */
 int gdr_copy_to_mapping(gdr_mh_t handle, void *map_d_ptr, const void *h_ptr, size_t size);
 
 /**
  * gdr_copy_from_mapping - read GPU memory
+ * @h_ptr: destination in host memory, any alignment
+ * @map_d_ptr: source in the mapping, any alignment
  *
- * Of write-combined memory, the blocks of 16 aligned bytes that hold the range
- * are read. EINVAL: @handle is not mapped.
+ * Unless the mapping is cached, reads all aligned blocks of 16 bytes that hold the range.
+ * EINVAL: @handle is not mapped.
  */
 int gdr_copy_from_mapping(gdr_mh_t handle, void *h_ptr, const void *map_d_ptr, size_t size);
 
-/** gdr_runtime_get_version - of the interface that this library has */
+/** gdr_runtime_get_version - return the version of this interface */
 void gdr_runtime_get_version(int *major, int *minor);
 
-/** gdr_driver_get_version - of the gdrdrv that peerpin.ko stands for: the same */
+/** gdr_driver_get_version - return the version of gdrdrv that peerpin.ko replaces: the same */
 int gdr_driver_get_version(gdr_t g, int *major, int *minor);
 
 typedef enum gdr_attr {
-	GDR_ATTR_USE_PERSISTENT_MAPPING = 1,	/* 1: pins without tokens are persistent */
+	GDR_ATTR_USE_PERSISTENT_MAPPING = 1,	/* 1: pins are persistent */
 	GDR_ATTR_SUPPORT_PIN_FLAG_FORCE_PCIE = 2, /* 0 */
 	GDR_ATTR_USING_DMA_BUF_MMAP = 3,	/* 0 */
 	GDR_ATTR_MAX,
 } gdr_attr_t;
 
-/** gdr_get_attribute - EINVAL: an unknown one */
+/** gdr_get_attribute - read an attribute; EINVAL: unknown attribute */
 int gdr_get_attribute(gdr_t g, gdr_attr_t attr, int *v);
 
-/** gdr_get_mapping_type_string - a name for people; EINVAL: an unknown type */
+/** gdr_get_mapping_type_string - return a readable name; EINVAL: unknown type */
 int gdr_get_mapping_type_string(gdr_mapping_type_t mapping_type, const char **pstr);
 
 #ifdef __cplusplus

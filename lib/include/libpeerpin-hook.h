@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libpeerpin-hook: tells of memory that is about to leave CUDA.
+ * libpeerpin-hook: calls subscribers before CUDA memory is freed.
  *
- * The library stands before libcuda.so.1: load it by LD_PRELOAD, or link it
- * before -lcuda. Whatever takes memory away (cuMemFree() and the like, also
- * when called by the CUDA runtime) then tells the subscribers first and calls
- * the driver after that. While nobody subscribes a call costs about a
- * nanosecond more. libpeerpin-hook(3) lists the calls, and what cannot be seen.
+ * Implements the interception of deallocation that the NVIDIA GPUDirect RDMA guide,
+ * sections 11.2 and 12.5, recommends for a registration cache.
  *
- * A program that may run without the library asks
+ * The library must come before libcuda.so.1 in symbol search order: load it by LD_PRELOAD,
+ * or link it before -lcuda. When the program or a library in it (the CUDA runtime, for
+ * example) calls cuMemFree() or another freeing function, this library calls the subscribers
+ * first and the driver afterwards. While there are no subscribers, a freeing call costs about
+ * one nanosecond more. libpeerpin-hook(3) lists the functions, and the frees that the library
+ * does not see.
+ *
+ * Any thread may call the functions below, but not in a signal handler. No function is a
+ * cancellation point.
+ *
+ * A program that must also run without the library looks it up:
  * dlsym(RTLD_DEFAULT, "pp_hook_add").
  */
 #ifndef LIBPEERPIN_HOOK_H
@@ -21,64 +28,70 @@ extern "C" {
 #endif
 
 /**
- * pp_hook_add - be told of memory before it goes
- * @gone: called with @arg and the range [addr, addr + length) in the thread
- *	that frees, before the driver is. 0 and UINT64_MAX: all memory, where
- *	no less is known (a context ends, a pool is trimmed, ...)
- * @arg: any; @gone with another @arg is another subscriber
+ * pp_hook_add - subscribe: call @gone before memory is freed
+ * @gone: called with @arg and the range [addr, addr + length), in the freeing thread, before
+ *	the driver is called. 0 and UINT64_MAX mean all memory: the library does not know
+ *	which memory this call frees (a context is destroyed, a pool is trimmed, ...)
+ * @arg: passed to @gone. The same @gone with another @arg is another subscriber
  *
- * @gone may be told of memory that stays after all, because the driver refuses
- * the call or another user of the mapping remains, and twice of the same. It
- * runs with no lock held, in several threads at a time, and is called again
- * inside when it frees CUDA memory itself. It must not throw or jump out.
+ * @gone may be called for memory that is not freed in the end, because the driver refuses or
+ * the mapping has another user. It may also be called twice for the same memory.
  *
- * Memory whose free began before pp_hook_add() returned may go untold. A child
- * of fork() starts with no subscriber: the parent's are not called there.
+ * @gone runs with no lock of this library held, in several threads at a time, and with thread
+ * cancellation disabled. If it frees CUDA memory itself, it is called again inside. It must
+ * return: no exception, no longjmp().
  *
- * Return: 0; -EINVAL @gone is NULL; -ENOMEM; -EOPNOTSUPP the library stands
- * behind libcuda or libc in the order of symbol search and would miss calls:
- * put it in LD_PRELOAD, or before -lcuda.
+ * If a free began before pp_hook_add() returned, @gone may not be called for it. In a child of
+ * fork() there are no subscribers at first: those of the parent are not called.
+ *
+ * Return: 0; -EINVAL @gone is NULL; -ENOMEM; -EOPNOTSUPP the library comes after libcuda or
+ * libc in symbol search order and would miss calls: put it in LD_PRELOAD, or link it before
+ * -lcuda.
  */
 int pp_hook_add(void (*gone)(void *arg, uint64_t addr, uint64_t length), void *arg);
 
 /**
- * pp_hook_remove - be told no more
+ * pp_hook_remove - unsubscribe
  * @gone: as given to pp_hook_add()
  * @arg: as given to pp_hook_add()
  *
- * No call of @gone begins once this has begun, and it waits for those in
- * progress in other threads: do not hold a lock that @gone takes. Inside any
- * subscriber's call it does not wait.
+ * No new call of @gone begins. Waits until the calls in progress in other threads have
+ * returned, so do not hold a lock that @gone takes. Inside a call of any subscriber it does not
+ * wait.
  *
- * Return: 0: none is in progress; -EBUSY: inside a subscriber's call: removed,
- * but calls of @gone, this one perhaps, are still in progress; -ENOENT: there
- * is no such subscriber.
+ * Return: 0 no call of @gone is in progress; -EBUSY inside a subscriber's call: the subscriber
+ * is removed, but calls of @gone are still in progress, perhaps this one; -ENOENT no such
+ * subscriber.
  */
 int pp_hook_remove(void (*gone)(void *arg, uint64_t addr, uint64_t length), void *arg);
 
 /**
- * pp_hook_is_going - is a range, or a part of it, being freed?
+ * pp_hook_is_going - check whether any part of a range is being freed
  *
- * From before subscribers are told to when the driver has returned. A range that
- * is registered then may be that of the old memory and must not be kept: who is
- * told of the free cannot know of it. Ask after the registration to come can be
- * found by @gone, and before it is made.
+ * A free counts from before its first subscriber is called until the driver has returned. A
+ * registration made during a free may be of the old memory, and @gone is not called for it
+ * again. So a cache that subscribes does this, in this order:
+ * 1. Put the planned registration where @gone finds it.
+ * 2. Call pp_hook_is_going().
+ * 3. Register. If step 2 returned 1, do not register, or use the registration once and do not
+ *    keep it.
  *
- * Return: 1 or 0; 0 also while nobody subscribes. Takes a lock for a moment; any
- * thread.
+ * Return: 1 or 0; 0 also for a free that began while there were no subscribers. Takes a lock
+ * for a moment.
  */
 int pp_hook_is_going(uint64_t addr, uint64_t length);
 
 /**
- * pp_hook_real - what a function of CUDA goes on to when subscribers were told
- * @function: as linked with or looked up; of any kind
+ * pp_hook_real - return the function that a hooked CUDA function calls after the subscribers
+ * @function: a CUDA function, as the caller linked or looked it up
  *
- * For calls that take no memory away though others of the function may: who retained
- * a GPU's primary context for a moment releases it so, and nobody has to believe
- * that all memory goes.
+ * For a call that frees nothing, although other calls of the same function do. Example: a
+ * library retains a GPU's primary context for a moment and then releases it. If it calls
+ * cuDevicePrimaryCtxRelease(), all subscribers take that for a free of all memory; if it calls
+ * the function returned here, subscribers are not called.
  *
- * Return: the driver's function, or that of another library that intercepts; NULL:
- * there is none; @function itself, if it tells nobody. Any thread.
+ * Return: the driver's function, or that of another library that intercepts it; @function
+ * itself if the library does not hook it; NULL if not found.
  */
 void *pp_hook_real(void *function);
 

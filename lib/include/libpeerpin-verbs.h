@@ -2,9 +2,9 @@
 /*
  * libpeerpin-verbs: memory regions of libibverbs for any pointer, host or GPU.
  *
- * Link with -lpeerpin-verbs -lpeerpin -libverbs. As in libpeerpin, every
- * function returns 0 or a negative errno unless it says otherwise, leaves errno
- * alone, prints nothing and never exits; any thread may call any of them.
+ * Link with -lpeerpin-verbs -lpeerpin -libverbs. The rules at the top of libpeerpin.h hold
+ * here too: return values, units, threads, fork(), and the crash in CUDA's driver
+ * (pp_verbs_reg() asks CUDA). pp_verbs_close() must be the last call on its object.
  */
 #ifndef LIBPEERPIN_VERBS_H
 #define LIBPEERPIN_VERBS_H
@@ -18,22 +18,21 @@ extern "C" {
 
 struct pp_verbs;
 
-/** enum pp_mr_way - how memory was, or was to be, registered */
+/** enum pp_mr_way - how memory was registered, or was tried to be */
 enum pp_mr_way {
 	PP_MR_HOST,		/* ibv_reg_mr() of host memory */
 	PP_MR_VENDOR_DMABUF,	/* ibv_reg_dmabuf_mr() of a dma-buf of the GPU's driver */
-	PP_MR_PEERPIN_DMABUF,	/* the same, of a region of /dev/peerpin */
+	PP_MR_PEERPIN_DMABUF,	/* ibv_reg_dmabuf_mr() of a dma-buf of a region of /dev/peerpin */
 	PP_MR_PEER_MEMORY,	/* ibv_reg_mr() of GPU memory: a peer-memory client pins it */
 	PP_MR_WAYS,
 };
 
 /**
- * struct pp_mr - a registration; read only for the caller
- * @mr: with the lkey and rkey; its addresses are the program's own
- * @addr: first byte it covers
- * @length: bytes, as many as were asked for or more: whoever has the rkey reaches
- *	them all
- * @way: how it was made
+ * struct pp_mr - a registration; read-only for the caller
+ * @mr: has lkey and rkey; work requests use the program's own addresses
+ * @addr: first registered byte
+ * @length: bytes, at least those requested. A remote peer with the rkey can access all of them
+ * @way: how it was registered
  */
 struct pp_mr {
 	struct ibv_mr *mr;
@@ -43,11 +42,11 @@ struct pp_mr {
 };
 
 /**
- * struct pp_mr_attempt - a way that did not work
- * @way: which
+ * struct pp_mr_attempt - a way that failed
+ * @way: the way
  * @call: name of the function that failed
- * @error: what it failed with, negative
- * @why: more about it; reason 0 when none is known
+ * @error: its error, negative
+ * @why: more about the error; reason 0: unknown
  */
 struct pp_mr_attempt {
 	enum pp_mr_way way;
@@ -58,9 +57,9 @@ struct pp_mr_attempt {
 
 /**
  * struct pp_mr_why - why pp_verbs_reg() failed
- * @why: of the whole; reason 0 where @attempts say all
- * @count: of @attempt
- * @attempt: in the order in which they were made
+ * @why: reason of the whole failure; reason 0: see @attempt
+ * @count: attempts in @attempt
+ * @attempt: ways that failed, in the order tried
  */
 struct pp_mr_why {
 	struct pp_why why;
@@ -69,76 +68,85 @@ struct pp_mr_why {
 };
 
 /**
- * pp_verbs_open - register memory in a protection domain
- * @pd: must outlive it
- * @access: enum ibv_access_flags of all its registrations; for others open
- *	another one
- * @limits: NULL, or how much may stay registered unused; pin_flags and watch 0
- * @out: to be closed with pp_verbs_close()
+ * pp_verbs_open - prepare to register memory in a protection domain
+ * @pd: must outlive the object
+ * @access: enum ibv_access_flags of all registrations of this object; open another object
+ *	for other flags
+ * @limits: NULL, or limits of the cached registrations; pin_flags and watch must be 0
+ * @out: set on success; close it with pp_verbs_close()
  *
- * Opens /dev/peerpin, and does without where it cannot.
+ * Opens /dev/peerpin, and works without it if that fails.
  *
- * Return: 0; -EINVAL @pd is NULL, or pin_flags or watch are not 0; -ENOMEM.
+ * Return: 0; -EINVAL @pd is NULL, or pin_flags or watch is not 0; -ENOMEM.
  */
 int pp_verbs_open(struct ibv_pd *pd, int access, const struct pp_cache_attr *limits, struct pp_verbs **out);
 
 /**
- * pp_verbs_close - deregister everything; NULL is fine
+ * pp_verbs_close - deregister all memory and free the object
+ * @v: may be NULL
  *
- * No registration may be in use, nor have memory windows bound to it. In a child
- * of fork() it deregisters nothing.
+ * No registration may be in use or have memory windows bound to it. In a child of fork() it
+ * deregisters nothing.
  */
 void pp_verbs_close(struct pp_verbs *v);
 
 /**
- * pp_verbs_reg - register a range of any memory of this process
+ * pp_verbs_reg - get a registration of a range of any memory of this process
  * @addr: first byte, any alignment
  * @length: bytes, not 0
- * @out: hold it while the adapter or a remote one uses it, then
- *	pp_verbs_unreg() once
+ * @out: set on success. Call pp_verbs_unreg() once for each pp_verbs_reg(), when neither the
+ *	local adapter nor a remote one uses the registration any more
  * @why: NULL, or filled in on failure: see pp_verbs_explain()
  *
- * Registered before: that is returned, at the cost of a lookup, and for GPU
- * memory of one CUDA call. Else whole allocations of GPU memory where they fit,
- * and whole pages of host memory, are registered, in the first of these ways
- * that works. GPU memory: a dma-buf from the GPU's driver; a dma-buf from
- * /dev/peerpin; peer memory. Anything else: ibv_reg_mr().
+ * If a cached registration covers the range, returns it. That costs a look-up and, for GPU
+ * memory, one CUDA call. Else registers whole GPU allocations where they fit, or whole pages
+ * of host memory. GPU memory is registered in the first way that works: a dma-buf of the GPU's
+ * driver, a dma-buf of /dev/peerpin, peer memory. All other memory is registered by
+ * ibv_reg_mr().
  *
- * Never returns a registration whose memory was freed before the call began;
- * host memory that /dev/peerpin does not watch (the module is not loaded, no room
- * for it) is therefore registered anew in each call. Until it is noticed or
- * invalidated, the keys of what is freed afterwards reach the freed pages, which
- * nobody else is given, or none; but in a block of 2 MiB that small GPU allocations
- * share, and in a pool, whatever comes there next: see pp_region_valid().
+ * Never returns a registration whose memory was freed before the call began. To know that of
+ * host memory, the library also pins it through /dev/peerpin. If it cannot, because the module
+ * is not loaded, the memory is not writable or there is no room for both, each call registers
+ * the memory again.
  *
- * Return: 0; -EINVAL empty, overflowing or managed memory; -EACCES in a child of
- * fork(); -ESTALE memory was freed meanwhile; -ENOMEM also for locked memory
- * (ulimit -l); -EMFILE too many descriptors: no registration keeps one, so none is
- * given up for it; of ways that failed, the error of the first, or of one that was
- * short of room.
+ * If memory is freed later, its keys reach the freed pages, which get no other owner, or no
+ * pages. Exception: with small and pooled GPU allocations (libpeerpin.h) the keys reach what
+ * the block holds next. This ends when a later call finds the registration stale, or by
+ * pp_cache_invalidate() on pp_verbs_cache().
+ *
+ * Return: 0; -EINVAL the range is empty or overflows, is managed memory, reaches past the end
+ * of a GPU allocation, or is GPU memory that CUDA lets no device access; -EACCES in a child of
+ * fork(); -ESTALE the memory was freed; -ENOMEM also if the limit of locked memory is too low
+ * (ulimit -l); -EMFILE too many descriptors: nothing is evicted, because no registration holds
+ * one. If all ways fail: the error of the first way, or of a way that had no room.
  */
 int pp_verbs_reg(struct pp_verbs *v, const void *addr, size_t length, const struct pp_mr **out,
 		 struct pp_mr_why *why);
 
-/** pp_verbs_unreg - done with a registration, got by any thread; it stays until it is evicted */
+/**
+ * pp_verbs_unreg - drop the reference of one pp_verbs_reg(); any thread may do it
+ *
+ * The memory stays registered until the registration is evicted or invalidated.
+ */
 void pp_verbs_unreg(struct pp_verbs *v, const struct pp_mr *mr);
 
 /**
- * pp_verbs_cache - its cache
+ * pp_verbs_cache - return the cache of the registrations; it belongs to @v
  *
- * For pp_cache_invalidate(), pp_cache_flush() and pp_cache_stats(). It is
- * @v's: not to be destroyed; entries that are got from it are struct pp_mr too.
- * Gets from it answer -ENFILE where pp_verbs_reg() answers -EMFILE.
+ * For pp_cache_invalidate(), pp_cache_flush() and pp_cache_stats(); do not destroy it. The @reg
+ * of an entry that a get returns is a struct pp_mr *; put such an entry by pp_cache_put(). A
+ * get returns -ENFILE where pp_verbs_reg() returns -EMFILE.
  */
 struct pp_cache *pp_verbs_cache(struct pp_verbs *v);
 
 /**
- * pp_verbs_explain - one sentence for a registration that failed
- * @out: where it goes, cut where @room ends; NULL when @room is 0
+ * pp_verbs_explain - write one sentence about a registration that failed
+ * @out: buffer, always terminated; NULL if @room is 0
+ * @room: bytes in @out; a longer sentence is truncated
  * @error: what pp_verbs_reg() returned
- * @why: NULL, or what it filled in
+ * @why: NULL, or what pp_verbs_reg() filled in
  *
- * Return: its length, whether it found room or not, as snprintf() does.
+ * Return: length of the whole sentence, truncated or not, as snprintf().
  */
 int pp_verbs_explain(char *out, size_t room, int error, const struct pp_mr_why *why);
 
