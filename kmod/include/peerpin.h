@@ -1,34 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * peerpin for drivers: give a PCIe device pinned GPU or host memory.
+ * peerpin for PCIe drivers: DMA to and from pinned GPU or host memory.
  *
- * A driver registers its device once, as a *peer*. Its own ioctl receives
- * (fd of /dev/peerpin, region id, offset, length) from userspace and does:
+ * What a driver must do, in this order:
+ *	probe()   set the DMA mask and the segment limits of dev
+ *	          peer = peerpin_peer_register(dev, ops, data)
+ *	ioctl()   region = peerpin_region_get(fd, id), if userspace has pinned the memory,
+ *	             or    peerpin_region_pin(&range, NULL), to pin a user pointer
+ *	          attach = peerpin_attach(peer, region)
+ *	          ret = peerpin_dma_begin(attach, offset, length, dir, &dma)
+ *	          while ((len = peerpin_dma_next(&dma, max, &bus)))
+ *	             give up if peerpin_dma_stale(&dma), else program bus and len, start, wait
+ *	          peerpin_dma_end(&dma)
+ *	          peerpin_attach_put(attach)
+ *	          peerpin_region_put(region) after get, peerpin_region_unpin(region) after pin
+ *	remove()  refuse new requests, wait until no thread is in peerpin_attach()
+ *	          peerpin_peer_unregister(peer)
+ *	          free the interrupt, disable the device
+ * The device may access the memory only between begin and end. After stop() was called or
+ * peerpin_dma_stale() returned true, the driver must call peerpin_dma_end() soon: the thread
+ * that frees the memory waits for it. If this takes longer than drain_timeout_ms (a parameter
+ * of peerpin.ko, default 1000), the core logs the device; peerpin_dma_begin() states what else
+ * happens. doc/lifetimes.md argues why this is safe.
  *
- *	region = peerpin_region_get(fd, id);
- *	attach = peerpin_attach(peer, region);
- *	peerpin_region_put(region);
- *	ret = peerpin_dma_begin(attach, offset, length, dir, &dma);
- *	while ((len = peerpin_dma_next(&dma, max, &bus)))
- *		... program the engine with bus, len ...
- *	... start it and wait ...
- *	peerpin_dma_end(&dma);
- *	peerpin_attach_put(attach);
+ * Contexts below:
+ *	any       Does not sleep; hard interrupts included. With CONFIG_PREEMPT_RT: only where a
+ *	          spinlock_t may be taken, such as in a threaded interrupt handler.
+ *	process   May sleep.
+ *	blocking  Process context. The caller holds no lock that stop() or the path to
+ *	          peerpin_dma_end() takes, and no dma-buf reservation lock. No DMA is in flight
+ *	          whose end waits for this call. Otherwise it deadlocks: the call waits for a lock
+ *	          of the GPU driver or exporter, and the holder waits for stop() or that DMA.
+ *	          So pin and attach all memory of a transfer before the first begin.
  *
- * A driver whose users know nothing of /dev/peerpin takes a pointer instead and
- * pins it itself, once for many transfers:
- *
- *	region = peerpin_region_pin(&(struct peerpin_range){ .addr = addr, .length = length }, NULL);
- *	...
- *	peerpin_region_unpin(region);
- *
- * That is all: whose memory it is, pinning, DMA mapping, caching of both and
- * revocation are the core's business. The one promise a driver makes: between
- * begin and end, and only then, its device touches the memory; and end comes
- * soon after stop() or peerpin_dma_stale() asked for it.
- *
- * "seed N" is the section of NVIDIA's guide "Developing a Linux Kernel Module using
- * GPUDirect RDMA" (release 12.9) that a call implements.
+ * "Guide N" below: NVIDIA GPUDirect RDMA guide, section N ("Developing a Linux Kernel Module
+ * using GPUDirect RDMA", release 12.9).
  */
 #ifndef _PEERPIN_H
 #define _PEERPIN_H
@@ -44,61 +50,58 @@ struct peerpin_peer;
 struct peerpin_region;
 
 /**
- * struct peerpin_peer_ops - what the core asks of a driver
- * @stop: memory of @attach is being taken away: end its DMA soon and call
- *	peerpin_dma_end() from wherever DMA ends. Optional: a driver whose
- *	transfers are short, or that asks peerpin_dma_stale(), needs none.
- *	Process context, may sleep, but must not wait for the DMA's end itself
- *	nor for anything that waits for the GPU driver or for memory: the thread
- *	that frees GPU memory stands in it with the GPU driver's lock held, and
- *	the exporter of an imported dma-buf with its reservation lock.
- *	Called at most once for an attachment, when DMA was in flight on it a
- *	moment ago, never after peerpin_peer_unregister() returned. So a driver
- *	that queues begins a request and puts it on its list under the lock that
- *	stop() takes: else stop() may come between, and not find it.
+ * struct peerpin_peer_ops - callbacks of a driver
+ * @stop: stop the DMA on @attach soon, then call peerpin_dma_end(), from @stop or later. The
+ *	region was revoked or unpinned, or the peer is being unregistered. Optional: a driver
+ *	with short transfers, or a driver that polls peerpin_dma_stale(), needs no @stop.
  *
- * Implements the driver's half of seed 11.3 and 12.4.
+ * Context: process. The calling thread may hold a lock of the GPU driver, or the reservation
+ * lock of an imported dma-buf. So @stop must not wait for the end of the DMA, for the GPU
+ * driver or for memory. No timeout bounds @stop: the freeing thread would hang.
+ * The core calls @stop at most once for each attachment, if DMA was in flight a moment ago. It
+ * never calls @stop after peerpin_peer_unregister() has returned. A driver that queues requests
+ * must call peerpin_dma_begin() and list the request under one lock, which @stop also takes.
+ * Otherwise @stop can run between the two, miss the request, and is not called again.
+ * Guide 11.3, 12.4: the driver's part of the free callback.
  */
 struct peerpin_peer_ops {
 	void (*stop)(void *data, struct peerpin_attach *attach);
 };
 
 /**
- * peerpin_peer_register() - make a device known, usually in probe()
- * @dev: the DMA master; its masks and max segment size are set already
- * @ops: may be NULL
- * @data: handed to @ops
+ * peerpin_peer_register() - register a device for DMA, usually in probe()
+ * @dev: the device that does the DMA, with DMA mask and segment limits set
+ * @ops: callbacks, or NULL
+ * @data: first argument of the callbacks
  *
- * Context: process, may sleep. @dev and @ops must live until
- * peerpin_peer_unregister().
- * Return: the peer or ERR_PTR(-ENOMEM).
+ * The core takes no references: @dev, @ops and @data must stay until peerpin_peer_unregister()
+ * has returned.
+ * Context: process.
+ * Return: a peer for peerpin_peer_unregister(), or ERR_PTR(-ENOMEM): no kernel memory.
  */
 struct peerpin_peer *peerpin_peer_register(struct device *dev,
 					   const struct peerpin_peer_ops *ops,
 					   void *data);
 
 /**
- * peerpin_peer_unregister() - the device goes away, usually first in remove()
- * @peer: from peerpin_peer_register(); gone afterwards
+ * peerpin_peer_unregister() - end all DMA of a device, usually first in remove()
+ * @peer: from peerpin_peer_register(); invalid afterwards
  *
- * Refuses new DMA (-ENODEV), asks for DMA in flight to stop, waits for its
- * end and drops every DMA mapping of the device. Attachments that callers
- * still hold stay valid to peerpin_attach_put(), no more.
- * No peerpin_attach() on it may be under way: the driver's own lock, and a flag
- * that it looks at, see to that.
- * Context: process, sleeps; call with no lock held that stop() or the path to
- * peerpin_dma_end() takes, nor a dma-buf's reservation lock.
+ * No thread may be in peerpin_attach() on @peer, or enter it: check a flag of the driver under a
+ * lock that remove() takes. The call refuses new transfers (-ENODEV), calls stop(), and waits
+ * for DMA in flight, without a timeout: interrupts that end DMA must still work. Then it removes
+ * all DMA mappings of the device, and waits until exporters of dma-bufs have unmapped.
+ * Context: blocking.
  */
 void peerpin_peer_unregister(struct peerpin_peer *peer);
 
 /**
- * struct peerpin_range - what to pin; members left 0 are the usual case
- * @addr: start in the calling process, any alignment; of a dma-buf: the offset,
- *	of a page
- * @length: bytes, not 0; of a dma-buf: whole pages within it
- * @provider: enum peerpin_provider: whose memory it is; 0: find out
+ * struct peerpin_range - memory to pin; members left 0 are the usual case
+ * @addr: start in the calling process, any alignment; dma-buf: offset, a multiple of PAGE_SIZE
+ * @length: bytes, not 0; dma-buf: a multiple of PAGE_SIZE, within the dma-buf
+ * @provider: enum peerpin_provider; 0: the core finds the provider, except for a dma-buf
  * @flags: enum peerpin_pin_flags
- * @fd: the dma-buf, where @provider is PEERPIN_PROVIDER_DMABUF; else 0, not -1
+ * @fd: the dma-buf if @provider is PEERPIN_PROVIDER_DMABUF; otherwise 0, not -1
  */
 struct peerpin_range {
 	u64 addr;
@@ -110,129 +113,108 @@ struct peerpin_range {
 
 /**
  * peerpin_region_pin() - pin memory of the calling process
- * @range: what
- * @reason: NULL, or where enum peerpin_reason of a failure goes
+ * @range: the memory
+ * @reason: NULL, or where to store enum peerpin_reason (0: success, or cause not known)
  *
- * For drivers whose own ioctl takes a user pointer. The region belongs to the
- * caller, who ends it by peerpin_region_unpin() before the process has gone: from
- * the ioctl's file's release() at the latest. The bytes count against the
- * limits of the process. When its memory is freed the region is revoked: what
- * comes then answers -ESTALE, and it is still to be unpinned.
- *
- * Context: a thread of the process whose memory or file it is (its ioctl), not a
- * kernel thread or work item. Sleeps, may call the GPU's driver; no lock may be held
- * that stop() takes, and no DMA of the caller's be in flight whose end waits for
- * this call: pin and attach all that a transfer needs, then begin. It faults
- * pages in, and may wait for userspace (FUSE, userfaultfd) for ever: hold no
- * lock that others take, or remove().
- * Return: the region or ERR_PTR, with the errors of PEERPIN_IOC_PIN.
- * Implements seed 12.2.
+ * The caller owns the region and must call peerpin_region_unpin(), in release() of its own
+ * file at the latest: the core does not do it when the process exits. The bytes count against
+ * the limits of the process. When the memory is freed, the core revokes the region. Then
+ * peerpin_attach() and peerpin_dma_begin() return -ESTALE, and the caller must still unpin.
+ * Context: blocking, in a thread of the process that owns the memory and @fd, such as an
+ * ioctl; not in a kernel thread or work item. Userspace (FUSE, userfaultfd) can delay a page
+ * fault for ever: hold no lock that remove() or other users need.
+ * Return: the region, or ERR_PTR (uapi/peerpin.h has details): -EINVAL bad @range, or no provider
+ * can pin it; -EOPNOTSUPP unknown flag, or no loaded provider makes this kind of pin; -EBADF @fd
+ * is not a dma-buf; -ENOMEM no BAR1 space, over RLIMIT_MEMLOCK, or no kernel memory; -EDQUOT over
+ * a limit of peerpin.ko; -ESTALE revoked while being pinned: call again once; -EINTR a signal
+ * arrived; others from the provider. Guide 12.2 step 2.
  */
 struct peerpin_region *peerpin_region_pin(const struct peerpin_range *range,
 					  u32 *reason);
 
 /**
- * peerpin_region_unpin() - end a region of peerpin_region_pin()
- * @region: not to be used by the caller afterwards, but by those who got a
- *	reference of their own
+ * peerpin_region_unpin() - end a region of peerpin_region_pin(), not of peerpin_region_get()
+ * @region: the caller must not use it afterwards
  *
- * Drops all device mappings, and waits for DMA in flight, but no longer than
- * drain_timeout_ms for all drivers together: then the pages stay until it has
- * ended, those of an NVIDIA GPU, unless pinned with PEERPIN_PIN_PERSISTENT,
- * until they are freed. Of a dma-buf it also waits until the exporter has
- * unmapped. Attachments stay valid to peerpin_attach_put().
- *
- * Context: process, sleeps; no lock may be held that stop() takes, or that is
- * taken on the way to peerpin_dma_end(), nor a dma-buf's reservation lock; and no
- * DMA to the same dma-buf be in flight whose end waits for this call. By
- * another process than the one that pinned, GPU memory stays pinned until it
- * is freed.
- * Implements seed 12.3.
+ * Refuses new transfers (-ESTALE), calls stop(), waits for DMA in flight, removes all device
+ * mappings and unpins. If DMA exceeds drain_timeout_ms (for all drivers together), the core logs
+ * the devices and the call returns. Mappings and pages then stay until that DMA has ended. In
+ * two cases a revocable pin of an NVIDIA GPU stays until its memory is freed: after this timeout,
+ * and if the caller is not the process that pinned. For a dma-buf the call also waits, without a
+ * timeout, until the exporter has unmapped.
+ * Context: blocking. Guide 12.3.
  */
 void peerpin_region_unpin(struct peerpin_region *region);
 
 /**
- * peerpin_region_get() - the region that userspace means
+ * peerpin_region_get() - find a region that userspace has pinned
  * @fd: file descriptor of /dev/peerpin in the calling process
- * @id: from PEERPIN_IOC_PIN on that file
+ * @id: out_region of PEERPIN_IOC_PIN on that file
  *
- * Context: a thread of that process (its ioctl), not a kernel thread or work
- * item; may sleep.
- * Return: a reference to give back with peerpin_region_put(), or ERR_PTR:
- * -EBADF @fd is no file of /dev/peerpin; -EACCES it belongs to another
- * process; -ENOENT no such region. Holding it does not keep it from ending.
+ * The reference does not prevent revocation or unpinning.
+ * Context: process, in a thread of that process; not in a kernel thread or work item.
+ * Return: a reference for peerpin_region_put(), or ERR_PTR: -EBADF @fd is no file of
+ * /dev/peerpin; -EACCES another process opened the file; -ENOENT no such region.
  */
 struct peerpin_region *peerpin_region_get(int fd, u32 id);
 
-/** peerpin_region_put() - give back a reference of _get(); any context */
+/** peerpin_region_put() - drop a reference of peerpin_region_get(). Context: any */
 void peerpin_region_put(struct peerpin_region *region);
 
-/** peerpin_region_length() - bytes; of the range rounded outward; any context */
+/** peerpin_region_length() - bytes, rounded outward to pages of the provider. Context: any */
 u64 peerpin_region_length(const struct peerpin_region *region);
 
 /**
- * peerpin_region_start() - address at which it begins; any context
- *
- * What was asked for lies at peerpin_range.addr - start in the region.
+ * peerpin_region_start() - address of the first byte; of a dma-buf, its offset. Context: any
+ * The memory asked for begins peerpin_range.addr - start bytes into the region.
  */
 u64 peerpin_region_start(const struct peerpin_region *region);
 
 /**
  * peerpin_attach() - map a region for a device
  * @peer: the device
- * @region: a reference of the caller's, which is not used up
+ * @region: the caller keeps its reference; the attachment has its own
  *
- * The first call maps (IOMMU and all); later ones find that mapping until the
- * region or the peer ends.
- *
- * Context: process, may sleep; of a dma-buf it waits for the exporter's lock and,
- * until a signal arrives, for his fences: no lock that other users' calls take should
- * be held. None may be that stop() takes, nor a dma-buf's reservation lock; and no DMA
- * of the caller's be in flight whose end waits for this call, for an exporter that
- * takes memory back waits for that with his lock held.
- * Return: a reference to give back with peerpin_attach_put(), or ERR_PTR:
- * -ESTALE the region was revoked; -ENODEV the peer is going away; -EIO the
- * device cannot reach the memory (address mask, IOMMU), and it is a GPU's or
- * there are no bounce buffers; -ENOMEM; of a dma-buf, -EINTR a signal arrived,
- * and its exporter's errors.
- * Implements seed 12.2 step 2 and 13.3 (dma_map_pages).
+ * The first call maps the whole region, through the IOMMU if there is one. Later calls return
+ * the same attachment until the region ends or the peer is unregistered.
+ * Context: blocking. For a dma-buf the call waits for the exporter's lock, and for the
+ * exporter's fences until a signal arrives: hold no lock that other users need.
+ * Return: a reference for peerpin_attach_put(), or ERR_PTR: -ESTALE the region was revoked or
+ * unpinned; -ENODEV the peer is being unregistered; -EIO the device cannot reach the memory (DMA
+ * mask, IOMMU) and the kernel cannot bounce it, or the provider's pages do not cover the region;
+ * -ENOMEM no kernel memory; for a dma-buf also -EINTR a signal arrived, and errors of the
+ * exporter. Guide 12.2 step 2, 13.3 (nvidia_p2p_dma_map_pages).
  */
 struct peerpin_attach *peerpin_attach(struct peerpin_peer *peer,
 				      struct peerpin_region *region);
 
 /**
- * peerpin_attach_sgt() - the whole mapping, for engines that take a list
- * @attach: from peerpin_attach()
+ * peerpin_attach_sgt() - the whole mapping, for devices that take a list
+ * @attach: from peerpin_attach(); the table lives as long as the caller's reference
  *
- * DMA addresses and lengths of the region from its start, in order, as few
- * entries as the memory and the device's max_seg_size and seg_boundary_mask
- * allow; walk it with for_each_sgtable_dma_sg(). Not its pages: where it has
- * some they go with other lengths than the addresses.
- *
- * Context: any. The table stays as long as the caller's reference; the
- * addresses in it may be used by the device between begin and end only.
+ * The table lists DMA addresses and lengths in bytes, in order, from the start of the region.
+ * Entries are merged as far as the device's max_seg_size and seg_boundary_mask allow. Walk them
+ * with for_each_sgtable_dma_sg(), and do not use the pages: GPU memory has none, and those of
+ * host memory have other lengths. The device may use the addresses only between begin and end.
+ * Context: any.
  */
 const struct sg_table *peerpin_attach_sgt(const struct peerpin_attach *attach);
 
 /**
- * peerpin_attach_bounced() - does the device see a copy?
+ * peerpin_attach_bounced() - may CPU and device see different data during a transfer?
  * @attach: from peerpin_attach()
  *
- * Host memory that the device does not reach is mapped as bounce buffers. They
- * are the memory between begin and end of a transfer only; a device that is to
- * keep the memory for long, and sees what others do to it meanwhile, needs
- * other memory. Context: any.
+ * True for host memory in bounce buffers, or if the device is not cache-coherent: begin and end
+ * then synchronise the data. Memory in a BAR is never bounced. If the device must see what the
+ * CPU writes during a transfer, the driver must refuse bounced memory.
+ * Context: any.
  */
 bool peerpin_attach_bounced(const struct peerpin_attach *attach);
 
-/** peerpin_attach_put() - give back a reference; any context */
+/** peerpin_attach_put() - drop a reference, also after region or peer has ended. Context: any */
 void peerpin_attach_put(struct peerpin_attach *attach);
 
-/**
- * struct peerpin_dma - one transfer in flight; the caller's memory
- *
- * Private to the core; use peerpin_dma_next() to read it.
- */
+/** struct peerpin_dma - a transfer; the caller's memory, but private to the core */
 struct peerpin_dma {
 	struct peerpin_attach *attach;
 	u64 offset;
@@ -245,61 +227,57 @@ struct peerpin_dma {
 };
 
 /**
- * peerpin_dma_begin() - claim a part of a region for DMA
- * @attach: from peerpin_attach()
- * @offset: bytes from the region's start
+ * peerpin_dma_begin() - begin a transfer; any number may be in flight
+ * @attach: from peerpin_attach(). The transfer has its own reference: the caller may drop its
+ *	reference before the end (but see peerpin_dma_stale())
+ * @offset: bytes from the start of the region
  * @length: bytes, not 0
- * @dir: DMA_FROM_DEVICE when the device writes the memory, DMA_TO_DEVICE when
- *	it reads it, DMA_BIDIRECTIONAL when it may do both
- * @dma: filled in; must stay until peerpin_dma_end()
+ * @dir: DMA_FROM_DEVICE if the device writes the memory, DMA_TO_DEVICE if it reads, or
+ *	DMA_BIDIRECTIONAL
+ * @dma: filled in; must stay until peerpin_dma_end() has returned
  *
- * From success on the memory stays until peerpin_dma_end(), whoever frees it;
- * but GPU memory that is freed stays for drain_timeout_ms (a parameter of
- * peerpin.ko) at most, for its driver cannot wait longer. The exporter of a
- * dma-buf waits, perhaps with all who need memory of his: so each transfer ends in
- * finite time, by a reset of the device if nothing else helps. It holds no lock:
- * begin as many as are needed. Where stop() looks for requests on a list, begin
- * and put the request there under the lock that stop() takes.
- *
- * A transfer holds a reference of its own to @attach: the caller may put the one it
- * has before the end, but then must not ask peerpin_dma_stale() after it.
- *
- * Context: any, does not sleep.
- * Return: 0; -EINVAL the range is empty or outside the region; -ESTALE the
- * region was revoked or unpinned; -ENODEV the peer is going away.
+ * Memory and mapping stay until peerpin_dma_end(), even if the memory is freed or unpinned.
+ * Exceptions: freed memory of a revocable GPU pin, and any memory of a GPU whose driver is
+ * unbound. These stay for drain_timeout_ms at most; then the core removes the mapping during the
+ * transfer. With an IOMMU the device faults; without an IOMMU it accesses memory of another
+ * owner. The exporter of a dma-buf waits without this limit. So each transfer must end in finite
+ * time, if need be by a device reset. If bounced, begin copies @length bytes.
+ * Context: any.
+ * Return: 0, or an error, and no transfer has begun: -EINVAL the range is empty or outside the
+ * region; -ESTALE the region was revoked or unpinned; -ENODEV the peer is being unregistered.
  */
 int peerpin_dma_begin(struct peerpin_attach *attach, u64 offset, u64 length,
 		      enum dma_data_direction dir, struct peerpin_dma *dma);
 
 /**
- * peerpin_dma_next() - next piece of bus-contiguous memory of a transfer
- * @dma: begun
+ * peerpin_dma_next() - next piece of a transfer: contiguous, within the device's segment limits
+ * @dma: a transfer; one caller at a time
  * @max: most bytes wanted, not 0
- * @bus: address for the device
+ * @bus: where to store the DMA address
  *
- * Context: any; one caller at a time for each @dma.
- * Return: bytes at @bus; 0 at the end.
+ * Context: any. Return: bytes at @bus, or 0 after the last piece.
  */
 u32 peerpin_dma_next(struct peerpin_dma *dma, u32 max, dma_addr_t *bus);
 
 /**
- * peerpin_dma_stale() - is the memory of a transfer being taken away?
- * @dma: begun
+ * peerpin_dma_stale() - must the driver end this transfer early?
+ * @dma: a transfer; if peerpin_dma_end() may run meanwhile, the caller must hold a reference
+ *	to the attachment
  *
- * For engines that work piece by piece: look between two pieces, give up, and
- * no stop() is needed. Also true when the region was unpinned or the peer is being
- * unregistered: where that is to be -ENODEV, look at a flag of your own first. Of a
- * transfer that has ended: true, as long as the caller holds its attachment.
- * Context: any.
+ * True if the region was revoked or unpinned, the peer is being unregistered, or @dma has
+ * ended. To return -ENODEV for the peer and -ESTALE for the region, first check a flag of the
+ * driver.
+ * Context: any. Guide 12.4 step 2.
  */
 bool peerpin_dma_stale(const struct peerpin_dma *dma);
 
 /**
- * peerpin_dma_end() - the device will not touch the memory of @dma any more
- * @dma: begun; a second call on it is a bug, which warns and does nothing
+ * peerpin_dma_end() - end a transfer: the device no longer accesses the memory
+ * @dma: a transfer; if called twice, the call warns (once) and does nothing
  *
- * Context: any, hard interrupt included; with CONFIG_PREEMPT_RT any that may sleep for
- * a lock, as a threaded interrupt handler does.
+ * If bounced, end copies the data back, unless @dir was DMA_TO_DEVICE or the core has removed
+ * the mapping. Drops the transfer's reference to the attachment.
+ * Context: any. Guide 12.4 step 2.
  */
 void peerpin_dma_end(struct peerpin_dma *dma);
 
