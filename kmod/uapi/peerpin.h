@@ -1,80 +1,80 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
- * peerpin: pin GPU or host memory once, let any PCIe device reach it.
+ * /dev/peerpin: pin GPU or host memory once, so that any PCIe device can reach it.
  *
  * The protocol
  * ------------
- * A process opens /dev/peerpin and owns that file: each call made on it by
- * another process (after fork() or SCM_RIGHTS) is refused with EACCES.
+ * The process that opens /dev/peerpin owns that file. After fork() or SCM_RIGHTS, the calls of
+ * another process on it fail with EACCES.
  *
- * PEERPIN_CMD_PIN takes a pointer of the process, to GPU memory or to host memory
- * that it may write, and makes a *region*: a range of memory whose pages stay
- * where they are and which peer devices can be given. Its id is valid on this file
- * only. A driver of a peer device is handed (fd of this file, region id, offset,
- * length) through its own ioctl and never sees a pointer.
+ * PEERPIN_CMD_PIN takes a pointer of the process, to GPU memory or to host memory that the
+ * process may write. It makes a *region*: a range of pinned memory for peer devices. The id of
+ * a region is valid on this file only. The ioctl of a peer device's driver receives (fd of this
+ * file, region id, offset, length), and never a pointer.
  *
- * A region ends in one of two ways. PEERPIN_CMD_UNPIN (or the last close of the
- * file, or the exit of the process) ends it on the user's wish. It is *revoked*
- * when its memory goes away while it is pinned: cuMemFree(), the end of a CUDA
- * context, munmap(), the GPU's driver being unbound. Before the freeing call
- * returns, the region answers ESTALE and no DMA begins; of GPU memory, DMA has
- * ended too (or drain_timeout_ms has passed) and device mappings are gone, while
- * host pages stay pinned until DMA in flight has ended. The id stays taken until
- * it is unpinned, so that it cannot come to mean something else. The kernel may
- * also revoke host memory that stays (it splits a huge page, say); pin it again.
- * Small GPU allocations share a block of 2 MiB with others, and those of a
- * stream-ordered pool go back to it: freeing one revokes nothing, and its region
- * goes on reaching what the block holds next.
+ * A region ends in one of two ways:
+ * - It is *unpinned* by PEERPIN_CMD_UNPIN, by the last close of the file, or when the owner
+ *   exits.
+ * - It is *revoked* when its memory is freed: cuMemFree(), the end of a CUDA context, munmap(),
+ *   or when the GPU driver is unbound. Before the freeing call returns, no DMA can begin and
+ *   use of the region fails with ESTALE. For GPU memory, DMA has also ended or exceeded
+ *   drain_timeout_ms, and the device mappings are removed. Host pages stay pinned until DMA in
+ *   flight has ended. The id stays in use until the region is unpinned, so it cannot name
+ *   another region meanwhile.
  *
- * A child of fork() inherits the file and the mapping of the revocation page,
- * and so may keep the file open when its owner has closed it: unpin before.
+ * The kernel may also revoke host memory that was not freed, for example when it splits a huge
+ * page: pin it again. Freeing a small GPU allocation revokes nothing, because allocations share
+ * blocks of 2 MiB. Freeing memory of a stream-ordered pool revokes nothing, because the pool
+ * keeps it. In both cases the region then reaches whatever CUDA places there next.
+ *
+ * A child of fork() inherits the file and the mapping of the revocation page. Its copy keeps
+ * the file open after the owner has closed it. So unpin before closing.
  *
  * The revocation page
  * -------------------
- * mmap(PROT_READ, MAP_SHARED) at offset 0 gives an array of
- * PEERPIN_MAX_REGIONS 32-bit words, one per slot. A region is valid while
- * word[out_slot] == out_epoch. The word changes before the memory can be given
- * out again, so one load (acquire) tells whether a cached region is still good,
- * with no system call and no CUDA call. A slot is used again for later regions
- * with another epoch; one whose epochs are used up is retired. A persistent pin
- * is not revoked when its memory is freed, so its word does not tell. Mapping the
- * page for writing is EPERM.
+ * mmap(PROT_READ, MAP_SHARED) at offset 0 gives PEERPIN_MAX_REGIONS words of 32 bits, one for
+ * each slot. A region is valid while word[out_slot] == out_epoch. The kernel changes the word
+ * before the memory can get another use. So one load with acquire order tells if a cached
+ * region is still valid, without a system call or a CUDA call. A later region may use the same
+ * slot, with another epoch; a slot that has used all epochs is not used again. The word of a
+ * persistent pin does not show that its memory was freed. mmap() errors: EACCES another
+ * process; EPERM for writing; EINVAL beyond the array, or MAP_PRIVATE.
  *
- * The CPU's view
- * --------------
- * mmap(MAP_SHARED) at offset PEERPIN_MMAP_OFFSET(id) + n gives the process that
- * pinned a view of the region from byte n on: n and the length multiples of the
- * system's page size, the end within the region, PROT_READ or with PROT_WRITE.
- * It is cached, write-combined or uncached as out_caching of QUERY says. A view
- * keeps the file open, but not the region: when that is revoked or unpinned, the
- * next access through any such view is a SIGBUS, at whatever address mremap()
- * put it. (Host memory that is unmapped stays pinned until its views are empty, a
- * moment later.) fork() does not hand it to the child. mmap() errors: ENOENT no
- * such region, EACCES not its process, or for writing on a file opened to read,
- * EINVAL beyond its end or MAP_PRIVATE, ESTALE revoked, EOPNOTSUPP the CPU cannot
- * map it (a dma-buf: map that), ENOMEM, EIO its pages are not what was pinned.
- * mmap2() of a 32-bit program has a 32-bit page offset: it reaches region 0 only.
+ * CPU mappings
+ * ------------
+ * mmap(MAP_SHARED) at offset PEERPIN_MMAP_OFFSET(id) + n maps the region from byte n on. Only
+ * the process that pinned may map it, with PROT_READ and, if wanted, PROT_WRITE. n and the
+ * length are multiples of the system's page size, and the end lies within the region. The
+ * mapping is cached, write-combined or uncached: see out_caching. It keeps the file open, but
+ * does not keep the region. After revocation or unpinning, each access raises SIGBUS, also
+ * after mremap(). Host memory that was unmapped stays pinned a moment longer, until its CPU
+ * mappings are empty. A child of fork() does not inherit them.
+ * mmap() errors: ENOENT no such region; EACCES another process, or for writing on a file opened
+ * read-only; EINVAL beyond the end of the region, or MAP_PRIVATE; ESTALE revoked; EOPNOTSUPP
+ * out_caching is PEERPIN_CACHING_NONE (for a dma-buf, map the dma-buf itself); ENOMEM; EIO the
+ * pages do not cover the region. mmap2() of a 32-bit program has a 32-bit page offset, so it
+ * reaches region 0 only.
  *
- * Other drivers' way in
- * ---------------------
- * PEERPIN_CMD_EXPORT makes a dma-buf of a region, for any driver that takes
- * one (ibv_reg_dmabuf_mr() for one). When the region ends the importer is told
- * to let go (move_notify). One that does not have its mapping back in time loses
- * it all the same where the memory goes; host memory and persistent pins stay
- * until it unmaps, and only these are given to an importer that cannot be told.
- * PEERPIN_CMD_PIN in turn takes the dma-buf of another driver's memory.
+ * dma-bufs
+ * --------
+ * PEERPIN_CMD_EXPORT makes a dma-buf of a region, for any driver that imports dma-bufs (by
+ * ibv_reg_dmabuf_mr(), for example). When the region ends, the kernel calls move_notify of the
+ * importer. An importer whose DMA exceeds drain_timeout_ms loses its mapping of revocable GPU
+ * memory. Host memory and persistent pins stay instead, until the importer has unmapped. An
+ * importer gets revocable GPU memory only if it has move_notify and does not pin the dma-buf.
+ * PEERPIN_CMD_PIN also takes a dma-buf of another driver.
  *
  * Form of every call
  * ------------------
- * ioctl(fd, PEERPIN_IOC_x, &struct). Each struct begins with its own size;
- * reserved fields and unknown trailing bytes must be 0. Outputs are out_*.
- * Common errors: EINVAL a bad argument, size below the first version or a
- * reserved field not 0; E2BIG unknown trailing bytes not 0, or more than a page;
- * EOPNOTSUPP an unknown flag; ENOENT no such region; EACCES not the process that
- * opened the file; EFAULT struct not readable or writable; ENOTTY no such command.
+ * ioctl(fd, PEERPIN_IOC_x, &struct). Each struct begins with its own size. Reserved fields and
+ * unknown trailing bytes must be 0. The kernel writes the fields out_*.
+ * Common errors: EINVAL a bad argument, a reserved field not 0, or a size below the first
+ * version; E2BIG unknown trailing bytes not 0, or size above a page; EOPNOTSUPP an unknown flag;
+ * ENOENT no such region; EACCES another process opened the file; EFAULT the struct is not
+ * readable or writable; ENOTTY no such command.
  *
- * "seed N" is the section of NVIDIA's guide "Developing a Linux Kernel Module using
- * GPUDirect RDMA" (release 12.9) that a call implements.
+ * "Guide N" below: NVIDIA GPUDirect RDMA guide, section N ("Developing a Linux Kernel Module
+ * using GPUDirect RDMA", release 12.9).
  */
 #ifndef _UAPI_PEERPIN_H
 #define _UAPI_PEERPIN_H
@@ -85,7 +85,7 @@
 #define PEERPIN_TYPE 0xB9
 
 enum {
-	PEERPIN_MAX_REGIONS = 131072,	/* of one file; ids are below it; words in the revocation page */
+	PEERPIN_MAX_REGIONS = 131072,	/* of a file; ids are below it; words in the revocation page */
 };
 
 enum {
@@ -95,98 +95,97 @@ enum {
 	PEERPIN_CMD_EXPORT,
 };
 
-/* where mmap() finds a region; a region has no more bytes than that, less 1 MiB */
+/* the mmap() offset of a region; a region is at most PEERPIN_MMAP_SPAN - 1 MiB long */
 #define PEERPIN_MMAP_SPAN (1ULL << 43)
 #define PEERPIN_MMAP_OFFSET(region) (((__u64)(region) + 1) * PEERPIN_MMAP_SPAN)
 
-/** enum peerpin_provider - who pins: the owner of the memory */
+/** enum peerpin_provider - the part of the kernel that pins, one for each kind of memory */
 enum peerpin_provider {
-	PEERPIN_PROVIDER_AUTO,	/* the core asks each in turn */
+	PEERPIN_PROVIDER_AUTO,	/* the core asks NV, TEGRA and HOST in this order */
 	PEERPIN_PROVIDER_HOST,	/* system memory of the process */
 	PEERPIN_PROVIDER_NV,	/* NVIDIA GPU memory (nvidia_p2p_get_pages) */
 	PEERPIN_PROVIDER_TEGRA,	/* memory of an integrated NVIDIA GPU */
-	PEERPIN_PROVIDER_DMABUF, /* a dma-buf of any driver; never by AUTO */
+	PEERPIN_PROVIDER_DMABUF, /* a dma-buf of another driver; AUTO never asks it */
 };
 
-/** enum peerpin_pin_flags - what kind of pin */
+/** enum peerpin_pin_flags - the kind of pin */
 enum peerpin_pin_flags {
 	/*
-	 * Lasts until unpinned, whoever frees the memory meanwhile, and what was
-	 * freed is not given out again before. Revoked only when its GPU goes or
-	 * the GPU's driver is unbound. NVIDIA GPUs
-	 * (nvidia_p2p_get_pages_persistent) only.
+	 * Non-revocable pin: pages stay pinned, and CUDA cannot reuse them, until unpinned, even
+	 * if the memory is freed. Only unbinding the GPU driver, or removing the GPU, revokes it.
+	 * NVIDIA GPUs only (nvidia_p2p_get_pages_persistent).
 	 */
 	PEERPIN_PIN_PERSISTENT = 1,
 };
 
 /** enum peerpin_caching - how the CPU may map a region */
 enum peerpin_caching {
-	PEERPIN_CACHING_NONE,	/* it cannot */
+	PEERPIN_CACHING_NONE,	/* the CPU cannot map it */
 	PEERPIN_CACHING_CACHED,
 	PEERPIN_CACHING_COMBINED, /* write-combined */
 	PEERPIN_CACHING_UNCACHED,
 };
 
-/** enum peerpin_reason - why a pin was refused (out_reason; 0: not known) */
+/** enum peerpin_reason - why a pin failed (out_reason; 0: not known) */
 enum peerpin_reason {
 	PEERPIN_REASON_NONE,
-	PEERPIN_REASON_NOT_MAPPED,	/* nobody knows this range: not GPU memory, not (writable) host memory */
-	PEERPIN_REASON_VENDOR_REFUSED,	/* GPU driver: EINVAL; freed, managed, another process's, past one allocation */
-	PEERPIN_REASON_NO_BAR1,		/* GPU driver: ENOMEM; the BAR1 aperture has no room for out_needed bytes */
-	PEERPIN_REASON_NO_PROVIDER,	/* the provider asked for is not loaded */
-	PEERPIN_REASON_MEMLOCK,		/* RLIMIT_MEMLOCK does not allow out_needed bytes more */
-	PEERPIN_REASON_LIMIT,		/* too many regions: of this file, or of its process (max_process_regions) */
-	PEERPIN_REASON_NO_MEMORY,	/* the kernel has no memory for its own records */
-	PEERPIN_REASON_REVOKED,		/* freed, or a huge page of it split, while it was being pinned */
-	PEERPIN_REASON_VENDOR_ERROR,	/* GPU driver, or the dma-buf's: any other error, in errno */
-	PEERPIN_REASON_PROCESS_BYTES,	/* max_process_bytes does not allow out_needed bytes more, only out_available */
-	PEERPIN_REASON_TOTAL_BYTES,	/* max_total_bytes, likewise */
-	PEERPIN_REASON_NO_API,		/* the GPU driver that runs cannot make this kind of pin */
-	PEERPIN_REASON_UNALIGNED,	/* a range of a dma-buf begins and ends on pages */
-	PEERPIN_REASON_NOT_DMABUF,	/* @fd is not a dma-buf's */
-	PEERPIN_REASON_NOT_OWNED,	/* said by libpeerpin: the file is another process's */
-	PEERPIN_REASON_MANAGED,		/* said by libpeerpin: managed memory moves and cannot be pinned */
-	PEERPIN_REASON_NOT_GPU,		/* said by libpeerpin: no GPU memory that CUDA knows in this process */
+	PEERPIN_REASON_NOT_MAPPED,	/* neither GPU nor writable host memory; AUTO: or the GPU driver: EINVAL */
+	PEERPIN_REASON_VENDOR_REFUSED,	/* GPU driver: EINVAL: freed, managed, another process's, past one allocation */
+	PEERPIN_REASON_NO_BAR1,		/* GPU driver: ENOMEM: no BAR1 space for out_needed bytes */
+	PEERPIN_REASON_NO_PROVIDER,	/* no provider for this kind of memory or pin is loaded */
+	PEERPIN_REASON_MEMLOCK,		/* RLIMIT_MEMLOCK does not allow out_needed more bytes */
+	PEERPIN_REASON_LIMIT,		/* too many regions: of the file, or max_process_regions */
+	PEERPIN_REASON_NO_MEMORY,	/* no kernel memory */
+	PEERPIN_REASON_REVOKED,		/* freed, or a huge page split, while being pinned */
+	PEERPIN_REASON_VENDOR_ERROR,	/* GPU driver (from libpeerpin: or a dma-buf): any other error, in errno */
+	PEERPIN_REASON_PROCESS_BYTES,	/* max_process_bytes allows only out_available more bytes */
+	PEERPIN_REASON_TOTAL_BYTES,	/* max_total_bytes allows only out_available more bytes */
+	PEERPIN_REASON_NO_API,		/* the GPU driver cannot make this kind of pin */
+	PEERPIN_REASON_UNALIGNED,	/* a range of a dma-buf must begin and end on pages */
+	PEERPIN_REASON_NOT_DMABUF,	/* @fd is not a dma-buf */
+	PEERPIN_REASON_NOT_OWNED,	/* from libpeerpin: another process opened the file */
+	PEERPIN_REASON_MANAGED,		/* from libpeerpin: managed memory moves */
+	PEERPIN_REASON_NOT_GPU,		/* from libpeerpin: CUDA knows no such GPU memory here */
 };
 
 /**
  * struct peerpin_pin - ioctl(PEERPIN_IOC_PIN)
  * @size: sizeof(struct peerpin_pin)
  * @flags: enum peerpin_pin_flags
- * @addr: start of the range, any alignment; of a dma-buf: the offset in it
+ * @addr: start of the range, any alignment; for a dma-buf: byte offset in it
  * @length: bytes, not 0
  * @provider: enum peerpin_provider
- * @va_space_token: with @p2p_token; both 0: memory of the calling process
- * @p2p_token: CU_POINTER_ATTRIBUTE_P2P_TOKENS of the range (NV only). They give
- *	any process's memory, so CAP_SYS_PTRACE is needed to say them
+ * @va_space_token: belongs to @p2p_token; both 0: memory of the calling process
+ * @p2p_token: CU_POINTER_ATTRIBUTE_P2P_TOKENS of the range (NV only). Tokens reach memory of
+ *	any process, so they need CAP_SYS_PTRACE
  * @out_region: id of the new region
- * @out_slot: its word in the revocation page
- * @out_epoch: the value of that word while the region is valid
- * @out_provider: which provider took it
- * @out_addr: start of the region: @addr rounded down to @out_page_size; a range of
- *	a dma-buf is not rounded, and has to begin and end on pages within it
+ * @out_slot: index of its word in the revocation page
+ * @out_epoch: value of that word while the region is valid
+ * @out_provider: provider that pinned the range
+ * @out_addr: start of the region: @addr rounded down to @out_page_size. A range of a dma-buf
+ *	is not rounded, and must begin and end on pages within the dma-buf
  * @out_length: bytes of the region, a multiple of @out_page_size
- * @out_page_size: granularity of the provider in bytes: NVIDIA GPU 65536,
- *	integrated GPU 4096, host and dma-buf the system's page size
- * @out_reason: enum peerpin_reason; written also when the call fails
- * @out_needed: bytes the reason speaks of, 0 when it speaks of none
- * @fd: the dma-buf (DMABUF only, else 0); may be closed afterwards
+ * @out_page_size: bytes: NVIDIA GPU 65536, integrated GPU 4096, host memory and dma-buf the
+ *	system's page size
+ * @out_reason: enum peerpin_reason, also written if the call fails
+ * @out_needed: bytes to which @out_reason refers, or 0
+ * @fd: the dma-buf (DMABUF only, else 0); the caller may close it after the call
  * @out_caching: enum peerpin_caching
- * @out_available: bytes there were of what @out_needed speaks of; 0 also when
- *	that is not known
+ * @out_available: bytes that were available when @out_needed were needed; 0: none, or not known
  *
- * Errors besides the common ones: EINVAL the range is empty, overflows, is longer
- * than PEERPIN_MMAP_SPAN less 1 MiB, is not one of pages within the dma-buf, or is
- * pinnable by nobody (with AUTO also a GPU's whose provider is not loaded); EPERM
- * tokens, without CAP_SYS_PTRACE; EOPNOTSUPP the provider that @provider or @flags
- * ask for is not loaded, or it cannot pin this kind of memory or in this way; EBADF
- * @fd is not a dma-buf's; ENOMEM no BAR1 space, RLIMIT_MEMLOCK or no kernel memory;
- * EDQUOT too many regions or bytes; ESTALE freed, or a huge page of it split, while
- * it was being pinned: call again once;
- * EINTR a signal arrived: call again; any other is the provider's (EIO,
- * EHWPOISON...). On failure no region exists.
- * @out_reason says more where more is known.
- * Implements seed 12.2.
+ * On failure no region exists. Errors besides the common ones; @out_reason may say more:
+ * EINVAL	the range is empty, overflows, is longer than PEERPIN_MMAP_SPAN - 1 MiB, or is not
+ *		whole pages within the dma-buf; @fd is not 0 without DMABUF; no loaded provider
+ *		can pin it (with AUTO also GPU memory whose provider is not loaded)
+ * EPERM	tokens without CAP_SYS_PTRACE
+ * EOPNOTSUPP	no provider for @provider and @flags is loaded, or it cannot make this pin
+ * EBADF	@fd is not a dma-buf
+ * ENOMEM	no BAR1 space, RLIMIT_MEMLOCK exceeded, or no kernel memory
+ * EDQUOT	too many regions, or over max_process_bytes or max_total_bytes
+ * ESTALE	freed, or a huge page split, while being pinned: call again once
+ * EINTR	a signal arrived: call again
+ * others	from the provider (EIO, EHWPOISON...)
+ * Guide 12.2.
  */
 struct peerpin_pin {
 	__u32 size;
@@ -216,13 +215,12 @@ struct peerpin_pin {
  * @size: sizeof(struct peerpin_unpin)
  * @region: id from PIN
  *
- * Waits for DMA in flight, drops the device mappings, gives the pages back
- * and frees the id. A driver that does not end its DMA in time is named in the
- * kernel's log, and the pages stay pinned until it does; those of an NVIDIA GPU,
- * unless pinned with PEERPIN_PIN_PERSISTENT, until they are freed. Of a dma-buf it
- * also waits until the exporter has unmapped, however long that is. Unpinning a
- * revoked region succeeds (and frees the id).
- * Implements seed 12.3.
+ * Waits for DMA in flight, removes the device mappings, unpins the pages and frees the id. If
+ * DMA exceeds drain_timeout_ms, the kernel logs the device and the call returns; the pages stay
+ * pinned until that DMA has ended. Pages of an NVIDIA GPU then stay until they are freed, unless
+ * the pin is persistent. For a dma-buf, the call also waits until the exporter has unmapped,
+ * without a timeout. Unpinning a revoked region succeeds and frees its id.
+ * Guide 12.3.
  */
 struct peerpin_unpin {
 	__u32 size;
@@ -242,14 +240,14 @@ enum peerpin_state {
  * @region: id from PIN
  * @out_state: enum peerpin_state
  * @out_provider: enum peerpin_provider
- * @out_addr: start of the region in the process
+ * @out_addr: start of the region in the process; for a dma-buf: byte offset in it
  * @out_length: bytes
  * @out_page_size: bytes
- * @out_attached: devices that hold a DMA mapping of it now
- * @out_extents: physically contiguous pieces it consists of; 0: revoked, a dma-buf,
- *	or not known for want of memory
- * @out_maps: DMA mappings made of it since it was pinned
- * @out_flags: enum peerpin_pin_flags it was pinned with
+ * @out_attached: DMA mappings now: one for each attached device, and those of importers
+ * @out_extents: physically contiguous pieces; 0: revoked, a dma-buf, or not known because
+ *	the kernel had no memory
+ * @out_maps: DMA mappings made since the region was pinned
+ * @out_flags: enum peerpin_pin_flags of the pin
  * @out_caching: enum peerpin_caching
  */
 struct peerpin_query {
@@ -272,21 +270,21 @@ struct peerpin_query {
  * struct peerpin_export - ioctl(PEERPIN_IOC_EXPORT)
  * @size: sizeof(struct peerpin_export)
  * @region: id from PIN
- * @flags: must be 0; the descriptor is close-on-exec
+ * @flags: must be 0; @out_fd is always close-on-exec
  * @out_fd: the dma-buf
- * @offset: bytes from the region's start, a multiple of the system's page size
- * @length: bytes, a multiple of it, not 0
+ * @offset: bytes from the start of the region, a multiple of the system's page size
+ * @length: bytes, a multiple of the system's page size, not 0
  *
- * Closing @out_fd, or the importer's letting go, unpins nothing.
+ * Closing @out_fd does not unpin the region, nor does an importer that unmaps.
  *
- * Errors besides the common ones: ESTALE revoked; EINVAL not inside the region
- * or not on pages; EOPNOTSUPP the region is a dma-buf itself: hand that on;
- * EDQUOT it has 1024 dma-bufs and importers of them; EMFILE, ENFILE, ENOMEM. An
- * importer's attaching fails with EOPNOTSUPP when it cannot be told of the
- * region's end (see above), wants struct pages of a BAR or does no DMA (Soft-RoCE),
- * with EDQUOT likewise,
- * and its mapping with ENODEV once the region has ended, with EIO where the
- * device does not reach the memory.
+ * Errors besides the common ones: ESTALE revoked; EINVAL not inside the region, or not whole
+ * pages; EOPNOTSUPP the region is itself of a dma-buf (pass on that dma-buf); EDQUOT the region has
+ * 1024 dma-bufs and importers; EIO the pages do not cover the region; EMFILE; ENFILE; ENOMEM.
+ * Errors of an importer:
+ * - attaching: EOPNOTSUPP no move_notify for revocable memory, struct pages needed for a BAR, or
+ *   a device without DMA (Soft-RoCE); EDQUOT as above
+ * - pinning revocable memory: EOPNOTSUPP, when it pins or when it maps
+ * - mapping: ENODEV the region has ended; EIO the device cannot reach the memory
  */
 struct peerpin_export {
 	__u32 size;
