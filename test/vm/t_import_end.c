@@ -334,9 +334,13 @@ CASE(unpinned_memory_with_overdue_dma_stays_when_it_is_freed)
 	EXPECT_ALL_GONE();
 }
 
+/* The time starts with the revocation, which a busy machine may begin late. */
 static void *end_overdue(void *arg)
 {
-	(void)arg;
+	const struct peerpin_pin *pin = arg;
+
+	while (epoch_lives(pin))
+		usleep(1000);
 	usleep((DRAIN_MS + 400) * 1000);
 	end_held();
 	return NULL;
@@ -353,12 +357,12 @@ static void take_from_overdue_dma(int node, const char *others, const char *copi
 	EXPECT(!module_set("raw_dmabuf/parameters/others", others), "others");
 	EXPECT(!module_set("raw_dmabuf/parameters/copies", copies), "copies");
 	EXPECT(dmabuf >= 0 && !pin_dmabuf(dmabuf, 0, PAGE, &pin), "pin: reason %u", pin.out_reason);
-	EXPECT(!hold(&pin, 0) && !pthread_create(&thread, NULL, end_overdue, NULL), "hold");
+	EXPECT(!hold(&pin, 0) && !pthread_create(&thread, NULL, end_overdue, &pin), "hold");
 	start = now_ns();
 	waited = ioctl(node, RAW_DMABUF_TAKE, dmabuf);
 	pthread_join(thread, NULL);
 	EXPECT(waited == 1, "%d: %s", waited, strerror(errno));
-	EXPECT(ms_since(start) >= DRAIN_MS + 300 && ms_since(start) < 3 * DRAIN_MS, "%lu ms", ms_since(start));
+	EXPECT(ms_since(start) >= DRAIN_MS + 300 && ms_since(start) < 10 * DRAIN_MS, "%lu ms", ms_since(start));
 	expect_revoked(&pin);
 	EXPECT(ioctl(node, RAW_DMABUF_TAKE, dmabuf) == 0, "something is left");
 	EXPECT(!unpin(fd, pin.out_region), "unpin");
