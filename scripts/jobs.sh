@@ -43,7 +43,7 @@ stop_jobs() { # STATUS
 	local group
 
 	trap '' INT TERM HUP
-	for group in $(jobs -p); do kill -TERM -- "-$group" 2>/dev/null; done
+	for group in $(jobs -p); do kill -TERM -- "-$group" 2>/dev/null || true; done
 	wait
 	exit "$1"
 }

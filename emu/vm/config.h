@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The orders of emu/vm/run for pid 1: the file /config of the initramfs, a list of
- * "key=value" strings, each ended by a NUL so that any byte survives. Keys of the
- * machine come first. Each "command=NAME" then begins a command, and the keys
+ * Configuration that emu/vm/run passes to pid 1: the file /config of the initramfs, a
+ * list of NUL-terminated "key=value" strings. Keys of the machine come first. Each "command=NAME" then begins a command, and the keys
  * insmod, params and arg that follow belong to that command.
  */
 #ifndef EMU_VM_CONFIG_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stream from the virtual machine to the program that watches it: one
- * virtio-serial port carries everything, in order, so that whoever has read
- * the verdict has read all output before it.
+ * The stream from the virtual machine to the program that watches it. One
+ * virtio-serial port carries all frames in order: when the verdict arrives, all
+ * output has arrived.
  */
 #ifndef EMU_VM_FRAME_H
 #define EMU_VM_FRAME_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Pid 1 of the virtual machine: enter the host's files, run one command, report. */
+/* Pid 1 of the virtual machine: mount the host's files, run each command, report its status. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,14 +39,14 @@ static int save_counts(const char *dir)
 }
 
 /* A module that stays is a leak, which a command's success must not hide. */
-static int run(const struct config *config, const struct config_command *command, bool *left)
+static int run(const struct config *config, const struct config_command *command, bool *stuck)
 {
 	int status = EXIT_MODULE;
 
 	if (!modules_load(command))
 		status = command_run(config, command->argv);
-	*left = modules_unload();
-	if (*left && !status)
+	*stuck = modules_unload();
+	if (*stuck && !status)
 		status = EXIT_MODULE;
 	/* the kernel keeps the counts of modules that are gone */
 	if (save_counts(config->gcov) && !status)
@@ -57,37 +57,39 @@ static int run(const struct config *config, const struct config_command *command
 }
 
 /* The lines "running" and "verdict" delimit what the kernel's log says of the command. */
-static int run_and_log(const struct config *config, const struct config_command *command, bool *left)
+static int run_and_log(const struct config *config, const struct config_command *command, bool *stuck)
 {
 	int status;
 
 	log_line("vm: running %s", *command->name ? command->name : command->argv[0]);
-	status = run(config, command, left);
+	status = run(config, command, stuck);
 	log_line("vm: verdict %d, tainted %lu", status, log_taints());
 	return status;
 }
 
 /*
- * A module that stayed, or a kernel that has complained, would be laid at the
- * next command's door: the commands that are left need another machine.
+ * Stops after a command that left a module, or a warning, an oops and the like: the next
+ * command would get the blame. The commands that are left need another machine.
  */
 static int run_all(const struct config *config)
 {
-	bool left = false;
+	bool stuck = false;
 	int status = 0;
 	size_t i;
 
-	for (i = 0; i < config->nr_commands && !left && !(log_taints() & TAINT_COMPLAINED); i++) {
+	for (i = 0; i < config->nr_commands; i++) {
+		if (stuck || (i && log_taints() & TAINT_COMPLAINED))
+			break;
 		stream_command(config->command[i].name);
-		status = run_and_log(config, &config->command[i], &left);
+		status = run_and_log(config, &config->command[i], &stuck);
 		stream_status(status);
 	}
 	return status;
 }
 
 /*
- * The host ends the machine as soon as it has read the verdict. Powering off
- * is for the case that nobody listens; sooner it would cut off unread output.
+ * The host kills QEMU after it has read the verdict. The machine powers off only if that
+ * fails: an earlier power-off would lose output.
  */
 static void finish(int status)
 {

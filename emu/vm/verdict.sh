@@ -2,14 +2,14 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables of emu/vm/run
 #
-# Sourced by emu/vm/run, after splats.sh: what the end of a machine means. $log is the
-# kernel's log, or the part of it that belongs to one command.
+# Sourced by emu/vm/run, after splats.sh: the exit status that the end of a machine and its
+# log give. $log is the kernel's log, or the part of it that belongs to one command.
 
 show_log() { # what follows the first line that matches $1
 	complaints "$log" | grep -a -m 1 -A 60 -E "$1" | tr -d '\r' | cut -c -200 | sed 's/^/    /' >&2
 }
 
-# Only pid 1 writes the verdict line, and only at an orderly end. One that is cut off is none.
+# Only pid 1 writes the verdict line, and only at an orderly end. An incomplete line does not count.
 has_verdict() {
 	tr '\r\n' '  ' <"$log" | grep -aqE 'vm: verdict [0-9]+, tainted [0-9]+ '
 }
@@ -29,7 +29,7 @@ explain_timeout() {
 	fi
 }
 
-# Whether it had to: after a bad page, an oops, a warning, a lockup.
+# Succeeds if the kernel is tainted by a bad page, an oops, a warning or a lockup.
 is_tainted() {
 	local taints
 
@@ -67,24 +67,36 @@ died_in_boot() { # STATUS
 	esac
 }
 
-# The log from the start of each command to the start of the next one. The boot belongs to the first.
+# Gives each command the log from its start to the start of the next command. The first command
+# gets the log of the boot, too.
 split_log() { # LOG
 	awk -v dir="$results" -v name="${names[0]}" '
 		match($0, /vm: running [A-Za-z0-9_.-]+/) { name = substr($0, RSTART + 12, RLENGTH - 12) }
 		{ print >(dir "/" name ".log") }' "$1"
 }
 
-# A command that has begun and has no status was running when the machine ended.
+has_begun() { # NAME. A machine that ends in its boot is the failure of the first command.
+	[ -f "$results/$1.err" ] || [ "$1" = "${names[0]}" ]
+}
+
+# A command without a status was running when the machine ended. The status of a machine that
+# died or exceeded its time is the status of the last command, too.
 judge_sequence() { # STATUS of the machine
-	local name whole=$log status begun=0
+	local name whole=$log status last=${names[0]} left=0
 
 	split_log "$whole"
 	for name in "${names[@]}"; do
+		if has_begun "$name"; then last=$name; else left=1; fi
+	done
+	for name in "${names[@]}"; do
+		has_begun "$name" || continue
 		log=$results/$name.log
-		[ -f "$results/$name.err" ] || [ "$begun" -eq 0 ] || continue
-		begun=1
-		status=$(cat "$results/$name.status" 2>/dev/null) || status=$1
+		: >>"$log"
+		status=$(cat "$results/$name.status" 2>/dev/null) || true
+		[[ $status =~ ^[0-9]+$ ]] || status=$1
+		[ "$name" != "$last" ] || [[ $1 != 70 && $1 != 124 ]] || status=$1
 		judge "$status" 2>>"$results/$name.err" || status=$?
 		echo "$status" >"$results/$name.status"
 	done
+	return "$left"
 }

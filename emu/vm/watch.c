@@ -6,13 +6,13 @@
  *
  *   watch BOOT_SECONDS SECONDS LOG BOOTING RESULTS QEMU ARG...
  *
- * Of SECONDS the machine may take BOOT_SECONDS until it is running; then the file
- * BOOTING is removed.
+ * The machine must boot within BOOT_SECONDS, which count as part of SECONDS. This program
+ * removes the file BOOTING after the boot.
  * RESULTS is "", or a directory: then the machine runs several commands, and the
  * output and the exit status of the command NAME go to RESULTS/NAME.out, .err and
  * .status. Each command may take SECONDS.
- * LOG is where QEMU writes the machine's console. Its line "vm: end" is awaited, too,
- * because a thread of the kernel may print the lines before it late.
+ * LOG is where QEMU writes the machine's console. This program waits for its line "vm: end",
+ * too, because a thread of the kernel may print late.
  * QEMU finds the stream's writing end as file descriptor 3. Exit status: the
  * verdict; 70 the machine ended without one, or what it said could not be
  * written; 124 time-out; 128+n signal n. On 70 stderr says why, or how QEMU ended.
@@ -243,14 +243,16 @@ static void begin_command(const struct frame *frame)
 	limit_time(deadline);
 }
 
+/* Output that was lost is the failure of this command, not of the next one. */
 static void end_command(int status)
 {
-	int fd = sequence.results ? open_result("status") : -1;
+	int fd;
 
 	if (!sequence.results)
 		return;
-	if (fd < 0 || dprintf(fd, "%d\n", status) < 0)
-		lost = true;
+	fd = open_result("status");
+	if (fd >= 0 && dprintf(fd, "%d\n", lost ? EXIT_LOST : status) > 0)
+		lost = false;
 	close(fd);
 }
 

@@ -32,8 +32,8 @@ read_cases() { # FILE
 		END { if (failed != "") put("not", failed, why) }' "$1"
 }
 
-# The cases of a program, and a record of the program itself if it ended otherwise than
-# its cases say, or than EXPECTED, or ran no case.
+# Prints the records of a program, and a failure of the program itself if its status is
+# unexpected or it ran no case.
 judge_program() { # FILE NAME STATUS EXPECTED
 	local records failed
 

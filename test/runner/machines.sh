@@ -2,12 +2,11 @@
 # shellcheck shell=bash disable=SC2154
 # Sourced by test/run: lines of test/vm/suite, and the machines that run them.
 #
-# Booting a machine costs as much as most lines, so lines that want the same machine
-# share one, up to $most of them. A line that expects a complaint of the kernel is
-# the last of its machine, and a line of which the options begin with ALONE has a machine of
-# its own. So has each line on a kernel that finds mistakes: there the boot is the lesser part,
-# and long lines run side by side. A machine ends early when a module stays or the kernel complains: the lines that
-# are left then run in another machine.
+# A boot takes as long as most lines, so lines with equal machine options share a machine, at
+# most $most of them. A line that expects a complaint of the kernel is the last of its machine.
+# Lines whose options begin with ALONE, and all lines on debug kernels, have a machine of their
+# own. A machine ends when a module stays or the kernel complains. The remaining lines then run
+# in another machine.
 
 most=8
 
@@ -38,7 +37,7 @@ is_line() { # NAME
 	[ -n "${line_command[$1]+there}" ]
 }
 
-# What measures has the processors to itself.
+# Succeeds if the line is a benchmark. Benchmarks run when nothing else runs.
 measures() { # LINE
 	[[ $1 = bench_* ]]
 }
@@ -69,9 +68,9 @@ with_cases() { # COMMAND CASE...
 
 	read -ra words <<<"$1"
 	[ ${#rest[@]} -gt 0 ] || { echo "${words[*]}"; return; }
-	case ${words[0]} in
-	test/vm/each) echo "${words[*]} -- ${rest[*]}" ;;
-	test/vm/examples) echo "${words[*]:0:2} ${rest[*]}" ;;
+	case " ${words[*]}" in
+	*' test/vm/each '*) echo "${words[*]} -- ${rest[*]}" ;;
+	*' test/vm/examples '*) echo "${words[*]:0:2} ${rest[*]}" ;;
 	*)
 		for word in "${words[@]}"; do
 			[ -z "$found" ] || break
@@ -112,16 +111,17 @@ group_lines() { # MODE LINE...
 		END { for (i = 1; i <= keys; i++) flush(order[i]) }'
 }
 
-# Kernels that find mistakes take their time, and stop at the first mistake unless
-# it is expected.
+# Debug kernels are slow: a line has four times its time. They panic at the first warning,
+# unless the line expects one.
 own_kernel_options() { # SECONDS LINE
 	is_own_kernel || { echo "--timeout $1"; return; }
 	echo "--timeout $(($1 * 4))"
 	[ "${line_status[$2]}" -ne 0 ] || echo '--append panic_on_warn=1'
 }
 
-# The kernel said what is expected, and nothing else; and all else went well.
-is_that_splat() { # PATTERN FILE: FILE.log and FILE.err are of the line
+# Succeeds if the log has a complaint that matches, and no other one, and emu/vm/run reports
+# nothing but the complaint.
+is_that_splat() { # PATTERN FILE: FILE.log and FILE.err belong to the line
 	grep -aqE "$1" "$2.log" && grep -qx 'emu/vm/run: the kernel complained:' "$2.err" || return
 	! complaints "$2.log" | grep -aE "$mistakes" | grep -vqE "$1"
 }
@@ -131,7 +131,7 @@ judge_line() { # LINE FILE
 
 	status=$(cat "$2.status")
 	if [ -n "$splat" ] && [ "$status" -eq "$expected" ] && ! is_that_splat "$splat" "$2"; then
-		echo "the kernel has not said '$splat', or more than that, or the machine did not end well" >>"$2.err"
+		echo "the kernel's log lacks '$splat', or has another complaint, or the machine did not end in order" >>"$2.err"
 		status=1
 	fi
 	[ "$status" -ne "$expected" ] || : >"$2.err"
@@ -169,18 +169,19 @@ write_sequence() { # LINE...
 	done
 }
 
-# emu/vm/run itself has failed: the first line has its words.
+# emu/vm/run failed before a command ran: its output is the failure of the first line.
 take_failure() { # STATUS TEST DIR
 	local file
 
 	file=$(file_of "$2")
 	: >"$file.out"
+	rm -f "$file.log"
 	cp "$3/run" "$file.err"
 	printf 'not\t%s\temu/vm/run ended with status %s\n' "$2" "$1" >"$file.cases"
 	tell end "$2" 0
 }
 
-# Each round has the result of at least one line.
+# Each round yields the result of at least one line, so the loop ends.
 run_machine() { # MODE MACHINE-OPTIONS SECONDS LINE...
 	local mode=$1 options=$2 seconds=$3 lines=("${@:4}") left line status dir=$here/machine
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2154
-# Sourced by test/run: what a reader sees. A test is a program or a line of the suite in
+# Sourced by test/run: its output as TAP, as text, and the progress. A test is a program or a line of the suite in
 # one mode; its records (cases.sh) are in $results/TEST.cases.
 
 passed=0 failed=0 skipped=0 points=0
@@ -132,7 +132,7 @@ read_times() {
 	while IFS=$'\t' read -r test seconds; do seconds_of[$test]=$seconds; done <"$times"
 }
 
-# Those of tests that did not run this time stay.
+# The times of tests that did not run this time stay.
 write_times() {
 	local test
 

@@ -11,10 +11,10 @@
  *
  * They run in the order they are written and print one line each: `ok NAME`,
  * `not ok NAME: why` or `skip NAME: why`. The exit status is 0 when none
- * failed and at least one ran, skipped ones counted. Arguments name the cases
- * to run; a SETUP runs before any of them, because they use what it opens. A
- * CASE_BY_NAME runs only when named, because it disturbs the kernel in a way that
- * its caller must expect. `--has NAME...` runs nothing: the exit status says
+ * failed and at least one ran or was skipped. Arguments name the cases to run. A
+ * SETUP runs whichever cases are named, because they use what it opens. A
+ * CASE_BY_NAME runs only if it is named, because it disturbs the kernel in a way
+ * that its caller must expect. `--has NAME...` runs nothing: the exit status says
  * whether the program has one of these cases.
  *
  * The first failed EXPECT or SKIP ends its function; where that is not the
