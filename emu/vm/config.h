@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Configuration that emu/vm/run passes to pid 1: the file /config of the initramfs, a
- * list of NUL-terminated "key=value" strings. Keys of the machine come first. Each "command=NAME" then begins a command, and the keys
- * insmod, params and arg that follow belong to that command.
+ * list of NUL-terminated "key=value" strings. Keys of the machine come first. Each
+ * "command=NAME" then begins a command, and the keys insmod, params and arg that
+ * follow belong to that command.
  */
 #ifndef EMU_VM_CONFIG_H
 #define EMU_VM_CONFIG_H

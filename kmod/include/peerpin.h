@@ -29,7 +29,7 @@
  *	process   May sleep.
  *	blocking  Process context. The caller holds no lock that stop() or the path to
  *	          peerpin_dma_end() takes, and no dma-buf reservation lock. No DMA is in flight
- *	          whose end waits for this call. Otherwise it deadlocks: the call waits for a lock
+ *	          that ends only after this call. Otherwise it deadlocks: the call waits for a lock
  *	          of the GPU driver or exporter, and the holder waits for stop() or that DMA.
  *	          So pin and attach all memory of a transfer before the first begin.
  *
@@ -237,8 +237,8 @@ struct peerpin_dma {
  * @dma: filled in; must stay until peerpin_dma_end() has returned
  *
  * Memory and mapping stay until peerpin_dma_end(), even if the memory is freed or unpinned.
- * Exceptions: freed memory of a revocable GPU pin, and any memory of a GPU whose driver is
- * unbound. These stay for drain_timeout_ms at most; then the core removes the mapping during the
+ * Exceptions: freed memory of a revocable GPU pin, and any memory of a GPU after its driver
+ * was unbound. These stay for drain_timeout_ms at most; then the core removes the mapping during the
  * transfer. With an IOMMU the device faults; without an IOMMU it accesses memory of another
  * owner. The exporter of a dma-buf waits without this limit. So each transfer must end in finite
  * time, if need be by a device reset. If bounced, begin copies @length bytes.

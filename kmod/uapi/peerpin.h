@@ -59,7 +59,7 @@
  * --------
  * PEERPIN_CMD_EXPORT makes a dma-buf of a region, for any driver that imports dma-bufs (by
  * ibv_reg_dmabuf_mr(), for example). When the region ends, the kernel calls move_notify of the
- * importer. An importer whose DMA exceeds drain_timeout_ms loses its mapping of revocable GPU
+ * importer. If DMA of the importer exceeds drain_timeout_ms, the importer loses its mapping of revocable GPU
  * memory. Host memory and persistent pins stay instead, until the importer has unmapped. An
  * importer gets revocable GPU memory only if it has move_notify and does not pin the dma-buf.
  * PEERPIN_CMD_PIN also takes a dma-buf of another driver.
@@ -176,7 +176,7 @@ enum peerpin_reason {
  * On failure no region exists. Errors besides the common ones; @out_reason may say more:
  * EINVAL	the range is empty, overflows, is longer than PEERPIN_MMAP_SPAN - 1 MiB, or is not
  *		whole pages within the dma-buf; @fd is not 0 without DMABUF; no loaded provider
- *		can pin it (with AUTO also GPU memory whose provider is not loaded)
+ *		can pin it (with AUTO also GPU memory, if its provider is not loaded)
  * EPERM	tokens without CAP_SYS_PTRACE
  * EOPNOTSUPP	no provider for @provider and @flags is loaded, or it cannot make this pin
  * EBADF	@fd is not a dma-buf

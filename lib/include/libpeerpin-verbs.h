@@ -104,7 +104,7 @@ void pp_verbs_close(struct pp_verbs *v);
  * driver, a dma-buf of /dev/peerpin, peer memory. All other memory is registered by
  * ibv_reg_mr().
  *
- * Never returns a registration whose memory was freed before the call began. To know that of
+ * Never returns a registration of memory that was freed before the call began. To know that of
  * host memory, the library also pins it through /dev/peerpin. If it cannot, because the module
  * is not loaded, the memory is not writable or there is no room for both, each call registers
  * the memory again.

@@ -405,8 +405,8 @@ enum pp_cache_watch {
 	 */
 	PP_WATCH_BEST,
 	/*
-	 * The revocation page: one load on each hit. For small and pooled GPU
-	 * allocations, whose free revokes nothing, each hit also compares the buffer id.
+	 * The revocation page: one load on each hit. The free of a small or
+	 * pooled GPU allocation revokes nothing, so there each hit also compares the buffer id.
 	 * Regions only.
 	 */
 	PP_WATCH_EPOCH,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2154
-# Sourced by test/run: its output as TAP, as text, and the progress. A test is a program or a line of the suite in
-# one mode; its records (cases.sh) are in $results/TEST.cases.
+# Sourced by test/run: its output as TAP, as text, and the progress. A test is a program, or a
+# line of the suite in one mode. Its records (cases.sh) are in $results/TEST.cases.
 
 passed=0 failed=0 skipped=0 points=0
 tests_done=0 tests_all=0
