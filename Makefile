@@ -45,7 +45,7 @@ WERROR := $(if $(filter 12,$(shell $(CC) -dumpversion 2>/dev/null)),-Werror)
 endif
 CFLAGS ?= -O2 -g
 override CFLAGS += -std=gnu11 -Wall -Wextra $(WERROR) -Wstrict-prototypes -Wmissing-prototypes \
-	-Wshadow -D_GNU_SOURCE -Ikmod/uapi
+	-Wshadow -D_GNU_SOURCE -I. -Ikmod/uapi
 
 USER_TARGETS :=
 # on which make check-all runs make check-full besides

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the benchmarks share. Each is a list of cases as test/vm/vmtest.h has
+ * What the benchmarks share. Each is a list of cases as test/vm/harness/vmtest.h has
  * them: it prints medians, and a case fails when one is worse than promised.
  */
 #ifndef BENCH_H
 #define BENCH_H
 
-#include "../test/vm/pin.h"
-#include "../test/vm/vmtest.h"
+#include "test/vm/core/pin.h"
+#include "test/vm/harness/vmtest.h"
 #include "claim.h"
 #include "figure.h"
 

@@ -7,7 +7,7 @@
 #define BENCH_CLAIM_H
 
 #include <stdbool.h>
-#include "../test/vm/vmtest.h"
+#include "test/vm/harness/vmtest.h"
 
 /**
  * struct claim - a figure of ours, and what it is held against

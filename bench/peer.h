@@ -3,7 +3,7 @@
 #ifndef BENCH_PEER_H
 #define BENCH_PEER_H
 
-#include "../test/kmod/peer_bench.h"
+#include "test/kmod/peer_bench.h"
 #include "bench.h"
 
 static inline int peer_open(void)

@@ -6,7 +6,7 @@
  */
 #include <cuda.h>
 #include <libpeerpin.h>
-#include "../test/kmod/pin_bare.h"
+#include "test/kmod/pin_bare.h"
 #include "bench.h"
 
 enum {

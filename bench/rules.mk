@@ -12,10 +12,10 @@ $(B)/bin/bench/cache: $(BENCH_CACHE_OBJ)
 $(B)/bin/bench/cache: BENCH_OBJ := $(BENCH_CACHE_OBJ) -lm -Wl,-rpath,'$$ORIGIN/../../lib'
 
 $(B)/obj/bench/%.o: bench/%.c | $(B)/obj/bench/cache $(B)/obj/bench/baseline
-	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -MMD -MP -c -o $@ $<
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Ilib/include -MMD -MP -c -o $@ $<
 
 $(B)/bin/bench/%: bench/%.c $(B)/lib/libpeerpin.so $(B)/emu/libcuda.so | $(B)/bin/bench
-	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -Iemu/include -MMD -MP \
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Ilib/include -Iemu/include -MMD -MP \
 		$(LDFLAGS) -o $@ $< $(BENCH_OBJ) -L$(B)/lib -L$(B)/emu -Wl,--as-needed -lpeerpin -lcuda -lpthread
 
 $(B)/bin/bench $(B)/obj/bench/cache $(B)/obj/bench/baseline:

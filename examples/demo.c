@@ -12,10 +12,10 @@
 #include "gpu.h"
 #include "libpeerpin.h"
 #include "machine.h"
-#include "pattern.h"
+#include "tool/copy/pattern.h"
 #include "say.h"
 #include "trace.h"
-#include "units.h"
+#include "tool/util/units.h"
 
 enum {
 	SURFACE = 8 << 20,

@@ -14,7 +14,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "../test/kmod/peer_mem/ib_peer_shim.h"
+#include "emu/peer_mem/ib_peer_shim.h"
 
 enum { BYTES = 2 << 20 };	/* smaller ones share blocks, and freeing one of those takes nothing away */
 

@@ -7,7 +7,7 @@
 #include "libpeerpin.h"
 #include "machine.h"
 #include "say.h"
-#include "units.h"
+#include "tool/util/units.h"
 
 /* 0 or -errno; @out is "unknown" then. */
 static int read_line(const char *path, char *out, size_t room)

@@ -10,13 +10,13 @@ EXAMPLE_BIN := $(EXAMPLE_SRC:examples/%_example.c=$(B)/bin/examples/%)
 DEMO_SRC := $(filter-out $(EXAMPLE_SRC),$(wildcard examples/*.c))
 DEMO_OBJ := $(DEMO_SRC:examples/%.c=$(B)/obj/examples/%.o)
 # Two objects and not libtool.a: the arm64 machine has the demonstration, but not the tool.
-DEMO_TOOL_OBJ := $(B)/obj/tool/pattern.o $(B)/obj/tool/units.o
+DEMO_TOOL_OBJ := $(B)/obj/tool/copy/pattern.o $(B)/obj/tool/util/units.o
 EXAMPLE_LINK = $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B)/lib -L$(B)/emu -Wl,--as-needed
 
 USER_TARGETS += $(B)/bin/demo $(EXAMPLE_BIN)
 
 $(B)/obj/examples/%.o: examples/%.c | $(B)/obj/examples
-	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -Itool -Iemu/include -MMD -MP -c -o $@ $<
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Ilib/include -Iemu/include -MMD -MP -c -o $@ $<
 
 $(B)/bin/demo: $(DEMO_OBJ) $(DEMO_TOOL_OBJ) $(B)/lib/libpeerpin.so $(B)/emu/libcuda.so | $(B)/bin
 	$(EXAMPLE_LINK) -lpeerpin -lcuda

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: MIT
-LIB_SRC := $(wildcard lib/*.c)
+LIB_SRC := $(wildcard $(patsubst %,lib/%/*.c,cache cuda region sys transfer))
 LIB_PIC := $(LIB_SRC:lib/%.c=$(B)/obj/lib/%.pic.o)
 LIB_OBJ := $(LIB_SRC:lib/%.c=$(B)/obj/lib/%.o)
-LIB_CFLAGS := -Ikmod/uapi -Ilib/include -fvisibility=hidden
+LIB_CFLAGS := -Ilib/include -fvisibility=hidden
 
 USER_TARGETS += $(B)/lib/libpeerpin.so.1 $(B)/lib/libpeerpin.so $(B)/lib/libpeerpin.a
 
-$(B)/obj/lib/%.pic.o: lib/%.c | $(B)/obj/lib
+$(B)/obj/lib/%.pic.o: lib/%.c
+	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(LIB_CFLAGS) -fPIC -MMD -MP -c -o $@ $<
 
-$(B)/obj/lib/%.o: lib/%.c | $(B)/obj/lib
+$(B)/obj/lib/%.o: lib/%.c
+	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(LIB_CFLAGS) -MMD -MP -c -o $@ $<
 
 # nodelete: a thread that has used a cache calls it when it ends
@@ -22,12 +24,13 @@ $(B)/lib/libpeerpin.so: $(B)/lib/libpeerpin.so.1
 
 $(B)/lib/libpeerpin.a: $(LIB_OBJ)
 
-# Every static archive. The rules.mk of each room names the objects. `make install` installs libpeerpin.a only.
+# Every static archive. The rules.mk of each directory names the objects. `make install` installs libpeerpin.a only.
+# q and not r: objects of two directories may have the same name.
 $(B)/lib/%.a: | $(B)/lib
 	rm -f $@
-	$(AR) rcs $@ $^
+	$(AR) qcs $@ $^
 
-$(B)/lib $(B)/obj/lib:
+$(B)/lib:
 	mkdir -p $@
 
 -include $(LIB_PIC:.o=.d) $(LIB_OBJ:.o=.d)

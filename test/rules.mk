@@ -1,21 +1,28 @@
 # SPDX-License-Identifier: MIT
 #
-# test/unit/test_X.c becomes $(B)/bin/test/test_X. All unit tests link the same
+# test/unit/DIR/test_X.c becomes $(B)/bin/test/test_X. All unit tests link the same
 # static archives, in this order; the linker takes the objects that a test needs.
 # libhook is not among them: its dlsym() would take the place of libc's.
 #
-# test/vm/X.c becomes $(B)/bin/vm/X; all may use libpeerpin, libcuda and
+# test/vm/DIR/X.c becomes $(B)/bin/vm/X; all may use libpeerpin, libcuda and
 # libnvidia-ml, and only those that do depend on them.
-UNIT_BIN := $(patsubst test/unit/%.c,$(B)/bin/test/%,$(wildcard test/unit/test_*.c))
-UNIT_ARCHIVES := $(patsubst %,$(B)/lib/lib%.a,plot tool judge gdr verbs emucuda peerpin)
-VM_BIN := $(patsubst test/vm/%.c,$(B)/bin/vm/%,$(wildcard test/vm/*.c))
+UNIT_SRC := $(wildcard test/unit/*/test_*.c)
+UNIT_BIN := $(patsubst %.c,$(B)/bin/test/%,$(notdir $(UNIT_SRC)))
+UNIT_ARCHIVES := $(patsubst %,$(B)/lib/lib%.a,plot verify tool judge gdr verbs emucuda peerpin)
+VM_SRC := $(wildcard test/vm/*/*.c)
+VM_BIN := $(patsubst %.c,$(B)/bin/vm/%,$(notdir $(VM_SRC)))
+
+vpath test_%.c $(sort $(dir $(UNIT_SRC)))
+vpath mock_%.c test/unit/mock
+vpath t_%.c $(sort $(dir $(VM_SRC)))
+vpath verbs_server.c test/vm/verbs
 
 USER_TARGETS += $(UNIT_BIN) $(VM_BIN)
 
 # ---- unit tests ------------------------------------------------------------------
 
-$(B)/obj/test/%.o: test/unit/%.c | $(B)/obj/test
-	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -Ilib -Itool -Iemu/include -Icompat/gdrapi \
+$(B)/obj/test/%.o: %.c | $(B)/obj/test
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Ilib/include -Iemu/include -Icompat/gdrapi \
 		-DBUILD='"$(B)"' -MMD -MP -c -o $@ $<
 
 $(UNIT_BIN): $(B)/bin/test/%: $(B)/obj/test/%.o $(UNIT_ARCHIVES) | $(B)/bin/test
@@ -66,13 +73,13 @@ FAKE_OTHER := $(FAKE)/plugin.so $(patsubst %,$(HOOKED)/%.so,by_other libversione
 $(FAKE_CUDA) $(FAKE_OTHER): | $(HOOKED) $(FAKE)/vendor
 	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared $(FAKE_LDFLAGS) -o $@ $(filter-out %.h,$^)
 
-$(FAKE)/libcuda.so.1: test/unit/fake_cuda.c
-$(FAKE)/plugin.so: test/unit/fake_plugin.c
-$(FAKE)/vendor/libcuda.so.1: test/unit/fake_vendor_cuda.c
-$(HOOKED)/libcuda.so.1 $(HOOKED)/libversioned.so: test/unit/fake_hooked_cuda.c test/unit/hook_case.h
-$(HOOKED)/by_other.so: test/unit/fake_hooked_by_other.c
-$(HOOKED)/next.so: test/unit/fake_hooked_next.c
-$(HOOKED)/plugin.so: test/unit/fake_hooked_plugin.c $(HOOKED)/libcuda.so.1
+$(FAKE)/libcuda.so.1: test/unit/mock/fake_cuda.c
+$(FAKE)/plugin.so: test/unit/mock/fake_plugin.c
+$(FAKE)/vendor/libcuda.so.1: test/unit/mock/fake_vendor_cuda.c
+$(HOOKED)/libcuda.so.1 $(HOOKED)/libversioned.so: test/unit/mock/fake_hooked_cuda.c test/unit/hook/hook_case.h
+$(HOOKED)/by_other.so: test/unit/mock/fake_hooked_by_other.c
+$(HOOKED)/next.so: test/unit/mock/fake_hooked_next.c
+$(HOOKED)/plugin.so: test/unit/mock/fake_hooked_plugin.c $(HOOKED)/libcuda.so.1
 
 $(FAKE_CUDA): private FAKE_LDFLAGS += -Wl,-soname,libcuda.so.1
 $(HOOKED)/libcuda.so.1: private FAKE_LDFLAGS += -Wl,-Bsymbolic-functions
@@ -86,8 +93,8 @@ $(HOOKED)/copy.so: $(B)/lib/libpeerpin-hook.so.1 | $(HOOKED)
 
 # ---- programs of the virtual machine -----------------------------------------------
 
-$(B)/bin/vm/%: test/vm/%.c $(B)/lib/libpeerpin.so $(B)/emu/libcuda.so $(B)/emu/libnvidia-ml.so.1 | $(B)/bin/vm
-	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -Iemu/include -MMD -MP \
+$(B)/bin/vm/%: %.c $(B)/lib/libpeerpin.so $(B)/emu/libcuda.so $(B)/emu/libnvidia-ml.so.1 | $(B)/bin/vm
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Ilib/include -Iemu/include -MMD -MP \
 		$(LDFLAGS) -o $@ $< -L$(B)/lib -L$(B)/emu -Wl,--as-needed $(VM_LIBS) -lpeerpin -lcuda \
 		-l:libnvidia-ml.so.1 -lpthread
 

@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: MIT
-TOOL_SRC := $(wildcard tool/*.c)
+TOOL_SRC := $(wildcard tool/*.c tool/*/*.c tool/*/*/*.c)
 TOOL_OBJ := $(TOOL_SRC:tool/%.c=$(B)/obj/tool/%.o)
 TOOL_MAIN := $(B)/obj/tool/main.o
 
 USER_TARGETS += $(B)/bin/peerpin
 
-$(B)/obj/tool/%.o: tool/%.c | $(B)/obj/tool
-	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -MMD -MP -c -o $@ $<
+$(B)/obj/tool/%.o: tool/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Ilib/include -MMD -MP -c -o $@ $<
 
 # all but main(), for the unit tests and the fuzzer too
 $(B)/lib/libtool.a: $(filter-out $(TOOL_MAIN),$(TOOL_OBJ))
 
 # libarchive statically: all that is used of it is tar and gzip, and as a shared
 # library it would have each command load twenty others, XML and Unicode among them
-$(B)/bin/peerpin: $(TOOL_MAIN) $(B)/lib/libtool.a $(B)/lib/libjudge.a $(B)/lib/libpeerpin.so | $(B)/bin
+$(B)/bin/peerpin: $(TOOL_MAIN) $(B)/lib/libverify.a $(B)/lib/libtool.a $(B)/lib/libjudge.a $(B)/lib/libpeerpin.so | $(B)/bin
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) -L$(B)/lib $(if $(NO_RPATH),,-Wl,-rpath,'$$ORIGIN/../lib') -lpeerpin -Wl,-Bstatic -larchive -Wl,-Bdynamic -ljson-c -lpci -lz -lncursesw -ltinfo -ldl
 
-$(B)/bin $(B)/obj/tool:
+$(B)/bin:
 	mkdir -p $@
 
 -include $(TOOL_OBJ:.o=.d)

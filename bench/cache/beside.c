@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "../bench.h"
+#include "bench/bench.h"
 #include "beside.h"
 #include "team.h"
 

@@ -2,7 +2,7 @@
 #include <malloc.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include "../bench.h"
+#include "bench/bench.h"
 #include "memory.h"
 
 struct memory {

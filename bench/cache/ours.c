@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "../bench.h"
+#include "bench/bench.h"
 #include "ours.h"
 
 enum { WORDS = 1 << 18 };	/* more than registrations in any cache here */

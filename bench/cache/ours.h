@@ -5,7 +5,7 @@
 
 #include <libpeerpin.h>
 #include <stdatomic.h>
-#include "../baseline/contender.h"
+#include "bench/baseline/contender.h"
 
 /**
  * struct ours

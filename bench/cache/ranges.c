@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <math.h>
-#include "../bench.h"
+#include "bench/bench.h"
 #include "ranges.h"
 
 #define PAGE (64ull << 10)

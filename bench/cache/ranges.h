@@ -3,7 +3,7 @@
 #ifndef RANGES_H
 #define RANGES_H
 
-#include "../baseline/contender.h"
+#include "bench/baseline/contender.h"
 
 struct ranges {
 	struct range *at;

@@ -10,7 +10,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <sys/syscall.h>
-#include "../bench.h"
+#include "bench/bench.h"
 #include "stall.h"
 #include "team.h"
 

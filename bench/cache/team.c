@@ -2,7 +2,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include "../bench.h"
+#include "bench/bench.h"
 #include "team.h"
 
 static struct {

@@ -5,7 +5,7 @@
 
 #include <cuda.h>
 #include <libpeerpin.h>
-#include "../bench.h"
+#include "bench/bench.h"
 
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)

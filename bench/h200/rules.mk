@@ -9,11 +9,11 @@ USER_TARGETS += $(H200_FILES)
 h200-files: $(H200_FILES)
 
 $(H200)/h200: $(H200_SRC) bench/h200/h200.h bench/bench.h $(B)/lib/libpeerpin.so $(B)/emu/libcuda.so | $(H200)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -Iemu/include $(LDFLAGS) -o $@ $(H200_SRC) \
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Ilib/include -Iemu/include $(LDFLAGS) -o $@ $(H200_SRC) \
 		-L$(B)/lib -L$(B)/emu -lpeerpin -lcuda -ldl
 
 $(H200)/tensors.so: bench/h200/tensors.c $(B)/lib/libpeerpin.so $(B)/emu/libcuda.so | $(H200)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -Iemu/include $(LDFLAGS) -fPIC -shared -o $@ $< \
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Ilib/include -Iemu/include $(LDFLAGS) -fPIC -shared -o $@ $< \
 		-L$(B)/lib -L$(B)/emu -lpeerpin -lcuda -lpthread -ldl
 
 $(H200)/lib%: $(B)/lib/lib% | $(H200)

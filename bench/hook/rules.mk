@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Linked before the library that it stands before, which is here one of nothing but what is measured.
 $(B)/bin/bench/hook: bench/hook.c $(B)/lib/libpeerpin-hook.so $(B)/bin/bench/driver/libcuda.so.1
-	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -MMD -MP $(LDFLAGS) \
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Ilib/include -MMD -MP $(LDFLAGS) \
 		-Wl,-rpath,'$$ORIGIN/../../lib:$$ORIGIN/driver' -o $@ $< $(B)/lib/libpeerpin-hook.so \
 		$(B)/bin/bench/driver/libcuda.so.1
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <stdlib.h>
 #include <string.h>
-#include "../../tool/markup.h"
+#include "tool/util/markup.h"
 #include "draw.h"
 #include "label.h"
 #include "scale.h"

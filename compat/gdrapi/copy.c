@@ -3,7 +3,7 @@
 #include <string.h>
 #include "copy.h"
 #include "handle.h"
-#include "process.h"
+#include "lib/cuda/process.h"
 #include "public.h"
 
 const struct stream *gdr_stream_best(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <stdlib.h>
 #include "handle.h"
-#include "process.h"
+#include "lib/cuda/process.h"
 
 int gdr_check(const struct gdr *g)
 {

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include "map.h"
 #include "public.h"
-#include "sys.h"
+#include "lib/sys/sys.h"
 
 /* What programs that were built for gdrcopy 1 have */
 struct gdr_info_v1 {

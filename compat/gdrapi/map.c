@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "map.h"
 #include "public.h"
-#include "sys.h"
+#include "lib/sys/sys.h"
 
 static uint64_t page_mask(void)
 {

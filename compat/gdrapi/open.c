@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "pin.h"
-#include "process.h"
+#include "lib/cuda/process.h"
 #include "public.h"
 
 static bool may_persist(void)

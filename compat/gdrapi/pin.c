@@ -6,7 +6,7 @@
 #include "map.h"
 #include "pin.h"
 #include "public.h"
-#include "sys.h"
+#include "lib/sys/sys.h"
 
 /* It may be an integrated GPU's. */
 static int pin_ioctl(int fd, struct peerpin_pin *pin)

@@ -3,12 +3,12 @@
 # beside it. Of that it has two parts of its own that are not exported.
 GDR_SRC := $(wildcard compat/gdrapi/*.c)
 GDR_OBJ := $(GDR_SRC:compat/gdrapi/%.c=$(B)/obj/gdrapi/%.o)
-GDR_LIB_OBJ := $(B)/obj/lib/process.pic.o $(B)/obj/lib/sys.pic.o
+GDR_LIB_OBJ := $(B)/obj/lib/cuda/process.pic.o $(B)/obj/lib/sys/sys.pic.o
 
 USER_TARGETS += $(B)/lib/libgdrapi.so.2 $(B)/lib/libgdrapi.so
 
 $(B)/obj/gdrapi/%.o: compat/gdrapi/%.c | $(B)/obj/gdrapi
-	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -Ilib -fvisibility=hidden -fPIC -MMD -MP -c -o $@ $<
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Ilib/include -fvisibility=hidden -fPIC -MMD -MP -c -o $@ $<
 
 $(B)/lib/libgdrapi.so.2: $(GDR_OBJ) $(GDR_LIB_OBJ) $(B)/lib/libpeerpin.so compat/gdrapi/libgdrapi.map | $(B)/lib
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libgdrapi.so.2 -Wl,-z,defs $(if $(NO_RPATH),,-Wl,-rpath,'$$ORIGIN') \
@@ -26,7 +26,7 @@ $(B)/obj/gdrapi:
 
 # ---- who uses it -----------------------------------------------------------------
 
-GDR_VM := $(patsubst test/vm/%.c,$(B)/bin/vm/%,$(wildcard test/vm/t_gdrapi*.c))
+GDR_VM := $(patsubst test/vm/gdrapi/%.c,$(B)/bin/vm/%,$(wildcard test/vm/gdrapi/*.c))
 $(GDR_VM): $(B)/lib/libgdrapi.so
 $(GDR_VM): private override CPPFLAGS += -Icompat/gdrapi
 $(GDR_VM): private override LDFLAGS += -L$(B)/lib -Wl,--no-as-needed -lgdrapi
@@ -35,7 +35,7 @@ EXAMPLE_LIBS_gdrapi := -lgdrapi
 $(B)/obj/examples/gdrapi_example.o: private override CPPFLAGS += -Icompat/gdrapi
 $(B)/bin/examples/gdrapi: $(B)/lib/libgdrapi.so
 
-GDR_BENCH_OBJ := $(B)/obj/gdrapi/copy.o $(B)/obj/gdrapi/stream.o $(B)/obj/lib/process.pic.o
+GDR_BENCH_OBJ := $(B)/obj/gdrapi/copy.o $(B)/obj/gdrapi/stream.o $(B)/obj/lib/cuda/process.pic.o
 $(B)/bin/bench/gdrapi: $(GDR_BENCH_OBJ) $(B)/lib/libgdrapi.so
 $(B)/bin/bench/gdrapi: BENCH_OBJ := $(GDR_BENCH_OBJ) -lgdrapi
 $(B)/bin/bench/gdrapi: private override CPPFLAGS += -Icompat/gdrapi

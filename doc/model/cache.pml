@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How the registration cache counts users without a lock, for Spin. lib/regcache.c has the argument.
+ * How the registration cache counts users without a lock, for Spin. lib/cache/regcache.c has the argument.
  *
  *	scripts/check-model
  *

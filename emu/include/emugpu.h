@@ -205,7 +205,7 @@ enum emugpu_test_call {
 	EMUGPU_CALL_DMA_MAP_PAGES,
 };
 
-/* What a consumer of nv-p2p.h can do wrong; emu/kmod/monitor.c says each in words. */
+/* What a consumer of nv-p2p.h can do wrong; emu/common/node/monitor.c says each in words. */
 enum emugpu_rule {
 	EMUGPU_RULE_CALL_IN_CALLBACK,
 	EMUGPU_RULE_SLOW_CALLBACK,

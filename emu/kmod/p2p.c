@@ -12,7 +12,7 @@
 #include "../include/emugpu.h"
 #include "api.h"
 #include "event.h"
-#include "graves.h"
+#include "tombstone.h"
 #include "monitor.h"
 #include "pin.h"
 #include "poison.h"

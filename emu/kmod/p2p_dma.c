@@ -9,7 +9,7 @@
 #include "api.h"
 #include "dma.h"
 #include "event.h"
-#include "graves.h"
+#include "tombstone.h"
 #include "monitor.h"
 #include "pin.h"
 

@@ -10,7 +10,7 @@
 #include "api.h"
 #include "dma.h"
 #include "event.h"
-#include "graves.h"
+#include "tombstone.h"
 #include "monitor.h"
 #include "pin.h"
 

@@ -152,7 +152,7 @@ add_files() {
 	for i in "${!shares[@]}"; do add_directory "${shares[i]}" "share$i" ''; done
 }
 
-# watch (emu/vm/watch.c) hands the stream's writing end down as descriptor 3.
+# watch (emu/vm/init/watch.c) hands the stream's writing end down as descriptor 3.
 add_channels() {
 	add -chardev "file,id=log,path=$(value "$log")" -serial chardev:log
 	add -device virtio-serial-pci,bus=pcie.0

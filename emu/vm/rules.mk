@@ -10,7 +10,7 @@ $(B)/vm/init: $(vm_init)
 $(B)/vm/watch: $(B)/vm/watch.o
 	$(CC) $(CFLAGS) -o $@ $^
 
-$(B)/vm/%.o: emu/vm/%.c | $(B)/vm
+$(B)/vm/%.o: emu/vm/init/%.c | $(B)/vm
 	$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/vm:
@@ -19,7 +19,7 @@ $(B)/vm:
 # The arm64 machine's programs: $(B)/arm64/X is $(B)/X compiled for it.
 ARM64 := B=$(B)/arm64 CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar
 ARM64_TARGETS := vm/init emu/libnvidia-ml.so.1 bin/demo bin/examples/tegra \
-	$(patsubst test/vm/%.c,bin/vm/%,$(wildcard test/vm/t_tegra*.c))
+	$(patsubst test/vm/tegra/%.c,bin/vm/%,$(wildcard test/vm/tegra/t_*.c))
 
 arm64:
 	+@$(MAKE) --no-print-directory $(ARM64) $(addprefix $(B)/arm64/,$(ARM64_TARGETS))

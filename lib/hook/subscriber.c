@@ -6,7 +6,7 @@
  */
 #include "subscriber.h"
 
-#include "../cancel.h"
+#include "lib/sys/cancel.h"
 #include "going.h"
 #include "libpeerpin-hook.h"
 #include "order.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "wrap.h"
 
-#include "../cancel.h"
+#include "lib/sys/cancel.h"
 #include "elf.h"
 #include "going.h"
 #include "libpeerpin-hook.h"

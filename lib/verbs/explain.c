@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "libpeerpin-verbs.h"
-#include "sys.h"
+#include "lib/sys/sys.h"
 
 /**
  * struct text - what is being written; parts of it may find no room

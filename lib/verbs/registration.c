@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include "registration.h"
-#include "why.h"
+#include "lib/cuda/why.h"
 
 /**
  * struct attempt - one way being tried

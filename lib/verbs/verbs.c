@@ -2,11 +2,11 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
-#include "cancel.h"
+#include "lib/sys/cancel.h"
 #include "libpeerpin-hook.h"
-#include "range.h"
+#include "lib/cache/range.h"
 #include "registration.h"
-#include "sys.h"
+#include "lib/sys/sys.h"
 
 struct pp_verbs {
 	struct pp_registrar registrar;

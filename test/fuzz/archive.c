@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "output.h"
-#include "root.h"
+#include "tool/machine/root.h"
 #include "target.h"
 #include "valid.h"
 

@@ -10,16 +10,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "file_copy.h"
+#include "tool/copy/file_copy.h"
 #include "libpeerpin.h"
 #include "output.h"
-#include "root.h"
+#include "tool/machine/root.h"
 #include "target.h"
-#include "tool.h"
-#include "top_lines.h"
-#include "top_screen.h"
+#include "tool/tool.h"
+#include "tool/top/lines.h"
+#include "tool/top/screen.h"
 #include "valid.h"
-#include "verify_run.h"
+#include "emu/judge/run/run.h"
 
 enum {
 	MAX_WORDS = 100,

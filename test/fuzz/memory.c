@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * tool/tree.h of a machine that is in memory only: some ten times as many of them are tried in the same time. What
+ * tool/machine/tree.h of a machine that is in memory only: some ten times as many of them are tried in the same time. What
  * links do is done as the kernel does it with RESOLVE_IN_ROOT.
  */
 #include <errno.h>
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "place.h"
-#include "printable.h"
-#include "tree.h"
+#include "tool/util/printable.h"
+#include "tool/machine/tree.h"
 
 enum {
 	MAX_LINKS = 40,

@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "capture_entries.h"
+#include "tool/capture/entries.h"
 
 enum mutation_kind {
 	MUTATION_REPLACE,	/* the file's text by the bytes */

@@ -4,8 +4,8 @@
 #define PLACE_H
 
 #include <stdbool.h>
-#include "capture_entries.h"
-#include "root.h"
+#include "tool/capture/entries.h"
+#include "tool/machine/root.h"
 
 /** struct placed - @root: what to say behind --root */
 struct placed {

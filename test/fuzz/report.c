@@ -9,18 +9,18 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "file_result.h"
+#include "tool/copy/file_result.h"
 #include "output.h"
-#include "result.h"
+#include "tool/copy/result.h"
 #include "target.h"
-#include "tool.h"
-#include "grow.h"
+#include "tool/tool.h"
+#include "tool/util/grow.h"
 #include "valid.h"
-#include "verify_death.h"
-#include "verify_html.h"
-#include "verify_json.h"
-#include "verify_stream.h"
-#include "verify_text.h"
+#include "emu/judge/run/death.h"
+#include "emu/judge/report/html.h"
+#include "emu/judge/report/json.h"
+#include "emu/judge/run/stream.h"
+#include "emu/judge/report/text.h"
 
 enum {
 	MAX_ARGS = 8,

@@ -5,10 +5,10 @@
 FUZZ_TARGETS := archive args report text
 FUZZ_BIN := $(patsubst %,$(B)/bin/fuzz/%,disk memory $(FUZZ_TARGETS))
 FUZZ_REPLAY := $(patsubst %,$(B)/bin/fuzz/%,replay replay_memory $(FUZZ_TARGETS:%=replay_%))
-FUZZ_ARCHIVES := $(patsubst %,$(B)/lib/lib%.a,tool judge peerpin)
+FUZZ_ARCHIVES := $(patsubst %,$(B)/lib/lib%.a,verify tool judge peerpin)
 
 $(B)/obj/fuzz/%.o: test/fuzz/%.c | $(B)/obj/fuzz
-	$(CC) $(CPPFLAGS) $(CFLAGS) -Ikmod/uapi -Ilib/include -Itool -MMD -MP -c -o $@ $<
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Ilib/include -MMD -MP -c -o $@ $<
 
 # nothing is looked for in it
 $(B)/obj/fuzz/memory.o: override CFLAGS += -fno-sanitize=all
@@ -17,11 +17,11 @@ $(B)/obj/fuzz/memory.o: override CFLAGS += -fno-sanitize=all
 $(B)/obj/fuzz/peerpin.o: $(B)/obj/tool/main.o | $(B)/obj/fuzz
 	objcopy --redefine-sym main=peerpin_main $< $@
 
-$(B)/obj/fuzz/place.o: $(B)/obj/tool/verify_place.o | $(B)/obj/fuzz
+$(B)/obj/fuzz/place.o: $(B)/obj/judge/run/place.o | $(B)/obj/fuzz
 	objcopy $(patsubst %,--redefine-sym %,access=fuzz_access mkdtemp=fuzz_mkdtemp nftw=fuzz_nftw) $< $@
 
 # Objects stand before the archives. So memory.o takes the place of tree.o in
-# libtool.a, and place.o that of verify_place.o.
+# libtool.a, and place.o that of place.o in libverify.a.
 $(FUZZ_BIN) $(FUZZ_REPLAY): $(B)/obj/fuzz/output.o $(B)/obj/fuzz/valid.o $(FUZZ_ARCHIVES) | $(B)/bin/fuzz
 	$(CC) $(CFLAGS) $(LDFLAGS) $(FUZZ_WRAP:%=-Wl,--wrap=%) -o $@ $(filter %.o,$^) $(FUZZ_ARCHIVES) \
 		-larchive -ljson-c -lpci -lz -lncursesw -ltinfo -ldl -lpthread

@@ -9,17 +9,17 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "../../emu/judge/plan.h"
-#include "../../emu/judge/splat.h"
-#include "../../emu/judge/violations.h"
-#include "accounts.h"
-#include "cache_counts.h"
+#include "emu/judge/guest/plan.h"
+#include "emu/judge/log/splat.h"
+#include "emu/judge/log/violations.h"
+#include "tool/owners/accounts.h"
+#include "tool/owners/cache_counts.h"
 #include "libpeerpin.h"
 #include "output.h"
-#include "owners.h"
+#include "tool/owners/owners.h"
 #include "target.h"
-#include "tool.h"
-#include "units.h"
+#include "tool/tool.h"
+#include "tool/util/units.h"
 #include "valid.h"
 
 const unsigned int target_forms = 1;

@@ -12,7 +12,7 @@
 #include "output.h"
 #include "place.h"
 #include "target.h"
-#include "tool.h"
+#include "tool/tool.h"
 #include "valid.h"
 
 /* The fuzzer's bytes mean these in this order: add more at the end only. */

@@ -20,7 +20,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#include "../../emu/kmod/compat.h"
+#include "../../emu/common/node/compat.h"
 #include "dmabuf_check.h"
 
 MODULE_IMPORT_NS("DMA_BUF");

@@ -16,7 +16,7 @@
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 
-#include "../../emu/kmod/compat.h"
+#include "../../emu/common/node/compat.h"
 #include "raw_dmabuf.h"
 
 MODULE_IMPORT_NS("DMA_BUF");

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include "../fuzz/calls/random.h"
-#include "../vm/emu.h"
+#include "test/fuzz/calls/random.h"
+#include "test/vm/harness/emu.h"
 #include "area.h"
 #include "pattern.h"
 

@@ -3,8 +3,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "../fuzz/calls/random.h"
-#include "../vm/emu.h"
+#include "test/fuzz/calls/random.h"
+#include "test/vm/harness/emu.h"
 #include "area.h"
 #include "pattern.h"
 #include "peer.h"

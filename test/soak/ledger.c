@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <dirent.h>
 #include <stdlib.h>
-#include "../fuzz/calls/leftover.h"
-#include "../vm/emu.h"
+#include "test/fuzz/calls/leftover.h"
+#include "test/vm/harness/emu.h"
 #include "ledger.h"
 #include "soak.h"
 

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "../fuzz/calls/random.h"
+#include "test/fuzz/calls/random.h"
 #include "ledger.h"
 #include "soak.h"
 #include "trouble.h"

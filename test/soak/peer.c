@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include "../fuzz/calls/random.h"
+#include "test/fuzz/calls/random.h"
 #include "area.h"
 #include "peer.h"
 

@@ -6,9 +6,9 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
-#include "../fuzz/calls/random.h"
-#include "../vm/emu.h"
-#include "../vm/hotplug.h"
+#include "test/fuzz/calls/random.h"
+#include "test/vm/harness/emu.h"
+#include "test/vm/harness/hotplug.h"
 #include "soak.h"
 #include "trouble.h"
 

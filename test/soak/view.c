@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include "../fuzz/calls/random.h"
+#include "test/fuzz/calls/random.h"
 #include "area.h"
 #include "pattern.h"
 #include "peer.h"

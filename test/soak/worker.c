@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
-#include "../fuzz/calls/random.h"
-#include "../vm/emu.h"
+#include "test/fuzz/calls/random.h"
+#include "test/vm/harness/emu.h"
 #include "area.h"
 #include "peer.h"
 #include "work.h"

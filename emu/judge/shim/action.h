@@ -3,7 +3,7 @@
 #ifndef SHIM_ACTION_H
 #define SHIM_ACTION_H
 
-#include "../share.h"
+#include "emu/judge/share.h"
 #include "call.h"
 
 /** action_before - all but SHARE_DURING; does not return when it ends the process */

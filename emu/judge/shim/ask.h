@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "../share.h"
+#include "emu/judge/share.h"
 
 /** ask_share - orders and results; NULL: nobody judges this process */
 struct share *ask_share(void);

@@ -3,7 +3,7 @@
 #ifndef SHIM_FOREIGN_H
 #define SHIM_FOREIGN_H
 
-#include "../share.h"
+#include "emu/judge/share.h"
 
 /** foreign_try - the test stands still meanwhile; what came of it is in @share */
 void foreign_try(struct share *share);

@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../../include/emugpu.h"
+#include "emu/include/emugpu.h"
 #include "gpu.h"
 
 enum {

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "../share.h"
+#include "emu/judge/share.h"
 
 enum { NODE_PATH_MAX = 64 };
 

@@ -4,7 +4,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "../../../emu/include/emugpu.h"
+#include "emu/include/emugpu.h"
 #include "calls.h"
 
 enum {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include "../../../emu/include/emugpu.h"
+#include "emu/include/emugpu.h"
 #include "leftover.h"
 
 enum { WAIT_S = 10 };

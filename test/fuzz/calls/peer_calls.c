@@ -9,7 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "../../../emu/include/emugpu.h"
+#include "emu/include/emugpu.h"
 #include "calls.h"
 
 static void open_lsi(struct world *world, struct choices *c)

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+/*
+ * rdma: what CUDA offers to those who let other devices at GPU memory. Pinning
+ * is the kernel's. Any memory of the GPU can be exported, as by the real
+ * driver, also what nvidia_p2p_get_pages() refuses. Other than there, the range
+ * lies in one block, and VMM memory has none before some GPU has access.
+ */
+#include "emu/cuda/memory/alloc.h"
+#include "init.h"
+#include "node.h"
+
+#include <unistd.h>
+
+static bool is_whole_pages(CUdeviceptr addr, size_t size)
+{
+	return size && (addr | size) % sysconf(_SC_PAGESIZE) == 0;
+}
+
+static CUresult export_range(int *fd, CUdeviceptr addr, size_t size)
+{
+	bool known;
+
+	/* not all of it need be allocated: holes between small allocations are none in their block */
+	lib_lock();
+	known = alloc_overlap(addr, size) && !alloc_on_cpu(alloc_overlap(addr, size));
+	lib_unlock();
+	return known ? node_export(addr, size, fd) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr addr, size_t size, CUmemRangeHandleType type,
+				       unsigned long long flags)
+{
+	const unsigned long long pcie = CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE;
+	struct CUctx_st *ctx;
+	CUresult err = ctx_enter(&ctx);
+
+	if (err)
+		return err;
+	if (!handle || type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD || flags & ~pcie || !is_whole_pages(addr, size))
+		return CUDA_ERROR_INVALID_VALUE;
+	*(int *)handle = -1;
+	return flags ? CUDA_ERROR_NOT_SUPPORTED : ctx_why(ctx, export_range(handle, addr, size));
+}
+
+CUresult cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget target, CUflushGPUDirectRDMAWritesScope scope)
+{
+	struct CUctx_st *ctx;
+	CUresult err = ctx_enter(&ctx);
+
+	if (err)
+		return err;
+	if (target != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX)
+		return CUDA_ERROR_INVALID_VALUE;
+	switch (scope) {
+	case CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER:
+	case CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES:
+		return CUDA_SUCCESS;
+	default:
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+}

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+# libcuda.so.1: the look-alike of the CUDA driver API on /dev/emugpu.
+LIBCUDA_SRC := $(wildcard emu/cuda/*/*.c)
+LIBCUDA_OBJ := $(LIBCUDA_SRC:emu/cuda/%.c=$(B)/obj/libcuda/%.o)
+# nodelete: a fork handler and each thread's contexts live in it. Bsymbolic: who
+# interposes one function must not change what the others do.
+LIBCUDA_LDFLAGS := -Wl,-soname,libcuda.so.1 -Wl,-z,defs -Wl,-z,nodelete -Wl,-Bsymbolic \
+	-Wl,--version-script=emu/cuda/libcuda.map -Wl,--no-undefined-version
+
+# Programs that intercept calls patch the first five bytes of a function, and
+# know a few instructions there: let each begin with a frame, and none be shared.
+LIBCUDA_ENTRIES := -fno-omit-frame-pointer -fstack-protector-all -fno-schedule-insns2 -fno-shrink-wrap \
+	-fno-ipa-icf
+
+USER_TARGETS += $(B)/emu/libcuda.so.1 $(B)/emu/libcuda.so
+
+$(B)/obj/libcuda/%.o: emu/cuda/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Iemu/include -fPIC -fvisibility=hidden $(LIBCUDA_ENTRIES) -MMD -MP -c -o $@ $<
+
+$(B)/emu/libcuda.so.1: $(LIBCUDA_OBJ) emu/cuda/libcuda.map | $(B)/emu
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared $(LIBCUDA_LDFLAGS) -o $@ $(LIBCUDA_OBJ) -lpthread
+
+$(B)/emu/libcuda.so: $(B)/emu/libcuda.so.1
+	ln -sf libcuda.so.1 $@
+
+# For the unit tests. Not named libcuda.a: with -L$(B)/lib the linker would take that for -lcuda.
+$(B)/lib/libemucuda.a: $(LIBCUDA_OBJ)
+
+$(B)/emu:
+	mkdir -p $@
+
+-include $(LIBCUDA_OBJ:.o=.d)

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+/*
+ * async: memory from pools in the order of a stream. It is there when the call
+ * returns, which no stream can tell from later; it is given back when the
+ * stream comes to it, and no look-up finds a pool's from the call on.
+ */
+#include "emu/cuda/memory/alloc.h"
+#include "emu/cuda/memory/pool.h"
+#include "stream.h"
+#include "emu/cuda/variant.h"
+
+#include <stdlib.h>
+
+/* Takes the caller's use of @pool, for as long as the allocation is there. No bytes are at address 0. */
+static CUresult alloc(CUdeviceptr *out, size_t size, CUmemoryPool pool)
+{
+	struct alloc_info want = { .kind = ALLOC_POOL, .size = size, .device = pool->device, .pool = pool };
+	CUresult err;
+
+	*out = 0;
+	err = size ? heap_alloc(&want, out) : CUDA_SUCCESS;
+	if (err || !size)
+		pool_put(pool);
+	return err;
+}
+
+static CUresult enter(const CUdeviceptr *out, CUstream stream, struct CUctx_st **ctx)
+{
+	CUresult err = stream_ctx(stream, ctx);
+
+	if (err)
+		return err;
+	return out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemAllocAsync(CUdeviceptr *out, size_t size, CUstream stream)
+{
+	struct CUctx_st *ctx;
+	CUresult err = enter(out, stream, &ctx);
+
+	return err ? err : alloc(out, size, pool_of_device(ctx_device(ctx)));
+}
+
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool pool, CUstream stream)
+{
+	struct CUctx_st *ctx;
+	CUresult err = enter(out, stream, &ctx);
+
+	if (!err)
+		err = pool_get(pool);
+	return err ? err : alloc(out, size, pool);
+}
+
+/**
+ * struct freeing - work of a stream
+ * @was: what is to be freed
+ * @a: of a pool: forgotten already. NULL: it is memory of cuMemAlloc(), which goes with its context if that ends before
+ */
+struct freeing {
+	struct work work;
+	struct alloc_info was;
+	struct allocation *a;
+};
+
+static CUresult give_back(struct allocation *a, CUmemoryPool pool)
+{
+	CUresult err = heap_give(a);
+
+	pool_put(pool);
+	return err;
+}
+
+static CUresult free_in_place(const struct alloc_info *was)
+{
+	bool gone;
+	CUresult err = heap_free(was, &gone);
+
+	return gone ? CUDA_ERROR_ILLEGAL_ADDRESS : err;
+}
+
+/* Memory goes back even if other work has failed. */
+static CUresult run(struct work *work, CUresult error)
+{
+	const struct freeing *f = (struct freeing *)work;
+
+	(void)error;
+	return f->a ? give_back(f->a, f->was.pool) : free_in_place(&f->was);
+}
+
+static void finish(struct work *work)
+{
+	free(work);
+}
+
+static struct freeing *new_freeing(const struct alloc_info *was)
+{
+	struct freeing *f = malloc(sizeof(*f));
+
+	if (f)
+		*f = (struct freeing){ .work = { .run = run, .finish = finish }, .was = *was };
+	return f;
+}
+
+static CUresult free_device(CUstream stream, const struct alloc_info *info)
+{
+	struct freeing *f = new_freeing(info);
+
+	return f ? stream_enqueue(stream, &f->work) : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* A refused one is given back at once: its stream does nothing any more. */
+static CUresult free_pools(CUstream stream, const struct alloc_info *info)
+{
+	struct freeing *f = new_freeing(info);
+	struct allocation *a;
+	CUmemoryPool pool;
+	CUresult err;
+
+	if (!f)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	a = heap_take(info);
+	if (!a) {
+		free(f);
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+	pool = f->was.pool;
+	f->a = a;
+	err = stream_enqueue(stream, &f->work);
+	if (err)
+		give_back(a, pool);
+	return err;
+}
+
+/* Memory of cuMemAlloc() will do, too. */
+CUresult cuMemFreeAsync(CUdeviceptr addr, CUstream stream)
+{
+	struct alloc_info info;
+	struct CUctx_st *ctx;
+	CUresult err = stream_ctx(stream, &ctx);
+
+	if (err || !addr)
+		return err;
+	if (!alloc_find(addr, &info) || info.addr != addr)
+		return ctx_why(ctx, CUDA_ERROR_INVALID_VALUE);
+	switch (info.kind) {
+	case ALLOC_DEVICE:
+		return free_device(stream, &info);
+	case ALLOC_POOL:
+		return ctx_why(ctx, free_pools(stream, &info));
+	case ALLOC_MANAGED:
+		return CUDA_ERROR_NOT_SUPPORTED;
+	default:
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+}
+
+CUresult cuMemAllocAsync_ptsz(CUdeviceptr *out, size_t size, CUstream stream)
+{
+	return cuMemAllocAsync(out, size, stream_ptsz(stream));
+}
+
+CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *out, size_t size, CUmemoryPool pool, CUstream stream)
+{
+	return cuMemAllocFromPoolAsync(out, size, pool, stream_ptsz(stream));
+}
+
+CUresult cuMemFreeAsync_ptsz(CUdeviceptr addr, CUstream stream)
+{
+	return cuMemFreeAsync(addr, stream_ptsz(stream));
+}

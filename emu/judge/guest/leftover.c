@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "allocator.h"
+#include "child.h"
+#include "emulator.h"
+#include "file.h"
+#include "leftover.h"
+#include "emu/judge/log/report.h"
+
+#define REGIONS "/sys/kernel/debug/peerpin/regions"
+#define SLABS "/sys/kernel/slab"
+
+enum {
+	LATE_MS = 2000,
+	PAUSE_US = 2000,
+};
+
+/* Lines after the first, which names the columns; the file is there while peerpin is. */
+static size_t regions(char *first, size_t size)
+{
+	FILE *file = fopen(REGIONS, "re");
+	char line[256];
+	size_t nr = 0;
+
+	if (!file)
+		return 0;
+	if (!fgets(line, sizeof(line), file))
+		line[0] = '\0';
+	while (fgets(line, sizeof(line), file))
+		if (!nr++)
+			snprintf(first, size, "%.*s", (int)strcspn(line, "\n"), line);
+	fclose(file);
+	return nr;
+}
+
+int leftover_pins(void)
+{
+	long end = now_ms() + LATE_MS;
+	struct emulator_pins pins;
+	char region[192];
+	size_t nr_regions;
+	int ret;
+
+	while (!(ret = emulator_pins(&pins))) {
+		nr_regions = regions(region, sizeof(region));
+		if ((!pins.nr && !nr_regions) || now_ms() > end)
+			break;
+		usleep(PAUSE_US);
+	}
+	if (ret)
+		return ret;
+	if (pins.nr)
+		report_finding("pins-left", "%zu pins after the test has ended, the first: %s", pins.nr, pins.first);
+	if (nr_regions)
+		report_finding("regions-left", "%zu regions after the test has ended, the first: %s", nr_regions,
+			       region);
+	if (pins.nr || nr_regions)
+		report_taint();
+	return 0;
+}
+
+/* What a reference keeps after its maker's file is closed shows nowhere else. */
+static struct used {
+	const char *module;
+	const char *rule;
+	long before;
+} used[] = {
+	{ "peerpin", "regions-left", 0 },
+	{ "peerpin_nv", "regions-left", 0 },
+	{ "emugpu", "pins-left", 0 },
+};
+
+enum { USED = sizeof(used) / sizeof(*used) };
+
+/* A module that is not there is not used. */
+static long uses(const struct used *u)
+{
+	char path[64], text[32];
+
+	snprintf(path, sizeof(path), "/sys/module/%s/refcnt", u->module);
+	return file_read(path, text, sizeof(text)) ? 0 : atol(text);
+}
+
+void leftover_note_uses(void)
+{
+	size_t i;
+
+	for (i = 0; i < USED; i++)
+		used[i].before = uses(&used[i]);
+}
+
+void leftover_uses(void)
+{
+	long end = now_ms() + LATE_MS, more;
+	size_t i;
+
+	for (i = 0; i < USED; i++) {
+		while ((more = uses(&used[i]) - used[i].before) > 0 && now_ms() < end)
+			usleep(PAUSE_US);
+		if (more <= 0)
+			continue;
+		report_finding(used[i].rule, "%ld references to what %s has are left after the driver has gone", more,
+			       used[i].module);
+		report_taint();
+	}
+}
+
+int leftover_misuse(void)
+{
+	char text[192];
+	int ret = allocator_misuse(text, sizeof(text));
+
+	if (!ret && *text)
+		report_finding("gone-peer", "times, function and caller: %s", text);
+	return ret;
+}
+
+int leftover_memory(void)
+{
+	struct allocator_leaks leaks;
+	int ret = allocator_leaks(&leaks);
+
+	if (!ret && leaks.nr)
+		report_finding("memory-leaked", "%zu allocations, %llu bytes, the first by %s", leaks.nr,
+			       (unsigned long long)leaks.bytes, leaks.first);
+	return ret;
+}
+
+/* Only those that drivers allocate from by size: all of them would take a second. */
+void leftover_damage(void)
+{
+	DIR *dir = opendir(SLABS);
+	struct dirent *entry;
+	char path[512];
+
+	while (dir && (entry = readdir(dir))) {
+		if (strncmp(entry->d_name, "kmalloc-", strlen("kmalloc-")))
+			continue;
+		snprintf(path, sizeof(path), SLABS "/%s/validate", entry->d_name);
+		file_write(path, "1");
+	}
+	if (dir)
+		closedir(dir);
+}

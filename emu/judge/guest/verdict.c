@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include <signal.h>
+#include <string.h>
+
+#include "emu/include/emugpu.h"
+#include "emu/judge/log/report.h"
+#include "verdict.h"
+
+enum {
+	STATUS_DATA_WRONG = 2,
+	MODULE_LEN = 48,	/* the monitor cuts names off there */
+};
+
+/*
+ * What may keep a test from doing its work though the driver is right. While
+ * another process has the device, or a copy of the files, a driver may refuse
+ * this one; only a removal that is refused changes nothing at all.
+ */
+static bool is_disturbed(const struct scenario *s, const struct test *test, bool fired)
+{
+	/* stopped and let go on, if nothing else */
+	if (test->share->caller)
+		return true;
+	return s->bar1 || *s->version || (fired && s->user_action != SHARE_RMMOD);
+}
+
+static bool kills(const struct scenario *s)
+{
+	return s->kernel_action == EMUGPU_ACT_KILL || s->user_action == SHARE_KILL;
+}
+
+/* What takes the memory may take its mappings too. */
+static bool takes_mappings(const struct scenario *s)
+{
+	return s->kernel_action == EMUGPU_ACT_REVOKE || s->user_action == SHARE_REVOKE ||
+	       s->user_action == SHARE_DURING || s->user_action == SHARE_UNBIND;
+}
+
+static bool is_ours(const struct scenario *s, int signal)
+{
+	return (signal == SIGKILL && kills(s)) || (signal == SIGBUS && takes_mappings(s));
+}
+
+static void tell(const struct test *test)
+{
+	if (test->end == TEST_TIMEOUT)
+		report_line("test", "timeout");
+	else
+		report_line("test", "%s %d", test->end == TEST_EXIT ? "exit" : "signal", test->value);
+}
+
+static void judge(const struct scenario *s, const struct test *test, bool fired)
+{
+	if (test->end == TEST_TIMEOUT)
+		report_finding("hang", "the test has not ended%s%s", *test->where ? ": it is in " : "", test->where);
+	else if (test->end == TEST_SIGNAL && !(fired && is_ours(s, test->value)))
+		report_finding("crashed", "the test was ended by signal %d (%s)", test->value, strsignal(test->value));
+	else if (test->end == TEST_EXIT && test->value == STATUS_DATA_WRONG)
+		report_finding("data-wrong", "the test says: %.300s", tests_output());
+}
+
+static bool succeeded(const struct tests *tests)
+{
+	size_t i;
+
+	for (i = 0; i < tests->nr; i++)
+		if (tests->at[i].end == TEST_EXIT && !tests->at[i].value)
+			return true;
+	return false;
+}
+
+/* Of several at once a driver may refuse all but one. */
+void verdict_tests(const struct scenario *s, const struct tests *tests, bool fired)
+{
+	size_t i;
+
+	for (i = 0; i < tests->nr; i++) {
+		tell(&tests->at[i]);
+		judge(s, &tests->at[i], fired);
+	}
+	if (tests->child_stuck)
+		report_finding("hang", "a process that the test has started cannot be killed%s%s",
+			       *tests->child_where ? ": it is in " : "", tests->child_where);
+	if (tests->at[0].end == TEST_EXIT && !succeeded(tests) && !is_disturbed(s, &tests->at[0], fired) &&
+	    tests->at[0].value != STATUS_DATA_WRONG)
+		report_finding("test-failed", "exit status %d, and nothing was done to it; it says: %.300s",
+			       tests->at[0].value, tests_output());
+}
+
+/* A driver that pins through peerpin breaks rules in its name. */
+static bool is_concerned(const struct violation *v, const struct driver *driver)
+{
+	return !strncmp(v->module, driver->name, MODULE_LEN - 1) || !strcmp(v->module, "peerpin") ||
+	       !strcmp(v->module, "peerpin_nv");
+}
+
+int verdict_violations(const struct violations *before, const struct driver *driver)
+{
+	static struct violations now;
+	const struct violation *v;
+	uint64_t nr;
+	int ret = violations_read(&now);
+
+	for (v = now.at; v < now.at + now.nr; v++) {
+		nr = violations_new(before, v);
+		if (nr && is_concerned(v, driver))
+			report_finding(v->rule, "%s, %s: %s (%llu times)", v->module, v->where, v->text,
+				       (unsigned long long)nr);
+	}
+	return ret;
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+#include <stdio.h>
+#include <stdlib.h>
+#include "tool/util/grow.h"
+#include "tool/tool.h"
+#include "summary.h"
+
+/* What was to happen and did not has shown nothing; what was not seen is not right for that. */
+static unsigned int tried(const struct run *run)
+{
+	const struct result *result = run->results.at;
+	unsigned int bits = 0;
+	size_t i;
+
+	for (i = 0; i < run->results.count; i++, result++)
+		if (result->ended && !*result->untold && !run_stop_of(result))
+			bits |= result->scenario.tries | TRIES_ANYTHING;
+	return bits;
+}
+
+static void count_results(struct summary *s)
+{
+	const struct result *result = s->run->results.at;
+	size_t i;
+
+	for (i = 0; i < s->run->results.count; i++, result++) {
+		s->ran += result->ended;
+		s->untold += result->ended && *result->untold;
+	}
+}
+
+static const char *first_untold(const struct run *run)
+{
+	const struct result *result = run->results.at;
+
+	while (!result->ended || !*result->untold)
+		result++;
+	return result->untold;
+}
+
+static void say_untold(struct summary *s)
+{
+	if (s->untold)
+		snprintf(s->why, sizeof(s->why), "in %zu scenario%s not all was seen: %s", s->untold,
+			 s->untold == 1 ? "" : "s", first_untold(s->run));
+}
+
+static bool is_tried(const struct run *run, const struct rule *rule, unsigned int bits)
+{
+	unsigned int needs = rule->needs | TRIES_ANYTHING;
+
+	return run->stop != STOP_NOTHING && run->stop != STOP_UNCALLED && (needs & bits) == needs;
+}
+
+static void add_rules(struct summary *s, unsigned int bits)
+{
+	const struct rule *rule;
+
+	while ((rule = rule_at(s->count))) {
+		s->judgements = grow(s->judgements, s->count, sizeof(*s->judgements));
+		s->judgements[s->count++] = (struct judgement) {
+			.rule = rule,
+			.verdict = is_tried(s->run, rule, bits) ? VERDICT_OK : VERDICT_NOT_TRIED,
+		};
+	}
+}
+
+static bool is_untried(const struct run *run, unsigned int bits)
+{
+	const struct rule *rule;
+	unsigned int needs = 0;
+	size_t i;
+
+	for (i = 0; (rule = rule_at(i)); i++)
+		needs |= rule->needs;
+	return needs & run->left & ~bits;
+}
+
+static void add_finding(struct summary *s, const struct result *result, const struct finding *finding)
+{
+	struct judgement *judgement = &s->judgements[rule_index(finding->rule)];
+
+	judgement->verdict = VERDICT_BROKEN;
+	if (judgement->times++)
+		return;
+	judgement->result = result;
+	judgement->finding = finding;
+	s->broken++;
+}
+
+static void add_findings(struct summary *s, const struct results *results)
+{
+	size_t i, k;
+
+	for (i = 0; i < results->count; i++)
+		for (k = 0; k < results->at[i].nr_findings; k++)
+			add_finding(s, &results->at[i], &results->at[i].findings[k]);
+}
+
+void summary_make(struct summary *out, const struct run *run)
+{
+	unsigned int bits = tried(run);
+	size_t i;
+
+	*out = (struct summary) { .run = run, .ms = progress_ms(&run->progress) };
+	count_results(out);
+	say_untold(out);
+	add_rules(out, bits);
+	out->untried = is_untried(run, bits);
+	add_findings(out, &run->results);
+	for (i = 0; i < out->count && !out->headline; i++)
+		if (out->judgements[i].verdict == VERDICT_BROKEN)
+			out->headline = &out->judgements[i];
+}
+
+void summary_free(struct summary *summary)
+{
+	free(summary->judgements);
+}
+
+const char *verdict_name(enum verdict verdict)
+{
+	static const char *const names[] = {
+		[VERDICT_OK] = "ok",
+		[VERDICT_BROKEN] = "BROKEN",
+		[VERDICT_NOT_TRIED] = "not tried",
+	};
+
+	return names[verdict];
+}
+
+/* The driver pins, and has devices that the test has not called as far as can be seen. */
+static bool is_unseen(const struct run *run)
+{
+	const struct result *first = run->results.at;
+
+	return run->results.count && first->trial.devices && !first->trial.calls;
+}
+
+const char *summary_stop(const struct summary *summary)
+{
+	static const char *const reasons[] = {
+		[STOP_NONE] = NULL,
+		[STOP_FIRST] = "stopped at the first, as --first says",
+		[STOP_SIGNAL] = "stopped by a signal",
+		[STOP_TIME] = "two minutes were over; --full takes the time it needs",
+		[STOP_NOTHING] = "the test program has pinned no GPU memory, so nothing can be said of the driver",
+		[STOP_UNCALLED] = "no call of the test program on a device of the driver was seen, so nothing can be said of "
+				  "it; open its device, and call by the C library, as statically linked programs do not",
+		[STOP_NOT_FIRED] = "what the scenario was to do could not be done: the test does not come so far, or there is "
+				   "nothing to take away",
+		[STOP_FAILED] = "the virtual machine could not go on",
+	};
+
+	enum stop stop = summary->run->stop;
+
+	if ((stop == STOP_NONE || stop == STOP_TIME) && *summary->why)
+		return summary->why;
+	if (stop == STOP_TIME && summary->untried)
+		return "two minutes were over before each rule was tried; --full takes the time it needs";
+	if (stop == STOP_NONE && is_unseen(summary->run))
+		return "no call of the test program on a device of the driver was seen, so nothing was done at one; those "
+		       "of statically linked programs are not";
+	return reasons[stop];
+}
+
+/* A quick run whose time was up has done what it promises where what is left would only try again. */
+int summary_status(const struct summary *summary)
+{
+	enum stop stop = summary->run->stop;
+
+	if (summary->broken)
+		return EXIT_FAILED;
+	if (summary->untold)
+		return EXIT_USAGE;
+	return stop == STOP_NONE || (stop == STOP_TIME && !summary->untried) ? EXIT_OK : EXIT_USAGE;
+}
+
+const char *summary_outcome(const struct summary *summary)
+{
+	static const char *const outcomes[] = {
+		[EXIT_OK] = "clean",
+		[EXIT_FAILED] = "violations",
+		[EXIT_USAGE] = "incomplete",
+	};
+
+	return outcomes[summary_status(summary)];
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include <string.h>
+#include "words.h"
+
+struct words {
+	const char *key;
+	const char *words;
+};
+
+/* Up to the number, which comes behind. */
+static const struct words keys[] = {
+	{ "scatter=0", "neighbouring pages of memory lie side by side" },
+	{ "version=", "page tables are of version " },
+	{ "copies=2", "two processes run the test at once" },
+	{ "delay=", "free callbacks begin late, by this many ms: " },
+	{ "bar1=", "of BAR1 there is left to pin, in bytes: " },
+	{ "alloc=", "of the driver's allocations this one fails: " },
+	{ "fail=get_pages:", "of the calls of get_pages this one fails: " },
+	{ "fail=dma_map:", "of the calls of dma_map_pages this one fails: " },
+};
+
+static const struct words actions[] = {
+	{ "revoke", "the GPU memory is taken away" },
+	{ "during", "the GPU memory is taken away some time after it began" },
+	{ "kill", "the test is killed" },
+	{ "fork", "a child is forked that holds everything open for longer" },
+	{ "foreign", "another process opens the node and makes the same calls" },
+	{ "inherit", "a forked child makes this call first" },
+	{ "exit", "the test exits" },
+	{ "late-close", "the GPU's files are closed before the driver's" },
+	{ "rmmod", "somebody tries to remove the module" },
+	{ "unbind", "the device is taken from the driver" },
+};
+
+static void put_action(FILE *file, const char *action)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
+		if (!strncmp(action, actions[i].key, strlen(actions[i].key)))
+			fputs(actions[i].words, file);
+}
+
+static void put_event(FILE *file, const struct event *event)
+{
+	if (event)
+		fprintf(file, " (%s)", event->text);
+}
+
+/* "kernel-event=3:revoke", "user-event=2:during:300" */
+static bool put_event_words(FILE *file, const char *key, const struct recording *recording)
+{
+	enum event_side side = *key == 'k' ? EVENT_KERNEL : EVENT_USER;
+	unsigned int number;
+	char action[16];
+
+	if (sscanf(key, "%*[a-z]-event=%u:%15[a-z-]", &number, action) != 2)
+		return false;
+	fprintf(file, "at %s %u", side == EVENT_KERNEL ? "the driver's event" : "the test's call", number);
+	put_event(file, recording_find(recording, side, number));
+	fputs(" ", file);
+	put_action(file, action);
+	return true;
+}
+
+void words_of_scenario(FILE *file, const struct scenario *scenario, const struct recording *recording)
+{
+	const char *key = scenario->keys;
+	size_t i, length;
+
+	if (put_event_words(file, key, recording))
+		return;
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		length = strlen(keys[i].key);
+		if (!strncmp(key, keys[i].key, length)) {
+			fprintf(file, "%s%s", keys[i].words, key + length);
+			return;
+		}
+	}
+	fputs("nothing is done to it", file);
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tool/util/grow.h"
+#include "recording.h"
+
+void recording_add(struct recording *recording, const struct event *event)
+{
+	recording->events = grow(recording->events, recording->count, sizeof(*event));
+	recording->events[recording->count++] = *event;
+}
+
+void recording_forget(struct recording *recording, size_t from)
+{
+	recording->count = from;
+}
+
+void recording_free(struct recording *recording)
+{
+	free(recording->events);
+	*recording = (struct recording) { 0 };
+}
+
+bool event_begins(const struct event *event, const char *prefix)
+{
+	return !strncmp(event->text, prefix, strlen(prefix));
+}
+
+unsigned int recording_count(const struct recording *recording, enum event_side side)
+{
+	unsigned int count = 0;
+	size_t i;
+
+	for (i = 0; i < recording->count; i++)
+		count += recording->events[i].side == side;
+	return count;
+}
+
+unsigned int recording_count_of(const struct recording *recording, const char *prefix)
+{
+	unsigned int count = 0;
+	size_t i;
+
+	for (i = 0; i < recording->count; i++)
+		count += recording->events[i].side == EVENT_KERNEL && event_begins(&recording->events[i], prefix);
+	return count;
+}
+
+const struct event *recording_find(const struct recording *recording, enum event_side side, unsigned int number)
+{
+	size_t i;
+
+	for (i = 0; i < recording->count; i++)
+		if (recording->events[i].side == side && recording->events[i].number == number)
+			return &recording->events[i];
+	return NULL;
+}
+
+unsigned int event_us(const struct event *event)
+{
+	const char *in = strstr(event->text, " in ");
+	unsigned int us;
+
+	return in && sscanf(in, " in %u us", &us) == 1 ? us : 0;
+}
+
+/* Two words say which: "ioctl 0xc010dd01", "close on", "put_pages by" */
+static size_t kind_length(const char *text)
+{
+	size_t first = strcspn(text, " ");
+
+	return text[first] ? first + 1 + strcspn(text + first + 1, " ") : first;
+}
+
+static bool same_kind(const struct event *a, const struct event *b)
+{
+	size_t length = kind_length(a->text);
+
+	return a->side == b->side && length == kind_length(b->text) && !strncmp(a->text, b->text, length);
+}
+
+bool recording_is_first(const struct recording *recording, const struct event *event)
+{
+	size_t i;
+
+	for (i = 0; i < recording->count; i++)
+		if (same_kind(&recording->events[i], event) && recording->events[i].number < event->number)
+			return false;
+	return true;
+}
+
+bool recording_is_last(const struct recording *recording, const struct event *event)
+{
+	size_t i;
+
+	for (i = 0; i < recording->count; i++)
+		if (same_kind(&recording->events[i], event) && recording->events[i].number > event->number)
+			return false;
+	return true;
+}

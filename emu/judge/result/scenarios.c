@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tool/util/grow.h"
+#include "scenarios.h"
+
+enum {
+	ALLOC_BATCH = 8,
+	ALLOC_FULL = 64,
+	LONG_US = 300,		/* a shorter call has hardly any DMA in it */
+};
+
+/* struct sink - where scenarios of a row go, and out of what they are made */
+struct sink {
+	struct scenarios *out;
+	const struct row *row;
+	enum boot boot;
+	enum verify_level level;
+	const struct recording *recording;
+};
+
+/* ---- one scenario ---------------------------------------------------------------- */
+
+static struct scenario make(const struct row *row, enum boot boot, unsigned int a, unsigned int b)
+{
+	struct scenario s = { .boot = boot, .tries = row->tries };
+	int length = snprintf(s.id, sizeof(s.id), "%s%s", boot_name(boot), *row->name ? "/" : "");
+
+	snprintf(s.id + length, sizeof(s.id) - (size_t)length, row->name, a, b);
+	snprintf(s.keys, sizeof(s.keys), row->keys, a, b);
+	if (boot == BOOT_IOMMU || boot == BOOT_IOMMU_LAZY)
+		s.tries |= TRIES_IOMMU;
+	return s;
+}
+
+static bool has(const struct scenarios *scenarios, const char *id)
+{
+	size_t i;
+
+	for (i = 0; i < scenarios->count; i++)
+		if (!strcmp(scenarios->at[i].id, id))
+			return true;
+	return false;
+}
+
+static void put(const struct sink *sink, unsigned int a, unsigned int b)
+{
+	struct scenario scenario = make(sink->row, sink->boot, a, b);
+	struct scenarios *out = sink->out;
+
+	if (has(out, scenario.id))
+		return;
+	out->at = grow(out->at, out->count, sizeof(*out->at));
+	out->at[out->count++] = scenario;
+}
+
+/* What reads back as it was written has been understood. */
+static bool row_reads(const struct row *row, enum boot boot, const char *id, struct scenario *out)
+{
+	const char *name = strchr(id, '/');
+	unsigned int a = 0, b = 0;
+
+	if (name)
+		sscanf(name + 1, row->name, &a, &b);
+	*out = make(row, boot, a, b);
+	return !strcmp(out->id, id);
+}
+
+int scenario_parse(const char *id, struct scenario *out)
+{
+	const struct row *row;
+	unsigned int i;
+	int boot;
+
+	for (boot = 0; boot < NR_BOOTS; boot++)
+		for (i = 0; (row = row_at(i)); i++)
+			if (row_reads(row, (enum boot)boot, id, out))
+				return 0;
+	return -EINVAL;
+}
+
+/* ---- the scenarios of a row ------------------------------------------------------ */
+
+static unsigned int limit(const struct sink *sink)
+{
+	return sink->level == LEVEL_FULL ? UINT_MAX : sink->row->quick;
+}
+
+/* Whether number @i of @n is among @most that are spread evenly. */
+static bool is_spread(unsigned int i, unsigned int n, unsigned int most)
+{
+	return n <= most || (unsigned long)i * most / n != (unsigned long)(i - 1) * most / n;
+}
+
+static unsigned int nr_values(const struct sink *sink)
+{
+	return sink->level == LEVEL_FULL ? sink->row->nr_values : sink->row->quick_values;
+}
+
+static void put_values(const struct sink *sink)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_values(sink); i++)
+		put(sink, sink->row->values[i], 0);
+}
+
+static void put_range(const struct sink *sink, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 1; i <= n; i++)
+		if (is_spread(i, n, limit(sink)))
+			put(sink, i, 0);
+}
+
+static void put_alloc(const struct sink *sink, unsigned int from, unsigned int to)
+{
+	for (; from <= to; from++)
+		put(sink, from, 0);
+}
+
+static bool is_end(const struct sink *sink, const struct event *event)
+{
+	return recording_is_first(sink->recording, event) || recording_is_last(sink->recording, event);
+}
+
+static unsigned int count_ends(const struct sink *sink, enum event_side side)
+{
+	unsigned int i, ends = 0;
+	const struct event *event;
+
+	for (i = 1; (event = recording_find(sink->recording, side, i)); i++)
+		ends += is_end(sink, event);
+	return ends;
+}
+
+/* The first and last of each kind, and @between of all between them. */
+static void put_events(const struct sink *sink, enum event_side side, unsigned int between)
+{
+	unsigned int n = recording_count(sink->recording, side), ends = count_ends(sink, side);
+	const struct event *event;
+	unsigned int i, end = 0;
+
+	for (i = 1; (event = recording_find(sink->recording, side, i)); i++)
+		if (is_end(sink, event) ? is_spread(++end, ends, limit(sink)) : is_spread(i, n, between))
+			put(sink, i, 0);
+}
+
+static void put_close(const struct sink *sink)
+{
+	const struct event *event;
+	unsigned int i;
+
+	for (i = 1; (event = recording_find(sink->recording, EVENT_USER, i)); i++)
+		if (event_begins(event, "close")) {
+			put(sink, i, 0);
+			return;
+		}
+}
+
+/* Those that a driver may move data in */
+static bool is_long(const struct event *event)
+{
+	static const char *const calls[] = { "ioctl", "read", "write", "pread", "pwrite" };
+	size_t i;
+
+	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (event_begins(event, calls[i]))
+			return event_us(event) >= LONG_US;
+	return false;
+}
+
+static unsigned int count_long(const struct sink *sink)
+{
+	const struct event *event;
+	unsigned int i, n = 0;
+
+	for (i = 1; (event = recording_find(sink->recording, EVENT_USER, i)); i++)
+		n += is_long(event);
+	return n;
+}
+
+static void put_during(const struct sink *sink, const struct event *event)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_values(sink); i++)
+		put(sink, event->number, (unsigned long)event_us(event) * sink->row->values[i] / 100);
+}
+
+static void put_long(const struct sink *sink)
+{
+	unsigned int i, n = count_long(sink), nth = 0;
+	const struct event *event;
+
+	for (i = 1; (event = recording_find(sink->recording, EVENT_USER, i)); i++)
+		if (is_long(event) && is_spread(++nth, n, limit(sink)))
+			put_during(sink, event);
+}
+
+static void put_recorded(const struct sink *sink)
+{
+	switch (sink->row->series) {
+	case SERIES_PINS:
+		put_range(sink, recording_count_of(sink->recording, "get_pages"));
+		break;
+	case SERIES_MAPS:
+		put_range(sink, recording_count_of(sink->recording, "dma_map_pages"));
+		break;
+	case SERIES_KERNEL:
+		put_events(sink, EVENT_KERNEL, limit(sink) / 2);
+		break;
+	case SERIES_USER:
+		put_events(sink, EVENT_USER, limit(sink) / 2);
+		break;
+	case SERIES_ENDS:
+		put_events(sink, EVENT_USER, 0);
+		break;
+	case SERIES_CLOSE:
+		put_close(sink);
+		break;
+	case SERIES_LONG:
+		put_long(sink);
+		break;
+	case SERIES_VALUES:
+	case SERIES_ALLOC:
+		break;
+	}
+}
+
+/* ---- all ------------------------------------------------------------------------- */
+
+static bool runs_in(const struct sink *sink)
+{
+	unsigned int boots = sink->level == LEVEL_FULL ? sink->row->boots : sink->row->quick_boots;
+
+	return boots & (1u << sink->boot);
+}
+
+void scenarios_before(struct scenarios *out, enum verify_level level)
+{
+	struct sink sink = { .out = out, .level = level, .boot = BOOT_PLAIN };
+	unsigned int i;
+
+	for (i = 0; (sink.row = row_at(i)); i++)
+		if (sink.row->series == SERIES_VALUES)
+			put_values(&sink);
+	scenarios_alloc(out, level, 0);
+}
+
+static void boot_scenarios(struct sink *sink)
+{
+	unsigned int i;
+
+	for (i = 0; (sink->row = row_at(i)); i++) {
+		if (!runs_in(sink))
+			continue;
+		if (sink->row->series != SERIES_VALUES)
+			put_recorded(sink);
+		else if (sink->boot != BOOT_PLAIN)
+			put_values(sink);
+	}
+}
+
+static void all_boots(struct sink *sink, const enum boot *order)
+{
+	size_t i;
+
+	for (i = 0; i < NR_BOOTS; i++) {
+		sink->boot = order[i];
+		boot_scenarios(sink);
+	}
+}
+
+void scenarios_after(struct scenarios *out, enum verify_level level, const struct recording *recording)
+{
+	/* the plain one has begun already, so others have more to tell; what comes then begins where these end */
+	static const enum boot quick[NR_BOOTS] = {
+		BOOT_NO_SHARING, BOOT_IOMMU_LAZY, BOOT_HIGH_MEMORY, BOOT_IOMMU, BOOT_PLAIN,
+	};
+	static const enum boot rest[NR_BOOTS] = {
+		BOOT_PLAIN, BOOT_NO_SHARING, BOOT_IOMMU_LAZY, BOOT_HIGH_MEMORY, BOOT_IOMMU,
+	};
+	struct sink sink = { .out = out, .level = LEVEL_QUICK, .recording = recording };
+
+	all_boots(&sink, quick);
+	sink.level = level;
+	all_boots(&sink, rest);
+}
+
+static const struct row *alloc_row(void)
+{
+	unsigned int i = 0;
+
+	while (row_at(i)->series != SERIES_ALLOC)
+		i++;
+	return row_at(i);
+}
+
+/* Each time as many as before, so that few are run in vain, in few boots. */
+void scenarios_alloc(struct scenarios *out, enum verify_level level, unsigned int done)
+{
+	const struct sink sink = { .out = out, .row = alloc_row(), .boot = BOOT_PLAIN, .level = level };
+	unsigned int most = level == LEVEL_FULL ? ALLOC_FULL : sink.row->quick;
+	unsigned int to = done ? 3 * done : ALLOC_BATCH;
+
+	put_alloc(&sink, done + 1, to < most ? to : most);
+}
+
+void scenarios_free(struct scenarios *scenarios)
+{
+	free(scenarios->at);
+	*scenarios = (struct scenarios) { 0 };
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "tool/util/grow.h"
+#include "tool/tool.h"
+#include "vm.h"
+
+/*
+ * Poisons what was freed and puts red zones around what was not. To load and unload a
+ * module takes half the time. What a test makes a driver log is read after the test.
+ */
+#define APPEND "log_buf_len=4M rcupdate.rcu_expedited=1 slub_debug=FZP"
+
+/* With who allocated and who freed it, which takes a fifth of the time */
+#define APPEND_OWNERS APPEND "U"
+
+/* MiB; what is beyond 2 GiB lies above 4 GiB, where a device of 32 bits does not reach. */
+#define HIGH_MEMORY "3072"
+
+/* A week: who hangs is found by silence. */
+#define TIMEOUT "604800"
+
+/* struct command_line - the words of a command line; the last is NULL */
+struct command_line {
+	const char **at;
+	size_t count;
+};
+
+static void add_word(struct command_line *line, const char *word)
+{
+	line->at = grow(line->at, line->count, sizeof(*line->at));
+	line->at[line->count++] = word;
+}
+
+static void add_option(struct command_line *line, const char *name, const char *value)
+{
+	add_word(line, name);
+	add_word(line, value);
+}
+
+static void add_boot(struct command_line *line, enum boot boot)
+{
+	if (boot == BOOT_IOMMU || boot == BOOT_IOMMU_LAZY)
+		add_word(line, "--iommu");
+	if (boot == BOOT_IOMMU_LAZY)
+		add_option(line, "--append", "iommu.strict=0");
+	if (boot == BOOT_NO_SHARING)
+		add_option(line, "--module-param", "emugpu.bar_sharing=0");
+	if (boot == BOOT_HIGH_MEMORY)
+		add_option(line, "--mem", HIGH_MEMORY);
+}
+
+static void add_device(struct command_line *line, const char *device)
+{
+	if (!strcmp(device, "none"))
+		add_option(line, "--peers", "0");
+	else
+		add_option(line, "--peer-type", device);
+}
+
+static void add_guest(struct command_line *line, const struct verify_args *args, const struct place *place)
+{
+	char **arg;
+
+	add_word(line, place->guest);
+	add_word(line, place->plan);
+	add_word(line, place->driver);
+	add_word(line, place->test);
+	for (arg = args->test_args; *arg; arg++)
+		add_word(line, *arg);
+}
+
+static void make_command(struct command_line *line, const struct verify_args *args, const struct place *place,
+			 enum boot boot)
+{
+	add_word(line, place->run);
+	add_option(line, "--modules", "emu/emugpu kmod/peerpin kmod/peerpin_nv emu/judge");
+	if (args->kernel)
+		add_option(line, "--kernel", args->kernel);
+	add_option(line, "--append", args->only ? APPEND_OWNERS : APPEND);
+	add_boot(line, boot);
+	add_device(line, args->device);
+	add_option(line, "--share", place->shared);
+	add_option(line, "--log", place->log);
+	add_option(line, "--timeout", TIMEOUT);
+	add_word(line, "--");
+	add_guest(line, args, place);
+	add_word(line, NULL);
+}
+
+static int write_plan(const struct place *place, const struct scenarios *plan, bool record)
+{
+	FILE *file = fopen(place->plan, "wxe");
+	bool bad = !file;
+	size_t i;
+
+	for (i = 0; !bad && i < plan->count; i++)
+		bad = fprintf(file, "%s%s%s%s\n", plan->at[i].id, *plan->at[i].keys ? " " : "", plan->at[i].keys,
+			      record && !i ? " record=1" : "") < 0;
+	if (file)
+		bad |= fclose(file) != 0;
+	if (!bad)
+		return 0;
+	fail("%s could not be written: %s; set TMPDIR to where there is room", place->plan, strerror(errno));
+	return EXIT_USAGE;
+}
+
+/*
+ * A group of its own: Ctrl-C is for us, who end the machine when it is time.
+ * If we are killed instead, so is it.
+ */
+static void become(const struct command_line *line, const struct place *place, int out)
+{
+	int null = open("/dev/null", O_RDONLY);
+	int err = open(place->complaints, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGPIPE, SIG_DFL);
+	dup2(null, STDIN_FILENO);
+	dup2(out, STDOUT_FILENO);
+	dup2(err, STDERR_FILENO);
+	execv(line->at[0], (char **)line->at);
+	_exit(127);
+}
+
+static int spawn(struct vm *vm, const struct command_line *line, const struct place *place)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC)) {
+		fail("no pipe: %s", strerror(errno));
+		return EXIT_USAGE;
+	}
+	vm->out = ends[0];
+	vm->pid = fork();
+	if (!vm->pid)
+		become(line, place, ends[1]);
+	close(ends[1]);
+	if (vm->pid > 0)
+		return 0;
+	fail("no process: %s", strerror(errno));
+	close(vm->out);
+	return EXIT_USAGE;
+}
+
+int vm_start(struct vm *vm, const struct verify_args *args, struct place *place,
+	     const struct scenarios *plan, bool record)
+{
+	struct command_line line = { 0 };
+	int ret = place_share(place);
+
+	if (!ret)
+		ret = write_plan(place, plan, record);
+	if (ret)
+		return ret;
+	unlink(place->log);
+	make_command(&line, args, place, plan->at[0].boot);
+	ret = spawn(vm, &line, place);
+	free(line.at);
+	return ret;
+}
+
+ssize_t vm_read(const struct vm *vm, char *data, size_t size, int ms)
+{
+	struct pollfd poll_fd = { .fd = vm->out, .events = POLLIN };
+	int ready = poll(&poll_fd, 1, ms);
+	ssize_t got;
+
+	if (!ready)
+		return -EAGAIN;
+	if (ready < 0)
+		return -errno;
+	got = read(vm->out, data, size);
+	return got < 0 ? -errno : got;
+}
+
+int vm_stop(struct vm *vm)
+{
+	int status = 0;
+
+	kill(vm->pid, SIGTERM);
+	close(vm->out);
+	while (waitpid(vm->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "tool/tool.h"
+#include "emu/judge/report/html.h"
+#include "emu/judge/report/json.h"
+#include "emu/judge/report/text.h"
+
+static int cannot_write(const char *path)
+{
+	fail("%s could not be written: %s; give another file", *path ? path : "a file without a name", strerror(errno));
+	return EXIT_USAGE;
+}
+
+/* A pipe is not opened: whoever reads it would see its end. */
+static bool can_write_there(const char *path)
+{
+	struct stat st;
+	int fd;
+
+	if (stat(path, &st))
+		return errno == ENOENT;		/* a link to where a file may be */
+	if (S_ISFIFO(st.st_mode))
+		return !access(path, W_OK);
+	fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* It is not changed, and not left where it was not. */
+static bool can_write(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+	if (fd < 0)
+		return errno == EEXIST && can_write_there(path);
+	unlink(path);
+	close(fd);
+	return true;
+}
+
+/* Before hours are spent: 0, or EXIT_USAGE after the complaint has been printed. */
+static int try_files(const struct verify_args *args)
+{
+	if (args->json && !can_write(args->json))
+		return cannot_write(args->json);
+	if (args->html && !can_write(args->html))
+		return cannot_write(args->html);
+	if (args->json && args->html && !strcmp(args->json, args->html))
+		return usage_error("--json and --html both name %s; give each its own file", args->json);
+	return 0;
+}
+
+/* NULL @path: nobody wants it. 0, or EXIT_USAGE after the complaint has been printed. */
+static int write_file(const char *path, const struct summary *summary,
+		      void (*report)(FILE *file, const struct summary *summary))
+{
+	FILE *file;
+	bool bad;
+
+	if (!path)
+		return 0;
+	file = fopen(path, "we");
+	if (file) {
+		report(file, summary);
+		bad = ferror(file);
+		if (!fclose(file) && !bad)
+			return 0;
+	}
+	return cannot_write(path);
+}
+
+/* A verdict that could not be delivered is none. What reads stdout may have gone, the files are there. */
+static int report(const struct run *run)
+{
+	struct summary summary;
+	int status;
+
+	summary_make(&summary, run);
+	status = summary_status(&summary);
+	if (write_file(run->args->json, &summary, json_report))
+		status = EXIT_USAGE;
+	if (write_file(run->args->html, &summary, html_report))
+		status = EXIT_USAGE;
+	text_report(stdout, &summary);
+	if (fflush(stdout))
+		status = EXIT_USAGE;	/* main() says so */
+	summary_free(&summary);
+	return status;
+}
+
+static int verify(int argc, char **argv)
+{
+	struct verify_args args;
+	struct place place;
+	struct run run;
+	int status = parse_verify_args(argc, argv, &args);
+
+	if (!status)
+		status = try_files(&args);
+	if (!status)
+		status = place_open(&place, &args);
+	if (status)
+		return status;
+	run_all(&run, &args, &place);
+	status = run.results.count || run.stop != STOP_FAILED ? report(&run) : EXIT_USAGE;
+	run_free(&run);
+	place_close(&place);
+	return status;
+}
+
+const struct command verify_command = {
+	.name = "verify",
+	.summary = "say what a driver does wrong",
+	.usage = "verify --driver \"FILE.ko K=V...\" --test PROGRAM [--device lsi|edu|nvme|none] [--quick|--full] [--first]\n"
+		 "       [--only ID] [--json FILE] [--html FILE] [--kernel VERSION|FILE] [-- ARG...]",
+	.run = verify,
+};

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A registration cache of regions of /dev/peerpin. The operations' argument is
+ * the cache.
+ */
+#include <peerpin.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include "lib/cuda/allocation.h"
+#include "lib/cuda/query.h"
+#include "range.h"
+#include "regcache.h"
+#include "lib/region/region.h"
+#include "lib/sys/sys.h"
+#include "watch.h"
+#include "lib/cuda/why.h"
+
+/**
+ * struct registration - what an entry's @reg points to
+ * @region: first, as the interface promises
+ * @addr: in the allocation; @region begins earlier, maybe in another one
+ * @buffer_id: CUDA's id of the allocation
+ * @shares_block: freeing the allocation may free no block (others are left in
+ *	it, or it goes back to a pool) and so revoke nothing; its id has to be
+ *	asked for on each hit
+ */
+struct registration {
+	struct pp_region region;
+	uint64_t addr;
+	uint64_t buffer_id;
+	bool shares_block;
+};
+
+/*
+ * Is what was pinned what was asked about? Between the question and the pin
+ * another thread may have freed the allocation, and the pin taken others that
+ * came to lie there: they would be covered without SYNC_MEMOPS, and by an entry
+ * that does not know that they share a block. Ids are never used twice, so
+ * finding the old one after the pin means that the allocation lived through it
+ * and its end revokes the region, or changes the id where it shares a block.
+ *
+ * GPU memory that CUDA did not own up to (it fails at the moment) has no id
+ * that could be watched.
+ */
+static int verify(const struct registration *reg, const struct pp_mem *mem,
+		  struct pp_why *why)
+{
+	if (mem->kind != PP_MEM_GPU && reg->region.provider == PEERPIN_PROVIDER_NV)
+		return pp_refuse(why, PEERPIN_REASON_NOT_GPU, -EINVAL);
+	if (mem->kind == PP_MEM_GPU && pp_query_buffer_id(reg->addr) != mem->buffer_id)
+		return pp_refuse(why, PEERPIN_REASON_REVOKED, -ESTALE);
+	return 0;
+}
+
+static int pin_verified(struct pp_ctx *ctx, uint64_t length,
+			const struct pp_mem *mem, unsigned int provider,
+			struct registration *reg, struct pp_why *why)
+{
+	int ret = pp_pin_as(ctx, reg->addr, length, provider, 0, &reg->region, why);
+
+	if (ret)
+		return ret;
+	ret = verify(reg, mem, why);
+	if (ret)
+		pp_unpin(ctx, &reg->region);
+	return ret;
+}
+
+static int register_range(struct pp_ctx *ctx, uint64_t addr, uint64_t length,
+			  struct registration *reg, struct pp_why *why)
+{
+	struct pp_mem mem;
+	unsigned int provider;
+	int ret;
+
+	provider = pp_query_provider((const void *)(uintptr_t)addr, &mem);
+	if (mem.kind == PP_MEM_GPU && !mem.rdma)
+		return pp_refuse(why, PEERPIN_REASON_VENDOR_REFUSED, -EINVAL);
+	ret = pp_allocation_prepare(&mem, addr, length, why);
+	if (ret)
+		return ret;
+	reg->addr = addr;
+	reg->buffer_id = mem.buffer_id;
+	reg->shares_block = pp_allocation_shares_block(&mem);
+	return pin_verified(ctx, length, &mem, provider, reg, why);
+}
+
+static int ctx_pin(void *arg, uint64_t addr, uint64_t length, void **out,
+		   struct pp_why *why)
+{
+	struct registration *reg = malloc(sizeof(*reg));
+	int ret;
+
+	if (!reg)
+		return -ENOMEM;
+	ret = register_range(pp_cache_ctx(arg), addr, length, reg, why);
+	if (ret)
+		free(reg);
+	else
+		*out = reg;
+	return ret;
+}
+
+static void ctx_unpin(void *arg, void *reg)
+{
+	struct registration *r = reg;
+
+	pp_unpin(pp_cache_ctx(arg), &r->region);
+	free(r);
+}
+
+static bool is_same_buffer(const struct registration *r)
+{
+	return pp_query_buffer_id(r->addr) == r->buffer_id;
+}
+
+static int epoch_valid(void *arg, void *reg)
+{
+	const struct registration *r = reg;
+
+	return pp_region_valid(pp_cache_ctx(arg), &r->region) && (!r->shares_block || is_same_buffer(r));
+}
+
+/* Host memory has no buffer, and no tag. A pin may end before its memory does: a huge page is split, a GPU unbound. */
+static int tag_valid(void *arg, void *reg)
+{
+	const struct registration *r = reg;
+
+	return pp_region_valid(pp_cache_ctx(arg), &r->region) && (!r->buffer_id || is_same_buffer(r));
+}
+
+static const uint32_t *epoch_of(const struct pp_ctx *ctx, const struct registration *r, uint32_t *value)
+{
+	*value = r->region.epoch;
+	return (const uint32_t *)&ctx->epochs[r->region.slot];
+}
+
+/* Whose end the page may not tell of has no word: epoch_valid() asks for its tag. */
+static const uint32_t *epoch_word(void *arg, void *reg, uint32_t *value)
+{
+	const struct registration *r = reg;
+
+	return r->shares_block ? NULL : epoch_of(pp_cache_ctx(arg), r, value);
+}
+
+/* The hook sees that end. */
+static const uint32_t *hooked_word(void *arg, void *reg, uint32_t *value)
+{
+	return epoch_of(pp_cache_ctx(arg), reg, value);
+}
+
+static int ctx_grow(void *arg, uint64_t *addr, uint64_t *length)
+{
+	struct pp_mem mem;
+
+	(void)arg;
+	pp_query_provider((const void *)(uintptr_t)*addr, &mem);
+	if (mem.kind == PP_MEM_HOST)
+		return pp_pages_grow(addr, length);
+	pp_allocation_grow(&mem, addr, length);
+	return 1;
+}
+
+static const struct pp_cache_ops ctx_ops[] = {
+	[PP_WATCH_BEST] = { ctx_pin, ctx_unpin, hooked_word, epoch_valid, ctx_grow },
+	[PP_WATCH_EPOCH] = { ctx_pin, ctx_unpin, epoch_word, epoch_valid, ctx_grow },
+	[PP_WATCH_HOOK] = { ctx_pin, ctx_unpin, hooked_word, epoch_valid, ctx_grow },
+	[PP_WATCH_TAG] = { ctx_pin, ctx_unpin, NULL, tag_valid, ctx_grow },
+	[PP_WATCH_NONE] = { ctx_pin, ctx_unpin, NULL, NULL, ctx_grow },
+};
+
+/* Loaded too late the hook does not see all frees, and the best is what there is without one. */
+static int make(uint32_t watch, const struct pp_cache_attr *attr, struct pp_cache **out)
+{
+	int ret = -EOPNOTSUPP;
+
+	if (watch == PP_WATCH_BEST || watch == PP_WATCH_HOOK)
+		ret = pp_watch_make(&ctx_ops[watch], attr, out);
+	if (ret != -EOPNOTSUPP || watch == PP_WATCH_HOOK)
+		return ret;
+	return pp_cache_make(&ctx_ops[watch == PP_WATCH_BEST ? PP_WATCH_EPOCH : watch], NULL, attr, out);
+}
+
+PP_PUBLIC int pp_cache_create_ctx(struct pp_ctx *ctx,
+				  const struct pp_cache_attr *attr,
+				  struct pp_cache **out)
+{
+	PP_KEEP_ERRNO;
+	uint32_t watch = attr ? attr->watch : PP_WATCH_BEST;
+	int ret;
+
+	if (pp_ctx_is_foreign(ctx))
+		return -EACCES;
+	/* what keeps a hit honest is the epoch, and a persistent pin's never ends */
+	if (attr && attr->pin_flags)
+		return -EOPNOTSUPP;
+	if (watch > PP_WATCH_NONE)
+		return -EINVAL;
+	ret = make(watch, attr, out);
+	if (!ret)
+		pp_cache_set_ctx(*out, ctx);
+	return ret;
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+/* A registration cache of dma-bufs that the GPU's driver exports. */
+#include <stdlib.h>
+#include "lib/cuda/dmabuf.h"
+#include "lib/cuda/query.h"
+#include "regcache.h"
+#include "lib/sys/sys.h"
+#include "watch.h"
+
+static int dmabuf_pin(void *arg, uint64_t addr, uint64_t length, void **reg, struct pp_why *why)
+{
+	struct pp_export *d = malloc(sizeof(*d));
+	int ret;
+
+	(void)arg;
+	if (!d)
+		return -ENOMEM;
+	ret = pp_export_make(addr, length, d, why);
+	if (ret)
+		free(d);
+	else
+		*reg = d;
+	return ret;
+}
+
+static void dmabuf_unpin(void *arg, void *reg)
+{
+	struct pp_export *d = reg;
+
+	(void)arg;
+	pp_sys_close(d->pub.fd);
+	free(d);
+}
+
+static int dmabuf_valid(void *arg, void *reg)
+{
+	const struct pp_export *d = reg;
+
+	(void)arg;
+	return pp_query_buffer_id(d->at) == d->buffer_id;
+}
+
+static const struct pp_cache_ops told_ops = { dmabuf_pin, dmabuf_unpin, NULL, NULL, pp_export_grow };
+static const struct pp_cache_ops tag_ops = { dmabuf_pin, dmabuf_unpin, NULL, dmabuf_valid, pp_export_grow };
+
+static int make(uint32_t watch, const struct pp_cache_attr *attr, struct pp_cache **out)
+{
+	int ret = -EOPNOTSUPP;
+
+	if (watch == PP_WATCH_BEST || watch == PP_WATCH_HOOK)
+		ret = pp_watch_make(&told_ops, attr, out);
+	if (ret != -EOPNOTSUPP || watch == PP_WATCH_HOOK)
+		return ret;
+	return pp_cache_make(watch == PP_WATCH_NONE ? &told_ops : &tag_ops, NULL, attr, out);
+}
+
+PP_PUBLIC int pp_cache_create_dmabuf(const struct pp_cache_attr *attr, struct pp_cache **out)
+{
+	PP_KEEP_ERRNO;
+	uint32_t watch = attr ? attr->watch : PP_WATCH_BEST;
+
+	if (watch > PP_WATCH_NONE)
+		return -EINVAL;
+	if (watch == PP_WATCH_EPOCH || (attr && attr->pin_flags) || !pp_export_can())
+		return -EOPNOTSUPP;
+	return make(watch, attr, out);
+}

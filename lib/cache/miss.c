@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include "miss.h"
+#include "overlaps.h"
+#include "room.h"
+#include "lib/sys/sys.h"
+
+/**
+ * struct want - a miss
+ * @asked: what the caller wants
+ * @least: what to register when @range cannot be
+ * @range: what to register
+ * @whole: grown to a whole allocation: nothing beyond it may be added
+ * @alone: nothing was there that overlaps @range, and would be replaced
+ * @inserted: into the index, up to this
+ * @search: for room
+ * @wait: what others have on its way out exceeds the budget together with this
+ */
+struct want {
+	struct pp_range asked;
+	struct pp_range least;
+	struct pp_range range;
+	bool whole;
+	bool alone;
+	uint64_t inserted;
+	struct pp_search search;
+	bool wait;
+};
+
+static int grow(struct pp_cache *c, struct want *w)
+{
+	uint64_t addr = w->asked.start;
+	uint64_t length = pp_range_length(&w->asked);
+	int ret = c->ops.grow ? c->ops.grow(c->arg, &addr, &length) : 0;
+
+	if (ret < 0)
+		return ret;
+	w->range = (struct pp_range){ addr, addr + length };
+	if (!pp_range_covers(&w->range, &w->asked))
+		return -EINVAL;
+	w->whole = ret;
+	w->least = w->whole ? w->asked : w->range;
+	return 0;
+}
+
+/* The union of a range and all entries that overlap it. @lock is held. */
+static struct pp_range merged(struct pp_cache *c, const struct pp_range *range)
+{
+	struct pp_range all = *range;
+	struct pp_overlaps o;
+	struct pp_entry *e;
+
+	pp_overlaps_begin(&o, &c->index, &c->pool, range);
+	while ((e = pp_overlaps_next(&o))) {
+		struct pp_range r = pp_entry_range(e);
+
+		all.start = r.start < all.start ? r.start : all.start;
+		all.end = r.end > all.end ? r.end : all.end;
+	}
+	return all;
+}
+
+/** struct found - what there is in a range: anything; all of @asked, in one entry; pending ones */
+struct found {
+	bool any;
+	bool covers;
+	bool pending;
+};
+
+/* @asked lies within @range. */
+static struct found look_around(struct pp_cache *c, const struct pp_range *range, const struct pp_range *asked)
+{
+	struct found found = { 0 };
+	struct pp_overlaps o;
+	struct pp_entry *e;
+
+	pp_overlaps_begin(&o, &c->index, &c->pool, range);
+	while ((e = pp_overlaps_next(&o))) {
+		struct pp_range r = pp_entry_range(e);
+
+		found.any = true;
+		found.covers |= pp_range_covers(&r, asked);
+		found.pending |= pp_entry_state(e) == PP_PENDING;
+	}
+	return found;
+}
+
+bool pp_miss_wait(struct pp_cache *c, const struct pp_range *range)
+{
+	bool pending;
+
+	if (!atomic_load_explicit(&c->pending, memory_order_relaxed))
+		return false;
+	pthread_mutex_lock(&c->lock);
+	pending = look_around(c, range, range).pending;
+	if (pending)
+		pp_cache_wait(c);
+	pp_cache_unlock(c, NULL);
+	return pending;
+}
+
+static struct pp_range clipped(struct pp_range range,
+			       const struct pp_range *to)
+{
+	range.start = range.start > to->start ? range.start : to->start;
+	range.end = range.end < to->end ? range.end : to->end;
+	return range;
+}
+
+/*
+ * A whole allocation, or what there is around the range. Where the allocation
+ * is too much, neighbouring pieces of it still grow together; what lies
+ * outside belongs to something older.
+ */
+static void widen(struct pp_cache *c, struct want *w)
+{
+	struct pp_range wide = w->whole ? w->range : merged(c, &w->range);
+
+	if (pp_range_covers(&w->least, &wide))
+		return;
+	if (w->whole && !pp_room_affords(c, &wide, w->whole))
+		wide = clipped(merged(c, &w->asked), &w->range);
+	w->range = pp_room_affords(c, &wide, w->whole) ? wide : w->least;
+}
+
+/*
+ * What the new entry is to replace stays until that is pinned, and hits; unless
+ * there is no room for both.
+ */
+static void make_way(struct pp_cache *c, const struct want *w, struct pp_doomed *doomed)
+{
+	uint64_t max = c->attr.max_bytes, length = pp_range_length(&w->range);
+	bool bytes = max && (length > max || c->stats.bytes > max - length);
+	bool entries = c->attr.max_entries && c->stats.entries >= c->attr.max_entries;
+
+	if (bytes || entries)
+		pp_cache_forget_range(c, &w->range, NULL, doomed);
+}
+
+/* @lock is held, and about to be given up: what it takes to know is looked up now. */
+static void prepare(struct pp_cache *c, struct want *w, const struct pp_doomed *doomed)
+{
+	w->inserted = c->index.inserted;
+	w->wait = pp_room_exceeded(c, doomed);
+	w->search.unpins = c->stats.unpins;
+}
+
+static int claim_range(struct pp_cache *c, struct want *w, struct pp_entry *e, struct pp_doomed *doomed)
+{
+	int ret;
+
+	pp_cache_tick(c);
+	if (!w->alone || w->whole)
+		widen(c, w);
+	if (!w->alone)
+		make_way(c, w, doomed);
+	pp_entry_set_range(e, &w->range);
+	ret = pp_index_insert(&c->index, &c->pool, e);
+	if (ret)
+		return ret;
+	pp_entry_set_state(e, PP_PENDING);
+	/* after PENDING: a free that begins now finds that, and one that began before is found */
+	if (c->is_going && c->is_going(e->pub.addr, e->pub.length))
+		pp_cache_forget(c, e, doomed);
+	pp_cache_count(c, e);
+	c->pending++;
+	c->stats.misses++;
+	pp_cache_trim(c, doomed);
+	prepare(c, w, doomed);
+	return 0;
+}
+
+/*
+ * Put a pending entry into the index. Returns 1 when another thread is, or was,
+ * about the same range: look it up again.
+ */
+static int claim(struct pp_cache *c, struct want *w, struct pp_entry **e, struct pp_doomed *doomed)
+{
+	struct found found = look_around(c, &w->range, &w->asked);
+	int ret;
+
+	if (found.pending) {
+		pp_cache_wait(c);
+		return 1;
+	}
+	if (found.covers)
+		return 1;
+	w->alone = !found.any;
+	*e = pp_pool_take(&c->pool);
+	if (!*e)
+		return -ENOMEM;
+	ret = claim_range(c, w, *e, doomed);
+	if (ret)
+		pp_pool_give(&c->pool, *e);
+	return ret;
+}
+
+static int claim_once(struct pp_cache *c, struct want *w, struct pp_entry **e)
+{
+	struct pp_doomed doomed = PP_NONE_DOOMED;
+	int ret;
+
+	pthread_mutex_lock(&c->lock);
+	ret = claim(c, w, e, &doomed);
+	pp_cache_unlock(c, &doomed);
+	return ret;
+}
+
+/* Where there is no entry, or no memory to find it by, that of an idle one does, or nothing. */
+static int claim_with_room(struct pp_cache *c, struct want *w, struct pp_entry **e)
+{
+	struct pp_search search = { 0 };
+	int ret = claim_once(c, w, e);
+
+	if (ret == -ENOMEM && pp_room_make(c, &search))
+		ret = claim_once(c, w, e);
+	return ret;
+}
+
+static unsigned int histogram_bucket(uint64_t ns)
+{
+	unsigned int i = ns ? 63 - __builtin_clzll(ns) : 0;
+
+	return i < PP_CACHE_HISTOGRAM ? i : PP_CACHE_HISTOGRAM - 1;
+}
+
+static bool lacks_room(int ret)
+{
+	return ret == -ENOMEM || ret == -ENOSPC || ret == -EDQUOT;
+}
+
+/* Would it help to give up entries? */
+static bool is_shortage(const struct pp_cache *c, int ret)
+{
+	return lacks_room(ret) || (ret == -EMFILE && !c->no_files);
+}
+
+static int pin_once(struct pp_cache *c, struct pp_entry *e,
+		    struct pp_cache_work *work, struct pp_why *why)
+{
+	uint64_t start = pp_now_ns();
+	int ret;
+
+	*why = (struct pp_why){ 0 };
+	pp_cache_callbacks++;
+	ret = c->ops.pin(c->arg, e->pub.addr, e->pub.length, &e->pub.reg, why);
+	pp_cache_callbacks--;
+	work->pin_ns += pp_now_ns() - start;
+	work->pins += !ret;
+	return ret;
+}
+
+/* What it is to replace goes first, all at once. */
+static bool replace_early(struct pp_cache *c, struct pp_entry *e)
+{
+	struct pp_doomed doomed = PP_NONE_DOOMED;
+	struct pp_range range = pp_entry_range(e);
+	bool any;
+
+	pthread_mutex_lock(&c->lock);
+	pp_cache_forget_range(c, &range, e, &doomed);
+	any = doomed.first != PP_NO_ENTRY;
+	pp_cache_unlock(c, &doomed);
+	return any;
+}
+
+static bool make_room(struct pp_cache *c, struct pp_entry *e, struct pp_search *search)
+{
+	return (!search->searching && replace_early(c, e)) || pp_room_make(c, search);
+}
+
+/* @search: as before the first attempt */
+static int pin_evicting(struct pp_cache *c, struct pp_entry *e, struct pp_search search,
+			struct pp_cache_work *work, struct pp_why *why)
+{
+	int ret;
+
+	while (is_shortage(c, ret = pin_once(c, e, work, why)) && make_room(c, e, &search))
+		pp_room_attempt(c, &search);
+	return ret;
+}
+
+static int reindex(struct pp_cache *c, struct pp_entry *e, const struct pp_range *range)
+{
+	int ret;
+
+	pp_index_remove(&c->index, &c->pool, e);
+	pp_entry_set_state(e, PP_ORPHAN);
+	pp_entry_set_range(e, range);
+	ret = pp_index_insert(&c->index, &c->pool, e);
+	if (!ret)
+		pp_entry_set_state(e, PP_PENDING);
+	return ret;
+}
+
+/* The range was widened in vain: give up all but @least of it. */
+static int narrow(struct pp_cache *c, struct pp_entry *e, const struct want *w,
+		  int why_not)
+{
+	int ret = 0;
+
+	pthread_mutex_lock(&c->lock);
+	if (w->whole && lacks_room(why_not))
+		pp_room_refused(c, e->pub.length);
+	pp_cache_discount(c, e);
+	if (pp_entry_is_indexed(e))
+		ret = reindex(c, e, &w->least);
+	else
+		pp_entry_set_range(e, &w->least);
+	pp_cache_count(c, e);
+	pp_cache_changed(c);
+	pp_cache_unlock(c, NULL);
+	return ret;
+}
+
+static int pin(struct pp_cache *c, struct pp_entry *e, const struct want *w,
+	       struct pp_cache_work *work, struct pp_why *why)
+{
+	int ret;
+
+	if (w->wait)
+		pp_room_await_budget(c);
+	ret = pin_evicting(c, e, w->search, work, why);
+	if (!ret || ret == -EINTR || pp_range_covers(&w->least, &w->range))
+		return ret;
+	if (narrow(c, e, w, ret))
+		return ret;
+	return pin_evicting(c, e, w->search, work, why);
+}
+
+/* The end of being pending, one way or the other. @lock is held. */
+static void settled(struct pp_cache *c, const struct pp_cache_work *work)
+{
+	c->pending--;
+	c->stats.pins += work->pins;
+	c->stats.pin_ns += work->pin_ns;
+	if (work->pins)
+		c->stats.pin_histogram[histogram_bucket(work->pin_ns)]++;
+	pp_cache_changed(c);
+}
+
+/* It is its caller's first; what it was to replace goes. */
+static void enter(struct pp_cache *c, struct pp_entry *e, const struct want *w, struct pp_doomed *doomed)
+{
+	struct pp_range range = pp_entry_range(e);
+
+	pp_ref_get(pp_reader_here(&c->readers), e, pp_entry_index(&c->pool, e));
+	if (pp_entry_state(e) == PP_ORPHAN) {
+		pp_cache_set_gone(c, e);
+		/* who looked at it in vain sees GONE when he has uncounted, or is not counted at its last put */
+		pp_fence_heavy(&c->readers);
+		return;
+	}
+	if (!w->alone || c->index.inserted != w->inserted)
+		pp_cache_forget_range(c, &range, e, doomed);
+	atomic_store_explicit(&e->stamp, pp_cache_now(c), memory_order_relaxed);
+	pp_lru_add(&c->lru, &c->pool, e);
+	pp_entry_set_state(e, PP_LIVE);
+}
+
+static void settle(struct pp_cache *c, struct pp_entry *e, const struct want *w,
+		   const struct pp_cache_work *work)
+{
+	struct pp_doomed doomed = PP_NONE_DOOMED;
+
+	if (c->ops.word)
+		e->word = c->ops.word(c->arg, e->pub.reg, &e->value);
+	pthread_mutex_lock(&c->lock);
+	if (w->whole)
+		pp_room_granted(c, e->pub.length);
+	enter(c, e, w, &doomed);
+	settled(c, work);
+	pp_cache_unlock(c, &doomed);
+}
+
+static void give_up(struct pp_cache *c, struct pp_entry *e, const struct pp_cache_work *work)
+{
+	pthread_mutex_lock(&c->lock);
+	if (pp_entry_is_indexed(e))
+		pp_index_remove(&c->index, &c->pool, e);
+	pp_cache_discount(c, e);
+	pp_pool_give(&c->pool, e);
+	settled(c, work);
+	pp_cache_unlock(c, NULL);
+}
+
+static int register_new(struct pp_cache *c, struct want *w, struct pp_entry *e,
+			struct pp_cache_work *work, struct pp_why *why)
+{
+	struct pp_cache_work done = { 0 };
+	int ret = pin(c, e, w, &done, why);
+
+	if (ret)
+		give_up(c, e, &done);
+	else
+		settle(c, e, w, &done);
+	work->pins += done.pins;
+	work->pin_ns += done.pin_ns;
+	return ret;
+}
+
+int pp_miss(struct pp_cache *c, const struct pp_range *asked,
+	    struct pp_entry **out, struct pp_cache_work *work,
+	    struct pp_why *why)
+{
+	struct want w = { .asked = *asked };
+	int ret = grow(c, &w);
+
+	if (ret)
+		return ret;
+	ret = claim_with_room(c, &w, out);
+	return ret ? ret : register_new(c, &w, *out, work, why);
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The readers of a process that publishes are slots of the memfd, so that a hit
+ * is counted there by the store that counts it anyway. A slot stays mapped for
+ * ever, as a reader's memory must, and its count is never set back: a reader
+ * knows what it was when it began.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "libpeerpin.h"
+#include "lib/cuda/process.h"
+#include "publish.h"
+#include "lib/sys/sys.h"
+
+enum {
+	SLOTS_AT = 4096,
+	MAX_SLOTS = 4096,
+	SIZE = SLOTS_AT + MAX_SLOTS * sizeof(struct pp_reader),
+};
+
+_Static_assert(sizeof(struct pp_published) <= SLOTS_AT, "the header ends before the slots");
+
+/**
+ * struct publication - all under @publish_lock
+ * @mark: process it belongs to (process.h); 0: nobody
+ * @header: of the memfd, which stays open for those who read it by /proc; NULL: it
+ *	was not asked for, or could not be made
+ * @spare: slots that were given back
+ */
+struct publication {
+	uint64_t mark;
+	struct pp_published *header;
+	struct pp_reader *spare;
+};
+
+static struct publication ours;
+static pthread_mutex_t publish_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* In a child: the lock may be held by a thread that is not there. */
+static void start_anew(void)
+{
+	pthread_mutex_init(&publish_lock, NULL);
+}
+
+static void init(void)
+{
+	pthread_atfork(NULL, NULL, start_anew);
+}
+
+static bool is_asked_for(void)
+{
+	const char *value = secure_getenv("PEERPIN_PUBLISH");
+
+	return value && !strcmp(value, "1");
+}
+
+/* Nobody who opens it may change it, nor take away what is mapped here. */
+static bool seal(int fd)
+{
+	return !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE);
+}
+
+/*
+ * Memory is given now, not at the first touch, which would end the process if there
+ * is none. By the mapping: the program may have closed the descriptor long ago, and
+ * its number be another file's.
+ */
+static bool reserve(void *at, size_t length)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)at & -page;
+
+	return !madvise((void *)begin, (uintptr_t)at + length - begin, MADV_POPULATE_WRITE);
+}
+
+static void *map(int fd)
+{
+	void *at;
+
+	if (ftruncate(fd, SIZE))
+		return NULL;
+	at = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED)
+		return NULL;
+	if (reserve(at, SLOTS_AT) && seal(fd))
+		return at;
+	munmap(at, SIZE);
+	return NULL;
+}
+
+/* In any order: who finds a part of it finds no process of that pid, or no slots. */
+static void fill_in(struct pp_published *header)
+{
+	header->version = PP_PUBLISHED_VERSION;
+	header->slots_at = SLOTS_AT;
+	header->slot_size = sizeof(struct pp_reader);
+	header->hits_at = offsetof(struct pp_reader, hits);
+	header->pid = getpid();
+	memcpy(header->magic, PP_PUBLISHED_NAME, sizeof(PP_PUBLISHED_NAME));
+}
+
+static void begin(struct publication *p)
+{
+	int fd = pp_sys_above_stderr(memfd_create(PP_PUBLISHED_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+
+	if (fd < 0)
+		return;
+	p->header = map(fd);
+	if (p->header)
+		fill_in(p->header);
+	else
+		close(fd);
+}
+
+/* What a child of fork() inherits stays mapped, and is not used. */
+static bool is_ours_locked(void)
+{
+	return ours.mark && pp_process_is(ours.mark);
+}
+
+struct pp_published *pp_publish(void)
+{
+	uint64_t mark = pp_process_mark();
+	struct pp_published *header;
+
+	pthread_once(&once, init);
+	pthread_mutex_lock(&publish_lock);
+	if (mark && ours.mark != mark) {
+		ours = (struct publication){ .mark = mark };
+		if (is_asked_for())
+			begin(&ours);
+	}
+	header = mark ? ours.header : NULL;
+	pthread_mutex_unlock(&publish_lock);
+	return header;
+}
+
+/* ---- slots ---------------------------------------------------------------------- */
+
+static struct pp_reader *slots(void)
+{
+	return (struct pp_reader *)((char *)ours.header + SLOTS_AT);
+}
+
+static struct pp_reader *take_new(void)
+{
+	uint32_t n = atomic_load_explicit(&ours.header->slots, memory_order_relaxed);
+
+	if (n == MAX_SLOTS || !reserve(slots() + n, sizeof(struct pp_reader)))
+		return NULL;
+	atomic_store_explicit(&ours.header->slots, n + 1, memory_order_relaxed);
+	return slots() + n;
+}
+
+static struct pp_reader *take_locked(void)
+{
+	struct pp_reader *r = ours.spare;
+
+	if (!r)
+		return take_new();
+	ours.spare = r->next;
+	return r;
+}
+
+struct pp_reader *pp_publish_take(void)
+{
+	struct pp_reader *r = NULL;
+
+	pthread_mutex_lock(&publish_lock);
+	if (is_ours_locked() && ours.header)
+		r = take_locked();
+	pthread_mutex_unlock(&publish_lock);
+	return r;
+}
+
+static bool is_slot_locked(const struct pp_reader *r)
+{
+	return is_ours_locked() && ours.header && r >= slots() && r < slots() + MAX_SLOTS;
+}
+
+bool pp_publish_give(struct pp_reader *r)
+{
+	bool given;
+
+	pthread_mutex_lock(&publish_lock);
+	given = is_slot_locked(r);
+	if (given) {
+		r->next = ours.spare;
+		ours.spare = r;
+	}
+	pthread_mutex_unlock(&publish_lock);
+	return given;
+}
+
+/* ---- all else ---------------------------------------------------------------------- */
+
+static void add(_Atomic uint64_t *to, uint64_t before, uint64_t now)
+{
+	if (now != before)
+		atomic_fetch_add_explicit(to, now - before, memory_order_relaxed);
+}
+
+void pp_publish_stats(struct pp_published *to, const struct pp_cache_stats *before, const struct pp_cache_stats *now)
+{
+	add(&to->misses, before->misses, now->misses);
+	add(&to->evictions, before->evictions, now->evictions);
+	add(&to->revocations, before->revocations, now->revocations);
+	add(&to->pins, before->pins, now->pins);
+	add(&to->unpins, before->unpins, now->unpins);
+	add(&to->pin_ns, before->pin_ns, now->pin_ns);
+	add(&to->entries, before->entries, now->entries);
+	add(&to->bytes, before->bytes, now->bytes);
+}

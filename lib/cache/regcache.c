@@ -1,0 +1,668 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The registration cache.
+ *
+ * An entry is one registered range. A get() that finds one takes no lock, and
+ * writes only to the calling thread's memory (reader.h), once between two
+ * misses to the entry's time stamp, and to the entry's state if that is COLD.
+ * All else is done under one mutex, which is never held across a callback.
+ *
+ *	        pin ok           lru.c
+ *	PENDING ------> LIVE <----------> COLD ------> DEAD --unpin--> FREE
+ *	 |  forgotten    | forgotten       | forgotten  ^
+ *	 v               v                 |            |
+ *	ORPHAN -------> GONE <-------------+            |
+ *	        pin ok   +------------------------------+
+ *	                  nobody uses it any more
+ *
+ * Invariants
+ * I1 The mutex is held for every change of state but COLD to LIVE, which any
+ *    reader makes, by compare-and-swap.
+ * I2 The index holds what is PENDING, LIVE or COLD; the LRU lists hold what is
+ *    LIVE or COLD; the list of the gone holds what is GONE.
+ * I3 From LIVE to the end of DEAD an entry's range and registration do not
+ *    change; its memory stays an entry's as long as the cache exists.
+ * I4 One thread makes an entry DEAD (it holds the mutex), and that thread alone
+ *    unpins it.
+ * I5 Nobody becomes a user of an entry but by finding it LIVE, or by making it
+ *    so, after he has counted himself.
+ *
+ * References. The number of users is a sum over the words of all threads and a
+ * word in the entry; no part of it means anything alone. A writer that wants
+ * to know whether it is 0 first sets a state in which nobody new can become a
+ * user (COLD, GONE), then calls membarrier(), then adds up. A reader counts
+ * first and looks at the state afterwards, with a compiler barrier in between.
+ * membarrier() makes every running thread pass a full barrier: a reader whose
+ * count it does not see looks at the state after it. So whoever is missing in
+ * the sum finds COLD or GONE: then he is none, or makes COLD LIVE, which the
+ * writer's own step from COLD to DEAD then finds. After the barrier counts are
+ * only taken back, but for those of readers that look in vain, who take back
+ * the same count: so the sum is too high or right, and 0 is 0. A put of an entry
+ * that another thread got lowers the sum like any other.
+ *
+ * The last put of a GONE entry: it uncounts, then looks at the state, so by the
+ * same barrier it finds GONE or the writer found it uncounted. Then it takes
+ * the mutex, whose lock makes its own count visible, and adds up; of several
+ * the last one finds 0. A reader that counted in vain does the same. If the
+ * mutex is held by another, that one does it when it unlocks (@left), be it to
+ * wait: so who waits does so on another mutex.
+ *
+ * Memory order. Counts are written with release and added up with acquire: what
+ * a user did with an entry comes before its unpin. States are seq_cst: where
+ * there is no membarrier(), references are counted in the entries by
+ * read-modify-write, and the order of these and the states decides. An entry's
+ * fields are written before LIVE is stored with release, and read after it was
+ * loaded. Slots, tables and words of the index are stored with release and
+ * loaded with acquire (index.h).
+ *
+ * Why not liburcu or Concurrency Kit: they would keep memory from being freed
+ * under a reader, which entries do by never being anything else, and tables by
+ * keeping their addresses. What it takes is to know that nobody holds an entry,
+ * for as long as a transfer takes, and hazard pointers are for moments.
+ *
+ * G1 (get never returns what was freed before the call began). Each hit asks
+ * whether the entry is good *after* it has found it, so after the call began: a
+ * free before that has changed the word or the tag, or has gone through
+ * pp_cache_invalidate(), and the entry is not LIVE. A miss pins within the
+ * call. An entry that another thread had PENDING is looked up again once it is
+ * there, and asked like any other. What is forgotten while it is PENDING, or
+ * becomes PENDING while it is being freed (the hook says so), is used by the
+ * get that pins it at most.
+ *
+ * G2 (a hit takes no lock and no CUDA call, and two threads that hit write no
+ * common line): see above; words, not tags. The one line that they may share is
+ * an entry's stamp, once a miss.
+ *
+ * G3 (budget). An entry counts from before its pin until it is DEAD, and
+ * what is DEAD is waited for before a pin that would exceed the budget with
+ * it. Whenever entries are added, or what exceeded the budget is put, idle
+ * ones go, oldest first, until the budget holds or none is idle. When a pin
+ * fails for want of room, what it is to replace goes, and then one idle entry
+ * at a time, of those that were idle then; what was used later is another
+ * thread's working set, and a get that can never succeed would empty it over
+ * and over. When none is left, what is on its way out by then is waited for
+ * and, if anything went, one attempt more is made. So a failure is reported
+ * after a bounded number of attempts, the last of them with all gone that had
+ * been idle or DEAD at the first shortage.
+ *
+ * G4 (sub-ranges hit, overlaps merge). @grow says whether what it returns is
+ * a whole allocation. If so, what overlaps it without covering what is wanted
+ * is older than the allocation, or a narrower pin of it: it is replaced, and
+ * never merged, because an entry across two allocations would outlive one of
+ * them unnoticed. If not (host memory), the union is registered; should that
+ * fail, since part of it may be unmapped by now, just the range itself is.
+ * What is replaced stays and hits until the other is pinned, unless there is
+ * no room for both.
+ *
+ * The key of an entry is what was asked for or grown, never what the pin
+ * rounded that to. Small GPU allocations share blocks and so 64 KiB pages: by
+ * rounded extents a neighbour would hit, and its pages would be the right
+ * ones even after it was freed and allocated anew, for they stay with the
+ * block. But SYNC_MEMOPS belongs to the allocation and would never have been
+ * set on it, and that it was freed would not be noticed, as freeing it
+ * revokes nothing. So each allocation has an entry of its own; the GPU driver
+ * shares the BAR1 space of the common page.
+ *
+ * G5 (every pin is unpinned once): I4, and the last put of what is GONE.
+ *
+ * Progress. A get that hits and a put are wait-free but for the number of
+ * entries that lie over an address. A miss waits for the mutex, for
+ * registrations under way that overlap its range, and where the budget says
+ * so for unpins; a pin or unpin in progress waits for no user of the cache.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "lib/sys/cancel.h"
+#include "miss.h"
+#include "lib/cuda/process.h"
+#include "regcache.h"
+#include "room.h"
+#include "lib/sys/sys.h"
+#include "watch.h"
+#include "lib/cuda/why.h"
+
+static inline bool foreign(const struct pp_cache *c)
+{
+	return !pp_process_is(c->mark);
+}
+
+/* ---- leaving ------------------------------------------------------------------------ */
+
+/* After the count: whoever forgets it now sees that, or we see GONE. Likewise for the budget. */
+static inline bool is_wanted_back(struct pp_cache *c, struct pp_entry *e)
+{
+	return pp_entry_state(e) == PP_GONE || atomic_load(&c->over);
+}
+
+static __attribute__((noinline)) void tidy(struct pp_cache *c)
+{
+	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
+
+	pp_cache_tidy(c);
+}
+
+static void leave(struct pp_cache *c, struct pp_reader *r, struct pp_entry *e)
+{
+	pp_ref_put(r, e, pp_entry_index(&c->pool, e));
+	if (is_wanted_back(c, e))
+		tidy(c);
+}
+
+/* ---- looking up: no lock -------------------------------------------------------------- */
+
+/* What is found; LOOK_STALE: an entry that is good no more, and that we use */
+enum look {
+	LOOK_MISS,
+	LOOK_HIT,
+	LOOK_STALE,
+};
+
+static bool revive(struct pp_entry *e)
+{
+	uint32_t state = PP_COLD;
+
+	return atomic_compare_exchange_strong(&e->state, &state, PP_LIVE) || state == PP_LIVE;
+}
+
+/* After the count: whoever makes it COLD now sees that, or we see COLD. */
+static bool is_there(struct pp_entry *e)
+{
+	uint32_t state = pp_entry_state(e);
+
+	return state == PP_LIVE || (state == PP_COLD && revive(e));
+}
+
+/* An empty range is in none. */
+static inline bool covers(const struct pp_entry *e, uint64_t addr, uint64_t length)
+{
+	uint64_t offset = addr - e->pub.addr;
+
+	return offset <= e->pub.length && length - 1 < e->pub.length - offset;
+}
+
+static inline bool word_is_good(const struct pp_entry *e)
+{
+	/* pairs with the release of the kernel that ended the registration */
+	return atomic_load_explicit((const _Atomic uint32_t *)e->word, memory_order_acquire) == e->value;
+}
+
+/* valid() may do anything */
+static bool is_good(struct pp_cache *c, const struct pp_entry *e)
+{
+	PP_KEEP_ERRNO;
+
+	if (e->word)
+		return word_is_good(e);
+	return !c->ops.valid || c->ops.valid(c->arg, e->pub.reg);
+}
+
+/* Written once between two misses, whoever hits it how often */
+static inline void touch(struct pp_cache *c, struct pp_entry *e)
+{
+	uint32_t now = pp_cache_now(c);
+
+	if (atomic_load_explicit(&e->stamp, memory_order_relaxed) != now)
+		atomic_store_explicit(&e->stamp, now, memory_order_relaxed);
+}
+
+static enum look try(struct pp_cache *c, struct pp_reader *r, uint64_t addr, uint64_t length, struct pp_entry *e)
+{
+	pp_ref_get(r, e, pp_entry_index(&c->pool, e));
+	if (!is_there(e) || !covers(e, addr, length)) {
+		leave(c, r, e);
+		return LOOK_MISS;
+	}
+	if (!is_good(c, e))
+		return LOOK_STALE;
+	touch(c, e);
+	return LOOK_HIT;
+}
+
+static enum look look_in_class(struct pp_cache *c, struct pp_reader *r, uint64_t addr, uint64_t length,
+			       const struct pp_table *t, unsigned int k, struct pp_entry **out)
+{
+	struct pp_key key = pp_key_of(t, addr, k);
+	uint64_t n = key.bucket, end = n + t->mask + 1, bytes, match;
+
+	do {
+		const struct pp_bucket *b = pp_bucket_at(t, n);
+
+		bytes = atomic_load_explicit(&b->bytes, memory_order_acquire);
+		for (match = pp_bytes_match(bytes, &key); match; match &= match - 1) {
+			uint64_t slot = pp_slot_load(b, match);
+			enum look found;
+
+			if (!pp_slot_matches(slot, &key))
+				continue;
+			*out = pp_entry_at(&c->pool, pp_slot_entry(slot));
+			found = try(c, r, addr, length, *out);
+			if (found)
+				return found;
+		}
+	} while (pp_bytes_passed(bytes) && ++n != end);
+	return LOOK_MISS;
+}
+
+/* So that one cache miss does not wait for another */
+static inline void fetch(const struct pp_table *t, uint64_t addr, uint64_t classes)
+{
+	for (; classes; classes &= classes - 1)
+		__builtin_prefetch(&t->buckets[pp_key_of(t, addr, __builtin_ctzll(classes)).bucket]);
+}
+
+static enum look look_up(struct pp_cache *c, struct pp_reader *r, uint64_t addr, uint64_t length,
+			 struct pp_entry **out)
+{
+	const struct pp_table *t = atomic_load_explicit(&c->index.table, memory_order_acquire);
+	uint64_t classes = pp_classes_at(&c->index, t, addr);
+
+	fetch(t, addr, classes & (classes - 1));
+	for (; classes; classes &= classes - 1) {
+		enum look found = look_in_class(c, r, addr, length, t, __builtin_ctzll(classes), out);
+
+		if (found)
+			return found;
+	}
+	return LOOK_MISS;
+}
+
+static void count_hit_elsewhere(struct pp_cache *c)
+{
+	atomic_fetch_add_explicit(&c->hits, 1, memory_order_relaxed);
+	if (c->published)
+		atomic_fetch_add_explicit(&c->published->hits, 1, memory_order_relaxed);
+}
+
+static inline void count_hit(struct pp_cache *c, struct pp_reader *r)
+{
+	if (r)
+		atomic_store_explicit(&r->hits, atomic_load_explicit(&r->hits, memory_order_relaxed) + 1,
+				      memory_order_relaxed);
+	else
+		count_hit_elsewhere(c);
+}
+
+/* ---- all else ------------------------------------------------------------------------- */
+
+static bool is_listed(struct pp_entry *e)
+{
+	uint32_t state = pp_entry_state(e);
+
+	return state == PP_LIVE || state == PP_COLD;
+}
+
+/* A hit that turned out to be none; another thread may have found that, too. */
+static void drop_stale(struct pp_cache *c, struct pp_reader *r, struct pp_entry *e)
+{
+	struct pp_doomed doomed = PP_NONE_DOOMED;
+
+	pthread_mutex_lock(&c->lock);
+	pp_ref_put(r, e, pp_entry_index(&c->pool, e));
+	if (is_listed(e)) {
+		c->stats.revocations++;
+		pp_cache_forget(c, e, &doomed);
+	} else if (pp_entry_state(e) == PP_GONE) {
+		pp_cache_doom_unused(c, e, &doomed);
+	}
+	pp_cache_unlock(c, &doomed);
+}
+
+/* Until it is a hit, or registered by us, or cannot be. */
+static int get(struct pp_cache *c, const struct pp_range *asked, struct pp_entry **out, struct pp_cache_work *work,
+	       struct pp_why *why)
+{
+	struct pp_reader *r = pp_reader_here(&c->readers);
+	bool revoked = false;
+	int ret;
+
+	for (;;) {
+		switch (look_up(c, r, asked->start, pp_range_length(asked), out)) {
+		case LOOK_HIT:
+			count_hit(c, r);
+			return 0;
+		case LOOK_STALE:
+			revoked = true;
+			drop_stale(c, r, *out);
+			continue;
+		case LOOK_MISS:
+			break;
+		}
+		if (pp_miss_wait(c, asked))
+			continue;
+		ret = pp_miss(c, asked, out, work, why);
+		if (ret == 1)
+			continue;
+		/* it was registered once and nobody owns it now: freed */
+		return ret == -EINVAL && revoked ? -ESTALE : ret;
+	}
+}
+
+static int get_checked(struct pp_cache *c, uint64_t addr, uint64_t length, struct pp_entry **out,
+		       struct pp_cache_work *work, struct pp_why *why)
+{
+	struct pp_range asked = { addr, addr + length };
+	int ret;
+
+	*why = (struct pp_why){ 0 };
+	if (foreign(c))
+		return pp_refuse(why, PEERPIN_REASON_NOT_OWNED, -EACCES);
+	if (!length || asked.end < asked.start)
+		return -EINVAL;
+	ret = get(c, &asked, out, work, why);
+	if (ret && c->ctx)
+		pp_why_room(why, (const void *)(uintptr_t)addr);
+	return ret;
+}
+
+int pp_cache_get_counted(struct pp_cache *cache, uint64_t addr,
+			 uint64_t length, const struct pp_cache_entry **out,
+			 struct pp_cache_work *work, struct pp_why *why)
+{
+	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
+	struct pp_why ignored;
+	struct pp_entry *e;
+	int ret = get_checked(cache, addr, length, &e, work, why ? why : &ignored);
+
+	if (!ret)
+		*out = &e->pub;
+	return ret;
+}
+
+/* ---- the usual hit ----------------------------------------------------------------------- */
+
+/*
+ * The same once more, for the usual case, and without calls, so that the compiler
+ * has all in registers: entries of one class, each in its first bucket, LIVE,
+ * with a word, used by a thread that has been here (so the cache is this
+ * process's). All else is get_other()'s.
+ */
+
+static struct pp_entry *hit_other(struct pp_cache *c, uint64_t addr, uint64_t length)
+{
+	struct pp_reader *r = pp_reader_here(&c->readers);
+	struct pp_entry *e;
+
+	switch (look_up(c, r, addr, length, &e)) {
+	case LOOK_HIT:
+		count_hit(c, r);
+		return e;
+	case LOOK_STALE:
+		leave(c, r, e);
+		return NULL;
+	default:
+		return NULL;
+	}
+}
+
+/* @unwanted: NULL, or an entry that was used for a moment */
+static __attribute__((noinline)) int get_other(struct pp_cache *c, uint64_t addr, uint64_t length,
+					       const struct pp_cache_entry **out, struct pp_why *why,
+					       struct pp_entry *unwanted)
+{
+	struct pp_cache_work work = { 0 };
+	struct pp_entry *e = NULL;
+
+	if (unwanted)
+		leave(c, pp_reader_here(&c->readers), unwanted);
+	if (!foreign(c) && length)
+		e = hit_other(c, addr, length);
+	if (!e)
+		return pp_cache_get_counted(c, addr, length, out, &work, why);
+	*out = &e->pub;
+	return 0;
+}
+
+/* An entry that may be the one, or PP_NO_ENTRY, as which an emptied slot ends too */
+static inline uint32_t first_of_one_class(struct pp_cache *c, uint64_t addr)
+{
+	unsigned int k = atomic_load_explicit(&c->index.only, memory_order_acquire);
+	const struct pp_table *t = atomic_load_explicit(&c->index.table, memory_order_acquire);
+	const struct pp_bucket *b;
+	struct pp_key key;
+	uint64_t match, slot;
+
+	if (__builtin_expect(!k, 0))
+		return PP_NO_ENTRY;
+	key = pp_key_of(t, addr, k);
+	b = &t->buckets[key.bucket];
+	match = pp_bytes_match(atomic_load_explicit(&b->bytes, memory_order_acquire), &key);
+	if (__builtin_expect(!match, 0))
+		return PP_NO_ENTRY;
+	slot = pp_slot_load(b, match);
+	return pp_slot_matches(slot, &key) ? pp_slot_entry(slot) : PP_NO_ENTRY;
+}
+
+static inline bool is_usual_hit(struct pp_entry *e, uint64_t addr, uint64_t length)
+{
+	return pp_entry_state(e) == PP_LIVE && covers(e, addr, length) && e->word && word_is_good(e);
+}
+
+/* So that a hit takes as long whatever else is compiled */
+#define AT_A_CACHE_LINE __attribute__((aligned(64)))
+
+PP_PUBLIC AT_A_CACHE_LINE int pp_cache_get(struct pp_cache *cache, const void *at, size_t length,
+			   const struct pp_cache_entry **out, struct pp_why *why)
+{
+	struct pp_reader *r = pp_reader_at_hand(&cache->readers);
+	uint64_t addr = (uintptr_t)at;
+	struct pp_entry *e;
+	uint32_t index;
+
+	if (__builtin_expect(!r, 0))
+		return get_other(cache, addr, length, out, why, NULL);
+	index = first_of_one_class(cache, addr);
+	if (__builtin_expect(index == PP_NO_ENTRY, 0))
+		return get_other(cache, addr, length, out, why, NULL);
+	e = pp_entry_at(&cache->pool, index);
+	if (__builtin_expect(!pp_ref_add(pp_ref_place(r, index, 0), index), 0))
+		return get_other(cache, addr, length, out, why, NULL);
+	if (__builtin_expect(!is_usual_hit(e, addr, length), 0))
+		return get_other(cache, addr, length, out, why, e);
+	touch(cache, e);
+	count_hit(cache, r);
+	*out = &e->pub;
+	return 0;
+}
+
+static __attribute__((noinline)) void put_other(struct pp_cache *c, struct pp_entry *e)
+{
+	if (!foreign(c))
+		leave(c, pp_reader_here(&c->readers), e);
+}
+
+PP_PUBLIC AT_A_CACHE_LINE void pp_cache_put(struct pp_cache *cache, const struct pp_cache_entry *entry)
+{
+	struct pp_entry *e = pp_container_of(entry, struct pp_entry, pub);
+	struct pp_reader *r = pp_reader_at_hand(&cache->readers);
+	uint32_t index = pp_entry_index(&cache->pool, e);
+
+	if (__builtin_expect(!r || !pp_ref_sub(pp_ref_place(r, index, 0), index), 0))
+		put_other(cache, e);
+	else if (__builtin_expect(is_wanted_back(cache, e), 0))
+		tidy(cache);
+}
+
+PP_PUBLIC void pp_cache_invalidate(struct pp_cache *cache, const void *addr,
+				   size_t length)
+{
+	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
+	struct pp_doomed doomed = PP_NONE_DOOMED;
+	struct pp_range range = { (uintptr_t)addr, (uintptr_t)addr + length };
+	bool others;
+	uint32_t by;
+
+	if (foreign(cache) || !length)
+		return;
+	if (range.end < range.start)
+		range.end = UINT64_MAX;
+	pthread_mutex_lock(&cache->lock);
+	pp_cache_forget_range(cache, &range, NULL, &doomed);
+	/* what was replaced before, and whose last user could not take the lock */
+	pp_cache_sweep(cache, &doomed);
+	pp_cache_changed(cache);
+	by = cache->doom;
+	others = cache->leaving.count > doomed.count;
+	pp_cache_unlock(cache, &doomed);
+	/* what another thread has evicted just before is still registered */
+	if (others)
+		pp_cache_await_unpins(cache, &range, by);
+}
+
+PP_PUBLIC void pp_cache_flush(struct pp_cache *cache)
+{
+	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
+	struct pp_doomed doomed = PP_NONE_DOOMED;
+
+	if (foreign(cache))
+		return;
+	pthread_mutex_lock(&cache->lock);
+	while (pp_cache_evict(cache, pp_cache_now(cache), &doomed))
+		cache->stats.evictions--;
+	/* at the end nobody else looks at what is gone, whoever has put it */
+	atomic_store(&cache->left, true);
+	pp_cache_sweep(cache, &doomed);
+	pp_room_reset(cache);
+	pp_cache_unlock(cache, &doomed);
+}
+
+/* In a child of fork() the lock may be held by a thread that is not there. */
+PP_PUBLIC void pp_cache_stats(struct pp_cache *cache,
+			      struct pp_cache_stats *out)
+{
+	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
+
+	*out = (struct pp_cache_stats){ 0 };
+	if (foreign(cache))
+		return;
+	pthread_mutex_lock(&cache->lock);
+	*out = cache->stats;
+	pp_cache_unlock(cache, NULL);
+	out->hits = pp_readers_hits(&cache->readers) + atomic_load_explicit(&cache->hits, memory_order_relaxed);
+}
+
+struct pp_ctx *pp_cache_ctx(const struct pp_cache *cache)
+{
+	return cache->ctx;
+}
+
+void pp_cache_set_ctx(struct pp_cache *cache, struct pp_ctx *ctx)
+{
+	cache->ctx = ctx;
+	cache->arg = cache;
+}
+
+void pp_cache_set_hooked(struct pp_cache *cache, int (*is_going)(uint64_t addr, uint64_t length))
+{
+	cache->is_going = is_going;
+}
+
+void pp_cache_set_no_files(struct pp_cache *cache)
+{
+	cache->no_files = true;
+}
+
+/* ---- beginning and end ------------------------------------------------------------------ */
+
+static int init(struct pp_cache *c)
+{
+	int ret;
+
+	c->mark = pp_process_mark();
+	if (!c->mark)
+		return -ENOMEM;
+	ret = pp_pool_init(&c->pool);
+	if (ret)
+		return ret;
+	ret = pp_index_init(&c->index);
+	if (ret) {
+		pp_pool_end(&c->pool);
+		return ret;
+	}
+	c->published = pp_publish();
+	pp_readers_init(&c->readers);
+	pp_lru_init(&c->lru);
+	pp_list_init(&c->gone);
+	pp_list_init(&c->leaving);
+	pp_room_reset(c);
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_mutex_init(&c->sleep, NULL);
+	pthread_cond_init(&c->changed, NULL);
+	return 0;
+}
+
+static struct pp_cache *cache_alloc(void)
+{
+	struct pp_cache *c = aligned_alloc(alignof(struct pp_cache), sizeof(*c));
+
+	if (c)
+		memset(c, 0, sizeof(*c));
+	return c;
+}
+
+/* What has neither word nor valid() is good as long as this is what it is. */
+static const uint32_t always;
+
+static const uint32_t *always_word(void *arg, void *reg, uint32_t *value)
+{
+	(void)arg;
+	(void)reg;
+	*value = always;
+	return &always;
+}
+
+int pp_cache_make(const struct pp_cache_ops *ops, void *arg, const struct pp_cache_attr *attr,
+		  struct pp_cache **out)
+{
+	PP_NO_CANCEL;
+	struct pp_cache *c = cache_alloc();
+	int ret;
+
+	if (!c)
+		return -ENOMEM;
+	c->ops = *ops;
+	if (!ops->word && !ops->valid)
+		c->ops.word = always_word;
+	c->arg = arg;
+	c->attr = attr ? *attr : (struct pp_cache_attr){ 0 };
+	ret = init(c);
+	if (ret)
+		free(c);
+	else
+		*out = c;
+	return ret;
+}
+
+PP_PUBLIC int pp_cache_create(const struct pp_cache_ops *ops, void *arg,
+			      const struct pp_cache_attr *attr,
+			      struct pp_cache **out)
+{
+	PP_KEEP_ERRNO;
+
+	if (!ops->pin || !ops->unpin || (attr && (attr->pin_flags || attr->watch)))
+		return -EINVAL;
+	return pp_cache_make(ops, arg, attr, out);
+}
+
+PP_PUBLIC void pp_cache_destroy(struct pp_cache *cache)
+{
+	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
+
+	if (!cache || foreign(cache))
+		return;
+	if (cache->is_going)
+		pp_watch_end(cache);
+	pp_cache_flush(cache);
+	pp_readers_end(&cache->readers);
+	pp_index_end(&cache->index);
+	pp_pool_end(&cache->pool);
+	pthread_cond_destroy(&cache->changed);
+	pthread_mutex_destroy(&cache->sleep);
+	pthread_mutex_destroy(&cache->lock);
+	free(cache);
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+/* Dma-bufs that the GPU's driver exports. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/types.h>
+#include <peerpin.h>
+#include <unistd.h>
+#include "allocation.h"
+#include "lib/sys/cancel.h"
+#include "context.h"
+#include "cuda_api.h"
+#include "dmabuf.h"
+#include "query.h"
+#include "lib/sys/sys.h"
+#include "why.h"
+
+bool pp_export_can(void)
+{
+	return pp_cuda() && pp_cuda()->get_handle;
+}
+
+/* CUDA says no more of a process that has as many descriptors as it may. */
+static bool may_open_none(void)
+{
+	int fd = open("/", O_PATH | O_CLOEXEC);
+	bool none = fd < 0 && errno == EMFILE;
+
+	if (fd >= 0)
+		close(fd);
+	return none;
+}
+
+static int explain(int error, struct pp_why *why)
+{
+	switch (error) {
+	case PP_CU_OUT_OF_MEMORY:
+		return pp_refuse(why, PEERPIN_REASON_NO_BAR1, -ENOMEM);
+	case PP_CU_NOT_SUPPORTED:
+		return pp_refuse(why, PEERPIN_REASON_NO_API, -EOPNOTSUPP);
+	case PP_CU_INVALID_VALUE:
+		return pp_refuse(why, PEERPIN_REASON_VENDOR_REFUSED, -EINVAL);
+	case PP_CU_OPERATING_SYSTEM:
+		return pp_refuse(why, PEERPIN_REASON_VENDOR_ERROR, may_open_none() ? -EMFILE : -EIO);
+	default:
+		return pp_refuse(why, PEERPIN_REASON_VENDOR_ERROR, -EIO);
+	}
+}
+
+static int export(struct pp_export *e, struct pp_why *why)
+{
+	struct pp_context context;
+	int error;
+
+	if (!pp_export_can())
+		return pp_refuse(why, PEERPIN_REASON_NO_API, -EOPNOTSUPP);
+	pp_context_enter(&context, e->at);
+	error = pp_cuda()->get_handle(&e->pub.fd, e->pub.addr, e->pub.length, PP_CU_DMA_BUF_FD, 0);
+	pp_context_leave(&context);
+	if (error)
+		return explain(error, why);
+	e->pub.fd = pp_sys_above_stderr(e->pub.fd);
+	return e->pub.fd < 0 ? pp_refuse(why, PEERPIN_REASON_VENDOR_ERROR, e->pub.fd) : 0;
+}
+
+/* Ids are never used twice: the same one after the export means that it was this allocation's. */
+static int export_verified(struct pp_export *e, struct pp_why *why)
+{
+	int ret = export(e, why);
+
+	if (ret || pp_query_buffer_id(e->at) == e->buffer_id)
+		return ret;
+	pp_sys_close(e->pub.fd);
+	return pp_refuse(why, PEERPIN_REASON_REVOKED, -ESTALE);
+}
+
+int pp_export_make(uint64_t addr, uint64_t length, struct pp_export *out, struct pp_why *why)
+{
+	uint64_t mask = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
+	struct pp_mem mem;
+	int ret;
+
+	pp_query((const void *)(uintptr_t)addr, &mem);
+	if (mem.kind == PP_MEM_HOST)
+		return pp_refuse(why, PEERPIN_REASON_NOT_GPU, -EOPNOTSUPP);
+	ret = pp_allocation_prepare(&mem, addr, length, why);
+	if (ret)
+		return ret;
+	out->at = addr;
+	out->buffer_id = mem.buffer_id;
+	out->pub.addr = addr & ~mask;
+	out->pub.length = ((addr + length + mask) & ~mask) - out->pub.addr;
+	return export_verified(out, why);
+}
+
+int pp_export_grow(void *unused, uint64_t *addr, uint64_t *length)
+{
+	struct pp_mem mem;
+
+	(void)unused;
+	pp_query((const void *)(uintptr_t)*addr, &mem);
+	if (mem.kind == PP_MEM_GPU)
+		pp_allocation_grow(&mem, addr, length);
+	return 1;
+}
+
+PP_PUBLIC int pp_dmabuf_export(const void *addr, size_t length, struct pp_dmabuf *out, struct pp_why *why)
+{
+	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
+	struct pp_export e;
+	struct pp_why ignored;
+	int ret;
+
+	why = why ? why : &ignored;
+	*why = (struct pp_why){ 0 };
+	if (!length)
+		return -EINVAL;
+	ret = pp_export_make((uintptr_t)addr, length, &e, why);
+	if (!ret)
+		*out = e.pub;
+	return ret;
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include "lib/sys/cancel.h"
+#include "nvml.h"
+
+static struct pp_nvml nvml;	/* written once, under @lock */
+static bool ready;		/* under @lock */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* In a child: the lock may be held by a thread that is not there. */
+static void start_anew(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}
+
+static void init_once(void)
+{
+	pthread_atfork(NULL, NULL, start_anew);
+}
+
+static bool find(void *lib, const char *name, void *function)
+{
+	*(void **)function = dlsym(lib, name);
+	return *(void **)function;
+}
+
+static bool resolve(void *lib, struct pp_nvml *out)
+{
+	return find(lib, "nvmlInit_v2", &out->init) &&
+	       find(lib, "nvmlDeviceGetHandleByIndex_v2", &out->by_index) &&
+	       find(lib, "nvmlDeviceGetName", &out->name) &&
+	       find(lib, "nvmlDeviceGetUUID", &out->uuid) &&
+	       find(lib, "nvmlDeviceGetPciInfo_v3", &out->pci) &&
+	       find(lib, "nvmlDeviceGetBAR1MemoryInfo", &out->bar1);
+}
+
+static int init(void *lib, struct pp_nvml *out)
+{
+	if (!resolve(lib, out))
+		return -EIO;
+	switch (out->init()) {
+	case PP_NVML_SUCCESS:
+		return 0;
+	case PP_NVML_DRIVER_NOT_LOADED:
+		return -ENODEV;
+	default:
+		return -EIO;
+	}
+}
+
+static bool is_ready(void)
+{
+	bool yes;
+
+	pthread_mutex_lock(&lock);
+	yes = ready;
+	pthread_mutex_unlock(&lock);
+	return yes;
+}
+
+/* The first of several threads that found the same. */
+static void publish(const struct pp_nvml *fresh)
+{
+	pthread_mutex_lock(&lock);
+	if (!ready)
+		nvml = *fresh;
+	ready = true;
+	pthread_mutex_unlock(&lock);
+}
+
+/*
+ * Without @lock: the loader has a lock of its own, and holds it while it runs
+ * the constructors of a library, which may call pp_bar1(). Never shut down:
+ * other code in the process may be using it as well.
+ */
+static int load(void)
+{
+	PP_NO_CANCEL;
+	void *lib = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+	struct pp_nvml fresh;
+	int ret;
+
+	if (!lib)
+		return -ENOENT;
+	ret = init(lib, &fresh);
+	if (ret)
+		dlclose(lib);
+	else
+		publish(&fresh);
+	return ret;
+}
+
+int pp_nvml(const struct pp_nvml **out)
+{
+	*out = &nvml;
+	pthread_once(&once, init_once);
+	return is_ready() ? 0 : load();
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include <linux/types.h>
+#include <peerpin.h>
+#include <stdio.h>
+#include <string.h>
+#include "libpeerpin.h"
+#include "lib/sys/sys.h"
+
+static const char *const text[] = {
+	[PEERPIN_REASON_NONE] =
+		"no reason was given",
+	[PEERPIN_REASON_NOT_MAPPED] =
+		"the address is neither GPU memory nor writable memory of this process",
+	[PEERPIN_REASON_VENDOR_REFUSED] =
+		"the GPU driver refused the range: freed, managed, another process's or past the end of one allocation",
+	[PEERPIN_REASON_NO_BAR1] =
+		"the GPU's BAR1 aperture has no room for it",
+	[PEERPIN_REASON_NO_PROVIDER] =
+		"the module that pins this kind of memory is not loaded",
+	[PEERPIN_REASON_MEMLOCK] =
+		"the limit of locked memory (ulimit -l) does not allow it",
+	[PEERPIN_REASON_LIMIT] =
+		"too many regions are pinned, through one open file or by one process (max_process_regions)",
+	[PEERPIN_REASON_NO_MEMORY] =
+		"the kernel has no memory for its records",
+	[PEERPIN_REASON_REVOKED] =
+		"the memory was freed while it was being pinned",
+	[PEERPIN_REASON_VENDOR_ERROR] =
+		"the driver that the memory belongs to failed",
+	[PEERPIN_REASON_PROCESS_BYTES] =
+		"one process may not pin as much (max_process_bytes)",
+	[PEERPIN_REASON_TOTAL_BYTES] =
+		"all processes together may not pin as much (max_total_bytes)",
+	[PEERPIN_REASON_NO_API] =
+		"the GPU driver that runs cannot make this kind of pin",
+	[PEERPIN_REASON_UNALIGNED] =
+		"a range of a dma-buf has to begin and end on pages",
+	[PEERPIN_REASON_NOT_DMABUF] =
+		"the file descriptor is no dma-buf's",
+	[PEERPIN_REASON_NOT_OWNED] =
+		"/dev/peerpin was opened by another process: a child of fork() opens it itself",
+	[PEERPIN_REASON_MANAGED] =
+		"managed memory moves and cannot be pinned",
+	[PEERPIN_REASON_NOT_GPU] =
+		"CUDA knows no GPU memory of this process there",
+};
+
+PP_PUBLIC const char *pp_strreason(uint32_t reason)
+{
+	if (reason < sizeof(text) / sizeof(text[0]) && text[reason])
+		return text[reason];
+	return "unknown reason: the kernel module is newer than this library";
+}
+
+/* ---- with numbers -------------------------------------------------------------- */
+
+/** struct amount - bytes for people */
+struct amount {
+	char at[24];
+};
+
+static struct amount amount(uint64_t bytes)
+{
+	struct amount a;
+
+	if (bytes < 1 << 20)
+		snprintf(a.at, sizeof(a.at), "%.1f KiB", (double)bytes / (1 << 10));
+	else
+		snprintf(a.at, sizeof(a.at), "%.1f MiB", (double)bytes / (1 << 20));
+	return a;
+}
+
+/* A limit of ours is known, also when nothing of it is left. */
+static int is_known(const struct pp_why *why)
+{
+	return why->available || why->reason == PEERPIN_REASON_PROCESS_BYTES ||
+	       why->reason == PEERPIN_REASON_TOTAL_BYTES;
+}
+
+/* With no reason, or one that says little, the error is told. */
+static int explain_error(char *out, size_t room, int error,
+			 const struct pp_why *why)
+{
+	char buffer[128];
+	const char *what = strerror_r(-error, buffer, sizeof(buffer));
+
+	if (!why || !why->reason)
+		return snprintf(out, room, "%s", what);
+	return snprintf(out, room, "%s: %s", pp_strreason(why->reason), what);
+}
+
+PP_PUBLIC int pp_explain(char *out, size_t room, int error,
+			 const struct pp_why *why)
+{
+	PP_KEEP_ERRNO;
+	const char *said;
+
+	if (!why || !why->reason || why->reason == PEERPIN_REASON_VENDOR_ERROR)
+		return explain_error(out, room, error, why);
+	said = pp_strreason(why->reason);
+	if (!why->needed)
+		return snprintf(out, room, "%s", said);
+	if (!is_known(why))
+		return snprintf(out, room, "%s: %s needed", said, amount(why->needed).at);
+	return snprintf(out, room, "%s: %s needed, %s free", said,
+			amount(why->needed).at, amount(why->available).at);
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#include "lib/sys/cancel.h"
+#include "region.h"
+#include "lib/sys/sys.h"
+
+/* The descriptor, or -errno */
+static int export(struct pp_ctx *ctx, struct peerpin_export *arg)
+{
+	int ret = pp_sys_ioctl(ctx->fd, PEERPIN_IOC_EXPORT, arg);
+
+	if (ret)
+		return ret == -ENOENT ? -ESTALE : ret;
+	return pp_sys_above_stderr(arg->out_fd);
+}
+
+/* Valid afterwards means that it was this region that was exported: see map.c. */
+PP_PUBLIC int pp_region_export(struct pp_ctx *ctx, const struct pp_region *region,
+			       uint64_t offset, uint64_t length, int *out)
+{
+	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
+	struct peerpin_export arg = {
+		.size = sizeof(arg),
+		.region = region->id,
+		.offset = offset,
+		.length = length,
+	};
+	int fd;
+
+	if (pp_ctx_is_foreign(ctx))
+		return -EACCES;
+	if (offset > region->length || length > region->length - offset)
+		return -EINVAL;
+	fd = export(ctx, &arg);
+	if (fd < 0)
+		return fd;
+	if (!pp_region_valid(ctx, region)) {
+		pp_sys_close(fd);
+		return -ESTALE;
+	}
+	*out = fd;
+	return 0;
+}

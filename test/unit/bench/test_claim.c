@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+/* What bench/claim.h makes of figures: kept, broken, or only told; a case that claims what is broken fails. */
+#include <fcntl.h>
+#include <math.h>
+#include <unistd.h>
+#include "bench/claim.h"
+#include "test/unit/unit.h"
+
+static void assert_verdict(struct claim c, const char *want)
+{
+	assert_string_equal(claim_verdict(&c), want);
+}
+
+static void what_is_promised_is_kept_or_broken(void **state)
+{
+	(void)state;
+	assert_verdict((struct claim){ .ours = 114, .theirs = 100, .times = 1.15 }, "kept");
+	assert_verdict((struct claim){ .ours = 116, .theirs = 100, .times = 1.15 }, "BROKEN");
+	assert_verdict((struct claim){ .ours = 103, .theirs = 100, .more = 3 }, "kept");
+	assert_verdict((struct claim){ .ours = 104, .theirs = 100, .more = 3 }, "BROKEN");
+	assert_verdict((struct claim){ .ours = 200, .theirs = 1, .most = 200 }, "kept");
+	assert_verdict((struct claim){ .ours = 201, .theirs = 1, .most = 200 }, "BROKEN");
+}
+
+static void what_is_not_promised_is_told(void **state)
+{
+	(void)state;
+	assert_verdict((struct claim){ .ours = 1000, .theirs = 1 }, "-");
+}
+
+static void what_was_not_measured_is_broken(void **state)
+{
+	(void)state;
+	assert_verdict((struct claim){ .ours = NAN, .most = 1 }, "BROKEN");
+	assert_verdict((struct claim){ .ours = 1, .theirs = NAN, .times = 2 }, "BROKEN");
+}
+
+static void is_written(const struct claim *c, const char *want)
+{
+	char text[256] = "";
+	FILE *f = fmemopen(text, sizeof(text), "w");
+
+	assert_non_null(f);
+	claim_write(f, c);
+	fclose(f);
+	assert_string_equal(text, want);
+}
+
+static void fields_are_in_order(void **state)
+{
+	(void)state;
+	is_written(&(struct claim){ .what = "a", .of = "b", .ours = 1.5, .beside = "c", .theirs = 2, .times = 1.15 },
+		   "claim\ta, b\t1.500\tc\t2.000\tns\ttimes\t1.15\tkept\n");
+	is_written(&(struct claim){ .what = "a", .unit = "B", .ours = 9, .most = 8 },
+		   "claim\ta\t9.000\t-\t0.000\tB\tmost\t8\tBROKEN\n");
+}
+
+CASE(keeps)
+{
+	CLAIM(.what = "all is well", .ours = 1, .theirs = 1, .times = 1);
+}
+
+CASE(breaks)
+{
+	CLAIM(.what = "it is not", .ours = 2, .theirs = 1, .times = 1);
+	CLAIM(.what = "told all the same", .ours = 1, .theirs = 1, .times = 1);
+}
+
+/* What cases print would be taken for this program's own. */
+static int run_quietly(char **names)
+{
+	int out = dup(STDOUT_FILENO), null = open("/dev/null", O_WRONLY), ret;
+
+	assert_true(out >= 0 && null >= 0);
+	fflush(stdout);
+	dup2(null, STDOUT_FILENO);
+	ret = vmtest_main(names);
+	fflush(stdout);
+	dup2(out, STDOUT_FILENO);
+	close(null);
+	close(out);
+	return ret;
+}
+
+static void a_case_fails_by_what_is_broken(void **state)
+{
+	char *kept[] = { "keeps", NULL }, *broken[] = { "breaks", NULL };
+
+	(void)state;
+	assert_int_equal(run_quietly(kept), 0);
+	assert_int_equal(run_quietly(broken), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_promised_is_kept_or_broken),
+		cmocka_unit_test(what_is_not_promised_is_told),
+		cmocka_unit_test(what_was_not_measured_is_broken),
+		cmocka_unit_test(fields_are_in_order),
+		cmocka_unit_test(a_case_fails_by_what_is_broken),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

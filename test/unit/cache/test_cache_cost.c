@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+/* What hits and memory cost as regions grow in number: faults of other caches. */
+#include <malloc.h>
+#include <stdbool.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "libpeerpin.h"
+#include "test/unit/random.h"
+#include "test/unit/unit.h"
+
+enum {
+	MANY = 100000,
+	FEW = 100,
+	REGION = 65536,
+	OFFSET = 4096,		/* of what is not aligned */
+	ROUNDS = 9,
+	HITS = 2000,		/* a round */
+};
+
+#define BASE 0x7000000000ull
+
+static struct pp_cache *cache;
+static unsigned int pins;
+
+static int pin(void *arg, uint64_t addr, uint64_t length, void **reg, struct pp_why *why)
+{
+	(void)arg;
+	(void)addr;
+	(void)length;
+	(void)why;
+	pins++;
+	*reg = &pins;
+	return 0;
+}
+
+static void unpin(void *arg, void *reg)
+{
+	(void)arg;
+	(void)reg;
+	pins--;
+}
+
+static void make(void)
+{
+	const struct pp_cache_ops ops = { .pin = pin, .unpin = unpin };
+
+	assert_int_equal(pp_cache_create(&ops, NULL, NULL, &cache), 0);
+}
+
+static bool touch_at(uint64_t offset)
+{
+	const struct pp_cache_entry *e;
+
+	if (pp_cache_get(cache, (void *)(uintptr_t)(BASE + offset), REGION, &e, NULL))
+		return false;
+	pp_cache_put(cache, e);
+	return true;
+}
+
+static bool touch(uint64_t n)
+{
+	return touch_at(n * REGION);
+}
+
+static void touch_all(unsigned int first, unsigned int count)
+{
+	unsigned int i;
+
+	for (i = first; i < first + count; i++)
+		assert_true(touch(i));
+}
+
+static double now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1e9 + ts.tv_nsec;
+}
+
+static int in_order(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double hit_ns(unsigned int count)
+{
+	double start, took[ROUNDS];
+	uint64_t rnd = 1;
+	unsigned int i, k;
+
+	for (i = 0; i < ROUNDS; i++) {
+		start = now_ns();
+		for (k = 0; k < HITS; k++)
+			touch(random_below(&rnd, count));
+		took[i] = (now_ns() - start) / HITS;
+	}
+	qsort(took, ROUNDS, sizeof(took[0]), in_order);
+	return took[ROUNDS / 2];
+}
+
+/* A thousand times as many may miss the processor's caches, but no more than that. */
+static void look_up_does_not_slow_down_with_regions(void **state)
+{
+	double few, many;
+
+	(void)state;
+	make();
+	touch_all(0, FEW);
+	few = hit_ns(FEW);
+	touch_all(FEW, MANY - FEW);
+	many = hit_ns(MANY);
+	printf("a hit of %d regions %.0f ns, of %d %.0f ns\n", FEW, few, MANY, many);
+	assert_true(many < 40 * few);
+	assert_int_equal(pins, MANY);
+	pp_cache_destroy(cache);
+	assert_int_equal(pins, 0);
+}
+
+static size_t resident(void)
+{
+	size_t pages = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%*u %zu", &pages), 1);
+	fclose(f);
+	return pages * 4096;
+}
+
+/* In a child, which begins with no memory that came free before. */
+static void fill(unsigned int offset, int out)
+{
+	size_t before, used;
+	bool ok = true;
+	unsigned int i;
+
+	make();
+	ok &= touch(0);
+	malloc_trim(0);
+	before = resident();
+	for (i = 1; i < MANY / 2; i++)
+		ok &= touch_at(2ull * i * REGION + offset);
+	used = resident() - before;
+	_exit(!ok || write(out, &used, sizeof(used)) != sizeof(used));
+}
+
+static double bytes_per_region(unsigned int offset)
+{
+	size_t used = 0;
+	int ends[2], status;
+	pid_t pid;
+
+	assert_int_equal(pipe(ends), 0);
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		fill(offset, ends[1]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(read(ends[0], &used, sizeof(used)), sizeof(used));
+	close(ends[0]);
+	close(ends[1]);
+	return (double)used / (MANY / 2);
+}
+
+static void unaligned_regions_cost_the_same_memory(void **state)
+{
+	double aligned, unaligned;
+
+	(void)state;
+	aligned = bytes_per_region(0);
+	unaligned = bytes_per_region(OFFSET);
+	printf("%.0f bytes a region, %.0f where it is not aligned\n", aligned, unaligned);
+	assert_true(aligned < 256);
+	assert_true(unaligned < 1.6 * aligned);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(look_up_does_not_slow_down_with_regions),
+		cmocka_unit_test(unaligned_regions_cost_the_same_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT
+/* The registration cache and a thread that waits in it: it is cancelled, or others leave it something to do. */
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+#include "lib/cache/cache.h"
+#include "cache_regions.h"
+
+static sem_t waits;
+static _Atomic(void (*)(void)) before_waiting;	/* called once */
+
+int __real_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
+int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
+
+int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+	void (*once)(void) = atomic_exchange(&before_waiting, NULL);
+
+	if (once)
+		once();
+	sem_post(&waits);
+	return __real_pthread_cond_wait(cond, mutex);
+}
+
+static atomic_int busy;	/* how often another thread has the lock when one looks */
+
+int __real_pthread_mutex_trylock(pthread_mutex_t *mutex);
+int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex);
+
+int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex)
+{
+	if (atomic_load(&busy) <= 0)
+		return __real_pthread_mutex_trylock(mutex);
+	atomic_fetch_sub(&busy, 1);
+	return EBUSY;
+}
+
+static void (*at_fence)(void);	/* called once, as the next one begins */
+
+void __real_pp_fence_heavy(struct pp_readers *readers);
+void __wrap_pp_fence_heavy(struct pp_readers *readers);
+
+void __wrap_pp_fence_heavy(struct pp_readers *readers)
+{
+	void (*once)(void) = at_fence;
+
+	at_fence = NULL;
+	if (once)
+		once();
+	__real_pp_fence_heavy(readers);
+}
+
+static int setup_here(void **state)
+{
+	sem_init(&waits, 0, 0);
+	atomic_store(&before_waiting, NULL);
+	at_fence = NULL;
+	alarm(60);
+	return setup(state);
+}
+
+/* ---- pthread_cancel() --------------------------------------------------------------- */
+
+static void *touch_one(void *arg)
+{
+	return touch(*(unsigned int *)arg) ? arg : NULL;
+}
+
+static void *result_of(pthread_t thread)
+{
+	void *result;
+
+	assert_int_equal(pthread_join(thread, &result), 0);
+	return result;
+}
+
+static void a_thread_cancelled_while_it_waits_keeps_no_lock(void **state)
+{
+	unsigned int which = 7;
+	pthread_t pinner, waiter;
+
+	(void)state;
+	cache = make(0, 0);
+	slow = which;
+	assert_int_equal(pthread_create(&pinner, NULL, touch_one, &which), 0);
+	sem_wait(&reached);
+	assert_int_equal(pthread_create(&waiter, NULL, touch_one, &which), 0);
+	sem_wait(&waits);
+	pthread_cancel(waiter);
+	sem_post(&gate);
+	assert_ptr_equal(result_of(pinner), &which);
+	assert_ptr_equal(result_of(waiter), &which);
+}
+
+static int cancellable_pin(void *arg, uint64_t addr, uint64_t length, void **reg, struct pp_why *why)
+{
+	pthread_testcancel();
+	return pin(arg, addr, length, reg, why);
+}
+
+static void cancellable_unpin(void *arg, void *reg)
+{
+	pthread_testcancel();
+	unpin(arg, reg);
+}
+
+static void *use_cancelled(void *arg)
+{
+	bool ok;
+
+	pthread_cancel(pthread_self());
+	ok = touch(0) && touch(1);
+	pp_cache_invalidate(cache, region(0), REGION);
+	pp_cache_flush(cache);
+	ok = ok && touch(0);
+	pp_cache_destroy(cache);
+	cache = NULL;
+	return ok ? arg : NULL;
+}
+
+static void no_function_is_a_cancellation_point(void **state)
+{
+	static const struct pp_cache_ops these = { .pin = cancellable_pin, .unpin = cancellable_unpin };
+	pthread_t user;
+
+	(void)state;
+	assert_int_equal(pp_cache_create(&these, NULL, NULL, &cache), 0);
+	assert_int_equal(pthread_create(&user, NULL, use_cancelled, &cache), 0);
+	assert_ptr_equal(result_of(user), &cache);
+}
+
+/* ---- what others leave to do --------------------------------------------------------- */
+
+static const struct pp_cache_entry *held;
+static pthread_t putter;
+static atomic_bool was_put;
+static int unpins_in_time;
+
+static void *put_held(void *arg)
+{
+	pp_cache_put(cache, held);
+	atomic_store(&was_put, true);
+	return arg;
+}
+
+/* Its last put, when whoever waits is about to; the next change may be long in coming. */
+static void let_another_put(void)
+{
+	pthread_create(&putter, NULL, put_held, NULL);
+	while (!atomic_load(&was_put) && !atomic_load(&unpins))
+		sched_yield();
+	unpins_in_time = atomic_load(&unpins);
+}
+
+static void what_is_put_while_another_begins_to_wait_goes(void **state)
+{
+	unsigned int which = 7;
+	pthread_t pinner, waiter;
+
+	(void)state;
+	cache = make(0, 0);
+	assert_int_equal(pp_cache_get(cache, region(0), REGION, &held, NULL), 0);
+	pp_cache_invalidate(cache, region(0), REGION);
+	assert_int_equal(atomic_load(&unpins), 0);
+	slow = which;
+	assert_int_equal(pthread_create(&pinner, NULL, touch_one, &which), 0);
+	sem_wait(&reached);
+	atomic_store(&before_waiting, let_another_put);
+	assert_int_equal(pthread_create(&waiter, NULL, touch_one, &which), 0);
+	sem_wait(&waits);
+	sem_post(&gate);
+	assert_null(result_of(putter));
+	assert_ptr_equal(result_of(pinner), &which);
+	assert_ptr_equal(result_of(waiter), &which);
+	assert_int_equal(unpins_in_time, 1);
+}
+
+static struct pp_entry *first_entry(void)
+{
+	return pp_entry_at(&cache->pool, PP_FIRST_ENTRY);
+}
+
+static void uncount_first(void)
+{
+	pp_ref_put(NULL, first_entry(), PP_FIRST_ENTRY);
+}
+
+/* As a reader that found the entry in vain, and has not looked at its state since */
+static void what_was_counted_in_vain_goes_at_the_end(void **state)
+{
+	(void)state;
+	cache = make(0, 0);
+	assert_int_equal(pp_cache_get(cache, region(0), REGION, &held, NULL), 0);
+	pp_ref_get(NULL, first_entry(), PP_FIRST_ENTRY);
+	pp_cache_invalidate(cache, region(0), REGION);
+	pp_cache_put(cache, held);
+	assert_int_equal(atomic_load(&unpins), 0);
+	uncount_first();
+	pp_cache_destroy(cache);
+	cache = NULL;
+	assert_int_equal(atomic_load(&unpins), 1);
+}
+
+/* That reader has looked, while it was not GONE yet; that he uncounted is not seen before a fence. */
+static int pin_what_goes(void *arg, uint64_t addr, uint64_t length, void **reg, struct pp_why *why)
+{
+	pp_ref_get(NULL, first_entry(), PP_FIRST_ENTRY);
+	pp_cache_invalidate(cache, region(0), REGION);
+	at_fence = uncount_first;
+	return pin(arg, addr, length, reg, why);
+}
+
+static void what_went_while_it_was_pinned_goes_at_its_last_put(void **state)
+{
+	static const struct pp_cache_ops these = { .pin = pin_what_goes, .unpin = unpin };
+
+	(void)state;
+	assert_int_equal(pp_cache_create(&these, NULL, NULL, &cache), 0);
+	touch_all(0, 1);
+	assert_int_equal(atomic_load(&unpins), 1);
+}
+
+/* ---- pp_cache_invalidate() ------------------------------------------------------------- */
+
+static void unpin_at_gate(void *arg, void *reg)
+{
+	sem_post(&reached);
+	sem_wait(&gate);
+	unpin(arg, reg);
+}
+
+static void *flush(void *arg)
+{
+	pp_cache_flush(cache);
+	return arg;
+}
+
+static atomic_bool returned;
+
+static void *invalidate(void *arg)
+{
+	pp_cache_invalidate(cache, region(0), REGION);
+	atomic_store(&returned, true);
+	return arg;
+}
+
+static void it_waits_for_what_another_unpins(void **state)
+{
+	static const struct pp_cache_ops these = { .pin = pin, .unpin = unpin_at_gate };
+	pthread_t flusher, other;
+	bool early;
+
+	(void)state;
+	assert_int_equal(pp_cache_create(&these, NULL, NULL, &cache), 0);
+	touch_all(0, 1);
+	assert_int_equal(pthread_create(&flusher, NULL, flush, NULL), 0);
+	sem_wait(&reached);
+	/* another range is none of its business */
+	pp_cache_invalidate(cache, region(1), REGION);
+	assert_int_equal(pthread_create(&other, NULL, invalidate, NULL), 0);
+	while (!atomic_load(&returned) && sem_trywait(&waits))
+		sched_yield();
+	early = atomic_load(&returned);
+	sem_post(&gate);
+	assert_null(result_of(flusher));
+	assert_null(result_of(other));
+	assert_false(early);
+}
+
+/*
+ * A wider one has taken its place and is gone, too; at its last put, as when this unlocks,
+ * another thread has the lock, which would unpin it some time.
+ */
+static void what_was_replaced_and_put_before_is_unpinned(void **state)
+{
+	const struct pp_cache_entry *narrow, *wide;
+
+	(void)state;
+	cache = make(0, 0);
+	assert_int_equal(pp_cache_get(cache, region(1), REGION, &narrow, NULL), 0);
+	assert_int_equal(pp_cache_get(cache, region(0), 2 * REGION, &wide, NULL), 0);
+	pp_cache_put(cache, wide);
+	pp_cache_flush(cache);
+	atomic_store(&busy, 2);
+	pp_cache_put(cache, narrow);
+	assert_int_equal(atomic_load(&busy), 1);
+	assert_int_equal(atomic_load(&unpins), 1);
+	pp_cache_invalidate(cache, region(1), REGION);
+	assert_int_equal(atomic_load(&unpins), 2);
+	atomic_store(&busy, 0);
+}
+
+/* As when it frees memory, and whoever intercepts that tells of all memory */
+static void unpin_and_tell(void *arg, void *reg)
+{
+	pp_cache_invalidate(cache, NULL, SIZE_MAX);
+	unpin(arg, reg);
+}
+
+static void it_does_not_wait_for_itself(void **state)
+{
+	static const struct pp_cache_ops these = { .pin = pin, .unpin = unpin_and_tell };
+
+	(void)state;
+	assert_int_equal(pp_cache_create(&these, NULL, NULL, &cache), 0);
+	touch_all(0, 4);
+	pp_cache_flush(cache);
+	assert_int_equal(atomic_load(&unpins), 4);
+}
+
+#define TEST_HERE(f) cmocka_unit_test_setup_teardown(f, setup_here, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST_HERE(a_thread_cancelled_while_it_waits_keeps_no_lock),
+		TEST_HERE(no_function_is_a_cancellation_point),
+		TEST_HERE(what_is_put_while_another_begins_to_wait_goes),
+		TEST_HERE(what_was_counted_in_vain_goes_at_the_end),
+		TEST_HERE(what_went_while_it_was_pinned_goes_at_its_last_put),
+		TEST_HERE(it_waits_for_what_another_unpins),
+		TEST_HERE(what_was_replaced_and_put_before_is_unpinned),
+		TEST_HERE(it_does_not_wait_for_itself),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

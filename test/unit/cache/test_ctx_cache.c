@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: MIT
+/* What a cache of /dev/peerpin regions asks of CUDA and of the kernel. */
+#include <errno.h>
+#include <peerpin.h>
+#include "libpeerpin.h"
+#include "test/unit/mock/mock_cuda.h"
+#include "test/unit/mock/mock_kernel.h"
+#include "test/unit/unit.h"
+
+#define MIB (1ull << 20)
+#define GPU 0x200000000ull
+#define HOST 0x555500000000ull
+
+static struct pp_ctx *ctx;
+static struct pp_cache *cache;
+static struct peerpin_pin asked;	/* by the last PIN */
+static uint32_t next_region;
+static uint32_t unpinned;
+
+static int setup(void **state)
+{
+	(void)state;
+	mock_reset();
+	mock_cuda_reset();
+	next_region = 0;
+	if (pp_open(&ctx))
+		return -1;
+	return pp_cache_create_ctx(ctx, NULL, &cache);
+}
+
+static int unpin_ok(void *arg)
+{
+	struct peerpin_unpin *unpin = arg;
+
+	unpinned = unpin->region;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct pp_cache_stats s;
+
+	(void)state;
+	pp_cache_stats(cache, &s);
+	while (s.entries--)
+		mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
+	pp_cache_destroy(cache);
+	pp_close(ctx);
+	mock_done();
+	return 0;
+}
+
+static int pin_ok(void *arg)
+{
+	struct peerpin_pin *pin = arg;
+	uint64_t mask = (pin->provider == PEERPIN_PROVIDER_NV ? 65536 : 4096) - 1;
+
+	asked = *pin;
+	pin->out_provider = pin->provider ? pin->provider : PEERPIN_PROVIDER_HOST;
+	pin->out_region = ++next_region;
+	pin->out_slot = next_region;
+	pin->out_epoch = 1;
+	pin->out_page_size = mask + 1;
+	pin->out_addr = pin->addr & ~mask;
+	pin->out_length = ((pin->addr + pin->length + mask) & ~mask) -
+			  pin->out_addr;
+	mock_epochs[next_region] = 1;
+	return 0;
+}
+
+static int pin_not_mapped(void *arg)
+{
+	struct peerpin_pin *pin = arg;
+
+	asked = *pin;
+	pin->out_reason = PEERPIN_REASON_NOT_MAPPED;
+	return -EINVAL;
+}
+
+static int get_error(uint64_t addr, uint64_t length)
+{
+	const struct pp_cache_entry *e;
+
+	return pp_cache_get(cache, (void *)(uintptr_t)addr, length, &e, NULL);
+}
+
+static const struct pp_region *get(uint64_t addr, uint64_t length)
+{
+	const struct pp_cache_entry *e = NULL;
+	int ret = pp_cache_get(cache, (void *)(uintptr_t)addr, length, &e,
+			       NULL);
+
+	assert_int_equal(ret, 0);
+	pp_cache_put(cache, e);
+	return e->reg;
+}
+
+static void allocate(int slot, uint64_t base, uint64_t size, uint64_t id)
+{
+	mock_allocations[slot] = (struct mock_allocation) {
+		.base = base, .size = size, .id = id,
+	};
+}
+
+static void whole_gpu_allocation(void **state)
+{
+	const struct pp_region *r;
+
+	(void)state;
+	allocate(0, GPU, 8 * MIB, 1);
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	r = get(GPU + 5 * MIB + 77, 3);
+	assert_int_equal(asked.addr, GPU);
+	assert_int_equal(asked.length, 8 * MIB);
+	assert_int_equal(asked.provider, PEERPIN_PROVIDER_NV);
+	assert_int_equal(mock_allocations[0].synced, 1);
+	assert_int_equal(r->id, 1);
+	get(GPU, 8 * MIB);
+	assert_int_equal(mock_allocations[0].synced, 1);
+}
+
+static void a_hit_asks_cuda_nothing(void **state)
+{
+	int calls;
+
+	(void)state;
+	allocate(0, GPU, 8 * MIB, 1);
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	get(GPU, 1);
+	calls = mock_cuda_calls;
+	get(GPU, 1);
+	assert_int_equal(mock_cuda_calls, calls);
+}
+
+static void host_memory_in_pages(void **state)
+{
+	(void)state;
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	get(HOST + 5000, 4000);
+	assert_int_equal(asked.addr, HOST + 4096);
+	assert_int_equal(asked.length, 2 * 4096);
+	assert_int_equal(asked.provider, PEERPIN_PROVIDER_HOST);
+	get(HOST + 4096, 2 * 4096);
+}
+
+static void without_cuda_the_kernel_finds_out(void **state)
+{
+	(void)state;
+	mock_cuda_loaded = false;
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	get(HOST, 4096);
+	assert_int_equal(asked.provider, PEERPIN_PROVIDER_AUTO);
+}
+
+static void revoked_by_the_kernel(void **state)
+{
+	const struct pp_region *r;
+
+	(void)state;
+	allocate(0, GPU, 8 * MIB, 1);
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	r = get(GPU, 1);
+	mock_epochs[r->slot]++;
+	allocate(0, GPU, 8 * MIB, 2);
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	r = get(GPU, 1);
+	assert_int_equal(unpinned, 1);
+	assert_int_equal(r->id, 2);
+	assert_int_equal(mock_allocations[0].synced, 1);
+}
+
+static void freed_by_the_program(void **state)
+{
+	const struct pp_region *r;
+
+	(void)state;
+	allocate(0, GPU, 8 * MIB, 1);
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	r = get(GPU, 1);
+	mock_epochs[r->slot]++;
+	allocate(0, 0, 0, 0);
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
+	mock_expect(PEERPIN_IOC_PIN, pin_not_mapped);
+	assert_int_equal(get_error(GPU, 1), -ESTALE);
+	assert_int_equal(asked.provider, PEERPIN_PROVIDER_HOST);
+	mock_expect(PEERPIN_IOC_PIN, pin_not_mapped);
+	assert_int_equal(get_error(GPU, 1), -EINVAL);
+}
+
+/* Both lie in one 2 MiB block, so freeing one of them revokes nothing. */
+static void small_allocations_have_entries_of_their_own(void **state)
+{
+	const struct pp_region *a, *b;
+
+	(void)state;
+	allocate(0, GPU, 512, 1);
+	allocate(1, GPU + 512, 512, 2);
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	a = get(GPU, 512);
+	b = get(GPU + 512, 512);
+	assert_int_equal(a->addr, b->addr);
+	assert_int_not_equal(a->id, b->id);
+	assert_int_equal(mock_allocations[1].synced, 1);
+}
+
+static void small_allocation_replaced_in_its_block(void **state)
+{
+	(void)state;
+	allocate(0, GPU + 512, 512, 1);
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	get(GPU + 512, 512);
+	get(GPU + 600, 8);
+	allocate(0, GPU + 512, 512, 9);
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	get(GPU + 512, 512);
+	assert_int_equal(mock_allocations[0].synced, 1);
+}
+
+static void small_allocation_freed_in_its_block(void **state)
+{
+	(void)state;
+	allocate(0, GPU + 512, 512, 1);
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	get(GPU + 512, 512);
+	allocate(0, 0, 0, 0);
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
+	mock_expect(PEERPIN_IOC_PIN, pin_not_mapped);
+	assert_int_equal(get_error(GPU + 512, 512), -ESTALE);
+	assert_int_equal(asked.provider, PEERPIN_PROVIDER_HOST);
+}
+
+/* Another thread frees the allocation and makes two small ones in its place. */
+static int pin_of_what_came_after(void *arg)
+{
+	allocate(0, GPU, 65536, 2);
+	allocate(1, GPU + 65536, 65536, 3);
+	return pin_ok(arg);
+}
+
+static void replaced_between_query_and_pin(void **state)
+{
+	(void)state;
+	allocate(0, GPU, 2 * MIB, 1);
+	mock_expect(PEERPIN_IOC_PIN, pin_of_what_came_after);
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
+	assert_int_equal(get_error(GPU, 2 * MIB), -ESTALE);
+	assert_int_equal(unpinned, 1);
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	get(GPU, 4096);
+	assert_int_equal(asked.length, 65536);
+	assert_int_equal(mock_allocations[0].synced, 1);
+	/* the block stays, nothing is revoked */
+	allocate(0, 0, 0, 0);
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
+	mock_expect(PEERPIN_IOC_PIN, pin_not_mapped);
+	assert_int_equal(get_error(GPU, 4096), -ESTALE);
+}
+
+static int pin_as_gpu_memory(void *arg)
+{
+	struct peerpin_pin *pin = arg;
+	int ret = pin_ok(arg);
+
+	pin->out_provider = PEERPIN_PROVIDER_NV;
+	return ret;
+}
+
+/* GPU memory that could not be watched, and has no SYNC_MEMOPS. */
+static void gpu_memory_while_cuda_fails(void **state)
+{
+	struct pp_why why;
+	const struct pp_cache_entry *e;
+
+	(void)state;
+	allocate(0, GPU + 512, 4096, 7);
+	mock_cuda_error = 700;
+	mock_expect(PEERPIN_IOC_PIN, pin_as_gpu_memory);
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
+	assert_int_equal(pp_cache_get(cache, (void *)(uintptr_t)(GPU + 512), 4096,
+				      &e, &why), -EINVAL);
+	assert_int_equal(why.reason, PEERPIN_REASON_NOT_GPU);
+	assert_int_equal(unpinned, 1);
+}
+
+/* Whole blocks, but freeing it gives them back to the pool only. */
+static void pool_memory_replaced_in_its_pool(void **state)
+{
+	(void)state;
+	allocate(0, GPU, 8 * MIB, 1);
+	mock_allocations[0].pooled = true;
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	get(GPU, 512);
+	get(GPU, 8 * MIB);
+	allocate(0, GPU, 8 * MIB, 2);
+	mock_allocations[0].pooled = true;
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
+	mock_expect(PEERPIN_IOC_PIN, pin_ok);
+	get(GPU, 512);
+	assert_int_equal(mock_allocations[0].synced, 1);
+}
+
+static void refused(uint64_t addr, uint64_t length, uint32_t reason)
+{
+	const struct pp_cache_entry *e;
+	struct pp_why why;
+
+	assert_int_equal(pp_cache_get(cache, (void *)(uintptr_t)addr, length,
+				      &e, &why), -EINVAL);
+	assert_int_equal(why.reason, reason);
+}
+
+static void managed_memory(void **state)
+{
+	(void)state;
+	allocate(0, GPU, 8 * MIB, 1);
+	mock_allocations[0].managed = true;
+	refused(GPU, 100, PEERPIN_REASON_MANAGED);
+	assert_int_equal(mock_allocations[0].synced, 0);
+}
+
+static void memory_no_device_reaches(void **state)
+{
+	(void)state;
+	allocate(0, GPU, 8 * MIB, 1);
+	mock_allocations[0].no_rdma = true;
+	refused(GPU, 100, PEERPIN_REASON_VENDOR_REFUSED);
+	assert_int_equal(mock_allocations[0].synced, 0);
+}
+
+static void past_the_end_of_an_allocation(void **state)
+{
+	(void)state;
+	allocate(0, GPU, 8 * MIB, 1);
+	allocate(1, GPU + 8 * MIB, 8 * MIB, 2);
+	refused(GPU + 7 * MIB, 2 * MIB, PEERPIN_REASON_VENDOR_REFUSED);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(whole_gpu_allocation),
+		TEST(a_hit_asks_cuda_nothing),
+		TEST(host_memory_in_pages),
+		TEST(without_cuda_the_kernel_finds_out),
+		TEST(revoked_by_the_kernel),
+		TEST(freed_by_the_program),
+		TEST(small_allocations_have_entries_of_their_own),
+		TEST(small_allocation_replaced_in_its_block),
+		TEST(small_allocation_freed_in_its_block),
+		TEST(replaced_between_query_and_pin),
+		TEST(gpu_memory_while_cuda_fails),
+		TEST(pool_memory_replaced_in_its_pool),
+		TEST(managed_memory),
+		TEST(memory_no_device_reaches),
+		TEST(past_the_end_of_an_allocation),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+/*
+ * libgdrapi's copies, in each way that this CPU has: every alignment and size,
+ * on memory that ends in pages which nobody may touch.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "copy.h"
+#include "test/unit/random.h"
+#include "test/unit/unit.h"
+
+enum {
+	PAGE = 4096,
+	PAGES = 65,
+	ROOM = PAGES * PAGE,
+	ALIGNMENTS = 64,
+	SIZES = 200,
+	MARGIN = 64,
+	BIG_COPIES = 300,
+	CANARY = 0xEE,
+};
+
+static unsigned char *map, *host;
+static unsigned char pattern[ROOM], canaries[MARGIN];
+
+static unsigned char *arena(void)
+{
+	unsigned char *p = mmap(NULL, ROOM + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(p, MAP_FAILED);
+	assert_int_equal(mprotect(p + PAGE, ROOM, PROT_READ | PROT_WRITE), 0);
+	return p + PAGE;
+}
+
+static int setup(void **state)
+{
+	size_t i;
+
+	(void)state;
+	map = arena();
+	host = arena();
+	for (i = 0; i < ROOM; i++)
+		pattern[i] = (i * 7 + (i >> 6) + (i >> 13)) % CANARY;
+	memset(canaries, CANARY, sizeof(canaries));
+	return 0;
+}
+
+static size_t before(const unsigned char *base, const unsigned char *p)
+{
+	return p - base < MARGIN ? p - base : MARGIN;
+}
+
+static size_t after(const unsigned char *base, const unsigned char *end)
+{
+	return base + ROOM - end < MARGIN ? base + ROOM - end : MARGIN;
+}
+
+static void clear(const unsigned char *base, unsigned char *to, size_t n)
+{
+	size_t skip = before(base, to);
+
+	memset(to - skip, CANARY, skip + n + after(base, to + n));
+}
+
+static void is_kept(const unsigned char *p, size_t n, const char *where)
+{
+	if (memcmp(p, canaries, n))
+		fail_msg("a byte %s the range was written", where);
+}
+
+static void is_copied(const struct stream *s, const unsigned char *base, const unsigned char *to, size_t n)
+{
+	size_t skip = before(base, to);
+
+	if (memcmp(to, pattern, n))
+		fail_msg("%s: other bytes, in %zu at %zu", s->name, n, (size_t)(to - base));
+	is_kept(to - skip, skip, "before");
+	is_kept(to + n, after(base, to + n), "behind");
+}
+
+static void both_ways(const struct stream *s, unsigned char *in_map, unsigned char *in_host, size_t n)
+{
+	memcpy(in_host, pattern, n);
+	clear(map, in_map, n);
+	gdr_stream_to(s, in_map, in_host, n);
+	is_copied(s, map, in_map, n);
+	memcpy(in_map, pattern, n);
+	clear(host, in_host, n);
+	gdr_stream_from(s, in_host, in_map, n);
+	is_copied(s, host, in_host, n);
+}
+
+/* ---- each way --------------------------------------------------------------------- */
+
+static void in_the_middle(const struct stream *s)
+{
+	static const unsigned int host_offsets[] = { 0, 1, 4, 15, 16, 33 };
+	size_t offset, i, n;
+
+	for (offset = 0; offset < ALIGNMENTS; offset++)
+		for (i = 0; i < sizeof(host_offsets) / sizeof(*host_offsets); i++)
+			for (n = 0; n <= SIZES; n++)
+				both_ways(s, map + PAGE + offset, host + PAGE + host_offsets[i], n);
+}
+
+/* One byte too many is a signal. */
+static void at_both_ends(const struct stream *s)
+{
+	size_t n;
+
+	for (n = 0; n <= 2 * SIZES; n++) {
+		both_ways(s, map, host, n);
+		both_ways(s, map + ROOM - n, host + ROOM - n, n);
+		both_ways(s, map, host + ROOM - n, n);
+		both_ways(s, map + ROOM - n, host, n);
+	}
+}
+
+static void big(const struct stream *s)
+{
+	uint64_t seed = random_seed();
+	unsigned int i;
+
+	for (i = 0; i < BIG_COPIES; i++) {
+		size_t n = random_below(&seed, ROOM), left = ROOM - n;
+
+		both_ways(s, map + random_below(&seed, left), host + random_below(&seed, left), n);
+	}
+}
+
+static void every_way(void (*test)(const struct stream *s))
+{
+	const struct stream *s;
+	unsigned int tested = 0;
+
+	for (s = gdr_streams; s->name; s++) {
+		if (!s->usable()) {
+			print_message("this CPU cannot: %s\n", s->name);
+			continue;
+		}
+		test(s);
+		tested++;
+	}
+	assert_true(tested);
+}
+
+static void copies_of_every_alignment_and_size(void **state)
+{
+	(void)state;
+	every_way(in_the_middle);
+}
+
+static void copies_touch_nothing_outside_their_pages(void **state)
+{
+	(void)state;
+	every_way(at_both_ends);
+}
+
+static void copies_of_any_length(void **state)
+{
+	(void)state;
+	every_way(big);
+}
+
+static void the_best_way_is_the_first_that_the_cpu_can(void **state)
+{
+	const struct stream *best = gdr_stream_best(), *s;
+
+	(void)state;
+	assert_true(best->usable());
+	for (s = gdr_streams; s != best; s++)
+		assert_false(s->usable());
+	assert_ptr_equal(gdr_stream_best(), best);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(copies_of_every_alignment_and_size),
+		cmocka_unit_test(copies_touch_nothing_outside_their_pages),
+		cmocka_unit_test(copies_of_any_length),
+		cmocka_unit_test(the_best_way_is_the_first_that_the_cpu_can),
+	};
+
+	return cmocka_run_group_tests(tests, setup, NULL);
+}

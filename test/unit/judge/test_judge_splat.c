@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+#include <string.h>
+
+#include "emu/judge/log/splat.h"
+#include "test/unit/unit.h"
+
+enum { FOUND_MAX = 8 };
+
+static struct splat found[FOUND_MAX];
+static size_t nr_found;
+
+static void read_log(const char *const *lines)
+{
+	struct splat splat = { 0 };
+
+	for (nr_found = 0; *lines; lines++)
+		nr_found += splat_feed(&splat, *lines, &found[nr_found]);
+	nr_found += splat_end(&splat, &found[nr_found]);
+}
+
+static void is_one(const char *const *lines, const char *rule, const char *text)
+{
+	read_log(lines);
+	assert_int_equal(nr_found, 1);
+	assert_string_equal(found[0].rule, rule);
+	assert_non_null(strstr(found[0].text, text));
+}
+
+static void line_is(const char *line, const char *rule)
+{
+	const char *const lines[] = { line, NULL };
+
+	is_one(lines, rule, line);
+}
+
+static void an_ordinary_log_is_none(void **state)
+{
+	static const char *const lines[] = {
+		"direct: loading out-of-tree module taints kernel.",
+		"emugpu: violation by direct, at its end: mapping-leaked: a DMA mapping that was never undone (13.3)",
+		"DMAR: IOMMU enabled",
+		"direct 0000:00:03.0: WARNING: no interrupt, so it is polled",	/* a driver's own words */
+		"pci 0000:00:03.0: BAR 2: assigned",
+		NULL
+	};
+
+	(void)state;
+	read_log(lines);
+	assert_int_equal(nr_found, 0);
+}
+
+static void a_warning_is_told_with_its_own_words(void **state)
+{
+	static const char *const lines[] = {
+		"------------[ cut here ]------------",
+		"direct_freed [direct] calls back into the GPU driver, which calls it",
+		"WARNING: CPU: 0 PID: 77 at emu/common/node/api.c:75 emugpu_refuse_in_callback+0x40/0x50 [emugpu]",
+		"Call Trace:",
+		" <TASK>",
+		"---[ end trace 0000000000000000 ]---",
+		NULL
+	};
+
+	(void)state;
+	is_one(lines, "kernel-splat", "direct_freed [direct] calls back into the GPU driver, which calls it (WARNING: CPU: 0");
+}
+
+static void two_warnings_are_two(void **state)
+{
+	static const char *const lines[] = {
+		"WARNING: CPU: 0 PID: 77 at a.c:1 a+0x40/0x50 [direct]",
+		"RAX: 6b6b6b6b6b6b6b6b RBX: 0000000000000000",
+		"---[ end trace 0000000000000000 ]---",
+		"direct: nothing",
+		"WARNING: CPU: 0 PID: 77 at b.c:1 b+0x40/0x50 [direct]",
+		NULL
+	};
+
+	(void)state;
+	read_log(lines);
+	assert_int_equal(nr_found, 2);
+	assert_string_equal(found[0].rule, "kernel-splat");
+	assert_non_null(strstr(found[1].text, "b.c:1"));
+}
+
+static void a_reference_too_many_is_not_told_twice(void **state)
+{
+	static const char *const lines[] = {
+		"------------[ cut here ]------------",
+		"refcount_t: underflow; use-after-free.",
+		"WARNING: CPU: 1 PID: 90 at lib/refcount.c:28 refcount_warn_saturate+0xba/0x110",
+		"---[ end trace 0000000000000000 ]---",
+		NULL
+	};
+
+	(void)state;
+	is_one(lines, "refcount", "refcount_t: underflow");
+}
+
+static void a_fault_is_one_however_often_it_says_so(void **state)
+{
+	static const char *const lines[] = {
+		"BUG: kernel NULL pointer dereference, address: 0000000000000010",
+		"#PF: supervisor read access in kernel mode",
+		"Oops: 0000 [#1] PREEMPT SMP PTI",
+		"RAX: 0000000000000000 RBX: 0000000000000000",
+		"---[ end trace 0000000000000000 ]---",
+		"Kernel panic - not syncing: Fatal exception",
+		"---[ end Kernel panic - not syncing: Fatal exception ]---",
+		NULL
+	};
+
+	(void)state;
+	is_one(lines, "kernel-splat", "NULL pointer dereference");
+}
+
+static void a_fault_at_what_was_freed_is_use_after_free(void **state)
+{
+	static const char *const by_address[] = {
+		"general protection fault, probably for non-canonical address 0x6b6b6b6b6b6b6b6b: 0000 [#1]",
+		NULL
+	};
+	static const char *const by_register[] = {
+		"list_del corruption. prev->next should be ffff888003a, but was 1",
+		"------------[ cut here ]------------",
+		"kernel BUG at lib/list_debug.c:62!",
+		"invalid opcode: 0000 [#1] PREEMPT SMP NOPTI",
+		"RDX: 0000000000000000 RSI: 6b6b6b6b6b6b6b6b RDI: 00000000ffffffff",
+		NULL
+	};
+	static const char *const by_spinning[] = {
+		"rcu: INFO: rcu_preempt self-detected stall on CPU",
+		"RIP: 0010:native_queued_spin_lock_slowpath+0x30/0x2a0",
+		"RDX: 0000000000000001 RSI: 000000006b6b6b6b RDI: ffff88800751de88",
+		NULL
+	};
+
+	(void)state;
+	is_one(by_spinning, "use-after-free", "rcu: INFO");
+	is_one(by_address, "use-after-free", "general protection fault");
+	is_one(by_register, "use-after-free", "list_del corruption");
+}
+
+static void the_allocator_says_what_it_is(void **state)
+{
+	(void)state;
+	line_is("BUG kmalloc-64 (Tainted: G           OE     ): Object already free", "double-free");
+	line_is("BUG kmalloc-64 (Tainted: G    B      OE     ): Poison overwritten", "use-after-free");
+	line_is("BUG kmalloc-64 (Not tainted): Right Redzone overwritten", "overflow");
+	line_is("BUG kmalloc-64 (Not tainted): Left Redzone overwritten", "overflow");
+	line_is("BUG direct (Not tainted): Objects remaining in direct on __kmem_cache_shutdown()", "memory-leaked");
+	line_is("WARNING: CPU: 0 PID: 1 at mm/vmalloc.c:2 Trying to vfree() nonexistent vm area (1)", "double-free");
+}
+
+static void what_others_watch_has_rules_of_its_own(void **state)
+{
+	(void)state;
+	line_is("DMAR: [DMA Write NO_PASID] Request device [00:03.0] fault addr 0xfd000000 [fault reason 0x05] PTE",
+		"iommu-fault");
+	line_is("peerpin: peerpin_lsi (0000:00:04.0) still has DMA in flight on memory that is being given up; its",
+		"overstayed");
+	line_is("watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [direct_test:99]", "hang");
+	line_is("INFO: task direct_test:99 blocked for more than 120 seconds.", "hang");
+}
+
+static void a_report_of_the_allocator_inside_of_another_counts(void **state)
+{
+	static const char *const lines[] = {
+		"BUG kmalloc-64 (Tainted: G           OE     ): Poison overwritten",
+		"Slab 0x0 objects=1",
+		"BUG kmalloc-96 (Tainted: G    B      OE     ): Object already free",
+		NULL
+	};
+
+	(void)state;
+	read_log(lines);
+	assert_int_equal(nr_found, 2);
+	assert_string_equal(found[0].rule, "use-after-free");
+	assert_string_equal(found[1].rule, "double-free");
+}
+
+/* A line of its own, so what follows is another complaint. */
+static void a_fault_of_the_device_hides_nothing(void **state)
+{
+	static const char *const lines[] = {
+		"DMAR: [DMA Write NO_PASID] Request device [00:04.0] fault addr 0x0 [fault reason 0x05]",
+		"WARNING: CPU: 0 PID: 1 at drivers/x.c:1 x+0x1/0x2",
+		NULL
+	};
+
+	(void)state;
+	read_log(lines);
+	assert_int_equal(nr_found, 2);
+	assert_string_equal(found[0].rule, "iommu-fault");
+	assert_string_equal(found[1].rule, "kernel-splat");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_ordinary_log_is_none),
+		cmocka_unit_test(a_warning_is_told_with_its_own_words),
+		cmocka_unit_test(two_warnings_are_two),
+		cmocka_unit_test(a_reference_too_many_is_not_told_twice),
+		cmocka_unit_test(a_fault_is_one_however_often_it_says_so),
+		cmocka_unit_test(a_fault_at_what_was_freed_is_use_after_free),
+		cmocka_unit_test(the_allocator_says_what_it_is),
+		cmocka_unit_test(what_others_watch_has_rules_of_its_own),
+		cmocka_unit_test(a_report_of_the_allocator_inside_of_another_counts),
+		cmocka_unit_test(a_fault_of_the_device_hides_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

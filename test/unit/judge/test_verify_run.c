@@ -1,0 +1,883 @@
+// SPDX-License-Identifier: MIT
+/* peerpin verify as a whole, with a stand-in for emu/vm/run: fake_vm_run. */
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "test/unit/unit.h"
+
+#define PEERPIN BUILD "/bin/peerpin"
+
+static char root[] = "/tmp/peerpin-test.XXXXXX";
+static char out[1 << 16], err[1 << 14];
+
+/* ---- files ----------------------------------------------------------------------- */
+
+static const char *path(const char *name)
+{
+	static char paths[4][PATH_MAX];
+	static int next;
+	char *at = paths[next++ % 4];
+
+	snprintf(at, PATH_MAX, "%s/%s", root, name);
+	return at;
+}
+
+static void read_file(const char *name, char *text, size_t size)
+{
+	FILE *file = fopen(path(name), "r");
+	size_t length = file ? fread(text, 1, size - 1, file) : 0;
+
+	text[length] = '\0';
+	if (file)
+		fclose(file);
+}
+
+static void write_text(const char *name, const char *text)
+{
+	FILE *file = fopen(path(name), "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static int lines_of(const char *name)
+{
+	char text[1 << 16];
+	const char *p;
+	int lines = 0;
+
+	read_file(name, text, sizeof(text));
+	for (p = text; (p = strchr(p, '\n')); p++)
+		lines++;
+	return lines;
+}
+
+static void remove_files(void)
+{
+	static const char *const names[] = { "boots", "ran", "test_args", "odd", "json", "html", "victim" };
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		unlink(path(names[i]));
+}
+
+/* ---- running --------------------------------------------------------------------- */
+
+static pid_t start(char *const *argv)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid)
+		return pid;
+	setenv("PEERPIN_ROOT", root, 1);
+	/* a shell that has started us in the background has them ignored */
+	signal(SIGINT, SIG_DFL);
+	signal(SIGQUIT, SIG_DFL);
+	dup2(open(path("out"), O_WRONLY | O_CREAT | O_TRUNC, 0600), 1);
+	dup2(open(path("err"), O_WRONLY | O_CREAT | O_TRUNC, 0600), 2);
+	execv(PEERPIN, argv);
+	_exit(127);
+}
+
+static int finish(pid_t pid)
+{
+	int status;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	read_file("out", out, sizeof(out));
+	read_file("err", err, sizeof(err));
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/* @words: more of the command line, with blanks between */
+static pid_t start_verify(const char *words)
+{
+	static char line[1024];
+	char *argv[32], *rest = line;
+	int argc = 0;
+
+	snprintf(line, sizeof(line), "peerpin verify --driver %s --test %s%s%s", path("x.ko"), path("test"),
+		 *words ? " " : "", words);
+	while ((argv[argc] = strsep(&rest, " ")))
+		argc++;
+	return start(argv);
+}
+
+static int verify(const char *words)
+{
+	return finish(start_verify(words));
+}
+
+static int setup_root(void **state)
+{
+	char from[PATH_MAX];
+
+	(void)state;
+	if (!mkdtemp(root))
+		return -1;
+	mkdir(path("emu"), 0700);
+	mkdir(path("emu/vm"), 0700);
+	mkdir(path("build"), 0700);
+	mkdir(path("build/judge"), 0700);
+	write_text("build/judge/guest", "");
+	chmod(path("build/judge/guest"), 0700);
+	write_text("test", "");
+	chmod(path("test"), 0700);
+	write_text("x.ko", "");
+	return realpath("test/unit/judge/fake_vm_run", from) && !symlink(from, path("emu/vm/run")) ? 0 : -1;
+}
+
+static int remove_root(void **state)
+{
+	char command[64];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf %s", root);
+	return system(command);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	remove_files();
+	write_text("odd", "");
+	return 0;
+}
+
+static void says(const char *text, const char *what)
+{
+	if (!strstr(text, what))
+		fail_msg("'%s' is not in: %s", what, text);
+}
+
+static void says_not(const char *text, const char *what)
+{
+	if (strstr(text, what))
+		fail_msg("'%s' is in: %s", what, text);
+}
+
+/* ---- cases ----------------------------------------------------------------------- */
+
+static void a_good_driver_is_clean(void **state)
+{
+	(void)state;
+	assert_int_equal(verify(""), 0);
+	says(out, "x.ko: clean\n");
+	says(out, "rules broken: 0\n");
+	says(out, "bus-addresses          13.3     ok\n");
+	says_not(out, "BROKEN");
+	says_not(out, "again:");
+	assert_string_equal(err, "");
+}
+
+/* By default: the recording, with memory beyond 4 GiB, with an IOMMU, the rest of the first. */
+static void each_boot_is_as_it_should_be(void **state)
+{
+	char boots[1 << 14], *first, *second, *third, *fourth, *rest = boots;
+
+	(void)state;
+	assert_int_equal(verify("--device nvme --kernel 6.12 -- one two"), 0);
+	read_file("boots", boots, sizeof(boots));
+	first = strsep(&rest, "\n");
+	second = strsep(&rest, "\n");
+	third = strsep(&rest, "\n");
+	fourth = strsep(&rest, "\n");
+	assert_string_equal(rest, "");
+	says(first, " slub_debug=FZP --peer-type nvme");
+	says(first, "--kernel 6.12");
+	says(first, "--modules emu/emugpu kmod/peerpin kmod/peerpin_nv emu/judge");
+	says(second, " --mem 3072 ");
+	says_not(second, "--iommu");
+	says(third, " --iommu ");
+	says_not(third, "--mem");
+	says_not(fourth, "--iommu");
+	says_not(fourth, "--mem");
+	read_file("test_args", boots, sizeof(boots));
+	assert_string_equal(boots, "one two\n");
+}
+
+/* A driver that has no event to revoke at was not tried by it. */
+static void what_did_not_happen_was_not_tried(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\n[ $1 != plain ] || return\necho \"fired $1 no\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify(""), 0);
+	says(out, "callback-waits         11.3     not tried\n");
+	says(out, "foreign-handle         11.6     not tried\n");
+	says(out, "put-of-dead-table      12.3     ok\n");
+}
+
+static void a_test_that_pins_nothing_is_no_trial(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\necho \"event $1 user 1 close of /dev/x in 9 us\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify(""), 2);
+	says(out, "x.ko: incomplete\n");
+	says(out, "the test program has pinned no GPU memory");
+	says(out, "put-of-dead-table      12.3     not tried\n");
+	says_not(out, " ok\n");
+}
+
+static int verify_trial(const char *words, const char *trial)
+{
+	char odd[256];
+
+	snprintf(odd, sizeof(odd), "odd() {\n[[ $2 != *=* || $2 = record=1 ]] || return\n"
+		 "echo \"trial $1 %s\"; echo \"end $1 clean\"; }\n", trial);
+	remove_files();
+	write_text("odd", odd);
+	return verify(words);
+}
+
+/* What peerpin pins says nothing of a driver that nobody calls; of one that pins itself it does. */
+static void a_test_that_does_not_call_the_driver_is_no_trial(void **state)
+{
+	(void)state;
+	assert_int_equal(verify_trial("", "3 pins 0 own 0 calls 1 devices"), 2);
+	says(out, "x.ko: incomplete\n");
+	says(out, "no call of the test program on a device of the driver was seen, so nothing can be said of it");
+	says_not(out, " ok\n");
+	assert_int_equal(lines_of("boots"), 1);
+	assert_int_equal(verify_trial("--only plain", "3 pins 0 own 0 calls 1 devices"), 2);
+	assert_int_equal(verify_trial("", "3 pins 0 own 1 calls 1 devices"), 0);
+	says_not(out, "no call");
+	assert_int_equal(verify_trial("", "3 pins 0 own 0 calls 0 devices"), 0);
+	says_not(out, "no call");
+	assert_int_equal(verify_trial("", "3 pins 1 own 0 calls 1 devices"), 0);
+	says(out, "x.ko: clean\n");
+	says(out, "no call of the test program on a device of the driver was seen, so nothing was done at one");
+}
+
+static void a_scenario_alone_is_no_trial_either(void **state)
+{
+	static const char *const ids[] = { "plain", "iommu", "plain/copies-2", "plain/version-0x10002", "plain/bar1-65536" };
+	char words[64];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(ids) / sizeof(*ids); i++) {
+		write_text("odd", "odd() {\necho \"trial $1 0 pins 0 own 7 calls 1 devices\"; echo \"end $1 clean\"; }\n");
+		snprintf(words, sizeof(words), "--only %s", ids[i]);
+		assert_int_equal(verify(words), 2);
+		says(out, "the test program has pinned no GPU memory");
+		says_not(out, " ok\n");
+		write_text("odd", "");
+		assert_int_equal(verify(words), 0);
+		says(out, " ok\n");
+	}
+}
+
+/* A test that skips itself there, say */
+static void each_boot_has_its_own_trial(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\ncase $1 in\n*iommu) echo \"trial $1 0 pins 0 own 7 calls 1 devices\" ;;\n"
+		   "*iommu/*) echo \"fired $1 no\" ;;\n*) return 1\nesac\necho \"end $1 clean\"; }\n");
+	assert_int_equal(verify(""), 0);
+	says(out, "bus-addresses          13.3     not tried\n");
+	says(out, "put-of-dead-table      12.3     ok\n");
+}
+
+/* What kept the guest from telling what was pinned is the verdict. */
+static void who_dies_has_pinned_what_it_has(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\n[ $1 = plain ] || return\n"
+		   "echo 'Kernel panic - not syncing: x' >>\"$log\"; exit 70; }\n");
+	assert_int_equal(verify("--only plain"), 1);
+	says_not(out, "has pinned no GPU memory");
+	assert_int_equal(verify(""), 1);
+	says_not(out, "has pinned no GPU memory");
+	assert_true(lines_of("ran") > 10);
+	write_text("odd", "odd() {\n[ $1 = plain ] || return\n"
+		   "echo \"finding $1 test-failed x.ko cannot be loaded: y\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify("--only plain"), 1);
+	says_not(out, "has pinned no GPU memory");
+}
+
+static void what_was_not_run_was_not_tried(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\nkill -INT $PPID; exec sleep 60; }\n");
+	assert_int_equal(verify(""), 2);
+	says(out, "0 scenarios in ");
+	says(out, "put-of-dead-table      12.3     not tried\n");
+	says_not(out, " ok\n");
+}
+
+/* nohup(1) */
+static void a_hang_up_that_is_ignored_ends_nothing(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\nkill -HUP $PPID; return 1; }\n");
+	signal(SIGHUP, SIG_IGN);
+	assert_int_equal(verify("--only plain"), 0);
+	signal(SIGHUP, SIG_DFL);
+	write_text("odd", "odd() {\nkill -HUP $PPID; exec sleep 60; }\n");
+	assert_int_equal(verify("--only plain"), 2);
+	says(out, "stopped by a signal");
+	write_text("odd", "odd() {\nkill -QUIT $PPID; exec sleep 60; }\n");
+	assert_int_equal(verify("--only plain"), 2);
+	says(out, "stopped by a signal");
+}
+
+/* In the machine the driver and the test are root, and may make links where it shares a directory. */
+static void what_the_machine_leaves_is_not_written_through(void **state)
+{
+	char odd[PATH_MAX + 128], text[64];
+
+	(void)state;
+	write_text("victim", "mine\n");
+	snprintf(odd, sizeof(odd), "odd() {\nfor file in \"${plan%%/*}\"/*; do ln -sf %s \"$file\"; done; return 1; }\n",
+		 path("victim"));
+	write_text("odd", odd);
+	assert_int_equal(verify(""), 0);
+	assert_true(lines_of("boots") > 1);
+	read_file("victim", text, sizeof(text));
+	assert_string_equal(text, "mine\n");
+	write_text("odd", "odd() {\nrm \"$plan\"; mkdir -p \"$plan/full\"; return 1; }\n");
+	assert_int_equal(verify(""), 0);
+}
+
+static void what_was_found_before_the_end_counts(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\n[ $1 = plain/scatter-0 ] || return\n"
+		   "echo \"finding $1 memory-leaked 64 bytes\"; kill -INT $PPID; exec sleep 60; }\n");
+	assert_int_equal(verify(""), 1);
+	says(out, "x.ko: BROKEN: memory-leaked: ");
+	says(out, "stopped by a signal");
+}
+
+static void full_has_every_boot(void **state)
+{
+	char boots[1 << 14];
+
+	(void)state;
+	assert_int_equal(verify("--full --device none"), 0);
+	read_file("boots", boots, sizeof(boots));
+	/* the first, those of --quick, and of the rest each that has more; the plain one does both in one */
+	assert_int_equal(lines_of("boots"), 7);
+	says(boots, " slub_debug=FZP --iommu --append iommu.strict=0 ");
+	says(boots, "--module-param emugpu.bar_sharing=0");
+	says(boots, "--peers 0");
+}
+
+static void allocations_end_where_none_fails(void **state)
+{
+	char ran[1 << 14];
+
+	(void)state;
+	assert_int_equal(verify("--full"), 0);
+	read_file("ran", ran, sizeof(ran));
+	says(ran, "plain/alloc-8\n");
+	says_not(ran, "plain/alloc-9\n");
+}
+
+static void a_broken_rule_is_told(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\n"
+		   "[ $1 = plain/revoke-at-kernel-2 ] || return\n"
+		   "echo \"finding $1 memory-leaked 64 bytes\"; echo \"finding $1 call-in-callback by x\"\n"
+		   "echo \"log $1 a line\"; echo \"fired $1 yes\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify("-- it's"), 1);
+	says(out, "x.ko: BROKEN: call-in-callback (11.3): ");
+	says(out, "rules broken: 2\n");
+	says(out, "memory-leaked                   BROKEN        1  plain/revoke-at-kernel-2\n");
+	says(out, "plain/revoke-at-kernel-2: at the driver's event 2 (dma_map_pages by x) the GPU memory is taken");
+	says(out, "--only plain/revoke-at-kernel-2 -- 'it'\\''s'\n");
+	says(out, "    a line\n");
+}
+
+static void a_splat(const char *log, const char *rule)
+{
+	char odd[1024], row[64];
+
+	remove_files();
+	snprintf(odd, sizeof(odd), "odd() {\n[ $1 = plain/copies-2 ] || return\n"
+		 "printf '%%s\\n' %s >>\"$log\"; exit 70; }\n", log);
+	write_text("odd", odd);
+	assert_int_equal(verify(""), 1);
+	snprintf(row, sizeof(row), "x.ko: BROKEN: %s", rule);
+	says(out, row);
+	assert_int_equal(lines_of("boots"), 5);
+}
+
+static void a_dead_machine_is_judged_by_its_log(void **state)
+{
+	(void)state;
+	a_splat("'[  1.3] BUG: kernel NULL pointer dereference'", "kernel-splat");
+	says(out, "  found:    BUG: kernel NULL pointer dereference\n");
+	a_splat("'[  1.3] BUG kmalloc-64 (Tainted: G): Poison overwritten' '[ 1.4] BUG: x'", "use-after-free");
+	a_splat("'[  1.3] general protection fault, for address 0x6b6b6b6b6b6b6b6b'", "use-after-free");
+	a_splat("'[  1.3] BUG kmalloc-64: Object already free'", "double-free");
+	a_splat("'[  1.3] refcount_t: underflow; use-after-free.'", "refcount");
+	a_splat("'[  1.3] emugpu: violation by x, f+0x1/0x2 [x]: put-of-dead-table: put (12.3)' '[ 1.4] BUG: x'",
+		"put-of-dead-table (12.3)");
+	says(out, "kernel-splat                    BROKEN ");
+}
+
+static void a_machine_that_ends_without_a_word_hangs(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] && exit 124; return 1; }\n");
+	assert_int_equal(verify(""), 1);
+	says(out, "x.ko: BROKEN: hang");
+	says(out, "    kernel: booted\n");
+}
+
+/* The one that ran last, of the last machine */
+static const char *last_scenario(void)
+{
+	static char text[1 << 16];
+	char *end;
+
+	read_file("ran", text, sizeof(text));
+	end = strrchr(text, '\n');
+	assert_non_null(end);
+	*end = '\0';
+	end = strrchr(text, '\n');
+	return end ? end + 1 : text;
+}
+
+static void log_in(const char *id, const char *line)
+{
+	char odd[512];
+
+	snprintf(odd, sizeof(odd), "odd() {\n[ $1 != %s ] || echo '[    9.1] %s' >>\"$log\"; return 1; }\n", id, line);
+	remove_files();
+	write_text("odd", odd);
+}
+
+/* With the scenario it would be a death: the guest sees what comes before its end. */
+static void what_the_kernel_says_after_the_end_counts(void **state)
+{
+	char last[64];
+
+	(void)state;
+	assert_int_equal(verify(""), 0);
+	snprintf(last, sizeof(last), "%.60s", last_scenario());
+	log_in(last, "BUG: unable to handle page fault for address: 0");
+	assert_int_equal(verify(""), 1);
+	says(out, "x.ko: BROKEN: kernel-splat");
+	says(out, last);
+	says(out, "    BUG: unable to handle");
+	log_in(last, "DMAR: [DMA Write] fault addr 0x0");
+	assert_int_equal(verify(""), 0);
+	log_in(last, "all is well");
+	assert_int_equal(verify(""), 0);
+}
+
+static void what_the_kernel_says_before_the_scenario_is_not_its_doing(void **state)
+{
+	(void)state;
+	write_text("odd", "echo 'WARNING: at boot' >>\"$log\"\nodd() { return 1; }\n");
+	assert_int_equal(verify("--only plain"), 0);
+	write_text("odd", "odd() {\n[ $1 != plain ] || echo 'WARNING: at once' >>\"$log\"; return 1; }\n");
+	assert_int_equal(verify("--only plain"), 1);
+}
+
+/* The two come different ways: here the guest's word of the scenario comes a second after the kernel's. */
+static void what_the_kernel_says_may_come_first(void **state)
+{
+	(void)state;
+	write_text("odd", "echo() {\n[ \"$1\" = 'begin plain/copies-2' ] || { builtin echo \"$@\"; return; }\n"
+		   "printf '%s\\n' '[ 1.0] judge: a scenario begins' '[ 1.3] BUG: x' >>\"$log\"\n"
+		   "sleep 1; builtin echo \"$1\"; exit 70; }\nodd() { return 1; }\n");
+	assert_int_equal(verify(""), 1);
+	says(out, "x.ko: BROKEN: kernel-splat");
+}
+
+/* emu/vm/run ends with 70 where the log has what looks like a splat. */
+static void a_guest_that_gives_up_is_no_verdict(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] || return\n"
+		   "echo 'x 0000: WARNING: no firmware' >>\"$log\"; echo 'judge: no test' >&2; exit 70; }\n");
+	assert_int_equal(verify(""), 2);
+	says(err, "    judge: no test");
+	remove_files();
+	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] || return\n"
+		   "echo 'WARNING: CPU: 0 at x.c:1' >>\"$log\"; echo 'judge: no /dev/emugpu' >&2; exit 70; }\n");
+	assert_int_equal(verify(""), 1);
+	says(out, "x.ko: BROKEN: kernel-splat");
+}
+
+static void what_was_not_seen_is_no_verdict(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] || return\n"
+		   "echo \"untold $1 too many\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify(""), 2);
+	says(out, "x.ko: incomplete");
+	says(out, "rules broken: 0; in 1 scenario not all was seen: too many");
+	remove_files();
+	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] || return\n"
+		   "echo \"untold $1 too many\"; echo \"begin $1\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify(""), 0);
+	remove_files();
+	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] || return\n"
+		   "echo \"untold $1 too many\"; echo \"finding $1 hang it hangs\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify(""), 1);
+}
+
+/* Of itself, so the scenario begins again; one in which it crashes each time is told. */
+static void a_crash_of_qemu_is_not_the_drivers(void **state)
+{
+	static const char *const where[] = { "plain", "plain/copies-2", "iommu" };
+	char odd[512];
+	int clean;
+	size_t i;
+
+	(void)state;
+	assert_int_equal(verify(""), 0);
+	clean = lines_of("ran");
+	for (i = 0; i < 3; i++) {
+		remove_files();
+		unlink(path("crashed"));
+		snprintf(odd, sizeof(odd), "odd() {\n[ $1 = %s ] && ! [ -e \"$root/crashed\" ] || return\n"
+			 "record $1; >\"$root/crashed\"\n"
+			 "echo 'watch: QEMU was ended by signal 11 (Segmentation fault)' >&2; exit 70; }\n", where[i]);
+		write_text("odd", odd);
+		assert_int_equal(verify(""), 0);
+		assert_int_equal(lines_of("ran"), clean + 1);
+		assert_int_equal(lines_of("boots"), 5);
+	}
+	remove_files();
+	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] || return\n"
+		   "echo 'watch: QEMU was ended by signal 6 (Aborted)' >&2; exit 70; }\n");
+	assert_int_equal(verify(""), 1);
+	says(out, "x.ko: BROKEN: hang");
+	assert_int_equal(lines_of("ran"), clean + 1);
+}
+
+/* What follows a death or a dirty end runs in another machine, and nothing twice. */
+static void nothing_is_lost_and_nothing_twice(void **state)
+{
+	char ran[1 << 14], id[64], *rest = ran;
+	const char *at;
+	int clean;
+
+	(void)state;
+	assert_int_equal(verify(""), 0);
+	clean = lines_of("ran");
+	remove_files();
+	write_text("odd", "odd() {\n"
+		   "case $1 in plain/scatter-0) echo \"end $1 dirty\"; exit 75 ;;\n"
+		   "plain/alloc-2 | iommu) exit 70 ;; esac; return 1; }\n");
+	assert_int_equal(verify(""), 1);
+	assert_int_equal(lines_of("ran"), clean);
+	assert_int_equal(lines_of("boots"), 4 + 3);
+	read_file("ran", ran, sizeof(ran));
+	while ((at = strsep(&rest, "\n")) && *at && rest) {
+		snprintf(id, sizeof(id), "\n%s\n", at);
+		assert_null(strstr(rest, id));
+	}
+}
+
+/* Where the IOMMU stops the device although nothing was done, the addresses were never good. */
+static void a_fault_is_named_by_what_was_done(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\n[ $1 = iommu/revoke-at-kernel-2 ] || return\n"
+		   "echo \"finding $1 iommu-fault x\"; echo \"fired $1 yes\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify(""), 1);
+	says(out, "BROKEN: dma-after-callback (11.3)");
+	says(out, "bus-addresses          13.3     ok\n");
+	write_text("odd", "odd() {\n[[ $1 = iommu* ]] || return\n"
+		   "echo \"finding $1 iommu-fault x\"; echo \"fired $1 yes\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify(""), 1);
+	says(out, "BROKEN: bus-addresses (13.3)");
+	says(out, "dma-after-callback     11.3     ok\n");
+}
+
+static void a_rule_without_a_name_is_not_lost(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\necho \"finding $1 new-rule what\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify("--only plain"), 1);
+	says(out, "BROKEN: other");
+	says(out, "new-rule: what\n");
+}
+
+static void no_machine_is_no_verdict(void **state)
+{
+	(void)state;
+	write_text("odd", "echo 'no such kernel; type: x' >&2; exit 1\n");
+	assert_int_equal(verify("--json " "/dev/null"), 2);
+	says(err, "no such kernel; type: x\n");
+	says_not(out, "clean");
+	assert_int_equal(lines_of("boots"), 1);
+}
+
+/* As in `TMPDIR= peerpin ...`; made in / it would be root's only, and nobody would look for it there. */
+static void an_empty_TMPDIR_is_none(void **state)
+{
+	char boots[2048];
+
+	(void)state;
+	setenv("TMPDIR", "", 1);
+	assert_int_equal(verify("--only plain"), 0);
+	unsetenv("TMPDIR");
+	read_file("boots", boots, sizeof(boots));
+	says(boots, " --share /tmp/peerpin-verify.");
+}
+
+static void first_stops(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] || return\n"
+		   "echo \"finding $1 data-wrong x\"; echo \"end $1 clean\"; sleep 100; }\n");
+	assert_int_equal(verify("--first"), 1);
+	says(out, "--first");
+	assert_int_equal(lines_of("boots"), 1);
+}
+
+static void only_runs_one(void **state)
+{
+	char ran[256], boots[2048];
+
+	(void)state;
+	assert_int_equal(verify("--only iommu/during-1+300us"), 0);
+	read_file("ran", ran, sizeof(ran));
+	assert_string_equal(ran, "iommu/during-1+300us\n");
+	read_file("boots", boots, sizeof(boots));
+	says(boots, " slub_debug=FZPU ");
+	says(out, "1 scenario in ");
+	says(out, "foreign-handle         11.6     not tried\n");
+	assert_int_equal(verify("--only iommu/during"), 2);
+	says(err, "iommu/during");
+}
+
+/* Where the test has changed, and does not come so far any more, that is no verdict. */
+static void only_says_what_it_could_not_do(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\necho \"fired $1 no\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify("--only plain/revoke-at-kernel-30"), 2);
+	says(out, "x.ko: incomplete\n");
+	says(out, "the test does not come so far");
+	write_text("odd", "odd() {\necho \"finding $1 data-wrong x\"; echo \"fired $1 no\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify("--only plain/revoke-at-kernel-30"), 1);
+}
+
+static bool wait_for(const char *name, int lines)
+{
+	int i;
+
+	for (i = 0; i < 500 && lines_of(name) < lines; i++)
+		usleep(10000);
+	return i < 500;
+}
+
+static int interrupt(int signo)
+{
+	pid_t pid = start_verify("");
+
+	assert_true(wait_for("ran", 3));
+	kill(pid, signo);
+	return finish(pid);
+}
+
+static void ctrl_c_gives_the_report_so_far(void **state)
+{
+	static const char sleeps[] = "trap 'echo >>\"$root/ended\"; exit 143' TERM\n"
+		"odd() {\n[ $1 != plain ] || %s\n[ $1 = plain/version-0x10002 ] || return\nsleep 100 & wait; }\n";
+	char odd[512];
+
+	(void)state;
+	snprintf(odd, sizeof(odd), sleeps, "return");
+	write_text("odd", odd);
+	assert_int_equal(interrupt(SIGINT), 2);
+	says(out, "x.ko: incomplete\n2 scenarios in ");
+	says(out, "stopped by a signal");
+	assert_true(wait_for("ended", 1));
+	snprintf(odd, sizeof(odd), sleeps, "echo \"finding $1 hang x\"");
+	write_text("odd", odd);
+	unlink(path("ran"));
+	assert_int_equal(interrupt(SIGTERM), 1);
+	says(out, "x.ko: BROKEN: hang");
+	unlink(path("ran"));
+	assert_int_equal(interrupt(SIGHUP), 1);
+}
+
+static struct json_object *member(struct json_object *o, const char *key)
+{
+	struct json_object *value = NULL;
+
+	if (!json_object_object_get_ex(o, key, &value))
+		fail_msg("%s is missing", key);
+	return value;
+}
+
+static const char *text_of(struct json_object *o, const char *key)
+{
+	return json_object_get_string(member(o, key));
+}
+
+static void json_has_it_all(void **state)
+{
+	struct json_object *o, *rule;
+	char words[PATH_MAX];
+
+	(void)state;
+	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] || return\n"
+		   "echo \"finding $1 bus-addresses say \\\"<x>\\\"\"; echo \"log $1 <b>\"; echo \"end $1 clean\"; }\n");
+	snprintf(words, sizeof(words), "--json %s --html %s", path("json"), path("html"));
+	assert_int_equal(verify(words), 1);
+	o = json_object_from_file(path("json"));
+	assert_non_null(o);
+	assert_string_equal(text_of(o, "verdict"), "violations");
+	assert_string_equal(text_of(o, "headline"), "bus-addresses");
+	assert_null(member(o, "stopped"));
+	assert_int_equal(json_object_array_length(member(o, "scenarios")), lines_of("ran"));
+	rule = json_object_array_get_idx(member(o, "rules"), 0);
+	assert_string_equal(text_of(rule, "verdict"), "BROKEN");
+	assert_string_equal(text_of(rule, "section"), "13.3");
+	assert_string_equal(text_of(rule, "scenario"), "plain/copies-2");
+	assert_string_equal(text_of(rule, "finding"), "say \"<x>\"");
+	says(text_of(rule, "repeat"), "--only plain/copies-2");
+	json_object_put(o);
+	read_file("html", out, sizeof(out));
+	says(out, "say &quot;&lt;x&gt;&quot;");
+	says(out, "&lt;b&gt;");
+	says_not(out, "<b>");
+	says(out, "</html>\n");
+	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] || return\necho \"untold $1 <b>\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify(words), 2);
+	read_file("html", out, sizeof(out));
+	says(out, "&lt;b&gt;");
+	says_not(out, "<b>");
+}
+
+static void what_cannot_be_delivered_is_no_verdict(void **state)
+{
+	(void)state;
+	assert_int_equal(verify("--only plain --json /no/such/file"), 2);
+	says(err, "/no/such/file could not be written");
+	assert_int_equal(lines_of("boots"), 0);
+	assert_int_equal(verify("--only plain --html /dev/full"), 2);
+	remove_files();
+	assert_int_equal(verify("--only plain --json /tmp"), 2);
+	says(err, "/tmp could not be written: Is a directory");
+	assert_int_equal(verify("--only plain --json  --html x"), 2);
+	says(err, "a file without a name could not be written");
+	assert_int_equal(verify("--only plain --html /tmp/no/"), 2);
+	assert_int_equal(verify("--only plain --json /dev/null --html /dev/null"), 2);
+	says(err, "give each its own file");
+	assert_int_equal(lines_of("boots"), 0);
+}
+
+/* Whoever reads it gets it, and not an end before. */
+static void a_report_may_go_into_a_pipe(void **state)
+{
+	char command[2 * PATH_MAX], text[1 << 16];
+	FILE *reader;
+
+	(void)state;
+	assert_int_equal(mkfifo(path("json"), 0600), 0);
+	snprintf(command, sizeof(command), "timeout 60 cat %s", path("json"));
+	reader = popen(command, "r");
+	assert_non_null(reader);
+	snprintf(command, sizeof(command), "--only plain --json %s", path("json"));
+	assert_int_equal(verify(command), 0);
+	text[fread(text, 1, sizeof(text) - 1, reader)] = '\0';
+	assert_int_equal(pclose(reader), 0);
+	says(text, "\"verdict\":\"clean\"");
+}
+
+/* "| head", or a terminal that is gone: the files are written all the same. */
+static void a_reader_that_goes_costs_its_report_only(void **state)
+{
+	char command[3 * PATH_MAX], text[1 << 16];
+
+	(void)state;
+	/* a report that stdio does not keep to the end */
+	write_text("odd", "odd() {\necho \"finding $1 data-wrong x\"\n"
+		   "for i in {1..40}; do echo \"log $1 $(printf %0190d $i)\"; done; echo \"end $1 clean\"; }\n");
+	snprintf(command, sizeof(command), "PEERPIN_ROOT=%s %s verify --only plain --driver %s --test %s --json %s --html %s "
+		 "2>%s | true", root, PEERPIN, path("x.ko"), path("test"), path("json"), path("html"), "/dev/null");
+	assert_int_equal(system(command), 0);
+	read_file("json", text, sizeof(text));
+	says(text, "\"verdict\":\"violations\"");
+	read_file("html", text, sizeof(text));
+	says(text, "</html>");
+}
+
+static void bad_command_lines(void **state)
+{
+	char *const no_driver[] = { (char *)"peerpin", (char *)"verify", NULL };
+
+	(void)state;
+	assert_int_equal(finish(start(no_driver)), 2);
+	says(err, "--driver FILE.ko");
+	assert_int_equal(verify("--test /no/such/test"), 2);
+	says(err, "/no/such/test");
+	assert_int_equal(verify("--driver /no/such.ko"), 2);
+	says(err, "/no/such.ko");
+	assert_int_equal(verify("--device floppy"), 2);
+	says(err, "not floppy");
+	assert_int_equal(verify("word"), 2);
+	says(err, "behind --");
+	assert_int_equal(verify("--nonsense"), 2);
+	says(err, "does not know --nonsense");
+	assert_int_equal(verify("--json"), 2);
+	says(err, "--json needs a value");
+	assert_int_equal(lines_of("boots"), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(a_good_driver_is_clean, setup),
+		cmocka_unit_test_setup(each_boot_is_as_it_should_be, setup),
+		cmocka_unit_test_setup(what_did_not_happen_was_not_tried, setup),
+		cmocka_unit_test_setup(a_test_that_pins_nothing_is_no_trial, setup),
+		cmocka_unit_test_setup(a_test_that_does_not_call_the_driver_is_no_trial, setup),
+		cmocka_unit_test_setup(a_scenario_alone_is_no_trial_either, setup),
+		cmocka_unit_test_setup(each_boot_has_its_own_trial, setup),
+		cmocka_unit_test_setup(who_dies_has_pinned_what_it_has, setup),
+		cmocka_unit_test_setup(what_was_not_run_was_not_tried, setup),
+		cmocka_unit_test_setup(a_hang_up_that_is_ignored_ends_nothing, setup),
+		cmocka_unit_test_setup(what_the_machine_leaves_is_not_written_through, setup),
+		cmocka_unit_test_setup(what_was_found_before_the_end_counts, setup),
+		cmocka_unit_test_setup(full_has_every_boot, setup),
+		cmocka_unit_test_setup(allocations_end_where_none_fails, setup),
+		cmocka_unit_test_setup(a_broken_rule_is_told, setup),
+		cmocka_unit_test_setup(a_dead_machine_is_judged_by_its_log, setup),
+		cmocka_unit_test_setup(a_machine_that_ends_without_a_word_hangs, setup),
+		cmocka_unit_test_setup(what_the_kernel_says_after_the_end_counts, setup),
+		cmocka_unit_test_setup(what_the_kernel_says_before_the_scenario_is_not_its_doing, setup),
+		cmocka_unit_test_setup(what_the_kernel_says_may_come_first, setup),
+		cmocka_unit_test_setup(a_guest_that_gives_up_is_no_verdict, setup),
+		cmocka_unit_test_setup(what_was_not_seen_is_no_verdict, setup),
+		cmocka_unit_test_setup(a_crash_of_qemu_is_not_the_drivers, setup),
+		cmocka_unit_test_setup(nothing_is_lost_and_nothing_twice, setup),
+		cmocka_unit_test_setup(a_fault_is_named_by_what_was_done, setup),
+		cmocka_unit_test_setup(a_rule_without_a_name_is_not_lost, setup),
+		cmocka_unit_test_setup(no_machine_is_no_verdict, setup),
+		cmocka_unit_test_setup(an_empty_TMPDIR_is_none, setup),
+		cmocka_unit_test_setup(first_stops, setup),
+		cmocka_unit_test_setup(only_runs_one, setup),
+		cmocka_unit_test_setup(only_says_what_it_could_not_do, setup),
+		cmocka_unit_test_setup(ctrl_c_gives_the_report_so_far, setup),
+		cmocka_unit_test_setup(json_has_it_all, setup),
+		cmocka_unit_test_setup(what_cannot_be_delivered_is_no_verdict, setup),
+		cmocka_unit_test_setup(a_report_may_go_into_a_pipe, setup),
+		cmocka_unit_test_setup(a_reader_that_goes_costs_its_report_only, setup),
+		cmocka_unit_test_setup(bad_command_lines, setup),
+	};
+
+	return cmocka_run_group_tests(tests, setup_root, remove_root);
+}

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "test/unit/unit.h"
+#include "emu/judge/result/scenarios.h"
+
+/* @texts: numbered from 1 */
+static void record(struct recording *recording, enum event_side side, const char *const *texts, unsigned int count)
+{
+	struct event event = { .side = side };
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		event.number = i + 1;
+		snprintf(event.text, sizeof(event.text), "%s", texts[i]);
+		recording_add(recording, &event);
+	}
+}
+
+static const char *const kernel_events[] = {
+	"get_pages by direct", "dma_map_pages by direct", "get_pages_persistent by direct", "dma_map_pages by direct",
+	"dma_unmap_pages by direct", "put_pages by direct",
+};
+
+static const char *const user_events[] = {
+	"ioctl 0xc020dd01 on /dev/direct0 in 400 us", "mmap on /dev/direct0 in 900 us",
+	"ioctl 0xc020dd02 on /dev/direct0 in 299 us", "ioctl 0xc020dd02 on /dev/direct0 in 4000 us",
+	"ioctl 0xc020dd02 on /dev/direct0", "munmap on /dev/direct0 in 8 us",
+	"close on /dev/direct0 in 5000 us", "close on /dev/direct0 in 80 us",
+};
+
+enum {
+	NR_KERNEL = sizeof(kernel_events) / sizeof(kernel_events[0]),
+	NR_USER = sizeof(user_events) / sizeof(user_events[0]),
+};
+
+static struct recording recording;
+static struct scenarios list;
+
+static int setup(void **state)
+{
+	(void)state;
+	record(&recording, EVENT_KERNEL, kernel_events, NR_KERNEL);
+	record(&recording, EVENT_USER, user_events, NR_USER);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	recording_free(&recording);
+	scenarios_free(&list);
+	return 0;
+}
+
+static const struct scenario *find(const char *id)
+{
+	size_t i;
+
+	for (i = 0; i < list.count; i++)
+		if (!strcmp(list.at[i].id, id))
+			return &list.at[i];
+	return NULL;
+}
+
+static void has(const char *id, const char *keys)
+{
+	const struct scenario *s = find(id);
+
+	if (!s)
+		fail_msg("%s is missing", id);
+	assert_string_equal(s->keys, keys);
+}
+
+static void has_not(const char *id)
+{
+	if (find(id))
+		fail_msg("%s is there", id);
+}
+
+static unsigned int count(const char *prefix)
+{
+	unsigned int n = 0;
+	size_t i;
+
+	for (i = 0; i < list.count; i++)
+		n += !strncmp(list.at[i].id, prefix, strlen(prefix));
+	return n;
+}
+
+static void the_first_needs_nothing(void **state)
+{
+	(void)state;
+	scenarios_before(&list, LEVEL_QUICK);
+	assert_string_equal(list.at[0].id, "plain");
+	assert_string_equal(list.at[0].keys, "");
+	has("plain/scatter-0", "scatter=0");
+	has("plain/version-0x10001", "version=0x10001");
+	has("plain/bar1-65536", "bar1=65536");
+	has("plain/copies-2", "copies=2");
+	has("plain/alloc-1", "alloc=1");
+	assert_int_equal(count("plain/alloc-"), 8);
+	assert_int_equal(count(""), count("plain"));
+}
+
+static void full_is_everything_everywhere(void **state)
+{
+	char id[64];
+	int i;
+
+	(void)state;
+	scenarios_after(&list, LEVEL_FULL, &recording);
+	for (i = 1; i <= NR_KERNEL; i++) {
+		snprintf(id, sizeof(id), "iommu-lazy/revoke-at-kernel-%d", i);
+		assert_non_null(find(id));
+	}
+	assert_int_equal(count("plain/kill-at-kernel-"), NR_KERNEL);
+	assert_int_equal(count("plain/revoke-at-user-"), NR_USER);
+	assert_int_equal(count("plain/kill-at-user-"), NR_USER);
+	assert_int_equal(count("plain/during-"), 2 * 5);
+	has("iommu", "");
+	has("iommu-lazy", "");
+	has("high-memory", "");
+	has("no-sharing", "");
+	has("iommu/during-4+1000us", "user-event=4:during:1000");
+	has("plain/during-1+360us", "user-event=1:during:360");
+	has("plain/revoke-at-kernel-2", "kernel-event=2:revoke");
+}
+
+static void calls_fail_as_often_as_they_were_made(void **state)
+{
+	(void)state;
+	scenarios_after(&list, LEVEL_FULL, &recording);
+	has("plain/fail-get_pages-2", "fail=get_pages:2");
+	has_not("plain/fail-get_pages-3");
+	has("plain/fail-dma_map-2", "fail=dma_map:2");
+	has_not("plain/fail-dma_map-3");
+}
+
+static void ends_are_the_first_and_last_of_each_kind(void **state)
+{
+	static const char *const ends[] = {
+		"plain/fork-at-user-1", "plain/fork-at-user-2", "plain/fork-at-user-3", "plain/fork-at-user-5",
+		"plain/fork-at-user-6", "plain/fork-at-user-7", "plain/fork-at-user-8",
+	};
+	size_t i;
+
+	(void)state;
+	scenarios_after(&list, LEVEL_FULL, &recording);
+	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		assert_non_null(find(ends[i]));
+	has_not("plain/fork-at-user-4");
+	assert_int_equal(count("plain/late-close"), 1);
+	has("plain/late-close-at-user-7", "user-event=7:late-close");
+}
+
+/* A thousand copies between one pin and one close */
+static void record_many(void)
+{
+	struct event event = { .side = EVENT_USER, .text = "ioctl 0xc020dd09 on /dev/direct0 in 700 us" };
+
+	for (event.number = NR_USER + 1; event.number <= 1000; event.number++)
+		recording_add(&recording, &event);
+	event.side = EVENT_KERNEL;
+	snprintf(event.text, sizeof(event.text), "put_pages by direct");
+	for (event.number = NR_KERNEL + 1; event.number <= 1000; event.number++)
+		recording_add(&recording, &event);
+}
+
+static void quick_is_few_and_tells_most(void **state)
+{
+	(void)state;
+	record_many();
+	scenarios_after(&list, LEVEL_QUICK, &recording);
+	assert_in_range(list.count, 60, 140);
+	assert_int_equal(count("plain/foreign-"), 6);
+	assert_in_range(count("plain/revoke-at-kernel-"), 12, 24);
+	has("plain/revoke-at-kernel-1", "kernel-event=1:revoke");
+	has("plain/revoke-at-kernel-6", "kernel-event=6:revoke");
+	has("plain/revoke-at-kernel-1000", "kernel-event=1000:revoke");
+	assert_int_equal(count("iommu-lazy"), 0);
+	assert_int_equal(count("no-sharing"), 0);
+	assert_in_range(count("iommu/during-"), 5 * 3, 6 * 3);
+}
+
+static void what_is_quick_comes_first(void **state)
+{
+	struct scenarios quick = { 0 };
+	size_t i;
+
+	(void)state;
+	record_many();
+	scenarios_after(&quick, LEVEL_QUICK, &recording);
+	scenarios_after(&list, LEVEL_FULL, &recording);
+	assert_true(list.count > quick.count);
+	for (i = 0; i < quick.count; i++)
+		assert_string_equal(list.at[i].id, quick.at[i].id);
+	scenarios_free(&quick);
+}
+
+static void none_is_run_twice(void **state)
+{
+	size_t i, j;
+
+	(void)state;
+	scenarios_after(&list, LEVEL_FULL, &recording);
+	for (i = 0; i < list.count; i++)
+		for (j = 0; j < i; j++)
+			assert_string_not_equal(list.at[i].id, list.at[j].id);
+}
+
+/* Each in a piece of the quick ones, and one of the rest */
+static void boots_are_not_mixed(void **state)
+{
+	size_t i, changes = 0;
+
+	(void)state;
+	scenarios_after(&list, LEVEL_FULL, &recording);
+	for (i = 1; i < list.count; i++)
+		changes += list.at[i].boot != list.at[i - 1].boot;
+	assert_in_range(changes, NR_BOOTS - 1, NR_BOOTS + 1);
+}
+
+static void nothing_recorded_leaves_what_needs_none(void **state)
+{
+	struct recording none = { 0 };
+
+	(void)state;
+	scenarios_after(&list, LEVEL_FULL, &none);
+	assert_non_null(find("iommu"));
+	assert_int_equal(count("plain"), 0);
+}
+
+static void allocations_grow_to_the_limit(void **state)
+{
+	(void)state;
+	scenarios_alloc(&list, LEVEL_FULL, 8);
+	assert_int_equal(list.count, 16);
+	has("plain/alloc-9", "alloc=9");
+	has("plain/alloc-24", "alloc=24");
+	scenarios_free(&list);
+	scenarios_alloc(&list, LEVEL_FULL, 24);
+	has("plain/alloc-64", "alloc=64");
+	has_not("plain/alloc-65");
+	scenarios_free(&list);
+	scenarios_alloc(&list, LEVEL_FULL, 64);
+	assert_int_equal(list.count, 0);
+	scenarios_alloc(&list, LEVEL_QUICK, 24);
+	assert_int_equal(list.count, 0);
+}
+
+/* What a report says can be given to --only, and is the same then. */
+static void every_id_is_understood(void **state)
+{
+	struct scenario s;
+	size_t i, k;
+
+	(void)state;
+	scenarios_before(&list, LEVEL_FULL);
+	scenarios_after(&list, LEVEL_FULL, &recording);
+	for (i = 0; i < list.count; i++) {
+		assert_int_equal(scenario_parse(list.at[i].id, &s), 0);
+		assert_string_equal(s.keys, list.at[i].keys);
+		assert_int_equal(s.boot, list.at[i].boot);
+		assert_int_equal(s.tries, list.at[i].tries);
+		for (k = 0; k < i; k++)
+			assert_string_not_equal(list.at[k].id, list.at[i].id);
+	}
+}
+
+static void other_ids_are_refused(void **state)
+{
+	static const char *const bad[] = {
+		"", "plain/", "/", "Plain", "plain/alloc", "plain/alloc-", "plain/alloc-x", "plain/alloc-1x",
+		"plain/alloc-01", "plain/alloc--1", "moon/alloc-1", "plain/during-1+", "plain/during-1+300",
+		"plain/version-65537", "plain/alloc-1 record=1", "plain/revoke-at-kernel-99999999999",
+	};
+	struct scenario s;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (scenario_parse(bad[i], &s) != -EINVAL)
+			fail_msg("'%s' is taken for %s", bad[i], s.keys);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(the_first_needs_nothing, setup, teardown),
+		cmocka_unit_test_setup_teardown(full_is_everything_everywhere, setup, teardown),
+		cmocka_unit_test_setup_teardown(calls_fail_as_often_as_they_were_made, setup, teardown),
+		cmocka_unit_test_setup_teardown(ends_are_the_first_and_last_of_each_kind, setup, teardown),
+		cmocka_unit_test_setup_teardown(quick_is_few_and_tells_most, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_quick_comes_first, setup, teardown),
+		cmocka_unit_test_setup_teardown(none_is_run_twice, setup, teardown),
+		cmocka_unit_test_setup_teardown(boots_are_not_mixed, setup, teardown),
+		cmocka_unit_test_setup_teardown(nothing_recorded_leaves_what_needs_none, setup, teardown),
+		cmocka_unit_test_setup_teardown(allocations_grow_to_the_limit, setup, teardown),
+		cmocka_unit_test_setup_teardown(every_id_is_understood, setup, teardown),
+		cmocka_unit_test_setup_teardown(other_ids_are_refused, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+/* Finding CUDA in a process that loads it late, and never loading it itself. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <time.h>
+#include <unistd.h>
+#include "libpeerpin.h"
+#include "test/unit/unit.h"
+
+void plugin_is_loading(void);	/* by fake_plugin.c */
+
+static enum pp_mem_kind kind(void)
+{
+	struct pp_mem mem;
+
+	assert_int_equal(pp_query(__func__, &mem), 0);
+	return mem.kind;
+}
+
+static void notices_cuda_when_it_is_loaded(void **state)
+{
+	(void)state;
+	assert_int_equal(kind(), PP_MEM_HOST);
+	assert_int_equal(kind(), PP_MEM_HOST);
+	assert_null(dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_NOW));
+	assert_non_null(dlopen(BUILD "/bin/test/fake/libcuda.so.1", RTLD_NOW | RTLD_LOCAL));
+	assert_int_equal(kind(), PP_MEM_GPU);
+}
+
+/* ---- the loader has a lock of its own ------------------------------------------ */
+
+static void (*call)(void);	/* the function that looks for a library */
+static sem_t loading;
+
+static void call_query(void)
+{
+	struct pp_mem mem;
+
+	pp_query(&loading, &mem);
+}
+
+static void call_bar1(void)
+{
+	struct pp_bar1 bar1;
+
+	pp_bar1(0, &bar1);
+}
+
+static void settle(void)
+{
+	const struct timespec ts = { .tv_nsec = 100000000 };
+
+	nanosleep(&ts, NULL);
+}
+
+/* Called with the loader's lock held, while the other thread wants it. */
+void plugin_is_loading(void)
+{
+	sem_post(&loading);
+	settle();
+	call();
+}
+
+static void *call_meanwhile(void *arg)
+{
+	sem_wait(&loading);
+	call();
+	return arg;
+}
+
+static void load_plugin(void (*calls)(void))
+{
+	pthread_t other;
+	void *plugin;
+
+	call = calls;
+	sem_init(&loading, 0, 0);
+	pthread_create(&other, NULL, call_meanwhile, NULL);
+	alarm(10);
+	plugin = dlopen(BUILD "/bin/test/fake/plugin.so", RTLD_NOW | RTLD_LOCAL);
+	assert_non_null(plugin);
+	pthread_join(other, NULL);
+	alarm(0);
+	dlclose(plugin);
+	sem_destroy(&loading);
+}
+
+static void a_constructor_may_query(void **state)
+{
+	(void)state;
+	load_plugin(call_query);
+}
+
+static void a_constructor_may_ask_for_bar1(void **state)
+{
+	(void)state;
+	load_plugin(call_bar1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_constructor_may_query),
+		cmocka_unit_test(a_constructor_may_ask_for_bar1),
+		cmocka_unit_test(notices_cuda_when_it_is_loaded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

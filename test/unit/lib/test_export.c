@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <linux/types.h>
+#include <peerpin.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "lib/cuda/cuda_api.h"
+#include "libpeerpin.h"
+#include "test/unit/mock/mock_cuda.h"
+#include "test/unit/mock/mock_kernel.h"
+#include "test/unit/unit.h"
+
+enum {
+	ID = 5,
+	EPOCH = 3,
+	PAGES = 16,
+};
+
+#define GPU 0x200000000
+
+static struct pp_ctx *ctx;
+static struct peerpin_export asked;
+static const struct pp_region region = {
+	.addr = 0x10000, .length = PAGES * 4096, .page_size = 4096, .id = ID, .slot = ID, .epoch = EPOCH,
+};
+
+static int setup(void **state)
+{
+	(void)state;
+	mock_reset();
+	mock_cuda_reset();
+	mock_epochs[ID] = EPOCH;
+	return pp_open(&ctx);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	mock_done();
+	pp_close(ctx);
+	return 0;
+}
+
+static int exported(void *arg)
+{
+	struct peerpin_export *c = arg;
+
+	asked = *c;
+	c->out_fd = MOCK_DMABUF_FD;
+	return 0;
+}
+
+static void exports_a_part(void **state)
+{
+	int fd = -1;
+
+	(void)state;
+	mock_expect(PEERPIN_IOC_EXPORT, exported);
+	errno = 1234;
+	assert_int_equal(pp_region_export(ctx, &region, 8192, 4096, &fd), 0);
+	assert_int_equal(fd, MOCK_DMABUF_FD);
+	assert_int_equal(asked.size, sizeof(asked));
+	assert_int_equal(asked.region, ID);
+	assert_int_equal(asked.flags, 0);
+	assert_true(asked.offset == 8192 && asked.length == 4096);
+	assert_int_equal(errno, 1234);
+	assert_int_equal(mock_closed, 0);
+}
+
+static void exports_the_whole(void **state)
+{
+	int fd;
+
+	(void)state;
+	mock_expect(PEERPIN_IOC_EXPORT, exported);
+	assert_int_equal(pp_region_export(ctx, &region, 0, PAGES * 4096, &fd), 0);
+	assert_true(asked.offset == 0 && asked.length == PAGES * 4096);
+}
+
+static void beyond_the_end_is_not_asked_for(void **state)
+{
+	int fd;
+
+	(void)state;
+	assert_int_equal(pp_region_export(ctx, &region, 0, PAGES * 4096 + 1, &fd), -EINVAL);
+	assert_int_equal(pp_region_export(ctx, &region, PAGES * 4096, 1, &fd), -EINVAL);
+	assert_int_equal(pp_region_export(ctx, &region, ~0ull - 4095, 8192, &fd), -EINVAL);
+}
+
+static int unsupported(void *arg)
+{
+	(void)arg;
+	return -EOPNOTSUPP;
+}
+
+static int unknown(void *arg)
+{
+	(void)arg;
+	return -ENOENT;
+}
+
+static void errors_are_the_kernels(void **state)
+{
+	int fd = -7;
+
+	(void)state;
+	mock_expect(PEERPIN_IOC_EXPORT, unsupported);
+	assert_int_equal(pp_region_export(ctx, &region, 0, 4096, &fd), -EOPNOTSUPP);
+	mock_expect(PEERPIN_IOC_EXPORT, unknown);
+	assert_int_equal(pp_region_export(ctx, &region, 0, 4096, &fd), -ESTALE);
+	assert_int_equal(fd, -7);
+	assert_int_equal(mock_closed, 0);
+}
+
+static int given_to_the_next(void *arg)
+{
+	mock_epochs[ID] = EPOCH + 2;
+	return exported(arg);
+}
+
+/* Unpinned by another thread, and the id given to a new region: that was exported. */
+static void another_region_of_the_same_id_is_closed(void **state)
+{
+	int fd = -7;
+
+	(void)state;
+	mock_expect(PEERPIN_IOC_EXPORT, given_to_the_next);
+	assert_int_equal(pp_region_export(ctx, &region, 0, 8192, &fd), -ESTALE);
+	assert_int_equal(fd, -7);
+	assert_int_equal(mock_closed, 1);
+}
+
+static void *export_cancelled(void *arg)
+{
+	int fd;
+
+	pthread_cancel(pthread_self());
+	*(int *)arg = pp_region_export(ctx, &region, 0, 8192, &fd);
+	return arg;
+}
+
+static void a_cancelled_thread_leaves_no_descriptor(void **state)
+{
+	pthread_t thread;
+	void *result;
+	int ret = 0;
+
+	(void)state;
+	mock_expect(PEERPIN_IOC_EXPORT, given_to_the_next);
+	assert_int_equal(pthread_create(&thread, NULL, export_cancelled, &ret), 0);
+	pthread_join(thread, &result);
+	assert_ptr_equal(result, &ret);
+	assert_int_equal(ret, -ESTALE);
+	assert_int_equal(mock_closed, 1);
+}
+
+static int in_child(void)
+{
+	int fd;
+
+	return pp_region_export(ctx, &region, 0, 4096, &fd) != -EACCES;
+}
+
+static void a_child_is_refused(void **state)
+{
+	int status;
+	pid_t pid = fork();
+
+	(void)state;
+	if (!pid)
+		_exit(in_child());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void no_bytes_of_a_driver_have_no_reason(void **state)
+{
+	struct pp_why why = { .reason = 7, .needed = 8, .available = 9 };
+	struct pp_dmabuf out;
+
+	(void)state;
+	assert_int_equal(pp_dmabuf_export((void *)0x10000, 0, &out, NULL), -EINVAL);
+	assert_int_equal(pp_dmabuf_export((void *)0x10000, 0, &out, &why), -EINVAL);
+	assert_true(!why.reason && !why.needed && !why.available);
+}
+
+static int export_with(int error, struct pp_why *why)
+{
+	struct pp_dmabuf out;
+
+	mock_allocations[0] = (struct mock_allocation){ .base = GPU, .size = 65536, .id = 1 };
+	mock_cuda_fd = MOCK_DMABUF_FD;
+	mock_cuda_export_error = error;
+	return pp_dmabuf_export((void *)GPU, 4096, &out, why);
+}
+
+static void too_many_descriptors(void **state)
+{
+	struct rlimit before, none;
+	struct pp_why why;
+	int ret;
+
+	(void)state;
+	assert_int_equal(export_with(PP_CU_OPERATING_SYSTEM, &why), -EIO);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	ret = export_with(PP_CU_OPERATING_SYSTEM, &why);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(ret, -EMFILE);
+	assert_int_equal(why.reason, PEERPIN_REASON_VENDOR_ERROR);
+}
+
+static int export_without_a_context(bool pooled)
+{
+	struct pp_dmabuf out;
+
+	mock_allocations[0] = (struct mock_allocation){ .base = GPU, .size = 65536, .id = 1, .pooled = pooled };
+	mock_cuda_fd = MOCK_DMABUF_FD;
+	mock_cuda_context = NULL;
+	return pp_dmabuf_export((void *)GPU, 4096, &out, NULL);
+}
+
+/* A thread of a library that makes progress, say */
+static void a_thread_without_a_context(void **state)
+{
+	(void)state;
+	assert_int_equal(export_without_a_context(false), 0);
+	assert_null(mock_cuda_context);
+	assert_int_equal(export_without_a_context(true), 0);
+	assert_null(mock_cuda_context);
+	assert_int_equal(mock_cuda_primaries, 0);
+}
+
+static void a_thread_that_gets_no_context(void **state)
+{
+	(void)state;
+	mock_cuda_primary_error = PP_CU_OUT_OF_MEMORY;
+	assert_int_equal(export_without_a_context(true), -EIO);
+	assert_null(mock_cuda_context);
+	assert_int_equal(mock_cuda_primaries, 0);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(exports_a_part),
+		TEST(too_many_descriptors),
+		TEST(exports_the_whole),
+		TEST(beyond_the_end_is_not_asked_for),
+		TEST(errors_are_the_kernels),
+		TEST(another_region_of_the_same_id_is_closed),
+		TEST(a_cancelled_thread_leaves_no_descriptor),
+		TEST(a_child_is_refused),
+		TEST(no_bytes_of_a_driver_have_no_reason),
+		TEST(a_thread_without_a_context),
+		TEST(a_thread_that_gets_no_context),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+/* A plugin that is linked with libcuda while the program is not. */
+#include "test/unit/hook/hook_case.h"
+
+#include <dlfcn.h>
+
+int cuMemFree_v2(uint64_t addr);
+int plugin_free(int way, uint64_t addr);
+
+/* CU_NOT_FOUND: dlsym() finds nothing */
+int plugin_free(int way, uint64_t addr)
+{
+	void *const scopes[] = { RTLD_DEFAULT, RTLD_NEXT };
+	int (*found)(uint64_t);
+
+	if (way == 2)
+		return cuMemFree_v2(addr);
+	found = (int (*)(uint64_t))dlsym(scopes[way], "cuMemFree_v2");
+	return found ? found(addr) : CU_NOT_FOUND;
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+/* peerpin copy to a file, of a make-believe GPU in the process's own memory, where what was written may be lost late. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "tool/copy/file_copy.h"
+#include "tool/copy/gpu.h"
+#include "tool/tool.h"
+#include "test/unit/unit.h"
+
+enum {
+	SIZE = 8192,
+	ZONE = 64 << 10,
+	NOWHERE = -1,
+};
+
+/* What the GPU says there, from the start of its memory, is not what is there. NOWHERE: it does not lie. */
+static long lie_at;
+static uint64_t memory;
+static int sync_error, syncs;
+static char path[] = "/tmp/peerpin-copy-XXXXXX";
+
+/* ---- in place of others' ----------------------------------------------------------- */
+
+int fsync(int fd)
+{
+	(void)fd;
+	syncs++;
+	errno = sync_error;
+	return sync_error ? -1 : 0;
+}
+
+int gpu_open(void)
+{
+	return 0;
+}
+
+int gpu_room(struct gpu_room *out)
+{
+	*out = (struct gpu_room){ .free = 1 << 30, .total = 1 << 30 };
+	return 0;
+}
+
+int gpu_alloc(size_t size, uint64_t *out)
+{
+	memory = (uintptr_t)aligned_alloc(4096, size);
+	*out = memory;
+	return 0;
+}
+
+int gpu_free(uint64_t addr)
+{
+	free((void *)(uintptr_t)addr);
+	return 0;
+}
+
+int gpu_write(uint64_t to, const void *from, size_t length)
+{
+	memcpy((void *)(uintptr_t)to, from, length);
+	return 0;
+}
+
+int gpu_read(void *to, uint64_t from, size_t length)
+{
+	uint64_t lie = memory + (uint64_t)lie_at;
+
+	memcpy(to, (void *)(uintptr_t)from, length);
+	if (lie_at != NOWHERE && lie >= from && lie < from + length)
+		((unsigned char *)to)[lie - from] ^= 1;
+	return 0;
+}
+
+const char *gpu_error(int result)
+{
+	(void)result;
+	return "none";
+}
+
+/* ---- copies ------------------------------------------------------------------------ */
+
+static int setup(void **state)
+{
+	int fd;
+
+	(void)state;
+	memset(path + strlen(path) - 6, 'X', 6);
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, SIZE), 0);
+	close(fd);
+	sync_error = syncs = 0;
+	lie_at = NOWHERE;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return unlink(path);
+}
+
+static int copy(enum side from, enum side to)
+{
+	return file_copy(&(struct copy_args){ .from = from, .to = to, .path = path, .overwrite = to == SIDE_FILE,
+					      .size = SIZE, .repeat = 2, .verify = true });
+}
+
+static void a_file_is_on_its_disk_before_it_is_reported(void **state)
+{
+	(void)state;
+	assert_int_equal(copy(SIDE_GPU, SIDE_FILE), EXIT_OK);
+	assert_int_equal(syncs, 1);
+	assert_int_equal(copy(SIDE_FILE, SIDE_GPU), EXIT_OK);
+	assert_int_equal(syncs, 1);
+}
+
+static void what_is_lost_late_is_told(void **state)
+{
+	static const int errors[] = { EIO, ENOSPC, EDQUOT };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
+		sync_error = errors[i];
+		assert_int_equal(copy(SIDE_GPU, SIDE_FILE), EXIT_FAILED);
+	}
+}
+
+static void what_has_no_disk_need_not_reach_it(void **state)
+{
+	(void)state;
+	sync_error = EINVAL;
+	assert_int_equal(copy(SIDE_GPU, SIDE_FILE), EXIT_OK);
+	sync_error = EROFS;
+	assert_int_equal(copy(SIDE_GPU, SIDE_FILE), EXIT_OK);
+}
+
+/* Of the memory, and of the red zones before and behind it */
+static void one_wrong_byte_is_found(void **state)
+{
+	static const long places[] = { 0, ZONE - 1, ZONE, ZONE + 5, ZONE + SIZE - 1, ZONE + SIZE };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		lie_at = places[i];
+		assert_int_equal(copy(SIDE_GPU, SIDE_FILE), EXIT_FAILED);
+		assert_int_equal(copy(SIDE_FILE, SIDE_GPU), EXIT_FAILED);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_file_is_on_its_disk_before_it_is_reported, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_lost_late_is_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(one_wrong_byte_is_found, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_has_no_disk_need_not_reach_it, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

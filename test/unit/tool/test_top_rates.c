@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+/* What two samples of peerpin top make of counts, also of those that began anew */
+#include <string.h>
+#include "tool/top/top.h"
+#include "test/unit/unit.h"
+
+#define SECOND 1000000000ull
+
+static struct top_process process(pid_t pid, const char *command, uint64_t pins, uint64_t hits)
+{
+	struct top_process p = {
+		.pid = pid, .publishes = true,
+		.counted = { [TOP_PINS] = pins, [TOP_REVOKED] = pins / 2, [TOP_HITS] = hits, [TOP_MISSES] = hits / 4 },
+	};
+
+	strncpy(p.command, command, sizeof(p.command) - 1);
+	return p;
+}
+
+static struct top_sample sample(uint64_t at_ns, struct top_process *processes, size_t n)
+{
+	return (struct top_sample){ .at_ns = at_ns, .processes = processes, .nr_processes = n };
+}
+
+static void assert_rate(double rate, double want)
+{
+	assert_true(rate > want - 1e-6 && rate < want + 1e-6);
+}
+
+static void assert_unknown(const struct top_process *p)
+{
+	int i;
+
+	for (i = 0; i < TOP_COUNTS; i++)
+		assert_true(p->rate[i] < 0);
+}
+
+static void of_a_second_and_of_two(void **state)
+{
+	struct top_process was[] = { process(7, "a", 10, 100) }, is[] = { process(7, "a", 30, 500) };
+	struct top_sample before = sample(SECOND, was, 1), now = sample(2 * SECOND, is, 1);
+
+	(void)state;
+	top_rates(&before, &now);
+	assert_rate(is[0].rate[TOP_PINS], 20);
+	assert_rate(is[0].rate[TOP_REVOKED], 10);
+	assert_rate(is[0].rate[TOP_HITS], 400);
+	assert_rate(is[0].rate[TOP_MISSES], 100);
+	now.at_ns = 3 * SECOND;
+	top_rates(&before, &now);
+	assert_rate(is[0].rate[TOP_PINS], 10);
+	assert_rate(is[0].rate[TOP_HITS], 200);
+}
+
+static void nothing_happened(void **state)
+{
+	struct top_process was[] = { process(7, "a", 10, 100) }, is[] = { process(7, "a", 10, 100) };
+	struct top_sample before = sample(SECOND, was, 1), now = sample(2 * SECOND, is, 1);
+
+	(void)state;
+	top_rates(&before, &now);
+	assert_rate(is[0].rate[TOP_PINS], 0);
+	assert_rate(is[0].rate[TOP_HITS], 0);
+}
+
+static void processes_come_and_go(void **state)
+{
+	struct top_process was[] = { process(3, "gone", 1, 1), process(7, "a", 10, 100), process(8, "gone", 1, 1) };
+	struct top_process is[] = { process(2, "new", 99, 99), process(7, "a", 11, 101), process(9, "new", 99, 99) };
+	struct top_sample before = sample(SECOND, was, 3), now = sample(2 * SECOND, is, 3);
+
+	(void)state;
+	top_rates(&before, &now);
+	assert_unknown(&is[0]);
+	assert_rate(is[1].rate[TOP_PINS], 1);
+	assert_unknown(&is[2]);
+}
+
+static void counts_that_begin_anew(void **state)
+{
+	struct top_process was[] = { process(7, "a", 10, 100) }, is[] = { process(7, "a", 9, 100000) };
+	struct top_sample before = sample(SECOND, was, 1), now = sample(2 * SECOND, is, 1);
+
+	(void)state;
+	top_rates(&before, &now);
+	assert_true(is[0].rate[TOP_PINS] < 0);
+	assert_true(is[0].rate[TOP_REVOKED] < 0);
+	assert_rate(is[0].rate[TOP_HITS], 99900);
+}
+
+static void the_same_pid_of_another_program(void **state)
+{
+	struct top_process was[] = { process(7, "a", 10, 100) }, is[] = { process(7, "b", 1000, 1000) };
+	struct top_sample before = sample(SECOND, was, 1), now = sample(2 * SECOND, is, 1);
+
+	(void)state;
+	top_rates(&before, &now);
+	assert_unknown(&is[0]);
+}
+
+static void hits_are_known_from_the_second_look_on(void **state)
+{
+	struct top_process was[] = { process(7, "a", 10, 0) }, is[] = { process(7, "a", 10, 1000) };
+	struct top_sample before = sample(SECOND, was, 1), now = sample(2 * SECOND, is, 1);
+
+	(void)state;
+	was[0].publishes = false;
+	top_rates(&before, &now);
+	assert_rate(is[0].rate[TOP_PINS], 0);
+	assert_true(is[0].rate[TOP_HITS] < 0);
+	assert_true(is[0].rate[TOP_MISSES] < 0);
+}
+
+static void no_time_has_passed(void **state)
+{
+	struct top_process was[] = { process(7, "a", 10, 100) }, is[] = { process(7, "a", 20, 200) };
+	struct top_sample before = sample(SECOND, was, 1), now = sample(SECOND, is, 1);
+
+	(void)state;
+	top_rates(&before, &now);
+	assert_unknown(&is[0]);
+}
+
+static void of_peers(void **state)
+{
+	struct top_peer was[] = { { .name = "a", .counted = { 10, 4096 } }, { .name = "b", .counted = { 5, 5 } } };
+	struct top_peer is[] = { { .name = "b", .counted = { 4, 4000 } }, { .name = "a", .counted = { 12, 12288 } },
+				 { .name = "c", .counted = { 9, 9 } } };
+	struct top_sample before = { .at_ns = SECOND, .peers = was, .nr_peers = 2 };
+	struct top_sample now = { .at_ns = 3 * SECOND, .peers = is, .nr_peers = 3 };
+
+	(void)state;
+	top_rates(&before, &now);
+	assert_true(is[0].rate[TOP_BYTES] < 0 && is[0].rate[TOP_TRANSFERS] < 0);
+	assert_rate(is[1].rate[TOP_TRANSFERS], 1);
+	assert_rate(is[1].rate[TOP_BYTES], 4096);
+	assert_true(is[2].rate[TOP_BYTES] < 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(of_a_second_and_of_two),
+		cmocka_unit_test(nothing_happened),
+		cmocka_unit_test(processes_come_and_go),
+		cmocka_unit_test(counts_that_begin_anew),
+		cmocka_unit_test(the_same_pid_of_another_program),
+		cmocka_unit_test(hits_are_known_from_the_second_look_on),
+		cmocka_unit_test(no_time_has_passed),
+		cmocka_unit_test(of_peers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A revocation at every point of a region's life that a provider sees, by the
+ * thread that is there and by others; the provider has the kernel warn when it is
+ * called out of order, which ends the machine.
+ */
+#include "core.h"
+#include "test/kmod/order_provider.h"
+
+enum { DEVICE = 0 };
+
+/* What becomes of a region before it ends */
+enum use { UNUSED, ATTACHED, IN_FLIGHT, USES };
+
+struct life {
+	enum order_when when;
+	enum order_how how;
+	enum order_fail fail;
+	enum use use;
+	bool lasting;
+	bool close;	/* the file, instead of unpinning */
+};
+
+static unsigned int counted(const char *what)
+{
+	char path[96];
+	unsigned int n = ~0u;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/module/order_provider/parameters/%s", what);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%u", &n) != 1)
+		n = ~0u;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* Who revokes beside may be the last to let a region go, a moment after it has ended. */
+static bool all_are_freed(void)
+{
+	int i;
+
+	for (i = 0; i < 100 && counted("pins") != counted("frees"); i++)
+		usleep(10000);
+	return counted("pins") == counted("frees");
+}
+
+SETUP(everything_is_there)
+{
+	EXPECT_CORE();
+	EXPECT(!module_load("test/order_provider.ko", ""), "order_provider: %s", strerror(errno));
+	EXPECT(!core_register(DEVICE), "register");
+}
+
+/* Sooner or later ESTALE, depending on who is quicker */
+static bool may_be_stale(int ret)
+{
+	return !ret || ret == -ESTALE;
+}
+
+static void check_pinned(const struct life *l, int ret)
+{
+	bool sure = l->when == ORDER_IN_PIN && l->how != ORDER_BESIDE;
+
+	if (l->fail)
+		EXPECT(ret == (sure && l->fail == ORDER_FAIL_LOOK ? -ESTALE : -EIO) ||
+		       (l->when == ORDER_IN_PIN && ret == -ESTALE), "pin: %d", ret);
+	else if (l->when == ORDER_IN_PIN)
+		EXPECT(ret == -ESTALE || (!sure && !ret), "pin: %d", ret);
+	else
+		EXPECT(!ret, "pin: %d", ret);
+}
+
+/* Attaches and begins DMA, as far as it is let */
+static void use_it(int fd, const struct life *l)
+{
+	int ret;
+
+	if (l->use == UNUSED)
+		return;
+	ret = core_do(fd, CORE_CHECK_ATTACH, DEVICE);
+	EXPECT(may_be_stale(ret), "attach: %d", ret);
+	EXPECT(ret || l->when != ORDER_IN_EXTENTS, "attached what was revoked in between");
+	if (ret || l->use == ATTACHED)
+		return;
+	ret = core_begin_until_stopped(fd, DEVICE, 0, PAGE);
+	EXPECT(may_be_stale(ret), "begin: %d", ret);
+}
+
+static void live(const struct life *l)
+{
+	unsigned int flags = l->lasting ? PEERPIN_PIN_PERSISTENT : 0;
+	int fd = core_open(), ret;
+
+	ret = core_pin_by(fd, ORDER_ADDR(l->when, l->how, l->fail), PAGE, PEERPIN_PROVIDER_TEGRA, flags);
+	check_pinned(l, ret);
+	if (!ret)
+		use_it(fd, l);
+	if (!ret && !l->close)
+		EXPECT(!core_do(fd, CORE_CHECK_UNPIN, 0), "unpin");
+	close(fd);
+}
+
+static void check_life(const struct life *l)
+{
+	live(l);
+	core_expect_clean(__LINE__);
+	if (vmtest_result != VMTEST_OK)
+		printf("# when %d how %d fail %d use %d lasting %d close %d\n", l->when, l->how, l->fail, l->use,
+		       l->lasting, l->close);
+}
+
+static bool makes_sense(const struct life *l)
+{
+	if (l->when == ORDER_IN_LOOK && l->how != ORDER_BESIDE)
+		return false;	/* it would wait under a lock, for that lock */
+	if (l->when == ORDER_IN_EXTENTS && (l->how == ORDER_HERE || (l->how == ORDER_AWAITED && !l->lasting)))
+		return false;	/* the core would wait for itself */
+	if (l->fail && (l->use || l->close))
+		return false;
+	return l->when != ORDER_IN_EXTENTS || l->use != UNUSED;
+}
+
+static void check_lives(enum order_when when)
+{
+	struct life l = { .when = when };
+	unsigned int i, lives = 0;
+
+	for (i = 0; i < ORDER_HOWS * ORDER_FAILS * USES * 4 && vmtest_result == VMTEST_OK; i++) {
+		l.how = i % ORDER_HOWS;
+		l.fail = i / ORDER_HOWS % ORDER_FAILS;
+		l.use = i / ORDER_HOWS / ORDER_FAILS % USES;
+		l.lasting = i / ORDER_HOWS / ORDER_FAILS / USES & 1;
+		l.close = i / ORDER_HOWS / ORDER_FAILS / USES & 2;
+		if (!makes_sense(&l))
+			continue;
+		check_life(&l);
+		lives++;
+	}
+	CHECK_CASE();
+	printf("# %u lives\n", lives);
+	EXPECT(all_are_freed(), "%u pins, %u frees", counted("pins"), counted("frees"));
+}
+
+CASE(never)
+{
+	unsigned int before = counted("revokes");
+
+	check_lives(ORDER_NEVER);
+	CHECK_CASE();
+	EXPECT(counted("revokes") == before, "revoked");
+}
+
+/* Each must have revoked, or nothing was checked. */
+#define REVOKED(when) \
+	do { \
+		unsigned int before = counted("revokes"); \
+		check_lives(when); \
+		CHECK_CASE(); \
+		EXPECT(counted("revokes") > before + 10, "%u revocations", counted("revokes") - before); \
+	} while (0)
+
+CASE(before_pin_returns)
+{
+	REVOKED(ORDER_IN_PIN);
+}
+
+CASE(while_the_table_is_looked_at)
+{
+	REVOKED(ORDER_IN_LOOK);
+}
+
+CASE(while_it_is_attached)
+{
+	REVOKED(ORDER_IN_EXTENTS);
+}
+
+CASE(while_it_is_unpinned)
+{
+	REVOKED(ORDER_IN_UNPIN);
+}
+
+CASE(while_it_is_cleaned_up)
+{
+	REVOKED(ORDER_IN_CLEANUP);
+}
+
+CASE(after_all)
+{
+	REVOKED(ORDER_AFTER_ALL);
+}
+
+CASE(a_region_keeps_the_module)
+{
+	EXPECT(!core_pin_by(core, ORDER_ADDR(ORDER_NEVER, 0, 0), PAGE, PEERPIN_PROVIDER_TEGRA, 0), "pin");
+	EXPECT(module_remove("order_provider") == -EAGAIN, "the module went");
+	EXPECT(!core_do(core, CORE_CHECK_UNPIN, 0), "unpin");
+}
+
+CASE(nothing_is_left)
+{
+	EXPECT(!core_unregister(DEVICE), "unregister");
+	EXPECT_CLEAN();
+	EXPECT(counted("cleanups") && counted("releases") && counted("unpins"), "not everything was called");
+	EXPECT(!module_remove("order_provider"), "remove");
+}
+
+VMTEST_MAIN

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: MIT
+/* No view of a region outlives it, whatever became of the view meanwhile */
+#include "view.h"
+#include "test/vm/harness/vmtest.h"
+
+enum {
+	PAGES = 32,
+	SIZE = PAGES * PAGE,
+};
+
+static int gpu, fd, check;
+static struct peerpin_pin pin;
+static unsigned char *view;
+
+/* A block of GPU memory at GPU_A, its region and a view of all of it */
+static void begin(void)
+{
+	EXPECT(!emu_alloc(gpu, GPU_A, BLOCK), "alloc");
+	EXPECT(!pin_at(fd, GPU_A, SIZE, &pin), "pin: %u", pin.out_reason);
+	view = view_map(fd, pin.out_region, 0, SIZE, PROT_READ | PROT_WRITE);
+	EXPECT(view, "errno %d", errno);
+}
+
+static void end(void)
+{
+	EXPECT(!unpin(fd, pin.out_region), "unpin");
+	emu_free(gpu, GPU_A);
+	EXPECT(view_pins(gpu) == 0, "%u pins", view_pins(gpu));
+}
+
+SETUP(everything_is_there)
+{
+	gpu = emu_open();
+	fd = pin_open();
+	check = check_open();
+	EXPECT(gpu >= 0 && fd >= 0 && check >= 0, "gpu %d peerpin %d check %d", gpu, fd, check);
+	EXPECT(!view_catch(), "sigaction %d", errno);
+}
+
+/* ---- the ends there are ------------------------------------------------------------ */
+
+CASE(freed)
+{
+	begin();
+	CHECK_CASE();
+	EXPECT(view_is(view, SIZE, 0), "not there");
+	EXPECT(!emu_free(gpu, GPU_A), "free");
+	EXPECT(view_is(view, SIZE, SIGBUS), "survives");
+	EXPECT(view_put(view, 1) == SIGBUS, "written");
+	munmap(view, SIZE);
+	end();
+}
+
+CASE(freed_before_it_was_first_touched)
+{
+	begin();
+	CHECK_CASE();
+	EXPECT(!emu_free(gpu, GPU_A), "free");
+	EXPECT(view_is(view, SIZE, SIGBUS), "readable");
+	munmap(view, SIZE);
+	end();
+}
+
+CASE(revoked_while_the_memory_stays)
+{
+	begin();
+	CHECK_CASE();
+	EXPECT(view_is(view, SIZE, 0), "not there");
+	EXPECT(!emu_revoke(gpu, GPU_A), "revoke");
+	EXPECT(view_is(view, SIZE, SIGBUS), "survives");
+	munmap(view, SIZE);
+	end();
+}
+
+CASE(unpinned)
+{
+	begin();
+	CHECK_CASE();
+	EXPECT(view_is(view, SIZE, 0), "not there");
+	end();
+	CHECK_CASE();
+	EXPECT(view_is(view, SIZE, SIGBUS), "survives");
+	munmap(view, SIZE);
+}
+
+CASE(the_file_stays_open_as_long_as_a_view)
+{
+	int other = pin_open();
+
+	EXPECT(!emu_alloc(gpu, GPU_A, BLOCK) && !pin_at(other, GPU_A, SIZE, &pin), "pin");
+	view = view_map(other, pin.out_region, 0, SIZE, PROT_READ | PROT_WRITE);
+	EXPECT(view, "errno %d", errno);
+	close(other);
+	EXPECT(view_is(view, SIZE, 0) && view_pins(gpu) == 1, "gone");
+	munmap(view, PAGE);
+	EXPECT(view_is(view + PAGE, SIZE - PAGE, 0) && view_pins(gpu) == 1, "gone with a part");
+	munmap(view + PAGE, SIZE - PAGE);
+	EXPECT(view_pins(gpu) == 0, "%u pins", view_pins(gpu));
+	EXPECT(!emu_free(gpu, GPU_A), "free");
+}
+
+static int pin_persistent(uint64_t addr, struct peerpin_pin *p)
+{
+	*p = (struct peerpin_pin){ .size = sizeof(*p), .flags = PEERPIN_PIN_PERSISTENT, .addr = addr, .length = SIZE };
+	return ioctl(fd, PEERPIN_IOC_PIN, p) ? -errno : 0;
+}
+
+CASE(a_persistent_pin_keeps_its_views_until_unpinned)
+{
+	EXPECT(!emu_alloc(gpu, GPU_A, BLOCK) && !emu_fill(gpu, GPU_A, 1, 0x5a, SIZE), "alloc");
+	EXPECT(!pin_persistent(GPU_A, &pin), "pin: %d, %u", errno, pin.out_reason);
+	view = view_map(fd, pin.out_region, 0, SIZE, PROT_READ | PROT_WRITE);
+	EXPECT(view && view[0] == 0x5a, "errno %d", errno);
+	EXPECT(!emu_free(gpu, GPU_A), "free");
+	EXPECT(view_is(view, SIZE, 0) && view[SIZE - 1] == 0x5a, "gone with the address");
+	end();
+	CHECK_CASE();
+	EXPECT(view_is(view, SIZE, SIGBUS), "survives");
+	munmap(view, SIZE);
+}
+
+static bool goes_soon(const unsigned char *at)
+{
+	int ms;
+
+	for (ms = 0; ms < 2000; ms++) {
+		if (view_touch(at) == SIGBUS)
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+/* The pages are kept until the views are gone, so a moment later is soon enough. */
+CASE(host_memory_that_is_unmapped)
+{
+	unsigned char *host = host_memory(SIZE);
+
+	EXPECT(host && !pin_at(fd, (uintptr_t)host, SIZE, &pin), "pin");
+	view = view_map(fd, pin.out_region, 0, SIZE, PROT_READ | PROT_WRITE);
+	EXPECT(view && view_is(view, SIZE, 0), "errno %d", errno);
+	munmap(host, SIZE);
+	EXPECT(goes_soon(view) && view_is(view, SIZE, SIGBUS), "survives");
+	munmap(view, SIZE);
+	end();
+}
+
+CASE(host_memory_that_is_unpinned)
+{
+	unsigned char *host = host_memory(SIZE);
+
+	EXPECT(host && !pin_at(fd, (uintptr_t)host, SIZE, &pin), "pin");
+	view = view_map(fd, pin.out_region, 0, SIZE, PROT_READ | PROT_WRITE);
+	EXPECT(view && view_is(view, SIZE, 0), "errno %d", errno);
+	end();
+	CHECK_CASE();
+	EXPECT(view_is(view, SIZE, SIGBUS), "survives");
+	host[0] = 1;
+	munmap(view, SIZE);
+	munmap(host, SIZE);
+}
+
+static void hold(int file)
+{
+	struct peer_check c = { .fd = file, .region = pin.out_region, .length = PAGE };
+
+	EXPECT(!check_call(check, PEER_CHECK_REGISTER, &c), "register");
+	EXPECT(!check_call(check, PEER_CHECK_HOLD, &c), "hold");
+}
+
+static void release(void)
+{
+	struct peer_check c = { 0 };
+
+	EXPECT(!check_call(check, PEER_CHECK_END, &c), "end");
+	EXPECT(!check_call(check, PEER_CHECK_UNREGISTER, &c), "unregister");
+}
+
+/* The unpin gives up waiting for the driver, which keeps the pages but no view. */
+CASE(unpinned_under_a_driver_that_does_not_end)
+{
+	begin();
+	CHECK_CASE();
+	hold(fd);
+	CHECK_CASE();
+	EXPECT(view_is(view, SIZE, 0), "not there");
+	EXPECT(!unpin(fd, pin.out_region), "unpin");
+	EXPECT(view_pins(gpu) == 1, "the driver lost its pages");
+	EXPECT(view_is(view, SIZE, SIGBUS), "survives");
+	release();
+	CHECK_CASE();
+	munmap(view, SIZE);
+	EXPECT(!emu_free(gpu, GPU_A) && view_pins(gpu) == 0, "%u pins", view_pins(gpu));
+}
+
+/* What is left of the region ends when the file, and all that is its, has gone. */
+CASE(closed_under_a_driver_that_does_not_end)
+{
+	int other = pin_open();
+
+	EXPECT(!emu_alloc(gpu, GPU_A, BLOCK) && !pin_at(other, GPU_A, SIZE, &pin), "pin");
+	view = view_map(other, pin.out_region, 0, SIZE, PROT_READ | PROT_WRITE);
+	EXPECT(view && view_is(view, SIZE, 0), "errno %d", errno);
+	hold(other);
+	CHECK_CASE();
+	close(other);
+	munmap(view, SIZE);
+	EXPECT(view_pins(gpu) == 1, "%u pins", view_pins(gpu));
+	release();
+	CHECK_CASE();
+	EXPECT(!emu_free(gpu, GPU_A) && view_pins(gpu) == 0, "%u pins", view_pins(gpu));
+}
+
+/* ---- what may become of a view before ------------------------------------------------ */
+
+CASE(unmapped_in_part)
+{
+	begin();
+	CHECK_CASE();
+	EXPECT(view_is(view, SIZE, 0), "not there");
+	EXPECT(!munmap(view, 3 * PAGE) && !munmap(view + 10 * PAGE, PAGE) && !munmap(view + 30 * PAGE, 2 * PAGE),
+	       "munmap");
+	EXPECT(view_is(view, 3 * PAGE, SIGSEGV) && view_is(view + 3 * PAGE, 7 * PAGE, 0), "first piece");
+	EXPECT(view_is(view + 11 * PAGE, 19 * PAGE, 0), "second piece");
+	EXPECT(!emu_free(gpu, GPU_A), "free");
+	EXPECT(view_is(view + 3 * PAGE, 7 * PAGE, SIGBUS), "the first piece survives");
+	EXPECT(view_is(view + 11 * PAGE, 19 * PAGE, SIGBUS), "the second piece survives");
+	munmap(view, SIZE);
+	end();
+}
+
+CASE(split_by_mprotect)
+{
+	begin();
+	CHECK_CASE();
+	EXPECT(!mprotect(view + 8 * PAGE, 8 * PAGE, PROT_READ), "errno %d", errno);
+	EXPECT(view_is(view, SIZE, 0), "not there");
+	EXPECT(view_put(view + 8 * PAGE, 1) == SIGSEGV && !view_put(view + 16 * PAGE, 1), "which piece is which");
+	EXPECT(!emu_free(gpu, GPU_A), "free");
+	EXPECT(view_is(view, SIZE, SIGBUS), "survives");
+	munmap(view, SIZE);
+	end();
+}
+
+/* Where nothing is, to move a view to */
+static unsigned char *free_place(size_t length)
+{
+	unsigned char *p = host_memory(length);
+
+	munmap(p, length);
+	return p;
+}
+
+CASE(moved_by_mremap)
+{
+	unsigned char *moved;
+
+	begin();
+	CHECK_CASE();
+	EXPECT(view_is(view, 16 * PAGE, 0) && !view_put(view + 5 * PAGE, 0x77), "not there");
+	moved = mremap(view, SIZE, SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, free_place(SIZE));
+	EXPECT(moved != MAP_FAILED && moved != view, "errno %d", errno);
+	EXPECT(view_is(view, SIZE, SIGSEGV), "still at the old place");
+	EXPECT(view_is(moved, SIZE, 0) && moved[5 * PAGE] == 0x77, "not at the new one");
+	EXPECT(!emu_free(gpu, GPU_A), "free");
+	EXPECT(view_is(moved, SIZE, SIGBUS), "survives");
+	munmap(moved, SIZE);
+	end();
+}
+
+CASE(a_piece_moved_by_mremap)
+{
+	unsigned char *moved;
+
+	begin();
+	CHECK_CASE();
+	EXPECT(!view_put(view + 9 * PAGE, 0x78), "not there");
+	moved = mremap(view + 8 * PAGE, 4 * PAGE, 4 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, free_place(4 * PAGE));
+	EXPECT(moved != MAP_FAILED, "errno %d", errno);
+	EXPECT(view_is(moved, 4 * PAGE, 0) && moved[PAGE] == 0x78, "not at the new place");
+	EXPECT(view_is(view, 8 * PAGE, 0) && view_is(view + 12 * PAGE, 20 * PAGE, 0), "what was left");
+	end();
+	CHECK_CASE();
+	EXPECT(view_is(moved, 4 * PAGE, SIGBUS) && view_is(view, 8 * PAGE, SIGBUS) &&
+	       view_is(view + 12 * PAGE, 20 * PAGE, SIGBUS), "survives");
+	munmap(moved, 4 * PAGE);
+	munmap(view, SIZE);
+}
+
+CASE(mremap_does_not_make_more_of_it)
+{
+	unsigned char *more;
+
+	EXPECT(!emu_alloc(gpu, GPU_A, BLOCK) && !pin_at(fd, GPU_A, SIZE, &pin), "pin");
+	view = view_map(fd, pin.out_region, 0, SIZE - PAGE, PROT_READ);
+	EXPECT(view && view_is(view, SIZE - PAGE, 0), "errno %d", errno);
+	more = mremap(view, SIZE - PAGE, SIZE, MREMAP_MAYMOVE);
+	EXPECT(more == MAP_FAILED && errno == EFAULT, "grown, errno %d", errno);
+	more = mremap(view, 0, PAGE, MREMAP_MAYMOVE);
+	EXPECT(more == MAP_FAILED && errno == EFAULT, "doubled, errno %d", errno);
+	more = mremap(view, SIZE - PAGE, 4 * PAGE, 0);
+	EXPECT(more == view && view_is(view + 4 * PAGE, SIZE - 5 * PAGE, SIGSEGV), "not shrunk, errno %d", errno);
+	EXPECT(!emu_free(gpu, GPU_A), "free");
+	EXPECT(view_is(view, 4 * PAGE, SIGBUS), "survives");
+	munmap(view, 4 * PAGE);
+	end();
+}
+
+static int child_sees_nothing(void)
+{
+	return !view_is(view, SIZE, SIGSEGV);
+}
+
+CASE(a_child_of_fork_has_none)
+{
+	begin();
+	CHECK_CASE();
+	EXPECT(view_is(view, SIZE, 0), "not there");
+	EXPECT(!emu_in_child(child_sees_nothing), "the child reads the view");
+	EXPECT(view_is(view, SIZE, 0), "the parent has lost it");
+	end();
+	CHECK_CASE();
+	EXPECT(view_is(view, SIZE, SIGBUS), "survives");
+	munmap(view, SIZE);
+}
+
+CASE(the_next_region_of_the_same_id_is_another)
+{
+	uint32_t id;
+	unsigned char *old;
+
+	begin();
+	CHECK_CASE();
+	id = pin.out_region;
+	old = view;
+	EXPECT(view_is(old, SIZE, 0), "not there");
+	end();
+	begin();
+	CHECK_CASE();
+	EXPECT(pin.out_region == id, "id %u is not used again", id);
+	EXPECT(view_is(view, SIZE, 0), "the new view");
+	EXPECT(view_is(old, SIZE, SIGBUS), "the old view shows the new region");
+	munmap(old, SIZE);
+	EXPECT(view_is(view, SIZE, 0), "the new view went with the old one");
+	end();
+	CHECK_CASE();
+	EXPECT(view_is(view, SIZE, SIGBUS), "survives");
+	munmap(view, SIZE);
+}
+
+CASE(other_regions_keep_theirs)
+{
+	struct peerpin_pin p;
+	unsigned char *other;
+
+	begin();
+	CHECK_CASE();
+	EXPECT(!emu_alloc(gpu, GPU_B, BLOCK) && !pin_at(fd, GPU_B, SIZE, &p), "pin");
+	other = view_map(fd, p.out_region, 0, SIZE, PROT_READ | PROT_WRITE);
+	EXPECT(other && view_is(other, SIZE, 0) && !view_put(other, 0x21), "errno %d", errno);
+	EXPECT(!emu_free(gpu, GPU_A), "free");
+	EXPECT(view_is(view, SIZE, SIGBUS), "survives");
+	EXPECT(view_is(other, SIZE, 0) && other[0] == 0x21, "the other region's view is gone");
+	munmap(view, SIZE);
+	EXPECT(!unpin(fd, p.out_region) && !emu_free(gpu, GPU_B), "unpin");
+	munmap(other, SIZE);
+	end();
+}
+
+VMTEST_MAIN

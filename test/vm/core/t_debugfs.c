@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: MIT
+/* /sys/kernel/debug/peerpin and fdinfo: who pins what, and what keeping that costs */
+#include <ctype.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "test/vm/harness/emu.h"
+#include "test/vm/harness/module.h"
+#include "pin.h"
+#include "test/vm/harness/vmtest.h"
+
+#define LARGE (64 * MIB)
+
+enum {
+	BLOCK = 2 << 20,
+	GPU_PAGE = 65536,
+	RECORD_MAX = 32,	/* bytes of ours for each page of a GPU */
+	MANY = 3000,
+};
+
+static int gpu, fd, lsi, check;
+
+/** struct line - one of "regions" */
+struct line {
+	int pid;
+	char comm[64], provider[16], flags[16], state[16];
+	uint64_t addr, length, since_ms;
+	unsigned int extents;
+	uint64_t records, maps;
+	char devices[256];
+	unsigned int exports, viewed;
+	char id[16];
+};
+
+static bool parse(const char *text, struct line *l)
+{
+	return sscanf(text, "%d %63s %15s %15s %15s %lx %lu %lu %u %lu %lu %255s %u %u %15s", &l->pid, l->comm, l->provider,
+		      l->flags, l->state, &l->addr, &l->length, &l->since_ms, &l->extents, &l->records, &l->maps,
+		      l->devices, &l->exports, &l->viewed, l->id) == 15;
+}
+
+static FILE *regions_open(void)
+{
+	char head[256] = "";
+	FILE *f;
+
+	mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
+	f = fopen("/sys/kernel/debug/peerpin/regions", "re");
+	if (f && fgets(head, sizeof(head), f) && !strncmp(head, "pid comm provider ", 18))
+		return f;
+	if (f)
+		fclose(f);
+	return NULL;
+}
+
+/* How many there are; the last of this address is left in @found. -1: not to be read */
+static int regions(uint64_t addr, struct line *found)
+{
+	FILE *f = regions_open();
+	char text[512];
+	struct line l;
+	int n = 0;
+
+	if (!f)
+		return -1;
+	*found = (struct line){ 0 };
+	while (fgets(text, sizeof(text), f)) {
+		if (!parse(text, &l))
+			n = -1000000;
+		if (l.addr == addr)
+			*found = l;
+		n++;
+	}
+	fclose(f);
+	return n;
+}
+
+static int pin_persistent(uint64_t addr, uint64_t length, struct peerpin_pin *p)
+{
+	*p = (struct peerpin_pin){
+		.size = sizeof(*p), .flags = PEERPIN_PIN_PERSISTENT, .addr = addr, .length = length,
+	};
+	return ioctl(fd, PEERPIN_IOC_PIN, p) ? -errno : 0;
+}
+
+SETUP(everything_is_there)
+{
+	struct peer_check c = { 0 };
+	struct line l;
+
+	gpu = emu_open();
+	fd = pin_open();
+	lsi = lsi_open();
+	check = check_open();
+	EXPECT(gpu >= 0 && fd >= 0 && lsi >= 0 && check >= 0, "%d %d %d %d", gpu, fd, lsi, check);
+	EXPECT(!check_call(check, PEER_CHECK_REGISTER, &c), "register %d", errno);
+	EXPECT(!emu_alloc(gpu, GPU_A, LARGE), "alloc");
+	EXPECT(regions(0, &l) == 0, "%d regions", regions(0, &l));
+}
+
+CASE(a_region_is_a_line)
+{
+	struct peerpin_pin p;
+	struct line l;
+
+	EXPECT(!pin_at(fd, GPU_A, BLOCK, &p), "pin");
+	usleep(30000);
+	EXPECT(regions(GPU_A, &l) == 1, "%d", regions(GPU_A, &l));
+	EXPECT(l.pid == getpid() && !strcmp(l.comm, "t_debugfs"), "%d %s", l.pid, l.comm);
+	EXPECT(!strcmp(l.provider, "nv") && !strcmp(l.flags, "-") && !strcmp(l.state, "live"), "%s %s %s", l.provider,
+	       l.flags, l.state);
+	EXPECT(l.length == BLOCK && l.since_ms >= 20 && l.since_ms < 60000, "%lu %lu", l.length, l.since_ms);
+	EXPECT(l.extents == 0 && l.maps == 0 && !strcmp(l.devices, "-"), "not mapped yet: %u %lu %s", l.extents, l.maps,
+	       l.devices);
+	EXPECT(l.exports == 0 && l.viewed == 0, "%u %u", l.exports, l.viewed);
+	EXPECT(strtoul(l.id, NULL, 10) == p.out_region && l.id[0] != '-', "%s, not %u", l.id, p.out_region);
+	EXPECT(!unpin(fd, p.out_region), "unpin");
+	EXPECT(regions(GPU_A, &l) == 0, "%d", regions(GPU_A, &l));
+}
+
+CASE(its_devices)
+{
+	struct peer_check c = { .length = 1, .max = 1 };
+	struct peerpin_pin p;
+	struct line l;
+
+	EXPECT(!pin_at(fd, GPU_A, BLOCK, &p), "pin");
+	c.fd = fd;
+	c.region = p.out_region;
+	EXPECT(!check_call(check, PEER_CHECK_SEGMENTS, &c), "segments");
+	EXPECT(!lsi_copy(lsi, (struct end){ fd, p.out_region, 0 }, (struct end){ fd, p.out_region, 65536 }, 4096),
+	       "copy");
+	EXPECT(regions(GPU_A, &l) == 1 && l.extents >= 1 && l.maps > 0, "%u %lu", l.extents, l.maps);
+	EXPECT(strchr(l.devices, ',') && !strchr(strchr(l.devices, ',') + 1, ','), "two peers: %s", l.devices);
+	EXPECT(!unpin(fd, p.out_region), "unpin");
+}
+
+CASE(its_dmabufs_and_views)
+{
+	struct peerpin_export e = { .size = sizeof(e), .length = BLOCK };
+	struct peerpin_pin p;
+	struct line l;
+	void *view;
+
+	EXPECT(!pin_at(fd, GPU_A, BLOCK, &p), "pin");
+	e.region = p.out_region;
+	EXPECT(!ioctl(fd, PEERPIN_IOC_EXPORT, &e), "export %d", errno);
+	EXPECT(regions(GPU_A, &l) == 1 && l.exports == 1 && l.viewed == 0, "%u %u", l.exports, l.viewed);
+	close(e.out_fd);
+	view = mmap(NULL, BLOCK, PROT_READ, MAP_SHARED, fd, PEERPIN_MMAP_OFFSET(p.out_region));
+	EXPECT(view != MAP_FAILED, "mmap %d", errno);
+	EXPECT(regions(GPU_A, &l) == 1 && l.exports == 0 && l.viewed == 1, "%u %u", l.exports, l.viewed);
+	munmap(view, BLOCK);
+	EXPECT(!unpin(fd, p.out_region), "unpin");
+}
+
+CASE(its_kind_and_state)
+{
+	struct peerpin_pin a, b;
+	struct line l;
+
+	EXPECT(!pin_persistent(GPU_A, BLOCK, &a), "pin %d", errno);
+	EXPECT(regions(GPU_A, &l) == 1 && !strcmp(l.flags, "persistent"), "%s", l.flags);
+	EXPECT(!emu_alloc(gpu, GPU_B, BLOCK) && !pin_at(fd, GPU_B, BLOCK, &b) && !emu_free(gpu, GPU_B), "revoke");
+	EXPECT(regions(GPU_B, &l) == 2 && !strcmp(l.state, "revoked") && !strcmp(l.flags, "-"), "%s %s", l.state,
+	       l.flags);
+	EXPECT(!unpin(fd, a.out_region) && !unpin(fd, b.out_region), "unpin");
+}
+
+/* Its user is gone, its pages are not: the name tells that too. */
+CASE(a_region_whose_pages_wait_for_a_dma)
+{
+	struct peer_check c = { .length = 4096 };
+	struct peerpin_pin p;
+	struct line l;
+
+	EXPECT(!module_set("peerpin/parameters/drain_timeout_ms", "50"), "parameter");
+	EXPECT(!pin_persistent(GPU_A, BLOCK, &p), "pin");
+	c.fd = fd;
+	c.region = p.out_region;
+	EXPECT(!check_call(check, PEER_CHECK_HOLD, &c), "hold");
+	EXPECT(!unpin(fd, p.out_region), "unpin");
+	EXPECT(regions(GPU_A, &l) == 1 && !strcmp(l.state, "closed"), "%s", l.state);
+	EXPECT(!check_call(check, PEER_CHECK_END, &c), "end");
+	for (int i = 0; i < 100 && regions(GPU_A, &l); i++)
+		usleep(10000);
+	EXPECT(regions(GPU_A, &l) == 0, "%d", regions(GPU_A, &l));
+	EXPECT(!module_set("peerpin/parameters/drain_timeout_ms", "1000"), "parameter");
+}
+
+CASE(a_name_is_one_column)
+{
+	struct peerpin_pin p;
+	struct line l;
+
+	prctl(PR_SET_NAME, "a b\tc\033d\\e");
+	EXPECT(!pin_at(fd, GPU_A, BLOCK, &p), "pin");
+	EXPECT(regions(GPU_A, &l) == 1 && !strcmp(l.comm, "a\\040b\\011c\\033d\\134e"), "%s", l.comm);
+	prctl(PR_SET_NAME, "");
+	EXPECT(regions(GPU_A, &l) == 1 && !strcmp(l.comm, "-"), "%s", l.comm);
+	prctl(PR_SET_NAME, "t_debugfs");
+	EXPECT(!unpin(fd, p.out_region), "unpin");
+}
+
+/* ---- counts -------------------------------------------------------------------- */
+
+/** struct account - the line of this process in "accounts" */
+struct account {
+	uint64_t bytes, regions, pins, revoked;
+};
+
+static struct account account(void)
+{
+	struct account a = { .pins = ~0ul };
+	char text[4096], line[32];
+	const char *at;
+
+	snprintf(line, sizeof(line), "\n%d ", getpid());
+	at = strstr(module_debugfs("peerpin/accounts", text, sizeof(text)), line);
+	if (at)
+		sscanf(at + strlen(line), "%lu %lu %lu %lu", &a.bytes, &a.regions, &a.pins, &a.revoked);
+	return a;
+}
+
+CASE(pins_and_revocations_are_counted)
+{
+	struct account before = account(), after;
+	struct peerpin_pin p;
+
+	EXPECT(!emu_alloc(gpu, GPU_B, BLOCK) && !pin_at(fd, GPU_B, BLOCK, &p), "pin");
+	after = account();
+	EXPECT(after.pins == before.pins + 1 && after.revoked == before.revoked, "%lu pins %lu revoked", after.pins,
+	       after.revoked);
+	EXPECT(!emu_free(gpu, GPU_B), "free");
+	EXPECT(account().revoked == before.revoked + 1, "%lu revoked, before %lu", account().revoked, before.revoked);
+	EXPECT(!unpin(fd, p.out_region), "unpin");
+	EXPECT(pin_at(fd, GPU_B, BLOCK, &p), "pins what was freed");
+	after = account();
+	EXPECT(after.pins == before.pins + 1 && after.revoked == before.revoked + 1, "%lu pins %lu revoked", after.pins,
+	       after.revoked);
+}
+
+/** struct peer - a line of "peers" */
+struct peer {
+	uint64_t transfers, bytes;
+	int inflight;
+};
+
+/* Of all peers together; inflight -1: there is none, or a line that cannot be read */
+static struct peer peers(void)
+{
+	char text[4096];
+	const char *line = module_debugfs("peerpin/peers", text, sizeof(text));
+	struct peer p, sum = { .inflight = -1 };
+
+	while ((line = strchr(line, '\n')) && line[1]) {
+		if (sscanf(++line, "%*s %lu %lu %d", &p.transfers, &p.bytes, &p.inflight) != 3)
+			return (struct peer){ .inflight = -1 };
+		sum.transfers += p.transfers;
+		sum.bytes += p.bytes;
+		sum.inflight = (sum.inflight < 0 ? 0 : sum.inflight) + p.inflight;
+	}
+	return sum;
+}
+
+CASE(transfers_of_a_peer_are_counted)
+{
+	struct peer before = peers(), after;
+	struct peerpin_pin p;
+	int i;
+
+	EXPECT(before.inflight == 0, "inflight %d", before.inflight);
+	EXPECT(!pin_at(fd, GPU_A, BLOCK, &p), "pin");
+	for (i = 0; i < 3; i++)
+		EXPECT(!lsi_copy(lsi, (struct end){ fd, p.out_region, 0 }, (struct end){ fd, p.out_region, 65536 }, 5000),
+		       "copy");
+	after = peers();
+	/* each copy has two ends */
+	EXPECT(after.transfers == before.transfers + 6 && after.bytes == before.bytes + 30000 && !after.inflight,
+	       "%lu transfers, %lu bytes", after.transfers - before.transfers, after.bytes - before.bytes);
+	EXPECT(!unpin(fd, p.out_region), "unpin");
+}
+
+/* ---- many ---------------------------------------------------------------------- */
+
+/* Whether those with @ids, of which every @step-th from @first on, are there, and each once */
+static bool each_is_there(const uint32_t *ids, int first, int step)
+{
+	static unsigned int seen[PEERPIN_MAX_REGIONS];
+	FILE *f = regions_open();
+	char text[512];
+	struct line l;
+	bool all = f;
+	int i;
+
+	memset(seen, 0, sizeof(seen));
+	while (f && fgets(text, sizeof(text), f))
+		if (parse(text, &l) && strtoul(l.id, NULL, 10) < PEERPIN_MAX_REGIONS)
+			seen[strtoul(l.id, NULL, 10)]++;
+	if (f)
+		fclose(f);
+	for (i = first; i < MANY; i += step)
+		all &= seen[ids[i]] == 1;
+	return all;
+}
+
+/* More than one read() takes */
+CASE(every_region_once)
+{
+	unsigned char *host = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	static uint32_t ids[MANY];
+	struct peerpin_pin p;
+	struct line l;
+	int i;
+
+	for (i = 0; i < MANY; i++) {
+		EXPECT(!pin_at(fd, (uintptr_t)host, 4096, &p), "pin %d: %d", i, errno);
+		ids[i] = p.out_region;
+	}
+	EXPECT(regions(1, &l) == MANY && each_is_there(ids, 0, 1), "%d", regions(1, &l));
+	for (i = 0; i < MANY; i += 2)
+		EXPECT(!unpin(fd, ids[i]), "unpin");
+	EXPECT(regions(1, &l) == MANY / 2 && each_is_there(ids, 1, 2), "%d", regions(1, &l));
+	for (i = 1; i < MANY; i += 2)
+		EXPECT(!unpin(fd, ids[i]), "unpin");
+	EXPECT(regions(1, &l) == 0, "%d", regions(1, &l));
+}
+
+static int pin_in_a_loop(void)
+{
+	int mine = pin_open(), own = emu_open();
+	struct peerpin_pin p;
+
+	if (emu_alloc(own, GPU_B, BLOCK))
+		return 1;
+	for (;;) {
+		if (pin_at(mine, GPU_B, BLOCK, &p))
+			return 2;
+		if (unpin(mine, p.out_region))
+			return 3;
+	}
+}
+
+CASE(read_while_they_come_and_go)
+{
+	struct peerpin_pin p;
+	struct line l;
+	int i, n, status, one = 0, two = 0;
+	pid_t pid;
+
+	EXPECT(!pin_at(fd, GPU_A, BLOCK, &p), "pin");
+	pid = fork();
+	if (!pid)
+		_exit(pin_in_a_loop());
+	for (i = 0; i < 300 || (i < 30000 && (!one || !two)); i++) {
+		n = regions(GPU_A, &l);
+		one += n == 1;
+		two += n == 2;
+		EXPECT((n == 1 || n == 2) && l.length == BLOCK, "%d", n);
+	}
+	EXPECT(one && two, "%d times alone, %d times with the other", one, two);
+	kill(pid, SIGKILL);
+	EXPECT(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status), "ended by itself: %x", status);
+	EXPECT(regions(GPU_A, &l) == 1, "%d", regions(GPU_A, &l));
+	EXPECT(!unpin(fd, p.out_region), "unpin");
+}
+
+/* ---- cost ---------------------------------------------------------------------- */
+
+static void records(uint64_t addr, struct line *l)
+{
+	struct peer_check c = { .length = 1, .max = 1 };
+	struct peerpin_pin p;
+
+	EXPECT(!pin_at(fd, addr, LARGE, &p), "pin %d", errno);
+	c.fd = fd;
+	c.region = p.out_region;
+	EXPECT(!check_call(check, PEER_CHECK_SEGMENTS, &c), "segments %d", errno);
+	EXPECT(regions(addr, l) == 1, "%d", regions(addr, l));
+	EXPECT(!unpin(fd, p.out_region), "unpin");
+}
+
+CASE(records_of_contiguous_memory)
+{
+	struct line l;
+
+	EXPECT(!emu_free(gpu, GPU_A) && !emu_scatter(gpu, 0) && !emu_alloc(gpu, GPU_A, LARGE), "alloc");
+	records(GPU_A, &l);
+	CHECK_CASE();
+	EXPECT(l.extents * 8 <= LARGE / GPU_PAGE, "not contiguous: %u extents", l.extents);
+	EXPECT(l.records >= 256 && l.records <= LARGE / GPU_PAGE * RECORD_MAX / 8, "%lu bytes", l.records);
+}
+
+CASE(records_of_scattered_memory)
+{
+	struct line l;
+
+	EXPECT(!emu_free(gpu, GPU_A) && !emu_scatter(gpu, 1) && !emu_alloc(gpu, GPU_A, LARGE), "alloc");
+	records(GPU_A, &l);
+	CHECK_CASE();
+	EXPECT(l.extents * 2 >= LARGE / GPU_PAGE, "not scattered: %u extents", l.extents);
+	EXPECT(l.records >= l.extents * 16ul, "%lu bytes of %u extents", l.records, l.extents);
+	EXPECT(l.records <= LARGE / GPU_PAGE * RECORD_MAX, "%lu bytes", l.records);
+}
+
+/* ---- for those who are not root ------------------------------------------------- */
+
+static bool fdinfo_has(const char *what)
+{
+	char path[64], text[4096];
+	ssize_t n;
+	int node;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	node = open(path, O_RDONLY | O_CLOEXEC);
+	n = read(node, text, sizeof(text) - 1);
+	close(node);
+	text[n > 0 ? n : 0] = '\0';
+	return strstr(text, what);
+}
+
+CASE(fdinfo_tells_the_kind)
+{
+	struct peerpin_pin a, b;
+
+	EXPECT(!pin_persistent(GPU_A, BLOCK, &a) && !pin_at(fd, GPU_A + BLOCK, BLOCK, &b), "pin");
+	EXPECT(fdinfo_has(" - persistent\n"), "persistent");
+	EXPECT(fdinfo_has(" - -\n"), "revocable");
+	EXPECT(fdinfo_has("peerpin-regions:\t2\npeerpin-bytes:\t4194304\npeerpin-pins:\t"), "sum");
+	EXPECT(fdinfo_has("\npeerpin-revoked:\t"), "revoked");
+	EXPECT(!unpin(fd, a.out_region) && !unpin(fd, b.out_region), "unpin");
+}
+
+CASE(nothing_is_left)
+{
+	struct peer_check c = { 0 };
+	char text[256];
+
+	EXPECT(!check_call(check, PEER_CHECK_UNREGISTER, &c), "unregister");
+	close(fd);
+	close(lsi);
+	close(check);
+	EXPECT(!emu_free(gpu, GPU_A), "free");
+	module_debugfs("peerpin/accounts", text, sizeof(text));
+	EXPECT(!strcmp(text, "pid bytes regions pins revoked\nall 0 - - -\n"), "%s", text);
+}
+
+VMTEST_MAIN

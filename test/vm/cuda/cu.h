@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* What the tests of the CUDA driver API share; any cuda.h does. */
+#ifndef TEST_CU_H
+#define TEST_CU_H
+
+#include <cuda.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "test/vm/harness/vmtest.h"
+
+/* IS(call, CUDA_...): what it answers; OK(call): CUDA_SUCCESS */
+#define IS(call, want) \
+	do { \
+		int got_ = (call); \
+		EXPECT(got_ == (want), "%s gives %d", #call, got_); \
+	} while (0)
+#define OK(call) IS(call, CUDA_SUCCESS)
+
+static inline bool cu_emulated(void)
+{
+	return !access("/dev/emugpu", F_OK);
+}
+
+/* Primary context of a GPU, made current; NULL: there is none */
+static inline CUcontext cu_start(CUdevice dev)
+{
+	CUcontext ctx = NULL;
+
+	if (cuInit(0) || cuDevicePrimaryCtxRetain(&ctx, dev) || cuCtxSetCurrent(ctx))
+		return NULL;
+	return ctx;
+}
+
+/* What the first GPU says of itself; -1: nothing */
+static inline int cu_attribute(CUdevice_attribute which)
+{
+	int value;
+
+	return cuDeviceGetAttribute(&value, which, 0) ? -1 : value;
+}
+
+static inline unsigned long long cu_buffer_id(CUdeviceptr ptr)
+{
+	unsigned long long id = 0;
+
+	return cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, ptr) ? 0 : id;
+}
+
+/* wait() status of a child that runs @fn, whose result is its exit status; -1: none */
+static inline int cu_in_child(int (*fn)(void *), void *arg)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(fn(arg));
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return -1;
+	return status;
+}
+
+#endif

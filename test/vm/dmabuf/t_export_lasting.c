@@ -1,0 +1,589 @@
+// SPDX-License-Identifier: MIT
+/*
+ * dma-bufs of memory that lasts while it is pinned: of the process, and of the
+ * GPU by a persistent pin. Importers that cannot be told keep it.
+ */
+#include "export.h"
+#include "test/vm/harness/group.h"
+#include "test/vm/harness/vmstat.h"
+
+#include <pthread.h>
+
+enum kind { HOST, PERSISTENT, KINDS };
+
+static int whole;	/* a dma-buf of all of the region */
+static struct peerpin_pin region;
+static unsigned char *memory;	/* HOST */
+static long pinned_before;
+
+/* ---- what is pinned ---- */
+
+/* Host pages, or pins of the GPU */
+static long pinned(enum kind kind)
+{
+	if (kind == PERSISTENT)
+		return gpu_pins();
+	return vmstat_pinned();
+}
+
+static bool is_pinned(enum kind kind)
+{
+	return pinned(kind) == pinned_before + (kind == HOST ? (long)(BLOCK / 4096) : 1);
+}
+
+static bool is_given_back(enum kind kind)
+{
+	int i;
+
+	for (i = 0; i < 100 && pinned(kind) != pinned_before; i++)
+		usleep(10000);
+	return pinned(kind) == pinned_before;
+}
+
+/* ---- what is used ---- */
+
+static void *host_memory(int value)
+{
+	void *m = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (m == MAP_FAILED)
+		return NULL;
+	madvise(m, BLOCK, MADV_NOHUGEPAGE);	/* making one of it would revoke it */
+	return memset(m, value, BLOCK);
+}
+
+/* By any process; the memory is full of @value. */
+static int pin_kind(enum kind kind, int gpu, int file, int value)
+{
+	if (kind == HOST) {
+		memory = host_memory(value);
+		return pin_by(file, (uintptr_t)memory, BLOCK, PEERPIN_PROVIDER_HOST, &region);
+	}
+	return emu_alloc(gpu, VA, BLOCK) ?: emu_fill(gpu, VA, 1, value, BLOCK) ?:
+	       pin_persistent(file, VA, BLOCK, &region);
+}
+
+static void start(enum kind kind)
+{
+	pinned_before = pinned(kind);
+	EXPECT(pin_kind(kind, fd, peerpin, 0x11) == 0, "pin");
+	EXPECT(is_pinned(kind), "%ld, before %ld", pinned(kind), pinned_before);
+	whole = export_part(region.out_region, 0, BLOCK);
+	EXPECT(whole >= 0, "export: %d", whole);
+}
+
+static void start_import(enum kind kind, enum dmabuf_check_kind importer, bool unmap_in_notify)
+{
+	start(kind);
+	CHECK_CASE();
+	EXPECT(import_as(0, whole, importer, unmap_in_notify) == 0, "import");
+	EXPECT(peer_reads(0, 0, 0, 0x11), "contents");
+}
+
+static int free_kind(enum kind kind)
+{
+	return kind == HOST ? munmap(memory, BLOCK) : emu_free(fd, VA);
+}
+
+/* All but what the case is about is gone. */
+static void finish(enum kind kind)
+{
+	EXPECT(is_given_back(kind), "%ld, before %ld", pinned(kind), pinned_before);
+	EXPECT(close(whole) == 0 && free_kind(kind) == 0 && nothing_left(), "end");
+}
+
+/* On older kernels a static importer's attaching maps: one of the two fails. */
+static int try_import(unsigned int slot, enum dmabuf_check_kind importer)
+{
+	int err = import_as(slot, whole, importer, true);
+
+	if (err)
+		detach(slot);
+	return err;
+}
+
+/* Unpinned, but the importer in slot 0 has it. */
+static void expect_held(enum kind kind)
+{
+	EXPECT(is_pinned(kind), "given back under a device");
+	EXPECT(peer_write(0, 0, 128, 0x22) == 0 && peer_reads(0, 0, 128, 0x22), "DMA");
+	EXPECT(try_import(1, DMABUF_CHECK_DYNAMIC) == -ENODEV, "mapped after its end");
+	EXPECT(try_import(1, DMABUF_CHECK_STATIC) == -ENODEV, "mapped after its end");
+}
+
+#define FOR_EACH_KIND(call) \
+	do { \
+		enum kind kind; \
+		for (kind = 0; kind < KINDS; kind++) { \
+			call; \
+			CHECK_CASE(); \
+		} \
+	} while (0)
+
+SETUP(nodes_are_there)
+{
+	EXPECT_EXPORT_NODES();
+}
+
+/* ---- static importers ---- */
+
+static void static_keeps_until_it_unmaps(enum kind kind)
+{
+	uint64_t began;
+
+	start_import(kind, DMABUF_CHECK_STATIC, false);
+	CHECK_CASE();
+	EXPECT(look(0, 0).out_has_page == (kind == HOST), "%u", look(0, 0).out_has_page);
+	began = now_ns();
+	EXPECT(unpin(peerpin, region.out_region) == 0, "unpin");
+	EXPECT(ms_since(began) < 700, "unpin took %lu ms", ms_since(began));
+	expect_held(kind);
+	CHECK_CASE();
+	EXPECT(detach(0) == 0, "detach");
+	finish(kind);
+}
+
+CASE(a_static_importer_keeps_it_after_unpin)
+{
+	FOR_EACH_KIND(static_keeps_until_it_unmaps(kind));
+}
+
+static void static_gone_before(enum kind kind)
+{
+	start_import(kind, DMABUF_CHECK_STATIC, false);
+	CHECK_CASE();
+	EXPECT(detach(0) == 0 && is_pinned(kind), "detach");
+	EXPECT(unpin(peerpin, region.out_region) == 0 && pinned(kind) == pinned_before, "unpin");
+	finish(kind);
+}
+
+CASE(a_static_importer_that_is_gone_keeps_nothing)
+{
+	FOR_EACH_KIND(static_gone_before(kind));
+}
+
+static void static_keeps_after_close(enum kind kind)
+{
+	int file = pin_open();
+
+	pinned_before = pinned(kind);
+	EXPECT(pin_kind(kind, fd, file, 0x11) == 0, "pin");
+	whole = export_by_file(file, region.out_region, 0, BLOCK);
+	EXPECT(whole >= 0 && import(0, whole) == 0, "import");
+	close(file);
+	expect_held(kind);
+	CHECK_CASE();
+	EXPECT(detach(0) == 0, "detach");
+	finish(kind);
+}
+
+CASE(a_static_importer_keeps_it_after_close)
+{
+	FOR_EACH_KIND(static_keeps_after_close(kind));
+}
+
+static void static_keeps_after_free(enum kind kind, bool unpin_first)
+{
+	start_import(kind, DMABUF_CHECK_STATIC, false);
+	CHECK_CASE();
+	if (unpin_first)
+		EXPECT(unpin(peerpin, region.out_region) == 0, "unpin");
+	EXPECT(free_kind(kind) == 0, "free");
+	EXPECT(is_pinned(kind) && peer_reads(0, 0, 0, 0x11), "given back under a device");
+	if (!unpin_first)
+		EXPECT(unpin(peerpin, region.out_region) == 0, "unpin");
+	expect_held(kind);
+	CHECK_CASE();
+	EXPECT(detach(0) == 0 && is_given_back(kind), "%ld, before %ld", pinned(kind), pinned_before);
+	EXPECT(close(whole) == 0 && nothing_left(), "%lu %lu", bar1_used(), vram_used());
+}
+
+CASE(a_static_importer_keeps_what_is_freed)
+{
+	FOR_EACH_KIND(static_keeps_after_free(kind, false));
+	FOR_EACH_KIND(static_keeps_after_free(kind, true));
+}
+
+/* The region ends; the importer was promised the memory, and the GPU comes back when that is given up. */
+CASE(a_static_importer_keeps_it_when_the_gpu_goes)
+{
+	struct emugpu_info gpu = info();
+	struct peerpin_query q;
+	int i;
+
+	start_import(PERSISTENT, DMABUF_CHECK_STATIC, false);
+	CHECK_CASE();
+	EXPECT(emu_sysfs(&gpu, "unbind") == 0, "unbind");
+	EXPECT(!query(peerpin, region.out_region, &q) && q.out_state == PEERPIN_STATE_REVOKED, "state %u", q.out_state);
+	EXPECT(emu_sysfs(&gpu, "bind") == -EBUSY, "given back under a device");
+	EXPECT(unpin(peerpin, region.out_region) == 0 && emu_sysfs(&gpu, "bind") == -EBUSY, "given back by the unpin");
+	EXPECT(detach(0) == 0 && free_kind(PERSISTENT) == 0, "detach");
+	for (i = 0; i < 100 && emu_sysfs(&gpu, "bind"); i++)
+		usleep(10000);
+	EXPECT(close(whole) == 0 && nothing_left(), "%lu %lu", bar1_used(), vram_used());
+}
+
+/* Likewise where its user has left it before. */
+CASE(what_an_unpin_left_goes_with_the_gpu)
+{
+	struct emugpu_info gpu = info();
+	int i;
+
+	start_import(PERSISTENT, DMABUF_CHECK_STATIC, false);
+	CHECK_CASE();
+	EXPECT(unpin(peerpin, region.out_region) == 0 && is_pinned(PERSISTENT), "unpin");
+	log_skip();
+	EXPECT(emu_sysfs(&gpu, "unbind") == 0, "unbind");
+	EXPECT(log_has("goes while a device still has a mapping", "0000:"), "the mapping is not told of");
+	EXPECT(emu_sysfs(&gpu, "bind") == -EBUSY, "given back under a device");
+	EXPECT(detach(0) == 0 && free_kind(PERSISTENT) == 0, "detach");
+	for (i = 0; i < 100 && emu_sysfs(&gpu, "bind"); i++)
+		usleep(10000);
+	EXPECT(close(whole) == 0 && nothing_left(), "%lu %lu", bar1_used(), vram_used());
+}
+
+/* ---- dynamic importers ---- */
+
+static void dynamic_is_told(enum kind kind, bool unmap_in_notify)
+{
+	start_import(kind, DMABUF_CHECK_DYNAMIC, unmap_in_notify);
+	CHECK_CASE();
+	EXPECT(notified(0) == 0 && unpin(peerpin, region.out_region) == 0, "unpin");
+	EXPECT(notified(0) == 1, "%u notifications", notified(0));
+	EXPECT(pinned(kind) == pinned_before, "kept by who was told: %ld, before %ld", pinned(kind), pinned_before);
+	unmap(0);
+	EXPECT(map(0) == -ENODEV && detach(0) == 0, "mapped");
+	finish(kind);
+}
+
+CASE(a_dynamic_importer_is_told)
+{
+	FOR_EACH_KIND(dynamic_is_told(kind, true));
+	FOR_EACH_KIND(dynamic_is_told(kind, false));
+}
+
+/* Its device may still be at it. */
+static void late_keeps(enum kind kind)
+{
+	start_import(kind, DMABUF_CHECK_DYNAMIC, false);
+	CHECK_CASE();
+	EXPECT(slot_call(DMABUF_CHECK_FENCE, 0) == 0, "fence");
+	log_skip();
+	EXPECT(unpin(peerpin, region.out_region) == 0, "unpin");
+	EXPECT(log_has("has not let go", "0000:"), "the importer is not named");
+	expect_held(kind);
+	CHECK_CASE();
+	EXPECT(slot_call(DMABUF_CHECK_SIGNAL, 0) == 0 && is_pinned(kind), "it is mapped");
+	EXPECT(unmap(0) == 0 && is_given_back(kind), "%ld, before %ld", pinned(kind), pinned_before);
+	EXPECT(notified(0) == 1 && detach(0) == 0, "%u notifications", notified(0));
+	finish(kind);
+}
+
+CASE(a_late_importer_keeps_it)
+{
+	EXPECT(drain_timeout("200") == 0, "parameter");
+	FOR_EACH_KIND(late_keeps(kind));
+	EXPECT(drain_timeout("1000") == 0, "parameter");
+}
+
+static void pinned_keeps(enum kind kind)
+{
+	start(kind);
+	CHECK_CASE();
+	EXPECT(attach_as(0, whole, DMABUF_CHECK_DYNAMIC, false) == 0, "attach");
+	EXPECT(slot_call(DMABUF_CHECK_PIN, 0) == 0 && map(0) == 0, "pin");
+	log_skip();
+	EXPECT(unpin(peerpin, region.out_region) == 0, "unpin");
+	expect_held(kind);
+	CHECK_CASE();
+	EXPECT(notified(0) == 0 && !log_has("has not let go", "0000:"), "%u notifications of what is pinned", notified(0));
+	EXPECT(unmap(0) == 0 && slot_call(DMABUF_CHECK_UNPIN, 0) == 0 && detach(0) == 0, "let go");
+	finish(kind);
+}
+
+CASE(an_importer_that_has_pinned_keeps_it)
+{
+	FOR_EACH_KIND(pinned_keeps(kind));
+}
+
+static void one_of_each(enum kind kind)
+{
+	start_import(kind, DMABUF_CHECK_STATIC, false);
+	CHECK_CASE();
+	EXPECT(import_as(2, whole, DMABUF_CHECK_DYNAMIC, true) == 0, "import");
+	EXPECT(import(3, whole) == 0, "import");
+	EXPECT(unpin(peerpin, region.out_region) == 0, "unpin");
+	EXPECT(notified(2) == 1 && look(2, 0).out_entries == 0, "%u notifications", notified(2));
+	expect_held(kind);
+	CHECK_CASE();
+	EXPECT(detach(0) == 0 && detach(2) == 0 && is_pinned(kind), "one has it still");
+	EXPECT(detach(3) == 0, "detach");
+	finish(kind);
+}
+
+CASE(the_last_that_keeps_it_gives_it_back)
+{
+	FOR_EACH_KIND(one_of_each(kind));
+}
+
+/* ---- the process's own memory ---- */
+
+CASE(munmap_tells_soon)
+{
+	int i;
+
+	start_import(HOST, DMABUF_CHECK_DYNAMIC, true);
+	CHECK_CASE();
+	EXPECT(munmap(memory, BLOCK) == 0, "munmap");
+	EXPECT(export_part(region.out_region, 0, BLOCK) == -ESTALE, "exported");
+	for (i = 0; i < 100 && !notified(0); i++)
+		usleep(10000);
+	EXPECT(notified(0) == 1 && is_given_back(HOST), "%u notifications", notified(0));
+	EXPECT(map(0) == -ENODEV && detach(0) == 0 && close(whole) == 0, "mapped");
+	EXPECT(unpin(peerpin, region.out_region) == 0, "unpin");
+}
+
+CASE(pages_need_no_peer2peer)
+{
+	start_import(HOST, DMABUF_CHECK_DYNAMIC_NO_P2P, true);
+	CHECK_CASE();
+	EXPECT(unpin(peerpin, region.out_region) == 0 && detach(0) == 0, "end");
+	finish(HOST);
+	start(PERSISTENT);
+	CHECK_CASE();
+	EXPECT(attach_as(0, whole, DMABUF_CHECK_DYNAMIC_NO_P2P, true) == -EOPNOTSUPP, "attached");
+	EXPECT(unpin(peerpin, region.out_region) == 0, "unpin");
+	finish(PERSISTENT);
+}
+
+/* A copy would lie where nobody looks. */
+CASE(bounced_memory_is_EIO)
+{
+	if (iommu_translates())
+		SKIP("nothing is bounced behind an IOMMU");
+	start(HOST);
+	CHECK_CASE();
+	EXPECT(limit(0, 1 << 20) == 0, "limit");
+	EXPECT(import_as(0, whole, DMABUF_CHECK_DYNAMIC, true) == -EIO, "mapped");
+	EXPECT(limit(0, 0) == 0 && map(0) == 0 && peer_reads(0, 0, 0, 0x11), "within reach");
+	EXPECT(unpin(peerpin, region.out_region) == 0 && detach(0) == 0, "end");
+	finish(HOST);
+}
+
+/* ---- any order, any process ---- */
+
+static void let_go_of(enum kind kind, int what)
+{
+	switch (what) {
+	case 0:
+		EXPECT(detach(0) == 0, "detach");
+		break;
+	case 1:
+		EXPECT(close(whole) == 0, "close");
+		break;
+	case 2:
+		EXPECT(unpin(peerpin, region.out_region) == 0, "unpin");
+		break;
+	case 3:
+		EXPECT(free_kind(kind) == 0, "free");
+		break;
+	}
+}
+
+static void let_go_in_order(enum kind kind, enum dmabuf_check_kind importer, const int *order)
+{
+	int i;
+
+	start_import(kind, importer, order[0] % 2);
+	for (i = 0; i < 4; i++) {
+		CHECK_CASE();
+		let_go_of(kind, order[i]);
+	}
+	EXPECT(is_given_back(kind) && nothing_left(), "%d%d%d%d: %ld, before %ld", order[0], order[1], order[2],
+	       order[3], pinned(kind), pinned_before);
+}
+
+static bool is_permutation(const int *order)
+{
+	return (1 << order[0] | 1 << order[1] | 1 << order[2] | 1 << order[3]) == 15;
+}
+
+static void every_order(enum kind kind)
+{
+	int i, order[4];
+
+	for (i = 0; i < 256; i++) {
+		memcpy(order, (int[4]){ i >> 6, i >> 4 & 3, i >> 2 & 3, i & 3 }, sizeof(order));
+		if (!is_permutation(order))
+			continue;
+		let_go_in_order(kind, DMABUF_CHECK_STATIC, order);
+		CHECK_CASE();
+		let_go_in_order(kind, DMABUF_CHECK_DYNAMIC, order);
+		CHECK_CASE();
+	}
+}
+
+CASE(every_order_of_letting_go)
+{
+	FOR_EACH_KIND(every_order(kind));
+}
+
+/* Pins, exports, sends the dma-buf and waits to be killed */
+static void be_pinner(enum kind kind, int sock)
+{
+	int client = emu_open(), file = pin_open();
+
+	if (!group_join())
+		_exit(1);
+	close(fd);
+	close(check);
+	close(peerpin);
+	if (pin_kind(kind, client, file, 0x11))
+		_exit(1);
+	if (send_fd(sock, export_by_file(file, region.out_region, 0, BLOCK)))
+		_exit(1);
+	pause();
+}
+
+static pid_t start_pinner(enum kind kind)
+{
+	int socks[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks))
+		return -1;
+	pid = fork();
+	if (!pid)
+		be_pinner(kind, socks[1]);
+	close(socks[1]);
+	whole = receive_fd(socks[0]);
+	close(socks[0]);
+	return pid;
+}
+
+static int pin_with_limit(const char *parameter)
+{
+	uint64_t own = (uintptr_t)host_memory(0);
+	char limit[32];
+	struct peerpin_pin p;
+	int err;
+
+	snprintf(limit, sizeof(limit), "%lu", BLOCK);
+	err = module_set(parameter, limit) ?: pin_by(peerpin, own, BLOCK, PEERPIN_PROVIDER_HOST, &p);
+	if (!err)
+		err = unpin(peerpin, p.out_region);
+	munmap((void *)(uintptr_t)own, BLOCK);
+	return module_set(parameter, "0") ?: err;
+}
+
+/* Against all, but against no process; and host memory against the dead's control group */
+static void expect_counted(enum kind kind)
+{
+	long long bytes = group_bytes("memory.current", "%lld");
+	int err;
+
+	EXPECT(kind != HOST || bytes >= (long long)BLOCK, "memory.current is %lld", bytes);
+	err = pin_with_limit("peerpin/parameters/max_total_bytes");
+	EXPECT(err == -EDQUOT, "beside it, of max_total_bytes: %d", err);
+	err = pin_with_limit("peerpin/parameters/max_process_bytes");
+	EXPECT(err == 0, "beside it, of max_process_bytes: %d", err);
+}
+
+static void static_keeps_of_the_dead(enum kind kind)
+{
+	int core = module_refs("peerpin");
+	pid_t pid;
+
+	pinned_before = pinned(kind);
+	pid = start_pinner(kind);
+	EXPECT(pid > 0 && whole >= 0 && import(0, whole) == 0, "import: %d", whole);
+	kill_owner(pid);
+	EXPECT(peer_reads(0, 0, 0, 0x11), "contents");
+	expect_held(kind);
+	CHECK_CASE();
+	expect_counted(kind);
+	CHECK_CASE();
+	EXPECT(module_refs("peerpin") > core, "the module may go");
+	EXPECT(close(whole) == 0 && is_pinned(kind), "close");
+	EXPECT(detach(0) == 0 && is_given_back(kind), "%ld, before %ld", pinned(kind), pinned_before);
+	usleep(100000);
+	EXPECT(group_bytes("memory.current", "%lld") < (long long)BLOCK, "still charged");
+	EXPECT(pin_with_limit("peerpin/parameters/max_total_bytes") == 0, "still counted");
+	EXPECT(nothing_left() && module_refs("peerpin") == core, "%d, before %d", module_refs("peerpin"), core);
+}
+
+CASE(a_static_importer_keeps_memory_of_the_dead)
+{
+	EXPECT(group_make(), "a control group: %s", strerror(errno));
+	FOR_EACH_KIND(static_keeps_of_the_dead(kind));
+	EXPECT(group_end(), "the control group: %s", strerror(errno));
+}
+
+/* ---- races ---- */
+
+static void *import_it(void *result)
+{
+	*(int *)result = try_import(0, DMABUF_CHECK_STATIC);
+	return NULL;
+}
+
+static int taken, too_late;
+
+static void end_while_imported(enum kind kind, int us)
+{
+	pthread_t thread;
+	int err = -1;
+
+	start(kind);
+	CHECK_CASE();
+	EXPECT(!pthread_create(&thread, NULL, import_it, &err), "thread");
+	usleep(us);
+	EXPECT(unpin(peerpin, region.out_region) == 0, "unpin");
+	pthread_join(thread, NULL);
+	EXPECT(err == 0 || err == -ENODEV, "%d", err);
+	EXPECT(err || (is_pinned(kind) && peer_reads(0, 0, 0, 0x11) && detach(0) == 0), "taken");
+	taken += !err;
+	too_late += err == -ENODEV;
+	finish(kind);
+}
+
+CASE(unpinning_while_it_is_imported)
+{
+	int i;
+
+	for (i = 0; i < 50 || (i < 1000 && (!taken || !too_late)); i++)
+		FOR_EACH_KIND(end_while_imported(kind, i % 20 * 30));
+	printf("# %d imports in time, %d too late\n", taken, too_late);
+	EXPECT(taken && too_late, "%d in time, %d too late", taken, too_late);
+}
+
+static void *detach_it(void *result)
+{
+	*(int *)result = detach(0);
+	return NULL;
+}
+
+static void end_while_detached(enum kind kind, int us)
+{
+	pthread_t thread;
+	int err = -1;
+
+	start_import(kind, DMABUF_CHECK_STATIC, false);
+	CHECK_CASE();
+	EXPECT(!pthread_create(&thread, NULL, detach_it, &err), "thread");
+	usleep(us);
+	EXPECT(unpin(peerpin, region.out_region) == 0, "unpin");
+	pthread_join(thread, NULL);
+	EXPECT(err == 0, "detach: %d", err);
+	finish(kind);
+}
+
+CASE(unpinning_while_it_is_detached)
+{
+	int i;
+
+	for (i = 0; i < 50; i++)
+		FOR_EACH_KIND(end_while_detached(kind, i % 10 * 20));
+}
+
+VMTEST_MAIN

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+/* An importer that is the kernel's own and cannot be told: DRM's vgem */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "test/vm/harness/emu.h"
+#include "test/vm/harness/module.h"
+#include "test/vm/core/pin.h"
+#include "test/vm/harness/vmtest.h"
+
+enum {
+	SIZE = 2 << 20,
+	COMPRESSED = 4,	/* MODULE_INIT_COMPRESSED_FILE */
+};
+
+/* DRM_IOCTL_PRIME_FD_TO_HANDLE and DRM_IOCTL_GEM_CLOSE */
+struct prime {
+	uint32_t handle;
+	uint32_t flags;
+	int32_t fd;
+};
+
+struct gem_close {
+	uint32_t handle;
+	uint32_t pad;
+};
+
+#define PRIME_FD_TO_HANDLE _IOWR('d', 0x2e, struct prime)
+#define GEM_CLOSE _IOW('d', 0x09, struct gem_close)
+
+static int gpu, fd, vgem;
+
+/* ---- the module and what it needs ---- */
+
+static int load_file(const char *path, int flags)
+{
+	int node = open(path, O_RDONLY | O_CLOEXEC);
+	int err = node < 0 || syscall(SYS_finit_module, node, "", flags) ? -errno : 0;
+
+	close(node);
+	return err == -EEXIST ? 0 : err;
+}
+
+static int load_driver(const char *name)
+{
+	struct utsname kernel;
+	char path[320];
+	int err;
+
+	uname(&kernel);
+	snprintf(path, sizeof(path), "build/%s/kernel/lib/modules/%s/kernel/drivers/gpu/drm/%s.ko", kernel.release,
+		 kernel.release, name);
+	err = load_file(path, 0);
+	if (err != -ENOENT)
+		return err;
+	strcat(path, ".xz");
+	return load_file(path, COMPRESSED);
+}
+
+/* Some of them are in other kernels only, or built in. */
+static int load_vgem(void)
+{
+	load_driver("drm_panel_orientation_quirks");
+	load_driver("drm");
+	load_driver("drm_client_lib");
+	load_driver("drm_kms_helper");
+	load_driver("drm_shmem_helper");
+	return load_driver("vgem/vgem");
+}
+
+/* ---- what it does ---- */
+
+static int import(int dmabuf, uint32_t *handle)
+{
+	struct prime arg = { .fd = dmabuf };
+	int err = ioctl(vgem, PRIME_FD_TO_HANDLE, &arg) ? -errno : 0;
+
+	*handle = arg.handle;
+	close(dmabuf);
+	return err;
+}
+
+static int let_go(uint32_t handle)
+{
+	struct gem_close arg = { .handle = handle };
+
+	return ioctl(vgem, GEM_CLOSE, &arg) ? -errno : 0;
+}
+
+static int export(const struct peerpin_pin *pin)
+{
+	struct peerpin_export c = { .size = sizeof(c), .region = pin->out_region, .length = pin->out_length };
+
+	return ioctl(fd, PEERPIN_IOC_EXPORT, &c) ? -errno : c.out_fd;
+}
+
+static long pinned_kib(void)
+{
+	FILE *f = fopen("/proc/self/status", "re");
+	char line[128];
+	long kib = -1;
+
+	while (f && kib < 0 && fgets(line, sizeof(line), f))
+		sscanf(line, "VmPin: %ld", &kib);
+	if (f)
+		fclose(f);
+	return kib;
+}
+
+static bool is_given_back(void)
+{
+	int i;
+
+	for (i = 0; i < 200 && pinned_kib(); i++)
+		usleep(10000);
+	return !pinned_kib();
+}
+
+SETUP(everything_is_there)
+{
+	int err = load_vgem();
+
+	gpu = emu_open();
+	fd = pin_open();
+	vgem = open("/dev/dri/card0", O_RDWR | O_CLOEXEC);
+	EXPECT(gpu >= 0 && fd >= 0 && vgem >= 0, "%d %d %d; vgem: %s; type: emu/vm/run --kernel 6.1 ...", gpu, fd, vgem,
+	       strerror(-err));
+}
+
+/* Linux 6 maps when it imports; 7 maps when it needs to, and keeps nothing here. */
+static bool maps_at_once(void)
+{
+	struct utsname kernel;
+
+	return !uname(&kernel) && atoi(kernel.release) < 7;
+}
+
+CASE(host_memory_is_its_until_it_lets_go)
+{
+	void *at = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct peerpin_query q;
+	struct peerpin_pin pin;
+	uint32_t handle;
+
+	EXPECT(at != MAP_FAILED && !pin_at(fd, (uintptr_t)at, SIZE, &pin), "pin");
+	EXPECT(!import(export(&pin), &handle), "import: %s", strerror(errno));
+	EXPECT(!query(fd, pin.out_region, &q) && q.out_maps == maps_at_once(), "%u mappings", q.out_maps);
+	EXPECT(!unpin(fd, pin.out_region), "unpin");
+	munmap(at, SIZE);
+	EXPECT(pinned_kib() == (maps_at_once() ? SIZE / 1024 : 0), "given back under a device: %ld KiB", pinned_kib());
+	EXPECT(!let_go(handle) && is_given_back(), "%ld KiB", pinned_kib());
+}
+
+CASE(gpu_memory_is_refused)
+{
+	struct peerpin_pin pin;
+	uint32_t handle;
+	int err;
+
+	EXPECT(!emu_alloc(gpu, GPU_A, SIZE) && !pin_at(fd, GPU_A, SIZE, &pin), "pin");
+	err = import(export(&pin), &handle);
+	EXPECT(err == -EOPNOTSUPP, "%d", err);
+	EXPECT(!emu_free(gpu, GPU_A) && !unpin(fd, pin.out_region), "end");
+}
+
+VMTEST_MAIN

@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The guard, which sees who writes to memory after the free callback, and the
+ * stash, which sees who writes to memory that is another's.
+ */
+#include <stdatomic.h>
+
+#include "test/vm/core/pin.h"
+#include "thread.h"
+
+enum { WATCH_MS = 600 };
+
+static char contents[BLOCK], seen[BLOCK];
+static atomic_bool stop;
+
+static int poke(uint64_t physical)
+{
+	return call(P2P_CHECK_POKE, (struct p2p_check_call){ .va = physical });
+}
+
+static uint64_t physical(unsigned int slot, unsigned int page)
+{
+	return table_page(slot, page).out_phys;
+}
+
+static void *poke_on(void *physical_address)
+{
+	long bad = 0;
+
+	while (!stop) {
+		bad += poke(*(uint64_t *)physical_address) != 0;
+		usleep(WATCH_MS * 1000 / 20);
+	}
+	return (void *)bad;
+}
+
+/* A device that writes there until writer_end() */
+static void writer_begin(pthread_t *writer, uint64_t *physical_address)
+{
+	stop = false;
+	EXPECT(!pthread_create(writer, NULL, poke_on, physical_address), "thread");
+}
+
+static void writer_end(pthread_t writer)
+{
+	void *bad;
+
+	stop = true;
+	pthread_join(writer, &bad);
+	EXPECT(!bad, "%ld writes failed", (long)bad);
+}
+
+static void filled_block(void)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(contents); i++)
+		contents[i] = i * 7 + i / 4096;
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(emu_write(fd, VA, contents, BLOCK) == 0, "write");
+}
+
+static void guarded_block(void)
+{
+	filled_block();
+	CHECK_CASE();
+	EXPECT(emu_guard(fd, WATCH_MS) == 0, "guard");
+}
+
+static void expect_contents(void)
+{
+	EXPECT(emu_read(fd, seen, VA, BLOCK) == 0, "read");
+	EXPECT(!memcmp(seen, contents, BLOCK), "other contents");
+}
+
+static void guard_off_and_free(void)
+{
+	EXPECT(emu_guard(fd, 0) == 0, "off");
+	free_one();
+}
+
+SETUP(nodes_are_there)
+{
+	EXPECT_NODES();
+}
+
+/* ---- the guard ---------------------------------------------------------------- */
+
+static void revoke_with_writer(uint64_t physical_address)
+{
+	pthread_t writer;
+
+	writer_begin(&writer, &physical_address);
+	CHECK_CASE();
+	EXPECT(emu_revoke(fd, VA) == 0, "revoke");
+	writer_end(writer);
+}
+
+CASE(a_write_after_the_callback_is_a_breach)
+{
+	guarded_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && get(1, VA + PAGE, 3 * PAGE) == 0, "get");
+	revoke_with_writer(physical(1, 2));
+	CHECK_CASE();
+	EXPECT_BROKE(fd, EMUGPU_RULE_DMA_AFTER_CALLBACK, 1);
+	guard_off_and_free();
+}
+
+CASE(no_write_is_none_and_nothing_is_lost)
+{
+	double start;
+
+	guarded_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, BLOCK) == 0 && get(1, VA + PAGE, PAGE) == 0 && map(0, 0) == 0, "get, map");
+	start = now();
+	EXPECT(emu_revoke(fd, VA) == 0, "revoke");
+	EXPECT(now() - start > WATCH_MS / 2000.0, "%.3f s", now() - start);
+	expect_contents();
+	CHECK_CASE();
+	EXPECT_NO_BREACH(fd);
+	EXPECT(get(0, VA, PAGE) == 0 && emu_revoke_range(fd, VA, PAGE) == 0, "one pin");
+	expect_contents();
+	CHECK_CASE();
+	EXPECT_NO_BREACH(fd);
+	guard_off_and_free();
+}
+
+/* Freed memory is watched too, before it can be another's. */
+CASE(a_write_to_what_is_freed_is_a_breach)
+{
+	uint64_t physical_address;
+	pthread_t writer;
+
+	guarded_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0, "get");
+	physical_address = physical(0, 0);
+	writer_begin(&writer, &physical_address);
+	CHECK_CASE();
+	EXPECT(emu_free(fd, VA) == 0, "free");
+	writer_end(writer);
+	CHECK_CASE();
+	EXPECT_BROKE(fd, EMUGPU_RULE_DMA_AFTER_CALLBACK, 1);
+	EXPECT(emu_guard(fd, 0) == 0, "off");
+}
+
+CASE(writes_to_neighbours_are_none)
+{
+	guarded_block();
+	CHECK_CASE();
+	EXPECT(get_persistent(0, VA, 2 * PAGE) == 0 && get(1, VA, PAGE) == 0, "get");
+	revoke_with_writer(physical(0, 1));
+	CHECK_CASE();
+	EXPECT_NO_BREACH(fd);
+	EXPECT(put_persistent(0) == 0, "put");
+	guard_off_and_free();
+}
+
+CASE(what_another_pin_holds_may_be_written_to)
+{
+	guarded_block();
+	CHECK_CASE();
+	EXPECT(get_persistent(0, VA, PAGE) == 0 && get(1, VA, 2 * PAGE) == 0, "get");
+	revoke_with_writer(physical(0, 0));
+	CHECK_CASE();
+	EXPECT_NO_BREACH(fd);
+	EXPECT(get(1, VA, 2 * PAGE) == 0, "get");
+	revoke_with_writer(physical(1, 1));
+	CHECK_CASE();
+	EXPECT_BROKE(fd, EMUGPU_RULE_DMA_AFTER_CALLBACK, 1);
+	EXPECT(put_persistent(0) == 0, "put");
+	guard_off_and_free();
+}
+
+/* Memory does not tell by whom it was written to. */
+CASE(a_write_to_what_two_drivers_had_is_a_breach_of_both)
+{
+	struct peerpin_pin pin;
+	int peerpin = pin_open();
+
+	guarded_block();
+	CHECK_CASE();
+	EXPECT(pin_at(peerpin, VA, PAGE, &pin) == 0 && get(0, VA, 2 * PAGE) == 0, "pin");
+	revoke_with_writer(physical(0, 0));
+	CHECK_CASE();
+	EXPECT_BROKE(fd, EMUGPU_RULE_DMA_AFTER_CALLBACK, 2);
+	EXPECT(pin_at(peerpin, VA, PAGE, &pin) == 0 && get(0, VA, 2 * PAGE) == 0, "pin");
+	revoke_with_writer(physical(0, 1));
+	CHECK_CASE();
+	EXPECT_BROKE(fd, EMUGPU_RULE_DMA_AFTER_CALLBACK, 1);
+	close(peerpin);
+	guard_off_and_free();
+}
+
+CASE(without_a_guard_nobody_looks)
+{
+	filled_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0, "get");
+	revoke_with_writer(physical(0, 0));
+	CHECK_CASE();
+	EXPECT_NO_BREACH(fd);
+	free_one();
+}
+
+static void *revoke_block(void *unused)
+{
+	(void)unused;
+	return (void *)(intptr_t)emu_revoke(fd, VA);
+}
+
+/* Else the GPU itself would be taken for a device that writes too late. */
+CASE(copies_by_the_gpu_wait)
+{
+	pthread_t thread;
+	void *result;
+	double start;
+
+	guarded_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0, "get");
+	start = now();
+	EXPECT(!pthread_create(&thread, NULL, revoke_block, NULL), "thread");
+	while (!callback(0).out_count)
+		usleep(1000);
+	usleep(WATCH_MS * 1000 / 4);
+	contents[0]++;
+	EXPECT(emu_write(fd, VA, contents, 1) == 0, "write");
+	EXPECT(now() - start > WATCH_MS / 2000.0, "%.3f s", now() - start);
+	pthread_join(thread, &result);
+	EXPECT(!result, "revoke");
+	expect_contents();
+	CHECK_CASE();
+	EXPECT_NO_BREACH(fd);
+	guard_off_and_free();
+}
+
+CASE(without_a_window_nothing_is_watched)
+{
+	guarded_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && emu_cpu_window(fd, 0) == 0, "get, close");
+	revoke_with_writer(physical(0, 0));
+	CHECK_CASE();
+	EXPECT_NO_BREACH(fd);
+	EXPECT(emu_cpu_window(fd, 1) == 0, "open");
+	guard_off_and_free();
+}
+
+CASE(a_gpu_that_goes_is_not_watched)
+{
+	struct emugpu_info info;
+
+	guarded_block();
+	CHECK_CASE();
+	EXPECT(emu_info(fd, 0, &info) == 0 && get(0, VA, PAGE) == 0, "get");
+	EXPECT(emu_sysfs(&info, "unbind") == 0 && callback(0).out_count == 1, "unbind");
+	EXPECT(emu_sysfs(&info, "bind") == 0, "bind");
+	EXPECT_NO_BREACH(fd);
+	guard_off_and_free();
+}
+
+/* Twice as much as a guard holds: a sample of it is watched, the last page always. */
+CASE(much_memory)
+{
+	struct emugpu_test counted;
+
+	rules_watch(fd);
+	EXPECT(emu_alloc(fd, VA, 128 * MIB) == 0 && get(0, VA, 128 * MIB) == 0, "alloc, get");
+	EXPECT(emu_guard(fd, 1) == 0 && emu_revoke(fd, VA) == 0, "revoke");
+	EXPECT(emu_counts(fd, &counted) == 0 && counted.counts.out_pins == 0, "left");
+	EXPECT_NO_BREACH(fd);
+	EXPECT(get(0, VA, 128 * MIB) == 0 && emu_guard(fd, WATCH_MS) == 0, "get");
+	revoke_with_writer(physical(0, 128 * MIB / PAGE - 1));
+	CHECK_CASE();
+	EXPECT_BROKE(fd, EMUGPU_RULE_DMA_AFTER_CALLBACK, 1);
+	guard_off_and_free();
+}
+
+CASE(bad_times_are_einval)
+{
+	EXPECT(emu_guard(fd, 10001) == -EINVAL, "too long");
+}
+
+/* ---- the stash ------------------------------------------------------------------ */
+
+CASE(what_pins_hold_is_hidden_and_comes_back)
+{
+	unsigned int changed, i, same = 0;
+
+	filled_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, 2 * PAGE) == 0 && get_persistent(1, VA + PAGE, 2 * PAGE) == 0, "get");
+	EXPECT(emu_stash(fd, 1, &changed) == 0, "on");
+	EXPECT(emu_read(fd, seen, VA, BLOCK) == 0, "read");
+	for (i = 0; i < 3 * PAGE; i++)
+		same += seen[i] == contents[i];
+	EXPECT(same < 3 * PAGE / 64, "%u of %lu bytes can be seen", same, 3 * PAGE);
+	EXPECT(!memcmp(seen + 3 * PAGE, contents + 3 * PAGE, BLOCK - 3 * PAGE), "what is not pinned has changed");
+	EXPECT(emu_stash(fd, 0, &changed) == 0 && changed == 0, "%u pages changed", changed);
+	expect_contents();
+	CHECK_CASE();
+	EXPECT(put(0) == 0 && put_persistent(1) == 0, "put");
+	EXPECT_NO_BREACH(fd);
+	free_one();
+}
+
+CASE(pages_written_to_are_counted_once)
+{
+	unsigned int changed;
+
+	filled_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, 4 * PAGE) == 0 && get(1, VA, 4 * PAGE) == 0, "get");
+	EXPECT(emu_stash(fd, 1, &changed) == 0, "on");
+	EXPECT(poke(physical(0, 1)) == 0 && poke(physical(0, 1) + 1) == 0 && poke(physical(0, 3) + PAGE - 1) == 0,
+	       "poke");
+	EXPECT(emu_write(fd, VA + 2 * PAGE, "x", 1) == 0, "the GPU writes");
+	EXPECT(emu_copy(fd, EMUGPU_COPY_DTOD, VA, VA + 3 * PAGE, 16) == 0, "the GPU copies one pattern to another");
+	EXPECT(emu_stash(fd, 0, &changed) == 0 && changed == 4, "%u pages changed", changed);
+	expect_contents();
+	CHECK_CASE();
+	EXPECT(put(0) == 0 && put(1) == 0, "put");
+	free_one();
+}
+
+CASE(pins_may_end_under_the_stash)
+{
+	unsigned int changed;
+
+	filled_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && get(1, VA + PAGE, PAGE) == 0, "get");
+	EXPECT(emu_stash(fd, 1, &changed) == 0, "on");
+	EXPECT(put(0) == 0 && emu_guard(fd, 1) == 0 && emu_revoke(fd, VA) == 0, "put, revoke");
+	EXPECT(emu_stash(fd, 0, &changed) == 0 && changed == 0, "%u pages changed", changed);
+	expect_contents();
+	CHECK_CASE();
+	EXPECT(get(0, VA, BLOCK) == 0 && emu_stash(fd, 1, &changed) == 0, "on");
+	guard_off_and_free();
+	CHECK_CASE();
+	EXPECT(emu_stash(fd, 0, &changed) == 0 && changed == 0, "%u pages changed", changed);
+	EXPECT_NO_BREACH(fd);
+}
+
+CASE(twice_is_an_error)
+{
+	unsigned int changed;
+
+	EXPECT(emu_stash(fd, 0, &changed) == -ENOENT, "off at first");
+	EXPECT(emu_stash(fd, 1, &changed) == 0 && emu_stash(fd, 1, &changed) == -EBUSY, "on twice");
+	EXPECT(emu_stash(fd, 0, &changed) == 0 && emu_stash(fd, 0, &changed) == -ENOENT, "off twice");
+	EXPECT(emu_stash(fd, 2, &changed) == -EINVAL, "neither");
+}
+
+static int stash_process(pid_t pid)
+{
+	struct emugpu_test test = { .op = EMUGPU_TEST_STASH, .stash = { .on = 1, .pid = (uint32_t)pid } };
+
+	return emu_test(fd, &test);
+}
+
+static int pin_own_for_ever(void)
+{
+	return emu_alloc(emu_open(), VA, BLOCK) || get_persistent(1, VA, PAGE);
+}
+
+CASE(a_stash_hides_what_one_process_has_pinned)
+{
+	unsigned int changed;
+
+	filled_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && emu_in_child(pin_own_for_ever) == 0, "get");
+	EXPECT(stash_process(1 << 22) == -ESRCH, "nobody's");
+	EXPECT(stash_process(getpid()) == 0, "on");
+	EXPECT(poke(physical(0, 0)) == 0 && poke(physical(1, 0)) == 0, "poke");
+	EXPECT(emu_stash(fd, 0, &changed) == 0 && changed == 1, "%u pages changed", changed);
+	expect_contents();
+	CHECK_CASE();
+	EXPECT(put_persistent(1) == 0 && put(0) == 0, "put");
+	free_one();
+}
+
+static struct emugpu_context_new context;
+
+static int pin_by_token(void)
+{
+	return get_token(1, context.out_p2p_token, 0, VA, PAGE);
+}
+
+/* What the other process writes is no breach, and is not lost. */
+CASE(a_stash_leaves_what_another_process_has_pinned_too)
+{
+	unsigned int changed;
+
+	EXPECT(emu_context(fd, &context) == 0 && emu_alloc_in(fd, context.out_context, VA, BLOCK) == 0, "alloc");
+	EXPECT(emu_fill(fd, VA, 1, 7, BLOCK) == 0, "fill");
+	EXPECT(get(0, VA, 2 * PAGE) == 0 && emu_in_child(pin_by_token) == 0, "get");
+	EXPECT(stash_process(getpid()) == 0, "on");
+	EXPECT(poke(physical(0, 0)) == 0 && poke(physical(0, 1)) == 0, "poke");
+	EXPECT(emu_stash(fd, 0, &changed) == 0 && changed == 1, "%u pages changed", changed);
+	EXPECT(emu_read(fd, seen, VA, 2 * PAGE) == 0 && seen[0] == 8 && seen[PAGE] == 7, "%d %d", seen[0], seen[PAGE]);
+	EXPECT(emu_free(fd, VA) == 0 && emu_drop(fd, context.out_context) == 0 && nothing_pinned(), "free");
+}
+
+static int stash_of(unsigned int gpu, unsigned int on)
+{
+	struct emugpu_test test = { .op = EMUGPU_TEST_STASH, .gpu = gpu, .stash.on = on };
+
+	return emu_test(fd, &test);
+}
+
+CASE(one_stash_hides_what_all_gpus_have)
+{
+	struct emugpu_info info;
+	unsigned int changed;
+
+	if (emu_info(fd, 1, &info))
+		SKIP("one GPU only; type: emu/vm/run --gpus 2 ...");
+	one_block();
+	EXPECT(emu_alloc_on(fd, 1, VA + BLOCK, BLOCK) == 0, "alloc");
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && get(1, VA + BLOCK, PAGE) == 0, "get");
+	EXPECT(stash_of(0, 1) == 0 && stash_of(1, 1) == -EBUSY, "on");
+	EXPECT(poke(physical(1, 0)) == 0, "poke");
+	EXPECT(emu_stash(fd, 0, &changed) == 0 && changed == 1, "%u pages changed", changed);
+	EXPECT(stash_of(1, 0) == -ENOENT && stash_of(1, 1) == 0 && stash_of(0, 0) == 0, "the other GPU");
+	free_both();
+}
+
+/* With the GPU goes what was hidden. */
+CASE(a_gpu_may_go_under_the_stash)
+{
+	struct emugpu_info info;
+
+	filled_block();
+	CHECK_CASE();
+	EXPECT(emu_info(fd, 0, &info) == 0 && get(0, VA, PAGE) == 0 && stash_of(0, 1) == 0, "on");
+	EXPECT(emu_sysfs(&info, "unbind") == 0 && emu_sysfs(&info, "bind") == 0, "unbind, bind");
+	EXPECT(stash_of(0, 0) == 0 && stash_of(0, 1) == 0 && stash_of(0, 0) == 0, "off, on and off");
+	free_one();
+}
+
+CASE(a_closed_window_is_ebusy)
+{
+	unsigned int changed;
+
+	filled_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && emu_cpu_window(fd, 0) == 0, "get, close");
+	EXPECT(emu_stash(fd, 1, &changed) == -EBUSY, "on");
+	EXPECT(emu_cpu_window(fd, 1) == 0 && emu_stash(fd, 1, &changed) == 0, "on");
+	EXPECT(emu_cpu_window(fd, 0) == 0, "close");
+	EXPECT(emu_stash(fd, 0, &changed) == -EBUSY, "off");
+	EXPECT(emu_cpu_window(fd, 1) == 0 && emu_stash(fd, 0, &changed) == 0, "off");
+	expect_contents();
+	CHECK_CASE();
+	EXPECT(put(0) == 0, "put");
+	free_one();
+}
+
+VMTEST_MAIN

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+/* The guard where GPU 0 lends its memory to the CPU: emugpu.p2pdma=1. */
+#include <sys/mman.h>
+
+#include "test/vm/storage/lends.h"
+#include "thread.h"
+
+enum {
+	WATCH_MS = 600,
+	ENOTSUPP = P2P_CHECK_ENOTSUPP,
+};
+
+static unsigned char contents[PAGE];
+
+SETUP(nodes_are_there)
+{
+	EXPECT_NODES();
+}
+
+/* MAP_FAILED with errno set */
+static unsigned char *view_of(uint64_t va, uint64_t length)
+{
+	struct emugpu_export export = { .va = va, .size = length };
+	void *view = MAP_FAILED;
+
+	if (emu_call(fd, EMUGPU_IOC_EXPORT, &export))
+		return view;
+	view = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, export.out_fd, 0);
+	close(export.out_fd);
+	return view;
+}
+
+static void *revoke_block(void *unused)
+{
+	(void)unused;
+	return (void *)(intptr_t)emu_revoke(fd, VA);
+}
+
+/* Begins to revoke what is pinned at VA, and returns in the midst of the watch. */
+static void revoke_begin(pthread_t *thread)
+{
+	EXPECT(!emu_guard(fd, WATCH_MS) && !pthread_create(thread, NULL, revoke_block, NULL), "guard, thread");
+	while (!callback(0).out_count)
+		usleep(1000);
+	usleep(WATCH_MS * 1000 / 4);
+}
+
+static void revoke_end(pthread_t thread)
+{
+	void *result;
+
+	pthread_join(thread, &result);
+	EXPECT(!result && !emu_guard(fd, 0), "revoke, off");
+}
+
+static unsigned char *view;
+
+/* Of a block that begins with 99s and whose first page is pinned; not touched yet */
+static void one_pinned_view(void)
+{
+	one_block();
+	CHECK_CASE();
+	memset(contents, 99, sizeof(contents));
+	EXPECT(!emu_write(fd, VA, contents, PAGE), "write");
+	EXPECT(lends_as_it_must(), "the GPU lends no pages, and the kernel could");
+	view = view_of(VA, BLOCK);
+	if (view == MAP_FAILED && errno == ENOTSUPP && !emu_free(fd, VA))
+		SKIP("GPU 0 lends no pages: no p2pdma=1, or no PCI_P2PDMA here; another kernel: make check KERNEL=7");
+	EXPECT(view != MAP_FAILED && !get(0, VA, PAGE), "view, get: %s", strerror(errno));
+}
+
+/* No page comes in with what the guard has put there, nor is what is written to it taken for a device's, or lost. */
+CASE(a_view_first_touched_under_the_guard_is_as_ever)
+{
+	unsigned char first, written;
+	pthread_t thread;
+
+	rules_watch(fd);
+	one_pinned_view();
+	CHECK_CASE();
+	revoke_begin(&thread);
+	CHECK_CASE();
+	first = *(volatile unsigned char *)view;
+	view[1] = 100;
+	revoke_end(thread);
+	CHECK_CASE();
+	EXPECT(first == 99, "%u was seen", first);
+	EXPECT_NO_BREACH(fd);
+	EXPECT(!emu_read(fd, &written, VA + 1, 1) && written == 100, "%u was written", written);
+	munmap(view, BLOCK);
+	free_one();
+}
+
+CASE(a_view_is_not_hidden_by_the_stash)
+{
+	unsigned char first, written;
+	unsigned int changed;
+
+	one_pinned_view();
+	CHECK_CASE();
+	EXPECT(!emu_stash(fd, 1, &changed), "on");
+	first = *(volatile unsigned char *)view;
+	view[1] = 100;
+	EXPECT(!emu_stash(fd, 0, &changed) && !changed, "%u pages changed", changed);
+	EXPECT(first == 99, "%u was seen", first);
+	EXPECT(!emu_read(fd, &written, VA + 1, 1) && written == 100, "%u was written", written);
+	munmap(view, BLOCK);
+	free_one();
+}
+
+VMTEST_MAIN

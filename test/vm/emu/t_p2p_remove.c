@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+/* Modules that go: the driver with pins of it, a consumer with what it has left. */
+#include "test/vm/harness/module.h"
+#include "p2p.h"
+
+static int consumer_remove(void)
+{
+	close(check);
+	return module_remove("p2p_check");
+}
+
+static int consumer_load(void)
+{
+	int err = module_load("test/p2p_check.ko", "");
+
+	check = open("/dev/p2p_check", O_RDWR | O_CLOEXEC);
+	return err;
+}
+
+#define EXPECT_CONSUMER_LOADED() EXPECT(consumer_load() == 0 && check >= 0, "%s", strerror(errno))
+
+SETUP(nodes_are_there)
+{
+	EXPECT_NODES();
+}
+
+CASE(a_pin_holds_the_driver)
+{
+	int before = module_refs("emugpu");
+
+	EXPECT(before > 0, "no /sys/module/emugpu/refcnt");
+	one_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && get(1, VA, PAGE) == 0, "get");
+	EXPECT(module_refs("emugpu") == before + 2, "%d", module_refs("emugpu") - before);
+	EXPECT(module_remove("emugpu") == -EWOULDBLOCK, "%s", strerror(errno));
+	EXPECT(put(0) == 0 && module_refs("emugpu") == before + 1, "%d", module_refs("emugpu") - before);
+	free_one();
+	EXPECT(module_refs("emugpu") == before, "%d", module_refs("emugpu") - before);
+}
+
+static int pin_for_ever(void)
+{
+	return emu_alloc(emu_open(), VA, BLOCK) || get_persistent(0, VA, PAGE);
+}
+
+CASE(a_persistent_pin_without_a_client_holds_the_driver)
+{
+	int before = module_refs("emugpu");
+
+	EXPECT(emu_in_child(pin_for_ever) == 0, "child");
+	EXPECT(counts().counts.out_clients == 1, "%u clients", counts().counts.out_clients);
+	EXPECT(module_refs("emugpu") == before + 1, "%d", module_refs("emugpu") - before);
+	close(fd);
+	EXPECT(module_refs("emugpu") == before, "%d", module_refs("emugpu") - before);
+	EXPECT(module_remove("emugpu") == -EWOULDBLOCK, "%s", strerror(errno));
+	fd = emu_open();
+	EXPECT(put_persistent(0) == 0 && module_refs("emugpu") == before, "%d", module_refs("emugpu") - before);
+}
+
+/* What other programs have left is told as it goes for the first time. */
+CASE(a_consumer_that_goes_clean_breaks_no_rule)
+{
+	EXPECT(consumer_remove() == 0, "%s", strerror(errno));
+	EXPECT_CONSUMER_LOADED();
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && map(0, 0) == 0 && unmap(0, 0) == 0 && put(0) == 0, "get, put");
+	EXPECT(get(0, VA, PAGE) == 0 && map(0, 0) == 0, "get");
+	EXPECT(get(1, VA - PAGE, PAGE) == -EINVAL, "a get that fails");
+	free_one();
+	EXPECT(consumer_remove() == 0, "%s", strerror(errno));
+	EXPECT_CONSUMER_LOADED();
+	EXPECT_NO_BREACH(fd);
+}
+
+CASE(pins_that_a_consumer_leaves_are_reported_and_ended)
+{
+	int before = module_refs("emugpu");
+
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && get(1, VA, 2 * PAGE) == 0 && get_persistent(2, VA, PAGE) == 0, "get");
+	EXPECT(consumer_remove() == 0, "%s", strerror(errno));
+	EXPECT_CONSUMER_LOADED();
+	EXPECT(nothing_pinned(), "%u pins, %lu bytes", pins(), bar1_used());
+	EXPECT_BROKE(fd, EMUGPU_RULE_PIN_LEAKED, 3);
+	EXPECT(module_refs("emugpu") == before, "%d", module_refs("emugpu") - before);
+	free_one();	/* would call back into a module that is gone */
+	EXPECT(vram_free() == 256 * MIB, "%lu", vram_free());
+}
+
+CASE(mappings_that_a_consumer_leaves_are_reported_and_undone)
+{
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(get_flags(0, VA, PAGE, P2P_CHECK_IN_CALLBACK_LEAVE_MAPS) == 0 && map(0, 0) == 0, "get, map");
+	free_one();
+	EXPECT(maps() == 0, "%u maps", maps());
+	EXPECT_NO_BREACH(fd);
+	EXPECT(consumer_remove() == 0, "%s", strerror(errno));
+	EXPECT_CONSUMER_LOADED();
+	EXPECT_BROKE(fd, EMUGPU_RULE_MAPPING_LEAKED, 1);
+}
+
+static int leave_the_mapping(void)
+{
+	return emu_alloc(emu_open(), VA, BLOCK) || get_flags(0, VA, PAGE, P2P_CHECK_IN_CALLBACK_LEAVE_MAPS) || map(0, 0);
+}
+
+CASE(mappings_that_are_left_with_the_end_of_a_process_are_reported)
+{
+	rules_watch(fd);
+	EXPECT(emu_in_child(leave_the_mapping) == 0 && nothing_pinned(), "child");
+	EXPECT(consumer_remove() == 0, "%s", strerror(errno));
+	EXPECT_CONSUMER_LOADED();
+	EXPECT_BROKE(fd, EMUGPU_RULE_MAPPING_LEAKED, 1);
+}
+
+CASE(a_table_that_a_consumer_leaves_is_reported)
+{
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(get_flags(0, VA, PAGE, P2P_CHECK_IN_CALLBACK_LEAVE_TABLE) == 0, "get");
+	free_one();
+	EXPECT_NO_BREACH(fd);
+	EXPECT(consumer_remove() == 0, "%s", strerror(errno));
+	EXPECT_CONSUMER_LOADED();
+	EXPECT_BROKE(fd, EMUGPU_RULE_TABLE_LEAKED, 1);
+}
+
+CASE(a_write_to_a_dead_table_is_reported)
+{
+	rules_watch(fd);
+	one_block();
+	CHECK_CASE();
+	EXPECT(get(0, VA, PAGE) == 0 && put(0) == 0 && get(1, VA, PAGE) == 0 && get(2, VA, PAGE) == 0, "get");
+	EXPECT(with_flags(P2P_CHECK_WRITE_TABLE, 0, 0) == 0, "write to what was put");
+	free_one();
+	CHECK_CASE();
+	EXPECT(with_flags(P2P_CHECK_WRITE_TABLE, 1, 0) == 0, "write to what was revoked");
+	EXPECT(consumer_remove() == 0, "%s", strerror(errno));
+	EXPECT_CONSUMER_LOADED();
+	EXPECT_BROKE(fd, EMUGPU_RULE_WRITE_TO_DEAD_TABLE, 2);
+}
+
+VMTEST_MAIN

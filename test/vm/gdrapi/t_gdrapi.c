@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+/* libgdrapi on peerpin.ko: what is pinned and mapped, what is refused, and that bytes arrive */
+#include "gdr.h"
+#include "test/vm/security/user.h"
+
+enum {
+	SIZE = 16 * GPU_PAGE,
+	PAGES = SIZE / PAGE,
+};
+
+static gdr_t g;
+static int gpu = -1;
+static CUdeviceptr mem;
+static unsigned char bytes[SIZE], seen[SIZE];
+
+SETUP(everything_is_there)
+{
+	EXPECT(cu_start(0), "no GPU");
+	gpu = emu_open();
+	g = gdr_open();
+	EXPECT(gpu >= 0 && g, "gpu %d, gdr_open: %s", gpu, strerror(errno));
+	EXPECT(!view_catch(), "sigaction %d", errno);
+	OK(cuMemAlloc(&mem, SIZE));
+	EXPECT(mem % GPU_PAGE == 0, "0x%llx", mem);
+}
+
+/* ---- any page -------------------------------------------------------------------- */
+
+static void check_page(unsigned int page, const gdr_info_t *info, const struct mapped *m)
+{
+	unsigned int last = m->size - 1;
+
+	EXPECT(info->va == m->gpu, "page %u: va 0x%lx", page, info->va);
+	EXPECT(info->va + info->mapped_size >= m->gpu + m->size, "page %u: %lu bytes", page, info->mapped_size);
+	EXPECT(info->mapped && info->wc_mapping && info->mapping_type == GDR_MAPPING_TYPE_WC, "page %u", page);
+	EXPECT(m->view[0] == bytes[page * PAGE] && m->view[last] == bytes[page * PAGE + last],
+	       "page %u: %#x, not %#x", page, m->view[0], bytes[page * PAGE]);
+	m->view[1] = page;
+	bytes[page * PAGE + 1] = page;
+}
+
+CASE(any_page_is_mapped_where_it_is_said_to_be)
+{
+	struct mapped m;
+	gdr_info_t info;
+	unsigned int page;
+	int ret;
+
+	pattern_fill(bytes, 1, SIZE);
+	OK(cuMemcpyHtoD(mem, bytes, SIZE));
+	for (page = 0; page < PAGES; page++) {
+		ret = gdr_get(g, mem + page * PAGE, (PAGES - page) * PAGE, &m);
+		EXPECT(!ret, "page %u: %d", page, ret);
+		EXPECT(!gdr_get_info(g, m.mh, &info), "page %u: info", page);
+		check_page(page, &info, &m);
+		CHECK_CASE();
+		EXPECT(!gdr_put(&m), "page %u: put", page);
+	}
+	OK(cuMemcpyDtoH(seen, mem, SIZE));
+	EXPECT(!memcmp(seen, bytes, SIZE), "the GPU sees other bytes");
+}
+
+CASE(a_mapping_reaches_to_the_end_of_the_gpus_page)
+{
+	void *view;
+	gdr_info_t info;
+	gdr_mh_t mh;
+
+	EXPECT(!gdr_pin_buffer(g, mem + 3 * PAGE, 1, 0, 0, &mh), "pin");
+	EXPECT(!gdr_get_info(g, mh, &info), "info");
+	EXPECT(info.mapped_size == GPU_PAGE - 3 * PAGE && info.page_size == GPU_PAGE && !info.mapped, "%lu of %u",
+	       info.mapped_size, info.page_size);
+	EXPECT(gdr_map(g, mh, &view, info.mapped_size + 1) == EINVAL, "more is mapped");
+	EXPECT(!gdr_map(g, mh, &view, info.mapped_size), "map");
+	EXPECT(!view_touch((unsigned char *)view + info.mapped_size - 1), "its last byte");
+	EXPECT(!gdr_unpin_buffer(g, mh), "unpin");
+}
+
+CASE(addresses_within_a_page_are_pinned_but_not_mapped)
+{
+	gdr_mh_t mh;
+	void *view;
+
+	EXPECT(!gdr_pin_buffer(g, mem + 512, GPU_PAGE, 0, 0, &mh), "pin");
+	EXPECT(gdr_map(g, mh, &view, PAGE) == EINVAL, "it is mapped");
+	EXPECT(!gdr_unpin_buffer(g, mh), "unpin");
+}
+
+/* ---- copies ------------------------------------------------------------------------ */
+
+static void check_copies(const struct mapped *m, size_t at, size_t from, size_t n)
+{
+	memset(seen, 0, SIZE);
+	OK(gdr_fill(mem, 0, SIZE));
+	EXPECT(!gdr_copy_to_mapping(m->mh, m->view + at, bytes + from, n), "to");
+	OK(cuMemcpyDtoH(seen, mem, SIZE));
+	EXPECT(!memcmp(seen + at, bytes + from, n), "to %zu from %zu, %zu bytes: the GPU has others", at, from, n);
+	EXPECT((!at || !seen[at - 1]) && !seen[at + n], "to %zu, %zu bytes: more was written", at, n);
+	memset(seen, 0, SIZE);
+	EXPECT(!gdr_copy_from_mapping(m->mh, seen + from, m->view + at, n), "from");
+	EXPECT(!memcmp(seen + from, bytes + from, n), "from %zu to %zu, %zu bytes: others", at, from, n);
+	EXPECT((!from || !seen[from - 1]) && !seen[from + n], "from %zu, %zu bytes: more was read", at, n);
+}
+
+CASE(copies_arrive_at_any_alignment)
+{
+	static const size_t sizes[] = { 1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 32, 63, 64, 65, 100, 127, 128, 200, 4097,
+					65536, 100001 };
+	struct mapped m;
+	size_t i;
+
+	memset(bytes, 0xA7, SIZE);
+	pattern_fill(bytes, 2, SIZE);
+	EXPECT(!gdr_get(g, mem, SIZE, &m), "get");
+	for (i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		check_copies(&m, i * 5, i * 3 % 16, sizes[i]);
+		CHECK_CASE();
+		check_copies(&m, 2 * PAGE - i * 7, i, sizes[i]);
+		CHECK_CASE();
+	}
+	EXPECT(!gdr_copy_to_mapping(m.mh, m.view, bytes, 0), "nothing");
+	EXPECT(!gdr_put(&m), "put");
+	EXPECT(gdr_copy_to_mapping(m.mh, m.view, bytes, 1) == EINVAL, "an ended mapping is copied to");
+	EXPECT(gdr_copy_from_mapping(m.mh, seen, m.view, 1) == EINVAL, "an ended mapping is copied from");
+}
+
+/* ---- what is refused ---------------------------------------------------------------- */
+
+CASE(other_memory_is_refused)
+{
+	unsigned char *host = mmap(NULL, GPU_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CUdeviceptr gone, managed;
+	gdr_mh_t mh;
+
+	EXPECT(host != MAP_FAILED, "mmap");
+	EXPECT(gdr_pin_buffer(g, (uintptr_t)host, GPU_PAGE, 0, 0, &mh) == EINVAL, "host memory");
+	EXPECT(gdr_pin_buffer(g, 1ul << 46, GPU_PAGE, 0, 0, &mh) == EINVAL, "nobody's memory");
+	EXPECT(gdr_pin_buffer(g, mem, 1ul << 40, 0, 0, &mh) == EINVAL, "more than there is");
+	EXPECT(gdr_pin_buffer(g, mem, 0, 0, 0, &mh) == EINVAL, "nothing");
+	EXPECT(gdr_pin_buffer(g, mem, SIZE_MAX, 0, 0, &mh) == EINVAL, "past the end of the world");
+	EXPECT(gdr_pin_buffer_v2(g, mem, SIZE, GDR_PIN_FLAG_FORCE_PCIE, &mh) == EINVAL, "forced to PCIe");
+	OK(cuMemAllocManaged(&managed, GPU_PAGE, CU_MEM_ATTACH_GLOBAL));
+	EXPECT(gdr_pin_buffer(g, managed, GPU_PAGE, 0, 0, &mh) == EINVAL, "managed memory");
+	OK(cuMemFree(managed));
+	OK(cuMemAlloc(&gone, 4 << 20));
+	OK(cuMemFree(gone));
+	EXPECT(gdr_pin_buffer(g, gone, GPU_PAGE, 0, 0, &mh) == EINVAL, "freed memory");
+	munmap(host, GPU_PAGE);
+}
+
+CASE(no_room_in_bar1_is_enomem)
+{
+	gdr_mh_t mh;
+
+	EXPECT(!emu_bar1_free(gpu, GPU_PAGE), "bar1_free");
+	EXPECT(gdr_pin_buffer(g, mem, SIZE, 0, 0, &mh) == ENOMEM, "pinned");
+	EXPECT(!emu_bar1_free(gpu, ~0ull), "bar1_free");
+	EXPECT(!gdr_pin_buffer(g, mem, SIZE, 0, 0, &mh) && !gdr_unpin_buffer(g, mh), "not pinned afterwards");
+}
+
+CASE(only_the_type_that_it_has_is_mapped)
+{
+	gdr_mh_t mh;
+	void *view;
+
+	EXPECT(!gdr_pin_buffer(g, mem, GPU_PAGE, 0, 0, &mh), "pin");
+	EXPECT(gdr_map_v2(g, mh, &view, PAGE, GDR_MAP_FLAG_REQ_CACHE_MAPPING) == EOPNOTSUPP, "cached");
+	EXPECT(gdr_map_v2(g, mh, &view, PAGE, GDR_MAP_FLAG_REQ_DEVICE_MAPPING) == EOPNOTSUPP, "device");
+	EXPECT(!gdr_map_v2(g, mh, &view, PAGE, GDR_MAP_FLAG_REQ_WC_MAPPING), "write-combined");
+	EXPECT(gdr_map(g, mh, &view, PAGE) == EAGAIN, "twice");
+	EXPECT(!gdr_unpin_buffer(g, mh), "unpin");
+}
+
+/* ---- tokens -------------------------------------------------------------------------- */
+
+static int pin_with(unsigned long long p2p, unsigned int va_space)
+{
+	gdr_mh_t mh;
+	int ret = gdr_pin_buffer(g, mem, GPU_PAGE, p2p, va_space, &mh);
+
+	return ret ? ret : gdr_unpin_buffer(g, mh);
+}
+
+CASE(tokens_have_to_be_those_of_the_memory)
+{
+	CUDA_POINTER_ATTRIBUTE_P2P_TOKENS tokens;
+
+	OK(cuPointerGetAttribute(&tokens, CU_POINTER_ATTRIBUTE_P2P_TOKENS, mem));
+	EXPECT(tokens.p2pToken, "no tokens");
+	EXPECT(!pin_with(tokens.p2pToken, tokens.vaSpaceToken), "the right ones are refused");
+	EXPECT(pin_with(tokens.p2pToken + 1, tokens.vaSpaceToken) == EINVAL, "wrong ones are taken");
+}
+
+/* In the child there is memory at the same address, which is not what the tokens are for. */
+static int pins_its_own(void *arg)
+{
+	CUDA_POINTER_ATTRIBUTE_P2P_TOKENS *tokens = arg;
+	gdr_t own = gdr_open();
+	struct mapped m;
+	gdr_mh_t mh;
+
+	if (!own || gdr_pin_buffer(own, mem, GPU_PAGE, tokens->p2pToken, tokens->vaSpaceToken, &mh) != EINVAL)
+		return 1;
+	gpu = emu_open();
+	if (emu_alloc(gpu, mem, BLOCK) || emu_write(gpu, mem, "child", 6))
+		return 2;
+	if (gdr_pin_buffer(own, mem, GPU_PAGE, tokens->p2pToken, tokens->vaSpaceToken, &m.mh))
+		return 3;
+	if (gdr_map(own, m.mh, (void **)&m.view, GPU_PAGE))
+		return 4;
+	return strcmp((char *)m.view, "child") ? 5 : 0;
+}
+
+CASE(anothers_tokens_do_not_give_its_memory)
+{
+	CUDA_POINTER_ATTRIBUTE_P2P_TOKENS tokens;
+	int status;
+
+	OK(cuMemcpyHtoD(mem, "parent", 7));
+	OK(cuPointerGetAttribute(&tokens, CU_POINTER_ATTRIBUTE_P2P_TOKENS, mem));
+	status = cu_in_child(pins_its_own, &tokens);
+	EXPECT(!status, "status %#x", status);
+}
+
+/* The kernel takes none of him, so that they cannot be looked at. */
+static void pins_with_tokens(void)
+{
+	gdr_t own = gdr_open();
+	gdr_mh_t mh;
+
+	gpu = emu_open();
+	EXPECT(own && !emu_alloc(gpu, mem, BLOCK), "%s", strerror(errno));
+	EXPECT(!gdr_pin_buffer(own, mem, GPU_PAGE, 1, 0xfe00, &mh), "they are not ignored");
+	EXPECT(!gdr_unpin_buffer(own, mh), "unpin");
+}
+
+CASE(tokens_of_an_ordinary_user_are_ignored)
+{
+	AS_USER(ALICE, pins_with_tokens);
+}
+
+CASE(nothing_is_left)
+{
+	EXPECT(!gdr_close(g), "close");
+	OK(cuMemFree(mem));
+	EXPECT(pins_left(gpu) == 0, "%u pins", pins_left(gpu));
+}
+
+VMTEST_MAIN

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+/* Host memory that is a shared mapping of what lies on a disk: pages that are cleaned while a device may write there. */
+#include <linux/fs.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
+#include "test/vm/core/pin.h"
+#include "test/vm/harness/vmtest.h"
+
+#define DISK "/dev/loop0"
+#define BEHIND "/run/host_file"
+
+enum {
+	PAGE = 4096,
+	N = 16 * PAGE,
+	BEFORE = 0x11,
+	WRITTEN = 0x77,
+};
+
+static int fd, lsi, disk;
+static unsigned char *mapped, *host;
+
+/* Since Linux 6.5 */
+static int kernel_refuses(void)
+{
+	struct utsname name;
+	int major = 0, minor = 0;
+
+	uname(&name);
+	sscanf(name.release, "%d.%d", &major, &minor);
+	return major > 6 || (major == 6 && minor >= 5);
+}
+
+static int make_disk(void)
+{
+	return system("modprobe loop; truncate -s 1M " BEHIND " && { [ -b " DISK " ] || mknod " DISK " b 7 0; } && losetup "
+		      DISK " " BEHIND);
+}
+
+SETUP(everything_is_there)
+{
+	fd = pin_open();
+	lsi = lsi_open();
+	EXPECT(fd >= 0 && lsi >= 0 && !make_disk(), "%d %d", fd, lsi);
+	disk = open(DISK, O_RDWR | O_CLOEXEC);
+	mapped = mmap(NULL, N, PROT_READ | PROT_WRITE, MAP_SHARED, disk, 0);
+	host = mmap(NULL, N, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	EXPECT(disk >= 0 && mapped != MAP_FAILED && host != MAP_FAILED, "%s", strerror(errno));
+	memset(mapped, BEFORE, N);
+	memset(host, WRITTEN, N);
+	EXPECT(!fsync(disk), "fsync: %s", strerror(errno));
+}
+
+/* The disk as it is, with nothing kept of it in memory; how many bytes are @what */
+static int count_on_disk(int what)
+{
+	unsigned char data[N];
+	int i, count = 0;
+
+	if (munmap(mapped, N) || ioctl(disk, BLKFLSBUF) || pread(disk, data, N, 0) != N)
+		return -1;
+	for (i = 0; i < N; i++)
+		count += data[i] == what;
+	return count;
+}
+
+/* The processor has not written there since, so only who unpins can tell that the pages are not clean. */
+CASE(what_a_device_writes_after_the_page_was_cleaned_is_not_lost)
+{
+	struct peerpin_pin to, from;
+	int err = pin_at(fd, (uintptr_t)mapped, N, &to);
+
+	if (kernel_refuses()) {
+		EXPECT(err == -EINVAL && to.out_reason == PEERPIN_REASON_NOT_MAPPED, "pinned for long on a kernel that refuses it: %d, %u", err, to.out_reason);
+		return;
+	}
+	EXPECT(!err && !pin_at(fd, (uintptr_t)host, N, &from), "pin: %d", err);
+	EXPECT(!fsync(disk), "fsync: %s", strerror(errno));
+	EXPECT(!lsi_copy(lsi, (struct end){ fd, to.out_region, 0 }, (struct end){ fd, from.out_region, 0 }, N), "copy");
+	EXPECT(!unpin(fd, to.out_region) && !unpin(fd, from.out_region), "unpin");
+	EXPECT(count_on_disk(WRITTEN) == N, "not all %d bytes are there", N);
+}
+
+CASE(nothing_is_left)
+{
+	close(disk);
+	EXPECT(!system("losetup -d " DISK " && rm " BEHIND), "losetup");
+}
+
+VMTEST_MAIN

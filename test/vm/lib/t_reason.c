@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+/* Why a pin fails, as the library tells it: with CUDA, NVML and the kernel behind it */
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <libpeerpin.h>
+#include <peerpin.h>
+#include "test/vm/cuda/cu.h"
+#include "test/vm/harness/emu.h"
+#include "test/vm/harness/module.h"
+
+/* Both fit in a GPU's 256 MiB; of its BAR1 the driver keeps some for itself. */
+#define LARGE (150 * MIB)
+#define MORE (100 * MIB)
+
+enum {
+	BLOCK = 2 << 20,
+	LOCKED = 1 << 20,
+};
+
+static int emu;
+static CUcontext first, second;
+static struct pp_ctx *ctx;
+static struct pp_why why;
+static char said[256];
+
+static int pin_with(CUdeviceptr addr, size_t length, uint32_t flags)
+{
+	struct pp_region region;
+	int ret = pp_pin_with(ctx, (void *)addr, length, flags, &region, &why);
+
+	pp_explain(said, sizeof(said), ret, &why);
+	return ret ? ret : pp_unpin(ctx, &region);
+}
+
+static int pin(CUdeviceptr addr, size_t length)
+{
+	return pin_with(addr, length, 0);
+}
+
+#define REFUSED(call, error, because) \
+	do { \
+		int ret_ = (call); \
+		EXPECT(ret_ == (error) && why.reason == PEERPIN_REASON_##because, "%d, reason %u: %s", ret_, \
+		       why.reason, said); \
+	} while (0)
+
+#define SAYS(text) EXPECT(strstr(said, text), "%s", said)
+
+SETUP(everything_is_there)
+{
+	emu = emu_open();
+	EXPECT(emu >= 0 && !pp_open(&ctx), "%d", emu);
+	second = cu_start(1);
+	first = cu_start(0);
+	EXPECT(first && second, "two GPUs are needed");
+}
+
+CASE(nobodys_memory)
+{
+	REFUSED(pin(0x700000000000, 4096), -EINVAL, NOT_MAPPED);
+	SAYS("neither GPU memory nor writable memory");
+}
+
+CASE(managed_memory)
+{
+	CUdeviceptr p;
+
+	OK(cuMemAllocManaged(&p, BLOCK, CU_MEM_ATTACH_GLOBAL));
+	REFUSED(pin(p, BLOCK), -EINVAL, MANAGED);
+	REFUSED(pin_with(p, BLOCK, PEERPIN_PIN_PERSISTENT), -EINVAL, MANAGED);
+	SAYS("managed memory");
+	OK(cuMemFree(p));
+}
+
+CASE(past_the_end_of_an_allocation)
+{
+	CUdeviceptr p;
+
+	OK(cuMemAlloc(&p, BLOCK));
+	REFUSED(pin(p, 64 * BLOCK), -EINVAL, VENDOR_REFUSED);
+	OK(cuMemFree(p));
+}
+
+CASE(persistent_pins)
+{
+	void *host = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct pp_region region;
+	CUdeviceptr p;
+
+	REFUSED(pin_with((CUdeviceptr)host, BLOCK, PEERPIN_PIN_PERSISTENT), -EINVAL, NOT_GPU);
+	SAYS("CUDA knows no GPU memory");
+	OK(cuMemAlloc(&p, BLOCK));
+	EXPECT(!pp_pin_with(ctx, (void *)p, BLOCK, PEERPIN_PIN_PERSISTENT, &region, &why), "%u", why.reason);
+	OK(cuMemFree(p));
+	EXPECT(pp_region_valid(ctx, &region) == 1, "revoked");
+	EXPECT(!pp_unpin(ctx, &region), "unpin");
+	REFUSED(pin_with(p, BLOCK, PEERPIN_PIN_PERSISTENT), -EINVAL, NOT_GPU);
+	EXPECT(pin_with((CUdeviceptr)host, BLOCK, 2) == -EOPNOTSUPP, "an unknown flag: %s", said);
+	munmap(host, BLOCK);
+}
+
+/* On the second GPU, so that the first one's numbers would be wrong. */
+CASE(no_room_in_bar1)
+{
+	struct pp_bar1 bar1;
+	struct pp_region full;
+	char expected[128];
+	CUdeviceptr a, b;
+
+	OK(cuCtxSetCurrent(second));
+	OK(cuMemAlloc(&a, LARGE));
+	OK(cuMemAlloc(&b, MORE));
+	EXPECT(!pp_pin(ctx, (void *)a, LARGE, &full, &why), "%u", why.reason);
+	REFUSED(pin(b, MORE), -ENOMEM, NO_BAR1);
+	EXPECT(!pp_bar1(1, &bar1) && why.needed == MORE && why.available == bar1.free,
+	       "%lu needed, %lu free; NVML: %lu", why.needed, why.available, bar1.free);
+	EXPECT(bar1.free == bar1.total - LARGE, "the other GPU's: %lu", bar1.free);
+	snprintf(expected, sizeof(expected), "has no room for it: 100.0 MiB needed, %.1f MiB free",
+		 bar1.free / 1048576.0);
+	SAYS(expected);
+	EXPECT(!pp_unpin(ctx, &full), "unpin");
+	OK(cuMemFree(a));
+	OK(cuMemFree(b));
+	OK(cuCtxSetCurrent(first));
+}
+
+CASE(no_room_for_a_cache)
+{
+	const struct pp_cache_entry *e;
+	struct pp_cache *cache;
+	struct pp_region full;
+	CUdeviceptr a, b;
+
+	OK(cuMemAlloc(&a, LARGE));
+	OK(cuMemAlloc(&b, MORE));
+	EXPECT(!pp_pin(ctx, (void *)a, LARGE, &full, &why), "%u", why.reason);
+	EXPECT(!pp_cache_create_ctx(ctx, NULL, &cache), "cache");
+	EXPECT(pp_cache_get(cache, (void *)b, MORE, &e, &why) == -ENOMEM, "got");
+	EXPECT(why.reason == PEERPIN_REASON_NO_BAR1 && why.needed == MORE, "%u %lu", why.reason, why.needed);
+	EXPECT(why.available && why.available < LARGE, "%lu free", why.available);
+	pp_cache_destroy(cache);
+	EXPECT(!pp_unpin(ctx, &full), "unpin");
+	OK(cuMemFree(a));
+	OK(cuMemFree(b));
+}
+
+CASE(what_the_vendor_said)
+{
+	CUdeviceptr p;
+
+	OK(cuMemAlloc(&p, BLOCK));
+	EXPECT(!emu_fail(emu, 1, -EIO), "fail");
+	REFUSED(pin(p, BLOCK), -EIO, VENDOR_ERROR);
+	SAYS("Input/output error");
+	OK(cuMemFree(p));
+}
+
+CASE(freed_before_it_is_pinned)
+{
+	CUdeviceptr p;
+
+	OK(cuMemAlloc(&p, BLOCK));
+	OK(cuMemFree(p));
+	REFUSED(pin(p, BLOCK), -EINVAL, NOT_MAPPED);
+}
+
+CASE(limits)
+{
+	CUdeviceptr p;
+
+	OK(cuMemAlloc(&p, BLOCK));
+	EXPECT(!module_set("peerpin/parameters/max_process_bytes", "65536"), "parameter");
+	REFUSED(pin(p, BLOCK), -EDQUOT, PROCESS_BYTES);
+	SAYS("(max_process_bytes): 2.0 MiB needed, 64.0 KiB free");
+	EXPECT(!module_set("peerpin/parameters/max_process_bytes", "0"), "parameter");
+	EXPECT(!module_set("peerpin/parameters/max_total_bytes", "65536"), "parameter");
+	REFUSED(pin(p, BLOCK), -EDQUOT, TOTAL_BYTES);
+	SAYS("(max_total_bytes): 2.0 MiB needed, 64.0 KiB free");
+	EXPECT(!module_set("peerpin/parameters/max_total_bytes", "0"), "parameter");
+	OK(cuMemFree(p));
+}
+
+/* ---- in a child ------------------------------------------------------------------ */
+
+static int child_of_another_file(void *arg)
+{
+	(void)arg;
+	return pin((CUdeviceptr)said, 1) != -EACCES || why.reason != PEERPIN_REASON_NOT_OWNED ||
+	       !strstr(said, "another process");
+}
+
+CASE(the_parents_file)
+{
+	EXPECT(cu_in_child(child_of_another_file, NULL) == 0, "in the child");
+}
+
+/* A child, which CUDA does not work in: so what is pinned is host memory. */
+static int child_without_locked_memory(void *arg)
+{
+	const struct rlimit limit = { LOCKED, LOCKED };
+	void *host = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)arg;
+	if (pp_open(&ctx) || setrlimit(RLIMIT_MEMLOCK, &limit) || setuid(1))
+		return 1;
+	if (pin((CUdeviceptr)host, BLOCK) != -ENOMEM || why.reason != PEERPIN_REASON_MEMLOCK)
+		return 2;
+	if (why.needed != BLOCK || why.available != LOCKED)
+		return 3;
+	return !strstr(said, "(ulimit -l) does not allow it: 2.0 MiB needed, 1.0 MiB free");
+}
+
+CASE(locked_memory)
+{
+	int status = cu_in_child(child_without_locked_memory, NULL);
+
+	EXPECT(status == 0, "status %x", status);
+}
+
+/* ---- dma-bufs ------------------------------------------------------------------- */
+
+CASE(no_dmabuf)
+{
+	struct pp_region region;
+	int ret = pp_pin_dmabuf(ctx, 1, 0, 4096, &region, &why);
+
+	pp_explain(said, sizeof(said), ret, &why);
+	REFUSED(ret, -EBADF, NOT_DMABUF);
+	SAYS("no dma-buf");
+}
+
+CASE(nothing_is_left)
+{
+	char text[256];
+
+	pp_close(ctx);
+	module_debugfs("peerpin/accounts", text, sizeof(text));
+	EXPECT(!strcmp(text, "pid bytes regions pins revoked\nall 0 - - -\n"), "%s", text);
+}
+
+VMTEST_MAIN

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT
+/* What an ordinary user can use up, and when it comes back */
+#include <signal.h>
+
+#include "test/vm/harness/group.h"
+#include "test/vm/harness/module.h"
+#include "victim.h"
+
+#define PROCESS "peerpin/parameters/max_process_bytes"
+#define TOTAL "peerpin/parameters/max_total_bytes"
+#define REGIONS "peerpin/parameters/max_process_regions"
+
+enum {
+	LOCKED = 1 << 20,	/* RLIMIT_MEMLOCK of who is limited by it */
+	MANY = 2000,
+	LONG_PAGES = 16384,
+	OFTEN = 8,
+};
+
+static char *host;
+
+static bool set(const char *parameter, unsigned long value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%lu", value);
+	return !module_set(parameter, text);
+}
+
+static bool limits(unsigned long process, unsigned long total, unsigned long regions)
+{
+	return set(PROCESS, process) && set(TOTAL, total) && set(REGIONS, regions);
+}
+
+/* As the module was loaded */
+static bool is_unlimited(const char *parameter)
+{
+	char path[128], text[8] = "";
+	int fd;
+	bool unlimited;
+
+	snprintf(path, sizeof(path), "/sys/module/%s", parameter);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	unlimited = read(fd, text, sizeof(text) - 1) > 0 && !strcmp(text, "0\n");
+	close(fd);
+	return unlimited;
+}
+
+/* What all processes have pinned */
+static long long total(void)
+{
+	char text[1 << 14];
+	const char *all = strstr(module_debugfs("peerpin/accounts", text, sizeof(text)), "\nall ");
+
+	return all ? atoll(all + strlen("\nall ")) : -1;
+}
+
+/* The last bytes of a process that was killed may come back a moment later. */
+static bool all_came_back(void)
+{
+	int i;
+
+	for (i = 0; i < 200 && total(); i++)
+		usleep(10000);
+	return !total();
+}
+
+static int memlock(unsigned long bytes)
+{
+	return setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ bytes, bytes });
+}
+
+/* Anonymous memory of the user's own */
+static uint64_t memory(size_t size)
+{
+	return (uintptr_t)mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+}
+
+SETUP(everything_is_there)
+{
+	host = (char *)memory(PAGE);
+	EXPECT(pin_open() >= 0 && emu_open() >= 0 && host != MAP_FAILED, "%s", strerror(errno));
+	EXPECT(!total() && is_unlimited(PROCESS) && is_unlimited(TOTAL) && is_unlimited(REGIONS),
+	       "%lld bytes are pinned already, or there are limits", total());
+}
+
+/* ---- RLIMIT_MEMLOCK ------------------------------------------------------------- */
+
+static void pins_to_memlock(void)
+{
+	int fd = pin_open(), other = pin_open();
+	uint64_t addr = memory(2 * LOCKED);
+	struct peerpin_pin p;
+
+	EXPECT(!pin_at(fd, addr, LOCKED, &p), "what the limit allows: %d", errno);
+	EXPECT(pin_at(fd, addr, 1, &p) == -ENOMEM && p.out_reason == PEERPIN_REASON_MEMLOCK, "a page more: %d", errno);
+	EXPECT(pin_at(other, addr, 1, &p) == -ENOMEM, "by another file: %d", errno);
+	EXPECT(!unshare(CLONE_NEWUSER), "a user namespace: %s", strerror(errno));
+	EXPECT(pin_at(fd, addr, 1, &p) == -ENOMEM, "as root of a user namespace: %d", errno);
+	EXPECT(setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ 2 * LOCKED, 2 * LOCKED }) && errno == EPERM, "it is raised");
+}
+
+CASE(host_memory_counts_against_memlock)
+{
+	EXPECT(!memlock(LOCKED), "%s", strerror(errno));
+	AS_USER(MALLORY, pins_to_memlock);
+	EXPECT(all_came_back(), "%lld bytes left", total());
+}
+
+/* ---- the module's own --------------------------------------------------------------- */
+
+static void pins_to_the_processes_limit(void)
+{
+	int fd = pin_open();
+	uint64_t addr = memory(4 * GPU_PAGE);
+	struct peerpin_pin p;
+
+	EXPECT(!pin_at(fd, addr, 2 * GPU_PAGE, &p), "what the limit allows: %d", errno);
+	EXPECT(pin_at(pin_open(), addr, PAGE, &p) == -EDQUOT, "by another file: %d", errno);
+	EXPECT(p.out_reason == PEERPIN_REASON_PROCESS_BYTES, "reason %u", p.out_reason);
+}
+
+static void pins_as_a_family(void)
+{
+	pins_to_the_processes_limit();
+	CHECK_CASE();
+	AS_USER(0, pins_to_the_processes_limit);
+}
+
+/* One process is limited, but a user may have several. */
+CASE(max_process_bytes_is_of_a_process_not_of_a_user)
+{
+	EXPECT(limits(2 * GPU_PAGE, 0, 0), "parameter");
+	AS_USER(MALLORY, pins_as_a_family);
+	EXPECT(all_came_back() && limits(0, 0, 0), "%lld bytes left", total());
+}
+
+static void pins_four_regions(void)
+{
+	uint64_t addr = memory(PAGE);
+	struct peerpin_pin p;
+	int i;
+
+	for (i = 0; i < 4; i++)
+		EXPECT(!pin_at(pin_open(), addr, 1, &p), "region %d: %d", i, errno);
+	EXPECT(pin_at(pin_open(), addr, 1, &p) == -EDQUOT && p.out_reason == PEERPIN_REASON_LIMIT, "%d", errno);
+}
+
+CASE(max_process_regions_holds_over_all_its_files)
+{
+	EXPECT(limits(0, 0, 4), "parameter");
+	AS_USER(MALLORY, pins_four_regions);
+	EXPECT(all_came_back() && limits(0, 0, 0), "%lld bytes left", total());
+}
+
+/* ---- all of it ----------------------------------------------------------------------- */
+
+static int ready[2];
+
+static void takes_everything(void)
+{
+	uint64_t addr = memory(LOCKED);
+	int fd = pin_open();
+	struct peerpin_pin p;
+
+	while (!pin_at(fd, addr, LOCKED, &p))
+		;
+	EXPECT(p.out_reason == PEERPIN_REASON_TOTAL_BYTES, "reason %u", p.out_reason);
+	EXPECT(write(ready[1], "", 1) == 1, "write");
+	pause();
+}
+
+static void finds_nothing_left(void)
+{
+	struct peerpin_pin p;
+
+	EXPECT(pin_at(pin_open(), memory(PAGE), 1, &p) == -EDQUOT, "%d", errno);
+	EXPECT(p.out_reason == PEERPIN_REASON_TOTAL_BYTES && !p.out_available, "reason %u", p.out_reason);
+}
+
+static void pins_again(void)
+{
+	struct peerpin_pin p;
+
+	EXPECT(!pin_at(pin_open(), memory(PAGE), 1, &p), "%d", errno);
+}
+
+/* Who comes first has it: this limit protects the machine, not one user from another. */
+CASE(max_total_bytes_is_for_who_comes_first_until_it_ends)
+{
+	struct user *mallory;
+	char byte;
+
+	EXPECT(!memlock(8 * LOCKED) && limits(0, 4 * LOCKED, 0) && !pipe(ready), "limits");
+	mallory = user_start(MALLORY, takes_everything);
+	EXPECT(read(ready[0], &byte, 1) == 1, "read");
+	AS_USER(ALICE, finds_nothing_left);
+	EXPECT(!kill(mallory->pid, SIGKILL) && waitpid(mallory->pid, NULL, 0) == mallory->pid, "kill");
+	EXPECT(all_came_back(), "%lld bytes left", total());
+	AS_USER(ALICE, pins_again);
+	EXPECT(all_came_back() && limits(0, 0, 0), "%lld bytes left", total());
+}
+
+static void takes_all_of_the_aperture(void)
+{
+	struct peerpin_pin p;
+	int gpu = emu_open(), fd = pin_open(), ret;
+	struct emugpu_info info;
+	uint64_t at = 0;
+
+	EXPECT(!emu_info(gpu, 0, &info) && !emu_alloc(gpu, GPU_A, info.out_vram_free), "alloc");
+	do {
+		ret = pin_at(fd, GPU_A + at, BLOCK, &p);
+		at += BLOCK;
+	} while (!ret && at < info.out_vram_free);
+	EXPECT(ret == -ENOMEM && p.out_reason == PEERPIN_REASON_NO_BAR1, "%d, reason %u", ret, p.out_reason);
+}
+
+static void takes_what_is_allowed_of_the_aperture(void)
+{
+	int gpu = emu_open(), fd = pin_open();
+	struct peerpin_pin p;
+
+	EXPECT(!emu_alloc(gpu, GPU_A, 4 * BLOCK) && !pin_at(fd, GPU_A, 2 * BLOCK, &p), "%d", errno);
+	EXPECT(pin_at(fd, GPU_A + 2 * BLOCK, GPU_PAGE, &p) == -EDQUOT, "%d", errno);
+}
+
+/* By default nothing of ours is limited but host memory; BAR1 is what GPU memory is short of. */
+CASE(the_aperture_is_anybodys_unless_limited)
+{
+	AS_USER(MALLORY, takes_all_of_the_aperture);
+	EXPECT(all_came_back() && limits(2 * BLOCK, 0, 0), "%lld bytes left", total());
+	AS_USER(MALLORY, takes_what_is_allowed_of_the_aperture);
+	EXPECT(all_came_back() && limits(0, 0, 0), "%lld bytes left", total());
+}
+
+/* ---- the kernel's own memory ---------------------------------------------------------- */
+
+/* Bytes of kernel memory that the processes of the group have */
+static long long kernel_bytes(void)
+{
+	return group_bytes("memory.stat", "kernel %lld");
+}
+
+static void makes_many_regions(void)
+{
+	uint64_t addr = memory(PAGE);
+	int i, fd = pin_open();
+	struct peerpin_pin p;
+
+	for (i = 0; i < MANY; i++)
+		EXPECT(!pin_at(fd, addr, 1, &p), "region %d: %d", i, errno);
+	munmap((void *)(uintptr_t)addr, PAGE);	/* revoked, and not unpinned */
+	EXPECT(write(ready[1], "", 1) == 1, "write");
+	pause();
+}
+
+static void joins_and_makes_many_regions(void)
+{
+	EXPECT(group_join(), "the group: %s", strerror(errno));
+	EXPECT(user_become(MALLORY), "user");
+	makes_many_regions();
+}
+
+/*
+ * Faulted in before, so that its page tables are there; the GPU's memory has its in the
+ * GPU's driver. Often, since up to half a MiB the kernel shows some seconds later.
+ */
+static void pins_a_long_region(void)
+{
+	const size_t length = (size_t)LONG_PAGES * PAGE;
+	long long before, after;
+	struct peerpin_pin p;
+	uint64_t addr;
+	int fd, i;
+
+	EXPECT(group_join(), "the group: %s", strerror(errno));
+	EXPECT(user_become(MALLORY), "user");
+	fd = pin_open();
+	addr = memory(length);
+	memset((void *)(uintptr_t)addr, 1, length);
+	before = kernel_bytes();
+	for (i = 0; i < OFTEN; i++)
+		EXPECT(!pin_at(fd, addr, length, &p), "%d", errno);
+	after = kernel_bytes();
+	EXPECT(before > 0 && after - before >= OFTEN * LONG_PAGES * (long long)sizeof(void *), "%lld bytes, then %lld",
+	       before, after);
+}
+
+/* A revoked region costs its record until it is unpinned: that is the group's, too. */
+CASE(records_are_charged_to_the_control_group)
+{
+	long long bytes;
+	struct user *mallory;
+	char byte;
+
+	EXPECT(!memlock(RLIM_INFINITY) && group_make(), "a control group: %s", strerror(errno));
+	mallory = user_start(0, joins_and_makes_many_regions);
+	EXPECT(read(ready[0], &byte, 1) == 1, "read");
+	bytes = kernel_bytes();
+	kill(mallory->pid, SIGKILL);
+	waitpid(mallory->pid, NULL, 0);
+	EXPECT(bytes > MANY * 512ll, "%d regions, %lld bytes", MANY, bytes);
+	user_join(user_start(0, pins_a_long_region));
+	CHECK_CASE();
+	EXPECT(all_came_back() && group_end(), "%s", strerror(errno));
+}
+
+VMTEST_MAIN

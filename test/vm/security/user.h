@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ordinary users of the machine. What runs as one may EXPECT, and the case that
+ * started it fails with what it said:
+ *
+ *	CASE(nobody_may)
+ *	{
+ *		AS_USER(MALLORY, tries_to);
+ *	}
+ */
+#ifndef TEST_USER_H
+#define TEST_USER_H
+
+#include <grp.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "test/vm/harness/vmtest.h"
+
+enum {
+	ALICE = 1001,	/* users; each has a group of that number and no other */
+	MALLORY = 1002,
+};
+
+/* In memory that it shares with whoever started it */
+struct user {
+	pid_t pid;
+	enum vmtest_result result;
+	char why[sizeof(vmtest_why)];
+};
+
+static inline bool user_has_no_capability(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+
+	return !syscall(SYS_capget, &header, data) && !data[0].effective && !data[1].effective &&
+	       !data[0].permitted && !data[1].permitted;
+}
+
+/* Who changes its user becomes one that is not to be looked into, which others are not. */
+static inline bool user_become(unsigned int uid)
+{
+	return !setgroups(0, NULL) && !setresgid(uid, uid, uid) && !setresuid(uid, uid, uid) &&
+	       !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_DUMPABLE, 1) && user_has_no_capability();
+}
+
+static inline void user_main(struct user *u, unsigned int uid, void (*fn)(void))
+{
+	if (uid && !user_become(uid))
+		vmtest_end(VMTEST_FAILED, "cannot become user %u", uid);
+	else
+		fn();
+	u->result = vmtest_result;
+	memcpy(u->why, vmtest_why, sizeof(u->why));
+	_exit(0);
+}
+
+static inline void *user_shared(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* @uid 0: stays root */
+static inline struct user *user_start(unsigned int uid, void (*fn)(void))
+{
+	struct user *u = user_shared(sizeof(*u));
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid)
+		user_main(u, uid, fn);
+	u->pid = pid;
+	return u;
+}
+
+/* Ends what it was started by as it ended */
+static inline void user_join(struct user *u)
+{
+	int status;
+
+	if (waitpid(u->pid, &status, 0) != u->pid || status)
+		vmtest_end(VMTEST_FAILED, "the user ended with status %#x", status);
+	if (u->result != VMTEST_OK)
+		vmtest_end(u->result, "%s", u->why);
+	munmap(u, sizeof(*u));
+}
+
+#define AS_USER(uid, fn) \
+	do { \
+		user_join(user_start(uid, fn)); \
+		CHECK_CASE(); \
+	} while (0)
+
+/* ---- one who has something, and one who wants it ---------------------------------- */
+
+static inline int fd_send(int socket, int fd)
+{
+	char control[CMSG_SPACE(sizeof(int))] = { 0 }, byte = 0;
+	struct iovec data = { &byte, 1 };
+	struct msghdr message = {
+		.msg_iov = &data, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(fd));
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	return sendmsg(socket, &message, 0) == 1 ? 0 : -1;
+}
+
+static inline int fd_receive(int socket)
+{
+	char control[CMSG_SPACE(sizeof(int))], byte;
+	struct iovec data = { &byte, 1 };
+	struct msghdr message = {
+		.msg_iov = &data, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *c;
+	int fd = -1;
+
+	if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1)
+		return -1;
+	c = CMSG_FIRSTHDR(&message);
+	if (c && c->cmsg_type == SCM_RIGHTS)
+		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+	return fd;
+}
+
+#endif

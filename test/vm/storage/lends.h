@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether GPU 0 lends its memory to the kernel (emugpu.p2pdma=1), and whether it has to. */
+#ifndef TEST_LENDS_H
+#define TEST_LENDS_H
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "test/vm/harness/emu.h"
+#include "test/vm/harness/kallsyms.h"
+
+/* Its directory in sysfs; "": there is no GPU */
+static inline const char *lends_gpu(void)
+{
+	static char path[PATH_MAX];
+	struct emugpu_info info;
+	char link[64];
+	int fd = emu_open(), err = emu_info(fd, 0, &info);
+
+	close(fd);
+	snprintf(link, sizeof(link), "/sys/bus/pci/devices/%04x:%02x:%02x.%x", info.out_domain, info.out_bus,
+		 info.out_device, info.out_function);
+	return err || !realpath(link, path) ? "" : path;
+}
+
+/* The kernel shows it in sysfs, whatever the library thinks. */
+static inline int lends_pages(void)
+{
+	char path[PATH_MAX + 16];
+
+	snprintf(path, sizeof(path), "%s/p2pmem", lends_gpu());
+	return !access(path, F_OK);
+}
+
+/* "/sys/devices/pci0000:00/PORT/UPSTREAM/DOWNSTREAM/GPU", and behind an IOMMU: the emulator refuses */
+static inline int lends_astray(void)
+{
+	const char *at = lends_gpu();
+	int devices = 0;
+
+	while ((at = strchr(at, '/'))) {
+		at++;
+		devices++;
+	}
+	return devices >= 7 && !system("ls -A /sys/kernel/iommu_groups | grep -q .");
+}
+
+/* Where the kernel can and it was asked to, what is skipped because it does not would hide a failure. */
+static inline int lends_as_it_must(void)
+{
+	char asked = 'N';
+	FILE *f = fopen("/sys/module/emugpu/parameters/p2pdma", "re");
+
+	if (f) {
+		asked = (char)getc(f);
+		fclose(f);
+	}
+	return lends_pages() || asked != 'Y' || !symbol_at("pci_p2pdma_add_resource") || lends_astray();
+}
+
+#endif

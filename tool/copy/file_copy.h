@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FILE_COPY_H
+#define FILE_COPY_H
+
+#include "tool/util/args.h"
+
+/* peerpin copy between a file and the GPU; the exit status */
+int file_copy(const struct copy_args *args);
+
+#endif

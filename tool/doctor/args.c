@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include <getopt.h>
+#include <string.h>
+#include "tool/util/args.h"
+#include "args.h"
+#include "tool/tool.h"
+
+/* Above all characters, so that getopt_long() tells them from short options. */
+enum {
+	ROOT = 256,
+	CAPTURE,
+	JSON,
+};
+
+static const struct option options[] = {
+	{ "root", required_argument, NULL, ROOT },
+	{ "capture", required_argument, NULL, CAPTURE },
+	{ "json", no_argument, NULL, JSON },
+	{ 0 },
+};
+
+static int parse_option(int option, struct doctor_args *out)
+{
+	switch (option) {
+	case ROOT:
+		out->root = optarg;
+		return 0;
+	case CAPTURE:
+		out->capture = optarg;
+		return 0;
+	case JSON:
+		out->json = true;
+		return 0;
+	default:
+		return EXIT_USAGE;
+	}
+}
+
+static int check_together(const struct doctor_args *args)
+{
+	if (args->capture && args->json)
+		return usage_error("--capture only copies; give --json with --root FILE.tar later");
+	return 0;
+}
+
+int parse_doctor_args(int argc, char **argv, struct doctor_args *out)
+{
+	int option, ret;
+
+	memset(out, 0, sizeof(*out));
+	optind = 0;
+	while ((option = next_option(argc, argv, options)) != -1) {
+		ret = parse_option(option, out);
+		if (ret)
+			return ret;
+	}
+	return check_together(out);
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+/* Host bridges that the kernel's own peer-to-peer code (p2pdma) trusts: it refuses transfers through any other. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "checks.h"
+#include "tool/doctor/pair.h"
+
+enum {
+	VENDOR_INTEL = 0x8086,
+	VENDOR_GOOGLE = 0x1ae0,
+	FAMILY_ZEN = 0x17,
+};
+
+/* Of Intel; some within one host bridge only. */
+static const struct {
+	uint16_t device;
+	bool one_bridge;
+} trusted[] = {
+	{ 0x3c00, true },  { 0x3c01, true },  { 0x2f00, true },	 { 0x2f01, true },  { 0x2030, false },
+	{ 0x2031, false }, { 0x2032, false }, { 0x2033, false }, { 0x2020, false }, { 0x09a2, false },
+};
+
+static bool is_trusted(const struct device *d, bool one_bridge)
+{
+	size_t i;
+
+	if (d->vendor == VENDOR_GOOGLE)
+		return true;
+	for (i = 0; d->vendor == VENDOR_INTEL && i < sizeof(trusted) / sizeof(trusted[0]); i++)
+		if (d->device == trusted[i].device)
+			return one_bridge || !trusted[i].one_bridge;
+	return false;
+}
+
+static bool cpu_is_trusted(const struct view *v)
+{
+	char vendor[32], family[16];
+
+	return cpu_says(v, "vendor_id", vendor, sizeof(vendor)) && !strcmp(vendor, "AuthenticAMD") &&
+	       cpu_says(v, "cpu family", family, sizeof(family)) && strtoul(family, NULL, 10) >= FAMILY_ZEN;
+}
+
+/* What stands for a host bridge: the first function on its root bus. */
+static const struct device *host_bridge(const struct view *v, int index)
+{
+	const struct device *d = &v->machine.at[index];
+	size_t i;
+
+	for (i = 0; i < v->machine.count; i++)
+		if (v->machine.at[i].parent == NO_PARENT && !strcmp(v->machine.at[i].root_bus, d->root_bus))
+			return &v->machine.at[i];
+	return d;
+}
+
+/* NULL: the pair does not need one, or those on its way are trusted. */
+static const struct device *distrusted(const struct view *v, const struct pair *p)
+{
+	const struct device *a = host_bridge(v, p->gpu), *b = host_bridge(v, p->peer);
+
+	if (p->path.case_of_guide == PATH_SWITCHES_ONLY)
+		return NULL;
+	if (!is_trusted(a, a == b))
+		return a;
+	return is_trusted(b, a == b) ? NULL : b;
+}
+
+static const struct device *find_distrusted(const struct view *v)
+{
+	const struct device *found;
+	struct pair p;
+	int gpu, peer;
+
+	for (gpu = next_gpu(v, -1); gpu >= 0; gpu = next_gpu(v, gpu)) {
+		for (peer = next_peer(v, -1); peer >= 0; peer = next_peer(v, peer)) {
+			pair_find(v, gpu, peer, &p);
+			found = distrusted(v, &p);
+			if (found)
+				return found;
+		}
+	}
+	return NULL;
+}
+
+/* Only where the kernel has p2pdma: NVIDIA's own exporters do not ask it. */
+void check_host_bridge(const struct view *v, struct report *r)
+{
+	const struct device *found;
+	char value[8];
+
+	if (!facts_config(&v->facts, "PCI_P2PDMA", value, sizeof(value)) || strcmp(value, "y"))
+		return;
+	found = cpu_is_trusted(v) ? NULL : find_distrusted(v);
+	if (found) {
+		report_add(r, HEALTH_WARN, found->name,
+			   "host bridge %04x:%04x is not on the kernel's list: its p2pdma (NVMe and others, not "
+			   "nv-p2p) refuses to go through it",
+			   found->vendor, found->device);
+		report_type(r, "peerpin topo    # and move GPU and peer below one switch");
+	}
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+/* Platforms of which the guide has something to say, and virtual machines, which do not show the real one. */
+#include <stdio.h>
+#include <string.h>
+#include "checks.h"
+#include "tool/machine/guest.h"
+
+/* Of the processors that run Linux and GPUs, only ARM's have implementers. */
+static bool is_arm64(const struct view *v)
+{
+	char value[16];
+
+	return cpu_says(v, "CPU implementer", value, sizeof(value));
+}
+
+static void add_arm64(const struct view *v, struct report *r)
+{
+	report_add(r, HEALTH_WARN, "machine", "ARM64, %s: whether peers can reach each other is not guaranteed",
+		   is_tegra(v) ? "with a GPU on the PCI bus" : "neither Jetson nor Drive");
+	report_type(r, "peerpin copy --verify    # it says whether this platform can");
+}
+
+/* A board of Jetson's, as IGX Orin, may have a GPU on the bus: what is said of its own is not true of that one. */
+void check_platform(const struct view *v, struct report *r)
+{
+	if (is_tegra(v) && !count_gpus(v)) {
+		report_add(r, HEALTH_OK, "machine",
+			   "Jetson or Drive: GPUDirect RDMA works with memory of cudaHostAlloc() and peerpin_tegra");
+	} else if (cpu_is_power8(v)) {
+		report_add(r, HEALTH_FAIL, "machine",
+			   "POWER8: GPUDirect RDMA is not supported, though not disabled; it is said to work below one "
+			   "PCIe switch");
+		report_type(r, "peerpin topo    # is a switch above GPU and peer? Only classes PIX and PXB will do");
+	} else if (is_arm64(v)) {
+		add_arm64(v, r);
+	} else if (v->cpuinfo[0]) {
+		report_add(r, HEALTH_OK, "machine", "no platform with known limits");
+	} else {
+		report_add(r, HEALTH_UNSEEN, "machine", "what processor this is cannot be seen");
+		report_type(r, "cat /proc/cpuinfo");
+	}
+}
+
+void check_platform_virtual(const struct view *v, struct report *r)
+{
+	char vendor[64] = "";
+
+	if (!guest_is_virtual(&v->machine))
+		return;
+	if (tree_line(v->tree, "sys/class/dmi/id/sys_vendor", vendor, sizeof(vendor)))
+		vendor[0] = '\0';
+	report_add(r, HEALTH_UNSEEN, "machine",
+		   "a virtual machine%s%s: the host's switches, its IOMMU and its ACS cannot be seen from here",
+		   *vendor ? " of " : "", vendor);
+	report_type(r, "peerpin doctor    # on the host");
+}

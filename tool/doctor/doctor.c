@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tool/capture/capture.h"
+#include "tool/doctor/checks/checks.h"
+#include "doctor.h"
+#include "args.h"
+#include "json.h"
+#include "text.h"
+#include "pair.h"
+#include "tool/machine/root.h"
+#include "tool/tool.h"
+
+static void print(FILE *file, bool json, const struct view *v, const struct report *r, const struct pairs *pairs,
+		  int status)
+{
+	struct json_object *o;
+
+	if (!json) {
+		doctor_text(file, v, r, pairs);
+		return;
+	}
+	o = doctor_json(v, r, pairs, status);
+	fprintf(file, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY));
+	json_object_put(o);
+}
+
+static int examine(const struct view *v, bool json, FILE *file)
+{
+	struct report report = { 0 };
+	struct pairs pairs;
+	int status;
+
+	checks_run(v, &report);
+	pairs_judge(v, &pairs);
+	status = report_count(&report, HEALTH_FAIL) ? EXIT_FAILED : EXIT_OK;
+	print(file, json, v, &report, &pairs, status);
+	pairs_free(&pairs);
+	report_free(&report);
+	return status;
+}
+
+int doctor_examine(const struct tree *tree, bool json, FILE *file)
+{
+	struct view *v = malloc(sizeof(*v));
+	int ret = v ? view_open(tree, v) : -ENOMEM;
+
+	if (ret) {
+		free(v);
+		return fail("the machine cannot be looked at: %s; end some programs, then try again", strerror(-ret));
+	}
+	if (v->pci_error == -E2BIG)
+		ret = fail(MACHINE_TOO_LARGE, MACHINE_MAX_PAIRS);
+	else
+		ret = examine(v, json, file);
+	view_close(v);
+	free(v);
+	return ret;
+}
+
+static int run(int argc, char **argv)
+{
+	struct doctor_args args;
+	struct root root;
+	int ret = parse_doctor_args(argc, argv, &args);
+
+	if (!ret)
+		ret = root_open(args.root, &root);
+	if (ret)
+		return ret;
+	ret = args.capture ? capture(root.tree, args.capture) : doctor_examine(root.tree, args.json, stdout);
+	root_close(&root);
+	return ret;
+}
+
+const struct command doctor_command = {
+	.name = "doctor",
+	.summary = "say why GPUs and peers are refused or slow, and what to type",
+	.usage = "doctor [--root DIR|FILE.tar] [--json | --capture FILE.tar]",
+	.run = run,
+};

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* doctor's report for programs. */
+#ifndef DOCTOR_JSON_H
+#define DOCTOR_JSON_H
+
+#include <json-c/json.h>
+#include "tool/doctor/checks/checks.h"
+#include "pair.h"
+
+/* The caller's. */
+struct json_object *doctor_json(const struct view *v, const struct report *r, const struct pairs *pairs, int status);
+
+#endif

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+/* Alone: the last of these headers takes common words for its macros. */
+#include <unistd.h>
+#include "screen.h"
+#include <curses.h>
+#include <term.h>
+
+static bool moves_cursor(void)
+{
+	const char *address = tigetstr("cup");
+
+	return address && address != (const char *)-1;
+}
+
+/* initscr() describes the terminal anew. */
+static bool terminal_moves_cursor(void)
+{
+	bool moves;
+	int error;
+
+	if (setupterm(NULL, STDOUT_FILENO, &error) != OK)
+		return false;
+	moves = moves_cursor();
+	del_curterm(cur_term);
+	return moves;
+}
+
+bool top_screen_works(void)
+{
+	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && terminal_moves_cursor();
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+/* peerpin top: who pins what, and how fast, live. */
+#include "tool/tool.h"
+#include "lines.h"
+#include "screen.h"
+
+static int run(int argc, char **argv)
+{
+	static struct top t;
+	struct top_args args;
+	int ret = parse_top_args(argc, argv, &args);
+
+	if (ret)
+		return ret;
+	if (!args.lines && top_screen_works())
+		ret = top_screen(&t, &args);
+	else
+		ret = top_lines(&t, &args);
+	top_end(&t);
+	return ret;
+}
+
+const struct command top_command = {
+	.name = "top",
+	.summary = "show who pins what and how fast, live",
+	.usage = "top [--once] [--interval SECONDS] [--count N]",
+	.run = run,
+};

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+#include <stdlib.h>
+#include <string.h>
+#include "tool/util/grow.h"
+#include "tool/machine/path.h"
+#include "tool/util/printable.h"
+#include "topo.h"
+
+/* The list of PCI devices does not know the newest GPUs, but their driver does: "Model: \t\t NVIDIA H200". */
+static void read_model(const struct topo *t, struct topo_device *d)
+{
+	static const char key[] = "Model:";
+	char text[1024], *value;
+
+	if (tree_read(t->machine.tree, tree_path("proc/driver/nvidia/gpus/%s/information",
+						 t->machine.at[d->device].name).at, text, sizeof(text)) < 0)
+		return;
+	if (strncmp(text, key, sizeof(key) - 1))
+		return;
+	value = text + sizeof(key) - 1;
+	value += strspn(value, " \t");
+	value[strcspn(value, "\n")] = '\0';
+	make_printable(value);
+	snprintf(d->model, sizeof(d->model), "%s", value);
+}
+
+static void show(struct topo *t, int device, const char *label)
+{
+	struct topo_device *d;
+
+	t->devices = grow(t->devices, t->count, sizeof(*t->devices));
+	d = &t->devices[t->count++];
+	d->device = device;
+	snprintf(d->label, sizeof(d->label), "%s", label);
+	read_model(t, d);
+	for (; device != NO_PARENT; device = t->machine.at[device].parent)
+		t->is_shown[device] = true;
+}
+
+/* RDMA devices have a name that people know; the others are counted. */
+static void show_kind(struct topo *t, enum device_kind kind, const char *name)
+{
+	char label[40];
+	unsigned int n = 0;
+	size_t i;
+
+	for (i = 0; i < t->machine.count; i++) {
+		const struct device *d = &t->machine.at[i];
+
+		if (d->kind != kind || d->is_virtual)
+			continue;
+		snprintf(label, sizeof(label), "%s%u", name, n++);
+		show(t, (int)i, kind == DEVICE_RDMA ? d->rdma : label);
+	}
+}
+
+static void show_all(struct topo *t)
+{
+	show_kind(t, DEVICE_GPU, "GPU");
+	t->nr_gpus = t->count;
+	show_kind(t, DEVICE_RDMA, "RDMA");
+	show_kind(t, DEVICE_NIC, "NIC");
+	show_kind(t, DEVICE_NVME, "NVMe");
+	show_kind(t, DEVICE_STORAGE, "disk");
+	show_kind(t, DEVICE_OTHER_MASTER, "dev");
+}
+
+static void count_virtual(struct topo *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->machine.count; i++)
+		t->nr_virtual += t->machine.at[i].is_virtual;
+}
+
+/* ---- root buses ----------------------------------------------------------------- */
+
+static struct topo_root *find_root(struct topo *t, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < t->nr_roots; i++)
+		if (!strcmp(t->roots[i].name, name))
+			return &t->roots[i];
+	return NULL;
+}
+
+static struct topo_root *get_root(struct topo *t, const char *name)
+{
+	struct topo_root *root = find_root(t, name);
+
+	if (root)
+		return root;
+	t->roots = grow(t->roots, t->nr_roots, sizeof(*t->roots));
+	root = &t->roots[t->nr_roots++];
+	strcpy(root->name, name);
+	root->node = NO_NODE;
+	return root;
+}
+
+/* The kernel does not know the node of all devices, but those of a root bus share it. */
+static int node_of(const struct topo *t, const struct device *d)
+{
+	if (d->numa_node == NO_NODE && t->machine.nr_nodes == 1)
+		return t->machine.nodes[0].id;
+	return d->numa_node;
+}
+
+static int compare_roots(const void *a, const void *b)
+{
+	const struct topo_root *x = a, *y = b;
+
+	if (x->node != y->node)
+		return (unsigned int)x->node < (unsigned int)y->node ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static void find_roots(struct topo *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->machine.count; i++) {
+		const struct device *d = &t->machine.at[i];
+		struct topo_root *root;
+
+		if (!t->is_shown[i])
+			continue;
+		root = get_root(t, d->root_bus);
+		if (root->node == NO_NODE)
+			root->node = node_of(t, d);
+	}
+	if (t->nr_roots)
+		qsort(t->roots, t->nr_roots, sizeof(*t->roots), compare_roots);
+}
+
+int topo_read(const struct tree *tree, struct topo *out)
+{
+	int ret;
+
+	*out = (struct topo) { 0 };
+	ret = machine_read(tree, &out->machine);
+	if (ret)
+		return ret;
+	out->is_shown = grow(NULL, 0, out->machine.count + 1);
+	show_all(out);
+	count_virtual(out);
+	find_roots(out);
+	tree_line(tree, "sys/class/dmi/id/product_name", out->product, sizeof(out->product));
+	return 0;
+}
+
+void topo_free(struct topo *t)
+{
+	machine_free(&t->machine);
+	free(t->devices);
+	free(t->is_shown);
+	free(t->roots);
+	*t = (struct topo) { 0 };
+}
+
+const struct topo_device *topo_find(const struct topo *t, int device)
+{
+	size_t i;
+
+	for (i = 0; i < t->count; i++)
+		if (t->devices[i].device == device)
+			return &t->devices[i];
+	return NULL;
+}
+
+const char *topo_label(const struct topo *t, int device)
+{
+	const struct topo_device *d = topo_find(t, device);
+
+	return d ? d->label : NULL;
+}
+
+bool topo_is_hidden(const struct topo *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->count; i++)
+		if (path_is_hidden(&t->machine, t->devices[i].device))
+			return true;
+	return false;
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#include <stdlib.h>
+#include <string.h>
+#include "grow.h"
+#include "tool/tool.h"
+
+/* The room is the power of two that @count has reached, so it is full when @count is one. */
+void *grow(void *array, size_t count, size_t size)
+{
+	if (!(count & (count - 1))) {
+		array = reallocarray(array, count ? 2 * count : 1, size);
+		if (!array)
+			no_memory();
+	}
+	memset((char *)array + count * size, 0, size);
+	return array;
+}
