@@ -16,7 +16,7 @@ void pp_cache_discount(struct pp_cache *c, const struct pp_entry *e)
 
 /* ---- leaving ---------------------------------------------------------------------- */
 
-/* It is DEAD, or is made so now. */
+/* Makes an entry DEAD, unless it already is. */
 static void doom(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doomed)
 {
 	pp_entry_set_state(e, PP_DEAD);
@@ -30,10 +30,10 @@ static void doom(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doome
 	doomed->bytes += e->pub.length;
 }
 
-/* GONE, in use, and not in the index nor the LRU list: so both links are free for this list. */
+/* The entry is in neither the index nor an LRU list, so both links are free for the list @gone. */
 void pp_cache_set_gone(struct pp_cache *c, struct pp_entry *e)
 {
-	/* a reader may be about to make a COLD one LIVE */
+	/* an exchange, as a reader may be about to make a COLD entry LIVE */
 	atomic_exchange(&e->state, PP_GONE);
 	pp_list_append(&c->gone, &c->pool, e);
 }
@@ -78,7 +78,7 @@ static void unlock(struct pp_cache *c, struct pp_doomed *doomed)
 {
 	tell(c);
 	pthread_mutex_unlock(&c->lock);
-	/* seq_cst: who could not take the lock has set it before he tried */
+	/* seq_cst: a thread that could not take the lock set @left before it tried */
 	while (atomic_load(&c->left) && !pthread_mutex_trylock(&c->lock)) {
 		pp_cache_sweep(c, doomed);
 		tell(c);
@@ -93,7 +93,7 @@ void pp_cache_tidy(struct pp_cache *c)
 		pp_cache_unlock(c, NULL);
 }
 
-/* Nobody finds it any more. True: GONE; false: its pin has not ended, and it is ORPHAN. */
+/* Readers find the entry no more. True: it is GONE; false: its pin has not ended, it is ORPHAN. */
 static bool hide(struct pp_cache *c, struct pp_entry *e)
 {
 	bool pending = pp_entry_state(e) == PP_PENDING;
@@ -116,7 +116,7 @@ void pp_cache_forget(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *d
 	pp_cache_doom_unused(c, e, doomed);
 }
 
-/* Hidden first, so that one fence does for all. @link chains them. */
+/* Hides all entries first, so that one fence serves them all. @link chains them. */
 static uint32_t hide_range(struct pp_cache *c, const struct pp_range *range, const struct pp_entry *but)
 {
 	uint32_t first = PP_NO_ENTRY;
@@ -177,8 +177,8 @@ static bool evict_all_over(struct pp_cache *c, struct pp_doomed *doomed)
 }
 
 /*
- * Only what is in use keeps the cache over its budget. Who puts such an entry
- * after @over was set finds that; for those who did before, it is tried again.
+ * Only entries in use keep the cache over its budget. A thread that puts one after
+ * @over was set sees @over; for puts before that, eviction is tried once more.
  */
 void pp_cache_trim(struct pp_cache *c, struct pp_doomed *doomed)
 {

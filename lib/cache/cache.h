@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The cache's parts together, and how an entry leaves it. */
+/* All parts of the registration cache, and how an entry leaves it. */
 #ifndef PP_CACHE_H
 #define PP_CACHE_H
 
@@ -10,11 +10,11 @@
 #include "reader.h"
 
 /**
- * struct pp_refusal - a whole allocation found no room; trying again may empty
- *	the cache in vain, so it is done seldom (room.c)
- * @length: shortest that was refused; UINT64_MAX: none
- * @beside: bytes that were in use beside it
- * @until: count of misses from which on it is tried again
+ * struct pp_refusal - a whole allocation found no room; a retry may empty the
+ *	cache in vain, so retries are rare (room.c)
+ * @length: length of the shortest refused allocation; UINT64_MAX: none
+ * @beside: bytes of other entries in use at the refusal
+ * @until: count of misses at which to retry
  * @patience: misses to wait after the next refusal
  */
 struct pp_refusal {
@@ -25,27 +25,27 @@ struct pp_refusal {
 };
 
 /**
- * struct pp_cache - readers use what comes first, and write none of it
- * @mark: process it belongs to (process.h)
+ * struct pp_cache - readers use the fields before @lock, and write none of them
+ * @mark: process that the cache belongs to (process.h)
  * @clock: time that readers stamp entries with; ticks at each miss
- * @over: the budget does not hold, as what exceeds it is in use: who puts
- *	something calls pp_cache_tidy()
- * @left: somebody did, and could not take the lock
- * @lock: protects what follows, and all changes but those of readers
- * @sleep: taken inside @lock; who waits has it alone, so that he gives up @lock as all do (pp_cache_unlock())
- * @changed: an entry stopped being pending, or an unpin ended, with @waiters there
- * @changes: how often; changed with both locks held
+ * @over: entries in use exceed the budget: each put calls pp_cache_tidy()
+ * @left: pp_cache_tidy() was called and could not take the lock
+ * @lock: protects the fields below, and all changes but those of readers
+ * @sleep: taken inside @lock; a waiting thread holds @sleep only, after pp_cache_unlock()
+ * @changed: an entry stopped being pending, or an unpin ended; signalled if there are @waiters
+ * @changes: count of these signals; changed with both locks held
  * @waiters: threads in pp_cache_wait()
- * @is_going: NULL, or pp_watch_end() is due: is a range being freed?
- * @no_files: its entries are no descriptors: none is had by giving up one
- * @pending: how many are; read without @lock too
+ * @is_going: NULL, or: is a range being freed? Then the cache has to call pp_watch_end()
+ * @no_files: its entries have no file descriptors: evicting one frees none
+ * @pending: number of PENDING and ORPHAN entries; also read without @lock
  * @lru: LIVE and COLD entries
- * @gone: GONE ones
- * @leaving: DEAD ones, in the order they were doomed
+ * @gone: GONE entries
+ * @leaving: DEAD entries, in the order they were doomed
  * @leaving_bytes: their bytes
- * @doom: how many were ever doomed
- * @stats: @hits: those of threads without words
- * @published: NULL, or where others look, and @told what that has of @stats
+ * @doom: count of all entries ever doomed
+ * @hits: hits of threads without words of their own
+ * @published: NULL, or statistics that other processes read
+ * @told: the part of @stats that @published already has
  */
 struct pp_cache {
 	struct pp_cache_ops ops;
@@ -89,7 +89,10 @@ struct pp_doomed {
 
 #define PP_NONE_DOOMED { PP_NO_ENTRY }
 
-/* All but the last two are called with @lock held; pp_cache_unlock() gives it up, and pp_cache_wait() for a while. */
+/*
+ * All functions but the last two are called with @lock held. pp_cache_unlock() drops it; pp_cache_wait()
+ * drops it and takes it again.
+ */
 
 static inline uint32_t pp_cache_now(struct pp_cache *c)
 {
@@ -105,58 +108,59 @@ static inline void pp_cache_tick(struct pp_cache *c)
 		pp_lru_age(&c->lru, &c->pool, now);
 }
 
-/* From before its pin to its end an entry counts against the budget. */
+/* An entry counts against the budget from before its pin until it is DEAD. */
 void pp_cache_count(struct pp_cache *c, const struct pp_entry *e);
 void pp_cache_discount(struct pp_cache *c, const struct pp_entry *e);
 
-/* An entry that is neither in the index nor in the LRU list, for its users only */
+/* For an entry that is neither in the index nor in the LRU lists: only its present users still use it. */
 void pp_cache_set_gone(struct pp_cache *c, struct pp_entry *e);
 
-/* A GONE entry, if nobody uses it any more: to @doomed. After pp_fence_heavy(). */
+/* Move a GONE entry to @doomed if it has no users. After pp_fence_heavy(). */
 void pp_cache_doom_unused(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doomed);
 
-/* Forget an entry that is in the index; unless it is in use, to @doomed. */
+/* Remove an entry from the index; unless it is in use, move it to @doomed. */
 void pp_cache_forget(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doomed);
 
-/* Forget all that overlap a range, but @but. */
+/* Forget all entries that overlap a range, except @but. */
 void pp_cache_forget_range(struct pp_cache *c, const struct pp_range *range, const struct pp_entry *but,
 			   struct pp_doomed *doomed);
 
-/* Evict the idle entry used least recently, if not after @than; false: there is none. */
+/* Evict the least recently used idle entry, if not used after @than. Returns false if there is none. */
 bool pp_cache_evict(struct pp_cache *c, uint32_t than, struct pp_doomed *doomed);
 
 /* Evict until the budget holds or nothing is idle. */
 void pp_cache_trim(struct pp_cache *c, struct pp_doomed *doomed);
 
-/* What was put while another thread had the lock: to @doomed if nobody uses it any more, then trim. */
+/* Work left by pp_cache_tidy() while another thread had the lock: unused GONE entries to @doomed, then trim. */
 void pp_cache_sweep(struct pp_cache *c, struct pp_doomed *doomed);
 
-/* Bytes of entries that are in use or being pinned; looks at each. */
+/* Bytes of entries that are in use or being pinned. Slow: looks at each entry. */
 uint64_t pp_cache_bytes_in_use(struct pp_cache *c);
 
 /*
- * Unlocks, and unpins @doomed (NULL: none); not while another waits for that. A
- * reader must not wait for the lock's holder, who may be stopped: so who holds
- * it does here what readers have left to do.
+ * Unlocks, then unpins @doomed (NULL: none). A reader must not wait for the
+ * holder of the lock, which may be preempted. So the holder does here the work
+ * that readers left (@left).
  */
 void pp_cache_unlock(struct pp_cache *c, struct pp_doomed *doomed);
 
-/* Wait for a change. Its caller has doomed nothing that is still to be unpinned. */
+/* Wait for a change. The caller has no doomed entries left to unpin. */
 void pp_cache_wait(struct pp_cache *c);
 void pp_cache_changed(struct pp_cache *c);
 
-/* How many of the callbacks that take their time the calling thread is in, of any caches */
+/* Depth of slow callbacks (pin, unpin) that the calling thread is in, of any cache */
 extern PP_HIDDEN __thread unsigned int pp_cache_callbacks __attribute__((tls_model("initial-exec")));
 
 /*
- * Without @lock: wait for the unpins of what was doomed before @by and overlaps a
- * range. Not in a callback, which may be the very one, or have what that waits for.
+ * Without @lock: wait for the unpins of entries that were doomed up to @by and
+ * overlap a range. Does not wait in a callback, which may be that very unpin, or
+ * hold a lock that the unpin needs.
  */
 void pp_cache_await_unpins(struct pp_cache *c, const struct pp_range *range, uint32_t by);
 
 /*
- * The calling thread has put something that nobody may use any more, or while
- * the cache was over its budget: unpin what can be. Does not wait for the lock.
+ * The calling thread has put a GONE entry, or any entry while the budget was
+ * exceeded. Unpins unused entries. Does not wait for the lock.
  */
 void pp_cache_tidy(struct pp_cache *c);
 

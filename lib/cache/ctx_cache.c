@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A registration cache of regions of /dev/peerpin. The operations' argument is
- * the cache.
+ * A registration cache of regions of /dev/peerpin. The argument of its operations
+ * is the cache.
  */
 #include <peerpin.h>
 #include <stdbool.h>
@@ -16,13 +16,13 @@
 #include "lib/cuda/why.h"
 
 /**
- * struct registration - what an entry's @reg points to
+ * struct registration - an entry's @reg points to this
  * @region: first, as the interface promises
- * @addr: in the allocation; @region begins earlier, maybe in another one
+ * @addr: in the allocation; @region begins earlier, maybe in another allocation
  * @buffer_id: CUDA's id of the allocation
- * @shares_block: freeing the allocation may free no block (others are left in
- *	it, or it goes back to a pool) and so revoke nothing; its id has to be
- *	asked for on each hit
+ * @shares_block: freeing the allocation may free no block (other allocations are
+ *	left in it, or it goes back to a pool) and so revoke nothing; each hit has
+ *	to query the id
  */
 struct registration {
 	struct pp_region region;
@@ -32,15 +32,15 @@ struct registration {
 };
 
 /*
- * Is what was pinned what was asked about? Between the question and the pin
- * another thread may have freed the allocation, and the pin taken others that
- * came to lie there: they would be covered without SYNC_MEMOPS, and by an entry
- * that does not know that they share a block. Ids are never used twice, so
- * finding the old one after the pin means that the allocation lived through it
- * and its end revokes the region, or changes the id where it shares a block.
+ * Is the pinned allocation the one that was queried? Between the query and the
+ * pin another thread may have freed it, and the pin may cover new allocations at
+ * that address. They would be pinned without SYNC_MEMOPS, by an entry that does
+ * not know that they share a block. CUDA never uses an id twice. So the same id
+ * after the pin proves that the allocation existed throughout. Its free then
+ * revokes the region or, if it shares a block, changes the id.
  *
- * GPU memory that CUDA did not own up to (it fails at the moment) has no id
- * that could be watched.
+ * GPU memory that CUDA does not report (as its calls fail at the moment) has no
+ * id to compare, so its pin is refused.
  */
 static int verify(const struct registration *reg, const struct pp_mem *mem,
 		  struct pp_why *why)
@@ -121,7 +121,7 @@ static int epoch_valid(void *arg, void *reg)
 	return pp_region_valid(pp_cache_ctx(arg), &r->region) && (!r->shares_block || is_same_buffer(r));
 }
 
-/* Host memory has no buffer, and no tag. A pin may end before its memory does: a huge page is split, a GPU unbound. */
+/* Host memory has no buffer id. A pin may end before its memory: a huge page is split, a GPU is unbound. */
 static int tag_valid(void *arg, void *reg)
 {
 	const struct registration *r = reg;
@@ -135,7 +135,7 @@ static const uint32_t *epoch_of(const struct pp_ctx *ctx, const struct registrat
 	return (const uint32_t *)&ctx->epochs[r->region.slot];
 }
 
-/* Whose end the page may not tell of has no word: epoch_valid() asks for its tag. */
+/* Freeing an allocation that shares a block may change no epoch, so it has no word: epoch_valid() compares its id. */
 static const uint32_t *epoch_word(void *arg, void *reg, uint32_t *value)
 {
 	const struct registration *r = reg;
@@ -143,7 +143,7 @@ static const uint32_t *epoch_word(void *arg, void *reg, uint32_t *value)
 	return r->shares_block ? NULL : epoch_of(pp_cache_ctx(arg), r, value);
 }
 
-/* The hook sees that end. */
+/* The hook sees the free of an allocation that shares a block, too. */
 static const uint32_t *hooked_word(void *arg, void *reg, uint32_t *value)
 {
 	return epoch_of(pp_cache_ctx(arg), reg, value);
@@ -169,7 +169,7 @@ static const struct pp_cache_ops ctx_ops[] = {
 	[PP_WATCH_NONE] = { ctx_pin, ctx_unpin, NULL, NULL, ctx_grow },
 };
 
-/* Loaded too late the hook does not see all frees, and the best is what there is without one. */
+/* A hook that was loaded too late does not see all frees; then PP_WATCH_BEST works without the hook. */
 static int make(uint32_t watch, const struct pp_cache_attr *attr, struct pp_cache **out)
 {
 	int ret = -EOPNOTSUPP;
@@ -191,7 +191,7 @@ PP_PUBLIC int pp_cache_create_ctx(struct pp_ctx *ctx,
 
 	if (pp_ctx_is_foreign(ctx))
 		return -EACCES;
-	/* what keeps a hit honest is the epoch, and a persistent pin's never ends */
+	/* a hit is checked by its epoch, and freeing the memory does not change that of a persistent pin */
 	if (attr && attr->pin_flags)
 		return -EOPNOTSUPP;
 	if (watch > PP_WATCH_NONE)

@@ -7,14 +7,14 @@
 
 /**
  * struct want - a miss
- * @asked: what the caller wants
- * @least: what to register when @range cannot be
- * @range: what to register
- * @whole: grown to a whole allocation: nothing beyond it may be added
- * @alone: nothing was there that overlaps @range, and would be replaced
- * @inserted: into the index, up to this
- * @search: for room
- * @wait: what others have on its way out exceeds the budget together with this
+ * @asked: range that the caller wants
+ * @least: range to register if @range cannot be registered
+ * @range: range to register
+ * @whole: @range was grown to a whole allocation: it must not grow further
+ * @alone: no entry overlaps @range, so none is replaced
+ * @inserted: count of insertions into the index up to this miss
+ * @search: search for room
+ * @wait: this entry exceeds the budget together with the unpins of other threads
  */
 struct want {
 	struct pp_range asked;
@@ -60,7 +60,7 @@ static struct pp_range merged(struct pp_cache *c, const struct pp_range *range)
 	return all;
 }
 
-/** struct found - what there is in a range: anything; all of @asked, in one entry; pending ones */
+/** struct found - entries that overlap a range: any; one that covers all of @asked; a pending one */
 struct found {
 	bool any;
 	bool covers;
@@ -108,9 +108,9 @@ static struct pp_range clipped(struct pp_range range,
 }
 
 /*
- * A whole allocation, or what there is around the range. Where the allocation
- * is too much, neighbouring pieces of it still grow together; what lies
- * outside belongs to something older.
+ * Widen to the whole allocation, or to the union with the entries that overlap.
+ * If the allocation is too large, pieces of it are still merged; an entry outside
+ * the allocation belongs to an older one.
  */
 static void widen(struct pp_cache *c, struct want *w)
 {
@@ -124,8 +124,8 @@ static void widen(struct pp_cache *c, struct want *w)
 }
 
 /*
- * What the new entry is to replace stays until that is pinned, and hits; unless
- * there is no room for both.
+ * The replaced entries stay and hit until the new entry is pinned, unless there
+ * is no room for both.
  */
 static void make_way(struct pp_cache *c, const struct want *w, struct pp_doomed *doomed)
 {
@@ -137,7 +137,7 @@ static void make_way(struct pp_cache *c, const struct want *w, struct pp_doomed 
 		pp_cache_forget_range(c, &w->range, NULL, doomed);
 }
 
-/* @lock is held, and about to be given up: what it takes to know is looked up now. */
+/* Looks up all that needs @lock, which is held and is about to be dropped. */
 static void prepare(struct pp_cache *c, struct want *w, const struct pp_doomed *doomed)
 {
 	w->inserted = c->index.inserted;
@@ -159,7 +159,7 @@ static int claim_range(struct pp_cache *c, struct want *w, struct pp_entry *e, s
 	if (ret)
 		return ret;
 	pp_entry_set_state(e, PP_PENDING);
-	/* after PENDING: a free that begins now finds that, and one that began before is found */
+	/* after PENDING: a free that begins now finds the entry; is_going() reports one that began before */
 	if (c->is_going && c->is_going(e->pub.addr, e->pub.length))
 		pp_cache_forget(c, e, doomed);
 	pp_cache_count(c, e);
@@ -171,8 +171,8 @@ static int claim_range(struct pp_cache *c, struct want *w, struct pp_entry *e, s
 }
 
 /*
- * Put a pending entry into the index. Returns 1 when another thread is, or was,
- * about the same range: look it up again.
+ * Put a pending entry into the index. Returns 1 if another thread registers, or
+ * has registered, the same range: look it up again.
  */
 static int claim(struct pp_cache *c, struct want *w, struct pp_entry **e, struct pp_doomed *doomed)
 {
@@ -206,7 +206,7 @@ static int claim_once(struct pp_cache *c, struct want *w, struct pp_entry **e)
 	return ret;
 }
 
-/* Where there is no entry, or no memory to find it by, that of an idle one does, or nothing. */
+/* Without memory for an entry or for the index, evicts an idle entry and tries once more. */
 static int claim_with_room(struct pp_cache *c, struct want *w, struct pp_entry **e)
 {
 	struct pp_search search = { 0 };
@@ -229,7 +229,7 @@ static bool lacks_room(int ret)
 	return ret == -ENOMEM || ret == -ENOSPC || ret == -EDQUOT;
 }
 
-/* Would it help to give up entries? */
+/* Would eviction help? */
 static bool is_shortage(const struct pp_cache *c, int ret)
 {
 	return lacks_room(ret) || (ret == -EMFILE && !c->no_files);
@@ -250,7 +250,7 @@ static int pin_once(struct pp_cache *c, struct pp_entry *e,
 	return ret;
 }
 
-/* What it is to replace goes first, all at once. */
+/* Forgets all entries that @e replaces, before its pin. */
 static bool replace_early(struct pp_cache *c, struct pp_entry *e)
 {
 	struct pp_doomed doomed = PP_NONE_DOOMED;
@@ -269,7 +269,7 @@ static bool make_room(struct pp_cache *c, struct pp_entry *e, struct pp_search *
 	return (!search->searching && replace_early(c, e)) || pp_room_make(c, search);
 }
 
-/* @search: as before the first attempt */
+/* @search: its state before the first attempt */
 static int pin_evicting(struct pp_cache *c, struct pp_entry *e, struct pp_search search,
 			struct pp_cache_work *work, struct pp_why *why)
 {
@@ -293,7 +293,7 @@ static int reindex(struct pp_cache *c, struct pp_entry *e, const struct pp_range
 	return ret;
 }
 
-/* The range was widened in vain: give up all but @least of it. */
+/* The pin of the widened range failed: shrink the entry to @least. */
 static int narrow(struct pp_cache *c, struct pp_entry *e, const struct want *w,
 		  int why_not)
 {
@@ -328,7 +328,7 @@ static int pin(struct pp_cache *c, struct pp_entry *e, const struct want *w,
 	return pin_evicting(c, e, w->search, work, why);
 }
 
-/* The end of being pending, one way or the other. @lock is held. */
+/* A pending entry was pinned, or its pin failed. @lock is held. */
 static void settled(struct pp_cache *c, const struct pp_cache_work *work)
 {
 	c->pending--;
@@ -339,7 +339,7 @@ static void settled(struct pp_cache *c, const struct pp_cache_work *work)
 	pp_cache_changed(c);
 }
 
-/* It is its caller's first; what it was to replace goes. */
+/* The caller of get becomes the first user; the replaced entries are forgotten. */
 static void enter(struct pp_cache *c, struct pp_entry *e, const struct want *w, struct pp_doomed *doomed)
 {
 	struct pp_range range = pp_entry_range(e);
@@ -347,7 +347,7 @@ static void enter(struct pp_cache *c, struct pp_entry *e, const struct want *w, 
 	pp_ref_get(pp_reader_here(&c->readers), e, pp_entry_index(&c->pool, e));
 	if (pp_entry_state(e) == PP_ORPHAN) {
 		pp_cache_set_gone(c, e);
-		/* who looked at it in vain sees GONE when he has uncounted, or is not counted at its last put */
+		/* a reader that looks in vain sees GONE after its put, or the last put does not see its count */
 		pp_fence_heavy(&c->readers);
 		return;
 	}

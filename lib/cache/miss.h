@@ -8,19 +8,19 @@
 
 /**
  * pp_miss - register a range
- * @asked: at least this
- * @out: the entry, used once
+ * @asked: range that the entry has to cover at least
+ * @out: the entry, with one reference for the caller
  *
- * Return: 0; 1 when another thread is, or was, about the same range: look it
- * up again; else an error, with @why.
+ * Return: 0; 1 if another thread registers, or has registered, the same range:
+ * look it up again; else an error, with @why.
  */
 int pp_miss(struct pp_cache *c, const struct pp_range *asked,
 	    struct pp_entry **out, struct pp_cache_work *work,
 	    struct pp_why *why);
 
 /*
- * Wait for a change, if a registration is under way that overlaps a range.
- * Return: was there one?
+ * Wait for a change if a pending registration overlaps a range.
+ * Return: false if there is none.
  */
 bool pp_miss_wait(struct pp_cache *c, const struct pp_range *range);
 

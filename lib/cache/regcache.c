@@ -2,10 +2,10 @@
 /*
  * The registration cache.
  *
- * An entry is one registered range. A get() that finds one takes no lock, and
- * writes only to the calling thread's memory (reader.h), once between two
- * misses to the entry's time stamp, and to the entry's state if that is COLD.
- * All else is done under one mutex, which is never held across a callback.
+ * An entry is one registered range. A get() that finds an entry takes no lock.
+ * It writes to the calling thread's memory (reader.h), to the entry's time stamp
+ * once between two misses, and to the entry's state if that is COLD. All else is
+ * done under one mutex, which is never held across a callback.
  *
  *	        pin ok           lru.c
  *	PENDING ------> LIVE <----------> COLD ------> DEAD --unpin--> FREE
@@ -13,102 +13,101 @@
  *	 v               v                 |            |
  *	ORPHAN -------> GONE <-------------+            |
  *	        pin ok   +------------------------------+
- *	                  nobody uses it any more
+ *	                         no users left
  *
  * Invariants
- * I1 The mutex is held for every change of state but COLD to LIVE, which any
- *    reader makes, by compare-and-swap.
- * I2 The index holds what is PENDING, LIVE or COLD; the LRU lists hold what is
- *    LIVE or COLD; the list of the gone holds what is GONE.
+ * I1 The mutex is held for every change of state except COLD to LIVE. Any reader
+ *    makes that change, by compare-and-swap.
+ * I2 The index holds the PENDING, LIVE and COLD entries; the LRU lists hold the
+ *    LIVE and COLD ones; the list @gone holds the GONE ones.
  * I3 From LIVE to the end of DEAD an entry's range and registration do not
- *    change; its memory stays an entry's as long as the cache exists.
+ *    change. Its memory is never used for anything else while the cache exists.
  * I4 One thread makes an entry DEAD (it holds the mutex), and that thread alone
  *    unpins it.
- * I5 Nobody becomes a user of an entry but by finding it LIVE, or by making it
- *    so, after he has counted himself.
+ * I5 A thread becomes a user of an entry in one way only: it counts its
+ *    reference, then finds the entry LIVE or makes it LIVE.
  *
- * References. The number of users is a sum over the words of all threads and a
- * word in the entry; no part of it means anything alone. A writer that wants
- * to know whether it is 0 first sets a state in which nobody new can become a
- * user (COLD, GONE), then calls membarrier(), then adds up. A reader counts
- * first and looks at the state afterwards, with a compiler barrier in between.
- * membarrier() makes every running thread pass a full barrier: a reader whose
- * count it does not see looks at the state after it. So whoever is missing in
- * the sum finds COLD or GONE: then he is none, or makes COLD LIVE, which the
- * writer's own step from COLD to DEAD then finds. After the barrier counts are
- * only taken back, but for those of readers that look in vain, who take back
- * the same count: so the sum is too high or right, and 0 is 0. A put of an entry
- * that another thread got lowers the sum like any other.
+ * References. The number of users is the sum of the words of all threads and of
+ * one word in the entry; no part of the sum means anything alone. A writer that
+ * asks whether the sum is 0 first sets a state which admits no new users (COLD,
+ * GONE), then calls membarrier(), then adds up. A reader counts first and reads
+ * the state afterwards, with a compiler barrier in between. membarrier() makes
+ * every running thread pass a full barrier: a reader whose count the writer does
+ * not see reads the state after the barrier. It finds GONE and is not a user, or
+ * finds COLD and makes it LIVE; then the writer's step from COLD to DEAD fails.
+ * After the barrier counts only fall. The exception is a reader which looks in
+ * vain: it adds a reference and takes the same one back. So the sum may be too
+ * high but never too low, and a sum of 0 means no users. A put of a reference
+ * that another thread got lowers the sum like any other put.
  *
- * The last put of a GONE entry: it uncounts, then looks at the state, so by the
- * same barrier it finds GONE or the writer found it uncounted. Then it takes
- * the mutex, whose lock makes its own count visible, and adds up; of several
- * the last one finds 0. A reader that counted in vain does the same. If the
- * mutex is held by another, that one does it when it unlocks (@left), be it to
- * wait: so who waits does so on another mutex.
+ * The last put of a GONE entry drops its count, then reads the state. By the same
+ * barrier it finds GONE, or the writer saw the lowered count. If it finds GONE,
+ * it takes the mutex, which makes its own count visible, and adds up; of several
+ * puts the last finds 0. A reader that counted in vain does the same. If another
+ * thread holds the mutex, that thread does the work when it unlocks (@left). It
+ * also unlocks to wait, so threads wait on a second mutex (@sleep).
  *
- * Memory order. Counts are written with release and added up with acquire: what
- * a user did with an entry comes before its unpin. States are seq_cst: where
+ * Memory order. Counts are written with release and added up with acquire: all
+ * that a user did with an entry comes before its unpin. States are seq_cst: where
  * there is no membarrier(), references are counted in the entries by
- * read-modify-write, and the order of these and the states decides. An entry's
- * fields are written before LIVE is stored with release, and read after it was
- * loaded. Slots, tables and words of the index are stored with release and
- * loaded with acquire (index.h).
+ * read-modify-write, and their order with the states decides. An entry's fields
+ * are written before LIVE is stored with release, and read after LIVE was loaded.
+ * Slots, tables and words of the index are stored with release and loaded with
+ * acquire (index.h).
  *
- * Why not liburcu or Concurrency Kit: they would keep memory from being freed
- * under a reader, which entries do by never being anything else, and tables by
- * keeping their addresses. What it takes is to know that nobody holds an entry,
- * for as long as a transfer takes, and hazard pointers are for moments.
+ * Why not liburcu or Concurrency Kit: they protect memory from being freed under
+ * a reader. Entries and tables need no such protection, as their addresses are
+ * never reused. The cache has to know that an entry has no users, for as long as
+ * a transfer takes; hazard pointers are made for moments.
  *
- * G1 (get never returns what was freed before the call began). Each hit asks
- * whether the entry is good *after* it has found it, so after the call began: a
- * free before that has changed the word or the tag, or has gone through
- * pp_cache_invalidate(), and the entry is not LIVE. A miss pins within the
- * call. An entry that another thread had PENDING is looked up again once it is
- * there, and asked like any other. What is forgotten while it is PENDING, or
- * becomes PENDING while it is being freed (the hook says so), is used by the
- * get that pins it at most.
+ * G1 (get never returns memory that was freed before the call began). Each hit
+ * checks that the entry is valid *after* it has found the entry, so after the call
+ * began. An earlier free has changed the word or the tag, or has gone through
+ * pp_cache_invalidate(), and the entry is not LIVE. A miss pins within the call.
+ * An entry that another thread had PENDING is looked up again after its pin, and
+ * checked like any other. An entry is used by no other call than the get which
+ * pins it if it is forgotten while PENDING, or becomes PENDING while its range is
+ * being freed (the hook reports this).
  *
- * G2 (a hit takes no lock and no CUDA call, and two threads that hit write no
- * common line): see above; words, not tags. The one line that they may share is
- * an entry's stamp, once a miss.
+ * G2 (a hit takes no lock and makes no CUDA call, and two threads that hit write
+ * no common cache line): see above; true for words, not for tags. The exception is
+ * an entry's stamp, which is written once per miss.
  *
- * G3 (budget). An entry counts from before its pin until it is DEAD, and
- * what is DEAD is waited for before a pin that would exceed the budget with
- * it. Whenever entries are added, or what exceeded the budget is put, idle
- * ones go, oldest first, until the budget holds or none is idle. When a pin
- * fails for want of room, what it is to replace goes, and then one idle entry
- * at a time, of those that were idle then; what was used later is another
- * thread's working set, and a get that can never succeed would empty it over
- * and over. When none is left, what is on its way out by then is waited for
- * and, if anything went, one attempt more is made. So a failure is reported
- * after a bounded number of attempts, the last of them with all gone that had
- * been idle or DEAD at the first shortage.
+ * G3 (budget). An entry counts from before its pin until it is DEAD. A pin that
+ * would exceed the budget together with DEAD entries waits for their unpins. When
+ * an entry is added, or put while the budget is exceeded, idle entries are
+ * evicted, oldest first, until the budget holds or none is idle. When a pin fails
+ * for lack of room, the entries that it replaces are unpinned first, then one idle
+ * entry at a time, out of those idle at the first shortage. Entries used later are
+ * another thread's working set: a get that can never succeed would empty it again
+ * and again. When none is left, the miss waits for the unpins under way; if any
+ * has ended, it makes one more attempt. So a failure is reported after a bounded
+ * number of attempts, the last of them after every entry that was idle or DEAD at
+ * the first shortage is unpinned.
  *
- * G4 (sub-ranges hit, overlaps merge). @grow says whether what it returns is
- * a whole allocation. If so, what overlaps it without covering what is wanted
- * is older than the allocation, or a narrower pin of it: it is replaced, and
- * never merged, because an entry across two allocations would outlive one of
- * them unnoticed. If not (host memory), the union is registered; should that
- * fail, since part of it may be unmapped by now, just the range itself is.
- * What is replaced stays and hits until the other is pinned, unless there is
- * no room for both.
+ * G4 (sub-ranges hit, overlaps merge). The result of @grow says whether the grown
+ * range is a whole allocation. If so, an entry that overlaps it without covering
+ * the wanted range is older than the allocation, or a narrower pin of it. It is
+ * replaced, never merged: an entry across two allocations would outlive one of
+ * them unnoticed. If not (host memory), the union is registered; if that fails
+ * (part of it may be unmapped by now), only the range itself is. The replaced
+ * entries stay and hit until the new entry is pinned, unless there is no room for
+ * both.
  *
- * The key of an entry is what was asked for or grown, never what the pin
- * rounded that to. Small GPU allocations share blocks and so 64 KiB pages: by
- * rounded extents a neighbour would hit, and its pages would be the right
- * ones even after it was freed and allocated anew, for they stay with the
- * block. But SYNC_MEMOPS belongs to the allocation and would never have been
- * set on it, and that it was freed would not be noticed, as freeing it
- * revokes nothing. So each allocation has an entry of its own; the GPU driver
- * shares the BAR1 space of the common page.
+ * The key of an entry is the requested or grown range, never the range that the
+ * pin rounded it to. Small GPU allocations share blocks and so 64 KiB pages. With
+ * rounded ranges a get of a neighbouring allocation would hit. Its pages would be
+ * right even after it was freed and allocated anew, as they stay with the block.
+ * But SYNC_MEMOPS belongs to the allocation and would not be set on the neighbour.
+ * Its free would go unnoticed, as that free revokes nothing. So each allocation
+ * has its own entry; the GPU driver shares the BAR1 space of the common page.
  *
- * G5 (every pin is unpinned once): I4, and the last put of what is GONE.
+ * G5 (every pin is unpinned once): I4, and the last put of a GONE entry.
  *
- * Progress. A get that hits and a put are wait-free but for the number of
- * entries that lie over an address. A miss waits for the mutex, for
- * registrations under way that overlap its range, and where the budget says
- * so for unpins; a pin or unpin in progress waits for no user of the cache.
+ * Progress. A get that hits and a put are wait-free, up to the number of entries
+ * that lie over an address. A miss waits for the mutex, for pending registrations
+ * that overlap its range and, if the budget requires it, for unpins. A pin or
+ * unpin in progress waits for no user of the cache.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -128,7 +127,7 @@ static inline bool foreign(const struct pp_cache *c)
 
 /* ---- leaving ------------------------------------------------------------------------ */
 
-/* After the count: whoever forgets it now sees that, or we see GONE. Likewise for the budget. */
+/* After our count is lowered: a thread that forgets the entry now sees that, or we see GONE. Likewise @over. */
 static inline bool is_wanted_back(struct pp_cache *c, struct pp_entry *e)
 {
 	return pp_entry_state(e) == PP_GONE || atomic_load(&c->over);
@@ -151,7 +150,7 @@ static void leave(struct pp_cache *c, struct pp_reader *r, struct pp_entry *e)
 
 /* ---- looking up: no lock -------------------------------------------------------------- */
 
-/* What is found; LOOK_STALE: an entry that is good no more, and that we use */
+/* Result of a look-up; LOOK_STALE: an entry that is no longer valid, with a reference of ours */
 enum look {
 	LOOK_MISS,
 	LOOK_HIT,
@@ -165,7 +164,7 @@ static bool revive(struct pp_entry *e)
 	return atomic_compare_exchange_strong(&e->state, &state, PP_LIVE) || state == PP_LIVE;
 }
 
-/* After the count: whoever makes it COLD now sees that, or we see COLD. */
+/* After the count is raised: a thread that makes the entry COLD sees the count, or we see COLD. */
 static bool is_there(struct pp_entry *e)
 {
 	uint32_t state = pp_entry_state(e);
@@ -173,7 +172,7 @@ static bool is_there(struct pp_entry *e)
 	return state == PP_LIVE || (state == PP_COLD && revive(e));
 }
 
-/* An empty range is in none. */
+/* False for an empty range */
 static inline bool covers(const struct pp_entry *e, uint64_t addr, uint64_t length)
 {
 	uint64_t offset = addr - e->pub.addr;
@@ -183,11 +182,11 @@ static inline bool covers(const struct pp_entry *e, uint64_t addr, uint64_t leng
 
 static inline bool word_is_good(const struct pp_entry *e)
 {
-	/* pairs with the release of the kernel that ended the registration */
+	/* pairs with the kernel's release when it ended the registration */
 	return atomic_load_explicit((const _Atomic uint32_t *)e->word, memory_order_acquire) == e->value;
 }
 
-/* valid() may do anything */
+/* valid() is the caller's code and may change errno. */
 static bool is_good(struct pp_cache *c, const struct pp_entry *e)
 {
 	PP_KEEP_ERRNO;
@@ -197,7 +196,7 @@ static bool is_good(struct pp_cache *c, const struct pp_entry *e)
 	return !c->ops.valid || c->ops.valid(c->arg, e->pub.reg);
 }
 
-/* Written once between two misses, whoever hits it how often */
+/* Written once between two misses, however many threads hit the entry */
 static inline void touch(struct pp_cache *c, struct pp_entry *e)
 {
 	uint32_t now = pp_cache_now(c);
@@ -244,7 +243,7 @@ static enum look look_in_class(struct pp_cache *c, struct pp_reader *r, uint64_t
 	return LOOK_MISS;
 }
 
-/* So that one cache miss does not wait for another */
+/* The CPU's cache misses of all classes overlap. */
 static inline void fetch(const struct pp_table *t, uint64_t addr, uint64_t classes)
 {
 	for (; classes; classes &= classes - 1)
@@ -292,7 +291,7 @@ static bool is_listed(struct pp_entry *e)
 	return state == PP_LIVE || state == PP_COLD;
 }
 
-/* A hit that turned out to be none; another thread may have found that, too. */
+/* Drops our reference to a stale entry and forgets it, unless another thread did so first. */
 static void drop_stale(struct pp_cache *c, struct pp_reader *r, struct pp_entry *e)
 {
 	struct pp_doomed doomed = PP_NONE_DOOMED;
@@ -308,7 +307,7 @@ static void drop_stale(struct pp_cache *c, struct pp_reader *r, struct pp_entry 
 	pp_cache_unlock(c, &doomed);
 }
 
-/* Until it is a hit, or registered by us, or cannot be. */
+/* Repeats until the range hits, or we have registered it, or that failed. */
 static int get(struct pp_cache *c, const struct pp_range *asked, struct pp_entry **out, struct pp_cache_work *work,
 	       struct pp_why *why)
 {
@@ -333,7 +332,7 @@ static int get(struct pp_cache *c, const struct pp_range *asked, struct pp_entry
 		ret = pp_miss(c, asked, out, work, why);
 		if (ret == 1)
 			continue;
-		/* it was registered once and nobody owns it now: freed */
+		/* the range was registered once and has no owner now: it was freed */
 		return ret == -EINVAL && revoked ? -ESTALE : ret;
 	}
 }
@@ -373,10 +372,10 @@ int pp_cache_get_counted(struct pp_cache *cache, uint64_t addr,
 /* ---- the usual hit ----------------------------------------------------------------------- */
 
 /*
- * The same once more, for the usual case, and without calls, so that the compiler
- * has all in registers: entries of one class, each in its first bucket, LIVE,
- * with a word, used by a thread that has been here (so the cache is this
- * process's). All else is get_other()'s.
+ * The same look-up for the usual case, without calls, so that the compiler keeps
+ * all in registers. The usual case: entries of one class, each in its first
+ * bucket, LIVE, with a word; and a thread which has used this cache before, so
+ * that the cache is this process's. get_other() does all other cases.
  */
 
 static struct pp_entry *hit_other(struct pp_cache *c, uint64_t addr, uint64_t length)
@@ -396,7 +395,7 @@ static struct pp_entry *hit_other(struct pp_cache *c, uint64_t addr, uint64_t le
 	}
 }
 
-/* @unwanted: NULL, or an entry that was used for a moment */
+/* @unwanted: NULL, or an entry whose reference is to be dropped */
 static __attribute__((noinline)) int get_other(struct pp_cache *c, uint64_t addr, uint64_t length,
 					       const struct pp_cache_entry **out, struct pp_why *why,
 					       struct pp_entry *unwanted)
@@ -414,7 +413,7 @@ static __attribute__((noinline)) int get_other(struct pp_cache *c, uint64_t addr
 	return 0;
 }
 
-/* An entry that may be the one, or PP_NO_ENTRY, as which an emptied slot ends too */
+/* A candidate, or PP_NO_ENTRY; a slot that was just emptied gives PP_NO_ENTRY, too. */
 static inline uint32_t first_of_one_class(struct pp_cache *c, uint64_t addr)
 {
 	unsigned int k = atomic_load_explicit(&c->index.only, memory_order_acquire);
@@ -439,7 +438,7 @@ static inline bool is_usual_hit(struct pp_entry *e, uint64_t addr, uint64_t leng
 	return pp_entry_state(e) == PP_LIVE && covers(e, addr, length) && e->word && word_is_good(e);
 }
 
-/* So that a hit takes as long whatever else is compiled */
+/* The time of a hit does not depend on the code before it. */
 #define AT_A_CACHE_LINE __attribute__((aligned(64)))
 
 PP_PUBLIC AT_A_CACHE_LINE int pp_cache_get(struct pp_cache *cache, const void *at, size_t length,
@@ -500,13 +499,13 @@ PP_PUBLIC void pp_cache_invalidate(struct pp_cache *cache, const void *addr,
 		range.end = UINT64_MAX;
 	pthread_mutex_lock(&cache->lock);
 	pp_cache_forget_range(cache, &range, NULL, &doomed);
-	/* what was replaced before, and whose last user could not take the lock */
+	/* earlier replaced entries: their last user could not take the lock */
 	pp_cache_sweep(cache, &doomed);
 	pp_cache_changed(cache);
 	by = cache->doom;
 	others = cache->leaving.count > doomed.count;
 	pp_cache_unlock(cache, &doomed);
-	/* what another thread has evicted just before is still registered */
+	/* an entry that another thread has just evicted is still registered */
 	if (others)
 		pp_cache_await_unpins(cache, &range, by);
 }
@@ -522,14 +521,14 @@ PP_PUBLIC void pp_cache_flush(struct pp_cache *cache)
 	pthread_mutex_lock(&cache->lock);
 	while (pp_cache_evict(cache, pp_cache_now(cache), &doomed))
 		cache->stats.evictions--;
-	/* at the end nobody else looks at what is gone, whoever has put it */
+	/* when the cache ends, no later call frees the GONE entries */
 	atomic_store(&cache->left, true);
 	pp_cache_sweep(cache, &doomed);
 	pp_room_reset(cache);
 	pp_cache_unlock(cache, &doomed);
 }
 
-/* In a child of fork() the lock may be held by a thread that is not there. */
+/* In a child of fork() the lock may be held by a thread that exists in the parent only. */
 PP_PUBLIC void pp_cache_stats(struct pp_cache *cache,
 			      struct pp_cache_stats *out)
 {
@@ -604,7 +603,7 @@ static struct pp_cache *cache_alloc(void)
 	return c;
 }
 
-/* What has neither word nor valid() is good as long as this is what it is. */
+/* The word of a cache with neither word() nor valid(): its entries are valid until invalidated. */
 static const uint32_t always;
 
 static const uint32_t *always_word(void *arg, void *reg, uint32_t *value)

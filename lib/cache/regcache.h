@@ -6,35 +6,36 @@
 #include "libpeerpin.h"
 
 /**
- * struct pp_cache_work - what calls of pp_cache_get_counted() had to do
- * @pins: registrations they made
- * @pin_ns: time that took, failed attempts included
+ * struct pp_cache_work - registrations made by calls of pp_cache_get_counted()
+ * @pins: number of registrations
+ * @pin_ns: their time, failed attempts included
  */
 struct pp_cache_work {
 	uint32_t pins;
 	uint64_t pin_ns;
 };
 
-/* pp_cache_get() that adds what it did to @work; @why is not NULL here */
+/* pp_cache_get() that adds its registrations to @work; @why may be NULL */
 int pp_cache_get_counted(struct pp_cache *cache, uint64_t addr,
 			 uint64_t length, const struct pp_cache_entry **out,
 			 struct pp_cache_work *work, struct pp_why *why);
 
-/* pp_cache_create() of any @attr: its pin_flags and watch are @ops' business */
+/* pp_cache_create() with any @attr: @ops have to honour its pin_flags and watch */
 int pp_cache_make(const struct pp_cache_ops *ops, void *arg, const struct pp_cache_attr *attr,
 		  struct pp_cache **out);
 
-/* The context of a cache made by pp_cache_create_ctx(), else NULL. Such a cache is its operations' argument. */
+/* The context of a cache made by pp_cache_create_ctx(), else NULL. The argument of its operations is the cache. */
 struct pp_ctx *pp_cache_ctx(const struct pp_cache *cache);
 void pp_cache_set_ctx(struct pp_cache *cache, struct pp_ctx *ctx);
 
 /*
- * It is told of frees, so pp_watch_end() is due before it ends. @is_going: is a
- * range being freed? What is registered then is its caller's only.
+ * The hook reports frees to the cache, so the cache calls pp_watch_end() before
+ * it ends. @is_going: is a range being freed? Then a registration of the range
+ * serves only the get() that made it.
  */
 void pp_cache_set_hooked(struct pp_cache *cache, int (*is_going)(uint64_t addr, uint64_t length));
 
-/* Its entries are no descriptors: where these have run out, none is given up. */
+/* Its entries have no file descriptors: on EMFILE none is evicted. */
 void pp_cache_set_no_files(struct pp_cache *cache);
 
 #endif
