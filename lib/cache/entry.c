@@ -9,7 +9,7 @@ enum {
 	MOST = PP_HUGE_PAGE / sizeof(struct pp_entry),
 };
 
-/* Entries: a page, which may be one of 64 KiB; then as many more as there are, but no more than MOST. */
+/* Entries to add: those of one page (4 to 64 KiB) at first; then the pool doubles, by MOST entries at most. */
 static uint32_t next_step(const struct pp_pool *pool)
 {
 	if (!pool->ready)
@@ -29,8 +29,8 @@ static bool grow(struct pp_pool *pool)
 }
 
 /*
- * Addresses only, which cost nothing; what is used of them becomes memory. Where they
- * do cost, under mlockall(MCL_FUTURE) or RLIMIT_AS, there may be room for fewer.
+ * Reserves addresses, which cost nothing; grow() adds memory. Under mlockall(MCL_FUTURE)
+ * or RLIMIT_AS the addresses do cost, so the pool halves its maximum until they fit.
  */
 int pp_pool_init(struct pp_pool *pool)
 {
@@ -61,7 +61,7 @@ static struct pp_entry *take_used(struct pp_pool *pool)
 	return e;
 }
 
-/* What readers may look at meanwhile is left alone: @state, @shared, @stamp. */
+/* Does not reset @shared and @stamp, and sets @state atomically, as readers may still use them. */
 struct pp_entry *pp_pool_take(struct pp_pool *pool)
 {
 	struct pp_entry *e;

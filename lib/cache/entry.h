@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Entries of the registration cache, and the pool they come from. An entry's
- * memory stays an entry's until the pool ends, so a reader may look at the
- * state of one at any time, whatever it has become.
+ * Entries of the registration cache, and their pool. The memory of an entry is used
+ * for entries only until the pool ends, so a reader may read an entry's state at any
+ * time, even after the entry has been freed or reused.
  */
 #ifndef PP_ENTRY_H
 #define PP_ENTRY_H
@@ -16,7 +16,7 @@
 	((type *)((char *)(ptr) - offsetof(type, member)))
 
 enum {
-	PP_NO_ENTRY = 0,	/* there is an entry of this index, that is never used */
+	PP_NO_ENTRY = 0,	/* the entry with this index exists but is never used */
 	PP_FIRST_ENTRY = 1,
 	PP_MAX_ENTRIES = 1 << 22,
 };
@@ -26,25 +26,26 @@ enum pp_entry_state {
 	PP_PENDING,	/* being pinned; in the index */
 	PP_ORPHAN,	/* being pinned; not in the index yet, or forgotten already */
 	PP_LIVE,	/* in the index and in the LRU list */
-	PP_COLD,	/* likewise; nobody uses it, and who wants to makes it LIVE first */
-	PP_GONE,	/* forgotten; its last user gives it up */
+	PP_COLD,	/* likewise; without users: a thread that wants it makes it LIVE first */
+	PP_GONE,	/* forgotten; its last put makes it DEAD */
 	PP_DEAD,	/* being unpinned */
 };
 
 /**
  * struct pp_entry - one cache line
- * @pub: what the users see; fixed from LIVE to the end of DEAD
- * @word: NULL, or the registration is good while it is @value
- * @state: enum pp_entry_state; changes under the cache's lock, but for COLD to
+ * @pub: the part that users see; fixed from LIVE to the end of DEAD
+ * @word: NULL, or the registration is valid while *@word is @value
+ * @state: enum pp_entry_state; changes under the cache's lock, except COLD to
  *	LIVE, which any reader does
- * @shared: references that found no place in a thread's own words, less those
- *	that were put by another thread than got them. The number of users is
- *	this and what all threads' words say; only the sum means something
- * @stamp: time at which it was last used
- * @queued: what @stamp was when it got its place in the LRU list; DEAD: when it
- *	was doomed
- * @prev, @next: places in the LRU list, or in that of entries on their way out
- * @link: the next one in the pool, or of those that a thread has to unpin
+ * @shared: references that found no place in a thread's own words, minus puts by
+ *	other threads than those that got the reference. The number of users is
+ *	the sum of this and of all threads' words; only the sum has a meaning
+ * @stamp: time of its last use
+ * @queued: value of @stamp when it got its place in the LRU list; DEAD: count of
+ *	doomed entries (@doom of struct pp_cache) when it was doomed
+ * @prev, @next: neighbours in an LRU list, or in the list of GONE or DEAD entries
+ * @link: next entry in the pool, or of those that a thread has to unpin; in an LRU
+ *	list: is that the list of cold entries?
  */
 struct pp_entry {
 	struct pp_cache_entry pub;
@@ -62,10 +63,10 @@ struct pp_entry {
 _Static_assert(sizeof(struct pp_entry) == 64, "an entry is one cache line");
 
 /**
- * struct pp_pool - see above; its user provides the lock
- * @base: all there may be, @most; the first @ready of them are memory
- * @ever: the first that was never taken
- * @free: the one given back last, or PP_NO_ENTRY
+ * struct pp_pool - pool of entries; its user provides the lock
+ * @base: addresses for @most entries; the first @ready of them have memory
+ * @ever: the first entry that was never taken
+ * @free: the entry given back last, or PP_NO_ENTRY
  */
 struct pp_pool {
 	struct pp_entry *base;
@@ -78,7 +79,7 @@ struct pp_pool {
 int pp_pool_init(struct pp_pool *pool);		/* 0 or -ENOMEM */
 void pp_pool_end(struct pp_pool *pool);
 
-/* ORPHAN, all else 0; NULL: there is no memory */
+/* An entry in the state ORPHAN, with @pub and @word zeroed; NULL: no memory */
 struct pp_entry *pp_pool_take(struct pp_pool *pool);
 void pp_pool_give(struct pp_pool *pool, struct pp_entry *e);
 
@@ -97,7 +98,7 @@ static inline uint32_t pp_entry_state(struct pp_entry *e)
 	return atomic_load_explicit(&e->state, memory_order_seq_cst);
 }
 
-/* Under the cache's lock, but not from COLD; release: its fields are published. */
+/* Under the cache's lock; not for a COLD entry, which readers change. Release: publishes the entry's fields. */
 static inline void pp_entry_set_state(struct pp_entry *e, enum pp_entry_state state)
 {
 	atomic_store_explicit(&e->state, state, memory_order_release);
@@ -114,7 +115,7 @@ static inline void pp_entry_set_range(struct pp_entry *e, const struct pp_range 
 	e->pub.length = pp_range_length(range);
 }
 
-/* Is it found by its address? Under the cache's lock. */
+/* Is the entry in the index? Under the cache's lock. */
 static inline bool pp_entry_is_indexed(struct pp_entry *e)
 {
 	uint32_t state = pp_entry_state(e);

@@ -10,8 +10,8 @@ enum {
 };
 
 /*
- * A block, from its lowest bit: classes from PP_CLASS_MIN on (19), tag (13). Blocks
- * of one tag share a word where they meet, which then says too much.
+ * The word of a block, from its lowest bit: classes from PP_CLASS_MIN on (19), tag
+ * (13). Two blocks of the same tag may share a word, which then has the classes of both.
  */
 #define BLOCK_CLASSES 0x7ffffu
 #define BLOCK_TAG (~BLOCK_CLASSES)
@@ -39,7 +39,7 @@ static uint32_t block_tag(uint64_t number)
 
 static uint32_t block_load(const struct pp_table *t, uint64_t at)
 {
-	/* pairs with block_store(): what is of these classes is found */
+	/* pairs with block_store(): the reader finds the entries of these classes */
 	return atomic_load_explicit(&t->blocks[at], memory_order_acquire);
 }
 
@@ -49,8 +49,8 @@ static void block_store(const struct pp_table *t, uint64_t at, uint32_t word)
 }
 
 /*
- * Where the word of a block is, or the empty one that ends the search for it. They
- * begin in order, so blocks that lie next to each other are in nobody's way.
+ * Index of the word of a block, or of the empty word that ends the search. Adjacent
+ * blocks start their search at different words, so they do not collide.
  */
 static uint64_t block_find(const struct pp_table *t, uint64_t number, uint32_t tag)
 {
@@ -81,7 +81,7 @@ static void block_add(struct pp_index *x, const struct pp_table *t, uint64_t num
 	block_store(t, at, tag | word | 1u << (k - PP_CLASS_MIN));
 }
 
-/* Which classes are left is not known before none is. */
+/* The classes are cleared only when the last entry leaves, as they have no counts of their own. */
 static void block_sub(struct pp_index *x, const struct pp_table *t, uint64_t number)
 {
 	uint32_t tag = block_tag(number);
@@ -110,7 +110,7 @@ static int slot_in(struct pp_bucket *b, uint64_t value)
 	return -1;
 }
 
-/* Once there may have been more than can be told, it stays so. */
+/* A count that reached 255 stays there, as the true number is unknown. */
 static void passed_by(const struct pp_table *t, uint64_t from, uint64_t to, int64_t by)
 {
 	for (; from != to; from++) {
@@ -122,7 +122,7 @@ static void passed_by(const struct pp_table *t, uint64_t from, uint64_t to, int6
 	}
 }
 
-/* There is room, or this would not end. */
+/* Ends only if @slot is in the table; for slot 0, if the table has room. */
 static uint64_t bucket_of(const struct pp_table *t, uint64_t n, uint64_t slot)
 {
 	while (slot_in(bucket(t, n), slot) < 0)
@@ -159,7 +159,7 @@ static void slot_clear(const struct pp_table *t, const struct pp_key *key, uint6
 
 /* ---- entries ------------------------------------------------------------------------ */
 
-/* What an entry writes to the slot of one of its granules */
+/* The value of an entry's slot for one of its granules */
 static uint64_t slot_of(const struct pp_range *range, uint64_t granule, unsigned int k, uint32_t index)
 {
 	uint8_t first = range->start >> k == granule ? range->start >> (k - 8) : 0;
@@ -226,7 +226,7 @@ static void table_free(struct pp_table *t)
 	pp_pages_unmap(t, sizeof(*t));
 }
 
-/* Not malloc()'s memory either: that comes and goes by what is intercepted. */
+/* Not from malloc(): its mmap() and munmap() calls may be intercepted. */
 static struct pp_table *table_new(unsigned int bits, unsigned int block_bits)
 {
 	struct pp_table *t = pp_pages_map(sizeof(*t), PROT_READ | PROT_WRITE);
@@ -247,7 +247,7 @@ static struct pp_table *table_new(unsigned int bits, unsigned int block_bits)
 	return t;
 }
 
-/* Gives it back to the kernel, which does not take what the process has locked. */
+/* Gives the pages back to the kernel, which refuses locked pages; those are zeroed. */
 static void pages_empty(void *at, size_t size)
 {
 	_Atomic uint64_t *word = at, *end = word + size / sizeof(*word);
@@ -258,7 +258,7 @@ static void pages_empty(void *at, size_t size)
 		store(word, 0);
 }
 
-/* Its memory goes; readers who are still there find empty slots. */
+/* Frees the table's memory but not its addresses; readers that still use it find empty slots. */
 static void table_empty(struct pp_table *t)
 {
 	pages_empty(t->buckets, buckets_size(t));
@@ -286,8 +286,8 @@ static void table_fill(struct pp_index *x, struct pp_table *t, const struct pp_p
 }
 
 /*
- * The generation before the current one may become the next: a reader who is
- * still there finds entries that are in the index, or too few.
+ * The previous generation may become the next: a reader that still uses it finds
+ * entries that are in the index, maybe not all of them.
  */
 static struct pp_table *table_next(struct pp_table *now, unsigned int bits, unsigned int block_bits)
 {
@@ -308,15 +308,15 @@ static int table_replace(struct pp_index *x, const struct pp_pool *pool, unsigne
 		return -ENOMEM;
 	table_fill(x, t, pool);
 	t->older = old;
-	/* pairs with readers' acquire: they find it filled */
+	/* pairs with the readers' acquire: they find the table filled */
 	atomic_store_explicit(&x->table, t, memory_order_release);
 	table_empty(old);
 	return 0;
 }
 
 /*
- * Four of five slots, and every other block; an entry takes two of each. Words
- * of blocks that count nothing any more go when the table is made anew.
+ * At most four of five slots and every other block word may be in use; an entry takes
+ * two of each. A new table drops the words of blocks without entries.
  */
 static int make_room(struct pp_index *x, const struct pp_pool *pool)
 {

@@ -3,22 +3,23 @@
  * Finds entries by address, without an order among them.
  *
  * An entry of more than 2^(k-1) and at most 2^k bytes is of class k and lies in
- * one or two granules of 2^k bytes. Each of these is a key of a hash table, so
- * a look-up asks once for each class that there is, whatever the length of the
- * entries. Where there are many, a second table says which classes there are in
- * the block of 1 GiB around an address.
+ * one or two granules of 2^k bytes. Each granule is a key of a hash table. So a
+ * look-up probes once for each class in use, whatever the length of the entries.
+ * If many classes are in use, a second table gives the classes in the block of
+ * 1 GiB around an address.
  *
- * A bucket of the hash table is a cache line: seven slots, and a word with a byte
- * of the hash for each of them, so that one comparison finds the slot; and with
- * the number of keys that found the bucket full and went on to the next one. A
- * slot is a word: which entry, and which 256ths of the granule it covers, so
- * that seldom an entry is looked at in vain.
+ * A bucket of the hash table is a cache line: seven slots and a word. The word has
+ * a byte of the hash for each slot, so that one comparison finds the slot. Its
+ * highest byte counts the keys that found the bucket full and went on to the next.
+ * A slot holds the index of its entry, and which 256ths of the granule the entry
+ * covers. So a reader seldom looks at an entry in vain.
  *
- * One thread at a time changes the index (the cache's lock); readers need no
- * lock. A slot is written first, then its byte, after the numbers of the buckets
- * that it was passed on by, and cleared the other way round, so a reader finds
- * each key that is there for as long as he looks. Tables that became too small are emptied, their addresses
- * kept: a reader who is still there finds nothing, and asks again with the lock.
+ * One thread at a time changes the index (the cache's lock); readers need no lock.
+ * A writer first raises the counts of the buckets that the key passes, then writes
+ * the slot, then its byte; it clears in the opposite order. So a reader finds each
+ * key that is present during its whole look-up. Tables that became too small are
+ * emptied but stay mapped: a reader that still uses one finds nothing, and looks
+ * again with the lock held.
  */
 #ifndef PP_INDEX_H
 #define PP_INDEX_H
@@ -32,13 +33,13 @@ enum {
 	PP_BLOCK_SHIFT = 30,
 };
 
-/* larger than blocks: in all of them */
+/* classes larger than a block: assumed in every block */
 #define PP_LARGE_CLASSES (~0ull << (PP_BLOCK_SHIFT + 1))
 
 /**
  * struct pp_bucket
- * @bytes: of each slot, 0: it is empty; the highest one: keys that went on from
- *	here, or 255: maybe more
+ * @bytes: one hash byte for each slot, 0: empty; the highest byte: number of keys
+ *	that went on to the next bucket, 255: that many or more
  */
 struct pp_bucket {
 	_Atomic uint64_t slots[PP_SLOTS];
@@ -49,12 +50,12 @@ _Static_assert(sizeof(struct pp_bucket) == 64, "a bucket is one cache line");
 
 /**
  * struct pp_table - one generation of both tables
- * @counts: entries in each of @blocks, for the writer
- * @bits: there are 2^bits buckets
- * @block_bits: and 2^block_bits blocks
+ * @counts: entries in each of @blocks; the writer's only
+ * @bits: the table has 2^bits buckets
+ * @block_bits: and 2^block_bits words for blocks
  * @shift: 64 - bits
  * @mask: 2^bits - 1
- * @older: the generation before, empty
+ * @older: the generation before, emptied
  */
 struct pp_table {
 	struct pp_bucket *buckets;
@@ -69,13 +70,13 @@ struct pp_table {
 
 /**
  * struct pp_index
- * @table: the newest
- * @classes: a bit for each class that there is
- * @only: that class, if there is one only; else 0
- * @keys: in @table
- * @inserted: entries, ever
+ * @table: the newest generation
+ * @classes: a bit for each class in use
+ * @only: the class in use if there is exactly one; else 0
+ * @keys: number of keys in @table
+ * @inserted: entries ever inserted
  * @blocks_used: words of @table->blocks that are not empty
- * @blocks: those that count something
+ * @blocks: words of @table->blocks with a count above 0
  * @count: entries of each class
  */
 struct pp_index {
@@ -89,7 +90,7 @@ struct pp_index {
 	uint32_t count[PP_CLASS_MAX + 1];
 };
 
-/** struct pp_key - @bytes: its byte, in all places; @unit: the 256th */
+/** struct pp_key - @bytes: its hash byte, in all eight bytes; @unit: the 256th of the granule */
 struct pp_key {
 	uint64_t bucket;
 	uint64_t bytes;
@@ -125,13 +126,13 @@ static inline struct pp_key pp_key_of(const struct pp_table *t, uint64_t addr, u
 	};
 }
 
-/* A slot, from its lowest bit: how many 256ths behind the first (8), the first (8), the entry */
+/* A slot, from its lowest bit: number of 256ths after the first (8), the first 256th (8), the entry */
 static inline uint64_t pp_slot_of(uint32_t entry, uint8_t first, uint8_t last)
 {
 	return (uint64_t)entry << 16 | (uint64_t)first << 8 | (last - first);
 }
 
-/* 0, if it has been emptied just now */
+/* PP_NO_ENTRY if the slot has just been emptied */
 static inline uint32_t pp_slot_entry(uint64_t slot)
 {
 	return slot >> 16;
@@ -143,8 +144,8 @@ static inline bool pp_slot_matches(uint64_t slot, const struct pp_key *key)
 }
 
 /*
- * The highest bit of each byte of @bytes that is @key's; also, now and then, of
- * one that follows such a byte. Without the bucket's own.
+ * The highest bit of each byte of @bytes that equals @key's; rarely also that of
+ * the byte after such a byte. Never that of the count in the highest byte.
  */
 static inline uint64_t pp_bytes_match(uint64_t bytes, const struct pp_key *key)
 {
@@ -168,7 +169,7 @@ static inline const struct pp_bucket *pp_bucket_at(const struct pp_table *t, uin
 	return &t->buckets[n & t->mask];
 }
 
-/* Classes of entries in the block around @addr, and maybe some more */
+/* Classes of entries in the block around @addr; may contain classes with no entry there */
 uint64_t pp_block_classes(const struct pp_table *t, uint64_t addr);
 
 static inline uint64_t pp_classes_at(struct pp_index *x, const struct pp_table *t, uint64_t addr)
@@ -182,15 +183,16 @@ static inline uint64_t pp_classes_at(struct pp_index *x, const struct pp_table *
 	return classes & pp_block_classes(t, addr);
 }
 
-/* ---- changing it; one thread at a time --------------------------------------------- */
+/* ---- changes: one thread at a time ------------------------------------------------- */
 
 int pp_index_init(struct pp_index *x);	/* 0 or -ENOMEM */
 void pp_index_end(struct pp_index *x);
 
 /*
- * An entry that is not here yet, by its range, which must not change before it is
- * removed. Others of @pool that are here may move to a larger table. 0 or
- * -ENOMEM. Its state says that it is here after the one and before the other.
+ * Insert an entry by its range, which must not change before pp_index_remove().
+ * Other entries of @pool in the index may move to a larger table. 0 or -ENOMEM.
+ * pp_entry_is_indexed() must be false until the insertion is done: a new table takes in
+ * all entries for which it is true, and would hold the entry twice.
  */
 int pp_index_insert(struct pp_index *x, const struct pp_pool *pool, struct pp_entry *e);
 void pp_index_remove(struct pp_index *x, const struct pp_pool *pool, struct pp_entry *e);

@@ -2,9 +2,9 @@
 #include "lru.h"
 
 enum {
-	BATCH = 64,	/* entries that share a heavy fence, at most */
-	SHARE = 4,	/* and not more than a fourth of all */
-	STEPS = 64,	/* that an entry is put before later ones, at most */
+	BATCH = 64,	/* maximum of entries that share a heavy fence */
+	SHARE = 4,	/* and at most a fourth of all entries */
+	STEPS = 64,	/* maximum of later entries that insert_by_age() passes */
 };
 
 /* ---- lists ------------------------------------------------------------------------ */
@@ -85,7 +85,7 @@ void pp_lru_add(struct pp_lru *lru, const struct pp_pool *pool, struct pp_entry 
 	pp_list_append(&lru->warm, pool, e);
 }
 
-/* Behind what was used no later; exactly so unless it is far from the end. */
+/* Inserts behind entries used no later; after STEPS steps the place is approximate. */
 static void insert_by_age(struct pp_list *list, const struct pp_pool *pool, struct pp_entry *e)
 {
 	uint32_t at = list->last, before = PP_NO_ENTRY, steps;
@@ -117,7 +117,7 @@ void pp_lru_remove(struct pp_lru *lru, const struct pp_pool *pool, struct pp_ent
 	pp_list_remove(e->link ? &lru->cold : &lru->warm, pool, e);
 }
 
-/* Unused since it was queued, and not after @than? Else it is queued again. */
+/* Not used since it was queued, nor after @than? Otherwise the entry is queued again. */
 static bool is_old(struct pp_lru *lru, const struct pp_pool *pool, struct pp_entry *e, uint32_t than)
 {
 	if (stamp(e) == e->queued && !is_after(e->queued, than))
@@ -126,7 +126,7 @@ static bool is_old(struct pp_lru *lru, const struct pp_pool *pool, struct pp_ent
 	return false;
 }
 
-/* A reader may touch it meanwhile. */
+/* By compare-and-swap, as a reader may stamp the entry meanwhile. */
 static void age(struct pp_entry *e, uint32_t now)
 {
 	uint32_t used = stamp(e);
@@ -181,7 +181,7 @@ static void cool(struct pp_lru *lru, const struct pp_pool *pool, uint32_t than, 
 	}
 }
 
-/* Of what was made COLD, what is in use is used now. */
+/* COLD entries that are in use become LIVE, with the present time as their stamp. */
 static void keep_used(struct pp_lru *lru, const struct pp_pool *pool, struct pp_readers *readers, uint32_t now)
 {
 	uint32_t i, next = lru->cold.first;
@@ -208,7 +208,7 @@ static struct pp_entry *take_cold(struct pp_lru *lru, const struct pp_pool *pool
 
 		next = e->next;
 		if (is_after(e->queued, than)) {
-			/* in the way of an older one */
+			/* too young for this search: it must not hide an older one */
 			change(e, PP_COLD, PP_LIVE);
 			move(lru, pool, e, false);
 			continue;
@@ -217,14 +217,14 @@ static struct pp_entry *take_cold(struct pp_lru *lru, const struct pp_pool *pool
 			pp_lru_remove(lru, pool, e);
 			return e;
 		}
-		move(lru, pool, e, false);	/* it was wanted meanwhile */
+		move(lru, pool, e, false);	/* a reader made it LIVE meanwhile */
 	}
 	return NULL;
 }
 
 /*
- * Each entry is looked at twice at most: once to find that it was used since it
- * was queued, and once more when it has its place.
+ * Looks at each entry at most twice: once to find that it was used since it was
+ * queued, and once more in its new place.
  */
 struct pp_entry *pp_lru_take(struct pp_lru *lru, const struct pp_pool *pool, struct pp_readers *readers,
 			     uint32_t now, uint32_t than)

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who goes next. Readers stamp entries with the time and touch no list; an
- * entry whose stamp has changed since it was queued is queued again, by its
- * stamp, when it comes to the front.
+ * Which entry is evicted next. Readers stamp entries with the time and touch no
+ * list. An entry whose stamp has changed since it was queued is queued again, by
+ * its stamp, when it comes to the front.
  *
- * Whether nobody uses an entry takes a heavy fence to tell. So the next few are
- * made COLD together, with one fence: who wants one afterwards makes it LIVE
- * again first, by itself. What is COLD still is unused, and to evict it is to
- * make it DEAD in its place, which succeeds for one of the two.
+ * To prove an entry unused takes a heavy fence. So the next few entries are made
+ * COLD together, with one fence. A reader that wants a COLD entry first makes it
+ * LIVE. So an entry that is still COLD is unused. Eviction makes it DEAD by
+ * compare-and-swap: either the reader succeeds or the eviction.
  */
 #ifndef PP_LRU_H
 #define PP_LRU_H
 
 #include "reader.h"
 
-/** struct pp_list - of entries, by @prev and @next */
+/** struct pp_list - list of entries, linked by their @prev and @next */
 struct pp_list {
 	uint32_t first;
 	uint32_t last;
 	uint32_t count;
 };
 
-/** struct pp_lru - @warm: LIVE. @cold: COLD, or LIVE again since. Both oldest first */
+/** struct pp_lru - @warm: LIVE entries. @cold: COLD ones, or LIVE again since. Both oldest first */
 struct pp_lru {
 	struct pp_list warm;
 	struct pp_list cold;
@@ -38,19 +38,22 @@ static inline struct pp_entry *pp_list_first(const struct pp_list *list, const s
 
 void pp_lru_init(struct pp_lru *lru);
 
-/* a LIVE entry, used now */
+/* @e: LIVE, used now */
 void pp_lru_add(struct pp_lru *lru, const struct pp_pool *pool, struct pp_entry *e);
 
-/* Due every PP_LRU_SPAN ticks: ages are told apart up to 2^31 of them, and what is older than a span is that old. */
+/*
+ * Call every PP_LRU_SPAN ticks. The comparison of stamps works up to an age of 2^31
+ * ticks, so an age above PP_LRU_SPAN is set to PP_LRU_SPAN.
+ */
 enum { PP_LRU_SPAN = 1 << 29 };
 void pp_lru_age(struct pp_lru *lru, const struct pp_pool *pool, uint32_t now);
 
-/* an entry that was added and not taken */
+/* @e: added and not taken since */
 void pp_lru_remove(struct pp_lru *lru, const struct pp_pool *pool, struct pp_entry *e);
 
 /*
- * The unused entry that was used least recently, if that was not after @than:
- * removed, and DEAD. NULL: there is none.
+ * Remove the least recently used entry that has no users and was not used after
+ * @than, and make it DEAD. Returns NULL if there is none.
  */
 struct pp_entry *pp_lru_take(struct pp_lru *lru, const struct pp_pool *pool, struct pp_readers *readers,
 			     uint32_t now, uint32_t than);

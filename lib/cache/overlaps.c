@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "overlaps.h"
 
-enum { LONG_RANGE = 64 };	/* of the smallest granules */
+enum { LONG_RANGE = 64 };	/* in granules of the smallest class */
 
 static uint64_t classes_of_all(const struct pp_overlaps *o)
 {
@@ -56,7 +56,7 @@ static void granule_next(struct pp_overlaps *o)
 	class_begin(o);
 }
 
-/* From @start to the end of its block; false: that is behind the range. */
+/* The next part: from @start to the end of its block. Returns false if @start is behind the range. */
 static bool block_begin(struct pp_overlaps *o, uint64_t start)
 {
 	uint64_t last;
@@ -78,7 +78,7 @@ static void larger_begin(struct pp_overlaps *o)
 	class_begin(o);
 }
 
-/* The end of the part that is all of it is not the end of the walk. */
+/* The first part (larger classes) is the whole range; after it the walk over blocks begins at its start. */
 static bool part_next(struct pp_overlaps *o, bool *larger)
 {
 	uint64_t start = *larger ? o->range.start : o->part.end;
@@ -99,7 +99,7 @@ static uint64_t granules_here(const struct pp_overlaps *o)
 	return granules;
 }
 
-/* A block costs a look as well. It is worth counting for long ranges only. */
+/* Compares the probes of the walk, one of them per block, with the size of the pool; for long ranges only. */
 static bool pool_is_shorter(struct pp_overlaps *o)
 {
 	uint64_t cost = 0;
@@ -137,7 +137,7 @@ static struct pp_entry *next_of_all(struct pp_overlaps *o)
 	return NULL;
 }
 
-/* Is this the first of the granules in which the walk meets it? */
+/* Does the entry overlap, and is this the first granule in which the walk meets the entry? */
 static bool belongs_here(const struct pp_overlaps *o, const struct pp_entry *e)
 {
 	struct pp_range range = pp_entry_range(e);
@@ -147,7 +147,7 @@ static bool belongs_here(const struct pp_overlaps *o, const struct pp_entry *e)
 	return pp_class_of(e->pub.length) == k && pp_range_overlaps(&range, &o->range) && first == o->granule;
 }
 
-/* The next entry of the current granule; the slots of other keys are sorted out. */
+/* The next entry of the current granule; skips slots of other keys. */
 static struct pp_entry *next_of_granule(struct pp_overlaps *o)
 {
 	const struct pp_table *t = table_of(o);

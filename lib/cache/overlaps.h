@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All entries of an index that overlap a range, for the one who may change it. */
+/* All entries of an index that overlap a range. For the thread that holds the cache's lock. */
 #ifndef PP_OVERLAPS_H
 #define PP_OVERLAPS_H
 
@@ -7,18 +7,18 @@
 
 /**
  * struct pp_overlaps - a walk over the entries that overlap a range
- * @all: by the pool: there are less entries than granules to look into
- * @larger: first come the classes that are larger than blocks
- * @part: of the range, which is looked at now: all of it for these, then block
- *	by block for the others
- * @classes: still to come there, with the current one
- * @granule: the current one
- * @key: of that, with the bucket that its search has come to
- * @match: slots there that are still to come
- * @left: buckets that it may go on to
- * @at: entry of the pool that comes next, if @all
+ * @all: walk over the whole pool, as it has fewer entries than the range granules
+ * @larger: now at the classes larger than blocks, which come first
+ * @part: part of the range that is looked at now: all of it for these classes,
+ *	then block by block for the others
+ * @classes: classes left in @part, including the current one
+ * @granule: current granule
+ * @key: key of @granule; its bucket moves on with the search
+ * @match: slots of that bucket left to look at
+ * @left: buckets that the search may still visit
+ * @at: next entry of the pool, if @all
  *
- * The one that was seen last may be removed.
+ * The entry that was returned last may be removed from the index.
  */
 struct pp_overlaps {
 	const struct pp_index *index;

@@ -29,7 +29,7 @@ static inline uint64_t pp_range_length(const struct pp_range *range)
 	return range->end - range->start;
 }
 
-/* As struct pp_cache_ops.grow of host memory: whole pages, for memory around them may not be mapped */
+/* @grow of struct pp_cache_ops for host memory: whole pages only, as memory around them may be unmapped */
 static inline int pp_pages_grow(uint64_t *addr, uint64_t *length)
 {
 	uint64_t mask = (uint64_t)sysconf(_SC_PAGESIZE) - 1;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A reader's memory stays a reader's for ever, because a thread that ends after
- * a cache still has its address; readers of caches that have ended are used
- * again. A thread that ends leaves its counts standing, for what it got may be
- * put by another; the next thread that comes to that cache goes on with them.
+ * The memory of a reader is never freed, as a thread that ends after the cache
+ * still has its address. Readers of destroyed caches are reused by other caches. A
+ * thread that ends leaves its counts in place, as another thread may put its
+ * references; the next new thread of that cache takes the reader over.
  */
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -21,7 +21,7 @@ __thread struct pp_thread *pp_thread_self __attribute__((tls_model("initial-exec
 static bool has_membarrier;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_key;
-static bool has_key;		/* else no thread has words */
+static bool has_key;		/* false: no thread has words */
 static _Atomic uint64_t last_serial, last_thread;
 static _Atomic uint64_t seats_taken;
 static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -42,14 +42,14 @@ static bool fence_register(void)
 /* A child of fork() may have to register again. */
 static bool fence(void)
 {
-	return !has_membarrier ||	/* counts and states are seq_cst then */
+	return !has_membarrier ||	/* then counts and states are seq_cst */
 	       membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) ||
 	       (fence_register() && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED));
 }
 
 /*
- * Who has denied itself the call since (seccomp), a process or a thread, keeps what
- * it finds registered. The next fence does for what this one was for, too.
+ * Fails if seccomp has forbidden the call since, to the process or the thread. Then no
+ * entry is unpinned; the next fence that succeeds also serves those entries.
  */
 void pp_fence_heavy(struct pp_readers *readers)
 {
@@ -66,7 +66,7 @@ static void thread_end(void *arg)
 	for (i = 0; i < PP_SEATS; i++) {
 		uint64_t mine = t->number;
 
-		/* it may be another thread's by now, of another cache */
+		/* the reader may belong to another thread and another cache by now */
 		if (t->seats[i].reader)
 			atomic_compare_exchange_strong(&t->seats[i].reader->owner, &mine, 0);
 	}
@@ -74,7 +74,7 @@ static void thread_end(void *arg)
 	munmap(t, sizeof(*t));
 }
 
-/* In a child: the lock may be held by a thread that is not there, and no cache can be used. */
+/* In a child of fork(): the lock may be held by a thread of the parent only, and no cache can be used. */
 static void start_anew(void)
 {
 	pthread_mutex_init(&spare_lock, NULL);
@@ -103,7 +103,7 @@ static struct pp_thread *thread_map(void)
 	return NULL;
 }
 
-/* In a child of fork() its number is 0: it is another thread. */
+/* In a child of fork() the number is 0, so the thread gets a new one. */
 static struct pp_thread *thread_here(void)
 {
 	struct pp_thread *t = pp_thread_self ? pp_thread_self : thread_map();
@@ -156,7 +156,7 @@ static struct pp_reader *reader_new(uint64_t owner)
 	return r;
 }
 
-/* One whose thread has ended */
+/* Take over a reader of a thread that has ended. */
 static struct pp_reader *adopt(struct pp_readers *readers, uint64_t owner)
 {
 	struct pp_reader *r = atomic_load_explicit(&readers->first, memory_order_acquire);
@@ -169,7 +169,7 @@ static struct pp_reader *adopt(struct pp_readers *readers, uint64_t owner)
 	return NULL;
 }
 
-/* Only ever added to, so whoever walks the list sees whole readers. */
+/* Readers are never removed from the list, so it can be walked without a lock. */
 static void publish(struct pp_readers *readers, struct pp_reader *r)
 {
 	r->next = atomic_load_explicit(&readers->first, memory_order_relaxed);
@@ -205,7 +205,7 @@ struct pp_reader *pp_reader_make(struct pp_readers *readers)
 	return r;
 }
 
-/* A free bit, set by this; PP_SEATS: none is free */
+/* Takes a free seat; PP_SEATS: none is free */
 static unsigned int seat_take(void)
 {
 	uint64_t taken = atomic_load(&seats_taken);
@@ -243,7 +243,7 @@ static void make_spare(struct pp_reader *r)
 	pthread_mutex_unlock(&spare_lock);
 }
 
-/* No thread uses the cache any more; those that did find another serial there. */
+/* No thread uses the cache any more. A thread that used it finds another serial in the seat's next cache. */
 void pp_readers_end(struct pp_readers *readers)
 {
 	struct pp_reader *r = atomic_load(&readers->first), *next;
@@ -272,7 +272,7 @@ static uint32_t counted(const struct pp_reader *r, uint32_t index, unsigned int 
 	return ref >> 32 == index ? (uint32_t)ref : 0;
 }
 
-/* Modulo 2^32, as threads that get what others put may count past it; there are never 2^31 users. */
+/* The sum is modulo 2^32, as counts wrap if one thread gets and another puts. There are never 2^31 users. */
 int32_t pp_users(const struct pp_readers *readers, const struct pp_pool *pool, struct pp_entry *e)
 {
 	const struct pp_reader *r = atomic_load_explicit(&readers->first, memory_order_acquire);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * References to entries, counted by the thread that takes them, in words that
- * it alone writes; and the fence that pairs a reader's "count, then look at the
- * state" with a writer's "set the state, then look at the counts". The writer
- * pays for both, by membarrier(). Where the kernel has none, references are
- * counted in the entries, atomically.
+ * References to entries: each thread counts its own, in words that it alone writes.
+ * A fence pairs a reader's "count, then read the state" with a writer's "set the
+ * state, then read the counts". The writer alone pays for it, by membarrier(). If
+ * the kernel has no membarrier(), references are counted atomically in the entries.
  */
 #ifndef PP_READER_H
 #define PP_READER_H
@@ -14,20 +13,18 @@
 #include "lib/sys/sys.h"
 
 enum {
-	PP_REFS = 32,		/* words of a thread for one cache */
-	PP_SEATS = 64,		/* caches of a process whose readers have words */
+	PP_REFS = 32,		/* words of one thread for one cache */
+	PP_SEATS = 64,		/* caches of a process with words for their readers */
 };
 
 /**
  * struct pp_reader - one thread's references to entries of one cache
- * @refs: each an entry's index (high half) and how many references (low half);
- *	0: free
- * @hits: counted for statistics; never set back, as others may be looking on
- *	(publish.h)
- * @before: what they were when it became this cache's
- * @owner: number of the thread, or 0: that has ended, and another may go on
- *	with what it has counted
- * @next: in the cache's list, or in that of readers without a cache
+ * @refs: an entry's index (high half) and a number of references (low half); 0: free
+ * @hits: for statistics; never reset, as other processes may read it (publish.h)
+ * @before: value of @hits when the cache got this reader
+ * @owner: number of the thread; 0: the thread has ended, and another thread may
+ *	take over the reader with its counts
+ * @next: next reader of the cache, or of the list of readers without a cache
  */
 struct pp_reader {
 	alignas(128) _Atomic uint64_t refs[PP_REFS];
@@ -38,12 +35,12 @@ struct pp_reader {
 };
 
 /**
- * struct pp_readers - those of one cache
- * @serial: names the cache; no two caches of a process have the same
- * @seat: its place in each thread's table; PP_SEATS: it got none, so that all
- *	references are counted in entries
- * @fence_is_lost: counts mean nothing; under the cache's lock
- * @first: its readers
+ * struct pp_readers - all readers of one cache
+ * @serial: number of the cache, unique in the process
+ * @seat: index of the cache in each thread's table; PP_SEATS: all seats are taken,
+ *	so all references are counted in the entries
+ * @fence_is_lost: membarrier() failed, so the counts mean nothing; under the cache's lock
+ * @first: list of the readers
  */
 struct pp_readers {
 	uint64_t serial;
@@ -60,8 +57,8 @@ struct pp_seat {
 /**
  * struct pp_thread - a thread's readers
  *
- * Wiped in a child of fork(), whose caches it has none of: so who finds a reader
- * here need not ask whose process this is.
+ * The kernel wipes it in a child of fork(), which may use none of the parent's
+ * caches. So a thread that finds a reader here is in the cache's own process.
  */
 struct pp_thread {
 	uint64_t number;
@@ -73,26 +70,26 @@ extern PP_HIDDEN __thread struct pp_thread *pp_thread_self __attribute__((tls_mo
 void pp_readers_init(struct pp_readers *readers);
 void pp_readers_end(struct pp_readers *readers);
 
-/* NULL: it has none, and none can be made */
+/* NULL: the thread cannot have a reader */
 struct pp_reader *pp_reader_make(struct pp_readers *readers);
 
 uint64_t pp_readers_hits(const struct pp_readers *readers);
 
 /*
- * Every thread that has counted sees what the caller has written, or the caller
- * sees its count. A system call. Under the cache's lock.
+ * For each thread that counts: the thread sees what the caller wrote before, or the
+ * caller sees the thread's count. A system call. Under the cache's lock.
  */
 void pp_fence_heavy(struct pp_readers *readers);
 
 /*
- * How many users an entry has; after its state was set so that none can be added
- * and pp_fence_heavy() was called. Users that go meanwhile may be counted, and
- * readers that look at the entry in vain; so it is too high, or right. If the
- * fence did not work everything is in use.
+ * Number of users of an entry. First set a state that admits no new users, then call
+ * pp_fence_heavy(). The result may include users that are leaving, and readers that
+ * look at the entry in vain: it may be too high, never too low. If the fence failed,
+ * every entry counts as used.
  */
 int32_t pp_users(const struct pp_readers *readers, const struct pp_pool *pool, struct pp_entry *e);
 
-/* The calling thread's if it is at hand, or NULL */
+/* The calling thread's reader if it exists already, or NULL */
 static inline struct pp_reader *pp_reader_at_hand(const struct pp_readers *readers)
 {
 	const struct pp_thread *t = pp_thread_self;
@@ -102,7 +99,7 @@ static inline struct pp_reader *pp_reader_at_hand(const struct pp_readers *reade
 	return t->seats[readers->seat].serial == readers->serial ? t->seats[readers->seat].reader : NULL;
 }
 
-/* The calling thread's, or NULL: it counts in entries */
+/* The calling thread's reader, or NULL: the thread counts in the entries */
 static inline struct pp_reader *pp_reader_here(struct pp_readers *readers)
 {
 	struct pp_reader *r = pp_reader_at_hand(readers);
@@ -118,8 +115,8 @@ static inline _Atomic uint64_t *pp_ref_place(const struct pp_reader *r, uint32_t
 }
 
 /*
- * Own words are written with release: who finds an entry uncounted sees all that
- * its users have done.
+ * Release: a thread that finds no reference to an entry sees all that its former
+ * users did with it.
  */
 static inline void pp_ref_set(_Atomic uint64_t *place, uint64_t ref)
 {
@@ -132,7 +129,7 @@ static inline uint64_t pp_ref_one(uint32_t index)
 	return (uint64_t)index << 32 | 1;
 }
 
-/* Of what is there, none and one are the usual. */
+/* @place usually holds no reference (add) or one (sub). */
 static inline bool pp_ref_add(_Atomic uint64_t *place, uint32_t index)
 {
 	uint64_t ref = atomic_load_explicit(place, memory_order_relaxed);
@@ -159,7 +156,7 @@ static inline bool pp_ref_sub(_Atomic uint64_t *place, uint32_t index)
 	return true;
 }
 
-/* @r: the calling thread's, or NULL */
+/* @r: the calling thread's reader, or NULL */
 static inline void pp_ref_get(struct pp_reader *r, struct pp_entry *e, uint32_t index)
 {
 	if (r && (pp_ref_add(pp_ref_place(r, index, 0), index) || pp_ref_add(pp_ref_place(r, index, 1), index)))
@@ -167,7 +164,7 @@ static inline void pp_ref_get(struct pp_reader *r, struct pp_entry *e, uint32_t 
 	atomic_fetch_add_explicit(&e->shared, 1, memory_order_seq_cst);
 }
 
-/* Also of a reference that another thread has got: then this one's count goes, or @shared is below 0. */
+/* Also puts a reference that another thread got: lowers the caller's own count of the entry, or @shared (below 0). */
 static inline void pp_ref_put(struct pp_reader *r, struct pp_entry *e, uint32_t index)
 {
 	if (r && (pp_ref_sub(pp_ref_place(r, index, 0), index) || pp_ref_sub(pp_ref_place(r, index, 1), index)))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * getpid() is a system call, too dear for a cache hit, and pthread_atfork()
- * misses children made by clone(). So the mark lies in a page that the kernel
- * wipes in every child: finding 0 there means that this process is new.
+ * getpid() is a system call, too slow for a cache hit, and pthread_atfork() misses
+ * children made by clone(). So the mark lies in a page that the kernel wipes in
+ * every child: a mark of 0 there means a new process.
  */
 #include <pthread.h>
 #include <sys/mman.h>
@@ -32,7 +32,7 @@ static uint64_t new_mark(void)
 	uint64_t want = atomic_fetch_add(&last_mark, 1) + 1;
 	uint64_t found = 0;
 
-	/* another thread may have been first: its mark is the process's */
+	/* if another thread was first, its mark is the mark of the process */
 	return atomic_compare_exchange_strong(pp_process_page, &found, want) ?
 	       want : found;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which process is this? Objects remember the mark of the process that made
- * them; in a child of fork() the mark differs, and they refuse to work there.
+ * A mark for each process. Objects remember the mark of the process that made them.
+ * In a child of fork() the mark differs, and they refuse to work there.
  */
 #ifndef PP_PROCESS_H
 #define PP_PROCESS_H
@@ -13,10 +13,10 @@
 
 extern PP_HIDDEN _Atomic(uint64_t) *pp_process_page;
 
-/* Not 0; 0 when there is no memory for it. One load once it exists. */
+/* The mark, or 0 if there is no memory for it. One load after the first call. */
 uint64_t pp_process_mark(void);
 
-/* Is @mark, which pp_process_mark() once returned, this process's? */
+/* Is @mark the mark of this process? @mark: from pp_process_mark(), not 0 */
 static inline bool pp_process_is(uint64_t mark)
 {
 	return atomic_load_explicit(pp_process_page, memory_order_relaxed) == mark;
