@@ -226,7 +226,7 @@ static void table_free(struct pp_table *t)
 	pp_pages_unmap(t, sizeof(*t));
 }
 
-/* Not from malloc(): its mmap() and munmap() calls may be intercepted. */
+/* Not from malloc(), whose mmap() and munmap() calls may be intercepted (pages.h) */
 static struct pp_table *table_new(unsigned int bits, unsigned int block_bits)
 {
 	struct pp_table *t = pp_pages_map(sizeof(*t), PROT_READ | PROT_WRITE);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Large memory that is looked up at random, which misses the TLB as often as the
- * cache: in huge pages where the system gives them.
+ * Large memory with random accesses, each of which misses the TLB as well as the
+ * CPU's cache: in huge pages if the system provides them.
  *
- * By system calls, not by libc's functions: those are intercepted by who wants to
- * know of memory that goes and tells the cache, whose lock may be held here.
+ * Uses system calls, not libc's functions. A library that watches for freed memory may
+ * intercept those and call pp_cache_invalidate(), which takes the lock held here.
  */
 #ifndef PP_PAGES_H
 #define PP_PAGES_H
@@ -16,10 +16,10 @@ enum {
 	PP_HUGE_PAGE = 2 << 20,
 };
 
-/* @prot as of mmap(); zeroes; NULL: there is no memory */
+/* @prot as for mmap(). The memory is zeroed. NULL: no memory */
 void *pp_pages_map(size_t size, int prot);
 
-/* Zeroes again; false: it is locked in memory, and stays as it is. */
+/* Makes the memory zero again. Returns false if it is locked; then it stays unchanged. */
 bool pp_pages_empty(void *at, size_t size);
 
 void pp_pages_unmap(void *at, size_t size);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The readers of a process that publishes are slots of the memfd, so that a hit
- * is counted there by the store that counts it anyway. A slot stays mapped for
- * ever, as a reader's memory must, and its count is never set back: a reader
- * knows what it was when it began.
+ * The readers of a process that publishes are slots of the memfd, so the store that
+ * counts a hit also publishes it. A slot stays mapped for ever, as a reader's memory
+ * must. Its count is never reset: each reader remembers the value at its begin.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -26,9 +25,9 @@ _Static_assert(sizeof(struct pp_published) <= SLOTS_AT, "the header ends before 
 
 /**
  * struct publication - all under @publish_lock
- * @mark: process it belongs to (process.h); 0: nobody
- * @header: of the memfd, which stays open for those who read it by /proc; NULL: it
- *	was not asked for, or could not be made
+ * @mark: process that it belongs to (process.h); 0: none
+ * @header: header of the memfd, which stays open for observers that use /proc; NULL:
+ *	not requested, or failed
  * @spare: slots that were given back
  */
 struct publication {
@@ -41,7 +40,7 @@ static struct publication ours;
 static pthread_mutex_t publish_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* In a child: the lock may be held by a thread that is not there. */
+/* In a child of fork(): the lock may be held by a thread of the parent only. */
 static void start_anew(void)
 {
 	pthread_mutex_init(&publish_lock, NULL);
@@ -59,16 +58,16 @@ static bool is_asked_for(void)
 	return value && !strcmp(value, "1");
 }
 
-/* Nobody who opens it may change it, nor take away what is mapped here. */
+/* Observers that open the memfd can neither write to it nor shrink it under our mapping. */
 static bool seal(int fd)
 {
 	return !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE);
 }
 
 /*
- * Memory is given now, not at the first touch, which would end the process if there
- * is none. By the mapping: the program may have closed the descriptor long ago, and
- * its number be another file's.
+ * Allocates the memory now: if the first access found none, a signal would end the
+ * process. Uses the mapping, not the descriptor: the program may have closed that long
+ * ago, and its number may be another file's.
  */
 static bool reserve(void *at, size_t length)
 {
@@ -92,7 +91,7 @@ static void *map(int fd)
 	return NULL;
 }
 
-/* In any order: who finds a part of it finds no process of that pid, or no slots. */
+/* The order does not matter: an observer of a partial header finds a wrong pid or no slots. */
 static void fill_in(struct pp_published *header)
 {
 	header->version = PP_PUBLISHED_VERSION;
@@ -116,7 +115,7 @@ static void begin(struct publication *p)
 		close(fd);
 }
 
-/* What a child of fork() inherits stays mapped, and is not used. */
+/* A child of fork() does not use the inherited memfd, which stays mapped. */
 static bool is_ours_locked(void)
 {
 	return ours.mark && pp_process_is(ours.mark);

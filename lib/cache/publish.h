@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Statistics of caches where others can read them (published.h), if the user asks. */
+/* Statistics of caches for other processes (published.h), if PEERPIN_PUBLISH=1. */
 #ifndef PP_PUBLISH_H
 #define PP_PUBLISH_H
 
@@ -10,18 +10,18 @@
 struct pp_cache_stats;
 
 /*
- * Is this process to publish? NULL: no, or it cannot. A process's first call
- * decides, and makes the memfd; a child of fork() decides anew.
+ * The header to publish to. NULL: publishing is not requested, or not possible. The
+ * first call in a process decides and makes the memfd; a child of fork() decides anew.
  */
 struct pp_published *pp_publish(void);
 
-/* Memory for a reader, with hits counted by earlier ones; NULL: there is no slot */
+/* Memory for a reader; its @hits keep the count of earlier readers. NULL: no slot */
 struct pp_reader *pp_publish_take(void);
 
-/* Give back a reader; false: it is not of pp_publish_take() in this process */
+/* Give back a reader. Returns false if it is not from pp_publish_take() of this process. */
 bool pp_publish_give(struct pp_reader *r);
 
-/* What @now has more than @before. For one cache, by one thread at a time */
+/* Add the difference of @now and @before. For each cache by one thread at a time */
 void pp_publish_stats(struct pp_published *to, const struct pp_cache_stats *before, const struct pp_cache_stats *now);
 
 #endif

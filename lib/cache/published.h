@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a process publishes of its registration caches when PEERPIN_PUBLISH=1 is
- * in its environment: a memfd of the name PP_PUBLISHED_NAME, which an observer
- * finds in /proc/PID/fd and reads. It ends with the process, however that ends.
+ * Statistics that a process publishes of its registration caches if its environment
+ * has PEERPIN_PUBLISH=1: a memfd named PP_PUBLISHED_NAME, which an observer finds in
+ * /proc/PID/fd and reads. It disappears with the process, however the process ends.
  *
- * First this header, then slots, one for each thread and cache; of a slot only
- * the word at @hits_at means something to others. All counts are the process's
- * since it began, over all its caches, and no count but @entries and @bytes ever
- * falls. An observer reads them one by one: they need not be of one moment.
+ * First comes this header, then slots, one for each thread and cache. In a slot only
+ * the word at @hits_at is for observers. All counts are sums over all caches since the
+ * process began; only @entries and @bytes ever fall. An observer reads one count after
+ * another, so they may be of different moments.
  */
 #ifndef PP_PUBLISHED_H
 #define PP_PUBLISHED_H
@@ -18,21 +18,21 @@
 #define PP_PUBLISHED_NAME "peerpin-cache"
 
 enum {
-	PP_PUBLISHED_VERSION = 1,	/* what is added at the end does not change it */
+	PP_PUBLISHED_VERSION = 1,	/* new fields at the end do not change it */
 };
 
 /**
  * struct pp_published - the header
  * @magic: PP_PUBLISHED_NAME and zeroes
- * @slots_at, @slot_size: where the first slot begins, and from one to the next
- * @hits_at: where a slot has its count of hits, of 64 bits
- * @slots: how many there are by now. The hits of threads beyond the last that
- *	there may be (4096) are not counted
- * @pid: the process, by the name it has for itself: a child of fork() may have
- *	the memfd as well
- * @hits: of those that have no slot
- * @pin_ns: time spent in registering
- * @entries, @bytes: now
+ * @slots_at, @slot_size: offset of the first slot, and distance between slots
+ * @hits_at: offset in a slot of its count of hits (64 bits)
+ * @slots: number of slots so far, at most 4096. Threads without a slot do not
+ *	publish their hits
+ * @pid: the process, as seen in its own pid namespace: a child of fork() may have
+ *	the memfd open as well
+ * @hits: hits of threads that count in the entries
+ * @pin_ns: time spent in registrations
+ * @entries, @bytes: present values
  */
 struct pp_published {
 	char magic[16];
@@ -53,6 +53,6 @@ struct pp_published {
 	_Atomic uint64_t bytes;
 };
 
-_Static_assert(sizeof(struct pp_published) == 112, "as other programs read it");
+_Static_assert(sizeof(struct pp_published) == 112, "the format that other programs read");
 
 #endif

@@ -6,7 +6,7 @@ enum {
 	MAX_PATIENCE = 1024,
 };
 
-/* ---- waiting for what is on its way out --------------------------------------- */
+/* ---- waiting for unpins -------------------------------------------------------- */
 
 static bool leaves(const struct pp_cache *c, uint32_t doomed_by)
 {
@@ -85,11 +85,11 @@ bool pp_room_make(struct pp_cache *c, struct pp_search *s)
 	return room;
 }
 
-/* ---- what was refused --------------------------------------------------------- */
+/* ---- refusals ----------------------------------------------------------------- */
 
 /*
- * Nothing is lost by trying in an empty cache; with less in use, more can be
- * evicted than the last time; and other processes may have made room since.
+ * A retry costs nothing in an empty cache. With fewer bytes in use, more can be
+ * evicted than the last time. Other processes may have made room since.
  */
 static bool may_try_again(struct pp_cache *c)
 {
@@ -97,7 +97,7 @@ static bool may_try_again(struct pp_cache *c)
 	       pp_cache_bytes_in_use(c) < c->refusal.beside;
 }
 
-/* What is in use is counted only when that matters: it takes a while. */
+/* Counts the bytes in use only if the result depends on them, as that is slow. */
 static bool within_budget(struct pp_cache *c, uint64_t length)
 {
 	uint64_t max = c->attr.max_bytes, in_use;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Room for a registration: whether there is some, and how to make it. */
+/* Room for a registration: is there any, and how to make some. */
 #ifndef PP_ROOM_H
 #define PP_ROOM_H
 
 #include "cache.h"
 
 /**
- * struct pp_search - for room, by one thread whose pin found none
- * @began: time of the first shortage. Entries that were used later are in use by
- *	other threads, turn by turn: evicting them would help nobody
- * @unpins: how many had ended when the last attempt began
+ * struct pp_search - one thread's search for room after its pin found none
+ * @began: time of the first shortage. Entries used later are the working set of
+ *	other threads: evicting them would only cause new misses
+ * @unpins: unpins that had ended when the last attempt began
  * @searching: @began is set
- * @last: there is nothing left to wait for
+ * @last: nothing is left to evict or to wait for
  *
- * Zero-initialise. Each entry that was idle when it began is evicted at most
- * once for it, so the search ends whatever other threads do.
+ * Zero-initialise. A search evicts each entry that was idle at its begin at most
+ * once, so it ends whatever other threads do.
  */
 struct pp_search {
 	uint32_t began;
@@ -25,29 +25,29 @@ struct pp_search {
 
 /* The first three are called without @lock, the others with it. */
 
-/* Before each attempt but the first, for which @unpins is set otherwise. */
+/* Before each attempt except the first, for which the caller sets @unpins. */
 void pp_room_attempt(struct pp_cache *c, struct pp_search *s);
 
-/* After a shortage: is another attempt worth while? Evicts, unpins, waits. */
+/* After a shortage: evicts, unpins, waits. Returns true if another attempt may succeed. */
 bool pp_room_make(struct pp_cache *c, struct pp_search *s);
 
 /*
- * Waits for what was on its way out when it was called, for as long as that
- * exceeds the budget.
+ * Waits for the unpins under way at the time of the call, while the entries
+ * together with those being unpinned exceed the budget.
  */
 void pp_room_await_budget(struct pp_cache *c);
 
-/* Is the budget exceeded, with what is on its way out, but for @but? */
+/* Is the budget exceeded, if entries being unpinned count, except @but? */
 bool pp_room_exceeded(const struct pp_cache *c, const struct pp_doomed *but);
 
-/* Is a range worth widening to? @whole: within one allocation. */
+/* Should a registration be widened to @range? @whole: the range is within one allocation. */
 bool pp_room_affords(struct pp_cache *c, const struct pp_range *range, bool whole);
 
-/* A pending entry within one allocation found no room, or did. */
+/* A pending entry of a whole allocation found no room, or found room. */
 void pp_room_refused(struct pp_cache *c, uint64_t length);
 void pp_room_granted(struct pp_cache *c, uint64_t length);
 
-/* Forget what was refused. */
+/* Forget earlier refusals. */
 void pp_room_reset(struct pp_cache *c);
 
 #endif

@@ -5,7 +5,7 @@
 #include "allocation.h"
 #include "why.h"
 
-/* What the CUDA driver gives out memory in; smaller allocations share one. */
+/* The CUDA driver allocates memory in such blocks; smaller allocations share a block. */
 #define BLOCK_SIZE (2u << 20)
 
 static bool contains(const struct pp_mem *mem, uint64_t addr, uint64_t length)
@@ -37,7 +37,7 @@ int pp_allocation_prepare(const struct pp_mem *mem, uint64_t addr, uint64_t leng
 	if (mem->kind == PP_MEM_MANAGED)
 		return pp_refuse(why, PEERPIN_REASON_MANAGED, -EINVAL);
 	sync = pp_sync_memops((const void *)(uintptr_t)addr);
-	/* memory that the program maps has no such mode */
+	/* memory mapped with cuMemMap() does not support SYNC_MEMOPS */
 	if (!contains(mem, addr, length) || (sync && sync != -EOPNOTSUPP))
 		return pp_refuse(why, PEERPIN_REASON_VENDOR_REFUSED, -EINVAL);
 	return 0;

@@ -43,8 +43,9 @@ void pp_context_enter(struct pp_context *c, uint64_t addr)
 }
 
 /*
- * Should the program have let go of its last hold meanwhile, which told all who watch,
- * the context ends here: memory of it that was registered since was no more the program's.
+ * If the program has released the primary context meanwhile, our release destroys the
+ * context. The hook reported the program's release, not ours (untold() in cuda_api.c):
+ * memory of the context that was registered in between was no longer the program's.
  */
 void pp_context_leave(struct pp_context *c)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CUDA contexts, for threads that have none current, as a library's own may not:
- * most of what CUDA does for a pointer it does in whichever is current.
+ * CUDA contexts for threads that have no current context, for example threads of a
+ * library. Most CUDA calls on a pointer use the current context.
  */
 #ifndef PP_CONTEXT_H
 #define PP_CONTEXT_H
@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 /**
- * struct pp_context - what one call has current
- * @pushed: it is this call's doing
- * @held: the GPU whose primary context is kept meanwhile; -1: of none
+ * struct pp_context - state of one pp_context_enter()
+ * @pushed: it has pushed a context
+ * @held: GPU whose primary context it has retained; -1: none
  */
 struct pp_context {
 	bool pushed;
@@ -20,12 +20,12 @@ struct pp_context {
 };
 
 /**
- * pp_context_enter - let the calling thread have a context for GPU memory
+ * pp_context_enter - make a context for GPU memory current in the calling thread
  * @addr: in that memory
  *
- * Leaves what is current as it is; else the one that the memory is of, or of memory
- * that is of none, as that of pools, its GPU's primary one, which is made when the
- * program has not. When that cannot be, CUDA says so at the next call.
+ * Does nothing if the thread has a current context. Otherwise pushes the context of
+ * the memory. Memory of pools has none: then pushes the primary context of its GPU,
+ * which CUDA creates if necessary. After a failure the next CUDA call reports the error.
  */
 void pp_context_enter(struct pp_context *c, uint64_t addr);
 

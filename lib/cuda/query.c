@@ -6,7 +6,7 @@
 #include "query.h"
 #include "lib/sys/sys.h"
 
-/** struct answer - what one call of cuPointerGetAttributes() fills in */
+/** struct answer - results of one call of cuPointerGetAttributes() */
 struct answer {
 	unsigned int type;
 	unsigned int managed;
@@ -22,8 +22,8 @@ struct answer {
 
 enum {
 	ALL = 10,
-	SINCE_POOLS = 8,	/* the rest came later */
-	SINCE_EVER = 6,		/* the rest came with stream-ordered pools */
+	SINCE_POOLS = 8,	/* attributes of drivers with stream-ordered pools */
+	SINCE_EVER = 6,		/* attributes of all drivers */
 };
 
 static int ask_for(const struct pp_cuda *cuda, const void *addr,
@@ -47,9 +47,9 @@ static int ask_for(const struct pp_cuda *cuda, const void *addr,
 }
 
 /*
- * Returns whether CUDA answered; an address it does not know is an answer. A
- * driver that refuses the list for an attribute it does not know has no pools
- * and lets devices reach all of its memory.
+ * Returns whether CUDA answered, even if it does not know the address. A driver that
+ * rejects an unknown attribute rejects the whole list, so ask for shorter lists. A
+ * driver without the attributes of pools lets devices access all of its memory.
  */
 static bool ask(const struct pp_cuda *cuda, const void *addr, struct answer *a)
 {
@@ -63,8 +63,8 @@ static bool ask(const struct pp_cuda *cuda, const void *addr, struct answer *a)
 }
 
 /*
- * CUDA's range is an allocation, which lies in a mapping, or a reservation of
- * addresses, in which there are several: the smaller of the two can be pinned.
+ * CUDA's range is an allocation, which lies in one mapping, or a reservation of
+ * addresses that contains several mappings. The smaller one can be pinned.
  */
 static void bounds(struct pp_mem *out, const struct answer *a)
 {

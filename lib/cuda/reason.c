@@ -26,23 +26,23 @@ static const char *const text[] = {
 	[PEERPIN_REASON_REVOKED] =
 		"the memory was freed while it was being pinned",
 	[PEERPIN_REASON_VENDOR_ERROR] =
-		"the driver that the memory belongs to failed",
+		"the driver that owns the memory reported an error",
 	[PEERPIN_REASON_PROCESS_BYTES] =
-		"one process may not pin as much (max_process_bytes)",
+		"the process would pin too much memory (max_process_bytes)",
 	[PEERPIN_REASON_TOTAL_BYTES] =
-		"all processes together may not pin as much (max_total_bytes)",
+		"all processes together would pin too much memory (max_total_bytes)",
 	[PEERPIN_REASON_NO_API] =
-		"the GPU driver that runs cannot make this kind of pin",
+		"the running GPU driver does not support this kind of pin",
 	[PEERPIN_REASON_UNALIGNED] =
-		"a range of a dma-buf has to begin and end on pages",
+		"a range of a dma-buf has to begin and end on page boundaries",
 	[PEERPIN_REASON_NOT_DMABUF] =
-		"the file descriptor is no dma-buf's",
+		"the file descriptor is not a dma-buf",
 	[PEERPIN_REASON_NOT_OWNED] =
 		"/dev/peerpin was opened by another process: a child of fork() opens it itself",
 	[PEERPIN_REASON_MANAGED] =
 		"managed memory moves and cannot be pinned",
 	[PEERPIN_REASON_NOT_GPU] =
-		"CUDA knows no GPU memory of this process there",
+		"CUDA knows no GPU memory of this process at the address",
 };
 
 PP_PUBLIC const char *pp_strreason(uint32_t reason)
@@ -54,7 +54,7 @@ PP_PUBLIC const char *pp_strreason(uint32_t reason)
 
 /* ---- with numbers -------------------------------------------------------------- */
 
-/** struct amount - bytes for people */
+/** struct amount - a number of bytes, as text */
 struct amount {
 	char at[24];
 };
@@ -70,14 +70,14 @@ static struct amount amount(uint64_t bytes)
 	return a;
 }
 
-/* A limit of ours is known, also when nothing of it is left. */
+/* @available of 0 means unknown, except for a limit of the kernel module: then nothing is left. */
 static int is_known(const struct pp_why *why)
 {
 	return why->available || why->reason == PEERPIN_REASON_PROCESS_BYTES ||
 	       why->reason == PEERPIN_REASON_TOTAL_BYTES;
 }
 
-/* With no reason, or one that says little, the error is told. */
+/* For no reason, or an unspecific one: add the text of the error. */
 static int explain_error(char *out, size_t room, int error,
 			 const struct pp_why *why)
 {

@@ -9,12 +9,12 @@
 
 enum { MAX_LOST = 4 };
 
-/** struct address - of a device on PCI */
+/** struct address - PCI address of a device */
 struct address {
 	unsigned int domain, bus, device, function;
 };
 
-/* CUDA and NVML write it with as many digits as they like. */
+/* CUDA and NVML write a PCI address with different numbers of digits. */
 static bool parse(const char *text, struct address *out)
 {
 	*out = (struct address){ 0 };
@@ -38,7 +38,7 @@ static bool lies_at(const struct pp_bar1 *gpu, const struct address *at)
 	return parse(gpu->pci, &a) && !memcmp(&a, at, sizeof(a));
 }
 
-/* NVML has numbers of its own for GPUs, and one of them may not answer; where many do not, it is slow. */
+/* NVML numbers GPUs differently from CUDA. A GPU may not answer, which is slow, so stop after MAX_LOST of them. */
 static void measure(struct pp_why *why, const struct address *at)
 {
 	unsigned int i, lost = 0;

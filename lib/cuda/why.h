@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Why a pin failed, as far as the library knows more than the kernel. */
+/* Why a pin failed, for reasons that the library knows and the kernel does not. */
 #ifndef PP_WHY_H
 #define PP_WHY_H
 
@@ -7,7 +7,7 @@
 #include <peerpin.h>
 #include "libpeerpin.h"
 
-/* For a caller that returns @error. */
+/* Sets @why and returns @error. */
 static inline int pp_refuse(struct pp_why *why, uint32_t reason, int error)
 {
 	*why = (struct pp_why){ .reason = reason };
@@ -15,8 +15,8 @@ static inline int pp_refuse(struct pp_why *why, uint32_t reason, int error)
 }
 
 /*
- * When there was no BAR1 space, ask the management library how much is left on
- * the GPU that @addr lies on. Slow: for a failure that goes to the user.
+ * For PEERPIN_REASON_NO_BAR1: asks NVML how much BAR1 space is left on the GPU of
+ * @addr. Slow, so only for a failure that is returned to the user.
  */
 void pp_why_room(struct pp_why *why, const void *addr);
 

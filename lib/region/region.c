@@ -45,14 +45,14 @@ PP_PUBLIC int pp_open(struct pp_ctx **out)
 	return ret;
 }
 
-/* ---- what is pinned ---------------------------------------------------------- */
+/* ---- pinned regions ---------------------------------------------------------- */
 
 static uint64_t bit_of(uint32_t id)
 {
 	return 1ull << id % 64;
 }
 
-/* Relaxed: an id passes between threads by the caller's own means. */
+/* Relaxed: threads that pass an id on synchronise by themselves. */
 static void remember(struct pp_ctx *ctx, uint32_t id)
 {
 	if (id < PEERPIN_MAX_REGIONS)
@@ -60,7 +60,7 @@ static void remember(struct pp_ctx *ctx, uint32_t id)
 					 memory_order_relaxed);
 }
 
-/* Was it pinned through here? */
+/* Returns true if the region was pinned through this context. */
 static bool forget(struct pp_ctx *ctx, uint32_t id)
 {
 	if (id >= PEERPIN_MAX_REGIONS)
@@ -94,9 +94,9 @@ static void unpin_all(struct pp_ctx *ctx)
 }
 
 /*
- * The last close of the file unpins as well, but a child of fork() may hold
- * the file for long. In the child this closes its copy of the descriptor
- * only, and the parent's regions stay.
+ * The kernel unpins at the last close of the file, but a child of fork() may keep
+ * the file open for long. In the child this only closes the child's copy of the
+ * descriptor; the parent's regions stay.
  */
 PP_PUBLIC void pp_close(struct pp_ctx *ctx)
 {
@@ -105,7 +105,7 @@ PP_PUBLIC void pp_close(struct pp_ctx *ctx)
 
 	if (!ctx)
 		return;
-	/* a child has no page: what is its own may lie there */
+	/* in a child the page is not mapped: memory of its own may lie at that address */
 	if (!pp_ctx_is_foreign(ctx)) {
 		unpin_all(ctx);
 		pp_sys_unmap((void *)ctx->epochs, EPOCH_BYTES);
@@ -166,16 +166,16 @@ int pp_pin_as(struct pp_ctx *ctx, uint64_t addr, uint64_t length,
 	};
 	int ret = pin_as_told(ctx, &pin, out, why);
 
-	/* of a pin that succeeded @why says nothing: it may be what an earlier one has left there */
+	/* a pin that succeeds does not set @why, which may be left from an earlier call */
 	if (!ret || why->reason != PEERPIN_REASON_NO_PROVIDER ||
 	    provider != PEERPIN_PROVIDER_NV)
 		return ret;
-	/* it may be an integrated GPU's, which knows why not */
+	/* the memory may be an integrated GPU's; that provider gives a better reason */
 	pin.provider = PEERPIN_PROVIDER_TEGRA;
 	return pin_as_told(ctx, &pin, out, why);
 }
 
-/* The kernel asked whoever makes such pins, and nobody knew the address. */
+/* For a persistent pin the kernel asks only GPU providers: NOT_MAPPED means that none knows the address. */
 static void refine(struct pp_why *why, const void *addr, uint32_t flags)
 {
 	if (flags & PEERPIN_PIN_PERSISTENT && why->reason == PEERPIN_REASON_NOT_MAPPED)
@@ -244,7 +244,7 @@ PP_PUBLIC int pp_unpin(struct pp_ctx *ctx, const struct pp_region *region)
 
 	if (pp_ctx_is_foreign(ctx))
 		return -EACCES;
-	/* before the id is free: another thread may be given it at once */
+	/* before the id is free, as another thread may get it at once */
 	ours = forget(ctx, region->id);
 	ret = unpin(ctx, region->id);
 	if (ret && ours)
@@ -253,8 +253,8 @@ PP_PUBLIC int pp_unpin(struct pp_ctx *ctx, const struct pp_region *region)
 }
 
 /*
- * Acquire: pairs with the release store by which the kernel ends an epoch.
- * What the memory's owner did after that is seen by whoever sees 0 here.
+ * Acquire: pairs with the kernel's release store that ends an epoch. A caller that
+ * gets 0 sees all that happened before the region was revoked.
  */
 PP_PUBLIC int pp_region_valid(const struct pp_ctx *ctx,
 			      const struct pp_region *region)

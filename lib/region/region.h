@@ -14,7 +14,7 @@
  * @fd: the file
  * @mark: process that opened it (process.h)
  * @epochs: revocation page, PEERPIN_MAX_REGIONS words
- * @pinned: a bit per region id: pinned through here and not unpinned yet
+ * @pinned: a bit per region id: pinned through this context and not unpinned yet
  */
 struct pp_ctx {
 	int fd;
@@ -23,14 +23,14 @@ struct pp_ctx {
 	_Atomic(uint64_t) pinned[PEERPIN_MAX_REGIONS / 64];
 };
 
-/* Are we a child of the process that opened it? */
+/* Is the calling process another one than the opener, that is a child of fork()? */
 static inline int pp_ctx_is_foreign(const struct pp_ctx *ctx)
 {
 	return ctx->mark != pp_process_mark();
 }
 
 /**
- * pp_pin_as - pp_pin_with() for a caller that has asked CUDA already
+ * pp_pin_as - pp_pin_with() for a caller that has queried CUDA already
  * @provider: enum peerpin_provider
  */
 int pp_pin_as(struct pp_ctx *ctx, uint64_t addr, uint64_t length,

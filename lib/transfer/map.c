@@ -12,8 +12,8 @@ static int map(struct pp_ctx *ctx, const struct pp_region *region,
 }
 
 /*
- * The kernel knows ids, and an id may mean the next region by now. But an epoch
- * never comes back: if it is the region's own afterwards, it was when we mapped.
+ * The kernel maps by id, and the id may belong to another region by now. But an epoch
+ * never comes back: if it is still the region's after the mapping, the id was right.
  */
 PP_PUBLIC int pp_region_map(struct pp_ctx *ctx, const struct pp_region *region,
 			    uint64_t offset, size_t length, int prot, void **out)
@@ -37,7 +37,7 @@ PP_PUBLIC int pp_region_map(struct pp_ctx *ctx, const struct pp_region *region,
 	return 0;
 }
 
-/* In a child there are no views, but something of its own may lie there. */
+/* A child of fork() has no mappings of regions; memory of its own may lie at the address. */
 PP_PUBLIC int pp_region_unmap(struct pp_ctx *ctx, void *view, size_t length)
 {
 	PP_KEEP_ERRNO;

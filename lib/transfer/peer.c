@@ -12,7 +12,7 @@
 
 /**
  * struct pp_peer - an open peer device
- * @ctx: that of @cache: the driver wants its file with each region id
+ * @ctx: context of @cache: each region id goes to the driver with its file
  */
 struct pp_peer {
 	int fd;
@@ -29,7 +29,7 @@ struct end {
 
 /**
  * struct copy - one call of pp_peer_copy()
- * @ran: it got as far as the device
+ * @ran: the copy was passed to the device
  */
 struct copy {
 	struct end dst;
@@ -40,7 +40,7 @@ struct copy {
 	struct pp_copy_result result;
 };
 
-/* A copy of nothing from nowhere: a peer device, and no other, misses the file. */
+/* An empty copy with invalid descriptors: only a peer device reports -EBADF. */
 static int probe(int fd)
 {
 	struct peerpin_lsi_copy copy = {
@@ -53,7 +53,7 @@ static int probe(int fd)
 	switch (ret) {
 	case -EBADF:
 		return 0;
-	case 0:			/* whatever that device did, it copied nothing */
+	case 0:			/* another device, with an ioctl of the same number */
 	case -EINVAL:
 	case -ENOTTY:
 		return -ENOTTY;
@@ -134,7 +134,7 @@ static const struct pp_region *region_of(const struct end *end)
 	return end->entry->reg;
 }
 
-/* The region begins at or before the entry: it is rounded further. */
+/* The region begins at or before the entry, as the pin rounds its range to pages. */
 static struct peerpin_lsi_end driver_end(const struct pp_peer *peer,
 					 const struct end *end)
 {
@@ -180,10 +180,10 @@ put_src:
 }
 
 /*
- * The memory of an end that was revoked under the copy may have been allocated
- * anew at the same address; the cache finds out by the revocation page, unless it
- * was told to watch nothing. -EINVAL on the second attempt means that nobody
- * owns it any more.
+ * If an end was revoked during the copy, its memory may have been allocated anew at
+ * the same address. The second attempt then pins the new memory: the revocation page
+ * makes the cache miss, unless it was created with PP_WATCH_NONE. -EINVAL on the second
+ * attempt means that the address has no owner any more.
  */
 static int attempt_twice(struct pp_peer *peer, struct copy *copy)
 {
@@ -205,7 +205,7 @@ static void report(struct copy *copy, uint64_t start,
 		*result = copy->result;
 }
 
-/* The driver sees it where both are in one region only. */
+/* Checked here, as the driver detects an overlap within one region only. */
 static bool overlap(const struct copy *copy)
 {
 	uint64_t dst = copy->dst.addr, src = copy->src.addr;

@@ -14,10 +14,10 @@
 #include "lib/cache/watch.h"
 #include "lib/cuda/why.h"
 
-/* What the kernel says inside, and lets out, where it means EOPNOTSUPP */
+/* The kernel's internal ENOTSUPP, which some drivers return to user space instead of EOPNOTSUPP */
 enum { KERNEL_ENOTSUPP = 524 };
 
-/** struct view - what an entry's @reg points to. @pub: first, as the interface promises */
+/** struct view - an entry's @reg points to this. @pub: first, as the interface promises */
 struct view {
 	struct pp_view pub;
 	uint64_t at;
@@ -33,7 +33,7 @@ static int map(const struct pp_dmabuf *d, void **out, struct pp_why *why)
 	return ret ? pp_refuse(why, PEERPIN_REASON_VENDOR_ERROR, ret) : 0;
 }
 
-/* The mapping keeps the dma-buf, and that the memory. */
+/* The mapping holds a reference to the dma-buf, which holds the memory. So the descriptor can be closed. */
 static int make(uint64_t addr, uint64_t length, struct view *view, struct pp_why *why)
 {
 	struct pp_export e;
@@ -94,12 +94,12 @@ int pp_view_check(const struct pp_cache *cache)
 	return pp_process_is(cache->mark) ? 0 : -EACCES;
 }
 
-/* The hook where it is loaded: it tells before the memory goes, so that no view keeps what was freed. */
+/* Uses the hook if it is loaded: it reports a free before the driver frees, so that no view keeps freed memory. */
 static int make_cache(const struct pp_cache_attr *attr, struct pp_cache **out)
 {
 	int ret = pp_watch_make(&told_ops, attr, out);
 
-	/* not there, or loaded too late, the hook does not see all frees */
+	/* without the hook, or if it was loaded too late, each hit compares CUDA's id */
 	return ret == -EOPNOTSUPP ? pp_cache_make(&tag_ops, NULL, attr, out) : ret;
 }
 

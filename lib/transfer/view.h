@@ -4,7 +4,7 @@
 
 #include "libpeerpin.h"
 
-/* 0; -EINVAL pp_cache_create_view() has not made it; -EACCES a parent has */
+/* 0; -EINVAL not from pp_cache_create_view(); -EACCES made by the parent process */
 int pp_view_check(const struct pp_cache *cache);
 
 #endif

@@ -61,7 +61,7 @@ static void numbers_are_told(void **state)
 	     (struct pp_why){ PEERPIN_REASON_NO_BAR1, 64 * MIB, 25 * MIB / 2 });
 	says("the GPU's BAR1 aperture has no room for it: 64.0 KiB needed", -ENOMEM,
 	     (struct pp_why){ PEERPIN_REASON_NO_BAR1, 65536, 0 });
-	says("one process may not pin as much (max_process_bytes): 2.0 MiB needed, 0.0 KiB free", -EDQUOT,
+	says("the process would pin too much memory (max_process_bytes): 2.0 MiB needed, 0.0 KiB free", -EDQUOT,
 	     (struct pp_why){ PEERPIN_REASON_PROCESS_BYTES, 2 * MIB, 0 });
 	says("managed memory moves and cannot be pinned", -EINVAL,
 	     (struct pp_why){ .reason = PEERPIN_REASON_MANAGED });
@@ -72,7 +72,7 @@ static void errors_are_told(void **state)
 	char out[256];
 
 	(void)state;
-	says("the driver that the memory belongs to failed: Input/output error", -EIO,
+	says("the driver that owns the memory reported an error: Input/output error", -EIO,
 	     (struct pp_why){ .reason = PEERPIN_REASON_VENDOR_ERROR });
 	says("Permission denied", -EACCES, (struct pp_why){ 0 });
 	assert_int_equal(pp_explain(out, sizeof(out), -EFAULT, NULL), strlen("Bad address"));

@@ -180,7 +180,7 @@ static void no_way_without_the_module(void **state)
 	allocate(0, GPU, 8 * MIB, 1);
 	assert_int_equal(error_of(GPU, MIB), -EIO);
 	explains(-EIO, "a dma-buf of the GPU's driver: cuMemGetHandleForAddressRange: "
-		 "the driver that the memory belongs to failed: Input/output error; "
+		 "the driver that owns the memory reported an error: Input/output error; "
 		 "a dma-buf of /dev/peerpin: pp_open: No such file or directory (type: modprobe peerpin); "
 		 "peer memory: ibv_reg_mr: Invalid argument");
 }
@@ -257,7 +257,7 @@ static void gpu_memory_while_cuda_fails(void **state)
 	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
 	assert_int_equal(error_of(GPU + 512, 4096), -EINVAL);
 	assert_int_equal(mock_verbs.calls, 0);
-	explains(-EINVAL, "host memory: pp_pin: CUDA knows no GPU memory of this process there");
+	explains(-EINVAL, "host memory: pp_pin: CUDA knows no GPU memory of this process at the address");
 }
 
 /* ---- the hook, which this program pretends to have ------------------------------------------- */
