@@ -14,7 +14,7 @@ $(B)/obj/lib/%.o: lib/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(LIB_CFLAGS) -MMD -MP -c -o $@ $<
 
-# nodelete: a thread that has used a cache calls it when it ends
+# nodelete: a thread that has used a cache calls the library's destructor when the thread ends
 $(B)/lib/libpeerpin.so.1: $(LIB_PIC) lib/libpeerpin.map | $(B)/lib
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libpeerpin.so.1 -Wl,-z,defs \
 		-Wl,-z,nodelete -Wl,--version-script=lib/libpeerpin.map -o $@ $(LIB_PIC) -ldl -lpthread

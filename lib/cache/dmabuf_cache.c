@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A registration cache of dma-bufs that the GPU's driver exports. */
+/* A registration cache of dma-bufs that the GPU's driver exports */
 #include <stdlib.h>
 #include "lib/cuda/dmabuf.h"
 #include "lib/cuda/query.h"

@@ -6,7 +6,7 @@
 #include "nvml.h"
 #include "lib/sys/sys.h"
 
-/* NVML writes an 8-digit domain in capitals; the rest of the system does not. */
+/* NVML writes an 8-digit domain and capitals; sysfs has 4 digits and lower case. */
 static void format_address(char *out, size_t room, const struct pp_nvml_pci *pci)
 {
 	unsigned int function = 0;

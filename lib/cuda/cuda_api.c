@@ -12,7 +12,7 @@ static _Atomic unsigned long long searched_at;	/* loads seen by the last search 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* In a child: the lock may be held by a thread that is not there. */
+/* In a child of fork(): the lock may be held by a thread of the parent only. */
 static void start_anew(void)
 {
 	pthread_mutex_init(&lock, NULL);
@@ -30,7 +30,7 @@ static int first_object(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-/* How many objects this process has loaded so far; cheaper than a search. */
+/* Number of objects that this process has loaded so far; cheaper than a search. */
 static unsigned long long loads(void)
 {
 	unsigned long long n = 0;
@@ -39,7 +39,10 @@ static unsigned long long loads(void)
 	return n;
 }
 
-/* Whoever watches for freed memory would take the release of what was retained for a moment for its end. */
+/*
+ * The function without the hook: subscribers would take the release of a context that the library
+ * retained for a moment for a free of all its memory.
+ */
 static void *untold(void *function)
 {
 	typeof(pp_hook_real) *real = (typeof(pp_hook_real) *)dlsym(RTLD_DEFAULT, "pp_hook_real");
@@ -74,7 +77,7 @@ static int resolve(void *lib, struct pp_cuda *out)
 	return out->get_attributes && out->get_attribute && out->set_attribute;
 }
 
-/* The first of several threads that found the same; release: see pp_cuda(). */
+/* If several threads found the functions, the first publishes them; release: see pp_cuda(). */
 static void publish(const struct pp_cuda *fresh)
 {
 	pthread_once(&once, init_once);
@@ -87,10 +90,9 @@ static void publish(const struct pp_cuda *fresh)
 }
 
 /*
- * Without @lock: the loader has a lock of its own, and holds it while it runs
- * the constructors of a library, which may call pp_query(). The handle is
- * kept: it holds the library in the process for as long as its functions may
- * be called, which is for ever.
+ * Without @lock: the loader holds its own lock while it runs the constructors of a
+ * library, which may call pp_query(). The handle is never closed, so that libcuda
+ * stays in the process: its functions may be called until the process ends.
  */
 static void search(void)
 {
@@ -118,7 +120,7 @@ const struct pp_cuda *pp_cuda(void)
 	if (now == atomic_load_explicit(&searched_at, memory_order_relaxed))
 		return NULL;
 	search();
-	/* counted before the search: a load in between is searched for again */
+	/* the count from before the search: a load during the search causes another search */
 	atomic_store_explicit(&searched_at, now, memory_order_relaxed);
 	return atomic_load_explicit(&found, memory_order_acquire);
 }

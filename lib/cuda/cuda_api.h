@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The few entry points of the CUDA driver API that libpeerpin uses, found in
- * a process that has loaded CUDA and never loaded by the library itself.
+ * The functions of the CUDA driver API that libpeerpin uses. It looks them up if the
+ * process has loaded CUDA, and never loads CUDA itself.
  */
 #ifndef PP_CUDA_API_H
 #define PP_CUDA_API_H
@@ -33,7 +33,7 @@ enum {
 	PP_CU_MAPPING_START = 19,
 };
 
-/* CUmemorytype; 0 is what CUDA says of an address it does not know */
+/* CUmemorytype; CUDA leaves 0 for an address that it does not know */
 enum {
 	PP_CU_TYPE_UNKNOWN = 0,
 	PP_CU_TYPE_DEVICE = 2,
@@ -44,7 +44,7 @@ enum {
 	PP_CU_DMA_BUF_FD = 1,
 };
 
-/** struct pp_cuda - its functions; addresses are CUdeviceptr */
+/** struct pp_cuda - functions of CUDA; addresses are CUdeviceptr */
 struct pp_cuda {
 	int (*get_attributes)(unsigned int count, int *attributes, void **data,
 			      unsigned long long addr);
@@ -52,13 +52,14 @@ struct pp_cuda {
 			     unsigned long long addr);
 	int (*set_attribute)(const void *value, int attribute,
 			     unsigned long long addr);
-	int (*pci_bus_id)(char *out, int room, int device);	/* NULL: there is none */
+	/* each of the following is NULL if the driver lacks it */
+	int (*pci_bus_id)(char *out, int room, int device);
 	int (*get_handle)(void *handle, unsigned long long addr, size_t size, int type,
-			  unsigned long long flags);			/* NULL: likewise */
-	int (*write)(unsigned long long to, const void *from, size_t length);	/* NULL: likewise */
-	int (*read)(void *to, unsigned long long from, size_t length);		/* NULL: likewise */
-	int (*settle)(void);							/* NULL: likewise */
-	int (*context_current)(void **out); /* NULL: there is none, nor what follows */
+			  unsigned long long flags);
+	int (*write)(unsigned long long to, const void *from, size_t length);
+	int (*read)(void *to, unsigned long long from, size_t length);
+	int (*settle)(void);
+	int (*context_current)(void **out); /* NULL also if the driver lacks one of the next four */
 	int (*context_push)(void *context);
 	int (*context_pop)(void **out);
 	int (*primary_retain)(void **out, int device);

@@ -19,7 +19,7 @@ bool pp_export_can(void)
 	return pp_cuda() && pp_cuda()->get_handle;
 }
 
-/* CUDA says no more of a process that has as many descriptors as it may. */
+/* Has the process no free descriptors? CUDA's error code does not say so. */
 static bool may_open_none(void)
 {
 	int fd = open("/", O_PATH | O_CLOEXEC);
@@ -62,7 +62,7 @@ static int export(struct pp_export *e, struct pp_why *why)
 	return e->pub.fd < 0 ? pp_refuse(why, PEERPIN_REASON_VENDOR_ERROR, e->pub.fd) : 0;
 }
 
-/* Ids are never used twice: the same one after the export means that it was this allocation's. */
+/* CUDA never uses an id twice: the same id after the export proves that the allocation was exported. */
 static int export_verified(struct pp_export *e, struct pp_why *why)
 {
 	int ret = export(e, why);

@@ -11,7 +11,7 @@ static bool ready;		/* under @lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* In a child: the lock may be held by a thread that is not there. */
+/* In a child of fork(): the lock may be held by a thread of the parent only. */
 static void start_anew(void)
 {
 	pthread_mutex_init(&lock, NULL);
@@ -62,7 +62,7 @@ static bool is_ready(void)
 	return yes;
 }
 
-/* The first of several threads that found the same. */
+/* If several threads found the functions, the first publishes them. */
 static void publish(const struct pp_nvml *fresh)
 {
 	pthread_mutex_lock(&lock);
@@ -73,9 +73,9 @@ static void publish(const struct pp_nvml *fresh)
 }
 
 /*
- * Without @lock: the loader has a lock of its own, and holds it while it runs
- * the constructors of a library, which may call pp_bar1(). Never shut down:
- * other code in the process may be using it as well.
+ * Without @lock: the loader holds its own lock while it runs the constructors of a
+ * library, which may call pp_bar1(). NVML is never shut down, as other code in the
+ * process may use it.
  */
 static int load(void)
 {

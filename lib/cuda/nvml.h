@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The few entry points of NVIDIA's management library that BAR1 needs. */
+/* The functions of NVIDIA's management library (NVML) that pp_bar1() needs. */
 #ifndef PP_NVML_H
 #define PP_NVML_H
 
@@ -28,7 +28,7 @@ struct pp_nvml_bar1 {
 	unsigned long long used;
 };
 
-/** struct pp_nvml - its functions; a device is an opaque pointer */
+/** struct pp_nvml - functions of NVML; a device is an opaque pointer */
 struct pp_nvml {
 	int (*init)(void);
 	int (*by_index)(unsigned int index, void **device);
@@ -39,9 +39,9 @@ struct pp_nvml {
 };
 
 /**
- * pp_nvml - load and initialise it, once
+ * pp_nvml - load and initialise NVML, once
  *
- * Return: 0; -ENOENT not on this machine; -ENODEV its driver is not loaded;
+ * Return: 0; -ENOENT NVML is not installed; -ENODEV NVIDIA's driver is not loaded;
  * -EIO. After an error the next call tries again.
  */
 int pp_nvml(const struct pp_nvml **out);

@@ -7,7 +7,7 @@
 
 /**
  * struct table - the symbols of an object, by hash
- * @count: of @buckets; each is the first symbol of a chain, or 0
+ * @count: number of @buckets; each is the first symbol of a chain, or 0
  * @first: number of the first symbol that is in a chain
  * @chains: hash of each symbol from @first on; bit 0 ends a chain
  */
@@ -44,8 +44,9 @@ static bool is_file(const struct link_map *object, const char *name)
 }
 
 /*
- * Of those that the program was started with, which stay: they are in front of the list.
- * What this library may itself be behind, if it was loaded later, may go at any time.
+ * Finds objects that the program was started with: they come first in the list and are
+ * never unloaded. If this library was loaded later, objects loaded before it may be
+ * unloaded at any time.
  */
 struct link_map *pp_elf_file(const char *name)
 {
@@ -87,7 +88,7 @@ static bool table_of(const struct link_map *object, struct table *t)
 	t->names = entry(object, DT_STRTAB);
 	t->count = header[0];
 	t->first = header[1];
-	/* header[2] words of a filter lie between */
+	/* skip the Bloom filter of header[2] words */
 	t->buckets = (const uint32_t *)((const ElfW(Addr) *)(header + 4) + header[2]);
 	t->chains = t->buckets + t->count;
 	return true;

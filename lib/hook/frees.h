@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every call of the driver API by which memory that a device can reach goes
- * away, and the two that hand out functions: symbol, name and CUDA version for
- * cuGetProcAddress(), 1 for the variant of a default stream per thread, and
- * the kind of wrapper (wrap.c).
+ * Every function of the driver API that frees memory which a device can access, and
+ * the two that return functions. Columns: symbol; name and CUDA version for
+ * cuGetProcAddress(); 1 for the variant with a default stream per thread; the kind of
+ * wrapper (wrap.c).
  *
- * Not here, because what is mapped stays: cuMemRelease(), cuMemAddressFree()
- * (of what is unmapped only), cuArrayDestroy() (no address).
+ * Not in the list, as they free no mapped memory: cuMemRelease(), cuMemAddressFree()
+ * (its range is unmapped already), cuArrayDestroy() (an array has no address).
  */
 #ifndef PP_HOOK_FREES_H
 #define PP_HOOK_FREES_H

@@ -8,10 +8,10 @@
 
 enum {
 	PLACES = 64,
-	EVERYTHING = PLACES,	/* for those that find no place */
+	EVERYTHING = PLACES,	/* for frees that find no place: counts as all memory */
 };
 
-/* Under @lock. No thread's stack is linked in: it may end inside the driver. */
+/* Under @lock. The places are not on the threads' stacks, as a thread may end inside the driver. */
 static struct {
 	pthread_mutex_t lock;
 	struct {
@@ -53,7 +53,7 @@ void pp_going_end(int at)
 	if (at == PP_GOING_NOTHING)
 		return;
 	pthread_mutex_lock(&going.lock);
-	/* in a child that was forked in between all was forgotten */
+	/* a child that was forked since pp_going_begin() has forgotten all ranges */
 	if (at == EVERYTHING && going.everything)
 		going.everything--;
 	else if (at != EVERYTHING)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ranges that are being freed: from before subscribers are told to when the
- * driver has returned. What is registered in between may be of the old memory.
+ * Ranges that are being freed: from before the subscribers are called until the driver
+ * has returned. A registration made in between may be of the old memory.
  */
 #ifndef PP_HOOK_GOING_H
 #define PP_HOOK_GOING_H
@@ -12,11 +12,11 @@ enum {
 	PP_GOING_NOTHING = -1,
 };
 
-/* Returns what pp_going_end() takes. */
+/* Returns the argument for pp_going_end(). */
 int pp_going_begin(uint64_t addr, uint64_t length);
 void pp_going_end(int going);
 
-/* In a child of fork(), whose other threads are not there */
+/* In a child of fork(): the frees of the parent's threads do not end here. */
 void pp_going_forget(void);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * libc's dlsym() cannot be asked for by dlvsym(), as others do: that name is
- * taken too. So libc's table of symbols is read.
+ * Other interceptors find libc's dlsym() by dlvsym(). This library replaces dlvsym(),
+ * too, so it reads libc's symbol table.
  */
 #include "loader.h"
 
@@ -11,10 +11,10 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-/* Several threads may find them at a time: they find the same. */
+/* Several threads may look these up at the same time; they find the same functions. */
 static _Atomic(void *) libc_dlsym, next_dlsym, next_dlvsym;
 
-/* The two are libdl's before glibc 2.34. */
+/* Before glibc 2.34 dlsym() and dlvsym() are in libdl. */
 static void *find_in_libc(const char *name)
 {
 	static const char *const files[] = { "libc.so.6", "libdl.so.2" };
@@ -33,7 +33,7 @@ bool pp_loader_is_libc(const void *function)
 	return function == find_in_libc("dlsym") || function == find_in_libc("dlvsym");
 }
 
-/* relaxed, here and below: what a pointer leads to was there before this library */
+/* Relaxed, here and below: the code behind the pointer was loaded before this library. */
 void *(*pp_loader_libc(void))(void *, const char *)
 {
 	void *known = atomic_load_explicit(&libc_dlsym, memory_order_relaxed);
@@ -45,7 +45,7 @@ void *(*pp_loader_libc(void))(void *, const char *)
 	return (void *(*)(void *, const char *))known;
 }
 
-/* What stands behind the call keeps it from being a jump, by which libc would take our caller for its own. */
+/* The asm after the call prevents a tail call, with which libc would see our caller's address as its own caller. */
 static void *ask(void *(*dlsym_fn)(void *, const char *), void *handle, const char *name)
 {
 	void *found = dlsym_fn(handle, name);
@@ -67,7 +67,7 @@ bool pp_loader_is_copy(const void *function)
 	       pp_elf_definition(object, "pp_hook_add");
 }
 
-/* A copy has all the functions even where libcuda has not: it says so, asked by its own dlsym(). */
+/* A copy of this library defines functions that libcuda may lack; the copy's own dlsym() tells. */
 void *pp_loader_next(const char *name)
 {
 	void *found = pp_loader_find(RTLD_NEXT, name);
@@ -108,7 +108,7 @@ void pp_loader_hold(const void *function)
 		(void)!dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
 }
 
-/* The handle is kept where something was found: it holds libcuda in the process. */
+/* If @name is found, the handle is not closed, so that libcuda stays in the process. */
 static void *find_in_libcuda(const char *name)
 {
 	void *lib = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
@@ -125,7 +125,7 @@ void *pp_loader_behind(const char *name)
 
 	if (!found)
 		return find_in_libcuda(name);
-	/* it may have come by dlopen() with RTLD_GLOBAL */
+	/* its library may have been loaded by dlopen() with RTLD_GLOBAL, and could be unloaded */
 	pp_loader_hold(found);
 	return found;
 }

@@ -18,7 +18,7 @@ static bool is_libcuda(const void *function)
 	return is;
 }
 
-/* Another library that intercepts may come first: it goes on to this one. */
+/* Another intercepting library may come first: it passes its calls on to this library. */
 bool pp_order_is_right(void)
 {
 	const void *first_dlsym = pp_loader_find(RTLD_DEFAULT, "dlsym");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Does this library come early enough in the order of search to see the calls? */
+/* Does this library come early enough in symbol search order to see all calls? */
 #ifndef PP_HOOK_ORDER_H
 #define PP_HOOK_ORDER_H
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-# libpeerpin-hook.so: stands before libcuda.so.1 and tells who asked of memory
-# that goes away.
+# libpeerpin-hook.so: comes before libcuda.so.1 in symbol search order and calls its
+# subscribers before memory is freed.
 HOOK_SRC := $(wildcard lib/hook/*.c)
 HOOK_OBJ := $(HOOK_SRC:lib/hook/%.c=$(B)/obj/hook/%.o)
-# Its symbols have no versions: else those of dlsym@GLIBC would pass it by.
-# nodelete: its functions are in others' hands. The last flag: lib/hook/symbol.c
+# Its symbols have no versions: otherwise references to dlsym@GLIBC would bypass it.
+# nodelete: other libraries keep pointers to its functions. The last flag: lib/hook/symbol.c
 HOOK_LDFLAGS := -Wl,-soname,libpeerpin-hook.so.1 -Wl,-z,defs -Wl,-z,nodelete \
 	-Wl,--version-script=lib/hook/libpeerpin-hook.map -Wl,--no-undefined-version
 HOOK_CFLAGS := -Ilib/include -fPIC -fvisibility=hidden -ftls-model=initial-exec -O2 -foptimize-sibling-calls
 
-# Sanitizers look for functions of libc by dlsym() before they are ready to watch any code.
+# Sanitizers call dlsym() to find functions of libc before they can run instrumented code.
 $(filter-out %/subscriber.o,$(HOOK_OBJ)): override CFLAGS += -fno-sanitize=all
 
 USER_TARGETS += $(B)/lib/libpeerpin-hook.so.1 $(B)/lib/libpeerpin-hook.so

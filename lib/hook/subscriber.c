@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The lock is not held while a subscriber is called: it may add, remove, free
- * and fork. A call counts in @running, and while it does, the subscriber stays
- * in the list, so that its @next can be read afterwards.
+ * The lock is not held while a subscriber is called, as it may add and remove
+ * subscribers, free memory, and fork. @running counts its calls in progress. While
+ * @running is not 0, the subscriber stays in the list, so its @next can be read after
+ * the call.
  */
 #include "subscriber.h"
 
@@ -32,15 +33,15 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t ended;	/* the last call of a removed subscriber */
 	struct subscriber *first;
-	unsigned int process;	/* how many forks lie between the first process and this one */
+	unsigned int process;	/* number of forks between the first process and this one */
 } list = { .lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER };
 
 _Atomic unsigned int pp_subscriber_count;
 static __thread unsigned int depth;	/* calls of subscribers in progress in this thread */
 
 /*
- * In a child. Another thread of the parent may have been in the midst of
- * anything: nothing of the list is looked at again, its memory is lost.
+ * In a child of fork(). Another thread of the parent may have been changing the list,
+ * so the child does not read the list again; its memory is lost.
  */
 static void start_empty(void)
 {
@@ -57,7 +58,7 @@ static void __attribute__((constructor)) watch_forks(void)
 	pthread_atfork(NULL, NULL, start_empty);
 }
 
-/* The last who needs a removed one frees it. */
+/* Frees a removed subscriber, unless calls or waiting threads still use it. */
 static void settle(struct subscriber *s)
 {
 	struct subscriber **at = &list.first;
@@ -74,7 +75,7 @@ static void settle(struct subscriber *s)
 	free(s);
 }
 
-/* The one to call next; NULL also when the call forked and this is the child. */
+/* Returns the next subscriber; NULL at the end, and in a child if the call forked. */
 static struct subscriber *call(struct subscriber *s, uint64_t addr, uint64_t length)
 {
 	const unsigned int process = list.process;

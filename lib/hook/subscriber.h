@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who wants to be told: pp_hook_add(), pp_hook_remove(). */
+/* The subscribers: pp_hook_add(), pp_hook_remove(). */
 #ifndef PP_HOOK_SUBSCRIBER_H
 #define PP_HOOK_SUBSCRIBER_H
 
@@ -8,13 +8,13 @@
 
 extern _Atomic unsigned int pp_subscriber_count __attribute__((visibility("hidden")));
 
-/* relaxed: who was added before a free began was counted before; others may be told or not */
+/* Relaxed: a subscriber that was added before a free began has been counted; others may be called or not. */
 static inline unsigned int pp_subscribers(void)
 {
 	return atomic_load_explicit(&pp_subscriber_count, memory_order_relaxed);
 }
 
-/* Tells all of them that [addr, addr + length) goes. */
+/* Calls all subscribers before [addr, addr + length) is freed. */
 void pp_tell(uint64_t addr, uint64_t length);
 
 #endif

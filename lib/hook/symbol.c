@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * symbol: dlsym() and dlvsym(). With RTLD_NEXT and RTLD_DEFAULT the loader
- * looks at the address that it returns to, so whatever is none of our concern
- * must reach it by a jump: the build asks for tail calls whatever else it asks
- * for, and a test looks whether it got them.
+ * symbol: dlsym() and dlvsym(). For RTLD_NEXT and RTLD_DEFAULT the loader uses the
+ * return address of the call. So look-ups that do not concern this library must reach
+ * the loader by a jump. The build always enables tail calls
+ * (-foptimize-sibling-calls), and a test checks the result.
  */
 #include "elf.h"
 #include "loader.h"
@@ -12,7 +12,7 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
-/* A symbol that another library takes the place of is still this library's own by its alias. */
+/* If another library replaces the symbol, this library still uses its own function, by the alias. */
 #define ALIAS(function) __attribute__((alias(#function), visibility("default")))
 
 static void *symbol(void *restrict handle, const char *restrict name);
@@ -21,7 +21,7 @@ static void *versioned(void *restrict handle, const char *restrict name, const c
 void *dlsym(void *restrict handle, const char *restrict name) ALIAS(symbol);
 void *dlvsym(void *restrict handle, const char *restrict name, const char *restrict version) ALIAS(versioned);
 
-/* Does the caller take the place of @name itself? Then it looks for what comes after it. */
+/* Does the caller's object define @name itself? Then it looks for the definition after its own. */
 static bool intercepts(const void *caller, const char *name)
 {
 	const struct link_map *object = pp_elf_object(caller);
@@ -36,7 +36,7 @@ static bool precedes(const void *caller)
 	return object && pp_elf_precedes(object);
 }
 
-/* What the caller's own libraries define, if they are not among those of all. */
+/* Searches the caller's own libraries, which may not be in the global scope. */
 static void *find_near(const void *caller, const char *name)
 {
 	const struct link_map *object = pp_elf_object(caller);
@@ -53,9 +53,9 @@ static void *find_near(const void *caller, const char *name)
 }
 
 /*
- * As the caller's RTLD_DEFAULT would find it were this library not here. What
- * is found lies behind this library or before it, or nowhere: asked again,
- * libc leaves that to be read by dlerror().
+ * Finds what RTLD_DEFAULT would find for the caller without this library: a definition
+ * before this library, after it, or in the caller's own libraries. If there is none,
+ * the last look-up sets the error for dlerror().
  */
 static void *wrap_in_scope(enum pp_wrap_id id, const void *caller)
 {
@@ -72,7 +72,7 @@ static void *wrap_in_scope(enum pp_wrap_id id, const void *caller)
 	return pp_loader_next(name);
 }
 
-/* A copy of this library before it that asks sees itself that it found itself. */
+/* A copy of this library that precedes it handles its own functions itself. */
 static void *wrap_found(enum pp_wrap_id id, void *found, const void *caller)
 {
 	if (!found || (pp_loader_is_copy(found) && precedes(found)))
@@ -85,7 +85,7 @@ static bool is_scope(const void *handle)
 	return handle == RTLD_DEFAULT || handle == RTLD_NEXT;
 }
 
-/* Others that intercept ask for libc's dlsym(); those before this library must not get past it. */
+/* Interceptors look up libc's dlsym(). Interceptors before this library get ours, so that they do not bypass it. */
 static void *loader_symbol(const char *name, void *found, const void *caller)
 {
 	if (!pp_loader_is_libc(found) || (intercepts(caller, name) && !precedes(caller)))
@@ -118,7 +118,7 @@ static void *symbol(void *restrict handle, const char *restrict name)
 	return wrap_found(id, pp_loader_dlsym()(handle, name), caller);
 }
 
-/* A versioned look-up passes by this library, which has no versions, in every scope. */
+/* A versioned look-up never finds this library, whose symbols have no versions. So its results are wrapped here. */
 static void *versioned(void *restrict handle, const char *restrict name, const char *restrict version)
 {
 	const void *caller = __builtin_return_address(0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which range goes away with a call; only while there are subscribers. All return
- * what pp_going_end() takes, when the driver has returned.
+ * Notify the subscribers of the range that a call frees. Called only while there are
+ * subscribers. All return the argument for pp_going_end(), which the caller calls when
+ * the driver has returned.
  */
 #ifndef PP_HOOK_TELL_H
 #define PP_HOOK_TELL_H
@@ -10,10 +11,10 @@
 
 int pp_tell_range(uint64_t addr, uint64_t length);
 
-/* The allocation or registration at @addr; all memory, if CUDA does not know it. */
+/* The allocation or registration at @addr; all memory if CUDA does not know @addr. */
 int pp_tell_allocation(uint64_t addr);
 
-/* All memory, or who knows which. */
+/* All memory, or an unknown part of it */
 int pp_tell_all(void);
 
 #endif

@@ -19,7 +19,7 @@ enum {
 	CU_PER_THREAD = 2,	/* flag of cuGetProcAddress() */
 };
 
-/* What each wrapper goes on to; written once. That of a linked caller is looked for when it first calls. */
+/* The function that each wrapper calls; written once. For linked callers it is looked up at the first call. */
 static _Atomic(void *) reals[PP_WRAP_NUMBER][PP_WRAP_WAYS];
 
 static void *find_linked(enum pp_wrap_id id)
@@ -31,7 +31,7 @@ static void *find_linked(enum pp_wrap_id id)
 	return none;
 }
 
-/* relaxed: the code that it points to was there before */
+/* Relaxed: the code behind the pointer was loaded before. */
 static inline void *known(enum pp_wrap_id id, unsigned int way)
 {
 	return atomic_load_explicit(&reals[id][way], memory_order_relaxed);
@@ -87,8 +87,8 @@ static void replace(const char *name, void **fn, int version, uint64_t flags)
 #define NUMBER_AND_TWO_TELL pp_tell_all()
 
 /*
- * What is seldom needed lies apart, so that a wrapper in the common case is two loads and a jump. What
- * has begun to go is taken back here, so no thread is cancelled in between.
+ * The seldom needed part is a separate function, so that a wrapper in the common case is two loads and a
+ * jump. The thread must not be cancelled between the begin and pp_going_end().
  */
 #define SELDOM(kind) \
 	static __attribute__((noinline)) int kind##_seldom(enum pp_wrap_id id, unsigned int way, kind##_PARAMS) \
@@ -149,7 +149,7 @@ SELDOM(NUMBER_AND_TWO)
 #define WAY_PROC(symbol, way) FINDS(symbol, way, PROC)
 #define WAY_PROC_WHY(symbol, way) FINDS(symbol, way, PROC_WHY)
 
-/* A symbol that another library takes the place of is still this library's own by its alias. */
+/* If another library replaces the symbol, this library still uses its own function, by the alias. */
 #define WRAPPERS(symbol, name, since, per_thread, kind) \
 	WAY_##kind(symbol, 0) \
 	WAY_##kind(symbol, 1) \
@@ -159,14 +159,14 @@ SELDOM(NUMBER_AND_TWO)
 
 PP_FREES(WRAPPERS)
 
-/* ---- finding them ------------------------------------------------------------------ */
+/* ---- finding the wrappers ------------------------------------------------------------ */
 
 /**
  * struct wrapped - a function of libcuda
- * @symbol: as the linker knows it
- * @name: as cuGetProcAddress() does
- * @since: the CUDA version that brought it
- * @per_thread: for programs built for a default stream per thread
+ * @symbol: its name for the linker
+ * @name: its name for cuGetProcAddress()
+ * @since: the CUDA version that introduced it
+ * @per_thread: for programs built with a default stream per thread
  */
 struct wrapped {
 	const char *symbol;
@@ -202,7 +202,7 @@ enum pp_wrap_id pp_wrap_symbol(const char *symbol)
 	return PP_WRAP_NONE;
 }
 
-/* Variants of a name stand in ascending order, that of a thread's default stream behind the other. */
+/* PP_FREES lists the variants of a name by version, the per-thread variant last; the last match is meant. */
 static bool is_meant(const struct wrapped *w, int version, uint64_t flags)
 {
 	return w->since <= version && (!w->per_thread || flags & CU_PER_THREAD);
@@ -238,7 +238,7 @@ __attribute__((visibility("default"))) void *pp_hook_real(void *function)
 	return function;
 }
 
-/* All threads try the ways in one order, so none has two. */
+/* All threads try the ways in the same order, so no function gets two of them. */
 static bool claim(_Atomic(void *) *way, void *real)
 {
 	void *old = atomic_load_explicit(way, memory_order_relaxed);
@@ -257,7 +257,7 @@ void *pp_wrap(enum pp_wrap_id id, void *real)
 	if (pp_wrap_is(id, real))
 		return real;
 	linked = real_of(id, PP_WRAP_LINKED);
-	dlerror();	/* drops what the look-up may have left for a caller that has no error */
+	dlerror();	/* clears an error of our look-up, which the caller must not see */
 	if (linked == real)
 		return pp_wrap_linked(id);
 	for (unsigned int way = PP_WRAP_LINKED + 1; way < PP_WRAP_WAYS; way++)

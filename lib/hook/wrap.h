@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wrap: the functions that callers get in place of libcuda's. One function of
- * libcuda may be reached in several ways that lead to different code, as when
- * another library intercepts it on one way only. Each way has a wrapper of its
- * own, which goes on to what the caller would have got without this library:
- * so nobody is left out, and no call comes back to where it was.
+ * wrap: the functions that callers get in place of libcuda's. A function of libcuda
+ * may be reached in several ways that lead to different code, for example if another
+ * library intercepts only one way. Each way has its own wrapper. The wrapper calls the
+ * function that the caller would have got without this library. So no other
+ * interceptor is skipped, and no call returns to its own wrapper.
  */
 #ifndef PP_HOOK_WRAP_H
 #define PP_HOOK_WRAP_H
@@ -23,25 +23,25 @@ enum pp_wrap_id {
 };
 
 enum {
-	PP_WRAP_LINKED,		/* the way of who linked with libcuda: the symbols of this library */
+	PP_WRAP_LINKED,		/* for callers linked with libcuda: the exported symbols of this library */
 	PP_WRAP_WAYS = 4,
 };
 
-/* Which function is it, by its symbol? */
+/* The id of a function by its symbol */
 enum pp_wrap_id pp_wrap_symbol(const char *symbol);
 
-/* Which has cuGetProcAddress() found? */
+/* The id of the function that cuGetProcAddress() finds */
 enum pp_wrap_id pp_wrap_proc(const char *name, int version, uint64_t flags);
 
 const char *pp_wrap_name(enum pp_wrap_id id);
 
-/* Is it one of this library's wrappers of @id? */
+/* Is @function one of this library's wrappers of @id? */
 bool pp_wrap_is(enum pp_wrap_id id, const void *function);
 
-/* The wrapper that goes on to @real; @real itself when there are too many ways. */
+/* The wrapper that calls @real; @real itself if the function has too many ways. */
 void *pp_wrap(enum pp_wrap_id id, void *real);
 
-/* That of the symbol. */
+/* The wrapper that has the exported symbol */
 void *pp_wrap_linked(enum pp_wrap_id id);
 
 #endif

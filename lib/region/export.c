@@ -13,7 +13,7 @@ static int export(struct pp_ctx *ctx, struct peerpin_export *arg)
 	return pp_sys_above_stderr(arg->out_fd);
 }
 
-/* Valid afterwards means that it was this region that was exported: see map.c. */
+/* If the region is still valid after the export, it was this region that was exported: see map.c. */
 PP_PUBLIC int pp_region_export(struct pp_ctx *ctx, const struct pp_region *region,
 			       uint64_t offset, uint64_t length, int *out)
 {

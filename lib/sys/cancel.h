@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pthread_cancel() would end a thread with a lock, or in the midst of what others
- * wait for: so no function that may block is a cancellation point.
+ * pthread_cancel() could end a thread that holds a lock, or that other threads wait
+ * for. So cancellation is disabled in every function that may block.
  */
 #ifndef PP_CANCEL_H
 #define PP_CANCEL_H
@@ -21,7 +21,7 @@ static inline void pp_cancel_restore(const int *before)
 	pthread_setcancelstate(*before, NULL);
 }
 
-/* Opens such a function. Not on a hit: it takes some nanoseconds. */
+/* The first line of such a function. Not on the path of a hit, as it takes some nanoseconds. */
 #define PP_NO_CANCEL \
 	__attribute__((cleanup(pp_cancel_restore), unused)) const int pp_cancel_before = pp_cancel_disable()
 

@@ -44,7 +44,7 @@ WEAK int pp_sys_map_at(int fd, uint64_t offset, size_t length, int prot, void **
 
 	if (at == MAP_FAILED)
 		return -errno;
-	/* a child of fork() has none, whether the driver sees to that or not */
+	/* a child of fork() does not inherit the mapping, even if the driver would allow that */
 	madvise(at, length, MADV_DONTFORK);
 	*out = at;
 	return 0;

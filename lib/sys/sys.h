@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every system call that reaches a driver goes through here. The functions are
- * weak, so that a unit test puts a make-believe kernel in their place.
+ * All system calls to a driver are made here. The functions are weak, so that unit
+ * tests can replace them by a mock kernel.
  */
 #ifndef PP_SYS_H
 #define PP_SYS_H
@@ -18,7 +18,10 @@ int pp_sys_map(int fd, size_t length, void **out);
 int pp_sys_map_at(int fd, uint64_t offset, size_t length, int prot, void **out);
 int pp_sys_unmap(void *at, size_t length);
 
-/* What open() said, or who else makes descriptors, as above; never 0, 1 or 2, which others write to when a program has closed them. */
+/*
+ * @fd: result of open() or another call that makes a descriptor. Returns it, or -errno. If it is 0, 1 or 2
+ * (the program has closed these), duplicates it: other code in the process still writes to these numbers.
+ */
 int pp_sys_above_stderr(int fd);
 
 /* Monotonic time in nanoseconds. */
@@ -29,7 +32,7 @@ static inline void pp_restore_errno(const int *saved)
 	errno = *saved;
 }
 
-/* Opens every public function that may end up in libc: errno is the caller's. */
+/* The first line of every public function that may call libc: keeps the caller's errno. */
 #define PP_KEEP_ERRNO \
 	__attribute__((cleanup(pp_restore_errno), unused)) const int pp_saved_errno = errno
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Between a file and memory by way of the page cache, and for a GPU's of a buffer. */
+/* Moves bytes between a file and memory through the page cache; for GPU memory also through a buffer. */
 #include <errno.h>
 #include <stdlib.h>
 #include "lib/cuda/context.h"
@@ -97,8 +97,8 @@ static int each(struct pp_move *m, uint64_t length, char *buffer)
 }
 
 /*
- * When CUDA's copy to the GPU returns, the bytes may be staged only, unless the
- * memory was told to wait for them; where that cannot be told, we wait.
+ * When CUDA's copy to the GPU returns, the bytes may still be in a staging buffer,
+ * unless the memory has SYNC_MEMOPS. If that cannot be set, wait for the GPU at the end.
  */
 static int each_settled(struct pp_move *m, uint64_t length, char *buffer)
 {

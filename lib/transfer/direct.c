@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* Between a file and GPU memory by the DMA of the disk: direct I/O on a view. */
+/* Moves bytes between a file and GPU memory by the DMA of the disk: direct I/O on a view. */
 #include <errno.h>
 #include <linux/types.h>
 #include <peerpin.h>
 #include "file.h"
 #include "file_sys.h"
 
-/* What one system call takes, down to a size that all files take. */
+/* Bytes per system call; read() and write() move less than 2 GiB, in blocks of any file. */
 enum { MOST = 1 << 30 };
 
 static uint64_t refusal(int device, uint32_t reason)
@@ -14,7 +14,7 @@ static uint64_t refusal(int device, uint32_t reason)
 	return (uint64_t)(device + 1) << 32 | reason;
 }
 
-/* Asked again, the disk's driver would write to the kernel's log each time. */
+/* Remembered, as a retry would make the disk's driver write to the kernel log each time. */
 static uint32_t refused_before(const struct pp_move *m)
 {
 	uint64_t last = atomic_load_explicit(&m->file->refused, memory_order_relaxed);
@@ -22,7 +22,7 @@ static uint32_t refused_before(const struct pp_move *m)
 	return last == refusal(m->device, (uint32_t)last) ? (uint32_t)last : 0;
 }
 
-/* What is aligned, and refused nevertheless, is refused for its pages. */
+/* An aligned request that is refused is refused for its pages. */
 static uint32_t reason_of(int error)
 {
 	switch (error) {
@@ -48,7 +48,7 @@ static int refuse(struct pp_move *m, int error)
 	return 0;
 }
 
-/* @shift: from an address of the memory to where the CPU has it */
+/* @shift: from an address in the memory to its CPU address */
 static ssize_t transfer(struct pp_move *m, uint64_t shift, size_t length)
 {
 	void *at = (void *)(uintptr_t)(m->addr + shift);
@@ -58,8 +58,8 @@ static ssize_t transfer(struct pp_move *m, uint64_t shift, size_t length)
 }
 
 /*
- * What is not a multiple of the alignment ends the file, or a write to a disk
- * that is full; so do no bytes at all. The plain descriptor tells which.
+ * A result that is 0, or no multiple of the alignment, means the end of the file or a
+ * full disk. The bytes left then go through the plain descriptor, which tells which.
  */
 static int each(struct pp_move *m, uint64_t shift, uint64_t length)
 {

@@ -13,7 +13,7 @@
 
 /* ---- open files -------------------------------------------------------------- */
 
-/* What both descriptors share with the caller's */
+/* Flags that both descriptors take from the caller's */
 static int kept(int flags)
 {
 	return flags & (O_ACCMODE | O_SYNC | O_DSYNC | O_NOATIME | O_LARGEFILE);
@@ -26,9 +26,8 @@ static int open_plain(struct pp_file *f, int fd, int flags)
 }
 
 /*
- * A file that does not say how direct I/O is to be aligned may take it and copy
- * through the page cache all the same, as tmpfs does; that would be no less of
- * a bounce.
+ * A file that reports no alignment for direct I/O may accept O_DIRECT and still copy
+ * through the page cache, as tmpfs does. So it counts as having no direct I/O.
  */
 static void open_direct(struct pp_file *f, int fd, int flags, const struct pp_file_facts *facts)
 {
@@ -102,7 +101,7 @@ PP_PUBLIC void pp_file_close(struct pp_file *f)
 
 /* ---- moves --------------------------------------------------------------------- */
 
-/* Direct I/O reads whole blocks: the one that the file ends in would overwrite what lies behind the range. */
+/* Direct I/O reads whole blocks: the last block of the file could overwrite memory behind the range. */
 static uint64_t end_of_direct(const struct pp_move *m, uint64_t size)
 {
 	uint64_t end = m->offset + m->left;
@@ -110,7 +109,7 @@ static uint64_t end_of_direct(const struct pp_move *m, uint64_t size)
 	return m->write || end < size ? end : size;
 }
 
-/* How much is to be bounced before direct I/O can begin, and how much of that there is; 0: none */
+/* Sets the bytes to bounce first, and the bytes of direct I/O after them; 0: no direct I/O */
 static void plan(struct pp_move *m, uint64_t size, uint64_t *head, uint64_t *middle)
 {
 	const struct pp_file *f = m->file;
@@ -137,7 +136,7 @@ static int run_direct(struct pp_move *m, uint64_t size)
 	return ret || m->ended ? ret : pp_move_direct(m, middle);
 }
 
-/* A disk that was removed is empty, and would be read as one that ends there. */
+/* A removed disk reports size 0; without -ENODEV a read would look like the end of the file. */
 static int find_size(const struct pp_move *m, uint64_t *size)
 {
 	struct pp_file_facts facts;
@@ -175,8 +174,8 @@ static bool is_within(const struct pp_move *m, const struct pp_mem *mem)
 }
 
 /*
- * CUDA copies within one allocation; a range that is not in one is refused before
- * any of it is copied. Of other memory the kernel knows what there is.
+ * CUDA copies within one allocation only, so a longer range is refused before any
+ * byte is copied. For host memory the kernel checks the range.
  */
 static int check(struct pp_move *m)
 {
@@ -184,7 +183,7 @@ static int check(struct pp_move *m)
 
 	if (m->file->mark != pp_process_mark())
 		return -EACCES;
-	/* the caller may have set them since */
+	/* the caller may have set these flags since pp_file_open() */
 	if (pp_file_sys_flags(m->file->plain) & (O_APPEND | O_DIRECT))
 		return -EINVAL;
 	if (m->offset > INT64_MAX || m->left > INT64_MAX - m->offset)
@@ -230,21 +229,21 @@ PP_PUBLIC int pp_file_write(struct pp_file *f, const void *src, size_t length, u
 	return move(&m, result);
 }
 
-/* ---- in words ------------------------------------------------------------------- */
+/* ---- reasons --------------------------------------------------------------------- */
 
 static const char *const text[] = {
-	[PP_FILE_ALL_DIRECT] = "the disk moved it all by itself",
-	[PP_FILE_EDGES] = "the range does not begin and end with blocks of the file",
+	[PP_FILE_ALL_DIRECT] = "the disk's DMA moved all bytes",
+	[PP_FILE_EDGES] = "the range does not begin and end on block boundaries of the file",
 	[PP_FILE_UNALIGNED] = "the address in GPU memory and the offset in the file are aligned differently",
 	[PP_FILE_NO_DIRECT_IO] = "the file system has no direct I/O for this file",
 	[PP_FILE_NO_CACHE] = "the file was opened without a cache of views",
 	[PP_FILE_NO_EXPORT] = "the GPU's driver exports no dma-buf of this memory",
 	[PP_FILE_NO_VIEW] =
-		"the GPU's driver cannot map its dma-bufs: NVIDIA's can since 610.43.02, on a kernel with PCI_P2PDMA",
+		"the GPU's driver cannot map its dma-bufs; NVIDIA's can since 610.43.02, with PCI_P2PDMA in the kernel",
 	[PP_FILE_NO_PAGES] =
-		"what the GPU's driver maps has no pages that a disk may be given: it, or the kernel, lacks PCI_P2PDMA",
+		"the mapping of the GPU's driver has no pages for the disk's DMA: driver or kernel lacks PCI_P2PDMA",
 	[PP_FILE_NO_WAY] =
-		"the disk's driver takes no memory of other devices, or the kernel knows no way on PCIe to the GPU",
+		"the disk's driver rejects memory of other devices, or the kernel finds no PCIe path to the GPU",
 };
 
 PP_PUBLIC const char *pp_file_strreason(uint32_t reason)

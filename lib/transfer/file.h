@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Open files, and one move of bytes between a file and memory. */
+/* Open files, and moves of bytes between a file and memory. */
 #ifndef PP_FILE_H
 #define PP_FILE_H
 
@@ -10,10 +10,10 @@
 /**
  * struct pp_file
  * @plain: descriptor without O_DIRECT
- * @direct: with it; -1: there is none
- * @no_direct: then, why: enum pp_file_reason
- * @memory_align, @offset_align: what @direct takes
- * @refused: device and reason of the last refusal that would come again, else 0
+ * @direct: descriptor with O_DIRECT, or -1
+ * @no_direct: enum pp_file_reason, if @direct is -1
+ * @memory_align, @offset_align: alignment that @direct requires
+ * @refused: device and reason of the last permanent refusal, else 0
  */
 struct pp_file {
 	int plain;
@@ -28,12 +28,12 @@ struct pp_file {
 
 /**
  * struct pp_move - one call of pp_file_read() or pp_file_write()
- * @host: it is memory of the process, which needs neither view nor buffer
- * @device: CUDA's number of the GPU; -1 for that
- * @addr: next byte in its memory
+ * @host: host memory, which needs neither a view nor a buffer
+ * @device: CUDA's number of the GPU; -1 for host memory
+ * @addr: next byte in memory
  * @offset: next byte of the file
- * @left: bytes
- * @ended: the file did
+ * @left: bytes left to move
+ * @ended: the end of the file was reached
  */
 struct pp_move {
 	struct pp_file *file;
@@ -64,12 +64,12 @@ static inline void pp_move_blame(struct pp_move *m, uint32_t reason, int error)
 	m->result.error = error;
 }
 
-/* Up to @length bytes through host memory; fewer when the file ends. 0 or -errno */
+/* Moves up to @length bytes through host memory; fewer at the end of the file. 0 or -errno */
 int pp_move_bounce(struct pp_move *m, uint64_t length);
 
 /*
- * Up to @length bytes, which are aligned as the file wants it, by the device
- * itself. Where it cannot, bytes are left and the reason is in @m. 0 or -errno
+ * Moves up to @length bytes, aligned as the file requires, by the DMA of the disk.
+ * Bytes that cannot be moved so are left, with the reason in @m. 0 or -errno
  */
 int pp_move_direct(struct pp_move *m, uint64_t length);
 

@@ -12,13 +12,13 @@
 
 #define WEAK __attribute__((weak))
 
-/* Since Linux 6.1; C libraries learnt it later. */
+/* Since Linux 6.1; older headers of the C library lack it. */
 #ifndef STATX_DIOALIGN
 #define STATX_DIOALIGN 0x2000U
 #endif
 
 enum {
-	DIO_ALIGN_AT = 0x98,	/* of stx_dio_mem_align, stx_dio_offset_align */
+	DIO_ALIGN_AT = 0x98,	/* offset of stx_dio_mem_align; stx_dio_offset_align follows */
 };
 
 static int error_or(ssize_t ret)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The system calls that reach files, weak as those of sys.h. All return -errno on failure. */
+/* System calls on files, as weak functions like those of sys.h. All return -errno on failure. */
 #ifndef PP_FILE_SYS_H
 #define PP_FILE_SYS_H
 
@@ -9,10 +9,10 @@
 #include <sys/types.h>
 
 /**
- * struct pp_file_facts - of an open file
- * @size: bytes now
- * @memory_align: of the memory that direct I/O takes; 0: the file takes none, or does not say
- * @offset_align: of its offset and length
+ * struct pp_file_facts - facts about an open file
+ * @size: present size in bytes
+ * @memory_align: alignment of memory for direct I/O; 0: the file has no direct I/O, or does not say
+ * @offset_align: alignment of the offset and length of direct I/O
  */
 struct pp_file_facts {
 	bool is_regular;
@@ -27,7 +27,7 @@ int pp_file_sys_facts(int fd, struct pp_file_facts *out);
 /* F_GETFL */
 int pp_file_sys_flags(int fd);
 
-/* The same file with a position and flags of its own */
+/* A new descriptor of the same file; pp_file_sys_reopen() gives it its own position and flags */
 int pp_file_sys_reopen(int fd, int flags);
 int pp_file_sys_dup(int fd);
 
