@@ -64,7 +64,7 @@ void gdr_stream_to(const struct stream *s, void *map, const void *from, size_t n
 	stream_stored();
 }
 
-/* Within one line. A block does not leave the page that the mapping has. */
+/* Loads a part of one line, in whole blocks. A block lies within one page, so all of it is mapped. */
 static void load_part(const struct stream *s, char *to, const char *map, size_t n)
 {
 	_Alignas(STREAM_LINE) char line[STREAM_LINE];
@@ -90,7 +90,7 @@ void gdr_stream_from(const struct stream *s, void *to, const void *map, size_t n
 	load_part(s, at + head + body, from + head + body, n - head - body);
 }
 
-/* A child of fork() has the handle, and nothing where its mapping was. */
+/* In a child of fork() the handle exists, but the mapping does not, so EACCES. */
 static int find_type(gdr_mh_t handle, gdr_mapping_type_t *out)
 {
 	struct gdr_handle *h = gdr_handle_of(handle);

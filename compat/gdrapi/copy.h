@@ -4,13 +4,13 @@
 
 #include "stream.h"
 
-/* The best that this CPU can */
+/* The best way that this CPU supports */
 const struct stream *gdr_stream_best(void);
 
-/* @map is not cached; any alignment. Only bytes of the range are written. */
+/* Copy to an uncached mapping, with any alignment. Writes bytes of the range only. */
 void gdr_stream_to(const struct stream *s, void *map, const void *from, size_t n);
 
-/* The same, reading: whole blocks that hold the range */
+/* Copy from an uncached mapping, with any alignment. Reads whole blocks that contain the range. */
 void gdr_stream_from(const struct stream *s, void *to, const void *map, size_t n);
 
 #endif

@@ -8,15 +8,15 @@
 #include "gdrapi.h"
 
 /**
- * struct gdr - what gdr_open() returns
- * @fd: /dev/peerpin; first, where gdrcopy has its own: programs look there
+ * struct gdr - result of gdr_open()
+ * @fd: /dev/peerpin; the first field as in gdrcopy, as programs read it there
  * @flags: enum peerpin_pin_flags of its pins
- * @self: tells it from a copy that a program made
- * @ctx: the file
+ * @self: the struct's own address, so that a copy made by a program is refused
+ * @ctx: the context
  * @mark: process that opened it (process.h)
- * @lock: of @all and @unused; taken alone
- * @all: every handle made so far
- * @unused: those that are not pinned, and may be
+ * @lock: protects @all and @unused; no other lock is held with it
+ * @all: all handles made so far
+ * @unused: handles that are not pinned and can be used again
  */
 struct gdr {
 	int fd;
@@ -31,22 +31,21 @@ struct gdr {
 
 /**
  * struct gdr_handle - a pin
- * @lock: of all below, and of the pin's end; never freed before gdr_close(),
- *	so that whoever is late finds that there is no pin
- * @type: gdr_mapping_type_t of @view; NONE: there is none. Copies read it
- *	without @lock.
- * @mark: the process it is of (process.h); copies read it without @lock
+ * @lock: protects the fields below, and the end of the pin. Not freed before
+ *	gdr_close(), so that a call with an old handle finds the pin gone
+ * @type: gdr_mapping_type_t of @view; NONE: not mapped. Copies read it without @lock
+ * @mark: process of the pin (process.h); copies read it without @lock
  * @owner: NULL: not pinned
- * @times: it was pinned so often; who has a handle of an earlier time is late
- *	too. Copies read it without @lock. It does not wrap: see gdr_handle_put().
- * @addr: GPU address that was asked for
- * @region: what was pinned
+ * @times: number of pins so far. A handle of an earlier pin is refused. Copies read
+ *	it without @lock. It does not wrap: see gdr_handle_put()
+ * @addr: requested GPU address
+ * @region: pinned region
  * @caching: enum peerpin_caching
- * @pin_ns: time it took
+ * @pin_ns: time that pinning took
  * @view: the mapping
- * @view_length: bytes of it
- * @next: in gdr.all
- * @next_unused: in gdr.unused
+ * @view_length: its bytes
+ * @next: in @all of struct gdr
+ * @next_unused: in @unused of struct gdr
  */
 struct gdr_handle {
 	pthread_mutex_t lock;
@@ -64,23 +63,23 @@ struct gdr_handle {
 	struct gdr_handle *next_unused;
 };
 
-/* 0; -EINVAL not an open one; -EACCES another process's */
+/* 0; -EINVAL @g is not open; -EACCES @g belongs to the parent process */
 int gdr_check(const struct gdr *g);
 
-/* -EINVAL: not one of @g. To be unlocked by the caller. */
+/* Find and lock a handle; the caller unlocks it. -EINVAL: no pinned handle of @g */
 int gdr_handle_lock(struct gdr *g, gdr_mh_t mh, struct gdr_handle **out);
 void gdr_handle_unlock(struct gdr_handle *h);
 
-/* One that nobody knows yet; NULL: no memory */
+/* A handle that is not pinned; NULL: no memory */
 struct gdr_handle *gdr_handle_get(struct gdr *g);
 
 /*
- * Not pinned (any more): gdr_handle_get() may return it again, but not after as
- * many pins as have a name. Then it rests until gdr_close().
+ * @h is not pinned (any more): gdr_handle_get() may return it again. Exception: after
+ * UINT16_MAX pins all its names are used up, and it stays unused until gdr_close().
  */
 void gdr_handle_put(struct gdr *g, struct gdr_handle *h);
 
-/* Addresses that malloc() returns have no more bits; above them is struct gdr_handle.times. */
+/* Addresses from malloc() have at most 48 bits; the bits above hold @times of struct gdr_handle. */
 #define GDR_HANDLE_BITS 48
 
 static inline gdr_mh_t gdr_handle_name(const struct gdr_handle *h)
@@ -88,7 +87,7 @@ static inline gdr_mh_t gdr_handle_name(const struct gdr_handle *h)
 	return (gdr_mh_t) { .h = (unsigned long)h | (unsigned long)atomic_load(&h->times) << GDR_HANDLE_BITS };
 }
 
-/* NULL: none, or pinned once more since; it may have ended just now */
+/* NULL: no handle, or one that was pinned again since. Without @lock the pin may end at any time. */
 static inline struct gdr_handle *gdr_handle_of(gdr_mh_t mh)
 {
 	struct gdr_handle *h = (struct gdr_handle *)(mh.h & ((1ul << GDR_HANDLE_BITS) - 1));

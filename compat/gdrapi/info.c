@@ -4,7 +4,7 @@
 #include "public.h"
 #include "lib/sys/sys.h"
 
-/* What programs that were built for gdrcopy 1 have */
+/* The struct of programs that were built for gdrcopy 1 */
 struct gdr_info_v1 {
 	uint64_t va;
 	uint64_t mapped_size;

@@ -33,7 +33,7 @@ static gdr_mapping_type_t type_of(uint32_t caching)
 	}
 }
 
-/* The flags that ask for a type have its value. */
+/* A flag that requests a type has the value of that type. */
 static int check_type(gdr_mapping_type_t type, int flags)
 {
 	if (flags < GDR_MAP_FLAG_DEFAULT || flags > GDR_MAP_FLAG_REQ_DEVICE_MAPPING)
@@ -95,7 +95,7 @@ void gdr_view_end(struct gdr_handle *h)
 		pp_region_unmap(h->owner->ctx, h->view, h->view_length);
 }
 
-/* @size is what it was mapped with, or should be: a part is never left. */
+/* @size is ignored: the whole mapping is removed. */
 GDR_PUBLIC int gdr_unmap(gdr_t g, gdr_mh_t handle, void *va, size_t size)
 {
 	PP_KEEP_ERRNO;

@@ -4,10 +4,10 @@
 
 #include "handle.h"
 
-/* GPU address that its mapping begins at */
+/* GPU address of the first byte of the handle's mapping */
 uint64_t gdr_view_addr(const struct gdr_handle *h);
 
-/* End its mapping, if there is one; under its lock */
+/* Unmap the handle if it is mapped; under its lock */
 void gdr_view_end(struct gdr_handle *h);
 
 #endif

@@ -21,7 +21,7 @@ static int open_ctx(struct gdr *g)
 
 	if (ret)
 		return ret;
-	/* there is one: pp_open() has its own */
+	/* libgdrapi.so has its own copy of process.c, so pp_open() has not made this mark */
 	g->mark = pp_process_mark();
 	if (!g->mark) {
 		pp_close(g->ctx);
@@ -38,7 +38,7 @@ static int open_ctx(struct gdr *g)
 static void complain(int error)
 {
 	if (getenv("GDRCOPY_ENABLE_LOGGING"))
-		fprintf(stderr, "gdrapi: /dev/peerpin: %s; is it there (modprobe peerpin), and may you use it?\n",
+		fprintf(stderr, "gdrapi: /dev/peerpin: %s; type: modprobe peerpin, or check the file's permissions\n",
 			strerror(error));
 }
 
@@ -70,7 +70,7 @@ static int handles_end(struct gdr *g)
 	return ret;
 }
 
-/* A child of fork() gives up its copy of the file; the pins are its parent's. */
+/* In a child of fork() this only closes the child's descriptor; the pins stay with the parent. */
 GDR_PUBLIC int gdr_close(gdr_t g)
 {
 	PP_KEEP_ERRNO;

@@ -8,7 +8,7 @@
 #include "public.h"
 #include "lib/sys/sys.h"
 
-/* It may be an integrated GPU's. */
+/* If peerpin_nv is not loaded, tries the provider of integrated GPUs. */
 static int pin_ioctl(int fd, struct peerpin_pin *pin)
 {
 	int ret = pp_sys_ioctl(fd, PEERPIN_IOC_PIN, pin);
@@ -19,7 +19,7 @@ static int pin_ioctl(int fd, struct peerpin_pin *pin)
 	return pp_sys_ioctl(fd, PEERPIN_IOC_PIN, pin);
 }
 
-/* Asked of memory that nobody has: it is refused in either case, but not for the same reason. */
+/* Tries to pin address 0, which fails in any case; -EOPNOTSUPP means no persistent pins. */
 bool gdr_pin_can_persist(const struct gdr *g)
 {
 	struct peerpin_pin pin = {
@@ -82,9 +82,10 @@ static int handle_pin(struct gdr *g, struct gdr_handle *h, struct peerpin_pin pi
 }
 
 /*
- * Whoever knows the right tokens could pin any process's memory, so the kernel
- * takes them of privileged processes only; theirs have to be right, others' are
- * ignored. What is mapped in the end is memory of this process in any case.
+ * With the right tokens a process could pin another process's memory, so the kernel
+ * accepts tokens from privileged processes only (-EPERM). A privileged caller's tokens
+ * must be right; an unprivileged caller's tokens are ignored. The pin that is mapped is
+ * made without tokens, so it is memory of this process in any case.
  */
 static int check_tokens(const struct gdr *g, const struct peerpin_pin *request, uint64_t p2p_token,
 			uint32_t va_space)

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include "handle.h"
 
-/* Can the driver of this machine's GPU make persistent pins? */
+/* Does the GPU driver support persistent pins? */
 bool gdr_pin_can_persist(const struct gdr *g);
 
 /* Unmap and unpin; under its lock */

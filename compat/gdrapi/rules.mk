@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# libgdrapi.so.2: the interface of NVIDIA's gdrcopy, on libpeerpin, which lies
-# beside it. Of that it has two parts of its own that are not exported.
+# libgdrapi.so.2: the interface of NVIDIA's gdrcopy, on libpeerpin.so in the same
+# directory. It links its own copy of two objects that libpeerpin.so does not export.
 GDR_SRC := $(wildcard compat/gdrapi/*.c)
 GDR_OBJ := $(GDR_SRC:compat/gdrapi/%.c=$(B)/obj/gdrapi/%.o)
 GDR_LIB_OBJ := $(B)/obj/lib/cuda/process.pic.o $(B)/obj/lib/sys/sys.pic.o
@@ -24,7 +24,7 @@ $(B)/lib/libgdr.a: $(GDR_OBJ)
 $(B)/obj/gdrapi:
 	mkdir -p $@
 
-# ---- who uses it -----------------------------------------------------------------
+# ---- users of the library --------------------------------------------------------
 
 GDR_VM := $(patsubst test/vm/gdrapi/%.c,$(B)/bin/vm/%,$(wildcard test/vm/gdrapi/*.c))
 $(GDR_VM): $(B)/lib/libgdrapi.so

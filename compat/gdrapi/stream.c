@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Memory that is write-combined is read past the caches: each ordinary load is
- * a transaction of its own on the bus. A streaming load (MOVNTDQA) fetches the
- * whole line into a buffer, which serves the other loads of that line. Stores
- * collect in a buffer of one line anyhow; those that are not temporal and fill
- * it in one go leave as one transaction, and the caches as they are. AVX-512 is
- * left out: gdrcopy's authors, who had it, found SSE4.1 faster on many CPUs.
+ * Reads of write-combined memory bypass the caches: each ordinary load is a bus
+ * transaction of its own. A streaming load (MOVNTDQA) fetches the whole line into a
+ * buffer, which serves the other loads of that line. Stores collect in a buffer of one
+ * line in any case. Non-temporal stores that fill the buffer at once leave it as one
+ * transaction, and do not disturb the caches. There is no AVX-512 variant: gdrcopy's
+ * authors removed theirs, as SSE4.1 was faster on many CPUs.
  */
 #include "stream.h"
 
@@ -14,7 +14,7 @@
 
 #define TARGET(isa) __attribute__((target(isa)))
 
-/* ---- a line is stored at once -------------------------------------------------- */
+/* ---- a whole line at once ------------------------------------------------------ */
 
 static bool direct_usable(void)
 {
@@ -100,7 +100,7 @@ TARGET("sse4.1") static void sse41_load(void *to, const void *map, size_t lines)
 	__m128i *at = to;
 	__m128i a, b, c, d;
 
-	/* all of a line at once: its buffer may serve another line soon */
+	/* load all of a line before storing: its buffer may be reused for another line soon */
 #pragma GCC unroll 4
 	for (; lines; lines--, block += 4, at += 4) {
 		a = _mm_stream_load_si128((void *)block);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How a CPU moves whole cache lines to and from memory that it does not cache. */
+/* Ways of the CPU to copy whole cache lines to and from uncached memory. */
 #ifndef GDR_STREAM_H
 #define GDR_STREAM_H
 
@@ -9,17 +9,17 @@
 
 enum {
 	STREAM_LINE = 64,
-	STREAM_BLOCK = 16,	/* what is read at least */
+	STREAM_BLOCK = 16,	/* smallest read */
 };
 
 /**
  * struct stream - one way
- * @usable: can this CPU?
+ * @usable: does this CPU support it?
  * @store: write @lines lines at @map
  * @load: read @lines lines at @map
  * @load_blocks: read some blocks of one line
  *
- * @map is a multiple of what is moved there; the other side has any alignment.
+ * @map is aligned to a line or block; the other side has any alignment.
  */
 struct stream {
 	const char *name;
@@ -29,10 +29,10 @@ struct stream {
 	void (*load_blocks)(void *to, const void *map, size_t blocks);
 };
 
-/* From best to worst; the last is usable on every CPU, and the end has no name. */
+/* From best to worst. The last is usable on every CPU; an element without a name ends the array. */
 extern const struct stream gdr_streams[] __attribute__((visibility("hidden")));
 
-/* What was stored is on its way before anything later is. */
+/* Stores before this leave the CPU before any later store. */
 static inline void stream_stored(void)
 {
 #if defined(__x86_64__)
@@ -44,7 +44,7 @@ static inline void stream_stored(void)
 #endif
 }
 
-/* What is loaded next is not what a buffer of the CPU has had for long. */
+/* Later loads read memory, not stale data in a buffer of the CPU. */
 static inline void stream_loads(void)
 {
 #if defined(__x86_64__)
@@ -56,7 +56,7 @@ static inline void stream_loads(void)
 #endif
 }
 
-/* One aligned access of 8, 4, 2 or 1 bytes to @map, which the compiler neither splits nor joins */
+/* One aligned store of 8, 4, 2 or 1 bytes to @map, which the compiler neither splits nor merges */
 static inline void stream_store_word(void *map, const void *from, size_t bytes)
 {
 #define STORE_WORD(type) \

@@ -72,7 +72,7 @@ static void *wrap_in_scope(enum pp_wrap_id id, const void *caller)
 	return pp_loader_next(name);
 }
 
-/* A copy of this library that precedes it handles its own functions itself. */
+/* Functions of a copy of this library that precedes this one are not wrapped: the copy does that. */
 static void *wrap_found(enum pp_wrap_id id, void *found, const void *caller)
 {
 	if (!found || (pp_loader_is_copy(found) && precedes(found)))

@@ -7,8 +7,8 @@
 #include "lib/sys/sys.h"
 
 /**
- * struct text - what is being written; parts of it may find no room
- * @length: of all of it
+ * struct text - the text being written, truncated to @room
+ * @length: length of the whole text
  */
 struct text {
 	char *out;
@@ -16,7 +16,7 @@ struct text {
 	int length;
 };
 
-/* Where the next part goes; NULL when there is no room. */
+/* Address of the next part; NULL if there is no room. */
 static char *end_of(const struct text *t, size_t *room)
 {
 	size_t length = (size_t)t->length;
@@ -44,7 +44,7 @@ static const char *const names[PP_MR_WAYS] = {
 	[PP_MR_PEER_MEMORY] = "peer memory",
 };
 
-/** struct advice - on a failure of @call */
+/** struct advice - advice for a failure of @call */
 struct advice {
 	const char *call;
 	enum pp_mr_way way;
@@ -54,10 +54,10 @@ struct advice {
 
 static const struct advice advice[] = {
 	{ "pp_open", PP_MR_PEERPIN_DMABUF, -ENOENT, "type: modprobe peerpin" },
-	{ "ibv_reg_dmabuf_mr", PP_MR_VENDOR_DMABUF, -EOPNOTSUPP, "the adapter's driver takes none" },
-	{ "ibv_reg_dmabuf_mr", PP_MR_PEERPIN_DMABUF, -EOPNOTSUPP, "the adapter's driver takes none" },
+	{ "ibv_reg_dmabuf_mr", PP_MR_VENDOR_DMABUF, -EOPNOTSUPP, "the adapter's driver imports no dma-bufs" },
+	{ "ibv_reg_dmabuf_mr", PP_MR_PEERPIN_DMABUF, -EOPNOTSUPP, "the adapter's driver imports no dma-bufs" },
 	{ "ibv_reg_mr", PP_MR_PEER_MEMORY, -EFAULT,
-	  "no peer-memory client of the kernel knows it; where the kernel takes any, type: modprobe peerpin_ibpeer" },
+	  "no peer-memory client knows the address; if the kernel supports clients, type: modprobe peerpin_ibpeer" },
 	{ "ibv_reg_mr", PP_MR_HOST, -ENOMEM, "the limit of locked memory may be too low; see: ulimit -l" },
 	{ "pp_pin", PP_MR_HOST, -ENOMEM, "see: ulimit -l" },
 };

@@ -8,8 +8,8 @@
 #include "lib/cuda/why.h"
 
 /**
- * struct attempt - one way being tried
- * @said: where its failure is told
+ * struct attempt - one attempt to register
+ * @said: filled in if it fails
  */
 struct attempt {
 	const struct pp_registrar *r;
@@ -24,7 +24,7 @@ static int failed(struct attempt *a, const char *call, int error)
 	return error;
 }
 
-/* For after a call of libibverbs that returned NULL */
+/* After a call of libibverbs returned NULL */
 static int verbs_failed(struct attempt *a, const char *call)
 {
 	return failed(a, call, errno ? -errno : -EIO);
@@ -56,7 +56,7 @@ static int from_pointer(struct attempt *a)
 	return mr->mr ? 0 : verbs_failed(a, "ibv_reg_mr");
 }
 
-/* The adapter's addresses are those of the program, as they are without a dma-buf. @fd begins on @start. */
+/* Work requests use the program's own addresses, as without a dma-buf. @start: address of the first byte of @fd */
 static int from_dmabuf(struct attempt *a, int fd, uint64_t start)
 {
 	struct pp_mr *mr = &a->reg->mr;
@@ -66,7 +66,7 @@ static int from_dmabuf(struct attempt *a, int fd, uint64_t start)
 	return mr->mr ? 0 : verbs_failed(a, "ibv_reg_dmabuf_mr");
 }
 
-/* The memory region keeps the dma-buf. */
+/* The memory region holds a reference to the dma-buf, so the descriptor can be closed. */
 static int by_vendor(struct attempt *a)
 {
 	struct pp_mr *mr = &a->reg->mr;
@@ -127,7 +127,7 @@ static int by_peerpin(struct attempt *a)
 	return ret;
 }
 
-/* Pinned and registered it counts twice against the limit: more than half of that never will be both. */
+/* Memory that is pinned and registered counts twice against RLIMIT_MEMLOCK, so it must fit in half of it. */
 static bool may_be_watched(const struct attempt *a)
 {
 	struct rlimit limit;
@@ -136,7 +136,7 @@ static bool may_be_watched(const struct attempt *a)
 	       a->reg->mr.length <= limit.rlim_cur / 2;
 }
 
-/* Pinned before it is registered: what is still valid afterwards was the same memory all the time. */
+/* The pin is made first: if it is still valid after the registration, the memory was the same all the time. */
 static int of_host(struct attempt *a)
 {
 	int ret = from_pointer(a);
@@ -147,16 +147,18 @@ static int of_host(struct attempt *a)
 	return pp_is_shortage(ret) && !may_be_watched(a) ? from_pointer(a) : ret;
 }
 
-/* GPU memory that CUDA does not own up to (it fails at the moment): nobody knows when that is given out anew. */
+/*
+ * GPU memory that CUDA does not report, as its calls fail at the moment. It is refused: without CUDA's id
+ * the library cannot detect that the memory was freed and allocated anew.
+ */
 static bool is_gpu_memory(const struct pp_registration *reg)
 {
 	return reg->pinned && reg->region.provider == PEERPIN_PROVIDER_NV;
 }
 
 /*
- * What cannot be pinned is not watched, and registered all the same; when there
- * is no room for pins, that of the cache's idle ones is to be had, where it can
- * be enough.
+ * Memory that cannot be pinned is registered unwatched. But if the pin only lacks room
+ * and could fit in the limit, returns the error, so that the cache evicts idle entries.
  */
 static int of_watched_host(struct attempt *a)
 {
@@ -187,7 +189,7 @@ static int try(const struct pp_registrar *r, struct pp_registration *reg, struct
 	return ret;
 }
 
-/* The error of the first; but where any of them lacks room, the cache can make some. */
+/* Returns the error of the first way, or of a way that lacked room, so that the cache makes room. */
 static int try_all(const struct pp_registrar *r, struct pp_registration *reg, struct pp_mr_why *why)
 {
 	static int (*const ways[PP_MR_WAYS])(struct attempt *a) = {
@@ -218,7 +220,7 @@ static bool is_same_buffer(const struct pp_registration *reg)
 	return mem.buffer_id == reg->buffer_id;
 }
 
-/* Nothing of it has ended: neither the region, where there is one, nor the allocation. */
+/* Neither the region (if there is one) was revoked, nor the allocation freed. */
 static bool is_same(const struct pp_registrar *r, const struct pp_registration *reg)
 {
 	if (reg->pinned && !pp_region_valid(r->ctx, &reg->region))

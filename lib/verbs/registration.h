@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One memory region, by whatever way works. */
+/* Registers a memory region in the first way that works. */
 #ifndef PP_REGISTRATION_H
 #define PP_REGISTRATION_H
 
@@ -8,9 +8,9 @@
 #include "libpeerpin-verbs.h"
 
 /**
- * struct pp_registrar - what registrations are made of
- * @ctx: NULL: /dev/peerpin could not be opened
- * @ctx_error: why
+ * struct pp_registrar - arguments common to all registrations
+ * @ctx: NULL if /dev/peerpin could not be opened
+ * @ctx_error: the error of that open
  */
 struct pp_registrar {
 	struct ibv_pd *pd;
@@ -20,11 +20,11 @@ struct pp_registrar {
 };
 
 /**
- * struct pp_registration - a struct pp_mr and what keeps it honest
- * @entry: of the cache; each get() finds the same
- * @region: what is pinned as well: of GPU memory what the dma-buf is of, of host
- *	memory for no other reason than that its end is told
- * @pinned: @region holds
+ * struct pp_registration - a struct pp_mr, and the data to check that it is still valid
+ * @entry: the cache entry; each get() finds the same
+ * @region: an additional pin. GPU memory: the region of the dma-buf. Host memory:
+ *	only to learn of its unmapping, as the pin is then revoked
+ * @pinned: @region is pinned
  * @buffer_id: CUDA's id of the allocation at @mr.addr; 0 for host memory
  */
 struct pp_registration {
@@ -37,20 +37,20 @@ struct pp_registration {
 
 /**
  * pp_registration_make - register [@addr, @addr + @length)
- * @watched: pin host memory too, so that its end is told
+ * @watched: pin host memory too, so that its unmapping is detected
  * @why: filled in on failure
  */
 int pp_registration_make(const struct pp_registrar *r, uint64_t addr, uint64_t length, bool watched,
 			 struct pp_registration *out, struct pp_mr_why *why);
 void pp_registration_end(const struct pp_registrar *r, struct pp_registration *reg);
 
-/* Has the memory not been freed since, as far as can be known? */
+/* Returns true if the memory is known to be the same since its registration. */
 bool pp_registration_holds(const struct pp_registrar *r, const struct pp_registration *reg);
 
-/* Is the range one allocation's? */
+/* Does the range lie within the allocation? */
 bool pp_is_within(const struct pp_mem *mem, uint64_t addr, uint64_t length);
 
-/* A cache is to make room and try again. */
+/* Is it an error for which a cache makes room and tries again? */
 bool pp_is_shortage(int error);
 
 #endif

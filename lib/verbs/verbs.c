@@ -14,9 +14,10 @@ struct pp_verbs {
 };
 
 /**
- * struct request - what the calling thread is about, for the cache's pin
- * @why: what made that fail
- * @no_file: it was the number of descriptors
+ * struct request - the calling thread's pp_verbs_reg(), for the pin callback
+ * @why: filled in if the pin fails
+ * @unwatched: do not pin host memory
+ * @no_file: the pin failed as the process has no free descriptors
  */
 struct request {
 	struct pp_mr_why *why;
@@ -24,7 +25,7 @@ struct request {
 	bool no_file;
 };
 
-/* A thread that waited for another's registration, which failed, makes one of its own. */
+/* If a thread waited for another thread's registration that failed, it makes its own, so @why is its own, too. */
 static __thread struct request request;
 
 /* ---- the cache's operations ------------------------------------------------------------ */
@@ -47,7 +48,7 @@ static int verbs_pin(void *arg, uint64_t addr, uint64_t length, void **reg, stru
 	*why = all.why;
 	if (request.why)
 		*request.why = all;
-	/* registrations are no descriptors: the cache is not to give up any for one */
+	/* registrations hold no descriptors: -ENFILE, so that the cache evicts none to get one */
 	request.no_file = ret == -EMFILE;
 	return request.no_file ? -ENFILE : ret;
 }
@@ -89,12 +90,12 @@ static const struct pp_cache_ops verbs_ops = {
 	.grow = verbs_grow,
 };
 
-/* ---- frees that are told ------------------------------------------------------------------ */
+/* ---- the hook ----------------------------------------------------------------------------- */
 
 /*
- * A dma-buf of the vendor's keeps memory that was freed, for as long as it is
- * registered: with the hook in the process that ends at once. It is not needed
- * to know what is stale, so that its failure is none.
+ * A dma-buf of the GPU's driver keeps freed memory while it is registered. With the hook
+ * the registration ends at once. The cache does not need the hook to detect stale
+ * entries, so an error of pp_hook_add() is ignored.
  */
 static void gone(void *arg, uint64_t addr, uint64_t length)
 {
@@ -163,7 +164,7 @@ static int get(struct pp_verbs *v, const void *addr, size_t length, const struct
 {
 	int ret = pp_cache_get(v->cache, addr, length, e, NULL);
 
-	/* locked memory counts twice where it is watched, and may suffice for once */
+	/* watched memory counts twice against the limit of locked memory; unwatched it may fit */
 	if (!pp_is_shortage(ret) || why->count != 1 || why->attempt[0].way != PP_MR_HOST)
 		return ret;
 	request.unwatched = true;
@@ -189,7 +190,7 @@ PP_PUBLIC int pp_verbs_reg(struct pp_verbs *v, const void *addr, size_t length, 
 	if (ret)
 		return ret == -ENFILE && request.no_file ? -EMFILE : ret;
 	reg = e->reg;
-	/* relaxed: always the same, and read by who has it from here */
+	/* relaxed: always the same value, and each reader has it from its own get */
 	atomic_store_explicit(&reg->entry, e, memory_order_relaxed);
 	*out = &reg->mr;
 	return 0;

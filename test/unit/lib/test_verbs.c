@@ -166,10 +166,10 @@ static void no_way(void **state)
 	assert_int_equal(mock_verbs.live, 0);
 	assert_int_equal(mock_verbs.closed, 4);
 	explains(-EOPNOTSUPP, "a dma-buf of the GPU's driver: ibv_reg_dmabuf_mr: Operation not supported "
-		 "(the adapter's driver takes none); "
+		 "(the adapter's driver imports no dma-bufs); "
 		 "a dma-buf of /dev/peerpin: ibv_reg_dmabuf_mr: Operation not supported "
-		 "(the adapter's driver takes none); peer memory: ibv_reg_mr: Bad address "
-		 "(no peer-memory client of the kernel knows it; where the kernel takes any, type: modprobe peerpin_ibpeer)");
+		 "(the adapter's driver imports no dma-bufs); peer memory: ibv_reg_mr: Bad address "
+		 "(no peer-memory client knows the address; if the kernel supports clients, type: modprobe peerpin_ibpeer)");
 }
 
 static void no_way_without_the_module(void **state)

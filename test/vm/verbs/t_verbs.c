@@ -352,7 +352,7 @@ static void no_way_is_told(int err, const struct pp_mr_why *why)
 	pp_verbs_explain(text, sizeof(text), err, why);
 	printf("# %s\n", text);
 	EXPECT(err == -EOPNOTSUPP && why->count == 3, "%d, %u: %s", err, why->count, text);
-	EXPECT(strstr(text, "takes none") && strstr(text, "modprobe peerpin_ibpeer"), "%s", text);
+	EXPECT(strstr(text, "imports no dma-bufs") && strstr(text, "modprobe peerpin_ibpeer"), "%s", text);
 }
 
 /* A Tegra's cuMemAlloc() memory is for no peer at all. */
