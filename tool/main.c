@@ -71,8 +71,8 @@ static int version(void)
 }
 
 /*
- * Where stdin, stdout or stderr is closed, the next file that is opened would take its place, and what is printed
- * would go there. What is written to these fails as before.
+ * If stdin, stdout or stderr is closed, the next open() would return its number, and output would go into that file.
+ * Occupy the numbers with a read-only /dev/null: writes to them still fail.
  */
 static void keep_closed(void)
 {
@@ -85,7 +85,7 @@ static void keep_closed(void)
 		close(fd);
 }
 
-/* What was printed may still be in the buffer, and have no place to go. */
+/* Output may still be in the buffer, and flushing it may fail. */
 static int finish(int status)
 {
 	if (!fflush(stdout) && !ferror(stdout))

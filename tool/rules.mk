@@ -9,7 +9,7 @@ $(B)/obj/tool/%.o: tool/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Ilib/include -MMD -MP -c -o $@ $<
 
-# all but main(), for the unit tests and the fuzzer too
+# everything but main(); the unit tests and the fuzzer link it too
 $(B)/lib/libtool.a: $(filter-out $(TOOL_MAIN),$(TOOL_OBJ))
 
 # libarchive statically: all that is used of it is tar and gzip, and as a shared

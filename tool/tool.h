@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all subcommands of peerpin share: how they end and how they complain. */
+/* Shared by all subcommands of peerpin: exit statuses and error messages. */
 #ifndef TOOL_H
 #define TOOL_H
 
@@ -27,13 +27,13 @@ extern const struct command doctor_command;
 extern const struct command top_command;
 extern const struct command verify_command;
 
-/* One line on stderr, "peerpin: " before it. Returns EXIT_FAILED. */
+/* Prints one line on stderr, prefixed with "peerpin: ". Returns EXIT_FAILED. */
 int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same, with where to find help. Returns EXIT_USAGE. */
+/* The same, followed by "; type: peerpin help". Returns EXIT_USAGE. */
 int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Ends the program, with EXIT_USAGE: EXIT_FAILED is doctor's and verify's word for what they have found. */
+/* Exits with EXIT_USAGE: doctor and verify use EXIT_FAILED for problems that they found. */
 void no_memory(void) __attribute__((noreturn));
 
 #endif

@@ -31,7 +31,7 @@ static int add_live_facts(struct entries *e)
 	return ret;
 }
 
-/* Those that a captured tree has; it may have none. */
+/* Copies the facts of a captured tree, which may have none. */
 static int add_old_facts(struct entries *e, const struct tree *tree)
 {
 	char *text = malloc(FACTS_SIZE);

@@ -11,7 +11,7 @@
 
 enum {
 	MAX_FILE = 1 << 20,
-	MAX_LINKS = 40,		/* on one way, as the kernel has it */
+	MAX_LINKS = 40,		/* in one path: the kernel's limit */
 	PATH_SIZE = 1024,
 };
 
@@ -50,7 +50,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(((const struct entry *)a)->path, ((const struct entry *)b)->path);
 }
 
-/* Many ways lead to the same file. */
+/* Removes duplicates: several rules and links lead to the same file. */
 void entries_sort(struct entries *e)
 {
 	size_t i, kept = 0;
@@ -79,7 +79,7 @@ void entries_free(struct entries *e)
 
 /* ---- walking -------------------------------------------------------------------- */
 
-/** struct search - @at: where it is, a path without links; @left: links that may still be followed on this way */
+/** struct search - @at: current path, free of links; @left: links that may still be followed in this path */
 struct search {
 	const struct tree *tree;
 	struct entries *found;
@@ -88,7 +88,7 @@ struct search {
 	int left;
 };
 
-/* Appends to a path, which is "" at the root. */
+/* Appends a component; the path of the root is "". */
 static bool append(char *path, const char *name)
 {
 	size_t length = strlen(path);
@@ -106,7 +106,7 @@ static void cut(char *path)
 
 static bool walk(struct search *s, const char *way);
 
-/* /proc/self leads to a number that is another one each time, so links there are taken for what they lead to. */
+/* Below /proc, record the target instead of the link: /proc/self leads to another pid in each run. */
 static bool is_link(const struct search *s, char *target)
 {
 	return strncmp(s->at, "proc/", 5) && !tree_target(s->tree, s->at, target, PATH_SIZE);
@@ -134,7 +134,7 @@ static bool step(struct search *s, const char *name)
 	return s->left-- > 0 && walk(s, target);
 }
 
-/* From @s->at on, which is without links then. */
+/* Follows @way from @s->at and records each link. On success @s->at is free of links. */
 static bool walk(struct search *s, const char *way)
 {
 	char copy[PATH_SIZE], *rest = copy, *name;
@@ -149,7 +149,7 @@ static bool walk(struct search *s, const char *way)
 	return ok;
 }
 
-/* ---- what is there -------------------------------------------------------------- */
+/* ---- collecting ----------------------------------------------------------------- */
 
 static void add_file(struct search *s, char *text, size_t length)
 {
@@ -176,7 +176,7 @@ static void take(struct search *s)
 		add(s->found, ENTRY_DIR, s->at);
 }
 
-/** struct fit - for all names that fit @pattern, @then is called with @s there, and with @rest */
+/** struct fit - for each name that matches @pattern, @then gets @s at that name, and @rest */
 struct fit {
 	struct search *s;
 	const char *pattern;

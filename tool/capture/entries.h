@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a capture consists of: found in a tree, and written as a tar. */
+/* The entries of a capture: found in a tree, written as a tar. */
 #ifndef CAPTURE_ENTRIES_H
 #define CAPTURE_ENTRIES_H
 
@@ -11,10 +11,10 @@ enum entry_type {
 	ENTRY_DIR,
 	ENTRY_FILE,
 	ENTRY_LINK,
-	ENTRY_UNSEEN,	/* a file that may not be read */
+	ENTRY_UNSEEN,	/* a file without permission to read */
 };
 
-/** struct entry - @data: of a file its bytes, of a link where it leads; of @size bytes and a 0 */
+/** struct entry - @data: contents of a file or target of a link; @size bytes and a terminating 0 */
 struct entry {
 	enum entry_type type;
 	char *path;
@@ -29,16 +29,16 @@ struct entries {
 	size_t unseen;
 };
 
-/* Finds all that capture_list.c names. */
+/* Finds all files named in capture_list.c. */
 void entries_find(const struct tree *tree, struct entries *out);
 
-/* Adds a file, to an array that entries_sort() is to put in order. Takes @data, which malloc() gave. */
+/* Adds a file; call entries_sort() afterwards. Takes ownership of @data, which comes from malloc(). */
 void entries_add_file(struct entries *e, const char *path, char *data, size_t size);
 
 void entries_sort(struct entries *e);
 void entries_free(struct entries *e);
 
-/* Compressed if the name ends in "gz". 0 or -errno. */
+/* Writes the tar, compressed if the name ends in "gz". Returns 0 or -errno. */
 int entries_write(const struct entries *e, const char *file);
 
 #endif

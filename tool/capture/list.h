@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of a machine that a capture has: all that doctor and topo read, and no others. */
+/* The files in a capture: all files that doctor and topo read, and no others. */
 #ifndef CAPTURE_LIST_H
 #define CAPTURE_LIST_H
 
 #include <stddef.h>
 
 /**
- * struct capture_rule - files of directories
- * @dirs: a path whose components may be patterns as of fnmatch(); links in it are followed, and captured
- * @names: of files, directories and links there, with blanks between them, patterns as well
- * @scrub: removes from a file's text what tells whose machine it is; NULL: nothing does
+ * struct capture_rule - the files to capture from a set of directories
+ * @dirs: path; its components may be fnmatch() patterns. Links in it are followed and captured
+ * @names: names of files, directories and links in @dirs, separated by blanks; may be patterns
+ * @scrub: removes data that identifies the owner from a file's text; NULL: nothing to remove
  */
 struct capture_rule {
 	const char *dirs;

@@ -14,7 +14,7 @@ struct name {
 	char at[NAME_SIZE];
 };
 
-/** struct names - those with a GUID; the number of each is its place */
+/** struct names - names that contain a GUID; the index of a name is its number */
 struct names {
 	struct name *at;
 	size_t count;
@@ -42,7 +42,7 @@ static size_t number_of(struct names *names, const char *name, size_t length)
 	return names->count++;
 }
 
-/* In place, as a number has fewer digits than a GUID */
+/* Edits in place: a number has fewer digits than a GUID. */
 static void hide_guid(struct names *names, char *path)
 {
 	static const char dir[] = "infiniband/";

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* RDMA devices that udev has named by GUID, which tells whose card it is: a number stands for it in a capture. */
+/* udev names RDMA devices by GUID, which identifies the card: a capture has a number instead. */
 #ifndef CAPTURE_NAMES_H
 #define CAPTURE_NAMES_H
 
 #include "entries.h"
 
-/* In all paths and links; "rocex506b4b0300c1f3ac" becomes "rocex0". To be followed by entries_sort(). */
+/* Edits all paths and links: "rocex506b4b0300c1f3ac" becomes "rocex0". Call entries_sort() afterwards. */
 void entries_hide_guids(struct entries *e);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The tar of POSIX, so that every tar reads it. All files are of root and of 1970: nothing in it but what was captured.
- * A name that is too long for its field stands in a header of its own before.
+ * Writes POSIX tar, which every tar reads. All files belong to root and date from 1970, so that the same files give
+ * the same bytes. A name too long for its field goes into an extra header before the entry.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ enum {
 	BLOCK = 512,
 };
 
-/** struct header - a block, as the standard has it; numbers are octal, fields that are full have no 0 */
+/** struct header - a block as in the standard; numbers are octal, a full field has no terminating 0 */
 struct header {
 	char name[100];
 	char mode[8];
@@ -75,7 +75,7 @@ static bool put_header(gzFile out, char type, const char *name, const char *link
 	return put(out, &h, sizeof(h));
 }
 
-/* "LENGTH KEY=VALUE\n", where LENGTH counts itself as well */
+/* "LENGTH KEY=VALUE\n"; LENGTH includes its own digits */
 static size_t print_record(char *to, size_t room, const char *key, const char *value)
 {
 	size_t bare = strlen(key) + strlen(value) + 3, length = bare + 1;

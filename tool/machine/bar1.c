@@ -15,7 +15,10 @@ static bool is_end(int error)
 	return error == -ENODEV || error == -ENOENT;
 }
 
-/* One GPU of several may have fallen off the bus. Where the first few do not answer, NVML itself fails, and slowly. */
+/*
+ * One of several GPUs may have fallen off the bus: go on to the next. If the first MAX_LOST do not answer, NVML itself
+ * fails, and each call is slow: stop.
+ */
 unsigned int bar1_find(struct pp_bar1 *out, unsigned int *index, unsigned int room, int *error)
 {
 	unsigned int count = 0, i;
@@ -32,7 +35,7 @@ unsigned int bar1_find(struct pp_bar1 *out, unsigned int *index, unsigned int ro
 	return count;
 }
 
-/* NVIDIA's driver tells nobody; the emulated one does. */
+/* Only the emulated GPU driver exports its reserve; for NVIDIA's driver use the measured value. */
 uint64_t bar1_reserve(void)
 {
 	FILE *f = fopen("/sys/module/emugpu/parameters/bar1_reserve_mib", "re");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* BAR1 of all GPUs, and how many more bytes it takes. */
+/* BAR1 of all GPUs, and how many more bytes can be pinned in it. */
 #ifndef BAR1_H
 #define BAR1_H
 
@@ -11,15 +11,15 @@ enum {
 };
 
 /*
- * Of all GPUs that answer; @index: of each, as NVML counts them. Returns how many there are; @error: 0, or the -errno of
- * the first that does not answer, or why there is none at all.
+ * Reads BAR1 of all GPUs that answer; @index: their NVML indices. Returns their number. @error: 0, or -errno of the
+ * first GPU that does not answer, or of NVML if no GPU answers.
  */
 unsigned int bar1_find(struct pp_bar1 *out, unsigned int *index, unsigned int room, int *error);
 
-/* What pins cannot have of each BAR1, as the driver keeps it for itself */
+/* Bytes of each BAR1 that the driver keeps for itself; pins cannot use them */
 uint64_t bar1_reserve(void);
 
-/* Whole pages of a GPU, beside the reserve; 0 when that is touched already */
+/* Bytes that can still be pinned: whole GPU pages outside the reserve; 0 if the reserve is already in use */
 uint64_t bar1_fits(const struct pp_bar1 *bar1, uint64_t reserve);
 
 #endif

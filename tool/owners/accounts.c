@@ -17,7 +17,7 @@ FILE *core_file(const char *name)
 	return fopen(path, "re");
 }
 
-/* The first line names the columns; newer kernels may have more of them. */
+/* sscanf() skips the first line (column names) and ignores columns that newer kernels add. */
 void accounts_parse(FILE *f, struct accounts *out)
 {
 	char line[MAX_LINE];

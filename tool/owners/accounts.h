@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the core counts, for root: of each process that has /dev/peerpin open or
- * memory pinned, and of each peer.
+ * The core's counters, readable by root: for each process that has /dev/peerpin open
+ * or memory pinned, and for each peer.
  */
 #ifndef ACCOUNTS_H
 #define ACCOUNTS_H
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/** struct account - of one process; the counts are since it was first seen */
+/** struct account - counters of one process, since the core first saw it */
 struct account {
 	pid_t pid;
 	uint64_t bytes;
@@ -25,7 +25,7 @@ struct accounts {
 	struct account *at;
 };
 
-/** struct peer_counts - transfers that have ended since it was registered */
+/** struct peer_counts - transfers that have ended since the peer was registered */
 struct peer_counts {
 	char name[64];
 	uint64_t transfers;
@@ -37,10 +37,10 @@ struct peer_list {
 	struct peer_counts *at;
 };
 
-/* One of the core's files, or NULL and errno: EACCES not root, ENOENT no such file */
+/* Opens one of the core's debugfs files; NULL and errno: EACCES not root, ENOENT no such file */
 FILE *core_file(const char *name);
 
-/* "accounts" and "peers" */
+/* Parse the core's files "accounts" and "peers". */
 void accounts_parse(FILE *f, struct accounts *out);
 void peers_parse(FILE *f, struct peer_list *out);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* peerpin bar: how full each GPU's BAR1 aperture is, and who holds what. */
+/* peerpin bar: shows how full each GPU's BAR1 aperture is, and which process holds which region. */
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,9 +17,9 @@ enum {
 };
 
 /**
- * struct state - all there is to show
- * @index: of each GPU, as NVML counts them
- * @notes: what could not be seen, and what to type
+ * struct state - everything to print
+ * @index: NVML index of each GPU
+ * @notes: information that could not be read, and the command to type
  */
 struct state {
 	unsigned int nr_gpus;
@@ -36,7 +36,7 @@ static void note(struct state *s, const char *text)
 	s->notes[s->nr_notes++] = text;
 }
 
-/* Also where there is none to be seen, it can be seen who has memory pinned. */
+/* Not fatal if BAR1 cannot be read: the owners of pinned memory can still be listed. */
 static void read_gpus(struct state *s)
 {
 	int error;
@@ -47,7 +47,7 @@ static void read_gpus(struct state *s)
 		note(s, why_no_bar1(s->nr_gpus, error));
 }
 
-/* Other users' processes may not even be there to be counted (hidepid). */
+/* /proc mounted with hidepid does not list processes of other users, so "unreadable" may be too low. */
 static bool sees_all(const struct owners *owners)
 {
 	return owners->told_by_core || !geteuid();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The file is another process's, who may be anybody: it is read and never
- * mapped, as it might be cut off, and what it says of itself is checked.
+ * The file belongs to another process, which is not trusted. It is read, never mapped:
+ * after a truncation, an access to a mapping would raise SIGBUS. Its header is validated.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,7 +18,10 @@ enum {
 	CHUNK = 65536,
 };
 
-/* Before Linux 4.1 and in a pid namespace of one level, the names are the same. */
+/*
+ * True if @own, the pid in the file, is process @pid as seen in its innermost pid namespace (last number of NSpid).
+ * Before Linux 4.1 there is no NSpid: compare the numbers directly.
+ */
 static bool is_named(pid_t pid, uint32_t own)
 {
 	char path[64], line[256];
@@ -51,7 +54,7 @@ static bool header_read(int fd, struct pp_published *h)
 	       h->hits_at <= h->slot_size - sizeof(uint64_t) && h->slots <= MAX_SLOTS;
 }
 
-/* As many slots as one read takes, from the @from-th; 0: there are no more */
+/* Adds the hits of the slots from @from on, as many as one read holds. Returns their number; 0: no more slots */
 static uint32_t add_hits(int fd, const struct pp_published *h, uint32_t from, uint64_t *hits)
 {
 	static char chunk[CHUNK];
@@ -84,7 +87,7 @@ bool cache_counts_parse(int fd, struct cache_counts *out, uint32_t *pid)
 	return true;
 }
 
-/* The name may be one of a FIFO or a device by now. */
+/* The descriptor may have been reused meanwhile, for a FIFO or a device. */
 static bool is_regular(int fd)
 {
 	struct stat st;

@@ -58,7 +58,7 @@ static bool is_file(const char *text, const char **path)
 	return true;
 }
 
-/* Of a side that is given twice the last counts, and so does its path, or that it has none. */
+/* If a side is given twice, the last option wins; it sets *path too (NULL: no path). */
 static int parse_side(const char *name, const char *text, enum side *out, const char **path)
 {
 	*path = NULL;
@@ -119,7 +119,7 @@ static int parse_copy_option(int option, struct copy_args *out)
 	}
 }
 
-/* One letter among others leaves optind where it was. */
+/* For an unknown letter inside a cluster (-abc) getopt does not advance optind: print optopt. */
 static void unknown_option(char **argv)
 {
 	if (optopt > 0 && optopt < PEER)
@@ -146,7 +146,7 @@ int next_option(int argc, char **argv, const struct option *options)
 	return '?';
 }
 
-/* A disk has no engine for anything else, and no peer device drives it. */
+/* An NVMe disk copies only between its file and the GPU; no peer device takes part. */
 static int check_sides(struct copy_args *args)
 {
 	bool file = args->from == SIDE_FILE || args->to == SIDE_FILE;

@@ -14,9 +14,9 @@ enum side {
 
 /**
  * struct copy_args - peerpin copy
- * @from_path, @to_path: of a side that is a file
- * @path: that of the two which is there, or NULL
- * @size: 0: not given, which only a file to copy from may be
+ * @from_path, @to_path: path of the side that is a file, else NULL
+ * @path: @from_path or @to_path, whichever is set; NULL: no side is a file
+ * @size: 0: not given; allowed only with --from file:PATH
  */
 struct copy_args {
 	const char *peer;
@@ -35,12 +35,12 @@ struct copy_args {
 struct option;
 
 /*
- * The next of long options only, with values from 256; -1 at the end, or '?'
- * after a complaint. Set optind to 0 before the first.
+ * Returns the next option. All options are long, with values from 256. -1: end of options;
+ * '?': error, already printed. Set optind to 0 before the first call.
  */
 int next_option(int argc, char **argv, const struct option *options);
 
-/* 0, or EXIT_USAGE or EXIT_FAILED after the complaint has been printed. */
+/* Return 0, or EXIT_USAGE or EXIT_FAILED after printing the error. */
 int parse_copy_args(int argc, char **argv, struct copy_args *out);
 int parse_bar_args(int argc, char **argv, bool *json);
 
