@@ -106,7 +106,7 @@ static void cut(char *path)
 
 static bool walk(struct search *s, const char *way);
 
-/* Below /proc, record the target instead of the link: /proc/self leads to another pid in each run. */
+/* A link below /proc is captured as the directory to which it leads: /proc/self leads to another pid in each run. */
 static bool is_link(const struct search *s, char *target)
 {
 	return strncmp(s->at, "proc/", 5) && !tree_target(s->tree, s->at, target, PATH_SIZE);

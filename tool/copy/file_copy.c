@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* peerpin copy with a file: the disk's own DMA, or a bounce that is warned of. */
+/* peerpin copy with a file: the disk's own DMA, or a bounce through host memory with a warning. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,9 +20,9 @@ enum {
 };
 
 /**
- * struct session - what is open
+ * struct session - everything that is open
  * @args: with the size filled in
- * @made: the file was not there before, and nothing has been written to it
+ * @made: the session created the file and has written nothing to it: close_all() removes it
  */
 struct session {
 	struct copy_args args;
@@ -49,7 +49,7 @@ static int no_file(const char *path, int error)
 	}
 }
 
-/* Of an existing one it keeps what lies behind the copy: it may be a disk. */
+/* No O_TRUNC: the target may be a disk, and data behind the copy is kept. */
 static int open_file(struct session *s)
 {
 	const struct copy_args *args = &s->args;
@@ -57,7 +57,7 @@ static int open_file(struct session *s)
 
 	if (args->to == SIDE_FILE)
 		flags = O_RDWR | O_CREAT | (args->overwrite ? 0 : O_EXCL);
-	/* not to wait for who writes to a pipe, which cannot be copied anyway */
+	/* O_NONBLOCK: open() of a FIFO would wait for its other end, and a FIFO cannot be copied anyway */
 	s->fd = open(args->path, flags | O_NONBLOCK | O_CLOEXEC, 0666);
 	if (s->fd < 0)
 		return no_file(args->path, errno);
@@ -79,9 +79,9 @@ static int find_size(struct session *s)
 	return 0;
 }
 
-/* ---- all that is needed ---------------------------------------------------------- */
+/* ---- the session ----------------------------------------------------------------- */
 
-/* Without exports there are no views, and then it bounces and says so. */
+/* If GPU memory cannot be exported there are no views; the copy then bounces, and a warning says so. */
 static int open_views(struct session *s)
 {
 	int ret = pp_cache_create_view(NULL, &s->views);
@@ -157,7 +157,7 @@ static int copy_once(struct session *s, struct pp_file_result *result)
 	return 0;
 }
 
-/* The file as others read it, against the memory */
+/* Compares the file, read with pread(), with the GPU memory */
 static int compare(struct session *s)
 {
 	static unsigned char data[CHUNK];
@@ -177,7 +177,7 @@ static int compare(struct session *s)
 	return 0;
 }
 
-/* What was in the memory before differs from copy to copy, and so does what goes to the file. */
+/* Each copy uses new patterns, so data of an earlier copy does not pass the check. */
 static int copy_verified(struct session *s, struct pp_file_result *result)
 {
 	uint64_t data = pattern_seed(), zone = pattern_other(data, 0);
@@ -202,13 +202,13 @@ static int copy_all(struct session *s, struct pp_file_result *results)
 	return ret;
 }
 
-/* What has no disk below it is not written back: EINVAL, EROFS. */
+/* Files without a disk (EINVAL, EROFS) need no fsync(). */
 static int sync_file(const struct session *s)
 {
 	return fsync(s->fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
 }
 
-/* What was lost when it was written back, or by a file server, is known now at the latest. */
+/* fsync() and close() report errors of write-back and of file servers. */
 static int finish_file(struct session *s)
 {
 	int ret;

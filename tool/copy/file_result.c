@@ -8,7 +8,7 @@
 #include "tool/util/units.h"
 
 enum {
-	MAX_LINES = 10,		/* more copies are summed up only */
+	MAX_LINES = 10,		/* for more copies print only the summary */
 };
 
 static int by_time(const void *a, const void *b)

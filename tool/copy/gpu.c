@@ -16,7 +16,7 @@ enum {
 	CU_HOST_DEVICEMAP = 2,	/* of cuMemHostAlloc() */
 };
 
-/* One table, so that the names stand once; CUdeviceptr is a 64-bit integer. */
+/* CUdeviceptr is a 64-bit integer. */
 static struct {
 	int (*init)(unsigned int flags);
 	int (*error_name)(int result, const char **name);
@@ -50,7 +50,7 @@ static const struct {
 	{ "cuMemcpyDtoH_v2", &cuda.read },
 };
 
-/* The name of the function that is missing, or NULL. */
+/* Returns the name of the first missing function, or NULL. */
 static const char *resolve(void *lib)
 {
 	size_t i;
@@ -124,7 +124,7 @@ int gpu_room(struct gpu_room *out)
 	return cuda.info(&out->free, &out->total);
 }
 
-/* Of a GPU that is a part of the processor (Tegra), peers reach what cuMemHostAlloc() gives, and nothing else. */
+/* On an integrated GPU (Tegra) peers can reach only memory of cuMemHostAlloc(). */
 static bool is_integrated(void)
 {
 	int integrated = 0;

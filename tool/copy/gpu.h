@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The GPU, through the CUDA driver API, which is loaded when it is needed. */
+/* The GPU, through the CUDA driver API, which gpu_open() loads. */
 #ifndef GPU_H
 #define GPU_H
 
@@ -12,7 +12,7 @@ struct gpu_room {
 	size_t total;
 };
 
-/* 0, or EXIT_FAILED after the complaint has been printed. Once a process. */
+/* Returns 0, or EXIT_FAILED after printing the error. Later calls return 0 at once after a success. */
 int gpu_open(void);
 
 /* After gpu_open(). 0 or a CUresult; gpu_error() names it. */

@@ -7,7 +7,7 @@
 #include "tool/util/units.h"
 
 enum {
-	MAX_LINES = 10,		/* more copies are summed up only */
+	MAX_LINES = 10,		/* for more copies print only the summary */
 };
 
 /** struct spread - of the times of all copies */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What copies took, and how it is shown. */
+/* Prints the results of copies. */
 #ifndef RESULT_H
 #define RESULT_H
 
@@ -7,7 +7,7 @@
 #include "tool/util/args.h"
 #include "libpeerpin.h"
 
-/* Sorts @results on the way. */
+/* Sorts @results by time. */
 void print_results(const struct copy_args *args,
 		   struct pp_copy_result *results);
 

@@ -5,7 +5,7 @@
 #include "args.h"
 #include "tool/tool.h"
 
-/* Above all characters, so that getopt_long() tells them from short options. */
+/* Values above all characters, which getopt_long() reserves for short options. */
 enum {
 	ROOT = 256,
 	CAPTURE,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* peerpin doctor: what of a machine keeps GPUs and peers apart. */
+/* peerpin doctor: finds the causes that keep GPUs and peers from exchanging data. */
 #ifndef DOCTOR_H
 #define DOCTOR_H
 
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include "tool/machine/tree.h"
 
-/* The report on a machine; EXIT_FAILED if a check fails, or after fail(). */
+/* Prints the report on a machine. Returns EXIT_FAILED if a check fails, or after fail(). */
 int doctor_examine(const struct tree *tree, bool json, FILE *file);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor's report for programs. */
+/* doctor's report as JSON. */
 #ifndef DOCTOR_JSON_H
 #define DOCTOR_JSON_H
 
@@ -7,7 +7,7 @@
 #include "tool/doctor/checks/checks.h"
 #include "pair.h"
 
-/* The caller's. */
+/* The caller owns the object. */
 struct json_object *doctor_json(const struct view *v, const struct report *r, const struct pairs *pairs, int status);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What doctor found: one finding for each thing that was looked at. */
+/* doctor's report: a list of findings. */
 #ifndef DOCTOR_REPORT_H
 #define DOCTOR_REPORT_H
 
@@ -11,15 +11,15 @@ enum health {
 	HEALTH_OK,
 	HEALTH_WARN,
 	HEALTH_FAIL,
-	HEALTH_UNSEEN,		/* it could not be seen, mostly because that needs root */
+	HEALTH_UNSEEN,		/* could not be examined, mostly for lack of root */
 	NR_HEALTHS,
 };
 
 /**
  * struct finding - a line of the report
  * @subject: a PCI address, an RDMA device, a module, "machine"
- * @why: with the values that were seen
- * @type: what to type; empty only if all is well
+ * @why: the reason, with the values that were read
+ * @type: the command to type; empty only if @health is HEALTH_OK
  */
 struct finding {
 	const struct check *check;
@@ -29,18 +29,18 @@ struct finding {
 	char type[1024];
 };
 
-/** struct report - @check: whose findings come in now */
+/** struct report - @check: the check that runs now; report_add() stores it in the finding */
 struct report {
 	const struct check *check;
 	struct finding *at;
 	size_t count;
 };
 
-/* What is no printable ASCII becomes a question mark: files may be hostile. */
+/* Replaces bytes that are not printable ASCII by "?": the texts come from untrusted files. */
 void report_add(struct report *r, enum health health, const char *subject, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* What to type, for the finding that was added last. */
+/* Sets the command to type for the finding that was added last. */
 void report_type(struct report *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 size_t report_count(const struct report *r, enum health health);

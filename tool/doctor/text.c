@@ -2,7 +2,7 @@
 #include <string.h>
 #include "text.h"
 
-/* What is about the whole machine needs no subject. */
+/* Findings about the whole machine print no subject. */
 static void put_finding(FILE *file, const struct finding *f)
 {
 	fprintf(file, "%-4s  %-18s  ", health_name(f->health), f->check->id);
@@ -11,7 +11,7 @@ static void put_finding(FILE *file, const struct finding *f)
 	fprintf(file, "%s [%s]\n", f->why, f->check->section);
 }
 
-/* Once for many devices that need the same. */
+/* Prints the command once for successive findings with the same command. */
 static void put_type(FILE *file, const struct finding *f, const struct finding *next)
 {
 	if (f->type[0] && (!next || strcmp(f->type, next->type)))

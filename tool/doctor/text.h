@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor's report for people. */
+/* doctor's report as text. */
 #ifndef DOCTOR_TEXT_H
 #define DOCTOR_TEXT_H
 

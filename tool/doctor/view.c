@@ -26,7 +26,7 @@ static enum driver_kind flavour(const char *line)
 	return strstr(line, "Kernel Module") ? DRIVER_PROPRIETARY : DRIVER_NVIDIA;
 }
 
-/* The first word that is a version. */
+/* The first number that a dot follows; "" if there is none. */
 static const char *find_version(const char *line)
 {
 	for (; *line; line++)
@@ -99,7 +99,7 @@ static int read_modules(struct view *v)
 	return 0;
 }
 
-/* Names end up in commands that people copy, and may be anything in another machine's tree. */
+/* Names go into commands that users copy to a shell, and another machine's tree is untrusted: allow safe characters. */
 static void make_name(char *name)
 {
 	for (; *name; name++)
@@ -182,7 +182,7 @@ static bool ends_with(const char *text, const char *end)
 	return length >= strlen(end) && !strcmp(text + length - strlen(end), end);
 }
 
-/* Makers of devices have their own: nvgrace-gpu-vfio-pci, mlx5_vfio_pci. */
+/* Match the end of the name: vendors have drivers of their own, such as nvgrace-gpu-vfio-pci and mlx5_vfio_pci. */
 bool is_for_guests(const struct device *d)
 {
 	return ends_with(d->driver, "vfio-pci") || ends_with(d->driver, "vfio_pci") || !strcmp(d->driver, "pciback") ||
@@ -224,7 +224,7 @@ const char *address(const struct view *v, int index)
 	return v->machine.at[index].name;
 }
 
-/* Other types ("blocked", "unmanaged", "unknown") are of who has the device now, and not of what a driver will get. */
+/* Other types ("blocked", "unmanaged", "unknown") depend on the present user; a driver will get another type. */
 enum seen translates(const struct device *d)
 {
 	if (d->iommu_group == NO_GROUP || !strcmp(d->iommu_type, "identity"))
@@ -247,7 +247,7 @@ static bool is_listed(const char *modules, const char *name)
 	return false;
 }
 
-/* What is built in has a directory only; in a captured tree, a module may have a line only. */
+/* Built-in code has only the directory; in a captured tree a module may have only its line in /proc/modules. */
 enum seen module_loaded(const struct view *v, const char *name)
 {
 	if (tree_exists(v->tree, tree_path("sys/module/%s", name).at))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All that doctor's checks look at: a machine's files, devices and facts. */
+/* The input of doctor's checks: files, devices and facts of a machine. */
 #ifndef DOCTOR_VIEW_H
 #define DOCTOR_VIEW_H
 
@@ -7,10 +7,10 @@
 #include "tool/machine/machine.h"
 
 enum driver_kind {
-	DRIVER_NONE,		/* no GPU has a driver that is known here */
+	DRIVER_NONE,		/* no GPU has a known driver */
 	DRIVER_OPEN,
 	DRIVER_PROPRIETARY,
-	DRIVER_NVIDIA,		/* one of both: its /proc file does not tell */
+	DRIVER_NVIDIA,		/* open or proprietary: its /proc file does not say */
 	DRIVER_EMULATED,
 };
 
@@ -22,7 +22,7 @@ struct gpu_driver {
 };
 
 /**
- * struct view - @pci_error: 0, or why there are no devices in @machine
+ * struct view - @pci_error: 0, or -errno: reading the PCI devices failed, @machine is empty
  */
 struct view {
 	const struct tree *tree;
@@ -36,21 +36,21 @@ struct view {
 	unsigned int kernel[2];	/* 5.12 is {5, 12} */
 };
 
-/* 0 or -errno. view_close() is for after a 0 only. */
+/* Returns 0 or -errno. Call view_close() only after a 0. */
 int view_open(const struct tree *tree, struct view *out);
 void view_close(struct view *v);
 
-/* Devices one after the other: -1 first, -1 at the end. */
+/* Iterate over the devices; start with -1, -1: end. */
 int next_gpu(const struct view *v, int last);
 int next_peer(const struct view *v, int last);
 
-/* Could it move data from and to GPU memory, with a driver there is? Not so a GPU, disk or card that is just a card. */
+/* An RDMA device, NVMe disk or accelerator, or a device whose driver uses peerpin; never a GPU. */
 bool could_be_peer(const struct device *d);
 
-/* Has the GPU a driver from which others can have its memory? */
+/* Can other drivers get GPU memory from this GPU's driver? */
 bool lends_memory(const struct device *gpu);
 
-/* Has it a driver that keeps it for virtual machines? */
+/* Is the device bound to a driver that reserves it for VMs? */
 bool is_for_guests(const struct device *d);
 size_t count_gpus(const struct view *v);
 bool has_rdma(const struct view *v);
@@ -65,24 +65,24 @@ bool driver_before(const struct view *v, unsigned int a, unsigned int b, unsigne
 /* Is @word one of the words of the kernel's command line? */
 bool booted_with(const struct view *v, const char *word);
 
-/* What "cpu family : 23" of /proc/cpuinfo says: "23". False if there is no such line. */
+/* The value of a key in /proc/cpuinfo: "23" for "cpu family : 23". False if the key is not found. */
 bool cpu_says(const struct view *v, const char *key, char *value, size_t size);
 bool cpu_is_power8(const struct view *v);
 
-/* A Jetson or Drive board, or the emulation of one: its GPU is no PCI device. */
+/* A Jetson or Drive board, or its emulation: the integrated GPU is not a PCI device. */
 bool is_tegra(const struct view *v);
 
-/* Does it run in a container? @hint is the file or word that says so. */
+/* Does peerpin run in a container? @hint: the file or word that proves it. */
 bool in_container(const struct view *v, const char **hint);
 
 /*
- * The kernel shows all of the configuration space of @d to CAP_SYS_ADMIN only: "root",
- * or that, which root of a container lacks, or what the machine lacks; and what to type.
+ * Only CAP_SYS_ADMIN may read all of the configuration space of @d. who_sees() names what is missing: "root",
+ * "CAP_SYS_ADMIN" (root in a container), or extended configuration space. how_to_see(): the command to type.
  */
 const char *who_sees(const struct view *v, const struct device *d);
 const char *how_to_see(const struct view *v, const struct device *d);
 
-/* Does the IOMMU map addresses of this device? Unknown where its group's type is not seen, or says nothing. */
+/* Does the IOMMU translate addresses of this device? Unknown if its group's type cannot be read or does not say. */
 enum seen translates(const struct device *d);
 
 #endif

@@ -18,7 +18,7 @@ static enum seen both(enum seen a, enum seen b)
 
 /* ---- GPUs ---------------------------------------------------------------------- */
 
-/* -1 first, -1 at the end. */
+/* Iterates over the GPUs whose driver lends memory; start with -1, -1: end. */
 static int next_lender(const struct view *v, int last)
 {
 	do
@@ -59,9 +59,8 @@ enum seen a_gpu_exports_dma_bufs(const struct view *v)
 /* ---- RDMA devices ---------------------------------------------------------------- */
 
 /*
- * An RDMA driver that can has this function, which the kernel's table of
- * symbols names: no list of versions, and right for backports as well.
- * NULL: none ever could.
+ * A driver that can register dma-bufs has this function in /proc/kallsyms. This
+ * needs no list of versions and works for backports. NULL: no version can.
  */
 enum seen takes_dma_bufs(const struct view *v, const struct device *rdma)
 {
@@ -92,7 +91,7 @@ static bool is_mellanox(const struct device *rdma)
 	return !strncmp(rdma->driver, "mlx", strlen("mlx"));
 }
 
-/* Others' drivers have modules of their own for it. */
+/* Drivers of other vendors have peer memory modules of their own, unknown here. */
 enum seen takes_peer_memory(const struct view *v, const struct device *rdma)
 {
 	return is_mellanox(rdma) ? peer_memory_loaded(v) : SEEN_UNKNOWN;
@@ -118,7 +117,7 @@ enum seen can_register_any(const struct view *v, const struct device *rdma)
 	return has_way(v, rdma, a_gpu_exports_dma_bufs(v));
 }
 
-/* -1 first, -1 at the end. */
+/* Iterates over Mellanox's RDMA devices; start with -1, -1: end. */
 static int next_mellanox(const struct view *v, int last)
 {
 	do

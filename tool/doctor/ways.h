@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The ways in which an RDMA device can be given GPU memory: dma-bufs, and peer memory. */
+/* The two ways to register GPU memory with an RDMA device: dma-bufs and peer memory. */
 #ifndef DOCTOR_WAYS_H
 #define DOCTOR_WAYS_H
 
@@ -8,28 +8,28 @@
 /* Does this GPU export its memory as dma-bufs? */
 enum seen exports_dma_bufs(const struct view *v, const struct device *gpu);
 
-/* Do all that lend memory, does any? Not known where there is none. */
+/* Do all GPUs whose driver lends memory export dma-bufs; does any? SEEN_UNKNOWN if there is no such GPU. */
 enum seen gpus_export_dma_bufs(const struct view *v);
 enum seen a_gpu_exports_dma_bufs(const struct view *v);
 
-/* Can this RDMA device's driver register them? */
+/* Can this RDMA device's driver register dma-bufs? */
 enum seen takes_dma_bufs(const struct view *v, const struct device *rdma);
 
-/* Is nvidia-peermem, or what was there before it, loaded? */
+/* Is nvidia-peermem, or its predecessor nv_peer_mem, loaded? */
 enum seen peer_memory_loaded(const struct view *v);
 
-/* Does it serve this RDMA device? */
+/* Is peer memory loaded for this RDMA device's driver? */
 enum seen takes_peer_memory(const struct view *v, const struct device *rdma);
 
-/* Is there any way to this GPU's memory? To that of all GPUs that lend it, to any? */
+/* Can the RDMA device register memory of this GPU, of all GPUs, of any GPU? */
 enum seen can_register(const struct view *v, const struct device *rdma, const struct device *gpu);
 enum seen can_register_all(const struct view *v, const struct device *rdma);
 enum seen can_register_any(const struct view *v, const struct device *rdma);
 
-/* Is there an RDMA device that peer memory is for? Its modules serve those of drivers of Mellanox's. */
+/* Is there an RDMA device of Mellanox? Peer memory modules serve only Mellanox's drivers. */
 bool wants_peer_memory(const struct view *v);
 
-/* Are dma-bufs enough for all of these, with all GPUs? With any? */
+/* Are dma-bufs enough for all of Mellanox's RDMA devices, with all GPUs; with any GPU? */
 enum seen dma_bufs_suffice(const struct view *v);
 enum seen dma_bufs_help(const struct view *v);
 

@@ -7,7 +7,7 @@
 
 /* ---- lines --------------------------------------------------------------------- */
 
-/* The next word of a line, which is cut off; "" at its end. */
+/* Cuts off and returns the next word of a line; "" at its end. */
 static char *word(char **rest)
 {
 	char *start = *rest + strspn(*rest, " ");
@@ -18,7 +18,7 @@ static char *word(char **rest)
 	return start;
 }
 
-/* Texts are shown on terminals: nothing that steers one. */
+/* Texts are shown on terminals: replace control characters. */
 static void copy_text(char *out, size_t size, const char *text)
 {
 	snprintf(out, size, "%s", text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is to be known of a machine and is no plain file: what NVML and CUDA say of its GPUs, device nodes, symbols and
- * configuration of its kernel. All of it is text, one fact a line, "KIND SUBJECT VALUE...": a captured tree has the
- * text as peerpin/facts, a live machine is asked for the same text, and one parser reads both.
+ * Facts about a machine that are not in plain files: GPU attributes from NVML and CUDA, device nodes, kernel symbols
+ * and kernel configuration. All facts are text, one a line, "KIND SUBJECT VALUE...". A captured tree has the text as
+ * peerpin/facts, a live machine writes the same text, and one parser reads both.
  */
 #ifndef FACTS_H
 #define FACTS_H
@@ -19,7 +19,7 @@ enum {
 	FACTS_SYMBOLS = 16,
 	FACTS_OPTIONS = 32,
 	FACTS_SIZE = 64 * 1024,		/* of the text */
-	FACTS_WAIT_MS = 10000,		/* cuInit() takes 0.2 s a GPU, and seconds where GPUs sleep */
+	FACTS_WAIT_MS = 10000,		/* cuInit() takes 0.2 s a GPU, and seconds to wake sleeping GPUs */
 	FACTS_WAIT_LONG_MS = 15000,	/* a capture has more time */
 };
 
@@ -30,12 +30,12 @@ enum seen {
 };
 
 /**
- * struct gpu_facts - what the vendor's libraries say of a GPU
- * @pci: "0000:3b:00.0", as struct device has it
- * @bar1_total: bytes; 0: NVML did not say
+ * struct gpu_facts - attributes of a GPU, from NVML and CUDA
+ * @pci: "0000:3b:00.0", as in struct device
+ * @bar1_total: bytes; 0: NVML did not answer
  * @bar1_used: bytes
- * @dma_buf: CUDA exports its memory as a dma-buf: 1, 0, or -1 where CUDA was not there to be asked
- * @gdr: CUDA says that GPUDirect RDMA is supported: 1, 0, -1
+ * @dma_buf: CUDA exports its memory as a dma-buf: 1, 0, or -1 if CUDA did not answer
+ * @gdr: CUDA reports support of GPUDirect RDMA: 1, 0, or -1
  */
 struct gpu_facts {
 	char pci[20];
@@ -48,8 +48,8 @@ struct gpu_facts {
  * struct node_fact - a device node
  * @path: "/dev/peerpin"
  * @mode: permission bits; -1: there is no such node
- * @open_error: errno of opening it for reading and writing, 0: fine. A GPU's own nodes are not opened, which would
- *	wake the GPU: it is what access() says, which knows permissions and the container's device rules only.
+ * @open_error: errno of open(O_RDWR), 0: success. For a GPU's nodes the result of access() instead, because open()
+ *	would wake the GPU; access() checks only permissions and the container's device rules.
  */
 struct node_fact {
 	char path[64];
@@ -68,16 +68,16 @@ struct option_fact {
 };
 
 /**
- * struct facts - all of them
- * @known: false: another machine's tree that has no facts (it was copied by other means than --capture)
- * @nvml_error: why NVML tells nothing, "" if it does; ready to be shown: "no libnvidia-ml.so.1"
- * @cuda_error: the same of CUDA's attributes
- * @nodes: /dev/peerpin, /dev/nvidiactl, /dev/nvidia-uvm and /dev/gdrdrv always, there or not; /dev/nvidia0...,
- *	/dev/infiniband/uverbs* and /dev/infiniband/rdma_cm if they are there
- * @config_error: why the kernel's configuration is unknown, "" if it is known
- * @root: asked by root, who sees all where it is no container's
- * @container: what beside the files that a capture has says that this is a container; "" if nothing does
- * @ipc_lock: may who asked lock memory without a limit (CAP_IPC_LOCK)?
+ * struct facts - all facts of a machine
+ * @known: false: another machine's tree without facts (not made by --capture)
+ * @nvml_error: message if NVML does not answer, such as "no libnvidia-ml.so.1"; "": no error
+ * @cuda_error: the same for CUDA
+ * @nodes: /dev/peerpin, /dev/nvidiactl, /dev/nvidia-uvm and /dev/gdrdrv always, present or not; /dev/nvidia0...,
+ *	/dev/infiniband/uverbs* and /dev/infiniband/rdma_cm only if present
+ * @config_error: message if the kernel's configuration is unknown; "": known
+ * @root: collected by root; root of a container still cannot read everything
+ * @container: evidence of a container, beside the files in a capture; "": none
+ * @ipc_lock: did the collecting process have CAP_IPC_LOCK (no limit on locked memory)?
  */
 struct facts {
 	bool known;
@@ -97,30 +97,30 @@ struct facts {
 };
 
 /*
- * Of the machine that @tree is. A live one is asked, and given FACTS_WAIT_MS to answer; no error of a part is an error
- * of the whole. 0 or -errno (-ENOMEM, -EMFILE...).
+ * Reads the facts of the machine in @tree. On a live machine this waits up to FACTS_WAIT_MS for NVML and CUDA; if one
+ * source fails, the others still count. Returns 0 or -errno (-ENOMEM, -EMFILE...).
  */
 int facts_read(const struct tree *tree, struct facts *out);
 
-/* Of a text; lines that it does not understand are left out. It is written into. */
+/* Parses @text and modifies it; ignores unknown lines. */
 void facts_parse(char *text, struct facts *out);
 
-/* The text of this machine; who waits for NVML and CUDA does so for at most @wait_ms. 0 or -errno. */
+/* Writes the text for this machine; waits at most @wait_ms for NVML and CUDA. Returns 0 or -errno. */
 int facts_write(FILE *out, unsigned int wait_ms);
 
-/* NULL: the vendor's libraries do not know it */
+/* NULL: neither NVML nor CUDA lists this GPU */
 const struct gpu_facts *facts_gpu(const struct facts *f, const char *pci);
 
-/* NULL: neither looked for nor there */
+/* NULL: no fact about this node */
 const struct node_fact *facts_node(const struct facts *f, const char *path);
 
 /*
- * An option of the kernel's configuration, without CONFIG_: "y", "m", "n" (not set), or its value. False: unknown.
- * Known are those of facts_live.c.
+ * The value of a kernel option, named without CONFIG_: "y", "m", "n" (not set), or another value. False: unknown.
+ * facts_live.c lists the options that are collected.
  */
 bool facts_config(const struct facts *f, const char *key, char *value, size_t size);
 
-/* Whether a loaded module, or the kernel, has that symbol. Known are those of facts_live.c. */
+/* Does the kernel or a loaded module have this symbol? facts_live.c lists the symbols that are collected. */
 enum seen facts_symbol(const struct facts *f, const char *name);
 
 #endif

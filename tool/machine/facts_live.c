@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The facts of this machine. */
+/* Collects the facts of this machine. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -81,7 +81,7 @@ static void write_nodes(FILE *out)
 
 /* ---- symbols -------------------------------------------------------------------- */
 
-/* Those of *_reg_user_mr_dmabuf tell which drivers can register dma-bufs. */
+/* The symbols *_reg_user_mr_dmabuf show which RDMA drivers can register dma-bufs. */
 static const char *const symbols[] = {
 	"bnxt_re_reg_user_mr_dmabuf",
 	"efa_reg_user_mr_dmabuf",
@@ -99,7 +99,7 @@ enum {
 	NR_SYMBOLS = sizeof(symbols) / sizeof(*symbols),
 };
 
-/* "ffffffffc0de0000 t name\t[module]": the address is 0 for most, the name is for everybody. */
+/* "ffffffffc0de0000 t name\t[module]": unprivileged readers see the names too, with address 0. */
 static void look_at_symbol(char *line, enum seen *seen)
 {
 	char *name = strchr(line, ' ');
@@ -166,7 +166,7 @@ static void take_option(char *line, char (*values)[VALUE_SIZE])
 			snprintf(values[i], VALUE_SIZE, "%.*s", (int)strcspn(value, "\n"), value);
 }
 
-/* gzgets() reads files that are not compressed as they are. */
+/* gzgets() also reads files that are not compressed. */
 static void write_options(FILE *out, gzFile config)
 {
 	char values[NR_OPTIONS][VALUE_SIZE] = { 0 };
@@ -211,7 +211,7 @@ static void write_config(FILE *out)
 
 /* ---- the process ----------------------------------------------------------------- */
 
-/* Of a user namespace's own root, capabilities do not count where the kernel asks for the machine's. */
+/* The RLIMIT_MEMLOCK check needs CAP_IPC_LOCK in the initial user namespace; in another one CapEff does not count. */
 static bool in_first_user_namespace(void)
 {
 	enum {
@@ -237,7 +237,7 @@ static enum seen has_capability(unsigned int number)
 	return seen;
 }
 
-/* What begins with @key, of texts with a 0 behind each; NULL: none does. */
+/* Returns the first of several 0-terminated texts that begins with @key, or NULL. */
 static const char *find_text(const char *texts, size_t length, const char *key)
 {
 	const char *at;
@@ -248,7 +248,7 @@ static const char *find_text(const char *texts, size_t length, const char *key)
 	return NULL;
 }
 
-/* systemd, LXC and others tell pid 1: "container=lxc". */
+/* systemd, LXC and others set "container=lxc" in the environment of pid 1. */
 static void write_container_of_init(FILE *out)
 {
 	char environment[8192];
@@ -264,7 +264,7 @@ static void write_container_of_init(FILE *out)
 		fclose(f);
 }
 
-/* With cgroup v2, files of the kernel do not tell. */
+/* With cgroup v2, /proc/1/cgroup does not reveal a container: check the environment and Kubernetes' files. */
 static void write_container(FILE *out)
 {
 	if (getenv("KUBERNETES_SERVICE_HOST"))
@@ -286,7 +286,7 @@ static void write_process(FILE *out)
 	write_container(out);
 }
 
-/* Nodes last: after a boot, it is cuInit() that has NVIDIA's made. */
+/* Device nodes come last: the first cuInit() after boot creates NVIDIA's nodes. */
 int facts_write(FILE *out, unsigned int wait_ms)
 {
 	struct vendor vendor;

@@ -16,7 +16,7 @@
 #include "facts.h"
 #include "facts_vendor.h"
 
-/* ---- in a process of its own: NVML ----------------------------------------------- */
+/* ---- in the child: NVML ---------------------------------------------------------- */
 
 static const char *why_no_nvml(int error)
 {
@@ -52,7 +52,7 @@ static void tell_nvml(FILE *out)
 		fprintf(out, "nvml-error %s\n", why_no_nvml(error));
 }
 
-/* ---- in a process of its own: CUDA ----------------------------------------------- */
+/* ---- in the child: CUDA ---------------------------------------------------------- */
 
 /* CUdevice_attribute */
 enum {
@@ -81,7 +81,7 @@ static bool resolve(void *lib, struct cuda *cuda)
 	       find(lib, "cuDeviceGetAttribute", &cuda->attribute);
 }
 
-/* A driver that does not know an attribute does not have what it is about. */
+/* A driver that does not know the attribute does not have the feature: write 0. */
 static void tell_attribute(FILE *out, const struct cuda *cuda, int device, const char *address, const char *name,
 			   int attribute)
 {
@@ -126,7 +126,7 @@ static void tell_cuda(FILE *out)
 	}
 }
 
-/* ---- asking ---------------------------------------------------------------------- */
+/* ---- starting the children ------------------------------------------------------- */
 
 static long now_ms(void)
 {
@@ -136,7 +136,7 @@ static long now_ms(void)
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* What hides GPUs from programs is not to hide them from who looks at the machine. */
+/* Runs in the child. Clears CUDA_VISIBLE_DEVICES, which would hide GPUs from doctor. */
 static void answer(int fd, void (*tell)(FILE *out))
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -176,9 +176,9 @@ void vendor_ask(struct vendor *vendor)
 	ask(&vendor->cuda, "cuda", tell_cuda);
 }
 
-/* ---- listening ------------------------------------------------------------------- */
+/* ---- reading the answers --------------------------------------------------------- */
 
-/* Until its end, @until or the buffer's end. */
+/* Reads until end of file, the time @until, or a full buffer. */
 static size_t listen_to(const struct question *q, char *buf, size_t size, long until)
 {
 	struct pollfd poller = { .fd = q->answer, .events = POLLIN };
@@ -194,7 +194,7 @@ static size_t listen_to(const struct question *q, char *buf, size_t size, long u
 	return have;
 }
 
-/* A process that hangs in a driver does not even die: it is not waited for. */
+/* A child that hangs in a driver ignores SIGKILL: do not wait for it. */
 static void dismiss(const struct question *q)
 {
 	if (q->answer >= 0)
@@ -205,7 +205,7 @@ static void dismiss(const struct question *q)
 	}
 }
 
-/* Whole lines; the last is "end" if all was said. */
+/* Copies whole lines. The last is "end" if the answer is complete. */
 static void repeat(const struct question *q, char *text, FILE *out, bool in_time)
 {
 	char *last = strrchr(text, '\n');

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * NVML and CUDA are asked in processes of their own: they may take seconds to wake a GPU, hang with a broken one, print
- * and crash, and nothing of that is to happen to who asks.
+ * Calls NVML and CUDA in child processes: the libraries may take seconds to wake a GPU, hang on a broken GPU, print,
+ * or crash. None of this must affect the caller.
  */
 #ifndef FACTS_VENDOR_H
 #define FACTS_VENDOR_H
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/** struct question - @answer: a pipe, or -1: it could not be asked */
+/** struct question - @answer: read end of a pipe; -1: the child could not be started */
 struct question {
 	const char *name;
 	pid_t pid;
@@ -21,10 +21,10 @@ struct vendor {
 	struct question nvml, cuda;
 };
 
-/* Begins to ask. */
+/* Starts the children. */
 void vendor_ask(struct vendor *vendor);
 
-/* Writes the facts that come within @wait_ms of the asking, and why there are no others. */
+/* Writes the facts that arrive within @wait_ms of vendor_ask(), and an error line for each incomplete answer. */
 void vendor_answer(struct vendor *vendor, FILE *out, unsigned int wait_ms);
 
 #endif

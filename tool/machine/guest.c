@@ -6,7 +6,7 @@ enum {
 	VENDOR_QEMU = 0x1b36,
 };
 
-/* x86's processors say it themselves. */
+/* On x86 /proc/cpuinfo has the flag "hypervisor". */
 static bool cpu_is_virtual(const struct tree *t)
 {
 	char cpus[4096];
@@ -14,7 +14,7 @@ static bool cpu_is_virtual(const struct tree *t)
 	return tree_read(t, "proc/cpuinfo", cpus, sizeof(cpus)) > 0 && strstr(cpus, " hypervisor");
 }
 
-/** struct firmware - @vendor, @product: how DMI has them begin */
+/** struct firmware - @vendor, @product: prefixes of the DMI strings */
 struct firmware {
 	const char *vendor;
 	const char *product;
@@ -25,7 +25,7 @@ static bool begins(const char *text, const char *beginning)
 	return !strncmp(text, beginning, strlen(beginning));
 }
 
-/* Amazon has real machines, too, which are called so: m7g.metal. */
+/* Amazon's physical machines have ".metal" in the product name: m7g.metal. */
 static bool firmware_is_virtual(const struct tree *t)
 {
 	static const struct firmware list[] = {
@@ -45,7 +45,7 @@ static bool firmware_is_virtual(const struct tree *t)
 	return false;
 }
 
-/* QEMU's machines for ARM without firmware */
+/* QEMU's "virt" machine for ARM, started without firmware */
 static bool tree_is_virtual(const struct tree *t)
 {
 	static const char virt[] = "linux,dummy-virt";

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Is a machine a virtual one, and are its bridges made up? */
+/* Detects virtual machines, whose bridges do not show the host's topology. */
 #ifndef GUEST_H
 #define GUEST_H
 
 #include "machine.h"
 
-/* What tells: the processor's flag, the firmware's names, a bridge of QEMU's. Devices of @m and their kinds are known. */
+/* Checks the processor's flag, the firmware's names and QEMU's bridges. Needs the devices of @m and their kinds. */
 bool guest_is_virtual(const struct machine *m);
 
-/* What @m->is_guest is to be */
+/* The value for @m->is_guest */
 bool guest_found(const struct machine *m);
 
 #endif

@@ -14,7 +14,7 @@ static const char *const targets[] = {
 	[FD_CACHE] = "/memfd:" PP_PUBLISHED_NAME " (deleted)",
 };
 
-/* -1: means nothing */
+/* -1: not a file of peerpin */
 static int kind_of(const char *target)
 {
 	unsigned int i;

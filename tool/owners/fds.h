@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Open files of all processes that mean something to peerpin: in /proc/PID/fd. */
+/* Finds, in /proc/PID/fd, the open files of all processes that belong to peerpin. */
 #ifndef FDS_H
 #define FDS_H
 
@@ -17,14 +17,14 @@ struct fd_at {
 	int fd;
 };
 
-/** struct fds - all that were seen, by pid; @unreadable: processes of other users */
+/** struct fds - all files found; @unreadable: number of processes of other users, not searched */
 struct fds {
 	size_t count;
 	struct fd_at *at;
 	unsigned int unreadable;
 };
 
-/* 0, or -errno: /proc cannot be read */
+/* Returns 0, or -errno if /proc cannot be read */
 int fds_find(struct fds *out);
 void fds_free(struct fds *fds);
 

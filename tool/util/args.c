@@ -11,7 +11,7 @@ enum {
 	DEFAULT_SIZE = 8 << 20,
 };
 
-/* Above all characters, so that getopt_long() tells them from short options. */
+/* Values above all characters, which getopt_long() reserves for short options. */
 enum {
 	PEER = 256,
 	FROM,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals that people and terminals send to end a program; which of them do. */
+/* The signals by which users and terminals end a program. */
 #ifndef ENDING_H
 #define ENDING_H
 
 #include <signal.h>
 
-/* Those that are not ignored: nohup(1) means SIGHUP, and a shell's & SIGINT. */
+/* Returns those that this process does not ignore: nohup(1) ignores SIGHUP, a shell's & ignores SIGINT. */
 sigset_t ending_signals(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an error of libpeerpin means to the user, and what to type then. */
+/* Explains errors of libpeerpin to the user, with the next command to type. */
 #ifndef EXPLAIN_H
 #define EXPLAIN_H
 
@@ -10,7 +10,7 @@ int explain_open(int error);
 int explain_peer(const char *name, int error);
 int explain_copy(const char *peer, int error, const struct pp_why *why);
 
-/* Why there are only @found GPUs' BAR1 to show: @error of bar1_find() */
+/* Explains @error of bar1_find(), which found @found GPUs */
 const char *why_no_bar1(unsigned int found, int error);
 
 #endif

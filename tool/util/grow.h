@@ -6,11 +6,11 @@
 #include <stddef.h>
 
 /**
- * grow - room for one more element
- * @array: of @count elements of @size bytes, from here; NULL when @count is 0
+ * grow - make room for one more element
+ * @array: returned by grow(), with @count elements of @size bytes; NULL if @count is 0
  *
- * Returns where the array is now; its new element is zero. Ends the program
- * when there is no memory.
+ * Returns the new address of the array; the new element is zero. Exits if there is no
+ * memory.
  */
 void *grow(void *array, size_t count, size_t size);
 

@@ -6,7 +6,7 @@
 #include "tool/tool.h"
 #include "utf8.h"
 
-/* U+FFFD, which stands for what could not be read */
+/* U+FFFD, the Unicode replacement character */
 #define REPLACEMENT "\xef\xbf\xbd"
 
 static void copy_valid(char *to, const char *text)

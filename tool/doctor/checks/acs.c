@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* ACS: a bridge that redirects sends to the root complex what could go straight from peer to peer. */
+/* ACS: a bridge with request redirect sends to the root complex transfers that could go directly to the peer. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "checks.h"
 #include "tool/doctor/pair.h"
 
-/* What each device, if it is a bridge between a GPU and a peer, does: an enum seen; SEEN_NO also for all others. */
+/* redirects[i]: enum seen of device i if it is a bridge between this GPU and this peer, else unchanged (SEEN_NO). */
 static void ask_pair(const struct view *v, const struct pair *p, unsigned char *redirects)
 {
 	enum seen seen;
@@ -43,7 +43,7 @@ static void add_redirect(struct report *r, const struct device *bridge, const ch
 	report_type(r, "setpci -s %s ECAP_ACS+6.w=0:2c%s", bridge->name, for_good);
 }
 
-/* "A;B", and "..." where there are too many. */
+/* "A;B", cut with ";..." if there are too many. */
 static void list_bridges(const struct view *v, const unsigned char *redirects, char *out, size_t size)
 {
 	static const char more[] = ";...";
@@ -61,7 +61,10 @@ static void list_bridges(const struct view *v, const unsigned char *redirects, c
 	}
 }
 
-/* Of several such words the kernel keeps the last one; GRUB ends a command at a semicolon without quotes. */
+/*
+ * The kernel uses only the last disable_acs_redir= of its command line, so one parameter must list all bridges.
+ * Quotes: GRUB ends a command at an unquoted semicolon.
+ */
 static void say_for_good(const struct view *v, const unsigned char *redirects, char *out, size_t size)
 {
 	bool again = strstr(v->cmdline, "disable_acs_redir=");

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-/* BAR1, the window through which peers see a GPU's memory: how much there is, and how much is left. */
+/* BAR1, the aperture through which peers reach GPU memory: its size and its free space. */
 #include "tool/machine/bar1.h"
 #include "checks.h"
 #include "tool/util/units.h"
 
-/* What is smaller was made for firmware of 32 bits. */
+/* A smaller BAR1 was sized for firmware with 32-bit addresses. */
 static const uint64_t large = 512ull << 20;
 
-/* NVIDIA's driver tells nobody; the emulated one does. */
+/* Only the emulated GPU driver exports its reserve; for NVIDIA's driver use the measured value. */
 static uint64_t reserve(const struct view *v)
 {
 	uint64_t mib;
@@ -56,7 +56,7 @@ void check_bar1(const struct view *v, struct report *r)
 
 /* ---- its size ----------------------------------------------------------------------- */
 
-/* The BAR that shows memory is the largest; its number differs from one generation to another. */
+/* The memory aperture is the largest BAR; its index depends on the GPU generation. */
 static int aperture(const struct device *gpu)
 {
 	int i, best = 0;
@@ -67,7 +67,7 @@ static int aperture(const struct device *gpu)
 	return best;
 }
 
-/* The largest size that BAR can be given; 0: it cannot be changed. */
+/* The largest size to which that BAR can be resized; 0: not resizable. */
 static uint64_t largest(const struct device *gpu)
 {
 	uint64_t sizes = gpu->has_rebar ? gpu->rebar[aperture(gpu)] : 0;
@@ -76,7 +76,7 @@ static uint64_t largest(const struct device *gpu)
 	return sizes && top < 44 ? 1ull << (20 + top) : 0;
 }
 
-/* What can be pinned of @size bytes at most. */
+/* The most that can be pinned in a BAR1 of @size bytes. */
 static uint64_t at_most(const struct view *v, uint64_t size)
 {
 	return bar1_fits(&(struct pp_bar1){ .total = size }, reserve(v));
@@ -102,7 +102,7 @@ static void add_size(const struct view *v, struct report *r, const struct device
 	}
 }
 
-/* Room for memory: registers alone take 16 to 64 MiB. */
+/* Larger than the register BAR (16 to 64 MiB), hence an aperture for memory. */
 static bool has_room(const struct device *gpu)
 {
 	return gpu->bars[aperture(gpu)] > 64ull << 20;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor's checks: a table of them in checks.c, those of one subject in check_SUBJECT.c. */
+/* doctor's checks: the table is in checks.c, the checks of a subject are in check_SUBJECT.c. */
 #ifndef CHECKS_H
 #define CHECKS_H
 
@@ -7,8 +7,8 @@
 #include "tool/doctor/view.h"
 
 /**
- * struct check - something to look at
- * @section: of NVIDIA's GPUDirect RDMA guide
+ * struct check - a row of the table
+ * @section: section of NVIDIA's GPUDirect RDMA guide
  */
 struct check {
 	const char *id;
@@ -16,7 +16,7 @@ struct check {
 	void (*run)(const struct view *v, struct report *r);
 };
 
-/* All of them, in an order that tells causes before what follows from them. */
+/* Runs all checks; causes come before their consequences. */
 void checks_run(const struct view *v, struct report *r);
 
 void check_gpu(const struct view *v, struct report *r);
@@ -54,10 +54,10 @@ void check_kernel_dma_buf(const struct view *v, struct report *r);
 void check_kernel_signatures(const struct view *v, struct report *r);
 void check_memlock(const struct view *v, struct report *r);
 
-/* What to type to give a container, which is started anew, something: "--device=/dev/peerpin" */
+/* Adds the advice to restart the container with @option, such as "--device=/dev/peerpin" */
 void report_docker(struct report *r, const char *option);
 
-/* Refused though everybody may, or root asked: by the device rules of a container that this is? */
+/* Did the device rules of this container refuse to open @node (EPERM)? */
 bool refused_by_container(const struct view *v, const struct node_fact *node);
 
 void check_container(const struct view *v, struct report *r);

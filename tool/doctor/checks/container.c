@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Device nodes that are missing although the drivers are there, as happens in containers. */
+/* Device nodes that are missing although their driver is loaded, as happens in containers. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@ void report_docker(struct report *r, const char *option)
 	report_type(r, "docker run %s ...    # where the container is started; Kubernetes: its device plugin", option);
 }
 
-/* Permissions of files are EACCES. */
+/* The container's device rules give EPERM; file permissions give EACCES. */
 bool refused_by_container(const struct view *v, const struct node_fact *node)
 {
 	const char *hint;

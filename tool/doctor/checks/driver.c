@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* The GPU's driver: is it there, which one, and what other drivers can have from it. */
+/* The GPU's driver: whether it is loaded, which one it is, and which interfaces it offers to other drivers. */
 #include <stdio.h>
 #include <string.h>
 #include "checks.h"
 
-/* "" where NVML does not know it */
+/* "" if NVML does not list the GPU */
 static const char *model(const struct view *v, int gpu)
 {
 	const struct gpu_facts *facts = facts_gpu(&v->facts, address(v, gpu));
@@ -12,7 +12,7 @@ static const char *model(const struct view *v, int gpu)
 	return facts ? facts->name : "";
 }
 
-/* How many have the model of @gpu; 0: one before it has it. */
+/* Number of GPUs of the same model as @gpu; 0 if an earlier GPU has that model (already counted). */
 static size_t count_alike(const struct view *v, int gpu)
 {
 	size_t n = 0;
@@ -28,7 +28,7 @@ static size_t count_alike(const struct view *v, int gpu)
 	return n;
 }
 
-/* "NVIDIA H200", or "2 NVIDIA H200, 1 of unknown model"; "" where NVML knows none. */
+/* "NVIDIA H200", or "2 NVIDIA H200, 1 of unknown model"; "" if NVML lists no GPU. */
 static void list_models(const struct view *v, size_t count, char *out, size_t size)
 {
 	size_t n, length = 0;
@@ -112,7 +112,7 @@ void check_driver(const struct view *v, struct report *r)
 	}
 }
 
-/* From 550.40 on, the open modules export to modules under the GPL only. */
+/* Since 550.40 the open modules export their symbols only to GPL modules. */
 void check_driver_flavour(const struct view *v, struct report *r)
 {
 	switch (v->driver.kind) {
@@ -179,7 +179,7 @@ void check_driver_persistent(const struct view *v, struct report *r)
 	}
 }
 
-/* From R515 up to R535, but for the releases of two branches in which it is mended. */
+/* R515 to R535 have the race; it is fixed from 525.105.17 (branch 525) and from 535.14. */
 static bool driver_races(const struct view *v)
 {
 	if (driver_before(v, 515, 0, 0) || !driver_before(v, 535, 14, 0))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Host bridges that the kernel's own peer-to-peer code (p2pdma) trusts: it refuses transfers through any other. */
+/* Host bridges on the whitelist of the kernel's p2pdma, which refuses transfers through any other host bridge. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ enum {
 	FAMILY_ZEN = 0x17,
 };
 
-/* Of Intel; some within one host bridge only. */
+/* Intel's devices; @one_bridge: only if both devices are below the same host bridge */
 static const struct {
 	uint16_t device;
 	bool one_bridge;
@@ -41,7 +41,7 @@ static bool cpu_is_trusted(const struct view *v)
 	       cpu_says(v, "cpu family", family, sizeof(family)) && strtoul(family, NULL, 10) >= FAMILY_ZEN;
 }
 
-/* What stands for a host bridge: the first function on its root bus. */
+/* A host bridge is represented by the first function on its root bus. */
 static const struct device *host_bridge(const struct view *v, int index)
 {
 	const struct device *d = &v->machine.at[index];
@@ -53,7 +53,7 @@ static const struct device *host_bridge(const struct view *v, int index)
 	return d;
 }
 
-/* NULL: the pair does not need one, or those on its way are trusted. */
+/* The first host bridge between the pair that p2pdma does not trust; NULL: none, or the path has no host bridge. */
 static const struct device *distrusted(const struct view *v, const struct pair *p)
 {
 	const struct device *a = host_bridge(v, p->gpu), *b = host_bridge(v, p->peer);
@@ -82,7 +82,7 @@ static const struct device *find_distrusted(const struct view *v)
 	return NULL;
 }
 
-/* Only where the kernel has p2pdma: NVIDIA's own exporters do not ask it. */
+/* Only if the kernel has p2pdma; NVIDIA's exporters do not use its whitelist. */
 void check_host_bridge(const struct view *v, struct report *r)
 {
 	const struct device *found;

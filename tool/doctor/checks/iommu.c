@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* The IOMMU: GPUs and peers must see the same addresses, or all goes through the root complex. */
+/* The IOMMU: if it translates for a GPU or a peer, transfers go through the root complex. */
 #include <stdio.h>
 #include <string.h>
 #include "checks.h"
 
-/* GPUs, then peers; -1 first, -1 at the end. */
+/* Iterates over GPUs and peers in device order; start with -1, -1: end. */
 static int next_either(const struct view *v, int last)
 {
 	int gpu = next_gpu(v, last), peer = next_peer(v, last);
@@ -14,7 +14,7 @@ static int next_either(const struct view *v, int last)
 	return gpu < peer ? gpu : peer;
 }
 
-/* Those that virtual machines have are their hosts' matter, and of a type that says nothing. */
+/* Skips devices passed to VMs: the type of their group says nothing about a host driver. */
 static int next_ours(const struct view *v, int last)
 {
 	do
@@ -33,7 +33,7 @@ static size_t count_that(const struct view *v, enum seen wanted)
 	return n;
 }
 
-/* Also where virtual machines have all there are */
+/* Also true if all GPUs and peers are passed to VMs */
 static bool is_unseen(const struct view *v)
 {
 	return count_that(v, SEEN_UNKNOWN) || (next_ours(v, -1) < 0 && next_either(v, -1) >= 0);
@@ -65,7 +65,7 @@ void check_iommu(const struct view *v, struct report *r)
 	}
 }
 
-/* The parameter of the kernel that makes it pass through. */
+/* The kernel parameter that turns translation off. */
 static const char *pass_through(const struct view *v)
 {
 	char value[16];
@@ -82,7 +82,7 @@ static size_t count_group(const struct view *v, int group)
 	return n;
 }
 
-/* "A B": those that must be without driver while the group's type changes. Bridges may keep theirs. */
+/* "A B": devices that must be unbound while the group's type changes. Bridges may keep their driver. */
 static void list_group(const struct view *v, int group, char *out, size_t size)
 {
 	size_t i, length = 0;
@@ -134,7 +134,7 @@ void check_iommu_translates(const struct view *v, struct report *r)
 			add_translated(v, r, &v->machine.at[i]);
 }
 
-/* A peer that asks for translations itself can send to the GPU directly, if the switch lets it (ACS). */
+/* With ATS the peer sends translated addresses, which a switch can route directly to the GPU if its ACS allows. */
 static void add_ats(const struct view *v, struct report *r, const struct device *d)
 {
 	if (d->ats_on) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* How the kernel was built and what it lets a process do. */
+/* The kernel's configuration and the limits of a process. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +91,7 @@ void check_kernel_signatures(const struct view *v, struct report *r)
 
 /* ---- limits --------------------------------------------------------------------- */
 
-/* Less than a program that registers buffers of usual size will want. */
+/* A lower limit is too small for buffers of usual size. */
 static const uint64_t small_limit = 64ull << 20;
 
 /* "Max locked memory         8388608              8388608              bytes" */
@@ -103,7 +103,7 @@ static const char *find_limit(const char *limits)
 	return at ? at + strlen(name) + strspn(at + strlen(name), " ") : NULL;
 }
 
-/* Root has CAP_IPC_LOCK, but not in a container that nobody has given it. */
+/* Root has CAP_IPC_LOCK, except in a container started without it. */
 static bool limit_binds(const struct view *v)
 {
 	return v->facts.ipc_lock == SEEN_UNKNOWN ? !v->facts.root : v->facts.ipc_lock == SEEN_NO;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Devices that could move data from and to GPU memory, and their links. */
+/* Devices that can transfer from and to GPU memory, and their links. */
 #include <stdio.h>
 #include <string.h>
 #include "checks.h"
@@ -32,7 +32,7 @@ static const char *yes_or_no(enum seen seen)
 	return seen == SEEN_YES ? "yes" : seen == SEEN_NO ? "no" : "not known";
 }
 
-/* Where it is not so for some GPUs only, dma-buf says for which. */
+/* WARN: registration fails for some GPUs only; the check "dma-buf" lists them. */
 static enum health register_health(const struct view *v, const struct device *rdma)
 {
 	if (can_register_any(v, rdma) == SEEN_NO)
@@ -77,7 +77,7 @@ void check_rdma(const struct view *v, struct report *r)
 			check_device(v, r, &v->machine.at[i]);
 }
 
-/** struct ports - of one RDMA device */
+/** struct ports - context for the ports of one RDMA device */
 struct ports {
 	const struct view *view;
 	struct report *report;
@@ -122,7 +122,7 @@ void check_rdma_port(const struct view *v, struct report *r)
 
 /* ---- links ------------------------------------------------------------------------- */
 
-/* A GPU that idles lowers its speed by itself, but not its width. */
+/* An idle GPU lowers its link speed, but not its width. */
 static bool is_slow(const struct device *d)
 {
 	return d->kind != DEVICE_GPU && d->link.speed_mts && d->link.speed_mts < d->link.max_speed_mts;

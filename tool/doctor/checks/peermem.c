@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* Peer memory, by which RDMA drivers of MLNX_OFED get at GPU memory: nvidia-peermem, and nv_peer_mem before it. */
+/* Peer memory, the way of MLNX_OFED's RDMA drivers to GPU memory: nvidia-peermem, formerly nv_peer_mem. */
 #include <stdint.h>
 #include "checks.h"
 #include "tool/doctor/ways.h"
 
-/* Only one of the two can serve. */
+/* Only one of the two modules can be in use. */
 void check_peermem_both(const struct view *v, struct report *r)
 {
 	if (module_loaded(v, "nvidia_peermem") == SEEN_YES && module_loaded(v, "nv_peer_mem") == SEEN_YES) {
@@ -86,7 +86,7 @@ static void add_no_symbols(const struct view *v, struct report *r)
 	}
 }
 
-/* Without the symbols when it is built, the module has nothing in it but an error. */
+/* If the symbols are missing at build time, nvidia-peermem's init only returns -EINVAL. */
 void check_peermem_symbols(const struct view *v, struct report *r)
 {
 	if (!wants_peer_memory(v) || peer_memory_loaded(v) == SEEN_YES)

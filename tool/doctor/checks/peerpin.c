@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* peerpin's own modules and node. */
+/* peerpin's modules and its device node. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@ void check_peerpin_module(const struct view *v, struct report *r)
 	}
 }
 
-/* NULL: no GPU has a driver. */
+/* The provider module for this machine's GPUs; NULL: no GPU has a driver. */
 static const char *provider(const struct view *v)
 {
 	if (v->driver.kind != DRIVER_NONE)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* Platforms of which the guide has something to say, and virtual machines, which do not show the real one. */
+/* Platforms that the guide mentions, and virtual machines, which hide the host's topology. */
 #include <stdio.h>
 #include <string.h>
 #include "checks.h"
 #include "tool/machine/guest.h"
 
-/* Of the processors that run Linux and GPUs, only ARM's have implementers. */
+/* Only ARM's /proc/cpuinfo has the key "CPU implementer". */
 static bool is_arm64(const struct view *v)
 {
 	char value[16];
@@ -20,7 +20,7 @@ static void add_arm64(const struct view *v, struct report *r)
 	report_type(r, "peerpin copy --verify    # it says whether this platform can");
 }
 
-/* A board of Jetson's, as IGX Orin, may have a GPU on the bus: what is said of its own is not true of that one. */
+/* A Jetson-class board (IGX Orin) may have a discrete GPU too; the rules for the integrated GPU do not apply to it. */
 void check_platform(const struct view *v, struct report *r)
 {
 	if (is_tegra(v) && !count_gpus(v)) {
