@@ -14,7 +14,7 @@ size_t scrub_all(char *text, size_t length)
 
 /* ---- lines ---------------------------------------------------------------------- */
 
-/* Keeps those lines that @keep wants. */
+/* Keeps the lines for which @keep returns true. */
 static size_t filter_lines(char *text, size_t length, bool (*keep)(const char *line))
 {
 	char *rest = text, *out = text, *line;

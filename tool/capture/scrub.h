@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Removes from files what tells whose machine it is: serial numbers, UUIDs, names of hosts and people. What is kept is
- * listed rather than what is dropped, wherever a file may hold anything.
+ * Removes from files the data that identifies the owner: serial numbers, UUIDs, names of hosts and people. If a file
+ * may contain anything, the function has a list of what to keep, not of what to remove.
  *
- * @text is changed, and has room for @length + 1 bytes. The new length, which is not larger.
+ * Edits @text, which has room for @length + 1 bytes. Returns the new length, which is not larger.
  */
 #ifndef SCRUB_H
 #define SCRUB_H
 
 #include <stddef.h>
 
-/* Nothing but that the file is there. */
+/* Keeps nothing; the capture only shows that the file exists. */
 size_t scrub_all(char *text, size_t length);
 
-/* A device's configuration space: of its capabilities those that doctor and topo read. */
+/* A device's configuration space: keeps the capabilities that doctor and topo read. */
 size_t scrub_config(char *text, size_t length);
 
-/* The kernel's command line: what is about PCI, IOMMUs and modules. */
+/* The kernel's command line: keeps the words about PCI, IOMMUs and modules. */
 size_t scrub_cmdline(char *text, size_t length);
 
-/* The first processor, without what changes from one moment to the next. */
+/* Keeps the first processor, without values that change (MHz) and without the serial number. */
 size_t scrub_cpuinfo(char *text, size_t length);
 
-/* /proc/1/cgroup: the kind of container, not its name. */
+/* /proc/1/cgroup: keeps the kind of container, not its name. */
 size_t scrub_cgroup(char *text, size_t length);
 
-/* The kernel's version, without what those who built it have added. */
+/* Keeps the numeric kernel version, without the suffix of its builder. */
 size_t scrub_release(char *text, size_t length);
 
-/* /proc/modules without addresses. */
+/* /proc/modules: replaces addresses by 0. */
 size_t scrub_modules(char *text, size_t length);
 
-/* Of a GPU's lines, which have its UUID and serial number, that which says what its node is. */
+/* Keeps the model and the device minor of a GPU, not its UUID and serial number. */
 size_t scrub_information(char *text, size_t length);
 
-/* "(user@host)" who compiled the driver becomes "(@)". */
+/* "(user@host)", the builder of the driver, becomes "(@)". */
 size_t scrub_builder(char *text, size_t length);
 
 #endif

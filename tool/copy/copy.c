@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* peerpin copy: a peer device copies between two pieces of memory. */
+/* peerpin copy: a peer device copies between two buffers in GPU or host memory. */
 #include <stdlib.h>
 #include "tool/util/explain.h"
 #include "file_copy.h"
@@ -13,7 +13,7 @@ enum {
 	ZONE = 64 << 10,
 };
 
-/** struct session - what is open */
+/** struct session - everything that is open */
 struct session {
 	struct pp_ctx *ctx;
 	struct pp_cache *cache;
@@ -83,8 +83,8 @@ static int copy_once(struct session *s, const struct copy_args *args,
 }
 
 /*
- * The data differs from copy to copy, and what was there before from it. The
- * red zones of the two sides differ too: else one byte too many would not show.
+ * Each copy uses new data, and the destination starts with a different pattern. The red
+ * zones of source and destination differ, so that copying one byte too many is found.
  */
 static int copy_verified(struct session *s, const struct copy_args *args,
 			 struct pp_copy_result *result)

@@ -4,7 +4,7 @@
 #include <time.h>
 #include "pattern.h"
 
-/* splitmix64 of the word's place */
+/* splitmix64 of the word's index */
 static uint64_t word(uint64_t seed, uint64_t index)
 {
 	uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15;

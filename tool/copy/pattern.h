@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes that depend on a seed and on their offset, and do not repeat. */
+/* Byte patterns that depend on a seed and on the offset, without a period. */
 #ifndef PATTERN_H
 #define PATTERN_H
 
@@ -9,10 +9,10 @@
 void pattern_fill(unsigned char *out, size_t length, uint64_t seed,
 		  uint64_t offset);
 
-/* Another one in each run; not always random: early after boot it is the time. */
+/* A new seed in each run: random, or the time if the kernel has no entropy yet. */
 uint64_t pattern_seed(void);
 
-/* Seeds of patterns that differ from that of @seed, and from each other. */
+/* Derives seeds whose patterns differ from @seed's and from each other. */
 uint64_t pattern_other(uint64_t seed, uint64_t nth);
 
 #endif

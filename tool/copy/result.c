@@ -10,7 +10,7 @@ enum {
 	MAX_LINES = 10,		/* for more copies print only the summary */
 };
 
-/** struct spread - of the times of all copies */
+/** struct spread - times of all copies, in ns */
 struct spread {
 	uint64_t min;
 	uint64_t median;
@@ -29,7 +29,7 @@ static int by_time(const void *a, const void *b)
 	return (x->total_ns > y->total_ns) - (x->total_ns < y->total_ns);
 }
 
-/* Sorts @r: what tells one copy from the next is printed before. */
+/* Sorts @r by time: print the single copies before. */
 static struct spread spread_of(struct pp_copy_result *r, size_t count)
 {
 	qsort(r, count, sizeof(*r), by_time);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory to copy from or to, on either side, with a red zone before and after
- * it. Functions return 0 or EXIT_FAILED after the complaint has been printed.
+ * GPU or host memory for copies, with a red zone before and after it. Functions
+ * return 0, or EXIT_FAILED after printing the error.
  */
 #ifndef SURFACE_H
 #define SURFACE_H
@@ -11,9 +11,9 @@
 
 /**
  * struct surface
- * @base: where the red zone in front begins
+ * @base: address of the front red zone
  * @zone: bytes of each red zone
- * @size: bytes between them
+ * @size: bytes of data between them
  * @name: for messages
  */
 struct surface {
@@ -24,7 +24,7 @@ struct surface {
 	const char *name;
 };
 
-/* Complains when both surfaces are more than there is memory. */
+/* Prints an error if the free memory cannot hold both surfaces. */
 int surfaces_fit(const struct copy_args *args);
 
 int surface_alloc(struct surface *s, enum side side, uint64_t size,
@@ -40,7 +40,7 @@ int surface_check(const struct surface *s, uint64_t data_seed,
 		  uint64_t zone_seed);
 int surface_check_zones(const struct surface *s, uint64_t zone_seed);
 
-/* No more than 1 MiB */
+/* @length is at most 1 MiB */
 int surface_compare(const struct surface *s, uint64_t offset, const void *data, size_t length);
 
 #endif

@@ -34,7 +34,7 @@ const char *peer_name(const struct device *peer)
 	return peer->driver;
 }
 
-/* One reason more. */
+/* Appends a reason; the verdict becomes @verdict if that is worse. */
 static void add(struct pair *p, enum pair_verdict verdict, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -63,7 +63,7 @@ void pair_find(const struct view *v, int gpu, int peer, struct pair *out)
 
 /* ---- redirection -------------------------------------------------------------- */
 
-/* What the peer has translated already goes straight on where the bridge lets such pass. */
+/* With "direct translated P2P" a bridge does not redirect requests that the peer has translated by ATS. */
 static bool passes_translated(const struct device *bridge, const struct device *peer)
 {
 	return peer->ats_on && (bridge->acs_ctrl & ACS_DIRECT_TRANSLATED);
@@ -80,7 +80,7 @@ enum seen pair_redirected_by(const struct view *v, const struct pair *p, const s
 	return passes_translated(bridge, &v->machine.at[p->peer]) ? SEEN_NO : SEEN_YES;
 }
 
-/* The first bridge on the way of which that is so, or NULL. */
+/* The first bridge of the path for which pair_redirected_by() returns @wanted, or NULL. */
 static const struct device *find_bridge(const struct view *v, const struct pair *p, enum seen wanted)
 {
 	const struct device *bridge;
@@ -166,7 +166,7 @@ static void add_ways(const struct view *v, struct pair *p)
 		    peer->rdma);
 }
 
-/* Below a switch that lets pass what the peer has had translated, it does no harm. */
+/* Translation does not matter if the peer uses ATS and no switch on the path redirects translated requests. */
 static void add_iommu(const struct view *v, struct pair *p)
 {
 	const struct device *peer = &v->machine.at[p->peer];

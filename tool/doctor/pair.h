@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A GPU and a peer: how well can they talk to each other, and why? */
+/* Judges for a GPU and a peer how well transfers between them work, with the reasons. */
 #ifndef PAIR_H
 #define PAIR_H
 
@@ -9,7 +9,7 @@
 /* Each is worse than the one before it. */
 enum pair_verdict {
 	PAIR_WELL,
-	PAIR_UNKNOWN,		/* what decides could not be seen */
+	PAIR_UNKNOWN,		/* the deciding facts could not be read */
 	PAIR_SLOW,
 	PAIR_NOT,
 	NR_PAIR_VERDICTS,
@@ -17,7 +17,7 @@ enum pair_verdict {
 
 /**
  * struct pair - @gpu, @peer: indices of devices
- * @gpu_number: as peerpin topo counts them; nvidia-smi leaves out those that NVIDIA's driver has not
+ * @gpu_number: as in peerpin topo; nvidia-smi counts only GPUs bound to NVIDIA's driver
  */
 struct pair {
 	int gpu;
@@ -33,16 +33,16 @@ struct pairs {
 	size_t count;
 };
 
-/* All there are. */
+/* Judges all pairs of a GPU and a peer. */
 void pairs_judge(const struct view *v, struct pairs *out);
 void pairs_free(struct pairs *pairs);
 
-/* Its path, and nothing of the verdict. */
+/* Finds only the path, without a verdict. */
 void pair_find(const struct view *v, int gpu, int peer, struct pair *out);
 
 /*
- * Does this bridge, one of those below the common one, send what comes from
- * below to the root complex?
+ * Does this bridge, on the path and below the common bridge, redirect requests
+ * from below to the root complex?
  */
 enum seen pair_redirected_by(const struct view *v, const struct pair *p, const struct device *bridge);
 

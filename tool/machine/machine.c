@@ -38,11 +38,11 @@ static int index_of(const struct machine *m, const char *name)
 	return d ? (int)(d - m->at) : NO_PARENT;
 }
 
-/* ---- who is below whom ---------------------------------------------------------- */
+/* ---- parents and root buses ----------------------------------------------------- */
 
 /*
  * A device's link ends in "pci0000:00/0000:00:01.0/0000:01:00.0": the root bus,
- * the bridges, the device. @path is cut from behind.
+ * the bridges, the device. place() cuts off components from the end of @path.
  */
 static void place(const struct machine *m, struct device *d, char *path)
 {
@@ -89,7 +89,7 @@ static bool is_too_deep(const struct machine *m, const struct device *d)
 	return false;
 }
 
-/* Links that were made up can lead in circles. */
+/* In a forged tree the links can form a loop: cut the parents of all devices in it. */
 static void cut_loops(struct machine *m)
 {
 	size_t i;
@@ -99,7 +99,7 @@ static void cut_loops(struct machine *m)
 			m->at[i].parent = NO_PARENT;
 }
 
-/* ---- what needs to know that ---------------------------------------------------- */
+/* ---- kinds and ports, which depend on the parents ------------------------------- */
 
 static void find_kinds(struct machine *m)
 {
@@ -114,7 +114,7 @@ static bool is_express(const struct device *d)
 	return d->link.speed_mts || d->link.width || d->link.max_speed_mts || d->link.max_width;
 }
 
-/* Switches are made of bridges below a bridge. Bridges to PCI look the same, but have no bridges below. */
+/* A switch is an upstream bridge with downstream bridges below it. A bridge to PCI has no bridges below it. */
 static enum port_type infer_bridge(enum port_type above, bool bears_bridges)
 {
 	if (above == PORT_UPSTREAM)
@@ -131,11 +131,11 @@ static enum port_type infer_port(const struct device *d, enum port_type above, b
 	if (d->parent == NO_PARENT && is_bridge)
 		return PORT_ROOT;
 	if (d->parent == NO_PARENT && !d->link.width)
-		return PORT_IN_ROOT_COMPLEX;	/* what has no link of its own */
+		return PORT_IN_ROOT_COMPLEX;	/* it has no link */
 	return is_bridge ? infer_bridge(above, bears_bridges) : PORT_ENDPOINT;
 }
 
-/* Those above first: what is below depends on them. */
+/* Infers the parent's port first: the type of @i depends on it. */
 static enum port_type port_of(struct machine *m, int i, const bool *bears_bridges)
 {
 	struct device *d = &m->at[i];
@@ -172,7 +172,7 @@ static int package_of(const struct tree *t, const char *node)
 	if (tree_line(t, tree_path("sys/devices/system/node/%s/cpulist", node).at, cpus, sizeof(cpus)))
 		return -1;
 	if (sscanf(cpus, "%6u", &cpu) != 1)
-		return -1;	/* it has memory only */
+		return -1;	/* a node with memory only */
 	if (tree_int(t, tree_path("sys/devices/system/cpu/cpu%u/topology/physical_package_id", cpu).at, &package))
 		return -1;
 	return package;
@@ -203,9 +203,9 @@ const struct numa_node *machine_node(const struct machine *m, int id)
 	return NULL;
 }
 
-/* ---- how much it is ------------------------------------------------------------- */
+/* ---- limit ---------------------------------------------------------------------- */
 
-/* What looks at pairs takes time and memory for each. */
+/* Each pair costs time and memory, so a forged tree must not have too many. */
 static bool is_too_large(const struct machine *m)
 {
 	size_t gpus = 0, peers = 0, i;
@@ -217,7 +217,7 @@ static bool is_too_large(const struct machine *m)
 	return gpus && peers > MACHINE_MAX_PAIRS / gpus;
 }
 
-/* ---- all of it ------------------------------------------------------------------ */
+/* ---- the machine ---------------------------------------------------------------- */
 
 int machine_read(const struct tree *tree, struct machine *out)
 {
@@ -235,7 +235,7 @@ int machine_read(const struct tree *tree, struct machine *out)
 		return -E2BIG;
 	}
 	infer_ports(out);
-	/* a kernel without NUMA has no such directory, and that is no error */
+	/* not an error: a kernel without NUMA has no such directory */
 	tree_list(tree, "sys/devices/system/node", add_node, out);
 	out->is_guest = guest_found(out);
 	return 0;

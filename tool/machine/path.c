@@ -15,7 +15,7 @@ static void climb(const struct machine *m, int i, struct chain *out)
 		out->at[out->count++] = i;
 }
 
-/* What both chains end with is above both. Leaves each with its own part only. */
+/* Removes the common end of both chains and returns the lowest common bridge. */
 static int meet(struct chain *a, struct chain *b)
 {
 	int common = NO_PARENT;
@@ -41,7 +41,7 @@ static void join(const struct chain *up, const struct chain *down, struct path *
 
 /* ---- how far -------------------------------------------------------------------- */
 
-/* A switch is one bridge up, and others down that do not count. */
+/* Count a switch once, by its upstream port; its downstream ports do not count. */
 static bool is_switch(const struct device *bridge)
 {
 	return bridge->port == PORT_UPSTREAM || bridge->port == PORT_TO_PCI || bridge->port == PORT_CONVENTIONAL;
@@ -57,7 +57,7 @@ static unsigned int count_switches(const struct machine *m, const struct path *p
 	return n;
 }
 
-/* A device whose node is unknown can only be on the same one as another if there is no second. */
+/* If a device's node is unknown, both are on the same node only if the machine has one node. */
 static bool same_node(const struct machine *m, const struct device *a, const struct device *b)
 {
 	return m->nr_nodes <= 1 || (a->numa_node == b->numa_node && a->numa_node != NO_NODE);
@@ -81,7 +81,7 @@ static bool same_package(const struct machine *m, const struct device *a, const 
 	return x && y && x->package == y->package && x->package >= 0;
 }
 
-/* Nodes without a package have memory only. */
+/* Skips nodes without a package: they have memory only. */
 static bool one_package(const struct machine *m)
 {
 	int package = -1;
@@ -114,7 +114,7 @@ static enum path_case case_of(const struct machine *m, enum path_class class, co
 
 /* ---- how fast ------------------------------------------------------------------- */
 
-/* 10 bits a byte up to 5 GT/s, 130 bits for 128 up to 32 GT/s, then 236 of 256 bytes a flit are packets'. */
+/* Encoding: 8b/10b up to 5 GT/s, 128b/130b up to 32 GT/s, then flits of 256 bytes with 236 bytes of packets. */
 uint64_t link_mbps(unsigned int speed_mts, unsigned int width)
 {
 	uint64_t megabits = (uint64_t)speed_mts * width;
@@ -126,7 +126,7 @@ uint64_t link_mbps(unsigned int speed_mts, unsigned int width)
 	return megabits * 236 / 256 / 8;
 }
 
-/* The link of a root port or of a switch's lower port is that of what is below it. */
+/* Does @d->link lead upwards? A root port or a downstream port describes the link below it instead. */
 static bool link_is_above(const struct device *d)
 {
 	return d->port == PORT_ENDPOINT || d->port == PORT_UPSTREAM || d->port == PORT_TO_PCI;
@@ -142,7 +142,7 @@ static unsigned int most(unsigned int a, unsigned int b)
 	return a > b ? a : b;
 }
 
-/* In a virtual machine the port is not the real one, and can be less than the device has. */
+/* In a VM the port above is invented and may claim less than the device's current link: use the larger value. */
 struct link path_link(const struct machine *m, int i)
 {
 	const struct device *d = &m->at[i];

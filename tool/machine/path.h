@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What lies between two devices. */
+/* The PCIe path between two devices. */
 #ifndef PATH_H
 #define PATH_H
 
 #include "machine.h"
 
-/* As nvidia-smi topo -m has them. Each is farther than the one before it. */
+/* The classes of nvidia-smi topo -m, in order of distance. */
 enum path_class {
 	PATH_SELF,
 	PATH_PIX,	/* at most one switch */
@@ -15,7 +15,7 @@ enum path_class {
 	PATH_SYS,	/* the link between NUMA nodes */
 };
 
-/* The three situations of seed 11.4. */
+/* The three situations of guide 11.4. */
 enum path_case {
 	PATH_SWITCHES_ONLY,
 	PATH_ONE_CPU,
@@ -24,17 +24,17 @@ enum path_case {
 };
 
 enum {
-	PATH_MAX_DEPTH = 32,	/* bridges above a device; machine_read() sees to it */
+	PATH_MAX_DEPTH = 32,	/* bridges above a device; machine_read() enforces it */
 };
 
 /**
  * struct path - from one device to another
- * @case_of_guide: can be PATH_ONE_CPU in class PATH_SYS: the NUMA nodes are halves of one processor
- * @common: the lowest bridge that is above both, or -1: there is none but the root complex
- * @bridges: all bridges on the way, @common once, as indices into machine.at
- * @nr_switches: of PCI Express, and bridges to conventional PCI
- * @slowest: the device whose link to what is above it is the slowest on the way, -1 if no link is known
- * @mbps: what that link can carry one way, in MB/s, without its encoding
+ * @case_of_guide: PATH_ONE_CPU is possible in class PATH_SYS, if one processor has several NUMA nodes
+ * @common: the lowest bridge above both devices; -1: only the root complex is above both
+ * @bridges: indices in machine.at of all bridges on the path, @common once
+ * @nr_switches: PCI Express switches and bridges to conventional PCI
+ * @slowest: the device whose upward link is the slowest of the path; -1: no link is known
+ * @mbps: bandwidth of that link in one direction, in MB/s, without the encoding
  */
 struct path {
 	enum path_class class;
@@ -51,25 +51,25 @@ struct path {
 void path_find(const struct machine *m, int from, int to, struct path *out);
 
 /*
- * Between a device and what is above it. Its max is what both ends can do; all 0 where there is no link, or it is
- * unknown. An idle GPU slows its link, so less than the max need not be a fault.
+ * The link from a device upwards. Its max is the lower one of both ends; all fields are 0 if there is no link or it is
+ * unknown. An idle GPU slows its link, so a speed below the max is not always a fault.
  */
 struct link path_link(const struct machine *m, int i);
 
 /*
- * Are the bridges above it hidden, or not the real ones? So in a virtual machine; and a device that has a link but no
- * bridge above it is in one, too, whatever else that says of itself: no real machine has that.
+ * Are the bridges above @device hidden or invented? True in a virtual machine, and for a device with a link but
+ * no bridge above it, which exists only in virtual machines.
  */
 bool path_is_hidden(const struct machine *m, int device);
 
-/* Is it narrower or slower than it could be? */
+/* Is the link narrower or slower than its max? */
 bool link_is_degraded(const struct link *link);
 
 const char *path_class_name(enum path_class class);	/* "PIX" */
-const char *path_class_text(enum path_class class);	/* a line that explains it */
+const char *path_class_text(enum path_class class);	/* its meaning, one line */
 const char *path_case_text(enum path_case c);		/* "": unknown */
 
-/* In MB/s one way, without the encoding; 0 if it is unknown. */
+/* Bandwidth in MB/s in one direction, without the encoding; 0 if unknown. */
 uint64_t link_mbps(unsigned int speed_mts, unsigned int width);
 
 #endif

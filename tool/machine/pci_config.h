@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PCI configuration space. Any bytes will do: capability lists may loop or
- * leave what could be read, which without root is the first 64 bytes.
+ * PCI configuration space, from an untrusted file: capability lists may loop or point
+ * beyond the bytes that were read (only 64 bytes without root).
  */
 #ifndef PCI_CONFIG_H
 #define PCI_CONFIG_H
@@ -31,20 +31,20 @@ enum {
 	PCI_EXT_REBAR = 0x15,
 };
 
-/** struct pci_config - what could be read of it */
+/** struct pci_config - the bytes that could be read */
 struct pci_config {
 	uint8_t at[PCI_CONFIG_SIZE];
 	size_t size;
 };
 
-/* 0 beyond what could be read. */
+/* Return 0 beyond @c->size. */
 uint16_t config_u16(const struct pci_config *c, unsigned int at);
 uint32_t config_u32(const struct pci_config *c, unsigned int at);
 
-/* Where a capability begins, 0 if there is none. */
+/* Offset of a capability, 0 if not found. */
 unsigned int config_capability(const struct pci_config *c, uint8_t id);
 
-/* The same of the extended ones. */
+/* The same for an extended capability. */
 unsigned int config_extended(const struct pci_config *c, uint16_t id);
 
 #endif

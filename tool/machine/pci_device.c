@@ -75,7 +75,7 @@ static void read_ats(const struct pci_config *c, struct device *d)
 	d->ats_on = at && config_u16(c, at + 6) & 1 << 15;
 }
 
-/* Two registers a BAR: 1 MiB to 128 TiB in the first, larger ones and the BAR's number in the second. */
+/* Two registers for each BAR: sizes of 1 MiB to 128 TiB in the first, larger ones and the BAR's index in the second. */
 static void read_rebar(const struct pci_config *c, struct device *d)
 {
 	unsigned int at = config_extended(c, PCI_EXT_REBAR), i, count, bar;
@@ -92,8 +92,8 @@ static void read_rebar(const struct pci_config *c, struct device *d)
 }
 
 /*
- * What Express devices can is in the extended part, which pci=nommconf and machines without an MCFG table (i440fx, Xen)
- * hide from root, too. Others have none.
+ * Express devices have their capabilities (ACS, ATS) in the extended part. With pci=nommconf or without an MCFG table
+ * (i440fx, Xen) not even root can read it. Conventional devices have no extended part.
  */
 static bool is_seen(const struct pci_config *c, enum port_type port)
 {
@@ -136,7 +136,7 @@ static unsigned int speed_of(const struct tree *t, const struct device *d, const
 	return whole * 1000 + tenth * 100;
 }
 
-/* 255 lanes is what the kernel says of a link that is down or unknown. */
+/* The kernel reports 255 lanes for a link that is down or unknown. */
 static unsigned int width_of(const struct tree *t, const struct device *d, const char *name)
 {
 	uint64_t n = number_of(t, d, name);
@@ -223,7 +223,7 @@ enum {
 	CLASS_OWN = 0xff,
 };
 
-/** struct class_kind - @mask: of the class, the bytes that count; @plugged: only in a slot, and as a bus master */
+/** struct class_kind - @mask: relevant bits of the class; @plugged: only for a bus master below a bridge (in a slot) */
 struct class_kind {
 	uint16_t class;
 	uint16_t mask;
@@ -232,25 +232,25 @@ struct class_kind {
 };
 
 /*
- * The first that fits. What a chipset or a processor consists of has some of
- * these classes as well, but is not in a slot.
+ * The first row that matches counts. Parts of chipsets and processors have some of these
+ * classes too, but are not in a slot (@plugged).
  */
 static const struct class_kind class_kinds[] = {
-	{ 0x0001, 0xffff, DEVICE_NONE, false },		/* VGA from before there were classes */
+	{ 0x0001, 0xffff, DEVICE_NONE, false },		/* VGA older than class codes */
 	{ 0x0000, 0xff00, DEVICE_OTHER_MASTER, false },
 	{ 0x0100, 0xffff, DEVICE_STORAGE, false },	/* SCSI; not IDE and SATA, which every chipset has */
 	{ 0x0104, 0xffff, DEVICE_STORAGE, false },	/* RAID */
 	{ 0x0107, 0xffff, DEVICE_STORAGE, false },	/* SAS */
 	{ 0x0108, 0xffff, DEVICE_NVME, false },
 	{ 0x0200, 0xff00, DEVICE_NIC, false },
-	{ 0x0302, 0xffff, DEVICE_OTHER_MASTER, false },	/* others' GPUs without a screen */
+	{ 0x0302, 0xffff, DEVICE_OTHER_MASTER, false },	/* 3D controllers of other vendors */
 	{ 0x0380, 0xffff, DEVICE_OTHER_MASTER, true },
 	{ 0x0400, 0xffff, DEVICE_OTHER_MASTER, false },	/* video */
 	{ 0x0480, 0xffff, DEVICE_OTHER_MASTER, false },
-	{ 0x0580, 0xffff, DEVICE_OTHER_MASTER, true },	/* FPGAs are often this */
+	{ 0x0580, 0xffff, DEVICE_OTHER_MASTER, true },	/* many FPGAs */
 	{ 0x0880, 0xffff, DEVICE_OTHER_MASTER, true },
 	{ 0x0b40, 0xffff, DEVICE_OTHER_MASTER, false },	/* co-processors */
-	{ 0x0c06, 0xffff, DEVICE_NIC, false },		/* InfiniBand, of before it was a network's */
+	{ 0x0c06, 0xffff, DEVICE_NIC, false },		/* InfiniBand, the older class */
 	{ 0x1100, 0xff00, DEVICE_OTHER_MASTER, true },
 	{ 0x1200, 0xff00, DEVICE_OTHER_MASTER, false },	/* accelerators */
 	{ 0xff00, 0xff00, DEVICE_OTHER_MASTER, false },
@@ -263,7 +263,7 @@ static bool fits(const struct class_kind *k, const struct device *d)
 	return !k->plugged || (d->master && d->parent != NO_PARENT);
 }
 
-/* The emulated GPU is made of a device that is none, so its driver tells. */
+/* The emulated GPU is another PCI device: recognise it by its driver. */
 static bool is_gpu(const struct device *d)
 {
 	if (d->vendor == VENDOR_NVIDIA && d->class_code >> 16 == CLASS_DISPLAY)
@@ -271,13 +271,13 @@ static bool is_gpu(const struct device *d)
 	return !strcmp(d->driver, "emugpu");
 }
 
-/* A hypervisor's software moves their data: no GPU is within its reach. */
+/* The hypervisor's software moves their data and cannot reach GPU memory. */
 static bool is_paravirtual(const struct device *d)
 {
 	return d->vendor == VENDOR_VIRTIO || d->vendor == VENDOR_VMWARE || d->vendor == VENDOR_XEN;
 }
 
-/* Realtek has no class of its own for anything else: nothing that would talk to a GPU. */
+/* Realtek uses class 0xff only for card readers, which cannot be peers. */
 static bool is_card_reader(const struct device *d)
 {
 	return d->vendor == VENDOR_REALTEK && d->class_code >> 16 == CLASS_OWN;

@@ -10,7 +10,7 @@ static void say_nothing(char *format, ...)
 	(void)format;
 }
 
-/* The list is read at the first name, and kept: it has 30,000 lines. No device is touched: that takes pci_init(). */
+/* Loads pci.ids (30,000 lines) once and keeps it. Without pci_init() libpci accesses no device. */
 static struct pci_access *names(void)
 {
 	static struct pci_access *access;
@@ -23,7 +23,7 @@ static struct pci_access *names(void)
 	return access;
 }
 
-/* Names are cut where there is no room, and half a letter would be no text. */
+/* Long names are cut, perhaps within a UTF-8 character: replace all bytes that are not ASCII. */
 static struct pci_name look_up(const struct device *d, int flags)
 {
 	struct pci_name name;
@@ -42,7 +42,7 @@ struct pci_name pci_name(const struct device *d)
 	return look_up(d, PCI_LOOKUP_VENDOR | PCI_LOOKUP_DEVICE);
 }
 
-/* The list has names for engineers, and behind some of them, in brackets, what is printed on the box. */
+/* Some names in pci.ids end with the product name in brackets: return only that. */
 struct pci_name pci_model(const struct device *d)
 {
 	struct pci_name name = look_up(d, PCI_LOOKUP_DEVICE);

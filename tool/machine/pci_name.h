@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What people call a device. */
+/* Names of devices from pci.ids. */
 #ifndef PCI_NAME_H
 #define PCI_NAME_H
 
@@ -10,10 +10,10 @@ struct pci_name {
 	char at[128];
 };
 
-/* Such as "Mellanox Technologies MT2910 Family [ConnectX-7]"; numbers where there is no list of names. */
+/* Such as "Mellanox Technologies MT2910 Family [ConnectX-7]"; numbers if pci.ids is not installed. */
 struct pci_name pci_name(const struct device *d);
 
-/* Short, for where there is little room: "ConnectX-7". */
+/* The short name: "ConnectX-7". */
 struct pci_name pci_model(const struct device *d);
 
 #endif

@@ -18,11 +18,11 @@ enum {
 	MAX_OPEN = 16,
 };
 
-/* ---- where it is unpacked --------------------------------------------------------- */
+/* ---- the temporary directory ------------------------------------------------------ */
 
 static struct root *unpacked;
 
-/* Those that would end the program where @blocked are blocked */
+/* The signals that would end the program, without those already in @blocked */
 static sigset_t unblocked_ending_signals(const sigset_t *blocked)
 {
 	sigset_t set = ending_signals();
@@ -34,7 +34,10 @@ static sigset_t unblocked_ending_signals(const sigset_t *blocked)
 	return set;
 }
 
-/* What would end the program waits until the directory is gone, which is soon: it ends the unpacking, too. */
+/*
+ * Blocks the ending signals until remove_dir(), so that the temporary directory never stays behind. unpack() watches a
+ * signalfd and stops early, so the delay is short.
+ */
 static void hold_signals(sigset_t *before)
 {
 	sigset_t held;
@@ -63,7 +66,7 @@ static void remove_dir(struct root *root)
 	sigprocmask(SIG_SETMASK, &root->signals, NULL);
 }
 
-/* Of what calls exit(), as where memory runs out */
+/* For code that calls exit(), such as no_memory() */
 static void remove_at_exit(void)
 {
 	if (unpacked)
@@ -115,7 +118,7 @@ static bool unpack_into(int file, const struct root *root, char *why, size_t siz
 	return ok;
 }
 
-/* Where a signal has come the program ends with the directory, and without a word. */
+/* After a signal remove_dir() unblocks it, and the program ends there without a message. */
 static int unpack_file(int file, const char *name, struct root *root)
 {
 	char why[1200];
@@ -148,7 +151,7 @@ static int open_unpacked(int file, const char *name, struct root *root)
 	return ret;
 }
 
-/* The other end of a pipe may be long in coming, and no directory is there to be left yet. */
+/* open() of a FIFO may wait long: open the file before creating the directory, while signals still end the program. */
 static int open_file(const char *name, struct root *root)
 {
 	int file = open(name, O_RDONLY | O_CLOEXEC), ret;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The option --root DIR|FILE.tar: the files of another machine, or of this one. */
+/* The option --root DIR|FILE.tar: reads the files of another machine, or of this one. */
 #ifndef ROOT_H
 #define ROOT_H
 
@@ -7,9 +7,9 @@
 #include "tree.h"
 
 /**
- * struct root - an opened tree, and where it was unpacked
- * @dir: the temporary directory, "" if there is none; where there is one, signals wait
- * @signals: those that were held before
+ * struct root - an open tree and its temporary directory
+ * @dir: the temporary directory, "": none; while it exists, ending signals are blocked
+ * @signals: the signal mask to restore
  */
 struct root {
 	struct tree *tree;
@@ -18,12 +18,12 @@ struct root {
 };
 
 /*
- * @arg: a directory, a .tar or .tar.gz that `peerpin doctor --capture` made, or NULL: this machine. 0, or EXIT_FAILED
- * after fail(). root_close() is for after a 0 only.
+ * @arg: a directory, a .tar or .tar.gz made by `peerpin doctor --capture`, or NULL: this machine. Returns 0, or
+ * EXIT_FAILED after fail(). Call root_close() only after a 0.
  */
 int root_open(const char *arg, struct root *out);
 
-/* Closes the tree and removes what was unpacked. */
+/* Closes the tree and removes the temporary directory. */
 void root_close(struct root *root);
 
 #endif

@@ -21,8 +21,8 @@ struct tree {
 };
 
 /*
- * This machine's own files are opened the plain way: its links lead nowhere
- * else, and kernels before 5.6 have no openat2().
+ * The live machine uses plain openat(): its links cannot leave it, and kernels before
+ * 5.6 have no openat2().
  */
 static int open_in(const struct tree *t, const char *path, int flags)
 {
@@ -39,7 +39,7 @@ static int open_in(const struct tree *t, const char *path, int flags)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* Root may read all files; what nobody may read stands for what could not be read where it was copied. */
+/* In a captured tree a file without read permission could not be read on its machine: refuse it even to root. */
 static int check(const struct tree *t, int fd, mode_t type)
 {
 	struct stat st;
@@ -51,7 +51,7 @@ static int check(const struct tree *t, int fd, mode_t type)
 	return t->is_live || st.st_mode & 0444 ? 0 : -EACCES;
 }
 
-/* To open a device can do something already, so it is looked at first. */
+/* O_PATH: opening a device can have side effects, so check the type first. */
 static int look_at(const struct tree *t, const char *path)
 {
 	int fd = open_in(t, path, O_PATH), ret;
@@ -63,7 +63,7 @@ static int look_at(const struct tree *t, const char *path)
 	return ret;
 }
 
-/* Another file may be there by now, but not one that blocks. */
+/* The file may be replaced after the check; O_NONBLOCK and the second check handle that. */
 static int open_regular(const struct tree *t, const char *path)
 {
 	int fd = look_at(t, path), ret;
@@ -78,7 +78,7 @@ static int open_regular(const struct tree *t, const char *path)
 	return ret ? ret : fd;
 }
 
-/* Some files of the kernel give a part at a time. */
+/* Some files of the kernel return only a part in each read(). */
 static ssize_t read_all(int fd, char *buf, size_t size)
 {
 	size_t have = 0;
@@ -162,7 +162,7 @@ bool tree_exists(const struct tree *t, const char *path)
 
 /* ---- directories ---------------------------------------------------------------- */
 
-/** struct names - what a directory holds */
+/** struct names - the names in a directory */
 struct names {
 	char **at;
 	size_t count;
@@ -250,7 +250,7 @@ int tree_list(const struct tree *t, const char *path, int (*each)(void *arg, con
 
 /* ---- the tree ------------------------------------------------------------------- */
 
-/* Is there openat2()? Asked once here, so that all that follows can rely on it. */
+/* Fails if the kernel has no openat2(), so that later calls can rely on it. */
 static int try_root(const struct tree *t)
 {
 	int fd = open_in(t, ".", O_PATH);

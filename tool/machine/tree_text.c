@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What files say, in lines and numbers, wherever the files are. */
+/* Reads lines and numbers from the files of a tree. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -14,8 +14,8 @@
 
 /**
  * struct unpacking - @file, @signals: see unpack()
- * @entries: and directories that were made on the way to them
- * @why: of @size bytes, where the first error is told
+ * @entries: number of entries, including parent directories that unpack() created
+ * @why: buffer of @size bytes for the first error
  */
 struct unpacking {
 	struct archive *archive;
@@ -26,7 +26,7 @@ struct unpacking {
 	size_t size;
 };
 
-/* Names may have been made to steer a terminal. */
+/* Stores an error. Names in the archive may contain escape sequences. */
 static bool wrong(struct unpacking *u, const char *what, const char *detail)
 {
 	snprintf(u->why, u->size, "%s: %s", what, detail);
@@ -34,11 +34,11 @@ static bool wrong(struct unpacking *u, const char *what, const char *detail)
 	return false;
 }
 
-/* ---- where an entry goes --------------------------------------------------------- */
+/* ---- the directory of an entry --------------------------------------------------- */
 
 /*
- * Opens @name, a directory that is there or made, and closes @parent. What is a link instead is refused: so step by
- * step nothing leads out of where it began.
+ * Opens the directory @name, or creates it, and closes @parent. Refuses links, so that no step leaves the directory in
+ * which the walk began.
  */
 static int step_into(struct unpacking *u, int parent, const char *name)
 {
@@ -64,7 +64,7 @@ static int refuse(int fd)
 	return -1;
 }
 
-/* Opens the directory of @path, below @u->dir, and leaves in @path its last component. -1 and errno: there is no way. */
+/* Opens the parent directory of @path, below @u->dir; sets @path to its last component. Returns -1 and errno on error. */
 static int walk(struct unpacking *u, char **path)
 {
 	char *step = strsep(path, "/");
@@ -92,7 +92,7 @@ static const char *why_no_way(int error)
 
 /* ---- an entry -------------------------------------------------------------------- */
 
-/* A write that is cut short does not say why; the next one does. */
+/* After a short write the next write() returns the error. */
 static bool write_all(int fd, const char *data, size_t size)
 {
 	ssize_t n;
@@ -123,7 +123,7 @@ static bool write_data(struct unpacking *u, int fd, const char *name)
 	return n ? wrong(u, name, "the archive is damaged") : true;
 }
 
-/* A file that could not be read when it was captured has mode 0, and is not to be readable here. */
+/* Mode 0 in the archive: the file could not be read on its machine. Keep it unreadable, see tree.h. */
 static bool make_file(struct unpacking *u, struct archive_entry *e, int parent, const char *name)
 {
 	int fd = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -184,7 +184,7 @@ static bool is_too_deep(const char *path)
 	return path;
 }
 
-/* tar adds "./" in front and "/" behind, and "./" itself. */
+/* Removes "./" before and "/" after a name, which tar adds. */
 static bool tidy(const char *path, char *out)
 {
 	size_t length;
@@ -234,7 +234,7 @@ static bool unpack_all(struct unpacking *u)
 	return ret == ARCHIVE_EOF ? true : wrong(u, "the archive", archive_error_string(u->archive));
 }
 
-/* False: there is a signal. What a pipe or a slow disk has to say may be long in coming. */
+/* Waits for data of a pipe or slow disk, which may take long. False: a signal arrived. */
 static bool await_data(const struct unpacking *u)
 {
 	struct pollfd fds[] = { { .fd = u->file, .events = POLLIN }, { .fd = u->signals, .events = POLLIN } };

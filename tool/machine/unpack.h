@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Unpacks a captured machine. Who made the archive may be no friend: nothing is written outside the directory, links
- * are made but never followed, there are files, directories and links only, and not too many of them, nor bytes.
+ * Unpacks a captured machine from an untrusted archive. Nothing is written outside the directory. Links are created but
+ * never followed. Only files, directories and symbolic links are created, up to the limits below.
  */
 #ifndef UNPACK_H
 #define UNPACK_H
@@ -17,8 +17,8 @@ enum {
 };
 
 /*
- * @file: the archive, open; @signals: a signalfd() of what shall end it early, or -1; @dir: an empty directory, open.
- * False: @why tells.
+ * @file: the open archive; @signals: a signalfd() whose signals stop the unpacking, or -1; @dir: an open, empty
+ * directory. Returns false on error, with the reason in @why.
  */
 bool unpack(int file, int signals, int dir, char *why, size_t size);
 

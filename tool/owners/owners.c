@@ -20,7 +20,7 @@ static void parse_region(const char *text, struct owner *o)
 	if (sscanf(text, "%u %15s %" SCNx64 " %" SCNu64 " %15s %" SCNu64 " %u %255s",
 		   &id, r.provider, &r.addr, &r.length, r.state, &r.age_ms,
 		   &r.extents, r.devices) != 8)
-		return;		/* a newer kernel's form: not for us */
+		return;		/* an unknown format, of a newer kernel */
 	r.id = id;
 	o->regions = grow(o->regions, o->nr_regions, sizeof(r));
 	o->regions[o->nr_regions++] = r;
@@ -98,9 +98,8 @@ void owner_command(pid_t pid, char *out, size_t room)
 /* ---- all files ----------------------------------------------------------------- */
 
 /*
- * dup() and fork() make one open file appear many times. Where the kernel does
- * not tell (kcmp() is compiled out or not allowed), the same owner with the
- * same bytes is taken for the same file.
+ * After dup() and fork() one open file appears several times. If kcmp() is compiled out
+ * or not permitted, two entries with the same owner and bytes count as the same file.
  */
 static bool same_file(const struct owner *a, const struct owner *b)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who holds pinned memory. The core tells root of all, also of what drivers have
- * pinned; anybody is told of each open /dev/peerpin of his own processes, in
- * /proc/PID/fdinfo/FD.
+ * Finds the processes that hold pinned memory. Root reads all of them from the core's
+ * debugfs files, including regions pinned by drivers. Other users read
+ * /proc/PID/fdinfo/FD of each /dev/peerpin that their own processes have open.
  */
 #ifndef OWNERS_H
 #define OWNERS_H
@@ -13,7 +13,7 @@
 #include <sys/types.h>
 #include "fds.h"
 
-/** struct owned_region - @id: -1: a driver's, which no file knows */
+/** struct owned_region - @id: -1: pinned by a driver, without an open file */
 struct owned_region {
 	int64_t id;
 	char provider[16];
@@ -26,12 +26,12 @@ struct owned_region {
 };
 
 /**
- * struct owner - a process; or one open /dev/peerpin, where the core did not tell
- * @pid, @fd: where the file was found; @fd -1: by the core
- * @owner: the process it belongs to
- * @bytes: of live regions
- * @count: regions, all of which are in @regions if they were asked for
- * @pins, @revoked: of the process, since it has the file open
+ * struct owner - a process (from the core) or one open /dev/peerpin (from fdinfo)
+ * @pid, @fd: location of the open file; @fd -1: from the core
+ * @owner: the process that owns the regions
+ * @bytes: total of the live regions
+ * @count: number of regions; @regions lists them if requested
+ * @pins, @revoked: totals of the process since it opened the file
  */
 struct owner {
 	pid_t pid;
@@ -47,14 +47,14 @@ struct owner {
 };
 
 /**
- * struct owners - all that could be read
- * @told_by_core: else from fdinfo
+ * struct owners - all owners that could be read
+ * @told_by_core: read from the core; false: from fdinfo
  */
 struct owners {
 	size_t count;
 	struct owner *at;
 	bool told_by_core;
-	unsigned int unreadable;	/* processes */
+	unsigned int unreadable;	/* number of processes without permission */
 };
 
 enum owners_detail {
@@ -62,24 +62,24 @@ enum owners_detail {
 	OWNERS_REGIONS,
 };
 
-/* Reads one fdinfo; false when it is none of peerpin's. */
+/* Reads one fdinfo; false if the file is not of peerpin. */
 bool owner_parse(FILE *f, enum owners_detail detail, struct owner *out);
 void owner_free(struct owner *o);
 
-/* By the core where it tells, else by fdinfo; by pid. 0 or -errno */
+/* Reads the core's files, or fdinfo if these cannot be read. Sorted by pid. Returns 0 or -errno */
 int owners_find(enum owners_detail detail, struct owners *out);
 
-/* Its two ways: -errno as core_file() says; and of files that were found before */
+/* The two sources: the core (-errno of core_file()), and fdinfo of the files in @fds */
 int owners_by_core(enum owners_detail detail, struct owners *out);
 void owners_by_fds(const struct fds *fds, enum owners_detail detail, struct owners *out);
 
 void owners_free(struct owners *o);
 
-/* The core's lists, as files: the second adds to what the first has made. */
+/* Parse the core's lists: first the accounts, then the regions, which are added to their owners. */
 void owners_parse_accounts(FILE *accounts, struct owners *out);
 void owners_parse_regions(FILE *regions, struct owners *out);
 
-/* The name of a process; "?": it is gone */
+/* The name of a process; "?": it has exited */
 void owner_command(pid_t pid, char *out, size_t room);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Who holds pinned memory, by the core's lists of accounts and regions */
+/* Finds the owners of pinned memory in the core's lists of accounts and regions */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "owners.h"
 #include "tool/util/printable.h"
 
-/* The columns of a region, in this order; newer kernels may have more behind them. */
+/* The columns of a region, in this order; newer kernels may append columns. */
 enum column {
 	PID, COMM, PROVIDER, FLAGS, STATE, ADDR, LENGTH, SINCE_MS, EXTENTS, RECORDS, MAPS, DEVICES, EXPORTS, VIEWED, ID,
 	NR_COLUMNS,
@@ -42,7 +42,7 @@ void owners_parse_accounts(FILE *f, struct owners *out)
 		qsort(out->at, out->count, sizeof(*out->at), by_pid);
 }
 
-/* False: it has fewer columns */
+/* False: the line has too few columns */
 static bool split(char *line, char *column[NR_COLUMNS])
 {
 	int i;
@@ -78,7 +78,7 @@ static struct owned_region region_of(char *column[NR_COLUMNS])
 	return r;
 }
 
-/* A process that came in between the two files is left for the next time. */
+/* Skips the region if its process appeared after the accounts were read; the next call finds it. */
 static void add(struct owners *out, char *column[NR_COLUMNS])
 {
 	struct owner key = { .owner = atoi(column[PID]) }, *o = NULL;

@@ -7,14 +7,14 @@
 #include <stdint.h>
 #include "top.h"
 
-/** struct top_args - @lines: also on a terminal; @count: of samples to show, 0: no end */
+/** struct top_args - @lines: print lines even on a terminal; @count: number of samples, 0: endless */
 struct top_args {
 	bool lines;
 	uint64_t interval_ns;
 	uint64_t count;
 };
 
-/* 0, or EXIT_USAGE after the complaint has been printed. */
+/* Returns 0, or EXIT_USAGE after printing the error. */
 int parse_top_args(int argc, char **argv, struct top_args *out);
 
 #endif

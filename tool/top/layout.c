@@ -23,7 +23,7 @@ struct top_layout top_layout(const struct top_sample *s, int lines)
 	};
 
 	if (l.peers == 1)
-		l.peers = 0;	/* no room for more than the names of columns */
+		l.peers = 0;	/* room only for the column names */
 	l.processes = left - l.gpus - l.peers - l.notes;
 	if (l.processes < 0)
 		l.processes = 0;

@@ -80,7 +80,7 @@ int top_lines(struct top *t, const struct top_args *args)
 		top_next(t);
 		print_block(&t->now);
 		if (fflush(stdout))
-			break;		/* main() says so */
+			break;		/* main() prints the error */
 	}
 	return EXIT_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* peerpin top where there is no terminal: one block of lines after each interval. */
+/* peerpin top without a terminal: one block of lines after each interval. */
 #ifndef TOP_LINES_H
 #define TOP_LINES_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Rates out of two samples. What was not there before has none: since when its
- * counts were made is not known. Nor has what has fewer than before, as that
- * began anew (another process of the same pid, a driver loaded again).
+ * Rates from two samples. An entry that is only in the second sample has no rate, because
+ * its totals may be older than the first. Nor has an entry whose totals decreased: it was
+ * replaced (a new process with the same pid, a driver loaded again).
  */
 #include <string.h>
 #include "top.h"
@@ -29,7 +29,7 @@ static void set_unknown(double *rate, unsigned int n)
 		rate[n] = -1;
 }
 
-/* Hits are known from when it publishes. */
+/* Hits and misses have rates only if the process published in both samples. */
 static void process_rates(const struct top_process *before, struct top_process *now, uint64_t ns)
 {
 	set_rates(before->counted, now->counted, now->rate, TOP_HITS, ns);
@@ -38,7 +38,7 @@ static void process_rates(const struct top_process *before, struct top_process *
 			  TOP_COUNTS - TOP_HITS, ns);
 }
 
-/* Both samples are in order of pids. */
+/* Both samples are sorted by pid. */
 static void rates_of_processes(const struct top_sample *before, struct top_sample *now, uint64_t ns)
 {
 	size_t i, k = 0;

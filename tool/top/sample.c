@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The core has a line for each process, not for each region, so reading that
- * costs nothing. What may take long, on a machine of many processes or where
- * only fdinfo tells, is done the more seldom the longer it takes.
+ * The core's file has a line for each process, not for each region, so it is cheap to
+ * read. Searching /proc and reading fdinfo may take long: the longer they take, the less
+ * often they are done, so that they use a bounded share of a CPU.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "top.h"
 
 enum {
-	/* one part of so many of a processor */
+	/* at most 1/200 and 1/100 of a CPU */
 	SEARCH_SHARE = 200,
 	FDINFO_SHARE = 100,
 };
@@ -75,7 +75,7 @@ static struct top_process *new_process(struct top_sample *s, pid_t pid)
 	return p;
 }
 
-/* Owners come by pid; a process with several files is one, whose account all of them tell. */
+/* Owners are sorted by pid. Files of the same process are merged: all report the pins of the same account. */
 static void add_owner(struct top_sample *s, const struct owner *o)
 {
 	struct top_process *p = s->nr_processes ? &s->processes[s->nr_processes - 1] : NULL;
@@ -137,7 +137,7 @@ static struct top_process *find_process(struct top_sample *s, size_t among, pid_
 	return among ? bsearch(&key, s->processes, among, sizeof(key), by_pid) : NULL;
 }
 
-/* @among: those that were there before this began, in order */
+/* @among: number of processes before sample_published() added any; these are sorted */
 static void add_published(struct top_sample *s, size_t among, pid_t pid, const struct cache_counts *c)
 {
 	struct top_process *p = find_process(s, among, pid);
@@ -151,7 +151,7 @@ static void add_published(struct top_sample *s, size_t among, pid_t pid, const s
 	p->counted[TOP_MISSES] = c->misses;
 }
 
-/* A process publishes once; it may have dup()ed that, and have inherited its parent's. Its files come together. */
+/* A process publishes one file, but may have duplicates and its parent's file. Files of a process are adjacent. */
 static void sample_published(const struct fds *fds, struct top_sample *s)
 {
 	size_t among = s->nr_processes, i;
@@ -192,7 +192,7 @@ static void sample_peers(struct top_sample *s)
 	size_t i;
 
 	if (!f)
-		return;		/* the processes' note says why */
+		return;		/* sample_owners() has noted why */
 	peers_parse(f, &peers);
 	fclose(f);
 	for (i = 0; i < peers.count; i++)

@@ -16,7 +16,7 @@ enum {
 	KEY_ESC = 27,
 	KEY_DELETE = 127,
 	MAX_WIDTH = 512,
-	LOOK_MS = 500,		/* a signal is seen so late at most */
+	LOOK_MS = 500,		/* longest delay until a signal is noticed */
 };
 
 enum colour {
@@ -27,9 +27,9 @@ enum colour {
 };
 
 /**
- * struct screen - what keys change
- * @scroll: processes above the first that is shown
- * @page: how many are shown
+ * struct screen - the state that keys change
+ * @scroll: index of the first process shown
+ * @page: number of processes shown
  */
 struct screen {
 	struct top_view view;
@@ -67,7 +67,7 @@ static attr_t gpu_attribute(const struct pp_bar1 *gpu, uint64_t reserve)
 	return attribute_of(fits < gpu->total / 4 ? HIGH : LOW);
 }
 
-/* Without room for a gauge, as text alone */
+/* Text only if there is no room for a gauge */
 static void draw_gpu(int y, const struct top_sample *s, unsigned int index)
 {
 	const struct pp_bar1 *gpu = &s->gpus[index];
@@ -107,7 +107,7 @@ static int draw_peers(int y, const struct top_sample *s, int lines)
 	return y + lines;
 }
 
-/* The whole line in reverse, as tables of this kind have it */
+/* The whole line in reverse video, as in top(1) */
 static void draw_names(int y)
 {
 	attrset(A_REVERSE);
@@ -149,7 +149,7 @@ static void draw_keys(const struct screen *screen)
 		snprintf(text, sizeof(text), "q quit  s sort: %s  / filter: %s  ? help", top_sort_name(screen->view.sort),
 			 screen->view.filter[0] ? screen->view.filter : "none");
 	attrset(A_BOLD);
-	mvaddnstr(LINES - 1, 0, text, COLS - 1);	/* the last place would scroll */
+	mvaddnstr(LINES - 1, 0, text, COLS - 1);	/* the last column would scroll the screen */
 	attrset(A_NORMAL);
 }
 
@@ -215,7 +215,7 @@ static void clear_filter(struct screen *screen)
 	screen->typing = false;
 }
 
-/* What is scrolled too far is set right when it is drawn. */
+/* draw_processes() corrects a value that is too large. */
 static void scroll_by(struct screen *screen, size_t rows, bool up)
 {
 	if (!up)
@@ -289,7 +289,7 @@ static void leave(void)
 		endwin();
 }
 
-/* As https://no-color.org has it */
+/* See https://no-color.org */
 static bool wants_colours(void)
 {
 	const char *no = getenv("NO_COLOR");
@@ -313,7 +313,7 @@ static void begin(void)
 {
 	setlocale(LC_CTYPE, "");
 	initscr();
-	atexit(leave);		/* also when memory runs out */
+	atexit(leave);		/* no_memory() exits, too */
 	catch_signals();
 	cbreak();
 	noecho();
@@ -333,7 +333,7 @@ static int wait_ms(uint64_t until_ns)
 	return ms < LOOK_MS ? (int)ms : LOOK_MS;
 }
 
-/* A terminal that has gone away answers at once, again and again. */
+/* After a hang-up of the terminal getch() fails at once, each time: end instead of spinning. */
 static void look_at_keys(struct screen *screen, uint64_t until_ns)
 {
 	int key;

@@ -5,7 +5,7 @@
 
 #include "args.h"
 
-/* Can this terminal do it? */
+/* Are stdin and stdout a terminal that can move the cursor? */
 bool top_screen_works(void);
 
 /* Returns the exit status. */

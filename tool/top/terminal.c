@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Alone: the last of these headers takes common words for its macros. */
+/* A file of its own, because <term.h> defines macros with common names. */
 #include <unistd.h>
 #include "screen.h"
 #include <curses.h>
@@ -12,7 +12,7 @@ static bool moves_cursor(void)
 	return address && address != (const char *)-1;
 }
 
-/* initscr() describes the terminal anew. */
+/* Frees its terminal description; initscr() loads its own. */
 static bool terminal_moves_cursor(void)
 {
 	bool moves;

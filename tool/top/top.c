@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* peerpin top: who pins what, and how fast, live. */
+/* peerpin top: shows which processes pin memory, and at which rates, live. */
 #include "tool/tool.h"
 #include "lines.h"
 #include "screen.h"

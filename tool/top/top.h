@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* peerpin top: what there is to see at one moment. */
+/* peerpin top: the data of one sample. */
 #ifndef TOP_H
 #define TOP_H
 
@@ -30,10 +30,10 @@ enum top_traffic {
 };
 
 /**
- * struct top_process - see above
- * @publishes: else it has no hits and misses to show
- * @counted: by enum top_count, since some moment of its own
- * @rate: of each, a second; negative: not known yet
+ * struct top_process - a process in a sample
+ * @publishes: it publishes hits and misses of its registration caches
+ * @counted: totals by enum top_count; each source starts to count at its own time
+ * @rate: of each total, per second; negative: not yet known
  */
 struct top_process {
 	pid_t pid;
@@ -45,7 +45,7 @@ struct top_process {
 	double rate[TOP_COUNTS];
 };
 
-/** struct top_peer - @counted, @rate: by enum top_traffic, as a process's */
+/** struct top_peer - @counted, @rate: by enum top_traffic, as in struct top_process */
 struct top_peer {
 	char name[64];
 	uint64_t counted[TOP_TRAFFIC];
@@ -53,12 +53,12 @@ struct top_peer {
 };
 
 /**
- * struct top_sample - see above
- * @at_ns: when it was made (monotonic)
- * @gpu_index: of each GPU, as NVML counts them
- * @reserve: bytes of each BAR1 that pins cannot have
- * @processes: by pid
- * @notes: what could not be seen, and what to type
+ * struct top_sample - everything that top shows
+ * @at_ns: time of the sample (monotonic)
+ * @gpu_index: NVML index of each GPU
+ * @reserve: bytes of each BAR1 that the driver keeps for itself
+ * @processes: sorted by pid
+ * @notes: information that could not be read, and the command to type
  */
 struct top_sample {
 	uint64_t at_ns;
@@ -75,10 +75,10 @@ struct top_sample {
 };
 
 /**
- * struct top_search - files of other processes that are worth reading
- * @next_ns: when to look again; seldom where that takes long
- * @pause_ns: how long not to read again what takes long: fdinfo, which tells of
- *	each region
+ * struct top_search - open files of other processes that top reads
+ * @next_ns: time of the next search of /proc; the longer a search takes, the later
+ * @pause_ns: minimum pause between samples if fdinfo is read, which is slow: it has a
+ *	line for each region
  */
 struct top_search {
 	struct fds fds;
@@ -97,16 +97,16 @@ struct top {
 	struct top_sample now;
 };
 
-/* Another sample in place of @now */
+/* Replaces @now by a new sample */
 void top_next(struct top *t);
 
-/* When to make the next: after an interval, or later if this one took long */
+/* Time of the next sample: after the interval, or later if this sample took long */
 uint64_t top_due_ns(const struct top *t, uint64_t interval_ns);
 void top_end(struct top *t);
 
 /* ---- top_rates.c ---- */
 
-/* Set the rates of @now, by an earlier sample. */
+/* Sets the rates of @now from the difference to an earlier sample. */
 void top_rates(const struct top_sample *before, struct top_sample *now);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which rows of peerpin top are shown, in what order, and as what text. */
+/* Filters, sorts and formats the rows of peerpin top. */
 #ifndef TOP_VIEW_H
 #define TOP_VIEW_H
 
@@ -26,7 +26,7 @@ struct top_row {
 
 const char *top_sort_name(enum top_sort sort);
 
-/* Pointers into @s, for the caller to free; NULL when there are none */
+/* Returns an array of pointers into @s, which the caller frees; NULL: no rows */
 const struct top_process **top_rows(const struct top_sample *s, const struct top_view *view, size_t *count);
 
 struct top_row top_row_title(const struct top_sample *s);

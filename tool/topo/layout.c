@@ -4,16 +4,16 @@
 #include "tool/util/grow.h"
 #include "layout.h"
 
-/* All in pixels. */
+/* In pixels. */
 enum {
 	MARGIN = 30,
 	TITLE_HEIGHT = 76,
 	LEGEND_HEIGHT = 92,
-	LEAST_WIDTH = 1060,	/* of the legend */
-	MOST_WIDTH = 1700,	/* of a line of sockets, if there are more */
+	LEAST_WIDTH = 1060,	/* width of the legend */
+	MOST_WIDTH = 1700,	/* maximum width of a line of several sockets */
 	SOCKET_HEAD = 40,
 	SOCKET_PAD = 18,
-	SOCKET_GAP = 110,	/* a link and its name */
+	SOCKET_GAP = 110,	/* room for a link and its name */
 	LINE_GAP = 44,
 	ROOT_GAP = 20,
 	DEVICE_GAP = 12,
@@ -47,7 +47,7 @@ static int entry_of(const struct topo *t, int device)
 	return -1;
 }
 
-/* The one side of a switch that is drawn, and bridges to PCI. */
+/* Draw a switch once, by its upstream port; draw bridges to PCI, too. */
 static bool is_drawn(const struct device *bridge)
 {
 	return bridge->port != PORT_ROOT && bridge->port != PORT_DOWNSTREAM;
@@ -55,7 +55,7 @@ static bool is_drawn(const struct device *bridge)
 
 static int place_below(const struct topo *t, struct layout *l, const char *root, int parent, int above, int x);
 
-/* Each place_...() returns the first x to its right. */
+/* Each place_...() returns the x of its right edge. */
 static int place_bridge(const struct topo *t, struct layout *l, int device, int above, int x)
 {
 	const struct device *d = &t->machine.at[device];
@@ -126,7 +126,7 @@ static size_t place_socket(const struct topo *t, struct layout *l, size_t root)
 	return root;
 }
 
-/* All as if each were the only one. */
+/* Places each socket at the origin; lay_lines() moves them. */
 static void place_sockets(const struct topo *t, struct layout *l)
 {
 	size_t root = 0;
@@ -137,7 +137,7 @@ static void place_sockets(const struct topo *t, struct layout *l)
 
 /* ---- rows ----------------------------------------------------------------------- */
 
-/* All devices are in the last row. */
+/* The last row holds all devices. */
 static int last_row(const struct layout *l)
 {
 	int row = 0;
@@ -195,7 +195,7 @@ static int package_of(const struct machine *m, const struct socket *s)
 	return node ? node->package : -1;
 }
 
-/* Where there have to be several lines, each processor begins one. */
+/* If one line is too narrow for all sockets, each processor begins a new line. */
 static bool begins_line(const struct machine *m, const struct layout *l, size_t i, int x)
 {
 	const struct socket *s = &l->sockets[i];
@@ -205,7 +205,7 @@ static bool begins_line(const struct machine *m, const struct layout *l, size_t 
 	return x + s->width + MARGIN > MOST_WIDTH || package_of(m, s) != package_of(m, s - 1);
 }
 
-/* A slide is not as wide as eight GPUs and all that goes with them. */
+/* Wraps the sockets, so that a picture of eight GPUs still fits on a slide. */
 static void lay_lines(const struct machine *m, struct layout *l, int height)
 {
 	int x = MARGIN, y = TITLE_HEIGHT;
@@ -227,7 +227,7 @@ static void lay_lines(const struct machine *m, struct layout *l, int height)
 	l->height = y + LEGEND_HEIGHT + (l->nr_sockets ? height : 0);
 }
 
-/* A small machine in the middle of the picture. */
+/* Centres a picture that is narrower than the legend. */
 static void centre(struct layout *l)
 {
 	int by = (LEAST_WIDTH - l->width) / 2;

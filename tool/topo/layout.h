@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where in a picture a topology's parts go. Host bridges and switches are bars
- * as wide as all that is below them, so that every link is a vertical line.
- * Root ports and the lower ports of switches are not drawn: they are where the
- * lines begin.
+ * The layout of a topology's picture. A host bridge or switch is a bar as wide as all
+ * boxes below it, so that every link is a vertical line. Root ports and downstream ports
+ * are not drawn: a line begins there.
  */
 #ifndef TOPO_LAYOUT_H
 #define TOPO_LAYOUT_H
@@ -12,11 +11,11 @@
 
 enum box_kind {
 	BOX_ROOT,	/* a root bus: @index in topo.roots */
-	BOX_SWITCH,	/* @index in the machine, of its upstream port */
+	BOX_SWITCH,	/* the upstream port: @index in the machine */
 	BOX_DEVICE,	/* @index in topo.devices */
 };
 
-/** struct box - @above: the box that its link goes to, -1 of a root bus; all else in pixels */
+/** struct box - @above: the box at the upper end of its link, -1 for a root bus; positions and sizes in pixels */
 struct box {
 	enum box_kind kind;
 	int index;
@@ -28,7 +27,7 @@ struct box {
 	int height;
 };
 
-/** struct socket - a frame around what belongs to a NUMA node: boxes from @first to before @end */
+/** struct socket - a frame around the boxes of a NUMA node: boxes from @first to @end - 1 */
 struct socket {
 	int node;
 	size_t first;

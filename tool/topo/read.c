@@ -6,7 +6,7 @@
 #include "tool/util/printable.h"
 #include "topo.h"
 
-/* The list of PCI devices does not know the newest GPUs, but their driver does: "Model: \t\t NVIDIA H200". */
+/* pci.ids lacks the newest GPUs; their driver has the name: "Model: \t\t NVIDIA H200". */
 static void read_model(const struct topo *t, struct topo_device *d)
 {
 	static const char key[] = "Model:";
@@ -37,7 +37,7 @@ static void show(struct topo *t, int device, const char *label)
 		t->is_shown[device] = true;
 }
 
-/* RDMA devices have a name that people know; the others are counted. */
+/* RDMA devices are labelled by their name, others by kind and number. */
 static void show_kind(struct topo *t, enum device_kind kind, const char *name)
 {
 	char label[40];
@@ -98,7 +98,7 @@ static struct topo_root *get_root(struct topo *t, const char *name)
 	return root;
 }
 
-/* The kernel does not know the node of all devices, but those of a root bus share it. */
+/* A device without a node belongs to the only node, if there is only one. */
 static int node_of(const struct topo *t, const struct device *d)
 {
 	if (d->numa_node == NO_NODE && t->machine.nr_nodes == 1)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The tree, the matrices and what is slower than it could be, for people. */
+/* The topology as text: tree, matrices and degraded links. */
 #include <string.h>
 #include "tool/machine/path.h"
 #include "tool/machine/pci_name.h"
@@ -61,7 +61,7 @@ enum {
 	MOST_LINE = 120,
 };
 
-/** struct cell - a word of a matrix, returned by value */
+/** struct cell - text of a matrix cell, returned by value */
 struct cell {
 	char at[16];
 };
@@ -93,7 +93,7 @@ static struct cell rate_cell(const struct path *p)
 	return cell;
 }
 
-/** struct columns - the part of a matrix that fits in a line */
+/** struct columns - the columns of a matrix that fit in a line */
 struct columns {
 	size_t from;
 	size_t to;
@@ -167,7 +167,7 @@ static void print_matrices(const struct topo *t, FILE *f)
 	print_matrix(t, rate_cell, f);
 }
 
-/* ---- links that could do more --------------------------------------------------- */
+/* ---- degraded links ------------------------------------------------------------- */
 
 static void print_degraded(const struct topo *t, int i, FILE *f)
 {

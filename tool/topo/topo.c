@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* peerpin topo: where GPUs and their possible peers sit, and what lies between them. */
+/* peerpin topo: shows the position of GPUs and possible peers, and the paths between them. */
 #include <errno.h>
 #include <getopt.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What peerpin topo shows: the GPUs and their possible peers, and where they sit. */
+/* The data of peerpin topo: GPUs, possible peers, and their position. */
 #ifndef TOPO_H
 #define TOPO_H
 
@@ -7,9 +7,9 @@
 #include "tool/machine/machine.h"
 
 /**
- * struct topo_device - @device: its index in the machine
+ * struct topo_device - @device: index in the machine
  * @label: "GPU0", "mlx5_0", "NVMe3"
- * @model: what its driver calls it, such as "NVIDIA H200"; mostly empty
+ * @model: name from its driver, such as "NVIDIA H200"; empty for most devices
  */
 struct topo_device {
 	int device;
@@ -17,15 +17,15 @@ struct topo_device {
 	char model[64];
 };
 
-/** struct topo_root - a root bus with such devices; @node: NO_NODE if unknown */
+/** struct topo_root - a root bus that has devices of struct topo; @node: NO_NODE if unknown */
 struct topo_root {
 	char name[20];
 	int node;
 };
 
 /**
- * struct topo - @devices: the GPUs, which are the first @nr_gpus, then all others
- * @is_shown: for each device of the machine: is it one of @devices, or above one?
+ * struct topo - @devices: @nr_gpus GPUs, then all others
+ * @is_shown: for each device of the machine: is it in @devices, or a bridge above one of these?
  * @roots: sorted by node, those with an unknown node last
  * @nr_virtual: virtual functions, which are not shown
  */
@@ -41,17 +41,17 @@ struct topo {
 	char product[64];
 };
 
-/* 0 or -errno, as machine_read(). */
+/* Returns 0 or -errno, as machine_read(). */
 int topo_read(const struct tree *tree, struct topo *out);
 void topo_free(struct topo *t);
 
-/* NULL if it is none of these, but a bridge. */
+/* NULL if @device is not in @devices (a bridge). */
 const struct topo_device *topo_find(const struct topo *t, int device);
 
-/* Its label, or NULL. */
+/* The label of @device, or NULL. */
 const char *topo_label(const struct topo *t, int device);
 
-/* Is there a GPU or a peer of which the bridges are hidden, or not the real ones? See path_is_hidden(). */
+/* Is path_is_hidden() true for a GPU or a peer? */
 bool topo_is_hidden(const struct topo *t);
 
 void topo_text(const struct topo *t, FILE *f);

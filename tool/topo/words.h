@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Words for a topology's parts. */
+/* Texts for the parts of a topology. */
 #ifndef TOPO_WORDS_H
 #define TOPO_WORDS_H
 
@@ -13,13 +13,13 @@ struct topo_words {
 /* "16 GT/s" */
 struct topo_words words_of_speed(unsigned int mts);
 
-/* "x16 at 16 GT/s (could be x16 at 32 GT/s)"; empty if it is unknown or there is none. */
+/* "x16 at 16 GT/s (could be x16 at 32 GT/s)"; empty if the link is unknown or missing. */
 struct topo_words words_of_link(const struct machine *m, int device);
 
 /* "NUMA node 0, processor 0" */
 struct topo_words words_of_node(const struct machine *m, int node);
 
-const char *words_of_port(enum port_type port);		/* for people: "switch, up" */
-const char *name_of_port(enum port_type port);		/* for programs: "upstream" */
+const char *words_of_port(enum port_type port);		/* for the text: "switch" */
+const char *name_of_port(enum port_type port);		/* for JSON: "upstream" */
 
 #endif

@@ -8,7 +8,7 @@ void put_markup(FILE *file, const char *text)
 		case '<':
 			fputs("&lt;", file);
 			break;
-		case '>':	/* of "]]>", which is not allowed in XML's text */
+		case '>':	/* XML does not allow "]]>" in text */
 			fputs("&gt;", file);
 			break;
 		case '&':

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Names that others have chosen, on the way to a terminal. */
+/* Makes untrusted names safe for a terminal. */
 #ifndef PRINTABLE_H
 #define PRINTABLE_H
 
-/* What is not printable ASCII becomes '?': no order to the terminal is left. */
+/* Replaces bytes that are not printable ASCII by '?', so that no escape sequence remains. */
 void make_printable(char *text);
 
 #endif

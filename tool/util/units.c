@@ -48,7 +48,7 @@ struct text text_time(uint64_t ns)
 	return t;
 }
 
-/* Bytes a nanosecond are gigabytes a second. */
+/* 1 byte/ns is 1 GB/s. */
 struct text text_rate(uint64_t bytes, uint64_t ns)
 {
 	struct text t;

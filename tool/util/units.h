@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers with units, for people. */
+/* Numbers with units, as text. */
 #ifndef UNITS_H
 #define UNITS_H
 
@@ -18,12 +18,12 @@ struct text text_rate(uint64_t bytes, uint64_t ns);	/* 4.56 GB/s */
 /**
  * parse_size - "8M", "64K", "1G", "4096"
  *
- * Powers of 1024. Returns 0, or -EINVAL: no number, another suffix; -ERANGE:
- * too large for 64 bits.
+ * The suffixes are powers of 1024. Returns 0; -EINVAL: not a number, or another suffix;
+ * -ERANGE: too large for 64 bits.
  */
 int parse_size(const char *text, uint64_t *out);
 
-/* The same, with no unit. */
+/* The same, without a suffix. */
 int parse_number(const char *text, uint64_t *out);
 
 #endif

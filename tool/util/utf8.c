@@ -2,7 +2,7 @@
 #include <stdbool.h>
 #include "utf8.h"
 
-/* struct form - of a character: the first byte; and the second, which is narrower where others would be too long a form */
+/* struct form - ranges of the first and second byte; narrow second ranges exclude overlong forms and surrogates */
 struct form {
 	unsigned char first, last;
 	unsigned char second, most;

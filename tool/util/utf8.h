@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Is it UTF-8? Names of files, devices and drivers need not be. */
+/* Checks for valid UTF-8, which names of files, devices and drivers need not be. */
 #ifndef UTF8_H
 #define UTF8_H
 
 #include <stddef.h>
 
-/* How many bytes the character takes that @text begins with, 1 to 4; 0: it is no UTF-8 (RFC 3629), or the end. */
+/* Length of the first character of @text, 1 to 4 bytes; 0: not valid UTF-8 (RFC 3629), or the end. */
 size_t utf8_length(const char *text);
 
 #endif
