@@ -16,14 +16,14 @@ static int cannot_write(const char *path)
 	return EXIT_USAGE;
 }
 
-/* A pipe is not opened: whoever reads it would see its end. */
+/* Does not open a FIFO: its reader would see end of file when we close it. */
 static bool can_write_there(const char *path)
 {
 	struct stat st;
 	int fd;
 
 	if (stat(path, &st))
-		return errno == ENOENT;		/* a link to where a file may be */
+		return errno == ENOENT;		/* a dangling link; fopen() will create its target */
 	if (S_ISFIFO(st.st_mode))
 		return !access(path, W_OK);
 	fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
@@ -32,7 +32,7 @@ static bool can_write_there(const char *path)
 	return fd >= 0;
 }
 
-/* It is not changed, and not left where it was not. */
+/* Does not change an existing file, and does not leave a new one. */
 static bool can_write(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -44,7 +44,7 @@ static bool can_write(const char *path)
 	return true;
 }
 
-/* Before hours are spent: 0, or EXIT_USAGE after the complaint has been printed. */
+/* Finds unwritable files before a run of hours. Returns 0, or EXIT_USAGE after printing the error. */
 static int try_files(const struct verify_args *args)
 {
 	if (args->json && !can_write(args->json))
@@ -56,7 +56,7 @@ static int try_files(const struct verify_args *args)
 	return 0;
 }
 
-/* NULL @path: nobody wants it. 0, or EXIT_USAGE after the complaint has been printed. */
+/* @path NULL: not requested. Returns 0, or EXIT_USAGE after printing the error. */
 static int write_file(const char *path, const struct summary *summary,
 		      void (*report)(FILE *file, const struct summary *summary))
 {
@@ -75,7 +75,7 @@ static int write_file(const char *path, const struct summary *summary,
 	return cannot_write(path);
 }
 
-/* A verdict that could not be delivered is none. What reads stdout may have gone, the files are there. */
+/* Any report that cannot be written makes the status EXIT_USAGE. Files come first, as stdout may be a closed pipe. */
 static int report(const struct run *run)
 {
 	struct summary summary;
@@ -89,7 +89,7 @@ static int report(const struct run *run)
 		status = EXIT_USAGE;
 	text_report(stdout, &summary);
 	if (fflush(stdout))
-		status = EXIT_USAGE;	/* main() says so */
+		status = EXIT_USAGE;	/* main() prints the error */
 	summary_free(&summary);
 	return status;
 }

@@ -64,7 +64,7 @@ static int refuse(int fd)
 	return -1;
 }
 
-/* Opens the parent directory of @path, below @u->dir; sets @path to its last component. Returns -1 and errno on error. */
+/* Opens the parent directory of @path, below @u->dir; sets @path to its last component. On error -1 and errno. */
 static int walk(struct unpacking *u, char **path)
 {
 	char *step = strsep(path, "/");

@@ -77,7 +77,7 @@ static void put_table(FILE *file, const struct summary *s)
 	fputs("</table>\n", file);
 }
 
-/* Printed as for a terminal, and then made text of this page. */
+/* Formats the scenario as in the text report, and then escapes it. */
 static void put_scenario(FILE *file, const struct summary *s, const struct scenario *scenario)
 {
 	char *text = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The report as one page that needs no other file. */
+/* The report as a self-contained HTML page. */
 #ifndef VERIFY_HTML_H
 #define VERIFY_HTML_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The report for programs. */
+/* The report as JSON. */
 #ifndef VERIFY_JSON_H
 #define VERIFY_JSON_H
 

@@ -5,7 +5,7 @@
 #include "tool/tool.h"
 #include "summary.h"
 
-/* What was to happen and did not has shown nothing; what was not seen is not right for that. */
+/* Bits of enum tries that were tested. A scenario counts only if its fault was injected and nothing was missed. */
 static unsigned int tried(const struct run *run)
 {
 	const struct result *result = run->results.at;
@@ -129,7 +129,7 @@ const char *verdict_name(enum verdict verdict)
 	return names[verdict];
 }
 
-/* The driver pins, and has devices that the test has not called as far as can be seen. */
+/* Has the driver devices on which no call of the test was seen? */
 static bool is_unseen(const struct run *run)
 {
 	const struct result *first = run->results.at;
@@ -164,7 +164,7 @@ const char *summary_stop(const struct summary *summary)
 	return reasons[stop];
 }
 
-/* A quick run whose time was up has done what it promises where what is left would only try again. */
+/* A quick run that ran out of time is still complete if the remaining scenarios test no further rule. */
 int summary_status(const struct summary *summary)
 {
 	enum stop stop = summary->run->stop;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all results together say, rule by rule; all forms of the report are made of this. */
+/* Sums up all results, rule by rule; the text, JSON and HTML reports use this summary. */
 #ifndef VERIFY_SUMMARY_H
 #define VERIFY_SUMMARY_H
 
@@ -9,10 +9,10 @@
 enum verdict {
 	VERDICT_OK,
 	VERDICT_BROKEN,
-	VERDICT_NOT_TRIED,	/* nothing was run that would have shown it */
+	VERDICT_NOT_TRIED,	/* no scenario that could find a violation was run */
 };
 
-/* struct judgement - @result, @finding: where it was broken first */
+/* struct judgement - @result, @finding: the first violation */
 struct judgement {
 	const struct rule *rule;
 	enum verdict verdict;
@@ -23,10 +23,10 @@ struct judgement {
 
 /**
  * struct summary
- * @headline: the most telling of the broken rules; NULL: none is
- * @ran: scenarios that ended
- * @untold: those of them in which not all was seen
- * @untried: what was left to run would have tried rules that were not
+ * @headline: the first broken rule in the table; NULL: none
+ * @ran: number of scenarios that ended
+ * @untold: number of those in which a violation may have been missed
+ * @untried: a rule was not tested, and only scenarios that were not run could test it
  * @why: see summary_stop()
  */
 struct summary {
@@ -47,10 +47,10 @@ void summary_free(struct summary *summary);
 
 const char *verdict_name(enum verdict verdict);
 
-/* Why not everything was run, seen or tried, for people; NULL: it was */
+/* Why the run is incomplete, as text; NULL: complete */
 const char *summary_stop(const struct summary *summary);
 
-/* "clean", "violations" or "incomplete": nothing was found, but not all was run or seen */
+/* "clean", "violations", or "incomplete": no violation found, but not all was run or observed */
 const char *summary_outcome(const struct summary *summary);
 
 /* EXIT_OK clean, EXIT_FAILED violations, EXIT_USAGE incomplete */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The report for a terminal. */
+/* The report as text. */
 #ifndef VERIFY_TEXT_H
 #define VERIFY_TEXT_H
 

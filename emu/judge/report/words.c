@@ -7,7 +7,7 @@ struct words {
 	const char *words;
 };
 
-/* Up to the number, which comes behind. */
+/* The number in the key follows the text. */
 static const struct words keys[] = {
 	{ "scatter=0", "neighbouring pages of memory lie side by side" },
 	{ "version=", "page tables are of version " },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a scenario does, for people. */
+/* Describes a scenario in words. */
 #ifndef VERIFY_WORDS_H
 #define VERIFY_WORDS_H
 

@@ -6,7 +6,7 @@
 #include "tool/tool.h"
 #include "args.h"
 
-/* Above all characters, so that getopt_long() tells them from short options. */
+/* Values above all characters, which getopt_long() reserves for short options. */
 enum {
 	DRIVER = 256,
 	TEST,
@@ -47,7 +47,7 @@ static int parse_device(const char *text, const char **out)
 	return usage_error("--device is lsi, edu, nvme or none, not %s", text);
 }
 
-/* @word: as it was written */
+/* @word: the option as typed */
 static int parse_option(int option, const char *word, struct verify_args *out)
 {
 	switch (option) {
@@ -87,7 +87,7 @@ static int parse_option(int option, const char *word, struct verify_args *out)
 	}
 }
 
-/* getopt stops at the first word that is no option; "--" lies before those meant for the test. */
+/* getopt stops at the first word that is not an option; the test's arguments must follow "--". */
 static int take_test_args(int argc, char **argv, struct verify_args *out)
 {
 	if (optind < argc && strcmp(argv[optind - 1], "--"))
@@ -106,7 +106,7 @@ static int check(const struct verify_args *args)
 	return 0;
 }
 
-/* emu/vm/run would take it anyway; so a report can say it. */
+/* emu/vm/run uses $KERNEL too; verify reads it so that the report names the kernel. */
 static const char *kernel_of_environment(void)
 {
 	const char *kernel = getenv("KERNEL");

@@ -13,10 +13,10 @@ enum verify_level {
 
 /**
  * struct verify_args - peerpin verify
- * @test_args: what the test program is given, behind its name; ends with NULL
- * @device: what the driver drives: lsi, edu, nvme or none
- * @kernel: as emu/vm/run knows them; NULL: its default
- * @only: the one scenario to run; NULL: all
+ * @test_args: arguments of the test program, without its name; ends with NULL
+ * @device: the driver's device: lsi, edu, nvme or none
+ * @kernel: a kernel for emu/vm/run; NULL: its default
+ * @only: run only this scenario; NULL: all
  * @json, @html: files to write; NULL: none
  */
 struct verify_args {
@@ -32,10 +32,10 @@ struct verify_args {
 	const char *html;
 };
 
-/* 0, or EXIT_USAGE after the complaint has been printed. */
+/* Returns 0, or EXIT_USAGE after printing the error. */
 int parse_verify_args(int argc, char **argv, struct verify_args *out);
 
-/* The command line, for a shell, that runs scenario @id alone. */
+/* Prints a shell command line that runs only scenario @id. */
 void print_repeat(FILE *file, const struct verify_args *args, const char *id);
 
 #endif

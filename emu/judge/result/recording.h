@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The events of a run without faults: where the faults of the other runs go. */
+/* The events recorded in a run without faults; later runs inject faults at these events. */
 #ifndef VERIFY_RECORDING_H
 #define VERIFY_RECORDING_H
 
@@ -7,14 +7,14 @@
 #include <stddef.h>
 
 enum event_side {
-	EVENT_KERNEL,		/* what the driver calls, as the emulator sees it */
-	EVENT_USER,		/* what the test program calls */
+	EVENT_KERNEL,		/* calls of the driver, seen by the emulator */
+	EVENT_USER,		/* calls of the test program */
 };
 
 /**
- * struct event - one of them
- * @number: from 1, on its side
- * @text: what is called, and by whom or on what; of the user's, "in N us"
+ * struct event - a recorded call
+ * @number: from 1, for each side
+ * @text: the call, and its caller or object; for calls of the test also the duration, "in N us"
  */
 struct event {
 	enum event_side side;
@@ -30,22 +30,22 @@ struct recording {
 void recording_add(struct recording *recording, const struct event *event);
 void recording_free(struct recording *recording);
 
-/* All but the first @from events. */
+/* Drops all but the first @from events. */
 void recording_forget(struct recording *recording, size_t from);
 
 unsigned int recording_count(const struct recording *recording, enum event_side side);
 
-/* How many of the kernel's events begin with @prefix. */
+/* Number of the kernel's events that begin with @prefix. */
 unsigned int recording_count_of(const struct recording *recording, const char *prefix);
 
-/* NULL: it was not recorded. */
+/* NULL: not found. */
 const struct event *recording_find(const struct recording *recording, enum event_side side, unsigned int number);
 
-/* No event of the same side before it, or after it, is of its kind (the same call with the same command). */
+/* Is @event the first, or the last, of its kind (same call, same command) on its side? */
 bool recording_is_first(const struct recording *recording, const struct event *event);
 bool recording_is_last(const struct recording *recording, const struct event *event);
 
-/* How long the call took, microseconds; 0: that is not known. */
+/* Duration of the call in microseconds; 0: unknown. */
 unsigned int event_us(const struct event *event);
 
 bool event_begins(const struct event *event, const char *prefix);

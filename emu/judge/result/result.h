@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What came of the scenarios. */
+/* The results of the scenarios. */
 #ifndef VERIFY_RESULT_H
 #define VERIFY_RESULT_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include "scenarios.h"
 
-/* struct finding - a rule that was broken; @rule: as verify_rules.h has them */
+/* struct finding - a broken rule; @rule: a name in verify_rules.c */
 struct finding {
 	char rule[32];
 	char text[256];
@@ -18,13 +18,13 @@ struct log_line {
 };
 
 /**
- * struct trial - what the test has done where nothing was to be done to it; where BAR1 is
- * full, what it has asked for counts
- * @told: the guest has come so far as to say so
- * @pins: of GPU memory
- * @own: those of them that the driver made itself, not peerpin in its name
- * @calls: of the driver's devices, that were seen
- * @devices: that came with the driver
+ * struct trial - activity of the test in a scenario without a fault; with a full BAR1
+ * the attempts count, too
+ * @told: the guest has reported these numbers
+ * @pins: pins of GPU memory
+ * @own: pins made by the driver itself, not by peerpin for it
+ * @calls: observed calls on the driver's devices
+ * @devices: devices that appeared with the driver
  */
 struct trial {
 	bool told;
@@ -35,14 +35,14 @@ struct trial {
 };
 
 /**
- * struct result - of a scenario that has begun
- * @ended: the guest said so, or its death was the result
- * @clean: what came after it could be believed
- * @armed: something was to happen at some event
- * @fired: and did
- * @trial: unless it was armed
+ * struct result - the result of a scenario that has begun
+ * @ended: the guest reported the end, or the VM died
+ * @clean: the VM is in a good state, so that later results are valid
+ * @armed: the scenario had a fault to inject at some event
+ * @fired: the fault was injected
+ * @trial: valid if not @armed
  * @test: how the test program ended
- * @untold: why something that may have been wrong was not seen; "": all was
+ * @untold: why a violation may have been missed; "": nothing was missed
  */
 struct result {
 	struct scenario scenario;
@@ -59,7 +59,7 @@ struct result {
 	size_t nr_log;
 };
 
-/* struct results - in the order in which they were begun */
+/* struct results - in the order of their start */
 struct results {
 	struct result *at;
 	size_t count;
@@ -68,19 +68,19 @@ struct results {
 struct result *results_begin(struct results *results, const struct scenario *scenario);
 void results_free(struct results *results);
 
-/* As if it had just begun. */
+/* Resets @result to the start of its scenario. */
 void result_forget(struct result *result);
 
-/* At most @size bytes with the 0; what could steer a terminal, a control character, becomes a blank. */
+/* Copies at most @size bytes, including the 0; blanks replace control characters, which could steer a terminal. */
 void copy_plain(char *to, size_t size, const char *from);
 
-/* What is said of a scenario is made plain. */
+/* Add a finding or a log line; both use copy_plain(). */
 void result_find(struct result *result, const char *rule, const char *text);
 void result_log(struct result *result, const char *text);
 
 bool result_has(const struct result *result, const char *rule);
 
-/* Memory was taken away in it, for what the test can tell. */
+/* Was memory revoked in this scenario? */
 bool result_revoked(const struct result *result);
 
 #endif

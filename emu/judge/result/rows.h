@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kinds of scenarios there are, and the machines they run in. */
+/* The kinds of scenarios, and the VM configurations in which they run. */
 #ifndef VERIFY_ROWS_H
 #define VERIFY_ROWS_H
 
@@ -12,35 +12,35 @@ enum boot {
 	NR_BOOTS,
 };
 
-/* What a scenario can bring to light; rules that need one say so. */
+/* What a scenario tests; struct rule says which of these a rule needs. */
 enum tries {
-	TRIES_REVOKE = 1 << 0,		/* memory is taken away */
+	TRIES_REVOKE = 1 << 0,		/* GPU memory is revoked */
 	TRIES_IOMMU = 1 << 1,
 	TRIES_FOREIGN = 1 << 2,
 	TRIES_UNLOAD = 1 << 3,
 	TRIES_VERSION = 1 << 4,
-	TRIES_ANYTHING = 1 << 5,	/* each does */
+	TRIES_ANYTHING = 1 << 5,	/* set for every scenario */
 };
 
-/* Where the numbers of a row's scenarios come from */
+/* The source of the numbers of a row's scenarios */
 enum series {
 	SERIES_VALUES,
 	SERIES_ALLOC,
-	SERIES_PINS,		/* calls of get_pages, either kind */
+	SERIES_PINS,		/* calls of get_pages, persistent or not */
 	SERIES_MAPS,
-	SERIES_KERNEL,		/* events of the kernel's side */
+	SERIES_KERNEL,		/* the kernel's events */
 	SERIES_USER,
-	SERIES_ENDS,		/* the first and the last of each kind of the user's side */
+	SERIES_ENDS,		/* the first and last of each kind of the test's calls */
 	SERIES_CLOSE,		/* the first close */
-	SERIES_LONG,		/* long calls, and for each the values, in hundredths of its time */
+	SERIES_LONG,		/* long calls; the values are points in time, in percent of the duration */
 };
 
 /**
  * struct row - a kind of scenario
- * @name: what follows the boot in the id; a format of up to two numbers
- * @keys: the same, for the guest
- * @values: @quick_values of them in a quick run
- * @quick: about so many of a longer series in a quick run
+ * @name: the part of the id behind the boot; a format with up to two numbers
+ * @keys: the guest's keys, a format with the same numbers
+ * @values: @nr_values numbers; a quick run uses the first @quick_values
+ * @quick: approximate number of scenarios of a longer series in a quick run
  * @quick_boots, @boots: bits of enum boot
  * @tries: bits of enum tries
  */
@@ -57,7 +57,7 @@ struct row {
 	unsigned int values[5];
 };
 
-/* NULL behind the last. */
+/* NULL after the last row. */
 const struct row *row_at(unsigned int i);
 
 const char *boot_name(enum boot boot);

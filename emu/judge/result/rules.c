@@ -4,7 +4,7 @@
 #include "rules.h"
 
 static const struct rule rules[] = {
-	/* what NVIDIA's guide demands */
+	/* rules of NVIDIA's guide */
 	{ "bus-addresses", "13.3", "a device was given other addresses than those of dma_map_pages", TRIES_IOMMU },
 	{ "call-in-callback", "11.3", "get_pages, put_pages or dma_map_pages in a free callback", TRIES_REVOKE },
 	{ "dma-after-callback", "11.3", "a device used the memory after the free callback had returned", TRIES_REVOKE },
@@ -27,7 +27,7 @@ static const struct rule rules[] = {
 	{ "unknown-flags", "ch. 10", "get_pages_persistent with flags that do not exist", 0 },
 	{ "rsync-mismatch", "", "an rsync driver was not unregistered as it was registered", 0 },
 
-	/* what follows from it; a callback that waits may also do so in memory that was freed, which is told first then */
+	/* consequences; use-after-free comes before callback-waits, because a callback may wait on a freed lock */
 	{ "unload-in-use", "", "the module could be removed while its device was open", TRIES_UNLOAD },
 	{ "gone-peer", "", "memory was attached to a device that was not registered with peerpin any more", 0 },
 	{ "overstayed", "11.3", "peerpin had to wait for the DMA of a driver that did not end in time", TRIES_REVOKE },
@@ -45,7 +45,7 @@ static const struct rule rules[] = {
 	{ "regions-left", "", "nothing had the device open, and regions of peerpin were left", 0 },
 	{ "memory-leaked", "", "the module was removed and left memory that it had allocated", 0 },
 
-	/* what may come of anything */
+	/* symptoms without a known cause */
 	{ "kernel-splat", "", "the kernel complained", 0 },
 	{ "crashed", "", "the test program died of a signal", 0 },
 	{ "hang", "", "the test program or the machine did not go on", 0 },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a driver can do wrong. The most telling rules come first: of several broken ones, the first names the fault. */
+/* The rules for drivers, most specific first: if several are broken, the first one is the headline. */
 #ifndef VERIFY_RULES_H
 #define VERIFY_RULES_H
 
@@ -7,9 +7,9 @@
 
 /**
  * struct rule
- * @section: of NVIDIA's guide; "" where it does not say it
- * @text: what was done wrong
- * @needs: bits of enum tries: scenarios without them cannot tell
+ * @section: section of NVIDIA's guide; "": not from the guide
+ * @text: description of the violation
+ * @needs: bits of enum tries: only scenarios with these bits can find a violation
  */
 struct rule {
 	const char *name;
@@ -18,10 +18,10 @@ struct rule {
 	unsigned int needs;
 };
 
-/* NULL behind the last. */
+/* NULL after the last rule. */
 const struct rule *rule_at(size_t i);
 
-/* The index; of a name that is not there, that of the last rule, which is for those. */
+/* The index of @name; for an unknown name the index of the last rule, "other". */
 size_t rule_index(const char *name);
 
 #endif

@@ -11,10 +11,10 @@
 enum {
 	ALLOC_BATCH = 8,
 	ALLOC_FULL = 64,
-	LONG_US = 300,		/* a shorter call has hardly any DMA in it */
+	LONG_US = 300,		/* a shorter call hardly waits for DMA */
 };
 
-/* struct sink - where scenarios of a row go, and out of what they are made */
+/* struct sink - the output list, and the inputs from which scenarios are made */
 struct sink {
 	struct scenarios *out;
 	const struct row *row;
@@ -58,7 +58,7 @@ static void put(const struct sink *sink, unsigned int a, unsigned int b)
 	out->at[out->count++] = scenario;
 }
 
-/* What reads back as it was written has been understood. */
+/* The id belongs to this row if formatting the parsed numbers gives the same id. */
 static bool row_reads(const struct row *row, enum boot boot, const char *id, struct scenario *out)
 {
 	const char *name = strchr(id, '/');
@@ -90,7 +90,7 @@ static unsigned int limit(const struct sink *sink)
 	return sink->level == LEVEL_FULL ? UINT_MAX : sink->row->quick;
 }
 
-/* Whether number @i of @n is among @most that are spread evenly. */
+/* Is number @i of @n one of @most evenly spread ones? */
 static bool is_spread(unsigned int i, unsigned int n, unsigned int most)
 {
 	return n <= most || (unsigned long)i * most / n != (unsigned long)(i - 1) * most / n;
@@ -139,7 +139,7 @@ static unsigned int count_ends(const struct sink *sink, enum event_side side)
 	return ends;
 }
 
-/* The first and last of each kind, and @between of all between them. */
+/* Puts the first and last event of each kind, and about @between others. */
 static void put_events(const struct sink *sink, enum event_side side, unsigned int between)
 {
 	unsigned int n = recording_count(sink->recording, side), ends = count_ends(sink, side);
@@ -163,7 +163,7 @@ static void put_close(const struct sink *sink)
 		}
 }
 
-/* Those that a driver may move data in */
+/* Is it a long call in which a driver may transfer data? */
 static bool is_long(const struct event *event)
 {
 	static const char *const calls[] = { "ioctl", "read", "write", "pread", "pwrite" };
@@ -279,7 +279,7 @@ static void all_boots(struct sink *sink, const enum boot *order)
 
 void scenarios_after(struct scenarios *out, enum verify_level level, const struct recording *recording)
 {
-	/* the plain one has begun already, so others have more to tell; what comes then begins where these end */
+	/* plain boots have run already, so they come last; the rest begins with the last boot of the quick ones */
 	static const enum boot quick[NR_BOOTS] = {
 		BOOT_NO_SHARING, BOOT_IOMMU_LAZY, BOOT_HIGH_MEMORY, BOOT_IOMMU, BOOT_PLAIN,
 	};
@@ -302,7 +302,7 @@ static const struct row *alloc_row(void)
 	return row_at(i);
 }
 
-/* Each time as many as before, so that few are run in vain, in few boots. */
+/* Grows the batch with each call, so that few boots and few useless scenarios are needed. */
 void scenarios_alloc(struct scenarios *out, enum verify_level level, unsigned int done)
 {
 	const struct sink sink = { .out = out, .row = alloc_row(), .boot = BOOT_PLAIN, .level = level };

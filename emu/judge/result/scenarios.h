@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is tried on a driver. A scenario is one run of the test program with one
- * thing different. Its id says which machine and what: "plain" is nothing,
- * "iommu/revoke-at-kernel-3" the third event of the kernel's side with an IOMMU.
+ * A scenario is a run of the test program with at most one fault. Its id names the boot
+ * and the fault: "plain" has no fault, "iommu/revoke-at-kernel-3" revokes memory at the
+ * kernel's third event, in a VM with an IOMMU.
  */
 #ifndef VERIFY_SCENARIOS_H
 #define VERIFY_SCENARIOS_H
@@ -12,7 +12,7 @@
 #include "recording.h"
 #include "rows.h"
 
-/* struct scenario - @keys: as the guest has them, "kernel-event=3:revoke" */
+/* struct scenario - @keys: parameters for the guest, "kernel-event=3:revoke" */
 struct scenario {
 	char id[64];
 	char keys[64];
@@ -25,19 +25,19 @@ struct scenarios {
 	size_t count;
 };
 
-/* Those that need no recording, in one boot; the first is the one to record. */
+/* Adds the scenarios that need no recording, all in one boot; the first one is recorded. */
 void scenarios_before(struct scenarios *out, enum verify_level level);
 
-/* The others, boot by boot; of all of them those first that are quick too. */
+/* Adds the others, boot by boot; those of a quick run come first. */
 void scenarios_after(struct scenarios *out, enum verify_level level, const struct recording *recording);
 
 /*
- * The next of those that fail an allocation, after @done of them; none when
- * enough were tried. How many there are to fail is known when one did not.
+ * Adds the next scenarios that fail an allocation, after @done of them; none if enough
+ * were tried. Stop calling when a scenario found no allocation to fail.
  */
 void scenarios_alloc(struct scenarios *out, enum verify_level level, unsigned int done);
 
-/* -EINVAL: there is no such id. */
+/* Returns 0, or -EINVAL: unknown id. */
 int scenario_parse(const char *id, struct scenario *out);
 
 void scenarios_free(struct scenarios *scenarios);

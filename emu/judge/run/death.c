@@ -22,8 +22,8 @@ static const char *words_of(const char *line)
 }
 
 /*
- * The emulator wrote down what the driver did wrong before: "violation by
- * MODULE, WHERE: RULE: TEXT". Each rule once.
+ * The emulator logs violations of the driver: "violation by MODULE, WHERE: RULE:
+ * TEXT". Adds each rule once.
  */
 static void take_violation(struct result *result, const char *line)
 {
@@ -45,8 +45,10 @@ static bool next_line(FILE *file, char *line)
 }
 
 /**
- * struct reading - of a log
- * @late: what it complains of came after the end, and may be of an earlier scenario if that disturbs no other
+ * struct reading - state while reading a log
+ * @late: the log ends after the last scenario; only splats that disturb later scenarios count, because others may be
+ *	from an earlier scenario
+ * @complained: a splat was found
  */
 struct reading {
 	struct result *result;
@@ -73,7 +75,7 @@ static void take_line(struct reading *r, struct splat *splat, const char *line)
 		result_log(r->result, words_of(line));
 }
 
-/* What the guest says comes another way, sooner or later than what the kernel says: the log itself has the order. */
+/* The guest's output comes through another channel, not in order with the kernel log: use the mark in the log. */
 static long behind_last_mark(FILE *file)
 {
 	char line[LINE];

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What a machine died of in the middle of a scenario, or complained of after the last, as far as its kernel's log tells. */
+/* Finds in the kernel log why a VM died during a scenario, and splats after the last scenario. */
 #ifndef VERIFY_DEATH_H
 #define VERIFY_DEATH_H
 
 #include "emu/judge/result/result.h"
 
-/* Adds to @result the finding, and the lines, of what the file says since the last scenario, which is @result's, began. */
+/* The VM died in the scenario of @result: adds findings and log lines since the start of that scenario. */
 void death_judge(struct result *result, const char *log);
 
-/* Of one that ended well: what its kernel complained of after the last scenario, @result, had ended. */
+/* The VM ended normally: adds splats that were logged after the end of the last scenario, @result. */
 void death_judge_late(struct result *result, const char *log);
 
 #endif

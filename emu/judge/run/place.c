@@ -52,7 +52,7 @@ static int root_of_environment(struct place *place, const char *root)
 	return could_not("there is no directory %s; set PEERPIN_ROOT to peerpin's source tree", root);
 }
 
-/* What it has to do meanwhile, get a kernel and build modules, it says on stderr. */
+/* "peerpin-emu build" reports its progress (fetching a kernel, building modules) on stderr. */
 static void become_builder(const char *program, const char *kernel, int out)
 {
 	if (out == STDOUT_FILENO)
@@ -64,7 +64,7 @@ static void become_builder(const char *program, const char *kernel, int out)
 	_exit(127);
 }
 
-/* Its first line is PEERPIN_ROOT=, which is the first thing that it prints when it is done. */
+/* The first line of output is PEERPIN_ROOT=DIR; peerpin-emu prints it when the build is done. */
 static int read_root(struct place *place, int in)
 {
 	static const char name[] = "PEERPIN_ROOT=";
@@ -105,7 +105,7 @@ static int root_of_builder(struct place *place, const char *program, const char 
 	return 0;
 }
 
-/* Installed, peerpin-emu lies beside this program and makes a tree. */
+/* In an installation, peerpin-emu is beside this program and builds a tree. */
 static int root_of_emulator(struct place *place, const char *kernel)
 {
 	char dir[PATH_MAX], program[PATH_MAX];
@@ -143,7 +143,7 @@ static int find_root(struct place *place, const char *kernel)
 	return 0;
 }
 
-/* "FILE.ko K=V ..." stays so, with the full path. */
+/* "FILE.ko K=V ..." keeps its parameters; FILE.ko becomes a full path. */
 static int find_driver(struct place *place, const char *driver)
 {
 	const char *end = strstr(driver, ".ko ");
@@ -199,7 +199,7 @@ int place_share(struct place *place)
 	return join(place->plan, "%s/plan", place->shared);
 }
 
-/* What cannot be removed keeps the rest from nothing. */
+/* Ignores errors, so that nftw() removes the rest. */
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
 	(void)st;

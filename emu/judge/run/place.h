@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where things are: the tree whose emu/vm/run boots, and a directory of our own. */
+/* Paths: the tree with emu/vm/run, the driver and the test, and a temporary directory. */
 #ifndef VERIFY_PLACE_H
 #define VERIFY_PLACE_H
 
@@ -8,15 +8,16 @@
 
 /**
  * struct place
- * @root: $PEERPIN_ROOT, or the source tree that this program was built in, or what peerpin-emu makes
- * @run: its emu/vm/run
- * @guest: what runs the scenarios in the machine
- * @driver, @test: as full paths; behind the driver's are its parameters
- * @dir: is removed at the end
- * @shared: a directory in it that the machine may write to, and so may whatever is under test; each has its own,
- *          since what it leaves there may be anything, a link to any file of ours
- * @plan: a file there, for the guest
- * @log, @complaints: files in @dir, from emu/vm/run
+ * @root: $PEERPIN_ROOT, or the source tree of this program, or the tree built by peerpin-emu
+ * @run: emu/vm/run in @root
+ * @guest: the program that runs the scenarios in the VM
+ * @driver, @test: full paths; @driver with the module's parameters
+ * @dir: temporary directory, removed at the end
+ * @shared: a directory in @dir that the VM, and so the driver under test, can write to. Each VM gets a new one, because
+ *          an untrusted VM may leave anything there, such as a link to one of our files
+ * @plan: a file in @shared, for the guest
+ * @log: kernel log in @dir, from emu/vm/run
+ * @complaints: stderr of emu/vm/run, in @dir
  */
 struct place {
 	char root[PATH_MAX];
@@ -31,10 +32,10 @@ struct place {
 	char complaints[PATH_MAX];
 };
 
-/* 0, or EXIT_USAGE after the complaint has been printed. */
+/* Returns 0, or EXIT_USAGE after printing the error. */
 int place_open(struct place *place, const struct verify_args *args);
 
-/* Before each machine: sets @shared and @plan. 0, or EXIT_USAGE after the complaint has been printed. */
+/* Call before each VM: sets @shared and @plan. Returns 0, or EXIT_USAGE after printing the error. */
 int place_share(struct place *place);
 
 void place_close(const struct place *place);

@@ -15,7 +15,7 @@ static long now_ms(void)
 	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* One that moves its cursor */
+/* Is stderr a terminal that can move its cursor? */
 static bool is_terminal(void)
 {
 	const char *type = getenv("TERM");
@@ -34,7 +34,7 @@ long progress_ms(const struct progress *progress)
 	return now_ms() - progress->start_ms;
 }
 
-/* As long for each of the rest as for each until now, boots included. */
+/* Estimate: each remaining scenario takes the average time of those done, boots included. */
 static void put_time_left(FILE *line, const struct progress *progress, size_t done, size_t planned)
 {
 	long left = progress_ms(progress) / (long)done * (long)(planned - done) / 1000;
@@ -56,7 +56,7 @@ static void put_line(FILE *line, const struct progress *progress, const char *id
 		fprintf(line, "; now %s", id);
 }
 
-/* Of the line; the last one would be a wrapped cursor's. */
+/* Width of the line; the last column is unused, because the cursor would wrap there. */
 static int columns(void)
 {
 	struct winsize size;

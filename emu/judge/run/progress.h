@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The line on a terminal that says how far it is; and the clock. */
+/* The progress line on a terminal, and the clock. */
 #ifndef VERIFY_PROGRESS_H
 #define VERIFY_PROGRESS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* struct progress - @start_ms: of everything */
+/* struct progress - @start_ms: start of verify */
 struct progress {
 	bool on;
 	long start_ms;
@@ -15,10 +15,10 @@ struct progress {
 void progress_start(struct progress *progress);
 long progress_ms(const struct progress *progress);
 
-/* @planned: 0, not known yet */
+/* @planned: 0: not yet known */
 void progress_show(const struct progress *progress, const char *id, size_t done, size_t planned, size_t found);
 
-/* Takes the line away. */
+/* Erases the line. */
 void progress_clear(const struct progress *progress);
 
 #endif

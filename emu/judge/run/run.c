@@ -12,18 +12,17 @@
 
 enum {
 	QUICK_MS = 115 * 1000,
-	STATUS_CANNOT = 2,	/* of the guest, or of emu/vm/run's own: it is their trouble, not the driver's */
-	SILENT_MS = 90 * 1000,	/* the guest gives a test 20 s, and says something of each */
+	STATUS_CANNOT = 2,	/* exit status if the guest or emu/vm/run failed by itself, not due to the driver */
+	SILENT_MS = 90 * 1000,	/* the guest limits a test to 20 s and reports each */
 	HUNG_MAX = 2,
-	LOOK_MS = 500,		/* so often the clock and signals are looked at */
+	LOOK_MS = 500,		/* interval of checks of clock and signals */
 };
 
 /**
- * struct session - one machine
- * @record: the first scenario
- * @quiet_ms: since when nothing came
- * @seen: results that have been looked at
- * @dirty: a scenario left it so that no other may run there
+ * struct session - one VM
+ * @quiet_ms: time of the last output
+ * @seen: number of results handled
+ * @dirty: a scenario has left the VM in a bad state; no other may run in it
  */
 struct session {
 	struct run *run;
@@ -42,7 +41,7 @@ static void note_signal(int signo)
 	interrupted = 1;
 }
 
-/* Not restarted: a wait for the machine ends at once. */
+/* Without SA_RESTART: a wait for the VM's output ends at once. */
 static void catch_signals(void)
 {
 	const struct sigaction action = { .sa_handler = note_signal };
@@ -54,7 +53,7 @@ static void catch_signals(void)
 			sigaction(signo, &action, NULL);
 }
 
-/* ---- what was found -------------------------------------------------------------- */
+/* ---- findings -------------------------------------------------------------------- */
 
 static void name_fault(struct run *run, struct result *result, struct finding *finding)
 {
@@ -69,9 +68,9 @@ static void name_fault(struct run *run, struct result *result, struct finding *f
 }
 
 /*
- * The IOMMU stops a device for one of two reasons: the address was never good,
- * or it was until the memory was taken away. If it happens where nothing is,
- * it is the first everywhere.
+ * An IOMMU fault has one of two causes: the address was never valid (bus-addresses), or
+ * it was valid until the memory was revoked (dma-after-callback). If the same boot had a
+ * fault without a revocation, the cause is the first one.
  */
 static void finish_result(struct run *run, struct result *result)
 {
@@ -92,7 +91,7 @@ static size_t count_broken(const struct results *results)
 	return count;
 }
 
-/* ---- one machine ----------------------------------------------------------------- */
+/* ---- one VM ---------------------------------------------------------------------- */
 
 static void show(const struct session *s)
 {
@@ -103,7 +102,7 @@ static void show(const struct session *s)
 		      run->planned, count_broken(&run->results));
 }
 
-/* The results that have ended since, in order; all before the current one have. */
+/* Handles the results that have ended since the last call, in order. */
 static void take_ended(struct session *s)
 {
 	struct results *results = &s->run->results;
@@ -138,7 +137,7 @@ static bool is_silent(const struct session *s)
 	return progress_ms(&s->run->progress) - s->quiet_ms > SILENT_MS;
 }
 
-/* Until it ends, or shall: one with a process that cannot be killed would go on for long. */
+/* Reads until the VM ends or must be ended: an unkillable process would keep a VM running for long. */
 static void listen(struct session *s)
 {
 	char data[4096];
@@ -152,12 +151,12 @@ static void listen(struct session *s)
 			break;
 		look_around(s);
 	}
-	/* what it has said before the signal counts */
+	/* output from before the signal counts */
 	while (s->run->stop == STOP_SIGNAL && (got = vm_read(&s->vm, data, sizeof(data), 0)) > 0)
 		take_output(s, data, (size_t)got);
 }
 
-/* It was on a scenario when it ended: that is the scenario's result. */
+/* The VM died during the scenario of @result: that is its result. */
 static void judge_death(struct session *s, struct result *result)
 {
 	result->fired = true;
@@ -177,7 +176,7 @@ static void show_complaints(const struct place *place)
 		fclose(file);
 }
 
-/* Whether a line begins so */
+/* Does a line of emu/vm/run's stderr begin with @words? */
 static bool has_complaint(const struct place *place, const char *words)
 {
 	FILE *file = fopen(place->complaints, "re");
@@ -191,13 +190,13 @@ static bool has_complaint(const struct place *place, const char *words)
 	return has;
 }
 
-/* The status does not say so where the kernel has said anything like a complaint. */
+/* A splat in the kernel log changes the exit status, so look for the guest's message. */
 static bool guest_gave_up(const struct place *place)
 {
 	return has_complaint(place, "judge: ");
 }
 
-/* Whether the kernel has complained of what the guest has not seen, since the last one began. */
+/* Did the kernel log a splat, unseen by the guest, since the last scenario began? */
 static bool judge_late(struct session *s)
 {
 	struct result *last = &s->run->results.at[s->run->results.count - 1];
@@ -211,7 +210,7 @@ static bool judge_late(struct session *s)
 	return true;
 }
 
-/* That may be QEMU's own fault, or its host's: a scenario in which it happens again is to blame. */
+/* The first crash of QEMU in a scenario may be a fault of QEMU or the host; a second one counts as a finding. */
 static bool is_crash_of_qemu(const struct session *s)
 {
 	return s->run->crashed != s->run->results.count &&
@@ -224,7 +223,7 @@ static void begin_again(struct session *s)
 	stream_take_back(&s->stream);
 }
 
-/* Another one would not do better. */
+/* Stops the run: another VM would fail, too. */
 static void give_up(struct run *run)
 {
 	progress_clear(&run->progress);
@@ -233,7 +232,7 @@ static void give_up(struct run *run)
 	run->stop = STOP_FAILED;
 }
 
-/* What a splat kept it from is the driver's doing. */
+/* Did the guest or emu/vm/run fail by itself? False after a splat: then the driver is the cause. */
 static bool has_given_up(struct session *s, int status)
 {
 	return (status == STATUS_CANNOT || guest_gave_up(s->run->place)) && !judge_late(s);
@@ -261,7 +260,7 @@ static void judge_end(struct session *s, int status)
 		judge_death(s, result);
 }
 
-/* Runs the first scenarios of @plan; how many: none if the machine hung before them. */
+/* Runs the first scenarios of @plan. Returns their number; 0: the VM hung before the first. */
 static size_t run_machine(struct run *run, const struct scenarios *plan)
 {
 	struct session s = { .run = run, .seen = run->results.count };
@@ -281,9 +280,9 @@ static size_t run_machine(struct run *run, const struct scenarios *plan)
 	return s.stream.next;
 }
 
-/* ---- all of them ----------------------------------------------------------------- */
+/* ---- all VMs --------------------------------------------------------------------- */
 
-/* As many of @all from @from on as are of one boot. */
+/* The scenarios from @from on that have the same boot. */
 static struct scenarios same_boot(const struct scenarios *all, size_t from)
 {
 	struct scenarios part = { .at = all->at + from };
@@ -304,13 +303,13 @@ static void run_plan(struct run *run, const struct scenarios *plan)
 	}
 }
 
-/* Of a driver whose devices nobody has called, what peerpin has pinned says nothing. */
+/* If the test never called the driver's devices, pins made by peerpin say nothing about the driver. */
 static enum stop stop_of_trial(const struct result *result)
 {
 	const struct trial *trial = &result->trial;
 
 	if (!trial->told && result->nr_findings)
-		return STOP_NONE;	/* that was the end of it */
+		return STOP_NONE;	/* the VM died, which is a finding */
 	if (!trial->pins)
 		return STOP_NOTHING;
 	return trial->own || trial->calls || !trial->devices ? STOP_NONE : STOP_UNCALLED;
@@ -340,7 +339,7 @@ static void run_only(struct run *run)
 		run->stop = run->results.count ? run_stop_of(run->results.at) : STOP_NOT_FIRED;
 }
 
-/* 0: one was to fail and there was none, so there are no more. */
+/* Number of allocations failed so far; 0: none, or a scenario found no allocation to fail, so there are no more. */
 static unsigned int allocs_failed(const struct run *run)
 {
 	unsigned int count = 0;
@@ -401,7 +400,7 @@ static void plan_allocs(struct run *run)
 	scenarios_free(&plan);
 }
 
-/* The first scenario, in which nothing is done to the driver, says whether the others would. */
+/* The first scenario has no fault; it shows whether further scenarios can test the driver. */
 static void look_at_trial(struct run *run)
 {
 	enum stop stop = STOP_NONE;

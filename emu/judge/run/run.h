@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs scenarios, machine after machine, until all are done or there is a reason to stop. */
+/* Runs scenarios, VM after VM, until all are done or there is a reason to stop. */
 #ifndef VERIFY_RUN_H
 #define VERIFY_RUN_H
 
@@ -9,22 +9,22 @@
 
 enum stop {
 	STOP_NONE,
-	STOP_FIRST,		/* --first, and something was found */
+	STOP_FIRST,		/* a finding, with --first */
 	STOP_SIGNAL,
-	STOP_TIME,		/* a quick run takes no longer */
-	STOP_NOTHING,		/* the test has pinned nothing, and so tries nothing */
-	STOP_UNCALLED,		/* nor has it called the driver, as far as can be seen */
-	STOP_NOT_FIRED,		/* what --only's scenario was to do could not be done */
-	STOP_FAILED,		/* no machine, or none that runs the guest; the complaint was printed */
+	STOP_TIME,		/* the time of a quick run is over */
+	STOP_NOTHING,		/* the test pinned nothing, so nothing was tested */
+	STOP_UNCALLED,		/* no call of the test on the driver's devices was seen */
+	STOP_NOT_FIRED,		/* the fault of --only's scenario could not be injected */
+	STOP_FAILED,		/* no VM started, or none ran the guest; the error was printed */
 };
 
 /**
  * struct run
- * @planned: scenarios known so far
- * @hung: machines in a row that hung before they began; QEMU before 8 does so now and then
- * @crashed: results there were when QEMU crashed last, with that of the scenario it was on
- * @faulted: bits of enum boot: the IOMMU had to stop the device there with nothing done to it
- * @left: bits of enum tries: of scenarios that were not run to their end; all before it is known what there is
+ * @planned: number of scenarios known so far
+ * @hung: number of VMs in a row that hung before the first scenario, as QEMU before 8 sometimes does
+ * @crashed: number of results, including the current one, at the last crash of QEMU
+ * @faulted: bits of enum boot with an IOMMU fault that no revocation explains
+ * @left: bits of enum tries of scenarios not run to the end; all bits until the plan is known
  */
 struct run {
 	const struct verify_args *args;
@@ -40,11 +40,11 @@ struct run {
 	struct progress progress;
 };
 
-/* Everything the arguments ask for. run_free() afterwards, whatever came of it. */
+/* Runs everything that the arguments request. Always call run_free() afterwards. */
 void run_all(struct run *run, const struct verify_args *args, struct place *place);
 void run_free(struct run *run);
 
-/* Why a scenario that has ended says nothing of the driver; STOP_NONE: it does. */
+/* Why an ended scenario says nothing about the driver; STOP_NONE: it does. */
 enum stop run_stop_of(const struct result *result);
 
 #endif

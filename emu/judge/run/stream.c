@@ -9,7 +9,7 @@ struct result *stream_current(const struct stream *stream)
 	return stream->current < 0 ? NULL : &stream->results->at[stream->current];
 }
 
-/* The next word of *@rest, which then begins behind it; never NULL. */
+/* Cuts off and returns the next word of *@rest; never NULL. */
 static const char *word(char **rest)
 {
 	const char *word = strsep(rest, " ");
@@ -92,7 +92,7 @@ static bool take_log(struct result *result, const char *text)
 	return true;
 }
 
-/* The guest could not tell, and tries again. */
+/* The guest repeats a scenario whose outcome was unclear: drop what was recorded. */
 static bool begin_again(struct stream *stream, struct result *result)
 {
 	result_forget(result);
@@ -108,7 +108,7 @@ void stream_take_back(struct stream *stream)
 	stream->next--;
 }
 
-/* The one planned next, when the one before has ended. */
+/* Accepts only the next scenario of the plan, after the previous one has ended; or the current one again. */
 static bool take_begin(struct stream *stream, const char *id)
 {
 	const struct scenarios *plan = stream->plan;

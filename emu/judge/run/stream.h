@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the guest says, a line each: "begin ID", "event ID kernel|user N TEXT",
- * "test ID HOW", "fired ID yes|no", "finding ID RULE TEXT", "log ID TEXT",
- * "untold ID WHY", "end ID clean|dirty". One that begins a second time begins anew. Anything else
- * is passed over and counted.
+ * Parses the output lines of the guest: "begin ID", "event ID kernel|user N TEXT",
+ * "test ID HOW", "fired ID yes|no", "trial ID N pins N own N calls N devices",
+ * "finding ID RULE TEXT", "log ID TEXT", "untold ID WHY", "end ID clean|dirty".
+ * A second "begin" restarts the scenario. Other lines are ignored and counted.
  */
 #ifndef VERIFY_STREAM_H
 #define VERIFY_STREAM_H
@@ -12,14 +12,15 @@
 #include "emu/judge/result/result.h"
 
 /**
- * struct stream - from one machine
- * @plan: what it was given; it says them in this order, @next is not begun yet
- * @results: where they go
- * @recording: where events go
- * @current: begun and not ended, an index of @results; -1: none
- * @recorded: events there were before it
- * @strange: lines that made no sense
- * @line: the beginning of one, @length long; a longer one is cut
+ * struct stream - the output of one VM
+ * @plan: the scenarios of the VM, in the order in which it runs them
+ * @next: index in @plan of the first scenario that has not begun
+ * @results: receives the results
+ * @recording: receives the events
+ * @current: index in @results of the scenario that runs; -1: none
+ * @recorded: number of events before the current scenario
+ * @strange: number of lines that could not be parsed
+ * @line: the first @length bytes of the current line; longer lines are cut
  */
 struct stream {
 	const struct scenarios *plan;
@@ -35,10 +36,10 @@ struct stream {
 
 void stream_feed(struct stream *stream, const char *data, size_t length);
 
-/* What it is on has not begun, and is next again. */
+/* Undoes the begin of the current scenario, which is next again. */
 void stream_take_back(struct stream *stream);
 
-/* NULL: none */
+/* The result of the current scenario; NULL: none */
 struct result *stream_current(const struct stream *stream);
 
 #endif

@@ -14,18 +14,18 @@
 #include "vm.h"
 
 /*
- * Poisons what was freed and puts red zones around what was not. To load and unload a
- * module takes half the time. What a test makes a driver log is read after the test.
+ * slub_debug=FZP poisons freed memory and adds red zones. rcu_expedited halves the time to
+ * load and unload a module. log_buf_len: the guest reads the log only after the test.
  */
 #define APPEND "log_buf_len=4M rcupdate.rcu_expedited=1 slub_debug=FZP"
 
-/* With who allocated and who freed it, which takes a fifth of the time */
+/* U: splats name the callers that allocated and freed the object. Costs a fifth of the time. */
 #define APPEND_OWNERS APPEND "U"
 
-/* MiB; what is beyond 2 GiB lies above 4 GiB, where a device of 32 bits does not reach. */
+/* MiB; memory beyond 2 GiB is above the address 4 GiB, out of reach of 32-bit devices. */
 #define HIGH_MEMORY "3072"
 
-/* A week: who hangs is found by silence. */
+/* A week: verify detects a hang by silence, not by this timeout. */
 #define TIMEOUT "604800"
 
 /* struct command_line - the words of a command line; the last is NULL */
@@ -114,8 +114,8 @@ static int write_plan(const struct place *place, const struct scenarios *plan, b
 }
 
 /*
- * A group of its own: Ctrl-C is for us, who end the machine when it is time.
- * If we are killed instead, so is it.
+ * Runs in the child. A process group of its own, so that Ctrl-C reaches only verify, which
+ * then ends the VM. PDEATHSIG: if verify is killed, the VM ends too.
  */
 static void become(const struct command_line *line, const struct place *place, int out)
 {

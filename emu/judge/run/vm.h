@@ -9,23 +9,23 @@
 #include "place.h"
 #include "emu/judge/result/scenarios.h"
 
-/* struct vm - @out: what the guest says */
+/* struct vm - @pid: emu/vm/run; @out: the guest's output */
 struct vm {
 	pid_t pid;
 	int out;
 };
 
 /*
- * Runs @plan, whose scenarios are all of one boot, with @record in the first.
- * 0, or EXIT_USAGE after the complaint has been printed.
+ * Starts a VM for @plan, whose scenarios all have the same boot; @record: record the first.
+ * Returns 0, or EXIT_USAGE after printing the error.
  */
 int vm_start(struct vm *vm, const struct verify_args *args, struct place *place,
 	     const struct scenarios *plan, bool record);
 
-/* Wait @ms for more. Bytes read; 0: it has ended; -EAGAIN: nothing yet; -EINTR */
+/* Waits up to @ms for output. Returns the bytes read; 0: the VM has ended; -EAGAIN: no output yet; -EINTR */
 ssize_t vm_read(const struct vm *vm, char *data, size_t size, int ms);
 
-/* Ends it if it has not yet. The exit status of emu/vm/run, or -1 */
+/* Ends the VM if it still runs. Returns the exit status of emu/vm/run, or -1 */
 int vm_stop(struct vm *vm);
 
 #endif
