@@ -39,7 +39,7 @@ static int parse_option(int option, struct doctor_args *out)
 static int check_together(const struct doctor_args *args)
 {
 	if (args->capture && args->json)
-		return usage_error("--capture only copies; give --json with --root FILE.tar later");
+		return usage_error("--capture writes no report; give --json later, with --root FILE.tar");
 	return 0;
 }
 

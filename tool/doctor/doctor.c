@@ -48,7 +48,7 @@ int doctor_examine(const struct tree *tree, bool json, FILE *file)
 
 	if (ret) {
 		free(v);
-		return fail("the machine cannot be looked at: %s; end some programs, then try again", strerror(-ret));
+		return fail("the machine cannot be examined: %s; end some programs, then try again", strerror(-ret));
 	}
 	if (v->pci_error == -E2BIG)
 		ret = fail(MACHINE_TOO_LARGE, MACHINE_MAX_PAIRS);

@@ -128,7 +128,7 @@ static void add_path(const struct view *v, struct pair *p)
 			 address(v, p->path.slowest));
 	if (path_is_hidden(&v->machine, p->gpu) || path_is_hidden(&v->machine, p->peer))
 		add(p, PAIR_UNKNOWN,
-		    "this virtual machine does not show the bridges between them: ask peerpin doctor on its host");
+		    "this virtual machine does not show the bridges between them: run peerpin doctor on its host");
 	else if (p->path.case_of_guide == PATH_SWITCHES_ONLY)
 		add(p, PAIR_WELL, "only switches between them%s", rate);
 	else
@@ -140,9 +140,9 @@ static void add_platform(const struct view *v, struct pair *p)
 	if (!cpu_is_power8(v))
 		return;
 	if (p->path.case_of_guide == PATH_SWITCHES_ONLY)
-		add(p, PAIR_WELL, "POWER8 does not support this, but is reported to do it through switches");
+		add(p, PAIR_WELL, "POWER8 does not support this, but through switches it is reported to work");
 	else
-		add(p, PAIR_NOT, "POWER8 supports no way but through switches");
+		add(p, PAIR_NOT, "POWER8 supports only paths through switches");
 }
 
 static void add_gpu(const struct view *v, struct pair *p)
@@ -151,7 +151,7 @@ static void add_gpu(const struct view *v, struct pair *p)
 	const struct gpu_facts *facts = facts_gpu(&v->facts, gpu->name);
 
 	if (!lends_memory(gpu))
-		add(p, PAIR_NOT, "no driver lends the GPU's memory to others: see driver");
+		add(p, PAIR_NOT, "no driver gives the GPU's memory to other drivers: see driver");
 	else if (facts && !facts->gdr)
 		add(p, PAIR_NOT, "CUDA says that the GPU has no GPUDirect RDMA: see gpu-direct");
 }
@@ -176,7 +176,7 @@ static void add_iommu(const struct view *v, struct pair *p)
 		add(p, PAIR_UNKNOWN, "whether the IOMMU translates for %s cannot be seen", peer->name);
 	else if (translates(peer) == SEEN_YES && !straight)
 		add(p, PAIR_SLOW,
-		    "the IOMMU translates for %s, so that all goes through the root complex: see iommu-translates",
+		    "the IOMMU translates for %s, so its transfers go through the root complex: see iommu-translates",
 		    peer->name);
 }
 
@@ -189,7 +189,7 @@ static void add_acs(const struct view *v, struct pair *p)
 		    "bridge %s redirects to the root complex (ACS): setpci -s %s ECAP_ACS+6.w=0:2c would change it",
 		    bridge->name, bridge->name);
 	else if (unseen && p->verdict == PAIR_WELL)
-		add(p, PAIR_UNKNOWN, "whether bridge %s redirects (ACS) needs %s to be seen: %s", unseen->name,
+		add(p, PAIR_UNKNOWN, "to see whether bridge %s redirects (ACS) needs %s: %s", unseen->name,
 		    who_sees(v, unseen), how_to_see(v, unseen));
 }
 

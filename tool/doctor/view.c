@@ -361,7 +361,7 @@ const char *who_sees(const struct view *v, const struct device *d)
 const char *how_to_see(const struct view *v, const struct device *d)
 {
 	if (d->config_cut)
-		return "cat /proc/cmdline    # boot without pci=nommconf; in a virtual machine ask on the host";
+		return "cat /proc/cmdline    # boot without pci=nommconf; in a virtual machine, run this on its host";
 	return v->facts.root ? "peerpin doctor    # on the host, or here after docker run --privileged" :
 			       "sudo peerpin doctor";
 }

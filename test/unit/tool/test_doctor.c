@@ -655,7 +655,7 @@ static void all_bridges_are_told_to_the_kernel_in_one_word(void **state)
 
 	(void)state;
 	advises(&fault, "acs-redirect: setpci -s " DOWN_GPU " ECAP_ACS+6.w=0:2c\n");
-	advises(&fault, "acs-redirect: setpci -s " DOWN_RDMA " ECAP_ACS+6.w=0:2c    # for good");
+	advises(&fault, "acs-redirect: setpci -s " DOWN_RDMA " ECAP_ACS+6.w=0:2c    # to keep it");
 	advises(&fault, "'pci=disable_acs_redir=" DOWN_GPU ";" DOWN_RDMA "'");
 }
 

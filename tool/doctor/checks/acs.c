@@ -38,7 +38,7 @@ static void ask_all(const struct view *v, unsigned char *redirects)
 static void add_redirect(struct report *r, const struct device *bridge, const char *for_good)
 {
 	report_add(r, HEALTH_WARN, bridge->name,
-		   "this bridge between a GPU and a peer redirects to the root complex (ACS control is %04x)",
+		   "this bridge between a GPU and a peer redirects requests to the root complex (ACS control %04x)",
 		   bridge->acs_ctrl);
 	report_type(r, "setpci -s %s ECAP_ACS+6.w=0:2c%s", bridge->name, for_good);
 }
@@ -72,9 +72,9 @@ static void say_for_good(const struct view *v, const unsigned char *redirects, c
 
 	list_bridges(v, redirects, bridges, sizeof(bridges));
 	snprintf(out, size,
-		 "    # for good, in one word for all: add 'pci=disable_acs_redir=%s'%s with its quotes to "
+		 "    # to keep it after a reboot: add 'pci=disable_acs_redir=%s'%s with the quotes to "
 		 "GRUB_CMDLINE_LINUX=\"...\" in /etc/default/grub; update-grub; reboot",
-		 bridges, again ? ", with the bridges that are there already," : "");
+		 bridges, again ? ", merged with the bridges already listed there," : "");
 }
 
 static bool root_ports_redirect(const struct view *v)
@@ -123,13 +123,13 @@ static void tell(const struct view *v, struct report *r, const unsigned char *re
 	add_redirects(v, r, redirects);
 	if (unseen) {
 		report_add(r, HEALTH_UNSEEN, "machine",
-			   "%zu bridge%s between GPUs and peers: ACS needs %s to be seen", unseen,
+			   "%zu bridge%s between GPUs and peers: reading ACS needs %s", unseen,
 			   unseen == 1 ? "" : "s", who_sees(v, first_unseen(v, redirects)));
 		report_type(r, "%s", how_to_see(v, first_unseen(v, redirects)));
 	} else if (!count_that(v, redirects, SEEN_YES)) {
 		report_add(r, HEALTH_OK, "machine",
-			   "no switch between a GPU and a peer redirects to the root complex%s",
-			   root_ports_redirect(v) ? "; root ports do, but that is where they are" : "");
+			   "no switch between a GPU and a peer redirects requests to the root complex%s",
+			   root_ports_redirect(v) ? "; root ports do, but they are part of it" : "");
 	}
 }
 

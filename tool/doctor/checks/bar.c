@@ -29,7 +29,7 @@ static void check_gpu_bar1(const struct view *v, struct report *r, const struct 
 		   text_bytes(bar1.total).at, text_bytes(bar1.used).at, text_bytes(unused).at, text_mib(reserve(v)).at,
 		   text_bytes(fits).at);
 	if (health != HEALTH_OK)
-		report_type(r, "peerpin bar    # who holds it");
+		report_type(r, "peerpin bar    # lists the processes that hold it");
 }
 
 void check_bar1(const struct view *v, struct report *r)
@@ -38,7 +38,7 @@ void check_bar1(const struct view *v, struct report *r)
 	int i;
 
 	if (count_gpus(v) && !v->facts.nr_gpus) {
-		report_add(r, HEALTH_UNSEEN, "machine", "how full BAR1 is, only NVML tells: %s",
+		report_add(r, HEALTH_UNSEEN, "machine", "only NVML knows how full BAR1 is: %s",
 			   *v->facts.nvml_error ? v->facts.nvml_error : "it was not asked");
 		report_type(r, "nvidia-smi -q -d MEMORY");
 		return;
@@ -96,7 +96,7 @@ static void add_size(const struct view *v, struct report *r, const struct device
 			   text_bytes(at_most(v, size)).at);
 		report_type(r, "peerpin bar    # give caches a budget below that: pp_cache(3)");
 	} else {
-		report_add(r, HEALTH_UNSEEN, gpu->name, "BAR1 is %s; whether it could be resized needs %s",
+		report_add(r, HEALTH_UNSEEN, gpu->name, "BAR1 is %s; to see whether it can be resized needs %s",
 			   text_bytes(size).at, who_sees(v, gpu));
 		report_type(r, "%s", how_to_see(v, gpu));
 	}

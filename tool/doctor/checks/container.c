@@ -24,7 +24,7 @@ void check_container(const struct view *v, struct report *r)
 
 	if (in_container(v, &hint)) {
 		report_add(r, HEALTH_OK, "machine",
-			   "this is a container (%s): the host loads drivers, and gives nodes with --device", hint);
+			   "this is a container (%s): its host loads drivers, and --device passes device nodes", hint);
 	}
 }
 
@@ -34,10 +34,10 @@ static void add_missing(const struct view *v, struct report *r, const char *node
 	const char *hint;
 
 	if (in_container(v, &hint)) {
-		report_add(r, HEALTH_FAIL, node, "the driver is loaded, and this container has not its node");
+		report_add(r, HEALTH_FAIL, node, "the driver is loaded, but this container does not have its node");
 		report_docker(r, option);
 	} else {
-		report_add(r, HEALTH_FAIL, node, "the driver is loaded, and its node is not there");
+		report_add(r, HEALTH_FAIL, node, "the driver is loaded, but its node is missing");
 		report_type(r, "%s", command);
 	}
 }

@@ -67,7 +67,7 @@ void check_gpu(const struct view *v, struct report *r)
 	} else if (count) {
 		add_gpus(v, r, count);
 	} else {
-		report_add(r, HEALTH_FAIL, "machine", "there is no GPU of NVIDIA's on the PCI bus");
+		report_add(r, HEALTH_FAIL, "machine", "there is no NVIDIA GPU on the PCI bus");
 		report_type(r, "lspci -nn -d 10de:");
 	}
 }
@@ -77,17 +77,17 @@ void check_gpu(const struct view *v, struct report *r)
 static void add_driver_problem(struct report *r, const struct device *gpu)
 {
 	if (!gpu->driver[0]) {
-		report_add(r, HEALTH_FAIL, gpu->name, "no driver has the GPU");
+		report_add(r, HEALTH_FAIL, gpu->name, "no driver is bound to the GPU");
 		report_type(r, "modprobe nvidia; dmesg | grep NVRM");
 	} else if (is_for_guests(gpu)) {
-		report_add(r, HEALTH_WARN, gpu->name, "the GPU is kept for virtual machines (%s): look there",
-			   gpu->driver);
+		report_add(r, HEALTH_WARN, gpu->name,
+			   "the GPU is reserved for virtual machines (%s): run peerpin doctor there", gpu->driver);
 		report_type(r, "cd /sys/bus/pci; echo > devices/%s/driver_override; echo %s > drivers/%s/unbind; "
 			       "modprobe nvidia; echo %s > drivers/nvidia/bind",
 			    gpu->name, gpu->name, gpu->driver, gpu->name);
 	} else {
-		report_add(r, HEALTH_FAIL, gpu->name, "the GPU's driver is %s, which lends no memory to other drivers",
-			   gpu->driver);
+		report_add(r, HEALTH_FAIL, gpu->name,
+			   "the GPU's driver is %s, which gives no GPU memory to other drivers", gpu->driver);
 		report_type(r, "apt install nvidia-open; echo blacklist %s > /etc/modprobe.d/gpu.conf; reboot",
 			    gpu->driver);
 	}
@@ -122,10 +122,11 @@ void check_driver_flavour(const struct view *v, struct report *r)
 		break;
 	case DRIVER_PROPRIETARY:
 		report_add(r, HEALTH_OK, "machine",
-			   "proprietary kernel modules: nv-p2p for all, dma-bufs from the open ones only");
+			   "proprietary kernel modules: nv-p2p for all modules; only the open ones export dma-bufs");
 		break;
 	case DRIVER_NVIDIA:
-		report_add(r, HEALTH_UNSEEN, "machine", "open or proprietary: the driver's file does not tell");
+		report_add(r, HEALTH_UNSEEN, "machine",
+			   "open or proprietary kernel modules: the driver's version file does not say");
 		report_type(r, "modinfo -F license nvidia    # Dual MIT/GPL: open");
 		break;
 	default:
@@ -147,7 +148,7 @@ void check_driver_nv_p2p(const struct view *v, struct report *r)
 		return;
 	switch (facts_symbol(&v->facts, "nvidia_p2p_get_pages")) {
 	case SEEN_YES:
-		report_add(r, HEALTH_OK, "machine", "the driver lends memory to other drivers (nv-p2p)");
+		report_add(r, HEALTH_OK, "machine", "the driver gives GPU memory to other drivers (nv-p2p)");
 		break;
 	case SEEN_NO:
 		report_add(r, HEALTH_FAIL, "machine",
@@ -193,7 +194,7 @@ void check_driver_race(const struct view *v, struct report *r)
 		return;
 	if (driver_races(v)) {
 		report_add(r, HEALTH_FAIL, "machine",
-			   "driver %s can crash the kernel when memory is freed while another driver unpins it; mended "
+			   "driver %s can crash the kernel when memory is freed while another driver unpins it; fixed "
 			   "in 525.105.17 and 535.14",
 			   v->driver.text);
 		report_type(r, "apt install nvidia-open    # or another way to a driver of 535.14 or later");
@@ -230,7 +231,7 @@ static void add_no_dma_bufs(const struct view *v, struct report *r, const char *
 		report_add(r, HEALTH_WARN, gpu, "no dma-bufs: the kernel was built without them");
 		report_type(r, "scripts/config -e DMA_SHARED_BUFFER    # in the kernel's source; build and boot it");
 	} else {
-		report_add(r, HEALTH_WARN, gpu, "no dma-bufs, says CUDA: they need a GPU since Turing and driver 515");
+		report_add(r, HEALTH_WARN, gpu, "CUDA reports no dma-bufs: they need Turing or newer, and driver 515");
 		report_type(r, "nvidia-smi -i %s -q | grep -i -e architecture -e 'driver version'", gpu);
 	}
 }
@@ -240,7 +241,7 @@ static void check_gpu_dma_buf(const struct view *v, struct report *r, const char
 	const struct gpu_facts *gpu = facts_gpu(&v->facts, name);
 
 	if (!gpu || gpu->dma_buf < 0) {
-		report_add(r, HEALTH_UNSEEN, name, "CUDA does not know this GPU, so not whether it exports dma-bufs");
+		report_add(r, HEALTH_UNSEEN, name, "CUDA does not list this GPU: not known whether it exports dma-bufs");
 		report_type(r, "nvidia-smi -i %s; env | grep CUDA_VISIBLE_DEVICES", name);
 	} else if (gpu->dma_buf) {
 		report_add(r, HEALTH_OK, name, "its memory can be exported as dma-bufs");
@@ -255,7 +256,7 @@ void check_dma_buf(const struct view *v, struct report *r)
 	int i;
 
 	if (count_gpus(v) && !cuda_answered(v)) {
-		report_add(r, HEALTH_UNSEEN, "machine", "whether GPUs export dma-bufs, only CUDA tells: %s",
+		report_add(r, HEALTH_UNSEEN, "machine", "only CUDA knows whether GPUs export dma-bufs: %s",
 			   *error ? error : "it was not asked");
 		report_type(r, "nvidia-smi; ldconfig -p | grep libcuda.so.1");
 		return;
@@ -276,8 +277,8 @@ void check_gpu_direct(const struct view *v, struct report *r)
 			report_add(r, HEALTH_OK, address(v, i), "GPUDirect RDMA is supported, says CUDA");
 		} else if (gpu && !gpu->gdr) {
 			report_add(r, HEALTH_FAIL, address(v, i),
-				   "GPUDirect RDMA is not supported, says CUDA: it is on Tesla and Quadro GPUs, and "
-				   "not in every virtual GPU");
+				   "GPUDirect RDMA is not supported, says CUDA: Tesla and Quadro GPUs have it, but "
+				   "not every virtual GPU");
 			report_type(r, "nvidia-smi -i %s -q | grep -i -e 'product name' -e 'virtualization mode'",
 				    address(v, i));
 		}

@@ -93,8 +93,8 @@ void check_host_bridge(const struct view *v, struct report *r)
 	found = cpu_is_trusted(v) ? NULL : find_distrusted(v);
 	if (found) {
 		report_add(r, HEALTH_WARN, found->name,
-			   "host bridge %04x:%04x is not on the kernel's list: its p2pdma (NVMe and others, not "
-			   "nv-p2p) refuses to go through it",
+			   "host bridge %04x:%04x is not on the kernel's list: p2pdma (used by NVMe and others, not "
+			   "by nv-p2p) refuses transfers through it",
 			   found->vendor, found->device);
 		report_type(r, "peerpin topo    # and move GPU and peer below one switch");
 	}

@@ -61,7 +61,7 @@ void check_iommu(const struct view *v, struct report *r)
 	} else if (count_that(v, SEEN_YES)) {
 		report_add(r, HEALTH_OK, "machine", "the IOMMU is in use, and translates for GPUs or peers");
 	} else {
-		report_add(r, HEALTH_OK, "machine", "the IOMMU passes through what GPUs and peers do");
+		report_add(r, HEALTH_OK, "machine", "the IOMMU does not translate for GPUs and peers");
 	}
 }
 
@@ -108,7 +108,7 @@ static void type_change_group(const struct view *v, struct report *r, int group)
 	list_group(v, group, devices, sizeof(devices));
 	report_type(r, "cd /sys/bus/pci; all='%s'; for d in $all; do echo $d > devices/$d/driver/unbind; done; "
 		       "echo identity > /sys/kernel/iommu_groups/%d/type; for d in $all; do echo $d > drivers_probe; "
-		       "done    # all of its group stop meanwhile",
+		       "done    # stops all devices of the group meanwhile",
 		    devices, group);
 }
 
@@ -144,7 +144,7 @@ static void add_ats(const struct view *v, struct report *r, const struct device 
 			   "the IOMMU translates, and ATS is off by the kernel's command line");
 		report_type(r, "remove pci=noats from GRUB_CMDLINE_LINUX in /etc/default/grub; update-grub; reboot");
 	} else {
-		report_add(r, HEALTH_WARN, d->name, "the IOMMU translates, and ATS, which the device has, is off");
+		report_add(r, HEALTH_WARN, d->name, "the IOMMU translates, and the device's ATS is off");
 		report_type(r, "sudo dmesg | grep -i -e 'ATS' -e 'Device-TLB'; lspci -vvs %s | grep -A1 ATSCap",
 			    d->name);
 	}

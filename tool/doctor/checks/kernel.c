@@ -10,8 +10,8 @@
 static void add_unknown(const struct view *v, struct report *r, const char *key)
 {
 	report_add(r, HEALTH_UNSEEN, key, "the kernel's configuration cannot be seen: %s",
-		   *v->facts.config_error ? v->facts.config_error : "it is not among what is known");
-	report_type(r, "modprobe configs || apt install --reinstall linux-image-$(uname -r)    # either brings it; in "
+		   *v->facts.config_error ? v->facts.config_error : "the tree does not have it");
+	report_type(r, "modprobe configs || apt install --reinstall linux-image-$(uname -r)    # either provides it; in "
 		       "a container: -v /boot:/boot:ro");
 }
 
@@ -73,7 +73,7 @@ void check_kernel_signatures(const struct view *v, struct report *r)
 	const char *why = why_enforced(v);
 
 	if (why && module_loaded(v, "peerpin") == SEEN_YES) {
-		report_add(r, HEALTH_OK, "machine", "the kernel takes signed modules only (%s), and peerpin's is", why);
+		report_add(r, HEALTH_OK, "machine", "the kernel takes signed modules only (%s); peerpin is signed", why);
 	} else if (why) {
 		report_add(r, HEALTH_WARN, "machine",
 			   "the kernel takes signed modules only (%s): others are refused with \"Key was rejected by "
@@ -117,7 +117,7 @@ static void type_raise_limit(const struct view *v, struct report *r)
 		report_type(r, "docker run --ulimit memlock=-1 ...    # or --cap-add IPC_LOCK, where the container is "
 			       "started");
 	else
-		report_type(r, "ulimit -l unlimited    # root before that: echo '* - memlock unlimited' >> "
+		report_type(r, "ulimit -l unlimited    # before that, as root: echo '* - memlock unlimited' >> "
 			       "/etc/security/limits.conf");
 }
 
@@ -126,10 +126,10 @@ static void judge_limit(const struct view *v, struct report *r, uint64_t limit)
 	if (limit >= small_limit) {
 		report_add(r, HEALTH_OK, "RLIMIT_MEMLOCK", "%s", text_bytes(limit).at);
 	} else if (!limit_binds(v)) {
-		report_add(r, HEALTH_OK, "RLIMIT_MEMLOCK", "%s, which does not bind who has CAP_IPC_LOCK",
+		report_add(r, HEALTH_OK, "RLIMIT_MEMLOCK", "%s, which does not apply with CAP_IPC_LOCK",
 			   text_bytes(limit).at);
 	} else {
-		report_add(r, HEALTH_WARN, "RLIMIT_MEMLOCK", "%s is all the host memory that a process may register",
+		report_add(r, HEALTH_WARN, "RLIMIT_MEMLOCK", "a process may register at most %s of host memory",
 			   text_bytes(limit).at);
 		type_raise_limit(v, r);
 	}

@@ -9,8 +9,8 @@ void check_peermem_both(const struct view *v, struct report *r)
 {
 	if (module_loaded(v, "nvidia_peermem") == SEEN_YES && module_loaded(v, "nv_peer_mem") == SEEN_YES) {
 		report_add(r, HEALTH_FAIL, "nv_peer_mem",
-			   "nvidia_peermem and nv_peer_mem are both loaded: only one can be, and nv_peer_mem is the "
-			   "old one");
+			   "nvidia_peermem and nv_peer_mem are both loaded: only one can work, and nv_peer_mem is "
+			   "obsolete");
 		report_type(r, "service nv_peer_mem stop; rmmod nv_peer_mem; dpkg -P nvidia-peer-memory "
 			       "nvidia-peer-memory-dkms");
 	}
@@ -21,29 +21,29 @@ static void add_old(const struct view *v, struct report *r)
 	if (module_loaded(v, "nvidia_peermem") == SEEN_YES)
 		return;
 	report_add(r, HEALTH_WARN, "nv_peer_mem",
-		   "nv_peer_mem is loaded, which nvidia-peermem replaced with driver 470: no persistent pins");
+		   "nv_peer_mem is loaded, which has no persistent pins; since driver 470 nvidia-peermem replaces it");
 	report_type(r, "service nv_peer_mem stop; rmmod nv_peer_mem; modprobe nvidia-peermem");
 }
 
 static void type_ask_cuda(struct report *r)
 {
-	report_type(r, "nvidia-smi; ldconfig -p | grep libcuda.so.1    # CUDA tells; then peerpin doctor again");
+	report_type(r, "nvidia-smi; ldconfig -p | grep libcuda.so.1    # make CUDA work; then peerpin doctor again");
 }
 
 static void add_none(const struct view *v, struct report *r)
 {
 	switch (dma_bufs_suffice(v)) {
 	case SEEN_YES:
-		report_add(r, HEALTH_OK, "nvidia_peermem", "not loaded, and not needed: dma-bufs do the same");
+		report_add(r, HEALTH_OK, "nvidia_peermem", "not loaded, and not needed: dma-bufs replace it");
 		break;
 	case SEEN_NO:
 		report_add(r, HEALTH_WARN, "nvidia_peermem",
-			   "not loaded, so that RDMA devices get no GPU memory but by dma-buf");
+			   "not loaded: RDMA devices can get GPU memory only by dma-buf");
 		report_type(r, "modprobe nvidia-peermem");
 		break;
 	default:
 		report_add(r, HEALTH_UNSEEN, "nvidia_peermem",
-			   "not loaded; whether dma-bufs do the same cannot be seen: see dma-buf and rdma");
+			   "not loaded; whether dma-bufs can replace it cannot be seen: see dma-buf and rdma");
 		type_ask_cuda(r);
 	}
 }
@@ -69,19 +69,19 @@ static void add_no_symbols(const struct view *v, struct report *r)
 
 	switch (dma_bufs_suffice(v)) {
 	case SEEN_YES:
-		report_add(r, HEALTH_OK, "ib_core", "%s; dma-bufs do without", why);
+		report_add(r, HEALTH_OK, "ib_core", "%s; dma-bufs do not need it", why);
 		break;
 	case SEEN_NO:
 		if (dma_bufs_help(v) == SEEN_NO)
 			report_add(r, HEALTH_FAIL, "ib_core", "%s", why);
 		else
 			report_add(r, HEALTH_WARN, "ib_core",
-				   "%s; dma-bufs do without, but not of all GPUs: see dma-buf", why);
-		report_type(r, "install MLNX_OFED (DOCA-OFED), then the GPU's driver once more: its nvidia-peermem is "
-			       "built with what is there");
+				   "%s; dma-bufs do not need it, but not all GPUs export them: see dma-buf", why);
+		report_type(r, "install MLNX_OFED (DOCA-OFED), then reinstall the GPU's driver, which builds "
+			       "nvidia-peermem against it");
 		break;
 	default:
-		report_add(r, HEALTH_UNSEEN, "ib_core", "%s; whether dma-bufs do without cannot be seen", why);
+		report_add(r, HEALTH_UNSEEN, "ib_core", "%s; whether dma-bufs are enough cannot be seen", why);
 		type_ask_cuda(r);
 	}
 }
@@ -98,7 +98,7 @@ void check_peermem_symbols(const struct view *v, struct report *r)
 	case SEEN_YES:
 		report_add(r, HEALTH_OK, "ib_core",
 			   "the RDMA core has peer memory; if modprobe nvidia-peermem says \"Invalid argument\", "
-			   "install the GPU's driver once more");
+			   "reinstall the GPU's driver");
 		break;
 	default:
 		report_add(r, HEALTH_UNSEEN, "ib_core", "whether the RDMA core has peer memory cannot be seen");

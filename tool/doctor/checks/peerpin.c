@@ -13,7 +13,7 @@ void check_peerpin_module(const struct view *v, struct report *r)
 		break;
 	case SEEN_NO:
 		report_add(r, HEALTH_WARN, "peerpin",
-			   "not loaded: its drivers cannot pin, and programs are left with dma-bufs");
+			   "not loaded: its drivers cannot pin, and programs can use only dma-bufs");
 		report_type(r, "modprobe peerpin");
 		break;
 	default:
@@ -49,10 +49,11 @@ static void add_no_node(const struct view *v, struct report *r)
 	const char *hint;
 
 	if (in_container(v, &hint)) {
-		report_add(r, HEALTH_FAIL, "/dev/peerpin", "the module is loaded, and this container has not its node");
+		report_add(r, HEALTH_FAIL, "/dev/peerpin",
+			   "the module is loaded, but this container does not have its node");
 		report_docker(r, "--device=/dev/peerpin");
 	} else {
-		report_add(r, HEALTH_FAIL, "/dev/peerpin", "the module is loaded, and its node is not there");
+		report_add(r, HEALTH_FAIL, "/dev/peerpin", "the module is loaded, but its node is missing");
 		report_type(r, "mknod -m 666 /dev/peerpin c 10 $(awk '$2 == \"peerpin\" {print $1}' /proc/misc)");
 	}
 }
@@ -67,8 +68,8 @@ static void add_refused(const struct view *v, struct report *r, const struct nod
 		report_docker(r, "--device=/dev/peerpin");
 	} else if (permission) {
 		report_type(r, "cp /usr/lib/udev/rules.d/60-peerpin.rules /etc/udev/rules.d/; udevadm control "
-			       "--reload; udevadm trigger --name-match=peerpin    # for everybody (of make install: "
-			       "below /usr/local/lib); or join its group");
+			       "--reload; udevadm trigger --name-match=peerpin    # for all users (after make install "
+			       "copy it from /usr/local/lib); or join its group");
 	} else {
 		report_type(r, "dmesg | grep peerpin; rmmod peerpin_nv peerpin; modprobe peerpin_nv");
 	}
@@ -81,7 +82,7 @@ void check_peerpin_node(const struct view *v, struct report *r)
 	if (module_loaded(v, "peerpin") != SEEN_YES)
 		return;
 	if (!node) {
-		report_add(r, HEALTH_UNSEEN, "/dev/peerpin", "this tree says nothing of device nodes");
+		report_add(r, HEALTH_UNSEEN, "/dev/peerpin", "this tree has no facts about device nodes");
 		report_type(r, "peerpin doctor --capture FILE.tar    # on that machine");
 	} else if (node->mode < 0) {
 		add_no_node(v, r);

@@ -15,9 +15,9 @@ static bool is_arm64(const struct view *v)
 
 static void add_arm64(const struct view *v, struct report *r)
 {
-	report_add(r, HEALTH_WARN, "machine", "ARM64, %s: whether peers can reach each other is not guaranteed",
+	report_add(r, HEALTH_WARN, "machine", "ARM64, %s: it is not guaranteed that peers can reach each other",
 		   is_tegra(v) ? "with a GPU on the PCI bus" : "neither Jetson nor Drive");
-	report_type(r, "peerpin copy --verify    # it says whether this platform can");
+	report_type(r, "peerpin copy --verify    # tests whether this platform can");
 }
 
 /* A Jetson-class board (IGX Orin) may have a discrete GPU too; the rules for the integrated GPU do not apply to it. */
@@ -36,7 +36,7 @@ void check_platform(const struct view *v, struct report *r)
 	} else if (v->cpuinfo[0]) {
 		report_add(r, HEALTH_OK, "machine", "no platform with known limits");
 	} else {
-		report_add(r, HEALTH_UNSEEN, "machine", "what processor this is cannot be seen");
+		report_add(r, HEALTH_UNSEEN, "machine", "the type of the processor cannot be seen");
 		report_type(r, "cat /proc/cpuinfo");
 	}
 }
