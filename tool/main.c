@@ -10,7 +10,7 @@ static int help(int argc, char **argv);
 
 static const struct command help_command = {
 	.name = "help",
-	.summary = "what there is",
+	.summary = "list the commands, or show the usage of one",
 	.usage = "help [COMMAND]",
 	.run = help,
 };
@@ -90,7 +90,7 @@ static int finish(int status)
 {
 	if (!fflush(stdout) && !ferror(stdout))
 		return status;
-	fail("the output could not be written: its disk is full or it was closed; give it another place");
+	fail("the output could not be written: its disk is full or its pipe is closed; redirect it elsewhere");
 	return status ? status : EXIT_FAILED;
 }
 

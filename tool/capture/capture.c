@@ -49,12 +49,11 @@ static int add_old_facts(struct entries *e, const struct tree *tree)
 
 static void tell(const struct entries *e, const char *file, bool live)
 {
-	printf("%s: %zu files, without serial numbers, names and addresses in networks\n", file,
-	       e->count);
+	printf("%s: %zu files, without serial numbers, host names and network addresses\n", file, e->count);
 	if (e->unseen)
 		printf("%zu of them could not be read%s\n", e->unseen,
 		       live && geteuid() ? "; type: sudo peerpin doctor --capture FILE.tar" : "");
-	printf("see what is in it: tar tvf %s; what follows from it: peerpin doctor --root %s\n", file, file);
+	printf("list its files: tar tvf %s; read its report: peerpin doctor --root %s\n", file, file);
 }
 
 int capture(const struct tree *tree, const char *file)

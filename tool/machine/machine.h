@@ -18,8 +18,8 @@ enum {
 };
 
 /* Format for fail(); its argument is MACHINE_MAX_PAIRS */
-#define MACHINE_TOO_LARGE "there are more than %d pairs of GPUs and peers, which no machine has; give --root one that was " \
-	"captured by: peerpin doctor --capture FILE.tar"
+#define MACHINE_TOO_LARGE "there are more than %d pairs of GPUs and peers, which no real machine has; give --root a " \
+	"tree made by: peerpin doctor --capture FILE.tar"
 
 enum device_kind {
 	DEVICE_NONE,		/* cannot be a peer: USB, sound, a chipset's parts */

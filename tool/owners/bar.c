@@ -78,7 +78,7 @@ static void print_gpu(unsigned int index, const struct pp_bar1 *gpu, uint64_t re
 	       text_mib(gpu->used).at);
 	printf("        Free                              : %s\n",
 	       text_mib(gpu->free).at);
-	printf("        Fits                              : %s, as the driver keeps %s\n",
+	printf("        Fits                              : %s (the driver reserves %s)\n",
 	       text_mib(bar1_fits(gpu, reserve)).at, text_mib(reserve).at);
 }
 
@@ -120,7 +120,7 @@ static void print_owners(const struct owners *owners)
 		puts(sees_all(owners) ? "No process has /dev/peerpin open." :
 					"None of your processes has /dev/peerpin open.");
 	if (owners->unreadable)
-		printf("%u processes of other users were not looked at.\n", owners->unreadable);
+		printf("%u processes of other users could not be examined.\n", owners->unreadable);
 }
 
 static void print_text(const struct state *s)
@@ -240,7 +240,7 @@ static int run(int argc, char **argv)
 
 const struct command bar_command = {
 	.name = "bar",
-	.summary = "show how full each GPU's BAR1 is, and who holds what",
+	.summary = "show how full each GPU's BAR1 is, and which process holds it",
 	.usage = "bar [--json]",
 	.run = run,
 };

@@ -97,7 +97,7 @@ static void note_not_core(struct top_sample *s, int error)
 	else if (error == -EACCES)
 		note(s, "only your own processes are seen, and no peers; type: sudo peerpin top");
 	else
-		note(s, "the core's counts are not there; type: mount -t debugfs none /sys/kernel/debug");
+		note(s, "the core's counters cannot be found; type: mount -t debugfs none /sys/kernel/debug");
 }
 
 static void read_fdinfo(struct top_search *search, struct owners *out)

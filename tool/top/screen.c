@@ -171,10 +171,10 @@ static void draw_help(void)
 	static const char *const lines[] = {
 		"q          quit",
 		"s          sort by bytes, regions, pins/s, name",
-		"/          show names with this in them, or pids",
+		"/          show only matching names or pids",
 		"Esc        show all again",
 		"Up, Down   scroll; PgUp, PgDn by a page",
-		"?          this; any key goes back",
+		"?          this help; any key closes it",
 		"BAR1: | in use  : kept by the driver  . free",
 		"-  not known: see peerpin-top(1)",
 	};

@@ -22,7 +22,7 @@ static int run(int argc, char **argv)
 
 const struct command top_command = {
 	.name = "top",
-	.summary = "show who pins what and how fast, live",
+	.summary = "show live which processes pin memory, and how fast",
 	.usage = "top [--once] [--interval SECONDS] [--count N]",
 	.run = run,
 };

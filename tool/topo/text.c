@@ -141,7 +141,7 @@ static void print_legend(FILE *f)
 {
 	enum path_class class;
 
-	fputs("\nWhat is on the way (11.4: the first two are best, the next two slower, the last may not work)\n", f);
+	fputs("\nClasses of paths (guide 11.4: first two best, next two slower, the last may not work)\n", f);
 	for (class = PATH_PIX; class <= PATH_SYS; class++)
 		fprintf(f, "  %-4s  %s\n", path_class_name(class), path_class_text(class));
 }
@@ -158,12 +158,12 @@ static bool knows_a_link(const struct topo *t)
 
 static void print_matrices(const struct topo *t, FILE *f)
 {
-	fputs("\nPaths over PCIe (NVLink is not looked at)\n", f);
+	fputs("\nPaths over PCIe (NVLink is not considered)\n", f);
 	print_matrix(t, class_cell, f);
 	print_legend(f);
 	if (!knows_a_link(t))
 		return;
-	fputs("\nThe slowest link on the way, GB/s in each direction\n", f);
+	fputs("\nThe slowest link of each path, GB/s in each direction\n", f);
 	print_matrix(t, rate_cell, f);
 }
 

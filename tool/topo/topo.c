@@ -58,7 +58,7 @@ static int draw(const struct topo *t, const char *path)
 	topo_svg(t, f);
 	failed = ferror(f);
 	if (fclose(f) || failed)
-		return fail("%s could not be written to its end: %s; give --svg another file", path, strerror(errno));
+		return fail("%s could not be written completely: %s; give --svg another file", path, strerror(errno));
 	return EXIT_OK;
 }
 
@@ -79,7 +79,7 @@ static int explain(const struct topo_args *args, int error)
 		return fail("%s has no sys/bus/pci/devices; make it with: peerpin doctor --capture FILE.tar",
 			    args->root);
 	if (error == -ENOENT)
-		return fail("there is no PCI to be seen in /sys; type: mount -t sysfs sysfs /sys");
+		return fail("there are no PCI devices in /sys; type: mount -t sysfs sysfs /sys");
 	if (error == -E2BIG)
 		return fail(MACHINE_TOO_LARGE, MACHINE_MAX_PAIRS);
 	return fail("the list of PCI devices cannot be read: %s; type: sudo peerpin topo", strerror(-error));

@@ -59,7 +59,7 @@ int explain_peer(const char *name, int error)
 		return no_peer(name);
 	case -ENOTTY:
 	case -EISDIR:
-		return fail("%s is no peer device; give --peer lsi0, for example", name);
+		return fail("%s is not a peer device; give --peer lsi0, for example", name);
 	case -EACCES:
 		return fail("no permission to open %s; type: sudo peerpin ...", name);
 	default:
@@ -72,7 +72,7 @@ static const char *advice(uint32_t reason)
 {
 	switch (reason) {
 	case PEERPIN_REASON_NO_BAR1:
-		return "give a smaller --size, as the driver reserves some of what is free, or see who holds it: peerpin bar";
+		return "give a smaller --size (the driver reserves a part of BAR1), or see its users: peerpin bar";
 	case PEERPIN_REASON_NO_PROVIDER:
 		return "type: modprobe peerpin_nv";
 	case PEERPIN_REASON_MEMLOCK:
@@ -80,7 +80,7 @@ static const char *advice(uint32_t reason)
 	case PEERPIN_REASON_LIMIT:
 	case PEERPIN_REASON_PROCESS_BYTES:
 	case PEERPIN_REASON_TOTAL_BYTES:
-		return "see who holds what: peerpin bar; the limits are in /sys/module/peerpin/parameters";
+		return "see which process pins what: peerpin bar; the limits are in /sys/module/peerpin/parameters";
 	default:
 		return "see the kernel's log: dmesg";
 	}
@@ -120,7 +120,7 @@ const char *why_no_bar1(unsigned int found, int error)
 	case -EOPNOTSUPP:
 		return "the GPU is integrated: it has no BAR1, and peers reach the CPU's memory; see peerpin doctor";
 	default:
-		return found ? "a GPU does not answer; see which of them nvidia-smi lists, and the kernel's log: dmesg" :
+		return found ? "a GPU does not answer; see which GPUs nvidia-smi lists, and the kernel's log: dmesg" :
 			       "NVML failed; see whether nvidia-smi works, and the kernel's log: dmesg";
 	}
 }

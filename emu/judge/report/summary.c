@@ -41,7 +41,7 @@ static const char *first_untold(const struct run *run)
 static void say_untold(struct summary *s)
 {
 	if (s->untold)
-		snprintf(s->why, sizeof(s->why), "in %zu scenario%s not all was seen: %s", s->untold,
+		snprintf(s->why, sizeof(s->why), "%zu scenario%s may have missed a violation: %s", s->untold,
 			 s->untold == 1 ? "" : "s", first_untold(s->run));
 }
 
@@ -141,15 +141,15 @@ const char *summary_stop(const struct summary *summary)
 {
 	static const char *const reasons[] = {
 		[STOP_NONE] = NULL,
-		[STOP_FIRST] = "stopped at the first, as --first says",
+		[STOP_FIRST] = "stopped at the first violation (--first)",
 		[STOP_SIGNAL] = "stopped by a signal",
-		[STOP_TIME] = "two minutes were over; --full takes the time it needs",
-		[STOP_NOTHING] = "the test program has pinned no GPU memory, so nothing can be said of the driver",
-		[STOP_UNCALLED] = "no call of the test program on a device of the driver was seen, so nothing can be said of "
-				  "it; open its device, and call by the C library, as statically linked programs do not",
-		[STOP_NOT_FIRED] = "what the scenario was to do could not be done: the test does not come so far, or there is "
-				   "nothing to take away",
-		[STOP_FAILED] = "the virtual machine could not go on",
+		[STOP_TIME] = "two minutes were over; --full has no time limit",
+		[STOP_NOTHING] = "the test program has pinned no GPU memory, so the driver was not tested",
+		[STOP_UNCALLED] = "no call of the test program on a device of the driver was seen, so the driver was "
+				  "not tested; open its device, and link the test dynamically with the C library",
+		[STOP_NOT_FIRED] = "the fault of the scenario could not be injected: the test does not come so far, or "
+				   "there is no memory to revoke",
+		[STOP_FAILED] = "the virtual machine could not run the scenarios",
 	};
 
 	enum stop stop = summary->run->stop;
@@ -157,10 +157,10 @@ const char *summary_stop(const struct summary *summary)
 	if ((stop == STOP_NONE || stop == STOP_TIME) && *summary->why)
 		return summary->why;
 	if (stop == STOP_TIME && summary->untried)
-		return "two minutes were over before each rule was tried; --full takes the time it needs";
+		return "two minutes were over before each rule was tried; --full has no time limit";
 	if (stop == STOP_NONE && is_unseen(summary->run))
-		return "no call of the test program on a device of the driver was seen, so nothing was done at one; those "
-		       "of statically linked programs are not";
+		return "no call of the test program on a device of the driver was seen, so no fault was injected at a "
+		       "call; calls of statically linked programs cannot be seen";
 	return reasons[stop];
 }
 

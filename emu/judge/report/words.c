@@ -9,27 +9,27 @@ struct words {
 
 /* The number in the key follows the text. */
 static const struct words keys[] = {
-	{ "scatter=0", "neighbouring pages of memory lie side by side" },
-	{ "version=", "page tables are of version " },
+	{ "scatter=0", "neighbouring pages of GPU memory have neighbouring bus addresses" },
+	{ "version=", "page tables have version " },
 	{ "copies=2", "two processes run the test at once" },
 	{ "delay=", "free callbacks begin late, by this many ms: " },
-	{ "bar1=", "of BAR1 there is left to pin, in bytes: " },
-	{ "alloc=", "of the driver's allocations this one fails: " },
-	{ "fail=get_pages:", "of the calls of get_pages this one fails: " },
-	{ "fail=dma_map:", "of the calls of dma_map_pages this one fails: " },
+	{ "bar1=", "BAR1 has room for only this many bytes of pins: " },
+	{ "alloc=", "this allocation of the driver fails: number " },
+	{ "fail=get_pages:", "this call of get_pages fails: number " },
+	{ "fail=dma_map:", "this call of dma_map_pages fails: number " },
 };
 
 static const struct words actions[] = {
-	{ "revoke", "the GPU memory is taken away" },
-	{ "during", "the GPU memory is taken away some time after it began" },
+	{ "revoke", "the GPU memory is revoked" },
+	{ "during", "the GPU memory is revoked some time after the call began" },
 	{ "kill", "the test is killed" },
-	{ "fork", "a child is forked that holds everything open for longer" },
+	{ "fork", "a child is forked that keeps all files open for longer" },
 	{ "foreign", "another process opens the node and makes the same calls" },
 	{ "inherit", "a forked child makes this call first" },
 	{ "exit", "the test exits" },
 	{ "late-close", "the GPU's files are closed before the driver's" },
-	{ "rmmod", "somebody tries to remove the module" },
-	{ "unbind", "the device is taken from the driver" },
+	{ "rmmod", "another process tries to remove the module" },
+	{ "unbind", "the device is unbound from the driver" },
 };
 
 static void put_action(FILE *file, const char *action)
@@ -77,5 +77,5 @@ void words_of_scenario(FILE *file, const struct scenario *scenario, const struct
 			return;
 		}
 	}
-	fputs("nothing is done to it", file);
+	fputs("no fault is injected", file);
 }

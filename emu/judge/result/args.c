@@ -91,7 +91,7 @@ static int parse_option(int option, const char *word, struct verify_args *out)
 static int take_test_args(int argc, char **argv, struct verify_args *out)
 {
 	if (optind < argc && strcmp(argv[optind - 1], "--"))
-		return usage_error("verify does not know what to do with %s: the test's arguments go behind --",
+		return usage_error("verify does not know what to do with %s: the test's arguments go after --",
 				   argv[optind]);
 	out->test_args = argv + optind;
 	return 0;

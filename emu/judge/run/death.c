@@ -132,7 +132,7 @@ static void judge_log(struct result *result, FILE *file)
 	read_log(&reading, file);
 	if (reading.complained || result->nr_findings > before)
 		return;
-	result_find(result, "hang", "the machine did not go on, and its kernel does not say why");
+	result_find(result, "hang", "the virtual machine hung or died, and its kernel log does not say why");
 	add_last_words(result, file);
 }
 
@@ -141,7 +141,7 @@ void death_judge(struct result *result, const char *log)
 	FILE *file = fopen(log, "re");
 
 	if (!file) {
-		result_find(result, "hang", "the machine did not go on, and left no log");
+		result_find(result, "hang", "the virtual machine hung or died, and left no log");
 		return;
 	}
 	judge_log(result, file);

@@ -101,7 +101,7 @@ static int root_of_builder(struct place *place, const char *program, const char 
 	}
 	ret = read_root(place, ends[0]);
 	if (waitpid(pid, &status, 0) < 0 || status || ret)
-		return could_not("%s build failed, as said above", program);
+		return could_not("%s build failed; see its messages above", program);
 	return 0;
 }
 
@@ -139,7 +139,7 @@ static int find_root(struct place *place, const char *kernel)
 	if (access(place->run, X_OK))
 		return could_not("there is no %s; set PEERPIN_ROOT to peerpin's source tree", place->run);
 	if (access(place->guest, X_OK))
-		return could_not("there is no %s; type there: make", place->guest);
+		return could_not("there is no %s; type make in that source tree", place->guest);
 	return 0;
 }
 

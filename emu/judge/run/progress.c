@@ -48,7 +48,7 @@ static void put_line(FILE *line, const struct progress *progress, const char *id
 	if (planned)
 		fprintf(line, "%zu of %zu scenarios", done, planned);
 	else
-		fprintf(line, "%zu scenarios, to see what there is to try", done);
+		fprintf(line, "%zu scenarios, to find what can be tested", done);
 	fprintf(line, ", %zu broke a rule", found);
 	if (planned && done)
 		put_time_left(line, progress, done, planned);

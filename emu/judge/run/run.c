@@ -227,7 +227,7 @@ static void begin_again(struct session *s)
 static void give_up(struct run *run)
 {
 	progress_clear(&run->progress);
-	fail("the virtual machine did not run the scenarios; what it said:");
+	fail("the virtual machine did not run the scenarios; its output:");
 	show_complaints(run->place);
 	run->stop = STOP_FAILED;
 }
@@ -328,7 +328,7 @@ static void run_only(struct run *run)
 	struct scenario scenario;
 
 	if (scenario_parse(run->args->only, &scenario)) {
-		usage_error("there is no scenario %s: --only takes what a report says", run->args->only);
+		usage_error("there is no scenario %s: --only takes an id from a report", run->args->only);
 		run->stop = STOP_FAILED;
 		return;
 	}

@@ -245,7 +245,7 @@ static void a_test_that_does_not_call_the_driver_is_no_trial(void **state)
 	(void)state;
 	assert_int_equal(verify_trial("", "3 pins 0 own 0 calls 1 devices"), 2);
 	says(out, "x.ko: incomplete\n");
-	says(out, "no call of the test program on a device of the driver was seen, so nothing can be said of it");
+	says(out, "no call of the test program on a device of the driver was seen, so the driver was not tested");
 	says_not(out, " ok\n");
 	assert_int_equal(lines_of("boots"), 1);
 	assert_int_equal(verify_trial("--only plain", "3 pins 0 own 0 calls 1 devices"), 2);
@@ -255,7 +255,7 @@ static void a_test_that_does_not_call_the_driver_is_no_trial(void **state)
 	says_not(out, "no call");
 	assert_int_equal(verify_trial("", "3 pins 1 own 0 calls 1 devices"), 0);
 	says(out, "x.ko: clean\n");
-	says(out, "no call of the test program on a device of the driver was seen, so nothing was done at one");
+	says(out, "no call of the test program on a device of the driver was seen, so no fault was injected at a call");
 }
 
 static void a_scenario_alone_is_no_trial_either(void **state)
@@ -395,7 +395,7 @@ static void a_broken_rule_is_told(void **state)
 	says(out, "x.ko: BROKEN: call-in-callback (11.3): ");
 	says(out, "rules broken: 2\n");
 	says(out, "memory-leaked                   BROKEN        1  plain/revoke-at-kernel-2\n");
-	says(out, "plain/revoke-at-kernel-2: at the driver's event 2 (dma_map_pages by x) the GPU memory is taken");
+	says(out, "plain/revoke-at-kernel-2: at the driver's event 2 (dma_map_pages by x) the GPU memory is revoked");
 	says(out, "--only plain/revoke-at-kernel-2 -- 'it'\\''s'\n");
 	says(out, "    a line\n");
 }
@@ -521,7 +521,7 @@ static void what_was_not_seen_is_no_verdict(void **state)
 		   "echo \"untold $1 too many\"; echo \"end $1 clean\"; }\n");
 	assert_int_equal(verify(""), 2);
 	says(out, "x.ko: incomplete");
-	says(out, "rules broken: 0; in 1 scenario not all was seen: too many");
+	says(out, "rules broken: 0; 1 scenario may have missed a violation: too many");
 	remove_files();
 	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] || return\n"
 		   "echo \"untold $1 too many\"; echo \"begin $1\"; echo \"end $1 clean\"; }\n");

@@ -93,7 +93,7 @@ static void progress_fits(void **state)
 	assert_string_equal(progress_of(200), "\r\033[K100 of 200 scenarios, 17 broke a rule, \r\033[K");
 	terminal.length = 0;
 	ioctl(terminal.slave, TIOCSWINSZ, &(struct winsize) { .ws_row = 24, .ws_col = 200 });
-	assert_non_null(strstr(progress_of(0), "what there is to try, 17 broke a rule; now high-memory/late-close-at-user-1000\r"));
+	assert_non_null(strstr(progress_of(0), "what can be tested, 17 broke a rule; now high-memory/late-close-at-user-1000\r"));
 	assert_int_equal(strncmp(terminal.said, begin, strlen(begin)), 0);
 	/* one that does not say */
 	terminal.length = 0;

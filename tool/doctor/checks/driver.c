@@ -241,7 +241,7 @@ static void check_gpu_dma_buf(const struct view *v, struct report *r, const char
 	const struct gpu_facts *gpu = facts_gpu(&v->facts, name);
 
 	if (!gpu || gpu->dma_buf < 0) {
-		report_add(r, HEALTH_UNSEEN, name, "CUDA does not list this GPU: not known whether it exports dma-bufs");
+		report_add(r, HEALTH_UNSEEN, name, "CUDA does not list this GPU; it may or may not export dma-bufs");
 		report_type(r, "nvidia-smi -i %s; env | grep CUDA_VISIBLE_DEVICES", name);
 	} else if (gpu->dma_buf) {
 		report_add(r, HEALTH_OK, name, "its memory can be exported as dma-bufs");

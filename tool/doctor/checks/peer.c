@@ -139,8 +139,8 @@ static void check_device_link(struct report *r, const struct device *d)
 
 	if (!is_slow(d) && !is_narrow(d))
 		return;
-	report_add(r, HEALTH_WARN, d->name, "its link runs at x%u, %.1f GT/s; the device supports x%u, %.1f GT/s", l->width,
-		   l->speed_mts / 1000.0, l->max_width, l->max_speed_mts / 1000.0);
+	report_add(r, HEALTH_WARN, d->name, "its link runs at x%u, %.1f GT/s; the device supports x%u, %.1f GT/s",
+		   l->width, l->speed_mts / 1000.0, l->max_width, l->max_speed_mts / 1000.0);
 	report_type(r, "lspci -vvs %s | grep Lnk    # reseat it, or use a slot with all lanes", d->name);
 }
 
