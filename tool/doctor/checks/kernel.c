@@ -73,7 +73,8 @@ void check_kernel_signatures(const struct view *v, struct report *r)
 	const char *why = why_enforced(v);
 
 	if (why && module_loaded(v, "peerpin") == SEEN_YES) {
-		report_add(r, HEALTH_OK, "machine", "the kernel takes signed modules only (%s); peerpin is one", why);
+		report_add(r, HEALTH_OK, "machine",
+			   "the kernel takes signed modules only (%s); peerpin's modules are signed", why);
 	} else if (why) {
 		report_add(r, HEALTH_WARN, "machine",
 			   "the kernel takes signed modules only (%s): others are refused with \"Key was rejected by "
