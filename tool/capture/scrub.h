@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Removes from files the data that identifies the owner: serial numbers, UUIDs, names of hosts and people. If a file
- * may contain anything, the function has a list of what to keep, not of what to remove.
+ * may contain anything, the function has a list of the parts to keep, not of those to remove.
  *
  * Edits @text, which has room for @length + 1 bytes. Returns the new length, which is not larger.
  */

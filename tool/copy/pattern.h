@@ -12,7 +12,7 @@ void pattern_fill(unsigned char *out, size_t length, uint64_t seed,
 /* A new seed in each run: random, or the time if the kernel has no entropy yet. */
 uint64_t pattern_seed(void);
 
-/* Derives seeds whose patterns differ from @seed's and from each other. */
+/* Derives other seeds: all patterns differ from @seed's and from each other. */
 uint64_t pattern_other(uint64_t seed, uint64_t nth);
 
 #endif

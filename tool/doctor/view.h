@@ -44,7 +44,7 @@ void view_close(struct view *v);
 int next_gpu(const struct view *v, int last);
 int next_peer(const struct view *v, int last);
 
-/* An RDMA device, NVMe disk or accelerator, or a device whose driver uses peerpin; never a GPU. */
+/* An RDMA device, NVMe disk or accelerator, or a device of a driver that uses peerpin; never a GPU. */
 bool could_be_peer(const struct device *d);
 
 /* Can other drivers get GPU memory from this GPU's driver? */

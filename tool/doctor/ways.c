@@ -18,7 +18,7 @@ static enum seen both(enum seen a, enum seen b)
 
 /* ---- GPUs ---------------------------------------------------------------------- */
 
-/* Iterates over the GPUs whose driver lends memory; start with -1, -1: end. */
+/* Iterates over the GPUs for which lends_memory() is true; start with -1, -1: end. */
 static int next_lender(const struct view *v, int last)
 {
 	do

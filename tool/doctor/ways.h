@@ -8,7 +8,7 @@
 /* Does this GPU export its memory as dma-bufs? */
 enum seen exports_dma_bufs(const struct view *v, const struct device *gpu);
 
-/* Do all GPUs whose driver lends memory export dma-bufs; does any? SEEN_UNKNOWN if there is no such GPU. */
+/* Do all GPUs with lends_memory() export dma-bufs; does any? SEEN_UNKNOWN if there is no such GPU. */
 enum seen gpus_export_dma_bufs(const struct view *v);
 enum seen a_gpu_exports_dma_bufs(const struct view *v);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Detects virtual machines, whose bridges do not show the host's topology. */
+/* Detects virtual machines: their bridges do not show the host's topology. */
 #ifndef GUEST_H
 #define GUEST_H
 

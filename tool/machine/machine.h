@@ -115,8 +115,8 @@ struct numa_node {
 
 /**
  * struct machine - @at is sorted by address; the index of a device is its position in @at
- * @is_guest: a virtual machine, whose bridges are invented by the hypervisor; false with the emulated GPU, for which
- *	QEMU's bridges are the real topology
+ * @is_guest: a virtual machine with bridges invented by the hypervisor; false with the emulated GPU, for which QEMU's
+ *	bridges are the real topology
  */
 struct machine {
 	const struct tree *tree;
@@ -132,7 +132,7 @@ struct machine {
  *
  * Returns 0, or -errno of the list of devices: -ENOENT on a machine without PCI, -E2BIG for more pairs than
  * MACHINE_MAX_PAIRS (a forged tree). After an error nothing needs to be freed.
- * A device whose files cannot be read stays in the list, with its fields "unknown".
+ * If the files of a device cannot be read, it stays in the list with its fields "unknown".
  * Parents never form a loop.
  */
 int machine_read(const struct tree *tree, struct machine *out);

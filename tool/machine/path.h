@@ -33,7 +33,7 @@ enum {
  * @common: the lowest bridge above both devices; -1: only the root complex is above both
  * @bridges: indices in machine.at of all bridges on the path, @common once
  * @nr_switches: PCI Express switches and bridges to conventional PCI
- * @slowest: the device whose upward link is the slowest of the path; -1: no link is known
+ * @slowest: the device with the slowest upward link of the path; -1: no link is known
  * @mbps: bandwidth of that link in one direction, in MB/s, without the encoding
  */
 struct path {

@@ -32,7 +32,7 @@ int tree_open(const char *dir, struct tree **out);
 /* @t may be NULL. */
 void tree_close(struct tree *t);
 
-/* Is it this machine, whose files can change between two calls? */
+/* Is it this machine? Its files can change between two calls. */
 bool tree_is_live(const struct tree *t);
 
 /* Reads at most @size - 1 bytes and appends a 0. Returns their number, or -errno; -EINVAL: not a regular file. */

@@ -17,7 +17,7 @@ enum {
 };
 
 /*
- * @file: the open archive; @signals: a signalfd() whose signals stop the unpacking, or -1; @dir: an open, empty
+ * @file: the open archive; @signals: a signalfd(), a signal stops the unpacking, or -1; @dir: an open, empty
  * directory. Returns false on error, with the reason in @why.
  */
 bool unpack(int file, int signals, int dir, char *why, size_t size);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Rates from two samples. An entry that is only in the second sample has no rate, because
- * its totals may be older than the first. Nor has an entry whose totals decreased: it was
+ * its totals may be older than the first. Nor has an entry with decreased totals: it was
  * replaced (a new process with the same pid, a driver loaded again).
  */
 #include <string.h>

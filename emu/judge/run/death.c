@@ -48,7 +48,7 @@ static bool next_line(FILE *file, char *line)
  * struct reading - state while reading a log
  * @late: the log ends after the last scenario; only splats that disturb later scenarios count, because others may be
  *	from an earlier scenario
- * @complained: a splat was found
+ * @complained: a splat was found that counts
  */
 struct reading {
 	struct result *result;

@@ -92,7 +92,7 @@ static bool take_log(struct result *result, const char *text)
 	return true;
 }
 
-/* The guest repeats a scenario whose outcome was unclear: drop what was recorded. */
+/* The guest repeats a scenario after an unclear outcome: drop its results and events. */
 static bool begin_again(struct stream *stream, struct result *result)
 {
 	result_forget(result);

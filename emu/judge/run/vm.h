@@ -16,7 +16,7 @@ struct vm {
 };
 
 /*
- * Starts a VM for @plan, whose scenarios all have the same boot; @record: record the first.
+ * Starts a VM for @plan: its scenarios have the same boot; @record: record the first.
  * Returns 0, or EXIT_USAGE after printing the error.
  */
 int vm_start(struct vm *vm, const struct verify_args *args, struct place *place,

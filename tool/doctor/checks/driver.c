@@ -204,7 +204,7 @@ void check_driver_race(const struct view *v, struct report *r)
 	}
 }
 
-/* ---- what CUDA says of each GPU ---------------------------------------------------- */
+/* ---- attributes of each GPU, from CUDA --------------------------------------------- */
 
 static bool cuda_answered(const struct view *v)
 {
