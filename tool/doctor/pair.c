@@ -189,8 +189,8 @@ static void add_acs(const struct view *v, struct pair *p)
 		    "bridge %s redirects to the root complex (ACS): setpci -s %s ECAP_ACS+6.w=0:2c would change it",
 		    bridge->name, bridge->name);
 	else if (unseen && p->verdict == PAIR_WELL)
-		add(p, PAIR_UNKNOWN, "to see whether bridge %s redirects (ACS) needs %s: %s", unseen->name,
-		    who_sees(v, unseen), how_to_see(v, unseen));
+		add(p, PAIR_UNKNOWN, "%s is needed to see whether bridge %s redirects (ACS): %s", who_sees(v, unseen),
+		    unseen->name, how_to_see(v, unseen));
 }
 
 static void judge(const struct view *v, struct pair *p)

@@ -96,7 +96,7 @@ static void add_size(const struct view *v, struct report *r, const struct device
 			   text_bytes(at_most(v, size)).at);
 		report_type(r, "peerpin bar    # give caches a budget below that: pp_cache(3)");
 	} else {
-		report_add(r, HEALTH_UNSEEN, gpu->name, "BAR1 is %s; to see whether it can be resized needs %s",
+		report_add(r, HEALTH_UNSEEN, gpu->name, "BAR1 is %s; %s is needed to see whether it can be resized",
 			   text_bytes(size).at, who_sees(v, gpu));
 		report_type(r, "%s", how_to_see(v, gpu));
 	}

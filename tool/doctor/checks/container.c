@@ -34,7 +34,7 @@ static void add_missing(const struct view *v, struct report *r, const char *node
 	const char *hint;
 
 	if (in_container(v, &hint)) {
-		report_add(r, HEALTH_FAIL, node, "the driver is loaded, but this container does not have its node");
+		report_add(r, HEALTH_FAIL, node, "the driver is loaded, but its node is missing in this container");
 		report_docker(r, option);
 	} else {
 		report_add(r, HEALTH_FAIL, node, "the driver is loaded, but its node is missing");

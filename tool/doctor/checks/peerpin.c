@@ -50,7 +50,7 @@ static void add_no_node(const struct view *v, struct report *r)
 
 	if (in_container(v, &hint)) {
 		report_add(r, HEALTH_FAIL, "/dev/peerpin",
-			   "the module is loaded, but this container does not have its node");
+			   "the module is loaded, but its node is missing in this container");
 		report_docker(r, "--device=/dev/peerpin");
 	} else {
 		report_add(r, HEALTH_FAIL, "/dev/peerpin", "the module is loaded, but its node is missing");
