@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2034,SC2154
-# Sourced by emu/vm/run: the QEMU command line of the machine, in the array
-# qemu. A topology file (topology/NAME) defines the function topology and says
-# there, with the words of this file, where the GPUs and the peers sit.
+# Sourced by emu/vm/run: builds the QEMU command line of the VM in the array qemu.
+# A topology file (topology/NAME) defines the function topology, which places the
+# GPUs and the peers by calling functions of this file.
 
-programs=	# directory in build/ of what is built for it
+programs=	# directory in build/ of programs for another architecture
 qemu_program='qemu-system-x86_64'
 path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/busybox
 library_path=
@@ -13,7 +13,7 @@ add() {
 	qemu+=("$@")
 }
 
-# QEMU reads a comma as the end of a value; doubled, it is one.
+# QEMU ends a value at a comma; a doubled comma is a literal comma.
 value() {
 	printf '%s' "${1//,/,,}"
 }
@@ -35,15 +35,15 @@ peer_on() { # INDEX BUS
 	esac
 }
 
-# QEMU's switches have no ACS that could be taken away.
-port() { # NUMBER TYPE BUS: a bridge port, whose own bus is portNUMBER
+# Only root ports: QEMU's switch ports have no ACS to disable.
+port() { # NUMBER TYPE BUS: a bridge port with the secondary bus portNUMBER
 	local options=''
 
 	[ "$acs $2" != 'off pcie-root-port' ] || options=,disable-acs=on
 	add -device "$2,id=port$1,bus=$3,chassis=$1,slot=$1$options"
 }
 
-upstream() { # NUMBER BUS: a PCIe switch, whose own bus is switchNUMBER
+upstream() { # NUMBER BUS: a PCIe switch with the internal bus switchNUMBER
 	add -device "x3130-upstream,id=switch$1,bus=$2"
 }
 
@@ -87,7 +87,7 @@ numa_node() { # NUMBER MiB OPTIONS
 	add -numa "node,nodeid=$1,memdev=ram$1$3"
 }
 
-# Each is a processor of its own, with its half of the memory.
+# Each node is one socket with half of the processors and half of the memory.
 two_numa_nodes() {
 	local cores=$((smp / 2)) half=$((mem / 2))
 
@@ -98,9 +98,9 @@ two_numa_nodes() {
 	mem=$((2 * half))
 }
 
-# A firmware of five bytes that asks for the end of the machine: KVM must have
-# run it to end with 33. The flags come first because there are stand-ins for
-# KVM that run this but no stock kernel.
+# Runs a firmware of five bytes under KVM that makes QEMU exit with status 33.
+# The processor flags are tested first: some substitutes for KVM pass the
+# firmware test but cannot run a stock kernel.
 kvm_works() {
 	local status=0
 
@@ -112,15 +112,15 @@ kvm_works() {
 	[ "$status" -eq 33 ]
 }
 
-# The kernel puts what is plugged in again above 4 GiB where it can, where peers
-# that have 32 bits do not reach.
+# With a 64-bit PCI window the kernel places a hot-plugged BAR above 4 GiB, where
+# peers with 32-bit DMA addresses do not reach it.
 board() {
 	qemu=("$qemu_program" -machine q35)
 	append=console=ttyS0
 	[ $((gpus * bar1)) -gt 512 ] || add -global q35-pcihost.pci-hole64-size=0
 }
 
-# "rep movsb", which these flags make kernels copy with, is emulated byte by byte.
+# With erms and fsrm the kernel copies by "rep movsb", which TCG emulates byte by byte.
 add_processor() {
 	if kvm_works; then
 		add -accel kvm -cpu "host$cpu"
@@ -131,15 +131,15 @@ add_processor() {
 }
 
 # The rig's own virtio devices do not declare VIRTIO_F_ACCESS_PLATFORM, so they
-# bypass the IOMMU, and only the devices under test are behind it.
+# bypass the IOMMU. Only the devices under test are behind it.
 add_iommu() {
 	[ -z "$iommu" ] && return
 	add -device intel-iommu,intremap=off
-	# strict: an address unmapped is unreachable at once, not some time later
+	# strict: the IOTLB is flushed at each unmap, not some time later
 	append+=' intel_iommu=on iommu.passthrough=0 iommu.strict=1'
 }
 
-# A bus is named because QEMU would take a topology's own root bus as well.
+# Without bus=, QEMU could place the device on a root bus that a topology adds.
 add_directory() { # PATH TAG OPTION
 	add -fsdev "local,id=$2,path=$(value "$1"),multidevs=remap,security_model=none$3"
 	add -device "virtio-9p-pci,fsdev=$2,mount_tag=$2,bus=pcie.0"
@@ -152,7 +152,7 @@ add_files() {
 	for i in "${!shares[@]}"; do add_directory "${shares[i]}" "share$i" ''; done
 }
 
-# watch (emu/vm/init/watch.c) hands the stream's writing end down as descriptor 3.
+# QEMU inherits the write end of the stream from watch (emu/vm/init/watch.c) as descriptor 3.
 add_channels() {
 	add -chardev "file,id=log,path=$(value "$log")" -serial chardev:log
 	add -device virtio-serial-pci,bus=pcie.0
@@ -160,7 +160,7 @@ add_channels() {
 	add -device virtserialport,chardev=stream
 }
 
-# Two machines on a wire must not have one address; so it comes from the socket's name.
+# Two connected VMs need different MAC addresses, so the address is a hash of the socket's name.
 add_net() {
 	local here=${net%%:*} there=${net#*:} mac
 
@@ -170,9 +170,9 @@ add_net() {
 	add -device "virtio-net-pci,netdev=net,mac=$mac,romfile=,bus=pcie.0"
 }
 
-# An oops ends the machine, since nothing after it can be trusted. Guarding an
-# emulated processor against its own speculation costs time and buys nothing.
-# Complaints reach the log even where COMMAND wants a quiet console.
+# An oops ends the VM: no result after it can be trusted. mitigations=off: an
+# emulated processor does not speculate, and the mitigations cost time.
+# ignore_loglevel: splats reach the log even if COMMAND sets a quiet console.
 machine() {
 	board
 	append+=' panic=-1 oops=panic mitigations=off ignore_loglevel'

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2034,SC2154
-# Sourced by emu/vm/run after machine.sh: what differs in an arm64 machine. It
-# runs programs that were compiled for it into build/arm64; busybox and the C
-# library are arm64's too, and the host's own programs are only files there.
+# Sourced by emu/vm/run after machine.sh: overrides for an arm64 VM. It runs
+# programs from build/arm64, with an arm64 busybox and C library. The host's own
+# programs are visible in it but cannot run.
 
 programs=arm64
 qemu_program='qemu-system-aarch64'
@@ -14,7 +14,7 @@ board() {
 	append=console=ttyAMA0
 }
 
-# A processor of 2015: what newer ones check and sign is emulated instruction by instruction.
+# An old processor: QEMU emulates pointer authentication and other checks of newer ones slowly.
 add_processor() {
 	add -accel "tcg,thread=$threads" -cpu "cortex-a57$cpu" -smp "$smp"
 }

@@ -3,7 +3,7 @@ vm_init := $(addprefix $(B)/vm/,init.o command.o config.o finder.o gcov.o leak.o
 
 USER_TARGETS += $(B)/vm/init $(B)/vm/watch
 
-# Pid 1 of the virtual machine has no libraries around it.
+# Static: the initramfs of the VM has no libraries.
 $(B)/vm/init: $(vm_init)
 	$(CC) $(CFLAGS) -static -o $@ $^
 
@@ -16,7 +16,7 @@ $(B)/vm/%.o: emu/vm/init/%.c | $(B)/vm
 $(B)/vm:
 	mkdir -p $@
 
-# The arm64 machine's programs: $(B)/arm64/X is $(B)/X compiled for it.
+# Programs of the arm64 VM: $(B)/arm64/X is $(B)/X compiled for arm64.
 ARM64 := B=$(B)/arm64 CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar
 ARM64_TARGETS := vm/init emu/libnvidia-ml.so.1 bin/demo bin/examples/tegra \
 	$(patsubst test/vm/tegra/%.c,bin/vm/%,$(wildcard test/vm/tegra/t_*.c))

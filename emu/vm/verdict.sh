@@ -2,34 +2,34 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables of emu/vm/run
 #
-# Sourced by emu/vm/run, after splats.sh: the exit status that the end of a machine and its
-# log give. $log is the kernel's log, or the part of it that belongs to one command.
+# Sourced by emu/vm/run, after splats.sh: derives the exit status from the end of the VM and from
+# the kernel log. $log is the whole kernel log, or the part of it that belongs to one command.
 
-show_log() { # what follows the first line that matches $1
+show_log() { # PATTERN: print the first line that matches, and the 60 lines after it
 	complaints "$log" | grep -a -m 1 -A 60 -E "$1" | tr -d '\r' | cut -c -200 | sed 's/^/    /' >&2
 }
 
-# Only pid 1 writes the verdict line, and only at an orderly end. An incomplete line does not count.
+# Pid 1 writes the verdict line after each command. An incomplete line does not count.
 has_verdict() {
 	tr '\r\n' '  ' <"$log" | grep -aqE 'vm: verdict [0-9]+, tainted [0-9]+ '
 }
 
 explain_death() {
 	has_verdict && return
-	[ -s "$log" ] || { say "QEMU did not start the machine"; return; }
-	say "the machine ended before COMMAND did; its last words:"
+	[ -s "$log" ] || { say "QEMU did not start the VM"; return; }
+	say "the VM ended before COMMAND did; the end of the kernel log:"
 	tail -n 15 "$log" | tr -d '\r' | sed 's/^/    /' >&2
 }
 
 explain_timeout() {
 	if [ "$timeout" -gt "$boot_timeout" ] && [ -e "$work/booting" ]; then
-		say "the kernel has not booted in $boot_timeout s; more: BOOT_TIMEOUT=S in the environment"
+		say "the kernel did not boot within $boot_timeout s; to wait longer, set BOOT_TIMEOUT=S in the environment"
 	else
-		say "time-out after $timeout s; more: --timeout S"
+		say "timed out after $timeout s; to wait longer, pass --timeout S"
 	fi
 }
 
-# Succeeds if the kernel is tainted by a bad page, an oops, a warning or a lockup.
+# Succeeds if a bad page, an oops, a warning or a lockup has tainted the kernel.
 is_tainted() {
 	local taints
 
@@ -38,28 +38,28 @@ is_tainted() {
 }
 
 without_that() { # STATUS
-	[ "$1" -eq 0 ] || echo ", and without that the status would be $1"
+	[ "$1" -eq 0 ] || echo " (without the splat, the exit status would be $1)"
 }
 
 judge() { # STATUS
 	if complaints "$log" | grep -aqE "$splats"; then
-		say "the kernel complained$(without_that "$1"):"
+		say "the kernel log contains a splat$(without_that "$1"):"
 		show_log "$splats"
 		return 70
 	fi
 	if is_tainted; then
-		say "the kernel complained where its log does not show it (it is tainted)$(without_that "$1")"
+		say "the kernel is tainted, but its log shows no splat$(without_that "$1")"
 		return 70
 	fi
 	case $1 in
 	124) has_verdict || explain_timeout ;;
 	70) explain_death ;;
-	0) has_verdict || { say "the kernel's log is lost, and what it may have complained of"; return 70; } ;;
+	0) has_verdict || { say "the kernel log has no verdict line, so splats may be lost with the rest of it"; return 70; } ;;
 	esac
 	return "$1"
 }
 
-# Pid 1 says that it is running before it loads the first module of ours.
+# watch removes $work/booting once pid 1 runs. Pid 1 has loaded no module of peerpin by then.
 died_in_boot() { # STATUS
 	case $1 in
 	70 | 124) [ -s "$log" ] && [ -e "$work/booting" ] ;;
@@ -67,21 +67,21 @@ died_in_boot() { # STATUS
 	esac
 }
 
-# Gives each command the log from its start to the start of the next command. The first command
-# gets the log of the boot, too.
+# Gives each command its part of the log, up to the start of the next command. The first command
+# also gets the boot log.
 split_log() { # LOG
 	awk -v dir="$results" -v name="${names[0]}" '
 		match($0, /vm: running [A-Za-z0-9_.-]+/) { name = substr($0, RSTART + 12, RLENGTH - 12) }
 		{ print >(dir "/" name ".log") }' "$1"
 }
 
-has_begun() { # NAME. A machine that ends in its boot is the failure of the first command.
+has_begun() { # NAME. A VM that ends while it boots fails its first command.
 	[ -f "$results/$1.err" ] || [ "$1" = "${names[0]}" ]
 }
 
-# A command without a status was running when the machine ended. The status of a machine that
-# died or exceeded its time is the status of the last command, too.
-judge_sequence() { # STATUS of the machine
+# A command without a status was running when the VM ended. If the VM died or timed out, the last
+# command gets the VM's status.
+judge_sequence() { # STATUS of the VM
 	local name whole=$log status last=${names[0]} left=0
 
 	split_log "$whole"

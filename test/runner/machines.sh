@@ -122,7 +122,7 @@ own_kernel_options() { # SECONDS LINE
 # Succeeds if the log has a complaint that matches, and no other one, and emu/vm/run reports
 # nothing but the complaint.
 is_that_splat() { # PATTERN FILE: FILE.log and FILE.err belong to the line
-	grep -aqE "$1" "$2.log" && grep -qx 'emu/vm/run: the kernel complained:' "$2.err" || return
+	grep -aqE "$1" "$2.log" && grep -qx 'emu/vm/run: the kernel log contains a splat:' "$2.err" || return
 	! complaints "$2.log" | grep -aE "$mistakes" | grep -vqE "$1"
 }
 

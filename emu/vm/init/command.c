@@ -19,8 +19,8 @@ enum {
 };
 
 /*
- * The command writes to pipes and not to the port itself: a port can be opened
- * once only, and programs do open /dev/stderr.
+ * The command writes to pipes, not to the virtio port: a port can be opened
+ * only once, and some programs open /dev/stderr again.
  */
 struct command {
 	pid_t pid;
@@ -81,7 +81,7 @@ static int start(struct command *command, const struct config *config, char **ar
 	return 0;
 }
 
-/* Pid 1 inherits every orphan; only the command's own end counts. */
+/* Pid 1 also reaps orphans. Returns 1 after the command itself has ended. */
 static int reap(struct command *command, int options)
 {
 	int status;
@@ -130,8 +130,8 @@ static void relay_until_end(struct command *command)
 }
 
 /*
- * What the command left running would hold modules and pipes: end it. Then no
- * writer of the pipes is left, and reading them until their end ends.
+ * Kill all processes that the command left: they would hold references to modules.
+ * Then no process has the pipes open for writing, and both reads reach EOF.
  */
 static void end_all(struct command *command)
 {

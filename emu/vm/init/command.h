@@ -5,10 +5,10 @@
 #include "config.h"
 
 /**
- * command_run - run a command of the user's, its output going to the stream
+ * command_run - run a command of the user, with its output sent to the stream
  *
- * Returns its exit status as a shell has it (128+n for signal n), once no
- * process is left but this one.
+ * Kills all other processes after the command has ended. Returns the command's
+ * exit status in the form of a shell (128+n for signal n).
  */
 int command_run(const struct config *config, char **argv);
 

@@ -34,14 +34,14 @@ struct config {
 	const char *path;	/* PATH of the commands */
 	const char *library_path;
 	const char *modules;	/* module tree of this kernel, or NULL */
-	const char *gcov;	/* directory for what was counted, or NULL */
+	const char *gcov;	/* directory for the coverage counts, or NULL */
 	const char *share[CONFIG_LIST_MAX];
 	size_t nr_shares;
 	struct config_command command[CONFIG_COMMANDS_MAX];
 	size_t nr_commands;
 };
 
-/** config_read - parse /config; returns 0 or -errno; its strings live for ever */
+/** config_read - parse /config; returns 0 or -errno; the strings are never freed */
 int config_read(struct config *config);
 
 #endif

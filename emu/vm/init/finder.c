@@ -22,5 +22,5 @@ static bool says_yes(const char *file)
 void finders_tell(void)
 {
 	if (says_yes("/sys/kernel/debug/dma-api/disabled"))
-		log_line("vm: BUG: DMA-API debugging has given up");
+		log_line("vm: BUG: DMA-API debugging has disabled itself");
 }

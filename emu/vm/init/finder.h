@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What in a kernel finds mistakes, and may have given up doing so. */
+/* Checkers of a debug kernel that may have stopped checking. */
 #ifndef EMU_VM_FINDER_H
 #define EMU_VM_FINDER_H
 
 /**
- * finders_tell - say in the kernel's log what has not looked to the end
+ * finders_tell - write to the kernel log if a checker has stopped
  *
- * DMA-API debugging ends for good when it has no memory for a mapping of its own
- * books, as where a test has allocations fail: what came later was not looked at.
- * emu/vm/run takes the line for a complaint. A kernel without it is left alone.
+ * DMA-API debugging disables itself for good when it cannot allocate an entry, as in
+ * a test with failing allocations. Later mappings are not checked. emu/vm/run treats
+ * the line as a splat. Does nothing on a kernel without DMA-API debugging.
  */
 void finders_tell(void);
 

@@ -13,13 +13,13 @@ enum frame_kind {
 	FRAME_STDOUT = 1,
 	FRAME_STDERR,
 	FRAME_VERDICT,		/* one byte: the exit status; nothing follows */
-	FRAME_RUNNING,		/* no bytes: the machine has booted */
+	FRAME_RUNNING,		/* no bytes: the VM has booted */
 	FRAME_COMMAND,		/* a command begins; its name, without a NUL */
 	FRAME_STATUS,		/* one byte: the exit status of that command */
 };
 
 enum {
-	FRAME_MAX = 16384,	/* data bytes; the kernel's port takes 32 KiB a write */
+	FRAME_MAX = 16384,	/* data bytes; the virtio port accepts 32 KiB per write */
 };
 
 struct frame_head {

@@ -17,7 +17,7 @@ enum {
 
 static const char *destination;
 
-/* debugfs says of each file that it is empty. */
+/* Read to EOF: debugfs reports a size of 0 for each file. */
 static int copy(int from, int to)
 {
 	char block[65536];
@@ -43,7 +43,7 @@ static int copy_file(const char *path, const char *copy_of)
 	return ret;
 }
 
-/* A link is to the notes of the compiler, which the host has. */
+/* Symbolic links are skipped: they point to the .gcno files, which are on the host. */
 static int visit(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
 	const char *rest = path + strlen(GCOV);

@@ -33,12 +33,12 @@ static int save_counts(const char *dir)
 	int ret = dir ? gcov_copy(dir) : 0;
 
 	if (ret)
-		stream_note("cannot copy what modules counted: %s; the kernel needs CONFIG_GCOV_KERNEL",
+		stream_note("cannot copy the coverage counts: %s; the kernel needs CONFIG_GCOV_KERNEL",
 			    strerror(-ret));
 	return ret;
 }
 
-/* A module that stays is a leak, which a command's success must not hide. */
+/* A module that cannot be removed has leaked a reference: fail even if the command succeeded. */
 static int run(const struct config *config, const struct config_command *command, bool *stuck)
 {
 	int status = EXIT_MODULE;
@@ -48,7 +48,7 @@ static int run(const struct config *config, const struct config_command *command
 	*stuck = modules_unload();
 	if (*stuck && !status)
 		status = EXIT_MODULE;
-	/* the kernel keeps the counts of modules that are gone */
+	/* the kernel keeps the counts of removed modules */
 	if (save_counts(config->gcov) && !status)
 		status = EXIT_MODULE;
 	leaks_tell();
@@ -56,7 +56,7 @@ static int run(const struct config *config, const struct config_command *command
 	return status;
 }
 
-/* The lines "running" and "verdict" delimit what the kernel's log says of the command. */
+/* The lines "running" and "verdict" delimit the kernel log of the command. */
 static int run_and_log(const struct config *config, const struct config_command *command, bool *stuck)
 {
 	int status;
@@ -68,8 +68,8 @@ static int run_and_log(const struct config *config, const struct config_command 
 }
 
 /*
- * Stops after a command that left a module, or a warning, an oops and the like: the next
- * command would get the blame. The commands that are left need another machine.
+ * Stops after a command that left a module loaded or tainted the kernel: its errors would
+ * be charged to the next command. The remaining commands need another VM.
  */
 static int run_all(const struct config *config)
 {
@@ -88,8 +88,8 @@ static int run_all(const struct config *config)
 }
 
 /*
- * The host kills QEMU after it has read the verdict. The machine powers off only if that
- * fails: an earlier power-off would lose output.
+ * The host kills QEMU after it has read the verdict. The VM powers off only if that fails:
+ * an earlier power-off would lose output.
  */
 static void finish(int status)
 {

@@ -11,9 +11,9 @@
 #define KMEMLEAK "/sys/kernel/debug/kmemleak"
 
 enum {
-	/* what work items and grace periods still hold is let go of meanwhile */
+	/* pending work items and RCU callbacks free their memory in this time */
 	SETTLE_SECONDS = 1,
-	/* what is younger than five seconds when a scan begins is not reported */
+	/* kmemleak does not report objects younger than five seconds */
 	AGE_SECONDS = 6,
 };
 
@@ -28,7 +28,7 @@ static void sleep_until(time_t when)
 static void scan(int fd)
 {
 	if (write(fd, "scan", 4) != 4)
-		log_line("vm: BUG: kmemleak does not scan");
+		log_line("vm: BUG: kmemleak refuses to scan");
 }
 
 static void copy(int fd)
@@ -41,8 +41,8 @@ static void copy(int fd)
 }
 
 /*
- * What has changed since the scan before is not reported either. The first one
- * takes seconds, so it is part of the wait for the second.
+ * kmemleak does not report an object that has changed since the last scan, hence two
+ * scans. The first scan takes seconds, which count as part of the wait for the second.
  */
 void leaks_tell(void)
 {

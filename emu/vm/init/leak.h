@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory of the kernel that nothing points to any more (kmemleak). */
+/* Leak check of the kernel's memory (kmemleak). */
 #ifndef EMU_VM_LEAK_H
 #define EMU_VM_LEAK_H
 
 /**
- * leaks_tell - look for leaks, and write what was found to stderr
+ * leaks_tell - scan for leaks, and write the leaks found to stderr
  *
- * The kernel's log says how many there are, and emu/vm/run reads it. To be
- * called when the modules are gone: what only they pointed to is a leak. A kernel
- * without kmemleak is left alone; with it this takes ten seconds.
+ * kmemleak writes their number to the kernel log, where emu/vm/run finds it. Call
+ * after the modules are removed, so that memory referenced only by them counts as
+ * leaked. Takes ten seconds; does nothing on a kernel without kmemleak.
  */
 void leaks_tell(void);
 

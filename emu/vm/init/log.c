@@ -8,11 +8,11 @@
 
 #include "log.h"
 
-/* Of the highest level, which the console shows whatever COMMAND said to dmesg -n */
+/* The highest level: the console shows it at any setting of dmesg -n. */
 #define LEVEL "<0>"
 
 enum {
-	LINE = 512,	/* the kernel refuses twice as much */
+	LINE = 512,	/* the kernel refuses records of 1024 bytes */
 };
 
 static int record(const char *line)
@@ -27,7 +27,7 @@ static int record(const char *line)
 	return put < 0 ? -1 : 0;
 }
 
-/* The kernel holds a record without an end back until the next one comes. */
+/* The newline makes the kernel print the record now; without it, with the next record. */
 void log_line(const char *format, ...)
 {
 	char text[LINE], line[LINE + 8];

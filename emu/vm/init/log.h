@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel's log, which the machine's console shows and emu/vm/run judges. */
+/* The kernel log, which the VM's console shows and emu/vm/run judges. */
 #ifndef EMU_VM_LOG_H
 #define EMU_VM_LOG_H
 
 /**
- * log_line - one line of ours, without its end
+ * log_line - write one line, given without newline, to the kernel log
  *
- * It is one record: unlike what is written to the console, nothing comes
- * between its words. It is on the console when this returns.
+ * The line is one record, so other messages cannot split it, as they can on the
+ * console. It is on the console when this function returns.
  */
 void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/** log_taints - what the kernel says has befallen it: bits of /proc/sys/kernel/tainted */
+/** log_taints - the taint bits of the kernel: /proc/sys/kernel/tainted */
 unsigned long log_taints(void);
 
 #endif

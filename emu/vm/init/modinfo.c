@@ -11,13 +11,13 @@
 
 #include "modinfo.h"
 
-/* struct bytes - of a file, or of a part of it */
+/* struct bytes - a file, or a part of it */
 struct bytes {
 	const char *at;
 	size_t count;
 };
 
-/* Nothing where it does not lie in them. */
+/* Returns an empty part if the range does not lie in @all. */
 static struct bytes part(struct bytes all, size_t offset, size_t count)
 {
 	if (offset > all.count || count > all.count - offset)
@@ -47,7 +47,7 @@ static bool is_called(struct bytes names, size_t at, const char *name)
 	return found.at && !memcmp(found.at, name, found.count);
 }
 
-/* Of "tag=value" strings, each with its end */
+/* @strings holds NUL-terminated strings "tag=value". */
 static const char *find_name(struct bytes strings)
 {
 	const char *at = strings.at, *end;

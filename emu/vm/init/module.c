@@ -68,8 +68,8 @@ int modules_load(const struct config_command *command)
 }
 
 /*
- * The last reference may be dropped by a worker shortly after the process that
- * held it has ended, so a busy module gets a moment.
+ * A kernel worker may drop the last reference shortly after the process that held
+ * it has ended, so removing a busy module is retried for a second.
  */
 static int unload(const char *name)
 {

@@ -11,7 +11,7 @@
 #include "root.h"
 
 #define NEW "/new"
-/* The largest message that virtio carries, in pages of 4 KiB less three. */
+/* msize: the largest message that virtio carries, 128 pages of 4 KiB less three. */
 #define P9 "trans=virtio,version=9p2000.L,msize=512000,"
 
 struct mount_entry {
@@ -116,7 +116,7 @@ static void mount_kernel(void)
 		mount_at(&mounts[i]);
 }
 
-/* What udev would have made. */
+/* udev would make these links. */
 static void link_streams(void)
 {
 	static const char *const names[] = { "stdin", "stdout", "stderr" };
@@ -132,8 +132,8 @@ static void link_streams(void)
 }
 
 /*
- * On another architecture than the host's, its programs do not run. What any
- * program names by path is ours then: the loader and the shell.
+ * An arm64 VM cannot run the host's programs. Replace the two that other programs
+ * name by an absolute path: the loader and the shell.
  */
 #ifdef __aarch64__
 static void replace(const char *target, const char *path)
@@ -160,8 +160,8 @@ static void switch_root(void)
 }
 
 /*
- * cache=mmap: writable mappings work, and what is written is on the host at
- * the latest when its file is closed.
+ * cache=mmap: writable mappings work, and data reaches the host at the latest when
+ * the file is closed.
  */
 static void mount_shares(const struct config *config)
 {
@@ -177,7 +177,7 @@ static void mount_shares(const struct config *config)
 	}
 }
 
-/* Where modprobe looks. */
+/* modprobe searches /lib/modules/RELEASE. */
 static void mount_modules(const struct config *config)
 {
 	struct mount_entry tree = { .source = config->modules, .flags = MS_BIND };
@@ -193,8 +193,8 @@ static void mount_modules(const struct config *config)
 }
 
 /*
- * Programs that become another user have to reach the files too, which may be
- * below the home of root. It stays in this machine's memory.
+ * Let programs that switch to another user reach @path, which may be below /root.
+ * The new modes stay in the VM's memory.
  */
 static void open_way(const char *path)
 {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The root file system of the machine: the host's, seen through 9p, under a
- * layer in memory that takes every write and goes away with the machine.
+ * The root file system of the VM: the host's files through 9p, below an overlay in
+ * memory. All writes go to the overlay, which is lost when the VM ends.
  */
 #ifndef EMU_VM_ROOT_H
 #define EMU_VM_ROOT_H
 
 #include "config.h"
 
-/** root_mount_early - /proc, /sys and /dev of the initramfs */
+/** root_mount_early - mount /proc, /sys and /dev in the initramfs */
 void root_mount_early(void);
 
-/** root_enter - build the root and move into it; on failure ends the machine */
+/** root_enter - build the root and move into it; on failure ends the VM */
 void root_enter(const struct config *config);
 
-/** root_fail - say on the console what went wrong and end the machine */
+/** root_fail - write the error to the console and end the VM */
 void root_fail(const char *what, int error) __attribute__((noreturn));
 
 #endif

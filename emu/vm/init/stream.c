@@ -16,7 +16,7 @@ enum {
 
 static int port = -1;
 
-/* The port is announced by a message from the host, some time after insmod. */
+/* A message from the host announces the port, some time after insmod. */
 int stream_open(void)
 {
 	int waited;
@@ -41,7 +41,7 @@ static void send_frame(struct frame *frame, enum frame_kind kind, size_t length)
 	while (left) {
 		put = write(port, p, left);
 		if (put < 0 && errno != ENOMEM)
-			return;	/* nobody is left to tell */
+			return;	/* the host has closed the stream */
 		if (put < 0) {
 			usleep(PORT_POLL_MS * 1000);
 			continue;

@@ -10,22 +10,22 @@
 /** stream_open - wait for the port; returns 0 or -errno */
 int stream_open(void);
 
-/** stream_copy - pass on what fd holds now as one frame; 0 at its end, else > 0 */
+/** stream_copy - read from fd once and send the data as one frame; 0 at EOF or on error, else 1 */
 int stream_copy(int fd, enum frame_kind kind);
 
-/** stream_note - one line to the user's stderr, from the machine itself */
+/** stream_note - send one line from pid 1 to the stderr of emu/vm/run */
 void stream_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/** stream_running - what comes from here on is not the boot's any more */
+/** stream_running - report that the VM has booted */
 void stream_running(void);
 
-/** stream_command - the output that follows is that of the command @name */
+/** stream_command - attribute the output from here on to the command @name */
 void stream_command(const char *name);
 
-/** stream_status - the exit status of the command that stream_command() named */
+/** stream_status - send the exit status of the command that stream_command() named */
 void stream_status(int status);
 
-/** stream_verdict - the last word: the exit status of emu/vm/run */
+/** stream_verdict - send the last frame: the exit status of emu/vm/run */
 void stream_verdict(int status);
 
 #endif

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
- * Run QEMU and be its only link to the world: split the stream of the virtual
- * machine into stdout and stderr, and end QEMU when the verdict has come, when
- * time is up, on a signal, and when this process dies in whatever way.
+ * Run QEMU and split the stream of the virtual machine (VM) into stdout and stderr.
+ * End QEMU after the verdict, at the time-out, on a signal, and when this process dies.
  *
  *   watch BOOT_SECONDS SECONDS LOG BOOTING RESULTS QEMU ARG...
  *
- * The machine must boot within BOOT_SECONDS, which count as part of SECONDS. This program
+ * The VM must boot within BOOT_SECONDS, which count as part of SECONDS. This program
  * removes the file BOOTING after the boot.
- * RESULTS is "", or a directory: then the machine runs several commands, and the
+ * RESULTS is "", or a directory: then the VM runs several commands, and the
  * output and the exit status of the command NAME go to RESULTS/NAME.out, .err and
  * .status. Each command may take SECONDS.
- * LOG is where QEMU writes the machine's console. This program waits for its line "vm: end",
- * too, because a thread of the kernel may print late.
- * QEMU finds the stream's writing end as file descriptor 3. Exit status: the
- * verdict; 70 the machine ended without one, or what it said could not be
- * written; 124 time-out; 128+n signal n. On 70 stderr says why, or how QEMU ended.
+ * QEMU writes the VM's console to LOG. This program also waits for the line "vm: end"
+ * in LOG, because a kernel thread may print late.
+ * QEMU inherits the write end of the stream as file descriptor 3. Exit status: the
+ * verdict; 70 the VM ended without a verdict, or output could not be written;
+ * 124 time-out; 128+n signal n. On 70 stderr has the error, or how QEMU ended.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,10 +46,10 @@ enum {
 /* 0 before the fork, and in the child */
 static volatile pid_t qemu;
 
-/* There was output that could not be written. */
+/* Some output could not be written. */
 static bool lost;
 
-/* Called in a signal handler too: nothing here may allocate or lock. */
+/* Also called by a signal handler: must not allocate or take a lock. */
 static void end_qemu(void)
 {
 	if (!qemu)
@@ -66,7 +65,7 @@ static void end_by_signal(int signo)
 	_exit(signo == SIGALRM ? EXIT_TIMEOUT : 128 + signo);
 }
 
-/* A hang-up that was ignored stays so: nohup(1). */
+/* If the parent ignores SIGHUP (nohup(1)), this program ignores it too. */
 static bool hangs_up(void)
 {
 	struct sigaction action;
@@ -95,10 +94,10 @@ static time_t now(void)
 	return time.tv_sec;
 }
 
-/* By then time is up, by the clock of now(). */
+/* Time of the time-out, by the clock of now() */
 static time_t deadline;
 
-/* Time is up at @end, but no later than the deadline. */
+/* Time out at @end, but no later than at the deadline. */
 static void limit_time(time_t end)
 {
 	time_t left = (end < deadline ? end : deadline) - now();
@@ -107,8 +106,8 @@ static void limit_time(time_t end)
 }
 
 /*
- * A process group of its own keeps Ctrl-C from QEMU, which would take it for a
- * normal end; the death signal covers the death of the parent by SIGKILL.
+ * QEMU gets its own process group, so that Ctrl-C does not reach it and look like a
+ * normal exit. The death signal ends QEMU if SIGKILL ends this process.
  */
 static void exec_qemu(char **argv, int stream, pid_t parent)
 {
@@ -122,8 +121,8 @@ static void exec_qemu(char **argv, int stream, pid_t parent)
 }
 
 /*
- * Where one of 0 to 2 is closed the pipe would be it, or QEMU's stream, and what is meant for the caller would go there.
- * Nothing can be written to what takes the place.
+ * If the caller has closed one of the descriptors 0 to 2, the pipe would take its number and
+ * receive the output. Occupy the number with a descriptor that cannot be written to.
  */
 static void fill_closed(void)
 {
@@ -165,7 +164,7 @@ static int read_all(int fd, void *to, size_t length)
 	return 0;
 }
 
-/* A caller may have made it not wait; a pipe that nobody reads raises SIGPIPE. */
+/* @fd may be non-blocking. A pipe without a reader raises SIGPIPE. */
 static int write_all(int fd, const char *p, size_t length)
 {
 	struct pollfd room = { .fd = fd, .events = POLLOUT };
@@ -208,7 +207,7 @@ static void note_running(const char *booting)
 	limit_time(deadline);
 }
 
-/* The command that runs now; all NULL where the machine runs one command only */
+/* The current command of a sequence; @results is NULL if the VM runs one command only */
 static struct {
 	const char *results;
 	unsigned int seconds;
@@ -243,7 +242,7 @@ static void begin_command(const struct frame *frame)
 	limit_time(deadline);
 }
 
-/* Output that was lost is the failure of this command, not of the next one. */
+/* Lost output fails this command, not the next one. */
 static void end_command(int status)
 {
 	int fd;
@@ -256,7 +255,7 @@ static void end_command(int status)
 	close(fd);
 }
 
-/* Returns the verdict; -1: there was none */
+/* Returns the verdict, or -1 if the stream ended without one. */
 static int copy_until_verdict(int stream, const char *booting)
 {
 	static struct frame frame;
@@ -291,7 +290,7 @@ static bool log_has_end(int log)
 	return line && memchr(line, '\n', (size_t)(tail + got - line));
 }
 
-/* One that never comes is for whoever reads the log to tell. */
+/* Waits up to 5 s for the end of the log. emu/vm/run detects a log without end. */
 static void await_log(const char *path)
 {
 	int log = open(path, O_RDONLY | O_CLOEXEC);
@@ -304,7 +303,7 @@ static void await_log(const char *path)
 	close(log);
 }
 
-/* Its end of the stream has closed, so it has ended or is about to: crashed, or reset (status 0). */
+/* QEMU has closed its end of the stream, so it exits now: after a crash, or a reset (status 0). */
 static void say_how_qemu_ended(void)
 {
 	pid_t ended = 0;
@@ -350,7 +349,7 @@ int main(int argc, char **argv)
 		say_how_qemu_ended();
 		status = EXIT_NO_VERDICT;
 	} else {
-		alarm(0);	/* it has come in time */
+		alarm(0);	/* the verdict came in time */
 		await_log(argv[3]);
 	}
 	end_qemu();
