@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Allocators: the kernel's functions that allocate, and how what each gave is
- * taken back.
+ * Allocators: the kernel functions that allocate, and how to undo each allocation.
  */
 #ifndef _JUDGE_ALLOCATOR_H
 #define _JUDGE_ALLOCATOR_H
@@ -15,7 +14,7 @@ enum {
 	SYMBOLS_MAX = 2,
 };
 
-/* One call of the subject's, from entry to return */
+/* One call by the subject, from entry to return */
 struct call {
 	unsigned long arguments[ARGUMENTS];
 	unsigned long caller;
@@ -27,18 +26,18 @@ struct call {
 
 /**
  * struct allocator - a function that allocates
- * @symbols: its names in the kernels there are; the first one that exists is it
- * @size: number of the argument that is the size; ARGUMENTS: none is
- * @flags: number of the argument that says how to allocate; ARGUMENTS: none does
- * @failure: what it returns when it fails
- * @is_int: it returns an int, which is not negative when it does not fail
- * @watched: is to be freed by a liberator
- * @at_entry: fails before it is called, since not everybody may undo it
- * @needed: nothing can be judged in a kernel that has none
- * @sleeps: so does @undo
- * @of_device: of the device that its first argument is, and the third says where @undo's handle is
- * @made: is told what it returned
- * @undo: frees what @call got; NULL: that goes with the device
+ * @symbols: its names in different kernels; the first that exists is probed
+ * @size: index of the argument with the size; ARGUMENTS: none
+ * @flags: index of the argument with the GFP flags; ARGUMENTS: none
+ * @failure: return value of a failed call
+ * @is_int: it returns an int, which is negative if the call failed
+ * @watched: the memory counts as leaked until a liberator frees it
+ * @at_entry: fails without running, because @undo is not possible here
+ * @needed: judge.ko does not load on a kernel without this function
+ * @sleeps: @undo may sleep
+ * @of_device: the first argument is the device, the third points to the DMA handle for @undo
+ * @made: called with the return value
+ * @undo: frees the allocation of @call; NULL: the device frees it on removal
  */
 struct allocator {
 	const char *symbols[SYMBOLS_MAX];
@@ -57,13 +56,13 @@ struct allocator {
 
 extern const struct allocator judge_allocators[ALLOCATORS];
 
-/* Did @a, which returned @result, allocate nothing? */
+/* Whether a call of @a that returned @result has failed */
 bool judge_allocator_failed(const struct allocator *a, unsigned long result);
 
-/* Is @call one that must not fail? */
+/* Whether @call has __GFP_NOFAIL */
 bool judge_allocator_must(const struct call *call);
 
-/* Bytes that @call got; 0: not known */
+/* Size in bytes of the allocation by @call; 0: unknown */
 size_t judge_allocator_size(const struct call *call);
 
 #endif

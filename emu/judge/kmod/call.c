@@ -20,28 +20,28 @@
 #include "subject.h"
 
 enum {
-	AT_ONCE = 128,		/* allocations under way at the same time */
+	AT_ONCE = 128,		/* concurrent calls of one allocator */
 };
 
 static struct kretprobe allocator_probes[ALLOCATORS];
 static struct kprobe entry_probes[ALLOCATORS];
 static atomic_t allocations, failures;
-static atomic_t until_failure;		/* 0: none is to fail */
+static atomic_t until_failure;		/* 0: no allocation is to fail */
 static struct workqueue_struct *undoing;
 
-/* Calls that no probe saw, since one ran on that CPU already, or as @too_many were under way */
+/* Calls missed by the probes: @allocations inside another probe on the same CPU, @too_many beyond AT_ONCE */
 struct unseen {
 	unsigned long allocations;
 	unsigned long too_many;
 };
 
 /*
- * Only an interrupt comes in the middle of a probe, so the allocations there are
- * not the subject's unless it is seen to allocate in interrupts.
+ * Calls inside a probe come from interrupts only. They are the subject's only if the
+ * subject allocates in interrupts, which this flag records.
  */
 static bool in_interrupts;
 
-/* Those that there were at the last reset, and those since that undo() made itself */
+/* Missed calls at the last reset, and calls made by undo() since then */
 static struct unseen before;
 static atomic_long_t own_allocations;
 
@@ -54,7 +54,7 @@ static unsigned long argument(const struct pt_regs *regs, unsigned int n)
 
 /* ---- allocating ----------------------------------------------------------------------- */
 
-/* At a function's first instruction its return address is on top of the stack. */
+/* At the first instruction of a function its return address is on top of the stack. */
 static int entered(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	struct call *call = (struct call *)instance->data;
@@ -80,7 +80,7 @@ static void undo_later(struct work_struct *work)
 	kfree(call);
 }
 
-/* A probe must not sleep. False: there is no memory for the work item. */
+/* A probe must not sleep, so a sleeping undo runs in a work item. Returns false if no memory is left for that. */
 static bool undo(const struct call *call)
 {
 	struct call *copy;
@@ -113,7 +113,7 @@ static struct unseen all_unseen(void)
 	return unseen;
 }
 
-/* What it allocates itself is not seen, since a probe runs already. */
+/* The probes miss allocations by undo(), since a probe is running. Count them, to subtract them later. */
 static bool undo_unseen(const struct call *call)
 {
 	unsigned long first = all_unseen().allocations;
@@ -128,7 +128,10 @@ static bool is_due(void)
 	return atomic_dec_if_positive(&until_failure) == 0;
 }
 
-/* As returned(), for those that fail at entry; the probe of that has not put its return address there yet. */
+/*
+ * Like returned(), for allocators that fail at entry. This probe runs before the kretprobe replaces
+ * the return address on the stack.
+ */
 static int entering(struct kprobe *probe, struct pt_regs *regs)
 {
 	if (!judge_subject_has(*(unsigned long *)regs->sp) || !is_due())
@@ -166,14 +169,14 @@ NOKPROBE_SYMBOL(returned);
 
 /* ---- beginning and end ------------------------------------------------------------------ */
 
-/* The functions of other kernels, and of modules that are not loaded, are not there. */
+/* -ENOENT: this kernel has no such function, or its module is not loaded. */
 static int take_error(int err, const char **name, const char *symbol, bool needed)
 {
 	if (!err)
 		return 0;
 	*name = NULL;
 	if (err == -ENOENT)
-		pr_info("there is no %s\n", symbol);
+		pr_info("no function %s in this kernel; its allocations are not watched\n", symbol);
 	return err == -ENOENT && !needed ? 0 : err;
 }
 
@@ -196,7 +199,7 @@ static int probe_allocator(unsigned int i)
 	return take_error(err, &probe->kp.symbol_name, judge_allocators[i].symbols[0], judge_allocators[i].needed);
 }
 
-/* After the one of its return, since what is registered later comes first */
+/* Register after the kretprobe: of several probes at an address, the one registered last runs first. */
 static int probe_entry(unsigned int i)
 {
 	struct kprobe *probe = &entry_probes[i];
@@ -239,7 +242,7 @@ int judge_calls_init(void)
 	for (i = 0; !err && i < ALLOCATORS; i++)
 		err = probe_allocator(i) ?: probe_entry(i);
 	if (err) {
-		pr_err("a probe could not be set: %d\n", err);
+		pr_err("cannot set a probe in an allocator: %d\n", err);
 		judge_calls_exit();
 	}
 	return err;
@@ -276,7 +279,7 @@ void judge_calls_show(struct seq_file *seq)
 		   atomic_read(&failures), unseen_since().allocations);
 }
 
-/* It may be there without a probe when it was loaded later. */
+/* peerpin.ko has no probes if it was loaded after judge.ko. */
 static bool misses_peerpin(void)
 {
 	const struct kprobe *probe;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Calls: probes in the kernel's functions that allocate. An allocation
- * is the subject's when it is the subject that calls; the n-th of them can be
- * made to fail: what it got is given back at once, and it is told that there
- * was none. Calls that come while a probe runs on the same CPU are not seen, but
- * counted.
+ * Calls: probes in the allocators of the kernel. They count calls whose return
+ * address lies in the subject, and can fail the n-th: the probe frees the memory at
+ * once and returns an error to the subject. Calls inside another probe on the same
+ * CPU are missed, but counted.
  */
 #ifndef _JUDGE_CALL_H
 #define _JUDGE_CALL_H
@@ -14,16 +13,16 @@ struct seq_file;
 int judge_calls_init(void);
 void judge_calls_exit(void);
 
-/* The @nth allocation from now on fails; 0: none. Counting begins anew. */
+/* Fails the @nth allocation from now on; 0: none. Restarts the counts. */
 void judge_calls_fail(unsigned int nth);
 
-/* Forgets what was not seen. */
+/* Restarts the count of missed calls. */
 void judge_calls_reset(void);
 
-/* "N allocations, M failed, L not seen" since then */
+/* Writes "N allocations, M failed, L not seen": N and M since judge_calls_fail(), L since judge_calls_reset() */
 void judge_calls_show(struct seq_file *seq);
 
-/* Lines that begin with #, or none: what may be wrong with the others since the last reset */
+/* Writes a line that begins with # for each reason why leaks since the last reset may be missing */
 void judge_calls_show_unseen(struct seq_file *seq);
 
 #endif

@@ -13,18 +13,18 @@
 #include "object.h"
 
 enum {
-	OFFSETS_MAX = 4096,	/* of a struct rcu_head in another structure */
+	OFFSETS_MAX = 4096,	/* largest offset of a struct rcu_head in another structure */
 	NAME_LEN = 32,
 };
 
 /**
  * struct liberator - a function that frees
- * @page: its argument is a page, and what it was is where that is mapped
- * @second: it is the second argument that says what
- * @third: it is the third
- * @array: the third is an array of so many as the second says
- * @or_offset: until 6.3 the second is where in it the first argument points
- * @needed: nothing can be judged in a kernel that has none
+ * @page: the argument is a struct page; the freed address is that page's mapping
+ * @second: the second argument is the freed address
+ * @third: the third argument is the freed address
+ * @array: the third argument is an array of addresses, the second is their number
+ * @or_offset: before 6.3 the second argument is the offset of the first in the freed memory
+ * @needed: judge.ko does not load on a kernel without this function
  * @ops: its tracer, while @is_traced
  */
 struct liberator {
@@ -39,7 +39,10 @@ struct liberator {
 	struct ftrace_ops ops;
 };
 
-/* Those that call one of these have no line. The last reference to a page may also go with a mapping, which is not seen. */
+/*
+ * Functions that call one of these are not listed. Not seen: a mapping that drops the last
+ * reference to a page.
+ */
 static struct liberator liberators[] = {
 	{ "kfree", .needed = true },
 	{ "vfree" },
@@ -71,8 +74,8 @@ static void called(unsigned long ip, unsigned long parent, struct ftrace_ops *op
 }
 
 /*
- * Where there is no memory for what matches, the kernel takes that for a match, and leaves a
- * filter of nothing, by which every function would be traced.
+ * Without memory for the matches, ftrace_set_filter() returns 0 and leaves an empty filter, which
+ * would trace every function. Detect this: compare with the filter of an ops that matched nothing.
  */
 static int filter(struct ftrace_ops *ops, const char *symbol)
 {
@@ -102,7 +105,7 @@ static int trace(struct liberator *l)
 	return err;
 }
 
-/* The functions of other kernels, and of modules that are not loaded, are not there. */
+/* -EINVAL: this kernel has no such function, or its module is not loaded. */
 static int trace_if_there(struct liberator *l)
 {
 	int err = trace(l);
@@ -110,7 +113,7 @@ static int trace_if_there(struct liberator *l)
 	if (err == -EINVAL && !l->needed)
 		return 0;
 	if (err)
-		pr_err("%s cannot be traced: %d\n", l->symbol, err);
+		pr_err("cannot trace %s: %d\n", l->symbol, err);
 	return err;
 }
 

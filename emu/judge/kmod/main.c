@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * judge.ko watches what one module, the subject, does with the kernel's memory,
- * in /sys/kernel/debug/judge:
- *	module	its name, to be written before it is loaded
- *	began	Y: the kernel has taken it since, whatever its init function has said
- *	fail	n: its n-th allocation from now on fails; reading tells how many
- *		there were
- *	leaks	what it has not freed; to be read after it has gone. Lines that begin
- *		with # say what was not seen
- *	misuse	what it attached to a peer that it had unregistered
- *	reset	written: forget what was watched
- * It is for kernels without fault injection and leak detection of their own,
- * which those of distributions are.
+ * judge.ko watches the allocations of one module, the subject. Files in
+ * /sys/kernel/debug/judge:
+ *	module	name of the subject; write it before loading the subject
+ *	began	Y: the subject was loaded since then, even if its init function failed
+ *	fail	write n: the n-th allocation from now on fails; read: the counts
+ *	leaks	memory not freed yet; read it after the subject was removed. Lines that
+ *		begin with # report missed allocations
+ *	misuse	peerpin_attach() calls with an unregistered peer
+ *	reset	write: forget all watched allocations
+ * For kernels without fault injection and leak detection, such as those of
+ * distributions.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -26,7 +25,7 @@
 #include "subject.h"
 
 #ifndef CONFIG_X86_64
-#error "judge.ko knows where x86-64 has return addresses and arguments, and no other"
+#error "judge.ko needs x86-64: it reads arguments and return addresses from registers and stack"
 #endif
 
 static struct dentry *debugfs;

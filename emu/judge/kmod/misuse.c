@@ -16,12 +16,12 @@ enum {
 	GONE_MAX = 64,
 };
 
-/* The first, and how many; the caller as a name, since the subject has gone when it is asked for */
+/* Number of misuses, and the caller of the first as a name: the subject is unloaded when it is read. */
 static DEFINE_RAW_SPINLOCK(lock);
 static unsigned int times;
 static char first_caller[NAME_LEN];
 
-/* Peers that were unregistered, the last ones, unless another is at that address now; under the lock */
+/* The last unregistered peers, without addresses registered again since; protected by the lock */
 static const void *gone[GONE_MAX];
 static unsigned int next_gone;
 
@@ -72,7 +72,7 @@ static int unregistering(struct kprobe *probe, struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(unregistering);
 
-/* From the probe of call.c: another one here would hide the caller from that. */
+/* Called by the kretprobe of call.c: a second kretprobe here would hide the caller's address from it. */
 void judge_misuse_registered(const void *peer)
 {
 	unsigned long flags;
@@ -84,9 +84,9 @@ void judge_misuse_registered(const void *peer)
 NOKPROBE_SYMBOL(judge_misuse_registered);
 
 /*
- * peerpin_attach(peer, region); its return address is on top of the stack: this
- * probe comes before that of call.c, which puts another one there, since what is
- * registered later comes first.
+ * peerpin_attach(peer, region): the caller's address is on top of the stack. This
+ * probe was registered last, so it runs before the kretprobe of call.c replaces that
+ * address.
  */
 static int attaching(struct kprobe *probe, struct pt_regs *regs)
 {
@@ -136,7 +136,7 @@ void judge_misuse_reset(void)
 
 static bool is_probed;
 
-/* Without peerpin.ko nobody can call it. */
+/* -ENOENT: without peerpin.ko there is no call to check. */
 int judge_misuse_init(void)
 {
 	int err = register_kprobe(&unregister_probe);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Misuse: calls of the subject's with a peer that it has unregistered. They
- * return -ENODEV and do nothing: what they would look at has been freed, and the
- * machine would not live to tell.
+ * Misuse: calls by the subject with a peer that is unregistered. A probe makes them
+ * return -ENODEV without running: peerpin.ko would use the freed peer and crash the VM.
  */
 #ifndef _JUDGE_MISUSE_H
 #define _JUDGE_MISUSE_H
@@ -12,10 +11,10 @@ struct seq_file;
 int judge_misuse_init(void);
 void judge_misuse_exit(void);
 
-/* Any context: the subject has registered @peer, where one that is gone may have been. */
+/* Any context: @peer was registered, perhaps at the address of an unregistered peer. */
 void judge_misuse_registered(const void *peer);
 
-/* "TIMES FUNCTION CALLER" of the first since the last reset, or nothing */
+/* Writes "TIMES FUNCTION CALLER", with the first caller since the last reset, or nothing */
 void judge_misuse_show(struct seq_file *seq);
 
 void judge_misuse_reset(void);

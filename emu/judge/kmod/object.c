@@ -22,11 +22,11 @@ struct object {
 	char name[NAME_LEN];
 };
 
-/* All under the lock, but for a look at @watched by those who free. */
+/* Protected by the lock, except that the free path reads @watched without it. */
 static DEFINE_RAW_SPINLOCK(lock);
 static DEFINE_HASHTABLE(by_address, HASH_BITS);
 static struct object objects[OBJECTS_MAX];
-static unsigned int next;	/* beyond those that were used since the last reset, unless they all were */
+static unsigned int next;	/* slots from here on are unused since the last reset, until it reaches OBJECTS_MAX */
 static unsigned int watched;
 static unsigned long unwatched;
 
@@ -63,7 +63,7 @@ static struct object *take_free(void)
 	return &objects[next++ % OBJECTS_MAX];
 }
 
-/* One at that address was freed in a way that is not watched. */
+/* An old object at the same address was freed by an unwatched function. */
 void judge_object_add(const void *at, size_t size, unsigned long caller)
 {
 	struct object *object;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Objects: memory that the subject has allocated and nobody has freed yet.
+ * Objects: memory that the subject has allocated and that is not freed yet.
  *
- * Context: any but NMI, as the probes run in; there is no allocation here, so
- * beyond 65536 objects the rest is not watched, and said to be so.
+ * Context: any but NMI. The probes run there, so this code allocates nothing: the
+ * table is fixed. Objects beyond 65536 are counted but not watched.
  */
 #ifndef _JUDGE_OBJECT_H
 #define _JUDGE_OBJECT_H
@@ -16,13 +16,13 @@ void judge_object_add(const void *at, size_t size, unsigned long caller);
 void judge_object_remove(const void *at);
 void judge_objects_remove(const void *const *all, size_t n);
 
-/* Callers get names, for when the subject has gone. */
+/* Stores the callers as names: kallsyms forgets them when the subject is unloaded. */
 void judge_objects_name(void);
 
-/* A line each: bytes, caller */
+/* Writes a line per object: bytes, caller */
 void judge_objects_show(struct seq_file *seq);
 
-/* Forget them all. */
+/* Forgets all objects. */
 void judge_objects_reset(void);
 
 #endif

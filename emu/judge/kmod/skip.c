@@ -4,8 +4,8 @@
 #include "skip.h"
 
 /*
- * In place of the function that was called: returns to its caller, with what is in
- * the register, so that nothing may be added that counts or checks.
+ * Runs instead of the called function and returns the value in the result register.
+ * noinstr: instrumentation could change that register.
  */
 static noinstr void return_at_once(void)
 {

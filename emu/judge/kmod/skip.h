@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Skip: a probe at a function's first instruction keeps its caller from calling it. */
+/* Skip: a probe at the first instruction of a function returns to the caller without running it. */
 #ifndef _JUDGE_SKIP_H
 #define _JUDGE_SKIP_H
 
 #include <linux/kprobes.h>
 
-/* To be called, and its value returned, by the pre-handler: @result is what the caller is told. */
+/* The pre-handler calls this and returns its value; the caller gets @result. */
 int judge_skip(struct pt_regs *regs, long result);
 
 /*
- * Such a probe's post-handler: a probe that has one is not optimised into a
- * jump, which would go on at the old place all the same. Those that ftrace makes
- * never are, and with one could not share the function with others without.
+ * Post-handler of such a probe. It keeps the kernel from optimising the probe into a
+ * jump, which would ignore the changed ip. Probes on ftrace are never optimised, and
+ * with a post-handler they could not share a function with probes that have none.
  */
 #ifdef CONFIG_KPROBES_ON_FTRACE
 #define JUDGE_SKIP_POST NULL

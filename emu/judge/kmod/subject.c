@@ -8,7 +8,7 @@
 #include "object.h"
 #include "subject.h"
 
-/* Probes ask with preemption off, and a module's memory goes an RCU grace period after GOING. */
+/* Probes read this with preemption off. The kernel frees a module an RCU grace period after GOING. */
 static struct module *subject;
 static char subject_name[MODULE_NAME_LEN];
 static DEFINE_SPINLOCK(name_lock);
@@ -22,7 +22,7 @@ bool judge_subject_has(unsigned long address)
 	return module && within_module(address, module);
 }
 
-/* As the kernel names it, whatever its file is called */
+/* The kernel's form of a module name, from the name of its file */
 static void unify(char *name)
 {
 	strreplace(name, '-', '_');
@@ -60,7 +60,7 @@ static bool is_subject(const struct module *module)
 	return is;
 }
 
-/* COMING comes before its init function; GOING after its exit function, or after an init function that failed. */
+/* COMING comes before the init function; GOING comes after the exit function, or after a failed init function. */
 static int module_event(struct notifier_block *nb, unsigned long event, void *data)
 {
 	struct module *module = data;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The subject: the module whose memory is watched. It is named before it is
- * loaded, so that its init function is watched too.
+ * The subject: the watched module. Its name is set before it is loaded, so that its
+ * init function is watched too.
  */
 #ifndef _JUDGE_SUBJECT_H
 #define _JUDGE_SUBJECT_H
@@ -11,13 +11,13 @@
 /* Any context: does @address lie in the subject? */
 bool judge_subject_has(unsigned long address);
 
-/* 0, or -EBUSY: the present one is loaded. One that was loaded before it was named is not watched. */
+/* Returns 0, or -EBUSY if the present subject is loaded. A module loaded before this call is not watched. */
 int judge_subject_set(const char *name);
 
-/* Writes its name, or nothing, to @name, MODULE_NAME_LEN bytes. */
+/* Copies the subject's name, or "", to @name, which has MODULE_NAME_LEN bytes. */
 void judge_subject_name(char *name);
 
-/* The kernel has taken it since it was named, and called its init function unless a parameter was wrong. */
+/* The subject was loaded since its name was set. Its init function was called, unless a parameter was wrong. */
 extern bool judge_subject_began;
 
 int judge_subject_init(void);

@@ -19,7 +19,7 @@
 enum {
 	OUTLIVE_MS = 200,
 	INHERIT_MS = 1000,
-	SPIN_USEC = 2000,	/* who sleeps wakes up late */
+	SPIN_USEC = 2000,	/* nanosleep() may return this late, so busy-wait at the end */
 };
 
 static void fired(struct share *share)
@@ -27,7 +27,7 @@ static void fired(struct share *share)
 	__atomic_store_n(&share->fired, 1, __ATOMIC_RELEASE);
 }
 
-/* It is done all the same, and may be what the test fails of. */
+/* The action is done even if no memory was pinned; the test may fail because of it. */
 static void fired_at_pins(struct share *share, bool pinned)
 {
 	share->missed = !pinned;
@@ -58,7 +58,7 @@ static void leave(struct share *share)
 	_exit(0);
 }
 
-/* The child has all files and mappings open, and closes them last. */
+/* The child inherits all files and mappings, and exits after the test, so it closes them last. */
 static void fork_and_hold(struct share *share)
 {
 	pid_t parent = getpid(), pid = process_fork();
@@ -93,7 +93,7 @@ static void close_now(int fd)
 	syscall(SYS_close, fd);
 }
 
-/* The memory goes first, with what the test has pinned of it, and the driver hears of the end only then. */
+/* Close the GPU first: its memory is freed while the test still has it pinned. Then close the driver's file. */
 static void close_in_wrong_order(struct share *share, const struct call *call)
 {
 	fired_at_pins(share, gpu_has_pins());
@@ -109,7 +109,7 @@ static void check_open(int fd)
 	driver_is_open |= node_of_driver(fd, ask_share());
 }
 
-/* Where only another driver's file is open, the one under test may go. */
+/* If the test has open files of other drivers only, the driver under test may be removed at any time. */
 static void remove_module(struct share *share)
 {
 	driver_is_open = false;
@@ -205,7 +205,7 @@ static void *revoke_later(void *arg)
 	return NULL;
 }
 
-/* Signals are for the test's own threads. */
+/* The new thread blocks all signals: only threads of the test may handle them. */
 static int start_thread(pthread_t *thread, struct during *during)
 {
 	sigset_t all, old;
@@ -218,7 +218,7 @@ static int start_thread(pthread_t *thread, struct during *during)
 	return ret;
 }
 
-/* The other thread is on a processor already when the call begins. */
+/* The call begins only after the revoking thread runs on a processor. */
 static long call_beside(struct during *during, const struct call *call)
 {
 	pthread_t thread;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The guest, as the shim sees it. */
+/* The shim's connection to the guest program of the judge. */
 #ifndef SHIM_ASK_H
 #define SHIM_ASK_H
 
@@ -7,10 +7,10 @@
 
 #include "emu/judge/share.h"
 
-/** ask_share - orders and results; NULL: nobody judges this process */
+/** ask_share - orders and results; NULL: this process is not judged */
 struct share *ask_share(void);
 
-/** ask_guest - once a scenario; returns whether it was done, when it is or when that takes too long */
+/** ask_guest - send a request, at most one per scenario; waits, and returns false if refused or timed out */
 bool ask_guest(enum share_ask ask);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A system call on a driver's node or mapping, as data, so that another process can make it too. */
+/* A system call on a driver's node or mapping, stored so that another process can repeat it. */
 #ifndef SHIM_CALL_H
 #define SHIM_CALL_H
 
@@ -18,9 +18,9 @@ enum call_kind {
 };
 
 /**
- * struct call - what is not named in the call is 0
+ * struct call - arguments of a system call; unused members are 0
  * @at: argument of ioctl, buffer, or address
- * @request: of ioctl
+ * @request: request of ioctl
  * @fd: -1 for munmap
  */
 struct call {
@@ -34,10 +34,10 @@ struct call {
 	off_t offset;
 };
 
-/** call_do - make it; as system calls do, -1 and errno on failure */
+/** call_do - make the system call; returns -1 with errno set on failure */
 long call_do(const struct call *call);
 
-/** call_describe - in words, with the path of the node */
+/** call_describe - write a text with the call's name and @path to @out */
 void call_describe(const struct call *call, const char *path, char *out, size_t size);
 
 #endif

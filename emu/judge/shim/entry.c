@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The functions of the C library that the test calls in its place, from the
- * program or from a library of its own. Those that are called as functions of
- * its headers with checks (__read_chk and such) come here too.
+ * Replacements for functions of the C library. The test's program and its libraries
+ * call them instead, including the checked variants such as __read_chk().
  */
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -16,7 +15,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* The one that would have been called without us; looking it up twice at once does no harm. */
+/* The replaced function, looked up at the first call. Two threads may look it up at the same time. */
 #define NEXT(function) ({ \
 	static __typeof__(&function) next; \
 	__typeof__(&function) found = __atomic_load_n(&next, __ATOMIC_RELAXED); \
@@ -98,7 +97,7 @@ EXPORT ssize_t __pread64_chk(int fd, void *at, size_t length, off_t offset, size
 	return __pread_chk(fd, at, length, offset, size);
 }
 
-/* What is mapped over a driver's mapping ends it. */
+/* A new mapping may replace a driver's mapping at the same addresses. */
 static void *map_other(void *at, size_t length, int prot, int flags, int fd, off_t offset)
 {
 	void *got = NEXT(mmap)(at, length, prot, flags, fd, offset);

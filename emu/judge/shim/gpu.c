@@ -11,7 +11,7 @@ enum {
 	EVENTS_MAX = 256,
 };
 
-/* By number: the functions of the same names are the shim's own. */
+/* Uses syscall(): the shim replaces ioctl() and close(). */
 int gpu_open(void)
 {
 	long fd = syscall(SYS_openat, AT_FDCWD, "/dev/emugpu", O_RDWR | O_CLOEXEC, 0);
@@ -40,13 +40,13 @@ static int ask_once(struct emugpu_test *test)
 	return ret;
 }
 
-/** struct sum - @callbacks: free callbacks that have run; of all GPUs */
+/** struct sum - free callbacks that have run, and pins, of all GPUs */
 struct sum {
 	uint64_t callbacks;
 	uint64_t pins;
 };
 
-/* Callbacks are those of all, whichever GPU is asked; and there may be one behind one that is not. */
+/* out_callbacks of any GPU counts the callbacks of all. GPU numbers may have gaps (-ENODEV). */
 static int add_up(int gpu, struct sum *out)
 {
 	struct emugpu_test test = { .op = EMUGPU_TEST_COUNTS };
@@ -85,7 +85,7 @@ static int revoke_all(int gpu)
 
 	for (; !ret && test.gpu < EMUGPU_GPUS_MAX; test.gpu++) {
 		ret = ask(gpu, &test);
-		if (ret == -ENODEV)	/* but there may be one behind it */
+		if (ret == -ENODEV)	/* a gap in the GPU numbers */
 			ret = 0;
 	}
 	return ret;

@@ -24,9 +24,9 @@ enum {
 };
 
 /**
- * struct record - a call and what it was given
- * @size: bytes of @argument, which @call.at points to; 0: it is a number
- * @pinned: it made pins, so another process may be let have its own by it
+ * struct record - a call and a copy of its argument
+ * @size: bytes of @argument, copied from @call.at; 0: @call.at could not be read
+ * @pinned: the call pinned memory; repeating it would legally pin the other process's own memory
  */
 struct record {
 	struct call call;
@@ -39,7 +39,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct record records[RECORDS_MAX];
 static size_t nr_records;
 
-/* As much of it as there is: an argument may be no pointer at all. */
+/* Copies the readable part. Returns 0 if the argument is no pointer. */
 static size_t copy_argument(const struct call *c, unsigned char *out)
 {
 	struct iovec to = { out, ARGUMENT_MAX }, from = { c->at, ARGUMENT_MAX };
@@ -50,7 +50,7 @@ static size_t copy_argument(const struct call *c, unsigned char *out)
 	if ((c->kind == CALL_WRITE || c->kind == CALL_PWRITE) && c->length < ARGUMENT_MAX)
 		from.iov_len = c->length;
 	got = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
-	if (got < 0) {	/* it may end before its page does */
+	if (got < 0) {	/* the next page may be unmapped */
 		from.iov_len = 4096 - (uintptr_t)c->at % 4096;
 		got = from.iov_len < ARGUMENT_MAX ? process_vm_readv(getpid(), &to, 1, &from, 1, 0) : -1;
 	}
@@ -97,7 +97,7 @@ long history_do(const struct call *c)
 	return ret;
 }
 
-/* Under the number of the test's file, since calls may have such numbers in what they are given. */
+/* The new file gets the number of the test's file: arguments of calls may contain that number. */
 static void open_own(int fd)
 {
 	char path[NODE_PATH_MAX];
@@ -113,7 +113,7 @@ static void open_own(int fd)
 	syscall(SYS_close, own);
 }
 
-/* It may fault, so a process of its own does it. */
+/* A write may fault, so a separate process does it. */
 static void map_and_touch(const struct call *c)
 {
 	volatile unsigned char *at;

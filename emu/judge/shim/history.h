@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What the test has asked of drivers so far, so that another process can ask the same. */
+/* The test's calls to drivers so far, for another process to repeat. */
 #ifndef SHIM_HISTORY_H
 #define SHIM_HISTORY_H
 
 #include "call.h"
 
-/** history_do - make a call and remember it */
+/** history_do - make a call and record it */
 long history_do(const struct call *call);
 
-/** history_repeat - in a process beside the test: the same on files of its own */
+/** history_repeat - repeat the recorded calls, in a child of the test, on newly opened files */
 void history_repeat(void);
 
 #endif

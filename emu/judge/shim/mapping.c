@@ -13,7 +13,7 @@ struct mapping {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mapping mappings[MAPPINGS_MAX];
-static unsigned int used;	/* none is used from here on */
+static unsigned int used;	/* all slots from here on are unused */
 
 static void add(uintptr_t start, uintptr_t end)
 {
@@ -47,7 +47,7 @@ void mapping_add(const void *at, size_t length)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Most processes have none, most of the time. */
+/* Fast path without the lock: most processes map no driver's node. */
 static bool is_none(void)
 {
 	return !__atomic_load_n(&used, __ATOMIC_ACQUIRE);
@@ -65,7 +65,7 @@ bool mapping_has(const void *at, size_t length)
 	return has;
 }
 
-/* The ends of one that is cut in the middle stay. */
+/* Removing the middle of a mapping leaves both of its ends. */
 void mapping_remove(const void *at, size_t length)
 {
 	uintptr_t start = (uintptr_t)at, end = start + length;

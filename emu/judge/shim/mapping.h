@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where drivers' nodes are mapped, by the process itself. */
+/* The address ranges where this process has mapped drivers' nodes. */
 #ifndef SHIM_MAPPING_H
 #define SHIM_MAPPING_H
 
@@ -8,10 +8,10 @@
 
 void mapping_add(const void *at, size_t length);
 
-/** mapping_has - whether any of it is such a mapping */
+/** mapping_has - whether a part of the range is such a mapping */
 bool mapping_has(const void *at, size_t length);
 
-/** mapping_remove - what was unmapped or mapped anew */
+/** mapping_remove - the range was unmapped, or replaced by another mapping */
 void mapping_remove(const void *at, size_t length);
 
 #endif

@@ -15,8 +15,8 @@ enum {
 };
 
 /*
- * Each call on each file asks, so what is known of a device is kept. Entries
- * are only ever added: whoever sees the count sees what is below it.
+ * A cache of device kinds, since each intercepted call looks one up. Entries are only
+ * added: a thread that reads nr_known (acquire) sees all entries below it.
  */
 static struct known {
 	dev_t device;
@@ -60,7 +60,7 @@ static const struct known *find(dev_t device)
 	return NULL;
 }
 
-/* What came with the driver is its own, whatever it is called. */
+/* Devices that the driver under test created are its nodes, with any name. */
 static void look_up(int fd, dev_t device, struct known *out)
 {
 	const struct share *share = ask_share();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which files are a driver's, which the GPU's, and which nobody asks about. */
+/* Sorts open files: nodes of drivers, nodes of the GPU, and others. */
 #ifndef SHIM_NODE_H
 #define SHIM_NODE_H
 
@@ -11,13 +11,13 @@ enum { NODE_PATH_MAX = 64 };
 
 enum node_kind { NODE_OTHER, NODE_DRIVER, NODE_GPU };
 
-/** node_kind - of an open file; path: NODE_PATH_MAX bytes, set when it is a device, or NULL */
+/** node_kind - kind of an open file; @path: NULL, or NODE_PATH_MAX bytes, set if the file is a device */
 enum node_kind node_kind(int fd, char *path);
 
-/** node_each - call for each open file of that kind, by its number */
+/** node_each - call @call for each open file of @kind */
 void node_each(enum node_kind kind, void (*call)(int fd));
 
-/** node_of_driver - whether the device came with the driver under test */
+/** node_of_driver - whether the driver under test created the device */
 bool node_of_driver(int fd, const struct share *share);
 
 #endif

@@ -33,7 +33,7 @@ static uint32_t count(struct share *share, const struct call *call)
 	return n;
 }
 
-/* Closing in the wrong order waits for the first close from there on. */
+/* SHARE_LATE_CLOSE happens at the first close() at or after event nth. */
 static bool is_time(const struct share *share, const struct call *call, uint32_t n)
 {
 	if (!share->nth || share->fired)

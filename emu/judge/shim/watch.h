@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The test's calls on drivers' files and mappings: counted, and acted at. */
+/* Counts the test's calls on drivers' files and mappings, and runs the planned action. */
 #ifndef SHIM_WATCH_H
 #define SHIM_WATCH_H
 
@@ -7,10 +7,10 @@
 
 #include "call.h"
 
-/** watch_wants - whether it is a call on a driver's file or mapping, in a process that is judged */
+/** watch_wants - whether @call is on a driver's file or mapping, in a judged process */
 bool watch_wants(const struct call *call);
 
-/** watch_do - count it, do what the plan has for it, and make it */
+/** watch_do - count the call, run the planned action for it, and make it */
 long watch_do(const struct call *call);
 
 #endif
