@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the guest and the shim in the test program both map: the orders to the
- * shim, and what it saw. Its path is in the environment; it lies below /proc,
- * so that the test inherits no descriptor of ours.
+ * Memory shared by the guest and the shim in the test program: orders to the shim,
+ * and its results. Its path is in the environment. The path is below /proc, so that
+ * the test inherits no file descriptor from the guest.
  */
 #ifndef JUDGE_SHARE_H
 #define JUDGE_SHARE_H
@@ -32,10 +32,10 @@ enum share_action {
 	SHARE_DURING,
 };
 
-/* What the shim asks the guest for: a letter in the pipe */
+/* The shim's requests to the guest: a letter in the pipe */
 enum share_ask {
 	SHARE_ASK_RMMOD = 'R',	/* remove the driver's module, which is in use */
-	SHARE_ASK_UNBIND = 'U',	/* take its devices from the driver */
+	SHARE_ASK_UNBIND = 'U',	/* unbind the driver's devices */
 	SHARE_ASK_STOP = 'S',	/* stop all threads of @caller */
 };
 
@@ -44,28 +44,28 @@ enum share_answer {
 	SHARE_NOT_DONE,
 };
 
-/** struct share_device - a device number that came with the driver under test */
+/** struct share_device - a device number that the driver under test registered */
 struct share_device {
 	uint32_t major;
 	uint32_t minor;	/* or SHARE_ANY_MINOR */
 };
 
 /**
- * struct share - set before the test begins, except what is atomic
- * @nth: event to act at, from 1; 0: only record
+ * struct share - set before the test begins, except the atomic members
+ * @nth: number of the event to act at, from 1; 0: only record
  * @action: enum share_action
- * @usec: SHARE_DURING: revoke so long after the call began
- * @requests: pipe that wakes the guest up
- * @devices: of the driver under test
- * @count: atomic; events so far
- * @calls: atomic; those of them that were calls on @devices
+ * @usec: SHARE_DURING: delay of the revocation after the call began
+ * @requests: path of the pipe for requests to the guest
+ * @devices: devices of the driver under test
+ * @count: atomic; number of events so far
+ * @calls: atomic; number of events that were calls on @devices
  * @fired: atomic; the action was done
- * @missed: nothing was pinned, of which it could have taken anything away
- * @answered: atomic; enum share_answer, when the guest has done what it was asked for
+ * @missed: no memory was pinned when the action was done, so it had no effect
+ * @answered: atomic; enum share_answer, after the guest has handled the request
  * @caller: process that acts, for SHARE_ASK_STOP
- * @changed: atomic; SHARE_FOREIGN: pages of the owner that another process could write
- * @events: what they were, in order
- * @took: how long each call lasted, in microseconds
+ * @changed: atomic; SHARE_FOREIGN: pages of the owner that another process wrote
+ * @events: a text for each event, in order
+ * @took: duration of each call in microseconds
  */
 struct share {
 	uint32_t nth;

@@ -59,7 +59,7 @@ static void take_leak(struct allocator_leaks *out, const char *line)
 		snprintf(out->first, sizeof(out->first), "%s", line + at);
 }
 
-/* @unseen: what judge.ko says that it has missed; "": nothing */
+/* @unseen: the last report by judge.ko of missed allocations; "": none missed */
 static int read_leaks(struct allocator_leaks *out, char *unseen, size_t size)
 {
 	FILE *file = fopen(JUDGE "leaks", "re");
@@ -80,12 +80,15 @@ static int read_leaks(struct allocator_leaks *out, char *unseen, size_t size)
 	return 0;
 }
 
-/* A leak that was seen is one; that there is none takes that all was seen. More than can be watched there is again. */
+/*
+ * With a leak found, missed allocations do not matter; without, they may hide one. -ENODATA asks for
+ * another try. No use in that for other reasons, e.g. more objects than judge.ko can watch.
+ */
 static int check_seen(const struct allocator_leaks *leaks, const char *unseen)
 {
 	if (leaks->nr || !*unseen)
 		return 0;
-	report_line("untold", "what the driver has not freed cannot be told: %s", unseen);
+	report_line("untold", "leaks of the driver may be missing: %s", unseen);
 	return strstr(unseen, "allocations were not seen") ? -ENODATA : 0;
 }
 
@@ -98,8 +101,8 @@ int allocator_misuse(char *text, size_t size)
 }
 
 /*
- * What RCU frees comes late, and in batches that may wait for seconds; asking
- * the kernel to shrink hands them over at once.
+ * kvfree_rcu() frees memory late, in batches that may wait for seconds. drop_caches runs
+ * the shrinker, which frees them at once.
  */
 int allocator_leaks(struct allocator_leaks *out)
 {

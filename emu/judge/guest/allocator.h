@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* judge.ko: what the driver under test allocates. All return 0 or -errno. */
+/* judge.ko: watches the allocations of the driver under test. All functions return 0 or -errno. */
 #ifndef JUDGE_ALLOCATOR_H
 #define JUDGE_ALLOCATOR_H
 
@@ -7,30 +7,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** struct allocator_leaks - what was not freed */
+/** struct allocator_leaks - allocations that were not freed */
 struct allocator_leaks {
 	size_t nr;
 	uint64_t bytes;
-	char first[160];	/* who allocated it */
+	char first[160];	/* the function that made the first of them */
 };
 
-/** allocator_watch - forget the past, and fail the n-th allocation of that module from now on (0: none) */
+/** allocator_watch - reset, watch @module, and fail its @nth allocation from now on (0: none) */
 int allocator_watch(const char *module, uint32_t nth);
 
-/** allocator_began - whether the kernel has taken that module since, so that its init function had its say */
+/** allocator_began - whether the module was loaded since then, so that its init function ran */
 int allocator_began(bool *out);
 
-/** allocator_failed - whether that has happened */
+/** allocator_failed - whether an allocation was made to fail */
 int allocator_failed(bool *out);
 
-/** allocator_misuse - which call it made with what was gone; @text is empty when it made none */
+/** allocator_misuse - the first call with an unregistered peer; @text is empty if there was no such call */
 int allocator_misuse(char *text, size_t size);
 
 /**
- * allocator_leaks - to be called when the module was removed; waits a moment for what is freed later
+ * allocator_leaks - call after the module was removed; waits up to a second for deferred frees
  *
- * -ENODATA: judge.ko has missed what would change the answer, and may not another time. What it has
- * missed is reported as untold.
+ * -ENODATA: judge.ko has missed allocations, so leaks may be missing; another try may miss none. The
+ * missed allocations are reported as untold.
  */
 int allocator_leaks(struct allocator_leaks *out);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What may never return, or be killed in the kernel, is done by a child, so
- * that the guest lives on to tell.
+ * Runs a call in a child process: the call may hang or be killed in the kernel, and
+ * the guest program must survive to report it.
  */
 #ifndef JUDGE_CHILD_H
 #define JUDGE_CHILD_H
@@ -9,19 +9,19 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/** child_run - fork and call; the child's end is its result, 0 or -errno; returns its pid or -errno */
+/** child_run - fork and call; @call returns 0 or -errno, the child's exit status; returns its pid or -errno */
 pid_t child_run(int (*call)(const void *arg), const void *arg);
 
 /**
- * child_wait - for its end; its result, -ETIMEDOUT when there is none in so
- * many milliseconds (it lives on), -EFAULT when the kernel has killed it
+ * child_wait - wait for the child's end; returns its result, -ETIMEDOUT after @ms
+ * milliseconds (the child goes on), or -EFAULT if a signal has killed it
  */
 int child_wait(pid_t pid, int ms);
 
-/** child_call - both */
+/** child_call - child_run(), then child_wait() */
 int child_call(int (*call)(const void *arg), const void *arg, int ms);
 
-/** now_ms - of a clock that only goes on */
+/** now_ms - the monotonic clock, in milliseconds */
 long now_ms(void);
 
 #endif

@@ -20,7 +20,7 @@ enum {
 	PATH_LENGTH = 1024,
 };
 
-/* "FILE.ko K=V ..." falls apart into its file and its parameters. */
+/* Splits "FILE.ko K=V ..." into file and parameters. */
 static const char *cut_parameters(char *file)
 {
 	char *end = strstr(file, ".ko ");
@@ -38,7 +38,7 @@ int driver_init(struct driver *driver, char *file)
 	return modinfo_name(file, driver->name, sizeof(driver->name));
 }
 
-/* A name of what is built in has no such file. */
+/* initstate exists for loaded modules, not for built-in ones. */
 bool driver_is_loaded(const struct driver *driver)
 {
 	char path[128];
@@ -85,7 +85,7 @@ int driver_unload_patiently(const struct driver *driver)
 	}
 }
 
-/* A device of a bus driver is a link in the driver's directory to something below /sys/devices. */
+/* Each bound device is a link in the driver's directory that points below /sys/devices. */
 static void unbind_device(const char *directory, const char *name)
 {
 	char path[PATH_LENGTH], target[PATH_LENGTH];
@@ -139,8 +139,8 @@ pid_t driver_unbind(const struct driver *driver)
 }
 
 /*
- * A driver with a class or misc device has its numbers in sysfs; one that only
- * registers a major number, and whose node somebody makes, has it in /proc.
+ * Numbers of class and misc devices are in sysfs. A driver that only registers a major
+ * number, with a node made by mknod(1), appears in /proc/devices only.
  */
 struct devices {
 	size_t nr;

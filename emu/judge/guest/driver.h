@@ -11,28 +11,28 @@
 struct driver {
 	const char *file;
 	const char *parameters;
-	char name[64];	/* as the kernel knows it */
+	char name[64];	/* name of the module in the kernel */
 };
 
-/** driver_init - @file: "FILE.ko" or "FILE.ko K=V ...", which is cut in two and must stay; 0, or as modinfo_name() */
+/** driver_init - @file: "FILE.ko" or "FILE.ko K=V ..."; keeps and changes the string; returns modinfo_name() */
 int driver_init(struct driver *driver, char *file);
 
-/** driver_is_loaded - then nobody has watched its init function */
+/** driver_is_loaded - if true before driver_load(), its init function was not watched */
 bool driver_is_loaded(const struct driver *driver);
 
-/** driver_load - 0, -errno as the kernel said it, -ETIMEDOUT, or -EFAULT: it died on the way */
+/** driver_load - 0, -errno of finit_module(), -ETIMEDOUT, or -EFAULT: the kernel killed the caller */
 int driver_load(const struct driver *driver);
 
-/** driver_unload - as driver_load(); -EWOULDBLOCK at once when it is in use */
+/** driver_unload - returns like driver_load(); -EWOULDBLOCK at once if the module is in use */
 int driver_unload(const struct driver *driver);
 
-/** driver_unload_patiently - the last reference may be dropped by a worker, so it gets a moment */
+/** driver_unload_patiently - retry while in use: a kernel worker may drop the last reference late */
 int driver_unload_patiently(const struct driver *driver);
 
-/** driver_unbind - begin to take all its devices from it; the child to wait for, or -errno */
+/** driver_unbind - start to unbind all its devices; returns the child to wait for, or -errno */
 pid_t driver_unbind(const struct driver *driver);
 
-/** driver_devices_before, _after - what device numbers its loading brought, into @share */
+/** driver_devices_before, _after - call around the load; stores the new device numbers in @share */
 void driver_devices_before(void);
 void driver_devices_after(struct share *share);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Small files of the kernel, such as parameters; all return 0 or -errno. */
+/* Small kernel files, such as parameters. All functions return 0 or -errno. */
 #ifndef JUDGE_FILE_H
 #define JUDGE_FILE_H
 
@@ -7,7 +7,7 @@
 
 int file_write(const char *path, const char *text);
 
-/** file_read - all of it up to @size - 1 bytes, ended by a NUL, without the last newline */
+/** file_read - read up to @size - 1 bytes; adds a NUL, strips the last newline */
 int file_read(const char *path, char *out, size_t size);
 
 #endif

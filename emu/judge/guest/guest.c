@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The part of `peerpin verify` in the virtual machine: run the scenarios of a
- * plan one after the other, and print what was wrong. Status: 0 all were run,
- * 75 the machine is not fit for those left, 2 it could not be done.
+ * plan one after the other, and print the findings. Exit status: 0 all scenarios
+ * ran, 75 the remaining ones need a fresh VM, 2 error.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -57,7 +57,7 @@ static FILE *open_all(const char *plan, const char *test)
 	return file;
 }
 
-/* Returns whether the machine is fit for another one. */
+/* Returns whether the VM can run another scenario. */
 static int run_line(char *line, const struct driver *driver, char **test)
 {
 	static struct scenario scenario;
@@ -88,7 +88,7 @@ int main(int argc, char **argv)
 	must(driver_init(&driver, argv[2]), argv[2]);
 	plan = open_all(argv[1], argv[3]);
 	if (driver_is_loaded(&driver))
-		die("%s is loaded already; type: rmmod %s", driver.name, driver.name);
+		die("%s is already loaded; type: rmmod %s", driver.name, driver.name);
 	must(tests_init(), "children in /proc (is CONFIG_PROC_CHILDREN set?)");
 	while (fit && fgets(line, sizeof(line), plan))
 		fit = run_line(line, &driver, argv + 3);

@@ -20,7 +20,7 @@ enum {
 	PAUSE_US = 2000,
 };
 
-/* Lines after the first, which names the columns; the file is there while peerpin is. */
+/* Counts lines after the first, which names the columns. Without peerpin.ko there is no file: returns 0. */
 static size_t regions(char *first, size_t size)
 {
 	FILE *file = fopen(REGIONS, "re");
@@ -64,7 +64,7 @@ int leftover_pins(void)
 	return 0;
 }
 
-/* What a reference keeps after its maker's file is closed shows nowhere else. */
+/* Leaked references that no debugfs file shows, because the file that created them is closed */
 static struct used {
 	const char *module;
 	const char *rule;
@@ -77,7 +77,7 @@ static struct used {
 
 enum { USED = sizeof(used) / sizeof(*used) };
 
-/* A module that is not there is not used. */
+/* Returns 0 if the module is not loaded. */
 static long uses(const struct used *u)
 {
 	char path[64], text[32];
@@ -104,7 +104,7 @@ void leftover_uses(void)
 			usleep(PAUSE_US);
 		if (more <= 0)
 			continue;
-		report_finding(used[i].rule, "%ld references to what %s has are left after the driver has gone", more,
+		report_finding(used[i].rule, "%ld references to module %s are left after the driver was removed", more,
 			       used[i].module);
 		report_taint();
 	}
@@ -116,7 +116,7 @@ int leftover_misuse(void)
 	int ret = allocator_misuse(text, sizeof(text));
 
 	if (!ret && *text)
-		report_finding("gone-peer", "times, function and caller: %s", text);
+		report_finding("gone-peer", "count, function, caller: %s", text);
 	return ret;
 }
 
@@ -131,7 +131,7 @@ int leftover_memory(void)
 	return ret;
 }
 
-/* Only those that drivers allocate from by size: all of them would take a second. */
+/* Checks only the kmalloc caches: all caches would take a second. */
 void leftover_damage(void)
 {
 	DIR *dir = opendir(SLABS);

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* What is still there after the test has ended, and after the driver has gone: reported as findings. */
+/* Reports as findings: pins, references and memory left after the test's end and after the driver's removal. */
 #ifndef JUDGE_LEFTOVER_H
 #define JUDGE_LEFTOVER_H
 
-/** leftover_pins - pins and regions of peerpin; waits a moment for those that go late; 0 or -errno */
+/** leftover_pins - pins and peerpin regions left; waits up to 2 s for late releases; 0 or -errno */
 int leftover_pins(void);
 
-/** leftover_note_uses - before the driver is loaded: how often the modules below it are used */
+/** leftover_note_uses - before the driver is loaded: note the use counts of the modules it uses */
 void leftover_note_uses(void);
 
-/** leftover_uses - when it has gone: whether they are used more often; waits a moment */
+/** leftover_uses - after the driver was removed: compare the use counts; waits up to 2 s */
 void leftover_uses(void);
 
-/** leftover_misuse - what it called with a peer that it had unregistered; 0 or -errno */
+/** leftover_misuse - calls with an unregistered peer; 0 or -errno */
 int leftover_misuse(void);
 
-/** leftover_memory - what the driver that has gone has allocated and not freed; 0 or -errno */
+/** leftover_memory - memory that the removed driver has not freed; 0 or -errno */
 int leftover_memory(void);
 
-/** leftover_damage - have the allocator look at all it has, so that the log tells what was overwritten */
+/** leftover_damage - let the slab allocator check its objects; it logs overwritten ones */
 void leftover_damage(void);
 
 #endif

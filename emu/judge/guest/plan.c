@@ -194,7 +194,7 @@ static const struct key *key_of(const char *name)
 	return NULL;
 }
 
-/* A word without a value is the same as =1. */
+/* A key without a value means =1. */
 static int set(struct scenario *s, char *word, char *why)
 {
 	static char one[] = "1";
@@ -205,7 +205,7 @@ static int set(struct scenario *s, char *word, char *why)
 		*value++ = '\0';
 	key = key_of(word);
 	if (!key) {
-		snprintf(why, PLAN_WHY_MAX, "%s: no key '%.40s'", s->id, word);
+		snprintf(why, PLAN_WHY_MAX, "%s: unknown key '%.40s'", s->id, word);
 		return -1;
 	}
 	if (!key->set(s, value ? value : one))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The plan: one scenario a line, `ID KEY[=VALUE]...`; what each key means is in struct scenario. */
+/* The plan: one scenario per line, `ID KEY[=VALUE]...`; struct scenario documents the keys. */
 #ifndef JUDGE_PLAN_H
 #define JUDGE_PLAN_H
 
@@ -21,21 +21,21 @@ enum plan_fail { PLAN_FAIL_NONE, PLAN_FAIL_GET_PAGES, PLAN_FAIL_DMA_MAP };
 /**
  * struct scenario - a line of the plan
  * @record: print the events of both sides
- * @scatter: scatter=0|1; -1: as the emulator was loaded
- * @bar1: bar1=BYTES that pins may have; 0: all
- * @version: version=TEXT, as the emulator's parameter table_version wants it; "": as loaded
- * @delay_ms: delay=MS: before each free callback
+ * @scatter: scatter=0|1; -1: as set when the emulator was loaded
+ * @bar1: bar1=BYTES available to pins; 0: all
+ * @version: version=TEXT, for the emulator's parameter table_version; "": as loaded
+ * @delay_ms: delay=MS before each free callback
  * @kernel_nth: kernel-event=N:ACTION
  * @kernel_action: enum emugpu_event_action
  * @user_nth: user-event=N:ACTION
  * @user_action: enum share_action
- * @user_usec: of during:USEC
+ * @user_usec: USEC of the action during:USEC
  * @fail: fail=get_pages:N or fail=dma_map:N
- * @alloc: alloc=N: the driver's n-th allocation
- * @copies: copies=N processes of the test at once
- * @guard_ms: guard=MS; by default PLAN_GUARD_MS where memory is revoked, else 0
+ * @alloc: alloc=N: fail the driver's n-th allocation
+ * @copies: copies=N processes of the test at the same time
+ * @guard_ms: guard=MS; by default PLAN_GUARD_MS if memory is revoked, else 0
  * @env: env=NAME=VALUE for the test
- * @line: what the strings point into
+ * @line: the buffer of the strings
  */
 struct scenario {
 	char id[PLAN_ID_MAX];
@@ -60,10 +60,10 @@ struct scenario {
 };
 
 /**
- * plan_parse - one line without its end; why: PLAN_WHY_MAX bytes
+ * plan_parse - parse one line, given without newline; @why has PLAN_WHY_MAX bytes
  *
- * Returns 0, 1 for an empty line or one that begins with #, or -1 and says
- * why. The scenario must stay where it is as long as it is used.
+ * Returns 0, 1 for an empty line or a comment (#), or -1 with the reason in @why.
+ * Do not copy the scenario: it points into itself.
  */
 int plan_parse(const char *line, struct scenario *out, char *why);
 

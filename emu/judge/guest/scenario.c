@@ -24,8 +24,8 @@ enum {
 };
 
 /**
- * struct run - a scenario on its way
- * @dead: something hangs in the kernel: whoever asks it for more may hang too
+ * struct run - the running scenario
+ * @dead: a process hangs in the kernel; further calls into the kernel may hang, too
  */
 struct run {
 	const struct scenario *scenario;
@@ -43,7 +43,7 @@ static void die(void)
 	report_taint();
 }
 
-/* ---- what the shim asks for, while the test waits ------------------------------ */
+/* ---- requests of the shim, while the test waits -------------------------------- */
 
 static void remove_in_use(void)
 {
@@ -53,12 +53,12 @@ static void remove_in_use(void)
 		report_finding("unload-in-use", "%s could be removed while the test had its device open",
 			       run.driver->name);
 	if (ret == -ETIMEDOUT)
-		report_finding("hang", "the removal of %s, which was in use, does not end", run.driver->name);
+		report_finding("hang", "removing %s while it was in use does not end", run.driver->name);
 	if (ret == -ETIMEDOUT || ret == -EFAULT)
 		die();
 }
 
-/* One that waits for its files to be closed is waited for when they are. */
+/* Unbinding may wait until the test closes its files; end_unbinding() waits for the child then. */
 static void unbind(void)
 {
 	pid_t pid = driver_unbind(run.driver);
@@ -80,7 +80,7 @@ static void end_unbinding(void)
 {
 	if (!run.tests.spared || child_wait(run.tests.spared, UNBIND_MS) != -ETIMEDOUT)
 		return;
-	report_finding("hang", "%s does not let go of its device", run.driver->name);
+	report_finding("hang", "unbinding %s from its device does not end", run.driver->name);
 	die();
 }
 
@@ -106,7 +106,7 @@ static void tell_user_events(const struct share *share)
 		report_line("event", "user %u %s in %u us", i + 1, share->events[i], share->took[i]);
 }
 
-/* ---- whether what was planned has happened ------------------------------------- */
+/* ---- whether the planned event or failure has happened -------------------------- */
 
 static uint32_t count_events(bool (*is)(uint32_t kind), uint32_t *out_all)
 {
@@ -133,7 +133,7 @@ static bool kernel_event_came(void)
 	return all >= run.scenario->kernel_nth;
 }
 
-/* Of a kernel in which something hangs the emulator may not answer. */
+/* If a process hangs in the kernel, the emulator may not answer, so do not call it. */
 static bool fault_came(enum plan_fail fail)
 {
 	return run.dead || emulator_has_failed(fail);
@@ -173,7 +173,7 @@ static int run_tests(char **argv)
 	run.tests.answer = answer;
 	set_share(run.tests.at[0].share);
 	ret = tests_run(&run.tests, run.scenario, argv);
-	/* a removal that does not end was told */
+	/* a removal that does not end is reported already */
 	run.tests.child_stuck &= !run.dead;
 	if (run.tests.stuck)
 		die();
@@ -195,7 +195,7 @@ static int judge_tests(void)
 	if (armed)
 		report_line("fired", "%s", fired && !run.tests.at[0].share->missed ? "yes" : "no");
 	if (run.tests.at[0].share->changed)
-		report_finding("foreign-handle", "another process that opened the device itself wrote %u pages of the test's",
+		report_finding("foreign-handle", "another process that opened the device itself wrote %u pages of the test",
 			       run.tests.at[0].share->changed);
 	return armed ? 0 : trial_tell(run.driver, run.tests.at[0].share, s->bar1 && !run.dead);
 }
@@ -210,7 +210,7 @@ static void unload(void)
 	if (ret == -EWOULDBLOCK)
 		report_finding("cannot-unload", "%s is still in use after the test has ended", name);
 	else if (ret == -ETIMEDOUT)
-		report_finding("hang", "the removal of %s does not end", name);
+		report_finding("hang", "removing %s does not end", name);
 	else if (ret != -EFAULT)
 		report_finding("cannot-unload", "%s cannot be removed: %s", name, strerror(-ret));
 	die();
@@ -237,7 +237,7 @@ static int look_at_damage(const void *unused)
 	return 0;
 }
 
-/* Who hangs may have read what it waits for in memory that was freed. */
+/* A process may hang because it read freed memory: look for the damage, in a child that may hang, too. */
 static int judge_dead(void)
 {
 	child_call(look_at_damage, NULL, DAMAGE_MS);
@@ -247,7 +247,7 @@ static int judge_dead(void)
 static int cannot_begin(void)
 {
 	kmsg_judge();
-	fprintf(stderr, "judge: the test could not be run: exit status %d; it says: %s\n", run.tests.at[0].value,
+	fprintf(stderr, "judge: the test could not be run: exit status %d; output: %s\n", run.tests.at[0].value,
 		tests_output());
 	return -ENOEXEC;
 }
@@ -267,7 +267,7 @@ static int run_loaded(char **argv)
 	return run.dead ? judge_dead() : judge_leftovers();
 }
 
-/* The file is for another kernel, or wants what is not there. */
+/* The module was built for another kernel, or needs symbols that this kernel lacks. */
 static int not_fit(int error)
 {
 	kmsg_judge();
@@ -282,7 +282,7 @@ static bool is_fit(void)
 	return allocator_began(&began) || began;
 }
 
-/* A driver may refuse to be loaded when it gets no memory. */
+/* If its allocation was made to fail, a driver may refuse to load. */
 static int not_loaded(int error)
 {
 	bool allowed = run.scenario->alloc && allocation_failed();
@@ -292,7 +292,7 @@ static int not_loaded(int error)
 	if (run.scenario->alloc)
 		report_line("fired", "%s", allowed ? "yes" : "no");
 	if (error == -ETIMEDOUT)
-		report_finding("hang", "the loading of %s does not end", run.driver->name);
+		report_finding("hang", "loading %s does not end", run.driver->name);
 	else if (!allowed)
 		report_finding("test-failed", "%s cannot be loaded: %s", run.driver->file, strerror(-error));
 	if (error == -ETIMEDOUT || error == -EFAULT) {
@@ -332,7 +332,7 @@ static int judge_rest(void)
 	return ret;
 }
 
-/* 0; -ENODATA: something was not seen, and may be another time; or another -errno: it could not be judged */
+/* Returns 0; -ENODATA: judge.ko missed allocations, so try again; other -errno: the scenario could not be judged */
 static int run_once(const struct scenario *scenario, const struct driver *driver, char **test)
 {
 	int ret, rest;
@@ -350,7 +350,7 @@ static int run_once(const struct scenario *scenario, const struct driver *driver
 	return rest ? rest : ret;
 }
 
-/* judge.ko misses something now and then: what begins again counts alone. What was found is not lost for it. */
+/* judge.ko misses an allocation now and then. Retry then, unless there were findings: only the last try counts. */
 int scenario_run(const struct scenario *scenario, const struct driver *driver, char **test)
 {
 	int tries = 0, ret;

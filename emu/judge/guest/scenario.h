@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One scenario from its begin to its end: what was wrong is reported. */
+/* Runs one scenario from begin to end and reports the findings. */
 #ifndef JUDGE_SCENARIO_H
 #define JUDGE_SCENARIO_H
 
@@ -8,7 +8,7 @@
 #include "driver.h"
 #include "plan.h"
 
-/** scenario_run - returns 0, 1 when the machine is not fit for another one, or -errno: it could not be judged */
+/** scenario_run - returns 0, 1 if the next scenario needs a fresh VM, or -errno if it could not be judged */
 int scenario_run(const struct scenario *scenario, const struct driver *driver, char **test);
 
 #endif

@@ -20,12 +20,12 @@
 
 enum {
 	TEST_MS = 20000,
-	LINGER_MS = 1000,	/* what the test has started may live so long after it */
+	LINGER_MS = 1000,	/* children of the test may live this much longer */
 	KILL_MS = 2000,
 	STOP_MS = 500,
 	PAUSE_US = 1000,
 	OUTPUT_MAX = 2048,
-	EXIT_NOT_RUN = 126,	/* as shells, env(1) and the dynamic linker have them */
+	EXIT_NOT_RUN = 126,	/* the values of shells, env(1) and the dynamic linker */
 	EXIT_NOT_FOUND = 127,
 };
 
@@ -38,7 +38,7 @@ static void children_path(char *path, size_t size)
 	snprintf(path, size, "/proc/self/task/%d/children", getpid());
 }
 
-/* Orphans of the test become ours, so that none is left behind. */
+/* Makes this process a subreaper: it inherits orphans of the test, so it can end them all. */
 int tests_init(void)
 {
 	char children[64];
@@ -131,7 +131,7 @@ static int start(struct test *test, const struct scenario *s, char **argv, int o
 	return 0;
 }
 
-/* The end of what is printed is what matters. False: there is no more now. */
+/* Keeps the end of the output. Returns false if there is no more now. */
 static bool read_output(int fd)
 {
 	char more[OUTPUT_MAX / 2];
@@ -190,7 +190,7 @@ static bool all_ended(const struct tests *tests)
 	return true;
 }
 
-/* "pid (name) STATE ...", where the name may hold anything; one that is not there has ended */
+/* "pid (name) STATE ...": the name may contain any character. A missing file means that the thread has ended. */
 static bool is_stopped(uint32_t pid, const char *tid)
 {
 	char path[64], text[512], *end;
@@ -219,7 +219,7 @@ static bool all_stopped(uint32_t pid)
 	return all;
 }
 
-/* The shim lets it go on. */
+/* Stops all threads of @pid. The shim continues them. */
 static bool stop(uint32_t pid)
 {
 	long end = now_ms() + STOP_MS;
@@ -273,7 +273,7 @@ static void wait_for_all(struct tests *tests, int ms)
 		wait_some(tests, (int)(end - now));
 }
 
-/* A child that is left, but for the one to be spared; 0: there is none. Each gets @signal, unless that is 0. */
+/* Sends @signal (0: none) to all children except the spared one. Returns one of them; 0: there is none. */
 static pid_t signal_rest(const struct tests *tests, int signal)
 {
 	pid_t pid, left = 0;
@@ -303,8 +303,8 @@ static void kill_all(const struct tests *tests)
 }
 
 /*
- * Returns a child that is left, but for the one to be spared, or 0. All get @signal, unless
- * that is 0, and so do those that come to us when their parents end.
+ * Reaps children for up to @ms. Sends @signal (0: none) to all but the spared one, also to
+ * orphans that this process inherits meanwhile. Returns a child that is left, or 0.
  */
 static pid_t reap_for(struct tests *tests, int ms, int signal)
 {
@@ -322,7 +322,7 @@ static pid_t reap_for(struct tests *tests, int ms, int signal)
 	return left;
 }
 
-/* One that cannot be killed has not ended, and is left to the machine's end. */
+/* A test that cannot be killed stays until the VM ends. */
 static void end_late(struct tests *tests)
 {
 	size_t i;
@@ -342,7 +342,7 @@ static void end_late(struct tests *tests)
 	}
 }
 
-/* It may be in the driver as long as the test may. */
+/* A killed child may be in the driver for as long as a test may, so wait TEST_MS. */
 static void end_rest(struct tests *tests)
 {
 	pid_t left;
@@ -368,7 +368,7 @@ static int start_all(struct tests *tests, const struct scenario *s, char **argv,
 	return ret;
 }
 
-/* We do not wait for what is written; a test that prints much waits for us. */
+/* The read end is non-blocking; the write end blocks a test that prints faster than the guest reads. */
 static int open_pipe(int *out_read, int *out_write)
 {
 	int fds[2] = { -1, -1 };

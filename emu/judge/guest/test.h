@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The author's test program: one or more processes of it, and whatever they start. */
+/* The test program of the driver's author: one or more processes of it, and their children. */
 #ifndef JUDGE_TEST_H
 #define JUDGE_TEST_H
 
@@ -12,10 +12,10 @@
 enum test_end { TEST_EXIT, TEST_SIGNAL, TEST_TIMEOUT };
 
 /**
- * struct test - a process of it
- * @share: mapped with the shim in it
- * @end: how it ended; with @value: status or signal
- * @where: TEST_TIMEOUT: where in the kernel it was
+ * struct test - a process of the test program
+ * @share: memory shared with the shim in the process
+ * @end: how it ended, with the status or signal in @value
+ * @where: TEST_TIMEOUT: its kernel stack
  */
 struct test {
 	pid_t pid;
@@ -29,12 +29,12 @@ struct test {
 };
 
 /**
- * struct tests - those of a scenario
- * @answer: does what the shim asks for; returns whether it was done
- * @spared: a child that is none of the tests', and may go on after them; 0: there is none, or it has ended
- * @stuck: something could not be killed
- * @child_stuck: it is none of the tests, but what they have started
- * @child_where: where in the kernel that is
+ * struct tests - the test processes of a scenario
+ * @answer: handles a request of the shim; returns whether it succeeded
+ * @spared: a child of the guest that may outlive the tests; 0: none, or it has ended
+ * @stuck: a process could not be killed
+ * @child_stuck: that process is a child of a test
+ * @child_where: the kernel stack of that child
  */
 struct tests {
 	size_t nr;
@@ -48,19 +48,19 @@ struct tests {
 	char child_where[160];
 };
 
-/** tests_init - once in the guest; 0, or -errno: the kernel does not tell a process its children */
+/** tests_init - call once; 0, or -errno if the kernel has no list of a process's children in /proc */
 int tests_init(void);
 
-/** tests_open - make the shares, which may be changed then; 0 or -errno */
+/** tests_open - create the shares; the caller may then set orders in them; 0 or -errno */
 int tests_open(struct tests *tests, size_t nr);
 
-/** tests_run - until all have ended and all they have started, killed if it must be */
+/** tests_run - run the tests until they and their children have ended; kill them after a time-out */
 int tests_run(struct tests *tests, const struct scenario *scenario, char **argv);
 
-/** tests_not_begun - its status says that a program or a library was not there or not fit, and it has done nothing */
+/** tests_not_begun - the exit status means that a program or library is missing or unfit, and the driver was not called */
 bool tests_not_begun(const struct tests *tests);
 
-/** tests_output - the last line that is not empty of what they printed */
+/** tests_output - the last non-empty line of their output */
 const char *tests_output(void);
 
 void tests_close(struct tests *tests);

@@ -17,13 +17,13 @@ static bool is_pin(const struct emugpu_event *event)
 	return event->kind == EMUGPU_EVENT_PIN || event->kind == EMUGPU_EVENT_PIN_PERSISTENT;
 }
 
-/* The emulator cuts long names off. */
+/* The emulator truncates long module names. */
 static bool is_by(const struct emugpu_event *event, const struct driver *driver)
 {
 	return !strncmp(event->module, driver->name, sizeof(event->module) - 1);
 }
 
-/* How often memory was pinned, and how often by the driver itself and not in its name by peerpin */
+/* Counts all pins, and the driver's own pins without those that peerpin made for it */
 static int count_pins(const struct driver *driver, uint32_t *out_pins, uint32_t *out_own)
 {
 	static struct emugpu_event events[EMULATOR_EVENTS_MAX];

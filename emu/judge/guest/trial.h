@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a test has put the driver to any use: of one that it has not, nothing can be said. */
+/* Whether the test has used the driver at all: without any use there is nothing to judge. */
 #ifndef JUDGE_TRIAL_H
 #define JUDGE_TRIAL_H
 
@@ -12,10 +12,10 @@
 int trial_begin(void);
 
 /**
- * trial_tell - what the test has done that nothing was to be done to; 0 or -errno
+ * trial_tell - report the pins and calls of a test that no action disturbed; 0 or -errno
  *
- * @asked: where there is no room all pins may be refused, and to have asked for them is
- * what was to be tried. Whoever hangs in the emulator may keep it from telling.
+ * @asked: count attempts to pin instead of pins. For scenarios with little BAR1, where each
+ * pin may fail. Do not set it while a process hangs in the kernel: the call may hang, too.
  */
 int trial_tell(const struct driver *driver, const struct share *share, bool asked);
 

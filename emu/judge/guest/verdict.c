@@ -8,17 +8,17 @@
 
 enum {
 	STATUS_DATA_WRONG = 2,
-	MODULE_LEN = 48,	/* the monitor cuts names off there */
+	MODULE_LEN = 48,	/* the emulator truncates module names to this size */
 };
 
 /*
- * What may keep a test from doing its work though the driver is right. While
- * another process has the device, or a copy of the files, a driver may refuse
- * this one; only a removal that is refused changes nothing at all.
+ * Whether the test may fail although the driver is correct. While another process
+ * has the device open, or has copies of the files, a driver may refuse this one. A
+ * refused removal is the only action that changes nothing.
  */
 static bool is_disturbed(const struct scenario *s, const struct test *test, bool fired)
 {
-	/* stopped and let go on, if nothing else */
+	/* the shim has stopped and continued the test */
 	if (test->share->caller)
 		return true;
 	return s->bar1 || *s->version || (fired && s->user_action != SHARE_RMMOD);
@@ -29,7 +29,7 @@ static bool kills(const struct scenario *s)
 	return s->kernel_action == EMUGPU_ACT_KILL || s->user_action == SHARE_KILL;
 }
 
-/* What takes the memory may take its mappings too. */
+/* Actions that revoke memory may also remove its CPU mappings. */
 static bool takes_mappings(const struct scenario *s)
 {
 	return s->kernel_action == EMUGPU_ACT_REVOKE || s->user_action == SHARE_REVOKE ||
@@ -56,7 +56,7 @@ static void judge(const struct scenario *s, const struct test *test, bool fired)
 	else if (test->end == TEST_SIGNAL && !(fired && is_ours(s, test->value)))
 		report_finding("crashed", "the test was ended by signal %d (%s)", test->value, strsignal(test->value));
 	else if (test->end == TEST_EXIT && test->value == STATUS_DATA_WRONG)
-		report_finding("data-wrong", "the test says: %.300s", tests_output());
+		report_finding("data-wrong", "output of the test: %.300s", tests_output());
 }
 
 static bool succeeded(const struct tests *tests)
@@ -69,7 +69,7 @@ static bool succeeded(const struct tests *tests)
 	return false;
 }
 
-/* Of several at once a driver may refuse all but one. */
+/* A driver may refuse all but one of several concurrent tests. */
 void verdict_tests(const struct scenario *s, const struct tests *tests, bool fired)
 {
 	size_t i;
@@ -79,15 +79,15 @@ void verdict_tests(const struct scenario *s, const struct tests *tests, bool fir
 		judge(s, &tests->at[i], fired);
 	}
 	if (tests->child_stuck)
-		report_finding("hang", "a process that the test has started cannot be killed%s%s",
+		report_finding("hang", "a child of the test cannot be killed%s%s",
 			       *tests->child_where ? ": it is in " : "", tests->child_where);
 	if (tests->at[0].end == TEST_EXIT && !succeeded(tests) && !is_disturbed(s, &tests->at[0], fired) &&
 	    tests->at[0].value != STATUS_DATA_WRONG)
-		report_finding("test-failed", "exit status %d, and nothing was done to it; it says: %.300s",
+		report_finding("test-failed", "exit status %d of an undisturbed test; output: %.300s",
 			       tests->at[0].value, tests_output());
 }
 
-/* A driver that pins through peerpin breaks rules in its name. */
+/* If the driver pins through peerpin, its violations carry the name of peerpin. */
 static bool is_concerned(const struct violation *v, const struct driver *driver)
 {
 	return !strncmp(v->module, driver->name, MODULE_LEN - 1) || !strcmp(v->module, "peerpin") ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the ends of the tests, and the emulator's table, say about the driver: reported as findings. */
+/* Reports findings from the exit statuses of the tests and from the emulator's table of violations. */
 #ifndef JUDGE_VERDICT_H
 #define JUDGE_VERDICT_H
 
@@ -10,10 +10,10 @@
 #include "test.h"
 #include "emu/judge/log/violations.h"
 
-/** verdict_tests - report how they ended; @fired: what was planned happened */
+/** verdict_tests - report how the tests ended; @fired: the planned event or failure happened */
 void verdict_tests(const struct scenario *scenario, const struct tests *tests, bool fired);
 
-/** verdict_violations - of the driver, or of what it calls, since @before; 0 or -errno */
+/** verdict_violations - violations since @before by the driver or by peerpin; 0 or -errno */
 int verdict_violations(const struct violations *before, const struct driver *driver);
 
 #endif

@@ -20,7 +20,7 @@ enum {
 
 static int fd = -1;
 
-/* The first lines of the scenario that matter */
+/* The first lines of the scenario that are part of a splat, or of level warning or above */
 static char lines[LINES_MAX][LINE_MAX_LENGTH];
 static size_t nr_lines;
 
@@ -43,7 +43,7 @@ char *kmsg_text(char *record, int *out_level)
 	return text;
 }
 
-/* Returns false when there is no more now. What was overwritten meanwhile is missing. */
+/* Returns false at the end of the log. EPIPE: the kernel has overwritten records that were not read yet. */
 static bool next_record(char *record, bool *missing)
 {
 	ssize_t got;
@@ -64,7 +64,7 @@ static void keep(const char *text)
 		snprintf(lines[nr_lines++], LINE_MAX_LENGTH, "%s", text);
 }
 
-/* @late: it came after the scenario that it is of had ended */
+/* @late: the splat was logged after the end of the scenario that caused it */
 static void tell(const struct splat *splat, bool late)
 {
 	if (late && !splat_disturbs(splat))
@@ -74,7 +74,7 @@ static void tell(const struct splat *splat, bool late)
 		report_taint();
 }
 
-/* Returns whether there were all. */
+/* Returns whether no record was missing. */
 static bool judge_records(bool late)
 {
 	struct splat splat = { 0 }, ended;
@@ -96,7 +96,7 @@ static bool judge_records(bool late)
 	return !missing;
 }
 
-/* Opened anew, since of one file the kernel takes so many lines in a time only. */
+/* Opens the file again each time: the kernel limits the rate of lines per open file. */
 static int write_mark(void)
 {
 	static const char mark[] = "<6>" JUDGE_MARK "\n";
@@ -111,7 +111,7 @@ static int write_mark(void)
 	return ret;
 }
 
-/* What may be the doing of the last scenario makes this one worthless. */
+/* A late splat of the last scenario is reported in this one, and taints it. */
 int kmsg_mark(void)
 {
 	nr_lines = 0;
@@ -124,7 +124,7 @@ int kmsg_mark(void)
 void kmsg_judge(void)
 {
 	if (!judge_records(false))
-		report_line("untold", "so much was logged that the kernel dropped some of it before it was read");
+		report_line("untold", "the kernel log overflowed before it was read, so splats may be missing");
 }
 
 const char *kmsg_last(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel's log of one scenario. */
+/* The kernel log of one scenario. */
 #ifndef JUDGE_KMSG_H
 #define JUDGE_KMSG_H
 
@@ -9,23 +9,23 @@
 int kmsg_open(void);
 
 /**
- * kmsg_mark - what follows belongs to the scenario that has begun, and so does a splat since the last one ended
+ * kmsg_mark - begin a scenario; a splat logged since the end of the last scenario counts for this one
  *
- * The console's log has a line of it, by which the host finds what a machine died of: emu/judge/run/death.c.
- * Returns 0 or -errno.
+ * Writes a line to the kernel log. The host (emu/judge/run/death.c) searches the log behind the last such
+ * line when the VM has died. Returns 0 or -errno.
  */
 int kmsg_mark(void);
 
-/** kmsg_judge - report what the kernel complained of since */
+/** kmsg_judge - report the splats since kmsg_mark() */
 void kmsg_judge(void);
 
-/** kmsg_tell - print the lines since that matter */
+/** kmsg_tell - print the lines of splats, warnings and errors since kmsg_mark() */
 void kmsg_tell(void);
 
-/** kmsg_last - the last of them; "": there is none */
+/** kmsg_last - the last such line; "": none */
 const char *kmsg_last(void);
 
-/** kmsg_text - the text of a record of /dev/kmsg, which is changed; NULL: there is none */
+/** kmsg_text - the text in a record of /dev/kmsg; modifies the record; NULL if it has no text */
 char *kmsg_text(char *record, int *out_level);
 
 #endif

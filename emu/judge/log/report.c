@@ -15,7 +15,7 @@ static char told[TOLD_MAX][TEXT_MAX];
 static size_t nr_told;
 static bool tainted;
 
-/* One line, whatever a program or the kernel has printed. */
+/* Replaces control characters in @text, so that the report stays on one line. */
 static void print(const char *word, char *text)
 {
 	char *p;

@@ -8,12 +8,12 @@
 enum { SPLAT_LINES_MAX = 80 };
 
 /*
- * strong: says more than the trap or warning it stands in, so it opens a
- * complaint of its own even inside of one. The first that matches counts.
+ * strong: more specific than the splat that contains the line, so it opens a splat of
+ * its own even inside another one. The first matching pattern counts.
  */
 static const struct pattern {
 	const char *regex;
-	const char *rule;	/* NULL: follows what was told already */
+	const char *rule;	/* NULL: part of a splat that is reported already */
 	bool strong;
 } patterns[] = {
 	{ "WARNING: .* at lib/refcount\\.c|Kernel panic - not syncing: Fatal|end Kernel panic", NULL, false },
@@ -60,7 +60,7 @@ static const struct pattern *pattern_of(const char *line)
 	return NULL;
 }
 
-/* One that overstays or a device that faults disturbs nobody else. */
+/* A late DMA and an IOMMU fault do not affect other scenarios. */
 bool splat_disturbs(const struct splat *s)
 {
 	return strcmp(s->rule, "iommu-fault") && strcmp(s->rule, "overstayed");
@@ -72,7 +72,7 @@ static bool has_registers(const char *rule, const char *line)
 	       strstr(line, "kernel BUG at") || strstr(line, "list_");
 }
 
-/* What WARN() and friends say of their own stands between the cut and the first line that is the same for all. */
+/* The message of WARN() stands between "cut here" and the "WARNING:" line. */
 static void note_message(struct splat *s, const char *line)
 {
 	s->message[0] = '\0';
@@ -93,7 +93,7 @@ static void open_splat(struct splat *s, const struct pattern *p, const char *lin
 	s->message[0] = '\0';
 }
 
-/* The allocator fills what is freed with 0x6b: whoever faults or spins with that in a register has read it there. */
+/* The allocator fills freed memory with 0x6b. This value in a register means that the CPU has read freed memory. */
 static void look_closer(struct splat *s, const char *line)
 {
 	if (s->registers && strstr(line, "6b6b6b6b"))

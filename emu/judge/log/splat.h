@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel complains of, line by line, and the rule that each complaint is a breach of. */
+/* Finds splats in the kernel log, line by line, and the rule that each splat is a breach of. */
 #ifndef JUDGE_SPLAT_H
 #define JUDGE_SPLAT_H
 
@@ -8,13 +8,13 @@
 enum { SPLAT_TEXT_MAX = 256 };
 
 /**
- * struct splat - a complaint, and the reader's state; zeroed at first
- * @rule: of the complaint so far
+ * struct splat - a splat, and the state of the parser; zeroed at first
+ * @rule: rule found so far; NULL: no splat is open
  * @text: its first line
- * @inside: lines of it that may still come
- * @registers: of where the CPU faults or spins: they tell more
- * @cut: the line before was the one that begins a warning
- * @message: what stood before its first line, or ""
+ * @inside: number of lines that may still belong to it
+ * @registers: its register dump is of the fault or the hang, so search it for poison
+ * @cut: the line before was "cut here", the begin of a warning
+ * @message: the line between "cut here" and the first line, or ""
  */
 struct splat {
 	const char *rule;
@@ -26,19 +26,19 @@ struct splat {
 };
 
 /**
- * splat_feed - one line of the kernel's log
+ * splat_feed - parse one line of the kernel log
  *
- * Returns true when a complaint before this line is over: it is in @out.
+ * Returns true if this line ends an earlier splat, which is then in @out.
  */
 bool splat_feed(struct splat *splat, const char *line, struct splat *out);
 
-/** splat_end - no more lines: returns whether one was open, which is then in @out */
+/** splat_end - end of the log: returns whether a splat was open, which is then in @out */
 bool splat_end(struct splat *splat, struct splat *out);
 
-/** splat_disturbs - what comes after it may be its doing: nothing more can be judged on this machine */
+/** splat_disturbs - later findings may be its consequence: this VM cannot judge further scenarios */
 bool splat_disturbs(const struct splat *splat);
 
-/** splat_is_open - the last line belongs to a complaint */
+/** splat_is_open - whether the last line belongs to a splat */
 bool splat_is_open(const struct splat *splat);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of breaches that the emulator keeps: "COUNT MODULE WHERE RULE: TEXT" a line. */
+/* The emulator's table of violations, with lines "COUNT MODULE WHERE RULE: TEXT". */
 #ifndef JUDGE_VIOLATIONS_H
 #define JUDGE_VIOLATIONS_H
 
@@ -24,13 +24,13 @@ struct violations {
 	struct violation at[VIOLATIONS_MAX];
 };
 
-/** violation_parse - one line of the table without its end; returns false for any other line */
+/** violation_parse - parse a line of the table, given without newline; returns false for any other line */
 bool violation_parse(const char *line, struct violation *out);
 
-/** violations_read - the table as it is now; returns 0 or -errno */
+/** violations_read - read the current table; returns 0 or -errno */
 int violations_read(struct violations *out);
 
-/** violations_new - how often @v happened since @before was read */
+/** violations_new - number of times that @v happened since @before was read */
 uint64_t violations_new(const struct violations *before, const struct violation *v);
 
 #endif

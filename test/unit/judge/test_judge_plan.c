@@ -108,7 +108,7 @@ static void wrong_lines_are_refused(void **state)
 	(void)state;
 	for (i = 0; i < sizeof(lines) / sizeof(*lines); i++)
 		refused(lines[i], "x: bad value of ");
-	refused("x nonsense=1", "no key 'nonsense'");
+	refused("x nonsense=1", "unknown key 'nonsense'");
 }
 
 static void too_long_is_refused(void **state)
