@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Every function of the in-kernel API, and every error it is said to have */
+/* Every function of the in-kernel API, with every error that its documentation names */
 #include <pthread.h>
 #include <signal.h>
 
@@ -108,7 +108,7 @@ static void expect_refused(struct core_check c, int error, unsigned int reason)
 		CHECK_CASE(); \
 	} while (0)
 
-CASE(pins_that_are_refused)
+CASE(refused_pins_of_bad_ranges)
 {
 	char *m = host_memory(BLOCK);
 
@@ -129,7 +129,7 @@ CASE(pins_that_are_refused)
 	EXPECT_CLEAN();
 }
 
-CASE(pins_of_what_is_there_that_are_refused)
+CASE(refused_pins_of_existing_memory)
 {
 	struct core_check c = { .length = BLOCK, .provider = PEERPIN_PROVIDER_DMABUF };
 
@@ -159,7 +159,7 @@ static int child_gets(void)
 	return core_get(core_open(), fd, pin.out_region) == -EACCES ? 0 : 1;
 }
 
-CASE(get_finds_a_region_of_this_process_only)
+CASE(get_finds_only_regions_of_caller)
 {
 	EXPECT(!emu_alloc(gpu, GPU_A, BLOCK) && !pin_at(fd, GPU_A, BLOCK, &pin), "pin");
 	EXPECT(core_get(core, core, pin.out_region) == -EBADF, "not a file of ours");
@@ -171,7 +171,7 @@ CASE(get_finds_a_region_of_this_process_only)
 	expect_range(GPU_A, BLOCK);
 	EXPECT(!unpin(fd, pin.out_region), "unpin");
 	expect_range(GPU_A, BLOCK);
-	EXPECT(core_do(core, CORE_CHECK_ATTACH, 0) == -ESTALE, "attached what was unpinned");
+	EXPECT(core_do(core, CORE_CHECK_ATTACH, 0) == -ESTALE, "an unpinned region was attached");
 	EXPECT(!core_do_in_irq(core, CORE_CHECK_PUT, 0), "the last put, in an interrupt");
 	EXPECT(!emu_free(gpu, GPU_A), "free");
 	EXPECT_CLEAN();
@@ -186,7 +186,7 @@ static void pin_and_attach(uint64_t va)
 	EXPECT(!core_do(core, CORE_CHECK_ATTACH, 0), "attach");
 }
 
-CASE(a_mapping_is_made_once)
+CASE(second_attach_reuses_the_mapping)
 {
 	struct peerpin_query q;
 	int other = core_open();
@@ -203,7 +203,7 @@ CASE(a_mapping_is_made_once)
 	EXPECT_CLEAN();
 }
 
-CASE(attaching_what_was_freed_is_ESTALE)
+CASE(attach_after_free_is_ESTALE)
 {
 	EXPECT(!emu_alloc(gpu, GPU_A, BLOCK) && !core_pin(core, GPU_A, BLOCK), "pin");
 	EXPECT(!emu_free(gpu, GPU_A), "free");
@@ -212,7 +212,7 @@ CASE(attaching_what_was_freed_is_ESTALE)
 	EXPECT_CLEAN();
 }
 
-CASE(a_device_out_of_reach_is_EIO)
+CASE(attach_out_of_reach_is_EIO)
 {
 	struct core_check c = { .peer = 7, .mask = 24 };
 
@@ -230,7 +230,7 @@ static void *unregister_0(void *arg)
 	return NULL;
 }
 
-/* Of the device 0, which has DMA in flight that does not end by itself */
+/* Wait until stop() of device 0 has been called @n times; its DMA in flight does not end by itself. */
 static void expect_stops(unsigned int n)
 {
 	int i;
@@ -240,7 +240,7 @@ static void expect_stops(unsigned int n)
 	EXPECT(core_stops(0) == n, "%u stops", core_stops(0));
 }
 
-/* Which is mapped in another way */
+/* The core maps a dma-buf on another path than memory of a provider. */
 static void expect_enodev_of_a_dmabuf(void)
 {
 	struct core_check c = { .length = BLOCK, .provider = PEERPIN_PROVIDER_DMABUF }, late = { .late = 1 };
@@ -255,7 +255,7 @@ static void expect_enodev_of_a_dmabuf(void)
 	close(other);
 }
 
-/* Begun before: the DMA has not ended, so the unregistration waits. */
+/* The DMA of an earlier begin has not ended, so the unregistration waits. */
 static void expect_enodev_while_going(void)
 {
 	struct core_check late = { .late = 1 };
@@ -271,7 +271,7 @@ static void expect_enodev_while_going(void)
 	expect_enodev_of_a_dmabuf();
 }
 
-CASE(a_peer_that_goes_is_ENODEV)
+CASE(unregistered_peer_is_ENODEV)
 {
 	int ret = -1;
 	pthread_t t;
@@ -286,17 +286,19 @@ CASE(a_peer_that_goes_is_ENODEV)
 	pthread_join(t, NULL);
 	CHECK_CASE();
 	EXPECT(!ret && core_stops(0) == 1, "%d, %u stops", ret, core_stops(0));
-	EXPECT(core_begin(core, 0, 0, 0, PAGE) == -ENODEV && !core_do(core, CORE_CHECK_DETACH, 0), "it is still there");
-	EXPECT(!core_register(0) && !core_do(core, CORE_CHECK_ATTACH, 0), "it comes back");
-	EXPECT(!core_unregister(0) && core_begin(core, 0, 0, 0, PAGE) == -ENODEV, "begun for a peer that went");
+	EXPECT(core_begin(core, 0, 0, 0, PAGE) == -ENODEV && !core_do(core, CORE_CHECK_DETACH, 0),
+	       "the unregistered device still works");
+	EXPECT(!core_register(0) && !core_do(core, CORE_CHECK_ATTACH, 0), "register the device again");
+	EXPECT(!core_unregister(0) && core_begin(core, 0, 0, 0, PAGE) == -ENODEV,
+	       "DMA began on an unregistered device");
 	EXPECT(!core_register(0), "register");
 	EXPECT(!core_do(core, CORE_CHECK_UNPIN, 0) && !core_do(core, CORE_CHECK_DETACH, 0), "unpin");
 	EXPECT(!emu_free(gpu, GPU_A), "free");
 	EXPECT_CLEAN();
 }
 
-/* As with an engine that takes one after the other: the DMA of neither ends before that of the other is asked to. */
-CASE(a_peer_that_goes_asks_all_before_it_waits_for_one)
+/* As with a serial engine: neither DMA ends before the core has called stop() for both. */
+CASE(unregister_stops_all_before_it_waits)
 {
 	int ret = -1, other = core_open();
 	pthread_t t;
@@ -369,7 +371,7 @@ CASE(dma_is_walked_in_pieces)
 	EXPECT_CLEAN();
 }
 
-CASE(begin_stale_and_end_in_an_interrupt)
+CASE(dma_calls_work_in_an_interrupt)
 {
 	struct core_check c = { .in_irq = 1, .length = BLOCK };
 
@@ -386,8 +388,8 @@ CASE(begin_stale_and_end_in_an_interrupt)
 	EXPECT_CLEAN();
 }
 
-/* The kernel warns; another transfer of the same attachment is in flight, and stays so. */
-CASE_BY_NAME(dma_that_is_ended_twice_ends_once)
+/* The kernel warns; another DMA of the same attachment stays in flight. */
+CASE_BY_NAME(dma_end_twice_warns)
 {
 	struct core_check c = { .length = BLOCK }, other = { .flight = 1, .length = BLOCK };
 
@@ -403,8 +405,8 @@ CASE_BY_NAME(dma_that_is_ended_twice_ends_once)
 	EXPECT_CLEAN();
 }
 
-/* All that is left hangs on the DMA: attachment, region, provider, account. */
-CASE(the_end_of_overdue_dma_in_an_interrupt_is_the_last_of_all)
+/* The DMA holds the last references: to the attachment, the region, the provider and the account. */
+CASE(overdue_end_in_interrupt_frees_all)
 {
 	struct core_check c = { .in_irq = 1, .length = BLOCK };
 
@@ -422,7 +424,7 @@ CASE(the_end_of_overdue_dma_in_an_interrupt_is_the_last_of_all)
 
 /* ---- stop ------------------------------------------------------------------------------ */
 
-CASE(eight_devices_with_dma_in_flight_are_stopped_once)
+CASE(free_stops_each_device_once)
 {
 	unsigned int i, before[CORE_CHECK_DEVICES];
 	uint64_t start;
@@ -445,7 +447,7 @@ CASE(eight_devices_with_dma_in_flight_are_stopped_once)
 	EXPECT_CLEAN();
 }
 
-CASE(stop_is_called_once_for_several_dmas_and_several_ends)
+CASE(stop_is_called_once_per_attachment)
 {
 	unsigned int before = core_stops(0);
 
@@ -463,7 +465,7 @@ CASE(stop_is_called_once_for_several_dmas_and_several_ends)
 	EXPECT_CLEAN();
 }
 
-CASE(who_has_nothing_in_flight_is_not_stopped)
+CASE(idle_device_is_not_stopped)
 {
 	unsigned int before = core_stops(0);
 
@@ -485,7 +487,8 @@ CASE(an_attachment_outlives_its_region)
 	pin_and_attach(GPU_A);
 	CHECK_CASE();
 	EXPECT(!core_do(core, CORE_CHECK_UNPIN, 0) && !emu_free(gpu, GPU_A), "unpin");
-	EXPECT(!core_call(core, CORE_CHECK_SGT, &c) && c.out_count == 1 && c.out_len[0] == BLOCK, "the table went");
+	EXPECT(!core_call(core, CORE_CHECK_SGT, &c) && c.out_count == 1 && c.out_len[0] == BLOCK,
+	       "the scatter table is gone");
 	EXPECT(core_begin(core, 0, 0, 0, 1) == -ESTALE, "begin");
 	EXPECT(!core_do(core, CORE_CHECK_DETACH, 0), "detach");
 	EXPECT_CLEAN();
@@ -520,14 +523,14 @@ static int killed_with_all_in_use(void)
 	return exits_with_all_in_use() ?: raise(SIGKILL);
 }
 
-CASE(being_killed_leaves_nothing)
+CASE(kill_leaves_nothing)
 {
 	EXPECT(emu_in_child(killed_with_all_in_use) == -1, "child");
 	EXPECT_CLEAN();
 }
 
-/* The vendor ignores a put by another process, so the pin waits for the free. */
-CASE(another_process_closes_the_file)
+/* NVIDIA's driver ignores a put by another process, so the pin lasts until the owner frees the memory. */
+CASE(last_close_by_another_process)
 {
 	struct emugpu_test t;
 	int c = core_open(), go[2], status;

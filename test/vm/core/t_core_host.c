@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a process does to memory of its own that is pinned: the address may come to
- * mean something else, but never the pages to DMA that is in flight.
+ * A process changes its own memory while the memory is pinned. The address may get
+ * other pages, but DMA in flight never loses the pinned pages.
  */
 #include <stdint.h>
 
@@ -54,7 +54,7 @@ static char *memory_new(void)
 	return memory_at(NULL);
 }
 
-/* ---- what ends a region ------------------------------------------------------------ */
+/* ---- what revokes a region ------------------------------------------------------------ */
 
 static bool by_munmap(char *m)
 {
@@ -126,7 +126,7 @@ static void expect_revoked(enum use use, long before)
 	EXPECT(use == UNUSED || core_begin(core, DEVICE, 1, 0, PAGE) == -ESTALE, "begin");
 	if (use == IN_FLIGHT) {
 		EXPECT(core_stale(core, 0) == 1, "stale");
-		EXPECT(pinned_kib() == before + SIZE / 1024, "pages went from under the DMA");
+		EXPECT(pinned_kib() == before + SIZE / 1024, "pages were unpinned during DMA");
 		EXPECT(!core_end(core, 0), "end");
 	}
 	EXPECT(wait_for_pinned(before), "%ld KiB pinned, before %ld", pinned_kib(), before);
@@ -148,7 +148,7 @@ static void check_way(bool (*take)(char *), enum use use)
 	munmap(m, SIZE);
 }
 
-CASE(memory_that_goes_revokes)
+CASE(every_unmap_revokes_the_region)
 {
 	unsigned int way;
 	enum use use;
@@ -164,7 +164,7 @@ CASE(memory_that_goes_revokes)
 	EXPECT_CLEAN();
 }
 
-/* ---- what does not ------------------------------------------------------------------ */
+/* ---- what does not revoke ------------------------------------------------------------------ */
 
 static struct peerpin_pin from, to;
 
@@ -197,7 +197,7 @@ static int write_as_child(char *m)
 	_exit(m[SIZE - 1] != 0x11);
 }
 
-/* A child's copy is its own, whoever writes first; the device keeps to the parent's. */
+/* The child gets its own copy, whether parent or child writes first; the device uses the parent's pages. */
 static void fork_and_write(char *m, bool child, bool parent)
 {
 	int status, go[2];
@@ -222,7 +222,7 @@ static void fork_and_write(char *m, bool child, bool parent)
 	expect_same(m);
 }
 
-CASE(a_child_of_fork_has_a_copy)
+CASE(fork_leaves_pinned_pages_to_parent)
 {
 	char *m = memory_new();
 	unsigned int i;
@@ -234,8 +234,8 @@ CASE(a_child_of_fork_has_a_copy)
 	unpin_both(m);
 }
 
-/* Shared with a child before it is pinned: pinning takes the copy. */
-CASE(memory_shared_with_a_child_is_pinned)
+/* The pages are shared with a child before the pin: the pin breaks the sharing. */
+CASE(pin_unshares_pages_from_child)
 {
 	char *m = memory_new();
 	int status, go[2];
@@ -261,7 +261,7 @@ CASE(memory_shared_with_a_child_is_pinned)
 	unpin_both(m);
 }
 
-CASE(mprotect_and_growing_in_place_do_not_revoke)
+CASE(mprotect_and_growth_do_not_revoke)
 {
 	char *room = mmap(NULL, 2 * SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *m;
 
@@ -286,7 +286,7 @@ CASE(mprotect_and_growing_in_place_do_not_revoke)
 
 /* ---- exec and exit -------------------------------------------------------------------- */
 
-/* With DMA in flight in one file that exec closes and in one that it does not */
+/* DMA is in flight in two files; exec closes one file, and the other one only without @keep. */
 static int run_over(int keep)
 {
 	int a = core_open(), b = core_open();
@@ -327,19 +327,20 @@ static int exit_with_dma(void)
 	       core_begin(a, DEVICE, 0, 0, SIZE);
 }
 
-/* The parent's file keeps the DMA and the region of a process that is gone. */
+/* The parent's file keeps the DMA and the region of the process that exited. */
 static int exit_with_dma_in_the_parents_file(void)
 {
 	return core_pin(core, (uintptr_t)memory_new(), SIZE) || core_do(core, CORE_CHECK_ATTACH, DEVICE) ||
 	       core_begin(core, DEVICE, 0, 0, SIZE);
 }
 
-CASE(exit_of_the_process)
+CASE(exit_with_dma_revokes)
 {
 	EXPECT(emu_in_child(exit_with_dma) == 0, "child");
 	EXPECT_CLEAN();
 	EXPECT(emu_in_child(exit_with_dma_in_the_parents_file) == 0, "child");
-	EXPECT(core_stale(core, 0) == 1 && core_begin(core, DEVICE, 1, 0, 1) == -ESTALE, "it is not revoked");
+	EXPECT(core_stale(core, 0) == 1 && core_begin(core, DEVICE, 1, 0, 1) == -ESTALE,
+	       "the region of the exited child is not revoked");
 	EXPECT(!core_end(core, 0) && !core_do(core, CORE_CHECK_UNPIN, 0), "end");
 	EXPECT(!core_do(core, CORE_CHECK_DETACH, DEVICE), "detach");
 	EXPECT_CLEAN();

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * A revocation at every point of a region's life that a provider sees, by the
- * thread that is there and by others; the provider has the kernel warn when it is
- * called out of order, which ends the machine.
+ * A revocation at every point of a region's life that a provider sees, by the same
+ * thread and by another. A call out of order makes the provider WARN, which stops
+ * the VM.
  */
 #include "core.h"
 #include "test/kmod/order_provider.h"
 
 enum { DEVICE = 0 };
 
-/* What becomes of a region before it ends */
+/* The use of a region before its end */
 enum use { UNUSED, ATTACHED, IN_FLIGHT, USES };
 
 struct life {
@@ -36,7 +36,7 @@ static unsigned int counted(const char *what)
 	return n;
 }
 
-/* Who revokes beside may be the last to let a region go, a moment after it has ended. */
+/* A revoking thread beside this one may put the last reference, a moment after the region's end. */
 static bool all_are_freed(void)
 {
 	int i;
@@ -53,7 +53,7 @@ SETUP(everything_is_there)
 	EXPECT(!core_register(DEVICE), "register");
 }
 
-/* Sooner or later ESTALE, depending on who is quicker */
+/* ESTALE if the revocation was quicker than the call */
 static bool may_be_stale(int ret)
 {
 	return !ret || ret == -ESTALE;
@@ -72,7 +72,7 @@ static void check_pinned(const struct life *l, int ret)
 		EXPECT(!ret, "pin: %d", ret);
 }
 
-/* Attaches and begins DMA, as far as it is let */
+/* Attaches and begins DMA, until a call is refused */
 static void use_it(int fd, const struct life *l)
 {
 	int ret;
@@ -81,7 +81,7 @@ static void use_it(int fd, const struct life *l)
 		return;
 	ret = core_do(fd, CORE_CHECK_ATTACH, DEVICE);
 	EXPECT(may_be_stale(ret), "attach: %d", ret);
-	EXPECT(ret || l->when != ORDER_IN_EXTENTS, "attached what was revoked in between");
+	EXPECT(ret || l->when != ORDER_IN_EXTENTS, "attached although revoked in between");
 	if (ret || l->use == ATTACHED)
 		return;
 	ret = core_begin_until_stopped(fd, DEVICE, 0, PAGE);
@@ -114,7 +114,7 @@ static void check_life(const struct life *l)
 static bool makes_sense(const struct life *l)
 {
 	if (l->when == ORDER_IN_LOOK && l->how != ORDER_BESIDE)
-		return false;	/* it would wait under a lock, for that lock */
+		return false;	/* the provider would wait for a lock that the core holds */
 	if (l->when == ORDER_IN_EXTENTS && (l->how == ORDER_HERE || (l->how == ORDER_AWAITED && !l->lasting)))
 		return false;	/* the core would wait for itself */
 	if (l->fail && (l->use || l->close))
@@ -152,7 +152,7 @@ CASE(never)
 	EXPECT(counted("revokes") == before, "revoked");
 }
 
-/* Each must have revoked, or nothing was checked. */
+/* Without revocations the case would have checked nothing. */
 #define REVOKED(when) \
 	do { \
 		unsigned int before = counted("revokes"); \
@@ -166,22 +166,22 @@ CASE(before_pin_returns)
 	REVOKED(ORDER_IN_PIN);
 }
 
-CASE(while_the_table_is_looked_at)
+CASE(revoke_while_the_table_is_read)
 {
 	REVOKED(ORDER_IN_LOOK);
 }
 
-CASE(while_it_is_attached)
+CASE(revoke_during_attach)
 {
 	REVOKED(ORDER_IN_EXTENTS);
 }
 
-CASE(while_it_is_unpinned)
+CASE(revoke_during_unpin)
 {
 	REVOKED(ORDER_IN_UNPIN);
 }
 
-CASE(while_it_is_cleaned_up)
+CASE(revoke_during_cleanup)
 {
 	REVOKED(ORDER_IN_CLEANUP);
 }
@@ -191,10 +191,10 @@ CASE(after_all)
 	REVOKED(ORDER_AFTER_ALL);
 }
 
-CASE(a_region_keeps_the_module)
+CASE(region_keeps_the_provider_module)
 {
 	EXPECT(!core_pin_by(core, ORDER_ADDR(ORDER_NEVER, 0, 0), PAGE, PEERPIN_PROVIDER_TEGRA, 0), "pin");
-	EXPECT(module_remove("order_provider") == -EAGAIN, "the module went");
+	EXPECT(module_remove("order_provider") == -EAGAIN, "the module was removed");
 	EXPECT(!core_do(core, CORE_CHECK_UNPIN, 0), "unpin");
 }
 
@@ -202,7 +202,8 @@ CASE(nothing_is_left)
 {
 	EXPECT(!core_unregister(DEVICE), "unregister");
 	EXPECT_CLEAN();
-	EXPECT(counted("cleanups") && counted("releases") && counted("unpins"), "not everything was called");
+	EXPECT(counted("cleanups") && counted("releases") && counted("unpins"),
+	       "cleanup, release or unpin was never called");
 	EXPECT(!module_remove("order_provider"), "remove");
 }
 

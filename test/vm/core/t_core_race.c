@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* All ends of a region at once, by threads that know nothing of each other */
+/* Free, unpin, close, detach and unregister race in threads without synchronization. */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -16,12 +16,12 @@ enum {
 static atomic_int stopped;
 static atomic_uint done[THREADS];
 
-/* What worked, or came too late, in a round */
+/* Events of a round: calls that succeeded, and calls that were too late */
 enum { PINNED, GOT, ATTACHED, BEGUN, TAKEN, LATE, HAPPENED };
 
 static atomic_uint happened[HAPPENED];
 
-/* What a round pins: where, and how */
+/* The memory that a round pins, and how */
 static struct target {
 	uint64_t addr;
 	unsigned int provider;
@@ -29,8 +29,8 @@ static struct target {
 } target;
 
 /*
- * A kernel that checks DMA finds what is unmapped by its address, and with two
- * mappings of one page by one device may take that which nobody has looked at yet.
+ * CONFIG_DMA_API_DEBUG finds an entry by its address. If a device has two mappings of
+ * a page, it may check the entry whose mapping error is not checked yet, and warn.
  */
 static void let_dma_be(const char *nobody)
 {
@@ -65,7 +65,7 @@ static unsigned int chance(struct thread *t, unsigned int of)
 	return rand_r(&t->seed) % of;
 }
 
-/* @ret is among what may happen to him who is too late */
+/* Accept @ret if a call that lost a race may return it */
 static int allowed(struct thread *t, int ret)
 {
 	switch (ret) {
@@ -82,7 +82,7 @@ static int allowed(struct thread *t, int ret)
 	return ret;
 }
 
-/* And counted, as @what if it worked */
+/* As allowed(), and counts @what if @ret is 0 */
 static int counted(struct thread *t, int what, int ret)
 {
 	if (!ret)
@@ -124,7 +124,7 @@ static void take_and_give(struct thread *t)
 		take_and_give_gpu_memory(t);
 }
 
-/* DMA that stop() ends, or one that is overdue, ended in an interrupt or by nobody but close */
+/* DMA that ends in stop(), or late: in an interrupt, by END or only at close */
 static void fly(struct thread *t, int file)
 {
 	struct core_check c = { .peer = chance(t, DEVICES), .flight = chance(t, 4), .length = PAGE };
@@ -166,7 +166,7 @@ static void come_and_go(struct thread *t)
 		allowed(t, core_register(device));
 }
 
-/* A region that userspace pins, for two drivers, unpins or leaves to the close */
+/* A region pinned through /dev/peerpin; unpinned by a call or by close */
 static int shared_fd;
 static atomic_uint shared_region;
 static pthread_rwlock_t shared_gate = PTHREAD_RWLOCK_INITIALIZER;
@@ -223,7 +223,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Each thread has run its loop, and each event has happened, often enough; with flags, LATE cannot happen. */
+/* Each thread and each event has reached its count; a persistent pin (flags) cannot be LATE. */
 static int enough_happened(void)
 {
 	unsigned int i;
@@ -291,7 +291,7 @@ CASE(gpu_memory)
 	EXPECT_CLEAN();
 }
 
-CASE(gpu_memory_pinned_for_good)
+CASE(persistent_pin_races)
 {
 	target = (struct target){ .addr = GPU_A, .provider = PEERPIN_PROVIDER_NV, .flags = PEERPIN_PIN_PERSISTENT };
 	EXPECT(!emu_alloc(gpu, GPU_A, BLOCK), "alloc");
@@ -301,7 +301,7 @@ CASE(gpu_memory_pinned_for_good)
 	EXPECT_CLEAN();
 }
 
-CASE(memory_of_the_host)
+CASE(host_memory_races)
 {
 	void *m = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 

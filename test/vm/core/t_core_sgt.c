@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* The table of a mapping: as few entries as memory and device allow */
+/* The scatter table of a mapping has as few entries as memory and device allow. */
 #include "core.h"
 
 #define LARGE (64ull << 20)
 
-/* What a device says of itself; 0: no limit */
+/* DMA limits of a device; 0: no limit */
 struct limits {
 	uint32_t max_seg;
 	uint64_t boundary;
@@ -51,10 +51,10 @@ static uint64_t room_at(const struct limits *l, uint64_t bus)
 	return left < segment_of(l) - 1 ? left + 1 : segment_of(l);
 }
 
-/* Scattered memory may lie side by side on the bus by chance: an entry may end with each such piece. */
+/* Pieces of scattered memory may be adjacent on the bus by chance; an entry may end at each piece. */
 static uint64_t pieces = LARGE;
 
-/* Every entry is as long as it may be: it ends with the memory, or where its room does. */
+/* Every entry has its greatest length: it ends with the memory or at a limit of the device. */
 static void check_entry(const struct core_check *c, unsigned int i, const struct limits *l)
 {
 	uint64_t room = room_at(l, c->out_bus[i]), end = c->out_bus[i] + c->out_len[i];
@@ -79,7 +79,7 @@ static void check_entries(const struct core_check *c, const struct limits *l, ui
 	EXPECT(sum == length, "%#lx bytes of %#lx", sum, length);
 }
 
-/* Maps what is pinned for @peer with @l; @c is its table. */
+/* Map the pinned region for @peer with the limits @l; the scatter table goes to @c. */
 static void map_with(unsigned int peer, const struct limits *l, struct core_check *c)
 {
 	*c = (struct core_check){ .peer = peer, .max_seg = l->max_seg, .boundary = l->boundary };
@@ -132,7 +132,7 @@ CASE(contiguous_memory_is_one_entry)
 	EXPECT_CLEAN();
 }
 
-CASE(contiguous_memory_with_every_limit)
+CASE(contiguous_memory_obeys_every_limit)
 {
 	EXPECT(!emu_alloc(gpu, GPU_A, LARGE), "alloc");
 	check_memory(GPU_A, LARGE);
@@ -141,8 +141,8 @@ CASE(contiguous_memory_with_every_limit)
 	EXPECT_CLEAN();
 }
 
-/* Begins and ends where no boundary is, in memory and so on most buses */
-CASE(an_odd_part_with_every_limit)
+/* The range begins and ends off any boundary. */
+CASE(unaligned_range_obeys_every_limit)
 {
 	EXPECT(!emu_alloc(gpu, GPU_A, LARGE), "alloc");
 	EXPECT(!emu_alloc(gpu, GPU_B, BLOCK), "alloc");
@@ -152,8 +152,8 @@ CASE(an_odd_part_with_every_limit)
 	EXPECT_CLEAN();
 }
 
-/* Other pins make the window odd: what follows begins anywhere. */
-CASE(memory_behind_a_small_pin_with_every_limit)
+/* A small pin shifts the BAR1 mapping: the next pin begins off any boundary. */
+CASE(shifted_pin_obeys_every_limit)
 {
 	int other = core_open();
 
@@ -166,7 +166,7 @@ CASE(memory_behind_a_small_pin_with_every_limit)
 	EXPECT_CLEAN();
 }
 
-CASE(scattered_memory_with_every_limit)
+CASE(scattered_memory_obeys_every_limit)
 {
 	EXPECT(!emu_scatter(gpu, 1), "scatter");
 	pieces = GPU_PAGE;
@@ -178,7 +178,7 @@ CASE(scattered_memory_with_every_limit)
 	EXPECT_CLEAN();
 }
 
-CASE(pages_of_the_host_with_every_limit)
+CASE(host_pages_obey_every_limit)
 {
 	enum { SIZE = CORE_CHECK_PIECES * PAGE };
 	char *m = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

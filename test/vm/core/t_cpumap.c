@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The CPU's views of regions: what they show, and what is refused */
+/* CPU mappings (views) of regions: their contents, and refused calls */
 #include <sys/resource.h>
 #include <sys/uio.h>
 
@@ -27,7 +27,7 @@ SETUP(everything_is_there)
 	EXPECT(host, "mmap");
 }
 
-/* ---- what they show ------------------------------------------------------------ */
+/* ---- contents ------------------------------------------------------------ */
 
 /* Reads and writes both ends of one view; @expected is what the region holds. */
 static void check_part(uint32_t region, size_t offset, size_t length)
@@ -69,16 +69,16 @@ static void check_gpu(uint64_t addr)
 	check_all_parts(p.out_region);
 	CHECK_CASE();
 	EXPECT(!emu_read(gpu, seen, addr, SIZE), "read");
-	EXPECT(!memcmp(seen, expected, SIZE), "the GPU does not see what the CPU wrote");
+	EXPECT(!memcmp(seen, expected, SIZE), "the GPU does not see the CPU's writes");
 	EXPECT(!unpin(fd, p.out_region), "unpin");
 }
 
-CASE(gpu_memory_at_each_offset_and_length)
+CASE(gpu_view_at_each_offset)
 {
 	check_gpu(GPU_A);
 }
 
-CASE(scattered_gpu_memory_at_each_offset_and_length)
+CASE(scattered_view_at_each_offset)
 {
 	struct emugpu_test first, second;
 
@@ -90,7 +90,7 @@ CASE(scattered_gpu_memory_at_each_offset_and_length)
 	EXPECT(!emu_free(gpu, GPU_B), "free");
 }
 
-CASE(host_memory_at_each_offset_and_length)
+CASE(host_view_at_each_offset)
 {
 	struct peerpin_pin p;
 
@@ -100,11 +100,11 @@ CASE(host_memory_at_each_offset_and_length)
 	EXPECT(p.out_caching == PEERPIN_CACHING_CACHED, "caching %u", p.out_caching);
 	check_all_parts(p.out_region);
 	CHECK_CASE();
-	EXPECT(!memcmp(host, expected, SIZE), "the process does not see what was written through views");
+	EXPECT(!memcmp(host, expected, SIZE), "host memory lacks the writes through views");
 	EXPECT(!unpin(fd, p.out_region), "unpin");
 }
 
-CASE(what_the_gpu_writes_is_seen_at_once)
+CASE(view_shows_gpu_writes_at_once)
 {
 	struct peerpin_pin p;
 	unsigned char *view;
@@ -121,7 +121,7 @@ CASE(what_the_gpu_writes_is_seen_at_once)
 	EXPECT(!unpin(fd, p.out_region), "unpin");
 }
 
-CASE(two_views_show_the_same)
+CASE(two_views_show_the_same_memory)
 {
 	struct peerpin_pin p;
 	unsigned char *a, *b;
@@ -135,7 +135,7 @@ CASE(two_views_show_the_same)
 	b[9] = 0x32;
 	EXPECT(a[5 * PAGE + 9] == 0x32, "%x", a[5 * PAGE + 9]);
 	munmap(a, SIZE);
-	EXPECT(!view_put(b, 1), "gone with the other one");
+	EXPECT(!view_put(b, 1), "view b was unmapped with view a");
 	munmap(b, PAGE);
 	EXPECT(!unpin(fd, p.out_region), "unpin");
 }
@@ -148,7 +148,7 @@ static long faults(void)
 	return usage.ru_minflt;
 }
 
-/* 16384 pages in 32 page tables, or 33 where the view does not begin with one; read backwards */
+/* 16384 pages lie in 32 page tables, or in 33 if the view is not aligned to one; read backwards */
 CASE(a_large_view_takes_few_faults)
 {
 	struct peerpin_pin p;
@@ -170,7 +170,7 @@ CASE(a_large_view_takes_few_faults)
 	EXPECT(!unpin(fd, p.out_region) && !emu_free(gpu, GPU_B), "unpin");
 }
 
-/* Is the page at @phys in the list of what the kernel agreed to combine writes for? -1: no list */
+/* Whether the kernel's PAT list has the page at @phys as write-combining; -1 if there is no list */
 static int is_combined(uint64_t phys)
 {
 	FILE *list = fopen("/sys/kernel/debug/x86/pat_memtype_list", "r");
@@ -188,8 +188,8 @@ static int is_combined(uint64_t phys)
 	return found;
 }
 
-/* Without the driver's own mapping, which is combined too */
-CASE(gpu_memory_is_really_write_combined)
+/* Close the driver's own mapping first: it is write-combining too. */
+CASE(gpu_view_is_write_combined)
 {
 	struct emugpu_test at;
 	struct peerpin_pin p;
@@ -205,13 +205,13 @@ CASE(gpu_memory_is_really_write_combined)
 	EXPECT(is_combined(at.translate.out_phys), "with a view");
 	munmap(view, SIZE);
 	EXPECT(!unpin(fd, p.out_region), "unpin");
-	EXPECT(!is_combined(at.translate.out_phys), "left behind");
+	EXPECT(!is_combined(at.translate.out_phys), "write-combining is left after unpin");
 	EXPECT(!emu_cpu_window(gpu, 1), "open the window");
 }
 
-/* ---- what may be done with them -------------------------------------------------- */
+/* ---- protection -------------------------------------------------- */
 
-CASE(a_read_only_view_is_not_written)
+CASE(write_through_read_only_view_faults)
 {
 	struct peerpin_pin p;
 	unsigned char *view;
@@ -223,7 +223,7 @@ CASE(a_read_only_view_is_not_written)
 	EXPECT(view_put(view, 1) == SIGSEGV, "written");
 	EXPECT(!mprotect(view, SIZE, PROT_READ | PROT_WRITE), "errno %d", errno);
 	EXPECT(!view_put(view, 2) && view[0] == 2, "not written");
-	EXPECT(!view_put(view + SIZE - PAGE, 3), "not written where it was not read before");
+	EXPECT(!view_put(view + SIZE - PAGE, 3), "no write to a page that was not read before");
 	EXPECT(!mprotect(view, SIZE, PROT_READ), "errno %d", errno);
 	EXPECT(view_put(view, 4) == SIGSEGV && view[0] == 2, "written");
 	EXPECT(!mprotect(view, SIZE, PROT_NONE) && view_touch(view) == SIGSEGV, "read");
@@ -231,7 +231,7 @@ CASE(a_read_only_view_is_not_written)
 	EXPECT(!unpin(fd, p.out_region), "unpin");
 }
 
-CASE(a_file_opened_for_reading_gives_views_to_read)
+CASE(readable_file_gives_readable_views)
 {
 	int reader = open("/dev/peerpin", O_RDONLY | O_CLOEXEC);
 	struct peerpin_pin p;
@@ -243,13 +243,13 @@ CASE(a_file_opened_for_reading_gives_views_to_read)
 	EXPECT(view && !view_touch(view), "errno %d", errno);
 	EXPECT(mprotect(view, SIZE, PROT_READ | PROT_WRITE) && errno == EACCES, "errno %d", errno);
 	EXPECT(!unpin(reader, p.out_region), "unpin");
-	EXPECT(view_is(view, SIZE, SIGBUS), "survives");
+	EXPECT(view_is(view, SIZE, SIGBUS), "the view outlives its region");
 	munmap(view, SIZE);
 	close(reader);
 }
 
-/* A reference to a page would outlive the view. */
-CASE(nobody_takes_the_pages_of_a_view)
+/* A page reference would outlive the view. */
+CASE(pages_of_a_view_are_unpinnable)
 {
 	struct iovec to = { seen, PAGE }, from = { NULL, PAGE };
 	struct peerpin_pin p, q;
@@ -266,7 +266,7 @@ CASE(nobody_takes_the_pages_of_a_view)
 	EXPECT(!unpin(fd, p.out_region), "unpin");
 }
 
-/* ---- what is refused -------------------------------------------------------------- */
+/* ---- refused views -------------------------------------------------------------- */
 
 struct range {
 	const char *what;
@@ -307,7 +307,7 @@ CASE(a_private_view_is_refused)
 	EXPECT(!unpin(fd, p.out_region), "unpin");
 }
 
-CASE(regions_that_are_not_there)
+CASE(view_of_a_missing_region_fails)
 {
 	struct peerpin_pin p;
 	int other = pin_open();
@@ -323,7 +323,7 @@ CASE(regions_that_are_not_there)
 	EXPECT(view_refused(fd, p.out_region, 0, PAGE) == ENOENT, "unpinned");
 }
 
-CASE(a_dmabuf_is_viewed_by_itself)
+CASE(view_of_a_dmabuf_is_refused)
 {
 	struct emugpu_export export = { .va = GPU_A, .size = SIZE };
 	struct peerpin_pin p = { .size = sizeof(p), .length = SIZE, .provider = PEERPIN_PROVIDER_DMABUF };
@@ -344,7 +344,7 @@ static int child_is_refused(void)
 	return view_refused(fd, shared_region, 0, PAGE);
 }
 
-CASE(another_process_is_refused)
+CASE(view_by_another_process_is_refused)
 {
 	struct peerpin_pin p;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* No view of a region outlives it, whatever became of the view meanwhile */
+/* No view outlives its region, whether moved, split or unmapped in part before */
 #include "view.h"
 #include "test/vm/harness/vmtest.h"
 
@@ -37,9 +37,9 @@ SETUP(everything_is_there)
 	EXPECT(!view_catch(), "sigaction %d", errno);
 }
 
-/* ---- the ends there are ------------------------------------------------------------ */
+/* ---- ends of a region ------------------------------------------------------------ */
 
-CASE(freed)
+CASE(free_ends_the_view)
 {
 	begin();
 	CHECK_CASE();
@@ -51,7 +51,7 @@ CASE(freed)
 	end();
 }
 
-CASE(freed_before_it_was_first_touched)
+CASE(free_ends_an_untouched_view)
 {
 	begin();
 	CHECK_CASE();
@@ -61,7 +61,7 @@ CASE(freed_before_it_was_first_touched)
 	end();
 }
 
-CASE(revoked_while_the_memory_stays)
+CASE(revoke_without_free_ends_the_view)
 {
 	begin();
 	CHECK_CASE();
@@ -72,7 +72,7 @@ CASE(revoked_while_the_memory_stays)
 	end();
 }
 
-CASE(unpinned)
+CASE(unpin_ends_the_view)
 {
 	begin();
 	CHECK_CASE();
@@ -83,7 +83,7 @@ CASE(unpinned)
 	munmap(view, SIZE);
 }
 
-CASE(the_file_stays_open_as_long_as_a_view)
+CASE(view_keeps_the_file_open)
 {
 	int other = pin_open();
 
@@ -91,9 +91,9 @@ CASE(the_file_stays_open_as_long_as_a_view)
 	view = view_map(other, pin.out_region, 0, SIZE, PROT_READ | PROT_WRITE);
 	EXPECT(view, "errno %d", errno);
 	close(other);
-	EXPECT(view_is(view, SIZE, 0) && view_pins(gpu) == 1, "gone");
+	EXPECT(view_is(view, SIZE, 0) && view_pins(gpu) == 1, "close unmapped the view");
 	munmap(view, PAGE);
-	EXPECT(view_is(view + PAGE, SIZE - PAGE, 0) && view_pins(gpu) == 1, "gone with a part");
+	EXPECT(view_is(view + PAGE, SIZE - PAGE, 0) && view_pins(gpu) == 1, "munmap of a part ended the view");
 	munmap(view + PAGE, SIZE - PAGE);
 	EXPECT(view_pins(gpu) == 0, "%u pins", view_pins(gpu));
 	EXPECT(!emu_free(gpu, GPU_A), "free");
@@ -105,14 +105,14 @@ static int pin_persistent(uint64_t addr, struct peerpin_pin *p)
 	return ioctl(fd, PEERPIN_IOC_PIN, p) ? -errno : 0;
 }
 
-CASE(a_persistent_pin_keeps_its_views_until_unpinned)
+CASE(view_of_persistent_pin_outlives_free)
 {
 	EXPECT(!emu_alloc(gpu, GPU_A, BLOCK) && !emu_fill(gpu, GPU_A, 1, 0x5a, SIZE), "alloc");
 	EXPECT(!pin_persistent(GPU_A, &pin), "pin: %d, %u", errno, pin.out_reason);
 	view = view_map(fd, pin.out_region, 0, SIZE, PROT_READ | PROT_WRITE);
 	EXPECT(view && view[0] == 0x5a, "errno %d", errno);
 	EXPECT(!emu_free(gpu, GPU_A), "free");
-	EXPECT(view_is(view, SIZE, 0) && view[SIZE - 1] == 0x5a, "gone with the address");
+	EXPECT(view_is(view, SIZE, 0) && view[SIZE - 1] == 0x5a, "the free ended the view");
 	end();
 	CHECK_CASE();
 	EXPECT(view_is(view, SIZE, SIGBUS), "survives");
@@ -131,8 +131,8 @@ static bool goes_soon(const unsigned char *at)
 	return false;
 }
 
-/* The pages are kept until the views are gone, so a moment later is soon enough. */
-CASE(host_memory_that_is_unmapped)
+/* The views keep the pages, so their end may come a moment after munmap(). */
+CASE(munmap_of_host_memory_ends_view)
 {
 	unsigned char *host = host_memory(SIZE);
 
@@ -145,7 +145,7 @@ CASE(host_memory_that_is_unmapped)
 	end();
 }
 
-CASE(host_memory_that_is_unpinned)
+CASE(unpin_of_host_memory_ends_view)
 {
 	unsigned char *host = host_memory(SIZE);
 
@@ -176,8 +176,8 @@ static void release(void)
 	EXPECT(!check_call(check, PEER_CHECK_UNREGISTER, &c), "unregister");
 }
 
-/* The unpin gives up waiting for the driver, which keeps the pages but no view. */
-CASE(unpinned_under_a_driver_that_does_not_end)
+/* The drain times out: the driver keeps the pages, but the view is unmapped. */
+CASE(overdue_dma_keeps_pages_not_views)
 {
 	begin();
 	CHECK_CASE();
@@ -193,8 +193,8 @@ CASE(unpinned_under_a_driver_that_does_not_end)
 	EXPECT(!emu_free(gpu, GPU_A) && view_pins(gpu) == 0, "%u pins", view_pins(gpu));
 }
 
-/* What is left of the region ends when the file, and all that is its, has gone. */
-CASE(closed_under_a_driver_that_does_not_end)
+/* The region's rest ends with the driver's DMA, after the file is closed. */
+CASE(overdue_dma_outlives_close)
 {
 	int other = pin_open();
 
@@ -211,9 +211,9 @@ CASE(closed_under_a_driver_that_does_not_end)
 	EXPECT(!emu_free(gpu, GPU_A) && view_pins(gpu) == 0, "%u pins", view_pins(gpu));
 }
 
-/* ---- what may become of a view before ------------------------------------------------ */
+/* ---- changes to a view before the end ------------------------------------------------ */
 
-CASE(unmapped_in_part)
+CASE(free_ends_pieces_after_partial_munmap)
 {
 	begin();
 	CHECK_CASE();
@@ -229,20 +229,21 @@ CASE(unmapped_in_part)
 	end();
 }
 
-CASE(split_by_mprotect)
+CASE(free_ends_pieces_after_mprotect)
 {
 	begin();
 	CHECK_CASE();
 	EXPECT(!mprotect(view + 8 * PAGE, 8 * PAGE, PROT_READ), "errno %d", errno);
 	EXPECT(view_is(view, SIZE, 0), "not there");
-	EXPECT(view_put(view + 8 * PAGE, 1) == SIGSEGV && !view_put(view + 16 * PAGE, 1), "which piece is which");
+	EXPECT(view_put(view + 8 * PAGE, 1) == SIGSEGV && !view_put(view + 16 * PAGE, 1),
+	       "wrong protection of a piece");
 	EXPECT(!emu_free(gpu, GPU_A), "free");
 	EXPECT(view_is(view, SIZE, SIGBUS), "survives");
 	munmap(view, SIZE);
 	end();
 }
 
-/* Where nothing is, to move a view to */
+/* A free address range to move a view to */
 static unsigned char *free_place(size_t length)
 {
 	unsigned char *p = host_memory(length);
@@ -251,7 +252,7 @@ static unsigned char *free_place(size_t length)
 	return p;
 }
 
-CASE(moved_by_mremap)
+CASE(free_ends_a_moved_view)
 {
 	unsigned char *moved;
 
@@ -268,7 +269,7 @@ CASE(moved_by_mremap)
 	end();
 }
 
-CASE(a_piece_moved_by_mremap)
+CASE(free_ends_a_moved_piece)
 {
 	unsigned char *moved;
 
@@ -278,7 +279,7 @@ CASE(a_piece_moved_by_mremap)
 	moved = mremap(view + 8 * PAGE, 4 * PAGE, 4 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, free_place(4 * PAGE));
 	EXPECT(moved != MAP_FAILED, "errno %d", errno);
 	EXPECT(view_is(moved, 4 * PAGE, 0) && moved[PAGE] == 0x78, "not at the new place");
-	EXPECT(view_is(view, 8 * PAGE, 0) && view_is(view + 12 * PAGE, 20 * PAGE, 0), "what was left");
+	EXPECT(view_is(view, 8 * PAGE, 0) && view_is(view + 12 * PAGE, 20 * PAGE, 0), "the rest of the view");
 	end();
 	CHECK_CASE();
 	EXPECT(view_is(moved, 4 * PAGE, SIGBUS) && view_is(view, 8 * PAGE, SIGBUS) &&
@@ -287,7 +288,7 @@ CASE(a_piece_moved_by_mremap)
 	munmap(view, SIZE);
 }
 
-CASE(mremap_does_not_make_more_of_it)
+CASE(mremap_cannot_enlarge_a_view)
 {
 	unsigned char *more;
 
@@ -311,20 +312,20 @@ static int child_sees_nothing(void)
 	return !view_is(view, SIZE, SIGSEGV);
 }
 
-CASE(a_child_of_fork_has_none)
+CASE(child_of_fork_has_no_view)
 {
 	begin();
 	CHECK_CASE();
 	EXPECT(view_is(view, SIZE, 0), "not there");
 	EXPECT(!emu_in_child(child_sees_nothing), "the child reads the view");
-	EXPECT(view_is(view, SIZE, 0), "the parent has lost it");
+	EXPECT(view_is(view, SIZE, 0), "the parent's view is gone");
 	end();
 	CHECK_CASE();
 	EXPECT(view_is(view, SIZE, SIGBUS), "survives");
 	munmap(view, SIZE);
 }
 
-CASE(the_next_region_of_the_same_id_is_another)
+CASE(old_view_hides_reused_region_id)
 {
 	uint32_t id;
 	unsigned char *old;
@@ -341,14 +342,14 @@ CASE(the_next_region_of_the_same_id_is_another)
 	EXPECT(view_is(view, SIZE, 0), "the new view");
 	EXPECT(view_is(old, SIZE, SIGBUS), "the old view shows the new region");
 	munmap(old, SIZE);
-	EXPECT(view_is(view, SIZE, 0), "the new view went with the old one");
+	EXPECT(view_is(view, SIZE, 0), "munmap of the old view ended the new view");
 	end();
 	CHECK_CASE();
 	EXPECT(view_is(view, SIZE, SIGBUS), "survives");
 	munmap(view, SIZE);
 }
 
-CASE(other_regions_keep_theirs)
+CASE(other_regions_keep_their_views)
 {
 	struct peerpin_pin p;
 	unsigned char *other;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Views that are used and made while their region ends */
+/* Views are used and made while their region ends. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -13,7 +13,7 @@ enum {
 	SIZE = PAGES * PAGE,
 	FREES = 300,
 	RACES = 1000,
-	ENOUGH = 20,		/* of these, that found the memory there, and that did not */
+	ENOUGH = 20,		/* at least so many views with memory, and so many refused */
 	MOST = 100 * RACES,
 };
 
@@ -30,10 +30,10 @@ SETUP(everything_is_there)
 
 static atomic_int go;		/* the round that may read, 0: none, -1: end */
 static atomic_int gone;	/* the round whose memory is free */
-static atomic_int late;		/* reads that went well although their memory was free */
+static atomic_int late;		/* reads that succeeded after the free */
 static atomic_ulong reads;
 
-/* Reads page after page, in the order of a bad generator, until it is told that they are gone */
+/* Reads page after page, in pseudo-random order, until a fault or the end of the free */
 static void read_until_gone(int round)
 {
 	unsigned int i;
@@ -85,7 +85,7 @@ static void free_under_the_reader(int round)
 	EXPECT(!unpin(fd, pin.out_region), "unpin");
 }
 
-CASE(a_thread_reads_while_another_frees)
+CASE(free_races_with_a_read)
 {
 	pthread_t thread;
 	int round;
@@ -114,9 +114,9 @@ static void *pin_and_unpin(void *unused)
 	return unused;
 }
 
-static unsigned int views, refused;	/* whose memory was there; that were not made */
+static unsigned int views, refused;	/* views that could be read; mmap calls that failed */
 
-/* What errno may say of a region that comes and goes; 0: seen, and gone or not */
+/* 0: the mmap and the read ended as a racing unpin allows; otherwise errno */
 static int view_at_any_time(uint32_t region)
 {
 	unsigned char *p = view_map(fd, region, 0, SIZE, PROT_READ);
@@ -131,7 +131,7 @@ static int view_at_any_time(uint32_t region)
 	return sig == SIGSEGV ? EFAULT : 0;
 }
 
-CASE(a_thread_maps_while_another_pins_and_unpins)
+CASE(unpin_races_with_mmap)
 {
 	struct peerpin_pin p;
 	pthread_t thread;
@@ -144,7 +144,7 @@ CASE(a_thread_maps_while_another_pins_and_unpins)
 	atomic_store(&stop, 1);
 	pthread_join(thread, NULL);
 	EXPECT(!error, "errno %d", error);
-	printf("# of %d, %u were not made, and in %u the memory was there\n", i, refused, views);
+	printf("# of %d views, %u were refused, and %u showed the memory\n", i, refused, views);
 	EXPECT(views >= ENOUGH && refused >= ENOUGH, "%u views, %u refused", views, refused);
 	EXPECT(!emu_free(gpu, GPU_A) && view_pins(gpu) == 0, "%u pins", view_pins(gpu));
 }
@@ -164,7 +164,7 @@ static int child_waits_to_be_killed(int ready)
 		view_put(mine, 1);
 }
 
-CASE(a_process_that_is_killed_leaves_nothing)
+CASE(killed_process_leaves_no_pin)
 {
 	int ready[2], status;
 	char byte;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The CUDA driver API as its users see it. All of it but what skips itself
- * passes on a real GPU too: that is what makes it a test of the look-alike.
+ * The CUDA driver API. Cases without SKIP pass on a real GPU too, which shows that
+ * the emulated driver behaves like NVIDIA's.
  */
 #include "cu.h"
 
@@ -15,8 +15,8 @@
 #define HOST(p) ((CUdeviceptr)(uintptr_t)(p))
 
 static CUcontext ctx;
-static CUdeviceptr a;		/* one byte, kept by the cases that follow its making */
-static CUdeviceptr big;		/* BIG bytes, likewise */
+static CUdeviceptr a;		/* one byte, used by later cases */
+static CUdeviceptr big;		/* BIG bytes, used by later cases */
 static unsigned char host[4 << 20], back[4 << 20];
 
 enum { BIG = (3 << 20) + 5 };
@@ -45,7 +45,7 @@ CASE(primary_context_is_counted)
 	OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
 	EXPECT(active, "not active");
 	OK(cuCtxGetCurrent(&again));
-	EXPECT(!again, "retain made it current");
+	EXPECT(!again, "retain made the context current");
 }
 
 CASE(contexts_stack_per_thread)
@@ -58,7 +58,7 @@ CASE(contexts_stack_per_thread)
 	OK(cuCtxPushCurrent(ctx));
 	OK(cuCtxSetCurrent(NULL));
 	OK(cuCtxGetCurrent(&c));
-	EXPECT(c == ctx, "set NULL took more than the top");
+	EXPECT(c == ctx, "cuCtxSetCurrent(NULL) popped more than the top");
 	OK(cuCtxPopCurrent(NULL));
 	IS(cuCtxPopCurrent(&c), CUDA_ERROR_INVALID_CONTEXT);
 	OK(cuCtxSetCurrent(ctx));
@@ -72,7 +72,7 @@ CASE(contexts_stack_per_thread)
 	OK(cuCtxSynchronize());
 }
 
-CASE(allocations_that_cannot_be)
+CASE(bad_allocations_are_refused)
 {
 	IS(cuMemAlloc(&a, 0), CUDA_ERROR_INVALID_VALUE);
 	IS(cuMemAlloc(NULL, 1), CUDA_ERROR_INVALID_VALUE);
@@ -100,7 +100,7 @@ CASE(small_allocations_share_a_block)
 CASE(uva_is_below_2_40)
 {
 	if (!cu_emulated())
-		SKIP("this GPU has more");
+		SKIP("a real GPU has a larger address space");
 	EXPECT(big + BIG <= 1ull << 40, "%#llx", big);
 }
 
@@ -110,14 +110,14 @@ static int touch(void *p)
 	return *(volatile char *)p;
 }
 
-CASE(touching_a_gpu_va_from_the_cpu_is_sigsegv)
+CASE(cpu_access_to_gpu_va_faults)
 {
 	int status = cu_in_child(touch, (void *)(uintptr_t)big);
 	int fd[2];
 
 	EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV, "status %#x", status);
 	EXPECT(!pipe(fd), "%s", strerror(errno));
-	EXPECT(write(fd[1], (void *)(uintptr_t)big, 1) < 0 && errno == EFAULT, "the kernel could read it");
+	EXPECT(write(fd[1], (void *)(uintptr_t)big, 1) < 0 && errno == EFAULT, "the kernel could read GPU memory");
 	close(fd[0]);
 	close(fd[1]);
 }
@@ -151,7 +151,7 @@ CASE(address_range)
 	IS(cuMemGetAddressRange(&base, &size, HOST(host)), CUDA_ERROR_NOT_FOUND);
 }
 
-CASE(copies_bring_every_byte_and_no_other)
+CASE(copies_write_exactly_their_range)
 {
 	static const size_t sizes[] = { 1, 3, 511, 4096, 65535, 65537, (2 << 20) + 1, 3 << 20 };
 
@@ -170,7 +170,7 @@ CASE(copies_bring_every_byte_and_no_other)
 	}
 }
 
-CASE(copies_go_where_the_addresses_say)
+CASE(addresses_decide_the_copy_direction)
 {
 	CUdeviceptr c;
 
@@ -181,7 +181,7 @@ CASE(copies_go_where_the_addresses_say)
 	OK(cuMemcpy(HOST(back), c + 7, BIG));
 	EXPECT(!memcmp(host, back, BIG), "GPU to GPU");
 	OK(cuMemcpyDtoH(back, big, 64));
-	EXPECT(!memcmp(host + 1, back, 64), "GPU to GPU under another name");
+	EXPECT(!memcmp(host + 1, back, 64), "GPU to GPU through cuMemcpyHtoD");
 	OK(cuMemcpy(HOST(back), HOST(host + 9), 100));
 	EXPECT(!memcmp(host + 9, back, 100), "host to host");
 	OK(cuMemFree(c));
@@ -220,7 +220,7 @@ CASE(memset_repeats_its_pattern)
 	EXPECT(half[32769 + 1] == 0x2233 && half[32767 - 2] == 0x2233, "%#x", half[32770]);
 }
 
-CASE(free_takes_what_alloc_gave)
+CASE(free_accepts_only_allocated_addresses)
 {
 	CUdeviceptr p;
 
@@ -252,7 +252,7 @@ static void *run(void *fn)
 	return NULL;
 }
 
-CASE(a_thread_without_context_may_query_and_free)
+CASE(query_and_free_need_no_context)
 {
 	void (*fn)(void) = without_context;
 	pthread_t thread;
@@ -273,7 +273,7 @@ static int child(void *unused)
 	       cuMemcpyDtoH(back, big, 1) == CUDA_ERROR_NOT_INITIALIZED && !cu_buffer_id(big);
 }
 
-CASE(a_child_of_fork_has_no_cuda)
+CASE(child_of_fork_has_no_cuda)
 {
 	int status = cu_in_child(child, NULL);
 
@@ -281,7 +281,7 @@ CASE(a_child_of_fork_has_no_cuda)
 	OK(cuMemcpyDtoH(back, big, BIG));
 }
 
-CASE(out_of_memory_is_an_error_and_passes)
+CASE(out_of_memory_is_recoverable)
 {
 	size_t before, after, total, step;
 	CUdeviceptr p[64];
@@ -307,7 +307,7 @@ CASE(two_gpus)
 
 	OK(cuDeviceGetCount(&n));
 	if (n < 2)
-		SKIP("there is one");
+		SKIP("one GPU only");
 	EXPECT(cu_start(1), "no context");
 	OK(cuMemAlloc(&there, BIG));
 	OK(cuPointerGetAttribute(&dev, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, there));
@@ -317,11 +317,11 @@ CASE(two_gpus)
 	OK(cuMemcpyDtoH(back, there, BIG));
 	EXPECT(!memcmp(host, back, BIG), "bytes differ");
 	OK(cuDevicePrimaryCtxRelease(1));
-	EXPECT(!cu_buffer_id(there) && cu_buffer_id(big), "wrong memory went");
+	EXPECT(!cu_buffer_id(there) && cu_buffer_id(big), "the release freed wrong memory");
 	OK(cuCtxSetCurrent(ctx));
 }
 
-CASE(the_last_release_ends_a_context)
+CASE(last_release_ends_the_context)
 {
 	CUdevice dev;
 	CUdeviceptr p;
@@ -329,7 +329,7 @@ CASE(the_last_release_ends_a_context)
 
 	OK(cuDevicePrimaryCtxRelease(0));
 	IS(cuDevicePrimaryCtxRelease(0), CUDA_ERROR_INVALID_CONTEXT);
-	EXPECT(!cu_buffer_id(big), "its memory is still there");
+	EXPECT(!cu_buffer_id(big), "the context's memory is still allocated");
 	OK(cuCtxGetCurrent(&c));
 	EXPECT(c == ctx, "%p", (void *)c);
 	OK(cuCtxGetDevice(&dev));
@@ -342,7 +342,7 @@ CASE(the_last_release_ends_a_context)
 	OK(cuMemAlloc(&p, 1));
 }
 
-CASE(reset_ends_it_whatever_the_count)
+CASE(reset_ends_a_retained_context)
 {
 	unsigned int flags;
 	CUdeviceptr p;
@@ -353,7 +353,7 @@ CASE(reset_ends_it_whatever_the_count)
 	OK(cuDevicePrimaryCtxReset(0));
 	OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
 	EXPECT(!active, "active");
-	EXPECT(!cu_buffer_id(p), "its memory is still there");
+	EXPECT(!cu_buffer_id(p), "the context's memory is still allocated");
 	IS(cuMemAlloc(&p, 1), CUDA_ERROR_CONTEXT_IS_DESTROYED);
 	OK(cuDevicePrimaryCtxRelease(0));
 	IS(cuDevicePrimaryCtxRelease(0), CUDA_ERROR_INVALID_CONTEXT);
@@ -362,13 +362,13 @@ CASE(reset_ends_it_whatever_the_count)
 	OK(cuMemFree(p));
 }
 
-CASE(a_freed_address_is_not_taken_for_host_memory)
+CASE(freed_address_is_not_host_memory)
 {
 	char mine[16];
 	CUdeviceptr p;
 
 	if (!cu_emulated())
-		SKIP("a real GPU's driver may crash");
+		SKIP("NVIDIA's driver may crash");
 	OK(cuMemAlloc(&p, 4 << 20));
 	OK(cuMemFree(p));
 	IS(cuMemcpy(HOST(mine), p, sizeof(mine)), CUDA_ERROR_INVALID_VALUE);

@@ -9,13 +9,13 @@ SETUP(there_is_a_gpu)
 
 /* ---- copies --------------------------------------------------------------------------------- */
 
-CASE(an_async_copy_has_read_pageable_memory_when_it_returns)
+CASE(async_copy_reads_pageable_memory_first)
 {
 	struct gate g = { 0 };
 	CUstream s;
 
 	if (!cu_emulated())
-		SKIP("a real GPU may wait for the stream");
+		SKIP("NVIDIA's driver may wait for the stream");
 	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
 	OK(cuLaunchHostFunc(s, hold, &g));
 	memset(host, 0x17, SIZE);
@@ -27,7 +27,7 @@ CASE(an_async_copy_has_read_pageable_memory_when_it_returns)
 	OK(cuStreamDestroy(s));
 }
 
-CASE(an_async_copy_to_pageable_memory_is_over_when_waited_for)
+CASE(synchronize_completes_copies_to_pageable_memory)
 {
 	CUstream s;
 
@@ -43,7 +43,7 @@ CASE(an_async_copy_to_pageable_memory_is_over_when_waited_for)
 	OK(cuStreamDestroy(s));
 }
 
-CASE(async_copies_that_cannot_be)
+CASE(bad_async_copies_are_refused)
 {
 	IS(cuMemcpyDtoDAsync(dev, other, SIZE + 1, NULL), CUDA_ERROR_INVALID_VALUE);
 	IS(cuMemcpyHtoDAsync((uintptr_t)back, host, 4, NULL), CUDA_ERROR_INVALID_VALUE);
@@ -51,7 +51,7 @@ CASE(async_copies_that_cannot_be)
 	OK(cuMemcpyDtoDAsync(dev, other, 0, NULL));
 }
 
-CASE(memsets_repeat_their_pattern)
+CASE(async_memset_repeats_its_pattern)
 {
 	OK(cuMemsetD8Async(dev, 0, SIZE, NULL));
 	OK(cuMemsetD16Async(dev + 2, 0x2233, 2, NULL));
@@ -60,7 +60,7 @@ CASE(memsets_repeat_their_pattern)
 	EXPECT(!memcmp(back, "\0\0\x33\x22\x33\x22\0\0\x77\x66\x55\x44\x77\x66\x55\x44\0", 17), "wrong bytes");
 }
 
-CASE(rows_are_copied_and_what_lies_between_is_not)
+CASE(copy_2d_leaves_the_gaps)
 {
 	CUDA_MEMCPY2D c = {
 		.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = host, .srcPitch = 64, .srcXInBytes = 3, .srcY = 1,
@@ -85,8 +85,8 @@ CASE(rows_are_copied_and_what_lies_between_is_not)
 	IS(cuMemcpy2D(NULL), CUDA_ERROR_INVALID_VALUE);
 }
 
-/* That is what a pitch of 0 stands for. */
-CASE(rows_without_a_pitch_touch)
+/* A pitch of 0 means that rows are adjacent. */
+CASE(rows_of_pitch_0_are_adjacent)
 {
 	CUDA_MEMCPY2D c = {
 		.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = host,
@@ -102,7 +102,7 @@ CASE(rows_without_a_pitch_touch)
 	       back[512], back[561]);
 }
 
-CASE(rows_are_set_and_copied_asynchronously)
+CASE(async_2d_copies_and_memsets_work)
 {
 	CUDA_MEMCPY2D c = {
 		.srcMemoryType = CU_MEMORYTYPE_UNIFIED, .srcDevice = dev, .srcPitch = 1024,

@@ -32,19 +32,19 @@ SETUP(there_is_a_gpu)
 		bytes[i] = i * 2654435761u >> 13;
 }
 
-CASE(a_gpu_has_a_pool)
+CASE(gpu_has_a_default_pool)
 {
 	CUmemoryPool current;
 
 	OK(cuDeviceGetDefaultMemPool(&standard, 0));
 	EXPECT(standard, "NULL");
 	OK(cuDeviceGetMemPool(&current, 0));
-	EXPECT(current == standard, "another one is chosen");
+	EXPECT(current == standard, "the current pool is not the default pool");
 	IS(cuDeviceGetDefaultMemPool(&current, 99), CUDA_ERROR_INVALID_DEVICE);
 	IS(cuDeviceGetDefaultMemPool(NULL, 0), CUDA_ERROR_INVALID_VALUE);
-	EXPECT(get(standard, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) == 0, "it keeps memory");
-	EXPECT(get(standard, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 0, "it is used");
-	EXPECT(get_flag(standard, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC) == 1, "no");
+	EXPECT(get(standard, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) == 0, "the default pool keeps freed memory");
+	EXPECT(get(standard, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 0, "memory of the default pool is in use");
+	EXPECT(get_flag(standard, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC) == 1, "opportunistic reuse is off");
 }
 
 CASE(memory_from_the_default_pool)
@@ -57,12 +57,12 @@ CASE(memory_from_the_default_pool)
 	OK(cuMemFreeAsync(p, stream));
 	OK(cuStreamSynchronize(stream));
 	EXPECT(!memcmp(bytes, back, SIZE), "bytes differ");
-	EXPECT(!cu_buffer_id(p), "still there");
+	EXPECT(!cu_buffer_id(p), "the freed memory still has a buffer id");
 	EXPECT(get(standard, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 0, "still used");
 }
 
-/* But a dma-buf of it can be had, on a real GPU too. */
-CASE(it_is_not_for_peers_that_pin)
+/* Export as a dma-buf works, on a real GPU too. */
+CASE(pool_memory_cannot_be_pinned)
 {
 	CUpointer_attribute which[] = { CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_MEMORY_TYPE };
 	int capable = UNSET, type = UNSET;
@@ -100,12 +100,12 @@ static CUmemoryPool make_pool(void)
 	return cuMemPoolCreate(&pool, &props) ? NULL : pool;
 }
 
-CASE(either_free_will_do)
+CASE(either_free_frees_pool_memory)
 {
 	CUmemoryPool pool = make_pool();
 	CUdeviceptr p, q;
 
-	EXPECT(pool, "none");
+	EXPECT(pool, "no pool");
 	OK(cuMemAllocFromPoolAsync(&p, 100, pool, stream));
 	OK(cuMemAllocFromPoolAsync(&q, 100, pool, NULL));
 	OK(cuStreamSynchronize(stream));
@@ -113,13 +113,13 @@ CASE(either_free_will_do)
 	IS(cuMemFree(p), CUDA_ERROR_INVALID_VALUE);
 	OK(cuMemFreeAsync(q, NULL));
 	OK(cuCtxSynchronize());
-	/* a real driver goes on counting what cuMemFree() has freed */
+	/* NVIDIA's driver counts memory as used after cuMemFree() */
 	if (cu_emulated())
 		EXPECT(get(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 0, "still used");
 	OK(cuMemPoolDestroy(pool));
 }
 
-CASE(memory_of_the_other_functions_can_be_freed_in_order)
+CASE(async_free_takes_cumemalloc_memory)
 {
 	CUdeviceptr p;
 
@@ -129,10 +129,10 @@ CASE(memory_of_the_other_functions_can_be_freed_in_order)
 	OK(cuMemFreeAsync(p, stream));
 	OK(cuStreamSynchronize(stream));
 	EXPECT(!memcmp(bytes, back, SIZE), "bytes differ");
-	EXPECT(!cu_buffer_id(p), "still there");
+	EXPECT(!cu_buffer_id(p), "the freed memory still has a buffer id");
 }
 
-CASE(memory_of_other_kinds_cannot)
+CASE(async_free_refuses_other_memory)
 {
 	CUdeviceptr p;
 	void *h;
@@ -145,7 +145,7 @@ CASE(memory_of_other_kinds_cannot)
 	OK(cuMemFreeHost(h));
 }
 
-CASE(no_bytes_at_no_address)
+CASE(zero_bytes_are_at_address_zero)
 {
 	CUdeviceptr p = 1;
 
@@ -154,7 +154,7 @@ CASE(no_bytes_at_no_address)
 	OK(cuMemFreeAsync(p, stream));
 }
 
-CASE(calls_that_cannot_be)
+CASE(bad_pool_allocations_are_refused)
 {
 	CUdeviceptr p;
 
@@ -169,7 +169,7 @@ CASE(calls_that_cannot_be)
 	OK(cuStreamSynchronize(stream));
 }
 
-CASE(pools_that_cannot_be)
+CASE(bad_pools_are_refused)
 {
 	CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED };
 	CUmemoryPool pool;
@@ -184,8 +184,8 @@ CASE(pools_that_cannot_be)
 	IS(cuMemPoolDestroy(standard), CUDA_ERROR_INVALID_VALUE);
 }
 
-/* As an H200 does: the most is rounded up to 32 MiB, and what is kept unused makes room. */
-CASE(pools_have_no_more_than_their_most)
+/* As on an H200: maxSize is rounded up to 32 MiB, and the pool reuses its kept memory. */
+CASE(pool_is_limited_to_max_size)
 {
 	CUmemPoolProps props = {
 		.allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location.type = CU_MEM_LOCATION_TYPE_DEVICE, .maxSize = 1,
@@ -210,13 +210,13 @@ CASE(pools_have_no_more_than_their_most)
 	OK(cuMemPoolDestroy(pool));
 }
 
-CASE(pools_keep_what_they_are_told_to)
+CASE(pool_keeps_its_release_threshold)
 {
 	cuuint64_t keep = 64 * MIB;
 	CUmemoryPool pool = make_pool();
 	CUdeviceptr p;
 
-	EXPECT(pool, "none");
+	EXPECT(pool, "no pool");
 	OK(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep));
 	OK(cuMemAllocFromPoolAsync(&p, SIZE, pool, stream));
 	EXPECT(get(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) >= SIZE, "not used");
@@ -235,12 +235,12 @@ CASE(pools_keep_what_they_are_told_to)
 	OK(cuMemPoolDestroy(pool));
 }
 
-CASE(a_pool_can_be_chosen)
+CASE(device_pool_can_be_set)
 {
 	CUmemoryPool pool = make_pool(), seen = NULL;
 	CUdeviceptr p;
 
-	EXPECT(pool, "none");
+	EXPECT(pool, "no pool");
 	OK(cuDeviceSetMemPool(0, pool));
 	OK(cuMemAllocAsync(&p, 1000, stream));
 	OK(cuPointerGetAttribute(&seen, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, p));
@@ -253,13 +253,13 @@ CASE(a_pool_can_be_chosen)
 	OK(cuStreamSynchronize(stream));
 }
 
-CASE(handles_that_are_none)
+CASE(dead_pool_handles_are_refused)
 {
 	CUmemoryPool pool = make_pool();
 	CUdeviceptr p;
 
 	if (!cu_emulated())
-		SKIP("this driver may crash");
+		SKIP("NVIDIA's driver may crash");
 	OK(cuMemPoolDestroy(pool));
 	IS(cuMemPoolDestroy(pool), CUDA_ERROR_INVALID_VALUE);
 	IS(cuMemPoolDestroy(standard), CUDA_ERROR_INVALID_VALUE);
@@ -269,7 +269,7 @@ CASE(handles_that_are_none)
 	IS(cuDeviceSetMemPool(0, pool), CUDA_ERROR_INVALID_VALUE);
 }
 
-CASE(access_of_gpus)
+CASE(access_of_own_gpu_is_fixed)
 {
 	CUmemAccessDesc desc = { { CU_MEM_LOCATION_TYPE_DEVICE, 0 }, CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
 	CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
@@ -285,7 +285,7 @@ CASE(access_of_gpus)
 	OK(cuMemPoolDestroy(pool));
 }
 
-CASE(memory_is_used_until_the_stream_frees_it)
+CASE(memory_lives_until_the_stream_frees)
 {
 	CUdeviceptr p, q;
 

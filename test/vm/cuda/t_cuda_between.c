@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What other threads do while a call of the CUDA library is with the kernel.
- * What it asks of the kernel passes here, where that can be done in time.
+ * Another thread acts while a call of the CUDA library is in the kernel. The wrappers
+ * of ioctl() and madvise() below run that thread's action just before the system call.
  */
 #include "stream.h"
 
@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-/* Called once, by the next call of the kernel that is @at */
+/* Called once, before the next system call @at */
 static struct {
 	void (*call)(void);
 	unsigned long at;
@@ -53,7 +53,7 @@ static void next(unsigned long at, void (*call)(void))
 SETUP(there_is_an_emulated_gpu)
 {
 	if (!cu_emulated())
-		vmtest_end(VMTEST_SKIPPED, "of a real GPU it is undefined");
+		vmtest_end(VMTEST_SKIPPED, "undefined on a real GPU");
 	stream_start();
 }
 
@@ -64,18 +64,18 @@ static void end_context(void)
 	OK(cuCtxDestroy(made));
 }
 
-CASE(a_context_ends_under_who_allocates)
+CASE(context_ends_during_alloc)
 {
 	CUdeviceptr p;
 
 	OK(cuCtxCreate(&made, NULL, 0, 0));
 	next(EMUGPU_IOC_ALLOC, end_context);
 	IS(cuMemAlloc(&p, 1), CUDA_ERROR_CONTEXT_IS_DESTROYED);
-	EXPECT(!between.call, "the kernel was not asked");
+	EXPECT(!between.call, "the system call was not made");
 	OK(cuCtxSynchronize());
 }
 
-CASE(a_context_ends_under_who_exports)
+CASE(context_ends_during_export)
 {
 	CUdeviceptr p;
 	int dmabuf;
@@ -85,8 +85,8 @@ CASE(a_context_ends_under_who_exports)
 	next(EMUGPU_IOC_EXPORT, end_context);
 	IS(cuMemGetHandleForAddressRange(&dmabuf, p, SIZE, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0),
 	   CUDA_ERROR_CONTEXT_IS_DESTROYED);
-	EXPECT(!between.call, "the kernel was not asked");
-	EXPECT(dmabuf == -1, "a dma-buf of what is gone");
+	EXPECT(!between.call, "the system call was not made");
+	EXPECT(dmabuf == -1, "a dma-buf of freed memory");
 	OK(cuCtxSetCurrent(ctx));
 }
 
@@ -104,7 +104,7 @@ static void begin_to_end_context(void)
 	sleep_ms(50);
 }
 
-CASE(a_context_waits_for_who_copies)
+CASE(destroy_waits_for_a_copy)
 {
 	CUdeviceptr p;
 	void *err;
@@ -115,7 +115,7 @@ CASE(a_context_waits_for_who_copies)
 	OK(cuCtxSynchronize());
 	next(EMUGPU_IOC_COPY, begin_to_end_context);
 	OK(cuMemcpyDtoH(back, p, SIZE));
-	EXPECT(!between.call, "the kernel was not asked");
+	EXPECT(!between.call, "the system call was not made");
 	EXPECT(back[0] == 7 && !memcmp(back, back + 1, SIZE - 1), "%#x", back[0]);
 	pthread_join(ending, &err);
 	EXPECT(!err, "%ld", (long)(uintptr_t)err);
@@ -128,11 +128,11 @@ static void register_it(void)
 	OK(cuMemHostRegister(host, SIZE, 0));
 }
 
-CASE(two_register_the_same)
+CASE(same_memory_is_registered_once)
 {
 	next(MADV_POPULATE_WRITE, register_it);
 	IS(cuMemHostRegister(host, SIZE, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
-	EXPECT(!between.call, "the kernel was not asked");
+	EXPECT(!between.call, "the system call was not made");
 	OK(cuMemHostUnregister(host));
 }
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Contexts of the CUDA driver API as their users see them. All of it but what
- * skips itself passes on a real GPU too.
- */
+/* Contexts of the CUDA driver API. Cases without SKIP pass on a real GPU too. */
 #include "cu.h"
 #include "test/vm/harness/emu.h"
 
@@ -11,7 +8,7 @@
 
 enum { SIZE = 1 << 20 };
 
-/* What older headers make of cuCtxCreate() */
+/* cuCtxCreate() of older headers */
 CUresult cuCtxCreate_v2(CUcontext *ctx, unsigned int flags, CUdevice dev);
 CUresult cuCtxCreate_v3(CUcontext *ctx, CUexecAffinityParam *params, int n, unsigned int flags, CUdevice dev);
 
@@ -24,7 +21,7 @@ static CUcontext current(void)
 	return cuCtxGetCurrent(&c) ? NULL : c;
 }
 
-/* Runs @fn(@arg) in a thread of its own; its result */
+/* Run @fn(@arg) in a new thread; returns its result */
 static void *in_thread(void *(*fn)(void *), void *arg)
 {
 	pthread_t thread;
@@ -46,7 +43,7 @@ CASE(contexts_need_init)
 	EXPECT(primary, "no GPU");
 }
 
-CASE(a_new_context_is_current_until_it_is_destroyed)
+CASE(new_context_is_current_until_destroyed)
 {
 	CUcontext c, d;
 
@@ -60,7 +57,7 @@ CASE(a_new_context_is_current_until_it_is_destroyed)
 	EXPECT(current() == primary, "%p", (void *)current());
 }
 
-CASE(every_variant_of_create_makes_one)
+CASE(every_version_of_create_works)
 {
 	CUctxCreateParams none = { 0 };
 	CUexecAffinityParam unused = { 0 };
@@ -79,7 +76,7 @@ CASE(every_variant_of_create_makes_one)
 	EXPECT(current() == primary, "%p", (void *)current());
 }
 
-CASE(contexts_that_cannot_be)
+CASE(bad_contexts_are_refused)
 {
 	CUexecAffinityParam part = { .param.smCount.val = 8 };
 	CUctxCreateParams of_a_part = { .execAffinityParams = &part, .numExecAffinityParams = 1 };
@@ -107,7 +104,7 @@ CASE(a_primary_context_is_not_destroyed)
 	OK(cuMemGetInfo(&n, &n));
 }
 
-CASE(a_context_not_on_top_stays_on_the_stack_when_destroyed)
+CASE(destroy_pops_only_the_top)
 {
 	CUcontext c;
 	CUdeviceptr p;
@@ -145,7 +142,7 @@ static void *have_it_destroyed(void *arg)
 	return NULL;
 }
 
-CASE(a_context_destroyed_elsewhere_is_destroyed)
+CASE(destroy_ends_it_in_other_threads)
 {
 	struct victim v = { 0 };
 	pthread_t thread;
@@ -163,7 +160,7 @@ CASE(a_context_destroyed_elsewhere_is_destroyed)
 	IS(v.event, CUDA_ERROR_CONTEXT_IS_DESTROYED);
 }
 
-CASE(a_dead_handle_is_no_crash)
+CASE(dead_context_handle_is_refused)
 {
 	CUcontext c;
 	CUdevice dev;
@@ -171,7 +168,7 @@ CASE(a_dead_handle_is_no_crash)
 	unsigned long long id;
 
 	if (!cu_emulated())
-		SKIP("a real GPU's driver may crash");
+		SKIP("NVIDIA's driver may crash");
 	OK(cuCtxCreate(&c, NULL, 0, 0));
 	OK(cuCtxDestroy(c));
 	IS(cuCtxDestroy(c), CUDA_ERROR_CONTEXT_IS_DESTROYED);
@@ -186,7 +183,7 @@ CASE(a_dead_handle_is_no_crash)
 	IS(cuCtxGetApiVersion((CUcontext)&c, &version), CUDA_ERROR_INVALID_CONTEXT);
 }
 
-CASE(memory_goes_with_its_context)
+CASE(destroy_frees_the_contexts_memory)
 {
 	CUdeviceptr mine, other, small;
 	size_t before, after, total;
@@ -200,15 +197,15 @@ CASE(memory_goes_with_its_context)
 	EXPECT(cu_buffer_id(mine) && cu_buffer_id(small), "no buffer");
 	OK(cuMemsetD8(mine, 7, 4 * SIZE));
 	OK(cuCtxDestroy(c));
-	EXPECT(!cu_buffer_id(mine) && !cu_buffer_id(small), "still there");
-	EXPECT(cu_buffer_id(other), "another context's went");
+	EXPECT(!cu_buffer_id(mine) && !cu_buffer_id(small), "destroyed memory still has a buffer id");
+	EXPECT(cu_buffer_id(other), "memory of another context was freed");
 	OK(cuMemGetInfo(&after, &total));
 	if (cu_emulated())
 		EXPECT(before == after, "%zu free, then %zu", before, after);
 	OK(cuMemFree(other));
 }
 
-CASE(memory_belongs_to_the_context_it_was_made_in)
+CASE(memory_belongs_to_its_allocating_context)
 {
 	CUcontext c, seen = NULL;
 	CUdeviceptr p;
@@ -302,10 +299,10 @@ static void *without_context(void *unused)
 
 CASE(a_thread_begins_without_context)
 {
-	EXPECT(in_thread(without_context, NULL), "a call did something else");
+	EXPECT(in_thread(without_context, NULL), "a call without context returned another error");
 }
 
-CASE(a_gpu_does_not_reach_itself_as_a_peer)
+CASE(gpu_is_no_peer_of_itself)
 {
 	CUcontext c;
 	int can = -1;
@@ -330,7 +327,7 @@ CASE(two_gpus_reach_each_other)
 
 	OK(cuDeviceGetCount(&n));
 	if (n < 2)
-		SKIP("there is one");
+		SKIP("one GPU only");
 	OK(cuDeviceCanAccessPeer(&can, 0, 1));
 	EXPECT(can == 1, "%d", can);
 	OK(cuDevicePrimaryCtxRetain(&there, 1));
@@ -346,8 +343,8 @@ CASE(two_gpus_reach_each_other)
 	OK(cuDevicePrimaryCtxRelease(1));
 }
 
-/* As on two H100s with 580.159.04, where pointer queries answer for all memory. */
-CASE(the_range_of_anothers_memory_takes_access)
+/* As on two H100s with 580.159.04; pointer queries need no peer access. */
+CASE(range_query_needs_peer_access)
 {
 	CUdeviceptr far, pooled, base = 0;
 	CUcontext there;
@@ -356,7 +353,7 @@ CASE(the_range_of_anothers_memory_takes_access)
 
 	OK(cuDeviceGetCount(&n));
 	if (n < 2)
-		SKIP("there is one GPU");
+		SKIP("one GPU only");
 	OK(cuDevicePrimaryCtxRetain(&there, 1));
 	OK(cuCtxPushCurrent(there));
 	OK(cuMemAlloc(&far, SIZE));
@@ -376,7 +373,7 @@ CASE(the_range_of_anothers_memory_takes_access)
 	OK(cuDevicePrimaryCtxRelease(1));
 }
 
-/* NULL is the current one. */
+/* NULL is the current context. */
 CASE(peer_copies_name_both_contexts)
 {
 	static unsigned char out[SIZE];
@@ -405,7 +402,7 @@ CASE(peer_copies_name_both_contexts)
 
 enum { THREADS = 4 };
 
-/* A real context takes a third of a second. */
+/* On a real GPU a context takes 0.3 s to create. */
 static int rounds(void)
 {
 	return cu_emulated() ? 25 : 2;
@@ -458,8 +455,8 @@ static void *retain_and_release(void *unused)
 	return (void *)failed;
 }
 
-/* Each retain may be the one that brings it back, each release the last one. */
-CASE(threads_retain_and_release_the_primary_context)
+/* Any retain may recreate the context, any release may be the last. */
+CASE(primary_context_survives_racing_releases)
 {
 	uintptr_t failed = 0;
 	pthread_t thread[THREADS];
@@ -481,7 +478,7 @@ CASE(nothing_is_left)
 	int node;
 
 	if (!cu_emulated())
-		SKIP("only the emulated driver counts");
+		SKIP("only the emulated driver has counters");
 	node = emu_open();
 	EXPECT(node >= 0 && !emu_counts(node, &test), "counts");
 	EXPECT(test.counts.out_blocks == 0, "%u blocks", test.counts.out_blocks);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Who does the work of CUDA streams: when it begins and ends, fails, forks, and has many users at once. */
+/* The engine threads of CUDA streams: start, end, failure, fork and many users at once. */
 #include "stream.h"
 
 SETUP(there_is_a_gpu)
@@ -7,9 +7,9 @@ SETUP(there_is_a_gpu)
 	stream_start();
 }
 
-/* ---- the engine's own life ----------------------------------------------------------------------- */
+/* ---- life of the engine ----------------------------------------------------------------------- */
 
-CASE(a_context_finishes_its_work_before_it_ends)
+CASE(destroy_finishes_the_contexts_work)
 {
 	struct gate g = { 0 };
 	pthread_t thread;
@@ -23,7 +23,7 @@ CASE(a_context_finishes_its_work_before_it_ends)
 	thread = start_opening(&g);
 	wait_for(&g.reached);
 	OK(cuCtxDestroy(c));
-	EXPECT(g.open, "it did not wait");
+	EXPECT(g.open, "cuCtxDestroy() did not wait");
 	pthread_join(thread, NULL);
 	EXPECT(is_filled(dev, 0x71), "%#x", back[0]);
 }
@@ -34,7 +34,7 @@ static void hear(CUstream s, CUresult status, void *heard)
 	*(CUresult *)heard = status;
 }
 
-CASE(what_fails_later_stays_with_the_context)
+CASE(async_failure_sticks_to_the_context)
 {
 	int node = cu_emulated() ? emu_open() : -1;
 	struct gate g = { 0 };
@@ -43,7 +43,7 @@ CASE(what_fails_later_stays_with_the_context)
 	CUstream s;
 
 	if (node < 0)
-		SKIP("no way to make work fail");
+		SKIP("only the emulated driver can make work fail");
 	OK(cuCtxCreate(&c, NULL, 0, 0));
 	OK(cuStreamCreate(&s, 0));
 	OK(cuLaunchHostFunc(s, hold, &g));
@@ -54,7 +54,7 @@ CASE(what_fails_later_stays_with_the_context)
 	err = cuStreamSynchronize(s);
 	EXPECT(!emu_cpu_window(node, 1), "window");
 	IS(err, CUDA_ERROR_LAUNCH_FAILED);
-	EXPECT(heard == CUDA_ERROR_LAUNCH_FAILED, "the callback heard %d", heard);
+	EXPECT(heard == CUDA_ERROR_LAUNCH_FAILED, "the callback got status %d", heard);
 	IS(cuCtxSynchronize(), CUDA_ERROR_LAUNCH_FAILED);
 	IS(cuMemcpyDtoH(back, dev, 1), CUDA_ERROR_LAUNCH_FAILED);
 	IS(cuMemsetD8Async(dev, 1, SIZE, s), CUDA_ERROR_LAUNCH_FAILED);
@@ -71,14 +71,14 @@ static int child(void *s)
 	       cuStreamDestroy(s) == CUDA_ERROR_NOT_INITIALIZED && cuCtxDestroy(ctx) == CUDA_ERROR_NOT_INITIALIZED;
 }
 
-CASE(a_child_of_fork_has_no_streams_and_ends)
+CASE(child_of_fork_has_no_streams)
 {
 	struct gate g = { 0 };
 	CUstream s;
 	int status;
 
 	if (!cu_emulated())
-		SKIP("a real GPU's driver hangs in the child when one of its threads was at work");
+		SKIP("NVIDIA's driver hangs in a child forked while its threads work");
 	OK(cuStreamCreate(&s, 0));
 	OK(cuLaunchHostFunc(s, hold, &g));
 	status = cu_in_child(child, s);
@@ -88,7 +88,7 @@ CASE(a_child_of_fork_has_no_streams_and_ends)
 	OK(cuStreamDestroy(s));
 }
 
-/* Run by itself: ends with work that never does. */
+/* Executed by end_with_work(): exits while a host function never returns. */
 CASE_BY_NAME(end_with_work_pending)
 {
 	static struct gate never;
@@ -111,12 +111,12 @@ static int end_with_work(void *unused)
 	return 127;
 }
 
-CASE(a_process_ends_whatever_is_pending)
+CASE(process_exits_with_work_pending)
 {
 	int status;
 
 	if (!cu_emulated())
-		SKIP("a real GPU's driver may wait for the host function");
+		SKIP("NVIDIA's driver may wait for the host function");
 	status = cu_in_child(end_with_work, NULL);
 	EXPECT(WIFEXITED(status) && !WEXITSTATUS(status), "status %#x", status);
 }
@@ -125,7 +125,7 @@ CASE(a_process_ends_whatever_is_pending)
 
 enum { THREADS = 4, ROUNDS = 60 };
 
-/* Each in its own part of @dev, through an event and another stream; number of rounds that went wrong */
+/* Each thread uses its part of @dev, an event and a second stream; returns the failed rounds. */
 static void *exchange(void *part)
 {
 	const CUdeviceptr mine = dev + (uintptr_t)part * 4096, copy = other + (uintptr_t)part * 4096;
@@ -162,7 +162,7 @@ CASE(threads_use_streams_at_once)
 	EXPECT(!failed, "%lu rounds", failed);
 }
 
-/* What a thread makes, uses for a moment and destroys, while others use it without asking */
+/* Objects that one thread creates and destroys while other threads use them unsynchronized */
 static struct {
 	_Atomic(CUcontext) ctx;
 	_Atomic(CUstream) stream;
@@ -176,7 +176,7 @@ static bool is_expected(CUresult err)
 	       err == CUDA_ERROR_NOT_READY || err == CUDA_ERROR_INVALID_CONTEXT;
 }
 
-/* What a thread of the hunt heard first that it should not have heard */
+/* The first unexpected error of a thread of the hunt */
 struct surprise {
 	const char *call;
 	CUresult err;
@@ -235,13 +235,13 @@ static void be_prey(void)
 	}
 }
 
-CASE(contexts_end_under_their_users)
+CASE(contexts_end_while_in_use)
 {
 	struct surprise surprise[THREADS] = { 0 };
 	pthread_t thread[THREADS];
 
 	if (!cu_emulated())
-		SKIP("on a real GPU it is undefined");
+		SKIP("undefined on a real GPU");
 	for (int i = 0; i < THREADS; i++)
 		OK(pthread_create(&thread[i], NULL, hunt, &surprise[i]));
 	be_prey();
@@ -253,7 +253,7 @@ CASE(contexts_end_under_their_users)
 	OK(cuCtxSynchronize());
 }
 
-CASE(a_context_waits_for_others_who_move_its_host_memory)
+CASE(destroy_waits_for_other_contexts_streams)
 {
 	struct gate g = { 0 };
 	unsigned char *memory;
@@ -262,7 +262,7 @@ CASE(a_context_waits_for_others_who_move_its_host_memory)
 	CUstream s;
 
 	if (!cu_emulated())
-		SKIP("on a real GPU it is undefined");
+		SKIP("undefined on a real GPU");
 	OK(cuStreamCreate(&s, 0));
 	OK(cuCtxCreate(&c, NULL, 0, 0));
 	OK(cuMemAllocHost((void **)&memory, SIZE));
@@ -271,7 +271,7 @@ CASE(a_context_waits_for_others_who_move_its_host_memory)
 	thread = start_opening(&g);
 	wait_for(&g.reached);
 	OK(cuCtxDestroy(c));
-	EXPECT(g.open, "it did not wait");
+	EXPECT(g.open, "cuCtxDestroy() did not wait");
 	pthread_join(thread, NULL);
 	OK(cuStreamSynchronize(s));
 	OK(cuStreamDestroy(s));

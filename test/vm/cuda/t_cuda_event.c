@@ -9,7 +9,7 @@ SETUP(there_is_a_gpu)
 
 /* ---- events --------------------------------------------------------------------------- */
 
-CASE(events_that_cannot_be)
+CASE(bad_events_are_refused)
 {
 	CUevent e;
 
@@ -18,7 +18,7 @@ CASE(events_that_cannot_be)
 	IS(cuEventCreate(&e, CU_EVENT_INTERPROCESS), CUDA_ERROR_INVALID_VALUE);
 }
 
-CASE(an_event_never_recorded_is_complete)
+CASE(unrecorded_event_is_complete)
 {
 	CUevent e;
 
@@ -29,7 +29,7 @@ CASE(an_event_never_recorded_is_complete)
 	OK(cuEventDestroy(e));
 }
 
-CASE(an_event_is_complete_when_what_was_before_is_done)
+CASE(event_completes_after_earlier_work)
 {
 	struct gate g = { 0 };
 	CUstream s;
@@ -65,7 +65,7 @@ CASE(events_order_streams)
 	OK(cuEventRecord(e, s));
 	OK(cuStreamWaitEvent(t, e, 0));
 	OK(cuMemsetD8Async(dev, 2, SIZE, t));
-	/* what the event becomes later, and its end, change nothing for who waits already */
+	/* a later record and the event's destruction do not affect a stream that already waits */
 	OK(cuEventRecord(e, NULL));
 	OK(cuEventSynchronize(e));
 	OK(cuEventDestroy(e));
@@ -102,7 +102,7 @@ CASE(events_order_contexts)
 	OK(cuStreamDestroy(s));
 }
 
-CASE(time_passes_between_events)
+CASE(elapsed_time_between_events)
 {
 	struct gate g = { 0 };
 	CUevent a, b, untimed;
@@ -169,7 +169,7 @@ static void second(CUstream s, CUresult status, void *arg)
 	c->status = status;
 }
 
-CASE(functions_are_called_in_order)
+CASE(host_functions_run_in_order)
 {
 	struct called c = { .status = CUDA_ERROR_UNKNOWN };
 	CUstream s;
@@ -186,7 +186,7 @@ CASE(functions_are_called_in_order)
 	OK(cuStreamDestroy(s));
 }
 
-CASE(functions_may_not_call_cuda)
+CASE(host_functions_cannot_call_cuda)
 {
 	struct called c = { 0 };
 

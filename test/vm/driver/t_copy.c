@@ -147,7 +147,7 @@ CASE(host_to_gpu_sizes)
 	copy_sizes(&gpu_b, &host_a);
 }
 
-/* Where in the machine's memory; 0: it is not known */
+/* The physical address of @va; 0 if unknown */
 static uint64_t physical(uint64_t va)
 {
 	int node = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
@@ -159,8 +159,8 @@ static uint64_t physical(uint64_t va)
 	return (entry & ((1ull << 55) - 1)) * 4096;
 }
 
-/* By name: where there is memory that 32 bits do not reach, what the chip is given for it is something else. */
-CASE_BY_NAME(host_memory_is_out_of_the_chips_reach)
+/* Needs memory above 4 GiB: the chip gets the bus address of a bounce buffer below 4 GiB. */
+CASE_BY_NAME(host_memory_is_bounced_below_4g)
 {
 	struct peer_check c = { .fd = fd, .length = 4096, .max = ~0u };
 	struct peerpin_pin p;
@@ -200,7 +200,7 @@ CASE(gpu_to_host_alignments)
 	copy_alignments(&host_b, &gpu_a);
 }
 
-/* How often the driver's interrupt came, on all processors; -1: it has none */
+/* The driver's interrupts so far, on all CPUs; -1 if the driver has no interrupt */
 static long interrupts(void)
 {
 	FILE *f = fopen("/proc/interrupts", "re");
@@ -220,8 +220,8 @@ static long interrupts(void)
 	return sum;
 }
 
-/* It polls for so short a time that a fast engine never needs it. */
-CASE(copies_that_wait_for_the_interrupt)
+/* With poll_us 0 the driver does not poll, so that every copy waits for the interrupt. */
+CASE(copy_completes_by_interrupt)
 {
 	long before = interrupts();
 
@@ -232,12 +232,12 @@ CASE(copies_that_wait_for_the_interrupt)
 	EXPECT(interrupts() > before, "%ld interrupts, then %ld", before, interrupts());
 }
 
-CASE(inside_one_region)
+CASE(copy_inside_one_region)
 {
 	copy_one(&gpu_a, 4 << 20, &gpu_a, 0, 2 << 20);
 }
 
-CASE(written_while_no_cpu_mapping_exists)
+CASE(copy_works_without_a_cpu_window)
 {
 	enum { N = 8 << 20 };
 	int ret;
@@ -278,7 +278,7 @@ static int iommu_translates(void)
 	return !strncmp(type, "DMA", 3);
 }
 
-CASE(bus_addresses_are_physical_exactly_without_iommu)
+CASE(bus_is_physical_unless_iommu_translates)
 {
 	struct peer_check c = { 0 };
 	uint64_t bus = 0, phys = 0;
@@ -371,7 +371,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Read by bench/engine: the same move as engine_bare makes */
+/* Read by bench/engine: the same copy as engine_bare makes */
 CASE_BY_NAME(measure_8_MiB)
 {
 	enum { RUNS = 21, N = 8 << 20 };
