@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* /sys/kernel/debug/peerpin and fdinfo: who pins what, and what keeping that costs */
+/* /sys/kernel/debug/peerpin and fdinfo: the pinned regions, their owners, and the memory used for bookkeeping */
 #include <ctype.h>
 #include <stdbool.h>
 #include <sys/prctl.h>
@@ -15,13 +15,13 @@
 enum {
 	BLOCK = 2 << 20,
 	GPU_PAGE = 65536,
-	RECORD_MAX = 32,	/* bytes of ours for each page of a GPU */
+	RECORD_MAX = 32,	/* bytes of bookkeeping for each GPU page */
 	MANY = 3000,
 };
 
 static int gpu, fd, lsi, check;
 
-/** struct line - one of "regions" */
+/** struct line - a line of the file "regions" */
 struct line {
 	int pid;
 	char comm[64], provider[16], flags[16], state[16];
@@ -54,7 +54,7 @@ static FILE *regions_open(void)
 	return NULL;
 }
 
-/* How many there are; the last of this address is left in @found. -1: not to be read */
+/* Number of regions, the last one at @addr in @found; -1 if the file cannot be read */
 static int regions(uint64_t addr, struct line *found)
 {
 	FILE *f = regions_open();
@@ -119,7 +119,7 @@ CASE(a_region_is_a_line)
 	EXPECT(regions(GPU_A, &l) == 0, "%d", regions(GPU_A, &l));
 }
 
-CASE(its_devices)
+CASE(line_lists_the_mapped_devices)
 {
 	struct peer_check c = { .length = 1, .max = 1 };
 	struct peerpin_pin p;
@@ -136,7 +136,7 @@ CASE(its_devices)
 	EXPECT(!unpin(fd, p.out_region), "unpin");
 }
 
-CASE(its_dmabufs_and_views)
+CASE(line_counts_dmabufs_and_views)
 {
 	struct peerpin_export e = { .size = sizeof(e), .length = BLOCK };
 	struct peerpin_pin p;
@@ -155,7 +155,7 @@ CASE(its_dmabufs_and_views)
 	EXPECT(!unpin(fd, p.out_region), "unpin");
 }
 
-CASE(its_kind_and_state)
+CASE(line_shows_flags_and_state)
 {
 	struct peerpin_pin a, b;
 	struct line l;
@@ -168,8 +168,8 @@ CASE(its_kind_and_state)
 	EXPECT(!unpin(fd, a.out_region) && !unpin(fd, b.out_region), "unpin");
 }
 
-/* Its user is gone, its pages are not: the name tells that too. */
-CASE(a_region_whose_pages_wait_for_a_dma)
+/* The region is unpinned, but its pages stay until the DMA ends: state "closed". */
+CASE(pages_awaiting_dma_are_closed)
 {
 	struct peer_check c = { .length = 4096 };
 	struct peerpin_pin p;
@@ -189,7 +189,7 @@ CASE(a_region_whose_pages_wait_for_a_dma)
 	EXPECT(!module_set("peerpin/parameters/drain_timeout_ms", "1000"), "parameter");
 }
 
-CASE(a_name_is_one_column)
+CASE(command_name_is_one_column)
 {
 	struct peerpin_pin p;
 	struct line l;
@@ -235,7 +235,7 @@ CASE(pins_and_revocations_are_counted)
 	EXPECT(!emu_free(gpu, GPU_B), "free");
 	EXPECT(account().revoked == before.revoked + 1, "%lu revoked, before %lu", account().revoked, before.revoked);
 	EXPECT(!unpin(fd, p.out_region), "unpin");
-	EXPECT(pin_at(fd, GPU_B, BLOCK, &p), "pins what was freed");
+	EXPECT(pin_at(fd, GPU_B, BLOCK, &p), "freed memory was pinned");
 	after = account();
 	EXPECT(after.pins == before.pins + 1 && after.revoked == before.revoked + 1, "%lu pins %lu revoked", after.pins,
 	       after.revoked);
@@ -247,7 +247,7 @@ struct peer {
 	int inflight;
 };
 
-/* Of all peers together; inflight -1: there is none, or a line that cannot be read */
+/* Sum of all peers; inflight -1 if there is no peer or a line cannot be parsed */
 static struct peer peers(void)
 {
 	char text[4096];
@@ -284,7 +284,7 @@ CASE(transfers_of_a_peer_are_counted)
 
 /* ---- many ---------------------------------------------------------------------- */
 
-/* Whether those with @ids, of which every @step-th from @first on, are there, and each once */
+/* Whether each region of @ids (every @step-th, from @first on) is listed exactly once */
 static bool each_is_there(const uint32_t *ids, int first, int step)
 {
 	static unsigned int seen[PEERPIN_MAX_REGIONS];
@@ -305,8 +305,8 @@ static bool each_is_there(const uint32_t *ids, int first, int step)
 	return all;
 }
 
-/* More than one read() takes */
-CASE(every_region_once)
+/* More regions than fit in one read() */
+CASE(each_region_is_listed_once)
 {
 	unsigned char *host = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	static uint32_t ids[MANY];
@@ -342,7 +342,7 @@ static int pin_in_a_loop(void)
 	}
 }
 
-CASE(read_while_they_come_and_go)
+CASE(read_races_with_pin_and_unpin)
 {
 	struct peerpin_pin p;
 	struct line l;
@@ -359,9 +359,9 @@ CASE(read_while_they_come_and_go)
 		two += n == 2;
 		EXPECT((n == 1 || n == 2) && l.length == BLOCK, "%d", n);
 	}
-	EXPECT(one && two, "%d times alone, %d times with the other", one, two);
+	EXPECT(one && two, "%d times one region, %d times two", one, two);
 	kill(pid, SIGKILL);
-	EXPECT(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status), "ended by itself: %x", status);
+	EXPECT(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status), "the child exited by itself: %x", status);
 	EXPECT(regions(GPU_A, &l) == 1, "%d", regions(GPU_A, &l));
 	EXPECT(!unpin(fd, p.out_region), "unpin");
 }
@@ -381,7 +381,7 @@ static void records(uint64_t addr, struct line *l)
 	EXPECT(!unpin(fd, p.out_region), "unpin");
 }
 
-CASE(records_of_contiguous_memory)
+CASE(contiguous_memory_needs_few_records)
 {
 	struct line l;
 
@@ -392,7 +392,7 @@ CASE(records_of_contiguous_memory)
 	EXPECT(l.records >= 256 && l.records <= LARGE / GPU_PAGE * RECORD_MAX / 8, "%lu bytes", l.records);
 }
 
-CASE(records_of_scattered_memory)
+CASE(scattered_memory_has_bounded_records)
 {
 	struct line l;
 
@@ -404,7 +404,7 @@ CASE(records_of_scattered_memory)
 	EXPECT(l.records <= LARGE / GPU_PAGE * RECORD_MAX, "%lu bytes", l.records);
 }
 
-/* ---- for those who are not root ------------------------------------------------- */
+/* ---- fdinfo, for users other than root ------------------------------------------------- */
 
 static bool fdinfo_has(const char *what)
 {
@@ -420,7 +420,7 @@ static bool fdinfo_has(const char *what)
 	return strstr(text, what);
 }
 
-CASE(fdinfo_tells_the_kind)
+CASE(fdinfo_shows_flags_and_sums)
 {
 	struct peerpin_pin a, b;
 

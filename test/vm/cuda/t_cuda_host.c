@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Memory of the CPU that CUDA knows: page-locked, registered and managed. Passes on a real GPU too. */
+/* Host memory known to CUDA: page-locked, registered and managed. Passes on a real GPU too. */
 #include "cu.h"
 
 #include <sys/mman.h>
@@ -35,7 +35,7 @@ static uint64_t get_word(CUpointer_attribute which, const void *p)
 	return cuPointerGetAttribute(&value, which, HOST(p)) ? UNSET : value;
 }
 
-/* To the GPU and back, by the names of both sides */
+/* Copies to the GPU and back, with host pointers and with device pointers */
 static void copies_go_through(void *p)
 {
 	memcpy(p, bytes, SIZE);
@@ -47,7 +47,7 @@ static void copies_go_through(void *p)
 	memset(p, 0, SIZE);
 	OK(cuMemcpyDtoD(HOST(p), gpu, SIZE));
 	OK(cuCtxSynchronize());
-	EXPECT(!memcmp(p, bytes, SIZE), "bytes differ when it is a device pointer");
+	EXPECT(!memcmp(p, bytes, SIZE), "bytes differ after a copy to the device pointer");
 	OK(cuMemsetD8(HOST(p), 0x77, SIZE));
 	OK(cuCtxSynchronize());
 	EXPECT(((unsigned char *)p)[SIZE - 1] == 0x77, "memset");
@@ -81,11 +81,11 @@ CASE(host_memory)
 	copies_go_through(p);
 	CHECK_CASE();
 	OK(cuMemFreeHost(p));
-	EXPECT(get_int(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p) == -1, "still known");
+	EXPECT(get_int(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p) == -1, "the freed host memory still has a type");
 	IS(cuMemFreeHost(p), CUDA_ERROR_INVALID_VALUE);
 }
 
-CASE(host_memory_that_is_write_combined)
+CASE(write_combined_host_memory_works)
 {
 	unsigned int flags = 0;
 	void *p;
@@ -101,7 +101,7 @@ CASE(host_memory_that_is_write_combined)
 	OK(cuMemFreeHost(p));
 }
 
-CASE(host_memory_of_the_short_form)
+CASE(cumemallochost_gives_host_memory)
 {
 	unsigned int flags = 0;
 	void *p;
@@ -113,7 +113,7 @@ CASE(host_memory_of_the_short_form)
 	OK(cuMemFreeHost(p));
 }
 
-CASE(no_bytes_of_host_memory)
+CASE(zero_bytes_of_host_memory)
 {
 	void *p = bytes;
 
@@ -122,7 +122,7 @@ CASE(no_bytes_of_host_memory)
 	OK(cuMemFreeHost(p));
 }
 
-CASE(host_calls_that_cannot_be)
+CASE(bad_host_calls_are_refused)
 {
 	CUdeviceptr seen;
 	unsigned int flags;
@@ -159,19 +159,19 @@ CASE(registered_memory)
 	IS(cuMemFreeHost(p), CUDA_ERROR_INVALID_VALUE);
 	IS(cuMemHostUnregister(p + 1), CUDA_ERROR_INVALID_VALUE);
 	OK(cuMemHostUnregister(p));
-	EXPECT(get_int(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p) == -1, "still known");
+	EXPECT(get_int(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p) == -1, "the unregistered memory still has a type");
 	IS(cuMemHostUnregister(p), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 	munmap(p, SIZE);
 }
 
-CASE(registered_memory_that_is_read_only)
+CASE(read_only_memory_is_registered)
 {
 	char *p = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	unsigned int flags = 0;
 
 	EXPECT(p != MAP_FAILED, "no memory");
 	if (!cu_attribute(CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED))
-		SKIP("this GPU cannot");
+		SKIP("this GPU cannot register read-only memory");
 	memcpy(p, bytes, SIZE);
 	mprotect(p, SIZE, PROT_READ);
 	IS(cuMemHostRegister(p, SIZE, 0), CUDA_ERROR_INVALID_VALUE);
@@ -187,14 +187,14 @@ CASE(registered_memory_that_is_read_only)
 	munmap(p, SIZE);
 }
 
-CASE(registrations_that_cannot_be)
+CASE(bad_registrations_are_refused)
 {
 	char *p = mmap(NULL, SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	IS(cuMemHostRegister(NULL, 1, 0), CUDA_ERROR_INVALID_VALUE);
 	IS(cuMemHostRegister(bytes, 0, 0), CUDA_ERROR_INVALID_VALUE);
 	IS(cuMemHostRegister(bytes, SIZE, 0x100), CUDA_ERROR_INVALID_VALUE);
-	/* a real driver knows I/O memory and says that this is none */
+	/* NVIDIA's driver supports I/O memory, and rejects memory that is none */
 	IS(cuMemHostRegister(bytes, SIZE, CU_MEMHOSTREGISTER_IOMEMORY),
 	   cu_emulated() ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE);
 	IS(cuMemHostRegister((void *)(uintptr_t)gpu, SIZE, 0), CUDA_ERROR_INVALID_VALUE);
@@ -213,8 +213,8 @@ CASE(managed_memory)
 
 	OK(cuMemAllocManaged(&m, SIZE, CU_MEM_ATTACH_GLOBAL));
 	p = (void *)(uintptr_t)m;
-	EXPECT(get_int(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p) == 1, "not set from the start");
-	EXPECT(get_int(CU_POINTER_ATTRIBUTE_IS_MANAGED, p) == 1, "it is not");
+	EXPECT(get_int(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p) == 1, "SYNC_MEMOPS is not set from the start");
+	EXPECT(get_int(CU_POINTER_ATTRIBUTE_IS_MANAGED, p) == 1, "IS_MANAGED is not set");
 	EXPECT(get_int(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p) == CU_MEMORYTYPE_DEVICE, "type");
 	EXPECT(get_int(CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, p) == 0, "peers can pin it");
 	EXPECT(get_word(CU_POINTER_ATTRIBUTE_HOST_POINTER, p) == m, "host pointer");
@@ -223,10 +223,10 @@ CASE(managed_memory)
 	copies_go_through(p);
 	CHECK_CASE();
 	OK(cuMemFree(m));
-	EXPECT(get_int(CU_POINTER_ATTRIBUTE_IS_MANAGED, p) == -1, "still known");
+	EXPECT(get_int(CU_POINTER_ATTRIBUTE_IS_MANAGED, p) == -1, "the freed memory is still managed");
 }
 
-CASE(managed_memory_has_no_place_of_its_choice)
+CASE(managed_memory_has_no_preferred_location)
 {
 	CUmem_range_attribute which[] = { CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION,
 					  CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY };
@@ -245,7 +245,7 @@ CASE(managed_memory_has_no_place_of_its_choice)
 	OK(cuMemFree(m));
 }
 
-CASE(managed_memory_that_cannot_be)
+CASE(bad_managed_allocations_are_refused)
 {
 	CUdeviceptr m;
 
@@ -257,7 +257,7 @@ CASE(managed_memory_that_cannot_be)
 
 /* ---- the end of the context -------------------------------------------------------- */
 
-CASE(host_memory_goes_with_its_context)
+CASE(context_end_releases_host_memory)
 {
 	CUdeviceptr m;
 	void *p;
@@ -268,9 +268,11 @@ CASE(host_memory_goes_with_its_context)
 	OK(cuDevicePrimaryCtxReset(0));
 	OK(cuDevicePrimaryCtxRetain(&ctx, 0));
 	OK(cuCtxSetCurrent(ctx));
-	EXPECT(get_int(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p) == -1, "host memory is still there");
-	EXPECT(get_int(CU_POINTER_ATTRIBUTE_IS_MANAGED, (void *)(uintptr_t)m) == -1, "managed memory is still there");
-	EXPECT(get_int(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, bytes) == -1, "registered memory is still there");
+	EXPECT(get_int(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p) == -1, "host memory is still known after the reset");
+	EXPECT(get_int(CU_POINTER_ATTRIBUTE_IS_MANAGED, (void *)(uintptr_t)m) == -1,
+	       "managed memory is still known after the reset");
+	EXPECT(get_int(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, bytes) == -1,
+	       "registered memory is still known after the reset");
 	OK(cuMemHostRegister(bytes, SIZE, 0));
 	OK(cuMemHostUnregister(bytes));
 }

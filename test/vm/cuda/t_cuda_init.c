@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Before cuInit(), after fork(), without a context, and what GPUs are. Passes on a real GPU too. */
+/* CUDA before cuInit(), after fork() and without a context; device attributes. Passes on a real GPU too. */
 #include "cu.h"
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@ CASE_BY_NAME(no_gpu)
 	IS(cuDeviceGetCount(&n), CUDA_ERROR_NOT_INITIALIZED);
 }
 
-/* The next name in the version map of the library; false: that was the last */
+/* The next name in the version map of the library; false at the end */
 static bool next_name(FILE *map, char *name)
 {
 	char line[256], end[2];
@@ -48,7 +48,7 @@ static CUresult call(const char *name)
 	return fn ? fn(0, 0, 0, 0, 0, 0, 0, 0, 0, 0) : CUDA_ERROR_NOT_FOUND;
 }
 
-/* How many functions answer otherwise than CUDA_ERROR_NOT_INITIALIZED; -1: the list is not there */
+/* Number of functions that do not return CUDA_ERROR_NOT_INITIALIZED; -1: no libcuda.map */
 static int initialized_functions(void)
 {
 	FILE *map = fopen("emu/cuda/libcuda.map", "r");
@@ -94,7 +94,7 @@ static int all_of_a_child(void *unused)
 	return n;
 }
 
-CASE(init_takes_no_flags_and_may_be_repeated)
+CASE(init_without_flags_is_repeatable)
 {
 	IS(cuInit(1), CUDA_ERROR_INVALID_VALUE);
 	OK(cuInit(0));
@@ -144,7 +144,7 @@ static int attribute(CUdevice_attribute which)
 	return cuDeviceGetAttribute(&value, which, 0) ? -1000 : value;
 }
 
-CASE(devices_have_an_address_and_an_identity)
+CASE(devices_have_pci_address_and_uuid)
 {
 	char id[64], want[64];
 	CUuuid uuid, none = { { 0 } };
@@ -169,23 +169,24 @@ CASE(device_attributes)
 	size_t total;
 	int n;
 
-	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING) == 1, "no");
-	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED) == 1, "no");
-	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING) == 100, "no");
-	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS) == 1, "no");
-	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED) == 1, "no");
-	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED) == 1, "no");
-	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) == 1, "no");
-	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) == 1, "no");
-	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY) == 1, "no");
-	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY) == 1, "no");
-	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED) == 1, "no");
-	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM) == 1, "no");
-	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES) == 0, "no");
-	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT) >= 1, "no");
-	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_MODE) == 0, "no");
-	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_INTEGRATED) == 0, "no");
-	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) > 0, "no");
+	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING) == 1, "UNIFIED_ADDRESSING");
+	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED) == 1, "RDMA_SUPPORTED");
+	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING) == 100, "RDMA_WRITES_ORDERING");
+	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS) == 1, "RDMA_FLUSH_WRITES_OPTIONS");
+	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED) == 1, "RDMA_WITH_CUDA_VMM");
+	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED) == 1, "DMA_BUF_SUPPORTED");
+	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) == 1, "VIRTUAL_MEMORY_MANAGEMENT");
+	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) == 1, "MEMORY_POOLS_SUPPORTED");
+	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY) == 1, "MANAGED_MEMORY");
+	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY) == 1, "CAN_MAP_HOST_MEMORY");
+	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED) == 1, "HOST_REGISTER_SUPPORTED");
+	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM) == 1, "CAN_USE_HOST_POINTER");
+	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES) == 0,
+	       "USES_HOST_PAGE_TABLES");
+	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT) >= 1, "ASYNC_ENGINE_COUNT");
+	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_MODE) == 0, "COMPUTE_MODE");
+	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_INTEGRATED) == 0, "INTEGRATED");
+	EXPECT(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) > 0, "COMPUTE_CAPABILITY_MAJOR");
 	IS(cuDeviceGetAttribute(&n, (CUdevice_attribute)9999, 0), CUDA_ERROR_INVALID_VALUE);
 	IS(cuDeviceGetAttribute(NULL, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, 0), CUDA_ERROR_INVALID_VALUE);
 	IS(cuDeviceGetAttribute(&n, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, 99), CUDA_ERROR_INVALID_DEVICE);
@@ -193,12 +194,12 @@ CASE(device_attributes)
 	EXPECT(total >= 16 * MIB, "%zu", total);
 }
 
-CASE(no_function_works_in_a_child_of_fork)
+CASE(child_of_fork_is_not_initialized)
 {
 	int status;
 
 	if (!cu_emulated())
-		SKIP("this driver may crash");
+		SKIP("NVIDIA's driver may crash");
 	status = cu_in_child(all_of_a_child, NULL);
 	EXPECT(WIFEXITED(status) && !WEXITSTATUS(status), "status %#x", status);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Which memory of CUDA peers may pin, who may, and what revokes the pins of memory that a program maps itself. */
+/* Which CUDA memory a peer can pin, from which process, and which VMM calls revoke a pin. */
 #include "cu.h"
 #include "test/vm/emu/p2p.h"
 
@@ -8,7 +8,7 @@ enum { SIZE = 4 << 20, ANY_BYTES = 1 << 20 };
 static const CUmemAccessDesc readwrite = { { CU_MEM_LOCATION_TYPE_DEVICE, 0 }, CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
 static const CUmemAccessDesc none = { { CU_MEM_LOCATION_TYPE_DEVICE, 0 }, CU_MEM_ACCESS_FLAGS_PROT_NONE };
 
-SETUP(there_are_a_gpu_and_a_peer)
+SETUP(gpu_and_peer_are_there)
 {
 	EXPECT_NODES();
 	EXPECT(cu_start(0), "no GPU");
@@ -79,7 +79,7 @@ struct attempt {
 	CUDA_POINTER_ATTRIBUTE_P2P_TOKENS tokens;
 };
 
-/* In another process; its exit status says what went wrong */
+/* Runs in another process; its exit status is the number of the failed step. */
 static int pin_as_a_stranger(void *arg)
 {
 	const struct attempt *a = arg;
@@ -97,7 +97,7 @@ static int pin_as_a_stranger(void *arg)
 	return put_token(1, token, space) ? 5 : 0;
 }
 
-CASE(another_process_needs_the_tokens)
+CASE(pin_by_another_process_needs_tokens)
 {
 	struct attempt a;
 	int status;
@@ -106,7 +106,7 @@ CASE(another_process_needs_the_tokens)
 	OK(cuPointerGetAttribute(&a.tokens, CU_POINTER_ATTRIBUTE_P2P_TOKENS, a.va));
 	status = cu_in_child(pin_as_a_stranger, &a);
 	EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %#x", status);
-	EXPECT(!pin(0, a.va) && !put(0), "its owner needs them too");
+	EXPECT(!pin(0, a.va) && !put(0), "the owner cannot pin without tokens");
 	OK(cuMemFree(a.va));
 }
 
@@ -121,10 +121,12 @@ CASE(tokens_are_of_one_context)
 	OK(cuPointerGetAttribute(&a.tokens, CU_POINTER_ATTRIBUTE_P2P_TOKENS, a.va));
 	OK(cuCtxCreate(&second, NULL, 0, 0));
 	OK(cuMemAlloc(&there, SIZE));
-	EXPECT(get_token(0, a.tokens.p2pToken, a.tokens.vaSpaceToken, there, PAGE) == -EINVAL, "they fit another's memory");
+	EXPECT(get_token(0, a.tokens.p2pToken, a.tokens.vaSpaceToken, there, PAGE) == -EINVAL,
+	       "the tokens pin memory of another context");
 	OK(cuCtxDestroy(second));
 	OK(cuCtxSetCurrent(first));
-	EXPECT(!get_token(0, a.tokens.p2pToken, a.tokens.vaSpaceToken, a.va, PAGE), "they do not fit");
+	EXPECT(!get_token(0, a.tokens.p2pToken, a.tokens.vaSpaceToken, a.va, PAGE),
+	       "the tokens do not pin memory of their context");
 	EXPECT(!put_token(0, a.tokens.p2pToken, a.tokens.vaSpaceToken), "not unpinned");
 	OK(cuMemFree(a.va));
 }
@@ -165,7 +167,7 @@ static CUresult unmap_memory(void)
 	return err || cuMemRelease(memory) ? CUDA_ERROR_UNKNOWN : cuMemAddressFree(va, 2 * SIZE);
 }
 
-CASE(memory_made_without_rdma_is_refused)
+CASE(memory_without_rdma_flag_is_refused)
 {
 	OK(map_memory(false));
 	OK(cuMemSetAccess(va, SIZE, &readwrite, 1));
@@ -173,8 +175,8 @@ CASE(memory_made_without_rdma_is_refused)
 	OK(unmap_memory());
 }
 
-/* Which are the same for all such memory, of any process */
-CASE(its_tokens_are_for_its_process)
+/* p2pToken is 0 for all VMM memory of every process. */
+CASE(vmm_tokens_work_in_their_process)
 {
 	struct attempt a;
 	uint32_t space;
@@ -185,9 +187,9 @@ CASE(its_tokens_are_for_its_process)
 	OK(cuPointerGetAttribute(&a.tokens, CU_POINTER_ATTRIBUTE_P2P_TOKENS, va));
 	space = a.tokens.vaSpaceToken;
 	EXPECT(a.tokens.p2pToken == 0, "%#llx", a.tokens.p2pToken);
-	EXPECT(!get_token(0, 0, space, va, PAGE) && !put_token(0, 0, space), "its own cannot pin it");
-	EXPECT(get_token(0, 0, space + 1, va, PAGE) == -EINVAL, "any will do");
-	EXPECT(WEXITSTATUS(cu_in_child(pin_as_a_stranger, &a)) == 4, "another can pin it");
+	EXPECT(!get_token(0, 0, space, va, PAGE) && !put_token(0, 0, space), "the owner cannot pin with the tokens");
+	EXPECT(get_token(0, 0, space + 1, va, PAGE) == -EINVAL, "a wrong vaSpaceToken pins");
+	EXPECT(WEXITSTATUS(cu_in_child(pin_as_a_stranger, &a)) == 4, "another process can pin the memory");
 	OK(unmap_memory());
 }
 
@@ -206,7 +208,7 @@ CASE(unmapping_revokes)
 	OK(cuMemSetAccess(va, SIZE, &readwrite, 1));
 	EXPECT(!pin(0, va), "not pinned");
 	OK(cuMemRelease(memory));
-	EXPECT(revocations(0) == 0, "releasing the handle revoked it");
+	EXPECT(revocations(0) == 0, "cuMemRelease() revoked the pin");
 	OK(cuMemUnmap(va, SIZE));
 	EXPECT(revocations(0) == 1, "%d callbacks", revocations(0));
 	OK(cuMemAddressFree(va, 2 * SIZE));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What CUDA says of addresses and of its own functions; passes on a real GPU too. */
+/* Pointer attributes and cuGetProcAddress() of CUDA. Passes on a real GPU too. */
 #include "cu.h"
 
 #include <dlfcn.h>
@@ -40,16 +40,16 @@ CASE(attributes_of_gpu_memory)
 	CUdeviceptr p = big + 4097;
 	void *cpu;
 
-	EXPECT(get_int(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p) == CU_MEMORYTYPE_DEVICE, "no");
-	EXPECT(get_int(CU_POINTER_ATTRIBUTE_IS_MANAGED, p) == 0, "no");
-	EXPECT(get_int(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p) == 0, "no");
-	EXPECT(get_int(CU_POINTER_ATTRIBUTE_MAPPED, p) == 1, "no");
-	EXPECT(get_int(CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, p) == 1, "no");
-	EXPECT(get_word(CU_POINTER_ATTRIBUTE_CONTEXT, p) == HOST(ctx), "no");
-	EXPECT(get_word(CU_POINTER_ATTRIBUTE_DEVICE_POINTER, p) == p, "no");
-	EXPECT(get_word(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, p) == big, "no");
-	EXPECT(get_word(CU_POINTER_ATTRIBUTE_RANGE_SIZE, p) == BIG, "no");
-	EXPECT(get_word(CU_POINTER_ATTRIBUTE_RANGE_SIZE, a) == 1, "no");
+	EXPECT(get_int(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p) == CU_MEMORYTYPE_DEVICE, "MEMORY_TYPE");
+	EXPECT(get_int(CU_POINTER_ATTRIBUTE_IS_MANAGED, p) == 0, "IS_MANAGED");
+	EXPECT(get_int(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p) == 0, "DEVICE_ORDINAL");
+	EXPECT(get_int(CU_POINTER_ATTRIBUTE_MAPPED, p) == 1, "MAPPED");
+	EXPECT(get_int(CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, p) == 1, "IS_GPU_DIRECT_RDMA_CAPABLE");
+	EXPECT(get_word(CU_POINTER_ATTRIBUTE_CONTEXT, p) == HOST(ctx), "CONTEXT");
+	EXPECT(get_word(CU_POINTER_ATTRIBUTE_DEVICE_POINTER, p) == p, "DEVICE_POINTER");
+	EXPECT(get_word(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, p) == big, "RANGE_START_ADDR");
+	EXPECT(get_word(CU_POINTER_ATTRIBUTE_RANGE_SIZE, p) == BIG, "RANGE_SIZE");
+	EXPECT(get_word(CU_POINTER_ATTRIBUTE_RANGE_SIZE, a) == 1, "RANGE_SIZE of one byte");
 	IS(cuPointerGetAttribute(&cpu, CU_POINTER_ATTRIBUTE_HOST_POINTER, p), CUDA_ERROR_INVALID_VALUE);
 	IS(cuPointerGetAttribute(NULL, CU_POINTER_ATTRIBUTE_BUFFER_ID, p), CUDA_ERROR_INVALID_VALUE);
 	IS(cuPointerGetAttribute(&cpu, (CUpointer_attribute)0, p), CUDA_ERROR_INVALID_VALUE);
@@ -77,7 +77,7 @@ CASE(cpu_pointer_is_not_success)
 	knows_nothing_of(~0ull);
 }
 
-CASE(addresses_behind_an_allocation_are_of_none)
+CASE(address_behind_allocation_is_unknown)
 {
 	knows_nothing_of(a + 1);
 	knows_nothing_of(big + BIG);
@@ -93,21 +93,22 @@ CASE(freed_pointer_is_invalid_value)
 	knows_nothing_of(freed + BIG - 1);
 }
 
-CASE(memory_has_a_mapping_and_a_block)
+CASE(attributes_of_mapping_and_block)
 {
 	const uint64_t block = 2 << 20;
 
-	EXPECT(get_word(CU_POINTER_ATTRIBUTE_MAPPING_SIZE, a) == block, "no");
-	EXPECT(get_word(CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, b) == a / block * block, "no");
-	EXPECT(get_word(CU_POINTER_ATTRIBUTE_MAPPING_SIZE, big + 1) == 2 * block, "no");
-	EXPECT(get_word(CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, big + 1) == big, "no");
+	EXPECT(get_word(CU_POINTER_ATTRIBUTE_MAPPING_SIZE, a) == block, "MAPPING_SIZE of a");
+	EXPECT(get_word(CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, b) == a / block * block, "MAPPING_BASE_ADDR of b");
+	EXPECT(get_word(CU_POINTER_ATTRIBUTE_MAPPING_SIZE, big + 1) == 2 * block, "MAPPING_SIZE of big");
+	EXPECT(get_word(CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, big + 1) == big, "MAPPING_BASE_ADDR of big");
 	EXPECT(get_word(CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, a) == get_word(CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, b),
 	       "two blocks");
 	EXPECT(get_word(CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, a) != get_word(CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, big),
 	       "one block");
-	EXPECT(get_int(CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, a) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE, "no");
-	EXPECT(get_word(CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, a) == CU_MEM_HANDLE_TYPE_NONE, "no");
-	EXPECT(get_word(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, a) == 0, "no");
+	EXPECT(get_int(CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, a) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE, "ACCESS_FLAGS");
+	EXPECT(get_word(CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, a) == CU_MEM_HANDLE_TYPE_NONE,
+	       "ALLOWED_HANDLE_TYPES");
+	EXPECT(get_word(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, a) == 0, "MEMPOOL_HANDLE");
 }
 
 /* ---- several attributes in one call ------------------------------------------ */
@@ -142,7 +143,7 @@ CASE(list_of_attributes)
 	       (long)got.id, (long)got.start, (long)got.size, (long)got.cpu);
 }
 
-CASE(list_of_attributes_of_an_unknown_address)
+CASE(attribute_list_of_unknown_address)
 {
 	struct answers got;
 
@@ -153,7 +154,7 @@ CASE(list_of_attributes_of_an_unknown_address)
 	       (long)got.id, (long)got.start, (long)got.size, (long)got.cpu);
 }
 
-CASE(lists_that_cannot_be)
+CASE(bad_attribute_lists_are_refused)
 {
 	CUpointer_attribute which[] = { CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_P2P_TOKENS };
 	uint64_t value[2];
@@ -249,7 +250,7 @@ CASE(tokens_change_with_the_context)
 	CUcontext other;
 
 	if (!cu_emulated())
-		SKIP("this GPU's are always the same");
+		SKIP("tokens are constant on this GPU");
 	OK(cuMemAlloc(&here, 8 << 20));
 	first = tokens_of(here);
 	OK(cuMemFree(here));
@@ -268,7 +269,7 @@ CASE(reading_tokens_sets_sync_memops)
 
 	OK(cuMemAlloc(&p, BIG));
 	EXPECT(get_int(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p) == 0, "set from the start");
-	EXPECT(tokens_of(p).vaSpaceToken != UNSET, "none");
+	EXPECT(tokens_of(p).vaSpaceToken != UNSET, "no tokens");
 	EXPECT(get_int(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p) == 1, "not set");
 	OK(cuMemFree(p));
 }
@@ -289,18 +290,21 @@ CASE(functions_by_name)
 	CUdeviceptr p;
 	void *fn;
 
-	EXPECT(proc("cuMemAlloc", 3020, (void **)&alloc) == CU_GET_PROC_ADDRESS_SUCCESS, "no");
+	EXPECT(proc("cuMemAlloc", 3020, (void **)&alloc) == CU_GET_PROC_ADDRESS_SUCCESS, "cuMemAlloc is not found");
 	OK(alloc(&p, 1));
 	OK(cuMemFree(p));
-	EXPECT(proc("cuPointerSetAttribute", 5000, &fn) == CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT && !fn, "no");
-	EXPECT(proc("cuNoSuchThing", 13000, &fn) == CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND && !fn, "no");
-	EXPECT(proc("cuMemAlloc_v2", 13000, &fn) == CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND && !fn, "no");
+	EXPECT(proc("cuPointerSetAttribute", 5000, &fn) == CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT && !fn,
+	       "cuPointerSetAttribute for version 5000");
+	EXPECT(proc("cuNoSuchThing", 13000, &fn) == CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND && !fn,
+	       "cuNoSuchThing is found");
+	EXPECT(proc("cuMemAlloc_v2", 13000, &fn) == CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND && !fn,
+	       "cuMemAlloc_v2 is found");
 	IS(cuGetProcAddress("cuInit", &fn, 99999, 0, NULL), CUDA_ERROR_INVALID_VALUE);
 	IS(cuGetProcAddress("cuInit", &fn, 13000, no_such_flag, NULL), CUDA_ERROR_INVALID_VALUE);
-	EXPECT(proc("cuCtxDestroy", 2000, &fn) == CU_GET_PROC_ADDRESS_SUCCESS && fn, "no");
+	EXPECT(proc("cuCtxDestroy", 2000, &fn) == CU_GET_PROC_ADDRESS_SUCCESS && fn, "cuCtxDestroy is not found");
 }
 
-CASE(functions_for_a_default_stream_per_thread)
+CASE(per_thread_stream_functions_by_name)
 {
 	const cuuint64_t per_thread = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
 	CUdriverProcAddressQueryResult result;
@@ -317,12 +321,12 @@ CASE(functions_for_a_default_stream_per_thread)
 
 typedef CUresult get_proc_v1(const char *, void **, int, cuuint64_t);
 
-CASE(functions_by_name_without_a_reason)
+CASE(first_version_of_getprocaddress)
 {
 	get_proc_v1 *get = (get_proc_v1 *)dlsym(RTLD_DEFAULT, "cuGetProcAddress");
 	void *fn = NULL;
 
-	EXPECT(get, "it is missing");
+	EXPECT(get, "no cuGetProcAddress");
 	OK(get("cuInit", &fn, 13000, 0));
 	EXPECT(fn == dlsym(RTLD_DEFAULT, "cuInit"), "%p", fn);
 	IS(get("cuNoSuchThing", &fn, 13000, 0), CUDA_ERROR_NOT_FOUND);
@@ -338,7 +342,7 @@ static int not_supported(const char *name)
 	return found && fn(&found, NULL, NULL, NULL, NULL) == CUDA_ERROR_NOT_SUPPORTED;
 }
 
-CASE(absent_functions_say_so)
+CASE(unsupported_functions_return_not_supported)
 {
 	static const char *const names[] = {
 		"cuIpcGetMemHandle", "cuIpcOpenMemHandle_v2", "cuMemExportToShareableHandle", "cuModuleLoadData",
@@ -348,22 +352,22 @@ CASE(absent_functions_say_so)
 	void *fn;
 
 	if (!cu_emulated())
-		SKIP("this driver has them all");
+		SKIP("NVIDIA's driver has these functions");
 	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		EXPECT(not_supported(names[i]), "%s", names[i]);
 	OK(cuGetProcAddress("cuLaunchKernel", &fn, 13000, 0, NULL));
 	EXPECT(fn == dlsym(RTLD_DEFAULT, "cuLaunchKernel"), "%p", fn);
 }
 
-CASE(what_is_missing_is_not_exported)
+CASE(missing_functions_are_not_exported)
 {
 	void *fn;
 
 	if (!cu_emulated())
-		SKIP("this driver has it all");
+		SKIP("NVIDIA's driver has these functions");
 	EXPECT(!dlsym(RTLD_DEFAULT, "cuTexRefCreate"), "found");
-	EXPECT(!dlsym(RTLD_DEFAULT, "cuMemAlloc"), "the variant with 32-bit addresses found");
-	EXPECT(!dlsym(RTLD_DEFAULT, "heap_alloc"), "an inner function found");
+	EXPECT(!dlsym(RTLD_DEFAULT, "cuMemAlloc"), "cuMemAlloc with 32-bit addresses found");
+	EXPECT(!dlsym(RTLD_DEFAULT, "heap_alloc"), "an internal function found");
 	IS(cuGetProcAddress("cuTexRefCreate", &fn, 13000, 0, NULL), CUDA_ERROR_NOT_FOUND);
 }
 

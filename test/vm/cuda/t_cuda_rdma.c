@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What CUDA offers to those who let other devices at GPU memory. Passes on a real GPU too. */
+/* CUDA calls for peers of GPU memory: dma-buf export and flush. Passes on a real GPU too. */
 #include "cu.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ CASE(dma_buf_of_a_range)
 	close(fd);
 }
 
-CASE(dma_bufs_that_cannot_be)
+CASE(bad_dma_buf_exports_are_refused)
 {
 	int fd;
 
@@ -83,7 +83,7 @@ CASE(a_dma_buf_outlives_the_allocation)
 	EXPECT(before == after, "%zu before, %zu after", before, after);
 }
 
-CASE(flush)
+CASE(flush_of_rdma_writes)
 {
 	const CUflushGPUDirectRDMAWritesTarget ctx = CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The emulated CUDA's promises to those who pin: when a block is revoked, what
- * cuMemFree() holds up meanwhile, and which addresses are given out again
- * when. Pins are made through /dev/p2p_check.
+ * Revocation by the emulated CUDA: when a block is revoked, which calls cuMemFree()
+ * delays meanwhile, and when an address is allocated again. Pins are made through
+ * /dev/p2p_check.
  */
 #include "cu.h"
 #include "test/vm/harness/emu.h"
@@ -24,7 +24,7 @@ enum {
 
 static int node = -1, check = -1;
 
-SETUP(there_are_a_gpu_and_a_peer)
+SETUP(gpu_and_peer_are_there)
 {
 	EXPECT(cu_start(0), "no GPU");
 	node = emu_open();
@@ -63,7 +63,7 @@ static int callbacks(unsigned int slot)
 	return emu_call(check, P2P_CHECK_CALLBACK, &seen) ? -1 : (int)seen.out_count;
 }
 
-CASE(a_block_goes_back_with_its_last_allocation)
+CASE(last_free_returns_the_block)
 {
 	uint32_t before = blocks();
 	CUdeviceptr p[8];
@@ -80,7 +80,7 @@ CASE(a_block_goes_back_with_its_last_allocation)
 	EXPECT(cu_start(0), "no context");
 }
 
-CASE(a_pin_reaches_into_neighbours_and_outlives_them)
+CASE(pin_outlives_a_neighbouring_allocation)
 {
 	CUdeviceptr a, b;
 
@@ -88,12 +88,12 @@ CASE(a_pin_reaches_into_neighbours_and_outlives_them)
 	OK(cuMemAlloc(&b, 1));
 	OK(pin(0, a, 1));
 	OK(cuMemFree(b));
-	EXPECT(callbacks(0) == 0, "freeing a neighbour revoked it");
+	EXPECT(callbacks(0) == 0, "the free of a neighbour revoked the pin");
 	OK(cuMemFree(a));
 	EXPECT(callbacks(0) == 1, "%d callbacks", callbacks(0));
 }
 
-CASE(a_pinned_allocation_freed_beside_another_is_not_revoked)
+CASE(free_in_used_block_revokes_nothing)
 {
 	CUdeviceptr a, b;
 
@@ -104,19 +104,19 @@ CASE(a_pinned_allocation_freed_beside_another_is_not_revoked)
 	EXPECT(callbacks(0) == 0, "the block is still in use");
 	OK(unpin(0));
 	OK(cuMemFree(b));
-	EXPECT(callbacks(0) == 0, "called after put");
+	EXPECT(callbacks(0) == 0, "callback after put");
 }
 
-CASE(a_pin_ends_where_the_block_ends)
+CASE(pin_cannot_exceed_its_block)
 {
 	CUdeviceptr a;
 
 	OK(cuMemAlloc(&a, 3 << 20));
 	OK(pin(0, a, 4 << 20));
 	OK(unpin(0));
-	EXPECT(pin(0, a, (4 << 20) + 1) == -EINVAL, "pinned past it");
+	EXPECT(pin(0, a, (4 << 20) + 1) == -EINVAL, "pinned past the block");
 	OK(cuMemFree(a));
-	EXPECT(pin(0, a, 1) == -EINVAL, "pinned what was freed");
+	EXPECT(pin(0, a, 1) == -EINVAL, "pinned freed memory");
 }
 
 CASE(release_and_reset_revoke)
@@ -137,7 +137,7 @@ static int child_frees(void *p)
 	return cuMemFree((uintptr_t)p);
 }
 
-CASE(a_child_revokes_nothing)
+CASE(free_in_child_revokes_nothing)
 {
 	CUdeviceptr a;
 	int status;
@@ -176,17 +176,17 @@ static void meanwhile(CUdeviceptr dying, CUdeviceptr other)
 	unsigned char buf[64];
 	CUdeviceptr p;
 
-	EXPECT(!cu_buffer_id(dying), "a pointer query still finds it");
+	EXPECT(!cu_buffer_id(dying), "a pointer query finds memory that is being freed");
 	IS(cuMemFree(dying), CUDA_ERROR_INVALID_VALUE);
 	OK(cuMemcpyDtoH(buf, other, sizeof(buf)));
 	OK(cuMemcpyDtoD(other + 64, other, 64));
-	EXPECT(cu_buffer_id(other), "lost");
+	EXPECT(cu_buffer_id(other), "the other allocation is lost");
 	OK(cuMemAlloc(&p, 1));
 	OK(cuMemFree(p));
-	EXPECT(!atomic_load(&freed), "the callback was over too soon for this test");
+	EXPECT(!atomic_load(&freed), "the callback ended before the test was done");
 }
 
-CASE(a_slow_callback_holds_up_nobody_else)
+CASE(slow_callback_delays_only_its_free)
 {
 	CUdeviceptr dying, other, again, small;
 	pthread_t thread;
@@ -221,7 +221,7 @@ static void *alloc_it(void *out)
 	return NULL;
 }
 
-CASE(an_address_returns_only_after_its_callbacks)
+CASE(address_is_reused_after_its_callbacks)
 {
 	pthread_t freeing, allocating;
 	CUdeviceptr dying, p;
@@ -280,7 +280,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-CASE(threads_get_memory_of_their_own)
+CASE(racing_threads_share_no_memory)
 {
 	struct worker workers[THREADS] = { 0 };
 	uint32_t before = blocks();
@@ -301,7 +301,7 @@ static bool lost(CUresult err)
 	return err == CUDA_ERROR_CONTEXT_IS_DESTROYED || err == CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Allocates and frees whatever becomes of the context meanwhile */
+/* Allocates and frees while another thread resets the context */
 static void *work_in_a_shaky_context(void *arg)
 {
 	struct worker *w = arg;
@@ -321,7 +321,7 @@ static void *work_in_a_shaky_context(void *arg)
 	return NULL;
 }
 
-CASE(a_reset_while_others_allocate_leaves_nothing)
+CASE(reset_races_with_allocations)
 {
 	struct worker workers[THREADS] = { 0 };
 
@@ -341,7 +341,7 @@ CASE(a_reset_while_others_allocate_leaves_nothing)
 	EXPECT(blocks() == 0, "%u blocks", blocks());
 }
 
-CASE(the_driver_has_no_complaint)
+CASE(driver_reports_no_violation)
 {
 	struct emugpu_test test;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Streams of the CUDA driver API: what they are, and who waits for whom. */
+/* Streams of the CUDA driver API: attributes, and which stream waits for which. */
 #include "stream.h"
 
-/* ---- what is there -------------------------------------------------------------- */
+/* ---- attributes -------------------------------------------------------------- */
 
 CASE(streams_need_init_and_a_context)
 {
@@ -19,7 +19,7 @@ CASE(streams_need_init_and_a_context)
 	stream_start();
 }
 
-CASE(streams_that_cannot_be)
+CASE(bad_streams_are_refused)
 {
 	CUstream s;
 
@@ -28,7 +28,7 @@ CASE(streams_that_cannot_be)
 	IS(cuStreamCreateWithPriority(&s, 4, 0), CUDA_ERROR_INVALID_VALUE);
 }
 
-CASE(a_stream_knows_what_it_is)
+CASE(stream_has_flags_priority_context_id)
 {
 	unsigned long long id, id2;
 	int least, greatest, n;
@@ -58,13 +58,13 @@ CASE(a_stream_knows_what_it_is)
 	OK(cuStreamDestroy(t));
 }
 
-CASE(dead_handles_are_no_crash)
+CASE(dead_stream_handles_are_refused)
 {
 	CUstream s;
 	CUevent e;
 
 	if (!cu_emulated())
-		SKIP("on a real GPU it is undefined");
+		SKIP("undefined on a real GPU");
 	OK(cuStreamCreate(&s, 0));
 	OK(cuStreamDestroy(s));
 	OK(cuEventCreate(&e, 0));
@@ -81,7 +81,7 @@ CASE(dead_handles_are_no_crash)
 
 /* ---- order ------------------------------------------------------------------------- */
 
-CASE(work_of_a_stream_is_done_in_order)
+CASE(work_of_a_stream_is_ordered)
 {
 	CUstream s;
 
@@ -97,7 +97,7 @@ CASE(work_of_a_stream_is_done_in_order)
 	OK(cuStreamDestroy(s));
 }
 
-CASE(async_calls_return_before_they_are_done)
+CASE(async_calls_return_before_the_work)
 {
 	struct gate g = { 0 };
 	CUstream s;
@@ -111,15 +111,15 @@ CASE(async_calls_return_before_they_are_done)
 	OK(cuMemcpyDtoHAsync(locked, dev, SIZE, s));
 	wait_for(&g.reached);
 	IS(cuStreamQuery(s), CUDA_ERROR_NOT_READY);
-	EXPECT(locked[0] == 3, "it has been copied");
-	EXPECT(is_filled(dev, 1), "it has been copied: %#x", back[0]);
+	EXPECT(locked[0] == 3, "the copy did not wait for the stream");
+	EXPECT(is_filled(dev, 1), "the copy did not wait for the stream: %#x", back[0]);
 	g.open = 1;
 	OK(cuStreamSynchronize(s));
 	EXPECT(locked[0] == 2 && locked[SIZE - 1] == 2, "%#x", locked[0]);
 	OK(cuStreamDestroy(s));
 }
 
-CASE(streams_do_not_wait_for_each_other)
+CASE(streams_are_independent_of_each_other)
 {
 	struct gate g = { 0 };
 	CUstream s, t;
@@ -136,7 +136,7 @@ CASE(streams_do_not_wait_for_each_other)
 	OK(cuStreamDestroy(t));
 }
 
-CASE(the_null_stream_waits_for_blocking_streams)
+CASE(null_stream_waits_for_blocking_streams)
 {
 	struct gate g = { 0 };
 	CUstream s, free;
@@ -157,7 +157,7 @@ CASE(the_null_stream_waits_for_blocking_streams)
 	OK(cuStreamDestroy(free));
 }
 
-CASE(who_waits_for_the_null_stream_waits_for_blocking_streams)
+CASE(synchronize_null_waits_for_blocking_streams)
 {
 	struct gate g = { 0 };
 	pthread_t thread;
@@ -167,12 +167,12 @@ CASE(who_waits_for_the_null_stream_waits_for_blocking_streams)
 	OK(cuLaunchHostFunc(s, hold, &g));
 	thread = start_opening(&g);
 	OK(cuStreamSynchronize(NULL));
-	EXPECT(g.open, "it did not wait");
+	EXPECT(g.open, "cuStreamSynchronize() did not wait");
 	pthread_join(thread, NULL);
 	OK(cuStreamDestroy(s));
 }
 
-CASE(blocking_streams_wait_for_the_null_stream)
+CASE(blocking_streams_wait_for_null_stream)
 {
 	struct gate g = { 0 };
 	CUstream s, free;
@@ -195,7 +195,7 @@ CASE(blocking_streams_wait_for_the_null_stream)
 	OK(cuStreamDestroy(free));
 }
 
-CASE(copies_from_the_host_come_after_what_was_queued)
+CASE(host_copies_wait_for_queued_work)
 {
 	struct gate g = { 0 };
 	pthread_t thread;
@@ -212,7 +212,7 @@ CASE(copies_from_the_host_come_after_what_was_queued)
 	OK(cuStreamDestroy(s));
 }
 
-CASE(a_context_waits_for_all_its_streams)
+CASE(context_synchronize_waits_for_all_streams)
 {
 	struct gate g = { 0 };
 	pthread_t thread;
@@ -223,7 +223,7 @@ CASE(a_context_waits_for_all_its_streams)
 	OK(cuMemsetD8Async(dev, 0x44, SIZE, s));
 	thread = start_opening(&g);
 	OK(cuCtxSynchronize());
-	EXPECT(g.open, "it did not wait");
+	EXPECT(g.open, "cuCtxSynchronize() did not wait");
 	OK(cuStreamQuery(s));
 	EXPECT(is_filled(dev, 0x44), "%#x", back[0]);
 	pthread_join(thread, NULL);
@@ -244,14 +244,14 @@ CASE(free_waits_for_work)
 	OK(cuMemcpyDtoDAsync(dev, p, SIZE, s));
 	thread = start_opening(&g);
 	OK(cuMemFree(p));
-	EXPECT(g.open, "it did not wait");
+	EXPECT(g.open, "cuMemFree() did not wait");
 	OK(cuStreamSynchronize(s));
 	EXPECT(is_filled(dev, 0x33), "%#x", back[0]);
 	pthread_join(thread, NULL);
 	OK(cuStreamDestroy(s));
 }
 
-/* Leaves another context current, in which *@s is held by @g. */
+/* Create and set a context in which @g blocks stream *@s. */
 static void hold_elsewhere(CUcontext *c, CUstream *s, struct gate *g)
 {
 	OK(cuCtxCreate(c, NULL, 0, 0));
@@ -259,7 +259,7 @@ static void hold_elsewhere(CUcontext *c, CUstream *s, struct gate *g)
 	OK(cuLaunchHostFunc(*s, hold, g));
 }
 
-CASE(free_waits_for_no_work_of_other_contexts)
+CASE(free_ignores_work_of_other_contexts)
 {
 	struct gate g = { 0 };
 	CUdeviceptr p;
@@ -276,7 +276,7 @@ CASE(free_waits_for_no_work_of_other_contexts)
 	OK(cuCtxDestroy(c));
 }
 
-CASE(free_waits_for_no_work_with_memory_of_pools)
+CASE(free_of_pool_memory_waits_not)
 {
 	struct gate g = { 0 };
 	CUdeviceptr p;
@@ -292,7 +292,7 @@ CASE(free_waits_for_no_work_with_memory_of_pools)
 	OK(cuStreamDestroy(s));
 }
 
-CASE(free_waits_for_work_with_host_memory)
+CASE(free_of_host_memory_waits)
 {
 	struct gate g = { 0 };
 	pthread_t thread;
@@ -304,13 +304,13 @@ CASE(free_waits_for_work_with_host_memory)
 	OK(cuLaunchHostFunc(s, hold, &g));
 	thread = start_opening(&g);
 	OK(cuMemFreeHost(p));
-	EXPECT(g.open, "it did not wait");
+	EXPECT(g.open, "cuMemFreeHost() did not wait");
 	pthread_join(thread, NULL);
 	OK(cuStreamDestroy(s));
 }
 
-/* Neither what was freed nor what has its address now is touched. */
-CASE(work_that_finds_its_memory_gone_fails)
+/* The work touches neither the freed memory nor new memory at its address. */
+CASE(work_on_freed_memory_fails)
 {
 	struct gate g = { 0 };
 	CUdeviceptr p, q;
@@ -318,7 +318,7 @@ CASE(work_that_finds_its_memory_gone_fails)
 	CUstream s;
 
 	if (!cu_emulated())
-		SKIP("on a real GPU it is undefined");
+		SKIP("undefined on a real GPU");
 	for (int again = 0; again < 2; again++) {
 		OK(cuMemAlloc(&p, 4 * SIZE));
 		g.open = 0;
@@ -340,7 +340,7 @@ CASE(work_that_finds_its_memory_gone_fails)
 	OK(cuMemFree(q));
 }
 
-CASE(memory_is_freed_when_the_stream_comes_to_it)
+CASE(async_free_happens_in_stream_order)
 {
 	struct gate g = { 0 };
 	CUdeviceptr p;
@@ -356,7 +356,7 @@ CASE(memory_is_freed_when_the_stream_comes_to_it)
 	g.open = 1;
 	OK(cuStreamSynchronize(s));
 	EXPECT(is_filled(dev, 0x78), "%#x", back[0]);
-	EXPECT(!cu_buffer_id(p), "still there");
+	EXPECT(!cu_buffer_id(p), "the freed memory still has a buffer id");
 	OK(cuStreamDestroy(s));
 }
 
@@ -378,7 +378,7 @@ CASE(a_stream_needs_no_current_context)
 	OK(cuStreamCreate(&s, 0));
 	OK(pthread_create(&thread, NULL, use_without_context, s));
 	pthread_join(thread, &done);
-	EXPECT(done, "a call did something else");
+	EXPECT(done, "a call returned another error");
 	EXPECT(is_filled(other, 0x35), "%#x", back[0]);
 	OK(cuStreamDestroy(s));
 }
@@ -412,7 +412,7 @@ static void *their_own_stream(void *gate)
 	return (void *)(uintptr_t)id;
 }
 
-CASE(each_thread_has_a_stream_of_its_own)
+CASE(each_thread_has_its_own_stream)
 {
 	unsigned long long id = 0;
 	struct gate g = { 0 };
@@ -425,14 +425,14 @@ CASE(each_thread_has_a_stream_of_its_own)
 	IS(cuStreamQuery(CU_STREAM_PER_THREAD), CUDA_ERROR_NOT_READY);
 	g.open = 1;
 	OK(cuStreamSynchronize(CU_STREAM_PER_THREAD));
-	EXPECT(theirs, "the other thread waited");
+	EXPECT(theirs, "the other thread waited for this thread's stream");
 	OK(cuStreamGetId(CU_STREAM_PER_THREAD, &id));
 	EXPECT(id != (uintptr_t)theirs, "both %llu", id);
 	EXPECT(is_filled(other, 0x21), "%#x", back[0]);
 }
 
-/* What a program gets that is built for a default stream per thread: NULL means the thread's own */
-CASE(the_null_stream_can_mean_the_threads_own)
+/* With the per-thread default stream, stream NULL is the thread's own stream. */
+CASE(null_stream_can_be_per_thread)
 {
 	CUresult (*memset_async)(CUdeviceptr, unsigned char, size_t, CUstream);
 	CUresult (*query)(CUstream);

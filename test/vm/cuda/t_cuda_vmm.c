@@ -34,7 +34,7 @@ CASE(granularity)
 	OK(cuMemGetAllocationGranularity(&n, &p, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
 }
 
-CASE(memory_that_cannot_be)
+CASE(bad_memory_is_refused)
 {
 	CUmemAllocationProp p = prop(true);
 
@@ -54,7 +54,7 @@ CASE(memory_that_cannot_be)
 	IS(cuMemCreate(&memory, unit, &p, 0), CUDA_ERROR_INVALID_DEVICE);
 }
 
-CASE(memory_without_an_address)
+CASE(unmapped_memory_is_allocated)
 {
 	CUmemAllocationProp p = prop(true), got;
 	size_t before = free_memory();
@@ -85,11 +85,11 @@ CASE(addresses_are_reserved)
 	IS(cuMemAddressReserve(&aligned, unit, 0, 0, 1), CUDA_ERROR_INVALID_VALUE);
 	IS(cuMemAddressFree(va, unit), CUDA_ERROR_INVALID_VALUE);
 	IS(cuMemAddressFree(va + unit, 3 * unit), CUDA_ERROR_INVALID_VALUE);
-	EXPECT(!cu_buffer_id(va), "it is memory already");
+	EXPECT(!cu_buffer_id(va), "reserved addresses already have a buffer id");
 	tear_down();
 }
 
-CASE(addresses_are_given_back)
+CASE(freed_addresses_are_reused)
 {
 	CUdeviceptr again;
 
@@ -102,7 +102,7 @@ CASE(addresses_are_given_back)
 	tear_down();
 }
 
-CASE(maps_that_cannot_be)
+CASE(bad_maps_are_refused)
 {
 	set_up_mapped();
 	CHECK_CASE();
@@ -114,13 +114,13 @@ CASE(maps_that_cannot_be)
 	IS(cuMemUnmap(va + unit, unit), CUDA_ERROR_INVALID_VALUE);
 	IS(cuMemUnmap(va, 0), CUDA_ERROR_INVALID_VALUE);
 	IS(cuMemAddressFree(va, 4 * unit), CUDA_ERROR_INVALID_VALUE);
-	/* a real driver lets a mapping begin in the reservation and end behind it */
+	/* NVIDIA's driver lets a mapping end behind its reservation */
 	if (cu_emulated())
 		IS(cuMemMap(va + 3 * unit, 2 * unit, 0, memory, 0), CUDA_ERROR_INVALID_VALUE);
 	tear_down();
 }
 
-CASE(memory_is_mapped_whole)
+CASE(only_whole_memory_is_mapped)
 {
 	set_up();
 	CHECK_CASE();
@@ -133,13 +133,13 @@ CASE(memory_is_mapped_whole)
 	tear_down();
 }
 
-CASE(handles_that_are_none)
+CASE(bad_memory_handles_are_refused)
 {
 	CUmemAllocationProp got;
 	CUmemGenericAllocationHandle h;
 
 	if (!cu_emulated())
-		SKIP("this driver may crash");
+		SKIP("NVIDIA's driver may crash");
 	set_up();
 	CHECK_CASE();
 	IS(cuMemRelease(memory + 1), CUDA_ERROR_INVALID_VALUE);
@@ -150,7 +150,7 @@ CASE(handles_that_are_none)
 	tear_down();
 }
 
-CASE(one_memory_at_two_addresses)
+CASE(memory_is_mapped_at_two_addresses)
 {
 	set_up_mapped();
 	CHECK_CASE();
@@ -218,7 +218,7 @@ static void map_one(CUdeviceptr at)
 	OK(cuMemRelease(one));
 }
 
-CASE(a_range_of_several_mappings)
+CASE(range_spans_several_mappings)
 {
 	set_up();
 	CHECK_CASE();
@@ -235,7 +235,7 @@ CASE(a_range_of_several_mappings)
 	tear_down();
 }
 
-CASE(where_nothing_is_mapped_unmapping_does_nothing)
+CASE(unmap_skips_unmapped_addresses)
 {
 	set_up();
 	CHECK_CASE();

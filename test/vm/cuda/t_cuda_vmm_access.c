@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Who may use memory that a program mapped itself, and what CUDA says of it. */
+/* Access to memory mapped with the VMM API, and its attributes. */
 #include "vmm.h"
 
 static const CUmemAccessDesc readonly = { { CU_MEM_LOCATION_TYPE_DEVICE, 0 }, CU_MEM_ACCESS_FLAGS_PROT_READ };
@@ -24,7 +24,7 @@ SETUP(there_is_a_gpu)
 	vmm_start();
 }
 
-/* Other than here, a real driver can export it as a dma-buf before. */
+/* NVIDIA's driver exports such memory as a dma-buf even without access; the emulated one does not. */
 CASE(no_access_until_it_is_set)
 {
 	CUpointer_attribute which[] = { CU_POINTER_ATTRIBUTE_DEVICE_POINTER };
@@ -51,7 +51,7 @@ CASE(no_access_until_it_is_set)
 	tear_down();
 }
 
-CASE(access_that_cannot_be)
+CASE(bad_access_is_refused)
 {
 	CUmemAccessDesc desc = readwrite;
 
@@ -73,7 +73,7 @@ CASE(access_that_cannot_be)
 	tear_down();
 }
 
-CASE(access_to_read_only)
+CASE(access_can_be_read_only)
 {
 	set_up_mapped();
 	CHECK_CASE();
@@ -96,11 +96,11 @@ CASE(access_can_be_taken_away)
 	IS(cuMemcpyDtoH(back, va, 100), CUDA_ERROR_INVALID_VALUE);
 	OK(cuMemSetAccess(va, 2 * unit, &readwrite, 1));
 	OK(cuMemcpyDtoH(back, va + 5, 1000));
-	EXPECT(!memcmp(back, bytes, 1000), "its bytes are gone");
+	EXPECT(!memcmp(back, bytes, 1000), "the bytes were lost");
 	tear_down();
 }
 
-CASE(of_other_memory_no_access_was_set)
+CASE(access_of_other_memory_is_none)
 {
 	CUdeviceptr p;
 	void *h;
@@ -109,7 +109,7 @@ CASE(of_other_memory_no_access_was_set)
 	OK(cuMemAllocHost(&h, 100));
 	EXPECT(access_of(p + 5) == CU_MEM_ACCESS_FLAGS_PROT_NONE, "%#llx", access_of(p + 5));
 	EXPECT(access_of((uintptr_t)h) == CU_MEM_ACCESS_FLAGS_PROT_NONE, "%#llx", access_of((uintptr_t)h));
-	EXPECT(access_of((uintptr_t)bytes) == UNSET, "of the CPU's");
+	EXPECT(access_of((uintptr_t)bytes) == UNSET, "access flags of plain host memory");
 	OK(cuMemFreeHost(h));
 	OK(cuMemFree(p));
 }
@@ -137,12 +137,12 @@ CASE(attributes_of_mapped_memory)
 	IS(cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p), CUDA_ERROR_NOT_SUPPORTED);
 	OK(cuPointerGetAttribute(&tokens, CU_POINTER_ATTRIBUTE_P2P_TOKENS, p));
 	EXPECT(!tokens.p2pToken && tokens.vaSpaceToken, "%#llx %#x", tokens.p2pToken, tokens.vaSpaceToken);
-	EXPECT(get_int(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p) == 1, "a peer was not announced");
+	EXPECT(get_int(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p) == 1, "reading the tokens did not set SYNC_MEMOPS");
 	tear_down();
 }
 
-/* A registration cache that takes the attributes for an allocation pins addresses without memory. */
-CASE(its_range_is_the_reservation_and_its_mapping_is_not)
+/* A cache that takes RANGE_* for an allocation would pin addresses without memory. */
+CASE(range_is_the_whole_reservation)
 {
 	CUdeviceptr base;
 	size_t size;
@@ -161,7 +161,7 @@ CASE(its_range_is_the_reservation_and_its_mapping_is_not)
 	tear_down();
 }
 
-CASE(what_is_only_reserved_has_a_range_in_lists)
+CASE(reserved_addresses_have_a_range)
 {
 	CUpointer_attribute which[] = { CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
 					CU_POINTER_ATTRIBUTE_BUFFER_ID };
@@ -172,12 +172,13 @@ CASE(what_is_only_reserved_has_a_range_in_lists)
 	CHECK_CASE();
 	OK(cuPointerGetAttributes(3, which, data, va + unit));
 	EXPECT(start == va && size == 4 * unit && !id, "%#lx %#lx %lu", start, size, id);
-	EXPECT(get_word(CU_POINTER_ATTRIBUTE_RANGE_SIZE, va) == UNSET, "also alone");
+	EXPECT(get_word(CU_POINTER_ATTRIBUTE_RANGE_SIZE, va) == UNSET,
+	       "RANGE_SIZE alone succeeds for reserved addresses");
 	tear_down();
 }
 
-/* But a dma-buf of it can be had, on a real GPU too. */
-CASE(memory_that_is_not_for_peers_that_pin)
+/* Export as a dma-buf works, on a real GPU too. */
+CASE(memory_without_rdma_flag_exports)
 {
 	CUmemGenericAllocationHandle h;
 	CUmemAllocationProp p = prop(false);
@@ -189,7 +190,7 @@ CASE(memory_that_is_not_for_peers_that_pin)
 	OK(cuMemMap(va, unit, 0, h, 0));
 	OK(cuMemRelease(h));
 	OK(cuMemSetAccess(va, unit, &readwrite, 1));
-	EXPECT(get_int(CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, va) == 0, "for peers");
+	EXPECT(get_int(CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, va) == 0, "the memory is RDMA capable");
 	IS(cuMemGetHandleForAddressRange(&fd, va, unit, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0),
 	   cu_attribute(CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED) ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED);
 	close(fd);
@@ -206,17 +207,17 @@ CASE(access_of_two_gpus)
 
 	OK(cuDeviceGetCount(&n));
 	if (n < 2)
-		SKIP("there is one");
+		SKIP("one GPU only");
 	OK(cuDeviceCanAccessPeer(&can, 0, 1));
 	if (!can)
-		SKIP("they cannot reach each other");
+		SKIP("the GPUs cannot reach each other");
 	set_up();
 	CHECK_CASE();
 	both[1].location.id = p.location.id = 1;
 	OK(cuMemCreate(&h, unit, &p, 0));
 	OK(cuMemMap(va, unit, 0, h, 0));
 	OK(cuMemRelease(h));
-	EXPECT(get_int(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, va) == 1, "on another GPU");
+	EXPECT(get_int(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, va) == 1, "wrong device ordinal");
 	OK(cuMemSetAccess(va, unit, both, 2));
 	OK(cuMemcpyHtoD(va, bytes, 1000));
 	OK(cuMemSetAccess(va, unit, &readonly, 1));

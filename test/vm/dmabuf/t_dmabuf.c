@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * dma-bufs as the real driver makes them: static ones, which keep the memory.
- * Each thing it promises is a case named after it.
- */
+/* dma-bufs of NVIDIA's kind: static ones, which keep the memory. A case for each promise. */
 #include "dmabuf.h"
 
 #include <pthread.h>
@@ -19,7 +16,7 @@ SETUP(nodes_are_there)
 
 /* ---- what can be exported ---- */
 
-CASE(four_kib_alignment_is_enough)
+CASE(export_needs_4k_alignment_only)
 {
 	int dmabuf;
 
@@ -35,7 +32,7 @@ CASE(four_kib_alignment_is_enough)
 	EXPECT_NOTHING_LEFT();
 }
 
-CASE(ranges_that_cannot_be_exported)
+CASE(bad_export_ranges_are_refused)
 {
 	struct emugpu_export reserved = { .va = VA, .size = BLOCK, .reserved = 1 };
 
@@ -61,7 +58,7 @@ static int child_without_descriptors_exports(void)
 	return export_by(client, VA, BLOCK) == -EMFILE && !emu_free(client, VA) ? 0 : 2;
 }
 
-CASE(what_has_no_descriptor_is_not_exported)
+CASE(export_without_descriptor_fails)
 {
 	int err = emu_in_child(child_without_descriptors_exports);
 
@@ -74,15 +71,15 @@ static int child_exports_ours(void)
 	return export_by(emu_open(), VA, BLOCK) == -ENOENT ? 0 : 1;
 }
 
-CASE(memory_of_another_process_cannot_be_exported)
+CASE(export_by_another_process_fails)
 {
 	EXPECT(emu_alloc(fd, VA, BLOCK) == 0, "alloc");
 	EXPECT(emu_in_child(child_exports_ours) == 0, "exported");
 	EXPECT(emu_free(fd, VA) == 0, "free");
 }
 
-/* As the real driver's pools, and what is made without gpuDirectRDMACapable */
-CASE(memory_that_cannot_be_pinned_can_be_exported)
+/* As NVIDIA's pool memory, and memory without gpuDirectRDMACapable */
+CASE(unpinnable_memory_can_be_exported)
 {
 	struct emugpu_alloc alloc = { .va = VA, .size = BLOCK, .flags = EMUGPU_ALLOC_NO_P2P };
 	int dmabuf;
@@ -95,7 +92,7 @@ CASE(memory_that_cannot_be_pinned_can_be_exported)
 	EXPECT_NOTHING_LEFT();
 }
 
-CASE(it_cannot_be_mapped_by_a_process)
+CASE(mmap_of_static_dmabuf_fails)
 {
 	void *p;
 	int dmabuf;
@@ -111,7 +108,7 @@ CASE(it_cannot_be_mapped_by_a_process)
 
 /* ---- scatterlists ---- */
 
-/* Bytes in one piece from @va on, at most @max: what the next entry is to be */
+/* Contiguous bytes from @va on, at most @max: the length of the next entry */
 static uint64_t piece(uint64_t va, uint64_t end, uint64_t max)
 {
 	uint64_t length = PAGE - va % PAGE;
@@ -163,12 +160,12 @@ static void expect_ranges(unsigned int max_segment)
 	EXPECT_NOTHING_LEFT();
 }
 
-CASE(entries_have_no_page_and_bus_addresses)
+CASE(entries_have_bus_addresses_only)
 {
 	expect_ranges(0);
 }
 
-CASE(entries_are_at_most_max_seg_size)
+CASE(entries_obey_max_seg_size)
 {
 	expect_ranges(4096);
 	expect_ranges(6000);
@@ -193,7 +190,7 @@ CASE(entries_of_neighbouring_pages_are_merged)
 	EXPECT(emu_free(fd, VA) == 0 && scatter(true) == 0, "free");
 }
 
-CASE(a_device_without_room_for_a_page_is_refused)
+CASE(segments_below_a_page_are_refused)
 {
 	int dmabuf;
 
@@ -208,7 +205,7 @@ CASE(a_device_without_room_for_a_page_is_refused)
 	EXPECT_NOTHING_LEFT();
 }
 
-CASE(a_peer_reads_and_writes_the_memory)
+CASE(peer_reads_and_writes_the_memory)
 {
 	unsigned char byte;
 	unsigned int i;
@@ -249,7 +246,7 @@ CASE(a_dynamic_importer_must_allow_peer2peer)
 	EXPECT_NOTHING_LEFT();
 }
 
-CASE(it_never_notifies)
+CASE(static_dmabuf_never_notifies)
 {
 	int dmabuf;
 
@@ -259,8 +256,8 @@ CASE(it_never_notifies)
 	EXPECT(emu_revoke(fd, VA) == 0, "revoke");
 	EXPECT(emu_free(fd, VA) == 0, "free");
 	EXPECT(notified(0) == 0, "%u", notified(0));
-	EXPECT(unmap(0) == 0 && map(0) == 0, "it can be mapped as before");
-	EXPECT(slot_call(DMABUF_CHECK_PIN, 0) == 0, "pinning has nothing to do");
+	EXPECT(unmap(0) == 0 && map(0) == 0, "the dma-buf cannot be mapped again");
+	EXPECT(slot_call(DMABUF_CHECK_PIN, 0) == 0, "pin");
 	EXPECT(detach(0) == 0, "detach");
 	close(dmabuf);
 	EXPECT_NOTHING_LEFT();
@@ -268,7 +265,7 @@ CASE(it_never_notifies)
 
 /* ---- the memory ---- */
 
-/* All VRAM there is, filled with something else than what a dma-buf shows */
+/* Fill all free VRAM with another value than the dma-buf has. */
 static void fill_vram(int value)
 {
 	uint64_t size = info().out_vram_free / BLOCK * BLOCK;
@@ -286,7 +283,7 @@ static void expect_contents(unsigned int slot, int value)
 		EXPECT(peer_reads(slot, i, i * DMABUF_CHECK_BYTES, value), "page %u", i);
 }
 
-CASE(it_keeps_memory_that_is_freed)
+CASE(static_dmabuf_keeps_freed_memory)
 {
 	int dmabuf;
 
@@ -299,12 +296,12 @@ CASE(it_keeps_memory_that_is_freed)
 	EXPECT(import(0, dmabuf) == 0, "import");
 	expect_contents(0, 0x5a);
 	close(dmabuf);
-	EXPECT(vram_used() == BLOCK, "the importer has it still: %lu", vram_used());
+	EXPECT(vram_used() == BLOCK, "the mapped memory was freed: %lu bytes in use", vram_used());
 	EXPECT(detach(0) == 0, "detach");
 	EXPECT_NOTHING_LEFT();
 }
 
-CASE(it_keeps_memory_of_a_killed_process)
+CASE(static_dmabuf_outlives_killed_owner)
 {
 	pid_t owner;
 	int dmabuf;
@@ -331,7 +328,7 @@ static int import_and_die(void)
 	return 2;
 }
 
-CASE(an_importer_keeps_memory_of_a_killed_process)
+CASE(importer_keeps_killed_owners_memory)
 {
 	EXPECT(emu_in_child(import_and_die) == -1, "the child was not killed");
 	EXPECT(vram_used() == BLOCK && bar1_used() == BLOCK, "%lu %lu", vram_used(), bar1_used());
@@ -340,7 +337,7 @@ CASE(an_importer_keeps_memory_of_a_killed_process)
 	EXPECT_NOTHING_LEFT();
 }
 
-CASE(blocks_of_one_memory_are_exported_each)
+CASE(export_of_a_part_of_memory)
 {
 	struct emugpu_memory_new memory = { .size = 2 * BLOCK };
 	struct emugpu_alloc alloc = { .va = VA, .size = BLOCK, .offset = BLOCK };
@@ -396,8 +393,8 @@ CASE(exhausted_bar1_is_enomem)
 	small = export(VA + BLOCK - PAGE, PAGE);
 	EXPECT(bar1_free(PAGE) == 0 && attach(0, big) == 0 && attach(1, small) == 0 && attach(2, small) == 0, "attach");
 	EXPECT(map(0) == -ENOMEM, "mapped");
-	EXPECT(map(1) == 0, "there is room for this");
-	EXPECT(map(2) == 0, "and once is enough for all importers of it");
+	EXPECT(map(1) == 0, "no room for one page");
+	EXPECT(map(2) == 0, "a second importer needed more BAR1");
 	EXPECT(bar1_used() == PAGE, "%lu", bar1_used());
 	EXPECT(bar1_free(-1) == 0 && map(0) == 0, "map");
 	EXPECT(detach(0) == 0 && detach(1) == 0 && detach(2) == 0, "detach");
@@ -408,11 +405,11 @@ CASE(exhausted_bar1_is_enomem)
 }
 
 /*
- * The addresses below the limit do for one entry of two, so the mapping fails
- * in the middle. They are long because IOMMU drivers cache short ranges; and
- * they give addresses back some time later.
+ * The IOMMU has addresses for only one of the two entries, so the mapping fails in the
+ * middle. The entries are long because IOMMU drivers cache short ranges. Freed
+ * addresses become available only some time later.
  */
-CASE(a_failed_mapping_leaves_nothing_mapped)
+CASE(failed_mapping_leaves_nothing_mapped)
 {
 	int whole, half, i, err;
 
@@ -441,7 +438,7 @@ CASE(a_failed_mapping_leaves_nothing_mapped)
 
 /* ---- GPU and module ---- */
 
-CASE(it_outlives_its_gpu)
+CASE(static_dmabuf_outlives_its_gpu)
 {
 	struct emugpu_info gpu = info();
 	int dmabuf;
@@ -452,7 +449,7 @@ CASE(it_outlives_its_gpu)
 	EXPECT(emu_sysfs(&gpu, "unbind") == 0, "unbind");
 	EXPECT(export(VA, BLOCK) == -ENODEV, "exported without a GPU");
 	EXPECT(map(1) == -ENODEV, "mapped without a GPU");
-	EXPECT(emu_sysfs(&gpu, "bind") == -EBUSY, "bound while a device has its addresses");
+	EXPECT(emu_sysfs(&gpu, "bind") == -EBUSY, "bound while a device maps the GPU's addresses");
 	EXPECT(emu_free(fd, VA) == 0, "free");
 	EXPECT(unmap(0) == 0 && map(0) == -ENODEV, "mapped again");
 	EXPECT(detach(0) == 0 && detach(1) == 0, "detach");
@@ -461,7 +458,7 @@ CASE(it_outlives_its_gpu)
 	EXPECT_NOTHING_LEFT();
 }
 
-CASE(it_keeps_the_module)
+CASE(open_dmabuf_keeps_the_module)
 {
 	int dmabuf;
 
@@ -477,10 +474,10 @@ CASE(it_keeps_the_module)
 
 /* ---- races ---- */
 
-static int shared = -1;	/* the number of a dma-buf that comes and goes */
+static int shared = -1;	/* descriptor of a dma-buf that is opened and closed */
 static bool stop;
 
-/* Only what is not there any more may be refused. */
+/* An import may fail only because the dma-buf is closed. */
 static void *import_shared(void *errors)
 {
 	int err;
@@ -494,7 +491,7 @@ static void *import_shared(void *errors)
 	return NULL;
 }
 
-CASE(closing_and_freeing_while_it_is_mapped)
+CASE(close_and_free_race_with_import)
 {
 	int i, dmabuf, null = open("/dev/null", O_RDONLY), errors = 0;
 	pthread_t thread;

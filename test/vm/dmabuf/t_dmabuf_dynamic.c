@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * dma-bufs with dmabuf_dynamic set, which the real driver does not make:
- * they end with their block, and say so.
+ * dma-bufs with dmabuf_dynamic set, which NVIDIA's driver does not make. They end with
+ * their block, and notify the importers.
  */
 #include "dmabuf.h"
 
@@ -14,7 +14,7 @@ SETUP(nodes_are_there)
 	       "--insmod build/KERNEL/emu/emugpu.ko --insmod build/KERNEL/test/dmabuf_check.ko ...");
 }
 
-CASE(the_switch_is_read_at_export)
+CASE(dmabuf_dynamic_is_read_at_export)
 {
 	int dmabuf;
 
@@ -23,14 +23,14 @@ CASE(the_switch_is_read_at_export)
 	EXPECT(set_dynamic(true) == 0, "dmabuf_dynamic");
 	EXPECT(attach_as(0, dmabuf, DMABUF_CHECK_DYNAMIC, false) == 0 && map(0) == 0, "import");
 	EXPECT(emu_free(fd, VA) == 0, "free");
-	EXPECT(notified(0) == 0, "the static one has notified");
-	EXPECT(unmap(0) == 0 && map(0) == 0, "the static one has ended");
+	EXPECT(notified(0) == 0, "the static dma-buf has notified");
+	EXPECT(unmap(0) == 0 && map(0) == 0, "the static dma-buf has ended");
 	EXPECT(detach(0) == 0, "detach");
 	close(dmabuf);
 	EXPECT_NOTHING_LEFT();
 }
 
-/* A dma-buf of a new block at VA, of a dynamic importer in slot 0 */
+/* Export a new block at VA to a dynamic importer in slot 0. */
 static int start(bool unmap_in_notify)
 {
 	int dmabuf, err;
@@ -43,7 +43,7 @@ static int start(bool unmap_in_notify)
 	return err ?: map(0) ?: dmabuf;
 }
 
-/* Notified once, and nothing works any more */
+/* The importer was notified once, and each call fails. */
 static void expect_ended(unsigned int slot)
 {
 	EXPECT(notified(slot) == 1, "%u notifications", notified(slot));
@@ -60,7 +60,7 @@ static void end(unsigned int slot, int dmabuf)
 	EXPECT_NOTHING_LEFT();
 }
 
-CASE(free_ends_it)
+CASE(free_notifies_the_importer)
 {
 	int dmabuf = start(false);
 
@@ -68,7 +68,8 @@ CASE(free_ends_it)
 	EXPECT(notified(0) == 0, "%u", notified(0));
 	EXPECT(emu_free(fd, VA) == 0, "free");
 	EXPECT(notified(0) == 1, "%u", notified(0));
-	EXPECT(vram_used() == BLOCK && bar1_used() == BLOCK, "who maps it has it: %lu %lu", vram_used(), bar1_used());
+	EXPECT(vram_used() == BLOCK && bar1_used() == BLOCK,
+	       "the mapping lost the memory: VRAM %lu BAR1 %lu", vram_used(), bar1_used());
 	EXPECT(peer_write(0, 0, 0, 7) == 0 && peer_reads(0, 0, 0, 7), "DMA");
 	EXPECT(unmap(0) == 0, "unmap");
 	EXPECT_NOTHING_LEFT();
@@ -76,7 +77,7 @@ CASE(free_ends_it)
 	end(0, dmabuf);
 }
 
-CASE(an_importer_may_unmap_when_notified)
+CASE(importer_may_unmap_in_notify)
 {
 	int dmabuf = start(true);
 
@@ -87,7 +88,7 @@ CASE(an_importer_may_unmap_when_notified)
 	end(0, dmabuf);
 }
 
-CASE(memory_that_nobody_maps_goes_at_once)
+CASE(unmapped_memory_is_freed_at_once)
 {
 	int dmabuf = start(false);
 
@@ -99,7 +100,7 @@ CASE(memory_that_nobody_maps_goes_at_once)
 	end(0, dmabuf);
 }
 
-CASE(revocation_ends_it_and_keeps_the_block)
+CASE(revoke_notifies_and_keeps_the_block)
 {
 	int dmabuf = start(false), next;
 
@@ -107,7 +108,7 @@ CASE(revocation_ends_it_and_keeps_the_block)
 	EXPECT(emu_revoke(fd, VA) == 0, "revoke");
 	expect_ended(0);
 	next = export(VA, BLOCK);
-	EXPECT(import(1, next) == 0, "the block is there and can be exported");
+	EXPECT(import(1, next) == 0, "export of the revoked block");
 	EXPECT(detach(1) == 0, "detach");
 	close(next);
 	EXPECT(emu_free(fd, VA) == 0, "free");
@@ -115,7 +116,7 @@ CASE(revocation_ends_it_and_keeps_the_block)
 	end(0, dmabuf);
 }
 
-CASE(death_of_the_owner_ends_it)
+CASE(death_of_owner_notifies_importer)
 {
 	pid_t owner;
 	int dmabuf;
@@ -130,7 +131,7 @@ CASE(death_of_the_owner_ends_it)
 	end(0, dmabuf);
 }
 
-CASE(unbinding_the_gpu_ends_it)
+CASE(unbind_of_gpu_notifies_importer)
 {
 	struct emugpu_info gpu = info();
 	int dmabuf = start(false);
@@ -144,7 +145,7 @@ CASE(unbinding_the_gpu_ends_it)
 	end(0, dmabuf);
 }
 
-CASE(all_importers_of_the_block_are_notified_and_no_others)
+CASE(only_importers_of_block_are_notified)
 {
 	int whole = start(false), part, other;
 
@@ -167,7 +168,7 @@ CASE(all_importers_of_the_block_are_notified_and_no_others)
 	end(0, whole);
 }
 
-/* It cannot be told, so its mapping holds for as long as it wants. */
+/* A static importer cannot be notified: its mapping lasts until it unmaps. */
 CASE(a_static_importer_keeps_its_mapping)
 {
 	int dmabuf = start(true);
@@ -199,7 +200,7 @@ CASE(a_dynamic_importer_must_allow_peer2peer)
 
 /* ---- races ---- */
 
-/* Until it has ended; the error that says so, or another */
+/* Map and unmap until map() fails; the error is the result. */
 static void *map_until_ended(void *result)
 {
 	int err;
@@ -227,7 +228,7 @@ static void free_while_mapped(int us, bool unmap_in_notify)
 	end(0, dmabuf);
 }
 
-CASE(freeing_while_it_is_mapped)
+CASE(free_races_with_map)
 {
 	int i;
 
@@ -243,8 +244,8 @@ static void *close_it(void *dmabuf)
 	return NULL;
 }
 
-/* The last close and the notification meet, with nobody attached. */
-CASE(freeing_while_it_is_closed)
+/* The last close races with the notification; no importer is attached. */
+CASE(free_races_with_close)
 {
 	pthread_t thread;
 	int i, dmabuf;
@@ -268,8 +269,8 @@ static void *import_it(void *dmabuf)
 	return NULL;
 }
 
-/* Mapped and then notified, or refused: never mapped and left so */
-CASE(freeing_while_it_is_imported)
+/* The import is either refused, or mapped and then notified. */
+CASE(free_races_with_import)
 {
 	int i, dmabuf, err;
 	pthread_t thread;
@@ -288,7 +289,7 @@ CASE(freeing_while_it_is_imported)
 	}
 }
 
-CASE(the_switch_can_be_set_back)
+CASE(dmabuf_dynamic_can_be_cleared)
 {
 	int dmabuf;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* dma-bufs of GPU memory that is revoked when it is freed. */
+/* dma-bufs of revocable GPU memory: the free revokes them. */
 #include "exported.h"
 
 #include <sys/resource.h>
@@ -43,7 +43,7 @@ static int export_in_child(void)
 	return -export_part(region.out_region, 0, 4096);
 }
 
-CASE(another_process_is_EACCES)
+CASE(export_by_another_process_is_EACCES)
 {
 	start();
 	CHECK_CASE();
@@ -52,7 +52,7 @@ CASE(another_process_is_EACCES)
 	EXPECT(unpin(peerpin, region.out_region) == 0 && emu_free(fd, VA) == 0, "end");
 }
 
-CASE(it_is_closed_by_exec)
+CASE(dmabuf_is_closed_by_exec)
 {
 	start();
 	CHECK_CASE();
@@ -69,7 +69,7 @@ static int lowest_free_descriptor(void)
 	return lowest;
 }
 
-CASE(an_answer_that_cannot_be_written_leaves_no_descriptor)
+CASE(failed_copy_out_leaves_no_descriptor)
 {
 	struct peerpin_export *c = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int free = lowest_free_descriptor();
@@ -87,7 +87,7 @@ CASE(an_answer_that_cannot_be_written_leaves_no_descriptor)
 	EXPECT_ALL_GONE();
 }
 
-CASE(revoked_is_ESTALE)
+CASE(export_of_revoked_is_ESTALE)
 {
 	start();
 	CHECK_CASE();
@@ -98,7 +98,7 @@ CASE(revoked_is_ESTALE)
 	EXPECT_ALL_GONE();
 }
 
-/* ---- what an importer sees ---- */
+/* ---- the importer's view ---- */
 
 static uint64_t mapped_bytes(unsigned int slot)
 {
@@ -125,7 +125,7 @@ CASE(a_device_reaches_the_memory)
 	finish();
 }
 
-CASE(entries_are_as_long_as_the_device_allows)
+CASE(entries_have_the_greatest_length)
 {
 	EXPECT(limit(1 << 30, 0) == 0 && scatter(false) == 0, "limit");
 	start_import(true);
@@ -138,13 +138,13 @@ CASE(entries_are_as_long_as_the_device_allows)
 	finish();
 }
 
-/* Pages of the GPU are filled with their number, from 1. */
+/* Each GPU page is filled with its number, from 1. */
 static void expect_page(unsigned int entry, unsigned int offset, int page)
 {
 	EXPECT(peer_reads(0, entry, offset, page), "entry %u + %#x is not page %d", entry, offset, page);
 }
 
-CASE(a_part_shows_that_part)
+CASE(partial_export_shows_its_part)
 {
 	int part, i;
 
@@ -166,7 +166,7 @@ CASE(a_part_shows_that_part)
 	finish();
 }
 
-CASE(a_device_out_of_reach_is_EIO)
+CASE(map_out_of_reach_is_EIO)
 {
 	if (iommu_translates())
 		SKIP("an IOMMU makes everything reachable");
@@ -210,20 +210,21 @@ CASE(mappings_are_counted)
 	finish();
 }
 
-/* ---- who may import ---- */
+/* ---- allowed importers ---- */
 
-CASE(who_cannot_be_told_is_refused)
+CASE(static_importers_are_refused)
 {
 	start();
 	CHECK_CASE();
-	EXPECT(attach_as(0, whole, DMABUF_CHECK_STATIC, false) == -EOPNOTSUPP, "a static one");
-	EXPECT(attach_as(0, whole, DMABUF_CHECK_DYNAMIC_NO_P2P, false) == -EOPNOTSUPP, "one that wants pages");
+	EXPECT(attach_as(0, whole, DMABUF_CHECK_STATIC, false) == -EOPNOTSUPP, "static importer attached");
+	EXPECT(attach_as(0, whole, DMABUF_CHECK_DYNAMIC_NO_P2P, false) == -EOPNOTSUPP,
+	       "importer without peer2peer attached");
 	close(whole);
 	EXPECT(unpin(peerpin, region.out_region) == 0 && emu_free(fd, VA) == 0, "end");
 	EXPECT_ALL_GONE();
 }
 
-/* Where mapping pins by itself, a pin is seen as one too many when it is mapped. */
+/* Some kernels pin in the core at map time; then the exporter can refuse only the mapping. */
 CASE(a_pinned_mapping_is_refused)
 {
 	int err;
@@ -237,14 +238,14 @@ CASE(a_pinned_mapping_is_refused)
 		EXPECT(map(0) == -EOPNOTSUPP, "mapped");
 		EXPECT(slot_call(DMABUF_CHECK_UNPIN, 0) == 0, "unpin");
 	}
-	EXPECT(map(0) == 0, "not pinned any more");
+	EXPECT(map(0) == 0, "map after unpin");
 	EXPECT(emu_free(fd, VA) == 0, "free");
 	finish();
 }
 
-/* ---- its end ---- */
+/* ---- the end of a dma-buf ---- */
 
-CASE(free_tells_and_the_importer_unmaps)
+CASE(free_notifies_the_importer)
 {
 	start_import(true);
 	CHECK_CASE();
@@ -255,8 +256,8 @@ CASE(free_tells_and_the_importer_unmaps)
 	finish();
 }
 
-/* Its sg_table stays until it unmaps. */
-CASE(free_takes_what_the_importer_keeps)
+/* The importer's sg_table stays valid until it unmaps. */
+CASE(free_unmaps_for_the_importer)
 {
 	struct peerpin_query q;
 
@@ -271,8 +272,8 @@ CASE(free_takes_what_the_importer_keeps)
 	finish();
 }
 
-/* What it has made of its table is its own affair. */
-CASE(free_takes_what_the_importer_has_cut)
+/* The importer may change its copy of the table. */
+CASE(free_unmaps_a_changed_table)
 {
 	start_import(false);
 	CHECK_CASE();
@@ -282,8 +283,8 @@ CASE(free_takes_what_the_importer_has_cut)
 	finish();
 }
 
-/* The IOMMU logs that: whoever names this case expects a complaint. */
-CASE_BY_NAME(what_was_taken_faults_in_the_iommu)
+/* The IOMMU logs a fault, which the suite line must expect. */
+CASE_BY_NAME(unmapped_dma_faults_in_iommu)
 {
 	EXPECT(iommu_translates(), "no IOMMU; type: emu/vm/run --iommu ...");
 	start_import(false);
@@ -293,7 +294,7 @@ CASE_BY_NAME(what_was_taken_faults_in_the_iommu)
 	EXPECT(detach(0) == 0 && close(whole) == 0 && emu_free(fd, VA) == 0, "end");
 }
 
-CASE(unpin_ends_it)
+CASE(unpin_ends_the_dmabuf)
 {
 	start_import(false);
 	CHECK_CASE();
@@ -305,7 +306,7 @@ CASE(unpin_ends_it)
 	EXPECT_ALL_GONE();
 }
 
-CASE(closing_the_file_ends_it)
+CASE(close_ends_the_dmabuf)
 {
 	int file = pin_open();
 
@@ -320,15 +321,15 @@ CASE(closing_the_file_ends_it)
 	EXPECT_ALL_GONE();
 }
 
-CASE(all_importers_are_told)
+CASE(all_importers_are_notified)
 {
 	int part;
 
 	start_import(false);
 	CHECK_CASE();
 	part = export_part(region.out_region, PAGE, PAGE);
-	EXPECT(import_as(1, whole, DMABUF_CHECK_DYNAMIC, true) == 0, "of the same");
-	EXPECT(import_as(2, part, DMABUF_CHECK_DYNAMIC, false) == 0, "of another");
+	EXPECT(import_as(1, whole, DMABUF_CHECK_DYNAMIC, true) == 0, "import of the same dma-buf");
+	EXPECT(import_as(2, part, DMABUF_CHECK_DYNAMIC, false) == 0, "import of another dma-buf");
 	EXPECT(attach_as(3, part, DMABUF_CHECK_DYNAMIC, false) == 0, "not mapped");
 	EXPECT(emu_free(fd, VA) == 0, "free");
 	EXPECT_ALL_GONE();
@@ -340,8 +341,8 @@ CASE(all_importers_are_told)
 	finish();
 }
 
-/* Of memory that can be revoked a pin is no promise; where it cannot be refused, it is none to others either. */
-CASE(one_that_has_pinned_keeps_nobody_from_being_told)
+/* A pin of revocable memory by an importer (if not refused) must not hide the revocation from others. */
+CASE(pinning_importer_hides_no_revocation)
 {
 	int err;
 
@@ -349,18 +350,18 @@ CASE(one_that_has_pinned_keeps_nobody_from_being_told)
 	CHECK_CASE();
 	err = slot_call(DMABUF_CHECK_PIN, 0);
 	EXPECT(!err || err == -EOPNOTSUPP, "pin: %d", err);
-	EXPECT(import_as(1, whole, DMABUF_CHECK_DYNAMIC, true) == 0, "another");
+	EXPECT(import_as(1, whole, DMABUF_CHECK_DYNAMIC, true) == 0, "second importer");
 	EXPECT(emu_free(fd, VA) == 0, "free");
 	EXPECT_ALL_GONE();
 	expect_ended(1);
 	CHECK_CASE();
-	EXPECT(notified(0) == 1 && notified(1) == 1, "told: %u, %u", notified(0), notified(1));
+	EXPECT(notified(0) == 1 && notified(1) == 1, "notifications: %u, %u", notified(0), notified(1));
 	EXPECT(err || slot_call(DMABUF_CHECK_UNPIN, 0) == 0, "unpin");
 	EXPECT(detach(1) == 0, "detach");
 	finish();
 }
 
-CASE(a_dma_buf_may_come_after_the_end)
+CASE(map_after_free_is_ENODEV)
 {
 	start();
 	CHECK_CASE();
@@ -371,7 +372,7 @@ CASE(a_dma_buf_may_come_after_the_end)
 	EXPECT_ALL_GONE();
 }
 
-CASE(unpinned_memory_can_be_exported_again)
+CASE(export_after_unpin_and_pin)
 {
 	start_import(true);
 	CHECK_CASE();
@@ -383,7 +384,7 @@ CASE(unpinned_memory_can_be_exported_again)
 	finish();
 }
 
-/* ---- how many there may be ---- */
+/* ---- limits ---- */
 
 enum {
 	SHARES = 1024,
@@ -391,8 +392,8 @@ enum {
 
 static int many[SHARES + 1];
 
-/* Each is looked at with interrupts off. */
-CASE(dma_bufs_of_a_region_are_limited)
+/* The core walks the dma-bufs with interrupts off, hence the limit. */
+CASE(dmabufs_of_a_region_are_limited)
 {
 	struct rlimit files = { 2 * SHARES, 2 * SHARES };
 	unsigned int i;
@@ -400,15 +401,16 @@ CASE(dma_bufs_of_a_region_are_limited)
 	start();
 	CHECK_CASE();
 	EXPECT(setrlimit(RLIMIT_NOFILE, &files) == 0, "limit: %d", errno);
-	/* one is there already, and one place is left for an importer */
+	/* one dma-buf exists already, and one place is left for an importer */
 	for (i = 0; i < SHARES - 2; i++) {
 		many[i] = export_part(region.out_region, 0, PAGE);
 		EXPECT(many[i] >= 0, "%u: %d", i, many[i]);
 	}
 	EXPECT(import_as(0, whole, DMABUF_CHECK_DYNAMIC, true) == 0, "import");
-	EXPECT(export_part(region.out_region, 0, PAGE) == -EDQUOT, "one more");
-	EXPECT(attach_as(1, whole, DMABUF_CHECK_DYNAMIC, true) == -EDQUOT, "one more importer");
-	EXPECT(close(many[0]) == 0 && attach_as(1, whole, DMABUF_CHECK_DYNAMIC, true) == 0, "in the place of another");
+	EXPECT(export_part(region.out_region, 0, PAGE) == -EDQUOT, "an export above the limit");
+	EXPECT(attach_as(1, whole, DMABUF_CHECK_DYNAMIC, true) == -EDQUOT, "an importer above the limit");
+	EXPECT(close(many[0]) == 0 && attach_as(1, whole, DMABUF_CHECK_DYNAMIC, true) == 0,
+	       "attach in the place of a closed dma-buf");
 	EXPECT(detach(1) == 0, "detach");
 	for (i = 1; i < SHARES - 2; i++)
 		close(many[i]);
@@ -416,7 +418,7 @@ CASE(dma_bufs_of_a_region_are_limited)
 	finish();
 }
 
-/* ---- any order of letting go ---- */
+/* ---- any order of the ends ---- */
 
 static void let_go_of(int what)
 {
@@ -454,7 +456,7 @@ static bool is_permutation(const int *order)
 	return (1 << order[0] | 1 << order[1] | 1 << order[2] | 1 << order[3]) == 15;
 }
 
-CASE(every_order_of_letting_go)
+CASE(every_order_of_release_works)
 {
 	int i, order[4];
 
@@ -526,33 +528,36 @@ static void expect_death_ends_it(bool killed, bool unmap_in_notify)
 	EXPECT(detach(0) == 0 && close(whole) == 0, "detach");
 }
 
-CASE(exit_of_the_process_ends_it)
+CASE(exit_ends_the_dmabuf)
 {
 	expect_death_ends_it(false, true);
 	CHECK_CASE();
 	expect_death_ends_it(false, false);
 }
 
-CASE(killing_the_process_ends_it)
+CASE(kill_ends_the_dmabuf)
 {
 	expect_death_ends_it(true, true);
 	CHECK_CASE();
 	expect_death_ends_it(true, false);
 }
 
-CASE(a_dma_buf_keeps_the_modules)
+CASE(dmabuf_keeps_the_modules)
 {
 	int nv = module_refs("peerpin_nv"), core = module_refs("peerpin");
 
 	start();
 	CHECK_CASE();
-	EXPECT(module_refs("peerpin") > core && module_refs("peerpin_nv") > nv, "not held");
+	EXPECT(module_refs("peerpin") > core && module_refs("peerpin_nv") > nv,
+	       "the dma-buf holds no reference to the modules");
 	EXPECT(emu_free(fd, VA) == 0 && unpin(peerpin, region.out_region) == 0, "end");
-	EXPECT(module_refs("peerpin") > core && module_refs("peerpin_nv") > nv, "not held by a dead one");
+	EXPECT(module_refs("peerpin") > core && module_refs("peerpin_nv") > nv,
+	       "the revoked dma-buf holds no reference to the modules");
 	EXPECT(module_remove("peerpin_nv") == -EWOULDBLOCK, "removed");
 	EXPECT(close(whole) == 0, "close");
 	usleep(100000);
-	EXPECT(module_refs("peerpin") == core && module_refs("peerpin_nv") == nv, "still held: %d and %d, before %d and %d",
+	EXPECT(module_refs("peerpin") == core && module_refs("peerpin_nv") == nv,
+	       "%d and %d references, before %d and %d",
 	       module_refs("peerpin"), module_refs("peerpin_nv"), core, nv);
 }
 

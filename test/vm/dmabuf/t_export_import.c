@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A dma-buf of ours that is pinned again: its importer is the provider of
- * dma-bufs, so the end of a region ends another, and its devices are waited for.
+ * A dma-buf of peerpin that is pinned by peerpin again. The importer is peerpin's
+ * dma-buf provider: the revocation of the first region revokes the second, and waits
+ * for the second region's devices.
  */
 #include "import.h"
 
@@ -11,7 +12,7 @@
 
 static struct peerpin_pin first, again;
 
-/* Of @file's: GPU_A is pinned, and its dma-buf is pinned again. */
+/* Pin GPU_A by @file, export the region, and pin the dma-buf by @file too. */
 static int pin_twice(int file)
 {
 	struct peerpin_export c = { .size = sizeof(c), .length = SIZE };
@@ -63,7 +64,7 @@ static void *end_after_200_ms(void *arg)
 	return NULL;
 }
 
-CASE(free_waits_for_a_device_two_hands_on)
+CASE(free_waits_for_second_regions_dma)
 {
 	pthread_t thread;
 	int64_t ms;
@@ -79,7 +80,7 @@ CASE(free_waits_for_a_device_two_hands_on)
 	unpin_both();
 }
 
-CASE(free_does_not_wait_for_ever)
+CASE(free_times_out_on_overdue_dma)
 {
 	int64_t ms;
 
@@ -88,11 +89,11 @@ CASE(free_does_not_wait_for_ever)
 	EXPECT(ms >= DRAIN_MS - 100 && ms < 2 * DRAIN_MS, "free: %ld ms", ms);
 	expect_both_revoked();
 	CHECK_CASE();
-	EXPECT(!end_held(), "a late end");
+	EXPECT(!end_held(), "end of overdue DMA");
 	unpin_both();
 }
 
-CASE(unpinning_the_first_revokes_the_next)
+CASE(unpin_of_first_revokes_second)
 {
 	EXPECT(!pin_twice(fd) && !copy_out(&again, 0, PAGE), "copy: reason %u", again.out_reason);
 	EXPECT(!unpin(fd, first.out_region), "unpin");
@@ -101,7 +102,7 @@ CASE(unpinning_the_first_revokes_the_next)
 	EXPECT_ALL_GONE();
 }
 
-CASE(unpinning_the_next_leaves_the_first)
+CASE(unpin_of_second_keeps_first)
 {
 	EXPECT(!pin_twice(fd) && !copy_out(&again, 0, PAGE), "copy: reason %u", again.out_reason);
 	EXPECT(!unpin(fd, again.out_region), "unpin");
@@ -110,15 +111,15 @@ CASE(unpinning_the_next_leaves_the_first)
 	EXPECT_ALL_GONE();
 }
 
-/* Nobody is told while no device is attached: the next attach is refused. */
-CASE(the_next_may_not_be_attached)
+/* Without an attached device no importer is notified; the next attach is refused. */
+CASE(second_region_is_revoked_without_device)
 {
 	EXPECT(!pin_twice(fd) && !emu_free(gpu, GPU_A), "free: reason %u", again.out_reason);
 	EXPECT(copy_out(&again, 0, PAGE), "copied");
 	unpin_both();
 }
 
-CASE(closing_the_file_of_both)
+CASE(close_ends_both_regions)
 {
 	int file = pin_open();
 
@@ -140,7 +141,7 @@ static void *copy_until_refused(void *arg)
 	return NULL;
 }
 
-CASE(freed_while_it_is_copied)
+CASE(free_races_with_copy)
 {
 	pthread_t thread;
 	int i, err;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * dma-bufs of memory that lasts while it is pinned: of the process, and of the
- * GPU by a persistent pin. Importers that cannot be told keep it.
+ * dma-bufs of non-revocable memory: host memory, and GPU memory with a persistent pin.
+ * Importers that cannot be notified keep the memory.
  */
 #include "export.h"
 #include "test/vm/harness/group.h"
@@ -16,7 +16,7 @@ static struct peerpin_pin region;
 static unsigned char *memory;	/* HOST */
 static long pinned_before;
 
-/* ---- what is pinned ---- */
+/* ---- number of pins ---- */
 
 /* Host pages, or pins of the GPU */
 static long pinned(enum kind kind)
@@ -40,7 +40,7 @@ static bool is_given_back(enum kind kind)
 	return pinned(kind) == pinned_before;
 }
 
-/* ---- what is used ---- */
+/* ---- memory ---- */
 
 static void *host_memory(int value)
 {
@@ -48,11 +48,11 @@ static void *host_memory(int value)
 
 	if (m == MAP_FAILED)
 		return NULL;
-	madvise(m, BLOCK, MADV_NOHUGEPAGE);	/* making one of it would revoke it */
+	madvise(m, BLOCK, MADV_NOHUGEPAGE);	/* a collapse to a huge page would revoke */
 	return memset(m, value, BLOCK);
 }
 
-/* By any process; the memory is full of @value. */
+/* Callable in any process; fills the memory with @value. */
 static int pin_kind(enum kind kind, int gpu, int file, int value)
 {
 	if (kind == HOST) {
@@ -85,14 +85,14 @@ static int free_kind(enum kind kind)
 	return kind == HOST ? munmap(memory, BLOCK) : emu_free(fd, VA);
 }
 
-/* All but what the case is about is gone. */
+/* The pin has ended; end the rest. */
 static void finish(enum kind kind)
 {
 	EXPECT(is_given_back(kind), "%ld, before %ld", pinned(kind), pinned_before);
 	EXPECT(close(whole) == 0 && free_kind(kind) == 0 && nothing_left(), "end");
 }
 
-/* On older kernels a static importer's attaching maps: one of the two fails. */
+/* On older kernels attach maps for a static importer, so attach or map fails. */
 static int try_import(unsigned int slot, enum dmabuf_check_kind importer)
 {
 	int err = import_as(slot, whole, importer, true);
@@ -102,13 +102,13 @@ static int try_import(unsigned int slot, enum dmabuf_check_kind importer)
 	return err;
 }
 
-/* Unpinned, but the importer in slot 0 has it. */
+/* The region is unpinned, but the importer in slot 0 keeps the pages. */
 static void expect_held(enum kind kind)
 {
-	EXPECT(is_pinned(kind), "given back under a device");
+	EXPECT(is_pinned(kind), "pages unpinned during DMA");
 	EXPECT(peer_write(0, 0, 128, 0x22) == 0 && peer_reads(0, 0, 128, 0x22), "DMA");
-	EXPECT(try_import(1, DMABUF_CHECK_DYNAMIC) == -ENODEV, "mapped after its end");
-	EXPECT(try_import(1, DMABUF_CHECK_STATIC) == -ENODEV, "mapped after its end");
+	EXPECT(try_import(1, DMABUF_CHECK_DYNAMIC) == -ENODEV, "mapped after the unpin");
+	EXPECT(try_import(1, DMABUF_CHECK_STATIC) == -ENODEV, "mapped after the unpin");
 }
 
 #define FOR_EACH_KIND(call) \
@@ -143,7 +143,7 @@ static void static_keeps_until_it_unmaps(enum kind kind)
 	finish(kind);
 }
 
-CASE(a_static_importer_keeps_it_after_unpin)
+CASE(static_importer_keeps_memory_after_unpin)
 {
 	FOR_EACH_KIND(static_keeps_until_it_unmaps(kind));
 }
@@ -157,7 +157,7 @@ static void static_gone_before(enum kind kind)
 	finish(kind);
 }
 
-CASE(a_static_importer_that_is_gone_keeps_nothing)
+CASE(detached_importer_keeps_nothing)
 {
 	FOR_EACH_KIND(static_gone_before(kind));
 }
@@ -177,7 +177,7 @@ static void static_keeps_after_close(enum kind kind)
 	finish(kind);
 }
 
-CASE(a_static_importer_keeps_it_after_close)
+CASE(static_importer_keeps_memory_after_close)
 {
 	FOR_EACH_KIND(static_keeps_after_close(kind));
 }
@@ -189,7 +189,7 @@ static void static_keeps_after_free(enum kind kind, bool unpin_first)
 	if (unpin_first)
 		EXPECT(unpin(peerpin, region.out_region) == 0, "unpin");
 	EXPECT(free_kind(kind) == 0, "free");
-	EXPECT(is_pinned(kind) && peer_reads(0, 0, 0, 0x11), "given back under a device");
+	EXPECT(is_pinned(kind) && peer_reads(0, 0, 0, 0x11), "pages unpinned during DMA");
 	if (!unpin_first)
 		EXPECT(unpin(peerpin, region.out_region) == 0, "unpin");
 	expect_held(kind);
@@ -198,14 +198,14 @@ static void static_keeps_after_free(enum kind kind, bool unpin_first)
 	EXPECT(close(whole) == 0 && nothing_left(), "%lu %lu", bar1_used(), vram_used());
 }
 
-CASE(a_static_importer_keeps_what_is_freed)
+CASE(static_importer_keeps_freed_memory)
 {
 	FOR_EACH_KIND(static_keeps_after_free(kind, false));
 	FOR_EACH_KIND(static_keeps_after_free(kind, true));
 }
 
-/* The region ends; the importer was promised the memory, and the GPU comes back when that is given up. */
-CASE(a_static_importer_keeps_it_when_the_gpu_goes)
+/* The region ends, but the importer keeps its mapping; the GPU can be bound again only after detach. */
+CASE(static_importer_keeps_unbound_gpus_memory)
 {
 	struct emugpu_info gpu = info();
 	struct peerpin_query q;
@@ -215,16 +215,17 @@ CASE(a_static_importer_keeps_it_when_the_gpu_goes)
 	CHECK_CASE();
 	EXPECT(emu_sysfs(&gpu, "unbind") == 0, "unbind");
 	EXPECT(!query(peerpin, region.out_region, &q) && q.out_state == PEERPIN_STATE_REVOKED, "state %u", q.out_state);
-	EXPECT(emu_sysfs(&gpu, "bind") == -EBUSY, "given back under a device");
-	EXPECT(unpin(peerpin, region.out_region) == 0 && emu_sysfs(&gpu, "bind") == -EBUSY, "given back by the unpin");
+	EXPECT(emu_sysfs(&gpu, "bind") == -EBUSY, "GPU bound while a device maps its memory");
+	EXPECT(unpin(peerpin, region.out_region) == 0 && emu_sysfs(&gpu,
+	       "bind") == -EBUSY, "the unpin released the mapped memory");
 	EXPECT(detach(0) == 0 && free_kind(PERSISTENT) == 0, "detach");
 	for (i = 0; i < 100 && emu_sysfs(&gpu, "bind"); i++)
 		usleep(10000);
 	EXPECT(close(whole) == 0 && nothing_left(), "%lu %lu", bar1_used(), vram_used());
 }
 
-/* Likewise where its user has left it before. */
-CASE(what_an_unpin_left_goes_with_the_gpu)
+/* The same after an unpin. */
+CASE(unbind_reports_memory_left_by_unpin)
 {
 	struct emugpu_info gpu = info();
 	int i;
@@ -234,8 +235,8 @@ CASE(what_an_unpin_left_goes_with_the_gpu)
 	EXPECT(unpin(peerpin, region.out_region) == 0 && is_pinned(PERSISTENT), "unpin");
 	log_skip();
 	EXPECT(emu_sysfs(&gpu, "unbind") == 0, "unbind");
-	EXPECT(log_has("goes while a device still has a mapping", "0000:"), "the mapping is not told of");
-	EXPECT(emu_sysfs(&gpu, "bind") == -EBUSY, "given back under a device");
+	EXPECT(log_has("goes while a device still has a mapping", "0000:"), "no log line about the mapping");
+	EXPECT(emu_sysfs(&gpu, "bind") == -EBUSY, "GPU bound while a device maps its memory");
 	EXPECT(detach(0) == 0 && free_kind(PERSISTENT) == 0, "detach");
 	for (i = 0; i < 100 && emu_sysfs(&gpu, "bind"); i++)
 		usleep(10000);
@@ -250,19 +251,20 @@ static void dynamic_is_told(enum kind kind, bool unmap_in_notify)
 	CHECK_CASE();
 	EXPECT(notified(0) == 0 && unpin(peerpin, region.out_region) == 0, "unpin");
 	EXPECT(notified(0) == 1, "%u notifications", notified(0));
-	EXPECT(pinned(kind) == pinned_before, "kept by who was told: %ld, before %ld", pinned(kind), pinned_before);
+	EXPECT(pinned(kind) == pinned_before,
+	       "%ld pins after the notification, before %ld", pinned(kind), pinned_before);
 	unmap(0);
 	EXPECT(map(0) == -ENODEV && detach(0) == 0, "mapped");
 	finish(kind);
 }
 
-CASE(a_dynamic_importer_is_told)
+CASE(unpin_notifies_dynamic_importer)
 {
 	FOR_EACH_KIND(dynamic_is_told(kind, true));
 	FOR_EACH_KIND(dynamic_is_told(kind, false));
 }
 
-/* Its device may still be at it. */
+/* The importer's device may still do DMA: the fence is not signalled. */
 static void late_keeps(enum kind kind)
 {
 	start_import(kind, DMABUF_CHECK_DYNAMIC, false);
@@ -270,16 +272,16 @@ static void late_keeps(enum kind kind)
 	EXPECT(slot_call(DMABUF_CHECK_FENCE, 0) == 0, "fence");
 	log_skip();
 	EXPECT(unpin(peerpin, region.out_region) == 0, "unpin");
-	EXPECT(log_has("has not let go", "0000:"), "the importer is not named");
+	EXPECT(log_has("has not let go", "0000:"), "no log line about the importer");
 	expect_held(kind);
 	CHECK_CASE();
-	EXPECT(slot_call(DMABUF_CHECK_SIGNAL, 0) == 0 && is_pinned(kind), "it is mapped");
+	EXPECT(slot_call(DMABUF_CHECK_SIGNAL, 0) == 0 && is_pinned(kind), "signal");
 	EXPECT(unmap(0) == 0 && is_given_back(kind), "%ld, before %ld", pinned(kind), pinned_before);
 	EXPECT(notified(0) == 1 && detach(0) == 0, "%u notifications", notified(0));
 	finish(kind);
 }
 
-CASE(a_late_importer_keeps_it)
+CASE(importer_with_fence_keeps_memory)
 {
 	EXPECT(drain_timeout("200") == 0, "parameter");
 	FOR_EACH_KIND(late_keeps(kind));
@@ -296,12 +298,13 @@ static void pinned_keeps(enum kind kind)
 	EXPECT(unpin(peerpin, region.out_region) == 0, "unpin");
 	expect_held(kind);
 	CHECK_CASE();
-	EXPECT(notified(0) == 0 && !log_has("has not let go", "0000:"), "%u notifications of what is pinned", notified(0));
-	EXPECT(unmap(0) == 0 && slot_call(DMABUF_CHECK_UNPIN, 0) == 0 && detach(0) == 0, "let go");
+	EXPECT(notified(0) == 0 && !log_has("has not let go",
+	       "0000:"), "%u notifications of a pinning importer", notified(0));
+	EXPECT(unmap(0) == 0 && slot_call(DMABUF_CHECK_UNPIN, 0) == 0 && detach(0) == 0, "unmap, unpin, detach");
 	finish(kind);
 }
 
-CASE(an_importer_that_has_pinned_keeps_it)
+CASE(importer_that_pinned_keeps_memory)
 {
 	FOR_EACH_KIND(pinned_keeps(kind));
 }
@@ -316,19 +319,19 @@ static void one_of_each(enum kind kind)
 	EXPECT(notified(2) == 1 && look(2, 0).out_entries == 0, "%u notifications", notified(2));
 	expect_held(kind);
 	CHECK_CASE();
-	EXPECT(detach(0) == 0 && detach(2) == 0 && is_pinned(kind), "one has it still");
+	EXPECT(detach(0) == 0 && detach(2) == 0 && is_pinned(kind), "the last static importer lost the memory");
 	EXPECT(detach(3) == 0, "detach");
 	finish(kind);
 }
 
-CASE(the_last_that_keeps_it_gives_it_back)
+CASE(last_detach_returns_the_memory)
 {
 	FOR_EACH_KIND(one_of_each(kind));
 }
 
 /* ---- the process's own memory ---- */
 
-CASE(munmap_tells_soon)
+CASE(munmap_notifies_soon)
 {
 	int i;
 
@@ -356,7 +359,7 @@ CASE(pages_need_no_peer2peer)
 	finish(PERSISTENT);
 }
 
-/* A copy would lie where nobody looks. */
+/* A bounce buffer would never be copied back. */
 CASE(bounced_memory_is_EIO)
 {
 	if (iommu_translates())
@@ -370,7 +373,7 @@ CASE(bounced_memory_is_EIO)
 	finish(HOST);
 }
 
-/* ---- any order, any process ---- */
+/* ---- any order of the ends, any process ---- */
 
 static void let_go_of(enum kind kind, int what)
 {
@@ -423,7 +426,7 @@ static void every_order(enum kind kind)
 	}
 }
 
-CASE(every_order_of_letting_go)
+CASE(every_order_of_release_works)
 {
 	FOR_EACH_KIND(every_order(kind));
 }
@@ -476,7 +479,7 @@ static int pin_with_limit(const char *parameter)
 	return module_set(parameter, "0") ?: err;
 }
 
-/* Against all, but against no process; and host memory against the dead's control group */
+/* Pages count against max_total_bytes, not max_process_bytes, and stay in the dead owner's memory cgroup. */
 static void expect_counted(enum kind kind)
 {
 	long long bytes = group_bytes("memory.current", "%lld");
@@ -484,9 +487,9 @@ static void expect_counted(enum kind kind)
 
 	EXPECT(kind != HOST || bytes >= (long long)BLOCK, "memory.current is %lld", bytes);
 	err = pin_with_limit("peerpin/parameters/max_total_bytes");
-	EXPECT(err == -EDQUOT, "beside it, of max_total_bytes: %d", err);
+	EXPECT(err == -EDQUOT, "pin with max_total_bytes exhausted: %d", err);
 	err = pin_with_limit("peerpin/parameters/max_process_bytes");
-	EXPECT(err == 0, "beside it, of max_process_bytes: %d", err);
+	EXPECT(err == 0, "pin with max_process_bytes: %d", err);
 }
 
 static void static_keeps_of_the_dead(enum kind kind)
@@ -503,16 +506,16 @@ static void static_keeps_of_the_dead(enum kind kind)
 	CHECK_CASE();
 	expect_counted(kind);
 	CHECK_CASE();
-	EXPECT(module_refs("peerpin") > core, "the module may go");
+	EXPECT(module_refs("peerpin") > core, "the pages hold no reference to the module");
 	EXPECT(close(whole) == 0 && is_pinned(kind), "close");
 	EXPECT(detach(0) == 0 && is_given_back(kind), "%ld, before %ld", pinned(kind), pinned_before);
 	usleep(100000);
-	EXPECT(group_bytes("memory.current", "%lld") < (long long)BLOCK, "still charged");
-	EXPECT(pin_with_limit("peerpin/parameters/max_total_bytes") == 0, "still counted");
+	EXPECT(group_bytes("memory.current", "%lld") < (long long)BLOCK, "the memory cgroup is still charged");
+	EXPECT(pin_with_limit("peerpin/parameters/max_total_bytes") == 0, "still counted in max_total_bytes");
 	EXPECT(nothing_left() && module_refs("peerpin") == core, "%d, before %d", module_refs("peerpin"), core);
 }
 
-CASE(a_static_importer_keeps_memory_of_the_dead)
+CASE(static_importer_keeps_killed_owners_memory)
 {
 	EXPECT(group_make(), "a control group: %s", strerror(errno));
 	FOR_EACH_KIND(static_keeps_of_the_dead(kind));
@@ -541,13 +544,13 @@ static void end_while_imported(enum kind kind, int us)
 	EXPECT(unpin(peerpin, region.out_region) == 0, "unpin");
 	pthread_join(thread, NULL);
 	EXPECT(err == 0 || err == -ENODEV, "%d", err);
-	EXPECT(err || (is_pinned(kind) && peer_reads(0, 0, 0, 0x11) && detach(0) == 0), "taken");
+	EXPECT(err || (is_pinned(kind) && peer_reads(0, 0, 0, 0x11) && detach(0) == 0), "import");
 	taken += !err;
 	too_late += err == -ENODEV;
 	finish(kind);
 }
 
-CASE(unpinning_while_it_is_imported)
+CASE(unpin_races_with_import)
 {
 	int i;
 
@@ -578,7 +581,7 @@ static void end_while_detached(enum kind kind, int us)
 	finish(kind);
 }
 
-CASE(unpinning_while_it_is_detached)
+CASE(unpin_races_with_detach)
 {
 	int i;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Importers that take their time, and whoever frees the memory meanwhile. */
+/* Slow importers, and a free of the memory meanwhile. */
 #include "test/kmod/raw_dmabuf.h"
 #include "exported.h"
 
@@ -12,7 +12,7 @@ SETUP(nodes_are_there)
 	EXPECT_EXPORT_NODES();
 }
 
-/* ---- of one region ---- */
+/* ---- one region ---- */
 
 static void *signal_after_200_ms(void *arg)
 {
@@ -37,22 +37,22 @@ CASE(free_waits_for_a_fence)
 	EXPECT(ms_since(began) >= 150 && ms_since(began) < 900, "free took %lu ms", ms_since(began));
 	pthread_join(thread, NULL);
 	EXPECT(err == 0, "signal: %d", err);
-	EXPECT(!log_has("peerpin", "dma-buf"), "named though it was in time");
+	EXPECT(!log_has("peerpin", "dma-buf"), "a log line about an importer that was in time");
 	finish();
 }
 
 #define LATE "has not let go"
 
-/* The memory is gone all the same. */
+/* The memory is freed although the importer is late. */
 static void expect_late(uint64_t began, uint64_t ms)
 {
 	EXPECT(ms_since(began) >= ms && ms_since(began) < ms + 600, "free took %lu ms", ms_since(began));
 	EXPECT_ALL_GONE();
-	EXPECT(log_has(LATE, "0000:"), "the importer is not named");
+	EXPECT(log_has(LATE, "0000:"), "no log line about the importer");
 	EXPECT(drain_timeout("1000") == 0, "parameter");
 }
 
-/* Free has not waited for that. */
+/* The free has not waited for this notification. */
 static void wait_notified(unsigned int slot)
 {
 	int i;
@@ -61,7 +61,7 @@ static void wait_notified(unsigned int slot)
 		usleep(10000);
 }
 
-CASE(free_does_not_wait_for_ever_for_a_fence)
+CASE(free_times_out_on_a_fence)
 {
 	uint64_t began;
 
@@ -78,7 +78,7 @@ CASE(free_does_not_wait_for_ever_for_a_fence)
 	finish();
 }
 
-CASE(free_does_not_wait_for_ever_for_a_slow_importer)
+CASE(free_times_out_on_slow_importer)
 {
 	uint64_t began;
 
@@ -95,8 +95,8 @@ CASE(free_does_not_wait_for_ever_for_a_slow_importer)
 	finish();
 }
 
-/* The last reference of the export is the notification's. */
-CASE(all_may_be_gone_before_a_slow_importer_is)
+/* The notification holds the last reference to the export. */
+CASE(slow_importer_outlives_memory_and_region)
 {
 	EXPECT(drain_timeout("50") == 0, "parameter");
 	start();
@@ -113,7 +113,7 @@ static void *hold_it(void *arg)
 	return NULL;
 }
 
-CASE(free_does_not_wait_for_ever_for_the_lock)
+CASE(free_times_out_on_the_lock)
 {
 	pthread_t thread;
 	uint64_t began;
@@ -134,17 +134,17 @@ CASE(free_does_not_wait_for_ever_for_the_lock)
 	finish();
 }
 
-/* ---- of two regions ---- */
+/* ---- two regions ---- */
 
 enum {
 	FLOOD = 300,	/* more than the 256 items that a workqueue works on at a time */
 	SMALL = 4096,
-	HOLD_MS = 60000,	/* at most: a signal ends it */
+	HOLD_MS = 60000,	/* upper limit: a signal ends the hold */
 };
 
 static int flood[FLOOD];
 
-/* Dma-bufs of small parts of region, each mapped and with a fence that nobody signals */
+/* dma-bufs of small parts of the region, each mapped and with a fence that is never signalled */
 static void start_flood(void)
 {
 	unsigned int i;
@@ -165,7 +165,7 @@ static void end_flood(void)
 	for (i = 0; i < FLOOD; i++)
 		EXPECT(notified(i) == 1 && detach(i) == 0 && close(flood[i]) == 0, "%u", i);
 	EXPECT(close(whole) == 0 && emu_free(fd, VA) == 0, "end");
-	sleep(5);	/* as long as the log is limited, where all of them were named */
+	sleep(5);	/* until the rate limit of the log is over */
 }
 
 static void *unpin_flood(void *err)
@@ -174,8 +174,8 @@ static void *unpin_flood(void *err)
 	return NULL;
 }
 
-/* And all those fences take no longer than one. */
-CASE(fences_do_not_keep_another_importer_from_being_told)
+/* The wait for all fences together is one drain timeout. */
+CASE(fences_delay_no_other_regions_importer)
 {
 	struct peerpin_pin other;
 	pthread_t thread;
@@ -213,8 +213,8 @@ static void let_go(int signal)
 	(void)signal;
 }
 
-/* Nor do locks that another driver holds. */
-CASE(held_locks_do_not_keep_another_importer_from_being_told)
+/* Locks held by another driver do not delay the notification of another region. */
+CASE(locks_delay_no_other_regions_importer)
 {
 	struct peerpin_pin other;
 	pthread_t thread[FLOOD];
@@ -267,7 +267,7 @@ enum {
 
 static atomic_bool taking;
 
-/* As a driver does whose work is short, again and again */
+/* Take and drop the lock repeatedly, as a driver with short work does. */
 static void *take_again(void *slot)
 {
 	while (taking)
@@ -276,8 +276,8 @@ static void *take_again(void *slot)
 	return NULL;
 }
 
-/* There is always somebody who has it, or to whom it is handed. */
-CASE(a_lock_that_is_taken_again_and_again_keeps_no_importer_from_being_told)
+/* The lock is always held or has a waiter. */
+CASE(contended_lock_delays_no_notification)
 {
 	pthread_t thread[TAKERS];
 	uint64_t began, took;
@@ -316,11 +316,11 @@ static unsigned char *host_pages(size_t bytes)
 
 	if (m == MAP_FAILED)
 		return NULL;
-	madvise(m, bytes, MADV_NOHUGEPAGE);	/* making one of it would revoke it */
+	madvise(m, bytes, MADV_NOHUGEPAGE);	/* a collapse to a huge page would revoke */
 	return memset(m, 0x11, bytes);
 }
 
-/* A region of the host's memory whose dma-buf is mapped in @slot */
+/* Pin and export host memory at @at, and map the dma-buf in @slot. */
 static void start_host(int file, unsigned char *at, unsigned int slot, int *dmabuf)
 {
 	struct peerpin_pin pin;
@@ -330,7 +330,7 @@ static void start_host(int file, unsigned char *at, unsigned int slot, int *dmab
 	EXPECT(*dmabuf >= 0 && import_as(slot, *dmabuf, DMABUF_CHECK_DYNAMIC, true) == 0, "%u: %d", slot, *dmabuf);
 }
 
-/* Each with a fence that nobody signals */
+/* FLOOD regions, each with a fence that is never signalled */
 static void start_host_flood(int file, unsigned char *pages)
 {
 	unsigned int i;
@@ -351,8 +351,8 @@ static void end_host_flood(int file)
 	close(file);
 }
 
-/* Nor does the end of much of one's own host memory keep the end of another's. */
-CASE(host_memory_with_fences_does_not_keep_another_importer_from_being_told)
+/* The munmap of many regions does not delay the revocation of another file's region. */
+CASE(munmap_flood_delays_no_other_importer)
 {
 	unsigned char *pages = host_pages(FLOOD * SMALL), *page = host_pages(SMALL);
 	int mine = pin_open(), other = pin_open(), one;
@@ -366,17 +366,17 @@ CASE(host_memory_with_fences_does_not_keep_another_importer_from_being_told)
 	began = now_ns();
 	EXPECT(munmap(page, SMALL) == 0, "munmap");
 	wait_notified(FLOOD);
-	EXPECT(notified(FLOOD) == 1 && ms_since(began) < 4000, "told after %lu ms", ms_since(began));
+	EXPECT(notified(FLOOD) == 1 && ms_since(began) < 4000, "notified after %lu ms", ms_since(began));
 	EXPECT(detach(FLOOD) == 0 && close(one) == 0 && close(other) == 0, "detach");
 	end_host_flood(mine);
 	EXPECT(drain_timeout("1000") == 0, "parameter");
 }
 
-/* ---- that of imported memory, whose exporter waits ---- */
+/* ---- imported memory: the exporter waits ---- */
 
-static int node, raw, chip;	/* an exporter's, its dma-buf, and a device's */
+static int node, raw, chip;	/* descriptors of the exporter, its dma-buf and the device */
 
-/* The device writes to it for longer than anybody waits. */
+/* The device's DMA to the pinned dma-buf outlasts every timeout. */
 static void start_overdue(struct peerpin_pin *pin)
 {
 	struct peer_check c = { 0 };
@@ -407,7 +407,7 @@ static void end_overdue(const struct peerpin_pin *pin)
 	EXPECT(!module_remove("peer_check") && !module_remove("raw_dmabuf"), "remove");
 }
 
-CASE(host_memory_with_fences_does_not_keep_an_exporter_waiting)
+CASE(munmap_flood_delays_no_exporter)
 {
 	unsigned char *pages = host_pages(FLOOD * SMALL);
 	int mine = pin_open(), waited = -1;
@@ -434,8 +434,8 @@ CASE(host_memory_with_fences_does_not_keep_an_exporter_waiting)
 	EXPECT(drain_timeout("1000") == 0, "parameter");
 }
 
-/* Who has never mapped it is not to blame. */
-CASE(only_who_has_mapped_it_is_named)
+/* The log does not name an importer that has never mapped the dma-buf. */
+CASE(log_names_only_mapping_importers)
 {
 	EXPECT(drain_timeout("200") == 0, "parameter");
 	start_import(true);
@@ -444,13 +444,13 @@ CASE(only_who_has_mapped_it_is_named)
 	EXPECT(slot_call(DMABUF_CHECK_FENCE, 0) == 0, "fence");
 	log_skip();
 	EXPECT(emu_free(fd, VA) == 0, "free");
-	EXPECT(log_lines(LATE, "0000:") == 1, "more than one is named, or none");
+	EXPECT(log_lines(LATE, "0000:") == 1, "not exactly one importer in the log");
 	EXPECT(detach(1) == 0 && drain_timeout("1000") == 0, "detach");
 	finish();
 }
 
-/* Whose device is not at it, is told and not waited for. */
-CASE(fences_of_what_is_not_mapped_are_not_waited_for)
+/* An importer without a mapping is notified, but the free does not wait for its fence. */
+CASE(fence_without_mapping_is_ignored)
 {
 	uint64_t began;
 

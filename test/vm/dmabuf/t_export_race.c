@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The end of a dma-buf of GPU memory while its importer, or its owner, does something else. */
+/* The revocation of a dma-buf of GPU memory races with calls of its importer and owner. */
 #include "exported.h"
 
 #include <pthread.h>
@@ -9,7 +9,7 @@ SETUP(nodes_are_there)
 	EXPECT_EXPORT_NODES();
 }
 
-/* Until it has ended; the error that says so, or another */
+/* Map and unmap until map() fails; the error is the result. */
 static void *map_until_ended(void *result)
 {
 	int err;
@@ -41,7 +41,7 @@ static void end_while_mapped(int us, bool by_unpin)
 	EXPECT_ALL_GONE();
 }
 
-CASE(ending_while_it_is_mapped)
+CASE(end_races_with_map)
 {
 	int i;
 
@@ -57,7 +57,7 @@ static void *close_it(void *unused)
 	return unused;
 }
 
-CASE(ending_while_it_is_closed)
+CASE(end_races_with_close)
 {
 	pthread_t thread;
 	int i;
@@ -79,7 +79,7 @@ static void *detach_it(void *result)
 	return NULL;
 }
 
-CASE(ending_while_it_is_detached)
+CASE(end_races_with_detach)
 {
 	pthread_t thread;
 	int i, err = -1;
@@ -102,8 +102,8 @@ static void *import_it(void *result)
 	return NULL;
 }
 
-/* Mapped and then notified, or refused: never mapped and left so */
-CASE(ending_while_it_is_imported)
+/* The import is either refused, or mapped and then notified. */
+CASE(end_races_with_import)
 {
 	pthread_t thread;
 	int i, err = -1, taken = 0, too_late = 0;
@@ -118,7 +118,7 @@ CASE(ending_while_it_is_imported)
 		EXPECT(err == -ENODEV || (err == 0 && notified(0) == 1), "%d, %u notifications", err, notified(0));
 		taken += !err;
 		too_late += err == -ENODEV;
-		EXPECT(look(0, 0).out_entries == 0, "left mapped");
+		EXPECT(look(0, 0).out_entries == 0, "the dma-buf is left mapped");
 		EXPECT(detach(0) == 0 && close(whole) == 0 && unpin(peerpin, region.out_region) == 0, "end");
 		EXPECT_ALL_GONE();
 	}
@@ -126,14 +126,14 @@ CASE(ending_while_it_is_imported)
 	EXPECT(taken && too_late, "%d in time, %d too late", taken, too_late);
 }
 
-/* The owner frees and unpins at the same time: both end it, and both wait for the importer. */
+/* The owner frees and unpins at the same time: both revoke, and both wait for the importer. */
 static void *unpin_it(void *result)
 {
 	*(int *)result = unpin(peerpin, region.out_region);
 	return NULL;
 }
 
-CASE(freeing_while_it_is_unpinned)
+CASE(free_races_with_unpin)
 {
 	pthread_t thread;
 	int i, err = -1;

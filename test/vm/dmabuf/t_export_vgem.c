@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* An importer that is the kernel's own and cannot be told: DRM's vgem */
+/* A static importer of the kernel itself: DRM's vgem */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -30,7 +30,7 @@ struct gem_close {
 
 static int gpu, fd, vgem;
 
-/* ---- the module and what it needs ---- */
+/* ---- the module and its dependencies ---- */
 
 static int load_file(const char *path, int flags)
 {
@@ -57,7 +57,7 @@ static int load_driver(const char *name)
 	return load_file(path, COMPRESSED);
 }
 
-/* Some of them are in other kernels only, or built in. */
+/* Some of these modules are built in, or in other kernels only. */
 static int load_vgem(void)
 {
 	load_driver("drm_panel_orientation_quirks");
@@ -68,7 +68,7 @@ static int load_vgem(void)
 	return load_driver("vgem/vgem");
 }
 
-/* ---- what it does ---- */
+/* ---- calls ---- */
 
 static int import(int dmabuf, uint32_t *handle)
 {
@@ -127,7 +127,7 @@ SETUP(everything_is_there)
 	       strerror(-err));
 }
 
-/* Linux 6 maps when it imports; 7 maps when it needs to, and keeps nothing here. */
+/* vgem of Linux 6 maps at import. In Linux 7 it maps on use, so here it maps nothing. */
 static bool maps_at_once(void)
 {
 	struct utsname kernel;
@@ -135,7 +135,7 @@ static bool maps_at_once(void)
 	return !uname(&kernel) && atoi(kernel.release) < 7;
 }
 
-CASE(host_memory_is_its_until_it_lets_go)
+CASE(vgem_keeps_host_memory_until_close)
 {
 	void *at = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct peerpin_query q;
@@ -147,7 +147,7 @@ CASE(host_memory_is_its_until_it_lets_go)
 	EXPECT(!query(fd, pin.out_region, &q) && q.out_maps == maps_at_once(), "%u mappings", q.out_maps);
 	EXPECT(!unpin(fd, pin.out_region), "unpin");
 	munmap(at, SIZE);
-	EXPECT(pinned_kib() == (maps_at_once() ? SIZE / 1024 : 0), "given back under a device: %ld KiB", pinned_kib());
+	EXPECT(pinned_kib() == (maps_at_once() ? SIZE / 1024 : 0), "%ld KiB pinned after the unpin", pinned_kib());
 	EXPECT(!let_go(handle) && is_given_back(), "%ld KiB", pinned_kib());
 }
 

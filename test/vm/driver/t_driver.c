@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Drivers that behave, one that does not, and a peer that goes away */
+/* Peers that end their DMA, a peer that does not, and a peer that is removed */
 #include <pthread.h>
 
 #include "test/vm/harness/emu.h"
@@ -47,7 +47,7 @@ static uint64_t timed_free(uint64_t va)
 	return emu_free(gpu, va) ? 0 : (now_ns() - start) / 1000000;
 }
 
-CASE(stop_is_called_once_and_free_waits_for_the_end)
+CASE(free_stops_once_and_waits)
 {
 	struct peer_check before = { 0 }, after = { 0 };
 	struct peerpin_pin pin;
@@ -105,7 +105,7 @@ CASE(unpin_waits_for_dma_in_flight)
 	EXPECT(!emu_free(gpu, GPU_B), "free");
 }
 
-CASE(driver_that_never_ends_is_overruled)
+CASE(overdue_dma_is_unmapped)
 {
 	struct peerpin_pin pin;
 	struct peerpin_query q;
@@ -116,7 +116,7 @@ CASE(driver_that_never_ends_is_overruled)
 	ms = timed_free(GPU_B);
 	EXPECT(ms >= 900 && ms < 3000, "free took %lu ms; drain_timeout_ms is 1000", ms);
 	EXPECT(!query(fd, pin.out_region, &q) && !q.out_attached, "still mapped");
-	EXPECT(!check_call(check, PEER_CHECK_END, &held), "a late end must be harmless: %d", errno);
+	EXPECT(!check_call(check, PEER_CHECK_END, &held), "late end: %d", errno);
 	EXPECT(!unpin(fd, pin.out_region), "unpin");
 }
 
@@ -140,7 +140,7 @@ CASE(unregister_waits_for_dma_in_flight)
 	EXPECT(!unpin(fd, pin.out_region) && !emu_free(gpu, GPU_B), "free");
 }
 
-/* ---- host memory: DMA goes on in pages that stay ------------------------------ */
+/* ---- host memory: the pages stay pinned until the DMA ends ------------------------------ */
 
 static long pinned_kib(void)
 {
@@ -178,7 +178,7 @@ CASE(munmap_does_not_wait_for_dma)
 	start = now_ns();
 	munmap(m, BLOCK);
 	EXPECT(now_ns() - start < 500000000, "munmap took %lu ns; drain_timeout_ms is 1000", now_ns() - start);
-	EXPECT(epochs[pin.out_slot] != pin.out_epoch, "still valid");
+	EXPECT(epochs[pin.out_slot] != pin.out_epoch, "munmap did not raise the epoch");
 	EXPECT(!check_call(check, PEER_CHECK_END, &held), "end");
 	EXPECT(!unpin(fd, pin.out_region), "unpin");
 }
@@ -196,7 +196,7 @@ CASE(pages_stay_until_overdue_dma_ends)
 	start = now_ns();
 	EXPECT(!unpin(fd, pin.out_region), "unpin");
 	EXPECT(now_ns() - start > 900000000, "unpin did not wait for the DMA");
-	EXPECT(pinned_kib() == before + BLOCK / 1024, "pages given back under a device: %ld, before %ld", pinned_kib(),
+	EXPECT(pinned_kib() == before + BLOCK / 1024, "pages unpinned during DMA: %ld KiB, before %ld", pinned_kib(),
 	       before);
 	EXPECT(!check_call(check, PEER_CHECK_END, &held), "end");
 	for (i = 0; i < 100 && pinned_kib() != before; i++)
@@ -205,7 +205,7 @@ CASE(pages_stay_until_overdue_dma_ends)
 	munmap(m, BLOCK);
 }
 
-CASE(unregister_waits_for_dma_that_was_overruled)
+CASE(unregister_waits_for_overdue_dma)
 {
 	struct peer_check c = { 0 };
 	struct peerpin_pin pin;
@@ -223,7 +223,7 @@ CASE(unregister_waits_for_dma_that_was_overruled)
 	EXPECT(!unpin(fd, pin.out_region), "unpin");
 }
 
-/* ---- the peer goes away ------------------------------------------------------ */
+/* ---- removal of the peer ------------------------------------------------------ */
 
 static int write_file(const char *path, const char *text)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A user whose memory does not come: it lies in a file of a file system that we are,
- * and do not answer for; or in a dma-buf whose exporter is moving it. The driver that
- * pins or maps it waits, and nobody waits for that. userfaultfd would do for the first
- * on later kernels; 6.1 does not wait for it in a long-term pin.
+ * A pin waits for memory: a page of a FUSE file whose server (this program) does not
+ * answer, or a dma-buf whose exporter moves it. The pinning process waits, and no
+ * other process waits for it. userfaultfd would serve for the first on later kernels;
+ * 6.1 does not wait for it in a long-term pin.
  */
 #include <linux/fuse.h>
 #include <poll.h>
@@ -74,7 +74,7 @@ static int unbind(void)
 	return write_file("/sys/bus/pci/drivers/peerpin_lsi/unbind", device);
 }
 
-/* ---- what others do, each in a process that may hang ----------------------------- */
+/* ---- actions, each in a process that may hang ----------------------------- */
 
 static pid_t begin(int (*what)(void))
 {
@@ -85,7 +85,7 @@ static pid_t begin(int (*what)(void))
 	return pid;
 }
 
-/* The error of what was begun; 1: it does not end; 2: it was killed */
+/* The error of the action; 1: it does not end; 2: it was killed */
 static int end(pid_t pid)
 {
 	int status, ms;
@@ -113,7 +113,7 @@ static bool file_mount(void)
 	return under >= 0 && !close(under) && fuse >= 0 && !mount("never", path, "fuse", 0, options);
 }
 
-/* Whoever waits for it gets an error */
+/* A process that waits for the file gets an error. */
 static void file_umount(void)
 {
 	umount2(path, MNT_FORCE);
@@ -130,7 +130,7 @@ static void answer(uint64_t unique, int error, const void *data, size_t n)
 		printf("# fuse: %s\n", strerror(errno));
 }
 
-/* All but what is asked for the page */
+/* Answer every request but FUSE_READ. */
 static void serve(const struct fuse_in_header *in)
 {
 	const struct fuse_init_out init = { .major = FUSE_KERNEL_VERSION, .minor = 31, .max_write = BYTES };
@@ -153,7 +153,7 @@ static void serve(const struct fuse_in_header *in)
 	answer(in->unique, -ENOSYS, NULL, 0);
 }
 
-/* Until the page is asked for: the number of that question, 0: it is not */
+/* Serve until FUSE_READ of the page; returns the request's number, 0 if none comes. */
 static uint64_t serve_until_read(void)
 {
 	static union {
@@ -170,7 +170,7 @@ static uint64_t serve_until_read(void)
 	return 0;
 }
 
-/* The file is closed before: what is left of it at the end asks for nothing. */
+/* Close the file before the copy, so that the exit of the process sends no request. */
 static int copy_file(void)
 {
 	int f = open(path, O_RDWR | O_CLOEXEC);
@@ -195,10 +195,10 @@ static void begin_to_wait(void)
 	EXPECT(file_mount(), "%s", strerror(errno));
 	waits = begin(copy_file);
 	question = serve_until_read();
-	EXPECT(question, "the page was not asked for");
+	EXPECT(question, "no FUSE_READ of the page");
 }
 
-CASE(a_copy_waits_for_memory_that_does_not_come)
+CASE(copy_waits_for_missing_page)
 {
 	if (system("modprobe fuse") && access("/dev/fuse", F_OK))
 		SKIP("this kernel has no FUSE");
@@ -206,7 +206,7 @@ CASE(a_copy_waits_for_memory_that_does_not_come)
 	begin_to_wait();
 	CHECK_CASE();
 	usleep(200000);
-	EXPECT(!waitpid(waits, NULL, WNOHANG), "it does not wait");
+	EXPECT(!waitpid(waits, NULL, WNOHANG), "the copy does not wait");
 }
 
 static void expect_others_to_copy(void)
@@ -216,17 +216,17 @@ static void expect_others_to_copy(void)
 
 	if (err == 1 && !kill(other, SIGKILL))
 		waitpid(other, NULL, 0);
-	EXPECT(!err, "%s", err == 1 ? "it waits, too" : strerror(-err));
+	EXPECT(!err, "%s", err == 1 ? "the copy of another process waits too" : strerror(-err));
 }
 
-CASE(another_process_copies_meanwhile)
+CASE(another_process_copies_during_wait)
 {
 	if (!waits)
 		SKIP("this kernel has no FUSE");
 	expect_others_to_copy();
 }
 
-CASE(the_driver_is_unbound_meanwhile)
+CASE(driver_unbinds_during_wait)
 {
 	int err;
 
@@ -236,7 +236,7 @@ CASE(the_driver_is_unbound_meanwhile)
 	err = end(unbinds);
 	if (err != 1)
 		unbinds = 0;
-	EXPECT(!err, "%s", err == 1 ? "it waits, too" : strerror(-err));
+	EXPECT(!err, "%s", err == 1 ? "the unbind waits too" : strerror(-err));
 	EXPECT(copy_own() == -ENODEV, "a copy afterwards: %d", errno);
 }
 
@@ -248,8 +248,8 @@ static void bind_again(void)
 	EXPECT(lsi >= 0 && !copy_own(), "the device did not come back: %d", errno);
 }
 
-/* A request that its server has begun with is waited for even by who is killed. */
-CASE(who_waits_can_be_killed)
+/* A killed process still waits for a FUSE request that the server has read. */
+CASE(waiting_process_can_be_killed)
 {
 	struct emugpu_test t;
 
@@ -257,7 +257,7 @@ CASE(who_waits_can_be_killed)
 		SKIP("this kernel has no FUSE");
 	EXPECT(!kill(waits, SIGKILL), "kill");
 	file_umount();
-	EXPECT(end(waits) == 2, "it was not killed");
+	EXPECT(end(waits) == 2, "the waiting process was not killed");
 	EXPECT(!unbinds || !end(unbinds), "unbind");
 	bind_again();
 	CHECK_CASE();
@@ -265,7 +265,7 @@ CASE(who_waits_can_be_killed)
 	EXPECT(vmstat_pinned_is(pinned_before), "%ld pages pinned, before %ld", vmstat_pinned(), pinned_before);
 }
 
-CASE(memory_that_comes_after_the_device_has_gone_is_not_copied)
+CASE(page_after_unbind_is_not_copied)
 {
 	static const unsigned char page[BYTES];
 	int err;
@@ -284,17 +284,17 @@ CASE(memory_that_comes_after_the_device_has_gone_is_not_copied)
 	EXPECT(vmstat_pinned_is(pinned_before), "%ld pages pinned, before %ld", vmstat_pinned(), pinned_before);
 }
 
-/* ---- a dma-buf whose memory is being moved, for long ------------------------------ */
+/* ---- a dma-buf whose memory is moved for a long time ------------------------------ */
 
 static int exporter, moved;
 
-/* A signal that it handles, too, ends its waiting. */
+/* A handled signal ends the wait, too. */
 static void ignore(int signal)
 {
 	(void)signal;
 }
 
-/* It belongs to who pins it. */
+/* Pin the dma-buf in this process and copy from it. */
 static int copy_moved(void)
 {
 	static unsigned char dst[BYTES];
@@ -319,16 +319,16 @@ static void begin_to_wait_for_the_move(void)
 {
 	waits = begin(copy_moved);
 	usleep(200000);
-	EXPECT(!waitpid(waits, NULL, WNOHANG), "it does not wait");
+	EXPECT(!waitpid(waits, NULL, WNOHANG), "the copy does not wait");
 }
 
-/* Whether it waited until then */
+/* Whether the process waited until this signal */
 static bool end_by(int signal, int result)
 {
 	return waits > 0 && !kill(waits, signal) && end(waits) == result;
 }
 
-CASE(memory_that_is_being_moved_is_waited_for)
+CASE(copy_waits_for_moving_memory)
 {
 	waits = 0;
 	EXPECT(!module_load("test/raw_dmabuf.ko", ""), "%s", strerror(errno));
@@ -338,35 +338,35 @@ CASE(memory_that_is_being_moved_is_waited_for)
 	begin_to_wait_for_the_move();
 }
 
-CASE(others_copy_while_one_waits_for_a_move)
+CASE(others_copy_during_the_move)
 {
 	expect_others_to_copy();
 }
 
-CASE(a_signal_ends_the_waiting_for_a_move)
+CASE(signal_ends_wait_for_move)
 {
-	EXPECT(end_by(SIGUSR1, -EINTR), "it was not interrupted");
+	EXPECT(end_by(SIGUSR1, -EINTR), "the copy was not interrupted");
 }
 
-CASE(a_driver_goes_when_nobody_waits_for_a_move_any_more)
+CASE(unbind_waits_for_waiting_copies)
 {
 	begin_to_wait_for_the_move();
 	CHECK_CASE();
 	unbinds = begin(unbind);
 	usleep(200000);
-	EXPECT(!waitpid(unbinds, NULL, WNOHANG), "it went beside who uses it");
-	EXPECT(end_by(SIGTERM, 2), "it was not killed");
+	EXPECT(!waitpid(unbinds, NULL, WNOHANG), "the driver was unbound during a copy");
+	EXPECT(end_by(SIGTERM, 2), "the copying process was not killed");
 	EXPECT(!end(unbinds), "unbind");
 	bind_again();
 }
 
-CASE(what_was_moved_is_copied)
+CASE(moved_memory_is_copied)
 {
 	int err;
 
 	begin_to_wait_for_the_move();
 	err = ioctl(exporter, RAW_DMABUF_MOVED);
-	EXPECT(!err && !end(waits), "it waits still, or failed");
+	EXPECT(!err && !end(waits), "the copy still waits, or failed");
 	close(moved);
 	close(exporter);
 	EXPECT(!module_remove("raw_dmabuf"), "remove");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The emulated GPU's control node: blocks, their owners, the test calls. */
+/* The emulated GPU's control node: blocks, their owners and the test calls. */
 #include <signal.h>
 #include <sys/mman.h>
 
@@ -41,7 +41,7 @@ CASE(info_describes_the_gpu)
 	EXPECT(info.out_integrated == 0, "%u", info.out_integrated);
 }
 
-CASE(info_refuses)
+CASE(bad_info_calls_are_refused)
 {
 	struct emugpu_info info = { .reserved = { [3] = 1 } };
 	int err = emu_call(fd, EMUGPU_IOC_INFO, &info);
@@ -55,7 +55,7 @@ CASE(info_refuses)
 	EXPECT(err == -ENOTTY, "no such call: %d", err);
 }
 
-CASE(alloc_refuses)
+CASE(bad_allocations_are_refused)
 {
 	struct emugpu_alloc alloc = { .flags = 1u << 31, .va = VA, .size = BLOCK };
 	uint64_t before = vram_free();
@@ -98,7 +98,7 @@ CASE(blocks_do_not_overlap)
 	EXPECT(vram_free() == before, "%lu", vram_free());
 }
 
-CASE(free_refuses)
+CASE(bad_frees_are_refused)
 {
 	EXPECT(emu_free(fd, VA) == -ENOENT, "no block");
 	EXPECT(emu_alloc(fd, VA, 2 * BLOCK) == 0, "alloc");
@@ -134,7 +134,7 @@ CASE(all_vram_can_be_had)
 	EXPECT(vram_free() == 0, "%lu", vram_free());
 	each_page_once(before);
 	CHECK_CASE();
-	EXPECT(emu_alloc(fd, VA - BLOCK, BLOCK) == -ENOMEM, "one more");
+	EXPECT(emu_alloc(fd, VA - BLOCK, BLOCK) == -ENOMEM, "a block more than all VRAM");
 	EXPECT(emu_free(fd, VA) == 0, "free");
 	EXPECT(vram_free() == before, "%lu", vram_free());
 }
@@ -154,7 +154,7 @@ CASE(pages_are_scattered)
 	EXPECT(emu_free(fd, VA) == 0, "free");
 }
 
-CASE(freed_pages_come_back_first_in_another_order)
+CASE(freed_pages_return_in_reverse_order)
 {
 	uint64_t i, n = 2 * BLOCK / PAGE, old[64];
 
@@ -168,7 +168,7 @@ CASE(freed_pages_come_back_first_in_another_order)
 	EXPECT(emu_free(fd, VA) == 0, "free");
 }
 
-CASE(what_a_process_freed_it_may_find_again)
+CASE(process_finds_its_freed_data_again)
 {
 	EXPECT(emu_alloc(fd, VA, BLOCK) == 0, "alloc");
 	EXPECT(emu_fill(fd, VA, 1, 0xa5, BLOCK) == 0, "fill");
@@ -179,7 +179,7 @@ CASE(what_a_process_freed_it_may_find_again)
 	EXPECT(emu_free(fd, VA) == 0, "free");
 }
 
-/* What is freed last is given out first. */
+/* The last freed block is allocated first. */
 CASE_BY_NAME(new_memory_is_0)
 {
 	uint64_t at;
@@ -204,8 +204,8 @@ static int leave_and_exec(void)
 	return 3;
 }
 
-/* The process is the same, the program perhaps another user's. */
-CASE(a_program_that_comes_after_finds_none_of_it)
+/* exec keeps the process, but the new program may belong to another user. */
+CASE(exec_clears_freed_memory)
 {
 	int status = emu_in_child(leave_and_exec);
 
@@ -222,8 +222,8 @@ static int keep_until_gate_is_shut(int gate)
 	return read(gate, &byte, 1) != 0;
 }
 
-/* What a child of the program before keeps open is that one's, at the very addresses that are free here. */
-CASE_BY_NAME(memory_of_the_program_before_is_not_there)
+/* A child of the program before exec still owns its blocks, at addresses that are free for this program. */
+CASE_BY_NAME(blocks_from_before_exec_are_unknown)
 {
 	int status;
 
@@ -247,18 +247,18 @@ static int keep_and_exec(void)
 	close(gate[1]);
 	if (!fork())
 		_exit(keep_until_gate_is_shut(gate[0]));
-	execl("/proc/self/exe", "t_emu", "memory_of_the_program_before_is_not_there", NULL);
+	execl("/proc/self/exe", "t_emu", "blocks_from_before_exec_are_unknown", NULL);
 	return 3;
 }
 
-CASE(a_program_that_comes_after_reaches_nothing_of_it)
+CASE(exec_gives_a_new_address_space)
 {
 	int status = emu_in_child(keep_and_exec);
 
 	EXPECT(status == 0, "%d", status);
 }
 
-CASE(peek_sees_what_was_written)
+CASE(translate_and_peek_check_addresses)
 {
 	struct emugpu_test test;
 
@@ -362,7 +362,7 @@ CASE(test_calls_are_for_root)
 	EXPECT(!status, "%d", status);
 }
 
-CASE(test_calls_refuse)
+CASE(bad_test_calls_are_refused)
 {
 	struct emugpu_test test = { .op = EMUGPU_TEST_STASH + 1 };
 	char module[48];
@@ -379,12 +379,12 @@ CASE(test_calls_refuse)
 	EXPECT(emu_violations(fd, EMUGPU_RULES, module) == UINT64_MAX, "rule");
 }
 
-CASE(a_peek_to_nowhere_is_EFAULT)
+CASE(peek_to_bad_address_is_EFAULT)
 {
 	EXPECT(emu_peek(fd, 0, (void *)16, 0, 1) == -EFAULT, "peek");
 }
 
-CASE(a_desktop_GPU_has_no_host_memory_to_map)
+CASE(desktop_gpu_has_no_host_memory)
 {
 	EXPECT(emu_alloc(fd, VA, BLOCK) == 0, "alloc");
 	EXPECT(mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_SHARED, fd, VA) == MAP_FAILED && errno == ENODEV, "%s",
@@ -394,7 +394,7 @@ CASE(a_desktop_GPU_has_no_host_memory_to_map)
 
 /* ---- memories and contexts --------------------------------------------------- */
 
-CASE(a_memory_is_shown_by_blocks)
+CASE(several_blocks_map_one_memory)
 {
 	uint64_t before = vram_free();
 	uint32_t memory;
@@ -407,12 +407,12 @@ CASE(a_memory_is_shown_by_blocks)
 	EXPECT(emu_fill(fd, VA + BLOCK + 5, 1, 0x42, 1) == 0, "fill");
 	EXPECT(emu_read(fd, buf, VA + 8 * BLOCK + 5, 1) == 0 && buf[0] == 0x42, "%#x", buf[0]);
 	EXPECT(page_of(VA + BLOCK) == page_of(VA + 8 * BLOCK), "another page");
-	EXPECT(emu_drop(fd, memory) == 0 && vram_free() == before - 2 * BLOCK, "gone under its blocks");
-	EXPECT(emu_free(fd, VA) == 0 && vram_free() == before - 2 * BLOCK, "gone under its last block");
+	EXPECT(emu_drop(fd, memory) == 0 && vram_free() == before - 2 * BLOCK, "memory freed while blocks map it");
+	EXPECT(emu_free(fd, VA) == 0 && vram_free() == before - 2 * BLOCK, "memory freed while a block maps it");
 	EXPECT(emu_free(fd, VA + 8 * BLOCK) == 0 && vram_free() == before, "%lu are lost", before - vram_free());
 }
 
-CASE(a_memory_survives_its_blocks)
+CASE(memory_survives_its_blocks)
 {
 	uint64_t before = vram_free();
 	uint32_t memory;
@@ -426,7 +426,7 @@ CASE(a_memory_survives_its_blocks)
 	EXPECT(vram_free() == before, "%lu are lost", before - vram_free());
 }
 
-CASE(memories_refuse)
+CASE(bad_memory_calls_are_refused)
 {
 	uint64_t before = vram_free();
 	struct emugpu_drop drop = { .reserved = 1 };
@@ -453,7 +453,7 @@ CASE(memories_refuse)
 	EXPECT(vram_free() == before, "leaked");
 }
 
-CASE(close_drops_what_has_a_number)
+CASE(close_drops_memories_and_contexts)
 {
 	uint64_t before = vram_free();
 	struct emugpu_context_new context;
@@ -461,13 +461,13 @@ CASE(close_drops_what_has_a_number)
 	int own = emu_open();
 
 	EXPECT(emu_memory(own, 4 * BLOCK, &memory) == 0 && emu_context(own, &context) == 0, "memory, context");
-	EXPECT(emu_drop(fd, memory) == -ENOENT, "numbers are of a file, not of the process");
+	EXPECT(emu_drop(fd, memory) == -ENOENT, "the memory's number is valid in another file");
 	EXPECT(vram_free() == before - 4 * BLOCK, "%lu", before - vram_free());
 	close(own);
 	EXPECT(vram_free() == before, "%lu are lost", before - vram_free());
 }
 
-CASE(a_client_has_16384_blocks_at_most)
+CASE(client_has_at_most_16384_blocks)
 {
 	struct emugpu_alloc alloc = { .size = BLOCK };
 	int own = emu_open(), err = emu_memory(own, BLOCK, &alloc.memory);
@@ -478,11 +478,11 @@ CASE(a_client_has_16384_blocks_at_most)
 		err = emu_call(own, EMUGPU_IOC_ALLOC, &alloc);
 	}
 	EXPECT(err == -ENOMEM && n == 16384, "%d after %u", err, n);
-	EXPECT(emu_free(own, VA) == 0 && emu_call(own, EMUGPU_IOC_ALLOC, &alloc) == 0, "one for one");
+	EXPECT(emu_free(own, VA) == 0 && emu_call(own, EMUGPU_IOC_ALLOC, &alloc) == 0, "a block for the freed block");
 	close(own);
 }
 
-CASE(a_gpu_can_be_unbound_with_blocks_on_it)
+CASE(gpu_with_blocks_can_be_unbound)
 {
 	struct emugpu_info info;
 
@@ -493,7 +493,7 @@ CASE(a_gpu_can_be_unbound_with_blocks_on_it)
 	EXPECT(emu_alloc(fd, VA + 2 * BLOCK, BLOCK) == -ENODEV, "alloc");
 	EXPECT(emu_free(fd, VA) == 0, "free");
 	EXPECT(emu_sysfs(&info, "bind") == 0, "bind");
-	EXPECT(emu_read(fd, buf, VA + BLOCK, 1) == -ENODEV, "the old block is still gone");
+	EXPECT(emu_read(fd, buf, VA + BLOCK, 1) == -ENODEV, "the old block works after bind");
 	EXPECT(emu_free(fd, VA + BLOCK) == 0, "free");
 	EXPECT(emu_info(fd, 0, &info) == 0 && info.out_vram_free == info.out_vram_total, "new start");
 }

@@ -101,7 +101,7 @@ CASE(fills_of_each_width)
 	EXPECT(emu_free(fd, VA) == 0, "free");
 }
 
-CASE(copies_refuse)
+CASE(bad_copies_are_refused)
 {
 	struct emugpu_copy copy = { .kind = EMUGPU_COPY_HTOD, .elem = 1, .dst = VA, .src = VA, .length = 1 };
 
@@ -114,12 +114,12 @@ CASE(copies_refuse)
 	EXPECT(emu_write(fd, VA, host, BLOCK + 1) == -EINVAL, "across two blocks");
 	EXPECT(emu_read(fd, back, VA + 1, UINT64_MAX) == -EINVAL, "length that overflows");
 	EXPECT(emu_copy(fd, EMUGPU_COPY_DTOD, VA, VA - BLOCK, 1) == -ENOENT, "source");
-	EXPECT(emu_write(fd, VA, (void *)16, PAGE) == -EFAULT, "from nowhere");
-	EXPECT(emu_read(fd, (void *)16, VA, PAGE) == -EFAULT, "to nowhere");
+	EXPECT(emu_write(fd, VA, (void *)16, PAGE) == -EFAULT, "from an unmapped address");
+	EXPECT(emu_read(fd, (void *)16, VA, PAGE) == -EFAULT, "to an unmapped address");
 	EXPECT(emu_free(fd, VA) == 0 && emu_free(fd, VA + BLOCK) == 0, "free");
 }
 
-CASE(no_cpu_window_no_copy)
+CASE(copies_need_the_cpu_window)
 {
 	EXPECT(emu_alloc(fd, VA, BLOCK) == 0, "alloc");
 	EXPECT(emu_write(fd, VA, host, PAGE) == 0, "write");
@@ -137,7 +137,7 @@ CASE(no_cpu_window_no_copy)
 	EXPECT(emu_free(fd, VA) == 0, "free");
 }
 
-/* A page of this process that does not come before deliver(); NULL: no userfaultfd */
+/* A page that stays missing until deliver(); NULL if there is no userfaultfd */
 static void *page_to_come(int *uffd)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -169,8 +169,8 @@ static void *copy_page(void *p)
 	return (void *)(intptr_t)err;
 }
 
-/* Closing the window, which unbinding a GPU does, waits for steps of copies under way. */
-CASE(a_page_that_does_not_come_holds_up_only_its_copy)
+/* Closing the window, as an unbind of the GPU does, waits for the current steps of copies. */
+CASE(missing_page_delays_only_its_copy)
 {
 	pthread_t thread;
 	void *p, *err;
@@ -183,10 +183,10 @@ CASE(a_page_that_does_not_come_holds_up_only_its_copy)
 	EXPECT(emu_alloc(fd, VA, BLOCK) == 0, "alloc");
 	EXPECT(!pthread_create(&thread, NULL, copy_page, p), "thread");
 	usleep(200000);
-	EXPECT(!copied, "the page was there");
+	EXPECT(!copied, "the copy did not wait for the page");
 	EXPECT(emu_cpu_window(fd, 0) == 0 && emu_cpu_window(fd, 1) == 0, "window");
 	EXPECT(emu_write(fd, VA + PAGE, host, PAGE) == 0, "another copy");
-	EXPECT(!copied, "not held up at all");
+	EXPECT(!copied, "the copy did not wait for the page");
 	EXPECT(deliver(uffd, p) == 0, "%s", strerror(errno));
 	pthread_join(thread, &err);
 	EXPECT(!err, "the copy: %ld", (long)(intptr_t)err);
@@ -209,7 +209,7 @@ static void *copy_for_ever(void *arg)
 	return (void *)bad;
 }
 
-CASE(free_during_copies)
+CASE(free_races_with_copies)
 {
 	pthread_t thread;
 	void *bad;
@@ -226,7 +226,7 @@ CASE(free_during_copies)
 	EXPECT(!bad, "%ld copies failed otherwise than by ENOENT", (long)bad);
 }
 
-CASE(between_two_gpus)
+CASE(copy_between_two_gpus)
 {
 	struct emugpu_info info;
 	uint64_t b = VA + BLOCK;
@@ -238,8 +238,8 @@ CASE(between_two_gpus)
 	EXPECT(emu_copy(fd, EMUGPU_COPY_DTOD, b, VA, BLOCK) == 0, "copy");
 	EXPECT(emu_read(fd, back, b, BLOCK) == 0, "read");
 	EXPECT(!memcmp(back, host, BLOCK), "bytes");
-	EXPECT(emu_cpu_window(fd, 0) == 0, "close the first one's window");
-	EXPECT(emu_copy(fd, EMUGPU_COPY_DTOD, b, VA, BLOCK) == -EBUSY, "copy from there");
+	EXPECT(emu_cpu_window(fd, 0) == 0, "close the window of GPU 0");
+	EXPECT(emu_copy(fd, EMUGPU_COPY_DTOD, b, VA, BLOCK) == -EBUSY, "copy from GPU 0");
 	EXPECT(emu_cpu_window(fd, 1) == 0, "open");
 	EXPECT(emu_free(fd, VA) == 0 && emu_free(fd, b) == 0, "free");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Events: what is recorded of a consumer's calls, and what happens at the n-th. */
+/* Events of the emulated driver: the record of a consumer's calls, and the action at the n-th call. */
 #include <signal.h>
 
 #include "thread.h"
@@ -8,7 +8,7 @@ enum { EVENTS_MAX = 256 };
 
 static struct emugpu_event events[EVENTS_MAX + 1];
 
-/* How many there were since the plan; -1: no answer */
+/* Number of events since the plan; -1 on error */
 static int nr_events(void)
 {
 	unsigned int n;
@@ -48,7 +48,7 @@ CASE(calls_are_recorded_in_order)
 	EXPECT_NO_BREACH(fd);
 }
 
-CASE(errors_and_what_a_callback_calls_are_no_events)
+CASE(failures_and_callbacks_are_no_events)
 {
 	one_block();
 	CHECK_CASE();
@@ -65,7 +65,7 @@ CASE(errors_and_what_a_callback_calls_are_no_events)
 	       events[1].kind);
 }
 
-CASE(the_first_256_are_kept_and_all_are_counted)
+CASE(first_256_events_are_kept)
 {
 	unsigned int i, n;
 
@@ -113,9 +113,9 @@ CASE(revoke_before_get_returns)
 	CHECK_CASE();
 	EXPECT(get(0, VA, PAGE) == 0, "get");
 	EXPECT(callback(0).out_count == 1, "%u callbacks", callback(0).out_count);
-	EXPECT(callback(0).out_tid != (unsigned int)gettid(), "in this thread");
+	EXPECT(callback(0).out_tid != (unsigned int)gettid(), "the callback ran in the calling thread");
 	EXPECT(version(0) == POISON && pins() == 0, "%#x, %u pins", version(0), pins());
-	EXPECT(get(1, VA, PAGE) == 0 && callback(1).out_count == 0, "a second time");
+	EXPECT(get(1, VA, PAGE) == 0 && callback(1).out_count == 0, "get after the revocation");
 	EXPECT(put(1) == 0 && put(0) == 0, "put");
 	free_one();
 	EXPECT_NO_BREACH(fd);
@@ -143,7 +143,7 @@ CASE(revoke_when_put_begins)
 	EXPECT_NO_BREACH(fd);
 }
 
-/* The pin that is put stays, as it must; all others go, those of another GPU as well. */
+/* The persistent pin that is put stays. All revocable pins end, also those of another GPU. */
 CASE(revoke_spares_persistent_pins)
 {
 	struct emugpu_info info;
@@ -160,9 +160,10 @@ CASE(revoke_spares_persistent_pins)
 		SKIP("one GPU only; type: emu/vm/run --gpus 2 ...");
 	EXPECT(emu_alloc_on(fd, 1, VA, BLOCK) == 0 && get(0, VA, PAGE) == 0, "on the other GPU");
 	EXPECT(emu_alloc(fd, VA + BLOCK, BLOCK) == 0 && get(1, VA + BLOCK, PAGE) == 0, "on this one");
-	EXPECT(emu_revoke_all(fd, 0) == 0 && callback(0).out_count == 0 && callback(1).out_count == 1, "all of a GPU");
+	EXPECT(emu_revoke_all(fd, 0) == 0 && callback(0).out_count == 0 && callback(1).out_count == 1,
+	       "revoke all pins of GPU 0");
 	EXPECT(emu_plan(fd, 1, EMUGPU_ACT_REVOKE) == 0 && get(1, VA + BLOCK, PAGE) == 0, "get");
-	EXPECT(callback(0).out_count == 1 && callback(1).out_count == 1, "all of all");
+	EXPECT(callback(0).out_count == 1 && callback(1).out_count == 1, "revoke the pins of all GPUs");
 	free_both();
 	EXPECT_NO_BREACH(fd);
 }
@@ -176,7 +177,7 @@ static int pin_in_another_process(void)
 	return emu_revoke_all(other, 0) || callback(2).out_count != 1 || callback(0).out_count != 1;
 }
 
-CASE(revoke_all_is_of_all_processes)
+CASE(revoke_all_reaches_all_processes)
 {
 	one_block();
 	CHECK_CASE();
@@ -188,7 +189,7 @@ CASE(revoke_all_is_of_all_processes)
 
 /* ---- kill ---------------------------------------------------------------------- */
 
-/* Killed when its second call ends, and never makes the third */
+/* The process is killed when its second call ends, so put() is never called. */
 static void pin_and_die(void)
 {
 	int own = emu_open();
@@ -199,7 +200,7 @@ static void pin_and_die(void)
 	_exit(2);
 }
 
-CASE(the_process_is_killed_at_the_nth)
+CASE(process_is_killed_at_nth_event)
 {
 	int status;
 	pid_t pid;

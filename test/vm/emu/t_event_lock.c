@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A lock that the callback takes, held around a call for which the callback may
- * have to wait. Lockdep, where a kernel has it, knows it for a mistake as well.
+ * A lock that the callback takes, held around a call which may have to wait for the
+ * callback: a deadlock. The emulator reports it as a breach; so does lockdep.
  */
 #include "thread.h"
 
@@ -16,7 +16,7 @@ SETUP(nodes_are_there)
 	EXPECT_NODES();
 }
 
-/* The pin of slot 0 has a mapping, for whose end its callback takes the lock. */
+/* The pin of slot 0 has a mapping; the callback takes the lock to unmap it. */
 static void one_pin_that_needs_the_lock(void)
 {
 	rules_watch(fd);
@@ -34,7 +34,7 @@ static void expect_that_it_waits(unsigned long cmd, unsigned int slot, int resul
 	EXPECT(callback(0).out_count == 1, "%u callbacks", callback(0).out_count);
 }
 
-CASE(a_lock_held_around_get_is_a_breach)
+CASE(lock_around_get_is_a_breach)
 {
 	one_pin_that_needs_the_lock();
 	CHECK_CASE();
@@ -43,7 +43,7 @@ CASE(a_lock_held_around_get_is_a_breach)
 	free_one();
 }
 
-CASE(a_lock_held_around_map_is_a_breach)
+CASE(lock_around_map_is_a_breach)
 {
 	one_pin_that_needs_the_lock();
 	CHECK_CASE();
@@ -53,8 +53,8 @@ CASE(a_lock_held_around_map_is_a_breach)
 	free_one();
 }
 
-/* Its callback cannot come before get_pages has had the GPU driver's lock. */
-CASE(a_lock_held_around_the_get_of_the_only_pin_that_needs_it_is_none)
+/* The callback of the new pin cannot run before get_pages has had the GPU driver's lock. */
+CASE(lock_around_first_get_is_allowed)
 {
 	rules_watch(fd);
 	one_block();
@@ -67,8 +67,8 @@ CASE(a_lock_held_around_the_get_of_the_only_pin_that_needs_it_is_none)
 	free_one();
 }
 
-/* It is refused, as it would wait for ever. */
-CASE(a_lock_held_around_put_is_a_breach)
+/* The put is refused, because it would wait forever. */
+CASE(lock_around_put_is_a_breach)
 {
 	one_pin_that_needs_the_lock();
 	CHECK_CASE();
@@ -78,8 +78,8 @@ CASE(a_lock_held_around_put_is_a_breach)
 	free_one();
 }
 
-/* The call does not wait for callbacks, so they may wait for it. */
-CASE(a_lock_held_around_unmap_is_none)
+/* The unmap does not wait for callbacks, so there is no deadlock. */
+CASE(lock_around_unmap_is_allowed)
 {
 	one_pin_that_needs_the_lock();
 	CHECK_CASE();
@@ -91,7 +91,7 @@ CASE(a_lock_held_around_unmap_is_none)
 	free_one();
 }
 
-CASE(a_callback_that_is_delayed_waits_for_nobody)
+CASE(delayed_callback_is_no_breach)
 {
 	one_pin_that_needs_the_lock();
 	CHECK_CASE();

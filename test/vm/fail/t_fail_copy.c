@@ -39,7 +39,7 @@ static int copy(int lsi, int fd, const struct peerpin_pin *dst, const struct pee
 	return lsi_copy(lsi, (struct end){ fd, dst->out_region, 0 }, (struct end){ fd, src->out_region, 0 }, SIZE);
 }
 
-/* Regions that no device has mapped yet; what was refused works at once. */
+/* The first copy maps the regions. After a failed copy, the same copy works at once. */
 static void each_first_copy(uint64_t to, uint64_t from)
 {
 	struct peerpin_pin dst, src;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What tells of regions, read when allocations fail one by one: debugfs, fdinfo, parameters */
+/* debugfs, fdinfo and module parameters, read while each allocation fails in turn */
 #include "fail.h"
 #include "test/vm/core/pin.h"
 
@@ -39,7 +39,7 @@ SETUP(everything_is_there)
 	lsi = lsi_open();
 	EXPECT(gpu >= 0 && fd >= 0 && lsi >= 0, "%d %d %d; type: emu/vm/run --kernel debug ...", gpu, fd, lsi);
 	EXPECT(!emu_alloc(gpu, GPU_A, BLOCK), "alloc");
-	/* DMA-API checks take more than seven mappings of a page for a leak. */
+	/* CONFIG_DMA_API_DEBUG takes more than seven mappings of a page for a leak. */
 	for (i = 0; i < MANY; i++)
 		EXPECT(!pin_at(fd, GPU_A + i / 10 * 65536, 65536, &p) && (i % 10 || !copy_within(p.out_region)), "pin");
 }

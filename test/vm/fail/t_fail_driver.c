@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The in-kernel API, as a driver uses it, when allocations fail one by one */
+/* The in-kernel API, as a driver uses it, while each allocation fails in turn */
 #include "fail.h"
 #include "test/vm/core/core.h"
 
@@ -13,7 +13,7 @@ enum {
 static char *host;
 static int driver;
 
-/* The calls of one file of the driver */
+/* Calls on the driver's file */
 static int attach(unsigned int peer)
 {
 	return core_do(driver, CORE_CHECK_ATTACH, peer);
@@ -39,7 +39,7 @@ CASE(peers)
 	}
 }
 
-CASE(peers_that_go)
+CASE(unregister_of_an_attached_peer)
 {
 	int ret;
 
@@ -63,7 +63,7 @@ static void each_pin(struct core_check what)
 		c = what;
 		FAIL(f, ret = core_call(driver, CORE_CHECK_PIN, &c));
 		EXPECT_PLAUSIBLE(f, ret);
-		/* -EFAULT may be the driver's own, which then has it */
+		/* -EFAULT may come from the driver's copy to user space; then the pin exists */
 		EXPECT(ret != -ENOMEM || core_gets_clean(), "allocation %u: left", f.nth);
 		close(driver);
 	}
@@ -96,7 +96,7 @@ CASE(regions_of_a_process)
 
 /* ---- attachments -------------------------------------------------------------------- */
 
-/* What could not be attached can be at once. */
+/* After a failed attach, the same attach works at once. */
 static void each_attach(struct core_check what, unsigned int peer)
 {
 	struct core_check c;
@@ -167,7 +167,7 @@ static void each_unpin(uint64_t addr)
 	EXPECT(!core_unregister(CORE_CHECK_CHIP), "unregister");
 }
 
-CASE(unpins_of_what_is_attached)
+CASE(unpin_of_attached_memory)
 {
 	each_unpin(GPU_A);
 	CHECK_CASE();
@@ -220,8 +220,8 @@ CASE(dma)
 	EXPECT(!core_unregister(0), "unregister");
 }
 
-/* Neither the drivers that are to stop nor who frees may be kept from it by a lack of memory. */
-CASE(memory_that_is_freed_under_dma)
+/* A failed allocation must not prevent the stop of the DMA or the free. */
+CASE(free_during_dma)
 {
 	int ret;
 
@@ -233,13 +233,13 @@ CASE(memory_that_is_freed_under_dma)
 		FAIL(f, ret = emu_free(gpu, GPU_A));
 		EXPECT_PLAUSIBLE(f, ret);
 		EXPECT(!ret || !emu_free(gpu, GPU_A), "free");
-		EXPECT(core_end(driver, 0) == -ENOENT, "allocation %u: it was not stopped", f.nth);
+		EXPECT(core_end(driver, 0) == -ENOENT, "allocation %u: the DMA was not stopped", f.nth);
 		close(driver);
 	}
 	EXPECT(!core_unregister(0) && !emu_alloc(gpu, GPU_A, LONG), "unregister");
 }
 
-CASE(close_in_the_middle)
+CASE(close_during_dma)
 {
 	int ret;
 
@@ -285,8 +285,8 @@ CASE(attachments_to_a_dmabuf)
 	each_attach_to_a_dmabuf("1");
 }
 
-/* Which tells its importers */
-CASE(a_dmabuf_that_ends)
+/* The dynamic dma-buf notifies its importers. */
+CASE(free_of_exported_memory)
 {
 	struct core_check c = { .length = BLOCK, .provider = PEERPIN_PROVIDER_DMABUF };
 	int ret;
@@ -316,7 +316,7 @@ static void *overstay(void *arg)
 	return NULL;
 }
 
-/* Whether the call came back only when the DMA had ended */
+/* Whether the free returned only after the end of the DMA */
 static bool free_awaits_overstay(struct fail *f)
 {
 	pthread_t thread;
@@ -336,8 +336,8 @@ static bool free_awaits_overstay(struct fail *f)
 	return waited;
 }
 
-/* Its exporter finds a fence, or is kept until the DMA is over where there is no memory for one. */
-CASE(a_dmabuf_that_ends_under_dma_that_overstays)
+/* The exporter gets a fence; without memory for a fence, it waits until the DMA ends. */
+CASE(free_of_exported_memory_under_dma)
 {
 	struct core_check c = { .length = BLOCK, .provider = PEERPIN_PROVIDER_DMABUF };
 	unsigned int waited = 0, left = 0;
@@ -356,11 +356,11 @@ CASE(a_dmabuf_that_ends_under_dma_that_overstays)
 		CHECK_CASE();
 		close(driver);
 	}
-	EXPECT(waited && left, "%u waited, %u were left a fence", waited, left);
+	EXPECT(waited && left, "%u frees waited, %u got a fence", waited, left);
 	EXPECT(!core_unregister(CORE_CHECK_CHIP), "unregister");
 }
 
-CASE(a_dmabuf_that_is_unpinned)
+CASE(unpin_of_a_dmabuf)
 {
 	struct core_check c = { .length = BLOCK, .provider = PEERPIN_PROVIDER_DMABUF };
 	int ret;

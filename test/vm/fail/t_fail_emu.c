@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* /dev/emugpu of either kind of GPU, whose allocations fail one by one: open, each command, mmap, close */
+/* /dev/emugpu of both kinds of GPU, while each allocation fails in turn: open, each command, mmap, close */
 #include "fail.h"
 
 #define VA (1ull << 33)
@@ -104,7 +104,7 @@ CASE(memory_without_an_address)
 	}
 }
 
-CASE(alloc_of_a_block_that_shows_memory)
+CASE(alloc_of_a_block_of_memory)
 {
 	uint32_t memory;
 	int ret;
@@ -118,7 +118,7 @@ CASE(alloc_of_a_block_that_shows_memory)
 	}
 }
 
-/* Numbers are given out one after the other: one that is left takes one. */
+/* Context numbers are sequential: a leaked context would take a number. */
 CASE(contexts)
 {
 	struct emugpu_context_new c, next;
@@ -188,8 +188,8 @@ CASE(copies)
 	each_copy(EMUGPU_FILL, VA, 7, 4);
 }
 
-/* The copy brings in the process's pages, which a lack of memory keeps out. */
-CASE(copies_to_pages_that_are_not_there_yet)
+/* The copy faults in the process's pages; that allocation may fail. */
+CASE(copies_to_unpopulated_pages)
 {
 	struct emugpu_copy copy = { .kind = EMUGPU_COPY_DTOH, .src = VA, .length = 65536 };
 	void *m;
@@ -206,7 +206,7 @@ CASE(copies_to_pages_that_are_not_there_yet)
 	EXPECT(!emu_free(gpu, VA), "free");
 }
 
-/* ---- what tests ask for ---------------------------------------------------------------- */
+/* ---- commands for tests ---------------------------------------------------------------- */
 
 static void each_test(struct emugpu_test test)
 {
@@ -261,16 +261,16 @@ CASE(tests_of_a_pci_device)
 	};
 
 	if (info.out_integrated)
-		SKIP("an integrated GPU has none");
+		SKIP("an integrated GPU is no PCI device");
 	each_test_of(all, sizeof(all) / sizeof(*all));
 }
 
-CASE(the_window_is_mapped_again)
+CASE(remap_of_the_cpu_window)
 {
 	int ret;
 
 	if (info.out_integrated)
-		SKIP("an integrated GPU has none");
+		SKIP("an integrated GPU has no CPU window");
 	FAIL_EACH(f) {
 		EXPECT(!emu_cpu_window(gpu, 0), "unmap");
 		FAIL(f, ret = emu_cpu_window(gpu, 1));
@@ -293,7 +293,7 @@ static void each_export(const char *dynamic)
 	int ret;
 
 	if (info.out_integrated)
-		SKIP("an integrated GPU has none");
+		SKIP("an integrated GPU exports no dma-bufs");
 	EXPECT(!module_set("emugpu/parameters/dmabuf_dynamic", dynamic) && !alloc(0), "alloc");
 	FAIL_EACH(f) {
 		FAIL(f, ret = export(&e));
@@ -317,7 +317,7 @@ CASE(close_of_a_dmabuf)
 	int ret;
 
 	if (info.out_integrated)
-		SKIP("an integrated GPU has none");
+		SKIP("an integrated GPU exports no dma-bufs");
 	FAIL_EACH(f) {
 		EXPECT(!alloc(0) && !export(&e) && !emu_free(gpu, VA), "export");
 		FAIL(f, ret = close(e.out_fd));
@@ -325,7 +325,7 @@ CASE(close_of_a_dmabuf)
 	}
 }
 
-/* A dma-buf, where there is p2pdma; host memory of an integrated GPU */
+/* The object to map: a dma-buf (with p2pdma=1), or host memory of an integrated GPU */
 static int map_what(struct emugpu_export *e, uint64_t *offset)
 {
 	e->out_fd = gpu;
@@ -390,7 +390,8 @@ CASE(faults_in_memory)
 		p = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, e.out_fd, offset);
 		EXPECT(p != MAP_FAILED, "mmap");
 		FAIL_ACCESS(f, p[0] = p[SIZE - 1] = f.nth);
-		EXPECT(p[0] == (char)f.nth && p[SIZE - 1] == (char)f.nth, "allocation %u: it is not there", f.nth);
+		EXPECT(p[0] == (char)f.nth && p[SIZE - 1] == (char)f.nth,
+		       "allocation %u: the memory lacks the written value", f.nth);
 		munmap((void *)p, SIZE);
 		unmap_what(&e);
 	}

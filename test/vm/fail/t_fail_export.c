@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* dma-bufs of regions and their importers, when allocations fail one by one */
+/* dma-bufs of regions and their importers, while each allocation fails in turn */
 #include "fail.h"
 #include "test/vm/dmabuf/export.h"
 
@@ -13,7 +13,7 @@ SETUP(nodes_are_there)
 	EXPECT(host != MAP_FAILED, "host memory");
 }
 
-/* What can be exported */
+/* Exportable memory */
 enum kind { GPU, LASTING, HOST, KINDS };
 
 static int pin_kind(int file, enum kind kind, struct peerpin_pin *p)
@@ -28,7 +28,7 @@ static int pin_kind(int file, enum kind kind, struct peerpin_pin *p)
 	}
 }
 
-/* Who cannot be told may have what lasts only. */
+/* Static importers can import non-revocable memory only. */
 static enum dmabuf_check_kind importer_of(enum kind kind)
 {
 	return kind == GPU ? DMABUF_CHECK_DYNAMIC : DMABUF_CHECK_STATIC;
@@ -92,7 +92,7 @@ static int make_step(enum step step, enum kind kind)
 	}
 }
 
-/* Dynamic importers alone pin, and of what may go no importer may. */
+/* Only dynamic importers pin, and revocable memory cannot be pinned. */
 static bool does(enum step step, enum kind kind)
 {
 	return kind == HOST || (step != PIN && step != UNPIN);
@@ -125,7 +125,7 @@ static void each_step(enum step failing, enum kind kind)
 			EXPECT(!step_as(step, kind), "step %d", step);
 		FAIL(f, ret = step_as(failing, kind));
 		EXPECT(fail_plausible(&f, ret) || (f.fired && ret == -EIO), "allocation %u: %d", f.nth, ret);
-		/* what was refused goes well now, and so does the rest */
+		/* the failed step and the remaining steps work now */
 		for (step = ret ? failing : failing + 1; step < STEPS; step++)
 			EXPECT(!step_as(step, kind), "allocation %u: step %d afterwards", f.nth, step);
 		close(file);
@@ -149,7 +149,7 @@ CASE(importers_of_gpu_memory)
 	each_step_of(GPU);
 }
 
-CASE(importers_of_gpu_memory_that_lasts)
+CASE(importers_of_non_revocable_gpu_memory)
 {
 	each_step_of(LASTING);
 }
@@ -159,7 +159,7 @@ CASE(importers_of_host_memory)
 	each_step_of(HOST);
 }
 
-/* ---- the region ends under them ------------------------------------------------------------ */
+/* ---- revocation during the import ------------------------------------------------------------ */
 
 static void each_unpin(enum kind kind, bool lets_go)
 {
@@ -178,7 +178,7 @@ static void each_unpin(enum kind kind, bool lets_go)
 	}
 }
 
-CASE(unpins_of_what_is_imported)
+CASE(unpin_of_imported_memory)
 {
 	each_unpin(GPU, true);
 	CHECK_CASE();
@@ -187,7 +187,7 @@ CASE(unpins_of_what_is_imported)
 	each_unpin(HOST, true);
 }
 
-CASE(memory_that_is_freed_under_its_importer)
+CASE(free_of_imported_memory)
 {
 	struct peerpin_pin p;
 	int file, ret;
@@ -229,7 +229,7 @@ static void each_step_with_the_gpu(enum step failing, bool dynamic)
 	EXPECT(!set_dynamic(false), "dynamic");
 }
 
-CASE(importers_of_the_gpu)
+CASE(importers_of_the_gpus_dmabuf)
 {
 	enum step step;
 
@@ -241,7 +241,7 @@ CASE(importers_of_the_gpu)
 	}
 }
 
-CASE(memory_of_the_gpu_that_is_freed)
+CASE(free_with_importers_of_gpus_dmabuf)
 {
 	int ret;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Registrations by the InfiniBand client, step by step, when allocations fail one by one */
+/* Registrations by the InfiniBand client, step by step, while each allocation fails in turn */
 #include "fail.h"
 #include "test/vm/ibpeer/ibpeer.h"
 
@@ -10,7 +10,7 @@ SETUP(everything_is_there)
 	EXPECT_CLEAN();
 }
 
-/* The core asks each client whose memory it is; one that cannot tell, for want of memory, says "not mine". */
+/* The core asks each client whether it owns the memory. A client whose allocation fails answers "no". */
 static bool plausible(struct fail *f, int ret)
 {
 	return fail_plausible(f, ret) || (f->fired && (ret == -ENXIO || ret == -EIO));
@@ -29,7 +29,7 @@ CASE(open_of_the_node)
 	}
 }
 
-/* ---- the life of one ---------------------------------------------------------------- */
+/* ---- the steps of a registration ---------------------------------------------------------------- */
 
 static unsigned int flags;
 
@@ -68,12 +68,12 @@ static void each_step_of(unsigned int core)
 	EXPECT(!emu_free(gpu, GPU_A), "free");
 }
 
-CASE(registrations_that_last)
+CASE(persistent_registrations)
 {
 	each_step_of(0);
 }
 
-/* Twice at once, so that the device is known already */
+/* A second registration, so that the device is known already */
 CASE(the_second_registration)
 {
 	int mr, other, ret;
@@ -91,14 +91,14 @@ CASE(the_second_registration)
 	EXPECT(!emu_free(gpu, GPU_A), "free");
 }
 
-/* ---- memory that goes ------------------------------------------------------------------- */
+/* ---- revocable memory ------------------------------------------------------------------- */
 
-CASE(the_other_kind_of_client)
+CASE(client_is_reloaded_as_revocable)
 {
 	EXPECT(!client_remove() && !client_load("persistent=0"), "%s", strerror(errno));
 }
 
-CASE(registrations_that_may_go)
+CASE(revocable_registrations)
 {
 	each_step_of(0);
 	CHECK_CASE();
@@ -121,7 +121,7 @@ static void each_free(unsigned int core)
 	}
 }
 
-CASE(memory_that_is_freed)
+CASE(free_of_registered_memory)
 {
 	each_free(0);
 	CHECK_CASE();
@@ -144,7 +144,7 @@ CASE(close_of_the_node)
 	EXPECT(!emu_free(gpu, GPU_A), "free");
 }
 
-CASE(the_client_goes)
+CASE(client_is_removed)
 {
 	EXPECT(!client_remove(), "%s", strerror(errno));
 	EXPECT_CLEAN();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Modules are loaded and removed when allocations fail one by one; of a load those of
- * the module's own init function, and so of binding its devices.
+ * Load and remove modules while each allocation fails in turn. During a load only the
+ * allocations below the module's init function fail, so also those of its probes.
  */
 #include <sys/stat.h>
 
@@ -11,7 +11,7 @@ struct module {
 	const char *name, *file, *parameters;
 };
 
-/* Each needs those before it; the providers' init functions take nothing that their removal does not. */
+/* Each module needs the ones before it. The providers' init functions allocate nothing that removal lacks. */
 static const struct module discrete[] = {
 	{ "emugpu", "emu/emugpu.ko", "" },
 	{ "peerpin", "kmod/peerpin.ko", "" },
@@ -23,7 +23,7 @@ static const struct module with_pages[] = {
 	{ "emugpu", "emu/emugpu.ko", "p2pdma=1" },
 };
 
-/* The GPU of a Tegra needs no device, so that any machine can have it; little memory, which it takes piece by piece. */
+/* The emulated Tegra GPU needs no PCI device. It allocates its memory piece by piece, hence a small size. */
 static const struct module integrated[] = {
 	{ "emugpu_tegra", "emu/emugpu_tegra.ko", "vram_mib=2" },
 	{ "peerpin", "kmod/peerpin.ko", "" },
@@ -42,15 +42,15 @@ static const struct module judges[] = {
 
 enum { FIRST, SECOND, THIRD, FOURTH };
 
-/* Of the one whose load or removal fails, from memory: reading the file would be the most of a load. */
+/* The image of the tested module in memory: without it, most allocations would be of the file read. */
 static void *image;
 static size_t image_size;
 
-/* ---- whose allocations count ------------------------------------------------------ */
+/* ---- which allocations fail ------------------------------------------------------ */
 
 static const struct text everything = { 0, ULONG_MAX };
 
-/* Only what is called from there */
+/* Fail only allocations called from @text. */
 static void count_below(struct text text)
 {
 	fail_bound("require-start", text.start);
@@ -83,7 +83,7 @@ static int load(const struct module *module)
 	return syscall(SYS_init_module, image, image_size, module->parameters) ? -errno : 0;
 }
 
-/* Those before it, and its image */
+/* Load the modules before @which, and read the image of @which. */
 static void prepare(const struct module *modules, int which)
 {
 	int i;
@@ -112,8 +112,8 @@ CASE(nothing_is_loaded)
 /* ---- loading ---------------------------------------------------------------------- */
 
 /*
- * The kernel says -EINVAL of a driver for whose directory it has no memory. Why an
- * InfiniBand core takes no client it does not say: to its client the name is in use.
+ * The kernel returns -EINVAL for a driver without memory for its sysfs directory. The
+ * InfiniBand core gives no reason for refusing a client; peerpin_ibpeer returns -EBUSY.
  */
 static bool load_plausible(struct fail *f, int err)
 {
@@ -149,7 +149,7 @@ CASE(loading_the_emulator)
 	each_load(discrete, FIRST);
 }
 
-/* x86 warns where it has no memory for the map of new memory. */
+/* x86 warns if arch_add_memory() has no memory. */
 CASE(loading_the_emulator_with_pages)
 {
 	fail_spare("arch_add_memory");
@@ -162,7 +162,7 @@ CASE(loading_the_integrated_emulator)
 	each_load(integrated, FIRST);
 }
 
-/* The kernel keeps the name of a cache for whose directory it has no memory. */
+/* If the sysfs directory of a slab cache fails, the kernel leaks the name. */
 CASE(loading_the_core)
 {
 	fail_spare("sysfs_slab_add");
@@ -170,11 +170,11 @@ CASE(loading_the_core)
 	fail_spare_books();
 }
 
-/* Where failures last, part of an interrupt's directory in /proc is missing, of which the kernel warns as that goes. */
-CASE(loading_the_sample)
+/* With lasting failures an interrupt's /proc directory is incomplete, and its removal warns. */
+CASE(load_of_the_sample_driver)
 {
 	if (fail_lasting >= 0)
-		SKIP("the kernel warns of an interrupt for whose directory it had no memory");
+		SKIP("the kernel warns on removal of an incomplete /proc directory of an interrupt");
 	each_load(discrete, FOURTH);
 }
 
@@ -183,7 +183,7 @@ CASE(loading_the_verbs_client)
 	each_load(verbs, THIRD);
 }
 
-/* Its probes take seconds each time, and the kernel warns where it has no memory for what calls one. */
+/* The judge's kprobes take seconds per load, and the kernel warns if a kprobe has no memory. */
 CASE(loading_the_judge)
 {
 	each_load_below("match_records", judges, FIRST);
@@ -227,7 +227,7 @@ CASE(removing_the_provider)
 	each_removal(discrete, THIRD);
 }
 
-CASE(removing_the_provider_of_an_integrated_gpu)
+CASE(removal_of_the_tegra_provider)
 {
 	each_removal(integrated, THIRD);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The calls of nv-p2p.h, when allocations fail one by one */
+/* The calls of nv-p2p.h, while each allocation fails in turn */
 #include "fail.h"
 #include "test/vm/emu/p2p.h"
 
@@ -72,7 +72,7 @@ CASE(put_pages_persistent)
 	}
 }
 
-/* Of a device behind an IOMMU, each page has an entry there. */
+/* With an IOMMU, each page needs an IOMMU entry. */
 CASE(dma_map_pages)
 {
 	int ret;
@@ -101,8 +101,8 @@ CASE(dma_unmap_pages)
 	EXPECT(!put(0), "put");
 }
 
-/* The callback takes what is mapped, and the table. */
-CASE(memory_that_is_taken)
+/* The callback unmaps the DMA mapping and frees the table. */
+CASE(free_of_pinned_memory)
 {
 	int ret;
 
@@ -116,8 +116,8 @@ CASE(memory_that_is_taken)
 	}
 }
 
-/* As before, watched for devices that go on writing: which costs memory, and is left when there is none. */
-CASE(memory_that_is_taken_and_watched)
+/* As before, with the guard against writes after the free; the guard needs memory, and is skipped without. */
+CASE(free_of_guarded_memory)
 {
 	int ret;
 
@@ -131,8 +131,8 @@ CASE(memory_that_is_taken_and_watched)
 	EXPECT(!emu_guard(fd, 0), "guard");
 }
 
-/* What live pins hold is set aside: all of it, or nothing. */
-CASE(memory_that_is_hidden)
+/* A stash sets the contents of pinned memory aside: all of it, or nothing. */
+CASE(stash_of_pinned_memory)
 {
 	static unsigned char before[BLOCK], now[BLOCK];
 	unsigned int changed;
@@ -143,16 +143,16 @@ CASE(memory_that_is_hidden)
 	FAIL_EACH(f) {
 		FAIL(f, ret = emu_stash(fd, 1, &changed));
 		EXPECT_PLAUSIBLE(f, ret);
-		/* -EFAULT: it is done, or not begun */
+		/* -EFAULT: the stash is complete, or not begun */
 		ret = ret && ret != -EFAULT ? 0 : emu_stash(fd, 0, &changed);
 		EXPECT(!ret || ret == -ENOENT, "allocation %u: %d", f.nth, ret);
 		EXPECT(!emu_read(fd, now, VA, BLOCK), "read");
-		EXPECT(!memcmp(now, before, BLOCK), "allocation %u: it has changed", f.nth);
+		EXPECT(!memcmp(now, before, BLOCK), "allocation %u: the contents changed", f.nth);
 	}
 	EXPECT(!put(0) && !emu_free(fd, VA), "free");
 }
 
-CASE(a_dying_process)
+CASE(close_of_pinned_memorys_owner)
 {
 	int ret, client;
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* /dev/peerpin, whose allocations fail one by one: open, every kind of pin, query, unpin, close */
+/* /dev/peerpin, while each allocation fails in turn: open, every kind of pin, query, unpin, close */
 #include "fail.h"
 #include "test/vm/core/pin.h"
 
 enum {
 	BLOCK = 2 << 20,
-	LONG = 16 << 20,	/* its lists take more than one page */
+	LONG = 16 << 20,	/* its page lists need more than a page */
 };
 
 static int gpu;
@@ -18,7 +18,7 @@ static int export_block(uint64_t va)
 	return emu_call(gpu, EMUGPU_IOC_EXPORT, &e) ?: e.out_fd;
 }
 
-/* What the file says it has; -1: it does not say */
+/* Number of regions in the file's fdinfo; -1 if fdinfo does not say */
 static int regions_of(int fd)
 {
 	char path[48], text[4096], *p;
@@ -62,7 +62,7 @@ static int pin(int fd, const struct peerpin_pin *want, struct peerpin_pin *p)
 	return ioctl(fd, PEERPIN_IOC_PIN, p) ? -errno : 0;
 }
 
-/* A pin that was refused says why, has left no region, and another may be had at once, in its place. */
+/* A failed pin has a reason, leaves no region, and the next pin gets its region id. */
 static void after_pin(struct fail *f, int fd, int ret, const struct peerpin_pin *want, struct peerpin_pin *p)
 {
 	EXPECT(regions_of(fd) == !ret, "allocation %u: %d regions after %d", f->nth, regions_of(fd), ret);
@@ -99,7 +99,7 @@ CASE(pin_of_gpu_memory_by_its_provider)
 	each_pin((struct peerpin_pin){ .addr = GPU_A, .length = BLOCK, .provider = PEERPIN_PROVIDER_NV });
 }
 
-CASE(pin_that_lasts)
+CASE(persistent_pin)
 {
 	each_pin((struct peerpin_pin){ .addr = GPU_A, .length = BLOCK, .flags = PEERPIN_PIN_PERSISTENT });
 }
@@ -115,7 +115,7 @@ CASE(pin_by_tokens)
 	emu_drop(gpu, context.out_context);
 }
 
-/* What watches a process's memory the kernel allocates once for it. */
+/* The kernel allocates the MMU notifier structure once per process. */
 CASE(the_first_pin_of_host_memory)
 {
 	struct peerpin_pin p;
@@ -140,8 +140,8 @@ CASE(pin_of_host_memory_by_its_provider)
 	each_pin((struct peerpin_pin){ .addr = (uintptr_t)host, .length = BLOCK, .provider = PEERPIN_PROVIDER_HOST });
 }
 
-/* Then the pages are brought in by the pin. */
-CASE(pin_of_host_memory_that_is_not_there_yet)
+/* The pin faults the pages in. */
+CASE(pin_of_unpopulated_host_memory)
 {
 	struct peerpin_pin want = { .size = sizeof(want), .length = 64 << 10, .provider = PEERPIN_PROVIDER_HOST }, p;
 	int fd, ret;
@@ -169,8 +169,8 @@ CASE(pin_of_a_dmabuf)
 	close(dmabuf);
 }
 
-/* What is nobody's stays that, and what is refused for another reason is. */
-CASE(pin_of_what_is_nobodys)
+/* A range without memory is -EINVAL, also when allocations fail. */
+CASE(pin_of_unmapped_range)
 {
 	struct peerpin_pin p;
 	int fd, ret;
@@ -184,7 +184,7 @@ CASE(pin_of_what_is_nobodys)
 	}
 }
 
-/* Tables of a file and of all grow by and by. */
+/* The tables of regions grow with the number of pins. */
 CASE(the_hundredth_pin)
 {
 	struct peerpin_pin p;
@@ -228,7 +228,7 @@ static int copy_within(int fd, uint32_t region)
 	return ret;
 }
 
-/* A region with all that can be made of one: mapped by a device, exported, seen by the CPU */
+/* Pin, and use the region in every way: DMA mapping, export, CPU mapping. */
 static int pin_and_use(int fd, uint64_t addr, struct peerpin_pin *p)
 {
 	struct peerpin_export e = { .size = sizeof(e), .length = BLOCK };
@@ -295,9 +295,9 @@ CASE(close_with_host_memory)
 	each_close((uintptr_t)host);
 }
 
-/* ---- the memory goes ------------------------------------------------------------------- */
+/* ---- free and munmap ------------------------------------------------------------------- */
 
-CASE(free_of_what_is_pinned)
+CASE(free_of_pinned_memory)
 {
 	struct peerpin_pin p;
 	int fd, ret;
@@ -313,7 +313,7 @@ CASE(free_of_what_is_pinned)
 	}
 }
 
-CASE(unmap_of_what_is_pinned)
+CASE(munmap_of_pinned_memory)
 {
 	struct peerpin_pin p;
 	int fd, ret;

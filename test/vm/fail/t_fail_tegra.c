@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Memory of an integrated GPU, when allocations fail one by one: the calls of Tegra's nv-p2p.h, and its provider */
+/* Memory of an integrated GPU, while each allocation fails in turn: Tegra's nv-p2p.h, and the Tegra provider */
 #include "fail.h"
 #include "test/vm/core/pin.h"
 #include "test/vm/tegra/tegra.h"
@@ -11,9 +11,9 @@ SETUP(nodes_are_there)
 	EXPECT(!alloc_host(VA, BLOCK), "alloc");
 }
 
-/* ---- the vendor's calls ---------------------------------------------------------------- */
+/* ---- calls of NVIDIA's driver ---------------------------------------------------------------- */
 
-/* The answer may be what fails: then it is done all the same. */
+/* The copy of the result may fail; then the call has taken effect. */
 static bool pinned(void)
 {
 	return counts().counts.out_pins;
@@ -57,7 +57,7 @@ CASE(dma_map_pages)
 	EXPECT(!put(0), "put");
 }
 
-CASE(memory_that_is_taken)
+CASE(free_of_memory_pinned_by_driver)
 {
 	int ret;
 
@@ -86,7 +86,7 @@ static void each_pin(unsigned int provider)
 		EXPECT(ret != -ENOMEM || p.out_reason == PEERPIN_REASON_NO_MEMORY, "allocation %u: reason %u", f.nth,
 		       p.out_reason);
 		EXPECT(!pin_by(file, VA, BLOCK, provider, &p), "allocation %u: afterwards", f.nth);
-		EXPECT(p.out_region == !ret, "allocation %u: the next is %u", f.nth, p.out_region);
+		EXPECT(p.out_region == !ret, "allocation %u: the next region is %u", f.nth, p.out_region);
 		close(file);
 	}
 }
@@ -98,7 +98,7 @@ CASE(pin_of_its_memory)
 	each_pin(PEERPIN_PROVIDER_TEGRA);
 }
 
-/* All that can be made of a region */
+/* Pin, copy and export */
 static int pin_and_use(int file, struct peerpin_pin *p)
 {
 	struct peerpin_export e = { .size = sizeof(e), .length = BLOCK };
@@ -143,7 +143,7 @@ CASE(copy_and_export_of_its_memory)
 	}
 }
 
-CASE(memory_that_is_freed)
+CASE(free_of_its_pinned_memory)
 {
 	struct peerpin_pin p;
 	int file, ret;
@@ -173,7 +173,7 @@ CASE(close_with_its_memory)
 	}
 }
 
-/* Views are cached as the process's own mapping is, where it has one. */
+/* A view has the cache type of the process's own mapping, if there is one. */
 static volatile char *view_of(int file, uint32_t region)
 {
 	return mmap(NULL, BLOCK, PROT_READ, MAP_SHARED, file, PEERPIN_MMAP_OFFSET(region));

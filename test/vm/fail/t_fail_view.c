@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a process maps of /dev/peerpin, when allocations fail one by one: mmap, faults, what moves it, munmap */
+/* CPU mappings of /dev/peerpin, while each allocation fails in turn: mmap, faults, mremap, munmap */
 #include "fail.h"
 #include "test/vm/core/pin.h"
 
@@ -50,7 +50,7 @@ CASE(mmap_of_the_revocation_page)
 	}
 }
 
-/* A fault that finds no memory is made again by the kernel. */
+/* The kernel retries a fault that finds no memory. */
 CASE(faults_in_the_revocation_page)
 {
 	volatile const uint32_t *words;
@@ -94,7 +94,7 @@ CASE(mmap_of_gpu_memory)
 	each_mmap(GPU_A, 0);
 }
 
-CASE(mmap_of_gpu_memory_that_lasts)
+CASE(mmap_of_persistent_gpu_memory)
 {
 	each_mmap(GPU_A, PEERPIN_PIN_PERSISTENT);
 }
@@ -116,7 +116,8 @@ static void each_fault(uint64_t addr)
 		view = map(fd, PEERPIN_MMAP_OFFSET(p.out_region), SIZE, PROT_READ | PROT_WRITE);
 		EXPECT(view != MAP_FAILED, "mmap");
 		FAIL_ACCESS(f, view[0] = view[SIZE - PAGE] = f.nth);
-		EXPECT(view[0] == (char)f.nth && view[SIZE - PAGE] == (char)f.nth, "allocation %u: not there", f.nth);
+		EXPECT(view[0] == (char)f.nth && view[SIZE - PAGE] == (char)f.nth,
+		       "allocation %u: the memory lacks the written value", f.nth);
 		EXPECT(!unpin(fd, p.out_region), "allocation %u: unpin", f.nth);
 		munmap((void *)view, SIZE);
 		close(fd);
@@ -133,7 +134,7 @@ CASE(faults_in_host_memory)
 	each_fault((uintptr_t)host);
 }
 
-/* ---- what becomes of views -------------------------------------------------------------- */
+/* ---- changes of views -------------------------------------------------------------- */
 
 static volatile char *view_new(int fd, struct peerpin_pin *p)
 {
@@ -146,7 +147,7 @@ static volatile char *view_new(int fd, struct peerpin_pin *p)
 	return view;
 }
 
-CASE(munmap_of_its_middle)
+CASE(munmap_of_a_views_middle)
 {
 	volatile char *view;
 	struct peerpin_pin p;
@@ -168,7 +169,7 @@ static int move(void *view, void *to)
 	return mremap(view, SIZE, SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, to) == MAP_FAILED ? -errno : 0;
 }
 
-CASE(mremap_of_it)
+CASE(mremap_of_a_view)
 {
 	volatile char *view;
 	struct peerpin_pin p;
@@ -189,7 +190,7 @@ CASE(mremap_of_it)
 	}
 }
 
-CASE(unpin_of_what_is_seen)
+CASE(unpin_of_a_viewed_region)
 {
 	volatile char *view;
 	struct peerpin_pin p;
@@ -206,7 +207,7 @@ CASE(unpin_of_what_is_seen)
 	}
 }
 
-CASE(the_file_goes_with_its_view)
+CASE(munmap_after_close_of_file)
 {
 	volatile char *view;
 	struct peerpin_pin p;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* libgdrapi on peerpin.ko: what is pinned and mapped, what is refused, and that bytes arrive */
+/* libgdrapi on peerpin.ko: pins, mappings, copies, and refused calls */
 #include "gdr.h"
 #include "test/vm/security/user.h"
 
@@ -39,7 +39,7 @@ static void check_page(unsigned int page, const gdr_info_t *info, const struct m
 	bytes[page * PAGE + 1] = page;
 }
 
-CASE(any_page_is_mapped_where_it_is_said_to_be)
+CASE(any_page_is_mapped_as_reported)
 {
 	struct mapped m;
 	gdr_info_t info;
@@ -57,10 +57,10 @@ CASE(any_page_is_mapped_where_it_is_said_to_be)
 		EXPECT(!gdr_put(&m), "page %u: put", page);
 	}
 	OK(cuMemcpyDtoH(seen, mem, SIZE));
-	EXPECT(!memcmp(seen, bytes, SIZE), "the GPU sees other bytes");
+	EXPECT(!memcmp(seen, bytes, SIZE), "the GPU does not see the CPU's writes");
 }
 
-CASE(a_mapping_reaches_to_the_end_of_the_gpus_page)
+CASE(mapping_ends_with_the_gpu_page)
 {
 	void *view;
 	gdr_info_t info;
@@ -70,19 +70,19 @@ CASE(a_mapping_reaches_to_the_end_of_the_gpus_page)
 	EXPECT(!gdr_get_info(g, mh, &info), "info");
 	EXPECT(info.mapped_size == GPU_PAGE - 3 * PAGE && info.page_size == GPU_PAGE && !info.mapped, "%lu of %u",
 	       info.mapped_size, info.page_size);
-	EXPECT(gdr_map(g, mh, &view, info.mapped_size + 1) == EINVAL, "more is mapped");
+	EXPECT(gdr_map(g, mh, &view, info.mapped_size + 1) == EINVAL, "more than mapped_size is mapped");
 	EXPECT(!gdr_map(g, mh, &view, info.mapped_size), "map");
 	EXPECT(!view_touch((unsigned char *)view + info.mapped_size - 1), "its last byte");
 	EXPECT(!gdr_unpin_buffer(g, mh), "unpin");
 }
 
-CASE(addresses_within_a_page_are_pinned_but_not_mapped)
+CASE(unaligned_address_pins_without_mapping)
 {
 	gdr_mh_t mh;
 	void *view;
 
 	EXPECT(!gdr_pin_buffer(g, mem + 512, GPU_PAGE, 0, 0, &mh), "pin");
-	EXPECT(gdr_map(g, mh, &view, PAGE) == EINVAL, "it is mapped");
+	EXPECT(gdr_map(g, mh, &view, PAGE) == EINVAL, "an unaligned address is mapped");
 	EXPECT(!gdr_unpin_buffer(g, mh), "unpin");
 }
 
@@ -94,11 +94,11 @@ static void check_copies(const struct mapped *m, size_t at, size_t from, size_t 
 	OK(gdr_fill(mem, 0, SIZE));
 	EXPECT(!gdr_copy_to_mapping(m->mh, m->view + at, bytes + from, n), "to");
 	OK(cuMemcpyDtoH(seen, mem, SIZE));
-	EXPECT(!memcmp(seen + at, bytes + from, n), "to %zu from %zu, %zu bytes: the GPU has others", at, from, n);
+	EXPECT(!memcmp(seen + at, bytes + from, n), "to %zu from %zu, %zu bytes: the GPU has other bytes", at, from, n);
 	EXPECT((!at || !seen[at - 1]) && !seen[at + n], "to %zu, %zu bytes: more was written", at, n);
 	memset(seen, 0, SIZE);
 	EXPECT(!gdr_copy_from_mapping(m->mh, seen + from, m->view + at, n), "from");
-	EXPECT(!memcmp(seen + from, bytes + from, n), "from %zu to %zu, %zu bytes: others", at, from, n);
+	EXPECT(!memcmp(seen + from, bytes + from, n), "from %zu to %zu, %zu bytes: other bytes", at, from, n);
 	EXPECT((!from || !seen[from - 1]) && !seen[from + n], "from %zu, %zu bytes: more was read", at, n);
 }
 
@@ -118,13 +118,13 @@ CASE(copies_arrive_at_any_alignment)
 		check_copies(&m, 2 * PAGE - i * 7, i, sizes[i]);
 		CHECK_CASE();
 	}
-	EXPECT(!gdr_copy_to_mapping(m.mh, m.view, bytes, 0), "nothing");
+	EXPECT(!gdr_copy_to_mapping(m.mh, m.view, bytes, 0), "copy of 0 bytes");
 	EXPECT(!gdr_put(&m), "put");
-	EXPECT(gdr_copy_to_mapping(m.mh, m.view, bytes, 1) == EINVAL, "an ended mapping is copied to");
-	EXPECT(gdr_copy_from_mapping(m.mh, seen, m.view, 1) == EINVAL, "an ended mapping is copied from");
+	EXPECT(gdr_copy_to_mapping(m.mh, m.view, bytes, 1) == EINVAL, "copy to an ended mapping");
+	EXPECT(gdr_copy_from_mapping(m.mh, seen, m.view, 1) == EINVAL, "copy from an ended mapping");
 }
 
-/* ---- what is refused ---------------------------------------------------------------- */
+/* ---- refused calls ---------------------------------------------------------------- */
 
 CASE(other_memory_is_refused)
 {
@@ -134,10 +134,10 @@ CASE(other_memory_is_refused)
 
 	EXPECT(host != MAP_FAILED, "mmap");
 	EXPECT(gdr_pin_buffer(g, (uintptr_t)host, GPU_PAGE, 0, 0, &mh) == EINVAL, "host memory");
-	EXPECT(gdr_pin_buffer(g, 1ul << 46, GPU_PAGE, 0, 0, &mh) == EINVAL, "nobody's memory");
-	EXPECT(gdr_pin_buffer(g, mem, 1ul << 40, 0, 0, &mh) == EINVAL, "more than there is");
-	EXPECT(gdr_pin_buffer(g, mem, 0, 0, 0, &mh) == EINVAL, "nothing");
-	EXPECT(gdr_pin_buffer(g, mem, SIZE_MAX, 0, 0, &mh) == EINVAL, "past the end of the world");
+	EXPECT(gdr_pin_buffer(g, 1ul << 46, GPU_PAGE, 0, 0, &mh) == EINVAL, "unmapped address");
+	EXPECT(gdr_pin_buffer(g, mem, 1ul << 40, 0, 0, &mh) == EINVAL, "more than the allocation");
+	EXPECT(gdr_pin_buffer(g, mem, 0, 0, 0, &mh) == EINVAL, "0 bytes");
+	EXPECT(gdr_pin_buffer(g, mem, SIZE_MAX, 0, 0, &mh) == EINVAL, "range past the end of the address space");
 	EXPECT(gdr_pin_buffer_v2(g, mem, SIZE, GDR_PIN_FLAG_FORCE_PCIE, &mh) == EINVAL, "forced to PCIe");
 	OK(cuMemAllocManaged(&managed, GPU_PAGE, CU_MEM_ATTACH_GLOBAL));
 	EXPECT(gdr_pin_buffer(g, managed, GPU_PAGE, 0, 0, &mh) == EINVAL, "managed memory");
@@ -158,7 +158,7 @@ CASE(no_room_in_bar1_is_enomem)
 	EXPECT(!gdr_pin_buffer(g, mem, SIZE, 0, 0, &mh) && !gdr_unpin_buffer(g, mh), "not pinned afterwards");
 }
 
-CASE(only_the_type_that_it_has_is_mapped)
+CASE(only_write_combined_mapping_is_allowed)
 {
 	gdr_mh_t mh;
 	void *view;
@@ -181,17 +181,17 @@ static int pin_with(unsigned long long p2p, unsigned int va_space)
 	return ret ? ret : gdr_unpin_buffer(g, mh);
 }
 
-CASE(tokens_have_to_be_those_of_the_memory)
+CASE(wrong_tokens_are_EINVAL)
 {
 	CUDA_POINTER_ATTRIBUTE_P2P_TOKENS tokens;
 
 	OK(cuPointerGetAttribute(&tokens, CU_POINTER_ATTRIBUTE_P2P_TOKENS, mem));
 	EXPECT(tokens.p2pToken, "no tokens");
-	EXPECT(!pin_with(tokens.p2pToken, tokens.vaSpaceToken), "the right ones are refused");
-	EXPECT(pin_with(tokens.p2pToken + 1, tokens.vaSpaceToken) == EINVAL, "wrong ones are taken");
+	EXPECT(!pin_with(tokens.p2pToken, tokens.vaSpaceToken), "the right tokens are refused");
+	EXPECT(pin_with(tokens.p2pToken + 1, tokens.vaSpaceToken) == EINVAL, "wrong tokens are accepted");
 }
 
-/* In the child there is memory at the same address, which is not what the tokens are for. */
+/* The child has memory at the same address; the tokens are for the parent's memory. */
 static int pins_its_own(void *arg)
 {
 	CUDA_POINTER_ATTRIBUTE_P2P_TOKENS *tokens = arg;
@@ -211,7 +211,7 @@ static int pins_its_own(void *arg)
 	return strcmp((char *)m.view, "child") ? 5 : 0;
 }
 
-CASE(anothers_tokens_do_not_give_its_memory)
+CASE(tokens_of_another_process_are_useless)
 {
 	CUDA_POINTER_ATTRIBUTE_P2P_TOKENS tokens;
 	int status;
@@ -222,7 +222,7 @@ CASE(anothers_tokens_do_not_give_its_memory)
 	EXPECT(!status, "status %#x", status);
 }
 
-/* The kernel takes none of him, so that they cannot be looked at. */
+/* The kernel refuses tokens from a user without privileges, so libgdrapi does not pass them on. */
 static void pins_with_tokens(void)
 {
 	gdr_t own = gdr_open();
@@ -230,11 +230,11 @@ static void pins_with_tokens(void)
 
 	gpu = emu_open();
 	EXPECT(own && !emu_alloc(gpu, mem, BLOCK), "%s", strerror(errno));
-	EXPECT(!gdr_pin_buffer(own, mem, GPU_PAGE, 1, 0xfe00, &mh), "they are not ignored");
+	EXPECT(!gdr_pin_buffer(own, mem, GPU_PAGE, 1, 0xfe00, &mh), "the tokens are not ignored");
 	EXPECT(!gdr_unpin_buffer(own, mh), "unpin");
 }
 
-CASE(tokens_of_an_ordinary_user_are_ignored)
+CASE(tokens_of_ordinary_user_are_ignored)
 {
 	AS_USER(ALICE, pins_with_tokens);
 }
