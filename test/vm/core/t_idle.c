@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Nothing here polls: a process that has used the GPU, and the machine under it, come to rest. */
+/* Nothing polls: a process that has used the GPU, and the VM, become idle. */
 #include <cuda.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -12,13 +12,13 @@
 enum {
 	SECONDS = 3,
 	WAKEUPS_MAX = 2,	/* this thread's own sleep */
-	MACHINE_TICKS_MAX = 15,	/* of 100 a second and processor */
-	SWITCHES_MAX = 150,	/* what looks every 10 ms makes 600 */
+	MACHINE_TICKS_MAX = 15,	/* 100 ticks per second and CPU */
+	SWITCHES_MAX = 150,	/* a poll every 10 ms makes 600 */
 };
 
 /*
- * How often any thread has gone to sleep. Processor time would say less: on an
- * emulated machine it counts while another process has the real processor.
+ * Voluntary context switches of all threads. CPU time would say less: in an emulated
+ * VM it counts while another process has the physical CPU.
  */
 static long sleeps(void)
 {
@@ -28,7 +28,7 @@ static long sleeps(void)
 	return use.ru_nvcsw;
 }
 
-/* Ticks of all processors that were neither idle nor waiting */
+/* Ticks of all CPUs that were neither idle nor in I/O wait */
 static long busy_ticks(void)
 {
 	unsigned long user, nice, system, idle, wait, irq, softirq;
@@ -41,7 +41,7 @@ static long busy_ticks(void)
 	return n == 7 ? (long)(user + nice + system + irq + softirq) : -1;
 }
 
-/* How often any processor has gone from one thread to another, the kernel's included */
+/* Context switches of all CPUs, kernel threads included */
 static long switches(void)
 {
 	FILE *f = fopen("/proc/stat", "re");
@@ -55,7 +55,7 @@ static long switches(void)
 	return n;
 }
 
-/* Leaves a context with a worker that has had something to do, and memory that is pinned */
+/* Leave a context whose worker thread has run, and a pin */
 static void use_the_gpu(void)
 {
 	int fd = pin_open();
@@ -70,7 +70,7 @@ static void use_the_gpu(void)
 	EXPECT(!pin_at(fd, a, 1 << 20, &pin), "pin");
 }
 
-CASE(at_rest)
+CASE(idle_process_does_not_poll)
 {
 	long process, machine, others;
 
@@ -87,8 +87,8 @@ CASE(at_rest)
 	others = switches() - others;
 	printf("# %ld sleeps, %ld ticks, %ld switches in %d s\n", process, machine, others, SECONDS);
 	EXPECT(process <= WAKEUPS_MAX, "the process went to sleep %ld times in %d s", process, SECONDS);
-	EXPECT(machine < MACHINE_TICKS_MAX, "the machine: %ld ticks in %d s", machine, SECONDS);
-	EXPECT(others < SWITCHES_MAX, "the machine: %ld switches in %d s", others, SECONDS);
+	EXPECT(machine < MACHINE_TICKS_MAX, "the VM: %ld busy ticks in %d s", machine, SECONDS);
+	EXPECT(others < SWITCHES_MAX, "the VM: %ld context switches in %d s", others, SECONDS);
 }
 
 VMTEST_MAIN

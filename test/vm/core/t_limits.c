@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a process may pin, and all of them together: refused beyond it, given back whole */
+/* Limits of a process and of all processes: pins beyond are refused, all bytes are returned */
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -29,7 +29,7 @@ struct account {
 	long long bytes, regions;
 };
 
-/* Of a process, or 0: of all, which has no regions. Bytes -1: there is none */
+/* Account of process @pid, or of all processes (0, without regions); bytes -1 if not found */
 static struct account account_of(int pid)
 {
 	struct account a = { -1, -1 };
@@ -73,7 +73,7 @@ SETUP(everything_is_there)
 	EXPECT(have(0, 0), "%lld %lld", account_of(getpid()).bytes, account_of(getpid()).regions);
 }
 
-/* What is counted are the bytes of the region, not those asked for. */
+/* The bytes of the region count, not the requested length. */
 CASE(pinned_bytes_are_counted)
 {
 	struct peerpin_pin a, b;
@@ -97,7 +97,7 @@ static bool refused(uint64_t addr, uint64_t length, unsigned int reason, uint64_
 	return false;
 }
 
-CASE(bytes_of_a_process)
+CASE(process_bytes_are_limited)
 {
 	struct peerpin_pin a, b;
 
@@ -113,7 +113,7 @@ CASE(bytes_of_a_process)
 	EXPECT(set(PROCESS, 0), "parameter");
 }
 
-CASE(bytes_of_all)
+CASE(total_bytes_are_limited)
 {
 	struct peerpin_pin a;
 
@@ -125,8 +125,8 @@ CASE(bytes_of_all)
 	EXPECT(set(TOTAL, 0), "parameter");
 }
 
-/* Whose memory it is is found out by asking; and one page of a GPU is too much here. */
-CASE(the_limit_is_that_of_the_memorys_owner)
+/* The core finds the provider by trial; one GPU page exceeds this limit. */
+CASE(limit_counts_the_providers_pages)
 {
 	struct peerpin_pin first, p;
 
@@ -141,7 +141,7 @@ CASE(the_limit_is_that_of_the_memorys_owner)
 	EXPECT(have(0, 0) && set(PROCESS, 0), "parameter");
 }
 
-CASE(regions_of_a_process)
+CASE(process_regions_are_limited)
 {
 	struct peerpin_pin a, b, c;
 
@@ -154,8 +154,8 @@ CASE(regions_of_a_process)
 	EXPECT(set(REGIONS, 0), "parameter");
 }
 
-/* Below what is pinned already: nothing more, and no harm. */
-CASE(a_limit_lowered_meanwhile)
+/* A limit below the pinned bytes refuses new pins and keeps the old ones. */
+CASE(limit_below_usage_refuses_new_pins)
 {
 	struct peerpin_pin a;
 
@@ -168,8 +168,8 @@ CASE(a_limit_lowered_meanwhile)
 	EXPECT(set(PROCESS, 0), "parameter");
 }
 
-/* As long as a region can be, and longer */
-CASE(an_absurd_length)
+/* The greatest length of a region, and one more */
+CASE(greatest_length_is_checked)
 {
 	const uint64_t longest = PEERPIN_MMAP_SPAN - (1 << 20);
 	struct peerpin_pin a, b;
@@ -185,7 +185,7 @@ CASE(an_absurd_length)
 	EXPECT(!unpin(fd, a.out_region) && have(0, 0), "unpin");
 }
 
-CASE(both_files_of_a_process)
+CASE(limit_spans_files_of_a_process)
 {
 	struct peerpin_pin a, b;
 	int other = pin_open();
@@ -200,7 +200,7 @@ CASE(both_files_of_a_process)
 	EXPECT(set(PROCESS, 0), "parameter");
 }
 
-CASE(what_a_driver_pins)
+CASE(pins_of_a_driver_are_counted)
 {
 	struct peer_check c = { .offset = GPU_A, .length = BLOCK };
 
@@ -215,14 +215,14 @@ CASE(what_a_driver_pins)
 	EXPECT(have(0, 0) && set(PROCESS, 0), "parameter");
 }
 
-CASE(revoked_memory_is_nobodys)
+CASE(revoked_memory_is_not_counted)
 {
 	struct peerpin_pin a, b;
 	char *gone = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int i;
 
 	EXPECT(gone != MAP_FAILED, "mmap");
-	madvise(gone, BLOCK, MADV_NOHUGEPAGE);	/* making one of it would revoke it too */
+	madvise(gone, BLOCK, MADV_NOHUGEPAGE);	/* a collapse to a huge page would revoke too */
 	EXPECT(!emu_alloc(gpu, GPU_B, BLOCK) && !pin_at(fd, GPU_B, BLOCK, &a), "pin");
 	EXPECT(!pin_at(fd, (uintptr_t)gone, BLOCK, &b), "pin: reason %u", b.out_reason);
 	EXPECT(have(2 * BLOCK, 2), "%lld", account_of(getpid()).bytes);
@@ -235,14 +235,14 @@ CASE(revoked_memory_is_nobodys)
 	       account_of(getpid()).bytes);
 }
 
-CASE(pins_that_fail)
+CASE(failed_pins_are_not_counted)
 {
 	struct peerpin_pin p;
 
 	EXPECT(pin_by(fd, 0x700000000000, BLOCK, PEERPIN_PROVIDER_HOST, &p) == -EINVAL && have(0, 0), "host");
 	EXPECT(pin_by(fd, (uintptr_t)host, BLOCK, PEERPIN_PROVIDER_NV, &p) == -EINVAL && have(0, 0), "GPU");
 	EXPECT(pin_by(fd, GPU_A, BLOCK, PEERPIN_PROVIDER_TEGRA, &p) == -EOPNOTSUPP && have(0, 0), "no provider");
-	EXPECT(!emu_fail(gpu, 1, -EIO) && pin_at(fd, GPU_A, BLOCK, &p) == -EIO && have(0, 0), "vendor");
+	EXPECT(!emu_fail(gpu, 1, -EIO) && pin_at(fd, GPU_A, BLOCK, &p) == -EIO && have(0, 0), "the GPU driver fails");
 	EXPECT(!emu_fail(gpu, 1, -ENOMEM) && pin_at(fd, GPU_A, BLOCK, &p) == -ENOMEM && have(0, 0), "BAR1");
 	EXPECT(p.out_reason == PEERPIN_REASON_NO_BAR1 && p.out_needed == BLOCK && p.out_available == 0,
 	       "%u %llu %llu", p.out_reason, p.out_needed, p.out_available);
@@ -261,7 +261,7 @@ static int hold_and_wait(void)
 	return 0;
 }
 
-CASE(a_process_that_is_killed)
+CASE(kill_returns_all_bytes)
 {
 	struct peerpin_pin p;
 	int status, i;
@@ -271,9 +271,9 @@ CASE(a_process_that_is_killed)
 		_exit(hold_and_wait());
 	EXPECT(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status), "status %x", status);
 	EXPECT(account_of(pid).bytes == BLOCK && account_of(pid).regions == 1, "%lld", account_of(pid).bytes);
-	EXPECT(account_of(getpid()).bytes == 0, "counted as the parent's");
+	EXPECT(account_of(getpid()).bytes == 0, "the child's bytes count for the parent");
 	EXPECT(set(TOTAL, BLOCK), "parameter");
-	EXPECT(refused(GPU_A, 1, PEERPIN_REASON_TOTAL_BYTES, PAGE, 0), "all of it is taken");
+	EXPECT(refused(GPU_A, 1, PEERPIN_REASON_TOTAL_BYTES, PAGE, 0), "pin beyond max_total_bytes");
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	for (i = 0; i < 300 && account_of(0).bytes; i++)
@@ -284,12 +284,12 @@ CASE(a_process_that_is_killed)
 	EXPECT(set(TOTAL, 0), "parameter");
 }
 
-/** struct racers - what both processes know: who has begun, who has a pin, and how often one had none for it */
+/** struct racers - shared by both processes: processes that have begun, current pins, refused pins */
 struct racers {
 	_Atomic int begun, pinned, refused;
 };
 
-/* Refused for no other reason, and never both at once; what went wrong, or 0 */
+/* One pin; a refusal must be TOTAL_BYTES, and both processes never pin at once. 0 or a step number */
 static int race_once(int mine, struct racers *all, int *got)
 {
 	struct peerpin_pin p;
@@ -321,7 +321,7 @@ static int race(struct racers *all)
 	return ret ?: got ? 0 : 4;
 }
 
-CASE(two_processes_never_have_more_than_the_limit)
+CASE(racing_processes_obey_the_limit)
 {
 	struct racers *all = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int ret, status;
@@ -333,7 +333,7 @@ CASE(two_processes_never_have_more_than_the_limit)
 		_exit(race(all));
 	ret = race(all);
 	EXPECT(waitpid(pid, &status, 0) == pid && status == 0 && ret == 0, "child %x, parent %d", status, ret);
-	EXPECT(all->refused, "they never met");
+	EXPECT(all->refused, "no pin was ever refused");
 	EXPECT(have(0, 0) && set(TOTAL, 0), "%lld", account_of(0).bytes);
 }
 

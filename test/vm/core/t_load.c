@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Loading and removing the emulated GPU's module a hundred times leaves nothing
- * behind. The other modules are removed first, so this program comes last in a
- * machine of its own.
+ * A hundred loads and removals of the emulated GPU's module leave nothing behind. The
+ * other modules are removed first, so this program runs last, in a VM of its own.
  */
 #include <glob.h>
 #include <sys/stat.h>
@@ -15,7 +14,7 @@
 
 enum {
 	ROUNDS = 100,
-	WARM_UP = 10,		/* what the kernel keeps for the next time */
+	WARM_UP = 10,		/* memory that the kernel caches */
 	LEAK_MAX_KIB = 384,	/* of 90 rounds: below one page a round */
 };
 
@@ -55,7 +54,7 @@ static long kernel_memory(void)
 	return meminfo("Slab:") + meminfo("VmallocUsed:") + meminfo("Percpu:");
 }
 
-/* Allocates, writes, hides and forgets, so that what a used GPU has is given back too */
+/* Allocate, fill and stash, so that the removal also frees the memory of a used GPU. */
 static int use(void)
 {
 	unsigned int changed;
@@ -70,7 +69,7 @@ static int use(void)
 	return err;
 }
 
-CASE(consumers_hold_the_module)
+CASE(consumers_keep_the_module)
 {
 	struct utsname name;
 
@@ -91,7 +90,7 @@ static int put(const char *path, const char *text)
 	return err;
 }
 
-/* Who has enabled the one device of the chip that peers are; -1: there is none */
+/* The enable count of the peers' LSI chip; -1 if there is no chip */
 static int peer_enabled(void)
 {
 	char line[64], path[96];
@@ -118,8 +117,8 @@ static int peer_enabled(void)
 	return enabled;
 }
 
-/* The chip that peers are has a BAR2, of 8 KiB; its driver is removed by now. */
-CASE(a_device_with_a_small_BAR_is_no_GPU)
+/* The LSI chip has a BAR2 of 8 KiB; its driver is removed by now. */
+CASE(device_with_small_bar_is_refused)
 {
 	int fd = emu_open();
 
@@ -131,7 +130,7 @@ CASE(a_device_with_a_small_BAR_is_no_GPU)
 	close(fd);
 }
 
-CASE(a_client_holds_the_module)
+CASE(open_file_keeps_the_module)
 {
 	int fd = emu_open();
 
@@ -142,8 +141,8 @@ CASE(a_client_holds_the_module)
 	EXPECT(access("/dev/emugpu", F_OK) && access("/sys/kernel/debug/emugpu", F_OK), "nodes are left");
 }
 
-/* Once the other GPU is gone, whose calls have the same names */
-CASE(an_integrated_GPU_of_a_size_that_cannot_be_is_refused)
+/* After the removal of emugpu.ko, which exports the same symbols */
+CASE(bad_size_of_integrated_gpu_refused)
 {
 	static const char tegra[] = "emu/emugpu_tegra.ko";
 
@@ -151,7 +150,7 @@ CASE(an_integrated_GPU_of_a_size_that_cannot_be_is_refused)
 	EXPECT(module_load(tegra, "vram_mib=3") == -EINVAL, "odd: %s", strerror(errno));
 	EXPECT(module_load(tegra, "vram_mib=1048576") == -ENOMEM, "a TiB: %s", strerror(errno));
 	EXPECT(access("/sys/module/emugpu_tegra", F_OK) && access("/sys/kernel/debug/emugpu_tegra", F_OK),
-	       "something is left");
+	       "nodes are left");
 }
 
 CASE(a_hundred_loads_leak_nothing)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Which GPU is which for the kernel, CUDA and NVML, when some go and come back. With two GPUs. */
+/* GPU numbers of the kernel, CUDA and NVML while GPUs are unbound and bound. With two GPUs. */
 #include "cu.h"
 
 #include <nvml.h>
@@ -24,14 +24,14 @@ static void bind(unsigned int gpu)
 	EXPECT(!hotplug_bind("emugpu", &device), "GPU %u", gpu);
 }
 
-SETUP(there_are_two)
+SETUP(two_gpus_are_there)
 {
 	fd = emu_open();
 	EXPECT(!emu_info(fd, 0, &gpus[0]) && !emu_info(fd, 1, &gpus[1]), "%d", fd);
-	EXPECT(memcmp(gpus[0].out_uuid, gpus[1].out_uuid, sizeof(gpus[0].out_uuid)), "they are the same");
+	EXPECT(memcmp(gpus[0].out_uuid, gpus[1].out_uuid, sizeof(gpus[0].out_uuid)), "both GPUs have one UUID");
 }
 
-CASE(who_comes_back_has_its_number)
+CASE(rebound_gpu_keeps_its_number)
 {
 	struct emugpu_info now;
 	int first;
@@ -41,10 +41,10 @@ CASE(who_comes_back_has_its_number)
 	bind(1);
 	first = emu_info(fd, 0, &now);
 	bind(0);
-	EXPECT(first == -ENODEV, "the second took the first's");
+	EXPECT(first == -ENODEV, "GPU 1 took the number of GPU 0");
 	for (unsigned int gpu = 0; gpu < 2; gpu++) {
 		EXPECT(!emu_info(fd, gpu, &now), "GPU %u", gpu);
-		EXPECT(!memcmp(now.out_uuid, gpus[gpu].out_uuid, sizeof(now.out_uuid)), "GPU %u is another one", gpu);
+		EXPECT(!memcmp(now.out_uuid, gpus[gpu].out_uuid, sizeof(now.out_uuid)), "GPU %u has another UUID", gpu);
 	}
 }
 
@@ -111,7 +111,7 @@ static int nvml_has_the_second(void *unused)
 	return nvmlDeviceGetHandleByPciBusId(pci.busId, &same) || same != gpu ? 5 : 0;
 }
 
-CASE(without_the_first_the_second_is_there)
+CASE(second_gpu_works_without_first)
 {
 	int cuda, nvml;
 

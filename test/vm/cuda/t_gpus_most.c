@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* More GPUs than the driver has numbers for: one more. */
+/* One GPU more than the driver has numbers for */
 #include "test/vm/harness/emu.h"
 #include "test/vm/harness/hotplug.h"
 #include "test/vm/core/pin.h"
@@ -10,7 +10,7 @@ enum { BLOCK = 2 << 20, ONE = 3 };
 static int fd;
 static struct hotplug one, surplus;
 
-CASE(all_numbers_are_given)
+CASE(all_gpu_numbers_are_used)
 {
 	struct emugpu_info info;
 	unsigned int gpu;
@@ -27,15 +27,15 @@ CASE(all_numbers_are_given)
 	EXPECT(emu_info(fd, EMUGPU_GPUS_MAX, &info) == -ENODEV, "GPU %u", gpu);
 }
 
-CASE(one_more_is_refused_and_harms_nobody)
+CASE(surplus_gpu_is_refused)
 {
 	struct emugpu_info before, after;
 
 	EXPECT(!emu_info(fd, EMUGPU_GPUS_MAX - 1, &before), "info");
-	EXPECT(hotplug_bind("emugpu", &surplus) < 0, "it was bound");
+	EXPECT(hotplug_bind("emugpu", &surplus) < 0, "the surplus GPU was bound");
 	EXPECT(!emu_info(fd, EMUGPU_GPUS_MAX - 1, &after), "info");
-	EXPECT(!memcmp(&before, &after, sizeof(before)), "the last one is not what it was");
-	EXPECT(!emu_alloc(fd, GPU_A, BLOCK) && !emu_free(fd, GPU_A), "the first one cannot be used");
+	EXPECT(!memcmp(&before, &after, sizeof(before)), "the last GPU has changed");
+	EXPECT(!emu_alloc(fd, GPU_A, BLOCK) && !emu_free(fd, GPU_A), "GPU 0 cannot be used");
 }
 
 static void gives_its_number_to(const struct hotplug *from, const struct hotplug *to)
@@ -49,12 +49,12 @@ static void gives_its_number_to(const struct hotplug *from, const struct hotplug
 	EXPECT(hotplug_bind("emugpu", from) < 0, "%s was bound", from->address);
 }
 
-CASE(who_goes_leaves_its_number)
+CASE(unbound_gpus_number_is_reused)
 {
 	gives_its_number_to(&one, &surplus);
 }
 
-CASE(and_has_it_again)
+CASE(first_gpu_gets_its_number_back)
 {
 	gives_its_number_to(&surplus, &one);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* NVML on the emulated GPU; what it says is what CUDA and the kernel say. */
+/* NVML on the emulated GPU; its values are those of CUDA and of the kernel. */
 #include "cu.h"
 
 #include <dlfcn.h>
@@ -46,7 +46,7 @@ CASE(init_is_counted)
 	EXPECT(n >= 1, "%u", n);
 }
 
-CASE(handles)
+CASE(bad_handles_are_refused)
 {
 	IS(nvmlDeviceGetHandleByIndex(99, &gpu), NVML_ERROR_INVALID_ARGUMENT);
 	IS(nvmlDeviceGetHandleByIndex(0, NULL), NVML_ERROR_INVALID_ARGUMENT);
@@ -75,7 +75,7 @@ static void print_uuid(char *out, const CUuuid *uuid)
 			       (unsigned char)uuid->bytes[i]);
 }
 
-CASE(it_is_the_gpu_that_cuda_sees)
+CASE(address_and_uuid_equal_cudas)
 {
 	char text[96], want[96];
 	nvmlPciInfo_t pci;
@@ -94,7 +94,7 @@ CASE(it_is_the_gpu_that_cuda_sees)
 	EXPECT(!strcmp(text, want), "%s, not %s", text, want);
 }
 
-CASE(versions)
+CASE(versions_of_driver_and_cuda)
 {
 	char driver[80], nvml[80];
 	int cuda = 0;
@@ -129,7 +129,7 @@ CASE(handles_by_name)
 	IS(nvmlDeviceGetHandleByUUID(NULL, &same), NVML_ERROR_INVALID_ARGUMENT);
 }
 
-CASE(the_old_form_of_the_address)
+CASE(pci_info_v2_equals_v3)
 {
 	nvmlPciInfo_t now, before;
 
@@ -142,7 +142,7 @@ CASE(the_old_form_of_the_address)
 	EXPECT(before.busId[31] == 0x55, "written past its end");
 }
 
-CASE(numbers_and_make)
+CASE(index_brand_architecture_and_capability)
 {
 	nvmlDeviceArchitecture_t architecture = 77;
 	unsigned int n = 77;
@@ -156,7 +156,7 @@ CASE(numbers_and_make)
 	EXPECT(n == 0, "minor number %u", n);
 	OK(nvmlDeviceGetBrand(gpu, &brand));
 	OK(nvmlDeviceGetArchitecture(gpu, &architecture));
-	/* what an H200 says, as which the emulated one goes; an H100 says 14, NVIDIA */
+	/* the emulated GPU says what an H200 says; an H100 says 14, NVIDIA */
 	EXPECT(brand == NVML_BRAND_UNKNOWN || (!cu_emulated() && brand == 14), "%d", brand);
 	EXPECT(architecture == NVML_DEVICE_ARCH_HOPPER, "%u", architecture);
 	OK(nvmlDeviceGetCudaComputeCapability(gpu, &major, &minor));
@@ -167,21 +167,21 @@ CASE(numbers_and_make)
 	IS(nvmlDeviceGetIndex(gpu, NULL), NVML_ERROR_INVALID_ARGUMENT);
 }
 
-CASE(absent_functions_say_so)
+CASE(unsupported_functions_return_not_supported)
 {
 	static const char *const names[] = { "nvmlDeviceGetFieldValues", "nvmlDeviceGetNvLinkRemotePciInfo_v2",
 					     "nvmlDeviceGetGpuFabricInfoV" };
 	nvmlReturn_t (*fn)(nvmlDevice_t, void *, void *);
 
 	if (!cu_emulated())
-		SKIP("this driver has them");
+		SKIP("NVIDIA's driver has these functions");
 	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		*(void **)&fn = dlsym(RTLD_DEFAULT, names[i]);
 		EXPECT(fn && fn(gpu, NULL, NULL) == NVML_ERROR_NOT_SUPPORTED, "%s", names[i]);
 	}
 }
 
-CASE(memory_in_the_newer_form)
+CASE(memory_info_v2_checks_version)
 {
 	nvmlMemory_v2_t memory = { .version = nvmlMemory_v2 };
 
@@ -228,7 +228,7 @@ static int child(void *unused)
 	return nvmlInit() || nvmlDeviceGetCount(&n) || nvmlShutdown();
 }
 
-CASE(a_child_starts_anew)
+CASE(child_can_init_again)
 {
 	int status = cu_in_child(child, NULL);
 	unsigned int n;
@@ -237,7 +237,7 @@ CASE(a_child_starts_anew)
 	OK(nvmlDeviceGetCount(&n));
 }
 
-CASE(shutdown_ends_it)
+CASE(last_shutdown_uninitializes)
 {
 	unsigned int n;
 

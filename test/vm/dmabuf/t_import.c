@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* dma-bufs whose exporter keeps the memory: what is refused, and what devices then reach */
+/* dma-bufs whose exporter keeps the memory: refused pins, and DMA by devices */
 #include "test/kmod/raw_dmabuf.h"
 #include "import.h"
 
@@ -25,7 +25,7 @@ static void expect_pin(int dmabuf, uint64_t offset, uint64_t length, int err, un
 	EXPECT(got == err && pin.out_reason == reason, "%#lx + %#lx: %d, reason %u", offset, length, got, pin.out_reason);
 }
 
-CASE(ranges_are_of_pages_within_it)
+CASE(pin_needs_whole_pages_within_dmabuf)
 {
 	int dmabuf = new_dmabuf(BLOCK);
 
@@ -47,7 +47,7 @@ CASE(ranges_are_of_pages_within_it)
 	EXPECT_ALL_GONE();
 }
 
-CASE(what_is_no_dmabuf)
+CASE(other_files_are_not_dmabufs)
 {
 	int null = open("/dev/null", O_RDWR);
 
@@ -58,7 +58,7 @@ CASE(what_is_no_dmabuf)
 	close(null);
 }
 
-CASE(what_does_not_go_with_it)
+CASE(tokens_and_flags_are_refused)
 {
 	int dmabuf = new_dmabuf(BLOCK);
 	struct peerpin_pin pin = {
@@ -66,7 +66,7 @@ CASE(what_does_not_go_with_it)
 	};
 
 	pin.p2p_token = 1;
-	EXPECT(ioctl(fd, PEERPIN_IOC_PIN, &pin) && errno == EINVAL, "a token");
+	EXPECT(ioctl(fd, PEERPIN_IOC_PIN, &pin) && errno == EINVAL, "pin with a token");
 	pin.p2p_token = 0;
 	pin.flags = PEERPIN_PIN_PERSISTENT;
 	EXPECT(ioctl(fd, PEERPIN_IOC_PIN, &pin) && errno == EOPNOTSUPP, "persistent");
@@ -78,7 +78,7 @@ CASE(what_does_not_go_with_it)
 	EXPECT_ALL_GONE();
 }
 
-CASE(it_says_what_it_is)
+CASE(query_describes_the_dmabuf_region)
 {
 	struct peerpin_export export = { .size = sizeof(export), .length = PAGE };
 	struct peerpin_query q;
@@ -105,9 +105,9 @@ CASE(it_says_what_it_is)
 	EXPECT_ALL_GONE();
 }
 
-/* ---- devices reach it ---------------------------------------------------------- */
+/* ---- DMA ---------------------------------------------------------- */
 
-/* GPU memory at GPU_A holds the pattern of @seed */
+/* Fill GPU memory at GPU_A with the pattern of @seed. */
 static int fill_gpu(uint64_t seed, uint64_t size)
 {
 	pattern_fill(buffer, seed, size);
@@ -133,7 +133,7 @@ CASE(copies_both_ways)
 	EXPECT_ALL_GONE();
 }
 
-/* The bytes of a region are those of its range, whatever pieces the exporter lists. */
+/* A region holds the bytes of its range, however the exporter splits its list. */
 static void copy_range(int dmabuf, uint64_t offset, uint64_t length)
 {
 	struct peerpin_pin pin;
@@ -149,10 +149,10 @@ static void copy_range(int dmabuf, uint64_t offset, uint64_t length)
 	EXPECT(!copy_in(&pin, 0, length), "copy in");
 	EXPECT(copy_in(&pin, length, 1) == -EINVAL && copy_in(&pin, 0, length + 1) == -EINVAL, "beyond the range");
 	EXPECT(!emu_read(gpu, buffer, GPU_A, SIZE), "read");
-	EXPECT(pattern_differs(buffer, 3, 0, offset) < 0, "written before it");
-	EXPECT(!memcmp(buffer + offset, host.at, length), "not written");
+	EXPECT(pattern_differs(buffer, 3, 0, offset) < 0, "written before the range");
+	EXPECT(!memcmp(buffer + offset, host.at, length), "the range was not written");
 	EXPECT(pattern_differs(buffer + offset + length, 3, offset + length, SIZE - offset - length) < 0,
-	       "written behind it");
+	       "written behind the range");
 	EXPECT(!unpin(fd, pin.out_region), "unpin");
 }
 
@@ -185,15 +185,15 @@ CASE(ranges_of_scattered_memory)
 	copy_ranges(true);
 }
 
-/* How devices see @pin; false: they do not */
+/* The DMA segments of @pin; false on error */
 static bool segments(const struct peerpin_pin *pin, struct peer_check *c)
 {
 	*c = (struct peer_check){ .fd = fd, .region = pin->out_region, .length = pin->out_length, .max = ~0u };
 	return !check_call(check, PEER_CHECK_SEGMENTS, c);
 }
 
-/* The exporter lists by pages of the device's limit; the core as it lists its own pins. */
-CASE(it_is_mapped_in_as_few_pieces_as_a_pin)
+/* The core merges the exporter's entries as it merges its own pins. */
+CASE(dmabuf_maps_like_a_direct_pin)
 {
 	struct peerpin_pin pin, direct;
 	struct peer_check imported, pinned;
@@ -229,9 +229,9 @@ CASE(memory_of_cuda)
 	EXPECT_ALL_GONE();
 }
 
-/* ---- how long it stays ------------------------------------------------------------- */
+/* ---- lifetime of the memory ------------------------------------------------------------- */
 
-CASE(memory_stays_until_it_is_unpinned)
+CASE(unpin_frees_the_memory)
 {
 	struct peerpin_pin pin;
 
@@ -250,7 +250,7 @@ static void *free_other(void *arg)
 	return (void *)(intptr_t)emu_free(gpu, GPU_B);
 }
 
-/* What a mapping takes is given back by the time unpin returns, though the GPU's driver is busy with a callback. */
+/* Unpin returns after the unmap, even if the GPU driver is busy with a callback. */
 CASE(unpin_waits_for_the_unmapping)
 {
 	struct peerpin_pin pin, other;
@@ -271,7 +271,7 @@ CASE(unpin_waits_for_the_unmapping)
 	EXPECT_ALL_GONE();
 }
 
-CASE(memory_stays_until_the_file_is_closed)
+CASE(close_frees_the_memory)
 {
 	struct peerpin_pin pin;
 	int other = pin_open(), mine = fd;
@@ -285,7 +285,7 @@ CASE(memory_stays_until_the_file_is_closed)
 	EXPECT_ALL_GONE();
 }
 
-CASE(two_regions_of_one_dmabuf_have_two_ids)
+CASE(regions_of_one_dmabuf_are_independent)
 {
 	struct peerpin_pin a, b;
 	int dmabuf = new_dmabuf(SIZE);
@@ -301,7 +301,7 @@ CASE(two_regions_of_one_dmabuf_have_two_ids)
 	EXPECT_ALL_GONE();
 }
 
-CASE(an_exporter_that_cannot_map_is_heard)
+CASE(exporters_map_error_is_returned)
 {
 	struct peerpin_pin pin;
 
@@ -323,7 +323,7 @@ static int sealed_memfd(uint64_t size)
 	return ftruncate(memfd, size) || fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK) ? -1 : memfd;
 }
 
-/* A dma-buf of @size bytes of host memory, at @at; -1: none */
+/* A dma-buf of @size bytes of host memory, mapped at @at; -1 on error */
 static int udmabuf_new(uint64_t size, unsigned char **at)
 {
 	struct udmabuf_create create = { .flags = UDMABUF_FLAGS_CLOEXEC, .size = size };
@@ -362,8 +362,8 @@ CASE(host_memory_of_udmabuf)
 	EXPECT_ALL_GONE();
 }
 
-/* With memory above 4 GiB, where the chip does not reach: what the exporter maps would be a copy of it. */
-CASE_BY_NAME(what_the_device_cannot_reach_is_eio)
+/* Needs memory above 4 GiB, out of reach of the chip: udmabuf would map a bounce buffer. */
+CASE_BY_NAME(bounced_dmabuf_is_eio)
 {
 	struct peerpin_pin pin;
 	unsigned char *at;
@@ -382,7 +382,7 @@ CASE_BY_NAME(what_the_device_cannot_reach_is_eio)
 	EXPECT_ALL_GONE();
 }
 
-/* Of an exporter that lists @bus for whatever device */
+/* Copy into a dma-buf whose exporter lists @bus for every device. */
 static void expect_copy_of_raw(int node, uint64_t bus, int err)
 {
 	struct peerpin_pin pin;
@@ -397,8 +397,8 @@ static void expect_copy_of_raw(int node, uint64_t bus, int err)
 	EXPECT(!unpin(fd, pin.out_region), "unpin");
 }
 
-/* A chip of 32 bits would cut the first two off; the third is memory, but nothing that an IOMMU knows. */
-CASE(addresses_that_the_device_does_not_have_are_eio)
+/* The 32-bit chip would truncate the first two; the third is memory, but not mapped in the IOMMU. */
+CASE(bad_bus_addresses_are_eio)
 {
 	int node;
 
@@ -416,8 +416,8 @@ CASE(addresses_that_the_device_does_not_have_are_eio)
 	EXPECT(!module_remove("raw_dmabuf"), "remove");
 }
 
-/* A region of GPU memory that goes through two more hands */
-CASE(an_export_of_our_own)
+/* A region of GPU memory that is exported and imported again */
+CASE(export_can_be_imported_again)
 {
 	struct peerpin_export export = { .size = sizeof(export), .offset = PAGE, .length = SIZE - PAGE };
 	struct peerpin_pin first, again;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* dma-bufs that end with their memory, devices that go, and DMA in flight meanwhile */
+/* Revocation of dynamic dma-bufs and removal of devices, with DMA in flight */
 #include "test/kmod/raw_dmabuf.h"
 #include "import.h"
 #include "test/vm/harness/vmstat.h"
@@ -25,7 +25,7 @@ SETUP(everything_is_there)
 	EXPECT_ALL_GONE();
 }
 
-/* A region of new memory at GPU_A, by a dma-buf that nobody else has */
+/* Pin new memory at GPU_A by a dma-buf, and close the dma-buf's descriptor. */
 static int pin_new(struct peerpin_pin *pin)
 {
 	return pin_and_close(new_dmabuf(SIZE), SIZE, pin);
@@ -52,7 +52,7 @@ static int64_t timed_unpin(const struct peerpin_pin *pin)
 	return err ?: (int64_t)ms_since(start);
 }
 
-/* What the exporter has mapped is unmapped by work items, a moment after. */
+/* Work items unmap the exporter's mapping a moment after the revocation. */
 static void await_unmapped(const struct peerpin_pin *pin)
 {
 	uint64_t start = now_ns();
@@ -63,7 +63,7 @@ static void await_unmapped(const struct peerpin_pin *pin)
 
 static void expect_revoked(const struct peerpin_pin *pin)
 {
-	EXPECT(!epoch_lives(pin), "the epoch lives");
+	EXPECT(!epoch_lives(pin), "the epoch did not change");
 	await_unmapped(pin);
 	EXPECT(state_of(pin) == PEERPIN_STATE_REVOKED && !attached_to(pin), "state %u, attached %u", state_of(pin),
 	       attached_to(pin));
@@ -72,7 +72,7 @@ static void expect_revoked(const struct peerpin_pin *pin)
 
 /* ---- freed ------------------------------------------------------------------------ */
 
-CASE(free_revokes_it)
+CASE(free_revokes_the_region)
 {
 	struct peerpin_pin pin;
 
@@ -82,11 +82,11 @@ CASE(free_revokes_it)
 	EXPECT(!emu_free(gpu, GPU_A), "free");
 	expect_revoked(&pin);
 	CHECK_CASE();
-	EXPECT_ALL_GONE();	/* though it is pinned yet */
+	EXPECT_ALL_GONE();	/* before the unpin */
 	EXPECT(!unpin(fd, pin.out_region), "unpin");
 }
 
-CASE(free_revokes_all_regions_of_it_for_all_devices)
+CASE(free_revokes_regions_of_all_devices)
 {
 	struct peerpin_pin whole, part, other;
 	int dmabuf = new_dmabuf(SIZE);
@@ -96,19 +96,19 @@ CASE(free_revokes_all_regions_of_it_for_all_devices)
 	EXPECT(!emu_alloc(gpu, GPU_B, BLOCK) && !pin_and_close(export(GPU_B, BLOCK), BLOCK, &other), "other");
 	EXPECT(!lsi_copy(lsi, end_of(&whole, 0), end_of(&part, 0), PAGE), "copy");
 	EXPECT(!lsi_copy(lsi1, end_of(&whole, 0), end_of(&part, 0), PAGE), "copy by the second device");
-	EXPECT(!copy_out(&other, 0, PAGE), "copy of another");
+	EXPECT(!copy_out(&other, 0, PAGE), "copy from another dma-buf");
 	EXPECT(attached_to(&whole) == 2 && attached_to(&part) == 2, "%u %u", attached_to(&whole), attached_to(&part));
 	EXPECT(!emu_free(gpu, GPU_A), "free");
 	expect_revoked(&whole);
 	expect_revoked(&part);
-	EXPECT(epoch_lives(&other) && !copy_out(&other, 0, PAGE), "another was revoked");
+	EXPECT(epoch_lives(&other) && !copy_out(&other, 0, PAGE), "another dma-buf was revoked");
 	EXPECT(!unpin(fd, whole.out_region) && !unpin(fd, part.out_region) && !unpin(fd, other.out_region), "unpin");
 	EXPECT(!emu_free(gpu, GPU_B), "free");
 	EXPECT_ALL_GONE();
 }
 
-/* It tells whoever has attached; who comes later is refused. */
-CASE(freed_while_nobody_is_attached)
+/* The exporter notifies attached importers; a later attach is refused. */
+CASE(attach_after_free_is_ENODEV)
 {
 	struct peerpin_pin pin;
 
@@ -139,7 +139,7 @@ CASE(moved_memory_is_pinned_again)
 	EXPECT_ALL_GONE();
 }
 
-CASE(the_gpu_goes)
+CASE(unbind_of_gpu_revokes)
 {
 	struct emugpu_info gpu_there = gpu_info();
 	struct peerpin_pin pin;
@@ -153,7 +153,7 @@ CASE(the_gpu_goes)
 	EXPECT_ALL_GONE();
 }
 
-/* The page of GPU_A in its BAR, as a dma-buf of an exporter that nobody tells; -1: failed */
+/* A dma-buf that lists the BAR page of GPU_A; its exporter does not know of the GPU. -1 on error */
 static int raw_page_of_bar(void)
 {
 	struct emugpu_test test;
@@ -171,8 +171,8 @@ static int raw_page_of_bar(void)
 	return dmabuf;
 }
 
-/* Below one switch devices are given addresses of the bus, which an IOMMU does not know. */
-CASE(the_gpu_goes_whose_addresses_of_the_bus_another_lists)
+/* Peers below one switch get bus addresses, which the IOMMU does not know. */
+CASE(unbind_revokes_foreign_dmabuf_of_bar)
 {
 	struct emugpu_info gpu_there = gpu_info();
 	int dmabuf = raw_page_of_bar();
@@ -207,7 +207,7 @@ static void *end_after_200_ms(void *arg)
 	return NULL;
 }
 
-CASE(a_driver_that_stops_is_not_waited_for)
+CASE(free_does_not_wait_after_stop)
 {
 	unsigned int before = stops();
 	struct peerpin_pin pin;
@@ -237,8 +237,8 @@ CASE(free_waits_for_dma_in_flight)
 	EXPECT_ALL_GONE();
 }
 
-/* Each of three devices is told of it, but the driver that overstays has its time once, and the memory for longer. */
-CASE(free_does_not_wait_for_ever)
+/* Three devices are stopped; the free waits one drain timeout, and the overdue DMA keeps the memory. */
+CASE(free_times_out_on_overdue_dma)
 {
 	struct peerpin_pin pin;
 	int64_t ms;
@@ -251,15 +251,15 @@ CASE(free_does_not_wait_for_ever)
 	EXPECT(!epoch_lives(&pin) && state_of(&pin) == PEERPIN_STATE_REVOKED, "state %u", state_of(&pin));
 	EXPECT(copy_out(&pin, 0, PAGE) == -ESTALE, "copied");
 	usleep(100000);
-	EXPECT(vram_used() == SIZE, "the memory has gone from under the device");
-	EXPECT(!end_held(), "a late end");
+	EXPECT(vram_used() == SIZE, "the memory was freed during DMA");
+	EXPECT(!end_held(), "end of overdue DMA");
 	expect_revoked(&pin);
 	EXPECT_ALL_GONE();
 	EXPECT(!unpin(fd, pin.out_region), "unpin");
 }
 
-/* One after the other they would keep the exporter, who holds his lock, for as long as somebody likes. */
-CASE(the_regions_of_a_dmabuf_have_their_time_together)
+/* One timeout per region would delay the exporter, which holds its lock, without bound. */
+CASE(regions_of_a_dmabuf_drain_together)
 {
 	struct peerpin_pin pins[5];
 	int i, dmabuf = new_dmabuf(SIZE);
@@ -272,8 +272,8 @@ CASE(the_regions_of_a_dmabuf_have_their_time_together)
 	EXPECT(ms >= DRAIN_MS - 100 && ms < 2 * DRAIN_MS, "free: %ld ms", ms);
 	for (i = 0; i < 5; i++)
 		EXPECT(!epoch_lives(&pins[i]) && attached_to(&pins[i]) == 1, "%d is attached to %u", i, attached_to(&pins[i]));
-	EXPECT(vram_used() == SIZE, "the memory has gone from under the device");
-	EXPECT(!end_held(), "a late end");
+	EXPECT(vram_used() == SIZE, "the memory was freed during DMA");
+	EXPECT(!end_held(), "end of overdue DMA");
 	for (i = 0; i < 5; i++) {
 		expect_revoked(&pins[i]);
 		EXPECT(!unpin(fd, pins[i].out_region), "unpin");
@@ -295,7 +295,7 @@ CASE(unpin_waits_for_dma_in_flight)
 	EXPECT_ALL_GONE();
 }
 
-/* Its exporter does not take it, so it stays for the device. */
+/* Unpin with overdue DMA: the memory stays for the device. */
 static void overdue(bool dynamic)
 {
 	struct peerpin_pin pin;
@@ -308,33 +308,35 @@ static void overdue(bool dynamic)
 	EXPECT(!set_dynamic(true), "dmabuf_dynamic");
 }
 
-CASE(memory_stays_until_overdue_dma_ends)
+CASE(unpinned_memory_stays_for_overdue_dma)
 {
 	overdue(false);
 	CHECK_CASE();
 	EXPECT(!emu_free(gpu, GPU_A), "free");
 	usleep(100000);
-	EXPECT(vram_used() == SIZE && bar1_used() == SIZE, "gone: %lu %lu", vram_used(), bar1_used());
+	EXPECT(vram_used() == SIZE && bar1_used() == SIZE,
+	       "freed during DMA: VRAM %lu BAR1 %lu", vram_used(), bar1_used());
 	EXPECT(!end_held(), "end");
 	EXPECT_ALL_GONE();
 }
 
-CASE(unpinned_memory_with_overdue_dma_stays_when_it_is_freed)
+CASE(freed_memory_stays_for_overdue_dma)
 {
 	int64_t ms;
 
 	overdue(true);
 	CHECK_CASE();
-	EXPECT(vram_used() == SIZE && bar1_used() == SIZE, "gone: %lu %lu", vram_used(), bar1_used());
+	EXPECT(vram_used() == SIZE && bar1_used() == SIZE,
+	       "freed during DMA: VRAM %lu BAR1 %lu", vram_used(), bar1_used());
 	ms = timed_free();
 	EXPECT(ms >= 0 && ms < 2 * DRAIN_MS, "free: %ld ms", ms);
 	usleep(100000);
-	EXPECT(vram_used() == SIZE, "the memory has gone from under the device");
-	EXPECT(!end_held(), "a late end");
+	EXPECT(vram_used() == SIZE, "the memory was freed during DMA");
+	EXPECT(!end_held(), "end of overdue DMA");
 	EXPECT_ALL_GONE();
 }
 
-/* The time starts with the revocation, which a busy machine may begin late. */
+/* The drain timeout starts with the revocation, which a busy VM may begin late. */
 static void *end_overdue(void *arg)
 {
 	const struct peerpin_pin *pin = arg;
@@ -346,7 +348,7 @@ static void *end_overdue(void *arg)
 	return NULL;
 }
 
-/* It holds the lock meanwhile that unmapping takes. */
+/* RAW_DMABUF_TAKE holds the lock that the unmap needs. */
 static void take_from_overdue_dma(int node, const char *others, const char *copies)
 {
 	int dmabuf = ioctl(node, RAW_DMABUF_NEW), waited;
@@ -364,16 +366,16 @@ static void take_from_overdue_dma(int node, const char *others, const char *copi
 	EXPECT(waited == 1, "%d: %s", waited, strerror(errno));
 	EXPECT(ms_since(start) >= DRAIN_MS + 300 && ms_since(start) < 10 * DRAIN_MS, "%lu ms", ms_since(start));
 	expect_revoked(&pin);
-	EXPECT(ioctl(node, RAW_DMABUF_TAKE, dmabuf) == 0, "something is left");
+	EXPECT(ioctl(node, RAW_DMABUF_TAKE, dmabuf) == 0, "a fence is left");
 	EXPECT(!unpin(fd, pin.out_region), "unpin");
 	close(dmabuf);
 }
 
 /*
- * A reservation object has room for four users at first, or for five; and for 21 if it is made
- * for five of them and 16 engines.
+ * A reservation object has room for four or five fences at first, and for 21 if it is
+ * made for 5 others and 16 engines.
  */
-CASE(an_exporter_that_takes_its_memory_waits_for_overdue_dma)
+CASE(exporter_waits_for_overdue_dma)
 {
 	static const char *const fences[][2] = { { "0", "1" }, { "3", "1" }, { "4", "1" }, { "5", "16" } };
 	unsigned int i;
@@ -392,7 +394,7 @@ CASE(an_exporter_that_takes_its_memory_waits_for_overdue_dma)
 
 /* ---- memory that was pinned, exported and imported again ------------------------------- */
 
-/* GPU memory at GPU_A is @first's; a device attaches it as @again. */
+/* Pin GPU_A as @first, export it, pin the dma-buf as @again, and begin DMA to @again. */
 static void import_own_export(struct peerpin_pin *first, struct peerpin_pin *again)
 {
 	struct peerpin_export export = { .size = sizeof(export), .length = SIZE };
@@ -411,7 +413,7 @@ static void expect_both_revoked(const struct peerpin_pin *first, const struct pe
 	EXPECT_ALL_GONE();
 }
 
-CASE(free_waits_for_dma_of_the_last_in_the_chain)
+CASE(free_waits_for_reimported_regions_dma)
 {
 	struct peerpin_pin first, again;
 	pthread_t thread;
@@ -426,7 +428,7 @@ CASE(free_waits_for_dma_of_the_last_in_the_chain)
 	expect_both_revoked(&first, &again);
 }
 
-CASE(free_does_not_wait_for_ever_for_the_last_in_the_chain)
+CASE(free_times_out_on_reimported_dma)
 {
 	struct peerpin_pin first, again;
 	int64_t ms;
@@ -435,12 +437,12 @@ CASE(free_does_not_wait_for_ever_for_the_last_in_the_chain)
 	CHECK_CASE();
 	ms = timed_free();
 	EXPECT(ms >= DRAIN_MS - 100 && ms < 2 * DRAIN_MS, "free: %ld ms", ms);
-	EXPECT(!end_held(), "a late end");
+	EXPECT(!end_held(), "end of overdue DMA");
 	expect_both_revoked(&first, &again);
 }
 
-/* The process' own, which would be whose it is next. Its dma-buf is told, and finds the fence of DMA that takes longer. */
-CASE(host_memory_stays_for_overdue_dma_of_the_last_in_the_chain)
+/* Without the wait for the fence the host pages would be reused during the DMA. */
+CASE(host_pages_stay_for_reimported_dma)
 {
 	struct peerpin_export export = { .size = sizeof(export), .length = SIZE };
 	struct peerpin_pin again;
@@ -458,14 +460,14 @@ CASE(host_memory_stays_for_overdue_dma_of_the_last_in_the_chain)
 	munmap(memory.at, SIZE);
 	usleep(2 * DRAIN_MS * 1000);
 	EXPECT(vmstat_pinned() == pages, "%ld pages pinned, of %ld", vmstat_pinned(), pages);
-	EXPECT(!end_held(), "a late end");
+	EXPECT(!end_held(), "end of overdue DMA");
 	EXPECT(vmstat_pinned_is(pages - SIZE / PAGE), "%ld pages pinned, of %ld", vmstat_pinned(), pages);
 	expect_revoked(&again);
 	EXPECT(!unpin(fd, again.out_region), "unpin");
 	EXPECT_ALL_GONE();
 }
 
-CASE(unpin_revokes_the_last_in_the_chain)
+CASE(unpin_revokes_the_reimported_region)
 {
 	struct peerpin_pin first, again;
 	pthread_t thread;
@@ -482,7 +484,7 @@ CASE(unpin_revokes_the_last_in_the_chain)
 	EXPECT_ALL_GONE();
 }
 
-/* ---- devices go ----------------------------------------------------------------------- */
+/* ---- removal of devices ----------------------------------------------------------------------- */
 
 static int write_file(const char *path, const char *text)
 {
@@ -502,7 +504,7 @@ static const char *device_of_lsi1(void)
 	return strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 }
 
-CASE(a_device_goes_and_comes_back)
+CASE(device_can_be_removed_and_rebound)
 {
 	const char *device = device_of_lsi1();
 	struct peerpin_pin pin;
@@ -523,7 +525,7 @@ CASE(a_device_goes_and_comes_back)
 	EXPECT_ALL_GONE();
 }
 
-CASE(a_peer_that_goes_waits_for_its_dma)
+CASE(unregister_waits_for_its_dma)
 {
 	struct peer_check c = { 0 };
 	struct peerpin_pin pin;
@@ -548,8 +550,8 @@ static void *free_it(void *arg)
 	return (void *)(intptr_t)emu_free(gpu, GPU_A);
 }
 
-/* Both wait for the same DMA. */
-CASE(a_peer_goes_while_its_memory_is_freed)
+/* The unregistration and the free wait for the same DMA. */
+CASE(unregister_races_with_free)
 {
 	struct peer_check c = { 0 };
 	struct peerpin_pin pin;
@@ -570,7 +572,7 @@ CASE(a_peer_goes_while_its_memory_is_freed)
 	EXPECT_ALL_GONE();
 }
 
-/* ---- processes go ----------------------------------------------------------------------- */
+/* ---- end of processes ----------------------------------------------------------------------- */
 
 static void be_killed_in_a_copy(int ready)
 {
@@ -605,12 +607,12 @@ static bool kill_in_a_copy(int us)
 	return waitpid(pid, &status, 0) == pid && WIFSIGNALED(status);
 }
 
-CASE(killed_in_a_copy)
+CASE(kill_during_a_copy)
 {
 	int i;
 
 	for (i = 0; i < 30; i++) {
-		EXPECT(kill_in_a_copy(i * 97 % 3000), "it ended by itself");
+		EXPECT(kill_in_a_copy(i * 97 % 3000), "the process exited by itself");
 		EXPECT_ALL_GONE();
 	}
 }
@@ -627,7 +629,7 @@ static int die_with_dma_in_flight(void)
 CASE(dma_outlives_the_process)
 {
 	EXPECT(!emu_in_child(die_with_dma_in_flight) && !set_dynamic(true), "child");
-	EXPECT(vram_used() == SIZE, "the memory has gone from under the device");
+	EXPECT(vram_used() == SIZE, "the memory was freed during DMA");
 	EXPECT(!end_held(), "end");
 	EXPECT_ALL_GONE();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Importing, attaching, copying, unpinning and freeing, all at once */
+/* Races of import, attach, copy, unpin and free */
 #include "import.h"
 
 #include <pthread.h>
@@ -27,7 +27,7 @@ SETUP(everything_is_there)
 
 struct copier {
 	int lsi;
-	uint64_t at;		/* its part of the host's memory */
+	uint64_t at;		/* offset of its part of host memory */
 	struct peerpin_pin pin;
 	atomic_int go;		/* 1: copy until an error, -1: end */
 	atomic_int copies;
@@ -37,7 +37,7 @@ struct copier {
 
 static unsigned char round_byte;
 
-/* Each copy that succeeds was whole: the memory held one byte all over. */
+/* A successful copy must be complete: all bytes of the source are equal. */
 static int copy_checked(struct copier *c)
 {
 	int err;
@@ -75,7 +75,7 @@ static void copier_start(struct copier *c, const struct peerpin_pin *pin)
 	atomic_store(&c->go, 1);
 }
 
-/* Told, when it was attached; else refused, at the first copy */
+/* ESTALE if the device was attached at the free, ENODEV if not */
 static void copier_wait(struct copier *c)
 {
 	while (atomic_load(&c->go))
@@ -103,12 +103,12 @@ static void race_round(struct copier *c, int i)
 	copier_wait(&c[0]);
 	copier_wait(&c[1]);
 	CHECK_CASE();
-	EXPECT(soon(memory_is_gone), "a mapping has stayed");
+	EXPECT(soon(memory_is_gone), "a mapping is left");
 	EXPECT(!unpin(fd, pin.out_region), "unpin");
 	EXPECT_ALL_GONE();
 }
 
-CASE(freed_while_two_devices_attach_and_copy)
+CASE(free_races_with_attach_and_copy)
 {
 	struct copier c[2] = { { .lsi = lsi }, { .lsi = lsi1, .at = BLOCK } };
 	pthread_t threads[2];
@@ -124,7 +124,7 @@ CASE(freed_while_two_devices_attach_and_copy)
 	}
 }
 
-/* ---- everybody does what he likes --------------------------------------------------------- */
+/* ---- all calls at once --------------------------------------------------------- */
 
 static atomic_int race_over;
 static atomic_uint imports, copies, stale;
@@ -140,7 +140,7 @@ static void *alloc_and_free(void *bad)
 	return NULL;
 }
 
-/* What a range that is freed and made again answers */
+/* Errors allowed while the range is freed and allocated repeatedly */
 static bool expected(int err)
 {
 	return !err || err == -ESTALE || err == -ENODEV || err == -ENOENT;
@@ -173,7 +173,7 @@ static void *import_and_copy(void *bad)
 	return NULL;
 }
 
-/* Ids taken from under the hands of those who use them; the host's is 0 */
+/* Unpin regions that other threads use; region 0 is the host memory */
 static void *unpin_anything(void *bad)
 {
 	(void)bad;
@@ -199,7 +199,7 @@ static bool seen_enough(bool memory_goes)
 	return atomic_load(&imports) > 10 && atomic_load(&copies) > 5 && (atomic_load(&stale) || !memory_goes);
 }
 
-/* A slow machine takes longer. */
+/* Wait longer on a slow machine. */
 static void let_them_race(bool memory_goes)
 {
 	int i;
@@ -215,7 +215,7 @@ static void race(void *(*const run[])(void *), int n, bool memory_goes)
 	int bad[8] = { 0 };
 	int i;
 
-	EXPECT(host.pin.out_region == 0, "host memory has id %u, which the others leave alone", host.pin.out_region);
+	EXPECT(host.pin.out_region == 0, "host memory has region id %u, not 0", host.pin.out_region);
 	atomic_store(&race_over, 0);
 	atomic_store(&imports, 0);
 	atomic_store(&copies, 0);
@@ -242,21 +242,21 @@ CASE(import_copy_unpin_and_free)
 	race(run, 4, true);
 }
 
-CASE(unpin_of_what_is_being_attached)
+CASE(unpin_races_with_attach)
 {
 	void *(*const run[])(void *) = { alloc_and_free, import_and_copy, import_and_copy, unpin_anything };
 
 	race(run, 4, true);
 }
 
-CASE(devices_that_come_and_go)
+CASE(register_races_with_import)
 {
 	void *(*const run[])(void *) = { alloc_and_free, import_and_copy, import_and_copy, unregister_and_register };
 
 	race(run, 4, true);
 }
 
-CASE(devices_that_come_and_go_and_memory_that_stays)
+CASE(register_races_with_static_import)
 {
 	void *(*const run[])(void *) = { alloc_and_free, import_and_copy, unpin_anything, unregister_and_register };
 

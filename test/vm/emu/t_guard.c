@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The guard, which sees who writes to memory after the free callback, and the
- * stash, which sees who writes to memory that is another's.
+ * The guard detects writes to memory after the free callback. The stash detects writes
+ * by one process to pinned memory of another.
  */
 #include <stdatomic.h>
 
@@ -34,7 +34,7 @@ static void *poke_on(void *physical_address)
 	return (void *)bad;
 }
 
-/* A device that writes there until writer_end() */
+/* A thread that writes to @physical_address, as a device would, until writer_end() */
 static void writer_begin(pthread_t *writer, uint64_t *physical_address)
 {
 	stop = false;
@@ -98,7 +98,7 @@ static void revoke_with_writer(uint64_t physical_address)
 	writer_end(writer);
 }
 
-CASE(a_write_after_the_callback_is_a_breach)
+CASE(write_after_callback_is_a_breach)
 {
 	guarded_block();
 	CHECK_CASE();
@@ -109,7 +109,7 @@ CASE(a_write_after_the_callback_is_a_breach)
 	guard_off_and_free();
 }
 
-CASE(no_write_is_none_and_nothing_is_lost)
+CASE(guard_without_writes_changes_nothing)
 {
 	double start;
 
@@ -129,8 +129,8 @@ CASE(no_write_is_none_and_nothing_is_lost)
 	guard_off_and_free();
 }
 
-/* Freed memory is watched too, before it can be another's. */
-CASE(a_write_to_what_is_freed_is_a_breach)
+/* Freed memory is watched too, before it is allocated again. */
+CASE(write_to_freed_memory_is_breach)
 {
 	uint64_t physical_address;
 	pthread_t writer;
@@ -148,7 +148,7 @@ CASE(a_write_to_what_is_freed_is_a_breach)
 	EXPECT(emu_guard(fd, 0) == 0, "off");
 }
 
-CASE(writes_to_neighbours_are_none)
+CASE(write_to_neighbour_is_no_breach)
 {
 	guarded_block();
 	CHECK_CASE();
@@ -160,7 +160,7 @@ CASE(writes_to_neighbours_are_none)
 	guard_off_and_free();
 }
 
-CASE(what_another_pin_holds_may_be_written_to)
+CASE(write_to_other_pin_is_allowed)
 {
 	guarded_block();
 	CHECK_CASE();
@@ -176,8 +176,8 @@ CASE(what_another_pin_holds_may_be_written_to)
 	guard_off_and_free();
 }
 
-/* Memory does not tell by whom it was written to. */
-CASE(a_write_to_what_two_drivers_had_is_a_breach_of_both)
+/* The guard cannot tell which device wrote, so both drivers get a breach. */
+CASE(write_to_shared_page_blames_both)
 {
 	struct peerpin_pin pin;
 	int peerpin = pin_open();
@@ -196,7 +196,7 @@ CASE(a_write_to_what_two_drivers_had_is_a_breach_of_both)
 	guard_off_and_free();
 }
 
-CASE(without_a_guard_nobody_looks)
+CASE(no_guard_reports_no_breach)
 {
 	filled_block();
 	CHECK_CASE();
@@ -213,8 +213,8 @@ static void *revoke_block(void *unused)
 	return (void *)(intptr_t)emu_revoke(fd, VA);
 }
 
-/* Else the GPU itself would be taken for a device that writes too late. */
-CASE(copies_by_the_gpu_wait)
+/* Without the wait, the guard would take the GPU's own write for a late DMA. */
+CASE(copies_wait_for_the_guard)
 {
 	pthread_t thread;
 	void *result;
@@ -239,7 +239,7 @@ CASE(copies_by_the_gpu_wait)
 	guard_off_and_free();
 }
 
-CASE(without_a_window_nothing_is_watched)
+CASE(closed_window_disables_the_guard)
 {
 	guarded_block();
 	CHECK_CASE();
@@ -251,7 +251,7 @@ CASE(without_a_window_nothing_is_watched)
 	guard_off_and_free();
 }
 
-CASE(a_gpu_that_goes_is_not_watched)
+CASE(unbound_gpu_is_not_watched)
 {
 	struct emugpu_info info;
 
@@ -264,15 +264,15 @@ CASE(a_gpu_that_goes_is_not_watched)
 	guard_off_and_free();
 }
 
-/* Twice as much as a guard holds: a sample of it is watched, the last page always. */
-CASE(much_memory)
+/* Twice the capacity of the guard: it watches a sample, which includes the last page. */
+CASE(guard_samples_large_memory)
 {
 	struct emugpu_test counted;
 
 	rules_watch(fd);
 	EXPECT(emu_alloc(fd, VA, 128 * MIB) == 0 && get(0, VA, 128 * MIB) == 0, "alloc, get");
 	EXPECT(emu_guard(fd, 1) == 0 && emu_revoke(fd, VA) == 0, "revoke");
-	EXPECT(emu_counts(fd, &counted) == 0 && counted.counts.out_pins == 0, "left");
+	EXPECT(emu_counts(fd, &counted) == 0 && counted.counts.out_pins == 0, "pins are left");
 	EXPECT_NO_BREACH(fd);
 	EXPECT(get(0, VA, 128 * MIB) == 0 && emu_guard(fd, WATCH_MS) == 0, "get");
 	revoke_with_writer(physical(0, 128 * MIB / PAGE - 1));
@@ -288,7 +288,7 @@ CASE(bad_times_are_einval)
 
 /* ---- the stash ------------------------------------------------------------------ */
 
-CASE(what_pins_hold_is_hidden_and_comes_back)
+CASE(stash_hides_and_restores_pinned_memory)
 {
 	unsigned int changed, i, same = 0;
 
@@ -300,7 +300,7 @@ CASE(what_pins_hold_is_hidden_and_comes_back)
 	for (i = 0; i < 3 * PAGE; i++)
 		same += seen[i] == contents[i];
 	EXPECT(same < 3 * PAGE / 64, "%u of %lu bytes can be seen", same, 3 * PAGE);
-	EXPECT(!memcmp(seen + 3 * PAGE, contents + 3 * PAGE, BLOCK - 3 * PAGE), "what is not pinned has changed");
+	EXPECT(!memcmp(seen + 3 * PAGE, contents + 3 * PAGE, BLOCK - 3 * PAGE), "unpinned memory changed");
 	EXPECT(emu_stash(fd, 0, &changed) == 0 && changed == 0, "%u pages changed", changed);
 	expect_contents();
 	CHECK_CASE();
@@ -309,7 +309,7 @@ CASE(what_pins_hold_is_hidden_and_comes_back)
 	free_one();
 }
 
-CASE(pages_written_to_are_counted_once)
+CASE(changed_pages_are_counted_once)
 {
 	unsigned int changed;
 
@@ -328,7 +328,7 @@ CASE(pages_written_to_are_counted_once)
 	free_one();
 }
 
-CASE(pins_may_end_under_the_stash)
+CASE(pins_may_end_during_a_stash)
 {
 	unsigned int changed;
 
@@ -347,14 +347,14 @@ CASE(pins_may_end_under_the_stash)
 	EXPECT_NO_BREACH(fd);
 }
 
-CASE(twice_is_an_error)
+CASE(second_stash_is_EBUSY)
 {
 	unsigned int changed;
 
 	EXPECT(emu_stash(fd, 0, &changed) == -ENOENT, "off at first");
 	EXPECT(emu_stash(fd, 1, &changed) == 0 && emu_stash(fd, 1, &changed) == -EBUSY, "on twice");
 	EXPECT(emu_stash(fd, 0, &changed) == 0 && emu_stash(fd, 0, &changed) == -ENOENT, "off twice");
-	EXPECT(emu_stash(fd, 2, &changed) == -EINVAL, "neither");
+	EXPECT(emu_stash(fd, 2, &changed) == -EINVAL, "invalid value 2");
 }
 
 static int stash_process(pid_t pid)
@@ -369,14 +369,14 @@ static int pin_own_for_ever(void)
 	return emu_alloc(emu_open(), VA, BLOCK) || get_persistent(1, VA, PAGE);
 }
 
-CASE(a_stash_hides_what_one_process_has_pinned)
+CASE(stash_of_one_process)
 {
 	unsigned int changed;
 
 	filled_block();
 	CHECK_CASE();
 	EXPECT(get(0, VA, PAGE) == 0 && emu_in_child(pin_own_for_ever) == 0, "get");
-	EXPECT(stash_process(1 << 22) == -ESRCH, "nobody's");
+	EXPECT(stash_process(1 << 22) == -ESRCH, "process 1 << 22 does not exist");
 	EXPECT(stash_process(getpid()) == 0, "on");
 	EXPECT(poke(physical(0, 0)) == 0 && poke(physical(1, 0)) == 0, "poke");
 	EXPECT(emu_stash(fd, 0, &changed) == 0 && changed == 1, "%u pages changed", changed);
@@ -393,8 +393,8 @@ static int pin_by_token(void)
 	return get_token(1, context.out_p2p_token, 0, VA, PAGE);
 }
 
-/* What the other process writes is no breach, and is not lost. */
-CASE(a_stash_leaves_what_another_process_has_pinned_too)
+/* Writes through the other process's pin are no breach, and are kept. */
+CASE(stash_spares_memory_pinned_by_both)
 {
 	unsigned int changed;
 
@@ -415,7 +415,7 @@ static int stash_of(unsigned int gpu, unsigned int on)
 	return emu_test(fd, &test);
 }
 
-CASE(one_stash_hides_what_all_gpus_have)
+CASE(one_stash_covers_all_gpus)
 {
 	struct emugpu_info info;
 	unsigned int changed;
@@ -433,8 +433,8 @@ CASE(one_stash_hides_what_all_gpus_have)
 	free_both();
 }
 
-/* With the GPU goes what was hidden. */
-CASE(a_gpu_may_go_under_the_stash)
+/* The unbind of the GPU drops the stash. */
+CASE(gpu_may_unbind_during_a_stash)
 {
 	struct emugpu_info info;
 
@@ -446,7 +446,7 @@ CASE(a_gpu_may_go_under_the_stash)
 	free_one();
 }
 
-CASE(a_closed_window_is_ebusy)
+CASE(stash_needs_the_cpu_window)
 {
 	unsigned int changed;
 

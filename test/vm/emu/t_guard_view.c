@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The guard where GPU 0 lends its memory to the CPU: emugpu.p2pdma=1. */
+/* The guard and the stash with CPU mappings of GPU memory (emugpu.p2pdma=1) */
 #include <sys/mman.h>
 
 #include "test/vm/storage/lends.h"
@@ -36,7 +36,7 @@ static void *revoke_block(void *unused)
 	return (void *)(intptr_t)emu_revoke(fd, VA);
 }
 
-/* Begins to revoke what is pinned at VA, and returns in the midst of the watch. */
+/* Start to revoke the pin at VA, and return while the guard watches. */
 static void revoke_begin(pthread_t *thread)
 {
 	EXPECT(!emu_guard(fd, WATCH_MS) && !pthread_create(thread, NULL, revoke_block, NULL), "guard, thread");
@@ -55,22 +55,22 @@ static void revoke_end(pthread_t thread)
 
 static unsigned char *view;
 
-/* Of a block that begins with 99s and whose first page is pinned; not touched yet */
+/* Map a block whose first page is filled with 99 and pinned; the view is not touched yet. */
 static void one_pinned_view(void)
 {
 	one_block();
 	CHECK_CASE();
 	memset(contents, 99, sizeof(contents));
 	EXPECT(!emu_write(fd, VA, contents, PAGE), "write");
-	EXPECT(lends_as_it_must(), "the GPU lends no pages, and the kernel could");
+	EXPECT(lends_as_it_must(), "the GPU has no struct pages although the kernel supports them");
 	view = view_of(VA, BLOCK);
 	if (view == MAP_FAILED && errno == ENOTSUPP && !emu_free(fd, VA))
-		SKIP("GPU 0 lends no pages: no p2pdma=1, or no PCI_P2PDMA here; another kernel: make check KERNEL=7");
+		SKIP("GPU 0 has no struct pages: no p2pdma=1, or no PCI_P2PDMA here; another kernel: make check KERNEL=7");
 	EXPECT(view != MAP_FAILED && !get(0, VA, PAGE), "view, get: %s", strerror(errno));
 }
 
-/* No page comes in with what the guard has put there, nor is what is written to it taken for a device's, or lost. */
-CASE(a_view_first_touched_under_the_guard_is_as_ever)
+/* The view shows no guard pattern; a write through the view is no breach, and is not lost. */
+CASE(view_works_during_the_guard)
 {
 	unsigned char first, written;
 	pthread_t thread;
@@ -91,7 +91,7 @@ CASE(a_view_first_touched_under_the_guard_is_as_ever)
 	free_one();
 }
 
-CASE(a_view_is_not_hidden_by_the_stash)
+CASE(stash_spares_mapped_memory)
 {
 	unsigned char first, written;
 	unsigned int changed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* judge.ko, by a module that allocates in every way it watches: test/kmod/judge_subject.c. */
+/* judge.ko with a module that uses each kind of watched allocation: test/kmod/judge_subject.c */
 #include "test/vm/harness/emu.h"
 #include "test/vm/harness/module.h"
 #include "test/vm/harness/vmtest.h"
@@ -7,8 +7,8 @@
 #define SUBJECT "test/judge_subject.ko"
 
 enum {
-	LOADED = 32,	/* allocations when all goes well */
-	STORM = 1000,		/* and many more, where interrupts free */
+	LOADED = 32,	/* allocations of a load without failures */
+	STORM = 1000,		/* additional allocations, which interrupts free */
 	TEXT = 4096,
 };
 
@@ -34,7 +34,7 @@ static int fail_nth(unsigned int nth)
 	return control("fail", text);
 }
 
-/* What the subject has left behind */
+/* The leaks of the subject */
 static const char *leaks(void)
 {
 	static char text[TEXT];
@@ -57,7 +57,7 @@ static int load_and_remove(const char *parameters)
 	return err ?: module_remove("judge_subject");
 }
 
-CASE(it_is_named_before_it_is_loaded)
+CASE(module_is_named_before_its_load)
 {
 	char text[64];
 
@@ -73,7 +73,7 @@ CASE(it_is_named_before_it_is_loaded)
 	EXPECT(!module_remove("judge_subject"), "remove");
 }
 
-CASE(what_it_frees_is_no_leak)
+CASE(freed_memory_is_no_leak)
 {
 	int n, failed;
 
@@ -84,8 +84,8 @@ CASE(what_it_frees_is_no_leak)
 	EXPECT(n == LOADED && !failed, "%d allocations, %d failed", n, failed);
 }
 
-/* Also those in the middle of a probe of what allocates */
-CASE(what_interrupts_free_is_no_leak)
+/* Also interrupts during a probe of an allocation */
+CASE(free_by_interrupt_is_no_leak)
 {
 	int n, failed;
 
@@ -96,7 +96,7 @@ CASE(what_interrupts_free_is_no_leak)
 	EXPECT(n > LOADED + STORM && !failed, "%d allocations, %d failed", n, failed);
 }
 
-/* What the judge says that it has not seen, here the allocations of interrupts in the middle of a probe */
+/* The judge's count of allocations that it could not see: by interrupts during a probe */
 static void count_unseen(int *unseen)
 {
 	char text[64];
@@ -109,8 +109,8 @@ static void count_unseen(int *unseen)
 	EXPECT(*unseen ? !!strstr(leaks(), " allocations were not seen\n") : !leaks()[0], "%s%s", text, leaks());
 }
 
-/* A second has some, as a rule. */
-CASE(what_interrupts_allocate_unseen_is_told)
+/* A second usually has some. */
+CASE(unseen_allocations_are_reported)
 {
 	int tries, unseen = 0;
 
@@ -119,7 +119,7 @@ CASE(what_interrupts_allocate_unseen_is_told)
 		count_unseen(&unseen);
 		CHECK_CASE();
 	}
-	EXPECT(unseen, "in %d s none", tries);
+	EXPECT(unseen, "no unseen allocation in %d s", tries);
 }
 
 static void keeps(const char *what, size_t bytes)
@@ -130,11 +130,11 @@ static void keeps(const char *what, size_t bytes)
 	snprintf(parameters, sizeof(parameters), "keep=%s", what);
 	EXPECT(!load_and_remove(parameters), "load");
 	EXPECT(sscanf(leaks(), "%zu", &found) == 1 && found == bytes, "%s: %s", what, leaks());
-	EXPECT(strchr(leaks(), '\n') == strrchr(leaks(), '\n'), "%s: more than one: %s", what, leaks());
-	EXPECT(strstr(leaks(), "by_") || strstr(leaks(), "init"), "%s: nobody has done it: %s", what, leaks());
+	EXPECT(strchr(leaks(), '\n') == strrchr(leaks(), '\n'), "%s: more than one leak: %s", what, leaks());
+	EXPECT(strstr(leaks(), "by_") || strstr(leaks(), "init"), "%s: no function in the report: %s", what, leaks());
 }
 
-CASE(what_it_keeps_is_a_leak)
+CASE(kept_memory_is_a_leak)
 {
 	keeps("kmalloc", 100);
 	keeps("vmalloc", 3 * 4096);
@@ -142,8 +142,8 @@ CASE(what_it_keeps_is_a_leak)
 	keeps("peer", 0);
 }
 
-/* It was freed meanwhile, and the kernel need not notice. */
-CASE(what_is_done_to_a_peer_that_is_gone_is_told)
+/* The peer was freed before, which the kernel need not notice. */
+CASE(use_of_freed_peer_is_reported)
 {
 	char text[128];
 
@@ -153,12 +153,12 @@ CASE(what_is_done_to_a_peer_that_is_gone_is_told)
 	EXPECT(strstr(module_debugfs("judge/misuse", text, sizeof(text)), "1 peerpin_attach attach+"), "%s", text);
 }
 
-CASE(what_fails_has_a_number)
+CASE(fail_needs_a_number)
 {
 	EXPECT(control("fail", "first") == -EINVAL, "%s", strerror(errno));
 }
 
-/* Each of them once, and no more */
+/* Each allocation fails once */
 CASE(the_nth_allocation_fails)
 {
 	int nth, n, failed, err;
@@ -176,8 +176,8 @@ CASE(the_nth_allocation_fails)
 	EXPECT(!err && !failed && n == LOADED, "%d: %d, %d of %d failed", nth, err, failed, n);
 }
 
-/* By the vendor's rule only its owner may unpin it, so nothing must be pinned for a moment. */
-CASE(a_pin_that_fails_leaves_nothing)
+/* Only the owner of GPU memory may unpin it, so a failed pin must leave no pin even for a moment. */
+CASE(failed_pin_leaves_nothing)
 {
 	char parameters[64], text[TEXT];
 	int gpu = emu_open(), nth, n, failed, err = 0;
@@ -197,8 +197,8 @@ CASE(a_pin_that_fails_leaves_nothing)
 	close(gpu);
 }
 
-/* What could not be watched is told; a peer among it is no peer that is gone. */
-CASE(more_than_can_be_watched)
+/* The judge reports unwatched allocations; an unwatched peer is not reported as misuse. */
+CASE(unwatched_allocations_are_reported)
 {
 	char text[128];
 
@@ -210,7 +210,7 @@ CASE(more_than_can_be_watched)
 	EXPECT(!leaks()[0], "%s", leaks());
 }
 
-CASE(others_are_left_alone)
+CASE(other_modules_are_not_watched)
 {
 	int n, failed;
 

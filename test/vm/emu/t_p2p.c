@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* nvidia_p2p_get_pages, row by row of what the real driver promises. */
+/* nvidia_p2p_get_pages: one case for each documented result of NVIDIA's driver. */
 #include <pthread.h>
 
 #include "p2p.h"
@@ -9,7 +9,7 @@ SETUP(nodes_are_there)
 	EXPECT_NODES();
 }
 
-CASE(null_callback_is_einval_and_leaves_the_pointer)
+CASE(null_callback_is_einval)
 {
 	rules_watch(fd);
 	one_block();
@@ -30,7 +30,7 @@ CASE(null_result_is_einval)
 	free_one();
 }
 
-CASE(unaligned_address_is_einval_and_leaves_the_pointer)
+CASE(unaligned_address_is_einval)
 {
 	rules_watch(fd);
 	one_block();
@@ -42,7 +42,7 @@ CASE(unaligned_address_is_einval_and_leaves_the_pointer)
 	free_one();
 }
 
-CASE(unaligned_length_is_einval_and_leaves_the_pointer)
+CASE(unaligned_length_is_einval)
 {
 	rules_watch(fd);
 	one_block();
@@ -94,7 +94,7 @@ CASE(host_memory_is_einval)
 	EXPECT(err == -EINVAL, "%d", err);
 }
 
-/* As managed memory and what CUDA made for other uses: the libraries say so at allocation. */
+/* As managed memory and other memory that CUDA marks at allocation as not for peers. */
 CASE(memory_not_for_peers_is_einval)
 {
 	struct emugpu_alloc alloc = { .va = VA, .size = BLOCK, .flags = EMUGPU_ALLOC_NO_P2P };
@@ -104,13 +104,13 @@ CASE(memory_not_for_peers_is_einval)
 	free_one();
 }
 
-CASE(a_range_past_its_block_is_einval)
+CASE(range_past_its_block_is_einval)
 {
 	two_blocks();
 	CHECK_CASE();
 	EXPECT(get(0, VA + BLOCK - PAGE, 2 * PAGE) == -EINVAL, "into the next");
 	EXPECT(get(0, VA, 2 * BLOCK) == -EINVAL, "two blocks");
-	EXPECT(get(0, VA + BLOCK, BLOCK + PAGE) == -EINVAL, "into nothing");
+	EXPECT(get(0, VA + BLOCK, BLOCK + PAGE) == -EINVAL, "past the last block");
 	EXPECT(get(0, VA, -PAGE) == -EINVAL, "length that overflows");
 	EXPECT(get(0, -PAGE, 2 * PAGE) == -EINVAL, "range that overflows");
 	EXPECT(get(0, VA, BLOCK) == 0 && put(0) == 0, "the block itself");
@@ -122,7 +122,7 @@ static int pin_as_another(void)
 	return get(1, VA, PAGE) == -EINVAL && get_persistent(1, VA, PAGE) == -EINVAL ? 0 : 1;
 }
 
-CASE(no_token_and_another_process_is_einval)
+CASE(another_process_without_token_is_einval)
 {
 	one_block();
 	CHECK_CASE();
@@ -131,7 +131,7 @@ CASE(no_token_and_another_process_is_einval)
 	free_one();
 }
 
-/* Not even its own block at the same address is mixed up with the parent's. */
+/* The child's own block at the same address is not confused with the parent's block. */
 static int pin_own_at_the_same_address(void)
 {
 	int own = emu_open();
@@ -144,7 +144,7 @@ static int pin_own_at_the_same_address(void)
 	return put(1) ? 3 : 0;
 }
 
-CASE(the_same_address_in_two_processes_is_two_memories)
+CASE(processes_may_use_one_address)
 {
 	int status;
 
@@ -163,7 +163,7 @@ static void *pin_in_a_thread(void *result)
 	return NULL;
 }
 
-CASE(any_thread_of_the_process_may_pin)
+CASE(any_thread_may_pin)
 {
 	pthread_t thread;
 	int err = 1;
@@ -176,7 +176,7 @@ CASE(any_thread_of_the_process_may_pin)
 	free_one();
 }
 
-CASE(a_late_failure_poisons_the_table_pointer)
+CASE(late_failure_poisons_the_table_pointer)
 {
 	EXPECT(get(0, VA, PAGE) == -EINVAL, "unknown memory");
 	EXPECT(version(0) == POISON, "%#x", version(0));
@@ -184,11 +184,11 @@ CASE(a_late_failure_poisons_the_table_pointer)
 	EXPECT(version(0) == POISON, "%#x", version(0));
 }
 
-CASE(anything_unknown_is_eio)
+CASE(unknown_error_is_eio)
 {
 	one_block();
 	CHECK_CASE();
-	EXPECT(emu_fail(fd, 1, -EIO) == 0, "order");
+	EXPECT(emu_fail(fd, 1, -EIO) == 0, "fail");
 	EXPECT(get(0, VA, PAGE) == -EIO, "get");
 	EXPECT(version(0) == POISON && pins() == 0, "%#x, %u pins", version(0), pins());
 	free_one();
@@ -267,7 +267,7 @@ CASE(calls_of_2011_are_enotsupp)
 
 CASE(rsync_registers_are_enodev)
 {
-	EXPECT(with_flags(P2P_CHECK_GET_RSYNC_REGISTERS, 0, 0) == -ENODEV, "there are some");
+	EXPECT(with_flags(P2P_CHECK_GET_RSYNC_REGISTERS, 0, 0) == -ENODEV, "registers returned");
 }
 
 VMTEST_MAIN

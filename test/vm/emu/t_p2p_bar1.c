@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* BAR1: how much of it pins may have, and who shares what. */
+/* BAR1: the room for pins, and which pins share it. */
 #include "p2p.h"
 
 static uint64_t room(void)
@@ -27,10 +27,10 @@ CASE(bar1_exhaustion_is_enomem)
 	CHECK_CASE();
 	EXPECT(get(0, VA, room() + PAGE) == -ENOMEM, "a page too many");
 	EXPECT(version(0) == POISON && nothing_pinned(), "%#x, %lu", version(0), bar1_used());
-	EXPECT(get(0, VA, room()) == 0, "all there is");
+	EXPECT(get(0, VA, room()) == 0, "all room");
 	EXPECT(bar1_used() == room(), "%lu", bar1_used());
-	EXPECT(get(1, VA + room(), PAGE) == -ENOMEM, "one more");
-	EXPECT(get_persistent(1, VA + room(), PAGE) == -ENOMEM, "one more, persistent");
+	EXPECT(get(1, VA + room(), PAGE) == -ENOMEM, "a page above the room");
+	EXPECT(get_persistent(1, VA + room(), PAGE) == -ENOMEM, "a persistent page above the room");
 	EXPECT(put(0) == 0, "put");
 	EXPECT(get(1, VA + room(), PAGE) == 0 && put(1) == 0, "after put");
 	EXPECT_NO_BREACH(fd);
@@ -38,7 +38,7 @@ CASE(bar1_exhaustion_is_enomem)
 }
 
 /* A BAR1 of 256 MiB pins at most 220. */
-CASE(the_reserve_is_36_MiB)
+CASE(reserve_is_36_MiB)
 {
 	struct emugpu_info info;
 
@@ -52,8 +52,8 @@ CASE(the_reserve_is_36_MiB)
 	free_one();
 }
 
-/* For a machine with bar1_reserve_mib=32, as the first guides say. */
-CASE_BY_NAME(the_reserve_is_a_parameter)
+/* For a VM with bar1_reserve_mib=32, the reserve of early NVIDIA guides. */
+CASE_BY_NAME(reserve_is_a_parameter)
 {
 	big_block();
 	CHECK_CASE();
@@ -62,7 +62,7 @@ CASE_BY_NAME(the_reserve_is_a_parameter)
 	free_one();
 }
 
-CASE(room_comes_back_with_the_free_callback)
+CASE(free_callback_returns_the_room)
 {
 	big_block();
 	CHECK_CASE();
@@ -75,7 +75,7 @@ CASE(room_comes_back_with_the_free_callback)
 	free_one();
 }
 
-CASE(overlapping_pins_share)
+CASE(overlapping_pins_share_bar1)
 {
 	two_blocks();
 	CHECK_CASE();
@@ -90,8 +90,8 @@ CASE(overlapping_pins_share)
 	free_both();
 }
 
-/* For a machine with bar_sharing=0 */
-CASE_BY_NAME(without_sharing_each_pin_costs_its_length)
+/* For a VM with bar_sharing=0 */
+CASE_BY_NAME(unshared_pins_cost_their_length)
 {
 	unsigned int i, n = room() / BLOCK;
 
@@ -107,14 +107,14 @@ CASE_BY_NAME(without_sharing_each_pin_costs_its_length)
 		EXPECT(get(i, VA, BLOCK) == 0, "pin %u", i);
 	EXPECT(bar1_used() == P2P_CHECK_SLOTS * BLOCK, "%lu", bar1_used());
 	EXPECT(emu_bar1_free(fd, PAGE) == 0, "limit");
-	EXPECT(put(0) == 0 && get(0, VA, BLOCK) == 0, "in the place of what was put");
+	EXPECT(put(0) == 0 && get(0, VA, BLOCK) == 0, "get after a put");
 	EXPECT(emu_bar1_free(fd, BLOCK - PAGE) == 0, "limit");
-	EXPECT(get(0, VA, BLOCK) == -ENOMEM, "one too many of the same memory");
+	EXPECT(get(0, VA, BLOCK) == -ENOMEM, "a pin above the limit, of the same memory");
 	EXPECT(emu_bar1_free(fd, -1) == 0, "no limit");
 	free_both();
 }
 
-CASE(a_second_pin_asks_for_its_whole_length)
+CASE(shared_pin_needs_its_whole_length)
 {
 	big_block();
 	CHECK_CASE();
@@ -126,7 +126,7 @@ CASE(a_second_pin_asks_for_its_whole_length)
 	free_one();
 }
 
-CASE(each_gpu_has_its_own)
+CASE(each_gpu_has_its_own_bar1)
 {
 	struct emugpu_info info;
 
@@ -140,23 +140,23 @@ CASE(each_gpu_has_its_own)
 	free_both();
 }
 
-/* ---- the control's limit --------------------------------------------------- */
+/* ---- limit by the control node --------------------------------------------------- */
 
-CASE(the_control_leaves_as_much_as_it_is_told)
+CASE(control_limits_the_room)
 {
 	big_block();
 	CHECK_CASE();
-	EXPECT(emu_bar1_free(fd, 8 * MIB + 1) == -EINVAL, "half a page");
+	EXPECT(emu_bar1_free(fd, 8 * MIB + 1) == -EINVAL, "limit of half a page");
 	EXPECT(emu_bar1_free(fd, 8 * MIB) == 0, "limit");
 	EXPECT(get(0, VA, 8 * MIB + PAGE) == -ENOMEM, "a page too many");
-	EXPECT(get(0, VA, 8 * MIB) == 0, "all there is");
-	EXPECT(get(1, VA + 8 * MIB, PAGE) == -ENOMEM, "one more");
+	EXPECT(get(0, VA, 8 * MIB) == 0, "all room");
+	EXPECT(get(1, VA + 8 * MIB, PAGE) == -ENOMEM, "a page above the limit");
 	EXPECT(emu_bar1_free(fd, 0) == 0 && put(0) == 0, "limit 0");
-	EXPECT(get(0, VA, 8 * MIB) == 0, "what was put is free");
-	EXPECT(get(1, VA, PAGE) == -ENOMEM, "and no more");
+	EXPECT(get(0, VA, 8 * MIB) == 0, "get of the room that was put");
+	EXPECT(get(1, VA, PAGE) == -ENOMEM, "a page above the limit");
 	EXPECT(put(0) == 0, "put");
 	EXPECT(emu_bar1_free(fd, -1) == 0, "no limit");
-	EXPECT(get(0, VA, room()) == 0 && put(0) == 0, "all of it");
+	EXPECT(get(0, VA, room()) == 0 && put(0) == 0, "all room without a limit");
 	free_one();
 }
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * The emulated driver's side of nv-p2p.h: the free callback, and everything
- * that can happen at the same time.
- */
+/* The free callback of nv-p2p.h in the emulated driver, and concurrent calls */
 #include <stdatomic.h>
 
 #include "thread.h"
@@ -12,7 +9,7 @@ SETUP(nodes_are_there)
 	EXPECT_NODES();
 }
 
-CASE(free_runs_the_callback_in_its_thread)
+CASE(free_runs_callback_in_its_thread)
 {
 	rules_watch(fd);
 	two_blocks();
@@ -21,15 +18,15 @@ CASE(free_runs_the_callback_in_its_thread)
 	EXPECT(emu_free(fd, VA) == 0, "free");
 	EXPECT(callback(0).out_count == 1 && callback(1).out_count == 1, "%u %u", callback(0).out_count,
 	       callback(1).out_count);
-	EXPECT(callback(2).out_count == 0, "the neighbour's ran too");
+	EXPECT(callback(2).out_count == 0, "the callback of the neighbouring block ran");
 	EXPECT(callback(0).out_tid == (unsigned int)gettid(), "in thread %u", callback(0).out_tid);
 	EXPECT(version(0) == POISON, "%#x", version(0));
 	EXPECT_NO_BREACH(fd);
 	EXPECT(emu_free(fd, VA + BLOCK) == 0, "free");
-	EXPECT(nothing_pinned(), "left");
+	EXPECT(nothing_pinned(), "pins are left");
 }
 
-CASE(a_callback_may_free_table_and_mapping)
+CASE(callback_may_free_table_and_mapping)
 {
 	rules_watch(fd);
 	one_block();
@@ -42,7 +39,7 @@ CASE(a_callback_may_free_table_and_mapping)
 	EXPECT_NO_BREACH(fd);
 }
 
-CASE(a_callback_may_unmap)
+CASE(callback_may_unmap)
 {
 	rules_watch(fd);
 	one_block();
@@ -58,10 +55,10 @@ CASE(a_callback_may_unmap)
 /* ---- the order -------------------------------------------------------------- */
 
 /*
- * (1) the callback, in which all is still there; (2) mappings and table, (3)
- * BAR1, (4) the pin; then the memory, and free returns.
+ * Order of a free: (1) the callback, with everything still valid; then the end of
+ * (2) mappings and table, (3) BAR1, (4) the pin, and the memory; then free returns.
  */
-CASE(all_is_there_until_the_callback_has_returned)
+CASE(memory_and_pin_outlive_the_callback)
 {
 	struct p2p_check_call slow = { .va = VA, .length = PAGE, .flags = P2P_CHECK_IN_CALLBACK_LEAVE_MAPS,
 				       .sleep_ms = FREE_MS };
@@ -75,16 +72,17 @@ CASE(all_is_there_until_the_callback_has_returned)
 	EXPECT(!pthread_create(&thread, NULL, thread_free_first_block, NULL), "thread");
 	while (!callback(0).out_count)
 		usleep(1000);
-	EXPECT(bar1_used() == PAGE, "BAR1 went before the callback ended");
-	EXPECT(vram_free() == used, "the memory went before the callback ended");
-	EXPECT(version(0) == 0x20000 && table_page(0, 0).out_entries == 1, "the table went: %#x", version(0));
+	EXPECT(bar1_used() == PAGE, "BAR1 was released before the callback ended");
+	EXPECT(vram_free() == used, "the memory was freed before the callback ended");
+	EXPECT(version(0) == 0x20000 && table_page(0, 0).out_entries == 1,
+	       "the table was freed before the callback ended: %#x", version(0));
 	EXPECT(thread_free_end(thread) == 0, "free");
 	EXPECT(callback(0).out_version == 0x20000, "in the callback: %#x", callback(0).out_version);
 	EXPECT(version(0) == POISON && nothing_pinned() && vram_free() == before, "%#x, %lu bytes of BAR1", version(0),
 	       bar1_used());
 }
 
-CASE(the_block_cannot_be_pinned_once_its_free_has_begun)
+CASE(pin_during_free_is_refused)
 {
 	pthread_t thread;
 	double start;
@@ -101,12 +99,12 @@ CASE(the_block_cannot_be_pinned_once_its_free_has_begun)
 	EXPECT(callback(0).out_count == 1 && callback(1).out_count == 0, "%u %u", callback(0).out_count,
 	       callback(1).out_count);
 	EXPECT_NO_BREACH(fd);
-	EXPECT(nothing_pinned(), "left");
+	EXPECT(nothing_pinned(), "pins are left");
 }
 
 /* ---- from another thread ---------------------------------------------------- */
 
-CASE(put_from_another_thread_blocks_and_is_0)
+CASE(put_waits_for_the_callback)
 {
 	pthread_t thread;
 	double start;
@@ -123,11 +121,11 @@ CASE(put_from_another_thread_blocks_and_is_0)
 	EXPECT(thread_free_end(thread) == 0, "free");
 	EXPECT_NO_BREACH(fd);
 	EXPECT(put(1) == 0 && emu_free(fd, VA + BLOCK) == 0, "put, free");
-	EXPECT(nothing_pinned(), "left");
+	EXPECT(nothing_pinned(), "pins are left");
 }
 
-/* One lock for all: what has nothing to do with the callback waits too. */
-CASE(put_and_map_of_another_block_wait_as_well)
+/* The driver has one lock, so calls on other blocks wait for the callback too. */
+CASE(map_of_another_block_waits_too)
 {
 	pthread_t thread;
 	double start;
@@ -143,11 +141,11 @@ CASE(put_and_map_of_another_block_wait_as_well)
 	EXPECT(thread_free_end(thread) == 0, "free");
 	EXPECT(unmap(1, 0) == 0 && put(1) == 0, "unmap, put");
 	EXPECT_NO_BREACH(fd);
-	EXPECT(emu_free(fd, VA + BLOCK) == 0 && nothing_pinned(), "left");
+	EXPECT(emu_free(fd, VA + BLOCK) == 0 && nothing_pinned(), "pins are left");
 }
 
-/* A consumer's callback may wait for a thread of its own that is on its way there. */
-CASE(unmap_from_another_thread_does_not_wait)
+/* A consumer's callback may wait for its own thread that is in unmap. */
+CASE(unmap_does_not_wait_for_callback)
 {
 	pthread_t thread;
 	double start;
@@ -163,10 +161,10 @@ CASE(unmap_from_another_thread_does_not_wait)
 	EXPECT(thread_free_end(thread) == 0, "free");
 	EXPECT(put(1) == 0 && emu_free(fd, VA + BLOCK) == 0, "put, free");
 	EXPECT_NO_BREACH(fd);
-	EXPECT(nothing_pinned(), "left");
+	EXPECT(nothing_pinned(), "pins are left");
 }
 
-CASE(copies_go_on_while_a_callback_runs)
+CASE(copies_do_not_wait_for_callback)
 {
 	pthread_t thread;
 	char byte = 1;
@@ -178,7 +176,7 @@ CASE(copies_go_on_while_a_callback_runs)
 	EXPECT(thread_free_begin(&thread) == 0, "free");
 	start = now();
 	EXPECT(emu_write(fd, VA + BLOCK, &byte, 1) == 0, "copy to another block");
-	EXPECT(emu_write(fd, VA, &byte, 1) == -ENOENT, "copy to the block that goes");
+	EXPECT(emu_write(fd, VA, &byte, 1) == -ENOENT, "copy to the block being freed");
 	EXPECT(!thread_waited(start), "%.3f s", now() - start);
 	EXPECT(thread_free_end(thread) == 0, "free");
 	EXPECT(emu_free(fd, VA + BLOCK) == 0, "free");
@@ -190,8 +188,8 @@ static void *put_slot_0(void *unused)
 	return (void *)(intptr_t)put(0);
 }
 
-/* The put may win or the callback; either way there is one end, and both calls are 0. */
-CASE(free_while_a_put_is_in_progress)
+/* Either the put or the callback ends the pin; the pin ends once, and put and free return 0. */
+CASE(free_races_with_put)
 {
 	unsigned int i, callbacks = 0;
 	pthread_t thread;
@@ -209,14 +207,14 @@ CASE(free_while_a_put_is_in_progress)
 		EXPECT(callback(0).out_count <= 1, "%u callbacks", callback(0).out_count);
 		callbacks += callback(0).out_count;
 	}
-	EXPECT(callbacks > 0 && callbacks < 300, "%u of 300 ended by the callback: never a race", callbacks);
+	EXPECT(callbacks > 0 && callbacks < 300, "%u of 300 pins ended by the callback: no race happened", callbacks);
 	EXPECT_NO_BREACH(fd);
-	EXPECT(nothing_pinned(), "left");
+	EXPECT(nothing_pinned(), "pins are left");
 }
 
 static atomic_bool stop;
 
-/* Errors that a pin beside a free may not have */
+/* Returns the number of errors that a racing free does not explain */
 static void *pin_for_ever(void *arg)
 {
 	unsigned int slot = (uintptr_t)arg;
@@ -238,7 +236,7 @@ static void *pin_for_ever(void *arg)
 	return (void *)bad;
 }
 
-CASE(pin_map_and_put_beside_free)
+CASE(free_races_with_pin_and_map)
 {
 	uint64_t puts = counts().counts.out_put_calls, callbacks = counts().counts.out_callbacks;
 	pthread_t threads[3];
@@ -263,12 +261,12 @@ CASE(pin_map_and_put_beside_free)
 	EXPECT(counts().counts.out_put_calls > puts + 100, "hardly any pins");
 	EXPECT(counts().counts.out_callbacks > callbacks, "no callbacks");
 	EXPECT_NO_BREACH(fd);
-	EXPECT(nothing_pinned(), "left");
+	EXPECT(nothing_pinned(), "pins are left");
 }
 
-/* ---- other ends than free ---------------------------------------------------- */
+/* ---- ends other than free ---------------------------------------------------- */
 
-CASE(unbinding_the_gpu_runs_the_callbacks)
+CASE(unbind_of_gpu_runs_the_callbacks)
 {
 	struct emugpu_info info;
 
@@ -283,13 +281,13 @@ CASE(unbinding_the_gpu_runs_the_callbacks)
 	EXPECT(put(0) == 0, "put");
 	EXPECT(get(0, VA, PAGE) == -EINVAL, "get");
 	EXPECT(emu_sysfs(&info, "bind") == 0, "bind");
-	EXPECT(get(0, VA, PAGE) == -EINVAL, "get of a block that is gone");
+	EXPECT(get(0, VA, PAGE) == -EINVAL, "get of a block from before the unbind");
 	free_both();
 	EXPECT_NO_BREACH(fd);
 }
 
-/* They WARN, as on the real driver: whoever names this case expects a splat. */
-CASE_BY_NAME(calls_that_would_deadlock_in_a_callback_are_eio)
+/* The calls WARN, as NVIDIA's driver does: the suite line must expect a splat. */
+CASE_BY_NAME(deadlocking_calls_in_callback_are_eio)
 {
 	rules_watch(fd);
 	one_block();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The TEST ioctl as a test of a driver uses it; its limit of BAR1 is tested with BAR1. */
+/* The TEST ioctl as tests of drivers use it; t_p2p_bar1 tests its limit of BAR1. */
 #include "thread.h"
 
 SETUP(nodes_are_there)
@@ -9,7 +9,7 @@ SETUP(nodes_are_there)
 
 /* ---- revoke ------------------------------------------------------------------ */
 
-CASE(revoke_ends_all_pins_of_a_block_and_keeps_it)
+CASE(revoke_ends_pins_keeps_the_block)
 {
 	rules_watch(fd);
 	two_blocks();
@@ -32,7 +32,7 @@ CASE(revoke_of_a_range_ends_that_pin)
 	CHECK_CASE();
 	EXPECT(get(0, VA, PAGE) == 0 && get(1, VA, 2 * PAGE) == 0 && get(2, VA + PAGE, PAGE) == 0, "get");
 	EXPECT(emu_revoke_range(fd, VA, 3 * PAGE) == -ENOENT && emu_revoke_range(fd, VA + 2 * PAGE, PAGE) == -ENOENT,
-	       "no such pin");
+	       "revoke of a range without a pin");
 	EXPECT(emu_revoke_range(fd, VA, 2 * PAGE) == 0, "revoke");
 	EXPECT(callback(0).out_count == 0 && callback(1).out_count == 1 && callback(2).out_count == 0, "%u %u %u",
 	       callback(0).out_count, callback(1).out_count, callback(2).out_count);
@@ -46,7 +46,7 @@ static int revoke_as_another(void)
 	return emu_revoke(emu_open(), VA) == -ENOENT ? 0 : 1;
 }
 
-CASE(revoke_is_of_blocks_of_its_process)
+CASE(revoke_sees_only_own_blocks)
 {
 	one_block();
 	CHECK_CASE();
@@ -67,7 +67,7 @@ static double revoke_seconds(void)
 	return now() - start;
 }
 
-CASE(the_next_n_callbacks_are_delayed)
+CASE(next_n_callbacks_are_delayed)
 {
 	double taken;
 	int i;
@@ -80,11 +80,11 @@ CASE(the_next_n_callbacks_are_delayed)
 		EXPECT(taken > 0.59, "callback %d: %.3f s", i, taken);
 	}
 	taken = revoke_seconds();
-	EXPECT(taken >= 0 && taken < 0.5, "the one after: %.3f s", taken);
+	EXPECT(taken >= 0 && taken < 0.5, "the callback after them: %.3f s", taken);
 	free_one();
 }
 
-CASE(all_callbacks_are_delayed_until_it_is_undone)
+CASE(all_callbacks_are_delayed_until_reset)
 {
 	double taken;
 	int i;
@@ -108,14 +108,14 @@ CASE(the_nth_get_fails)
 {
 	one_block();
 	CHECK_CASE();
-	EXPECT(emu_fail(fd, 3, -ENOMEM) == 0, "order");
+	EXPECT(emu_fail(fd, 3, -ENOMEM) == 0, "fail");
 	EXPECT(get(0, VA, PAGE) == 0, "first");
 	EXPECT(get(1, VA + 1, PAGE) == -EINVAL, "bad arguments do not count");
 	EXPECT(get_persistent(1, VA, PAGE) == 0, "second");
 	EXPECT(get(2, VA, PAGE) == -ENOMEM && version(2) == POISON, "third: %#x", version(2));
 	EXPECT(get(2, VA, PAGE) == 0, "fourth");
 	EXPECT(put(0) == 0 && put_persistent(1) == 0 && put(2) == 0, "put");
-	EXPECT(emu_fail(fd, 1, -EIO) == 0 && emu_fail(fd, 0, 0) == 0, "order, and not");
+	EXPECT(emu_fail(fd, 1, -EIO) == 0 && emu_fail(fd, 0, 0) == 0, "set and clear a failure");
 	EXPECT(get(0, VA, PAGE) == 0 && put(0) == 0, "get");
 	free_one();
 }
@@ -125,7 +125,7 @@ CASE(the_nth_map_fails)
 	one_block();
 	CHECK_CASE();
 	EXPECT(get(0, VA, PAGE) == 0, "get");
-	EXPECT(emu_fail_call(fd, EMUGPU_CALL_DMA_MAP_PAGES, 2, -ENOMEM) == 0, "order");
+	EXPECT(emu_fail_call(fd, EMUGPU_CALL_DMA_MAP_PAGES, 2, -ENOMEM) == 0, "fail");
 	EXPECT(get(1, VA, PAGE) == 0 && put(1) == 0, "gets do not count");
 	EXPECT(map(0, 0) == 0, "first");
 	EXPECT(map(0, 1) == -ENOMEM && maps() == 1, "second: %u maps", maps());
@@ -156,7 +156,7 @@ static void check_neighbours(unsigned int on, unsigned int wanted)
 	free_one();
 }
 
-CASE(new_memory_is_scattered_or_not)
+CASE(scatter_applies_to_new_memory)
 {
 	check_neighbours(0, BLOCK / PAGE - 1);
 	CHECK_CASE();
@@ -187,7 +187,7 @@ CASE(calls_are_counted)
 	       after.counts.out_callbacks - before.counts.out_callbacks);
 }
 
-CASE(what_is_there_is_counted_by_gpu)
+CASE(pins_and_blocks_count_per_gpu)
 {
 	struct emugpu_test other;
 	struct emugpu_info info;

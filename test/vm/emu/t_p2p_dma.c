@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* nvidia_p2p_dma_map_pages and dma_unmap_pages, row by row. */
+/* nvidia_p2p_dma_map_pages and dma_unmap_pages: one case for each documented result. */
 #include "p2p.h"
 
 static bool translated(void)
@@ -68,7 +68,7 @@ CASE(success_fills_the_mapping)
 	put_and_free();
 }
 
-CASE(bus_addresses_are_the_iommus_if_there_is_one)
+CASE(bus_addresses_come_from_the_iommu)
 {
 	struct p2p_check_table page;
 	unsigned int i;
@@ -86,7 +86,7 @@ CASE(bus_addresses_are_the_iommus_if_there_is_one)
 	put_and_free();
 }
 
-CASE(each_page_is_mapped_on_its_own)
+CASE(each_page_is_mapped_separately)
 {
 	uint64_t here, last;
 	unsigned int i;
@@ -98,7 +98,8 @@ CASE(each_page_is_mapped_on_its_own)
 	EXPECT(map(0, 0) == 0, "map");
 	last = table_page(0, 0).out_bus;
 	for (i = 1; i < 32; i++) {
-		EXPECT(table_page(0, i).out_phys == table_page(0, i - 1).out_phys + PAGE, "page %u is apart", i);
+		EXPECT(table_page(0, i).out_phys == table_page(0, i - 1).out_phys + PAGE,
+		       "page %u is not contiguous", i);
 		here = table_page(0, i).out_bus;
 		EXPECT((here == last + PAGE) != translated(), "page %u: bus %#lx after %#lx", i, here, last);
 		last = here;
@@ -118,15 +119,15 @@ CASE(many_mappings_of_a_table)
 	for (i = 1; i < P2P_CHECK_MAPS; i++)
 		EXPECT((mapped_page(0, i, 3).out_bus != mapped_page(0, 0, 3).out_bus) == translated(), "map %u", i);
 	EXPECT(unmap(0, 2) == 0 && maps() == P2P_CHECK_MAPS - 1, "unmap");
-	EXPECT(mapped_page(0, 1, 3).out_map_version == 0x20003, "another one went");
+	EXPECT(mapped_page(0, 1, 3).out_map_version == 0x20003, "the unmap ended another mapping");
 	for (i = 0; i < P2P_CHECK_MAPS; i++)
 		EXPECT(i == 2 || unmap(0, i) == 0, "unmap %u", i);
 	EXPECT(maps() == 0, "%u maps", maps());
 	put_and_free();
 }
 
-/* Behind an IOMMU bus addresses do not show the order. */
-CASE(of_a_table_that_its_consumer_has_written_to_the_order_is_followed_only)
+/* With an IOMMU the bus addresses do not show the order. */
+CASE(map_follows_only_a_tables_order)
 {
 	uint64_t first;
 
@@ -135,12 +136,13 @@ CASE(of_a_table_that_its_consumer_has_written_to_the_order_is_followed_only)
 	first = table_page(0, 0).out_phys;
 	EXPECT(with_flags(P2P_CHECK_REVERSE, 0, 0) == 0 && with_flags(P2P_CHECK_RUIN_TABLE, 0, 0) == 0, "write");
 	EXPECT(map(0, 0) == 0 && mapped_page(0, 0, 0).out_map_entries == 5, "%u", mapped_page(0, 0, 0).out_map_entries);
-	EXPECT((mapped_page(0, 0, 4).out_bus == first) != translated(), "it was not mapped in its order");
+	EXPECT((mapped_page(0, 0, 4).out_bus == first) != translated(),
+	       "the mapping does not follow the order of the table");
 	EXPECT(unmap(0, 0) == 0, "unmap");
 	put_and_free();
 }
 
-CASE(what_is_no_page_of_a_table_is_not_mapped)
+CASE(map_of_foreign_pages_is_EINVAL)
 {
 	pinned_pages(5);
 	CHECK_CASE();
@@ -149,7 +151,7 @@ CASE(what_is_no_page_of_a_table_is_not_mapped)
 	put_and_free();
 }
 
-CASE(a_mapping_that_its_consumer_has_written_to_is_undone_as_it_was_made)
+CASE(unmap_ignores_writes_to_the_mapping)
 {
 	pinned_pages(3);
 	CHECK_CASE();
@@ -177,18 +179,18 @@ CASE(two_peers_may_map_a_table)
 	put_and_free();
 }
 
-CASE(an_error_of_the_mapping_is_eio)
+CASE(mapping_error_is_eio)
 {
 	pinned_pages(2);
 	CHECK_CASE();
-	EXPECT(emu_fail_call(fd, EMUGPU_CALL_DMA_MAP_PAGES, 1, -EIO) == 0, "order");
+	EXPECT(emu_fail_call(fd, EMUGPU_CALL_DMA_MAP_PAGES, 1, -EIO) == 0, "fail");
 	EXPECT(map(0, 0) == -EIO && maps() == 0, "map");
 	EXPECT(map(0, 0) == 0 && unmap(0, 0) == 0, "map again");
 	put_and_free();
 }
 
-/* 32 bits are enough for the LSI chip then; the suite runs this with a BAR1 that lies above them. */
-CASE_BY_NAME(an_iommu_brings_memory_within_reach)
+/* With an IOMMU the 32-bit LSI chip reaches a BAR1 above 4 GiB; the suite line has such a BAR1. */
+CASE_BY_NAME(iommu_brings_memory_within_reach)
 {
 	struct p2p_check_table page;
 
@@ -203,10 +205,10 @@ CASE_BY_NAME(an_iommu_brings_memory_within_reach)
 }
 
 /*
- * The LSI chip knows 32 bits; the suite runs this with a BAR1 that lies above
- * them, and no IOMMU that translates. The kernel itself warns of it.
+ * The LSI chip has 32 address bits; the suite line has a BAR1 above 4 GiB and no IOMMU
+ * that translates. The kernel itself warns.
  */
-CASE_BY_NAME(a_peer_that_cannot_reach_the_memory_is_eio)
+CASE_BY_NAME(map_out_of_reach_is_eio)
 {
 	int err;
 
@@ -219,7 +221,7 @@ CASE_BY_NAME(a_peer_that_cannot_reach_the_memory_is_eio)
 	put_and_free();
 }
 
-CASE(map_after_put_is_einval_and_reported)
+CASE(map_after_put_is_reported)
 {
 	rules_watch(fd);
 	one_block();
@@ -231,8 +233,8 @@ CASE(map_after_put_is_einval_and_reported)
 	free_one();
 }
 
-/* No consumer can keep the callback from coming between get_pages and this. */
-CASE(map_after_the_callback_is_einval)
+/* The callback can run between get_pages and dma_map_pages; no consumer can prevent it. */
+CASE(map_after_callback_is_einval)
 {
 	rules_watch(fd);
 	one_block();
@@ -241,13 +243,13 @@ CASE(map_after_the_callback_is_einval)
 	free_one();
 	CHECK_CASE();
 	EXPECT(map(0, 0) == -EINVAL, "map");
-	EXPECT(unmap(0, 0) == -EINVAL, "a mapping was stored");
+	EXPECT(unmap(0, 0) == -EINVAL, "dma_map_pages stored a mapping");
 	EXPECT_NO_BREACH(fd);
 }
 
 /* ---- unmap ----------------------------------------------------------------- */
 
-CASE(unmap_of_a_mapping_not_on_the_list_is_0_and_reported)
+CASE(unmap_of_unknown_mapping_is_reported)
 {
 	pinned_pages(2);
 	CHECK_CASE();
@@ -260,7 +262,7 @@ CASE(unmap_of_a_mapping_not_on_the_list_is_0_and_reported)
 	put_and_free();
 }
 
-CASE(unmap_after_put_is_0_and_reported)
+CASE(unmap_after_put_is_reported)
 {
 	pinned_pages(2);
 	CHECK_CASE();
@@ -270,7 +272,7 @@ CASE(unmap_after_put_is_0_and_reported)
 	free_one();
 }
 
-CASE(unmap_after_the_callback_is_0_and_reported)
+CASE(unmap_after_callback_is_reported)
 {
 	pinned_pages(2);
 	CHECK_CASE();
@@ -281,7 +283,7 @@ CASE(unmap_after_the_callback_is_0_and_reported)
 	EXPECT_BROKE(fd, EMUGPU_RULE_UNMAP_OF_DEAD_TABLE, 1);
 }
 
-/* It WARNs, as the real driver does: whoever names it expects a splat. */
+/* The unmap WARNs, as NVIDIA's driver does: the suite line must expect a splat. */
 CASE_BY_NAME(unmap_by_another_peer)
 {
 	pinned_pages(1);
@@ -293,9 +295,9 @@ CASE_BY_NAME(unmap_by_another_peer)
 	put_and_free();
 }
 
-/* ---- what is left ---------------------------------------------------------- */
+/* ---- mappings that are left ---------------------------------------------------------- */
 
-CASE(put_undoes_mappings_that_are_left_and_reports_them)
+CASE(put_reports_and_unmaps_leftovers)
 {
 	pinned_pages(2);
 	CHECK_CASE();
@@ -305,8 +307,8 @@ CASE(put_undoes_mappings_that_are_left_and_reports_them)
 	free_one();
 }
 
-/* One that overtakes dma_map_pages cannot know the mapping. */
-CASE(what_a_callback_leaves_of_mappings_is_undone_and_may_be_freed_later)
+/* A callback that overtakes dma_map_pages cannot know the mapping. */
+CASE(callback_may_leave_a_mapping)
 {
 	rules_watch(fd);
 	one_block();
@@ -321,7 +323,7 @@ CASE(what_a_callback_leaves_of_mappings_is_undone_and_may_be_freed_later)
 	EXPECT_BROKE(fd, EMUGPU_RULE_FREE_OF_DEAD_MAPPING, 1);
 }
 
-CASE(put_persistent_undoes_mappings_that_are_left_and_reports_them)
+CASE(put_persistent_reports_and_unmaps_leftovers)
 {
 	rules_watch(fd);
 	one_block();
@@ -342,7 +344,7 @@ CASE(free_dma_mapping_of_null_is_0)
 	put_and_free();
 }
 
-CASE(free_dma_mapping_of_what_is_gone_is_0_and_reported)
+CASE(free_of_dead_mapping_is_reported)
 {
 	pinned_pages(1);
 	CHECK_CASE();
@@ -353,8 +355,8 @@ CASE(free_dma_mapping_of_what_is_gone_is_0_and_reported)
 	put_and_free();
 }
 
-/* Today it does nothing, so a mapping that is only freed is one never undone. */
-CASE(free_dma_mapping_outside_the_callback_undoes_nothing)
+/* NVIDIA's driver does nothing there, so a mapping that is only freed stays mapped. */
+CASE(free_outside_callback_unmaps_nothing)
 {
 	pinned_pages(1);
 	CHECK_CASE();

@@ -9,7 +9,7 @@ SETUP(nodes_are_there)
 	EXPECT_NODES();
 }
 
-/* Callbacks of a process that has just gone may still be on their way. */
+/* Callbacks of a process that has just exited may still run. */
 static bool soon_nothing_pinned(void)
 {
 	int i;
@@ -21,7 +21,7 @@ static bool soon_nothing_pinned(void)
 
 /* ---- close and exit ----------------------------------------------------------- */
 
-CASE(closing_the_gpu_runs_the_callback)
+CASE(close_of_gpu_runs_the_callback)
 {
 	int own = emu_open();
 
@@ -33,7 +33,7 @@ CASE(closing_the_gpu_runs_the_callback)
 	EXPECT_NO_BREACH(fd);
 }
 
-/* Slot 0 by a p2p_check of its own, which puts what it pinned when its file is closed */
+/* Pin slot 0 through an own file of p2p_check, which puts the pin at close */
 static int pin_by_own_driver(int gpu, int driver)
 {
 	fd = gpu;
@@ -46,7 +46,7 @@ static int own_driver(void)
 	return open("/dev/p2p_check", O_RDWR | O_CLOEXEC);
 }
 
-/* A driver that is closed unmaps first, as one that puts must. */
+/* A driver must unmap before its file is closed, as before a put. */
 static int close_driver_first(void)
 {
 	int gpu = emu_open(), driver = own_driver();
@@ -73,7 +73,7 @@ static int close_driver_last(void)
 	return 0;
 }
 
-CASE(the_drivers_file_closed_first_is_a_put)
+CASE(driver_closed_first_puts)
 {
 	int status;
 
@@ -84,7 +84,7 @@ CASE(the_drivers_file_closed_first_is_a_put)
 	EXPECT_NO_BREACH(fd);
 }
 
-CASE(the_drivers_file_closed_last_is_a_callback)
+CASE(driver_closed_last_gets_a_callback)
 {
 	int status;
 
@@ -95,7 +95,7 @@ CASE(the_drivers_file_closed_last_is_a_callback)
 	EXPECT_NO_BREACH(fd);
 }
 
-/* The two files of a process that just exits go in an order that the kernel chooses by their numbers. */
+/* At exit the kernel closes the two files in the order of their descriptors. */
 static int exit_with(int gpu, int driver)
 {
 	return pin_by_own_driver(gpu, driver) || unmap(0, 0) ? 1 : 0;
@@ -115,18 +115,18 @@ static int exit_with_the_driver_opened_first(void)
 	return exit_with(emu_open(), driver);
 }
 
-CASE(process_exit_in_either_order_of_files)
+CASE(exit_closes_files_in_either_order)
 {
 	unsigned int callbacks;
 
 	rules_watch(fd);
 	EXPECT(emu_in_child(exit_with_the_gpu_opened_first) == 0, "child");
 	callbacks = callback(0).out_count;
-	EXPECT(nothing_pinned(), "left");
+	EXPECT(nothing_pinned(), "pins are left");
 	EXPECT(emu_in_child(exit_with_the_driver_opened_first) == 0, "child");
 	callbacks += callback(0).out_count;
-	EXPECT(nothing_pinned(), "left");
-	EXPECT(callbacks == 1, "%u callbacks: both went in the same order", callbacks);
+	EXPECT(nothing_pinned(), "pins are left");
+	EXPECT(callbacks == 1, "%u callbacks: both exits closed the files in the same order", callbacks);
 	EXPECT_NO_BREACH(fd);
 }
 
@@ -135,7 +135,7 @@ static int leave_the_table(void)
 	return emu_alloc(emu_open(), VA, BLOCK) || get_flags(0, VA, PAGE, P2P_CHECK_IN_CALLBACK_LEAVE_TABLE);
 }
 
-CASE(a_table_that_is_never_freed_is_reported_with_the_end_of_the_process)
+CASE(exit_reports_a_leaked_table)
 {
 	rules_watch(fd);
 	EXPECT(emu_in_child(leave_the_table) == 0, "child");
@@ -143,7 +143,7 @@ CASE(a_table_that_is_never_freed_is_reported_with_the_end_of_the_process)
 	EXPECT_BROKE(fd, EMUGPU_RULE_TABLE_LEAKED, 1);
 }
 
-/* The callback comes while get_pages has not returned. */
+/* The callback runs before get_pages returns. */
 static int leave_a_table_unknown(void)
 {
 	int own = emu_open();
@@ -152,12 +152,12 @@ static int leave_a_table_unknown(void)
 	       get_flags(0, VA, PAGE, P2P_CHECK_IN_CALLBACK_LEAVE_TABLE);
 }
 
-CASE(a_table_that_the_callback_could_not_know_is_freed_after_the_end_of_the_process)
+CASE(early_callback_allows_late_table_free)
 {
 	rules_watch(fd);
 	EXPECT(emu_in_child(leave_a_table_unknown) == 0, "child");
 	EXPECT(callback(0).out_count == 1 && nothing_pinned(), "%u", callback(0).out_count);
-	EXPECT(with_flags(P2P_CHECK_FREE_TABLE, 0, 0) == 0, "late");
+	EXPECT(with_flags(P2P_CHECK_FREE_TABLE, 0, 0) == 0, "free after the exit");
 	EXPECT_NO_BREACH(fd);
 	EXPECT(with_flags(P2P_CHECK_FREE_TABLE, 0, 0) == 0, "again");
 	EXPECT_BROKE(fd, EMUGPU_RULE_FREE_OF_DEAD_TABLE, 1);
@@ -168,8 +168,8 @@ static int leave_the_mapping(void)
 	return emu_alloc(emu_open(), VA, BLOCK) || get_flags(0, VA, PAGE, P2P_CHECK_IN_CALLBACK_LEAVE_MAPS) || map(0, 0);
 }
 
-/* By a worker, or by the release of a file that the process has closed after the GPU's */
-CASE(a_mapping_may_be_freed_after_the_end_of_the_process)
+/* The free may come from a worker, or from the release of a file closed after the GPU's file */
+CASE(mapping_may_be_freed_after_exit)
 {
 	rules_watch(fd);
 	EXPECT(emu_in_child(leave_the_mapping) == 0, "child");
@@ -187,7 +187,7 @@ static void pin_and_pause(int ready)
 	_exit(1);
 }
 
-CASE(a_killed_process_runs_the_callback)
+CASE(kill_runs_the_callback)
 {
 	int ready[2], status;
 	char byte;
@@ -201,12 +201,12 @@ CASE(a_killed_process_runs_the_callback)
 	close(ready[1]);
 	EXPECT(read(ready[0], &byte, 1) == 1, "child");
 	close(ready[0]);
-	EXPECT(pins() == 1 && callback(0).out_count == 0, "before");
+	EXPECT(pins() == 1 && callback(0).out_count == 0, "pin of the child");
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	EXPECT(callback(0).out_count == 1, "%u", callback(0).out_count);
 	EXPECT(callback(0).out_tid == (unsigned int)pid, "in thread %u", callback(0).out_tid);
-	EXPECT(nothing_pinned(), "left");
+	EXPECT(nothing_pinned(), "pins are left");
 	EXPECT_NO_BREACH(fd);
 }
 
@@ -217,7 +217,7 @@ static void free_after_delay(void)
 	_exit(2);
 }
 
-CASE(a_process_killed_in_its_callback_finishes_it)
+CASE(kill_does_not_cut_the_callback)
 {
 	int status;
 	pid_t pid;
@@ -229,7 +229,7 @@ CASE(a_process_killed_in_its_callback_finishes_it)
 	while (bar1_used() != BLOCK)
 		usleep(1000);
 	usleep(300000);
-	EXPECT(bar1_used() == BLOCK && callback(0).out_count == 0, "the callback is over");
+	EXPECT(bar1_used() == BLOCK && callback(0).out_count == 0, "the delayed callback has run already");
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	EXPECT(callback(0).out_count == 1 && nothing_pinned(), "%u", callback(0).out_count);
@@ -243,7 +243,7 @@ static int do_nothing(void)
 	return 0;
 }
 
-CASE(the_exit_of_a_child_revokes_nothing)
+CASE(exit_of_child_revokes_nothing)
 {
 	rules_watch(fd);
 	one_block();
@@ -263,7 +263,7 @@ static int close_inherited(void)
 	return 0;
 }
 
-CASE(a_child_that_closes_what_it_inherited_revokes_nothing)
+CASE(close_by_child_revokes_nothing)
 {
 	one_block();
 	CHECK_CASE();
@@ -273,7 +273,7 @@ CASE(a_child_that_closes_what_it_inherited_revokes_nothing)
 	free_one();
 }
 
-/* A process that pins, leaves its file to a child of its own, and is gone */
+/* Pin, leave the file to a forked child, and exit. */
 static int pin_and_bequeath(int *until)
 {
 	char byte;
@@ -286,7 +286,7 @@ static int pin_and_bequeath(int *until)
 	return read(until[0], &byte, 1) == 0 ? 0 : 1;
 }
 
-CASE(the_last_close_runs_the_callback_in_whatever_process)
+CASE(last_close_in_child_runs_callback)
 {
 	int until[2], status;
 	pid_t pid;
@@ -299,11 +299,11 @@ CASE(the_last_close_runs_the_callback_in_whatever_process)
 	close(until[0]);
 	waitpid(pid, &status, 0);
 	EXPECT(status == 0, "%#x", status);
-	EXPECT(pins() == 1 && callback(0).out_count == 0, "ran with the owner's death");
+	EXPECT(pins() == 1 && callback(0).out_count == 0, "the callback ran at the owner's exit");
 	close(until[1]);
-	EXPECT(soon_nothing_pinned(), "left");
+	EXPECT(soon_nothing_pinned(), "pins are left");
 	EXPECT(callback(0).out_count == 1, "%u", callback(0).out_count);
-	EXPECT(callback(0).out_tid != (unsigned int)pid, "ran in the owner");
+	EXPECT(callback(0).out_tid != (unsigned int)pid, "the callback ran in the owner");
 	EXPECT_NO_BREACH(fd);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The monitor: what it says of whom. That each rule is seen is tested where the
- * calls are: put, persistent, dma, callback, version, exit, remove, rsync.
+ * The monitor: the contents of its reports. The tests of the calls check that each rule
+ * is enforced: put, persistent, dma, callback, version, exit, remove, rsync.
  */
 #include "test/vm/harness/module.h"
 #include "p2p.h"
@@ -42,17 +42,17 @@ SETUP(nodes_are_there)
 	EXPECT_NODES();
 }
 
-CASE(a_clean_consumer_breaks_no_rule)
+CASE(clean_consumer_breaks_no_rule)
 {
 	uint64_t before = violations();
 
 	rules_watch(fd);
 	two_blocks();
 	CHECK_CASE();
-	EXPECT(get(0, VA, PAGE) == 0 && map(0, 0) == 0 && unmap(0, 0) == 0 && put(0) == 0, "one that puts");
-	EXPECT(get(0, VA, PAGE) == 0 && map(0, 0) == 0, "one that is revoked");
-	EXPECT(get_flags(1, VA, PAGE, P2P_CHECK_IN_CALLBACK_UNMAP) == 0 && map(1, 0) == 0, "one that unmaps then");
-	EXPECT(get_persistent(2, VA + BLOCK, PAGE) == 0 && map(2, 0) == 0, "one that keeps");
+	EXPECT(get(0, VA, PAGE) == 0 && map(0, 0) == 0 && unmap(0, 0) == 0 && put(0) == 0, "pin that is put");
+	EXPECT(get(0, VA, PAGE) == 0 && map(0, 0) == 0, "pin that is revoked");
+	EXPECT(get_flags(1, VA, PAGE, P2P_CHECK_IN_CALLBACK_UNMAP) == 0 && map(1, 0) == 0, "pin whose callback unmaps");
+	EXPECT(get_persistent(2, VA + BLOCK, PAGE) == 0 && map(2, 0) == 0, "persistent pin");
 	EXPECT(emu_free(fd, VA) == 0 && emu_free(fd, VA + BLOCK) == 0, "free");
 	EXPECT(pins() == 1 && unmap(2, 0) == 0 && put_persistent(2) == 0 && nothing_pinned(), "%u pins", pins());
 	EXPECT(put(0) == 0, "a put that lost the race");
@@ -63,7 +63,7 @@ CASE(a_clean_consumer_breaks_no_rule)
 
 /* ---- slow callbacks ------------------------------------------------------------ */
 
-CASE(a_callback_of_more_than_5_ms_is_reported)
+CASE(callback_above_5_ms_is_reported)
 {
 	uint64_t before = violations();
 
@@ -73,10 +73,10 @@ CASE(a_callback_of_more_than_5_ms_is_reported)
 	EXPECT(pin_slowly(30) == 0, "get");
 	free_one();
 	EXPECT_BROKE(fd, EMUGPU_RULE_SLOW_CALLBACK, 1);
-	EXPECT(violations() == before, "it is in the sum, which then depends on the machine");
+	EXPECT(violations() == before, "the slow callback is in the sum of violations");
 }
 
-CASE(how_slow_is_a_parameter)
+CASE(slow_callback_limit_is_a_parameter)
 {
 	rules_watch(fd);
 	EXPECT(module_set("emugpu/parameters/callback_ms", "2000") == 0, "parameter");
@@ -94,7 +94,7 @@ CASE(how_slow_is_a_parameter)
 	EXPECT(module_set("emugpu/parameters/callback_ms", "5") == 0, "parameter");
 }
 
-CASE(a_delay_by_the_control_is_not_the_consumers)
+CASE(delay_by_control_is_not_reported)
 {
 	EXPECT(module_set("emugpu/parameters/callback_ms", "1000") == 0, "parameter");
 	rules_watch(fd);
@@ -106,20 +106,20 @@ CASE(a_delay_by_the_control_is_not_the_consumers)
 	EXPECT(module_set("emugpu/parameters/callback_ms", "5") == 0, "parameter");
 }
 
-/* ---- what it shows --------------------------------------------------------------- */
+/* ---- contents of the reports --------------------------------------------------------------- */
 
-CASE(violations_are_a_line_a_rule_and_module)
+CASE(each_rule_and_module_has_a_line)
 {
 	unsigned long before = reported("unaligned: ");
 
 	EXPECT(!strncmp(debugfs("emugpu/violations"), "count module where rule\n", 24), "%.40s", text);
 	EXPECT(get(0, VA + 1, PAGE) == -EINVAL && get(0, VA, 1) == -EINVAL, "get");
 	EXPECT(reported("unaligned: ") == before + 2, "%lu", reported("unaligned: ") - before);
-	EXPECT(line_with("emugpu/violations", "[p2p_check]", "unaligned: "), "where is not said");
-	EXPECT(line_with("emugpu/violations", "(12.2)", "unaligned: "), "the guide's section is not said");
+	EXPECT(line_with("emugpu/violations", "[p2p_check]", "unaligned: "), "no module in the line");
+	EXPECT(line_with("emugpu/violations", "(12.2)", "unaligned: "), "no section of the guide in the line");
 }
 
-CASE(each_breach_is_a_line_in_the_log)
+CASE(each_breach_is_logged)
 {
 	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	unsigned int lines = 0;
@@ -135,7 +135,7 @@ CASE(each_breach_is_a_line_in_the_log)
 	EXPECT(lines == 1, "%u", lines);
 }
 
-/* The module that broke the rule when @name was loaded; "": it was not */
+/* Load @name; the module that the monitor reports, "" if the load failed */
 static const char *breaks_as_it_is_loaded(const char *name)
 {
 	static char module[48];
@@ -144,13 +144,13 @@ static const char *breaks_as_it_is_loaded(const char *name)
 	snprintf(file, sizeof(file), "test/%s.ko", name);
 	if (module_load(file, ""))
 		return "";
-	usleep(300000);		/* what it was loaded with is freed by a worker */
+	usleep(300000);		/* a worker frees the module's init memory */
 	emu_violations(fd, EMUGPU_RULE_UNALIGNED, module);
 	return module;
 }
 
-/* The second gets the memory that the first had for that. */
-CASE(modules_that_call_as_they_are_loaded_are_told_apart)
+/* The init memory of the second module has the addresses of the first module's init memory. */
+CASE(calls_in_init_name_the_module)
 {
 	const char *module = breaks_as_it_is_loaded("p2p_check_init");
 
@@ -174,7 +174,7 @@ static bool shows_pin(uint64_t va, uint64_t length, const char *kind, unsigned i
 	return line_with("emugpu/pins", pin_line(va, length, kind, mappings), "");
 }
 
-CASE(pins_are_a_line_each)
+CASE(each_pin_has_a_line)
 {
 	struct emugpu_context_new context;
 
@@ -191,7 +191,7 @@ CASE(pins_are_a_line_each)
 	EXPECT(!strcmp(debugfs("emugpu/pins"), "module process address length kind mappings\n"), "%.200s", text);
 }
 
-/* It WARNs: whoever names this case expects a splat. */
+/* The call WARNs: the suite line must expect a splat. */
 CASE_BY_NAME(strict_makes_a_breach_a_warning)
 {
 	EXPECT(module_set("emugpu/parameters/strict", "1") == 0, "parameter");

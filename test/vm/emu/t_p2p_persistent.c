@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Persistent pins: no callback, and they keep the memory. Tokens with them
- * were refused by drivers 515 to 520, which had one call for both kinds; the
- * call of today cannot be given any.
+ * Persistent pins have no callback, and keep the memory. Drivers 515 to 520, with one
+ * call for both kinds of pin, refused tokens with them; today's call takes no tokens.
  */
 #include "p2p.h"
 
@@ -43,7 +42,7 @@ CASE(success_fills_the_table)
 	free_one();
 }
 
-/* How many pages of the block begin with 0, where all others begin with @byte; else all */
+/* Number of pages that begin with 0; BLOCK / PAGE if another page does not begin with @byte */
 static unsigned int pages_cleared(unsigned char byte)
 {
 	unsigned int i, n = 0;
@@ -57,8 +56,8 @@ static unsigned int pages_cleared(unsigned char byte)
 	return n;
 }
 
-/* A device that has it mapped may write there when it is freed. */
-CASE(who_has_freed_it_does_not_find_it_again)
+/* A device that has mapped the pages may write after the free, so put clears them. */
+CASE(put_clears_memory_freed_before)
 {
 	one_block();
 	CHECK_CASE();
@@ -70,7 +69,7 @@ CASE(who_has_freed_it_does_not_find_it_again)
 	free_one();
 }
 
-CASE(unaligned_is_einval_and_leaves_the_pointer)
+CASE(unaligned_is_einval)
 {
 	rules_watch(fd);
 	one_block();
@@ -82,7 +81,7 @@ CASE(unaligned_is_einval_and_leaves_the_pointer)
 	EXPECT_BROKE(fd, EMUGPU_RULE_UNALIGNED, 2);
 	EXPECT(call(P2P_CHECK_GET_PERSISTENT,
 		    (struct p2p_check_call){ .va = VA + 4096, .length = PAGE, .nv_flags = 0x11 }) == -EINVAL,
-	       "whatever the flags");
+	       "unaligned with unknown flags");
 	EXPECT_BROKE(fd, EMUGPU_RULE_UNALIGNED, 1);
 	EXPECT_NO_BREACH(fd);
 	EXPECT(get_persistent(0, VA, 0) == -EINVAL, "length 0");
@@ -91,7 +90,7 @@ CASE(unaligned_is_einval_and_leaves_the_pointer)
 	free_one();
 }
 
-CASE(unknown_flags_are_ignored_but_reported)
+CASE(unknown_flags_are_reported)
 {
 	rules_watch(fd);
 	one_block();
@@ -110,10 +109,10 @@ CASE(force_bar1_mapping_is_enotsupp)
 	EXPECT(get_with(1) == -P2P_CHECK_ENOTSUPP, "get");
 	EXPECT(version(0) == POISON && nothing_pinned(), "%#x", version(0));
 	EXPECT_NO_BREACH(fd);
-	EXPECT(get_with(0x11) == -P2P_CHECK_ENOTSUPP, "with a flag that is unknown");
+	EXPECT(get_with(0x11) == -P2P_CHECK_ENOTSUPP, "with an unknown flag");
 	EXPECT_BROKE(fd, EMUGPU_RULE_UNKNOWN_FLAGS, 1);
 	free_one();
-	EXPECT(get_with(1) == -EINVAL && version(0) == POISON, "of what is freed");
+	EXPECT(get_with(1) == -EINVAL && version(0) == POISON, "get of freed memory");
 	EXPECT_NO_BREACH(fd);
 }
 
@@ -147,7 +146,7 @@ CASE(put_of_null_is_0)
 	EXPECT_NO_BREACH(fd);
 }
 
-/* The real driver would crash. */
+/* NVIDIA's driver would crash. */
 CASE(put_of_a_dead_table_is_reported)
 {
 	rules_watch(fd);
@@ -160,7 +159,7 @@ CASE(put_of_a_dead_table_is_reported)
 	free_one();
 }
 
-CASE(put_persistent_of_a_revocable_pin_is_reported)
+CASE(put_persistent_of_revocable_is_reported)
 {
 	rules_watch(fd);
 	one_block();
@@ -172,7 +171,7 @@ CASE(put_persistent_of_a_revocable_pin_is_reported)
 	free_one();
 }
 
-CASE(put_persistent_with_another_address_is_reported)
+CASE(wrong_address_of_put_is_reported)
 {
 	rules_watch(fd);
 	one_block();
@@ -183,7 +182,7 @@ CASE(put_persistent_with_another_address_is_reported)
 	free_one();
 }
 
-CASE(the_pin_and_the_memory_survive_free)
+CASE(pin_and_memory_outlive_free)
 {
 	uint64_t before = vram_free(), page, other;
 	struct emugpu_test test;
@@ -197,15 +196,15 @@ CASE(the_pin_and_the_memory_survive_free)
 	page = test.translate.out_vram_page;
 	EXPECT(get_persistent(0, VA, PAGE) == 0 && map(0, 0) == 0, "get, map");
 	EXPECT(emu_free(fd, VA) == 0, "free");
-	EXPECT(callback(0).out_count == 0, "it has no callback, and it ran");
+	EXPECT(callback(0).out_count == 0, "a persistent pin got a callback");
 	EXPECT(pins() == 1 && maps() == 1 && bar1_used() == PAGE, "%u pins, %u maps, %lu bytes", pins(), maps(),
 	       bar1_used());
 	EXPECT(version(0) == 0x20000, "%#x", version(0));
-	EXPECT(vram_free() == before - BLOCK, "%lu bytes came back", vram_free() - (before - BLOCK));
+	EXPECT(vram_free() == before - BLOCK, "the free returned %lu bytes", vram_free() - (before - BLOCK));
 	for (i = 0; i < 2; i++) {
 		EXPECT(emu_alloc(fd, VA, BLOCK) == 0 && emu_translate(fd, VA, &test) == 0, "alloc");
 		other = test.translate.out_vram_page;
-		EXPECT(other != page && emu_fill(fd, VA, 1, 0x11, BLOCK) == 0, "page %lu again", other);
+		EXPECT(other != page && emu_fill(fd, VA, 1, 0x11, BLOCK) == 0, "page %lu was allocated again", other);
 		EXPECT(emu_free(fd, VA) == 0, "free");
 	}
 	EXPECT(emu_peek(fd, page, &byte, 0, 1) == 0 && byte == 0x77, "%#x", byte);
@@ -220,7 +219,7 @@ static int pin_and_die(void)
 	return emu_alloc(emu_open(), VA, BLOCK) || get_persistent(0, VA, BLOCK) ? 1 : 0;
 }
 
-CASE(the_pin_and_the_memory_survive_the_process)
+CASE(pin_and_memory_outlive_the_process)
 {
 	uint64_t before = vram_free();
 
@@ -235,8 +234,8 @@ CASE(the_pin_and_the_memory_survive_the_process)
 	EXPECT_NO_BREACH(fd);
 }
 
-/* Nor does the GPU come back meanwhile: the next owner of the pages would share them with a device. */
-CASE(the_pin_survives_its_gpu_and_cannot_be_mapped_any_more)
+/* The GPU cannot be bound during the pin: the next owner of the pages would share them with a device. */
+CASE(pin_outlives_unbind_without_new_mappings)
 {
 	struct emugpu_info info;
 	int err, mapped, pinned;
@@ -254,7 +253,7 @@ CASE(the_pin_survives_its_gpu_and_cannot_be_mapped_any_more)
 	EXPECT(emu_sysfs(&info, "bind") == 0, "bind");
 	EXPECT(err == -EIO, "map: %d", err);
 	EXPECT(mapped == -EBUSY && pinned == -EBUSY, "bind: %d when mapped, %d when pinned", mapped, pinned);
-	EXPECT(nothing_pinned(), "left");
+	EXPECT(nothing_pinned(), "pins are left");
 	free_one();
 	EXPECT_NO_BREACH(fd);
 }
@@ -270,7 +269,7 @@ static int put_soon(void)
 	return put_as_another();
 }
 
-CASE(a_gpu_that_comes_back_waits_for_who_is_about_to_put)
+CASE(bind_waits_for_a_late_put)
 {
 	struct emugpu_info info;
 	int err, status = -1;
@@ -285,11 +284,11 @@ CASE(a_gpu_that_comes_back_waits_for_who_is_about_to_put)
 		_exit(put_soon());
 	err = emu_sysfs(&info, "bind");
 	waitpid(pid, &status, 0);
-	if (err)	/* the next cases want it */
+	if (err)	/* the next cases need the GPU */
 		emu_sysfs(&info, "bind");
 	EXPECT(!status, "put: status %#x", status);
 	EXPECT(!err, "bind: %d", err);
-	EXPECT(nothing_pinned(), "left");
+	EXPECT(nothing_pinned(), "pins are left");
 	free_one();
 }
 
@@ -304,7 +303,7 @@ CASE(any_process_may_put)
 	free_one();
 }
 
-CASE(free_ends_only_the_revocable_pin_of_two)
+CASE(free_ends_only_the_revocable_pin)
 {
 	rules_watch(fd);
 	one_block();
@@ -318,7 +317,7 @@ CASE(free_ends_only_the_revocable_pin_of_two)
 	EXPECT_NO_BREACH(fd);
 }
 
-CASE(the_control_cannot_revoke_it)
+CASE(control_cannot_revoke_persistent_pins)
 {
 	one_block();
 	CHECK_CASE();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* nvidia_p2p_put_pages: 0 whatever happens; what a consumer did wrong is told to the monitor only. */
+/* nvidia_p2p_put_pages: always returns 0; only the monitor reports a wrong call. */
 #include "p2p.h"
 
 SETUP(nodes_are_there)
@@ -14,7 +14,7 @@ CASE(null_table_is_0)
 	EXPECT_NO_BREACH(fd);
 }
 
-CASE(put_unlinks_and_the_callback_never_runs)
+CASE(put_cancels_the_callback)
 {
 	rules_watch(fd);
 	one_block();
@@ -22,13 +22,13 @@ CASE(put_unlinks_and_the_callback_never_runs)
 	EXPECT(get(0, VA, PAGE) == 0 && pins() == 1, "%u pins", pins());
 	EXPECT(put(0) == 0 && pins() == 0, "%u pins", pins());
 	EXPECT(callback(0).out_count == 0, "put ran the callback");
-	EXPECT(version(0) == POISON, "the table is still there: %#x", version(0));
+	EXPECT(version(0) == POISON, "the table is not freed: %#x", version(0));
 	free_one();
-	EXPECT(callback(0).out_count == 0, "free ran the callback of what was put");
+	EXPECT(callback(0).out_count == 0, "free ran the callback of a pin that was put");
 	EXPECT_NO_BREACH(fd);
 }
 
-CASE(put_after_the_callback_is_0)
+CASE(put_after_callback_is_0)
 {
 	rules_watch(fd);
 	one_block();
@@ -46,7 +46,7 @@ static int put_as_another(void)
 	return put(0) == 0 ? 0 : 1;
 }
 
-CASE(put_by_another_process_is_0_and_does_nothing)
+CASE(put_by_another_process_is_ignored)
 {
 	rules_watch(fd);
 	one_block();
@@ -60,7 +60,7 @@ CASE(put_by_another_process_is_0_and_does_nothing)
 	free_one();
 }
 
-CASE(put_twice_is_0_and_reported)
+CASE(put_twice_is_reported)
 {
 	rules_watch(fd);
 	one_block();
@@ -71,14 +71,14 @@ CASE(put_twice_is_0_and_reported)
 	free_one();
 }
 
-CASE(put_of_what_never_was_a_table_is_0_and_reported)
+CASE(put_of_unknown_table_is_reported)
 {
 	rules_watch(fd);
 	EXPECT(with_flags(P2P_CHECK_PUT, 0, P2P_CHECK_WILD_TABLE) == 0, "put");
 	EXPECT_BROKE(fd, EMUGPU_RULE_PUT_OF_DEAD_TABLE, 1);
 }
 
-CASE(put_of_a_failed_get_is_0_and_reported)
+CASE(put_of_failed_get_is_reported)
 {
 	EXPECT(get(0, VA, PAGE) == -EINVAL, "get");
 	rules_watch(fd);
@@ -99,7 +99,7 @@ CASE(put_with_another_address_is_reported)
 	free_one();
 }
 
-CASE(put_of_a_persistent_pin_is_0_does_nothing_and_is_reported)
+CASE(put_of_persistent_pin_is_reported)
 {
 	rules_watch(fd);
 	one_block();
@@ -111,7 +111,7 @@ CASE(put_of_a_persistent_pin_is_0_does_nothing_and_is_reported)
 	free_one();
 }
 
-CASE(each_pin_is_put_by_itself)
+CASE(put_ends_only_its_pin)
 {
 	rules_watch(fd);
 	one_block();
@@ -125,7 +125,7 @@ CASE(each_pin_is_put_by_itself)
 	EXPECT_NO_BREACH(fd);
 }
 
-CASE(a_put_range_can_be_pinned_again)
+CASE(range_can_be_pinned_again)
 {
 	int i;
 
@@ -136,8 +136,8 @@ CASE(a_put_range_can_be_pinned_again)
 	free_one();
 }
 
-/* Many times: memory of somebody else that is freed by mistake shows when that is taken again. */
-CASE(the_order_of_pages_is_the_consumers)
+/* Many rounds: a wrong free of another object would show at its next allocation. */
+CASE(consumer_may_reorder_the_pages)
 {
 	uint64_t first;
 	int i;
@@ -166,7 +166,7 @@ CASE(free_page_table_of_null_is_0)
 	EXPECT_NO_BREACH(fd);
 }
 
-CASE(free_page_table_outside_the_callback_is_0_and_reported)
+CASE(free_page_table_outside_callback_reported)
 {
 	rules_watch(fd);
 	one_block();
@@ -179,7 +179,7 @@ CASE(free_page_table_outside_the_callback_is_0_and_reported)
 	free_one();
 }
 
-CASE(free_page_table_twice_is_0_and_reported)
+CASE(free_page_table_twice_is_reported)
 {
 	rules_watch(fd);
 	one_block();
@@ -192,7 +192,7 @@ CASE(free_page_table_twice_is_0_and_reported)
 	EXPECT_BROKE(fd, EMUGPU_RULE_FREE_OF_DEAD_TABLE, 1);
 }
 
-CASE(free_page_table_after_the_callback_is_no_breach)
+CASE(free_page_table_after_callback_allowed)
 {
 	rules_watch(fd);
 	one_block();
@@ -204,7 +204,7 @@ CASE(free_page_table_after_the_callback_is_no_breach)
 	EXPECT_NO_BREACH(fd);
 }
 
-CASE(free_page_table_of_what_was_put_is_0_and_reported)
+CASE(free_page_table_after_put_reported)
 {
 	rules_watch(fd);
 	one_block();

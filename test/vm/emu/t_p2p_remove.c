@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Modules that go: the driver with pins of it, a consumer with what it has left. */
+/* Removal of modules: of the driver with pins, and of a consumer that leaves objects. */
 #include "test/vm/harness/module.h"
 #include "p2p.h"
 
@@ -24,7 +24,7 @@ SETUP(nodes_are_there)
 	EXPECT_NODES();
 }
 
-CASE(a_pin_holds_the_driver)
+CASE(pin_keeps_the_driver)
 {
 	int before = module_refs("emugpu");
 
@@ -44,7 +44,7 @@ static int pin_for_ever(void)
 	return emu_alloc(emu_open(), VA, BLOCK) || get_persistent(0, VA, PAGE);
 }
 
-CASE(a_persistent_pin_without_a_client_holds_the_driver)
+CASE(persistent_pin_alone_keeps_the_driver)
 {
 	int before = module_refs("emugpu");
 
@@ -58,8 +58,8 @@ CASE(a_persistent_pin_without_a_client_holds_the_driver)
 	EXPECT(put_persistent(0) == 0 && module_refs("emugpu") == before, "%d", module_refs("emugpu") - before);
 }
 
-/* What other programs have left is told as it goes for the first time. */
-CASE(a_consumer_that_goes_clean_breaks_no_rule)
+/* The first removal reports leftovers of earlier programs. */
+CASE(clean_removal_breaks_no_rule)
 {
 	EXPECT(consumer_remove() == 0, "%s", strerror(errno));
 	EXPECT_CONSUMER_LOADED();
@@ -75,7 +75,7 @@ CASE(a_consumer_that_goes_clean_breaks_no_rule)
 	EXPECT_NO_BREACH(fd);
 }
 
-CASE(pins_that_a_consumer_leaves_are_reported_and_ended)
+CASE(removal_reports_and_ends_pins)
 {
 	int before = module_refs("emugpu");
 
@@ -88,11 +88,11 @@ CASE(pins_that_a_consumer_leaves_are_reported_and_ended)
 	EXPECT(nothing_pinned(), "%u pins, %lu bytes", pins(), bar1_used());
 	EXPECT_BROKE(fd, EMUGPU_RULE_PIN_LEAKED, 3);
 	EXPECT(module_refs("emugpu") == before, "%d", module_refs("emugpu") - before);
-	free_one();	/* would call back into a module that is gone */
+	free_one();	/* a leaked pin would call back into the removed module */
 	EXPECT(vram_free() == 256 * MIB, "%lu", vram_free());
 }
 
-CASE(mappings_that_a_consumer_leaves_are_reported_and_undone)
+CASE(removal_reports_leaked_mappings)
 {
 	rules_watch(fd);
 	one_block();
@@ -111,7 +111,7 @@ static int leave_the_mapping(void)
 	return emu_alloc(emu_open(), VA, BLOCK) || get_flags(0, VA, PAGE, P2P_CHECK_IN_CALLBACK_LEAVE_MAPS) || map(0, 0);
 }
 
-CASE(mappings_that_are_left_with_the_end_of_a_process_are_reported)
+CASE(mapping_left_by_exit_is_reported)
 {
 	rules_watch(fd);
 	EXPECT(emu_in_child(leave_the_mapping) == 0 && nothing_pinned(), "child");
@@ -120,7 +120,7 @@ CASE(mappings_that_are_left_with_the_end_of_a_process_are_reported)
 	EXPECT_BROKE(fd, EMUGPU_RULE_MAPPING_LEAKED, 1);
 }
 
-CASE(a_table_that_a_consumer_leaves_is_reported)
+CASE(removal_reports_a_leaked_table)
 {
 	rules_watch(fd);
 	one_block();
@@ -133,16 +133,16 @@ CASE(a_table_that_a_consumer_leaves_is_reported)
 	EXPECT_BROKE(fd, EMUGPU_RULE_TABLE_LEAKED, 1);
 }
 
-CASE(a_write_to_a_dead_table_is_reported)
+CASE(write_to_dead_table_is_reported)
 {
 	rules_watch(fd);
 	one_block();
 	CHECK_CASE();
 	EXPECT(get(0, VA, PAGE) == 0 && put(0) == 0 && get(1, VA, PAGE) == 0 && get(2, VA, PAGE) == 0, "get");
-	EXPECT(with_flags(P2P_CHECK_WRITE_TABLE, 0, 0) == 0, "write to what was put");
+	EXPECT(with_flags(P2P_CHECK_WRITE_TABLE, 0, 0) == 0, "write to a table that was put");
 	free_one();
 	CHECK_CASE();
-	EXPECT(with_flags(P2P_CHECK_WRITE_TABLE, 1, 0) == 0, "write to what was revoked");
+	EXPECT(with_flags(P2P_CHECK_WRITE_TABLE, 1, 0) == 0, "write to a revoked table");
 	EXPECT(consumer_remove() == 0, "%s", strerror(errno));
 	EXPECT_CONSUMER_LOADED();
 	EXPECT_BROKE(fd, EMUGPU_RULE_WRITE_TO_DEAD_TABLE, 2);

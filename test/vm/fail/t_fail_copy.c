@@ -58,17 +58,17 @@ static void each_first_copy(uint64_t to, uint64_t from)
 	}
 }
 
-CASE(the_first_copy_from_gpu_to_gpu)
+CASE(first_copy_from_gpu_to_gpu)
 {
 	each_first_copy(GPU_A, GPU_B);
 }
 
-CASE(the_first_copy_from_gpu_to_host)
+CASE(first_copy_from_gpu_to_host)
 {
 	each_first_copy((uintptr_t)host, GPU_B);
 }
 
-CASE(the_first_copy_from_host_to_gpu)
+CASE(first_copy_from_host_to_gpu)
 {
 	each_first_copy(GPU_A, (uintptr_t)host);
 }
@@ -90,7 +90,7 @@ CASE(copy_of_pointers_to_gpu_memory)
 	each_copy_of_pointers(GPU_A, GPU_B);
 }
 
-CASE(copy_of_pointers_to_gpu_and_host_memory)
+CASE(copy_of_pointers_to_both_memories)
 {
 	each_copy_of_pointers(GPU_A, (uintptr_t)host);
 }

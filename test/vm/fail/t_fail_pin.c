@@ -94,7 +94,7 @@ CASE(pin_of_gpu_memory)
 	each_pin((struct peerpin_pin){ .addr = GPU_A, .length = LONG });
 }
 
-CASE(pin_of_gpu_memory_by_its_provider)
+CASE(pin_of_gpu_memory_by_provider)
 {
 	each_pin((struct peerpin_pin){ .addr = GPU_A, .length = BLOCK, .provider = PEERPIN_PROVIDER_NV });
 }
@@ -135,7 +135,7 @@ CASE(pin_of_host_memory)
 	each_pin((struct peerpin_pin){ .addr = (uintptr_t)host, .length = LONG });
 }
 
-CASE(pin_of_host_memory_by_its_provider)
+CASE(pin_of_host_memory_by_provider)
 {
 	each_pin((struct peerpin_pin){ .addr = (uintptr_t)host, .length = BLOCK, .provider = PEERPIN_PROVIDER_HOST });
 }

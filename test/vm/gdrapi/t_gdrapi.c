@@ -222,7 +222,7 @@ CASE(tokens_of_another_process_are_useless)
 	EXPECT(!status, "status %#x", status);
 }
 
-/* The kernel refuses tokens from a user without privileges, so libgdrapi does not pass them on. */
+/* For a user without privileges the kernel refuses tokens with EPERM, and libgdrapi ignores them. */
 static void pins_with_tokens(void)
 {
 	gdr_t own = gdr_open();

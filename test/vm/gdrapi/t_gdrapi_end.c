@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* libgdrapi: how pins and mappings end, and what is left of them */
+/* libgdrapi: the end of pins and mappings leaves nothing */
 #include "gdr.h"
 
 enum {
@@ -41,9 +41,9 @@ static void end(const struct mapped *m)
 	EXPECT(pins_left(gpu) == 0, "%u pins are left", pins_left(gpu));
 }
 
-/* ---- memory that is freed -------------------------------------------------------------- */
+/* ---- freed memory -------------------------------------------------------------- */
 
-CASE(freed_memory_is_a_sigbus_and_raises_the_flag)
+CASE(free_raises_sigbus_and_callback_flag)
 {
 	struct mapped m;
 	void *view;
@@ -54,14 +54,14 @@ CASE(freed_memory_is_a_sigbus_and_raises_the_flag)
 	EXPECT(!gdr_get_callback_flag(m.g, m.mh, &flag) && flag == 0, "%d", flag);
 	OK(cuMemFree(m.gpu));
 	EXPECT(!gdr_get_callback_flag(m.g, m.mh, &flag) && flag == 1, "%d", flag);
-	EXPECT(view_is(m.view, SIZE, SIGBUS), "it can be touched");
+	EXPECT(view_is(m.view, SIZE, SIGBUS), "the freed view can be touched");
 	EXPECT(!gdr_unmap(m.g, m.mh, m.view, SIZE), "unmap");
 	EXPECT(gdr_map(m.g, m.mh, &view, SIZE) == ESTALE, "mapped again");
 	EXPECT(!gdr_unpin_buffer(m.g, m.mh), "unpin");
 	end(&m);
 }
 
-CASE(persistent_memory_stays)
+CASE(persistent_mapping_outlives_free)
 {
 	struct mapped m;
 	CUdeviceptr other;
@@ -73,14 +73,14 @@ CASE(persistent_memory_stays)
 	OK(cuMemAlloc(&other, SIZE));
 	OK(gdr_fill(other, ~MARK, SIZE));
 	EXPECT(!gdr_get_callback_flag(m.g, m.mh, &flag) && flag == 0, "%d", flag);
-	EXPECT(m.view[0] == MARK && m.view[SIZE - 1] == MARK, "it was given out");
+	EXPECT(m.view[0] == MARK && m.view[SIZE - 1] == MARK, "the pinned memory was allocated again");
 	EXPECT(!gdr_put(&m), "put");
-	EXPECT(view_is(m.view, SIZE, SIGSEGV), "it can be touched");
+	EXPECT(view_is(m.view, SIZE, SIGSEGV), "the ended view can be touched");
 	OK(cuMemFree(other));
 	end(&m);
 }
 
-CASE(one_that_goes_leaves_the_others)
+CASE(free_ends_only_its_mapping)
 {
 	struct mapped a, b;
 	CUdeviceptr mem;
@@ -98,7 +98,7 @@ CASE(one_that_goes_leaves_the_others)
 	end(&a);
 }
 
-/* ---- and calls out of order -------------------------------------------------------------- */
+/* ---- calls out of order -------------------------------------------------------------- */
 
 CASE(unpin_ends_the_mapping)
 {
@@ -108,15 +108,15 @@ CASE(unpin_ends_the_mapping)
 	begin(open_persistent, &m);
 	CHECK_CASE();
 	EXPECT(!gdr_unpin_buffer(m.g, m.mh), "unpin");
-	EXPECT(view_is(m.view, SIZE, SIGSEGV), "it can be touched");
-	EXPECT(gdr_unmap(m.g, m.mh, m.view, SIZE) == EINVAL, "unmapped");
+	EXPECT(view_is(m.view, SIZE, SIGSEGV), "the ended view can be touched");
+	EXPECT(gdr_unmap(m.g, m.mh, m.view, SIZE) == EINVAL, "unmap after unpin");
 	EXPECT(gdr_unpin_buffer(m.g, m.mh) == EINVAL, "unpinned twice");
-	EXPECT(gdr_get_info(m.g, m.mh, &info) == EINVAL, "known");
+	EXPECT(gdr_get_info(m.g, m.mh, &info) == EINVAL, "info after unpin");
 	OK(cuMemFree(m.gpu));
 	end(&m);
 }
 
-CASE(close_ends_all)
+CASE(close_ends_all_mappings)
 {
 	struct mapped m;
 
@@ -124,7 +124,7 @@ CASE(close_ends_all)
 	CHECK_CASE();
 	end(&m);
 	CHECK_CASE();
-	EXPECT(view_is(m.view, SIZE, SIGSEGV), "it can be touched");
+	EXPECT(view_is(m.view, SIZE, SIGSEGV), "the ended view can be touched");
 	OK(cuMemFree(m.gpu));
 }
 
@@ -137,7 +137,7 @@ CASE(two_mappings_of_the_same_memory)
 	EXPECT(!gdr_get(a.g, a.gpu + PAGE, SIZE - PAGE, &b), "get");
 	a.view[PAGE] = 7;
 	EXPECT(b.view[0] == 7, "%#x", b.view[0]);
-	EXPECT(!gdr_put(&a) && !view_touch(b.view), "the other is gone");
+	EXPECT(!gdr_put(&a) && !view_touch(b.view), "the other mapping is gone");
 	OK(cuMemFree(a.gpu));
 	end(&a);
 }
@@ -165,7 +165,7 @@ static int child_is_refused(void *arg)
 	return gdr_close(m->g) ? 6 : 0;
 }
 
-CASE(a_child_has_nothing_and_ends_nothing)
+CASE(child_can_neither_use_nor_end)
 {
 	struct mapped m;
 	int status;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* libgdrapi on an integrated GPU: memory of the CPU's that the GPU has too, cached and write-combined */
+/* libgdrapi on an integrated GPU: host memory mapped by the GPU, cached and write-combined */
 #include "gdr.h"
 
 enum {
@@ -49,12 +49,12 @@ CASE(cached_memory_is_mapped_cached)
 	check_memory(0, GDR_MAPPING_TYPE_CACHING);
 }
 
-CASE(write_combined_memory_is_mapped_so)
+CASE(write_combined_memory_is_mapped_wc)
 {
 	check_memory(CU_MEMHOSTALLOC_WRITECOMBINED, GDR_MAPPING_TYPE_WC);
 }
 
-CASE(there_are_no_tokens)
+CASE(pin_with_tokens_is_refused)
 {
 	unsigned char *own;
 	gdr_mh_t mh;

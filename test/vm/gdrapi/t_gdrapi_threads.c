@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* libgdrapi: threads with one file, with handles of their own and with one that all have */
+/* libgdrapi: threads share one file, with their own handles and with one shared handle */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -15,7 +15,7 @@ static gdr_t g;
 static int gpu = -1;
 static CUdeviceptr mem;
 static CUcontext ctx;
-static _Atomic(int) wrong;	/* the first that went wrong: a line of this file */
+static _Atomic(int) wrong;	/* line of the first failed check; 0 if none */
 
 static void check(int ok, int line)
 {
@@ -47,10 +47,10 @@ static void run(void *(*fn)(void *))
 		EXPECT(!pthread_create(&threads[i], NULL, fn, (void *)i), "thread %lu", i);
 	for (i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	EXPECT(!wrong, "line %d was not so", wrong);
+	EXPECT(!wrong, "the check in line %d failed", wrong);
 }
 
-/* ---- each its own ------------------------------------------------------------------ */
+/* ---- own handles ------------------------------------------------------------------ */
 
 static void own_round(unsigned int thread, unsigned int round)
 {
@@ -75,13 +75,13 @@ static void *own(void *arg)
 	return NULL;
 }
 
-CASE(each_thread_with_its_own_pins)
+CASE(threads_with_their_own_pins)
 {
 	run(own);
 	EXPECT(pins_left(gpu) == 0, "%u pins are left", pins_left(gpu));
 }
 
-/* ---- all the same ------------------------------------------------------------------ */
+/* ---- a shared handle ------------------------------------------------------------------ */
 
 static gdr_mh_t shared;
 static _Atomic(unsigned int) maps, unmaps, unpins, seen;
@@ -91,7 +91,7 @@ static int is_one_of(int got, int a, int b)
 	return !got || got == a || got == b;
 }
 
-/* Whether it is there still */
+/* Whether the shared handle is still valid */
 static bool shared_round(void)
 {
 	void *view = NULL;
@@ -126,12 +126,13 @@ static void *share(void *arg)
 	return NULL;
 }
 
-CASE(a_handle_that_all_threads_use_and_one_unpins)
+CASE(unpin_races_with_use_of_handle)
 {
 	EXPECT(!gdr_pin_buffer(g, mem, EACH, 0, 0, &shared), "pin");
 	run(share);
 	CHECK_CASE();
-	EXPECT(unpins == 1 && maps && seen == THREADS - 1, "%u unpins, %u maps, %u have seen it", unpins, maps, seen);
+	EXPECT(unpins == 1 && maps && seen == THREADS - 1,
+	       "%u unpins, %u maps, %u threads saw the end", unpins, maps, seen);
 	EXPECT(unmaps == maps || unmaps + 1 == maps, "%u mapped, %u unmapped", maps, unmaps);
 	EXPECT(pins_left(gpu) == 0, "%u pins are left", pins_left(gpu));
 }
@@ -143,7 +144,7 @@ static void *unpin_shared(void *arg)
 	return NULL;
 }
 
-CASE(of_those_who_unpin_at_once_one_succeeds)
+CASE(one_of_racing_unpins_succeeds)
 {
 	unsigned int round;
 
@@ -152,11 +153,11 @@ CASE(of_those_who_unpin_at_once_one_succeeds)
 		EXPECT(!gdr_pin_buffer(g, mem, EACH, 0, 0, &shared), "pin");
 		run(unpin_shared);
 		CHECK_CASE();
-		EXPECT(unpins == 1, "%u did", unpins);
+		EXPECT(unpins == 1, "%u unpins succeeded", unpins);
 	}
 }
 
-/* ---- and memory that goes ------------------------------------------------------------ */
+/* ---- freed memory ------------------------------------------------------------ */
 
 static void *free_and_allocate(void *arg)
 {
@@ -178,7 +179,7 @@ static void *free_and_allocate(void *arg)
 	return NULL;
 }
 
-CASE(memory_of_one_thread_goes_and_the_others_stay)
+CASE(free_by_one_thread_spares_others)
 {
 	run(free_and_allocate);
 	EXPECT(pins_left(gpu) == 0, "%u pins are left", pins_left(gpu));

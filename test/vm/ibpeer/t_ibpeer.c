@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* GPU memory registered with an InfiniBand core: which client takes it, who is refused, and how it ends */
+/* GPU memory registered with an InfiniBand core: the choice of the client, refused devices, and the end */
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -11,7 +11,7 @@ SETUP(everything_is_there)
 {
 	EXPECT_SHIM();
 	mr = mr_open();
-	EXPECT(mr_register(mr, GPU_A, PAGE, IB_PEER_CHIP, 0) == -ENXIO, "there is a client already");
+	EXPECT(mr_register(mr, GPU_A, PAGE, IB_PEER_CHIP, 0) == -ENXIO, "a client is loaded already");
 	EXPECT_CLEAN();
 }
 
@@ -32,7 +32,7 @@ static void expect_name(const char *parameters, unsigned int flags, const char *
 	EXPECT_CLEAN();
 }
 
-CASE(programs_find_nv_mem_whatever_it_does)
+CASE(client_name_is_nv_mem)
 {
 	expect_name("", 0, "nv_mem");
 	CHECK_CASE();
@@ -43,21 +43,22 @@ CASE(programs_find_nv_mem_whatever_it_does)
 	expect_name("persistent=0", IB_PEER_NO_INVALIDATION, "nv_mem_nc");
 }
 
-/* A driver of before 525 cannot pin persistently; here it fails to, once, with the ENOTSUPP of the kernel. */
-CASE(a_driver_without_persistent_pins_gives_revocable_ones)
+/* NVIDIA's driver before 525 has no persistent pins; here one call fails with the kernel's ENOTSUPP. */
+CASE(old_driver_gives_revocable_pins)
 {
 	EXPECT(!client_load("") && !gpu_alloc(GPU_A), "load");
 	mr = mr_open();
 	EXPECT(!emu_fail(gpu, 1, -524), "fail");
 	EXPECT(!mr_register(mr, GPU_A, BLOCK, IB_PEER_CHIP, 0), "register");
 	EXPECT(!strcmp(mr_state(mr).out_name, "nv_mem_inv"), "%s", mr_state(mr).out_name);
-	EXPECT(!emu_free(gpu, GPU_A) && mr_state(mr).out_told == 1, "told %u times", mr_state(mr).out_told);
+	EXPECT(!emu_free(gpu, GPU_A) && mr_state(mr).out_told == 1,
+	       "%u invalidations of the user", mr_state(mr).out_told);
 	close(mr);
 	EXPECT_CLEAN();
 }
 
-/* Real cores look; one that did not must not have a page in place of all there is. */
-CASE(a_range_that_wraps_is_not_taken)
+/* Real InfiniBand cores check for overflow; without that check, one page must not pass for all memory. */
+CASE(wrapping_range_is_ENXIO)
 {
 	EXPECT(!gpu_alloc(GPU_A), "alloc");
 	mr = mr_open();
@@ -92,18 +93,18 @@ static void expect_refused(enum ib_peer_device device, int error)
 	mr = mr_open();
 	ret = mr_register(mr, GPU_A, BLOCK, device, 0);
 	EXPECT(ret == error, "%d", ret);
-	EXPECT(mr_state(mr).out_state == IB_PEER_RELEASED && mr_state(mr).out_puts == 1, "not put back");
+	EXPECT(mr_state(mr).out_state == IB_PEER_RELEASED && mr_state(mr).out_puts == 1, "the client was not put");
 	close(mr);
 	EXPECT(!emu_free(gpu, GPU_A), "free");
 	EXPECT_CLEAN();
 }
 
-CASE(a_device_out_of_reach_is_EIO)
+CASE(register_out_of_reach_is_EIO)
 {
 	expect_refused(IB_PEER_PLATFORM_24, -EIO);
 }
 
-CASE(a_device_in_software_is_EOPNOTSUPP)
+CASE(software_device_is_EOPNOTSUPP)
 {
 	expect_refused(IB_PEER_SOFTWARE, -EOPNOTSUPP);
 	CHECK_CASE();
@@ -121,7 +122,7 @@ CASE(no_room_in_bar1_is_ENOMEM)
 	EXPECT_CLEAN();
 }
 
-CASE(persistent_memory_stays_when_it_is_freed)
+CASE(persistent_registration_outlives_free)
 {
 	int to = mr_open();
 
@@ -140,14 +141,14 @@ CASE(persistent_memory_stays_when_it_is_freed)
 
 /* ---- ends --------------------------------------------------------------------------- */
 
-CASE(the_module_stays_while_memory_is_registered)
+CASE(registration_keeps_the_module)
 {
 	EXPECT(!gpu_alloc(GPU_A), "alloc");
 	mr = mr_open();
 	EXPECT(!mr_register(mr, GPU_A, BLOCK, IB_PEER_CHIP, 0), "register");
 	EXPECT(client_remove() == -EAGAIN, "removed");
 	EXPECT(!mr_deregister(mr) && !client_remove(), "remove");
-	EXPECT(mr_register(mr_open(), GPU_A, BLOCK, IB_PEER_CHIP, 0) == -ENXIO, "registered without it");
+	EXPECT(mr_register(mr_open(), GPU_A, BLOCK, IB_PEER_CHIP, 0) == -ENXIO, "registered without a client");
 	close(mr);
 	EXPECT(!emu_free(gpu, GPU_A), "free");
 	EXPECT_CLEAN();
@@ -170,7 +171,7 @@ static void deregister_as_child(void)
 	mr_deregister(mr);
 }
 
-CASE(what_was_freed_is_out_of_reach)
+CASE(free_unmaps_the_registration)
 {
 	struct ib_peer list = { .device = IB_PEER_CHIP };
 	struct emugpu_test t;
@@ -183,15 +184,15 @@ CASE(what_was_freed_is_out_of_reach)
 	EXPECT(mr_leads_to(mr, list.out_bus[0], IB_PEER_CHIP) == t.translate.out_phys, "%#llx", list.out_bus[0]);
 	iommu = list.out_bus[0] != t.translate.out_phys;
 	EXPECT(!emu_free(gpu, GPU_A), "free");
-	EXPECT(mr_state(mr).out_told == 1, "told %u times", mr_state(mr).out_told);
+	EXPECT(mr_state(mr).out_told == 1, "%u invalidations of the user", mr_state(mr).out_told);
 	EXPECT(mr_copy(mr, 0, mr, PAGE, PAGE) == -ESTALE, "copied");
-	EXPECT(!iommu || !mr_leads_to(mr, list.out_bus[0], IB_PEER_CHIP), "still mapped");
+	EXPECT(!iommu || !mr_leads_to(mr, list.out_bus[0], IB_PEER_CHIP), "the freed memory is still mapped");
 	close(mr);
 	EXPECT_CLEAN();
 }
 
-/* The GPU's driver takes no notice of a put by another process: the pin ends with the memory. */
-CASE(a_child_may_end_a_registration)
+/* The GPU driver ignores a put by another process: the pin ends at the free. */
+CASE(child_may_deregister)
 {
 	EXPECT(!gpu_alloc(GPU_A), "alloc");
 	mr = mr_open();
@@ -203,13 +204,13 @@ CASE(a_child_may_end_a_registration)
 	EXPECT_CLEAN();
 }
 
-CASE(a_child_may_hold_it_longer_than_its_process)
+CASE(child_may_deregister_after_free)
 {
 	EXPECT(!gpu_alloc(GPU_A), "alloc");
 	mr = mr_open();
 	EXPECT(!mr_register(mr, GPU_A, BLOCK, IB_PEER_CHIP, 0), "register");
 	EXPECT(!emu_free(gpu, GPU_A), "free");
-	EXPECT(mr_state(mr).out_told == 1, "told %u times", mr_state(mr).out_told);
+	EXPECT(mr_state(mr).out_told == 1, "%u invalidations of the user", mr_state(mr).out_told);
 	in_child(deregister_as_child);
 	close(mr);
 	EXPECT_CLEAN();

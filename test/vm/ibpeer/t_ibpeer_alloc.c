@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Each allocation of the client fails once, with judge.ko watching that nothing is left. */
+/* Each allocation of the client fails once; judge.ko checks that nothing leaks. */
 #include "ibpeer.h"
 
 enum { TEXT = 4096 };
@@ -33,7 +33,7 @@ static unsigned int failed(void)
 	return n;
 }
 
-/* Lines of what the judge has missed begin with '#'. */
+/* Lines that begin with '#' are notes of the judge, no leaks. */
 static void expect_no_leak(unsigned int nth)
 {
 	static char text[TEXT];
@@ -54,7 +54,7 @@ SETUP(everything_is_there)
 	EXPECT_CLEAN();
 }
 
-/* Two of the same device, one of which is invalidated; 0 when all went well */
+/* Two registrations with one device, of which one is invalidated; 0 if both succeeded */
 static int use(bool freed)
 {
 	int mr = mr_open(), other = mr_open();
@@ -71,7 +71,7 @@ static int use(bool freed)
 	return ret;
 }
 
-/* Where the first client could not, the second may have: then all went well too. */
+/* If the persistent client fails, the revocable one may take the memory, without an error. */
 static unsigned int sweep(const char *parameters, bool freed)
 {
 	unsigned int nth = 0, refused = 0;

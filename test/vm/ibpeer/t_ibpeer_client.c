@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* GPU memory registered with an InfiniBand core, by any client of it; ibpeer.h says which. */
+/* GPU memory registered with an InfiniBand core, by any client; ibpeer.h selects it. */
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -22,7 +22,7 @@ static void expect_not_taken(uint64_t addr, uint64_t length)
 	EXPECT(ret == -ENXIO, "%#lx + %#lx: %d", addr, length, ret);
 }
 
-CASE(what_is_no_gpu_memory_is_not_taken)
+CASE(only_gpu_memory_is_acquired)
 {
 	char *host = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
@@ -42,7 +42,7 @@ CASE(what_is_no_gpu_memory_is_not_taken)
 	EXPECT_CLEAN();
 }
 
-/* The memory at @at in the order of its pages, however the list is cut */
+/* The list leads to the pages from @at on, in order, with any split into entries. */
 static void expect_pages(const struct ib_peer *list, uint64_t at)
 {
 	struct emugpu_test t;
@@ -100,12 +100,12 @@ static void expect_all_mapped(enum ib_peer_device device)
 	EXPECT_CLEAN();
 }
 
-CASE(a_chip_is_given_the_pages)
+CASE(chip_gets_the_right_pages)
 {
 	expect_all_mapped(IB_PEER_CHIP);
 }
 
-CASE(a_device_on_no_bus_is_given_the_pages)
+CASE(platform_device_gets_the_right_pages)
 {
 	expect_all_mapped(IB_PEER_PLATFORM);
 }
@@ -130,7 +130,7 @@ static void expect_copied(uint64_t offset, uint64_t length)
 	close(to);
 }
 
-CASE(a_chip_copies_between_registrations)
+CASE(chip_copies_between_registrations)
 {
 	EXPECT(!gpu_alloc(GPU_A) && !gpu_alloc(GPU_B), "alloc");
 	expect_copied(0, PAGE);
@@ -152,8 +152,8 @@ static void register_and_die(void)
 	_exit(1);
 }
 
-/* In a machine that bounces all it can: emu/vm/run --tegra --append swiotlb=force ... */
-CASE_BY_NAME(a_copy_of_the_memory_is_EIO)
+/* For a VM with a forced bounce buffer: emu/vm/run --tegra --append swiotlb=force ... */
+CASE_BY_NAME(bounced_registration_is_EIO)
 {
 	EXPECT(!gpu_alloc(GPU_A), "alloc");
 	mr = mr_open();
@@ -163,7 +163,7 @@ CASE_BY_NAME(a_copy_of_the_memory_is_EIO)
 	EXPECT_CLEAN();
 }
 
-CASE(a_process_that_is_killed_leaves_nothing)
+CASE(killed_process_leaves_no_registration)
 {
 	int status = 0;
 	pid_t pid = fork();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Memory goes after each step of a registration, and at each call into the GPU's
- * driver, on InfiniBand cores of each kind.
+ * Free or revoke the memory after each step of a registration, and at each call into
+ * the GPU driver, with InfiniBand cores of each kind.
  */
 #include <pthread.h>
 
 #include "ibpeer.h"
 
-/* One registration, and when what becomes of its memory */
+/* A registration, and the time and kind of the revocation */
 struct life {
 	enum ib_peer_op when;	/* after this step */
 	unsigned int core;	/* enum ib_peer_flags */
@@ -17,7 +17,7 @@ struct life {
 
 static const unsigned int cores[] = { 0, IB_PEER_OLD_CORE, IB_PEER_OLD_CORE | IB_PEER_RELEASES };
 
-/* ---- who takes it ------------------------------------------------------------------- */
+/* ---- the freeing thread ------------------------------------------------------------------- */
 
 struct taker {
 	pthread_t thread;
@@ -36,15 +36,15 @@ static void *take(void *arg)
 	return NULL;
 }
 
-/* Nobody waits for the core's patience with a driver to end: that is 1 s. */
+/* The free must not wait for the core's drain timeout of 1 s. */
 static void take_end(struct taker *t)
 {
 	pthread_join(t->thread, NULL);
-	EXPECT(!t->ret, "taking it: %d", t->ret);
+	EXPECT(!t->ret, "free or revoke: %d", t->ret);
 	EXPECT(t->seconds < 0.5, "took %.3f s", t->seconds);
 }
 
-/* The step that lets on who takes the memory after @when; 0: nothing holds him up */
+/* The step that ends the wait of a free after step @when; 0 if the free does not wait */
 static enum ib_peer_op let_on(enum ib_peer_op when)
 {
 	switch (when) {
@@ -75,9 +75,9 @@ static void take_begin(struct taker *t, int mr, const struct life *l)
 		take_end(t);
 }
 
-/* ---- a life --------------------------------------------------------------------------- */
+/* ---- the life of a registration --------------------------------------------------------------------------- */
 
-/* Others pin no earlier than GET_PAGES what they have looked at: memory that is kept is still there. */
+/* Other clients pin only in GET_PAGES. After a mere revocation of the pin, the memory is still there. */
 static bool had_gone(const struct life *l, enum ib_peer_op op)
 {
 	if (l->when == IB_PEER_ACQUIRE && l->kept && !client_is_ours())
@@ -85,7 +85,7 @@ static bool had_gone(const struct life *l, enum ib_peer_op op)
 	return l->when < op;
 }
 
-/* What has gone cannot be mapped: ours says so there, and others may be quicker. */
+/* Revoked memory cannot be mapped. Our client fails in DMA_MAP, others may fail earlier. */
 static void expect_refused(enum ib_peer_op op, int ret)
 {
 	if (client_is_ours())
@@ -101,7 +101,7 @@ static int step(int mr, const struct life *l, enum ib_peer_op op)
 	return mr_call(mr, op, &arg);
 }
 
-/* Up to the one that is refused, if one is to be; then the last */
+/* All steps up to the first refused one, then RELEASE */
 static void step_through(int mr, const struct life *l)
 {
 	enum ib_peer_op op;
@@ -125,9 +125,9 @@ static void step_through(int mr, const struct life *l)
 }
 
 /*
- * Told is the device's driver of memory that it has and has not given back; and
- * never is a call of the client's made twice, or forgotten. (Others may invalidate
- * what they need not, and unmap by themselves.)
+ * The device's driver is notified only while it has a mapping. The core calls each
+ * function of the client once. (Other clients may invalidate without need, and unmap
+ * by themselves.)
  */
 static void expect_told(int mr, const struct life *l)
 {
@@ -135,8 +135,8 @@ static void expect_told(int mr, const struct life *l)
 	bool told = l->when == IB_PEER_DMA_MAP || l->when == IB_PEER_ACTIVATE;
 	struct ib_peer s = mr_state(mr);
 
-	EXPECT(s.out_told == told, "told %u times", s.out_told);
-	EXPECT(!s.out_overdue, "%u invalidations gave up", s.out_overdue);
+	EXPECT(s.out_told == told, "%u notifications", s.out_told);
+	EXPECT(!s.out_overdue, "%u invalidations timed out", s.out_overdue);
 	EXPECT(s.out_unmaps <= 1 && s.out_puts <= 1, "%u unmaps, %u puts", s.out_unmaps, s.out_puts);
 	if (!client_is_ours())
 		return;
@@ -191,7 +191,7 @@ TAKEN_AFTER(unmap, UNMAP)
 TAKEN_AFTER(put, PUT)
 TAKEN_AFTER(release, RELEASE)
 
-/* ---- at each call of the GPU's driver --------------------------------------------------- */
+/* ---- at each call of the GPU driver --------------------------------------------------- */
 
 static int register_once(void)
 {
@@ -202,7 +202,7 @@ static int register_once(void)
 	return ret;
 }
 
-CASE(taken_at_each_call_of_the_gpus_driver)
+CASE(revoked_at_each_gpu_driver_call)
 {
 	struct emugpu_event events[16];
 	unsigned int count, i;
@@ -212,17 +212,17 @@ CASE(taken_at_each_call_of_the_gpus_driver)
 	EXPECT(count == 2, "%u calls", count);
 	for (i = 1; i <= count; i++) {
 		EXPECT(!emu_plan(gpu, i, EMUGPU_ACT_REVOKE), "plan");
-		/* the memory is still there, so when the first client's pin has failed the second takes it */
+		/* the memory is still there: if the first client's pin fails, the second client takes it */
 		EXPECT(!register_once(), "call %u", i);
 	}
 	EXPECT(!emu_plan(gpu, 0, EMUGPU_ACT_NONE) && !emu_free(gpu, GPU_A), "free");
 	EXPECT_CLEAN();
 }
 
-/* ---- the GPU's driver is not kept waiting ---------------------------------------------------- */
+/* ---- hung devices ---------------------------------------------------- */
 
-/* A device's driver that hangs between map and activate: the free ends when the core's patience does. */
-CASE(a_device_that_hangs_is_overruled)
+/* The device's driver hangs between map and activate: the free ends at the drain timeout. */
+CASE(free_times_out_on_hung_device)
 {
 	struct taker taker = { .kept = false };
 	int mr = mr_open();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Memory, processes and the client itself go at any moment, while another thread registers. */
+/* Frees, kills and removal of the client race with registrations. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -13,7 +13,7 @@ SETUP(everything_is_there)
 	EXPECT_CLEAN();
 }
 
-/* More seconds that a slow machine may take until it has seen what is looked for */
+/* Extra seconds for a slow machine to see all events */
 enum { SLOW = 30 };
 
 static atomic_bool over;
@@ -59,7 +59,7 @@ static void *loop_register(void *arg)
 	return NULL;
 }
 
-/* With the memory watched: whatever the chip writes after it has gone is told. */
+/* The guard is on: a write by the chip after the free is a breach. */
 static bool all_was_seen(const struct loop *loop)
 {
 	return loop->registered && loop->refused && loop->copied;
@@ -87,11 +87,11 @@ static void race(unsigned int core)
 	EXPECT(!loop.wrong, "%d", loop.wrong);
 	EXPECT(all_was_seen(&loop), "%u registered, %u refused, %u copied", loop.registered,
 	       loop.refused, loop.copied);
-	EXPECT(!emu_violations(gpu, EMUGPU_RULE_DMA_AFTER_CALLBACK, module), "DMA after the memory had gone");
+	EXPECT(!emu_violations(gpu, EMUGPU_RULE_DMA_AFTER_CALLBACK, module), "DMA after the free");
 	ibpeer_expect_clean(__LINE__);
 }
 
-CASE(taken_at_any_moment)
+CASE(free_at_any_moment)
 {
 	race(0);
 	CHECK_CASE();
@@ -124,7 +124,7 @@ static void register_until_killed(struct loop *loop)
 		loop_once(loop);
 }
 
-CASE(killed_at_any_moment)
+CASE(kill_at_any_moment)
 {
 	struct loop *loop = mmap(NULL, sizeof(*loop), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	unsigned int i;
@@ -147,7 +147,7 @@ CASE(killed_at_any_moment)
 
 /* ---- the client ---------------------------------------------------------------------- */
 
-CASE(removed_at_any_moment)
+CASE(client_removal_at_any_moment)
 {
 	struct loop loop = { 0 };
 	unsigned int removed = 0;

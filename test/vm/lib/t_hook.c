@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * libpeerpin-hook on a driver: each kind of free is told with its range while
- * the memory is still there, and while what pins it is still valid. Passes on
- * a real GPU too, but for what says otherwise, there without pins if need be.
+ * libpeerpin-hook on a driver: the hook reports each kind of free with its range, while
+ * the memory still exists and its pin is still valid. Cases without SKIP pass on a real
+ * GPU too; without peerpin.ko they run without pins.
  */
 #include <dlfcn.h>
 #include <libpeerpin.h>
@@ -17,7 +17,7 @@ static const CUmemLocation here = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0
 
 static struct pp_ctx *pins;	/* NULL: a real GPU without peerpin.ko */
 
-/* What is freed, and what of it is looked at when that is told */
+/* The freed address, and the region that note() checks */
 static struct {
 	CUdeviceptr addr;
 	const struct pp_region *region;
@@ -48,7 +48,7 @@ static void watch(CUdeviceptr addr, const struct pp_region *region)
 	memset(&told, 0, sizeof(told));
 }
 
-/* Pins what begins at @addr, and watches both */
+/* Pin [@addr, @addr + @length), and watch address and region */
 static void watch_pinned(CUdeviceptr addr, size_t length, struct pp_region *region)
 {
 	watch(addr, NULL);
@@ -58,7 +58,7 @@ static void watch_pinned(CUdeviceptr addr, size_t length, struct pp_region *regi
 	watch(addr, region);
 }
 
-/* The memory is gone by now. */
+/* Called after the free: checks that the free revoked the region. */
 static void unwatch(void)
 {
 	const struct pp_region *region = watched.region;
@@ -67,15 +67,16 @@ static void unwatch(void)
 	watch(0, NULL);
 	if (!region)
 		return;
-	EXPECT(valid, "the pin was gone before");
-	EXPECT(!pp_region_valid(pins, region), "the pin stayed");
-	EXPECT(!pp_unpin(pins, region), "not unpinned");
+	EXPECT(valid, "the pin was invalid at the report");
+	EXPECT(!pp_region_valid(pins, region), "the pin is valid after the free");
+	EXPECT(!pp_unpin(pins, region), "unpin");
 }
 
 static void expect_told(uint64_t addr, uint64_t length)
 {
-	EXPECT(told.times == 1, "told %u times", told.times);
-	EXPECT(told.addr == addr && told.length == length, "of %lx + %lx, not of %lx + %lx", told.addr, told.length,
+	EXPECT(told.times == 1, "%u reports", told.times);
+	EXPECT(told.addr == addr && told.length == length,
+	       "report of %lx + %lx, not of %lx + %lx", told.addr, told.length,
 	       addr, length);
 }
 
@@ -83,14 +84,14 @@ static void expect_there(uint64_t addr, uint64_t length)
 {
 	expect_told(addr, length);
 	CHECK_CASE();
-	EXPECT(told.id, "the memory was gone");
+	EXPECT(told.id, "the memory was freed before the report");
 }
 
-SETUP(there_are_a_gpu_and_the_hook)
+SETUP(gpu_and_hook_are_there)
 {
 	EXPECT(cu_start(0), "no GPU");
 	EXPECT(!pp_open(&pins) || !cu_emulated(), "insmod peerpin.ko");
-	EXPECT(!pp_hook_add(note, NULL), "refused");
+	EXPECT(!pp_hook_add(note, NULL), "pp_hook_add failed");
 }
 
 /* ---- memory of the GPU ------------------------------------------------------------------ */
@@ -108,7 +109,7 @@ static void free_pinned(CUresult (*fn)(CUdeviceptr))
 	OK(fn(p));
 	expect_there(p, SIZE);
 	CHECK_CASE();
-	EXPECT(!cu_buffer_id(p), "it was not freed");
+	EXPECT(!cu_buffer_id(p), "the memory was not freed");
 	unwatch();
 }
 
@@ -130,8 +131,8 @@ CASE(free_by_get_proc_address)
 	free_pinned((CUresult (*)(CUdeviceptr))fn);
 }
 
-/* As the CUDA runtime comes to it */
-CASE(free_by_what_dlsym_found)
+/* The CUDA runtime finds cuMemFree() this way. */
+CASE(free_by_dlsym_of_getprocaddress)
 {
 	void *fn = NULL;
 	CUresult (*find)(const char *, void **, int, cuuint64_t);
@@ -153,7 +154,7 @@ CASE(managed_memory)
 	expect_there(p, SIZE);
 }
 
-CASE(what_the_driver_refuses_it_refuses)
+CASE(failed_free_keeps_its_error)
 {
 	watch(0, NULL);
 	IS(cuMemFree(MIB), CUDA_ERROR_INVALID_VALUE);
@@ -174,7 +175,7 @@ static void free_in_stream(const char *name, cuuint64_t flags)
 	expect_there(p, SIZE);
 	CHECK_CASE();
 	OK(cuCtxSynchronize());
-	EXPECT(!cu_buffer_id(p), "it was not freed");
+	EXPECT(!cu_buffer_id(p), "the memory was not freed");
 }
 
 CASE(free_in_a_stream)
@@ -182,12 +183,12 @@ CASE(free_in_a_stream)
 	free_in_stream("cuMemFreeAsync", CU_GET_PROC_ADDRESS_LEGACY_STREAM);
 }
 
-CASE(free_in_the_stream_of_the_thread)
+CASE(free_in_the_per_thread_stream)
 {
 	free_in_stream("cuMemFreeAsync", CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
 }
 
-CASE(a_pool_may_give_back_any_of_its_memory)
+CASE(pool_trim_reports_all_memory)
 {
 	CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = here };
 	CUmemoryPool pool;
@@ -219,7 +220,7 @@ static void map(CUdeviceptr *va, size_t length)
 	OK(cuMemSetAccess(*va, length, &readwrite, 1));
 }
 
-CASE(what_is_unmapped)
+CASE(unmap_is_reported)
 {
 	struct pp_region region;
 	CUdeviceptr va = 0;
@@ -235,7 +236,7 @@ CASE(what_is_unmapped)
 	CHECK_CASE();
 	OK(cuMemRelease(memory));
 	OK(cuMemAddressFree(va, 4 * MIB));
-	EXPECT(!told.times, "told when nothing was mapped");
+	EXPECT(!told.times, "a report although nothing was mapped");
 }
 
 /* ---- memory of the host ---------------------------------------------------------------------- */
@@ -260,11 +261,11 @@ CASE(registered_memory)
 	OK(cuMemHostUnregister(p));
 	expect_there((uintptr_t)p, SIZE);
 	CHECK_CASE();
-	EXPECT(!cu_buffer_id((CUdeviceptr)p), "it was not unregistered");
+	EXPECT(!cu_buffer_id((CUdeviceptr)p), "the memory is still registered");
 	free(p);
 }
 
-/* ---- contexts: they end with all that is in them -------------------------------------------- */
+/* ---- contexts -------------------------------------------- */
 
 static void end_pinned(CUresult (*end)(CUcontext), CUcontext ctx)
 {
@@ -280,7 +281,7 @@ static void end_pinned(CUresult (*end)(CUcontext), CUcontext ctx)
 	unwatch();
 }
 
-CASE(a_context_that_is_destroyed)
+CASE(destroy_of_context_is_reported)
 {
 	CUcontext ctx;
 
@@ -300,13 +301,13 @@ static CUresult reset_primary(CUcontext ctx)
 	return cuDevicePrimaryCtxReset(0);
 }
 
-CASE(the_primary_context_that_is_reset)
+CASE(reset_of_primary_is_reported)
 {
 	EXPECT(cu_start(0), "no context");
 	end_pinned(reset_primary, NULL);
 }
 
-CASE(the_primary_context_that_is_released)
+CASE(release_of_primary_is_reported)
 {
 	while (!cuDevicePrimaryCtxRelease(0))
 		;
@@ -316,9 +317,9 @@ CASE(the_primary_context_that_is_released)
 	EXPECT(cu_start(0), "no context");
 }
 
-/* ---- what the emulated driver has not, but passes through the hook ----------------------------- */
+/* ---- functions that only the hook has, not the emulated driver ----------------------------- */
 
-/* By a function of libcuda that cuda.h may lack */
+/* Call a function of libcuda that cuda.h may lack. */
 static CUresult call(const char *name, void *arg)
 {
 	CUresult (*fn)(void *) = (CUresult (*)(void *))dlsym(RTLD_DEFAULT, name);
@@ -326,12 +327,12 @@ static CUresult call(const char *name, void *arg)
 	return fn ? fn(arg) : CUDA_ERROR_NOT_FOUND;
 }
 
-CASE(memory_of_other_processes_and_modules)
+CASE(ipc_and_module_frees_are_reported)
 {
 	CUdeviceptr p;
 
 	if (!cu_emulated())
-		SKIP("a real GPU has them");
+		SKIP("NVIDIA's driver has these functions");
 	OK(cuMemAlloc(&p, SIZE));
 	watch(p, NULL);
 	IS(call("cuIpcCloseMemHandle", (void *)p), CUDA_ERROR_NOT_SUPPORTED);
@@ -344,7 +345,7 @@ CASE(memory_of_other_processes_and_modules)
 	OK(cuMemFree(p));
 }
 
-CASE(without_subscribers_nothing_is_told)
+CASE(no_subscriber_gets_no_report)
 {
 	CUdeviceptr p;
 
@@ -352,7 +353,7 @@ CASE(without_subscribers_nothing_is_told)
 	watch(0, NULL);
 	OK(cuMemAlloc(&p, SIZE));
 	OK(cuMemFree(p));
-	EXPECT(!told.times, "told %u times", told.times);
+	EXPECT(!told.times, "%u reports without a subscriber", told.times);
 }
 
 VMTEST_MAIN

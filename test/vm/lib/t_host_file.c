@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Host memory that is a shared mapping of what lies on a disk: pages that are cleaned while a device may write there. */
+/* Pinned pages of a shared mapping of a disk: the kernel cleans them while a device may write. */
 #include <linux/fs.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -51,7 +51,7 @@ SETUP(everything_is_there)
 	EXPECT(!fsync(disk), "fsync: %s", strerror(errno));
 }
 
-/* The disk as it is, with nothing kept of it in memory; how many bytes are @what */
+/* Number of bytes equal to @what on the disk, read after the page cache was dropped */
 static int count_on_disk(int what)
 {
 	unsigned char data[N];
@@ -64,21 +64,22 @@ static int count_on_disk(int what)
 	return count;
 }
 
-/* The processor has not written there since, so only who unpins can tell that the pages are not clean. */
-CASE(what_a_device_writes_after_the_page_was_cleaned_is_not_lost)
+/* The CPU has not written since the clean, so the unpin must mark the pages dirty. */
+CASE(dma_after_writeback_reaches_the_disk)
 {
 	struct peerpin_pin to, from;
 	int err = pin_at(fd, (uintptr_t)mapped, N, &to);
 
 	if (kernel_refuses()) {
-		EXPECT(err == -EINVAL && to.out_reason == PEERPIN_REASON_NOT_MAPPED, "pinned for long on a kernel that refuses it: %d, %u", err, to.out_reason);
+		EXPECT(err == -EINVAL && to.out_reason == PEERPIN_REASON_NOT_MAPPED,
+		       "pinned although this kernel refuses: %d, reason %u", err, to.out_reason);
 		return;
 	}
 	EXPECT(!err && !pin_at(fd, (uintptr_t)host, N, &from), "pin: %d", err);
 	EXPECT(!fsync(disk), "fsync: %s", strerror(errno));
 	EXPECT(!lsi_copy(lsi, (struct end){ fd, to.out_region, 0 }, (struct end){ fd, from.out_region, 0 }, N), "copy");
 	EXPECT(!unpin(fd, to.out_region) && !unpin(fd, from.out_region), "unpin");
-	EXPECT(count_on_disk(WRITTEN) == N, "not all %d bytes are there", N);
+	EXPECT(count_on_disk(WRITTEN) == N, "fewer than %d bytes on the disk", N);
 }
 
 CASE(nothing_is_left)
