@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* /dev/peerpin: what it takes, what it refuses, and that refusing leaks nothing */
+/* /dev/peerpin: accepted and refused calls; a refused call leaks nothing */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -41,7 +41,7 @@ SETUP(everything_is_there)
 	EXPECT(host != MAP_FAILED, "mmap");
 }
 
-CASE(pin_gpu_is_rounded_to_64_KiB)
+CASE(gpu_pin_rounds_to_64_KiB)
 {
 	struct peerpin_pin p;
 	struct peerpin_query q;
@@ -60,7 +60,7 @@ CASE(pin_gpu_is_rounded_to_64_KiB)
 	EXPECT(bar1_used() == 0 && pins() == 0, "bar1 %lu pins %u", bar1_used(), pins());
 }
 
-CASE(pin_host_is_rounded_to_4_KiB)
+CASE(host_pin_rounds_to_4_KiB)
 {
 	struct peerpin_pin p;
 
@@ -85,7 +85,7 @@ CASE(pin_refuses_bad_ranges)
 		{ "overflowing", ~0ull - 4095, 8192, 0, -EINVAL, 0 },
 		{ "rounding overflows", ~0ull - 65535, 65535, 0, -EINVAL, 0 },
 		{ "no such provider", GPU_A, 1, 77, -EINVAL, 0 },
-		{ "nobody's", 0x700000000000, 4096, 0, -EINVAL, PEERPIN_REASON_NOT_MAPPED },
+		{ "unmapped address", 0x700000000000, 4096, 0, -EINVAL, PEERPIN_REASON_NOT_MAPPED },
 		{ "kernel address", 0xffff888000000000, 4096, 0, -EINVAL, PEERPIN_REASON_NOT_MAPPED },
 		{ "null", 0, 4096, 0, -EINVAL, PEERPIN_REASON_NOT_MAPPED },
 		{ "GPU range past its block", GPU_B, BLOCK + 1, 0, -EINVAL, PEERPIN_REASON_NOT_MAPPED },
@@ -146,7 +146,7 @@ CASE(each_command_checks_its_struct)
 	EXPECT(ioctl(fd, _IO(PEERPIN_TYPE, 0x70), &c) && errno == ENOTTY, "unknown: %d", errno);
 }
 
-CASE(a_larger_struct_of_the_future_works)
+CASE(larger_struct_of_future_works)
 {
 	struct {
 		struct peerpin_pin pin;
@@ -158,7 +158,7 @@ CASE(a_larger_struct_of_the_future_works)
 	EXPECT(!unpin(fd, c.pin.out_region), "unpin");
 }
 
-CASE(a_smaller_struct_of_the_past_works)
+CASE(smaller_struct_of_past_works)
 {
 	struct peerpin_pin p = { .size = 88, .addr = GPU_A, .length = 1, .fd = -1, .out_available = 77 };
 
@@ -167,7 +167,7 @@ CASE(a_smaller_struct_of_the_past_works)
 	EXPECT(!unpin(fd, p.out_region), "unpin");
 }
 
-CASE(a_dmabuf_belongs_to_its_provider_only)
+CASE(fd_needs_the_dmabuf_provider)
 {
 	struct peerpin_pin p = { .size = sizeof(p), .addr = GPU_A, .length = 1, .fd = fd };
 
@@ -183,7 +183,7 @@ CASE(unknown_flags_are_EOPNOTSUPP)
 	EXPECT(pins() == 0, "leaked");
 }
 
-CASE(a_persistent_pin_takes_no_tokens)
+CASE(persistent_pin_takes_no_tokens)
 {
 	struct peerpin_pin p = {
 		.size = sizeof(p), .flags = PEERPIN_PIN_PERSISTENT, .provider = PEERPIN_PROVIDER_NV,
@@ -213,7 +213,7 @@ CASE(unknown_ids_are_ENOENT)
 	EXPECT(unpin(fd, p.out_region) == -ENOENT, "twice");
 }
 
-CASE(answer_that_cannot_be_written_undoes_the_pin)
+CASE(failed_copy_out_undoes_the_pin)
 {
 	struct peerpin_pin *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
@@ -258,14 +258,14 @@ static int child_is_refused(void)
 	return 0;
 }
 
-CASE(another_process_is_refused)
+CASE(calls_by_another_process_are_EACCES)
 {
 	int step;
 
 	EXPECT(!pin_at(fd, GPU_A, 1, &shared_pin), "pin");
 	step = in_child(child_is_refused);
 	EXPECT(step == 0, "step %d", step);
-	EXPECT(pins() == 1, "the child took the pin away");
+	EXPECT(pins() == 1, "the child ended the pin");
 	EXPECT(!unpin(fd, shared_pin.out_region), "unpin");
 }
 
@@ -277,13 +277,13 @@ static int child_pins_and_leaves_grandchild(void)
 	if (emu_alloc(own_gpu, GPU_A, BLOCK) || pin_at(own, GPU_A, 1, &p))
 		return 1;
 	if (!fork()) {
-		usleep(300000);	/* holds both files open longer than its parent */
+		usleep(300000);	/* keeps both files open after its parent's exit */
 		_exit(0);
 	}
 	return 0;
 }
 
-CASE(owner_exits_while_its_child_holds_the_file)
+CASE(owners_exit_unpins_despite_child)
 {
 	int ret;
 
@@ -300,7 +300,7 @@ static int child_closes_last(void)
 	return 0;
 }
 
-CASE(last_close_by_another_process)
+CASE(close_by_child_keeps_the_pin)
 {
 	int other = pin_open(), status;
 	struct peerpin_pin p;
@@ -312,7 +312,7 @@ CASE(last_close_by_another_process)
 		_exit(child_closes_last());
 	close(other);
 	waitpid(pid, &status, 0);
-	/* the GPU's driver would ignore a put by the child: the pin waits for its owner's free */
+	/* the GPU driver would ignore a put by the child: the pin lasts until the owner's free */
 	EXPECT(pins() == 1, "pins %u", pins());
 	EXPECT(!emu_free(gpu, GPU_B), "free");
 	EXPECT(pins() == 0 && bar1_used() == 0, "pins %u", pins());
@@ -324,7 +324,7 @@ static void *unshare_files_and_exit(void *arg)
 	return unshare(CLONE_FILES) ? arg : NULL;
 }
 
-CASE(exit_of_one_thread_unpins_nothing)
+CASE(exit_of_thread_unpins_nothing)
 {
 	struct peerpin_pin p;
 	struct peerpin_query q;
@@ -340,7 +340,7 @@ CASE(exit_of_one_thread_unpins_nothing)
 	EXPECT(!unpin(fd, p.out_region), "unpin");
 }
 
-CASE(regions_end_with_the_file)
+CASE(close_unpins_all_regions)
 {
 	struct peerpin_pin p;
 	int other = pin_open(), i;
@@ -377,7 +377,7 @@ CASE(epoch_page_is_read_only)
 	close(reader);
 }
 
-CASE(epoch_changes_at_unpin_and_at_free)
+CASE(epoch_changes_at_unpin_and_free)
 {
 	volatile const uint32_t *epochs = epochs_map(fd);
 	struct peerpin_pin p, q;
@@ -389,7 +389,7 @@ CASE(epoch_changes_at_unpin_and_at_free)
 	EXPECT(!unpin(fd, p.out_region), "unpin");
 	EXPECT(epochs[p.out_slot] != p.out_epoch, "unpinned");
 	EXPECT(!pin_at(fd, GPU_B, 1, &q), "pin");
-	EXPECT(q.out_slot != p.out_slot || q.out_epoch != p.out_epoch, "an old pair came back");
+	EXPECT(q.out_slot != p.out_slot || q.out_epoch != p.out_epoch, "an old pair of slot and epoch was reused");
 	EXPECT(epochs[q.out_slot] == q.out_epoch, "live");
 	EXPECT(!emu_free(gpu, GPU_B), "free");
 	EXPECT(epochs[q.out_slot] != q.out_epoch, "freed");
@@ -410,7 +410,7 @@ CASE(freed_gpu_memory_cannot_be_pinned)
 	EXPECT(!emu_alloc(gpu, GPU_B, BLOCK), "alloc again");
 }
 
-CASE(host_memory_is_revoked_by_munmap_and_friends)
+CASE(munmap_and_mremap_revoke_host_memory)
 {
 	volatile const uint32_t *epochs = epochs_map(fd);
 	struct peerpin_pin p;
@@ -431,7 +431,7 @@ CASE(host_memory_is_revoked_by_munmap_and_friends)
 			moved = mremap(m, 65536, 131072, MREMAP_MAYMOVE | MREMAP_FIXED, host);
 			EXPECT(moved == host, "mremap %d", errno);
 		}
-		EXPECT(epochs[p.out_slot] != p.out_epoch, "still valid after change %d", i);
+		EXPECT(epochs[p.out_slot] != p.out_epoch, "the epoch did not change after step %d", i);
 		EXPECT(!unpin(fd, p.out_region), "unpin");
 	}
 	munmap((void *)epochs, PEERPIN_MAX_REGIONS * sizeof(uint32_t));
@@ -458,8 +458,8 @@ CASE(host_memory_survives_fork_and_mprotect)
 	munmap((void *)epochs, PEERPIN_MAX_REGIONS * sizeof(uint32_t));
 }
 
-/* Reclaim that meets a pinned page must neither wait for itself nor lose data */
-CASE(reclaim_of_pinned_shared_memory)
+/* Reclaim of a pinned page must neither deadlock nor lose data. */
+CASE(reclaim_spares_pinned_shared_memory)
 {
 	enum { N = 4 << 20 };
 	struct peerpin_pin p;
@@ -511,7 +511,7 @@ CASE(host_pins_count_against_RLIMIT_MEMLOCK)
 	EXPECT(step == 0, "step %d", step);
 }
 
-CASE(bar1_exhaustion_says_so)
+CASE(bar1_exhaustion_is_reported)
 {
 	struct emugpu_info info;
 	struct peerpin_pin p;
@@ -534,7 +534,7 @@ CASE(bar1_exhaustion_says_so)
 	EXPECT(bar1_used() == 0, "bar1 %lu", bar1_used());
 }
 
-CASE(failing_vendor_calls_leak_nothing)
+CASE(failing_driver_calls_leak_nothing)
 {
 	struct peerpin_pin p;
 	int ret;
@@ -549,7 +549,7 @@ CASE(failing_vendor_calls_leak_nothing)
 	EXPECT(!pin_at(fd, GPU_A, 65536, &p) && !unpin(fd, p.out_region), "works again");
 }
 
-CASE(many_regions)
+CASE(region_ids_are_dense)
 {
 	enum { MANY = 3000 };
 	struct peerpin_pin p;
@@ -570,7 +570,7 @@ CASE(nothing_is_left)
 	EXPECT(!emu_counts(gpu, &t), "counts");
 	EXPECT(!t.counts.out_pins && !t.counts.out_dma_maps && !t.counts.out_blocks, "pins %u maps %u blocks %u",
 	       t.counts.out_pins, t.counts.out_dma_maps, t.counts.out_blocks);
-	EXPECT(!t.counts.out_violations, "%llu violations of the vendor's contract", t.counts.out_violations);
+	EXPECT(!t.counts.out_violations, "%llu violations of the rules of nv-p2p.h", t.counts.out_violations);
 	EXPECT(bar1_used() == 0, "bar1 %lu", bar1_used());
 	close(fd);
 	close(gpu);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Memory that goes away while a device uses it */
+/* Revocation of memory that a device uses */
 #include <pthread.h>
 #include <stdbool.h>
 #include <sched.h>
@@ -58,7 +58,7 @@ CASE(copy_after_free_is_ESTALE)
 	EXPECT(!unpin(fd, b.out_region), "unpin");
 }
 
-CASE(copy_works_again_at_the_same_address)
+CASE(copy_works_at_a_reused_address)
 {
 	struct peerpin_pin b;
 
@@ -90,8 +90,8 @@ static int all_bytes(const unsigned char *p, unsigned char byte, size_t n)
 }
 
 /*
- * B as source goes to host memory, where each success can be checked for all
- * its bytes while B is being freed.
+ * B as source is copied to host memory, so that all bytes of a successful copy can be
+ * checked while another thread frees B.
  */
 static int race_copy(struct race *r, uint32_t host_region)
 {
@@ -132,7 +132,7 @@ static void *race_copier(void *arg)
 	return NULL;
 }
 
-/* The pages of a freed block go to the next one: nothing may write them. */
+/* The next block gets the pages of a freed block: no device may write them. */
 static void race_check_canary(void)
 {
 	EXPECT(!emu_alloc(gpu, GPU_CANARY, BLOCK), "alloc canary");
@@ -165,7 +165,7 @@ static void race_round(struct race *r, int i)
 	EXPECT(atomic_load(&r->error) == -ESTALE, "a copy failed with %d", atomic_load(&r->error));
 	EXPECT(!atomic_load(&r->torn), "a copy succeeded in part");
 	EXPECT(!unpin(fd, r->b.out_region), "unpin");
-	/* the canary is worth something only if it got the same pages */
+	/* the canary proves something only if it had the same pages */
 	EXPECT(!emu_alloc(gpu, GPU_B, BLOCK) && !emu_translate(gpu, GPU_B, &after) && !emu_free(gpu, GPU_B), "alloc");
 	EXPECT(before.translate.out_vram_page / 4096 == after.translate.out_vram_page / 4096, "pages are not reused");
 }
@@ -183,12 +183,12 @@ static void race_run(int b_is_source)
 	pthread_join(copier, NULL);
 }
 
-CASE(free_500_times_during_copies_into_the_memory)
+CASE(free_races_with_copies_into_memory)
 {
 	race_run(0);
 }
 
-CASE(free_500_times_during_copies_out_of_the_memory)
+CASE(free_races_with_copies_from_memory)
 {
 	race_run(1);
 }
@@ -209,7 +209,7 @@ static void *free_and_alloc(void *arg)
 	return NULL;
 }
 
-/* What came of the copy of a pin */
+/* Count the result of a copy after a pin */
 static void note(int ret)
 {
 	atomic_fetch_add(&pinned, 1);
@@ -230,7 +230,7 @@ static bool seen_enough(void)
 	return atomic_load(&pinned) > 100 && atomic_load(&copied) > 10;
 }
 
-/* A slow machine takes longer. */
+/* Wait longer on a slow machine. */
 static void let_them_race(void)
 {
 	int i;
@@ -280,7 +280,7 @@ CASE(pin_unpin_free_and_copy_race)
 	EXPECT(seen_enough() && stale, "%u pins, %u copies, %u stale", pinned, copied, stale);
 }
 
-/* Ids taken from under the hands of those who use them */
+/* Unpin regions that other threads use */
 static void *unpin_anything(void *arg)
 {
 	(void)arg;
@@ -312,7 +312,7 @@ static void *pin_copy_unmap_loop(void *arg)
 
 	while (!atomic_load(&stop_all)) {
 		ret = pin_copy_unmap();
-		if (ret && ret != -EINVAL)	/* the id may be another thread's by now */
+		if (ret && ret != -EINVAL)	/* the id may belong to another thread's region now */
 			*bad = ret;
 	}
 	return NULL;
@@ -325,7 +325,7 @@ CASE(unpin_attach_and_munmap_race)
 	pthread_t t[4];
 	int i;
 
-	EXPECT(a.out_region == 0, "region A has id %u, which the others leave alone", a.out_region);
+	EXPECT(a.out_region == 0, "region A has id %u, not 0", a.out_region);
 	begin_race();
 	for (i = 0; i < 4; i++)
 		EXPECT(!pthread_create(&t[i], NULL, i ? pin_copy_unmap_loop : unpin_anything, &bad[i]), "thread");
@@ -337,7 +337,7 @@ CASE(unpin_attach_and_munmap_race)
 	EXPECT(seen_enough(), "%u pins, %u copies", pinned, copied);
 	for (i = 1; i < 1000; i++)
 		unpin(fd, i);
-	EXPECT(!query(fd, 0, &q) && q.out_state == PEERPIN_STATE_LIVE, "A is gone");
+	EXPECT(!query(fd, 0, &q) && q.out_state == PEERPIN_STATE_LIVE, "region A is not live");
 }
 
 /* ---- killed ----------------------------------------------------------------- */
@@ -356,7 +356,7 @@ static void victim(atomic_int *copies)
 			_exit(2);
 }
 
-/* It does nothing but copy once it has begun, so it dies in a copy. */
+/* After its start the victim only copies, so it is killed during a copy. */
 static int kill_in_copy(atomic_int *copies, unsigned int delay_us)
 {
 	int status;
@@ -373,7 +373,7 @@ static int kill_in_copy(atomic_int *copies, unsigned int delay_us)
 	return waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) ? 0 : -1;
 }
 
-CASE(killed_100_times_in_a_copy)
+CASE(kill_during_copy_leaks_nothing)
 {
 	struct emugpu_info before, after;
 	struct emugpu_test counts;
@@ -384,7 +384,7 @@ CASE(killed_100_times_in_a_copy)
 	EXPECT(copies != MAP_FAILED, "mmap");
 	EXPECT(!emu_info(gpu, 0, &before), "info");
 	for (i = 0; i < KILLS; i++)
-		EXPECT(!kill_in_copy(copies, i * 97 % 5000), "the victim ended by itself");
+		EXPECT(!kill_in_copy(copies, i * 97 % 5000), "the victim exited by itself");
 	EXPECT(!emu_counts(gpu, &counts), "counts");
 	EXPECT(counts.counts.out_pins == 1, "pins %u", counts.counts.out_pins);
 	EXPECT(!emu_info(gpu, 0, &after), "info");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A driver whose users give it pointers: it pins them itself, for one copy */
+/* A driver that gets pointers from its users, and pins them itself for one copy */
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -62,21 +62,21 @@ static void fill(uint64_t seed)
 	memset(host_b, 0, BLOCK);
 }
 
-/* From host A through GPU memory to host B, at odd addresses */
-CASE(any_memory_by_its_address)
+/* Copy from host A through GPU memory to host B, at odd addresses. */
+CASE(pointers_to_any_memory_are_copied)
 {
 	fill(1);
 	EXPECT(!copy_pointers(GPU_A + 77, (uintptr_t)host_a + 3, BYTES), "to the GPU: %d", errno);
 	EXPECT(!copy_pointers(GPU_B + 5, GPU_A + 77, BYTES), "on the GPU: %d", errno);
 	EXPECT(!copy_pointers((uintptr_t)host_b + 4095, GPU_B + 5, BYTES), "from the GPU: %d", errno);
 	EXPECT(!memcmp(host_b + 4095, host_a + 3, BYTES), "other bytes");
-	EXPECT(!host_b[4094] && !host_b[4095 + BYTES], "bytes beside");
+	EXPECT(!host_b[4094] && !host_b[4095 + BYTES], "bytes outside the range were written");
 	EXPECT(!copy_pointers((uintptr_t)host_b, (uintptr_t)host_a, BYTES), "host to host: %d", errno);
 	EXPECT(!memcmp(host_b, host_a, BYTES), "other bytes in host memory");
 	EXPECT(pins() == 0, "%u pins left", pins());
 }
 
-CASE(a_pointer_and_a_region_in_one_copy)
+CASE(copy_between_pointer_and_region)
 {
 	struct peerpin_lsi_copy c = { .flags = PEERPIN_LSI_SRC_POINTER, .length = BYTES };
 	int fd = pin_open();
@@ -93,14 +93,14 @@ CASE(a_pointer_and_a_region_in_one_copy)
 	EXPECT(!memcmp(host_b, host_a, BYTES), "other bytes");
 }
 
-CASE(what_cannot_be_pinned_is_refused_and_leaves_nothing)
+CASE(bad_pointers_leave_no_pin)
 {
 	struct peerpin_lsi_copy c = { .flags = BOTH, .dst = { .fd = 1, .offset = GPU_A }, .src.offset = GPU_B, .length = 1 };
 
 	EXPECT(copy_pointers(GPU_A, 0x1000, 4096) == -EINVAL, "unmapped source");
 	EXPECT(copy_pointers(0x1000, GPU_A, 4096) == -EINVAL, "unmapped destination");
-	EXPECT(copy_pointers(GPU_A, GPU_B, 0) == -EINVAL, "nothing");
-	EXPECT(copy_pointers(GPU_A, ~0ull - 4096, 8192) == -EINVAL, "past the end of all");
+	EXPECT(copy_pointers(GPU_A, GPU_B, 0) == -EINVAL, "0 bytes");
+	EXPECT(copy_pointers(GPU_A, ~0ull - 4096, 8192) == -EINVAL, "past the end of the address space");
 	EXPECT(copy_pointers(GPU_A + BLOCK - 4096, GPU_B, 8192) == -EINVAL, "past the allocation");
 	EXPECT(copy(&c) == -EINVAL, "a pointer with a file");
 	c.flags = 4;
@@ -108,8 +108,8 @@ CASE(what_cannot_be_pinned_is_refused_and_leaves_nothing)
 	EXPECT(pins() == 0, "%u pins left", pins());
 }
 
-/* The driver's file is not bound to a process: each pins what is its own. */
-CASE(a_child_copies_its_own_memory_and_not_its_parents_GPU_memory)
+/* The driver's file is not bound to a process: each process pins its own memory. */
+CASE(child_copies_only_its_own_memory)
 {
 	int status;
 	pid_t pid;
@@ -123,7 +123,7 @@ CASE(a_child_copies_its_own_memory_and_not_its_parents_GPU_memory)
 	}
 	EXPECT(pid > 0 && waitpid(pid, &status, 0) == pid, "fork");
 	EXPECT(WIFEXITED(status) && !WEXITSTATUS(status), "status %#x", status);
-	EXPECT(!host_b[0] && !host_b[BYTES - 1], "the child wrote into its parent");
+	EXPECT(!host_b[0] && !host_b[BYTES - 1], "the child wrote to its parent's memory");
 }
 
 static void copy_for_ever(unsigned int *copies)
@@ -132,7 +132,7 @@ static void copy_for_ever(unsigned int *copies)
 		*copies += !copy_pointers((uintptr_t)host_b, (uintptr_t)host_a, BYTES);
 }
 
-CASE(a_killed_process_leaves_nothing)
+CASE(kill_during_copy_leaves_nothing)
 {
 	volatile unsigned int *copies = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	long pinned = vmstat_pinned();
@@ -150,7 +150,7 @@ CASE(a_killed_process_leaves_nothing)
 		usleep(3000 * i);
 		EXPECT(!kill(pid, SIGKILL) && waitpid(pid, &status, 0) == pid, "kill");
 	}
-	EXPECT(!copy_pointers((uintptr_t)host_b, (uintptr_t)host_a, 4096), "the engine is lost: %d", errno);
+	EXPECT(!copy_pointers((uintptr_t)host_b, (uintptr_t)host_a, 4096), "copy after the kills: %d", errno);
 	EXPECT(pins() == 0, "%u pins left", pins());
 	EXPECT(vmstat_pinned_is(pinned), "%ld pages pinned, before %ld", vmstat_pinned(), pinned);
 	munmap((void *)copies, 4096);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * What SYNC_MEMOPS is for: a copy between two places of GPU memory returns
- * before its bytes have moved, and a peer device that reads then finds the old
- * ones. The emulated copy engine is told to wait so long that a peer without
- * it always does. Memory is pinned with the bare call: the library would set
- * the attribute itself.
+ * SYNC_MEMOPS: without it a device-to-device copy returns before the bytes have moved,
+ * and a peer that reads then finds the old bytes. The emulated copy engine is delayed so
+ * that this always happens. Memory is pinned with the bare ioctl, because the library
+ * would set the attribute.
  */
 #include "cu.h"
 #include "test/vm/core/pin.h"
@@ -18,11 +17,11 @@ enum {
 
 static CUcontext ctx;
 static CUdeviceptr dst, src;
-static unsigned char *seen;		/* where the peer writes */
+static unsigned char *seen;		/* host buffer that the peer writes */
 static int fd, lsi;
 static uint32_t gpu_region, host_region;
 
-SETUP(there_are_a_gpu_and_a_peer)
+SETUP(gpu_and_peer_are_there)
 {
 	struct peerpin_pin pin;
 
@@ -42,7 +41,7 @@ SETUP(there_are_a_gpu_and_a_peer)
 	host_region = pin.out_region;
 }
 
-/* What the peer finds in @dst, all of it: one byte, or -1 if they differ or it cannot read */
+/* The byte that the peer reads everywhere in @dst; -1 if bytes differ or the copy fails */
 static int peer_reads(void)
 {
 	const struct end to = { fd, host_region, 0 }, from = { fd, gpu_region, 0 };
@@ -58,7 +57,7 @@ static int sync_memops(CUdeviceptr p, int on)
 	return cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p);
 }
 
-/* OLD in @dst and NEW in @src, for certain */
+/* Store OLD in @dst and NEW in @src, and wait for both. */
 static void prepare(void)
 {
 	OK(sync_memops(dst, 0));
@@ -66,19 +65,19 @@ static void prepare(void)
 	OK(cuMemsetD8(dst, OLD, SIZE));
 	OK(cuMemsetD8(src, NEW, SIZE));
 	OK(cuCtxSynchronize());
-	EXPECT(peer_reads() == OLD, "the peer does not read what is there");
+	EXPECT(peer_reads() == OLD, "the peer does not read OLD");
 }
 
 static void expect_stale(void)
 {
 	int first = peer_reads();
 
-	EXPECT(first == OLD, "the peer read %#x at once", first);
+	EXPECT(first == OLD, "the peer read %#x before the delayed copy", first);
 	OK(cuCtxSynchronize());
-	EXPECT(peer_reads() == NEW, "not even later");
+	EXPECT(peer_reads() == NEW, "the peer does not read NEW after cuCtxSynchronize()");
 }
 
-CASE(without_sync_memops_a_peer_reads_stale_data)
+CASE(copy_without_sync_memops_is_stale)
 {
 	uint64_t start;
 
@@ -90,7 +89,7 @@ CASE(without_sync_memops_a_peer_reads_stale_data)
 	expect_stale();
 }
 
-CASE(without_sync_memops_a_peer_reads_what_was_there_before_memset)
+CASE(memset_without_sync_memops_is_stale)
 {
 	prepare();
 	CHECK_CASE();
@@ -98,7 +97,7 @@ CASE(without_sync_memops_a_peer_reads_what_was_there_before_memset)
 	expect_stale();
 }
 
-CASE(with_sync_memops_of_the_destination_a_peer_reads_fresh_data)
+CASE(sync_memops_of_destination_is_fresh)
 {
 	prepare();
 	CHECK_CASE();
@@ -107,7 +106,7 @@ CASE(with_sync_memops_of_the_destination_a_peer_reads_fresh_data)
 	EXPECT(peer_reads() == NEW, "stale");
 }
 
-CASE(with_sync_memops_of_the_source_a_peer_reads_fresh_data)
+CASE(sync_memops_of_source_is_fresh)
 {
 	prepare();
 	CHECK_CASE();
@@ -116,7 +115,7 @@ CASE(with_sync_memops_of_the_source_a_peer_reads_fresh_data)
 	EXPECT(peer_reads() == NEW, "stale");
 }
 
-CASE(with_sync_memops_memset_is_over_when_it_returns)
+CASE(sync_memops_makes_memset_synchronous)
 {
 	prepare();
 	CHECK_CASE();
@@ -125,7 +124,7 @@ CASE(with_sync_memops_memset_is_over_when_it_returns)
 	EXPECT(peer_reads() == NEW, "stale");
 }
 
-CASE(a_context_can_have_it_for_all_its_memory)
+CASE(context_flag_covers_all_memory)
 {
 	prepare();
 	CHECK_CASE();
@@ -135,7 +134,7 @@ CASE(a_context_can_have_it_for_all_its_memory)
 	EXPECT(peer_reads() == NEW, "stale");
 }
 
-CASE(who_reads_the_tokens_has_set_it)
+CASE(reading_the_tokens_sets_sync_memops)
 {
 	CUDA_POINTER_ATTRIBUTE_P2P_TOKENS tokens;
 
@@ -146,9 +145,9 @@ CASE(who_reads_the_tokens_has_set_it)
 	EXPECT(peer_reads() == NEW, "stale");
 }
 
-/* ---- what is on its way when it is set ------------------------------------------ */
+/* ---- work in flight when SYNC_MEMOPS is set ------------------------------------------ */
 
-CASE(who_sets_it_waits_for_a_copy_that_has_begun)
+CASE(setting_waits_for_a_running_copy)
 {
 	prepare();
 	CHECK_CASE();
@@ -157,7 +156,7 @@ CASE(who_sets_it_waits_for_a_copy_that_has_begun)
 	EXPECT(peer_reads() == NEW, "stale");
 }
 
-CASE(who_sets_it_of_the_source_waits_too)
+CASE(setting_on_source_waits_too)
 {
 	prepare();
 	CHECK_CASE();
@@ -166,7 +165,7 @@ CASE(who_sets_it_of_the_source_waits_too)
 	EXPECT(peer_reads() == NEW, "stale");
 }
 
-CASE(who_sets_it_waits_for_memset)
+CASE(setting_waits_for_memset)
 {
 	prepare();
 	CHECK_CASE();
@@ -175,7 +174,7 @@ CASE(who_sets_it_waits_for_memset)
 	EXPECT(peer_reads() == NEW, "stale");
 }
 
-CASE(who_reads_the_tokens_waits_for_a_copy_that_has_begun)
+CASE(reading_the_tokens_waits_for_copy)
 {
 	CUDA_POINTER_ATTRIBUTE_P2P_TOKENS tokens;
 
@@ -186,7 +185,7 @@ CASE(who_reads_the_tokens_waits_for_a_copy_that_has_begun)
 	EXPECT(peer_reads() == NEW, "stale");
 }
 
-CASE(who_sets_it_waits_for_no_other_memory)
+CASE(setting_ignores_other_memory)
 {
 	CUdeviceptr other;
 
@@ -199,7 +198,7 @@ CASE(who_sets_it_waits_for_no_other_memory)
 	OK(cuMemFree(other));
 }
 
-CASE(who_sets_it_waits_for_no_async_copy)
+CASE(setting_ignores_async_copies)
 {
 	prepare();
 	CHECK_CASE();
@@ -208,7 +207,7 @@ CASE(who_sets_it_waits_for_no_async_copy)
 	expect_stale();
 }
 
-CASE(who_clears_it_waits_for_nothing)
+CASE(clearing_waits_for_nothing)
 {
 	prepare();
 	CHECK_CASE();
@@ -217,7 +216,7 @@ CASE(who_clears_it_waits_for_nothing)
 	expect_stale();
 }
 
-/* The attribute is about calls that would else be synchronous. */
+/* SYNC_MEMOPS affects synchronous calls only. */
 CASE(async_copies_stay_asynchronous)
 {
 	prepare();
@@ -227,7 +226,7 @@ CASE(async_copies_stay_asynchronous)
 	expect_stale();
 }
 
-CASE(copies_from_the_host_are_over_when_they_return)
+CASE(host_copies_are_synchronous)
 {
 	static unsigned char data[SIZE];
 
@@ -238,8 +237,8 @@ CASE(copies_from_the_host_are_over_when_they_return)
 	EXPECT(peer_reads() == NEW, "stale");
 }
 
-/* Two at once wait together, not one after the other. */
-CASE(the_delay_is_that_of_each_piece_of_work)
+/* Delays of queued work overlap. */
+CASE(delays_of_queued_work_overlap)
 {
 	uint64_t start = now_ns();
 
@@ -247,7 +246,7 @@ CASE(the_delay_is_that_of_each_piece_of_work)
 		OK(cuMemsetD8Async(dst, i, SIZE, NULL));
 	OK(cuStreamSynchronize(NULL));
 	EXPECT(now_ns() - start >= DELAY_MS * 1000000ull, "%lu ns", now_ns() - start);
-	EXPECT(peer_reads() == 3, "the last one was not last");
+	EXPECT(peer_reads() == 3, "the last memset did not run last");
 }
 
 VMTEST_MAIN

@@ -26,7 +26,7 @@ CASE(revoke_ends_pins_keeps_the_block)
 	free_both();
 }
 
-CASE(revoke_of_a_range_ends_that_pin)
+CASE(revoke_range_ends_its_pin)
 {
 	one_block();
 	CHECK_CASE();

@@ -336,7 +336,7 @@ CASE(put_persistent_reports_and_unmaps_leftovers)
 
 /* ---- free_dma_mapping ------------------------------------------------------ */
 
-CASE(free_dma_mapping_of_null_is_0)
+CASE(free_of_null_mapping_is_0)
 {
 	pinned_pages(1);
 	CHECK_CASE();

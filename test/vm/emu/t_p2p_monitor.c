@@ -108,7 +108,7 @@ CASE(delay_by_control_is_not_reported)
 
 /* ---- contents of the reports --------------------------------------------------------------- */
 
-CASE(each_rule_and_module_has_a_line)
+CASE(violations_are_listed_per_module)
 {
 	unsigned long before = reported("unaligned: ");
 

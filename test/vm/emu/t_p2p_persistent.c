@@ -147,7 +147,7 @@ CASE(put_of_null_is_0)
 }
 
 /* NVIDIA's driver would crash. */
-CASE(put_of_a_dead_table_is_reported)
+CASE(put_of_dead_table_is_reported)
 {
 	rules_watch(fd);
 	one_block();

@@ -159,7 +159,7 @@ CASE(consumer_may_reorder_the_pages)
 
 /* ---- free_page_table ------------------------------------------------------- */
 
-CASE(free_page_table_of_null_is_0)
+CASE(free_of_null_table_is_0)
 {
 	rules_watch(fd);
 	EXPECT(with_flags(P2P_CHECK_FREE_TABLE, 0, P2P_CHECK_NULL_TABLE) == 0, "free_page_table");

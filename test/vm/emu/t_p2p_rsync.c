@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * The rsync calls. A GPU is in use while /dev/emugpu is open, so each case
- * opens and closes it for itself.
- */
+/* The rsync calls. A GPU is in use while /dev/emugpu is open, so each case opens it by itself. */
 #include "test/kmod/rsync_check.h"
 #include "test/vm/harness/emu.h"
 #include "test/vm/harness/module.h"
@@ -51,7 +48,7 @@ static void watch(void)
 	close(fd);
 }
 
-/* So often since watch() */
+/* Check the number of mismatches since watch() */
 static void check_mismatches(int times)
 {
 	int fd = emu_open();
@@ -66,13 +63,13 @@ SETUP(node_is_there)
 	EXPECT(node >= 0, "no /dev/rsync_check; type: emu/vm/run --insmod build/KERNEL/test/rsync_check.ko ...");
 }
 
-CASE(register_of_a_bad_driver_is_einval)
+CASE(register_of_bad_driver_is_einval)
 {
 	enum rsync_check_fault fault;
 
 	for (fault = RSYNC_CHECK_NULL; fault <= RSYNC_CHECK_NO_WAIT; fault++)
 		EXPECT(register_with(fault) == -EINVAL, "fault %u", fault);
-	EXPECT(register_with(RSYNC_CHECK_VALID) == 0, "one of them was registered");
+	EXPECT(register_with(RSYNC_CHECK_VALID) == 0, "a bad driver was registered");
 	EXPECT(unregister_with(RSYNC_CHECK_VALID) == 0, "unregister");
 }
 
@@ -87,7 +84,7 @@ CASE(register_twice_is_ebusy)
 	check_mismatches(0);
 }
 
-CASE(register_while_a_gpu_is_in_use_is_ebusy)
+CASE(register_during_use_is_ebusy)
 {
 	int fd = emu_open();
 
@@ -97,30 +94,30 @@ CASE(register_while_a_gpu_is_in_use_is_ebusy)
 	EXPECT(unregister_with(RSYNC_CHECK_VALID) == 0, "unregister");
 }
 
-CASE(the_first_user_gets_the_mode_and_the_last_puts_it)
+CASE(first_open_gets_last_close_puts)
 {
 	struct rsync_check before = look(), now;
 	int first, second;
 
 	EXPECT(register_with(RSYNC_CHECK_VALID) == 0, "register");
 	now = look();
-	EXPECT(now.out_gets == before.out_gets, "asked before there was a user");
+	EXPECT(now.out_gets == before.out_gets, "get was called before the first open");
 	first = emu_open();
 	second = emu_open();
 	now = look();
 	EXPECT(now.out_gets == before.out_gets + 1 && now.out_puts == before.out_puts, "%u gets, %u puts",
 	       now.out_gets - before.out_gets, now.out_puts - before.out_puts);
 	close(first);
-	EXPECT(look().out_puts == before.out_puts, "put with the first");
+	EXPECT(look().out_puts == before.out_puts, "put was called at the first close");
 	close(second);
 	now = look();
 	EXPECT(now.out_gets == before.out_gets + 1 && now.out_puts == before.out_puts + 1, "%u gets, %u puts",
 	       now.out_gets - before.out_gets, now.out_puts - before.out_puts);
-	EXPECT(now.out_mode == 1, "%d: what was not 0 is 1", now.out_mode);
+	EXPECT(now.out_mode == 1, "mode %d; any non-zero mode is stored as 1", now.out_mode);
 	EXPECT(unregister_with(RSYNC_CHECK_VALID) == 0, "unregister");
 }
 
-CASE(what_the_driver_answers_is_what_open_says)
+CASE(open_returns_the_drivers_error)
 {
 	struct rsync_check answer = { .op = RSYNC_CHECK_ANSWER, .error = -ENXIO };
 	unsigned int puts = look().out_puts;
@@ -129,13 +126,13 @@ CASE(what_the_driver_answers_is_what_open_says)
 	EXPECT(emu_open() == -1 && errno == ENXIO, "%s", strerror(errno));
 	answer.error = 0;
 	EXPECT(rsync(&answer) == 0, "answer");
-	EXPECT(look().out_puts == puts, "put of what was not got");
+	EXPECT(look().out_puts == puts, "put was called after a failed get");
 	EXPECT(close(emu_open()) == 0, "open: %s", strerror(errno));
 	EXPECT(look().out_puts == puts + 1, "%u", look().out_puts);
 	EXPECT(unregister_with(RSYNC_CHECK_VALID) == 0, "unregister");
 }
 
-CASE(nobody_is_asked_after_unregister)
+CASE(unregistered_driver_is_not_called)
 {
 	unsigned int gets = look().out_gets;
 
@@ -152,7 +149,7 @@ CASE(unregister_of_another_driver_is_reported)
 	check_mismatches(1);
 }
 
-CASE(unregister_of_a_bad_driver_unregisters_none)
+CASE(bad_unregister_keeps_the_driver)
 {
 	enum rsync_check_fault fault;
 
@@ -185,11 +182,11 @@ CASE(unregister_while_in_use_is_reported)
 	fd = emu_open();
 	EXPECT(unregister_with(RSYNC_CHECK_VALID) == 0, "unregister");
 	close(fd);
-	EXPECT(look().out_puts == puts, "called after it was unregistered");
+	EXPECT(look().out_puts == puts, "the driver was called after unregister");
 	check_mismatches(1);
 }
 
-CASE(a_module_that_goes_without_unregister_is_reported)
+CASE(removal_without_unregister_is_reported)
 {
 	watch();
 	EXPECT(register_with(RSYNC_CHECK_VALID) == 0, "register");
@@ -199,7 +196,7 @@ CASE(a_module_that_goes_without_unregister_is_reported)
 	CHECK_CASE();
 	EXPECT(module_load("test/rsync_check.ko", "") == 0, "%s", strerror(errno));
 	node = open("/dev/rsync_check", O_RDWR | O_CLOEXEC);
-	EXPECT(register_with(RSYNC_CHECK_VALID) == 0, "the old one is still there");
+	EXPECT(register_with(RSYNC_CHECK_VALID) == 0, "the removed module is still registered");
 	EXPECT(unregister_with(RSYNC_CHECK_VALID) == 0, "unregister");
 }
 

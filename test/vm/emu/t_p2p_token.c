@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Tokens: whoever knows them may pin what is in their context. */
+/* Tokens: a process that knows the tokens of a context may pin the context's memory. */
 #include "p2p.h"
 
-/* For children, who inherit them as any process could be told them */
+/* A forked child knows these tokens, as any process can that received them */
 static struct emugpu_context_new ctx;
 
 /* A context, and a block in it at VA */
@@ -48,7 +48,7 @@ CASE(right_token_lets_its_process_pin)
 	EXPECT(put_token(0, ctx.out_p2p_token, 0) == 0 && pins() == 0, "%u pins", pins());
 	EXPECT(get_token(0, 0, ctx.out_va_space, VA, PAGE) == 0, "va_space alone");
 	EXPECT(put_token(0, 0, ctx.out_va_space) == 0 && pins() == 0, "%u pins", pins());
-	EXPECT(get(0, VA, PAGE) == 0 && put(0) == 0, "none");
+	EXPECT(get(0, VA, PAGE) == 0 && put(0) == 0, "no token");
 	EXPECT_NO_BREACH(fd);
 	drop_and_free();
 }
@@ -82,13 +82,13 @@ CASE(right_token_lets_any_process_pin)
 	status = emu_in_child(pin_by_token);
 	EXPECT(status == 0, "child: %d", status);
 	EXPECT(pins() == 1 && emu_translate(fd, VA, &test) == 0, "%u pins", pins());
-	EXPECT(table_page(0, 0).out_phys == test.translate.out_phys, "other memory");
+	EXPECT(table_page(0, 0).out_phys == test.translate.out_phys, "the child pinned other memory");
 	EXPECT(emu_in_child(put_by_token) == 0 && pins() == 0, "%u pins", pins());
 	EXPECT_NO_BREACH(fd);
 	drop_and_free();
 }
 
-CASE(free_revokes_the_pin_of_another_process)
+CASE(free_revokes_another_processs_pin)
 {
 	rules_watch(fd);
 	context_and_block();
@@ -101,7 +101,7 @@ CASE(free_revokes_the_pin_of_another_process)
 	EXPECT_NO_BREACH(fd);
 }
 
-CASE(put_with_another_token_is_0_and_does_nothing)
+CASE(put_with_wrong_token_is_ignored)
 {
 	rules_watch(fd);
 	context_and_block();
@@ -113,19 +113,20 @@ CASE(put_with_another_token_is_0_and_does_nothing)
 	drop_and_free();
 }
 
-CASE(tokens_are_random_and_differ_by_context)
+CASE(tokens_are_random_per_context)
 {
 	struct emugpu_context_new other;
 
 	EXPECT(emu_context(fd, &ctx) == 0 && emu_context(fd, &other) == 0, "context");
 	EXPECT(ctx.out_p2p_token && other.out_p2p_token && ctx.out_va_space && other.out_va_space, "a token of 0");
-	EXPECT(ctx.out_p2p_token != other.out_p2p_token && ctx.out_va_space != other.out_va_space, "the same");
-	EXPECT(ctx.out_p2p_token + 1 != other.out_p2p_token, "%#llx, and the next", ctx.out_p2p_token);
-	EXPECT(ctx.out_p2p_token >> 32 && other.out_p2p_token >> 32, "%#llx is a short one", ctx.out_p2p_token);
+	EXPECT(ctx.out_p2p_token != other.out_p2p_token && ctx.out_va_space != other.out_va_space,
+	       "two contexts have equal tokens");
+	EXPECT(ctx.out_p2p_token + 1 != other.out_p2p_token, "tokens are sequential: %#llx", ctx.out_p2p_token);
+	EXPECT(ctx.out_p2p_token >> 32 && other.out_p2p_token >> 32, "%#llx has fewer than 33 bits", ctx.out_p2p_token);
 	EXPECT(emu_drop(fd, ctx.out_context) == 0 && emu_drop(fd, other.out_context) == 0, "drop");
 }
 
-CASE(a_token_gives_nothing_of_another_context)
+CASE(token_pins_only_its_context)
 {
 	struct emugpu_context_new other;
 
@@ -133,16 +134,17 @@ CASE(a_token_gives_nothing_of_another_context)
 	CHECK_CASE();
 	EXPECT(emu_context(fd, &other) == 0, "context");
 	EXPECT(emu_alloc_in(fd, other.out_context, VA + BLOCK, BLOCK) == 0, "alloc");
-	EXPECT(get_token(0, ctx.out_p2p_token, 0, VA + BLOCK, PAGE) == -EINVAL, "of the other one");
-	EXPECT(get_token(0, other.out_p2p_token, 0, VA, PAGE) == -EINVAL, "by the other one");
-	EXPECT(get_token(0, ctx.out_p2p_token, other.out_va_space, VA, PAGE) == -EINVAL, "half of each");
-	EXPECT(get_token(0, other.out_p2p_token, 0, VA + BLOCK, PAGE) == 0, "its own");
+	EXPECT(get_token(0, ctx.out_p2p_token, 0, VA + BLOCK, PAGE) == -EINVAL, "memory of the other context");
+	EXPECT(get_token(0, other.out_p2p_token, 0, VA, PAGE) == -EINVAL, "token of the other context");
+	EXPECT(get_token(0, ctx.out_p2p_token, other.out_va_space, VA, PAGE) == -EINVAL,
+	       "p2p token and va_space of different contexts");
+	EXPECT(get_token(0, other.out_p2p_token, 0, VA + BLOCK, PAGE) == 0, "the other context's own memory");
 	EXPECT(put_token(0, other.out_p2p_token, 0) == 0, "put");
 	EXPECT(emu_drop(fd, other.out_context) == 0 && emu_free(fd, VA + BLOCK) == 0, "drop, free");
 	drop_and_free();
 }
 
-CASE(the_token_differs_when_the_address_moves_to_another_context)
+CASE(reused_address_needs_the_new_token)
 {
 	struct emugpu_context_new old;
 
@@ -152,31 +154,31 @@ CASE(the_token_differs_when_the_address_moves_to_another_context)
 	EXPECT(emu_free(fd, VA) == 0, "free");
 	context_and_block();
 	CHECK_CASE();
-	EXPECT(get_token(0, old.out_p2p_token, old.out_va_space, VA, PAGE) == -EINVAL, "by the old one");
-	EXPECT(get_token(0, ctx.out_p2p_token, ctx.out_va_space, VA, PAGE) == 0, "by the new one");
+	EXPECT(get_token(0, old.out_p2p_token, old.out_va_space, VA, PAGE) == -EINVAL, "tokens of the old context");
+	EXPECT(get_token(0, ctx.out_p2p_token, ctx.out_va_space, VA, PAGE) == 0, "tokens of the new context");
 	EXPECT(emu_drop(fd, old.out_context) == 0, "drop");
 	drop_and_free();
 }
 
-/* A context lives as long as a block that was made in it. */
-CASE(a_token_dies_with_its_context)
+/* A context lives as long as a block allocated in it. */
+CASE(token_dies_with_its_context)
 {
 	context_and_block();
 	CHECK_CASE();
 	EXPECT(emu_drop(fd, ctx.out_context) == 0, "drop");
-	EXPECT(get_token(0, ctx.out_p2p_token, 0, VA, PAGE) == 0, "while it has a block");
+	EXPECT(get_token(0, ctx.out_p2p_token, 0, VA, PAGE) == 0, "token of a dropped context with a block");
 	EXPECT(put_token(0, ctx.out_p2p_token, 0) == 0, "put");
-	EXPECT(emu_alloc_in(fd, ctx.out_context, VA + BLOCK, BLOCK) == -ENOENT, "no new ones");
+	EXPECT(emu_alloc_in(fd, ctx.out_context, VA + BLOCK, BLOCK) == -ENOENT, "allocation in a dropped context");
 	free_one();
 	CHECK_CASE();
-	EXPECT(get_token(0, ctx.out_p2p_token, 0, VA, PAGE) == -EINVAL, "after it");
+	EXPECT(get_token(0, ctx.out_p2p_token, 0, VA, PAGE) == -EINVAL, "token after the last block");
 	one_block();
 	CHECK_CASE();
-	EXPECT(get_token(0, ctx.out_p2p_token, 0, VA, PAGE) == -EINVAL, "at the same address");
+	EXPECT(get_token(0, ctx.out_p2p_token, 0, VA, PAGE) == -EINVAL, "token for a block without context");
 	free_one();
 }
 
-CASE(memory_without_a_context_has_no_token)
+CASE(memory_without_context_has_no_token)
 {
 	EXPECT(emu_context(fd, &ctx) == 0, "context");
 	one_block();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Two drivers, p2p_check and peerpin, on the same allocation: each has its own pin and sees its own end. */
+/* Two drivers, p2p_check and peerpin, on the same allocation: each has its own pin and its own revocation. */
 #include <signal.h>
 #include <stdatomic.h>
 
@@ -21,7 +21,7 @@ static unsigned int state(const struct peerpin_pin *pin)
 	return query(peerpin, pin->out_region, &look) ? -1u : look.out_state;
 }
 
-/* Slot 0 of the one and a region of the other, of the same page */
+/* Pin one page by p2p_check (slot 0) and by peerpin. */
 static void pin_by_both(struct peerpin_pin *pin)
 {
 	rules_watch(fd);
@@ -30,7 +30,7 @@ static void pin_by_both(struct peerpin_pin *pin)
 	EXPECT(get(0, VA, PAGE) == 0 && map(0, 0) == 0, "p2p_check");
 	EXPECT(pin_at(peerpin, VA, PAGE, pin) == 0, "peerpin");
 	EXPECT(pins() == 2 && bar1_used() == PAGE, "%u pins, %lu bytes", pins(), bar1_used());
-	EXPECT(is_live(pin) && callback(0).out_count == 0, "revoked before its time");
+	EXPECT(is_live(pin) && callback(0).out_count == 0, "revoked before the free");
 }
 
 SETUP(nodes_are_there)
@@ -70,7 +70,7 @@ CASE(both_see_the_revocation_by_close)
 	EXPECT_NO_BREACH(fd);
 }
 
-CASE(the_end_of_one_is_not_the_end_of_the_other)
+CASE(unpin_by_one_keeps_the_other)
 {
 	struct peerpin_pin pin;
 
@@ -87,7 +87,7 @@ CASE(the_end_of_one_is_not_the_end_of_the_other)
 	EXPECT_NO_BREACH(fd);
 }
 
-CASE(a_persistent_pin_of_one_does_not_keep_the_others)
+CASE(persistent_pin_keeps_no_other_pin)
 {
 	struct peerpin_pin pin;
 
@@ -101,7 +101,7 @@ CASE(a_persistent_pin_of_one_does_not_keep_the_others)
 	EXPECT_NO_BREACH(fd);
 }
 
-CASE(the_monitor_tells_them_apart)
+CASE(monitor_names_the_right_module)
 {
 	struct peerpin_pin pin;
 
@@ -116,7 +116,7 @@ CASE(the_monitor_tells_them_apart)
 
 enum { MANY = 2100 };
 
-/* Slot 0, and so many after it that more end than the emulator remembers */
+/* Pin slot 0, and by peerpin more pins than the emulator has tombstones */
 static void pin_many(unsigned int flags)
 {
 	struct peerpin_pin pin;
@@ -131,7 +131,7 @@ static void pin_many(unsigned int flags)
 	EXPECT(!bad && pins() == MANY + 1, "%d failed, %u pins", bad, pins());
 }
 
-/* What other programs have written to is told when its grave goes: as the next one is pinned. */
+/* A write to a dead table is reported when its tombstone is dropped, at the next pin. */
 static void expect_no_breach_of_many(void)
 {
 	EXPECT(nothing_pinned(), "%u pins", pins());
@@ -144,8 +144,8 @@ static void expect_no_breach_of_many(void)
 	epochs = epochs_map(peerpin);
 }
 
-/* All end before the put, which began with the first, comes to its turn. */
-CASE(a_put_may_lose_its_race_by_many)
+/* All pins end while the put waits for the lock. */
+CASE(put_may_wait_for_many_revocations)
 {
 	pthread_t thread;
 
@@ -157,7 +157,7 @@ CASE(a_put_may_lose_its_race_by_many)
 	expect_no_breach_of_many();
 }
 
-CASE(a_mapping_may_lose_its_race_by_many)
+CASE(map_may_wait_for_many_revocations)
 {
 	pthread_t thread;
 
@@ -169,7 +169,7 @@ CASE(a_mapping_may_lose_its_race_by_many)
 	expect_no_breach_of_many();
 }
 
-CASE(a_put_may_follow_a_planned_revocation_of_many)
+CASE(put_may_follow_a_planned_revocation)
 {
 	pin_many(0);
 	CHECK_CASE();
@@ -178,7 +178,7 @@ CASE(a_put_may_follow_a_planned_revocation_of_many)
 	expect_no_breach_of_many();
 }
 
-/* Slot 0 and many others are revoked, and then somebody pins, at which most of the dead are forgotten. */
+/* Revoke slot 0 and many others, then pin: the pin drops most tombstones. */
 static void revoke_many_and_pin(void)
 {
 	EXPECT(emu_free(fd, VA) == 0, "free");
@@ -187,7 +187,7 @@ static void revoke_many_and_pin(void)
 	free_one();
 }
 
-CASE(a_mapping_may_be_freed_after_the_revocation_of_many)
+CASE(mapping_free_outlives_many_revocations)
 {
 	pin_many(P2P_CHECK_IN_CALLBACK_LEAVE_MAPS);
 	CHECK_CASE();
@@ -197,7 +197,7 @@ CASE(a_mapping_may_be_freed_after_the_revocation_of_many)
 	expect_no_breach_of_many();
 }
 
-CASE(a_table_may_be_freed_after_the_revocation_of_many)
+CASE(table_free_outlives_many_revocations)
 {
 	pin_many(P2P_CHECK_IN_CALLBACK_LEAVE_TABLE);
 	CHECK_CASE();
@@ -208,7 +208,7 @@ CASE(a_table_may_be_freed_after_the_revocation_of_many)
 
 enum {
 	PUTTERS = 4,
-	REVOKED = PUTTERS,	/* the slots after theirs */
+	REVOKED = PUTTERS,	/* the slot after those of the putting threads */
 	PUT,
 	ROUNDS = 200,
 };
@@ -216,7 +216,7 @@ enum {
 static atomic_bool stop;
 static atomic_uint revocations;
 
-/* Of what was revoked, which is no breach */
+/* Puts of a revoked pin are no breach. */
 static void *put_for_ever(void *slot)
 {
 	while (!stop)
@@ -224,7 +224,7 @@ static void *put_for_ever(void *slot)
 	return NULL;
 }
 
-/* Callbacks take some time, so that all others come to wait for their turn meanwhile. */
+/* Callbacks are delayed, so that the putting threads wait for the lock meanwhile. */
 static void *revoke_for_ever(void *unused)
 {
 	(void)unused;
@@ -266,8 +266,8 @@ static uint64_t writes_to_dead_tables(void)
 	return emu_violations(fd, EMUGPU_RULE_WRITE_TO_DEAD_TABLE, module);
 }
 
-/* What was written to a dead table is told as that is forgotten. */
-CASE(the_dead_are_forgotten_while_others_call)
+/* A write to a dead table is reported when its tombstone is dropped. */
+CASE(tombstones_are_dropped_during_calls)
 {
 	pthread_t threads[PUTTERS + 1];
 	uint64_t before;
@@ -286,7 +286,7 @@ CASE(the_dead_are_forgotten_while_others_call)
 	for (i = 0; i < ROUNDS && writes_to_dead_tables() == before; i++)
 		EXPECT(get(PUT, VA, PAGE) == 0 && put(PUT) == 0, "get, put");
 	callers_end(threads);
-	EXPECT(i < ROUNDS, "not while they called");
+	EXPECT(i < ROUNDS, "no tombstone was dropped during the calls");
 	EXPECT_BROKE(fd, EMUGPU_RULE_WRITE_TO_DEAD_TABLE, 1);
 	free_one();
 }
@@ -300,10 +300,10 @@ static int pin_by_both_and_die(void)
 	return raise(SIGKILL);
 }
 
-CASE(a_killed_process_leaves_neither)
+CASE(kill_ends_both_pins)
 {
 	rules_watch(fd);
-	EXPECT(emu_in_child(pin_by_both_and_die) == -1, "the child lives");
+	EXPECT(emu_in_child(pin_by_both_and_die) == -1, "the child was not killed");
 	EXPECT(callback(0).out_count == 1 && nothing_pinned(), "%u callbacks, %u pins", callback(0).out_count, pins());
 	EXPECT_NO_BREACH(fd);
 }

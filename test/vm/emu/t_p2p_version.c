@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Page tables as drivers of other times make them: a consumer built for 2.0
- * must look at the version before anything else.
+ * Page tables of other driver versions: a consumer built for table version 2.0 must
+ * check the version first.
  */
 #include "p2p.h"
 
@@ -28,7 +28,7 @@ static unsigned int version_now(void)
 	return strtoul(line, NULL, 0);
 }
 
-/* A pin whose table is of that version: mapping it without a look is a breach, once checked it is not. */
+/* Pin with a table of version @number: a map without a version check is a breach unless it is 2.0. */
 static void check_version(const char *value, unsigned int number)
 {
 	rules_watch(fd);
@@ -38,7 +38,7 @@ static void check_version(const char *value, unsigned int number)
 	EXPECT(get(0, VA, PAGE) == 0 && version(0) == number, "%s: %#x", value, version(0));
 	EXPECT(put(0) == 0, "put");
 	EXPECT_NO_BREACH(fd);
-	EXPECT(get(0, VA, PAGE) == 0 && map(0, 0) == 0, "map: it is the consumer's to refuse");
+	EXPECT(get(0, VA, PAGE) == 0 && map(0, 0) == 0, "map; the consumer must check the version");
 	EXPECT_BROKE(fd, EMUGPU_RULE_NO_VERSION_CHECK, number != 0x20000);
 	EXPECT(unmap(0, 0) == 0 && put(0) == 0, "unmap, put");
 	free_one();
@@ -55,17 +55,17 @@ CASE(table_2_0_is_the_default)
 	check_version("0x20000", 0x20000);
 }
 
-CASE(table_1_1_of_2014)
+CASE(table_1_1_needs_a_check)
 {
 	check_version("0x10001", 0x10001);
 }
 
-CASE(table_1_2_of_515)
+CASE(table_1_2_needs_a_check)
 {
 	check_version("0x10002", 0x10002);
 }
 
-CASE(persistent_pins_have_it_too)
+CASE(persistent_pins_have_the_version_too)
 {
 	EXPECT(set_version("0x10002") == 0, "set");
 	one_block();
@@ -75,7 +75,7 @@ CASE(persistent_pins_have_it_too)
 	free_one();
 }
 
-CASE(a_change_is_for_new_tables)
+CASE(change_applies_to_new_tables)
 {
 	rules_watch(fd);
 	EXPECT(set_version("0x20000") == 0, "set");
@@ -89,11 +89,11 @@ CASE(a_change_is_for_new_tables)
 	free_one();
 }
 
-CASE(versions_that_never_were_are_refused)
+CASE(unknown_versions_are_refused)
 {
 	EXPECT(set_version("0x20000") == 0, "set");
 	EXPECT(set_version("0x10003") == -EINVAL && set_version("0") == -EINVAL && set_version("x") == -EINVAL,
-	       "taken");
+	       "a bad version was accepted");
 	EXPECT(version_now() == 0x20000, "%#x", version_now());
 }
 

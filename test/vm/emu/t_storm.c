@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: MIT
 /*
- * Fifty processes that allocate, pin, free, fork and die at random, with two
- * drivers pinning the same memory; in the end nothing may be left of them.
+ * Fifty processes allocate, pin, free, fork and die at random, while two drivers pin the
+ * same memory; at the end nothing is left.
  *
- * Each process has a slot of p2p_check, which lives on when it dies. A timer
- * kills most of them wherever they are; those with persistent pins die only
- * where their parent can know what they have left behind.
+ * Each process has a slot of p2p_check, which outlives the process. A timer kills most
+ * processes at any point; processes with persistent pins die only where the parent knows
+ * which pins are left.
  */
 #include <signal.h>
 #include <sys/time.h>
 
-#include "test/vm/core/pin.h"	/* before p2p.h, whose fd its parameters would hide */
+#include "test/vm/core/pin.h"	/* before p2p.h, because parameters in it would hide the fd of p2p.h */
 
 #include "p2p.h"
 
 enum {
 	WORKERS = 50,
-	PERSISTENT = 10,	/* of them */
+	PERSISTENT = 10,	/* of the workers */
 	BLOCKS_MAX = 4,
 	LIFE_MS_MAX = 400,
 	SHORT_S = 15,
 	LONG_S = 180,
-	PATIENCE = 10,		/* times as long at most */
+	PATIENCE = 10,		/* upper limit of the duration, as a factor */
 };
 
 struct worker {
 	unsigned int slot;
 	unsigned int seed;
-	int gpu;		/* fd, as the next */
+	int gpu;		/* a descriptor, like peerpin */
 	int peerpin;
 	uint64_t blocks[BLOCKS_MAX];
 };
 
-/* What the parent must put for its children, and what they have done */
+/* Pins that the parent must put for dead children, and statistics */
 static struct shared {
 	bool held[WORKERS];
 	unsigned long pins, shared_pins, forks;
@@ -59,7 +59,7 @@ static void flip_block(struct worker *w, unsigned int i)
 		w->blocks[i] = BLOCK;
 }
 
-/* The neighbour's memory is not there, a child has no right to ours. */
+/* The child may not use the parent's file, nor pin the parent's memory. */
 static int child_has_no_right(struct worker *w)
 {
 	return emu_alloc(w->gpu, address(BLOCKS_MAX), BLOCK) == -EACCES &&
@@ -187,7 +187,7 @@ static bool has_happened(unsigned int deaths)
 	return deaths > WORKERS && shared->pins > WORKERS && shared->shared_pins > WORKERS && shared->forks > 0;
 }
 
-/* A machine that has little of its processors takes longer. */
+/* A VM on a busy host takes longer. */
 static bool goes_on(uint64_t start, unsigned int seconds, unsigned int deaths)
 {
 	uint64_t passed = (now_ns() - start) / 1000000000;
@@ -195,7 +195,7 @@ static bool goes_on(uint64_t start, unsigned int seconds, unsigned int deaths)
 	return passed < seconds || (passed < PATIENCE * seconds && !has_happened(deaths));
 }
 
-/* Each that dies is followed by another one, until the time is over. */
+/* Each dead process is replaced by a new one, until the time is over. */
 static void storm(unsigned int seconds)
 {
 	uint64_t start = now_ns();
@@ -208,7 +208,7 @@ static void storm(unsigned int seconds)
 	while (left) {
 		pid = waitpid(-1, &status, 0);
 		slot = slot_of(pids, pid);
-		EXPECT(slot < WORKERS, "a stranger died");
+		EXPECT(slot < WORKERS, "an unknown process died");
 		EXPECT(ended_as_meant(status), "slot %u: status %#x", slot, status);
 		EXPECT(put_what_is_held(slot) == 0, "put of slot %u", slot);
 		deaths++;
@@ -219,7 +219,7 @@ static void storm(unsigned int seconds)
 	}
 	printf("# %u deaths, %lu pins, %lu of them by both, %lu forks\n", deaths, shared->pins, shared->shared_pins,
 	       shared->forks);
-	EXPECT(has_happened(deaths), "nothing happened");
+	EXPECT(has_happened(deaths), "too few pins, forks or deaths");
 }
 
 static void check_storm(unsigned int seconds)
@@ -242,7 +242,7 @@ static void check_storm(unsigned int seconds)
 	EXPECT(violations() == breaches, "%lu breaches of the rules", violations() - breaches);
 }
 
-CASE(fifty_processes)
+CASE(fifty_random_processes_leave_nothing)
 {
 	check_storm(SHORT_S);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Why a pin fails, as the library tells it: with CUDA, NVML and the kernel behind it */
+/* The library's reasons of failed pins, with CUDA, NVML and the kernel */
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -9,7 +9,7 @@
 #include "test/vm/harness/emu.h"
 #include "test/vm/harness/module.h"
 
-/* Both fit in a GPU's 256 MiB; of its BAR1 the driver keeps some for itself. */
+/* Both fit in the GPU's 256 MiB, but not in BAR1: the driver reserves a part of it. */
 #define LARGE (150 * MIB)
 #define MORE (100 * MIB)
 
@@ -56,7 +56,7 @@ SETUP(everything_is_there)
 	EXPECT(first && second, "two GPUs are needed");
 }
 
-CASE(nobodys_memory)
+CASE(unmapped_address_is_not_mapped)
 {
 	REFUSED(pin(0x700000000000, 4096), -EINVAL, NOT_MAPPED);
 	SAYS("neither GPU memory nor writable memory");
@@ -73,7 +73,7 @@ CASE(managed_memory)
 	OK(cuMemFree(p));
 }
 
-CASE(past_the_end_of_an_allocation)
+CASE(range_past_allocation_is_refused)
 {
 	CUdeviceptr p;
 
@@ -82,7 +82,7 @@ CASE(past_the_end_of_an_allocation)
 	OK(cuMemFree(p));
 }
 
-CASE(persistent_pins)
+CASE(persistent_pin_of_host_memory_fails)
 {
 	void *host = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct pp_region region;
@@ -100,8 +100,8 @@ CASE(persistent_pins)
 	munmap(host, BLOCK);
 }
 
-/* On the second GPU, so that the first one's numbers would be wrong. */
-CASE(no_room_in_bar1)
+/* Use the second GPU, so that numbers of the first GPU would be wrong. */
+CASE(bar1_exhaustion_reports_bytes)
 {
 	struct pp_bar1 bar1;
 	struct pp_region full;
@@ -115,7 +115,7 @@ CASE(no_room_in_bar1)
 	REFUSED(pin(b, MORE), -ENOMEM, NO_BAR1);
 	EXPECT(!pp_bar1(1, &bar1) && why.needed == MORE && why.available == bar1.free,
 	       "%lu needed, %lu free; NVML: %lu", why.needed, why.available, bar1.free);
-	EXPECT(bar1.free == bar1.total - LARGE, "the other GPU's: %lu", bar1.free);
+	EXPECT(bar1.free == bar1.total - LARGE, "not the BAR1 of GPU 1: %lu bytes free", bar1.free);
 	snprintf(expected, sizeof(expected), "has no room for it: 100.0 MiB needed, %.1f MiB free",
 		 bar1.free / 1048576.0);
 	SAYS(expected);
@@ -125,7 +125,7 @@ CASE(no_room_in_bar1)
 	OK(cuCtxSetCurrent(first));
 }
 
-CASE(no_room_for_a_cache)
+CASE(cache_reports_bar1_exhaustion)
 {
 	const struct pp_cache_entry *e;
 	struct pp_cache *cache;
@@ -145,7 +145,7 @@ CASE(no_room_for_a_cache)
 	OK(cuMemFree(b));
 }
 
-CASE(what_the_vendor_said)
+CASE(gpu_driver_error_is_reported)
 {
 	CUdeviceptr p;
 
@@ -156,7 +156,7 @@ CASE(what_the_vendor_said)
 	OK(cuMemFree(p));
 }
 
-CASE(freed_before_it_is_pinned)
+CASE(freed_memory_is_not_mapped)
 {
 	CUdeviceptr p;
 
@@ -190,12 +190,12 @@ static int child_of_another_file(void *arg)
 	       !strstr(said, "another process");
 }
 
-CASE(the_parents_file)
+CASE(file_of_parent_is_refused)
 {
 	EXPECT(cu_in_child(child_of_another_file, NULL) == 0, "in the child");
 }
 
-/* A child, which CUDA does not work in: so what is pinned is host memory. */
+/* CUDA does not work in a forked child, so the child pins host memory. */
 static int child_without_locked_memory(void *arg)
 {
 	const struct rlimit limit = { LOCKED, LOCKED };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What one process comes to know of another */
+/* What one process can learn about another */
 #include "victim.h"
 
 enum {
@@ -43,7 +43,7 @@ static void watches_an_empty_page(void)
 	volatile const uint32_t *mine = epochs_map(pin_open());
 	int other = pin_open();
 
-	EXPECT(mine && all_zero(mine), "words of nobody at the start");
+	EXPECT(mine && all_zero(mine), "a non-zero word in a new page");
 	EXPECT(!pin_and_unpin(other, 50), "pin");
 	EXPECT(epochs_map(other)[0] >= 100, "the other file's own word is %u", epochs_map(other)[0]);
 	EXPECT(all_zero(mine), "words of another file");
@@ -51,7 +51,7 @@ static void watches_an_empty_page(void)
 	EXPECT(all_zero(epochs_map(pin_open())), "words of a file that was closed");
 }
 
-CASE(a_revocation_page_tells_of_its_own_file_only)
+CASE(revocation_page_shows_own_file_only)
 {
 	ATTACK(watches_an_empty_page);
 }
@@ -76,19 +76,19 @@ static void writes_the_page(void)
 	EXPECT(mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED && errno == EINVAL, "copied: %d", errno);
 	EXPECT(mmap(NULL, 2 * size, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED && errno == EINVAL, "longer: %d", errno);
 	EXPECT(mprotect(page, size, PROT_READ | PROT_WRITE) && errno == EACCES, "mprotect: %d", errno);
-	EXPECT(mremap(page, size, 2 * size, MREMAP_MAYMOVE) == MAP_FAILED, "it grows");
+	EXPECT(mremap(page, size, 2 * size, MREMAP_MAYMOVE) == MAP_FAILED, "the page can be enlarged");
 	EXPECT(write_own_memory(page) == -EIO, "/proc/self/mem: %d", errno);
-	EXPECT(all_zero(page), "it was written");
+	EXPECT(all_zero(page), "the page was written");
 }
 
-CASE(nobody_writes_a_revocation_page)
+CASE(revocation_page_is_read_only)
 {
 	AS_USER(MALLORY, writes_the_page);
 }
 
-/* ---- where views are ------------------------------------------------------------- */
+/* ---- offsets of views ------------------------------------------------------------- */
 
-/* /proc/self/maps has the offset in the device of each of our views. */
+/* /proc/self/maps shows the device offset of each view of this process. */
 static int view_offsets(unsigned long long *offsets)
 {
 	unsigned long start, end;
@@ -113,7 +113,7 @@ static int make_view(int fd, void *memory)
 	return mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, PEERPIN_MMAP_OFFSET(p.out_region)) == MAP_FAILED;
 }
 
-/* Two places in 2^21 meet now and then; a sequence is nothing but neighbours. */
+/* Two of 2^21 random offsets are seldom adjacent; offsets of a sequence always are. */
 static int neighbours(const unsigned long long *offsets)
 {
 	int i, j, n = 0;
@@ -124,7 +124,7 @@ static int neighbours(const unsigned long long *offsets)
 	return n;
 }
 
-/* A sequence would tell how many regions others have pinned between two of ours. */
+/* Sequential offsets would reveal how many regions other processes pin. */
 static void looks_at_offsets(void)
 {
 	static unsigned char mine[PAGE] __attribute__((aligned(PAGE)));
@@ -137,12 +137,12 @@ static void looks_at_offsets(void)
 	EXPECT(neighbours(offsets) < 2, "%#llx, %#llx, %#llx are a sequence", offsets[0], offsets[1], offsets[2]);
 }
 
-CASE(where_views_are_tells_nothing_of_others)
+CASE(view_offsets_are_unpredictable)
 {
 	AS_USER(MALLORY, looks_at_offsets);
 }
 
-/* ---- memory that was another's ----------------------------------------------------- */
+/* ---- memory of another process ----------------------------------------------------- */
 
 static uint64_t vram_free(void)
 {
@@ -177,17 +177,18 @@ static void searches_all_memory(void)
 	EXPECT(all >= SECRET_BYTES && !emu_alloc(gpu, GPU_A, all), "all free memory, %llu", (unsigned long long)all);
 	for (at = 0; at < all; at += BLOCK) {
 		EXPECT(!emu_read(gpu, copy, GPU_A + at, BLOCK), "read");
-		EXPECT(!has_a_secret((uint32_t *)copy, BLOCK), "data of another at %#llx", (unsigned long long)at);
+		EXPECT(!has_a_secret((uint32_t *)copy, BLOCK),
+		       "data of another process at %#llx", (unsigned long long)at);
 	}
 }
 
-CASE(gpu_memory_comes_zeroed)
+CASE(new_gpu_memory_is_zeroed)
 {
 	AS_USER(ALICE, leaves_a_secret);
 	AS_USER(MALLORY, searches_all_memory);
 }
 
-/* ---- a dma-buf that was given -------------------------------------------------------- */
+/* ---- a received dma-buf -------------------------------------------------------- */
 
 static int to_alice, to_mallory;
 
@@ -200,7 +201,7 @@ static int export_page(int fd, uint32_t region, uint64_t offset)
 
 enum { MARK = 0xa5 };	/* what Mallory writes */
 
-/* The second of two pages; and ends the region when the other end says so */
+/* Export the second of two pages; unpin when Mallory has sent a byte */
 static void gives_one_page(void)
 {
 	unsigned char *two = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -216,8 +217,8 @@ static void gives_one_page(void)
 	EXPECT(dmabuf >= 0 && !fd_send(to_mallory, dmabuf), "export: %d", dmabuf);
 	EXPECT(recv(to_mallory, &byte, 1, 0) == 1 && !unpin(fd, p.out_region), "unpin");
 	EXPECT(send(to_mallory, &byte, 1, 0) == 1, "send");
-	EXPECT(two[PAGE] == MARK && !memcmp(two + PAGE, two + PAGE + 1, PAGE - 1), "it was not written to");
-	EXPECT(!memcmp(two, kept, PAGE), "what was not given was written to");
+	EXPECT(two[PAGE] == MARK && !memcmp(two + PAGE, two + PAGE + 1, PAGE - 1), "the exported page was not written");
+	EXPECT(!memcmp(two, kept, PAGE), "the other page was written");
 }
 
 static int pin_given(int fd, int dmabuf, uint64_t offset, uint64_t length, struct peerpin_pin *p)
@@ -245,13 +246,13 @@ static void takes_one_page(void)
 	memset(copy, MARK, PAGE);
 	ret = lsi_copy(lsi, (struct end){ fd, theirs.out_region, 0 }, (struct end){ fd, own.out_region, 0 }, PAGE);
 	EXPECT(!ret, "a write to it: %d", ret);
-	EXPECT(send(to_alice, &byte, 1, 0) == 1 && recv(to_alice, &byte, 1, 0) == 1, "Alice has not ended it");
+	EXPECT(send(to_alice, &byte, 1, 0) == 1 && recv(to_alice, &byte, 1, 0) == 1, "Alice did not end the region");
 	memset(copy, 0, PAGE);
 	ret = lsi_copy(lsi, (struct end){ fd, own.out_region, 0 }, (struct end){ fd, theirs.out_region, 0 }, PAGE);
 	EXPECT(ret && !has_a_secret((uint32_t *)copy, PAGE), "after the region's end: %d", ret);
 }
 
-CASE(a_dmabuf_gives_its_range_until_the_region_ends)
+CASE(received_dmabuf_gives_only_its_range)
 {
 	struct user *user;
 	int ends[2];

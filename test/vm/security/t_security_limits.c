@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What an ordinary user can use up, and when it comes back */
+/* Resources that an ordinary user can exhaust, and when they are returned */
 #include <signal.h>
 
 #include "test/vm/harness/group.h"
@@ -11,7 +11,7 @@
 #define REGIONS "peerpin/parameters/max_process_regions"
 
 enum {
-	LOCKED = 1 << 20,	/* RLIMIT_MEMLOCK of who is limited by it */
+	LOCKED = 1 << 20,	/* RLIMIT_MEMLOCK of a limited user */
 	MANY = 2000,
 	LONG_PAGES = 16384,
 	OFTEN = 8,
@@ -32,7 +32,7 @@ static bool limits(unsigned long process, unsigned long total, unsigned long reg
 	return set(PROCESS, process) && set(TOTAL, total) && set(REGIONS, regions);
 }
 
-/* As the module was loaded */
+/* Whether @parameter has its default, 0 */
 static bool is_unlimited(const char *parameter)
 {
 	char path[128], text[8] = "";
@@ -46,7 +46,7 @@ static bool is_unlimited(const char *parameter)
 	return unlimited;
 }
 
-/* What all processes have pinned */
+/* Bytes pinned by all processes */
 static long long total(void)
 {
 	char text[1 << 14];
@@ -55,7 +55,7 @@ static long long total(void)
 	return all ? atoll(all + strlen("\nall ")) : -1;
 }
 
-/* The last bytes of a process that was killed may come back a moment later. */
+/* The last bytes of a killed process may be returned a moment later. */
 static bool all_came_back(void)
 {
 	int i;
@@ -70,7 +70,7 @@ static int memlock(unsigned long bytes)
 	return setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ bytes, bytes });
 }
 
-/* Anonymous memory of the user's own */
+/* Anonymous memory of the calling process */
 static uint64_t memory(size_t size)
 {
 	return (uintptr_t)mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -81,7 +81,7 @@ SETUP(everything_is_there)
 	host = (char *)memory(PAGE);
 	EXPECT(pin_open() >= 0 && emu_open() >= 0 && host != MAP_FAILED, "%s", strerror(errno));
 	EXPECT(!total() && is_unlimited(PROCESS) && is_unlimited(TOTAL) && is_unlimited(REGIONS),
-	       "%lld bytes are pinned already, or there are limits", total());
+	       "%lld bytes are pinned already, or limits are set", total());
 }
 
 /* ---- RLIMIT_MEMLOCK ------------------------------------------------------------- */
@@ -92,12 +92,14 @@ static void pins_to_memlock(void)
 	uint64_t addr = memory(2 * LOCKED);
 	struct peerpin_pin p;
 
-	EXPECT(!pin_at(fd, addr, LOCKED, &p), "what the limit allows: %d", errno);
-	EXPECT(pin_at(fd, addr, 1, &p) == -ENOMEM && p.out_reason == PEERPIN_REASON_MEMLOCK, "a page more: %d", errno);
+	EXPECT(!pin_at(fd, addr, LOCKED, &p), "pin up to the limit: %d", errno);
+	EXPECT(pin_at(fd, addr, 1, &p) == -ENOMEM && p.out_reason == PEERPIN_REASON_MEMLOCK,
+	       "pin of a page above the limit: %d", errno);
 	EXPECT(pin_at(other, addr, 1, &p) == -ENOMEM, "by another file: %d", errno);
 	EXPECT(!unshare(CLONE_NEWUSER), "a user namespace: %s", strerror(errno));
 	EXPECT(pin_at(fd, addr, 1, &p) == -ENOMEM, "as root of a user namespace: %d", errno);
-	EXPECT(setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ 2 * LOCKED, 2 * LOCKED }) && errno == EPERM, "it is raised");
+	EXPECT(setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ 2 * LOCKED, 2 * LOCKED }) && errno == EPERM,
+	       "the user raised the limit");
 }
 
 CASE(host_memory_counts_against_memlock)
@@ -107,7 +109,7 @@ CASE(host_memory_counts_against_memlock)
 	EXPECT(all_came_back(), "%lld bytes left", total());
 }
 
-/* ---- the module's own --------------------------------------------------------------- */
+/* ---- limits of the module --------------------------------------------------------------- */
 
 static void pins_to_the_processes_limit(void)
 {
@@ -115,7 +117,7 @@ static void pins_to_the_processes_limit(void)
 	uint64_t addr = memory(4 * GPU_PAGE);
 	struct peerpin_pin p;
 
-	EXPECT(!pin_at(fd, addr, 2 * GPU_PAGE, &p), "what the limit allows: %d", errno);
+	EXPECT(!pin_at(fd, addr, 2 * GPU_PAGE, &p), "pin up to the limit: %d", errno);
 	EXPECT(pin_at(pin_open(), addr, PAGE, &p) == -EDQUOT, "by another file: %d", errno);
 	EXPECT(p.out_reason == PEERPIN_REASON_PROCESS_BYTES, "reason %u", p.out_reason);
 }
@@ -127,8 +129,8 @@ static void pins_as_a_family(void)
 	AS_USER(0, pins_to_the_processes_limit);
 }
 
-/* One process is limited, but a user may have several. */
-CASE(max_process_bytes_is_of_a_process_not_of_a_user)
+/* The limit is per process; a user may have several processes. */
+CASE(max_process_bytes_is_per_process)
 {
 	EXPECT(limits(2 * GPU_PAGE, 0, 0), "parameter");
 	AS_USER(MALLORY, pins_as_a_family);
@@ -146,14 +148,14 @@ static void pins_four_regions(void)
 	EXPECT(pin_at(pin_open(), addr, 1, &p) == -EDQUOT && p.out_reason == PEERPIN_REASON_LIMIT, "%d", errno);
 }
 
-CASE(max_process_regions_holds_over_all_its_files)
+CASE(max_process_regions_spans_all_files)
 {
 	EXPECT(limits(0, 0, 4), "parameter");
 	AS_USER(MALLORY, pins_four_regions);
 	EXPECT(all_came_back() && limits(0, 0, 0), "%lld bytes left", total());
 }
 
-/* ---- all of it ----------------------------------------------------------------------- */
+/* ---- total limits ----------------------------------------------------------------------- */
 
 static int ready[2];
 
@@ -185,8 +187,8 @@ static void pins_again(void)
 	EXPECT(!pin_at(pin_open(), memory(PAGE), 1, &p), "%d", errno);
 }
 
-/* Who comes first has it: this limit protects the machine, not one user from another. */
-CASE(max_total_bytes_is_for_who_comes_first_until_it_ends)
+/* The first user may take all: the limit protects the system, not one user from another. */
+CASE(max_total_bytes_serves_first_comer)
 {
 	struct user *mallory;
 	char byte;
@@ -225,8 +227,8 @@ static void takes_what_is_allowed_of_the_aperture(void)
 	EXPECT(pin_at(fd, GPU_A + 2 * BLOCK, GPU_PAGE, &p) == -EDQUOT, "%d", errno);
 }
 
-/* By default nothing of ours is limited but host memory; BAR1 is what GPU memory is short of. */
-CASE(the_aperture_is_anybodys_unless_limited)
+/* By default only host memory is limited; a user may take the whole BAR1 aperture. */
+CASE(bar1_is_shared_unless_limited)
 {
 	AS_USER(MALLORY, takes_all_of_the_aperture);
 	EXPECT(all_came_back() && limits(2 * BLOCK, 0, 0), "%lld bytes left", total());
@@ -234,9 +236,9 @@ CASE(the_aperture_is_anybodys_unless_limited)
 	EXPECT(all_came_back() && limits(0, 0, 0), "%lld bytes left", total());
 }
 
-/* ---- the kernel's own memory ---------------------------------------------------------- */
+/* ---- kernel memory ---------------------------------------------------------- */
 
-/* Bytes of kernel memory that the processes of the group have */
+/* Kernel memory charged to the control group, in bytes */
 static long long kernel_bytes(void)
 {
 	return group_bytes("memory.stat", "kernel %lld");
@@ -263,8 +265,8 @@ static void joins_and_makes_many_regions(void)
 }
 
 /*
- * Faulted in before, so that its page tables are there; the GPU's memory has its in the
- * GPU's driver. Often, since up to half a MiB the kernel shows some seconds later.
+ * The pages are faulted in first, so that their page tables exist already. Several pins,
+ * because the kernel shows up to half a MiB only some seconds later.
  */
 static void pins_a_long_region(void)
 {
@@ -287,8 +289,8 @@ static void pins_a_long_region(void)
 	       before, after);
 }
 
-/* A revoked region costs its record until it is unpinned: that is the group's, too. */
-CASE(records_are_charged_to_the_control_group)
+/* The record of a revoked region stays charged to the group until the unpin. */
+CASE(region_records_are_charged_to_cgroup)
 {
 	long long bytes;
 	struct user *mallory;

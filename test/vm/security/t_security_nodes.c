@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Nodes, parameters, files of the kernel and its log, as an ordinary user finds them */
+/* Device nodes, parameters, kernel files and the kernel log, as seen by an ordinary user */
 #include <dirent.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 
 enum {
 	CALLS = 3000,
-	LOG_LINES = 5,		/* that a user may cause in one burst of the calls below */
+	LOG_LINES = 5,		/* upper limit for all calls below */
 };
 
 static const char *const modules[] = { "peerpin", "peerpin_nv", "peerpin_lsi", "emugpu", "judge" };
@@ -29,7 +29,7 @@ SETUP(everything_is_there)
 
 /* ---- files ------------------------------------------------------------------------- */
 
-/* What @refused says of each file of a directory is the number of them, or -1 at the first that is not */
+/* Number of files in @directory; -1 if @refused is false for one of them */
 static int each_file(const char *directory, bool (*refused)(const char *path))
 {
 	struct dirent *entry;
@@ -72,12 +72,12 @@ static void writes_parameters(void)
 	EXPECT(n >= 10, "%d parameters", n);
 }
 
-CASE(module_parameters_are_roots)
+CASE(only_root_sets_module_parameters)
 {
 	AS_USER(MALLORY, writes_parameters);
 }
 
-/* The directory is closed to users as the kernel mounts it; some systems mount it open. */
+/* By default the kernel mounts debugfs closed to users; some systems mount it open. */
 static bool is_for_root_only(const char *path)
 {
 	struct stat s;
@@ -85,7 +85,7 @@ static bool is_for_root_only(const char *path)
 	return !stat(path, &s) && !s.st_uid && !(s.st_mode & 077);
 }
 
-CASE(files_of_debugfs_are_roots)
+CASE(only_root_opens_debugfs_files)
 {
 	EXPECT(each_file("/sys/kernel/debug/peerpin", is_for_root_only) == 3, "peerpin");
 	EXPECT(each_file("/sys/kernel/debug/emugpu", is_for_root_only) >= 2, "emugpu");
@@ -98,14 +98,14 @@ static void reads_debugfs(void)
 	EXPECT(open("/sys/kernel/tracing/trace", O_RDONLY) < 0 && errno == EACCES, "tracing: %d", errno);
 }
 
-CASE(users_read_neither_debugfs_nor_traces)
+CASE(users_cannot_read_debugfs_or_traces)
 {
 	mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL);
 	EXPECT(!access("/sys/kernel/tracing/events/peerpin", R_OK), "no trace events");
 	AS_USER(MALLORY, reads_debugfs);
 }
 
-/* ---- who may open, and what for ------------------------------------------------------- */
+/* ---- open modes ------------------------------------------------------- */
 
 static int opened_before;
 
@@ -117,7 +117,7 @@ static void opens_the_node(void)
 	EXPECT(query(opened_before, 0, &q) == -EACCES, "a file of root: %d", errno);
 }
 
-CASE(the_nodes_mode_is_who_may_pin)
+CASE(mode_of_node_controls_pins)
 {
 	opened_before = pin_open();
 	EXPECT(!chmod("/dev/peerpin", 0660), "%s", strerror(errno));
@@ -146,12 +146,12 @@ static void opens_less(void)
 	EXPECT(pin_at(path, (uintptr_t)mine, PAGE, &p) == -EBADF && !epochs_map(path), "O_PATH: %d", errno);
 }
 
-CASE(a_file_opened_to_read_gives_no_view_to_write)
+CASE(read_only_file_gives_no_writable_view)
 {
 	AS_USER(MALLORY, opens_less);
 }
 
-/* Memory that Mallory may only read is not pinned, since devices write. */
+/* Memory that Mallory cannot write is not pinned, because devices write. */
 static void pins_what_is_only_read(void)
 {
 	int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), fd = pin_open();
@@ -161,14 +161,14 @@ static void pins_what_is_only_read(void)
 	struct peerpin_pin p;
 
 	EXPECT(file != MAP_FAILED && own != MAP_FAILED && epochs, "mmap");
-	EXPECT(pin_at(fd, (uintptr_t)file, PAGE, &p) == -EINVAL, "a file that may only be read: %d", errno);
-	EXPECT(pin_at(fd, (uintptr_t)own, PAGE, &p) == -EINVAL, "memory that may only be read: %d", errno);
+	EXPECT(pin_at(fd, (uintptr_t)file, PAGE, &p) == -EINVAL, "a read-only file: %d", errno);
+	EXPECT(pin_at(fd, (uintptr_t)own, PAGE, &p) == -EINVAL, "read-only memory: %d", errno);
 	EXPECT(pin_at(fd, (uintptr_t)epochs, PAGE, &p) == -EINVAL, "a revocation page: %d", errno);
 	EXPECT(pin_at(fd, 0xffffffff81000000, PAGE, &p) == -EINVAL, "the kernel: %d", errno);
 	EXPECT(pin_at(fd, 0xffff888000000000, PAGE, &p) == -EINVAL, "the kernel's memory: %d", errno);
 }
 
-CASE(what_a_user_cannot_write_is_not_pinned)
+CASE(read_only_memory_is_not_pinned)
 {
 	AS_USER(MALLORY, pins_what_is_only_read);
 }
@@ -180,7 +180,7 @@ static void fault(int signal)
 	siglongjmp(on_fault, signal);
 }
 
-/* The signal that reading there raises, or 0 */
+/* The signal raised by a read of @p, or 0 */
 static int touch(const volatile unsigned char *p)
 {
 	int raised;
@@ -204,13 +204,14 @@ static void keeps_a_view(void)
 	EXPECT(!emu_alloc(gpu, GPU_A, BLOCK) && !pin_at(fd, GPU_A, BLOCK, &p), "pin");
 	EXPECT(!view_at(fd, p.out_region, PROT_READ | PROT_WRITE, &view) && !touch(view), "the view");
 	EXPECT(!emu_free(gpu, GPU_A), "free");
-	EXPECT(touch(view) == SIGBUS, "the memory of nobody is there");
-	EXPECT(view_at(fd, p.out_region, PROT_READ, &again) == -ESTALE, "it is mapped again: %d", errno);
-	EXPECT(mremap(view, 0, PAGE, MREMAP_MAYMOVE) == MAP_FAILED, "it is doubled");
-	EXPECT(!mprotect(view, PAGE, PROT_READ | PROT_EXEC) && touch(view) == SIGBUS, "to be executed, it is there");
+	EXPECT(touch(view) == SIGBUS, "freed memory can be read");
+	EXPECT(view_at(fd, p.out_region, PROT_READ, &again) == -ESTALE, "mmap after the free: %d", errno);
+	EXPECT(mremap(view, 0, PAGE, MREMAP_MAYMOVE) == MAP_FAILED, "mremap doubled the view");
+	EXPECT(!mprotect(view, PAGE, PROT_READ | PROT_EXEC) && touch(view) == SIGBUS,
+	       "an executable view shows freed memory");
 }
 
-CASE(no_view_outlives_the_memory)
+CASE(views_end_with_the_memory)
 {
 	AS_USER(MALLORY, keeps_a_view);
 }
@@ -231,7 +232,7 @@ static void tests_the_emulator(void)
 	EXPECT(emu_revoke_all(gpu, 0) == -EPERM, "as root of a user namespace: %d", errno);
 }
 
-CASE(test_calls_of_the_emulator_are_roots)
+CASE(only_root_makes_test_calls)
 {
 	AS_USER(MALLORY, tests_the_emulator);
 }
@@ -251,11 +252,12 @@ static void says_too_much(void)
 	uint64_t max = PEERPIN_MMAP_SPAN - (1 << 20);
 
 	EXPECT(pin_span(fd, 0, ~0ull) == -EINVAL && pin_span(fd, ~0ull, 1) == -EINVAL, "all addresses: %d", errno);
-	EXPECT(pin_span(fd, 1ull << 63, 1ull << 63) == -EINVAL, "half of them: %d", errno);
-	EXPECT(pin_span(fd, PAGE, PEERPIN_MMAP_SPAN) == -EINVAL, "more than a region can have: %d", errno);
-	EXPECT(pin_span(fd, (uintptr_t)&c, max) < 0 && pin_span(fd, PAGE, max) < 0, "as much: %d", errno);
+	EXPECT(pin_span(fd, 1ull << 63, 1ull << 63) == -EINVAL, "half of all addresses: %d", errno);
+	EXPECT(pin_span(fd, PAGE, PEERPIN_MMAP_SPAN) == -EINVAL, "more than the greatest region: %d", errno);
+	EXPECT(pin_span(fd, (uintptr_t)&c, max) < 0 && pin_span(fd, PAGE, max) < 0, "the greatest region: %d", errno);
 	EXPECT(ioctl(fd, PEERPIN_IOC_UNPIN, &c) && errno == E2BIG, "a struct of 4 GiB: %d", errno);
-	EXPECT(ioctl(fd, PEERPIN_IOC_UNPIN, 0xffff888000000000) && errno == EFAULT, "one of the kernel: %d", errno);
+	EXPECT(ioctl(fd, PEERPIN_IOC_UNPIN, 0xffff888000000000) && errno == EFAULT,
+	       "a struct in kernel memory: %d", errno);
 	EXPECT(mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, -PAGE) == MAP_FAILED, "the last page of the device");
 }
 
@@ -279,13 +281,14 @@ static void past_the_end(void)
 	from = (struct end){ fd, b.out_region, 1 };
 	EXPECT(lsi_copy(lsi, to, from, PAGE) == -EINVAL, "a byte behind the source: %d", errno);
 	from.offset = -1;
-	EXPECT(lsi_copy(lsi, to, from, 2) == -EINVAL, "a byte before it: %d", errno);
+	EXPECT(lsi_copy(lsi, to, from, 2) == -EINVAL, "a byte before the source: %d", errno);
 	from.offset = 0;
 	to.offset = 1ull << 63;
-	EXPECT(lsi_copy(lsi, to, from, 1) == -EINVAL && lsi_copy(lsi, to, from, ~0ull) == -EINVAL, "far: %d", errno);
+	EXPECT(lsi_copy(lsi, to, from, 1) == -EINVAL && lsi_copy(lsi, to, from, ~0ull) == -EINVAL,
+	       "far behind the destination: %d", errno);
 }
 
-CASE(a_device_is_not_sent_past_the_end_of_a_region)
+CASE(dma_stays_within_the_region)
 {
 	AS_USER(MALLORY, past_the_end);
 }
@@ -314,11 +317,11 @@ static bool is_ours(const char *line)
 	return strstr(line, "peerpin") || strstr(line, "emugpu") || strstr(line, "judge") || strstr(line, "lsi");
 }
 
-/* What the kernel's log says; @lost: it has overwritten some */
+/* Lines of the kernel log; @lost: the kernel has overwritten some */
 struct log {
 	int lines;
 	int ours;
-	int addresses;	/* lines of ours with what looks like an address of the kernel */
+	int addresses;	/* lines of our modules that contain a kernel address */
 	bool lost;
 };
 
@@ -355,7 +358,7 @@ static void call_at_random(int fd, unsigned int *seed)
 	     (uint64_t)(uint32_t)rand_r(seed) << (12 + rand_r(seed) % 32));
 }
 
-/* Whatever is refused, and what ends on the way: pins, freed memory, copies of it */
+/* Refused calls, revoked pins, and copies of freed memory */
 static void makes_noise(void)
 {
 	int gpu = emu_open(), fd = pin_open(), lsi = lsi_open();
@@ -374,14 +377,14 @@ static void makes_noise(void)
 	}
 }
 
-CASE(a_user_does_not_fill_the_log)
+CASE(user_cannot_fill_the_log)
 {
 	struct log log;
 
 	log_skip();
 	AS_USER(MALLORY, makes_noise);
 	log_read(&log);
-	EXPECT(!log.lost && log.lines <= LOG_LINES, "%d lines%s", log.lines, log.lost ? ", and those that were lost" : "");
+	EXPECT(!log.lost && log.lines <= LOG_LINES, "%d lines%s", log.lines, log.lost ? ", and lost lines" : "");
 }
 
 /* ---- addresses of the kernel ------------------------------------------------------------------ */
@@ -410,8 +413,8 @@ static bool write_to(const char *path, const char *what)
 	return done;
 }
 
-/* Not even root reads one, in what is there to read and is not made for finding mistakes of drivers */
-CASE(no_address_of_the_kernel_is_shown)
+/* Not even root reads a kernel address, except in files made for debugging drivers */
+CASE(no_kernel_address_is_shown)
 {
 	struct log log;
 	char path[64];
@@ -419,10 +422,12 @@ CASE(no_address_of_the_kernel_is_shown)
 	struct peerpin_pin p;
 	static unsigned char mine[PAGE];
 
-	EXPECT(has_kernel_address("a ffff888012345678") && !has_kernel_address("ffff 0xffff1000"), "the search");
+	EXPECT(has_kernel_address("a ffff888012345678") && !has_kernel_address("ffff 0xffff1000"),
+	       "has_kernel_address()");
 	lseek(kernel_log, 0, SEEK_SET);
 	log_read(&log);
-	EXPECT(log.ours && !log.addresses, "the log: %d lines of ours, %d with an address", log.ours, log.addresses);
+	EXPECT(log.ours && !log.addresses,
+	       "the log: %d lines of our modules, %d with an address", log.ours, log.addresses);
 	EXPECT(write_to("/sys/kernel/tracing/events/peerpin/enable", "1"), "tracing: %s", strerror(errno));
 	EXPECT(!pin_at(fd, (uintptr_t)mine, 1, &p) && !unpin(fd, p.out_region), "pin");
 	EXPECT(!pin_at(fd, (uintptr_t)mine, 1, &p), "pin");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What Mallory gets of Alice's memory, with every number and descriptor of hers: nothing */
+/* With every number and descriptor of Alice, Mallory gets nothing of Alice's memory. */
 #include <sys/stat.h>
 
 #include "victim.h"
@@ -43,7 +43,7 @@ static void calls_on_her_file(void)
 	struct peerpin_pin p;
 	int fd = alice.peerpin;
 
-	EXPECT(fd >= 0, "no descriptor came");
+	EXPECT(fd >= 0, "no descriptor received");
 	EXPECT(pin_at(fd, (uintptr_t)mine, PAGE, &p) == -EACCES, "pin: %d", errno);
 	EXPECT(query(fd, region, &q) == -EACCES, "query: %d", errno);
 	EXPECT(export_of(fd, region) == -EACCES, "export: %d", errno);
@@ -53,7 +53,7 @@ static void calls_on_her_file(void)
 	EXPECT(emu_read(alice.emu, mine, GPU_A, PAGE) == -EACCES, "the GPU's file: %d", errno);
 }
 
-CASE(a_descriptor_by_scm_rights_does_nothing)
+CASE(passed_descriptor_is_useless)
 {
 	ATTACK(calls_on_her_file);
 }
@@ -76,12 +76,12 @@ static void copies_by_a_driver(void)
 	EXPECT(lsi_copy(lsi, own, hers, PAGE) == -EBADF, "another driver's file: %d", errno);
 }
 
-CASE(a_driver_takes_no_descriptor_of_another)
+CASE(drivers_refuse_anothers_descriptor)
 {
 	ATTACK(copies_by_a_driver);
 }
 
-/* What is at an address of hers in Mallory's own process, if anything, is no secret. */
+/* At Alice's addresses Mallory's process has its own memory or none, but not Alice's secret. */
 static void copies_from_her_addresses(void)
 {
 	static unsigned char mine[PAGE] __attribute__((aligned(PAGE))), secret[PAGE];
@@ -90,17 +90,17 @@ static void copies_from_her_addresses(void)
 	pattern_fill(secret, SECRET, PAGE);
 	EXPECT(own >= 0, "open: %d", errno);
 	EXPECT(lsi_copy_pointers(own, (uintptr_t)mine, GPU_A, PAGE) == -EINVAL, "out of her GPU memory: %d", errno);
-	EXPECT(lsi_copy_pointers(own, GPU_A, (uintptr_t)mine, PAGE) == -EINVAL, "into it: %d", errno);
+	EXPECT(lsi_copy_pointers(own, GPU_A, (uintptr_t)mine, PAGE) == -EINVAL, "into her GPU memory: %d", errno);
 	ret = lsi_copy_pointers(own, (uintptr_t)mine, alice.facts->host, PAGE);
 	EXPECT((!ret || ret == -EINVAL) && memcmp(mine, secret, PAGE), "out of her host memory: %d", ret);
 }
 
-CASE(a_driver_copies_memory_of_its_caller_only)
+CASE(drivers_copy_only_callers_memory)
 {
 	ATTACK(copies_from_her_addresses);
 }
 
-/* fork(): the child has her user, her descriptors and her address space but is not her. */
+/* fork(): the child has Alice's user, descriptors and address space, but is another process. */
 static unsigned char *forked_view;
 static struct peerpin_pin forked_pin;
 static int forked_fd;
@@ -130,7 +130,7 @@ static void forks(void)
 	EXPECT(!unpin(forked_fd, forked_pin.out_region), "unpin");
 }
 
-CASE(a_child_of_fork_has_neither_calls_nor_views)
+CASE(child_of_fork_has_no_access)
 {
 	AS_USER(ALICE, forks);
 }
@@ -178,11 +178,12 @@ static bool fdinfo_has(int fd, const char *what)
 
 static void reads_own_fdinfo(void)
 {
-	EXPECT(fdinfo_has(alice.peerpin, "peerpin-owner:"), "not a file of ours");
-	EXPECT(!fdinfo_has(alice.peerpin, "0x") && !fdinfo_has(alice.peerpin, "peerpin-bytes"), "it tells addresses");
+	EXPECT(fdinfo_has(alice.peerpin, "peerpin-owner:"), "no fdinfo of peerpin");
+	EXPECT(!fdinfo_has(alice.peerpin,
+	       "0x") && !fdinfo_has(alice.peerpin, "peerpin-bytes"), "fdinfo shows addresses or bytes");
 }
 
-CASE(fdinfo_of_a_given_descriptor_tells_no_address)
+CASE(fdinfo_of_passed_descriptor_hides_addresses)
 {
 	ATTACK(reads_own_fdinfo);
 }
@@ -193,12 +194,12 @@ static void opens_again(void)
 	struct peerpin_query q;
 
 	EXPECT(again >= 0, "the same user's descriptor cannot be opened: %d", errno);
-	EXPECT(query(again, alice.facts->gpu_region, &q) == -ENOENT, "a region is there: %d", errno);
-	EXPECT(fdinfo_has(again, "peerpin-bytes:\t0\n"), "it counts her bytes");
+	EXPECT(query(again, alice.facts->gpu_region, &q) == -ENOENT, "the new file has a region: %d", errno);
+	EXPECT(fdinfo_has(again, "peerpin-bytes:\t0\n"), "the new file counts Alice's bytes");
 }
 
-/* As her user, not as Mallory: what is opened is the node, not her file. */
-CASE(an_open_by_proc_is_a_new_file)
+/* Alice's own user opens /proc/PID/fd: this opens the node anew, not Alice's file. */
+CASE(open_through_proc_is_a_new_file)
 {
 	victim_start();
 	user_join(user_start(ALICE, opens_again));
@@ -219,7 +220,7 @@ static void guesses_ids(void)
 	EXPECT(view_of(fd, alice.facts->gpu_region) == -ENOENT, "mmap: %d", errno);
 }
 
-CASE(no_id_means_anything_on_another_file)
+CASE(region_ids_are_per_file)
 {
 	ATTACK(guesses_ids);
 }
@@ -246,17 +247,17 @@ static void pins_her_address(void)
 
 	EXPECT(pin_as(fd, 0, NULL, &p) == -EINVAL, "her address: %d", errno);
 	EXPECT(pin_as(fd, PEERPIN_PIN_PERSISTENT, NULL, &p) == -EINVAL, "persistent: %d", errno);
-	/* what is at that address of his own, if anything */
+	/* Mallory's own memory at this address, if any */
 	if (pin_at(fd, alice.facts->host, PAGE, &p)) {
 		EXPECT(errno == EINVAL, "host memory: %d", errno);
 		return;
 	}
 	pattern_fill(secret, SECRET, PAGE);
 	view = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, PEERPIN_MMAP_OFFSET(p.out_region));
-	EXPECT(view != MAP_FAILED && memcmp(view, secret, PAGE), "her memory is seen");
+	EXPECT(view != MAP_FAILED && memcmp(view, secret, PAGE), "Mallory sees Alice's memory");
 }
 
-CASE(her_addresses_are_not_hers_elsewhere)
+CASE(addresses_are_per_process)
 {
 	ATTACK(pins_her_address);
 }
@@ -271,13 +272,13 @@ static void says_her_tokens(void)
 	only_p2p.out_va_space = 0;
 	EXPECT(alice.facts->context.out_p2p_token && alice.facts->context.out_va_space, "she has no tokens");
 	EXPECT(pin_as(fd, 0, &alice.facts->context, &p) == -EPERM, "her tokens: %d", errno);
-	EXPECT(pin_as(fd, 0, &only_space, &p) == -EPERM, "one of them: %d", errno);
-	EXPECT(pin_as(fd, 0, &only_p2p, &p) == -EPERM, "the other one: %d", errno);
+	EXPECT(pin_as(fd, 0, &only_space, &p) == -EPERM, "va_space token alone: %d", errno);
+	EXPECT(pin_as(fd, 0, &only_p2p, &p) == -EPERM, "p2p token alone: %d", errno);
 	EXPECT(!unshare(CLONE_NEWUSER), "a user namespace: %s", strerror(errno));
 	EXPECT(pin_as(fd, 0, &alice.facts->context, &p) == -EPERM, "as root of a user namespace: %d", errno);
 }
 
-/* What the right tokens are good for, so that the case above does not refuse in vain */
+/* Root can pin with these tokens, so the refusal above is not due to wrong tokens. */
 static void says_them_as_root(void)
 {
 	int fd = pin_open();
@@ -286,7 +287,7 @@ static void says_them_as_root(void)
 	EXPECT(!pin_as(fd, 0, &alice.facts->context, &p) && !unpin(fd, p.out_region), "root: %d", errno);
 }
 
-CASE(tokens_are_for_who_may_look_into_any_process)
+CASE(tokens_need_privileges)
 {
 	victim_start();
 	user_join(user_start(0, says_them_as_root));

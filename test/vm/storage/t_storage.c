@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Between files and GPU memory: each byte, and by which way it came. */
+/* Copies between files and GPU memory: every byte, and the path (direct or bounced) */
 #include <errno.h>
 #include <pthread.h>
 
@@ -29,7 +29,7 @@ static int start(void)
 SETUP(everything_is_there)
 {
 	EXPECT(start(), "no disk, or no GPU");
-	EXPECT(lends_as_it_must(), "the GPU lends no pages, and the kernel could");
+	EXPECT(lends_as_it_must(), "the GPU has no struct pages although the kernel supports them");
 }
 
 static struct pp_file *open_path(const char *path, int flags)
@@ -42,7 +42,7 @@ static struct pp_file *open_path(const char *path, int flags)
 	return file;
 }
 
-/* Of the whole memory */
+/* Fill the whole buffer with @mark. */
 static int mark_gpu(unsigned int mark)
 {
 	fill(host, ROOM, mark, 0);
@@ -62,7 +62,7 @@ static const struct {
 
 enum { MOVES = sizeof(moves) / sizeof(moves[0]) };
 
-/* In blocks of 512 bytes, at addresses that are multiples of 4 (NVMe's): the library's sum, made differently */
+/* Bytes in whole 512-byte blocks at addresses aligned to 4 (NVMe): computed independently of the library */
 static uint64_t whole_blocks(uint64_t offset, uint64_t length, uint64_t to)
 {
 	uint64_t first = (offset + 511) / 512, last = (offset + length) / 512;
@@ -136,7 +136,7 @@ static int make_file(const char *path, size_t length)
 	return n == (ssize_t)length;
 }
 
-/* GPU memory is the same from byte to byte as the file shall be: byte @offset comes from there. */
+/* Write from GPU memory at @from to the file at @offset, and compare the whole file. */
 static void write_one(const char *path, struct pp_file *file, uint64_t offset, uint64_t length, uint64_t from)
 {
 	struct pp_file_result r;
@@ -172,8 +172,8 @@ CASE(writes_of_all_sizes_and_alignments)
 	unlink(path);
 }
 
-/* With the GPU's own way to its memory shut, and none of the disk's data in the page cache */
-CASE(it_is_dma_that_writes_to_the_gpu)
+/* The GPU's CPU window is closed, and the page cache holds none of the file. */
+CASE(reads_reach_the_gpu_by_dma)
 {
 	struct pp_file *file;
 	struct pp_file_result r;
@@ -181,7 +181,7 @@ CASE(it_is_dma_that_writes_to_the_gpu)
 
 	EXPECT(start(), "not started");
 	if (!lends_pages())
-		SKIP("the kernel has no PCI_P2PDMA; another one: make check KERNEL=7");
+		SKIP("this kernel has no PCI_P2PDMA; another kernel: make check KERNEL=7");
 	EXPECT(!system("echo 3 >/proc/sys/vm/drop_caches"), "drop_caches");
 	file = open_path(DATA, O_RDONLY);
 	OK(mark_gpu(BEFORE));
@@ -192,10 +192,10 @@ CASE(it_is_dma_that_writes_to_the_gpu)
 	close(emu);
 	EXPECT(!err && r.direct == 8 << 20 && !r.reason, "%d, %lu direct, %s", err, r.direct, pp_file_strreason(r.reason));
 	OK(cuMemcpyDtoH(host, gpu, 8 << 20));
-	EXPECT(differs(host, 8 << 20, 1, 4096) == 8 << 20, "other data");
+	EXPECT(differs(host, 8 << 20, 1, 4096) == 8 << 20, "wrong data");
 }
 
-/* ---- files that are not all there ------------------------------------------------- */
+/* ---- short and sparse files ------------------------------------------------- */
 
 static void read_short(uint64_t size)
 {
@@ -212,10 +212,11 @@ static void read_short(uint64_t size)
 	EXPECT(!err && r.direct + r.bounced == size, "%d, %lu + %lu of %lu", err, r.direct, r.bounced, size);
 	OK(cuMemcpyDtoH(host, gpu, ROOM));
 	EXPECT(differs(host, size, BEFORE, 0) == size, "data of %lu", size);
-	EXPECT(differs(host + size, ROOM - size, WRITTEN, size) == ROOM - size, "memory behind %lu bytes is changed", size);
+	EXPECT(differs(host + size, ROOM - size, WRITTEN, size) == ROOM - size,
+	       "memory behind %lu bytes changed", size);
 }
 
-CASE(a_short_file_ends_the_read_and_nothing_is_written_behind_it)
+CASE(short_file_ends_the_read)
 {
 	static const uint64_t sizes[] = { 0, 1, 511, 512, 513, 4095, 4096, 4097, 70000, 1 << 20 };
 	size_t i;
@@ -225,7 +226,7 @@ CASE(a_short_file_ends_the_read_and_nothing_is_written_behind_it)
 		read_short(sizes[i]);
 }
 
-CASE(a_hole_is_zeroes)
+CASE(hole_in_file_reads_as_zeroes)
 {
 	static const char path[] = MOUNT "/hole";
 	struct pp_file_result r;
@@ -244,7 +245,7 @@ CASE(a_hole_is_zeroes)
 		EXPECT(!host[i], "byte %zu is %u", i, host[i]);
 }
 
-CASE(a_full_disk_is_enospc_and_what_fitted_is_there)
+CASE(full_disk_is_enospc)
 {
 	static const char path[] = MOUNT "/full";
 	struct pp_file_result r = { 0 };
@@ -262,15 +263,16 @@ CASE(a_full_disk_is_enospc_and_what_fitted_is_there)
 	}
 	pp_file_close(file);
 	EXPECT(err == -ENOSPC, "%d after %lu bytes", err, offset);
-	EXPECT(!stat(path, &st) && (uint64_t)st.st_size == offset, "%ld bytes in the file, %lu said", st.st_size, offset);
-	EXPECT(offset >= ROOM && in_file(path, 0, ROOM), "short");
+	EXPECT(!stat(path, &st) && (uint64_t)st.st_size == offset,
+	       "%ld bytes in the file, %lu reported", st.st_size, offset);
+	EXPECT(offset >= ROOM && in_file(path, 0, ROOM), "the file is short");
 	EXPECT(differs(host, ROOM, WRITTEN, 0) == ROOM, "data");
 	unlink(path);
 }
 
 /* ---- other kinds of file -------------------------------------------------------------- */
 
-CASE(a_disk_without_a_file_system_on_the_way)
+CASE(raw_disk_is_read_directly)
 {
 	struct pp_file_result r;
 	struct pp_file *file;
@@ -287,7 +289,7 @@ CASE(a_disk_without_a_file_system_on_the_way)
 	EXPECT(r.direct == (lends_pages() ? 4 << 20 : 0), "%lu direct: %s", r.direct, pp_file_strreason(r.reason));
 }
 
-CASE(no_direct_io_in_memory_is_a_bounce)
+CASE(tmpfs_without_direct_io_bounces)
 {
 	static const char path[] = "/run/in_memory";
 	struct pp_file_result r;
@@ -306,7 +308,7 @@ CASE(no_direct_io_in_memory_is_a_bounce)
 	EXPECT(differs(host, ROOM, BEFORE, 0) == ROOM, "data");
 }
 
-CASE(the_reason_of_a_bounce_is_the_one_there_is)
+CASE(bounce_reports_its_reason)
 {
 	struct pp_file_result r;
 	struct pp_file *file;
@@ -330,7 +332,7 @@ CASE(the_reason_of_a_bounce_is_the_one_there_is)
 	pp_cache_create_view(NULL, &views);
 }
 
-CASE(host_memory_is_read_into_as_well)
+CASE(reads_into_host_memory_work)
 {
 	struct pp_file_result r;
 	struct pp_file *file;
@@ -344,11 +346,11 @@ CASE(host_memory_is_read_into_as_well)
 	EXPECT(r.direct == 69632 && r.bounced == 369, "%lu direct, %lu bounced, %s", r.direct, r.bounced,
 	       pp_file_strreason(r.reason));
 	EXPECT(differs(host + to, 70001, 1, 512) == 70001, "data");
-	EXPECT(differs(host + to + 70001, 4096, BEFORE, to + 70001) == 4096, "behind it");
+	EXPECT(differs(host + to + 70001, 4096, BEFORE, to + 70001) == 4096, "memory behind the range changed");
 }
 
-/* By name: on a machine whose kernel lets these two not talk, GPU memory with pages or not */
-CASE_BY_NAME(where_the_kernel_knows_no_way_it_bounces)
+/* For a VM whose kernel allows no P2P DMA between the disk and the GPU */
+CASE_BY_NAME(no_p2pdma_path_bounces)
 {
 	struct pp_file_result r;
 	struct pp_file *file;
@@ -362,16 +364,16 @@ CASE_BY_NAME(where_the_kernel_knows_no_way_it_bounces)
 		OK(mark_gpu(BEFORE));
 		EXPECT(!pp_file_read(file, at(gpu), 1 << 20, 0, &r), "read");
 		EXPECT(r.reason == PP_FILE_NO_WAY && r.bounced == 1 << 20, "%s, %lu", pp_file_strreason(r.reason), r.bounced);
-		EXPECT((r.error == 0) == turn, "error %d at read %d: it is to be asked once", r.error, turn);
+		EXPECT((r.error == 0) == turn, "error %d at read %d: the library must try once only", r.error, turn);
 		OK(cuMemcpyDtoH(host, gpu, 1 << 20));
 		EXPECT(differs(host, 1 << 20, 1, 0) == 1 << 20, "data");
 	}
 	pp_file_close(file);
 }
 
-/* ---- what is refused --------------------------------------------------------------------- */
+/* ---- refused calls --------------------------------------------------------------------- */
 
-CASE(what_is_no_memory_is_refused)
+CASE(bad_memory_is_refused)
 {
 	struct pp_file *file;
 	CUdeviceptr gone;
@@ -389,13 +391,13 @@ CASE(what_is_no_memory_is_refused)
 	i = pp_file_read(file, at(gone), 4096, 0, NULL);
 	EXPECT(i == -EFAULT, "freed: %d", i);
 	i = pp_file_read(file, at(8), 100, 0, NULL);
-	EXPECT(i == -EFAULT, "nothing: %d", i);
+	EXPECT(i == -EFAULT, "unmapped address: %d", i);
 	i = pp_file_write(file, at(gpu), 4096, 0, NULL);
 	EXPECT(i == -EBADF, "read-only: %d", i);
 	pp_file_close(file);
 }
 
-CASE(what_is_no_file_is_einval)
+CASE(bad_files_are_einval)
 {
 	struct pp_file *file;
 	int ends[2], i;
@@ -410,7 +412,7 @@ CASE(what_is_no_file_is_einval)
 	EXPECT(pp_file_open(i, views, &file) == -EINVAL, "O_APPEND");
 	close(i);
 	i = pp_file_open(-1, views, &file);
-	EXPECT(i == -EBADF, "none: %d", i);
+	EXPECT(i == -EBADF, "descriptor -1: %d", i);
 }
 
 static int read_in_child(void *file)
@@ -418,7 +420,7 @@ static int read_in_child(void *file)
 	return pp_file_read(file, at(gpu), 4096, 0, NULL) == -EACCES ? 3 : 4;
 }
 
-CASE(a_child_of_fork_is_refused)
+CASE(child_of_fork_is_refused)
 {
 	struct pp_file *file;
 	int status;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Disks that are still writing to GPU memory when something ends: the mapping,
- * the memory, the process, the disk, the GPU. Reads are made by io_uring and
- * the disk is slow (emu/vm/run --disk-rate), so that they are under way for long.
+ * A disk is still writing to GPU memory when something ends: the mapping, the memory,
+ * the process, the disk, the GPU. io_uring starts the reads, and the disk is slow
+ * (emu/vm/run --disk-rate), so that reads are in flight for long.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -34,12 +34,12 @@ CASE(io_uring_reads_into_gpu_memory)
 	OK(cuMemFree(f.gpu));
 }
 
-/* ---- whoever gets the memory next -------------------------------------------------- */
+/* ---- the next owner of the memory -------------------------------------------------- */
 
 static CUdeviceptr others[PIECES];
 static int nr_others;
 
-/* All the GPU has left, and what is in it */
+/* Allocate and fill all free GPU memory. */
 static int take_the_rest(void)
 {
 	static unsigned char piece[PIECE];
@@ -60,10 +60,10 @@ static void give_the_rest_back(void)
 		bad += cuMemcpyDtoH(piece, others[i], PIECE) || differs(piece, PIECE, OTHERS, 0) != PIECE;
 		cuMemFree(others[i]);
 	}
-	EXPECT(!bad, "%d of %d pieces were written to by the disk", bad, nr_others);
+	EXPECT(!bad, "the disk wrote to %d of %d pieces", bad, nr_others);
 }
 
-/* Whether reads were under way all the time, which a machine that is starved is too slow for */
+/* Whether reads were in flight all the time; a starved VM may be too slow */
 static bool is_freed_meanwhile;
 
 static void free_meanwhile(void)
@@ -79,24 +79,24 @@ static void free_meanwhile(void)
 	EXPECT(!take_the_rest(), "copy");
 	left = under_way(&f);
 	is_freed_meanwhile = land(&f) && left;
-	EXPECT(!left || held, "all of it is free at once");
-	EXPECT(!left || nr_others * (uint64_t)PIECE < free_at_start, "the memory was given out");
+	EXPECT(!left || held, "the memory was freed during the reads");
+	EXPECT(!left || nr_others * (uint64_t)PIECE < free_at_start, "the memory was allocated again during the reads");
 	give_the_rest_back();
 	CHECK_CASE();
 	all_is_free_in_the_end();
 }
 
-CASE(memory_that_is_freed_meanwhile_gets_no_new_owner_before)
+CASE(freed_memory_waits_for_the_reads)
 {
 	NEEDS_PAGES();
 	for (int i = 0; i < 10 && !is_freed_meanwhile; i++) {
 		free_meanwhile();
 		CHECK_CASE();
 	}
-	EXPECT(is_freed_meanwhile, "no reads were under way when all other memory was filled, or none read all");
+	EXPECT(is_freed_meanwhile, "no reads in flight when all other memory was filled, or no read completed");
 }
 
-CASE(a_mapping_that_goes_meanwhile_does_not_matter)
+CASE(munmap_does_not_stop_the_reads)
 {
 	struct flight f;
 	int whole, i;
@@ -108,12 +108,13 @@ CASE(a_mapping_that_goes_meanwhile_does_not_matter)
 	EXPECT(whole, "no read of %d", READS);
 	OK(cuMemcpyDtoH(host, f.gpu, SIZE));
 	for (i = 0; i < READS; i++)
-		EXPECT(f.result[i] != LENGTH || differs(host + i * LENGTH, LENGTH, 1, i * LENGTH) == LENGTH, "data of %d", i);
+		EXPECT(f.result[i] != LENGTH || differs(host + i * LENGTH, LENGTH, 1, i * LENGTH) == LENGTH,
+		       "wrong data of read %d", i);
 	OK(cuMemFree(f.gpu));
 	all_is_free_in_the_end();
 }
 
-/* It says so when its reads are under way, and is killed. */
+/* Start reads, report, and wait to be killed. */
 static int read_and_wait(int tell)
 {
 	struct flight f;
@@ -124,7 +125,7 @@ static int read_and_wait(int tell)
 	return 1;
 }
 
-CASE(a_killed_process_leaves_nothing)
+CASE(kill_during_reads_leaves_nothing)
 {
 	int ends[2], status;
 	pid_t pid;
@@ -132,19 +133,19 @@ CASE(a_killed_process_leaves_nothing)
 
 	NEEDS_PAGES();
 	EXPECT(!pipe(ends), "pipe");
-	/* CUDA does not work in a child of a process that has it: another program does */
+	/* CUDA does not work in a forked child, so the child executes the program again */
 	pid = fork();
 	if (!pid) {
 		dup2(ends[1], 3);
-		execl("/proc/self/exe", "t_storage_flight", "a_process_that_is_to_be_killed", NULL);
+		execl("/proc/self/exe", "t_storage_flight", "read_until_killed", NULL);
 		_exit(1);
 	}
 	close(ends[1]);
-	EXPECT(read(ends[0], &c, 1) == 1, "the child read nothing");
+	EXPECT(read(ends[0], &c, 1) == 1, "the child started no reads");
 	close(ends[0]);
 	kill(pid, SIGKILL);
 	EXPECT(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status), "status %#x", status);
-	EXPECT(gpu_free() < free_at_start, "nothing was under way");
+	EXPECT(gpu_free() < free_at_start, "no reads in flight");
 	EXPECT(!take_the_rest(), "copy");
 	while (gpu_free() + nr_others * (uint64_t)PIECE < free_at_start)
 		usleep(50000);
@@ -153,12 +154,12 @@ CASE(a_killed_process_leaves_nothing)
 	all_is_free_in_the_end();
 }
 
-CASE_BY_NAME(a_process_that_is_to_be_killed)
+CASE_BY_NAME(read_until_killed)
 {
 	EXPECT(!read_and_wait(3), "not killed");
 }
 
-CASE(reads_into_a_dynamic_one_are_waited_for_too)
+CASE(dynamic_dmabuf_waits_for_reads_too)
 {
 	struct flight f;
 	int err, whole;
@@ -173,14 +174,14 @@ CASE(reads_into_a_dynamic_one_are_waited_for_too)
 	EXPECT(!take_the_rest(), "copy");
 	left = under_way(&f);
 	whole = land(&f);
-	EXPECT(left && whole, "%u reads under way, %d of %d read all", left, whole, READS);
+	EXPECT(left && whole, "%u reads in flight, %d of %d completed", left, whole, READS);
 	give_the_rest_back();
 	CHECK_CASE();
 	view_close(&f);
 	all_is_free_in_the_end();
 }
 
-/* ---- devices that go -------------------------------------------------------------------------- */
+/* ---- removal of devices -------------------------------------------------------------------------- */
 
 static int put_line(const char *path, const char *line)
 {
@@ -190,14 +191,14 @@ static int put_line(const char *path, const char *line)
 	return ok;
 }
 
-CASE(a_disk_that_is_reset_begins_its_reads_again)
+CASE(reset_of_disk_repeats_its_reads)
 {
 	struct flight f;
 	int whole;
 
 	NEEDS_PAGES();
 	EXPECT(!takeoff(&f), "%s", strerror(errno));
-	EXPECT(under_way(&f), "all was read before");
+	EXPECT(under_way(&f), "all reads completed before the reset");
 	EXPECT(put_line("/sys/class/nvme/nvme0/reset_controller", "1"), "reset: %s", strerror(errno));
 	whole = land(&f);
 	EXPECT(whole == READS, "%d reads of %d", whole, READS);
@@ -208,8 +209,8 @@ CASE(a_disk_that_is_reset_begins_its_reads_again)
 	all_is_free_in_the_end();
 }
 
-/* The kernel waits for reads before it lets a disk go, or fails them; afterwards the library says what happened. */
-CASE(a_disk_that_is_removed_leaves_nothing)
+/* At removal the kernel waits for reads or fails them; afterwards the library returns an error. */
+CASE(removal_of_disk_leaves_nothing)
 {
 	struct pp_cache *views;
 	struct pp_file *file;
@@ -220,9 +221,9 @@ CASE(a_disk_that_is_removed_leaves_nothing)
 	EXPECT(!pp_cache_create_view(NULL, &views) && !pp_file_open(disk, views, &file), "open");
 	close(disk);
 	EXPECT(!takeoff(&f), "%s", strerror(errno));
-	EXPECT(under_way(&f), "all was read before");
+	EXPECT(under_way(&f), "all reads completed before the removal");
 	EXPECT(put_line("/sys/class/nvme/nvme0/device/remove", "1"), "remove: %s", strerror(errno));
-	EXPECT(!under_way(&f), "%u reads are under way on a disk that is gone", under_way(&f));
+	EXPECT(!under_way(&f), "%u reads in flight on a removed disk", under_way(&f));
 	err = pp_file_read(file, at(f.gpu), LENGTH, 0, NULL);
 	EXPECT(err == -EIO || err == -ENODEV || err == -ENXIO, "%d", err);
 	pp_file_close(file);
@@ -247,8 +248,8 @@ static void *unbind(void *unused)
 	return NULL;
 }
 
-/* The last one: CUDA has no GPU in this process afterwards. */
-CASE(a_gpu_that_is_unbound_waits_for_the_reads)
+/* This case is the last: afterwards CUDA has no GPU in this process. */
+CASE(unbind_of_gpu_waits_for_reads)
 {
 	struct flight f;
 	pthread_t thread;
@@ -264,8 +265,9 @@ CASE(a_gpu_that_is_unbound_waits_for_the_reads)
 	pthread_join(thread, NULL);
 	EXPECT(!early && whole, "%d, %d reads of %d", early, whole, READS);
 	touched = touch(f.view);
-	EXPECT(touched == -EFAULT, "the view of a GPU that is gone: %d", touched);
-	EXPECT(mmap(NULL, 4096, PROT_READ, MAP_SHARED, f.dmabuf, 0) == MAP_FAILED && errno == ENODEV, "mapped again");
+	EXPECT(touched == -EFAULT, "the view of an unbound GPU: %d", touched);
+	EXPECT(mmap(NULL, 4096, PROT_READ, MAP_SHARED, f.dmabuf, 0) == MAP_FAILED && errno == ENODEV,
+	       "mmap after the unbind");
 	view_close(&f);
 	EXPECT(!emu_sysfs(&info, "bind") && lends_pages(), "bind");
 	close(emu);

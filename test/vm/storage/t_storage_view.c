@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* GPU memory mapped through its dma-bufs: what is seen there, by whom, and until when. */
+/* CPU mappings of GPU memory through its dma-bufs: contents, access and lifetime. */
 #include "flight.h"
 
 SETUP(everything_is_there)
@@ -7,7 +7,7 @@ SETUP(everything_is_there)
 	EXPECT(start(), "no disk, or no GPU");
 }
 
-CASE(the_cpu_sees_the_same_memory)
+CASE(view_shows_the_gpu_memory)
 {
 	struct flight f;
 
@@ -23,7 +23,7 @@ CASE(the_cpu_sees_the_same_memory)
 	OK(cuMemFree(f.gpu));
 }
 
-CASE(a_part_of_a_view_is_the_right_part)
+CASE(partial_view_shows_its_part)
 {
 	struct flight f;
 	unsigned char *part;
@@ -33,7 +33,7 @@ CASE(a_part_of_a_view_is_the_right_part)
 	fill(f.view, SIZE, OTHERS, 0);
 	part = mmap(NULL, 8192, PROT_READ, MAP_SHARED, f.dmabuf, 3 * LENGTH + 4096);
 	EXPECT(part != MAP_FAILED, "%s", strerror(errno));
-	EXPECT(differs(part, 8192, OTHERS, 3 * LENGTH + 4096) == 8192, "other bytes");
+	EXPECT(differs(part, 8192, OTHERS, 3 * LENGTH + 4096) == 8192, "wrong bytes");
 	EXPECT(!munmap(f.view, LENGTH), "munmap");
 	EXPECT(differs(f.view + LENGTH, LENGTH, OTHERS, LENGTH) == LENGTH, "the rest of the view");
 	EXPECT(mmap(NULL, 8192, PROT_READ, MAP_PRIVATE, f.dmabuf, 0) == MAP_FAILED && errno == EINVAL, "private");
@@ -49,7 +49,7 @@ static int touch_in_child(void *view)
 	return touch(view) == -EFAULT ? 3 : 4;
 }
 
-CASE(a_child_of_fork_has_no_view)
+CASE(child_of_fork_has_no_view)
 {
 	struct flight f;
 	int status;
@@ -63,7 +63,7 @@ CASE(a_child_of_fork_has_no_view)
 	EXPECT(status == 3 << 8, "status %#x", status);
 }
 
-CASE(a_view_keeps_freed_memory_as_long_as_it_is_there)
+CASE(view_keeps_freed_memory)
 {
 	struct flight f;
 
@@ -72,13 +72,13 @@ CASE(a_view_keeps_freed_memory_as_long_as_it_is_there)
 	close(f.dmabuf);
 	OK(cuMemFree(f.gpu));
 	EXPECT(gpu_free() + SIZE == free_at_start, "%lu free of %lu", gpu_free(), free_at_start);
-	EXPECT(touch(f.view) == 1, "it cannot be read");
+	EXPECT(touch(f.view) == 1, "the view cannot be read");
 	munmap(f.view, SIZE);
 	all_is_free_in_the_end();
 }
 
-/* Nor does who had it: it may be another process that has the view. */
-CASE(what_is_written_to_freed_memory_nobody_finds)
+/* Not even the former owner: another process may have the view. */
+CASE(freed_memory_is_cleared_before_reuse)
 {
 	struct flight f;
 
@@ -91,12 +91,12 @@ CASE(what_is_written_to_freed_memory_nobody_finds)
 	CHECK_CASE();
 	OK(cuMemAlloc(&f.gpu, SIZE));
 	OK(cuMemcpyDtoH(host, f.gpu, SIZE));
-	EXPECT(!host[0] && !memcmp(host, host + 1, SIZE - 1), "it does");
+	EXPECT(!host[0] && !memcmp(host, host + 1, SIZE - 1), "new memory is not zeroed");
 	OK(cuMemFree(f.gpu));
 }
 
-/* Nobody else gets pages out of the kernel's pool of p2pdma memory. */
-CASE(there_is_nothing_to_allocate_in_sysfs)
+/* No process can allocate pages from the kernel's p2pdma pool. */
+CASE(p2pmem_allocate_gives_no_pages)
 {
 	struct emugpu_info info;
 	char path[96];
@@ -114,9 +114,9 @@ CASE(there_is_nothing_to_allocate_in_sysfs)
 	close(fd);
 }
 
-/* ---- dma-bufs that end with their memory --------------------------------------------------- */
+/* ---- dynamic dma-bufs --------------------------------------------------- */
 
-CASE(a_view_of_a_dynamic_one_ends_with_the_memory)
+CASE(free_ends_view_of_dynamic_dmabuf)
 {
 	struct flight f;
 	int err, touched;
@@ -130,7 +130,8 @@ CASE(a_view_of_a_dynamic_one_ends_with_the_memory)
 	touched = touch(f.view);
 	EXPECT(touched == -EFAULT, "%d", touched);
 	EXPECT(gpu_free() == free_at_start, "%lu free of %lu", gpu_free(), free_at_start);
-	EXPECT(mmap(NULL, 4096, PROT_READ, MAP_SHARED, f.dmabuf, 0) == MAP_FAILED && errno == ENODEV, "mapped again");
+	EXPECT(mmap(NULL, 4096, PROT_READ, MAP_SHARED, f.dmabuf, 0) == MAP_FAILED && errno == ENODEV,
+	       "mmap after the free");
 	view_close(&f);
 }
 
