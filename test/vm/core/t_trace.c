@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the tracepoints say, and that each says it once */
+/* The tracepoints: their values, and one event per call */
 #include <stdbool.h>
 
 #include "core.h"
@@ -42,7 +42,7 @@ static void trace_read(void)
 	close(node);
 }
 
-/* What there is of it behind its head */
+/* The trace without its header */
 static const char *all(void)
 {
 	const char *head = strrchr(trace, '#');
@@ -105,7 +105,7 @@ SETUP(everything_is_there)
 	struct peer_check c = { 0 };
 
 	mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL);
-	/* for names of threads the scheduler would be patched, at which QEMU 7.2 may hang: emu/vm/run */
+	/* thread names need a patch of the scheduler's code, at which QEMU 7.2 may hang: emu/vm/run */
 	EXPECT(!trace_write("options/record-cmd", "0"), "option %d", errno);
 	EXPECT_CORE();
 	fd = pin_open();
@@ -117,7 +117,7 @@ SETUP(everything_is_there)
 	EXPECT(!trace_write("events/peerpin/enable", "1"), "enable %d", errno);
 }
 
-CASE(pin_and_unpin)
+CASE(pin_and_unpin_are_traced)
 {
 	struct peerpin_pin p;
 	const char *pin, *un;
@@ -136,7 +136,7 @@ CASE(pin_and_unpin)
 	EXPECT(number(un, "length") == 131072 && number(un, "left") == 0, "%s", un);
 }
 
-CASE(pin_that_fails)
+CASE(failed_pin_is_traced)
 {
 	struct peerpin_pin p;
 	const char *pin;
@@ -150,7 +150,7 @@ CASE(pin_that_fails)
 	EXPECT(events("unpin") == 0, "%s", all());
 }
 
-CASE(flags_are_told)
+CASE(flags_are_traced)
 {
 	struct peerpin_pin p = {
 		.size = sizeof(p), .flags = PEERPIN_PIN_PERSISTENT, .addr = GPU_A, .length = BLOCK,
@@ -162,8 +162,8 @@ CASE(flags_are_told)
 	EXPECT(number(event("pin", 0), "flags") == PEERPIN_PIN_PERSISTENT, "%s", all());
 }
 
-/* Two devices, and the same one again: what is found again is no event */
-CASE(attach_and_dma)
+/* A second use of the same attachment is no attach event. */
+CASE(attach_and_dma_are_traced)
 {
 	struct peer_check c = { .length = 8192, .offset = 4096, .max = BLOCK };
 	struct peerpin_pin p;
@@ -189,7 +189,7 @@ CASE(attach_and_dma)
 	EXPECT(!unpin(fd, p.out_region), "unpin");
 }
 
-CASE(directions)
+CASE(dma_directions_are_traced)
 {
 	struct peerpin_pin p;
 
@@ -203,8 +203,8 @@ CASE(directions)
 	EXPECT(!unpin(fd, p.out_region), "unpin");
 }
 
-/* No mapping is tried. */
-CASE(attach_to_what_has_ended)
+/* The core does not try a mapping. */
+CASE(attach_after_free_is_not_traced)
 {
 	struct peerpin_pin p;
 	int file = core_open();
@@ -220,8 +220,8 @@ CASE(attach_to_what_has_ended)
 	EXPECT(!unpin(fd, p.out_region) && !core_unregister(0), "unpin");
 }
 
-/* Its exporter has given up the memory, and says so when it is to be mapped. */
-CASE(attach_that_fails)
+/* The exporter has freed the memory, and refuses the mapping. */
+CASE(failed_attach_is_traced)
 {
 	struct emugpu_export e = { .va = GPU_B, .size = BLOCK };
 	struct peerpin_pin p = { .size = sizeof(p), .provider = PEERPIN_PROVIDER_DMABUF, .length = BLOCK };
@@ -242,8 +242,8 @@ CASE(attach_that_fails)
 	EXPECT(!unpin(fd, p.out_region) && !module_set("emugpu/parameters/dmabuf_dynamic", "0"), "unpin");
 }
 
-/* The kernel's own event: what somebody may have to wait for says whose it is. */
-CASE(what_an_exporter_waits_for_has_a_name)
+/* The kernel's event dma_fence_init names the driver of the fence. */
+CASE(fence_of_a_dmabuf_is_named)
 {
 	struct emugpu_export e = { .va = GPU_B, .size = BLOCK };
 	struct peerpin_pin p = { .size = sizeof(p), .provider = PEERPIN_PROVIDER_DMABUF, .length = BLOCK };
@@ -287,7 +287,7 @@ CASE(revoke_of_gpu_memory)
 	EXPECT(events("revoke") == 1 && number(revoke, "soon") == 0, "%s", all());
 	EXPECT(number(revoke, "inflight") == 1 && number(revoke, "overdue") == 0, "%s", revoke);
 	EXPECT(number(revoke, "ns") > 0 && number(revoke, "cookie") == number(event("pin", 0), "cookie"), "%s", revoke);
-	EXPECT(number(end, "ns") >= HOLD_MS * 1000000, "it was in flight for longer: %s", end);
+	EXPECT(number(end, "ns") >= HOLD_MS * 1000000, "the DMA's duration is too short: %s", end);
 	EXPECT(!unpin(fd, p.out_region), "unpin");
 }
 
@@ -306,12 +306,12 @@ CASE(revoke_of_host_memory)
 		trace_read();
 	} while (!events("revoke") && ++i < 200);
 	EXPECT(events("revoke") == 1 && number(event("revoke", 0), "soon") == 1, "%s", all());
-	EXPECT(number(event("revoke", 0), "inflight") == 0, "stop() has ended it: %s", all());
+	EXPECT(number(event("revoke", 0), "inflight") == 0, "DMA in flight after stop(): %s", all());
 	EXPECT(!unpin(fd, p.out_region), "unpin");
 }
 
-/* The driver is asked to stop, and does not. */
-CASE(overdue_and_left)
+/* The core calls stop(), but the driver does not end its DMA. */
+CASE(overdue_dma_is_traced)
 {
 	struct peer_check c = { .length = 4096 };
 	struct peerpin_pin p;
@@ -331,8 +331,8 @@ CASE(overdue_and_left)
 	EXPECT(!module_set("peerpin/parameters/drain_timeout_ms", "1000"), "parameter");
 }
 
-/* A DMA that began before the event was on has no duration, rather than a wrong one. */
-CASE(switched_on_in_between)
+/* A DMA that began before the events were enabled has duration 0, not a wrong one. */
+CASE(dma_without_begin_event_is_traced)
 {
 	struct peer_check c = { .length = 4096, .end_in_stop = 1 };
 	struct peerpin_pin p;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A GPU or a peer that goes, by its driver's unbinding and out of the machine,
- * in the middle of what it is used for; and that comes back.
+ * Hot-unplug of a GPU or a peer in use, by an unbind of its driver and by removal of the
+ * device; then its return.
  */
 #include <dirent.h>
 #include <pthread.h>
@@ -12,19 +12,19 @@
 
 enum {
 	SIZE = 2 * BLOCK,
-	GONE_MS = 15000,	/* longest that a removal may take, of which it waits for DMA: */
+	GONE_MS = 15000,	/* upper limit of a removal, which includes a wait for DMA of: */
 	DRAIN_MS = 1000,
-	LONG_MS = 60000,	/* where nothing is to be waited for to its end */
+	LONG_MS = 60000,	/* a timeout that must not be reached */
 };
 
-/* What each case has */
+/* Used by each case */
 static int gpu = -1, fd = -1, check = -1, dmabuf = -1;
 static unsigned char *host;
 static struct peerpin_pin gpu_pin, host_pin;
 static struct hotplug the_gpu, the_peer;
 static char peer_node[16];
 
-/* ---- the nodes of peers: a number is a new one while an old file is open ---------- */
+/* ---- nodes of peers: a returned peer gets a new number while an old file is open ---------- */
 
 static int first_peer(char node[16])
 {
@@ -64,7 +64,7 @@ static int peer_open(const struct hotplug *device)
 	return lsi;
 }
 
-/* ---- what each case begins and ends with ------------------------------------------ */
+/* ---- begin and end of each case ------------------------------------------ */
 
 static void close_all(void)
 {
@@ -78,7 +78,7 @@ static void close_all(void)
 	gpu = fd = check = dmabuf = -1;
 }
 
-/* GPU memory, memory of the process with a pattern, and a pin of each */
+/* Allocate GPU memory and host memory with a pattern, and pin both. */
 static void begin(unsigned int flags)
 {
 	struct emugpu_info info;
@@ -124,7 +124,7 @@ static int copy_back(int lsi, unsigned char *to)
 	return unpin(fd, pin.out_region) ?: err;
 }
 
-/* There and back by the peer as it is now: all of it arrives. */
+/* Copy to GPU memory and back through the current node of the peer, and compare. */
 static int round_trip(void)
 {
 	unsigned char *back = host_memory(SIZE);
@@ -177,7 +177,7 @@ static bool all_is_free(int client, unsigned int number)
 	       !t.counts.out_violations;
 }
 
-/* What an unpin has left ends in a work item, after the GPU's own pin. */
+/* A work item ends what an unpin has left, after the end of the GPU's own pin. */
 static bool nothing_is_pinned(int client, unsigned int number)
 {
 	(void)client;
@@ -194,7 +194,7 @@ static bool soon(bool (*is)(int client, unsigned int number), int client, unsign
 	return is(client, number);
 }
 
-/* Closes all, and then nobody has anything. */
+/* Close all files; then nothing may be pinned. */
 static void end(void)
 {
 	int client;
@@ -206,17 +206,17 @@ static void end(void)
 	close(client);
 }
 
-/* All works again, from the start. */
+/* End the case, and check that a new start works. */
 static void end_and_use_again(void)
 {
 	end();
 	CHECK_CASE();
 	BEGIN(0);
-	EXPECT(!round_trip(), "after it came back: %d", round_trip());
+	EXPECT(!round_trip(), "copy after the return of the device: %d", round_trip());
 	end();
 }
 
-/* ---- how a GPU goes --------------------------------------------------------------- */
+/* ---- ways of hot-unplug --------------------------------------------------------------- */
 
 static const struct way {
 	const char *name;
@@ -262,7 +262,7 @@ static void *go(void *ret)
 
 /* ---- the GPU ---------------------------------------------------------------------- */
 
-/* What is said of a region of memory that has gone, and that nothing of it can be used */
+/* The region is revoked, and each use of the memory fails. */
 static void expect_gone(void)
 {
 	struct peerpin_pin again;
@@ -286,15 +286,16 @@ static void while_pinned(unsigned int flags)
 
 	BEGIN(flags);
 	epochs = epochs_map(fd);
-	EXPECT(!round_trip() && epochs && epochs[gpu_pin.out_slot] == gpu_pin.out_epoch, "before");
+	EXPECT(!round_trip() && epochs && epochs[gpu_pin.out_slot] == gpu_pin.out_epoch,
+	       "copy or epoch before the unplug");
 	start = now_ns();
 	EXPECT(!way->go(), "%s: %d", way->name, errno);
 	EXPECT_IN_TIME(start);
-	EXPECT(epochs[gpu_pin.out_slot] != gpu_pin.out_epoch, "%s: the epoch says it lives", way->name);
+	EXPECT(epochs[gpu_pin.out_slot] != gpu_pin.out_epoch, "%s: the epoch did not change", way->name);
 	expect_gone();
 	CHECK_CASE();
-	EXPECT(!way->come(), "%s: comes back: %d", way->name, errno);
-	EXPECT(state_of(&gpu_pin) == PEERPIN_STATE_REVOKED, "%s: lives again", way->name);
+	EXPECT(!way->come(), "%s: return: %d", way->name, errno);
+	EXPECT(state_of(&gpu_pin) == PEERPIN_STATE_REVOKED, "%s: the region is live after the return", way->name);
 	EXPECT(!unpin(fd, gpu_pin.out_region) && !emu_free(gpu, GPU_A), "%s: unpin", way->name);
 	munmap((void *)epochs, PEERPIN_MAX_REGIONS * sizeof(uint32_t));
 	end_and_use_again();
@@ -303,13 +304,13 @@ static void while_pinned(unsigned int flags)
 static void gpu_while_pinned(void) { while_pinned(0); }
 static void gpu_while_pinned_for_ever(void) { while_pinned(PEERPIN_PIN_PERSISTENT); }
 
-CASE(gpu_goes_while_pinned)
+CASE(gpu_unplug_revokes_pins)
 {
 	each_way(gpu_ways, gpu_while_pinned);
 }
 
-/* Nothing calls back for such a pin. */
-CASE(gpu_goes_while_pinned_persistently)
+/* The GPU driver runs no callback for a persistent pin. */
+CASE(gpu_unplug_revokes_persistent_pins)
 {
 	each_way(gpu_ways, gpu_while_pinned_for_ever);
 }
@@ -326,7 +327,7 @@ static void *copy_until_error(void *error)
 	return NULL;
 }
 
-/* Returns when it does */
+/* Start the copying thread, and wait for its first copy */
 static void start_copying(pthread_t *thread, int *error)
 {
 	int ms = 0;
@@ -354,19 +355,19 @@ static void while_copying(unsigned int flags)
 	EXPECT(error == -ESTALE, "%s: copy %d: %d", way->name, copies, error);
 	expect_gone();
 	CHECK_CASE();
-	EXPECT(!way->come(), "%s: comes back", way->name);
+	EXPECT(!way->come(), "%s: return", way->name);
 	end_and_use_again();
 }
 
 static void gpu_while_copying(void) { while_copying(0); }
 static void gpu_while_copying_for_ever(void) { while_copying(PEERPIN_PIN_PERSISTENT); }
 
-CASE(gpu_goes_while_a_peer_copies)
+CASE(gpu_unplug_during_copies)
 {
 	each_way(gpu_ways, gpu_while_copying);
 }
 
-CASE(gpu_goes_while_a_peer_copies_persistently_pinned_memory)
+CASE(gpu_unplug_during_persistent_copies)
 {
 	each_way(gpu_ways, gpu_while_copying_for_ever);
 }
@@ -412,7 +413,7 @@ static void while_held(unsigned int flags, int end_in_stop)
 	CHECK_CASE();
 	EXPECT(check_call(check, PEER_CHECK_END, &c) == (end_in_stop ? -ENOENT : 0), "end");
 	EXPECT(!check_call(check, PEER_CHECK_UNREGISTER, &c), "unregister");
-	EXPECT(!way->come(), "%s: comes back", way->name);
+	EXPECT(!way->come(), "%s: return", way->name);
 	end_and_use_again();
 }
 
@@ -421,24 +422,24 @@ static void gpu_while_held(void) { while_held(0, 0); }
 static void gpu_while_stopped_for_ever(void) { while_held(PEERPIN_PIN_PERSISTENT, 1); }
 static void gpu_while_held_for_ever(void) { while_held(PEERPIN_PIN_PERSISTENT, 0); }
 
-CASE(gpu_goes_with_dma_in_flight_that_stops)
+CASE(gpu_unplug_stops_dma)
 {
 	each_way(gpu_ways, gpu_while_stopped);
 }
 
-CASE(gpu_goes_with_dma_in_flight_that_does_not)
+CASE(gpu_unplug_times_out_on_dma)
 {
 	each_way(gpu_ways, gpu_while_held);
 }
 
-CASE(gpu_goes_with_dma_in_flight_to_persistently_pinned_memory)
+CASE(gpu_unplug_during_persistent_dma)
 {
 	each_way(gpu_ways, gpu_while_stopped_for_ever);
 	CHECK_CASE();
 	each_way(gpu_ways, gpu_while_held_for_ever);
 }
 
-/* Its user has left it pinned, for the DMA. */
+/* The region is unpinned, but overdue DMA keeps the pages pinned. */
 static void gpu_while_left(void)
 {
 	struct peer_check c = { 0 };
@@ -447,15 +448,15 @@ static void gpu_while_left(void)
 	hold(0);
 	CHECK_CASE();
 	EXPECT(!unpin(fd, gpu_pin.out_region) && !unpin(fd, host_pin.out_region), "unpin");
-	EXPECT(!says_nothing("regions", ""), "nothing is left");
+	EXPECT(!says_nothing("regions", ""), "no region is left for the DMA");
 	EXPECT(!way->go(), "%s", way->name);
-	EXPECT(says_nothing("regions", ""), "%s: it stays pinned", way->name);
+	EXPECT(says_nothing("regions", ""), "%s: the region is still listed", way->name);
 	EXPECT(!check_call(check, PEER_CHECK_END, &c) && !check_call(check, PEER_CHECK_UNREGISTER, &c), "end");
-	EXPECT(!way->come(), "%s: comes back", way->name);
+	EXPECT(!way->come(), "%s: return", way->name);
 	end_and_use_again();
 }
 
-CASE(gpu_goes_with_dma_in_flight_that_an_unpin_left)
+CASE(gpu_unplug_ends_late_unpins)
 {
 	each_way(gpu_ways, gpu_while_left);
 }
@@ -474,7 +475,7 @@ static int hold_another(void)
 	return check_call(check, PEER_CHECK_HOLD, &c);
 }
 
-/* However many there are, the time is that of one; of a slow machine's work besides. */
+/* Many regions drain within one timeout, plus the time of a slow VM. */
 static void gpu_while_many_are_held(void)
 {
 	struct peer_check c = { 0 };
@@ -493,11 +494,11 @@ static void gpu_while_many_are_held(void)
 	expect_gone();
 	CHECK_CASE();
 	EXPECT(!check_call(check, PEER_CHECK_END, &c) && !check_call(check, PEER_CHECK_UNREGISTER, &c), "end");
-	EXPECT(!way->come(), "%s: comes back", way->name);
+	EXPECT(!way->come(), "%s: return", way->name);
 	end_and_use_again();
 }
 
-CASE(gpu_goes_with_dma_in_flight_to_many_regions)
+CASE(gpu_unplug_drains_regions_together)
 {
 	each_way(gpu_ways, gpu_while_many_are_held);
 }
@@ -510,10 +511,10 @@ static void while_mapped(unsigned int flags)
 	view = view_map(fd, gpu_pin.out_region, 0, SIZE, PROT_READ | PROT_WRITE);
 	EXPECT(view && view_is(view, SIZE, 0), "%s: view: %d", way->name, errno);
 	EXPECT(!way->go(), "%s", way->name);
-	EXPECT(view_is(view, SIZE, SIGBUS), "%s: the CPU sees it still", way->name);
-	EXPECT(view_refused(fd, gpu_pin.out_region, 0, SIZE) == ESTALE, "%s: mapped again", way->name);
-	EXPECT(!way->come(), "%s: comes back", way->name);
-	EXPECT(view_is(view, SIZE, SIGBUS), "%s: the CPU sees what came", way->name);
+	EXPECT(view_is(view, SIZE, SIGBUS), "%s: the view can be read", way->name);
+	EXPECT(view_refused(fd, gpu_pin.out_region, 0, SIZE) == ESTALE, "%s: a new mmap succeeded", way->name);
+	EXPECT(!way->come(), "%s: return", way->name);
+	EXPECT(view_is(view, SIZE, SIGBUS), "%s: the view can be read after the return", way->name);
 	munmap(view, SIZE);
 	end_and_use_again();
 }
@@ -521,7 +522,7 @@ static void while_mapped(unsigned int flags)
 static void gpu_while_mapped(void) { while_mapped(0); }
 static void gpu_while_mapped_for_ever(void) { while_mapped(PEERPIN_PIN_PERSISTENT); }
 
-CASE(gpu_goes_while_mapped)
+CASE(gpu_unplug_ends_cpu_mappings)
 {
 	EXPECT(!view_catch(), "signals");
 	each_way(gpu_ways, gpu_while_mapped);
@@ -538,7 +539,7 @@ static int export_of_gpu(void)
 	return emu_call(gpu, EMUGPU_IOC_EXPORT, &arg) ?: arg.out_fd;
 }
 
-/* Of @dmabuf */
+/* Pin @dmabuf as a region. */
 static int pin_dmabuf(struct peerpin_pin *pin)
 {
 	*pin = (struct peerpin_pin){
@@ -561,7 +562,7 @@ static int copy_from(const struct peerpin_pin *pin)
 	return err;
 }
 
-/* The GPU driver's own dma-buf, of which a peer has a mapping */
+/* A dma-buf of the GPU driver, mapped by a peer */
 static void gpu_while_its_dmabuf_is_mapped(void)
 {
 	struct peerpin_pin pin;
@@ -574,29 +575,29 @@ static void gpu_while_its_dmabuf_is_mapped(void)
 	start = now_ns();
 	EXPECT(!way->go(), "%s", way->name);
 	EXPECT_IN_TIME(start);
-	EXPECT(!attached_to(&pin), "%s: %u have a mapping still", way->name, attached_to(&pin));
+	EXPECT(!attached_to(&pin), "%s: %u mappings are left", way->name, attached_to(&pin));
 	err = copy_from(&pin);
 	EXPECT(err == -ESTALE || err == -ENODEV, "%s: copy: %d", way->name, err);
-	EXPECT(!way->come(), "%s: comes back", way->name);
+	EXPECT(!way->come(), "%s: return", way->name);
 	err = copy_from(&pin);
-	EXPECT(err == -ESTALE || err == -ENODEV, "%s: copy of what came: %d", way->name, err);
+	EXPECT(err == -ESTALE || err == -ENODEV, "%s: copy after the return: %d", way->name, err);
 	EXPECT(!unpin(fd, pin.out_region), "unpin");
 	end_and_use_again();
 }
 
-CASE(gpu_goes_while_its_dmabuf_is_mapped)
+CASE(gpu_unplug_ends_dmabuf_mappings)
 {
 	each_way(gpu_ways, gpu_while_its_dmabuf_is_mapped);
 }
 
-CASE(gpu_goes_while_its_dynamic_dmabuf_is_mapped)
+CASE(gpu_unplug_ends_dynamic_dmabuf_mappings)
 {
 	EXPECT(set_dynamic("1"), "dmabuf_dynamic");
 	each_way(gpu_ways, gpu_while_its_dmabuf_is_mapped);
 	EXPECT(set_dynamic("0"), "dmabuf_dynamic");
 }
 
-/* A dma-buf that peerpin makes of a region; another file's pin of it is the importer. */
+/* A dma-buf exported from a region, and pinned again. */
 static void while_exported(unsigned int flags)
 {
 	struct peerpin_export out;
@@ -608,14 +609,14 @@ static void while_exported(unsigned int flags)
 	out = (struct peerpin_export){ .size = sizeof(out), .region = gpu_pin.out_region, .length = SIZE };
 	EXPECT(!ioctl(fd, PEERPIN_IOC_EXPORT, &out), "export: %d", errno);
 	dmabuf = out.out_fd;
-	EXPECT(!pin_dmabuf(&pin) && !copy_from(&pin), "pin of it");
+	EXPECT(!pin_dmabuf(&pin) && !copy_from(&pin), "pin of the dma-buf");
 	start = now_ns();
 	EXPECT(!way->go(), "%s", way->name);
 	EXPECT_IN_TIME(start);
 	EXPECT(state_of(&gpu_pin) == PEERPIN_STATE_REVOKED, "%s: state %u", way->name, state_of(&gpu_pin));
 	err = copy_from(&pin);
 	EXPECT(err == -ESTALE || err == -ENODEV, "%s: copy: %d", way->name, err);
-	EXPECT(!way->come(), "%s: comes back", way->name);
+	EXPECT(!way->come(), "%s: return", way->name);
 	EXPECT(!unpin(fd, pin.out_region), "unpin");
 	end_and_use_again();
 }
@@ -623,17 +624,17 @@ static void while_exported(unsigned int flags)
 static void gpu_while_exported(void) { while_exported(0); }
 static void gpu_while_exported_for_ever(void) { while_exported(PEERPIN_PIN_PERSISTENT); }
 
-CASE(gpu_goes_while_exported)
+CASE(gpu_unplug_revokes_exports)
 {
 	each_way(gpu_ways, gpu_while_exported);
 }
 
-CASE(gpu_goes_while_exported_persistently)
+CASE(gpu_unplug_revokes_persistent_exports)
 {
 	each_way(gpu_ways, gpu_while_exported_for_ever);
 }
 
-/* The other GPU and what is pinned there do not notice. */
+/* Unplug of GPU 0 does not affect GPU 1 and its pins. */
 static void the_other(void)
 {
 	struct peerpin_pin other;
@@ -649,11 +650,11 @@ static void the_other(void)
 	err = lsi_copy(lsi, to, from, SIZE);
 	close(lsi);
 	EXPECT(!err && state_of(&other) == PEERPIN_STATE_LIVE, "%s: %d, state %u", way->name, err, state_of(&other));
-	EXPECT(!way->come(), "%s: comes back", way->name);
+	EXPECT(!way->come(), "%s: return", way->name);
 	end_and_use_again();
 }
 
-CASE(another_gpu_does_not_notice)
+CASE(gpu_unplug_spares_the_other_gpu)
 {
 	each_way(gpu_ways, the_other);
 }
@@ -673,16 +674,16 @@ static void peer_while_attached(void)
 	EXPECT(state_of(&gpu_pin) == PEERPIN_STATE_LIVE && !attached_to(&gpu_pin), "%s: state %u, %u attached", way->name,
 	       state_of(&gpu_pin), attached_to(&gpu_pin));
 	EXPECT(copy_there(lsi) == -ENODEV, "%s: copy: %d", way->name, copy_there(lsi));
-	EXPECT(!memcmp(view, host, SIZE), "%s: the memory has changed", way->name);
-	EXPECT(!way->come(), "%s: comes back", way->name);
+	EXPECT(!memcmp(view, host, SIZE), "%s: the memory changed", way->name);
+	EXPECT(!way->come(), "%s: return", way->name);
 	EXPECT(copy_there(lsi) == -ENODEV, "%s: an old file: %d", way->name, copy_there(lsi));
-	EXPECT(!round_trip(), "%s: after it came back: %d", way->name, round_trip());
+	EXPECT(!round_trip(), "%s: copy after the return: %d", way->name, round_trip());
 	munmap(view, SIZE);
 	close(lsi);
 	end_and_use_again();
 }
 
-CASE(peer_goes_while_attached)
+CASE(peer_unplug_keeps_the_region)
 {
 	each_way(peer_ways, peer_while_attached);
 }
@@ -703,11 +704,11 @@ static void peer_while_copying(void)
 	EXPECT(error == -ENODEV, "%s: copy %d: %d", way->name, copies, error);
 	EXPECT(state_of(&gpu_pin) == PEERPIN_STATE_LIVE && !attached_to(&gpu_pin), "%s: state %u", way->name,
 	       state_of(&gpu_pin));
-	EXPECT(!way->come() && !round_trip(), "%s: after it came back: %d", way->name, round_trip());
+	EXPECT(!way->come() && !round_trip(), "%s: copy after the return: %d", way->name, round_trip());
 	end_and_use_again();
 }
 
-CASE(peer_goes_while_it_copies)
+CASE(peer_unplug_during_copies)
 {
 	each_way(peer_ways, peer_while_copying);
 }
@@ -722,19 +723,19 @@ static void peer_with_a_dmabuf(void)
 	EXPECT(!way->go(), "%s", way->name);
 	EXPECT(state_of(&pin) == PEERPIN_STATE_LIVE && !attached_to(&pin), "%s: state %u, %u attached", way->name,
 	       state_of(&pin), attached_to(&pin));
-	EXPECT(!way->come() && !copy_from(&pin), "%s: after it came back: %d", way->name, copy_from(&pin));
+	EXPECT(!way->come() && !copy_from(&pin), "%s: copy after the return: %d", way->name, copy_from(&pin));
 	EXPECT(!unpin(fd, pin.out_region), "unpin");
 	end_and_use_again();
 }
 
-CASE(peer_goes_with_a_mapping_of_a_dmabuf)
+CASE(peer_unplug_ends_dmabuf_mapping)
 {
 	each_way(peer_ways, peer_with_a_dmabuf);
 }
 
 /* ---- both ------------------------------------------------------------------------- */
 
-CASE(gpu_and_peer_go_at_once)
+CASE(gpu_and_peer_unplug_race)
 {
 	pthread_t copier, remover;
 	int error, removed, i;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Caches of regions of /dev/peerpin, by all means of learning that memory is
- * gone, against a thread that frees it: not one stale hit, and some where
- * nothing watches.
+ * Registration caches of /dev/peerpin with each kind of watch, against a thread that
+ * frees the memory: no stale hit; and stale hits without a watch.
  */
 #include <libpeerpin-hook.h>
 #include "watch.h"
@@ -11,7 +10,7 @@ enum { MS = 700, MILLION = 1000000 };
 
 static struct pp_ctx *pins;
 
-SETUP(there_are_a_gpu_the_hook_and_pins)
+SETUP(gpu_hook_and_pins_are_there)
 {
 	EXPECT(cu_start(0), "no GPU");
 	EXPECT(!pp_open(&pins), "insmod peerpin.ko");
@@ -43,67 +42,67 @@ static void never_stale(uint32_t watch, const struct memory *memory, unsigned lo
 	race_expect_fresh(&r);
 }
 
-/* Proves that the others could fail. */
+/* Proves that the other cases can fail. */
 static void stale(const struct memory *memory)
 {
 	struct race r = { 0 };
 
 	against(&r, PP_WATCH_NONE, memory, ROUNDS_AT_LEAST);
 	CHECK_CASE();
-	EXPECT(r.stale, "none of %lu was stale, in %lu rounds", r.judged, r.rounds);
+	EXPECT(r.stale, "none of %lu hits was stale, in %lu rounds", r.judged, r.rounds);
 }
 
-CASE(epoch)
+CASE(epoch_gives_no_stale_hit)
 {
 	never_stale(PP_WATCH_EPOCH, &big, ROUNDS_AT_LEAST);
 }
 
-CASE(epoch_of_small_memory)
+CASE(epoch_is_fresh_for_small_memory)
 {
 	never_stale(PP_WATCH_EPOCH, &small, ROUNDS_AT_LEAST);
 }
 
-CASE(hook)
+CASE(hook_gives_no_stale_hit)
 {
 	never_stale(PP_WATCH_HOOK, &big, ROUNDS_AT_LEAST);
 }
 
-CASE(hook_of_small_memory)
+CASE(hook_is_fresh_for_small_memory)
 {
 	never_stale(PP_WATCH_HOOK, &small, ROUNDS_AT_LEAST);
 }
 
-CASE(tag)
+CASE(tag_gives_no_stale_hit)
 {
 	never_stale(PP_WATCH_TAG, &big, ROUNDS_AT_LEAST);
 }
 
-CASE(tag_of_small_memory)
+CASE(tag_is_fresh_for_small_memory)
 {
 	never_stale(PP_WATCH_TAG, &small, ROUNDS_AT_LEAST);
 }
 
-CASE(best)
+CASE(best_gives_no_stale_hit)
 {
 	never_stale(PP_WATCH_BEST, &big, ROUNDS_AT_LEAST);
 }
 
-CASE(best_of_small_memory)
+CASE(best_is_fresh_for_small_memory)
 {
 	never_stale(PP_WATCH_BEST, &small, ROUNDS_AT_LEAST);
 }
 
-CASE(none_is_stale)
+CASE(no_watch_gives_stale_hits)
 {
 	stale(&big);
 }
 
-CASE(none_is_stale_of_small_memory)
+CASE(no_watch_is_stale_when_small)
 {
 	stale(&small);
 }
 
-/* ---- a get between the hook's word and the free itself ------------------------------------------ */
+/* ---- a get between the hook's report and the free ------------------------------------------ */
 
 static struct {
 	struct pp_cache *cache;
@@ -111,7 +110,7 @@ static struct {
 	int ret;
 } late;
 
-/* The cache was told before; the memory is still there. */
+/* The hook has reported to the cache already; the memory still exists. */
 static void get_late(void *arg, uint64_t addr, uint64_t length)
 {
 	const struct pp_cache_entry *e;
@@ -125,7 +124,7 @@ static void get_late(void *arg, uint64_t addr, uint64_t length)
 		pp_cache_put(late.cache, e);
 }
 
-CASE(what_is_registered_while_it_is_freed_does_not_stay)
+CASE(late_get_is_not_cached)
 {
 	const struct pp_cache_entry *e;
 
@@ -138,13 +137,13 @@ CASE(what_is_registered_while_it_is_freed_does_not_stay)
 	pp_cache_put(late.cache, e);
 	OK(cuMemFree(late.addr));
 	OK(pp_hook_remove(get_late, NULL));
-	EXPECT(!late.ret, "%d: nobody was told, or it was refused", late.ret);
-	EXPECT(pp_cache_get(late.cache, (void *)late.addr, big.size, &e, NULL), "a hit of what was freed");
+	EXPECT(!late.ret, "%d: the hook did not report, or the get failed", late.ret);
+	EXPECT(pp_cache_get(late.cache, (void *)late.addr, big.size, &e, NULL), "a hit on freed memory");
 	pp_cache_destroy(late.cache);
 }
 
-/* Which the GPU's driver does not pin: seen as such, not as host memory */
-CASE(memory_of_pools_is_refused)
+/* The GPU driver does not pin pool memory; the cache must not take it for host memory. */
+CASE(pool_memory_is_refused)
 {
 	struct pp_cache *cache = cache_of(PP_WATCH_BEST);
 	const struct pp_cache_entry *e;

@@ -7,14 +7,14 @@ enum { MS = 700 };
 static const struct pp_cache_attr hook = { .watch = PP_WATCH_HOOK };
 static struct pp_ctx *pins;
 
-SETUP(there_are_a_gpu_and_pins)
+SETUP(gpu_and_pins_are_there)
 {
 	EXPECT(cu_start(0), "no GPU");
 	EXPECT(!pp_open(&pins), "insmod peerpin.ko");
 	EXPECT(!view_catch(), "signals");
 }
 
-CASE(there_is_no_hook)
+CASE(hook_watch_is_unsupported)
 {
 	struct pp_cache *cache;
 
@@ -33,17 +33,17 @@ static void best_of_pins(const struct memory *memory)
 	race_expect_fresh(&r);
 }
 
-CASE(best)
+CASE(best_gives_no_stale_hit)
 {
 	best_of_pins(&big);
 }
 
-CASE(best_of_small_memory)
+CASE(best_is_fresh_for_small_memory)
 {
 	best_of_pins(&small);
 }
 
-CASE(best_of_dma_bufs_of_a_pool)
+CASE(best_dmabuf_is_fresh_for_pools)
 {
 	struct pp_cache *cache = NULL;
 	struct race r;

@@ -146,7 +146,7 @@ static void opens_less(void)
 	EXPECT(pin_at(path, (uintptr_t)mine, PAGE, &p) == -EBADF && !epochs_map(path), "O_PATH: %d", errno);
 }
 
-CASE(read_only_file_gives_no_writable_view)
+CASE(readonly_file_gives_no_writable_view)
 {
 	AS_USER(MALLORY, opens_less);
 }

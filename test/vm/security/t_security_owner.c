@@ -199,7 +199,7 @@ static void opens_again(void)
 }
 
 /* Alice's own user opens /proc/PID/fd: this opens the node anew, not Alice's file. */
-CASE(open_through_proc_is_a_new_file)
+CASE(open_through_proc_is_new_file)
 {
 	victim_start();
 	user_join(user_start(ALICE, opens_again));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Tegra's side of nv-p2p.h, row by row of what it promises: other prototypes
- * (which tegra_check.ko shows by being built), 4 KiB, put_pages that calls the
- * callback, coalesced bus addresses.
+ * Tegra's nv-p2p.h: one case for each documented result. Its differences: other
+ * prototypes (tegra_check.ko builds against them), 4 KiB pages, put_pages that calls the
+ * callback, and coalesced bus addresses.
  */
 #include "tegra.h"
 
@@ -12,7 +12,7 @@ SETUP(nodes_are_there)
 	EXPECT(check >= 0, "no /dev/tegra_check; type: emu/vm/run --tegra --insmod build/KERNEL/test/tegra_check.ko ...");
 }
 
-CASE(there_is_one_integrated_gpu)
+CASE(one_integrated_gpu_is_there)
 {
 	struct emugpu_info info;
 
@@ -20,13 +20,13 @@ CASE(there_is_one_integrated_gpu)
 	EXPECT(info.out_integrated == 1, "%u", info.out_integrated);
 	EXPECT(info.out_vram_total == 64 * MIB && info.out_vram_free == info.out_vram_total, "%llu of %llu",
 	       info.out_vram_free, info.out_vram_total);
-	EXPECT(!info.out_bar1_total && !info.out_bar1_used && !info.out_bar1_reserved, "it has a BAR1");
-	EXPECT(emu_info(fd, 1, &info) == -ENODEV, "there are two");
-	EXPECT(emu_cpu_window(fd, 0) == -EOPNOTSUPP, "it has a window");
-	EXPECT(emu_bar1_free(fd, MIB) == -EOPNOTSUPP, "it has a BAR1 that can be full");
+	EXPECT(!info.out_bar1_total && !info.out_bar1_used && !info.out_bar1_reserved, "the GPU has a BAR1");
+	EXPECT(emu_info(fd, 1, &info) == -ENODEV, "there is a second GPU");
+	EXPECT(emu_cpu_window(fd, 0) == -EOPNOTSUPP, "the GPU has a CPU window");
+	EXPECT(emu_bar1_free(fd, MIB) == -EOPNOTSUPP, "the BAR1 limit was accepted");
 }
 
-CASE(a_page_table_has_pages_of_4_kib)
+CASE(page_table_has_4k_pages)
 {
 	struct emugpu_test test;
 	struct tegra_check arg;
@@ -47,7 +47,7 @@ CASE(a_page_table_has_pages_of_4_kib)
 	free_both();
 }
 
-CASE(address_and_length_are_multiples_of_4_kib_or_einval)
+CASE(unaligned_ranges_are_einval)
 {
 	int64_t before = breaches(EMUGPU_RULE_UNALIGNED);
 	struct tegra_check arg;
@@ -81,7 +81,7 @@ CASE(bad_arguments_are_einval)
 	free_both();
 }
 
-CASE(memory_is_that_of_cudahostalloc_or_einval)
+CASE(only_cudahostalloc_memory_is_pinned)
 {
 	uint64_t own = (uintptr_t)aligned_alloc(PAGE, PAGE);
 
@@ -93,7 +93,7 @@ CASE(memory_is_that_of_cudahostalloc_or_einval)
 	EXPECT(alloc_flags(VA + 2 * BLOCK, BLOCK, EMUGPU_ALLOC_HOST | EMUGPU_ALLOC_NO_P2P) == 0, "alloc");
 	EXPECT(get(0, VA + 2 * BLOCK, PAGE) == -EINVAL, "not for peers");
 	EXPECT(emu_free(fd, VA + 2 * BLOCK) == 0, "free");
-	EXPECT(get(0, VA - PAGE, PAGE) == -EINVAL, "unknown");
+	EXPECT(get(0, VA - PAGE, PAGE) == -EINVAL, "unknown address");
 	EXPECT(get(0, own, PAGE) == -EINVAL, "memory of the program");
 	EXPECT(get(0, VA + BLOCK - PAGE, 2 * PAGE) == -EINVAL, "past its block, into the next");
 	EXPECT(get(0, VA, -PAGE) == -EINVAL, "length that overflows");
@@ -109,7 +109,7 @@ CASE(a_failed_get_leaves_null)
 
 	two_blocks();
 	CHECK_CASE();
-	EXPECT(emu_fail(fd, 1, -ENOMEM) == 0, "order");
+	EXPECT(emu_fail(fd, 1, -ENOMEM) == 0, "fail");
 	EXPECT(get(0, VA, PAGE) == -ENOMEM, "get");
 	EXPECT(page(0, 0, &arg) == -ENODATA, "not NULL");
 	EXPECT(get(0, VA, PAGE) == 0 && put(0) == 0, "get, put");
@@ -123,20 +123,20 @@ CASE(put_pages_always_calls_the_callback)
 	two_blocks();
 	CHECK_CASE();
 	EXPECT(get(0, VA, PAGE) == 0 && get(1, VA, 3 * PAGE) == 0 && dma_map(0, 0) == 0, "get");
-	EXPECT(callbacks(0) == 0, "early");
+	EXPECT(callbacks(0) == 0, "the callback ran before the put");
 	EXPECT(put(0) == 0, "put");
 	EXPECT(callbacks(0) == 1, "%u", callbacks(0));
 	EXPECT(seen(0).seen.out_tid == (unsigned int)gettid(), "in thread %u", seen(0).seen.out_tid);
-	EXPECT(callbacks(1) == 0, "the other pin's ran too");
+	EXPECT(callbacks(1) == 0, "the callback of the other pin ran");
 	EXPECT(counts().counts.out_pins == 1 && counts().counts.out_dma_maps == 0, "%u", counts().counts.out_pins);
 	EXPECT(put(1) == 0, "put");
 	free_both();
 	CHECK_CASE();
-	EXPECT(callbacks(0) == 1 && callbacks(1) == 1, "free ran them again");
+	EXPECT(callbacks(0) == 1 && callbacks(1) == 1, "the free ran the callbacks again");
 	EXPECT(violations() == before, "%lu", violations() - before);
 }
 
-/* Whether the callback or anybody frees the table can be told when the process has ended. */
+/* A leaked table is reported at the end of the process. */
 static int leave_a_table(void)
 {
 	fd = emu_open();
@@ -152,14 +152,14 @@ CASE(the_callback_frees_the_table)
 	CHECK_CASE();
 	EXPECT(get_flags(0, VA, PAGE, TEGRA_CHECK_KEEP_TABLE) == 0, "get");
 	EXPECT(on_slot(TEGRA_CHECK_FREE, 0, 0) == 0, "free outside the callback");
-	EXPECT(breaches(EMUGPU_RULE_FREE_OF_LIVE_TABLE) == live + 1, "not noticed");
+	EXPECT(breaches(EMUGPU_RULE_FREE_OF_LIVE_TABLE) == live + 1, "no violation reported");
 	EXPECT(put(0) == 0, "put");
 	EXPECT(page(0, 0, &arg) == 0 && arg.table.out_version == 0x6b6b6b6b, "%#x", arg.table.out_version);
-	EXPECT(on_slot(TEGRA_CHECK_FREE, 0, 0) == 0, "late");
+	EXPECT(on_slot(TEGRA_CHECK_FREE, 0, 0) == 0, "free after the put");
 	free_both();
 	CHECK_CASE();
 	EXPECT(emu_in_child(leave_a_table) == 0, "child");
-	EXPECT(breaches(EMUGPU_RULE_TABLE_LEAKED) == leaked + 1, "not noticed");
+	EXPECT(breaches(EMUGPU_RULE_TABLE_LEAKED) == leaked + 1, "no violation reported");
 	EXPECT(on_slot(TEGRA_CHECK_FREE, 1, 0) == 0, "free");
 }
 
@@ -172,13 +172,13 @@ CASE(the_callback_undoes_dma_mappings)
 	EXPECT(get_flags(0, VA, PAGE, TEGRA_CHECK_KEEP_MAPS | TEGRA_CHECK_KEEP_TABLE) == 0, "get");
 	EXPECT(dma_map_to(0, 0, TO_DEVICE) == 0 && dma_map_to(0, 1, TO_DEVICE) == 0, "map");
 	EXPECT(put(0) == 0, "put");
-	EXPECT(breaches(EMUGPU_RULE_MAPPING_LEAKED) == before + 1, "not noticed");
+	EXPECT(breaches(EMUGPU_RULE_MAPPING_LEAKED) == before + 1, "no violation reported");
 	EXPECT(nothing_pinned(), "%u maps", counts().counts.out_dma_maps);
 	EXPECT(on_slot(TEGRA_CHECK_FREE, 0, 0) == 0, "free");
 	free_both();
 }
 
-CASE(what_is_used_after_its_end_is_a_violation)
+CASE(use_after_end_is_a_violation)
 {
 	int64_t puts = breaches(EMUGPU_RULE_PUT_OF_DEAD_TABLE), unmaps = breaches(EMUGPU_RULE_UNMAP_OF_DEAD_MAPPING);
 	int64_t maps = breaches(EMUGPU_RULE_MAP_OF_DEAD_TABLE), frees = breaches(EMUGPU_RULE_FREE_OF_DEAD_MAPPING);
@@ -198,8 +198,8 @@ CASE(what_is_used_after_its_end_is_a_violation)
 	free_both();
 }
 
-/* Its consumer cannot keep the memory from going while it is on its way to map. */
-CASE(a_table_just_revoked_cannot_be_mapped_and_is_no_violation)
+/* A consumer cannot prevent a free just before its map, so this is no violation. */
+CASE(map_after_revoke_is_no_violation)
 {
 	uint64_t before = violations();
 
@@ -215,7 +215,7 @@ CASE(a_table_just_revoked_cannot_be_mapped_and_is_no_violation)
 
 /* ---- bus addresses ------------------------------------------------------------ */
 
-/* Where the byte of the segment that begins at @offset is for the CPU */
+/* The physical address of the segment's byte at @offset */
 static uint64_t phys_at(uint64_t offset)
 {
 	struct emugpu_test test;
@@ -242,7 +242,7 @@ CASE(bus_addresses_are_coalesced)
 		EXPECT((now.segment.out_bus != phys_at(done)) == translated(), "segment %u: bus %#llx, physical %#lx",
 		       i, now.segment.out_bus, phys_at(done));
 		EXPECT(!i || translated() || last.segment.out_bus + last.segment.out_len != now.segment.out_bus,
-		       "segment %u touches the one before", i);
+		       "segment %u is adjacent to the one before", i);
 		done += now.segment.out_len;
 	}
 	EXPECT(done == 3 * CHUNK, "%lu bytes", done);
@@ -262,7 +262,7 @@ static uint64_t mapped_bytes(unsigned int slot, unsigned int number)
 	return bytes;
 }
 
-CASE(sizes_and_mappings_that_a_consumer_has_written_to_are_not_followed)
+CASE(driver_ignores_the_consumers_writes)
 {
 	two_blocks();
 	CHECK_CASE();
@@ -273,8 +273,8 @@ CASE(sizes_and_mappings_that_a_consumer_has_written_to_are_not_followed)
 	free_both();
 }
 
-/* To the device, because the kernel's DMA debugging objects to two that the device may write to. */
-CASE(there_may_be_many_mappings)
+/* DMA_TO_DEVICE, because CONFIG_DMA_API_DEBUG rejects two writable mappings of a page. */
+CASE(a_table_has_many_mappings)
 {
 	two_blocks();
 	CHECK_CASE();
@@ -288,7 +288,7 @@ CASE(there_may_be_many_mappings)
 	free_both();
 }
 
-/* Takes the chip from peerpin_lsi, if that has it; @back: gives it back */
+/* Unbind the chip from peerpin_lsi, if bound; @back: bind it again */
 static bool chip_driver(bool back)
 {
 	static char device[64];
@@ -314,7 +314,7 @@ static void fill(uint32_t *words, size_t n, uint32_t seed)
 		words[n] = seed = seed * 1664525 + 1013904223;
 }
 
-/* Aligned alike, so that segments are alike */
+/* Both blocks have the same alignment, hence the same segments. */
 static void copy_by_the_peer(void)
 {
 	struct tegra_check copy = { .op = TEGRA_CHECK_COPY, .slot = 0, .to_slot = 1 };
@@ -322,18 +322,18 @@ static void copy_by_the_peer(void)
 
 	EXPECT(from != MAP_FAILED && to != MAP_FAILED, "mmap: %s", strerror(errno));
 	fill(from, BLOCK / 4, 1);
-	EXPECT(memcmp(from, to, BLOCK), "they are the same before");
+	EXPECT(memcmp(from, to, BLOCK), "source and destination are equal before the copy");
 	EXPECT(get(0, VA, BLOCK) == 0 && get(1, VA + BLOCK, BLOCK) == 0, "get");
 	EXPECT(dma_map_to(0, 0, TO_DEVICE) == 0 && dma_map_to(1, 0, FROM_DEVICE) == 0, "map");
 	EXPECT(ask(&copy) == 0, "copy");
 	EXPECT(dma_unmap(0, 0) == 0 && dma_unmap(1, 0) == 0, "unmap");
-	EXPECT(!memcmp(from, to, BLOCK), "other bytes came");
+	EXPECT(!memcmp(from, to, BLOCK), "wrong bytes");
 	EXPECT(put(0) == 0 && put(1) == 0, "put");
 	munmap(from, BLOCK);
 	munmap(to, BLOCK);
 }
 
-/* An arm64 kernel gives a device addresses of its IOMMU only while a driver has the device. */
+/* An arm64 kernel gives a device IOMMU addresses only while a driver is bound. */
 static bool unbound_devices_are_lost(void)
 {
 #ifdef __aarch64__
@@ -343,7 +343,7 @@ static bool unbound_devices_are_lost(void)
 #endif
 }
 
-CASE(a_peer_moves_the_bytes)
+CASE(peer_copies_the_bytes)
 {
 	if (unbound_devices_are_lost())
 		SKIP("arm64 has no addresses behind an IOMMU for a device without a driver");

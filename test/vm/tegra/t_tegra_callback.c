@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Tegra's side of nv-p2p.h: the callback when it is not put_pages that ends the
- * pin, what can happen at the same time, and modules that go.
+ * Tegra's nv-p2p.h: the callback after an end other than put_pages, concurrent calls,
+ * and removal of modules.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 
 #include "tegra.h"
 
-/* More than the emulator remembers when it does not have to */
+/* More pins than the emulator has tombstones */
 enum { MANY = 2100 };
 
 SETUP(nodes_are_there)
@@ -20,7 +20,7 @@ SETUP(nodes_are_there)
 	EXPECT(check >= 0, "no /dev/tegra_check; type: emu/vm/run --tegra --insmod build/KERNEL/test/tegra_check.ko ...");
 }
 
-CASE(free_calls_the_callback_in_its_thread)
+CASE(free_runs_callback_in_its_thread)
 {
 	uint64_t before = violations();
 
@@ -35,11 +35,11 @@ CASE(free_calls_the_callback_in_its_thread)
 	EXPECT(counts().counts.out_dma_maps == 0, "%u maps", counts().counts.out_dma_maps);
 	EXPECT(emu_free(fd, VA + BLOCK) == 0, "free");
 	EXPECT(violations() == before, "%lu", violations() - before);
-	EXPECT(nothing_pinned(), "left");
+	EXPECT(nothing_pinned(), "pins are left");
 }
 
-/* The same as on a GPU with a BAR, whose tests look closer */
-CASE(memory_goes_before_get_returns)
+/* The tests of the discrete GPU check this in more detail. */
+CASE(revoke_before_get_returns)
 {
 	struct emugpu_event event[2];
 	unsigned int n;
@@ -48,7 +48,7 @@ CASE(memory_goes_before_get_returns)
 	CHECK_CASE();
 	EXPECT(emu_plan(fd, 1, EMUGPU_ACT_REVOKE) == 0 && get(0, VA, PAGE) == 0, "plan, get");
 	EXPECT(callbacks(0) == 1 && seen(0).seen.out_tid != (unsigned int)gettid(), "%u callbacks", callbacks(0));
-	EXPECT(nothing_pinned(), "left");
+	EXPECT(nothing_pinned(), "pins are left");
 	EXPECT(get(0, VA, PAGE) == 0 && dma_map(0, 0) == 0 && emu_revoke_all(fd, 0) == 0, "get, map, revoke");
 	EXPECT(callbacks(0) == 1 && nothing_pinned(), "%u callbacks", callbacks(0));
 	EXPECT(emu_events(fd, event, 2, &n) == 0 && n == 3, "%u events", n);
@@ -57,7 +57,7 @@ CASE(memory_goes_before_get_returns)
 	free_both();
 }
 
-CASE(memory_that_processes_write_to_is_not_watched)
+CASE(guard_and_stash_are_unsupported)
 {
 	unsigned int changed;
 
@@ -75,18 +75,18 @@ static int get_as_another(void)
 	return get(1, VA, PAGE) == -EINVAL ? 0 : 1;
 }
 
-CASE(any_process_can_put_but_only_the_owner_get)
+CASE(only_the_owner_may_get)
 {
 	two_blocks();
 	CHECK_CASE();
 	EXPECT(get(0, VA, PAGE) == 0, "get");
-	EXPECT(emu_in_child(get_as_another) == 0, "pinned memory of its parent");
+	EXPECT(emu_in_child(get_as_another) == 0, "the child pinned memory of its parent");
 	EXPECT(emu_in_child(put_as_another) == 0, "put");
 	EXPECT(callbacks(0) == 1 && nothing_pinned(), "%u", callbacks(0));
 	free_both();
 }
 
-/* In a child: allocates, maps for the CPU, pins, maps for the peer, says so, and waits to be killed */
+/* In a child: allocate, mmap, pin, map for the peer, report, and wait to be killed */
 static void child_pins(int ready)
 {
 	fd = emu_open();
@@ -96,7 +96,7 @@ static void child_pins(int ready)
 	_exit(1);
 }
 
-CASE(the_death_of_the_process_calls_the_callback)
+CASE(kill_calls_the_callback)
 {
 	uint64_t before = violations();
 	int ready[2], status;
@@ -110,18 +110,18 @@ CASE(the_death_of_the_process_calls_the_callback)
 	close(ready[1]);
 	EXPECT(read(ready[0], &byte, 1) == 1, "child");
 	close(ready[0]);
-	EXPECT(counts().counts.out_pins == 1 && callbacks(0) == 0, "before");
+	EXPECT(counts().counts.out_pins == 1 && callbacks(0) == 0, "pin of the child");
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	EXPECT(callbacks(0) == 1, "%u", callbacks(0));
-	EXPECT(nothing_pinned() && vram_free() == 64 * MIB, "left");
+	EXPECT(nothing_pinned() && vram_free() == 64 * MIB, "pins or memory are left");
 	EXPECT(violations() == before, "%lu", violations() - before);
-	/* its MMU notifier is given back once */
+	/* the MMU notifier of the pin is put once */
 	EXPECT(!put(0) && callbacks(0) == 1 && violations() == before, "put: %lu", violations() - before);
 	EXPECT(put(0) == -EINVAL && violations() == before + 1, "put again: %lu", violations() - before);
 }
 
-/* As above, after a table that was never freed, and whose address the next one gets */
+/* As child_pins(), after a leaked table whose address the next table gets */
 static void child_leaves_a_table(void)
 {
 	fd = emu_open();
@@ -129,7 +129,7 @@ static void child_leaves_a_table(void)
 	      get_flags(0, VA, BLOCK, TEGRA_CHECK_KFREE_LATER));
 }
 
-CASE(an_address_means_the_table_that_has_it_now)
+CASE(put_finds_the_newest_table)
 {
 	uint64_t before = violations();
 	int status;
@@ -142,8 +142,8 @@ CASE(an_address_means_the_table_that_has_it_now)
 	EXPECT(!put(0) && violations() == before + 1, "put: %lu", violations() - before);
 }
 
-/* As of any driver with many pins whose file is closed last: other processes pin meanwhile, and have theirs revoked. */
-CASE(a_put_may_follow_the_end_of_the_process_after_many)
+/* A driver puts late, while pins of other processes are made and revoked. */
+CASE(late_put_after_exit_is_found)
 {
 	uint64_t before = violations();
 	int status, i, bad = 0;
@@ -159,7 +159,7 @@ CASE(a_put_may_follow_the_end_of_the_process_after_many)
 		bad += get(1, VA, PAGE) || emu_revoke(fd, VA);
 	EXPECT(!bad && callbacks(1) == 1, "%d failed", bad);
 	EXPECT(!put(0) && violations() == before, "put: %lu", violations() - before);
-	EXPECT(emu_free(fd, VA) == 0 && nothing_pinned(), "left");
+	EXPECT(emu_free(fd, VA) == 0 && nothing_pinned(), "pins are left");
 }
 
 static double now(void)
@@ -176,7 +176,7 @@ static void *free_first_block(void *arg)
 	return (void *)(intptr_t)emu_free(fd, VA);
 }
 
-CASE(a_put_waits_for_another_pins_callback)
+CASE(put_waits_for_another_callback)
 {
 	pthread_t thread;
 	void *result;
@@ -194,12 +194,12 @@ CASE(a_put_waits_for_another_pins_callback)
 	pthread_join(thread, &result);
 	EXPECT(emu_delay_callback(fd, 0) == 0, "delay");
 	EXPECT(!result && callbacks(0) == 1 && callbacks(1) == 1, "%u %u", callbacks(0), callbacks(1));
-	EXPECT(emu_free(fd, VA + BLOCK) == 0 && nothing_pinned(), "left");
+	EXPECT(emu_free(fd, VA + BLOCK) == 0 && nothing_pinned(), "pins are left");
 }
 
 static atomic_bool stop;
 
-/* Counts what must not be: a get that succeeds has exactly one callback, whoever calls it. */
+/* Returns the number of errors: each successful get must have exactly one callback. */
 static void *pin_for_ever(void *arg)
 {
 	unsigned int slot = (uintptr_t)arg;
@@ -221,7 +221,7 @@ static void *pin_for_ever(void *arg)
 	return (void *)bad;
 }
 
-CASE(free_against_get_and_put)
+CASE(free_races_with_get_and_put)
 {
 	uint64_t puts = counts().counts.out_put_calls;
 	pthread_t threads[3];
@@ -241,9 +241,9 @@ CASE(free_against_get_and_put)
 		sum += (long)bad;
 	}
 	EXPECT(rounds == 200, "stopped at %d", rounds);
-	EXPECT(!sum, "%ld calls went otherwise than allowed", sum);
+	EXPECT(!sum, "%ld calls failed otherwise than allowed", sum);
 	EXPECT(counts().counts.out_put_calls > puts + 100, "hardly any pins");
-	EXPECT(nothing_pinned() && vram_free() == 64 * MIB, "left");
+	EXPECT(nothing_pinned() && vram_free() == 64 * MIB, "pins or memory are left");
 }
 
 /* ---- modules ------------------------------------------------------------------------ */
@@ -264,7 +264,7 @@ static int users_of(const char *module)
 	return n;
 }
 
-CASE(a_pin_holds_the_module)
+CASE(pin_keeps_the_module)
 {
 	int before;
 
@@ -279,8 +279,8 @@ CASE(a_pin_holds_the_module)
 	free_both();
 }
 
-/* They WARN, as on the real driver: whoever names them expects a splat. */
-CASE_BY_NAME(calls_that_would_deadlock_in_a_callback)
+/* The calls WARN, as NVIDIA's driver does: the suite line must expect a splat. */
+CASE_BY_NAME(deadlocking_calls_in_callback_are_EIO)
 {
 	int64_t before = breaches(EMUGPU_RULE_CALL_IN_CALLBACK);
 
@@ -289,7 +289,7 @@ CASE_BY_NAME(calls_that_would_deadlock_in_a_callback)
 	EXPECT(get_flags(0, VA, PAGE, TEGRA_CHECK_CALL_OTHERS) == 0 && put(0) == 0, "get, put");
 	EXPECT(seen(0).seen.out_get == -EIO && seen(0).seen.out_dma_map == -EIO && seen(0).seen.out_put == -EIO,
 	       "%d %d %d", seen(0).seen.out_get, seen(0).seen.out_dma_map, seen(0).seen.out_put);
-	EXPECT(breaches(EMUGPU_RULE_CALL_IN_CALLBACK) == before + 3, "not noticed");
+	EXPECT(breaches(EMUGPU_RULE_CALL_IN_CALLBACK) == before + 3, "no violation reported");
 	free_both();
 }
 
@@ -302,8 +302,8 @@ CASE_BY_NAME(free_of_a_mapped_table)
 	free_both();
 }
 
-/* Takes tegra_check away: nothing can follow in this machine. */
-CASE_BY_NAME(a_module_that_goes_leaves_its_pins)
+/* Removes tegra_check, so no case can follow in this VM. */
+CASE_BY_NAME(removal_reports_leaked_pins)
 {
 	int64_t before = breaches(EMUGPU_RULE_PIN_LEAKED);
 
@@ -312,7 +312,7 @@ CASE_BY_NAME(a_module_that_goes_leaves_its_pins)
 	EXPECT(get(0, VA, PAGE) == 0 && dma_map(0, 0) == 0, "get, map");
 	close(check);
 	EXPECT(!syscall(SYS_delete_module, "tegra_check", O_NONBLOCK), "%s", strerror(errno));
-	EXPECT(breaches(EMUGPU_RULE_PIN_LEAKED) == before + 1, "not noticed");
+	EXPECT(breaches(EMUGPU_RULE_PIN_LEAKED) == before + 1, "no violation reported");
 	free_both();
 }
 

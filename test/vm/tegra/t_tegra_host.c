@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Host memory of an integrated GPU in its process: mmap() of blocks, and cudaHostAlloc() that uses it. */
+/* Host memory of an integrated GPU in its process: mmap() of blocks, and cudaHostAlloc(). */
 #include <signal.h>
 #include <sys/uio.h>
 
@@ -12,14 +12,14 @@ SETUP(nodes_are_there)
 	EXPECT(check >= 0, "no /dev/tegra_check; type: emu/vm/run --tegra --insmod build/KERNEL/test/tegra_check.ko ...");
 }
 
-CASE(the_cpu_and_the_gpu_see_the_same_bytes)
+CASE(cpu_and_gpu_share_the_memory)
 {
 	char *p, text[] = "by the GPU", buf[16] = "";
 
 	two_blocks();
 	CHECK_CASE();
 	p = map_at(VA, 2 * BLOCK);
-	EXPECT(p == MAP_FAILED && errno == EINVAL, "mapped two blocks at once");
+	EXPECT(p == MAP_FAILED && errno == EINVAL, "one mmap of two blocks succeeded");
 	p = map_at(VA + CHUNK, CHUNK);
 	EXPECT(p != MAP_FAILED, "mmap: %s", strerror(errno));
 	strcpy(p + PAGE, "by the CPU");
@@ -29,11 +29,11 @@ CASE(the_cpu_and_the_gpu_see_the_same_bytes)
 	free_both();
 }
 
-CASE(what_cannot_be_mapped)
+CASE(bad_mmaps_are_refused)
 {
 	void *p;
 
-	EXPECT(map_at(VA, BLOCK) == MAP_FAILED && errno == ENOENT, "nothing there: %s", strerror(errno));
+	EXPECT(map_at(VA, BLOCK) == MAP_FAILED && errno == ENOENT, "no block: %s", strerror(errno));
 	two_blocks();
 	CHECK_CASE();
 	EXPECT(emu_alloc(fd, VA + 2 * BLOCK, BLOCK) == 0, "alloc");
@@ -45,7 +45,7 @@ CASE(what_cannot_be_mapped)
 	free_both();
 }
 
-CASE(write_combined_memory_is_mapped_so)
+CASE(write_combined_memory_is_mapped_wc)
 {
 	char *plain, *combined;
 
@@ -61,8 +61,8 @@ CASE(write_combined_memory_is_mapped_so)
 	free_both();
 }
 
-/* As seed 13.4.3 has it: who shows pages to a process maps them as they were allocated. */
-CASE(a_driver_maps_them_as_they_were_allocated)
+/* Guide 13.4.3: a driver maps pages to a process with the cache type of their allocation. */
+CASE(driver_mapping_keeps_cache_type)
 {
 	char *own, *by_driver;
 
@@ -74,13 +74,13 @@ CASE(a_driver_maps_them_as_they_were_allocated)
 	EXPECT(by_driver != MAP_FAILED, "mmap: %s", strerror(errno));
 	EXPECT(caching(by_driver) == caching(own), "%d, the process's %d", caching(by_driver), caching(own));
 	strcpy(by_driver + PAGE, "here");
-	EXPECT(!strcmp(own + 2 * PAGE, "here"), "other memory");
+	EXPECT(!strcmp(own + 2 * PAGE, "here"), "the driver's mapping shows other memory");
 	munmap(by_driver, 2 * PAGE);
 	munmap(own, BLOCK);
-	EXPECT(put(1) == 0 && emu_free(fd, VA) == 0 && nothing_pinned(), "left");
+	EXPECT(put(1) == 0 && emu_free(fd, VA) == 0 && nothing_pinned(), "pins are left");
 }
 
-CASE(a_mapping_outlives_its_block)
+CASE(mapping_outlives_its_block)
 {
 	uint64_t before = vram_free();
 	char *p;
@@ -90,14 +90,14 @@ CASE(a_mapping_outlives_its_block)
 	EXPECT(p != MAP_FAILED, "mmap: %s", strerror(errno));
 	p[0] = 'x';
 	EXPECT(get(0, VA, PAGE) == 0 && emu_free(fd, VA) == 0 && callbacks(0) == 1, "free");
-	EXPECT(vram_free() == before - BLOCK, "its memory went to others");
+	EXPECT(vram_free() == before - BLOCK, "the mapped memory was freed");
 	EXPECT(p[0] == 'x', "%#x", p[0]);
 	p[BLOCK - 1] = 'y';
-	EXPECT(!munmap(p, PAGE) && vram_free() == before - BLOCK, "a part is left");
+	EXPECT(!munmap(p, PAGE) && vram_free() == before - BLOCK, "munmap of a part freed the memory");
 	EXPECT(!munmap(p + PAGE, BLOCK - PAGE) && vram_free() == before, "%lu", before - vram_free());
 }
 
-CASE(split_and_moved_mappings)
+CASE(mappings_can_be_split_and_moved)
 {
 	uint64_t before = vram_free();
 	char *room = mmap(NULL, 2 * BLOCK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -114,9 +114,9 @@ CASE(split_and_moved_mappings)
 	EXPECT(moved[2 * CHUNK] == 'x', "%#x", moved[2 * CHUNK]);
 	moved[3 * CHUNK + 5] = 'y';
 	EXPECT(emu_read(fd, &c, VA + 9 * CHUNK + 5, 1) == 0 && c == 'y', "%#x", c);
-	EXPECT(mremap(moved, 8 * CHUNK, 9 * CHUNK, MREMAP_MAYMOVE) == MAP_FAILED, "it grew");
+	EXPECT(mremap(moved, 8 * CHUNK, 9 * CHUNK, MREMAP_MAYMOVE) == MAP_FAILED, "mremap enlarged the mapping");
 	EXPECT(!munmap(p, 2 * BLOCK), "%s", strerror(errno));
-	EXPECT(emu_free(fd, VA) == 0 && vram_free() == before, "%lu left", before - vram_free());
+	EXPECT(emu_free(fd, VA) == 0 && vram_free() == before, "%lu bytes lost", before - vram_free());
 }
 
 static char *shared;
@@ -131,7 +131,7 @@ static int map_as_child(void)
 	return map_at(VA, BLOCK) == MAP_FAILED && errno == EACCES ? 0 : 1;
 }
 
-CASE(a_child_has_neither_the_mapping_nor_the_memory)
+CASE(child_of_fork_has_no_access)
 {
 	int status;
 	pid_t pid;
@@ -144,13 +144,13 @@ CASE(a_child_has_neither_the_mapping_nor_the_memory)
 	if (!pid)
 		_exit(touch());
 	EXPECT(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV, "%#x", status);
-	EXPECT(emu_in_child(map_as_child) == 0, "mapped memory of its parent");
+	EXPECT(emu_in_child(map_as_child) == 0, "the child mapped memory of its parent");
 	munmap(shared, BLOCK);
 	EXPECT(emu_free(fd, VA) == 0, "free");
 }
 
-/* The kernel reads from it as from any memory, and a copy may have it at both ends. */
-CASE(system_calls_take_it)
+/* System calls accept the mapping as a buffer; a GPU copy may use it as source and destination. */
+CASE(system_calls_accept_the_mapping)
 {
 	char *p, c = 0;
 	int ends[2];
@@ -158,7 +158,7 @@ CASE(system_calls_take_it)
 	EXPECT(alloc_host(VA, BLOCK) == 0, "alloc");
 	p = map_at(VA, BLOCK);
 	EXPECT(p != MAP_FAILED && !pipe(ends), "mmap: %s", strerror(errno));
-	EXPECT(emu_write(fd, VA + CHUNK, p, CHUNK) == 0, "copy from itself, not touched before");
+	EXPECT(emu_write(fd, VA + CHUNK, p, CHUNK) == 0, "copy from the untouched mapping");
 	p[CHUNK] = 'z';
 	EXPECT(write(ends[1], p + CHUNK, 1) == 1 && read(ends[0], &c, 1) == 1 && c == 'z', "%#x", c);
 	close(ends[0]);
@@ -167,8 +167,8 @@ CASE(system_calls_take_it)
 	EXPECT(emu_free(fd, VA) == 0, "free");
 }
 
-/* A page in a pipe is one that direct I/O reads from: the next owner of the memory must not change it. */
-CASE(memory_that_the_kernel_still_uses_has_no_next_owner)
+/* A pipe holds a reference to the page, as direct I/O does: no new owner may get the page. */
+CASE(referenced_pages_are_not_reused)
 {
 	struct iovec iov = { .iov_len = PAGE };
 	char buf[16] = "";
@@ -190,7 +190,7 @@ CASE(memory_that_the_kernel_still_uses_has_no_next_owner)
 	close(ends[1]);
 }
 
-CASE(there_is_no_dma_buf)
+CASE(export_as_dmabuf_is_refused)
 {
 	struct emugpu_export export = { .va = VA, .size = PAGE };
 
@@ -201,7 +201,7 @@ CASE(there_is_no_dma_buf)
 
 /* ---- by the CUDA driver API ------------------------------------------------------ */
 
-/* The program forgets to free, and its pins end with it. */
+/* The program does not free; its exit must end the pins. */
 static int exit_with_pins(void *arg)
 {
 	void *p;
@@ -212,14 +212,14 @@ static int exit_with_pins(void *arg)
 	return get(2, (uintptr_t)p, MIB) || dma_map(2, 0);
 }
 
-/* Before cuInit() in this process, after which a child has no CUDA */
+/* Runs before cuInit() in this process, because afterwards a forked child has no CUDA. */
 CASE(exit_calls_the_callback)
 {
 	uint64_t before = violations();
 
 	EXPECT(cu_in_child(exit_with_pins, NULL) == 0, "child");
 	EXPECT(callbacks(2) == 1, "%u", callbacks(2));
-	EXPECT(nothing_pinned() && vram_free() == 64 * MIB, "left");
+	EXPECT(nothing_pinned() && vram_free() == 64 * MIB, "pins or memory are left");
 	EXPECT(violations() == before, "%lu", violations() - before);
 }
 
@@ -238,11 +238,11 @@ static void host_alloc(unsigned int flags, int want_caching)
 	EXPECT(get(0, va + PAGE, PAGE) == 0 && get(1, va, 3 * MIB) == 0 && dma_map(1, 0) == 0, "get");
 	OK(cuMemFreeHost(p));
 	EXPECT(callbacks(0) == 1 && callbacks(1) == 1, "%u %u", callbacks(0), callbacks(1));
-	EXPECT(nothing_pinned(), "left");
+	EXPECT(nothing_pinned(), "pins are left");
 	EXPECT(get(0, va, PAGE) == -EINVAL, "freed");
 }
 
-CASE(cumemhostalloc_is_pinned_and_cumemfreehost_calls_the_callback)
+CASE(cumemfreehost_calls_the_callback)
 {
 	uint64_t before = violations();
 	int integrated = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The library on an integrated GPU: each call on memory of cuMemHostAlloc(), of both kinds that there are. */
+/* The library on an integrated GPU: each call on memory of cuMemHostAlloc(), cached and write-combined. */
 #include <libpeerpin.h>
 #include <pthread.h>
 #include <signal.h>
@@ -58,7 +58,7 @@ static int copy_for_ever(void *ready)
 	return 1;
 }
 
-CASE(a_process_killed_in_its_copies_leaves_nothing)
+CASE(kill_during_copies_leaves_nothing)
 {
 	atomic_int *copies = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t pid = fork();
@@ -68,19 +68,19 @@ CASE(a_process_killed_in_its_copies_leaves_nothing)
 		_exit(copy_for_ever(copies));
 	while (atomic_load(copies) < 3 && !waitpid(pid, NULL, WNOHANG))
 		usleep(1000);
-	EXPECT(!kill(pid, SIGKILL) && waitpid(pid, NULL, 0) == pid, "the child ended by itself");
-	EXPECT(nothing_pinned() && vram_free() == 64 * MIB, "left");
+	EXPECT(!kill(pid, SIGKILL) && waitpid(pid, NULL, 0) == pid, "the child exited by itself");
+	EXPECT(nothing_pinned() && vram_free() == 64 * MIB, "pins or memory are left");
 	munmap(copies, PAGE);
 }
 
-/* ---- one call after the other ------------------------------------------------------ */
+/* ---- single calls ------------------------------------------------------ */
 
 SETUP(everything_is_there)
 {
 	EXPECT(!start(), "no GPU, /dev/peerpin or /dev/lsi0");
 }
 
-CASE(query_says_that_the_cpu_has_it)
+CASE(query_reports_host_memory)
 {
 	unsigned char *p = surface(0);
 	struct pp_mem mem;
@@ -90,7 +90,7 @@ CASE(query_says_that_the_cpu_has_it)
 	OK(cuMemFreeHost(p));
 }
 
-CASE(there_is_no_bar1)
+CASE(bar1_query_is_EOPNOTSUPP)
 {
 	struct pp_bar1 bar1;
 
@@ -98,7 +98,7 @@ CASE(there_is_no_bar1)
 	EXPECT(pp_bar1(1, &bar1) == -ENODEV, "a second GPU");
 }
 
-CASE(what_cannot_be_had_says_why)
+CASE(persistent_pin_is_EOPNOTSUPP)
 {
 	unsigned char *p = surface(0);
 	struct pp_region region;
@@ -122,22 +122,22 @@ static void views_are_alike(unsigned int flags, int combined)
 	EXPECT(!pp_region_map(ctx, &region, PAGE, PAGE, PROT_READ | PROT_WRITE, &view), "map");
 	EXPECT(caching(p) == combined && caching(view) == combined, "%d, the view's %d", caching(p), caching(view));
 	strcpy(view, "by the view");
-	EXPECT(!strcmp((char *)p + 2 * PAGE, "by the view"), "other memory");
+	EXPECT(!strcmp((char *)p + 2 * PAGE, "by the view"), "the view shows other memory");
 	EXPECT(!pp_region_unmap(ctx, view, PAGE) && !pp_unpin(ctx, &region), "unmap, unpin");
 	OK(cuMemFreeHost(p));
 }
 
-CASE(views_are_cached_or_combined_as_the_memory_is)
+CASE(views_have_the_memorys_cache_type)
 {
 	views_are_alike(kinds[0], 0);
 	CHECK_CASE();
 	views_are_alike(kinds[1], 1);
 	CHECK_CASE();
-	views_are_alike(kinds[0], 0);	/* in pages that were combined before */
+	views_are_alike(kinds[0], 0);	/* in pages that were write-combined before */
 }
 
-/* What registers memory by its address, as ibv_reg_mr() does, pins it for as long as it likes. */
-CASE(it_can_be_pinned_as_any_memory_of_the_process)
+/* A pin by address through the host provider, as ibv_reg_mr() makes, works too. */
+CASE(host_provider_pins_it_too)
 {
 	struct peerpin_pin pin, to;
 	unsigned char *p, *q;
@@ -152,7 +152,7 @@ CASE(it_can_be_pinned_as_any_memory_of_the_process)
 		IS(pin_by(pp_fd(ctx), (uintptr_t)q, SURFACE, PEERPIN_PROVIDER_TEGRA, &to), 0);
 		IS(lsi_copy(lsi, (struct end){ pp_fd(ctx), to.out_region, 0 },
 			    (struct end){ pp_fd(ctx), pin.out_region, 0 }, SURFACE), 0);
-		EXPECT(!memcmp(p, q, SURFACE), "other bytes");
+		EXPECT(!memcmp(p, q, SURFACE), "wrong bytes");
 		OK(cuMemFreeHost(p));
 		OK(cuMemFreeHost(q));
 		EXPECT(!unpin(pp_fd(ctx), pin.out_region) && !unpin(pp_fd(ctx), to.out_region), "unpin");
@@ -160,7 +160,7 @@ CASE(it_can_be_pinned_as_any_memory_of_the_process)
 	close(lsi);
 }
 
-CASE(a_region_is_exported_and_imported)
+CASE(region_can_be_exported_and_imported)
 {
 	struct pp_region region, imported;
 	unsigned char *p = surface(0);
@@ -194,10 +194,10 @@ static void copy_part(unsigned char *to, const unsigned char *from, uint64_t at,
 	memset(to, 0xee, SURFACE);
 	IS(pp_peer_copy(peer, to + at, from + at / 2, n, &result), 0);
 	EXPECT(result.bytes == n && holds(to + at, n, at / 2, n), "%lu bytes to %lu", n, at);
-	EXPECT(to[at - 1] == 0xee && to[at + n] == 0xee, "bytes beside them");
+	EXPECT(to[at - 1] == 0xee && to[at + n] == 0xee, "bytes outside the range were written");
 }
 
-CASE(surface_to_surface_whatever_their_kinds)
+CASE(copies_between_all_kinds_work)
 {
 	static const uint64_t sizes[] = { 1, 4095, 4097, 65536, 1000003, SURFACE - 8200 };
 
@@ -214,7 +214,7 @@ CASE(surface_to_surface_whatever_their_kinds)
 	}
 }
 
-CASE(the_gpu_sees_what_a_device_wrote)
+CASE(gpu_sees_the_devices_writes)
 {
 	unsigned char *from = surface(kinds[1]), *to = surface(kinds[0]), *read = malloc(SURFACE);
 	struct pp_copy_result result;
@@ -236,7 +236,7 @@ CASE(the_gpu_sees_what_a_device_wrote)
 	OK(cuMemFreeHost(to));
 }
 
-CASE(freed_memory_is_refused_and_what_comes_after_it_is_not_mistaken)
+CASE(reused_address_is_pinned_anew)
 {
 	unsigned char *from = surface(0), *to = surface(0), *again;
 	struct pp_copy_result result;
@@ -245,7 +245,7 @@ CASE(freed_memory_is_refused_and_what_comes_after_it_is_not_mistaken)
 	OK(cuMemFreeHost(to));
 	IS(pp_peer_copy(peer, to, from, SURFACE, &result), -ESTALE);
 	again = surface(kinds[1]);
-	EXPECT(again == to, "at %p, not again at %p", again, to);
+	EXPECT(again == to, "memory at %p, not at %p again", again, to);
 	pattern_fill(from, 7, SURFACE);
 	IS(pp_peer_copy(peer, again, from, SURFACE, &result), 0);
 	EXPECT(result.pins == 1 && holds(again, 7, 0, SURFACE), "%u pins", result.pins);
@@ -253,7 +253,7 @@ CASE(freed_memory_is_refused_and_what_comes_after_it_is_not_mistaken)
 	OK(cuMemFreeHost(from));
 }
 
-/* ---- against each other -------------------------------------------------------------- */
+/* ---- races -------------------------------------------------------------- */
 
 static unsigned char *shared_from, *shared_to;
 static _Atomic(int) copied, refused, wrong;
@@ -280,7 +280,7 @@ static void *copy_again_and_again(void *unused)
 	return NULL;
 }
 
-/* Where all is slow, none fits between two frees. */
+/* On a slow VM no copy fits between two frees, so wait for a copy. */
 static void let_one_be_copied(void)
 {
 	int before = copied;
@@ -289,7 +289,7 @@ static void let_one_be_copied(void)
 		usleep(2000);
 }
 
-CASE(memory_goes_and_comes_while_a_thread_copies)
+CASE(free_and_alloc_race_with_copies)
 {
 	pthread_t thread;
 
@@ -299,7 +299,7 @@ CASE(memory_goes_and_comes_while_a_thread_copies)
 	EXPECT(!pthread_create(&thread, NULL, copy_again_and_again, NULL), "thread");
 	for (int i = 0; i < ROUNDS || (i < 100 * ROUNDS && (copied < ROUNDS || !refused)); i++) {
 		OK(cuMemFreeHost(shared_to));
-		EXPECT(surface(kinds[i & 1]) == shared_to, "elsewhere");
+		EXPECT(surface(kinds[i & 1]) == shared_to, "memory at another address");
 		if (i % 2)
 			let_one_be_copied();
 		else
@@ -307,7 +307,7 @@ CASE(memory_goes_and_comes_while_a_thread_copies)
 	}
 	over = true;
 	pthread_join(thread, NULL);
-	EXPECT(!wrong && copied >= ROUNDS && refused, "%d copied, %d refused, %d else", copied, refused, wrong);
+	EXPECT(!wrong && copied >= ROUNDS && refused, "%d copied, %d refused, %d other errors", copied, refused, wrong);
 	copy_part(shared_to, shared_from, PAGE, SURFACE - 2 * PAGE);
 	OK(cuMemFreeHost(shared_from));
 	OK(cuMemFreeHost(shared_to));
@@ -322,7 +322,7 @@ static int use_the_parents(void *p)
 	       pp_peer_copy(peer, p, p, PAGE, &result) == -EACCES ? 0 : 1;
 }
 
-CASE(a_child_is_refused)
+CASE(child_of_fork_is_refused)
 {
 	unsigned char *p = surface(0);
 

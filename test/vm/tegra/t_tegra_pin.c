@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Memory of an integrated GPU by /dev/peerpin: what is pinned, refused, copied and mapped, and by the library. */
+/* Memory of an integrated GPU by /dev/peerpin: pins, refused pins, copies, CPU mappings, and the library. */
 #include <libpeerpin.h>
 
 #include "test/vm/cuda/cu.h"
@@ -25,7 +25,7 @@ static uint64_t put_calls(void)
 	return counts().counts.out_put_calls;
 }
 
-CASE(auto_pins_it_by_4_KiB)
+CASE(auto_pin_rounds_to_4_KiB)
 {
 	uint64_t puts = put_calls();
 	struct peerpin_pin p;
@@ -48,7 +48,7 @@ static uint64_t get_calls(void)
 	return counts().counts.out_get_calls;
 }
 
-/* The vendor would pin it, too, and nobody would count it. */
+/* The Tegra driver would pin host memory too, but without counting it. */
 static void expect_host(void *at, uint64_t length)
 {
 	uint64_t gets = get_calls();
@@ -57,7 +57,7 @@ static void expect_host(void *at, uint64_t length)
 	EXPECT(at != MAP_FAILED && !pin_at(file, (uintptr_t)at, length, &p), "errno %d reason %u", errno, p.out_reason);
 	EXPECT(p.out_provider == PEERPIN_PROVIDER_HOST && !unpin(file, p.out_region), "provider %u", p.out_provider);
 	EXPECT(pin_by(file, (uintptr_t)at, length, PEERPIN_PROVIDER_TEGRA, &p) == -EINVAL, "pinned");
-	EXPECT(get_calls() == gets, "the vendor was asked");
+	EXPECT(get_calls() == gets, "the Tegra driver was called");
 }
 
 static void *map_file(int memory, uint64_t length)
@@ -66,7 +66,7 @@ static void *map_file(int memory, uint64_t length)
 	       mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
 }
 
-CASE(ordinary_memory_is_the_hosts)
+CASE(ordinary_memory_goes_to_host_provider)
 {
 	int memfd = memfd_create("ordinary", MFD_CLOEXEC);
 	void *plain = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -81,8 +81,8 @@ CASE(ordinary_memory_is_the_hosts)
 	close(memfd);
 }
 
-/* From its first page on it looks like CUDA's. */
-CASE(cuda_memory_with_ordinary_memory_behind_it_is_refused)
+/* The first pages of the range are CUDA's, the last one is not. */
+CASE(range_past_cuda_memory_is_refused)
 {
 	uint64_t gets = get_calls();
 	struct peerpin_pin p;
@@ -117,7 +117,7 @@ static int pin_flags(struct peerpin_pin *p)
 	return ioctl(file, PEERPIN_IOC_PIN, p) ? -errno : 0;
 }
 
-CASE(what_is_refused)
+CASE(bad_pins_are_refused)
 {
 	struct peerpin_pin tokens = { .p2p_token = 1 }, space = { .va_space_token = 1 };
 	struct peerpin_pin lasting = { .flags = PEERPIN_PIN_PERSISTENT };
@@ -149,17 +149,17 @@ static void vendor_fails(int error, int want, unsigned int reason)
 	EXPECT(p.out_reason == reason, "%d gives reason %u", error, p.out_reason);
 }
 
-CASE(what_the_vendor_says)
+CASE(gpu_driver_errors_are_passed_on)
 {
 	EXPECT(alloc_host(VA, BLOCK) == 0, "alloc");
 	vendor_fails(-ENOMEM, -ENOMEM, PEERPIN_REASON_NO_MEMORY);
 	CHECK_CASE();
 	vendor_fails(-EIO, -EIO, PEERPIN_REASON_VENDOR_ERROR);
 	CHECK_CASE();
-	EXPECT(nothing_pinned() && emu_free(fd, VA) == 0, "left");
+	EXPECT(nothing_pinned() && emu_free(fd, VA) == 0, "pins are left");
 }
 
-/* ---- the device reaches it ------------------------------------------------------- */
+/* ---- DMA ------------------------------------------------------- */
 
 static unsigned char buffer[BLOCK];
 
@@ -173,7 +173,7 @@ static int holds(uint64_t va, uint64_t seed, uint64_t from, uint64_t n)
 	return 1;
 }
 
-CASE(the_device_copies_from_and_to_it)
+CASE(device_copies_from_and_to_it)
 {
 	uint64_t n = BLOCK - 3 * PAGE - 5;
 	struct peerpin_pin from, to, host;
@@ -188,10 +188,10 @@ CASE(the_device_copies_from_and_to_it)
 	EXPECT(host.out_provider == PEERPIN_PROVIDER_HOST, "provider %u", host.out_provider);
 	EXPECT(!lsi_copy(lsi, (struct end){ file, to.out_region, 3 }, (struct end){ file, from.out_region, 77 }, n),
 	       "copy: %d", errno);
-	EXPECT(holds(VA + BLOCK + PAGE + 3, 1, 77, n), "other bytes");
+	EXPECT(holds(VA + BLOCK + PAGE + 3, 1, 77, n), "wrong bytes");
 	EXPECT(!lsi_copy(lsi, (struct end){ file, host.out_region, memory - (unsigned char *)host.out_addr },
 			 (struct end){ file, from.out_region, 0 }, BLOCK), "to the host: %d", errno);
-	EXPECT(!memcmp(memory, source, BLOCK), "other bytes");
+	EXPECT(!memcmp(memory, source, BLOCK), "wrong bytes");
 	EXPECT(!unpin(file, from.out_region) && !unpin(file, to.out_region) && !unpin(file, host.out_region), "unpin");
 	free_both();
 }
@@ -207,12 +207,12 @@ CASE(neighbouring_pages_are_one_extent)
 	       "copy: %d", errno);
 	EXPECT(!query(file, p.out_region, &q) && q.out_extents == 1 && q.out_attached == 1, "%u extents, %u devices",
 	       q.out_extents, q.out_attached);
-	EXPECT(!unpin(file, p.out_region) && emu_free(fd, VA) == 0 && nothing_pinned(), "left");
+	EXPECT(!unpin(file, p.out_region) && emu_free(fd, VA) == 0 && nothing_pinned(), "pins are left");
 }
 
-/* ---- how the CPU may map it ------------------------------------------------------ */
+/* ---- CPU mappings ------------------------------------------------------ */
 
-/* The process's mapping of @va; with unified addresses it is at @va. */
+/* Map @va into the process at the same address, as with unified addressing. */
 static char *map_unified(uint64_t va, uint64_t size)
 {
 	return mmap((void *)(uintptr_t)va, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, va);
@@ -238,19 +238,19 @@ static void mapped_alike(unsigned int flags, unsigned int want, int combined)
 	EXPECT(caching(view) == combined && caching(own) == combined, "%d, the process's %d", caching(view),
 	       caching(own));
 	strcpy(view + PAGE, "by the view");
-	EXPECT(!strcmp(own + 2 * PAGE, "by the view"), "other memory");
+	EXPECT(!strcmp(own + 2 * PAGE, "by the view"), "the view shows other memory");
 	EXPECT(!munmap(view, p.out_length) && !munmap(own, BLOCK), "munmap");
 	EXPECT(!unpin(file, p.out_region) && emu_free(fd, VA) == 0, "unpin, free");
 }
 
-CASE(the_cpu_maps_it_as_it_was_allocated)
+CASE(view_has_the_memorys_cache_type)
 {
 	mapped_alike(0, PEERPIN_CACHING_CACHED, 0);
 	CHECK_CASE();
 	mapped_alike(EMUGPU_ALLOC_WRITE_COMBINED, PEERPIN_CACHING_COMBINED, 1);
 }
 
-CASE(what_the_process_has_not_mapped_nobody_maps)
+CASE(unmapped_memory_has_no_view)
 {
 	struct peerpin_pin none, half;
 	char *own;
@@ -270,7 +270,7 @@ CASE(what_the_process_has_not_mapped_nobody_maps)
 
 /* ---- modules --------------------------------------------------------------------- */
 
-CASE(a_region_holds_the_provider)
+CASE(region_keeps_the_provider)
 {
 	struct peerpin_pin p;
 
@@ -301,11 +301,11 @@ static void library_pins(unsigned int flags)
 	EXPECT(region.provider == PEERPIN_PROVIDER_TEGRA && region.page_size == PAGE, "provider %u", region.provider);
 	EXPECT(pp_region_valid(ctx, &region), "not valid");
 	OK(cuMemFreeHost(p));
-	EXPECT(!pp_region_valid(ctx, &region), "still valid");
+	EXPECT(!pp_region_valid(ctx, &region), "the freed region is valid");
 	EXPECT(!pp_unpin(ctx, &region), "unpin");
 }
 
-CASE(the_library_pins_what_cudahostalloc_gave)
+CASE(library_pins_cudahostalloc_memory)
 {
 	EXPECT(cu_start(0), "no context");
 	EXPECT(!pp_open(&ctx), "open");
@@ -314,7 +314,7 @@ CASE(the_library_pins_what_cudahostalloc_gave)
 	library_pins(CU_MEMHOSTALLOC_WRITECOMBINED);
 }
 
-CASE(the_library_says_why_not_what_cumemalloc_gave)
+CASE(library_explains_refused_cumemalloc_memory)
 {
 	struct pp_region region;
 	struct pp_why why;
@@ -326,7 +326,7 @@ CASE(the_library_says_why_not_what_cumemalloc_gave)
 	OK(cuMemFree(p));
 }
 
-CASE(the_librarys_cache_notices_a_free)
+CASE(cache_notices_a_free)
 {
 	const struct pp_cache_entry *e, *again;
 	struct pp_cache_attr attr = { 0 };
@@ -351,7 +351,7 @@ CASE(nothing_is_left)
 	close(file);
 	close(lsi);
 	EXPECT(nothing_pinned() && vram_free() == 64 * MIB, "%u pins", counts().counts.out_pins);
-	/* the emulator looks into what a consumer has left when it goes */
+	/* the emulator checks for leftovers when a consumer module is removed */
 	EXPECT(!module_remove("peerpin_tegra"), "%s", strerror(errno));
 	EXPECT(violations() == broken, "%lu rules broken", violations() - broken);
 	EXPECT(!module_load("kmod/peerpin_tegra.ko", ""), "%s", strerror(errno));

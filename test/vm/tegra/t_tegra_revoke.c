@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Memory of an integrated GPU that goes while it is pinned. put_pages there
- * runs the callback, and must not come once the callback has: so these count
- * the calls, and expect no rule of the GPU driver's to be broken.
+ * Revocation of memory of an integrated GPU. There put_pages runs the callback, and must
+ * not be called after the callback has run: the cases count the calls, and expect no
+ * violation of the GPU driver's rules.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -50,9 +50,9 @@ static void block_pinned(struct peerpin_pin *p)
 	       p->out_reason);
 }
 
-/* ---- one after the other --------------------------------------------------------- */
+/* ---- sequential calls --------------------------------------------------------- */
 
-CASE(unpin_puts_and_is_called_back_once)
+CASE(unpin_puts_once)
 {
 	uint64_t puts = put_calls(), before = callbacks_run();
 	struct peerpin_pin p;
@@ -62,11 +62,11 @@ CASE(unpin_puts_and_is_called_back_once)
 	EXPECT(!unpin(file, p.out_region), "unpin");
 	EXPECT(put_calls() == puts + 1 && callbacks_run() == before + 1, "%lu puts, %lu callbacks",
 	       put_calls() - puts, callbacks_run() - before);
-	EXPECT(epochs[p.out_slot] != p.out_epoch, "still valid");
-	EXPECT(nothing_pinned() && emu_free(fd, VA) == 0, "left");
+	EXPECT(epochs[p.out_slot] != p.out_epoch, "the epoch did not change");
+	EXPECT(nothing_pinned() && emu_free(fd, VA) == 0, "pins are left");
 }
 
-CASE(what_free_revoked_is_not_put)
+CASE(revoked_pin_is_not_put)
 {
 	uint64_t puts = put_calls(), before = callbacks_run();
 	struct peerpin_query q;
@@ -85,7 +85,7 @@ CASE(what_free_revoked_is_not_put)
 	EXPECT(!unpin(file, p.out_region), "unpin");
 	EXPECT(put_calls() == puts && callbacks_run() == before + 1, "%lu puts, %lu callbacks", put_calls() - puts,
 	       callbacks_run() - before);
-	EXPECT(nothing_pinned(), "left");
+	EXPECT(nothing_pinned(), "pins are left");
 }
 
 /* ---- DMA in flight --------------------------------------------------------------- */
@@ -121,11 +121,11 @@ CASE(free_waits_for_dma_in_flight)
 	EXPECT(emu_free(fd, VA) == 0, "free");
 	EXPECT(now_ns() - start > 150000000, "returned early");
 	pthread_join(t, NULL);
-	EXPECT(!unpin(file, p.out_region) && nothing_pinned(), "left");
+	EXPECT(!unpin(file, p.out_region) && nothing_pinned(), "pins are left");
 }
 
-/* It is DMA-unmapped under a driver that overstays: the driver's own fault, and in the log. */
-CASE(free_overrules_a_driver_that_never_ends)
+/* After the drain timeout the core unmaps the DMA and logs the driver that did not end. */
+CASE(free_times_out_on_overdue_dma)
 {
 	struct peerpin_pin p;
 	uint64_t start;
@@ -137,8 +137,8 @@ CASE(free_overrules_a_driver_that_never_ends)
 	start = now_ns();
 	EXPECT(emu_free(fd, VA) == 0, "free");
 	EXPECT(now_ns() - start > 900000000 && now_ns() - start < 3000000000, "%lu ns", now_ns() - start);
-	EXPECT(nothing_pinned(), "left");
-	EXPECT(!check_call(peer, PEER_CHECK_END, &held), "a late end");
+	EXPECT(nothing_pinned(), "pins are left");
+	EXPECT(!check_call(peer, PEER_CHECK_END, &held), "end of overdue DMA");
 	EXPECT(!unpin(file, p.out_region), "unpin");
 }
 
@@ -151,19 +151,19 @@ static int gone_soon(void)
 	return nothing_pinned();
 }
 
-/* Nobody is left to put it but the work that the end of the DMA wakes. */
+/* Only the work queued by the end of the DMA can put the pages. */
 static void put_when_dma_ends(void)
 {
 	uint64_t puts = put_calls();
 
 	usleep(100000);
-	EXPECT(counts().counts.out_pins == 1 && put_calls() == puts, "given back under a device");
+	EXPECT(counts().counts.out_pins == 1 && put_calls() == puts, "pages put during DMA");
 	EXPECT(!check_call(peer, PEER_CHECK_END, &held), "end");
-	EXPECT(gone_soon(), "stays pinned");
+	EXPECT(gone_soon(), "the pages stay pinned");
 	EXPECT(put_calls() == puts + 1, "%lu puts", put_calls() - puts);
 }
 
-CASE(pages_stay_until_overdue_dma_ends_after_unpin)
+CASE(unpinned_pages_stay_for_overdue_dma)
 {
 	struct peerpin_pin p;
 
@@ -177,7 +177,7 @@ CASE(pages_stay_until_overdue_dma_ends_after_unpin)
 	EXPECT(emu_free(fd, VA) == 0, "free");
 }
 
-CASE(pages_stay_until_overdue_dma_ends_after_close)
+CASE(closed_pages_stay_for_overdue_dma)
 {
 	int kept = file;
 	struct peerpin_pin p;
@@ -194,7 +194,7 @@ CASE(pages_stay_until_overdue_dma_ends_after_close)
 	EXPECT(emu_free(fd, VA) == 0, "free");
 }
 
-CASE(free_takes_what_unpin_left)
+CASE(free_ends_a_late_unpin)
 {
 	uint64_t puts = put_calls(), before = callbacks_run();
 	struct peerpin_pin p;
@@ -205,7 +205,7 @@ CASE(free_takes_what_unpin_left)
 	CHECK_CASE();
 	EXPECT(!unpin(file, p.out_region), "unpin");
 	EXPECT(emu_free(fd, VA) == 0 && nothing_pinned(), "free");
-	EXPECT(!check_call(peer, PEER_CHECK_END, &held), "a late end");
+	EXPECT(!check_call(peer, PEER_CHECK_END, &held), "end of overdue DMA");
 	usleep(100000);
 	EXPECT(put_calls() == puts && callbacks_run() == before + 1, "%lu puts, %lu callbacks", put_calls() - puts,
 	       callbacks_run() - before);
@@ -213,8 +213,8 @@ CASE(free_takes_what_unpin_left)
 
 /* ---- other processes ------------------------------------------------------------- */
 
-/* A put by any process counts on this GPU. */
-CASE(the_last_close_by_a_child_puts)
+/* The Tegra driver accepts a put by any process. */
+CASE(last_close_by_child_puts)
 {
 	uint64_t puts = put_calls();
 	struct peerpin_pin p;
@@ -227,12 +227,12 @@ CASE(the_last_close_by_a_child_puts)
 	pid = fork();
 	if (!pid) {
 		usleep(200000);
-		_exit(0);	/* the last that has the file open */
+		_exit(0);	/* the last process with the file open */
 	}
 	close(file);
 	file = kept;
 	EXPECT(counts().counts.out_pins == 1 && put_calls() == puts, "put while the child has the file");
-	EXPECT(waitpid(pid, &status, 0) == pid && gone_soon(), "stays pinned");
+	EXPECT(waitpid(pid, &status, 0) == pid && gone_soon(), "the pages stay pinned");
 	EXPECT(put_calls() == puts + 1 && emu_free(fd, VA) == 0, "%lu puts", put_calls() - puts);
 }
 
@@ -252,7 +252,7 @@ static void victim(int ready)
 			_exit(2);
 }
 
-/* The vendor's MMU notifier keeps what is left of the process until it is put. */
+/* NVIDIA's MMU notifier keeps a reference to the dead process's mm until put_pages. */
 static void expect_puts(unsigned int expected, uint64_t puts, uint64_t before)
 {
 	int i;
@@ -292,7 +292,7 @@ static void expect_exit_puts(unsigned int expected, bool by_driver)
 	expect_puts(expected, puts, before);
 }
 
-/* A driver's region is there when the process is not, and its callback has run. */
+/* A driver's region outlives the process, after the callback has run. */
 CASE(exit_puts_once)
 {
 	expect_exit_puts(1, false);
@@ -300,8 +300,8 @@ CASE(exit_puts_once)
 	expect_exit_puts(1, true);
 }
 
-/* What the OOM reaper, or process_mrelease(), unmaps has been given back, though its process has ended. */
-CASE(nothing_is_put_when_memory_is_reaped_as_the_process_ends)
+/* Memory unmapped by the OOM reaper or process_mrelease() is already unpinned at the process's end. */
+CASE(reaped_memory_is_not_put)
 {
 	EXPECT(!module_set("emugpu_tegra/parameters/reap", "1"), "%s", strerror(errno));
 	expect_exit_puts(0, true);
@@ -327,19 +327,19 @@ static int kill_in_copy(unsigned int us)
 	return waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? 0 : -1;
 }
 
-CASE(killed_20_times_in_a_copy)
+CASE(kill_during_copy_leaves_nothing)
 {
 	uint64_t before = vram_free();
 	int i;
 
 	for (i = 0; i < 20; i++)
-		EXPECT(!kill_in_copy(i * 397 % 5000), "the victim ended by itself");
+		EXPECT(!kill_in_copy(i * 397 % 5000), "the victim exited by itself");
 	EXPECT(nothing_pinned() && vram_free() == before, "%u pins, %lu bytes", counts().counts.out_pins,
 	       before - vram_free());
 	EXPECT(violations() == broken, "%lu rules broken", violations() - broken);
 }
 
-/* ---- free against put and get ---------------------------------------------------- */
+/* ---- races of free with put and get ---------------------------------------------------- */
 
 static void *free_block(void *arg)
 {
@@ -348,10 +348,10 @@ static void *free_block(void *arg)
 }
 
 /*
- * The free sleeps with the GPU driver's lock held, before it calls back; the
- * put waits for that lock, and comes too late.
+ * The free sleeps before the callback, with the GPU driver's lock held; the put waits
+ * for the lock, and comes after the callback.
  */
-CASE(a_put_that_loses_against_free)
+CASE(put_after_freeing_callback_is_harmless)
 {
 	uint64_t puts = put_calls(), before = callbacks_run();
 	struct peerpin_pin p;
@@ -378,8 +378,8 @@ static void *unpin_it(void *arg)
 	return (void *)(intptr_t)unpin(file, p->out_region);
 }
 
-/* The put sleeps before it runs the callback; the free waits, and finds nothing pinned. */
-CASE(a_free_that_loses_against_put)
+/* The put sleeps before the callback; the free waits, and finds no pin. */
+CASE(free_after_put_is_harmless)
 {
 	uint64_t puts = put_calls(), before = callbacks_run();
 	struct peerpin_pin p;
@@ -400,9 +400,8 @@ CASE(a_free_that_loses_against_put)
 }
 
 /*
- * The free has called back and waits for DMA, as the unpin does. The vendor has
- * given its notifier back by then, so whichever is first when the DMA ends: the
- * unpin must not put.
+ * The callback of the free waits for DMA, and so does the unpin. NVIDIA's driver has put
+ * its notifier already, so the unpin must not put, in whichever order both continue.
  */
 static void unpin_beside_callback(void)
 {
@@ -424,7 +423,7 @@ static void unpin_beside_callback(void)
 	EXPECT(put_calls() == puts && nothing_pinned(), "%lu puts", put_calls() - puts);
 }
 
-CASE(nothing_is_put_once_a_callback_has_begun)
+CASE(no_put_after_the_callback_began)
 {
 	int i;
 
@@ -461,7 +460,7 @@ static void *pin_copy_unpin(void *arg)
 	return NULL;
 }
 
-CASE(free_against_pin_copy_and_unpin)
+CASE(free_races_with_pin_and_copy)
 {
 	int bad[3] = { 0 }, i, rounds;
 	pthread_t threads[3];
@@ -477,7 +476,7 @@ CASE(free_against_pin_copy_and_unpin)
 		pthread_join(threads[i], NULL);
 	EXPECT(!bad[0] && !bad[1] && !bad[2], "%d %d %d", bad[0], bad[1], bad[2]);
 	EXPECT(rounds == 400 && pinned > 100 && revoked > 10, "%d rounds, %d pins, %d revoked", rounds, pinned, revoked);
-	EXPECT(nothing_pinned() && vram_free() == 64 * MIB, "left");
+	EXPECT(nothing_pinned() && vram_free() == 64 * MIB, "pins or memory are left");
 	EXPECT(violations() == broken, "%lu rules broken", violations() - broken);
 }
 
@@ -490,7 +489,7 @@ CASE(nothing_is_left)
 	close(lsi);
 	close(peer);
 	EXPECT(nothing_pinned() && vram_free() == 64 * MIB, "%u pins", counts().counts.out_pins);
-	/* the emulator looks into what a consumer has left when it goes */
+	/* the emulator checks for leftovers when a consumer module is removed */
 	EXPECT(!module_remove("peerpin_tegra"), "%s", strerror(errno));
 	EXPECT(violations() == broken, "%lu rules broken", violations() - broken);
 	EXPECT(!module_load("kmod/peerpin_tegra.ko", ""), "%s", strerror(errno));

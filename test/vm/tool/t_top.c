@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* peerpin top without a terminal, and peerpin bar: what they know, for root and for others; and what that costs */
+/* peerpin top without a terminal, and peerpin bar: their values for root and other users, and their cost */
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -15,9 +15,9 @@ enum {
 	NOBODY = 65534,
 };
 
-/* ---- who is seen ---------------------------------------------------------------- */
+/* ---- processes to be shown ---------------------------------------------------------------- */
 
-/* One page, over and over */
+/* Pin and unpin a page repeatedly */
 static int pin_again_and_again(unsigned int unused)
 {
 	char *memory = host_memory(1);
@@ -30,7 +30,7 @@ static int pin_again_and_again(unsigned int unused)
 	return 1;
 }
 
-/* GPU memory that is freed while it is pinned */
+/* Pin GPU memory and free it while pinned, repeatedly */
 static int lose(unsigned int unused)
 {
 	int gpu = emu_open(), fd = pin_open();
@@ -43,7 +43,7 @@ static int lose(unsigned int unused)
 	return 1;
 }
 
-/* A cache that publishes, and hits */
+/* A cache with published counters and hits */
 static int hit(unsigned int unused)
 {
 	const struct pp_cache_attr attr = { 0 };
@@ -63,11 +63,11 @@ static int hit(unsigned int unused)
 	return 1;
 }
 
-/* ---- running it --------------------------------------------------------------- */
+/* ---- running peerpin --------------------------------------------------------------- */
 
 static char said[1 << 16];
 
-/* What it prints as one of @uid in place of @said; its wait status */
+/* Run peerpin as @uid, with its output in @said; returns the wait status */
 static int lines(uid_t uid, char **argv)
 {
 	int out[2], status = -1;
@@ -118,7 +118,7 @@ static double word(const char *name, int column)
 	return at && sscanf(at, "%lf", &value) == 1 ? value : -1;
 }
 
-/* The unit of PINNED is a word, too. */
+/* The unit of PINNED is a separate word. */
 enum word {
 	WORD_PINNED = 2, WORD_REGIONS = 4, WORD_PINS, WORD_REVOKED, WORD_HITS, WORD_MISSES,
 };
@@ -133,7 +133,7 @@ SETUP(everything_is_there)
 	EXPECT(start("gamma", pin_host, 1, false), "gamma");
 }
 
-CASE(no_terminal_gets_lines)
+CASE(without_terminal_top_prints_lines)
 {
 	char *argv[] = { peerpin, "top", "--interval", "0.3", "--count", "3", NULL };
 	const char *at = said;
@@ -145,11 +145,11 @@ CASE(no_terminal_gets_lines)
 		at++;
 	}
 	EXPECT(blocks == 3, "%d blocks", blocks);
-	EXPECT(!strchr(said, '\033'), "orders to a terminal");
+	EXPECT(!strchr(said, '\033'), "escape sequences in the output");
 	EXPECT(word("beta", WORD_REGIONS) == 20 && word("beta", WORD_PINNED) == 80, "%.400s", said);
 }
 
-CASE(rates)
+CASE(rates_of_pins_revocations_and_hits)
 {
 	EXPECT(start("pinner", pin_again_and_again, 0, true), "pinner");
 	EXPECT(start("loser", lose, 0, true), "loser");
@@ -164,7 +164,7 @@ CASE(rates)
 	EXPECT(word("hitter", WORD_PINS) == 0, "%.900s", said);
 }
 
-/* What a peer reads and what it writes: both are its traffic. */
+/* Reads and writes of a peer count as its traffic. */
 CASE(traffic_of_a_peer)
 {
 	char *argv[] = { peerpin, "copy", "--size", "64K", "--repeat", "1000000", NULL };
@@ -185,7 +185,7 @@ CASE(traffic_of_a_peer)
 	EXPECT(strtod(at + 14, NULL) > 0.1, "%.80s", at);
 }
 
-/* ---- for others than root ------------------------------------------------------ */
+/* ---- users other than root ------------------------------------------------------ */
 
 static int pin_as_nobody(unsigned int regions)
 {
@@ -197,7 +197,7 @@ static int pin_as_nobody(unsigned int regions)
 	return pin_host(regions);
 }
 
-CASE(others_see_their_own)
+CASE(users_see_their_own_processes)
 {
 	EXPECT(start("delta", pin_as_nobody, 5, false), "delta");
 	EXPECT(!once(NOBODY), "status");
@@ -208,10 +208,10 @@ CASE(others_see_their_own)
 	EXPECT(!strstr(said, "note:"), "%.400s", said);
 }
 
-/* ---- what drivers pin ------------------------------------------------------------ */
+/* ---- pins of drivers ------------------------------------------------------------ */
 
-/* "peerpin bar" sees it, with no id in any file. */
-CASE(bar_tells_what_a_driver_has_pinned)
+/* "peerpin bar" shows a driver's region, which has no id in any file. */
+CASE(bar_shows_pins_of_drivers)
 {
 	char *memory = host_memory(1), *argv[] = { peerpin, "bar", NULL };
 	struct peer_check c = { .offset = (uintptr_t)memory, .length = PAGE };
@@ -243,7 +243,7 @@ static void read_blocks(FILE *f, int blocks)
 		blocks -= strstr(said, "peerpin top  ") != NULL;
 }
 
-/* Processor time of a sample; not of the first ones, which load things */
+/* CPU time of a sample, without the first samples, which load libraries */
 static double cost_ms(void)
 {
 	int out[2];
@@ -288,10 +288,10 @@ static bool is_nothing(double many, double few)
 }
 
 /*
- * 20 ms are 2% of a processor at a sample a second, even of an emulated one. What
- * else the host does only adds, to either: the least of some rounds counts.
+ * 20 ms are 2% of a CPU at a sample per second, even of an emulated CPU. Load of the
+ * host only adds to a measurement, so the least of some rounds counts.
  */
-CASE(ten_thousand_regions_cost_nothing)
+CASE(ten_thousand_regions_cost_little)
 {
 	double few = 1e9, many = 1e9;
 	int i;
@@ -301,7 +301,7 @@ CASE(ten_thousand_regions_cost_nothing)
 		many = lesser(many, cost_with_ms(MANY));
 		EXPECT(!once(0) && word("many", WORD_REGIONS) == MANY, "%.400s", said);
 	}
-	printf("# a sample takes %.2f ms of this processor with 1 region, %.2f ms with %d\n", few, many, MANY);
+	printf("# a sample takes %.2f ms of CPU time with 1 region, %.2f ms with %d\n", few, many, MANY);
 	EXPECT(is_nothing(many, few), "%.1f ms a sample, and %.1f ms with one region", many, few);
 }
 

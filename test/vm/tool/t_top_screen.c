@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* peerpin top on terminals of several kinds: what it draws, its keys, and that it leaves them as they were */
+/* peerpin top on terminals of several kinds: drawing, keys, and restoring of the terminal */
 #include <stdlib.h>
 
 #include "screen.h"
@@ -21,7 +21,7 @@ static void quits(const char *key)
 	screen_type(&screen, key);
 	status = screen_end(&screen);
 	EXPECT(WIFEXITED(status) && !WEXITSTATUS(status), "status %x", status);
-	EXPECT(screen_is_restored(&screen), "the terminal is not as it was");
+	EXPECT(screen_is_restored(&screen), "the terminal is not restored");
 	close(screen.terminal);
 }
 
@@ -33,7 +33,7 @@ SETUP(everything_is_there)
 	EXPECT(start("gamma", pin_host, 1, false), "gamma");
 }
 
-CASE(it_draws)
+CASE(top_draws_gpus_processes_and_peers)
 {
 	int gpu, names, alpha, beta, gamma;
 
@@ -53,7 +53,7 @@ CASE(it_draws)
 	quits("q");
 }
 
-CASE(it_sorts)
+CASE(key_s_changes_the_order)
 {
 	open_screen("vt52", 24, 80);
 	EXPECT(screen_shows(&screen, "alpha"), "start");
@@ -68,7 +68,7 @@ CASE(it_sorts)
 	quits("q");
 }
 
-CASE(it_filters)
+CASE(slash_filters_by_name_or_pid)
 {
 	char pid[16];
 
@@ -83,24 +83,24 @@ CASE(it_filters)
 	screen_type(&screen, "\033");
 	EXPECT(screen_shows(&screen, "filter: none") && screen_row(&screen, "alpha") > 0, "none");
 	screen_type(&screen, "/q");
-	EXPECT(screen_shows(&screen, "filter: q_"), "a q that is typed: %.80s", screen.at[23]);
+	EXPECT(screen_shows(&screen, "filter: q_"), "a typed q is no command: %.80s", screen.at[23]);
 	screen_type(&screen, "\r");
 	quits("q");
 }
 
-CASE(it_helps)
+CASE(question_mark_shows_help)
 {
 	open_screen("vt52", 24, 80);
 	EXPECT(screen_shows(&screen, "alpha"), "start");
 	screen_type(&screen, "?");
 	EXPECT(screen_shows(&screen, "sort by bytes, regions, pins/s, name"), "help");
-	EXPECT(screen_row(&screen, "alpha") < 0, "still there");
+	EXPECT(screen_row(&screen, "alpha") < 0, "the table is still shown");
 	screen_type(&screen, "x");
 	EXPECT(screen_shows(&screen, "alpha"), "back");
 	quits("q");
 }
 
-/* Which keys there are is said in the last row. */
+/* The last row lists the keys. */
 static bool wait_for_keys(int row)
 {
 	int i;
@@ -111,7 +111,7 @@ static bool wait_for_keys(int row)
 	return screen_row(&screen, "q quit") == row;
 }
 
-CASE(small_and_other_sizes)
+CASE(top_follows_the_window_size)
 {
 	struct winsize size = { .ws_row = 8, .ws_col = 40 };
 
@@ -130,37 +130,38 @@ CASE(small_and_other_sizes)
 	quits("q");
 }
 
-CASE(it_scrolls)
+CASE(arrow_keys_scroll)
 {
 	open_screen("vt52", 6, 80);	/* one process */
 	EXPECT(screen_shows(&screen, "beta"), "start");
-	EXPECT(screen_row(&screen, "gamma") < 0, "all fit");
+	EXPECT(screen_row(&screen, "gamma") < 0, "all processes fit");
 	screen_type(&screen, "\033B\033B\033B\033B\033B");
 	EXPECT(screen_shows(&screen, "gamma"), "down");
-	EXPECT(screen_wait(&screen, "beta", false), "both");
+	EXPECT(screen_wait(&screen, "beta", false), "the first process is still shown");
 	screen_type(&screen, "\033A\033A\033A\033A\033A");
 	EXPECT(screen_shows(&screen, "beta"), "up");
 	quits("q");
 }
 
-CASE(colours_and_another_screen)
+CASE(xterm_gets_colours_and_alternate_screen)
 {
 	open_screen("xterm-256color", 24, 80);
 	screen_printed(&screen, "beta");
-	EXPECT(strstr(screen.raw, "\033[?1049h"), "no screen of its own");
+	EXPECT(strstr(screen.raw, "\033[?1049h"), "the alternate screen is not used");
 	EXPECT(strstr(screen.raw, "\033[32m"), "no green");
 	EXPECT(strstr(screen.raw, "beta"), "no process");
 	screen_type(&screen, "\033[6~\033[5~");
 	quits("q");
-	EXPECT(strstr(screen.raw, "\033[?1049l"), "not the old screen");
-	EXPECT(strstr(screen.raw, "\033[?12l\033[?25h") || strstr(screen.raw, "\033[34h\033[?25h"), "no cursor");
+	EXPECT(strstr(screen.raw, "\033[?1049l"), "the old screen is not restored");
+	EXPECT(strstr(screen.raw,
+	       "\033[?12l\033[?25h") || strstr(screen.raw, "\033[34h\033[?25h"), "the cursor is not restored");
 }
 
-CASE(no_colours_where_there_are_none)
+CASE(terminal_without_colours_gets_none)
 {
 	open_screen("vt100", 24, 80);
 	screen_printed(&screen, "beta");
-	EXPECT(strstr(screen.raw, "beta") && !strstr(screen.raw, "\033[32m"), "colours");
+	EXPECT(strstr(screen.raw, "beta") && !strstr(screen.raw, "\033[32m"), "colours on a terminal without colours");
 	quits("q");
 }
 
@@ -172,7 +173,7 @@ static void ends_by(int signal)
 	quits("");
 }
 
-CASE(signals_leave_the_terminal_as_it_was)
+CASE(signals_restore_the_terminal)
 {
 	ends_by(SIGTERM);
 	CHECK_CASE();
@@ -183,8 +184,8 @@ CASE(signals_leave_the_terminal_as_it_was)
 	ends_by(SIGHUP);
 }
 
-/* The terminal goes away, and nobody is left to tell. */
-CASE(a_terminal_that_goes_away)
+/* The terminal is closed; top must end by itself. */
+CASE(top_ends_with_its_terminal)
 {
 	int status;
 
@@ -197,7 +198,7 @@ CASE(a_terminal_that_goes_away)
 	close(screen.terminal);
 }
 
-CASE(a_dumb_terminal_gets_lines)
+CASE(dumb_terminal_gets_lines)
 {
 	char *argv[] = { peerpin, "top", "--interval", "0.3", "--count", "2", NULL };
 	int status;

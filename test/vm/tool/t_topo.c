@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * peerpin topo and peerpin doctor in a machine of known build:
+ * peerpin topo and peerpin doctor in a VM with a known topology:
  *
  *	t_topo TOPOLOGY [CASE]...
  *
- * What is expected follows from how emu/vm/topology/TOPOLOGY puts the machine
- * together, and from its kernel's command line. Two GPUs and two peers.
+ * The expected values follow from emu/vm/topology/TOPOLOGY and from the kernel's command
+ * line. Two GPUs and two peers.
+ */
  */
 #include <ctype.h>
 
@@ -19,13 +20,13 @@ enum {
 /**
  * struct layout - a topology
  * @gpu_root, @peer_root: the host bridges
- * @gpu_bridges, @peer_bridges: how many are above each device
- * @shared_bridges: how many of them a GPU and a peer have in common
+ * @gpu_bridges, @peer_bridges: number of bridges above each device
+ * @shared_bridges: number of bridges shared by a GPU and a peer
  * @gpu_node, @peer_node: the NUMA nodes
- * @acs: its root ports have access control services; the suite starts it so
+ * @acs: the root ports have ACS, as the suite line starts the VM
  * @class: of GPU and peer
  * @gpus_class: of GPU and GPU
- * @way: of the three that the guide's section 11.4 has
+ * @way: one of the three paths of guide 11.4
  * @verdict: without an IOMMU
  */
 struct layout {
@@ -59,7 +60,7 @@ static struct places gpus, peers;
 static struct json_object *topo, *doctor;
 static int status;
 
-/* ---- the machine itself ----------------------------------------------------------- */
+/* ---- the VM itself ----------------------------------------------------------- */
 
 static size_t count_bridges(const char *place)
 {
@@ -104,7 +105,7 @@ static void expect_place(const char *place, const char *root, size_t bridges, in
 	EXPECT(node_of(place) == node, "%s: %d", place, node_of(place));
 }
 
-CASE(the_machine_is_what_its_name_says)
+CASE(vm_has_the_named_topology)
 {
 	size_t i;
 
@@ -119,7 +120,7 @@ CASE(the_machine_is_what_its_name_says)
 	EXPECT(count_shared(gpus.at[0], peers.at[1]) == layout->shared_bridges, "%s, %s", gpus.at[0], peers.at[1]);
 }
 
-/* The control register of the ACS capability; -1: there is none. */
+/* The control register of the ACS capability; -1 if there is none. */
 static int acs_control(const char *address)
 {
 	char command[128], text[16] = "";
@@ -135,14 +136,14 @@ static int acs_control(const char *address)
 	return isxdigit((unsigned char)text[0]) ? (int)strtol(text, NULL, 16) : -1;
 }
 
-/* Requests and completions are redirected where the kernel isolates devices, which it does when it has an IOMMU. */
-CASE(root_ports_have_acs_or_not)
+/* With an IOMMU the kernel isolates devices: it redirects requests and completions. */
+CASE(root_ports_have_the_layouts_acs)
 {
 	const char *port = gpus.at[0] + strlen("/sys/devices/pci0000:00/");
 	int expected = booted_with("intel_iommu=on") ? 0x0c : 0, seen;
 
 	if (!layout->gpu_bridges)
-		SKIP("there are none in this layout");
+		SKIP("this layout has no root ports");
 	seen = acs_control(port);
 	if (layout->acs)
 		EXPECT(seen >= 0 && (seen & 0x0c) == expected, "%.12s: %x", port, (unsigned int)seen);
@@ -185,8 +186,8 @@ CASE(topo_classes_each_pair)
 	expect_class(gpus.at[1], gpus.at[0], layout->gpus_class, NULL);
 }
 
-/* Neither the rig's virtio devices nor the chipset's disk controller is a peer. */
-CASE(topo_has_these_pairs_only)
+/* The virtio devices and the chipset's disk controller are no peers. */
+CASE(topo_lists_only_expected_pairs)
 {
 	EXPECT(length_of(topo, "pairs") == NR_GPUS * (NR_PEERS + NR_GPUS - 1), "%zu", length_of(topo, "pairs"));
 }
@@ -228,7 +229,7 @@ static void expect_translation(const struct places *devices)
 	}
 }
 
-CASE(doctor_names_the_devices_whose_addresses_are_translated)
+CASE(doctor_names_translated_devices)
 {
 	expect_translation(&gpus);
 	expect_translation(&peers);
@@ -237,7 +238,7 @@ CASE(doctor_names_the_devices_whose_addresses_are_translated)
 	EXPECT(!strcmp(verdict_of(doctor, "iommu", "machine"), "OK"), "%s", verdict_of(doctor, "iommu", "machine"));
 }
 
-/* QEMU's switches have no ACS, and a root port can send nothing farther up than it is. */
+/* QEMU's switches have no ACS, and a root port is already at the top. */
 CASE(doctor_blames_no_root_port)
 {
 	const char *verdict = verdict_of(doctor, "acs-redirect", "machine");
@@ -246,8 +247,8 @@ CASE(doctor_blames_no_root_port)
 	EXPECT(!count_of(doctor, "acs-redirect", "WARN"), "%zu", count_of(doctor, "acs-redirect", "WARN"));
 }
 
-/* The addresses that the kernel gave the GPUs, behind whatever bridges, are those that NVML and CUDA have. */
-CASE(doctor_knows_bar1_and_dma_buf_of_each_gpu)
+/* NVML and CUDA know each GPU by its PCI address, behind any bridges. */
+CASE(doctor_checks_bar1_and_dmabuf)
 {
 	const char *gpu, *verdict;
 	size_t i;

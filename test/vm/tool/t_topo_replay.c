@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A machine seen by others than root, and captured and read again with --root:
- * the same, and after a change of what was captured, that change. Its GPU and
- * peer are below one switch, and its IOMMU passes through if there is one.
+ * The reports for a user other than root, and the reports of a capture read with --root:
+ * equal to the live ones, and different after a change of the capture. The GPU and the
+ * peer are below one switch; the IOMMU, if any, is in pass-through mode.
  */
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -13,7 +13,7 @@
 
 enum {
 	CONFIG_SIZE = 4096,
-	AER_AT = 0x100,		/* the last of the capabilities of QEMU's switches */
+	AER_AT = 0x100,		/* the last capability of QEMU's switches */
 	ACS_AT = 0x200,
 	ACS_CAN = 0x001f,	/* validation, blocking, redirection of requests and completions, upstream forwarding */
 	ACS_REDIRECTS = 0x001d,
@@ -34,7 +34,7 @@ static const char *acs_verdict(void)
 	return verdict_of(doctor, "acs-redirect", "machine");
 }
 
-CASE(pass_through_is_as_good_as_none)
+CASE(pass_through_iommu_works_well)
 {
 	places_find(gpus_are, &gpus);
 	places_find(peers_are, &peers);
@@ -47,8 +47,8 @@ CASE(pass_through_is_as_good_as_none)
 	EXPECT(!strcmp(verdict_of(doctor, "iommu", "machine"), "OK"), "%s", verdict_of(doctor, "iommu", "machine"));
 }
 
-/* Nor is what root alone can see taken for the good case. */
-CASE(without_root_it_is_not_known_whether_the_switch_redirects)
+/* A value that only root can read counts as unknown, not as good. */
+CASE(redirection_is_unknown_without_root)
 {
 	doctor = said_by("setpriv --reuid=65534 --regid=65534 --clear-groups peerpin doctor --json", &status);
 	EXPECT(doctor && !status, "%d", status);
@@ -74,7 +74,7 @@ static void expect_same(const char *tool)
 	       json_object_to_json_string(b));
 }
 
-CASE(a_capture_says_what_the_machine_says)
+CASE(capture_equals_the_live_report)
 {
 	status = system("peerpin doctor --capture " CAPTURED ".tar >/dev/null");
 	EXPECT(!status, "%d", status);
@@ -82,13 +82,13 @@ CASE(a_capture_says_what_the_machine_says)
 	expect_same("doctor");
 }
 
-CASE(a_capture_is_a_tar_that_tar_reads)
+CASE(tar_reads_the_capture)
 {
 	status = system("mkdir -p " CAPTURED " && tar -xf " CAPTURED ".tar -C " CAPTURED);
 	EXPECT(!status, "%d", status);
 }
 
-/* ---- what QEMU's switches cannot do ------------------------------------------------ */
+/* ---- ACS, which QEMU's switches lack ------------------------------------------------ */
 
 static void put16(unsigned char *config, unsigned int at, unsigned int value)
 {
@@ -110,7 +110,7 @@ static bool write_acs(int fd, unsigned int control)
 	return pwrite(fd, config, sizeof(config), 0) == sizeof(config);
 }
 
-/* The port of the switch above a device gets ACS, in what was captured. */
+/* Add ACS to the switch port above @place in the capture. */
 static void plant_acs(const char *place, unsigned int control)
 {
 	char path[400];
@@ -129,7 +129,7 @@ static void plant_acs(const char *place, unsigned int control)
 	EXPECT(doctor && !status, "%d", status);
 }
 
-/* Its address */
+/* The address of the port above @place */
 static const char *port_above(const char *place)
 {
 	static char port[ADDRESS + 1];
@@ -150,7 +150,7 @@ static void expect_blamed(const char *place)
 	EXPECT(strstr(pair_has("reason"), "ACS"), "%s", pair_has("reason"));
 }
 
-CASE(a_port_of_the_switch_that_redirects_is_blamed)
+CASE(redirecting_gpu_port_is_reported)
 {
 	plant_acs(gpus.at[0], ACS_REDIRECTS);
 	CHECK_CASE();
@@ -158,7 +158,7 @@ CASE(a_port_of_the_switch_that_redirects_is_blamed)
 	EXPECT(count_of(doctor, "acs-redirect", "WARN") == 1, "%zu", count_of(doctor, "acs-redirect", "WARN"));
 }
 
-CASE(so_is_the_port_of_the_peer)
+CASE(redirecting_peer_port_is_reported)
 {
 	plant_acs(peers.at[0], ACS_REDIRECTS);
 	CHECK_CASE();
@@ -166,7 +166,7 @@ CASE(so_is_the_port_of_the_peer)
 	EXPECT(count_of(doctor, "acs-redirect", "WARN") == 2, "%zu", count_of(doctor, "acs-redirect", "WARN"));
 }
 
-CASE(ports_with_acs_that_do_not_redirect_are_not)
+CASE(ports_without_redirection_are_fine)
 {
 	plant_acs(gpus.at[0], ACS_VALIDATES);
 	plant_acs(peers.at[0], ACS_VALIDATES);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Memory regions of any memory over a real connection, Soft-RoCE's, to
- * verbs_server: at the IPv4 address in $VERBS_SERVER, or on this machine. What
- * the GPU's memory is to an adapter that imports no dma-bufs, too.
+ * Memory regions of all kinds of memory over a Soft-RoCE connection to verbs_server at
+ * the IPv4 address $VERBS_SERVER, or on this VM. Also the error for GPU memory with an
+ * adapter that imports no dma-bufs.
  */
 #include <arpa/inet.h>
 #include <libpeerpin-verbs.h>
@@ -33,7 +33,7 @@ static int try_connect(const struct sockaddr_in *to)
 	return -1;
 }
 
-/* Its machine may still be starting. */
+/* The server's VM may still be starting. */
 static int find_server(void)
 {
 	const char *at = getenv("VERBS_SERVER");
@@ -76,7 +76,7 @@ static int connect_queues(void)
 
 /* ---- transfers ------------------------------------------------------------------------- */
 
-/** struct part - of the memory here, and of the server's */
+/** struct part - a range of local memory, and one of the server's memory */
 struct part {
 	enum verbs_kind here, there;
 	uint32_t at, from, length;
@@ -97,7 +97,7 @@ static int transfer(enum ibv_wr_opcode how, const struct part *p, const struct v
 	return status;
 }
 
-/* Written there, and nothing beside it; then read back from a pattern of the server's. */
+/* Write a pattern to the server, check the bytes around; then read a pattern of the server. */
 static void there_and_back(const struct part *p, uint32_t seed)
 {
 	struct verbs_answer there = ask_for(VERBS_REGISTER, p->there, p->from, p->length, 0);
@@ -108,15 +108,15 @@ static void there_and_back(const struct part *p, uint32_t seed)
 	verbs_fill(mine[p->here] + p->at, p->length, seed);
 	status = transfer(IBV_WR_RDMA_WRITE, p, &there);
 	EXPECT(!status, "write: %s", ibv_wc_status_str(status));
-	EXPECT(!ask_for(VERBS_CHECK, p->there, p->from, p->length, seed).error, "%s memory: other bytes",
+	EXPECT(!ask_for(VERBS_CHECK, p->there, p->from, p->length, seed).error, "%s memory of the server: wrong bytes",
 	       names[p->there]);
-	EXPECT(!ask_for(VERBS_CHECK, p->there, 0, p->from, ~seed).error, "bytes before it");
+	EXPECT(!ask_for(VERBS_CHECK, p->there, 0, p->from, ~seed).error, "bytes before the range changed");
 	EXPECT(!ask_for(VERBS_CHECK, p->there, p->from + p->length, VERBS_ROOM - p->from - p->length,
-			~seed + p->from + p->length).error, "bytes after it");
+			~seed + p->from + p->length).error, "bytes after the range changed");
 	EXPECT(!ask_for(VERBS_FILL, p->there, p->from, p->length, seed + 1).error, "fill");
 	status = transfer(IBV_WR_RDMA_READ, p, &there);
 	EXPECT(!status, "read: %s", ibv_wc_status_str(status));
-	EXPECT(verbs_is_filled(mine[p->here] + p->at, p->length, seed + 1), "%s memory here: other bytes",
+	EXPECT(verbs_is_filled(mine[p->here] + p->at, p->length, seed + 1), "local %s memory: wrong bytes",
 	       names[p->here]);
 }
 
@@ -140,7 +140,7 @@ static void between(enum verbs_kind here, enum verbs_kind there)
 
 /* ---- cases --------------------------------------------------------------------------------- */
 
-/* Bytes that all processes have pinned; -1: it cannot be read */
+/* Bytes that all processes have pinned; -1 on error */
 static long long pinned(void)
 {
 	FILE *f = fopen("/sys/kernel/debug/peerpin/accounts", "r");
@@ -154,7 +154,7 @@ static long long pinned(void)
 	return bytes;
 }
 
-/* Ends by being killed, which its parent does when it has told. */
+/* Register memory, report to the parent, and wait to be killed. */
 static void hold_until_killed(int told)
 {
 	const struct pp_mr *mr;
@@ -166,8 +166,8 @@ static void hold_until_killed(int told)
 	_exit(1);
 }
 
-/* First, because CUDA and libibverbs do not work in a child of who has used them. */
-CASE(a_killed_process_leaves_nothing)
+/* Runs first, because CUDA and libibverbs do not work in a child of a process that has used them. */
+CASE(kill_leaves_no_registration)
 {
 	int told[2], status;
 	char byte;
@@ -197,27 +197,27 @@ SETUP(everything_is_there)
 	}
 }
 
-CASE(host_and_host)
+CASE(transfers_between_host_memory)
 {
 	between(VERBS_HOST, VERBS_HOST);
 }
 
-/* On a desktop GPU this is the host's memory, made by CUDA. */
-CASE(host_and_gpu)
+/* With a discrete GPU this is host memory allocated by CUDA. */
+CASE(transfers_between_host_and_gpu)
 {
 	between(VERBS_HOST, VERBS_GPU);
 	CHECK_CASE();
 	between(VERBS_GPU, VERBS_HOST);
 }
 
-CASE(gpu_and_gpu)
+CASE(transfers_between_gpu_memory)
 {
 	between(VERBS_GPU, VERBS_GPU);
 	CHECK_CASE();
 	between(VERBS_GPU_COMBINED, VERBS_GPU_COMBINED);
 }
 
-/* What is registered stays, on both ends. */
+/* A second registration reuses the cached one. */
 static void registered_once(enum verbs_kind kind)
 {
 	struct verbs_answer a = ask_for(VERBS_REGISTER, kind, 0, VERBS_ROOM, 0), b;
@@ -228,7 +228,7 @@ static void registered_once(enum verbs_kind kind)
 	       (unsigned long)b.pins, (unsigned long)a.pins);
 }
 
-CASE(what_is_registered_stays)
+CASE(registration_is_cached)
 {
 	registered_once(VERBS_HOST);
 	CHECK_CASE();
@@ -237,7 +237,7 @@ CASE(what_is_registered_stays)
 	registered_once(VERBS_GPU_COMBINED);
 }
 
-/* The new memory has the old address: a stale registration would reach the old pages, unnoticed. */
+/* New memory has the old address: a stale registration would silently reach the old pages. */
 static void reaches_what_came_after(enum verbs_kind kind)
 {
 	const struct part part = { VERBS_HOST, kind, 0, 0, 100000 };
@@ -246,16 +246,18 @@ static void reaches_what_came_after(enum verbs_kind kind)
 
 	EXPECT(!old.error, "%d", old.error);
 	now = ask_for(VERBS_REPLACE, kind, 0, 0, 0);
-	EXPECT(!now.error && now.addr == old.addr, "other memory of %s: %d", names[kind], now.error);
+	EXPECT(!now.error && now.addr == old.addr, "%s memory at another address: %d", names[kind], now.error);
 	now = ask_for(VERBS_REGISTER, kind, 0, 100000, 0);
 	EXPECT(!now.error && now.pins > old.pins, "%s: not registered anew", names[kind]);
 	EXPECT(!connect_queues(), "connect");
 	verbs_fill(mine[VERBS_HOST], 100000, 5);
 	status = transfer(IBV_WR_RDMA_WRITE, &part, &now);
 	EXPECT(!status, "write: %s", ibv_wc_status_str(status));
-	EXPECT(!ask_for(VERBS_CHECK, kind, 0, 100000, 5).error, "%s: the bytes went elsewhere", names[kind]);
+	EXPECT(!ask_for(VERBS_CHECK, kind, 0, 100000, 5).error,
+	       "%s: the bytes did not reach the new memory", names[kind]);
 	status = transfer(IBV_WR_RDMA_WRITE, &part, &old);
-	EXPECT(status == IBV_WC_REM_ACCESS_ERR, "%s: by the old key: %s", names[kind], ibv_wc_status_str(status));
+	EXPECT(status == IBV_WC_REM_ACCESS_ERR,
+	       "%s: write with the old key: %s", names[kind], ibv_wc_status_str(status));
 }
 
 CASE(freed_memory_is_never_served)
@@ -267,8 +269,8 @@ CASE(freed_memory_is_never_served)
 	reaches_what_came_after(VERBS_GPU_COMBINED);
 }
 
-/* Of this process, too: without its own registration being told. */
-CASE(local_memory_that_was_unmapped)
+/* Also local memory: munmap() is not reported to the registration. */
+CASE(munmap_ends_local_registration)
 {
 	const struct part part = { VERBS_HOST, VERBS_HOST, 0, 0, VERBS_ROOM };
 	char *was = mine[VERBS_HOST];
@@ -278,11 +280,11 @@ CASE(local_memory_that_was_unmapped)
 	CHECK_CASE();
 	verbs_free(VERBS_HOST, was);
 	mine[VERBS_HOST] = verbs_alloc(VERBS_HOST, was);
-	EXPECT(mine[VERBS_HOST] == was, "elsewhere");
+	EXPECT(mine[VERBS_HOST] == was, "memory at another address");
 	there_and_back(&part, 2);
 }
 
-CASE(memory_that_may_not_be_written)
+CASE(write_to_read_only_registration_fails)
 {
 	struct verbs_answer there = ask_for(VERBS_REGISTER, VERBS_HOST, 0, 4096, 0);
 	struct pp_verbs *reading;
@@ -299,7 +301,7 @@ CASE(memory_that_may_not_be_written)
 	pp_verbs_close(reading);
 }
 
-/* Only to those who may not exceed it, there is a limit of locked memory. */
+/* RLIMIT_MEMLOCK applies only without CAP_IPC_LOCK. */
 static int may_exceed(bool yes)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -328,8 +330,8 @@ static int reg_within(rlim_t limit, struct pp_mr_why *why)
 	return may_exceed(true) ? 1 : err;
 }
 
-/* Watching it takes as much again: it is done without. */
-CASE(locked_memory_that_suffices_for_once)
+/* Watching the memory would lock the same amount again, so the library does not watch. */
+CASE(memlock_limit_allows_one_registration)
 {
 	struct pp_mr_why why;
 	char text[256];
@@ -344,7 +346,7 @@ CASE(locked_memory_that_suffices_for_once)
 	EXPECT(err == -ENOMEM && strstr(text, "ulimit -l"), "%d: %s", err, text);
 }
 
-/* Soft-RoCE imports no dma-bufs, and the kernel has no peer memory: that is said, way by way. */
+/* Soft-RoCE imports no dma-bufs and the kernel has no peer memory: the text explains each way. */
 static void no_way_is_told(int err, const struct pp_mr_why *why)
 {
 	char text[512];
@@ -355,8 +357,8 @@ static void no_way_is_told(int err, const struct pp_mr_why *why)
 	EXPECT(strstr(text, "imports no dma-bufs") && strstr(text, "modprobe peerpin_ibpeer"), "%s", text);
 }
 
-/* A Tegra's cuMemAlloc() memory is for no peer at all. */
-CASE(what_the_gpu_keeps_to_itself_and_why)
+/* On Tegra, memory of cuMemAlloc() cannot be pinned. */
+CASE(refused_gpu_memory_is_explained)
 {
 	struct pp_mr_why why;
 	const struct pp_mr *mr;
