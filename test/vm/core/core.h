@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* /dev/core_check, and whether anything is left in the core. Calls return 0 or -errno. */
+/* Calls of /dev/core_check, and checks that the core holds nothing. Calls return 0 or -errno. */
 #ifndef TEST_CORE_H
 #define TEST_CORE_H
 
@@ -24,7 +24,7 @@ static inline int core_open(void)
 	return open("/dev/core_check", O_RDWR | O_CLOEXEC);
 }
 
-/* What the first case of each program looks at */
+/* For the first case of each program */
 #define EXPECT_CORE() \
 	EXPECT(gpu >= 0 && core >= 0, "%d %d; type: emu/vm/run --insmod build/KERNEL/test/core_check.ko ...", gpu, core)
 
@@ -41,7 +41,7 @@ static inline int core_call(int fd, enum core_check_op op, struct core_check *c)
 	return ioctl(fd, CORE_CHECK_IOC, c) ? -errno : 0;
 }
 
-/* Calls that answer nothing but an error, on the device @peer */
+/* Calls on the device @peer with no result but an error */
 static inline int core_do(int fd, enum core_check_op op, unsigned int peer)
 {
 	struct core_check c = { .peer = peer };
@@ -132,7 +132,7 @@ static inline bool core_regions_are_none(void)
 	return !strchr(strchrnul(module_debugfs("peerpin/regions", text, sizeof(text)), '\n') + 1, '\n');
 }
 
-/* Lines of "PID BYTES ...", whose last one is "all BYTES ..." */
+/* Lines of "PID BYTES ...", the last one being "all BYTES ..." */
 static inline bool core_accounts_are_0(void)
 {
 	static char text[1 << 16];
@@ -154,7 +154,7 @@ static inline bool core_is_clean(void)
 	       core_regions_are_none() && core_accounts_are_0();
 }
 
-/* Work items may be a moment late. */
+/* Work items may still run for a moment. */
 static inline bool core_gets_clean(void)
 {
 	int i;

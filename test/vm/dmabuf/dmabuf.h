@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * dma-bufs of the emulated GPU and the importer dmabuf_check.ko. Calls return
- * 0 or -errno as the exporter or the kernel gave it. Slots are attachments.
+ * 0 or the -errno of the exporter or the kernel. Slots are attachments.
  */
 #ifndef TEST_DMABUF_H
 #define TEST_DMABUF_H
@@ -45,7 +45,7 @@ static inline int export(uint64_t va, uint64_t size)
 	return export_by(fd, va, size);
 }
 
-/* Of what is exported from now on */
+/* For later exports */
 static inline int set_dynamic(bool on)
 {
 	int param = open("/sys/module/emugpu/parameters/dmabuf_dynamic", O_WRONLY);
@@ -103,7 +103,7 @@ static inline bool nothing_left(void)
 }
 
 #define EXPECT_NOTHING_LEFT() \
-	EXPECT(nothing_left(), "%lu bytes of BAR1, %lu of VRAM are in use", bar1_used(), vram_used())
+	EXPECT(nothing_left(), "%lu bytes of BAR1 and %lu of VRAM are in use", bar1_used(), vram_used())
 
 /* ---- the importer ---- */
 
@@ -143,7 +143,7 @@ static inline int detach(unsigned int slot)
 	return slot_call(DMABUF_CHECK_DETACH, slot);
 }
 
-/* Attached and mapped, of a static importer */
+/* Attach and map by a static importer */
 static inline int import(unsigned int slot, int dmabuf)
 {
 	int err = attach(slot, dmabuf);
@@ -172,7 +172,7 @@ static inline int limit(unsigned int max_segment, uint64_t bus)
 	return emu_call(check, DMABUF_CHECK_LIMIT, &arg);
 }
 
-/* The peer writes DMABUF_CHECK_BYTES of @value, or says whether it reads them. */
+/* The peer writes DMABUF_CHECK_BYTES of @value, or checks that it reads them. */
 static inline int peer_write(unsigned int slot, unsigned int entry, unsigned int offset, int value)
 {
 	struct dmabuf_check_dma dma = { .slot = slot, .entry = entry, .offset = offset, .write = 1 };

@@ -16,7 +16,7 @@
 
 #define MIB ((uint64_t)1 << 20)
 
-/* -1 when there is none, which fails every call with EBADF */
+/* -1 without a device; every call on -1 fails with EBADF */
 static inline int emu_open(void)
 {
 	return open("/dev/emugpu", O_RDWR | O_CLOEXEC);
@@ -45,7 +45,7 @@ static inline int emu_alloc(int fd, uint64_t va, uint64_t size)
 	return emu_alloc_on(fd, 0, va, size);
 }
 
-/* In a context, and showing a memory from @offset on; 0: none, and memory of its own */
+/* In a context (0: none), and as a mapping of @memory from @offset on (0: own memory) */
 static inline int emu_alloc_in(int fd, uint32_t context, uint64_t va, uint64_t size)
 {
 	struct emugpu_alloc alloc = { .va = va, .size = size, .context = context };
@@ -142,7 +142,7 @@ static inline int emu_cpu_window(int fd, int mapped)
 	return emu_test(fd, &test);
 }
 
-/* 0 callbacks: all of them */
+/* @count 0: all callbacks */
 static inline int emu_delay_callbacks(int fd, unsigned int ms, unsigned int count)
 {
 	struct emugpu_test test = { .op = EMUGPU_TEST_DELAY_CALLBACK, .delay = { .ms = ms, .count = count } };
@@ -211,7 +211,7 @@ static inline int emu_plan(int fd, unsigned int nth, enum emugpu_event_action ac
 	return emu_test(fd, &test);
 }
 
-/* @events has room for @max; @count is of all there were */
+/* @events has room for @max; @count counts all events that happened */
 static inline int emu_events(int fd, struct emugpu_event *events, unsigned int max, unsigned int *count)
 {
 	struct emugpu_test test = {
@@ -238,7 +238,7 @@ static inline int emu_guard(int fd, unsigned int ms)
 	return emu_test(fd, &test);
 }
 
-/* @changed: on 0, pages written to */
+/* @changed: with @on 0, the number of pages written since */
 static inline int emu_stash(int fd, unsigned int on, unsigned int *changed)
 {
 	struct emugpu_test test = { .op = EMUGPU_TEST_STASH, .stash.on = on };
@@ -248,7 +248,7 @@ static inline int emu_stash(int fd, unsigned int on, unsigned int *changed)
 	return err;
 }
 
-/* How often @rule was broken, and who did it last: @module has room for 48 bytes. -1: no answer */
+/* How often @rule was broken; @module (48 bytes) gets the last module that broke it. -1: the call failed */
 static inline uint64_t emu_violations(int fd, enum emugpu_rule rule, char *module)
 {
 	struct emugpu_test test = { .op = EMUGPU_TEST_VIOLATIONS, .violations.rule = rule };
@@ -259,7 +259,7 @@ static inline uint64_t emu_violations(int fd, enum emugpu_rule rule, char *modul
 	return test.violations.out_count;
 }
 
-/* Writes the GPU's PCI address to a file of its driver: "bind" or "unbind" */
+/* Writes the GPU's PCI address to its driver's sysfs file "bind" or "unbind" */
 static inline int emu_sysfs(const struct emugpu_info *info, const char *file)
 {
 	char path[64], address[32];

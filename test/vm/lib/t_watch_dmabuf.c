@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Caches of dma-bufs, which need no kernel module: what they answer, and hits
+ * Caches of dma-bufs, which need no kernel module: results of a get, and hits
  * against a thread that frees. Passes on a real GPU too.
  */
 #include <libpeerpin-hook.h>
@@ -27,7 +27,7 @@ SETUP(there_is_a_gpu)
 	EXPECT(!view_catch(), "signals");
 }
 
-CASE(what_is_no_watch_of_dma_bufs)
+CASE(bad_watch_or_flags_are_refused)
 {
 	const struct pp_cache_attr epoch = { .watch = PP_WATCH_EPOCH }, none = { .watch = 99 }, flags = { .pin_flags = 1 };
 	struct pp_cache *cache;
@@ -37,7 +37,7 @@ CASE(what_is_no_watch_of_dma_bufs)
 	IS(pp_cache_create_dmabuf(&flags, &cache), -EOPNOTSUPP);
 }
 
-CASE(a_range_and_a_part_of_it)
+CASE(part_of_range_hits_its_entry)
 {
 	struct pp_cache *cache = cache_of(PP_WATCH_HOOK);
 	const struct pp_cache_entry *e, *part;
@@ -51,16 +51,16 @@ CASE(a_range_and_a_part_of_it)
 	EXPECT(d->addr == p && d->length == big.size, "%lx + %lx", d->addr, d->length);
 	EXPECT(lseek(d->fd, 0, SEEK_END) == (off_t)big.size, "%ld bytes", (long)lseek(d->fd, 0, SEEK_END));
 	OK(pp_cache_get(cache, (void *)(p + big.size - 1), 1, &part, NULL));
-	EXPECT(part == e, "another");
+	EXPECT(part == e, "a part of the range got another entry");
 	pp_cache_put(cache, part);
 	pp_cache_put(cache, e);
-	EXPECT(is_open(d->fd), "closed while it is cached");
+	EXPECT(is_open(d->fd), "the dma-buf was closed while cached");
 	pp_cache_destroy(cache);
 	OK(cuMemFree(p));
 }
 
-/* A small one's begins and ends within its block. */
-CASE(a_small_range)
+/* The dma-buf of a small allocation covers whole 64 KiB pages of its block. */
+CASE(small_range_exports_whole_pages)
 {
 	struct pp_cache *cache = cache_of(PP_WATCH_TAG);
 	const struct pp_cache_entry *e;
@@ -80,8 +80,8 @@ CASE(a_small_range)
 	OK(cuMemFree(q));
 }
 
-/* The 64 KiB around it begin with what is nobody's any more. */
-CASE(a_small_range_behind_a_hole)
+/* The 64 KiB page around the allocation begins with freed memory. */
+CASE(range_after_freed_memory_exports)
 {
 	struct pp_cache *cache = cache_of(PP_WATCH_TAG);
 	const struct pp_cache_entry *e;
@@ -94,13 +94,13 @@ CASE(a_small_range_behind_a_hole)
 	for (int i = 0; i < 199; i++)
 		OK(cuMemFree(p[i]));
 	ret = pp_cache_get(cache, (void *)p[199], 1024, &e, NULL);
-	EXPECT(!ret, "%d at %llx", ret, p[199]);
+	EXPECT(!ret, "get of the last allocation: %d at %llx", ret, p[199]);
 	pp_cache_put(cache, e);
 	pp_cache_destroy(cache);
 	OK(cuMemFree(p[199]));
 }
 
-/* The cache's descriptor is closed once: the number may be another's by then. */
+/* The cache closes its descriptor once: a second close could hit a reused number. */
 static void is_closed_once(uint32_t watch)
 {
 	struct pp_cache *cache = cache_of(watch);
@@ -114,27 +114,27 @@ static void is_closed_once(uint32_t watch)
 	fd = ((const struct pp_dmabuf *)e->reg)->fd;
 	pp_cache_put(cache, e);
 	OK(cuMemFree(p));
-	EXPECT(pp_cache_get(cache, (void *)p, big.size, &e, NULL), "freed memory is got");
-	EXPECT(!is_open(fd), "it stays open");
+	EXPECT(pp_cache_get(cache, (void *)p, big.size, &e, NULL), "a get of freed memory succeeded");
+	EXPECT(!is_open(fd), "the dma-buf of freed memory is open");
 	EXPECT(dup2(STDERR_FILENO, fd) == fd, "dup2");
 	pp_cache_flush(cache);
 	pp_cache_destroy(cache);
-	EXPECT(is_open(fd), "closed twice");
+	EXPECT(is_open(fd), "the cache closed the descriptor twice");
 	close(fd);
 }
 
-CASE(closed_once_by_the_hook)
+CASE(hook_closes_the_dmabuf_once)
 {
 	is_closed_once(PP_WATCH_HOOK);
 }
 
-CASE(closed_once_by_the_tag)
+CASE(tag_closes_the_dmabuf_once)
 {
 	is_closed_once(PP_WATCH_TAG);
 }
 
-/* Who uses it while it is freed keeps it to the end of that. */
-CASE(freed_in_use)
+/* An entry in use while its memory is freed keeps the dma-buf until the last put. */
+CASE(entry_in_use_keeps_its_dmabuf)
 {
 	struct pp_cache *cache = cache_of(PP_WATCH_HOOK);
 	const struct pp_cache_entry *e;
@@ -146,13 +146,13 @@ CASE(freed_in_use)
 	OK(pp_cache_get(cache, (void *)p, big.size, &e, NULL));
 	fd = ((const struct pp_dmabuf *)e->reg)->fd;
 	OK(cuMemFree(p));
-	EXPECT(is_open(fd), "closed while it is used");
+	EXPECT(is_open(fd), "the dma-buf was closed while in use");
 	pp_cache_put(cache, e);
-	EXPECT(!is_open(fd), "not closed at the last put");
+	EXPECT(!is_open(fd), "the dma-buf is open after the last put");
 	pp_cache_destroy(cache);
 }
 
-CASE(memory_of_nobody_of_the_host_and_managed)
+CASE(only_gpu_memory_is_cached)
 {
 	struct pp_cache *cache = cache_of(PP_WATCH_BEST);
 	const struct pp_cache_entry *e;
@@ -182,13 +182,13 @@ static CUresult map_memory(CUdeviceptr *va)
 
 	prop.allocFlags.gpuDirectRDMACapable = 1;
 	err = cuMemAddressReserve(va, big.size, 0, 0, 0) ?: cuMemCreate(&memory, big.size, &prop, 0);
-	/* what is mapped keeps it */
+	/* the mapping keeps the memory */
 	return err ?: cuMemMap(*va, big.size, 0, memory, 0) ?: cuMemSetAccess(*va, big.size, &readwrite, 1) ?:
 	       cuMemRelease(memory);
 }
 
-/* As PyTorch's "expandable segments" are; SYNC_MEMOPS cannot be set there. */
-CASE(memory_that_the_program_maps)
+/* Like PyTorch's "expandable segments"; SYNC_MEMOPS cannot be set on such memory. */
+CASE(mapped_memory_is_cached_until_unmap)
 {
 	struct pp_cache *cache = cache_of(PP_WATCH_HOOK);
 	const struct pp_cache_entry *e;
@@ -198,17 +198,17 @@ CASE(memory_that_the_program_maps)
 	EXPECT(cache, "no cache");
 	OK(map_memory(&va));
 	ret = pp_cache_get(cache, (void *)va, big.size, &e, NULL);
-	EXPECT(!ret, "%d", ret);
+	EXPECT(!ret, "get of mapped memory: %d", ret);
 	pp_cache_put(cache, e);
 	OK(cuMemUnmap(va, big.size));
-	EXPECT(pp_cache_get(cache, (void *)va, big.size, &e, NULL), "unmapped memory is got");
+	EXPECT(pp_cache_get(cache, (void *)va, big.size, &e, NULL), "a get of unmapped memory succeeded");
 	OK(cuMemAddressFree(va, big.size));
 	pp_cache_destroy(cache);
 }
 
 /* ---- contexts ---------------------------------------------------------------------------------- */
 
-/* Found, exported, hit and seen to be freed, whatever is current. */
+/* Memory at @p is queried, exported, hit, and its free is seen, with any current context. */
 static void is_cached(CUdeviceptr p, int gpu, uint32_t watch)
 {
 	struct pp_cache *cache = cache_of(watch);
@@ -218,17 +218,17 @@ static void is_cached(CUdeviceptr p, int gpu, uint32_t watch)
 
 	EXPECT(cache, "no cache");
 	OK(pp_query((void *)p, &mem));
-	EXPECT(mem.kind == PP_MEM_GPU && mem.device == gpu && mem.base == p && mem.rdma, "kind %d of %d", mem.kind,
+	EXPECT(mem.kind == PP_MEM_GPU && mem.device == gpu && mem.base == p && mem.rdma, "kind %d on GPU %d", mem.kind,
 	       mem.device);
 	ret = pp_cache_get(cache, (void *)p, big.size, &e, NULL);
 	EXPECT(!ret, "get: %d", ret);
 	CHECK_CASE();
 	IS(pp_cache_get(cache, (void *)p, big.size, &again, NULL), 0);
-	EXPECT(again == e, "no hit");
+	EXPECT(again == e, "the second get was no hit");
 	pp_cache_put(cache, again);
 	pp_cache_put(cache, e);
 	OK(cuMemFree(p));
-	EXPECT(pp_cache_get(cache, (void *)p, big.size, &e, NULL), "freed memory is got");
+	EXPECT(pp_cache_get(cache, (void *)p, big.size, &e, NULL), "a get of freed memory succeeded");
 	pp_cache_destroy(cache);
 }
 
@@ -244,13 +244,13 @@ static void is_cached_without_a_context(uint32_t watch)
 	OK(cuCtxSetCurrent(ctx));
 }
 
-/* As a library's thread that makes progress has none */
-CASE(hook_without_a_context)
+/* A library's progress thread has no context. */
+CASE(hook_works_without_a_context)
 {
 	is_cached_without_a_context(PP_WATCH_HOOK);
 }
 
-CASE(tag_without_a_context)
+CASE(tag_works_without_a_context)
 {
 	is_cached_without_a_context(PP_WATCH_TAG);
 }
@@ -261,8 +261,8 @@ static void count(void *arg, uint64_t addr, uint64_t length)
 	++*(int *)arg;
 }
 
-/* It is of no context, so that the GPU's primary one is retained for the export: to release that frees nothing. */
-CASE(what_the_program_maps_without_a_context)
+/* Mapped memory has no context: the export retains the GPU's primary one. Its release frees nothing. */
+CASE(mapped_memory_needs_no_context)
 {
 	struct pp_cache *cache = cache_of(PP_WATCH_HOOK);
 	const struct pp_cache_entry *e = NULL, *again = NULL;
@@ -282,13 +282,13 @@ CASE(what_the_program_maps_without_a_context)
 	exported = pp_dmabuf_export((void *)va, big.size, &d, NULL);
 	OK(cuCtxSetCurrent(ctx));
 	EXPECT(!ret && again == e, "%d, %s", ret, again == e ? "a hit" : "no hit");
-	EXPECT(!exported, "export: %d", exported);
-	EXPECT(!told, "told of %d frees", told);
+	EXPECT(!exported, "export without a context: %d", exported);
+	EXPECT(!told, "the hook reported %d frees before the unmap", told);
 	close(d.fd);
 	pp_cache_put(cache, again);
 	pp_cache_put(cache, e);
 	OK(cuMemUnmap(va, big.size));
-	EXPECT(told == 1, "told of %d frees", told);
+	EXPECT(told == 1, "the hook reported %d frees after the unmap, not 1", told);
 	OK(pp_hook_remove(count, &told));
 	OK(cuMemAddressFree(va, big.size));
 	pp_cache_destroy(cache);
@@ -311,12 +311,12 @@ static void is_cached_of_another_gpu(uint32_t watch)
 	OK(cuDevicePrimaryCtxRelease(1));
 }
 
-CASE(hook_of_another_gpu)
+CASE(hook_works_on_another_gpu)
 {
 	is_cached_of_another_gpu(PP_WATCH_HOOK);
 }
 
-CASE(tag_of_another_gpu)
+CASE(tag_works_on_another_gpu)
 {
 	is_cached_of_another_gpu(PP_WATCH_TAG);
 }
@@ -334,7 +334,7 @@ static void never_stale(uint32_t watch, const struct memory *memory)
 	race_expect_fresh(&r);
 }
 
-/* Of a block that others have a part of, too */
+/* For memory that shares its block with other allocations */
 static void never_stale_of_a_part(uint32_t watch, const struct memory *memory)
 {
 	if (!cu_emulated())
@@ -342,47 +342,47 @@ static void never_stale_of_a_part(uint32_t watch, const struct memory *memory)
 	never_stale(watch, memory);
 }
 
-CASE(hook)
+CASE(hook_gives_no_stale_hit)
 {
 	never_stale(PP_WATCH_HOOK, &big);
 }
 
-CASE(hook_of_small_memory)
+CASE(hook_is_fresh_for_small_memory)
 {
 	never_stale_of_a_part(PP_WATCH_HOOK, &small);
 }
 
-CASE(hook_of_a_pool)
+CASE(hook_is_fresh_for_a_pool)
 {
 	never_stale_of_a_part(PP_WATCH_HOOK, &pooled);
 }
 
-CASE(tag)
+CASE(tag_gives_no_stale_hit)
 {
 	never_stale(PP_WATCH_TAG, &big);
 }
 
-CASE(tag_of_small_memory)
+CASE(tag_is_fresh_for_small_memory)
 {
 	never_stale_of_a_part(PP_WATCH_TAG, &small);
 }
 
-CASE(tag_of_a_pool)
+CASE(tag_is_fresh_for_a_pool)
 {
 	never_stale_of_a_part(PP_WATCH_TAG, &pooled);
 }
 
-CASE(none_is_stale_of_a_pool)
+CASE(no_watch_is_stale_for_pool)
 {
 	struct pp_cache *cache = cache_of(PP_WATCH_NONE);
 	struct race r;
 
 	if (!cu_emulated())
-		SKIP("as above");
+		SKIP("the driver crashes when it is asked for a part of a block that another thread frees");
 	EXPECT(cache, "no cache");
 	race(&r, cache, NULL, &pooled, ROUNDS_AT_LEAST, MS);
 	CHECK_CASE();
-	EXPECT(r.stale, "none of %lu was stale, in %lu rounds", r.judged, r.rounds);
+	EXPECT(r.stale, "none of %lu gets was stale in %lu rounds", r.judged, r.rounds);
 }
 
 VMTEST_MAIN

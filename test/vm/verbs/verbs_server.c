@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The other machine of t_verbs: serves one client, as verbs.h says, and ends with it. */
+/* The remote side of t_verbs: serves one client (protocol in verbs.h) and exits with it. */
 #include <libpeerpin-verbs.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ static int reg(const struct verbs_command *c, struct verbs_answer *a)
 	return 0;
 }
 
-/* Not the same address: the test would not be one. */
+/* Fails if the address changes: only reuse of the address tests the cache. */
 static int replace(enum verbs_kind kind)
 {
 	char *was = memory[kind];
