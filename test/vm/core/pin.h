@@ -123,7 +123,7 @@ static inline uint64_t now_ns(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* A different byte at each place of each seed, cheap to make */
+/* A byte that depends on seed and place, cheap to compute */
 static inline unsigned char pattern(uint64_t seed, uint64_t at)
 {
 	return (at * 2654435761u + seed * 97 + (at >> 13)) >> 7;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the tests of streams share. A gate, a host function that waits, holds a
- * stream for as long as a case likes, so no case depends on how fast anything
- * is. All cases but those that skip themselves pass on a real GPU too.
+ * For the tests of streams. A gate is a host function that waits: it holds a stream
+ * for as long as a case needs, so no case depends on timing. All cases that do not
+ * skip themselves pass on a real GPU too.
  */
 #ifndef TEST_STREAM_H
 #define TEST_STREAM_H
@@ -69,7 +69,7 @@ static inline void hold(void *arg)
 	wait_for(&g->open);
 }
 
-/* Opens a gate after a while, so that others can be seen to wait. */
+/* Opens a gate after a while; until then other calls can be seen to wait. */
 static inline void *open_later(void *gate)
 {
 	sleep_ms(50);

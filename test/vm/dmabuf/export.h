@@ -6,7 +6,7 @@
 #include "test/vm/harness/module.h"
 #include "test/vm/core/pin.h"
 
-#include "dmabuf.h"	/* last: it has variables that others use as parameters */
+#include "dmabuf.h"	/* last: its variables have the names of parameters in the others */
 
 static int peerpin, kernel_log;
 
@@ -37,7 +37,7 @@ static inline int pin_persistent(int file, uint64_t addr, uint64_t length, struc
 	return ioctl(file, PEERPIN_IOC_PIN, pin) ? -errno : 0;
 }
 
-/* Attached so that being notified takes some time, and mapped */
+/* Attaches and maps; the importer's notify callback takes @notify_ms. */
 static inline int import_slowly(unsigned int slot, int dmabuf, unsigned int notify_ms)
 {
 	struct dmabuf_check_attach arg = {
@@ -59,7 +59,7 @@ static inline int hold_lock(unsigned int slot, unsigned int ms)
 	return emu_call(check, DMABUF_CHECK_HOLD, &arg);
 }
 
-/* Pins of GPU memory there are */
+/* Number of pins of GPU memory */
 static inline unsigned int gpu_pins(void)
 {
 	struct emugpu_test test;
@@ -77,7 +77,7 @@ static inline void log_skip(void)
 	lseek(kernel_log, 0, SEEK_END);
 }
 
-/* Lines with both since log_skip() or the last call */
+/* Lines that contain both strings, since log_skip() or the last call */
 static inline unsigned int log_lines(const char *what, const char *and)
 {
 	unsigned int found = 0;

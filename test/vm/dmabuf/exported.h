@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A block of GPU memory that is pinned and exported as a dma-buf, and maybe imported in slot 0. */
+/* A block of GPU memory, pinned and exported as a dma-buf, and perhaps imported in slot 0 */
 #ifndef TEST_EXPORTED_H
 #define TEST_EXPORTED_H
 
 #include "export.h"
 
-static int whole;	/* a dma-buf of all of region.out_region, which is the block at VA */
+static int whole;	/* a dma-buf of all of region.out_region, the block at VA */
 static struct peerpin_pin region;
 
 static inline void start(void)
@@ -16,7 +16,7 @@ static inline void start(void)
 	EXPECT(whole >= 0, "export: %d", whole);
 }
 
-/* Also mapped, in slot 0 */
+/* Also imported in slot 0 */
 static inline void start_import(bool unmap_in_notify)
 {
 	start();
@@ -24,17 +24,17 @@ static inline void start_import(bool unmap_in_notify)
 	EXPECT(import_as(0, whole, DMABUF_CHECK_DYNAMIC, unmap_in_notify) == 0, "import");
 }
 
-/* Notified once, and nothing works any more */
+/* The slot was notified exactly once and cannot be mapped again. */
 static inline void expect_ended(unsigned int slot)
 {
 	EXPECT(notified(slot) == 1, "slot %u: %u notifications", slot, notified(slot));
 	unmap(slot);
-	EXPECT(map(slot) == -ENODEV, "slot %u: mapped", slot);
+	EXPECT(map(slot) == -ENODEV, "slot %u: mapped after its notification", slot);
 	EXPECT(notified(slot) == 1, "slot %u: %u notifications", slot, notified(slot));
 }
 
 #define EXPECT_ALL_GONE() \
-	EXPECT(nothing_left() && gpu_pins() == 0, "%lu bytes of BAR1, %lu of VRAM, %u pins", bar1_used(), \
+	EXPECT(nothing_left() && gpu_pins() == 0, "left: %lu bytes of BAR1, %lu of VRAM, %u pins", bar1_used(), \
 	       vram_used(), gpu_pins())
 
 static inline void finish(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dma-bufs of the emulated GPU and of others, pinned through /dev/peerpin. Calls
- * return 0 or -errno, or a descriptor.
+ * dma-bufs of the emulated GPU and of other exporters, pinned through /dev/peerpin.
+ * Calls return 0 or -errno, or a descriptor.
  */
 #ifndef TEST_IMPORT_H
 #define TEST_IMPORT_H
@@ -16,7 +16,7 @@
 enum {
 	PAGE = 4096,
 	BLOCK = 2 << 20,
-	SIZE = 4 << 20,	/* of what is imported, unless said otherwise */
+	SIZE = 4 << 20,	/* default size of an imported dma-buf */
 };
 
 static int gpu, fd, lsi, check;
@@ -33,9 +33,9 @@ __attribute__((constructor)) static void open_nodes(void)
 	check_call(check, PEER_CHECK_REGISTER, &c);
 }
 
-/* What the first case of each program looks at */
+/* For the first case of each program */
 #define EXPECT_NODES() \
-	EXPECT(gpu >= 0 && fd >= 0 && lsi >= 0 && check >= 0, "%d %d %d %d; type: emu/vm/run " \
+	EXPECT(gpu >= 0 && fd >= 0 && lsi >= 0 && check >= 0, "open: %d %d %d %d; type: emu/vm/run " \
 	       "--insmod build/KERNEL/test/peer_check.ko ...", gpu, fd, lsi, check)
 
 /* ---- exporters ---- */
@@ -48,7 +48,7 @@ static inline int export(uint64_t va, uint64_t size)
 	return err ?: arg.out_fd;
 }
 
-/* Whether dma-bufs made from now on end with their memory and say so */
+/* Whether later dma-bufs are dynamic: they end with their memory and notify importers. */
 static inline int set_dynamic(bool on)
 {
 	return module_set("emugpu/parameters/dmabuf_dynamic", on ? "1" : "0");
@@ -73,7 +73,7 @@ static inline int pin_dmabuf(int dmabuf, uint64_t offset, uint64_t length, struc
 	return ioctl(fd, PEERPIN_IOC_PIN, pin) ? -errno : 0;
 }
 
-/* Of the whole of @dmabuf, which is closed */
+/* Pins all of @dmabuf and closes it. */
 static inline int pin_and_close(int dmabuf, uint64_t size, struct peerpin_pin *pin)
 {
 	int err = pin_dmabuf(dmabuf, 0, size, pin);
@@ -126,7 +126,7 @@ static inline int copy_in(const struct peerpin_pin *pin, uint64_t offset, uint64
 	return lsi_copy(lsi, end_of(pin, offset), end_of(&host.pin, 0), length);
 }
 
-/* The first byte that is not as pattern_fill(@seed) left it, from place @from of the pattern on; -1: none */
+/* Index of the first byte that differs from the pattern of @seed at place @from on; -1: none */
 static inline int64_t pattern_differs(const unsigned char *p, uint64_t seed, uint64_t from, uint64_t n)
 {
 	for (uint64_t i = 0; i < n; i++)
@@ -153,7 +153,7 @@ static inline int end_held(void)
 	return check_call(check, PEER_CHECK_END, &c);
 }
 
-/* ---- nothing is left ---- */
+/* ---- leftovers ---- */
 
 static inline struct emugpu_info gpu_info(void)
 {
@@ -176,14 +176,14 @@ static inline uint64_t bar1_used(void)
 	return gpu_info().out_bar1_used;
 }
 
-/* dma-bufs in the system; -1: the kernel does not tell */
+/* dma-bufs in the system; -1: no debugfs file */
 static inline int dmabufs(void)
 {
 	static char text[1 << 16];
 	const char *total = module_debugfs("dma_buf/bufinfo", text, sizeof(text));
 	int n = -1;
 
-	while ((total = strstr(total, "\nTotal ")))	/* the last one; those before are each one's devices */
+	while ((total = strstr(total, "\nTotal ")))	/* the last one counts dma-bufs, those before count devices */
 		sscanf(++total, "Total %d", &n);
 	return n;
 }
@@ -198,7 +198,7 @@ static inline bool all_is_gone(void)
 	return memory_is_gone() && dmabufs() <= 0;
 }
 
-/* The last reference of a dma-buf is dropped a moment after whoever held it is done. */
+/* The kernel drops the last reference of a dma-buf a moment after its holder returns. */
 static inline bool soon(bool (*gone)(void))
 {
 	int i;
@@ -209,7 +209,8 @@ static inline bool soon(bool (*gone)(void))
 }
 
 #define EXPECT_ALL_GONE() \
-	EXPECT(soon(all_is_gone), "%lu bytes of VRAM, %lu of BAR1, %d dma-bufs", vram_used(), bar1_used(), dmabufs())
+	EXPECT(soon(all_is_gone),
+	       "left: %lu bytes of VRAM, %lu of BAR1, %d dma-bufs", vram_used(), bar1_used(), dmabufs())
 
 static inline uint64_t ms_since(uint64_t start)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The calls of nv-p2p.h, made by p2p_check.ko in the calling thread; each
- * returns 0 or -errno as the GPU driver gave it. The first numbers name slots,
- * each of which remembers one page table and its DMA mappings.
+ * returns 0 or the -errno of the GPU driver. First arguments name slots;
+ * a slot holds one page table and its DMA mappings.
  */
 #ifndef TEST_P2P_H
 #define TEST_P2P_H
@@ -21,7 +21,7 @@
 
 static int fd, check;
 
-/* What the first case of each program looks at */
+/* For the first case of each program */
 #define EXPECT_NODES() \
 	do { \
 		EXPECT(fd >= 0, "no /dev/emugpu; type: emu/vm/run --gpus 1 ..."); \
@@ -91,7 +91,7 @@ static inline int put_persistent(unsigned int slot)
 	return call(P2P_CHECK_PUT_PERSISTENT, (struct p2p_check_call){ .slot = slot });
 }
 
-/* A version that is not one tells of a page that is not there. */
+/* out_version is 0 if there is no such page. */
 static inline struct p2p_check_table mapped_page(unsigned int slot, unsigned int number, unsigned int page)
 {
 	struct p2p_check_table table = { .slot = slot, .map = number, .page = page };
@@ -179,13 +179,13 @@ static inline void one_block(void)
 static inline void free_one(void)
 {
 	EXPECT(emu_free(fd, VA) == 0, "free");
-	EXPECT(nothing_pinned(), "%u pins, %u maps, %lu bytes", pins(), maps(), bar1_used());
+	EXPECT(nothing_pinned(), "left: %u pins, %u DMA mappings, %lu bytes of BAR1", pins(), maps(), bar1_used());
 }
 
 static inline void free_both(void)
 {
 	EXPECT(emu_free(fd, VA) == 0 && emu_free(fd, VA + BLOCK) == 0, "free");
-	EXPECT(nothing_pinned(), "%u pins, %u maps, %lu bytes", pins(), maps(), bar1_used());
+	EXPECT(nothing_pinned(), "left: %u pins, %u DMA mappings, %lu bytes of BAR1", pins(), maps(), bar1_used());
 }
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the emulated driver's monitor has counted, rule by rule:
+ * Counts of the emulated GPU driver's monitor, by rule:
  *
  *	rules_watch(fd);
  *	...
- *	EXPECT_BROKE(fd, EMUGPU_RULE_UNALIGNED, 1);	that one so often, all others not at all
+ *	EXPECT_BROKE(fd, EMUGPU_RULE_UNALIGNED, 1);	this rule once, all others never
  *	EXPECT_NO_BREACH(fd);
  *
- * Each of the two also begins to watch anew. How fast a callback is depends on
- * the machine, so slow ones are looked at only when they are the rule.
+ * Both macros also restart the counting. The time of a callback depends on the
+ * computer, so slow callbacks are checked only if they are the expected rule.
  */
 #ifndef TEST_RULE_H
 #define TEST_RULE_H
@@ -18,7 +18,7 @@
 #include "test/vm/harness/emu.h"
 #include "test/vm/harness/vmtest.h"
 
-/* The module that the tests of nv-p2p.h make break the rules */
+/* The module that breaks the rules in the tests of nv-p2p.h */
 static const char *rules_culprit = "p2p_check";
 static uint64_t rules_before[EMUGPU_RULES];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocations, and copies to and from the process, that fail one by one: the n-th
- * that a call makes, for each n until none does.
+ * Fault injection for allocations and for copies to and from the process: fails the
+ * n-th that a call makes, for each n until none fails.
  *
  *	FAIL_EACH(f) {
  *		fd = pin_open();
@@ -10,15 +10,15 @@
  *		close(fd);
  *	}
  *
- * What fails is what the calling thread asks for: work that it leaves to others, as to
- * workqueues, is not swept. With FAIL_LASTING=1 nothing is allocated from the n-th on, as
- * when memory has run out: so are swept the second attempts of what is tried in two ways,
- * and ends that would allocate.
+ * Only requests of the calling thread fail, not those of workqueues that serve the call.
+ * With FAIL_LASTING=1 every allocation from the n-th on fails, as when memory has run
+ * out. This also covers second attempts after a failure, and clean-up code that would
+ * allocate.
  *
- * The body begins and ends with the same world: what modules say of themselves is
- * compared after each round. For memory that nobody has any more emu/vm/run looks
- * when the modules have gone. FAIL_VERBOSE=2 has the kernel say where each failure
- * is, with a backtrace, which emu/vm/run takes for a splat.
+ * The body must begin and end in the same state: the counters of the modules are
+ * compared after each round. emu/vm/run looks for leaked memory after the modules are
+ * removed. With FAIL_VERBOSE=2 the kernel logs each failure with a backtrace, which
+ * emu/vm/run takes for a splat.
  */
 #ifndef TEST_FAIL_H
 #define TEST_FAIL_H
@@ -40,17 +40,17 @@
 #include "test/vm/harness/vmtest.h"
 
 enum {
-	FAIL_MOST = 3000,	/* rounds: a call that takes more never ends */
+	FAIL_MOST = 3000,	/* rounds; a call that needs more counts as endless */
 	FAIL_TEXT = 1 << 16,
 };
 
 /**
- * struct fail - a call that is made again and again
- * @nth: which allocation fails in this round
- * @fired: it did
- * @left: if not, how many more would have had to come
- * @refused: rounds whose call said so
- * @before: the world before the first one
+ * struct fail - a call that is repeated, one failure a round
+ * @nth: number of the allocation that fails in this round
+ * @fired: that allocation was reached and failed
+ * @left: if it was not reached, how many allocations were missing
+ * @refused: rounds in which the call returned an error
+ * @before: the state before the first round
  */
 struct fail {
 	unsigned int nth;
@@ -61,8 +61,8 @@ struct fail {
 };
 
 static int fail_file = -1;
-static int fail_lasting = -1;	/* make-it-fail, where failures last */
-static unsigned int fail_calls, fail_rounds;	/* of the program: calls, and how often they were made */
+static int fail_lasting = -1;	/* make-it-fail of this thread, with FAIL_LASTING=1 */
+static unsigned int fail_calls, fail_rounds;	/* of the program: calls, and rounds of all calls */
 
 /* ---- the kernel's side ------------------------------------------------------------- */
 
@@ -95,7 +95,7 @@ static inline void fail_bound(const char *name, unsigned long value)
 	fail_attribute("fail_page_alloc", name, text);
 }
 
-/* What that calls gets its memory. */
+/* Allocations with @function in their call chain never fail. */
 static inline void fail_spare(const char *function)
 {
 	struct text text = text_of(function);
@@ -104,23 +104,23 @@ static inline void fail_spare(const char *function)
 	fail_bound("reject-end", text.end);
 }
 
-/* Without memory for its books DMA-API debugging would end, and find nothing any more. */
+/* DMA-API debugging turns itself off when it gets no memory for an entry, and would miss later errors. */
 static inline void fail_spare_books(void)
 {
 	fail_spare("add_dma_entry");
 }
 
 /*
- * The kernel does not survive a lack of these itself: it warns when it removes the
- * directory of an interrupt in whose making it ran out, and ACPI's interpreter frees what
- * it could not count.
+ * The kernel itself does not survive failures of these caches. It warns on removal of an
+ * interrupt's /proc directory that was only partly made, and ACPI's interpreter frees
+ * objects to which it failed to take a reference.
  */
 static inline bool fail_spares(const char *cache)
 {
 	return !strncmp(cache, "Acpi-", strlen("Acpi-")) || !strcmp(cache, "proc_dir_entry");
 }
 
-/* What is allocated from other caches that there are */
+/* Allocations of all other slab caches fail. */
 static inline void fail_caches(void)
 {
 	DIR *caches = opendir("/sys/kernel/slab");
@@ -140,7 +140,7 @@ static inline void fail_caches(void)
 	fail_attribute("failslab", "cache-filter", "Y");
 }
 
-/* Nor may the kernel count what modules allocate: it warns where it has no memory for that. */
+/* Memory allocation profiling must be off: the kernel warns when it gets no memory for its counters. */
 static inline bool fail_counts(void)
 {
 	FILE *f = fopen("/proc/sys/vm/mem_profiling", "re");
@@ -153,7 +153,7 @@ static inline bool fail_counts(void)
 	return on;
 }
 
-/* As a kernel comes, only what must not wait fails, and only several pages at once; and it says so at length. */
+/* By default only allocations that may not sleep and only orders above 0 fail, each with a long log message. */
 static inline void fail_open_up(void)
 {
 	const char *verbose = getenv("FAIL_VERBOSE") ?: "0";
@@ -177,7 +177,7 @@ static inline int fail_thread_file(const char *name)
 	return open(path, O_RDWR | O_CLOEXEC);
 }
 
-/* Looked at only where nothing is left to count, and of a thread that has asked for it */
+/* The kernel reads these settings once fail-nth is 0, and only for threads that set make-it-fail. */
 static inline void fail_let_last(void)
 {
 	fail_lasting = fail_thread_file("make-it-fail");
@@ -191,7 +191,7 @@ static inline void fail_let_last(void)
 	fail_bound("probability", 100);
 }
 
-/* Each of these copies from or to the process itself, which may be what fails: then it has not failed before. */
+/* Access to fail-nth itself copies from or to the process: an armed failure that did not fire yet may hit it. */
 static inline void fail_write(int file, const char *text)
 {
 	while (pwrite(file, text, strlen(text), 0) < 0)
@@ -227,7 +227,7 @@ static inline void fail_lasts(const char *yes)
 		fail_write(fail_lasting, yes);
 }
 
-/* The process makes an access again until there is a page: without one for ever, if failures last. */
+/* An access of the process is retried until its page fault succeeds: for ever, if failures lasted. */
 #define FAIL_ACCESS(f, access) \
 	do { \
 		fail_arm(&(f)); \
@@ -235,7 +235,7 @@ static inline void fail_lasts(const char *yes)
 		fail_disarm(&(f)); \
 	} while (0)
 
-/* Nothing but the call between the two; what it wants from errno it takes itself. */
+/* Only @call runs armed; it must save errno itself. */
 #define FAIL(f, call) \
 	do { \
 		fail_lasts("1"); \
@@ -243,7 +243,7 @@ static inline void fail_lasts(const char *yes)
 		fail_lasts("0"); \
 	} while (0)
 
-/* What is swept is what was meant: the first of two calls fails, and the second where failures last. */
+/* Checks fault injection itself: the first of two calls fails, and the second only if failures last. */
 static inline void fail_try(void)
 {
 	struct fail f = { .nth = 1 };
@@ -251,12 +251,12 @@ static inline void fail_try(void)
 
 	FAIL(f, first = eventfd(0, EFD_CLOEXEC); second = eventfd(0, EFD_CLOEXEC));
 	if (first >= 0 || (second < 0) != (fail_lasting >= 0))
-		vmtest_end(VMTEST_FAILED, "failures do not come as they must: %d, %d", first, second);
+		vmtest_end(VMTEST_FAILED, "fault injection fails: two eventfd() calls gave %d, %d", first, second);
 	close(first);
 	close(second);
 }
 
-/* Of this thread, and for it */
+/* Failures are armed by this thread, for this thread only. */
 static inline void fail_start(void)
 {
 	fail_file = fail_thread_file("fail-nth");
@@ -271,12 +271,12 @@ static inline void fail_start(void)
 	fail_open_up();
 	if (getenv("FAIL_LASTING"))
 		fail_let_last();
-	mlockall(MCL_CURRENT);	/* a page that comes late would count */
+	mlockall(MCL_CURRENT);	/* page faults during a call would count */
 	if (vmtest_result == VMTEST_OK)
 		fail_try();
 }
 
-/* ---- the world ----------------------------------------------------------------------- */
+/* ---- the state ----------------------------------------------------------------------- */
 
 static inline unsigned int fail_lines(const char *file)
 {
@@ -339,7 +339,7 @@ static inline int fail_gpu_look(char *text, size_t size)
 			t.counts.out_blocks, t.counts.out_clients, t.counts.out_violations);
 }
 
-/* What a call that was refused must leave as it was; what is not there is the same each time */
+/* State that a refused call must leave unchanged; parts that this kernel lacks always read the same. */
 static inline void fail_look(char *text, size_t size)
 {
 	int n = fail_gpu_look(text, size);
@@ -351,7 +351,7 @@ static inline void fail_look(char *text, size_t size)
 		 module_refs("peerpin_nv"), module_refs("emugpu"));
 }
 
-/* Work items may be a moment late. */
+/* Work items may still run for a moment. */
 static inline void fail_compare(const struct fail *f)
 {
 	char now[sizeof(f->before)];
@@ -364,7 +364,7 @@ static inline void fail_compare(const struct fail *f)
 		usleep(10000);
 	}
 	printf("# before: %s\n# now:    %s\n", f->before, now);
-	vmtest_end(VMTEST_FAILED, "allocation %u: the call has left something", f->nth);
+	vmtest_end(VMTEST_FAILED, "allocation %u: the call left other state behind", f->nth);
 }
 
 /* ---- the loop ------------------------------------------------------------------------- */
@@ -397,14 +397,14 @@ static inline bool fail_next(struct fail *f)
 		return true;
 	}
 	if (vmtest_result == VMTEST_OK && f->fired)
-		vmtest_end(VMTEST_FAILED, "%u allocations, and no end", f->nth);
-	printf("# %u allocations failed, %u of which the call did not survive\n", f->nth - !f->fired, f->refused);
+		vmtest_end(VMTEST_FAILED, "the call still allocates after %u failures", f->nth);
+	printf("# %u allocations failed; the call returned an error in %u rounds\n", f->nth - !f->fired, f->refused);
 	return false;
 }
 
 #define FAIL_EACH(f) for (struct fail f = { 0 }; fail_next(&f);)
 
-/* Something failed, so the call may; but it says what a lack of memory is called, or of a page of the process. */
+/* After an injected failure the call may fail too, but only with -ENOMEM or -EFAULT. */
 static inline bool fail_plausible(struct fail *f, int ret)
 {
 	f->refused += ret < 0;
@@ -412,11 +412,11 @@ static inline bool fail_plausible(struct fail *f, int ret)
 }
 
 #define EXPECT_PLAUSIBLE(f, ret) \
-	EXPECT(fail_plausible(&(f), ret), "allocation %u, %s: %d", (f).nth, (f).fired ? "failed" : "there is none", ret)
+	EXPECT(fail_plausible(&(f), ret), "allocation %u, %s: %d", (f).nth, (f).fired ? "failed" : "not reached", ret)
 
-/* Calls that cannot fail, whatever they lack */
+/* For calls that must succeed even if an allocation fails */
 #define EXPECT_DONE(f, ret) \
-	EXPECT((ret) >= 0, "allocation %u, %s: %d", (f).nth, (f).fired ? "failed" : "there is none", ret)
+	EXPECT((ret) >= 0, "allocation %u, %s: %d", (f).nth, (f).fired ? "failed" : "not reached", ret)
 
 __attribute__((destructor)) static inline void fail_sum(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of libgdrapi share: GPU memory, pinned and mapped, by its public calls. */
+/* For the tests of libgdrapi: GPU memory, pinned and mapped by the public calls */
 #ifndef TEST_GDR_H
 #define TEST_GDR_H
 
@@ -16,8 +16,8 @@ enum {
 struct mapped {
 	gdr_t g;
 	gdr_mh_t mh;
-	CUdeviceptr gpu;	/* what was pinned */
-	unsigned char *view;	/* NULL: it could not be */
+	CUdeviceptr gpu;	/* the pinned address */
+	unsigned char *view;	/* NULL if gdr_map() failed */
 	size_t size;
 };
 
@@ -29,7 +29,7 @@ static inline CUresult gdr_fill(CUdeviceptr gpu, unsigned char byte, size_t size
 	return ret ? ret : cuCtxSynchronize();
 }
 
-/* 0 or what failed answers */
+/* 0 or the error of the failed call */
 static inline int gdr_get(gdr_t g, CUdeviceptr gpu, size_t size, struct mapped *m)
 {
 	void *view = NULL;
@@ -53,7 +53,7 @@ static inline int gdr_put(const struct mapped *m)
 	return ret ? ret : gdr_unpin_buffer(m->g, m->mh);
 }
 
-/* One whose pins end with their memory */
+/* A handle with revocable pins: they end when their memory is freed. */
 static inline gdr_t gdr_open_revocable(void)
 {
 	gdr_t g;
@@ -64,7 +64,7 @@ static inline gdr_t gdr_open_revocable(void)
 	return g;
 }
 
-/* What the emulated driver has pinned for anybody */
+/* All pins of the emulated GPU driver */
 static inline unsigned int pins_left(int gpu)
 {
 	struct emugpu_test t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A control group whose memory is counted, on a machine where nobody else has any. */
+/* A control group with a memory controller, in a VM without other groups */
 #ifndef TEST_GROUP_H
 #define TEST_GROUP_H
 
@@ -30,13 +30,13 @@ static inline bool group_make(void)
 	       group_write(GROUPS_DIR "/cgroup.subtree_control", "+memory") && !mkdir(GROUP, 0755);
 }
 
-/* Whoever calls is in it from now on. */
+/* Moves the caller into the group. */
 static inline bool group_join(void)
 {
 	return group_write(GROUP "/cgroup.procs", "0");
 }
 
-/* What a line of @file that has this form says, "kernel %lld" or "%lld"; -1: there is none */
+/* The number of the first line of @file of the form @form, "kernel %lld" or "%lld"; -1: none */
 static inline long long group_bytes(const char *file, const char *form)
 {
 	char path[128], line[128];
@@ -52,7 +52,7 @@ static inline long long group_bytes(const char *file, const char *form)
 	return bytes;
 }
 
-/* When all in it have ended */
+/* After all its processes have exited */
 static inline bool group_end(void)
 {
 	return !rmdir(GROUP) && !umount2(GROUPS_DIR, MNT_DETACH) && !rmdir(GROUPS_DIR);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the kernel's functions lie. */
+/* Addresses of kernel functions */
 #ifndef TEST_KALLSYMS_H
 #define TEST_KALLSYMS_H
 
@@ -9,7 +9,7 @@
 
 #include "vmtest.h"
 
-/* From @start up to, and without, @end */
+/* [@start, @end) */
 struct text {
 	unsigned long start, end;
 };

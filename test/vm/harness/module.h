@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernel modules and what they show of themselves; each returns 0 or -errno. */
+/* Kernel modules and their files in sysfs and debugfs; each call returns 0 or -errno. */
 #ifndef TEST_MODULE_H
 #define TEST_MODULE_H
 
@@ -35,7 +35,7 @@ static inline int module_load(const char *file, const char *parameters)
 	return err;
 }
 
-/* Users of a module: other modules, files, and whoever else holds it */
+/* The reference count of a module */
 static inline int module_refs(const char *name)
 {
 	char path[96];
@@ -80,7 +80,7 @@ static inline const char *module_debugfs(const char *file, char *text, size_t si
 	return text;
 }
 
-/* Then it is slow, keeps for a while what was freed, and looks for leaks itself. */
+/* True for a debug kernel: slow, keeps freed memory for a while, and looks for leaks itself. */
 static inline bool kernel_checks_itself(void)
 {
 	return !access("/sys/kernel/debug/kmemleak", F_OK) || !access("/sys/kernel/debug/kcsan", F_OK);

@@ -29,7 +29,7 @@ static inline double now(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-/* GPU memory that devices may be given, also of an integrated GPU */
+/* Allocates memory that a GPU may share with peers: on an integrated GPU, host memory. */
 static inline int gpu_alloc_in(int file, uint64_t va)
 {
 	struct emugpu_alloc alloc = { .va = va, .size = BLOCK };
@@ -91,7 +91,7 @@ static inline int mr_copy(int to, uint64_t offset, int from, uint64_t from_offse
 	return mr_call(to, IB_PEER_COPY, &arg);
 }
 
-/* Where a device gets by an address on its bus; 0: nowhere */
+/* The physical address behind a bus address of a device; 0: none */
 static inline uint64_t mr_leads_to(int mr, uint64_t bus, enum ib_peer_device device)
 {
 	struct ib_peer arg = { .addr = bus, .device = device };
@@ -136,24 +136,25 @@ static inline int client_remove(void)
 	return module_remove(name);
 }
 
-/* What the first case of each program looks at */
+/* For the first case of each program */
 #define EXPECT_SHIM() \
-	EXPECT(gpu >= 0 && !access("/dev/ib_peer_shim", F_OK), "%d; type: emu/vm/run --no-default-modules --insmod " \
-	       "build/KERNEL/emu/ib_peer_shim.ko --insmod ... -- COMMAND, as test/vm/suite does", gpu)
+	EXPECT(gpu >= 0 && !access("/dev/ib_peer_shim", F_OK),
+	       "/dev/emugpu is %d, or no shim; type: emu/vm/run --no-default-modules --insmod " \
+	       "build/KERNEL/test/ib_peer_shim.ko --insmod ... -- COMMAND, as test/vm/suite does", gpu)
 
 __attribute__((constructor)) static void gpu_open(void)
 {
 	gpu = emu_open();
 }
 
-/* ---- what is left ---- */
+/* ---- leftovers ---- */
 
 static inline bool ibpeer_lists_are_empty(void)
 {
 	static char regions[1 << 16], peers[1 << 16];
 
 	if (module_refs("peerpin") < 0)
-		return true;	/* it is another client's */
+		return true;	/* another client, without peerpin */
 	module_debugfs("peerpin/regions", regions, sizeof(regions));
 	module_debugfs("peerpin/peers", peers, sizeof(peers));
 	return !strchr(strchrnul(regions, '\n') + 1, '\n') && *peers && !strchr(strchrnul(peers, '\n') + 1, '\n');

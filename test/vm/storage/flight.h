@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads by a disk into a view of GPU memory, under way for long: the disk is slow (emu/vm/run --disk-rate). */
+/* Long reads from a disk into a view of GPU memory; emu/vm/run --disk-rate makes the disk slow. */
 #ifndef TEST_FLIGHT_H
 #define TEST_FLIGHT_H
 
@@ -12,8 +12,8 @@ enum {
 	READS = 12,
 	LENGTH = 1 << 20,
 	SIZE = READS * LENGTH,
-	FIRST_MS = 100,		/* until the first reads are with the disk; all take more than a second */
-	OTHERS = 5,		/* mark of what the next owner has in memory */
+	FIRST_MS = 100,		/* until the disk has the first reads; all take more than a second */
+	OTHERS = 5,		/* mark of the data of the memory's next owner */
 };
 
 /** struct flight - reads under way into a view of an allocation */
@@ -51,10 +51,10 @@ static inline int start(void)
 
 #define NEEDS_PAGES() \
 	do { \
-		EXPECT(start(), "no disk, or no GPU"); \
-		EXPECT(lends_as_it_must(), "the GPU lends no pages, and the kernel could"); \
+		EXPECT(start(), "no NVMe disk, or no GPU"); \
+		EXPECT(lends_as_it_must(), "GPU 0 lends no pages, though asked to on a kernel that can"); \
 		if (!lends_pages()) \
-			SKIP("the GPU's memory has no pages: no PCI_P2PDMA here; another kernel: make check KERNEL=7"); \
+			SKIP("GPU memory has no struct page: no PCI_P2PDMA in the kernel; type: make check KERNEL=7"); \
 	} while (0)
 
 /* ---- reads under way ------------------------------------------------------------- */
@@ -107,9 +107,8 @@ static inline unsigned int under_way(struct flight *f)
 }
 
 /*
- * How many of them read all, as soon as all are over. Those that the kernel had
- * no room for when they were submitted look for the view later: -EFAULT where it
- * is gone.
+ * Waits for all reads; returns how many were complete. Reads that the kernel could
+ * not start at submission look the view up later: -EFAULT once the view is gone.
  */
 static inline int land(struct flight *f)
 {
@@ -134,10 +133,10 @@ static inline void all_is_free_in_the_end(void)
 
 	for (i = 0; i < 300 && gpu_free() != free_at_start; i++)
 		usleep(100000);
-	EXPECT(gpu_free() == free_at_start, "%lu bytes, and %lu before", gpu_free(), free_at_start);
+	EXPECT(gpu_free() == free_at_start, "%lu bytes of GPU memory are free, %lu before", gpu_free(), free_at_start);
 }
 
-/* Whether the CPU can read there: the kernel says so without a signal. */
+/* 1 if the CPU can read @where, or -errno: write() reports a fault without a signal. */
 static inline int touch(const void *where)
 {
 	int ends[2], n;
@@ -150,7 +149,7 @@ static inline int touch(const void *where)
 	return n;
 }
 
-/* Whether dma-bufs made from now on end with their memory */
+/* Whether later dma-bufs are dynamic: they end with their memory. */
 static inline int set_dynamic(const char *value)
 {
 	int fd = open("/sys/module/emugpu/parameters/dmabuf_dynamic", O_WRONLY), ok = write(fd, value, 1) == 1;

@@ -12,7 +12,7 @@
 #include "test/vm/harness/emu.h"
 #include "test/vm/harness/kallsyms.h"
 
-/* Its directory in sysfs; "": there is no GPU */
+/* The sysfs directory of GPU 0; "": no GPU */
 static inline const char *lends_gpu(void)
 {
 	static char path[PATH_MAX];
@@ -26,7 +26,7 @@ static inline const char *lends_gpu(void)
 	return err || !realpath(link, path) ? "" : path;
 }
 
-/* The kernel shows it in sysfs, whatever the library thinks. */
+/* Read from sysfs, not through the library. */
 static inline int lends_pages(void)
 {
 	char path[PATH_MAX + 16];
@@ -35,7 +35,7 @@ static inline int lends_pages(void)
 	return !access(path, F_OK);
 }
 
-/* "/sys/devices/pci0000:00/PORT/UPSTREAM/DOWNSTREAM/GPU", and behind an IOMMU: the emulator refuses */
+/* At "/sys/devices/pci0000:00/PORT/UPSTREAM/DOWNSTREAM/GPU" with an IOMMU: the emulator refuses to lend. */
 static inline int lends_astray(void)
 {
 	const char *at = lends_gpu();
@@ -48,7 +48,7 @@ static inline int lends_astray(void)
 	return devices >= 7 && !system("ls -A /sys/kernel/iommu_groups | grep -q .");
 }
 
-/* Where the kernel can and it was asked to, what is skipped because it does not would hide a failure. */
+/* If p2pdma=1 was set and the kernel can lend pages, then skipping a test for lack of pages would hide a failure. */
 static inline int lends_as_it_must(void)
 {
 	char asked = 'N';

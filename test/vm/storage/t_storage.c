@@ -28,7 +28,7 @@ static int start(void)
 
 SETUP(everything_is_there)
 {
-	EXPECT(start(), "no disk, or no GPU");
+	EXPECT(start(), "no NVMe disk, or no GPU");
 	EXPECT(lends_as_it_must(), "the GPU has no struct pages although the kernel supports them");
 }
 
@@ -358,7 +358,7 @@ CASE_BY_NAME(no_p2pdma_path_bounces)
 
 	EXPECT(start(), "not started");
 	if (!lends_pages())
-		SKIP("the GPU's memory has no pages: no PCI_P2PDMA here; another kernel: make check KERNEL=7");
+		SKIP("GPU memory has no struct page: no PCI_P2PDMA in the kernel; type: make check KERNEL=7");
 	file = open_path(DATA, O_RDONLY);
 	for (turn = 0; turn < 2; turn++) {
 		OK(mark_gpu(BEFORE));

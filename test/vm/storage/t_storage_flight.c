@@ -16,7 +16,7 @@ enum {
 
 SETUP(everything_is_there)
 {
-	EXPECT(start(), "no disk, or no GPU");
+	EXPECT(start(), "no NVMe disk, or no GPU");
 }
 
 CASE(io_uring_reads_into_gpu_memory)

@@ -4,7 +4,7 @@
 
 SETUP(everything_is_there)
 {
-	EXPECT(start(), "no disk, or no GPU");
+	EXPECT(start(), "no NVMe disk, or no GPU");
 }
 
 CASE(view_shows_the_gpu_memory)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The calls of Tegra's nv-p2p.h, made by tegra_check.ko in the calling thread;
- * each returns 0 or -errno as the GPU driver gave it. The first numbers name
- * slots, each of which remembers one page table and its DMA mappings.
+ * each returns 0 or the -errno of the GPU driver. First arguments name slots;
+ * a slot holds one page table and its DMA mappings.
  */
 #ifndef TEST_TEGRA_H
 #define TEST_TEGRA_H
@@ -117,7 +117,7 @@ static inline uint64_t violations(void)
 	return counts().counts.out_violations;
 }
 
-/* Breaches of one rule; -1: not by this module */
+/* Breaches of one rule; -1: by another module */
 static inline int64_t breaches(enum emugpu_rule rule)
 {
 	struct emugpu_test test = { .op = EMUGPU_TEST_VIOLATIONS, .violations.rule = rule };
@@ -164,7 +164,7 @@ enum {
 	CACHING_DIFFERS = 2,
 };
 
-/* Of the process's page and of the kernel's mapping of it: 0 cached, 1 write-combined, CACHING_DIFFERS, or -errno */
+/* Caching of the process's page and of the kernel's mapping: 0 cached, 1 write-combined, CACHING_DIFFERS, or -errno */
 static inline int caching(const void *p)
 {
 	struct tegra_check arg = { .op = TEGRA_CHECK_CACHING, .va = (uintptr_t)p };
@@ -193,7 +193,8 @@ static inline void two_blocks(void)
 static inline void free_both(void)
 {
 	EXPECT(emu_free(fd, VA) == 0 && emu_free(fd, VA + BLOCK) == 0, "free");
-	EXPECT(nothing_pinned(), "%u pins, %u maps", counts().counts.out_pins, counts().counts.out_dma_maps);
+	EXPECT(nothing_pinned(),
+	       "left: %u pins, %u DMA mappings", counts().counts.out_pins, counts().counts.out_dma_maps);
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program on a terminal of its own, and what is on its screen: a VT52, which
- * has few orders, as far as programs that use terminfo give them.
+ * A program on a terminal of its own, and the contents of its screen: a VT52,
+ * which has few escape sequences. Those that terminfo programs use are followed.
  */
 #ifndef TEST_SCREEN_H
 #define TEST_SCREEN_H
@@ -25,9 +25,9 @@ enum {
 
 /**
  * struct screen - see above
- * @order: what is expected next: 0: text, ESC, or 'Y' and then a row, and a column
- * @raw: all that was printed
- * @came: how many bytes
+ * @order: state of the parser: 0: text, ESC: after ESC, 'Y': a row follows, 'y': a column follows
+ * @raw: the output, up to its size; @length bytes
+ * @came: number of all bytes of output
  */
 struct screen {
 	pid_t pid;
@@ -125,7 +125,7 @@ static inline void screen_put(struct screen *s, char c)
 		s->raw[s->length++] = c;
 }
 
-/* What there is within a time; false: nothing more will come */
+/* Reads output for up to @ms; false: the output has ended */
 static inline bool screen_read(struct screen *s, int ms)
 {
 	struct pollfd p = { .fd = s->terminal, .events = POLLIN };
@@ -141,7 +141,7 @@ static inline bool screen_read(struct screen *s, int ms)
 	return n > 0;
 }
 
-/* What is drawn in part is drawn to its end: until nothing comes for a while. */
+/* Completes a partly drawn screen: reads until no output comes for a while. */
 static inline void screen_settle(struct screen *s)
 {
 	unsigned long before;
@@ -152,7 +152,7 @@ static inline void screen_settle(struct screen *s)
 	} while (s->came != before);
 }
 
-/* The row that has @text in it, -1: none */
+/* The row with @text; -1: none */
 static inline int screen_row(const struct screen *s, const char *text)
 {
 	int y;
@@ -171,7 +171,7 @@ static inline long screen_ms(void)
 	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* Until there is such a row, or (@there false) none any more */
+/* Waits until a row has @text, or (@there false) no row has. */
 static inline bool screen_wait(struct screen *s, const char *text, bool there)
 {
 	long end = screen_ms() + SCREEN_WAIT_MS;
@@ -190,7 +190,7 @@ static inline bool screen_shows(struct screen *s, const char *text)
 	return screen_wait(s, text, true);
 }
 
-/* Likewise on a terminal whose orders are not followed here */
+/* Likewise in the raw output, for terminals other than a VT52 */
 static inline void screen_printed(struct screen *s, const char *text)
 {
 	long end = screen_ms() + SCREEN_WAIT_MS;
@@ -226,7 +226,7 @@ static inline void screen_type(struct screen *s, const char *keys)
 		s->order = 0;
 }
 
-/* The wait status; killed if it does not end */
+/* The wait status; a program that does not end in time is killed. */
 static inline int screen_end(struct screen *s)
 {
 	long end = screen_ms() + SCREEN_WAIT_MS;

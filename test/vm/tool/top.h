@@ -21,7 +21,7 @@ static char peerpin[128];
 static pid_t holders[16];
 static int nr_holders;
 
-/* ---- who is seen -------------------------------------------------------------- */
+/* ---- holders -------------------------------------------------------------- */
 
 static inline char *host_memory(size_t pages)
 {
@@ -40,7 +40,7 @@ static inline int pin_host(unsigned int regions)
 	return 0;
 }
 
-/* The tool, as it was built beside this program */
+/* Finds the tool that was built beside this program. */
 static inline bool find_peerpin(void)
 {
 	char self[128] = "";
@@ -53,7 +53,7 @@ static inline bool find_peerpin(void)
 	return !access(peerpin, X_OK);
 }
 
-/* A process of that name, which says when it has begun; false: it did not */
+/* Starts a process that runs @run and reports (first, if @goes_on); false: no report */
 static inline bool start(const char *name, int (*run)(unsigned int n), unsigned int n, bool goes_on)
 {
 	int said[2];
