@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Random numbers that a printed seed brings back: TEST_SEED=N repeats a run. */
+/* Random numbers from a printed seed; TEST_SEED=N repeats a run. */
 #ifndef UNIT_RANDOM_H
 #define UNIT_RANDOM_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What bench/claim.h makes of figures: kept, broken, or only told; a case that claims what is broken fails. */
+/* Verdicts of bench/claim.h: kept, broken, or none; a case with a broken claim fails. */
 #include <fcntl.h>
 #include <math.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@ static void assert_verdict(struct claim c, const char *want)
 	assert_string_equal(claim_verdict(&c), want);
 }
 
-static void what_is_promised_is_kept_or_broken(void **state)
+static void claim_with_bound_is_judged(void **state)
 {
 	(void)state;
 	assert_verdict((struct claim){ .ours = 114, .theirs = 100, .times = 1.15 }, "kept");
@@ -22,13 +22,13 @@ static void what_is_promised_is_kept_or_broken(void **state)
 	assert_verdict((struct claim){ .ours = 201, .theirs = 1, .most = 200 }, "BROKEN");
 }
 
-static void what_is_not_promised_is_told(void **state)
+static void claim_without_bound_is_reported(void **state)
 {
 	(void)state;
 	assert_verdict((struct claim){ .ours = 1000, .theirs = 1 }, "-");
 }
 
-static void what_was_not_measured_is_broken(void **state)
+static void missing_measurement_breaks_claim(void **state)
 {
 	(void)state;
 	assert_verdict((struct claim){ .ours = NAN, .most = 1 }, "BROKEN");
@@ -66,7 +66,7 @@ CASE(breaks)
 	CLAIM(.what = "told all the same", .ours = 1, .theirs = 1, .times = 1);
 }
 
-/* What cases print would be taken for this program's own. */
+/* Output of the inner cases would be taken for TAP of this program. */
 static int run_quietly(char **names)
 {
 	int out = dup(STDOUT_FILENO), null = open("/dev/null", O_WRONLY), ret;
@@ -82,7 +82,7 @@ static int run_quietly(char **names)
 	return ret;
 }
 
-static void a_case_fails_by_what_is_broken(void **state)
+static void broken_claim_fails_its_case(void **state)
 {
 	char *kept[] = { "keeps", NULL }, *broken[] = { "breaks", NULL };
 
@@ -94,11 +94,11 @@ static void a_case_fails_by_what_is_broken(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_promised_is_kept_or_broken),
-		cmocka_unit_test(what_is_not_promised_is_told),
-		cmocka_unit_test(what_was_not_measured_is_broken),
+		cmocka_unit_test(claim_with_bound_is_judged),
+		cmocka_unit_test(claim_without_bound_is_reported),
+		cmocka_unit_test(missing_measurement_breaks_claim),
 		cmocka_unit_test(fields_are_in_order),
-		cmocka_unit_test(a_case_fails_by_what_is_broken),
+		cmocka_unit_test(broken_claim_fails_its_case),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory for one thread that calls a cache: 48 blocks of 4 KiB to 8 GiB, which are
- * freed and given out again, mostly at the same address; and what is registered.
+  * Mock memory for one thread that calls a cache: 48 blocks of 4 KiB to 8 GiB, freed and
+  * allocated again, mostly at the same address; and the registrations of these blocks.
  */
 #ifndef CACHE_BLOCKS_H
 #define CACHE_BLOCKS_H
@@ -21,14 +21,14 @@ enum {
 #define STRIDE (16ull << 30)
 #define LARGEST (8ull << 30)
 
-/** struct block - @word is even while it is allocated */
+/** struct block - @word is even while the block is allocated */
 struct block {
 	uint64_t addr;
 	uint64_t length;
 	uint32_t word;
 };
 
-/** struct reg - @holders: gets that were not put; @forgotten: by an invalidation */
+/** struct reg - @holders: gets without a put; @forgotten: an invalidation removed it from the cache */
 struct reg {
 	uint64_t addr;
 	uint64_t length;
@@ -43,7 +43,7 @@ struct reg {
 SLIST_HEAD(regs, reg);
 
 static struct pp_cache *cache;
-static bool tells;		/* the cache is told before memory is freed */
+static bool tells;		/* invalidate the cache before memory is freed */
 static uint64_t rnd, step;
 static struct block blocks[BLOCKS];
 static struct regs regs;
@@ -52,7 +52,7 @@ static int fail_count, fail_with;
 
 #define CHECK(condition) check(condition, #condition, __LINE__)
 
-/* Also where cmocka's asserts do not work: in callbacks and other threads. */
+/* cmocka's asserts do not work in callbacks and other threads; this check does. */
 static inline void check(bool ok, const char *what, int line)
 {
 	if (ok)
@@ -66,7 +66,7 @@ static inline unsigned int below(unsigned int limit)
 	return random_below(&rnd, limit);
 }
 
-/* Each power of two is as likely as the others. */
+/* Each power of two is equally likely. */
 static inline uint64_t random_length(uint64_t most)
 {
 	unsigned int bits = 1 + below(64 - __builtin_clzll(most));
@@ -173,7 +173,7 @@ static inline const uint32_t *word(void *arg, void *reg, uint32_t *value)
 	return &r->block->word;
 }
 
-/* Every other block is one that the page does not cover. */
+/* The revocation page does not cover every second block. */
 static inline const uint32_t *word_of_some(void *arg, void *reg, uint32_t *value)
 {
 	struct reg *r = reg;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A cache over make-believe memory for each case, and short names to use it. */
+/* A cache over mock memory for each case, and short helpers to call it. */
 #ifndef CACHE_CASE_H
 #define CACHE_CASE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Regions that are counted as they are registered, and a cache of them for each case. */
+/* Mock regions that count their registrations, and a cache of these regions for each case. */
 #ifndef CACHE_REGIONS_H
 #define CACHE_REGIONS_H
 
@@ -17,9 +17,9 @@ enum {
 
 #define BASE 0x7000000000ull
 
-static atomic_int pinned[MANY];	/* how often each is */
+static atomic_int pinned[MANY];	/* registrations of each region */
 static atomic_int pins, unpins;
-static atomic_int twice;	/* registered or ended out of turn */
+static atomic_int twice;	/* double registrations and double unpins */
 static atomic_uint last_unpinned;
 static int room;		/* regions; 0: any number */
 static sem_t gate, reached;
@@ -101,7 +101,7 @@ static inline int teardown(void **state)
 	return 0;
 }
 
-/* Of any thread: true if what came back is registered. */
+/* Any thread may call this; true if the returned region is registered exactly once. */
 static inline bool touch(unsigned int n)
 {
 	const struct pp_cache_entry *e;

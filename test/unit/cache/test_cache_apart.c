@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What is another process's, or another cache's, is left alone. */
+/* A cache leaves registrations of other processes and other caches alone. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -20,8 +20,8 @@ static int use_as_a_child(const struct pp_cache_entry *e)
 	return atomic_load(&unpins) == before ? 0 : 2;
 }
 
-/* exit(), so that what runs at the end of a process runs in the child too. */
-static void a_fork_unpins_nothing_of_the_parents(void **state)
+/* exit(), not _exit(): handlers of process exit must run in the child, too. */
+static void forked_child_unpins_no_parent_region(void **state)
 {
 	const struct pp_cache_entry *e;
 	int status;
@@ -39,11 +39,11 @@ static void a_fork_unpins_nothing_of_the_parents(void **state)
 	assert_int_equal(status, 0);
 	assert_int_equal(atomic_load(&unpins), 0);
 	pp_cache_flush(cache);
-	assert_int_equal(stats().entries, 1);	/* the child's put was not ours */
+	assert_int_equal(stats().entries, 1);	/* the child's put dropped no reference of the parent */
 	pp_cache_put(cache, e);
 }
 
-/* The child's own cache is its own. */
+/* In the child: a new cache takes over nothing from the parent's. */
 static int make_one_as_a_child(void)
 {
 	cache = make(0, 0);
@@ -54,7 +54,7 @@ static int make_one_as_a_child(void)
 	return atomic_load(&pins) == 2 && atomic_load(&unpins) == 1 ? 0 : 2;
 }
 
-static void a_child_may_have_a_cache_of_its_own(void **state)
+static void child_may_create_its_own_cache(void **state)
 {
 	int status;
 	pid_t pid;
@@ -72,7 +72,7 @@ static void a_child_may_have_a_cache_of_its_own(void **state)
 	assert_int_equal(stats().hits, 1);
 }
 
-static void a_second_cache_unpins_nothing_of_the_firsts(void **state)
+static void second_cache_leaves_first_cache_alone(void **state)
 {
 	const struct pp_cache_entry *e, *other;
 	struct pp_cache *second;
@@ -94,8 +94,8 @@ static void a_second_cache_unpins_nothing_of_the_firsts(void **state)
 	assert_int_equal(stats().misses, 8);
 }
 
-/* One's end, and the next one's beginning in its place, with this thread's words. */
-static void a_cache_made_anew_is_empty(void **state)
+/* A new cache at the old address must not find this thread's words of the old cache. */
+static void new_cache_is_empty(void **state)
 {
 	unsigned int i;
 
@@ -110,8 +110,8 @@ static void a_cache_made_anew_is_empty(void **state)
 	assert_int_equal(atomic_load(&pins), 3000);
 }
 
-/* Those that come late count in their entries; what they answer is the same. */
-static void more_caches_than_threads_have_words_for(void **state)
+/* Caches without thread words count references in their entries; results are the same. */
+static void caches_beyond_thread_words_work(void **state)
 {
 	static struct pp_cache *caches[100];
 	const struct pp_cache_entry *e[2];
@@ -139,11 +139,11 @@ static void more_caches_than_threads_have_words_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_fork_unpins_nothing_of_the_parents),
-		TEST(a_child_may_have_a_cache_of_its_own),
-		TEST(a_second_cache_unpins_nothing_of_the_firsts),
-		TEST(a_cache_made_anew_is_empty),
-		TEST(more_caches_than_threads_have_words_for),
+		TEST(forked_child_unpins_no_parent_region),
+		TEST(child_may_create_its_own_cache),
+		TEST(second_cache_leaves_first_cache_alone),
+		TEST(new_cache_is_empty),
+		TEST(caches_beyond_thread_words_work),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

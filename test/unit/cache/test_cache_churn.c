@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A small cache that sees ever new addresses takes no more memory for that, nor addresses. */
+/* A small cache that sees ever new addresses needs no more memory and no more address space. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -39,7 +39,7 @@ static unsigned long addresses_kib(void)
 	return pages * 4;
 }
 
-/* Each in a block of addresses of its own */
+/* Each region lies in its own gigabyte of addresses. */
 static void use(struct pp_cache *cache, unsigned int from, unsigned int to)
 {
 	const struct pp_cache_entry *e;
@@ -52,7 +52,7 @@ static void use(struct pp_cache *cache, unsigned int from, unsigned int to)
 	}
 }
 
-static void ever_new_addresses(void **state)
+static void new_addresses_cost_no_memory(void **state)
 {
 	const struct pp_cache_ops ops = { .pin = pin, .unpin = unpin };
 	const struct pp_cache_attr attr = { .max_entries = FEW };
@@ -70,20 +70,20 @@ static void ever_new_addresses(void **state)
 	assert_true(after < before + 1024);
 }
 
-/* What is locked the kernel does not empty. */
-static void ever_new_addresses_in_locked_memory(void **state)
+/* madvise(MADV_DONTNEED) does not empty locked memory. */
+static void new_addresses_cost_no_locked_memory(void **state)
 {
 	if (mlockall(MCL_CURRENT | MCL_FUTURE))
 		skip();
-	ever_new_addresses(state);
+	new_addresses_cost_no_memory(state);
 	munlockall();
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ever_new_addresses),
-		cmocka_unit_test(ever_new_addresses_in_locked_memory),
+		cmocka_unit_test(new_addresses_cost_no_memory),
+		cmocka_unit_test(new_addresses_cost_no_locked_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

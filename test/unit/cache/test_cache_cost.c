@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What hits and memory cost as regions grow in number: faults of other caches. */
+/* Time of a hit and memory of a region as the number of regions grows: other caches fail here. */
 #include <malloc.h>
 #include <stdbool.h>
 #include <sys/wait.h>
@@ -13,7 +13,7 @@ enum {
 	MANY = 100000,
 	FEW = 100,
 	REGION = 65536,
-	OFFSET = 4096,		/* of what is not aligned */
+	OFFSET = 4096,		/* of unaligned regions */
 	ROUNDS = 9,
 	HITS = 2000,		/* a round */
 };
@@ -102,8 +102,8 @@ static double hit_ns(unsigned int count)
 	return took[ROUNDS / 2];
 }
 
-/* A thousand times as many may miss the processor's caches, but no more than that. */
-static void look_up_does_not_slow_down_with_regions(void **state)
+/* With 1000 times as many regions, a hit may miss the CPU caches, but must cost no more than that. */
+static void lookup_time_ignores_region_count(void **state)
 {
 	double few, many;
 
@@ -131,7 +131,7 @@ static size_t resident(void)
 	return pages * 4096;
 }
 
-/* In a child, which begins with no memory that came free before. */
+/* In a child process, so that memory freed by earlier cases is not reused. */
 static void fill(unsigned int offset, int out)
 {
 	size_t before, used;
@@ -167,7 +167,7 @@ static double bytes_per_region(unsigned int offset)
 	return (double)used / (MANY / 2);
 }
 
-static void unaligned_regions_cost_the_same_memory(void **state)
+static void unaligned_regions_cost_similar_memory(void **state)
 {
 	double aligned, unaligned;
 
@@ -182,8 +182,8 @@ static void unaligned_regions_cost_the_same_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(look_up_does_not_slow_down_with_regions),
-		cmocka_unit_test(unaligned_regions_cost_the_same_memory),
+		cmocka_unit_test(lookup_time_ignores_region_count),
+		cmocka_unit_test(unaligned_regions_cost_similar_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

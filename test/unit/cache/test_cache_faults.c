@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Faults that other registration caches had, or have: a test for each. */
+/* Regression tests for faults of other registration caches. */
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
@@ -46,7 +46,7 @@ static void touch_in_two_threads(unsigned int first, unsigned int second, unsign
 	}
 }
 
-/* Each that is new makes one go that is there, until none of the old ones is left. */
+/* Each new region evicts one region, until no old region is left. */
 static void replace_all(unsigned int old, unsigned int new, unsigned int count)
 {
 	unsigned int i;
@@ -60,8 +60,8 @@ static void replace_all(unsigned int old, unsigned int new, unsigned int count)
 		assert_int_equal(atomic_load(&pinned[old + i]), 0);
 }
 
-/* The list of who was used when is whole. */
-static void two_threads_on_the_same_regions_under_a_limit(void **state)
+/* The LRU list must stay intact: later evictions must find every old region. */
+static void threads_share_regions_under_limit(void **state)
 {
 	(void)state;
 	cache = make(32, 0);
@@ -72,7 +72,7 @@ static void two_threads_on_the_same_regions_under_a_limit(void **state)
 	replace_all(100, 2000, 32);
 }
 
-static void two_threads_that_miss_on_disjoint_regions(void **state)
+static void threads_miss_on_disjoint_regions(void **state)
 {
 	(void)state;
 	cache = make(16, 0);
@@ -83,7 +83,7 @@ static void two_threads_that_miss_on_disjoint_regions(void **state)
 
 /* ---- limits ------------------------------------------------------------ */
 
-static void a_pin_that_fails_is_tried_again_while_anything_is_idle(void **state)
+static void failed_pin_evicts_idle_and_retries(void **state)
 {
 	(void)state;
 	cache = make(0, 0);
@@ -109,7 +109,7 @@ static void fail_to_touch(unsigned int first, unsigned int count)
 		assert_false(touch(i));
 }
 
-static void pins_that_fail_leave_nothing_behind(void **state)
+static void failed_pins_leak_nothing(void **state)
 {
 	const struct pp_cache_entry *e;
 	size_t before;
@@ -138,21 +138,21 @@ static void cycle(unsigned int count)
 	assert_int_equal(stats().entries, count);
 }
 
-static void a_cache_of_16_regions_holds_16(void **state)
+static void entry_limit_16_holds_16_regions(void **state)
 {
 	(void)state;
 	cache = make(16, 0);
 	cycle(16);
 }
 
-static void a_cache_of_1_region_holds_1(void **state)
+static void entry_limit_1_holds_1_region(void **state)
 {
 	(void)state;
 	cache = make(1, 0);
 	cycle(1);
 }
 
-static void a_budget_of_16_regions_holds_16(void **state)
+static void byte_limit_16_regions_holds_16(void **state)
 {
 	(void)state;
 	cache = make(0, 16 * REGION);
@@ -171,7 +171,7 @@ static void *touch_wide(void *arg)
 	return NULL;
 }
 
-/* False: it was still waiting after 5 seconds, until the gate was opened for it. */
+/* False if the thread still waited after 5 seconds; then the gate is opened for it. */
 static bool joins(pthread_t thread)
 {
 	struct timespec ts;
@@ -185,7 +185,7 @@ static bool joins(pthread_t thread)
 	return false;
 }
 
-/* Hits in one thread while another's pin has not come back. */
+/* One thread hits while the pin of another thread has not returned. */
 static void check_hits_while_pinning(unsigned int first, unsigned int count)
 {
 	struct toucher t = { .first = first, .count = count, .times = 1000 };
@@ -202,7 +202,7 @@ static void check_hits_while_pinning(unsigned int first, unsigned int count)
 	assert_int_equal(t.failed, 0);
 }
 
-static void a_hit_waits_for_no_pin(void **state)
+static void hit_waits_for_no_pin(void **state)
 {
 	(void)state;
 	cache = make(0, 0);
@@ -212,8 +212,8 @@ static void a_hit_waits_for_no_pin(void **state)
 	assert_int_equal(stats().hits, 1000);
 }
 
-/* What is being registered covers what is there, and is to take its place. */
-static void a_hit_waits_for_no_wider_pin(void **state)
+/* The pending pin covers the existing region and will replace it. */
+static void hit_waits_for_no_wider_pin(void **state)
 {
 	(void)state;
 	cache = make(0, 0);
@@ -230,7 +230,7 @@ static atomic_bool stop;
 static atomic_bool stopped;
 static int resume[2];
 
-/* In the writer, in its critical section as likely as out of it. */
+/* Stops the writer at a random point, inside or outside its critical section. */
 static void on_signal(int signal)
 {
 	char c;
@@ -263,7 +263,7 @@ static void *write_without_pause(void *arg)
 static sem_t go, hit;
 static unsigned int failed;
 
-/* One thread for all rounds: making one may wait for what the writer has. */
+/* One thread for all rounds: pthread_create() may need a lock that the stopped writer holds. */
 static void *hit_when_told(void *arg)
 {
 	unsigned int i;
@@ -279,7 +279,7 @@ static void *hit_when_told(void *arg)
 	}
 }
 
-/* False: it waited 5 seconds, for the writer. */
+/* False if the hits waited 5 seconds for the writer. */
 static bool hits_while_stopped(pthread_t writer)
 {
 	struct timespec ts;
@@ -314,7 +314,7 @@ static void start_writer_and_hitter(pthread_t *writer, pthread_t *hitter)
 	sem_wait(&hit);
 }
 
-static void a_hit_waits_for_no_writer_that_was_stopped(void **state)
+static void hit_waits_for_no_stopped_writer(void **state)
 {
 	pthread_t writer, hitter;
 	unsigned int i;
@@ -339,16 +339,16 @@ static void a_hit_waits_for_no_writer_that_was_stopped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(two_threads_on_the_same_regions_under_a_limit),
-		TEST(two_threads_that_miss_on_disjoint_regions),
-		TEST(a_pin_that_fails_is_tried_again_while_anything_is_idle),
-		TEST(pins_that_fail_leave_nothing_behind),
-		TEST(a_cache_of_16_regions_holds_16),
-		TEST(a_cache_of_1_region_holds_1),
-		TEST(a_budget_of_16_regions_holds_16),
-		TEST(a_hit_waits_for_no_pin),
-		TEST(a_hit_waits_for_no_wider_pin),
-		TEST(a_hit_waits_for_no_writer_that_was_stopped),
+		TEST(threads_share_regions_under_limit),
+		TEST(threads_miss_on_disjoint_regions),
+		TEST(failed_pin_evicts_idle_and_retries),
+		TEST(failed_pins_leak_nothing),
+		TEST(entry_limit_16_holds_16_regions),
+		TEST(entry_limit_1_holds_1_region),
+		TEST(byte_limit_16_regions_holds_16),
+		TEST(hit_waits_for_no_pin),
+		TEST(hit_waits_for_no_wider_pin),
+		TEST(hit_waits_for_no_stopped_writer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

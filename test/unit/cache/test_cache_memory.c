@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The registration cache's own memory: pages of another size, too little of it, and who looks on. */
+/* The registration cache's own memory: other page sizes, too little memory, memory hooks that call the cache. */
 #include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -32,9 +32,9 @@ int __wrap_mprotect(void *at, size_t length, int prot)
 	return __real_mprotect(at, length, prot);
 }
 
-enum { FIRST = 63 };	/* entries of the first page */
+enum { FIRST = 63 };	/* entries in the first page */
 
-static void without_memory_for_entries_idle_ones_go(void **state)
+static void no_memory_evicts_idle_entries(void **state)
 {
 	const struct pp_cache_entry *held[FIRST];
 	unsigned int i;
@@ -55,7 +55,7 @@ static void without_memory_for_entries_idle_ones_go(void **state)
 	assert_true(touch(0));
 }
 
-/* ---- who looks on ---------------------------------------------------------------- */
+/* ---- memory hooks ---------------------------------------------------------------- */
 
 static bool telling;
 static atomic_int told;
@@ -68,7 +68,7 @@ void *__wrap_calloc(size_t count, size_t size);
 int __wrap_madvise(void *at, size_t length, int advice);
 int __wrap_munmap(void *at, size_t length);
 
-/* As communication libraries that hook libc do, whatever memory it is */
+/* Communication libraries that hook libc invalidate any unmapped memory, the cache's own included. */
 static void tell(void *at, size_t length)
 {
 	if (!telling)
@@ -95,7 +95,7 @@ int __wrap_munmap(void *at, size_t length)
 	return __real_munmap(at, length);
 }
 
-static void who_is_told_of_unmapped_memory_may_tell_the_cache(void **state)
+static void memory_hook_may_invalidate_cache(void **state)
 {
 	(void)state;
 	cache = make(0, 0);
@@ -115,7 +115,7 @@ static int setup_here(void **state)
 	return setup(state);
 }
 
-static void large_pages_hold_as_much(void **state)
+static void large_pages_hold_as_many_entries(void **state)
 {
 	(void)state;
 	for (page_size = 4096; page_size <= 65536; page_size *= 4) {
@@ -132,9 +132,9 @@ static void large_pages_hold_as_much(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_HERE(large_pages_hold_as_much),
-		TEST_HERE(without_memory_for_entries_idle_ones_go),
-		TEST_HERE(who_is_told_of_unmapped_memory_may_tell_the_cache),
+		TEST_HERE(large_pages_hold_as_many_entries),
+		TEST_HERE(no_memory_evicts_idle_entries),
+		TEST_HERE(memory_hook_may_invalidate_cache),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

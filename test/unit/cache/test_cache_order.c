@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * Who goes first: the region that was used least recently, by a time that is
- * counted in misses. Hits between two misses are not told apart.
+  * The least recently used region is evicted first. Misses are the unit of time, so
+  * the order of hits between two misses is unknown.
  */
 #include "cache_regions.h"
 #include "test/unit/random.h"
 
 enum {
-	REGIONS = 64,		/* in play; half of them find room */
+	REGIONS = 64,		/* in use; half of them fit into the cache */
 };
 
-/* Any is left out that is not there; @n was used no later than all others. */
+/* No pinned region was used earlier than @n. */
 static void check_oldest(const unsigned int *used, unsigned int n)
 {
 	unsigned int i;
@@ -19,7 +19,7 @@ static void check_oldest(const unsigned int *used, unsigned int n)
 		assert_true(!atomic_load(&pinned[i]) || used[i] >= used[n]);
 }
 
-static void who_was_used_least_recently_goes_first(void **state)
+static void least_recently_used_is_evicted_first(void **state)
 {
 	unsigned int used[REGIONS] = { 0 };
 	uint64_t rnd = random_seed();
@@ -44,7 +44,7 @@ static void who_was_used_least_recently_goes_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(who_was_used_least_recently_goes_first),
+		TEST(least_recently_used_is_evicted_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Random calls on a cache whose memory is a model of 48 blocks, each of 4 KiB to
- * 8 GiB, that are freed and given out again at the same address. After each call:
- * what was returned is registered and nobody freed it, nothing is unpinned that
- * is held, no limit is exceeded by what is idle, and the cache counts as we do.
+  * Random calls on a cache over a model of 48 blocks, each of 4 KiB to 8 GiB, freed and
+  * allocated again at the same address. After each call: a returned entry is registered
+  * and its memory is not freed; no entry in use is unpinned; idle entries exceed no
+  * limit; and the statistics of the cache equal the model's.
  *
  *	test_cache_property [STEPS]	TEST_SEED=N repeats a run
  */
@@ -65,7 +65,7 @@ static void check_error(int ret, uint64_t addr, uint64_t length, bool injected)
 		CHECK((ret == -EINVAL || ret == -ESTALE) && !is_owned(addr, length));
 }
 
-/* What is held is there for others, whatever the limits. */
+/* Another get of memory in use is a hit, whatever the limits. */
 static void check_hits(const struct pp_cache_entry *held_entry, uint64_t addr, uint64_t length)
 {
 	const struct pp_cache_entry *e;
@@ -109,7 +109,7 @@ static struct ask any_range(void)
 	return (struct ask){ addr, length };
 }
 
-/* Some are asked for again, as in life. */
+/* Recent ranges are asked for again, as programs do. */
 static void step_get(void)
 {
 	static struct ask asks[RECENT];
@@ -267,7 +267,7 @@ static void free_regs(void)
 	}
 }
 
-/* So that nothing is shown by nothing having happened. */
+/* check_total() then fails a run in which hits, evictions or revocations were too rare. */
 static void add_up(void)
 {
 	struct pp_cache_stats s;
@@ -355,7 +355,7 @@ static void whole_blocks(void **state)
 	run(&ops);
 }
 
-static void words_and_calls(void **state)
+static void validity_by_word_and_call(void **state)
 {
 	const struct pp_cache_ops ops = {
 		.pin = pin, .unpin = unpin, .word = word_of_some, .valid = valid, .grow = grow,
@@ -365,7 +365,7 @@ static void words_and_calls(void **state)
 	run(&ops);
 }
 
-static void told_before_each_free(void **state)
+static void invalidated_before_each_free(void **state)
 {
 	const struct pp_cache_ops ops = { .pin = pin, .unpin = unpin };
 
@@ -373,7 +373,7 @@ static void told_before_each_free(void **state)
 	run(&ops);
 }
 
-static void calls_only(void **state)
+static void validity_by_call_only(void **state)
 {
 	const struct pp_cache_ops ops = { .pin = pin, .unpin = unpin, .valid = valid };
 
@@ -386,9 +386,9 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ranges_that_merge),
 		cmocka_unit_test(whole_blocks),
-		cmocka_unit_test(words_and_calls),
-		cmocka_unit_test(told_before_each_free),
-		cmocka_unit_test(calls_only),
+		cmocka_unit_test(validity_by_word_and_call),
+		cmocka_unit_test(invalidated_before_each_free),
+		cmocka_unit_test(validity_by_call_only),
 	};
 
 	if (argc > 1)

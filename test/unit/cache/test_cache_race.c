@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * One thread hits a region while another takes it away, without pause. A store
- * of the one and a load of the other in the wrong order, and the region is
- * unpinned under its user: without the barrier this fails within a second.
+  * One thread hits a region while another flushes or invalidates it, without pause. If
+  * a store of one thread and a load of the other are reordered, the region is unpinned
+  * while in use: without the barrier this fails within a second.
  *
  *	test_cache_race [SECONDS]
  */
@@ -35,7 +35,7 @@ static double seconds = 0.5;	/* of each case */
 
 #define CHECK(condition) check(condition, #condition, __LINE__)
 
-/* cmocka's asserts are for one thread. */
+/* cmocka's asserts work in one thread only. */
 static void check(bool ok, const char *what, int line)
 {
 	if (ok)
@@ -76,7 +76,7 @@ static double now(void)
 
 static atomic_bool stop;
 
-/* Long enough for one to unpin it who believes it unused. */
+/* Long enough for a thread that wrongly sees the region unused to unpin it. */
 static void watch(const struct reg *r)
 {
 	unsigned int serial = atomic_load(&r->serial), i;
@@ -85,7 +85,7 @@ static void watch(const struct reg *r)
 		CHECK(atomic_load(&r->serial) == serial && serial & 1);
 }
 
-/* Mostly about as long; now and then longer than a system call of the other thread. */
+/* Usually as long as watch(); at times longer than a system call of the other thread. */
 static void rest(unsigned int n)
 {
 	unsigned int i;
@@ -111,7 +111,7 @@ static void *hit_it(void *arg)
 	return NULL;
 }
 
-/* A miss has had the lock by then. */
+/* By then a miss has taken and released the lock. */
 static void await_hits(unsigned int count)
 {
 	unsigned long until = atomic_load(&got) + count;
@@ -156,13 +156,13 @@ static void take_it_away(void (*how)(void))
 	CHECK(atomic_load(&pins) == atomic_load(&unpins) && atomic_load(&pins) > 1);
 }
 
-static void flushed_without_pause(void **state)
+static void flush_never_unpins_used_region(void **state)
 {
 	(void)state;
 	take_it_away(flush);
 }
 
-static void invalidated_without_pause(void **state)
+static void invalidate_never_unpins_used_region(void **state)
 {
 	(void)state;
 	take_it_away(invalidate);
@@ -171,8 +171,8 @@ static void invalidated_without_pause(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(flushed_without_pause),
-		cmocka_unit_test(invalidated_without_pause),
+		cmocka_unit_test(flush_never_unpins_used_region),
+		cmocka_unit_test(invalidate_never_unpins_used_region),
 	};
 
 	if (argc > 1)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * 2 to 16 threads get, put, and free memory and give it out again at the same
- * address, under limits that evict, while processes are forked off and threads
- * come and go. What a get returned must be registered as long as it is held, for
- * an owner no older than the one at the beginning of the call.
+  * 2 to 16 threads get and put regions, and free memory and allocate it again at the
+  * same address. Limits force evictions, processes fork, threads start and end. An
+  * entry must stay registered until its put, and its owner must be no older than
+  * the owner at the start of the get.
  *
  *	test_cache_torture [SECONDS]	TEST_SEED=N gives each thread the same choices
  */
@@ -33,7 +33,7 @@ enum {
 #define BASE 0x7000000000ull
 #define STRIDE 0x40000000ull
 
-/** struct reg - @serial: odd while it is pinned */
+/** struct reg - @serial: odd while the registration is pinned */
 struct reg {
 	uint64_t addr;
 	uint64_t length;
@@ -49,7 +49,7 @@ struct worker {
 };
 
 static struct pp_cache *cache;
-static bool tells;		/* the cache is told before memory is freed */
+static bool tells;		/* invalidate the cache before memory is freed */
 static _Atomic uint32_t words[BLOCKS];	/* even while a block is allocated */
 static struct reg regs[REGS];
 static struct reg *free_regs;
@@ -62,7 +62,7 @@ static uint64_t seed;
 
 #define CHECK(condition) check(condition, #condition, __LINE__)
 
-/* cmocka's asserts are for one thread. */
+/* cmocka's asserts work in one thread only. */
 static void check(bool ok, const char *what, int line)
 {
 	if (ok)
@@ -114,7 +114,7 @@ static int pin(void *arg, uint64_t addr, uint64_t length, void **out, struct pp_
 	CHECK(is_within_a_block(addr, length));
 	if (word & 1)
 		return -EINVAL;
-	if (word % 64 == 62)	/* some owners' memory is hard to pin */
+	if (word % 64 == 62)	/* memory of some owners cannot be pinned */
 		return -ENOMEM;
 	r = take_reg();
 	r->addr = addr;
@@ -162,7 +162,7 @@ static int grow(void *arg, uint64_t *addr, uint64_t *length)
 	return 1;
 }
 
-/* To an odd word and back: whoever makes it odd owns the block until it is even. */
+/* The thread that makes the word odd owns the block until the word is even again. */
 static void free_and_give_out(unsigned int block)
 {
 	uint32_t word = atomic_load(&words[block]);
@@ -205,7 +205,7 @@ static void put(const struct pp_cache_entry *e)
 	pp_cache_put(cache, e);
 }
 
-/* One in a while is put by who comes by later. */
+/* Now and then another thread puts the entry later. */
 static void put_or_hand_on(struct worker *w, const struct pp_cache_entry *e)
 {
 	if (!random_below(&w->rnd, 16))
@@ -224,7 +224,7 @@ static void hold(struct worker *w, const struct pp_cache_entry *e)
 	CHECK(atomic_load(&r->serial) == serial);
 }
 
-/* What is being freed is as it was until the cache has been told. */
+/* Until the cache is invalidated, a block being freed counts as allocated. */
 static uint32_t word_now(unsigned int block)
 {
 	uint32_t word = atomic_load(&words[block]);
@@ -287,7 +287,7 @@ static int in_child(const struct pp_cache_entry *e)
 	return atomic_load(&unpins) == before ? 0 : 3;
 }
 
-/* The child has an entry of its parent's, whose put must not be the parent's. */
+/* The child puts an entry of the parent; that put must not drop the parent's reference. */
 static void fork_off(void)
 {
 	const struct pp_cache_entry *e = atomic_exchange(&handed[0], NULL);
@@ -406,8 +406,8 @@ CASE(words_2_threads, by_word, 2)
 CASE(words_4_threads, by_word, 4)
 CASE(words_16_threads, by_word, 16)
 CASE(calls_3_threads, by_call, 3)
-CASE(told_2_threads, told, 2)
-CASE(told_8_threads, told, 8)
+CASE(invalidate_2_threads, told, 2)
+CASE(invalidate_8_threads, told, 8)
 
 int main(int argc, char **argv)
 {
@@ -416,8 +416,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(words_4_threads),
 		cmocka_unit_test(words_16_threads),
 		cmocka_unit_test(calls_3_threads),
-		cmocka_unit_test(told_2_threads),
-		cmocka_unit_test(told_8_threads),
+		cmocka_unit_test(invalidate_2_threads),
+		cmocka_unit_test(invalidate_8_threads),
 	};
 
 	if (argc > 1)

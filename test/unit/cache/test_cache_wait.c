@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The registration cache and a thread that waits in it: it is cancelled, or others leave it something to do. */
+/* A thread that waits in the registration cache: it is cancelled, or other threads leave an unpin to it. */
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 	return __real_pthread_cond_wait(cond, mutex);
 }
 
-static atomic_int busy;	/* how often another thread has the lock when one looks */
+static atomic_int busy;	/* the next so many trylocks find the lock taken */
 
 int __real_pthread_mutex_trylock(pthread_mutex_t *mutex);
 int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex);
@@ -35,7 +35,7 @@ int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex)
 	return EBUSY;
 }
 
-static void (*at_fence)(void);	/* called once, as the next one begins */
+static void (*at_fence)(void);	/* called once, at the start of the next fence */
 
 void __real_pp_fence_heavy(struct pp_readers *readers);
 void __wrap_pp_fence_heavy(struct pp_readers *readers);
@@ -74,7 +74,7 @@ static void *result_of(pthread_t thread)
 	return result;
 }
 
-static void a_thread_cancelled_while_it_waits_keeps_no_lock(void **state)
+static void cancelled_waiter_keeps_no_lock(void **state)
 {
 	unsigned int which = 7;
 	pthread_t pinner, waiter;
@@ -129,7 +129,7 @@ static void no_function_is_a_cancellation_point(void **state)
 	assert_ptr_equal(result_of(user), &cache);
 }
 
-/* ---- what others leave to do --------------------------------------------------------- */
+/* ---- unpins left by other threads --------------------------------------------------------- */
 
 static const struct pp_cache_entry *held;
 static pthread_t putter;
@@ -143,7 +143,7 @@ static void *put_held(void *arg)
 	return arg;
 }
 
-/* Its last put, when whoever waits is about to; the next change may be long in coming. */
+/* The last put comes just before the waiter sleeps: the waiter must unpin first, as a wake-up may be long in coming. */
 static void let_another_put(void)
 {
 	pthread_create(&putter, NULL, put_held, NULL);
@@ -152,7 +152,7 @@ static void let_another_put(void)
 	unpins_in_time = atomic_load(&unpins);
 }
 
-static void what_is_put_while_another_begins_to_wait_goes(void **state)
+static void put_before_wait_unpins_region(void **state)
 {
 	unsigned int which = 7;
 	pthread_t pinner, waiter;
@@ -185,8 +185,8 @@ static void uncount_first(void)
 	pp_ref_put(NULL, first_entry(), PP_FIRST_ENTRY);
 }
 
-/* As a reader that found the entry in vain, and has not looked at its state since */
-static void what_was_counted_in_vain_goes_at_the_end(void **state)
+/* A reader took a reference on the wrong entry and has not checked the entry's state since. */
+static void stale_reference_is_unpinned_at_destroy(void **state)
 {
 	(void)state;
 	cache = make(0, 0);
@@ -201,7 +201,7 @@ static void what_was_counted_in_vain_goes_at_the_end(void **state)
 	assert_int_equal(atomic_load(&unpins), 1);
 }
 
-/* That reader has looked, while it was not GONE yet; that he uncounted is not seen before a fence. */
+/* The reader checked the state before it was GONE; its dropped reference is visible only after a fence. */
 static int pin_what_goes(void *arg, uint64_t addr, uint64_t length, void **reg, struct pp_why *why)
 {
 	pp_ref_get(NULL, first_entry(), PP_FIRST_ENTRY);
@@ -210,7 +210,7 @@ static int pin_what_goes(void *arg, uint64_t addr, uint64_t length, void **reg, 
 	return pin(arg, addr, length, reg, why);
 }
 
-static void what_went_while_it_was_pinned_goes_at_its_last_put(void **state)
+static void invalidated_during_pin_unpins_at_put(void **state)
 {
 	static const struct pp_cache_ops these = { .pin = pin_what_goes, .unpin = unpin };
 
@@ -244,7 +244,7 @@ static void *invalidate(void *arg)
 	return arg;
 }
 
-static void it_waits_for_what_another_unpins(void **state)
+static void invalidate_waits_for_other_unpin(void **state)
 {
 	static const struct pp_cache_ops these = { .pin = pin, .unpin = unpin_at_gate };
 	pthread_t flusher, other;
@@ -255,7 +255,7 @@ static void it_waits_for_what_another_unpins(void **state)
 	touch_all(0, 1);
 	assert_int_equal(pthread_create(&flusher, NULL, flush, NULL), 0);
 	sem_wait(&reached);
-	/* another range is none of its business */
+	/* invalidating another range does not wait */
 	pp_cache_invalidate(cache, region(1), REGION);
 	assert_int_equal(pthread_create(&other, NULL, invalidate, NULL), 0);
 	while (!atomic_load(&returned) && sem_trywait(&waits))
@@ -268,10 +268,10 @@ static void it_waits_for_what_another_unpins(void **state)
 }
 
 /*
- * A wider one has taken its place and is gone, too; at its last put, as when this unlocks,
- * another thread has the lock, which would unpin it some time.
+  * A wider region replaced the narrow one and was flushed. At the last put of the narrow
+  * region and at the unlock another thread holds the lock, and would unpin it later.
  */
-static void what_was_replaced_and_put_before_is_unpinned(void **state)
+static void invalidate_unpins_replaced_region(void **state)
 {
 	const struct pp_cache_entry *narrow, *wide;
 
@@ -290,14 +290,14 @@ static void what_was_replaced_and_put_before_is_unpinned(void **state)
 	atomic_store(&busy, 0);
 }
 
-/* As when it frees memory, and whoever intercepts that tells of all memory */
+/* The unpin frees memory, and a memory hook invalidates all addresses. */
 static void unpin_and_tell(void *arg, void *reg)
 {
 	pp_cache_invalidate(cache, NULL, SIZE_MAX);
 	unpin(arg, reg);
 }
 
-static void it_does_not_wait_for_itself(void **state)
+static void unpin_may_call_invalidate(void **state)
 {
 	static const struct pp_cache_ops these = { .pin = pin, .unpin = unpin_and_tell };
 
@@ -313,14 +313,14 @@ static void it_does_not_wait_for_itself(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_HERE(a_thread_cancelled_while_it_waits_keeps_no_lock),
+		TEST_HERE(cancelled_waiter_keeps_no_lock),
 		TEST_HERE(no_function_is_a_cancellation_point),
-		TEST_HERE(what_is_put_while_another_begins_to_wait_goes),
-		TEST_HERE(what_was_counted_in_vain_goes_at_the_end),
-		TEST_HERE(what_went_while_it_was_pinned_goes_at_its_last_put),
-		TEST_HERE(it_waits_for_what_another_unpins),
-		TEST_HERE(what_was_replaced_and_put_before_is_unpinned),
-		TEST_HERE(it_does_not_wait_for_itself),
+		TEST_HERE(put_before_wait_unpins_region),
+		TEST_HERE(stale_reference_is_unpinned_at_destroy),
+		TEST_HERE(invalidated_during_pin_unpins_at_put),
+		TEST_HERE(invalidate_waits_for_other_unpin),
+		TEST_HERE(invalidate_unpins_replaced_region),
+		TEST_HERE(unpin_may_call_invalidate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

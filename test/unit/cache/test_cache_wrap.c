@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The registration cache after so long, or in such a process, as no other test gets to. */
+/* The registration cache after counters have wrapped, and in processes with unusual limits. */
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -13,7 +13,7 @@
 #include "lib/cache/cache.h"
 #include "cache_regions.h"
 
-/* What the child's @run returns; it ends as the process of a test does not, whose cases are not its. */
+/* Exit status of a child that runs @run; _exit(), so that the child does not report the parent's cases. */
 static int status_of_child(int (*run)(void))
 {
 	int status = -1;
@@ -27,7 +27,7 @@ static int status_of_child(int (*run)(void))
 
 /* ---- keys ------------------------------------------------------------------------ */
 
-enum { KEYS = 2048 };	/* more than there are */
+enum { KEYS = 2048 };	/* more than a process has */
 
 static void no_thread_has_it(void *value)
 {
@@ -61,8 +61,8 @@ static int without_a_key(void)
 	return worked && atomic_load(&pins) == 2 && atomic_load(&unpins) == 2 ? 0 : 3;
 }
 
-/* First, as the library takes its key once. */
-static void a_process_without_keys_keeps_its_own(void **state)
+/* This case comes first: the library takes its key once. */
+static void cache_works_without_thread_key(void **state)
 {
 	(void)state;
 	assert_int_equal(status_of_child(without_a_key), 0);
@@ -75,7 +75,7 @@ static struct pp_entry *entry_of(const struct pp_cache_entry *e)
 	return pp_container_of(e, struct pp_entry, pub);
 }
 
-/* As if this thread had got it 2^32 - 2 times more, and others put it as often */
+/* As if this thread had got the entry 2^32 - 2 times more, and others had put it as often */
 static void let_others_put(const struct pp_cache_entry *e)
 {
 	uint32_t index = pp_entry_index(&cache->pool, entry_of(e));
@@ -86,7 +86,7 @@ static void let_others_put(const struct pp_cache_entry *e)
 	atomic_store(&entry_of(e)->shared, 2);
 }
 
-static void counts_that_wrap_add_up(void **state)
+static void wrapped_counts_add_up(void **state)
 {
 	const struct pp_cache_entry *e, *again;
 
@@ -108,7 +108,7 @@ static void counts_that_wrap_add_up(void **state)
 
 /* ---- ages ------------------------------------------------------------------------ */
 
-/* Until that many misses more have been */
+/* Let the clock of misses advance by @spans spans. */
 static void let_time_pass(unsigned int spans)
 {
 	for (; spans; spans--) {
@@ -118,7 +118,7 @@ static void let_time_pass(unsigned int spans)
 	}
 }
 
-/* Used at that time and never since */
+/* An entry last used at @time */
 static struct pp_entry *queue(struct pp_lru *lru, struct pp_pool *pool, uint32_t time)
 {
 	struct pp_entry *e = pp_pool_take(pool);
@@ -130,7 +130,7 @@ static struct pp_entry *queue(struct pp_lru *lru, struct pp_pool *pool, uint32_t
 	return e;
 }
 
-static void what_was_not_used_for_long_is_the_oldest(void **state)
+static void long_unused_region_is_oldest(void **state)
 {
 	unsigned int spans;
 
@@ -147,7 +147,7 @@ static void what_was_not_used_for_long_is_the_oldest(void **state)
 	}
 }
 
-static void what_was_held_for_long_is_given_up_at_the_end(void **state)
+static void long_held_region_unpins_at_destroy(void **state)
 {
 	const struct pp_cache_entry *e;
 
@@ -158,8 +158,8 @@ static void what_was_held_for_long_is_given_up_at_the_end(void **state)
 	pp_cache_put(cache, e);
 }
 
-/* As invalidating many does, after another thread's misses have made room among the newer ones */
-static void what_is_newer_does_not_hide_the_oldest(void **state)
+/* Misses of another thread evicted some of the newer entries; an invalidation then removed many of them. */
+static void newer_entries_do_not_hide_oldest(void **state)
 {
 	enum { NEW = 200, OLD_TIME = 50, NEW_TIME = 100, NOW = 1000 };
 	struct pp_entry *old, *newer[NEW];
@@ -214,14 +214,14 @@ static int locked_up(void)
 	return atomic_load(&unpins) ? 2 : 0;
 }
 
-/* What is in use cannot be told any more: nothing is given up, and nothing else is wrong. */
-static void a_process_that_locks_itself_up_keeps_its_registrations(void **state)
+/* Without membarrier() the cache cannot know which entries are in use: it unpins none and still works. */
+static void denied_membarrier_unpins_nothing(void **state)
 {
 	(void)state;
 	assert_int_equal(status_of_child(locked_up), 0);
 }
 
-/* One thread, by a filter of its own */
+/* The seccomp filter applies to this thread only. */
 static void *misses_locked_up(void *unused)
 {
 	(void)unused;
@@ -242,7 +242,7 @@ static int one_thread_locked_up(void)
 	return atomic_load(&unpins) == 3 ? 0 : 3;
 }
 
-static void a_thread_that_locks_itself_up_costs_the_others_nothing(void **state)
+static void denied_thread_costs_others_nothing(void **state)
 {
 	(void)state;
 	assert_int_equal(status_of_child(one_thread_locked_up), 0);
@@ -252,7 +252,7 @@ static void a_thread_that_locks_itself_up_costs_the_others_nothing(void **state)
 
 enum { ADDRESSES = 8 << 20 };	/* an ordinary limit of locked memory */
 
-/* Of mmap()'s arguments the low words, on machines that have those first */
+/* Checks the low words of mmap()'s arguments; the CPU must be little-endian. */
 static int deny_addresses(void)
 {
 	struct sock_filter code[] = {
@@ -281,8 +281,8 @@ static int with_few_addresses(void)
 	return worked && atomic_load(&unpins) == 2 ? 0 : 2;
 }
 
-/* As under mlockall(), where what is mapped counts, whether there is memory behind it or not */
-static void where_addresses_cost_there_is_a_cache(void **state)
+/* Under mlockall(), mapped addresses count against the limit even without memory behind them. */
+static void cache_works_with_few_addresses(void **state)
 {
 	(void)state;
 	assert_int_equal(status_of_child(with_few_addresses), 0);
@@ -291,14 +291,14 @@ static void where_addresses_cost_there_is_a_cache(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_process_without_keys_keeps_its_own),
-		TEST(counts_that_wrap_add_up),
-		TEST(what_was_not_used_for_long_is_the_oldest),
-		TEST(what_was_held_for_long_is_given_up_at_the_end),
-		TEST(what_is_newer_does_not_hide_the_oldest),
-		TEST(a_process_that_locks_itself_up_keeps_its_registrations),
-		TEST(a_thread_that_locks_itself_up_costs_the_others_nothing),
-		TEST(where_addresses_cost_there_is_a_cache),
+		TEST(cache_works_without_thread_key),
+		TEST(wrapped_counts_add_up),
+		TEST(long_unused_region_is_oldest),
+		TEST(long_held_region_unpins_at_destroy),
+		TEST(newer_entries_do_not_hide_oldest),
+		TEST(denied_membarrier_unpins_nothing),
+		TEST(denied_thread_costs_others_nothing),
+		TEST(cache_works_with_few_addresses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a cache of /dev/peerpin regions asks of CUDA and of the kernel. */
+/* Calls of a cache of /dev/peerpin regions to CUDA and to the kernel. */
 #include <errno.h>
 #include <peerpin.h>
 #include "libpeerpin.h"
@@ -13,7 +13,7 @@
 
 static struct pp_ctx *ctx;
 static struct pp_cache *cache;
-static struct peerpin_pin asked;	/* by the last PIN */
+static struct peerpin_pin asked;	/* argument of the last PIN */
 static uint32_t next_region;
 static uint32_t unpinned;
 
@@ -102,7 +102,7 @@ static void allocate(int slot, uint64_t base, uint64_t size, uint64_t id)
 	};
 }
 
-static void whole_gpu_allocation(void **state)
+static void miss_pins_whole_gpu_allocation(void **state)
 {
 	const struct pp_region *r;
 
@@ -132,7 +132,7 @@ static void a_hit_asks_cuda_nothing(void **state)
 	assert_int_equal(mock_cuda_calls, calls);
 }
 
-static void host_memory_in_pages(void **state)
+static void host_memory_pins_whole_pages(void **state)
 {
 	(void)state;
 	mock_expect(PEERPIN_IOC_PIN, pin_ok);
@@ -143,7 +143,7 @@ static void host_memory_in_pages(void **state)
 	get(HOST + 4096, 2 * 4096);
 }
 
-static void without_cuda_the_kernel_finds_out(void **state)
+static void without_cuda_kernel_picks_provider(void **state)
 {
 	(void)state;
 	mock_cuda_loaded = false;
@@ -152,7 +152,7 @@ static void without_cuda_the_kernel_finds_out(void **state)
 	assert_int_equal(asked.provider, PEERPIN_PROVIDER_AUTO);
 }
 
-static void revoked_by_the_kernel(void **state)
+static void revoked_region_is_pinned_again(void **state)
 {
 	const struct pp_region *r;
 
@@ -170,7 +170,7 @@ static void revoked_by_the_kernel(void **state)
 	assert_int_equal(mock_allocations[0].synced, 1);
 }
 
-static void freed_by_the_program(void **state)
+static void freed_memory_is_stale(void **state)
 {
 	const struct pp_region *r;
 
@@ -188,8 +188,8 @@ static void freed_by_the_program(void **state)
 	assert_int_equal(get_error(GPU, 1), -EINVAL);
 }
 
-/* Both lie in one 2 MiB block, so freeing one of them revokes nothing. */
-static void small_allocations_have_entries_of_their_own(void **state)
+/* Both allocations lie in one 2 MiB block, so freeing one of them revokes no region. */
+static void small_allocations_get_own_entries(void **state)
 {
 	const struct pp_region *a, *b;
 
@@ -252,7 +252,7 @@ static void replaced_between_query_and_pin(void **state)
 	get(GPU, 4096);
 	assert_int_equal(asked.length, 65536);
 	assert_int_equal(mock_allocations[0].synced, 1);
-	/* the block stays, nothing is revoked */
+	/* the block stays, so the kernel revokes nothing */
 	allocate(0, 0, 0, 0);
 	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
 	mock_expect(PEERPIN_IOC_PIN, pin_not_mapped);
@@ -268,8 +268,8 @@ static int pin_as_gpu_memory(void *arg)
 	return ret;
 }
 
-/* GPU memory that could not be watched, and has no SYNC_MEMOPS. */
-static void gpu_memory_while_cuda_fails(void **state)
+/* Without CUDA the cache can neither detect the free of GPU memory nor set SYNC_MEMOPS. */
+static void gpu_memory_without_cuda_is_refused(void **state)
 {
 	struct pp_why why;
 	const struct pp_cache_entry *e;
@@ -285,7 +285,7 @@ static void gpu_memory_while_cuda_fails(void **state)
 	assert_int_equal(unpinned, 1);
 }
 
-/* Whole blocks, but freeing it gives them back to the pool only. */
+/* The allocation fills whole blocks, but a free returns them to the pool only. */
 static void pool_memory_replaced_in_its_pool(void **state)
 {
 	(void)state;
@@ -312,7 +312,7 @@ static void refused(uint64_t addr, uint64_t length, uint32_t reason)
 	assert_int_equal(why.reason, reason);
 }
 
-static void managed_memory(void **state)
+static void managed_memory_is_refused(void **state)
 {
 	(void)state;
 	allocate(0, GPU, 8 * MIB, 1);
@@ -321,7 +321,7 @@ static void managed_memory(void **state)
 	assert_int_equal(mock_allocations[0].synced, 0);
 }
 
-static void memory_no_device_reaches(void **state)
+static void non_rdma_memory_is_refused(void **state)
 {
 	(void)state;
 	allocate(0, GPU, 8 * MIB, 1);
@@ -330,7 +330,7 @@ static void memory_no_device_reaches(void **state)
 	assert_int_equal(mock_allocations[0].synced, 0);
 }
 
-static void past_the_end_of_an_allocation(void **state)
+static void range_past_allocation_is_refused(void **state)
 {
 	(void)state;
 	allocate(0, GPU, 8 * MIB, 1);
@@ -343,21 +343,21 @@ static void past_the_end_of_an_allocation(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(whole_gpu_allocation),
+		TEST(miss_pins_whole_gpu_allocation),
 		TEST(a_hit_asks_cuda_nothing),
-		TEST(host_memory_in_pages),
-		TEST(without_cuda_the_kernel_finds_out),
-		TEST(revoked_by_the_kernel),
-		TEST(freed_by_the_program),
-		TEST(small_allocations_have_entries_of_their_own),
+		TEST(host_memory_pins_whole_pages),
+		TEST(without_cuda_kernel_picks_provider),
+		TEST(revoked_region_is_pinned_again),
+		TEST(freed_memory_is_stale),
+		TEST(small_allocations_get_own_entries),
 		TEST(small_allocation_replaced_in_its_block),
 		TEST(small_allocation_freed_in_its_block),
 		TEST(replaced_between_query_and_pin),
-		TEST(gpu_memory_while_cuda_fails),
+		TEST(gpu_memory_without_cuda_is_refused),
 		TEST(pool_memory_replaced_in_its_pool),
-		TEST(managed_memory),
-		TEST(memory_no_device_reaches),
-		TEST(past_the_end_of_an_allocation),
+		TEST(managed_memory_is_refused),
+		TEST(non_rdma_memory_is_refused),
+		TEST(range_past_allocation_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocks and allocations of the emulated CUDA over a kernel that is played
- * here: it refuses what the real one refuses, and counts what it was given.
+  * Blocks and allocations of the emulated CUDA over a mock kernel, which refuses the
+  * same requests as the real kernel and counts its blocks.
  */
 #ifndef HEAP_CASE_H
 #define HEAP_CASE_H
@@ -32,8 +32,8 @@ static struct {
 	size_t size;
 } kernel[MAX_BLOCKS];
 static unsigned int nr_blocks;
-static CUresult next_alloc;		/* what the next ALLOC answers */
-static CUresult next_map;		/* likewise for mmap() */
+static CUresult next_alloc;		/* result of the next ALLOC */
+static CUresult next_map;		/* result of the next mmap() */
 static void (*in_alloc)(void);		/* runs while ALLOC is under way */
 static void (*in_free)(CUdeviceptr);	/* runs while FREE is under way, as a free callback does */
 static bool locked;
@@ -98,7 +98,7 @@ CUresult node_free(CUdeviceptr va)
 	return CUDA_SUCCESS;
 }
 
-/* Memory that the CPU sees through the kernel; mmap() that fails may have unmapped what was there. */
+/* CPU mapping of GPU memory; an mmap() that fails may have removed the old mapping. */
 CUresult node_map(CUdeviceptr va, size_t size)
 {
 	CUresult answer = next_map;

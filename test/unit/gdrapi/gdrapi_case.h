@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A make-believe kernel for the tests of libgdrapi: how it pins, and what it was asked for */
+/* A mock kernel for the tests of libgdrapi: its answer to PIN, and the last request */
 #ifndef GDRAPI_CASE_H
 #define GDRAPI_CASE_H
 
@@ -19,7 +19,7 @@ enum {
 
 static const unsigned long base __attribute__((unused)) = 0x7000040000;
 static struct peerpin_pin asked;	/* the last pin */
-static int refusal;				/* of the next pin; 0: none */
+static int refusal;				/* error of the next pin; 0: it succeeds */
 static uint32_t reason, caching;
 static gdr_t g;
 static gdr_mh_t mh;
@@ -59,7 +59,7 @@ static inline int no_such_memory(void *arg)
 	return -EINVAL;
 }
 
-/* ---- and what is asked for ------------------------------------------------------- */
+/* ---- calls of libgdrapi ------------------------------------------------------- */
 
 static inline void open_with(int (*answer)(void *))
 {

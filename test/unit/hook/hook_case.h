@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of libpeerpin-hook and their make-believe libcuda share. */
+/* Shared by the tests of libpeerpin-hook and their mock libcuda. */
 #ifndef HOOK_CASE_H
 #define HOOK_CASE_H
 
 #include <stdint.h>
 
-/* Calls that free: symbol, name and version for cuGetProcAddress(), per thread?, what goes */
+/* Calls that free: symbol, name and version for cuGetProcAddress(), per-thread variant?, extent of the free */
 #define HOOK_CASES(_) \
 	_(cuMemFree, cuMemFree, 2000, 0, ALLOCATION) \
 	_(cuMemFree_v2, cuMemFree, 3020, 0, ALLOCATION) \
@@ -45,15 +45,15 @@ enum {
 	ALLOCATION_SIZE = 1 << 20,	/* an allocation begins at each multiple */
 };
 
-/* From here on the make-believe libcuda knows no memory. */
+/* The mock libcuda knows no memory at or above this address. */
 #define UNKNOWN_ADDR (1ull << 50)
 
 /**
  * struct fake_cuda - exported as `fake_cuda`
  * @frees: calls that freed something
- * @last: symbol of the last
- * @args: its first three
- * @answer: what calls that free answer
+  * @last: symbol of the last such call
+  * @args: its first three arguments
+  * @answer: return value of calls that free
  * @queries: calls of cuPointerGetAttributes()
  */
 struct fake_cuda {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Finding CUDA in a process that loads it late, and never loading it itself. */
+/* The library finds a CUDA that the process loads late, and never loads CUDA itself. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -8,7 +8,7 @@
 #include "libpeerpin.h"
 #include "test/unit/unit.h"
 
-void plugin_is_loading(void);	/* by fake_plugin.c */
+void plugin_is_loading(void);	/* called by fake_plugin.c */
 
 static enum pp_mem_kind kind(void)
 {
@@ -28,7 +28,7 @@ static void notices_cuda_when_it_is_loaded(void **state)
 	assert_int_equal(kind(), PP_MEM_GPU);
 }
 
-/* ---- the loader has a lock of its own ------------------------------------------ */
+/* ---- the lock of the dynamic loader ------------------------------------------ */
 
 static void (*call)(void);	/* the function that looks for a library */
 static sem_t loading;
@@ -54,7 +54,7 @@ static void settle(void)
 	nanosleep(&ts, NULL);
 }
 
-/* Called with the loader's lock held, while the other thread wants it. */
+/* The dynamic loader's lock is held here, and the other thread waits for it. */
 void plugin_is_loading(void)
 {
 	sem_post(&loading);

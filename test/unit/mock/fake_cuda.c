@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The least that passes for libcuda.so.1; every address is GPU memory. */
+/* A minimal libcuda.so.1 for which every address is GPU memory. */
 int cuPointerGetAttributes(unsigned int count, int *attributes, void **data,
 			   unsigned long long addr);
 int cuPointerGetAttribute(void *data, int attribute, unsigned long long addr);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Another library that intercepts cuMemFree_v2() and dlsym(), as profilers do:
- * who asks dlsym() for it gets this one's. It insists on being called.
+  * Another library that intercepts cuMemFree_v2() and dlsym(), as profilers do: its dlsym()
+  * returns its own cuMemFree_v2(). With MUST_SEE_FREES set, the process fails if no call reached it.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -37,7 +37,7 @@ static int free_found(uint64_t addr)
 	return found(addr);
 }
 
-/* The next in the order of search, else libcuda's own. */
+/* Calls the next definition in search order, or else libcuda's own. */
 int cuMemFree_v2(uint64_t addr)
 {
 	static int (*real)(uint64_t);
@@ -58,7 +58,7 @@ void *dlsym(void *restrict handle, const char *restrict name)
 	return found ? (void *)free_found : NULL;
 }
 
-/* Only where the program is one that calls. */
+/* Only programs that free memory set MUST_SEE_FREES. */
 static void __attribute__((destructor)) check(void)
 {
 	if (getenv("MUST_SEE_FREES") && !(calls_linked && calls_found))

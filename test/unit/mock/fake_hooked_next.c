@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Takes the place of a function of libc and needs RTLD_NEXT to mean what comes after itself. */
+/* Replaces a function of libc; RTLD_NEXT must find the definition after this library. */
 #include <dlfcn.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A plugin that is linked with libcuda while the program is not. */
+/* A plugin linked with libcuda, for a program that is not. */
 #include "test/unit/hook/hook_case.h"
 
 #include <dlfcn.h>

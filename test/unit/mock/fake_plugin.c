@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* A library that does something while it is being loaded. */
-void plugin_is_loading(void);	/* of the program */
+/* A library whose constructor calls back into the program. */
+void plugin_is_loading(void);	/* the program defines it */
 
 static void __attribute__((constructor)) load(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A CUDA library with two GPUs, that does what FAKE_CUDA says. */
+/* A CUDA library with two GPUs; the variable FAKE_CUDA selects a fault. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +48,7 @@ int cuDeviceGetPCIBusId(char *out, int size, int device)
 	return 0;
 }
 
-/* The second GPU's driver knows none. */
+/* The second GPU's driver knows no attributes. */
 int cuDeviceGetAttribute(int *out, int attribute, int device)
 {
 	*out = attribute == 116 || attribute == 124;

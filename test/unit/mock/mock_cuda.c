@@ -65,7 +65,7 @@ static void put_u64(void *data, uint64_t value)
 	memcpy(data, &value, sizeof(value));
 }
 
-/* An address that CUDA does not know has zeroes everywhere, and device -2. */
+/* For an unknown address, CUDA returns zero for every attribute and -2 for the device. */
 static void answer(int attribute, void *data, const struct mock_allocation *a)
 {
 	static const struct mock_allocation none;
@@ -145,7 +145,7 @@ static int set_attribute(const void *value, int attribute,
 	return 0;
 }
 
-/* In NVML's eyes the same device; see mock_nvml.c. */
+/* The address that NVML has for the same device; see mock_nvml.c. */
 static int pci_bus_id(char *out, int room, int device)
 {
 	mock_cuda_calls++;
@@ -161,7 +161,7 @@ static int current(void **out)
 	return 0;
 }
 
-/* Nobody pushes while there is one. */
+/* The library pushes a context only while no context is current. */
 static int push(void *context)
 {
 	if (mock_cuda_context)
@@ -212,7 +212,7 @@ static bool holds(unsigned long long addr, size_t length)
 	return a && length <= a->size - (addr - a->base);
 }
 
-/* The memory of the GPU is the test's own, at the same address. */
+/* GPU memory is memory of the test at the same address. */
 static int write_memory(unsigned long long to, const void *from, size_t length)
 {
 	mock_cuda_calls++;

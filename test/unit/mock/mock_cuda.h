@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A make-believe CUDA of a few allocations, in place of lib/cuda/cuda_api.c. */
+/* A mock CUDA with a few allocations, in place of lib/cuda/cuda_api.c. */
 #ifndef MOCK_CUDA_H
 #define MOCK_CUDA_H
 
@@ -15,7 +15,7 @@ struct mock_allocation {
 	bool host;		/* cudaHostAlloc() */
 	bool no_rdma;		/* cuMemCreate() without gpuDirectRDMACapable */
 	bool pooled;		/* cuMemAllocAsync() */
-	uint64_t reserved;	/* cuMemMap(): bytes of addresses, from @base on */
+	uint64_t reserved;	/* cuMemMap(): bytes of the address range that begins at @base */
 	atomic_int synced;		/* how often SYNC_MEMOPS was set */
 };
 
@@ -24,15 +24,15 @@ enum {
 };
 
 extern bool mock_cuda_loaded;
-extern bool mock_cuda_old;	/* a driver that knows nothing of pools */
-extern bool mock_cuda_older;	/* than the attributes of mappings */
-extern int mock_cuda_error;	/* what every call returns */
+extern bool mock_cuda_old;	/* a driver without memory pools */
+extern bool mock_cuda_older;	/* a driver without the attributes of mappings */
+extern int mock_cuda_error;	/* result of every call */
 extern atomic_int mock_cuda_calls;
-extern int mock_cuda_export_error;	/* what the next exports of dma-bufs return */
-extern int mock_cuda_fd;	/* what they are; -1: the driver has no such function */
-extern void *mock_cuda_context; /* current one, without which nothing is exported or copied; NULL: none */
-extern int mock_cuda_primaries; /* how often the primary context is retained */
-extern int mock_cuda_primary_error; /* what retaining it returns */
+extern int mock_cuda_export_error;	/* result of dma-buf exports */
+extern int mock_cuda_fd;	/* descriptor of exported dma-bufs; -1: the driver cannot export */
+extern void *mock_cuda_context; /* current context, needed to export and copy; NULL: none */
+extern int mock_cuda_primaries; /* references on the primary context */
+extern int mock_cuda_primary_error; /* error of retaining it */
 extern struct mock_allocation mock_allocations[MOCK_ALLOCATIONS];
 
 void mock_cuda_reset(void);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A make-believe kernel: a queue of the commands the code under test is
- * expected to give, each with a function that looks at the argument, fills in
- * the outputs and says what ioctl() returns.
+  * A mock kernel: a queue of the commands expected from the code under test. The
+  * function of each command checks the argument, fills in the outputs and returns
+  * the result of ioctl().
  */
 #ifndef MOCK_KERNEL_H
 #define MOCK_KERNEL_H
@@ -19,18 +19,18 @@ enum {
 /* The revocation page. */
 extern uint32_t mock_epochs[];
 
-/* What the next open() and mmap() return: 0, or -errno. */
+/* Result of the next open() and mmap(): 0, or -errno. */
 extern int mock_open_error;
 extern int mock_map_error;
 extern const char *mock_opened;	/* path of the last open() */
 extern int mock_closed;		/* descriptors closed so far */
-extern int mock_epochs_unmapped;	/* so often the revocation page was */
+extern int mock_epochs_unmapped;	/* how often the revocation page was unmapped */
 
 /**
- * struct mock_view - how the CPU was given regions
- * @calls: mmap() of one so far
- * @offset: of the last; likewise @length and @prot
- * @answer: NULL, or what the next ones do: return 0 or -errno
+  * struct mock_view - CPU mappings of regions
+  * @calls: mmap() of regions so far
+  * @offset: of the last mmap(); likewise @length and @prot
+  * @answer: NULL, or called by the next ones; returns 0 or -errno
  * @unmapped: bytes of views that were unmapped
  */
 struct mock_view {
@@ -43,12 +43,12 @@ struct mock_view {
 };
 
 extern struct mock_view mock_view;
-extern char mock_view_at[];	/* where each of them lies */
+extern char mock_view_at[];	/* address of each view */
 
 void mock_reset(void);
 void mock_expect(unsigned long cmd, int (*answer)(void *arg));
 
-/* Nothing that was expected is missing. */
+/* Assert that every expected command has come. */
 void mock_done(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Make-believe memory that can be allocated, freed and registered, for the
- * registration cache. Pages are 4 KiB; each belongs to an allocation, whose
- * number is never used twice, or to none.
+  * Mock memory that can be allocated, freed and registered, for the registration
+  * cache. Each page of 4 KiB belongs to one allocation or to none. Numbers of
+  * allocations are never used twice.
  */
 #ifndef MOCK_MEMORY_H
 #define MOCK_MEMORY_H
@@ -20,11 +20,11 @@ enum {
 
 #define MOCK_BASE 0x7000000000ull
 
-/** struct mock_reg - a registration; stays after its end, to be inspected */
+/** struct mock_reg - a registration; kept after its unpin so that tests can inspect it */
 struct mock_reg {
 	uint64_t addr;
 	uint64_t length;
-	uint64_t owner[MOCK_PAGES];	/* of each page, when it was made */
+	uint64_t owner[MOCK_PAGES];	/* of each page, at the time of the registration */
 	atomic_bool valid;
 	bool counted;			/* in mock_memory.pinned */
 	int unpinned;
@@ -35,12 +35,12 @@ struct mock_reg {
  * struct mock_memory
  * @owner: allocation of each page, 0 for none
  * @live: registrations not yet unpinned
- * @dead: the others
+  * @dead: unpinned registrations
  * @pinned: bytes registered
  * @capacity: -ENOMEM beyond that; 0: no limit
- * @fail: what the next @fail_count pins return
- * @on_pin, @on_unpin: NULL, or called first, with no lock held
- * @on_pinned: NULL, or called last, of a pin that succeeded, so
+  * @fail: result of the next @fail_count pins
+  * @on_pin, @on_unpin: NULL, or called before the operation, with no lock held
+  * @on_pinned: NULL, or called after a successful pin, with no lock held
  */
 struct mock_memory {
 	pthread_mutex_t lock;
@@ -63,14 +63,14 @@ struct mock_memory {
 void mock_memory_init(struct mock_memory *m);
 void mock_memory_destroy(struct mock_memory *m);
 
-/* Pages [@first, @first + @count) become one allocation, or none. */
+/* mock_alloc(): pages [@first, @first + @count) become one allocation; mock_free(): they become free. */
 void mock_alloc(struct mock_memory *m, unsigned int first, unsigned int count);
 void mock_free(struct mock_memory *m, unsigned int first, unsigned int count);
 
 void *mock_at(unsigned int page);
 unsigned int mock_page_of(uint64_t addr);
 
-/* Callbacks of a cache whose argument is the memory. */
+/* Callbacks for a cache; their argument is the struct mock_memory. */
 extern const struct pp_cache_ops mock_host_ops;		/* no grow, valid */
 extern const struct pp_cache_ops mock_gpu_ops;		/* whole allocations */
 extern const struct pp_cache_ops mock_plain_ops;	/* neither */

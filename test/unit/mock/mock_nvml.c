@@ -11,7 +11,7 @@ unsigned int mock_nvml_lost;
 
 static int by_index(unsigned int index, void **device)
 {
-	pthread_testcancel();	/* as where it opens a file */
+	pthread_testcancel();	/* NVML may open a file, a cancellation point */
 	*device = (void *)(uintptr_t)(index + 1);
 	if (index < mock_nvml_lost)
 		return 15;	/* the GPU is lost */

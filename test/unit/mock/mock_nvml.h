@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A make-believe management library in place of lib/cuda/nvml.c: GPUs in another
- * order than CUDA's, GPU n of NVML with n MiB of its BAR1 free.
+  * A mock NVML in place of lib/cuda/nvml.c. Its order of GPUs differs from CUDA's; GPU n of
+  * NVML has n MiB of its BAR1 aperture free.
  */
 #ifndef MOCK_NVML_H
 #define MOCK_NVML_H
@@ -9,10 +9,10 @@
 #include <stdbool.h>
 
 enum {
-	MOCK_NVML_GPUS = 8,	/* CUDA's device d is MOCK_NVML_GPUS - 1 - d here */
+	MOCK_NVML_GPUS = 8,	/* CUDA's device d is GPU MOCK_NVML_GPUS - 1 - d of NVML */
 };
 
 extern bool mock_nvml_loaded;
-extern unsigned int mock_nvml_lost;	/* this many, from the first, do not answer */
+extern unsigned int mock_nvml_lost;	/* the first GPUs, this many, do not answer */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A make-believe libibverbs of one adapter, in place of the system's. */
+/* A mock libibverbs with one adapter, in place of the system's library. */
 #ifndef MOCK_VERBS_H
 #define MOCK_VERBS_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /**
- * struct mock_region - what an adapter was asked to register
+  * struct mock_region - arguments of a registration
  * @fd: the dma-buf; -1: a pointer was given
  * @offset: in the dma-buf
  */
@@ -23,13 +23,13 @@ struct mock_region {
 /**
  * struct mock_verbs
  * @calls: registrations tried so far
- * @live: registrations not yet ended
- * @last: what was tried last
+  * @live: registrations that are not deregistered
+  * @last: arguments of the last one tried
  * @pointer_error: errno that registrations of pointers fail with; 0: they work
  * @dmabuf_error: likewise, of dma-bufs
- * @room: registrations of which there may not be more, or ENOMEM; 0: no limit
+  * @room: limit of live registrations, ENOMEM beyond it; 0: no limit
  * @on_reg: NULL, or called within each registration
- * @on_dereg: likewise, when one ends
+  * @on_dereg: NULL, or called within each deregistration
  * @closed: dma-bufs that were closed
  */
 struct mock_verbs {

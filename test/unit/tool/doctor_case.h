@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A machine in good health, of which the tests of doctor make sick ones: a GPU
- * and an RDMA device under one switch.
+  * A healthy machine, with a GPU and an RDMA device under one switch. Tests of doctor
+  * plant faults in it.
  */
 #ifndef DOCTOR_CASE_H
 #define DOCTOR_CASE_H
@@ -108,7 +108,7 @@ static const struct healthy_file {
 	{ "sys/class/infiniband/mlx5_0/ports/1/state", "4: ACTIVE\n" },
 };
 
-/* @at: a line of healthy_facts begins so, and becomes @now, or is left out: NULL. @at NULL: nothing is changed. */
+/* Replace the line of healthy_facts that begins with @at by @now, or drop it if @now is NULL. @at NULL: no change. */
 static inline void make_facts(const char *root, const char *at, const char *now)
 {
 	const char *line = at ? strstr(healthy_facts, at) : NULL;
@@ -120,7 +120,7 @@ static inline void make_facts(const char *root, const char *at, const char *now)
 		  line ? strchr(line, '\n') + 1 : "");
 }
 
-/* One more line of the facts, before the others: of symbols and nodes, the first counts. */
+/* Insert a line before the other facts: the first line for a symbol or node counts. */
 static inline void add_fact(const char *root, const char *line)
 {
 	char *whole = make_way(root, "peerpin/facts"), text[4096];
@@ -150,14 +150,14 @@ static inline void make_devices(const char *root, const struct made_device *devi
 		make_device(root, &devices[i]);
 }
 
-/* ---- what doctor says -------------------------------------------------------------- */
+/* ---- doctor's output -------------------------------------------------------------- */
 
 /**
- * struct diagnosis - what doctor says
+  * struct diagnosis - doctor's output
  * @findings: "FAIL peermem-both nv_peer_mem\n..."
  * @advice: "peermem: modprobe...\n"
  * @pairs: "works well\n" for each
- * @gpus: of their line
+  * @gpus: text of the line about GPUs
  */
 struct diagnosis {
 	char findings[16384];
@@ -237,7 +237,7 @@ static inline bool has_line(const char *lines, const char *line, size_t length)
 	return false;
 }
 
-/* The lines of @lines that @others has not. */
+/* Copy the lines of @lines that are not in @others. */
 static inline void only_in(const char *lines, const char *others, char *out)
 {
 	size_t length;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Which GPUs' BAR1 the tool shows where some do not answer: NVML is made-believe. */
+/* The GPUs that the tool finds through a mock NVML when some GPUs do not answer. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@ enum {
 
 static const int *answers;	/* of each GPU */
 static unsigned int nr_answers, nr_asked;
-static int behind;		/* what all others answer */
+static int behind;		/* answer of all further GPUs */
 
 int pp_bar1(unsigned int index, struct pp_bar1 *out)
 {
@@ -24,7 +24,7 @@ int pp_bar1(unsigned int index, struct pp_bar1 *out)
 	return ret;
 }
 
-/* "0 2": the numbers of those that were found, each with its own BAR1 */
+/* @numbers: "0 2", the numbers of the GPUs found, each with its own BAR1 */
 static void finds(const int *of, unsigned int count, int other, const char *numbers, int error)
 {
 	static struct pp_bar1 gpus[ROOM];
@@ -46,7 +46,7 @@ static void finds(const int *of, unsigned int count, int other, const char *numb
 	assert_int_equal(why, error);
 }
 
-static void all_that_answer(void **state)
+static void each_answering_gpu_is_listed(void **state)
 {
 	static const int well[3] = { 0 };
 
@@ -57,7 +57,7 @@ static void all_that_answer(void **state)
 	assert_int_equal(nr_asked, 1);
 }
 
-static void a_lost_one_hides_no_other(void **state)
+static void lost_gpu_hides_no_other_gpu(void **state)
 {
 	static const int first[] = { -EIO, 0, 0 }, middle[] = { 0, -EIO, 0 }, last[] = { 0, 0, -EIO };
 	static const int all[] = { -EIO, -EIO };
@@ -69,15 +69,15 @@ static void a_lost_one_hides_no_other(void **state)
 	finds(all, 2, -ENODEV, "", -EIO);
 }
 
-/* As where it cannot even be initialised, which may take long */
-static void of_an_nvml_that_fails_no_64_gpus_are_asked(void **state)
+/* If NVML cannot be initialised, each call fails and may take long. */
+static void failing_nvml_ends_search_early(void **state)
 {
 	(void)state;
 	finds(NULL, 0, -EIO, "", -EIO);
 	assert_in_range(nr_asked, 1, 4);
 }
 
-static void more_than_there_is_room_for(void **state)
+static void search_stops_at_full_array(void **state)
 {
 	(void)state;
 	finds(NULL, 0, 0, "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 "
@@ -87,10 +87,10 @@ static void more_than_there_is_room_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_that_answer),
-		cmocka_unit_test(a_lost_one_hides_no_other),
-		cmocka_unit_test(of_an_nvml_that_fails_no_64_gpus_are_asked),
-		cmocka_unit_test(more_than_there_is_room_for),
+		cmocka_unit_test(each_answering_gpu_is_listed),
+		cmocka_unit_test(lost_gpu_hides_no_other_gpu),
+		cmocka_unit_test(failing_nvml_ends_search_early),
+		cmocka_unit_test(search_stops_at_full_array),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,7 +63,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* What capture() says is for people. */
+/* Discard the output of capture(). */
 static int quiet_capture(const char *from, const char *file)
 {
 	int out = dup(STDOUT_FILENO), ret;
@@ -103,7 +103,7 @@ static void assert_same(const char *a, const char *b)
 	free(b_bytes);
 }
 
-static void again_and_from_itself_it_is_the_same(void **state)
+static void repeated_capture_is_identical(void **state)
 {
 	struct made *m = *state;
 
@@ -114,7 +114,7 @@ static void again_and_from_itself_it_is_the_same(void **state)
 	assert_same(m->first, m->second);
 }
 
-static void compressed_it_is_the_same(void **state)
+static void compressed_capture_is_identical(void **state)
 {
 	struct made *m = *state;
 	char packed[80];
@@ -138,7 +138,7 @@ static void machines_are_alike(const struct machine *a, const struct machine *b)
 		assert_int_equal(a->nodes[i].package, b->nodes[i].package);
 }
 
-static void what_is_read_from_it_is_the_same(void **state)
+static void capture_reads_like_live_machine(void **state)
 {
 	struct made *m = *state;
 	struct root live, captured;
@@ -168,7 +168,7 @@ static void text_of(const char *tar, const char *path, char *text, size_t size)
 	root_close(&root);
 }
 
-static void no_secret_is_in_it(void **state)
+static void capture_contains_no_secret(void **state)
 {
 	struct made *m = *state;
 	char text[64];
@@ -200,8 +200,8 @@ static void make_card(const char *root, const char *name, const char *rdma)
 		  tree_path("../../devices/pci0000:00/%s/infiniband/%s", name, rdma).at);
 }
 
-/* As udev names them on request, by GUID: that of a card, or of a network's address. */
-static void names_of_rdma_devices_tell_no_guid(void **state)
+/* udev can name RDMA devices by GUID: the card's, or one made of the network address. */
+static void rdma_names_reveal_no_guid(void **state)
 {
 	struct made *m = *state;
 	struct root root;
@@ -230,7 +230,7 @@ static void names_of_rdma_devices_tell_no_guid(void **state)
 	root_close(&root);
 }
 
-static void what_may_not_be_read_stays_so(void **state)
+static void unreadable_file_stays_unreadable(void **state)
 {
 	struct made *m = *state;
 	struct root root;
@@ -257,8 +257,8 @@ static void check_entry(struct archive_entry *e, char *last, size_t size)
 	assert_true(!archive_entry_uname(e) || !*archive_entry_uname(e));
 }
 
-/* As another program reads it: in order, of nobody, and names and links however long. */
-static void it_is_a_tar(void **state)
+/* libarchive reads the tar: sorted names, no owner, no time, long names and links. */
+static void capture_is_a_sorted_tar(void **state)
 {
 	struct made *m = *state;
 	struct archive *tar = archive_read_new();
@@ -280,7 +280,7 @@ static void it_is_a_tar(void **state)
 	archive_read_free(tar);
 }
 
-static void a_file_that_cannot_be_written(void **state)
+static void unwritable_output_fails(void **state)
 {
 	struct made *m = *state;
 
@@ -288,8 +288,8 @@ static void a_file_that_cannot_be_written(void **state)
 	assert_int_equal(quiet_capture(m->root, "/dev/full"), EXIT_FAILED);
 }
 
-/* Links in circles and to nowhere end. */
-static void links_that_lead_nowhere(void **state)
+/* Circular and dangling links do not stop a capture. */
+static void broken_links_end_the_walk(void **state)
 {
 	struct made *m = *state;
 
@@ -304,15 +304,15 @@ static void links_that_lead_nowhere(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(again_and_from_itself_it_is_the_same, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(compressed_it_is_the_same, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_is_read_from_it_is_the_same, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(no_secret_is_in_it, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(names_of_rdma_devices_tell_no_guid, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_may_not_be_read_stays_so, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(it_is_a_tar, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_file_that_cannot_be_written, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(links_that_lead_nowhere, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(repeated_capture_is_identical, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(compressed_capture_is_identical, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(capture_reads_like_live_machine, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(capture_contains_no_secret, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(rdma_names_reveal_no_guid, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(unreadable_file_stays_unreadable, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(capture_is_a_sorted_tar, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(unwritable_output_fails, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(broken_links_end_the_walk, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* peerpin copy --verify, of a peer that makes mistakes: what it says is verified must be. */
+/* peerpin copy --verify must find the mistakes of a peer that copies wrongly. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,19 +8,19 @@
 #include "test/unit/unit.h"
 
 enum {
-	SIZE = 3 << 20,		/* more than is looked at in one go */
+	SIZE = 3 << 20,		/* more than one chunk of the comparison */
 	ZONE = 64 << 10,
 };
 
 extern const struct command copy_command;
 
-/* Where the peer is wrong, from the start of the destination: one byte is another. No byte: NOWHERE */
+/* Offset of the byte that the peer gets wrong, from the start of the destination; NOWHERE: none */
 static long wrong_at;
 static unsigned int copies, wrong_in;
 
 #define NOWHERE LONG_MIN
 
-/* ---- in place of the library's ------------------------------------------------------ */
+/* ---- mocks of the library ------------------------------------------------------ */
 
 int __wrap_pp_open(struct pp_ctx **out);
 int __wrap_pp_open(struct pp_ctx **out)
@@ -78,7 +78,7 @@ int __wrap_pp_peer_copy(struct pp_peer *peer, void *dst, const void *src, size_t
 
 /* ---- copies ------------------------------------------------------------------------- */
 
-/* Three copies between host memory, of which the @in-th has another byte at @at; the exit status */
+/* Copy host memory three times; copy number @in has a wrong byte at @at. Returns the exit status. */
 static int copy(unsigned int in, long at)
 {
 	char words[][16] = { "copy", "--from", "host", "--to", "host", "--size", "3M", "--repeat", "3", "--verify" };
@@ -100,7 +100,7 @@ static void a_good_copy_is_verified(void **state)
 	assert_int_equal(copies, 3);
 }
 
-static void one_wrong_byte_is_found_wherever_it_is(void **state)
+static void one_wrong_byte_is_found(void **state)
 {
 	static const long places[] = { 0, 1, 4095, 4096, (1 << 20) - 1, 1 << 20, SIZE / 2, SIZE - 1 };
 	size_t i;
@@ -113,7 +113,7 @@ static void one_wrong_byte_is_found_wherever_it_is(void **state)
 	assert_int_equal(copies, 3);
 }
 
-static void one_byte_too_many_is_found(void **state)
+static void byte_outside_destination_is_found(void **state)
 {
 	static const long places[] = { -ZONE, -1, SIZE, SIZE + ZONE - 1 };
 	size_t i;
@@ -127,8 +127,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_good_copy_is_verified),
-		cmocka_unit_test(one_wrong_byte_is_found_wherever_it_is),
-		cmocka_unit_test(one_byte_too_many_is_found),
+		cmocka_unit_test(one_wrong_byte_is_found),
+		cmocka_unit_test(byte_outside_destination_is_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Descriptors of a program that has closed the first three, as daemons do */
+/* A daemon may have closed its first three descriptors; the library must not open its own there. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -41,17 +41,17 @@ static void is_above(int fd)
 	close(lowest);
 	assert_true(fd > STDERR_FILENO);
 	assert_int_equal(flags, FD_CLOEXEC);
-	/* nor is one left there */
+	/* no other descriptor was left below */
 	assert_int_equal(lowest, CLOSED);
 }
 
-static void devices(void **state)
+static void device_descriptor_is_above_stderr(void **state)
 {
 	(void)state;
 	is_above(pp_sys_open("/dev/null"));
 }
 
-static void files(void **state)
+static void file_descriptors_are_above_stderr(void **state)
 {
 	(void)state;
 	is_above(pp_file_sys_dup(saved));
@@ -77,7 +77,7 @@ static void unpin(void *arg, void *reg)
 	(void)arg, (void)reg;
 }
 
-static void publications(void **state)
+static void publication_is_above_stderr(void **state)
 {
 	static const struct pp_cache_ops ops = { .pin = pin, .unpin = unpin };
 	struct pp_cache *cache;
@@ -94,7 +94,7 @@ static void publications(void **state)
 
 #define GPU 0x200000000
 
-static void dmabufs_of_the_gpus_driver(void **state)
+static void driver_dmabuf_is_above_stderr(void **state)
 {
 	struct pp_dmabuf d = { .fd = -1 };
 
@@ -107,7 +107,7 @@ static void dmabufs_of_the_gpus_driver(void **state)
 	is_above(d.fd);
 }
 
-/* The kernel's part of an export */
+/* The kernel side of an export */
 int pp_sys_ioctl(int fd, unsigned long cmd, void *arg)
 {
 	struct peerpin_export *export = arg;
@@ -117,7 +117,7 @@ int pp_sys_ioctl(int fd, unsigned long cmd, void *arg)
 	return 0;
 }
 
-static void dmabufs_of_regions(void **state)
+static void region_dmabuf_is_above_stderr(void **state)
 {
 	static const struct pp_region region = { .length = 4096 };
 	_Atomic(uint32_t) epoch = 0;
@@ -129,7 +129,7 @@ static void dmabufs_of_regions(void **state)
 	is_above(fd);
 }
 
-static void errors_stay(void **state)
+static void errors_are_passed_on(void **state)
 {
 	(void)state;
 	assert_int_equal(pp_sys_open("/dev/null/none"), -ENOTDIR);
@@ -137,7 +137,7 @@ static void errors_stay(void **state)
 	assert_int_equal(pp_file_sys_dup(-1), -EBADF);
 }
 
-static void views_that_are_none(void **state)
+static void unmapping_no_view_fails(void **state)
 {
 	(void)state;
 	assert_int_equal(pp_sys_unmap((void *)1, 4096), -EINVAL);
@@ -147,13 +147,13 @@ static void views_that_are_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(devices, setup, teardown),
-		cmocka_unit_test_setup_teardown(files, setup, teardown),
-		cmocka_unit_test_setup_teardown(publications, setup, teardown),
-		cmocka_unit_test_setup_teardown(dmabufs_of_the_gpus_driver, setup, teardown),
-		cmocka_unit_test_setup_teardown(dmabufs_of_regions, setup, teardown),
-		cmocka_unit_test(errors_stay),
-		cmocka_unit_test(views_that_are_none),
+		cmocka_unit_test_setup_teardown(device_descriptor_is_above_stderr, setup, teardown),
+		cmocka_unit_test_setup_teardown(file_descriptors_are_above_stderr, setup, teardown),
+		cmocka_unit_test_setup_teardown(publication_is_above_stderr, setup, teardown),
+		cmocka_unit_test_setup_teardown(driver_dmabuf_is_above_stderr, setup, teardown),
+		cmocka_unit_test_setup_teardown(region_dmabuf_is_above_stderr, setup, teardown),
+		cmocka_unit_test(errors_are_passed_on),
+		cmocka_unit_test(unmapping_no_view_fails),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-/* Each fault that is planted into a healthy machine gives what belongs to it, and changes nothing else. */
+/* Each fault planted into a healthy machine gives its findings and changes no others. */
 #include "doctor_case.h"
 
 /**
- * struct fault - what is different
- * @change: the devices, before they are made
- * @file: it has @text; with @text NULL, it is not there
- * @fact: the line of the facts that begins so is @now, or is not there: NULL
- * @plant: what else is to be done in the tree
- * @gone, @come: lines of the findings
- * @pair: its verdict
+  * struct fault - a difference from the healthy machine
+  * @change: changes the devices before they are made
+  * @file: written with @text
+  * @fact: the line of the facts that begins with it becomes @now; @now NULL: the line is dropped
+  * @plant: makes other changes in the tree
+  * @gone, @come: findings that disappear and appear
+  * @pair: verdict on the pair; NULL: "works well"
  */
 struct fault {
 	const char *name;
@@ -244,7 +244,7 @@ static void cuda_is_late(const char *root)
 	add_fact(root, "symbol ib_register_peer_memory_client no");
 }
 
-/* The modules that serve Mellanox's would not help. */
+/* The modules for Mellanox adapters would not help. */
 static void nothing_for_amazon(const char *root)
 {
 	proprietary_without_peermem(root);
@@ -348,10 +348,10 @@ static void built_for_signed(const char *root)
 	unload_peerpin(root);
 }
 
-/* What GPUs without their driver export is not known. */
+/* Without a driver, the exports of a GPU are unknown. */
 #define WITHOUT_DRIVER "? peermem nvidia_peermem\n? rdma mlx5_0\n"
 
-/* @dma_buf: what CUDA said of the GPU, where nobody asks it */
+/* @dma_buf: CUDA's finding on the GPU, where doctor does not ask CUDA */
 #define ALL_OF_A_DRIVER(dma_buf) \
 	"OK driver machine\nOK driver-flavour machine\nOK driver-nv-p2p machine\nOK driver-persistent machine\n" \
 	"OK driver-race machine\n" dma_buf "OK peermem nvidia_peermem\nOK peerpin-provider peerpin_nv\n" \
@@ -462,7 +462,7 @@ static const struct fault faults[] = {
 	{ "a BAR1 without room", .change = bar_without_room,
 	  .gone = "OK bar1-size " GPU "\n", .come = "FAIL bar1-size " GPU "\n" },
 
-	/* the way between them */
+	/* the path between GPU and peer */
 	{ "the peer is translated", .change = rdma_is_translated,
 	  .come = "WARN iommu-translates " RDMA "\nWARN ats " RDMA "\n", .pair = "works slowly\n" },
 	{ "the IOMMU blocks the peer", .change = domain_is_blocked,
@@ -591,7 +591,7 @@ static void test_fault(const struct diagnosis *healthy, const struct fault *f)
 	assert_int_equal(sick.nr_failures > 0, strstr(come, "FAIL") != NULL);
 }
 
-static void each_fault_gives_what_belongs_to_it(void **state)
+static void each_fault_gives_its_findings(void **state)
 {
 	static const struct fault none;
 	static struct diagnosis healthy;
@@ -621,8 +621,8 @@ static void a_healthy_machine_is_healthy(void **state)
 	assert_string_equal(healthy.pairs, "works well\n");
 }
 
-/* Nothing to be seen is no OK. */
-static void of_an_empty_tree_nothing_is_known(void **state)
+/* A missing file must not count as OK. */
+static void empty_tree_gives_unknown_findings(void **state)
 {
 	static struct diagnosis empty;
 	char *root = make_tree();
@@ -648,8 +648,8 @@ static void advises(const struct fault *f, const char *words)
 		fail_msg("no \"%s\" in:\n%s", words, diagnosis.advice);
 }
 
-/* Of several words "pci=disable_acs_redir=" the kernel keeps the last. */
-static void all_bridges_are_told_to_the_kernel_in_one_word(void **state)
+/* The kernel keeps only the last of several "pci=disable_acs_redir=" options. */
+static void one_boot_option_names_all_bridges(void **state)
 {
 	static const struct fault fault = { .change = both_are_translated };
 
@@ -659,7 +659,7 @@ static void all_bridges_are_told_to_the_kernel_in_one_word(void **state)
 	advises(&fault, "'pci=disable_acs_redir=" DOWN_GPU ";" DOWN_RDMA "'");
 }
 
-static void what_a_container_refuses_its_starter_gives(void **state)
+static void container_advice_names_docker_option(void **state)
 {
 	static const struct fault fault = { .plant = container_that_refuses };
 
@@ -668,7 +668,7 @@ static void what_a_container_refuses_its_starter_gives(void **state)
 	advises(&fault, "nodes-nvidia: docker run --device=/dev/nvidia1 ...");
 }
 
-static void the_installed_rule_is_named(void **state)
+static void advice_names_installed_udev_rule(void **state)
 {
 	static const struct fault fault = { .fact = "node /dev/peerpin", .now = "node /dev/peerpin 600 0 0 13" };
 
@@ -676,8 +676,8 @@ static void the_installed_rule_is_named(void **state)
 	advises(&fault, "peerpin-node: cp /usr/lib/udev/rules.d/60-peerpin.rules /etc/udev/rules.d/;");
 }
 
-/* As in a container: 64 bytes of each configuration space, whoever asks. */
-static void root_is_not_told_to_become_root(void **state)
+/* In a container, even root sees only 64 bytes of each configuration space. */
+static void root_gets_no_sudo_advice(void **state)
 {
 	static const struct fault fault = { .change = no_root };
 	static const struct fault user = { .change = no_root, .fact = "root yes", .now = "root no" };
@@ -687,7 +687,7 @@ static void root_is_not_told_to_become_root(void **state)
 	advises(&user, "acs-redirect: sudo peerpin doctor\n");
 }
 
-static void who_sees_all_that_there_is_is_told_how_there_would_be_more(void **state)
+static void missing_config_space_names_boot_option(void **state)
 {
 	static const struct fault bridges = { .change = no_extended_config };
 	static const struct fault gpu = { .change = small_bar_of_unknown_sizes };
@@ -708,7 +708,7 @@ static void add_sound(const char *root)
 	make_device(root, &sound);
 }
 
-static void all_of_a_group_are_unbound(void **state)
+static void advice_unbinds_whole_iommu_group(void **state)
 {
 	static const struct fault fault = { .change = both_are_translated, .plant = add_sound };
 	static const struct fault old = { .change = both_are_translated, .plant = add_sound,
@@ -722,7 +722,7 @@ static void all_of_a_group_are_unbound(void **state)
 	advises(&old, "all='" RDMA "'; for d in $all; ");
 }
 
-static void a_guests_gpu_can_be_taken_back(void **state)
+static void advice_takes_back_guest_gpu(void **state)
 {
 	static const struct fault fault = { .change = gpu_of_a_guest_on_grace };
 
@@ -732,7 +732,7 @@ static void a_guests_gpu_can_be_taken_back(void **state)
 			"echo " GPU " > drivers/nvidia/bind");
 }
 
-static void tegras_provider_is_not_for_a_gpu_on_the_bus(void **state)
+static void pci_gpu_needs_no_tegra_provider(void **state)
 {
 	static const struct fault fault = { .change = no_gpu_driver, .plant = board_of_jetson };
 	static struct diagnosis diagnosis;
@@ -753,7 +753,7 @@ static void add_gpu(const char *root, const char *name, const char *fact)
 	add_fact(root, fact);
 }
 
-static void each_model_is_named_with_its_number(void **state)
+static void gpu_models_are_counted(void **state)
 {
 	static const struct fault none;
 	static struct diagnosis diagnosis;
@@ -775,7 +775,7 @@ static void each_model_is_named_with_its_number(void **state)
 	remove_tree(root);
 }
 
-static void without_a_gpu_nothing_is_said_of_what_gpus_export(void **state)
+static void no_gpu_leaves_exports_unknown(void **state)
 {
 	static const struct fault no_gpu = { .change = rdma_is_alone };
 	static struct diagnosis diagnosis;
@@ -789,7 +789,7 @@ static void without_a_gpu_nothing_is_said_of_what_gpus_export(void **state)
 	assert_non_null(strstr(diagnosis.findings, "? peermem nvidia_peermem\n"));
 }
 
-static void of_a_jetson_the_gpu_is_on_no_bus(void **state)
+static void jetson_gpu_needs_no_pci_device(void **state)
 {
 	static struct diagnosis diagnosis;
 	char *root = make_tree();
@@ -813,19 +813,19 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_healthy_machine_is_healthy),
-		cmocka_unit_test(each_fault_gives_what_belongs_to_it),
-		cmocka_unit_test(all_bridges_are_told_to_the_kernel_in_one_word),
-		cmocka_unit_test(what_a_container_refuses_its_starter_gives),
-		cmocka_unit_test(the_installed_rule_is_named),
-		cmocka_unit_test(root_is_not_told_to_become_root),
-		cmocka_unit_test(who_sees_all_that_there_is_is_told_how_there_would_be_more),
-		cmocka_unit_test(all_of_a_group_are_unbound),
-		cmocka_unit_test(a_guests_gpu_can_be_taken_back),
-		cmocka_unit_test(tegras_provider_is_not_for_a_gpu_on_the_bus),
-		cmocka_unit_test(each_model_is_named_with_its_number),
-		cmocka_unit_test(without_a_gpu_nothing_is_said_of_what_gpus_export),
-		cmocka_unit_test(of_a_jetson_the_gpu_is_on_no_bus),
-		cmocka_unit_test(of_an_empty_tree_nothing_is_known),
+		cmocka_unit_test(each_fault_gives_its_findings),
+		cmocka_unit_test(one_boot_option_names_all_bridges),
+		cmocka_unit_test(container_advice_names_docker_option),
+		cmocka_unit_test(advice_names_installed_udev_rule),
+		cmocka_unit_test(root_gets_no_sudo_advice),
+		cmocka_unit_test(missing_config_space_names_boot_option),
+		cmocka_unit_test(advice_unbinds_whole_iommu_group),
+		cmocka_unit_test(advice_takes_back_guest_gpu),
+		cmocka_unit_test(pci_gpu_needs_no_tegra_provider),
+		cmocka_unit_test(gpu_models_are_counted),
+		cmocka_unit_test(no_gpu_leaves_exports_unknown),
+		cmocka_unit_test(jetson_gpu_needs_no_pci_device),
+		cmocka_unit_test(empty_tree_gives_unknown_findings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
