@@ -57,7 +57,7 @@ static inline void check(bool ok, const char *what, int line)
 {
 	if (ok)
 		return;
-	fprintf(stderr, "%s:%d: step %llu: not so: %s\n", __FILE__, line, (unsigned long long)step, what);
+	fprintf(stderr, "%s:%d: step %llu: check failed: %s\n", __FILE__, line, (unsigned long long)step, what);
 	exit(1);
 }
 

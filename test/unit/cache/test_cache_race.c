@@ -40,7 +40,7 @@ static void check(bool ok, const char *what, int line)
 {
 	if (ok)
 		return;
-	fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, line, what);
+	fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, line, what);
 	_exit(1);
 }
 

@@ -185,7 +185,7 @@ static void uncount_first(void)
 	pp_ref_put(NULL, first_entry(), PP_FIRST_ENTRY);
 }
 
-/* A reader took a reference on the wrong entry and has not checked the entry's state since. */
+/* A reader took and dropped a reference that it could not use, and has not checked the entry's state since. */
 static void stale_reference_is_unpinned_at_destroy(void **state)
 {
 	(void)state;

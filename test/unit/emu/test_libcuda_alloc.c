@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* What cuMemAlloc() and cuMemFree() do with blocks and addresses. */
+/* Blocks and addresses behind cuMemAlloc() and cuMemFree(). */
 #include "heap_case.h"
 
 #include <time.h>
 
 enum { STEPS = 20000 };
 
-static void test_up_to_a_mib_shares(void **state)
+static void test_small_allocations_share_a_block(void **state)
 {
 	CUdeviceptr a = create(MIB), b = create(MIB), c = create(1);
 
@@ -20,7 +20,7 @@ static void test_up_to_a_mib_shares(void **state)
 	destroy(c);
 }
 
-static void test_more_than_a_mib_is_alone(void **state)
+static void test_large_allocation_has_own_block(void **state)
 {
 	CUdeviceptr a = create(1), b = create(MIB + 1), c = create(4 * MIB + 1), d = create(1);
 
@@ -55,7 +55,7 @@ static void test_look_up_by_any_byte(void **state)
 	assert_int_equal(try_destroy(b), CUDA_ERROR_INVALID_VALUE);
 }
 
-static void test_address_returns_id_does_not(void **state)
+static void test_reused_address_gets_new_id(void **state)
 {
 	static const size_t sizes[] = { 1, 70000, MIB, 3 * MIB, 8 * MIB };
 	CUdeviceptr keep = create(8 * MIB), p, again;
@@ -75,7 +75,7 @@ static void test_address_returns_id_does_not(void **state)
 
 static CUdeviceptr from_callback;
 
-/* What another thread could do while the kernel runs a free callback */
+/* Calls that another thread could make while the kernel runs a free callback */
 static void use_meanwhile(CUdeviceptr va)
 {
 	in_free = NULL;
@@ -84,7 +84,7 @@ static void use_meanwhile(CUdeviceptr va)
 	from_callback = create(3 * MIB);
 }
 
-static void test_address_is_taken_until_free_returns(void **state)
+static void test_address_stays_taken_during_free(void **state)
 {
 	CUdeviceptr p = create(3 * MIB), again;
 
@@ -116,7 +116,7 @@ static void test_out_of_memory_leaves_nothing(void **state)
 	destroy(q);
 }
 
-static void test_end_of_the_context(void **state)
+static void test_context_end_frees_everything(void **state)
 {
 	struct block_list blocks = TAILQ_HEAD_INITIALIZER(blocks);
 	CUdeviceptr p[10];
@@ -135,7 +135,7 @@ static void test_end_of_the_context(void **state)
 	assert_int_equal(nr_blocks, 0);
 }
 
-static void test_sync_memops_is_the_allocations(void **state)
+static void test_sync_memops_is_per_allocation(void **state)
 {
 	CUdeviceptr a = create(1000), b = create(1000);
 	struct alloc_info info;
@@ -148,8 +148,8 @@ static void test_sync_memops_is_the_allocations(void **state)
 	destroy(b);
 }
 
-/* Its address is another one's now. */
-static void test_what_is_gone_is_no_other(void **state)
+/* Another allocation has the address now. */
+static void test_stale_handle_finds_no_other(void **state)
 {
 	CUdeviceptr p = create(1000);
 	struct alloc_info found, other;
@@ -177,8 +177,8 @@ static void begin_another_life(void)
 	lib_unlock();
 }
 
-/* The kernel has made the block with the tokens of the life before. */
-static void test_what_one_life_began_is_not_the_nexts(void **state)
+/* The kernel made the block with the tokens of the context before its reset. */
+static void test_reset_context_refuses_old_block(void **state)
 {
 	CUdeviceptr p;
 
@@ -229,7 +229,7 @@ static void check_live(const struct live *all, unsigned int n, const struct live
 			    l->p >= all[i].p + all[i].size);
 }
 
-static void test_any_order(void **state)
+static void test_random_order_keeps_allocations_apart(void **state)
 {
 	struct live all[200] = { 0 }, *l;
 	unsigned int seed = time(NULL);
@@ -256,18 +256,18 @@ static void test_any_order(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_up_to_a_mib_shares, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_more_than_a_mib_is_alone, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_small_allocations_share_a_block, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_large_allocation_has_own_block, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_look_up_by_any_byte, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_address_returns_id_does_not, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_address_is_taken_until_free_returns, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reused_address_gets_new_id, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_address_stays_taken_during_free, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_out_of_memory_leaves_nothing, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_end_of_the_context, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_sync_memops_is_the_allocations, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_what_is_gone_is_no_other, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_what_one_life_began_is_not_the_nexts, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_context_end_frees_everything, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sync_memops_is_per_allocation, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stale_handle_finds_no_other, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reset_context_refuses_old_block, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_blocks_carry_the_context, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_any_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_random_order_keeps_allocations_apart, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

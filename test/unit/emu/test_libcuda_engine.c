@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The queues of the emulated CUDA: who waits for whom, and that nobody waits for ever. */
+/* The queues of the emulated CUDA: their order, and that no stream waits for ever. */
 #include "test/unit/unit.h"
 
 #include <semaphore.h>
@@ -13,7 +13,7 @@
 
 enum { STREAMS = 5, STEPS = 3000 };
 
-/* Handles of streams and events are not of concern here. */
+/* This test does not use handles of streams and events. */
 void event_end_all(struct engine *e)
 {
 	(void)e;
@@ -31,12 +31,12 @@ void stream_end_all(struct engine *e)
 }
 
 /**
- * struct piece - work that tells when it was done
- * @s: where
- * @result: of its run
- * @told: what its run was told
- * @hold: its run waits for this
- * @finished: how many were finished before; 0: it is not
+  * struct piece - work that records its completion
+  * @s: its stream
+  * @result: its run returns this
+  * @told: error that the engine passed to its run
+  * @hold: NULL, or its run waits for this
+  * @finished: 1 for the first finished piece, 2 for the next, ...; 0: not finished
  */
 struct piece {
 	struct work work;
@@ -139,7 +139,7 @@ static bool must_follow(const struct piece *a, const struct piece *b)
 	return (a->s == null && is_blocking(b->s)) || (b->s == null && is_blocking(a->s));
 }
 
-static void test_order(void **state)
+static void test_work_keeps_stream_order(void **state)
 {
 	struct engine *e = open_engine();
 	struct piece *p = calloc(STEPS, sizeof(*p));
@@ -164,7 +164,7 @@ static void test_order(void **state)
 	free(p);
 }
 
-static void test_a_held_stream_holds_no_other(void **state)
+static void test_held_stream_blocks_no_other(void **state)
 {
 	struct engine *e = open_engine();
 	struct CUstream_st *a = add_stream(e, 0), *b = add_stream(e, 0), *c = add_stream(e, CU_STREAM_NON_BLOCKING);
@@ -224,8 +224,8 @@ static void *wait_all(void *waited)
 	return NULL;
 }
 
-/* Also for engines that end meanwhile, and not for what is queued later. */
-static void test_all_engines_can_be_waited_for(void **state)
+/* Also if an engine ends during the wait; work queued later is not waited for. */
+static void test_wait_all_covers_all_engines(void **state)
 {
 	struct engine *e = open_engine(), *f = open_engine(), *brief = open_engine();
 	struct piece held = { .work.on_host = true }, later = { .work.on_host = true };
@@ -252,7 +252,7 @@ static void test_all_engines_can_be_waited_for(void **state)
 	close_engine(f);
 }
 
-static void test_what_moves_bytes_is_delayed(void **state)
+static void test_copies_are_delayed(void **state)
 {
 	struct piece late[2] = { { .work.delayed = true }, { .work.delayed = true } }, early = { 0 };
 	struct CUstream_st *a, *b;
@@ -273,12 +273,12 @@ static void test_what_moves_bytes_is_delayed(void **state)
 	assert_true(is_finished(&early) && !is_finished(&late[0]));
 	drain(a);
 	assert_true(now() - start >= 100 * NS_PER_MS);
-	/* each counts from when it was queued */
+	/* the delay of each piece counts from its queueing */
 	assert_true(late[1].work.due - late[0].work.due < 100 * NS_PER_MS);
 	close_engine(e);
 }
 
-static void test_a_failure_stays(void **state)
+static void test_failure_is_sticky(void **state)
 {
 	struct engine *e = open_engine();
 	struct CUstream_st *a = add_stream(e, 0);
@@ -323,7 +323,7 @@ static void test_close_finishes_and_refuses(void **state)
 	close_engine(e);
 }
 
-static void test_an_ended_stream_lives_while_it_is_looked_at(void **state)
+static void test_reference_keeps_ended_stream_alive(void **state)
 {
 	struct engine *e = open_engine();
 	struct CUstream_st *a = add_stream(e, 0);
@@ -356,7 +356,7 @@ static void *drain_in_thread(void *s)
 	return NULL;
 }
 
-static void test_a_waiter_is_not_cancelled_with_the_lock(void **state)
+static void test_cancelled_waiter_releases_the_lock(void **state)
 {
 	struct engine *e = open_engine();
 	struct piece held = { .work.on_host = true };
@@ -394,8 +394,8 @@ static CUresult write_page(struct work *w, CUresult error)
 	return error;
 }
 
-/* A fault in a thread that blocks its signal ends the process whatever its handler. */
-static void test_faults_of_the_programs_functions_are_the_programs(void **state)
+/* A fault in a thread that blocks SIGSEGV would end the process in spite of the handler. */
+static void test_host_function_gets_own_signals(void **state)
 {
 	struct engine *e = open_engine();
 	struct work w = { .run = write_page, .finish = forget, .on_host = true };
@@ -418,16 +418,16 @@ static void test_faults_of_the_programs_functions_are_the_programs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_a_held_stream_holds_no_other),
+		cmocka_unit_test(test_work_keeps_stream_order),
+		cmocka_unit_test(test_held_stream_blocks_no_other),
 		cmocka_unit_test(test_marks_order_engines),
-		cmocka_unit_test(test_all_engines_can_be_waited_for),
-		cmocka_unit_test(test_what_moves_bytes_is_delayed),
-		cmocka_unit_test(test_a_failure_stays),
+		cmocka_unit_test(test_wait_all_covers_all_engines),
+		cmocka_unit_test(test_copies_are_delayed),
+		cmocka_unit_test(test_failure_is_sticky),
 		cmocka_unit_test(test_close_finishes_and_refuses),
-		cmocka_unit_test(test_an_ended_stream_lives_while_it_is_looked_at),
-		cmocka_unit_test(test_a_waiter_is_not_cancelled_with_the_lock),
-		cmocka_unit_test(test_faults_of_the_programs_functions_are_the_programs),
+		cmocka_unit_test(test_reference_keeps_ended_stream_alive),
+		cmocka_unit_test(test_cancelled_waiter_releases_the_lock),
+		cmocka_unit_test(test_host_function_gets_own_signals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,7 @@
 
 enum { UNITS = 256, STEPS = 20000 };
 
-static void test_lowest_first(void **state)
+static void test_lowest_units_come_first(void **state)
 {
 	struct fit *fit = fit_new(UNITS);
 
@@ -30,7 +30,7 @@ static void test_lowest_first(void **state)
 	fit_delete(fit);
 }
 
-static void test_same_size_same_place(void **state)
+static void test_same_size_reuses_same_place(void **state)
 {
 	struct fit *fit = fit_new(UNITS);
 
@@ -43,7 +43,7 @@ static void test_same_size_same_place(void **state)
 	fit_delete(fit);
 }
 
-static void test_full(void **state)
+static void test_full_space_refuses(void **state)
 {
 	struct fit *fit = fit_new(UNITS);
 
@@ -58,7 +58,7 @@ static void test_full(void **state)
 	fit_delete(fit);
 }
 
-static void test_a_certain_place(void **state)
+static void test_take_at_certain_place(void **state)
 {
 	struct fit *fit = fit_new(UNITS);
 
@@ -78,7 +78,7 @@ static void test_a_certain_place(void **state)
 	fit_delete(fit);
 }
 
-/* ---- against a byte a unit ----------------------------------------------------- */
+/* ---- comparison with a model: one byte a unit ----------------------------------------------------- */
 
 static long model_take(unsigned char *model, unsigned int n)
 {
@@ -114,7 +114,7 @@ static void step(struct fit *fit, unsigned char *model, struct run *run)
 		run->n = 0;
 }
 
-static void test_as_the_model(void **state)
+static void test_fit_equals_model(void **state)
 {
 	unsigned int seed = time(NULL);
 	unsigned char model[UNITS] = { 0 };
@@ -132,11 +132,11 @@ static void test_as_the_model(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lowest_first),
-		cmocka_unit_test(test_same_size_same_place),
-		cmocka_unit_test(test_full),
-		cmocka_unit_test(test_a_certain_place),
-		cmocka_unit_test(test_as_the_model),
+		cmocka_unit_test(test_lowest_units_come_first),
+		cmocka_unit_test(test_same_size_reuses_same_place),
+		cmocka_unit_test(test_full_space_refuses),
+		cmocka_unit_test(test_take_at_certain_place),
+		cmocka_unit_test(test_fit_equals_model),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* cuInit() of the emulated CUDA against threads that fork or are cancelled meanwhile. */
+/* cuInit() of the emulated CUDA while other threads fork or its own thread is cancelled. */
 #include "test/unit/unit.h"
 
 #include <semaphore.h>
@@ -8,11 +8,11 @@
 
 #include "emu/cuda/context/init.c"
 
-enum { CHILD_S = 5 };	/* that is how long a child may hang */
+enum { CHILD_S = 5 };	/* time limit of a child that hangs */
 
 static sem_t opening, go_on;
 
-/* Is in the middle of cuInit() until told to go on. It can be cancelled there, as in open(). */
+/* Blocks cuInit() until @go_on. sem_wait() is a cancellation point, as open() is. */
 CUresult node_open(void)
 {
 	sem_post(&opening);
@@ -47,7 +47,7 @@ bool engine_calls_host(void)
 	return false;
 }
 
-/* The process is as it was before. */
+/* Reset the library to its state before cuInit(). */
 static int setup(void **unused)
 {
 	(void)unused;
@@ -81,7 +81,7 @@ static void *let_go(void *unused)
 	return NULL;
 }
 
-/* What cuInit() says in a child; -1: it hangs */
+/* Result of cuInit() in a child; -1: it hangs */
 static int init_in_child(void)
 {
 	pid_t pid = fork();
@@ -109,7 +109,7 @@ static void test_fork_waits_for_init(void **unused)
 	assert_int_equal(lib_ready(), CUDA_SUCCESS);
 }
 
-static void test_a_child_can_begin_where_its_parent_has_not(void **unused)
+static void test_child_may_init_before_parent(void **unused)
 {
 	(void)unused;
 	sem_post(&go_on);
@@ -117,7 +117,7 @@ static void test_a_child_can_begin_where_its_parent_has_not(void **unused)
 	assert_int_equal(lib_ready(), CUDA_ERROR_NOT_INITIALIZED);
 }
 
-static void test_init_is_not_cancelled_with_the_lock(void **unused)
+static void test_cancelled_init_releases_the_lock(void **unused)
 {
 	CUresult result = CUDA_ERROR_UNKNOWN;
 	pthread_t thread = start_init(&result);
@@ -137,8 +137,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_fork_waits_for_init, setup),
-		cmocka_unit_test_setup(test_a_child_can_begin_where_its_parent_has_not, setup),
-		cmocka_unit_test_setup(test_init_is_not_cancelled_with_the_lock, setup),
+		cmocka_unit_test_setup(test_child_may_init_before_parent, setup),
+		cmocka_unit_test_setup(test_cancelled_init_releases_the_lock, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Memory of the other kinds that CUDA knows: pools, host memory, and the addresses of what a program maps. */
+/* Other kinds of CUDA memory: pools, host memory, registered memory and reserved addresses. */
 #include "heap_case.h"
 
 static void test_pools_are_not_for_peers(void **state)
@@ -21,7 +21,7 @@ static void test_pools_are_not_for_peers(void **state)
 	destroy_kind(ALLOC_POOL, p);
 }
 
-static void test_pools_keep_up_to_the_threshold(void **state)
+static void test_pool_keeps_threshold_bytes(void **state)
 {
 	CUdeviceptr p, q;
 
@@ -44,7 +44,7 @@ static void test_pools_keep_up_to_the_threshold(void **state)
 	assert_int_equal(nr_blocks, 0);
 }
 
-static void test_pools_count_what_32_bits_do_not_hold(void **state)
+static void test_pool_counts_beyond_32_bits(void **state)
 {
 	const size_t size = 5000 * MIB;
 	CUdeviceptr p = create_kind(ALLOC_POOL, size - 1, 0);
@@ -75,7 +75,7 @@ static void test_taken_memory_stays_until_given(void **state)
 	destroy_kind(ALLOC_POOL, q);
 }
 
-static void test_host_memory_is_the_cpus(void **state)
+static void test_host_memory_is_cpu_memory(void **state)
 {
 	CUdeviceptr p = create_kind(ALLOC_HOST, 5000, CU_MEMHOSTALLOC_WRITECOMBINED);
 	struct alloc_info info;
@@ -89,7 +89,7 @@ static void test_host_memory_is_the_cpus(void **state)
 	destroy_kind(ALLOC_HOST, p);
 }
 
-static void test_host_memory_of_an_integrated_gpu_is_the_kernels(void **state)
+static void test_integrated_host_memory_uses_kernel(void **state)
 {
 	CUdeviceptr p;
 	struct alloc_info info;
@@ -106,7 +106,7 @@ static void test_host_memory_of_an_integrated_gpu_is_the_kernels(void **state)
 	destroy_kind(ALLOC_HOST, p);
 }
 
-static void test_addresses_stay_reserved_when_mapping_fails(void **state)
+static void test_failed_mapping_keeps_addresses_reserved(void **state)
 {
 	CUdeviceptr va;
 	void *want, *p;
@@ -117,10 +117,10 @@ static void test_addresses_stay_reserved_when_mapping_fails(void **state)
 	assert_int_equal(try_kind(ALLOC_HOST, 5000, 0, &va), CUDA_ERROR_OUT_OF_MEMORY);
 	want = (void *)(uintptr_t)last_alloc.va;
 	p = mmap(want, GPU_BLOCK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-	assert_ptr_not_equal(p, want);	/* where MAP_FIXED_NOREPLACE is a hint, others */
+	assert_ptr_not_equal(p, want);	/* an old kernel takes MAP_FIXED_NOREPLACE as a hint and maps elsewhere */
 }
 
-static void test_registered_memory_may_be_read_only(void **state)
+static void test_registered_memory_can_be_readonly(void **state)
 {
 	static char memory[10000];
 	struct alloc_info want = { .kind = ALLOC_REGISTERED, .ctx = &ctx, .addr = (uintptr_t)memory, .size = 5000 };
@@ -157,7 +157,7 @@ static void test_memory_is_registered_once(void **state)
 
 /* ---- addresses ------------------------------------------------------------------------ */
 
-static void test_addresses_with_alignment(void **state)
+static void test_addresses_honour_alignment(void **state)
 {
 	CUdeviceptr first = space_take(GPU_BLOCK), p, q;
 
@@ -184,15 +184,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_pools_are_not_for_peers, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_pools_keep_up_to_the_threshold, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_pools_count_what_32_bits_do_not_hold, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_pool_keeps_threshold_bytes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_pool_counts_beyond_32_bits, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_taken_memory_stays_until_given, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_host_memory_is_the_cpus, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_host_memory_of_an_integrated_gpu_is_the_kernels, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_addresses_stay_reserved_when_mapping_fails, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_registered_memory_may_be_read_only, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_host_memory_is_cpu_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_integrated_host_memory_uses_kernel, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_failed_mapping_keeps_addresses_reserved, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_registered_memory_can_be_readonly, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_memory_is_registered_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_addresses_with_alignment, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_addresses_honour_alignment, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The emulated CUDA hands out by name what it exports. */
+/* cuGetProcAddress() of the emulated CUDA finds every exported function. */
 #include "test/unit/unit.h"
 
 #include <cuda.h>
@@ -28,7 +28,7 @@ static int setup(void **state)
 	return find ? 0 : -1;
 }
 
-/* cuNAME[_vN][_ptds or _ptsz] becomes cuNAME. Whether it is the variant of a default stream per thread. */
+/* cuNAME[_vN][_ptds or _ptsz] becomes cuNAME; true for the variant with a default stream per thread. */
 static bool take_suffixes(char *name)
 {
 	const bool per_thread = strstr(name, "_pt");
@@ -47,12 +47,12 @@ static void is_found(const char *exported)
 	snprintf(name, sizeof(name), "%s", exported);
 	per_thread = take_suffixes(name);
 	if (find(name, &fn, VERSION, flags[0]) || find(name, &other, VERSION, flags[1]))
-		fail_msg("%s is not found, but %s is exported", name, exported);
+		fail_msg("cuGetProcAddress() does not find %s, but the library exports %s", name, exported);
 	if (!fn || !other || (per_thread && fn == other))
-		fail_msg("%s is not what %s is", name, exported);
+		fail_msg("cuGetProcAddress() of %s returns another function than %s", name, exported);
 }
 
-static void what_is_exported_is_found_by_name(void **state)
+static void exported_functions_are_found_by_name(void **state)
 {
 	FILE *map = fopen("emu/cuda/libcuda.map", "r");
 	char line[LINE], name[LINE];
@@ -73,7 +73,7 @@ static void what_is_exported_is_found_by_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_exported_is_found_by_name),
+		cmocka_unit_test(exported_functions_are_found_by_name),
 	};
 
 	return cmocka_run_group_tests_name("libcuda_proc", tests, setup, NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Memory that a program maps itself, over a kernel that is played here: when
- * it has a block, when the memory goes, and what is left of a call that fails.
+  * Memory that a program maps itself (cuMemMap()), over a mock kernel: when a block
+  * exists, when the memory is freed, and that a failed call leaves nothing behind.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,9 +24,9 @@
 static unsigned int nr_memories, nr_blocks;
 static struct emugpu_alloc last_alloc;
 static CUdeviceptr last_free;
-static CUresult next_answer;		/* of the next call that makes something */
+static CUresult next_answer;		/* result of the next call that creates memory or a block */
 static bool locked;
-static struct alloc_info *freed_then;	/* by another thread, when it is not locked; its memory is a mapping's next */
+static struct alloc_info *freed_then;	/* freed by another thread at the next unlock; a mapping reuses its struct */
 
 void lib_lock(void)
 {
@@ -149,7 +149,7 @@ static void test_blocks_come_with_access(void **state)
 	OK(cuMemRelease(memory));
 }
 
-static void test_access_is_each_gpus_own(void **state)
+static void test_access_is_per_gpu(void **state)
 {
 	static const CUmemAccess_flags read = CU_MEM_ACCESS_FLAGS_PROT_READ;
 	const CUmemAccessDesc desc[] = { { all[0].location, read }, { all[1].location, read } };
@@ -174,7 +174,7 @@ static void test_access_is_each_gpus_own(void **state)
 	OK(cuMemRelease(memory));
 }
 
-static void test_the_range_is_the_reservation(void **state)
+static void test_range_is_the_reservation(void **state)
 {
 	CUdeviceptr begin;
 	struct alloc_info info;
@@ -209,7 +209,7 @@ static void test_memory_is_mapped_whole(void **state)
 	OK(cuMemRelease(memory));
 }
 
-static void test_memory_goes_with_its_last_user(void **state)
+static void test_last_user_frees_memory(void **state)
 {
 	CUmemGenericAllocationHandle again;
 
@@ -229,7 +229,7 @@ static void test_memory_goes_with_its_last_user(void **state)
 	assert_int_equal(nr_memories, 0);
 }
 
-static void test_what_fails_leaves_nothing(void **state)
+static void test_failed_calls_leave_nothing(void **state)
 {
 	CUmemGenericAllocationHandle other;
 	unsigned long long flags;
@@ -249,7 +249,7 @@ static void test_what_fails_leaves_nothing(void **state)
 }
 
 /* Mappings last while the VMM lock is held; other memory does not. */
-static void test_other_memory_is_looked_at_under_its_lock(void **state)
+static void test_other_memory_needs_its_lock(void **state)
 {
 	struct {
 		void *memory;
@@ -270,7 +270,7 @@ static void test_other_memory_is_looked_at_under_its_lock(void **state)
 	OK(cuMemRelease(memory));
 }
 
-static void test_wishes(void **state)
+static void test_hints_are_used_if_possible(void **state)
 {
 	CUmemAllocationProp got;
 	CUdeviceptr addr;
@@ -288,7 +288,7 @@ static void test_wishes(void **state)
 	OK(cuMemRelease(memory));
 }
 
-static void test_what_the_emulation_lacks(void **state)
+static void test_unsupported_features_are_refused(void **state)
 {
 	CUmemAllocationProp other = prop;
 	CUmemAccessDesc desc = all[0];
@@ -314,14 +314,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_blocks_come_with_access, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_access_is_each_gpus_own, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_the_range_is_the_reservation, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_access_is_per_gpu, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_range_is_the_reservation, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_memory_is_mapped_whole, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_memory_goes_with_its_last_user, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_what_fails_leaves_nothing, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_other_memory_is_looked_at_under_its_lock, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_wishes, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_what_the_emulation_lacks, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_last_user_frees_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_failed_calls_leave_nothing, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_other_memory_needs_its_lock, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hints_are_used_if_possible, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unsupported_features_are_refused, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@
 #include "emu/vm/init/modinfo.h"
 #include "test/unit/unit.h"
 
-/* A module as far as this goes: sections nothing, .modinfo and .shstrtab, whose contents follow the header. */
+/* A minimal module: an empty section, .modinfo and .shstrtab, with their contents after the header. */
 struct module {
 	Elf64_Ehdr header;
 	char modinfo[48];
@@ -31,7 +31,7 @@ static const struct module good = {
 	},
 };
 
-static char name[10];	/* just enough */
+static char name[10];	/* room for exactly this name */
 
 static int name_of(const void *bytes, size_t count)
 {
@@ -46,7 +46,7 @@ static int name_of(const void *bytes, size_t count)
 	return ret;
 }
 
-static void its_name_is_in_the_file(void **state)
+static void name_is_read_from_modinfo(void **state)
 {
 	(void)state;
 	assert_int_equal(name_of(&good, sizeof(good)), 0);
@@ -62,14 +62,14 @@ static void half_a_file_is_no_module(void **state)
 		assert_int_equal(name_of(&good, count), -ENOEXEC);
 }
 
-static void what_lies_outside_is_not_read(void **state)
+static void offsets_outside_file_are_refused(void **state)
 {
 	struct module bad = good;
 
 	(void)state;
 	bad.sections[1].sh_size = UINT64_MAX;
 	assert_int_equal(name_of(&bad, sizeof(bad)), -ENOEXEC);
-	bad.sections[1].sh_size = 40;	/* without its end */
+	bad.sections[1].sh_size = 40;	/* without the final NUL */
 	assert_int_equal(name_of(&bad, sizeof(bad)), -ENOEXEC);
 	bad = good;
 	bad.sections[1].sh_name = UINT32_MAX;
@@ -82,7 +82,7 @@ static void what_lies_outside_is_not_read(void **state)
 	assert_int_equal(name_of(&bad, sizeof(bad)), -ENOEXEC);
 }
 
-static void what_is_no_module_is_told(void **state)
+static void non_modules_are_refused(void **state)
 {
 	struct module bad = good;
 
@@ -91,7 +91,7 @@ static void what_is_no_module_is_told(void **state)
 	bad.header.e_ident[EI_CLASS] = ELFCLASS32;
 	assert_int_equal(name_of(&bad, sizeof(bad)), -ENOEXEC);
 	bad = good;
-	bad.modinfo[bad.sections[1].sh_size - 1] = 's';	/* one letter more than there is room for */
+	bad.modinfo[bad.sections[1].sh_size - 1] = 's';	/* one letter more than @name has room for */
 	bad.sections[1].sh_size++;
 	assert_int_equal(name_of(&bad, sizeof(bad)), -ENOEXEC);
 	bad = good;
@@ -103,10 +103,10 @@ static void what_is_no_module_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(its_name_is_in_the_file),
+		cmocka_unit_test(name_is_read_from_modinfo),
 		cmocka_unit_test(half_a_file_is_no_module),
-		cmocka_unit_test(what_lies_outside_is_not_read),
-		cmocka_unit_test(what_is_no_module_is_told),
+		cmocka_unit_test(offsets_outside_file_are_refused),
+		cmocka_unit_test(non_modules_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

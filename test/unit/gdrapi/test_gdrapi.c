@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* libgdrapi on a make-believe kernel: what it asks of it, and what it makes of the answers */
+/* libgdrapi on a mock kernel: its requests, and its results for the kernel's answers */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -11,9 +11,9 @@ enum {
 	VA_SPACE = 8,
 };
 
-/* ---- memory that runs out ----------------------------------------------------------- */
+/* ---- failing allocations ----------------------------------------------------------- */
 
-static int callocs_left = -1;	/* until one fails; -1: none does */
+static int callocs_left = -1;	/* successful ones before the failing one; -1: none fails */
 
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size);
@@ -33,7 +33,7 @@ static int no_such_api(void *arg)
 
 /* ---- open ------------------------------------------------------------------------- */
 
-static void open_says_why_not(void **state)
+static void failed_open_sets_errno(void **state)
 {
 	(void)state;
 	mock_open_error = -ENOENT;
@@ -42,7 +42,7 @@ static void open_says_why_not(void **state)
 	assert_int_equal(errno, ENOENT);
 }
 
-static void without_memory_there_is_no_handle(void **state)
+static void no_memory_gives_no_handle(void **state)
 {
 	int nth;
 
@@ -70,7 +70,7 @@ static void close_unused(void)
 	mock_done();
 }
 
-static void pins_are_persistent_where_the_driver_can(void **state)
+static void pins_are_persistent_if_supported(void **state)
 {
 	(void)state;
 	open_with(no_such_memory);
@@ -82,7 +82,7 @@ static void pins_are_persistent_where_the_driver_can(void **state)
 	close_unused();
 }
 
-static void pins_end_with_their_memory_when_told_so(void **state)
+static void environment_turns_persistent_pins_off(void **state)
 {
 	(void)state;
 	setenv("PEERPIN_GDR_PERSISTENT", "0", 1);
@@ -96,7 +96,7 @@ static void pins_end_with_their_memory_when_told_so(void **state)
 	close_unused();
 }
 
-static void the_file_is_where_programs_look_for_it(void **state)
+static void handle_begins_with_descriptor(void **state)
 {
 	(void)state;
 	assert_int_equal(*(int *)g, MOCK_FD);
@@ -104,7 +104,7 @@ static void the_file_is_where_programs_look_for_it(void **state)
 
 /* ---- pin -------------------------------------------------------------------------- */
 
-static void a_pin_asks_for_gpu_memory(void **state)
+static void pin_asks_for_gpu_memory(void **state)
 {
 	(void)state;
 	pin_at(base + 5, 10);
@@ -122,7 +122,7 @@ static int no_provider(void *arg)
 	return -EOPNOTSUPP;
 }
 
-static void or_for_that_of_an_integrated_gpu(void **state)
+static void pin_falls_back_to_tegra(void **state)
 {
 	(void)state;
 	mock_expect(PEERPIN_IOC_PIN, no_provider);
@@ -144,7 +144,7 @@ static int answer_tokens(void *arg)
 	return answer_pin(arg);
 }
 
-static void tokens_have_to_be_right(void **state)
+static void wrong_tokens_are_refused(void **state)
 {
 	(void)state;
 	refusal = -EINVAL;
@@ -153,7 +153,7 @@ static void tokens_have_to_be_right(void **state)
 	assert_int_equal(pin_with_tokens(), EINVAL);
 }
 
-static void right_tokens_pin_what_the_process_has(void **state)
+static void right_tokens_pin_process_memory(void **state)
 {
 	(void)state;
 	mock_expect(PEERPIN_IOC_PIN, answer_tokens);
@@ -164,7 +164,7 @@ static void right_tokens_pin_what_the_process_has(void **state)
 	assert_int_equal(asked.flags, PEERPIN_PIN_PERSISTENT);
 }
 
-static void errors_are_the_kernels(void **state)
+static void kernel_errors_are_passed_on(void **state)
 {
 	static const int errors[] = { EINVAL, ENOMEM, EDQUOT, EIO, ESTALE };
 	size_t i;
@@ -179,7 +179,7 @@ static void errors_are_the_kernels(void **state)
 	assert_int_equal(errno, 1234);
 }
 
-static void what_makes_no_sense_does_not_get_there(void **state)
+static void bad_arguments_never_reach_kernel(void **state)
 {
 	(void)state;
 	assert_int_equal(gdr_pin_buffer(NULL, base, 1, 0, 0, &mh), EINVAL);
@@ -189,7 +189,7 @@ static void what_makes_no_sense_does_not_get_there(void **state)
 	assert_int_equal(gdr_pin_buffer_v2(g, base, 1, 2, &mh), EINVAL);
 }
 
-static void without_memory_nothing_is_pinned(void **state)
+static void no_memory_pins_nothing(void **state)
 {
 	(void)state;
 	callocs_left = 0;
@@ -216,7 +216,7 @@ static void every_call_refuses(gdr_t file, gdr_mh_t handle, int error)
 	assert_int_equal(gdr_unpin_buffer(file, handle), error);
 }
 
-static void a_handle_is_good_until_it_is_unpinned(void **state)
+static void handle_is_valid_until_unpin(void **state)
 {
 	void *view;
 
@@ -230,7 +230,7 @@ static void a_handle_is_good_until_it_is_unpinned(void **state)
 	every_call_refuses(g, (gdr_mh_t) { 0 }, EINVAL);
 }
 
-static void a_late_handle_is_not_the_next_pin(void **state)
+static void stale_handle_misses_next_pin(void **state)
 {
 	gdr_mh_t late;
 	void *view;
@@ -255,8 +255,8 @@ static gdr_mh_t pin_and_unpin(void)
 	return mh;
 }
 
-/* A handle has 16 bits that tell it from others of its place. */
-static void a_late_handle_is_none_of_the_next_65536_pins(void **state)
+/* A handle has a generation of 16 bits, so 65536 pins may reuse its slot without a match. */
+static void stale_handle_misses_next_65536_pins(void **state)
 {
 	gdr_mh_t late = pin_and_unpin();
 	int i;
@@ -268,7 +268,7 @@ static void a_late_handle_is_none_of_the_next_65536_pins(void **state)
 	every_call_refuses(g, late, EINVAL);
 }
 
-static void a_handle_is_good_with_its_own_file_only(void **state)
+static void handle_needs_its_own_file(void **state)
 {
 	gdr_t first = g;
 	char copy[64];
@@ -284,7 +284,7 @@ static void a_handle_is_good_with_its_own_file_only(void **state)
 	assert_int_equal(gdr_close((gdr_t)copy), EINVAL);
 }
 
-static void the_flag_tells_of_a_revocation(void **state)
+static void callback_flag_shows_revocation(void **state)
 {
 	int flag = -1;
 
@@ -326,7 +326,7 @@ static void all_refuse_in_a_child(void)
 	mock_done();
 }
 
-static void a_child_must_not_use_it(void **state)
+static void child_cannot_use_handle(void **state)
 {
 	int status = -1;
 	void *view;
@@ -343,9 +343,9 @@ static void a_child_must_not_use_it(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* ---- what it says of itself -------------------------------------------------------- */
+/* ---- attributes and versions -------------------------------------------------------- */
 
-static void attributes(void **state)
+static void attributes_have_fixed_values(void **state)
 {
 	int value = -1;
 
@@ -359,7 +359,7 @@ static void attributes(void **state)
 	assert_int_equal(gdr_get_attribute(g, GDR_ATTR_MAX, &value), EINVAL);
 }
 
-static void versions(void **state)
+static void versions_equal_gdrcopy(void **state)
 {
 	int major = 0, minor = 0;
 
@@ -371,7 +371,7 @@ static void versions(void **state)
 	assert_true(major == 2 && minor == 6);
 }
 
-static void names_of_types(void **state)
+static void mapping_types_have_names(void **state)
 {
 	const char *name;
 
@@ -384,8 +384,8 @@ static void names_of_types(void **state)
 	assert_int_equal(gdr_get_mapping_type_string((gdr_mapping_type_t)-1, &name), EINVAL);
 }
 
-/* Programs were built for this layout. */
-static void info_is_laid_out_as_gdrcopys(void **state)
+/* Existing binaries depend on this layout. */
+static void info_layout_equals_gdrcopy(void **state)
 {
 	gdr_info_v2_t info = { .cycles_per_ms = 0 };
 	const unsigned char *bits = (const unsigned char *)&info + 36;
@@ -404,8 +404,8 @@ static void info_is_laid_out_as_gdrcopys(void **state)
 #undef gdr_get_info
 int gdr_get_info(gdr_t file, gdr_mh_t handle, void *info);
 
-/* Up to wc_mapping both are laid out alike. */
-static void the_first_form_of_info(void **state)
+/* Both structures have the same layout up to wc_mapping. */
+static void old_info_call_still_works(void **state)
 {
 	gdr_info_v2_t now, then = { .mapping_type = GDR_MAPPING_TYPE_DEVICE };
 
@@ -420,30 +420,30 @@ static void the_first_form_of_info(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(open_says_why_not, setup),
-		cmocka_unit_test_setup(pins_are_persistent_where_the_driver_can, setup),
-		cmocka_unit_test_setup(pins_end_with_their_memory_when_told_so, setup),
+		cmocka_unit_test_setup(failed_open_sets_errno, setup),
+		cmocka_unit_test_setup(pins_are_persistent_if_supported, setup),
+		cmocka_unit_test_setup(environment_turns_persistent_pins_off, setup),
 		cmocka_unit_test_setup(close_unpins_all, setup),
-		cmocka_unit_test_setup(without_memory_there_is_no_handle, setup),
-		LEAVES_A_PIN(without_memory_nothing_is_pinned),
-		OPEN(the_file_is_where_programs_look_for_it),
-		LEAVES_A_PIN(a_pin_asks_for_gpu_memory),
-		LEAVES_A_PIN(or_for_that_of_an_integrated_gpu),
-		OPEN(tokens_have_to_be_right),
-		LEAVES_A_PIN(right_tokens_pin_what_the_process_has),
-		OPEN(errors_are_the_kernels),
-		OPEN(what_makes_no_sense_does_not_get_there),
-		OPEN(a_handle_is_good_until_it_is_unpinned),
-		OPEN(a_late_handle_is_not_the_next_pin),
-		LEAVES_A_PIN(a_late_handle_is_none_of_the_next_65536_pins),
-		PINNED(a_handle_is_good_with_its_own_file_only),
-		PINNED(the_flag_tells_of_a_revocation),
-		PINNED(a_child_must_not_use_it),
-		OPEN(attributes),
-		OPEN(versions),
-		OPEN(names_of_types),
-		cmocka_unit_test(info_is_laid_out_as_gdrcopys),
-		PINNED(the_first_form_of_info),
+		cmocka_unit_test_setup(no_memory_gives_no_handle, setup),
+		LEAVES_A_PIN(no_memory_pins_nothing),
+		OPEN(handle_begins_with_descriptor),
+		LEAVES_A_PIN(pin_asks_for_gpu_memory),
+		LEAVES_A_PIN(pin_falls_back_to_tegra),
+		OPEN(wrong_tokens_are_refused),
+		LEAVES_A_PIN(right_tokens_pin_process_memory),
+		OPEN(kernel_errors_are_passed_on),
+		OPEN(bad_arguments_never_reach_kernel),
+		OPEN(handle_is_valid_until_unpin),
+		OPEN(stale_handle_misses_next_pin),
+		LEAVES_A_PIN(stale_handle_misses_next_65536_pins),
+		PINNED(handle_needs_its_own_file),
+		PINNED(callback_flag_shows_revocation),
+		PINNED(child_cannot_use_handle),
+		OPEN(attributes_have_fixed_values),
+		OPEN(versions_equal_gdrcopy),
+		OPEN(mapping_types_have_names),
+		cmocka_unit_test(info_layout_equals_gdrcopy),
+		PINNED(old_info_call_still_works),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * libgdrapi's copies, in each way that this CPU has: every alignment and size,
- * on memory that ends in pages which nobody may touch.
+  * libgdrapi's copy functions, each variant that this CPU supports: every alignment
+  * and size, on memory between two inaccessible pages.
  */
 #include <stdio.h>
 #include <string.h>
@@ -66,7 +66,7 @@ static void clear(const unsigned char *base, unsigned char *to, size_t n)
 static void is_kept(const unsigned char *p, size_t n, const char *where)
 {
 	if (memcmp(p, canaries, n))
-		fail_msg("a byte %s the range was written", where);
+		fail_msg("a byte %s the range was overwritten", where);
 }
 
 static void is_copied(const struct stream *s, const unsigned char *base, const unsigned char *to, size_t n)
@@ -74,7 +74,7 @@ static void is_copied(const struct stream *s, const unsigned char *base, const u
 	size_t skip = before(base, to);
 
 	if (memcmp(to, pattern, n))
-		fail_msg("%s: other bytes, in %zu at %zu", s->name, n, (size_t)(to - base));
+		fail_msg("%s: wrong bytes in a copy of %zu bytes at offset %zu", s->name, n, (size_t)(to - base));
 	is_kept(to - skip, skip, "before");
 	is_kept(to + n, after(base, to + n), "behind");
 }
@@ -91,7 +91,7 @@ static void both_ways(const struct stream *s, unsigned char *in_map, unsigned ch
 	is_copied(s, host, in_host, n);
 }
 
-/* ---- each way --------------------------------------------------------------------- */
+/* ---- each variant --------------------------------------------------------------------- */
 
 static void in_the_middle(const struct stream *s)
 {
@@ -104,7 +104,7 @@ static void in_the_middle(const struct stream *s)
 				both_ways(s, map + PAGE + offset, host + PAGE + host_offsets[i], n);
 }
 
-/* One byte too many is a signal. */
+/* An access one byte outside the memory raises SIGSEGV. */
 static void at_both_ends(const struct stream *s)
 {
 	size_t n;
@@ -136,7 +136,7 @@ static void every_way(void (*test)(const struct stream *s))
 
 	for (s = gdr_streams; s->name; s++) {
 		if (!s->usable()) {
-			print_message("this CPU cannot: %s\n", s->name);
+			print_message("this CPU does not support %s\n", s->name);
 			continue;
 		}
 		test(s);
@@ -145,7 +145,7 @@ static void every_way(void (*test)(const struct stream *s))
 	assert_true(tested);
 }
 
-static void copies_of_every_alignment_and_size(void **state)
+static void every_alignment_and_size_is_copied(void **state)
 {
 	(void)state;
 	every_way(in_the_middle);
@@ -157,13 +157,13 @@ static void copies_touch_nothing_outside_their_pages(void **state)
 	every_way(at_both_ends);
 }
 
-static void copies_of_any_length(void **state)
+static void long_copies_are_exact(void **state)
 {
 	(void)state;
 	every_way(big);
 }
 
-static void the_best_way_is_the_first_that_the_cpu_can(void **state)
+static void best_stream_is_first_usable(void **state)
 {
 	const struct stream *best = gdr_stream_best(), *s;
 
@@ -177,10 +177,10 @@ static void the_best_way_is_the_first_that_the_cpu_can(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(copies_of_every_alignment_and_size),
+		cmocka_unit_test(every_alignment_and_size_is_copied),
 		cmocka_unit_test(copies_touch_nothing_outside_their_pages),
-		cmocka_unit_test(copies_of_any_length),
-		cmocka_unit_test(the_best_way_is_the_first_that_the_cpu_can),
+		cmocka_unit_test(long_copies_are_exact),
+		cmocka_unit_test(best_stream_is_first_usable),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* libgdrapi on a make-believe kernel: mappings */
+/* libgdrapi on a mock kernel: mappings */
 #include "gdrapi_case.h"
 
 /* ---- map -------------------------------------------------------------------------- */
@@ -25,7 +25,7 @@ static void any_page_can_be_mapped(void **state)
 	}
 }
 
-static void other_addresses_cannot(void **state)
+static void unaligned_pin_cannot_be_mapped(void **state)
 {
 	void *view;
 
@@ -35,7 +35,7 @@ static void other_addresses_cannot(void **state)
 	assert_int_equal(mock_view.calls, 0);
 }
 
-static void a_mapping_ends_where_the_pin_does(void **state)
+static void mapping_ends_with_its_pin(void **state)
 {
 	void *view;
 
@@ -71,7 +71,7 @@ static int no_memory(void)
 	return -ENOMEM;
 }
 
-static void a_mapping_that_fails_is_none(void **state)
+static void failed_map_leaves_no_mapping(void **state)
 {
 	char byte = 0;
 	void *view;
@@ -86,7 +86,7 @@ static void a_mapping_that_fails_is_none(void **state)
 	assert_int_equal(gdr_copy_from_mapping(mh, &byte, &byte, 1), EINVAL);
 }
 
-/* What may be asked for is what the kernel maps. */
+/* Only the caching type that the kernel maps may be requested. */
 static void check_types(uint32_t of_kernel, gdr_mapping_type_t want)
 {
 	gdr_info_t info;
@@ -112,7 +112,7 @@ static void check_types(uint32_t of_kernel, gdr_mapping_type_t want)
 	assert_int_equal(gdr_unpin_buffer(g, mh), 0);
 }
 
-static void a_mapping_is_as_the_kernel_maps(void **state)
+static void mapping_type_follows_kernel_caching(void **state)
 {
 	void *view;
 
@@ -129,11 +129,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		OPEN(any_page_can_be_mapped),
-		LEAVES_A_PIN(other_addresses_cannot),
-		LEAVES_A_PIN(a_mapping_ends_where_the_pin_does),
+		LEAVES_A_PIN(unaligned_pin_cannot_be_mapped),
+		LEAVES_A_PIN(mapping_ends_with_its_pin),
 		PINNED(one_mapping_at_a_time),
-		PINNED(a_mapping_that_fails_is_none),
-		LEAVES_A_PIN(a_mapping_is_as_the_kernel_maps),
+		PINNED(failed_map_leaves_no_mapping),
+		LEAVES_A_PIN(mapping_type_follows_kernel_caching),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * libgdrapi by many threads at once, on a make-believe kernel that knows which
- * regions there are. What goes wrong between threads is seen by the sanitizers
- * of test/host/sanitize; here, that each region is unpinned once, and no view is
- * left.
+  * Many threads call libgdrapi at once, on a mock kernel that knows the pinned
+  * regions. This test checks that each region is unpinned once and that no view is
+  * left; the sanitizers of test/host/sanitize find the data races.
  */
 #include <errno.h>
 #include <linux/types.h>
@@ -110,7 +109,7 @@ static gdr_t g;
 static gdr_mh_t shared;
 static _Atomic(int) wrong, ended;
 
-/* Any answer is right that some order of calls gives. */
+/* Every result is accepted that some order of the calls can give. */
 static void use_shared(void)
 {
 	gdr_info_t info;
@@ -180,7 +179,7 @@ static void run(void *(*fn)(void *))
 		pthread_join(threads[i], NULL);
 }
 
-static void each_pin_ends_once(void **state)
+static void each_pin_is_unpinned_once(void **state)
 {
 	unsigned int i;
 
@@ -202,7 +201,7 @@ static void each_pin_ends_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_pin_ends_once),
+		cmocka_unit_test(each_pin_is_unpinned_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * libpeerpin-hook, linked, before a make-believe libcuda: every call that frees,
- * however the caller came to the function. test_hook_preload runs this again
- * with the library loaded twice and with others that intercept.
+  * libpeerpin-hook, linked before a mock libcuda: every call that frees memory must
+  * invalidate first, however the caller found the function. test_hook_preload runs
+  * this program again with the library loaded twice and beside other interceptors.
  */
 #include "hook_case.h"
 #include "libpeerpin-hook.h"
@@ -41,11 +41,11 @@ enum {
 	ANSWER = 719,
 };
 
-/* ---- a subscriber that notes what it is told --------------------------------------- */
+/* ---- a subscriber that records its calls --------------------------------------- */
 
 static struct {
 	unsigned int times;
-	unsigned int early;	/* while the driver had not been called yet */
+	unsigned int early;	/* called before the driver */
 	uint64_t addr;
 	uint64_t length;
 } told;
@@ -90,7 +90,7 @@ static void *libcuda(void)
 	return lib;
 }
 
-/* ---- each way to a function --------------------------------------------------------- */
+/* ---- each way to find a function --------------------------------------------------------- */
 
 static free_fn by_link(const struct row *row)
 {
@@ -149,7 +149,7 @@ static free_fn by_proc_why(const struct row *row)
 	return by_find_why(row, cuGetProcAddress_v2);
 }
 
-/* As the CUDA runtime does, static or shared */
+/* As the static and the shared CUDA runtime do */
 static free_fn by_runtime(const struct row *row)
 {
 	return by_find(row, (find_fn)dlsym(libcuda(), "cuGetProcAddress"));
@@ -182,11 +182,11 @@ static void expect_told(const struct row *row)
 	static const uint64_t length[] = { ALLOCATION_SIZE, LENGTH, UINT64_MAX };
 
 	if (!told.early || told.addr != addr[row->what] || told.length != length[row->what])
-		fail_msg("%s: told %u times, %u of them before, of %lx + %lx", row->symbol, told.times, told.early,
+		fail_msg("%s: %u callbacks, %u of them before the free, last range %lx + %lx", row->symbol, told.times, told.early,
 			 told.addr, told.length);
 }
 
-/* The second and third argument matter to some calls only. */
+/* Only some calls use the second and third argument. */
 static void expect_done(const struct row *row)
 {
 	assert_int_equal(fake_cuda.frees, frees_before + 1);
@@ -212,7 +212,7 @@ static void call_all(free_fn (*find)(const struct row *row))
 }
 
 #define WAY(way) \
-	static void way##_is_told_before_it_frees(void **state) \
+	static void way##_notifies_first(void **state) \
 	{ \
 		(void)state; \
 		call_all(way); \
@@ -230,7 +230,7 @@ WAY(by_runtime_why)
 WAY(by_found_finder)
 WAY(by_found_finder_why)
 
-/* But for what another library takes the place of on some ways only */
+/* Except cuMemFree_v2(): another library may replace it in some of the ways only */
 static void a_function_has_one_address(void **state)
 {
 	(void)state;
@@ -243,8 +243,8 @@ static void a_function_has_one_address(void **state)
 	}
 }
 
-/* Libraries that are not called libcuda have functions of these names too: each its own. */
-static void two_libraries_of_the_same_symbols_are_kept_apart(void **state)
+/* A library of another name may define these symbols, too; its own functions must be called. */
+static void libraries_with_equal_symbols_stay_apart(void **state)
 {
 	void *lib = dlopen(VERSIONED, RTLD_NOW | RTLD_LOCAL);
 	struct fake_cuda *other = dlsym(lib, "fake_cuda");
@@ -277,7 +277,7 @@ static void a_library_in_use_stays_loaded(void **state)
 	assert_non_null(dlopen(VERSIONED, RTLD_NOW | RTLD_NOLOAD));
 }
 
-/* ---- what cuGetProcAddress() is asked ------------------------------------------------- */
+/* ---- cuGetProcAddress() ------------------------------------------------- */
 
 static void the_version_chooses_the_variant(void **state)
 {
@@ -295,7 +295,7 @@ static void the_version_chooses_the_variant(void **state)
 	assert_string_equal(fake_cuda.last, "cuMemFreeAsync_ptsz");
 }
 
-static void what_is_not_found_stays_not_found(void **state)
+static void failed_lookup_stays_failed(void **state)
 {
 	void *fn = &fn;
 	int why = -1;
@@ -310,7 +310,7 @@ static void what_is_not_found_stays_not_found(void **state)
 	assert_ptr_equal(fn, dlsym(libcuda(), "fake_free"));
 }
 
-static void a_missing_symbol_is_missing(void **state)
+static void missing_symbol_sets_dlerror(void **state)
 {
 	(void)state;
 	dlerror();
@@ -322,14 +322,14 @@ static void a_missing_symbol_is_missing(void **state)
 
 /* ---- the range ------------------------------------------------------------------------- */
 
-static void what_cuda_does_not_know_may_be_anything(void **state)
+static void unknown_address_invalidates_everything(void **state)
 {
 	(void)state;
 	forget();
 	cuMemFree_v2(UNKNOWN_ADDR, 0, 0);	/* the query fails */
 	assert_int_equal(told.length, UINT64_MAX);
 	forget();
-	cuMemFree_v2(UNKNOWN_ADDR + 1, 0, 0);	/* it answers nothing */
+	cuMemFree_v2(UNKNOWN_ADDR + 1, 0, 0);	/* it returns no range */
 	assert_int_equal(told.length, UINT64_MAX);
 	forget();
 	cuMemFreeHost(0, 0, 0);
@@ -337,7 +337,7 @@ static void what_cuda_does_not_know_may_be_anything(void **state)
 	assert_int_equal(fake_cuda.frees, frees_before + 1);
 }
 
-static void without_subscribers_nothing_is_asked(void **state)
+static void without_subscribers_cuda_is_not_asked(void **state)
 {
 	unsigned int queries = fake_cuda.queries;
 
@@ -352,9 +352,9 @@ static void without_subscribers_nothing_is_asked(void **state)
 int main(void)
 {
 #define TOLD(test) cmocka_unit_test_setup_teardown(test, subscribe, unsubscribe)
-#define TOLD_WAY(way) TOLD(way##_is_told_before_it_frees)
+#define TOLD_WAY(way) TOLD(way##_notifies_first)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_subscribers_nothing_is_asked),
+		cmocka_unit_test(without_subscribers_cuda_is_not_asked),
 		TOLD_WAY(by_link),
 		TOLD_WAY(by_handle),
 		TOLD_WAY(by_program),
@@ -367,12 +367,12 @@ int main(void)
 		TOLD_WAY(by_found_finder),
 		TOLD_WAY(by_found_finder_why),
 		cmocka_unit_test(a_function_has_one_address),
-		TOLD(two_libraries_of_the_same_symbols_are_kept_apart),
+		TOLD(libraries_with_equal_symbols_stay_apart),
 		TOLD(a_library_in_use_stays_loaded),
 		TOLD(the_version_chooses_the_variant),
-		TOLD(what_is_not_found_stays_not_found),
-		TOLD(a_missing_symbol_is_missing),
-		TOLD(what_cuda_does_not_know_may_be_anything),
+		TOLD(failed_lookup_stays_failed),
+		TOLD(missing_symbol_sets_dlerror),
+		TOLD(unknown_address_invalidates_everything),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What is being freed at the moment: more than there are places for, and forks meanwhile. */
+/* Frees in progress: more frees than slots, and forks during a free. */
 #include <errno.h>
 #include "lib/hook/going.h"
 #include "libpeerpin-hook.h"
@@ -26,8 +26,8 @@ static void end_all(void)
 		pp_going_end(at[i]);
 }
 
-/* Those without a place may be anything. */
-static void more_than_there_are_places_for(void **state)
+/* A free without a slot may concern any address. */
+static void excess_frees_count_as_everything(void **state)
 {
 	(void)state;
 	assert_false(pp_hook_is_going(1 << 20, 1));
@@ -39,8 +39,8 @@ static void more_than_there_are_places_for(void **state)
 	assert_false(pp_hook_is_going(1ull << 40, 1));
 }
 
-/* The thread that forked inside of a free goes on with it in the child. */
-static void a_child_ends_what_it_has_forgotten(void **state)
+/* A thread that forks inside a free continues the free in the child. */
+static void child_may_end_forgotten_frees(void **state)
 {
 	(void)state;
 	begin_all();
@@ -51,7 +51,7 @@ static void a_child_ends_what_it_has_forgotten(void **state)
 	assert_false(pp_hook_is_going(1ull << 40, 1));
 }
 
-/* ---- a cache of one's own, as doc/libraries.md has it --------------------------------- */
+/* ---- a custom cache, as in doc/libraries.md --------------------------------- */
 
 static unsigned int pins;
 
@@ -83,8 +83,8 @@ static int get(struct pp_cache *cache)
 	return ret;
 }
 
-/* Who is told forgets what is there; what is got after that, of the same memory, nobody would tell of. */
-static void what_is_got_while_it_goes_does_not_stay(void **state)
+/* A get after the callback but before the free must fail: no later callback would invalidate its entry. */
+static void pin_during_free_is_refused(void **state)
 {
 	static const struct pp_cache_ops ops = { .pin = pin, .unpin = unpin };
 	struct pp_cache *cache;
@@ -104,9 +104,9 @@ static void what_is_got_while_it_goes_does_not_stay(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(more_than_there_are_places_for),
-		cmocka_unit_test(a_child_ends_what_it_has_forgotten),
-		cmocka_unit_test(what_is_got_while_it_goes_does_not_stay),
+		cmocka_unit_test(excess_frees_count_as_everything),
+		cmocka_unit_test(child_may_end_forgotten_frees),
+		cmocka_unit_test(pin_during_free_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

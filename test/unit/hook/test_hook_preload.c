@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * libpeerpin-hook by LD_PRELOAD: alone, twice and beside others that intercept.
- * What a program that is not linked with it sees is looked at in children,
- * which are this program again with the name of a scene.
+  * libpeerpin-hook by LD_PRELOAD: alone, twice and beside other interceptors. Each
+  * scene runs in a child that is not linked with the hook: this program again, with
+  * the name of the scene as its argument.
  */
 #include "hook_case.h"
 #include "libpeerpin-hook.h"
@@ -28,7 +28,7 @@
 
 enum { ADDR = 7 * ALLOCATION_SIZE };
 
-/* ---- scenes: 0, or the line of what went wrong -------------------------------------------- */
+/* ---- scenes; each returns 0, or the line that failed -------------------------------------------- */
 
 #define NEED(condition) \
 	do { \
@@ -69,7 +69,7 @@ static int without_cuda(void)
 	return 0;
 }
 
-/* A look-up that succeeds leaves no error, the second time either. */
+/* A successful look-up leaves no error, neither the first nor the second time. */
 static int like_cuda(void)
 {
 	void *lib = dlopen(VERSIONED, RTLD_NOW | RTLD_LOCAL);
@@ -80,7 +80,7 @@ static int like_cuda(void)
 	return 0;
 }
 
-/* The symbols of this library are there when those of libcuda are not. */
+/* The hook defines these symbols even if libcuda is absent. */
 static int absent(void)
 {
 	extern int cuMemFree_v2(uint64_t addr) __attribute__((weak));
@@ -98,14 +98,14 @@ static int absent(void)
 	return 0;
 }
 
-/* RTLD_NEXT of another library means what comes after that one. */
+/* RTLD_NEXT in another library must find the definition after that library. */
 static int next_of_others(void)
 {
 	NEED(getppid() == syscall(SYS_getppid) + 1);
 	return 0;
 }
 
-/* As the static CUDA runtime does; and libcuda is nobody else's business. */
+/* As the static CUDA runtime does; RTLD_LOCAL hides libcuda from other look-ups. */
 static int runtime(void)
 {
 	void *lib = dlopen(LIBCUDA, RTLD_NOW | RTLD_LOCAL), *fn = NULL;
@@ -121,7 +121,7 @@ static int runtime(void)
 	return 0;
 }
 
-/* Opened for all to use it comes after the hook in the order of search, and goes with its handle all the same. */
+/* With RTLD_GLOBAL, libcuda comes after the hook in search order; dlclose() would still unload it. */
 static int stays(void)
 {
 	void *lib = dlopen(LIBCUDA, RTLD_NOW | RTLD_GLOBAL);
@@ -182,7 +182,7 @@ static const struct scene {
 	{ "behind_libcuda", behind_libcuda },
 };
 
-/* A line is too much for an exit status: it is printed. */
+/* A line number does not fit into an exit status, so print it. */
 static int play(const char *name)
 {
 	for (unsigned int i = 0; i < sizeof(scenes) / sizeof(*scenes); i++) {
@@ -217,7 +217,7 @@ static void run(const char *preload, const char *program, const char *scene)
 		fail_msg("%s, LD_PRELOAD=%s: status %x", scene ? scene : program, preload, status);
 }
 
-static void a_process_without_cuda_is_left_alone(void **state)
+static void process_without_cuda_is_unchanged(void **state)
 {
 	(void)state;
 	run(HOOK, self, "without_cuda");
@@ -225,14 +225,14 @@ static void a_process_without_cuda_is_left_alone(void **state)
 	run(HOOK, self, "like_cuda");
 }
 
-static void what_is_absent_is_not_found(void **state)
+static void absent_cuda_gives_not_found(void **state)
 {
 	(void)state;
 	run(HOOK, self, "absent");
 	run(HOOK ":" COPY, self, "absent");
 }
 
-static void rtld_next_of_others_is_theirs(void **state)
+static void other_library_keeps_its_rtld_next(void **state)
 {
 	(void)state;
 	run(NEXT, self, "next_of_others");
@@ -241,51 +241,51 @@ static void rtld_next_of_others_is_theirs(void **state)
 	run(HOOK ":" COPY ":" NEXT, self, "next_of_others");
 }
 
-static void the_runtime_is_seen(void **state)
+static void static_runtime_is_intercepted(void **state)
 {
 	(void)state;
 	run(HOOK, self, "runtime");
 	run(COPY ":" HOOK, self, "runtime");
 }
 
-static void what_was_looked_up_in_stays(void **state)
+static void looked_up_library_stays_loaded(void **state)
 {
 	(void)state;
 	run(HOOK, self, "stays");
 	run(HOOK ":" COPY, self, "stays");
 }
 
-static void a_plugin_is_seen(void **state)
+static void plugin_is_intercepted(void **state)
 {
 	(void)state;
 	run(HOOK, self, "plugin");
 	run(HOOK ":" COPY, self, "plugin");
 }
 
-static void who_comes_late_is_told_so(void **state)
+static void late_load_is_reported(void **state)
 {
 	(void)state;
 	run(NULL, self, "late");
 	run(LIBCUDA ":" HOOK, self, "behind_libcuda");
 }
 
-/* ---- test_hook again, in other company --------------------------------------------------------- */
+/* ---- test_hook again, with other libraries --------------------------------------------------------- */
 
 #define AGAIN HOOKED "../../test_hook"
 
-static void loaded_twice_it_is_one(void **state)
+static void double_load_acts_once(void **state)
 {
 	(void)state;
 	run(HOOK, AGAIN, NULL);
 }
 
-static void a_copy_takes_its_turn(void **state)
+static void copy_of_hook_works_too(void **state)
 {
 	(void)state;
 	run(COPY, AGAIN, NULL);
 }
 
-static void another_interceptor_before_it_misses_nothing(void **state)
+static void earlier_interceptor_sees_every_free(void **state)
 {
 	(void)state;
 	setenv("MUST_SEE_FREES", "1", 1);
@@ -294,7 +294,7 @@ static void another_interceptor_before_it_misses_nothing(void **state)
 	unsetenv("MUST_SEE_FREES");
 }
 
-static void another_interceptor_behind_it_misses_nothing(void **state)
+static void later_interceptor_sees_every_free(void **state)
 {
 	(void)state;
 	setenv("MUST_SEE_FREES", "1", 1);
@@ -306,17 +306,17 @@ static void another_interceptor_behind_it_misses_nothing(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_process_without_cuda_is_left_alone),
-		cmocka_unit_test(what_is_absent_is_not_found),
-		cmocka_unit_test(rtld_next_of_others_is_theirs),
-		cmocka_unit_test(the_runtime_is_seen),
-		cmocka_unit_test(what_was_looked_up_in_stays),
-		cmocka_unit_test(a_plugin_is_seen),
-		cmocka_unit_test(who_comes_late_is_told_so),
-		cmocka_unit_test(loaded_twice_it_is_one),
-		cmocka_unit_test(a_copy_takes_its_turn),
-		cmocka_unit_test(another_interceptor_before_it_misses_nothing),
-		cmocka_unit_test(another_interceptor_behind_it_misses_nothing),
+		cmocka_unit_test(process_without_cuda_is_unchanged),
+		cmocka_unit_test(absent_cuda_gives_not_found),
+		cmocka_unit_test(other_library_keeps_its_rtld_next),
+		cmocka_unit_test(static_runtime_is_intercepted),
+		cmocka_unit_test(looked_up_library_stays_loaded),
+		cmocka_unit_test(plugin_is_intercepted),
+		cmocka_unit_test(late_load_is_reported),
+		cmocka_unit_test(double_load_acts_once),
+		cmocka_unit_test(copy_of_hook_works_too),
+		cmocka_unit_test(earlier_interceptor_sees_every_free),
+		cmocka_unit_test(later_interceptor_sees_every_free),
 	};
 
 	if (argc > 1)

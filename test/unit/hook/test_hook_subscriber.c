@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Who is told by libpeerpin-hook, from when until when. */
+/* Subscribers of libpeerpin-hook: calls begin with pp_hook_add() and end with pp_hook_remove(). */
 #include "hook_case.h"
 #include "libpeerpin-hook.h"
 
@@ -41,7 +41,7 @@ static const char *after_free(void)
 	return order;
 }
 
-static void they_are_told_in_order(void **state)
+static void subscribers_are_called_in_order(void **state)
 {
 	char a = 'a', b = 'b';
 
@@ -57,7 +57,7 @@ static void they_are_told_in_order(void **state)
 	assert_string_equal(after_free(), "");
 }
 
-static void mistakes_are_refused(void **state)
+static void bad_subscriptions_are_refused(void **state)
 {
 	char a = 'a';
 
@@ -78,7 +78,7 @@ static void change_errno(void *arg, uint64_t addr, uint64_t size)
 	errno = EDOM;
 }
 
-static void errno_is_the_callers(void **state)
+static void hook_preserves_errno(void **state)
 {
 	(void)state;
 	assert_int_equal(pp_hook_add(change_errno, NULL), 0);
@@ -88,7 +88,7 @@ static void errno_is_the_callers(void **state)
 	assert_int_equal(pp_hook_remove(change_errno, NULL), 0);
 }
 
-/* ---- what a subscriber may do while it is told ---------------------------------------- */
+/* ---- calls that a subscriber may make from its callback ---------------------------------------- */
 
 static int from_inside;
 
@@ -98,7 +98,7 @@ static void remove_itself(void *arg, uint64_t addr, uint64_t size)
 	from_inside = pp_hook_remove(remove_itself, arg);
 }
 
-static void it_may_remove_itself(void **state)
+static void subscriber_may_remove_itself(void **state)
 {
 	char a = 'a', b = 'b';
 
@@ -117,7 +117,7 @@ static void remove_next(void *arg, uint64_t addr, uint64_t size)
 	from_inside = pp_hook_remove(letter, (char *)arg + 1);
 }
 
-static void it_may_remove_the_next(void **state)
+static void subscriber_may_remove_another(void **state)
 {
 	char letters[] = "abc";
 
@@ -138,7 +138,7 @@ static void free_more(void *arg, uint64_t addr, uint64_t size)
 		cuCtxDestroy_v2(NULL);
 }
 
-static void it_may_free(void **state)
+static void subscriber_may_free(void **state)
 {
 	char a = 'a';
 
@@ -178,7 +178,7 @@ static void *let_go(void *arg)
 	return arg;
 }
 
-static void removing_waits_for_calls_in_progress(void **state)
+static void remove_waits_for_running_calls(void **state)
 {
 	pthread_t freer, other;
 
@@ -210,8 +210,8 @@ static void *free_cancelled(void *arg)
 	return arg;
 }
 
-/* Or it would be in progress for ever. */
-static void a_thread_is_not_cancelled_inside(void **state)
+/* Otherwise the free would stay in progress for ever. */
+static void callback_is_no_cancellation_point(void **state)
 {
 	unsigned int calls = 0;
 	pthread_t freer;
@@ -249,7 +249,7 @@ static void *free_on(void *arg)
 	return arg;
 }
 
-/* What is removed is reused at once, as the stack is. */
+/* The argument of a removed subscriber is reused at once, as stack memory is. */
 static void *come_and_go(void *arg)
 {
 	atomic_bool alive;
@@ -267,7 +267,7 @@ static void *come_and_go(void *arg)
 	return arg;
 }
 
-static void nobody_is_told_after_leaving(void **state)
+static void removed_subscriber_is_never_called(void **state)
 {
 	pthread_t freers[FREERS], others[2];
 
@@ -282,7 +282,7 @@ static void nobody_is_told_after_leaving(void **state)
 	for (unsigned int i = 0; i < FREERS; i++)
 		pthread_join(freers[i], NULL);
 	assert_int_equal(dead_told, 0);
-	/* its own every eighth, at least */
+	/* each thread frees itself in every eighth round */
 	assert_true(live_told >= 2 * ROUNDS / 8);
 }
 
@@ -306,7 +306,7 @@ static int in_child(void)
 	return pp_hook_remove(letter, &b) ? 3 : 0;
 }
 
-static void a_child_starts_with_none(void **state)
+static void child_starts_without_subscribers(void **state)
 {
 	char a = 'a';
 	pid_t child;
@@ -329,7 +329,7 @@ static void fork_inside(void *arg, uint64_t addr, uint64_t size)
 	forked = fork();
 }
 
-static void a_child_made_inside_calls_no_more(void **state)
+static void fork_in_callback_calls_no_more(void **state)
 {
 	char a = 'a', b = 'b';
 
@@ -348,17 +348,17 @@ static void a_child_made_inside_calls_no_more(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(they_are_told_in_order),
-		cmocka_unit_test(mistakes_are_refused),
-		cmocka_unit_test(errno_is_the_callers),
-		cmocka_unit_test(it_may_remove_itself),
-		cmocka_unit_test(it_may_remove_the_next),
-		cmocka_unit_test(it_may_free),
-		cmocka_unit_test(removing_waits_for_calls_in_progress),
-		cmocka_unit_test(a_thread_is_not_cancelled_inside),
-		cmocka_unit_test(nobody_is_told_after_leaving),
-		cmocka_unit_test(a_child_starts_with_none),
-		cmocka_unit_test(a_child_made_inside_calls_no_more),
+		cmocka_unit_test(subscribers_are_called_in_order),
+		cmocka_unit_test(bad_subscriptions_are_refused),
+		cmocka_unit_test(hook_preserves_errno),
+		cmocka_unit_test(subscriber_may_remove_itself),
+		cmocka_unit_test(subscriber_may_remove_another),
+		cmocka_unit_test(subscriber_may_free),
+		cmocka_unit_test(remove_waits_for_running_calls),
+		cmocka_unit_test(callback_is_no_cancellation_point),
+		cmocka_unit_test(removed_subscriber_is_never_called),
+		cmocka_unit_test(child_starts_without_subscribers),
+		cmocka_unit_test(fork_in_callback_calls_no_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

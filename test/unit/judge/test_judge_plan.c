@@ -21,7 +21,7 @@ static void refused(const char *line, const char *because)
 	assert_non_null(strstr(why, because));
 }
 
-static void an_id_alone_is_a_plain_scenario(void **state)
+static void id_alone_is_plain_scenario(void **state)
 {
 	(void)state;
 	parses("iommu/plain-1");
@@ -33,7 +33,7 @@ static void an_id_alone_is_a_plain_scenario(void **state)
 	assert_false(s.record || s.kernel_nth || s.user_nth || s.alloc || s.fail || s.nr_env || s.bar1 || s.delay_ms);
 }
 
-static void all_keys_at_once(void **state)
+static void all_keys_are_parsed(void **state)
 {
 	(void)state;
 	parses("x record=1 scatter=0 bar1=65536 version=0x10001 delay=30 alloc=7 copies=2 guard=3 "
@@ -53,7 +53,7 @@ static void all_keys_at_once(void **state)
 	assert_int_equal(s.fail_nth, 4);
 }
 
-static void a_key_alone_is_one(void **state)
+static void key_without_value_is_one(void **state)
 {
 	(void)state;
 	parses("x\trecord  scatter");
@@ -61,7 +61,7 @@ static void a_key_alone_is_one(void **state)
 	assert_int_equal(s.scatter, 1);
 }
 
-static void events_of_both_sides(void **state)
+static void kernel_and_user_events_are_parsed(void **state)
 {
 	(void)state;
 	parses("x kernel-event=3:kill user-event=12:late-close");
@@ -74,7 +74,7 @@ static void events_of_both_sides(void **state)
 	assert_int_equal(s.user_usec, 300);
 }
 
-static void pages_are_guarded_where_memory_is_revoked(void **state)
+static void revocation_guards_pages_by_default(void **state)
 {
 	(void)state;
 	parses("x kernel-event=1:revoke");
@@ -87,7 +87,7 @@ static void pages_are_guarded_where_memory_is_revoked(void **state)
 	assert_int_equal(s.guard_ms, 0);
 }
 
-static void what_is_no_scenario_is_passed_over(void **state)
+static void blank_lines_and_comments_are_skipped(void **state)
 {
 	(void)state;
 	assert_int_equal(plan_parse("", &s, why), 1);
@@ -111,7 +111,7 @@ static void wrong_lines_are_refused(void **state)
 	refused("x nonsense=1", "unknown key 'nonsense'");
 }
 
-static void too_long_is_refused(void **state)
+static void too_long_lines_are_refused(void **state)
 {
 	char line[PLAN_LINE_MAX + 1];
 
@@ -127,14 +127,14 @@ static void too_long_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_id_alone_is_a_plain_scenario),
-		cmocka_unit_test(all_keys_at_once),
-		cmocka_unit_test(a_key_alone_is_one),
-		cmocka_unit_test(events_of_both_sides),
-		cmocka_unit_test(pages_are_guarded_where_memory_is_revoked),
-		cmocka_unit_test(what_is_no_scenario_is_passed_over),
+		cmocka_unit_test(id_alone_is_plain_scenario),
+		cmocka_unit_test(all_keys_are_parsed),
+		cmocka_unit_test(key_without_value_is_one),
+		cmocka_unit_test(kernel_and_user_events_are_parsed),
+		cmocka_unit_test(revocation_guards_pages_by_default),
+		cmocka_unit_test(blank_lines_and_comments_are_skipped),
 		cmocka_unit_test(wrong_lines_are_refused),
-		cmocka_unit_test(too_long_is_refused),
+		cmocka_unit_test(too_long_lines_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

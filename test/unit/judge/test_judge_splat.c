@@ -33,13 +33,13 @@ static void line_is(const char *line, const char *rule)
 	is_one(lines, rule, line);
 }
 
-static void an_ordinary_log_is_none(void **state)
+static void ordinary_log_has_no_splat(void **state)
 {
 	static const char *const lines[] = {
 		"direct: loading out-of-tree module taints kernel.",
 		"emugpu: violation by direct, at its end: mapping-leaked: a DMA mapping that was never undone (13.3)",
 		"DMAR: IOMMU enabled",
-		"direct 0000:00:03.0: WARNING: no interrupt, so it is polled",	/* a driver's own words */
+		"direct 0000:00:03.0: WARNING: no interrupt, so it is polled",	/* a driver's own message */
 		"pci 0000:00:03.0: BAR 2: assigned",
 		NULL
 	};
@@ -49,7 +49,7 @@ static void an_ordinary_log_is_none(void **state)
 	assert_int_equal(nr_found, 0);
 }
 
-static void a_warning_is_told_with_its_own_words(void **state)
+static void warning_keeps_its_own_text(void **state)
 {
 	static const char *const lines[] = {
 		"------------[ cut here ]------------",
@@ -65,7 +65,7 @@ static void a_warning_is_told_with_its_own_words(void **state)
 	is_one(lines, "kernel-splat", "direct_freed [direct] calls back into the GPU driver, which calls it (WARNING: CPU: 0");
 }
 
-static void two_warnings_are_two(void **state)
+static void two_warnings_count_twice(void **state)
 {
 	static const char *const lines[] = {
 		"WARNING: CPU: 0 PID: 77 at a.c:1 a+0x40/0x50 [direct]",
@@ -83,7 +83,7 @@ static void two_warnings_are_two(void **state)
 	assert_non_null(strstr(found[1].text, "b.c:1"));
 }
 
-static void a_reference_too_many_is_not_told_twice(void **state)
+static void refcount_splat_counts_once(void **state)
 {
 	static const char *const lines[] = {
 		"------------[ cut here ]------------",
@@ -97,7 +97,7 @@ static void a_reference_too_many_is_not_told_twice(void **state)
 	is_one(lines, "refcount", "refcount_t: underflow");
 }
 
-static void a_fault_is_one_however_often_it_says_so(void **state)
+static void oops_counts_once(void **state)
 {
 	static const char *const lines[] = {
 		"BUG: kernel NULL pointer dereference, address: 0000000000000010",
@@ -114,7 +114,7 @@ static void a_fault_is_one_however_often_it_says_so(void **state)
 	is_one(lines, "kernel-splat", "NULL pointer dereference");
 }
 
-static void a_fault_at_what_was_freed_is_use_after_free(void **state)
+static void poison_address_means_use_after_free(void **state)
 {
 	static const char *const by_address[] = {
 		"general protection fault, probably for non-canonical address 0x6b6b6b6b6b6b6b6b: 0000 [#1]",
@@ -141,7 +141,7 @@ static void a_fault_at_what_was_freed_is_use_after_free(void **state)
 	is_one(by_register, "use-after-free", "list_del corruption");
 }
 
-static void the_allocator_says_what_it_is(void **state)
+static void allocator_report_names_its_rule(void **state)
 {
 	(void)state;
 	line_is("BUG kmalloc-64 (Tainted: G           OE     ): Object already free", "double-free");
@@ -152,7 +152,7 @@ static void the_allocator_says_what_it_is(void **state)
 	line_is("WARNING: CPU: 0 PID: 1 at mm/vmalloc.c:2 Trying to vfree() nonexistent vm area (1)", "double-free");
 }
 
-static void what_others_watch_has_rules_of_its_own(void **state)
+static void other_watchdogs_have_own_rules(void **state)
 {
 	(void)state;
 	line_is("DMAR: [DMA Write NO_PASID] Request device [00:03.0] fault addr 0xfd000000 [fault reason 0x05] PTE",
@@ -163,7 +163,7 @@ static void what_others_watch_has_rules_of_its_own(void **state)
 	line_is("INFO: task direct_test:99 blocked for more than 120 seconds.", "hang");
 }
 
-static void a_report_of_the_allocator_inside_of_another_counts(void **state)
+static void nested_allocator_report_counts(void **state)
 {
 	static const char *const lines[] = {
 		"BUG kmalloc-64 (Tainted: G           OE     ): Poison overwritten",
@@ -179,8 +179,8 @@ static void a_report_of_the_allocator_inside_of_another_counts(void **state)
 	assert_string_equal(found[1].rule, "double-free");
 }
 
-/* A line of its own, so what follows is another complaint. */
-static void a_fault_of_the_device_hides_nothing(void **state)
+/* An IOMMU fault is a single line, so the next line is a separate splat. */
+static void iommu_fault_hides_no_splat(void **state)
 {
 	static const char *const lines[] = {
 		"DMAR: [DMA Write NO_PASID] Request device [00:04.0] fault addr 0x0 [fault reason 0x05]",
@@ -198,16 +198,16 @@ static void a_fault_of_the_device_hides_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_ordinary_log_is_none),
-		cmocka_unit_test(a_warning_is_told_with_its_own_words),
-		cmocka_unit_test(two_warnings_are_two),
-		cmocka_unit_test(a_reference_too_many_is_not_told_twice),
-		cmocka_unit_test(a_fault_is_one_however_often_it_says_so),
-		cmocka_unit_test(a_fault_at_what_was_freed_is_use_after_free),
-		cmocka_unit_test(the_allocator_says_what_it_is),
-		cmocka_unit_test(what_others_watch_has_rules_of_its_own),
-		cmocka_unit_test(a_report_of_the_allocator_inside_of_another_counts),
-		cmocka_unit_test(a_fault_of_the_device_hides_nothing),
+		cmocka_unit_test(ordinary_log_has_no_splat),
+		cmocka_unit_test(warning_keeps_its_own_text),
+		cmocka_unit_test(two_warnings_count_twice),
+		cmocka_unit_test(refcount_splat_counts_once),
+		cmocka_unit_test(oops_counts_once),
+		cmocka_unit_test(poison_address_means_use_after_free),
+		cmocka_unit_test(allocator_report_names_its_rule),
+		cmocka_unit_test(other_watchdogs_have_own_rules),
+		cmocka_unit_test(nested_allocator_report_counts),
+		cmocka_unit_test(iommu_fault_hides_no_splat),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

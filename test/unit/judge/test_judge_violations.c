@@ -20,7 +20,7 @@ static void a_line_has_five_parts(void **state)
 	assert_string_equal(v.text, "address or length is no multiple: of the page size (12.2)");
 }
 
-static void other_lines_are_none(void **state)
+static void other_lines_are_rejected(void **state)
 {
 	struct violation v;
 
@@ -31,7 +31,7 @@ static void other_lines_are_none(void **state)
 	assert_false(violation_parse("", &v));
 }
 
-static void what_was_there_before_is_not_new(void **state)
+static void old_violations_are_not_new(void **state)
 {
 	struct violations before = { .nr = 1 };
 	struct violation v;
@@ -50,8 +50,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_line_has_five_parts),
-		cmocka_unit_test(other_lines_are_none),
-		cmocka_unit_test(what_was_there_before_is_not_new),
+		cmocka_unit_test(other_lines_are_rejected),
+		cmocka_unit_test(old_violations_are_not_new),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,7 +79,7 @@ static void exports_the_whole(void **state)
 	assert_true(asked.offset == 0 && asked.length == PAGES * 4096);
 }
 
-static void beyond_the_end_is_not_asked_for(void **state)
+static void range_past_end_is_refused(void **state)
 {
 	int fd;
 
@@ -101,7 +101,7 @@ static int unknown(void *arg)
 	return -ENOENT;
 }
 
-static void errors_are_the_kernels(void **state)
+static void kernel_errors_are_passed_on(void **state)
 {
 	int fd = -7;
 
@@ -120,8 +120,8 @@ static int given_to_the_next(void *arg)
 	return exported(arg);
 }
 
-/* Unpinned by another thread, and the id given to a new region: that was exported. */
-static void another_region_of_the_same_id_is_closed(void **state)
+/* Another thread unpinned the region, its id went to a new region, and the kernel exported that one. */
+static void reused_region_id_closes_export(void **state)
 {
 	int fd = -7;
 
@@ -175,7 +175,7 @@ static void a_child_is_refused(void **state)
 	assert_int_equal(status, 0);
 }
 
-static void no_bytes_of_a_driver_have_no_reason(void **state)
+static void empty_export_gives_no_reason(void **state)
 {
 	struct pp_why why = { .reason = 7, .needed = 8, .available = 9 };
 	struct pp_dmabuf out;
@@ -196,7 +196,7 @@ static int export_with(int error, struct pp_why *why)
 	return pp_dmabuf_export((void *)GPU, 4096, &out, why);
 }
 
-static void too_many_descriptors(void **state)
+static void descriptor_limit_gives_emfile(void **state)
 {
 	struct rlimit before, none;
 	struct pp_why why;
@@ -224,8 +224,8 @@ static int export_without_a_context(bool pooled)
 	return pp_dmabuf_export((void *)GPU, 4096, &out, NULL);
 }
 
-/* A thread of a library that makes progress, say */
-static void a_thread_without_a_context(void **state)
+/* For example the progress thread of a communication library */
+static void export_works_without_current_context(void **state)
 {
 	(void)state;
 	assert_int_equal(export_without_a_context(false), 0);
@@ -235,7 +235,7 @@ static void a_thread_without_a_context(void **state)
 	assert_int_equal(mock_cuda_primaries, 0);
 }
 
-static void a_thread_that_gets_no_context(void **state)
+static void failing_primary_context_fails_export(void **state)
 {
 	(void)state;
 	mock_cuda_primary_error = PP_CU_OUT_OF_MEMORY;
@@ -250,16 +250,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(exports_a_part),
-		TEST(too_many_descriptors),
+		TEST(descriptor_limit_gives_emfile),
 		TEST(exports_the_whole),
-		TEST(beyond_the_end_is_not_asked_for),
-		TEST(errors_are_the_kernels),
-		TEST(another_region_of_the_same_id_is_closed),
+		TEST(range_past_end_is_refused),
+		TEST(kernel_errors_are_passed_on),
+		TEST(reused_region_id_closes_export),
 		TEST(a_cancelled_thread_leaves_no_descriptor),
 		TEST(a_child_is_refused),
-		TEST(no_bytes_of_a_driver_have_no_reason),
-		TEST(a_thread_without_a_context),
-		TEST(a_thread_that_gets_no_context),
+		TEST(empty_export_gives_no_reason),
+		TEST(export_works_without_current_context),
+		TEST(failing_primary_context_fails_export),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Files and GPU memory, over a make-believe kernel of one file and one GPU. */
+/* Transfers between a file and GPU memory, over a mock kernel with one file and one GPU. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -22,14 +22,14 @@ enum {
 	BLOCK = 512,
 };
 
-/** struct world - the file, and what the kernel and the driver say */
+/** struct world - the file, and the answers of the kernel and the GPU driver */
 static struct {
 	struct pp_file_facts facts;
 	int flags;
 	int reopen_error;
-	int direct_error;		/* of I/O on a view */
-	uint64_t direct_limit;		/* bytes a call moves at most; 0: all */
-	uint64_t space;			/* bytes the file can have */
+	int direct_error;		/* of direct I/O on a view */
+	uint64_t direct_limit;		/* most bytes that one call moves; 0: all */
+	uint64_t space;			/* largest size of the file */
 	int map_error;
 	int maps, unmaps, opens, closes, direct_calls;
 	unsigned char file[2 * SIZE];
@@ -75,7 +75,7 @@ static int is_view(const void *at)
 	return (const unsigned char *)at >= view && (const unsigned char *)at < view + SIZE;
 }
 
-/* Direct I/O is what the library promises: aligned, and on a view. */
+/* The library must issue direct I/O only aligned and on a view. */
 static int check_direct(const void *at, size_t length, uint64_t offset)
 {
 	world.direct_calls++;
@@ -219,7 +219,7 @@ static void whole_blocks_are_direct(void **state)
 	assert_int_equal(world.maps, 1);
 }
 
-/* Each range of a few, against a sum made otherwise, and nothing else is written. */
+/* Compare the direct bytes of many ranges with a sum over whole blocks; no other byte may be written. */
 static void edges_are_bounced(void **state)
 {
 	uint64_t offset, length, i, want;
@@ -241,7 +241,7 @@ static void edges_are_bounced(void **state)
 	}
 }
 
-static void what_is_aligned_differently_is_bounced(void **state)
+static void misaligned_read_is_bounced(void **state)
 {
 	struct pp_file_result r;
 
@@ -254,7 +254,7 @@ static void what_is_aligned_differently_is_bounced(void **state)
 	assert_memory_equal(gpu + 4, world.file, 8192);
 }
 
-static void a_short_file_is_read_to_its_end(void **state)
+static void short_file_is_read_to_end(void **state)
 {
 	struct pp_file_result r;
 
@@ -269,7 +269,7 @@ static void a_short_file_is_read_to_its_end(void **state)
 	was(&r, 0, 0, PP_FILE_ALL_DIRECT);
 }
 
-static void calls_that_move_less_are_repeated(void **state)
+static void short_transfers_are_continued(void **state)
 {
 	struct pp_file_result r;
 
@@ -297,25 +297,25 @@ static void refused(int error, uint32_t reason, int calls)
 	assert_int_equal(world.direct_calls, calls);
 }
 
-static void pages_that_are_none_are_bounced(void **state)
+static void missing_pages_are_bounced(void **state)
 {
 	(void)state;
 	refused(-EFAULT, PP_FILE_NO_PAGES, 2);
 }
 
-static void a_way_that_is_refused_is_asked_for_once(void **state)
+static void refused_p2p_is_tried_once(void **state)
 {
 	(void)state;
 	refused(-EREMOTEIO, PP_FILE_NO_WAY, 1);
 }
 
-static void since_7_it_is_einval(void **state)
+static void einval_means_p2p_is_refused(void **state)
 {
 	(void)state;
 	refused(-EINVAL, PP_FILE_NO_WAY, 1);
 }
 
-static void errors_of_the_disk_are_no_reason_to_bounce(void **state)
+static void disk_error_is_not_bounced(void **state)
 {
 	struct pp_file_result r;
 
@@ -336,7 +336,7 @@ static int touch_view(const void *at)
 	return ret;
 }
 
-/* CUDA says no more of that. */
+/* CUDA reports a lack of descriptors only as PP_CU_OPERATING_SYSTEM. */
 static int touch_without_descriptors(const void *at)
 {
 	struct rlimit before, none;
@@ -352,7 +352,7 @@ static int touch_without_descriptors(const void *at)
 	return ret;
 }
 
-static void no_view_goes_for_want_of_descriptors(void **state)
+static void descriptor_limit_evicts_no_view(void **state)
 {
 	static const char other[SIZE] __attribute__((aligned(4096)));
 	struct pp_cache_stats stats;
@@ -366,7 +366,7 @@ static void no_view_goes_for_want_of_descriptors(void **state)
 	assert_true(!stats.evictions && stats.hits == 1);
 }
 
-static void drivers_that_map_nothing(void **state)
+static void unmappable_dmabuf_is_bounced(void **state)
 {
 	struct pp_file_result r;
 
@@ -378,7 +378,7 @@ static void drivers_that_map_nothing(void **state)
 	assert_memory_equal(gpu, world.file, 8192);
 }
 
-static void drivers_that_export_nothing(void **state)
+static void failed_export_is_bounced(void **state)
 {
 	struct pp_file_result r;
 
@@ -389,7 +389,7 @@ static void drivers_that_export_nothing(void **state)
 	was(&r, 0, 8192, PP_FILE_NO_EXPORT);
 }
 
-static void a_thread_without_a_context(void **state)
+static void read_works_without_current_context(void **state)
 {
 	struct pp_file_result r;
 
@@ -408,7 +408,7 @@ static void a_thread_without_a_context(void **state)
 	was(&r, 0, 0, PP_FILE_UNALIGNED);
 }
 
-static void files_without_direct_io(void **state)
+static void file_without_direct_io_bounces(void **state)
 {
 	struct pp_file_result r;
 
@@ -420,7 +420,7 @@ static void files_without_direct_io(void **state)
 	assert_int_equal(world.opens, 1);
 }
 
-static void files_that_cannot_be_opened_so(void **state)
+static void failed_direct_open_bounces(void **state)
 {
 	struct pp_file_result r;
 
@@ -431,7 +431,7 @@ static void files_that_cannot_be_opened_so(void **state)
 	was(&r, 0, 8192, PP_FILE_NO_DIRECT_IO);
 }
 
-static void writes(void **state)
+static void write_splits_direct_and_bounced(void **state)
 {
 	struct pp_file_result r;
 	size_t i;
@@ -459,19 +459,19 @@ static void full_disk(size_t space, uint64_t direct, uint64_t bounced)
 	assert_memory_equal(world.file, gpu, space);
 }
 
-static void a_full_disk_says_what_fitted(void **state)
+static void full_disk_reports_written_bytes(void **state)
 {
 	(void)state;
 	full_disk(8192, 8192, 0);
 }
 
-static void a_disk_that_is_full_within_a_block(void **state)
+static void disk_full_inside_block_is_reported(void **state)
 {
 	(void)state;
 	full_disk(8000, 8000, 0);
 }
 
-static void ranges_that_are_refused(void **state)
+static void bad_ranges_are_refused(void **state)
 {
 	(void)state;
 	open_it();
@@ -497,7 +497,7 @@ static void host_memory_needs_no_view(void **state)
 	assert_int_equal(world.maps, 0);
 }
 
-static void files_that_are_refused(void **state)
+static void bad_files_are_refused(void **state)
 {
 	(void)state;
 	assert_int_equal(pp_file_open(-1, views, &file), -EBADF);
@@ -508,7 +508,7 @@ static void files_that_are_refused(void **state)
 	assert_int_equal(pp_file_open(3, views, &file), -EINVAL);
 }
 
-static void a_disk_that_is_gone_is_not_a_short_file(void **state)
+static void removed_disk_fails_with_enodev(void **state)
 {
 	(void)state;
 	world.facts.is_regular = false;
@@ -518,7 +518,7 @@ static void a_disk_that_is_gone_is_not_a_short_file(void **state)
 	read_it(0, 4096, 0, -ENODEV);
 }
 
-static void caches_of_others_are_refused(void **state)
+static void cache_of_other_kind_is_refused(void **state)
 {
 	struct pp_cache *other;
 
@@ -540,7 +540,7 @@ static void a_child_is_refused(void **state)
 	assert_int_equal(status, 0);
 }
 
-static void freed_memory_is_mapped_anew(void **state)
+static void freed_memory_is_mapped_again(void **state)
 {
 	(void)state;
 	open_it();
@@ -568,29 +568,29 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(whole_blocks_are_direct),
 		CASE(edges_are_bounced),
-		CASE(what_is_aligned_differently_is_bounced),
-		CASE(a_short_file_is_read_to_its_end),
-		CASE(calls_that_move_less_are_repeated),
-		CASE(pages_that_are_none_are_bounced),
-		CASE(a_way_that_is_refused_is_asked_for_once),
-		CASE(since_7_it_is_einval),
-		CASE(errors_of_the_disk_are_no_reason_to_bounce),
-		CASE(no_view_goes_for_want_of_descriptors),
-		CASE(drivers_that_map_nothing),
-		CASE(drivers_that_export_nothing),
-		CASE(a_thread_without_a_context),
-		CASE(files_without_direct_io),
-		CASE(files_that_cannot_be_opened_so),
-		CASE(writes),
-		CASE(a_full_disk_says_what_fitted),
-		CASE(a_disk_that_is_full_within_a_block),
-		CASE(ranges_that_are_refused),
+		CASE(misaligned_read_is_bounced),
+		CASE(short_file_is_read_to_end),
+		CASE(short_transfers_are_continued),
+		CASE(missing_pages_are_bounced),
+		CASE(refused_p2p_is_tried_once),
+		CASE(einval_means_p2p_is_refused),
+		CASE(disk_error_is_not_bounced),
+		CASE(descriptor_limit_evicts_no_view),
+		CASE(unmappable_dmabuf_is_bounced),
+		CASE(failed_export_is_bounced),
+		CASE(read_works_without_current_context),
+		CASE(file_without_direct_io_bounces),
+		CASE(failed_direct_open_bounces),
+		CASE(write_splits_direct_and_bounced),
+		CASE(full_disk_reports_written_bytes),
+		CASE(disk_full_inside_block_is_reported),
+		CASE(bad_ranges_are_refused),
 		CASE(host_memory_needs_no_view),
-		CASE(files_that_are_refused),
-		CASE(a_disk_that_is_gone_is_not_a_short_file),
-		CASE(caches_of_others_are_refused),
+		CASE(bad_files_are_refused),
+		CASE(removed_disk_fails_with_enodev),
+		CASE(cache_of_other_kind_is_refused),
 		CASE(a_child_is_refused),
-		CASE(freed_memory_is_mapped_anew),
+		CASE(freed_memory_is_mapped_again),
 		CASE(each_reason_has_a_sentence),
 	};
 

@@ -61,7 +61,7 @@ static void maps_the_whole_for_writing(void **state)
 	assert_int_equal(mock_view.prot, PROT_READ | PROT_WRITE);
 }
 
-static void beyond_the_end_is_not_asked_for(void **state)
+static void range_past_end_is_refused(void **state)
 {
 	void *view;
 
@@ -83,7 +83,7 @@ static int unknown(void)
 	return -ENOENT;
 }
 
-static void errors_are_the_kernels(void **state)
+static void kernel_errors_are_passed_on(void **state)
 {
 	void *view = &ctx;
 
@@ -102,8 +102,8 @@ static int given_to_the_next(void)
 	return 0;
 }
 
-/* Unpinned by another thread, and the id given to a new region: that was mapped. */
-static void another_region_of_the_same_id_is_not_shown(void **state)
+/* Another thread unpinned the region, its id went to a new region, and the kernel mapped that one. */
+static void reused_region_id_is_unmapped(void **state)
 {
 	void *view = NULL;
 
@@ -114,7 +114,7 @@ static void another_region_of_the_same_id_is_not_shown(void **state)
 	assert_int_equal(mock_view.unmapped, 8192);
 }
 
-static void unmaps(void **state)
+static void unmap_reaches_kernel(void **state)
 {
 	(void)state;
 	assert_int_equal(pp_region_unmap(ctx, mock_view_at, 4096), 0);
@@ -151,10 +151,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(maps_a_part),
 		TEST(maps_the_whole_for_writing),
-		TEST(beyond_the_end_is_not_asked_for),
-		TEST(errors_are_the_kernels),
-		TEST(another_region_of_the_same_id_is_not_shown),
-		TEST(unmaps),
+		TEST(range_past_end_is_refused),
+		TEST(kernel_errors_are_passed_on),
+		TEST(reused_region_id_is_unmapped),
+		TEST(unmap_reaches_kernel),
 		TEST(a_child_is_refused),
 	};
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A machine with an H200, as it was captured: what doctor says of it, and of
- * what could be wrong with it. Each fault gives what belongs to it and changes
- * nothing else.
+  * doctor on the capture of a machine with an H200, unchanged and with planted
+  * faults. Each fault gives its findings and changes no others.
  */
 #include "doctor_case.h"
 #include "tool/machine/root.h"
@@ -11,7 +10,7 @@
 #define CARD "0000:00:08.0"
 #define AT_GPU(file) "sys/devices/pci0000:00/" H200 "/" file
 
-/** struct edit - the first @from in @file becomes @to; with @from NULL, the whole file does */
+/** struct edit - replaces the first @from in @file by @to; @from NULL: replaces the whole file */
 struct edit {
 	const char *file;
 	const char *from;
@@ -55,7 +54,7 @@ static void apply(const char *root, const struct edit *e)
 	make_file(root, e->file, "%.*s%s%s", (int)(at - text), text, e->to, at + strlen(e->from));
 }
 
-/* ---- what takes more than an edit -------------------------------------------------- */
+/* ---- faults that need more than an edit -------------------------------------------------- */
 
 static void remove_at(const char *root, const char *path)
 {
@@ -194,7 +193,7 @@ static void test_fault(const struct diagnosis *captured, const struct fault *f)
 	assert_int_equal(sick.nr_failures > 0, strstr(come, "FAIL") != NULL);
 }
 
-static void each_fault_gives_what_belongs_to_it(void **state)
+static void each_fault_gives_its_findings(void **state)
 {
 	static const struct fault none;
 	static struct diagnosis captured;
@@ -225,7 +224,7 @@ static void expect(const struct report *r, const char *id, enum health health, c
 	assert_non_null(strstr(f->why, words));
 }
 
-static void of_an_h200_it_says_what_is_known(void **state)
+static void captured_h200_gives_known_findings(void **state)
 {
 	static struct view view;
 	struct report r = { 0 };
@@ -251,8 +250,8 @@ static void of_an_h200_it_says_what_is_known(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(of_an_h200_it_says_what_is_known),
-		cmocka_unit_test(each_fault_gives_what_belongs_to_it),
+		cmocka_unit_test(captured_h200_gives_known_findings),
+		cmocka_unit_test(each_fault_gives_its_findings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

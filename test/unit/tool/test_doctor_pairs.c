@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What doctor says of a GPU and a peer wherever they sit, and how it reports that. */
+/* doctor's verdict on a GPU and a peer at any two places, and its reports in text and JSON. */
 #include <json-c/json.h>
 #include <time.h>
 #include "doctor_case.h"
@@ -8,16 +8,19 @@
 
 /* ---- places ------------------------------------------------------------------------- */
 
-/** struct place - two devices: each a root port's, on root buses of their own if @split; in @gpu_node and @peer_node */
+/**
+ * struct place - a GPU and a peer, each below its own root port
+ * @split: on separate root buses
+ */
 struct place {
 	bool split;
 	int gpu_node, peer_node;
 	const char *cpuinfo;
 	const char *iommu_type;
 	bool ats_on;
-	uint16_t host_bridge; /* of Intel's */
+	uint16_t host_bridge; /* Intel's device ID */
 	const char *verdict;
-	const char *reason; /* a part of it */
+	const char *reason; /* part of the reason in the report */
 	bool p2pdma_refuses;
 };
 
@@ -124,7 +127,7 @@ static char *make_place(const struct place *p)
 
 /* ---- reports -------------------------------------------------------------------------- */
 
-/** struct told - what doctor prints of a tree */
+/** struct told - doctor's reports on a tree */
 struct told {
 	char *text;
 	struct json_object *json;
@@ -182,7 +185,7 @@ static void test_place(const struct place *p)
 	forget(&told);
 }
 
-static void where_they_sit_decides(void **state)
+static void placement_decides_pair_verdict(void **state)
 {
 	size_t i;
 
@@ -191,8 +194,8 @@ static void where_they_sit_decides(void **state)
 		test_place(&places[i]);
 }
 
-/* Both with a link, and no bridge that it could come from. */
-static void what_a_hypervisor_hides_is_not_known(void **state)
+/* Both devices have a link, but no bridge is visible above them. */
+static void hidden_bridges_give_unknown_verdict(void **state)
 {
 	static struct diagnosis diagnosis;
 	char *root = make_tree();
@@ -211,7 +214,7 @@ static void what_a_hypervisor_hides_is_not_known(void **state)
 	remove_tree(root);
 }
 
-/** struct guest - what tells that the bridges are none of the real machine's */
+/** struct guest - a file that shows whether the machine is virtual, so that its bridges tell nothing */
 struct guest {
 	const char *file;
 	const char *text;
@@ -235,8 +238,8 @@ static void is_judged(const char *root, const char *verdict)
 	assert_string_equal(diagnosis.pairs, verdict);
 }
 
-/* libvirt gives each device a root port. With the emulated GPU they are the real ones. */
-static void bridges_of_a_guest_tell_nothing(void **state)
+/* libvirt puts a root port above each device. With the emulated GPU these ports are the real ones. */
+static void guest_bridges_give_unknown_verdict(void **state)
 {
 	char *root;
 	size_t i;
@@ -252,7 +255,7 @@ static void bridges_of_a_guest_tell_nothing(void **state)
 	}
 }
 
-static void bridges_of_qemu_are_a_guests(void **state)
+static void qemu_bridges_mark_a_guest(void **state)
 {
 	char *root = make_place(&places[0]);
 
@@ -262,7 +265,7 @@ static void bridges_of_qemu_are_a_guests(void **state)
 	remove_tree(root);
 }
 
-static void amazons_real_machines_are_none(void **state)
+static void amazon_metal_is_no_guest(void **state)
 {
 	char *root = make_place(&places[0]);
 
@@ -275,7 +278,7 @@ static void amazons_real_machines_are_none(void **state)
 	remove_tree(root);
 }
 
-static void text_names_pair_way_and_bottleneck(void **state)
+static void text_names_pair_path_and_bottleneck(void **state)
 {
 	char *root = make_place(&places[0]);
 	struct told told;
@@ -304,7 +307,7 @@ static struct json_object *list(const struct told *told, const char *key)
 	return found;
 }
 
-static void json_says_the_same_as_text(void **state)
+static void json_equals_text(void **state)
 {
 	char *root = make_place(&places[0]);
 	struct json_object *o;
@@ -331,8 +334,8 @@ static void json_says_the_same_as_text(void **state)
 	forget(&told);
 }
 
-/* Neither the terminal nor the shell into which a line is copied takes orders from another machine's files. */
-static void names_of_others_give_no_orders(void **state)
+/* Names from a captured machine must reach neither the terminal nor a copied shell line as control characters or commands. */
+static void hostile_names_are_sanitized(void **state)
 {
 	char *root = make_place(&places[0]);
 	struct told told;
@@ -365,7 +368,7 @@ static double cpu_seconds(void)
 }
 
 /* 16 GPUs, 484 disks: 7744 pairs. */
-static void of_500_devices_it_tells_within_a_second(void **state)
+static void report_on_500_devices_is_fast(void **state)
 {
 	char *root = make_tree();
 	struct told told;
@@ -395,15 +398,15 @@ static void of_500_devices_it_tells_within_a_second(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(where_they_sit_decides),
-		cmocka_unit_test(what_a_hypervisor_hides_is_not_known),
-		cmocka_unit_test(bridges_of_a_guest_tell_nothing),
-		cmocka_unit_test(bridges_of_qemu_are_a_guests),
-		cmocka_unit_test(amazons_real_machines_are_none),
-		cmocka_unit_test(text_names_pair_way_and_bottleneck),
-		cmocka_unit_test(json_says_the_same_as_text),
-		cmocka_unit_test(names_of_others_give_no_orders),
-		cmocka_unit_test(of_500_devices_it_tells_within_a_second),
+		cmocka_unit_test(placement_decides_pair_verdict),
+		cmocka_unit_test(hidden_bridges_give_unknown_verdict),
+		cmocka_unit_test(guest_bridges_give_unknown_verdict),
+		cmocka_unit_test(qemu_bridges_mark_a_guest),
+		cmocka_unit_test(amazon_metal_is_no_guest),
+		cmocka_unit_test(text_names_pair_path_and_bottleneck),
+		cmocka_unit_test(json_equals_text),
+		cmocka_unit_test(hostile_names_are_sanitized),
+		cmocka_unit_test(report_on_500_devices_is_fast),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,7 @@ static void gpus_are_merged_by_address(void **state)
 	assert_null(facts_gpu(f, "0000:87:00.0"));
 }
 
-static void nodes_there_and_absent(void **state)
+static void nodes_are_parsed_or_absent(void **state)
 {
 	const struct facts *f = parse(some_text);
 	const struct node_fact *node = facts_node(f, "/dev/peerpin");
@@ -68,7 +68,7 @@ static void nodes_there_and_absent(void **state)
 	assert_null(facts_node(f, "/dev/null"));
 }
 
-static void symbols_options_and_errors(void **state)
+static void symbols_options_errors_are_parsed(void **state)
 {
 	const struct facts *f = parse(some_text);
 	char value[8];
@@ -106,7 +106,7 @@ static void hostile_text_does_no_harm(void **state)
 	assert_string_equal(parse("nvml-error \033[2Jhello\n")->nvml_error, "?[2Jhello");
 }
 
-static void more_than_there_is_room_for(void **state)
+static void excess_facts_are_dropped(void **state)
 {
 	char *text = NULL;
 	size_t size, i;
@@ -126,7 +126,7 @@ static void more_than_there_is_room_for(void **state)
 	assert_int_equal(facts->nr_options, FACTS_OPTIONS);
 }
 
-static void a_tree_has_its_own_facts_or_none(void **state)
+static void facts_come_from_the_tree(void **state)
 {
 	static struct facts f;
 	char *root = make_tree();
@@ -145,13 +145,13 @@ static void a_tree_has_its_own_facts_or_none(void **state)
 	remove_tree(root);
 }
 
-/* ---- this machine, with a CUDA library that does as it is told -------------------- */
+/* ---- this machine, with a fake CUDA library -------------------- */
 
 enum {
 	PATIENCE_MS = 60000,
 };
 
-/* Before it listens it reads all the kernel's symbols, which takes a while under a tool or on a busy machine. */
+/* facts_write() first reads all kernel symbols: slow under valgrind or on a busy machine. */
 static const struct facts *ask(const char *how, unsigned int wait_ms)
 {
 	static struct facts f;
@@ -167,7 +167,7 @@ static const struct facts *ask(const char *how, unsigned int wait_ms)
 	return &f;
 }
 
-static void what_cuda_says(void **state)
+static void cuda_answers_become_facts(void **state)
 {
 	const struct facts *f = ask("answers", PATIENCE_MS);
 
@@ -187,7 +187,7 @@ static void set_capabilities(struct __user_cap_data_struct *data)
 	assert_int_equal(syscall(SYS_capset, &header, data), 0);
 }
 
-/* As a container's root. */
+/* Root of a container lacks CAP_IPC_LOCK. */
 static void root_without_capability_may_not_lock(void **state)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -205,8 +205,8 @@ static void root_without_capability_may_not_lock(void **state)
 	assert_int_equal(f->ipc_lock, SEEN_NO);
 }
 
-/* cuInit() makes those of NVIDIA's. */
-static void nodes_are_looked_at_when_cuda_has_answered(void **state)
+/* cuInit() creates NVIDIA's device nodes. */
+static void nodes_are_read_after_cuda_answers(void **state)
 {
 	char *text = NULL, *answer, *node;
 	size_t size;
@@ -224,7 +224,7 @@ static void nodes_are_looked_at_when_cuda_has_answered(void **state)
 	free(text);
 }
 
-static void kubernetes_is_known_by_its_environment(void **state)
+static void kubernetes_environment_is_detected(void **state)
 {
 	(void)state;
 	setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1", 1);
@@ -233,13 +233,13 @@ static void kubernetes_is_known_by_its_environment(void **state)
 	assert_string_not_equal(ask("answers", PATIENCE_MS)->container, "KUBERNETES_SERVICE_HOST");
 }
 
-static void cuda_that_fails(void **state)
+static void failing_cuda_is_reported(void **state)
 {
 	(void)state;
 	assert_string_equal(ask("fails", PATIENCE_MS)->cuda_error, "it does not start: error 100");
 }
 
-static void cuda_that_crashes(void **state)
+static void crashing_cuda_is_reported(void **state)
 {
 	const struct facts *f = ask("crashes", PATIENCE_MS);
 
@@ -256,7 +256,7 @@ static long now_ms(void)
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static void cuda_that_hangs_is_not_waited_for(void **state)
+static void hanging_cuda_times_out(void **state)
 {
 	long begin = now_ms();
 
@@ -265,8 +265,8 @@ static void cuda_that_hangs_is_not_waited_for(void **state)
 	assert_in_range(now_ms() - begin, 300, PATIENCE_MS);
 }
 
-/* cuInit() takes 0.2 s a GPU, so with eight what doctor once waited for everything. */
-static void cuda_with_many_gpus_is_waited_for(void **state)
+/* cuInit() takes 0.2 s a GPU: with eight GPUs longer than doctor's former time limit. */
+static void slow_cuda_is_waited_for(void **state)
 {
 	static struct facts f;
 	struct tree *tree;
@@ -280,7 +280,7 @@ static void cuda_with_many_gpus_is_waited_for(void **state)
 	assert_int_equal(facts_gpu(&f, "0000:3b:00.0")->dma_buf, 1);
 }
 
-static void all_symbols_and_options_are_told(void **state)
+static void all_symbols_and_options_are_listed(void **state)
 {
 	const struct facts *f = ask("answers", PATIENCE_MS);
 	char value[8];
@@ -297,20 +297,20 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gpus_are_merged_by_address),
-		cmocka_unit_test(nodes_there_and_absent),
-		cmocka_unit_test(symbols_options_and_errors),
+		cmocka_unit_test(nodes_are_parsed_or_absent),
+		cmocka_unit_test(symbols_options_errors_are_parsed),
 		cmocka_unit_test(hostile_text_does_no_harm),
-		cmocka_unit_test(more_than_there_is_room_for),
-		cmocka_unit_test(a_tree_has_its_own_facts_or_none),
-		cmocka_unit_test(what_cuda_says),
+		cmocka_unit_test(excess_facts_are_dropped),
+		cmocka_unit_test(facts_come_from_the_tree),
+		cmocka_unit_test(cuda_answers_become_facts),
 		cmocka_unit_test(root_without_capability_may_not_lock),
-		cmocka_unit_test(nodes_are_looked_at_when_cuda_has_answered),
-		cmocka_unit_test(kubernetes_is_known_by_its_environment),
-		cmocka_unit_test(cuda_that_fails),
-		cmocka_unit_test(cuda_that_crashes),
-		cmocka_unit_test(cuda_that_hangs_is_not_waited_for),
-		cmocka_unit_test(cuda_with_many_gpus_is_waited_for),
-		cmocka_unit_test(all_symbols_and_options_are_told),
+		cmocka_unit_test(nodes_are_read_after_cuda_answers),
+		cmocka_unit_test(kubernetes_environment_is_detected),
+		cmocka_unit_test(failing_cuda_is_reported),
+		cmocka_unit_test(crashing_cuda_is_reported),
+		cmocka_unit_test(hanging_cuda_times_out),
+		cmocka_unit_test(slow_cuda_is_waited_for),
+		cmocka_unit_test(all_symbols_and_options_are_listed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* peerpin copy to a file, of a make-believe GPU in the process's own memory, where what was written may be lost late. */
+/* peerpin copy between a file and a mock GPU in host memory; fsync() may report lost writes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,13 +17,13 @@ enum {
 	NOWHERE = -1,
 };
 
-/* What the GPU says there, from the start of its memory, is not what is there. NOWHERE: it does not lie. */
+/* Offset in GPU memory at which the GPU returns a wrong byte; NOWHERE: none */
 static long lie_at;
 static uint64_t memory;
 static int sync_error, syncs;
 static char path[] = "/tmp/peerpin-copy-XXXXXX";
 
-/* ---- in place of others' ----------------------------------------------------------- */
+/* ---- mocks ----------------------------------------------------------- */
 
 int fsync(int fd)
 {
@@ -108,7 +108,7 @@ static int copy(enum side from, enum side to)
 					      .size = SIZE, .repeat = 2, .verify = true });
 }
 
-static void a_file_is_on_its_disk_before_it_is_reported(void **state)
+static void file_is_synced_before_report(void **state)
 {
 	(void)state;
 	assert_int_equal(copy(SIDE_GPU, SIDE_FILE), EXIT_OK);
@@ -117,7 +117,7 @@ static void a_file_is_on_its_disk_before_it_is_reported(void **state)
 	assert_int_equal(syncs, 1);
 }
 
-static void what_is_lost_late_is_told(void **state)
+static void failed_sync_fails_copy(void **state)
 {
 	static const int errors[] = { EIO, ENOSPC, EDQUOT };
 	size_t i;
@@ -129,7 +129,7 @@ static void what_is_lost_late_is_told(void **state)
 	}
 }
 
-static void what_has_no_disk_need_not_reach_it(void **state)
+static void unsupported_sync_is_ignored(void **state)
 {
 	(void)state;
 	sync_error = EINVAL;
@@ -138,7 +138,7 @@ static void what_has_no_disk_need_not_reach_it(void **state)
 	assert_int_equal(copy(SIDE_GPU, SIDE_FILE), EXIT_OK);
 }
 
-/* Of the memory, and of the red zones before and behind it */
+/* In the memory and in the red zones before and behind it */
 static void one_wrong_byte_is_found(void **state)
 {
 	static const long places[] = { 0, ZONE - 1, ZONE, ZONE + 5, ZONE + SIZE - 1, ZONE + SIZE };
@@ -155,10 +155,10 @@ static void one_wrong_byte_is_found(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_file_is_on_its_disk_before_it_is_reported, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_lost_late_is_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(file_is_synced_before_report, setup, teardown),
+		cmocka_unit_test_setup_teardown(failed_sync_fails_copy, setup, teardown),
 		cmocka_unit_test_setup_teardown(one_wrong_byte_is_found, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_has_no_disk_need_not_reach_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(unsupported_sync_is_ignored, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

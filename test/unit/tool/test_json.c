@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Strings of --json, whatever is in them */
+/* Strings of --json with arbitrary bytes */
 #include <string.h>
 #include "tool/util/json.h"
 #include "test/unit/unit.h"
@@ -13,7 +13,7 @@ static void gives(const char *text, const char *wanted)
 	json_object_put(o);
 }
 
-static void what_is_utf8_stays(void **state)
+static void valid_utf8_is_kept(void **state)
 {
 	(void)state;
 	gives("", "");
@@ -25,20 +25,20 @@ static void what_is_utf8_stays(void **state)
 
 #define BAD "\xef\xbf\xbd"
 
-static void each_byte_that_is_not_is_replaced(void **state)
+static void invalid_bytes_are_replaced(void **state)
 {
 	(void)state;
 	gives("d\xff", "d" BAD);
 	gives("\x80x\xbf", BAD "x" BAD);
-	gives("\xc0\xaf \xc1\xbf", BAD BAD " " BAD BAD);		/* too long a form */
+	gives("\xc0\xaf \xc1\xbf", BAD BAD " " BAD BAD);		/* overlong encoding */
 	gives("\xe0\x9f\xbf", BAD BAD BAD);
 	gives("\xed\xa0\x80", BAD BAD BAD);				/* a surrogate */
 	gives("\xf0\x8f\xbf\xbf", BAD BAD BAD BAD);
-	gives("\xf4\x90\x80\x80 \xf5", BAD BAD BAD BAD " " BAD);	/* beyond the last */
+	gives("\xf4\x90\x80\x80 \xf5", BAD BAD BAD BAD " " BAD);	/* beyond the last code point */
 }
 
-/* As a longer text was, to fit */
-static void a_character_that_is_cut_is_replaced(void **state)
+/* As after a longer text was cut to fit */
+static void cut_character_is_replaced(void **state)
 {
 	static const char whole[] = "\xf0\x9f\x98\x80";
 	char cut[5];
@@ -57,9 +57,9 @@ static void a_character_that_is_cut_is_replaced(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_utf8_stays),
-		cmocka_unit_test(each_byte_that_is_not_is_replaced),
-		cmocka_unit_test(a_character_that_is_cut_is_replaced),
+		cmocka_unit_test(valid_utf8_is_kept),
+		cmocka_unit_test(invalid_bytes_are_replaced),
+		cmocka_unit_test(cut_character_is_replaced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

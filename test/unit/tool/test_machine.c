@@ -3,7 +3,7 @@
 #include "tool/machine/path.h"
 #include "tree_maker.h"
 
-/** struct made - a tree, and the machine that was read from it */
+/** struct made - a tree, and the machine read from it */
 struct made {
 	char *root;
 	struct tree *tree;
@@ -70,7 +70,7 @@ static void make_gpu(const char *root, const char *name, const char *above, size
 	});
 }
 
-/* A switch with one port used. */
+/* A switch with one downstream port and a GPU below it */
 static void make_switch(const char *root, size_t config)
 {
 	make_bridge(root, "0000:00:01.0", "pci0000:00", PORT_ROOT, config);
@@ -79,7 +79,7 @@ static void make_switch(const char *root, size_t config)
 	make_gpu(root, "0000:03:00.0", SWITCH "/0000:02:00.0", config);
 }
 
-static void no_pci(void **state)
+static void tree_without_pci_is_enoent(void **state)
 {
 	struct made *m = *state;
 
@@ -88,8 +88,8 @@ static void no_pci(void **state)
 	assert_null(machine_find(&m->machine, "0000:00:00.0"));
 }
 
-/* An archive of some kilobytes can have them. */
-static void more_pairs_than_a_machine_has(void **state)
+/* Even a small archive may hold that many devices. */
+static void too_many_pairs_are_refused(void **state)
 {
 	struct made *m = *state;
 	int i;
@@ -106,7 +106,7 @@ static void more_pairs_than_a_machine_has(void **state)
 	assert_int_equal(m->machine.count, 257);
 }
 
-static void all_of_a_device(void **state)
+static void device_attributes_are_read(void **state)
 {
 	struct made *m = *state;
 	const struct device *d;
@@ -131,7 +131,7 @@ static void all_of_a_device(void **state)
 	assert_false(d->is_virtual);
 }
 
-static void sizes_and_links(void **state)
+static void bar_sizes_and_links_are_read(void **state)
 {
 	struct made *m = *state;
 	const struct device *d;
@@ -151,7 +151,7 @@ static void sizes_and_links(void **state)
 	assert_int_equal(d->link.max_width, 16);
 }
 
-static void acs(void **state)
+static void acs_capability_is_read(void **state)
 {
 	struct made *m = *state;
 	const struct device *d;
@@ -167,8 +167,8 @@ static void acs(void **state)
 	assert_int_equal(d->acs_ctrl, 0x1d);
 }
 
-/* What root sees in the configuration space, others infer from the place. */
-static void ports_without_root(void **state)
+/* Without root, port types are inferred from the topology instead of configuration space. */
+static void port_types_need_no_root(void **state)
 {
 	static const enum port_type ports[] = { PORT_ROOT, PORT_UPSTREAM, PORT_DOWNSTREAM, PORT_ENDPOINT };
 	struct made *m = *state;
@@ -185,7 +185,7 @@ static void ports_without_root(void **state)
 	assert_false(m->machine.at[3].has_ats);
 }
 
-static void other_ports_without_root(void **state)
+static void other_port_types_need_no_root(void **state)
 {
 	struct made *m = *state;
 
@@ -201,7 +201,7 @@ static void other_ports_without_root(void **state)
 		.config_size = PCI_CONFIG_UNPRIVILEGED,
 	});
 	assert_int_equal(find(m, "0000:01:00.0")->port, PORT_TO_PCI);
-	assert_int_equal(find(m, "0000:00:02.0")->port, PORT_ENDPOINT);	/* as virtual machines have it */
+	assert_int_equal(find(m, "0000:00:02.0")->port, PORT_ENDPOINT);	/* as in virtual machines */
 	assert_int_equal(find(m, "0000:00:03.0")->port, PORT_IN_ROOT_COMPLEX);
 	assert_int_equal(find(m, "0000:02:00.0")->port, PORT_CONVENTIONAL);
 }
@@ -225,7 +225,7 @@ static enum device_kind kind_of_class(struct made *m, uint32_t class_code, bool 
 	return kind_of(m, &(struct made_device) { .vendor = 0x8086, .class_code = class_code, .master = master });
 }
 
-static void kinds(void **state)
+static void class_code_decides_device_kind(void **state)
 {
 	struct made *m = *state;
 
@@ -244,7 +244,7 @@ static void kinds(void **state)
 	assert_int_equal(kind_of_class(m, 0x060400, true), DEVICE_BRIDGE);
 }
 
-static void kinds_by_other_signs(void **state)
+static void driver_and_vendor_decide_kind(void **state)
 {
 	struct made *m = *state;
 
@@ -268,8 +268,8 @@ static void kinds_by_other_signs(void **state)
 	assert_int_equal(kind_of(m, &(struct made_device) { .class_code = 0x020000 }), DEVICE_NONE);
 }
 
-/* rdma-core names devices by their places, and they can be renamed. */
-static void the_longest_rdma_name(void **state)
+/* rdma-core makes long names from the topology, and administrators can rename devices. */
+static void longest_rdma_name_is_kept(void **state)
 {
 	static const char name[] = "rocep65s0f0np0-storage-of-the-third-rack-behind-switch-17-port-8";
 	struct made *m = *state;
@@ -285,7 +285,7 @@ static void the_longest_rdma_name(void **state)
 	assert_int_equal(d->kind, DEVICE_RDMA);
 }
 
-static void the_rdma_name(void **state)
+static void rdma_name_is_read(void **state)
 {
 	struct made *m = *state;
 	const struct device *d;
@@ -305,7 +305,7 @@ static void the_rdma_name(void **state)
 
 /* ---- nodes ---------------------------------------------------------------------- */
 
-static void nodes(void **state)
+static void numa_nodes_are_read(void **state)
 {
 	struct made *m = *state;
 
@@ -321,8 +321,8 @@ static void nodes(void **state)
 	assert_null(machine_node(&m->machine, NO_NODE));
 }
 
-/* A node of memory only: the first processor is not its. */
-static void a_node_without_processors(void **state)
+/* Node 2 has memory only, so processor 0 does not belong to it. */
+static void node_without_cpus_has_no_package(void **state)
 {
 	struct made *m = *state;
 
@@ -334,9 +334,9 @@ static void a_node_without_processors(void **state)
 	assert_int_equal(machine_node(&m->machine, 2)->package, -1);
 }
 
-/* ---- trees that lie ------------------------------------------------------------- */
+/* ---- malformed trees ------------------------------------------------------------- */
 
-static void names_that_are_no_addresses(void **state)
+static void bad_device_names_are_ignored(void **state)
 {
 	static const char *const names[] = {
 		"x", "0000:00:00", "0000:00:00.8", "0000:00:20.0", "00:00.0", "0000:00:00.0x", "0000:000:00.0",
@@ -355,7 +355,7 @@ static void names_that_are_no_addresses(void **state)
 	assert_string_equal(m->machine.at[0].root_bus, "");
 }
 
-static void parents_in_a_circle(void **state)
+static void circular_parents_end(void **state)
 {
 	struct made *m = *state;
 	struct path p;
@@ -371,8 +371,8 @@ static void parents_in_a_circle(void **state)
 	assert_true(p.nr_bridges <= 3);
 }
 
-/* Nothing reads past its end; what could not be read is 0. */
-static void short_config(void **state)
+/* No read goes past the end of the file; missing values are 0. */
+static void short_config_is_read_safely(void **state)
 {
 	struct made *m = *state;
 	const struct device *d;
@@ -393,8 +393,8 @@ static void short_config(void **state)
 	}
 }
 
-/* It has no more, so all is seen. */
-static void config_of_a_conventional_device(void **state)
+/* A conventional device has only 256 bytes, so the space is complete. */
+static void conventional_config_counts_as_whole(void **state)
 {
 	struct made *m = *state;
 
@@ -406,7 +406,7 @@ static void config_of_a_conventional_device(void **state)
 	assert_int_equal(find(m, "0000:00:01.0")->port, PORT_CONVENTIONAL);
 }
 
-static void unreadable_files(void **state)
+static void malformed_files_give_defaults(void **state)
 {
 	struct made *m = *state;
 	const struct device *d;
@@ -428,7 +428,7 @@ static void unreadable_files(void **state)
 
 /* ---- configuration space alone -------------------------------------------------- */
 
-static void lists_that_loop(void **state)
+static void looping_capability_lists_end(void **state)
 {
 	static struct pci_config c;
 
@@ -446,19 +446,19 @@ static void lists_that_loop(void **state)
 	assert_int_equal(config_extended(&c, 3), 0);
 }
 
-static void lists_that_lead_away(void **state)
+static void capability_pointers_stay_inside(void **state)
 {
 	static struct pci_config c;
 
 	(void)state;
 	c.size = 0x104;
 	put_u16(c.at, PCI_AT_STATUS, PCI_STATUS_CAPABILITIES);
-	c.at[PCI_AT_CAPABILITIES] = 0x10;	/* in the header */
+	c.at[PCI_AT_CAPABILITIES] = 0x10;	/* points into the header */
 	put_u16(c.at, 0x10, PCI_CAP_EXPRESS);
 	put_u32(c.at, 0x100, 0xffcu << 20 | 1);
 	assert_int_equal(config_capability(&c, PCI_CAP_EXPRESS), 0);
 	assert_int_equal(config_extended(&c, PCI_EXT_ACS), 0);
-	put_u32(c.at, 0x100, UINT32_MAX);	/* as a device that is gone answers */
+	put_u32(c.at, 0x100, UINT32_MAX);	/* all ones, as a removed device answers */
 	assert_int_equal(config_extended(&c, 0xffff), 0);
 	assert_int_equal(config_u16(&c, 0x103), 0);
 	assert_int_equal(config_u32(&c, 0x101), 0);
@@ -467,26 +467,26 @@ static void lists_that_lead_away(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(no_pci, setup, teardown),
-		cmocka_unit_test_setup_teardown(more_pairs_than_a_machine_has, setup, teardown),
-		cmocka_unit_test_setup_teardown(all_of_a_device, setup, teardown),
-		cmocka_unit_test_setup_teardown(sizes_and_links, setup, teardown),
-		cmocka_unit_test_setup_teardown(acs, setup, teardown),
-		cmocka_unit_test_setup_teardown(ports_without_root, setup, teardown),
-		cmocka_unit_test_setup_teardown(other_ports_without_root, setup, teardown),
-		cmocka_unit_test_setup_teardown(kinds, setup, teardown),
-		cmocka_unit_test_setup_teardown(kinds_by_other_signs, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_longest_rdma_name, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_rdma_name, setup, teardown),
-		cmocka_unit_test_setup_teardown(nodes, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_node_without_processors, setup, teardown),
-		cmocka_unit_test_setup_teardown(names_that_are_no_addresses, setup, teardown),
-		cmocka_unit_test_setup_teardown(parents_in_a_circle, setup, teardown),
-		cmocka_unit_test_setup_teardown(short_config, setup, teardown),
-		cmocka_unit_test_setup_teardown(config_of_a_conventional_device, setup, teardown),
-		cmocka_unit_test_setup_teardown(unreadable_files, setup, teardown),
-		cmocka_unit_test(lists_that_loop),
-		cmocka_unit_test(lists_that_lead_away),
+		cmocka_unit_test_setup_teardown(tree_without_pci_is_enoent, setup, teardown),
+		cmocka_unit_test_setup_teardown(too_many_pairs_are_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(device_attributes_are_read, setup, teardown),
+		cmocka_unit_test_setup_teardown(bar_sizes_and_links_are_read, setup, teardown),
+		cmocka_unit_test_setup_teardown(acs_capability_is_read, setup, teardown),
+		cmocka_unit_test_setup_teardown(port_types_need_no_root, setup, teardown),
+		cmocka_unit_test_setup_teardown(other_port_types_need_no_root, setup, teardown),
+		cmocka_unit_test_setup_teardown(class_code_decides_device_kind, setup, teardown),
+		cmocka_unit_test_setup_teardown(driver_and_vendor_decide_kind, setup, teardown),
+		cmocka_unit_test_setup_teardown(longest_rdma_name_is_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(rdma_name_is_read, setup, teardown),
+		cmocka_unit_test_setup_teardown(numa_nodes_are_read, setup, teardown),
+		cmocka_unit_test_setup_teardown(node_without_cpus_has_no_package, setup, teardown),
+		cmocka_unit_test_setup_teardown(bad_device_names_are_ignored, setup, teardown),
+		cmocka_unit_test_setup_teardown(circular_parents_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(short_config_is_read_safely, setup, teardown),
+		cmocka_unit_test_setup_teardown(conventional_config_counts_as_whole, setup, teardown),
+		cmocka_unit_test_setup_teardown(malformed_files_give_defaults, setup, teardown),
+		cmocka_unit_test(looping_capability_lists_end),
+		cmocka_unit_test(capability_pointers_stay_inside),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
