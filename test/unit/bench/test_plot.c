@@ -26,7 +26,7 @@ static void assert_ticks(const struct scale *s, const double *want, unsigned int
 
 /* ---- scales --------------------------------------------------------------------- */
 
-static void powers_from_end_to_end(void **state)
+static void power_scale_spans_its_axis(void **state)
 {
 	static const double counts[] = { 1, 10, 100, 1000 };
 	struct scale s = scale_powers(1, 1000, 10);
@@ -58,7 +58,7 @@ static void one_power_is_a_scale(void **state)
 	assert_true(is_near(scale_place(&s, 640), 1));
 }
 
-static void near_figures_are_linear_from_nothing_on(void **state)
+static void close_values_are_linear_from_zero(void **state)
 {
 	static const double wanted[] = { 0, 200, 400, 600, 800, 1000 };
 	struct scale s = scale_round(110, 907);
@@ -71,7 +71,7 @@ static void near_figures_are_linear_from_nothing_on(void **state)
 	assert_true(is_near(scale_place(&s, 500), 175));
 }
 
-static void far_figures_are_powers_of_ten(void **state)
+static void distant_values_use_powers_of_ten(void **state)
 {
 	static const double wanted[] = { 10, 100, 1000, 10000 };
 	struct scale s = scale_round(9.7, 10300);
@@ -82,7 +82,7 @@ static void far_figures_are_powers_of_ten(void **state)
 	assert_ticks(&s, wanted, N(wanted));
 }
 
-static void a_decade_has_more_than_its_powers(void **state)
+static void single_decade_has_extra_ticks(void **state)
 {
 	static const double wanted[] = { 2, 5, 10, 20, 50 };
 	struct scale s = scale_round(3.1, 45);
@@ -91,7 +91,7 @@ static void a_decade_has_more_than_its_powers(void **state)
 	assert_ticks(&s, wanted, N(wanted));
 }
 
-static void all_scales_hold_what_they_are_for(void **state)
+static void scales_cover_their_values(void **state)
 {
 	double low, high;
 	struct scale s;
@@ -149,7 +149,7 @@ static unsigned int read_text(const char *text)
 
 #define FIGURE "place\ta machine & <its> kernel\nfigure\tf\tTitle\tsize\tbytes\n"
 
-static void figures_are_read(void **state)
+static void results_are_read(void **state)
 {
 	const struct plot *p = results.plots;
 
@@ -164,7 +164,7 @@ static void figures_are_read(void **state)
 	assert_true(is_near(p->series[0].x[1], 8192) && is_near(p->series[0].y[0], 10.5));
 }
 
-static void lines_without_sense_are_named(void **state)
+static void bad_lines_are_reported(void **state)
 {
 	static const char *const wrong[] = {
 		FIGURE "point\tg\tours\t1\t2\n",
@@ -212,7 +212,7 @@ static void assert_has(const char *svg, const char *text)
 		fail_msg("no '%s' in %s", text, svg);
 }
 
-static void the_picture_has_both_schemes_and_escapes(void **state)
+static void picture_has_schemes_and_escapes_text(void **state)
 {
 	char *svg = drawn(FIGURE "point\tf\tours\t4096\t10\npoint\tf\ta < b\t4096\t20\n");
 
@@ -285,7 +285,7 @@ static void assert_names_are_apart(const char *first_and_last)
 	free(svg);
 }
 
-static void names_are_apart(void **state)
+static void series_names_do_not_overlap(void **state)
 {
 	(void)state;
 	assert_names_are_apart("point\tf\ts%u\t4096\t10\npoint\tf\ts%u\t8192\t1000\n");
@@ -295,20 +295,20 @@ static void names_are_apart(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(powers_from_end_to_end),
+		cmocka_unit_test(power_scale_spans_its_axis),
 		cmocka_unit_test(many_powers_are_thinned),
 		cmocka_unit_test(one_power_is_a_scale),
-		cmocka_unit_test(near_figures_are_linear_from_nothing_on),
-		cmocka_unit_test(far_figures_are_powers_of_ten),
-		cmocka_unit_test(a_decade_has_more_than_its_powers),
-		cmocka_unit_test(all_scales_hold_what_they_are_for),
+		cmocka_unit_test(close_values_are_linear_from_zero),
+		cmocka_unit_test(distant_values_use_powers_of_ten),
+		cmocka_unit_test(single_decade_has_extra_ticks),
+		cmocka_unit_test(scales_cover_their_values),
 		cmocka_unit_test(labels_have_units),
-		cmocka_unit_test(figures_are_read),
-		cmocka_unit_test(lines_without_sense_are_named),
+		cmocka_unit_test(results_are_read),
+		cmocka_unit_test(bad_lines_are_reported),
 		cmocka_unit_test(too_many_series_are_refused),
-		cmocka_unit_test(the_picture_has_both_schemes_and_escapes),
+		cmocka_unit_test(picture_has_schemes_and_escapes_text),
 		cmocka_unit_test(all_marks_are_within_the_axes),
-		cmocka_unit_test(names_are_apart),
+		cmocka_unit_test(series_names_do_not_overlap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,7 +49,7 @@ static void get_and_put(unsigned int page)
 	pp_cache_put(cache, get(page, 1));
 }
 
-static void hits_and_misses(void **state)
+static void hits_and_misses_are_published(void **state)
 {
 	struct cache_counts before = counts(), now;
 	struct pp_cache_stats stats;
@@ -74,7 +74,7 @@ static void *hit_many(void *arg)
 	return arg;
 }
 
-static void threads_that_have_ended_count(void **state)
+static void ended_threads_still_count(void **state)
 {
 	struct cache_counts before = counts(), now;
 	pthread_t thread[THREADS];
@@ -145,7 +145,7 @@ static int see_own(void)
 	return observe(&c) == 1 && c.hits == 1 && c.misses == 1 ? 0 : 101;
 }
 
-static void a_child_has_its_own(void **state)
+static void child_publishes_its_own_counts(void **state)
 {
 	struct cache_counts before, now;
 
@@ -180,7 +180,7 @@ static int see_own_on_top(void)
 }
 
 /* The parent's memfd, which it has inherited, comes first and is none of its own. */
-static void a_child_is_seen_on_top(void **state)
+static void top_shows_forked_child(void **state)
 {
 	(void)state;
 	get_and_put(2);
@@ -210,7 +210,7 @@ static int asked_for_nothing(void)
 	return not_asked("");
 }
 
-static void only_if_asked(void **state)
+static void nothing_is_published_unless_asked(void **state)
 {
 	(void)state;
 	assert_int_equal(in_child(asked_for_0), 0);
@@ -238,7 +238,7 @@ static int own_fd(void)
 	return fd;
 }
 
-static void nobody_else_writes(void **state)
+static void published_file_is_read_only(void **state)
 {
 	int fd = own_fd();
 
@@ -260,7 +260,7 @@ static void *get_once(void *unused)
 }
 
 /* The number of a descriptor that the program has closed is another file's. */
-static void closed_by_the_program(void **state)
+static void closed_publication_leaves_other_files_alone(void **state)
 {
 	int other = memfd_create("other", MFD_CLOEXEC);
 	struct fds fds;
@@ -310,7 +310,7 @@ static bool parse(const struct pp_published *h, size_t length, struct cache_coun
 	return ok;
 }
 
-static void what_is_whole_is_read(void **state)
+static void valid_publication_is_read(void **state)
 {
 	struct cache_counts c = { 0 };
 
@@ -320,7 +320,7 @@ static void what_is_whole_is_read(void **state)
 	assert_int_equal(c.misses, 6);
 }
 
-static void what_is_cut_off(void **state)
+static void truncated_publication_is_read_safely(void **state)
 {
 	struct cache_counts c = { 0 };
 	size_t length;
@@ -341,7 +341,7 @@ static void what_is_cut_off(void **state)
 		assert_false(parse(&bad, 8192, &c)); \
 	} while (0)
 
-static void what_makes_no_sense(void **state)
+static void malformed_publication_is_refused(void **state)
 {
 	struct pp_published far = good;
 	struct cache_counts c;
@@ -365,17 +365,17 @@ static void what_makes_no_sense(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(hits_and_misses, setup, teardown),
-		cmocka_unit_test_setup_teardown(threads_that_have_ended_count, setup, teardown),
+		cmocka_unit_test_setup_teardown(hits_and_misses_are_published, setup, teardown),
+		cmocka_unit_test_setup_teardown(ended_threads_still_count, setup, teardown),
 		cmocka_unit_test_setup_teardown(counts_never_fall, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_child_has_its_own, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_child_is_seen_on_top, setup, teardown),
-		cmocka_unit_test_setup_teardown(only_if_asked, setup, teardown),
-		cmocka_unit_test_setup_teardown(nobody_else_writes, setup, teardown),
-		cmocka_unit_test_setup_teardown(closed_by_the_program, setup, teardown),	/* the last that publishes */
-		cmocka_unit_test(what_is_whole_is_read),
-		cmocka_unit_test(what_is_cut_off),
-		cmocka_unit_test(what_makes_no_sense),
+		cmocka_unit_test_setup_teardown(child_publishes_its_own_counts, setup, teardown),
+		cmocka_unit_test_setup_teardown(top_shows_forked_child, setup, teardown),
+		cmocka_unit_test_setup_teardown(nothing_is_published_unless_asked, setup, teardown),
+		cmocka_unit_test_setup_teardown(published_file_is_read_only, setup, teardown),
+		cmocka_unit_test_setup_teardown(closed_publication_leaves_other_files_alone, setup, teardown),	/* the last that publishes */
+		cmocka_unit_test(valid_publication_is_read),
+		cmocka_unit_test(truncated_publication_is_read_safely),
+		cmocka_unit_test(malformed_publication_is_refused),
 	};
 
 	setenv("PEERPIN_PUBLISH", "1", 1);

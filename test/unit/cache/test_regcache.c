@@ -47,7 +47,7 @@ static void single_bytes_hit(void **state)
 	assert_int_equal(mem.pins, 2);
 }
 
-static void neighbours_are_apart(void **state)
+static void adjacent_ranges_do_not_merge(void **state)
 {
 	(void)state;
 	touch(4, 1);
@@ -69,7 +69,7 @@ static void overlaps_merge(void **state)
 	assert_int_equal(mem.unpins, 1);
 }
 
-static void one_range_bridges_many(void **state)
+static void one_range_merges_many(void **state)
 {
 	(void)state;
 	touch(2, 2);
@@ -107,7 +107,7 @@ static void failing_merge_falls_back(void **state)
 	assert_int_equal(get_error(4, 1), -EINVAL);
 }
 
-static void grows_to_the_allocation(void **state)
+static void miss_grows_to_allocation(void **state)
 {
 	(void)state;
 	mock_alloc(&mem, 8, 16);
@@ -134,7 +134,7 @@ static void allocations_never_merge(void **state)
 	assert_int_equal(stats().bytes, 8 * MOCK_PAGE);
 }
 
-static void revoked_while_idle(void **state)
+static void revoked_idle_entry_is_replaced(void **state)
 {
 	(void)state;
 	touch(4, 2);
@@ -147,7 +147,7 @@ static void revoked_while_idle(void **state)
 	assert_int_equal(stats().misses, 2);
 }
 
-static void revoked_while_in_use(void **state)
+static void revoked_entry_unpins_at_put(void **state)
 {
 	const struct pp_cache_entry *a = get(4, 2);
 	struct mock_reg *old = a->reg;
@@ -161,7 +161,7 @@ static void revoked_while_in_use(void **state)
 	assert_int_equal(old->unpinned, 1);
 }
 
-static void freed_and_gone(void **state)
+static void freed_memory_is_stale(void **state)
 {
 	(void)state;
 	touch(4, 2);
@@ -171,7 +171,7 @@ static void freed_and_gone(void **state)
 	assert_int_equal(mem.unpins, 1);
 }
 
-static void invalidates_idle(void **state)
+static void invalidate_unpins_idle_entries(void **state)
 {
 	(void)state;
 	make(&mock_plain_ops, 0, 0);
@@ -186,7 +186,7 @@ static void invalidates_idle(void **state)
 	assert_int_equal(mem.pins, 4);
 }
 
-static void invalidates_in_use(void **state)
+static void invalidate_defers_entries_in_use(void **state)
 {
 	const struct pp_cache_entry *a, *b;
 
@@ -203,7 +203,7 @@ static void invalidates_in_use(void **state)
 	assert_int_equal(mem.unpins, 1);
 }
 
-static void invalidates_to_the_end(void **state)
+static void invalidate_covers_whole_address_space(void **state)
 {
 	(void)state;
 	touch(4, 2);
@@ -221,7 +221,7 @@ static void an_empty_range_invalidates_nothing(void **state)
 	assert_int_equal(stats().entries, 1);
 }
 
-static void flush_spares_what_is_in_use(void **state)
+static void flush_spares_entries_in_use(void **state)
 {
 	const struct pp_cache_entry *e = get(4, 2);
 
@@ -233,7 +233,7 @@ static void flush_spares_what_is_in_use(void **state)
 	assert_int_equal(stats().entries, 1);
 }
 
-static void bad_ranges(void **state)
+static void bad_ranges_are_refused(void **state)
 {
 	const struct pp_cache_entry *e;
 
@@ -266,7 +266,7 @@ static int fails_with_errno(void *arg, uint64_t addr, uint64_t length,
 	return -EPERM;
 }
 
-static void errno_is_the_callers(void **state)
+static void cache_preserves_errno(void **state)
 {
 	struct pp_cache_ops ops = mock_host_ops;
 
@@ -313,24 +313,24 @@ int main(void)
 		TEST(second_get_hits),
 		TEST(sub_range_hits),
 		TEST(single_bytes_hit),
-		TEST(neighbours_are_apart),
+		TEST(adjacent_ranges_do_not_merge),
 		TEST(overlaps_merge),
-		TEST(one_range_bridges_many),
+		TEST(one_range_merges_many),
 		TEST(merging_spares_entries_in_use),
 		TEST(failing_merge_falls_back),
-		TEST(grows_to_the_allocation),
+		TEST(miss_grows_to_allocation),
 		TEST(allocations_never_merge),
-		TEST(revoked_while_idle),
-		TEST(revoked_while_in_use),
-		TEST(freed_and_gone),
-		TEST(invalidates_idle),
-		TEST(invalidates_in_use),
-		TEST(invalidates_to_the_end),
+		TEST(revoked_idle_entry_is_replaced),
+		TEST(revoked_entry_unpins_at_put),
+		TEST(freed_memory_is_stale),
+		TEST(invalidate_unpins_idle_entries),
+		TEST(invalidate_defers_entries_in_use),
+		TEST(invalidate_covers_whole_address_space),
 		TEST(an_empty_range_invalidates_nothing),
-		TEST(flush_spares_what_is_in_use),
-		TEST(bad_ranges),
+		TEST(flush_spares_entries_in_use),
+		TEST(bad_ranges_are_refused),
 		TEST(callbacks_are_needed),
-		TEST(errno_is_the_callers),
+		TEST(cache_preserves_errno),
 		TEST(a_child_unpins_nothing),
 	};
 

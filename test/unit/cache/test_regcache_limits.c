@@ -5,7 +5,7 @@
 #include <peerpin.h>
 #include "cache_case.h"
 
-static void too_large_an_allocation_is_taken_in_parts(void **state)
+static void large_allocation_is_pinned_in_parts(void **state)
 {
 	(void)state;
 	make(&mock_gpu_ops, 0, 0);
@@ -38,7 +38,7 @@ static void refuse_once(unsigned int page)
 	assert_int_equal(stats().bytes, 2 * MOCK_PAGE);
 }
 
-static void too_many_descriptors_say_nothing_of_room(void **state)
+static void descriptor_limit_is_no_room_shortage(void **state)
 {
 	(void)state;
 	make(&mock_gpu_ops, 0, 0);
@@ -51,7 +51,7 @@ static void too_many_descriptors_say_nothing_of_room(void **state)
 	assert_int_equal(stats().bytes, 66 * MOCK_PAGE);
 }
 
-static void a_shortage_that_passes_is_forgotten_when_empty(void **state)
+static void empty_cache_forgets_shortage(void **state)
 {
 	(void)state;
 	make(&mock_gpu_ops, 0, 0);
@@ -66,7 +66,7 @@ static void a_shortage_that_passes_is_forgotten_when_empty(void **state)
 }
 
 /* The cache cannot see it pass; it tries after a few misses. */
-static void a_shortage_that_passes_is_forgotten_in_time(void **state)
+static void misses_forget_passing_shortage(void **state)
 {
 	(void)state;
 	make(&mock_gpu_ops, 0, 0);
@@ -80,7 +80,7 @@ static void a_shortage_that_passes_is_forgotten_in_time(void **state)
 	assert_in_range(mem.pins, 2, 9);
 }
 
-static void a_shortage_that_lasts_is_tried_seldom(void **state)
+static void lasting_shortage_is_retried_rarely(void **state)
 {
 	unsigned int i;
 
@@ -93,7 +93,7 @@ static void a_shortage_that_lasts_is_tried_seldom(void **state)
 	assert_in_range(mem.attempts - mem.pins, 1, 8);
 }
 
-static void a_shortage_beside_what_is_in_use(void **state)
+static void put_ends_shortage(void **state)
 {
 	const struct pp_cache_entry *e;
 
@@ -129,7 +129,7 @@ static void make_mixed(void)
 	mock_alloc(&mem, 8, 64);
 }
 
-static void a_gpu_without_room_says_nothing_of_host_memory(void **state)
+static void gpu_shortage_ignores_host_memory(void **state)
 {
 	(void)state;
 	make_mixed();
@@ -139,7 +139,7 @@ static void a_gpu_without_room_says_nothing_of_host_memory(void **state)
 	assert_int_equal(stats().bytes, 14 * MOCK_PAGE);
 }
 
-static void host_memory_without_room_says_nothing_of_a_gpu(void **state)
+static void host_shortage_ignores_gpu_memory(void **state)
 {
 	(void)state;
 	make_mixed();
@@ -152,7 +152,7 @@ static void host_memory_without_room_says_nothing_of_a_gpu(void **state)
 	assert_int_equal(stats().bytes, 72 * MOCK_PAGE);
 }
 
-static void grows_no_further_than_what_is_in_use_leaves(void **state)
+static void growth_respects_entries_in_use(void **state)
 {
 	const struct pp_cache_entry *e;
 	int i;
@@ -168,7 +168,7 @@ static void grows_no_further_than_what_is_in_use_leaves(void **state)
 	put(e);
 }
 
-static void grows_no_further_than_the_budget(void **state)
+static void growth_respects_budget(void **state)
 {
 	(void)state;
 	mock_alloc(&mem, 0, 64);
@@ -220,7 +220,7 @@ static void in_use_may_exceed_the_budget(void **state)
 	assert_int_equal(stats().bytes, 4 * MOCK_PAGE);
 }
 
-static void larger_than_the_budget(void **state)
+static void oversized_entry_is_not_kept(void **state)
 {
 	(void)state;
 	make(&mock_host_ops, 4, 0);
@@ -282,7 +282,7 @@ static void use_buffers(uint64_t addr, uint64_t length)
 	touch(2, 1);
 }
 
-static void a_hopeless_get_ends(void **state)
+static void hopeless_get_fails(void **state)
 {
 	int attempts;
 
@@ -308,7 +308,7 @@ static void make_and_drop(uint64_t addr, uint64_t length)
 	pp_cache_invalidate(cache, mock_at(0), MOCK_PAGE);
 }
 
-static void a_hopeless_get_ends_while_others_unpin(void **state)
+static void hopeless_get_fails_while_others_unpin(void **state)
 {
 	(void)state;
 	mem.capacity = 50 * MOCK_PAGE;
@@ -317,7 +317,7 @@ static void a_hopeless_get_ends_while_others_unpin(void **state)
 	assert_in_range(mem.attempts - mem.pins, 1, 3);
 }
 
-static void nothing_left_to_evict(void **state)
+static void get_fails_without_idle_entries(void **state)
 {
 	const struct pp_cache_entry *a;
 	const struct pp_cache_entry *e;
@@ -339,26 +339,26 @@ static void nothing_left_to_evict(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(too_large_an_allocation_is_taken_in_parts),
-		TEST(too_many_descriptors_say_nothing_of_room),
-		TEST(a_shortage_that_passes_is_forgotten_when_empty),
-		TEST(a_shortage_that_passes_is_forgotten_in_time),
-		TEST(a_shortage_that_lasts_is_tried_seldom),
-		TEST(a_shortage_beside_what_is_in_use),
-		TEST(a_gpu_without_room_says_nothing_of_host_memory),
-		TEST(host_memory_without_room_says_nothing_of_a_gpu),
-		TEST(grows_no_further_than_what_is_in_use_leaves),
-		TEST(grows_no_further_than_the_budget),
+		TEST(large_allocation_is_pinned_in_parts),
+		TEST(descriptor_limit_is_no_room_shortage),
+		TEST(empty_cache_forgets_shortage),
+		TEST(misses_forget_passing_shortage),
+		TEST(lasting_shortage_is_retried_rarely),
+		TEST(put_ends_shortage),
+		TEST(gpu_shortage_ignores_host_memory),
+		TEST(host_shortage_ignores_gpu_memory),
+		TEST(growth_respects_entries_in_use),
+		TEST(growth_respects_budget),
 		TEST(budget_evicts_the_oldest),
 		TEST(entry_limit_evicts),
 		TEST(in_use_may_exceed_the_budget),
-		TEST(larger_than_the_budget),
+		TEST(oversized_entry_is_not_kept),
 		TEST(shortage_evicts_until_it_fits),
 		TEST(each_kind_of_shortage_evicts),
 		TEST(other_errors_evict_nothing),
-		TEST(a_hopeless_get_ends),
-		TEST(a_hopeless_get_ends_while_others_unpin),
-		TEST(nothing_left_to_evict),
+		TEST(hopeless_get_fails),
+		TEST(hopeless_get_fails_while_others_unpin),
+		TEST(get_fails_without_idle_entries),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -203,14 +203,14 @@ static int setup(void **state)
 	return 0;
 }
 
-static void memory_that_merges(void **state)
+static void model_holds_for_merging_memory(void **state)
 {
 	(void)state;
 	run(&mock_host_ops);
 	check_end();
 }
 
-static void memory_in_allocations(void **state)
+static void model_holds_for_allocations(void **state)
 {
 	(void)state;
 	run(&mock_gpu_ops);
@@ -220,8 +220,8 @@ static void memory_in_allocations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(memory_that_merges, setup),
-		cmocka_unit_test_setup(memory_in_allocations, setup),
+		cmocka_unit_test_setup(model_holds_for_merging_memory, setup),
+		cmocka_unit_test_setup(model_holds_for_allocations, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

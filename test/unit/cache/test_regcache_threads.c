@@ -182,7 +182,7 @@ static void overlapping_miss_waits_and_merges(void **state)
 	assert_int_equal(mem.pins, 2);
 }
 
-static void waiters_try_for_themselves_after_a_failure(void **state)
+static void waiters_retry_after_failed_pin(void **state)
 {
 	struct getter a, b;
 
@@ -202,7 +202,7 @@ static void waiters_try_for_themselves_after_a_failure(void **state)
 }
 
 /* Freed and allocated anew while it was being pinned. */
-static void invalidated_while_pending(void **state)
+static void invalidated_pending_pin_is_replaced(void **state)
 {
 	struct getter a, b;
 
@@ -221,7 +221,7 @@ static void invalidated_while_pending(void **state)
 	assert_int_equal(mem.unpins, 1);
 }
 
-static void invalidated_while_a_pin_fails(void **state)
+static void invalidate_survives_failing_pin(void **state)
 {
 	struct getter g;
 
@@ -266,7 +266,7 @@ static bool is_valid(const struct pp_cache_entry *e)
 }
 
 /* When the first has its pin, and the others do not know yet */
-static void revoked_while_others_wait(void **state)
+static void waiter_replaces_revoked_pin(void **state)
 {
 	struct getter a, b;
 
@@ -292,7 +292,7 @@ static void revoked_while_others_wait(void **state)
 	assert_int_equal(mem.unpins, 1);
 }
 
-static void revoked_after_others_waited(void **state)
+static void revocation_after_wait_is_seen(void **state)
 {
 	struct getter a, b;
 
@@ -317,7 +317,7 @@ static void revoked_after_others_waited(void **state)
 }
 
 /* Room that another thread is making counts as room. */
-static void shortage_waits_for_unpins_on_their_way(void **state)
+static void shortage_waits_for_running_unpins(void **state)
 {
 	const struct pp_cache_entry *e;
 	struct getter g;
@@ -339,7 +339,7 @@ static void shortage_waits_for_unpins_on_their_way(void **state)
 }
 
 /* Nor is the budget exceeded by what is still being unpinned. */
-static void budget_waits_for_unpins_on_their_way(void **state)
+static void budget_waits_for_running_unpins(void **state)
 {
 	struct getter a, b;
 
@@ -357,7 +357,7 @@ static void budget_waits_for_unpins_on_their_way(void **state)
 	assert_int_equal(finish(&b), 0);
 }
 
-static void entries_on_their_way_out_count(void **state)
+static void entries_being_unpinned_count(void **state)
 {
 	const struct pp_cache_attr attr = { .max_entries = 1 };
 	struct getter a, b;
@@ -399,7 +399,7 @@ static void pause_before_large_pins(uint64_t addr, uint64_t length)
 }
 
 /* A get that can never succeed ends, whatever others do meanwhile. */
-static void a_hopeless_get_ends(void **state)
+static void hopeless_get_fails(void **state)
 {
 	pthread_t other;
 	int i;
@@ -424,16 +424,16 @@ int main(void)
 		TEST(same_range_pins_once),
 		TEST(slow_pin_delays_no_other_range),
 		TEST(overlapping_miss_waits_and_merges),
-		TEST(waiters_try_for_themselves_after_a_failure),
-		TEST(invalidated_while_pending),
-		TEST(invalidated_while_a_pin_fails),
+		TEST(waiters_retry_after_failed_pin),
+		TEST(invalidated_pending_pin_is_replaced),
+		TEST(invalidate_survives_failing_pin),
 		TEST(parts_of_one_allocation_pin_once),
-		TEST(revoked_while_others_wait),
-		TEST(revoked_after_others_waited),
-		TEST(shortage_waits_for_unpins_on_their_way),
-		TEST(budget_waits_for_unpins_on_their_way),
-		TEST(entries_on_their_way_out_count),
-		TEST(a_hopeless_get_ends),
+		TEST(waiter_replaces_revoked_pin),
+		TEST(revocation_after_wait_is_seen),
+		TEST(shortage_waits_for_running_unpins),
+		TEST(budget_waits_for_running_unpins),
+		TEST(entries_being_unpinned_count),
+		TEST(hopeless_get_fails),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

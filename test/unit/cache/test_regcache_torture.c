@@ -272,13 +272,13 @@ static void run(const struct pp_cache_ops *ops)
 	assert_true(revocations || seconds <= 0);
 }
 
-static void memory_that_merges(void **state)
+static void merging_memory_survives_torture(void **state)
 {
 	(void)state;
 	run(&mock_host_ops);
 }
 
-static void memory_in_allocations(void **state)
+static void allocations_survive_torture(void **state)
 {
 	(void)state;
 	run(&mock_gpu_ops);
@@ -287,8 +287,8 @@ static void memory_in_allocations(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(memory_that_merges),
-		cmocka_unit_test(memory_in_allocations),
+		cmocka_unit_test(merging_memory_survives_torture),
+		cmocka_unit_test(allocations_survive_torture),
 	};
 	int ret;
 

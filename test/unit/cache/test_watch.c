@@ -68,7 +68,7 @@ static int (*const kinds[])(uint32_t watch) = { create_ctx, create_dmabuf, creat
 
 enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
 
-static void the_best_is_what_works(void **state)
+static void best_watch_falls_back(void **state)
 {
 	unsigned int i;
 
@@ -87,7 +87,7 @@ static void expect_failure(int (*create)(uint32_t watch), uint32_t watch, int er
 	assert_ptr_equal(cache, &untouched);
 }
 
-static void who_wants_the_hook_is_refused(void **state)
+static void missing_hook_is_refused(void **state)
 {
 	(void)state;
 	hook_error = -EOPNOTSUPP;
@@ -141,7 +141,7 @@ static void gets_the_last(void)
 	pp_cache_put(cache, e);
 }
 
-static void a_pin_that_was_revoked_is_made_again(uint32_t watch)
+static void renews_revoked_pin(uint32_t watch)
 {
 	assert_int_equal(create_ctx(watch), 0);
 	mock_expect(PEERPIN_IOC_PIN, pin_host);
@@ -156,14 +156,14 @@ static void a_pin_that_was_revoked_is_made_again(uint32_t watch)
 	mock_done();
 }
 
-static void what_was_revoked_is_pinned_again_whoever_watches(void **state)
+static void every_watch_renews_revoked_pin(void **state)
 {
 	uint32_t watch;
 
 	(void)state;
 	hook_error = 0;
 	for (watch = PP_WATCH_BEST; watch < PP_WATCH_NONE; watch++)
-		a_pin_that_was_revoked_is_made_again(watch);
+		renews_revoked_pin(watch);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -171,10 +171,10 @@ static void what_was_revoked_is_pinned_again_whoever_watches(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(the_best_is_what_works),
-		TEST(who_wants_the_hook_is_refused),
+		TEST(best_watch_falls_back),
+		TEST(missing_hook_is_refused),
 		TEST(a_failure_leaves_no_cache),
-		TEST(what_was_revoked_is_pinned_again_whoever_watches),
+		TEST(every_watch_renews_revoked_pin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

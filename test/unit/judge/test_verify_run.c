@@ -181,7 +181,7 @@ static void a_good_driver_is_clean(void **state)
 }
 
 /* By default: the recording, with memory beyond 4 GiB, with an IOMMU, the rest of the first. */
-static void each_boot_is_as_it_should_be(void **state)
+static void each_boot_has_its_options(void **state)
 {
 	char boots[1 << 14], *first, *second, *third, *fourth, *rest = boots;
 
@@ -207,7 +207,7 @@ static void each_boot_is_as_it_should_be(void **state)
 }
 
 /* A driver that has no event to revoke at was not tried by it. */
-static void what_did_not_happen_was_not_tried(void **state)
+static void missing_event_is_not_tried(void **state)
 {
 	(void)state;
 	write_text("odd", "odd() {\n[ $1 != plain ] || return\necho \"fired $1 no\"; echo \"end $1 clean\"; }\n");
@@ -217,7 +217,7 @@ static void what_did_not_happen_was_not_tried(void **state)
 	says(out, "put-of-dead-table      12.3     ok\n");
 }
 
-static void a_test_that_pins_nothing_is_no_trial(void **state)
+static void test_without_pins_is_incomplete(void **state)
 {
 	(void)state;
 	write_text("odd", "odd() {\necho \"event $1 user 1 close of /dev/x in 9 us\"; echo \"end $1 clean\"; }\n");
@@ -240,7 +240,7 @@ static int verify_trial(const char *words, const char *trial)
 }
 
 /* What peerpin pins says nothing of a driver that nobody calls; of one that pins itself it does. */
-static void a_test_that_does_not_call_the_driver_is_no_trial(void **state)
+static void test_without_calls_is_incomplete(void **state)
 {
 	(void)state;
 	assert_int_equal(verify_trial("", "3 pins 0 own 0 calls 1 devices"), 2);
@@ -258,7 +258,7 @@ static void a_test_that_does_not_call_the_driver_is_no_trial(void **state)
 	says(out, "no call of the test program on a device of the driver was seen, so no fault was injected at a call");
 }
 
-static void a_scenario_alone_is_no_trial_either(void **state)
+static void single_scenario_needs_pins_too(void **state)
 {
 	static const char *const ids[] = { "plain", "iommu", "plain/copies-2", "plain/version-0x10002", "plain/bar1-65536" };
 	char words[64];
@@ -278,7 +278,7 @@ static void a_scenario_alone_is_no_trial_either(void **state)
 }
 
 /* A test that skips itself there, say */
-static void each_boot_has_its_own_trial(void **state)
+static void each_boot_needs_its_own_pins(void **state)
 {
 	(void)state;
 	write_text("odd", "odd() {\ncase $1 in\n*iommu) echo \"trial $1 0 pins 0 own 7 calls 1 devices\" ;;\n"
@@ -289,7 +289,7 @@ static void each_boot_has_its_own_trial(void **state)
 }
 
 /* What kept the guest from telling what was pinned is the verdict. */
-static void who_dies_has_pinned_what_it_has(void **state)
+static void crash_counts_without_pins(void **state)
 {
 	(void)state;
 	write_text("odd", "odd() {\n[ $1 = plain ] || return\n"
@@ -305,7 +305,7 @@ static void who_dies_has_pinned_what_it_has(void **state)
 	says_not(out, "has pinned no GPU memory");
 }
 
-static void what_was_not_run_was_not_tried(void **state)
+static void interrupted_run_tried_nothing(void **state)
 {
 	(void)state;
 	write_text("odd", "odd() {\nkill -INT $PPID; exec sleep 60; }\n");
@@ -316,7 +316,7 @@ static void what_was_not_run_was_not_tried(void **state)
 }
 
 /* nohup(1) */
-static void a_hang_up_that_is_ignored_ends_nothing(void **state)
+static void ignored_hangup_ends_nothing(void **state)
 {
 	(void)state;
 	write_text("odd", "odd() {\nkill -HUP $PPID; return 1; }\n");
@@ -332,7 +332,7 @@ static void a_hang_up_that_is_ignored_ends_nothing(void **state)
 }
 
 /* In the machine the driver and the test are root, and may make links where it shares a directory. */
-static void what_the_machine_leaves_is_not_written_through(void **state)
+static void guest_links_are_not_followed(void **state)
 {
 	char odd[PATH_MAX + 128], text[64];
 
@@ -349,7 +349,7 @@ static void what_the_machine_leaves_is_not_written_through(void **state)
 	assert_int_equal(verify(""), 0);
 }
 
-static void what_was_found_before_the_end_counts(void **state)
+static void finding_before_interrupt_counts(void **state)
 {
 	(void)state;
 	write_text("odd", "odd() {\n[ $1 = plain/scatter-0 ] || return\n"
@@ -373,7 +373,7 @@ static void full_has_every_boot(void **state)
 	says(boots, "--peers 0");
 }
 
-static void allocations_end_where_none_fails(void **state)
+static void allocation_failures_end_when_unused(void **state)
 {
 	char ran[1 << 14];
 
@@ -384,7 +384,7 @@ static void allocations_end_where_none_fails(void **state)
 	says_not(ran, "plain/alloc-9\n");
 }
 
-static void a_broken_rule_is_told(void **state)
+static void broken_rule_is_reported(void **state)
 {
 	(void)state;
 	write_text("odd", "odd() {\n"
@@ -414,7 +414,7 @@ static void a_splat(const char *log, const char *rule)
 	assert_int_equal(lines_of("boots"), 5);
 }
 
-static void a_dead_machine_is_judged_by_its_log(void **state)
+static void dead_vm_is_judged_by_log(void **state)
 {
 	(void)state;
 	a_splat("'[  1.3] BUG: kernel NULL pointer dereference'", "kernel-splat");
@@ -428,7 +428,7 @@ static void a_dead_machine_is_judged_by_its_log(void **state)
 	says(out, "kernel-splat                    BROKEN ");
 }
 
-static void a_machine_that_ends_without_a_word_hangs(void **state)
+static void silent_vm_end_is_a_hang(void **state)
 {
 	(void)state;
 	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] && exit 124; return 1; }\n");
@@ -461,7 +461,7 @@ static void log_in(const char *id, const char *line)
 }
 
 /* With the scenario it would be a death: the guest sees what comes before its end. */
-static void what_the_kernel_says_after_the_end_counts(void **state)
+static void splat_after_scenario_end_counts(void **state)
 {
 	char last[64];
 
@@ -479,7 +479,7 @@ static void what_the_kernel_says_after_the_end_counts(void **state)
 	assert_int_equal(verify(""), 0);
 }
 
-static void what_the_kernel_says_before_the_scenario_is_not_its_doing(void **state)
+static void splat_before_scenario_is_ignored(void **state)
 {
 	(void)state;
 	write_text("odd", "echo 'WARNING: at boot' >>\"$log\"\nodd() { return 1; }\n");
@@ -489,7 +489,7 @@ static void what_the_kernel_says_before_the_scenario_is_not_its_doing(void **sta
 }
 
 /* The two come different ways: here the guest's word of the scenario comes a second after the kernel's. */
-static void what_the_kernel_says_may_come_first(void **state)
+static void splat_may_precede_begin_line(void **state)
 {
 	(void)state;
 	write_text("odd", "echo() {\n[ \"$1\" = 'begin plain/copies-2' ] || { builtin echo \"$@\"; return; }\n"
@@ -500,7 +500,7 @@ static void what_the_kernel_says_may_come_first(void **state)
 }
 
 /* emu/vm/run ends with 70 where the log has what looks like a splat. */
-static void a_guest_that_gives_up_is_no_verdict(void **state)
+static void guest_failure_is_no_verdict(void **state)
 {
 	(void)state;
 	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] || return\n"
@@ -514,7 +514,7 @@ static void a_guest_that_gives_up_is_no_verdict(void **state)
 	says(out, "x.ko: BROKEN: kernel-splat");
 }
 
-static void what_was_not_seen_is_no_verdict(void **state)
+static void unseen_events_are_no_verdict(void **state)
 {
 	(void)state;
 	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] || return\n"
@@ -533,7 +533,7 @@ static void what_was_not_seen_is_no_verdict(void **state)
 }
 
 /* Of itself, so the scenario begins again; one in which it crashes each time is told. */
-static void a_crash_of_qemu_is_not_the_drivers(void **state)
+static void qemu_crash_is_retried(void **state)
 {
 	static const char *const where[] = { "plain", "plain/copies-2", "iommu" };
 	char odd[512];
@@ -563,7 +563,7 @@ static void a_crash_of_qemu_is_not_the_drivers(void **state)
 }
 
 /* What follows a death or a dirty end runs in another machine, and nothing twice. */
-static void nothing_is_lost_and_nothing_twice(void **state)
+static void every_scenario_runs_exactly_once(void **state)
 {
 	char ran[1 << 14], id[64], *rest = ran;
 	const char *at;
@@ -587,7 +587,7 @@ static void nothing_is_lost_and_nothing_twice(void **state)
 }
 
 /* Where the IOMMU stops the device although nothing was done, the addresses were never good. */
-static void a_fault_is_named_by_what_was_done(void **state)
+static void iommu_fault_names_broken_rule(void **state)
 {
 	(void)state;
 	write_text("odd", "odd() {\n[ $1 = iommu/revoke-at-kernel-2 ] || return\n"
@@ -602,7 +602,7 @@ static void a_fault_is_named_by_what_was_done(void **state)
 	says(out, "dma-after-callback     11.3     ok\n");
 }
 
-static void a_rule_without_a_name_is_not_lost(void **state)
+static void unknown_rule_is_reported_as_other(void **state)
 {
 	(void)state;
 	write_text("odd", "odd() {\necho \"finding $1 new-rule what\"; echo \"end $1 clean\"; }\n");
@@ -611,7 +611,7 @@ static void a_rule_without_a_name_is_not_lost(void **state)
 	says(out, "new-rule: what\n");
 }
 
-static void no_machine_is_no_verdict(void **state)
+static void failed_boot_is_no_verdict(void **state)
 {
 	(void)state;
 	write_text("odd", "echo 'no such kernel; type: x' >&2; exit 1\n");
@@ -622,7 +622,7 @@ static void no_machine_is_no_verdict(void **state)
 }
 
 /* As in `TMPDIR= peerpin ...`; made in / it would be root's only, and nobody would look for it there. */
-static void an_empty_TMPDIR_is_none(void **state)
+static void empty_tmpdir_means_tmp(void **state)
 {
 	char boots[2048];
 
@@ -634,7 +634,7 @@ static void an_empty_TMPDIR_is_none(void **state)
 	says(boots, " --share /tmp/peerpin-verify.");
 }
 
-static void first_stops(void **state)
+static void first_option_stops_at_finding(void **state)
 {
 	(void)state;
 	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] || return\n"
@@ -644,7 +644,7 @@ static void first_stops(void **state)
 	assert_int_equal(lines_of("boots"), 1);
 }
 
-static void only_runs_one(void **state)
+static void only_option_runs_one_scenario(void **state)
 {
 	char ran[256], boots[2048];
 
@@ -661,7 +661,7 @@ static void only_runs_one(void **state)
 }
 
 /* Where the test has changed, and does not come so far any more, that is no verdict. */
-static void only_says_what_it_could_not_do(void **state)
+static void only_option_reports_missing_event(void **state)
 {
 	(void)state;
 	write_text("odd", "odd() {\necho \"fired $1 no\"; echo \"end $1 clean\"; }\n");
@@ -690,7 +690,7 @@ static int interrupt(int signo)
 	return finish(pid);
 }
 
-static void ctrl_c_gives_the_report_so_far(void **state)
+static void interrupt_gives_partial_report(void **state)
 {
 	static const char sleeps[] = "trap 'echo >>\"$root/ended\"; exit 143' TERM\n"
 		"odd() {\n[ $1 != plain ] || %s\n[ $1 = plain/version-0x10002 ] || return\nsleep 100 & wait; }\n";
@@ -726,7 +726,7 @@ static const char *text_of(struct json_object *o, const char *key)
 	return json_object_get_string(member(o, key));
 }
 
-static void json_has_it_all(void **state)
+static void json_and_html_are_complete(void **state)
 {
 	struct json_object *o, *rule;
 	char words[PATH_MAX];
@@ -761,7 +761,7 @@ static void json_has_it_all(void **state)
 	says_not(out, "<b>");
 }
 
-static void what_cannot_be_delivered_is_no_verdict(void **state)
+static void unwritable_report_is_no_verdict(void **state)
 {
 	(void)state;
 	assert_int_equal(verify("--only plain --json /no/such/file"), 2);
@@ -780,7 +780,7 @@ static void what_cannot_be_delivered_is_no_verdict(void **state)
 }
 
 /* Whoever reads it gets it, and not an end before. */
-static void a_report_may_go_into_a_pipe(void **state)
+static void report_may_go_into_pipe(void **state)
 {
 	char command[2 * PATH_MAX], text[1 << 16];
 	FILE *reader;
@@ -798,7 +798,7 @@ static void a_report_may_go_into_a_pipe(void **state)
 }
 
 /* "| head", or a terminal that is gone: the files are written all the same. */
-static void a_reader_that_goes_costs_its_report_only(void **state)
+static void closed_stdout_spares_report_files(void **state)
 {
 	char command[3 * PATH_MAX], text[1 << 16];
 
@@ -815,7 +815,7 @@ static void a_reader_that_goes_costs_its_report_only(void **state)
 	says(text, "</html>");
 }
 
-static void bad_command_lines(void **state)
+static void bad_command_lines_are_refused(void **state)
 {
 	char *const no_driver[] = { (char *)"peerpin", (char *)"verify", NULL };
 
@@ -841,42 +841,42 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(a_good_driver_is_clean, setup),
-		cmocka_unit_test_setup(each_boot_is_as_it_should_be, setup),
-		cmocka_unit_test_setup(what_did_not_happen_was_not_tried, setup),
-		cmocka_unit_test_setup(a_test_that_pins_nothing_is_no_trial, setup),
-		cmocka_unit_test_setup(a_test_that_does_not_call_the_driver_is_no_trial, setup),
-		cmocka_unit_test_setup(a_scenario_alone_is_no_trial_either, setup),
-		cmocka_unit_test_setup(each_boot_has_its_own_trial, setup),
-		cmocka_unit_test_setup(who_dies_has_pinned_what_it_has, setup),
-		cmocka_unit_test_setup(what_was_not_run_was_not_tried, setup),
-		cmocka_unit_test_setup(a_hang_up_that_is_ignored_ends_nothing, setup),
-		cmocka_unit_test_setup(what_the_machine_leaves_is_not_written_through, setup),
-		cmocka_unit_test_setup(what_was_found_before_the_end_counts, setup),
+		cmocka_unit_test_setup(each_boot_has_its_options, setup),
+		cmocka_unit_test_setup(missing_event_is_not_tried, setup),
+		cmocka_unit_test_setup(test_without_pins_is_incomplete, setup),
+		cmocka_unit_test_setup(test_without_calls_is_incomplete, setup),
+		cmocka_unit_test_setup(single_scenario_needs_pins_too, setup),
+		cmocka_unit_test_setup(each_boot_needs_its_own_pins, setup),
+		cmocka_unit_test_setup(crash_counts_without_pins, setup),
+		cmocka_unit_test_setup(interrupted_run_tried_nothing, setup),
+		cmocka_unit_test_setup(ignored_hangup_ends_nothing, setup),
+		cmocka_unit_test_setup(guest_links_are_not_followed, setup),
+		cmocka_unit_test_setup(finding_before_interrupt_counts, setup),
 		cmocka_unit_test_setup(full_has_every_boot, setup),
-		cmocka_unit_test_setup(allocations_end_where_none_fails, setup),
-		cmocka_unit_test_setup(a_broken_rule_is_told, setup),
-		cmocka_unit_test_setup(a_dead_machine_is_judged_by_its_log, setup),
-		cmocka_unit_test_setup(a_machine_that_ends_without_a_word_hangs, setup),
-		cmocka_unit_test_setup(what_the_kernel_says_after_the_end_counts, setup),
-		cmocka_unit_test_setup(what_the_kernel_says_before_the_scenario_is_not_its_doing, setup),
-		cmocka_unit_test_setup(what_the_kernel_says_may_come_first, setup),
-		cmocka_unit_test_setup(a_guest_that_gives_up_is_no_verdict, setup),
-		cmocka_unit_test_setup(what_was_not_seen_is_no_verdict, setup),
-		cmocka_unit_test_setup(a_crash_of_qemu_is_not_the_drivers, setup),
-		cmocka_unit_test_setup(nothing_is_lost_and_nothing_twice, setup),
-		cmocka_unit_test_setup(a_fault_is_named_by_what_was_done, setup),
-		cmocka_unit_test_setup(a_rule_without_a_name_is_not_lost, setup),
-		cmocka_unit_test_setup(no_machine_is_no_verdict, setup),
-		cmocka_unit_test_setup(an_empty_TMPDIR_is_none, setup),
-		cmocka_unit_test_setup(first_stops, setup),
-		cmocka_unit_test_setup(only_runs_one, setup),
-		cmocka_unit_test_setup(only_says_what_it_could_not_do, setup),
-		cmocka_unit_test_setup(ctrl_c_gives_the_report_so_far, setup),
-		cmocka_unit_test_setup(json_has_it_all, setup),
-		cmocka_unit_test_setup(what_cannot_be_delivered_is_no_verdict, setup),
-		cmocka_unit_test_setup(a_report_may_go_into_a_pipe, setup),
-		cmocka_unit_test_setup(a_reader_that_goes_costs_its_report_only, setup),
-		cmocka_unit_test_setup(bad_command_lines, setup),
+		cmocka_unit_test_setup(allocation_failures_end_when_unused, setup),
+		cmocka_unit_test_setup(broken_rule_is_reported, setup),
+		cmocka_unit_test_setup(dead_vm_is_judged_by_log, setup),
+		cmocka_unit_test_setup(silent_vm_end_is_a_hang, setup),
+		cmocka_unit_test_setup(splat_after_scenario_end_counts, setup),
+		cmocka_unit_test_setup(splat_before_scenario_is_ignored, setup),
+		cmocka_unit_test_setup(splat_may_precede_begin_line, setup),
+		cmocka_unit_test_setup(guest_failure_is_no_verdict, setup),
+		cmocka_unit_test_setup(unseen_events_are_no_verdict, setup),
+		cmocka_unit_test_setup(qemu_crash_is_retried, setup),
+		cmocka_unit_test_setup(every_scenario_runs_exactly_once, setup),
+		cmocka_unit_test_setup(iommu_fault_names_broken_rule, setup),
+		cmocka_unit_test_setup(unknown_rule_is_reported_as_other, setup),
+		cmocka_unit_test_setup(failed_boot_is_no_verdict, setup),
+		cmocka_unit_test_setup(empty_tmpdir_means_tmp, setup),
+		cmocka_unit_test_setup(first_option_stops_at_finding, setup),
+		cmocka_unit_test_setup(only_option_runs_one_scenario, setup),
+		cmocka_unit_test_setup(only_option_reports_missing_event, setup),
+		cmocka_unit_test_setup(interrupt_gives_partial_report, setup),
+		cmocka_unit_test_setup(json_and_html_are_complete, setup),
+		cmocka_unit_test_setup(unwritable_report_is_no_verdict, setup),
+		cmocka_unit_test_setup(report_may_go_into_pipe, setup),
+		cmocka_unit_test_setup(closed_stdout_spares_report_files, setup),
+		cmocka_unit_test_setup(bad_command_lines_are_refused, setup),
 	};
 
 	return cmocka_run_group_tests(tests, setup_root, remove_root);

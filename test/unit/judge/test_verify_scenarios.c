@@ -89,7 +89,7 @@ static unsigned int count(const char *prefix)
 	return n;
 }
 
-static void the_first_needs_nothing(void **state)
+static void first_scenarios_need_no_recording(void **state)
 {
 	(void)state;
 	scenarios_before(&list, LEVEL_QUICK);
@@ -104,7 +104,7 @@ static void the_first_needs_nothing(void **state)
 	assert_int_equal(count(""), count("plain"));
 }
 
-static void full_is_everything_everywhere(void **state)
+static void full_level_tries_every_event(void **state)
 {
 	char id[64];
 	int i;
@@ -128,7 +128,7 @@ static void full_is_everything_everywhere(void **state)
 	has("plain/revoke-at-kernel-2", "kernel-event=2:revoke");
 }
 
-static void calls_fail_as_often_as_they_were_made(void **state)
+static void each_recorded_call_fails_once(void **state)
 {
 	(void)state;
 	scenarios_after(&list, LEVEL_FULL, &recording);
@@ -138,7 +138,7 @@ static void calls_fail_as_often_as_they_were_made(void **state)
 	has_not("plain/fail-dma_map-3");
 }
 
-static void ends_are_the_first_and_last_of_each_kind(void **state)
+static void ends_of_each_kind_are_tried(void **state)
 {
 	static const char *const ends[] = {
 		"plain/fork-at-user-1", "plain/fork-at-user-2", "plain/fork-at-user-3", "plain/fork-at-user-5",
@@ -168,7 +168,7 @@ static void record_many(void)
 		recording_add(&recording, &event);
 }
 
-static void quick_is_few_and_tells_most(void **state)
+static void quick_level_stays_small(void **state)
 {
 	(void)state;
 	record_many();
@@ -184,7 +184,7 @@ static void quick_is_few_and_tells_most(void **state)
 	assert_in_range(count("iommu/during-"), 5 * 3, 6 * 3);
 }
 
-static void what_is_quick_comes_first(void **state)
+static void quick_scenarios_come_first(void **state)
 {
 	struct scenarios quick = { 0 };
 	size_t i;
@@ -199,7 +199,7 @@ static void what_is_quick_comes_first(void **state)
 	scenarios_free(&quick);
 }
 
-static void none_is_run_twice(void **state)
+static void no_scenario_repeats(void **state)
 {
 	size_t i, j;
 
@@ -211,7 +211,7 @@ static void none_is_run_twice(void **state)
 }
 
 /* Each in a piece of the quick ones, and one of the rest */
-static void boots_are_not_mixed(void **state)
+static void scenarios_are_grouped_by_boot(void **state)
 {
 	size_t i, changes = 0;
 
@@ -222,7 +222,7 @@ static void boots_are_not_mixed(void **state)
 	assert_in_range(changes, NR_BOOTS - 1, NR_BOOTS + 1);
 }
 
-static void nothing_recorded_leaves_what_needs_none(void **state)
+static void empty_recording_gives_no_event_scenarios(void **state)
 {
 	struct recording none = { 0 };
 
@@ -251,7 +251,7 @@ static void allocations_grow_to_the_limit(void **state)
 }
 
 /* What a report says can be given to --only, and is the same then. */
-static void every_id_is_understood(void **state)
+static void every_id_is_parsed(void **state)
 {
 	struct scenario s;
 	size_t i, k;
@@ -269,7 +269,7 @@ static void every_id_is_understood(void **state)
 	}
 }
 
-static void other_ids_are_refused(void **state)
+static void bad_ids_are_refused(void **state)
 {
 	static const char *const bad[] = {
 		"", "plain/", "/", "Plain", "plain/alloc", "plain/alloc-", "plain/alloc-x", "plain/alloc-1x",
@@ -288,18 +288,18 @@ static void other_ids_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(the_first_needs_nothing, setup, teardown),
-		cmocka_unit_test_setup_teardown(full_is_everything_everywhere, setup, teardown),
-		cmocka_unit_test_setup_teardown(calls_fail_as_often_as_they_were_made, setup, teardown),
-		cmocka_unit_test_setup_teardown(ends_are_the_first_and_last_of_each_kind, setup, teardown),
-		cmocka_unit_test_setup_teardown(quick_is_few_and_tells_most, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_quick_comes_first, setup, teardown),
-		cmocka_unit_test_setup_teardown(none_is_run_twice, setup, teardown),
-		cmocka_unit_test_setup_teardown(boots_are_not_mixed, setup, teardown),
-		cmocka_unit_test_setup_teardown(nothing_recorded_leaves_what_needs_none, setup, teardown),
+		cmocka_unit_test_setup_teardown(first_scenarios_need_no_recording, setup, teardown),
+		cmocka_unit_test_setup_teardown(full_level_tries_every_event, setup, teardown),
+		cmocka_unit_test_setup_teardown(each_recorded_call_fails_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(ends_of_each_kind_are_tried, setup, teardown),
+		cmocka_unit_test_setup_teardown(quick_level_stays_small, setup, teardown),
+		cmocka_unit_test_setup_teardown(quick_scenarios_come_first, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_scenario_repeats, setup, teardown),
+		cmocka_unit_test_setup_teardown(scenarios_are_grouped_by_boot, setup, teardown),
+		cmocka_unit_test_setup_teardown(empty_recording_gives_no_event_scenarios, setup, teardown),
 		cmocka_unit_test_setup_teardown(allocations_grow_to_the_limit, setup, teardown),
-		cmocka_unit_test_setup_teardown(every_id_is_understood, setup, teardown),
-		cmocka_unit_test_setup_teardown(other_ids_are_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(every_id_is_parsed, setup, teardown),
+		cmocka_unit_test_setup_teardown(bad_ids_are_refused, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,14 +70,14 @@ static void is_whole(void)
 	assert_null(stream_current(&stream));
 }
 
-static void all_at_once(void **state)
+static void whole_stream_is_parsed(void **state)
 {
 	(void)state;
 	say(whole);
 	is_whole();
 }
 
-static void byte_by_byte(void **state)
+static void single_bytes_are_parsed(void **state)
 {
 	const char *p;
 
@@ -88,7 +88,7 @@ static void byte_by_byte(void **state)
 }
 
 /* A line that the machine's end has cut says nothing. */
-static void cut_anywhere(void **state)
+static void cut_line_is_ignored(void **state)
 {
 	static const char rule[] = "finding plain/alloc-1 use-after-free";
 	size_t length;
@@ -116,7 +116,7 @@ static void says_nothing(const char *line)
 		fail_msg("'%s' changed something", line);
 }
 
-static void strange_before_the_beginning(void **state)
+static void bad_lines_before_begin_are_counted(void **state)
 {
 	(void)state;
 	says_nothing("\n");
@@ -128,7 +128,7 @@ static void strange_before_the_beginning(void **state)
 	says_nothing("event plain kernel 1 x\n");
 }
 
-static void strange_in_a_scenario(void **state)
+static void bad_lines_in_scenario_are_counted(void **state)
 {
 	(void)state;
 	say("begin plain\n");
@@ -176,7 +176,7 @@ static void control_characters_are_blanks(void **state)
 	assert_string_equal(results.at[0].findings[0].text, " ");
 }
 
-static void what_begins_again_has_said_nothing_yet(void **state)
+static void restarted_scenario_drops_old_results(void **state)
 {
 	(void)state;
 	say("begin plain\nevent plain user 1 close on /dev/x\ntest plain exit 1\nlog plain a\nfired plain yes\n"
@@ -215,14 +215,14 @@ static void noise_does_no_harm(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(all_at_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(byte_by_byte, setup, teardown),
-		cmocka_unit_test_setup_teardown(cut_anywhere, setup, teardown),
-		cmocka_unit_test_setup_teardown(strange_before_the_beginning, setup, teardown),
-		cmocka_unit_test_setup_teardown(strange_in_a_scenario, setup, teardown),
+		cmocka_unit_test_setup_teardown(whole_stream_is_parsed, setup, teardown),
+		cmocka_unit_test_setup_teardown(single_bytes_are_parsed, setup, teardown),
+		cmocka_unit_test_setup_teardown(cut_line_is_ignored, setup, teardown),
+		cmocka_unit_test_setup_teardown(bad_lines_before_begin_are_counted, setup, teardown),
+		cmocka_unit_test_setup_teardown(bad_lines_in_scenario_are_counted, setup, teardown),
 		cmocka_unit_test_setup_teardown(long_lines_are_cut, setup, teardown),
 		cmocka_unit_test_setup_teardown(control_characters_are_blanks, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_begins_again_has_said_nothing_yet, setup, teardown),
+		cmocka_unit_test_setup_teardown(restarted_scenario_drops_old_results, setup, teardown),
 		cmocka_unit_test_setup_teardown(noise_does_no_harm, setup, teardown),
 	};
 

@@ -106,7 +106,7 @@ static void ends(const char *id, int status, const char *outcome, const char *wh
 	run_free(&run);
 }
 
-static void before_a_rule_was_tried_is_incomplete(void **state)
+static void timeout_before_rules_is_incomplete(void **state)
 {
 	static const char why[] = "two minutes were over before each rule was tried; --full has no time limit";
 
@@ -117,7 +117,7 @@ static void before_a_rule_was_tried_is_incomplete(void **state)
 	ends("plain/rmmod-at-user-1", EXIT_USAGE, "incomplete", why);
 }
 
-static void after_each_was_is_clean(void **state)
+static void timeout_after_rules_is_clean(void **state)
 {
 	static const char why[] = "two minutes were over; --full has no time limit";
 
@@ -129,8 +129,8 @@ static void after_each_was_is_clean(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(before_a_rule_was_tried_is_incomplete),
-		cmocka_unit_test(after_each_was_is_clean),
+		cmocka_unit_test(timeout_before_rules_is_incomplete),
+		cmocka_unit_test(timeout_after_rules_is_clean),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

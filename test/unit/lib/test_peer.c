@@ -134,7 +134,7 @@ static void expect_pins(int count)
 		mock_expect(PEERPIN_IOC_PIN, pin_ok);
 }
 
-static void copies(void **state)
+static void copy_pins_both_ends(void **state)
 {
 	struct pp_copy_result r;
 
@@ -172,7 +172,7 @@ static void second_copy_is_one_command(void **state)
 	assert_int_equal(r.pin_ns, 0);
 }
 
-static void revoked_under_the_copy(void **state)
+static void revoked_copy_is_retried(void **state)
 {
 	struct pp_copy_result r;
 
@@ -187,7 +187,7 @@ static void revoked_under_the_copy(void **state)
 	assert_int_equal(asked.dst.region, 3);
 }
 
-static void revoked_again_and_again(void **state)
+static void second_revocation_fails_copy(void **state)
 {
 	(void)state;
 	expect_pins(2);
@@ -198,7 +198,7 @@ static void revoked_again_and_again(void **state)
 	assert_int_equal(pp_peer_copy(peer, B, A, LENGTH, NULL), -ESTALE);
 }
 
-static void freed_under_the_copy(void **state)
+static void memory_freed_during_copy_fails(void **state)
 {
 	struct pp_copy_result r;
 
@@ -212,7 +212,7 @@ static void freed_under_the_copy(void **state)
 	assert_int_equal(r.bytes, 0);
 }
 
-static void freed_before_the_copy(void **state)
+static void memory_freed_before_copy_fails(void **state)
 {
 	struct pp_copy_result r;
 
@@ -227,7 +227,7 @@ static void freed_before_the_copy(void **state)
 	assert_int_equal(r.why.reason, PEERPIN_REASON_NOT_MAPPED);
 }
 
-static void no_room_for_the_second_end(void **state)
+static void full_bar1_fails_copy(void **state)
 {
 	struct pp_copy_result r;
 
@@ -248,13 +248,13 @@ static void engine_errors_are_not_retried(void **state)
 	assert_int_equal(pp_peer_copy(peer, B, A, LENGTH, NULL), -EIO);
 }
 
-static void nothing_to_copy(void **state)
+static void empty_copy_is_refused(void **state)
 {
 	(void)state;
 	assert_int_equal(pp_peer_copy(peer, B, A, 0, NULL), -EINVAL);
 }
 
-static void open_errors(void **state)
+static void open_errors_are_passed_on(void **state)
 {
 	struct pp_peer *other;
 
@@ -288,7 +288,7 @@ static int open_probed(int answer)
 	return ret;
 }
 
-static void only_a_peer_device_is_taken_for_one(void **state)
+static void other_devices_are_no_peer(void **state)
 {
 	(void)state;
 	assert_int_equal(open_probed(-EINVAL), -ENOTTY);	/* /dev/urandom */
@@ -297,7 +297,7 @@ static void only_a_peer_device_is_taken_for_one(void **state)
 	assert_int_equal(open_probed(-ENODEV), -ENODEV);
 }
 
-static void needs_a_cache_of_regions(void **state)
+static void peer_needs_region_cache(void **state)
 {
 	const struct pp_cache_ops ops = {
 		.pin = (void *)unpin_ok, .unpin = (void *)unpin_ok,
@@ -312,7 +312,7 @@ static void needs_a_cache_of_regions(void **state)
 }
 
 /* By their addresses: in two regions the driver would not see it. */
-static void ranges_that_overlap_are_refused(void **state)
+static void overlapping_ranges_are_refused(void **state)
 {
 	char *at = B;
 
@@ -343,19 +343,19 @@ static void a_child_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(copies),
+		TEST(copy_pins_both_ends),
 		TEST(second_copy_is_one_command),
-		TEST(revoked_under_the_copy),
-		TEST(revoked_again_and_again),
-		TEST(freed_under_the_copy),
-		TEST(freed_before_the_copy),
-		TEST(no_room_for_the_second_end),
+		TEST(revoked_copy_is_retried),
+		TEST(second_revocation_fails_copy),
+		TEST(memory_freed_during_copy_fails),
+		TEST(memory_freed_before_copy_fails),
+		TEST(full_bar1_fails_copy),
 		TEST(engine_errors_are_not_retried),
-		TEST(nothing_to_copy),
-		TEST(open_errors),
-		TEST(only_a_peer_device_is_taken_for_one),
-		TEST(needs_a_cache_of_regions),
-		TEST(ranges_that_overlap_are_refused),
+		TEST(empty_copy_is_refused),
+		TEST(open_errors_are_passed_on),
+		TEST(other_devices_are_no_peer),
+		TEST(peer_needs_region_cache),
+		TEST(overlapping_ranges_are_refused),
 		TEST(a_child_is_refused),
 	};
 

@@ -29,7 +29,7 @@ static struct pp_mem query(uint64_t addr, unsigned int provider)
 	return mem;
 }
 
-static void gpu_memory(void **state)
+static void gpu_memory_is_recognised(void **state)
 {
 	struct pp_mem mem = query(GPU + 0x12345, PEERPIN_PROVIDER_NV);
 
@@ -44,14 +44,14 @@ static void gpu_memory(void **state)
 	assert_int_equal(mock_cuda_calls, 1);
 }
 
-static void memory_no_device_reaches(void **state)
+static void non_rdma_memory_is_reported(void **state)
 {
 	(void)state;
 	mock_allocations[0].no_rdma = true;
 	assert_int_equal(query(GPU, PEERPIN_PROVIDER_NV).rdma, 0);
 }
 
-static void memory_of_a_pool(void **state)
+static void pool_memory_is_reported(void **state)
 {
 	(void)state;
 	mock_allocations[0].pooled = true;
@@ -60,7 +60,7 @@ static void memory_of_a_pool(void **state)
 }
 
 /* It refuses a list with an attribute it does not know. */
-static void a_driver_older_than_pools(void **state)
+static void old_driver_knows_no_pools(void **state)
 {
 	struct pp_mem mem;
 
@@ -73,7 +73,7 @@ static void a_driver_older_than_pools(void **state)
 	assert_int_equal(mem.pooled, 0);
 }
 
-static void memory_that_the_program_maps(void **state)
+static void mapped_memory_reports_its_mapping(void **state)
 {
 	struct pp_mem mem;
 
@@ -85,7 +85,7 @@ static void memory_that_the_program_maps(void **state)
 	assert_int_equal(mock_cuda_calls, 1);
 }
 
-static void a_driver_older_than_mappings(void **state)
+static void old_driver_knows_no_mappings(void **state)
 {
 	struct pp_mem mem;
 
@@ -97,7 +97,7 @@ static void a_driver_older_than_mappings(void **state)
 	assert_int_equal(mem.size, mock_allocations[0].size);
 }
 
-static void host_memory(void **state)
+static void unknown_address_is_host_memory(void **state)
 {
 	struct pp_mem mem = query(GPU - 1, PEERPIN_PROVIDER_HOST);
 
@@ -107,14 +107,14 @@ static void host_memory(void **state)
 	assert_int_equal(mem.size, 0);
 }
 
-static void host_memory_that_cuda_knows(void **state)
+static void cuda_host_allocation_is_host_memory(void **state)
 {
 	(void)state;
 	mock_allocations[0].host = true;
 	assert_int_equal(query(GPU, PEERPIN_PROVIDER_AUTO).kind, PP_MEM_HOST);
 }
 
-static void managed_memory(void **state)
+static void managed_memory_is_recognised(void **state)
 {
 	(void)state;
 	mock_allocations[0].managed = true;
@@ -122,7 +122,7 @@ static void managed_memory(void **state)
 			 PP_MEM_MANAGED);
 }
 
-static void without_cuda(void **state)
+static void without_cuda_all_is_host_memory(void **state)
 {
 	(void)state;
 	mock_cuda_loaded = false;
@@ -131,7 +131,7 @@ static void without_cuda(void **state)
 	assert_int_equal(pp_sync_memops((void *)(uintptr_t)GPU), -EINVAL);
 }
 
-static void cuda_that_fails(void **state)
+static void failing_cuda_means_host_memory(void **state)
 {
 	(void)state;
 	mock_cuda_error = 3;
@@ -139,14 +139,14 @@ static void cuda_that_fails(void **state)
 	assert_int_equal(pp_query_buffer_id(GPU), 0);
 }
 
-static void buffer_id(void **state)
+static void buffer_id_is_per_allocation(void **state)
 {
 	(void)state;
 	assert_int_equal(pp_query_buffer_id(GPU + 1), 7);
 	assert_int_equal(pp_query_buffer_id(GPU - 1), 0);
 }
 
-static void sync_memops(void **state)
+static void sync_memops_reaches_cuda(void **state)
 {
 	(void)state;
 	assert_int_equal(pp_sync_memops((void *)(uintptr_t)GPU), 0);
@@ -154,7 +154,7 @@ static void sync_memops(void **state)
 	assert_int_equal(pp_sync_memops(&mock_cuda_calls), -EINVAL);
 }
 
-static void no_room_for_the_answer(void **state)
+static void null_result_is_refused(void **state)
 {
 	(void)state;
 	assert_int_equal(pp_query(NULL, NULL), -EINVAL);
@@ -163,20 +163,20 @@ static void no_room_for_the_answer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(gpu_memory, setup),
-		cmocka_unit_test_setup(memory_no_device_reaches, setup),
-		cmocka_unit_test_setup(memory_of_a_pool, setup),
-		cmocka_unit_test_setup(a_driver_older_than_pools, setup),
-		cmocka_unit_test_setup(memory_that_the_program_maps, setup),
-		cmocka_unit_test_setup(a_driver_older_than_mappings, setup),
-		cmocka_unit_test_setup(host_memory, setup),
-		cmocka_unit_test_setup(host_memory_that_cuda_knows, setup),
-		cmocka_unit_test_setup(managed_memory, setup),
-		cmocka_unit_test_setup(without_cuda, setup),
-		cmocka_unit_test_setup(cuda_that_fails, setup),
-		cmocka_unit_test_setup(buffer_id, setup),
-		cmocka_unit_test_setup(sync_memops, setup),
-		cmocka_unit_test_setup(no_room_for_the_answer, setup),
+		cmocka_unit_test_setup(gpu_memory_is_recognised, setup),
+		cmocka_unit_test_setup(non_rdma_memory_is_reported, setup),
+		cmocka_unit_test_setup(pool_memory_is_reported, setup),
+		cmocka_unit_test_setup(old_driver_knows_no_pools, setup),
+		cmocka_unit_test_setup(mapped_memory_reports_its_mapping, setup),
+		cmocka_unit_test_setup(old_driver_knows_no_mappings, setup),
+		cmocka_unit_test_setup(unknown_address_is_host_memory, setup),
+		cmocka_unit_test_setup(cuda_host_allocation_is_host_memory, setup),
+		cmocka_unit_test_setup(managed_memory_is_recognised, setup),
+		cmocka_unit_test_setup(without_cuda_all_is_host_memory, setup),
+		cmocka_unit_test_setup(failing_cuda_means_host_memory, setup),
+		cmocka_unit_test_setup(buffer_id_is_per_allocation, setup),
+		cmocka_unit_test_setup(sync_memops_reaches_cuda, setup),
+		cmocka_unit_test_setup(null_result_is_refused, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,7 @@ static void every_reason_has_a_text(void **state)
 	}
 }
 
-static void texts_differ(void **state)
+static void reason_texts_differ(void **state)
 {
 	uint32_t a, b;
 
@@ -37,7 +37,7 @@ static void texts_differ(void **state)
 						pp_strreason(b));
 }
 
-static void a_newer_kernels_reason(void **state)
+static void newer_reason_is_unknown(void **state)
 {
 	(void)state;
 	assert_true(is_unknown(LAST + 1));
@@ -54,7 +54,7 @@ static void says(const char *expected, int error, struct pp_why why)
 	assert_int_equal(errno, 1234);
 }
 
-static void numbers_are_told(void **state)
+static void explanation_contains_sizes(void **state)
 {
 	(void)state;
 	says("the GPU's BAR1 aperture has no room for it: 64.0 MiB needed, 12.5 MiB free", -ENOMEM,
@@ -67,7 +67,7 @@ static void numbers_are_told(void **state)
 	     (struct pp_why){ .reason = PEERPIN_REASON_MANAGED });
 }
 
-static void errors_are_told(void **state)
+static void explanation_contains_error(void **state)
 {
 	char out[256];
 
@@ -79,7 +79,7 @@ static void errors_are_told(void **state)
 	assert_string_equal(out, "Bad address");
 }
 
-static void too_little_room(void **state)
+static void short_buffer_cuts_explanation(void **state)
 {
 	const struct pp_why why = { .reason = PEERPIN_REASON_NOT_GPU };
 	char out[8] = "1234567";
@@ -95,11 +95,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_reason_has_a_text),
-		cmocka_unit_test(texts_differ),
-		cmocka_unit_test(a_newer_kernels_reason),
-		cmocka_unit_test(numbers_are_told),
-		cmocka_unit_test(errors_are_told),
-		cmocka_unit_test(too_little_room),
+		cmocka_unit_test(reason_texts_differ),
+		cmocka_unit_test(newer_reason_is_unknown),
+		cmocka_unit_test(explanation_contains_sizes),
+		cmocka_unit_test(explanation_contains_error),
+		cmocka_unit_test(short_buffer_cuts_explanation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

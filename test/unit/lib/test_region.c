@@ -133,7 +133,7 @@ static void validity_follows_the_epoch(void **state)
 	mock_expect(PEERPIN_IOC_UNPIN, unpin_5);	/* by pp_close() */
 }
 
-static void says_why_a_pin_failed(void **state)
+static void failed_pin_gives_reason(void **state)
 {
 	struct pp_region r;
 	struct pp_why why;
@@ -166,7 +166,7 @@ static int pin_not_lent(void *arg)
 	return -EINVAL;
 }
 
-static void an_integrated_gpu_says_why_not(void **state)
+static void integrated_gpu_gives_refusal_reason(void **state)
 {
 	struct pp_region r;
 	struct pp_why why;
@@ -193,7 +193,7 @@ static void pins_a_dmabuf(void **state)
 	mock_expect(PEERPIN_IOC_UNPIN, unpin_5);	/* by pp_close() */
 }
 
-static void says_what_is_no_dmabuf(void **state)
+static void other_file_is_no_dmabuf(void **state)
 {
 	struct pp_region r;
 	struct pp_why why;
@@ -248,7 +248,7 @@ static void a_child_is_refused(void **state)
 }
 
 /* CUDA does not work in a child, so it is not asked there. */
-static void a_child_is_refused_before_cuda_is_asked(void **state)
+static void child_is_refused_before_cuda_call(void **state)
 {
 	struct pp_region r;
 	int status;
@@ -287,7 +287,7 @@ static void a_child_may_open_its_own(void **state)
 	assert_int_equal(status, 0);
 }
 
-static void close_closes(void **state)
+static void close_closes_the_file(void **state)
 {
 	struct pp_ctx *other;
 
@@ -301,7 +301,7 @@ static void close_closes(void **state)
 }
 
 /* A child of fork() may hold the file for long. */
-static void close_unpins_what_is_left(void **state)
+static void close_unpins_remaining_regions(void **state)
 {
 	struct pp_region r;
 
@@ -333,7 +333,7 @@ static int unpin_interrupted(void *arg)
 	return -EINTR;
 }
 
-static void close_unpins_what_could_not_be(void **state)
+static void close_retries_failed_unpin(void **state)
 {
 	struct pp_region r;
 
@@ -362,7 +362,7 @@ static void close_in_a_child_unpins_nothing(void **state)
 	mock_expect(PEERPIN_IOC_UNPIN, unpin_5);
 }
 
-static void open_fails(void **state)
+static void open_errors_are_passed_on(void **state)
 {
 	struct pp_ctx *other;
 
@@ -383,20 +383,20 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(pins_and_unpins),
 		TEST(validity_follows_the_epoch),
-		TEST(says_why_a_pin_failed),
-		TEST(an_integrated_gpu_says_why_not),
+		TEST(failed_pin_gives_reason),
+		TEST(integrated_gpu_gives_refusal_reason),
 		TEST(pins_a_dmabuf),
-		TEST(says_what_is_no_dmabuf),
+		TEST(other_file_is_no_dmabuf),
 		TEST(unpin_reports_errors),
 		TEST(a_child_is_refused),
 		TEST(a_child_may_open_its_own),
-		TEST(a_child_is_refused_before_cuda_is_asked),
-		TEST(close_closes),
-		TEST(close_unpins_what_is_left),
+		TEST(child_is_refused_before_cuda_call),
+		TEST(close_closes_the_file),
+		TEST(close_unpins_remaining_regions),
 		TEST(close_unpins_nothing_twice),
-		TEST(close_unpins_what_could_not_be),
+		TEST(close_retries_failed_unpin),
 		TEST(close_in_a_child_unpins_nothing),
-		TEST(open_fails),
+		TEST(open_errors_are_passed_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,7 +69,7 @@ AT(peerpin_lsi_copy, length, 40);
 AT(peerpin_lsi_copy, out_ns, 48);
 SIZE(peerpin_lsi_copy, 56);
 
-static void command_numbers(void **state)
+static void command_numbers_are_fixed(void **state)
 {
 	(void)state;
 	assert_int_equal(PEERPIN_IOC_PIN, 0xb980);
@@ -93,7 +93,7 @@ static void reasons_and_providers_keep_their_numbers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(command_numbers),
+		cmocka_unit_test(command_numbers_are_fixed),
 		cmocka_unit_test(reasons_and_providers_keep_their_numbers),
 	};
 

@@ -52,7 +52,7 @@ static void *use_and_end_later(void *ret)
 	return NULL;
 }
 
-static void threads_end_after_it(void **state)
+static void threads_outlive_unloaded_library(void **state)
 {
 	pthread_t thread;
 	int ret = -1;
@@ -73,7 +73,7 @@ static void threads_end_after_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(threads_end_after_it),
+		cmocka_unit_test(threads_outlive_unloaded_library),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
 #include "libpeerpin-hook.h"
 #include "verbs_case.h"
 
-static void the_vendors_dmabuf(void **state)
+static void driver_dmabuf_is_registered(void **state)
 {
 	const struct pp_mr *mr;
 
@@ -25,7 +25,7 @@ static void the_vendors_dmabuf(void **state)
 	assert_int_equal(mock_verbs.calls, 1);
 }
 
-static void small_allocations_have_their_own(void **state)
+static void small_allocations_get_own_regions(void **state)
 {
 	const struct pp_mr *a, *b;
 
@@ -45,7 +45,7 @@ static void small_allocations_have_their_own(void **state)
 	assert_int_equal(mock_verbs.calls, 3);
 }
 
-static void freed_and_allocated_again(void **state)
+static void reallocated_memory_is_registered_again(void **state)
 {
 	(void)state;
 	allocate(0, GPU, 8 * MIB, 1);
@@ -57,7 +57,7 @@ static void freed_and_allocated_again(void **state)
 	assert_true(mock_allocations[0].synced > 0);
 }
 
-static void freed(void **state)
+static void freed_memory_is_deregistered(void **state)
 {
 	(void)state;
 	allocate(0, GPU, 8 * MIB, 1);
@@ -73,7 +73,7 @@ static void reallocate(void)
 	mock_allocations[0].id++;
 }
 
-static void replaced_while_it_is_registered(void **state)
+static void memory_replaced_during_registration_fails(void **state)
 {
 	(void)state;
 	allocate(0, GPU, 8 * MIB, 1);
@@ -83,7 +83,7 @@ static void replaced_while_it_is_registered(void **state)
 }
 
 /* 64 KiB pages, of which the allocation begins in the middle. */
-static void a_dmabuf_of_the_module(void **state)
+static void peerpin_dmabuf_is_the_fallback(void **state)
 {
 	const struct pp_mr *mr;
 
@@ -106,7 +106,7 @@ static void a_dmabuf_of_the_module(void **state)
 	assert_int_equal(live_at_unpin, 0);
 }
 
-static void a_region_that_is_revoked(void **state)
+static void revoked_region_is_registered_again(void **state)
 {
 	(void)state;
 	mock_cuda_fd = -1;
@@ -123,7 +123,7 @@ static void a_region_that_is_revoked(void **state)
 	assert_int_equal(mock_verbs.calls, 2);
 }
 
-static void peer_memory(void **state)
+static void peer_memory_is_last_fallback(void **state)
 {
 	const struct pp_mr *mr;
 
@@ -147,7 +147,7 @@ static void peer_memory(void **state)
 }
 
 /* Tried for the whole allocation, then for what is wanted of it. */
-static void no_way(void **state)
+static void failure_explains_every_attempt(void **state)
 {
 	int i;
 
@@ -172,7 +172,7 @@ static void no_way(void **state)
 		 "(no peer-memory client knows the address; if the kernel supports clients, type: modprobe peerpin_ibpeer)");
 }
 
-static void no_way_without_the_module(void **state)
+static void missing_module_is_explained(void **state)
 {
 	(void)state;
 	mock_cuda_export_error = OTHER_ERROR;
@@ -185,7 +185,7 @@ static void no_way_without_the_module(void **state)
 		 "peer memory: ibv_reg_mr: Invalid argument");
 }
 
-static void what_is_idle_goes_for_one_that_has_no_room(void **state)
+static void full_adapter_evicts_idle_region(void **state)
 {
 	(void)state;
 	mock_verbs.room = 1;
@@ -198,7 +198,7 @@ static void what_is_idle_goes_for_one_that_has_no_room(void **state)
 }
 
 /* No registration keeps one. */
-static void nothing_goes_for_want_of_descriptors(void **state)
+static void descriptor_limit_evicts_nothing(void **state)
 {
 	struct pp_cache_stats stats;
 	const struct pp_mr *mr;
@@ -218,7 +218,7 @@ static void nothing_goes_for_want_of_descriptors(void **state)
 	assert_int_equal(error_of(GPU + 2 * MIB, MIB), -ENFILE);
 }
 
-static void managed_memory(void **state)
+static void managed_memory_is_refused(void **state)
 {
 	(void)state;
 	allocate(0, GPU, 8 * MIB, 1);
@@ -228,7 +228,7 @@ static void managed_memory(void **state)
 	explains(-EINVAL, "managed memory moves and cannot be pinned");
 }
 
-static void memory_no_device_reaches(void **state)
+static void non_rdma_memory_is_refused(void **state)
 {
 	(void)state;
 	allocate(0, GPU, 8 * MIB, 1);
@@ -238,7 +238,7 @@ static void memory_no_device_reaches(void **state)
 	assert_int_equal(mock_verbs.calls, 0);
 }
 
-static void past_the_end_of_an_allocation(void **state)
+static void range_past_allocation_is_refused(void **state)
 {
 	(void)state;
 	allocate(0, GPU, 8 * MIB, 1);
@@ -248,7 +248,7 @@ static void past_the_end_of_an_allocation(void **state)
 }
 
 /* It could not be watched, and has no SYNC_MEMOPS. */
-static void gpu_memory_while_cuda_fails(void **state)
+static void gpu_memory_without_cuda_is_refused(void **state)
 {
 	(void)state;
 	allocate(0, GPU + 512, 4096, 7);
@@ -280,7 +280,7 @@ int pp_hook_remove(void (*gone)(void *arg, uint64_t addr, uint64_t length), void
 }
 
 /* Else a dma-buf would keep the memory until somebody asks for its address. */
-static void what_is_freed_goes_at_once(void **state)
+static void hook_deregisters_freed_memory(void **state)
 {
 	(void)state;
 	allocate(0, GPU, 8 * MIB, 1);
@@ -320,7 +320,7 @@ static void *use(void *arg)
 	return (void *)wrong;
 }
 
-static void threads_share(void **state)
+static void threads_share_one_cache(void **state)
 {
 	struct pp_cache_attr limits = { .max_entries = MOCK_ALLOCATIONS / 2 };
 	struct pp_cache_stats stats;
@@ -346,7 +346,7 @@ static void threads_share(void **state)
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 
-static void nothing_to_register(void **state)
+static void empty_range_is_refused(void **state)
 {
 	(void)state;
 	assert_int_equal(error_of(HOST, 0), -EINVAL);
@@ -355,7 +355,7 @@ static void nothing_to_register(void **state)
 	assert_int_equal(pp_verbs_explain(NULL, 0, -EINVAL, NULL), strlen("Invalid argument"));
 }
 
-static void a_sentence_is_cut_where_room_ends(void **state)
+static void short_buffer_cuts_explanation(void **state)
 {
 	char text[20], all[256];
 	int length;
@@ -371,7 +371,7 @@ static void a_sentence_is_cut_where_room_ends(void **state)
 	assert_memory_equal(text, all, sizeof(text) - 1);
 }
 
-static void what_cannot_be_opened(void **state)
+static void bad_open_arguments_are_refused(void **state)
 {
 	struct pp_cache_attr watch = { .watch = PP_WATCH_TAG }, flags = { .pin_flags = 1 };
 	struct pp_verbs *none = NULL;
@@ -395,7 +395,7 @@ static int child(const struct pp_mr *mr)
 	return mock_verbs.live == live ? 0 : 2;
 }
 
-static void a_child_of_fork_has_none(void **state)
+static void child_cannot_register(void **state)
 {
 	const struct pp_mr *mr;
 	int status;
@@ -415,28 +415,28 @@ static void a_child_of_fork_has_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(the_vendors_dmabuf),
-		TEST(small_allocations_have_their_own),
-		TEST(freed_and_allocated_again),
-		TEST_BARE(freed),
-		TEST(replaced_while_it_is_registered),
-		TEST(a_dmabuf_of_the_module),
-		TEST_PINNED(a_region_that_is_revoked),
-		TEST(peer_memory),
-		TEST(no_way),
-		TEST_BARE(no_way_without_the_module),
-		TEST_BARE(what_is_idle_goes_for_one_that_has_no_room),
-		TEST_BARE(nothing_goes_for_want_of_descriptors),
-		TEST(managed_memory),
-		TEST(memory_no_device_reaches),
-		TEST(past_the_end_of_an_allocation),
-		TEST(gpu_memory_while_cuda_fails),
-		TEST(nothing_to_register),
-		TEST_BARE(a_sentence_is_cut_where_room_ends),
-		TEST(what_cannot_be_opened),
-		TEST(a_child_of_fork_has_none),
-		TEST(what_is_freed_goes_at_once),
-		TEST_BARE(threads_share),
+		TEST(driver_dmabuf_is_registered),
+		TEST(small_allocations_get_own_regions),
+		TEST(reallocated_memory_is_registered_again),
+		TEST_BARE(freed_memory_is_deregistered),
+		TEST(memory_replaced_during_registration_fails),
+		TEST(peerpin_dmabuf_is_the_fallback),
+		TEST_PINNED(revoked_region_is_registered_again),
+		TEST(peer_memory_is_last_fallback),
+		TEST(failure_explains_every_attempt),
+		TEST_BARE(missing_module_is_explained),
+		TEST_BARE(full_adapter_evicts_idle_region),
+		TEST_BARE(descriptor_limit_evicts_nothing),
+		TEST(managed_memory_is_refused),
+		TEST(non_rdma_memory_is_refused),
+		TEST(range_past_allocation_is_refused),
+		TEST(gpu_memory_without_cuda_is_refused),
+		TEST(empty_range_is_refused),
+		TEST_BARE(short_buffer_cuts_explanation),
+		TEST(bad_open_arguments_are_refused),
+		TEST(child_cannot_register),
+		TEST(hook_deregisters_freed_memory),
+		TEST_BARE(threads_share_one_cache),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
 #include <sys/resource.h>
 #include "verbs_case.h"
 
-static void host_memory_in_pages(void **state)
+static void host_memory_covers_whole_pages(void **state)
 {
 	const struct pp_mr *mr;
 
@@ -20,7 +20,7 @@ static void host_memory_in_pages(void **state)
 	assert_int_equal(mock_verbs.calls, 1);
 }
 
-static void host_memory_that_was_unmapped(void **state)
+static void unmapped_memory_is_registered_again(void **state)
 {
 	(void)state;
 	mock_expect(PEERPIN_IOC_PIN, pin_ok);
@@ -39,7 +39,7 @@ static void unmap_first(void)
 }
 
 /* What is registered may be what came after, and nobody watches that. */
-static void host_memory_unmapped_while_it_is_registered(void **state)
+static void unmap_during_registration_fails(void **state)
 {
 	(void)state;
 	mock_verbs.on_reg = unmap_first;
@@ -50,7 +50,7 @@ static void host_memory_unmapped_while_it_is_registered(void **state)
 	explains(-ESTALE, "the memory was freed while it was being pinned");
 }
 
-static void host_memory_that_is_not_there(void **state)
+static void unmapped_host_memory_is_refused(void **state)
 {
 	(void)state;
 	mock_verbs.pointer_error = EFAULT;
@@ -61,7 +61,7 @@ static void host_memory_that_is_not_there(void **state)
 	explains(-EFAULT, "host memory: ibv_reg_mr: Bad address");
 }
 
-static void without_the_module_host_memory_is_registered_anew(void **state)
+static void without_module_nothing_is_cached(void **state)
 {
 	const struct pp_mr *a, *b;
 
@@ -79,7 +79,7 @@ static void without_the_module_host_memory_is_registered_anew(void **state)
 }
 
 /* Read-only memory, for example: the kernel's pins are writable ones. */
-static void what_cannot_be_watched_is_registered_anew(void **state)
+static void unpinnable_memory_is_not_cached(void **state)
 {
 	(void)state;
 	mock_expect(PEERPIN_IOC_PIN, pin_not_mapped);
@@ -89,7 +89,7 @@ static void what_cannot_be_watched_is_registered_anew(void **state)
 	assert_int_equal(mock_verbs.calls, 2);
 }
 
-static void locked_memory_that_suffices_for_once(void **state)
+static void memlock_for_one_registration_suffices(void **state)
 {
 	(void)state;
 	mock_expect(PEERPIN_IOC_PIN, pin_over_limit);
@@ -100,7 +100,7 @@ static void locked_memory_that_suffices_for_once(void **state)
 	assert_int_equal(mock_verbs.live, 1);
 }
 
-static void locked_memory_that_does_not_suffice(void **state)
+static void memlock_limit_is_explained(void **state)
 {
 	(void)state;
 	mock_verbs.pointer_error = ENOMEM;
@@ -110,7 +110,7 @@ static void locked_memory_that_does_not_suffice(void **state)
 		 "(the limit of locked memory may be too low; see: ulimit -l)");
 }
 
-static void host_memory_goes_to_make_room(void **state)
+static void full_adapter_evicts_host_memory(void **state)
 {
 	(void)state;
 	mock_verbs.room = 1;
@@ -155,7 +155,7 @@ static int unpin_all(void *arg)
 }
 
 /* More than half of the limit cannot be watched, whatever goes. */
-static void half_of_locked_memory_empties_no_cache(void **state)
+static void memlock_shortage_empties_no_cache(void **state)
 {
 	struct pp_cache_stats s;
 	uint64_t i;
@@ -180,16 +180,16 @@ static void half_of_locked_memory_empties_no_cache(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_PINNED(host_memory_in_pages),
-		TEST_PINNED(host_memory_that_was_unmapped),
-		TEST(host_memory_unmapped_while_it_is_registered),
-		TEST(host_memory_that_is_not_there),
-		TEST_BARE(without_the_module_host_memory_is_registered_anew),
-		TEST(what_cannot_be_watched_is_registered_anew),
-		TEST_PINNED(locked_memory_that_suffices_for_once),
-		TEST(locked_memory_that_does_not_suffice),
-		TEST_PINNED(host_memory_goes_to_make_room),
-		cmocka_unit_test_setup_teardown(half_of_locked_memory_empties_no_cache, setup_limited, teardown_limited),
+		TEST_PINNED(host_memory_covers_whole_pages),
+		TEST_PINNED(unmapped_memory_is_registered_again),
+		TEST(unmap_during_registration_fails),
+		TEST(unmapped_host_memory_is_refused),
+		TEST_BARE(without_module_nothing_is_cached),
+		TEST(unpinnable_memory_is_not_cached),
+		TEST_PINNED(memlock_for_one_registration_suffices),
+		TEST(memlock_limit_is_explained),
+		TEST_PINNED(full_adapter_evicts_host_memory),
+		cmocka_unit_test_setup_teardown(memlock_shortage_empties_no_cache, setup_limited, teardown_limited),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

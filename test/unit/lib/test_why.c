@@ -74,7 +74,7 @@ static int pin_with(void *addr, uint32_t flags)
 	return pp_pin_with(ctx, addr, 8 * MIB, flags, &region, &why);
 }
 
-static void free_bar1_is_asked_for(void **state)
+static void free_bar1_is_reported(void **state)
 {
 	(void)state;
 	reason = PEERPIN_REASON_NO_BAR1;
@@ -87,7 +87,7 @@ static void free_bar1_is_asked_for(void **state)
 	assert_int_equal(errno, 1234);
 }
 
-static void a_gpu_that_does_not_answer_hides_none(void **state)
+static void lost_gpu_hides_no_other(void **state)
 {
 	(void)state;
 	mock_nvml_lost = 2;
@@ -97,7 +97,7 @@ static void a_gpu_that_does_not_answer_hides_none(void **state)
 	assert_int_equal(why.available, (MOCK_NVML_GPUS - 1 - 3) * MIB);
 }
 
-static void what_the_kernel_knows_stays(void **state)
+static void kernel_reason_is_kept(void **state)
 {
 	(void)state;
 	reason = PEERPIN_REASON_NO_BAR1;
@@ -122,7 +122,7 @@ static void *ask_cancelled(void *arg)
 	return arg;
 }
 
-static void a_thread_is_not_cancelled_in_nvml(void **state)
+static void nvml_call_is_not_cancelled(void **state)
 {
 	pthread_t thread;
 	void *result;
@@ -135,7 +135,7 @@ static void a_thread_is_not_cancelled_in_nvml(void **state)
 	assert_int_equal(ret, 0);
 }
 
-static void without_nvml_it_is_not_known(void **state)
+static void without_nvml_bar1_is_unknown(void **state)
 {
 	(void)state;
 	mock_nvml_loaded = false;
@@ -145,7 +145,7 @@ static void without_nvml_it_is_not_known(void **state)
 	assert_int_equal(why.available, 0);
 }
 
-static void without_cuda_it_is_not_known(void **state)
+static void without_cuda_bar1_is_unknown(void **state)
 {
 	(void)state;
 	mock_cuda_loaded = false;
@@ -155,7 +155,7 @@ static void without_cuda_it_is_not_known(void **state)
 	assert_int_equal(why.available, 0);
 }
 
-static void a_cache_tells_it_too(void **state)
+static void cache_reports_free_bar1(void **state)
 {
 	const struct pp_cache_entry *e;
 	struct pp_cache *cache;
@@ -169,7 +169,7 @@ static void a_cache_tells_it_too(void **state)
 	pp_cache_destroy(cache);
 }
 
-static void managed_memory(void **state)
+static void managed_memory_is_refused(void **state)
 {
 	(void)state;
 	mock_allocations[0].managed = true;
@@ -180,7 +180,7 @@ static void managed_memory(void **state)
 	assert_int_equal(why.reason, PEERPIN_REASON_MANAGED);
 }
 
-static void persistent_gpu_memory(void **state)
+static void persistent_flag_reaches_kernel(void **state)
 {
 	(void)state;
 	mock_expect(PEERPIN_IOC_PIN, pin_ok);
@@ -200,7 +200,7 @@ static void plain_pins_have_no_flags(void **state)
 }
 
 /* The driver was loaded meanwhile: what was said of the first attempt is not of the second, which pins once. */
-static void a_reason_that_is_still_there_is_none(void **state)
+static void stale_reason_is_no_reason(void **state)
 {
 	(void)state;
 	reason = PEERPIN_REASON_NO_PROVIDER;
@@ -213,7 +213,7 @@ static void a_reason_that_is_still_there_is_none(void **state)
 	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
 }
 
-static void persistent_host_memory(void **state)
+static void persistent_host_pin_is_refused(void **state)
 {
 	(void)state;
 	assert_int_equal(pin_with(HOST, PEERPIN_PIN_PERSISTENT), -EINVAL);
@@ -221,7 +221,7 @@ static void persistent_host_memory(void **state)
 }
 
 /* The kernel finds out, where there is no CUDA to ask. */
-static void persistent_memory_of_nobody(void **state)
+static void persistent_unmapped_pin_is_refused(void **state)
 {
 	(void)state;
 	mock_cuda_loaded = false;
@@ -251,7 +251,7 @@ static int in_child(struct pp_cache *cache)
 	return 0;
 }
 
-static void a_child_does_not_own_the_file(void **state)
+static void child_does_not_own_file(void **state)
 {
 	struct pp_cache *cache;
 	int status;
@@ -295,20 +295,20 @@ static void a_cache_refuses_persistent_pins(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(free_bar1_is_asked_for),
-		TEST(a_gpu_that_does_not_answer_hides_none),
-		TEST(what_the_kernel_knows_stays),
-		TEST(a_thread_is_not_cancelled_in_nvml),
-		TEST(without_nvml_it_is_not_known),
-		TEST(without_cuda_it_is_not_known),
-		TEST(a_cache_tells_it_too),
-		TEST(managed_memory),
-		TEST(persistent_gpu_memory),
+		TEST(free_bar1_is_reported),
+		TEST(lost_gpu_hides_no_other),
+		TEST(kernel_reason_is_kept),
+		TEST(nvml_call_is_not_cancelled),
+		TEST(without_nvml_bar1_is_unknown),
+		TEST(without_cuda_bar1_is_unknown),
+		TEST(cache_reports_free_bar1),
+		TEST(managed_memory_is_refused),
+		TEST(persistent_flag_reaches_kernel),
 		TEST(plain_pins_have_no_flags),
-		TEST(a_reason_that_is_still_there_is_none),
-		TEST(persistent_host_memory),
-		TEST(persistent_memory_of_nobody),
-		TEST(a_child_does_not_own_the_file),
+		TEST(stale_reason_is_no_reason),
+		TEST(persistent_host_pin_is_refused),
+		TEST(persistent_unmapped_pin_is_refused),
+		TEST(child_does_not_own_file),
 		TEST(a_cache_refuses_persistent_pins),
 	};
 

@@ -142,7 +142,7 @@ static void is(const char *from, const char *to, enum path_class class, enum pat
 	assert_int_equal(back.mbps, p.mbps);
 }
 
-static void classes(void **state)
+static void path_classes_follow_topology(void **state)
 {
 	(void)state;
 	is("0000:03:00.0", "0000:03:00.0", PATH_SELF, PATH_SWITCHES_ONLY);
@@ -159,7 +159,7 @@ static void classes(void **state)
 	is("0000:03:00.0", "0000:a0:00.0", PATH_SYS, PATH_UNKNOWN);
 }
 
-static void ways(void **state)
+static void paths_list_their_bridges(void **state)
 {
 	struct path p;
 
@@ -190,7 +190,7 @@ static void slowest_is(const char *from, const char *to, const char *slowest, ui
 	assert_int_equal(p.mbps, mbps);
 }
 
-static void slowest_links(void **state)
+static void slowest_link_limits_path(void **state)
 {
 	struct path p;
 
@@ -206,7 +206,7 @@ static void slowest_links(void **state)
 }
 
 /* The switch's own link to the root port is not on a way that stays below it. */
-static void a_slow_uplink(void **state)
+static void slow_uplink_limits_outer_paths_only(void **state)
 {
 	struct device *up = &machine.at[at("0000:01:00.0")];
 	struct link before = up->link;
@@ -218,7 +218,7 @@ static void a_slow_uplink(void **state)
 	up->link = before;
 }
 
-static void rates(void **state)
+static void link_rates_follow_generation(void **state)
 {
 	(void)state;
 	assert_int_equal(link_mbps(2500, 1), 250);
@@ -231,7 +231,7 @@ static void rates(void **state)
 	assert_int_equal(link_mbps(8000, 0), 0);
 }
 
-static void what_links_could_be(void **state)
+static void link_maximum_respects_port(void **state)
 {
 	struct link link;
 
@@ -253,7 +253,7 @@ static void what_links_could_be(void **state)
 }
 
 /* On a machine with one node, a node that is unknown can only be that. */
-static void one_node(void **state)
+static void single_node_resolves_unknown_node(void **state)
 {
 	size_t before = machine.nr_nodes;
 
@@ -264,7 +264,7 @@ static void one_node(void **state)
 }
 
 /* So it is with the processor, where there is one. A node of memory has none. */
-static void one_processor(void **state)
+static void single_cpu_resolves_unknown_node(void **state)
 {
 	int before = machine.nodes[2].package;
 
@@ -278,7 +278,7 @@ static void one_processor(void **state)
 }
 
 /* Where it cannot be known whether nodes share a processor, they do not. */
-static void unknown_packages(void **state)
+static void unknown_packages_count_as_two(void **state)
 {
 	int before[2] = { machine.nodes[0].package, machine.nodes[1].package };
 
@@ -292,15 +292,15 @@ static void unknown_packages(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(classes),
-		cmocka_unit_test(ways),
-		cmocka_unit_test(slowest_links),
-		cmocka_unit_test(a_slow_uplink),
-		cmocka_unit_test(rates),
-		cmocka_unit_test(what_links_could_be),
-		cmocka_unit_test(one_node),
-		cmocka_unit_test(one_processor),
-		cmocka_unit_test(unknown_packages),
+		cmocka_unit_test(path_classes_follow_topology),
+		cmocka_unit_test(paths_list_their_bridges),
+		cmocka_unit_test(slowest_link_limits_path),
+		cmocka_unit_test(slow_uplink_limits_outer_paths_only),
+		cmocka_unit_test(link_rates_follow_generation),
+		cmocka_unit_test(link_maximum_respects_port),
+		cmocka_unit_test(single_node_resolves_unknown_node),
+		cmocka_unit_test(single_cpu_resolves_unknown_node),
+		cmocka_unit_test(unknown_packages_count_as_two),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -101,7 +101,7 @@ static void text_is(const struct root *root, const char *path, const char *wante
 	assert_string_equal(text, wanted);
 }
 
-static void files_directories_and_links(void **state)
+static void archive_entries_are_unpacked(void **state)
 {
 	struct packing *p = *state;
 	struct root root;
@@ -121,7 +121,7 @@ static void files_directories_and_links(void **state)
 	assert_int_equal(left_behind(p), 0);
 }
 
-static void what_was_unreadable_is(void **state)
+static void unreadable_file_stays_unreadable(void **state)
 {
 	struct packing *p = *state;
 	struct root root;
@@ -150,7 +150,7 @@ static void no_link_leads_out_when_read(void **state)
 	root_close(&root);
 }
 
-static void names_that_lead_out(void **state)
+static void escaping_names_are_refused(void **state)
 {
 	static const char *const names[] = { "../x", "a/../../x", "/tmp/x", "a//x", "a/./x", "..", "a/..", "//x" };
 	size_t i;
@@ -165,7 +165,7 @@ static void names_that_lead_out(void **state)
 	}
 }
 
-static void a_way_through_a_link(void **state)
+static void path_through_link_is_refused(void **state)
 {
 	struct packing *p = *state;
 
@@ -174,7 +174,7 @@ static void a_way_through_a_link(void **state)
 	is_refused(p);
 }
 
-static void a_link_instead_of_a_file(void **state)
+static void file_over_link_is_refused(void **state)
 {
 	struct packing *p = *state;
 
@@ -183,7 +183,7 @@ static void a_link_instead_of_a_file(void **state)
 	is_refused(p);
 }
 
-static void other_kinds_of_files(void **state)
+static void special_files_are_refused(void **state)
 {
 	put(*state, AE_IFIFO, 0644, "pipe", NULL);
 	is_refused(*state);
@@ -193,7 +193,7 @@ static void other_kinds_of_files(void **state)
 	is_refused(*state);
 }
 
-static void a_hard_link(void **state)
+static void hard_link_is_refused(void **state)
 {
 	struct packing *p = *state;
 	struct archive_entry *e = archive_entry_new();
@@ -208,7 +208,7 @@ static void a_hard_link(void **state)
 	is_refused(p);
 }
 
-static void too_much(void **state)
+static void oversized_archive_is_refused(void **state)
 {
 	struct packing *p = *state;
 	size_t size = UNPACK_MAX_BYTES / 2 + 1;
@@ -224,7 +224,7 @@ static void too_much(void **state)
 }
 
 /* Directories on the way are files as well: a few names would make many. */
-static void too_deep(void **state)
+static void too_deep_path_is_refused(void **state)
 {
 	char name[UNPACK_MAX_PATH] = "a";
 	int i;
@@ -235,7 +235,7 @@ static void too_deep(void **state)
 	is_refused(*state);
 }
 
-static void just_not_too_deep(void **state)
+static void deepest_allowed_path_is_read(void **state)
 {
 	char name[UNPACK_MAX_PATH] = "a";
 	struct root root;
@@ -250,7 +250,7 @@ static void just_not_too_deep(void **state)
 }
 
 /* A file may grow to 20000 bytes: its second write is a short one. */
-static void a_disk_that_is_full(void **state)
+static void full_disk_is_reported(void **state)
 {
 	struct packing *p = *state;
 	struct rlimit before, limit;
@@ -275,7 +275,7 @@ static void a_disk_that_is_full(void **state)
 	assert_string_equal(why, "a: File too large");
 }
 
-static void names_too_long(void **state)
+static void overlong_name_is_refused(void **state)
 {
 	char name[UNPACK_MAX_PATH + 1];
 
@@ -285,7 +285,7 @@ static void names_too_long(void **state)
 	is_refused(*state);
 }
 
-static void no_archive_at_all(void **state)
+static void non_archive_is_refused(void **state)
 {
 	struct packing *p = *state;
 	struct root root;
@@ -299,7 +299,7 @@ static void no_archive_at_all(void **state)
 }
 
 /* As when the connection broke. */
-static void half_an_archive(void **state)
+static void truncated_archive_is_refused(void **state)
 {
 	struct packing *p = *state;
 	struct root root;
@@ -312,7 +312,7 @@ static void half_an_archive(void **state)
 	assert_int_equal(left_behind(p), 0);
 }
 
-static void a_directory_is_taken_as_it_is(void **state)
+static void directory_is_used_directly(void **state)
 {
 	struct packing *p = *state;
 	struct root root;
@@ -327,7 +327,7 @@ static void a_directory_is_taken_as_it_is(void **state)
 	root_close(&root);
 }
 
-static void no_place_to_unpack(void **state)
+static void missing_tmpdir_fails(void **state)
 {
 	struct packing *p = *state;
 	struct root root;
@@ -338,7 +338,7 @@ static void no_place_to_unpack(void **state)
 }
 
 /* What root_open() says on stderr of a TMPDIR */
-static void a_long_name_of_that_place(void **state)
+static void overlong_tmpdir_is_reported(void **state)
 {
 	struct packing *p = *state;
 	char place[300], said[1024] = "";
@@ -391,7 +391,7 @@ static int end_with_it(struct packing *p, void (*end)(struct root *root, int how
 	return status;
 }
 
-static void whatever_ends_it_nothing_is_left(void **state)
+static void no_exit_leaves_files_behind(void **state)
 {
 	static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE };
 	struct packing *p = *state;
@@ -450,7 +450,7 @@ static int end_in_pipe(struct packing *p, const char *file, bool unpacked, int s
 }
 
 /* As of `curl ... | peerpin doctor --root /dev/stdin`; what is ignored, as below nohup, ends nothing. */
-static void a_pipe_that_says_nothing_can_be_left(void **state)
+static void signals_end_read_of_pipe(void **state)
 {
 	static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
 	struct packing *p = *state;
@@ -474,26 +474,26 @@ static void a_pipe_that_says_nothing_can_be_left(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CASE(files_directories_and_links),
-		CASE(what_was_unreadable_is),
+		CASE(archive_entries_are_unpacked),
+		CASE(unreadable_file_stays_unreadable),
 		CASE(no_link_leads_out_when_read),
-		CASE(names_that_lead_out),
-		CASE(a_way_through_a_link),
-		CASE(a_link_instead_of_a_file),
-		CASE(other_kinds_of_files),
-		CASE(a_hard_link),
-		CASE(too_much),
-		CASE(too_deep),
-		CASE(just_not_too_deep),
-		CASE(a_disk_that_is_full),
-		CASE(names_too_long),
-		CASE(no_archive_at_all),
-		CASE(half_an_archive),
-		CASE(a_directory_is_taken_as_it_is),
-		CASE(no_place_to_unpack),
-		CASE(a_long_name_of_that_place),
-		CASE(a_pipe_that_says_nothing_can_be_left),
-		CASE(whatever_ends_it_nothing_is_left),
+		CASE(escaping_names_are_refused),
+		CASE(path_through_link_is_refused),
+		CASE(file_over_link_is_refused),
+		CASE(special_files_are_refused),
+		CASE(hard_link_is_refused),
+		CASE(oversized_archive_is_refused),
+		CASE(too_deep_path_is_refused),
+		CASE(deepest_allowed_path_is_read),
+		CASE(full_disk_is_reported),
+		CASE(overlong_name_is_refused),
+		CASE(non_archive_is_refused),
+		CASE(truncated_archive_is_refused),
+		CASE(directory_is_used_directly),
+		CASE(missing_tmpdir_fails),
+		CASE(overlong_tmpdir_is_reported),
+		CASE(signals_end_read_of_pipe),
+		CASE(no_exit_leaves_files_behind),
 	};
 
 	/* a shell that has started us in the background, or nohup, has them ignored */

@@ -17,7 +17,7 @@ static void becomes(size_t (*scrub)(char *text, size_t length), const char *text
 	free(copy);
 }
 
-static void command_lines(void **state)
+static void cmdline_keeps_iommu_options_only(void **state)
 {
 	(void)state;
 	becomes(scrub_cmdline, "", "");
@@ -29,7 +29,7 @@ static void command_lines(void **state)
 	becomes(scrub_cmdline, "iommu=pt", "iommu=pt");
 }
 
-static void processors(void **state)
+static void cpuinfo_keeps_first_cpu_only(void **state)
 {
 	(void)state;
 	becomes(scrub_cpuinfo,
@@ -39,14 +39,14 @@ static void processors(void **state)
 	becomes(scrub_cpuinfo, "", "");
 }
 
-static void kernels(void **state)
+static void release_keeps_version_only(void **state)
 {
 	(void)state;
 	becomes(scrub_release, "6.18.44-our-cloud-v7\n", "6.18.44");
 	becomes(scrub_release, "unknown\n", "");
 }
 
-static void containers(void **state)
+static void cgroup_loses_names(void **state)
 {
 	(void)state;
 	becomes(scrub_cgroup, "0::/\n", "0::/\n");
@@ -55,14 +55,14 @@ static void containers(void **state)
 	becomes(scrub_cgroup, "", "");
 }
 
-static void modules(void **state)
+static void module_addresses_are_zeroed(void **state)
 {
 	(void)state;
 	becomes(scrub_modules, "nvidia 10 2 nvidia_uvm, Live 0xffffffffc0de0000 (OE)\nx 1 0 - Live 0xffffFFFF\n",
 		"nvidia 10 2 nvidia_uvm, Live 0x0000000000000000 (OE)\nx 1 0 - Live 0x00000000\n");
 }
 
-static void who_built_the_driver(void **state)
+static void builder_name_is_removed(void **state)
 {
 	(void)state;
 	becomes(scrub_builder, "Kernel Module  580.1  (root@myhost.example)  Tue\nGCC version:  gcc (Debian 12) 12.2\n",
@@ -71,14 +71,14 @@ static void who_built_the_driver(void **state)
 	becomes(scrub_builder, "(me@here", "(@");
 }
 
-static void a_gpus_own_file(void **state)
+static void gpu_uuid_is_removed(void **state)
 {
 	(void)state;
 	becomes(scrub_information, "Model: \t\t H200\nGPU UUID: \t GPU-0011\nSerial: 5\nDevice Minor: \t 3\nIRQ: 7\n",
 		"Model: \t\t H200\nDevice Minor: \t 3\n");
 }
 
-static void nothing_but_that_it_is_there(void **state)
+static void scrub_all_empties_the_file(void **state)
 {
 	(void)state;
 	becomes(scrub_all, "name=\"box\"\n", "");
@@ -118,7 +118,7 @@ static bool has_secret(const uint8_t *config, size_t size)
 	return memmem(config, size, secret, sizeof(secret));
 }
 
-static void serial_numbers_in_configuration_space(void **state)
+static void config_space_loses_serial_numbers(void **state)
 {
 	static struct pci_config c, before;
 	char bytes[PCI_CONFIG_SIZE + 1];
@@ -143,7 +143,7 @@ static void serial_numbers_in_configuration_space(void **state)
 }
 
 /* All lengths there are, of bytes that lead everywhere. */
-static void any_configuration_space(void **state)
+static void any_config_space_is_safe(void **state)
 {
 	char bytes[PCI_CONFIG_SIZE + 1];
 	size_t length, i;
@@ -161,16 +161,16 @@ static void any_configuration_space(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(command_lines),
-		cmocka_unit_test(processors),
-		cmocka_unit_test(kernels),
-		cmocka_unit_test(containers),
-		cmocka_unit_test(modules),
-		cmocka_unit_test(who_built_the_driver),
-		cmocka_unit_test(a_gpus_own_file),
-		cmocka_unit_test(nothing_but_that_it_is_there),
-		cmocka_unit_test(serial_numbers_in_configuration_space),
-		cmocka_unit_test(any_configuration_space),
+		cmocka_unit_test(cmdline_keeps_iommu_options_only),
+		cmocka_unit_test(cpuinfo_keeps_first_cpu_only),
+		cmocka_unit_test(release_keeps_version_only),
+		cmocka_unit_test(cgroup_loses_names),
+		cmocka_unit_test(module_addresses_are_zeroed),
+		cmocka_unit_test(builder_name_is_removed),
+		cmocka_unit_test(gpu_uuid_is_removed),
+		cmocka_unit_test(scrub_all_empties_the_file),
+		cmocka_unit_test(config_space_loses_serial_numbers),
+		cmocka_unit_test(any_config_space_is_safe),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -85,7 +85,7 @@ static const char *progress_of(size_t planned)
 }
 
 /* The cursor stays in the line, of which \r is the beginning. */
-static void progress_fits(void **state)
+static void progress_fits_the_terminal(void **state)
 {
 	static const char begin[] = "\r\033[K";
 
@@ -102,7 +102,7 @@ static void progress_fits(void **state)
 	assert_int_equal(terminal.length, 2 * strlen(begin) + 79);
 }
 
-static void dumb_terminals_have_none(void **state)
+static void dumb_terminal_gets_no_progress(void **state)
 {
 	(void)state;
 	setenv("TERM", "dumb", 1);
@@ -164,8 +164,8 @@ static void colours_can_be_turned_off(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(progress_fits, setup, teardown),
-		cmocka_unit_test_setup_teardown(dumb_terminals_have_none, setup, teardown),
+		cmocka_unit_test_setup_teardown(progress_fits_the_terminal, setup, teardown),
+		cmocka_unit_test_setup_teardown(dumb_terminal_gets_no_progress, setup, teardown),
 		cmocka_unit_test_setup_teardown(colours_can_be_turned_off, setup, teardown),
 	};
 

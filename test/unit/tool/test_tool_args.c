@@ -69,7 +69,7 @@ static void refuses(const char *line, int status, const char *says)
 	assert_non_null(strstr(complaint, says));
 }
 
-static void defaults(void **state)
+static void copy_has_defaults(void **state)
 {
 	struct copy_args a;
 
@@ -84,7 +84,7 @@ static void defaults(void **state)
 	assert_false(a.json);
 }
 
-static void all_options(void **state)
+static void all_options_are_parsed(void **state)
 {
 	struct copy_args a;
 
@@ -101,7 +101,7 @@ static void all_options(void **state)
 	assert_int_equal(complaints, 0);
 }
 
-static void usage_errors(void **state)
+static void usage_errors_are_reported(void **state)
 {
 	(void)state;
 	refuses("copy --from disk", EXIT_USAGE, "--from");
@@ -120,7 +120,7 @@ static void usage_errors(void **state)
 }
 
 /* Else a copy to one file would be one to another, or none at all one to a file. */
-static void of_a_side_given_twice_the_last_counts(void **state)
+static void last_of_repeated_sides_counts(void **state)
 {
 	struct copy_args a;
 
@@ -137,7 +137,7 @@ static void of_a_side_given_twice_the_last_counts(void **state)
 	assert_true(a.from == SIDE_HOST && !a.path);
 }
 
-static void files_are_sides(void **state)
+static void file_can_be_a_side(void **state)
 {
 	struct copy_args a;
 
@@ -159,14 +159,14 @@ static void files_are_sides(void **state)
 	refuses("copy --from file:x --overwrite", EXIT_USAGE, "--to file:PATH");
 }
 
-static void sizes_that_make_no_sense(void **state)
+static void bad_copy_sizes_are_refused(void **state)
 {
 	(void)state;
 	refuses("copy --size 0", EXIT_USAGE, "--size 8M");
 	refuses("copy --size 99999999999999G", EXIT_USAGE, "smaller");
 }
 
-static void bar_arguments(void **state)
+static void bar_arguments_are_parsed(void **state)
 {
 	char bar[] = "bar", json[] = "--json", other[] = "--gpu";
 	char *plain[] = { bar, NULL };
@@ -213,7 +213,7 @@ static void good_size(const char *text, uint64_t bytes)
 	assert_int_equal(n, bytes);
 }
 
-static void sizes(void **state)
+static void sizes_with_suffixes_are_parsed(void **state)
 {
 	(void)state;
 	good_size("1", 1);
@@ -226,7 +226,7 @@ static void sizes(void **state)
 	good_size("17179869183G", 17179869183ull << 30);
 }
 
-static void bad_sizes(void **state)
+static void bad_sizes_are_refused(void **state)
 {
 	static const char *const bad[] = {
 		"", "M", "-1", "+1", " 1", "1T", "1MB", "1M ", "0x10", "1.5M",
@@ -241,7 +241,7 @@ static void bad_sizes(void **state)
 	assert_int_equal(parse_size("17179869184G", &n), -ERANGE);
 }
 
-static void texts(void **state)
+static void values_are_formatted_with_units(void **state)
 {
 	(void)state;
 	assert_string_equal(text_bytes(1).at, "1 byte");
@@ -258,17 +258,17 @@ static void texts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(defaults, setup),
-		cmocka_unit_test_setup(all_options, setup),
-		cmocka_unit_test_setup(usage_errors, setup),
-		cmocka_unit_test_setup(files_are_sides, setup),
-		cmocka_unit_test_setup(of_a_side_given_twice_the_last_counts, setup),
-		cmocka_unit_test_setup(sizes_that_make_no_sense, setup),
-		cmocka_unit_test_setup(bar_arguments, setup),
+		cmocka_unit_test_setup(copy_has_defaults, setup),
+		cmocka_unit_test_setup(all_options_are_parsed, setup),
+		cmocka_unit_test_setup(usage_errors_are_reported, setup),
+		cmocka_unit_test_setup(file_can_be_a_side, setup),
+		cmocka_unit_test_setup(last_of_repeated_sides_counts, setup),
+		cmocka_unit_test_setup(bad_copy_sizes_are_refused, setup),
+		cmocka_unit_test_setup(bar_arguments_are_parsed, setup),
 		cmocka_unit_test_setup(patterns_differ, setup),
-		cmocka_unit_test_setup(sizes, setup),
-		cmocka_unit_test_setup(bad_sizes, setup),
-		cmocka_unit_test_setup(texts, setup),
+		cmocka_unit_test_setup(sizes_with_suffixes_are_parsed, setup),
+		cmocka_unit_test_setup(bad_sizes_are_refused, setup),
+		cmocka_unit_test_setup(values_are_formatted_with_units, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

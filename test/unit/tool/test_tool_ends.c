@@ -40,7 +40,7 @@ static pid_t start_with_closed_files(void)
 }
 
 /* Else what is printed would go into the next file that is opened, a user's perhaps. */
-static void closed_files_are_kept_from_others(void **state)
+static void closed_descriptors_lead_to_null(void **state)
 {
 	pid_t pid = start_with_closed_files();
 	int fd;
@@ -67,7 +67,7 @@ static const char *run(const char *command, int *status)
 	return err;
 }
 
-static void what_is_not_printed_is_told(void **state)
+static void failed_output_is_reported(void **state)
 {
 	char *root = make_tree(), command[256];
 	const char *err;
@@ -118,7 +118,7 @@ static void a_pipe_is_not_waited_for(void **state)
 /* ---- memory ---------------------------------------------------------------------- */
 
 /* Nor a finding of doctor's or verify's */
-static void no_memory_is_no_mistake_of_the_user(void **state)
+static void out_of_memory_is_no_finding(void **state)
 {
 	FILE *err = tmpfile();
 	static const char words[] = "peerpin: there is no memory left\n";
@@ -147,11 +147,11 @@ static void no_memory_is_no_mistake_of_the_user(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(closed_files_are_kept_from_others),
-		cmocka_unit_test(what_is_not_printed_is_told),
+		cmocka_unit_test(closed_descriptors_lead_to_null),
+		cmocka_unit_test(failed_output_is_reported),
 		cmocka_unit_test(bar_needs_no_gpu),
 		cmocka_unit_test(a_pipe_is_not_waited_for),
-		cmocka_unit_test(no_memory_is_no_mistake_of_the_user),
+		cmocka_unit_test(out_of_memory_is_no_finding),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,7 @@ static bool parse(const char *text, struct owner *out)
 	return ok;
 }
 
-static void a_file_of_peerpin(void **state)
+static void fdinfo_of_peerpin_is_parsed(void **state)
 {
 	static const char text[] =
 		"pos:\t0\nflags:\t02100002\nmnt_id:\t25\nino:\t441\n"
@@ -62,7 +62,7 @@ static void a_file_of_peerpin(void **state)
 	owner_free(&o);
 }
 
-static void another_file(void **state)
+static void other_fdinfo_is_rejected(void **state)
 {
 	struct owner o;
 
@@ -70,7 +70,7 @@ static void another_file(void **state)
 	assert_false(parse("pos:\t0\nflags:\t02\neventfd-count: 0\n", &o));
 }
 
-static void lines_of_a_newer_kernel(void **state)
+static void unknown_fdinfo_lines_are_skipped(void **state)
 {
 	static const char text[] =
 		"peerpin-owner:\t1\npeerpin-region:\tsomething else\n"
@@ -110,7 +110,7 @@ static void by_core(struct owners *out)
 	fclose(r);
 }
 
-static void the_core_tells_of_all(void **state)
+static void core_lists_give_all_owners(void **state)
 {
 	struct owners all;
 
@@ -129,7 +129,7 @@ static void the_core_tells_of_all(void **state)
 	owners_free(&all);
 }
 
-static void a_region_that_the_core_tells_of(void **state)
+static void core_region_line_is_parsed(void **state)
 {
 	const struct owned_region *r;
 	struct owners all;
@@ -153,7 +153,7 @@ static void a_region_that_the_core_tells_of(void **state)
 	owners_free(&all);
 }
 
-static void sums_alone(void **state)
+static void sums_are_read_without_regions(void **state)
 {
 	static const char text[] =
 		"peerpin-owner:\t812\npeerpin-region:\t0 nv 0x200000000 8388608 live 1234 128 - -\n"
@@ -171,7 +171,7 @@ static void sums_alone(void **state)
 	assert_int_equal(o.revoked, 4);
 }
 
-static void looks_at_all_processes(void **state)
+static void search_covers_all_processes(void **state)
 {
 	struct owners all;
 
@@ -194,7 +194,7 @@ static unsigned int refused_with(int error)
 }
 
 /* EPERM: where /proc is mounted with hidepid=1; a process that has ended is none of another user's. */
-static void processes_that_are_hidden_are_counted(void **state)
+static void hidden_processes_are_counted(void **state)
 {
 	(void)state;
 	assert_true(refused_with(EACCES));
@@ -205,14 +205,14 @@ static void processes_that_are_hidden_are_counted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_file_of_peerpin),
-		cmocka_unit_test(another_file),
-		cmocka_unit_test(lines_of_a_newer_kernel),
-		cmocka_unit_test(the_core_tells_of_all),
-		cmocka_unit_test(a_region_that_the_core_tells_of),
-		cmocka_unit_test(sums_alone),
-		cmocka_unit_test(looks_at_all_processes),
-		cmocka_unit_test(processes_that_are_hidden_are_counted),
+		cmocka_unit_test(fdinfo_of_peerpin_is_parsed),
+		cmocka_unit_test(other_fdinfo_is_rejected),
+		cmocka_unit_test(unknown_fdinfo_lines_are_skipped),
+		cmocka_unit_test(core_lists_give_all_owners),
+		cmocka_unit_test(core_region_line_is_parsed),
+		cmocka_unit_test(sums_are_read_without_regions),
+		cmocka_unit_test(search_covers_all_processes),
+		cmocka_unit_test(hidden_processes_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

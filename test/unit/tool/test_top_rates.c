@@ -35,7 +35,7 @@ static void assert_unknown(const struct top_process *p)
 		assert_true(p->rate[i] < 0);
 }
 
-static void of_a_second_and_of_two(void **state)
+static void rate_is_per_second(void **state)
 {
 	struct top_process was[] = { process(7, "a", 10, 100) }, is[] = { process(7, "a", 30, 500) };
 	struct top_sample before = sample(SECOND, was, 1), now = sample(2 * SECOND, is, 1);
@@ -52,7 +52,7 @@ static void of_a_second_and_of_two(void **state)
 	assert_rate(is[0].rate[TOP_HITS], 200);
 }
 
-static void nothing_happened(void **state)
+static void unchanged_counts_give_zero_rate(void **state)
 {
 	struct top_process was[] = { process(7, "a", 10, 100) }, is[] = { process(7, "a", 10, 100) };
 	struct top_sample before = sample(SECOND, was, 1), now = sample(2 * SECOND, is, 1);
@@ -63,7 +63,7 @@ static void nothing_happened(void **state)
 	assert_rate(is[0].rate[TOP_HITS], 0);
 }
 
-static void processes_come_and_go(void **state)
+static void new_process_has_no_rate(void **state)
 {
 	struct top_process was[] = { process(3, "gone", 1, 1), process(7, "a", 10, 100), process(8, "gone", 1, 1) };
 	struct top_process is[] = { process(2, "new", 99, 99), process(7, "a", 11, 101), process(9, "new", 99, 99) };
@@ -76,7 +76,7 @@ static void processes_come_and_go(void **state)
 	assert_unknown(&is[2]);
 }
 
-static void counts_that_begin_anew(void **state)
+static void falling_count_has_no_rate(void **state)
 {
 	struct top_process was[] = { process(7, "a", 10, 100) }, is[] = { process(7, "a", 9, 100000) };
 	struct top_sample before = sample(SECOND, was, 1), now = sample(2 * SECOND, is, 1);
@@ -88,7 +88,7 @@ static void counts_that_begin_anew(void **state)
 	assert_rate(is[0].rate[TOP_HITS], 99900);
 }
 
-static void the_same_pid_of_another_program(void **state)
+static void reused_pid_has_no_rate(void **state)
 {
 	struct top_process was[] = { process(7, "a", 10, 100) }, is[] = { process(7, "b", 1000, 1000) };
 	struct top_sample before = sample(SECOND, was, 1), now = sample(2 * SECOND, is, 1);
@@ -98,7 +98,7 @@ static void the_same_pid_of_another_program(void **state)
 	assert_unknown(&is[0]);
 }
 
-static void hits_are_known_from_the_second_look_on(void **state)
+static void hits_need_two_samples(void **state)
 {
 	struct top_process was[] = { process(7, "a", 10, 0) }, is[] = { process(7, "a", 10, 1000) };
 	struct top_sample before = sample(SECOND, was, 1), now = sample(2 * SECOND, is, 1);
@@ -111,7 +111,7 @@ static void hits_are_known_from_the_second_look_on(void **state)
 	assert_true(is[0].rate[TOP_MISSES] < 0);
 }
 
-static void no_time_has_passed(void **state)
+static void zero_interval_has_no_rate(void **state)
 {
 	struct top_process was[] = { process(7, "a", 10, 100) }, is[] = { process(7, "a", 20, 200) };
 	struct top_sample before = sample(SECOND, was, 1), now = sample(SECOND, is, 1);
@@ -121,7 +121,7 @@ static void no_time_has_passed(void **state)
 	assert_unknown(&is[0]);
 }
 
-static void of_peers(void **state)
+static void peers_have_rates_too(void **state)
 {
 	struct top_peer was[] = { { .name = "a", .counted = { 10, 4096 } }, { .name = "b", .counted = { 5, 5 } } };
 	struct top_peer is[] = { { .name = "b", .counted = { 4, 4000 } }, { .name = "a", .counted = { 12, 12288 } },
@@ -140,14 +140,14 @@ static void of_peers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(of_a_second_and_of_two),
-		cmocka_unit_test(nothing_happened),
-		cmocka_unit_test(processes_come_and_go),
-		cmocka_unit_test(counts_that_begin_anew),
-		cmocka_unit_test(the_same_pid_of_another_program),
-		cmocka_unit_test(hits_are_known_from_the_second_look_on),
-		cmocka_unit_test(no_time_has_passed),
-		cmocka_unit_test(of_peers),
+		cmocka_unit_test(rate_is_per_second),
+		cmocka_unit_test(unchanged_counts_give_zero_rate),
+		cmocka_unit_test(new_process_has_no_rate),
+		cmocka_unit_test(falling_count_has_no_rate),
+		cmocka_unit_test(reused_pid_has_no_rate),
+		cmocka_unit_test(hits_need_two_samples),
+		cmocka_unit_test(zero_interval_has_no_rate),
+		cmocka_unit_test(peers_have_rates_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,7 +32,7 @@ static const char *shown(enum top_sort sort, const char *filter)
 	return text;
 }
 
-static void sorts(void **state)
+static void rows_are_sorted(void **state)
 {
 	(void)state;
 	assert_string_equal(shown(TOP_BY_BYTES, ""), "23 12 123 ");
@@ -41,7 +41,7 @@ static void sorts(void **state)
 	assert_string_equal(shown(TOP_BY_NAME, ""), "23 123 12 ");
 }
 
-static void filters(void **state)
+static void rows_are_filtered(void **state)
 {
 	(void)state;
 	assert_string_equal(shown(TOP_BY_BYTES, "TRAIN"), "23 123 ");
@@ -50,7 +50,7 @@ static void filters(void **state)
 	assert_string_equal(shown(TOP_BY_BYTES, "nobody"), "");
 }
 
-static void no_process(void **state)
+static void empty_sample_has_no_rows(void **state)
 {
 	const struct top_sample none = { 0 };
 	struct top_view view = { 0 };
@@ -74,7 +74,7 @@ static void rows_have_columns(void **state)
 	assert_string_equal(top_row_title(&sample).at, "peerpin top  16.0 KiB in 19 regions of 3 processes");
 }
 
-static void every_screen_has_room_for_what_it_shows(void **state)
+static void layout_fits_every_screen(void **state)
 {
 	struct top_sample s = { .nr_gpus = 64, .nr_peers = 40, .nr_notes = 3 };
 	int lines;
@@ -99,7 +99,7 @@ static void ten_lines_show_some_of_each(void **state)
 	assert_true(l.gpus >= 1 && l.notes == 1 && l.processes >= 3);
 }
 
-static void scrolls_to_the_last_and_not_beyond(void **state)
+static void scroll_stops_at_last_row(void **state)
 {
 	(void)state;
 	assert_int_equal(top_scroll(0, 100, 10), 0);
@@ -120,7 +120,7 @@ static const char *gauge(uint64_t used, uint64_t total, uint64_t reserve)
 	return text;
 }
 
-static void gauges(void **state)
+static void gauge_shows_used_and_reserved(void **state)
 {
 	(void)state;
 	assert_string_equal(gauge(0, 100, 0), "..........");
@@ -138,7 +138,7 @@ static uint64_t fits(uint64_t total, uint64_t used, uint64_t reserve)
 	return bar1_fits(&gpu, reserve);
 }
 
-static void what_fits_is_never_negative(void **state)
+static void room_in_bar1_is_never_negative(void **state)
 {
 	(void)state;
 	assert_int_equal(fits(256 << 20, 8 << 20, 36 << 20), 212 << 20);
@@ -152,15 +152,15 @@ static void what_fits_is_never_negative(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sorts),
-		cmocka_unit_test(filters),
-		cmocka_unit_test(no_process),
+		cmocka_unit_test(rows_are_sorted),
+		cmocka_unit_test(rows_are_filtered),
+		cmocka_unit_test(empty_sample_has_no_rows),
 		cmocka_unit_test(rows_have_columns),
-		cmocka_unit_test(every_screen_has_room_for_what_it_shows),
+		cmocka_unit_test(layout_fits_every_screen),
 		cmocka_unit_test(ten_lines_show_some_of_each),
-		cmocka_unit_test(scrolls_to_the_last_and_not_beyond),
-		cmocka_unit_test(gauges),
-		cmocka_unit_test(what_fits_is_never_negative),
+		cmocka_unit_test(scroll_stops_at_last_row),
+		cmocka_unit_test(gauge_shows_used_and_reserved),
+		cmocka_unit_test(room_in_bar1_is_never_negative),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

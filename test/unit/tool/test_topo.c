@@ -87,7 +87,7 @@ static bool is_shown(const char *name)
 	return topo.is_shown[d - topo.machine.at];
 }
 
-static void what_is_shown(void **state)
+static void topo_shows_gpus_and_peers(void **state)
 {
 	(void)state;
 	make_server();
@@ -130,7 +130,7 @@ static void says(const char *text, const char *what)
 	assert_non_null(strstr(text, what));
 }
 
-static void text(void **state)
+static void text_shows_paths_and_links(void **state)
 {
 	char *out;
 
@@ -152,7 +152,7 @@ static void text(void **state)
 }
 
 /* A GPU that a virtual machine was given, of a kind too new for the list of PCI devices. */
-static void text_of_a_guest(void **state)
+static void text_names_guest_gpu(void **state)
 {
 	char *out;
 
@@ -170,7 +170,7 @@ static void text_of_a_guest(void **state)
 }
 
 /* As libvirt puts it together */
-static void text_of_a_guest_with_bridges(void **state)
+static void text_detects_guest_with_bridges(void **state)
 {
 	char *out;
 
@@ -182,7 +182,7 @@ static void text_of_a_guest_with_bridges(void **state)
 	free(out);
 }
 
-static void text_of_nothing(void **state)
+static void text_reports_empty_machine(void **state)
 {
 	char *out;
 
@@ -193,7 +193,7 @@ static void text_of_nothing(void **state)
 	free(out);
 }
 
-static void text_without_a_gpu(void **state)
+static void text_reports_missing_gpu(void **state)
 {
 	char *out;
 
@@ -207,7 +207,7 @@ static void text_without_a_gpu(void **state)
 }
 
 /* Rows have no more than 120 characters, however many devices there are. */
-static void text_of_many(void **state)
+static void text_wraps_wide_tables(void **state)
 {
 	char *out, *rest, *line;
 	unsigned int i, rows = 0;
@@ -282,7 +282,7 @@ static size_t times(const char *s, const char *what)
 	return n;
 }
 
-static void picture(void **state)
+static void picture_shows_server(void **state)
 {
 	char *out;
 
@@ -301,7 +301,7 @@ static void picture(void **state)
 	free(out);
 }
 
-static void picture_of_nothing(void **state)
+static void picture_shows_empty_machine(void **state)
 {
 	char *out;
 
@@ -343,7 +343,7 @@ static void check_socket(const struct layout *l, const struct socket *s)
 }
 
 /* A machine of two processors with two nodes each, which is too wide for one line. */
-static void many_nodes(void **state)
+static void layout_wraps_many_nodes(void **state)
 {
 	struct layout l;
 	int node, i;
@@ -396,7 +396,7 @@ static struct json_object *member(struct json_object *list, size_t i, const char
 	return json_object_object_get(json_object_array_get_idx(list, i), key);
 }
 
-static void json(void **state)
+static void json_describes_pairs(void **state)
 {
 	struct json_object *o, *pairs, *devices;
 	int status;
@@ -435,7 +435,7 @@ static void ends_with(const char *arguments, int status, const char *what)
 	free(out);
 }
 
-static void complaints(void **state)
+static void errors_say_what_to_do(void **state)
 {
 	(void)state;
 	ends_with("", 1, "no sys/bus/pci/devices");
@@ -447,7 +447,7 @@ static void complaints(void **state)
 	ends_with("more", 2, "more");
 }
 
-static void a_picture_in_a_file(void **state)
+static void svg_option_writes_file(void **state)
 {
 	struct tree_path path = tree_path("%s/x.svg", root);
 	char text[65536];
@@ -464,19 +464,19 @@ static void a_picture_in_a_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(what_is_shown, setup, teardown),
-		cmocka_unit_test_setup_teardown(text, setup, teardown),
-		cmocka_unit_test_setup_teardown(text_of_a_guest, setup, teardown),
-		cmocka_unit_test_setup_teardown(text_of_a_guest_with_bridges, setup, teardown),
-		cmocka_unit_test_setup_teardown(text_of_nothing, setup, teardown),
-		cmocka_unit_test_setup_teardown(text_without_a_gpu, setup, teardown),
-		cmocka_unit_test_setup_teardown(text_of_many, setup, teardown),
-		cmocka_unit_test_setup_teardown(picture, setup, teardown),
-		cmocka_unit_test_setup_teardown(picture_of_nothing, setup, teardown),
-		cmocka_unit_test_setup_teardown(many_nodes, setup, teardown),
-		cmocka_unit_test_setup_teardown(json, setup, teardown),
-		cmocka_unit_test_setup_teardown(complaints, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_picture_in_a_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(topo_shows_gpus_and_peers, setup, teardown),
+		cmocka_unit_test_setup_teardown(text_shows_paths_and_links, setup, teardown),
+		cmocka_unit_test_setup_teardown(text_names_guest_gpu, setup, teardown),
+		cmocka_unit_test_setup_teardown(text_detects_guest_with_bridges, setup, teardown),
+		cmocka_unit_test_setup_teardown(text_reports_empty_machine, setup, teardown),
+		cmocka_unit_test_setup_teardown(text_reports_missing_gpu, setup, teardown),
+		cmocka_unit_test_setup_teardown(text_wraps_wide_tables, setup, teardown),
+		cmocka_unit_test_setup_teardown(picture_shows_server, setup, teardown),
+		cmocka_unit_test_setup_teardown(picture_shows_empty_machine, setup, teardown),
+		cmocka_unit_test_setup_teardown(layout_wraps_many_nodes, setup, teardown),
+		cmocka_unit_test_setup_teardown(json_describes_pairs, setup, teardown),
+		cmocka_unit_test_setup_teardown(errors_say_what_to_do, setup, teardown),
+		cmocka_unit_test_setup_teardown(svg_option_writes_file, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,7 +44,7 @@ static void reads_a_file(void **state)
 	assert_string_equal(buf, "");
 }
 
-static void one_that_is_not_there(void **state)
+static void missing_file_is_enoent(void **state)
 {
 	const struct made *m = *state;
 	uint64_t n;
@@ -59,7 +59,7 @@ static void one_that_is_not_there(void **state)
 }
 
 /* What only root could see where it was copied is there without any permission. */
-static void one_that_could_not_be_seen(void **state)
+static void unreadable_file_is_eacces(void **state)
 {
 	const struct made *m = *state;
 	char *way = make_way(m->root, "secret");
@@ -74,7 +74,7 @@ static void one_that_could_not_be_seen(void **state)
 	assert_int_equal(tree_read(m->tree, "secret", buf, sizeof(buf)), 1);
 }
 
-static void lines(void **state)
+static void first_line_is_read(void **state)
 {
 	const struct made *m = *state;
 	char buf[16];
@@ -92,7 +92,7 @@ static void lines(void **state)
 	assert_string_equal(buf, "");
 }
 
-static void what_commands_a_terminal(void **state)
+static void control_characters_are_replaced(void **state)
 {
 	const struct made *m = *state;
 	char buf[16];
@@ -111,7 +111,7 @@ static int number(const struct made *m, const char *text, uint64_t *n)
 	return tree_u64(m->tree, "number", n);
 }
 
-static void numbers(void **state)
+static void unsigned_numbers_are_parsed(void **state)
 {
 	static const char *const bad[] = { "\n", "-1\n", "+1\n", " 1\n", "12x\n", "x\n", "99999999999999999999\n" };
 	const struct made *m = *state;
@@ -130,7 +130,7 @@ static void numbers(void **state)
 		assert_int_equal(number(m, bad[i], &n), -EINVAL);
 }
 
-static void numbers_with_a_sign(void **state)
+static void signed_numbers_are_parsed(void **state)
 {
 	const struct made *m = *state;
 	int n = 0;
@@ -144,7 +144,7 @@ static void numbers_with_a_sign(void **state)
 	assert_int_equal(tree_int(m->tree, "n", &n), -EINVAL);
 }
 
-static void links(void **state)
+static void link_targets_are_read(void **state)
 {
 	const struct made *m = *state;
 	char buf[16];
@@ -162,7 +162,7 @@ static void links(void **state)
 }
 
 /* Of each of these a file of this machine would be read if the tree's end were not a wall. */
-static void links_lead_nowhere_else(void **state)
+static void links_stay_inside_the_tree(void **state)
 {
 	const struct made *m = *state;
 	char buf[64];
@@ -186,7 +186,7 @@ static void links_lead_nowhere_else(void **state)
 }
 
 /* A FIFO without a writer would block for ever. */
-static void only_regular_files(void **state)
+static void only_regular_files_are_read(void **state)
 {
 	const struct made *m = *state;
 	char *fifo = make_way(m->root, "fifo"), *dir = make_way(m->root, "dir/x");
@@ -217,7 +217,7 @@ static int hear(void *arg, const char *name)
 	return h->stop_at && !strcmp(name, h->stop_at) ? 7 : 0;
 }
 
-static void lists(void **state)
+static void directory_entries_are_sorted(void **state)
 {
 	const struct made *m = *state;
 	struct heard all = { 0 }, some = { .stop_at = "b" };
@@ -237,7 +237,7 @@ static void lists(void **state)
 
 /* ---- the tree itself ------------------------------------------------------------ */
 
-static void no_directory(void **state)
+static void bad_root_is_refused(void **state)
 {
 	struct tree *t;
 
@@ -247,7 +247,7 @@ static void no_directory(void **state)
 	tree_close(NULL);
 }
 
-static void this_machine(void **state)
+static void null_root_means_live_machine(void **state)
 {
 	const struct made *m = *state;
 	struct tree *t;
@@ -261,7 +261,7 @@ static void this_machine(void **state)
 	tree_close(t);
 }
 
-static void paths(void **state)
+static void overlong_path_becomes_empty(void **state)
 {
 	char name[300];
 
@@ -276,19 +276,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(reads_a_file, setup, teardown),
-		cmocka_unit_test_setup_teardown(one_that_is_not_there, setup, teardown),
-		cmocka_unit_test_setup_teardown(one_that_could_not_be_seen, setup, teardown),
-		cmocka_unit_test_setup_teardown(lines, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_commands_a_terminal, setup, teardown),
-		cmocka_unit_test_setup_teardown(numbers, setup, teardown),
-		cmocka_unit_test_setup_teardown(numbers_with_a_sign, setup, teardown),
-		cmocka_unit_test_setup_teardown(links, setup, teardown),
-		cmocka_unit_test_setup_teardown(links_lead_nowhere_else, setup, teardown),
-		cmocka_unit_test_setup_teardown(only_regular_files, setup, teardown),
-		cmocka_unit_test_setup_teardown(lists, setup, teardown),
-		cmocka_unit_test(no_directory),
-		cmocka_unit_test_setup_teardown(this_machine, setup, teardown),
-		cmocka_unit_test(paths),
+		cmocka_unit_test_setup_teardown(missing_file_is_enoent, setup, teardown),
+		cmocka_unit_test_setup_teardown(unreadable_file_is_eacces, setup, teardown),
+		cmocka_unit_test_setup_teardown(first_line_is_read, setup, teardown),
+		cmocka_unit_test_setup_teardown(control_characters_are_replaced, setup, teardown),
+		cmocka_unit_test_setup_teardown(unsigned_numbers_are_parsed, setup, teardown),
+		cmocka_unit_test_setup_teardown(signed_numbers_are_parsed, setup, teardown),
+		cmocka_unit_test_setup_teardown(link_targets_are_read, setup, teardown),
+		cmocka_unit_test_setup_teardown(links_stay_inside_the_tree, setup, teardown),
+		cmocka_unit_test_setup_teardown(only_regular_files_are_read, setup, teardown),
+		cmocka_unit_test_setup_teardown(directory_entries_are_sorted, setup, teardown),
+		cmocka_unit_test(bad_root_is_refused),
+		cmocka_unit_test_setup_teardown(null_root_means_live_machine, setup, teardown),
+		cmocka_unit_test(overlong_path_becomes_empty),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
