@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-/* An argument is the name of the one case to run, where * and ? are wildcards. glibc passes main()'s arguments. */
+/* An argument selects cases by name, with wildcards * and ?. glibc passes main()'s arguments to constructors. */
 __attribute__((constructor)) static void unit_choose_case(int argc, char **argv)
 {
 	if (argc > 1)

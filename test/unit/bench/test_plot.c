@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The figures that `bench/run --plot` draws: scales, what is written beside them, and that all is on the paper */
+/* The figures of `bench/run --plot`: scales and labels, and that every mark lies inside the picture */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,7 +179,7 @@ static void bad_lines_are_reported(void **state)
 	(void)state;
 	for (unsigned int i = 0; i < N(wrong); i++)
 		if (read_text(wrong[i]) != 3)
-			fail_msg("not the third line: %s", wrong[i]);
+			fail_msg("the third line is not reported: %s", wrong[i]);
 }
 
 static void too_many_series_are_refused(void **state)
@@ -226,7 +226,7 @@ static void picture_has_schemes_and_escapes_text(void **state)
 	free(svg);
 }
 
-/* Returns the place after the number that follows @what, or NULL when there is none. */
+/* Returns the place after the number that follows @what; NULL if @what is missing. */
 static const char *next_number(const char *svg, const char *what, double *out)
 {
 	const char *at = strstr(svg, what);
@@ -249,7 +249,7 @@ static void all_marks_are_within_the_axes(void **state)
 	while ((at = next_number(at, "cx=\"", &x)) && (at = next_number(at, "cy=\"", &y))) {
 		found++;
 		if (x < 76 || x > 540 || y < 56 || y > 316)
-			fail_msg("a mark at %g, %g", x, y);
+			fail_msg("a mark outside the axes, at %g, %g", x, y);
 	}
 	assert_int_equal(found, 2);
 	free(svg);
@@ -262,7 +262,7 @@ static int higher(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Six series that end together, at the top and at the bottom */
+/* Six series that end at the same point, at the top or at the bottom */
 static void assert_names_are_apart(const char *first_and_last)
 {
 	char text[2048] = FIGURE, *svg;
@@ -281,7 +281,7 @@ static void assert_names_are_apart(const char *first_and_last)
 	qsort(y, SERIES_MAX, sizeof(*y), higher);
 	for (i = 1; i < SERIES_MAX; i++)
 		if (y[i] < y[i - 1] + 16 || y[i - 1] < 50 || y[i] > 330)
-			fail_msg("names at %g and %g", y[i - 1], y[i]);
+			fail_msg("names overlap or lie outside, at %g and %g", y[i - 1], y[i]);
 	free(svg);
 }
 

@@ -19,9 +19,9 @@ enum {
 	GETS = 1000,
 };
 
-/* ---- what an observer sees ------------------------------------------------------- */
+/* ---- an observer ------------------------------------------------------- */
 
-/* How many memfds of this process tell of it; their counts in @out */
+/* Number of memfds in which this process publishes counts; the counts in @out */
 static int observe(struct cache_counts *out)
 {
 	struct fds fds;
@@ -113,7 +113,7 @@ static void counts_never_fall(void **state)
 	}
 }
 
-/* What @run returns in a child of fork() */
+/* Result of @run in a child of fork() */
 static int in_child(int (*run)(void))
 {
 	int status;
@@ -159,7 +159,7 @@ static void child_publishes_its_own_counts(void **state)
 	assert_int_equal(now.misses, before.misses);
 }
 
-/* The hits of this process that peerpin top shows, or -1: none */
+/* Hits of this process in peerpin top; -1: not shown */
 static int hits_on_top(void)
 {
 	struct top top = { 0 };
@@ -179,7 +179,7 @@ static int see_own_on_top(void)
 	return see_own() ? 100 : hits_on_top();
 }
 
-/* The parent's memfd, which it has inherited, comes first and is none of its own. */
+/* The child inherits the parent's memfd, which comes first but is not the child's publication. */
 static void top_shows_forked_child(void **state)
 {
 	(void)state;
@@ -217,7 +217,7 @@ static void nothing_is_published_unless_asked(void **state)
 	assert_int_equal(in_child(asked_for_nothing), 0);
 }
 
-/* ---- observers that mean harm ---------------------------------------------------- */
+/* ---- hostile observers ---------------------------------------------------- */
 
 static int own_fd(void)
 {
@@ -249,7 +249,7 @@ static void published_file_is_read_only(void **state)
 	close(fd);
 }
 
-/* So many at a time that slots which were given back are too few. */
+/* More threads at a time than there are returned slots. */
 static pthread_barrier_t all;
 
 static void *get_once(void *unused)
@@ -259,7 +259,7 @@ static void *get_once(void *unused)
 	return unused;
 }
 
-/* The number of a descriptor that the program has closed is another file's. */
+/* The program closed the library's descriptor, and another file now has its number. */
 static void closed_publication_leaves_other_files_alone(void **state)
 {
 	int other = memfd_create("other", MFD_CLOEXEC);
@@ -285,7 +285,7 @@ static void closed_publication_leaves_other_files_alone(void **state)
 	close(other);
 }
 
-/* ---- processes that publish nonsense ---------------------------------------------- */
+/* ---- malformed publications ---------------------------------------------- */
 
 static const struct pp_published good = {
 	.magic = PP_PUBLISHED_NAME, .version = PP_PUBLISHED_VERSION, .slots_at = 4096, .slot_size = 128,

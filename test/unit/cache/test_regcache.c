@@ -95,7 +95,7 @@ static void merging_spares_entries_in_use(void **state)
 	assert_int_equal(mem.pins, 2);
 }
 
-/* Part of what an old entry covers is unmapped, and nobody told the cache. */
+/* Part of an old entry was unmapped without an invalidation. */
 static void failing_merge_falls_back(void **state)
 {
 	(void)state;
@@ -128,7 +128,7 @@ static void allocations_never_merge(void **state)
 	touch(8, 1);
 	touch(16, 1);
 	assert_int_equal(stats().entries, 2);
-	mock_alloc(&mem, 12, 8);	/* in place of half of both */
+	mock_alloc(&mem, 12, 8);	/* replaces half of each allocation */
 	touch(12, 1);
 	assert_int_equal(stats().entries, 1);
 	assert_int_equal(stats().bytes, 8 * MOCK_PAGE);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Random calls, and after each of them what must hold, whatever came before.
+  * Random calls; the invariants must hold after each call.
  */
 #include <errno.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static void check_range(const struct pp_cache_entry *e, uint64_t addr,
 	assert_int_equal(reg->unpinned, 0);
 }
 
-/* G1: each page belongs to whom it belonged when it was registered. */
+/* G1: each page still belongs to the owner at the time of the registration. */
 static void check_owners(const struct pp_cache_entry *e, uint64_t addr,
 			 uint64_t length)
 {
@@ -79,7 +79,7 @@ static uint64_t pinned(bool idle_only)
 	return sum;
 }
 
-/* -ENOMEM is right only if it does not fit beside what is in use. */
+/* -ENOMEM is right only if the range does not fit beside the entries in use. */
 static void check_error(int ret, uint64_t addr, uint64_t length)
 {
 	if (ret == -ENOMEM)
@@ -152,7 +152,7 @@ static void step(void)
 		pp_cache_flush(cache);
 }
 
-/* G3, and the cache's own count agrees with the memory's. */
+/* G3, and the statistics of the cache equal the counts of the mock memory. */
 static void check_state(void)
 {
 	struct pp_cache_stats s;

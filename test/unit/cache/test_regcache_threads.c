@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The registration cache between threads: what waits for what. A gate holds
- * the pins, or the unpins, of one page until the test opens it.
+  * Waiting between threads in the registration cache. A gate blocks the pins or
+  * the unpins of one page until the test opens it.
  */
 #include <errno.h>
 #include <semaphore.h>
@@ -119,7 +119,7 @@ static uint64_t stats_evictions(void)
 	return s.evictions;
 }
 
-/* Time for other threads to run into whatever they are to wait for. */
+/* Give other threads time to reach the point where they wait. */
 static void settle(void)
 {
 	const struct timespec ts = { .tv_nsec = 50000000 };
@@ -174,7 +174,7 @@ static void overlapping_miss_waits_and_merges(void **state)
 	settle();
 	assert_int_equal(mem.attempts, 0);
 	sem_post(&gate);
-	sem_post(&gate);	/* the union begins there as well */
+	sem_post(&gate);	/* the union begins at the same page */
 	assert_int_equal(finish(&a), 0);
 	assert_int_equal(finish(&b), 0);
 	assert_int_equal(mem.pins, 2);
@@ -201,7 +201,7 @@ static void waiters_retry_after_failed_pin(void **state)
 	assert_int_equal(mem.pins, 1);
 }
 
-/* Freed and allocated anew while it was being pinned. */
+/* The memory was freed and allocated again during the pin. */
 static void invalidated_pending_pin_is_replaced(void **state)
 {
 	struct getter a, b;
@@ -265,7 +265,7 @@ static bool is_valid(const struct pp_cache_entry *e)
 	return atomic_load(&((struct mock_reg *)e->reg)->valid);
 }
 
-/* When the first has its pin, and the others do not know yet */
+/* The revocation comes after the first thread's pin and before the waiters wake. */
 static void waiter_replaces_revoked_pin(void **state)
 {
 	struct getter a, b;
@@ -316,7 +316,7 @@ static void revocation_after_wait_is_seen(void **state)
 	assert_int_equal(mem.unpins, 1);
 }
 
-/* Room that another thread is making counts as room. */
+/* Memory that another thread is unpinning counts as room. */
 static void shortage_waits_for_running_unpins(void **state)
 {
 	const struct pp_cache_entry *e;
@@ -338,7 +338,7 @@ static void shortage_waits_for_running_unpins(void **state)
 	assert_int_equal(finish(&g), 0);
 }
 
-/* Nor is the budget exceeded by what is still being unpinned. */
+/* Memory still being unpinned counts against the budget. */
 static void budget_waits_for_running_unpins(void **state)
 {
 	struct getter a, b;
@@ -347,7 +347,7 @@ static void budget_waits_for_running_unpins(void **state)
 	use(&mock_host_ops, 4);
 	assert_int_equal(get(SLOW, 4), 0);
 	mem.on_unpin = at_gate;
-	start(&a, 0, 4);	/* evicts, and is held up in it */
+	start(&a, 0, 4);	/* blocks in its eviction */
 	sem_wait(&reached);
 	start(&b, 8, 4);
 	settle();
@@ -367,7 +367,7 @@ static void entries_being_unpinned_count(void **state)
 	assert_int_equal(pp_cache_create(&mock_host_ops, &mem, &attr, &cache), 0);
 	assert_int_equal(get(SLOW, 4), 0);
 	mem.on_unpin = at_gate;
-	start(&a, 0, 4);	/* evicts, and is held up in it */
+	start(&a, 0, 4);	/* blocks in its eviction */
 	sem_wait(&reached);
 	start(&b, 8, 4);
 	settle();
@@ -398,7 +398,7 @@ static void pause_before_large_pins(uint64_t addr, uint64_t length)
 		nanosleep(&ts, NULL);
 }
 
-/* A get that can never succeed ends, whatever others do meanwhile. */
+/* A get that can never succeed must fail, whatever other threads do meanwhile. */
 static void hopeless_get_fails(void **state)
 {
 	pthread_t other;

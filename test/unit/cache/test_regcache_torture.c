@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Many threads use the cache while another frees and allocates the memory
- * under them, under limits that evict, and processes are forked off, each of
- * which makes a cache of its own. A round has a cache of its own, too. cmocka's
- * asserts are for one thread; the threads count what went wrong.
+  * Many threads use the cache while another thread frees and allocates their memory.
+  * Limits force evictions, and processes fork; each child creates its own cache. Each
+  * round has its own cache, too. cmocka's asserts work in one thread only, so the
+  * threads count failures.
  *
  *	test_regcache_torture [SECONDS]		rounds for so long, else one
  */
@@ -17,31 +17,31 @@
 enum {
 	THREADS = 4,
 	ROUNDS = 4000,
-	SPAN = 64,		/* pages in play */
+	SPAN = 64,		/* pages in use */
 	FORKS = 4,		/* a round */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-	FORK_ANYWHERE = 0,	/* their allocators' locks stay taken in a child */
+	FORK_ANYWHERE = 0,	/* a child would inherit locked locks of the sanitizer's allocator */
 #else
 	FORK_ANYWHERE = 1,
 #endif
-	PATIENCE = 120,		/* seconds that a child may take */
+	PATIENCE = 120,		/* time limit of a child, in seconds */
 };
 
 struct worker {
 	pthread_t thread;
-	void (*take)(struct worker *w);		/* a step */
+	void (*take)(struct worker *w);		/* one step */
 	uint64_t rnd;
 	unsigned int got;
 };
 
 static struct mock_memory mem;
 static struct pp_cache *cache;
-/* Where one may fork, if not anywhere */
+/* Without FORK_ANYWHERE, forks happen only while no thread is in a step. */
 static pthread_rwlock_t between_steps = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 static atomic_int wrong;
 static double seconds;		/* of each case */
 
-/* Of all rounds */
+/* Sums over all rounds */
 static uint64_t rounds, forks, hits, misses, revocations, evictions;
 
 static void expect(bool ok)
@@ -60,7 +60,7 @@ static uint64_t owner_of(unsigned int page)
 	return owner;
 }
 
-/* G1: registered no earlier than by who owned it before the get. */
+/* G1: the registration is for the owner before the get, or for a later one. */
 static void check(const struct pp_cache_entry *e, unsigned int page,
 		  unsigned int count, uint64_t owner)
 {
@@ -125,7 +125,7 @@ static void *work(void *arg)
 
 /* ---- processes ------------------------------------------------------------------- */
 
-/* Whatever locks other threads held when it was made. */
+/* Must work in the child, whatever locks other threads held at the fork. */
 static int use_own(const struct pp_cache_ops *ops)
 {
 	const struct pp_cache_attr attr = { .max_bytes = 8 * MOCK_PAGE };
@@ -148,7 +148,7 @@ static int use_own(const struct pp_cache_ops *ops)
 	return own.pins > 10 && own.pins == own.unpins ? 0 : 4;
 }
 
-/* The parent's are not to be touched. */
+/* The child must not touch the parent's registrations. */
 static int in_child(const struct pp_cache_ops *ops, const struct pp_cache_entry *held)
 {
 	const struct pp_cache_entry *e;
@@ -268,7 +268,7 @@ static void run(const struct pp_cache_ops *ops)
 	do {
 		run_round(ops, &seed);
 	} while (now() < end);
-	/* in one round threads may happen to run one after the other */
+	/* in a single round the threads may run one after the other */
 	assert_true(revocations || seconds <= 0);
 }
 

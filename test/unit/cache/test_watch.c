@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Caches in a process whose hook sees all frees, comes too late for that, or has no memory; it is this file. */
+/* Caches with a hook, mocked in this file, that sees all frees, was loaded too late, or has no memory. */
 #include <errno.h>
 #include <linux/types.h>
 #include <peerpin.h>
@@ -29,7 +29,7 @@ static int setup(void **state)
 	(void)state;
 	mock_reset();
 	mock_cuda_reset();
-	mock_cuda_fd = 100;	/* it can export dma-bufs */
+	mock_cuda_fd = 100;	/* the driver can export dma-bufs */
 	added = 0;
 	cache = (struct pp_cache *)&untouched;
 	return pp_open(&ctx);
@@ -106,7 +106,7 @@ static void a_failure_leaves_no_cache(void **state)
 	expect_failure(create_ctx, PP_WATCH_HOOK, -ENOMEM);
 }
 
-/* ---- what ends though nobody frees it: a huge page is split, a GPU unbound --------------- */
+/* ---- revocations without a free: a huge page is split, a GPU is unbound --------------- */
 
 static uint32_t last_region;
 

@@ -182,8 +182,8 @@ static void expect_told(const struct row *row)
 	static const uint64_t length[] = { ALLOCATION_SIZE, LENGTH, UINT64_MAX };
 
 	if (!told.early || told.addr != addr[row->what] || told.length != length[row->what])
-		fail_msg("%s: %u callbacks, %u of them before the free, last range %lx + %lx", row->symbol, told.times, told.early,
-			 told.addr, told.length);
+		fail_msg("%s: %u callbacks, %u of them before the free, last range %lx + %lx", row->symbol, told.times,
+			 told.early, told.addr, told.length);
 }
 
 /* Only some calls use the second and third argument. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* peerpin verify as a whole, with a stand-in for emu/vm/run: fake_vm_run. */
+/* peerpin verify as a whole, with fake_vm_run in place of emu/vm/run. */
 #include <fcntl.h>
 #include <json-c/json.h>
 #include <limits.h>
@@ -80,7 +80,7 @@ static pid_t start(char *const *argv)
 	if (pid)
 		return pid;
 	setenv("PEERPIN_ROOT", root, 1);
-	/* a shell that has started us in the background has them ignored */
+	/* a shell that starts this program in the background ignores these signals */
 	signal(SIGINT, SIG_DFL);
 	signal(SIGQUIT, SIG_DFL);
 	dup2(open(path("out"), O_WRONLY | O_CREAT | O_TRUNC, 0600), 1);
@@ -99,7 +99,7 @@ static int finish(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/* @words: more of the command line, with blanks between */
+/* @words: further arguments, separated by blanks */
 static pid_t start_verify(const char *words)
 {
 	static char line[1024];
@@ -180,7 +180,7 @@ static void a_good_driver_is_clean(void **state)
 	assert_string_equal(err, "");
 }
 
-/* By default: the recording, with memory beyond 4 GiB, with an IOMMU, the rest of the first. */
+/* Default boots: the recording, memory beyond 4 GiB, an IOMMU, the rest of the first boot's scenarios. */
 static void each_boot_has_its_options(void **state)
 {
 	char boots[1 << 14], *first, *second, *third, *fourth, *rest = boots;
@@ -206,7 +206,7 @@ static void each_boot_has_its_options(void **state)
 	assert_string_equal(boots, "one two\n");
 }
 
-/* A driver that has no event to revoke at was not tried by it. */
+/* A scenario without its event does not count as a trial of the driver. */
 static void missing_event_is_not_tried(void **state)
 {
 	(void)state;
@@ -239,7 +239,7 @@ static int verify_trial(const char *words, const char *trial)
 	return verify(words);
 }
 
-/* What peerpin pins says nothing of a driver that nobody calls; of one that pins itself it does. */
+/* Pins by peerpin do not prove that the test called the driver; pins by the driver itself do. */
 static void test_without_calls_is_incomplete(void **state)
 {
 	(void)state;
@@ -277,7 +277,7 @@ static void single_scenario_needs_pins_too(void **state)
 	}
 }
 
-/* A test that skips itself there, say */
+/* For example a test that skips itself under an IOMMU */
 static void each_boot_needs_its_own_pins(void **state)
 {
 	(void)state;
@@ -288,7 +288,7 @@ static void each_boot_needs_its_own_pins(void **state)
 	says(out, "put-of-dead-table      12.3     ok\n");
 }
 
-/* What kept the guest from telling what was pinned is the verdict. */
+/* The crash that kept the guest from reporting its pins is the verdict. */
 static void crash_counts_without_pins(void **state)
 {
 	(void)state;
@@ -315,7 +315,7 @@ static void interrupted_run_tried_nothing(void **state)
 	says_not(out, " ok\n");
 }
 
-/* nohup(1) */
+/* As under nohup(1) */
 static void ignored_hangup_ends_nothing(void **state)
 {
 	(void)state;
@@ -331,7 +331,7 @@ static void ignored_hangup_ends_nothing(void **state)
 	says(out, "stopped by a signal");
 }
 
-/* In the machine the driver and the test are root, and may make links where it shares a directory. */
+/* In the VM, driver and test are root and can make links in the shared directory. */
 static void guest_links_are_not_followed(void **state)
 {
 	char odd[PATH_MAX + 128], text[64];
@@ -366,7 +366,7 @@ static void full_has_every_boot(void **state)
 	(void)state;
 	assert_int_equal(verify("--full --device none"), 0);
 	read_file("boots", boots, sizeof(boots));
-	/* the first, those of --quick, and of the rest each that has more; the plain one does both in one */
+	/* the first boot, those of --quick, and each boot with further scenarios; the plain boot serves both */
 	assert_int_equal(lines_of("boots"), 7);
 	says(boots, " slub_debug=FZP --iommu --append iommu.strict=0 ");
 	says(boots, "--module-param emugpu.bar_sharing=0");
@@ -437,7 +437,7 @@ static void silent_vm_end_is_a_hang(void **state)
 	says(out, "    kernel: booted\n");
 }
 
-/* The one that ran last, of the last machine */
+/* The last scenario of the last VM */
 static const char *last_scenario(void)
 {
 	static char text[1 << 16];
@@ -460,7 +460,7 @@ static void log_in(const char *id, const char *line)
 	write_text("odd", odd);
 }
 
-/* With the scenario it would be a death: the guest sees what comes before its end. */
+/* During the scenario, the guest itself reports a splat; here the splat comes after its end. */
 static void splat_after_scenario_end_counts(void **state)
 {
 	char last[64];
@@ -488,7 +488,7 @@ static void splat_before_scenario_is_ignored(void **state)
 	assert_int_equal(verify("--only plain"), 1);
 }
 
-/* The two come different ways: here the guest's word of the scenario comes a second after the kernel's. */
+/* Log and report arrive on different paths: here the report of the scenario comes a second after the log. */
 static void splat_may_precede_begin_line(void **state)
 {
 	(void)state;
@@ -499,7 +499,7 @@ static void splat_may_precede_begin_line(void **state)
 	says(out, "x.ko: BROKEN: kernel-splat");
 }
 
-/* emu/vm/run ends with 70 where the log has what looks like a splat. */
+/* emu/vm/run exits with 70 if a log line looks like a splat. */
 static void guest_failure_is_no_verdict(void **state)
 {
 	(void)state;
@@ -532,7 +532,7 @@ static void unseen_events_are_no_verdict(void **state)
 	assert_int_equal(verify(""), 1);
 }
 
-/* Of itself, so the scenario begins again; one in which it crashes each time is told. */
+/* QEMU crashed by itself, so the scenario runs again; a scenario that crashes QEMU every time is reported. */
 static void qemu_crash_is_retried(void **state)
 {
 	static const char *const where[] = { "plain", "plain/copies-2", "iommu" };
@@ -562,7 +562,7 @@ static void qemu_crash_is_retried(void **state)
 	assert_int_equal(lines_of("ran"), clean + 1);
 }
 
-/* What follows a death or a dirty end runs in another machine, and nothing twice. */
+/* After a crash or a dirty end, the remaining scenarios run in another VM, each once. */
 static void every_scenario_runs_exactly_once(void **state)
 {
 	char ran[1 << 14], id[64], *rest = ran;
@@ -586,7 +586,7 @@ static void every_scenario_runs_exactly_once(void **state)
 	}
 }
 
-/* Where the IOMMU stops the device although nothing was done, the addresses were never good. */
+/* If the IOMMU stops the device even without an event, the bus addresses were wrong from the start. */
 static void iommu_fault_names_broken_rule(void **state)
 {
 	(void)state;
@@ -621,7 +621,7 @@ static void failed_boot_is_no_verdict(void **state)
 	assert_int_equal(lines_of("boots"), 1);
 }
 
-/* As in `TMPDIR= peerpin ...`; made in / it would be root's only, and nobody would look for it there. */
+/* As in `TMPDIR= peerpin ...`; a directory in / would need root and would be hard to find. */
 static void empty_tmpdir_means_tmp(void **state)
 {
 	char boots[2048];
@@ -660,7 +660,7 @@ static void only_option_runs_one_scenario(void **state)
 	says(err, "iommu/during");
 }
 
-/* Where the test has changed, and does not come so far any more, that is no verdict. */
+/* A changed test that no longer reaches the event gives no verdict. */
 static void only_option_reports_missing_event(void **state)
 {
 	(void)state;
@@ -779,7 +779,7 @@ static void unwritable_report_is_no_verdict(void **state)
 	assert_int_equal(lines_of("boots"), 0);
 }
 
-/* Whoever reads it gets it, and not an end before. */
+/* The reader gets the whole report, without an early end of file. */
 static void report_may_go_into_pipe(void **state)
 {
 	char command[2 * PATH_MAX], text[1 << 16];
@@ -797,13 +797,13 @@ static void report_may_go_into_pipe(void **state)
 	says(text, "\"verdict\":\"clean\"");
 }
 
-/* "| head", or a terminal that is gone: the files are written all the same. */
+/* With "| head" or a closed terminal, the report files are still written. */
 static void closed_stdout_spares_report_files(void **state)
 {
 	char command[3 * PATH_MAX], text[1 << 16];
 
 	(void)state;
-	/* a report that stdio does not keep to the end */
+	/* a report larger than the buffer of stdio */
 	write_text("odd", "odd() {\necho \"finding $1 data-wrong x\"\n"
 		   "for i in {1..40}; do echo \"log $1 $(printf %0190d $i)\"; done; echo \"end $1 clean\"; }\n");
 	snprintf(command, sizeof(command), "PEERPIN_ROOT=%s %s verify --only plain --driver %s --test %s --json %s --html %s "

@@ -155,7 +155,7 @@ static void ends_of_each_kind_are_tried(void **state)
 	has("plain/late-close-at-user-7", "user-event=7:late-close");
 }
 
-/* A thousand copies between one pin and one close */
+/* A thousand ioctls between one pin and one close */
 static void record_many(void)
 {
 	struct event event = { .side = EVENT_USER, .text = "ioctl 0xc020dd09 on /dev/direct0 in 700 us" };
@@ -210,7 +210,7 @@ static void no_scenario_repeats(void **state)
 			assert_string_not_equal(list.at[i].id, list.at[j].id);
 }
 
-/* Each in a piece of the quick ones, and one of the rest */
+/* Each boot has one run of quick scenarios and at most one run of others. */
 static void scenarios_are_grouped_by_boot(void **state)
 {
 	size_t i, changes = 0;
@@ -250,7 +250,7 @@ static void allocations_grow_to_the_limit(void **state)
 	assert_int_equal(list.count, 0);
 }
 
-/* What a report says can be given to --only, and is the same then. */
+/* --only accepts every ID of a report and runs the same scenario. */
 static void every_id_is_parsed(void **state)
 {
 	struct scenario s;

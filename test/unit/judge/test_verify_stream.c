@@ -87,7 +87,7 @@ static void single_bytes_are_parsed(void **state)
 	is_whole();
 }
 
-/* A line that the machine's end has cut says nothing. */
+/* A line cut by the end of the VM is ignored. */
 static void cut_line_is_ignored(void **state)
 {
 	static const char rule[] = "finding plain/alloc-1 use-after-free";
@@ -164,7 +164,7 @@ static void long_lines_are_cut(void **state)
 	assert_true(results.at[0].ended);
 }
 
-/* A kernel's log can hold anything, as can a path, and goes to a terminal. */
+/* Kernel logs and paths may contain any bytes, and verify prints them to a terminal. */
 static void control_characters_are_blanks(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a quick run says that was not done when its time was up: its clock is here, its machine fake_vm_run. */
+/* Verdict of a quick run that ran out of time. This file mocks its clock; fake_vm_run is its VM. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ long progress_ms(const struct progress *progress)
 	return now_ms;
 }
 
-/* Time is up when the scenario @last has begun. */
+/* Time runs out when the scenario @last begins. */
 void progress_show(const struct progress *progress, const char *id, size_t done, size_t planned, size_t found)
 {
 	(void)progress;
@@ -74,7 +74,7 @@ static int teardown(void **state)
 	return system(command);
 }
 
-/* It stays in @id, whose end never comes. */
+/* The scenario @id never ends. */
 static void make_last(const char *id)
 {
 	char path[PATH_MAX];

@@ -20,9 +20,9 @@ static struct pp_ctx *ctx;
 static struct pp_cache *cache;
 static struct pp_peer *peer;
 static uint32_t next_region;
-static struct peerpin_lsi_copy asked;	/* by the last COPY */
+static struct peerpin_lsi_copy asked;	/* argument of the last COPY */
 
-/* A peer device refuses the copy by which it is recognised. */
+/* The library probes with a bad copy; only a peer device refuses it with EBADF. */
 static int probe_ok(void *arg)
 {
 	struct peerpin_lsi_copy *copy = arg;
@@ -73,7 +73,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Rounded to 64 KiB, as GPU memory is. */
+/* Rounded to 64 KiB, like GPU memory. */
 static int pin_ok(void *arg)
 {
 	struct peerpin_pin *pin = arg;
@@ -113,7 +113,7 @@ static int copy_ok(void *arg)
 	return 0;
 }
 
-/* The memory of @copy's destination is freed just then. */
+/* The destination's memory is freed during the copy. */
 static int copy_revoked(void *arg)
 {
 	struct peerpin_lsi_copy *copy = arg;
@@ -311,7 +311,7 @@ static void peer_needs_region_cache(void **state)
 	pp_cache_destroy(plain);
 }
 
-/* By their addresses: in two regions the driver would not see it. */
+/* The library compares addresses: with two regions the driver could not see the overlap. */
 static void overlapping_ranges_are_refused(void **state)
 {
 	char *at = B;

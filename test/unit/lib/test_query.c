@@ -59,7 +59,7 @@ static void pool_memory_is_reported(void **state)
 	assert_int_equal(mock_cuda_calls, 1);
 }
 
-/* It refuses a list with an attribute it does not know. */
+/* An old driver refuses a list that contains an unknown attribute. */
 static void old_driver_knows_no_pools(void **state)
 {
 	struct pp_mem mem;

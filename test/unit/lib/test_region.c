@@ -128,9 +128,9 @@ static void validity_follows_the_epoch(void **state)
 	assert_int_equal(pp_region_valid(ctx, &r), 1);
 	mock_epochs[5] = 4;
 	assert_int_equal(pp_region_valid(ctx, &r), 0);
-	mock_epochs[5] = 5;	/* the slot's next region */
+	mock_epochs[5] = 5;	/* the next region in this slot */
 	assert_int_equal(pp_region_valid(ctx, &r), 0);
-	mock_expect(PEERPIN_IOC_UNPIN, unpin_5);	/* by pp_close() */
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_5);	/* pp_close() unpins it */
 }
 
 static void failed_pin_gives_reason(void **state)
@@ -190,7 +190,7 @@ static void pins_a_dmabuf(void **state)
 	assert_int_equal(r.provider, PEERPIN_PROVIDER_DMABUF);
 	assert_int_equal(r.addr, 0x3000);
 	assert_int_equal(r.length, 0x2000);
-	mock_expect(PEERPIN_IOC_UNPIN, unpin_5);	/* by pp_close() */
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_5);	/* pp_close() unpins it */
 }
 
 static void other_file_is_no_dmabuf(void **state)
@@ -355,7 +355,7 @@ static void close_in_a_child_unpins_nothing(void **state)
 	pid = fork();
 	if (!pid) {
 		pp_close(ctx);	/* an unexpected command fails the child */
-		_exit(mock_epochs_unmapped);	/* what lies there is its own */
+		_exit(mock_epochs_unmapped);	/* the child must not unmap its own memory there */
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A plugin that has used the library goes, and then the threads end that called it. */
+/* A plugin unloads the library; later the threads end that called it, and must not run unmapped code. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>

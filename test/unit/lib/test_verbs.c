@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Memory regions of GPU memory, with a make-believe adapter. */
+/* Memory regions of GPU memory, with a mock adapter. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -82,7 +82,7 @@ static void memory_replaced_during_registration_fails(void **state)
 	assert_int_equal(mock_verbs.live, 0);
 }
 
-/* 64 KiB pages, of which the allocation begins in the middle. */
+/* Pages of 64 KiB; the allocation begins in the middle of a page. */
 static void peerpin_dmabuf_is_the_fallback(void **state)
 {
 	const struct pp_mr *mr;
@@ -146,7 +146,7 @@ static void peer_memory_is_last_fallback(void **state)
 	assert_int_equal(mock_verbs.live, 1);
 }
 
-/* Tried for the whole allocation, then for what is wanted of it. */
+/* The library tries the whole allocation first, then only the requested range. */
 static void failure_explains_every_attempt(void **state)
 {
 	int i;
@@ -197,7 +197,7 @@ static void full_adapter_evicts_idle_region(void **state)
 	assert_int_equal(mock_verbs.last.addr, GPU + 2 * MIB);
 }
 
-/* No registration keeps one. */
+/* No registration holds a descriptor, so an eviction would free none. */
 static void descriptor_limit_evicts_nothing(void **state)
 {
 	struct pp_cache_stats stats;
@@ -247,7 +247,7 @@ static void range_past_allocation_is_refused(void **state)
 	assert_int_equal(mock_verbs.calls, 0);
 }
 
-/* It could not be watched, and has no SYNC_MEMOPS. */
+/* Without CUDA the cache can neither detect the free of GPU memory nor set SYNC_MEMOPS. */
 static void gpu_memory_without_cuda_is_refused(void **state)
 {
 	(void)state;
@@ -260,7 +260,7 @@ static void gpu_memory_without_cuda_is_refused(void **state)
 	explains(-EINVAL, "host memory: pp_pin: CUDA knows no GPU memory of this process at the address");
 }
 
-/* ---- the hook, which this program pretends to have ------------------------------------------- */
+/* ---- a mock of libpeerpin-hook ------------------------------------------- */
 
 static void (*told)(void *arg, uint64_t addr, uint64_t length);
 static void *told_arg;
@@ -279,7 +279,7 @@ int pp_hook_remove(void (*gone)(void *arg, uint64_t addr, uint64_t length), void
 	return 0;
 }
 
-/* Else a dma-buf would keep the memory until somebody asks for its address. */
+/* Otherwise the dma-buf would keep the memory until the next get of its address. */
 static void hook_deregisters_freed_memory(void **state)
 {
 	(void)state;
@@ -300,7 +300,7 @@ enum {
 	ROUNDS = 3000,
 };
 
-/* Room for half of what they use: each takes from the others what is idle. */
+/* The cache holds half of the allocations in use, so threads evict each other's idle entries. */
 static void *use(void *arg)
 {
 	uintptr_t wrong = 0;
@@ -344,7 +344,7 @@ static void threads_share_one_cache(void **state)
 	assert_in_range(mock_verbs.live, 1, MOCK_ALLOCATIONS / 2);
 }
 
-/* ---- the rest -------------------------------------------------------------------------------- */
+/* ---- other calls -------------------------------------------------------------------------------- */
 
 static void empty_range_is_refused(void **state)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Memory regions of host memory, with a make-believe adapter. */
+/* Memory regions of host memory, with a mock adapter. */
 #include <sys/resource.h>
 #include "verbs_case.h"
 
@@ -38,7 +38,7 @@ static void unmap_first(void)
 	mock_epochs[next_region]++;
 }
 
-/* What is registered may be what came after, and nobody watches that. */
+/* The adapter may have registered the new memory, which no pin watches. */
 static void unmap_during_registration_fails(void **state)
 {
 	(void)state;
@@ -78,7 +78,7 @@ static void without_module_nothing_is_cached(void **state)
 	assert_int_equal(mock_verbs.live, 1);
 }
 
-/* Read-only memory, for example: the kernel's pins are writable ones. */
+/* For example read-only memory: the kernel pins writable memory only. */
 static void unpinnable_memory_is_not_cached(void **state)
 {
 	(void)state;
@@ -117,8 +117,8 @@ static void full_adapter_evicts_host_memory(void **state)
 	mock_expect(PEERPIN_IOC_PIN, pin_ok);
 	once(HOST, 4096);
 	mock_expect(PEERPIN_IOC_PIN, pin_ok);
-	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);	/* what could not be registered */
-	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);	/* what was idle */
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);	/* the region whose registration failed */
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);	/* the idle region */
 	mock_expect(PEERPIN_IOC_PIN, pin_ok);
 	once(HOST + MIB, 4096);
 	assert_int_equal(mock_verbs.live, 1);
@@ -154,7 +154,7 @@ static int unpin_all(void *arg)
 	return unpin_ok(arg);
 }
 
-/* More than half of the limit cannot be watched, whatever goes. */
+/* A range over half of the limit cannot be both pinned and registered, so evictions would not help. */
 static void memlock_shortage_empties_no_cache(void **state)
 {
 	struct pp_cache_stats s;

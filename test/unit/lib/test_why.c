@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the library adds to what the kernel says of a pin that failed */
+/* The library's additions to the kernel's reason for a failed pin */
 #include <errno.h>
 #include <peerpin.h>
 #include <pthread.h>
@@ -18,8 +18,8 @@
 static struct pp_ctx *ctx;
 static struct pp_region region;
 static struct pp_why why;
-static struct peerpin_pin asked;	/* by the last PIN */
-static uint32_t reason;			/* that it answers with */
+static struct peerpin_pin asked;	/* argument of the last PIN */
+static uint32_t reason;			/* reason in the kernel's answer */
 static uint64_t available;
 
 static int setup(void **state)
@@ -199,7 +199,7 @@ static void plain_pins_have_no_flags(void **state)
 	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
 }
 
-/* The driver was loaded meanwhile: what was said of the first attempt is not of the second, which pins once. */
+/* The driver was loaded meanwhile: the reason of the first attempt must not stick to the second. */
 static void stale_reason_is_no_reason(void **state)
 {
 	(void)state;
@@ -220,7 +220,7 @@ static void persistent_host_pin_is_refused(void **state)
 	assert_int_equal(why.reason, PEERPIN_REASON_NOT_GPU);
 }
 
-/* The kernel finds out, where there is no CUDA to ask. */
+/* Without CUDA, the kernel finds the kind of memory. */
 static void persistent_unmapped_pin_is_refused(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of libpeerpin-verbs share: the make-believe kernel's answers, and registering. */
+/* Shared by the tests of libpeerpin-verbs: answers of the mock kernel, and helpers to register. */
 #ifndef VERBS_CASE_H
 #define VERBS_CASE_H
 
@@ -18,12 +18,12 @@
 
 enum {
 	ACCESS = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
-	OTHER_ERROR = 999,	/* of CUDA */
+	OTHER_ERROR = 999,	/* a CUDA error without a special meaning */
 };
 
 static struct pp_verbs *verbs;
-static struct peerpin_pin pinned;	/* by the last PIN */
-static struct peerpin_export exported;	/* by the last EXPORT */
+static struct peerpin_pin pinned;	/* argument of the last PIN */
+static struct peerpin_export exported;	/* argument of the last EXPORT */
 static uint32_t next_region;
 static struct pp_mr_why why;
 
@@ -118,7 +118,7 @@ static inline int setup_without_module(void **state)
 	return open_verbs();
 }
 
-/* What is idle is deregistered; regions of the kernel are unpinned by whoever expects that. */
+/* Close deregisters idle regions; a test with kernel regions uses teardown_unpinning(). */
 static inline int teardown(void **state)
 {
 	(void)state;

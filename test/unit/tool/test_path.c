@@ -3,7 +3,7 @@
 #include "tree_maker.h"
 
 /*
- * One machine for all: two processors, the first with two NUMA nodes.
+  * One machine for all cases: two processors, the first with two NUMA nodes.
  *
  *	pci0000:00 (node 0)  00:01.0 root port - switch A - 03:00.0 GPU
  *	                                                  - 04:00.0 NIC
@@ -128,7 +128,7 @@ static void bridges_are(const struct path *p, const char *names)
 	assert_string_equal(text, names);
 }
 
-/* There and back it is the same. */
+/* A path must be the same in both directions. */
 static void is(const char *from, const char *to, enum path_class class, enum path_case c)
 {
 	struct path p = path(from, to), back = path(to, from);
@@ -198,14 +198,14 @@ static void slowest_link_limits_path(void **state)
 	slowest_is("0000:03:00.0", "0000:04:00.0", "0000:04:00.0", 31507);
 	slowest_is("0000:03:00.0", "0000:08:00.0", "0000:08:00.0", 7876);
 	slowest_is("0000:03:00.0", "0000:13:04.0", "0000:03:00.0", 63015);
-	slowest_is("0000:81:00.0", "0000:03:00.0", "0000:01:00.0", 63015);	/* of two, the first */
+	slowest_is("0000:81:00.0", "0000:03:00.0", "0000:01:00.0", 63015);	/* of two equal links, the first */
 	slowest_is("0000:81:00.0", "0000:10:00.1", "0000:10:00.1", 7876);
 	p = path("0000:00:03.0", "0000:a0:00.0");
 	assert_int_equal(p.mbps, 0);
 	assert_int_equal(p.slowest, -1);
 }
 
-/* The switch's own link to the root port is not on a way that stays below it. */
+/* A path below the switch does not use the link between switch and root port. */
 static void slow_uplink_limits_outer_paths_only(void **state)
 {
 	struct device *up = &machine.at[at("0000:01:00.0")];
@@ -244,15 +244,15 @@ static void link_maximum_respects_port(void **state)
 	assert_true(link_is_degraded(&link));
 	link = path_link(&machine, at("0000:03:00.0"));
 	assert_false(link_is_degraded(&link));
-	link = path_link(&machine, at("0000:00:01.0"));	/* a port: the link is below it */
+	link = path_link(&machine, at("0000:00:01.0"));	/* a port: its link is the one below it */
 	assert_int_equal(link.width, 0);
-	link = path_link(&machine, at("0000:81:00.0"));	/* more than the port says it has */
+	link = path_link(&machine, at("0000:81:00.0"));	/* faster than the port's stated maximum */
 	assert_int_equal(link.speed_mts, 64000);
 	assert_int_equal(link.max_speed_mts, 64000);
 	assert_false(link_is_degraded(&link));
 }
 
-/* On a machine with one node, a node that is unknown can only be that. */
+/* With a single NUMA node, an unknown node must be that node. */
 static void single_node_resolves_unknown_node(void **state)
 {
 	size_t before = machine.nr_nodes;
@@ -263,7 +263,7 @@ static void single_node_resolves_unknown_node(void **state)
 	machine.nr_nodes = before;
 }
 
-/* So it is with the processor, where there is one. A node of memory has none. */
+/* With a single processor, an unknown node belongs to it. A memory-only node has no processor. */
 static void single_cpu_resolves_unknown_node(void **state)
 {
 	int before = machine.nodes[2].package;
@@ -277,7 +277,7 @@ static void single_cpu_resolves_unknown_node(void **state)
 	machine.nodes[2].package = before;
 }
 
-/* Where it cannot be known whether nodes share a processor, they do not. */
+/* If packages are unknown, assume that two nodes are on two processors. */
 static void unknown_packages_count_as_two(void **state)
 {
 	int before[2] = { machine.nodes[0].package, machine.nodes[1].package };

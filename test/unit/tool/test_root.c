@@ -11,7 +11,7 @@
 #include "tree_maker.h"
 #include "tool/machine/unpack.h"
 
-/** struct packing - an archive that is being made, and where */
+/** struct packing - an archive being written, and its directory */
 struct packing {
 	char *dir;
 	char file[64];
@@ -41,7 +41,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* @data: of a file its text, of links where they lead */
+/* @data: text of a file, or target of a link */
 static void put(struct packing *p, unsigned int type, unsigned int mode, const char *path, const char *data)
 {
 	struct archive_entry *e = archive_entry_new();
@@ -77,7 +77,7 @@ static int count_one(const char *path, const struct stat *st, int type, struct F
 	return 0;
 }
 
-/* Files, directories and links below where archives are unpacked, the archive and the place itself left out. */
+/* Number of files, directories and links that unpacking left in @dir, without the archive and @dir itself */
 static unsigned int left_behind(const struct packing *p)
 {
 	nr_files = 0;
@@ -223,7 +223,7 @@ static void oversized_archive_is_refused(void **state)
 	is_refused(p);
 }
 
-/* Directories on the way are files as well: a few names would make many. */
+/* Directories of a path count as files: a few deep names would create many. */
 static void too_deep_path_is_refused(void **state)
 {
 	char name[UNPACK_MAX_PATH] = "a";
@@ -249,7 +249,7 @@ static void deepest_allowed_path_is_read(void **state)
 	root_close(&root);
 }
 
-/* A file may grow to 20000 bytes: its second write is a short one. */
+/* With a file size limit of 20000 bytes, the second write is short. */
 static void full_disk_is_reported(void **state)
 {
 	struct packing *p = *state;
@@ -298,7 +298,7 @@ static void non_archive_is_refused(void **state)
 	assert_int_equal(left_behind(p), 0);
 }
 
-/* As when the connection broke. */
+/* As after a broken connection. */
 static void truncated_archive_is_refused(void **state)
 {
 	struct packing *p = *state;
@@ -337,7 +337,7 @@ static void missing_tmpdir_fails(void **state)
 	assert_int_equal(open_it(p, &root), EXIT_FAILED);
 }
 
-/* What root_open() says on stderr of a TMPDIR */
+/* Checks the message of root_open() on stderr. */
 static void overlong_tmpdir_is_reported(void **state)
 {
 	struct packing *p = *state;
@@ -368,14 +368,14 @@ static void end_by_signal(struct root *root, int number)
 	_exit(0);
 }
 
-/* As where memory runs out */
+/* The tool calls exit() when memory runs out. */
 static void end_by_exit(struct root *root, int status)
 {
 	(void)root;
 	exit(status);
 }
 
-/* How a process ended that has opened an archive */
+/* Wait status of a process that opens an archive and then ends by @end */
 static int end_with_it(struct packing *p, void (*end)(struct root *root, int how), int how)
 {
 	struct root root;
@@ -407,7 +407,7 @@ static void no_exit_leaves_files_behind(void **state)
 	assert_int_equal(left_behind(p), 0);
 }
 
-/* Within some seconds; how it ended */
+/* Wait status; kills the process after five seconds */
 static int wait_briefly(pid_t pid)
 {
 	int status = 0, tries;
@@ -422,7 +422,7 @@ static int wait_briefly(pid_t pid)
 	return status;
 }
 
-/* Opens the pipe @file, of which @unpacked tells whether it is to come so far that there is a directory. */
+/* Opens the pipe @file; @unpacked: wait until the directory for unpacking exists before the signal. */
 static int end_in_pipe(struct packing *p, const char *file, bool unpacked, int signo)
 {
 	int pipe = -1, status, ignored = signo == SIGINT ? SIGHUP : SIGINT;
@@ -449,7 +449,7 @@ static int end_in_pipe(struct packing *p, const char *file, bool unpacked, int s
 	return status;
 }
 
-/* As of `curl ... | peerpin doctor --root /dev/stdin`; what is ignored, as below nohup, ends nothing. */
+/* As in `curl ... | peerpin doctor --root /dev/stdin`; an ignored signal, as under nohup, must not end it. */
 static void signals_end_read_of_pipe(void **state)
 {
 	static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
@@ -496,7 +496,7 @@ int main(void)
 		CASE(no_exit_leaves_files_behind),
 	};
 
-	/* a shell that has started us in the background, or nohup, has them ignored */
+	/* nohup, or a shell that starts this program in the background, ignores these signals */
 	signal(SIGINT, SIG_DFL);
 	signal(SIGQUIT, SIG_DFL);
 	signal(SIGHUP, SIG_DFL);

@@ -142,7 +142,7 @@ static void config_space_loses_serial_numbers(void **state)
 	assert_int_equal(config_extended(&c, PCI_EXT_SERIAL), SERIAL_AT);
 }
 
-/* All lengths there are, of bytes that lead everywhere. */
+/* Every length, with capability pointers that lead everywhere. */
 static void any_config_space_is_safe(void **state)
 {
 	char bytes[PCI_CONFIG_SIZE + 1];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What commands write to a terminal: the progress of verify, and the colours of top. */
+/* Output of commands to a terminal: progress of verify, colours of top. */
 #include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
@@ -12,7 +12,7 @@
 #include "test/unit/unit.h"
 #include "emu/judge/run/progress.h"
 
-/** struct terminal - @said: all that was written to it */
+/** struct terminal - @said: all output so far */
 struct terminal {
 	int master;
 	int slave;
@@ -53,7 +53,7 @@ static void take(int ms)
 	terminal.said[terminal.length] = '\0';
 }
 
-/* What was written comes in pieces, at the kernel's leisure: all up to a mark written behind it, which goes. */
+/* The kernel delivers output in pieces: write a mark, read up to the mark, and drop it. */
 static void take_the_rest(void)
 {
 	static const char mark = '\003';
@@ -67,7 +67,7 @@ static void take_the_rest(void)
 
 /* ---- verify ---------------------------------------------------------------------- */
 
-/* What verify says there of 100 scenarios, of which @planned are known */
+/* Progress of verify after 100 of @planned scenarios; @planned 0: unknown */
 static const char *progress_of(size_t planned)
 {
 	struct progress progress = { 0 };
@@ -84,7 +84,7 @@ static const char *progress_of(size_t planned)
 	return terminal.said;
 }
 
-/* The cursor stays in the line, of which \r is the beginning. */
+/* The cursor stays in the line, and \r returns to its start. */
 static void progress_fits_the_terminal(void **state)
 {
 	static const char begin[] = "\r\033[K";
@@ -95,7 +95,7 @@ static void progress_fits_the_terminal(void **state)
 	ioctl(terminal.slave, TIOCSWINSZ, &(struct winsize) { .ws_row = 24, .ws_col = 200 });
 	assert_non_null(strstr(progress_of(0), "what can be tested, 17 broke a rule; now high-memory/late-close-at-user-1000\r"));
 	assert_int_equal(strncmp(terminal.said, begin, strlen(begin)), 0);
-	/* one that does not say */
+	/* a terminal that does not report its size */
 	terminal.length = 0;
 	ioctl(terminal.slave, TIOCSWINSZ, &(struct winsize) { 0 });
 	progress_of(0);

@@ -8,7 +8,7 @@
 #include "test/unit/unit.h"
 #include "tool/util/units.h"
 
-#undef fail	/* cmocka's; the tool has its own */
+#undef fail	/* cmocka defines fail(), and so does the tool */
 
 static int complaints;
 static char complaint[512];
@@ -119,7 +119,7 @@ static void usage_errors_are_reported(void **state)
 	refuses("copy 8M", EXIT_USAGE, "8M");
 }
 
-/* Else a copy to one file would be one to another, or none at all one to a file. */
+/* Otherwise the copy would go to the wrong file, or to a file instead of memory. */
 static void last_of_repeated_sides_counts(void **state)
 {
 	struct copy_args a;
@@ -196,7 +196,7 @@ static uint64_t other_seeds(uint64_t seed)
 	return same;
 }
 
-/* What lay there before must not pass for the data, however bad the seed. */
+/* Old contents must differ from the data, even with a poor seed. */
 static void patterns_differ(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* How the tool's commands end where files of theirs are closed or full, or memory runs out */
+/* The tool's commands when descriptors are closed, the output is full, or memory runs out */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static pid_t start_with_closed_files(void)
 	_exit(127);
 }
 
-/* Else what is printed would go into the next file that is opened, a user's perhaps. */
+/* Otherwise output would go into the next opened file, perhaps a user's. */
 static void closed_descriptors_lead_to_null(void **state)
 {
 	pid_t pid = start_with_closed_files();
@@ -55,7 +55,7 @@ static void closed_descriptors_lead_to_null(void **state)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* Its stderr; the exit status in @status */
+/* Returns stderr; the exit status is in @status. */
 static const char *run(const char *command, int *status)
 {
 	static char err[4096];
@@ -86,7 +86,7 @@ static void failed_output_is_reported(void **state)
 	assert_int_equal(status, EXIT_USAGE);
 }
 
-/* This machine may have no GPU: who has pinned memory is there to be seen all the same. */
+/* peerpin bar lists processes with pinned memory even without a GPU. */
 static void bar_needs_no_gpu(void **state)
 {
 	int status;
@@ -96,7 +96,7 @@ static void bar_needs_no_gpu(void **state)
 	assert_int_equal(status, EXIT_OK);
 }
 
-/* Nobody writes to it, and it has no size. */
+/* The pipe has no writer and no size. */
 static void a_pipe_is_not_waited_for(void **state)
 {
 	char dir[] = "/tmp/peerpin-test.XXXXXX", pipe[64], command[128];
@@ -117,7 +117,7 @@ static void a_pipe_is_not_waited_for(void **state)
 
 /* ---- memory ---------------------------------------------------------------------- */
 
-/* Nor a finding of doctor's or verify's */
+/* Exit status 1 would be a finding of doctor or verify. */
 static void out_of_memory_is_no_finding(void **state)
 {
 	FILE *err = tmpfile();
@@ -138,7 +138,7 @@ static void out_of_memory_is_no_finding(void **state)
 	rewind(err);
 	length = fread(text, 1, sizeof(text) - 1, err);
 	fclose(err);
-	/* sanitizers warn of it before */
+	/* sanitizers print a warning first */
 	assert_in_range(length, strlen(words), sizeof(text) - 2);
 	assert_string_equal(text + length - strlen(words), words);
 	assert_int_equal(WEXITSTATUS(status), EXIT_USAGE);

@@ -6,7 +6,7 @@
 #include "tool/owners/owners.h"
 #include "test/unit/unit.h"
 
-/* What opening a directory below /proc fails with; 0: nothing */
+/* Error of opendir() below /proc; 0: it succeeds */
 static int refusal;
 
 DIR *opendir(const char *name)
@@ -193,7 +193,7 @@ static unsigned int refused_with(int error)
 	return unreadable;
 }
 
-/* EPERM: where /proc is mounted with hidepid=1; a process that has ended is none of another user's. */
+/* EPERM: /proc is mounted with hidepid=1. ENOENT: the process has ended, so it is not hidden. */
 static void hidden_processes_are_counted(void **state)
 {
 	(void)state;

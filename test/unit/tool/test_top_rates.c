@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What two samples of peerpin top make of counts, also of those that began anew */
+/* Rates from two samples of peerpin top, also for counts that restarted at zero */
 #include <string.h>
 #include "tool/top/top.h"
 #include "test/unit/unit.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Which rows peerpin top shows, in what order, with what text, on how large a screen */
+/* Rows of peerpin top: selection, order, text and layout for each screen size */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static struct top_process processes[] = {
 
 static const struct top_sample sample = { .processes = processes, .nr_processes = 3 };
 
-/* The pids that are shown, as text */
+/* The pids shown, as text */
 static const char *shown(enum top_sort sort, const char *filter)
 {
 	struct top_view view = { .sort = sort };

@@ -39,7 +39,7 @@ static void nic(const char *name, const char *above, int node, const char *rdma)
 	});
 }
 
-/* A GPU and an adapter under a switch, another of each at the second processor, and things that are not shown. */
+/* A GPU and an adapter under a switch, another pair at the second processor, and devices that topo does not show. */
 static void make_server(void)
 {
 	make_node(root, 0, 0);
@@ -77,7 +77,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* ---- what is shown -------------------------------------------------------------- */
+/* ---- selection of devices -------------------------------------------------------------- */
 
 static bool is_shown(const char *name)
 {
@@ -107,9 +107,9 @@ static void topo_shows_gpus_and_peers(void **state)
 	assert_int_equal(topo.roots[1].node, 1);
 }
 
-/* ---- for people ----------------------------------------------------------------- */
+/* ---- text ----------------------------------------------------------------- */
 
-/* To be freed. */
+/* The caller frees the result. */
 static char *printed(void (*print)(const struct topo *t, FILE *f))
 {
 	char *text = NULL;
@@ -151,7 +151,7 @@ static void text_shows_paths_and_links(void **state)
 	free(out);
 }
 
-/* A GPU that a virtual machine was given, of a kind too new for the list of PCI devices. */
+/* A GPU passed through to a virtual machine, too new for the list of PCI devices. */
 static void text_names_guest_gpu(void **state)
 {
 	char *out;
@@ -169,7 +169,7 @@ static void text_names_guest_gpu(void **state)
 	free(out);
 }
 
-/* As libvirt puts it together */
+/* The topology that libvirt makes */
 static void text_detects_guest_with_bridges(void **state)
 {
 	char *out;
@@ -206,7 +206,7 @@ static void text_reports_missing_gpu(void **state)
 	free(out);
 }
 
-/* Rows have no more than 120 characters, however many devices there are. */
+/* No row exceeds 120 characters, for any number of devices. */
 static void text_wraps_wide_tables(void **state)
 {
 	char *out, *rest, *line;
@@ -228,7 +228,7 @@ static void text_wraps_wide_tables(void **state)
 
 /* ---- the picture ---------------------------------------------------------------- */
 
-/* From behind a tag's name to its end: attributes are quoted, and hold no tag. */
+/* Skips from the tag's name to its end. Attributes are quoted and contain no tag. */
 static const char *pass_tag(const char *s)
 {
 	bool quoted = false;
@@ -255,7 +255,7 @@ static const char *pass_entity(const char *s)
 	return s;
 }
 
-/* Each tag is closed, and what is text holds no bare & or <. */
+/* Each tag is closed, and text contains no bare & or <. */
 static void is_well_formed(const char *s)
 {
 	int depth = 0;
@@ -342,7 +342,7 @@ static void check_socket(const struct layout *l, const struct socket *s)
 	assert_true(s->x + s->width <= l->width && s->y + s->height <= l->height);
 }
 
-/* A machine of two processors with two nodes each, which is too wide for one line. */
+/* Two processors with two nodes each, too wide for one line. */
 static void layout_wraps_many_nodes(void **state)
 {
 	struct layout l;
@@ -372,7 +372,7 @@ static void layout_wraps_many_nodes(void **state)
 
 /* ---- the command ---------------------------------------------------------------- */
 
-/* Its output, to be freed; the exit status in @status. */
+/* Returns the output, which the caller frees; the exit status is in @status. */
 static char *run(const char *arguments, int *status)
 {
 	char *command, *out = calloc(1, 65536);

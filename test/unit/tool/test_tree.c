@@ -4,7 +4,7 @@
 #include "tool/machine/tree.h"
 #include "tree_maker.h"
 
-/** struct made - a directory and the tree that is opened on it */
+/** struct made - a directory, and the tree opened on it */
 struct made {
 	char *root;
 	struct tree *tree;
@@ -58,7 +58,7 @@ static void missing_file_is_enoent(void **state)
 	assert_false(tree_exists(m->tree, "x"));
 }
 
-/* What only root could see where it was copied is there without any permission. */
+/* A file that the capture could not read exists without any permission bits. */
 static void unreadable_file_is_eacces(void **state)
 {
 	const struct made *m = *state;
@@ -161,7 +161,7 @@ static void link_targets_are_read(void **state)
 	assert_int_equal(tree_link(m->tree, "file", buf, sizeof(buf)), -EINVAL);
 }
 
-/* Of each of these a file of this machine would be read if the tree's end were not a wall. */
+/* Each link would read a file of this machine if the tree did not confine it. */
 static void links_stay_inside_the_tree(void **state)
 {
 	const struct made *m = *state;
@@ -202,7 +202,7 @@ static void only_regular_files_are_read(void **state)
 
 /* ---- directories ---------------------------------------------------------------- */
 
-/** struct heard - the names that were called, with blanks between; @stop_at ends it with 7 */
+/** struct heard - names passed to the callback, separated by blanks; at @stop_at it returns 7 */
 struct heard {
 	char text[256];
 	const char *stop_at;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes the files of a machine that does not exist, in a temporary directory:
+  * Makes the files of a mock machine in a temporary directory:
  *
  *	char *root = make_tree();
  *
@@ -29,7 +29,7 @@
 #include "tool/machine/pci_config.h"
 #include "test/unit/unit.h"
 
-/* To be given to remove_tree(). */
+/* The caller passes the result to remove_tree(). */
 static inline char *make_tree(void)
 {
 	char *root = strdup("/tmp/peerpin-tree-XXXXXX");
@@ -53,7 +53,7 @@ static inline void remove_tree(char *root)
 	free(root);
 }
 
-/* The whole path, whose directories are there from now on. */
+/* Returns the whole path, and creates its directories. */
 static inline char *make_way(const char *root, const char *path)
 {
 	char *whole, *slash;
@@ -113,7 +113,7 @@ static inline void put_u32(uint8_t *config, unsigned int at, uint32_t value)
 	put_u16(config, at + 2, value >> 16);
 }
 
-/* One capability more at the end of the list, at @at; the first can only be at 0x100. */
+/* Append a capability at @at to the list; the first must be at 0x100. */
 static inline void put_extended(uint8_t *config, unsigned int at, unsigned int id)
 {
 	unsigned int last = PCI_AT_EXTENDED;
@@ -150,13 +150,13 @@ static inline void put_express(uint8_t *config, enum port_type port)
 /* ---- devices -------------------------------------------------------------------- */
 
 /**
- * struct made_device - what is 0 or NULL is left out, but for @numa_node
- * @above: the directories between sys/devices and its own
+  * struct made_device - members that are 0 or NULL are left out, except @numa_node
+  * @above: directories between sys/devices and the device's own
  * @port: PORT_CONVENTIONAL or PORT_UNKNOWN: no PCI Express capability
- * @acs_cap: if not 0, there is an ACS capability, at 0x100, with @acs_ctrl
- * @ats: there is an ATS capability, at 0x120, that is on if @ats_on
+  * @acs_cap: if not 0, adds an ACS capability at 0x100 with @acs_ctrl
+  * @ats: adds an ATS capability at 0x120, enabled if @ats_on
  * @rebar: sizes of BAR 1, at 0x140, as in struct device
- * @config_size: how much of the configuration space can be read; 0: all
+  * @config_size: readable bytes of the configuration space; 0: all
  * @group: the IOMMU group, if @iommu_type
  */
 struct made_device {
@@ -209,7 +209,7 @@ static inline void make_config(uint8_t config[PCI_CONFIG_SIZE], const struct mad
 	}
 }
 
-/* @path, below the device's directory. */
+/* @path below the device's directory */
 static inline struct tree_path made_path(const struct made_device *d, const char *path)
 {
 	return tree_path("sys/devices/%s/%s/%s", d->above, d->name, path);
@@ -276,7 +276,7 @@ static inline void make_device(const char *root, const struct made_device *d)
 		  tree_path("../../../devices/%s/%s", d->above, d->name).at);
 }
 
-/* @package: of its first processor, whose number is ten times the node's */
+/* @package: of the node's first processor, whose number is ten times the node's */
 static inline void make_node(const char *root, int id, int package)
 {
 	make_file(root, tree_path("sys/devices/system/node/node%d/cpulist", id).at, "%d-%d\n", 10 * id, 10 * id + 9);
