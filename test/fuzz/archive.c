@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * An archive that somebody has sent: it is unpacked, or refused, nothing of it comes to lie outside of the directory
- * made for it, and nothing stays. If the first byte is 'R', the others are the archive. Else its entries are lines: a
- * letter that says what it is, a path and, behind a tab, what is in it or where it points to.
+  * A hostile archive is unpacked or refused. No entry may land outside the directory made for it, and no file may stay
+  * behind. If the first byte is 'R', the other bytes are the archive. Otherwise each line is an entry: a letter for its
+  * type, a path and, after a tab, its contents or target.
  */
 #include <archive.h>
 #include <archive_entry.h>
@@ -20,7 +20,7 @@
 #include "valid.h"
 
 enum {
-	DEPTH = 4,		/* directories around it, each with nothing else in it */
+	DEPTH = 4,		/* nested directories around the archive's, each otherwise empty */
 	MAX_LINES = 50,
 };
 
@@ -123,7 +123,7 @@ static int archive_of(const uint8_t *bytes, size_t size)
 	return fd;
 }
 
-/* ---- what became of it ------------------------------------------------------------- */
+/* ---- checks of the result ------------------------------------------------------------- */
 
 static int count(const char *path)
 {
@@ -137,7 +137,7 @@ static int count(const char *path)
 	return n;
 }
 
-/* @inside: there may be one directory in the innermost */
+/* @inside: the innermost directory must contain one directory */
 static void must_be_alone(bool inside)
 {
 	int i;

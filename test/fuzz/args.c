@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Command lines that somebody has made up: a word a line; those in front that set a variable of the environment do.
- * peerpin begins with them, whatever the command. What it is to do once it has understood is taken out (rules.mk): here
- * it is looked at what was understood.
+  * Arbitrary command lines: each line is a word, and leading words may set environment variables. peerpin parses them
+  * for any command. rules.mk replaces the functions that would act; the replacements here check the parsed arguments.
  */
 #include <errno.h>
 #include <ftw.h>
@@ -26,14 +25,14 @@ enum {
 	MORE_WORDS = 20,	/* that print_repeat() may add */
 };
 
-/** struct words - each allocated, so that what is read beyond it is noticed; a NULL behind the last */
+/** struct words - each word has its own allocation, so that sanitizers see reads beyond it; ends with NULL */
 struct words {
 	char *at[MAX_WORDS + MORE_WORDS + 1];
 	int count;
 };
 
 const unsigned int target_forms = 1;
-static bool understood;		/* so there may be a complaint or none */
+static bool understood;		/* the command line was accepted, so an error message is optional */
 
 int peerpin_main(int argc, char **argv);	/* tool/main.c */
 
@@ -53,9 +52,9 @@ static void free_words(struct words *w)
 		free(w->at[--w->count]);
 }
 
-/* ---- what was understood ---------------------------------------------------------- */
+/* ---- checks of the parsed arguments ---------------------------------------------------------- */
 
-/* As a shell does with what print_repeat() prints: quotes, blanks, and a backslash before a quote. */
+/* Splits the output of print_repeat() like a shell: quotes, blanks, and a backslash before a quote. */
 static void split(const char *line, struct words *w)
 {
 	char *word = malloc(strlen(line) + 1), *end = word;
@@ -95,7 +94,7 @@ static void must_be_same(const struct verify_args *a, const struct verify_args *
 	must(same(a->test_args[i], b->test_args[i]), "what is to be typed has the test's arguments", line);
 }
 
-/* The line that a report gives, to run one scenario again, says what was said here. */
+/* The report's command line to repeat a scenario must parse to the same arguments. */
 static void must_repeat(const struct verify_args *args)
 {
 	struct words words = { 0 };
@@ -128,7 +127,7 @@ static void must_be_sides(const struct copy_args *a)
 	must(!a->overwrite || a->to == SIDE_FILE, "what is overwritten is a file", "copy");
 }
 
-/* ---- in the place of what would be done: of functions, and in verify_place.c of libc ---- */
+/* ---- replacements of functions of the tool, and of libc for verify_place.c ---- */
 
 int __wrap_pp_open(struct pp_ctx **out);
 int __wrap_pp_bar1(unsigned int index, struct pp_bar1 *out);
@@ -173,7 +172,7 @@ int __wrap_parse_copy_args(int argc, char **argv, struct copy_args *out)
 
 	if (!ret)
 		must_be_sides(out);
-	/* as much memory takes time */
+	/* more repeats would need much memory and time */
 	if (!ret && out->repeat > 1000)
 		out->repeat = 1000;
 	return ret;
@@ -224,7 +223,7 @@ char *fuzz_mkdtemp(char *name)
 	return name;
 }
 
-/* Would remove it */
+/* The real function would remove the directory. */
 int fuzz_nftw(const char *dir, __nftw_func_t fn, int fds, int flags)
 {
 	(void)dir;

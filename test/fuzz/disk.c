@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The whole way: an archive is written and unpacked, and files are read. */
+/* Writes an archive and unpacks it; the tool reads real files. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

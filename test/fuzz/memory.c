@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * tool/machine/tree.h of a machine that is in memory only: some ten times as many of them are tried in the same time. What
- * links do is done as the kernel does it with RESOLVE_IN_ROOT.
+  * Implements tool/machine/tree.h on a machine in memory, which is about ten times as fast as files. Links resolve as in the
+  * kernel with RESOLVE_IN_ROOT.
  */
 #include <errno.h>
 #include <limits.h>
@@ -26,7 +26,7 @@ static struct tree placed;
 bool place(const struct entries *e, struct placed *out)
 {
 	placed.entries = e;
-	snprintf(out->root, sizeof(out->root), "/");	/* a directory, so that nobody unpacks it */
+	snprintf(out->root, sizeof(out->root), "/");	/* a directory, so that the tool does not unpack it */
 	return true;
 }
 
@@ -56,7 +56,7 @@ bool tree_is_live(const struct tree *t)
 
 /* ---- finding -------------------------------------------------------------------- */
 
-/* strcmp(), which sanitizers and fuzzer watch, is most of the time then. */
+/* Replaces strcmp(), which the sanitizers and the fuzzer instrument: it would take most of the time. */
 static int order(const char *a, const char *b)
 {
 	while (*a && *a == *b) {
@@ -66,7 +66,7 @@ static int order(const char *a, const char *b)
 	return (unsigned char)*a - (unsigned char)*b;
 }
 
-/* The first entry that does not come before @path; where those below a directory begin, if it is "DIRECTORY/". */
+/* The first entry not before @path; for "DIRECTORY/", the first entry in the directory. */
 static size_t lower_bound(const struct entries *e, const char *path)
 {
 	size_t low = 0, high = e->count;
@@ -142,7 +142,7 @@ static int walk(const struct tree *t, char *at, const char *way, bool follow, in
 	return ret;
 }
 
-/* Leaves the way without links in @at. */
+/* Stores the path without links in @at. */
 static int resolve(const struct tree *t, const char *path, bool follow, char *at)
 {
 	int links = 0;
@@ -212,8 +212,8 @@ bool tree_exists(const struct tree *t, const char *path)
 }
 
 /*
- * Leaves in @name what @path, of a file below a directory whose name has @length bytes, is called there. False: that
- * was the name before as well, or the directory of that name is an entry of its own.
+  * @path is a file below a directory whose path has @length bytes; stores its name in that directory in @name. False if
+  * @name is unchanged, or if that name is a directory with its own entry.
  */
 static bool is_new(const struct tree *t, const char *path, size_t length, char *name)
 {

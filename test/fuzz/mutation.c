@@ -5,12 +5,12 @@
 #include "mutation.h"
 
 enum {
-	MAX_CROWD = 500,	/* runs with more take too long */
+	MAX_CROWD = 500,	/* more take too long */
 	MAX_TEXT = 1 << 16,
 	PATH_ROOM = 1000,
 };
 
-/** struct bytes - what is left of the fuzzer's */
+/** struct bytes - unused bytes of the fuzzer's input */
 struct bytes {
 	const uint8_t *at;
 	size_t size;
@@ -41,7 +41,7 @@ static struct bytes take_part(struct bytes *b)
 	return part;
 }
 
-/* With a 0 behind them. */
+/* A copy with a NUL behind it */
 static char *copy_of(const void *bytes, size_t size)
 {
 	char *copy = malloc(size + 1);
@@ -88,7 +88,7 @@ static void cut(struct entries *all, struct entry *e, struct bytes part)
 		e->size = size;
 }
 
-/* It stays in the array, as a directory that nobody looks for: numbers of entries do not change. */
+/* The entry stays in the array under an unused path, so that the numbers of other entries do not change. */
 static void drop(struct entries *all, struct entry *e, struct bytes part)
 {
 	char path[32];

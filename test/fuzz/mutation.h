@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the fuzzer's bytes mean: a machine of test/machines, and what is to be changed in its files. So few bytes make a
- * whole machine, and most of what the fuzzer tries is one that is nearly right.
+  * Decodes the fuzzer's bytes: they select a machine of test/machines and changes of its files. So a few bytes make a
+  * whole machine, and most inputs are nearly valid machines.
  *
- * The first byte is the machine, and in its upper half the form in which it is looked at. Then come mutations: each is
- * its kind, the number of an entry (2 bytes, modulo their count), a length and as many bytes.
+  * The lower half of the first byte selects the machine, the upper half the form of output. Mutations follow, each as:
+  * kind, number of an entry (2 bytes, modulo the count of entries), length, and that many bytes.
  */
 #ifndef MUTATION_H
 #define MUTATION_H
@@ -14,16 +14,16 @@
 #include "tool/capture/entries.h"
 
 enum mutation_kind {
-	MUTATION_REPLACE,	/* the file's text by the bytes */
-	MUTATION_PATCH,		/* its text, from the offset in the first 2 bytes on, by the others */
-	MUTATION_CUT,		/* its text, at the offset in the first 2 bytes */
+	MUTATION_REPLACE,	/* replace the file's text by the bytes */
+	MUTATION_PATCH,		/* overwrite its text by the bytes, from the offset in the first 2 bytes */
+	MUTATION_CUT,		/* truncate its text at the offset in the first 2 bytes */
 	MUTATION_REMOVE,
-	MUTATION_LINK,		/* it is a link to the bytes instead */
-	MUTATION_DIR,		/* it is a directory instead */
-	MUTATION_HIDE,		/* it may not be read */
-	MUTATION_COPY,		/* it is there a second time, and the path of that ends in the bytes */
-	MUTATION_CROWD,		/* its directory has up to 499 more links, with addresses of devices */
-	MUTATION_REPEAT,	/* its text, the first byte times */
+	MUTATION_LINK,		/* make it a link; the bytes are the target */
+	MUTATION_DIR,		/* make it a directory */
+	MUTATION_HIDE,		/* make it unreadable */
+	MUTATION_COPY,		/* copy it to a path that ends in the bytes */
+	MUTATION_CROWD,		/* add up to 499 links, named like device addresses, to its directory */
+	MUTATION_REPEAT,	/* repeat its text; the first byte is the count */
 	NR_MUTATIONS,
 };
 
@@ -32,10 +32,10 @@ enum {
 	NR_FORMS = 3,
 };
 
-/* @machines: @count of them; they are not changed. */
+/* Copies one of @count @machines to @out and mutates the copy. */
 void mutate(const struct entries *machines, size_t count, const uint8_t *bytes, size_t size, struct entries *out);
 
-/* Those of a tar, as it is. False: it cannot be read. */
+/* Reads the entries of a tar file without changes; false if it cannot be read. */
 bool entries_read(const char *file, struct entries *out);
 
 #endif

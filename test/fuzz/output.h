@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What is printed meanwhile, in memory. */
+/* Captures printed output in memory. */
 #ifndef OUTPUT_H
 #define OUTPUT_H
 
 #include <stdio.h>
 
 /**
- * struct output - of one stream
- * @text: behind output_end(): what was printed, to be freed
+  * struct output - captured output of one stream
+  * @text: the output after output_end(); the caller frees it
  */
 struct output {
 	FILE **stream;

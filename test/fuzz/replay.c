@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Each file that is given is one input, in all forms: where there is no clang, and for what the fuzzer has found. */
+/* Runs each given file as one input, in all forms: for builds without clang, and to reproduce findings. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@ enum {
 	MAX_INPUT = 1 << 16,
 };
 
-/* A copy of just that size, so that what is read beyond it is noticed. */
+/* A copy of exactly that size, so that sanitizers see reads beyond it. */
 static void replay_form(const uint8_t *bytes, size_t size, unsigned int form)
 {
 	uint8_t *copy = malloc(size);

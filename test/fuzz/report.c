@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a virtual machine says while verify runs a driver there, somebody else's, and what copies took: the reports are
- * to be well-formed whatever that is. The first line are words of a command line, parted by tabs. Then comes what the
- * guest says, and behind a form feed the kernel's log.
+  * Reports of verify and copy must be well-formed for any output of a VM with a foreign driver. The first line of the
+  * input contains words of a command line, separated by tabs. Then follow the output of the guest and, after a form
+  * feed, the kernel log.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 
 enum {
 	MAX_ARGS = 8,
-	MAX_PLAN = 20,		/* runs with more take too long */
+	MAX_PLAN = 20,		/* more take too long */
 	MAX_LOOKS = 3,
 };
 
@@ -39,7 +39,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 /* ---- verify ------------------------------------------------------------------------ */
 
-/* What the guest begins is what it was told to begin, if there is such a scenario. */
+/* The plan contains the scenarios that the guest begins, as far as they exist. */
 static void plan_what_begins(const char *said, struct scenarios *plan)
 {
 	char *copy = strdup(said), *rest = copy, *line;
@@ -55,7 +55,7 @@ static void plan_what_begins(const char *said, struct scenarios *plan)
 	free(copy);
 }
 
-/* What is planned behind it, of which some are looked at: each has to be one that --only takes. */
+/* Checks some of the scenarios planned after the recording: --only must accept each. */
 static void plan_more(const struct recording *recording)
 {
 	struct scenarios more = { 0 };
@@ -94,7 +94,7 @@ static char *printed(void (*report)(FILE *file, const struct summary *s), const 
 	return text;
 }
 
-/* @plain: so is what the user has typed himself */
+/* @plain: the user's own arguments contain no control characters */
 static void must_be_reports(const struct run *run, bool plain)
 {
 	struct summary summary;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# What others have made up is read here, and what it is asked for is looked at: of doctor and topo, machines, and the
-# archives they come in; command lines; what a guest says to verify; lists and files. What the fuzzer keeps is in
-# test/fuzz/corpus, and test/host/fuzz runs it again, with gcc. scripts/fuzz looks for more.
+# Fuzz targets for hostile input: machines and their archives for doctor and topo, command lines, the output of a guest
+# for verify, lists and files. test/fuzz/corpus has the inputs that the fuzzer kept; test/host/fuzz runs them again,
+# built with gcc. scripts/fuzz searches for more.
 FUZZ_TARGETS := archive args report text
 FUZZ_BIN := $(patsubst %,$(B)/bin/fuzz/%,disk memory $(FUZZ_TARGETS))
 FUZZ_REPLAY := $(patsubst %,$(B)/bin/fuzz/%,replay replay_memory $(FUZZ_TARGETS:%=replay_%))
@@ -10,10 +10,10 @@ FUZZ_ARCHIVES := $(patsubst %,$(B)/lib/lib%.a,verify tool judge peerpin)
 $(B)/obj/fuzz/%.o: test/fuzz/%.c | $(B)/obj/fuzz
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Ilib/include -MMD -MP -c -o $@ $<
 
-# nothing is looked for in it
+# not under test, so without sanitizers
 $(B)/obj/fuzz/memory.o: override CFLAGS += -fno-sanitize=all
 
-# peerpin with another name for main(), and without what verify does to directories
+# peerpin with main() renamed, and verify without its calls on directories
 $(B)/obj/fuzz/peerpin.o: $(B)/obj/tool/main.o | $(B)/obj/fuzz
 	objcopy --redefine-sym main=peerpin_main $< $@
 
@@ -42,7 +42,7 @@ $(call fuzz_both,report): $(call fuzz_obj,report)
 $(call fuzz_both,text): $(call fuzz_obj,text)
 $(call fuzz_both,text): private FUZZ_WRAP := pp_bar1 owners_find
 
-# calls of all nodes, which scripts/fuzz-calls runs in machines
+# random calls of all device nodes; scripts/fuzz-calls runs them in VMs
 CALLS_OBJ := $(patsubst test/fuzz/calls/%.c,$(B)/obj/fuzz/calls/%.o,$(wildcard test/fuzz/calls/*.c))
 USER_TARGETS += $(B)/bin/fuzz/calls
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What replay.c knows of a target, which is a program that looks at inputs of libFuzzer. */
+/* The interface of a fuzz target, as replay.c and libFuzzer use it. */
 #ifndef TARGET_H
 #define TARGET_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* In how many forms it looks at an input; the upper half of the first byte says in which, if there is more than one. */
+/* Number of forms of an input; with more than one, the upper half of the first byte selects the form. */
 extern const unsigned int target_forms;
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What others have written and the tool, or the judge, reads: lists of the kernel, plans, messages of the kernel, the
- * file in which a process publishes its counts. The first byte says which it is.
+  * Foreign text that the tool or the judge parses: lists of the kernel, plans, kernel messages, and the file in which a
+  * process publishes its counts. The first byte selects the parser.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@
 #include "valid.h"
 
 const unsigned int target_forms = 1;
-static const char *text, *behind;	/* behind a form feed in it, or NULL */
+static const char *text, *behind;	/* the part after a form feed, or NULL */
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
@@ -44,7 +44,7 @@ static void each_line(void (*look)(const char *line))
 	char *copy = strdup(text), *rest = copy, *line;
 
 	while ((line = strsep(&rest, "\n"))) {
-		char *one = strdup(line);	/* what is read beyond it is noticed */
+		char *one = strdup(line);	/* own allocation, so that sanitizers see reads beyond it */
 
 		look(one);
 		free(one);
@@ -106,7 +106,7 @@ static void read_splats(void)
 int __wrap_pp_bar1(unsigned int index, struct pp_bar1 *out);
 int __wrap_owners_find(enum owners_detail detail, struct owners *out);
 
-/* One GPU, whose name is the first line. From the second input on bar knows it, and asks for the next. */
+/* One GPU, named by the first line. From the second input on, bar has the GPU already and asks for the next. */
 int __wrap_pp_bar1(unsigned int index, struct pp_bar1 *out)
 {
 	struct pp_bar1 *gpu = out - index;
@@ -192,7 +192,7 @@ static void (*const readers[])(void) = {
 	read_plan, read_violations, read_splats, read_owners, read_fdinfo, read_peers, read_numbers,
 };
 
-/* Bytes, not text; it is at most as much as there is. */
+/* Binary input: a published file, possibly truncated. */
 static void read_counts(const uint8_t *bytes, size_t size)
 {
 	int fd = memfd_create("counts", 0);

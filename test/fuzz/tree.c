@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * doctor and topo look at a machine whose files somebody else has chosen: they may say anything about it, but must come
- * to an end without a crash.
+  * doctor and topo read a machine with hostile files. Any output is right, but both must end without a crash.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,7 +14,7 @@
 #include "tool/tool.h"
 #include "valid.h"
 
-/* The fuzzer's bytes mean these in this order: add more at the end only. */
+/* Inputs in the corpus depend on this order: add machines at the end only. */
 static const char *const names[] = { "server", "vm-two-sockets", "h200-x2" };
 
 enum {
@@ -26,7 +25,7 @@ static struct entries machines[NR_MACHINES];
 
 const unsigned int target_forms = NR_FORMS;
 
-/* What is said of so many machines is not worth seeing, what the sanitizers say is. */
+/* Discard the output about so many machines; sanitizers print to stderr. */
 static void be_quiet(void)
 {
 	int null = open("/dev/null", O_WRONLY);
@@ -36,13 +35,13 @@ static void be_quiet(void)
 	close(null);
 }
 
-/* Else nothing would ever be looked at. */
+/* Otherwise every input would be refused and nothing tested. */
 static void must_have_place(const struct entries *e)
 {
 	struct placed placed;
 
 	if (!place(e, &placed)) {
-		fprintf(stderr, "a machine cannot be written and unpacked; is there room in /dev/shm?\n");
+		fprintf(stderr, "/dev/shm: a machine cannot be written and unpacked; free some room there\n");
 		exit(1);
 	}
 	displace(&placed);
@@ -58,7 +57,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	for (i = 0; i < NR_MACHINES; i++) {
 		snprintf(file, sizeof(file), "test/machines/%s.tar.gz", names[i]);
 		if (!entries_read(file, &machines[i])) {
-			fprintf(stderr, "%s cannot be read; start this in the directory of the sources\n", file);
+			fprintf(stderr, "%s: cannot be read; start this program in the source directory\n", file);
 			exit(1);
 		}
 		must_have_place(&machines[i]);
@@ -76,7 +75,7 @@ static void run(const struct command *command, const char *dir, const char *form
 	fflush(stdout);
 }
 
-/* A machine that is refused has nothing to be printed. */
+/* A refused machine gives no output. */
 static void run_json(const struct command *command, const char *dir)
 {
 	struct output out;

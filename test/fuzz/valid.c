@@ -10,11 +10,11 @@ void must(int condition, const char *what, const char *about)
 {
 	if (condition)
 		return;
-	dprintf(2, "==ERROR: not so: %s: %s\n", what, about);
+	dprintf(2, "==ERROR: check failed: %s: %s\n", what, about);
 	abort();
 }
 
-/* json-c looks at the first bits of each byte only. */
+/* json-c checks only the first bits of each byte. */
 static bool is_utf8(const unsigned char *c)
 {
 	static const unsigned int least[] = { 0, 0, 0x80, 0x800, 0x10000 };

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* What programs read of the tool has to have its form, whatever was put into it; else these abort, so that it is told. */
+/* Checks of the tool's output, which must be well-formed for any input. A failed check aborts, for the fuzzer to see. */
 #ifndef VALID_H
 #define VALID_H
 
 #include <stddef.h>
 
-/* One value of JSON (RFC 8259), in UTF-8, and blanks behind it */
+/* One JSON value (RFC 8259) in UTF-8, optionally followed by blanks */
 void must_be_json(const char *text, size_t size);
 
-/* No element that the report does not have itself: what others have said is text. */
+/* Only elements that the report itself uses: foreign text must be escaped. */
 void must_be_html(const char *text);
 
-/* Lines for a terminal, with nothing that steers it */
+/* Lines for a terminal, without control characters */
 void must_be_plain(const char *text);
 
-/* Aborts, and says what it is about. */
+/* Aborts with a message if @condition is false. */
 void must(int condition, const char *what, const char *about);
 
 #endif

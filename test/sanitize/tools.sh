@@ -46,5 +46,5 @@ tool_run() { # TOOL SECONDS TEST [ARGUMENT...]
 
 # The first lines of a report say what it is.
 tool_finding() {
-	grep -A 12 -m 1 -aE '^(WARNING|==[0-9]+==)|runtime error|not so|not ok [0-9]' "$work/log" || tail -n 5 "$work/log"
+	grep -A 12 -m 1 -aE '^(WARNING|==[0-9]+==)|runtime error|check failed|not ok [0-9]' "$work/log" || tail -n 5 "$work/log"
 }

@@ -20,7 +20,7 @@ static int host_get(const struct worker *w, struct area *area)
 
 	if (at == MAP_FAILED)
 		soak_fail("no memory");
-	/* else much of it moves, as threads' stacks beside it come and go; that of some may */
+	/* without huge pages, so that memory rarely moves next to thread stacks; every eighth worker allows moves */
 	if (w->number % 8)
 		madvise(at, HOST_SIZE, MADV_NOHUGEPAGE);
 	*area = (struct area){ .there = true, .at = (uintptr_t)at, .size = HOST_SIZE, .made = since_now() };
@@ -116,7 +116,7 @@ int area_look(struct worker *w, struct area *area)
 	if (at == RESIDENT)
 		return 0;
 	pattern_tell(found + at / 8 * 8, w->scratch + at / 8 * 8, text);
-	soak_fail("worker %u: byte %zu of GPU memory that nobody wrote to has changed: %s", w->number, at, text);
+	soak_fail("worker %u: byte %zu of unwritten GPU memory has changed: %s", w->number, at, text);
 	exit(1);
 }
 

@@ -14,7 +14,7 @@ enum { RIVAL_US = 4000 };
 
 struct journey {
 	uint64_t length;
-	uint64_t at[AREAS];	/* its offset in each */
+	uint64_t at[AREAS];	/* offset in each area */
 };
 
 void work_compare(struct worker *w, const char *what, const unsigned char *found, const unsigned char *expected,
@@ -27,7 +27,7 @@ void work_compare(struct worker *w, const char *what, const unsigned char *found
 		count(COUNT_BYTES, length);
 		return;
 	}
-	/* the word that begins before what was copied is not there whole */
+	/* the first word is only partly in the copied range, so use the next */
 	if ((int64_t)word < 0)
 		word += 8;
 	pattern_tell(found + word, expected + word, text);
@@ -52,7 +52,7 @@ static struct end end_of(struct worker *w, const struct journey *j, enum area_na
 	return (struct end){ &w->areas[name].pin, j->at[name] };
 }
 
-/* A stop on the way, or none: not every journey leads through both. */
+/* A journey may skip one or both of the GPU areas. */
 static int travel(struct worker *w, const struct journey *j)
 {
 	enum area_name here = HOST_A;
@@ -69,7 +69,7 @@ static int travel(struct worker *w, const struct journey *j)
 	return err ?: peer_copy(w, end_of(w, j, HOST_B), end_of(w, j, here), j->length);
 }
 
-/* All of @scratch but where the bytes arrived is as it was. */
+/* Outside the copied range the destination must be unchanged. */
 static void compare_around(struct worker *w, const struct journey *j)
 {
 	unsigned char *found = (unsigned char *)w->areas[HOST_B].at;

@@ -10,7 +10,7 @@ enum {
 	GPUS = 2,
 	WAIT_TRIES = 100,
 	WAIT_US = 100000,
-	GROWTH_MAX = 8 << 20,	/* the monitor of the GPU keeps the last 6144 dead pins to look at them: 4 MiB, and room */
+	GROWTH_MAX = 8 << 20,	/* the GPU monitor keeps the last 6144 dead pins for its checks: 4 MiB, plus reserve */
 };
 
 static const char *const modules[] = { "peerpin", "peerpin_nv", "peerpin_lsi", "emugpu" };
@@ -46,7 +46,7 @@ static long refs_of(const char *module)
 	return number_in(path);
 }
 
-/* Pages that somebody has pinned and not let go */
+/* Pages pinned by FOLL_PIN and not released */
 static long long pinned_pages(void)
 {
 	long long taken = 0, given = 0, n;
@@ -71,7 +71,7 @@ static bool is_ours(const char *cache)
 	return !strncmp(cache, "kmalloc-", 8) || !strncmp(cache, "peerpin_", 8) || !strcmp(cache, "iommu_iova");
 }
 
-/* What processors keep for the next allocation does not count. */
+/* Objects cached per CPU for later allocations do not count. */
 static void shrink(const char *cache)
 {
 	char path[300];
@@ -124,7 +124,7 @@ static bool memory_has_not_grown(char *why)
 	return false;
 }
 
-/* ---- the rest ------------------------------------------------------------------------------ */
+/* ---- GPUs, modules and pages ------------------------------------------------------------------------------ */
 
 static bool gpu_is_whole(int fd, unsigned int number, char *why)
 {
@@ -173,7 +173,7 @@ static bool no_page_is_pinned(char *why)
 	return pinned_pages() == before.pinned;
 }
 
-/* Files are let go of a moment after their process has ended. */
+/* The kernel releases files a moment after their process has ended. */
 static bool soon(bool (*is)(char *why), char *why)
 {
 	int tries;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel says of what everybody has, when nobody has anything. */
+/* The kernel's own counts, which must be back at their start values when no worker holds anything. */
 #ifndef SOAK_LEDGER_H
 #define SOAK_LEDGER_H
 
@@ -7,13 +7,13 @@
 
 enum { LEDGER_MAX = 256 };
 
-/* What is there before anybody has begun */
+/* Records the counts before the first worker starts. */
 void ledger_open(void);
 
 /*
- * Whether all is as it was then, and memory has not grown since the second time
- * that this was asked, when what is kept for later is kept; else @why. Prints
- * what the kernel's memory is.
+  * True if all counts are as recorded and kernel memory has not grown since the second
+  * call, when caches have filled; otherwise @why gives the reason. Prints the size of
+  * the kernel's memory.
  */
 bool ledger_is_even(char why[LEDGER_MAX]);
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Many processes use GPU memory through peers, and each byte that arrives is
- * looked at, while they are killed, limits change, and GPUs and peers are
- * unbound and removed. Now and then all let go of everything, and then nothing
- * may be left.
+  * Many processes use GPU memory through peers and check each byte that arrives.
+  * Meanwhile processes are killed, limits change, and GPUs and peers are unbound and
+  * removed. At each pause all processes release everything, and nothing may be left.
  *
  *	soak [--seconds N] [--processes N] [--seed N] [--quiet N]
  *
- * --quiet: seconds between two looks at what is left
+  * --quiet: seconds between two pauses
  */
 #include <getopt.h>
 #include <signal.h>
@@ -26,12 +25,12 @@
 
 enum {
 	LOOK_US = 20000,
-	KILL_EACH = 8,		/* so many looks, on average */
+	KILL_EACH = 8,		/* looks between two kills, on average */
 	TROUBLE_EACH = 8,
 	TELL_S = 10,
-	PROGRESS_S = 20,	/* in which something is copied, whatever happens */
-	TROUBLES_S = 300,	/* in which all kinds of trouble come */
-	PAUSE_S = 90,		/* in which all have let go of what they have */
+	PROGRESS_S = 20,	/* within this time some copy must succeed */
+	TROUBLES_S = 300,	/* within this time each kind of trouble must occur */
+	PAUSE_S = 90,		/* within this time all processes must have released everything */
 };
 
 struct limits {
@@ -110,7 +109,7 @@ static void tell_where(unsigned int number)
 		fclose(file);
 }
 
-/* ---- what is told ------------------------------------------------------------------- */
+/* ---- progress ------------------------------------------------------------------- */
 
 static void tell(time_t since)
 {
@@ -148,7 +147,7 @@ static void name_the_late(unsigned int processes, uint32_t pause)
 {
 	unsigned int i;
 
-	soak_fail("not all let go of what they have within %d s, see above", PAUSE_S);
+	soak_fail("some workers did not release everything within %d s, see above", PAUSE_S);
 	for (i = 0; i < processes; i++)
 		if (!is_paused(i, pause))
 			tell_where(i);
@@ -161,10 +160,10 @@ static void look_at_ledger(void)
 	if (ledger_is_even(why))
 		count(COUNT_QUIET, 1);
 	else
-		soak_fail("when nobody has anything: %s", why);
+		soak_fail("leftover while all workers are paused: %s", why);
 }
 
-/* Errors that the rules allow must not be all there is. */
+/* A run in which every call fails with an allowed error must not pass. */
 static void look_at_progress(void)
 {
 	static uint64_t bytes;
@@ -173,7 +172,7 @@ static void look_at_progress(void)
 	if (seconds() - since < PROGRESS_S)
 		return;
 	if (counted(COUNT_BYTES) == bytes)
-		soak_fail("nothing was copied for %d s", PROGRESS_S);
+		soak_fail("no byte was copied for %d s", PROGRESS_S);
 	bytes = counted(COUNT_BYTES);
 	since = seconds();
 }
@@ -228,7 +227,7 @@ static void run(const struct limits *limits)
 	tell(begin);
 }
 
-/* Half of them end by themselves. */
+/* Kill half of the workers; the others end by themselves. */
 static void end_all(unsigned int processes)
 {
 	time_t last = seconds() + PAUSE_S;
@@ -251,7 +250,7 @@ static void end_all(unsigned int processes)
 		soak_fail("%u processes do not end, see above", left);
 }
 
-/* A short run need not come to all of them. */
+/* A short run need not have all kinds of trouble. */
 static void look_at_troubles(time_t ran)
 {
 	static const enum count kinds[] = { COUNT_KILLS, COUNT_UNBINDS, COUNT_REMOVALS, COUNT_REVOCATIONS, COUNT_PARAMETERS };
@@ -259,7 +258,7 @@ static void look_at_troubles(time_t ran)
 
 	for (i = 0; ran >= TROUBLES_S && i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (!counted(kinds[i]))
-			soak_fail("there was no trouble of kind %zu in %ld s", i, (long)ran);
+			soak_fail("trouble of kind %zu did not occur in %ld s", i, (long)ran);
 }
 
 static int judge(time_t ran)
@@ -310,7 +309,7 @@ int main(int argc, char **argv)
 	soak->seed = 1;
 	take_options(argc, argv, &limits);
 	if (!trouble_init()) {
-		fprintf(stderr, "soak: there is no GPU, or no peer; type: emu/vm/run --hotplug --gpus 2 --peers 2 -- soak\n");
+		fprintf(stderr, "soak: no GPU or no peer found; type: emu/vm/run --hotplug --gpus 2 --peers 2 -- soak\n");
 		return 2;
 	}
 	printf("# seed %llu\n", (unsigned long long)soak->seed);

@@ -4,13 +4,13 @@
 
 #include "worker.h"
 
-/** struct end - where a peer copies from or to */
+/** struct end - source or destination of a peer's copy */
 struct end {
 	const struct pin *pin;
 	uint64_t offset;
 };
 
-/* Any peer that is there; what is open stays. */
+/* Opens any present peer, unless a peer is open. */
 int peer_get(struct worker *w);
 void peer_drop(struct worker *w);
 

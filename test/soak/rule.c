@@ -4,9 +4,8 @@
 #include "rule.h"
 
 /*
- * GPU memory and its aperture are small, so that there is none left now and then. A
- * call that waits is interrupted when its process is killed, and then nobody
- * hears of it.
+  * GPU memory and BAR1 are small, so they run out at times. Only a killed process is
+  * interrupted in a waiting call, so no worker sees EINTR.
  */
 static const struct rule {
 	enum op op;
@@ -31,9 +30,9 @@ static const struct rule {
 	{ OP_EXPORT, ESTALE, WHEN_REVOKED },
 	{ OP_COPY, ESTALE, WHEN_REVOKED | WHEN_RIVAL },
 	{ OP_COPY, ENODEV, WHEN_PEER },
-	{ OP_COPY, ENODEV, WHEN_GPU },		/* a dma-buf of a GPU that has gone */
+	{ OP_COPY, ENODEV, WHEN_GPU },		/* a dma-buf of a removed GPU */
 	{ OP_COPY, ENOENT, WHEN_RIVAL },	/* unpinned */
-	{ OP_COPY, ENOMEM, WHEN_EVER },	/* a dma-buf takes BAR1 when it is mapped */
+	{ OP_COPY, ENOMEM, WHEN_EVER },	/* mapping a dma-buf needs BAR1 */
 };
 
 bool rule_allows(enum op op, int error, unsigned int when)

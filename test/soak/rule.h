@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which errors a worker may see, of what, and when: any other ends the run. */
+/* Errors that a worker may see, by operation and by trouble; any other error ends the run. */
 #ifndef SOAK_RULE_H
 #define SOAK_RULE_H
 
@@ -27,14 +27,14 @@ enum {
 	WHEN_GPU = 1 << 0,	/* bits of enum trouble */
 	WHEN_PEER = 1 << 1,
 	WHEN_LIMITS = 1 << 2,
-	WHEN_RIVAL = 1 << 3,	/* another thread of the worker frees or unpins what is used */
-	WHEN_REVOKED = 1 << 4,	/* a region that is used says that it was revoked */
+	WHEN_RIVAL = 1 << 3,	/* another thread of the worker frees or unpins an area in use */
+	WHEN_REVOKED = 1 << 4,	/* a region in use is revoked */
 	WHEN_EVER = 1 << 5,
 };
 
 const char *op_name(enum op op);
 
-/* Whether @op may fail with @error (positive) when there has been what is in the mask @when */
+/* True if @op may fail with @error (positive) after the trouble in the mask @when */
 bool rule_allows(enum op op, int error, unsigned int when);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the controller and all workers share. Any of them may be killed at any moment, so there is no lock in it. */
+/* Shared by the controller and all workers. A process may be killed at any moment, so this has no lock. */
 #ifndef SOAK_SOAK_H
 #define SOAK_SOAK_H
 
@@ -12,22 +12,22 @@ enum {
 	FAILURE_MAX = 512,
 };
 
-/* What the controller does to everybody */
+/* Disturbances by the controller, which all workers may see */
 enum trouble {
-	TROUBLE_GPU,	/* a GPU goes, or takes its memory back */
-	TROUBLE_PEER,	/* a peer goes */
-	TROUBLE_LIMITS,	/* of what may be pinned, or of BAR1 */
+	TROUBLE_GPU,	/* a GPU is removed, or revokes its memory */
+	TROUBLE_PEER,	/* a peer is removed */
+	TROUBLE_LIMITS,	/* on pinned memory, or on BAR1 */
 	TROUBLES,
 };
 
 enum count {
 	COUNT_OPS,
 	COUNT_COPIES,
-	COUNT_BYTES,	/* that arrived, and were looked at */
-	COUNT_REFUSED,	/* calls that failed as they may */
+	COUNT_BYTES,	/* that arrived and were checked */
+	COUNT_REFUSED,	/* calls that failed with an allowed error */
 	COUNT_PINS,
 	COUNT_SIGBUS,
-	COUNT_HOST_REVOKED,	/* by the kernel's moving of host memory */
+	COUNT_HOST_REVOKED,	/* because the kernel moved host memory */
 	COUNT_KILLS,
 	COUNT_LIVES,
 	COUNT_UNBINDS,
@@ -40,10 +40,10 @@ enum count {
 
 /**
  * struct soak - in shared memory
- * @begun, @ended: of each kind of trouble; it goes on while they differ
- * @pause: workers are to have nothing, and wait
- * @paused: those that do: the number of the pause
- * @failed: somebody has written @failure
+  * @begun, @ended: counts for each kind of trouble; it goes on while they differ
+  * @pause: number of the current pause, in which workers release everything and wait; 0: none
+  * @paused: number of the pause that each worker has reached
+  * @failed: a process has written @failure
  */
 struct soak {
 	uint64_t seed;
@@ -69,7 +69,7 @@ static inline uint64_t counted(enum count what)
 	return __atomic_load_n(&soak->counts[what], __ATOMIC_RELAXED);
 }
 
-/* Ends the run: what is said first is told. */
+/* Ends the run; only the first message is kept. */
 __attribute__((format(printf, 1, 2))) void soak_fail(const char *format, ...);
 
 static inline bool soak_failed(void)
@@ -77,7 +77,7 @@ static inline bool soak_failed(void)
 	return __atomic_load_n(&soak->failed, __ATOMIC_ACQUIRE);
 }
 
-/** struct since - a moment, to ask what has gone on since */
+/** struct since - a moment, to ask for trouble since then */
 struct since {
 	uint32_t ended[TROUBLES];
 };
@@ -92,7 +92,7 @@ static inline struct since since_now(void)
 	return since;
 }
 
-/* A bit for each kind of trouble that there has been since, or was at the time */
+/* A bit for each kind of trouble that began since then or was going on then */
 static inline unsigned int since_what(const struct since *since)
 {
 	unsigned int mask = 0;

@@ -15,7 +15,7 @@
 enum {
 	DEVICES_MAX = 8,
 	HANGS_S = 60,
-	GONE_US = 300000,	/* longest that something stays gone or changed */
+	GONE_US = 300000,	/* longest time that a device is absent or a setting changed */
 	VENDOR_MAX = 32,
 };
 
@@ -146,7 +146,7 @@ static void remove_peer(uint64_t *seed)
 	end(TROUBLE_PEER);
 }
 
-/* At the same time */
+/* Removes a GPU and a peer at the same time. */
 static void remove_both(uint64_t *seed)
 {
 	pid_t other;
@@ -224,7 +224,7 @@ static void change_gpu(uint64_t *seed)
 
 static const struct parameter {
 	const char *file;
-	uint64_t from, below;	/* what it is set to */
+	uint64_t from, below;	/* range of values */
 	const char *back;
 	bool limits;
 } parameters[] = {
@@ -260,7 +260,7 @@ static void change_parameter(uint64_t *seed)
 	count(COUNT_PARAMETERS, 1);
 }
 
-/* ---- one of them ---------------------------------------------------------------------- */
+/* ---- choice of a disturbance ---------------------------------------------------------------------- */
 
 static const struct kind {
 	unsigned int weight;

@@ -6,16 +6,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Finds the GPUs and the peers; whether there are some of both */
+/* Finds the GPUs and the peers; false if one kind is missing */
 bool trouble_init(void);
 
 /*
- * Does one to everybody, in a process of its own, and undoes it: what takes long
- * is the kernel's fault. Nothing while the last has not ended.
+  * Starts one disturbance in a separate process, which also undoes it; the kernel must
+  * not make it take long. Does nothing while the last disturbance goes on.
  */
 void trouble_make(uint64_t *seed);
 
-/* Whether none goes on; one that takes too long ends the run, which is told where it waits. */
+/* True if no disturbance goes on. One that takes too long ends the run and prints its kernel stack. */
 bool trouble_is_over(void);
 
 #endif

@@ -23,7 +23,7 @@ static void jump(int signo)
 	siglongjmp(gone, 1);
 }
 
-/* Whether all was written: false if the view had gone */
+/* False if the CPU mapping was revoked before all was written */
 static bool write_view(void *view, const void *from)
 {
 	static const struct sigaction jumps = { .sa_handler = jump }, usual = { .sa_handler = SIG_DFL };
@@ -59,7 +59,7 @@ static void use_view(struct worker *w, struct area *area, void *view, uint64_t o
 	if (!write_view(view, w->scratch)) {
 		count(COUNT_SIGBUS, 1);
 		if (!(pin_when(w, &area->pin) & WHEN_REVOKED))
-			soak_fail("worker %u: SIGBUS in a view of a region that lives", w->number);
+			soak_fail("worker %u: SIGBUS in a CPU mapping of a live region", w->number);
 		return;
 	}
 	if (!peer_copy(w, (struct end){ &host->pin, 0 }, (struct end){ &area->pin, offset }, VIEW_SIZE))

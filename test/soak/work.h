@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* What a worker does, each with areas that it has got and pinned. */
+/* Work of a worker; each function allocates and pins the areas that it needs. */
 #ifndef SOAK_WORK_H
 #define SOAK_WORK_H
 
 #include "worker.h"
 
-/* Ends the run if @length bytes there are not those expected; @place: of their first in what was written */
+/* Ends the run if @length bytes at @found differ from @expected; @place: offset of the first byte in the pattern */
 void work_compare(struct worker *w, const char *what, const unsigned char *found, const unsigned char *expected,
 		  uint64_t place, uint64_t length);
 
-/* Bytes go from host memory through both GPU's areas to other host memory. */
+/* Copies from host memory through both GPU areas to other host memory. */
 void work_journey(struct worker *w);
 
-/* The same, while another thread frees or unpins what it goes through. */
+/* The same, while another thread frees or unpins one of the GPU areas. */
 void work_journey_with_rival(struct worker *w);
 
-/* The CPU writes what a peer reads. */
+/* The CPU writes through a mapping, and a peer reads the bytes. */
 void work_view(struct worker *w);
 
-/* A peer reads through a dma-buf: the GPU driver's, or ours of a region. */
+/* A peer reads through a dma-buf of the GPU driver or of a region. */
 void work_dmabuf(struct worker *w);
 
 #endif

@@ -41,7 +41,7 @@ int worker_check(struct worker *w, enum op op, int error, unsigned int when)
 	count(COUNT_REFUSED, 1);
 	if (rule_allows(op, -error, when))
 		return error;
-	soak_fail("worker %u: %s: %s, which nothing explains (of what may be the cause there was %#x)", w->number,
+	soak_fail("worker %u: %s: %s, which no trouble explains (mask of trouble: %#x)", w->number,
 		  op_name(op), strerror(-error), when);
 	_exit(1);
 }
@@ -58,7 +58,7 @@ static int must_open(const char *path)
 	_exit(1);
 }
 
-/* One of two has a context: memory in that is pinned by its tokens too. */
+/* Every second worker has a context, so that memory is also pinned by tokens. */
 static void make_context(struct worker *w)
 {
 	struct emugpu_context_new args = { .gpu = 0 };
@@ -84,7 +84,7 @@ static void open_all(struct worker *w)
 	make_context(w);
 }
 
-/* All that it has, in any order */
+/* Releases everything, in random order */
 static void drop_all(struct worker *w)
 {
 	int i;
@@ -124,7 +124,7 @@ static void expect_nothing_pinned(struct worker *w)
 	for (tries = 0; tries < UNPINNED_TRIES && pinned_kib(); tries++)
 		usleep(PAUSE_US);
 	if (pinned_kib())
-		soak_fail("worker %u: %ld KiB of its memory stay pinned when it has unpinned all", w->number, pinned_kib());
+		soak_fail("worker %u: %ld KiB of its memory stay pinned after it unpinned all regions", w->number, pinned_kib());
 }
 
 static void pause_here(struct worker *w, uint32_t pause)
@@ -160,7 +160,7 @@ static void look(struct worker *w)
 	struct area *area = &w->areas[random_below(&w->seed, 2) ? GPU_A : GPU_B];
 
 	if (area->there && area_look(w, area))
-		area_drop(w, area);	/* the GPU has gone */
+		area_drop(w, area);	/* the GPU was removed */
 }
 
 static void rest(struct worker *w)
@@ -204,7 +204,7 @@ static void step(struct worker *w)
 	choose_work(w)->run(w);
 }
 
-/* One that has made all its operations ends with what it has, or without. */
+/* A worker that has made all its operations exits with or without releasing its objects. */
 void worker_run(unsigned int number, unsigned int life)
 {
 	struct worker w = { .number = number, .round = life << 16 };

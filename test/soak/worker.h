@@ -9,7 +9,7 @@
 enum {
 	HOST_SIZE = 512 << 10,
 	GPU_SIZE = 2 << 20,
-	RESIDENT = 64 << 10,	/* of GPU memory: what is there from the start on, and stays */
+	RESIDENT = 64 << 10,	/* start of each GPU area; its contents never change */
 	JOURNEY_MAX = 256 << 10,
 };
 
@@ -17,8 +17,8 @@ enum area_name { HOST_A, HOST_B, GPU_A, GPU_B, AREAS };
 
 /**
  * struct pin - a region of the worker's file
- * @host: of memory that the kernel may move at any time, which ends the region
- * @made: no later than the pin
+  * @host: host memory, which the kernel may move at any time; that revokes the region
+  * @made: a moment no later than the pin
  */
 struct pin {
 	bool there;
@@ -29,7 +29,7 @@ struct pin {
 
 /**
  * struct area - memory of the process or of a GPU, and its pin
- * @resident: the round in which what is resident was written; GPU only
+  * @resident: round in which the resident bytes were written; GPU only
  */
 struct area {
 	bool there;
@@ -44,9 +44,9 @@ struct area {
 /**
  * struct worker - a process
  * @gpu, @core, @peer: files of the nodes; -1: not open
- * @context: made with @token and @va_space, or 0
- * @rival: another thread ends what is used
- * @scratch: HOST_SIZE bytes that nobody else writes to
+  * @context: ID of the context that has @token and @va_space, or 0
+  * @rival: another thread frees or unpins areas in use
+  * @scratch: HOST_SIZE bytes that only this worker writes
  */
 struct worker {
 	unsigned int number;
@@ -62,10 +62,10 @@ struct worker {
 	unsigned char *scratch;
 };
 
-/* Returns @error (0 or negative), which the rules allow; else ends the run. @when was looked at after the call. */
+/* Returns @error (0 or negative) if the rules allow it; otherwise ends the run. @when was read after the call. */
 int worker_check(struct worker *w, enum op op, int error, unsigned int when);
 
-/* Be the worker @number, for the @life-th time: ends itself, or is killed. */
+/* Be the worker @number, for the @life-th time. Never returns: it exits or is killed. */
 noreturn void worker_run(unsigned int number, unsigned int life);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs that reached code which none had reached before, and what was
- * reached; all workers share one. A worker may be killed at any moment, so that
- * there is no lock: what is half written is a program too.
+  * Programs that reached new code, and the code reached so far; all workers share
+  * one corpus. It has no lock, as a worker may be killed at any moment: a half-written
+  * program is a valid program, too.
  */
 #ifndef CALLS_CORPUS_H
 #define CALLS_CORPUS_H
@@ -15,18 +15,18 @@ enum {
 };
 
 struct corpus {
-	uint32_t count;	/* of all that were added: the newest CORPUS_MAX are there */
+	uint32_t count;	/* all programs added so far; the newest CORPUS_MAX are kept */
 	uint32_t edges;
 	uint8_t seen[CORPUS_EDGES];
 	struct program programs[CORPUS_MAX];
 };
 
-/* One to run: made of those that are there, or new */
+/* A program to run: a mutation of kept programs, or a new one */
 void corpus_next(const struct corpus *corpus, struct program *out, uint64_t *seed);
 
 void corpus_add(struct corpus *corpus, const struct program *program);
 
-/* Notes that @edge was reached; whether it is for the first time. */
+/* Records that @edge was reached; true the first time. */
 bool corpus_reached(struct corpus *corpus, uint64_t edge);
 
 #endif

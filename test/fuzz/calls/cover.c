@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include "cover.h"
 
-/* The kernel has no header of them for programs. */
+/* The kernel has no uAPI header for KCOV. */
 #define KCOV_INIT_TRACE _IOR('c', 1, unsigned long)
 #define KCOV_ENABLE _IO('c', 100)
 

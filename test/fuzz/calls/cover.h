@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a thread reaches in the kernel's modules, where the kernel has KCOV. */
+/* Coverage of a thread in the kernel modules, if the kernel has KCOV. */
 #ifndef CALLS_COVER_H
 #define CALLS_COVER_H
 
@@ -7,19 +7,19 @@
 
 struct cover {
 	int fd;			/* until cover_begin() */
-	uint64_t *places;	/* their number, and then they; NULL: the kernel does not tell */
+	uint64_t *places;	/* number of places, followed by the places; NULL: no KCOV */
 };
 
-/* For any one thread; takes root */
+/* For one thread, not necessarily the caller; needs root */
 void cover_open(struct cover *cover);
 
-/* It is the calling thread, until that ends. */
+/* Bind to the calling thread until it ends. */
 void cover_begin(struct cover *cover);
 
-/* From here on */
+/* Forget the places reached so far. */
 void cover_start(struct cover *cover);
 
-/* Whether something was reached since that never was before */
+/* True if this thread reached new code since cover_start() */
 bool cover_is_new(struct cover *cover, struct corpus *corpus);
 
 #endif

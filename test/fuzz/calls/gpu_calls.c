@@ -9,7 +9,7 @@
 
 enum {
 	KIB = 1 << 10,
-	GPUS = 3,	/* one more than there are */
+	GPUS = 3,	/* one more than exist */
 };
 
 static void open_gpu(struct world *world, struct choices *c)
@@ -112,7 +112,7 @@ static void test(struct world *world, struct choices *c, struct emugpu_test *arg
 	ioctl(world_fd(world, FD_GPU, c), EMUGPU_IOC_TEST, args);
 }
 
-/* Memory is taken away, and stays */
+/* Revoke memory without a free */
 static void take_away(struct world *world, struct choices *c)
 {
 	struct emugpu_test args = { .op = EMUGPU_TEST_REVOKE, .revoke.va = world_range(world, RANGE_BLOCK, c).at };
@@ -150,7 +150,7 @@ static void change_gpu(struct world *world, struct choices *c)
 	test(world, c, &args);
 }
 
-/* Of the aperture so much is left as a few pins take, or all. */
+/* Leave BAR1 room for a few pins, or restore all of it. */
 static void change_bar1(struct world *world, struct choices *c)
 {
 	struct emugpu_test args = { .op = EMUGPU_TEST_BAR1_FREE, .bar1_free.bytes = ~0ull };
@@ -160,7 +160,7 @@ static void change_bar1(struct world *world, struct choices *c)
 	test(world, c, &args);
 }
 
-/* What is only told */
+/* Operations that only report */
 static void ask(struct world *world, struct choices *c)
 {
 	static struct emugpu_event events[8];
@@ -186,7 +186,7 @@ static void change_window(struct world *world, struct choices *c)
 	test(world, c, &args);
 }
 
-/* What was taken away is looked at for a moment, or what is pinned is hidden. */
+/* Guard revoked pages for a moment, or hide pinned memory. */
 static void watch_memory(struct world *world, struct choices *c)
 {
 	struct emugpu_test args = { .op = EMUGPU_TEST_GUARD, .guard.ms = (uint32_t)choose(c, 3) };
@@ -196,7 +196,7 @@ static void watch_memory(struct world *world, struct choices *c)
 	test(world, c, &args);
 }
 
-/* Memory of an integrated GPU; another's cannot be. */
+/* Works for memory of an integrated GPU only. */
 static void map_block(struct world *world, struct choices *c)
 {
 	struct range block = world_range(world, RANGE_BLOCK, c);

@@ -16,7 +16,7 @@ static int test(int fd, struct emugpu_test *args)
 	return ioctl(fd, EMUGPU_IOC_TEST, args) ? -errno : 0;
 }
 
-/* What programs have set stays set. */
+/* Settings outlive the programs that made them, so reset them. */
 static void quieten(int fd)
 {
 	struct emugpu_test ops[] = {
@@ -36,7 +36,7 @@ static void quieten(int fd)
 		test(fd, &ops[i]);
 }
 
-/* The one client is the one that asks. */
+/* The one remaining client is this process. */
 static bool gpu_is_empty(int fd, uint32_t gpu, char *why)
 {
 	struct emugpu_test args = { .op = EMUGPU_TEST_COUNTS, .gpu = gpu };
@@ -60,7 +60,7 @@ static bool gpus_are_empty(int fd, char *why)
 	return true;
 }
 
-/* Files are let go of a moment after their process has ended. */
+/* The kernel releases files a moment after their process has ended. */
 static bool gpus_get_empty(int fd, char *why)
 {
 	int tries;
@@ -73,7 +73,7 @@ static bool gpus_get_empty(int fd, char *why)
 	return false;
 }
 
-/* But that of time: with so many processes a callback waits for a processor. */
+/* The rule on slow callbacks does not count: with so many processes a callback waits for a CPU. */
 static bool no_rule_is_broken(int fd, char *why)
 {
 	struct emugpu_test args;
@@ -82,7 +82,7 @@ static bool no_rule_is_broken(int fd, char *why)
 	for (rule = 0; rule < EMUGPU_RULES; rule++) {
 		args = (struct emugpu_test){ .op = EMUGPU_TEST_VIOLATIONS, .violations.rule = rule };
 		if (test(fd, &args)) {
-			snprintf(why, LEFTOVER_MAX, "the emulator does not say whether rule %u was broken: %s", rule,
+			snprintf(why, LEFTOVER_MAX, "emulator: cannot read the violations of rule %u: %s", rule,
 				 strerror(errno));
 			return false;
 		}
@@ -95,7 +95,7 @@ static bool no_rule_is_broken(int fd, char *why)
 	return true;
 }
 
-/* What a file of debugfs says below its heading */
+/* Reads a file of debugfs without its heading */
 static void read_below(const char *file, char *text, size_t room)
 {
 	char path[64], line[512];
@@ -126,7 +126,7 @@ void leftover_tell(void)
 	int fd = open("/dev/emugpu", O_RDWR | O_CLOEXEC);
 
 	if (!test(fd, &args))
-		printf("# the GPU: %llu pins were asked for, %llu given back, %llu taken away\n",
+		printf("# the GPU: %llu pins requested, %llu put, %llu revoked\n",
 		       (unsigned long long)args.counts.out_get_calls, (unsigned long long)args.counts.out_put_calls,
 		       (unsigned long long)args.counts.out_callbacks);
 	if (fd >= 0)

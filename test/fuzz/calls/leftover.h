@@ -6,10 +6,10 @@
 
 enum { LEFTOVER_MAX = 256 };
 
-/* How much there was of what leaves something */
+/* Prints how many pins the run made, put and lost by revocation. */
 void leftover_tell(void);
 
-/* Whether the kernel has nothing of anybody; else @why says what there is. All who had something have ended. */
+/* True if the kernel holds no pins, regions or memory; otherwise @why names them. All users must have ended. */
 bool leftover_none(char why[LEFTOVER_MAX]);
 
 #endif

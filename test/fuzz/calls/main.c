@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Calls all nodes of peerpin and of the emulated GPU in every way that processes
- * can, many at a time, some of which are killed. What is to go wrong goes wrong
- * in the kernel; here it is only looked at that in the end nothing is left.
+  * Many processes call all device nodes of peerpin and of the emulated GPU in random
+  * ways, and some processes are killed. Bugs show as splats in the kernel log; this
+  * program itself only checks that nothing is left at the end.
  *
  *	calls [--seed N] [--calls N] [--seconds N] [--least N] [--processes N] [--threads N]
  *	      [--keep FILE] [--replay FILE]
  *
- * It ends after as many calls or seconds; fewer calls than the least are a failure.
- * With one process of one thread the same seed makes the same calls, where the
- * kernel has no KCOV. FILE of --keep has what each thread ran last, when the machine
- * dies, for --replay.
+  * It ends after --calls or --seconds; fewer calls than --least are a failure. With one
+  * process of one thread, the same seed makes the same calls if the kernel has no KCOV.
+  * If the VM dies, FILE of --keep has the last program of each thread, for --replay.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +31,7 @@
 enum {
 	PROCESSES_MAX = 16,
 	LOOK_US = 20000,
-	KILL_EACH = 50,		/* so many looks, on average */
+	KILL_EACH = 50,		/* looks between two kills, on average */
 	DEATH_S = 60,
 	TELL_S = 15,
 };
@@ -69,12 +68,12 @@ static void start(struct fuzz *fuzz, unsigned int number)
 	child->lives++;
 }
 
-/* One that cannot become an ordinary user would leave root's calls only. */
+/* If a worker could not become an ordinary user, only root would make calls. */
 static void check_end(int status)
 {
 	if (!WIFEXITED(status) || !WEXITSTATUS(status))
 		return;
-	fprintf(stderr, "calls: a process could not begin: status %d\n", WEXITSTATUS(status));
+	fprintf(stderr, "calls: a worker process could not start: status %d\n", WEXITSTATUS(status));
 	exit(2);
 }
 
@@ -92,7 +91,7 @@ static void start_ended(struct fuzz *fuzz, unsigned int processes)
 	}
 }
 
-/* One that is alone is let live, so that it does the same each time. */
+/* A single process is never killed, so that its run is reproducible. */
 static void kill_one(uint64_t *seed, unsigned int processes)
 {
 	const struct child *child = &children[random_below(seed, processes)];
@@ -103,7 +102,7 @@ static void kill_one(uint64_t *seed, unsigned int processes)
 
 static void tell(const struct fuzz *fuzz)
 {
-	printf("# %llu calls in %llu programs, %u kept, %u places reached\n", (unsigned long long)fuzz->calls,
+	printf("# %llu calls in %llu programs, %u programs kept, %u places reached\n", (unsigned long long)fuzz->calls,
 	       (unsigned long long)fuzz->programs, fuzz->corpus.count, fuzz->corpus.edges);
 	fflush(stdout);
 }
@@ -139,7 +138,7 @@ static void tell_where(pid_t pid)
 		fclose(file);
 }
 
-/* Returns whether it has ended. */
+/* Returns true if the process has ended. */
 static bool end(pid_t pid, time_t last)
 {
 	kill(pid, SIGKILL);
@@ -208,7 +207,7 @@ static const struct program *read_programs(const char *path)
 	size_t i;
 
 	if (!programs || read(fd, programs, PROCESSES_MAX * THREADS_MAX * sizeof(*programs)) < (ssize_t)sizeof(*programs)) {
-		fprintf(stderr, "calls: %s holds no program that --keep has written\n", path);
+		fprintf(stderr, "calls: %s: no program in it; give a file that --keep has written\n", path);
 		exit(2);
 	}
 	for (i = 0; i < PROCESSES_MAX * THREADS_MAX; i++)
@@ -270,7 +269,7 @@ int main(int argc, char **argv)
 	run(fuzz, &limits);
 	tell(fuzz);
 	leftover_tell();
-	/* files that nobody has received */
+	/* closes files that no process has received */
 	close(fuzz->friend[0]);
 	close(fuzz->friend[1]);
 	return judge(fuzz, &limits);

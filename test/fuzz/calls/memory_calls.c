@@ -38,7 +38,7 @@ static void map_host(struct world *world, struct choices *c)
 	memory_keep(world, c, RANGE_HOST, at, size);
 }
 
-/* Memory that is another file's */
+/* Memory of a dma-buf */
 static void map_dmabuf(struct world *world, struct choices *c)
 {
 	uint64_t size = (1 + choose(c, 64)) * PAGE;
@@ -52,7 +52,7 @@ static struct range mapped(struct world *world, struct choices *c)
 	return world_range(world, choose_rarely(c, 2) ? RANGE_VIEW : RANGE_HOST, c);
 }
 
-/* Pages of it, at least one */
+/* Some pages of @whole, at least one */
 static struct range pages_of(struct range whole, struct choices *c)
 {
 	uint64_t pages = whole.size / PAGE, skip;
@@ -103,7 +103,7 @@ static void move(struct world *world, struct choices *c)
 	memory_keep(world, c, kind, at, size);
 }
 
-/* Through a file, so that memory that is not there is an error. */
+/* Through a file, so that missing memory gives an error instead of a signal. */
 static void touch(struct world *world, struct choices *c)
 {
 	struct range r = choose_memory(world, c);
@@ -120,7 +120,7 @@ static void shrink_file(struct world *world, struct choices *c)
 	(void)!ftruncate(world->memory, (off_t)choose(c, 2 * HUGE));
 }
 
-/* What the child inherits it uses, and leaves by an exit of any kind. */
+/* The child uses the inherited objects, and ends by exit or exec. */
 static void be_child(struct world *world, struct choices *c)
 {
 	uint32_t end = c->at + 24;
@@ -162,7 +162,7 @@ static void reap(struct world *world, struct choices *c)
 	world_put_child(world, c, 0);
 }
 
-/* Calls that sleep are interrupted. */
+/* Interrupts calls that sleep. */
 static void signal_soon(struct world *world, struct choices *c)
 {
 	struct itimerval timer = { .it_value.tv_usec = (suseconds_t)choose(c, 4096) };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program is a string of bytes, and each decision on what to call and with
- * what takes the next ones: so any string is a program, and one that differs in a
- * byte does nearly the same.
+  * A program is a string of bytes; each choice of a call or an argument consumes the
+  * next bytes. So any string is a program, and a program that differs in one byte does
+  * nearly the same.
  */
 #ifndef CALLS_PROGRAM_H
 #define CALLS_PROGRAM_H
@@ -24,18 +24,18 @@ struct choices {
 	uint32_t at;
 };
 
-/* A new one, of random length */
+/* A new program of random length */
 void program_make(struct program *program, uint64_t *seed);
 
-/* A few bytes of it become others, or the end of @other */
+/* Changes a few bytes, or replaces the end by the end of @other */
 void program_mutate(struct program *program, const struct program *other, uint64_t *seed);
 
 bool choices_left(const struct choices *c);
 
-/* One below @n, which is at most 2^56; of a program that is used up: 0 */
+/* A number below @n, which is at most 2^56; 0 if the program is used up */
 uint64_t choose(struct choices *c, uint64_t n);
 
-/* One of the numbers at which code goes wrong, or any */
+/* A typical edge value, or any number */
 uint64_t choose_number(struct choices *c);
 
 /* true once in @n times */

@@ -10,14 +10,14 @@
 #include "worker.h"
 
 enum {
-	PROGRAMS = 64,	/* of a thread, before its process ends */
+	PROGRAMS = 64,	/* run by a thread before its process ends */
 	NOBODY = 65534,
 };
 
 struct thread {
 	struct fuzz *fuzz;
 	struct world *world;
-	unsigned int number;	/* of all threads of all workers */
+	unsigned int number;	/* among all threads of all workers */
 	uint64_t seed;
 	struct cover cover;
 };
@@ -66,7 +66,7 @@ static void do_nothing(int signo)
 	(void)signo;
 }
 
-/* A signal that comes ends a call, and no more. */
+/* A signal interrupts a call but has no other effect. */
 static void set_signals(void)
 {
 	static const struct sigaction nothing = { .sa_handler = do_nothing };
@@ -107,7 +107,7 @@ void worker_run(struct fuzz *fuzz, unsigned int number, unsigned int life)
 	}
 	if (number % 2)
 		become_ordinary();
-	/* of one that becomes another user the kernel forgets it */
+	/* set after the change of user, which clears it */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	world_init(&world, fuzz->friend);
 	run_threads(threads, fuzz->threads);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a worker process has: files, memory, pins. Its threads share it, and each
- * thing in it may be gone, or another, by the time it is used. What is put where
- * something is ends that.
+  * Objects of a worker process: files, memory, pins. Its threads share them, and an
+  * object may be released or replaced before its use. Storing an object in a slot
+  * releases the old object of the slot.
  */
 #ifndef CALLS_WORLD_H
 #define CALLS_WORLD_H
@@ -31,7 +31,7 @@ struct range {
 	uint64_t size;
 };
 
-/* A region of /dev/peerpin, and of which file */
+/* A region of /dev/peerpin, and its file */
 struct pin {
 	int fd;
 	uint32_t region;
@@ -46,7 +46,7 @@ struct key {
 };
 
 /**
- * struct world - @lock: of all that follows, for the moment in which it is read or changed
+  * struct world - @lock: protects each read and change of the other members
  */
 struct world {
 	pthread_mutex_t lock;
@@ -55,8 +55,8 @@ struct world {
 	struct pin pins[PINS];
 	struct key keys[KEYS];
 	pid_t children[CHILDREN];
-	int memory;		/* a file of memory: reading and writing it reaches ours without a signal */
-	bool integrated;	/* the GPU is, so that its memory is used where it is mapped */
+	int memory;		/* memfd; read() and write() touch process memory without raising a signal */
+	bool integrated;	/* the GPU is integrated, so its memory is used through CPU mappings */
 	int friend[2];		/* sockets on which all workers send each other files */
 };
 
@@ -67,20 +67,20 @@ int world_fd(struct world *world, enum fd_kind kind, struct choices *c);
 void world_put_fd(struct world *world, enum fd_kind kind, struct choices *c, int fd);
 
 struct range world_range(struct world *world, enum range_kind kind, struct choices *c);
-/* Returns what was there, which the caller ends. */
+/* Returns the old range, which the caller releases. */
 struct range world_put_range(struct world *world, enum range_kind kind, struct choices *c, struct range range);
 
 struct pin world_pin(struct world *world, struct choices *c);
-/* Returns what was there. */
+/* Returns the old pin. */
 struct pin world_put_pin(struct world *world, struct choices *c, struct pin pin);
 
 struct key world_key(struct world *world, struct choices *c);
 void world_put_key(struct world *world, struct choices *c, struct key key);
 
-/* Remembers @child; one that it takes the place of is killed and waited for. */
+/* Stores @child; kills and reaps the child that it replaces. */
 void world_put_child(struct world *world, struct choices *c, pid_t child);
 
-/* Memory of any kind, a part of it, or none: what somebody might take for an address */
+/* A range of any memory, a part of it, or an arbitrary address */
 struct range choose_memory(struct world *world, struct choices *c);
 
 #endif

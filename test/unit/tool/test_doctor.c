@@ -448,7 +448,7 @@ static const struct fault faults[] = {
 	/* BAR1 */
 	{ "BAR1 is full", .fact = "gpu " GPU " bar1", .now = "gpu " GPU " bar1 268435456 268435456",
 	  .gone = "OK bar1 " GPU "\n", .come = "FAIL bar1 " GPU "\n" },
-	{ "the driver reserves the free BAR1", .fact = "gpu " GPU " bar1", .now = "gpu " GPU " bar1 268435456 230686720",
+	{ "free BAR1 is reserved", .fact = "gpu " GPU " bar1", .now = "gpu " GPU " bar1 268435456 230686720",
 	  .gone = "OK bar1 " GPU "\n", .come = "FAIL bar1 " GPU "\n" },
 	{ "BAR1 is nearly full", .fact = "gpu " GPU " bar1", .now = "gpu " GPU " bar1 268435456 220686720",
 	  .gone = "OK bar1 " GPU "\n", .come = "WARN bar1 " GPU "\n" },

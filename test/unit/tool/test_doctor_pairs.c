@@ -334,7 +334,7 @@ static void json_equals_text(void **state)
 	forget(&told);
 }
 
-/* Names from a captured machine must reach neither the terminal nor a copied shell line as control characters or commands. */
+/* Names from a captured machine must not act as control characters on a terminal or as commands in a shell. */
 static void hostile_names_are_sanitized(void **state)
 {
 	char *root = make_place(&places[0]);
