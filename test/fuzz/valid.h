@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks of the tool's output, which must be well-formed for any input. A failed check aborts, for the fuzzer to see. */
+/* The tool's output must be well-formed for any input. A failed check aborts, which the fuzzer sees. */
 #ifndef VALID_H
 #define VALID_H
 

@@ -309,7 +309,7 @@ int main(int argc, char **argv)
 	soak->seed = 1;
 	take_options(argc, argv, &limits);
 	if (!trouble_init()) {
-		fprintf(stderr, "soak: no GPU or no peer found; type: emu/vm/run --hotplug --gpus 2 --peers 2 -- soak\n");
+		fprintf(stderr, "soak: no GPU or no peer; type: emu/vm/run --hotplug --gpus 2 --peers 2 -- soak\n");
 		return 2;
 	}
 	printf("# seed %llu\n", (unsigned long long)soak->seed);

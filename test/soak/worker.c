@@ -124,7 +124,7 @@ static void expect_nothing_pinned(struct worker *w)
 	for (tries = 0; tries < UNPINNED_TRIES && pinned_kib(); tries++)
 		usleep(PAUSE_US);
 	if (pinned_kib())
-		soak_fail("worker %u: %ld KiB of its memory stay pinned after it unpinned all regions", w->number, pinned_kib());
+		soak_fail("worker %u: %ld KiB of its memory stay pinned after the last unpin", w->number, pinned_kib());
 }
 
 static void pause_here(struct worker *w, uint32_t pause)
