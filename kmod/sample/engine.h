@@ -4,13 +4,13 @@
 #define _PEERPIN_SAMPLE_ENGINE_H
 
 #include <linux/completion.h>
+#include <linux/device.h>
 #include <linux/interrupt.h>
 #include <linux/types.h>
 #include <peerpin.h>
 
-struct device;
-
 enum {
+	LSI_BAR = 1,
 	LSI_MOVE_MAX = 0xfffffc,
 	LSI_SCRIPT_MOVES = 96,	/* QEMU pauses 500 us after 100 instructions */
 	LSI_SCRIPT_BYTES = (LSI_SCRIPT_MOVES * 3 + 2) * 4,
@@ -18,8 +18,10 @@ enum {
 
 /**
  * struct lsi_engine - one copy at a time
- * @dead: the device is being removed: give up before the next script
- * @done: an interrupt has come
+ * @dead: the device is being removed: start no further script
+ * @done: completed by the interrupt handler
+ * @bus: rest of the current piece of the destination
+ * @left: its length
  */
 struct lsi_engine {
 	struct device *dev;
@@ -28,27 +30,20 @@ struct lsi_engine {
 	dma_addr_t script_bus;
 	bool dead;
 	struct completion done;
-};
-
-/* One end of a copy and the piece of it that is being handed out */
-struct lsi_cursor {
-	struct peerpin_dma dma;
 	dma_addr_t bus;
-	u32 len;
+	u32 left;
 };
 
+/* Stop the engine and disable its interrupt. Context: any, no copy runs */
 void lsi_engine_reset(struct lsi_engine *e);
-
-/* no interrupt comes after this */
-void lsi_engine_quiet(struct lsi_engine *e);
 
 irqreturn_t lsi_engine_irq(int irq, void *engine);
 
 /*
- * Copy what both have begun, which is of the same length. Process context.
- * Return: 0; -ESTALE memory of one is being taken away; -ENODEV; -EIO.
+ * Copy @src to @dst; both transfers have begun and have the same length. Context: process.
+ * Return: 0; -ESTALE a region was revoked or unpinned; -ENODEV @e->dead; -EINTR a fatal signal
+ * arrived; -EIO the engine reported an error, or timed out.
  */
-int lsi_engine_run(struct lsi_engine *e, struct lsi_cursor *dst,
-		   struct lsi_cursor *src);
+int lsi_engine_run(struct lsi_engine *e, struct peerpin_dma *dst, struct peerpin_dma *src);
 
 #endif
