@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A dma-buf is its exporter's: only he can map it, for one device at a time, so
- * there is nothing to pin but the dma-buf itself. Some exporters keep their
- * memory for as long as that lives. The others tell whoever has a mapping
- * before they move or free it (move_notify); they find nobody to tell when no
- * device is attached, and the next attach is refused then.
+ * Memory of a dma-buf. Only its exporter can map it, for one device at a time, so a pin is a
+ * reference to the dma-buf. Some exporters keep the memory as long as the dma-buf. The others call
+ * invalidate_mappings() (move_notify() before 7.1) of each importer before they move or free it.
+ * Without an attachment they call nothing; the next attach or map then fails.
  *
- * They tell with the reservation lock held, without which nothing can be
- * unmapped. So move_notify revokes all regions, and waits for DMA in flight;
- * the core unmaps from a work item as soon as it gets the lock. DMA that takes
- * longer leaves a fence: until that is signalled the memory is not to go.
+ * The exporter calls with the reservation lock held, which unmapping needs. So the callback revokes
+ * all regions and waits for DMA in flight; the core unmaps from a work item when it gets the lock.
+ * If DMA exceeds drain_timeout_ms, the callback adds a fence to the reservation object. The exporter
+ * must keep the memory until it is signalled.
+ *
+ * The fence is dropped in free(): a mapping, which refers to struct dmabuf_pin, can outlive unpin().
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-fence.h>
@@ -27,10 +28,10 @@ MODULE_IMPORT_NS("DMA_BUF");
 /**
  * struct dmabuf_pin - the private part of a region of a dma-buf
  * @lock: protects @dmabuf
- * @dmabuf: a reference; NULL once given back
+ * @dmabuf: a reference; NULL after release or unpin
  * @cookie: of the region
- * @revoked: its mappings were told already; under the reservation lock
- * @end: signalled when it is given back, so when no DMA is in flight any more
+ * @revoked: the exporter has revoked the region; under the reservation lock
+ * @end: signalled when @dmabuf is put, that is after the last DMA
  */
 struct dmabuf_pin {
 	spinlock_t lock;
@@ -42,9 +43,9 @@ struct dmabuf_pin {
 static_assert(sizeof(struct dmabuf_pin) <= PP_PRIV_MAX);
 
 /**
- * struct dmabuf_mapping - for one device; has a reference to the dma-buf
- * @pin: of the region, which whoever holds the mapping keeps
- * @mapped: there is something to tell about; under the reservation lock
+ * struct dmabuf_mapping - mapping for one device; holds a reference to the dma-buf
+ * @pin: of the region, which the attachment of the core keeps
+ * @mapped: @sgt is valid; under the reservation lock
  */
 struct dmabuf_mapping {
 	struct dmabuf_pin *pin;
@@ -60,7 +61,7 @@ static const struct dma_buf_attach_ops dmabuf_importer = {
 	.invalidate_mappings = dmabuf_notified,
 };
 
-/* Whose mapping that is; NULL: another importer's, or nobody's who has something to lose */
+/* The pin of @attach; NULL: of another importer, not mapped, or revoked before */
 static struct dmabuf_pin *pin_to_revoke(struct dma_buf_attachment *attach)
 {
 	struct dmabuf_mapping *m = attach->importer_priv;
@@ -73,15 +74,12 @@ static struct dmabuf_pin *pin_to_revoke(struct dma_buf_attachment *attach)
 static void pin_revoke(struct dmabuf_pin *p, struct dma_resv *resv, unsigned long deadline)
 {
 	p->revoked = true;
-	/* without memory for it here is waited, however long that is */
+	/* if the reservation object has no memory for the fence, wait here without a timeout */
 	if (!pp_revoke_until(p->cookie, deadline) && pp_end_fence_leave(p->end, resv))
 		dma_fence_wait(p->end, false);
 }
 
-/*
- * The drivers of all regions are asked before the first is waited for, and the time
- * that they have is for all, however many that somebody makes.
- */
+/* Stop the drivers of all regions before the first wait: one timeout then bounds all regions. */
 static void dmabuf_revoke(struct dma_buf *dmabuf)
 {
 	unsigned long deadline = pp_revoke_deadline();
@@ -101,9 +99,8 @@ static void dmabuf_revoke(struct dma_buf *dmabuf)
 }
 
 /*
- * Each device's attachment is told, one after the other; the first that is mapped
- * is told for all. An exporter may move the memory for the sake of the mapping that
- * it is asked for: that is nobody's end.
+ * The exporter calls this for each attachment; the first call for a mapped one revokes all regions.
+ * While an exporter maps, it may move the memory and call this: that ends no region.
  */
 static void dmabuf_notified(struct dma_buf_attachment *attach)
 {
@@ -114,7 +111,7 @@ static void dmabuf_notified(struct dma_buf_attachment *attach)
 
 /* ---- mappings ------------------------------------------------------------------ */
 
-/* The exporter may be moving the memory to where it is mapped now: for how long is its business. */
+/* The exporter may still be moving the memory to the place that it has mapped. */
 static int mapping_wait(struct dma_resv *resv)
 {
 	long ret = dma_resv_wait_timeout(resv, DMA_RESV_USAGE_KERNEL, true,
@@ -178,7 +175,7 @@ err_free:
 	return ERR_PTR(ret);
 }
 
-/* A reference, or NULL; the region may be given up meanwhile */
+/* A reference; NULL if release or unpin came before */
 static struct dma_buf *dmabuf_get(struct dmabuf_pin *p)
 {
 	struct dma_buf *dmabuf;
@@ -191,7 +188,7 @@ static struct dma_buf *dmabuf_get(struct dmabuf_pin *p)
 	return dmabuf;
 }
 
-/* Some exporters answer what userspace has no word for; and a signal has two. */
+/* Userspace does not know ENOTSUPP and ERESTARTSYS, which exporters return. */
 static int error_for_users(int err)
 {
 	switch (err) {
@@ -269,8 +266,8 @@ static int dmabuf_pin(void *priv, const struct pp_request *req,
 }
 
 /*
- * release and unpin: the first gives back. Under the reservation lock too, for
- * the last reference to a file is never dropped in here but on the way out.
+ * release and unpin: the first call puts the dma-buf. The caller may hold the reservation lock: the
+ * kernel defers the release of a file to task work or a kernel thread.
  */
 static void dmabuf_give_back(void *priv)
 {

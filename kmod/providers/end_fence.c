@@ -5,15 +5,12 @@
 #include <linux/slab.h>
 #include "end_fence.h"
 
-/*
- * What an exporter may have reserved for himself: reserving again does not add to
- * that. DRM drivers ask for a dozen at a time.
- */
+/* Slots that the exporter may have reserved for itself: a second reservation does not add to them. */
 #define EXPORTERS_FENCES 64
 
 /**
  * struct end_fence - see end_fence.h
- * @left: others have it, too
+ * @left: a reservation object holds a reference
  */
 struct end_fence {
 	struct dma_fence base;
@@ -31,7 +28,7 @@ static const char *end_fence_name(struct dma_fence *fence)
 	return "peerpin";
 }
 
-/* Unloading waits for readers of RCU, which this softirq is, to the end of this function. */
+/* module_put() is safe here: unloading waits for an RCU grace period, and this is a softirq. */
 static void end_fence_free(struct rcu_head *rcu)
 {
 	kfree(end_fence_of(container_of(rcu, struct dma_fence, rcu)));

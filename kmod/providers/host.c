@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pages are pinned for long and writable. munmap(), mremap(), discarding and
- * the exit of the process revoke them through an MMU notifier, so that a
- * cached registration never outlives what its address means. The notifier
- * only says so: the pages stay pinned, and DMA in flight safe, until the core
- * releases them.
+ * Host memory: pages are pinned long-term and writable. munmap(), mremap(), MADV_DONTNEED and exit
+ * revoke the region through an MMU notifier, so that a cached registration ends with the meaning of
+ * its address. The notifier only revokes: pages stay pinned, and DMA in flight is safe, until the
+ * core releases them.
  */
 #include <linux/io.h>
 #include <linux/mm.h>
@@ -15,16 +14,15 @@
 #include "host.h"
 
 enum {
-	HOST_CHUNK = 1024,	/* pages between two looks around */
+	HOST_CHUNK = 1024,	/* pages between two calls of cond_resched() */
 };
 
 /*
  * struct host_pin - the private part of a region of host memory
  * @notifier: in use from pin to cleanup
- * @mm: whose memory; pages are accounted there while pinned
- * @lock: protects @pinned; spans "the range did not change while it was being
- *	pinned"
- * @pinned: pages hold pins
+ * @mm: owner of the memory; pages count in its pinned_vm while pinned
+ * @lock: protects @pinned; held to check that no page was unmapped during pinning
+ * @pinned: the pages are pinned
  */
 struct host_pin {
 	struct mmu_interval_notifier notifier;
@@ -38,11 +36,11 @@ struct host_pin {
 static_assert(sizeof(struct host_pin) <= PP_PRIV_MAX);
 
 /*
- * CLEAR is said where memory goes (MADV_DONTNEED, truncation), but also where
- * only its page table is rewritten (a huge page split, at fork() for one).
- * Telling these apart takes a walk that cannot be made here; a region revoked
- * in vain is pinned again, one that is wrongly kept corrupts data. Changes of
- * protection leave pinned pages in place.
+ * The kernel sends CLEAR if memory is discarded (MADV_DONTNEED, truncation), and also if only its
+ * page table changes (split of a huge page, for example at fork()). To tell them apart takes a page
+ * table walk, which is not possible here. So revoke in both cases: a region that is revoked in vain
+ * can be pinned again, but one that is kept wrongly corrupts data. A change of protection does not
+ * move pinned pages.
  */
 static bool host_takes_pages(const struct mmu_notifier_range *range)
 {
@@ -51,7 +49,7 @@ static bool host_takes_pages(const struct mmu_notifier_range *range)
 	       range->event == MMU_NOTIFY_RELEASE;
 }
 
-/* Under mmap_lock, i_mmap_rwsem or a page lock: no waiting, no allocating */
+/* The caller holds mmap_lock, i_mmap_rwsem or a page lock: do not wait, do not allocate. */
 static bool host_invalidate(struct mmu_interval_notifier *notifier,
 			    const struct mmu_notifier_range *range,
 			    unsigned long seq)
@@ -87,9 +85,8 @@ static bool host_may_pin(const struct host_pin *p, s64 pinned, struct pp_why *wh
 }
 
 /*
- * As RDMA accounts long-term pins: against RLIMIT_MEMLOCK, without mmap_lock. What
- * is too much is not added, not even for a moment, in which another thread's pin
- * would be refused.
+ * Account against RLIMIT_MEMLOCK without mmap_lock, like RDMA. Never exceed the limit, not even
+ * for a moment: a pin of another thread would fail.
  */
 static int host_account(struct host_pin *p, struct pp_why *why)
 {
@@ -102,14 +99,14 @@ static int host_account(struct host_pin *p, struct pp_why *why)
 	return 0;
 }
 
-/* What was not written to; chunks, as there may be many */
-static void host_drop_pages(struct host_pin *p, unsigned long count)
+/* In chunks: to set a page dirty takes its lock */
+static void host_drop_pages(struct host_pin *p, unsigned long count, bool dirty)
 {
 	unsigned long done, n;
 
 	for (done = 0; done < count; done += n) {
 		n = min_t(unsigned long, count - done, HOST_CHUNK);
-		unpin_user_pages(p->pages + done, n);
+		unpin_user_pages_dirty_lock(p->pages + done, n, dirty);
 		cond_resched();
 	}
 }
@@ -128,7 +125,7 @@ static int host_get_pages(struct host_pin *p, unsigned long addr)
 						FOLL_WRITE | FOLL_LONGTERM,
 						p->pages + done);
 		if (n <= 0) {
-			host_drop_pages(p, done);
+			host_drop_pages(p, done, false);
 			return n ?: -EFAULT;
 		}
 		done += n;
@@ -137,7 +134,7 @@ static int host_get_pages(struct host_pin *p, unsigned long addr)
 	return 0;
 }
 
-/* The pages are the range's only if nothing was unmapped meanwhile. */
+/* False if a page of the range was unmapped during pinning */
 static bool host_commit(struct host_pin *p, unsigned long seq)
 {
 	spin_lock(&p->lock);
@@ -156,24 +153,11 @@ static int host_pin_pages(struct host_pin *p, unsigned long addr)
 		ret = host_get_pages(p, addr);
 		if (ret || host_commit(p, seq))
 			return ret;
-		host_drop_pages(p, p->count);
+		host_drop_pages(p, p->count, false);
 	}
 }
 
-/* Chunks, because setting pages dirty takes page locks, one by one */
-static void host_unpin_pages(struct host_pin *p)
-{
-	unsigned long done, n;
-
-	for (done = 0; done < p->count; done += n) {
-		n = min_t(unsigned long, p->count - done, HOST_CHUNK);
-		unpin_user_pages_dirty_lock(p->pages + done, n, true);
-		cond_resched();
-	}
-	atomic64_sub(p->count, &p->mm->pinned_vm);
-}
-
-/* unpin, release and cleanup: the first gives back */
+/* unpin, release and cleanup: the first call unpins the pages */
 static void host_unpin(void *priv)
 {
 	struct host_pin *p = priv;
@@ -183,8 +167,10 @@ static void host_unpin(void *priv)
 	pinned = p->pinned;
 	p->pinned = false;
 	spin_unlock(&p->lock);
-	if (pinned)
-		host_unpin_pages(p);
+	if (!pinned)
+		return;
+	host_drop_pages(p, p->count, true);
+	atomic64_sub(p->count, &p->mm->pinned_vm);
 }
 
 static int host_alloc_pages(struct host_pin *p, struct pp_why *why)
@@ -197,7 +183,7 @@ static int host_alloc_pages(struct host_pin *p, struct pp_why *why)
 	return -ENOMEM;
 }
 
-/* No such memory is "not mine" to the core, whatever it is called here. */
+/* The core takes -EINVAL as "not memory of this provider". */
 static int host_explain(int ret, struct pp_why *why)
 {
 	if (ret == -EFAULT) {
@@ -210,8 +196,8 @@ static int host_explain(int ret, struct pp_why *why)
 }
 
 /*
- * A cheap first look, so that an address which is nobody's is called that, and
- * not too much for RLIMIT_MEMLOCK. Pinning looks at the whole range.
+ * Check the first page early, so that the error for an unmapped address is not about
+ * RLIMIT_MEMLOCK. Pinning checks the whole range.
  */
 static bool host_may_own(u64 addr)
 {
@@ -281,13 +267,13 @@ static void host_extents(void *priv, struct pp_extents *x)
 	}
 }
 
-/* After removing the notifier no revocation of this region is called. */
+/* Without the notifier nothing revokes the region any more. */
 static void host_cleanup(void *priv)
 {
 	struct host_pin *p = priv;
 
 	mmu_interval_notifier_remove(&p->notifier);
-	host_unpin(p);	/* a revocation that overtook pin left them */
+	host_unpin(p);	/* revoked during pin: the core called neither release nor unpin */
 	mmdrop(p->mm);
 	kvfree(p->pages);
 }

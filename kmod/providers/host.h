@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* System memory of the calling process; part of peerpin.ko. */
+/* Host memory of the calling process; part of peerpin.ko. */
 #ifndef _PEERPIN_HOST_H
 #define _PEERPIN_HOST_H
 

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * NVIDIA GPU memory: nvidia_p2p_get_pages() (revocable), and its persistent
- * form, which the memory's end does not end. Two interfaces, two tables.
+ * NVIDIA GPU memory: nvidia_p2p_get_pages() makes revocable pins, and
+ * nvidia_p2p_get_pages_persistent() makes pins that outlive cuMemFree(). Each is a provider.
  *
- * The vendor's driver may not be GPL, so this module uses nothing that is
- * exported for GPL modules only.
+ * NVIDIA's driver may be proprietary, so this module uses no symbol that is exported for GPL
+ * modules only.
  *
- * What the vendor leaves to us: put_pages returns 0 both when it unlinked the
- * pin and when the free callback runs or has run, so the callback gets a
- * cookie, never a pointer; the table is read only between pin and release,
- * which the core keeps apart; and put_pages by another process does nothing.
+ * put_pages returns 0 if it unlinked the pin, and also if the free callback runs or has run. So the
+ * callback gets a cookie, never a pointer. The core reads the page table only between pin and
+ * release. put_pages in another process does nothing (unpin_by_owner).
+ *
+ * How a revocable pin ends: unpin() puts the page table, release() frees it in the callback, and
+ * cleanup() frees it if neither could. They cannot be one call: the callback forbids put_pages, and
+ * put_pages needs the cookie to be valid, because it can meet the callback.
+ *
+ * Guide N: NVIDIA GPUDirect RDMA guide, section N. Guide 12.2, 12.3, 12.4.
  */
 #include <linux/module.h>
 #include <linux/pid.h>
@@ -25,11 +30,10 @@ enum {
 };
 
 /*
- * The vendor finds a pin by its process and the address of its table, and frees
- * the table after the callback. A put that lost that race names freed memory,
- * which a new pin may have been given meanwhile; so no process makes one while
- * it puts one. Pins run side by side, and so do processes. The callback never
- * takes these.
+ * NVIDIA's driver finds a pin by its process and the address of its page table, and frees the page
+ * table after the callback. A put that loses against the callback passes a freed address, which a
+ * new pin may have got: the put would end the new pin. So no process pins while it puts. Pins run
+ * in parallel, and so do processes that do not share a lock. The callback takes none of these locks.
  */
 static struct rw_semaphore nv_puts[NV_PUTS];
 
@@ -40,8 +44,8 @@ static struct rw_semaphore *nv_puts_here(void)
 
 /*
  * struct nv_pin - the private part of a region of GPU memory
- * @released: the callback has taken the table; it must not be put any more
- * @put: it was put
+ * @released: release() has freed @table: do not put it
+ * @put: unpin() has begun
  */
 struct nv_pin {
 	struct nvidia_p2p_page_table *table;
@@ -53,7 +57,7 @@ struct nv_pin {
 };
 static_assert(sizeof(struct nv_pin) <= PP_PRIV_MAX);
 
-/* The vendor's own codes that mean nothing to a user of ours */
+/* Translate errors of NVIDIA's driver */
 static int nv_explain(int ret, const struct pp_request *req,
 		      struct pp_why *why)
 {
@@ -127,7 +131,7 @@ static int nv_pin(void *priv, const struct pp_request *req, struct pp_why *why)
 	p->va_space_token = req->va_space_token;
 	p->addr = req->addr;
 	down_read(puts);
-	/* on failure the vendor may leave @table dangling: not stored */
+	/* on failure NVIDIA's driver may leave @table dangling: do not store it */
 	ret = nvidia_p2p_get_pages(req->p2p_token, req->va_space_token,
 				   req->addr, req->length, &table,
 				   nv_free_callback, (void *)req->cookie);
@@ -160,15 +164,15 @@ static void nv_unpin(void *priv)
 	up_write(puts);
 	if (!ret)
 		return;
-	/* still pinned, so our callback may come: it must find this module */
+	/* the memory is still pinned: keep the module, which has the callback */
 	__module_get(THIS_MODULE);
 	pr_err("peerpin_nv: put_pages failed (%d); GPU memory stays pinned until it is freed\n",
 	       ret);
 }
 
 /*
- * A callback that overtook get_pages could not free a table that nobody knew
- * yet. Drivers that free tables themselves take no notice of this call.
+ * If the callback ran before get_pages returned, release() did not know the page table and was not
+ * called. Drivers since 515 free it themselves: for them the call does nothing.
  */
 static void nv_cleanup(void *priv)
 {
@@ -197,13 +201,13 @@ static const struct pp_provider nv_provider = {
 
 #ifdef NVIDIA_P2P_CAP_GET_PAGES_PERSISTENT_API	/* since 525.105 */
 
-/* The driver that runs may be older than the header: then these are NULL. */
+/* NULL if the running driver is older than the header */
 typeof(nvidia_p2p_get_pages_persistent)
 	nvidia_p2p_get_pages_persistent __weak;
 typeof(nvidia_p2p_put_pages_persistent)
 	nvidia_p2p_put_pages_persistent __weak;
 
-/* Whether there is one is read from memory: arm64's loader knows no other way to what may be missing. */
+/* The module loader of arm64 can resolve a missing weak symbol only in data. */
 static const void *nv_persistent_api = nvidia_p2p_get_pages_persistent;
 
 static int nv_pin_persistent(void *priv, const struct pp_request *req,

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CUDA memory of an integrated NVIDIA GPU (Tegra): pages of the CPU's memory,
- * by the nvidia_p2p_get_pages() that such GPUs have.
+ * CUDA memory of an integrated NVIDIA GPU (Tegra): pages of host memory, pinned by the
+ * nvidia_p2p_get_pages() of these GPUs.
  *
- * What the vendor leaves to us: put_pages always runs the callback, in its own
- * thread, and must not come when that has run already; the callback lets the
- * pages go; and the table is ours to kfree() from then on. But the memory may
- * be freed while we put, and the vendor keeps its MMU notifier in the table
- * and looks at it once more when the callback has returned. So
- * - a callback that comes in another thread while we put leaves the pages to
- *   the thread that puts: no put meets a table without pages;
- * - nothing is put once a callback has begun: where memory was unmapped the
- *   vendor has given its notifier back by then, and a put would do so again;
- * - the table is kfree()d when the region is gone, so that there is neither a
- *   put nor a callback, and when no notifier can be running any more;
- * - where the process has ended nobody has given the notifier back, which keeps
- *   the mm_struct: the table is put then before it is kfree()d. Whether it was
- *   given back is seen in the callback, by each that there is: memory may be
- *   unmapped (by the OOM reaper) while the process ends.
+ * put_pages always runs the callback in the calling thread, and must not be called after a
+ * callback. The callback frees the pages; then this module must kfree() the page table. But the
+ * memory may be freed during put_pages, and NVIDIA's driver keeps its MMU notifier in the page
+ * table and reads the page table once more after the callback. So
+ * - a callback in another thread during put_pages leaves the pages to the thread in put_pages,
+ *   which therefore never sees a page table without pages;
+ * - no put begins after a callback has begun: if memory was unmapped, NVIDIA's driver has
+ *   unregistered its notifier, and put_pages would do it again;
+ * - free() queues kfree() of the page table when the last reference to the region is dropped, so
+ *   there is no put, and no callback that found the region. The work item first waits until no MMU
+ *   notifier runs. cleanup() would be too early: a callback may still be in pp_revoke();
+ * - if the process has exited, the notifier is still registered and holds the mm_struct: the work
+ *   item then puts before kfree(). Each callback checks whether the notifier is registered, because
+ *   the OOM reaper may unmap memory while the process exits.
+ *
+ * Guide N: NVIDIA GPUDirect RDMA guide, section N. Guide 13.4 describes this interface.
  */
 #include <linux/fs.h>
 #include <linux/io.h>
@@ -34,10 +35,10 @@
 #define TEGRA_PAGE_SIZE (4u << 10)
 
 /*
- * struct tegra_table - the vendor's table, and what its callback is given
- * @dead: its place among those to be kfree()d
+ * struct tegra_table - a page table of NVIDIA's driver; argument of its callback
+ * @dead: entry of tegra_dead
  * @called: a callback has begun
- * @given_back: the vendor's MMU notifier
+ * @given_back: NVIDIA's driver has unregistered its MMU notifier
  */
 struct tegra_table {
 	struct llist_node dead;
@@ -50,11 +51,11 @@ struct tegra_table {
 /*
  * struct tegra_pin - the private part of a region of such memory
  * @lock: protects @putter, @put, @called and @freed
- * @putter: is in put_pages
+ * @putter: thread in put_pages
  * @put: put_pages was called
- * @called: the callback has run, so the table is ours
- * @freed: the pages were let go
- * @caching: how the process that pinned has the memory mapped
+ * @called: release() or cleanup() has run: this module frees the page table
+ * @freed: a thread has claimed the call of free_page_table
+ * @caching: of the mapping in the process that pinned
  */
 struct tegra_pin {
 	struct tegra_table *table;
@@ -94,11 +95,11 @@ static void tegra_free(void *priv)
 	if (!p->table)
 		return;
 	if (!p->called) {
-		if (!p->put)	/* else still pinned, and the callback may come */
+		if (!p->put)	/* else put_pages failed, and the callback may still run */
 			kfree(p->table);
 		return;
 	}
-	if (p->put)	/* no read and write back: a second callback may be setting it */
+	if (p->put)	/* only ever set: a second callback may set it at the same time */
 		WRITE_ONCE(p->table->given_back, true);
 	llist_add(&p->table->dead, &tegra_dead);
 	schedule_work(&tegra_burial);
@@ -112,10 +113,9 @@ static bool tegra_is_same(pgprot_t a, pgprot_t b)
 }
 
 /*
- * cudaHostAlloc() has a flag for write-combined memory, of which the page table
- * says nothing. All who map the same pages must do it alike, and the process
- * has them mapped as they were allocated, at the address that it gives to us.
- * A process that has put something else there spoils its own memory only.
+ * cudaHostAlloc() can allocate write-combined memory, but the page table does not tell. All
+ * mappings of a page must have the same attributes. So copy those of the mapping at the address
+ * that the process pins. A process that has replaced this mapping damages its own memory only.
  */
 static u32 tegra_caching_of(const struct vm_area_struct *vma)
 {
@@ -132,9 +132,8 @@ static u32 tegra_caching_of(const struct vm_area_struct *vma)
 }
 
 /*
- * The vendor pins whatever get_user_pages() gets. What is no driver's is the
- * host provider's, which counts it, moves it to where it may stay and hears of
- * each page that goes.
+ * NVIDIA's driver pins any memory that get_user_pages() takes. Memory that no driver maps belongs
+ * to the host provider, which accounts it, migrates it for a long-term pin, and hears of each unmap.
  */
 static bool tegra_is_ordinary(struct vm_area_struct *vma)
 {
@@ -142,7 +141,7 @@ static bool tegra_is_ordinary(struct vm_area_struct *vma)
 	       (vma->vm_file && S_ISREG(file_inode(vma->vm_file)->i_mode));
 }
 
-/* False: a part of it is ordinary memory. @caching: NONE when it is not the same from one end to the other */
+/* False: a part is ordinary memory. @caching: NONE if it differs between parts */
 static bool tegra_look_at(u64 addr, u64 length, u32 *caching)
 {
 	u64 at = addr, end = addr + length;
@@ -176,7 +175,7 @@ static void tegra_free_callback(void *data)
 	pp_revoke(t->cookie);
 }
 
-/* No such memory is "not mine" to the core, whatever it is called here. */
+/* The core takes -EINVAL as "not memory of this provider". */
 static int tegra_explain(int ret, struct pp_why *why)
 {
 	why->reason = PEERPIN_REASON_VENDOR_ERROR;
@@ -241,9 +240,9 @@ static void tegra_extents(void *priv, struct pp_extents *x)
 			       TEGRA_PAGE_SIZE);
 }
 
-/* ---- letting go -------------------------------------------------------------- */
+/* ---- unpinning --------------------------------------------------------------- */
 
-/* In the callback, whoever runs it. True for who is to let the pages go. */
+/* In the callback. True: this thread frees the pages; false: the thread in put_pages does. */
 static bool tegra_claim_callback(struct tegra_pin *p)
 {
 	bool mine;
@@ -275,7 +274,7 @@ static bool tegra_begin_put(struct tegra_pin *p)
 	return p->put;
 }
 
-/* True when a callback has left the pages to us. */
+/* True if a callback in another thread has left the pages to this thread */
 static bool tegra_end_put(struct tegra_pin *p)
 {
 	bool left;
@@ -300,13 +299,13 @@ static void tegra_unpin(void *priv)
 		nvidia_p2p_free_page_table(p->table->vendors);
 	if (p->called)
 		return;
-	/* still pinned, so our callback may come: it must find this module */
+	/* the memory is still pinned: keep the module, which has the callback */
 	__module_get(THIS_MODULE);
 	pr_err("peerpin_tegra: put_pages ended (%d) without calling back; CUDA memory stays pinned until it is freed\n",
 	       ret);
 }
 
-/* A callback that overtook get_pages could not let go what nobody knew yet. */
+/* If the callback ran before the core knew the pages, it did not call release(). */
 static void tegra_cleanup(void *priv)
 {
 	struct tegra_pin *p = priv;
