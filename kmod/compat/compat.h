@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What differs between the kernels we build on, nowhere else; the code is written for the newest. */
+/* All differences between kernel versions; the code is written for the newest. */
 #ifndef _PEERPIN_COMPAT_H
 #define _PEERPIN_COMPAT_H
 
@@ -27,14 +27,14 @@
 #define invalidate_mappings move_notify	/* of struct dma_buf_attach_ops */
 #endif
 
-/* Since 6.18; dma_map_resource() refuses what has pages there, as BARs with p2pdma do, where CONFIG_DMA_API_DEBUG is */
+/* Since 6.18. With CONFIG_DMA_API_DEBUG, dma_map_resource() refuses a BAR with pages of p2pdma. */
 #ifndef DMA_ATTR_MMIO
 #define DMA_ATTR_MMIO 0
 #define dma_map_phys dma_map_resource
 #define dma_unmap_phys dma_unmap_resource
 #endif
 
-/* does mapping a dma-buf pin it, whoever maps? Since 7.1 only a static importer's */
+/* Does each mapping pin a dma-buf? Since 7.1 only a static importer's mapping does. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0) && !IS_ENABLED(CONFIG_DMABUF_MOVE_NOTIFY)
 #define PP_DMABUF_MAPPING_PINS 1
 #else

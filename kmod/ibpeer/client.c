@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Clients of an InfiniBand core that has ib_register_peer_memory_client(), so that
- * ibv_reg_mr() takes GPU memory. doc/ibpeer.md is for those who use it.
+ * Clients of an InfiniBand core that has ib_register_peer_memory_client(): with them ibv_reg_mr()
+ * takes GPU memory. doc/ibpeer.md is the guide for users.
  *
- * Programs look for a client "nv_mem" to see whether that is so: the one that is
- * asked first has that name. Two because a client is either of memory that is
- * invalidated when it is freed or of memory that stays until it is unregistered,
- * and neither suits all: the former not all drivers of InfiniBand devices, the
- * latter not GPU drivers before 525.
+ * Programs look for a client "nv_mem" to detect this feature, so the client that the core asks
+ * first has this name. There are two clients: one invalidates registrations when memory is freed,
+ * which some drivers of InfiniBand devices do not support. The other keeps memory until it is
+ * unregistered, which GPU drivers before 525 do not support.
  */
 #include <linux/module.h>
 #include <linux/scatterlist.h>
@@ -17,13 +16,13 @@
 static bool persistent = true;
 module_param(persistent, bool, 0444);
 MODULE_PARM_DESC(persistent,
-		 "Y: what is registered stays when it is freed, until it is unregistered; N: it goes, and the registration with it");
+		 "Y: registered GPU memory stays until it is unregistered, even if freed; N: freeing it ends the registration");
 
 static struct ibpeer_core lasting_core, revocable_core;
 
 /*
- * Are both registered? The InfiniBand core asks a client before registering it has
- * returned the handle, without which nothing could be invalidated.
+ * Both clients are registered. The InfiniBand core can call acquire before
+ * ib_register_peer_memory_client() has returned the handle, which invalidate needs.
  */
 static bool ready;
 
@@ -80,18 +79,18 @@ static int client_dma_unmap(struct sg_table *sgt, void *context,
 	return 0;
 }
 
-/* release does it all: here the core may hold what an invalidation waits for. */
+/* Nothing: the core may hold a lock here that invalidate takes. release does the work. */
 static void client_put_pages(struct sg_table *sgt, void *context)
 {
 }
 
-/* The core has nothing to cut off: what it is given are the pages it asked for. */
+/* reg_cut() has cut the list to the pages of the range: the core need not cut more. */
 static unsigned long client_get_page_size(void *context)
 {
 	return PAGE_SIZE;
 }
 
-/* The core's count of what it has of us keeps the last instructions loaded. */
+/* The core's count of registrations keeps the module until this function has returned. */
 static void client_release(void *context)
 {
 	ibpeer_reg_release(context);
@@ -127,7 +126,7 @@ static int client_register(struct ibpeer_core *core,
 						      invalidated ? &core->invalidate : NULL);
 	if (core->handle)
 		return 0;
-	pr_err("peerpin_ibpeer: the InfiniBand core does not take a client \"%s\"; when another module has that name, type: rmmod nvidia-peermem nv_peer_mem\n",
+	pr_err("peerpin_ibpeer: the InfiniBand core does not take a client \"%s\"; if another module has this name, type: rmmod nvidia-peermem nv_peer_mem\n",
 	       client->name);
 	return -EBUSY;
 }

@@ -7,9 +7,9 @@
 #include "device.h"
 
 /**
- * struct ibpeer_device - one of a list
- * @in_devices: entry; listed as long as there are users
- * @dev: held
+ * struct ibpeer_device - a device
+ * @in_devices: entry; listed while @users is not 0
+ * @dev: a reference
  * @users: under @devices_lock
  */
 struct ibpeer_device {
@@ -22,7 +22,7 @@ struct ibpeer_device {
 static DEFINE_MUTEX(devices_lock);
 static LIST_HEAD(devices);
 
-/* An RDMA device in software has no address mask, or no device at all. */
+/* An RDMA device in software has no DMA mask, or no struct device. */
 static int device_check(struct device *dev)
 {
 	if (dev && dev->dma_mask && *dev->dma_mask)
@@ -80,8 +80,8 @@ struct ibpeer_device *ibpeer_device_get(struct device *dev,
 }
 
 /*
- * Not under the lock: unregistering waits for a stop() that is under way, while
- * the next registration may well make the device known once more.
+ * Unregister without the lock: it waits for a running stop(). Meanwhile the next registration may
+ * make a second entry for the device.
  */
 void ibpeer_device_put(struct ibpeer_device *d)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A device that registrations are mapped for: one peer of the core's, counted. */
+/* A device for which registrations are mapped: one peer of peerpin.ko, with a reference count. */
 #ifndef _PEERPIN_IBPEER_DEVICE_H
 #define _PEERPIN_IBPEER_DEVICE_H
 
@@ -8,17 +8,17 @@
 struct ibpeer_device;
 
 /**
- * ibpeer_device_get() - the device of a registration, found again or made
- * @dev: as the InfiniBand core has it: NULL where there is none
+ * ibpeer_device_get() - find or make the device of a registration
+ * @dev: from the InfiniBand core; NULL for an RDMA device in software
  * @ops: of the peer
  *
- * Context: process, sleeps for memory. Return: to be given back with
- * ibpeer_device_put(), or ERR_PTR: -EOPNOTSUPP it does no DMA; -ENOMEM.
+ * Context: process, sleeps for memory. Return: a reference for ibpeer_device_put(), or ERR_PTR:
+ * -EOPNOTSUPP the device does no DMA; -ENOMEM.
  */
 struct ibpeer_device *ibpeer_device_get(struct device *dev,
 					const struct peerpin_peer_ops *ops);
 
-/* the last one waits until no stop() of the device is under way */
+/* The last put unregisters the peer, and waits until no stop() of it runs. */
 void ibpeer_device_put(struct ibpeer_device *d);
 
 struct peerpin_peer *ibpeer_device_peer(const struct ibpeer_device *d);

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The InfiniBand core's interface to owners of memory that get_user_pages()
- * does not know, as MLNX_OFED, DOCA and some distributions' kernels have it. They
- * install it as <rdma/peer_mem.h>; upstream has none, so this is a header of our
- * own, of the same layout.
+ * The InfiniBand core's interface to clients for memory that get_user_pages() does not know.
+ * MLNX_OFED, DOCA and kernels of some distributions install it as <rdma/peer_mem.h>. Upstream has
+ * no such header; this one has the same layout.
  *
- * For each registration that it can not do by itself the core calls acquire of
- * each client in turn until one returns 1, then of that one get_pages and dma_map;
- * dma_unmap and put_pages when the registration ends; release. In between the
- * client may call invalidate, which waits for what is under way, ends the device's
- * DMA, and calls dma_unmap and put_pages, unless INVALIDATE_UNMAPS says not to.
+ * If the core cannot register memory itself, it calls acquire of each client until a client returns
+ * 1. Then it calls get_pages and dma_map of this client. When the registration ends, it calls
+ * dma_unmap, put_pages and release. In between the client may call invalidate: this waits for calls
+ * in progress, ends the device's DMA, and calls dma_unmap and put_pages (with INVALIDATE_UNMAPS it
+ * does not).
  */
 #ifndef _PEERPIN_IBPEER_PEER_MEM_H
 #define _PEERPIN_IBPEER_PEER_MEM_H
 
 #include <linux/types.h>
 
-/* Clients ask whether core_context is a u64; it was a pointer once. */
+/* Tells clients that core_context is a u64; in old versions it was a pointer. */
 #define PEER_MEM_U64_CORE_CONTEXT
 
 enum {
@@ -28,19 +27,19 @@ struct device;
 struct sg_table;
 
 /**
- * struct peer_memory_client - who can map some kind of memory
- * @name: under which /sys/kernel/mm/memory_peers has it
- * @version: for people; a last byte that is not 0 says that it is the first
+ * struct peer_memory_client - maps one kind of memory
+ * @name: directory in /sys/kernel/mm/memory_peers
+ * @version: text; a last byte that is not 0 says that this struct is the first
  *	member of a struct peer_memory_client_ex
- * @acquire: 1: the range is mine, and @context names it; else it is not. The
- *	second pair of arguments is always NULL
- * @get_pages: pin it; from here on invalidate may be called, with @core_context.
+ * @acquire: return 1 and fill in @context, or return 0: not memory of this client. @unused and
+ *	@unused_name are NULL
+ * @get_pages: pin the memory. From here on the client may call invalidate with @core_context.
  *	@write is 1 and @sgt NULL
- * @dma_map: fill in @sgt for @dev, whose number of entries goes to @nmap
- * @dma_unmap: @dev does not use it any more; returns 0
+ * @dma_map: fill in @sgt for @dev, and @nmap with its number of entries
+ * @dma_unmap: @dev does not use the memory any more; return 0
  * @put_pages: undo get_pages
- * @get_page_size: the alignment of the entries of @sgt; where it is more than
- *	the CPU's page, the core cuts them to that
+ * @get_page_size: alignment of the entries of @sgt; if larger than PAGE_SIZE, the core cuts
+ *	the entries to it
  * @release: undo acquire
  */
 struct peer_memory_client {
@@ -72,13 +71,13 @@ struct peer_memory_client_ex {
 typedef int (*invalidate_peer_memory)(void *handle, u64 core_context);
 
 /*
- * @invalidate: where the core puts its function; NULL: the memory stays until it
- * is released. Returns the handle, or NULL.
+ * @invalidate: where the core stores its function; NULL: the memory stays until release.
+ * Return: the handle, or NULL.
  */
 void *ib_register_peer_memory_client(const struct peer_memory_client *client,
 				     invalidate_peer_memory *invalidate);
 
-/* returns when no registration of the client is left */
+/* Waits until no registration of the client is left. */
 void ib_unregister_peer_memory_client(void *handle);
 
 #endif

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is taken away while it is registered: the core calls stop(), in the thread
- * that frees the memory and may hold the GPU driver's lock. The InfiniBand core's
- * invalidate waits there for the thread that registers, which may allocate or wait
- * for its hardware, or for the one that unregisters. So a work item calls it, and
- * the core waits for the transfer's end, no longer than for any other driver.
+ * How a registration ends if its memory is freed. peerpin.ko calls stop() in the freeing thread,
+ * which may hold the GPU driver's lock. The InfiniBand core's invalidate waits for a thread that
+ * registers or unregisters, which may allocate or wait for hardware. So stop() queues a work item,
+ * which calls invalidate. peerpin.ko waits for the end of the transfer, as for any driver.
  *
- * A transfer is in flight from dma_map on. Memory that goes before has dma_map
- * fail; so there is no invalidation to be lost, and none of what the InfiniBand
- * core does not know as mapped.
+ * A transfer is in flight from dma_map on. If the memory is freed before, dma_map fails. So no
+ * invalidation is lost, and none comes for memory that the InfiniBand core has not mapped.
  *
- * The InfiniBand core may call dma_unmap, put_pages and even release from within
- * invalidate, or at that time from another thread, with a lock held that invalidate
- * takes. Only release does what waits for the GPU's driver: it is called without.
+ * The InfiniBand core may call dma_unmap, put_pages and even release from invalidate, or from
+ * another thread with a lock held that invalidate takes. Only release makes calls that wait for the
+ * GPU driver: the core calls release without that lock.
  */
 #include <linux/err.h>
 #include <linux/hashtable.h>
@@ -32,19 +30,19 @@
 /* Bits of struct ibpeer_reg.flags */
 enum {
 	REG_IN_FLIGHT,	/* @dma has begun, or is about to */
-	REG_BEGINNING,	/* it is not known yet whether it has */
+	REG_BEGINNING,	/* peerpin_dma_begin() has not returned */
 };
 
 /**
  * struct ibpeer_reg - one registration
- * @ref: from acquire to release; a work item that is queued
+ * @ref: one from acquire to release, one of the queued work item
  * @region: or ERR_PTR: GPU memory that cannot be pinned
  * @addr: of the first page
  * @length: whole pages
- * @device: while @attach is there
+ * @device: valid while @attach is not NULL
  * @attach: from dma_map to release
- * @in_regs: by @attach, where the memory may go
- * @sgt: what the InfiniBand core has a copy of
+ * @in_regs: entry under @attach; listed if the pin is revocable
+ * @sgt: the InfiniBand core has a copy
  */
 struct ibpeer_reg {
 	struct kref ref;
@@ -110,8 +108,8 @@ out:
 }
 
 /*
- * When invalidate has returned the device does not use the memory, whoever saw to
- * it. Cores that do not wait for a registration that is under way call nothing then.
+ * After invalidate the device does not use the memory. A core that does not wait for a registration
+ * in progress calls no dma_unmap then: so end the transfer here.
  */
 static void reg_invalidate(struct work_struct *work)
 {
@@ -124,7 +122,7 @@ static void reg_invalidate(struct work_struct *work)
 	reg_put(reg);
 }
 
-/* Comes once for an attachment, and so for a registration: its work is not queued yet. */
+/* Called once for an attachment, hence once for a registration: queue_work() cannot fail. */
 static void reg_stop(void *unused, struct peerpin_attach *attach)
 {
 	struct ibpeer_reg *reg = regs_find(attach);
@@ -139,7 +137,7 @@ static const struct peerpin_peer_ops reg_peer_ops = {
 
 /* ---- pinning ----------------------------------------------------------------- */
 
-/* It is GPU memory, and whoever is asked next cannot pin it either. */
+/* NO_BAR1: it is GPU memory, and the next client cannot pin it either. */
 static bool reg_is_ours(const struct peerpin_region *r, u32 reason)
 {
 	return !IS_ERR(r) || reason == PEERPIN_REASON_NO_BAR1;
@@ -196,8 +194,8 @@ int ibpeer_reg_name(struct ibpeer_reg *reg, u64 core_context)
 /* ---- mapping ----------------------------------------------------------------- */
 
 /*
- * Of the region's list the part that was asked for, since regions are as large as
- * the GPU's pages. Returns its entries; fills in @to, unless that is NULL.
+ * Cut the list of the region, which consists of GPU pages, to the range of the registration.
+ * Fill in @to, unless NULL. Return: the number of entries.
  */
 static unsigned int reg_cut(const struct ibpeer_reg *reg,
 			    const struct sg_table *from, struct scatterlist *to)
@@ -225,7 +223,7 @@ static unsigned int reg_cut(const struct ibpeer_reg *reg,
 	return count;
 }
 
-/* A device's limits may have cut the list anywhere; hardware takes whole pages. */
+/* The device's segment limits can cut the list anywhere; RDMA hardware needs whole pages. */
 static bool reg_is_whole_pages(const struct sg_table *sgt)
 {
 	struct scatterlist *sg;
@@ -250,8 +248,8 @@ static int reg_list(struct ibpeer_reg *reg)
 }
 
 /*
- * Last, for from then on the memory may be invalidated. It is said to be in flight
- * before: stop() may come before begin has returned.
+ * The last step: from here on the memory may be invalidated. Set REG_IN_FLIGHT first: stop() can
+ * run before peerpin_dma_begin() has returned.
  */
 static int reg_begin(struct ibpeer_reg *reg)
 {
@@ -303,7 +301,7 @@ static void reg_detach(struct ibpeer_reg *reg)
 	ibpeer_device_put(reg->device);
 }
 
-/* What an earlier map has left; the core finds the mapping itself again. */
+/* Drop the attachment of an earlier map. peerpin.ko still has the mapping, and finds it again. */
 static int reg_remap(struct ibpeer_reg *reg, struct device *dev)
 {
 	int ret;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A registration: memory that the InfiniBand core has a device use, from acquire to
- * release. One region of the core's, pinned once; one attachment of it; and one
- * transfer, in flight for as long as the device may use the memory.
+ * A registration: memory that a device of the InfiniBand core uses, from acquire to release. It
+ * consists of one region of peerpin.ko, one attachment, and one transfer, which is in flight while
+ * the device may use the memory.
  */
 #ifndef _PEERPIN_IBPEER_REG_H
 #define _PEERPIN_IBPEER_REG_H
@@ -14,9 +14,9 @@ struct ibpeer_reg;
 struct sg_table;
 
 /**
- * struct ibpeer_core - how to tell the InfiniBand core that memory goes
- * @handle: from registering the client
- * @invalidate: NULL: the client's memory does not go before it is released
+ * struct ibpeer_core - the InfiniBand core, as one client sees it
+ * @handle: from ib_register_peer_memory_client()
+ * @invalidate: ends a registration; NULL: the client pins memory persistently
  */
 struct ibpeer_core {
 	void *handle;
@@ -27,38 +27,38 @@ struct ibpeer_core {
  * ibpeer_reg_new() - pin a range, if it is GPU memory of the calling process
  * @core: stays until the registration is released; decides the kind of pin
  *
- * Return: the registration, or ERR_PTR: not ours.
+ * Return: the registration, or ERR_PTR: not memory of this client.
  */
 struct ibpeer_reg *ibpeer_reg_new(const struct ibpeer_core *core,
 				  unsigned long addr, size_t size);
 
 /**
- * ibpeer_reg_name() - from here on invalidate may be called, with @core_context
+ * ibpeer_reg_name() - store the argument of invalidate
  *
- * Return: 0, or why GPU memory could not be pinned.
+ * Return: 0, or the error of pinning GPU memory in ibpeer_reg_new().
  */
 int ibpeer_reg_name(struct ibpeer_reg *reg, u64 core_context);
 
 /**
- * ibpeer_reg_map() - map it for a device, which uses it until ibpeer_reg_end()
+ * ibpeer_reg_map() - map for a device, which uses the memory until ibpeer_reg_end()
  * @sgt: filled in with the pages of the range; stays until release
  *
- * Context: process; waits for nobody that a revocation waits for.
- * Return: 0; -ESTALE the memory was freed meanwhile; -EBUSY it is mapped; else as
+ * Context: process; waits for no lock that a thread in a revocation holds.
+ * Return: 0; -ESTALE the memory was freed; -EBUSY mapped already; else as
  * ibpeer_device_get() and peerpin_attach().
  */
 int ibpeer_reg_map(struct ibpeer_reg *reg, struct device *dev,
 		   struct sg_table *sgt);
 
-/* the device does not use it any more; again does nothing. Any context */
+/* The device does not use the memory any more. A second call does nothing. Context: any */
 void ibpeer_reg_end(struct ibpeer_reg *reg);
 
-/* not to be used by the caller afterwards; may come within invalidate */
+/* The caller must not use @reg afterwards. The core may call this from invalidate. */
 void ibpeer_reg_release(struct ibpeer_reg *reg);
 
 /*
- * Before the clients are unregistered, when no registration is left: waits for those
- * who would still tell the InfiniBand core of one.
+ * Wait for work items that still call invalidate. Call this before unregistering the clients, when
+ * no registration is left.
  */
 void ibpeer_regs_flush(void);
 

@@ -7,10 +7,9 @@
  *
  * The exporter calls with the reservation lock held, which unmapping needs. So the callback revokes
  * all regions and waits for DMA in flight; the core unmaps from a work item when it gets the lock.
- * If DMA exceeds drain_timeout_ms, the callback adds a fence to the reservation object. The exporter
- * must keep the memory until it is signalled.
- *
- * The fence is dropped in free(): a mapping, which refers to struct dmabuf_pin, can outlive unpin().
+ * If DMA exceeds drain_timeout_ms, the callback adds a fence to the reservation object. The
+ * exporter must keep the memory until it is signalled. free() puts the fence, not unpin(): a
+ * mapping can outlive unpin(), and refers to struct dmabuf_pin.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-fence.h>

@@ -32,8 +32,8 @@ enum {
 /*
  * NVIDIA's driver finds a pin by its process and the address of its page table, and frees the page
  * table after the callback. A put that loses against the callback passes a freed address, which a
- * new pin may have got: the put would end the new pin. So no process pins while it puts. Pins run
- * in parallel, and so do processes that do not share a lock. The callback takes none of these locks.
+ * new pin may have got: the put would end the new pin. So no process pins while it puts. Pins of
+ * a process run in parallel. The callback takes none of these locks.
  */
 static struct rw_semaphore nv_puts[NV_PUTS];
 

@@ -133,7 +133,7 @@ static u32 tegra_caching_of(const struct vm_area_struct *vma)
 
 /*
  * NVIDIA's driver pins any memory that get_user_pages() takes. Memory that no driver maps belongs
- * to the host provider, which accounts it, migrates it for a long-term pin, and hears of each unmap.
+ * to the host provider, which accounts it, migrates it for a long-term pin, and revokes on unmap.
  */
 static bool tegra_is_ordinary(struct vm_area_struct *vma)
 {
