@@ -140,7 +140,7 @@ static inline int client_remove(void)
 #define EXPECT_SHIM() \
 	EXPECT(gpu >= 0 && !access("/dev/ib_peer_shim", F_OK),
 	       "/dev/emugpu is %d, or no shim; type: emu/vm/run --no-default-modules --insmod " \
-	       "build/KERNEL/test/ib_peer_shim.ko --insmod ... -- COMMAND, as test/vm/suite does", gpu)
+	       "build/KERNEL/emu/ib_peer_shim.ko --insmod ... -- COMMAND, as test/vm/suite does", gpu)
 
 __attribute__((constructor)) static void gpu_open(void)
 {
