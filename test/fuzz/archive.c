@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
-  * A hostile archive is unpacked or refused. No entry may land outside the directory made for it, and no file may stay
-  * behind. If the first byte is 'R', the other bytes are the archive. Otherwise each line is an entry: a letter for its
-  * type, a path and, after a tab, its contents or target.
+ * A hostile archive is unpacked or refused. No entry may land outside the directory made for it, and no file may stay
+ * behind. If the first byte is 'R', the other bytes are the archive. Otherwise each line is an entry: a letter for its
+ * type, a path and, after a tab, its contents or target.
  */
 #include <archive.h>
 #include <archive_entry.h>

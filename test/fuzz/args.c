@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
-  * Arbitrary command lines: each line is a word, and leading words may set environment variables. peerpin parses them
-  * for any command. rules.mk replaces the functions that would act; the replacements here check the parsed arguments.
+ * Arbitrary command lines: each line is a word, and leading words may set environment variables. peerpin parses them
+ * for any command. rules.mk replaces the functions that would act; the replacements here check the parsed arguments.
  */
 #include <errno.h>
 #include <ftw.h>

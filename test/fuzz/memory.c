@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
-  * Implements tool/machine/tree.h on a machine in memory, which is about ten times as fast as files. Links resolve as in the
-  * kernel with RESOLVE_IN_ROOT.
+ * Implements tool/machine/tree.h on a machine in memory, which is about ten times as fast as files. Links resolve as in the
+ * kernel with RESOLVE_IN_ROOT.
  */
 #include <errno.h>
 #include <limits.h>
@@ -212,8 +212,8 @@ bool tree_exists(const struct tree *t, const char *path)
 }
 
 /*
-  * @path is a file below a directory whose path has @length bytes; stores its name in that directory in @name. False if
-  * @name is unchanged, or if that name is a directory with its own entry.
+ * @path is a file below a directory whose path has @length bytes; stores its name in that directory in @name. False if
+ * @name is unchanged, or if that name is a directory with its own entry.
  */
 static bool is_new(const struct tree *t, const char *path, size_t length, char *name)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
-  * Decodes the fuzzer's bytes: they select a machine of test/machines and changes of its files. So a few bytes make a
-  * whole machine, and most inputs are nearly valid machines.
+ * Decodes the fuzzer's bytes: they select a machine of test/machines and changes of its files. So a few bytes make a
+ * whole machine, and most inputs are nearly valid machines.
  *
-  * The lower half of the first byte selects the machine, the upper half the form of output. Mutations follow, each as:
-  * kind, number of an entry (2 bytes, modulo the count of entries), length, and that many bytes.
+ * The lower half of the first byte selects the machine, the upper half the form of output. Mutations follow, each as:
+ * kind, number of an entry (2 bytes, modulo the count of entries), length, and that many bytes.
  */
 #ifndef MUTATION_H
 #define MUTATION_H

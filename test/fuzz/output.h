@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 /**
-  * struct output - captured output of one stream
-  * @text: the output after output_end(); the caller frees it
+ * struct output - captured output of one stream
+ * @text: the output after output_end(); the caller frees it
  */
 struct output {
 	FILE **stream;

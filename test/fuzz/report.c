@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
-  * Reports of verify and copy must be well-formed for any output of a VM with a foreign driver. The first line of the
-  * input contains words of a command line, separated by tabs. Then follow the output of the guest and, after a form
-  * feed, the kernel log.
+ * Reports of verify and copy must be well-formed for any output of a VM with a foreign driver. The first line of the
+ * input contains words of a command line, separated by tabs. Then follow the output of the guest and, after a form
+ * feed, the kernel log.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
-  * Foreign text that the tool or the judge parses: lists of the kernel, plans, kernel messages, and the file in which a
-  * process publishes its counts. The first byte selects the parser.
+ * Foreign text that the tool or the judge parses: lists of the kernel, plans, kernel messages, and the file in which a
+ * process publishes its counts. The first byte selects the parser.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-  * doctor and topo read a machine with hostile files. Any output is right, but both must end without a crash.
+ * doctor and topo read a machine with hostile files. Any output is right, but both must end without a crash.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -11,9 +11,9 @@ enum { LEDGER_MAX = 256 };
 void ledger_open(void);
 
 /*
-  * True if all counts are as recorded and kernel memory has not grown since the second
-  * call, when caches have filled; otherwise @why gives the reason. Prints the size of
-  * the kernel's memory.
+ * True if all counts are as recorded and kernel memory has not grown since the second
+ * call, when caches have filled; otherwise @why gives the reason. Prints the size of
+ * the kernel's memory.
  */
 bool ledger_is_even(char why[LEDGER_MAX]);
 

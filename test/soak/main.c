@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
-  * Many processes use GPU memory through peers and check each byte that arrives.
-  * Meanwhile processes are killed, limits change, and GPUs and peers are unbound and
-  * removed. At each pause all processes release everything, and nothing may be left.
+ * Many processes use GPU memory through peers and check each byte that arrives.
+ * Meanwhile processes are killed, limits change, and GPUs and peers are unbound and
+ * removed. At each pause all processes release everything, and nothing may be left.
  *
  *	soak [--seconds N] [--processes N] [--seed N] [--quiet N]
  *
-  * --quiet: seconds between two pauses
+ * --quiet: seconds between two pauses
  */
 #include <getopt.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-  * Contents of memory: each word of 8 bytes contains its worker, its round and its
-  * position, so that a wrong word shows its origin.
+ * Contents of memory: each word of 8 bytes contains its worker, its round and its
+ * position, so that a wrong word shows its origin.
  */
 #ifndef SOAK_PATTERN_H
 #define SOAK_PATTERN_H

@@ -4,8 +4,8 @@
 #include "rule.h"
 
 /*
-  * GPU memory and BAR1 are small, so they run out at times. Only a killed process is
-  * interrupted in a waiting call, so no worker sees EINTR.
+ * GPU memory and BAR1 are small, so they run out at times. Only a killed process is
+ * interrupted in a waiting call, so no worker sees EINTR.
  */
 static const struct rule {
 	enum op op;

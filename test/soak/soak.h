@@ -40,10 +40,10 @@ enum count {
 
 /**
  * struct soak - in shared memory
-  * @begun, @ended: counts for each kind of trouble; it goes on while they differ
-  * @pause: number of the current pause, in which workers release everything and wait; 0: none
-  * @paused: number of the pause that each worker has reached
-  * @failed: a process has written @failure
+ * @begun, @ended: counts for each kind of trouble; it goes on while they differ
+ * @pause: number of the current pause, in which workers release everything and wait; 0: none
+ * @paused: number of the pause that each worker has reached
+ * @failed: a process has written @failure
  */
 struct soak {
 	uint64_t seed;

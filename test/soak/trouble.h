@@ -10,8 +10,8 @@
 bool trouble_init(void);
 
 /*
-  * Starts one disturbance in a separate process, which also undoes it; the kernel must
-  * not make it take long. Does nothing while the last disturbance goes on.
+ * Starts one disturbance in a separate process, which also undoes it; the kernel must
+ * not make it take long. Does nothing while the last disturbance goes on.
  */
 void trouble_make(uint64_t *seed);
 

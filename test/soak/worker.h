@@ -17,8 +17,8 @@ enum area_name { HOST_A, HOST_B, GPU_A, GPU_B, AREAS };
 
 /**
  * struct pin - a region of the worker's file
-  * @host: host memory, which the kernel may move at any time; that revokes the region
-  * @made: a moment no later than the pin
+ * @host: host memory, which the kernel may move at any time; that revokes the region
+ * @made: a moment no later than the pin
  */
 struct pin {
 	bool there;
@@ -29,7 +29,7 @@ struct pin {
 
 /**
  * struct area - memory of the process or of a GPU, and its pin
-  * @resident: round in which the resident bytes were written; GPU only
+ * @resident: round in which the resident bytes were written; GPU only
  */
 struct area {
 	bool there;
@@ -44,9 +44,9 @@ struct area {
 /**
  * struct worker - a process
  * @gpu, @core, @peer: files of the nodes; -1: not open
-  * @context: ID of the context that has @token and @va_space, or 0
-  * @rival: another thread frees or unpins areas in use
-  * @scratch: HOST_SIZE bytes that only this worker writes
+ * @context: ID of the context that has @token and @va_space, or 0
+ * @rival: another thread frees or unpins areas in use
+ * @scratch: HOST_SIZE bytes that only this worker writes
  */
 struct worker {
 	unsigned int number;

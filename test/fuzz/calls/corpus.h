@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
-  * Programs that reached new code, and the code reached so far; all workers share
-  * one corpus. It has no lock, as a worker may be killed at any moment: a half-written
-  * program is a valid program, too.
+ * Programs that reached new code, and the code reached so far; all workers share
+ * one corpus. It has no lock, as a worker may be killed at any moment: a half-written
+ * program is a valid program, too.
  */
 #ifndef CALLS_CORPUS_H
 #define CALLS_CORPUS_H

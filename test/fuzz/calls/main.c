@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
-  * Many processes call all device nodes of peerpin and of the emulated GPU in random
-  * ways, and some processes are killed. Bugs show as splats in the kernel log; this
-  * program itself only checks that nothing is left at the end.
+ * Many processes call all device nodes of peerpin and of the emulated GPU in random
+ * ways, and some processes are killed. Bugs show as splats in the kernel log; this
+ * program itself only checks that nothing is left at the end.
  *
  *	calls [--seed N] [--calls N] [--seconds N] [--least N] [--processes N] [--threads N]
  *	      [--keep FILE] [--replay FILE]
  *
-  * It ends after --calls or --seconds; fewer calls than --least are a failure. With one
-  * process of one thread, the same seed makes the same calls if the kernel has no KCOV.
-  * If the VM dies, FILE of --keep has the last program of each thread, for --replay.
+ * It ends after --calls or --seconds; fewer calls than --least are a failure. With one
+ * process of one thread, the same seed makes the same calls if the kernel has no KCOV.
+ * If the VM dies, FILE of --keep has the last program of each thread, for --replay.
  */
 #include <errno.h>
 #include <fcntl.h>

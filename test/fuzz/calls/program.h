@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
-  * A program is a string of bytes; each choice of a call or an argument consumes the
-  * next bytes. So any string is a program, and a program that differs in one byte does
-  * nearly the same.
+ * A program is a string of bytes; each choice of a call or an argument consumes the
+ * next bytes. So any string is a program, and a program that differs in one byte does
+ * nearly the same.
  */
 #ifndef CALLS_PROGRAM_H
 #define CALLS_PROGRAM_H

@@ -8,12 +8,12 @@
 enum { THREADS_MAX = 8 };
 
 /**
-  * struct fuzz - shared by all workers
-  * @calls: made by finished programs
-  * @programs: finished programs
-  * @friend: sockets on which workers send each other files
-  * @keep: file to which each thread writes its program, at the thread's number, before running it; -1: none
-  * @replay: programs to run, one for each thread; NULL: none
+ * struct fuzz - shared by all workers
+ * @calls: made by finished programs
+ * @programs: finished programs
+ * @friend: sockets on which workers send each other files
+ * @keep: file to which each thread writes its program, at the thread's number, before running it; -1: none
+ * @replay: programs to run, one for each thread; NULL: none
  */
 struct fuzz {
 	struct corpus corpus;
@@ -29,8 +29,8 @@ struct fuzz {
 /**
  * worker_run() - be the worker @number, for the @life-th time
  *
-  * Runs some programs in parallel threads and exits without releasing anything. Every
-  * second worker is an ordinary user.
+ * Runs some programs in parallel threads and exits without releasing anything. Every
+ * second worker is an ordinary user.
  */
 noreturn void worker_run(struct fuzz *fuzz, unsigned int number, unsigned int life);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
-  * Objects of a worker process: files, memory, pins. Its threads share them, and an
-  * object may be released or replaced before its use. Storing an object in a slot
-  * releases the old object of the slot.
+ * Objects of a worker process: files, memory, pins. Its threads share them, and an
+ * object may be released or replaced before its use. Storing an object in a slot
+ * releases the old object of the slot.
  */
 #ifndef CALLS_WORLD_H
 #define CALLS_WORLD_H
@@ -46,7 +46,7 @@ struct key {
 };
 
 /**
-  * struct world - @lock: protects each read and change of the other members
+ * struct world - @lock: protects each read and change of the other members
  */
 struct world {
 	pthread_mutex_t lock;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-  * Mock memory for one thread that calls a cache: 48 blocks of 4 KiB to 8 GiB, freed and
-  * allocated again, mostly at the same address; and the registrations of these blocks.
+ * Mock memory for one thread that calls a cache: 48 blocks of 4 KiB to 8 GiB, freed and
+ * allocated again, mostly at the same address; and the registrations of these blocks.
  */
 #ifndef CACHE_BLOCKS_H
 #define CACHE_BLOCKS_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
-  * The least recently used region is evicted first. Misses are the unit of time, so
-  * the order of hits between two misses is unknown.
+ * The least recently used region is evicted first. Misses are the unit of time, so
+ * the order of hits between two misses is unknown.
  */
 #include "cache_regions.h"
 #include "test/unit/random.h"

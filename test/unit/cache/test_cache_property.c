@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
-  * Random calls on a cache over a model of 48 blocks, each of 4 KiB to 8 GiB, freed and
-  * allocated again at the same address. After each call: a returned entry is registered
-  * and its memory is not freed; no entry in use is unpinned; idle entries exceed no
-  * limit; and the statistics of the cache equal the model's.
+ * Random calls on a cache over a model of 48 blocks, each of 4 KiB to 8 GiB, freed and
+ * allocated again at the same address. After each call: a returned entry is registered
+ * and its memory is not freed; no entry in use is unpinned; idle entries exceed no
+ * limit; and the statistics of the cache equal the model's.
  *
  *	test_cache_property [STEPS]	TEST_SEED=N repeats a run
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
-  * One thread hits a region while another flushes or invalidates it, without pause. If
-  * a store of one thread and a load of the other are reordered, the region is unpinned
-  * while in use: without the barrier this fails within a second.
+ * One thread hits a region while another flushes or invalidates it, without pause. If
+ * a store of one thread and a load of the other are reordered, the region is unpinned
+ * while in use: without the barrier this fails within a second.
  *
  *	test_cache_race [SECONDS]
  */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
-  * 2 to 16 threads get and put regions, and free memory and allocate it again at the
-  * same address. Limits force evictions, processes fork, threads start and end. An
-  * entry must stay registered until its put, and its owner must be no older than
-  * the owner at the start of the get.
+ * 2 to 16 threads get and put regions, and free memory and allocate it again at the
+ * same address. Limits force evictions, processes fork, threads start and end. An
+ * entry must stay registered until its put, and its owner must be no older than
+ * the owner at the start of the get.
  *
  *	test_cache_torture [SECONDS]	TEST_SEED=N gives each thread the same choices
  */

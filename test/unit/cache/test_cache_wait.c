@@ -268,8 +268,8 @@ static void invalidate_waits_for_other_unpin(void **state)
 }
 
 /*
-  * A wider region replaced the narrow one and was flushed. At the last put of the narrow
-  * region and at the unlock another thread holds the lock, and would unpin it later.
+ * A wider region replaced the narrow one and was flushed. At the last put of the narrow
+ * region and at the unlock another thread holds the lock, and would unpin it later.
  */
 static void invalidate_unpins_replaced_region(void **state)
 {

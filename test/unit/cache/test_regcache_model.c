@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-  * Random calls; the invariants must hold after each call.
+ * Random calls; the invariants must hold after each call.
  */
 #include <errno.h>
 #include <string.h>

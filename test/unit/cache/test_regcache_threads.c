@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
-  * Waiting between threads in the registration cache. A gate blocks the pins or
-  * the unpins of one page until the test opens it.
+ * Waiting between threads in the registration cache. A gate blocks the pins or
+ * the unpins of one page until the test opens it.
  */
 #include <errno.h>
 #include <semaphore.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
-  * Many threads use the cache while another thread frees and allocates their memory.
-  * Limits force evictions, and processes fork; each child creates its own cache. Each
-  * round has its own cache, too. cmocka's asserts work in one thread only, so the
-  * threads count failures.
+ * Many threads use the cache while another thread frees and allocates their memory.
+ * Limits force evictions, and processes fork; each child creates its own cache. Each
+ * round has its own cache, too. cmocka's asserts work in one thread only, so the
+ * threads count failures.
  *
  *	test_regcache_torture [SECONDS]		rounds for so long, else one
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-  * Blocks and allocations of the emulated CUDA over a mock kernel, which refuses the
-  * same requests as the real kernel and counts its blocks.
+ * Blocks and allocations of the emulated CUDA over a mock kernel, which refuses the
+ * same requests as the real kernel and counts its blocks.
  */
 #ifndef HEAP_CASE_H
 #define HEAP_CASE_H

@@ -31,12 +31,12 @@ void stream_end_all(struct engine *e)
 }
 
 /**
-  * struct piece - work that records its completion
-  * @s: its stream
-  * @result: its run returns this
-  * @told: error that the engine passed to its run
-  * @hold: NULL, or its run waits for this
-  * @finished: 1 for the first finished piece, 2 for the next, ...; 0: not finished
+ * struct piece - work that records its completion
+ * @s: its stream
+ * @result: its run returns this
+ * @told: error that the engine passed to its run
+ * @hold: NULL, or its run waits for this
+ * @finished: 1 for the first finished piece, 2 for the next, ...; 0: not finished
  */
 struct piece {
 	struct work work;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
-  * Memory that a program maps itself (cuMemMap()), over a mock kernel: when a block
-  * exists, when the memory is freed, and that a failed call leaves nothing behind.
+ * Memory that a program maps itself (cuMemMap()), over a mock kernel: when a block
+ * exists, when the memory is freed, and that a failed call leaves nothing behind.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
-  * libgdrapi's copy functions, each variant that this CPU supports: every alignment
-  * and size, on memory between two inaccessible pages.
+ * libgdrapi's copy functions, each variant that this CPU supports: every alignment
+ * and size, on memory between two inaccessible pages.
  */
 #include <stdio.h>
 #include <string.h>

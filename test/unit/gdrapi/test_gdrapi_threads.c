@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
-  * Many threads call libgdrapi at once, on a mock kernel that knows the pinned
-  * regions. This test checks that each region is unpinned once and that no view is
-  * left; the sanitizers of test/host/sanitize find the data races.
+ * Many threads call libgdrapi at once, on a mock kernel that knows the pinned
+ * regions. This test checks that each region is unpinned once and that no view is
+ * left; the sanitizers of test/host/sanitize find the data races.
  */
 #include <errno.h>
 #include <linux/types.h>

@@ -51,9 +51,9 @@ enum {
 /**
  * struct fake_cuda - exported as `fake_cuda`
  * @frees: calls that freed something
-  * @last: symbol of the last such call
-  * @args: its first three arguments
-  * @answer: return value of calls that free
+ * @last: symbol of the last such call
+ * @args: its first three arguments
+ * @answer: return value of calls that free
  * @queries: calls of cuPointerGetAttributes()
  */
 struct fake_cuda {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
-  * libpeerpin-hook, linked before a mock libcuda: every call that frees memory must
-  * invalidate first, however the caller found the function. test_hook_preload runs
-  * this program again with the library loaded twice and beside other interceptors.
+ * libpeerpin-hook, linked before a mock libcuda: every call that frees memory must
+ * invalidate first, however the caller found the function. test_hook_preload runs
+ * this program again with the library loaded twice and beside other interceptors.
  */
 #include "hook_case.h"
 #include "libpeerpin-hook.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
-  * libpeerpin-hook by LD_PRELOAD: alone, twice and beside other interceptors. Each
-  * scene runs in a child that is not linked with the hook: this program again, with
-  * the name of the scene as its argument.
+ * libpeerpin-hook by LD_PRELOAD: alone, twice and beside other interceptors. Each
+ * scene runs in a child that is not linked with the hook: this program again, with
+ * the name of the scene as its argument.
  */
 #include "hook_case.h"
 #include "libpeerpin-hook.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
-  * Another library that intercepts cuMemFree_v2() and dlsym(), as profilers do: its dlsym()
-  * returns its own cuMemFree_v2(). With MUST_SEE_FREES set, the process fails if no call reached it.
+ * Another library that intercepts cuMemFree_v2() and dlsym(), as profilers do: its dlsym()
+ * returns its own cuMemFree_v2(). With MUST_SEE_FREES set, the process fails if no call reached it.
  */
 #include <dlfcn.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
-  * A mock kernel: a queue of the commands expected from the code under test. The
-  * function of each command checks the argument, fills in the outputs and returns
-  * the result of ioctl().
+ * A mock kernel: a queue of the commands expected from the code under test. The
+ * function of each command checks the argument, fills in the outputs and returns
+ * the result of ioctl().
  */
 #ifndef MOCK_KERNEL_H
 #define MOCK_KERNEL_H
@@ -27,10 +27,10 @@ extern int mock_closed;		/* descriptors closed so far */
 extern int mock_epochs_unmapped;	/* how often the revocation page was unmapped */
 
 /**
-  * struct mock_view - CPU mappings of regions
-  * @calls: mmap() of regions so far
-  * @offset: of the last mmap(); likewise @length and @prot
-  * @answer: NULL, or called by the next ones; returns 0 or -errno
+ * struct mock_view - CPU mappings of regions
+ * @calls: mmap() of regions so far
+ * @offset: of the last mmap(); likewise @length and @prot
+ * @answer: NULL, or called by the next ones; returns 0 or -errno
  * @unmapped: bytes of views that were unmapped
  */
 struct mock_view {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
-  * Mock memory that can be allocated, freed and registered, for the registration
-  * cache. Each page of 4 KiB belongs to one allocation or to none. Numbers of
-  * allocations are never used twice.
+ * Mock memory that can be allocated, freed and registered, for the registration
+ * cache. Each page of 4 KiB belongs to one allocation or to none. Numbers of
+ * allocations are never used twice.
  */
 #ifndef MOCK_MEMORY_H
 #define MOCK_MEMORY_H
@@ -35,12 +35,12 @@ struct mock_reg {
  * struct mock_memory
  * @owner: allocation of each page, 0 for none
  * @live: registrations not yet unpinned
-  * @dead: unpinned registrations
+ * @dead: unpinned registrations
  * @pinned: bytes registered
  * @capacity: -ENOMEM beyond that; 0: no limit
-  * @fail: result of the next @fail_count pins
-  * @on_pin, @on_unpin: NULL, or called before the operation, with no lock held
-  * @on_pinned: NULL, or called after a successful pin, with no lock held
+ * @fail: result of the next @fail_count pins
+ * @on_pin, @on_unpin: NULL, or called before the operation, with no lock held
+ * @on_pinned: NULL, or called after a successful pin, with no lock held
  */
 struct mock_memory {
 	pthread_mutex_t lock;

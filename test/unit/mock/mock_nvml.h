@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-  * A mock NVML in place of lib/cuda/nvml.c. Its order of GPUs differs from CUDA's; GPU n of
-  * NVML has n MiB of its BAR1 aperture free.
+ * A mock NVML in place of lib/cuda/nvml.c. Its order of GPUs differs from CUDA's; GPU n of
+ * NVML has n MiB of its BAR1 aperture free.
  */
 #ifndef MOCK_NVML_H
 #define MOCK_NVML_H

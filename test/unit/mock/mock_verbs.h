@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /**
-  * struct mock_region - arguments of a registration
+ * struct mock_region - arguments of a registration
  * @fd: the dma-buf; -1: a pointer was given
  * @offset: in the dma-buf
  */
@@ -23,13 +23,13 @@ struct mock_region {
 /**
  * struct mock_verbs
  * @calls: registrations tried so far
-  * @live: registrations that are not deregistered
-  * @last: arguments of the last one tried
+ * @live: registrations that are not deregistered
+ * @last: arguments of the last one tried
  * @pointer_error: errno that registrations of pointers fail with; 0: they work
  * @dmabuf_error: likewise, of dma-bufs
-  * @room: limit of live registrations, ENOMEM beyond it; 0: no limit
+ * @room: limit of live registrations, ENOMEM beyond it; 0: no limit
  * @on_reg: NULL, or called within each registration
-  * @on_dereg: NULL, or called within each deregistration
+ * @on_dereg: NULL, or called within each deregistration
  * @closed: dma-bufs that were closed
  */
 struct mock_verbs {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-  * A healthy machine, with a GPU and an RDMA device under one switch. Tests of doctor
-  * plant faults in it.
+ * A healthy machine, with a GPU and an RDMA device under one switch. Tests of doctor
+ * plant faults in it.
  */
 #ifndef DOCTOR_CASE_H
 #define DOCTOR_CASE_H
@@ -153,11 +153,11 @@ static inline void make_devices(const char *root, const struct made_device *devi
 /* ---- doctor's output -------------------------------------------------------------- */
 
 /**
-  * struct diagnosis - doctor's output
+ * struct diagnosis - doctor's output
  * @findings: "FAIL peermem-both nv_peer_mem\n..."
  * @advice: "peermem: modprobe...\n"
  * @pairs: "works well\n" for each
-  * @gpus: text of the line about GPUs
+ * @gpus: text of the line about GPUs
  */
 struct diagnosis {
 	char findings[16384];

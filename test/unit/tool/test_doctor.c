@@ -3,13 +3,13 @@
 #include "doctor_case.h"
 
 /**
-  * struct fault - a difference from the healthy machine
-  * @change: changes the devices before they are made
-  * @file: written with @text
-  * @fact: the line of the facts that begins with it becomes @now; @now NULL: the line is dropped
-  * @plant: makes other changes in the tree
-  * @gone, @come: findings that disappear and appear
-  * @pair: verdict on the pair; NULL: "works well"
+ * struct fault - a difference from the healthy machine
+ * @change: changes the devices before they are made
+ * @file: written with @text
+ * @fact: the line of the facts that begins with it becomes @now; @now NULL: the line is dropped
+ * @plant: makes other changes in the tree
+ * @gone, @come: findings that disappear and appear
+ * @pair: verdict on the pair; NULL: "works well"
  */
 struct fault {
 	const char *name;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
-  * doctor on the capture of a machine with an H200, unchanged and with planted
-  * faults. Each fault gives its findings and changes no others.
+ * doctor on the capture of a machine with an H200, unchanged and with planted
+ * faults. Each fault gives its findings and changes no others.
  */
 #include "doctor_case.h"
 #include "tool/machine/root.h"

@@ -3,7 +3,7 @@
 #include "tree_maker.h"
 
 /*
-  * One machine for all cases: two processors, the first with two NUMA nodes.
+ * One machine for all cases: two processors, the first with two NUMA nodes.
  *
  *	pci0000:00 (node 0)  00:01.0 root port - switch A - 03:00.0 GPU
  *	                                                  - 04:00.0 NIC

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-  * Makes the files of a mock machine in a temporary directory:
+ * Makes the files of a mock machine in a temporary directory:
  *
  *	char *root = make_tree();
  *
@@ -150,13 +150,13 @@ static inline void put_express(uint8_t *config, enum port_type port)
 /* ---- devices -------------------------------------------------------------------- */
 
 /**
-  * struct made_device - members that are 0 or NULL are left out, except @numa_node
-  * @above: directories between sys/devices and the device's own
+ * struct made_device - members that are 0 or NULL are left out, except @numa_node
+ * @above: directories between sys/devices and the device's own
  * @port: PORT_CONVENTIONAL or PORT_UNKNOWN: no PCI Express capability
-  * @acs_cap: if not 0, adds an ACS capability at 0x100 with @acs_ctrl
-  * @ats: adds an ATS capability at 0x120, enabled if @ats_on
+ * @acs_cap: if not 0, adds an ACS capability at 0x100 with @acs_ctrl
+ * @ats: adds an ATS capability at 0x120, enabled if @ats_on
  * @rebar: sizes of BAR 1, at 0x140, as in struct device
-  * @config_size: readable bytes of the configuration space; 0: all
+ * @config_size: readable bytes of the configuration space; 0: all
  * @group: the IOMMU group, if @iommu_type
  */
 struct made_device {

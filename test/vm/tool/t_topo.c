@@ -7,7 +7,6 @@
  * The expected values follow from emu/vm/topology/TOPOLOGY and from the kernel's command
  * line. Two GPUs and two peers.
  */
- */
 #include <ctype.h>
 
 #include "topo.h"
