@@ -5,7 +5,7 @@ EMU_SOURCES := $(addprefix emu/,include common kmod tegra peer_mem judge/kmod la
 	$(addprefix scripts/,apt.sh build-modules cache.sh foreign.sh kernel newer.sh own-kernel.sh)
 EMU_PROGRAMS := bin/demo $(addprefix emu/,libcuda.so.1 libcuda.so libnvidia-ml.so.1) judge/guest judge/shim.so vm/init vm/watch
 
-# An internal goal: `make install ONLY=emu` is what a person types.
+# An internal goal; the user types `make install ONLY=emu`.
 install-emu: PREFIX ?= /usr/local
 install-emu: to = $(if $(word 2,$(DESTDIR)$(PREFIX)),$(error DESTDIR and PREFIX cannot have a blank))$(abspath $(DESTDIR)$(PREFIX))
 install-emu: $(EMU_PROGRAMS:%=$(B)/%)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of the CUDA driver API that the emulated GPU answers: a subset of
- * NVIDIA's header of the same name, with its names, values and signatures, so
- * that a program written for one compiles with the other and runs on either
- * libcuda.so.1. Of what is missing here, the library has those functions that
- * ordinary programs link with, which say CUDA_ERROR_NOT_SUPPORTED; the rest is
- * missing there too: dlsym() finds nothing, cuGetProcAddress() says
+ * The part of the CUDA driver API that the emulated GPU supports: a subset of
+ * NVIDIA's header of the same name, with its names, values and signatures. A
+ * program written for one header compiles with the other and runs on either
+ * libcuda.so.1. The emulated library also exports other functions that ordinary
+ * programs link with; they return CUDA_ERROR_NOT_SUPPORTED. For all further
+ * functions dlsym() finds nothing, and cuGetProcAddress() returns
  * CUDA_ERROR_NOT_FOUND.
  *
- * Typedefs and the names without prefix of ours are NVIDIA's ABI, not our
- * style. A comment stands only where the emulation differs from a GPU; the
- * rest was compared with an H200 (driver 580).
+ * Typedefs and names are NVIDIA's ABI, not the style of this project. Comments
+ * describe only differences between the emulation and a GPU. The rest was compared
+ * with an H200 (driver 580).
  */
 #ifndef __cuda_cuda_h__
 #define __cuda_cuda_h__
@@ -147,7 +147,7 @@ typedef enum CUpointer_attribute_enum {
 	CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE = 21,
 } CUpointer_attribute;
 
-/* Memory of cuMemAlloc() has tokens of its context, as on GPUs of that time; today's have 0 and 0xfe00 for all. */
+/* Memory from cuMemAlloc() has the tokens of its context, as on older GPUs. Present GPUs report 0 and 0xfe00. */
 typedef struct CUDA_POINTER_ATTRIBUTE_P2P_TOKENS_st {
 	unsigned long long p2pToken;
 	unsigned int vaSpaceToken;
@@ -430,7 +430,7 @@ CUresult CUDAAPI cuGetErrorString(CUresult error, const char **pStr);
 
 CUresult CUDAAPI cuInit(unsigned int Flags);
 CUresult CUDAAPI cuDriverGetVersion(int *driverVersion);
-/* What only CUDA before 3.2 had, with addresses of 32 bits, is CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT. */
+/* Variants with 32-bit addresses, of CUDA before 3.2, are CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT. */
 CUresult CUDAAPI cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
 				  CUdriverProcAddressQueryResult *symbolStatus);
 
@@ -456,7 +456,7 @@ CUresult CUDAAPI cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags);
 
 /* Contexts for parts of a GPU are CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY, as without MPS. */
 CUresult CUDAAPI cuCtxCreate(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, unsigned int flags, CUdevice dev);
-/* A destroyed context is CUDA_ERROR_CONTEXT_IS_DESTROYED for ever, not a crash. */
+/* Any later use of a destroyed context is CUDA_ERROR_CONTEXT_IS_DESTROYED, not a crash. */
 CUresult CUDAAPI cuCtxDestroy(CUcontext ctx);
 
 /* A handle that is no context is CUDA_ERROR_INVALID_CONTEXT, not a crash. */
@@ -481,29 +481,27 @@ CUresult CUDAAPI cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags
 CUresult CUDAAPI cuCtxDisablePeerAccess(CUcontext peerContext);
 
 CUresult CUDAAPI cuMemGetInfo(size_t *free, size_t *total);
-/* Addresses lie below 2^40, as on GPUs of the time of nvidia_p2p_get_pages(). */
+/* Addresses lie below 2^40, as on GPUs at the time when nvidia_p2p_get_pages() was introduced. */
 CUresult CUDAAPI cuMemAlloc(CUdeviceptr *dptr, size_t bytesize);
 CUresult CUDAAPI cuMemAllocPitch(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,
 				 unsigned int ElementSizeBytes);
 /*
- * Waits for work of the memory's own context, managed memory for all work, and
- * memory of a pool for none; likewise cuMemUnmap() for none. Other work that
- * comes to memory which is gone, or someone else's now, fails with
- * CUDA_ERROR_ILLEGAL_ADDRESS, where a GPU may do it.
+ * Waits for work of the memory's context; for managed memory, for all work; for
+ * memory of a pool it does not wait, nor does cuMemUnmap(). Other work that uses
+ * memory after it was freed, or has a new owner, fails with
+ * CUDA_ERROR_ILLEGAL_ADDRESS, while a GPU may execute it.
  */
 CUresult CUDAAPI cuMemFree(CUdeviceptr dptr);
 CUresult CUDAAPI cuMemGetAddressRange(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr);
 
 /*
- * As on a GPU, cuMemcpyDtoD and cuMemset of GPU memory return before the bytes
- * have moved, unless CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is set; setting it waits
- * for those that have returned so. Copies from and to the host that are not
- * Async are over when they return. With EMUGPU_COPY_DELAY_MS in the environment
- * at cuInit(), what is asynchronous waits so long before it begins. What fails
- * later is told by the next call that waits for work of the context or gives it
- * some, and by all after that.
- *
- * cuMemcpyPeer, too, is over when it returns.
+ * As on a GPU, cuMemcpyDtoD and cuMemset of GPU memory return before the copy is
+ * done, unless CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is set. Setting it waits for the
+ * copies that are still running. Copies to and from the host without Async, and
+ * cuMemcpyPeer, are done when they return. With EMUGPU_COPY_DELAY_MS in the
+ * environment at cuInit(), asynchronous work starts after this delay. If such work
+ * fails, the next call that waits for work of the context or submits work to it
+ * returns the error, and so do all later ones.
  *
  * Unreadable host memory is CUDA_ERROR_INVALID_VALUE in copies that are not
  * Async, not a SIGSEGV. Arrays are CUDA_ERROR_NOT_SUPPORTED.
@@ -541,7 +539,7 @@ CUresult CUDAAPI cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch, unsi
 
 CUresult CUDAAPI cuStreamCreate(CUstream *phStream, unsigned int Flags);
 CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority);
-/* Handles of streams and events that are none are CUDA_ERROR_INVALID_HANDLE, not a crash. */
+/* Invalid handles of streams and events are CUDA_ERROR_INVALID_HANDLE, not a crash. */
 CUresult CUDAAPI cuStreamDestroy(CUstream hStream);
 CUresult CUDAAPI cuStreamSynchronize(CUstream hStream);
 CUresult CUDAAPI cuStreamQuery(CUstream hStream);
@@ -562,17 +560,17 @@ CUresult CUDAAPI cuEventQuery(CUevent hEvent);
 CUresult CUDAAPI cuEventSynchronize(CUevent hEvent);
 CUresult CUDAAPI cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd);
 
-/* Page-locked memory looks so only: it is ordinary memory, but on an integrated GPU. */
+/* Page-locked memory is ordinary memory here, except on an integrated GPU. */
 CUresult CUDAAPI cuMemAllocHost(void **pp, size_t bytesize);
 CUresult CUDAAPI cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags);
 CUresult CUDAAPI cuMemFreeHost(void *p);
 CUresult CUDAAPI cuMemHostGetDevicePointer(CUdeviceptr *pdptr, void *p, unsigned int Flags);
 CUresult CUDAAPI cuMemHostGetFlags(unsigned int *pFlags, void *p);
-/* IOMEMORY is CUDA_ERROR_NOT_SUPPORTED, also for memory that is none. */
+/* IOMEMORY is CUDA_ERROR_NOT_SUPPORTED, also for ordinary memory. */
 CUresult CUDAAPI cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags);
 CUresult CUDAAPI cuMemHostUnregister(void *p);
 
-/* Managed memory never migrates: it is the CPU's, and copies to and from it are the CPU's work. */
+/* Managed memory never migrates: it is host memory, and the CPU executes copies to and from it. */
 CUresult CUDAAPI cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags);
 CUresult CUDAAPI cuMemRangeGetAttribute(void *data, size_t dataSize, CUmem_range_attribute attribute,
 					CUdeviceptr devPtr, size_t count);
@@ -580,11 +578,11 @@ CUresult CUDAAPI cuMemRangeGetAttributes(void **data, size_t *dataSizes, CUmem_r
 					 size_t numAttributes, CUdeviceptr devPtr, size_t count);
 
 /*
- * Only GPU memory without shareable handles. Addresses are reserved below 2^40;
- * a mapping, and what is unmapped, lies in one reservation, where a GPU's may
- * begin in one and end behind it; and cuMemGetHandleForAddressRange() needs
- * some GPU to have access. Other places and handles are
- * CUDA_ERROR_NOT_SUPPORTED, also where a GPU says INVALID_VALUE.
+ * Only GPU memory without shareable handles; other locations and handle types are
+ * CUDA_ERROR_NOT_SUPPORTED, even if a GPU returns INVALID_VALUE. Addresses are
+ * reserved below 2^40. A range to map or unmap must lie in one reservation; on a
+ * GPU it may extend beyond it. cuMemGetHandleForAddressRange() needs access by
+ * some GPU.
  */
 CUresult CUDAAPI cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
 					       CUmemAllocationGranularity_flags option);
@@ -604,9 +602,9 @@ CUresult CUDAAPI cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessD
 CUresult CUDAAPI cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location, CUdeviceptr ptr);
 
 /*
- * Memory that a stream frees can be had again when the stream has come to it,
- * not before. A pool grows by 2 MiB; what cuMemFree() has freed is not used any
- * more, though a GPU's pool goes on counting it.
+ * Memory freed on a stream is available again only after the stream has executed
+ * the free. A pool grows by 2 MiB. Memory freed by cuMemFree() does not count as
+ * used any more; a GPU's pool continues to count it.
  */
 CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream);
 CUresult CUDAAPI cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream);
@@ -619,10 +617,10 @@ CUresult CUDAAPI cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep);
 CUresult CUDAAPI cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count);
 CUresult CUDAAPI cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool, CUmemLocation *location);
 
-/* The range lies in one allocation and its block, or one mapping; a GPU's may go on in the next. */
+/* The range must lie in one allocation and its block, or in one mapping; on a GPU it may span several. */
 CUresult CUDAAPI cuMemGetHandleForAddressRange(void *handle, CUdeviceptr dptr, size_t size,
 					       CUmemRangeHandleType handleType, unsigned long long flags);
-/* Returns at once: writes of peers are in GPU memory when the peer says that they are done. */
+/* Returns at once: a peer's writes are in GPU memory when the peer reports completion. */
 CUresult CUDAAPI cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget target,
 					    CUflushGPUDirectRDMAWritesScope scope);
 

@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
- * /dev/emugpu: the control node of the emulated GPUs. Its users are the
- * look-alike CUDA library, the look-alike NVML and the tests; peerpin itself
- * never touches it.
+ * /dev/emugpu: the control node of the emulated GPUs. The emulated CUDA library, the
+ * emulated NVML and the tests use it; peerpin itself never does.
  *
- * Each open file is a client and belongs to the process that opened it, and
- * there to the program that did; a call by another process (after fork()) or
- * program (after exec(), which may make it another user's) is EACCES. A client has
- *	memories	physical GPU memory, in whole 2 MiB
- *	contexts	which tokens are made for
+ * Each open file is a client, owned by the process and program that opened it. Calls
+ * by another process (after fork()) or program (after exec(), perhaps as another user)
+ * fail with EACCES. A client has
+ *	memories	physical GPU memory, in multiples of 2 MiB
+ *	contexts	pairs of tokens
  *	blocks		memory at a GPU virtual address that the client chooses
- * all of which go when the file is released. A block belongs to the client's
- * process and program; its end revokes every pin of it, as closing the device file of the
- * real driver does. Memory itself goes when no block, no handle and no
- * persistent pin has it any more. Who gets it next finds 0 in it, or what was left
- * by the same client.
+ * Releasing the file frees all of them. The end of a block revokes its pins, like
+ * closing the device file of NVIDIA's driver. Memory is freed when no block, handle,
+ * dma-buf or persistent pin refers to it. Its next owner finds zeros, or old data of
+ * the same client.
  *
- * Errors, all calls: EINVAL bad argument or reserved field not 0; ENODEV no
- * such GPU; EACCES not the owner; ENOENT no such block, memory or context;
- * ENOMEM; EFAULT; ENOTTY no such call.
+ * Errors of all calls: EINVAL bad argument or reserved field not 0; ENODEV no such GPU;
+ * EACCES not the owner; ENOENT no such block, memory or context; ENOMEM; EFAULT;
+ * ENOTTY no such call.
  */
 #ifndef _EMUGPU_H
 #define _EMUGPU_H
@@ -26,7 +24,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-/* The NVIDIA driver whose behaviour is emulated, as other drivers and NVML ask for it. */
+/* Version of the emulated NVIDIA driver, as reported to other drivers and by NVML */
 #define EMUGPU_DRIVER_VERSION "580.65.06"
 
 #define EMUGPU_TYPE 0xBB
@@ -34,19 +32,19 @@
 #define EMUGPU_BLOCK_SIZE (2u << 20)
 #define EMUGPU_PAGE_SIZE (64u << 10)
 
-/* The va_space of memory of no context, whose p2p_token is 0: what newer real drivers say of all memory */
+/* The va_space of memory without a context (p2p_token 0). Newer NVIDIA drivers report it for all memory. */
 #define EMUGPU_VA_SPACE_OF_NONE 0xfe00u
 
 /**
  * struct emugpu_info - EMUGPU_IOC_INFO: one GPU, by number
- * @gpu: which, below EMUGPU_GPUS_MAX; ENODEV there is none of that number, but others may have greater ones
+ * @gpu: number, below EMUGPU_GPUS_MAX; numbers may have gaps (ENODEV)
  * @out_domain: PCI address, with @out_bus, @out_device, @out_function
  * @out_integrated: 1: shares the host's memory (Tegra), has no PCI address and no BAR1
  * @out_vram_total: bytes of GPU memory
  * @out_vram_free: bytes not in any block
  * @out_bar1_total: bytes of the BAR1 aperture
- * @out_bar1_used: bytes of it that pins, and importers of dma-bufs, hold now
- * @out_bar1_reserved: bytes of it the driver keeps for itself
+ * @out_bar1_used: bytes of BAR1 in use by pins and importers of dma-bufs
+ * @out_bar1_reserved: bytes of BAR1 reserved for the driver
  */
 struct emugpu_info {
 	__u32 gpu;
@@ -68,24 +66,24 @@ struct emugpu_info {
 enum emugpu_alloc_flags {
 	EMUGPU_ALLOC_NO_P2P = 1 << 0,		/* nvidia_p2p_get_pages() refuses it */
 	EMUGPU_ALLOC_HOST = 1 << 1,		/* integrated GPUs: mmap() of /dev/emugpu at offset @va maps it */
-	EMUGPU_ALLOC_WRITE_COMBINED = 1 << 2,	/* with HOST and new memory: mapped so by the process, the kernel and others */
+	EMUGPU_ALLOC_WRITE_COMBINED = 1 << 2,	/* with HOST and new memory: all CPU mappings are write-combined */
 };
 
 /**
  * struct emugpu_alloc - EMUGPU_IOC_ALLOC: a block
- * @gpu: where new memory lies; not read with @memory
- * @flags: of enum emugpu_alloc_flags
+ * @gpu: GPU for new memory; ignored with @memory
+ * @flags: enum emugpu_alloc_flags
  * @va: GPU virtual address, multiple of 2 MiB, below 2^40, free in this process
  * @size: bytes, multiple of 2 MiB
- * @context: whose tokens give access to it, or 0
- * @memory: what it shows, or 0: new memory that goes with the block
- * @offset: where in @memory it begins, multiple of 2 MiB
+ * @context: context with the tokens for it, or 0
+ * @memory: memory of the block, or 0: new memory, freed with the block
+ * @offset: start of the block in @memory, multiple of 2 MiB
  *
  * ENOMEM no VRAM left, or the client has 16384 blocks; EEXIST the range
  * overlaps a block of this process; EBUSY new memory while the CPU window is
  * closed (EMUGPU_TEST_CPU_WINDOW); EOPNOTSUPP HOST on a GPU that is not
- * integrated. New memory holds 0, or what this client left in it and
- * never exported, nor anybody pinned persistently.
+ * integrated. New memory holds zeros, or old data of this client if the memory was
+ * never exported or pinned persistently.
  */
 struct emugpu_alloc {
 	__u32 gpu;
@@ -104,7 +102,7 @@ struct emugpu_free {
 
 /**
  * struct emugpu_memory_new - EMUGPU_IOC_MEMORY: memory without an address
- * @gpu: where
+ * @gpu: GPU of the memory
  * @size: bytes, multiple of 2 MiB
  * @out_memory: for EMUGPU_IOC_ALLOC, until EMUGPU_IOC_DROP
  *
@@ -118,10 +116,10 @@ struct emugpu_memory_new {
 
 /**
  * struct emugpu_context_new - EMUGPU_IOC_CONTEXT: a pair of tokens
- * @gpu: where
+ * @gpu: GPU of the context
  * @out_context: for EMUGPU_IOC_ALLOC, until EMUGPU_IOC_DROP
- * @out_p2p_token: random; whoever gives it to nvidia_p2p_get_pages() may pin what the context has
- * @out_va_space: belongs to it
+ * @out_p2p_token: random; with it, any caller of nvidia_p2p_get_pages() may pin the context's memory
+ * @out_va_space: second token of the pair
  */
 struct emugpu_context_new {
 	__u32 gpu;
@@ -131,7 +129,7 @@ struct emugpu_context_new {
 	__u32 reserved;
 };
 
-/** struct emugpu_drop - EMUGPU_IOC_DROP: a memory or context is not needed by its number any more; blocks keep theirs */
+/** struct emugpu_drop - EMUGPU_IOC_DROP: drops the number of a memory or context; blocks keep their references */
 struct emugpu_drop {
 	__u32 id;
 	__u32 reserved;
@@ -143,10 +141,10 @@ struct emugpu_drop {
  * @size: bytes, multiple of 4 KiB, not 0
  * @out_fd: close-on-exec
  *
- * It keeps the memory until it is closed, whatever becomes of the block; made
- * with the module's parameter dmabuf_dynamic set, it ends with the block.
- * Also of an EMUGPU_ALLOC_NO_P2P block, as the real driver does. EOPNOTSUPP: the GPU is integrated;
- * EMFILE, ENFILE.
+ * The dma-buf keeps the memory until it is closed, even if the block is freed before. If
+ * the module parameter dmabuf_dynamic is set, freeing the block revokes the dma-buf. Also
+ * possible for an EMUGPU_ALLOC_NO_P2P block, as with NVIDIA's driver. EOPNOTSUPP: the GPU is
+ * integrated; EMFILE, ENFILE.
  */
 struct emugpu_export {
 	__aligned_u64 va;
@@ -170,8 +168,8 @@ enum emugpu_copy_kind {
  * @src: GPU address, process address for HTOD, or the pattern for FILL
  * @length: bytes, 0 does nothing; GPU ranges must lie inside one block each
  *
- * EBUSY the CPU window is closed (EMUGPU_TEST_CPU_WINDOW); EINTR the process
- * was killed on the way; ENODEV the GPU has gone since the block was made.
+ * EBUSY the CPU window is closed (EMUGPU_TEST_CPU_WINDOW); EINTR a fatal signal
+ * ended the copy; ENODEV the GPU was removed after the block was made.
  */
 struct emugpu_copy {
 	__u32 kind;
@@ -182,30 +180,30 @@ struct emugpu_copy {
 };
 
 enum emugpu_test_op {
-	EMUGPU_TEST_COUNTS,		/* what exists now: pins, maps and blocks of the GPU, the rest of all */
+	EMUGPU_TEST_COUNTS,		/* present pins, maps and blocks of the GPU; the other counts are of all GPUs */
 	EMUGPU_TEST_TRANSLATE,		/* GPU address to BAR1 physical address */
 	EMUGPU_TEST_CPU_WINDOW,		/* unmap or map the BAR in the kernel */
 	EMUGPU_TEST_DELAY_CALLBACK,	/* sleep before the next free callbacks */
-	EMUGPU_TEST_REVOKE,		/* run the free callbacks of pins, end dynamic dma-bufs, keep the block */
-	EMUGPU_TEST_PEEK,		/* read VRAM by page number, whoever owns it */
-	EMUGPU_TEST_FAIL,		/* the n-th next call with valid arguments fails */
-	EMUGPU_TEST_SCATTER,		/* whether new memory is fragmented; at first as the parameter says */
-	EMUGPU_TEST_BAR1_FREE,		/* leave so much of BAR1 to pins, or all of it again */
-	EMUGPU_TEST_VIOLATIONS,		/* how often a rule was broken, and by whom last */
-	EMUGPU_TEST_PLAN,		/* record what consumers do, and act at the n-th; of all GPUs */
-	EMUGPU_TEST_EVENTS,		/* what was recorded since PLAN */
-	EMUGPU_TEST_REVOKE_ALL,		/* run the free callbacks of all revocable pins of the GPU, whoever's */
-	EMUGPU_TEST_GUARD,		/* watch memory after its callback: a write is a breach; of all GPUs */
-	EMUGPU_TEST_STASH,		/* hide what a process has pinned, and tell what was written to; of all GPUs */
+	EMUGPU_TEST_REVOKE,		/* run the free callbacks of pins, revoke dynamic dma-bufs, keep the block */
+	EMUGPU_TEST_PEEK,		/* read VRAM by page number, of any owner */
+	EMUGPU_TEST_FAIL,		/* fail the n-th next call with valid arguments */
+	EMUGPU_TEST_SCATTER,		/* whether new memory is fragmented; the module parameter is the default */
+	EMUGPU_TEST_BAR1_FREE,		/* limit the BAR1 space available to pins, or lift the limit */
+	EMUGPU_TEST_VIOLATIONS,		/* number of violations of a rule, and the module of the last */
+	EMUGPU_TEST_PLAN,		/* record the events of consumers, and act at the n-th; all GPUs */
+	EMUGPU_TEST_EVENTS,		/* read the events since PLAN */
+	EMUGPU_TEST_REVOKE_ALL,		/* run the free callbacks of all revocable pins of the GPU */
+	EMUGPU_TEST_GUARD,		/* watch memory after its callback: a write is a violation; all GPUs */
+	EMUGPU_TEST_STASH,		/* cover a process's pinned memory, then count the pages written; all GPUs */
 };
 
-/* What EMUGPU_TEST_FAIL can make fail */
+/* Calls that EMUGPU_TEST_FAIL can fail */
 enum emugpu_test_call {
 	EMUGPU_CALL_GET_PAGES,			/* both kinds */
 	EMUGPU_CALL_DMA_MAP_PAGES,
 };
 
-/* What a consumer of nv-p2p.h can do wrong; emu/common/node/monitor.c says each in words. */
+/* Rules for consumers of nv-p2p.h; emu/common/node/monitor.c has a text for each. */
 enum emugpu_rule {
 	EMUGPU_RULE_CALL_IN_CALLBACK,
 	EMUGPU_RULE_SLOW_CALLBACK,
@@ -234,36 +232,36 @@ enum emugpu_rule {
 	EMUGPU_RULES
 };
 
-/* What a consumer calls, other than in its free callback */
+/* A consumer's call outside its free callback */
 enum emugpu_event_kind {
-	EMUGPU_EVENT_PIN,		/* it is done, and about to return: this and the next two */
+	EMUGPU_EVENT_PIN,		/* this and the next two: at the end of a successful call */
 	EMUGPU_EVENT_PIN_PERSISTENT,
 	EMUGPU_EVENT_MAP,
-	EMUGPU_EVENT_UNMAP,		/* it has begun, and nothing is done yet: this and the next two */
+	EMUGPU_EVENT_UNMAP,		/* this and the next two: at the begin of the call */
 	EMUGPU_EVENT_UNPIN,
 	EMUGPU_EVENT_UNPIN_PERSISTENT,
 };
 
-/* What happens at an event */
+/* Action at an event */
 enum emugpu_event_action {
 	EMUGPU_ACT_NONE,
-	EMUGPU_ACT_REVOKE,	/* all revocable pins of all GPUs, by another thread, as if memory had been freed */
-	EMUGPU_ACT_KILL,	/* SIGKILL to the process */
+	EMUGPU_ACT_REVOKE,	/* revoke all revocable pins of all GPUs in another thread, as if memory was freed */
+	EMUGPU_ACT_KILL,	/* send SIGKILL to the process */
 };
 
-/** struct emugpu_event - one of the list that EMUGPU_TEST_EVENTS gives */
+/** struct emugpu_event - an event in the list of EMUGPU_TEST_EVENTS */
 struct emugpu_event {
 	__u32 kind;	/* enum emugpu_event_kind */
-	__s32 pid;	/* the process, as the initial namespace numbers it */
-	char module[48];	/* whose call it was */
+	__s32 pid;	/* process, in the initial pid namespace */
+	char module[48];	/* calling module */
 };
 
 /**
  * struct emugpu_test - EMUGPU_IOC_TEST: for tests (CAP_SYS_ADMIN, else EPERM)
  * @op: enum emugpu_test_op
- * @gpu: which GPU
+ * @gpu: number of the GPU
  *
- * EOPNOTSUPP: what an integrated GPU does not have.
+ * EOPNOTSUPP: not available on an integrated GPU.
  */
 struct emugpu_test {
 	__u32 op;
@@ -290,11 +288,11 @@ struct emugpu_test {
 		} cpu_window;
 		struct {
 			__u32 ms;
-			__u32 count;	/* so many callbacks; 0: all of them */
+			__u32 count;	/* number of callbacks to delay; 0: all */
 		} delay;
 		struct {
-			__aligned_u64 va;	/* in the block; with length: where the pin begins */
-			__aligned_u64 length;	/* of the pin; 0: all pins and dma-bufs of the block */
+			__aligned_u64 va;	/* address in the block; with length: start of the pin */
+			__aligned_u64 length;	/* length of the pin; 0: all pins and dma-bufs of the block */
 		} revoke;
 		struct {
 			__aligned_u64 vram_page;
@@ -303,10 +301,10 @@ struct emugpu_test {
 			__u32 length;
 		} peek;
 		struct {
-			__u32 nth;	/* 1: the next one; 0: none */
+			__u32 nth;	/* 1: the next call; 0: none */
 			__s32 error;	/* negative errno to return */
 			__u32 call;	/* enum emugpu_test_call */
-			__u32 out_left;	/* of the @nth before; 0: that call has come */
+			__u32 out_left;	/* calls left of the last @nth; 0: that call has failed */
 		} fail;
 		struct {
 			__u32 on;
@@ -322,27 +320,27 @@ struct emugpu_test {
 			char out_module[48];	/* empty: none */
 		} violations;
 		struct {
-			__u32 nth;	/* event, from 1, to act at; 0: only record */
+			__u32 nth;	/* number of the event to act at, from 1; 0: only record */
 			__u32 action;	/* enum emugpu_event_action */
 		} plan;
 		struct {
-			__aligned_u64 buf;	/* of struct emugpu_event, in order */
-			__u32 max;		/* so many at most; the first 256 are kept */
-			__u32 out_count;	/* all there were */
+			__aligned_u64 buf;	/* array of struct emugpu_event, filled in order */
+			__u32 max;		/* size of buf in events; only the first 256 are kept */
+			__u32 out_count;	/* number of all events */
 		} events;
 		struct {
 			__aligned_u64 reserved;
 		} revoke_all;
 		struct {
-			__u32 ms;	/* to wait for a write; 0: off */
+			__u32 ms;	/* time to wait for a write; 0: off */
 			__u32 reserved;
 		} guard;
 		struct {
-			__u32 on;		/* 1: EBUSY if it is; 0: ENOENT if it is not */
-			__u32 out_changed;	/* on 0: pages of 64 KiB written since */
+			__u32 on;		/* 1: EBUSY if already on; 0: ENOENT if off */
+			__u32 out_changed;	/* on 0: number of pages of 64 KiB written since */
 			/*
-			 * on 1: of the process of this number, ESRCH: there is none; 0: of all. What others
-			 * have as well, by their pins, mapped dma-bufs or views, stays as it is.
+			 * on 1: process with the pinned memory (ESRCH: no such process); 0: all. Pages that
+			 * others share by pins, mapped dma-bufs or CPU mappings are not covered.
 			 */
 			__u32 pid;
 			__u32 reserved;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * nv-p2p.h: the kernel interface by which a GPU driver lends GPU memory to the
- * driver of another PCIe device (seeds 000 13.3 and 003).
+ * nv-p2p.h: the kernel interface by which a GPU driver lets drivers of other PCIe
+ * devices access GPU memory (NVIDIA GPUDirect RDMA guide 13.3).
  *
- * Written anew, and equal to what driver 580 and later ships in names, layouts
- * and prototypes, so that a consumer built with either header loads on either
- * driver; with CONFIG_MODVERSIONS the symbol CRCs are the same too, which hash
- * struct tags, member names and types: none of these can be bettered here.
+ * Written from scratch. Names, layouts and prototypes equal those of driver 580 and
+ * later, so that a consumer built with either header loads on either driver. With
+ * CONFIG_MODVERSIONS the symbol CRCs are equal, too. They hash struct tags, member
+ * names and types, so none of these may be changed here.
  *
  * Context: every function may sleep.
  */
@@ -19,8 +19,8 @@ struct pci_dev;
 
 /*
  * Versions: major in the upper half, minor in the lower. A consumer may read a
- * structure when the major is the one it was built for and the minor is not
- * less; each structure begins with its version.
+ * structure if the major equals the one it was built for and the minor is not
+ * less. Each structure begins with its version.
  */
 #define NVIDIA_P2P_MAJOR_VERSION_MASK 0xffff0000
 #define NVIDIA_P2P_MINOR_VERSION_MASK 0x0000ffff
@@ -43,8 +43,8 @@ struct pci_dev;
 #define NVIDIA_P2P_GPU_UUID_LEN 16
 
 /*
- * Of GPUs before 2012: init_mapping made the token of get_pages from mailbox
- * addresses. Both calls only say -ENOTSUPP now, and are still exported.
+ * For GPUs before 2012: init_mapping made the token of get_pages from mailbox
+ * addresses. Both calls are still exported, but return -ENOTSUPP.
  */
 enum {
 	NVIDIA_P2P_ARCHITECTURE_TESLA = 0,
@@ -85,7 +85,7 @@ enum nvidia_p2p_page_size_type {
 	NVIDIA_P2P_PAGE_SIZE_COUNT
 };
 
-/* Only physical_address matters; the rest is of GPUs long gone. */
+/* Only physical_address is used; the registers belong to obsolete GPUs. */
 typedef struct nvidia_p2p_page {
 	uint64_t physical_address;
 	union nvidia_p2p_request_registers {
@@ -103,8 +103,8 @@ typedef struct nvidia_p2p_page {
 
 /*
  * page_size is an enum nvidia_p2p_page_size_type. The driver owns the table: a
- * consumer reads it from get_pages until put_pages or until its callback has
- * returned, and not a moment longer.
+ * consumer may read it from get_pages until put_pages, or until its callback
+ * returns.
  */
 typedef struct nvidia_p2p_page_table {
 	uint32_t version;
@@ -115,7 +115,7 @@ typedef struct nvidia_p2p_page_table {
 	uint32_t flags;
 } nvidia_p2p_page_table_t;
 
-/* Bus addresses of a page table's pages as one peer device must use them. */
+/* Bus addresses of the pages of a page table, for one peer device. */
 typedef struct nvidia_p2p_dma_mapping {
 	uint32_t version;
 	enum nvidia_p2p_page_size_type page_size_type;
@@ -131,14 +131,14 @@ typedef struct nvidia_p2p_dma_mapping {
  * @va_space: see @p2p_token
  * @virtual_address: multiple of 64 KiB
  * @length: multiple of 64 KiB, not 0
- * @page_table: result; after a failure it may point at freed memory
+ * @page_table: result; after a failure it may point to freed memory
  * @free_callback: runs in the thread that frees the memory, with the driver's
  *	API lock held; in it put_pages, get_pages and dma_map_pages are -EIO
- * @data: for @free_callback; must stay valid for ever, because put_pages does
- *	not tell whether the callback has run
+ * @data: for @free_callback; must never be freed, because put_pages does not
+ *	report whether the callback has run
  *
- * -EINVAL bad argument or not such memory; -ENOMEM no BAR1 space or no memory;
- * -EIO anything else.
+ * -EINVAL bad argument or no GPU memory; -ENOMEM no BAR1 space or no memory; -EIO
+ * other errors.
  */
 int nvidia_p2p_get_pages(uint64_t p2p_token, uint32_t va_space, uint64_t virtual_address, uint64_t length,
 			 struct nvidia_p2p_page_table **page_table, void (*free_callback)(void *data), void *data);
@@ -150,8 +150,9 @@ int nvidia_p2p_get_pages(uint64_t p2p_token, uint32_t va_space, uint64_t virtual
  * @virtual_address: see @p2p_token
  * @page_table: result of get_pages; NULL does nothing
  *
- * Waits while a free callback runs. 0 also when the callback has won. To be
- * called by the process that called get_pages: for another one it does nothing.
+ * Waits for a running free callback. Returns 0 also if the callback has run first.
+ * Must be called by the process that called get_pages; a call by another process has
+ * no effect.
  */
 int nvidia_p2p_put_pages(uint64_t p2p_token, uint32_t va_space, uint64_t virtual_address,
 			 struct nvidia_p2p_page_table *page_table);
@@ -186,7 +187,7 @@ int nvidia_p2p_put_pages_persistent(uint64_t virtual_address, struct nvidia_p2p_
  * nvidia_p2p_free_page_table - for the free callback, in place of put_pages
  * @page_table: result of get_pages
  *
- * Does nothing on present drivers and freed on old ones: call it once.
+ * No effect in present drivers, but old drivers free the table: call it once.
  */
 int nvidia_p2p_free_page_table(struct nvidia_p2p_page_table *page_table);
 
@@ -196,8 +197,8 @@ int nvidia_p2p_free_page_table(struct nvidia_p2p_page_table *page_table);
  * @page_table: result of get_pages
  * @dma_mapping: result
  *
- * -EINVAL bad argument; -ENOMEM; -EIO @peer cannot reach the memory. A mapping
- * that is left when the free callback returns is undone by the driver.
+ * -EINVAL bad argument; -ENOMEM; -EIO @peer cannot reach the memory. The driver
+ * undoes mappings that are left when the free callback returns.
  */
 int nvidia_p2p_dma_map_pages(struct pci_dev *peer, struct nvidia_p2p_page_table *page_table,
 			     struct nvidia_p2p_dma_mapping **dma_mapping);
@@ -217,19 +218,19 @@ int nvidia_p2p_dma_unmap_pages(struct pci_dev *peer, struct nvidia_p2p_page_tabl
  * nvidia_p2p_free_dma_mapping - for the free callback, in place of dma_unmap_pages
  * @dma_mapping: result of dma_map_pages
  *
- * Does nothing on present drivers and freed on old ones: call it once.
+ * No effect in present drivers, but old drivers free the mapping: call it once.
  */
 int nvidia_p2p_free_dma_mapping(struct nvidia_p2p_dma_mapping *dma_mapping);
 
 /*
- * rsync: on hosts whose PCIe writes may overtake what a GPU was told over
- * another link, the driver of that link can be asked to wait for them.
+ * rsync: on some hosts, a message to a GPU over another link may overtake PCIe
+ * writes. The GPU driver can ask the driver of that link to wait for the writes.
  */
 #define NVIDIA_P2P_RSYNC_DRIVER_VERSION 0x00010001
 #define NVIDIA_P2P_RSYNC_DRIVER_VERSION_COMPATIBLE(p) \
 	NVIDIA_P2P_VERSION_COMPATIBLE(p, NVIDIA_P2P_RSYNC_DRIVER_VERSION)
 
-/* Each get that succeeds has its put, and the mode stays between; wait_for_rsync must not sleep. */
+/* A put follows each successful get; the mode must not change in between. wait_for_rsync must not sleep. */
 typedef struct nvidia_p2p_rsync_driver {
 	uint32_t version;
 	int (*get_relaxed_ordering_mode)(int *mode, void *data);
@@ -239,10 +240,10 @@ typedef struct nvidia_p2p_rsync_driver {
 
 /**
  * nvidia_p2p_register_rsync_driver - offer the callbacks to the GPU driver
- * @driver: its version, and all three functions; stays valid until unregistered
- * @data: given to each of them
+ * @driver: version and all three functions; stays valid until unregistered
+ * @data: passed to each of them
  *
- * -EINVAL bad argument; -EBUSY there is one already, or a GPU is in use.
+ * -EINVAL bad argument; -EBUSY a driver is registered, or a GPU is in use.
  */
 int nvidia_p2p_register_rsync_driver(nvidia_p2p_rsync_driver_t *driver, void *data);
 
@@ -272,7 +273,7 @@ typedef struct nvidia_p2p_rsync_reg_info {
 	size_t entries;
 } nvidia_p2p_rsync_reg_info_t;
 
-/* The registers of NVLink bridges that are gone: -ENODEV now, always. */
+/* Registers of obsolete NVLink bridges: always -ENODEV. */
 int nvidia_p2p_get_rsync_registers(nvidia_p2p_rsync_reg_info_t **reg_info);
 void nvidia_p2p_put_rsync_registers(nvidia_p2p_rsync_reg_info_t *reg_info);
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of NVML that the emulated GPU answers: a subset of NVIDIA's header
- * of the same name, with its names, values, layouts and signatures. What is
- * missing here is NVML_ERROR_NOT_SUPPORTED or missing in libnvidia-ml.so.1.
+ * The part of NVML that the emulated GPU supports: a subset of NVIDIA's header
+ * of the same name, with its names, values, layouts and signatures. Other functions
+ * return NVML_ERROR_NOT_SUPPORTED, or are missing in libnvidia-ml.so.1.
  *
- * Typedefs and the names without prefix of ours are NVIDIA's ABI, not our
- * style.
+ * Typedefs and names are NVIDIA's ABI, not the style of this project.
  */
 #ifndef __nvml_nvml_h__
 #define __nvml_nvml_h__
@@ -39,7 +38,7 @@ typedef enum nvmlBrandType_enum {
 typedef unsigned int nvmlDeviceArchitecture_t;
 #define NVML_DEVICE_ARCH_HOPPER 9
 
-/* What each of the text functions needs at most. */
+/* Buffer sizes that suffice for the text functions. */
 #define NVML_DEVICE_NAME_V2_BUFFER_SIZE 96
 #define NVML_DEVICE_UUID_V2_BUFFER_SIZE 96
 #define NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE 80
@@ -91,7 +90,7 @@ nvmlReturn_t nvmlInitWithFlags(unsigned int flags);
 nvmlReturn_t nvmlShutdown(void);
 const char *nvmlErrorString(nvmlReturn_t result);
 
-/* The driver release whose kernel interface the emulated GPU has. */
+/* The version of NVIDIA's driver whose kernel interface is emulated. */
 nvmlReturn_t nvmlSystemGetDriverVersion(char *version, unsigned int length);
 nvmlReturn_t nvmlSystemGetNVMLVersion(char *version, unsigned int length);
 nvmlReturn_t nvmlSystemGetCudaDriverVersion(int *cudaDriverVersion);
@@ -102,7 +101,7 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex(unsigned int index, nvmlDevice_t *device
 nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t *device);
 nvmlReturn_t nvmlDeviceGetHandleByPciBusId(const char *pciBusId, nvmlDevice_t *device);
 nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int *index);
-/* Of no device file: the emulated GPUs have none. */
+/* A number without a device file: the emulated GPUs have none. */
 nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned int *minorNumber);
 nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned int length);
 nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned int length);
@@ -111,9 +110,9 @@ nvmlReturn_t nvmlDeviceGetBrand(nvmlDevice_t device, nvmlBrandType_t *type);
 nvmlReturn_t nvmlDeviceGetArchitecture(nvmlDevice_t device, nvmlDeviceArchitecture_t *arch);
 nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *major, int *minor);
 nvmlReturn_t nvmlDeviceGetPciInfo_v2(nvmlDevice_t device, nvmlPciInfo_t *pci);
-/* What a GPU that is integrated does not have is NVML_ERROR_NOT_SUPPORTED: PCI address, BAR1. */
+/* PCI address and BAR1 of an integrated GPU are NVML_ERROR_NOT_SUPPORTED. */
 nvmlReturn_t nvmlDeviceGetPciInfo(nvmlDevice_t device, nvmlPciInfo_t *pci);
-/* bar1Used is what pins hold; a real driver adds some MiB of its own. */
+/* bar1Used is the BAR1 space of pins; NVIDIA's driver adds some MiB of its own. */
 nvmlReturn_t nvmlDeviceGetBAR1MemoryInfo(nvmlDevice_t device, nvmlBAR1Memory_t *bar1Memory);
 nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory);
 nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *memory);

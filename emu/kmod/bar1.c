@@ -13,11 +13,11 @@
 
 static unsigned int bar1_reserve_mib = 36;
 module_param(bar1_reserve_mib, uint, 0444);
-MODULE_PARM_DESC(bar1_reserve_mib, "MiB of each BAR1 that pins cannot have (default 36)");
+MODULE_PARM_DESC(bar1_reserve_mib, "MiB of each BAR1 not available to pins (default 36)");
 
 static bool bar_sharing = true;
 module_param(bar_sharing, bool, 0444);
-MODULE_PARM_DESC(bar_sharing, "pins of the same memory share BAR1 (default 1); 0: as before CUDA 7.0");
+MODULE_PARM_DESC(bar_sharing, "pins of the same memory share BAR1 (default 1); 0: no sharing, as before CUDA 7.0");
 
 int emugpu_bar1_init(struct emugpu_bar1 *bar1, u32 npages)
 {
@@ -65,7 +65,7 @@ int emugpu_bar1_limit(struct emugpu_bar1 *bar1, u64 bytes)
 	return 0;
 }
 
-/* The whole length counts, shared pages too: the real driver asks before it looks. */
+/* Counts shared pages too: NVIDIA's driver checks the whole length before it finds shared pages. */
 static bool has_room(const struct emugpu_bar1 *bar1, u32 n)
 {
 	return npages_free(bar1) >= (u64)n + bar1->withheld;

@@ -12,8 +12,8 @@
 #include "window.h"
 
 struct covered {
-	struct emugpu_memory *memory;	/* a reference: nobody else gets the page */
-	u32 page;			/* counted in it */
+	struct emugpu_memory *memory;	/* a reference: the page is not reused */
+	u32 page;			/* index in @memory */
 	void *contents;
 };
 
@@ -32,7 +32,7 @@ u32 emugpu_cover_size(const struct emugpu_cover *cover)
 	return cover->npages;
 }
 
-/* Another one for the next page, so that one copied to the other shows. */
+/* Neighbouring pages have different patterns, to detect a copy from one to the other. */
 static u8 pattern(u32 page)
 {
 	return 0x5a + 29 * page;

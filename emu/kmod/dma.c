@@ -15,18 +15,18 @@
 #include "poison.h"
 #include "table.h"
 
-/* There is nothing to sync; it tells the checks of the DMA API that mappings of other pins may overlap. */
+/* No caches to sync. SKIP_CPU_SYNC also lets DMA API debugging accept overlapping mappings of other pins. */
 #define MAP_ATTRS (DMA_ATTR_SKIP_CPU_SYNC | DMA_ATTR_MMIO)
 
 struct dma_map {
 	struct emugpu_map base;
-	struct nvidia_p2p_dma_mapping mapping;	/* its consumer can write to it: nothing of it is read */
-	void *shown;			/* what is freed as mapping.dma_addresses */
+	struct nvidia_p2p_dma_mapping mapping;	/* never read here: the consumer can write to it */
+	void *shown;			/* mapping.dma_addresses, for kvfree() */
 	struct pci_dev *peer;
 	dma_addr_t *addresses;
-	u32 entries;			/* so many of them are mapped */
+	u32 entries;			/* number of mapped addresses */
 	bool freed;			/* by free_dma_mapping; map lock */
-	bool undone;			/* with its pin, after the callback: only to be freed; map lock */
+	bool undone;			/* by the driver after the callback: the consumer may only free it; map lock */
 };
 
 static void unmap_pages(struct dma_map *map)
@@ -37,8 +37,9 @@ static void unmap_pages(struct dma_map *map)
 }
 
 /*
- * Of the @i-th page as the consumer has them: it may have sorted pages[], which is all
- * of what it can write to that is followed. -EINVAL: what lies there is no page of the pin.
+ * Physical address of the page at pages[i]. Reads pages[], because the consumer may have
+ * sorted it; trusts nothing else that the consumer can write to. -EINVAL if the entry is no
+ * page of the pin.
  */
 static int page_phys(const struct emugpu_pin *pin, u32 i, phys_addr_t *phys)
 {
@@ -68,7 +69,7 @@ static int map_page(struct dma_map *map, const struct emugpu_pin *pin)
 	return 0;
 }
 
-/* One by one even where neighbours touch, as the real driver does. */
+/* Maps each page separately, even adjacent ones, as NVIDIA's driver does. */
 static int map_pages(struct dma_map *map, const struct emugpu_pin *pin)
 {
 	int err = 0;
@@ -92,7 +93,7 @@ static void map_show(struct dma_map *map)
 	};
 }
 
-/* Poisoned, so that a consumer which still uses it uses rubbish. */
+/* Poisons the mapping, so that a consumer that still uses it fails. */
 static void map_empty(struct dma_map *map)
 {
 	pci_dev_put(map->peer);
@@ -176,7 +177,7 @@ enum emugpu_rule emugpu_dma_unmap(struct emugpu_pin *pin, struct pci_dev *peer, 
 	return rule;
 }
 
-/* Before the callback it undoes nothing, today, and so is no end of the mapping. */
+/* A call before the callback does nothing in present drivers, so it does not end the mapping. */
 void emugpu_dma_free(struct nvidia_p2p_dma_mapping *mapping, const void *caller)
 {
 	struct dma_map *map;
@@ -198,8 +199,8 @@ static void map_undo(struct dma_map *map)
 }
 
 /*
- * What the callback has not freed may still be: one that overtakes
- * dma_map_pages cannot know the mapping.
+ * Keeps the records of mappings that the callback has not freed: the consumer may
+ * still free them. A callback that overtakes dma_map_pages cannot know the mapping.
  */
 bool emugpu_dma_unmap_all(struct emugpu_pin *pin)
 {

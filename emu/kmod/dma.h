@@ -12,20 +12,23 @@ struct pci_dev;
 /* API lock held. 0, -ENOMEM, or -EIO when @peer cannot reach the memory */
 int emugpu_dma_map(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p2p_dma_mapping **mapping);
 
-/* Map lock held. EMUGPU_RULES, or the rule that was broken; the mapping is gone anyway. */
+/* Map lock held. Returns EMUGPU_RULES, or the broken rule. Undoes the mapping even for a wrong peer. */
 enum emugpu_rule emugpu_dma_unmap(struct emugpu_pin *pin, struct pci_dev *peer,
 				  struct nvidia_p2p_dma_mapping *mapping);
 
-/* What consumers call in their callback, or after it; takes the map lock. */
+/* Called by consumers in or after their callback; takes the map lock. */
 void emugpu_dma_free(struct nvidia_p2p_dma_mapping *mapping, const void *caller);
 
-/* Undoes those that are left; true if the consumer forgot one. Those of a pin called back it may free later. */
+/*
+ * Undoes all mappings left. Returns true if the consumer leaked one. After the callback that is no
+ * leak: the consumer may still call free_dma_mapping.
+ */
 bool emugpu_dma_unmap_all(struct emugpu_pin *pin);
 
-/* Map lock held, a dead pin: whether the consumer has a mapping of it to free */
+/* For a dead pin: whether the consumer still has a mapping to free. Map lock held. */
 bool emugpu_dma_is_owed(const struct emugpu_pin *pin);
 
-/* Map lock held, the last look at the mappings of a dead pin: true if the consumer never freed one. */
+/* Frees the records of a dead pin's mappings; true if the consumer never freed one of them. Map lock held. */
 bool emugpu_dma_forget(struct emugpu_pin *pin);
 
 #endif

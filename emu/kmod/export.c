@@ -24,31 +24,31 @@ MODULE_IMPORT_NS("DMA_BUF");
 
 static bool dmabuf_dynamic;
 module_param(dmabuf_dynamic, bool, 0644);
-MODULE_PARM_DESC(dmabuf_dynamic, "dma-bufs end with their block, as importers are told (default 0: they keep the memory)");
+MODULE_PARM_DESC(dmabuf_dynamic, "freeing a block revokes its dma-bufs (default 0: they keep the memory)");
 
 /*
- * Lock order: reservation lock -> API lock, since importers map with the
- * former held and BAR1 is under the latter, as on the real driver. So whoever
- * ends dma-bufs sets @ended under the API lock, lets go of it and then takes
- * each reservation lock to notify. Whoever maps in between finds @ended.
- * Whoever mapped before @ended was set has the reservation lock until the
- * importer knows its mapping, and is notified of it after that.
+ * Lock order: reservation lock -> API lock, as in NVIDIA's driver. Importers map with
+ * the reservation lock held, and the API lock protects BAR1. So the freeing thread
+ * sets @ended under the API lock, drops it, and then takes each reservation lock to
+ * notify. A thread that maps in between finds @ended. A thread that mapped before
+ * holds the reservation lock until the importer has stored the mapping; the
+ * notification comes after that.
  *
- * The notifier needs @dmabuf and must not bring a file back that is on its way
- * out. So the lock and this structure are ours, not the dma-buf's: its release
- * takes @dmabuf away under the lock and then gives its reference up; the
- * notifier, with a reference of its own, finds it there or not.
+ * The notifying thread needs @dmabuf but must not take a reference to a file whose
+ * count is 0. So the reservation lock is in this structure, not in the dma-buf: the
+ * release clears @dmabuf under that lock and then drops its reference here. The
+ * notifying thread has a reference of its own and finds @dmabuf valid or NULL.
  */
 struct exported {
 	struct kref refs;
 	struct dma_resv resv;
-	struct dma_buf *dmabuf;		/* reservation lock; NULL when released */
-	struct list_head node;		/* in block->exports, API lock; once @ended in a list of the notifier's */
-	struct emugpu_memory *memory;	/* a reference, until @ended without mappings */
+	struct dma_buf *dmabuf;		/* reservation lock; NULL after its release */
+	struct list_head node;		/* in block->exports, API lock; after @ended in the notifying thread's list */
+	struct emugpu_memory *memory;	/* a reference, dropped once @ended and without mappings */
 	u64 offset;			/* in the memory, bytes */
 	u64 size;
-	u32 nmaps;			/* API lock; BAR1 is held once for all of them */
-	bool ended;			/* API lock; written once, only of dynamic ones */
+	u32 nmaps;			/* API lock; all of them hold BAR1 once */
+	bool ended;			/* revoked; API lock; written once, only if dynamic */
 	struct emugpu_views views;
 };
 
@@ -124,7 +124,7 @@ static void unuse(struct exported *exported)
 	emugpu_api_unlock();
 }
 
-/* The real driver does not say why it cannot. */
+/* Returns -ENOMEM for any failure to map, as NVIDIA's driver does. */
 static struct sg_table *ops_map(struct dma_buf_attachment *attachment, enum dma_data_direction direction)
 {
 	struct exported *exported = attachment->dmabuf->priv;
@@ -148,13 +148,13 @@ static void ops_unmap(struct dma_buf_attachment *attachment, struct sg_table *sg
 
 /* ---- the other operations --------------------------------------------------- */
 
-/* A static importer is trusted to expect addresses without pages, as the real driver trusts it. */
+/* Static importers are accepted without a check that they support addresses without pages, as in NVIDIA's driver. */
 static int ops_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *attachment)
 {
 	return attachment->importer_ops && !attachment->peer2peer ? -ENOTSUPP : 0;
 }
 
-/* Nothing moves; and no pin keeps memory from being freed. */
+/* Memory never moves, so pin() has nothing to do. It does not keep the memory from being freed. */
 static int ops_pin(struct dma_buf_attachment *attachment)
 {
 	int err;
@@ -218,7 +218,7 @@ static const struct dma_buf_ops dynamic_ops = {
 	.mmap = ops_mmap,
 };
 
-/* ---- the end of dynamic ones -------------------------------------------------- */
+/* ---- revocation of dynamic dma-bufs -------------------------------------------- */
 
 void emugpu_export_end(struct list_head *exports, struct list_head *ended)
 {
@@ -255,7 +255,7 @@ void emugpu_export_notify(struct list_head *ended)
 	}
 }
 
-/* ---- making them --------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------------ */
 
 static struct exported *exported_new(u64 size)
 {
@@ -298,7 +298,7 @@ static int show_locked(struct exported *exported, u64 va, bool dynamic)
 	return 0;
 }
 
-/* Lets it show what is at @va now. */
+/* Attaches the memory that is at @va now. */
 static int show(struct exported *exported, u64 va, bool dynamic)
 {
 	int err;
@@ -309,7 +309,7 @@ static int show(struct exported *exported, u64 va, bool dynamic)
 	return err;
 }
 
-/* May find it ended by now, which whoever maps it then finds too. */
+/* @exported may be revoked by now; a later map fails then. */
 static struct dma_buf *dmabuf_new(struct exported *exported, bool dynamic)
 {
 	DEFINE_DMA_BUF_EXPORT_INFO(info);
@@ -363,7 +363,7 @@ struct dma_buf *emugpu_export(struct emugpu_export *export)
 	return ERR_PTR(export->out_fd);
 }
 
-/* Last, for nobody takes a descriptor back that a process has. */
+/* The last step of the ioctl: an installed file descriptor cannot be taken back. */
 void emugpu_export_finish(const struct emugpu_export *export, struct dma_buf *dmabuf, bool told)
 {
 	if (told) {

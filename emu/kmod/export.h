@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * dma-bufs of GPU memory. They hold the memory, whatever becomes of the block
- * it was shown by: as the real driver's, they are static. With the module
- * parameter dmabuf_dynamic, those made from then on end with their block: its
- * end is told to importers by invalidate_mappings (move_notify before 7.1), and
- * nothing can be mapped after it.
+ * dma-bufs of GPU memory. They hold a reference to the memory, even after its block
+ * was freed: like those of NVIDIA's driver, they are static. With the module
+ * parameter dmabuf_dynamic, new dma-bufs are revoked when their block is freed:
+ * importers get invalidate_mappings (move_notify before 7.1), and no new mapping is
+ * possible.
  */
 #ifndef _EMUGPU_EXPORT_H
 #define _EMUGPU_EXPORT_H
@@ -18,14 +18,14 @@ struct emugpu_export;
 /* Makes a dma-buf, and reserves a file descriptor for it; see struct emugpu_export. */
 struct dma_buf *emugpu_export(struct emugpu_export *export);
 
-/* Gives it to the process, which was @told its number, or takes both back. */
+/* @told: the process got the number, so install the file descriptor; else drop the dma-buf and the number. */
 void emugpu_export_finish(const struct emugpu_export *export, struct dma_buf *dmabuf, bool told);
 
 /*
- * The end of dynamic dma-bufs, in two steps because of the lock order. The
- * first one, under the API lock, takes those of a block from its list @exports
- * to a list of the caller's and lets nobody map them any more. The second one,
- * after the API lock, tells their importers; it must follow, and empties @ended.
+ * Revokes dynamic dma-bufs, in two steps because of the lock order.
+ * emugpu_export_end(), under the API lock, moves the dma-bufs of a block from
+ * @exports to @ended and stops new mappings. emugpu_export_notify() must follow,
+ * without the API lock: it notifies the importers and empties @ended.
  */
 void emugpu_export_end(struct list_head *exports, struct list_head *ended);
 void emugpu_export_notify(struct list_head *ended);

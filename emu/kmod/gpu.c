@@ -16,12 +16,13 @@
 enum { LENT_US = 2000000 };
 
 /*
- * A number stays with its GPU until the GPU goes; a gap is ENODEV. One that comes back
- * has the number of before, if nobody has: processes that stay have blocks on it.
+ * A GPU keeps its number until it is removed; a gap is -ENODEV. A GPU at the same PCI
+ * address gets its old number again if that is free, because running processes may
+ * still have blocks on it.
  */
 static DEFINE_SPINLOCK(slots_lock);
 static struct emugpu_gpu *slots[EMUGPU_GPUS_MAX];
-static u32 addresses[EMUGPU_GPUS_MAX];	/* whose number that is or was; 0: nobody's */
+static u32 addresses[EMUGPU_GPUS_MAX];	/* PCI address of the present or last GPU of that number; 0: never used */
 static LIST_HEAD(all_gone);
 
 struct emugpu_gpu *emugpu_gpu_get(u32 index)
@@ -37,13 +38,13 @@ struct emugpu_gpu *emugpu_gpu_get(u32 index)
 	return gpu;
 }
 
-/* Never 0, where the host bridge is */
+/* Never 0: that is the address of the host bridge. */
 static u32 gpu_address(struct pci_dev *pdev)
 {
 	return pci_domain_nr(pdev->bus) << 16 | pci_dev_id(pdev);
 }
 
-/* Its own of before; else one that was nobody's; else one whose GPU may not come back */
+/* Prefers the old number of this address, then a number never used, then that of a removed GPU. */
 static int free_slot(u32 address)
 {
 	int i, unused = -ENOSPC, left = -ENOSPC;
@@ -94,7 +95,7 @@ static bool overlap(const struct emugpu_gpu *gpu, phys_addr_t bar, u64 size)
 	return gpu->bar < bar + size && bar < gpu->bar + gpu->size;
 }
 
-/* Bytes that devices may still reach from before, when a GPU that is gone had this BAR; they only become fewer. */
+/* Bytes of this BAR range that pins and mappings of removed GPUs still use. Never grows. */
 static u64 still_lent(phys_addr_t bar, u64 size)
 {
 	const struct emugpu_gpu *gpu;
@@ -108,7 +109,7 @@ static u64 still_lent(phys_addr_t bar, u64 size)
 	return bytes;
 }
 
-/* Made of the PCI address: the same at each boot, different for each GPU. */
+/* Derived from the PCI address: the same at each boot, different for each GPU. */
 static void make_uuid(u8 *uuid, struct pci_dev *pdev)
 {
 	u32 address = gpu_address(pdev);
@@ -195,8 +196,8 @@ static u64 lent_before(struct pci_dev *pdev)
 }
 
 /*
- * Else the next owner of a page would share it with a device that was lent it before.
- * Who is about to give some back gets the time for that.
+ * Refuse to bind while devices may still do DMA to the old memory: they would write to
+ * pages of new owners. Waits up to 2 s for the last pins to end.
  */
 static int check_free(struct pci_dev *pdev)
 {
@@ -204,7 +205,7 @@ static int check_free(struct pci_dev *pdev)
 
 	if (!readx_poll_timeout(lent_before, pdev, lent, !lent, 10000, LENT_US))
 		return 0;
-	pci_err(pdev, "%llu KiB of before it was unbound are still pinned or mapped: end that, then bind it again\n",
+	pci_err(pdev, "%llu KiB are still pinned or mapped since before the unbind; end these users, then bind again\n",
 		lent >> 10);
 	return -EBUSY;
 }
@@ -246,11 +247,10 @@ err_bar:
 }
 
 /*
- * Blocks, persistent pins and dma-bufs may outlive this, other pins and CPU
- * mappings may not. After withdraw() and @gone no call allocates, pins or maps
- * on the GPU; the pins there are get their callbacks; closing the window waits
- * for copies under way and the next ones see @gone. Direct I/O of others is
- * waited for.
+ * Blocks, persistent pins and dma-bufs may outlive the device; other pins and CPU
+ * mappings may not. After withdraw() and @gone no call allocates, pins or maps on the
+ * GPU. Then the callbacks of the pins run, CPU mappings are removed, and direct I/O
+ * is waited for. Closing the window waits for running copies; later ones see @gone.
  */
 static void gpu_remove(struct pci_dev *pdev)
 {

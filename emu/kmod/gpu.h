@@ -2,9 +2,9 @@
 /*
  * A GPU: one ivshmem device, whose BAR2 is the VRAM and the BAR1 aperture.
  *
- * The structure outlives its PCI device while blocks refer to it; @gone then
- * says that there is no memory behind it any more. Its BAR gets no other GPU
- * until its pins and mappings have ended: a device still has their addresses.
+ * Blocks may keep the structure after its PCI device was removed; @gone then means
+ * that its memory is gone. No other GPU is accepted at the same BAR addresses until
+ * the pins and mappings have ended: devices still have these addresses.
  */
 #ifndef _EMUGPU_GPU_H
 #define _EMUGPU_GPU_H
@@ -17,13 +17,13 @@
 #include "bar1.h"
 #include "vram.h"
 
-/* Where the memory is */
+/* The BAR with the memory */
 #define EMUGPU_BAR 2
 
 struct emugpu_gpu {
 	struct kref refs;
-	struct list_head node;	/* among those gone; slots lock */
-	struct pci_dev *pdev;	/* for its address; no access once gone */
+	struct list_head node;	/* in the list of removed GPUs; slots lock */
+	struct pci_dev *pdev;	/* for its PCI address; no access to the device after @gone */
 	phys_addr_t bar;
 	u64 size;
 	bool gone;		/* written once, under the API lock, before the window closes */
@@ -36,7 +36,7 @@ struct emugpu_gpu {
 int emugpu_gpu_register(void);
 void emugpu_gpu_unregister(void);
 
-/* These GPUs have memory of their own behind a BAR. */
+/* GPUs of this module are discrete: their memory is behind a BAR. */
 #define EMUGPU_INTEGRATED 0
 
 /* Whether peers may pin a block with these flags */
@@ -61,7 +61,7 @@ static inline int emugpu_gpu_limit_bar1(struct emugpu_gpu *gpu, u64 bytes)
 	return emugpu_bar1_limit(&gpu->bar1, bytes);
 }
 
-/* VRAM pages get a new owner: nobody else has kept them. */
+/* VRAM pages get a new owner; nothing to do for discrete GPUs. */
 static inline int emugpu_gpu_claim(struct emugpu_gpu *gpu, const u32 *pages, u32 n, bool combined)
 {
 	return 0;

@@ -26,11 +26,11 @@ enum {
 	SLICES = 5,
 };
 
-/* What is left of a pin that was revoked */
+/* The memory of a revoked pin */
 struct guarded {
 	struct list_head node;
 	struct emugpu_memory *memory;	/* a reference */
-	u32 first_page;			/* in the memory */
+	u32 first_page;			/* index in @memory */
 	u32 npages;
 	bool written;
 	char consumer[EMUGPU_MODULE_LEN];
@@ -67,7 +67,7 @@ static struct guarded *guarded_new(const struct emugpu_pin *pin)
 
 static void no_memory(void)
 {
-	pr_warn_ratelimited("no memory to watch all of what was revoked: give the machine more, by --mem\n");
+	pr_warn_ratelimited("not enough memory to watch all revoked pages; give the VM more (--mem)\n");
 }
 
 void emugpu_guard_add(const struct emugpu_pin *pin)
@@ -84,7 +84,7 @@ void emugpu_guard_add(const struct emugpu_pin *pin)
 		no_memory();
 }
 
-/* What the pages of all pins together come to, from the last of each to its first: every so many is covered. */
+/* Selects each @every-th page of all pins, so that EMUGPU_COVER_MAX pages suffice. @n: pages seen so far */
 struct sample {
 	u32 every;
 	u32 n;
@@ -117,11 +117,11 @@ static struct sample sample_of_all(void)
 		n += guarded->npages;
 	sample.every = max(DIV_ROUND_UP(n, EMUGPU_COVER_MAX), 1u);
 	if (sample.every > 1)
-		pr_info_ratelimited("of the %u pages of 64 KiB revoked one in %u is watched\n", n, sample.every);
+		pr_info_ratelimited("%u pages of 64 KiB revoked; watching one in %u\n", n, sample.every);
 	return sample;
 }
 
-/* A page does not tell which of those that had it wrote. */
+/* Marks all pins that had the page: its contents do not show which consumer wrote. */
 static void find_writers(const struct emugpu_cover *over, u32 i)
 {
 	struct guarded *guarded;
@@ -143,7 +143,7 @@ static void judge(const struct emugpu_cover *over)
 			emugpu_violation_at(EMUGPU_RULE_DMA_AFTER_CALLBACK, guarded->consumer, guarded->callback);
 }
 
-/* In slices: a machine that stands still for a while, its devices too, loses one of them. */
+/* Waits in slices: if the host suspends the whole VM, devices included, only one slice is lost. */
 static void wait(void)
 {
 	unsigned int i, us = guard_ms * USEC_PER_MSEC / SLICES;
@@ -152,7 +152,7 @@ static void wait(void)
 		usleep_range(us, us + us / 4);
 }
 
-/* A GPU without a window, because it goes or a test has closed it, leaves nothing to wait for. */
+/* Without a window (GPU removed, or closed by a test) no page is covered, so there is no wait. */
 static void watch(struct emugpu_cover *over)
 {
 	struct sample sample = sample_of_all();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* mmap() of blocks: there is none, as these GPUs have their memory to themselves. */
+/* mmap() of blocks: not supported, because the memory of discrete GPUs is not host memory. */
 #ifndef _EMUGPU_HOST_H
 #define _EMUGPU_HOST_H
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The exported calls that pin. What they promise is said in nv-p2p.h; here is
- * only what the emulator adds: a consumer that does what would corrupt memory
- * in the real driver is reported to the monitor, and does no harm.
+ * The exported functions that pin, documented in nv-p2p.h. The emulator adds: a call that
+ * would corrupt memory in NVIDIA's driver is reported to the monitor, and has no effect.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -17,7 +16,7 @@
 #include "pin.h"
 #include "poison.h"
 
-/* Of the hardware of 2011; kept so that old consumers build and load. */
+/* For hardware of 2011; kept so that old consumers build and load. */
 int nvidia_p2p_init_mapping(uint64_t p2p_token, struct nvidia_p2p_params *params,
 			    void (*destroy_callback)(void *data), void *data)
 {
@@ -31,7 +30,7 @@ int nvidia_p2p_destroy_mapping(uint64_t p2p_token)
 }
 EMUGPU_EXPORT(nvidia_p2p_destroy_mapping);
 
-/* Either call begins with it. */
+/* First check of both get_pages functions */
 static int check_range(const struct emugpu_pin_request *request)
 {
 	atomic64_inc(&emugpu_counters.get_calls);
@@ -41,7 +40,7 @@ static int check_range(const struct emugpu_pin_request *request)
 	return -EINVAL;
 }
 
-/* In a callback there is no looking up, nor a pin that could be buried. */
+/* In a callback no pin is made that could become a tombstone, so return a static poisoned table. */
 static struct nvidia_p2p_page_table *table_of_none(void)
 {
 	static struct nvidia_p2p_page_table table;
@@ -50,7 +49,7 @@ static struct nvidia_p2p_page_table *table_of_none(void)
 	return &table;
 }
 
-/* From here on, a failure leaves *@page_table pointing at what looks like freed memory, as on the real driver. */
+/* On failure *@page_table points at a poisoned table, like the freed memory in NVIDIA's driver. */
 static int get_pages(const struct emugpu_pin_request *request, struct nvidia_p2p_page_table **page_table,
 		     enum emugpu_event_kind kind)
 {
@@ -124,9 +123,9 @@ int nvidia_p2p_get_pages_persistent(uint64_t virtual_address, uint64_t length,
 EMUGPU_EXPORT(nvidia_p2p_get_pages_persistent);
 
 /*
- * A table that is not there is success, without a word: the callback may have
- * run while the consumer was on its way here, and no consumer can prevent
- * that. So is one that another process pinned, which then stays pinned.
+ * A revoked table is no violation: the callback may have run just before this call, and
+ * no consumer can prevent that. A put by another process is a violation: it returns 0
+ * and the memory stays pinned.
  */
 static void put_locked(u64 p2p_token, u64 va, const struct nvidia_p2p_page_table *table, const void *caller)
 {
@@ -181,7 +180,7 @@ int nvidia_p2p_put_pages(uint64_t p2p_token, uint32_t va_space, uint64_t virtual
 }
 EMUGPU_EXPORT(nvidia_p2p_put_pages);
 
-/* Here the real driver trusts the pointer, and crashes. */
+/* NVIDIA's driver follows a wrong pointer here, and crashes. */
 static int put_persistent_locked(u64 va, const struct nvidia_p2p_page_table *table, const void *caller)
 {
 	struct emugpu_pin *pin = emugpu_pin_find(table);

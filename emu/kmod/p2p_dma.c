@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The exported calls that map pinned pages for a peer device. */
+/* The exported functions that map pinned pages for a peer device. */
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/pci.h>
@@ -13,7 +13,7 @@
 #include "monitor.h"
 #include "pin.h"
 
-/* Whoever looks at the version refuses a table of another major one, and does not come here. */
+/* A consumer that checks the version refuses an incompatible table and does not call this function. */
 static int map_live(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p2p_dma_mapping **mapping,
 		    const void *caller)
 {
@@ -22,7 +22,7 @@ static int map_live(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_
 	return emugpu_dma_map(pin, peer, mapping);
 }
 
-/* A table just revoked is no breach here either, as in put_pages. */
+/* A revoked table is no violation, as in put_pages. */
 static int map_locked(struct pci_dev *peer, const struct nvidia_p2p_page_table *table,
 		      struct nvidia_p2p_dma_mapping **mapping, const void *caller)
 {
@@ -67,9 +67,9 @@ int nvidia_p2p_dma_map_pages(struct pci_dev *peer, struct nvidia_p2p_page_table 
 EMUGPU_EXPORT(nvidia_p2p_dma_map_pages);
 
 /*
- * Takes the map lock alone, because the callback comes here under the API
- * lock, and because a callback may wait for another thread that is on its way
- * here. A consumer can and must keep this call from following the callback.
+ * Takes only the map lock: the free callback calls this function under the API lock,
+ * and a callback may wait for another thread that is in this function. The consumer
+ * must not call it after the callback has returned.
  */
 int nvidia_p2p_dma_unmap_pages(struct pci_dev *peer, struct nvidia_p2p_page_table *page_table,
 			       struct nvidia_p2p_dma_mapping *dma_mapping)
@@ -87,7 +87,7 @@ int nvidia_p2p_dma_unmap_pages(struct pci_dev *peer, struct nvidia_p2p_page_tabl
 	if (rule != EMUGPU_RULES)
 		emugpu_pin_violation(rule, pin, EMUGPU_CALLER);
 	mutex_unlock(&emugpu_map_lock);
-	WARN(rule == EMUGPU_RULE_UNMAP_WRONG_PEER, "dma_unmap_pages: the mapping is of another device\n");
+	WARN(rule == EMUGPU_RULE_UNMAP_WRONG_PEER, "dma_unmap_pages: the mapping belongs to another device\n");
 	return 0;
 }
 EMUGPU_EXPORT(nvidia_p2p_dma_unmap_pages);

@@ -13,11 +13,12 @@ enum { WAIT_MS = 10 };
 
 static bool p2pdma;
 module_param(p2pdma, bool, 0444);
-MODULE_PARM_DESC(p2pdma, "dma-bufs can be mapped, as p2pdma memory (default 0: they cannot, as on drivers before 610)");
+MODULE_PARM_DESC(p2pdma, "the CPU can mmap() dma-bufs, as p2pdma memory (default 0: it cannot, as on drivers before 610)");
 
 /*
- * QEMU's switches send all that a device says up through the IOMMU, while the
- * kernel, which sees no ACS in them, has peers use plain bus addresses there.
+ * QEMU's switches send all traffic of a device upstream through the IOMMU. The kernel
+ * sees no ACS in them, so it lets peers use plain bus addresses, which the IOMMU
+ * does not translate: transfers would fail.
  */
 static bool goes_astray(struct pci_dev *pdev)
 {
@@ -33,14 +34,14 @@ static int register_bar(struct pci_dev *pdev, u64 size)
 	int err;
 
 	if (goes_astray(pdev)) {
-		pci_warn(pdev, "p2pdma: QEMU's switches and an IOMMU do not go together; give --topology flat or root-ports\n");
+		pci_warn(pdev, "p2pdma does not work with an IOMMU and QEMU's switches; use --topology flat or root-ports\n");
 		return -EOPNOTSUPP;
 	}
 	err = pci_p2pdma_add_resource(pdev, EMUGPU_BAR, size, 0);
 	if (err == -EOPNOTSUPP)
 		pci_warn(pdev, "p2pdma: this kernel was built without PCI_P2PDMA; boot another, as with --kernel 7\n");
 	else if (err)
-		pci_warn(pdev, "p2pdma: the kernel has no pages for the BAR (error %d)\n", err);
+		pci_warn(pdev, "p2pdma: the kernel cannot make pages for the BAR (error %d)\n", err);
 	return err;
 }
 
@@ -52,7 +53,7 @@ static void set_counts(struct page *first, u64 size, int count)
 		set_page_count(first + i, count);
 }
 
-/* All of the kernel's pool is ours, so it has nothing to give out to others. */
+/* Allocates the whole p2pdma pool of the device, so the kernel cannot give pages of it to other users. */
 struct page *emugpu_p2pmem_open(struct pci_dev *pdev, u64 size)
 {
 	struct page *first;
@@ -76,7 +77,7 @@ void emugpu_p2pmem_await_home(struct pci_dev *pdev, u64 size, struct page *first
 	for (page = 0; first && page < size / EMUGPU_PAGE_SIZE; page++) {
 		while (!emugpu_p2pmem_is_home(first, page)) {
 			if (!told)
-				pci_info(pdev, "p2pdma: waiting for whoever moves data to or from the GPU\n");
+				pci_info(pdev, "p2pdma: waiting for direct I/O to or from the GPU to end\n");
 			told = true;
 			msleep(WAIT_MS);
 		}

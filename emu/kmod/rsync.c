@@ -11,7 +11,7 @@
 
 static DEFINE_MUTEX(rsync_mutex);
 
-/* All under the mutex, which is held while the driver is called. */
+/* All protected by the mutex, which is also held during calls of the driver */
 static struct nvidia_p2p_rsync_driver driver;
 static bool registered;
 static void *driver_data;
@@ -19,7 +19,7 @@ static char driver_module[EMUGPU_MODULE_LEN];
 static unsigned int users;
 static int mode;
 
-/* Anything but 0 is a refusal, and has to be an errno for whoever opens the node. */
+/* A nonzero result is a refusal. open() returns it, so a positive value becomes -EIO. */
 static int ask_mode(void)
 {
 	int err = registered ? driver.get_relaxed_ordering_mode(&mode, driver_data) : 0;
@@ -81,7 +81,7 @@ static bool same(const struct nvidia_p2p_rsync_driver *old, const void *data)
 	       old->wait_for_rsync == driver.wait_for_rsync && data == driver_data;
 }
 
-/* What is none unregisters nothing; another than the registered one does. */
+/* An invalid driver has no effect. A valid but different driver still unregisters the present one. */
 void nvidia_p2p_unregister_rsync_driver(nvidia_p2p_rsync_driver_t *old, void *data)
 {
 	mutex_lock(&rsync_mutex);

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The rsync calls: a platform driver says whether the bus may reorder what
- * GPUs write. The mode is asked for when the first client comes and given
- * back when the last one goes.
+ * The rsync functions: a platform driver reports whether the bus may reorder writes of
+ * GPUs. The first client gets the mode from it, and the last client puts it back.
  */
 #ifndef _EMUGPU_RSYNC_H
 #define _EMUGPU_RSYNC_H
 
-/* A client comes: 0 or what the rsync driver said; a client goes. */
+/* Called for each new client, returns 0 or the rsync driver's error; called for each closed client. */
 int emugpu_rsync_use(void);
 void emugpu_rsync_unuse(void);
 
-/* The module of that name goes: forget its driver, which it should have unregistered. */
+/* @module is unloaded: forgets and reports an rsync driver that it has not unregistered. */
 void emugpu_rsync_module_going(const char *module);
 
 #endif

@@ -10,10 +10,10 @@
 #include "memory.h"
 #include "segment.h"
 
-/* There is nothing to sync; it tells the checks of the DMA API that mappings of other importers may overlap. */
+/* No caches to sync. SKIP_CPU_SYNC also lets DMA API debugging accept overlapping mappings of other importers. */
 #define MAP_ATTRS (DMA_ATTR_SKIP_CPU_SYNC | DMA_ATTR_MMIO)
 
-/* Bytes from @offset on that lie in one piece, at most @max, which must not reach past the memory */
+/* Number of contiguous bytes from @offset on, at most @max. @offset + @max must lie in the memory. */
 static u32 piece(const struct emugpu_memory *memory, u64 offset, u64 max)
 {
 	const u32 *page = &memory->pages[offset / EMUGPU_PAGE_SIZE];
@@ -38,7 +38,7 @@ static u32 count(const struct emugpu_memory *memory, u64 offset, u64 end, u64 ma
 	return n;
 }
 
-/* Takes the first @n segments away from the device. */
+/* Unmaps the first @n segments. */
 static void unmap_first(struct device *dev, struct sg_table *sgt, unsigned int n)
 {
 	struct scatterlist *sg;

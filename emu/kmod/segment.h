@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Segments: a range of memory as a peer device is to see it, neighbouring VRAM
- * pages in one, none longer than the device takes.
+ * Segments: the scatterlist of a memory range for a peer device. Adjacent VRAM pages
+ * are merged, up to the device's maximal segment size.
  */
 #ifndef _EMUGPU_SEGMENT_H
 #define _EMUGPU_SEGMENT_H
@@ -13,8 +13,8 @@ struct emugpu_memory;
 struct sg_table;
 
 /*
- * Bus addresses without pages, mapped for @dev, for both directions. NULL: @dev
- * takes no segment of a page, or cannot reach it, or there is no memory
+ * Bus addresses without pages, mapped for @dev in both directions. NULL: the device's
+ * segment size is below a page, the device cannot reach the memory, or no memory.
  */
 struct sg_table *emugpu_segments_map(struct device *dev, const struct emugpu_memory *memory, u64 offset, u64 size);
 void emugpu_segments_unmap(struct device *dev, struct sg_table *sgt);

@@ -11,12 +11,12 @@
 #include "view.h"
 #include "window.h"
 
-/* NULL: nothing is hidden; API lock */
+/* NULL: no stash; API lock */
 static struct emugpu_cover *stash;
 
 struct hiding {
 	struct emugpu_cover *cover;
-	const struct pid *process;	/* whose pins; NULL: everybody's */
+	const struct pid *process;	/* owner of the pins; NULL: all processes */
 };
 
 static bool is_wanted(const struct hiding *hiding, const struct emugpu_pin *pin)
@@ -59,7 +59,7 @@ static bool is_lent(const struct hiding *hiding, const struct emugpu_memory *mem
 	return emugpu_cover_is_lent(memory, page, holders.n);
 }
 
-/* A view that is not touched yet may be at any time, as long as it is hidden. */
+/* Skips memory with a CPU mapping, touched or not: its process may write at any time. */
 static int hide_pin(const struct emugpu_pin *pin, void *data)
 {
 	const struct hiding *hiding = data;
@@ -74,7 +74,7 @@ static int hide_pin(const struct emugpu_pin *pin, void *data)
 	return err;
 }
 
-/* More than a cover holds stays as it is. */
+/* Pages beyond the size of a cover are not covered. */
 static int hide(struct hiding *hiding)
 {
 	int err = emugpu_pin_each(hide_pin, hiding);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The stash: what live pins hold is hidden for a while, so that a test sees
- * whether somebody who has no right to it writes there.
+ * The stash: covers the memory of live pins for a while, so that a test detects
+ * writes by processes without a right to that memory.
  */
 #ifndef _EMUGPU_STASH_H
 #define _EMUGPU_STASH_H
@@ -9,16 +9,16 @@
 #include <linux/types.h>
 
 /*
- * Hides what process number @pid has pinned, or all have for 0, but for what
- * others may write to. ESRCH: there is no such process; EBUSY: something is
- * hidden, or a window is closed; ENOMEM; ENODEV a GPU goes
+ * Covers the pinned memory of process @pid (0: of all processes), except pages that
+ * others may write to. ESRCH: no such process; EBUSY: a stash exists already, or a
+ * window is closed; ENOMEM; ENODEV: a GPU is being removed
  */
 int emugpu_stash_begin(u32 pid);
 
-/* Brings it back. ENOENT: nothing is hidden; EBUSY: a window is closed */
+/* Restores the contents; sets *@changed. ENOENT: no stash; EBUSY: a window is closed */
 int emugpu_stash_end(u32 *changed);
 
-/* At unload */
+/* Deletes the stash at unload. */
 void emugpu_stash_exit(void);
 
 #endif

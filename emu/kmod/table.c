@@ -66,7 +66,7 @@ static int pages_alloc(struct emugpu_pin *pin, u32 n)
 	return -ENOMEM;
 }
 
-/* In any order: the consumer may have sorted pages[] by address, and the real driver frees each by itself. */
+/* Independent of the order of pages[], which the consumer may have sorted: NVIDIA's driver frees each entry, too. */
 static void pages_free(struct emugpu_pin *pin, u32 n)
 {
 	emugpu_poison(pin->array, n * sizeof(*pin->array));
@@ -77,7 +77,7 @@ static void pages_free(struct emugpu_pin *pin, u32 n)
 	pin->pages = NULL;
 }
 
-/* What an older version does not have is poison. */
+/* Members that an older version lacks are poison. */
 static int table_fill(struct emugpu_pin *pin)
 {
 	struct nvidia_p2p_page_table *table = pin->table;
@@ -116,7 +116,7 @@ void emugpu_table_close(struct emugpu_pin *pin)
 	emugpu_bar1_put(&pin->memory->gpu->bar1, pin_pages(pin), emugpu_table_nr_pages(pin));
 }
 
-/* It has none. */
+/* Pins of discrete GPUs have no MMU notifier. */
 bool emugpu_table_keeps_notifier(struct emugpu_pin *pin, bool process_gone)
 {
 	return false;

@@ -12,10 +12,10 @@
 #include "view.h"
 
 /*
- * Lock order: memory map lock of a process -> list lock -> view lock; API lock
- * -> window lock -> list lock. A fault brings a page in under the view lock, shared; whoever
- * ends views takes it once, exclusively, after which every fault sees that they
- * have ended and what came in before can be taken out.
+ * Lock order: mmap lock of a process -> list lock -> view lock; API lock -> window
+ * lock -> list lock. A fault inserts a page with the view lock held shared. The thread
+ * that ends views takes it exclusively once. After that every fault sees @ended or
+ * @gone, and the pages inserted before can be unmapped.
  */
 static DECLARE_RWSEM(view_rwsem);
 static DEFINE_MUTEX(list_lock);
@@ -36,7 +36,7 @@ static struct page *page_of(const struct emugpu_views *views, pgoff_t pgoff)
 	return emugpu_p2pmem_page(memory->gpu->vram.cpu, vram_page) + offset % EMUGPU_PAGE_SIZE / PAGE_SIZE;
 }
 
-/* Another thread may have brought it in meanwhile: -EBUSY. */
+/* -EBUSY: another thread has inserted the page already. */
 static vm_fault_t bring_in(const struct emugpu_views *views, struct vm_fault *vmf)
 {
 	int err;
@@ -151,7 +151,7 @@ void emugpu_views_zap(struct emugpu_views *views)
 	mutex_unlock(&list_lock);
 }
 
-/* Ended ones have no memory to look at any more; they are taken out by whoever ended them. */
+/* Ended views have no valid memory pointer; the thread that ended them unmaps their pages. */
 static bool shows(const struct emugpu_views *views, const struct emugpu_gpu *gpu)
 {
 	return !views->ended && views->memory->gpu == gpu;

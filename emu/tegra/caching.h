@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The kernel's own mapping of the GPU's memory. Some processors must not have
- * a page mapped in two ways, and on x86 the kernel gives a driver that maps it
- * later whatever its own mapping is. arm64 has no call for this.
+ * Cache attribute of the GPU memory in the kernel's direct mapping. Some processors
+ * forbid different attributes for one page, and on x86 later mappings by drivers get
+ * the attribute of the direct mapping. arm64 has no function to change it.
  */
 #ifndef _EMUGPU_CACHING_H
 #define _EMUGPU_CACHING_H
@@ -12,7 +12,7 @@
 #ifdef CONFIG_X86
 #include <asm/set_memory.h>
 
-/* 0 or -errno, and then it is as it was */
+/* Returns 0, or -errno without a change. */
 static inline int emugpu_caching_combine(struct page *page, int n)
 {
 	int err = set_memory_wc((unsigned long)page_address(page), n);

@@ -13,14 +13,14 @@
 
 struct dma_map {
 	struct emugpu_map base;
-	struct nvidia_p2p_dma_mapping mapping;	/* its consumer can write to it: nothing of it is read */
-	void *hw_address, *hw_len;		/* what is freed as mapping's */
+	struct nvidia_p2p_dma_mapping mapping;	/* never read here: the consumer can write to it */
+	void *hw_address, *hw_len;		/* those of @mapping, for kvfree() */
 	struct device *dev;
 	struct sg_table sgt;
 	enum dma_data_direction direction;
 };
 
-/* Poisoned, so that a consumer which still uses it uses rubbish. */
+/* Poisons the mapping, so that a consumer that still uses it fails. */
 static void map_free(struct dma_map *map)
 {
 	put_device(map->dev);
@@ -37,8 +37,9 @@ static void unmap_pages(struct dma_map *map)
 }
 
 /*
- * Neighbouring pages become one segment, as long as the device takes them. pages[] is
- * followed as its consumer has it, as the real driver does; how many they are is not.
+ * Adjacent pages become one segment, up to the device's segment size. Reads pages[],
+ * which the consumer can write to, as NVIDIA's driver does; the number of pages comes
+ * from the request.
  */
 static int map_pages(struct dma_map *map, const struct emugpu_pin *pin)
 {

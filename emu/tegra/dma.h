@@ -14,13 +14,13 @@ struct nvidia_p2p_dma_mapping;
 int emugpu_dma_map(struct emugpu_pin *pin, struct device *peer, enum dma_data_direction direction,
 		   struct nvidia_p2p_dma_mapping **mapping);
 
-/* Takes the map lock, as consumers call it in their callback. -EINVAL: there is no such mapping */
+/* Called by consumers in their callback; takes only the map lock. -EINVAL: no such mapping */
 int emugpu_dma_unmap(const struct nvidia_p2p_dma_mapping *mapping);
 
-/* Undoes those that are left; true if there were any. */
+/* Undoes all mappings left; returns whether there were any. */
 bool emugpu_dma_unmap_all(struct emugpu_pin *pin);
 
-/* Nothing is left of mappings then: this and the next one. */
+/* This and the next one: unmapping frees the record, so a dead pin has no mappings. */
 static inline bool emugpu_dma_is_owed(const struct emugpu_pin *pin)
 {
 	return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The driver of Tegra makes no dma-bufs of CUDA memory: peers have nv-p2p.h alone. */
+/* Tegra's driver exports no dma-bufs of CUDA memory: nv-p2p.h is the only interface for peers. */
 #ifndef _EMUGPU_EXPORT_H
 #define _EMUGPU_EXPORT_H
 

@@ -19,9 +19,9 @@ enum {
 
 static unsigned int vram_mib = 64;
 module_param(vram_mib, uint, 0444);
-MODULE_PARM_DESC(vram_mib, "MiB of the CPU's memory that the GPU has (default 64, an even number)");
+MODULE_PARM_DESC(vram_mib, "MiB of host memory for the GPU (default 64, an even number)");
 
-/* Set before there is a control node and reset after it */
+/* Valid as long as the control node exists */
 static struct emugpu_gpu *the_gpu;
 
 struct emugpu_gpu *emugpu_gpu_get(u32 index)
@@ -41,8 +41,8 @@ static void page_free(struct page *page)
 }
 
 /*
- * Split, because who maps a page into a process holds that one alone. Below
- * 4 GiB, so that any device reaches it, as on a Tegra by the SMMU.
+ * Split into single pages, because a mapping in a process holds a reference to one
+ * page only. Below 4 GiB, so that any device reaches it; on a Tegra the SMMU does that.
  */
 static struct page *page_alloc(void)
 {
@@ -140,7 +140,7 @@ int emugpu_gpu_claim(struct emugpu_gpu *gpu, const u32 *pages, u32 n, bool combi
 	int err = 0;
 	u32 i;
 
-	/* two owners' bits may lie in one word */
+	/* bits of two owners may lie in one word */
 	mutex_lock(&gpu->claims);
 	for (i = 0; i < n && !err; i++)
 		err = claim(gpu, pages[i], combined);
@@ -190,7 +190,7 @@ err_gpu:
 	return NULL;
 }
 
-/* Taking it all would stop the machine before an allocation fails. */
+/* Allocating nearly all memory would make the system unusable before an allocation fails. */
 static bool leaves_half(u64 size)
 {
 	return size <= (u64)totalram_pages() << PAGE_SHIFT >> 1;
@@ -199,19 +199,20 @@ static bool leaves_half(u64 size)
 int emugpu_gpu_register(void)
 {
 	if (!vram_mib || vram_mib % BLOCK_MIB) {
-		pr_err("vram_mib=%u: give an even number, not 0\n", vram_mib);
+		pr_err("vram_mib=%u is not an even number above 0\n", vram_mib);
 		return -EINVAL;
 	}
 	the_gpu = leaves_half((u64)vram_mib << 20) ? gpu_new((u64)vram_mib << 20) : NULL;
 	if (!the_gpu) {
-		pr_err("no %u MiB in half of the memory below 4 GiB: give a lower vram_mib\n", vram_mib);
+		pr_err("cannot allocate %u MiB below 4 GiB, or it is more than half of the memory; lower vram_mib\n",
+		       vram_mib);
 		return -ENOMEM;
 	}
-	pr_info("GPU 0: %u MiB of the CPU's memory\n", vram_mib);
+	pr_info("GPU 0: %u MiB of host memory\n", vram_mib);
 	return 0;
 }
 
-/* Nobody has a reference but this one: files, pins and CPU mappings hold the module. */
+/* Drops the last reference: files, pins and CPU mappings hold references to the module, so none is left. */
 void emugpu_gpu_unregister(void)
 {
 	emugpu_gpu_put(the_gpu);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The integrated GPU: there is one, and its memory is the CPU's, taken when
- * the module is loaded.
+ * The integrated GPU. There is one; its memory is host memory, allocated when the
+ * module is loaded.
  */
 #ifndef _EMUGPU_GPU_H
 #define _EMUGPU_GPU_H
@@ -18,11 +18,11 @@
 struct emugpu_gpu {
 	struct kref refs;
 	u64 size;
-	bool gone;		/* never: it is no device that could be unbound */
+	bool gone;		/* always false: there is no device to unbind */
 	struct emugpu_vram vram;
 	struct page **memory;	/* the first page of each VRAM page */
-	struct mutex claims;	/* protects @combined, and what @memory has of pages without an owner */
-	unsigned long *combined;	/* a bit for each: the kernel has it mapped write-combined */
+	struct mutex claims;	/* protects @combined, and entries of @memory for pages without an owner */
+	unsigned long *combined;	/* a bit per VRAM page: its direct mapping is write-combined */
 	u8 uuid[16];
 };
 
@@ -31,7 +31,7 @@ void emugpu_gpu_unregister(void);
 
 #define EMUGPU_INTEGRATED 1
 
-/* Whether peers may pin a block with these flags: just what cudaHostAlloc() gives */
+/* Whether peers may pin a block with these flags: only memory from cudaHostAlloc() */
 static inline bool emugpu_gpu_lends(u32 flags)
 {
 	return (flags & (EMUGPU_ALLOC_HOST | EMUGPU_ALLOC_NO_P2P)) == EMUGPU_ALLOC_HOST;
@@ -47,19 +47,20 @@ static inline void emugpu_gpu_get_ref(struct emugpu_gpu *gpu)
 
 void emugpu_gpu_put(struct emugpu_gpu *gpu);
 
-/* There is no BAR1 to be short of. */
+/* An integrated GPU has no BAR1. */
 static inline int emugpu_gpu_limit_bar1(struct emugpu_gpu *gpu, u64 bytes)
 {
 	return -EOPNOTSUPP;
 }
 
 /*
- * VRAM pages get a new owner, who has them @combined or cached. Those that the
- * kernel still uses for the last one, for direct I/O say, are replaced. 0 or -ENOMEM
+ * VRAM pages get a new owner, mapped write-combined (@combined) or cached. Replaces
+ * pages that are still referenced, for example by direct I/O of the last owner. 0 or
+ * -ENOMEM
  */
 int emugpu_gpu_claim(struct emugpu_gpu *gpu, const u32 *pages, u32 n, bool combined);
 
-/* Meanwhile no page is replaced, whoever's. */
+/* While this lock is held, no page is replaced. */
 static inline void emugpu_gpu_lock_claims(struct emugpu_gpu *gpu)
 {
 	mutex_lock(&gpu->claims);
@@ -82,7 +83,7 @@ static inline phys_addr_t emugpu_gpu_page_phys(const struct emugpu_gpu *gpu, u32
 	return PFN_PHYS(page_to_pfn(gpu->memory[page]));
 }
 
-/* The CPU's page at byte @offset of what is made of the VRAM pages @pages */
+/* The struct page at byte @offset of the memory made of the VRAM pages @pages */
 static inline struct page *emugpu_gpu_cpu_page(const struct emugpu_gpu *gpu, const u32 *pages, u64 offset)
 {
 	return gpu->memory[pages[offset / EMUGPU_PAGE_SIZE]] + offset % EMUGPU_PAGE_SIZE / PAGE_SIZE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The guard: none here, since processes may write to the memory at any time. */
+/* No guard here: processes may write to the memory at any time. */
 #ifndef _EMUGPU_GUARD_H
 #define _EMUGPU_GUARD_H
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * mmap() of blocks that are EMUGPU_ALLOC_HOST. The offset is the GPU address.
- * A mapping keeps the block's memory, whatever becomes of the block.
+ * mmap() of EMUGPU_ALLOC_HOST blocks. The offset is the GPU address. A mapping
+ * keeps the memory even after the block is freed.
  */
 #ifndef _EMUGPU_HOST_H
 #define _EMUGPU_HOST_H
 
 struct vm_area_struct;
 
-/* ENOENT no such block; EINVAL not within one that is HOST, or not MAP_SHARED. mmap lock held. */
+/* ENOENT no such block; EINVAL not in an EMUGPU_ALLOC_HOST block, or not MAP_SHARED. mmap lock held. */
 int emugpu_host_mmap(struct vm_area_struct *vma);
 
 #endif

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The exported calls that pin. What they promise is said in nv-p2p.h; here is
- * only what the emulator adds, as in emugpu: a consumer that does what would
- * corrupt memory in the real driver is reported, and does no harm, but with what
- * it is to kfree() itself, and with what it writes to pages[].
+ * The exported functions that pin, documented in nv-p2p.h. As in emugpu, a call that
+ * would corrupt memory in NVIDIA's driver is reported and has no effect. Exceptions,
+ * which can still do harm: the consumer's kfree() of tables, and its writes to pages[].
  */
 #include <linux/bug.h>
 #include <linux/errno.h>
@@ -76,10 +75,10 @@ int nvidia_p2p_get_pages(u64 vaddr, u64 size, struct nvidia_p2p_page_table **pag
 EMUGPU_EXPORT(nvidia_p2p_get_pages);
 
 /*
- * A table that its callback has freed is the consumer's no more; the real driver
- * follows the pointer all the same. One that it has not freed yet may be put: no
- * consumer can keep the memory from being freed while it is on its way here. And
- * so may one that went with its process, once: that gives the MMU notifier back.
+ * After its callback has called free_page_table, a table must not be put: NVIDIA's
+ * driver would follow the pointer. A revoked table not freed yet may be put: no consumer
+ * can prevent a revocation just before this call. After the end of its process a freed
+ * table may be put once, which releases the MMU notifier.
  */
 static int put_locked(const struct nvidia_p2p_page_table *table, const void *caller)
 {
@@ -140,7 +139,7 @@ int nvidia_p2p_free_page_table(struct nvidia_p2p_page_table *page_table)
 {
 	if (!page_table)
 		return 0;
-	WARN(is_mapped(page_table), "free_page_table: a DMA mapping is left\n");
+	WARN(is_mapped(page_table), "free_page_table: the table still has a DMA mapping\n");
 	emugpu_pin_free_table(page_table, EMUGPU_CALLER);
 	return 0;
 }

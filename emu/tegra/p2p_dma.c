@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The exported calls that map pinned pages for a peer device. */
+/* The exported functions that map pinned pages for a peer device. */
 #include <linux/dma-mapping.h>
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -14,7 +14,7 @@
 #include "monitor.h"
 #include "pin.h"
 
-/* A table just revoked is no breach here either, as in put_pages. */
+/* A revoked table is no violation, as in put_pages. */
 static int map_locked(struct device *dev, const struct nvidia_p2p_page_table *table,
 		      struct nvidia_p2p_dma_mapping **mapping, enum dma_data_direction direction, const void *caller)
 {
@@ -77,7 +77,7 @@ int nvidia_p2p_dma_unmap_pages(struct nvidia_p2p_dma_mapping *dma_mapping)
 }
 EMUGPU_EXPORT(nvidia_p2p_dma_unmap_pages);
 
-/* Another name for the same thing, which the real driver has for use in the callback. */
+/* The same as dma_unmap_pages; NVIDIA's driver has it for use in the callback. */
 int nvidia_p2p_free_dma_mapping(struct nvidia_p2p_dma_mapping *dma_mapping)
 {
 	return unmap(dma_mapping, EMUGPU_RULE_FREE_OF_DEAD_MAPPING, EMUGPU_CALLER);

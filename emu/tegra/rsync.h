@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The interface of Tegra has no rsync drivers. */
+/* Tegra's nv-p2p.h has no rsync drivers. */
 #ifndef _EMUGPU_RSYNC_H
 #define _EMUGPU_RSYNC_H
 

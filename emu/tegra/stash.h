@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The stash: none here, for the same reason as the guard. */
+/* No stash here: processes may write to the memory at any time. */
 #ifndef _EMUGPU_STASH_H
 #define _EMUGPU_STASH_H
 

@@ -12,7 +12,7 @@
 
 static bool reap;
 module_param(reap, bool, 0644);
-MODULE_PARM_DESC(reap, "memory of a process that ends is unmapped before its notifiers are told");
+MODULE_PARM_DESC(reap, "emulate the OOM reaper: unmap memory of an ending process before its MMU notifiers run");
 
 u32 emugpu_table_nr_pages(const struct emugpu_pin *pin)
 {
@@ -39,12 +39,12 @@ int emugpu_table_open(struct emugpu_pin *pin)
 	return 0;
 }
 
-/* No aperture to give back: the pages are where they always are. */
+/* No BAR1 space to free. */
 void emugpu_table_close(struct emugpu_pin *pin)
 {
 }
 
-/* NVIDIA's driver gives it back where memory is unmapped; the kernel takes it off its list when all have been told. */
+/* NVIDIA's driver releases the notifier if memory is unmapped, but not if the process's address space is released. */
 bool emugpu_table_keeps_notifier(struct emugpu_pin *pin, bool process_gone)
 {
 	bool keeps = process_gone && !READ_ONCE(reap);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The kernel has all memory mapped anyway, so there is no window that could close. */
+/* No window here: the kernel's direct mapping has all memory. */
 #include <linux/mm.h>
 
 #include "gpu.h"

@@ -14,7 +14,7 @@
 
 enum {
 	VA_BITS_MAX = 40,
-	BLOCKS_MAX = 16384,	/* of a client: each look-up walks all there are */
+	BLOCKS_MAX = 16384,	/* per client, because each look-up walks the whole list */
 };
 
 static DEFINE_SPINLOCK(blocks_lock);
@@ -34,7 +34,7 @@ void emugpu_block_put(struct emugpu_block *block)
 	kref_put(&block->refs, block_release);
 }
 
-/* The caller's first block that has a byte in common with the range; a list will do for some hundred blocks. */
+/* The first block of the caller that overlaps the range. A list suffices for some hundred blocks. */
 static struct emugpu_block *overlapping(u64 va, u64 size)
 {
 	struct emugpu_block *block;

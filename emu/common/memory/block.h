@@ -2,11 +2,11 @@
 /*
  * A block: memory at a GPU virtual address of one process.
  *
- * The list of blocks holds a reference and each copy under way another one.
- * Freeing a block takes it off the list, runs the free callbacks of its pins
- * and drops the list's reference, so its memory goes with nothing pinned and
- * when the last copy is over; freeing waits for no copy. Persistent pins are
- * of the memory, not of the block.
+ * The list of blocks holds a reference, and each running copy holds another one.
+ * Freeing a block removes it from the list, runs the free callbacks of its pins
+ * and drops the list's reference. It does not wait for copies: the last copy
+ * drops the last reference, and that frees the memory, which then has no pins.
+ * Persistent pins belong to the memory, not to the block.
  */
 #ifndef _EMUGPU_BLOCK_H
 #define _EMUGPU_BLOCK_H
@@ -31,41 +31,41 @@ struct emugpu_block {
 	struct emugpu_context *context;	/* or NULL */
 	struct emugpu_memory *memory;
 	struct emugpu_gpu *gpu;		/* the memory's */
-	const u32 *pages;		/* the memory's, from where the block begins */
+	const u32 *pages;		/* the memory's, from the start of the block */
 	u64 va;
 	u64 size;
 	u32 flags;			/* enum emugpu_alloc_flags */
 };
 
-/* A block as @alloc says, of @memory and @context, which it gets references of */
+/* Makes a block of @memory and @context as in @alloc; takes its own references to both. */
 int emugpu_block_alloc(struct emugpu_client *client, struct emugpu_memory *memory, struct emugpu_context *context,
 		       const struct emugpu_alloc *alloc);
 int emugpu_block_free(u64 va);
 void emugpu_block_free_all(struct emugpu_client *client);
 
 /*
- * Runs the free callbacks of a block's pins, or of all of a GPU, or of all GPUs
- * for NULL; API lock held.
- * The dma-bufs that end with it come to @ended, for emugpu_export_notify().
+ * Runs the free callbacks of the pins of a block, or of all blocks of a GPU (NULL:
+ * of all GPUs); API lock held. Moves the revoked dynamic dma-bufs to @ended, for
+ * emugpu_export_notify().
  */
 void emugpu_block_revoke(struct emugpu_block *block, struct list_head *ended);
 void emugpu_block_revoke_gpu(const struct emugpu_gpu *gpu, struct list_head *ended);
 
-/* The latter, and the notification; takes the API lock. */
+/* emugpu_block_revoke_gpu(), then emugpu_export_notify(); takes the API lock. */
 void emugpu_block_revoke_all(const struct emugpu_gpu *gpu);
 
-/* The block that @va lies in, of the calling program or of the context with that token, or NULL. API lock held. */
+/* The block with @va, of the calling process or of the context with that token; NULL if none. API lock held. */
 struct emugpu_block *emugpu_block_find(u64 va);
 struct emugpu_block *emugpu_block_find_by_token(u64 p2p_token, u64 va);
 
-/* The first of these with a reference, for callers without the API lock. */
+/* emugpu_block_find() with a reference, for callers without the API lock. */
 struct emugpu_block *emugpu_block_get(u64 va);
 void emugpu_block_put(struct emugpu_block *block);
 
-/* Blocks of @gpu; API lock held. */
+/* Number of blocks of @gpu; API lock held. */
 u32 emugpu_block_count(const struct emugpu_gpu *gpu);
 
-/* The whole range lies in the block */
+/* Whether the whole range lies in the block */
 static inline bool emugpu_block_holds(const struct emugpu_block *block, u64 va, u64 length)
 {
 	u64 offset = va - block->va;

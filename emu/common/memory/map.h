@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A map: what both kinds of GPU keep of a DMA mapping that a consumer has. It
- * is found by the address of the consumer's structure alone, which may be a
- * wrong one. All under the map lock.
+ * A map: the record of a consumer's DMA mapping, for both kinds of GPU. It is looked
+ * up by the address of the consumer's structure, without following that pointer, which
+ * may be wrong. All under the map lock.
  */
 #ifndef _EMUGPU_MAP_H
 #define _EMUGPU_MAP_H
@@ -22,10 +22,10 @@ struct emugpu_map {
 void emugpu_map_link(struct emugpu_map *map, struct emugpu_pin *pin, const void *mapping);
 void emugpu_map_unlink(struct emugpu_map *map);
 
-/* NULL: there is none */
+/* Returns NULL if not found. */
 struct emugpu_map *emugpu_map_find(const void *mapping);
 
-/* How many a pin has; takes the map lock itself. */
+/* Number of mappings of a pin; takes the map lock itself. */
 u32 emugpu_map_count(const struct emugpu_pin *pin);
 
 #endif

@@ -39,7 +39,7 @@ static int page_clear(const struct emugpu_gpu *gpu, u32 page)
 	return PTR_ERR_OR_ZERO(p);
 }
 
-/* What a client has freed it may find again, as on hardware; what others have, not. */
+/* Clears pages with data of other clients. A client may find its own old data, as on hardware. */
 static int memory_clear_of_others(const struct emugpu_memory *memory, u64 client)
 {
 	u64 *last = memory->gpu->vram.last;

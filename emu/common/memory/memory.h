@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A memory: VRAM pages, without an address. Blocks show it, pins hold it, a
- * client may have it by number; its pages go back with the last of these.
+ * A memory: VRAM pages without a GPU address. Blocks, persistent pins, dma-bufs and
+ * clients hold references; dropping the last one frees the pages.
  */
 #ifndef _EMUGPU_MEMORY_H
 #define _EMUGPU_MEMORY_H
@@ -20,18 +20,18 @@ struct emugpu_memory {
 };
 
 /*
- * Without data of others than @client, see emugpu_client; write-combined or cached for the CPU. ERR_PTR: EINVAL
- * @size is no multiple of the block size; ENOMEM; ENODEV, EBUSY no window to zero it through
+ * Clears all pages that hold data of other clients than @client (client->number). @combined: mapped write-combined
+ * by the CPU, else cached. ERR_PTR: EINVAL @size is no multiple of the block size; ENOMEM; ENODEV, EBUSY no window.
  */
 struct emugpu_memory *emugpu_memory_new(struct emugpu_gpu *gpu, u64 client, u64 size, bool combined);
 
 /*
- * Others may write to this part of it when the client has freed it, so that one is not to
- * find it again as it is. @size is not 0. API lock held.
+ * After the client frees it, others (a persistent pin, a dma-buf) may still write to this
+ * part: clear it before any reuse, even by the same client. @size is not 0. API lock held.
  */
 void emugpu_memory_disown(const struct emugpu_memory *memory, u64 offset, u64 size);
 
-/* NULL when @object is of another kind */
+/* NULL if @object is of another kind */
 struct emugpu_memory *emugpu_memory_of(struct emugpu_object *object);
 
 static inline void emugpu_memory_get(struct emugpu_memory *memory)

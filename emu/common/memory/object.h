@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a client has by number: memories and contexts. */
+/* Objects that a client refers to by number: memories and contexts. */
 #ifndef _EMUGPU_OBJECT_H
 #define _EMUGPU_OBJECT_H
 
@@ -7,7 +7,7 @@
 
 struct emugpu_object {
 	struct kref refs;
-	void (*destroy)(struct emugpu_object *object);	/* also tells the kind */
+	void (*destroy)(struct emugpu_object *object);	/* also identifies the kind */
 };
 
 static inline void emugpu_object_init(struct emugpu_object *object, void (*destroy)(struct emugpu_object *object))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Pages of the CPU for the BAR (PCI_P2PDMA), so that direct I/O of other
- * drivers takes addresses in GPU memory.
+ * struct pages for the BAR (PCI_P2PDMA), so that other drivers accept CPU mappings of
+ * GPU memory for direct I/O.
  *
- * We hold one reference on each such page from the start to the end. Whoever
- * maps it or moves data to or from it has another one, so a page is at home
- * when ours is the only one. VRAM that is freed while it is not at home gets
- * no new owner before it is (emu/common/memory/vram.c).
+ * This module holds one reference to each such page, from emugpu_p2pmem_open() to
+ * emugpu_p2pmem_close(). CPU mappings and running transfers hold more. A page is "at
+ * home" if there is no other reference. VRAM that is freed earlier is not reused
+ * until it is at home (emu/common/memory/vram.c).
  */
 #ifndef _EMUGPU_P2PMEM_H
 #define _EMUGPU_P2PMEM_H
@@ -19,13 +19,13 @@
 struct emugpu_gpu;
 struct pci_dev;
 
-/* The first page of the BAR, or NULL: there are none, and the kernel's log says why where they were asked for */
+/* The first page of the BAR, or NULL: p2pdma is off, or failed (logged) */
 struct page *emugpu_p2pmem_open(struct pci_dev *pdev, u64 size);
 
-/* Nobody maps them any more; waits for whoever still moves data. */
+/* Call after all CPU mappings are removed; waits for running transfers. */
 void emugpu_p2pmem_await_home(struct pci_dev *pdev, u64 size, struct page *first);
 
-/* All are at home, and nobody asks for one any more. */
+/* All pages are at home, and no new mapping is possible. */
 void emugpu_p2pmem_close(struct pci_dev *pdev, u64 size, struct page *first);
 
 static inline struct page *emugpu_p2pmem_page(struct page *first, u32 vram_page)

@@ -24,13 +24,13 @@ enum { HASH_BITS = 10 };
 
 DEFINE_MUTEX(emugpu_map_lock);
 
-/* Every pin by its table, dead or alive */
+/* All live pins and tombstones, by page table */
 static DEFINE_HASHTABLE(pins, HASH_BITS);
 
-/* Live ones; API lock */
+/* Live persistent pins; API lock */
 static LIST_HEAD(persistent_pins);
 
-/* By address alone: a wrong pointer must not be followed. */
+/* Compares addresses only: @table may be a wrong pointer. */
 struct emugpu_pin *emugpu_pin_find(const struct nvidia_p2p_page_table *table)
 {
 	struct emugpu_pin *pin;
@@ -75,7 +75,7 @@ void emugpu_pin_delete(struct emugpu_pin *pin)
 	kfree(pin);
 }
 
-/* ---- those whose process has ended ----------------------------------------- */
+/* ---- pins of ended processes ----------------------------------------------- */
 
 static bool is_gone(struct pid *process)
 {
@@ -111,7 +111,7 @@ bool emugpu_pin_end_due(const struct nvidia_p2p_page_table *table)
 	return was_due;
 }
 
-/* The address is in use again: consumers have kfree()d the tables of the dead that had it, put or not, freed or not. */
+/* kmalloc() returned the address again, so the consumers have freed older tables there: forget these. */
 static void forget_table_locked(const struct nvidia_p2p_page_table *table)
 {
 	struct emugpu_pin *pin;
@@ -125,7 +125,7 @@ static void forget_table_locked(const struct nvidia_p2p_page_table *table)
 	}
 }
 
-/* ---- the living ---------------------------------------------------------- */
+/* ---- live pins ------------------------------------------------------------- */
 
 static u32 va_space_of(const struct emugpu_block *block)
 {
@@ -133,8 +133,8 @@ static u32 va_space_of(const struct emugpu_block *block)
 }
 
 /*
- * Whoever knows the token of a context may pin what is in it; without a token
- * memory is its process's. A va_space must fit either way.
+ * With the token of a context, any process may pin the context's memory. Without a
+ * token, a process may pin its own memory only. A va_space must match in both cases.
  */
 static struct emugpu_block *block_for(const struct emugpu_pin_request *request)
 {
@@ -159,7 +159,7 @@ static int pin_fill(struct emugpu_pin *pin)
 
 	if (!block)
 		return -EINVAL;
-	/* it is for GPUs that share memory with the CPU */
+	/* the flag is for coherent GPUs only */
 	if (request->force_bar1)
 		return -ENOTSUPP;
 	err = emugpu_api_injected_error(EMUGPU_CALL_GET_PAGES);
@@ -214,12 +214,12 @@ static void pin_end(struct emugpu_pin *pin, enum emugpu_pin_state state)
 	module_put(THIS_MODULE);
 }
 
-/* ---- the end ------------------------------------------------------------------ */
+/* ---- end of a pin --------------------------------------------------------------- */
 
 /*
- * From its start on the consumer is to free the table. As long as the process lives a thread
- * may be in get_pages yet, and then the callback cannot know the table; but on integrated
- * GPUs, where it has been stored by then.
+ * Once the callback has started, the consumer must free the table. While the process lives, a
+ * thread may still be in get_pages, and then the callback cannot know the table. Integrated
+ * GPUs store the table before a callback can run, so there it is always known.
  */
 static void call_back(struct emugpu_pin *pin)
 {
@@ -237,7 +237,7 @@ void emugpu_pin_put(struct emugpu_pin *pin)
 	pin_end(pin, EMUGPU_PIN_PUT);
 }
 
-/* The order is the contract's: the callback, and only then what the driver has: mappings, BAR1, table. */
+/* Order of the contract: first the callback, then the driver undoes the mappings, frees BAR1 and the table. */
 void emugpu_pin_revoke(struct emugpu_pin *pin)
 {
 	note_process(pin);
@@ -246,7 +246,7 @@ void emugpu_pin_revoke(struct emugpu_pin *pin)
 	pin_end(pin, EMUGPU_PIN_REVOKED);
 }
 
-/* The address may mean another table soon. */
+/* The consumer owns the table now and may kfree() it, so its address must not find this pin any more. */
 static void give_table_away(struct emugpu_pin *pin)
 {
 	if (pin->state == EMUGPU_PIN_LIVE)
@@ -255,7 +255,7 @@ static void give_table_away(struct emugpu_pin *pin)
 	pin->table = NULL;
 }
 
-/* A late one is no breach: a callback that overtook get_pages could not know the table. */
+/* A free after the callback is no violation: a callback that overtook get_pages could not know the table. */
 static enum emugpu_rule free_table_locked(struct emugpu_pin *pin)
 {
 	if (!pin || pin->table_freed || (pin->state != EMUGPU_PIN_LIVE && !pin->called_back))
@@ -300,9 +300,9 @@ struct emugpu_pin *emugpu_pin_of_range(struct emugpu_block *block, u64 va, u64 l
 	return NULL;
 }
 
-/* ---- all of the living ----------------------------------------------------- */
+/* ---- iteration over live pins ------------------------------------------------ */
 
-/* A dead pin in the hash is one whose state says so; those being opened are not in it yet. */
+/* The hash has live pins and tombstones. A pin that is being opened is not in the hash yet. */
 static bool is_live(const struct emugpu_pin *pin)
 {
 	return pin->state == EMUGPU_PIN_LIVE;
@@ -369,7 +369,7 @@ static struct emugpu_pin *live_pin_of(const char *consumer)
 	return NULL;
 }
 
-/* Its callbacks may not run any more, so its pins are taken from it here. */
+/* The callbacks of an unloaded module must not run, so its pins end without them. */
 void emugpu_pin_module_going(const char *module)
 {
 	struct emugpu_pin *pin;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a consumer finds where something was that is gone */
+/* Poison for structures of consumers that have ended */
 #ifndef _EMUGPU_POISON_H
 #define _EMUGPU_POISON_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a pin costs and shows: the page table in nv-p2p.h's form, and the BAR1
- * aperture behind it. API lock held.
+ * The page table of a pin, in the form of nv-p2p.h, and its share of BAR1. API lock
+ * held.
  */
 #ifndef _EMUGPU_TABLE_H
 #define _EMUGPU_TABLE_H
@@ -10,21 +10,21 @@
 
 struct emugpu_pin;
 
-/* Fills pin->table; 0, -EINVAL what cannot be pinned so, -ENOMEM */
+/* Fills pin->table and takes BAR1 space; 0, -EINVAL: unaligned, -ENOMEM */
 int emugpu_table_open(struct emugpu_pin *pin);
 void emugpu_table_close(struct emugpu_pin *pin);
 
-/* As many as it was made with; what the table says its consumer can write to. Any lock, or none. */
+/* Number of entries, from the request: the consumer can write to table->entries. No lock needed. */
 u32 emugpu_table_nr_pages(const struct emugpu_pin *pin);
 
 /*
- * Before the callback of a pin that goes: whether its MMU notifier is still there
- * after it, for the consumer to give back. Where @process_gone is false the memory
- * was freed. Map lock held.
+ * Called before the callback of a revoked pin: whether its MMU notifier stays, so that
+ * the consumer must release it by a put. @process_gone: the process has ended; else
+ * the memory was freed. Map lock held.
  */
 bool emugpu_table_keeps_notifier(struct emugpu_pin *pin, bool process_gone);
 
-/* Fills the table with rubbish; map lock held. */
+/* Fills the table with poison; map lock held. */
 void emugpu_table_poison(struct emugpu_pin *pin);
 
 #endif

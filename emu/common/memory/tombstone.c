@@ -16,10 +16,10 @@ enum {
 	OWED_LOOKS = 4,
 };
 
-/* One after those of enum emugpu_pin_state: pins that have to go, but for what their consumers still have to free */
+/* Index after enum emugpu_pin_state: surplus tombstones with a table or mapping that the consumer must still free */
 enum { PIN_OWED = EMUGPU_PIN_FAILED + 1 };
 
-/* Oldest first, each manner of death by itself, so that failures in a loop do not push out the revoked. Map lock. */
+/* One list per final state, oldest first: many failed pins must not displace revoked ones. Map lock. */
 static struct graveyard {
 	struct list_head pins;
 	unsigned int n;
@@ -30,7 +30,7 @@ static struct graveyard {
 	[PIN_OWED] = { LIST_HEAD_INIT(graveyards[PIN_OWED].pins) },
 };
 
-/* How many were buried so far, and the calls under way, oldest first. Map lock. */
+/* Number of burials so far, and the running calls, oldest first. Map lock. */
 static u64 nr_burials;
 static LIST_HEAD(calls);
 
@@ -41,7 +41,7 @@ static void inquire_freed(struct emugpu_pin *pin)
 	pin->table_freed = true;
 }
 
-/* The last look at a dead pin, when its grave is needed or its consumer goes; map lock held */
+/* Final checks before a tombstone is freed; map lock held */
 static void inquire(struct emugpu_pin *pin)
 {
 	if (emugpu_pin_owns_table(pin) && memchr_inv(pin->table, POISON_FREE, sizeof(*pin->table)))
@@ -51,7 +51,7 @@ static void inquire(struct emugpu_pin *pin)
 		emugpu_violation_by(EMUGPU_RULE_MAPPING_LEAKED, pin->consumer);
 }
 
-/* Correct consumers may still come for it: by a worker, or as a file is closed. */
+/* A correct consumer may still free a table or mapping of @pin, in a worker or when a file is closed. */
 static bool is_owed(struct emugpu_pin *pin)
 {
 	return pin->due || (pin->called_back && !pin->table_freed) || emugpu_dma_is_owed(pin);
@@ -80,7 +80,7 @@ void emugpu_graves_bury(struct emugpu_pin *pin, enum emugpu_pin_state state)
 	mutex_unlock(&emugpu_map_lock);
 }
 
-/* Whoever called before it was buried may have found it alive, and come to look for it only now. */
+/* A call that began before the burial may have seen the pin alive, and look it up only now. */
 static bool may_be_looked_for(const struct emugpu_pin *pin)
 {
 	const struct emugpu_graves_call *oldest = list_first_entry_or_null(&calls, struct emugpu_graves_call, node);
@@ -109,7 +109,7 @@ static void yard_trim(struct graveyard *yard)
 			grave_clear(yard, first_of(yard));
 }
 
-/* Some each time do, all in turn: one more at most comes each time. */
+/* Checks OWED_LOOKS tombstones per call, in turn. That suffices: each call adds one at most. */
 static void owed_trim(void)
 {
 	struct graveyard *yard = &graveyards[PIN_OWED];
@@ -147,8 +147,8 @@ void emugpu_graves_clear(const char *consumer)
 }
 
 /*
- * Mappings may be freed later still: by another file's release, or by no thread of the
- * process. So may tables whose callback may not have known them.
+ * Not reported here: mappings, which the release of another file or a kernel worker may
+ * still free, and tables that the callback may not have known.
  */
 void emugpu_graves_process_gone(const struct pid *process)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where pins are that have ended. A pin is buried, not freed: its table is filled
- * with 0x6b and stays findable until two thousand others of its kind have ended and
- * another pin is opened; and as long as a call is under way that began before its
- * end, or as its consumer has something of it to free. A consumer that reads the
- * table too late thus reads rubbish every time, and a put that lost the race against
- * the free callback (allowed) can be told from a second put.
+ * Tombstones: pins that have ended. The structure is kept, and its page table is filled
+ * with 0x6b. A tombstone is freed when another pin is opened, after some two thousand
+ * more pins of its kind have ended, but not while a call runs that began before the
+ * pin's end, nor while its consumer still has a table or a mapping of it to free. So a
+ * consumer that reads the table too late always reads poison. And a put that lost the
+ * race against the free callback (allowed) differs from a second put (a violation).
  */
 #ifndef _EMUGPU_GRAVES_H
 #define _EMUGPU_GRAVES_H
@@ -15,33 +15,33 @@
 
 #include "pin.h"
 
-/* @pin has ended in this way. All here take the map lock themselves, but where they say otherwise. */
+/* Makes @pin a tombstone with the final @state. All functions here take the map lock, unless stated otherwise. */
 void emugpu_graves_bury(struct emugpu_pin *pin, enum emugpu_pin_state state);
 
 /*
- * Clears those that nobody needs any more. Only as pins are opened: however many one
- * revocation buries, consumers that wait for its end, or come later on their own,
- * find them all. API lock and map lock held.
+ * Frees surplus tombstones. Called only when a pin is opened: after a revocation of any
+ * number of pins, consumers that waited for its end still find all tombstones. API lock
+ * and map lock held.
  */
 void emugpu_graves_trim(void);
 
-/* Clears the graves of one consumer, or of all for NULL, and looks at what it did with what is in them. */
+/* Frees the tombstones of one consumer (NULL: of all), and reports its leaks and late writes. */
 void emugpu_graves_clear(const char *consumer);
 
 /*
- * The process ends: no thread of it is on its way to free a table any more whose callback
- * knew it. Of one called back earlier, emugpu_graves_clear() says that it was never freed,
- * and until then it stays.
+ * The process has ended: none of its threads can still free a page table. Reports tables
+ * not freed, if the callback knew the table. For other pins that were called back,
+ * emugpu_graves_clear() reports it.
  */
 void emugpu_graves_process_gone(const struct pid *process);
 
 /*
- * Around a put or a mapping, which may wait for the API lock, taken within: pins
- * that are revoked meanwhile can still be found, however many they are.
+ * Brackets a put or map call, which may wait for the API lock. Tombstones of pins revoked
+ * meanwhile are kept, whatever their number, so the call finds its pin.
  */
 struct emugpu_graves_call {
 	struct list_head node;
-	u64 since;	/* so many pins had been buried before */
+	u64 since;	/* number of burials before the call */
 };
 
 void emugpu_graves_call_begins(struct emugpu_graves_call *call);

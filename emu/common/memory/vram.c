@@ -19,7 +19,7 @@ void emugpu_vram_scatter(bool on)
 	WRITE_ONCE(scatter, on);
 }
 
-/* The same shuffle at each load, so that a failing test fails again. */
+/* A fixed seed: the same shuffle at each load, so that a failing test fails again. */
 static u32 shuffle_next(u32 *state)
 {
 	*state = *state * 1664525 + 1013904223;
@@ -77,9 +77,8 @@ static bool adjacent(u32 a, u32 b)
 }
 
 /*
- * Brings a page that does not lie beside @prev to the top of the stack. Only
- * two pages lie beside it, so one of the topmost three will do, if there are
- * three.
+ * Moves a page that is not adjacent to @prev to the top of the stack. Only two pages
+ * are adjacent to it, so one of the topmost three is suitable, if there are three.
  */
 static void prepare_top(struct emugpu_vram *vram, u32 prev)
 {
@@ -116,7 +115,7 @@ static void put(struct emugpu_vram *vram, u32 page)
 		vram->free[vram->npages - ++vram->naway] = page;
 }
 
-/* The gap of one that has come home takes the one next to the free pages, which has been asked already. */
+/* Frees pages that are home again. The away page next to the free pages, already checked, fills the gap. */
 static void fetch_home(struct emugpu_vram *vram)
 {
 	u32 *end = &vram->free[vram->npages];
@@ -164,7 +163,7 @@ int emugpu_vram_alloc(struct emugpu_vram *vram, u32 *pages, u32 n)
 	return err;
 }
 
-/* First page first: the next owner gets them backwards, see the header. */
+/* Pushes the first page first, so that the next owner gets them in reverse order. */
 void emugpu_vram_free(struct emugpu_vram *vram, const u32 *pages, u32 n)
 {
 	u32 i;

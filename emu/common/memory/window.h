@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The window: the kernel's own mapping of a whole BAR, through which the copy
- * engine works. Tests close it to show that data can only have come by DMA.
+ * The window: the kernel's mapping of a whole BAR, used by the copy engine. Tests
+ * close it to prove that data came by DMA.
  *
- * One lock for all GPUs, because a copy may need the windows of two.
+ * One lock for all GPUs, because a copy may need the windows of two GPUs.
  */
 #ifndef _EMUGPU_WINDOW_H
 #define _EMUGPU_WINDOW_H
@@ -18,11 +18,11 @@ void emugpu_window_close(struct emugpu_gpu *gpu);
 void emugpu_window_lock_shared(void);
 void emugpu_window_unlock_shared(void);
 
-/* Exclusively: copies by the GPU wait. */
+/* Exclusive: copies by the GPU wait. */
 void emugpu_window_lock(void);
 void emugpu_window_unlock(void);
 
-/* Address of a VRAM page, or ERR_PTR: ENODEV gone, EBUSY closed. Window lock held. */
+/* Address of a VRAM page, or ERR_PTR: ENODEV the GPU is gone, EBUSY the window is closed. Window lock held. */
 void *emugpu_window_page(const struct emugpu_gpu *gpu, u32 page);
 
 #endif

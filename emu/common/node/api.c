@@ -18,13 +18,13 @@ struct emugpu_counters emugpu_counters;
 
 static DEFINE_MUTEX(api_mutex);
 static struct task_struct *callback_task;
-static void (*callback_function)(void *data);	/* valid for @callback_task */
-static const void *callback_table;		/* likewise */
+static void (*callback_function)(void *data);	/* the function that @callback_task runs */
+static const void *callback_table;		/* its page table */
 static u64 callback_number, running_callback;
-static struct task_struct *awaited_task;	/* only to be compared */
+static struct task_struct *awaited_task;	/* compared only, never dereferenced */
 static u64 awaited_by;
 
-/* Under the API lock, as all below */
+/* These and all below: API lock */
 static unsigned int delay_ms, delay_count;
 
 static struct injection {
@@ -72,14 +72,14 @@ void emugpu_api_callback(void (*callback)(void *data), void *data, const void *t
 	WRITE_ONCE(running_callback, ++callback_number);
 	callback(data);
 	WRITE_ONCE(running_callback, 0);
-	/* not of one that waited for a thread which was held up here */
+	/* no slow-callback if the callback waited for a thread that the emulator delayed */
 	if (READ_ONCE(awaited_by) != callback_number)
 		emugpu_monitor_callback_time(callback, ktime_to_ns(ktime_sub(ktime_get(), start)));
 	WRITE_ONCE(callback_task, NULL);
 	atomic64_inc(&emugpu_counters.callbacks);
 }
 
-/* The thread that runs a callback. No lock needed: only this very thread can have stored its own address. */
+/* No lock needed: only the thread itself stores its address in callback_task. */
 bool emugpu_api_in_callback(void)
 {
 	return READ_ONCE(callback_task) == current;
@@ -106,7 +106,7 @@ void emugpu_api_waits_for_caller(u64 callback)
 	WRITE_ONCE(awaited_task, current);
 }
 
-/* As above. A callback that is over has waited for nobody, and its number does not come back. */
+/* No lock needed, as above. Numbers are unique, so a callback that has ended cannot match. */
 static bool is_awaited(void)
 {
 	u64 running = emugpu_api_running_callback();
@@ -114,7 +114,7 @@ static bool is_awaited(void)
 	return READ_ONCE(awaited_task) == current && running && READ_ONCE(awaited_by) == running;
 }
 
-/* It may have had what it waited for since, and only not have come to its end. */
+/* The callback may have stopped waiting, but not returned yet: give it AWAITED_MS. */
 static bool is_awaited_still(void)
 {
 	unsigned int ms;
@@ -128,7 +128,7 @@ int emugpu_api_check_caller(void)
 {
 	if (emugpu_api_in_callback()) {
 		emugpu_violation(EMUGPU_RULE_CALL_IN_CALLBACK, callback_function);
-		WARN(1, "%ps calls back into the GPU driver, which calls it\n", callback_function);
+		WARN(1, "%ps calls the GPU driver from its free callback\n", callback_function);
 		return -EIO;
 	}
 	if (is_awaited_still()) {

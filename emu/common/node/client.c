@@ -25,7 +25,7 @@ struct emugpu_client *emugpu_client_new(void)
 {
 	struct emugpu_client *client;
 
-	/* a thread of the kernel that was made to open the node */
+	/* a kernel thread opens the node */
 	if (!current->mm)
 		return NULL;
 	client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
@@ -45,7 +45,7 @@ bool emugpu_client_is_mine(const struct emugpu_client *client)
 	return client->owner == task_tgid(current) && client->mm == current->mm;
 }
 
-/* May run in another process than the owner, or in a killed one: blocks know their client. */
+/* May run in another process than the owner, or in a killed one: blocks are found by their client pointer. */
 void emugpu_client_delete(struct emugpu_client *client)
 {
 	struct emugpu_object *object;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A client: one open file of the control node, and what it has by number.
+ * A client: one open file of the control node, and its objects by number.
  *
- * It belongs to the process that opened the file (not to its number, which can
- * come back), as long as that runs the same program: after exec() it may be another
- * user's. Its blocks are found by that process, its objects by this file.
+ * The owner is the process that opened the file, by struct pid because pid numbers
+ * are reused. exec() ends the ownership: the new program may run as another user.
+ * Blocks are found by the owner process, objects by the file.
  */
 #ifndef _EMUGPU_CLIENT_H
 #define _EMUGPU_CLIENT_H
@@ -18,29 +18,29 @@ struct pid;
 
 struct emugpu_client {
 	struct pid *owner;
-	struct mm_struct *mm;	/* of the program; not its contents */
-	u64 number;	/* that no other ever has */
+	struct mm_struct *mm;	/* of the program, by mmgrab(); compared only */
+	u64 number;	/* unique, never reused */
 	u32 nr_blocks;	/* API lock */
 	struct xarray objects;
 };
 
-/* Made by and for the calling process; NULL: no memory. */
+/* The calling process becomes the owner; NULL: no memory. */
 struct emugpu_client *emugpu_client_new(void);
 
-/* It belongs to the calling process. */
+/* Whether the calling process is the owner */
 bool emugpu_client_is_mine(const struct emugpu_client *client);
 
-/* Revokes what is pinned of its blocks. Nothing else may use it any more. */
+/* Frees its blocks, which revokes their pins. The caller has the last use of @client. */
 void emugpu_client_delete(struct emugpu_client *client);
 
-/* Takes over the caller's reference; -ENOMEM leaves it. */
+/* Takes over the caller's reference on success; -ENOMEM leaves it to the caller. */
 int emugpu_client_add(struct emugpu_client *client, struct emugpu_object *object, u32 *id);
 int emugpu_client_drop(struct emugpu_client *client, u32 id);
 
-/* Object @id with a reference, or NULL */
+/* Object @id with a reference, or NULL if not found */
 struct emugpu_object *emugpu_client_get(struct emugpu_client *client, u32 id);
 
-/* How many there are */
+/* Number of clients */
 u32 emugpu_clients(void);
 
 #endif

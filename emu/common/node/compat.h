@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What differs between kernels from 6.1 on; the code is written for the newest. */
+/* Differences between kernels from 6.1 on; the code is written for the newest kernel. */
 #ifndef _EMUGPU_COMPAT_H
 #define _EMUGPU_COMPAT_H
 
@@ -22,14 +22,14 @@
 #define invalidate_mappings move_notify	/* of struct dma_buf_attach_ops */
 #endif
 
-/* Since 6.18; dma_map_resource() refuses what has pages there, as BARs with p2pdma do, where CONFIG_DMA_API_DEBUG is */
+/* dma_map_phys(): since 6.18. With CONFIG_DMA_API_DEBUG, dma_map_resource() refuses BARs with p2pdma pages. */
 #ifndef DMA_ATTR_MMIO
 #define DMA_ATTR_MMIO 0
 #define dma_map_phys dma_map_resource
 #define dma_unmap_phys dma_unmap_resource
 #endif
 
-/* References that pages of p2pdma memory have while they are in the kernel's pool */
+/* Reference count of p2pdma pages in the kernel's pool */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)
 #define EMUGPU_P2P_IDLE_COUNT 1
 #else

@@ -6,7 +6,7 @@
 #include "emugpu.h"
 #include "context.h"
 
-/* Tokens of address spaces look like those of the real driver: small numbers, one after the other. */
+/* va_space tokens are small consecutive numbers, as in NVIDIA's driver. */
 static atomic_t last_va_space = ATOMIC_INIT(EMUGPU_VA_SPACE_OF_NONE);
 
 static void context_destroy(struct emugpu_object *object)

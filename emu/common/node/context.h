@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A context: the pair of tokens that stands for the blocks made in it. */
+/* A context: the pair of tokens for all blocks made in it. */
 #ifndef _EMUGPU_CONTEXT_H
 #define _EMUGPU_CONTEXT_H
 
@@ -15,7 +15,7 @@ struct emugpu_context {
 
 struct emugpu_context *emugpu_context_new(void);
 
-/* NULL when @object is of another kind */
+/* NULL if @object is of another kind */
 struct emugpu_context *emugpu_context_of(struct emugpu_object *object);
 
 /* @context may be NULL */

@@ -163,7 +163,7 @@ static int cmd_drop(struct emugpu_client *client, void *arg)
 	return drop->reserved ? -EINVAL : emugpu_client_drop(client, drop->id);
 }
 
-/* What the process does not know of goes again. */
+/* If copy_to_user() has failed, the process does not know the number: drop the object. */
 static void memory_told(struct emugpu_client *client, void *arg, bool told)
 {
 	struct emugpu_memory_new *req = arg;
@@ -182,7 +182,7 @@ static void context_told(struct emugpu_client *client, void *arg, bool told)
 
 struct control_export {
 	struct emugpu_export arg;
-	struct dma_buf *dmabuf;		/* made, and not the process's yet */
+	struct dma_buf *dmabuf;		/* without a file descriptor installed yet */
 };
 
 static int cmd_export(struct emugpu_client *client, void *arg)
@@ -218,8 +218,8 @@ static int cmd_test(struct emugpu_client *client, void *arg)
 }
 
 /*
- * @run: with what the process has given, and where its answer goes
- * @told: when that has gone well, and whether the process has the answer; may be NULL
+ * @run: executes the command; @arg is input and output
+ * @told: called after @run succeeded, with the success of copy_to_user(); may be NULL
  */
 static const struct control_command {
 	unsigned int cmd;

@@ -13,7 +13,7 @@
 #include "gpu.h"
 #include "window.h"
 
-/* A place in GPU memory; the reference on the block keeps its pages from their next owner. */
+/* A place in GPU memory. The reference to the block keeps its pages from being reused. */
 struct place {
 	struct emugpu_block *block;
 	u64 offset;
@@ -52,9 +52,9 @@ static void *place_address(const struct place *place)
 }
 
 /*
- * To bring a page of the process in may take for ever (it may lie on a file
- * system of the process's own), so nothing waits for that under the window
- * lock, which whoever unbinds a GPU needs: -EAGAIN, then bring_in().
+ * A fault on user memory may never end (a FUSE file, for example), and unbinding a GPU
+ * needs the window lock. So no step faults under that lock: it returns -EAGAIN, and
+ * bring_in() faults the page in without the lock.
  */
 static int step_htod(struct place *dst, u64 user, u64 n)
 {
@@ -112,7 +112,7 @@ static bool src_is_gpu(u32 kind)
 	return kind == EMUGPU_COPY_DTOH || kind == EMUGPU_COPY_DTOD;
 }
 
-/* @n bytes, @done bytes from the start, within one page at each GPU end */
+/* Copies @n bytes at offset @done, within one page at each GPU end. */
 static int step(const struct emugpu_copy *copy, struct place *dst, struct place *src, u64 done, u64 n)
 {
 	switch (copy->kind) {
@@ -136,7 +136,7 @@ static u64 step_length(const struct emugpu_copy *copy, const struct place *dst, 
 	return left;
 }
 
-/* The process's part of a step */
+/* Faults in the user memory of a step. */
 static int bring_in(const struct emugpu_copy *copy, u64 done, u64 n)
 {
 	if (copy->kind == EMUGPU_COPY_HTOD)
@@ -154,7 +154,7 @@ static int step_locked(const struct emugpu_copy *copy, struct place *dst, struct
 	return err;
 }
 
-/* The window may close between two pages, and a killed process need not finish. */
+/* Takes the lock for each step: the window may close between two steps. A fatal signal ends the copy. */
 static int copy_pages(const struct emugpu_copy *copy, struct place *dst, struct place *src)
 {
 	u64 done, n;

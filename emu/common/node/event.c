@@ -21,23 +21,23 @@
 enum {
 	EVENTS_MAX = 256,
 	TICK_MS = 20,
-	TICKS_STUCK = 1500 / TICK_MS,	/* peerpin drains no longer by default: drain_timeout_ms */
+	TICKS_STUCK = 1500 / TICK_MS,	/* longer than peerpin's default drain_timeout_ms */
 	TICKS_MAX = 4000 / TICK_MS,
 };
 
-/* All of the record */
+/* Protects all of the record */
 static DEFINE_SPINLOCK(record_lock);
 static struct emugpu_event events[EVENTS_MAX];
 static u32 nr_events;
 static u32 planned_nth;
 static enum emugpu_event_action planned_action;
 
-/* Numbers of revocations: the last asked for, and the last one over. One may be stuck when another is asked for. */
+/* Numbers of the last requested and the last finished revocation. A request may come while one is stuck. */
 static atomic_t asked;
 static int done;
 static DECLARE_WAIT_QUEUE_HEAD(revoked);
 
-/* In a thread of its own, since whoever frees memory seldom is who pins it. */
+/* Runs in a kernel worker: memory is usually freed by another thread than the pinning one. */
 static void revoke_work(struct work_struct *work)
 {
 	int nr = atomic_read(&asked);
@@ -55,9 +55,9 @@ static bool is_done(int nr)
 static DECLARE_WORK(revocation, revoke_work);
 
 /*
- * The callback that goes on and on, as one does when it waits for the thread
- * that is here, or 0. It has to for so many ticks of this thread, not for so
- * long: a machine that is starved and one that waits look the same to a clock.
+ * Waits for the revocation. Returns 0, or the number of a callback that does not end,
+ * because it waits for the calling thread. Counts wake-ups of this thread instead of
+ * time: by the clock, a VM without CPU time looks like a stuck callback.
  */
 static u64 stuck_callback(int nr)
 {
@@ -75,8 +75,9 @@ static u64 stuck_callback(int nr)
 }
 
 /*
- * Calls that end here have waited for the API lock before, while the callback
- * could run; but not the one of a pin that only they have made.
+ * Whether a real call could deadlock with the callback: pin and map calls take the API
+ * lock, which the callback's thread may hold. Not if the callback is of the pin that this
+ * very call has just made.
  */
 static bool could_deadlock(enum emugpu_event_kind kind, const struct nvidia_p2p_page_table *table)
 {
@@ -86,9 +87,9 @@ static bool could_deadlock(enum emugpu_event_kind kind, const struct nvidia_p2p_
 }
 
 /*
- * The thread goes on even so, where the real driver would not: else the test
- * would hang in place of telling. One that is about to put or unmap has done
- * nothing wrong yet; it has when it comes to need the API lock.
+ * After a deadlock is found the thread goes on, unlike in NVIDIA's driver: the test must
+ * report it instead of hanging. A thread that is about to put or unmap has not
+ * deadlocked yet; emugpu_api_check_caller() reports it if it needs the API lock.
  */
 static void revoke_all(enum emugpu_event_kind kind, const struct nvidia_p2p_page_table *table)
 {
@@ -126,7 +127,7 @@ static void event_fill(struct emugpu_event *event, enum emugpu_event_kind kind,
 	event->pid = task_tgid_nr(current);
 }
 
-/* What is to be done now */
+/* Records the event; returns the action planned for it. */
 static enum emugpu_event_action record(const struct emugpu_event *event)
 {
 	enum emugpu_event_action action;
@@ -188,7 +189,7 @@ int emugpu_event_read(struct emugpu_event __user *buf, u32 max, u32 *count)
 	return err;
 }
 
-/* Consumers have gone, so nobody begins one. */
+/* All consumers are unloaded, so no new revocation starts. */
 void emugpu_event_exit(void)
 {
 	cancel_work_sync(&revocation);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * emugpu: an ivshmem device as a GPU that lends its memory to PCIe peers; and
- * emugpu_tegra, a GPU that shares the memory of the CPU (see emu/tegra).
+ * emugpu: an ivshmem device as a GPU that shares its memory with PCIe peers; and
+ * emugpu_tegra: a GPU that uses the CPU's memory (see emu/tegra).
  *
- * The exported nvidia_p2p_* calls are what a real GPU driver gives to third
- * party drivers; /dev/emugpu is what the look-alike CUDA library needs. Open
- * files and pins hold the module, so at exit there are none. Both modules
- * export the same names, so one of them can be loaded.
+ * Third-party drivers call the exported nvidia_p2p_* functions of NVIDIA's driver; the
+ * emulated CUDA library uses /dev/emugpu. Open files and pins hold references to the
+ * module, so none are left at exit. Both modules export the same names, so only one
+ * of them can be loaded.
  */
 #include <linux/module.h>
 

@@ -24,13 +24,13 @@ enum {
 
 static bool strict;
 module_param(strict, bool, 0644);
-MODULE_PARM_DESC(strict, "each breach of the rules by a consumer is a WARN (default 0)");
+MODULE_PARM_DESC(strict, "each violation by a consumer is a WARN (default 0)");
 
 static unsigned int callback_ms = 5;
 module_param(callback_ms, uint, 0644);
-MODULE_PARM_DESC(callback_ms, "a free callback may take so long (default 5); 0: for ever");
+MODULE_PARM_DESC(callback_ms, "milliseconds that a free callback may take (default 5); 0: no limit");
 
-/* Each with the section of NVIDIA's guide that says so, where one does. */
+/* In parentheses: the section of the NVIDIA GPUDirect RDMA guide, if there is one */
 static const char *const rules[EMUGPU_RULES] = {
 	[EMUGPU_RULE_CALL_IN_CALLBACK] =
 		"call-in-callback: get_pages, put_pages or dma_map_pages in a free callback (11.3)",
@@ -43,7 +43,7 @@ static const char *const rules[EMUGPU_RULES] = {
 	[EMUGPU_RULE_UNKNOWN_FLAGS] =
 		"unknown-flags: get_pages_persistent with flags that do not exist (ch. 10)",
 	[EMUGPU_RULE_NO_VERSION_CHECK] =
-		"no-version-check: a page table of another version than built for is used (13.3)",
+		"no-version-check: use of a page table with another version than built for (13.3)",
 	[EMUGPU_RULE_PUT_BY_OTHER_PROCESS] =
 		"put-by-other-process: put_pages by another process than get_pages, which leaks the pin (12.3)",
 	[EMUGPU_RULE_PUT_WRONG_ADDRESS] =
@@ -57,29 +57,29 @@ static const char *const rules[EMUGPU_RULES] = {
 	[EMUGPU_RULE_UNMAP_OF_DEAD_TABLE] =
 		"unmap-of-dead-table: dma_unmap_pages of a page table that is not pinned (13.3)",
 	[EMUGPU_RULE_UNMAP_OF_DEAD_MAPPING] =
-		"unmap-of-dead-mapping: dma_unmap_pages of a mapping that is not there (13.3)",
+		"unmap-of-dead-mapping: dma_unmap_pages of a mapping that does not exist (13.3)",
 	[EMUGPU_RULE_UNMAP_WRONG_PEER] =
 		"unmap-wrong-peer: dma_unmap_pages for another device than dma_map_pages (13.3)",
 	[EMUGPU_RULE_FREE_OF_DEAD_TABLE] =
-		"free-of-dead-table: free_page_table of a page table that is gone (12.4)",
+		"free-of-dead-table: free_page_table of a page table that is already freed (12.4)",
 	[EMUGPU_RULE_FREE_OF_DEAD_MAPPING] =
-		"free-of-dead-mapping: free_dma_mapping of a mapping that is gone (13.3)",
+		"free-of-dead-mapping: free_dma_mapping of a mapping that is already freed (13.3)",
 	[EMUGPU_RULE_FREE_OF_LIVE_TABLE] =
 		"free-of-live-table: free_page_table outside the free callback (12.4)",
 	[EMUGPU_RULE_WRITE_TO_DEAD_TABLE] =
-		"write-to-dead-table: a page table was written to after its end (12.4)",
+		"write-to-dead-table: write to a page table after its end (12.4)",
 	[EMUGPU_RULE_TABLE_LEAKED] =
 		"table-leaked: a free callback that did not call free_page_table (11.3)",
 	[EMUGPU_RULE_MAPPING_LEAKED] =
 		"mapping-leaked: a DMA mapping that was never undone (13.3)",
 	[EMUGPU_RULE_PIN_LEAKED] =
-		"pin-leaked: a module was removed and left a pin (12.3)",
+		"pin-leaked: a module was removed while it had a pin (12.3)",
 	[EMUGPU_RULE_RSYNC_MISMATCH] =
-		"rsync-mismatch: an rsync driver that was not unregistered as it was registered",
+		"rsync-mismatch: an rsync driver was not unregistered with the arguments of its registration",
 	[EMUGPU_RULE_CALLBACK_WAITS] =
-		"callback-waits: a free callback that waits for who is in get_pages, put_pages or dma_map_pages (11.3)",
+		"callback-waits: a free callback waits for a thread in get_pages, put_pages or dma_map_pages (11.3)",
 	[EMUGPU_RULE_DMA_AFTER_CALLBACK] =
-		"dma-after-callback: memory was written to after its free callback had returned (11.3)",
+		"dma-after-callback: write to memory after its free callback had returned (11.3)",
 };
 
 struct entry {
@@ -89,13 +89,13 @@ struct entry {
 	u64 count;
 };
 
-/* A table, because breaches are few; what does not fit counts on its last line. */
+/* Violations are few. If the table is full, more pairs of rule and module count in its last entry. */
 static DEFINE_SPINLOCK(monitor_lock);
 static struct entry entries[ENTRIES_MAX];
 static unsigned int nr_entries;
 static char last_modules[EMUGPU_RULES][EMUGPU_MODULE_LEN];
 
-/* Looking up a module's name takes long, and there are few callers. */
+/* A cache, because looking up a module's name is slow and there are few callers */
 static struct caller {
 	const void *address;
 	char module[EMUGPU_MODULE_LEN];
@@ -104,7 +104,7 @@ static unsigned int last_caller;
 
 static struct dentry *debugfs;
 
-/* A symbol of a module ends in the module's name in brackets. */
+/* For a module, %ps prints the symbol and the module's name in brackets. */
 static void name_of(const void *address, char *name)
 {
 	char symbol[KSYM_SYMBOL_LEN], *bracket;
@@ -255,7 +255,7 @@ static int pins_show(struct seq_file *seq, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(pins);
 
-/* Another module may come to lie where this one was. */
+/* Another module may be loaded at the same addresses. */
 static void forget_callers(const char *module)
 {
 	unsigned int i;
@@ -268,8 +268,8 @@ static void forget_callers(const char *module)
 }
 
 /*
- * LIVE comes after its init function, the memory of which is about to be freed.
- * GOING comes after the module's own exit function, or when its init function has failed.
+ * LIVE comes after the init function, before the kernel frees the memory of that function.
+ * GOING comes after the exit function, or after a failed init function.
  */
 static int module_event(struct notifier_block *nb, unsigned long event, void *data)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The TEST ioctl: looking at and disturbing what a driver under test relies on. */
+/* The TEST ioctl: inspects and disturbs the GPU below a driver under test. */
 #ifndef _EMUGPU_TEST_H
 #define _EMUGPU_TEST_H
 

@@ -53,7 +53,7 @@ static void warning_keeps_its_own_text(void **state)
 {
 	static const char *const lines[] = {
 		"------------[ cut here ]------------",
-		"direct_freed [direct] calls back into the GPU driver, which calls it",
+		"direct_freed [direct] calls the GPU driver from its free callback",
 		"WARNING: CPU: 0 PID: 77 at emu/common/node/api.c:75 emugpu_refuse_in_callback+0x40/0x50 [emugpu]",
 		"Call Trace:",
 		" <TASK>",
@@ -62,7 +62,7 @@ static void warning_keeps_its_own_text(void **state)
 	};
 
 	(void)state;
-	is_one(lines, "kernel-splat", "direct_freed [direct] calls back into the GPU driver, which calls it (WARNING: CPU: 0");
+	is_one(lines, "kernel-splat", "direct_freed [direct] calls the GPU driver from its free callback (WARNING: CPU: 0");
 }
 
 static void two_warnings_count_twice(void **state)

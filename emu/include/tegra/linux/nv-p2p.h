@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * linux/nv-p2p.h as on Tegra: the kernel interface by which the driver of an
- * integrated GPU lends CUDA memory to the driver of another device (seeds 004
- * and 000 13.4). The names are those of nv-p2p.h of discrete GPUs; arguments
- * and rules are others. Written anew; what drivers read is as in the header of
- * Linux for Tegra, whose structures have private members after it.
+ * linux/nv-p2p.h of Tegra: the kernel interface by which the driver of an integrated
+ * GPU lets drivers of other devices access CUDA memory (NVIDIA GPUDirect RDMA guide
+ * 13.4). Names are those of nv-p2p.h of discrete GPUs; arguments and rules differ.
+ * Written from scratch. The members that drivers read are laid out as in Linux for
+ * Tegra, which has private members after them.
  *
  * Context: every function may sleep. Only free_page_table, dma_unmap_pages and
  * free_dma_mapping may be called in a free callback.
@@ -21,8 +21,8 @@ struct page;
 
 /*
  * Versions: major in the upper half, minor in the lower. A consumer may read a
- * structure when the major is the one it was built for and the minor is not
- * less; each structure begins with its version.
+ * structure if the major equals the one it was built for and the minor is not
+ * less. Each structure begins with its version.
  */
 #define NVIDIA_P2P_MAJOR_VERSION_MASK 0xffff0000
 #define NVIDIA_P2P_MINOR_VERSION_MASK 0x0000ffff
@@ -50,16 +50,16 @@ enum nvidia_p2p_page_size_type {
 };
 
 /**
- * struct nvidia_p2p_page_table - what is pinned
+ * struct nvidia_p2p_page_table - the pages of a pin
  * @version: NVIDIA_P2P_PAGE_TABLE_VERSION of the driver
  * @page_size: enum nvidia_p2p_page_size_type; 4 KiB
  * @size: bytes
- * @entries: how many pages
- * @pages: of the CPU; whoever maps them into a process does it write-combined
- *	when the memory was allocated so, and not otherwise
- * @mn: the driver's own, but that a consumer can tell by it in a callback what
- *	put_pages says of a process that has ended: its list entry is hashed
- *	until the notifier is given back
+ * @entries: number of pages
+ * @pages: CPU pages; mappings of them into a process must be write-combined if the
+ *	memory was allocated write-combined, else cached
+ * @mn: private to the driver, except in the callback: there the consumer may test
+ *	whether its list entry is hashed, and must call put_pages later if so (see
+ *	nvidia_p2p_put_pages())
  */
 typedef struct nvidia_p2p_page_table {
 	u32 version;
@@ -73,9 +73,9 @@ typedef struct nvidia_p2p_page_table {
 /**
  * struct nvidia_p2p_dma_mapping - bus addresses of a page table for one device
  * @version: NVIDIA_P2P_DMA_MAPPING_VERSION of the driver
- * @hw_address: where each segment begins
- * @hw_len: its bytes; neighbouring pages are one segment
- * @entries: how many segments
+ * @hw_address: start of each segment
+ * @hw_len: bytes of each segment; adjacent pages are one segment
+ * @entries: number of segments
  */
 typedef struct nvidia_p2p_dma_mapping {
 	u32 version;
@@ -86,13 +86,13 @@ typedef struct nvidia_p2p_dma_mapping {
 
 /**
  * nvidia_p2p_get_pages() - pin memory of the calling process
- * @vaddr: address that cudaHostAlloc() gave, multiple of 4 KiB
+ * @vaddr: address in memory from cudaHostAlloc(), multiple of 4 KiB
  * @size: bytes, multiple of 4 KiB, not 0; within one allocation
  * @page_table: result; NULL on failure
- * @free_callback: called once, whatever ends the pin: put_pages, or the end of
- *	the memory or of its process. It undoes the DMA mappings, then calls
- *	nvidia_p2p_free_page_table() and kfree() of the table.
- * @data: handed to @free_callback
+ * @free_callback: called once, by put_pages or when the memory is freed or its
+ *	process ends. It undoes the DMA mappings, then calls
+ *	nvidia_p2p_free_page_table() and kfree() for the table.
+ * @data: passed to @free_callback
  *
  * Return: 0; -EINVAL a bad argument, or no such memory; -ENOMEM.
  */
@@ -103,29 +103,30 @@ int nvidia_p2p_get_pages(u64 vaddr, u64 size, struct nvidia_p2p_page_table **pag
  * nvidia_p2p_put_pages() - end a pin
  * @page_table: from get_pages; its callback runs before this returns
  *
- * Call with no lock held that the callback takes. The caller sees to it that
- * the callback has not freed the table already, and does not kfree() it before
- * this returns, also when the callback comes in another thread meanwhile. But
- * after a callback that came as the process ended NVIDIA's driver keeps its MMU
- * notifier, and with it the process's mm_struct, until this is called (not in the
- * callback) before the kfree(); the callback does not come again. Where memory was
- * unmapped, be it of a process that is ending (by the OOM reaper), the notifier
- * has been given back before the callback, and this must not be called.
+ * Hold no lock that the callback takes. The caller must ensure that the callback has
+ * not freed the table already. The table must not be freed by kfree() before this
+ * function returns, even if the callback runs in another thread meanwhile.
+ *
+ * After a callback due to the end of the process, NVIDIA's driver keeps its MMU notifier,
+ * and so the process's mm_struct. The consumer must then call this function outside the
+ * callback, before the kfree(); the callback does not run again. After a callback due
+ * to unmapped memory (also by the OOM reaper) the notifier is already released, and
+ * this function must not be called.
  * Return: 0; -EINVAL @page_table is NULL.
  */
 int nvidia_p2p_put_pages(struct nvidia_p2p_page_table *page_table);
 
 /**
- * nvidia_p2p_free_page_table() - let the pages go, in the callback
+ * nvidia_p2p_free_page_table() - release the pages, in the callback
  * @page_table: from get_pages, without DMA mappings; NULL does nothing. The
- *	structure itself stays, and is the caller's to kfree().
+ *	caller must free the structure itself by kfree().
  *
  * Return: 0.
  */
 int nvidia_p2p_free_page_table(struct nvidia_p2p_page_table *page_table);
 
 /**
- * nvidia_p2p_dma_map_pages() - make pinned pages known to a device
+ * nvidia_p2p_dma_map_pages() - map pinned pages for a device
  * @dev: the DMA master
  * @page_table: from get_pages
  * @dma_mapping: result; NULL on failure
@@ -139,7 +140,7 @@ int nvidia_p2p_dma_map_pages(struct device *dev, struct nvidia_p2p_page_table *p
 /** nvidia_p2p_dma_unmap_pages() - undo dma_map_pages and free @dma_mapping; -EINVAL for NULL */
 int nvidia_p2p_dma_unmap_pages(struct nvidia_p2p_dma_mapping *dma_mapping);
 
-/** nvidia_p2p_free_dma_mapping() - the same as dma_unmap_pages, not to be called as well */
+/** nvidia_p2p_free_dma_mapping() - the same as dma_unmap_pages; call only one of the two */
 int nvidia_p2p_free_dma_mapping(struct nvidia_p2p_dma_mapping *dma_mapping);
 
 #endif
