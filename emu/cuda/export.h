@@ -4,11 +4,11 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-/* A second exported name of a function; it must be no macro where this is used. */
+/* A second exported name of a function. The name must not be a macro at that place. */
 #define ALIAS(name, target) \
 	extern __typeof__(target) name __attribute__((alias(#target), visibility("default")))
 
-/* The prototype of an exported function that cuda.h lacks, and that takes what @like takes. */
+/* Declares an exported function that cuda.h lacks, with the prototype of @like. */
 #define VARIANT(name, like) extern __typeof__(like) name EXPORTED
 
 #endif

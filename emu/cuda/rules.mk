@@ -7,8 +7,8 @@ LIBCUDA_OBJ := $(LIBCUDA_SRC:emu/cuda/%.c=$(B)/obj/libcuda/%.o)
 LIBCUDA_LDFLAGS := -Wl,-soname,libcuda.so.1 -Wl,-z,defs -Wl,-z,nodelete -Wl,-Bsymbolic \
 	-Wl,--version-script=emu/cuda/libcuda.map -Wl,--no-undefined-version
 
-# Programs that intercept calls patch the first five bytes of a function, and
-# know a few instructions there: let each begin with a frame, and none be shared.
+# Programs that intercept calls patch the first five bytes of a function, and know only
+# few instructions there. So each function begins with a frame, and none is merged.
 LIBCUDA_ENTRIES := -fno-omit-frame-pointer -fstack-protector-all -fno-schedule-insns2 -fno-shrink-wrap \
 	-fno-ipa-icf
 
@@ -24,7 +24,7 @@ $(B)/emu/libcuda.so.1: $(LIBCUDA_OBJ) emu/cuda/libcuda.map | $(B)/emu
 $(B)/emu/libcuda.so: $(B)/emu/libcuda.so.1
 	ln -sf libcuda.so.1 $@
 
-# For the unit tests. Not named libcuda.a: with -L$(B)/lib the linker would take that for -lcuda.
+# For the unit tests. Not named libcuda.a: with -L$(B)/lib the linker would use it for -lcuda.
 $(B)/lib/libemucuda.a: $(LIBCUDA_OBJ)
 
 $(B)/emu:

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * variant: exported functions that cuda.h does not declare. It names some of
- * them for programs that are built for a default stream per thread: they end
- * in _ptds where the NULL stream is meant and in _ptsz where it can be given.
- * Others are what older headers name.
+ * variant: exported functions that cuda.h does not declare. Some are variants for
+ * programs built for a default stream per thread: _ptds for functions that use the NULL
+ * stream, _ptsz for functions with a stream argument. Others are variants of older
+ * headers.
  */
 #ifndef VARIANT_H
 #define VARIANT_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * absent: functions that libraries which probe GPUs look up, and that the
- * emulated GPU has nothing for. Arguments are not looked at.
+ * absent: functions that GPU-probing libraries look up, but that the emulated GPU does
+ * not support. Arguments are ignored.
  */
 #include "export.h"
 #include "init.h"

@@ -8,9 +8,9 @@
 #include <strings.h>
 
 /**
- * struct nvmlDevice_st - what a handle points to
+ * struct nvmlDevice_st - the target of a handle
  *
- * It needs an address only: its place in the table is the number of the GPU.
+ * Only its address matters: its index in the table is the number of the GPU.
  */
 struct nvmlDevice_st {
 	char unused;
@@ -18,7 +18,7 @@ struct nvmlDevice_st {
 
 static struct nvmlDevice_st devices[EMUGPU_GPUS_MAX];
 
-/* How many there are below number @end. One that goes leaves a gap: the others keep their numbers. */
+/* Counts GPUs below number @end. A removed GPU leaves a gap: the others keep their numbers. */
 static unsigned int count(unsigned int end)
 {
 	struct emugpu_info info;
@@ -79,7 +79,7 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex(unsigned int index, nvmlDevice_t *device
 	return NVML_SUCCESS;
 }
 
-/* The GPU for which @matches says so, or NVML_ERROR_NOT_FOUND */
+/* Finds the GPU that @matches accepts, or returns NVML_ERROR_NOT_FOUND. */
 static nvmlReturn_t find(const char *text, bool (*matches)(const struct emugpu_info *, const char *),
 			 nvmlDevice_t *device)
 {
@@ -134,7 +134,7 @@ static bool has_address(const struct emugpu_info *info, const char *text)
 	       a.slot == info->out_device && a.function == info->out_function;
 }
 
-/* What is no address, or not of a device's first function, is no valid argument, says the real one. */
+/* A string that is no address, or not of function 0, is INVALID_ARGUMENT, as in NVIDIA's library. */
 nvmlReturn_t nvmlDeviceGetHandleByPciBusId(const char *id, nvmlDevice_t *device)
 {
 	nvmlReturn_t err = find(id, has_address, device);
@@ -155,7 +155,7 @@ nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int *index)
 	return err;
 }
 
-/* /dev/nvidiaN, which no emulated GPU has: the numbers follow the GPUs as there. */
+/* The N of /dev/nvidiaN. Emulated GPUs have no such file, but the numbers follow the GPUs in the same way. */
 nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned int *minor)
 {
 	struct emugpu_info info;

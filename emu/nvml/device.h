@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* device: the GPUs, and what a handle of one stands for. */
+/* device: the GPUs and their handles. */
 #ifndef DEVICE_H
 #define DEVICE_H
 
@@ -10,7 +10,7 @@
 
 enum { DEVICE_UUID_SIZE = sizeof("GPU-00000000-0000-0000-0000-000000000000") };
 
-/* device_get - what each function on a device begins with: all is initialised, arguments are valid, the GPU is there */
+/* device_get - first check of each function on a device: nvmlInit() called, arguments valid, GPU present */
 nvmlReturn_t device_get(nvmlDevice_t device, const void *out, struct emugpu_info *info);
 
 /* device_print_uuid - @out has DEVICE_UUID_SIZE bytes */

@@ -17,9 +17,9 @@ const char *nvmlErrorString(nvmlReturn_t result)
 	case NVML_ERROR_INSUFFICIENT_SIZE:
 		return "the buffer is too small";
 	case NVML_ERROR_DRIVER_NOT_LOADED:
-		return "/dev/emugpu is missing or not accessible: modprobe emugpu";
+		return "/dev/emugpu is missing or not accessible; type: modprobe emugpu";
 	case NVML_ERROR_FUNCTION_NOT_FOUND:
-		return "no function for a structure of this version";
+		return "this version of the structure is not supported";
 	case NVML_ERROR_GPU_IS_LOST:
 		return "the GPU is gone";
 	case NVML_ERROR_UNKNOWN:

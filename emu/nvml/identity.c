@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* identity: what a GPU is called, and of what make it is. */
+/* identity: name, UUID, brand and architecture of a GPU. */
 #include "device.h"
 #include "init.h"
 #include "text.h"
 
 #include <stdio.h>
 
-/* The API level that the library goes with, and the GPU that the emulation was compared with */
+/* The CUDA version of the emulated libcuda, and the compute capability of the GPU it was compared with */
 enum {
 	CUDA_LEVEL = 13000,
 	COMPUTE_MAJOR = 9,
@@ -36,7 +36,7 @@ nvmlReturn_t nvmlSystemGetNVMLVersion(char *version, unsigned int length)
 	return err ? err : text_put(version, length, "13.580.65.06");
 }
 
-/* Like the real one, these two need no nvmlInit(). */
+/* These two need no nvmlInit(), as in NVIDIA's library. */
 nvmlReturn_t nvmlSystemGetCudaDriverVersion(int *version)
 {
 	if (!version)

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 /*
- * Who called nvmlInit(), and how often: the process in the upper half, since a
- * child of fork() has to call it itself. One word, so that the child inherits
- * no lock that a thread of its parent held.
+ * The process that called nvmlInit() (upper half) and the number of its calls. A child
+ * of fork() must call nvmlInit() itself. One atomic word instead of a lock: a child
+ * could inherit a lock held by a thread of its parent.
  */
 static _Atomic uint64_t users;
 
@@ -42,8 +42,8 @@ nvmlReturn_t nvmlInit(void)
 }
 
 /*
- * What flags ask for is what this library does anyway: no GPUs are no error,
- * and none is attached. The real one does not mind unknown ones either.
+ * The flags request the behaviour that this library always has: no GPUs are no error,
+ * and no GPU is attached. NVIDIA's library also accepts unknown flags.
  */
 nvmlReturn_t nvmlInitWithFlags(unsigned int flags)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* memory: how much of it there is. */
+/* memory: sizes of GPU memory and BAR1. */
 #include "device.h"
 
 nvmlReturn_t nvmlDeviceGetBAR1MemoryInfo(nvmlDevice_t device, nvmlBAR1Memory_t *bar1)
@@ -37,7 +37,7 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *me
 
 	if (err)
 		return err;
-	/* the real one chooses a function by the version */
+	/* NVIDIA's library selects a function by the version */
 	if (memory->version != nvmlMemory_v2)
 		return NVML_ERROR_FUNCTION_NOT_FOUND;
 	memory->total = info.out_vram_total;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node: one question at a time to /dev/emugpu. It is opened for each, since
- * what it tells is nobody's in particular and a file kept open would belong to
- * one process of those that fork() makes.
+ * node: queries of /dev/emugpu. Each query opens the file, because an open file is
+ * owned by one process and would not work in a child of fork().
  */
 #ifndef NODE_H
 #define NODE_H
@@ -11,7 +10,7 @@
 #include <nvml.h>
 #include <stdbool.h>
 
-/* node_present - is the driver loaded, and may we use it? */
+/* node_present - whether the driver is loaded and accessible */
 bool node_present(void);
 
 /* node_info - NVML_ERROR_GPU_IS_LOST: no GPU of that number */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* pci: where a GPU is. */
+/* pci: the PCI address of a GPU. */
 #include "device.h"
 #include "text.h"
 
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A 16-bit id of the device's from sysfs; 0 when it cannot be read. */
+/* Reads a 16-bit id of the device from sysfs; 0 if it cannot be read. */
 static unsigned int sysfs_id(const char *bus_id, const char *name)
 {
 	char path[128];
@@ -37,7 +37,7 @@ nvmlReturn_t nvmlDeviceGetPciInfo(nvmlDevice_t device, nvmlPciInfo_t *pci)
 	*pci = (nvmlPciInfo_t){ .domain = info.out_domain, .bus = info.out_bus, .device = info.out_device };
 	snprintf(address, sizeof(address), "%04x:%02x:%02x.%x", info.out_domain, info.out_bus, info.out_device,
 		 info.out_function);
-	/* in capitals, as nowhere else */
+	/* in upper case, unlike the name in sysfs */
 	text_put(pci->busIdLegacy, sizeof(pci->busIdLegacy), "%04X:%02X:%02X.%X", info.out_domain, info.out_bus,
 		 info.out_device, info.out_function);
 	text_put(pci->busId, sizeof(pci->busId), "%08X%s", info.out_domain, strchr(pci->busIdLegacy, ':'));
@@ -46,7 +46,7 @@ nvmlReturn_t nvmlDeviceGetPciInfo(nvmlDevice_t device, nvmlPciInfo_t *pci)
 	return NVML_SUCCESS;
 }
 
-/* The second variant's structure ends before the long bus id. */
+/* The structure of the second variant ends before the long bus id. */
 nvmlReturn_t nvmlDeviceGetPciInfo_v2(nvmlDevice_t device, nvmlPciInfo_t *pci)
 {
 	nvmlPciInfo_t info;

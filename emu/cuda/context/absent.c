@@ -11,9 +11,9 @@ static CUresult absent(void)
 }
 
 /*
- * Arguments are not looked at, so one form serves for all prototypes. Not one
- * function for all: who intercepts calls by patching the entries of functions,
- * as UCX does, would patch the same one twice.
+ * Arguments are ignored, so one form suits all prototypes. Each name has a function
+ * of its own: UCX and others intercept calls by patching the entries of functions, and
+ * would patch a shared one twice.
  */
 #define EXPORT_ABSENT(name, suffix, since) \
 	CUresult name##suffix(void) \

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * absent: functions that consumers of CUDA memory, and ordinary programs, link
- * with or look up, and that the emulated GPU has nothing for. They are there,
- * so that a program starts, and say CUDA_ERROR_NOT_SUPPORTED.
+ * absent: functions that the emulated GPU does not support, but that users of CUDA
+ * memory or ordinary programs link with or look up. They are exported so that such a
+ * program starts, and return CUDA_ERROR_NOT_SUPPORTED.
  */
 #ifndef ABSENT_H
 #define ABSENT_H
 
 #include <cuda.h>
 
-/* Each as name, suffix of the variant, and CUDA version that brought it */
+/* Each with name, suffix of the variant, and first CUDA version with it */
 #define ABSENT_FUNCTIONS(_) \
 	/* sharing with other processes */ \
 	_(cuIpcGetMemHandle, , 4010) \
@@ -29,7 +29,7 @@
 	_(cuDestroyExternalMemory, , 10000) \
 	_(cuImportExternalSemaphore, , 10000) \
 	_(cuDestroyExternalSemaphore, , 10000) \
-	/* managed memory that moves */ \
+	/* migration of managed memory */ \
 	_(cuMemAdvise, , 8000) \
 	_(cuMemAdvise, _v2, 12020) \
 	_(cuMemPrefetchAsync, , 8000) \
@@ -81,7 +81,7 @@
 	_(cuOccupancyMaxActiveBlocksPerMultiprocessor, , 6050) \
 	_(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, , 7000) \
 	_(cuOccupancyMaxPotentialBlockSize, , 6050) \
-	/* streams that are recorded or wait for values */ \
+	/* stream capture, graphs, waiting for values in memory */ \
 	_(cuStreamBeginCapture, _v2, 10010) \
 	_(cuStreamEndCapture, , 10000) \
 	_(cuGraphCreate, , 10000) \

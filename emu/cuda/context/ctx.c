@@ -15,7 +15,7 @@
 
 static struct CUctx_st primaries[MAX_DEVICES];
 
-/* All that cuCtxCreate() ever made; under the library lock. */
+/* All contexts that cuCtxCreate() has made, ended ones included; under the library lock. */
 static struct set made;
 static unsigned long long last_id;
 static pthread_mutex_t lives = PTHREAD_MUTEX_INITIALIZER;
@@ -126,7 +126,7 @@ CUresult ctx_start(struct CUctx_st *ctx)
 	return CUDA_SUCCESS;
 }
 
-/* As in mem_free(): what the CPU still does there for other contexts would crash. */
+/* As in mem_free(): copies by the CPU for other contexts would crash if the memory was freed. */
 static void wait_for_users(const struct CUctx_st *ctx)
 {
 	bool on_cpu;
@@ -157,7 +157,7 @@ void ctx_end(struct CUctx_st *ctx)
 	node_drop(ctx->kernel_ctx);
 }
 
-/* ---- contexts that are no primary ones ---------------------------------------------- */
+/* ---- other contexts than primary ones ----------------------------------------------- */
 
 static CUresult add(struct CUctx_st *ctx)
 {
@@ -211,7 +211,7 @@ static CUresult make(unsigned int flags, CUdevice dev, CUcontext *out)
 	return err;
 }
 
-/* @no: why the kind of context that is asked for cannot be made */
+/* @no: error for an unsupported kind of context, or CUDA_SUCCESS */
 static CUresult create(CUcontext *out, CUresult no, unsigned int flags, CUdevice dev)
 {
 	CUresult err = lib_ready();
@@ -230,7 +230,7 @@ CUresult cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice dev)
 	return create(out, CUDA_SUCCESS, flags, dev);
 }
 
-/* Parts of a GPU are for clients of MPS only. */
+/* Contexts for parts of a GPU need MPS. */
 static CUresult why_no_part(const CUexecAffinityParam *params, int n)
 {
 	if (n && !params)
@@ -243,7 +243,7 @@ CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *params, int n, unsi
 	return create(out, why_no_part(params, n), flags, dev);
 }
 
-/* Contexts shared with graphics are not for GPUs without. */
+/* Contexts shared with graphics need a GPU with graphics. */
 static CUresult why_not(const CUctxCreateParams *params)
 {
 	if (!params)

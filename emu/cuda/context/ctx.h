@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctx: contexts. Each GPU has a primary one, which is counted and can come
- * back; others are made and destroyed once. A context that has ended is
- * CUDA_ERROR_CONTEXT_IS_DESTROYED wherever it is used; its handle is kept for
- * ever, so that no use of it is a crash.
+ * ctx: contexts. Each GPU has a primary context, which is reference-counted and can
+ * start again; others are made and destroyed once. Any use of an ended context is
+ * CUDA_ERROR_CONTEXT_IS_DESTROYED. Handles are never freed, so that no use crashes.
  */
 #ifndef CTX_H
 #define CTX_H
@@ -18,23 +17,23 @@
 
 enum {
 	MAX_DEVICES = EMUGPU_GPUS_MAX,
-	CTX_VERSION = 3020,	/* of the API that made them: 64-bit addresses */
+	CTX_VERSION = 3020,	/* reported API version: the first with 64-bit addresses */
 };
 
 LIST_HEAD(peer_list, peer);
 
 /**
  * struct CUctx_st - a context
- * @active: it exists; written under the library lock
- * @refs: primary: retains that were not released; under the lock of lives
+ * @active: it has started and not ended; written under the library lock
+ * @refs: primary: retain calls without a release; under the lock of lives
  * @device: the GPU
  * @flags: CU_CTX_*
- * @id: of no other context, and of none before
+ * @id: unique, never reused
  * @kernel_ctx: its number in the kernel
- * @p2p_token: with @va_space, what lets another process pin its memory
- * @heap: memory that was allocated in it; under the library lock
- * @peers: contexts whose memory it has access to; under the library lock
- * @engine: what is to be done in it
+ * @p2p_token: with @va_space, allows another process to pin its memory
+ * @heap: memory allocated in it; under the library lock
+ * @peers: other contexts with memory that it may access; under the library lock
+ * @engine: its queued work
  */
 struct CUctx_st {
 	atomic_bool active;
@@ -50,7 +49,7 @@ struct CUctx_st {
 	struct engine engine;
 };
 
-/* ctx_setup - at cuInit() */
+/* ctx_setup - called by cuInit() */
 void ctx_setup(void);
 
 /* ctx_device - the GPU of a context */
@@ -59,38 +58,38 @@ static inline CUdevice ctx_device(const struct CUctx_st *ctx)
 	return ctx->device;
 }
 
-/* ctx_enter - what each call that needs a context checks first; *@ctx is this thread's, and it exists */
+/* ctx_enter - first check of each call that needs a context; *@ctx: the active current context of this thread */
 CUresult ctx_enter(struct CUctx_st **ctx);
 
-/* ctx_enter_any - likewise for calls that also work in a thread without context, but not in a destroyed one */
+/* ctx_enter_any - for calls that also work without a current context, but not in a destroyed one */
 CUresult ctx_enter_any(void);
 
-/* ctx_resolve - a handle that a program gave, NULL for this thread's context; what exists, or why it does not */
+/* ctx_resolve - active context of a program's handle (NULL: the current context), or an error */
 CUresult ctx_resolve(CUcontext handle, struct CUctx_st **ctx);
 
-/* ctx_is_handle - it is or was a context */
+/* ctx_is_handle - whether it is a context, active or ended */
 bool ctx_is_handle(const struct CUctx_st *ctx);
 
-/* ctx_is_active - CUDA_ERROR_CONTEXT_IS_DESTROYED: it has ended */
+/* ctx_is_active - CUDA_ERROR_CONTEXT_IS_DESTROYED if it has ended */
 CUresult ctx_is_active(const struct CUctx_st *ctx);
 
-/* ctx_why - @err of what used @ctx (NULL: no context); CUDA_ERROR_CONTEXT_IS_DESTROYED: it failed for that has ended */
+/* ctx_why - returns @err, or CUDA_ERROR_CONTEXT_IS_DESTROYED if @ctx (may be NULL) has ended during the failed call */
 CUresult ctx_why(const struct CUctx_st *ctx, CUresult err);
 
 /* ctx_primary - the primary context of @dev, active or not */
 struct CUctx_st *ctx_primary(CUdevice dev);
 
-/* Lives begin and end one by one: this lock is around ctx_start() and ctx_end(), and is taken before any other. */
+/* Serialises ctx_start() and ctx_end(). Ordered before all other locks. */
 void ctx_lock_lives(void);
 void ctx_unlock_lives(void);
 
-/* ctx_start - of a context that is not active; its @device and @flags are set */
+/* ctx_start - start an inactive context; the caller has set its @device and @flags */
 CUresult ctx_start(struct CUctx_st *ctx);
 
 /*
- * ctx_end - nothing new can begin in @ctx, its work is done, then its memory
- * is out of every look-up before the first block goes back to the kernel,
- * where free callbacks run
+ * ctx_end - end a context: refuse new work, finish queued work, remove its memory
+ * from all look-ups, and then free the blocks; the kernel runs free callbacks for
+ * them
  */
 void ctx_end(struct CUctx_st *ctx);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* What a program can ask of a context, and set. */
+/* Attributes of contexts. */
 #include "ctx.h"
 #include "init.h"
 #include "stack.h"
 #include "emu/cuda/stream/stream.h"
 
-/* NULL stands for the current context; one that has ended still has its GPU. */
+/* NULL stands for the current context. An ended context still has its GPU. */
 CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx)
 {
 	CUresult err = lib_ready();
@@ -40,7 +40,7 @@ CUresult cuCtxSynchronize(void)
 	return cuCtxSynchronize_v2(NULL);
 }
 
-/* Like the real one, a primary context says that it maps host memory, which all do. */
+/* A primary context reports CU_CTX_MAP_HOST, as in NVIDIA's driver. All contexts map host memory. */
 CUresult cuCtxGetFlags(unsigned int *flags)
 {
 	struct CUctx_st *ctx;
@@ -54,7 +54,7 @@ CUresult cuCtxGetFlags(unsigned int *flags)
 	return CUDA_SUCCESS;
 }
 
-/* What it was made with to map host memory stays. */
+/* Never changes CU_CTX_MAP_HOST. */
 CUresult cuCtxSetFlags(unsigned int flags)
 {
 	struct CUctx_st *ctx;
@@ -81,7 +81,7 @@ CUresult cuCtxGetId(CUcontext handle, unsigned long long *id)
 	return CUDA_SUCCESS;
 }
 
-/* The one function to which a context that has ended is none, as for the real driver. */
+/* Unlike all other functions, this one returns INVALID_CONTEXT for an ended context, as NVIDIA's driver does. */
 CUresult cuCtxGetApiVersion(CUcontext handle, unsigned int *version)
 {
 	struct CUctx_st *ctx;

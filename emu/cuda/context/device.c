@@ -31,7 +31,7 @@ const struct emugpu_info *device_get(CUdevice dev)
 	return dev >= 0 && dev < nr_devices ? &devices[dev] : NULL;
 }
 
-/* What each function on a device checks, in the order of the real driver. */
+/* Checks of each function on a device, in the order of NVIDIA's driver. */
 static CUresult check(const void *out, CUdevice dev)
 {
 	CUresult err = lib_ready();
@@ -116,7 +116,7 @@ struct address {
 	unsigned int domain, bus, device, function;
 };
 
-/* @id is as cuDeviceGetPCIBusId() prints it; domain and function may be missing. */
+/* @id has the form of cuDeviceGetPCIBusId(); domain and function may be missing. */
 static bool parse(struct address *a, const char *id)
 {
 	*a = (struct address){ 0 };
@@ -158,8 +158,8 @@ CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev)
 }
 
 /*
- * What is the same for every emulated GPU; a 0 says what it lacks. The compute
- * capability is that of the GPU the emulation was compared with.
+ * Attributes with the same value for all emulated GPUs; 0: not supported. The compute
+ * capability is that of the GPU which the emulation was compared with.
  */
 static const struct {
 	CUdevice_attribute attribute;

@@ -5,16 +5,16 @@
 #include <cuda.h>
 #include <emugpu.h>
 
-/* device_probe - at cuInit(); CUDA_ERROR_NO_DEVICE: the node has no GPU */
+/* device_probe - called by cuInit(); CUDA_ERROR_NO_DEVICE: the node has no GPU */
 CUresult device_probe(void);
 
-/* device_count - GPUs found */
+/* device_count - number of GPUs found */
 int device_count(void);
 
-/* device_get - what cuInit() found; NULL: no GPU of that number */
+/* device_get - a GPU as found by cuInit(); NULL: no GPU of that number */
 const struct emugpu_info *device_get(CUdevice dev);
 
-/* device_gpu - the node's number of a device that is there: greater than @dev where a GPU is missing */
+/* device_gpu - the node's number of an existing device; gaps in these numbers make it greater than @dev */
 static inline unsigned int device_gpu(CUdevice dev)
 {
 	return device_get(dev)->gpu;

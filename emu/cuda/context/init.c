@@ -14,7 +14,7 @@
 enum state {
 	NEW,
 	READY,
-	FORKED,	/* a child: the GPU's memory, file and locks are its parent's */
+	FORKED,	/* in a child: GPU memory, file and locks belong to its parent */
 };
 
 static _Atomic enum state state;
@@ -56,7 +56,7 @@ static void parent_after_fork(void)
 	pthread_mutex_unlock(&init_mutex);
 }
 
-/* Where its parent has not begun, a child can. */
+/* If the parent has not called cuInit(), the child can. */
 static void child_after_fork(void)
 {
 	if (is_ready())
@@ -91,7 +91,7 @@ err_close:
 	return err;
 }
 
-/* A thread that is cancelled in open() would end with the lock. */
+/* Disables cancellation: a thread cancelled in open() would never release the lock. */
 static CUresult start_once(void)
 {
 	CUresult err;
@@ -111,7 +111,7 @@ CUresult cuInit(unsigned int flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (atomic_load(&state) == FORKED)
 		return CUDA_ERROR_NOT_INITIALIZED;
-	/* before the lock: a child must not inherit it held */
+	/* register before taking the lock, so that no child inherits it locked */
 	pthread_once(&fork_once, watch_fork);
 	return watches_fork ? start_once() : CUDA_ERROR_OUT_OF_MEMORY;
 }

@@ -4,18 +4,18 @@
 
 #include <cuda.h>
 
-/* What cuDriverGetVersion() says: the API level this is a look-alike of. */
+/* The emulated CUDA version, as reported by cuDriverGetVersion(). */
 enum { DRIVER_VERSION = 13000 };
 
 /*
- * lib_ready - CUDA_ERROR_NOT_INITIALIZED before cuInit(), and in a child of
- * fork(); CUDA_ERROR_NOT_PERMITTED in a function that an engine calls
+ * lib_ready - first check of each call: CUDA_ERROR_NOT_INITIALIZED before cuInit() and
+ * in a child of fork(); CUDA_ERROR_NOT_PERMITTED in a function that an engine calls
  */
 CUresult lib_ready(void);
 
 /*
- * The library lock: contexts, blocks, allocations and address space. A leaf:
- * held for look-ups and list changes only, never across a call of the node.
+ * The library lock: contexts, blocks, allocations and address space. A leaf lock,
+ * held for look-ups and list changes only, never during a call of the node.
  */
 void lib_lock(void);
 void lib_unlock(void);

@@ -20,11 +20,11 @@ static CUresult from_errno(int err)
 		return CUDA_ERROR_INVALID_VALUE;
 	case ENODEV:
 		return CUDA_ERROR_DEVICE_UNAVAILABLE;
-	case EACCES: /* a child made behind fork()'s back: clone(), vfork() */
+	case EACCES: /* a child made without fork(): clone(), vfork() */
 		return CUDA_ERROR_NOT_INITIALIZED;
 	case EOPNOTSUPP:
 		return CUDA_ERROR_NOT_SUPPORTED;
-	case EBUSY: /* a test took the CPU's window on the GPU away */
+	case EBUSY: /* a test has closed the CPU window */
 		return CUDA_ERROR_NOT_READY;
 	default:
 		return CUDA_ERROR_UNKNOWN;

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 /**
- * struct peer - access that was given; under the library lock
- * @link: in the list of who has it
- * @ctx: to whose memory
- * @id: of that context, which is another one if a primary context has come back
+ * struct peer - access to the memory of another context; under the library lock
+ * @link: in the @peers of the context with this access
+ * @ctx: context of the memory
+ * @id: id of @ctx at that time; a restarted primary context has another id
  */
 struct peer {
 	LIST_ENTRY(peer) link;
@@ -40,7 +40,7 @@ static struct peer *find(const struct CUctx_st *ctx, const struct CUctx_st *othe
 	return NULL;
 }
 
-/* Pools belong to no context, so that none gives access to them here. What a mapping allows is its own matter. */
+/* No context gives access to pools, which belong to none. VMM mappings have access rights of their own. */
 bool peer_sees(const struct CUctx_st *ctx, const struct alloc_info *info)
 {
 	bool sees;
@@ -67,7 +67,7 @@ CUresult cuDeviceCanAccessPeer(int *can, CUdevice dev, CUdevice peer)
 	return CUDA_SUCCESS;
 }
 
-/* This thread's context and another one. */
+/* Looks up the current context and @handle. */
 static CUresult enter_both(CUcontext handle, struct CUctx_st **ctx, struct CUctx_st **other)
 {
 	CUresult err = ctx_enter(ctx);

@@ -16,7 +16,7 @@ static void put_word(void *data, uint64_t value)
 	*(uint64_t *)data = value;
 }
 
-/* Set for all of an allocation, it waits for what calls that are not Async have begun there, and for nothing else. */
+/* Applies to the whole allocation. Setting it waits only for queued work of calls without Async on that memory. */
 static CUresult set_sync_memops(const struct alloc_info *info, bool on)
 {
 	if (!alloc_set_sync_memops(info, on))
@@ -27,9 +27,10 @@ static CUresult set_sync_memops(const struct alloc_info *info, bool on)
 }
 
 /*
- * Reading them announces a peer. They give access to all that the context has.
- * Memory of no context has a token of 0, with which its process alone can pin
- * it, as all memory has of newer real drivers; that of the CPU has none.
+ * Reading the tokens sets SYNC_MEMOPS, because a peer will use the memory. They give
+ * access to all memory of the context. Memory without a context has token 0: only its
+ * own process can pin it. With newer NVIDIA drivers this holds for all memory. Host
+ * memory has no tokens.
  */
 static CUresult get_tokens(CUDA_POINTER_ATTRIBUTE_P2P_TOKENS *tokens, const struct alloc_info *info)
 {
@@ -45,7 +46,7 @@ static int memory_type(const struct alloc_info *info)
 	return info->kind == ALLOC_HOST || info->kind == ALLOC_REGISTERED ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
 }
 
-/* Where the memory is. */
+/* Attributes of addresses. */
 static bool get_place(void *data, CUpointer_attribute attribute, const struct alloc_info *info, CUdeviceptr ptr)
 {
 	switch (attribute) {
@@ -72,7 +73,7 @@ static bool get_place(void *data, CUpointer_attribute attribute, const struct al
 	}
 }
 
-/* What the memory is. */
+/* Attributes of the kind of memory. */
 static bool get_nature(void *data, CUpointer_attribute attribute, const struct alloc_info *info)
 {
 	switch (attribute) {
@@ -102,7 +103,7 @@ static bool get_nature(void *data, CUpointer_attribute attribute, const struct a
 	}
 }
 
-/* What can be done with it; there is no way to share it with other processes. */
+/* Attributes of possible uses; sharing with other processes is not supported. */
 static CUresult get_use(void *data, CUpointer_attribute attribute, const struct alloc_info *info)
 {
 	switch (attribute) {
@@ -132,7 +133,7 @@ static CUresult get_use(void *data, CUpointer_attribute attribute, const struct 
 	}
 }
 
-/* An attribute of an address that CUDA knows. */
+/* An attribute of an address in an allocation. */
 static CUresult get_known(void *data, CUpointer_attribute attribute, const struct alloc_info *info, CUdeviceptr ptr)
 {
 	if (get_place(data, attribute, info, ptr) || get_nature(data, attribute, info))
@@ -141,9 +142,9 @@ static CUresult get_known(void *data, CUpointer_attribute attribute, const struc
 }
 
 /*
- * What cuPointerGetAttributes() says of any other address, as the real driver
- * does: it takes it for a host pointer, and leaves the range as it was unless
- * the address is reserved.
+ * An attribute of any other address in cuPointerGetAttributes(). Like NVIDIA's driver,
+ * reports it as a host pointer, and does not store a range unless the address is
+ * reserved.
  */
 static CUresult get_other(void *data, CUpointer_attribute attribute, CUdeviceptr ptr)
 {
@@ -188,7 +189,7 @@ static CUresult get_other(void *data, CUpointer_attribute attribute, CUdeviceptr
 	return CUDA_SUCCESS;
 }
 
-/* Not so in a list of attributes: there it is no error. */
+/* An attribute without an address is an error in cuPointerGetAttribute(), but not in a list of attributes. */
 static bool has_address(CUpointer_attribute attribute, const struct alloc_info *info)
 {
 	switch (attribute) {
@@ -214,7 +215,7 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
 	return err || has_address(attribute, &info) ? err : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Tokens cannot be asked for in a list. */
+/* Tokens are not available in a list. */
 static CUresult get_listed(void *data, CUpointer_attribute attribute, const struct alloc_info *info, CUdeviceptr ptr)
 {
 	if (!data || attribute == CU_POINTER_ATTRIBUTE_P2P_TOKENS)
@@ -238,7 +239,7 @@ CUresult cuPointerGetAttributes(unsigned int n, CUpointer_attribute *attributes,
 	return err;
 }
 
-/* Memory of cuMemCreate() cannot have it, as on the real driver; reading its tokens sets it there, too. */
+/* Not supported for memory of cuMemCreate(), as in NVIDIA's driver; but reading its tokens sets it. */
 static CUresult set_at(CUdeviceptr ptr, bool on)
 {
 	struct alloc_info info;

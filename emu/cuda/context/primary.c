@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Primary contexts: one a GPU, which exists while somebody retains it. */
+/* Primary contexts: one per GPU, active while it is retained. */
 #include "ctx.h"
 #include "device.h"
 #include "emu/cuda/export.h"

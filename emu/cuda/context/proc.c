@@ -6,21 +6,21 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Its first variant has no place for the reason; the header's name stands for the second. */
+/* The first variant, without an argument for the reason; the name in the header means the second. */
 #undef cuGetProcAddress
 __attribute__((visibility("default"))) CUresult cuGetProcAddress(const char *symbol, void **fn, int version,
 								 cuuint64_t flags);
 
-/* The CUDA version that brought default streams per thread */
+/* The first CUDA version with default streams per thread */
 enum { PER_THREAD_SINCE = 7000 };
 
 typedef void (*proc_fn)(void);
 
 /**
  * struct proc - one variant of a function
- * @name: without the suffix of the variant
- * @since: CUDA version that brought it
- * @per_thread: for programs built for a default stream per thread, or NULL: it is the same
+ * @name: name without the suffix of the variant
+ * @since: first CUDA version with it
+ * @per_thread: function for programs built for a default stream per thread; NULL: @fn
  */
 struct proc {
 	const char *name;
@@ -217,7 +217,7 @@ CUresult cuGetProcAddress(const char *symbol, void **fn, int version, cuuint64_t
 	return CUDA_SUCCESS;
 }
 
-/* Who asks for the reason gets CUDA_SUCCESS and, where there is none, no function. */
+/* With @reason, a function that is not found is CUDA_SUCCESS with *@fn NULL. */
 CUresult cuGetProcAddress_v2(const char *symbol, void **fn, int version, cuuint64_t flags,
 			     CUdriverProcAddressQueryResult *reason)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * rdma: what CUDA offers to those who let other devices at GPU memory. Pinning
- * is the kernel's. Any memory of the GPU can be exported, as by the real
- * driver, also what nvidia_p2p_get_pages() refuses. Other than there, the range
- * lies in one block, and VMM memory has none before some GPU has access.
+ * rdma: CUDA functions for access to GPU memory by other devices; the kernel does the
+ * pinning. Any GPU memory can be exported, even memory that nvidia_p2p_get_pages()
+ * refuses, as with NVIDIA's driver. Different from it: the range must lie in one
+ * block, and VMM memory has no block before some GPU has access.
  */
 #include "emu/cuda/memory/alloc.h"
 #include "init.h"
@@ -20,7 +20,7 @@ static CUresult export_range(int *fd, CUdeviceptr addr, size_t size)
 {
 	bool known;
 
-	/* not all of it need be allocated: holes between small allocations are none in their block */
+	/* the range may include gaps between small allocations: it needs only to be in their block */
 	lib_lock();
 	known = alloc_overlap(addr, size) && !alloc_on_cpu(alloc_overlap(addr, size));
 	lib_unlock();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * set: pointers that are valid handles. A handle that is not in its set is
- * never looked into. The caller locks.
+ * set: the pointers that are valid handles. A handle that is not in its set is never
+ * dereferenced. The caller holds a lock.
  */
 #ifndef SET_H
 #define SET_H

@@ -41,7 +41,7 @@ CUresult cuCtxGetCurrent(CUcontext *out)
 	return CUDA_SUCCESS;
 }
 
-/* Replaces the top of the stack; NULL takes it away. */
+/* Replaces the top of the stack; NULL pops it. */
 CUresult cuCtxSetCurrent(CUcontext ctx)
 {
 	CUresult err = lib_ready();

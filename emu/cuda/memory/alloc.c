@@ -5,11 +5,11 @@
 
 #include <search.h>
 
-/* A balanced tree by address; under the library lock, as all else here. */
+/* A balanced tree by address. All here is under the library lock. */
 static void *tree;
 static unsigned long long last_id;
 
-/* Ranges that overlap are equal: a range of one byte finds the allocation around it. */
+/* Overlapping ranges compare equal, so a range of one byte finds the allocation that contains it. */
 static int compare(const void *left, const void *right)
 {
 	const struct alloc_info *a = left, *b = right;

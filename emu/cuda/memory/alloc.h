@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alloc: every range of addresses that CUDA knows in this process, of any
- * kind, by address. Where the memory comes from is the matter of heap and vmm.
+ * alloc: all address ranges of any kind that CUDA knows in this process, found by
+ * address. heap and vmm provide the memory.
  */
 #ifndef ALLOC_H
 #define ALLOC_H
@@ -22,22 +22,22 @@ enum alloc_kind {
 
 /**
  * struct alloc_info - an allocation, as it was when it was looked up
- * @kind: who made it
+ * @kind: the function that made it
  * @addr: first byte
- * @size: bytes that were asked for
- * @id: CU_POINTER_ATTRIBUTE_BUFFER_ID, never used twice
- * @device: whose memory it is
- * @ctx: where it was allocated; NULL: VMM and POOL belong to no context
- * @pool: of kind POOL
+ * @size: requested bytes
+ * @id: CU_POINTER_ATTRIBUTE_BUFFER_ID, never reused
+ * @device: GPU of the memory
+ * @ctx: context of the allocation; NULL: VMM and POOL belong to no context
+ * @pool: pool of an ALLOC_POOL allocation
  * @flags: of cuMemHostAlloc() or cuMemHostRegister()
  * @sync_memops: CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
  * @rdma: peers may pin it
- * @access: what copies may do with it; a VMM range at first has none, registered memory may be read-only
- * @range: first byte of what CU_POINTER_ATTRIBUTE_RANGE_START_ADDR says: @addr, but of VMM the reservation
- * @range_size: bytes of it
- * @mapping: address of the memory it is part of
- * @mapping_size: of that memory
- * @mapping_id: CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, never used twice
+ * @access: access allowed to copies; a new VMM range has none, registered memory may be read-only
+ * @range: CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: @addr, or for VMM the start of the reservation
+ * @range_size: bytes of the range
+ * @mapping: address of the block or mapping that contains the allocation
+ * @mapping_size: bytes of the block or mapping
+ * @mapping_id: CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, never reused
  */
 struct alloc_info {
 	enum alloc_kind kind;
@@ -58,7 +58,7 @@ struct alloc_info {
 	unsigned long long mapping_id;
 };
 
-/* alloc_kind_on_cpu, alloc_on_cpu - it is reached by the CPU at its address, not by the GPU's copy engine */
+/* alloc_kind_on_cpu, alloc_on_cpu - the CPU copies it, at its address; the GPU's copy engine does not */
 static inline bool alloc_kind_on_cpu(enum alloc_kind kind)
 {
 	return kind == ALLOC_HOST || kind == ALLOC_REGISTERED || kind == ALLOC_MANAGED;
@@ -69,25 +69,25 @@ static inline bool alloc_on_cpu(const struct alloc_info *info)
 	return alloc_kind_on_cpu(info->kind);
 }
 
-/* alloc_find - the allocation around @addr; false: there is none */
+/* alloc_find - the allocation that contains @addr; returns false if not found */
 bool alloc_find(CUdeviceptr addr, struct alloc_info *out);
 
-/* alloc_set_sync_memops - for all of an allocation that was found; false: it is gone */
+/* alloc_set_sync_memops - set it for an allocation that was found before; false: freed meanwhile */
 bool alloc_set_sync_memops(const struct alloc_info *found, bool on);
 
-/* The rest is for those who make allocations, and needs the library lock. */
+/* The rest is for the makers of allocations, and needs the library lock. */
 
-/* alloc_add - @info can be found from now on, where it is, and has an id; false: no memory, or it overlaps another */
+/* alloc_add - make @info findable and set its id; keeps the pointer; false: no memory, or an overlap */
 bool alloc_add(struct alloc_info *info);
 void alloc_remove(struct alloc_info *info);
 
-/* alloc_overlap - one of those that were added and have a byte of [@addr, @addr + @size), or NULL */
+/* alloc_overlap - an allocation that overlaps [@addr, @addr + @size), or NULL */
 struct alloc_info *alloc_overlap(CUdeviceptr addr, size_t size);
 
-/* alloc_again - one that was found before; NULL: it is gone, whatever is at its address now */
+/* alloc_again - find the same allocation again; NULL: freed, even if its address is reused */
 struct alloc_info *alloc_again(const struct alloc_info *found);
 
-/* alloc_new_id - for @mapping_id */
+/* alloc_new_id - a new id for @mapping_id */
 unsigned long long alloc_new_id(void);
 
 #endif

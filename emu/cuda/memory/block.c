@@ -15,12 +15,12 @@ enum {
 	SHARED_MAX = 1 << 20,
 };
 
-/* Where the memory of a kind is. */
+/* Source of the memory of a kind. */
 enum home {
-	HOME_GPU,	/* the kernel's, at a GPU address */
-	HOME_BOTH,	/* likewise, and mapped there for the CPU too: host memory of an integrated GPU */
-	HOME_CPU,	/* this process's own */
-	HOME_CALLER,	/* the program's */
+	HOME_GPU,	/* from the kernel, at a GPU address */
+	HOME_BOTH,	/* also mapped there for the CPU: host memory of an integrated GPU */
+	HOME_CPU,	/* mmap() by this library */
+	HOME_CALLER,	/* passed by the program */
 };
 
 static enum home home_of(enum alloc_kind kind, CUdevice device)
@@ -128,7 +128,7 @@ static CUresult get_gpu(struct block *b, const struct alloc_info *want)
 	return err;
 }
 
-/* Should the kernel refuse, the address is lost: it may still hold the block. */
+/* If the kernel refuses, never reuse the address: the block may still exist. */
 static CUresult put_gpu(const struct block *b)
 {
 	CUresult err = node_free(b->va);
@@ -145,7 +145,7 @@ static CUresult put_both(const struct block *b)
 	return err ? err : put_gpu(b);
 }
 
-/* A mapping that failed may have taken the reservation of its addresses away. */
+/* A failed mmap(MAP_FIXED) may have removed the reservation of the addresses; put_both() restores it. */
 static CUresult get_both(struct block *b, const struct alloc_info *want)
 {
 	CUresult err = get_gpu(b, want);

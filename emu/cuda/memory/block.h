@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* block: a piece of memory that allocations lie in, and where it comes from. */
+/* block: a piece of memory that contains allocations, and its source. */
 #ifndef BLOCK_H
 #define BLOCK_H
 
@@ -12,14 +12,14 @@ struct allocation;
 /**
  * struct block - memory
  * @link: in its heap's list
- * @heap: whose
- * @kind: of the allocations in it
- * @device: whose memory, or on whose behalf
+ * @heap: its heap
+ * @kind: kind of the allocations in it
+ * @device: GPU of the memory; for host memory, GPU of the context
  * @va: address
  * @size: bytes
  * @id: CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID
- * @fit: which HEAP_ALIGN units are taken; NULL: one allocation has it all
- * @allocations: those in it
+ * @fit: the used units of HEAP_ALIGN bytes; NULL: one allocation has the whole block
+ * @allocations: the allocations in it
  */
 struct block {
 	TAILQ_ENTRY(block) link;
@@ -33,22 +33,22 @@ struct block {
 	LIST_HEAD(, allocation) allocations;
 };
 
-/* None of these may be called with the library lock. */
+/* Call none of these with the library lock held. */
 
-/* block_get - memory for @want, shared ones with a @fit; in no list yet */
+/* block_get - get a block for @want, with a @fit if shared; in no list yet */
 CUresult block_get(const struct alloc_info *want, struct block **out);
 
 /*
- * block_put - give it back; for GPU memory the kernel runs free callbacks
+ * block_put - free a block; for GPU memory the kernel runs free callbacks
  *
- * The caller has taken @b out of its list, so no other thread can reach it.
+ * The caller has removed @b from its list, so no other thread can reach it.
  */
 CUresult block_put(struct block *b);
 
-/* block_is_shared - whether an allocation of this kind and size has a block of its own */
+/* block_is_shared - whether an allocation of this kind and size shares a block with others */
 bool block_is_shared(const struct alloc_info *want);
 
-/* block_allows_rdma - peers may pin what lies in it: of an integrated GPU host memory, of others its own */
+/* block_allows_rdma - whether peers may pin it: host memory of an integrated GPU, GPU memory of others */
 bool block_allows_rdma(const struct block *b);
 
 #endif

@@ -7,9 +7,9 @@
 enum { WORD = 64 };
 
 /**
- * struct fit - one bit a unit, 1 is taken
- * @nr: units
- * @used: units taken
+ * struct fit - one bit per unit, 1: taken
+ * @nr: number of units
+ * @used: number of units taken
  */
 struct fit {
 	unsigned int nr;
@@ -43,7 +43,7 @@ static void flip(struct fit *fit, unsigned int at, unsigned int n)
 		fit->words[at / WORD] ^= UINT64_C(1) << at % WORD;
 }
 
-/* The next unit from @at on that is free or taken, as asked for; @fit->nr if none. */
+/* The next unit from @at on that is taken (@want_taken) or free; @fit->nr if not found. */
 static unsigned int next(const struct fit *fit, unsigned int at, bool want_taken)
 {
 	uint64_t word;

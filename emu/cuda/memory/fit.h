@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fit: hands out runs of equal units, the lowest that fits first, so that what
- * was freed last at an address is soon given out there again: the case that
- * stale registrations get wrong. Knows neither addresses nor locks.
+ * fit: a first-fit allocator of runs of equal units. A freed address is soon reused,
+ * the case that stale registrations get wrong. Without addresses and locks.
  */
 #ifndef FIT_H
 #define FIT_H
@@ -12,17 +11,17 @@
 
 struct fit;
 
-/* fit_new - @nr free units; a multiple of 64. NULL: no memory */
+/* fit_new - @nr free units, a multiple of 64. NULL: no memory */
 struct fit *fit_new(unsigned int nr);
 void fit_delete(struct fit *fit);
 
-/* fit_take - the first unit of a free run of @n, now taken; -1: there is none */
+/* fit_take - take the first free run of @n units; returns its first unit, or -1 if not found */
 long fit_take(struct fit *fit, unsigned int n);
 
-/* fit_take_at - units [@at, @at + @n) are taken now; false: they are not all free */
+/* fit_take_at - take units [@at, @at + @n); false if they are not all free */
 bool fit_take_at(struct fit *fit, unsigned int at, unsigned int n);
 
-/* fit_give - units [at, at + n) are free again; they must be taken */
+/* fit_give - free units [at, at + n), which must all be taken */
 void fit_give(struct fit *fit, unsigned int at, unsigned int n);
 
 #endif

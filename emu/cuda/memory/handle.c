@@ -49,7 +49,7 @@ CUresult handle_drop(struct memory *m)
 	return err;
 }
 
-/* ---- what can be made -------------------------------------------------------------- */
+/* ---- valid properties -------------------------------------------------------------- */
 
 bool handle_is_location(const CUmemLocation *location)
 {
@@ -73,7 +73,7 @@ static CUresult check_prop(const CUmemAllocationProp *prop)
 	return handle_is_location(&prop->location) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
-/* It is the same for all memory, which need not be such that can be made, as for the real driver. */
+/* The same for all memory, even for properties that cuMemCreate() refuses, as in NVIDIA's driver. */
 CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
 				       CUmemAllocationGranularity_flags option)
 {
@@ -100,7 +100,7 @@ static unsigned long long new_id(void)
 	return id;
 }
 
-/* Compression is a wish, which is not granted. */
+/* Compression is only a hint, and ignored. */
 static struct memory *new_memory(size_t size, const CUmemAllocationProp *prop)
 {
 	struct memory *m = calloc(1, sizeof(*m));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handle: GPU memory without an address, as CUmemGenericAllocationHandle. It
- * lives as long as the program has handles of it or it is mapped. What a
- * handle says is checked before it is followed.
+ * handle: GPU memory without an address, as CUmemGenericAllocationHandle. It exists
+ * as long as the program has handles of it or it is mapped. A handle is looked up
+ * before it is used as a pointer.
  *
- * All of it, and all of reserve and vmm, is under the VMM lock, which is held across calls
- * of the kernel, so that no other thread finds a mapping half made. It is taken
- * before the library lock.
+ * All of handle, reserve and vmm is under the VMM lock. It is held during calls of
+ * the kernel, so that no other thread finds a half-made mapping. Order: VMM lock ->
+ * library lock.
  */
 #ifndef HANDLE_H
 #define HANDLE_H
@@ -15,13 +15,13 @@
 #include <stdbool.h>
 
 /**
- * struct memory - what a handle stands for
- * @handles: that the program has to release
- * @mappings: of it
+ * struct memory - the memory of a handle
+ * @handles: number of handles that the program has to release
+ * @mappings: number of its mappings
  * @kernel_memory: its number in the kernel
  * @id: CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID
  * @size: bytes
- * @prop: what it was made with
+ * @prop: properties passed to cuMemCreate()
  */
 struct memory {
 	unsigned int handles;
@@ -35,19 +35,19 @@ struct memory {
 void vmm_lock(void);
 void vmm_unlock(void);
 
-/* handle_find - NULL: @handle is none */
+/* handle_find - NULL: @handle is not valid */
 struct memory *handle_find(CUmemGenericAllocationHandle handle);
 
-/* handle_get - one more for the program to release */
+/* handle_get - one more handle, which the program has to release */
 CUmemGenericAllocationHandle handle_get(struct memory *m);
 
-/* handle_drop - after one handle or mapping less: the memory goes with the last */
+/* handle_drop - call after decrementing @handles or @mappings: frees the memory if both are 0 */
 CUresult handle_drop(struct memory *m);
 
-/* handle_is_location - @location is a GPU that there is */
+/* handle_is_location - whether @location is an existing GPU */
 bool handle_is_location(const CUmemLocation *location);
 
-/* handle_is_host - it is the CPU's memory, which this library cannot map */
+/* handle_is_host - whether it is host memory, which this library cannot map */
 bool handle_is_host(const CUmemLocation *location);
 
 #endif

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* What the size of a block is a multiple of */
+/* Block sizes are multiples of this. */
 enum { GRAIN = EMUGPU_BLOCK_SIZE };
 
 struct allocation {
@@ -80,7 +80,7 @@ static void link_to_block(struct allocation *a)
 	count(&heap->used, &heap->used_high, a->info.size);
 }
 
-/* It must be out of look-ups. */
+/* The caller has removed @a from the look-ups. */
 static void delete_allocation(struct allocation *a)
 {
 	struct block *b = a->block;
@@ -93,8 +93,8 @@ static void delete_allocation(struct allocation *a)
 }
 
 /*
- * Puts @a where others can find it, and its address into *@out: once the lock
- * is dropped a reset of the context may free @a.
+ * Makes @a findable and stores its address in *@out. After the lock is dropped, a reset
+ * of the context may free @a.
  */
 static bool place_in(struct block *b, struct allocation *a, CUdeviceptr *out)
 {
@@ -113,7 +113,7 @@ static bool place_in(struct block *b, struct allocation *a, CUdeviceptr *out)
 	return true;
 }
 
-/* An empty block of a pool serves too, if it is of the size that is asked for. */
+/* Also accepts an empty block of a pool, if its size fits. */
 static bool suits(const struct block *b, const struct alloc_info *want, bool shared)
 {
 	if (b->kind != want->kind)
@@ -142,7 +142,7 @@ static bool place_in_old(struct allocation *a, CUdeviceptr *out, unsigned long *
 	return done;
 }
 
-/* The heap may have been closed while the kernel was asked for @b, and opened again: with other tokens. */
+/* During block_get() the heap may have been closed, and opened again with other tokens: @life detects that. */
 static CUresult place_in_new(struct block *b, struct allocation *a, CUdeviceptr *out, unsigned long life)
 {
 	struct heap *heap = heap_of(&a->info);
@@ -164,7 +164,7 @@ static CUresult place_in_new(struct block *b, struct allocation *a, CUdeviceptr 
 	return err;
 }
 
-/* What a pool keeps for later makes room for what it does not fit. */
+/* A pool with a limit frees empty blocks that it has kept, if they do not fit the new allocation. */
 static void make_room(struct heap *heap, size_t size)
 {
 	if (heap->most)
@@ -206,7 +206,7 @@ CUresult heap_alloc(const struct alloc_info *want, CUdeviceptr *out)
 	return err;
 }
 
-/* Makes what was @found unfindable; NULL: it is gone. */
+/* Removes @found from the look-ups; NULL: freed meanwhile. */
 static struct allocation *take(const struct alloc_info *found)
 {
 	struct alloc_info *info = alloc_again(found);
@@ -217,7 +217,7 @@ static struct allocation *take(const struct alloc_info *found)
 	return (struct allocation *)((char *)info - offsetof(struct allocation, info));
 }
 
-/* Deletes @a; the block to put if it was the last one in it. */
+/* Deletes @a. If its block is empty then, returns the block, for block_put(). */
 static struct block *give(struct allocation *a)
 {
 	struct block *b = a->block;

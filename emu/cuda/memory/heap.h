@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap: what a context or a pool hands out. Memory comes in *blocks*, of whole
- * 2 MiB where it is the GPU's; a program has *allocations* in them. Those of
- * GPU memory up to 1 MiB share blocks, any other has a block of its own. A
- * block goes back to the kernel, which revokes what peers have pinned of it,
- * when its last allocation is freed.
+ * heap: the memory of a context or a pool. It consists of *blocks*, which contain the
+ * program's *allocations*. Blocks of GPU memory are multiples of 2 MiB. Allocations
+ * of GPU memory up to 1 MiB share blocks; others have a block of their own. When the
+ * last allocation of a block is freed, the block is freed in the kernel, which
+ * revokes its pins.
  */
 #ifndef HEAP_H
 #define HEAP_H
@@ -22,13 +22,13 @@ TAILQ_HEAD(block_list, block);
 
 /**
  * struct heap - under the library lock
- * @open: allocations can be made
- * @life: how often it was opened
- * @blocks: all of it
- * @keep: bytes of blocks without allocations that stay (a pool's release threshold)
- * @most: of bytes reserved; 0: what the GPU has
- * @reserved: bytes of all blocks, and @reserved_high the most there were
- * @used: bytes of all allocations, likewise
+ * @open: allocations are possible
+ * @life: number of times it was opened
+ * @blocks: its blocks
+ * @keep: empty blocks are kept up to so many reserved bytes (a pool's release threshold)
+ * @most: limit of @reserved; 0: none
+ * @reserved: bytes of all blocks; @reserved_high is the maximum
+ * @used: bytes of all allocations; @used_high is the maximum
  */
 struct heap {
 	bool open;
@@ -44,12 +44,12 @@ struct heap {
 void heap_open(struct heap *heap);
 void heap_close(struct heap *heap, struct block_list *blocks);
 
-/* heap_is_on_cpu - some of its memory is reached by the CPU at its address. Needs the library lock. */
+/* heap_is_on_cpu - whether it has memory that the CPU copies at its address. Needs the library lock. */
 bool heap_is_on_cpu(const struct heap *heap);
 
-/* None of these may be called with the library lock. */
+/* Call none of these with the library lock held. */
 
-/* heap_release - give blocks of heap_close() back to the kernel */
+/* heap_release - free the blocks from heap_close() in the kernel */
 void heap_release(struct block_list *blocks);
 
 /*
@@ -60,29 +60,29 @@ void heap_release(struct block_list *blocks);
 CUresult heap_alloc(const struct alloc_info *want, CUdeviceptr *out);
 
 /*
- * heap_take - forget an allocation of a pool that was found before
+ * heap_take - remove an allocation of a pool from all look-ups
  *
- * No look-up finds it any more; its memory stays until heap_give(). NULL: it is
- * gone, whatever is at its address now.
+ * Its memory stays until heap_give(). NULL: @found was freed meanwhile, even if its
+ * address is reused.
  */
 struct allocation *heap_take(const struct alloc_info *found);
 
 /*
- * heap_give - return the memory of a forgotten allocation
+ * heap_give - free the memory of an allocation from heap_take()
  *
- * If that empties a block, it goes back to the kernel, which runs the free
- * callbacks; its address is not given out again before they have returned.
+ * A block that becomes empty is freed in the kernel, which runs the free callbacks.
+ * Its address is not reused before they have returned.
  */
 CUresult heap_give(struct allocation *a);
 
 /*
- * heap_free - forget an allocation that was found before, and return its memory
+ * heap_free - heap_take(), then heap_give()
  *
- * @gone: it is, whatever is at its address now; then CUDA_ERROR_INVALID_VALUE.
+ * @gone: @found was freed meanwhile; returns CUDA_ERROR_INVALID_VALUE then.
  */
 CUresult heap_free(const struct alloc_info *found, bool *gone);
 
-/* heap_trim - give empty blocks back until at most @keep bytes are reserved */
+/* heap_trim - free empty blocks until at most @keep bytes are reserved */
 void heap_trim(struct heap *heap, uint64_t keep);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* host: memory of the CPU that the GPU reaches, too. With unified addressing it has one address for both. */
+/* host: host memory that the GPU can access. With unified addressing it has the same address for both. */
 #include "alloc.h"
 #include "emu/cuda/export.h"
 #include "emu/cuda/context/init.h"
@@ -11,7 +11,7 @@
 static const unsigned int alloc_flags =
 	CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
 
-/* No bytes are at no address, here as for cuMemFreeHost(). */
+/* An allocation of 0 bytes is NULL, which cuMemFreeHost() accepts. */
 CUresult cuMemHostAlloc(void **out, size_t size, unsigned int flags)
 {
 	struct CUctx_st *ctx;
@@ -68,7 +68,7 @@ CUresult cuMemHostGetDevicePointer(CUdeviceptr *out, void *p, unsigned int flags
 	return CUDA_SUCCESS;
 }
 
-/* With unified addressing all of it is mapped for the GPU, whatever was asked for. */
+/* Always reports DEVICEMAP: with unified addressing all of it is mapped for the GPU. */
 CUresult cuMemHostGetFlags(unsigned int *flags, void *p)
 {
 	struct alloc_info info;
@@ -84,7 +84,7 @@ CUresult cuMemHostGetFlags(unsigned int *flags, void *p)
 
 /* ---- memory of the program ----------------------------------------------------- */
 
-/* Brings the pages in, for writing unless they are only to be read, as locking them would; fails where that would. */
+/* Faults the pages in, for writing unless READ_ONLY. Like locking them, this fails for invalid memory. */
 static CUresult populate(uintptr_t begin, size_t size, unsigned int flags)
 {
 	const int advice = flags & CU_MEMHOSTREGISTER_READ_ONLY ? MADV_POPULATE_READ : MADV_POPULATE_WRITE;
@@ -142,7 +142,7 @@ CUresult cuMemHostRegister(void *p, size_t size, unsigned int flags)
 	return known ? known : err;
 }
 
-/* Why memory that begins at @p cannot be unregistered */
+/* The error for memory at @p that cannot be unregistered */
 static CUresult why_not_registered(uintptr_t p)
 {
 	struct alloc_info info;

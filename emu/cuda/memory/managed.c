@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * managed: memory that a GPU's driver moves to who touches it. Here it stays
- * with the CPU, which does every copy; no peer can pin it, and that is what
- * programs need it for that must refuse it.
+ * managed: on a GPU, memory that migrates to the processor that accesses it. Here it
+ * stays host memory, and the CPU executes all copies. Peers cannot pin it, so tests
+ * use it to check that a program refuses it.
  */
 #include "alloc.h"
 #include "emu/cuda/context/init.h"
@@ -20,7 +20,7 @@ CUresult cuMemAllocManaged(CUdeviceptr *out, size_t size, unsigned int flags)
 	return mem_alloc(ALLOC_MANAGED, size, 0, out);
 }
 
-/* Nobody can have given advice: those functions are absent. */
+/* Returns the default values: the functions that set advice are absent. */
 static CUresult get(void *data, size_t size, CUmem_range_attribute attribute)
 {
 	int *values = data;
@@ -44,7 +44,7 @@ static CUresult get(void *data, size_t size, CUmem_range_attribute attribute)
 	}
 }
 
-/* All of the range must be managed. */
+/* The whole range must be managed memory. */
 static CUresult check(CUdeviceptr addr, size_t count)
 {
 	struct alloc_info info;

@@ -9,7 +9,7 @@
 #include "pool.h"
 #include "emu/cuda/context/stack.h"
 
-/* What cuMemAllocPitch() aligns a row to. */
+/* The alignment of rows by cuMemAllocPitch() */
 enum { PITCH = 512 };
 
 CUresult mem_alloc(enum alloc_kind kind, size_t size, unsigned int flags, CUdeviceptr *out)
@@ -51,9 +51,9 @@ CUresult cuMemAllocPitch(CUdeviceptr *out, size_t *pitch, size_t width, size_t h
 }
 
 /*
- * As the real driver: for the work of its own context, and of a pool's memory
- * for none. Other work that finds its memory gone fails, but what the CPU does
- * there would crash.
+ * As NVIDIA's driver: waits for work of the memory's own context; does not wait for
+ * memory of a pool. Other work on freed memory fails, but copies by the CPU would
+ * crash, so for host memory wait for all work.
  */
 static CUresult wait_for_users(const struct alloc_info *info)
 {

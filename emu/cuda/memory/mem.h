@@ -4,14 +4,14 @@
 
 #include "alloc.h"
 
-/* mem_alloc - for the current context; 0 bytes are CUDA_ERROR_INVALID_VALUE */
+/* mem_alloc - allocate in the current context; 0 bytes are CUDA_ERROR_INVALID_VALUE */
 CUresult mem_alloc(enum alloc_kind kind, size_t size, unsigned int flags, CUdeviceptr *out);
 
 /*
- * mem_free - what begins at @addr and is of one of @kinds (1 << kind)
+ * mem_free - free the allocation that starts at @addr, if its kind is in @kinds (1 << kind)
  *
- * Waits for work: that of its context, all if the memory is the CPU's, none if
- * it is a pool's.
+ * Waits for work of its context, for host memory also for all other work; does not
+ * wait for memory of a pool.
  */
 CUresult mem_free(CUdeviceptr addr, unsigned int kinds);
 

@@ -11,7 +11,7 @@
 
 enum { MOST_GRAIN = 32 << 20 };
 
-/* Under the library lock. A default pool is opened at its first use. */
+/* Under the library lock. A default pool is set up at its first use. */
 static struct CUmemPoolHandle_st defaults[MAX_DEVICES];
 static CUmemoryPool chosen[MAX_DEVICES];
 static struct set made;
@@ -68,7 +68,7 @@ CUmemoryPool pool_of_device(CUdevice device)
 	return pool;
 }
 
-/* Who ends the use of a dead pool last, ends the pool: nobody else can reach it. */
+/* The last use of a dead pool frees it: no other thread can reach it. */
 void pool_put(CUmemoryPool pool)
 {
 	bool last;
@@ -82,7 +82,7 @@ void pool_put(CUmemoryPool pool)
 	free(pool);
 }
 
-/* ---- of a device --------------------------------------------------------------- */
+/* ---- pools of a device --------------------------------------------------------- */
 
 static CUresult check_device(const void *out, CUdevice device)
 {
@@ -133,7 +133,7 @@ CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool)
 	return err;
 }
 
-/* ---- made by the program -------------------------------------------------------- */
+/* ---- pools made by the program --------------------------------------------------- */
 
 static CUresult check_props(const CUmemPoolProps *props)
 {
@@ -144,7 +144,7 @@ static CUresult check_props(const CUmemPoolProps *props)
 	return handle_is_location(&props->location) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* As an H200 with driver 580 rounds it up, from 1 byte on */
+/* Rounds up as an H200 with driver 580 does; 0 stays 0: no limit */
 static uint64_t most_of(const CUmemPoolProps *props)
 {
 	return props->maxSize > SIZE_MAX - MOST_GRAIN ? 0 : (props->maxSize + MOST_GRAIN - 1) / MOST_GRAIN * MOST_GRAIN;
@@ -176,7 +176,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
 	return CUDA_SUCCESS;
 }
 
-/* Allocations of it stay; a device that had it chosen goes back to its default. */
+/* Its allocations stay. If it is the current pool of its device, the default pool becomes current. */
 CUresult cuMemPoolDestroy(CUmemoryPool pool)
 {
 	CUresult err = lib_ready();
@@ -199,7 +199,7 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool)
 	return CUDA_SUCCESS;
 }
 
-/* What is not in use goes at once, but at most down to @keep. */
+/* Frees unused memory at once, down to @keep bytes. */
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t keep)
 {
 	CUresult err = lib_ready();
@@ -245,7 +245,7 @@ static CUresult get(const struct CUmemPoolHandle_st *pool, CUmemPool_attribute a
 	}
 }
 
-/* High-water marks can be reset, to what is there now. */
+/* High-water marks can only be reset to the present value, by writing 0. */
 static CUresult reset(uint64_t *high, uint64_t now, const void *value)
 {
 	if (*(const cuuint64_t *)value)
@@ -308,7 +308,7 @@ static CUresult check_access(const struct CUmemPoolHandle_st *pool, const CUmemA
 		return CUDA_ERROR_INVALID_VALUE;
 	if (desc->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
 		return CUDA_SUCCESS;
-	/* as for the real driver, its own GPU cannot lose access */
+	/* its own GPU cannot lose access, as in NVIDIA's driver */
 	if (desc->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE && desc->location.id == pool->device)
 		return CUDA_ERROR_INVALID_DEVICE;
 	return CUDA_ERROR_NOT_SUPPORTED;

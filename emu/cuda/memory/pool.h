@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pool: heaps of a GPU, of no context, that streams allocate from. Each GPU has
- * a default one. A destroyed pool is no handle any more and goes when the last
- * allocation of it does.
+ * pool: heaps without a context, for stream-ordered allocation. Each GPU has a default
+ * pool. The handle of a destroyed pool is invalid; the pool is freed with its last
+ * allocation.
  */
 #ifndef POOL_H
 #define POOL_H
@@ -11,9 +11,9 @@
 
 /**
  * struct CUmemPoolHandle_st - under the library lock
- * @device: whose memory
- * @users: allocations of it, given out and not given back
- * @dead: no handle any more
+ * @device: GPU of the memory
+ * @users: allocations in it, and callers between pool_get() and pool_put()
+ * @dead: destroyed: the handle is invalid
  * @reuse: CU_MEMPOOL_ATTR_REUSE_...
  */
 struct CUmemPoolHandle_st {
@@ -24,13 +24,13 @@ struct CUmemPoolHandle_st {
 	int reuse[3];
 };
 
-/* None of these may be called with the library lock. */
+/* Call none of these with the library lock held. */
 
-/* pool_get - check that @pool is a handle, and use it until pool_put() */
+/* pool_get - check the handle and take a use of the pool, until pool_put() */
 CUresult pool_get(CUmemoryPool pool);
 void pool_put(CUmemoryPool pool);
 
-/* pool_of_device - the pool that cuMemAllocAsync() takes, used until pool_put() */
+/* pool_of_device - the pool for cuMemAllocAsync(), with a use until pool_put() */
 CUmemoryPool pool_of_device(CUdevice device);
 
 #endif

@@ -21,7 +21,7 @@ struct reservation {
 
 static LIST_HEAD(, reservation) reservations = LIST_HEAD_INITIALIZER(reservations);
 
-/* The address that is wished for is a wish. */
+/* The requested address is only a hint. */
 static CUdeviceptr take(size_t size, size_t alignment, CUdeviceptr wish)
 {
 	CUdeviceptr addr = 0;
@@ -98,7 +98,7 @@ bool reserve_find(CUdeviceptr addr, CUdeviceptr *begin, size_t *size)
 	return found;
 }
 
-/* While something is mapped in it, its address cannot be given out again. */
+/* A reservation with a mapping cannot be freed: its address must not be reused. */
 static CUresult give(struct reservation *r)
 {
 	bool mapped;

@@ -14,8 +14,8 @@ struct place {
 };
 
 /*
- * Where to look, below 2^40. The last one is for address sanitizer, which
- * leaves nothing else there than what lies under 2 GiB.
+ * Candidates below 2^40. The last one is for AddressSanitizer, which leaves only the
+ * first 2 GiB free.
  */
 static const struct place places[] = {
 	{ 8 * GIB, 64 * GIB },
@@ -29,7 +29,7 @@ static CUdeviceptr base;
 static uint64_t limit;
 static struct fit *room;
 
-/* The address is checked because what knows no MAP_FIXED_NOREPLACE (valgrind) takes it for a hint. */
+/* Check the address: valgrind does not know MAP_FIXED_NOREPLACE and uses the address as a hint. */
 static bool reserve(const struct place *place)
 {
 	void *want = (void *)place->base;
@@ -77,7 +77,7 @@ CUdeviceptr space_take(size_t size)
 	return size > limit ? 0 : address(fit_take(room, size / EMUGPU_BLOCK_SIZE));
 }
 
-/* Takes so much that an aligned range is in it wherever it begins, and gives the ends back. */
+/* Takes a range large enough to contain an aligned one, and frees both ends. */
 CUdeviceptr space_take_aligned(size_t size, size_t alignment)
 {
 	size_t slack = alignment > EMUGPU_BLOCK_SIZE ? alignment - EMUGPU_BLOCK_SIZE : 0;
@@ -116,7 +116,7 @@ CUresult space_unmap(CUdeviceptr va, size_t size)
 	return p == MAP_FAILED ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 
-/* Both are written once, before anybody is let in. */
+/* Needs no lock: both are written once, by cuInit(). */
 bool space_has(CUdeviceptr addr)
 {
 	return addr - base < limit;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * vmm: memory mapped at reserved addresses. The kernel has a block for a
- * mapping while some GPU has access to it; taking the last access away revokes
- * what peers have pinned, as unmapping does.
+ * vmm: memory mapped at reserved addresses. The kernel has a block for a mapping as
+ * long as some GPU has access to it. Removing the last access revokes the pins of
+ * peers, as unmapping does.
  */
 #include "alloc.h"
 #include "emu/cuda/context/device.h"
@@ -24,7 +24,7 @@ _Static_assert(MAX_DEVICES * GPU_BITS <= 32, "struct mapping has no room for the
 
 /**
  * struct mapping - under the VMM lock, @info also under the library lock
- * @memory: what is mapped, all of it
+ * @memory: the mapped memory, always as a whole
  * @access: CUmemAccess_flags of each GPU, two bits each
  */
 struct mapping {
@@ -33,7 +33,7 @@ struct mapping {
 	struct alloc_info info;
 };
 
-/* What is no mapping may be freed when the library lock is not held. */
+/* Tests the kind under the library lock: without it, an allocation of another kind may be freed. */
 static struct mapping *find(CUdeviceptr addr)
 {
 	struct alloc_info *info;
@@ -69,7 +69,7 @@ static struct mapping *new_mapping(CUdeviceptr addr, struct memory *memory)
 	return m;
 }
 
-/* What overlaps a mapping in a reservation can only be another mapping. */
+/* In a reservation only another mapping can overlap. */
 static CUresult add(struct mapping *m)
 {
 	CUresult err = CUDA_SUCCESS;
@@ -83,7 +83,7 @@ static CUresult add(struct mapping *m)
 	return err;
 }
 
-/* @addr and @size lie in one reservation, which is stored in *@info. */
+/* Whether the range lies in one reservation, which is stored in *@info. */
 static bool is_reserved(CUdeviceptr addr, size_t size, struct alloc_info *info)
 {
 	return reserve_range(addr, &info->range, &info->range_size) && size <= info->range_size - (addr - info->range);
@@ -94,7 +94,7 @@ static CUresult add_in_reservation(struct mapping *m)
 	return is_reserved(m->info.addr, m->info.size, &m->info) ? add(m) : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* As the real driver of today: a part of the memory cannot be mapped. */
+/* A part of the memory cannot be mapped, as in present NVIDIA drivers. */
 static CUresult map(CUdeviceptr addr, size_t size, size_t offset, struct memory *memory)
 {
 	struct mapping *m;
@@ -164,7 +164,7 @@ static CUresult add_block(const struct mapping *m)
 	return node_alloc(&arg);
 }
 
-/* What the GPU has that may do most */
+/* The union of the access rights of all GPUs */
 static CUmemAccess_flags highest(uint32_t access)
 {
 	CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
@@ -223,7 +223,7 @@ static CUresult apply_desc(struct mapping *m, const CUmemAccessDesc *desc, size_
 	return set_access(m, access);
 }
 
-/* Mappings fill the range, each whole. */
+/* Whether whole mappings fill the range without gaps. */
 static bool is_filled(CUdeviceptr addr, size_t size)
 {
 	const struct mapping *m;
@@ -258,7 +258,7 @@ CUresult cuMemSetAccess(CUdeviceptr addr, size_t size, const CUmemAccessDesc *de
 	return err;
 }
 
-/* Of memory that it was not set of it is none, as the real driver says, whoever can reach it. */
+/* PROT_NONE for all memory without cuMemSetAccess(), even if accessible, as in NVIDIA's driver. */
 static CUmemAccess_flags access_of(CUdeviceptr addr, CUdevice device)
 {
 	const struct mapping *m = find(addr);
@@ -286,7 +286,7 @@ CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location
 
 /* ---- unmapping ---------------------------------------------------------------------- */
 
-/* No look-up finds it any more when the kernel runs the free callbacks. */
+/* Removes the mapping from the look-ups before the kernel runs the free callbacks. */
 static CUresult unmap(struct mapping *m)
 {
 	CUresult err, last;
@@ -301,7 +301,7 @@ static CUresult unmap(struct mapping *m)
 	return err ? err : last;
 }
 
-/* A mapping lies across an end of the range. */
+/* Whether a mapping extends across an end of the range. */
 static bool is_cut(CUdeviceptr addr, size_t size)
 {
 	const struct mapping *first = find(addr), *last = find(addr + size - 1);
@@ -309,7 +309,7 @@ static bool is_cut(CUdeviceptr addr, size_t size)
 	return (first && first->info.addr < addr) || (last && last->info.addr + last->info.size > addr + size);
 }
 
-/* Where nothing is mapped, nothing is to be done: as for the real driver, that is no error. */
+/* Addresses without a mapping are no error, as in NVIDIA's driver. */
 static CUresult unmap_range(CUdeviceptr addr, size_t size)
 {
 	CUresult err = CUDA_SUCCESS;
@@ -326,7 +326,7 @@ static CUresult unmap_range(CUdeviceptr addr, size_t size)
 	return err;
 }
 
-/* Waits for no work: that which finds its memory gone fails. */
+/* Does not wait for work: work on unmapped memory fails. */
 CUresult cuMemUnmap(CUdeviceptr addr, size_t size)
 {
 	CUresult err = lib_ready();

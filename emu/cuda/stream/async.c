@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * async: memory from pools in the order of a stream. It is there when the call
- * returns, which no stream can tell from later; it is given back when the
- * stream comes to it, and no look-up finds a pool's from the call on.
+ * async: stream-ordered memory from pools. Memory is allocated at once; no stream can
+ * distinguish that from a later time. Memory is freed when the stream reaches the
+ * free, but from the call on no look-up finds memory of a pool.
  */
 #include "emu/cuda/memory/alloc.h"
 #include "emu/cuda/memory/pool.h"
@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-/* Takes the caller's use of @pool, for as long as the allocation is there. No bytes are at address 0. */
+/* Takes over the caller's use of @pool, until the allocation is freed. An allocation of 0 bytes has address 0. */
 static CUresult alloc(CUdeviceptr *out, size_t size, CUmemoryPool pool)
 {
 	struct alloc_info want = { .kind = ALLOC_POOL, .size = size, .device = pool->device, .pool = pool };
@@ -52,9 +52,10 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool poo
 }
 
 /**
- * struct freeing - work of a stream
- * @was: what is to be freed
- * @a: of a pool: forgotten already. NULL: it is memory of cuMemAlloc(), which goes with its context if that ends before
+ * struct freeing - work of a stream that frees memory
+ * @was: the allocation to free
+ * @a: memory of a pool, no longer found by look-ups. NULL: memory of cuMemAlloc(), perhaps freed earlier by the
+ *	end of its context
  */
 struct freeing {
 	struct work work;
@@ -78,7 +79,7 @@ static CUresult free_in_place(const struct alloc_info *was)
 	return gone ? CUDA_ERROR_ILLEGAL_ADDRESS : err;
 }
 
-/* Memory goes back even if other work has failed. */
+/* Frees the memory even if other work has failed. */
 static CUresult run(struct work *work, CUresult error)
 {
 	const struct freeing *f = (struct freeing *)work;
@@ -108,7 +109,7 @@ static CUresult free_device(CUstream stream, const struct alloc_info *info)
 	return f ? stream_enqueue(stream, &f->work) : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* A refused one is given back at once: its stream does nothing any more. */
+/* If the stream refuses the work, free at once: it will execute nothing more. */
 static CUresult free_pools(CUstream stream, const struct alloc_info *info)
 {
 	struct freeing *f = new_freeing(info);
@@ -131,7 +132,7 @@ static CUresult free_pools(CUstream stream, const struct alloc_info *info)
 	return err;
 }
 
-/* Memory of cuMemAlloc() will do, too. */
+/* Also accepts memory of cuMemAlloc(). */
 CUresult cuMemFreeAsync(CUdeviceptr addr, CUstream stream)
 {
 	struct alloc_info info;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Functions of the program in streams. */
+/* Calls functions of the program in stream order. */
 #include "emu/cuda/context/init.h"
 #include "stream.h"
 #include "emu/cuda/variant.h"
@@ -8,9 +8,9 @@
 
 /**
  * struct call - one function to call
- * @fn: of cuLaunchHostFunc(), not called after a failure
- * @callback: or of cuStreamAddCallback(), which is told of it
- * @stream: what the callback is given
+ * @fn: function of cuLaunchHostFunc(); not called after a failure
+ * @callback: or function of cuStreamAddCallback(); gets the failure as an argument
+ * @stream: argument of @callback
  */
 struct call {
 	struct work work;
@@ -60,7 +60,7 @@ static CUresult enqueue(CUstream stream, bool valid, struct call call)
 	return stream_enqueue(stream, &c->work);
 }
 
-/* @named is what the program said, which the callback hears; @stream is what that means. */
+/* @named: the handle that the program gave, for the callback; @stream: the stream that it stands for */
 static CUresult add_callback(CUstream stream, CUstream named, CUstreamCallback callback, void *data, unsigned int flags)
 {
 	const struct call call = { .work.run = run_callback, .callback = callback, .stream = named, .data = data };

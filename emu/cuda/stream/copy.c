@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The copies of the API, in one piece. Names that end in _ptds or _ptsz are
- * called by programs built for a default stream per thread.
+ * One-dimensional copies. Programs built for a default stream per thread call the
+ * variants with names that end in _ptds or _ptsz.
  */
 #include "stream.h"
 #include "transfer.h"
@@ -60,7 +60,7 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr dst, CUdeviceptr src, size_t length, CUst
 
 /* ---- between contexts ------------------------------------------------------------------ */
 
-/* NULL stands for the current context, as for the real driver. */
+/* NULL stands for the current context, as in NVIDIA's driver. */
 static CUresult check_both(CUcontext to, CUcontext from, struct CUctx_st **dst, struct CUctx_st **src)
 {
 	CUresult err = ctx_resolve(to, dst);
@@ -68,7 +68,7 @@ static CUresult check_both(CUcontext to, CUcontext from, struct CUctx_st **dst, 
 	return err ? err : ctx_resolve(from, src);
 }
 
-/* Comes after all that both contexts have to do, and before what they are given next: it is over on return. */
+/* Runs after all queued work of both contexts and before later work: it is done on return. */
 static CUresult peer_copy(CUstream stream, CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from,
 			  size_t length)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Copies of rows. There are no arrays. */
+/* Two-dimensional copies. Arrays are not supported. */
 #include "emu/cuda/export.h"
 #include "emu/cuda/context/init.h"
 #include "stream.h"
@@ -8,7 +8,7 @@
 
 /**
  * struct end - source or destination of a CUDA_MEMCPY2D
- * @type: whether @host or @device counts
+ * @type: whether @host or @device is valid
  * @host: address for CU_MEMORYTYPE_HOST
  * @device: address for the others
  * @x: bytes to skip in each row
@@ -34,7 +34,7 @@ static struct end destination(const CUDA_MEMCPY2D *c)
 	return (struct end){ c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY, c->dstPitch };
 }
 
-/* No pitch stands for rows without anything between. */
+/* A pitch of 0 means contiguous rows. */
 static void set_pitch(struct end *end, const CUDA_MEMCPY2D *c)
 {
 	if (!end->pitch)
@@ -107,7 +107,7 @@ CUresult cuMemcpy2DAsync_v2_ptsz(const CUDA_MEMCPY2D *c, CUstream stream)
 	return copy(stream_ptsz(stream), TRANSFER_ASYNC, c);
 }
 
-/* Any pitch is good. */
+/* cuMemcpy2D() accepts any pitch, too. */
 #undef cuMemcpy2D
 #undef cuMemcpy2DUnaligned
 ALIAS(cuMemcpy2DUnaligned_v2, cuMemcpy2D_v2);

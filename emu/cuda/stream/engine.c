@@ -12,9 +12,9 @@
 #define NS_PER_S UINT64_C(1000000000)
 
 /*
- * One lock and one condition for all engines: an event of one context may
- * order the work of another. Whatever changes is broadcast, and each waiter
- * looks again at what it waits for.
+ * One lock and one condition variable for all engines: an event of one context may
+ * order the work of another. Each change is broadcast, and each waiter checks its
+ * condition again.
  */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -55,7 +55,7 @@ static uint64_t now(void)
 	return t.tv_sec * NS_PER_S + t.tv_nsec;
 }
 
-/* A thread that is cancelled here would end with the lock, and with whatever its caller holds. */
+/* Disables cancellation: a thread cancelled here would never release this lock and its callers' locks. */
 static void wait_change(void)
 {
 	int old;
@@ -77,7 +77,7 @@ static void wait_change_until(uint64_t due)
 
 /* ---- order -------------------------------------------------------------------- */
 
-/* There is unfinished work in @s that was queued before that of @number. */
+/* Whether @s has unfinished work older than @number. */
 static bool pending(const struct CUstream_st *s, uint64_t number)
 {
 	const struct work *w = TAILQ_FIRST(&s->queue);
@@ -110,7 +110,7 @@ static bool any_pending(const struct engine *e, uint64_t number)
 	return false;
 }
 
-/* Work of @number in @s waits for the NULL stream, or, in the NULL stream, for the others. */
+/* Whether work @number in @s waits for the NULL stream, or, in the NULL stream, for blocking streams. */
 static bool is_fenced(const struct CUstream_st *s, uint64_t number)
 {
 	if (s == &s->engine->null)
@@ -125,7 +125,7 @@ static bool is_ready(const struct CUstream_st *s, const struct work *w)
 
 /* ---- threads ------------------------------------------------------------------- */
 
-/* The oldest work for @worker that can be done now, by its stream; else *@due is when to look again. */
+/* Returns the stream with the oldest work that @worker can do now; if NULL, *@due is the time of the next try. */
 static struct CUstream_st *pick(const struct worker *worker, uint64_t *due)
 {
 	struct CUstream_st *s, *best = NULL;
@@ -203,7 +203,7 @@ static void *work_on(void *arg)
 	return NULL;
 }
 
-/* The program's signals are not for threads that it does not know, but what its functions do wrong there is. */
+/* Engine threads block all signals of the program, except faults, which its functions may cause there. */
 static void fill_signals(sigset_t *set)
 {
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS };
@@ -226,7 +226,7 @@ static bool start(struct worker *worker)
 	return worker->started;
 }
 
-/* As in wait_change(), the caller holds locks that must not be lost. */
+/* Disables cancellation, as in wait_change(): the caller holds locks. */
 static void end(struct worker *worker)
 {
 	int old;
@@ -289,7 +289,7 @@ CUresult engine_add(struct CUstream_st *s, struct work *w)
 	return CUDA_SUCCESS;
 }
 
-/* The NULL stream is not idle before those are that wait for it and it for them. */
+/* The NULL stream is busy as long as a blocking stream is. */
 static bool is_busy(const struct CUstream_st *s, uint64_t number)
 {
 	return pending(s, number) || (s == &s->engine->null && is_fenced(s, number));
@@ -345,7 +345,7 @@ CUresult engine_wait(struct engine *e)
 	return err;
 }
 
-/* Engines come and go meanwhile; what they have left to do then is newer. */
+/* Engines may open and close during the wait; work of a new engine has a higher number. */
 static bool any_engine_pending(uint64_t number)
 {
 	const struct engine *e;
@@ -416,7 +416,7 @@ void engine_open(struct engine *e, struct CUctx_st *ctx)
 	engine_unlock();
 }
 
-/* Whoever still holds a stream waits for work that is over, or is about to be refused. */
+/* Threads with a reference to a stream wait for work that is finished by now, or are about to be refused. */
 static bool is_held(const struct engine *e)
 {
 	return e->null.refs || LIST_FIRST(&e->streams) != &e->null || LIST_NEXT(&e->null, link);

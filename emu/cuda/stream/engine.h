@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine: the work a context has still to do, and who does it. Work lies in
- * the queues of streams. Two threads do it, started by the first of their
- * kind and asleep when there is none: one does the GPU's and one calls the
- * program's functions, which may block and must hold up only their stream.
+ * engine: the queued work of a context, and the threads that execute it. Work is in
+ * the queues of streams. Two threads start on demand and sleep without work: one does
+ * the GPU's work, and one calls the program's functions. These may block, and then
+ * delay only their own stream.
  *
- * Order: the work of a stream is done one by one. The NULL stream and the
- * blocking streams wait for what was queued before in the other. Marks, which
- * events are made of, order any two streams.
+ * Order: a stream executes its work in order. The NULL stream waits for work queued
+ * earlier in blocking streams, and vice versa. Marks, the base of events, order
+ * arbitrary streams.
  *
- * The first failure of asynchronous work stays with the context until its end,
- * as on the real driver: whoever waits for work or queues some is told.
+ * The first error of asynchronous work stays with the context until its end, as in
+ * NVIDIA's driver: all calls that wait for work or queue work return it.
  */
 #ifndef ENGINE_H
 #define ENGINE_H
@@ -25,9 +25,9 @@ struct engine;
 
 /**
  * struct mark - a place in the order of work; under the engine lock
- * @refs: its event, the work that reaches it and the work that waits for it
- * @done: all before it is
- * @time: when, in ns
+ * @refs: references by its event, the work that sets it, and the work that waits for it
+ * @done: all work before it is done
+ * @time: time of @done, in ns
  */
 struct mark {
 	unsigned int refs;
@@ -36,17 +36,17 @@ struct mark {
 };
 
 /**
- * struct work - one piece, embedded in what @run needs
- * @run: does it, without locks, in a thread of the engine; NULL: there is only order to keep. @error: earlier work
- *	of the context has failed, so what the GPU did should not be done any more
- * @finish: afterwards, or when the work is refused; frees it. Engine lock held: no call of the library
- * @delayed: moves bytes: is held back for EMUGPU_COPY_DELAY_MS, to show that it is asynchronous
+ * struct work - one piece of work, embedded in a structure with the data for @run
+ * @run: executes it, without locks, in a thread of the engine; NULL: only for ordering. @error: earlier work of
+ *	the context has failed, so GPU work must not run
+ * @finish: called after @run, or if the work is refused; frees it. Engine lock held: must not call the library
+ * @delayed: a copy or fill: starts after EMUGPU_COPY_DELAY_MS, to show that it is asynchronous
  * @on_host: @run calls a function of the program
- * @moves: ids of the allocations whose bytes it moves for a call that is not Async; 0: none
- * @after: also wait until this is done, or NULL
- * @mark: is done with it, or NULL
+ * @moves: ids of the allocations that it accesses for a call without Async; 0: none
+ * @after: mark to wait for, or NULL
+ * @mark: mark to set when done, or NULL
  *
- * The rest is the engine's.
+ * The rest is private to the engine.
  */
 struct work {
 	CUresult (*run)(struct work *w, CUresult error);
@@ -65,12 +65,12 @@ struct work {
 
 /**
  * struct CUstream_st - a queue; under the engine lock
- * @link: among the streams of its engine
- * @engine: whose
- * @queue: what is not finished, the oldest first
- * @refs: who looks at it without the lock; it goes when it @ended, is empty and has none
+ * @link: in the streams of its engine
+ * @engine: its engine
+ * @queue: unfinished work, oldest first
+ * @refs: references of threads without the lock; freed when @ended, empty and without references
  * @ended: its handle is no longer valid
- * @of_thread: among those that a thread has as its CU_STREAM_PER_THREAD, if @per_thread
+ * @of_thread: in its thread's list of CU_STREAM_PER_THREAD streams, if @per_thread
  */
 struct CUstream_st {
 	LIST_ENTRY(CUstream_st) link;
@@ -87,7 +87,7 @@ struct CUstream_st {
 
 /**
  * struct worker - a thread of an engine
- * @started: there is one
+ * @started: @thread is valid
  */
 struct worker {
 	struct engine *engine;
@@ -97,13 +97,13 @@ struct worker {
 };
 
 /**
- * struct engine - of a context; under the engine lock
- * @link: among those that are not closed
+ * struct engine - the engine of a context; under the engine lock
+ * @link: in the list of open engines
  * @ctx: the context
- * @open: takes work
- * @stop: the threads are to end
- * @error: first failure of work
- * @null: the NULL stream, which is in @streams too
+ * @open: accepts work
+ * @stop: the threads must end
+ * @error: first error of asynchronous work
+ * @null: the NULL stream, also in @streams
  */
 struct engine {
 	LIST_ENTRY(engine) link;
@@ -118,52 +118,52 @@ struct engine {
 	struct worker host;
 };
 
-/* engine_setup - at cuInit(): reads EMUGPU_COPY_DELAY_MS */
+/* engine_setup - called by cuInit(): reads EMUGPU_COPY_DELAY_MS */
 void engine_setup(void);
 
-/* The lock of all engines. A leaf, like the library lock; neither is taken inside the other. */
+/* One lock for all engines. A leaf, like the library lock: neither is taken inside the other. */
 void engine_lock(void);
 void engine_unlock(void);
 
-/* engine_open - for a new context, or one that is new again */
+/* engine_open - for a new or restarted context */
 void engine_open(struct engine *e, struct CUctx_st *ctx);
 
-/* engine_close - take no more work, do what is queued, end threads, streams and events; none of the locks held */
+/* engine_close - refuse new work, finish queued work, end threads, streams and events; none of the locks held */
 void engine_close(struct engine *e);
 
-/* engine_wait - until all work queued before is finished; the engine's error. None of the locks held */
+/* engine_wait - wait until all queued work is finished; returns the engine's error. None of the locks held */
 CUresult engine_wait(struct engine *e);
 
-/* engine_wait_all - until all work queued before in any context is finished. None of the locks held */
+/* engine_wait_all - wait until all queued work of all contexts is finished. None of the locks held */
 void engine_wait_all(void);
 
-/* engine_settle - until no work queued before, in any context, @moves bytes of allocation @id. None of the locks held */
+/* engine_settle - wait for queued work of any context that has @id in @moves. None of the locks held */
 void engine_settle(unsigned long long id);
 
-/* engine_calls_host - this is a function of the program called by an engine: it must call no CUDA function */
+/* engine_calls_host - an engine has called the calling function of the program, which must not call CUDA */
 bool engine_calls_host(void);
 
 /* ---- engine lock held -------------------------------------------------------- */
 
-/* engine_add - queue @w at the end of @s, and have it finished whatever comes */
+/* engine_add - queue @w at the end of @s; calls @finish even if the work is refused */
 CUresult engine_add(struct CUstream_st *s, struct work *w);
 
-/* engine_add_stream - a new stream of @e gets its number and its place */
+/* engine_add_stream - add a new stream to @e and set its id */
 void engine_add_stream(struct engine *e, struct CUstream_st *s);
 
-/* engine_end_stream - @s takes no more work; it goes once it is empty and nobody looks at it */
+/* engine_end_stream - refuse new work in @s; it is freed when empty and without references */
 void engine_end_stream(struct CUstream_st *s);
 
-/* engine_put_stream - drop a reference that was taken by adding to @refs */
+/* engine_put_stream - drop a reference, which was taken by incrementing @refs */
 void engine_put_stream(struct CUstream_st *s);
 
-/* engine_is_busy - what was queued in @s is not finished */
+/* engine_is_busy - whether @s has unfinished work */
 bool engine_is_busy(const struct CUstream_st *s);
 
-/* engine_drain - wait until @s is not busy with what was queued before; the engine's error */
+/* engine_drain - wait until the queued work of @s is finished; returns the engine's error */
 CUresult engine_drain(struct CUstream_st *s);
 
-/* engine_reach - wait until work that would be queued in @s now could begin; the engine's error */
+/* engine_reach - wait until work queued in @s now could start; returns the engine's error */
 CUresult engine_reach(struct CUstream_st *s);
 
 /* engine_wait_mark - wait until @m is done */

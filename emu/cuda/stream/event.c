@@ -13,8 +13,8 @@
 
 /**
  * struct CUevent_st - under the engine lock
- * @link: among the events of its engine
- * @mark: what was recorded last; NULL: nothing
+ * @link: in the events of its engine
+ * @mark: the mark recorded last; NULL: none
  */
 struct CUevent_st {
 	LIST_ENTRY(CUevent_st) link;
@@ -58,7 +58,7 @@ void event_end_all(struct engine *e)
 		end(LIST_FIRST(&e->events));
 }
 
-/* The engine lock is held on success. */
+/* Returns with the engine lock held on success. */
 static CUresult lock(CUevent handle)
 {
 	CUresult err = lib_ready();
@@ -178,7 +178,7 @@ static CUresult record(struct CUevent_st *ev, struct CUstream_st *s)
 	return CUDA_SUCCESS;
 }
 
-/* What is done already, or was never recorded, orders nothing. */
+/* No work is queued for an event that is done already or was never recorded. */
 static CUresult wait_for(struct CUevent_st *ev, struct CUstream_st *s)
 {
 	struct work *w;
@@ -224,7 +224,7 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent handle, unsigned int flags)
 	return in_stream(handle, stream, !(flags & ~CU_EVENT_WAIT_EXTERNAL), wait_for);
 }
 
-/* ---- looking at one ---------------------------------------------------------------------- */
+/* ---- queries ----------------------------------------------------------------------------- */
 
 static bool is_done(const struct CUevent_st *ev)
 {
@@ -244,7 +244,7 @@ CUresult cuEventQuery(CUevent handle)
 	return err;
 }
 
-/* The event may be destroyed meanwhile; its mark stays, and so does the context's engine. */
+/* The event may be destroyed during the wait. Its mark stays (reference), and the engine is never freed. */
 static CUresult wait(struct CUevent_st *ev)
 {
 	const struct engine *e = ev->engine;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The memsets of the API. Names that end in _ptds or _ptsz are called by
- * programs built for a default stream per thread.
+ * The memset functions. Programs built for a default stream per thread call the
+ * variants with names that end in _ptds or _ptsz.
  */
 #include "emu/cuda/context/init.h"
 #include "stream.h"

@@ -10,13 +10,13 @@
 
 LIST_HEAD(stream_list, CUstream_st);
 
-/* What cuStreamCreate() gave and is not destroyed; under the engine lock. */
+/* All created streams that are not destroyed; under the engine lock. */
 static struct set handles;
 
 /*
- * A thread's own streams, one a context; under the engine lock. They end with
- * the thread. The list is not the thread's memory: a stream that some other
- * destructor makes last of all stays until its context ends.
+ * The streams of a thread, one per context; under the engine lock. They end with the
+ * thread. The list is heap memory, not thread-local: another destructor may still
+ * create a stream after thread_ends(); that stream stays until its context ends.
  */
 static pthread_key_t own_key;
 static bool has_own_key;
@@ -28,7 +28,7 @@ static void end_own(struct CUstream_st *s)
 	engine_end_stream(s);
 }
 
-/* In a child of fork() the lock may be held by nobody for ever. */
+/* In a child of fork() the lock may be locked forever: its holder exists only in the parent. */
 static void thread_ends(void *list)
 {
 	struct stream_list *streams = list;
@@ -57,7 +57,7 @@ static struct stream_list *new_list(void)
 	return NULL;
 }
 
-/* NULL: no memory, or no way to hear of the thread's end */
+/* NULL: no memory, or no destructor for the thread's end */
 static struct stream_list *own_streams(void)
 {
 	struct stream_list *list;
@@ -147,7 +147,7 @@ void stream_put(struct CUstream_st *s)
 	engine_unlock();
 }
 
-/* stream_get(), and the engine lock on success; unlock_and_put() is its end. */
+/* stream_get(), and on success takes the engine lock; undone by unlock_and_put(). */
 static CUresult get_and_lock(CUstream handle, struct CUstream_st **out)
 {
 	CUresult err = stream_get(handle, out);
@@ -292,7 +292,7 @@ CUresult cuStreamCreate(CUstream *out, unsigned int flags)
 	return cuStreamCreateWithPriority(out, flags, STREAM_PRIORITY_LEAST);
 }
 
-/* Work that is queued is still done. */
+/* Queued work is still executed. */
 CUresult cuStreamDestroy(CUstream handle)
 {
 	CUresult err = lib_ready();
@@ -348,7 +348,7 @@ CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext *out, CUgreenCtx *green)
 	return err;
 }
 
-/* What of a stream never changes; a stream that is gone meanwhile had it too. */
+/* Copies the stream, for members that never change; they stay valid if it is destroyed meanwhile. */
 static CUresult describe(CUstream handle, const void *out, struct CUstream_st *what)
 {
 	struct CUstream_st *s;

@@ -2,10 +2,10 @@
 /*
  * stream: handles of streams. NULL and CU_STREAM_LEGACY stand for the NULL
  * stream of the thread's current context, CU_STREAM_PER_THREAD for the thread's
- * own stream in it. A handle that is none is CUDA_ERROR_INVALID_HANDLE.
+ * own stream in it. An invalid handle is CUDA_ERROR_INVALID_HANDLE.
  *
- * None of these may be called with the library lock, nor with the engine lock
- * but where it says so.
+ * Call none of these with the library lock held, nor with the engine lock, unless
+ * stated otherwise.
  */
 #ifndef STREAM_H
 #define STREAM_H
@@ -13,7 +13,7 @@
 #include "emu/cuda/context/ctx.h"
 #include "engine.h"
 
-/* Numerically smaller is more urgent. The emulated engine keeps the order of queueing anyway. */
+/* A smaller number is a higher priority. The emulated engine ignores it and keeps the queueing order. */
 enum {
 	STREAM_PRIORITY_LEAST = 0,
 	STREAM_PRIORITY_GREATEST = -5,
@@ -26,16 +26,16 @@ void stream_put(struct CUstream_st *s);
 /* stream_ctx - the context of @handle */
 CUresult stream_ctx(CUstream handle, struct CUctx_st **out);
 
-/* stream_enqueue - have @w done in order; its finish() is called even if it is refused, maybe before this returns */
+/* stream_enqueue - queue @w; finish() is called even if the work is refused, perhaps before this returns */
 CUresult stream_enqueue(CUstream handle, struct work *w);
 
-/* stream_reach - wait until what was queued in @handle before is finished, for work that the caller then does itself */
+/* stream_reach - wait until work queued in @handle now could start, for a caller that does the work itself */
 CUresult stream_reach(CUstream handle);
 
-/* stream_end_all - at the end of a context; engine lock held */
+/* stream_end_all - called at the end of a context; engine lock held */
 void stream_end_all(struct engine *e);
 
-/* stream_ptsz - what @handle means to a program built for a default stream per thread */
+/* stream_ptsz - the meaning of @handle in a program built for a default stream per thread */
 static inline CUstream stream_ptsz(CUstream handle)
 {
 	return handle ? handle : CU_STREAM_PER_THREAD;

@@ -11,18 +11,18 @@
 
 enum side {
 	SIDE_PAGEABLE,
-	SIDE_LOCKED,	/* the CPU's, and known to CUDA */
+	SIDE_LOCKED,	/* host memory known to CUDA */
 	SIDE_GPU,
 };
 
 /**
- * struct job - a transfer that was looked at
- * @work: if it is queued
- * @to: where @t.dst lies
- * @from: where @t.src lies; PAGEABLE if it is a pattern
- * @to_id: of the allocation at @t.dst
- * @from_id: likewise
- * @synchronous: SYNC_MEMOPS is set of one of them
+ * struct job - a checked transfer
+ * @work: for the queue
+ * @to: side of @t.dst
+ * @from: side of @t.src; PAGEABLE for a pattern
+ * @to_id: id of the allocation at @t.dst
+ * @from_id: id of the allocation at @t.src
+ * @synchronous: SYNC_MEMOPS is set for one of them
  * @staged: copy of the source, or NULL
  */
 struct job {
@@ -38,7 +38,7 @@ struct job {
 
 /* ---- moving bytes ------------------------------------------------------------------- */
 
-/* How many of the @n bytes at @addr one call can reach: mappings that touch are different blocks. */
+/* Number of the @n bytes at @addr that one call can copy: adjacent mappings are different blocks. */
 static size_t piece(enum side side, CUdeviceptr addr, size_t n)
 {
 	struct alloc_info info;
@@ -98,9 +98,9 @@ static CUresult move(const struct job *j)
 	return err;
 }
 
-/* ---- looking at it -------------------------------------------------------------------- */
+/* ---- checks --------------------------------------------------------------------------- */
 
-/* The bytes from the first one of all rows to the last one; 0: too many. */
+/* Number of bytes from the first row's start to the last row's end; 0: overflow. */
 static size_t span(const struct transfer *t, size_t pitch)
 {
 	size_t size;
@@ -115,7 +115,7 @@ static bool allows(const struct alloc_info *info, CUmemAccess_flags access)
 	return (info->access & access) == access;
 }
 
-/* Whether [@addr, @addr + @size) goes on in mappings that touch, from the end of @info. */
+/* Whether [@addr, @addr + @size) lies in @info and the mappings adjacent to its end. */
 static bool goes_on(struct alloc_info *info, CUdeviceptr addr, size_t size, CUmemAccess_flags access)
 {
 	while (size > info->size - (addr - info->addr)) {
@@ -154,7 +154,7 @@ static CUresult look_at_fill(struct job *j)
 	return CUDA_SUCCESS;
 }
 
-/* With unified addressing the addresses say what to do; a function's name only says which of them must be the GPU's. */
+/* With unified addressing the addresses define the direction; the function's name only restricts them. */
 static CUresult look(struct job *j, unsigned int flags)
 {
 	const struct transfer *t = &j->t;
@@ -173,9 +173,12 @@ static CUresult look(struct job *j, unsigned int flags)
 	return flags & TRANSFER_FROM_GPU && j->from == SIDE_PAGEABLE ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
-/* ---- when -------------------------------------------------------------------------------- */
+/* ---- execution --------------------------------------------------------------------------- */
 
-/* What was freed meanwhile may be someone else's now; of a pool, it may not be found while it is still there. */
+/*
+ * Whether the address belongs to another allocation now. Not found is not enough: memory of a pool
+ * is not found, but still usable, until its stream reaches the free.
+ */
 static bool is_others(enum side side, CUdeviceptr addr, unsigned long long id)
 {
 	struct alloc_info info;
@@ -190,7 +193,7 @@ static CUresult move_later(const struct job *j)
 	return move(j);
 }
 
-/* What the emulated GPU cannot reach after all was freed meanwhile. */
+/* INVALID_VALUE: the memory was freed after the checks. */
 static CUresult run(struct work *w, CUresult error)
 {
 	CUresult err = error ? CUDA_SUCCESS : move_later((struct job *)w);
@@ -208,7 +211,7 @@ static void finish(struct work *w)
 	free(j);
 }
 
-/* The program may change the source as soon as the call has returned. */
+/* Copies the source: the program may change it after the call has returned. */
 static CUresult stage(struct job *j)
 {
 	struct transfer *t = &j->t;
@@ -251,7 +254,7 @@ static CUresult do_now(CUstream stream, const struct job *j)
 	return err ? err : move(j);
 }
 
-/* Whether the call returns before it is done. */
+/* Whether the call returns before the transfer is done. */
 static bool is_async(const struct job *j, unsigned int flags)
 {
 	const bool gpu_only = j->to == SIDE_GPU && (j->t.elem || j->from == SIDE_GPU);
@@ -269,7 +272,7 @@ static void settle_side(CUdeviceptr addr, unsigned long long id)
 		engine_settle(id);
 }
 
-/* Who has set SYNC_MEMOPS since this was looked at may have found nothing to wait for: so the caller waits. */
+/* If another thread has set SYNC_MEMOPS after the check, it may have missed this work: wait for it here. */
 static CUresult enqueue_and_look_again(CUstream stream, unsigned int flags, const struct job *j)
 {
 	CUresult err = enqueue(stream, flags, j);
@@ -292,7 +295,7 @@ static CUresult transfer_in(const struct CUctx_st *ctx, CUstream stream, unsigne
 	return is_async(&j, flags) ? enqueue_and_look_again(stream, flags, &j) : do_now(stream, &j);
 }
 
-/* The context, and the memory that is its own, stays until the stream is put. */
+/* The reference to the stream keeps the context and its memory until stream_put(). */
 CUresult transfer(CUstream stream, unsigned int flags, const struct transfer *t)
 {
 	struct CUstream_st *s;

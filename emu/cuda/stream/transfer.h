@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* transfer: bytes that move or are set, in rows, and when they do. */
+/* transfer: copies and fills, in rows, now or queued in a stream. */
 #ifndef TRANSFER_H
 #define TRANSFER_H
 
 #include <cuda.h>
 
 enum transfer_flags {
-	TRANSFER_ASYNC = 1 << 0,	/* the function's name says so: it never waits for GPU memory */
-	TRANSFER_TO_GPU = 1 << 1,	/* it says that @dst is the GPU's */
-	TRANSFER_FROM_GPU = 1 << 2,	/* and @src */
+	TRANSFER_ASYNC = 1 << 0,	/* a function with Async in its name: never waits for GPU memory */
+	TRANSFER_TO_GPU = 1 << 1,	/* its name requires GPU memory (or known host memory) as @dst */
+	TRANSFER_FROM_GPU = 1 << 2,	/* the same for @src */
 };
 
 /**
- * struct transfer - what to do
- * @dst: address, the GPU's or not
- * @src: likewise, or the pattern if @elem
+ * struct transfer - a copy or fill
+ * @dst: address of GPU or host memory
+ * @src: the same, or the pattern if @elem is not 0
  * @width: bytes of a row
- * @rows: 1 where all is in one piece
- * @dst_pitch: bytes from row to row
- * @src_pitch: likewise
- * @elem: 1, 2 or 4: the bytes of the pattern to fill with; 0: it is a copy
+ * @rows: number of rows; 1 for contiguous memory
+ * @dst_pitch: distance of rows in bytes
+ * @src_pitch: the same
+ * @elem: 1, 2 or 4: bytes of the pattern of a fill; 0: a copy
  */
 struct transfer {
 	CUdeviceptr dst;
@@ -32,16 +32,16 @@ struct transfer {
 };
 
 /*
- * transfer - do it in order of @stream
+ * transfer - execute it in the order of @stream
  *
- * Copies and fills of GPU memory alone return before they are done. Those that
- * are not ASYNC do so unless SYNC_MEMOPS is set for the memory or the context.
- * Of the others, those of page-locked memory that are ASYNC return before, and
- * those from any memory to the GPU once its bytes are read.
+ * Copies and fills within GPU memory return before they are done; without ASYNC only
+ * if SYNC_MEMOPS is not set for the memory or the context. ASYNC copies of page-locked
+ * memory return before they are done. ASYNC copies of other memory to the GPU return
+ * after the source was read.
  */
 CUresult transfer(CUstream stream, unsigned int flags, const struct transfer *t);
 
-/* transfer_1d - a copy in one piece */
+/* transfer_1d - a copy of contiguous memory */
 CUresult transfer_1d(CUstream stream, unsigned int flags, CUdeviceptr dst, CUdeviceptr src, size_t length);
 
 #endif
