@@ -23,7 +23,7 @@ struct config_module {
 
 /* Modules to load, and the program that runs while they are loaded */
 struct config_command {
-	const char *name;	/* command=NAME; "": the machine runs this command only */
+	const char *name;	/* command=NAME; "": the VM runs this command only */
 	struct config_module insmod[CONFIG_LIST_MAX];
 	size_t nr_insmods;
 	char **argv;		/* arg=..., NULL at the end */
