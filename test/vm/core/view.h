@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Views of regions by the CPU, and how to touch what may be gone. */
+/* CPU mappings of regions, and accesses to memory that may be gone */
 #ifndef TEST_VIEW_H
 #define TEST_VIEW_H
 
@@ -29,7 +29,7 @@ static inline int view_catch(void)
 	return sigaction(SIGBUS, &act, NULL) || sigaction(SIGSEGV, &act, NULL);
 }
 
-/* 0, or the signal that came instead of *@out */
+/* 0, or the signal that the access raised; *@out is then unset */
 static inline int view_get(const volatile unsigned char *at, unsigned char *out)
 {
 	int sig = sigsetjmp(view_jump, 0);
@@ -55,7 +55,7 @@ static inline int view_touch(const volatile unsigned char *at)
 	return view_get(at, &byte);
 }
 
-/* Does each page in there answer with @sig? */
+/* Does an access to each page raise @sig (0: none)? */
 static inline bool view_is(const volatile unsigned char *at, size_t length, int sig)
 {
 	size_t i;
@@ -74,7 +74,7 @@ static inline unsigned char *view_map(int fd, uint32_t region, uint64_t offset, 
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* errno of a view that is refused, 0 when it is not */
+/* errno of a refused view, or 0 */
 static inline int view_refused(int fd, uint32_t region, uint64_t offset, size_t length)
 {
 	unsigned char *p = view_map(fd, region, offset, length, PROT_READ);
@@ -85,7 +85,7 @@ static inline int view_refused(int fd, uint32_t region, uint64_t offset, size_t 
 	return 0;
 }
 
-/* In no huge page, because giving back a part of one revokes what is pinned in the others: a thread's stack, say */
+/* Not in a huge page: freeing a part of one, as a thread's stack, revokes the pins in the rest. */
 static inline unsigned char *host_memory(size_t length)
 {
 	void *p = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -96,7 +96,7 @@ static inline unsigned char *host_memory(size_t length)
 	return p;
 }
 
-/* What the GPU's driver has pinned, ~0 when it does not say */
+/* Number of pins of the GPU driver; ~0: unknown */
 static inline unsigned int view_pins(int gpu)
 {
 	struct emugpu_test t;

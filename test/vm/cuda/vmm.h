@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the tests of memory share that a program maps itself: each case has
- * memory and addresses of its own. All pass on a real GPU too, but for what
- * says otherwise.
+ * For the tests of memory that a program maps itself: each case has its own memory and
+ * addresses. All pass on a real GPU too, unless noted.
  */
 #ifndef TEST_VMM_H
 #define TEST_VMM_H

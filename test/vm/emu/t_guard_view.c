@@ -65,7 +65,7 @@ static void one_pinned_view(void)
 	EXPECT(lends_as_it_must(), "the GPU has no struct pages although the kernel supports them");
 	view = view_of(VA, BLOCK);
 	if (view == MAP_FAILED && errno == ENOTSUPP && !emu_free(fd, VA))
-		SKIP("GPU 0 has no struct pages: no p2pdma=1, or no PCI_P2PDMA here; another kernel: make check KERNEL=7");
+		SKIP("GPU 0 has no struct pages: no p2pdma=1, or no PCI_P2PDMA; type: make check KERNEL=7");
 	EXPECT(view != MAP_FAILED && !get(0, VA, PAGE), "view, get: %s", strerror(errno));
 }
 

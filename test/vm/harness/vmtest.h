@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What every test program for the VM shares. A program is a list of cases:
+ * The frame of every test program for the VM. A program is a list of cases:
  *
  *	CASE(freed_memory_is_refused)
  *	{
@@ -9,10 +9,10 @@
  *
  *	VMTEST_MAIN
  *
- * They run in the order they are written and print one line each: `ok NAME`,
+ * Cases run in source order and print one line each: `ok NAME`,
  * `not ok NAME: why` or `skip NAME: why`. The exit status is 0 when none
  * failed and at least one ran or was skipped. Arguments name the cases to run. A
- * SETUP runs whichever cases are named, because they use what it opens. A
+ * SETUP always runs, because the other cases use what the SETUP opens. A
  * CASE_BY_NAME runs only if it is named, because it disturbs the kernel in a way
  * that its caller must expect. `--has NAME...` runs nothing: the exit status says
  * whether the program has one of these cases.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Caches whose memory another thread frees and allocates again at the same
- * address. A hit is judged by what the cache does not look at itself:
- * SYNC_MEMOPS, which a registration sets on the allocation that it is of, and
- * which a new allocation has not; and where there is a view, the bytes in it.
+ * Caches of memory that another thread frees and allocates again at the same
+ * address. A hit is judged by data that the cache does not read itself:
+ * SYNC_MEMOPS, which a registration sets on its allocation and a new allocation
+ * lacks; and with a view, the bytes in the view.
  */
 #ifndef TEST_WATCH_H
 #define TEST_WATCH_H
@@ -35,7 +35,7 @@ static inline CUresult pool_free(CUdeviceptr addr)
 	return err ? err : cuStreamSynchronize(NULL);
 }
 
-/* cuMemAlloc() and cuMemFree() as they are called, not as they are found: that is how the hook sees them */
+/* Call cuMemAlloc() and cuMemFree() by symbol: the hook sees these calls. */
 static inline CUresult plain_alloc(CUdeviceptr *out, size_t size)
 {
 	return cuMemAlloc(out, size);
@@ -62,15 +62,15 @@ enum phase {
 
 enum {
 	TRIES = 64,
-	/* In so many rounds one waits until a get has found the memory freed; the others go on at once. */
+	/* In one of so many rounds the freeing thread waits until a get saw the memory freed. */
 	ROUNDS_A_LOOK = 8,
 	ROUNDS_AT_LEAST = 100,
 };
 
 /**
  * struct race - a cache against a thread that frees
- * @pins: what views are made by, or NULL
- * @now: phase, and PHASES times the number of allocations before
+ * @pins: context for views, or NULL
+ * @now: phase + PHASES * number of earlier allocations
  * @seen: value of @now for which a get was judged last
  */
 struct race {
@@ -89,7 +89,7 @@ static inline unsigned char race_byte(unsigned long now)
 	return now / PHASES % 251 + 1;
 }
 
-/* Others are kept until the address comes again. */
+/* Keeps other allocations until the address is allocated again. */
 static inline CUresult race_alloc_there(struct race *r)
 {
 	CUdeviceptr got[TRIES] = { 0 };
@@ -173,7 +173,7 @@ static inline bool race_is_current(struct race *r, const struct pp_cache_entry *
 	return !r->pins || race_view_is(r, e->reg, race_byte(now));
 }
 
-/* Nothing can be said of what began or ended while it was looked at. */
+/* A get during which the phase changed cannot be judged. */
 static inline void race_judge(struct race *r, unsigned long before, int ret, bool current)
 {
 	enum phase phase = before % PHASES;
@@ -200,7 +200,7 @@ static inline void race_get(struct race *r)
 		pp_cache_put(r->cache, e);
 }
 
-/* Rounds enough, and time: a busy machine may give the other thread little of it. */
+/* Enough rounds and enough time: a busy CPU may give the other thread little time. */
 static inline bool race_goes_on(struct race *r, unsigned long rounds, uint64_t end)
 {
 	unsigned long done = atomic_load(&r->now) / PHASES;
@@ -213,7 +213,7 @@ static inline void race_run(struct race *r, unsigned long rounds, unsigned int m
 	uint64_t end = now_ns() + ms * 1000000ull;
 	pthread_t freer;
 
-	EXPECT(!pthread_create(&freer, NULL, race_freer, r), "no thread");
+	EXPECT(!pthread_create(&freer, NULL, race_freer, r), "pthread_create() failed");
 	while (race_goes_on(r, rounds, end))
 		race_get(r);
 	atomic_store(&r->over, true);
@@ -221,7 +221,7 @@ static inline void race_run(struct race *r, unsigned long rounds, unsigned int m
 	EXPECT(!atomic_load(&r->failed), "CUDA failed, or gave other addresses, in round %lu", r->rounds);
 }
 
-/* Of @cache, which it destroys; @neighbour keeps the block of small ones. */
+/* Runs a race on @cache and destroys @cache; @neighbour keeps the block of small allocations. */
 static inline void race(struct race *r, struct pp_cache *cache, struct pp_ctx *pins, const struct memory *memory,
 			unsigned long rounds, unsigned int ms)
 {
@@ -243,8 +243,8 @@ static inline void race(struct race *r, struct pp_cache *cache, struct pp_ctx *p
 static inline void race_expect_fresh(const struct race *r)
 {
 	EXPECT(r->judged >= r->rounds, "%lu rounds, %lu gets judged", r->rounds, r->judged);
-	EXPECT(!r->stale, "%lu stale of %lu", r->stale, r->judged);
-	EXPECT(!r->refused, "%lu refused of %lu", r->refused, r->judged);
+	EXPECT(!r->stale, "%lu of %lu judged gets were stale", r->stale, r->judged);
+	EXPECT(!r->refused, "%lu of %lu judged gets were refused", r->refused, r->judged);
 }
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ordinary users of the machine. What runs as one may EXPECT, and the case that
- * started it fails with what it said:
+ * Ordinary users. A function that runs as a user may EXPECT; if that fails, the case
+ * that started it fails with the same message:
  *
- *	CASE(nobody_may)
+ *	CASE(pin_by_mallory_is_refused)
  *	{
- *		AS_USER(MALLORY, tries_to);
+ *		AS_USER(MALLORY, try_to_pin);
  *	}
  */
 #ifndef TEST_USER_H
@@ -30,7 +30,7 @@ enum {
 	MALLORY = 1002,
 };
 
-/* In memory that it shares with whoever started it */
+/* In memory shared with the process that started the user */
 struct user {
 	pid_t pid;
 	enum vmtest_result result;
@@ -46,7 +46,7 @@ static inline bool user_has_no_capability(void)
 	       !data[0].permitted && !data[1].permitted;
 }
 
-/* Who changes its user becomes one that is not to be looked into, which others are not. */
+/* A change of user makes a process undumpable; other processes of that user are dumpable. */
 static inline bool user_become(unsigned int uid)
 {
 	return !setgroups(0, NULL) && !setresgid(uid, uid, uid) && !setresuid(uid, uid, uid) &&
@@ -85,13 +85,13 @@ static inline struct user *user_start(unsigned int uid, void (*fn)(void))
 	return u;
 }
 
-/* Ends what it was started by as it ended */
+/* Waits for the user and ends the case with the user's result. */
 static inline void user_join(struct user *u)
 {
 	int status;
 
 	if (waitpid(u->pid, &status, 0) != u->pid || status)
-		vmtest_end(VMTEST_FAILED, "the user ended with status %#x", status);
+		vmtest_end(VMTEST_FAILED, "the process of the user has the wait status %#x", status);
 	if (u->result != VMTEST_OK)
 		vmtest_end(u->result, "%s", u->why);
 	munmap(u, sizeof(*u));
@@ -103,7 +103,7 @@ static inline void user_join(struct user *u)
 		CHECK_CASE(); \
 	} while (0)
 
-/* ---- one who has something, and one who wants it ---------------------------------- */
+/* ---- descriptors between two users ------------------------------------------------- */
 
 static inline int fd_send(int socket, int fd)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Alice: an ordinary user whose process has a secret in GPU memory and in host
- * memory, both pinned. She gives away what she can: her descriptors, and the
- * number of everything she has. In the end nothing of hers may have changed.
+ * Alice: an ordinary user with a process that has a secret in GPU memory and in host
+ * memory, both pinned. The process gives away its descriptors and the numbers of all its
+ * objects. In the end none of its state may have changed.
  */
 #ifndef TEST_VICTIM_H
 #define TEST_VICTIM_H
@@ -18,14 +18,14 @@ enum {
 	SECRET = 0x5ec2e7,
 };
 
-/* What everybody knows of Alice */
+/* All that an attacker knows of Alice */
 struct victim {
 	struct user *user;
-	int socket;		/* ours; hers is its other end */
-	int peerpin, emu;	/* hers, as we got them by SCM_RIGHTS */
+	int socket;		/* of the attacker; victim_socket is its other end */
+	int peerpin, emu;	/* Alice's, received by SCM_RIGHTS */
 	struct victim_facts {
 		pid_t pid;
-		int peerpin;	/* as she calls it */
+		int peerpin;	/* the descriptor's number in Alice's process */
 		uint32_t gpu_region, host_region;
 		uint64_t host;
 		struct emugpu_context_new context;
@@ -33,7 +33,7 @@ struct victim {
 };
 
 static struct victim alice;
-static int victim_socket;	/* hers */
+static int victim_socket;	/* Alice's end */
 
 static inline bool victim_has(unsigned char *host, int emu)
 {
@@ -52,7 +52,7 @@ static inline int victim_prepare(int emu, unsigned char *host)
 	       emu_write(emu, GPU_A, host, PAGE);
 }
 
-/* Until the other end is closed */
+/* Waits until the other end is closed. */
 static inline void victim_wait(void)
 {
 	char byte;
@@ -78,7 +78,8 @@ static inline void victim_main(void)
 	alice.facts->host = (uintptr_t)host;
 	EXPECT(!fd_send(victim_socket, fd) && !fd_send(victim_socket, emu), "Alice cannot send");
 	victim_wait();
-	EXPECT(!query(fd, a.out_region, &q) && q.out_state == PEERPIN_STATE_LIVE && !q.out_attached, "Alice's region");
+	EXPECT(!query(fd, a.out_region, &q) && q.out_state == PEERPIN_STATE_LIVE && !q.out_attached,
+	       "Alice's GPU region was changed");
 	EXPECT(!query(fd, b.out_region, &q) && q.out_state == PEERPIN_STATE_LIVE, "Alice's host memory is not pinned");
 	EXPECT(victim_has(host, emu), "Alice's data was changed");
 	EXPECT(!unpin(fd, a.out_region) && !unpin(fd, b.out_region), "unpin");
@@ -107,7 +108,7 @@ static inline void victim_end(void)
 	munmap(alice.facts, sizeof(*alice.facts));
 }
 
-/* @attack runs as Mallory while Alice has her secret */
+/* @attack runs as Mallory while Alice's process holds the secret. */
 #define ATTACK(attack) \
 	do { \
 		victim_start(); \

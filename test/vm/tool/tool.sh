@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2154
-# Sourced by the tests of the tool, after test/case.sh: run peerpin, and judge
-# what it said. Starting a program costs 50 ms in an emulated processor, so
-# this looks at text with what bash has.
+# Sourced by the tests of the tool, after test/case.sh: runs peerpin and judges its
+# output. Starting a program costs 50 ms on an emulated CPU, so bash itself matches
+# the text.
 
-# Leaves $out, $err and $status. A test may put a command in $with that runs
-# peerpin with less than everything.
+# Sets $out, $err and $status. $with may hold a command that runs peerpin with fewer
+# rights or files.
 with=()
 pp() { # ARG...
 	status=0
@@ -14,18 +14,18 @@ pp() { # ARG...
 	read_file err "$work/err"
 }
 
-must() { # ARG...: it works, and has nothing to complain about
+must() { # ARG...: status 0, and nothing on stderr
 	pp "$@"
 	[ "$status" -eq 0 ] || wrong "peerpin $*: status $status: $err"
-	[ -z "$err" ] || wrong "peerpin $*: works, but says $err"
+	[ -z "$err" ] || wrong "peerpin $*: succeeded, but printed $err"
 }
 
-# It ends with STATUS and one line: what is wrong (PATTERN), then what to type.
+# peerpin must exit with STATUS and print one line: the error (PATTERN), then the advice.
 must_not() { # STATUS PATTERN ARG...
 	pp "${@:3}"
 	[ "$status" -eq "$1" ] || wrong "peerpin ${*:3}: status $status, not $1: $err"
 	[ -z "$out" ] || wrong "peerpin ${*:3}: prints $out"
-	complains "$2" || wrong "peerpin ${*:3}: says: $err"
+	complains "$2" || wrong "peerpin ${*:3}: prints: $err"
 }
 
 complains() { # PATTERN
@@ -34,7 +34,7 @@ complains() { # PATTERN
 	is_one_line "$err" && [[ $line =~ ^'peerpin: '.*($1) && $line =~ $advice ]]
 }
 
-lines_like() { # PATTERN: how many of $out
+lines_like() { # PATTERN: number of such lines in $out
 	local line count=0
 
 	while IFS= read -r line; do
@@ -47,7 +47,7 @@ must_print() { # COUNT PATTERN
 	is "$(lines_like "$2")" "$1" "lines '$2' in $out"
 }
 
-# JSON down to its skeleton: strings become "", other values 0, and from the
+# Reduces JSON to its skeleton: strings become "", other values 0, and from the
 # inside out every array and object becomes 0. Valid text ends as one 0.
 is_json() { # TEXT
 	[[ $1 = '{'* ]] && [ "$(tr '\n' ' ' <<<"$1" | sed -E '
@@ -60,11 +60,11 @@ is_json() { # TEXT
 		t again')" = 0 ]
 }
 
-json_keys() { # all of $out, once, in one line
+json_keys() { # each key of $out once, all in one line
 	grep -oE '"[a-z0-9_]+" *:' <<<"$out" | tr -d '": ' | LC_ALL=C sort -u | tr '\n' ' '
 }
 
-json_values() { # KEY: those in $out, one a line
+json_values() { # KEY: its values in $out, one a line
 	local line
 
 	while IFS= read -r line; do

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What peerpin topo and peerpin doctor say, as JSON, and what the machine itself says of its devices */
+/* The JSON of peerpin topo and peerpin doctor, and the VM's devices as sysfs shows them */
 #ifndef TOPO_H
 #define TOPO_H
 
@@ -19,9 +19,9 @@ enum {
 static const char *const gpus_are = "/sys/bus/pci/drivers/emugpu/0*";
 static const char *const peers_are = "/sys/bus/pci/drivers/peerpin_lsi/0*";
 
-/* ---- the machine ------------------------------------------------------------------ */
+/* ---- the VM ------------------------------------------------------------------ */
 
-/** struct places - where devices are, "/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0" */
+/** struct places - sysfs paths of devices, "/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0" */
 struct places {
 	size_t count;
 	char at[MAX_DEVICES][256];
@@ -60,7 +60,7 @@ static inline bool booted_with(const char *word)
 	return strstr(line, word) != NULL;
 }
 
-/* Where both are given, the kernel takes the last. */
+/* iommu.passthrough=1 wins over intel_iommu=on. */
 static inline bool iommu_translates(void)
 {
 	return booted_with("intel_iommu=on") && !booted_with("iommu.passthrough=1");
@@ -68,7 +68,7 @@ static inline bool iommu_translates(void)
 
 /* ---- JSON ------------------------------------------------------------------------- */
 
-/* What a command prints; NULL if it is no JSON. */
+/* The JSON that a command prints; NULL if the output is no JSON */
 static inline struct json_object *said_by(const char *command, int *status)
 {
 	struct json_tokener *tokener = json_tokener_new();
@@ -84,7 +84,7 @@ static inline struct json_object *said_by(const char *command, int *status)
 	return said;
 }
 
-/* "" where there is none */
+/* "" if there is none */
 static inline const char *text_of(struct json_object *o, const char *key)
 {
 	const char *text = json_object_get_string(json_object_object_get(o, key));
@@ -97,7 +97,7 @@ static inline bool has_text(struct json_object *o, const char *key, const char *
 	return !strcmp(text_of(o, key), text);
 }
 
-/* Of the array @list of @o; 0 where there is none */
+/* Length of the array @list of @o; 0 if there is none */
 static inline size_t length_of(struct json_object *o, const char *list)
 {
 	struct json_object *array = json_object_object_get(o, list);
@@ -110,7 +110,7 @@ static inline struct json_object *element_of(struct json_object *o, const char *
 	return json_object_array_get_idx(json_object_object_get(o, list), i);
 }
 
-/* An element of the array @list of @o in which both keys have these values; NULL: there is none. */
+/* An element of the array @list of @o with these values of both keys; NULL if there is none */
 static inline struct json_object *find_in(struct json_object *o, const char *list, const char *key, const char *value,
 					  const char *key2, const char *value2)
 {

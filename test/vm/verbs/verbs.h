@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What t_verbs asks of verbs_server, on another machine or on the same, and what memory both use. */
+/* Protocol of t_verbs and verbs_server, in two VMs or in one, and the memory of both */
 #ifndef TEST_VERBS_H
 #define TEST_VERBS_H
 
@@ -18,13 +18,13 @@ enum {
 
 enum verbs_kind { VERBS_HOST, VERBS_GPU, VERBS_GPU_COMBINED };
 
-/** enum verbs_op - done to the server's memory of one kind, in the kernel's and CUDA's ways */
+/** enum verbs_op - commands on the server's memory of one kind */
 enum verbs_op {
-	VERBS_CONNECT,		/* to @id: it answers its own */
-	VERBS_REGISTER,		/* and unregister: it is left in the cache */
+	VERBS_CONNECT,		/* to @id; the answer holds the server's */
+	VERBS_REGISTER,		/* and unregister; the registration stays in the cache */
 	VERBS_FILL,		/* [@at, @at + @length) with the pattern @seed */
-	VERBS_CHECK,		/* are they? -EILSEQ */
-	VERBS_REPLACE,		/* free the memory, have other at the same address, of zeroes */
+	VERBS_CHECK,		/* check these bytes: -EILSEQ if they differ */
+	VERBS_REPLACE,		/* free the memory, allocate zeroed memory at the same address */
 };
 
 struct verbs_command {
@@ -34,7 +34,7 @@ struct verbs_command {
 	struct rc_id id;
 };
 
-/** struct verbs_answer - @addr: where the memory is; @rkey: of REGISTER; @pins: registrations made so far */
+/** struct verbs_answer - @addr: of the memory; @rkey: of REGISTER; @pins: registrations so far */
 struct verbs_answer {
 	int error;
 	uint64_t addr;
@@ -43,7 +43,7 @@ struct verbs_answer {
 	struct rc_id id;
 };
 
-/* Exactly @length bytes; 0, or -1: the other end is gone */
+/* Exactly @length bytes; 0, or -1 if the connection is closed */
 static inline int verbs_send(int fd, const void *from, size_t length)
 {
 	return send(fd, from, length, MSG_NOSIGNAL) == (ssize_t)length ? 0 : -1;
