@@ -55,7 +55,7 @@ static long switches(void)
 	return n;
 }
 
-/* Leave a context whose worker thread has run, and a pin */
+/* Leave a context, after its worker thread ran, and a pin */
 static void use_the_gpu(void)
 {
 	int fd = pin_open();

@@ -48,7 +48,7 @@ static int node_open(const char *node)
 	return open(path, O_RDWR | O_CLOEXEC);
 }
 
-/* The node whose device is @device */
+/* The node of @device */
 static int peer_open(const struct hotplug *device)
 {
 	DIR *dir = opendir("/sys/class/misc");

@@ -119,7 +119,7 @@ CASE(destroy_pops_only_the_top)
 	EXPECT(current() == primary, "%p", (void *)current());
 }
 
-/* A thread whose context another one destroys */
+/* A thread with a current context that another thread destroys */
 struct victim {
 	CUcontext ctx;
 	pthread_barrier_t barrier;

@@ -471,7 +471,7 @@ CASE(every_order_of_release_works)
 
 /* ---- other processes ---- */
 
-/* Pins, exports, sends the dma-buf and waits to be killed, or exits when told to. */
+/* Pins, exports, sends the dma-buf and waits to be killed, or exits on request. */
 static void be_pinner(int sock, bool waits)
 {
 	int client = emu_open(), file = pin_open();

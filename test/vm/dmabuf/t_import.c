@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* dma-bufs whose exporter keeps the memory: refused pins, and DMA by devices */
+/* dma-bufs with memory that stays in place: refused pins, and DMA by devices */
 #include "test/kmod/raw_dmabuf.h"
 #include "import.h"
 
@@ -382,7 +382,7 @@ CASE_BY_NAME(bounced_dmabuf_is_eio)
 	EXPECT_ALL_GONE();
 }
 
-/* Copy into a dma-buf whose exporter lists @bus for every device. */
+/* Copy into a dma-buf; its exporter lists @bus for every device. */
 static void expect_copy_of_raw(int node, uint64_t bus, int err)
 {
 	struct peerpin_pin pin;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A pin waits for memory: a page of a FUSE file whose server (this program) does not
- * answer, or a dma-buf whose exporter moves it. The pinning process waits, and no
+ * A pin waits for memory: a page of a FUSE file with a server (this program) that
+ * does not answer, or a dma-buf that its exporter moves. The pinning process waits, and no
  * other process waits for it. userfaultfd would serve for the first on later kernels;
  * 6.1 does not wait for it in a long-term pin.
  */
@@ -284,7 +284,7 @@ CASE(page_after_unbind_is_not_copied)
 	EXPECT(vmstat_pinned_is(pinned_before), "%ld pages pinned, before %ld", vmstat_pinned(), pinned_before);
 }
 
-/* ---- a dma-buf whose memory is moved for a long time ------------------------------ */
+/* ---- a dma-buf with a long move of its memory ------------------------------------- */
 
 static int exporter, moved;
 

@@ -55,7 +55,7 @@ static void revoke_end(pthread_t thread)
 
 static unsigned char *view;
 
-/* Map a block whose first page is filled with 99 and pinned; the view is not touched yet. */
+/* Map a block with a first page that is filled with 99 and pinned; the view is not touched yet. */
 static void one_pinned_view(void)
 {
 	one_block();

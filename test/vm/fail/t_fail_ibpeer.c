@@ -10,7 +10,7 @@ SETUP(everything_is_there)
 	EXPECT_CLEAN();
 }
 
-/* The core asks each client whether it owns the memory. A client whose allocation fails answers "no". */
+/* The core asks each client whether it owns the memory. A client without memory for the answer says "no". */
 static bool plausible(struct fail *f, int ret)
 {
 	return fail_plausible(f, ret) || (f->fired && (ret == -ENXIO || ret == -EIO));

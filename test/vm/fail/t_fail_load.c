@@ -170,7 +170,7 @@ CASE(loading_the_core)
 	fail_spare_books();
 }
 
-/* With lasting failures an interrupt's /proc directory is incomplete, and its removal warns. */
+/* If failures last, an interrupt's /proc directory is incomplete, and its removal warns. */
 CASE(load_of_the_sample_driver)
 {
 	if (fail_lasting >= 0)

@@ -67,13 +67,13 @@ static void copies_by_a_driver(void)
 
 	EXPECT(!pin_at(fd, (uintptr_t)mine, PAGE, &p), "pin");
 	own = (struct end){ fd, p.out_region, 0 };
-	EXPECT(lsi_copy(lsi, own, hers, PAGE) == -EACCES, "out of her memory: %d", errno);
-	EXPECT(lsi_copy(lsi, hers, own, PAGE) == -EACCES, "into her memory: %d", errno);
+	EXPECT(lsi_copy(lsi, own, hers, PAGE) == -EACCES, "copy out of Alice's memory: %d", errno);
+	EXPECT(lsi_copy(lsi, hers, own, PAGE) == -EACCES, "copy into Alice's memory: %d", errno);
 	hers.fd = fd;
 	hers.region += hers.region == p.out_region;
-	EXPECT(lsi_copy(lsi, own, hers, PAGE) == -ENOENT, "her id on another file: %d", errno);
+	EXPECT(lsi_copy(lsi, own, hers, PAGE) == -ENOENT, "copy by Alice's region id on another file: %d", errno);
 	hers.fd = alice.emu;
-	EXPECT(lsi_copy(lsi, own, hers, PAGE) == -EBADF, "another driver's file: %d", errno);
+	EXPECT(lsi_copy(lsi, own, hers, PAGE) == -EBADF, "copy by a descriptor of another driver: %d", errno);
 }
 
 CASE(drivers_refuse_anothers_descriptor)
@@ -270,7 +270,7 @@ static void says_her_tokens(void)
 
 	only_space.out_p2p_token = 0;
 	only_p2p.out_va_space = 0;
-	EXPECT(alice.facts->context.out_p2p_token && alice.facts->context.out_va_space, "she has no tokens");
+	EXPECT(alice.facts->context.out_p2p_token && alice.facts->context.out_va_space, "Alice has no tokens");
 	EXPECT(pin_as(fd, 0, &alice.facts->context, &p) == -EPERM, "her tokens: %d", errno);
 	EXPECT(pin_as(fd, 0, &only_space, &p) == -EPERM, "va_space token alone: %d", errno);
 	EXPECT(pin_as(fd, 0, &only_p2p, &p) == -EPERM, "p2p token alone: %d", errno);

@@ -349,7 +349,7 @@ CASE(reads_into_host_memory_work)
 	EXPECT(differs(host + to + 70001, 4096, BEFORE, to + 70001) == 4096, "memory behind the range changed");
 }
 
-/* For a VM whose kernel allows no P2P DMA between the disk and the GPU */
+/* For a VM with a kernel that allows no P2P DMA between the disk and the GPU */
 CASE_BY_NAME(no_p2pdma_path_bounces)
 {
 	struct pp_file_result r;

@@ -121,7 +121,7 @@ CASE(kill_calls_the_callback)
 	EXPECT(put(0) == -EINVAL && violations() == before + 1, "put again: %lu", violations() - before);
 }
 
-/* As child_pins(), after a leaked table whose address the next table gets */
+/* As child_pins(), after a leaked table; the next table gets its address */
 static void child_leaves_a_table(void)
 {
 	fd = emu_open();

@@ -134,7 +134,7 @@ CASE(bad_pins_are_refused)
 	EXPECT(p.out_reason == PEERPIN_REASON_NO_PROVIDER, "reason %u", p.out_reason);
 	EXPECT(pin_flags(&tokens) == -EINVAL && tokens.out_reason == PEERPIN_REASON_NO_API, "token");
 	EXPECT(pin_flags(&space) == -EINVAL && space.out_reason == PEERPIN_REASON_NO_API, "address space");
-	EXPECT(pin_flags(&lasting) == -EOPNOTSUPP, "persistent");
+	EXPECT(pin_flags(&lasting) == -EOPNOTSUPP, "persistent pin on Tegra");
 	EXPECT(emu_in_child(pin_in_child) == 0, "another process's");
 	EXPECT(emu_free(fd, VA + 2 * BLOCK) == 0, "free");
 	free_both();
