@@ -166,7 +166,7 @@ CASE(get_finds_only_regions_of_caller)
 	EXPECT(core_get(core, 999, pin.out_region) == -EBADF, "not a file");
 	EXPECT(core_get(core, fd, pin.out_region + 1) == -ENOENT, "no such region");
 	EXPECT(core_get(core, fd, PEERPIN_MAX_REGIONS) == -ENOENT, "no such id");
-	EXPECT(emu_in_child(child_gets) == 0, "another process");
+	EXPECT(emu_in_child(child_gets) == 0, "a child got the region of its parent");
 	EXPECT(!core_get(core, fd, pin.out_region), "get");
 	expect_range(GPU_A, BLOCK);
 	EXPECT(!unpin(fd, pin.out_region), "unpin");

@@ -292,7 +292,7 @@ CASE(a_view_lies_within_the_region)
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		EXPECT(view_refused(fd, p.out_region, bad[i].offset, bad[i].length) == EINVAL, "%s: %d", bad[i].what,
 		       view_refused(fd, p.out_region, bad[i].offset, bad[i].length));
-	EXPECT(!view_refused(fd, p.out_region, SIZE - PAGE, 1), "its last page");
+	EXPECT(!view_refused(fd, p.out_region, SIZE - PAGE, 1), "view of the last page refused");
 	EXPECT(!unpin(fd, p.out_region), "unpin");
 }
 
@@ -315,7 +315,7 @@ CASE(view_of_a_missing_region_fails)
 	EXPECT(view_refused(fd, 0, 0, PAGE) == ENOENT, "never pinned");
 	EXPECT(view_refused(fd, PEERPIN_MAX_REGIONS, 0, PAGE) == ENOENT, "past the last");
 	EXPECT(!emu_alloc(gpu, GPU_B, BLOCK) && !pin_at(fd, GPU_B, SIZE, &p), "pin");
-	EXPECT(view_refused(other, p.out_region, 0, PAGE) == ENOENT, "another file's");
+	EXPECT(view_refused(other, p.out_region, 0, PAGE) == ENOENT, "view of another file's region mapped");
 	close(other);
 	EXPECT(!emu_free(gpu, GPU_B), "free");
 	EXPECT(view_refused(fd, p.out_region, 0, PAGE) == ESTALE, "revoked");

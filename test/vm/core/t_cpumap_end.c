@@ -185,7 +185,7 @@ CASE(overdue_dma_keeps_pages_not_views)
 	CHECK_CASE();
 	EXPECT(view_is(view, SIZE, 0), "not there");
 	EXPECT(!unpin(fd, pin.out_region), "unpin");
-	EXPECT(view_pins(gpu) == 1, "the driver lost its pages");
+	EXPECT(view_pins(gpu) == 1, "the GPU driver lost the pinned pages");
 	EXPECT(view_is(view, SIZE, SIGBUS), "survives");
 	release();
 	CHECK_CASE();
@@ -262,7 +262,7 @@ CASE(free_ends_a_moved_view)
 	moved = mremap(view, SIZE, SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, free_place(SIZE));
 	EXPECT(moved != MAP_FAILED && moved != view, "errno %d", errno);
 	EXPECT(view_is(view, SIZE, SIGSEGV), "still at the old place");
-	EXPECT(view_is(moved, SIZE, 0) && moved[5 * PAGE] == 0x77, "not at the new one");
+	EXPECT(view_is(moved, SIZE, 0) && moved[5 * PAGE] == 0x77, "the view is not at the new address");
 	EXPECT(!emu_free(gpu, GPU_A), "free");
 	EXPECT(view_is(moved, SIZE, SIGBUS), "survives");
 	munmap(moved, SIZE);

@@ -207,7 +207,7 @@ CASE(unknown_ids_are_ENOENT)
 	EXPECT(query(fd, 5, &q) == -ENOENT, "query");
 	EXPECT(!pin_at(fd, GPU_A, 1, &p), "pin");
 	other = pin_open();
-	EXPECT(unpin(other, p.out_region) == -ENOENT, "another file's id");
+	EXPECT(unpin(other, p.out_region) == -ENOENT, "unpin of another file's region");
 	close(other);
 	EXPECT(!unpin(fd, p.out_region), "unpin");
 	EXPECT(unpin(fd, p.out_region) == -ENOENT, "twice");

@@ -165,8 +165,8 @@ CASE(copies_write_exactly_their_range)
 		memset(back, 0, sizeof(back));
 		OK(cuMemcpyDtoH(back, big, BIG));
 		EXPECT(!memcmp(back + off, host + i, n), "%zu bytes", n);
-		EXPECT(!off || back[off - 1] == 0xee, "%zu bytes: one before", n);
-		EXPECT(off + n == BIG || back[off + n] == 0xee, "%zu bytes: one behind", n);
+		EXPECT(!off || back[off - 1] == 0xee, "%zu bytes: the byte before changed", n);
+		EXPECT(off + n == BIG || back[off + n] == 0xee, "%zu bytes: the byte behind changed", n);
 	}
 }
 
@@ -338,7 +338,7 @@ CASE(last_release_ends_the_context)
 	IS(cuMemcpyDtoH(back, big, 1), CUDA_ERROR_CONTEXT_IS_DESTROYED);
 	IS(cuCtxSynchronize(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
 	OK(cuDevicePrimaryCtxRetain(&c, 0));
-	EXPECT(c == ctx, "another handle");
+	EXPECT(c == ctx, "the context has another handle");
 	OK(cuMemAlloc(&p, 1));
 }
 

@@ -163,7 +163,7 @@ CASE(bad_pool_allocations_are_refused)
 	IS(cuMemFreeAsync((CUdeviceptr)(uintptr_t)bytes, stream), CUDA_ERROR_INVALID_VALUE);
 	IS(cuMemPoolGetAttribute(standard, (CUmemPool_attribute)99, &p), CUDA_ERROR_INVALID_VALUE);
 	OK(cuMemAllocAsync(&p, 1000, stream));
-	EXPECT(get(standard, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 1000, "another size");
+	EXPECT(get(standard, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 1000, "the pool counts another size");
 	IS(cuMemFreeAsync(p + 1, stream), CUDA_ERROR_INVALID_VALUE);
 	OK(cuMemFreeAsync(p, stream));
 	OK(cuStreamSynchronize(stream));

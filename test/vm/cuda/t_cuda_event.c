@@ -194,7 +194,7 @@ CASE(host_functions_cannot_call_cuda)
 	OK(cuStreamSynchronize(NULL));
 	for (int i = 0; i < 5; i++)
 		EXPECT(c.inside[i] == CUDA_ERROR_NOT_PERMITTED, "call %d: %d", i, c.inside[i]);
-	EXPECT(cu_buffer_id(dev), "it was freed");
+	EXPECT(cu_buffer_id(dev), "the memory was freed");
 }
 
 VMTEST_MAIN

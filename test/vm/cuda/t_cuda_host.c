@@ -216,7 +216,7 @@ CASE(managed_memory)
 	EXPECT(get_int(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p) == 1, "SYNC_MEMOPS is not set from the start");
 	EXPECT(get_int(CU_POINTER_ATTRIBUTE_IS_MANAGED, p) == 1, "IS_MANAGED is not set");
 	EXPECT(get_int(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p) == CU_MEMORYTYPE_DEVICE, "type");
-	EXPECT(get_int(CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, p) == 0, "peers can pin it");
+	EXPECT(get_int(CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, p) == 0, "host memory is RDMA capable");
 	EXPECT(get_word(CU_POINTER_ATTRIBUTE_HOST_POINTER, p) == m, "host pointer");
 	OK(cuPointerGetAttribute(&tokens, CU_POINTER_ATTRIBUTE_P2P_TOKENS, m));
 	EXPECT(!tokens.p2pToken && tokens.vaSpaceToken, "%#llx %#x", tokens.p2pToken, tokens.vaSpaceToken);

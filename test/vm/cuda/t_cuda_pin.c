@@ -67,7 +67,7 @@ CASE(freed_memory_is_refused)
 	CUdeviceptr p;
 
 	OK(cuMemAlloc(&p, SIZE));
-	EXPECT(!pin(0, p) && !put(0), "it was not pinned before");
+	EXPECT(!pin(0, p) && !put(0), "pin or put of the whole memory failed");
 	OK(cuMemFree(p));
 	EXPECT(pin(0, p) == -EINVAL, "pinned");
 }

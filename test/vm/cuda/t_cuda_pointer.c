@@ -104,7 +104,7 @@ CASE(attributes_of_mapping_and_block)
 	EXPECT(get_word(CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, a) == get_word(CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, b),
 	       "two blocks");
 	EXPECT(get_word(CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, a) != get_word(CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, big),
-	       "one block");
+	       "the allocations share one block");
 	EXPECT(get_int(CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, a) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE, "ACCESS_FLAGS");
 	EXPECT(get_word(CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, a) == CU_MEM_HANDLE_TYPE_NONE,
 	       "ALLOWED_HANDLE_TYPES");
@@ -237,7 +237,7 @@ CASE(tokens_are_constant_in_a_context)
 	EXPECT(first.vaSpaceToken && first.vaSpaceToken != UNSET, "%#x", first.vaSpaceToken);
 	EXPECT(!cu_emulated() || first.p2pToken, "no token");
 	EXPECT(same(first, tokens_of(a)) && same(first, tokens_of(b)), "differ");
-	EXPECT(same(first, tokens_of(big + BIG - 1)), "differ in another block");
+	EXPECT(same(first, tokens_of(big + BIG - 1)), "the tokens differ in another block");
 	OK(cuMemAlloc(&p, 8 << 20));
 	EXPECT(same(first, tokens_of(p)), "differ for new memory");
 	OK(cuMemFree(p));

@@ -161,7 +161,7 @@ CASE(memory_is_mapped_at_two_addresses)
 	memset(back, 0, sizeof(back));
 	OK(cuMemcpyDtoH(back, va + 4, 1002));
 	EXPECT(back[0] == 0x11 && !memcmp(back + 1, bytes, 1000) && back[1001] == 0x11, "not the same memory");
-	EXPECT(cu_buffer_id(va) != cu_buffer_id(va + 2 * unit), "one buffer id");
+	EXPECT(cu_buffer_id(va) != cu_buffer_id(va + 2 * unit), "both mappings have one buffer id");
 	EXPECT(get_word(CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, va) ==
 	       get_word(CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, va + 2 * unit), "two blocks");
 	OK(cuMemUnmap(va + 2 * unit, 2 * unit));
@@ -185,7 +185,7 @@ CASE(memory_lives_while_it_is_mapped)
 	OK(cuMemcpyDtoH(back, va + 5, 1000));
 	EXPECT(!memcmp(back, bytes, 1000), "bytes differ");
 	OK(cuMemRetainAllocationHandle(&again, (void *)(uintptr_t)(va + unit)));
-	EXPECT(again == memory, "another handle");
+	EXPECT(again == memory, "retain gives another handle");
 	OK(cuMemUnmap(va, 2 * unit));
 	EXPECT(free_memory() == before, "freed with a handle left");
 	map_at(va + unit);

@@ -117,12 +117,12 @@ CASE(handles_by_name)
 
 	OK(nvmlDeviceGetUUID(gpu, text, sizeof(text)));
 	OK(nvmlDeviceGetHandleByUUID(text, &same));
-	EXPECT(same == gpu, "another GPU");
+	EXPECT(same == gpu, "the handle is of another GPU");
 	OK(nvmlDeviceGetPciInfo(gpu, &pci));
 	OK(nvmlDeviceGetHandleByPciBusId(pci.busId, &same));
-	EXPECT(same == gpu, "another GPU");
+	EXPECT(same == gpu, "the handle is of another GPU");
 	OK(nvmlDeviceGetHandleByPciBusId(pci.busIdLegacy, &same));
-	EXPECT(same == gpu, "another GPU");
+	EXPECT(same == gpu, "the handle is of another GPU");
 	IS(nvmlDeviceGetHandleByPciBusId("ffff:ff:1f.0", &same), NVML_ERROR_NOT_FOUND);
 	IS(nvmlDeviceGetHandleByPciBusId("ffff:ff:1f.7", &same), NVML_ERROR_INVALID_ARGUMENT);
 	IS(nvmlDeviceGetHandleByPciBusId("junk", &same), NVML_ERROR_INVALID_ARGUMENT);
@@ -139,7 +139,7 @@ CASE(pci_info_v2_equals_v3)
 	EXPECT(!strcmp(now.busIdLegacy, before.busIdLegacy), "%s, not %s", before.busIdLegacy, now.busIdLegacy);
 	EXPECT(now.domain == before.domain && now.bus == before.bus && now.device == before.device &&
 	       now.pciDeviceId == before.pciDeviceId && now.pciSubSystemId == before.pciSubSystemId, "differs");
-	EXPECT(before.busId[31] == 0x55, "written past its end");
+	EXPECT(before.busId[31] == 0x55, "the PCI info was written past its end");
 }
 
 CASE(index_brand_architecture_and_capability)

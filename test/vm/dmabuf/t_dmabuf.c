@@ -39,7 +39,7 @@ CASE(bad_export_ranges_are_refused)
 	EXPECT(emu_alloc(fd, VA, BLOCK) == 0 && emu_alloc(fd, VA + BLOCK, BLOCK) == 0, "alloc");
 	EXPECT(emu_call(fd, EMUGPU_IOC_EXPORT, &reserved) == -EINVAL, "reserved");
 	EXPECT(export(VA, 0) == -EINVAL, "nothing");
-	EXPECT(export(VA + BLOCK, 2 * BLOCK) == -EINVAL, "past its block");
+	EXPECT(export(VA + BLOCK, 2 * BLOCK) == -EINVAL, "export past the end of the block");
 	EXPECT(export(VA, 2 * BLOCK) == -EINVAL, "two blocks");
 	EXPECT(export(VA + 4096, -4096) == -EINVAL, "a size that overflows");
 	EXPECT(export(VA - 4096, 4096) == -ENOENT, "unknown memory");
@@ -364,12 +364,12 @@ static void expect_bar1(uint64_t va, uint64_t size, uint64_t want)
 {
 	int dmabuf = export(va, size);
 
-	EXPECT(bar1_used() == 0, "%lu before it is mapped", bar1_used());
+	EXPECT(bar1_used() == 0, "%lu bytes of BAR1 before the map", bar1_used());
 	EXPECT(import(0, dmabuf) == 0, "import");
 	EXPECT(bar1_used() == want, "%lu, not %lu", bar1_used(), want);
 	EXPECT(import(1, dmabuf) == 0 && detach(0) == 0, "another importer");
 	EXPECT(bar1_used() == want, "%lu, not %lu", bar1_used(), want);
-	EXPECT(unmap(1) == 0 && bar1_used() == 0, "%lu after it was unmapped", bar1_used());
+	EXPECT(unmap(1) == 0 && bar1_used() == 0, "%lu bytes of BAR1 after the unmap", bar1_used());
 	EXPECT(detach(1) == 0, "detach");
 	close(dmabuf);
 }

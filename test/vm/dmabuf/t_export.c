@@ -21,8 +21,8 @@ CASE(bad_ranges_are_EINVAL)
 	EXPECT(export_part(id, 0, 0) == -EINVAL, "empty");
 	EXPECT(export_part(id, 0, 4095) == -EINVAL && export_part(id, 1, 4096) == -EINVAL, "not on pages");
 	EXPECT(export_part(id, 0, BLOCK + 4096) == -EINVAL, "too long");
-	EXPECT(export_part(id, BLOCK, 4096) == -EINVAL, "behind it");
-	EXPECT(export_part(id, 4096, BLOCK) == -EINVAL, "beyond its end");
+	EXPECT(export_part(id, BLOCK, 4096) == -EINVAL, "export behind the region");
+	EXPECT(export_part(id, 4096, BLOCK) == -EINVAL, "export beyond the end of the region");
 	EXPECT(export_part(id, -4096ull, 8192) == -EINVAL, "overflow");
 	EXPECT(export_part(id + 1, 0, 4096) == -ENOENT, "no such region");
 	close(whole);

@@ -292,7 +292,7 @@ CASE(regions_of_one_dmabuf_are_independent)
 
 	EXPECT(!pin_dmabuf(dmabuf, 0, SIZE, &a) && !pin_dmabuf(dmabuf, PAGE, PAGE, &b), "pin");
 	EXPECT(a.out_region != b.out_region, "%u", a.out_region);
-	EXPECT(!lsi_copy(lsi, end_of(&b, 0), end_of(&a, 2 * PAGE), PAGE), "from one to the other");
+	EXPECT(!lsi_copy(lsi, end_of(&b, 0), end_of(&a, 2 * PAGE), PAGE), "copy between the two dma-bufs");
 	EXPECT(!unpin(fd, a.out_region) && state_of(&b) == PEERPIN_STATE_LIVE, "unpin");
 	EXPECT(!copy_in(&b, 0, PAGE), "copy");
 	EXPECT(!unpin(fd, b.out_region) && unpin(fd, b.out_region) == -ENOENT, "unpin");

@@ -356,7 +356,7 @@ static void take_from_overdue_dma(int node, const char *others, const char *copi
 	pthread_t thread;
 	uint64_t start;
 
-	EXPECT(!module_set("raw_dmabuf/parameters/others", others), "others");
+	EXPECT(!module_set("raw_dmabuf/parameters/others", others), "module parameter others");
 	EXPECT(!module_set("raw_dmabuf/parameters/copies", copies), "copies");
 	EXPECT(dmabuf >= 0 && !pin_dmabuf(dmabuf, 0, PAGE, &pin), "pin: reason %u", pin.out_reason);
 	EXPECT(!hold(&pin, 0) && !pthread_create(&thread, NULL, end_overdue, &pin), "hold");

@@ -165,8 +165,8 @@ CASE_BY_NAME(host_memory_is_bounced_below_4g)
 	struct peer_check c = { .fd = fd, .length = 4096, .max = ~0u };
 	struct peerpin_pin p;
 
-	EXPECT(physical(host_a.va) >> 32 && physical(host_b.va) >> 32, "it lies at %#lx and %#lx", physical(host_a.va),
-	       physical(host_b.va));
+	EXPECT(physical(host_a.va) >> 32 && physical(host_b.va) >> 32, "host memory is at %#lx and %#lx",
+	       physical(host_a.va), physical(host_b.va));
 	EXPECT(!pin_at(fd, host_a.va, 4096, &p), "pin: reason %u", p.out_reason);
 	c.region = p.out_region;
 	EXPECT(!check_call(check, PEER_CHECK_REGISTER, &c), "register: %d", errno);
@@ -339,7 +339,7 @@ CASE(copy_refuses_bad_ends)
 	EXPECT(lsi_copy(lsi, bad, good, 1) == -EBADF, "no file");
 	EXPECT(lsi_copy(lsi, good, bad, 1) == -EBADF, "no file");
 	bad.fd = lsi;
-	EXPECT(lsi_copy(lsi, bad, good, 1) == -EBADF, "another kind of file");
+	EXPECT(lsi_copy(lsi, bad, good, 1) == -EBADF, "a copy took a descriptor that is no pin file");
 	bad = area_end(&gpu_b, 0);
 	bad.region = 4711;
 	EXPECT(lsi_copy(lsi, bad, good, 1) == -ENOENT, "no region");

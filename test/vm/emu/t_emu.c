@@ -89,7 +89,7 @@ CASE(blocks_do_not_overlap)
 	EXPECT(emu_alloc(fd, VA, 2 * BLOCK) == 0, "first");
 	EXPECT(emu_alloc(fd, VA + BLOCK, BLOCK) == -EEXIST, "inside");
 	EXPECT(emu_alloc(fd, VA - BLOCK, 4 * BLOCK) == -EEXIST, "around");
-	EXPECT(emu_alloc(other, VA, BLOCK) == -EEXIST, "by another file of the process");
+	EXPECT(emu_alloc(other, VA, BLOCK) == -EEXIST, "a second file allocated at the same address");
 	EXPECT(emu_alloc(other, VA + 2 * BLOCK, BLOCK) == 0, "beside");
 	EXPECT(vram_free() == before - 3 * BLOCK, "%lu", vram_free());
 	close(other);
@@ -130,7 +130,7 @@ CASE(all_vram_can_be_had)
 {
 	uint64_t before = vram_free();
 
-	EXPECT(emu_alloc(fd, VA, before) == 0, "all of it");
+	EXPECT(emu_alloc(fd, VA, before) == 0, "allocation of all free memory");
 	EXPECT(vram_free() == 0, "%lu", vram_free());
 	each_page_once(before);
 	CHECK_CASE();
@@ -401,12 +401,12 @@ CASE(several_blocks_map_one_memory)
 
 	EXPECT(emu_memory(fd, 2 * BLOCK, &memory) == 0, "memory");
 	EXPECT(vram_free() == before - 2 * BLOCK, "%lu", before - vram_free());
-	EXPECT(emu_alloc_memory(fd, memory, 0, VA, 2 * BLOCK) == 0, "all of it");
-	EXPECT(emu_alloc_memory(fd, memory, BLOCK, VA + 8 * BLOCK, BLOCK) == 0, "its end once more");
+	EXPECT(emu_alloc_memory(fd, memory, 0, VA, 2 * BLOCK) == 0, "mapping of the whole memory");
+	EXPECT(emu_alloc_memory(fd, memory, BLOCK, VA + 8 * BLOCK, BLOCK) == 0, "second mapping of the last block");
 	EXPECT(vram_free() == before - 2 * BLOCK, "%lu", before - vram_free());
 	EXPECT(emu_fill(fd, VA + BLOCK + 5, 1, 0x42, 1) == 0, "fill");
 	EXPECT(emu_read(fd, buf, VA + 8 * BLOCK + 5, 1) == 0 && buf[0] == 0x42, "%#x", buf[0]);
-	EXPECT(page_of(VA + BLOCK) == page_of(VA + 8 * BLOCK), "another page");
+	EXPECT(page_of(VA + BLOCK) == page_of(VA + 8 * BLOCK), "the mappings have different pages");
 	EXPECT(emu_drop(fd, memory) == 0 && vram_free() == before - 2 * BLOCK, "memory freed while blocks map it");
 	EXPECT(emu_free(fd, VA) == 0 && vram_free() == before - 2 * BLOCK, "memory freed while a block maps it");
 	EXPECT(emu_free(fd, VA + 8 * BLOCK) == 0 && vram_free() == before, "%lu are lost", before - vram_free());
@@ -437,8 +437,8 @@ CASE(bad_memory_calls_are_refused)
 	EXPECT(emu_memory(fd, 0, &memory) == -EINVAL, "size 0");
 	EXPECT(emu_memory(fd, before + BLOCK, &memory) == -ENOMEM, "more than there is");
 	EXPECT(emu_memory(fd, 2 * BLOCK, &memory) == 0, "memory");
-	EXPECT(emu_alloc_memory(fd, memory, BLOCK, VA, 2 * BLOCK) == -EINVAL, "past its end");
-	EXPECT(emu_alloc_memory(fd, memory, 2 * BLOCK, VA, BLOCK) == -EINVAL, "after its end");
+	EXPECT(emu_alloc_memory(fd, memory, BLOCK, VA, 2 * BLOCK) == -EINVAL, "mapping past the end of the memory");
+	EXPECT(emu_alloc_memory(fd, memory, 2 * BLOCK, VA, BLOCK) == -EINVAL, "mapping behind the end of the memory");
 	EXPECT(emu_alloc_memory(fd, memory, PAGE, VA, BLOCK) == -EINVAL, "offset");
 	EXPECT(emu_alloc_in(fd, memory, VA, BLOCK) == -ENOENT, "as a context");
 	EXPECT(emu_drop(fd, memory) == 0 && emu_drop(fd, memory) == -ENOENT, "drop twice");

@@ -159,7 +159,7 @@ CASE(revoke_spares_persistent_pins)
 	if (emu_info(fd, 1, &info))
 		SKIP("one GPU only; type: emu/vm/run --gpus 2 ...");
 	EXPECT(emu_alloc_on(fd, 1, VA, BLOCK) == 0 && get(0, VA, PAGE) == 0, "on the other GPU");
-	EXPECT(emu_alloc(fd, VA + BLOCK, BLOCK) == 0 && get(1, VA + BLOCK, PAGE) == 0, "on this one");
+	EXPECT(emu_alloc(fd, VA + BLOCK, BLOCK) == 0 && get(1, VA + BLOCK, PAGE) == 0, "alloc, get on GPU 0");
 	EXPECT(emu_revoke_all(fd, 0) == 0 && callback(0).out_count == 0 && callback(1).out_count == 1,
 	       "revoke all pins of GPU 0");
 	EXPECT(emu_plan(fd, 1, EMUGPU_ACT_REVOKE) == 0 && get(1, VA + BLOCK, PAGE) == 0, "get");

@@ -69,7 +69,7 @@ CASE(module_is_named_before_its_load)
 	EXPECT(*module_debugfs("judge/began", text, sizeof(text)) == 'N', "'%s'", text);
 	EXPECT(!module_load(SUBJECT, ""), "load");
 	EXPECT(*module_debugfs("judge/began", text, sizeof(text)) == 'Y', "'%s'", text);
-	EXPECT(control("module", "another") == -EBUSY, "named another");
+	EXPECT(control("module", "another") == -EBUSY, "a module was named after the load");
 	EXPECT(!module_remove("judge_subject"), "remove");
 }
 
@@ -215,8 +215,8 @@ CASE(other_modules_are_not_watched)
 	int n, failed;
 
 	EXPECT(!fail_nth(1), "fail");
-	EXPECT(!module_load("test/null_provider.ko", ""), "load another");
-	EXPECT(!module_remove("null_provider"), "remove it");
+	EXPECT(!module_load("test/null_provider.ko", ""), "load of null_provider");
+	EXPECT(!module_remove("null_provider"), "removal of null_provider");
 	counts(&n, &failed);
 	EXPECT(!n && !failed, "%d allocations, %d failed", n, failed);
 	fail_nth(0);

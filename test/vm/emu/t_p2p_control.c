@@ -80,7 +80,7 @@ CASE(next_n_callbacks_are_delayed)
 		EXPECT(taken > 0.59, "callback %d: %.3f s", i, taken);
 	}
 	taken = revoke_seconds();
-	EXPECT(taken >= 0 && taken < 0.5, "the callback after them: %.3f s", taken);
+	EXPECT(taken >= 0 && taken < 0.5, "the callback after the delayed ones took %.3f s", taken);
 	free_one();
 }
 

@@ -51,7 +51,7 @@ CASE(clean_consumer_breaks_no_rule)
 	CHECK_CASE();
 	EXPECT(get(0, VA, PAGE) == 0 && map(0, 0) == 0 && unmap(0, 0) == 0 && put(0) == 0, "pin that is put");
 	EXPECT(get(0, VA, PAGE) == 0 && map(0, 0) == 0, "pin that is revoked");
-	EXPECT(get_flags(1, VA, PAGE, P2P_CHECK_IN_CALLBACK_UNMAP) == 0 && map(1, 0) == 0, "pin that its callback unmaps");
+	EXPECT(get_flags(1, VA, PAGE, P2P_CHECK_IN_CALLBACK_UNMAP) == 0 && map(1, 0) == 0, "pin, unmapped by callback");
 	EXPECT(get_persistent(2, VA + BLOCK, PAGE) == 0 && map(2, 0) == 0, "persistent pin");
 	EXPECT(emu_free(fd, VA) == 0 && emu_free(fd, VA + BLOCK) == 0, "free");
 	EXPECT(pins() == 1 && unmap(2, 0) == 0 && put_persistent(2) == 0 && nothing_pinned(), "%u pins", pins());

@@ -32,7 +32,7 @@ CASE(wrong_token_is_einval)
 	EXPECT(get_token(0, 1, 0, VA, PAGE) == -EINVAL, "token 1");
 	EXPECT(get_token(0, 0, ctx.out_va_space + 1, VA, PAGE) == -EINVAL, "va_space without token");
 	EXPECT(get_token(0, ctx.out_p2p_token, ctx.out_va_space, VA + BLOCK, PAGE) == -EINVAL, "other memory");
-	EXPECT(get_token(0, ctx.out_p2p_token, ctx.out_va_space, VA, 2 * BLOCK) == -EINVAL, "past its block");
+	EXPECT(get_token(0, ctx.out_p2p_token, ctx.out_va_space, VA, 2 * BLOCK) == -EINVAL, "get past the block");
 	EXPECT(pins() == 0, "%u pins", pins());
 	drop_and_free();
 }

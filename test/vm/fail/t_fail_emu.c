@@ -69,14 +69,14 @@ CASE(alloc_of_a_block)
 CASE(alloc_of_host_memory)
 {
 	if (!info.out_integrated)
-		SKIP("only an integrated GPU has it; type: emu/vm/run --tegra ...");
+		SKIP("only an integrated GPU has host memory; type: emu/vm/run --tegra ...");
 	each_alloc(EMUGPU_ALLOC_HOST);
 }
 
 CASE(alloc_of_write_combined_memory)
 {
 	if (!info.out_integrated)
-		SKIP("only an integrated GPU has it; type: emu/vm/run --tegra ...");
+		SKIP("only an integrated GPU has host memory; type: emu/vm/run --tegra ...");
 	each_alloc(EMUGPU_ALLOC_HOST | EMUGPU_ALLOC_WRITE_COMBINED);
 }
 

@@ -72,7 +72,7 @@ CASE(mapping_ends_with_the_gpu_page)
 	       info.mapped_size, info.page_size);
 	EXPECT(gdr_map(g, mh, &view, info.mapped_size + 1) == EINVAL, "more than mapped_size is mapped");
 	EXPECT(!gdr_map(g, mh, &view, info.mapped_size), "map");
-	EXPECT(!view_touch((unsigned char *)view + info.mapped_size - 1), "its last byte");
+	EXPECT(!view_touch((unsigned char *)view + info.mapped_size - 1), "access to the last byte of the view");
 	EXPECT(!gdr_unpin_buffer(g, mh), "unpin");
 }
 

@@ -302,7 +302,7 @@ static void is_cached_of_another_gpu(uint32_t watch)
 
 	OK(cuDeviceGetCount(&gpus));
 	if (gpus < 2)
-		SKIP("one GPU");
+		SKIP("one GPU only");
 	OK(cuCtxGetCurrent(&ctx));
 	EXPECT(cu_start(1), "no context");
 	OK(cuMemAlloc(&p, big.size));

@@ -46,7 +46,7 @@ static void watches_an_empty_page(void)
 	EXPECT(mine && all_zero(mine), "a non-zero word in a new page");
 	EXPECT(!pin_and_unpin(other, 50), "pin");
 	EXPECT(epochs_map(other)[0] >= 100, "the other file's own word is %u", epochs_map(other)[0]);
-	EXPECT(all_zero(mine), "words of another file");
+	EXPECT(all_zero(mine), "the page shows words of another file");
 	close(other);
 	EXPECT(all_zero(epochs_map(pin_open())), "words of a file that was closed");
 }
@@ -245,7 +245,7 @@ static void takes_one_page(void)
 	EXPECT(!ret && !memcmp(copy, want + PAGE, PAGE), "the page that was given: %d", ret);
 	memset(copy, MARK, PAGE);
 	ret = lsi_copy(lsi, (struct end){ fd, theirs.out_region, 0 }, (struct end){ fd, own.out_region, 0 }, PAGE);
-	EXPECT(!ret, "a write to it: %d", ret);
+	EXPECT(!ret, "write to the file: %d", ret);
 	EXPECT(send(to_alice, &byte, 1, 0) == 1 && recv(to_alice, &byte, 1, 0) == 1, "Alice did not end the region");
 	memset(copy, 0, PAGE);
 	ret = lsi_copy(lsi, (struct end){ fd, own.out_region, 0 }, (struct end){ fd, theirs.out_region, 0 }, PAGE);

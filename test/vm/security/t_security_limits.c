@@ -95,7 +95,7 @@ static void pins_to_memlock(void)
 	EXPECT(!pin_at(fd, addr, LOCKED, &p), "pin up to the limit: %d", errno);
 	EXPECT(pin_at(fd, addr, 1, &p) == -ENOMEM && p.out_reason == PEERPIN_REASON_MEMLOCK,
 	       "pin of a page above the limit: %d", errno);
-	EXPECT(pin_at(other, addr, 1, &p) == -ENOMEM, "by another file: %d", errno);
+	EXPECT(pin_at(other, addr, 1, &p) == -ENOMEM, "pin by another file: %d", errno);
 	EXPECT(!unshare(CLONE_NEWUSER), "a user namespace: %s", strerror(errno));
 	EXPECT(pin_at(fd, addr, 1, &p) == -ENOMEM, "as root of a user namespace: %d", errno);
 	EXPECT(setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ 2 * LOCKED, 2 * LOCKED }) && errno == EPERM,
@@ -118,7 +118,7 @@ static void pins_to_the_processes_limit(void)
 	struct peerpin_pin p;
 
 	EXPECT(!pin_at(fd, addr, 2 * GPU_PAGE, &p), "pin up to the limit: %d", errno);
-	EXPECT(pin_at(pin_open(), addr, PAGE, &p) == -EDQUOT, "by another file: %d", errno);
+	EXPECT(pin_at(pin_open(), addr, PAGE, &p) == -EDQUOT, "pin by another file: %d", errno);
 	EXPECT(p.out_reason == PEERPIN_REASON_PROCESS_BYTES, "reason %u", p.out_reason);
 }
 

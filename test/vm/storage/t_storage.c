@@ -181,7 +181,7 @@ CASE(reads_reach_the_gpu_by_dma)
 
 	EXPECT(start(), "not started");
 	if (!lends_pages())
-		SKIP("this kernel has no PCI_P2PDMA; another kernel: make check KERNEL=7");
+		SKIP("this kernel has no PCI_P2PDMA; type: make check KERNEL=7");
 	EXPECT(!system("echo 3 >/proc/sys/vm/drop_caches"), "drop_caches");
 	file = open_path(DATA, O_RDONLY);
 	OK(mark_gpu(BEFORE));

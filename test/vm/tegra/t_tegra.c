@@ -95,7 +95,7 @@ CASE(only_cudahostalloc_memory_is_pinned)
 	EXPECT(emu_free(fd, VA + 2 * BLOCK) == 0, "free");
 	EXPECT(get(0, VA - PAGE, PAGE) == -EINVAL, "unknown address");
 	EXPECT(get(0, own, PAGE) == -EINVAL, "memory of the program");
-	EXPECT(get(0, VA + BLOCK - PAGE, 2 * PAGE) == -EINVAL, "past its block, into the next");
+	EXPECT(get(0, VA + BLOCK - PAGE, 2 * PAGE) == -EINVAL, "get across the end of the block");
 	EXPECT(get(0, VA, -PAGE) == -EINVAL, "length that overflows");
 	free_both();
 	CHECK_CASE();

@@ -135,7 +135,7 @@ CASE(bad_pins_are_refused)
 	EXPECT(pin_flags(&tokens) == -EINVAL && tokens.out_reason == PEERPIN_REASON_NO_API, "token");
 	EXPECT(pin_flags(&space) == -EINVAL && space.out_reason == PEERPIN_REASON_NO_API, "address space");
 	EXPECT(pin_flags(&lasting) == -EOPNOTSUPP, "persistent pin on Tegra");
-	EXPECT(emu_in_child(pin_in_child) == 0, "another process's");
+	EXPECT(emu_in_child(pin_in_child) == 0, "a child pinned memory of its parent");
 	EXPECT(emu_free(fd, VA + 2 * BLOCK) == 0, "free");
 	free_both();
 }
@@ -279,7 +279,7 @@ CASE(region_keeps_the_provider)
 	EXPECT(module_remove("peerpin_tegra") == -EWOULDBLOCK, "removed");
 	EXPECT(!unpin(file, p.out_region), "unpin");
 	EXPECT(!module_remove("peerpin_tegra"), "%s", strerror(errno));
-	EXPECT(pin_by(file, VA, PAGE, PEERPIN_PROVIDER_TEGRA, &p) == -EOPNOTSUPP, "without its provider");
+	EXPECT(pin_by(file, VA, PAGE, PEERPIN_PROVIDER_TEGRA, &p) == -EOPNOTSUPP, "pin without the Tegra provider");
 	EXPECT(p.out_reason == PEERPIN_REASON_NO_PROVIDER, "reason %u", p.out_reason);
 	EXPECT(!module_load("kmod/peerpin_tegra.ko", ""), "%s", strerror(errno));
 	EXPECT(!pin_at(file, VA, PAGE, &p) && !unpin(file, p.out_region), "pin again");
