@@ -123,7 +123,7 @@ static inline int core_stale(int fd, unsigned int flight)
 	return core_call(fd, CORE_CHECK_STALE, &c) ?: (int)c.out_count;
 }
 
-/* ---- what is left ---- */
+/* ---- leftovers ---- */
 
 static inline bool core_regions_are_none(void)
 {

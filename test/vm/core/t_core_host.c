@@ -54,7 +54,7 @@ static char *memory_new(void)
 	return memory_at(NULL);
 }
 
-/* ---- what revokes a region ------------------------------------------------------------ */
+/* ---- events that revoke a region ------------------------------------------------------------ */
 
 static bool by_munmap(char *m)
 {
@@ -164,7 +164,7 @@ CASE(every_unmap_revokes_the_region)
 	EXPECT_CLEAN();
 }
 
-/* ---- what does not revoke ------------------------------------------------------------------ */
+/* ---- events that do not revoke ------------------------------------------------------------------ */
 
 static struct peerpin_pin from, to;
 
@@ -181,7 +181,7 @@ static void unpin_both(char *m)
 	EXPECT_CLEAN();
 }
 
-/* What the device reads is what the CPU sees at @m. */
+/* The device must read the same bytes as the CPU sees at @m. */
 static void expect_same(const char *m)
 {
 	static char seen[SIZE];

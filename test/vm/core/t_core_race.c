@@ -92,7 +92,7 @@ static int counted(struct thread *t, int what, int ret)
 	return allowed(t, ret);
 }
 
-/* ---- what the threads do ------------------------------------------------------------- */
+/* ---- work of the threads ------------------------------------------------------------- */
 
 static void take_and_give_gpu_memory(struct thread *t)
 {

@@ -29,7 +29,7 @@ SETUP(everything_is_there)
 
 /* ---- contents ------------------------------------------------------------ */
 
-/* Reads and writes both ends of one view; @expected is what the region holds. */
+/* Reads and writes both ends of one view; @expected holds the bytes of the region. */
 static void check_part(uint32_t region, size_t offset, size_t length)
 {
 	unsigned char *p = view_map(fd, region, offset, length, PROT_READ | PROT_WRITE);

@@ -106,7 +106,7 @@ CASE(process_bytes_are_limited)
 	EXPECT(refused(GPU_A + BLOCK, PAGE + 1, PEERPIN_REASON_PROCESS_BYTES, 2 * PAGE, PAGE), "GPU memory");
 	EXPECT(refused((uintptr_t)host, BLOCK, PEERPIN_REASON_PROCESS_BYTES, BLOCK, PAGE), "host memory");
 	EXPECT(have(BLOCK, 1), "a refusal is counted: %lld", account_of(getpid()).bytes);
-	EXPECT(!pin_at(fd, GPU_A + BLOCK, PAGE, &b), "exactly what is left");
+	EXPECT(!pin_at(fd, GPU_A + BLOCK, PAGE, &b), "pin of exactly the rest");
 	EXPECT(refused((uintptr_t)host, 1, PEERPIN_REASON_PROCESS_BYTES, 4096, 0), "one page more was pinned");
 	EXPECT(!unpin(fd, b.out_region) && !pin_at(fd, (uintptr_t)host, 4096, &b), "after an unpin");
 	EXPECT(!unpin(fd, a.out_region) && !unpin(fd, b.out_region) && have(0, 0), "unpin");

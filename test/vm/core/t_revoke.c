@@ -75,7 +75,7 @@ struct race {
 	int b_is_source;
 	atomic_int go;		/* region to copy with, +1; 0: idle; -1: end */
 	atomic_int copies;	/* in this round */
-	atomic_int error;	/* what ended the round */
+	atomic_int error;	/* the error that ended the round */
 	atomic_int torn;	/* a copy that succeeded was not whole */
 };
 

@@ -177,7 +177,7 @@ static bool all_is_free(int client, unsigned int number)
 	       !t.counts.out_violations;
 }
 
-/* A work item ends what an unpin has left, after the end of the GPU's own pin. */
+/* A work item completes an unpin after the GPU's own pin has ended. */
 static bool nothing_is_pinned(int client, unsigned int number)
 {
 	(void)client;

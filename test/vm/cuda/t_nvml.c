@@ -156,7 +156,7 @@ CASE(index_brand_architecture_and_capability)
 	EXPECT(n == 0, "minor number %u", n);
 	OK(nvmlDeviceGetBrand(gpu, &brand));
 	OK(nvmlDeviceGetArchitecture(gpu, &architecture));
-	/* the emulated GPU says what an H200 says; an H100 says 14, NVIDIA */
+	/* the emulated GPU reports the brand of an H200; an H100 reports 14, NVIDIA */
 	EXPECT(brand == NVML_BRAND_UNKNOWN || (!cu_emulated() && brand == 14), "%d", brand);
 	EXPECT(architecture == NVML_DEVICE_ARCH_HOPPER, "%u", architecture);
 	OK(nvmlDeviceGetCudaComputeCapability(gpu, &major, &minor));

@@ -14,7 +14,7 @@ SETUP(nodes_are_there)
 	       "--insmod build/KERNEL/emu/emugpu.ko --insmod build/KERNEL/test/dmabuf_check.ko ...");
 }
 
-/* ---- what can be exported ---- */
+/* ---- memory that can be exported ---- */
 
 CASE(export_needs_4k_alignment_only)
 {

@@ -84,7 +84,7 @@ CASE(freed_memory_is_no_leak)
 	EXPECT(n == LOADED && !failed, "%d allocations, %d failed", n, failed);
 }
 
-/* Also interrupts during a probe of an allocation */
+/* Includes interrupts that arrive while a probe handles an allocation */
 CASE(free_by_interrupt_is_no_leak)
 {
 	int n, failed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What one process can learn about another */
+/* Information that one process can get about another */
 #include "victim.h"
 
 enum {
@@ -199,7 +199,7 @@ static int export_page(int fd, uint32_t region, uint64_t offset)
 	return ioctl(fd, PEERPIN_IOC_EXPORT, &c) ? -errno : c.out_fd;
 }
 
-enum { MARK = 0xa5 };	/* what Mallory writes */
+enum { MARK = 0xa5 };	/* the byte that Mallory writes */
 
 /* Export the second of two pages; unpin when Mallory has sent a byte */
 static void gives_one_page(void)

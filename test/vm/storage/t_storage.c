@@ -7,7 +7,7 @@
 
 enum {
 	ROOM = 12 << 20,
-	BEFORE = 7,		/* marks: what was in memory or in the file before */
+	BEFORE = 7,		/* marks: data of the memory or the file before */
 	WRITTEN = 9,
 };
 

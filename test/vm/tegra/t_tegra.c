@@ -187,7 +187,7 @@ CASE(use_after_end_is_a_violation)
 	CHECK_CASE();
 	EXPECT(get_flags(0, VA, PAGE, TEGRA_CHECK_KEEP_MAPS | TEGRA_CHECK_KEEP_TABLE) == 0 && dma_map(0, 0) == 0, "get");
 	EXPECT(dma_unmap(0, 0) == 0 && dma_unmap(0, 0) == -EINVAL, "unmap twice");
-	EXPECT(dma_end(TEGRA_CHECK_DMA_FREE, 0, 0) == -EINVAL, "free what was unmapped");
+	EXPECT(dma_end(TEGRA_CHECK_DMA_FREE, 0, 0) == -EINVAL, "free of an unmapped mapping");
 	EXPECT(put(0) == 0 && put(0) == -EINVAL, "put twice");
 	EXPECT(dma_map(0, 0) == -EINVAL, "map after put");
 	EXPECT(breaches(EMUGPU_RULE_UNMAP_OF_DEAD_MAPPING) == unmaps + 1, "unmap");

@@ -269,7 +269,7 @@ CASE(freed_memory_is_never_served)
 	reaches_what_came_after(VERBS_GPU_COMBINED);
 }
 
-/* Also local memory: munmap() is not reported to the registration. */
+/* munmap() does not call the library: the next use of the registration must notice the change. */
 CASE(munmap_ends_local_registration)
 {
 	const struct part part = { VERBS_HOST, VERBS_HOST, 0, 0, VERBS_ROOM };
