@@ -9,7 +9,7 @@
 
 static char host[64];
 
-CASE_BY_NAME(no_gpu)
+CASE_BY_NAME(init_without_gpu_is_no_device)
 {
 	int n;
 

@@ -7,12 +7,12 @@
 
 static nvmlDevice_t gpu;
 
-CASE_BY_NAME(no_driver)
+CASE_BY_NAME(init_needs_the_driver)
 {
 	IS(nvmlInit(), NVML_ERROR_DRIVER_NOT_LOADED);
 }
 
-CASE_BY_NAME(no_gpu)
+CASE_BY_NAME(init_counts_no_gpu)
 {
 	unsigned int n;
 
@@ -23,7 +23,7 @@ CASE_BY_NAME(no_gpu)
 	OK(nvmlShutdown());
 }
 
-CASE(nothing_works_before_init)
+CASE(no_nvml_call_before_init)
 {
 	unsigned int n;
 	char text[80];
@@ -167,7 +167,7 @@ CASE(index_brand_architecture_and_capability)
 	IS(nvmlDeviceGetIndex(gpu, NULL), NVML_ERROR_INVALID_ARGUMENT);
 }
 
-CASE(unsupported_functions_return_not_supported)
+CASE(unsupported_nvml_calls_return_not_supported)
 {
 	static const char *const names[] = { "nvmlDeviceGetFieldValues", "nvmlDeviceGetNvLinkRemotePciInfo_v2",
 					     "nvmlDeviceGetGpuFabricInfoV" };

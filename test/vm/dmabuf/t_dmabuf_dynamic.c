@@ -186,7 +186,7 @@ CASE(a_static_importer_keeps_its_mapping)
 	end(0, dmabuf);
 }
 
-CASE(a_dynamic_importer_must_allow_peer2peer)
+CASE(importer_without_peer2peer_is_refused)
 {
 	int dmabuf;
 

@@ -426,7 +426,7 @@ static void every_order(enum kind kind)
 	}
 }
 
-CASE(every_order_of_release_works)
+CASE(lasting_dmabufs_allow_any_release_order)
 {
 	FOR_EACH_KIND(every_order(kind));
 }

@@ -20,7 +20,7 @@ SETUP(nodes_are_there)
 	EXPECT_NODES();
 }
 
-CASE(success_fills_the_table)
+CASE(persistent_get_fills_the_table)
 {
 	struct p2p_check_table table;
 	struct emugpu_test test;
@@ -116,7 +116,7 @@ CASE(force_bar1_mapping_is_enotsupp)
 	EXPECT_NO_BREACH(fd);
 }
 
-CASE(null_result_is_einval)
+CASE(persistent_null_result_is_einval)
 {
 	one_block();
 	CHECK_CASE();

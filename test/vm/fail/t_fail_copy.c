@@ -23,7 +23,7 @@ SETUP(everything_is_there)
 	EXPECT(host != MAP_FAILED, "host memory");
 }
 
-CASE(open_of_the_node)
+CASE(open_of_lsi)
 {
 	int lsi, ret;
 
@@ -95,7 +95,7 @@ CASE(copy_of_pointers_to_both_memories)
 	each_copy_of_pointers(GPU_A, (uintptr_t)host);
 }
 
-CASE(close_of_the_node)
+CASE(close_of_lsi)
 {
 	int lsi, ret;
 

@@ -20,7 +20,7 @@ SETUP(everything_is_there)
 	EXPECT(!emu_scatter(gpu, 1), "scatter");
 }
 
-CASE(open_of_the_node)
+CASE(open_of_emugpu)
 {
 	int fd, ret;
 
@@ -148,7 +148,7 @@ CASE(drop_of_memory)
 	}
 }
 
-CASE(close_of_the_node)
+CASE(close_of_emugpu)
 {
 	uint32_t memory;
 	int fd, ret;

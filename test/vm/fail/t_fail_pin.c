@@ -43,7 +43,7 @@ SETUP(everything_is_there)
 	EXPECT(host != MAP_FAILED, "host memory");
 }
 
-CASE(open_of_the_node)
+CASE(open_of_peerpin)
 {
 	int fd, ret;
 

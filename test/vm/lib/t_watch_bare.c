@@ -33,12 +33,12 @@ static void best_of_pins(const struct memory *memory)
 	race_expect_fresh(&r);
 }
 
-CASE(best_gives_no_stale_hit)
+CASE(bare_best_gives_no_stale_hit)
 {
 	best_of_pins(&big);
 }
 
-CASE(best_is_fresh_for_small_memory)
+CASE(bare_best_is_fresh_when_small)
 {
 	best_of_pins(&small);
 }

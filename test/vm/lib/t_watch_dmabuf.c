@@ -342,37 +342,37 @@ static void never_stale_of_a_part(uint32_t watch, const struct memory *memory)
 	never_stale(watch, memory);
 }
 
-CASE(hook_gives_no_stale_hit)
+CASE(dmabuf_hook_gives_no_stale_hit)
 {
 	never_stale(PP_WATCH_HOOK, &big);
 }
 
-CASE(hook_is_fresh_for_small_memory)
+CASE(dmabuf_hook_is_fresh_when_small)
 {
 	never_stale_of_a_part(PP_WATCH_HOOK, &small);
 }
 
-CASE(hook_is_fresh_for_a_pool)
+CASE(dmabuf_hook_is_fresh_for_pools)
 {
 	never_stale_of_a_part(PP_WATCH_HOOK, &pooled);
 }
 
-CASE(tag_gives_no_stale_hit)
+CASE(dmabuf_tag_gives_no_stale_hit)
 {
 	never_stale(PP_WATCH_TAG, &big);
 }
 
-CASE(tag_is_fresh_for_small_memory)
+CASE(dmabuf_tag_is_fresh_when_small)
 {
 	never_stale_of_a_part(PP_WATCH_TAG, &small);
 }
 
-CASE(tag_is_fresh_for_a_pool)
+CASE(dmabuf_tag_is_fresh_for_pools)
 {
 	never_stale_of_a_part(PP_WATCH_TAG, &pooled);
 }
 
-CASE(no_watch_is_stale_for_pool)
+CASE(unwatched_dmabuf_is_stale_for_pool)
 {
 	struct pp_cache *cache = cache_of(PP_WATCH_NONE);
 	struct race r;
