@@ -311,7 +311,7 @@ static int exec_keeping_one(void)
 	return run_over(1);
 }
 
-CASE(exec)
+CASE(exec_closes_or_keeps_descriptors)
 {
 	EXPECT(emu_in_child(exec_closing_both) == 0, "child");
 	EXPECT_CLEAN();

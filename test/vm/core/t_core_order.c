@@ -143,7 +143,7 @@ static void check_lives(enum order_when when)
 	EXPECT(all_are_freed(), "%u pins, %u frees", counted("pins"), counted("frees"));
 }
 
-CASE(never)
+CASE(unrevoked_regions_stay_live)
 {
 	unsigned int before = counted("revokes");
 
@@ -161,7 +161,7 @@ CASE(never)
 		EXPECT(counted("revokes") > before + 10, "%u revocations", counted("revokes") - before); \
 	} while (0)
 
-CASE(before_pin_returns)
+CASE(revoke_before_pin_returns)
 {
 	REVOKED(ORDER_IN_PIN);
 }
@@ -186,7 +186,7 @@ CASE(revoke_during_cleanup)
 	REVOKED(ORDER_IN_CLEANUP);
 }
 
-CASE(after_all)
+CASE(revoke_after_all_steps)
 {
 	REVOKED(ORDER_AFTER_ALL);
 }

@@ -281,7 +281,7 @@ static void race(void)
 		       i);
 }
 
-CASE(gpu_memory)
+CASE(gpu_memory_races)
 {
 	target = (struct target){ .addr = GPU_A, .provider = PEERPIN_PROVIDER_NV };
 	EXPECT(!emu_alloc(gpu, GPU_A, BLOCK), "alloc");

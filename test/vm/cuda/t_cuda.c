@@ -136,7 +136,7 @@ CASE(rows_have_a_pitch)
 	IS(cuMemAllocPitch(&p, NULL, 1000, 30, 4), CUDA_ERROR_INVALID_VALUE);
 }
 
-CASE(address_range)
+CASE(address_range_spans_the_allocation)
 {
 	CUdeviceptr base;
 	size_t size;
@@ -187,7 +187,7 @@ CASE(addresses_decide_the_copy_direction)
 	OK(cuMemFree(c));
 }
 
-CASE(copies_that_cannot_be)
+CASE(impossible_copies_are_refused)
 {
 	IS(cuMemcpyHtoD(a, host, 2), CUDA_ERROR_INVALID_VALUE);
 	IS(cuMemcpyHtoD(big, host, BIG + 1), CUDA_ERROR_INVALID_VALUE);
@@ -300,7 +300,7 @@ CASE(out_of_memory_is_recoverable)
 	EXPECT(before == after, "%zu before, %zu after", before, after);
 }
 
-CASE(two_gpus)
+CASE(copy_between_gpus_works)
 {
 	CUdeviceptr there;
 	int n, dev = -1;

@@ -142,7 +142,7 @@ static void *have_it_destroyed(void *arg)
 	return NULL;
 }
 
-CASE(destroy_ends_it_in_other_threads)
+CASE(destroyed_context_fails_in_other_threads)
 {
 	struct victim v = { 0 };
 	pthread_t thread;

@@ -71,7 +71,7 @@ static void has_attributes_of_host_memory(void *p)
 	EXPECT(seen == HOST(at), "%#llx", seen);
 }
 
-CASE(host_memory)
+CASE(host_memory_has_cuda_attributes)
 {
 	void *p;
 
@@ -145,7 +145,7 @@ CASE(bad_host_calls_are_refused)
 
 /* ---- cuMemHostRegister() -------------------------------------------------------- */
 
-CASE(registered_memory)
+CASE(registered_memory_has_cuda_attributes)
 {
 	char *p = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -205,7 +205,7 @@ CASE(bad_registrations_are_refused)
 
 /* ---- cuMemAllocManaged() --------------------------------------------------------- */
 
-CASE(managed_memory)
+CASE(managed_memory_has_cuda_attributes)
 {
 	CUDA_POINTER_ATTRIBUTE_P2P_TOKENS tokens;
 	CUdeviceptr m;

@@ -164,7 +164,7 @@ CASE(devices_have_pci_address_and_uuid)
 	EXPECT(memcmp(&uuid, &none, sizeof(uuid)), "all zero");
 }
 
-CASE(device_attributes)
+CASE(device_attributes_match_a_gpu)
 {
 	size_t total;
 	int n;

@@ -16,7 +16,7 @@ SETUP(there_is_a_gpu)
 	vmm_start();
 }
 
-CASE(granularity)
+CASE(granularity_is_2_mib)
 {
 	CUmemAllocationProp p = prop(true);
 	size_t n = 0;
@@ -171,7 +171,7 @@ CASE(memory_is_mapped_at_two_addresses)
 	tear_down();
 }
 
-CASE(memory_lives_while_it_is_mapped)
+CASE(mapped_memory_outlives_its_handle)
 {
 	CUmemGenericAllocationHandle again;
 	size_t before;

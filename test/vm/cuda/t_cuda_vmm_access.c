@@ -25,7 +25,7 @@ SETUP(there_is_a_gpu)
 }
 
 /* NVIDIA's driver exports such memory as a dma-buf even without access; the emulated one does not. */
-CASE(no_access_until_it_is_set)
+CASE(no_access_until_access_is_set)
 {
 	CUpointer_attribute which[] = { CU_POINTER_ATTRIBUTE_DEVICE_POINTER };
 	CUdeviceptr seen = UNSET;

@@ -192,7 +192,7 @@ CASE(memory_info_v2_checks_version)
 	IS(nvmlDeviceGetMemoryInfo_v2(gpu, &memory), NVML_ERROR_FUNCTION_NOT_FOUND);
 }
 
-CASE(memory)
+CASE(memory_info_follows_allocations)
 {
 	nvmlMemory_t before, after;
 	CUdeviceptr p;
@@ -208,7 +208,7 @@ CASE(memory)
 	OK(cuMemFree(p));
 }
 
-CASE(bar1)
+CASE(bar1_used_and_free_add_up)
 {
 	nvmlBAR1Memory_t bar1;
 

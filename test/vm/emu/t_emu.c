@@ -126,7 +126,7 @@ static void each_page_once(uint64_t size)
 	}
 }
 
-CASE(all_vram_can_be_had)
+CASE(all_vram_can_be_allocated)
 {
 	uint64_t before = vram_free();
 

@@ -369,7 +369,7 @@ static int pin_own_for_ever(void)
 	return emu_alloc(emu_open(), VA, BLOCK) || get_persistent(1, VA, PAGE);
 }
 
-CASE(stash_of_one_process)
+CASE(stash_can_cover_one_process)
 {
 	unsigned int changed;
 

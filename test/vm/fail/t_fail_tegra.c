@@ -91,7 +91,7 @@ static void each_pin(unsigned int provider)
 	}
 }
 
-CASE(pin_of_its_memory)
+CASE(pin_of_tegra_memory)
 {
 	each_pin(PEERPIN_PROVIDER_AUTO);
 	CHECK_CASE();
@@ -115,7 +115,7 @@ static int pin_and_use(int file, struct peerpin_pin *p)
 	return ret;
 }
 
-CASE(unpin_of_its_memory)
+CASE(unpin_of_tegra_memory)
 {
 	struct peerpin_pin p;
 	int file, ret;
@@ -129,7 +129,7 @@ CASE(unpin_of_its_memory)
 	}
 }
 
-CASE(copy_and_export_of_its_memory)
+CASE(copy_and_export_of_tegra_memory)
 {
 	struct peerpin_pin p;
 	int file, ret;
@@ -143,7 +143,7 @@ CASE(copy_and_export_of_its_memory)
 	}
 }
 
-CASE(free_of_its_pinned_memory)
+CASE(free_of_pinned_tegra_memory)
 {
 	struct peerpin_pin p;
 	int file, ret;
@@ -160,7 +160,7 @@ CASE(free_of_its_pinned_memory)
 	EXPECT(!alloc_host(VA, BLOCK), "alloc");
 }
 
-CASE(close_with_its_memory)
+CASE(close_with_tegra_memory)
 {
 	struct peerpin_pin p;
 	int file, ret;
@@ -179,7 +179,7 @@ static volatile char *view_of(int file, uint32_t region)
 	return mmap(NULL, BLOCK, PROT_READ, MAP_SHARED, file, PEERPIN_MMAP_OFFSET(region));
 }
 
-CASE(views_of_its_memory)
+CASE(views_of_tegra_memory)
 {
 	volatile char *view;
 	struct peerpin_pin p;
@@ -198,7 +198,7 @@ CASE(views_of_its_memory)
 	}
 }
 
-CASE(faults_in_views_of_its_memory)
+CASE(faults_in_views_of_tegra_memory)
 {
 	volatile char *view;
 	struct peerpin_pin p;

@@ -144,7 +144,7 @@ CASE(free_by_dlsym_of_getprocaddress)
 	free_pinned((CUresult (*)(CUdeviceptr))fn);
 }
 
-CASE(managed_memory)
+CASE(free_of_managed_memory_is_seen)
 {
 	CUdeviceptr p;
 
@@ -241,7 +241,7 @@ CASE(unmap_is_reported)
 
 /* ---- memory of the host ---------------------------------------------------------------------- */
 
-CASE(host_memory)
+CASE(free_of_host_memory_is_seen)
 {
 	void *p;
 
@@ -251,7 +251,7 @@ CASE(host_memory)
 	expect_there((uintptr_t)p, SIZE);
 }
 
-CASE(registered_memory)
+CASE(unregister_of_memory_is_seen)
 {
 	void *p = aligned_alloc(MIB, SIZE);
 

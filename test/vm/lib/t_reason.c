@@ -62,7 +62,7 @@ CASE(unmapped_address_is_not_mapped)
 	SAYS("neither GPU memory nor writable memory");
 }
 
-CASE(managed_memory)
+CASE(managed_memory_is_explained)
 {
 	CUdeviceptr p;
 
@@ -165,7 +165,7 @@ CASE(freed_memory_is_not_mapped)
 	REFUSED(pin(p, BLOCK), -EINVAL, NOT_MAPPED);
 }
 
-CASE(limits)
+CASE(process_and_total_limits_are_explained)
 {
 	CUdeviceptr p;
 
@@ -211,7 +211,7 @@ static int child_without_locked_memory(void *arg)
 	return !strstr(said, "(ulimit -l) does not allow it: 2.0 MiB needed, 1.0 MiB free");
 }
 
-CASE(locked_memory)
+CASE(locked_memory_limit_is_explained)
 {
 	int status = cu_in_child(child_without_locked_memory, NULL);
 
@@ -220,7 +220,7 @@ CASE(locked_memory)
 
 /* ---- dma-bufs ------------------------------------------------------------------- */
 
-CASE(no_dmabuf)
+CASE(wrong_descriptor_is_explained)
 {
 	struct pp_region region;
 	int ret = pp_pin_dmabuf(ctx, 1, 0, 4096, &region, &why);

@@ -137,7 +137,7 @@ CASE(views_have_the_memorys_cache_type)
 }
 
 /* A pin by address through the host provider, as ibv_reg_mr() makes, works too. */
-CASE(host_provider_pins_it_too)
+CASE(host_provider_pins_gpu_memory_too)
 {
 	struct peerpin_pin pin, to;
 	unsigned char *p, *q;

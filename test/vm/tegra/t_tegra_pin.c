@@ -173,7 +173,7 @@ static int holds(uint64_t va, uint64_t seed, uint64_t from, uint64_t n)
 	return 1;
 }
 
-CASE(device_copies_from_and_to_it)
+CASE(device_copies_tegra_memory)
 {
 	uint64_t n = BLOCK - 3 * PAGE - 5;
 	struct peerpin_pin from, to, host;
