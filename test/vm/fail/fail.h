@@ -111,8 +111,8 @@ static inline void fail_spare_books(void)
 }
 
 /*
- * The kernel itself does not survive failures of these caches. It warns on removal of an
- * interrupt's /proc directory that was only partly made, and ACPI's interpreter frees
+ * The kernel itself does not survive failures of these caches. It warns when it removes
+ * an interrupt's /proc directory that was only partly made. ACPI's interpreter frees
  * objects to which it failed to take a reference.
  */
 static inline bool fail_spares(const char *cache)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Caches of memory that another thread frees and allocates again at the same
- * address. A hit is judged by data that the cache does not read itself:
- * SYNC_MEMOPS, which a registration sets on its allocation and a new allocation
- * lacks; and with a view, the bytes in the view.
+ * address. A hit is judged by data that the cache does not read itself. One is
+ * SYNC_MEMOPS: a registration sets it on its allocation, and a new allocation
+ * lacks it. With a view, the other is the bytes in the view.
  */
 #ifndef TEST_WATCH_H
 #define TEST_WATCH_H
