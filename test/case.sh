@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Sourced by tests written in shell. A case is a function; wrong() ends it. It
-# may keep files in $work.
+# Sourced by tests written in shell. A case is a function; wrong() ends it. Its
+# files go to $work.
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0 ran=0
 only=("$@")
 
-# A case's stdout is nothing but the reason why it failed.
+# The stdout of a case is the reason of its failure, so a case prints nothing else.
 wrong() { # MESSAGE
 	printf '%s\n' "$*"
 	exit 1
@@ -18,7 +18,7 @@ is() { # FOUND WANTED WHAT
 	[ "$1" = "$2" ] || wrong "$3: ${1//$'\n'/,}, not ${2//$'\n'/,}"
 }
 
-is_wanted() { # NAME: given on the test's command line, or none is
+is_wanted() { # NAME: succeeds if the command line has NAME or no name at all
 	[ ${#only[@]} -eq 0 ] || [[ " ${only[*]} " = *" $1 "* ]]
 }
 
@@ -47,11 +47,11 @@ skip_case() { # NAME WHY
 }
 
 end_cases() {
-	[ "$ran" -gt 0 ] || { echo "there is no case ${only[*]}" >&2; exit 2; }
+	[ "$ran" -gt 0 ] || { echo "$0: no case ${only[*]}" >&2; exit 2; }
 	exit "$failed"
 }
 
-# A whole file, its last newline too: what $(<FILE) would drop.
+# Reads a whole file with its last newline, which $(<FILE) would drop.
 read_file() { # VARIABLE FILE
 	IFS= read -r -d '' "$1" <"$2" || true
 }

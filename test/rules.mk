@@ -2,7 +2,7 @@
 #
 # test/unit/DIR/test_X.c becomes $(B)/bin/test/test_X. All unit tests link the same
 # static archives, in this order; the linker takes the objects that a test needs.
-# libhook is not among them: its dlsym() would take the place of libc's.
+# They do not link libhook: its dlsym() would replace libc's.
 #
 # test/vm/DIR/X.c becomes $(B)/bin/vm/X; all may use libpeerpin, libcuda and
 # libnvidia-ml, and only those that do depend on them.
@@ -31,8 +31,8 @@ $(UNIT_BIN): $(B)/bin/test/%: $(B)/obj/test/%.o $(UNIT_ARCHIVES) | $(B)/bin/test
 
 unit = $(1:%=$(B)/bin/test/test_%)
 
-# A mock is an object, not a member of an archive. It stands before the archives, so
-# the linker takes its functions and not the library's. No other test gets them.
+# A mock is an object file. It precedes the archives on the command line, so the linker
+# takes its functions instead of the library's. Only these tests link it.
 MOCKED_kernel := region map export ctx_cache watch why peer verbs verbs_host gdrapi gdrapi_map
 MOCKED_cuda := region map export ctx_cache descriptors watch why file query peer verbs verbs_host
 MOCKED_memory := regcache regcache_limits regcache_threads regcache_model regcache_torture publish
@@ -40,7 +40,7 @@ MOCKED_nvml := why
 MOCKED_verbs := verbs verbs_host
 $(foreach m,kernel cuda memory nvml verbs,$(eval $(call unit,$(MOCKED_$m)): $(B)/obj/test/mock_$m.o))
 
-# The test looks at these calls, or answers them.
+# The test observes or replaces these calls.
 $(call unit,copy): private UNIT_WRAP := pp_open pp_close pp_cache_create_ctx pp_cache_destroy pp_peer_open pp_peer_close pp_peer_copy
 $(call unit,cache_memory): private UNIT_WRAP := calloc madvise mprotect munmap sysconf
 $(call unit,cache_wait): private UNIT_WRAP := pp_fence_heavy pthread_cond_wait pthread_mutex_trylock
@@ -86,7 +86,7 @@ $(HOOKED)/libcuda.so.1: private FAKE_LDFLAGS += -Wl,-Bsymbolic-functions
 $(HOOKED)/libversioned.so: private FAKE_LDFLAGS := -Wl,-soname,libversioned.so -Wl,--default-symver -Wl,-Bsymbolic
 $(HOOKED)/plugin.so: private FAKE_LDFLAGS := -Wl,-rpath,'$$ORIGIN'
 
-# The same functions in another file: for the loader this is another library.
+# A copy under another file name: for the dynamic loader this is another library.
 $(HOOKED)/copy.so: $(B)/lib/libpeerpin-hook.so.1 | $(HOOKED)
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared $(subst libpeerpin-hook.so.1,copy.so,$(HOOK_LDFLAGS)) -o $@ $(HOOK_OBJ) \
 		-ldl -lpthread
@@ -100,7 +100,7 @@ $(B)/bin/vm/%: %.c $(B)/lib/libpeerpin.so $(B)/emu/libcuda.so $(B)/emu/libnvidia
 
 vm = $(1:%=$(B)/bin/vm/%)
 
-# The hook must stand before libcuda in the link.
+# The hook must precede libcuda in the link order.
 $(call vm,t_hook t_watch t_watch_dmabuf): $(B)/lib/libpeerpin-hook.so
 $(call vm,t_hook t_watch t_watch_dmabuf): private VM_LIBS := -Wl,--no-as-needed -lpeerpin-hook -Wl,--as-needed
 $(call vm,t_verbs verbs_server): $(B)/lib/libpeerpin-verbs.so

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-# Of what gcov says of all objects (-t -b -c): a table of files, what was never
-# taken and what accounts for it. See scripts/coverage.
+# Reads gcov's output for all objects (-t -b -c); prints a table of files and the lines
+# that were never executed, with their reasons. See scripts/coverage.
 #
 #   awk -v least=PERCENT -f table.awk SOURCES REASONS GCOV
 #
-# SOURCES has a line for each source of ours: its path in GCOV, a tab, its name.
-# A line counts once, and is taken if it is in any of the objects that have it.
+# SOURCES has a line for each of our sources: its path in GCOV, a tab, its name. A
+# source line counts once, and is taken if any object executed it.
 
 function trim(s) {
 	gsub(/[ \t]+/, " ", s)
@@ -25,8 +25,8 @@ FILENAME == ARGV[1] {
 	next
 }
 
-# A reason, and indented below it what it is for: FILE:FUNCTION, or
-# FILE:FUNCTION: the text of a line; "? " before that where it is taken at times.
+# A reason, and indented below it FILE:FUNCTION, or FILE:FUNCTION: the text of a line;
+# "? " in front if the line is taken by chance.
 FILENAME == ARGV[2] && /^[^#\t]/ { reason = $0 }
 FILENAME == ARGV[2] && /^\t/ {
 	item = trim($0)
@@ -67,7 +67,7 @@ text ~ /^[a-z_0-9]+:$/ && text != "default:" {
 	label_line[label] = line
 	waiting = label
 }
-# One kernel's compiler leaves a line that another's has.
+# A compiler may drop a line that the compiler of another kernel keeps.
 count == "-" {
 	left_out[file ":" in_function ": " text] = 1
 	next
@@ -83,7 +83,7 @@ count == "-" {
 	taken[file, line] += count
 	text_of[file, line] = text
 	function_of[file, line] = in_function
-	# what a macro makes of one line has many names
+	# a macro may define several functions in one line
 	if (starts && in_function != "" && !((file, line) in started)) {
 		started[file, line] = 1
 		functions[file] = functions[file] " " in_function "@" line
@@ -109,7 +109,7 @@ function excused(file, name, text,	item) {
 	return 1
 }
 
-# By number, which awk's arrays do not keep: headers are read more than once.
+# Sorts by line number: awk's arrays have no order, and headers are read more than once.
 function sort_lines(file,	i, j, l) {
 	for (i = 2; i <= lines[file]; i++) {
 		l = line_at[file, i]
@@ -142,7 +142,7 @@ function put_row(file,	i, n, never, name, at) {
 	all_hit += hit[file]
 }
 
-# Prefixed by "+" where a reason accounts for it
+# Prints lines never taken; "+" marks a line with a reason
 function put_lines(file,	i, l, f, last, ok, item) {
 	sort_lines(file)
 	for (i = 1; i <= lines[file]; i++) {
@@ -164,7 +164,7 @@ function put_lines(file,	i, l, f, last, ok, item) {
 	}
 }
 
-# Where gcc left no line for the goto, that after the label has to do.
+# If gcc kept no line for the goto, the count of the line after the label decides.
 function put_label(label,	part) {
 	if (gotos[label] ? gone[label] : after[label])
 		return 1

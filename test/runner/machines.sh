@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2154
-# Sourced by test/run: lines of test/vm/suite, and the machines that run them.
+# Sourced by test/run: suite lines (test/vm/suite), and the VMs that run them.
 #
-# A boot takes as long as most lines, so lines with equal machine options share a machine, at
-# most $most of them. A line that expects a complaint of the kernel is the last of its machine.
-# Lines whose options begin with ALONE, and all lines on debug kernels, have a machine of their
-# own. A machine ends when a module stays or the kernel complains. The remaining lines then run
-# in another machine.
+# A boot takes as long as most lines, so up to $most lines with equal VM options share a VM. A line
+# that expects a splat is the last of its VM. Lines with the option ALONE, and all lines on debug
+# kernels, have their own VM. A VM ends when a module cannot be removed or a splat appears. The
+# remaining lines then run in another VM.
 
 most=8
 
@@ -42,7 +41,7 @@ measures() { # LINE
 	[[ $1 = bench_* ]]
 }
 
-# Options that say which modules a command gets, and those of the machine
+# Splits options of a line into module options and VM options
 split_options() { # OPTIONS: leaves $module_options, $machine_options and $seconds
 	local words word
 
@@ -62,7 +61,7 @@ split_options() { # OPTIONS: leaves $module_options, $machine_options and $secon
 	done
 }
 
-# A command with the cases that the user named in place of those of the suite
+# Prints the command with the user's cases in place of the suite's
 with_cases() { # COMMAND CASE...
 	local words word found='' rest=("${@:2}")
 
@@ -86,7 +85,7 @@ is_alone() { # LINE
 	[ -n "${line_alone[$1]}" ] || measures "$1" || is_own_kernel
 }
 
-# The lines of one mode by machines: a row "SECONDS|OPTIONS|LINE LINE..." for each
+# Groups the lines of one mode by VM: prints a row "SECONDS|OPTIONS|LINE LINE..." for each VM
 group_lines() { # MODE LINE...
 	local name module_options machine_options seconds shares
 
@@ -111,16 +110,16 @@ group_lines() { # MODE LINE...
 		END { for (i = 1; i <= keys; i++) flush(order[i]) }'
 }
 
-# Debug kernels are slow: a line has four times its time. They panic at the first warning,
-# unless the line expects one.
+# Debug kernels are slow, so a line gets four times its time. They panic at the first splat,
+# unless the line expects a splat.
 own_kernel_options() { # SECONDS LINE
 	is_own_kernel || { echo "--timeout $1"; return; }
 	echo "--timeout $(($1 * 4))"
 	[ "${line_status[$2]}" -ne 0 ] || echo '--append panic_on_warn=1'
 }
 
-# Succeeds if the log has a complaint that matches, and no other one, and emu/vm/run reports
-# nothing but the complaint.
+# Succeeds if the log has a splat that matches and no other splat, and emu/vm/run reports only
+# the splat.
 is_that_splat() { # PATTERN FILE: FILE.log and FILE.err belong to the line
 	grep -aqE "$1" "$2.log" && grep -qx 'emu/vm/run: the kernel log contains a splat:' "$2.err" || return
 	! complaints "$2.log" | grep -aE "$mistakes" | grep -vqE "$1"
@@ -131,21 +130,21 @@ judge_line() { # LINE FILE
 
 	status=$(cat "$2.status")
 	if [ -n "$splat" ] && [ "$status" -eq "$expected" ] && ! is_that_splat "$splat" "$2"; then
-		echo "the kernel's log lacks '$splat', or has another complaint, or the machine did not end in order" >>"$2.err"
+		echo "$1: the kernel log lacks '$splat' or has another splat, or the VM did not end in order" >>"$2.err"
 		status=1
 	fi
 	[ "$status" -ne "$expected" ] || : >"$2.err"
-	# a program of one verdict, as demo is, prints "NAME: OK"
+	# a program with a single verdict, such as demo, prints "NAME: OK"
 	sed -i "s/^$1: OK$/ok &/" "$2.out"
 	judge_program "$2.out" "$1" "$status" "$expected" >"$2.cases"
 }
 
-# Of the kernel's log, whose lines begin with the time
+# Prints the seconds between the first and the last line of a kernel log
 line_seconds() { # LOG
 	awk -F '[][]' '$2 + 0 > 0 { if (!n++) first = $2; last = $2 } END { printf "%d", last - first + 0.5 }' "$1"
 }
 
-# The result of a line whose command has begun
+# Takes the result of a line whose command was started
 take_result() { # LINE TEST DIR
 	local file suffix
 
@@ -169,7 +168,7 @@ write_sequence() { # LINE...
 	done
 }
 
-# emu/vm/run failed before a command ran: its output is the failure of the first line.
+# emu/vm/run failed before any command ran: count this as a failure of the first line.
 take_failure() { # STATUS TEST DIR
 	local file
 

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2154
-# Sourced by test/run: its output as TAP, as text, and the progress. A test is a program, or a
-# line of the suite in one mode. Its records (cases.sh) are in $results/TEST.cases.
+# Sourced by test/run: its output as TAP or text, and its progress line. A test is a program, or a
+# suite line in one mode. Its records (cases.sh) are in $results/TEST.cases.
 
 passed=0 failed=0 skipped=0 points=0
 tests_done=0 tests_all=0
-running=()	# tests, in the order in which they started
+running=()	# tests, in the order of their start
 
-again() { # TEST [CASE]: the command that runs just that
+again() { # TEST [CASE]: prints the command that runs only that test or case
 	local name=${1% --iommu} mode=''
 
 	if [ "$name" != "$1" ]; then mode=' --iommu'; elif is_line "$name"; then mode=' --plain'; fi
 	! is_line "$name" || ! is_host "$name" || mode=" --machines$mode"
 	[ "${KERNEL:-6.1}" = 6.1 ] || printf 'KERNEL=%s ' "$KERNEL"
-	[ "${2:-$name}" != "$name" ] || set -- "$1"	# the program itself has failed
+	[ "${2:-$name}" != "$name" ] || set -- "$1"	# the program itself failed
 	printf 'test/run%s %s%s' "$mode" "$name" "${2:+ $2}"
 }
 
@@ -47,7 +47,7 @@ show_tap() { # TEST
 	done <"$(file_of "$1").cases"
 }
 
-# ---- lines for people ------------------------------------------------------------
+# ---- text ------------------------------------------------------------
 
 say_counts() { # OK NOT SKIP SECONDS
 	local text="$1 passed"
@@ -97,7 +97,7 @@ show_test() { # TEST SECONDS
 	fi
 }
 
-# Each reason once, with the first cases that it names
+# Prints each reason once, with up to three of its cases
 show_skips() {
 	[ -s "$work/skips" ] || return 0
 	sort "$work/skips" | awk -F '\t' '
@@ -123,7 +123,7 @@ show_end() {
 progress='' columns=80
 [ ! -t 1 ] || progress=yes
 [ -z "$progress" ] || read -r _ columns < <(stty size 2>/dev/null </dev/tty) || true
-declare -A seconds_of=()	# of each test, in the run before this
+declare -A seconds_of=()	# of each test, in its last run
 
 read_times() {
 	local test seconds
@@ -132,7 +132,7 @@ read_times() {
 	while IFS=$'\t' read -r test seconds; do seconds_of[$test]=$seconds; done <"$times"
 }
 
-# The times of tests that did not run this time stay.
+# Keeps the times of tests that did not run this time.
 write_times() {
 	local test
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Sourced by what runs unit tests under a tool: addresses (AddressSanitizer and
-# UndefinedBehaviorSanitizer), threads (ThreadSanitizer) or valgrind. It is to be
-# started in the directory of the sources, and have $work.
+# Sourced by scripts that run unit tests under a tool: addresses (AddressSanitizer and
+# UndefinedBehaviorSanitizer), threads (ThreadSanitizer) or valgrind. The script must
+# run in the source directory and set $work.
 #
-# shellcheck disable=SC2154 # which test/case.sh sets
+# shellcheck disable=SC2154 # test/case.sh sets it
 
-# who asks for more memory than there is gets none, as without
+# an allocation that is too large returns NULL, as without the sanitizers
 export ASAN_OPTIONS='detect_stack_use_after_return=1 allocator_may_return_null=1'
 export UBSAN_OPTIONS='halt_on_error=1 print_stacktrace=1'
 export TSAN_OPTIONS="halt_on_error=1 allocator_may_return_null=1 die_after_fork=0 atexit_sleep_ms=0 suppressions=$PWD/test/sanitize/tsan.supp"
@@ -18,7 +18,7 @@ declare -A tool_flags=(
 	[valgrind]=''
 )
 
-# Programs that a test starts are looked at too.
+# valgrind also checks programs that a test starts.
 memcheck=(valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=none
 	"--show-leak-kinds=definite,indirect" --num-callers=30 --suppressions=test/sanitize/valgrind.supp
 	--trace-children=yes "--trace-children-skip=/bin/*,/usr/bin/*,*/fake_vm_run")
@@ -29,14 +29,14 @@ tool_make() { # TOOL TARGET...
 		"${@:2}" >"$work/log" 2>&1
 }
 
-# A child of fork() that ends in the middle has what was its parent's: leaks are the test's own process's only.
+# Only leaks of the test's own process count: a child of fork() ends with the memory of its parent.
 memcheck_run() { # SECONDS PROGRAM [ARGUMENT...]
-	# shellcheck disable=SC2016 # the inner shell's
+	# shellcheck disable=SC2016 # the inner shell expands it
 	timeout "$1" bash -c 'echo $$ >"$0"; exec "$@"' "$work/pid" "${memcheck[@]}" "${@:2}" || return
 	! grep -qa "^==$(<"$work/pid")== .* lost in loss record" "$work/log"
 }
 
-# What it prints comes into $work/log.
+# The output goes to $work/log.
 tool_run() { # TOOL SECONDS TEST [ARGUMENT...]
 	local run=(timeout)
 
@@ -44,7 +44,7 @@ tool_run() { # TOOL SECONDS TEST [ARGUMENT...]
 	"${run[@]}" "$2" "${tool_dir[$1]}/bin/test/$3" "${@:4}" >"$work/log" 2>&1 </dev/null
 }
 
-# The first lines of a report say what it is.
+# Prints the first lines of a report.
 tool_finding() {
 	grep -A 12 -m 1 -aE '^(WARNING|==[0-9]+==)|runtime error|check failed|not ok [0-9]' "$work/log" || tail -n 5 "$work/log"
 }
