@@ -25,15 +25,15 @@ Run this again as root, or install sudo."
 	fi
 }
 
-# What unpacking and building a kernel's modules takes.
+# The packages to unpack a kernel and to build its modules.
 # shellcheck disable=SC2034
 kernel_packages=(gcc make libelf-dev xz-utils zstd kmod util-linux)
 
-# What an arm64 kernel's modules, and a machine that runs them, take besides.
+# The packages that arm64 modules and an arm64 VM need in addition.
 # shellcheck disable=SC2034
 arm64_packages=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm)
 
-# Quiet unless it fails.
+# Prints the end of apt-get's output only if it fails.
 apt_get() {
 	local output
 
@@ -43,8 +43,8 @@ apt_get() {
 	return 1
 }
 
-# Ask apt for nothing when nothing is missing: a second run must be silent,
-# quick and possible without a network.
+# If no package is missing, do not call apt: a second run must be silent, quick and
+# possible without a network.
 install_packages() {
 	local missing
 

@@ -2,20 +2,20 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables of scripts/kernel
 #
-# Sourced by scripts/kernel and emu/peerpin-emu. All clones of a user, and the
-# installed emulator, share one cache. Its directory "kernels" holds an entry for
-# each kernel:
+# Sourced by scripts/kernel and emu/peerpin-emu: the cache of kernels. All clones of
+# a user and the installed emulator share it. Its directory "kernels" has an entry
+# for each kernel:
 #
 #   kernels/NAME-HASH/       NAME: debug, kcsan, 6.1-amd64; HASH: of the recipe
-#     recipe                 everything that the kernel depends on, as text
-#     kernel/                what build/RELEASE/kernel of a clone links to
-#     source/, objects/      of a kernel that is built here: modules are built against them
-#     complete               exists when the entry can be used; its time is that of the last use
+#     recipe                 all inputs that the kernel depends on, as text
+#     kernel/                build/RELEASE/kernel of a clone is a link to it
+#     source/, objects/      of a kernel built from source: modules are built against them
+#     complete               exists when the entry can be used; its mtime: the last use
 #   kernels/.lock-LOCK       LOCK: debug, kcsan, or debian for all others
-#   kernels/.apt-*/          what apt knows of other architectures and releases
+#   kernels/.apt-*/          apt's package lists of other architectures and releases
 #
-# An entry is made where it stays, because the objects of a kernel contain
-# absolute paths. An entry without the file "complete" is never used.
+# A kernel is built inside its entry, because its objects contain absolute paths.
+# An entry without the file "complete" is never used.
 
 # The directory of the cache. Fails for a user without a home directory.
 cache_dir() {
@@ -32,7 +32,7 @@ cache_dir() {
 	fi
 }
 
-# make and Kbuild take these characters in a path for their own.
+# make and Kbuild give these characters in a path a meaning of their own.
 is_plain_path() { # PATH
 	[[ $1 != *[[:space:]%:\$\#\'\"\\\`\&\;\|\<\>\(\)]* ]]
 }
@@ -41,7 +41,7 @@ is_usable_cache() { # DIRECTORY
 	is_plain_path "$1" && mkdir -p "$1/kernels" 2>/dev/null && [ -w "$1/kernels" ]
 }
 
-# Leaves $kernels. A clone whose user has no usable cache keeps its own in build/,
+# Sets $kernels. Without a writable cache, the clone keeps its kernels in build/cache,
 # which `make clean` removes.
 open_cache() {
 	local cache
@@ -56,7 +56,7 @@ open_cache() {
 	kernels=$cache/kernels
 }
 
-# Until this process ends no other one makes or removes such entries.
+# Until this process ends, no other process builds or removes entries under LOCK.
 lock_cache() { # LOCK
 	exec 8>"$kernels/.lock-$1"
 	flock -n 8 && return
@@ -64,7 +64,7 @@ lock_cache() { # LOCK
 	flock 8
 }
 
-# Leaves $entry: its directory, whether it exists or not.
+# Sets $entry, the directory of the entry. It may not exist yet.
 choose_entry() { # NAME RECIPE
 	entry=$kernels/$1-$(sha256sum <<<"$2" | cut -c 1-16)
 }
@@ -73,7 +73,7 @@ is_complete() { # ENTRY
 	[ -e "$1/complete" ]
 }
 
-# The file "complete" comes last, and is not on the disk before all others are.
+# "complete" is created last: sync first writes all other files to the disk.
 complete_entry() { # NAME RECIPE
 	printf '%s\n' "$2" >"$entry/recipe"
 	sync -f "$entry"
@@ -86,7 +86,7 @@ is_in_use() { # ENTRY
 }
 
 # Remove the other entries of this name, unless a clone has used them within the
-# last day. The caller holds the lock of the name, so nothing is being built in them.
+# last day. The caller holds the lock, so no process is building in them.
 prune_entries() { # NAME
 	local other
 
@@ -99,12 +99,12 @@ prune_entries() { # NAME
 	done
 }
 
-# The entry that a clone uses is the directory above build/RELEASE/kernel, a link.
+# build/RELEASE/kernel is a link into the entry, so the entry is the directory above.
 mark_used() { # RELEASE
 	touch -c "build/$1/kernel/../complete" 2>/dev/null || true
 }
 
-# Modules that were built against another kernel of that release are removed.
+# Remove the modules in build/RELEASE if they were built against another entry.
 link_kernel() { # RELEASE
 	touch -c "$entry/complete"
 	[ "$(readlink "build/$1/kernel")" = "$entry/kernel" ] && return

@@ -2,9 +2,9 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables of scripts/kernel
 #
-# Sourced by scripts/kernel: kernels of another architecture than this machine's,
-# arm64, from the same distribution. apt has them in lists of its own, and nothing
-# of them is installed; what compiles and runs them is.
+# Sourced by scripts/kernel: arm64 kernels of the same Debian release, on an amd64
+# host. apt gets separate lists for them. They are unpacked, not installed; the
+# cross compiler and QEMU are installed.
 
 foreign_conf() {
 	cat <<-END
@@ -22,8 +22,8 @@ are_lists_of_today() {
 	[ -n "$(find "$foreign_dir/updated" -mtime -1 2>/dev/null)" ]
 }
 
-# From here on apt knows both architectures. Its lists stay in the cache; older ones than of a
-# day may not know the newest kernel.
+# Afterwards apt, called with $apt, sees both architectures. Its lists stay in the cache.
+# Lists older than a day may lack the newest kernel.
 use_foreign() {
 	foreign_dir=$kernels/.apt-$arch
 	mkdir -p "$foreign_dir/lists/partial" "$foreign_dir/cache/archives/partial"
@@ -34,7 +34,7 @@ use_foreign() {
 	are_lists_of_today || foreign_update || true
 }
 
-# The machine's shell, since the host's own is of the other architecture.
+# The VM's shell: the host's busybox has the wrong architecture.
 take_busybox() {
 	mv "$tree/bin/busybox" "$work/kernel/busybox"
 }

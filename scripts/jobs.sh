@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Sourced by what runs virtual machines side by side. $jobs is how many at most: what
-# JOBS says, or three for two processors, since a machine waits for a quarter of its
-# time, and no more than there is memory for, 4 GiB each. Kernels that are built here
-# wait for nothing else: a third machine of theirs takes a quarter more time of all.
+# Sourced by scripts that run VMs in parallel. $jobs is the most VMs at a time: JOBS, or
+# three for two processors, because a VM idles for a quarter of its time. Each VM needs
+# 4 GiB of free memory. A VM with a debug kernel does not idle, so there is one for each
+# processor: a third VM would make all of them a quarter slower.
 
 count_jobs() {
 	local memory processors most
@@ -18,7 +18,7 @@ count_jobs() {
 jobs=${JOBS:-$(count_jobs)}
 [[ $jobs =~ ^[1-9][0-9]*$ ]] || { echo "$0: JOBS is a number from 1, not '$jobs'" >&2; exit 2; }
 
-# A job is a process group, which a signal to this one does not reach.
+# A job is a process group of its own: a signal to this script's group does not reach it.
 start_job() { # COMMAND...
 	set -m
 	"$@" &
@@ -29,8 +29,8 @@ wait_until_fewer_than() { # N
 	while [ "$(jobs -pr | wc -l)" -ge "$1" ]; do wait -n || true; done
 }
 
-# What measures is slower beside others.
-start_machine() { # LINE COMMAND...: of the machine's suite
+# A benchmark runs alone: other VMs would slow it down.
+start_machine() { # SUITE-LINE COMMAND...
 	local most=$jobs
 
 	[[ $1 != bench_* ]] || most=1

@@ -2,14 +2,14 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables of scripts/kernel
 #
-# Sourced by scripts/kernel: kernels that the distribution itself does not have
-# come from the backports of the release after it. Nothing is installed, and
-# apt's own lists and sources stay as they are.
+# Sourced by scripts/kernel: a kernel that the installed Debian release lacks comes
+# from the backports of the next release. No package is installed, and apt's own
+# lists and sources stay unchanged.
 
 newer=trixie
 newer_is_used=''
 
-# Where apt gets this distribution from, or nothing.
+# The URI from which apt gets this release; empty if unknown.
 mirror() {
 	local codename
 
@@ -34,7 +34,7 @@ newer_conf() {
 	END
 }
 
-# From here on apt knows the newer release and nothing else.
+# Afterwards apt, called with $apt, sees only the newer release.
 use_newer() {
 	local uri
 
@@ -62,8 +62,8 @@ library_runner() { # DIRECTORY, seen from the program
 	END
 }
 
-# Programs that want a newer C library than this machine's get the one that
-# they were built for, which is among the packages unpacked.
+# A program that needs a newer C library than the host's runs with the library that
+# it was built for. This library is in one of the unpacked packages.
 take_library() { # PROGRAMS-DIR
 	local dir=$work/kernel/usr/lib/libc program
 
@@ -77,12 +77,12 @@ take_library() { # PROGRAMS-DIR
 	done < <(find "$1" -type f -perm /100)
 }
 
-has_option() { # OPTION of the compiler
+has_option() { # COMPILER-OPTION
 	gcc "$1" -c -o /dev/null -x c - </dev/null 2>/dev/null
 }
 
 # The headers name the compiler that built the kernel, and options that an older
-# one lacks; and they compare versions of pahole, which nothing here uses.
+# compiler lacks. They also compare versions of pahole, which this build does not use.
 take_compiler() { # HEADERS-DIR
 	sed -i 's/gcc-[0-9]*$/gcc/' "$1/.kernelvariables"
 	# shellcheck disable=SC2016 # for make
