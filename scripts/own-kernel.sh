@@ -2,16 +2,16 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables of scripts/kernel
 #
-# Sourced by scripts/kernel: kernels that no distribution has, built here from
-# the distribution's source with the options of emu/vm/kernel. Each is built once
-# and stays in the cache of scripts/cache.sh, until its recipe changes: the options,
-# the functions of this file that shape the kernel, the compiler, the source package.
+# Sourced by scripts/kernel: the debug and KCSAN kernels, built from Debian's source
+# package with the options in emu/vm/kernel. Each is built once and stays in the cache
+# of scripts/cache.sh until its recipe changes: the options, the functions in own_steps,
+# the compiler, the source package.
 
 own_source=linux-source-6.12
 own_packages=(bc bison flex libssl-dev perl)
 
-# The functions that decide what the kernel is. The recipe contains their code, without
-# comments: when it changes, the kernel is built again.
+# The functions that change or build the kernel. The recipe contains their code, without
+# comments: if the code changes, the kernel is built again.
 own_steps=(correct_source keep_counted_on shrink_table configure own_make compile install_own drop_objects)
 
 is_own() { # VERSION
@@ -41,7 +41,7 @@ source_candidate() {
 	apt-cache show --no-all-versions "$own_source" 2>/dev/null | sed -n 's/^Version: //p' | head -n 1
 }
 
-recipe_source() { # ENTRY: the version of the source that it was built from
+recipe_source() { # ENTRY: the version of its source package
 	sed -n "1s/^source $own_source //p" "$1/recipe" 2>/dev/null
 }
 
@@ -49,13 +49,13 @@ is_of_this_recipe() { # ENTRY
 	is_complete "$1" && cmp -s "$1/recipe" <(own_recipe "$(recipe_source "$1")")
 }
 
-# A clone keeps its kernel while options, steps and compiler stay, whatever source apt
-# has by now: asking apt each time takes too long.
+# A clone keeps its kernel while options, steps and compiler stay the same, even if apt
+# has a newer source: asking apt each time takes too long.
 is_current() {
 	! is_own "$version" || is_of_this_recipe "build/$release/kernel/.."
 }
 
-# Without apt's lists the entry that was used last tells which source to take.
+# Without apt's lists, take the source version of the entry that was used last.
 cached_source() {
 	local other newest=''
 
@@ -66,7 +66,7 @@ cached_source() {
 	[ -z "$newest" ] || recipe_source "$newest"
 }
 
-# Leaves $recipe and $entry.
+# Sets $recipe and $entry.
 choose_own() {
 	local source
 
@@ -83,21 +83,21 @@ is_own_cached() {
 
 # ---- source --------------------------------------------------------------------
 
-# A kernel whose source is not as it was would lack the correction, and nobody would miss it.
-correct() { # FILE SED-SCRIPT TEXT: that it has then
+# Fails if sed did not produce TEXT: in a changed source package the correction would silently be missing.
+correct() { # FILE SED-SCRIPT TEXT
 	sed -i "$2" "$entry/source.new/$1"
 	grep -qF -- "$3" "$entry/source.new/$1" || die "$1 of $own_source has changed: what scripts/own-kernel.sh corrects is not there"
 }
 
-# A mapping that failed is no mapping, but Linux 6.12 keeps books of those of resources: as of
-# one that was never undone, and of those it warns when the driver goes.
+# Linux 6.12's DMA debugging records a resource mapping even if it failed. When the driver unbinds, it would
+# warn about that record as a mapping that was never unmapped.
 correct_source() {
 	local off='unlikely(dma_debug_disabled())' failed='dma_mapping_error(dev, dma_addr)'
 
 	correct kernel/dma/debug.c "/^void debug_dma_map_resource(/,/^}/s/if ($off)\$/if ($off || $failed)/" "if ($off || $failed)"
 }
 
-# What the kernel is to cut addresses by is counted on, and missing it is a warning: that may not fail, nor its page.
+# vmalloc warns if the vmap_area is missing that it preloads to split a range, so this allocation must not fail.
 keep_counted_on() {
 	local flags='gfp_mask | __GFP_NOFAIL'
 
@@ -105,13 +105,13 @@ keep_counted_on() {
 		"vmap_area_cachep, $flags, node"
 }
 
-# KASAN's backtraces have a table of a million lists, sixteen MiB in which each scan of kmemleak follows
-# every pointer: a tenth of all that a machine does which does little.
+# KASAN's table of backtraces has a million lists in 16 MiB. Each scan of kmemleak follows every pointer in it,
+# which takes a tenth of the processor time of a nearly idle VM.
 shrink_table() {
 	correct lib/stackdepot.c 's/^\(#define STACK_BUCKET_NUMBER_ORDER_MAX\) 20$/\1 15/' 'STACK_BUCKET_NUMBER_ORDER_MAX 15'
 }
 
-# A directory "source" is complete and corrected.
+# If the directory "source" exists, it is complete and corrected.
 get_source() {
 	local package
 
@@ -132,12 +132,12 @@ get_source() {
 
 # ---- build ---------------------------------------------------------------------
 
-# Nothing of the caller's environment goes into a kernel that others use.
+# Other clones use this kernel: the caller's environment must not affect it.
 own_make() {
 	env -i PATH="$PATH" TMPDIR="${TMPDIR:-/tmp}" LC_ALL=C make -s -C "$entry/source" O="$entry/objects" "$@" >&2
 }
 
-# An option that Kconfig drops, because of another one, would not be missed.
+# Kconfig silently drops an option whose dependencies are not met.
 check_options() {
 	local line missing=''
 
@@ -160,12 +160,12 @@ configure() {
 	check_options
 }
 
-# KCSAN looks for races of our modules only: races of the kernel itself would end each machine.
+# KCSAN checks only peerpin's modules: data races in the kernel itself would be splats in every VM.
 compile() {
 	own_make -j "$(nproc)" KCSAN_SANITIZE=n vmlinux modules
 }
 
-# What the build of modules does not read.
+# Remove objects that the build of modules does not read.
 drop_objects() {
 	find "$entry/objects" -path "$entry/objects/scripts" -prune -o -path "$entry/objects/tools" -prune -o \
 		-type f \( -name '*.o' -o -name '*.a' -o -name '*.ko' \) -exec rm {} +
@@ -185,7 +185,7 @@ install_own() {
 	ln -s ../../../../objects "$modules/build"
 }
 
-# What an interrupted build has left is continued: make knows what is done.
+# Continues an interrupted build: make skips finished objects.
 build_entry() {
 	configure
 	echo "$self: building the kernel $version, once; this takes half an hour" >&2
@@ -200,7 +200,7 @@ update_and_choose() {
 	choose_own || die "apt-get has no $own_source"
 }
 
-# The lists of apt may be older than the archive, and name a version that is gone.
+# apt's lists may be older than the archive, and name a version that no longer exists.
 get_own() {
 	choose_own || update_and_choose
 	is_complete "$entry" && return
