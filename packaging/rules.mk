@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# `make install` builds what it installs and nothing else; packaging/install has
-# the list. Debian's packages are made of it too: packaging/deb. ONLY=emu installs the
-# emulator alone.
+# `make install` builds only the files that it installs; packaging/install has the
+# list, which packaging/deb uses for the Debian packages, too. ONLY=emu installs only
+# the emulator.
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 export PREFIX LIBDIR DESTDIR B

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What peerpin_nv calls of NVIDIA's driver. The versions of symbols come from
- * the types in that driver's own header and in this kernel's, so they are those
- * of the driver's module, whether that is built for this kernel yet or not.
+ * The functions of NVIDIA's driver that peerpin_nv calls. Symbol versions (CRCs)
+ * come from the types in that driver's header and in this kernel's headers. So they
+ * equal the versions in the driver's module, even before that module is built.
  */
 #include <linux/errno.h>
 #include <linux/module.h>
