@@ -1,45 +1,45 @@
 # SPDX-License-Identifier: MIT
-#: make all          libraries, programs and modules, the default; scripts/deps installs the packages that this needs
-#: make demo         scripts/deps, all, then the demonstration in the virtual machine
-#: make check        scripts/deps, all, then the tests: ten minutes on two processors
-#: make check-full   as check, all tests, in machines without and with an IOMMU: three quarters of an hour
-#: make check-debug  the tests in machines, made-up calls and soak on a kernel with KASAN and lockdep: hours
-#:                   KERNEL=kcsan: the tests in machines, with KCSAN; LINES="pin core": those lines of the suite only
-#: make check-all    every check, on all kernels, as root: many hours
-#: make bench        measure what the project claims: doc/bench.md; PLOT=1: draw figures; PUBLISH=1: put them into that page
-#: make modules      the kernel modules only; EMUGPU_GPL_ONLY=1: the emulated driver exports to GPL modules only
-#: make install      install all; PREFIX=/usr/local LIBDIR= DESTDIR=: doc/install.md; ONLY=emu: the emulator alone
-#: make uninstall    remove what install has installed
-#: make deb          Debian packages, in build/deb
-#: make lint         shellcheck, cppcheck, sparse, licences
+#: make all          build libraries, programs and modules (default); scripts/deps installs the required packages
+#: make demo         run scripts/deps, build all, then run the demonstration in the VM
+#: make check        run scripts/deps, build all, then run the tests: ten minutes on two processors
+#: make check-full   as check, with all tests, in VMs without and with an IOMMU: three quarters of an hour
+#: make check-debug  run the VM tests, fuzzed calls and the soak test on the debug kernel (KASAN, lockdep): hours
+#:                   KERNEL=kcsan: only the VM tests, with KCSAN; LINES="pin core": only these lines of the suite
+#: make check-all    run every check on all kernels, as root: many hours
+#: make bench        run the benchmarks: doc/bench.md; PLOT=1: draw figures; PUBLISH=1: write them into that page
+#: make modules      build only the kernel modules; EMUGPU_GPL_ONLY=1: the emulated driver exports to GPL modules only
+#: make install      install all; PREFIX=/usr/local LIBDIR= DESTDIR=: doc/install.md; ONLY=emu: only the emulator
+#: make uninstall    remove all installed files
+#: make deb          build Debian packages, in build/deb
+#: make lint         run shellcheck, cppcheck and sparse, and check licences
 #: make format       apply .clang-format to the changed lines of C, or to FILES
 #: make clean        remove build/; kernels stay in ~/.cache/peerpin/kernels: doc/testing.md
-#: make arm64        programs for the arm64 machine, in build/arm64: doc/tegra.md
+#: make arm64        build programs for the arm64 VM, in build/arm64: doc/tegra.md
 #:
-#: KERNEL=6.12       another Debian kernel than 6.1 (7: the newest 7.x), for modules and machines
+#: KERNEL=6.12       another Debian kernel than 6.1 (7: the newest 7.x), for modules and VMs
 #: V=1               print the commands of the build
 #:
-#: doc/testing.md lists the scripts that a person types; each prints its usage with --help. emu/vm/run --help: the virtual machine
+#: doc/testing.md lists the scripts for users; each prints its usage with --help. emu/vm/run --help: options of the VM
 
-# what is built is named by what fails; V=1 shows every command
+# commands are silent unless they fail; V=1 prints every command
 $(if $(V),,.SILENT:)
 
 KERNEL ?= 6.1
 B := build
 
 ifneq ($(words $(CURDIR)),1)
-$(error a kernel's modules cannot be built in '$(CURDIR)'; move this to a directory without blanks in its name)
+$(error kernel modules cannot be built in '$(CURDIR)'; move this tree to a path without blanks)
 endif
 
-# goals side by side would make the same files
+# goals in parallel would build the same files twice
 ifneq ($(word 2,$(MAKECMDGOALS)),)
 .NOTPARALLEL:
 endif
 
-# which a terminal may have in the environment, too, as its height
+# LINES from the command line only: in the environment it is the terminal's height
 lines := $(if $(filter command,$(origin LINES)),$(LINES))
 
-# a newer compiler warns of more, and is a user's
+# -Werror only for gcc 12: newer compilers have more warnings, and the build must not fail for users
 ifeq ($(origin WERROR),undefined)
 WERROR := $(if $(filter 12,$(shell $(CC) -dumpversion 2>/dev/null)),-Werror)
 endif
@@ -48,24 +48,24 @@ override CFLAGS += -std=gnu11 -Wall -Wextra $(WERROR) -Wstrict-prototypes -Wmiss
 	-Wshadow -D_GNU_SOURCE -I. -Ikmod/uapi
 
 USER_TARGETS :=
-# on which make check-all runs make check-full besides
+# make check-all also runs make check-full on these kernels
 OTHER_KERNELS := 6.12 7
-# of make check-debug, whatever other kernel KERNEL names
+# the kernel of make check-debug: kcsan or debug, for any KERNEL
 own_kernel := $(or $(filter kcsan,$(KERNEL)),debug)
 
 all: user modules
 
 include $(wildcard */rules.mk */*/rules.mk)
 
-# an internal goal: all but the modules
+# an internal goal: all except the modules
 user: $(USER_TARGETS)
 
-# A line with "+" runs under make -n, too, where Kbuild would build nothing and be
-# taken to have built everything.
+# A line with "+" also runs under make -n. There Kbuild would build nothing, and the
+# script would record that it built everything; ":" prevents that.
 modules:
 	+@$(if $(findstring n,$(firstword -$(MAKEFLAGS))),: )scripts/build-modules $(KERNEL)
 
-# One after the other also under -j: what is built depends on what is installed.
+# In this order even with -j: the build needs the packages that scripts/deps installs.
 demo:
 	@scripts/deps $(KERNEL)
 	+@$(MAKE) --no-print-directory all
@@ -82,7 +82,7 @@ check-full:
 	+@$(MAKE) --no-print-directory all
 	@KERNEL=$(KERNEL) test/run --full
 
-# Debian 12's own kernels have no PCI_P2PDMA, so that in `make check` storage is bounced.
+# Debian 12's own kernels lack PCI_P2PDMA, so only these tests move storage data without a bounce buffer.
 check-debug:
 	@scripts/deps $(own_kernel)
 	+@$(MAKE) --no-print-directory all KERNEL=$(own_kernel)
