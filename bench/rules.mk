@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# bench/X.c becomes $(B)/bin/bench/X; all share bench/bench.h. That of the cache has parts, and baselines to be compared
-# with.
+# bench/X.c becomes $(B)/bin/bench/X; all share bench/bench.h. The benchmark of the cache has several objects, and
+# baselines to compare with.
 BENCH_SRC := $(wildcard bench/*.c)
 BENCH_BIN := $(BENCH_SRC:bench/%.c=$(B)/bin/bench/%)
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 #
 # examples/X_example.c becomes $(B)/bin/examples/X; all may use libpeerpin and
-# libcuda. What else one is linked with is named here, before the rule:
+# libcuda. Other libraries are named here, before the rule:
 #	EXAMPLE_LIBS_X := -lrdmacm
-#	EXAMPLE_DEPS_X := $(B)/lib/libmore.so, which is made first
-# The other sources are the demonstration, $(B)/bin/demo.
+#	EXAMPLE_DEPS_X := $(B)/lib/libmore.so (built first)
+# The other sources make the demonstration, $(B)/bin/demo.
 EXAMPLE_SRC := $(wildcard examples/*_example.c)
 EXAMPLE_BIN := $(EXAMPLE_SRC:examples/%_example.c=$(B)/bin/examples/%)
 DEMO_SRC := $(filter-out $(EXAMPLE_SRC),$(wildcard examples/*.c))
