@@ -19,9 +19,9 @@ enum {
 };
 
 /**
- * struct chip - the first of the machine
- * @pdev: NULL: there is none
- * @script: NULL: its driver has it
+ * struct chip - the first LSI chip of the VM
+ * @pdev: NULL: not present
+ * @script: NULL: another driver is bound to the chip
  */
 struct chip {
 	struct pci_dev *pdev;
@@ -48,7 +48,7 @@ static int chip_run(void)
 	return readb(chip.regs + CHIP_DSTAT) & CHIP_DSTAT_SIR ? 0 : -EIO;
 }
 
-/* One Memory Move, and the instruction that ends the script */
+/* Run a script of one Memory Move and an INT. */
 static int chip_move(u64 to, u64 from, u32 length)
 {
 	chip.script[0] = cpu_to_le32(0xc0000000 | length);

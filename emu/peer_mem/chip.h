@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An LSI 53C895A in the place of an InfiniBand adapter: it copies between MRs. */
+/* An LSI 53C895A copies between MRs, in place of an InfiniBand adapter. */
 #ifndef IB_PEER_CHIP_H
 #define IB_PEER_CHIP_H
 
@@ -7,10 +7,10 @@
 
 struct device;
 
-/* NULL: there is none */
+/* NULL: not present */
 struct device *shim_chip_device(void);
 
-/* Bus addresses; -EBUSY the chip has another driver; -EIO */
+/* @to, @from: bus addresses. -EBUSY: another driver is bound to the chip; -EIO */
 int shim_chip_move(u64 to, u64 from, u32 length);
 
 int shim_chip_init(void);

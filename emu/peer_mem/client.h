@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Clients of the shim: who registered, and what each is asked. */
+/* Registered clients of the shim, and calls to them. */
 #ifndef IB_PEER_CLIENT_H
 #define IB_PEER_CLIENT_H
 
@@ -12,9 +12,9 @@
 struct shim_umem;
 
 /**
- * struct shim_client - one that registered
- * @users: one for being registered, one for each umem
- * @umems: of which some may be invalidated, by number
+ * struct shim_client - a registered client
+ * @users: one for the registration, one for each umem
+ * @umems: umems that may be invalidated, by id
  */
 struct shim_client {
 	struct list_head in_clients;
@@ -26,15 +26,15 @@ struct shim_client {
 	u32 next;
 };
 
-/* who takes the range first; a user of it, and its context. NULL: nobody */
+/* The first client that takes the range, as a user of it, and its context. NULL: no client does */
 struct shim_client *shim_client_acquire(unsigned long addr, size_t size,
 					bool may_invalidate, void **context);
 void shim_client_release(struct shim_client *c, void *context);
 
-/* does it unmap by itself what it invalidates? */
+/* Does the client unmap in invalidate (PEER_MEM_INVALIDATE_UNMAPS)? */
 bool shim_client_unmaps(const struct shim_client *c);
 
-/* names @u for invalidations; what is returned on failure is negative */
+/* Allocate the id of @u for invalidations. Return: 0 or negative errno */
 int shim_client_name(struct shim_client *c, struct shim_umem *u, u32 *id);
 void shim_client_forget(struct shim_client *c, u32 id);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The devices that memory is mapped for. */
+/* Devices that memory is mapped for */
 #ifndef IB_PEER_DEVICE_H
 #define IB_PEER_DEVICE_H
 
@@ -7,10 +7,10 @@
 
 struct device;
 
-/* of enum ib_peer_device; NULL is one of them; ERR_PTR(-ENODEV) it is not there */
+/* @which: enum ib_peer_device. May return NULL (IB_PEER_NO_DEVICE); ERR_PTR(-ENODEV): not present */
 struct device *shim_device(u32 which);
 
-/* where an address on its bus leads: 0 nowhere; -ENODATA nothing translates them */
+/* Translate a bus address of the device. @phys 0: not mapped; -ENODATA: no IOMMU */
 int shim_device_look(u32 which, u64 bus, u64 *phys);
 
 /* @node: a struct device that does no DMA */

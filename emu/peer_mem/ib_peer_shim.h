@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /dev/ib_peer_shim: an InfiniBand core that takes peer memory clients, without
- * InfiniBand. Each file is one registration (an MR), which is taken through its life
- * by one call (REGISTER, DEREGISTER) or step by step, by any thread:
+ * /dev/ib_peer_shim: an InfiniBand core with peer memory clients, but without InfiniBand. Each file
+ * is one registration (an MR). A test program makes all steps by one call (REGISTER, DEREGISTER), or
+ * one by one, in any thread:
  *
  *	ACQUIRE GET_PAGES DMA_MAP ACTIVATE ... STOP UNMAP PUT RELEASE
  *
- * From GET_PAGES to ACTIVATE, and from STOP to PUT unless the client unmaps itself
- * what it invalidates, an invalidation waits, as for the lock of a real core. Closing
- * the file does the steps that are left.
+ * From GET_PAGES to ACTIVATE an invalidation waits, as for the lock of a real core. From STOP to PUT
+ * it waits unless the client unmaps in invalidate. close() makes the remaining steps.
  */
 #ifndef IB_PEER_SHIM_H
 #define IB_PEER_SHIM_H
@@ -17,26 +16,26 @@
 #include <linux/types.h>
 
 enum ib_peer_op {
-	IB_PEER_REGISTER,	/* the first four; on failure, undone */
+	IB_PEER_REGISTER,	/* the first four; if one fails, undo them */
 	IB_PEER_DEREGISTER,	/* the last four */
-	IB_PEER_ACQUIRE,	/* @addr, @length, @flags; ENXIO no client takes it. The file's first */
-	IB_PEER_GET_PAGES,	/* each of these EINVAL out of order */
-	IB_PEER_DMA_MAP,	/* for @device; its failure puts the pages */
+	IB_PEER_ACQUIRE,	/* @addr, @length, @flags; the first step. ENXIO: no client takes it */
+	IB_PEER_GET_PAGES,	/* these steps: EINVAL if out of order */
+	IB_PEER_DMA_MAP,	/* for @device; if it fails, it puts the pages */
 	IB_PEER_ACTIVATE,
 	IB_PEER_STOP,
 	IB_PEER_UNMAP,
 	IB_PEER_PUT,
 	IB_PEER_RELEASE,
-	IB_PEER_STATE,		/* all of @out but the next two's */
-	IB_PEER_LIST,		/* what is mapped: bus addresses, cut to the range's pages */
-	IB_PEER_LOOK,		/* where @addr on the bus of @device leads: @out_phys, 0 nowhere; without an IOMMU ENODATA */
-	IB_PEER_COPY,		/* the chip reads the MR of file @from at @from_offset, and writes @length bytes here at @offset */
+	IB_PEER_STATE,		/* all out_ members, except those of LIST and LOOK */
+	IB_PEER_LIST,		/* the mapping: bus addresses, cut to the pages of the range */
+	IB_PEER_LOOK,		/* translate @addr on the bus of @device: @out_phys, 0: not mapped; ENODATA: no IOMMU */
+	IB_PEER_COPY,		/* the chip copies @length bytes from @from_offset in the MR of file @from to @offset */
 };
 
 enum ib_peer_flags {
-	IB_PEER_NO_INVALIDATION = 1 << 0,	/* the device's driver cannot be told: as some real ones */
-	IB_PEER_OLD_CORE = 1 << 1,		/* invalidating always unmaps: a core before PEER_MEM_INVALIDATE_UNMAPS */
-	IB_PEER_RELEASES = 1 << 2,		/* and releases */
+	IB_PEER_NO_INVALIDATION = 1 << 0,	/* the device's driver supports no invalidation, like some real ones */
+	IB_PEER_OLD_CORE = 1 << 1,		/* invalidate always unmaps: a core before PEER_MEM_INVALIDATE_UNMAPS */
+	IB_PEER_RELEASES = 1 << 2,		/* invalidate also releases */
 };
 
 enum ib_peer_device {
@@ -44,7 +43,7 @@ enum ib_peer_device {
 	IB_PEER_PLATFORM,	/* on no bus; reaches every address */
 	IB_PEER_PLATFORM_24,	/* only the first 16 MiB */
 	IB_PEER_SOFTWARE,	/* does no DMA */
-	IB_PEER_NO_DEVICE,	/* there is not even a struct device */
+	IB_PEER_NO_DEVICE,	/* has no struct device */
 	IB_PEER_DEVICES,
 };
 
@@ -64,14 +63,14 @@ enum { IB_PEER_PIECES = 64 };
 
 /**
  * struct ib_peer - IB_PEER_IOC
- * @out_name: whose memory it is
+ * @out_name: of the client
  * @out_state: enum ib_peer_state
- * @out_invalidated: how often the client has invalidated it
- * @out_told: how often the device's driver was told: once at most
- * @out_overdue: invalidations that gave up waiting for a step: none
- * @out_unmaps: calls of dma_unmap: one for each map
+ * @out_invalidated: calls of invalidate by the client
+ * @out_told: invalidations passed to the device's driver: at most 1
+ * @out_overdue: invalidations that timed out waiting for a step: must be 0
+ * @out_unmaps: calls of dma_unmap: one for each dma_map
  * @out_puts: calls of put_pages: likewise
- * @out_count: of the list; pieces in all
+ * @out_count: LIST: number of pieces
  */
 struct ib_peer {
 	__u32 op;

@@ -59,9 +59,9 @@ static int node_look(struct ib_peer *arg)
 	return shim_device_look(arg->device, arg->addr, &arg->out_phys);
 }
 
-/* ---- what an adapter does ---------------------------------------------------------- */
+/* ---- DMA of an adapter --------------------------------------------------------------- */
 
-/* Bytes at @bus, from @offset on in what was registered; 0: that is not within it */
+/* Contiguous bytes at @offset of the registration, and their bus address; 0: outside of it */
 static u32 node_piece(struct shim_umem *u, u64 offset, u64 *bus)
 {
 	struct scatterlist *sg;
@@ -226,5 +226,5 @@ static void __exit node_exit(void)
 
 module_init(node_init);
 module_exit(node_exit);
-MODULE_DESCRIPTION("An InfiniBand core that takes peer memory clients, for tests");
+MODULE_DESCRIPTION("An InfiniBand core with peer memory clients, for tests");
 MODULE_LICENSE("GPL");

@@ -6,7 +6,7 @@
 #include "umem.h"
 
 enum {
-	PATIENCE_S = 5,	/* of an invalidation, where a real core has a deadlock */
+	PATIENCE_S = 5,	/* timeout of an invalidation; a real core would deadlock */
 };
 
 struct shim_umem *shim_umem_new(void)
@@ -41,7 +41,7 @@ void shim_umem_put(struct shim_umem *u)
 
 static void umem_set_usable(struct shim_umem *u, bool usable)
 {
-	mutex_lock(&u->dma);	/* until the device has finished what it is at */
+	mutex_lock(&u->dma);	/* wait for a DMA in progress */
 	u->usable = usable;
 	mutex_unlock(&u->dma);
 }
@@ -58,7 +58,7 @@ static void umem_move(struct scatterlist *sg, s64 head, s64 tail)
 	sg->length -= head + tail;
 }
 
-/* The list is in pages of the client's; cut it to ours. */
+/* The list consists of pages of the client; cut it to CPU pages of the range. */
 static void umem_cut(struct shim_umem *u)
 {
 	const struct peer_memory_client *calls = u->client->calls;
@@ -71,7 +71,7 @@ static void umem_cut(struct shim_umem *u)
 	umem_move(umem_last(u), 0, u->cut_tail);
 }
 
-/* as the client knows it, which looks */
+/* Restore the list: the client checks it. */
 static void umem_uncut(struct shim_umem *u)
 {
 	umem_move(umem_last(u), 0, -(s64)u->cut_tail);
@@ -236,7 +236,7 @@ static int umem_put_unmapped(struct shim_umem *u)
 	return 0;
 }
 
-/* A client that unmaps by itself is called from here on without the lock. */
+/* From here on, a client that unmaps in invalidate is called without @mapping. */
 static int umem_stop(struct shim_umem *u)
 {
 	umem_set_usable(u, false);
@@ -277,7 +277,7 @@ static int umem_release(struct shim_umem *u)
 	return 0;
 }
 
-/* What is asked for, where it is due */
+/* Make step @op if it is the next one. */
 static int umem_step(struct shim_umem *u, u32 op, const struct ib_peer *arg)
 {
 	if (u->state == IB_PEER_NEW && op == IB_PEER_ACQUIRE)
@@ -301,7 +301,7 @@ static int umem_step(struct shim_umem *u, u32 op, const struct ib_peer *arg)
 	return -EINVAL;
 }
 
-/* Each of them does nothing where it is not due. */
+/* Each step does nothing if it is not the next one. */
 static void umem_end(struct shim_umem *u)
 {
 	u32 op;

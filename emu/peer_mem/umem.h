@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A umem: memory of a client in use by a device, step by step. */
+/* A umem: memory of a client that a device uses, step by step */
 #ifndef IB_PEER_UMEM_H
 #define IB_PEER_UMEM_H
 
@@ -13,18 +13,18 @@
 /**
  * struct shim_umem - one registration
  * @steps: serialises the steps
- * @mapping: what an invalidation waits for; a semaphore because the steps of one
- *	that holds it may be several threads'
- * @dma: held by who has the device use it, and to end that
- * @state: the steps that were made, whatever an invalidation did
- * @mapped: under @mapping: dma_unmap and put_pages are to be called
- * @active: under @mapping: the device's driver can be told
- * @usable: under @dma: the device may use it
- * @unmapping: from STOP on: these calls are ours to make
- * @unlocked: and without @mapping
- * @client: NULL when it was released
- * @cut_head: bytes that the first entry was cut by, because it begins before the range's page
- * @cut_tail: likewise, of the last
+ * @mapping: an invalidation takes it; a semaphore, because different threads may make the steps
+ *	that lock and unlock it
+ * @dma: held during DMA of the device, and to change @usable
+ * @state: steps made so far; an invalidation does not change it
+ * @mapped: under @mapping: dma_unmap and put_pages must still be called
+ * @active: under @mapping: the device's driver can be invalidated
+ * @usable: under @dma: the device may use the memory
+ * @unmapping: from STOP on: UNMAP and PUT make these calls, not an invalidation
+ * @unlocked: likewise, without @mapping
+ * @client: NULL after release
+ * @cut_head: bytes cut from the first entry, which begins before the first page of the range
+ * @cut_tail: likewise, from the last
  */
 struct shim_umem {
 	struct kref ref;
@@ -59,10 +59,10 @@ struct shim_umem *shim_umem_new(void);
 void shim_umem_get(struct shim_umem *u);
 void shim_umem_put(struct shim_umem *u);
 
-/* enum ib_peer_op from REGISTER to RELEASE; -EINVAL others, and out of order */
+/* @arg->op: REGISTER to RELEASE; -EINVAL: another op, or out of order */
 int shim_umem_step(struct shim_umem *u, const struct ib_peer *arg);
 
-/* the steps that are left */
+/* Make the remaining steps. */
 void shim_umem_end(struct shim_umem *u);
 
 void shim_umem_invalidate(struct shim_umem *u);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /dev/core_check: a driver on peerpin's in-kernel API, for tests. It has devices
- * of its own that reach every address, pins what its ioctl is handed, and keeps
- * what it pinned, attached and began in its file. Its DMA is none: it only says
- * that it is in flight.
+ * /dev/core_check: a driver that uses the in-kernel API of peerpin, for tests. It has devices of its
+ * own, which reach every address. Each file keeps its region, attachments and transfers. A transfer
+ * moves no data: it only counts as in flight.
  */
 #ifndef CORE_CHECK_H
 #define CORE_CHECK_H
@@ -12,7 +11,7 @@
 #include <linux/types.h>
 
 enum {
-	CORE_CHECK_DEVICES = 8,			/* of its own, then */
+	CORE_CHECK_DEVICES = 8,			/* of the module; the chip follows */
 	CORE_CHECK_CHIP = CORE_CHECK_DEVICES,	/* the first LSI chip, behind the IOMMU if there is one */
 	CORE_CHECK_PEERS,
 	CORE_CHECK_FLIGHTS = 8,			/* of one file */
@@ -25,31 +24,31 @@ enum core_check_op {
 	CORE_CHECK_STOPS,	/* how often stop() was called for @peer */
 	CORE_CHECK_PIN,		/* @addr, @length, @provider, @flags, @fd: the file's region; EBUSY */
 	CORE_CHECK_GET,		/* @region of @fd becomes the file's; EBUSY */
-	CORE_CHECK_UNPIN,	/* what PIN made, EBADF without; its attachments stay */
-	CORE_CHECK_PUT,		/* what GET got; EBADF */
+	CORE_CHECK_UNPIN,	/* the region of PIN; EBADF without; its attachments stay */
+	CORE_CHECK_PUT,		/* the region of GET; EBADF */
 	CORE_CHECK_RANGE,	/* @out_start, @out_length */
-	CORE_CHECK_ATTACH,	/* for @peer; EBUSY; ENXIO it is not registered */
-	CORE_CHECK_DETACH,	/* gives back that; EBADF */
-	CORE_CHECK_SGT,		/* what is attached for @peer */
+	CORE_CHECK_ATTACH,	/* for @peer; EBUSY; ENXIO @peer is not registered */
+	CORE_CHECK_DETACH,	/* drop the attachment for @peer; EBADF */
+	CORE_CHECK_SGT,		/* list the attachment for @peer */
 	CORE_CHECK_BEGIN,	/* in @flight, for @peer: @offset, @length; EBUSY */
 	CORE_CHECK_WALK,	/* @flight in pieces of @max */
 	CORE_CHECK_STALE,	/* @flight; 1 or 0 in @out_count */
 	CORE_CHECK_END,		/* @flight; ENOENT. Waits for no other call */
-	CORE_CHECK_END_AGAIN,	/* @flight, which has ended: a bug; then as STALE. EBUSY */
+	CORE_CHECK_END_AGAIN,	/* end @flight a second time (a bug), then as STALE; EBUSY */
 };
 
 /**
  * struct core_check - CORE_CHECK_IOC
  * @op: enum core_check_op
- * @peer: which device
- * @flight: which DMA
+ * @peer: number of the device
+ * @flight: number of the DMA
  * @in_irq: 1: make the call in a hard interrupt
  * @late: ATTACH: 1: to a peer whose UNREGISTER waits for a DMA that the caller has in flight
- * @end_in_stop: BEGIN: 1 when stop() shall end it
+ * @end_in_stop: BEGIN: 1: stop() ends the DMA
  * @max_seg: of the device; 0: 2^32 - 1
  * @boundary: its segment boundary mask; 0: 2^64 - 1
  * @mask: bits of its address mask; 0: 64
- * @out_count: pieces in all, of which PIECES at most are listed; or as above
+ * @out_count: number of pieces, of which at most PIECES are listed; or as above
  * @out_reason: PIN: enum peerpin_reason
  */
 struct core_check {

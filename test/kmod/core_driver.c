@@ -11,9 +11,9 @@
 #include "core_peer.h"
 
 /**
- * struct check_file - what one file has
- * @lock: serialises its calls, but for END
- * @own: @region was pinned by us, not looked up
+ * struct check_file - state of an open file
+ * @lock: serialises the calls, except END
+ * @own: PIN made @region; else GET
  */
 struct check_file {
 	struct mutex lock;
@@ -23,7 +23,7 @@ struct check_file {
 	struct check_flight flights[CORE_CHECK_FLIGHTS];
 };
 
-/* A call, made in a hard interrupt */
+/* A call to make in a hard interrupt */
 struct check_call {
 	struct irq_work work;
 	struct check_file *file;
@@ -192,7 +192,7 @@ static int check_end_again(struct check_file *f, struct core_check *c)
 
 /* ---- the ioctl ------------------------------------------------------------------ */
 
-/* What any context may do */
+/* Calls that are allowed in any context */
 static int check_any(struct check_file *f, struct core_check *c)
 {
 	switch (c->op) {
@@ -269,7 +269,7 @@ static int check_op(struct check_file *f, struct core_check *c)
 		return check_peer_register(c);
 	if (c->op == CORE_CHECK_UNREGISTER)
 		return check_peer_unregister(c->peer);
-	/* must get through while another call waits for it */
+	/* no lock: another call may hold it and wait for this DMA */
 	if (c->op == CORE_CHECK_END)
 		return check_here(f, c);
 	mutex_lock(&f->lock);

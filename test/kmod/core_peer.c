@@ -7,11 +7,11 @@
 #include "core_peer.h"
 
 /**
- * struct check_peer - one of our devices
- * @dev: NULL: there is no such device
+ * struct check_peer - a device
+ * @dev: NULL: not present
  * @peer: while registered; changed under @peers_gate
- * @going: while it is being unregistered; likewise
- * @old_seg: what the limits of the device were before
+ * @going: being unregistered; likewise
+ * @old_seg: segment limit of the device before registration
  * @old_boundary: likewise
  */
 struct check_peer {
@@ -27,7 +27,7 @@ static struct check_peer peers[CORE_CHECK_PEERS];
 static struct platform_device *devices[CORE_CHECK_DEVICES];
 static struct pci_dev *chip;
 
-/* Attaching reads it: nobody may use a peer when its unregistration has returned. */
+/* ATTACH takes it for reading: no thread may use a peer after its unregistration. */
 static DECLARE_RWSEM(peers_gate);
 
 static DEFINE_SPINLOCK(flights_lock);
@@ -44,10 +44,7 @@ void check_flight_add(struct check_flight *f)
 	spin_unlock_irqrestore(&flights_lock, flags);
 }
 
-/*
- * Whose it is the list says: once it is not in there its file begins another
- * with it, or frees it.
- */
+/* After unlisting, the file may begin another transfer with @f, or free it. */
 static void flight_end_locked(struct check_flight *f)
 {
 	peerpin_dma_end(&f->dma);
@@ -92,7 +89,7 @@ static void peer_limit(struct check_peer *p, unsigned int seg, unsigned long bou
 	dma_set_seg_boundary(p->dev, boundary);
 }
 
-/* The chip's mask is its driver's business. */
+/* The driver of the chip sets its DMA mask. */
 static int peer_prepare(struct check_peer *p, const struct core_check *c)
 {
 	if (!p->dev)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The devices of core_check and the DMA they have in flight. Calls as in core_check.h. */
+/* The devices of core_check and their DMA in flight. Calls as in core_check.h. */
 #ifndef CORE_PEER_H
 #define CORE_PEER_H
 
@@ -9,8 +9,8 @@
 
 /**
  * struct check_flight - a DMA in flight
- * @in_flights: in flight while listed; who takes it off ends it
- * @end_in_stop: by stop()
+ * @in_flights: in flight while listed; the thread that unlists it ends the DMA
+ * @end_in_stop: stop() ends it
  */
 struct check_flight {
 	struct list_head in_flights;

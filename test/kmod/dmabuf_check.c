@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An importer of dma-bufs for tests. What it maps it keeps until it is told,
- * whoever dies meanwhile: slots belong to no process.
+ * An importer of dma-bufs for tests. Slots belong to no process: a mapping stays until UNMAP or
+ * move_notify, even if the process dies.
  */
 #include <linux/delay.h>
 #include <linux/dma-buf.h>
@@ -39,16 +39,16 @@ enum {
 };
 
 struct slot {
-	struct mutex lock;			/* one call a slot; before the reservation lock */
+	struct mutex lock;			/* serialises calls; before the reservation lock */
 	struct dma_buf_attachment *attach;
-	struct sg_table *sgt;			/* reservation lock, as all below */
+	struct sg_table *sgt;			/* reservation lock; likewise all below */
 	u32 notified;
 	bool unmap_in_notify;
 	u32 notify_ms;
-	struct dma_fence *fence;		/* slot's lock */
+	struct dma_fence *fence;		/* @lock */
 };
 
-/* What the chip reads, and reads and writes, by DMA */
+/* Memory for DMA of the chip: its script, which it reads, and data */
 struct shared {
 	__le32 script[SCRIPT_WORDS];
 	u8 data[DMABUF_CHECK_BYTES];
@@ -56,7 +56,7 @@ struct shared {
 
 static struct slot slots[DMABUF_CHECK_SLOTS];
 
-/* One chip: engine_lock, within reservation locks */
+/* Serialises use of the chip; taken inside reservation locks */
 static DEFINE_MUTEX(engine_lock);
 static struct pci_dev *chip;
 static void __iomem *regs;
@@ -135,14 +135,14 @@ static int cut(struct slot *slot)
 	return 0;
 }
 
-/* The slot may not know its attachment yet: then it has no mapping either. */
+/* Before attach has returned, slot->attach is NULL; then there is no mapping either. */
 static void notified(struct dma_buf_attachment *attach)
 {
 	struct slot *slot = attach->importer_priv;
 
 	dma_resv_assert_held(attach->dmabuf->resv);
 	slot->notified++;
-	if (slot->notify_ms)	/* else not a tick either: there may be hundreds */
+	if (slot->notify_ms)	/* msleep(0) would sleep a tick, times hundreds of slots */
 		msleep(slot->notify_ms);
 	if (slot->unmap_in_notify && slot->sgt)
 		unmap(slot);
@@ -366,7 +366,7 @@ static long check_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	void __user *user = (void __user *)arg;
 	union {
-		u32 slot;	/* where all but LIMIT have it */
+		u32 slot;	/* first member of all but LIMIT */
 		struct dmabuf_check_attach attach;
 		struct dmabuf_check_look look;
 		struct dmabuf_check_limit limit;
@@ -401,7 +401,7 @@ static struct miscdevice check_device = {
 	.fops = &check_fops,
 };
 
-/* ---- coming and going -------------------------------------------------------------- */
+/* ---- probe and remove -------------------------------------------------------------- */
 
 static int chip_map(void)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
- * /dev/dmabuf_check: an importer of dma-bufs that a test program tells what to
- * do, for the LSI 53C895A, which no driver may have.
+ * /dev/dmabuf_check: an importer of dma-bufs, controlled by a test program. Its device is an
+ * LSI 53C895A without a driver.
  *
- * A call's result is the ioctl's: 0, or errno as the exporter or the kernel
- * gave it. EBADSLT: the slot is not attached, not mapped, or already so.
+ * An ioctl returns the result of its call: 0, or errno of the exporter or kernel. EBADSLT: the slot
+ * is not attached, not mapped, or is so already.
  */
 #ifndef _DMABUF_CHECK_H
 #define _DMABUF_CHECK_H
@@ -28,46 +28,45 @@ struct dmabuf_check_attach {
 	__u32 slot;
 	__s32 fd;
 	__u32 kind;
-	__u32 unmap_in_notify;	/* as drivers do; else the mapping stays */
-	__u32 notify_ms;	/* how long it takes to be notified */
+	__u32 unmap_in_notify;	/* unmap in move_notify, as drivers do; else the mapping stays */
+	__u32 notify_ms;	/* duration of move_notify */
 	__u32 reserved;
 };
 
 /*
- * MAP, UNMAP, PIN, UNPIN. FENCE leaves a fence with the dma-buf, SIGNAL signals
- * it. DETACH does that as well, and gives the dma-buf back. CUT takes a page off
- * the front of what is mapped, in the table itself, as RDMA drivers do.
+ * MAP, UNMAP, PIN, UNPIN. FENCE adds a fence to the dma-buf, SIGNAL signals it. DETACH also signals
+ * it, and puts the dma-buf. CUT removes the first page from the sg_table, as RDMA drivers do.
  */
 struct dmabuf_check_slot {
 	__u32 slot;
 	__u32 reserved;
 };
 
-/* Of a slot, and of one entry of its sg_table */
+/* State of a slot, and of an entry of its sg_table */
 struct dmabuf_check_look {
 	__u32 slot;
 	__u32 entry;
-	__u32 out_notified;	/* so often since ATTACH */
-	__u32 out_entries;	/* 0: not mapped, and nothing below */
+	__u32 out_notified;	/* calls of move_notify since ATTACH */
+	__u32 out_entries;	/* 0: not mapped; members below are 0 */
 	__u32 out_has_page;
 	__u32 out_length;
 	__aligned_u64 out_bus;
 };
 
-/* The reservation lock is held so long, or until a signal comes. */
+/* Hold the reservation lock for @ms, or until a signal arrives. */
 struct dmabuf_check_hold {
 	__u32 slot;
 	__u32 ms;
 };
 
-/* What the device says of itself; 0: as it was */
+/* Set limits of the device; 0: leave as is */
 struct dmabuf_check_limit {
 	__u32 max_segment;
 	__u32 reserved;
 	__aligned_u64 bus;	/* highest bus address */
 };
 
-/* The device reads or writes an entry by DMA. */
+/* Read or write an entry by DMA of the device. */
 struct dmabuf_check_dma {
 	__u32 slot;
 	__u32 entry;

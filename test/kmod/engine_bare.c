@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The yardstick: what the LSI chip takes for one move of 8 MiB from BAR to
- * BAR, with nothing of peerpin in the way; and for as many bytes in scattered
- * pages of 64 KiB, each mapped on its own, as GPU memory is. Takes the chip
- * while peerpin_lsi does not have it, measures in init, prints and always fails
- * to load:
+ * The baseline without peerpin: time of the LSI chip for one move of 8 MiB from BAR to BAR, and for
+ * as many bytes in scattered pages of 64 KiB, each mapped on its own, like GPU memory. peerpin_lsi
+ * must not be bound to the chip. The module measures in init, prints, and always fails to load:
  *
  *	engine_bare: one move: 8388608 bytes median 1234567 ns min 1200000 ns of 21
  *	engine_bare: scattered: 8388608 bytes median ...
@@ -129,7 +127,7 @@ static void bare_add_scattered(struct bare *b)
 	}
 }
 
-/* Page i of the range lies at the i * 37th place: no two neighbours touch. */
+/* Page i of the range lies at place i * 37, so that no two successive pages are adjacent. */
 static int bare_measure_scattered(struct bare *b)
 {
 	struct device *dev = &b->chip->dev;
@@ -207,9 +205,9 @@ static int __init bare_init(void)
 		ret = b.chip->dev.driver ? -EBUSY : bare_enable_and_measure(&b);
 	pci_dev_put(b.gpu);
 	pci_dev_put(b.chip);
-	return ret ?: -EAGAIN;	/* measured; nothing to stay loaded for */
+	return ret ?: -EAGAIN;	/* success: do not stay loaded */
 }
 
 module_init(bare_init);
-MODULE_DESCRIPTION("bare engine speed of the LSI chip");
+MODULE_DESCRIPTION("speed of the LSI chip without peerpin");
 MODULE_LICENSE("GPL");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A module for t_judge: allocates in every way that judge.ko watches, and frees
- * it all, but for what @keep names.
+ * A module for t_judge: allocates in every way that judge.ko watches, and frees all of it, except
+ * the kind of memory in @keep.
  */
 #include <linux/dma-mapping.h>
 #include <linux/idr.h>
@@ -22,27 +22,27 @@
 
 static char *keep = "";
 module_param(keep, charp, 0444);
-MODULE_PARM_DESC(keep, "what is not freed: kmalloc, vmalloc, dma or peer");
+MODULE_PARM_DESC(keep, "kind of memory that is not freed: kmalloc, vmalloc, dma or peer");
 
 static bool late_attach;
 module_param(late_attach, bool, 0444);
-MODULE_PARM_DESC(late_attach, "attach to a peer that is unregistered");
+MODULE_PARM_DESC(late_attach, "attach to an unregistered peer");
 
 static unsigned int many;
 module_param(many, uint, 0444);
-MODULE_PARM_DESC(many, "so many allocations more, which are freed at the end");
+MODULE_PARM_DESC(many, "number of further allocations, freed at the end");
 
 static unsigned int storm_ms;
 module_param(storm_ms, uint, 0444);
-MODULE_PARM_DESC(storm_ms, "for so long allocate more, which a timer's interrupts free meanwhile");
+MODULE_PARM_DESC(storm_ms, "time to allocate memory that a timer interrupt frees");
 
 static bool storm_allocates;
 module_param(storm_allocates, bool, 0444);
-MODULE_PARM_DESC(storm_allocates, "those interrupts allocate, too");
+MODULE_PARM_DESC(storm_allocates, "the timer interrupt allocates, too");
 
 static unsigned long gpu_address;
 module_param(gpu_address, ulong, 0444);
-MODULE_PARM_DESC(gpu_address, "memory of a GPU to pin, 2 MiB, in place of the process's stack");
+MODULE_PARM_DESC(gpu_address, "GPU memory to pin, 2 MiB, instead of the stack");
 
 enum { SIZE = 100, GPU_SIZE = 2 << 20, BIG = 3 * PAGE_SIZE, BULK = 8 };
 
@@ -57,7 +57,7 @@ struct later {
 };
 
 static struct platform_device *device;
-static size_t size = SIZE, big = BIG, nothing;	/* no constants, which other functions are called for */
+static size_t size = SIZE, big = BIG, nothing;	/* not const: for constants the compiler calls other functions */
 
 static bool kept(const char *what)
 {
@@ -71,7 +71,7 @@ static int by_kmalloc(void)
 	void *of_nothing = kmalloc(READ_ONCE(nothing), GFP_KERNEL);
 	int err = of_size && constant && text && of_nothing ? 0 : -ENOMEM;
 
-	kmemleak_not_leak(of_size);	/* what is kept is the judge's to find */
+	kmemleak_not_leak(of_size);	/* a leak on purpose: the judge must find it, not kmemleak */
 	if (!kept("kmalloc"))
 		kfree(of_size);
 	kfree(constant);
@@ -138,7 +138,7 @@ static int by_pages(void)
 	return err;
 }
 
-/* Freed as the pages that they are, which may have other references */
+/* Freed as struct pages; put_page() drops a reference, which need not be the last. */
 static int by_zeroed_pages(void)
 {
 	unsigned long address = get_zeroed_page(GFP_KERNEL), another = get_zeroed_page(GFP_KERNEL);
@@ -151,7 +151,7 @@ static int by_zeroed_pages(void)
 	return err;
 }
 
-/* Nobody looks whether there are these. */
+/* __GFP_NOFAIL: the result is not checked. */
 static int by_no_failure(void)
 {
 	char *sure = kmalloc(size, GFP_KERNEL | __GFP_NOFAIL);
@@ -200,7 +200,7 @@ static int by_device(void)
 	return dmam_alloc_coherent(&device->dev, BIG, &handle, GFP_KERNEL) ? 0 : -ENOMEM;
 }
 
-/* All three hand out numbers. */
+/* IDA, IDR and xarray, which allocate numbers. */
 static int by_number(void)
 {
 	static DEFINE_IDA(ida);
@@ -250,7 +250,7 @@ static int by_peerpin(void)
 	return err;
 }
 
-/* ---- what interrupts free ------------------------------------------------------- */
+/* ---- memory that an interrupt frees ---------------------------------------------- */
 
 enum { STORM_AT_ONCE = 1000 };
 
@@ -275,7 +275,7 @@ static void storm_timer(struct timer_list *timer)
 	mod_timer(timer, jiffies + 1);
 }
 
-/* However slow the machine is, more than there can be at once, so that interrupts have freed some. */
+/* Allocate more than fits at once, even on a slow machine: so the interrupt must free some. */
 static void allocate_storm(void)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(storm_ms);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Makes one mistake as it is loaded, each of a kind that another part of a kernel of
- * emu/vm/kernel looks for: what nothing has shown to be found might as well be there.
+ * Makes one mistake when it is loaded. For each checker of the kernels in emu/vm/kernel there is a
+ * mistake, to prove that the checker works.
  */
 #include <linux/dma-mapping.h>
 #include <linux/err.h>
@@ -22,9 +22,9 @@ enum { SIZE = 192 };
 
 static char *make = "";
 module_param(make, charp, 0400);
-MODULE_PARM_DESC(make, "which mistake");
+MODULE_PARM_DESC(make, "name of the mistake");
 
-/* kmemleak; what the module itself allocates would be missed as it goes, too */
+/* kmemleak. kasprintf() allocates: at unload, kmemleak ignores memory that the module allocated. */
 static int lose_memory(void)
 {
 	char *lost = kasprintf(GFP_KERNEL, "%*s", SIZE, "");
@@ -78,7 +78,7 @@ static void never(struct timer_list *timer)
 {
 }
 
-/* DEBUG_OBJECTS, which stops the timer, too */
+/* DEBUG_OBJECTS, which also stops the timer */
 static int free_a_running_timer(void)
 {
 	struct timer_list *timer = kmalloc(sizeof(*timer), GFP_KERNEL);
@@ -107,13 +107,13 @@ static int trust_a_mapping(void)
 	return device && buffer ? 0 : -ENODEV;
 }
 
-/* As a device would, which KASAN does not see */
+/* Write like a device: KASAN does not see it. */
 static noinline __no_sanitize_address void write_unseen(u64 *at)
 {
 	WRITE_ONCE(*at, *at + 1);
 }
 
-/* Whoever takes the page next finds it. */
+/* The next allocation of the page finds it. */
 static int write_to_the_freed(struct page *page)
 {
 	u64 *at = page_address(page);
@@ -135,7 +135,7 @@ static int write_to_a_freed_page(void)
 
 	if (!page)
 		return -ENOMEM;
-	preempt_disable();	/* freed last on this processor, and so taken first */
+	preempt_disable();	/* the page that this CPU freed last is allocated first */
 	err = write_to_the_freed(page);
 	preempt_enable();
 	return err;
@@ -193,7 +193,7 @@ static int __init mistake_init(void)
 	for (i = 0; i < ARRAY_SIZE(mistakes); i++)
 		if (!strcmp(make, mistakes[i].name))
 			return mistakes[i].make();
-	pr_err("mistake: there is none called '%s'\n", make);
+	pr_err("mistake: no mistake is named '%s'\n", make);
 	return -EINVAL;
 }
 module_init(mistake_init);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A provider whose pins cost nothing, so that what is measured is the core. It
- * takes the place of one that is not loaded, and of any address.
+ * A provider with pins that cost nothing, for benchmarks of the core. It registers as TEGRA, which
+ * must not be loaded, and pins any address.
  */
 #include <linux/module.h>
 #include "../../kmod/core/provider.h"
 
-/* Out of reach of every device here: a peer that wants it mapped is refused. */
+/* Out of reach of every device of the VM: attaching a peer fails. */
 #define NOWHERE (1ull << 50)
 
 static int null_pin(void *priv, const struct pp_request *req, struct pp_why *why)

@@ -9,7 +9,7 @@
 #include "../../kmod/core/provider.h"
 #include "order_provider.h"
 
-/* Where no machine has memory, but a device with a mask of 64 bits reaches */
+/* No machine has memory here, but a device with 64 address bits reaches it */
 #define NOWHERE (1ull << 50)
 
 enum {
@@ -17,8 +17,8 @@ enum {
 };
 
 /**
- * struct order_pin - a pin, and what was called for it; under @lock
- * @looks: look or extents under way
+ * struct order_pin - a pin, and calls made for it; under @lock
+ * @looks: running calls of look or extents
  */
 struct order_pin {
 	spinlock_t lock;
@@ -34,7 +34,7 @@ struct order_pin {
 	bool cleaned;
 };
 
-/* One revocation by a thread of its own; it may outlive the region. */
+/* A revocation by another thread; it may outlive the region. */
 struct order_revoke {
 	struct work_struct work;
 	unsigned long cookie;
@@ -158,17 +158,17 @@ static int order_pin_lasting(void *priv, const struct pp_request *req, struct pp
 
 static void order_check_table(struct order_pin *p)
 {
-	WARN(p->releasing || p->released, "the table is looked at when it was released");
-	WARN(p->unpinning || p->unpinned || p->cleaned, "the table is looked at when it was given back");
+	WARN(p->releasing || p->released, "page table read after release");
+	WARN(p->unpinning || p->unpinned || p->cleaned, "page table read after unpin or cleanup");
 }
 
-/* The core's lock may be held, with interrupts off. */
+/* The core may hold a spinlock, with interrupts disabled. */
 static void order_look_begin(struct order_pin *p)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&p->lock, flags);
-	WARN(!p->pinned, "the table is looked at though pinning has failed");
+	WARN(!p->pinned, "page table read after a failed pin");
 	order_check_table(p);
 	p->looked = true;
 	p->looks++;
@@ -194,7 +194,7 @@ static int order_look(void *priv, u64 length, u32 *caching)
 	if (ORDER_WHEN(p->addr) == ORDER_IN_LOOK) {
 		revoke_beside(p, NULL);
 		revoke_beside(p, NULL);
-		mdelay(MOMENT_MS);	/* under the core's lock */
+		mdelay(MOMENT_MS);	/* with a spinlock of the core */
 	}
 	order_look_end(p);
 	return ORDER_FAIL(p->addr) == ORDER_FAIL_LOOK ? -EIO : 0;
@@ -212,9 +212,9 @@ static void order_extents(void *priv, struct pp_extents *x)
 
 static void order_check_giving(struct order_pin *p)
 {
-	WARN(!p->pinned, "pages are given back that were not pinned");
-	WARN(p->looks, "pages are given back while the table is looked at");
-	WARN(p->cleaned, "pages are given back after cleanup");
+	WARN(!p->pinned, "unpin or release without a pin");
+	WARN(p->looks, "unpin or release while the page table is read");
+	WARN(p->cleaned, "unpin or release after cleanup");
 }
 
 static void order_release(void *priv)
@@ -223,11 +223,11 @@ static void order_release(void *priv)
 
 	spin_lock_irq(&p->lock);
 	order_check_giving(p);
-	WARN(p->releasing || p->released, "released twice");
-	WARN(p->lasting && (p->unpinning || p->unpinned), "what lasts is released and unpinned");
+	WARN(p->releasing || p->released, "release called twice");
+	WARN(p->lasting && (p->unpinning || p->unpinned), "a lasting pin was unpinned and released");
 	p->releasing = true;
 	spin_unlock_irq(&p->lock);
-	usleep_range(1000, 2000);	/* who does not wait for us comes in between */
+	usleep_range(1000, 2000);	/* time for a thread that fails to wait for release */
 	spin_lock_irq(&p->lock);
 	WARN(p->cleaned, "cleanup did not wait for release");
 	p->releasing = false;
@@ -242,8 +242,8 @@ static void order_unpin(void *priv)
 
 	spin_lock_irq(&p->lock);
 	order_check_giving(p);
-	WARN(p->unpinning || p->unpinned, "unpinned twice");
-	WARN(p->lasting && (p->releasing || p->released), "what lasts is unpinned and released");
+	WARN(p->unpinning || p->unpinned, "unpin called twice");
+	WARN(p->lasting && (p->releasing || p->released), "a lasting pin was released and unpinned");
 	p->unpinning = true;
 	spin_unlock_irq(&p->lock);
 	revoke_if(p, ORDER_IN_UNPIN);
@@ -259,9 +259,9 @@ static void order_cleanup(void *priv)
 	struct order_pin *p = priv;
 
 	spin_lock_irq(&p->lock);
-	WARN(p->cleaned, "cleaned up twice");
-	WARN(p->looks || p->releasing || p->unpinning, "cleanup is not the last");
-	WARN(p->looked && !p->released && !p->unpinned, "pages were never given back");
+	WARN(p->cleaned, "cleanup called twice");
+	WARN(p->looks || p->releasing || p->unpinning, "cleanup during another call");
+	WARN(p->looked && !p->released && !p->unpinned, "cleanup without unpin or release");
 	p->cleaned = true;
 	spin_unlock_irq(&p->lock);
 	revoke_if(p, ORDER_IN_CLEANUP);
@@ -274,7 +274,7 @@ static void order_free(void *priv)
 
 	if (!ORDER_OURS(p->addr))
 		return;
-	WARN(p->pinned != p->cleaned, "freed without a cleanup, or cleaned up for nothing");
+	WARN(p->pinned != p->cleaned, "free without cleanup, or cleanup of a failed pin");
 	if (ORDER_WHEN(p->addr) == ORDER_AFTER_ALL)
 		revoke_beside(p, NULL);
 	count(&frees);
@@ -340,5 +340,5 @@ static void __exit order_exit(void)
 
 module_init(order_init);
 module_exit(order_exit);
-MODULE_DESCRIPTION("peerpin provider that watches the order of calls, for tests");
+MODULE_DESCRIPTION("peerpin provider that checks the order of calls, for tests");
 MODULE_LICENSE("GPL");

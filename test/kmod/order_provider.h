@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A provider that revokes its own regions at a point of their lives which their
- * address names, and has the kernel warn when the core calls it out of order. It
- * takes the place of TEGRA, with PERSISTENT for memory that lasts.
- * /sys/module/order_provider/parameters counts what was called.
+ * A provider that revokes its own regions at the point that their address encodes. The kernel warns
+ * if the core calls the provider out of order. It registers as TEGRA; with PERSISTENT, its pins are
+ * lasting. /sys/module/order_provider/parameters counts the calls.
  */
 #ifndef ORDER_PROVIDER_H
 #define ORDER_PROVIDER_H
 
-/* When to revoke */
+/* Point of revocation */
 enum order_when {
 	ORDER_NEVER,
 	ORDER_IN_PIN,
-	ORDER_IN_LOOK,		/* BESIDE only: a lock of the core's is held */
-	ORDER_IN_EXTENTS,	/* not HERE: the core waits for the end of this */
+	ORDER_IN_LOOK,		/* BESIDE only: the core holds a spinlock */
+	ORDER_IN_EXTENTS,	/* not HERE: a revocation waits for the end of extents() */
 	ORDER_IN_UNPIN,
 	ORDER_IN_CLEANUP,
-	ORDER_AFTER_ALL,	/* a callback that comes too late */
+	ORDER_AFTER_ALL,	/* a late callback */
 	ORDER_WHENS
 };
 
-/* Who revokes */
+/* Thread that revokes */
 enum order_how {
-	ORDER_HERE,	/* the thread that is there */
-	ORDER_AWAITED,	/* another one, which that waits for */
-	ORDER_BESIDE,	/* two others, and it goes on after a moment */
+	ORDER_HERE,	/* the calling thread */
+	ORDER_AWAITED,	/* another thread; the calling thread waits for it */
+	ORDER_BESIDE,	/* two other threads; the calling thread continues after MOMENT_MS */
 	ORDER_HOWS
 };
 
-/* Which call fails */
+/* Call that fails */
 enum order_fail {
 	ORDER_FAIL_NONE,
 	ORDER_FAIL_PIN,

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Makes each call of nv-p2p.h when a test program asks for it, in that
- * program's thread. It keeps no rules of its own, because wrong orders are its
- * purpose; but for its callback, which is a good one unless told otherwise.
+ * Makes calls of nv-p2p.h in the thread of a test program. The program may call in any order, also
+ * in a wrong one. Without flags, the callback does all that a consumer must do.
  */
 #include <linux/delay.h>
 #include <linux/fs.h>
@@ -25,19 +24,19 @@ enum { NOT_CALLED = 1 };
 
 struct slot {
 	struct nvidia_p2p_page_table *table;
-	struct nvidia_p2p_dma_mapping *maps[P2P_CHECK_MAPS];	/* maps_lock, but for MAP */
+	struct nvidia_p2p_dma_mapping *maps[P2P_CHECK_MAPS];	/* maps_lock, except in MAP */
 	struct nvidia_p2p_dma_mapping *old_maps[P2P_CHECK_MAPS];
-	struct p2p_check_call call;	/* that pinned */
+	struct p2p_check_call call;	/* GET or GET_PERSISTENT */
 	bool persistent;
-	const struct file *file;	/* whose release puts it, or NULL */
+	const struct file *file;	/* its release puts the pin; or NULL */
 	struct p2p_check_callback seen;
 };
 
-/* Static: a callback may come at any time, and its data must be there. */
+/* Static: a callback may come at any time, and needs its slot. */
 static struct slot slots[P2P_CHECK_SLOTS];
 static struct pci_dev *peer, *other_peer;
 
-/* Keeps an unmap from following the callback; held around a call that may wait for one only if that is asked for. */
+/* Serialises UNMAP and the callback. Calls that may wait for a callback take it only with LOCKED. */
 static DEFINE_MUTEX(maps_lock);
 
 static struct nvidia_p2p_page_table untouched = { .version = P2P_CHECK_UNTOUCHED };
@@ -48,7 +47,7 @@ static struct nvidia_p2p_dma_mapping wild_map;
 
 static void callback(void *data);
 
-/* It leaves a pointer to what looks like freed memory. */
+/* A failing get_pages must store a pointer to poisoned memory. */
 static int in_callback_get(struct slot *slot)
 {
 	struct nvidia_p2p_page_table *table = &untouched;
@@ -57,7 +56,7 @@ static int in_callback_get(struct slot *slot)
 	return memchr_inv(table, POISON_FREE, sizeof(*table)) ? -EBADSLT : err;
 }
 
-/* It leaves NULL. */
+/* A failing dma_map_pages must store NULL. */
 static int in_callback_map(struct slot *slot)
 {
 	struct nvidia_p2p_dma_mapping *map = &wild_map;
@@ -174,7 +173,7 @@ static int call_free_table(struct slot *slot, const struct p2p_check_call *call)
 	return nvidia_p2p_free_page_table(table_of(slot, call));
 }
 
-/* Only into a dead one, where the GPU driver can tell; 0x6b is what it leaves there. */
+/* Only into a freed page table: the GPU driver has filled it with 0x6b, and detects the write. */
 static int write_table(struct slot *slot)
 {
 	slot->table->entries = 0;
@@ -256,7 +255,7 @@ static int ruin_map(struct slot *slot, const struct p2p_check_call *call)
 	return 0;
 }
 
-/* As the GPU driver has mapped it: two kinds of mapping of the same memory are refused. */
+/* Map as the GPU driver does: the kernel refuses another cache attribute for the same memory. */
 static int poke(u64 physical)
 {
 	u8 __iomem *p = ioremap_wc(physical, 1);
@@ -268,7 +267,7 @@ static int poke(u64 physical)
 	return 0;
 }
 
-/* ---- looking --------------------------------------------------------------- */
+/* ---- reading results ------------------------------------------------------- */
 
 static void look_at_map(const struct nvidia_p2p_dma_mapping *map, struct p2p_check_table *look)
 {
@@ -444,7 +443,7 @@ static struct miscdevice check_device = {
 	.fops = &check_fops,
 };
 
-/* The peer is any 53C895A, with a driver or without; the other one is the host bridge. */
+/* The peer is any 53C895A, with or without a driver; the other peer is the host bridge. */
 static int __init p2p_check_init(void)
 {
 	int i, err;

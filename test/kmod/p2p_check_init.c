@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Calls the GPU driver wrongly as it is loaded, from memory that the kernel frees after that. */
+/* Calls the GPU driver wrongly from __init text, which the kernel frees after loading. */
 #include <linux/module.h>
 
 #include <nv-p2p.h>

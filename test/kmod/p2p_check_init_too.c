@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The same by another name, which is loaded to where the first one was until that was freed. */
+/* The same module by another name: the kernel loads it at the freed address of the first one. */
 #include "p2p_check_init.c"

@@ -13,9 +13,9 @@
 enum { PEER_BENCH_PEERS = 8 };
 
 enum peer_bench_op {
-	PEER_BENCH_ATTACH,	/* each of @regions, to the first @peers; says how long it took */
+	PEER_BENCH_ATTACH,	/* each of @regions to the first @peers; @out_ns: duration */
 	PEER_BENCH_HOLD,	/* begin a DMA on the first of @regions and the last of @peers */
-	PEER_BENCH_END,		/* end it, unless stop() has; says when it ended */
+	PEER_BENCH_END,		/* end it, unless stop() has; @out_ns: time of the end */
 };
 
 /**
@@ -25,8 +25,8 @@ enum peer_bench_op {
  * @regions: address of an array of ids
  * @count: of @regions
  * @peers: 1 to PEER_BENCH_PEERS
- * @end_ms: HOLD: how long after stop() the DMA ends; 0: never
- * @out_ns: ATTACH: for all; END: CLOCK_MONOTONIC at the end of the DMA
+ * @end_ms: HOLD: time from stop() to the end of the DMA; 0: never ends
+ * @out_ns: ATTACH: for all regions; END: CLOCK_MONOTONIC
  */
 struct peer_bench {
 	__u32 op;

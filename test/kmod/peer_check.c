@@ -9,15 +9,15 @@
 #include <peerpin.h>
 #include "peer_check.h"
 
-/* Its end is claimed by @held. */
+/* The thread that clears @held ends the DMA. */
 struct held_dma {
 	struct peerpin_dma dma;
 	atomic_t held;
 };
 
 /*
- * One peer, a few DMAs held in flight, and one region that we pinned ourselves.
- * @lock serialises the ioctl; stop() runs while an ioctl waits.
+ * One peer, a few DMAs in flight, and one region of PEER_CHECK_PIN. @lock serialises the ioctl.
+ * stop() does not take it: an ioctl may hold it and wait for stop().
  */
 static DEFINE_MUTEX(lock);
 static struct pci_dev *chip;
@@ -189,7 +189,7 @@ static int check_locked(struct peer_check *c)
 {
 	int ret;
 
-	/* END must get through while UNREGISTER waits for it */
+	/* no lock: UNREGISTER may hold it and wait for this DMA */
 	if (c->op == PEER_CHECK_END)
 		return check_op(c);
 	mutex_lock(&lock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /dev/peer_check: a second driver on peerpin's in-kernel API, for tests. It
- * registers the first LSI chip once more, as a peer of its own, and does by
- * hand what a driver does or fails to do.
+ * /dev/peer_check: a second driver that uses the in-kernel API of peerpin, for tests. It registers
+ * the first LSI chip as another peer. A test program makes the calls of a driver one by one, or
+ * omits them.
  */
 #ifndef PEER_CHECK_H
 #define PEER_CHECK_H
@@ -17,8 +17,8 @@ enum peer_check_op {
 	PEER_CHECK_HOLD,	/* attach and begin; DMA stays in flight; EBUSY */
 	PEER_CHECK_END,		/* end all that HOLD began; ENOENT */
 	PEER_CHECK_STOPS,	/* how often stop() was called */
-	PEER_CHECK_PIN,		/* a region of the driver's own, one at a time: EBUSY; of @offset (an address), @length */
-	PEER_CHECK_UNPIN,	/* that; ENOENT */
+	PEER_CHECK_PIN,		/* pin @length bytes at address @offset; EBUSY: one region at a time */
+	PEER_CHECK_UNPIN,	/* unpin it; ENOENT */
 };
 
 enum { PEER_CHECK_SEGMENTS_MAX = 32, PEER_CHECK_HELD_MAX = 8 };
@@ -27,10 +27,10 @@ enum { PEER_CHECK_SEGMENTS_MAX = 32, PEER_CHECK_HELD_MAX = 8 };
  * struct peer_check - PEER_CHECK_IOC
  * @op: enum peer_check_op
  * @fd: of /dev/peerpin, with @region, @offset, @length
- * @end_in_stop: HOLD: 1 when stop() shall end the DMA
+ * @end_in_stop: HOLD: 1: stop() ends the DMA
  * @max: SEGMENTS: most bytes of a piece
- * @out_count: SEGMENTS: pieces in all; STOPS: calls; PIN that fails: the reason
- * @out_bus: the first of them
+ * @out_count: SEGMENTS: number of pieces; STOPS: number of calls; PIN, if it fails: the reason
+ * @out_bus: of the first pieces
  * @out_len: likewise
  */
 struct peer_check {

@@ -7,10 +7,10 @@
 #include <nv-p2p.h>
 #include "pin_bare.h"
 
-/* Whoever measures frees nothing meanwhile. */
+/* A benchmark must not free the memory while it measures. */
 static void bare_freed(void *data)
 {
-	pr_err("pin_bare: the memory was freed; what was measured is worth nothing\n");
+	pr_err("pin_bare: the memory was freed during the measurement; the result is not valid\n");
 }
 
 static int bare_once(const struct pin_bare *c)
@@ -61,5 +61,5 @@ static struct miscdevice bare_misc = {
 };
 
 module_misc_device(bare_misc);
-MODULE_DESCRIPTION("what pinning costs without peerpin");
+MODULE_DESCRIPTION("cost of pinning without peerpin");
 MODULE_LICENSE("GPL");

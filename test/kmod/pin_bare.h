@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /dev/pin_bare: the yardstick for pinning. What nvidia_p2p_get_pages() and
- * nvidia_p2p_put_pages() take by themselves, called in the process that owns
- * the memory, with nothing of peerpin in the way.
+ * /dev/pin_bare: the baseline for pinning. It measures nvidia_p2p_get_pages() and
+ * nvidia_p2p_put_pages() in the process that owns the memory, without peerpin.
  */
 #ifndef PIN_BARE_H
 #define PIN_BARE_H
@@ -14,8 +13,8 @@
  * struct pin_bare - PIN_BARE_IOC
  * @addr: GPU memory of the caller, a multiple of 64 KiB
  * @length: likewise
- * @count: how often to pin and unpin it
- * @out_ns: what all of that took in the kernel
+ * @count: number of pins and unpins
+ * @out_ns: time of all of them in the kernel
  */
 struct pin_bare {
 	__aligned_u64 addr;

@@ -154,7 +154,7 @@ static void raw_fences_end(struct dma_fence **fences, unsigned int n)
 	}
 }
 
-/* As drivers that move memory do: room for the fences of the copies is reserved before others are told of that. */
+/* Like drivers that move memory: reserve slots for the fences of the copies before move_notify. */
 static int raw_move(struct dma_buf *dmabuf)
 {
 	struct dma_fence *engines[RAW_DMABUF_MOST];
@@ -183,7 +183,7 @@ static int raw_move_used(struct dma_buf *dmabuf)
 	return err;
 }
 
-/* As some drivers do, with the lock held all the time. 1: there was something to wait for */
+/* Like some drivers: hold the lock all the time. 1: there was a fence to wait for */
 static long take_locked(struct dma_buf *dmabuf)
 {
 	int err = raw_move_used(dmabuf);
@@ -271,5 +271,5 @@ static struct miscdevice raw_node = {
 };
 module_misc_device(raw_node);
 
-MODULE_DESCRIPTION("dma-bufs of any address, for tests");
+MODULE_DESCRIPTION("dma-bufs with any address, for tests");
 MODULE_LICENSE("GPL");

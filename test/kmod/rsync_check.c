@@ -8,7 +8,7 @@
 
 #include "rsync_check.h"
 
-/* What the GPU driver must hand to each callback */
+/* The GPU driver must pass &data to each callback. */
 static int data, other_data;
 
 static int answer;

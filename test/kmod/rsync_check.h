@@ -13,10 +13,10 @@ enum rsync_check_op {
 	RSYNC_CHECK_REGISTER,
 	RSYNC_CHECK_UNREGISTER,
 	RSYNC_CHECK_LOOK,
-	RSYNC_CHECK_ANSWER,	/* with @error when next asked for the mode */
+	RSYNC_CHECK_ANSWER,	/* return @error from the next get_relaxed_ordering_mode */
 };
 
-/* REGISTER, UNREGISTER: what is wrong with the driver */
+/* REGISTER, UNREGISTER: fault of the argument */
 enum rsync_check_fault {
 	RSYNC_CHECK_VALID,
 	RSYNC_CHECK_NULL,
@@ -28,16 +28,16 @@ enum rsync_check_fault {
 	RSYNC_CHECK_OTHER_DATA,	/* registered with other data */
 };
 
-enum { RSYNC_CHECK_MODE = 7 };	/* what it answers, of which the GPU driver keeps whether it is 0 */
+enum { RSYNC_CHECK_MODE = 7 };	/* mode that it returns; the GPU driver only stores if it is not 0 */
 
 /**
  * struct rsync_check - RSYNC_CHECK_IOC
  * @op: enum rsync_check_op
  * @fault: enum rsync_check_fault
  * @error: ANSWER: 0 or -errno
- * @out_gets: LOOK: calls of get_relaxed_ordering_mode that were answered with 0
+ * @out_gets: LOOK: calls of get_relaxed_ordering_mode that returned 0
  * @out_puts: LOOK: calls of put_relaxed_ordering_mode
- * @out_mode: LOOK: what the last of these gave back
+ * @out_mode: LOOK: argument of the last of these
  */
 struct rsync_check {
 	__u32 op;

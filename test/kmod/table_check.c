@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The arithmetic of tables, cookies and epochs, whose ends no region lives to
- * see. Checks them when it is loaded; loading fails if one is wrong, and the log
- * says which.
+ * Checks the arithmetic of tables, cookies and epochs, whose limits no region reaches. The checks
+ * run when the module is loaded. If one fails, loading fails, and the log names it.
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -23,7 +22,7 @@ enum {
 	PIN_WORDS = 2 * 4,	/* a pin asks four providers at most */
 };
 
-/* Has the check that runs failed? Only the first time is told. */
+/* The running check has failed; it logs its first failure only. */
 static bool wrong;
 
 #define CHECK(condition, format, ...) \
@@ -35,7 +34,7 @@ static bool wrong;
 		} \
 	} while (0)
 
-/* What the tables ask of a region */
+/* Functions of region.c that tables call */
 void pp_region_get(struct peerpin_region *r)
 {
 	kref_get(&r->ref);
@@ -75,7 +74,7 @@ static void check_limit(struct pp_table *t)
 	CHECK(pp_table_take(t, &regions[0], &index, NULL) == -ENOSPC, "");
 }
 
-/* Entries of all chunks are their own. */
+/* Entries of different chunks do not overlap. */
 static void check_growth(struct pp_table *t)
 {
 	u32 i, index;
@@ -87,7 +86,7 @@ static void check_growth(struct pp_table *t)
 	CHECK(!pp_table_find(t, MANY, NULL) && !pp_table_find(t, U32_MAX, NULL), "found what never was");
 }
 
-/* The last index there can be lies in the last chunk. */
+/* The largest index lies in the last chunk. */
 static void check_chunks(struct pp_table *t)
 {
 	unsigned int chunk;
@@ -131,9 +130,9 @@ static void check_turns(struct pp_table *t)
 	CHECK(!pp_table_find(t, index, &later), "found by a turn to come");
 }
 
-/* ---- several at a time ----------------------------------------------------------- */
+/* ---- several threads -------------------------------------------------------------- */
 
-/* Who has an entry, and its last turn; the winner of @owner may write @turn. */
+/* Owner of an entry, and the last turn; the thread that sets @owner may write @turn. */
 static struct owned {
 	atomic_t owner;
 	u32 turns;
@@ -241,7 +240,7 @@ static void check_cookie(struct pp_table *unused)
 	CHECK(!pp_cookie_find(~0ul) && !pp_cookie_find(0xf0000000), "what never was");
 }
 
-/* The last turn of a place is used, and then the place no more. */
+/* A slot is used for its last turn, and never afterwards. */
 static void check_last_turn(struct pp_table *unused)
 {
 	struct peerpin_region *r = &regions[0], *next = &regions[1];
@@ -263,7 +262,7 @@ static void check_last_turn(struct pp_table *unused)
 
 static void check_last_turn_here(struct pp_table *unused)
 {
-	migrate_disable();	/* all from one table */
+	migrate_disable();	/* take all cookies from the table of one CPU */
 	check_last_turn(unused);
 	migrate_enable();
 }
@@ -302,7 +301,7 @@ static void check_epoch(struct pp_table *unused)
 	}
 }
 
-/* A pin that was let in does not wrap the word, even if every provider is asked. */
+/* The word does not wrap in a pin that has passed the check, even if it tries every provider. */
 static void check_epoch_end(struct pp_table *unused)
 {
 	u32 word = U32_MAX - 101, before;
@@ -371,7 +370,7 @@ static const struct check {
 	{ "words_of_the_page", LIMIT, check_words },
 };
 
-/* On tables and regions of its own */
+/* Each check has tables and regions of its own. */
 static int check_run(const struct check *check, struct pp_table *t)
 {
 	unsigned int i;

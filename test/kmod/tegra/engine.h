@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The engine of a 53C895A that no driver has. */
+/* The DMA engine of a 53C895A without a driver. */
 #ifndef _TEGRA_ENGINE_H
 #define _TEGRA_ENGINE_H
 
@@ -7,7 +7,7 @@
 
 struct pci_dev;
 
-/* Moves @len bytes, below 16 MiB, from bus address to bus address. EBUSY a driver has it; EIO; ETIMEDOUT; ENOMEM */
+/* Move @len bytes, below 16 MiB. -EBUSY: a driver is bound to the chip; -EIO; -ETIMEDOUT; -ENOMEM */
 int engine_move(struct pci_dev *chip, dma_addr_t to, dma_addr_t from, u32 len);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
- * /dev/tegra_check: lets a test program make the calls of Tegra's nv-p2p.h one
- * by one, with any 53C895A as the peer.
+ * /dev/tegra_check: a test program makes the calls of Tegra's nv-p2p.h one by one. The peer is any
+ * 53C895A.
  *
- * A call's result is the ioctl's: 0, or errno as the GPU driver gave it.
- * EBADSLT is a number that the test got wrong. mmap() maps the pages of a slot,
- * as a driver does that shows them to its user: see TEGRA_CHECK_MMAP().
+ * An ioctl returns the result of its call: 0, or errno of the GPU driver. EBADSLT: the test passed
+ * a wrong number. mmap() maps the pages of a slot for the CPU: see TEGRA_CHECK_MMAP().
  */
 #ifndef _TEGRA_CHECK_H
 #define _TEGRA_CHECK_H
@@ -22,31 +21,32 @@ enum {
 enum tegra_check_op {
 	TEGRA_CHECK_GET,
 	TEGRA_CHECK_PUT,
-	TEGRA_CHECK_FREE,	/* free_page_table outside the callback, and kfree() if there was one */
+	TEGRA_CHECK_FREE,	/* free_page_table outside the callback; kfree() if the callback has run */
 	TEGRA_CHECK_DMA_MAP,
 	TEGRA_CHECK_DMA_UNMAP,
 	TEGRA_CHECK_DMA_FREE,	/* free_dma_mapping */
 	TEGRA_CHECK_TABLE,
 	TEGRA_CHECK_SEGMENT,
-	TEGRA_CHECK_SEEN,	/* by callbacks of the slot */
-	TEGRA_CHECK_COPY,	/* by the peer; EBUSY: a driver has it */
-	TEGRA_CHECK_CACHING,	/* of the process's mapping at va, where there is a page */
-	TEGRA_CHECK_RUIN_TABLE,	/* a live one: that it has one page */
+	TEGRA_CHECK_SEEN,	/* results of calls in callbacks of the slot */
+	TEGRA_CHECK_COPY,	/* copy by the peer; EBUSY: a driver is bound to it */
+	TEGRA_CHECK_CACHING,	/* of the process's mapping at va, where a page must be present */
+	TEGRA_CHECK_RUIN_TABLE,	/* set the entries of a live page table to 1 */
 	TEGRA_CHECK_RUIN_MAP,	/* every byte of the mapping */
 };
 
 enum tegra_check_flags {
-	/* GET: a callback undoes mappings, frees the table, and makes no other calls, but for these */
+	/* GET: a callback ends mappings, frees the page table, and makes no other calls, except: */
 	TEGRA_CHECK_NO_CALLBACK = 1 << 0,
 	TEGRA_CHECK_KEEP_MAPS = 1 << 1,
 	TEGRA_CHECK_KEEP_TABLE = 1 << 2,
 	TEGRA_CHECK_CALL_OTHERS = 1 << 3,	/* get_pages, dma_map_pages, put_pages */
 	/*
-	 * GET: with the table freed, kfree() waits for the slot's next use. Who calls put_pages or dma_map_pages while
-	 * a callback may run must do so, or names another pin's table that came to lie there.
+	 * GET: kfree() of the page table waits until the next use of the slot. Needed if put_pages or
+	 * dma_map_pages may run during a callback: else they could pass the address of a new pin's
+	 * page table.
 	 */
 	TEGRA_CHECK_KFREE_LATER = 1 << 5,
-	/* GET, PUT, DMA_MAP, DMA_UNMAP: NULL for the table or the mapping, or for where it goes */
+	/* GET, PUT, DMA_MAP, DMA_UNMAP: pass NULL for the page table, the mapping or the result */
 	TEGRA_CHECK_NULL = 1 << 4,
 };
 
@@ -59,7 +59,7 @@ struct tegra_check {
 	__aligned_u64 length;
 	__u32 direction;	/* enum dma_data_direction */
 	__u32 index;		/* TABLE: page; SEGMENT */
-	__u32 to_slot;		/* COPY: from the start of the other map to the start of this one */
+	__u32 to_slot;		/* COPY: destination; from start to start of the mappings */
 	__u32 to_map;
 	union {
 		struct {
@@ -85,7 +85,7 @@ struct tegra_check {
 		} seen;
 		struct {
 			__u32 out_write_combined;
-			__u32 out_kernel;	/* the same of the kernel's own mapping, or UNKNOWN */
+			__u32 out_kernel;	/* likewise, of the kernel's linear mapping; or UNKNOWN */
 		} caching;
 	};
 };
