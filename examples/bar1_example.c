@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Room for pins: each GPU's BAR1 aperture, how much of it a pin takes, and what is
- * said when it does not suffice.
+ * Space for pins: the BAR1 aperture of each GPU, the part that a pin takes, and the error if the
+ * aperture is full.
  */
 #include <cuda.h>
 #include <errno.h>
@@ -38,7 +38,7 @@ static uint64_t show(const char *when, unsigned int gpu)
 	succeed("pp_bar1", pp_bar1(gpu, &bar), NULL);
 	printf("%s, GPU %u (%s at %s): %llu of %llu MiB used\n", when, gpu, bar.name, bar.pci,
 	       (unsigned long long)bar.used >> 20, (unsigned long long)bar.total >> 20);
-	need(bar.used + bar.free == bar.total, "BAR1", "used and free are not all");
+	need(bar.used + bar.free == bar.total, "BAR1", "used + free is not the total");
 	return bar.used;
 }
 
@@ -49,7 +49,7 @@ static void show_all(void)
 	int ret;
 
 	for (i = 0; !(ret = pp_bar1(i, &bar)); i++)
-		show("at first", i);
+		show("at start", i);
 	need(i && ret == -ENODEV, "GPUs", strerror(-ret));
 }
 
@@ -61,7 +61,7 @@ static CUdeviceptr gpu_memory(size_t size)
 	return gpu;
 }
 
-/* 0: it is pinned. Else why not is in @text, which has @room bytes. */
+/* Return 0 if pinned; else the reason is in @text, which has @room bytes. */
 static int pin_more(struct pp_ctx *ctx, char *text, size_t room)
 {
 	struct pp_region region;
@@ -71,7 +71,7 @@ static int pin_more(struct pp_ctx *ctx, char *text, size_t room)
 	int ret;
 
 	if (result == CUDA_ERROR_OUT_OF_MEMORY)
-		return snprintf(text, room, "the GPU's memory is full, its BAR1 is not");
+		return snprintf(text, room, "the GPU memory is full, but not the BAR1 aperture");
 	need(!result, "cuMemAlloc", "failed");
 	ret = pp_pin(ctx, (void *)(uintptr_t)gpu, SIZE, &region, &why);
 	pp_explain(text, room, ret, &why);
@@ -79,7 +79,7 @@ static int pin_more(struct pp_ctx *ctx, char *text, size_t room)
 	return ret;
 }
 
-/* The aperture may be smaller than the memory, or larger, and peerpin has limits: pin until something is full. */
+/* Pin until the aperture, the GPU memory, or a limit of peerpin is reached. */
 static void fill(struct pp_ctx *ctx)
 {
 	char text[256];
@@ -105,7 +105,7 @@ int main(void)
 	gpu = gpu_memory(SIZE);
 	before = show("allocated", 0);
 	succeed("pp_pin", pp_pin(ctx, (void *)(uintptr_t)gpu, SIZE, &region, &why), &why);
-	need(show("pinned", 0) >= before + SIZE, "pinned", "BAR1 is used no more than before");
+	need(show("pinned", 0) >= before + SIZE, "pinned", "BAR1 usage did not grow");
 	fill(ctx);
 	pp_close(ctx);
 	puts("bar1: OK");

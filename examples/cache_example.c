@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The registration cache: the first get of an allocation pins it, the next ones cost
- * a look-up, and one after cuMemFree() does not find what is gone.
+ * The registration cache: the first get of an allocation pins it, the next gets are look-ups. A get
+ * after cuMemFree() does not return the old registration.
  */
 #include <cuda.h>
 #include <inttypes.h>
@@ -46,7 +46,7 @@ static CUdeviceptr gpu_memory(void)
 	return gpu;
 }
 
-/* A driver would be handed pp_fd(), the region's id and the offset, and the entry be held meanwhile. */
+/* A real program passes pp_fd(), region id and offset to a driver, and puts the entry after the DMA. */
 static uint32_t use(struct pp_cache *cache, CUdeviceptr at)
 {
 	const struct pp_cache_entry *entry;
@@ -78,7 +78,7 @@ static void use_all(struct pp_cache *cache, CUdeviceptr gpu)
 	first = now_ns() - start;
 	start = now_ns();
 	for (int i = CHUNK; i < SIZE; i += CHUNK)
-		need(use(cache, gpu + i) == id, "the allocation", "is not registered whole");
+		need(use(cache, gpu + i) == id, "the allocation", "has more than one registration");
 	printf("first get %" PRIu64 " ns, the next %" PRIu64 " ns each\n", first,
 	       (now_ns() - start) / (SIZE / CHUNK - 1));
 }
@@ -90,18 +90,18 @@ static void free_and_use(struct pp_cache *cache, CUdeviceptr gpu)
 
 	need(!cuMemFree(gpu), "cuMemFree", "failed");
 	next = gpu_memory();
-	printf("freed %#llx, was given %#llx\n", gpu, next);
+	printf("freed %#llx, then allocated %#llx\n", gpu, next);
 	use(cache, next);
 	pp_cache_stats(cache, &stats);
 	printf("%" PRIu64 " hits, %" PRIu64 " pins, %" PRIu64 " found revoked\n", stats.hits, stats.pins,
 	       stats.revocations);
-	need(stats.hits == SIZE / CHUNK - 1 && stats.pins == 2, "statistics", "other numbers were expected");
+	need(stats.hits == SIZE / CHUNK - 1 && stats.pins == 2, "statistics", "unexpected numbers");
 	need(!cuMemFree(next), "cuMemFree", "failed");
 }
 
 int main(void)
 {
-	/* Above this, what is idle is unpinned, least recently used first. */
+	/* Above this, the cache unpins idle registrations, least recently used first. */
 	const struct pp_cache_attr attr = { .max_bytes = 64 << 20 };
 	struct pp_cache *cache;
 	struct pp_ctx *ctx;

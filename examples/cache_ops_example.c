@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The cache over functions of one's own: host memory that CUDA's copies reach by
- * DMA, registered by cuMemHostRegister() when it is first used.
+ * The cache with your own pin and unpin functions: cuMemHostRegister() registers host memory at its
+ * first use, so that copies of CUDA reach it by DMA.
  */
 #include <cuda.h>
 #include <errno.h>
@@ -18,7 +18,7 @@ enum {
 	SIZE = 1 << 20,
 };
 
-/** struct registrar - what the functions are handed, by any thread; @registered: ranges now */
+/** struct registrar - argument of the functions, in any thread; @registered: current number of ranges */
 struct registrar {
 	uint64_t page;
 	atomic_int registered;
@@ -46,8 +46,8 @@ static int error_of(CUresult result)
 }
 
 /*
- * -ENOMEM makes the cache give up idle registrations and try again: first what
- * overlaps this one, which is to replace it and which CUDA does not take beside it.
+ * -ENOMEM makes the cache unpin idle registrations and retry. It begins with those that overlap
+ * the new range: CUDA refuses overlapping registrations.
  */
 static int pin(void *arg, uint64_t addr, uint64_t length, void **reg, struct pp_why *why)
 {
@@ -70,7 +70,7 @@ static void unpin(void *arg, void *reg)
 	r->registered--;
 }
 
-/* Whole pages; 0: what overlaps may be registered as one. */
+/* Round to whole pages. Return 0: the cache may merge overlapping ranges. */
 static int grow(void *arg, uint64_t *addr, uint64_t *length)
 {
 	uint64_t page = ((struct registrar *)arg)->page, end = (*addr + *length + page - 1) & ~(page - 1);
@@ -98,7 +98,7 @@ static char *make_buffer(const struct registrar *r, size_t size, int content)
 	return memset(buffer, content, size);
 }
 
-/* Nothing tells this cache that memory goes: without @valid and @word, whoever frees does. */
+/* Without @valid and @word, the cache cannot see a free: the freeing code must invalidate. */
 static void free_buffer(struct pp_cache *cache, char *buffer, size_t size)
 {
 	pp_cache_invalidate(cache, buffer, size);
@@ -114,13 +114,13 @@ static void use(struct pp_cache *cache, const struct registrar *r, CUdeviceptr g
 		buffer[i] = make_buffer(r, SIZE, i);
 	for (i = 0; i < 10 * BUFFERS; i++)
 		copy_to_gpu(cache, gpu, buffer[i % BUFFERS]);
-	need(r->registered == BUFFERS, "registrations", "another number than buffers");
+	need(r->registered == BUFFERS, "registrations", "expected one for each buffer");
 	for (i = 0; i < BUFFERS; i++)
 		free_buffer(cache, buffer[i], SIZE);
 	need(!r->registered, "registrations", "some are left");
 }
 
-/* Copies that overlap end as one registration: the first half's goes for that of three quarters. */
+/* Overlapping copies end with one registration: a larger one replaces that of the first half. */
 static void use_overlap(struct pp_cache *cache, const struct registrar *r, CUdeviceptr gpu)
 {
 	char *buffer = make_buffer(r, 2 * SIZE, 0);
@@ -147,7 +147,7 @@ int main(void)
 	use_overlap(cache, &r, gpu);
 	pp_cache_stats(cache, &stats);
 	printf("%" PRIu64 " copies, %" PRIu64 " registrations\n", stats.hits + stats.misses, stats.pins);
-	need(stats.pins == BUFFERS + 2, "registrations", "other numbers were expected");
+	need(stats.pins == BUFFERS + 2, "registrations", "unexpected number");
 	pp_cache_destroy(cache);
 	cuMemFree(gpu);
 	puts("cache_ops: OK");

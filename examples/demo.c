@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The Jetson demonstration without the hardware: a PCIe device copies one GPU
- * surface to another, and survives that a surface is freed under it. What it
- * prints is what `make demo` shows; each step is checked.
+ * `make demo`: the demonstration for Jetson, without the hardware. A PCIe device copies one GPU
+ * surface to another, and survives the free of a registered surface. The program checks each step.
  */
 #include <cuda.h>
 #include <errno.h>
@@ -22,9 +21,9 @@ enum {
 };
 
 /**
- * struct demo - all there is
- * @cuda: how opening CUDA went
- * @bar1: usage before, while pinned, after
+ * struct demo - state of the demonstration
+ * @cuda: result of gpu_open()
+ * @bar1: used bytes before, while both are pinned, and after
  * @region: registration of B, to watch its revocation
  */
 struct demo {
@@ -41,9 +40,9 @@ struct demo {
 
 static unsigned char in_a[SURFACE], in_b[SURFACE], wanted[SURFACE];
 
-/* ---- what is there ------------------------------------------------------------ */
+/* ---- hardware ------------------------------------------------------------------ */
 
-/* Without a GPU, NVML tells more than CUDA. */
+/* If there is no GPU, NVML explains it better than CUDA. */
 static int find_gpu(struct demo *d)
 {
 	d->cuda = gpu_open();
@@ -83,8 +82,8 @@ static int allocate(const char *name, CUdeviceptr *out)
 }
 
 /*
- * New data in A, and in B what the copy must not leave there. B is registered
- * later, so nothing but the last call makes sure that the GPU has filled it.
+ * Fill A with new data, and B with bytes that the copy must replace. B is registered later, so only
+ * the last call ensures that the GPU has finished.
  */
 static int fill(struct demo *d)
 {
@@ -120,7 +119,7 @@ static int read_both(struct demo *d)
 	return cuda_failed("compare", r);
 }
 
-/* A must hold what was put there, and B the same. */
+/* A must still have its data, and B the same bytes. */
 static int compare(struct demo *d)
 {
 	size_t i = 0;
@@ -131,7 +130,7 @@ static int compare(struct demo *d)
 	while (i < SURFACE && in_a[i] == wanted[i] && in_b[i] == wanted[i])
 		i++;
 	if (i < SURFACE)
-		return failed("compare", "byte %zu of B is %#04x, of A %#04x, and was %#04x",
+		return failed("compare", "byte %zu is %#04x in B, %#04x in A; expected %#04x",
 			      i, in_b[i], in_a[i], wanted[i]);
 	say("compare", "all %d bytes of B equal those of A", SURFACE);
 	return 0;
@@ -139,7 +138,7 @@ static int compare(struct demo *d)
 
 /* ---- pins ------------------------------------------------------------------------ */
 
-/* The registration of a surface, there or made now. */
+/* Get the registration of a surface from the cache, which makes it if needed. */
 static int registration(struct demo *d, const char *what, CUdeviceptr at,
 			struct pp_region *out)
 {
@@ -249,7 +248,7 @@ static int copy_again(struct demo *d, struct pp_copy_result *r)
 	if (!ret)
 		ret = trace_check("copy again", &before, &after);
 	if (!ret && !after.counted)
-		say("copy again", "(pins are known from the registrations only: this GPU's driver counts none)");
+		say("copy again", "(pins are checked by region ids only: this GPU driver has no counter)");
 	return ret;
 }
 

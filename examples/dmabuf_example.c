@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A cache of dma-bufs that the GPU's own driver makes, for whoever imports them:
- * ibv_reg_dmabuf_mr() on an RDMA adapter; here /dev/peerpin, so that a peer device
- * (lsi0) reads the memory.
+ * A cache of dma-bufs that the GPU driver exports. An importer can be ibv_reg_dmabuf_mr() of an
+ * RDMA adapter. Here it is /dev/peerpin, so that a peer device (lsi0) reads the memory.
  */
 #include <cuda.h>
 #include <errno.h>
@@ -49,7 +48,7 @@ static CUdeviceptr gpu_memory(void)
 	return gpu;
 }
 
-/* The importer: what it makes of a dma-buf ends before the entry is given back. */
+/* The importer: it ends its region before the caller puts the cache entry. */
 static void import(const struct pp_dmabuf *dmabuf, uint64_t offset, void *to)
 {
 	struct peerpin_lsi_copy copy = {
@@ -88,7 +87,7 @@ static void device_reads(struct pp_cache *cache, CUdeviceptr at)
 	dmabuf = entry->reg;
 	import(dmabuf, at - dmabuf->addr, bytes);
 	pp_cache_put(cache, entry);
-	need(bytes[0] == 0x2a && !memcmp(bytes, bytes + 1, LENGTH - 1), "the device", "read other bytes");
+	need(bytes[0] == 0x2a && !memcmp(bytes, bytes + 1, LENGTH - 1), "the device", "read wrong bytes");
 	free(bytes);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A dma-buf of pinned GPU memory goes to another process, which knows neither CUDA
- * nor the region: it has a peer device (lsi0) copy from it.
+ * Pass a dma-buf of pinned GPU memory to another process. This process uses neither CUDA nor the
+ * region of the first one: a peer device (lsi0) copies from the dma-buf.
  */
 #include <cuda.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 enum {
 	SIZE = 4 << 20,
-	FIRST = 1 << 20,	/* what is exported: all but the first and last MiB */
+	FIRST = 1 << 20,	/* export all but the first and last MiB */
 	EXPORTED = 2 << 20,
 };
 
@@ -37,7 +37,7 @@ static void succeed(const char *what, int error, const struct pp_why *why)
 	need(!error, what, text);
 }
 
-/* The device is driven by its own driver, which is handed (file, region, offset). */
+/* The device's own driver takes (file, region, offset). */
 static void device_copies(struct pp_ctx *ctx, const struct pp_region *region, void *to)
 {
 	struct peerpin_lsi_copy copy = {
@@ -66,7 +66,7 @@ static int other_process(int dmabuf)
 	succeed("/dev/peerpin", pp_open(&ctx), NULL);
 	succeed("pp_pin_dmabuf", pp_pin_dmabuf(ctx, dmabuf, 0, EXPORTED, &region, &why), &why);
 	device_copies(ctx, &region, bytes);
-	need(bytes[0] == 0x2a && !memcmp(bytes, bytes + 1, EXPORTED - 1), "the device", "read other bytes");
+	need(bytes[0] == 0x2a && !memcmp(bytes, bytes + 1, EXPORTED - 1), "the device", "read wrong bytes");
 	printf("process %d: a device read %d bytes of the GPU through a dma-buf\n", getpid(), EXPORTED);
 	succeed("pp_unpin", pp_unpin(ctx, &region), NULL);
 	pp_close(ctx);

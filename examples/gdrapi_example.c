@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * GPU memory as the CPU sees it, by gdrcopy's calls; NVIDIA's libgdrapi will do too:
+ * The CPU accesses GPU memory by the API of gdrcopy. NVIDIA's libgdrapi works, too:
  *	cc -Icompat/gdrapi examples/gdrapi_example.c -lgdrapi -lcuda
  */
 #include <cuda.h>
@@ -37,7 +37,7 @@ static CUdeviceptr gpu_memory(void)
 	return gpu;
 }
 
-/* What a mapping begins with is at info.va, which may lie before what was pinned. */
+/* A mapping begins at info.va, which may lie before the pinned address. */
 static char *map(gdr_t g, gdr_mh_t mh, CUdeviceptr gpu, void **view)
 {
 	const char *type;
@@ -60,7 +60,7 @@ static void cpu_writes_gpu_reads(gdr_mh_t mh, char *at, CUdeviceptr gpu)
 	need(!gdr_copy_to_mapping(mh, at, "written by the CPU", 19), "gdr_copy_to_mapping", EINVAL);
 	need(!cuMemcpyDtoH(text, gpu, 19), "cuMemcpyDtoH", EIO);
 	printf("the GPU has: %s\n", text);
-	need(!strcmp(text, "written by the CPU"), "the GPU has other bytes", EIO);
+	need(!strcmp(text, "written by the CPU"), "the GPU has wrong bytes", EIO);
 }
 
 static void gpu_writes_cpu_reads(gdr_mh_t mh, const char *at, CUdeviceptr gpu)
@@ -70,7 +70,7 @@ static void gpu_writes_cpu_reads(gdr_mh_t mh, const char *at, CUdeviceptr gpu)
 	need(!cuMemcpyHtoD(gpu + 100, "written by the GPU", 19), "cuMemcpyHtoD", EIO);
 	need(!gdr_copy_from_mapping(mh, text, at + 100, 19), "gdr_copy_from_mapping", EINVAL);
 	printf("the CPU reads: %s\n", text);
-	need(!strcmp(text, "written by the GPU"), "the CPU reads other bytes", EIO);
+	need(!strcmp(text, "written by the GPU"), "the CPU reads wrong bytes", EIO);
 }
 
 static double now_us(void)
@@ -81,7 +81,7 @@ static double now_us(void)
 	return t.tv_sec * 1e6 + t.tv_nsec / 1e3;
 }
 
-/* What the mapping is for: small copies, for which CUDA needs microseconds */
+/* The purpose of the mapping: small copies, which take microseconds by CUDA */
 static void small_copies(gdr_mh_t mh, char *at, CUdeviceptr gpu)
 {
 	double start = now_us(), mapped, cuda;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The first GPU by CUDA, and memory of it that a peer device can be given. */
+/* The first GPU, and memory of it that a peer device can reach */
 #ifndef GPU_H
 #define GPU_H
 
@@ -9,10 +9,10 @@
 
 CUresult gpu_open(void);
 
-/* After gpu_open(): a part of the processor (Tegra), with the CPU's memory for its own? */
+/* After gpu_open(): is the GPU integrated (Tegra), so that its memory is host memory? */
 bool gpu_is_integrated(void);
 
-/* cuMemAlloc(); of an integrated GPU peers reach what cuMemHostAlloc() gives, and nothing else. */
+/* cuMemAlloc(); for an integrated GPU cuMemHostAlloc(), because peers reach no other memory */
 CUresult gpu_alloc(CUdeviceptr *out, size_t size);
 CUresult gpu_free(CUdeviceptr at);
 

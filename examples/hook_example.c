@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * To be told of GPU memory before it is freed. The library stands before libcuda: link
- * -lpeerpin-hook first, or run the program with LD_PRELOAD=libpeerpin-hook.so.1.
+ * A callback before GPU memory is freed. The library must come before libcuda: link -lpeerpin-hook
+ * first, or run the program with LD_PRELOAD=libpeerpin-hook.so.1.
  */
 #include <cuda.h>
 #include <libpeerpin-hook.h>
@@ -14,7 +14,7 @@ enum {
 	SIZE = 1 << 20,
 };
 
-/** struct seen - what was told last; @times: how often; @alive: the memory could still be used then */
+/** struct seen - the last callback; @times: number of callbacks; @alive: the memory was still valid */
 struct seen {
 	uint64_t addr;
 	uint64_t length;
@@ -38,7 +38,7 @@ static CUdeviceptr gpu_memory(void)
 	return gpu;
 }
 
-/* In the thread that frees, before the driver is called: here registrations are ended. */
+/* Runs in the freeing thread, before the driver's call: end registrations here. */
 static void gone(void *arg, uint64_t addr, uint64_t length)
 {
 	struct seen *seen = arg;
@@ -56,11 +56,11 @@ static void told_once(struct seen *seen)
 	CUdeviceptr gpu = gpu_memory(), other = gpu_memory();
 
 	need(!cuMemFree(gpu), "cuMemFree", "failed");
-	need(seen->times == 1 && seen->addr == gpu && seen->length == SIZE, "cuMemFree()", "was not told");
-	need(seen->alive, "the memory", "was gone already");
-	need(!pp_hook_is_going(gpu, SIZE), "the memory", "is still said to go");
+	need(seen->times == 1 && seen->addr == gpu && seen->length == SIZE, "cuMemFree()", "no callback");
+	need(seen->alive, "callback", "the memory was freed already");
+	need(!pp_hook_is_going(gpu, SIZE), "pp_hook_is_going", "true after cuMemFree()");
 	need(!pp_hook_remove(gone, seen), "pp_hook_remove", "failed");
-	need(!cuMemFree(other) && seen->times == 1, "after pp_hook_remove()", "was told");
+	need(!cuMemFree(other) && seen->times == 1, "pp_hook_remove", "a callback came afterwards");
 }
 
 int main(void)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * GPU memory registered with an InfiniBand core, by a program that knows nothing of
- * peerpin: cuMemAlloc(), then what ibv_reg_mr() comes to in the kernel. The core is
- * the tests' own, as upstream's takes no peer memory, and so is the adapter, a chip
- * that copies. doc/ibpeer.md says how to run it.
+ * Registers GPU memory with an InfiniBand core, without calls of peerpin: cuMemAlloc(), then the
+ * kernel part of ibv_reg_mr(). The core is a test module, because the upstream core has no peer
+ * memory. The adapter is a chip that copies. doc/ibpeer.md tells how to run it.
  */
 #include <cuda.h>
 #include <errno.h>
@@ -16,7 +15,7 @@
 
 #include "emu/peer_mem/ib_peer_shim.h"
 
-enum { BYTES = 2 << 20 };	/* smaller ones share blocks, and freeing one of those takes nothing away */
+enum { BYTES = 2 << 20 };	/* a smaller allocation shares its block, so its free revokes nothing */
 
 static void need(int ok, const char *what)
 {
@@ -50,7 +49,7 @@ static void need_in_gpu(CUdeviceptr ptr, unsigned char value)
 
 	cuda(cuMemcpyDtoH(bytes, ptr, BYTES), "cuMemcpyDtoH");
 	errno = EIO;
-	need(bytes[0] == value && !memcmp(bytes, bytes + 1, BYTES - 1), "the copy has other bytes");
+	need(bytes[0] == value && !memcmp(bytes, bytes + 1, BYTES - 1), "the copy has wrong bytes");
 }
 
 static int call(int mr, enum ib_peer_op op, struct ib_peer *arg)
@@ -107,7 +106,7 @@ int main(void)
 
 	cuda(cuMemFree(src), "cuMemFree");
 	if (state_of(from).out_told) {
-		need(rdma_write(to, from) && errno == ESTALE, "copied what was freed");
+		need(rdma_write(to, from) && errno == ESTALE, "copied freed memory");
 		printf("freed: the registration is invalid, and the adapter refused to use it\n");
 	} else {
 		need(!rdma_write(to, from), "copy");

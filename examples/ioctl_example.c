@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * /dev/peerpin without the library, by peerpin.h alone: pin host memory, have a
- * peer device copy in it, query it, and see it revoked by munmap().
+ * /dev/peerpin without the library, by peerpin.h only: pin host memory, let a peer device copy
+ * inside of it, query it, and see munmap() revoke it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +58,7 @@ static void pin(int fd, void *memory, struct peerpin_pin *p)
 {
 	*p = (struct peerpin_pin){ .size = sizeof(*p), .addr = (uintptr_t)memory, .length = SIZE };
 	call(fd, "PEERPIN_IOC_PIN", PEERPIN_IOC_PIN, p);
-	need(p->out_provider == PEERPIN_PROVIDER_HOST && p->out_length == SIZE, "PEERPIN_IOC_PIN", "another region");
+	need(p->out_provider == PEERPIN_PROVIDER_HOST && p->out_length == SIZE, "PEERPIN_IOC_PIN", "wrong provider or length");
 }
 
 static void device_copies(int fd, uint32_t region, const char *memory)
@@ -73,11 +73,11 @@ static void device_copies(int fd, uint32_t region, const char *memory)
 
 	need(lsi >= 0, "/dev/lsi0", strerror(errno));
 	call(lsi, "PEERPIN_LSI_IOC_COPY", PEERPIN_LSI_IOC_COPY, &copy);
-	need(!memcmp(memory, memory + HALF, HALF), "copy", "other bytes arrived");
+	need(!memcmp(memory, memory + HALF, HALF), "copy", "wrong bytes arrived");
 	close(lsi);
 }
 
-/* One load tells, with no system call; it pairs with the kernel's release when memory goes. */
+/* One load, no system call. It pairs with the release store of the kernel's revocation. */
 static int valid(const uint32_t *page, const struct peerpin_pin *p)
 {
 	return __atomic_load_n(&page[p->out_slot], __ATOMIC_ACQUIRE) == p->out_epoch;
@@ -96,14 +96,14 @@ int main(void)
 	memset(memory, 0x2a, HALF);
 	pin(fd, memory, &p);
 	device_copies(fd, p.out_region, memory);
-	need(valid(page, &p) && query(fd, p.out_region).out_attached == 1, "region", "not live, or not at one device");
+	need(valid(page, &p) && query(fd, p.out_region).out_attached == 1, "region", "not live, or not attached to one device");
 
 	munmap(memory, SIZE);
 	need(!valid(page, &p), "region", "valid after munmap()");
 	need(query(fd, p.out_region).out_state == PEERPIN_STATE_REVOKED, "region", "live after munmap()");
 	unpin.region = p.out_region;
 	call(fd, "PEERPIN_IOC_UNPIN", PEERPIN_IOC_UNPIN, &unpin);
-	need(ioctl(fd, PEERPIN_IOC_UNPIN, &unpin) && errno == ENOENT, "a second unpin", "found it");
+	need(ioctl(fd, PEERPIN_IOC_UNPIN, &unpin) && errno == ENOENT, "a second unpin", "did not fail with ENOENT");
 	puts("ioctl: OK");
 	return 0;
 }

@@ -9,7 +9,7 @@
 #include "say.h"
 #include "tool/util/units.h"
 
-/* 0 or -errno; @out is "unknown" then. */
+/* Return 0, or -errno with "unknown" in @out. */
 static int read_line(const char *path, char *out, size_t room)
 {
 	FILE *f = fopen(path, "re");
@@ -28,9 +28,9 @@ static int read_line(const char *path, char *out, size_t room)
 static int no_gpu(int error)
 {
 	if (error == -ENOENT)
-		return failed("GPU", "there is no libnvidia-ml.so.1: install the GPU's driver, or type: make demo");
+		return failed("GPU", "libnvidia-ml.so.1 not found; install the GPU's driver, or type: make demo");
 	if (error == -ENODEV)
-		return failed("GPU", "none, or its driver is not loaded: see lspci, then type: modprobe nvidia (the emulated one: modprobe emugpu)");
+		return failed("GPU", "no GPU, or its driver is not loaded; see lspci, then type: modprobe nvidia (emulated GPU: modprobe emugpu)");
 	return failed("GPU", "libnvidia-ml.so.1 fails (%s); see the kernel's log: dmesg",
 		      strerror(-error));
 }
@@ -60,11 +60,11 @@ int machine_integrated_gpu(void)
 
 	if (r)
 		return cuda_failed("GPU", r);
-	say("GPU", "%s, integrated: what peers reach is the CPU's memory, and there is no BAR1", name);
+	say("GPU", "%s, integrated: peers reach host memory, and there is no BAR1", name);
 	return 0;
 }
 
-/* A link's last component: the PCI address of the device behind a node. */
+/* The last component of a link: the PCI address of the device of a node */
 static int device_of(const char *link, char *out, size_t room)
 {
 	char target[256];
@@ -80,7 +80,7 @@ static int device_of(const char *link, char *out, size_t room)
 	return 0;
 }
 
-/* "none" where the device has no group, or what /sys says of its domain. */
+/* The type of the IOMMU domain from /sys; "none" if the device has no group */
 static int iommu_type(const char *device, char *out, size_t room)
 {
 	char path[320];
@@ -99,22 +99,22 @@ static int iommu_type(const char *device, char *out, size_t room)
 	return read_line(path, out, room);
 }
 
-/* Only a DMA domain translates; passed through, or none, bus is physical. */
+/* Only a DMA domain translates; else bus addresses are physical addresses. */
 static int say_iommu(const char *device)
 {
 	char type[32];
 	int ret = iommu_type(device, type, sizeof(type));
 
 	if (ret)
-		return failed("IOMMU", "/sys does not tell (%s); type: mount -t sysfs sysfs /sys",
+		return failed("IOMMU", "cannot read /sys (%s); type: mount -t sysfs sysfs /sys",
 			      strerror(-ret));
 	if (!strncmp(type, "DMA", 3))
-		say("IOMMU", "translates what the peer reads and writes (%s)",
+		say("IOMMU", "translates the addresses of the peer (%s)",
 		    type);
 	else if (!strcmp(type, "none") || !strcmp(type, "identity"))
 		say("IOMMU", "none in the path: bus addresses are physical");
 	else
-		return failed("IOMMU", "domain type %s lets the peer reach nothing",
+		return failed("IOMMU", "domain type %s blocks all DMA of the peer",
 			      type);
 	return 0;
 }

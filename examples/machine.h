@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* What the demonstration runs on. Functions say it, and return 0, or 1 after failed(). */
+/* Hardware of the demonstration. Each function prints a line; it returns 0, or 1 after failed(). */
 #ifndef MACHINE_H
 #define MACHINE_H
 
 #include <stdint.h>
 
-/* The first GPU, and bytes of its BAR1 that are used. */
+/* The first GPU, and used bytes of its BAR1 */
 int machine_gpu(uint64_t *bar1_used);
 
-/* The first GPU, which is a part of the processor. */
+/* The first GPU, if integrated */
 int machine_integrated_gpu(void);
 
-/* The peer device of that name, and whether an IOMMU translates for it. */
+/* The peer device @name, and whether an IOMMU translates its addresses */
 int machine_peer(const char *name);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A peer device's DMA engine copies host memory to one GPU buffer, that to another,
- * and back; then again, from cached registrations.
+ * The DMA engine of a peer device copies host memory to a GPU buffer, from there to another GPU
+ * buffer, and back; then again, with cached registrations.
  *
  *	peer [NAME]		(lsi0)
  */
@@ -59,11 +59,11 @@ static uint32_t copy(struct pp_peer *peer, const char *what, void *to, const voi
 	succeed(what, ret, &result.why);
 	printf("%s: %u pins, %llu us, of which the engine ran %llu us\n", what, result.pins,
 	       (unsigned long long)result.total_ns / 1000, (unsigned long long)result.engine_ns / 1000);
-	need(result.bytes == SIZE, what, "not all was copied");
+	need(result.bytes == SIZE, what, "only a part was copied");
 	return result.pins;
 }
 
-/* Any pointers will do: what they are is found out by each copy. Returns how many pins were made. */
+/* Each copy finds out the kind of memory of its pointers. Return: the number of new pins. */
 static uint32_t round_trip(struct pp_peer *peer, unsigned char *to, const unsigned char *from, void *one, void *two)
 {
 	uint32_t pins;
@@ -72,7 +72,7 @@ static uint32_t round_trip(struct pp_peer *peer, unsigned char *to, const unsign
 	pins = copy(peer, "host to GPU", one, from);
 	pins += copy(peer, "GPU to GPU", two, one);
 	pins += copy(peer, "GPU to host", to, two);
-	need(!memcmp(to, from, SIZE), "compare", "other bytes came back");
+	need(!memcmp(to, from, SIZE), "compare", "wrong bytes came back");
 	return pins;
 }
 
@@ -83,10 +83,10 @@ static void twice(struct pp_peer *peer, unsigned char *to, unsigned char *from)
 
 	for (i = 0; i < SIZE; i++)
 		from[i] = (unsigned char)(i * 2654435761u >> 24);
-	need(round_trip(peer, to, from, one, two) == 4, "first round", "not one pin for each buffer");
+	need(round_trip(peer, to, from, one, two) == 4, "first round", "expected one pin for each buffer");
 	for (i = 0; i < SIZE; i++)
 		from[i] ^= 0xff;
-	need(round_trip(peer, to, from, one, two) == 0, "second round", "something was pinned again");
+	need(round_trip(peer, to, from, one, two) == 0, "second round", "expected no new pin");
 	gpu_free(one);
 	gpu_free(two);
 }

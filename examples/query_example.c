@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Whose memory is it? Host, GPU and managed pointers, and a GPU pointer that was
- * freed and given out again.
+ * The kind of memory at a pointer: host, GPU and managed memory, and a GPU pointer that was freed
+ * and allocated again.
  */
 #include <cuda.h>
 #include <inttypes.h>
@@ -43,7 +43,7 @@ static struct pp_mem query(const char *what, const void *addr, enum pp_mem_kind 
 		printf(" of device %d, %" PRIu64 " bytes at 0x%" PRIx64 ", buffer id %" PRIu64, mem.device, mem.size,
 		       mem.base, mem.buffer_id);
 	putchar('\n');
-	need(mem.kind == wanted, what, "that is wrong");
+	need(mem.kind == wanted, what, "wrong kind of memory");
 	return mem;
 }
 
@@ -55,13 +55,13 @@ static void *gpu_memory(void)
 	return (void *)(uintptr_t)gpu;
 }
 
-/* An address alone does not say that the memory is still the same: the buffer id does. */
+/* The same address can be another allocation: only the buffer id tells. */
 static void again(void *gpu)
 {
 	struct pp_mem before = query("in the middle of an allocation", (char *)gpu + SIZE / 2, PP_MEM_GPU), after;
 	void *next;
 
-	need(before.base == (uintptr_t)gpu && before.size == SIZE && before.rdma, "allocation", "another one");
+	need(before.base == (uintptr_t)gpu && before.size == SIZE && before.rdma, "allocation", "wrong base, size or rdma");
 	cuMemFree((CUdeviceptr)(uintptr_t)gpu);
 	query("after cuMemFree()", gpu, PP_MEM_HOST);
 	next = gpu_memory();
@@ -84,7 +84,7 @@ int main(void)
 	cuMemFree(managed);
 
 	gpu = gpu_memory();
-	/* once for each allocation that a device is to read or write without a cache */
+	/* once for each allocation that a device accesses without the registration cache */
 	ret = pp_sync_memops(gpu);
 	need(!ret, "pp_sync_memops", strerror(-ret));
 	again(gpu);

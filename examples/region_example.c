@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Pin GPU memory; see it by the CPU; notice that it was freed; and ask why memory
- * cannot be pinned.
+ * Pin GPU memory, access it by the CPU, notice that it was freed, and explain why memory cannot
+ * be pinned.
  */
 #include <cuda.h>
 #include <libpeerpin.h>
@@ -40,7 +40,7 @@ static CUdeviceptr gpu_memory(void)
 	return gpu;
 }
 
-/* What was asked for lies at its address minus the region's. */
+/* The offset in the view is the address minus the start of the region. */
 static void by_cpu(struct pp_ctx *ctx, const struct pp_region *region, CUdeviceptr gpu)
 {
 	char text[32] = "", *at;
@@ -52,7 +52,7 @@ static void by_cpu(struct pp_ctx *ctx, const struct pp_region *region, CUdevicep
 	__sync_synchronize();	/* the view is write-combined */
 	need(!cuMemcpyDtoH(text, gpu, sizeof(text)), "cuMemcpyDtoH", "failed");
 	printf("the GPU has: %s\n", text);
-	need(!strcmp(text, "written by the CPU"), "the GPU", "has other bytes");
+	need(!strcmp(text, "written by the CPU"), "the GPU", "has wrong bytes");
 	succeed("pp_region_unmap", pp_region_unmap(ctx, view, region->length), NULL);
 }
 
@@ -75,9 +75,9 @@ static void refused(struct pp_ctx *ctx)
 	char text[256];
 	int ret = pp_pin(ctx, (void *)4096, SIZE, &region, &why);
 
-	need(ret, "memory that is not there", "was pinned");
+	need(ret, "unmapped memory", "was pinned");
 	pp_explain(text, sizeof(text), ret, &why);
-	printf("memory that is not there: %s\n", text);
+	printf("unmapped memory: %s\n", text);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How the demonstration tells what it does: a word or two, then a sentence. */
+/* Output of the demonstration: a word or two, then a sentence */
 #ifndef SAY_H
 #define SAY_H
 
@@ -9,11 +9,11 @@
 void say(const char *what, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Returns 1, so that a step can end with it. */
+/* Returns 1, so that a step can return its result. */
 int failed(const char *what, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* 0 when there was no error; else failed(), with what it means. */
+/* Return 0 if there was no error; else explain it with failed(). */
 int cuda_failed(const char *what, CUresult result);
 int peerpin_failed(const char *what, int error, const struct pp_why *why);
 

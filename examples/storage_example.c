@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A file into GPU memory and back out to another, by the disk's own DMA where
- * that is possible; see doc/storage.md.
+ * Copy a file to another file through GPU memory, by DMA of the disk where possible; see
+ * doc/storage.md.
  *
  *	storage FROM TO
  */
@@ -27,7 +27,7 @@ static void say(const char *what, const struct pp_file_result *r)
 	printf(r->bounced ? " (%s)\n" : "\n", pp_file_strreason(r->reason));
 }
 
-/* GPU memory of @size bytes; 0: none */
+/* Return: GPU memory of @size bytes; 0: no GPU or no memory */
 static CUdeviceptr gpu_alloc(size_t size)
 {
 	CUcontext ctx;
@@ -47,7 +47,7 @@ static int move(struct pp_file *file, int write, CUdeviceptr gpu, size_t size)
 	if (ret)
 		return complain(write ? "write" : "read", -ret);
 	if (r.direct + r.bounced < size)
-		return complain("not all of the file was there", ENODATA);
+		return complain("the file is shorter than expected", ENODATA);
 	say(write ? "GPU to file" : "file to GPU", &r);
 	return 0;
 }
@@ -64,7 +64,7 @@ static int move_file(int fd, struct pp_cache *views, int write, CUdeviceptr gpu,
 	return ret;
 }
 
-/* One cache for all files: a view of an allocation is made once. */
+/* One cache for both files: the view of an allocation is made once. */
 static int move_both(int from, int to, CUdeviceptr gpu, size_t size)
 {
 	struct pp_cache *views;
@@ -89,7 +89,7 @@ static int copy(int from, int to, size_t size)
 	return ret;
 }
 
-/* What the disk has not taken yet may fail still. */
+/* Data that is not on the disk yet can still fail. */
 static int finish(const char *path, int fd)
 {
 	int ret = fsync(fd) ? complain(path, errno) : 0;
@@ -97,7 +97,7 @@ static int finish(const char *path, int fd)
 	return close(fd) && !ret ? complain(path, errno) : ret;
 }
 
-/* Emptied when it is known not to be the other one */
+/* Truncate only after the check that it is another file than FROM. */
 static int open_target(const char *path, const struct stat *other, int *out)
 {
 	struct stat st;
@@ -106,7 +106,7 @@ static int open_target(const char *path, const struct stat *other, int *out)
 	if (*out < 0 || fstat(*out, &st))
 		return complain(path, errno);
 	if (st.st_dev == other->st_dev && st.st_ino == other->st_ino)
-		return complain("FROM and TO are one file", EINVAL);
+		return complain("FROM and TO are the same file", EINVAL);
 	return S_ISREG(st.st_mode) && ftruncate(*out, 0) ? complain(path, errno) : 0;
 }
 

@@ -21,7 +21,7 @@ static int count_maps(struct pp_ctx *ctx, const struct pp_region *region,
 	return 0;
 }
 
-/* What the GPU's driver was asked; the emulated one tells root. */
+/* Only the emulated GPU driver counts pins, and only root can read the count. */
 static void count_pins(struct trace *t)
 {
 	struct emugpu_test test = { .op = EMUGPU_TEST_COUNTS };
@@ -62,7 +62,7 @@ static bool nothing_made(const struct trace *x, const struct trace *y)
 int trace_check(const char *what, const struct trace *x, const struct trace *y)
 {
 	if (!x->maps_a || !x->maps_b)
-		return failed(what, "there was no mapping to use again");
+		return failed(what, "no mapping existed that could be used again");
 	if (nothing_made(x, y))
 		return 0;
 	return failed(what, "regions %u and %u became %u and %u, %u and %u maps %u and %u, %llu pins %llu",

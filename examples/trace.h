@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Evidence that a copy has pinned and mapped nothing. */
+/* Proof that a copy has made no pin and no mapping */
 #ifndef TRACE_H
 #define TRACE_H
 
@@ -7,11 +7,11 @@
 #include "libpeerpin.h"
 
 /**
- * struct trace - what a pin or a map leaves behind
+ * struct trace - numbers that a pin or a mapping changes
  * @a, @b: registrations
- * @maps_a, @maps_b: mappings made of them for devices so far
- * @counted: the emulated GPU has told how often it was asked to pin
- * @pins: that
+ * @maps_a, @maps_b: device mappings made of them so far
+ * @counted: @pins is valid
+ * @pins: pins made by the emulated GPU driver so far
  */
 struct trace {
 	struct pp_region a;
@@ -22,11 +22,11 @@ struct trace {
 	unsigned long long pins;
 };
 
-/* Of two regions, now. 0, or 1 after failed(). */
+/* Read the current numbers of two regions. Return 0, or 1 after failed(). */
 int trace_look(struct trace *t, struct pp_ctx *ctx, const struct pp_region *a,
 	       const struct pp_region *b);
 
-/* 0 if nothing was made between the two, else failed(). */
+/* Return 0 if @x and @y are the same, else failed(). */
 int trace_check(const char *what, const struct trace *x, const struct trace *y);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * RDMA to and from GPU memory of another machine: "verbs" lets one other write and
- * read its GPU's memory, "verbs ADDRESS" writes that of the machine there, and reads it.
+ * RDMA to and from GPU memory of another machine. "verbs" is the server: one client may write and
+ * read its GPU memory. "verbs ADDRESS" is the client: it writes the server's GPU memory and reads it.
  */
 #include <cuda.h>
 #include <errno.h>
@@ -16,13 +16,13 @@ enum {
 	ACCESS = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE,
 };
 
-/** struct window - what the server tells: where its memory is, and the key to it */
+/** struct window - sent by the server: address and key of its memory */
 struct window {
 	uint64_t addr;
 	uint32_t rkey;
 };
 
-/* @why: NULL: errno says it, as it does for librdmacm's calls */
+/* @why: NULL: use errno, which librdmacm sets */
 static void need(int ok, const char *what, const char *why)
 {
 	if (ok)
@@ -39,7 +39,7 @@ static void finish(struct rdma_cm_id *id, const char *what, int posted)
 	need(wc.status == IBV_WC_SUCCESS, what, ibv_wc_status_str(wc.status));
 }
 
-/* An RDMA adapter may be unable to reach this GPU: why, and memory that both can reach. */
+/* If the RDMA adapter cannot reach GPU memory, print why, and take host memory. */
 static const struct pp_mr *allocate(struct pp_verbs *v, void **at)
 {
 	const struct pp_mr *mr;
@@ -54,9 +54,9 @@ static const struct pp_mr *allocate(struct pp_verbs *v, void **at)
 	if (!err)
 		return mr;
 	pp_verbs_explain(text, sizeof(text), err, &why);
-	fprintf(stderr, "cuMemHostAlloc()'s instead of the GPU's own memory: %s\n", text);
+	fprintf(stderr, "using cuMemHostAlloc() instead of GPU memory: %s\n", text);
 	need(!cuMemFree(gpu) && !cuMemHostAlloc(at, SIZE, 0), "cuMemHostAlloc", "no memory");
-	need(!pp_verbs_reg(v, *at, SIZE, &mr, NULL), "pp_verbs_reg", "nor does the adapter reach that");
+	need(!pp_verbs_reg(v, *at, SIZE, &mr, NULL), "pp_verbs_reg", "the adapter cannot reach host memory either");
 	return mr;
 }
 
@@ -67,14 +67,14 @@ static void client(struct rdma_cm_id *id, const struct pp_mr *mr, void *at)
 	struct window there;
 
 	need(!rdma_connect(id, &param), "rdma_connect", NULL);
-	need(id->event->param.conn.private_data_len >= sizeof(there), "the other machine", "tells no window");
+	need(id->event->param.conn.private_data_len >= sizeof(there), "server", "sent no address");
 	memcpy(&there, id->event->param.conn.private_data, sizeof(there));
 	need(!cuMemsetD8((uintptr_t)at, 0x2a, SIZE) && !cuCtxSynchronize(), "cuMemsetD8", "failed");
 	finish(id, "write", rdma_post_write(id, NULL, at, SIZE, mr->mr, IBV_SEND_SIGNALED, there.addr, there.rkey));
 	need(!cuMemsetD8((uintptr_t)at, 0, SIZE) && !cuCtxSynchronize(), "cuMemsetD8", "failed");
 	finish(id, "read", rdma_post_read(id, NULL, at, SIZE, mr->mr, IBV_SEND_SIGNALED, there.addr, there.rkey));
-	need(!cuMemcpyDtoH(got, (uintptr_t)at, SIZE) && *got == 0x2a && !memcmp(got, got + 1, SIZE - 1), "read", "bad");
-	finish(id, "goodbye", rdma_post_sendv(id, NULL, NULL, 0, IBV_SEND_SIGNALED));
+	need(!cuMemcpyDtoH(got, (uintptr_t)at, SIZE) && *got == 0x2a && !memcmp(got, got + 1, SIZE - 1), "read", "wrong bytes");
+	finish(id, "last send", rdma_post_sendv(id, NULL, NULL, 0, IBV_SEND_SIGNALED));
 	puts("verbs_example: OK");
 }
 
@@ -85,7 +85,7 @@ static void server(struct rdma_cm_id *id, const struct pp_mr *mr, void *at)
 	struct ibv_wc wc;
 
 	need(!rdma_post_recvv(id, NULL, NULL, 0) && !rdma_accept(id, &param), "rdma_accept", NULL);
-	need(rdma_get_recv_comp(id, &wc) == 1 && wc.status == IBV_WC_SUCCESS, "goodbye", "did not come");
+	need(rdma_get_recv_comp(id, &wc) == 1 && wc.status == IBV_WC_SUCCESS, "last receive", "failed");
 }
 
 int main(int argc, char **argv)
@@ -100,10 +100,10 @@ int main(int argc, char **argv)
 
 	need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&ctx, 0) && !cuCtxSetCurrent(ctx), "GPU 0", "not there");
 	need(!rdma_getaddrinfo(argv[1], "7471", &hints, &to) && !rdma_create_ep(&id, to, NULL, &attr), "address",
-	     "unknown, or no RDMA adapter leads there");
+	     "unknown, or not reachable by an RDMA adapter");
 	rdma_freeaddrinfo(to);
 	if (argc < 2) {
-		fprintf(stderr, "waiting for the other machine\n");
+		fprintf(stderr, "waiting for a client\n");
 		listener = id;
 		need(!rdma_listen(listener, 1) && !rdma_get_request(listener, &id), "rdma_listen", NULL);
 	}
