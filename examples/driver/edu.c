@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A minimal driver on peerpin, to start from: /dev/eduN copies memory by way of the
- * buffer of QEMU's edu device (1234:11e8), to and from which its DMA engine moves
- * up to 4 KiB. All that concerns peerpin lies between edu_move_all() and edu_copy(),
- * and a line each in edu_probe() and edu_remove(); the registers are in edu_move().
+ * A minimal driver that uses peerpin, to start from. /dev/eduN copies memory through the buffer of
+ * QEMU's edu device (1234:11e8), whose DMA engine moves up to 4 KiB between memory and buffer.
+ * edu_move_all() to edu_copy() use peerpin, and a line each in edu_probe() and edu_remove().
+ * edu_move() programs the registers.
  */
 #include <linux/dma-mapping.h>
 #include <linux/iopoll.h>
@@ -17,32 +17,32 @@
 #include "edu.h"
 
 enum {
-	EDU_SRC = 0x80,		/* 64 bits, written at once */
+	EDU_SRC = 0x80,		/* 64 bits, in one write */
 	EDU_DST = 0x88,
 	EDU_COUNT = 0x90,
 	EDU_COMMAND = 0x98,
-	EDU_START = 1,		/* set until it is done */
+	EDU_START = 1,		/* set until the move has ended */
 	EDU_TO_MEMORY = 2,
-	EDU_BUFFER = 0x40000,	/* what the engine knows its buffer as */
+	EDU_BUFFER = 0x40000,	/* address of the buffer for the engine */
 };
 
 struct edu {
-	struct kref ref;	/* the driver's and each open file's */
+	struct kref ref;	/* held by the bound driver and by each open file */
 	struct pci_dev *pdev;
 	void __iomem *regs;
 	struct peerpin_peer *peer;
 	struct miscdevice misc;
 	char name[16];
-	struct rw_semaphore life;	/* to read: @peer stays, if it is not @gone */
+	struct rw_semaphore life;	/* a reader that sees !@gone may use @peer */
 	bool gone;
-	struct mutex lock;	/* the engine, its buffer, and @dead */
+	struct mutex lock;	/* protects the engine, its buffer, and @dead */
 	bool dead;
 };
 
 /*
- * An engine that does not finish must not reach memory after peerpin_dma_end():
- * it loses the bus, until the driver is bound anew. We wait for less than the
- * core does for us (drain_timeout_ms, peerpin(4)).
+ * An engine that does not finish must not reach memory after peerpin_dma_end(): disable bus
+ * mastering until the driver is bound again. The timeout is shorter than drain_timeout_ms
+ * (peerpin(4)), for which the freeing thread waits.
  */
 static int edu_move(struct edu *edu, u64 src, u64 dst, u32 length, u32 command)
 {
@@ -87,7 +87,7 @@ static int edu_transfer(struct edu *edu, struct peerpin_attach *attach, u64 offs
 	return ret;
 }
 
-/* In and out under one lock: what one user moves in, no other gets. */
+/* Move in and out under one lock: no other user may read the buffer in between. */
 static int edu_copy_attached(struct edu *edu, struct peerpin_attach *dst, struct peerpin_attach *src,
 			     const struct edu_copy *c)
 {
@@ -114,7 +114,7 @@ static struct peerpin_attach *edu_attach(struct edu *edu, const struct edu_place
 	return attach;
 }
 
-/* Without the lock that others wait for: of a dma-buf, its exporter may let us wait for long. */
+/* Attach without @lock, which other copies need: the exporter of a dma-buf can delay it for long. */
 static int edu_copy(struct edu *edu, const struct edu_copy *c)
 {
 	struct peerpin_attach *dst, *src = edu_attach(edu, &c->src);
@@ -193,16 +193,16 @@ static struct edu *edu_alloc(struct pci_dev *pdev)
 	snprintf(edu->name, sizeof(edu->name), "edu%d", atomic_fetch_inc(&next));
 	edu->misc.minor = MISC_DYNAMIC_MINOR;
 	edu->misc.name = edu->name;
-	edu->misc.mode = 0666;	/* a copy is between what its caller has pinned */
+	edu->misc.mode = 0666;	/* a copy reaches only memory that the caller has pinned */
 	edu->misc.fops = &edu_fops;
 	edu->misc.parent = &pdev->dev;
 	return edu;
 }
 
 /*
- * What pcim_ calls acquire goes by itself after remove. The mask is that of QEMU's
- * -device edu,dma_mask=0xffffffffffffffff; for a stock edu write DMA_BIT_MASK(28),
- * or its DMA goes astray.
+ * The driver core frees the pcim_ resources after remove. The mask is for QEMU with
+ * -device edu,dma_mask=0xffffffffffffffff. For the default edu use DMA_BIT_MASK(28), or its DMA
+ * reaches wrong addresses.
  */
 static int edu_setup(struct edu *edu)
 {
@@ -216,7 +216,7 @@ static int edu_setup(struct edu *edu)
 	if (!edu->regs)
 		return -ENOMEM;
 	if (readl(edu->regs + EDU_COMMAND) & EDU_START)
-		return -EBUSY;	/* with the bus it would go on, at addresses of before */
+		return -EBUSY;	/* as bus master it would continue a move of the previous driver */
 	pci_set_master(edu->pdev);
 	return 0;
 }
@@ -245,7 +245,7 @@ err_free:
 	return ret;
 }
 
-/* Files may stay open: they keep the struct, and find it gone. */
+/* Open files keep @edu; their copies return -ENODEV. */
 static void edu_remove(struct pci_dev *pdev)
 {
 	struct edu *edu = pci_get_drvdata(pdev);

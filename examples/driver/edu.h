@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
- * /dev/eduN: QEMU's edu device copies memory that the caller has pinned on
- * /dev/peerpin, by way of its buffer.
+ * /dev/eduN: QEMU's edu device copies memory that the caller has pinned on /dev/peerpin, through
+ * the buffer of the device.
  */
 #ifndef _UAPI_EDU_H
 #define _UAPI_EDU_H
@@ -10,11 +10,11 @@
 #include <linux/types.h>
 
 enum {
-	EDU_BUFFER_BYTES = 4092,	/* of 4096: QEMU 7.2 ends on a move that reaches the last */
+	EDU_BUFFER_BYTES = 4092,	/* of 4096: QEMU 7.2 exits if a move reaches the last byte */
 };
 
 /**
- * struct edu_place - where one end of a copy begins
+ * struct edu_place - start of the source or destination of a copy
  * @fd: file of /dev/peerpin
  * @region: region id on that file
  * @offset: bytes from the region's start
@@ -27,14 +27,14 @@ struct edu_place {
 
 /**
  * struct edu_copy - ioctl(EDU_IOC_COPY)
- * @src: is read
- * @dst: is written
+ * @src: source
+ * @dst: destination
  * @length: bytes, 1 to EDU_BUFFER_BYTES
  * @reserved: 0
  *
- * Errors: EBADF, EACCES, ENOENT, as peerpin_region_get(9) has them; EINVAL not within the region
- * or the buffer; ESTALE the memory was freed; EIO the device does not reach the memory, or failed;
- * ENODEV it is gone; EINTR a signal arrived first. @dst is as it was, or partly written.
+ * Errors: EBADF, EACCES, ENOENT of peerpin_region_get(9); EINVAL not within the region or the
+ * buffer; ESTALE the memory was freed; EIO the device cannot reach the memory, or failed; ENODEV it
+ * was removed; EINTR a signal arrived before the copy. After an error, @dst may be partly written.
  */
 struct edu_copy {
 	struct edu_place src;

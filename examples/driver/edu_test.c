@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * The edu device moves bytes from host memory to the GPU's, from there to another
- * place on the GPU, and back.
+ * The edu device moves bytes from host memory to GPU memory, inside GPU memory, and back.
  *
  *	edu_test [NODE]			(/dev/edu0)
  *
- * Exit status: 0 all bytes arrived; 2 other bytes did; 1 something failed. That is
- * what `peerpin verify --device edu` asks of a test.
+ * Exit status: 0 all bytes arrived; 2 wrong bytes arrived; 1 another error. `peerpin verify
+ * --device edu` requires these.
  */
 #include <cuda.h>
 #include <errno.h>
@@ -22,10 +21,10 @@
 enum {
 	SIZE = EDU_BUFFER_BYTES,
 	ALLOCATION = 2 << 20,
-	AT = 20000,	/* anywhere in it */
+	AT = 20000,	/* any offset */
 };
 
-/** struct bench - what is open */
+/** struct bench - open objects */
 struct bench {
 	int edu;
 	struct pp_ctx *ctx;
@@ -84,7 +83,7 @@ static void close_all(struct bench *b)
 	close(b->edu);
 }
 
-/* What the cache found or pinned goes to the driver as (file, region, offset). */
+/* Pass a region of the cache to the driver as (file, region, offset). */
 static const struct pp_cache_entry *find(struct bench *b, const void *memory, struct edu_place *place)
 {
 	const struct pp_cache_entry *entry;
@@ -126,7 +125,7 @@ static void *at(CUdeviceptr gpu)
 static void check(const char *what, const unsigned char *found, const unsigned char *wanted)
 {
 	if (memcmp(found, wanted, SIZE)) {
-		fprintf(stderr, "edu_test: %s: other bytes arrived\n", what);
+		fprintf(stderr, "edu_test: %s: wrong bytes arrived\n", what);
 		exit(2);
 	}
 	printf("%s: %d bytes\n", what, SIZE);
@@ -153,7 +152,7 @@ int main(int argc, char **argv)
 	static unsigned char wanted[SIZE], host[SIZE];
 	struct bench b;
 
-	for (int i = 0; i < SIZE; i++)	/* other bytes in each process: those of another are seen */
+	for (int i = 0; i < SIZE; i++)	/* unique bytes in each process, to detect those of another */
 		wanted[i] = host[i] = (unsigned char)((unsigned int)(i + getpid()) * 2654435761u >> 16);
 	open_all(&b, argc > 1 ? argv[1] : "/dev/edu0");
 	host_to_gpu_to_gpu_to_host(&b, host, wanted);

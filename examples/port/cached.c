@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Another user of /dev/edu, which pins once for many copies, by libpeerpin's
- * cache. Copies GPU memory twice, then frees it in the midst of a long copy.
+ * A program for /dev/edu that pins once for many copies, by the cache of libpeerpin. It copies GPU
+ * memory twice, then frees it during a long copy.
  */
 #include <cuda.h>
 #include <errno.h>
@@ -127,7 +127,7 @@ static void *free_soon(void *at)
 	return NULL;
 }
 
-/* blocks of their own, which small allocations are not: pp_region_valid() in libpeerpin.h */
+/* large allocations, because small ones share blocks: see pp_region_valid() in libpeerpin.h */
 static void free_while_copied(void)
 {
 	CUdeviceptr src = surface(4 << 20), dst = surface(4 << 20);

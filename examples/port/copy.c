@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The user of /dev/edu: copies one surface to another and compares.
+ * A program for /dev/edu: copies one surface to another and compares.
  *
- *	copy gpu|host gpu|host		from where, to where
+ *	copy gpu|host gpu|host		source, destination
  */
 #include <cuda.h>
 #include <fcntl.h>
@@ -52,7 +52,7 @@ static void *host_surface(void)
 	return at;
 }
 
-/* CUDA's copies to GPU memory must be done before the device starts: SYNC_MEMOPS */
+/* SYNC_MEMOPS: CUDA's copies to GPU memory end before the device starts. */
 static void *gpu_surface(void)
 {
 	unsigned int on = 1;
@@ -86,7 +86,7 @@ static void move(void *dst, const void *src)
 	cuda("cuMemcpy", cuMemcpy((CUdeviceptr)dst, (CUdeviceptr)src, LENGTH));
 }
 
-/* other bytes in each process: those of another are seen */
+/* unique bytes in each process, to detect those of another */
 static void fill(unsigned char *bytes)
 {
 	unsigned int i, n;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A driver as there are many: one ioctl that takes two user pointers, and the
- * DMA engine of QEMU's edu device, which moves data between memory and a buffer
- * of its own. doc/drivers.md goes from before/edu.c to after/edu.c.
+ * A typical driver: one ioctl that takes two user pointers, and the DMA engine of
+ * QEMU's edu device, which moves data between memory and its buffer.
+ * doc/drivers.md converts before/edu.c to after/edu.c.
  */
 #include <linux/dma-mapping.h>
 #include <linux/iopoll.h>
@@ -22,26 +22,26 @@ enum {
 	EDU_CMD = 0x98,
 	EDU_CMD_RUN = 1,
 	EDU_CMD_TO_MEMORY = 2,
-	EDU_BUFFER = 0x40000,	/* of 4096 bytes; QEMU's mistake: a move may not fill it */
+	EDU_BUFFER = 0x40000,	/* of 4096 bytes; QEMU bug: a move must not fill it */
 	EDU_CHUNK = 2048,
 };
 
 struct edu {
 	struct pci_dev *pdev;
 	void __iomem *regs;
-	bool dead;		/* its engine did not end, or it goes */
+	bool dead;		/* the engine timed out, or the device is being removed */
 	struct peerpin_peer *peer;
 };
 
-/* One device, not two; files that are open when it goes find none. */
+/* One device only; NULL after remove, also for open files. */
 static struct edu *edu_device;
 static DEFINE_MUTEX(edu_lock);
 
-/* one end of a copy, which begins @offset bytes into the region */
+/* Source or destination of a copy, from @offset of the region on */
 struct edu_end {
 	enum dma_data_direction dir;
 	struct peerpin_region *region;
-	bool pinned;		/* by us, else it is the user's */
+	bool pinned;		/* by this driver, else by userspace */
 	u64 offset;
 	struct peerpin_attach *attach;
 	struct peerpin_dma dma;
@@ -93,8 +93,8 @@ static void edu_unmap(struct edu_end *end)
 }
 
 /*
- * An engine that does not end is kept from memory, and not asked again: without
- * the bus it would seem to copy. Until it is probed again.
+ * If the engine times out, disable bus mastering, and refuse copies until the next
+ * probe: without bus mastering the engine copies nothing, but reports no error.
  */
 static int edu_run(struct edu *edu, u64 dst, u64 src, u32 length, u32 cmd)
 {
@@ -111,7 +111,7 @@ static int edu_run(struct edu *edu, u64 dst, u64 src, u32 length, u32 cmd)
 	return -EIO;
 }
 
-/* a chunk between an end and the engine's buffer */
+/* Move a chunk between @end and the buffer of the engine. */
 static int edu_move(struct edu *edu, struct edu_end *end, u32 chunk)
 {
 	u32 done, len;
@@ -195,7 +195,7 @@ static int edu_copy_pinned(struct edu_end *dst, struct edu_end *src, const struc
 	return ret;
 }
 
-/* Pins before it locks: a page may come late or never, and others wait for the lock. */
+/* Pin without the lock, which other copies need: a page fault may never end. */
 static int edu_copy(const struct edu_copy_places *c)
 {
 	struct edu_end dst = { .dir = DMA_FROM_DEVICE }, src = { .dir = DMA_TO_DEVICE };
@@ -274,7 +274,7 @@ static int edu_add(struct edu *edu)
 	return ret;
 }
 
-/* tells a copy that runs, and waits for it */
+/* Stop a running copy, and wait for its end. */
 static void edu_drop(struct edu *edu)
 {
 	WRITE_ONCE(edu->dead, true);
@@ -284,8 +284,8 @@ static void edu_drop(struct edu *edu)
 }
 
 /*
- * For an edu with dma_mask=0xffffffffffffffff, as emu/vm/run starts it. For a
- * stock one write DMA_BIT_MASK(28), or its DMA goes astray.
+ * The mask is for an edu with dma_mask=0xffffffffffffffff, as emu/vm/run starts it.
+ * For the default edu use DMA_BIT_MASK(28), or its DMA reaches wrong addresses.
  */
 static int edu_setup(struct edu *edu)
 {
@@ -299,7 +299,7 @@ static int edu_setup(struct edu *edu)
 	if (!edu->regs)
 		return -ENOMEM;
 	if (readl(edu->regs + EDU_CMD) & EDU_CMD_RUN)
-		return -EBUSY;	/* with the bus it would go on, at addresses of before */
+		return -EBUSY;	/* as bus master it would continue a move of the previous driver */
 	pci_set_master(edu->pdev);
 	return 0;
 }

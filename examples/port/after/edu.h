@@ -15,7 +15,7 @@ struct edu_copy {
 #define EDU_IOC_COPY _IOW(0xED, 0x80, struct edu_copy)
 
 /*
- * struct edu_place - where one end of a copy begins
+ * struct edu_place - start of the source or destination of a copy
  * @fd: of /dev/peerpin, in the calling process; -1: @offset is a pointer
  * @region: id of a region of that file; 0 with a pointer
  * @offset: bytes from the region's start
@@ -26,7 +26,7 @@ struct edu_place {
 	__aligned_u64 offset;
 };
 
-/* struct edu_copy_places - at most EDU_COPY_MAX bytes too */
+/* struct edu_copy_places - also at most EDU_COPY_MAX bytes */
 struct edu_copy_places {
 	struct edu_place dst;
 	struct edu_place src;
