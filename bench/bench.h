@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the benchmarks share. Each is a list of cases as test/vm/harness/vmtest.h has
- * them: it prints medians, and a case fails when one is worse than promised.
+ * Shared by the benchmarks. Each benchmark is a list of cases of test/vm/harness/vmtest.h. It prints
+ * medians; a case fails if a claim is broken.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -26,7 +26,7 @@ static inline uint64_t bench_median(uint64_t *values, unsigned int n)
 	return values[n / 2];
 }
 
-/* A benchmark that cannot measure says why, and prints no figure. */
+/* Exit with the reason if the benchmark cannot measure. */
 static inline void bench_need(int ok, const char *what, int error)
 {
 	if (ok)
@@ -35,7 +35,7 @@ static inline void bench_need(int ok, const char *what, int error)
 	exit(2);
 }
 
-/* The project's own machine, of which each device is QEMU's */
+/* The VM of the project, in which QEMU emulates all devices */
 static inline bool bench_is_emulated(void)
 {
 	return !access("/dev/emugpu", F_OK);

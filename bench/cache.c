@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the registration cache costs, beside what others are made of: a red-black tree and a list under a mutex, a
- * red-black tree or a sorted array under a rwlock, and a hash without any lock, whose cost is the unit of the promises.
- * All do the same: look up 64 KiB somewhere in one of the ranges that are cached, take a reference, check that the
- * registration is valid (a word of memory has not changed) and give the reference back. They take turns, so that what else goes on
- * in the machine meets them all; figures are medians, ns an operation and thread. No device, no root.
+ * The cost of the registration cache, compared with other designs: a red-black tree and a list under a mutex, a
+ * red-black tree or a sorted array under a rwlock, and a hash without a lock, which is the unit of the claims. Each
+ * operation looks up 64 KiB somewhere in a cached range, takes a reference, checks that the registration is valid (a
+ * word in memory has not changed), and drops the reference. The contenders take turns, so that other load disturbs all
+ * of them. Figures are medians in ns per operation and thread. Needs no device and no root.
  */
 #include "bench.h"
 #include "cache/beside.h"
@@ -32,7 +32,7 @@ enum {
 			SKIP("needs two CPUs; this process may use one"); \
 	} while (0)
 
-/* Each race is run once, by the first case that asks about it. */
+/* Each race runs once, for the first case that needs it. */
 static const struct race *race_once(struct race *r, const char *name, struct ranges ranges)
 {
 	if (!r->ns[IDEAL][0])
@@ -83,7 +83,7 @@ static const struct race *scattered(void)
 	return race_once(&r, "100,000 scattered", ranges_scattered(MANY, 0));
 }
 
-/* What the others have to look for, and this has not, is the size. */
+/* Ranges of one size: a look-up need not find out the size. */
 static const struct race *scattered_alike(void)
 {
 	static struct race r;
@@ -136,9 +136,8 @@ CASE(within_one_big_region)
 }
 
 /*
- * Twice an ideal hash was aimed at, and 200 ns for a miss: what is looked for is a
- * range and not a key, so that a hit reads several lines of memory where many
- * regions are. These bounds are what must not get worse.
+ * The design goals were twice an ideal hash, and 200 ns for a miss. The look-up is for a range, not a
+ * key: with many regions, a hit reads several cache lines. These bounds are regression limits.
  */
 CASE(dense_regions)
 {
@@ -168,7 +167,7 @@ CASE(scattered_regions_by_two_threads)
 	claim_faster_than_locks(scattered());
 }
 
-/* @threads: but one */
+/* @threads: number of threads - 1 */
 static void draw_hits(const struct figure *f, unsigned int threads)
 {
 	static const enum racer drawn[] = { OURS, ARRAY, RWTREE, TREE };
@@ -189,7 +188,7 @@ CASE(hits_by_number_of_regions)
 					    "ranges registered", "count" }, 1);
 }
 
-/* Where registrations have no words, a hit loads and compares one that never changes: what differs is the memory. */
+/* Without words of registrations, a hit compares a constant word: the difference is the memory access. */
 static void claim_words_cost(const struct race *r)
 {
 	CLAIM(.what = "cache hit", .of = r->name, .ours = r->ns[OURS][0], .beside = ours_one_word.name,
@@ -254,7 +253,7 @@ CASE(memory_of_scattered_regions)
 	memory_per_range("100,000 scattered", ranges_scattered(MANY, 0));
 }
 
-/* A region that is not there, which evicts another; some are revoked and got again, some are invalidated. */
+/* Get a missing region, which evicts another one. Some are revoked and got again, some invalidated. */
 static void churn(struct other *o, unsigned int i)
 {
 	struct ours *cache = o->cache;
@@ -269,7 +268,7 @@ static void churn(struct other *o, unsigned int i)
 	}
 }
 
-/* Room for so many that what is hot outlasts a time slice of which the hitting thread gets nothing. */
+/* Large enough that hot entries survive a time slice in which the hitting thread does not run. */
 CASE(hits_beside_insertion_eviction_and_revocation)
 {
 	static const char beside_churn[] = "hit beside insertion, eviction, revocation";
@@ -350,9 +349,9 @@ CASE(no_hit_waits_for_a_stopped_writer)
 enum { PINS = 5, TRIES = 15 };
 
 /**
- * struct misses - of members of the team
- * @together: all want the same
- * @ns: each of them took
+ * struct misses - misses of members of the team
+ * @together: all get the same range
+ * @ns: time of each member
  */
 struct misses {
 	struct ours *cache;
@@ -374,7 +373,7 @@ static void miss(void *arg, unsigned int me)
 	m->ns[me] = now_ns() - start;
 }
 
-/* How many pins there were */
+/* Return the number of pins. */
 static unsigned int misses_run(struct misses *m, unsigned int members)
 {
 	unsigned int pins;
@@ -405,7 +404,7 @@ CASE(misses_of_different_ranges_overlap)
 	}
 	a = bench_median(one, TRIES);
 	b = bench_median(two, TRIES);
-	printf("%d pins of 1 ms: by one thread %lu us, by each of two at once %lu us, %.2f times as long\n", PINS,
+	printf("%d pins of 1 ms: one thread %lu us, two threads %lu us each, %.2f times as long\n", PINS,
 	       a / 1000, b / 1000, (double)b / a);
 	CLAIM(.what = "5 pins of 1 ms by each of two threads", .ours = b, .beside = "by one alone", .theirs = a,
 	      .times = 1.1);

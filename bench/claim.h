@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is said of the project, as figures: each claim is one line of fields
- * parted by tabs, which bench/run gathers and bench/report makes a table of.
+ * Claims: measured figures with a bound. Each claim is a line of fields separated by tabs. bench/run
+ * collects them, and bench/report makes a table.
  */
 #ifndef BENCH_CLAIM_H
 #define BENCH_CLAIM_H
@@ -10,13 +10,13 @@
 #include "test/vm/harness/vmtest.h"
 
 /**
- * struct claim - a figure of ours, and what it is held against
- * @what: it is of
- * @of: NULL, or which of these
+ * struct claim - a figure of peerpin, and its bound
+ * @what: the measured operation
+ * @of: NULL, or its variant
  * @unit: of both figures; NULL: ns. Less is better.
- * @beside: whose the other one is, @theirs; NULL: there is none
- * @times, @more, @most: what is promised, one of them: at most so many times as much as theirs, so much more than
- *	theirs, or so much. None: nothing is; both are told.
+ * @beside: name of the compared figure @theirs; NULL: none
+ * @times, @more, @most: the bound: @ours <= @times * @theirs, @ours <= @theirs + @more, or @ours <= @most. All 0: no
+ *	bound
  */
 struct claim {
 	const char *what;
@@ -58,7 +58,7 @@ static inline void claim_write(FILE *out, const struct claim *c)
 		claim_verdict(c));
 }
 
-/* Ends no function, so that all claims of a case are told; the case fails by the first that is broken. */
+/* Does not return from the case: all claims are printed. The first broken claim fails the case. */
 static inline void claim(const struct claim *c)
 {
 	claim_write(stdout, c);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* What bench/plot draws: lines of fields parted by tabs, as claims are. */
+/* Input of bench/plot: lines of fields separated by tabs, like claims */
 #ifndef BENCH_FIGURE_H
 #define BENCH_FIGURE_H
 
 #include <stdio.h>
 
 /**
- * struct figure - nanoseconds by something that is counted
+ * struct figure - a plot of nanoseconds over a quantity
  * @name: of the file
- * @title: what is measured
- * @x: what is counted
- * @unit: of it: bytes, or count
+ * @title: of the plot
+ * @x: name of the quantity
+ * @unit: of the quantity: bytes, or count
  */
 struct figure {
 	const char *name;
@@ -19,13 +19,13 @@ struct figure {
 	const char *unit;
 };
 
-/* Said once, before its points are */
+/* Call once, before the points. */
 static inline void figure(const struct figure *f)
 {
 	printf("figure\t%s\t%s\t%s\t%s\n", f->name, f->title, f->x, f->unit);
 }
 
-/* The points of a series are said in the order of @x. */
+/* Print the points of a series in order of @x. */
 static inline void point(const struct figure *f, const char *series, double x, double ns)
 {
 	printf("point\t%s\t%s\t%.0f\t%.3f\n", f->name, series, x, ns);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * How long cuMemFree() takes, by how many regions of the memory are pinned and
- * attached to a device, all of which it has to revoke: beside memory of which
- * none is, and beside a program that unpins them itself before. What was revoked
- * is unpinned, too: later, for which nobody who frees waits.
+ * Time of cuMemFree() by the number of regions of the memory that are pinned and attached to a
+ * device: it revokes all of them. Compared with memory without regions, and with a program that
+ * unpins before the free. Revoked regions are unpinned later, outside of the measured time.
  */
 #include <cuda.h>
 #include "peer.h"
@@ -59,7 +58,7 @@ static void unpin_all(unsigned int count)
 	}
 }
 
-/* Memory with @count regions, of which the program unpins @first before and the others after; *@all: with these */
+/* Memory with @count regions. The program unpins @first of them before the free, the others after; *@all: total */
 static uint64_t free_ns(unsigned int count, unsigned int first, uint64_t *all)
 {
 	CUdeviceptr memory;

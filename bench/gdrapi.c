@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What libgdrapi's ways to copy make of a GPU's memory, beside memcpy(). On a
- * real GPU that has to be worth it. An emulated processor knows no difference
- * between kinds of memory: there the figures are what the instructions take.
+ * Bandwidth of the copy methods of libgdrapi on a mapping of GPU memory, compared with memcpy(). On
+ * a real GPU they must be faster. An emulated CPU has no kinds of memory, so there the figures show
+ * the cost of the instructions only.
  */
 #include <copy.h>
 #include <cuda.h>
@@ -14,7 +14,7 @@ enum {
 	SLOW_FROM = 1024,
 	ROUNDS = 15,
 	WAYS_MAX = 8,
-	BATCH_BYTES = 256 << 10,	/* small copies are measured many at once */
+	BATCH_BYTES = 256 << 10,	/* measure small copies in batches */
 };
 
 static const size_t sizes[] = { 4, 64, 1024, 16 << 10, 256 << 10, MOST };
@@ -55,9 +55,9 @@ CASE(memory)
 		puts("an emulated GPU: no memory is slow here");
 }
 
-/* ---- ways ------------------------------------------------------------------------- */
+/* ---- copy methods ----------------------------------------------------------------- */
 
-/* NULL is memcpy(), with the fence that makes what it wrote leave the CPU. */
+/* NULL: memcpy(), with a fence that flushes its writes from the CPU */
 static void copy_to(const struct stream *s, size_t n)
 {
 	if (s) {
@@ -76,7 +76,7 @@ static void copy_from(const struct stream *s, size_t n)
 		memcpy(host, map, n);
 }
 
-/* Picoseconds a copy */
+/* Picoseconds per copy */
 static uint64_t measure(void (*copy)(const struct stream *, size_t), const struct stream *s, size_t n)
 {
 	unsigned int k, batch = n < BATCH_BYTES ? BATCH_BYTES / n : 1;
@@ -107,8 +107,8 @@ static unsigned int find_ways(const struct stream *ways[WAYS_MAX])
 
 /**
  * struct direction - to or from the GPU
- * @times: as long as memcpy() is promised at most, where memory is slow, of SLOW_FROM bytes and more
- * @plain, @best: picoseconds by size: of memcpy(), and of the way that libgdrapi takes here
+ * @times: bound relative to memcpy(), on slow memory, for SLOW_FROM bytes and more
+ * @plain, @best: picoseconds by size: memcpy(), and the method that libgdrapi chooses here
  */
 static struct direction {
 	const char *what;

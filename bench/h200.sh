@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What a real GPU says: costs, and a PyTorch program under the hook. No kernel module
-# is needed, and nothing is built: scripts/h200 does that before.
+# Measurements on a real GPU: costs, and a PyTorch program under the hook. Needs no
+# kernel module. scripts/h200 must have built the programs.
 #
 #   sh bench/h200.sh [REPORT.md [DIRECTORY]]      (doc/h200.md, build/h200)
 #
-# A part that fails or hangs says so in the report, the others go on, and the
-# status is 1 then.
+# If a part fails or hangs, the report says so, the other parts continue, and the
+# exit status is 1.
 cd "$(dirname "$0")/.." || exit 1
 report=${1:-doc/h200.md}
 bin=$(cd "${2:-build/h200}" 2>/dev/null && pwd)
@@ -28,7 +28,7 @@ failed() { # STATUS SECONDS
 	[ ! -s "$scratch/err" ] || { say '' '```'; tail -5 "$scratch/err" >&3; say '```'; }
 }
 
-# Its output goes to the report; $fence stands around it
+# Write its output to the report, inside $fence
 part() { # SECONDS COMMAND...
 	seconds=$1
 	shift
@@ -45,7 +45,7 @@ median() {
 	sort -n | awk '{ v[NR] = $1 } END { if (NR) print v[int((NR + 1) / 2)]; else print "?" }'
 }
 
-# A figure of one process; what it says else goes to the report
+# Collect the figure of one process; its other output goes to the report
 sample() { # FILE [VARIABLE=VALUE]
 	timeout -k 2 15 env ${2:+"$2"} "$bin/h200" free_nothing >"$scratch/out" 2>"$scratch/err"
 	ret=$?
@@ -56,7 +56,7 @@ sample() { # FILE [VARIABLE=VALUE]
 	return 1
 }
 
-# cuMemFree(0) in processes without the hook and with it, in turns
+# cuMemFree(0) in processes with and without the hook, in turns
 inert() {
 	for _ in 1 2 3 4 5; do
 		sample bare || return

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A PyTorch program: as it is, under libpeerpin-hook.so, and with a thread that registers its tensors as well.
+"""A PyTorch program: alone, under libpeerpin-hook.so, and with a thread that also registers its tensors.
 
     python3 bench/h200_torch.py DIRECTORY      prints a section of the report of bench/h200.sh
 
-DIRECTORY is what scripts/h200 has filled. Each run is a process of its own, of the three kinds in turns, and
-each repeats the same work: threads that allocate, compute in integers, free, and now and then empty PyTorch's cache.
+scripts/h200 fills DIRECTORY. Each run is a process; the three kinds of runs take turns. All runs do the same work:
+threads allocate, compute in integers, free, and now and then empty PyTorch's cache.
 """
 import ctypes
 import json
@@ -19,9 +19,9 @@ import threading
 import time
 
 THREADS = 4
-STEPS = 600         # of each thread in a round
+STEPS = 600         # for each thread in a round
 LIVE = 24           # tensors that a thread keeps
-ROUNDS = 8          # of a run; the first warms up
+ROUNDS = 8          # in a run; the first is a warm-up
 RUNS = 9            # of each kind
 RUN_LIMIT_S = 60
 BUDGET_S = 190      # for each setting of the allocator
@@ -41,7 +41,7 @@ class Counts(ctypes.Structure):
 # ---- one run ---------------------------------------------------------------------------------
 
 def step(torch, rng, live, offer):
-    """Allocates a tensor, computes with it and an older one, and frees another; what it adds to the sum"""
+    """Allocate a tensor, compute with it and an older one, free another; return the summand"""
     tensor = torch.full((rng.choice(SIZES) // 4,), rng.randrange(1000), dtype=torch.int32, device="cuda")
     if live:
         other = rng.choice(live)
@@ -67,7 +67,7 @@ def thread_work(torch, seed, offer, sums):
 
 
 def one_round(torch, offer):
-    """Seconds it took, and the sum of each thread; all memory has gone back to the driver by its end"""
+    """Return the seconds, and the sum of each thread; at the end all memory is back at the driver"""
     sums = {}
     threads = [threading.Thread(target=thread_work, args=(torch, seed, offer, sums)) for seed in range(THREADS)]
     start = time.perf_counter()
@@ -97,7 +97,7 @@ def run(directory, kind):
     }))
 
 
-# ---- all runs, and what they say -----------------------------------------------------------------
+# ---- all runs, and the report ----------------------------------------------------------------------
 
 def environment(directory, kind, expandable):
     env = dict(os.environ)
@@ -110,7 +110,7 @@ def environment(directory, kind, expandable):
 
 
 def start(directory, kind, expandable):
-    """What a run printed; an exception says why there is none"""
+    """Return the output of a run; raise an exception if it failed"""
     command = [sys.executable, os.path.abspath(__file__), directory, kind]
     done = subprocess.run(command, env=environment(directory, kind, expandable), timeout=RUN_LIMIT_S,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
@@ -145,7 +145,7 @@ def verdict(holds, claim, seen):
 
 
 def interval(values):
-    """Where the median is in 19 of 20 cases, if there are values enough: none is taken to be normal"""
+    """The 95 % confidence interval of the median, without the assumption of a normal distribution"""
     n, dropped, outside = len(values), 0, 2
     while outside + 2 * math.comb(n, dropped + 1) <= 2 ** n / 20:
         dropped += 1
@@ -154,7 +154,7 @@ def interval(values):
 
 
 def slower(what, runs, kind):
-    """Each run beside the bare one before it; what the machine's noise hides is neither kept nor broken"""
+    """Compare each run with the bare run before it; if noise hides the difference, do not decide"""
     ratios = [statistics.median(r["seconds"]) / statistics.median(b["seconds"]) - 1
               for r, b in zip(runs[kind], runs["bare"])]
     low, high = interval(ratios)

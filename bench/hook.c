@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a call of cuMemFree() costs more with libpeerpin-hook while nobody
- * subscribes: the same function with and without it, in turns, each call
- * waiting for the one before. It needs no GPU and no virtual machine.
+ * The cost that libpeerpin-hook adds to cuMemFree() without a subscriber: the same function with
+ * and without the hook, in turns, each call dependent on the one before. Needs no GPU and no VM.
  */
 #include <dlfcn.h>
 #include <libpeerpin-hook.h>
@@ -24,7 +23,7 @@ static void nothing(void *arg, uint64_t addr, uint64_t length)
 	(void)length;
 }
 
-/* Picoseconds a call */
+/* Picoseconds per call */
 static uint64_t measure(int (*fn)(uint64_t))
 {
 	uint64_t start = now_ns(), addr = 1 << 20;

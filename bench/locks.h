@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How often processes had to wait for a lock of the kernel, whichever: its
- * event lock:contention_begin (since 5.19), of those processes only.
+ * Counts how often this process and its children wait for any lock of the kernel: the event
+ * lock:contention_begin (since 5.19).
  */
 #ifndef BENCH_LOCKS_H
 #define BENCH_LOCKS_H
@@ -27,12 +27,12 @@ static inline int locks_write(const char *file, const char *text)
 	return ret;
 }
 
-/* For this process and those that it forks from here on. -errno where the kernel cannot tell */
+/* Trace this process and children that it forks from here on. -errno if the kernel lacks the event */
 static inline int locks_open(void)
 {
 	char pid[16];
 
-	mount("tracefs", LOCKS_TRACING, "tracefs", 0, NULL);	/* it may be there already */
+	mount("tracefs", LOCKS_TRACING, "tracefs", 0, NULL);	/* it may be mounted already */
 	if (mkdir(LOCKS_DIR, 0700) && errno != EEXIST)
 		return -errno;
 	snprintf(pid, sizeof(pid), "%d", getpid());
@@ -45,13 +45,13 @@ static inline void locks_close(void)
 	rmdir(LOCKS_DIR);
 }
 
-/* Count from here on, or not */
+/* Start or stop counting */
 static inline void locks_watch(int on)
 {
 	bench_need(!locks_write("tracing_on", on ? "1" : "0"), LOCKS_DIR, EIO);
 }
 
-/* What was counted since the last call; slow */
+/* Return the count since the last call; slow */
 static inline unsigned int locks_take_count(void)
 {
 	unsigned int count = 0;

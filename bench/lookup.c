@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * What it costs to find one region among few and among many: by QUERY, and by
- * peerpin_attach() of what is attached already. Few and many are regions of
- * two files and take turns. Which region is looked up next is random: among
- * ten that lie far apart, which shows the cost of finding, and among all, to
- * which the misses of the processor's caches add theirs.
+ * The cost of a look-up among few and among many regions: by QUERY, and by peerpin_attach() of a
+ * region that is attached already. Few and many are regions of two files, measured in turns. The
+ * look-ups are random: among ten regions far apart, which shows the cost of the search, and among
+ * all regions, which adds misses of the CPU caches.
  */
 #include <sys/resource.h>
 #include "peer.h"
@@ -19,7 +18,7 @@ enum {
 
 /*
  * struct set - regions of one file
- * @step: every how manieth of them is looked up
+ * @step: look up every @step-th region
  */
 static struct set {
 	unsigned int count;
@@ -37,7 +36,7 @@ static struct peer_bench attaching(struct set *s, uint32_t *ids, unsigned int co
 	return (struct peer_bench){ .fd = s->fd, .regions = (uintptr_t)ids, .count = count, .peers = 1 };
 }
 
-/* All of them pin one page, which is as good as many. */
+/* All regions pin the same page: more pages would not change the result. */
 static void set_make(struct set *s, void *page)
 {
 	struct peerpin_pin pin;
@@ -82,7 +81,7 @@ static uint64_t by_attach(struct set *s)
 	return peer_call(peer, attaching(s, s->picked, LOOKUPS), PEER_BENCH_ATTACH);
 }
 
-/* When each @step of @many is looked up. What is promised is of the finding; 0: nothing */
+/* Claim for look-ups of every @step-th of @many. @times bounds the search; 0: no bound */
 static void measure(const char *what, uint64_t (*look_up)(struct set *s), unsigned int step,
 		    double times)
 {

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Do two processes that pin and unpin hinder each other? Pins of a provider
- * that does nothing (test/kmod/null_provider.c) have only the core in common;
- * host memory has the kernel's memory management besides, GPU memory the
- * vendor's lock. Counted is how often either had to wait for a lock of the
- * kernel. How much two get done is told beside it, but that depends on what
- * else the machine does: processes that make system calls and nothing else
- * show how much could be.
+ * Do two processes that pin and unpin wait for each other? Pins of an empty provider
+ * (test/kmod/null_provider.c) share only the core. Pins of host memory also share the kernel's
+ * memory management, and pins of GPU memory a lock of the GPU driver. The benchmark counts waits for
+ * locks of the kernel. It also prints the throughput, which depends on other load of the machine:
+ * processes that only make system calls show the possible maximum.
  */
 #include <cuda.h>
 #include <sched.h>
@@ -30,9 +28,9 @@ enum phase {
 	LEAVING,
 };
 
-/* One line of memory for each, that they do not share for nothing */
+/* One cache line for each, to avoid false sharing */
 struct worker {
-	_Alignas(64) atomic_uint phase;	/* up to which it has come */
+	_Alignas(64) atomic_uint phase;	/* last phase that it has reached */
 	uint64_t done;
 };
 
@@ -92,11 +90,11 @@ static void gpu_set_up(void)
 }
 
 /**
- * struct work - what is measured
- * @one: most that one process got done in a round
- * @two: likewise two together
- * @total: what all pairs got done
- * @waits: how often one of a pair waited for a lock meanwhile
+ * struct work - a measured kind of work
+ * @one: most operations of one process in a round
+ * @two: likewise of two processes together
+ * @total: operations of all pairs
+ * @waits: waits for locks in the same time
  */
 struct work {
 	const char *name;
@@ -113,7 +111,7 @@ static struct work null_pins = { .name = "pins of the null provider", .set_up = 
 static struct work host_pins = { .name = "pins of host memory", .set_up = host_set_up, .once = pin_once };
 static struct work gpu_pins = { .name = "pins of GPU memory", .set_up = gpu_set_up, .once = pin_once };
 
-/* To ask the time is slow in a virtual machine, and itself serialised. */
+/* Read the clock rarely: in a VM this is slow, and serialised. */
 static void work_batch(const struct work *work)
 {
 	int i;
@@ -169,7 +167,7 @@ static void wait_workers(int n, enum phase wanted)
 	}
 }
 
-/* How many times @n processes get it done together. Their beginning and end are not watched. */
+/* Return the operations of @n processes together, without the start and the end of a round. */
 static uint64_t run(const struct work *work, int n)
 {
 	uint64_t done = 0;
@@ -225,7 +223,7 @@ CASE(two_processes_do_not_wait_for_the_core)
 		SKIP("nothing to count with");
 	measure(&calls);
 	measure(&null_pins);
-	/* the kernel's allocator may have to share out a page now and then */
+	/* the page allocator of the kernel may take a lock now and then */
 	CLAIM(.what = "waits for a lock, of pins by two processes at once", .unit = "in 1000",
 	      .ours = 1000.0 * null_pins.waits / null_pins.total, .most = 1);
 }
@@ -237,7 +235,7 @@ CASE(what_else_two_processes_wait_for)
 	measure(&host_pins);
 	measure(&gpu_pins);
 	locks_close();
-	/* the emulated GPU driver has one lock, which shows that they are counted */
+	/* the emulated GPU driver has one lock: this shows that waits are counted */
 	EXPECT(gpu_pins.waits, "no wait was counted");
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What pinning and unpinning GPU memory costs through /dev/peerpin, through
- * libpeerpin, and by the vendor's two calls alone (test/kmod/pin_bare.c). The
- * contenders take turns, so that a busy machine disturbs all alike.
+ * The cost to pin and unpin GPU memory by /dev/peerpin, by libpeerpin, and by the two calls of the
+ * GPU driver only (test/kmod/pin_bare.c). The contenders take turns, so that other load disturbs all
+ * of them.
  */
 #include <cuda.h>
 #include <libpeerpin.h>
@@ -12,7 +12,7 @@
 enum {
 	ROUNDS = 201,
 	MOST = 64 << 20,
-	BATCH_BYTES = 1 << 20,	/* small pins are measured some at once */
+	BATCH_BYTES = 1 << 20,	/* measure small pins in batches */
 };
 
 static const uint64_t sizes[] = { 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, MOST };
@@ -61,7 +61,7 @@ static uint64_t by_library(uint64_t length, unsigned int count)
 	return now_ns() - start;
 }
 
-/* What two system calls cost that do nothing: no ioctl can be cheaper. */
+/* Two empty system calls: the lower bound for two ioctls */
 static uint64_t by_nobody(uint64_t length, unsigned int count)
 {
 	uint64_t start = now_ns();
@@ -138,7 +138,7 @@ CASE(pins_by_size)
 	draw(VENDOR);
 }
 
-/* The vendor's calls and two system calls are what any driver has to pay. */
+/* The lower bound for any driver: the calls of the GPU driver and two system calls */
 static void claim_least(unsigned int size, double times)
 {
 	CLAIM(.what = "pin and unpin", .of = size_names[size], .ours = medians[size][IOCTLS],

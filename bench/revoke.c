@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * How long memory with eight devices attached and a DMA in flight takes to be
- * freed: after the DMA has ended, and when its driver never ends it.
+ * Time to free memory with eight devices attached and a DMA in flight: from the end of the DMA, and
+ * if the driver never ends it.
  */
 #include <cuda.h>
 #include <stdbool.h>
@@ -46,7 +46,7 @@ static CUdeviceptr make_busy(struct peer_bench *c)
 	return memory;
 }
 
-/* Frees memory in use; tells when that was done, and when the DMA ended. */
+/* Free memory in use; return the times of the end of the free and of the DMA. */
 static void free_busy(unsigned int end_ms, uint64_t *started, uint64_t *freed, uint64_t *ended)
 {
 	struct peer_bench c = { .end_ms = end_ms };
@@ -71,7 +71,7 @@ CASE(there_is_a_gpu)
 	peer = peer_open();
 }
 
-/* It takes longer than a millisecond to forget what eight devices had mapped. */
+/* Unmapping eight devices takes longer than a millisecond. */
 static bool iommu_is_emulated(void)
 {
 	return bench_is_emulated() && !access("/sys/class/iommu/dmar0", F_OK);
@@ -104,7 +104,7 @@ CASE(free_does_not_wait_for_a_driver_for_ever)
 	set_timeout(1000);
 	ns = freed - started;
 	EXPECT(ended > freed, "the DMA had ended");
-	/* the kernel counts it in ticks, of which the first has begun before */
+	/* the timeout is in ticks, and the first tick is partial */
 	EXPECT(ns >= (TIMEOUT_MS - TICK_MS) * MS, "too early");
 	CLAIM(.what = "free under a DMA that does not end", .ours = ns, .beside = "drain_timeout_ms",
 	      .theirs = TIMEOUT_MS * MS, .more = SLACK_MS * MS);

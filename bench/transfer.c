@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a peer takes to copy between two surfaces of a GPU by its own DMA: the
- * first time, when both have to be pinned and mapped for it, and from cached
- * registrations; and what of that its engine runs.
+ * Time of a peer's copy between two surfaces of a GPU by its own DMA: the first copy, which pins and
+ * maps both, copies with cached registrations, and the part in which the engine runs.
  */
 #include <cuda.h>
 #include <libpeerpin.h>
@@ -29,7 +28,7 @@ static const char *const how_names[HOWS] = {
 
 static uint64_t medians[N(sizes)][HOWS];
 
-/* Surfaces of the size that is copied: a miss registers all of what it is asked for a part of. */
+/* Each size has its own surfaces: a miss registers the whole allocation. */
 static CUdeviceptr surface(uint64_t length)
 {
 	CUdeviceptr p;
@@ -44,7 +43,7 @@ static struct pp_copy_result copy(CUdeviceptr dst, CUdeviceptr src, uint64_t len
 	int ret = pp_peer_copy(peer, (void *)(uintptr_t)dst, (void *)(uintptr_t)src, length, &r);
 
 	bench_need(!ret, "pp_peer_copy", ret);
-	bench_need(r.pins == pins, "not as many pins as there should be", EIO);
+	bench_need(r.pins == pins, "unexpected number of pins", EIO);
 	return r;
 }
 

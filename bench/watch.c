@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a hit costs by how the cache learns that memory was freed: one load of
- * the revocation page, or CUDA's BUFFER_ID, asked on each hit, which is how it
- * is done without a kernel module. Where nothing watches, one word that never
- * changes is loaded in place of the page's. The contenders take turns. The emulated
- * libcuda answers out of this process's memory; what NVIDIA's takes on an H200
- * is in doc/h200.md.
+ * The cost of a hit by the method that detects freed memory: one load of the revocation page, or
+ * CUDA's BUFFER_ID, queried on each hit, which needs no kernel module. Without a watch, the hit loads
+ * a constant word. The contenders take turns. The emulated libcuda answers from memory of this
+ * process; doc/h200.md has figures of NVIDIA's libcuda on an H200.
  */
 #include <cuda.h>
 #include <libpeerpin.h>
@@ -14,7 +12,7 @@
 enum {
 	ROUNDS = 51,
 	HITS = 2000,
-	LENGTH = 2 << 20,	/* a block: smaller ones share it, and then the id is asked for whatever the watch */
+	LENGTH = 2 << 20,	/* a whole block: allocations that share one need the id in any case */
 	MOST = 100,
 };
 
@@ -49,7 +47,7 @@ static void hit(struct pp_cache *cache, unsigned int i)
 	pp_cache_put(cache, e);
 }
 
-/* Picoseconds a hit */
+/* Picoseconds per hit */
 static uint64_t hit_picked(const struct contender *c)
 {
 	uint64_t start = now_ns();

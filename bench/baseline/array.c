@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sorted array under a readers-writer lock. References are atomic, so that a hit needs the lock for its look-up only
- * and the return of a reference needs none. The starts are apart from the rest: a search reads nothing else.
+ * Sorted array under a readers-writer lock. References are atomic, so a hit takes the lock for the look-up only, and a
+ * put takes no lock. The start addresses have an array of their own: a search reads nothing else.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ struct array {
 	uint32_t *words;
 };
 
-/* Without a branch that depends on what is found: the last that starts at @addr or below, if there is one. */
+/* Find the last range that starts at or below @addr, without a branch that depends on data. */
 static inline struct item *find(const struct array *a, uint64_t addr)
 {
 	unsigned int n = a->count, half;
@@ -61,7 +61,7 @@ static void drop(void *cache)
 	free(a);
 }
 
-/* Sorted once: what it costs to put one in is not what is compared here. */
+/* Sorted once: the benchmark does not measure insertions. */
 static void use(void *cache, const struct range *ranges, unsigned int count)
 {
 	struct array *a = cache;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the caches that are compared have in common: ranges with a registration each, and one operation. It looks up
- * ASKED bytes, takes a reference, checks that the registration is valid (a word of memory has not changed) and gives it
- * back. Whoever lets @hits be inlined may: that is part of what a simple cache has over another.
+ * The interface of all compared caches: ranges, each with a registration, and one operation. It looks up ASKED bytes,
+ * takes a reference, checks that the registration is valid (a word in memory has not changed), and drops the reference.
+ * A contender may inline the operation into @hits: that is an advantage of a simple cache.
  */
 #ifndef CONTENDER_H
 #define CONTENDER_H
@@ -17,7 +17,7 @@ struct range {
 	uint64_t length;
 };
 
-/* @start: of the range that @addr lies in, for those that cannot search */
+/* @start: start of the range that contains @addr, for contenders that cannot search */
 struct lookup {
 	uint64_t addr;
 	uint64_t start;
@@ -26,10 +26,9 @@ struct lookup {
 /**
  * struct contender
  * @shared: several threads may use it
- * @make: a cache that @count ranges will be put into; what is used least recently leaves it above @limit, if not 0
- * @use: the operation on whole ranges; what is not there is put in. Where there is no limit, the first use is the only
- *	one that puts in
- * @hits: the operation on what is there; how many were valid
+ * @make: make a cache for @count ranges; above @limit, if not 0, it evicts the least recently used
+ * @use: the operation on whole ranges; inserts a missing range. Without a limit only the first use inserts
+ * @hits: the operation on cached ranges; returns the number of valid ones
  */
 struct contender {
 	const char *name;
@@ -41,7 +40,7 @@ struct contender {
 };
 
 extern const struct contender baseline_ideal;		/* unlocked hash by the start of the range */
-extern const struct contender baseline_ideal_atomic;	/* the same, references counted atomically */
+extern const struct contender baseline_ideal_atomic;	/* likewise, with atomic reference counts */
 extern const struct contender baseline_array;		/* sorted array under a rwlock */
 extern const struct contender baseline_rwtree;		/* red-black tree under a rwlock */
 extern const struct contender baseline_tree;		/* red-black tree and LRU list under a mutex */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a hit costs at least: the place of a range is found by one hash of its start, which the caller is given, so that
- * nothing is searched; one thread, no lock, no limit.
+ * The lower bound for a hit: one hash of the start address finds the slot of a range. The caller knows the start, so
+ * there is no search. One thread, no lock, no limit.
  */
 #include <stdlib.h>
 #include "item.h"
 
-/* Users hold it by its address, so it stays where it is and the hash has pointers. A cache line each. */
+/* Users keep its address, so items do not move, and the hash has pointers. One cache line each. */
 struct entry {
 	_Alignas(64) struct item item;
 };
@@ -14,7 +14,7 @@ struct entry {
 /**
  * struct hash
  * @slots: open addressing, less than half full; NULL: free
- * @shift: keeps as many bits of a hash as number the slots
+ * @shift: reduces a hash value to the index of a slot
  */
 struct hash {
 	struct entry **slots;
@@ -30,7 +30,7 @@ static inline unsigned int place(const struct hash *h, uint64_t start)
 	return (start >> 16) * 0x9e3779b97f4a7c15ull >> h->shift;
 }
 
-/* It is there. */
+/* The range is in the hash. */
 static inline struct item *find(const struct hash *h, uint64_t start)
 {
 	unsigned int i = place(h, start);

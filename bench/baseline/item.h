@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What each baseline keeps of a range besides its place: as little as the operation needs. */
+/* Data of a range in each baseline: only what the operation needs */
 #ifndef ITEM_H
 #define ITEM_H
 
@@ -23,7 +23,7 @@ static inline bool item_valid(const struct item *i)
 	return __atomic_load_n(i->word, __ATOMIC_ACQUIRE) == i->value;
 }
 
-/* The time in which a user would use it: the reference must be there in memory, and be taken back. */
+/* Use of the range: the compiler must store the reference before, and drop it afterwards. */
 static inline void item_used(void)
 {
 	__asm__ volatile("" ::: "memory");

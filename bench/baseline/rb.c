@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * No red node has a red child, and from the root all ways down pass as many black ones. What is written once serves
- * both sides: @side is where something hangs, !@side the other.
+ * No red node has a red child, and all paths from the root down have the same number of black nodes. The code serves
+ * both directions: @side is the side of the child, !@side the opposite one.
  */
 #include <stddef.h>
 #include "rb.h"
@@ -16,7 +16,7 @@ static bool side_of(const struct rb_node *parent, const struct rb_node *n)
 	return parent->child[1] == n;
 }
 
-/* @with takes the place of @n under the parent of @n. */
+/* Replace @n by @with under the parent of @n. */
 static void replace(struct rb *t, const struct rb_node *n, struct rb_node *with)
 {
 	if (n->parent)
@@ -27,7 +27,7 @@ static void replace(struct rb *t, const struct rb_node *n, struct rb_node *with)
 		with->parent = n->parent;
 }
 
-/* @n goes down to @side; its child of the other side comes up. */
+/* Rotate: @n moves down to @side, its child of the other side moves up. */
 static struct rb_node *rotate(struct rb *t, struct rb_node *n, bool side)
 {
 	struct rb_node *up = n->child[!side];
@@ -41,7 +41,7 @@ static struct rb_node *rotate(struct rb *t, struct rb_node *n, bool side)
 	return up;
 }
 
-/* @parent and its child @n are red. */
+/* Repair: @parent and its child @n are red. */
 static void mend_insert(struct rb *t, struct rb_node *parent, struct rb_node *n)
 {
 	struct rb_node *above = parent->parent;
@@ -81,8 +81,8 @@ void rb_insert(struct rb *t, struct rb_node *n)
 }
 
 /*
- * The ways down by @side of @parent have a black node too few. True: now all ways through @parent have, but for
- * @parent, which is to be painted black if it is red.
+ * Repair: paths through @side of @parent lack a black node. Returns true if now all paths through @parent lack one; the
+ * caller then paints @parent black if it is red.
  */
 static bool mend_remove(struct rb *t, struct rb_node *parent, bool side)
 {
@@ -110,7 +110,7 @@ static bool mend_remove(struct rb *t, struct rb_node *parent, bool side)
 	return false;
 }
 
-/* @n, or nothing, hangs from @side of @parent where a black node was removed. */
+/* @n (may be NULL) is the child at @side of @parent, where a black node was removed. */
 static void mend_up(struct rb *t, struct rb_node *n, struct rb_node *parent, bool side)
 {
 	while (parent && !is_red(n)) {
@@ -124,7 +124,7 @@ static void mend_up(struct rb *t, struct rb_node *n, struct rb_node *parent, boo
 		n->red = false;
 }
 
-/* @n is in its place no more, @with is, which hung nowhere. */
+/* Replace @n by @with, which is in no tree. */
 static void take_place(struct rb *t, const struct rb_node *n, struct rb_node *with)
 {
 	replace(t, n, with);

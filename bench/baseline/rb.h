@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* To be put first in what is kept in a tree. */
+/* Must be the first member of an element. */
 struct rb_node {
 	uint64_t start;
 	uint64_t end;
@@ -19,7 +19,7 @@ struct rb {
 	struct rb_node *root;
 };
 
-/* The one that @addr lies in, or NULL */
+/* The element that contains @addr, or NULL */
 static inline struct rb_node *rb_find(const struct rb *t, uint64_t addr)
 {
 	struct rb_node *n = t->root;
@@ -29,7 +29,7 @@ static inline struct rb_node *rb_find(const struct rb *t, uint64_t addr)
 	return n;
 }
 
-/* @start and @end are set; nothing in the tree overlaps them */
+/* @start and @end must be set, and must not overlap an element. */
 void rb_insert(struct rb *t, struct rb_node *n);
 void rb_remove(struct rb *t, struct rb_node *n);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A red-black tree of ranges under a readers-writer lock. References are atomic, so that a hit needs the lock for its
- * look-up only and the return of a reference needs none. Nothing leaves it: a list of what was used least recently
- * would have to be written under the lock.
+ * A red-black tree of ranges under a readers-writer lock. References are atomic, so a hit takes the lock for the
+ * look-up only, and a put takes no lock. There is no eviction: a hit would have to write an LRU list under the lock.
  */
 #include <pthread.h>
 #include <stdlib.h>

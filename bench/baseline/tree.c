@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What most registration caches are: a red-black tree of ranges and a list of the idle ones, least recently used first,
- * under one mutex, which getting and giving back take.
+ * A typical registration cache: a red-black tree of ranges and an LRU list of idle ranges, under one mutex. Get and put
+ * take the mutex.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "item.h"
 #include "rb.h"
 
-enum { WORDS = 1 << 20 };	/* more than are there at a time in any benchmark */
+enum { WORDS = 1 << 20 };	/* more than live nodes in any benchmark */
 
 struct node {
 	struct rb_node rb;
@@ -22,7 +22,7 @@ struct node {
 /**
  * struct tree
  * @count: nodes
- * @made: nodes ever, each of which had a word of its own
+ * @made: nodes made so far; each got a new word
  */
 struct tree {
 	pthread_mutex_t lock;

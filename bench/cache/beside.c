@@ -13,13 +13,13 @@ enum {
 
 enum wish { REST, WORK, END };
 
-/* Of one kind of rounds: ps a hit, by pass through the look-ups, and ns of single hits */
+/* Results of one kind of rounds: ps per hit for each pass, and ns of single hits */
 struct times {
 	uint64_t passes[ROUNDS * PASSES];
 	uint64_t singles[ROUNDS * SINGLES];
 };
 
-/* @wish: of the one who measures; @does: what the other does by now. In lines of memory that a hit does not need */
+/* @wish: set by the measuring thread; @does: state of the other one. In cache lines that a hit does not use */
 struct pair {
 	_Alignas(128) struct other *other;
 	atomic_int wish;
@@ -44,7 +44,7 @@ static void keep_busy(void *arg, unsigned int me)
 	}
 }
 
-/* Returns when the other has done one step at least, or none any more. */
+/* Wait until the other thread has made a step, or has stopped. */
 static void ask_for(struct pair *p, enum wish wish)
 {
 	atomic_store(&p->wish, wish);

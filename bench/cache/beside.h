@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What a hit costs while another thread keeps the cache busy, against what it costs when that one rests. */
+/* The cost of a hit while another thread keeps the cache busy, compared with an idle cache */
 #ifndef BESIDE_H
 #define BESIDE_H
 
 #include "ranges.h"
 
 /**
- * struct beside - ns a hit
- * @mean: of some thousands in a row, with all that they wait for; the median of those
- * @single: of single hits, the reading of the clock included; median
- * @worst: of the same, 99.9th percentile
+ * struct beside - ns per hit
+ * @mean: mean over some thousands in a row, waits included; the median of these means
+ * @single: median of single hits, with the time to read the clock
+ * @worst: 99.9th percentile of the same
  */
 struct beside {
 	double mean;
@@ -18,9 +18,9 @@ struct beside {
 };
 
 /**
- * struct other - what the other thread does without pause
- * @step: the @i-th piece of it
- * @steps: how many there have been; where it begins
+ * struct other - load of the other thread
+ * @step: make step @i
+ * @steps: number of steps so far, the argument of the next one
  */
 struct other {
 	void (*step)(struct other *o, unsigned int i);
@@ -29,7 +29,7 @@ struct other {
 	unsigned int steps;
 };
 
-/* Hits of @hot in the cache of @other by turns, while it rests and while it does not; prints both. */
+/* Measure hits of @hot in the cache of @other, in turns with @other idle and busy; print both. */
 void beside(const char *name, const struct contender *c, const struct ranges *hot, struct other *other,
 	    struct beside *quiet, struct beside *busy);
 

@@ -10,7 +10,7 @@ struct memory {
 	int64_t resident;
 };
 
-/* Of the sum of all mappings, as exact as it gets: by going through the page tables */
+/* Read smaps_rollup: the kernel walks the page tables, so the sum is exact. */
 static int64_t resident(void)
 {
 	FILE *f = fopen("/proc/self/smaps_rollup", "r");
@@ -33,7 +33,7 @@ static struct memory now(void)
 	return (struct memory){ m.uordblks + m.hblkhd, resident() };
 }
 
-/* In the child. Pages of the heap that are free are not resident to begin with, and all are small. */
+/* In the child process: free heap pages are not resident, and no page is huge. */
 static struct memory measure(const struct contender *c, const struct ranges *ranges)
 {
 	struct memory before, after;

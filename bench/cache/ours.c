@@ -2,9 +2,9 @@
 #include "bench/bench.h"
 #include "ours.h"
 
-enum { WORDS = 1 << 18 };	/* more than registrations in any cache here */
+enum { WORDS = 1 << 18 };	/* more than registrations of any cache */
 
-/* Asleep, so that another process that takes the CPU does not make it longer. */
+/* Sleep: another process on the CPU then does not prolong the pin. */
 static void take_time(uint64_t ns)
 {
 	struct timespec left = { ns / 1000000000, ns % 1000000000 };

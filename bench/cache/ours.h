@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A cache of the library as its users see it, with a pin that costs nothing or as long as is said. */
+/* The cache of libpeerpin, with a pin that costs nothing or @pin_ns */
 #ifndef OURS_H
 #define OURS_H
 
@@ -9,10 +9,10 @@
 
 /**
  * struct ours
- * @words: one of them says whether a registration is good; given out one after the other
- * @pins: how many there were, which is the next word's place
- * @first: where they begin anew when all have been given out
- * @pin_ns: how long a pin takes
+ * @words: a word for each registration, allocated in order
+ * @pins: number of pins so far, which is the index of the next word
+ * @first: index at which allocation continues when @words is used up
+ * @pin_ns: time of a pin
  */
 struct ours {
 	struct pp_cache *cache;
@@ -22,12 +22,12 @@ struct ours {
 	uint64_t pin_ns;
 };
 
-/* Changes the word of the registration of a range, as revocation does: whoever gets it next finds it stale. */
+/* Change the word of a registration, like a revocation: the next get finds it stale. */
 void ours_revoke(struct ours *o, const struct range *range);
 
 struct pp_cache_stats ours_stats(void *cache);
 
 extern const struct contender ours;
-extern const struct contender ours_one_word;	/* a constant of the library's says that each registration is good */
+extern const struct contender ours_one_word;	/* all registrations share a constant word of the library */
 
 #endif

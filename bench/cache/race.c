@@ -29,14 +29,14 @@ const char *racer_name(enum racer racer)
 	return racers[racer]->name;
 }
 
-/* What the members of the team look up: first each range once, that the processor's caches be warm, then timed */
+/* Look-ups of the members: first each range once, to warm the CPU caches, then the timed ones */
 static struct lookup warm[TEAM][WARM], timed[TEAM][TURN];
 
 /**
- * struct turn - of one contender
+ * struct turn - turn of one contender
  * @warming: look-ups before the timed ones
- * @ready, @done: how many members are
- * @ps: an operation took, by member
+ * @ready, @done: number of members that are ready, done
+ * @ps: time of an operation, by member
  */
 struct turn {
 	const struct contender *c;
@@ -53,7 +53,7 @@ static void hit(const struct turn *t, const struct lookup *lookups, unsigned int
 	bench_need(t->c->hits(t->cache, lookups, count) == count, t->c->name, EIO);
 }
 
-/* Who is through goes on until all are: nobody is alone while timed. */
+/* A member that is done continues until all are: no timed member runs alone. */
 static void take_turn(void *arg, unsigned int me)
 {
 	struct turn *t = arg;
@@ -80,7 +80,7 @@ static uint64_t turn_of(const struct contender *c, void *cache, unsigned int mem
 	return sum / members;
 }
 
-/* @ps: by contender, number of threads but one, and round */
+/* @ps: by contender, number of threads - 1, and round */
 static struct race conclude(const char *name, uint64_t ps[RACERS][TEAM][ROUNDS], unsigned int rounds)
 {
 	struct race r = { .name = name };
@@ -147,7 +147,7 @@ struct race race_hits(const char *name, const struct ranges *ranges)
 	return conclude(name, ps, round);
 }
 
-/* From @at on, around and around */
+/* Use the ranges from @at on, wrapping around. */
 static void use_next(const struct contender *c, void *cache, const struct ranges *ranges, unsigned int at,
 		     unsigned int count)
 {

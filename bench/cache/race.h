@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Contenders that take turns, round by round, so that what else happens on the machine meets them all. */
+/* Contenders take turns in each round, so that other load disturbs all of them. */
 #ifndef RACE_H
 #define RACE_H
 
@@ -17,7 +17,7 @@ enum racer {
 	RACERS,
 };
 
-/* @ns: medians, ns an operation and thread, by how many threads there are but one; 0: was not measured */
+/* @ns: medians, ns per operation and thread, by number of threads - 1; 0: not measured */
 struct race {
 	const char *name;
 	double ns[RACERS][TEAM];
@@ -28,7 +28,7 @@ const char *racer_name(enum racer racer);
 /* Hits of all of @ranges; prints a line for each contender and number of threads. */
 struct race race_hits(const char *name, const struct ranges *ranges);
 
-/* Misses: @ranges are used one after the other in a cache that has room for half of them. IDEAL is not measured. */
+/* Misses: use @ranges in order in a cache with space for half of them. IDEAL is not measured. */
 struct race race_misses(const char *name, const struct ranges *ranges);
 
 #endif

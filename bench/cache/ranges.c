@@ -56,7 +56,7 @@ static void shuffle(struct ranges *r)
 	}
 }
 
-/* What they leave free is cut in random places: those are the gaps. */
+/* Cut the free address space at random places: the pieces are the gaps. */
 struct ranges ranges_scattered(unsigned int count, uint64_t length)
 {
 	struct ranges r = ranges_alloc(count);

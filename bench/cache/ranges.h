@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ranges to be cached, and random ones to be looked up. The same each time. */
+/* Ranges to cache, and random look-ups. The same in each run. */
 #ifndef RANGES_H
 #define RANGES_H
 
@@ -14,17 +14,17 @@ struct ranges {
 struct ranges ranges_dense(unsigned int count, uint64_t length);
 
 /*
- * All over 46 bits of address, in no order: of @length each; 0: of 64 KiB to 1 GiB, each order of magnitude as often as
- * the others
+ * Ranges scattered over 46 address bits, in random order, of @length each. @length 0: of 64 KiB to 1 GiB, each order of
+ * magnitude equally often
  */
 struct ranges ranges_scattered(unsigned int count, uint64_t length);
 
 void ranges_free(struct ranges *r);
 
-/* 64 KiB somewhere in each of random ranges */
+/* Look-ups of 64 KiB in random ranges */
 void ranges_look_up(const struct ranges *r, struct lookup *out, unsigned int count);
 
-/* The same in each range in turn, from a random one on: what makes the processor's caches warm */
+/* Likewise in each range in turn, from a random one on, to warm the CPU caches */
 void ranges_look_up_each(const struct ranges *r, struct lookup *out, unsigned int count);
 
 #endif

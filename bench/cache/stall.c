@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A writer misses and evicts without pause and is stopped by a signal, whose handler does not return before it is told
- * to. Then a reader is asked for hits, and a witness for a miss: what the witness does not get done in WITNESS_NS, the
- * writer must be in the way of.
+ * A writer misses and evicts without pause. A signal stops it: the handler returns only on command. Meanwhile a reader
+ * makes hits, and a witness a miss. If the witness does not finish within WITNESS_NS, the writer was stopped inside its
+ * critical section.
  */
 #include <limits.h>
 #include <linux/futex.h>
@@ -18,14 +18,14 @@ enum {
 	HOT = 16,
 	LIMIT = 1000,
 	RANGES = 4 * LIMIT,
-	WITNESSED = LIMIT,		/* of these are the witness's */
-	BETWEEN = 64,			/* misses until what is hot is used again, not to be evicted */
+	WITNESSED = LIMIT,		/* ranges of the witness */
+	BETWEEN = 64,			/* misses between uses of the hot ranges, which keep them cached */
 	HITS = 2000,
 	WITNESS_NS = 1000 * 1000,
 	READER_NS = 300 * 1000 * 1000,	/* for HITS, which take some microseconds */
 };
 
-/* Whoever waits for work, does it and says so */
+/* A thread that waits for a command, executes it and reports */
 struct worker {
 	pthread_t thread;
 	sem_t begin;
@@ -44,7 +44,7 @@ static struct scene {
 	atomic_bool over;
 } scene;
 
-/* By which stop, counted from 1; 0: by none. A writer that was let go may come to run only after the next has begun. */
+/* Number of the stop, from 1; 0: not stopped. A released writer may run only after the next stop began. */
 static atomic_uint held;
 static sem_t stopped;
 
@@ -93,7 +93,7 @@ static void *read_on(void *unused)
 	}
 }
 
-/* It never uses what it used not long ago, which would be a hit. */
+/* It never uses a range that it used recently: that would be a hit. */
 static void *witness_on(void *unused)
 {
 	unsigned int i = 0;
@@ -109,7 +109,7 @@ static void *witness_on(void *unused)
 	}
 }
 
-/* @sem within @ns */
+/* Wait for @sem, at most @ns */
 static bool in_time(sem_t *sem, uint64_t ns)
 {
 	struct timespec until;

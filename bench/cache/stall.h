@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Does a hit wait for a writer that is stopped, wherever that is? */
+/* Does a hit wait for a stopped writer? */
 #ifndef STALL_H
 #define STALL_H
 
@@ -7,10 +7,10 @@
 
 /**
  * struct stall
- * @stops: how often the writer was stopped
- * @inside: in how many of them nobody could write: it was inside its critical section
- * @waited: in how many the reader did not get its hits done until the writer went on
- * @hits: done while the writer was stopped
+ * @stops: number of stops
+ * @inside: stops inside the critical section, in which no other thread could write
+ * @waited: stops in which the reader finished its hits only after the writer continued
+ * @hits: hits while the writer was stopped
  */
 struct stall {
 	unsigned int stops;
@@ -19,7 +19,7 @@ struct stall {
 	uint64_t hits;
 };
 
-/* At most @stops times, and until the reader has waited @enough times. Needs two CPUs. */
+/* Stop at most @stops times, and until the reader has waited @enough times. Needs two CPUs. */
 struct stall stall(const struct contender *c, unsigned int stops, unsigned int enough);
 
 #endif

@@ -43,7 +43,7 @@ unsigned int team_size(void)
 	return CPU_COUNT(&team.cpus) < TEAM ? 1 : TEAM;
 }
 
-/* Where there is one CPU only they share it. */
+/* With one CPU only, they share it. */
 void team_move_to(unsigned int member)
 {
 	unsigned int cpu, left = member % CPU_COUNT(&team.cpus);

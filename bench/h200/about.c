@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The machine that the figures are of */
+/* The machine of the measurements */
 #include <dlfcn.h>
 #include <sys/utsname.h>
 #include "h200.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What libpeerpin-hook.so adds to cuMemFree() */
+/* The cost that libpeerpin-hook.so adds to cuMemFree() */
 #include "h200.h"
 
 static void nothing(void *arg)
@@ -9,7 +9,7 @@ static void nothing(void *arg)
 		NEED(cuMemFree(0));
 }
 
-/* One number, for a comparison of processes with and without the hook: freeing nothing is what CUDA does fastest. */
+/* One number, to compare processes with and without the hook. cuMemFree(0) is the fastest call. */
 void part_free_nothing(void)
 {
 	printf("%.2f\n", each(nothing, NULL) / 1e3);
@@ -24,7 +24,7 @@ static uint64_t time_free(void)
 	return now_ns() - start;
 }
 
-/* One free with somebody to tell, a cache, and one without, in turns */
+/* A free with a subscriber (a cache), and without, in turns */
 void part_free_told(void)
 {
 	enum { SAMPLES = 501 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Parts of what is measured on a real GPU, without a kernel module: each prints Markdown. */
+/* Measurements on a real GPU, without a kernel module; each part prints Markdown. */
 #ifndef BENCH_H200_H
 #define BENCH_H200_H
 
@@ -21,7 +21,7 @@ void part_flush(void);
 void part_free_nothing(void);
 void part_free_told(void);
 
-/* Ends the program and says of what, if CUDA or a call of ours failed. */
+/* Exit and print @what if a call of CUDA or peerpin failed. */
 #define NEED(call) \
 	do { \
 		int got_ = (call); \
@@ -30,7 +30,7 @@ void part_free_told(void);
 	} while (0)
 void fail(int result, const char *what) __attribute__((noreturn, cold));
 
-/* Picoseconds a call of @fn, which makes CALLS of them: the median of ROUNDS */
+/* Picoseconds per call; @fn makes CALLS of them. The median of ROUNDS */
 enum { CALLS = 2000, ROUNDS = 51 };
 uint64_t each(void (*fn)(void *arg), void *arg);
 
@@ -43,7 +43,7 @@ const char *size_name(size_t bytes);
 CUdeviceptr allocate(size_t bytes);
 struct pp_cache *dmabuf_cache(uint32_t watch);
 
-/* get() and put() CALLS times; @arg is a struct hot */
+/* Get and put CALLS times; @arg is a struct hot */
 struct hot {
 	struct pp_cache *cache;
 	void *at;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* h200 PART...: each is one section of the report that bench/h200.sh writes. */
+/* h200 PART...: print sections of the report of bench/h200.sh */
 #include "h200.h"
 
 static const struct {

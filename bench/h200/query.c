@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What it costs to know whose memory an address is, and that a registration is still of it */
+/* The cost to find the allocation of an address, and to check that a registration is valid */
 #include "h200.h"
 
 static void ask(void *addr)
@@ -39,7 +39,7 @@ void part_query(void)
 	row("of a registered address: get + put, no CUDA call", hit_of(PP_WATCH_NONE, (void *)(p + 4096), 4096));
 }
 
-/* The part of a hit that each way of watching adds */
+/* The cost that each method of detection adds to a hit */
 void part_hit(void)
 {
 	void *p = (void *)allocate(2 * MIB);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a communication library would do beside PyTorch: a thread that registers
- * each tensor it is offered, by a cache of dma-bufs that the hook watches. It
- * judges the cache by CUDA's buffer ids, which that does not look at on a hit,
- * and the hook by what has vanished untold.
+ * Acts like a communication library beside PyTorch: a thread registers each tensor that it is
+ * offered, by a cache of dma-bufs with the hook as its watch. It checks the cache by CUDA's buffer
+ * ids, which the cache does not query on a hit. It checks the hook by allocations that ended without
+ * a callback ("untold").
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -17,35 +17,35 @@
 #include <time.h>
 
 enum {
-	RING = 1024,		/* offered and not yet registered */
-	KNOWN = 4096,		/* registrations, and ids of memory that must not vanish untold */
+	RING = 1024,		/* tensors offered but not yet registered */
+	KNOWN = 4096,		/* known registrations; watched allocations */
 	TOLD = 4096,
 	SWEEP_EVERY = 64,
 	SETTLED_NS = 100000000,
 };
 
-/** struct tensors_counts - what the thread has seen; mirrored in bench/h200_torch.py */
+/** struct tensors_counts - counts of the thread; bench/h200_torch.py has the same struct */
 struct tensors_counts {
-	uint64_t offered, dropped;		/* of these, the ring was full */
-	uint64_t registered, refused, beyond;	/* gets; of ranges that are no longer one allocation's */
-	int64_t refusal;			/* the last refused one's -errno */
+	uint64_t offered, dropped;		/* tensors; dropped because the ring was full */
+	uint64_t registered, refused, beyond;	/* gets; gets of ranges that are not within one allocation any more */
+	int64_t refusal;			/* -errno of the last refused get */
 	uint64_t hits, misses;
-	uint64_t judged, stale;			/* hits of which the id is known, and is another */
-	uint64_t told, told_all, told_gone;	/* frees; of all memory; of memory that had gone by then */
-	uint64_t vanished, untold;		/* watched ids that ended; without a word before */
+	uint64_t judged, stale;			/* hits with a known id; hits with a different id */
+	uint64_t told, told_all, told_gone;	/* callbacks; for all memory; for memory that was freed already */
+	uint64_t vanished, untold;		/* watched ids that ended; without a callback before */
 };
 
 struct range {
 	uint64_t addr, length;
 };
 
-/** struct registered - whose memory an entry was when it was pinned; 0: not known */
+/** struct registered - buffer id of an entry when it was pinned; 0: not known */
 struct registered {
 	const struct pp_cache_entry *entry;
 	uint64_t id;
 };
 
-/** struct watched - an allocation that must not end before @told is set; id 0: none */
+/** struct watched - an allocation: a callback must set @told before it ends; id 0: unused */
 struct watched {
 	uint64_t addr, id;
 	bool told;
@@ -60,17 +60,17 @@ static struct tensors_counts counts;
 static struct range ring[RING];
 static unsigned long head, tail;
 static bool running, over;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* of the ring */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* protects the ring */
 static pthread_cond_t filled = PTHREAD_COND_INITIALIZER;
 static pthread_t thread;
 static struct pp_cache *cache;
 static CUcontext cuda;
 
-static struct registered known[KNOWN];		/* the thread's own */
+static struct registered known[KNOWN];		/* used by the thread only */
 static struct watched watched[KNOWN];
 static struct told told[TOLD];
 static unsigned long told_count;
-static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;	/* of watched, told and their counts */
+static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;	/* protects watched, told and their counts */
 
 int tensors_start(void);
 void tensors_offer(uint64_t addr, uint64_t length);
@@ -97,7 +97,7 @@ static bool lies_in(uint64_t addr, const struct range *r)
 	return addr - r->addr < r->length;
 }
 
-/* ---- is every free told before the memory goes? ------------------------------------------ */
+/* ---- does a callback precede each free? ---------------------------------------------------- */
 
 static void gone(void *arg, uint64_t addr, uint64_t length)
 {
@@ -116,7 +116,7 @@ static void gone(void *arg, uint64_t addr, uint64_t length)
 	pthread_mutex_unlock(&watch_lock);
 }
 
-/* A free of it may have been told and not be done yet: what is watched from now on would vanish untold. */
+/* Do not watch memory whose callback has run but whose free has not ended: it would count as untold. */
 static bool is_going(uint64_t addr)
 {
 	uint64_t now = now_ns();
@@ -152,7 +152,7 @@ static void sweep(void)
 	pthread_mutex_unlock(&watch_lock);
 }
 
-/* ---- is each hit of the memory that is there? --------------------------------------------- */
+/* ---- is each hit valid? --------------------------------------------------------------------- */
 
 static struct registered *remembered(const struct pp_cache_entry *e)
 {
@@ -170,7 +170,7 @@ static uint64_t misses(void)
 	return s.misses;
 }
 
-/* @before: its id before the get. If it is that afterwards too, it was there all the while. */
+/* @before: buffer id before the get. If it is the same afterwards, the memory existed all the time. */
 static void judge(const struct pp_cache_entry *e, const struct range *r, uint64_t before, bool hit)
 {
 	struct registered *k = remembered(e);
@@ -206,7 +206,7 @@ static bool was_there(const struct range *r, uint64_t before)
 	return there;
 }
 
-/* Nothing is wrong where the memory went, or was about to go, before it was looked at. */
+/* Not an error if the memory was freed, or was being freed, before the check. */
 static void count_refusal(const struct range *r, uint64_t before, int ret)
 {
 	bool one = is_one_allocation(r);
@@ -271,7 +271,7 @@ static int add_hook(void)
 	return add ? add(gone, NULL) : -EOPNOTSUPP;
 }
 
-/* Needs CUDA to be up and current; -errno */
+/* CUDA must be initialised, with a current context. -errno */
 int tensors_start(void)
 {
 	const struct pp_cache_attr attr = { .watch = PP_WATCH_HOOK };
@@ -288,7 +288,7 @@ int tensors_start(void)
 	return ret;
 }
 
-/* To be called for each tensor that is "sent"; does nothing unless started */
+/* Call for each tensor that is "sent"; does nothing unless started. */
 void tensors_offer(uint64_t addr, uint64_t length)
 {
 	if (!running)
@@ -303,7 +303,7 @@ void tensors_offer(uint64_t addr, uint64_t length)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Waits for all that was offered. */
+/* Wait until all offered tensors are processed. */
 void tensors_drain(void)
 {
 	bool empty = !running;

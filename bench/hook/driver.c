@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A libcuda of one function, as cheap as a call can be, and by a name that nobody intercepts too. */
+/* A libcuda with one empty function, also under a name that the hook does not intercept */
 #include <stdint.h>
 
 int cuMemFree_v2(uint64_t addr);

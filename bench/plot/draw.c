@@ -10,14 +10,14 @@ enum {
 	WIDTH = 760,
 	HEIGHT = 400,
 	LEFT = 76,
-	RIGHT = 540,		/* what is right of it are names of series */
+	RIGHT = 540,		/* names of series are right of it */
 	TOP = 56,
 	BOTTOM = 316,
-	NAME_GAP = 17,		/* from the foot of one name to the next one's */
+	NAME_GAP = 17,		/* distance between base lines of names */
 	MARK = 4,
 };
 
-/* A viewer that knows no dark screens takes the first half. */
+/* A viewer without dark mode uses the first half. */
 static const char style[] =
 	"<style>\n"
 	"text { font: 13px sans-serif; fill: #1f2933 }\n"
@@ -79,7 +79,7 @@ static void put_triangle(FILE *f, double x, double y)
 	fprintf(f, "<path class=\"mark\" d=\"M%.1f %.1fl5 9h-10z\"/>\n", x, y - 5);
 }
 
-/* Who cannot tell the colours can tell these. */
+/* Marks distinguish the series for readers who cannot distinguish the colours. */
 static void (*const marks[])(FILE *f, double x, double y) = { put_circle, put_square, put_triangle, put_diamond };
 
 /* ---- axes ----------------------------------------------------------------------- */
@@ -164,7 +164,7 @@ static void draw_series(FILE *f, const struct series *s, unsigned int index, con
 	fputs("</g>\n", f);
 }
 
-/** struct name - of a series, as high as its last point if others leave room */
+/** struct name - name of a series, at the height of its last point if there is space */
 struct name {
 	unsigned int series;
 	double end;
@@ -178,7 +178,7 @@ static int higher(const void *a, const void *b)
 	return (x->y > y->y) - (x->y < y->y);
 }
 
-/* Downwards from the highest, then upwards where that went below the axis */
+/* Spread names downwards from the highest, then upwards from the axis. */
 static void part(struct name *names, unsigned int count)
 {
 	double most = BOTTOM;

@@ -4,7 +4,7 @@
 
 #include "results.h"
 
-/* @p as an SVG picture, which is dark where the reader's screen is. Its first series is ours. */
+/* Draw @p as SVG, with dark mode. The first series is that of peerpin. */
 void draw(const struct plot *p, FILE *out);
 
 #endif

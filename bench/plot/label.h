@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Figures as they are written beside an axis; @out holds LABEL_MAX bytes. */
+/* Labels of an axis; @out holds LABEL_MAX bytes. */
 #ifndef LABEL_H
 #define LABEL_H
 

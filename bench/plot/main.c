@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* plot RESULTS.tsv DIRECTORY: an SVG for each figure of what bench/run has gathered */
+/* plot RESULTS.tsv DIRECTORY: draw an SVG for each figure in the results of bench/run */
 #include <errno.h>
 #include <string.h>
 #include "draw.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "results.h"
 
-enum { FIELDS = 6, LINE_MAX_BYTES = 2048 };	/* one more than are wanted: too many shall be seen */
+enum { FIELDS = 6, LINE_MAX_BYTES = 2048 };	/* one more than a line has, to detect too many */
 
 static bool copy_text(char *to, const char *from)
 {
@@ -36,7 +36,7 @@ static bool take_figure(struct results *r, char **fields)
 	       copy_text(p->unit, fields[4]);
 }
 
-/* NULL when there is no room for another */
+/* NULL: full */
 static struct series *get_series(struct plot *p, const char *name)
 {
 	struct series *s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What bench/run has gathered, of which the figures are drawn. */
+/* Results of bench/run, for figures */
 #ifndef RESULTS_H
 #define RESULTS_H
 
@@ -22,7 +22,7 @@ struct series {
 /**
  * struct plot - one figure
  * @unit: of @x: bytes or count; y is in ns
- * @place: the machine that it was measured on
+ * @place: the machine of the measurement
  */
 struct plot {
 	char name[TEXT_MAX];
@@ -41,9 +41,8 @@ struct results {
 };
 
 /*
- * Takes the lines of places, figures and points; others are not its business.
- * Returns 0, or the number of the first line that it cannot make sense of: a
- * point of no figure, or that is not above 0; one too many; a text too long.
+ * Read lines of places, figures and points; ignore other lines. Return 0, or the number of the first
+ * bad line: a point without a figure, or not above 0; too many points; a text that is too long.
  */
 unsigned int results_read(struct results *r, FILE *in);
 

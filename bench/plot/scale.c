@@ -22,7 +22,7 @@ struct scale scale_powers(double low, double high, unsigned int base)
 	return s;
 }
 
-/* The largest of 1, 2 and 5 times a power of ten that is not above @figure */
+/* The largest of 1, 2 and 5 times a power of ten that is <= @figure */
 static double round_down(double figure)
 {
 	double power = pow(10, floor(log10(figure) + 1e-9)), rest = figure / power * 1.0000001;
@@ -47,7 +47,7 @@ static bool is_power_of_ten(double figure)
 	return fabs(log10(figure) - round(log10(figure))) < 1e-6;
 }
 
-/* Of two decades and more, the powers of ten are enough. */
+/* With two decades or more, label only powers of ten. */
 static struct scale round_log(double low, double high)
 {
 	struct scale s = { .is_log = true, .low = round_down(low), .high = round_up(high) };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From figures to places on paper, and the figures that are written beside an axis. */
+/* Map figures to places of the picture, and choose the ticks of an axis. */
 #ifndef SCALE_H
 #define SCALE_H
 
@@ -11,7 +11,7 @@ enum { TICKS_MAX = 12 };
  * struct scale
  * @low, @high: figures at the ends
  * @from, @to: places of the ends
- * @tick: the figures to be written; at most TICKS_MAX, in order
+ * @tick: labelled figures; at most TICKS_MAX, in order
  */
 struct scale {
 	bool is_log;
@@ -23,12 +23,12 @@ struct scale {
 	double tick[TICKS_MAX];
 };
 
-/* From @low to @high, both above 0, each tick @base times the one before, or a power of it where that is too many */
+/* Logarithmic from @low to @high, both above 0; ticks at powers of @base, or of a power of it if too many */
 struct scale scale_powers(double low, double high, unsigned int base);
 
 /*
- * A scale that holds @low to @high, both above 0, and ends with round figures: linear and from 0 on, if @high is less
- * than ten times @low, else logarithmic.
+ * A scale for @low to @high, both above 0, that ends at round figures. Linear from 0 if @high is less than ten times
+ * @low, else logarithmic.
  */
 struct scale scale_round(double low, double high);
 
