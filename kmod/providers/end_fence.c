@@ -5,7 +5,7 @@
 #include <linux/slab.h>
 #include "end_fence.h"
 
-/* The exporter may have reserved slots for itself; dma_resv_reserve_fences() does not add to them */
+/* Slots that the exporter may have reserved: dma_resv_reserve_fences() does not add to them */
 #define EXPORTERS_FENCES 64
 
 /**
