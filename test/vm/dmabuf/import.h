@@ -209,7 +209,7 @@ static inline bool soon(bool (*gone)(void))
 }
 
 #define EXPECT_ALL_GONE() \
-	EXPECT(soon(all_is_gone),
+	EXPECT(soon(all_is_gone), \
 	       "left: %lu bytes of VRAM, %lu of BAR1, %d dma-bufs", vram_used(), bar1_used(), dmabufs())
 
 static inline uint64_t ms_since(uint64_t start)

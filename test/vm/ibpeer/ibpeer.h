@@ -138,7 +138,7 @@ static inline int client_remove(void)
 
 /* For the first case of each program */
 #define EXPECT_SHIM() \
-	EXPECT(gpu >= 0 && !access("/dev/ib_peer_shim", F_OK),
+	EXPECT(gpu >= 0 && !access("/dev/ib_peer_shim", F_OK), \
 	       "/dev/emugpu is %d, or no shim; type: emu/vm/run --no-default-modules --insmod " \
 	       "build/KERNEL/emu/ib_peer_shim.ko --insmod ... -- COMMAND, as test/vm/suite does", gpu)
 
