@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/miscdevice.h>
 #include <linux/module.h>
-#include "providers/dmabuf.h"
-#include "providers/host.h"
-#include "core/cpumap.h"
-#include "core/debugfs.h"
-#include "core/export.h"
-#include "core/file.h"
-#include "core/unplug.h"
+#include "kmod/providers/dmabuf.h"
+#include "kmod/providers/host.h"
+#include "kmod/core/debugfs.h"
+#include "kmod/core/export.h"
+#include "kmod/core/file.h"
+#include "kmod/core/unplug.h"
 
 static struct miscdevice pp_misc = {
 	.minor = MISC_DYNAMIC_MINOR,
@@ -29,7 +28,6 @@ static int __init pp_init(void)
 	ret = pp_provider_register(&pp_dmabuf_provider);
 	if (ret)
 		goto err_host;
-	pp_cpumap_init();
 	ret = pp_unplug_init();
 	if (ret)
 		goto err_dmabuf;

@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A view has no page of its own: its page table is filled by faults, as users
- * of the region, and emptied when the region ends. What keeps a late fault from
- * filling it again is the region's state, so a view may outlive the region as
- * addresses at which every access is a SIGBUS.
+ * A view owns no pages. Faults fill its page table, each fault as a user of the
+ * region. The end of the region empties it. A later fault finds that the region
+ * has ended and cannot fill it again. So a view may outlive its region; every
+ * access to it is then a SIGBUS.
  *
- * All views of all regions of a file lie in one address space, the file's.
- * Each region has a range of offsets there, whatever its id is: by that, not by
- * addresses in processes, its views are found, so mremap() and partial munmap()
- * change nothing. /proc/PID/maps shows it, so it is a hash of the cookie, which
- * tells how many regions others have. Two regions may come to share a range: the
- * end of one empties the views of both, and faults fill the other's again.
+ * Each open file has an address space of its own. A region's views lie there at
+ * the offsets which the region's id gives in mmap(). The end of the region finds
+ * them by these offsets, so mremap() and partial munmap() do not matter. An older
+ * region may have had the same id: its views are empty and stay so.
  */
 #include <linux/io.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
-#include <linux/random.h>
-#include <linux/siphash.h>
 #include <linux/slab.h>
 #include "cpumap.h"
 #include "extents.h"
@@ -45,17 +41,7 @@ struct pp_cpumap {
 	struct pp_piece at[];
 };
 
-static siphash_aligned_key_t view_key;
-
-void pp_cpumap_init(void)
-{
-	get_random_bytes(&view_key, sizeof(view_key));
-}
-
-static unsigned long view_base(const struct peerpin_region *r)
-{
-	return siphash_1u64(r->cookie, &view_key) * (PEERPIN_MMAP_SPAN >> PAGE_SHIFT);
-}
+#define SPAN_PAGES (PEERPIN_MMAP_SPAN >> PAGE_SHIFT)
 
 /* ---- what the views share ---------------------------------------------------- */
 
@@ -214,7 +200,7 @@ void pp_cpumap_zap(struct peerpin_region *r)
 
 	if (!c)
 		return;
-	unmap_mapping_pages(c->mapping, view_base(r), r->length >> PAGE_SHIFT, true);
+	unmap_mapping_pages(c->mapping, r->id * SPAN_PAGES, r->length >> PAGE_SHIFT, true);
 	cpumap_free(c);
 	pp_region_leave(r);
 }
@@ -283,7 +269,7 @@ static vm_fault_t view_fill_around(struct peerpin_region *r, struct vm_fault *vm
 	struct vm_area_struct *vma = vmf->vma;
 	unsigned long start = max(vma->vm_start, vmf->address & PMD_MASK);
 	unsigned long end = pmd_addr_end(vmf->address, vma->vm_end);
-	unsigned long page = vma->vm_pgoff - view_base(r) +
+	unsigned long page = vma->vm_pgoff % SPAN_PAGES +
 			     PHYS_PFN(start - vma->vm_start);
 
 	return view_fill(r->cpumap, vma, start, end, PFN_PHYS(page));
@@ -327,11 +313,10 @@ static pgprot_t view_prot(const struct peerpin_region *r, pgprot_t prot)
 	}
 }
 
-static void view_set(struct peerpin_region *r, struct vm_area_struct *vma, u64 offset)
+static void view_set(struct peerpin_region *r, struct vm_area_struct *vma)
 {
 	vm_flags_mod(vma, VM_IO | VM_PFNMAP | VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP, 0);
 	vma->vm_page_prot = view_prot(r, vma->vm_page_prot);
-	vma->vm_pgoff = view_base(r) + PHYS_PFN(offset);
 	pp_region_get(r);
 	vma->vm_private_data = r;
 	vma->vm_ops = &view_ops;
@@ -356,6 +341,6 @@ int pp_cpumap_mmap(struct peerpin_region *r, struct vm_area_struct *vma, u64 off
 	if (!ret)
 		ret = cpumap_make(r, vma->vm_file->f_mapping);
 	if (!ret)
-		view_set(r, vma, offset);
+		view_set(r, vma);
 	return ret;
 }

@@ -8,9 +8,6 @@
 struct peerpin_region;
 struct vm_area_struct;
 
-/* before the first view */
-void pp_cpumap_init(void);
-
 /**
  * pp_cpumap_mmap() - make @vma show @r
  * @offset: bytes from the region's start, a multiple of PAGE_SIZE

@@ -68,7 +68,7 @@ enum pp_region_state {
  * @epoch: its word in the revocation page; valid until the state has ended
  * @pin_epoch: what it says while the region lives
  * @own_epoch: the word of a region that no file knows
- * @id: 1 more than its file's name for it, for those who look; 0: no file knows it
+ * @id: region id in its file + 1, which gives the offset of its views; 0: a driver's region
  * @account: of the process that pinned it
  * @charged: bytes accounted there and not given back
  * @extents: see extents.h
