@@ -56,7 +56,7 @@ static void region_snap(struct peerpin_region *r, struct snapshot *s)
 /* What the core keeps for it beside the mappings, about */
 static size_t region_records(const struct peerpin_region *r, u32 extents)
 {
-	return PP_REGION_SIZE +
+	return sizeof(*r) + r->provider->priv_size +
 	       kmalloc_size_roundup(array_size(extents, sizeof(*r->extents.at)));
 }
 

@@ -32,8 +32,6 @@ int pp_provider_register(const struct pp_provider *provider)
 		&providers[provider->id][provider->flags];
 	int ret = -EEXIST;
 
-	if (provider->priv_size > PP_PRIV_MAX)
-		return -E2BIG;
 	mutex_lock(&providers_lock);
 	if (!rcu_access_pointer(*place)) {
 		rcu_assign_pointer(*place, provider);

@@ -10,7 +10,6 @@
 #ifndef _PEERPIN_PROVIDER_H
 #define _PEERPIN_PROVIDER_H
 
-#include <linux/kconfig.h>
 #include <linux/list.h>
 #include <linux/types.h>
 #include "../uapi/peerpin.h"
@@ -69,10 +68,6 @@ struct pp_why {
 	u64 available;	/* bytes there were of what it speaks of; 0 also when not known */
 };
 
-enum {	/* bytes; the region's memory ends with them. Locks that are watched are larger */
-	PP_PRIV_MAX = IS_ENABLED(CONFIG_LOCKDEP) ? 512 : 192,
-};
-
 /**
  * struct pp_provider - const description of a provider
  * @owner: module that must stay while regions of it exist
@@ -88,8 +83,8 @@ enum {	/* bytes; the region's memory ends with them. Locks that are watched are 
  *	gone when its owner says so, and is revoked by pp_revoke()
  * @unpin_by_owner: @unpin has an effect only in the process that pinned.
  *	Elsewhere the core does not call it: the pages stay until revoked
- * @priv_size: bytes of private memory for each region, at most PP_PRIV_MAX,
- *	zeroed, handed to all calls below and freed by the core
+ * @priv_size: bytes of private memory for each region, zeroed, handed to all calls
+ *	below and freed by the core
  *
  * The core calls these with no lock held (look and release: see below), in this order:
  * pin; look, extents or map, unless revoked before; then release or unpin or, when
@@ -156,8 +151,7 @@ static inline const char *pp_provider_flags(const struct pp_provider *provider)
 }
 
 /**
- * pp_provider_register() - offer a provider; -EEXIST when there is one like it,
- * -E2BIG when its private part is too big
+ * pp_provider_register() - offer a provider; -EEXIST when there is one like it
  *
  * Context: process.
  */

@@ -12,33 +12,19 @@ struct workqueue_struct *pp_tell_wq;
 struct workqueue_struct *pp_lock_wq;
 struct workqueue_struct *pp_unmap_wq;
 
-/*
- * Kernels are built to clear all memory they allocate, byte by byte, which was
- * the dearest part of a pin; but not where there is a constructor.
- */
-static struct kmem_cache *region_cache;
-
-static void region_construct(void *memory)
+struct peerpin_region *pp_region_alloc(const struct pp_provider *provider,
+				       struct pp_account *account)
 {
-	struct peerpin_region *r = memory;
+	struct peerpin_region *r = kzalloc(sizeof(*r) + provider->priv_size, GFP_KERNEL_ACCOUNT);
 
+	if (!r)
+		return NULL;
+	kref_init(&r->ref);
 	spin_lock_init(&r->lock);
 	init_waitqueue_head(&r->idle);
 	INIT_LIST_HEAD(&r->attaches);
 	INIT_LIST_HEAD(&r->exports);
 	INIT_LIST_HEAD(&r->going);
-}
-
-struct peerpin_region *pp_region_alloc(const struct pp_provider *provider,
-				       struct pp_account *account)
-{
-	struct peerpin_region *r = kmem_cache_alloc(region_cache, GFP_KERNEL);
-
-	if (!r)
-		return NULL;
-	memset_startat(r, 0, ref);
-	memset(r->priv, 0, provider->priv_size);
-	kref_init(&r->ref);
 	INIT_WORK(&r->stop_work, pp_region_stop_work);
 	INIT_WORK(&r->work, pp_region_work);
 	r->since = jiffies;
@@ -55,7 +41,7 @@ static void region_free(struct kref *ref)
 		r->provider->free(r->priv);
 	pp_provider_put(r->provider);
 	pp_account_put(r->account);
-	kmem_cache_free(region_cache, r);
+	kfree(r);
 }
 
 void pp_region_get(struct peerpin_region *r)
@@ -150,15 +136,9 @@ static struct workqueue_struct *region_queue_new(const char *name, unsigned int 
 
 int pp_region_init(void)
 {
-	region_cache = kmem_cache_create("peerpin_region",
-					 PP_REGION_SIZE, 0,
-					 SLAB_HWCACHE_ALIGN | SLAB_ACCOUNT,
-					 region_construct);
-	if (!region_cache)
-		return -ENOMEM;
 	pp_wq = region_queue_new("peerpin", WQ_MEM_RECLAIM);
 	if (!pp_wq)
-		goto err_cache;
+		return -ENOMEM;
 	pp_stop_wq = region_queue_new("peerpin_stop", WQ_MEM_RECLAIM);
 	if (!pp_stop_wq)
 		goto err_wq;
@@ -184,8 +164,6 @@ err_stop_wq:
 	destroy_workqueue(pp_stop_wq);
 err_wq:
 	destroy_workqueue(pp_wq);
-err_cache:
-	kmem_cache_destroy(region_cache);
 	return -ENOMEM;
 }
 
@@ -197,5 +175,4 @@ void pp_region_exit(void)
 	destroy_workqueue(pp_stop_wq);
 	destroy_workqueue(pp_wq);
 	pp_cookie_exit();
-	kmem_cache_destroy(region_cache);
 }

@@ -76,15 +76,12 @@ enum pp_region_state {
  * @priv: the provider's
  */
 struct peerpin_region {
-	/* As constructed, and so again whenever a region is freed: */
+	struct kref ref;
 	spinlock_t lock;
 	wait_queue_head_t idle;
 	struct list_head attaches;
 	struct list_head exports;
 	struct list_head going;
-
-	/* Zeroed for each region: */
-	struct kref ref;
 	enum pp_region_state state;
 	unsigned long cookie;
 	bool pinned;
@@ -113,10 +110,6 @@ struct peerpin_region {
 	u64 length;
 	unsigned long since;
 	void *priv[];
-};
-
-enum {	/* bytes, whoever its provider is: all come out of one cache */
-	PP_REGION_SIZE = sizeof(struct peerpin_region) + PP_PRIV_MAX,
 };
 
 /**

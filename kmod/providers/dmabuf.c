@@ -39,7 +39,6 @@ struct dmabuf_pin {
 	bool revoked;
 	struct dma_fence *end;
 };
-static_assert(sizeof(struct dmabuf_pin) <= PP_PRIV_MAX);
 
 /**
  * struct dmabuf_mapping - mapping for one device; holds a reference to the dma-buf

@@ -33,7 +33,6 @@ struct host_pin {
 	unsigned long count;
 	struct page **pages;
 };
-static_assert(sizeof(struct host_pin) <= PP_PRIV_MAX);
 
 /*
  * The kernel sends CLEAR if memory is discarded (MADV_DONTNEED, truncation), and also if only its

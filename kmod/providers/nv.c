@@ -55,7 +55,6 @@ struct nv_pin {
 	u32 va_space_token;
 	u64 addr;
 };
-static_assert(sizeof(struct nv_pin) <= PP_PRIV_MAX);
 
 /* Translate errors of NVIDIA's driver */
 static int nv_explain(int ret, const struct pp_request *req,

@@ -66,7 +66,6 @@ struct tegra_pin {
 	bool freed;
 	u32 caching;
 };
-static_assert(sizeof(struct tegra_pin) <= PP_PRIV_MAX);
 
 /* ---- kfree() of tables ------------------------------------------------------- */
 
