@@ -388,52 +388,6 @@ static int export_check(const struct peerpin_region *r, u64 offset, u64 length)
 	return length <= r->length && offset <= r->length - length ? 0 : -EINVAL;
 }
 
-static void export_cut(const struct pp_extents *from, u64 offset, u64 length,
-		       struct pp_extents *to)
-{
-	u64 skip, take;
-	u32 i;
-
-	for (i = 0; i < from->count && length; i++) {
-		skip = min(offset, from->at[i].length);
-		take = min(from->at[i].length - skip, length);
-		if (take)
-			pp_extents_add(to, from->at[i].phys + skip, take);
-		offset -= skip;
-		length -= take;
-	}
-}
-
-static int export_cut_guarded(struct peerpin_region *r, u64 offset, u64 length,
-			      struct pp_extents *to)
-{
-	int ret = pp_region_enter(r);
-
-	if (ret)
-		return ret;
-	export_cut(&r->extents, offset, length, to);
-	pp_region_leave(r);
-	return 0;
-}
-
-/* Counted first: memory is not taken as a user. */
-static int export_set_extents(struct pp_export *e, u64 offset, u64 length)
-{
-	struct pp_extents count = {};
-	int ret;
-
-	ret = pp_extents_read(e->region) ?:
-	      export_cut_guarded(e->region, offset, length, &count);
-	if (ret)
-		return ret;
-	e->extents.room = count.count;
-	e->extents.at = kvmalloc_array(count.count, sizeof(*e->extents.at),
-				       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!e->extents.at)
-		return -ENOMEM;
-	return export_cut_guarded(e->region, offset, length, &e->extents);
-}
-
 static int export_link_locked(struct pp_export *e)
 {
 	struct peerpin_region *r = e->region;
@@ -506,7 +460,7 @@ struct dma_buf *pp_export(struct peerpin_region *r, u64 offset, u64 length)
 	e = export_new(r);
 	if (!e)
 		return ERR_PTR(-ENOMEM);
-	ret = export_set_extents(e, offset, length) ?: export_link(e);
+	ret = pp_extents_read_part(r, offset, length, &e->extents) ?: export_link(e);
 	if (ret)
 		goto err_put;
 	dmabuf = export_dmabuf(e);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The list of a region's pages. It is made when something is first mapped, not
- * when the region is pinned: many are pinned and few are long.
+ * A region's physical extents. The list is made by the first mapping, not by the pin:
+ * most regions are never mapped.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -26,52 +26,74 @@ void pp_extents_add(struct pp_extents *x, phys_addr_t phys, u64 length)
 }
 EXPORT_SYMBOL(pp_extents_add);
 
-/* As a user, so that a revocation waits before it releases the page table. */
-static int extents_count(struct peerpin_region *r, u32 *count)
+static void extents_cut(const struct pp_extents *from, u64 offset, u64 length, struct pp_extents *to)
 {
-	struct pp_extents x = {};
-	int ret;
+	u64 skip, take;
+	u32 i;
 
-	ret = pp_region_enter(r);
-	if (ret)
-		return ret;
-	r->provider->extents(r->priv, &x);
-	pp_region_leave(r);
-	*count = x.count;
-	return x.bytes == r->length ? 0 : -EIO;
+	for (i = 0; i < from->count && length; i++) {
+		skip = min(offset, from->at[i].length);
+		take = min(from->at[i].length - skip, length);
+		if (take)
+			pp_extents_add(to, from->at[i].phys + skip, take);
+		offset -= skip;
+		length -= take;
+	}
 }
 
-/* The first of two threads wins. Who sees @at sees the list. */
-static bool extents_publish(struct peerpin_region *r, struct pp_extents *x)
+/* As a user of @r: a revocation waits, and does not release the page table meanwhile. */
+static int extents_append(struct peerpin_region *r, u64 offset, u64 length, struct pp_extents *x)
 {
-	bool publish;
+	int ret = pp_region_enter(r);
+
+	if (ret)
+		return ret;
+	/* pairs with extents_publish() */
+	if (smp_load_acquire(&r->extents.at))
+		extents_cut(&r->extents, offset, length, x);
+	else
+		r->provider->extents(r->priv, x);
+	pp_region_leave(r);
+	return x->bytes == length ? 0 : -EIO;
+}
+
+/*
+ * Count, allocate, fill: a user must not wait for memory. The caller frees @x->at,
+ * after a failure too.
+ */
+static int extents_make(struct peerpin_region *r, u64 offset, u64 length, struct pp_extents *x)
+{
+	struct pp_extents counted = {};
+	int ret = extents_append(r, offset, length, &counted);
+
+	if (ret)
+		return ret;
+	x->room = counted.count;
+	x->at = kvmalloc_array(x->room, sizeof(*x->at), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	return x->at ? extents_append(r, offset, length, x) : -ENOMEM;
+}
+
+/*
+ * The first of two threads publishes its list. After the region has ended nothing may
+ * be published: pp_extents_free() may have run.
+ */
+static int extents_publish(struct peerpin_region *r, struct pp_extents *x)
+{
+	int ret = 0;
 
 	spin_lock_irq(&r->lock);
-	publish = !r->extents.at;
-	if (publish) {
+	if (r->state != PP_LIVE) {
+		ret = -ESTALE;
+	} else if (!r->extents.at) {
 		r->extents.count = x->count;
-		/* pairs with pp_extents_read() */
+		/* pairs with the acquire loads: a reader of @at sees the list */
 		smp_store_release(&r->extents.at, x->at);
+		x->at = NULL;
 	}
 	spin_unlock_irq(&r->lock);
-	return publish;
+	return ret;
 }
 
-static int extents_list(struct peerpin_region *r, struct pp_extents *x)
-{
-	bool published;
-	int ret;
-
-	ret = pp_region_enter(r);
-	if (ret)
-		return ret;
-	r->provider->extents(r->priv, x);
-	published = extents_publish(r, x);
-	pp_region_leave(r);
-	return published ? 0 : -EEXIST;
-}
-
-/* Memory is taken between two rounds, when we are no user. */
 int pp_extents_read(struct peerpin_region *r)
 {
 	struct pp_extents x = {};
@@ -82,17 +104,14 @@ int pp_extents_read(struct peerpin_region *r)
 	/* pairs with extents_publish() */
 	if (smp_load_acquire(&r->extents.at))
 		return 0;
-	ret = extents_count(r, &x.room);
-	if (ret)
-		return ret;
-	x.at = kvmalloc_array(x.room, sizeof(*x.at),
-			      GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!x.at)
-		return -ENOMEM;
-	ret = extents_list(r, &x);
-	if (ret)
-		kvfree(x.at);
-	return ret == -EEXIST ? 0 : ret;
+	ret = extents_make(r, 0, r->length, &x) ?: extents_publish(r, &x);
+	kvfree(x.at);
+	return ret;
+}
+
+int pp_extents_read_part(struct peerpin_region *r, u64 offset, u64 length, struct pp_extents *x)
+{
+	return pp_extents_read(r) ?: extents_make(r, offset, length, x);
 }
 
 u32 pp_extents_counted(struct peerpin_region *r)

@@ -6,22 +6,26 @@
 #include <linux/types.h>
 
 struct peerpin_region;
+struct pp_extents;
 
 /**
- * pp_extents_read() - list them in @r->extents, if that is not done yet
+ * pp_extents_read() - list the extents in @r->extents, unless that is done
  *
- * Users of the region may read them afterwards. Nobody frees them before all
- * users have left.
- * Context: process, sleeps for memory; not as a user.
- * Return: 0; -ESTALE; -ENOMEM; -EIO they are not the region's length;
- * -EOPNOTSUPP only its owner can map it.
+ * Users of the region may read @r->extents afterwards; it is freed after the last
+ * user has left.
+ * Context: process, sleeps for memory; the caller must not be a user.
+ * Return: 0; -ESTALE the region has ended; -ENOMEM; -EIO the extents do not add up to
+ * the region's length; -EOPNOTSUPP only the provider can map the region.
  */
 int pp_extents_read(struct peerpin_region *r);
 
-/* how many there are; 0 while not listed, or once revoked. Any that may sleep */
+/* the same, then list a part of the region in @x; the caller frees @x->at, after a failure too */
+int pp_extents_read_part(struct peerpin_region *r, u64 offset, u64 length, struct pp_extents *x);
+
+/* number of extents; 0 if not listed, or if the region has ended. Process context */
 u32 pp_extents_counted(struct peerpin_region *r);
 
-/* nobody can be a user any more */
+/* the region has ended and has no users */
 void pp_extents_free(struct peerpin_region *r);
 
 #endif

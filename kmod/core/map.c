@@ -370,46 +370,34 @@ static bool map_is_there(struct device *dev, dma_addr_t bus, u64 length)
 }
 
 /*
- * Bus addresses take the place of physical ones, which only the owner knows.
- * False: @dev does not have them all.
+ * @x lists bus addresses here, as only the exporter knows the physical ones. The caller
+ * frees @x->at.
  */
-static bool map_list_bus(struct pp_extents *x, struct device *dev,
-			 struct sg_table *sgt, u64 offset, u64 length)
-{
-	struct scatterlist *sg;
-	u64 at = 0, from, to;
-	bool there = true;
-	dma_addr_t bus;
-	int i;
-
-	for_each_sgtable_dma_sg(sgt, sg, i) {
-		from = max(offset, at);
-		to = min(offset + length, at + sg_dma_len(sg));
-		if (from < to) {
-			bus = sg_dma_address(sg) + from - at;
-			there &= map_is_there(dev, bus, to - from);
-			pp_extents_add(x, bus, to - from);
-		}
-		at += sg_dma_len(sg);
-		cond_resched();
-	}
-	return there;
-}
-
 static int map_read_bus(struct pp_extents *x, struct device *dev,
 			struct sg_table *sgt, u64 offset, u64 length)
 {
-	struct pp_extents counted = {};
+	struct scatterlist *sg;
+	u64 at = 0, from, to;
+	dma_addr_t bus;
+	int i;
 
-	if (!map_list_bus(&counted, dev, sgt, offset, length) || counted.bytes != length)
-		return -EIO;
-	x->room = counted.count;
-	x->at = kvmalloc_array(x->room, sizeof(*x->at),
-			       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	x->room = sgt->nents;
+	x->at = kvmalloc_array(x->room, sizeof(*x->at), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!x->at)
 		return -ENOMEM;
-	map_list_bus(x, dev, sgt, offset, length);
-	return 0;
+	for_each_sgtable_dma_sg(sgt, sg, i) {
+		from = max(offset, at);
+		to = min(offset + length, at + sg_dma_len(sg));
+		bus = sg_dma_address(sg) + from - at;
+		at += sg_dma_len(sg);
+		cond_resched();
+		if (from >= to)
+			continue;
+		if (!map_is_there(dev, bus, to - from))
+			return -EIO;
+		pp_extents_add(x, bus, to - from);
+	}
+	return x->bytes == length ? 0 : -EIO;
 }
 
 /*
@@ -453,11 +441,9 @@ int pp_map_adopt(struct pp_map *map, struct device *dev, struct sg_table *sgt,
 	struct pp_extents x = {};
 	int ret;
 
-	ret = map_read_bus(&x, dev, sgt, offset, length);
-	if (ret)
-		return ret;
 	map_begin(map, dev, false);
-	ret = pp_map_alloc(map, map_count(map, &x, true));
+	ret = map_read_bus(&x, dev, sgt, offset, length) ?:
+	      pp_map_alloc(map, map_count(map, &x, true));
 	if (!ret)
 		map_adopt_bus(map, &x);
 	kvfree(x.at);
