@@ -454,15 +454,3 @@ unsigned int pp_attach_count(struct peerpin_region *r)
 	spin_unlock_irq(&r->lock);
 	return n;
 }
-
-size_t pp_attach_bytes(struct peerpin_region *r)
-{
-	struct peerpin_attach *a;
-	size_t bytes = 0;
-
-	spin_lock_irq(&r->lock);
-	list_for_each_entry(a, &r->attaches, in_region)
-		bytes += sizeof(*a) + pp_map_bytes(&a->map);
-	spin_unlock_irq(&r->lock);
-	return bytes;
-}

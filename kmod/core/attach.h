@@ -69,7 +69,4 @@ unsigned int pp_attach_count(struct peerpin_region *r);
 /* where a region is that its owner maps, as the mapping for one of its devices says; 0: none does. Process context */
 phys_addr_t pp_attach_phys(struct peerpin_region *r);
 
-/* what all of them take; the tables of importers are not counted */
-size_t pp_attach_bytes(struct peerpin_region *r);
-
 #endif

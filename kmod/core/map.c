@@ -119,12 +119,6 @@ int pp_map_alloc(struct pp_map *map, u64 entries)
 	return map->marks ? 0 : -ENOMEM;
 }
 
-size_t pp_map_bytes(const struct pp_map *map)
-{
-	return array_size(map->sgt.orig_nents, sizeof(*map->sgt.sgl)) +
-	       array_size(map->nr_marks, sizeof(*map->marks));
-}
-
 void pp_map_free(struct pp_map *map)
 {
 	kfree(map->marks);

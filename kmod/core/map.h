@@ -70,9 +70,6 @@ void pp_map_undo(struct pp_map *map, const struct pp_extents *x);
 int pp_map_adopt(struct pp_map *map, struct device *dev, struct sg_table *sgt,
 		 u64 offset, u64 length);
 
-/* what its tables take, as the allocator counts */
-size_t pp_map_bytes(const struct pp_map *map);
-
 /* frees memory, of a map that is not made, or all zero; any context */
 void pp_map_free(struct pp_map *map);
 

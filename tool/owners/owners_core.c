@@ -8,11 +8,9 @@
 #include "owners.h"
 #include "tool/util/printable.h"
 
-/* The columns of a region, in this order; newer kernels may append columns. */
-enum column {
-	PID, COMM, PROVIDER, FLAGS, STATE, ADDR, LENGTH, SINCE_MS, EXTENTS, RECORDS, MAPS, DEVICES, EXPORTS, VIEWED, ID,
-	NR_COLUMNS,
-};
+/* The columns of a region, in this order; newer modules may append more. */
+static const char head[] = "pid provider flags state addr length since_ms extents devices id";
+enum column { PID, PROVIDER, FLAGS, STATE, ADDR, LENGTH, SINCE_MS, EXTENTS, DEVICES, ID, NR_COLUMNS };
 
 static int by_pid(const void *a, const void *b)
 {
@@ -96,9 +94,11 @@ void owners_parse_regions(FILE *f, struct owners *out)
 	char *column[NR_COLUMNS], *line = NULL;
 	size_t room = 0;
 
-	while (getline(&line, &room, f) > 0)
-		if (split(line, column) && atoi(column[PID]) > 0)
-			add(out, column);
+	/* else an older module, which has other columns */
+	if (getline(&line, &room, f) > 0 && !strncmp(line, head, strlen(head)))
+		while (getline(&line, &room, f) > 0)
+			if (split(line, column))
+				add(out, column);
 	free(line);
 }
 
