@@ -8,6 +8,11 @@
 #include "account.h"
 #include "provider.h"
 
+/*
+ * Each limit is off by default and stays all the same: each has a reason code or an
+ * errno in the uapi, and doc/security.md (26 to 28) counts on all three between users
+ * who do not trust each other. RLIMIT_MEMLOCK does not count GPU memory.
+ */
 static unsigned long max_process_bytes;
 module_param(max_process_bytes, ulong, 0644);
 MODULE_PARM_DESC(max_process_bytes, "bytes that one process may pin; 0: no limit");
