@@ -108,11 +108,6 @@ static int cpumap_fill(struct pp_cpumap *c, struct peerpin_region *r)
 	return 0;
 }
 
-static bool cpumap_wants_reserving(const struct peerpin_region *r)
-{
-	return r->caching == PEERPIN_CACHING_COMBINED && !r->provider->page_backed;
-}
-
 /* Memory is taken when we are no user. */
 static struct pp_cpumap *cpumap_new(struct peerpin_region *r)
 {
@@ -126,7 +121,7 @@ static struct pp_cpumap *cpumap_new(struct peerpin_region *r)
 	if (!c)
 		return ERR_PTR(-ENOMEM);
 	ret = cpumap_fill(c, r);
-	if (!ret && cpumap_wants_reserving(r))
+	if (!ret && r->caching == PEERPIN_CACHING_COMBINED && !r->provider->page_backed)
 		ret = cpumap_reserve(c);
 	if (!ret)
 		return c;

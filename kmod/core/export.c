@@ -388,27 +388,20 @@ static int export_check(const struct peerpin_region *r, u64 offset, u64 length)
 	return length <= r->length && offset <= r->length - length ? 0 : -EINVAL;
 }
 
-static int export_link_locked(struct pp_export *e)
-{
-	struct peerpin_region *r = e->region;
-
-	lockdep_assert_held(&r->lock);
-	if (r->state != PP_LIVE)
-		return -ESTALE;
-	if (r->shares == PP_SHARES_MAX)
-		return -EDQUOT;
-	r->shares++;
-	list_add_tail(&e->in_region, &r->exports);
-	return 0;
-}
-
 static int export_link(struct pp_export *e)
 {
 	struct peerpin_region *r = e->region;
-	int ret;
+	int ret = 0;
 
 	spin_lock_irq(&r->lock);
-	ret = export_link_locked(e);
+	if (r->state != PP_LIVE) {
+		ret = -ESTALE;
+	} else if (r->shares == PP_SHARES_MAX) {
+		ret = -EDQUOT;
+	} else {
+		r->shares++;
+		list_add_tail(&e->in_region, &r->exports);
+	}
 	spin_unlock_irq(&r->lock);
 	return ret;
 }

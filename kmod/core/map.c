@@ -225,13 +225,6 @@ static bool map_reachable(struct device *dev, const struct pp_extents *x)
 	return true;
 }
 
-/* Memory out of reach is bounced, if the kernel has bounce buffers. */
-static bool map_pages_possible(struct pp_map *map, const struct pp_extents *x)
-{
-	return map_reachable(map->dev, x) ||
-	       dma_max_mapping_size(map->dev) != SIZE_MAX;
-}
-
 /*
  * The transfers synchronise the ranges they use. Mapping must not: it would
  * copy a bounced region over what the CPU has written elsewhere in it since.
@@ -240,7 +233,8 @@ static int map_pages(struct pp_map *map, const struct pp_extents *x)
 {
 	int ret;
 
-	if (!map_pages_possible(map, x))
+	/* Memory out of reach is bounced, if the kernel has bounce buffers. */
+	if (!map_reachable(map->dev, x) && dma_max_mapping_size(map->dev) == SIZE_MAX)
 		return -EIO;
 	map_fill(map, x);
 	ret = dma_map_sgtable(map->dev, &map->sgt, DMA_BIDIRECTIONAL,

@@ -65,15 +65,6 @@ static int pin_check_range(const struct peerpin_region *r,
 	return -EINVAL;
 }
 
-static int pin_charge(struct peerpin_region *r, struct pp_why *why)
-{
-	int ret = pp_account_charge(r->account, r->length, why);
-
-	if (!ret)
-		atomic64_set(&r->charged, r->length);
-	return ret;
-}
-
 static int pin_pages(struct peerpin_region *r, const struct pp_request *want,
 		     struct pp_why *why)
 {
@@ -81,9 +72,10 @@ static int pin_pages(struct peerpin_region *r, const struct pp_request *want,
 	int ret = pin_check_range(r, want, why);
 
 	if (!ret)
-		ret = pin_charge(r, why);
+		ret = pp_account_charge(r->account, r->length, why);
 	if (ret)
 		return ret;
+	atomic64_set(&r->charged, r->length);
 	req.addr = r->addr;
 	req.length = r->length;
 	req.cookie = r->cookie;
@@ -120,11 +112,6 @@ static int pin_open(struct peerpin_region *r)
 	return ret;
 }
 
-static u32 pin_why_not_open(int error)
-{
-	return error == -ESTALE ? PEERPIN_REASON_REVOKED : PEERPIN_REASON_VENDOR_ERROR;
-}
-
 /* @provider: held by the caller; the hold is used up */
 static struct peerpin_region *pin_by(const struct pp_provider *provider,
 				     const struct pp_request *want,
@@ -144,7 +131,7 @@ static struct peerpin_region *pin_by(const struct pp_provider *provider,
 		goto err_forget;
 	ret = pin_open(r);
 	if (ret) {
-		why->reason = pin_why_not_open(ret);
+		why->reason = ret == -ESTALE ? PEERPIN_REASON_REVOKED : PEERPIN_REASON_VENDOR_ERROR;
 		pp_region_close(r);
 		return ERR_PTR(ret);
 	}

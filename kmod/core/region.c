@@ -129,28 +129,23 @@ void pp_region_uncharge(struct peerpin_region *r)
 	pp_account_uncharge(r->account, atomic64_xchg(&r->charged, 0));
 }
 
-static struct workqueue_struct *region_queue_new(const char *name, unsigned int flags)
-{
-	return alloc_workqueue("%s", WQ_UNBOUND | flags, 0, name);
-}
-
 int pp_region_init(void)
 {
-	pp_wq = region_queue_new("peerpin", WQ_MEM_RECLAIM);
+	pp_wq = alloc_workqueue("peerpin", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!pp_wq)
 		return -ENOMEM;
-	pp_stop_wq = region_queue_new("peerpin_stop", WQ_MEM_RECLAIM);
+	pp_stop_wq = alloc_workqueue("peerpin_stop", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!pp_stop_wq)
 		goto err_wq;
 	/* with workers of its own, which the others' waiting does not use up */
-	pp_tell_wq = region_queue_new("peerpin_tell", WQ_MEM_RECLAIM | WQ_HIGHPRI);
+	pp_tell_wq = alloc_workqueue("peerpin_tell", WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
 	if (!pp_tell_wq)
 		goto err_stop_wq;
 	/* a rescuer would wait for one lock after the other */
-	pp_lock_wq = region_queue_new("peerpin_lock", 0);
+	pp_lock_wq = alloc_workqueue("peerpin_lock", WQ_UNBOUND, 0);
 	if (!pp_lock_wq)
 		goto err_tell_wq;
-	pp_unmap_wq = region_queue_new("peerpin_unmap", WQ_MEM_RECLAIM);
+	pp_unmap_wq = alloc_workqueue("peerpin_unmap", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!pp_unmap_wq)
 		goto err_lock_wq;
 	pp_cookie_init();
