@@ -11,7 +11,7 @@
 static struct miscdevice pp_misc = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = "peerpin",
-	.mode = 0666,	/* pins are accounted to and limited by their process */
+	.mode = 0666,	/* pins are counted and limited for each process */
 	.fops = &pp_fops,
 };
 

@@ -27,11 +27,11 @@ MODULE_PARM_DESC(max_process_regions, "regions that one process may pin; 0: no l
 
 /**
  * struct pp_account - see account.h
- * @ref: each file and region of the process holds one
+ * @ref: one for each file and each region of the process
  * @in_accounts: under @accounts_lock
- * @owner: held; compared, never reused while held
- * @pins, @revoked: of its regions, since it was made; beside what a pin writes
- *	anyway
+ * @owner: a reference; the pid structure is not reused while it is held
+ * @pins, @revoked: counts since the account was made; in a cache line that a pin
+ *	writes anyway
  */
 struct pp_account {
 	refcount_t ref;
@@ -78,7 +78,7 @@ static struct pp_account *account_find(struct pid *owner)
 	return a;
 }
 
-/* Another thread may have been quicker: then its account, and @new is freed. */
+/* If another thread was faster, return its account and free @new. */
 static struct pp_account *account_publish(struct pp_account *new)
 {
 	struct pp_account *found;
@@ -109,7 +109,7 @@ struct pp_account *pp_account_get(struct pid *owner)
 	return account_publish(a);
 }
 
-/* Only the last reference is given up under the lock, where it was to be found. */
+/* The last reference is dropped under the lock, so that no look-up finds a dead account. */
 void pp_account_put(struct pp_account *a)
 {
 	unsigned long flags;
@@ -129,9 +129,8 @@ void pp_account_put(struct pp_account *a)
 }
 
 /*
- * Nothing is added that the limit does not allow, not even for a moment: it
- * would refuse others, as what is being pinned does, before it is known that it
- * can be. @limit 0: none. @room: what it leaves, when too little.
+ * Never exceeds @limit, not even for a moment: that would refuse the pins of other
+ * threads. @limit 0: no limit. @room: bytes left below the limit; set on failure.
  */
 static bool account_add(atomic64_t *sum, u64 n, u64 limit, u64 *room)
 {
@@ -221,7 +220,7 @@ static void account_show(struct seq_file *m, const struct pp_account *a)
 		   counts.pins, counts.revoked);
 }
 
-/* The lock is let go now and then: who opens or exits waits for it. */
+/* Takes the lock for one bucket at a time: open() and exit wait for it. */
 void pp_accounts_show(struct seq_file *m)
 {
 	struct pp_account *a;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An account: what one process has pinned, and what it may. */
+/* An account: the pinned memory of one process, and its limits. */
 #ifndef _PEERPIN_ACCOUNT_H
 #define _PEERPIN_ACCOUNT_H
 
@@ -12,37 +12,37 @@ struct seq_file;
 
 /**
  * pp_account_get() - the account of a process
- * @owner: by its thread group's pid
+ * @owner: pid of the thread group
  *
- * Context: process. Return: with a reference, or NULL without memory.
+ * Context: process. Return: the account with a reference, or NULL if out of memory.
  */
 struct pp_account *pp_account_get(struct pid *owner);
 
-/* one more reference */
+/* take another reference */
 struct pp_account *pp_account_hold(struct pp_account *account);
 
-/* whose it is; stays as long as the account */
+/* the process; valid as long as the account */
 struct pid *pp_account_owner(const struct pp_account *account);
 
-/* any context */
+/* drop a reference; any context */
 void pp_account_put(struct pp_account *account);
 
 /**
- * pp_account_charge() - one more region, of @bytes
+ * pp_account_charge() - count another region, of @bytes
  *
- * Takes no lock. Return: 0 or -EDQUOT, @why filled in.
+ * Takes no lock. Return: 0, or -EDQUOT with @why filled in.
  */
 int pp_account_charge(struct pp_account *account, u64 bytes,
 		      struct pp_why *why);
 
-/* the pages of a region of @bytes went; 0: they had gone before. Any context */
+/* the pages of a region of @bytes were given back; 0: nothing to do. Any context */
 void pp_account_uncharge(struct pp_account *account, u64 bytes);
 
-/* a region of it has become live, or was live and is its owner's no more. Any context */
+/* a region has become live; a live region was revoked. Any context */
 void pp_account_count_pin(struct pp_account *account);
 void pp_account_count_revoked(struct pp_account *account);
 
-/** struct pp_account_counts - since the account was made */
+/** struct pp_account_counts - counts since the account was made */
 struct pp_account_counts {
 	u64 pins;
 	u64 revoked;

@@ -12,8 +12,8 @@
 #include "trace.h"
 
 /*
- * Freed when nobody holds it: it is unlisted then, so unmapped; what is left
- * is memory. May run in an interrupt, from the end of an overdue DMA.
+ * Without references the attachment is unlisted, hence unmapped: only memory is left to
+ * free. May run in an interrupt, at the end of overdue DMA.
  */
 static void attach_release(struct kref *ref)
 {
@@ -60,8 +60,8 @@ static struct peerpin_attach *attach_find(struct peerpin_region *r,
 }
 
 /*
- * Make it findable, or learn why not: the region has ended, the peer is going
- * away, or another thread was quicker (its attachment is returned).
+ * List @a and return it. If another thread was faster, return its attachment; if the
+ * region has ended or the peer is being unregistered, an error.
  */
 static struct peerpin_attach *attach_publish(struct peerpin_attach *a)
 {
@@ -74,7 +74,7 @@ static struct peerpin_attach *attach_publish(struct peerpin_attach *a)
 	if (!found && a->peer->dying)
 		found = ERR_PTR(-ENODEV);
 	if (!found) {
-		kref_get(&a->ref);	/* of the lists */
+		kref_get(&a->ref);	/* the lists' reference */
 		list_add(&a->in_region, &r->attaches);
 		pp_region_count_map_locked(r);
 		list_add(&a->in_peer, &a->peer->attaches);
@@ -104,7 +104,7 @@ static struct peerpin_attach *attach_alloc(struct peerpin_peer *peer,
 	return a;
 }
 
-/* The extents are a user's to look at; memory is taken when one no more is. */
+/* Only users may read the extents. The caller allocates afterwards, when it is no user. */
 static int attach_count(struct peerpin_attach *a, u64 *entries)
 {
 	struct peerpin_region *r = a->region;
@@ -131,7 +131,7 @@ static int attach_prepare(struct peerpin_attach *a)
 	return ret ?: pp_map_alloc(&a->map, entries);
 }
 
-/* The caller is a user of both, so they wait for the end of this. */
+/* The caller is a user of region and peer, so their ends wait for this. */
 static struct peerpin_attach *attach_map(struct peerpin_attach *a)
 {
 	struct peerpin_region *r = a->region;
@@ -168,9 +168,9 @@ out_region:
 }
 
 /*
- * The provider maps: it may wait for whom a revocation is waited for by, so we
- * are no user of the region meanwhile. A revocation that comes in between finds
- * nothing listed, and publishing finds the region ended.
+ * The provider's map() may wait for a lock whose holder waits for the revocation of this
+ * region. So we are no user of the region here. A revocation in between finds nothing
+ * listed; then attach_publish() finds that the region has ended.
  */
 static struct peerpin_attach *attach_map_provided(struct peerpin_attach *a)
 {
@@ -185,7 +185,7 @@ static struct peerpin_attach *attach_map_provided(struct peerpin_attach *a)
 		return ERR_CAST(provided);
 	a->provided = provided;
 	ret = pp_map_adopt(&a->map, a->peer->dev, sgt, r->addr, r->length);
-	if (ret == -EIO && !pp_region_is_live(r))	/* what is taken away is nowhere any more */
+	if (ret == -EIO && !pp_region_is_live(r))	/* revoked memory has no bus address */
 		ret = -ESTALE;
 	winner = ret ? ERR_PTR(ret) : attach_publish(a);
 	if (winner != a)
@@ -282,7 +282,7 @@ void pp_attach_stop(struct peerpin_attach *a)
 	pp_peer_leave(a->peer);
 }
 
-/* Unlist; true for the one caller that then has to unmap, as a user of both. */
+/* True for the one caller that has to unmap; it is a user of region and peer then. */
 static bool attach_unlist(struct peerpin_attach *a)
 {
 	bool listed;
@@ -309,10 +309,10 @@ static void attach_unmap(struct peerpin_attach *a)
 	pp_map_undo(&a->map, &a->region->extents);
 	pp_peer_leave(a->peer);
 	pp_region_leave(a->region);
-	peerpin_attach_put(a);	/* of the lists */
+	peerpin_attach_put(a);	/* the lists' reference */
 }
 
-/* Not by the thread that drops it: that may hold locks which the provider takes. */
+/* A work item, as the thread that drops @a may hold locks which unmap() takes. */
 static void attach_work(struct work_struct *work)
 {
 	struct peerpin_attach *a =
@@ -325,7 +325,7 @@ static void attach_work(struct work_struct *work)
 	if (!--r->mappings)
 		wake_up_all(&r->idle);
 	spin_unlock_irq(&r->lock);
-	peerpin_attach_put(a);	/* of the lists */
+	peerpin_attach_put(a);	/* the lists' reference */
 }
 
 void pp_attach_drop(struct peerpin_attach *a)
@@ -348,7 +348,7 @@ bool pp_attach_is_idle(struct peerpin_attach *a)
 	return idle;
 }
 
-/* The first attachment that has DMA in flight and was not asked to stop yet */
+/* The first attachment with DMA in flight whose driver was not asked to stop yet */
 static struct peerpin_attach *attach_to_stop(struct peerpin_region *r)
 {
 	struct peerpin_attach *a;
@@ -376,7 +376,7 @@ void pp_attach_stop_all(struct peerpin_region *r)
 	}
 }
 
-/* Ratelimited, since a slow console would print with interrupts off here. */
+/* Rate-limited: interrupts are off here, and a console may be slow. */
 void pp_attach_name_busy(struct peerpin_region *r)
 {
 	struct peerpin_attach *a;

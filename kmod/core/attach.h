@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An attachment: one region mapped for one peer, found again until either
- * ends. The driver-facing half is include/peerpin.h.
+ * An attachment: one region mapped for one peer. It is found again until the region
+ * or the peer ends. include/peerpin.h has the functions for drivers.
  *
- * Lock order: region->lock, then peer->lock. Both are spinlocks taken with
- * interrupts off; no lock is held while mapping, unmapping or in a driver.
+ * Lock order: region->lock, then peer->lock. Both are spinlocks, taken with interrupts
+ * off. No lock is held during DMA API calls or calls of a driver.
  */
 #ifndef _PEERPIN_ATTACH_H
 #define _PEERPIN_ATTACH_H
@@ -20,18 +20,19 @@ struct seq_file;
 
 /**
  * struct peerpin_attach - see above
- * @ref: one for being listed, one for each holder, one for each DMA in flight
- * @region: held
- * @peer: held
- * @in_region: entry in @region->attaches. Listed means mapped; who unlists it
- *	unmaps it. Under @region->lock
+ * @ref: one for both lists together, one for each peerpin_attach(), one for each DMA
+ *	in flight
+ * @region: a reference
+ * @peer: a reference
+ * @in_region: entry in @region->attaches. Listed means mapped; the thread that unlists
+ *	the attachment unmaps it. Under @region->lock
  * @in_peer: entry in @peer->attaches, under both locks; listed there exactly
  *	when listed in the region
  * @inflight: DMA begun and not ended, under @region->lock
  * @stopping: stop() was called or is about to be, under @region->lock
  * @map: bus addresses of the whole region
- * @provided: the provider's mapping, where only the provider can make one
- * @work: undoes that, where waiting is not possible
+ * @provided: the provider's mapping, if only the provider can map the memory
+ * @work: undoes @provided; the thread that drops the attachment must not wait for that
  */
 struct peerpin_attach {
 	struct kref ref;
@@ -46,12 +47,13 @@ struct peerpin_attach {
 	struct work_struct work;
 };
 
-/* ask the driver to stop, if DMA is in flight and it was not asked before */
+/* call the driver's stop(), if DMA is in flight and stop() was not called before */
 void pp_attach_stop(struct peerpin_attach *a);
 
 /*
- * Unlist and unmap, unless someone else does; the caller holds a reference. What
- * a provider mapped is unmapped soon after: region and peer count it till then.
+ * Unlist and unmap, unless another thread does; the caller holds a reference. A
+ * provider's mapping is undone by a work item: @region->mappings and the peer's users
+ * count it until then.
  */
 void pp_attach_drop(struct peerpin_attach *a);
 
@@ -62,11 +64,14 @@ void pp_attach_stop_all(struct peerpin_region *r);
 void pp_attach_name_busy(struct peerpin_region *r);
 void pp_attach_drop_all(struct peerpin_region *r);
 
-/* for fdinfo: names of devices, those of importers too, comma separated, or "-" */
+/* names of the devices, importers' too, comma separated, or "-" */
 void pp_attach_show(struct peerpin_region *r, struct seq_file *m);
 unsigned int pp_attach_count(struct peerpin_region *r);
 
-/* where a region is that its owner maps, as the mapping for one of its devices says; 0: none does. Process context */
+/*
+ * The physical address of the first byte of a region that its provider maps, by the
+ * mapping for one device; 0: not mapped. Process context
+ */
 phys_addr_t pp_attach_phys(struct peerpin_region *r);
 
 #endif

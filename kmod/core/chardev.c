@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The commands of /dev/peerpin; ../uapi/peerpin.h is their contract. What a
- * command makes is not to be found by anybody until its user was told of it.
+ * The commands of /dev/peerpin; ../uapi/peerpin.h is their contract. A command copies
+ * its outputs to the user before it publishes what it has made: no other thread can use
+ * or close a region or descriptor before its number is known.
  */
 #include <linux/capability.h>
 #include <linux/dma-buf.h>
@@ -15,9 +16,9 @@
 #include "file.h"
 
 /*
- * Inlined, so that the usual copy is of constant size; @c begins with its size.
- * That becomes the size which was checked, whatever userspace has made of it
- * since. @first: bytes of the command's first version
+ * Inlined, so that the usual copy has a constant size. @c begins with the user's size:
+ * overwrite it with the checked one, as userspace may have changed it since.
+ * @first: bytes of the command's first version
  */
 static __always_inline int cmd_copy_in(void *c, u32 size, u32 first,
 				       void __user *user)
@@ -81,8 +82,8 @@ static void pin_report_why(struct peerpin_pin *c, const struct pp_why *why)
 }
 
 /*
- * NVIDIA's driver asks who says a token as little as it asks whose memory it is
- * for, and it numbers them: anybody's are soon guessed.
+ * NVIDIA's driver does not check that a token belongs to its caller. Tokens are
+ * sequential, so any process could guess those of another and pin its memory.
  */
 static bool pin_may_say_tokens(const struct peerpin_pin *c)
 {
@@ -150,7 +151,7 @@ static void query_report(struct peerpin_query *c, struct peerpin_region *r)
 	c->out_length = r->length;
 	c->out_page_size = r->provider->page_size;
 	c->out_attached = pp_attach_count(r);
-	pp_extents_read(r);	/* when it is revoked, or fails, there are none to tell */
+	pp_extents_read(r);	/* on failure the count is 0 */
 	c->out_extents = pp_extents_counted(r);
 	c->out_maps = READ_ONCE(r->maps);
 	c->out_flags = r->provider->flags;

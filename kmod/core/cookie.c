@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A cookie is a place in one of a few tables, and the turn that the region has
- * there: 32 bits of turn, 4 of table, 28 of index. A place whose turns are used
- * up is never taken again. The table is that of the processor that pins, so
- * that pinning processes do not meet at a lock.
+ * A cookie has 32 bits of turn, 4 of table and 28 of index. The turn is the number of
+ * times that the table's entry was freed before; an entry that has had all turns is never
+ * taken again. A pin takes the table of its processor, so that pins on several processors
+ * do not contend for a lock.
  */
 #include <linux/errno.h>
 #include <linux/smp.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Cookies: numbers that name regions to those who must not hold a pointer. A
- * free callback knows a cookie only, so one that comes late finds nothing. No
- * number is used twice.
+ * Cookies: numbers for regions. A free callback gets a cookie in place of a pointer, so
+ * a late callback finds nothing. No number is used twice.
  */
 #ifndef _PEERPIN_COOKIE_H
 #define _PEERPIN_COOKIE_H
@@ -12,8 +11,8 @@
 struct peerpin_region;
 
 /*
- * Give @r a cookie by which it is found, until erased; but whoever walks over
- * all regions may find it before. Process context; 0 or -ENOMEM.
+ * Give @r a cookie, by which it is found until pp_cookie_erase(). pp_cookie_next() may
+ * return @r before @r->cookie is set. Process context; 0 or -ENOMEM.
  */
 int pp_cookie_insert(struct peerpin_region *r);
 void pp_cookie_erase(struct peerpin_region *r);	/* any context but interrupts */
@@ -22,8 +21,8 @@ void pp_cookie_erase(struct peerpin_region *r);	/* any context but interrupts */
 struct peerpin_region *pp_cookie_find(unsigned long cookie);
 
 /*
- * The first region whose cookie's place is *@place or behind it, with a
- * reference, or NULL. *@place is where to go on; begin at 0. Process context.
+ * For a walk over all regions: the next one, with a reference, or NULL at the end.
+ * *@place is 0 for the first call and updated by each. Process context.
  */
 struct peerpin_region *pp_cookie_next(u64 *place);
 

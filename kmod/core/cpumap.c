@@ -19,16 +19,15 @@
 #include "region.h"
 #include "../compat/compat.h"
 
-/** struct pp_piece - an extent, to be found by its place in the region */
+/** struct pp_piece - an extent, found by its offset in the region */
 struct pp_piece {
 	u64 start;
 	phys_addr_t phys;
 };
 
 /**
- * struct pp_cpumap - what the views of a region share, from the first to its end
- * @mapping: where they are; stays as long as the file, whose close ends the
- *	region first
+ * struct pp_cpumap - shared by the views of a region, from the first view to the region's end
+ * @mapping: the file's address space; close() ends the region before it frees the file
  * @combined: the pieces are reserved as write-combined
  * @end: bytes of all pieces
  * @count: pieces
@@ -43,7 +42,7 @@ struct pp_cpumap {
 
 #define SPAN_PAGES (PEERPIN_MMAP_SPAN >> PAGE_SHIFT)
 
-/* ---- what the views share ---------------------------------------------------- */
+/* ---- struct pp_cpumap ---------------------------------------------------------- */
 
 static u64 piece_end(const struct pp_cpumap *c, u32 i)
 {
@@ -58,9 +57,8 @@ static void cpumap_release_first(struct pp_cpumap *c, u32 n)
 }
 
 /*
- * Some processors combine writes only where the whole kernel agrees that they
- * may. Where somebody has mapped a part of it in another way already, views
- * become what he has: slower, still right.
+ * x86 allows one memory type for a physical range in the whole kernel. If another driver
+ * has mapped a part with another type, the views get that type: slower, still correct.
  */
 static int cpumap_reserve(struct pp_cpumap *c)
 {
@@ -108,7 +106,7 @@ static int cpumap_fill(struct pp_cpumap *c, struct peerpin_region *r)
 	return 0;
 }
 
-/* Memory is taken when we are no user. */
+/* Allocates while we are no user. */
 static struct pp_cpumap *cpumap_new(struct peerpin_region *r)
 {
 	u32 count = pp_extents_counted(r);
@@ -129,7 +127,7 @@ static struct pp_cpumap *cpumap_new(struct peerpin_region *r)
 	return ERR_PTR(ret);
 }
 
-/* 0, and whether there is one; or -ESTALE */
+/* 0, and whether there is a pp_cpumap; or -ESTALE */
 static int cpumap_look(struct peerpin_region *r, bool *there)
 {
 	int ret;
@@ -141,7 +139,7 @@ static int cpumap_look(struct peerpin_region *r, bool *there)
 	return ret;
 }
 
-/* The first of two threads wins. Nothing is published once the region has ended. */
+/* The first of two threads wins. After the region's end nothing is published. */
 static int cpumap_publish(struct peerpin_region *r, struct pp_cpumap *c)
 {
 	int ret = 0;
@@ -176,7 +174,7 @@ static int cpumap_make(struct peerpin_region *r, struct address_space *mapping)
 	return cpumap_publish(r, c);
 }
 
-/* For one thread, which is a user until it has emptied the views. */
+/* Only one thread gets it, and is a user until it has emptied the views. */
 static struct pp_cpumap *cpumap_take(struct peerpin_region *r)
 {
 	struct pp_cpumap *c = NULL;
@@ -200,7 +198,7 @@ void pp_cpumap_zap(struct peerpin_region *r)
 	pp_region_leave(r);
 }
 
-/* ---- one view ------------------------------------------------------------------ */
+/* ---- a view -------------------------------------------------------------------- */
 
 static void view_open(struct vm_area_struct *vma)
 {
@@ -218,8 +216,8 @@ static int view_no_entry(pte_t *pte, unsigned long addr, void *data)
 }
 
 /*
- * A user takes no memory that it might have to wait for, so the page table is
- * made before; the fault's caller keeps it from going.
+ * A user must not wait for memory, so the page table is allocated before. It stays:
+ * the fault's caller holds the mmap lock or the VMA's.
  */
 static int view_make_table(const struct vm_fault *vmf)
 {
@@ -227,7 +225,7 @@ static int view_make_table(const struct vm_fault *vmf)
 				   PAGE_SIZE, view_no_entry, NULL);
 }
 
-/* The last piece that does not begin behind @offset */
+/* The last piece that begins at or before @offset */
 static u32 cpumap_find(const struct pp_cpumap *c, u64 offset)
 {
 	u32 low = 0, high = c->count, mid;
@@ -242,7 +240,7 @@ static u32 cpumap_find(const struct pp_cpumap *c, u64 offset)
 	return low;
 }
 
-/* All that one page table holds of the view: large views take few faults. */
+/* Fills the part of the view that one page table covers: large views take few faults. */
 static vm_fault_t view_fill(const struct pp_cpumap *c, struct vm_area_struct *vma,
 			    unsigned long addr, unsigned long end, u64 offset)
 {
@@ -271,8 +269,8 @@ static vm_fault_t view_fill_around(struct peerpin_region *r, struct vm_fault *vm
 }
 
 /*
- * While we are a user and the region has not ended, @cpumap stays; and what is
- * filled in is emptied again by who ends the region, for he waits for us first.
+ * Being a user of a live region keeps @cpumap. The thread that ends the region waits for
+ * users first, so it empties what this fault fills in.
  */
 static vm_fault_t view_fault(struct vm_fault *vmf)
 {
@@ -319,7 +317,7 @@ static void view_set(struct peerpin_region *r, struct vm_area_struct *vma)
 
 static int view_check(const struct peerpin_region *r, const struct vm_area_struct *vma, u64 offset)
 {
-	if (!(vma->vm_flags & VM_MAYSHARE))	/* VM_SHARED goes with O_RDONLY */
+	if (!(vma->vm_flags & VM_MAYSHARE))	/* O_RDONLY clears VM_SHARED */
 		return -EINVAL;
 	if (r->caching == PEERPIN_CACHING_NONE)
 		return -EOPNOTSUPP;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The CPU's views of a region: mmap() of /dev/peerpin behind the epochs. */
+/* Views: CPU mappings of a region, by mmap() of /dev/peerpin behind the epochs. */
 #ifndef _PEERPIN_CPUMAP_H
 #define _PEERPIN_CPUMAP_H
 
@@ -9,24 +9,23 @@ struct peerpin_region;
 struct vm_area_struct;
 
 /**
- * pp_cpumap_mmap() - make @vma show @r
+ * pp_cpumap_mmap() - make @vma a view of @r
  * @offset: bytes from the region's start, a multiple of PAGE_SIZE
  *
- * Context: mmap(), by the process that pinned, of the file that knows @r.
- * Return: 0; -EINVAL private, or not within the region; -ESTALE; -EOPNOTSUPP
- * not for the CPU; -ENOMEM; -EIO.
+ * Context: mmap() of the file that @r belongs to, by the process that opened it.
+ * Return: 0; -EINVAL a private mapping, or outside the region; -ESTALE; -EOPNOTSUPP the
+ * CPU cannot map this memory; -ENOMEM; -EIO.
  */
 int pp_cpumap_mmap(struct peerpin_region *r, struct vm_area_struct *vma,
 		   u64 offset);
 
 /**
- * pp_cpumap_zap() - no CPU reaches the region by any view any more
+ * pp_cpumap_zap() - empty all views of a region
  *
- * Its state has ended, and since then there was a moment without users. When
- * another thread is at it already this returns at once; that thread is a user
- * until it is done.
- * Context: process, sleeps for locks of the memory manager only; called again,
- * does nothing.
+ * The region has ended, and had no users at some moment since. If another thread is
+ * emptying the views this returns at once; that thread is a user until it is done.
+ * Context: process, sleeps for locks of the memory manager only; a second call does
+ * nothing.
  */
 void pp_cpumap_zap(struct peerpin_region *r);
 

@@ -35,7 +35,7 @@ static void show_region(struct seq_file *m, struct peerpin_region *r)
 		seq_puts(m, " -\n");
 }
 
-/* The position is one behind the place of a region's cookie; 0: the header. */
+/* A position is the place of a region's cookie + 1; 0: the header. */
 static void *regions_at(loff_t *pos, u64 place)
 {
 	struct peerpin_region *r = pp_cookie_next(&place);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Regions that a driver pins itself; ../include/peerpin.h has the contract. */
+/* Regions pinned by a driver; ../include/peerpin.h has the contract. */
 #include <linux/err.h>
 #include <linux/export.h>
 #include <linux/pid.h>
@@ -47,10 +47,7 @@ struct peerpin_region *peerpin_region_pin(const struct peerpin_range *range,
 }
 EXPORT_SYMBOL_GPL(peerpin_region_pin);
 
-/*
- * A driver may hold on to the region by an attachment; the reference that goes
- * here is the pin's.
- */
+/* Drops the pin's reference; attachments of the driver keep theirs. */
 void peerpin_region_unpin(struct peerpin_region *r)
 {
 	pp_region_close(r);

@@ -26,7 +26,8 @@ void pp_extents_add(struct pp_extents *x, phys_addr_t phys, u64 length)
 }
 EXPORT_SYMBOL(pp_extents_add);
 
-static void extents_cut(const struct pp_extents *from, u64 offset, u64 length, struct pp_extents *to)
+static void extents_cut(const struct pp_extents *from, u64 offset, u64 length,
+			struct pp_extents *to)
 {
 	u64 skip, take;
 	u32 i;

@@ -77,7 +77,7 @@ void pp_file_publish(struct pp_file *f, u32 id, struct peerpin_region *r)
 	pp_table_put(&f->regions, id, r);
 }
 
-/* The id stays taken until its word is at rest. */
+/* The id is freed last: pp_region_close() still writes its word. */
 void pp_file_drop(struct pp_file *f, u32 id, struct peerpin_region *r)
 {
 	const u32 *epoch = r->epoch;
@@ -139,9 +139,9 @@ static int file_open(struct inode *inode, struct file *filp)
 }
 
 /*
- * The owner exits while a child still holds the file: unpin now, as the GPU's
- * driver ignores a put by any other process. "live" is 0 when the last thread
- * exits; one that has unshared its files may close them before.
+ * If the owner exits while a child still has the file open, unpin now: NVIDIA's driver
+ * ignores a put by any other process. "live" is 0 when the last thread exits; a thread
+ * with its own file table may close the file before.
  */
 static int file_flush(struct file *filp, fl_owner_t id)
 {
@@ -200,7 +200,7 @@ static void file_show_region(struct seq_file *m, u32 id, struct peerpin_region *
 	seq_printf(m, " %s\n", pp_provider_flags(r->provider));
 }
 
-/* What does not fit is shown again in a larger buffer: then this is in vain. */
+/* Stops when the buffer is full: seq_file calls again with a larger one. */
 static void file_show_regions(struct seq_file *m, struct pp_file *f)
 {
 	struct peerpin_region *r;
@@ -219,9 +219,8 @@ static void file_show_regions(struct seq_file *m, struct pp_file *f)
 }
 
 /*
- * /proc lets whoever may look into a process read this of the process's files:
- * also into itself, of a file that it was given by another, whose addresses are
- * its secret still.
+ * Any process may read fdinfo of its own descriptors, even of a file that another user's
+ * process has sent to it. That process's addresses are not to be shown.
  */
 static bool file_may_show(const struct seq_file *m, const struct file *filp)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An open file of /dev/peerpin: its owner, its regions by id. */
+/* An open file of /dev/peerpin: its owner and its regions by id. */
 #ifndef _PEERPIN_FILE_H
 #define _PEERPIN_FILE_H
 
@@ -15,10 +15,10 @@
 /**
  * struct pp_file - see above
  * @account: of the process that opened it
- * @mapping: what is mapped through it, apart from other files', whose mmap() and
- *	fork() would wait while the views of one are emptied
- * @regions: id to region, from pp_region_pin() to pp_region_close(). An id
- *	without one is taken by a pin or unpin in progress, or retired
+ * @mapping: for this file's views alone: mmap() and fork() wait while views in their
+ *	address space are emptied
+ * @regions: id to region, from pp_region_pin() to pp_region_close(). A taken id
+ *	without a region belongs to a pin or unpin in progress, or is retired
  */
 struct pp_file {
 	struct pp_account *account;
@@ -36,33 +36,33 @@ extern const struct file_operations pp_fops;
  * @flags: enum peerpin_pin_flags
  * @id: set on success
  *
- * Return: the region, which nobody can find until pp_file_publish(), or ERR_PTR
- * and @why.
+ * Return: the region, which no look-up finds before pp_file_publish(); or ERR_PTR with
+ * @why filled in.
  */
 struct peerpin_region *pp_file_pin(struct pp_file *f,
 				   const struct pp_request *request,
 				   u32 provider, u32 flags, u32 *id,
 				   struct pp_why *why);
 
-/* from here on any thread may find it by its id, and unpin it */
+/* from here on any thread may find the region by its id, and unpin it */
 void pp_file_publish(struct pp_file *f, u32 id, struct peerpin_region *r);
 
-/* or end it, and free the id: nobody was told of it */
+/* end a region that is not published, or is taken out, and free its id */
 void pp_file_drop(struct pp_file *f, u32 id, struct peerpin_region *r);
 
 /* end a region and free its id; -ENOENT */
 int pp_file_unpin(struct pp_file *f, u32 id);
 
-/* a referenced region or NULL */
+/* a region with a reference, or NULL */
 struct peerpin_region *pp_file_region(struct pp_file *f, u32 id);
 
-/* -EACCES unless current is of the process that opened it */
+/* -EACCES unless current belongs to the process that opened the file */
 static inline int pp_file_check_owner(const struct pp_file *f)
 {
 	return task_tgid(current) == pp_account_owner(f->account) ? 0 : -EACCES;
 }
 
-/* one command; chardev.c's part of pp_fops */
+/* the ioctl handler of pp_fops, in chardev.c */
 long pp_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
 
 #endif
