@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Importers map with the reservation lock held, and may call a GPU's driver
- * under such locks; the thread that ends a region may hold the GPU driver's. So
- * that thread takes no reservation lock: a work item tells the importers, and
- * the thread waits for it, and then for their fences, as long as it waits for
- * any driver.
+ * Importers map with the reservation lock held, and may call a GPU driver under it. The
+ * thread that ends a region may hold the GPU driver's lock. So that thread takes no
+ * reservation lock: a work item invalidates the importers' mappings. The thread waits for
+ * the work item and then for fences, until the same deadline as for drivers.
  *
- * Telling needs the dma-buf and must not bring back one that is on its way out.
- * So the reservation lock and this structure are ours, not the dma-buf's: its
- * release takes @dmabuf away under that lock.
+ * The work item needs the dma-buf, which may be in its release. So the reservation object
+ * and struct pp_export are ours and outlive the dma-buf: release clears @dmabuf under the
+ * reservation lock.
  */
 #include <linux/atomic.h>
 #include <linux/dma-buf.h>
@@ -28,12 +27,12 @@
 
 MODULE_IMPORT_NS("DMA_BUF");
 
-/* Jiffies between tries for a lock, twice as many each time; from so many on another work item waits for it, too. */
+/* Jiffies between tries for a lock, doubled each time. At TELL_DELAY_WAIT @awaiting is queued. */
 #define TELL_DELAY_MAX ((unsigned long)HZ / 16)
 #define TELL_DELAY_WAIT 4ul
 static_assert(HZ / 16 > TELL_DELAY_WAIT);
 
-/* Exports whose importers are being told */
+/* Work items of all exports; destroy_workqueue() would not wait for a delayed one. */
 static atomic_t tellings;
 
 static void export_release(struct kref *ref)
@@ -83,10 +82,9 @@ static bool export_is_mapped(struct pp_export *e)
 }
 
 /*
- * Importers pin under the reservation lock, so it is decided there; memory that
- * goes all the same goes for those who have pinned, too. Nobody's device is at
- * what is not mapped, whatever fences there are; but a mapping that move_notify
- * undoes may have left some.
+ * Importers pin under the reservation lock, so their pins are checked under it. A pin keeps
+ * non-revocable memory only. Fences matter only if something was mapped: a mapping that
+ * move_notify undoes may have left one.
  */
 static enum pp_export_told export_invalidate(struct pp_export *e)
 {
@@ -136,7 +134,7 @@ static bool export_tell_at_once(struct pp_export *e)
 	return true;
 }
 
-/* For a work item, which then has a reference. */
+/* The caller queues a work item, which owns the reference. */
 static void export_tell_begin(struct pp_export *e)
 {
 	kref_get(&e->ref);
@@ -151,9 +149,9 @@ static void export_tell_end(struct pp_export *e)
 }
 
 /*
- * Who only tries never gets a lock that its holders hand to one another. Behind
- * this one wait those only whose locks are contended, too. No signal comes here:
- * it is for a task that may wait long to be no hung one.
+ * trylock may fail for ever if the lock passes from one waiter to the next. So wait for it
+ * here, on a queue of contended locks only. Interruptible, so that the hung-task detector
+ * ignores a long wait; a kernel worker receives no signals.
  */
 static void export_await(struct work_struct *work)
 {
@@ -166,7 +164,7 @@ static void export_await(struct work_struct *work)
 	export_tell_end(e);
 }
 
-/* Twice as late each time: many locks may be held for long. */
+/* The delay doubles: many locks may be held for long. */
 static void export_tell_later(struct pp_export *e)
 {
 	unsigned long delay = e->delay;
@@ -180,9 +178,9 @@ static void export_tell_later(struct pp_export *e)
 }
 
 /*
- * Other processes' importers are told behind it: so it waits neither for fences
- * nor for the lock, which another driver may hold for as long as its device works.
- * But for drivers, where an importer is a region of ours, made of the dma-buf.
+ * Importers of other processes come after this one on the queue. So it waits neither for
+ * fences nor for the reservation lock, which a driver may hold while its device works. It
+ * waits for drivers only if an importer is a region of ours, pinned from the dma-buf.
  */
 static void export_tell(struct work_struct *work)
 {
@@ -199,7 +197,7 @@ void pp_export_exit(void)
 	wait_var_event(&tellings, !atomic_read(&tellings));
 }
 
-/* Who attaches from now on cannot map, so need not be told. */
+/* An importer that attaches from now on cannot map. */
 static void export_tell_locked(struct pp_export *e)
 {
 	if (e->told != PP_EXPORT_UNTOLD)
@@ -235,7 +233,7 @@ static bool export_all_told(struct peerpin_region *r)
 	return told;
 }
 
-/* One whose fences nobody has waited for to the end; the list may change meanwhile. */
+/* An export whose fences are still to be waited for; the list may change in between. */
 static struct pp_export *export_get_told(struct peerpin_region *r)
 {
 	struct pp_export *e;
@@ -254,8 +252,8 @@ out:
 }
 
 /*
- * dma_resv_wait_timeout() waits a tick where no time is left, and loses what is
- * less than one: too long for many fences, under a GPU driver's lock.
+ * Why not dma_resv_wait_timeout(): with no time left it still waits a tick for each
+ * fence. The caller may hold a GPU driver's lock.
  */
 static bool export_fences_end(struct pp_export *e, unsigned long deadline)
 {
@@ -273,7 +271,7 @@ static bool export_fences_end(struct pp_export *e, unsigned long deadline)
 	return end;
 }
 
-/* Several threads may wait; who sees the end is right. */
+/* Several threads may wait. One that saw all fences signalled overrides one that timed out. */
 static void export_settle(struct pp_export *e, bool quiet)
 {
 	struct peerpin_region *r = e->region;
@@ -286,7 +284,7 @@ static void export_settle(struct pp_export *e, bool quiet)
 	spin_unlock_irq(&r->lock);
 }
 
-/* Each is looked at, also when one has used up the time. */
+/* Checks the rest without waiting, once one export has used up the time. */
 static void export_wait_fences(struct peerpin_region *r, unsigned long deadline)
 {
 	struct pp_export *e;
@@ -425,7 +423,7 @@ static struct pp_export *export_new(struct peerpin_region *r)
 	return e;
 }
 
-/* The region may end meanwhile: who maps the dma-buf then finds that. */
+/* The region may end meanwhile; then mapping the dma-buf fails. */
 static struct dma_buf *export_dmabuf(struct pp_export *e)
 {
 	DEFINE_DMA_BUF_EXPORT_INFO(info);

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Why not nvidia_p2p_dma_map_pages() for GPU memory: it takes the vendor's
- * lock and reads the vendor's page table, which a free callback on another
- * thread takes away meanwhile; and waiting in that callback for a mapping in
- * progress would deadlock, for the callback runs under the same lock. The
- * bus address of a BAR page is the DMA API's business and nobody else's, so
- * we ask dma_map_phys() ourselves, from physical addresses read while the
- * table was held. One call maps a whole extent, where the vendor maps page by
- * page.
+ * Why not nvidia_p2p_dma_map_pages() for GPU memory: it takes NVIDIA's lock and reads
+ * NVIDIA's page table, which a free callback on another thread may free. The callback runs
+ * under the same lock, so it would deadlock if it waited for a mapping in progress. The bus
+ * address of a BAR page comes from the DMA API. So we call dma_map_phys() with physical
+ * addresses that were read while the table existed. One call maps a whole extent; NVIDIA's
+ * function maps page by page.
  */
 #include <linux/dma-map-ops.h>
 #include <linux/dma-mapping.h>
@@ -22,7 +20,7 @@
 #define BAR_ATTRS (MAP_ATTRS | DMA_ATTR_MMIO)
 
 enum {
-	MARKS_MAX = 2048,	/* kmalloc'ed: freed in any context */
+	MARKS_MAX = 2048,	/* small enough for kmalloc(): freed in any context */
 	STRIDE_MIN = 64,
 };
 
@@ -31,7 +29,7 @@ struct pp_map_mark {
 	u64 offset;
 };
 
-/* Whole pages, where that is possible: some importers of a dma-buf want those. */
+/* Whole pages if possible: some importers of a dma-buf expect that. */
 static u32 map_segment_size(const struct pp_map *map)
 {
 	size_t size = dma_get_max_seg_size(map->dev);
@@ -49,7 +47,7 @@ u32 pp_map_to_boundary(const struct pp_map *map, dma_addr_t bus, u32 length)
 	return min_t(u64, length - 1, mask - (bus & mask)) + 1;
 }
 
-/* Bytes of the next entry at @phys; the DMA API wants it within one segment. */
+/* Bytes of the next entry at @phys; the DMA API requires that it lies in one segment. */
 static u32 map_piece(const struct pp_map *map, phys_addr_t phys, u64 left)
 {
 	return pp_map_to_boundary(map, phys, min_t(u64, left, map->segment));
@@ -72,7 +70,7 @@ static u64 map_pieces(const struct pp_map *map, phys_addr_t phys, u64 length)
 	return count;
 }
 
-/* Entries of an extent at most, wherever on the bus an IOMMU puts it */
+/* The most entries of an extent, at any bus address that an IOMMU may choose */
 static u64 map_most_pieces(const struct pp_map *map, u64 length)
 {
 	u64 mask = dma_get_seg_boundary(map->dev);
@@ -88,7 +86,7 @@ static void map_begin(struct pp_map *map, struct device *dev, bool page_backed)
 	map->segment = map_segment_size(map);
 }
 
-/* @there: on the bus the extents begin where they say */
+/* @there: the addresses in @x decide where entries end; else those that an IOMMU chooses */
 static u64 map_count(const struct pp_map *map, const struct pp_extents *x,
 		     bool there)
 {
@@ -191,7 +189,7 @@ struct scatterlist *pp_map_seek(struct pp_map *map, u64 offset, u32 *skip)
 	return sg;
 }
 
-/* Behind an IOMMU whole pages are never bounced, though 6.1 says they might be. */
+/* Behind an IOMMU whole pages are never bounced, but dma_need_sync() of Linux 6.1 may say so. */
 static bool map_any_bounced(struct pp_map *map)
 {
 	struct scatterlist *sg;
@@ -208,9 +206,8 @@ static bool map_any_bounced(struct pp_map *map)
 }
 
 /*
- * Without translation the bus address is the physical one. The DMA API warns
- * with a backtrace about one out of reach; a user's choice of machine is no
- * reason for that, so look first.
+ * Without translation the bus address is the physical one. The DMA API warns with a
+ * backtrace if it is out of reach. A user must not be able to cause that, so check first.
  */
 static bool map_reachable(struct device *dev, const struct pp_extents *x)
 {
@@ -226,8 +223,8 @@ static bool map_reachable(struct device *dev, const struct pp_extents *x)
 }
 
 /*
- * The transfers synchronise the ranges they use. Mapping must not: it would
- * copy a bounced region over what the CPU has written elsewhere in it since.
+ * Each transfer synchronises its range. Mapping and unmapping must not synchronise: that
+ * would copy a whole bounced region over newer data of the CPU.
  */
 static int map_pages(struct pp_map *map, const struct pp_extents *x)
 {
@@ -255,7 +252,7 @@ static struct scatterlist *map_set_bus(struct pp_map *map,
 
 		sg_dma_address(sg) = bus;
 		sg_dma_len(sg) = len;
-		sg->length = len;	/* some importers of a dma-buf look there */
+		sg->length = len;	/* some importers of a dma-buf read it */
 		bus += len;
 		left -= len;
 		map->sgt.nents++;
@@ -324,8 +321,9 @@ void pp_map_undo(struct pp_map *map, const struct pp_extents *x)
 }
 
 /*
- * Where its root's BARs are: an IOMMU's driver gives none of these addresses to
- * memory, so what it does not know there goes past it, below one switch.
+ * Is it in a window of the device's host bridge, where BARs are? IOMMU drivers do not
+ * allocate from windows. So an address there without an IOMMU mapping is peer-to-peer traffic
+ * below a switch, which does not pass the IOMMU.
  */
 static bool map_is_on_bus(struct device *dev, dma_addr_t bus, u64 length)
 {
@@ -342,10 +340,10 @@ static bool map_is_on_bus(struct device *dev, dma_addr_t bus, u64 length)
 }
 
 /*
- * An exporter may list what the device does not reach, or, where an IOMMU translates,
- * physical addresses: it would cut them off, or find whatever is there for it. The
- * IOMMU's tables are looked through last: an address that the exporter has mapped
- * keeps them, but one that only looks like it may be another's, who is unmapping it.
+ * An exporter may list addresses that the device cannot reach, or physical addresses to a
+ * device behind an IOMMU. The device would truncate them or access other memory. The walk of
+ * the IOMMU's tables comes last: a mapping by the exporter keeps the tables, but for any
+ * other address another driver's unmapping may free them.
  */
 static bool map_is_there(struct device *dev, dma_addr_t bus, u64 length)
 {
@@ -389,8 +387,8 @@ static int map_read_bus(struct pp_extents *x, struct device *dev,
 }
 
 /*
- * The IOMMU is asked while the caller keeps the mapping: others' unmapping frees the tables
- * that it looks through. What it does not know is an address of the bus: see map_is_there().
+ * The caller keeps the mapping, so the IOMMU's tables stay during the walk. An address that
+ * the IOMMU does not know is one of the bus: see map_is_on_bus().
  */
 static phys_addr_t map_first_phys(const struct pp_map *map)
 {
@@ -414,8 +412,8 @@ static void map_adopt_bus(struct pp_map *map, const struct pp_extents *x)
 }
 
 /*
- * Bounce buffers that somebody else filled once are not the memory, and nobody
- * synchronises them. Behind an IOMMU there are none, and asking is no use.
+ * Bounce buffers that the exporter's mapping filled once are copies of the memory, and we
+ * cannot synchronise them. Behind an IOMMU there are none; see map_any_bounced().
  */
 static bool map_is_a_copy(struct pp_map *map)
 {
@@ -441,8 +439,8 @@ int pp_map_adopt(struct pp_map *map, struct device *dev, struct sg_table *sgt,
 }
 
 /*
- * Of a device that is not coherent the caches are kept up to date by the physical
- * address that the first byte has; behind an IOMMU an entry's next page may lie elsewhere.
+ * For a device that is not coherent the DMA API flushes caches from the physical address of
+ * the first byte on. Behind an IOMMU the next page of an entry may lie elsewhere.
  */
 static u32 map_sync_piece(const struct pp_map *map, dma_addr_t bus, u32 length)
 {
@@ -475,8 +473,8 @@ static void map_sync(struct pp_map *map, u64 offset, u64 length,
 }
 
 /*
- * Also before the device only writes: what it then leaves unwritten must come
- * back as it was, not as what the bounce buffer held before.
+ * Also before a transfer in which the device only writes: bytes that it leaves unwritten
+ * must keep their value, not get the old content of the bounce buffer.
  */
 void pp_map_sync_for_device(struct pp_map *map, u64 offset, u64 length)
 {

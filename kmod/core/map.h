@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A map: a region's memory as one device sees it on the bus. */
+/* A map: the bus addresses of a region for one device. */
 #ifndef _PEERPIN_MAP_H
 #define _PEERPIN_MAP_H
 
@@ -10,15 +10,15 @@ struct device;
 
 /**
  * struct pp_map - bus addresses of whole extents, in order
- * @dev: whose
+ * @dev: the device
  * @segment: most bytes of an entry
  * @sgt: entries no longer than the device's segment size
  * @marks: every @stride-th entry and where in the region it begins, to find an
  *	offset in a long table
- * @phys: where the first byte is that was adopted, as far as the IOMMU knew; else 0
- * @page_backed: as the provider's
- * @bounced: some of it lies in a bounce buffer: CPU and device copies must be
- *	synchronised
+ * @phys: of an adopted map: physical address of the first byte, or its bus address if the
+ *	IOMMU does not know it; else 0
+ * @page_backed: as in struct pp_provider
+ * @bounced: parts lie in bounce buffers, which must be synchronised with the memory
  */
 struct pp_map {
 	struct device *dev;
@@ -33,15 +33,15 @@ struct pp_map {
 };
 
 /**
- * pp_map_init() - look what mapping @x for @dev takes
+ * pp_map_init() - count the entries of a map of @x for @dev
  *
- * The caller keeps @x from going. Return: entries, for pp_map_alloc().
+ * The caller keeps @x, e.g. as a user of its region. Return: entries, for pp_map_alloc().
  */
 u64 pp_map_init(struct pp_map *map, struct device *dev,
 		const struct pp_extents *x, bool page_backed);
 
 /**
- * pp_map_alloc() - take the memory for as many entries
+ * pp_map_alloc() - allocate that many entries
  *
  * Context: process, sleeps for memory. Return: 0 or -ENOMEM.
  */
@@ -50,37 +50,37 @@ int pp_map_alloc(struct pp_map *map, u64 entries);
 /**
  * pp_map_make() - map the @x that pp_map_init() saw
  *
- * The caller keeps @x from going, here and in pp_map_undo().
+ * The caller keeps @x, here and in pp_map_undo().
  * Context: process; takes no lock, calls the DMA API only, does not wait.
- * Return: 0, -ENOMEM, or -EIO when the device cannot reach the memory.
+ * Return: 0, -ENOMEM, or -EIO if the device cannot reach the memory.
  */
 int pp_map_make(struct pp_map *map, const struct pp_extents *x);
 void pp_map_undo(struct pp_map *map, const struct pp_extents *x);
 
 /**
- * pp_map_adopt() - list what the memory's owner has mapped for @dev
+ * pp_map_adopt() - list a mapping that the provider has made for @dev
  * @sgt: bus addresses; not needed afterwards
  * @offset: bytes in it at which the region begins
  * @length: of the region
  *
- * Not to be undone, only freed. Context: process, sleeps for memory.
- * Return: 0; -ENOMEM; -EIO @sgt is too short, or lists bounce buffers or what @dev
- * does not reach.
+ * No pp_map_undo(), only pp_map_free(). Context: process, sleeps for memory.
+ * Return: 0; -ENOMEM; -EIO @sgt is too short, or lists bounce buffers or addresses that
+ * @dev cannot reach.
  */
 int pp_map_adopt(struct pp_map *map, struct device *dev, struct sg_table *sgt,
 		 u64 offset, u64 length);
 
-/* frees memory, of a map that is not made, or all zero; any context */
+/* free the tables, if @map is undone, adopted, not made or all zero; any context */
 void pp_map_free(struct pp_map *map);
 
-/* copy a range to and from the bounce buffers of a @bounced map */
+/* copy a range of a @bounced map to and from its bounce buffers */
 void pp_map_sync_for_device(struct pp_map *map, u64 offset, u64 length);
 void pp_map_sync_for_cpu(struct pp_map *map, u64 offset, u64 length);
 
 /* find the entry that holds @offset; @skip: bytes of it before @offset */
 struct scatterlist *pp_map_seek(struct pp_map *map, u64 offset, u32 *skip);
 
-/* @length cut at the device's segment boundary behind @bus */
+/* @length, cut at the next segment boundary of the device after @bus */
 u32 pp_map_to_boundary(const struct pp_map *map, dma_addr_t bus, u32 length);
 
 #endif
