@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A transfer in flight: what keeps memory from being taken away. */
+/* DMA in flight, which the end of its region waits for. */
 #include <linux/dma-mapping.h>
 #include <linux/export.h>
 #include "attach.h"
@@ -8,9 +8,8 @@
 #include "trace.h"
 
 /*
- * The whole guarantee: DMA begins only while the region is live and the
- * attachment listed, in one critical section with the counts that ending the
- * region and unregistering the peer wait for.
+ * DMA begins only if the region is live and the attachment is listed. The same critical
+ * section raises the counts for which the region's end and the peer's unregistration wait.
  */
 static int dma_enter(struct peerpin_attach *a)
 {
@@ -50,8 +49,8 @@ static void dma_leave(struct peerpin_attach *a)
 }
 
 /*
- * Synchronising needs the mapping, which memory that goes may have lost while
- * its DMA overstayed. Where it is still there, be a user, and it stays.
+ * Synchronising needs the mapping. A revocation may have removed it if this DMA has
+ * exceeded drain_timeout_ms. Otherwise become a user, which keeps the mapping.
  */
 static bool dma_keep_map(struct peerpin_attach *a)
 {
@@ -121,7 +120,7 @@ u32 peerpin_dma_next(struct peerpin_dma *dma, u32 max, dma_addr_t *bus)
 }
 EXPORT_SYMBOL_GPL(peerpin_dma_next);
 
-/* Who works piece by piece may ask while an interrupt ends the transfer. */
+/* A driver that works piece by piece may call this while its interrupt handler ends the DMA. */
 bool peerpin_dma_stale(const struct peerpin_dma *dma)
 {
 	const struct peerpin_attach *a = READ_ONCE(dma->attach);
@@ -135,7 +134,7 @@ void peerpin_dma_end(struct peerpin_dma *dma)
 {
 	struct peerpin_attach *a = dma->attach;
 
-	if (WARN_ONCE(!a, "the end of DMA was told twice\n"))
+	if (WARN_ONCE(!a, "peerpin_dma_end() called twice\n"))
 		return;
 	if (a->map.bounced && dma->dir != DMA_TO_DEVICE)
 		dma_sync(dma, pp_map_sync_for_cpu);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* How a region comes to be: pinned, its pages listed, live. */
+/* Making a region: pin the memory, check it, make the region live. */
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include "account.h"
@@ -14,7 +14,7 @@ int pp_region_check(u64 addr, u64 length, u32 provider, u32 flags, int fd)
 
 	if (flags & ~PEERPIN_PIN_PERSISTENT)
 		return -EOPNOTSUPP;
-	/* room for rounding up to any provider's page */
+	/* leave room for rounding up to any provider's page */
 	if (!length || length > PEERPIN_MMAP_SPAN - SZ_1M ||
 	    check_add_overflow(addr, length, &end) ||
 	    check_add_overflow(end, (u64)SZ_1M, &end))
@@ -34,7 +34,7 @@ static void pin_set_range(struct peerpin_region *r, const struct pp_request *wan
 	r->length = ((want->addr + want->length + mask) & ~mask) - r->addr;
 }
 
-/* The hold on the provider goes to the region, also when there is none. */
+/* Takes over the reference on @provider, on failure too. */
 static struct peerpin_region *pin_new(const struct pp_provider *provider,
 				      const struct pp_request *want,
 				      struct pp_account *account, u32 *epoch)
@@ -91,8 +91,8 @@ static int pin_look_locked(struct peerpin_region *r)
 }
 
 /*
- * Take hold of the pages, unless they were taken away since pin returned; and
- * look at them under the lock, so that no revocation releases them meanwhile.
+ * Fails if the pages were revoked since pin() returned. look() runs under the lock, so that
+ * no revocation releases the pages meanwhile.
  */
 static int pin_open(struct peerpin_region *r)
 {
@@ -102,7 +102,7 @@ static int pin_open(struct peerpin_region *r)
 	if (r->state == PP_PINNING) {
 		r->pinned = true;
 		ret = pin_look_locked(r);
-		/* what lives has a page table that can be read */
+		/* the page table of a live region can be read */
 		if (!ret)
 			WRITE_ONCE(r->state, PP_LIVE);
 	}
@@ -112,7 +112,7 @@ static int pin_open(struct peerpin_region *r)
 	return ret;
 }
 
-/* @provider: held by the caller; the hold is used up */
+/* Takes over the caller's reference on @provider. */
 static struct peerpin_region *pin_by(const struct pp_provider *provider,
 				     const struct pp_request *want,
 				     struct pp_account *account, u32 *epoch,
@@ -140,22 +140,22 @@ static struct peerpin_region *pin_by(const struct pp_provider *provider,
 err_forget:
 	pp_region_end(r, PP_CLOSED);
 	pp_region_uncharge(r);
-	pp_cookie_erase(r);	/* nothing to clean up: pin has failed */
+	pp_cookie_erase(r);	/* no cleanup(), as pin() has failed */
 	pp_region_put(r);
 	return ERR_PTR(ret);
 }
 
 /*
- * -EINVAL from a provider means: not mine. One that the limits did not let us
- * ask might have said so: what it would have rounded the range to may be more
- * than what its owner does. So might one whose vendor cannot pin at all.
+ * -EINVAL from a provider means: not my memory. After -EDQUOT it was not
+ * asked: it may round the range up to more than the right provider does, and so exceed a
+ * limit. -EOPNOTSUPP: its GPU driver cannot pin. In all three cases ask the next provider.
  */
 static bool pin_may_be_anothers(int error)
 {
 	return error == -EINVAL || error == -EDQUOT || error == -EOPNOTSUPP;
 }
 
-/* When nobody takes it, the last that did not say whose it is has the word. */
+/* If no provider takes the memory, report the last error that is not -EINVAL, if any. */
 static struct peerpin_region *pin_auto(u32 flags, const struct pp_request *want,
 				       struct pp_account *account, u32 *epoch,
 				       struct pp_why *why)

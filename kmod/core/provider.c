@@ -8,8 +8,8 @@
 #include "region.h"
 
 /*
- * In the order in which AUTO asks. A GPU's driver knows for certain what is
- * its own; system memory is whatever is left.
+ * The order in which PEERPIN_PROVIDER_AUTO asks. GPU drivers know their own memory for
+ * certain; host memory is the rest.
  */
 static const u32 ask_order[] = {
 	PEERPIN_PROVIDER_NV,
@@ -22,7 +22,7 @@ enum {
 	PROVIDER_KINDS = PEERPIN_PIN_PERSISTENT + 1,
 };
 
-/* By id and flags. Read under RCU, so that pinning processes do not meet here. */
+/* By id and flags. Read under RCU, so that pins do not contend for a lock. */
 static DEFINE_MUTEX(providers_lock);
 static const struct pp_provider __rcu *providers[PROVIDER_IDS][PROVIDER_KINDS];
 

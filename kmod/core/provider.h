@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A provider pins one kind of memory. It sees address ranges and page tables,
- * never a file or an ioctl; and a device only when memory cannot be mapped but
- * by its owner (a dma-buf).
+ * A provider pins one kind of memory. It gets address ranges and page tables, never a
+ * file or an ioctl. It gets a device only if the provider alone can map the memory (a
+ * dma-buf).
  *
- * The functions here are exported without the GPL mark, as the only ones of
- * the core, because a provider may have to link with a driver that is not.
+ * These functions are the only ones that the core exports without the GPL mark: a
+ * provider may have to link with a driver that is not GPL.
  */
 #ifndef _PEERPIN_PROVIDER_H
 #define _PEERPIN_PROVIDER_H
@@ -25,12 +25,12 @@ struct pp_extent {
 };
 
 /**
- * struct pp_extents - a list of them, merged as it grows
+ * struct pp_extents - a list of extents
  * @at: the extents
- * @room: how many fit; what comes after is counted only
- * @count: how many there are
- * @bytes: in all of them
- * @last: the end of the last one
+ * @room: entries in @at; further extents are counted only
+ * @count: number of extents
+ * @bytes: sum of their lengths
+ * @last: end of the last extent
  */
 struct pp_extents {
 	struct pp_extent *at;
@@ -40,17 +40,17 @@ struct pp_extents {
 	phys_addr_t last;
 };
 
-/** pp_extents_add() - append memory; merges with the last when it continues it. May sleep */
+/** pp_extents_add() - append memory; extends the last extent if adjacent. May sleep */
 void pp_extents_add(struct pp_extents *x, phys_addr_t phys, u64 length);
 
 /**
- * struct pp_request - what a provider is asked to pin
+ * struct pp_request - memory that a provider is to pin
  * @addr: multiple of the provider's page size
  * @length: multiple of it, not 0
  * @p2p_token: as in struct peerpin_pin
  * @va_space_token: as in struct peerpin_pin
  * @fd: as in struct peerpin_pin
- * @cookie: names the region to pp_revoke(); never used twice
+ * @cookie: of the region, for pp_revoke(); never used twice
  */
 struct pp_request {
 	u64 addr;
@@ -61,62 +61,61 @@ struct pp_request {
 	unsigned long cookie;
 };
 
-/** struct pp_why - where a failing @pin says more than an errno */
+/** struct pp_why - details of a failure of @pin */
 struct pp_why {
 	u32 reason;	/* enum peerpin_reason */
-	u64 needed;	/* bytes it speaks of, or 0 */
-	u64 available;	/* bytes there were of what it speaks of; 0 also when not known */
+	u64 needed;	/* bytes, or 0 */
+	u64 available;	/* bytes; 0: none, or not known */
 };
 
 /**
  * struct pp_provider - const description of a provider
- * @owner: module that must stay while regions of it exist
- * @name: for people
+ * @owner: module that must stay while regions of this provider exist
+ * @name: for display
  * @id: enum peerpin_provider
- * @flags: PEERPIN_PIN_*: the kind of pin it makes; with @id it is unique
+ * @flags: PEERPIN_PIN_*: the kind of pin it makes; unique together with @id
  * @page_size: bytes; ranges are rounded to it
- * @exact: they are not, but must consist of such pages
- * @page_backed: memory has struct pages and takes dma_map_sg(). Else it is a
- *	BAR and takes dma_map_phys() with DMA_ATTR_MMIO
- * @lasting: what is pinned stays pinned whatever its owner does: never revoked,
- *	or by pp_revoke_soon(), or by the core when its device goes. Else it is
- *	gone when its owner says so, and is revoked by pp_revoke()
- * @unpin_by_owner: @unpin has an effect only in the process that pinned.
- *	Elsewhere the core does not call it: the pages stay until revoked
- * @priv_size: bytes of private memory for each region, zeroed, handed to all calls
+ * @exact: ranges are not rounded, and refused unless they consist of such pages
+ * @page_backed: memory has struct pages and is mapped by dma_map_sgtable(). Else it is a
+ *	BAR and is mapped by dma_map_phys() with DMA_ATTR_MMIO
+ * @lasting: pages stay pinned whatever the memory's owner does. Such regions are revoked
+ *	never, by pp_revoke_soon(), or by the core when the device is unbound. If false,
+ *	the owner may free the memory and revokes by pp_revoke()
+ * @unpin_by_owner: @unpin has an effect only in the process that pinned. The core does
+ *	not call it in others: the pages stay pinned until revoked
+ * @priv_size: bytes of private memory for each region, zeroed, passed to all calls
  *	below and freed by the core
  *
- * The core calls these with no lock held (look and release: see below), in this order:
- * pin; look, extents or map, unless revoked before; then release or unpin or, when
- * the two race, both, at the same time; cleanup last.
+ * The core calls these with none of its locks held, except for @look. The order is: pin;
+ * look, extents or map, unless revoked before; then release or unpin, or both at the same
+ * time if a revocation races with an unpin; cleanup last.
  *
- * @pin: process context of the owner; may call the vendor. On failure nothing
+ * @pin: process context of the owner; may call the GPU driver. On failure nothing
  *	is pinned. -EINVAL: not my memory, ask the next provider.
- * @look: is what was pinned as expected (@length bytes, of a version that we
- *	know), and how may the CPU map it (@caching: enum peerpin_caching, NONE
- *	before)? Under a lock that interrupts take too: quick, and takes none that
- *	interrupts do not. On failure the core unpins.
- * @extents: append the pinned pages to @x, @length bytes in all; any
- *	number of times, by any process. The core guarantees that release does not
- *	run meanwhile. Must not sleep for memory
- * @map: instead of @extents where only the owner of the memory can map it: for
- *	@dev, which stays until @unmap. Returns what @unmap takes, or ERR_PTR; @sgt
- *	is valid in between, and lists all that addresses of regions count in. A
- *	@dev that cannot reach it: -EIO. May race with a revocation, and with
- *	unpin: the core then undoes it. Process context, sleeps.
- * @unmap: process context, sleeps, no lock of anybody's held. May come after
- *	release, unpin and cleanup, not after free.
- * @release: the pages go because their owner took them. Where not @lasting in
- *	the context of pp_revoke(), so the vendor's locks may be held: no call that
- *	the vendor forbids in its callback. Of what @extents listed no DMA mapping
- *	is left, and no DMA but that of a driver that was overruled (never where
- *	@lasting, but when its device goes).
- * @unpin: give the pages back. The vendor's callback may run, or have run,
- *	just then; the vendor tells nobody.
- * @cleanup: NULL, or undo what pin did besides pinning; may sleep. No
- *	revocation of this region is called when it has returned.
- * @free: NULL, or the very last call, when no @map is under way any more; also
- *	after a failed @pin. Any context.
+ * @look: check that the pinned pages are as expected (@length bytes, a known version of the
+ *	table), and set how the CPU may map them (@caching: enum peerpin_caching, NONE
+ *	before). Runs under a spinlock with interrupts off: must be quick and must not
+ *	sleep. On failure the core unpins.
+ * @extents: append the pinned pages to @x, @length bytes in all. Called any number of
+ *	times, by any process. The core does not call release meanwhile. Must not sleep for
+ *	memory.
+ * @map: in place of @extents if the provider alone can map the memory: for @dev, which
+ *	stays until @unmap. Returns the argument for @unmap, or ERR_PTR. @sgt is valid until
+ *	@unmap; offsets in it are the addresses of regions. -EIO: @dev cannot reach the
+ *	memory. May race with a revocation and with unpin; the core then undoes the mapping.
+ *	Process context, sleeps.
+ * @unmap: process context, sleeps, no locks held by the caller. May come after release,
+ *	unpin and cleanup, but not after free.
+ * @release: the pages are lost to a revocation. Unless @lasting, runs in the context of
+ *	pp_revoke(), so the GPU driver's locks may be held: no call that this driver forbids
+ *	in its callback. No DMA mapping of @extents is left, and no DMA, except that of a
+ *	driver which exceeded drain_timeout_ms (if @lasting, only when the device is unbound).
+ * @unpin: give the pages back. The GPU driver's callback may run at the same time or may
+ *	have run before; the GPU driver does not say which.
+ * @cleanup: NULL, or undo what pin did besides pinning; may sleep. After it has returned,
+ *	no revocation of this region is called.
+ * @free: NULL, or the last call, when no @map is in progress any more; also after a failed
+ *	@pin. Any context.
  *
  * @look, @release and @unpin may be NULL: nothing to do.
  */
@@ -144,66 +143,65 @@ struct pp_provider {
 	void (*free)(void *priv);
 };
 
-/* for people */
+/* for display */
 static inline const char *pp_provider_flags(const struct pp_provider *provider)
 {
 	return provider->flags & PEERPIN_PIN_PERSISTENT ? "persistent" : "-";
 }
 
 /**
- * pp_provider_register() - offer a provider; -EEXIST when there is one like it
+ * pp_provider_register() - add a provider; -EEXIST if its @id and @flags are taken
  *
  * Context: process.
  */
 int pp_provider_register(const struct pp_provider *provider);
 
 /**
- * pp_provider_unregister() - withdraw it, from module exit
+ * pp_provider_unregister() - remove a provider, from module exit
  *
- * No region of it exists (they hold @owner). Returns when all threads that were
- * inside pp_revoke() have left it, so that a callback which ends in the
- * provider's module has ended too.
+ * It has no regions, as each holds a reference on @owner. Returns when all threads inside
+ * pp_revoke() have left it and the provider's callback that called it.
  */
 void pp_provider_unregister(const struct pp_provider *provider);
 
 /**
- * pp_revoke() - the owner of memory takes it back
+ * pp_revoke() - revoke a region whose memory is being freed
  * @cookie: from struct pp_request
  *
- * Returns when no device and no CPU has a mapping of the memory. One made by
- * @map goes soon after, or, where a driver has not ended its DMA in time, when it
- * does; then release or unpin is called. A cookie whose region is gone is ignored:
- * that is how a late callback ends.
- * Context: process, sleeps for as long as DMA in flight takes, at most
- * drain_timeout_ms, and the drivers' stop() calls; takes no lock that is ever
- * held around a provider call, and allocates nothing.
- * Return: false: DMA is in flight still.
+ * Returns when no device and no CPU has a mapping of the memory. A mapping made by @map is
+ * undone soon after; if DMA in it exceeds drain_timeout_ms, when this DMA has ended. Then
+ * release or unpin is called. The cookie of a region that no longer exists is ignored, so
+ * a late callback has no effect.
+ * Context: process, sleeps until DMA in flight has ended, but at most drain_timeout_ms, and
+ * for the drivers' stop() calls. Takes no lock that is held around a provider call, and
+ * allocates nothing.
+ * Return: false: DMA is still in flight.
  */
 bool pp_revoke(unsigned long cookie);
 
 /**
- * pp_revoke_soon() - memory does not mean its address any more
+ * pp_revoke_soon() - revoke a region whose addresses get other pages
  * @cookie: from struct pp_request
  *
- * From its return no DMA begins and the epoch says so; a work item asks drivers to
- * stop. DMA in flight goes on in lasting pages, which stay pinned until it has
- * ended; then release is called. Of what @map maps pp_revoke() has to follow.
+ * When it returns the epoch has changed and no DMA begins any more. A work item asks
+ * drivers to stop. DMA in flight continues; @lasting pages stay pinned until it has ended,
+ * then release is called. For memory mapped by @map, the caller must call pp_revoke() next.
  * Context: any but interrupts, does not sleep.
  */
 void pp_revoke_soon(unsigned long cookie);
 
 /*
- * pp_revoke() of one region of many that go together, after pp_revoke_soon() of each,
- * and of when all have had their time, in jiffies. For providers in peerpin.ko.
+ * pp_revoke() with a deadline in jiffies, and the deadline of a revocation that begins now.
+ * For many regions with one deadline, after pp_revoke_soon() of each. Only for providers in
+ * peerpin.ko.
  */
 bool pp_revoke_until(unsigned long cookie, unsigned long deadline);
 unsigned long pp_revoke_deadline(void);
 
 /*
- * For the core, with ids and flags that pp_region_check() has let through. A
- * provider is returned with its module held, to be given back
- * with pp_provider_put(). next walks those that AUTO asks for pins of the kind
- * @flags, from *@nth = 0.
+ * For the core, with ids and flags that pp_region_check() has accepted. Returns a provider
+ * with a reference on its module, for pp_provider_put(), or NULL. next walks the providers
+ * that AUTO asks for a pin with @flags; *@nth is 0 for the first call.
  */
 const struct pp_provider *pp_provider_get(u32 id, u32 flags);
 const struct pp_provider *pp_provider_next(u32 flags, unsigned int *nth);

@@ -68,7 +68,7 @@ int pp_region_enter(struct peerpin_region *r)
 	return ret;
 }
 
-/* The wake-up is under the lock: the waiter may free the region after it. */
+/* Wakes under the lock: once it is released the waiter may free the region. */
 void pp_region_leave(struct peerpin_region *r)
 {
 	unsigned long flags;
@@ -94,10 +94,7 @@ bool pp_region_is_zero(struct peerpin_region *r, const unsigned int *count)
 	return zero;
 }
 
-/*
- * The epoch dies with the state, under the lock: who sees the region end sees
- * its word changed.
- */
+/* State and epoch change under the lock: a thread that sees the state ended sees the new epoch. */
 bool pp_region_end_locked(struct peerpin_region *r, enum pp_region_state state)
 {
 	lockdep_assert_held(&r->lock);
@@ -137,11 +134,11 @@ int pp_region_init(void)
 	pp_stop_wq = alloc_workqueue("peerpin_stop", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!pp_stop_wq)
 		goto err_wq;
-	/* with workers of its own, which the others' waiting does not use up */
+	/* WQ_HIGHPRI has its own workers, which waiting items of other queues do not use up */
 	pp_tell_wq = alloc_workqueue("peerpin_tell", WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
 	if (!pp_tell_wq)
 		goto err_stop_wq;
-	/* a rescuer would wait for one lock after the other */
+	/* no WQ_MEM_RECLAIM: a rescuer would wait for one lock after the other */
 	pp_lock_wq = alloc_workqueue("peerpin_lock", WQ_UNBOUND, 0);
 	if (!pp_lock_wq)
 		goto err_tell_wq;

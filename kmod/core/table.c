@@ -9,14 +9,14 @@
 
 struct pp_table_entry {
 	struct peerpin_region *region;
-	struct pp_table_entry *next;	/* while it is free */
+	struct pp_table_entry *next;	/* if free */
 	u32 index;
-	u32 turn;	/* how often it was given up */
+	u32 turn;	/* number of times it was freed */
 };
 static_assert(((u64)PP_TABLE_FIRST << (PP_TABLE_CHUNKS - 1)) *
 	      sizeof(struct pp_table_entry) <= INT_MAX);
 
-/* The chunk of an index, of whose length it is the logarithm */
+/* Chunk N has PP_TABLE_FIRST << N entries. */
 static unsigned int table_chunk(u32 index)
 {
 	return ilog2(index / PP_TABLE_FIRST + 1);
@@ -27,7 +27,7 @@ static u32 table_chunk_start(unsigned int chunk)
 	return PP_TABLE_FIRST * (BIT(chunk) - 1);
 }
 
-/* It was taken once at least, so its chunk is there, and stays. */
+/* For an entry that was ever taken: its chunk exists, and stays. */
 static struct pp_table_entry *table_entry(struct pp_table *t, u32 index)
 {
 	unsigned int chunk = table_chunk(index);
@@ -63,7 +63,7 @@ static int table_first_time(struct pp_table *t, struct pp_table_entry **entry)
 	return 0;
 }
 
-/* The entry that was given up last, else one that was never taken */
+/* The entry freed last, else one that was never taken */
 static int table_take_locked(struct pp_table *t, struct pp_table_entry **entry)
 {
 	lockdep_assert_held(&t->lock);
@@ -74,7 +74,7 @@ static int table_take_locked(struct pp_table *t, struct pp_table_entry **entry)
 	return 0;
 }
 
-/* Another thread may be quicker. */
+/* Another thread may have been faster. */
 static void table_add_chunk(struct pp_table *t, unsigned int at,
 			    struct pp_table_entry *chunk)
 {
@@ -85,7 +85,7 @@ static void table_add_chunk(struct pp_table *t, unsigned int at,
 	kvfree(chunk);
 }
 
-/* The chunk behind what was ever taken; of the last as much as the limit lets be taken */
+/* Allocates the next chunk; the last one only as far as the limit. */
 static int table_grow(struct pp_table *t)
 {
 	unsigned int at = table_chunk(READ_ONCE(t->ever));
@@ -131,7 +131,7 @@ static struct peerpin_region *table_region_locked(struct pp_table *t, u32 index)
 	return smp_load_acquire(&table_entry(t, index)->region);
 }
 
-/* Without the lock: nobody else writes to a taken entry without a region. */
+/* Without the lock: only this caller writes to a taken entry without a region. */
 void pp_table_put(struct pp_table *t, u32 index, struct peerpin_region *r)
 {
 	/* pairs with table_region_locked() */
@@ -144,7 +144,7 @@ struct peerpin_region *pp_table_take_out(struct pp_table *t, u32 index)
 
 	spin_lock(&t->lock);
 	r = table_region_locked(t, index);
-	if (r)	/* else one may be put there just now */
+	if (r)	/* else a pp_table_put() may be writing */
 		table_entry(t, index)->region = NULL;
 	spin_unlock(&t->lock);
 	return r;
@@ -185,7 +185,7 @@ struct peerpin_region *pp_table_find(struct pp_table *t, u32 index,
 	return r;
 }
 
-/* One at a time, for the lock must not be held for long. */
+/* Takes the lock for one entry at a time, to hold it briefly. */
 struct peerpin_region *pp_table_next(struct pp_table *t, u32 *index)
 {
 	struct peerpin_region *r;

@@ -23,15 +23,14 @@ enum {
 
 /**
  * struct pp_table - see above
- * @lock: protects everything, but that pp_table_put() goes without; not taken in
- *	interrupts; innermost
- * @chunks: arrays of entries, each twice as long as the one before, as far as
- *	@limit allows; made when first needed and kept
- * @limit: entries at most; no more than PP_TABLE_MAX
- * @gfp: GFP_KERNEL_ACCOUNT, but where who happens to need the next array is not the
- *	only one who uses it
- * @ever: entries that were ever taken: those from here on are untouched
- * @free: the entry given up last, or NULL
+ * @lock: protects everything, except for pp_table_put(); not taken in interrupts;
+ *	innermost
+ * @chunks: arrays of entries, each twice as long as the one before, up to @limit;
+ *	allocated when first needed and kept
+ * @limit: most entries; no more than PP_TABLE_MAX
+ * @gfp: GFP_KERNEL_ACCOUNT, or GFP_KERNEL for a table that all processes share
+ * @ever: number of entries ever taken
+ * @free: the entry freed last, or NULL
  */
 struct pp_table {
 	spinlock_t lock;
@@ -44,38 +43,35 @@ struct pp_table {
 
 void pp_table_init(struct pp_table *t, u32 limit, gfp_t gfp);
 
-/* nobody uses it any more; what it holds is not looked at */
+/* free the memory of an unused table; regions in it are ignored */
 void pp_table_destroy(struct pp_table *t);
 
 /**
- * pp_table_take() - an entry
- * @r: for it, or NULL until pp_table_put(). The caller sees to it that a region
- *	has a reference until it is taken out
+ * pp_table_take() - take an entry
+ * @r: the region to put in, or NULL until pp_table_put(). The caller keeps a reference on
+ *	it until the region is taken out
  * @index: set
- * @turn: NULL, or how often this entry was given up: never the same twice
+ * @turn: NULL, or set to the number of times that the entry was freed
  *
  * Context: process. Return: 0; -ENOSPC at the limit; -ENOMEM.
  */
 int pp_table_take(struct pp_table *t, struct peerpin_region *r, u32 *index,
 		  u32 *turn);
 
-/* The rest: any context but interrupts. Put a region into a taken entry. */
+/* put a region into a taken entry; this and the following: any context but interrupts */
 void pp_table_put(struct pp_table *t, u32 index, struct peerpin_region *r);
 
-/*
- * Take the region out, for the one caller who is told so; the entry stays taken.
- * NULL: there is none.
- */
+/* Take the region out and return it, to one caller only; the entry stays taken. NULL: no region */
 struct peerpin_region *pp_table_take_out(struct pp_table *t, u32 index);
 
-/* give up a taken entry, and the region in it if there is one */
+/* free a taken entry; a region in it is taken out */
 void pp_table_give(struct pp_table *t, u32 index);
 
 /**
  * pp_table_find() - the region of an entry
- * @turn: NULL, or the entry's turn must be this
+ * @turn: NULL, or the turn that the entry must have
  *
- * Return: with a reference, or NULL.
+ * Return: the region with a reference, or NULL.
  */
 struct peerpin_region *pp_table_find(struct pp_table *t, u32 index,
 				     const u32 *turn);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints, for perf and /sys/kernel/tracing/events/peerpin. A duration is
- * measured only while its event is on: else it begins at 0, and reads 0.
+ * Tracepoints, for perf and /sys/kernel/tracing/events/peerpin. Durations are measured only
+ * while their event is enabled; a call that began before reads 0 ns.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM peerpin
@@ -21,11 +21,11 @@
 #define pp_trace_start(event) (trace_peerpin_##event##_enabled() ? ktime_get_ns() : 0)
 #define pp_trace_ns(start) ((start) ? ktime_get_ns() - (start) : 0)
 
-/* A device's name is cut here, so that its record has one size. */
+/* Device names are cut to this, so that records have a fixed size. */
 #define PP_TRACE_NAME 32
 #endif
 
-/* modules of providers may be gone when the trace is read, so by number */
+/* by number: the provider's module may be unloaded when the trace is read */
 #define show_provider(id)							\
 	__print_symbolic(id,						\
 			 { PEERPIN_PROVIDER_AUTO, "auto" },		\
@@ -50,7 +50,7 @@ TRACE_DEFINE_ENUM(DMA_BIDIRECTIONAL);
 TRACE_DEFINE_ENUM(DMA_TO_DEVICE);
 TRACE_DEFINE_ENUM(DMA_FROM_DEVICE);
 
-/* @r: ERR_PTR when it failed; then @provider is who was asked */
+/* @r: the region, or ERR_PTR; then @provider is the user's choice */
 TRACE_EVENT(peerpin_pin,
 	TP_PROTO(const struct pp_request *want, u32 provider, u32 flags,
 		 const struct peerpin_region *r, const struct pp_why *why, u64 start),
@@ -83,7 +83,7 @@ TRACE_EVENT(peerpin_pin,
 		  __entry->reason, __entry->ns)
 );
 
-/* @left: its pages stay pinned, for DMA that did not end or another's memory */
+/* @left: the pages stay pinned: for DMA or an importer, or until their owner frees them */
 TRACE_EVENT(peerpin_unpin,
 	TP_PROTO(const struct peerpin_region *r, bool left, u64 start),
 	TP_ARGS(r, left, start),
@@ -103,7 +103,7 @@ TRACE_EVENT(peerpin_unpin,
 		  __entry->length, __entry->left, __entry->ns)
 );
 
-/* a mapping that had to be made; finding one again is no event. @a: ERR_PTR */
+/* a new mapping; finding an existing one is no event. @a: may be ERR_PTR */
 TRACE_EVENT(peerpin_attach,
 	TP_PROTO(const struct peerpin_region *r, const struct peerpin_peer *peer,
 		 const struct peerpin_attach *a, u64 start),
@@ -151,23 +151,23 @@ DECLARE_EVENT_CLASS(peerpin_dma,
 		  __entry->length, show_dir(__entry->dir), __entry->ns)
 );
 
-/* how long beginning took */
+/* ns: of peerpin_dma_begin() */
 DEFINE_EVENT(peerpin_dma, peerpin_dma_begin,
 	TP_PROTO(const struct peerpin_dma *dma, u64 start),
 	TP_ARGS(dma, start)
 );
 
-/* how long it was in flight */
+/* ns: from begin to end */
 DEFINE_EVENT(peerpin_dma, peerpin_dma_end,
 	TP_PROTO(const struct peerpin_dma *dma, u64 start),
 	TP_ARGS(dma, start)
 );
 
 /*
- * @soon: by the work item behind pp_revoke_soon() that waits
- * @inflight: DMA that it found in flight; where @soon, and of a device that goes,
- *	what stop() left
- * @overdue: some of it had not ended when time was up
+ * @soon: by the waiting work item of pp_revoke_soon()
+ * @inflight: DMA in flight when the revocation began; after stop() if @soon or if a
+ *	device is unbound
+ * @overdue: some DMA exceeded drain_timeout_ms
  */
 TRACE_EVENT(peerpin_revoke,
 	TP_PROTO(const struct peerpin_region *r, bool soon, u32 inflight,
