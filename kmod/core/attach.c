@@ -333,7 +333,7 @@ void pp_attach_drop(struct peerpin_attach *a)
 	if (!attach_unlist(a))
 		return;
 	if (a->provided)
-		queue_work(pp_unmap_wq, &a->work);
+		queue_work(pp_lock_wq, &a->work);
 	else
 		attach_unmap(a);
 }

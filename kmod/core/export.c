@@ -27,12 +27,7 @@
 
 MODULE_IMPORT_NS("DMA_BUF");
 
-/* Jiffies between tries for a lock, doubled each time. At TELL_DELAY_WAIT @awaiting is queued. */
-#define TELL_DELAY_MAX ((unsigned long)HZ / 16)
-#define TELL_DELAY_WAIT 4ul
-static_assert(HZ / 16 > TELL_DELAY_WAIT);
-
-/* Work items of all exports; destroy_workqueue() would not wait for a delayed one. */
+/* Exports whose importers are being told */
 static atomic_t tellings;
 
 static void export_release(struct kref *ref)
@@ -149,9 +144,8 @@ static void export_tell_end(struct pp_export *e)
 }
 
 /*
- * trylock may fail for ever if the lock passes from one waiter to the next. So wait for it
- * here, on a queue of contended locks only. Interruptible, so that the hung-task detector
- * ignores a long wait; a kernel worker receives no signals.
+ * Waits for a lock that export_tell() found locked. It sleeps interruptibly, so that
+ * the hung-task detector ignores the wait; a kernel worker receives no signals.
  */
 static void export_await(struct work_struct *work)
 {
@@ -164,32 +158,30 @@ static void export_await(struct work_struct *work)
 	export_tell_end(e);
 }
 
-/* The delay doubles: many locks may be held for long. */
-static void export_tell_later(struct pp_export *e)
-{
-	unsigned long delay = e->delay;
-
-	if (delay == TELL_DELAY_WAIT) {
-		export_tell_begin(e);
-		queue_work(pp_lock_wq, &e->awaiting);
-	}
-	e->delay = min(2 * delay, TELL_DELAY_MAX);
-	queue_delayed_work(pp_tell_wq, &e->work, delay);
-}
-
 /*
- * Importers of other processes come after this one on the queue. So it waits neither for
- * fences nor for the reservation lock, which a driver may hold while its device works. It
- * waits for drivers only if an importer is a region of ours, pinned from the dma-buf.
+ * Two work items tell the importers, because neither alone is enough:
+ * - This one only tries the lock, so that some hundred locks that other drivers hold do not
+ *   delay the importers of all other exports (held_locks_do_not_keep_another...).
+ * - A thread which only tries never gets a lock that its holders hand to one another
+ *   (a_lock_that_is_taken_again_and_again...). So export_await() waits for it.
+ * This one tries on meanwhile: a workqueue runs some hundred items at a time, and others may
+ * already wait on pp_lock_wq. Neither waits for a fence. invalidate_mappings() may wait for
+ * drivers, if an importer is a region made of this dma-buf.
  */
 static void export_tell(struct work_struct *work)
 {
 	struct pp_export *e = container_of(to_delayed_work(work), struct pp_export, work);
 
-	if (export_is_told(e) || export_tell_at_once(e))
+	if (export_is_told(e) || export_tell_at_once(e)) {
 		export_tell_end(e);
-	else
-		export_tell_later(e);
+		return;
+	}
+	if (!e->awaited) {
+		e->awaited = true;
+		export_tell_begin(e);
+		queue_work(pp_lock_wq, &e->awaiting);
+	}
+	queue_delayed_work(pp_tell_wq, &e->work, HZ / 16);
 }
 
 void pp_export_exit(void)
@@ -417,7 +409,6 @@ static struct pp_export *export_new(struct peerpin_region *r)
 	INIT_LIST_HEAD(&e->maps);
 	INIT_DELAYED_WORK(&e->work, export_tell);
 	INIT_WORK(&e->awaiting, export_await);
-	e->delay = 1;
 	pp_region_get(r);
 	e->region = r;
 	return e;

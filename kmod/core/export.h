@@ -38,9 +38,9 @@ enum pp_export_told {
  * @maps: struct pp_import, each until its importer unmaps it
  * @extents: the part of the region that it shows; written once
  * @told: enum pp_export_told
- * @work: tells the importers
- * @delay: of @work (jiffies), when it finds @resv locked
- * @awaiting: tells them, too, where @work has found it locked several times
+ * @work: tries to lock @resv and tells the importers
+ * @awaiting: waits for @resv, after @work has found it locked, and tells them
+ * @awaited: @awaiting was queued; used by @work only
  */
 struct pp_export {
 	struct kref ref;
@@ -53,8 +53,8 @@ struct pp_export {
 	struct pp_extents extents;
 	enum pp_export_told told;
 	struct delayed_work work;
-	unsigned long delay;
 	struct work_struct awaiting;
+	bool awaited;
 };
 
 enum {

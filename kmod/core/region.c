@@ -10,7 +10,6 @@ struct workqueue_struct *pp_wq;
 struct workqueue_struct *pp_stop_wq;
 struct workqueue_struct *pp_tell_wq;
 struct workqueue_struct *pp_lock_wq;
-struct workqueue_struct *pp_unmap_wq;
 
 struct peerpin_region *pp_region_alloc(const struct pp_provider *provider,
 				       struct pp_account *account)
@@ -142,14 +141,9 @@ int pp_region_init(void)
 	pp_lock_wq = alloc_workqueue("peerpin_lock", WQ_UNBOUND, 0);
 	if (!pp_lock_wq)
 		goto err_tell_wq;
-	pp_unmap_wq = alloc_workqueue("peerpin_unmap", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!pp_unmap_wq)
-		goto err_lock_wq;
 	pp_cookie_init();
 	return 0;
 
-err_lock_wq:
-	destroy_workqueue(pp_lock_wq);
 err_tell_wq:
 	destroy_workqueue(pp_tell_wq);
 err_stop_wq:
@@ -161,7 +155,6 @@ err_wq:
 
 void pp_region_exit(void)
 {
-	destroy_workqueue(pp_unmap_wq);
 	destroy_workqueue(pp_lock_wq);
 	destroy_workqueue(pp_tell_wq);
 	destroy_workqueue(pp_stop_wq);

@@ -235,16 +235,23 @@ static inline unsigned long pp_time_left(unsigned long deadline)
 }
 
 /*
- * For work that ends regions, which may wait for drivers and for importers' fences;
- * for asking drivers to stop, emptying views and ending what exporters mapped when
- * its DMA has ended, for telling importers, for waiting for locks to tell them, and
- * for unmapping what exporters mapped, none of which must wait behind that. Made at init.
+ * Workqueues. Each runs some hundred items at a time, so one user can occupy a queue as long as
+ * its items wait. An item therefore never shares a queue with items that wait for more than it does:
+ *
+ *	queue		waits for			does
+ *	pp_wq		DMA, importers' fences		ends regions (@work)
+ *	pp_stop_wq	stop() of drivers		asks drivers to stop, empties CPU mappings (@stop_work);
+ *							ends provider-mapped regions after their last DMA (@work):
+ *							an exporter waits for that with its reservation lock held
+ *	pp_tell_wq	invalidate_mappings()		invalidates importers' mappings; has workers of its own
+ *	pp_lock_wq	a reservation lock, for ever	the same where the lock is contended; undoes mappings
+ *							of a provider. It has no rescuer, which would take
+ *							several items and wait for one lock after the other
  */
 extern struct workqueue_struct *pp_wq;
 extern struct workqueue_struct *pp_stop_wq;
 extern struct workqueue_struct *pp_tell_wq;
 extern struct workqueue_struct *pp_lock_wq;
-extern struct workqueue_struct *pp_unmap_wq;
 
 int pp_region_init(void);
 void pp_region_exit(void);
