@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What there is, and what must never be. The text behind an assertion is what is reported when it falls. */
 
-/* enum pp_region_state */
+/*
+ * enum pp_region_state and, of what has ended, enum pp_region_cause. ENDING, DEFERRED, ORPHAN and ENDED
+ * are written as pinned, orphan and deferred here: ENDED is !pinned.
+ */
 #define PINNING 0
 #define LIVE 1
 #define REVOKED 2

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* How a region ends that its user closes; and how it goes on, by work items, where nobody can wait. */
+/* How the user of a region ends it, and how work items go on where no thread can wait. */
 #include <linux/pid.h>
 #include <linux/sched/signal.h>
 #include "account.h"
@@ -8,57 +8,53 @@
 #include "trace.h"
 
 /*
- * Are the pages ours to unpin? Then this thread does. Lasting ones are nobody
- * else's from here on.
+ * True: this thread has to call unpin(). From here on no revocation touches pages of lasting memory.
+ * Other pages stay revocable during unpin(): the callback and unpin() may run at the same time, and
+ * the GPU driver asks for both.
  */
 static bool region_to_unpin_locked(struct peerpin_region *r)
 {
-	bool pinned = r->pinned;
+	bool unpin = r->state != PP_ENDED;
 
 	lockdep_assert_held(&r->lock);
 	if (r->provider->lasting)
-		r->pinned = false;
-	return pinned;
+		pp_region_move_locked(r, PP_ENDED);
+	return unpin;
 }
 
 static bool region_to_unpin(struct peerpin_region *r)
 {
-	bool pinned;
+	bool unpin;
 
 	spin_lock_irq(&r->lock);
-	pinned = region_to_unpin_locked(r);
+	unpin = region_to_unpin_locked(r);
 	spin_unlock_irq(&r->lock);
-	return pinned;
+	return unpin;
 }
 
-/*
- * Does nobody else know the region, so that nobody will? True only where that
- * is certain.
- */
+/* True only if no other thread has a reference, so that none can get one. */
 static bool region_is_mine(struct peerpin_region *r)
 {
 	if (kref_read(&r->ref) > 1)
 		return false;
-	/* pairs with pp_region_put() of those who did */
+	/* pairs with the pp_region_put() of other threads */
 	smp_acquire__after_ctrl_dep();
 	return true;
 }
 
-/* A callback that has found it still must not release beside cleanup. */
+/* A callback that found the region before its cookie was erased must not release beside cleanup(). */
 static void region_part(struct peerpin_region *r)
 {
 	spin_lock_irq(&r->lock);
-	r->pinned = false;
+	pp_region_move_locked(r, PP_ENDED);
 	spin_unlock_irq(&r->lock);
 	wait_event(r->idle, pp_region_is_zero(r, &r->users));
 }
 
 /*
- * By the one who is to destroy it, when no mapping is left. unpin and a
- * callback's release may run at the same time, when the callback comes between
- * the state's end and the vendor's unlinking of the pin. Both are what the
- * vendor asks for, and neither frees the other's data: @priv lives until the
- * last reference, and the callback holds one.
+ * Called once, by the thread that destroys the region, when no mapping is left. A callback's release()
+ * may run at the same time as unpin(), if it comes before the GPU driver unlinks the pin. Neither frees
+ * data of the other: @priv lives until the last reference, and the callback holds one.
  */
 static void region_finish(struct peerpin_region *r, bool unpin)
 {
@@ -70,15 +66,17 @@ static void region_finish(struct peerpin_region *r, bool unpin)
 	pp_region_clean(r);
 }
 
-/* Its user has left it to us, and nobody has taken the pages since. */
+/* ---- work items ---------------------------------------------------------------- */
+
+/* Become the closer of an orphan: a callback that unpin() calls must find that it need not destroy. */
 static bool region_adopt(struct peerpin_region *r)
 {
 	bool adopt;
 
 	spin_lock_irq(&r->lock);
-	adopt = r->orphan && r->pinned;
+	adopt = r->state == PP_ORPHAN;
 	if (adopt)
-		r->orphan = false;
+		pp_region_move_locked(r, PP_ENDING);
 	spin_unlock_irq(&r->lock);
 	return adopt;
 }
@@ -93,19 +91,9 @@ static void region_give_back(struct peerpin_region *r)
 	pp_region_put(r);
 }
 
-static bool region_end_by_work(struct peerpin_region *r)
-{
-	if (!pp_region_drain(r, pp_revoke_deadline()))
-		return false;
-	pp_region_unmap(r);
-	if (pp_region_is_zero(r, &r->held))
-		region_give_back(r);
-	return true;
-}
-
 /*
- * This waits for nobody but drivers in stop(): however many regions whoever has
- * that keep @work waiting, all others' drivers and importers are asked in time.
+ * Waits for nothing but stop() of drivers. So drivers and importers of other regions are asked in
+ * time, however many regions keep @work waiting.
  */
 void pp_region_stop_work(struct work_struct *work)
 {
@@ -113,42 +101,42 @@ void pp_region_stop_work(struct work_struct *work)
 		container_of(work, struct peerpin_region, stop_work);
 
 	pp_region_stop(r);
-	/* of what its owner maps he goes on himself; else the reference is @work's */
+	/* pp_revoke_until() follows for provider-mapped memory; else our reference passes to @work */
 	if (r->provider->map || !queue_work(pp_wq, &r->work))
 		pp_region_put(r);
 }
 
 /*
- * The pages are kept meanwhile, so however long a driver takes is safe; when
- * its DMA ends at last, pp_region_idle_locked() queues this again.
+ * The pages stay pinned meanwhile, so a driver may take as long as it likes. If this times out, the end
+ * of the last DMA queues it again.
  */
 void pp_region_work(struct work_struct *work)
 {
 	struct peerpin_region *r =
 		container_of(work, struct peerpin_region, work);
 	unsigned int inflight = READ_ONCE(r->inflight);
-	bool revoked = READ_ONCE(r->pinned) && READ_ONCE(r->state) == PP_REVOKED;
+	bool revoked = READ_ONCE(r->state) != PP_ENDED && r->cause == PP_REVOKED;
 	u64 start = pp_trace_start(revoke);
-	bool drained = region_end_by_work(r);
+	bool drained = pp_region_take_down(r, pp_revoke_deadline(), false);
 
+	if (drained && pp_region_is_zero(r, &r->held))
+		region_give_back(r);
 	if (revoked)
 		trace_peerpin_revoke(r, true, inflight, !drained, start);
 	pp_region_put(r);
 }
 
-/*
- * Leave the pages to whoever revokes them, or to the work that waits for the
- * DMA. False when they were taken just now, so that nobody would come.
- */
+/* ---- the user ------------------------------------------------------------------ */
+
+/* Leave the pages to @work or to their owner. False: a revocation has taken them just now. */
 static bool region_abandon(struct peerpin_region *r)
 {
 	bool left;
 
 	spin_lock_irq(&r->lock);
-	left = r->pinned;
-	r->orphan = left;
-	if (left && !r->provider->unpin_by_owner) {
-		r->deferred = true;
+	left = r->state != PP_ENDED;
+	if (left) {
+		pp_region_move_locked(r, PP_ORPHAN);
 		pp_region_queue_if_idle_locked(r);
 	}
 	spin_unlock_irq(&r->lock);
@@ -160,19 +148,18 @@ static bool region_may_unpin_here(struct peerpin_region *r)
 	return !r->provider->unpin_by_owner || task_tgid(current) == pp_account_owner(r->account);
 }
 
-/* What the provider mapped is unmapped by work items: they are waited for. */
+/* True: nothing is mapped any more, and this process can unpin. */
 static bool region_let_go(struct peerpin_region *r)
 {
-	if (!pp_region_drain(r, pp_revoke_deadline()))
+	if (!pp_region_take_down(r, pp_revoke_deadline(), false))
 		return false;
-	pp_region_unmap(r);
 	wait_event(r->idle, pp_region_is_zero(r, &r->mappings));
 	return pp_region_is_zero(r, &r->held) && region_may_unpin_here(r);
 }
 
 /*
- * Nobody uses it, ever did or is about to: the usual unpin. End it then; and as
- * nothing can be begun afterwards, that is still so.
+ * The usual unpin: no thread uses the region, and none ever mapped it. End it in the critical section
+ * that sees this; nothing can begin afterwards.
  */
 static bool region_end_unused(struct peerpin_region *r, bool *unpin)
 {
@@ -209,34 +196,19 @@ static bool region_end_used(struct peerpin_region *r, bool *unpin)
 	return true;
 }
 
-static void region_close_unused(struct peerpin_region *r, bool unpin, u64 start)
-{
-	region_finish(r, unpin);
-	trace_peerpin_unpin(r, false, start);
-	pp_region_put(r);
-}
-
-static void region_close_used(struct peerpin_region *r, u64 start)
-{
-	bool ended, unpin;
-
-	pp_region_get(r);	/* an orphan may be gone at once */
-	ended = region_end_used(r, &unpin);
-	if (ended) {
-		region_finish(r, unpin);
-		pp_region_put(r);
-	}
-	trace_peerpin_unpin(r, !ended, start);
-	pp_region_put(r);
-}
-
 void pp_region_close(struct peerpin_region *r)
 {
 	u64 start = pp_trace_start(unpin);
-	bool unpin;
+	bool left = false, unpin = false;
 
-	if (region_end_unused(r, &unpin))
-		region_close_unused(r, unpin, start);
-	else
-		region_close_used(r, start);
+	if (!region_end_unused(r, &unpin)) {
+		pp_region_get(r);	/* an orphan may be freed before it is traced */
+		left = !region_end_used(r, &unpin);
+		if (!left)
+			pp_region_put(r);
+	}
+	if (!left)
+		region_finish(r, unpin);
+	trace_peerpin_unpin(r, left, start);
+	pp_region_put(r);
 }

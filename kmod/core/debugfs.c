@@ -13,12 +13,14 @@
 
 static struct dentry *dir;
 
-static const char *const state_names[] = {
-	[PP_PINNING] = "pinning",
-	[PP_LIVE] = "live",
-	[PP_REVOKED] = "revoked",
-	[PP_CLOSED] = "closed",
-};
+static const char *region_state_name(const struct peerpin_region *r)
+{
+	enum pp_region_state state = READ_ONCE(r->state);
+
+	if (state > PP_LIVE)
+		return READ_ONCE(r->cause) == PP_REVOKED ? "revoked" : "closed";
+	return state == PP_LIVE ? "live" : "pinning";
+}
 
 static void show_region(struct seq_file *m, struct peerpin_region *r)
 {
@@ -26,7 +28,7 @@ static void show_region(struct seq_file *m, struct peerpin_region *r)
 
 	seq_printf(m, "%d %s %s %s 0x%llx %llu %llu %u ", pid_nr(pp_account_owner(r->account)),
 		   r->provider->name, pp_provider_flags(r->provider),
-		   state_names[READ_ONCE(r->state)], r->addr, r->length, pp_region_age_ms(r),
+		   region_state_name(r), r->addr, r->length, pp_region_age_ms(r),
 		   pp_extents_counted(r));
 	pp_attach_show(r, m);
 	if (id)

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the ends of a region have in common: whoever uses it lets go, then its pages and its data go. */
 #include <linux/moduleparam.h>
 #include "attach.h"
 #include "cookie.h"
@@ -13,7 +12,12 @@ module_param(drain_timeout_ms, uint, 0644);
 MODULE_PARM_DESC(drain_timeout_ms,
 		 "longest wait for DMA in flight when memory is taken away");
 
-/* The caller holds a reference of its own, so the put is never the last. */
+unsigned long pp_revoke_deadline(void)
+{
+	return jiffies + msecs_to_jiffies(READ_ONCE(drain_timeout_ms));
+}
+
+/* The caller has a reference of its own, so the put is never the last. */
 void pp_region_queue_locked(struct peerpin_region *r, struct workqueue_struct *wq, struct work_struct *work)
 {
 	lockdep_assert_held(&r->lock);
@@ -22,24 +26,23 @@ void pp_region_queue_locked(struct peerpin_region *r, struct workqueue_struct *w
 		pp_region_put(r);
 }
 
-/*
- * What an exporter waits for with his lock held, when the region goes on, is not to
- * be behind regions that wait for fences; it has no importers and waits for none.
- */
-static struct workqueue_struct *region_queue(const struct peerpin_region *r)
+/* Is @work to go on once the region is idle? Nobody but its owner can unpin some orphans. */
+static bool region_waits_for_work(const struct peerpin_region *r)
 {
-	return r->provider->map ? pp_stop_wq : pp_wq;
+	return r->state == PP_DEFERRED ||
+	       (r->state == PP_ORPHAN && !r->provider->unpin_by_owner);
 }
 
 /*
- * Every queueing is in one critical section with what it follows, so a closer
- * who has seen that finds the work when he cancels it.
+ * Queued in the critical section that makes it necessary: so a closer that has passed that section
+ * finds the work when it cancels it. Memory that a provider maps takes pp_stop_wq, because an exporter
+ * waits for the end of its DMA with its lock held; it has no importers whose fences the work waits for.
  */
 void pp_region_queue_if_idle_locked(struct peerpin_region *r)
 {
 	lockdep_assert_held(&r->lock);
-	if (r->deferred && !r->inflight && !r->held)
-		pp_region_queue_locked(r, region_queue(r), &r->work);
+	if (region_waits_for_work(r) && !r->inflight && !r->held)
+		pp_region_queue_locked(r, r->provider->map ? pp_stop_wq : pp_wq, &r->work);
 }
 
 void pp_region_idle_locked(struct peerpin_region *r)
@@ -50,9 +53,9 @@ void pp_region_idle_locked(struct peerpin_region *r)
 }
 
 /*
- * The CPU is cut off at once, however long drivers take: what an unpin leaves
- * to an overdue one is in no view any more, and the file, with the address space
- * of the views, may go. A thread that is at it already is a user.
+ * The CPU loses the region at once, however long drivers take. So no mapping of the CPU shows an orphan,
+ * and the file, with the address space of these mappings, can be freed. The first wait is for page
+ * faults, the second for another thread that empties the mappings.
  */
 static void region_blind(struct peerpin_region *r)
 {
@@ -61,15 +64,7 @@ static void region_blind(struct peerpin_region *r)
 	wait_event(r->idle, pp_region_is_zero(r, &r->users));
 }
 
-unsigned long pp_revoke_deadline(void)
-{
-	return jiffies + msecs_to_jiffies(READ_ONCE(drain_timeout_ms));
-}
-
-/*
- * All are asked to let go, importers first, by work items: a slow stop() takes
- * none of their time.
- */
+/* Importers first, because work items notify them: a slow stop() takes none of their time. */
 void pp_region_stop(struct peerpin_region *r)
 {
 	pp_export_tell_all(r);
@@ -77,7 +72,7 @@ void pp_region_stop(struct peerpin_region *r)
 	region_blind(r);
 }
 
-bool pp_region_await(struct peerpin_region *r, unsigned long deadline)
+static bool region_await(struct peerpin_region *r, unsigned long deadline)
 {
 	pp_export_wait_all(r, deadline);
 	if (wait_event_timeout(r->idle, pp_region_is_zero(r, &r->inflight),
@@ -87,20 +82,13 @@ bool pp_region_await(struct peerpin_region *r, unsigned long deadline)
 	return false;
 }
 
-bool pp_region_drain(struct peerpin_region *r, unsigned long deadline)
-{
-	pp_region_stop(r);
-	return pp_region_await(r, deadline);
-}
-
 /*
- * No new user can come, for the state has ended. Attachments and exports still
- * being mapped see that too and undo themselves; so once users is 0 the lists
- * are final; the end of overdue DMA does not become one to synchronise. Dropping
- * may find some being dropped by another thread: those count as users until they
- * are unmapped, hence the second wait.
+ * No new user can come, because the state has ended. Attachments and exports that are still being
+ * mapped see the state and undo themselves. So once @users is 0 the lists are final. @unmapping keeps
+ * the end of overdue DMA from becoming a user to synchronise. The second wait is for mappings that
+ * another thread is undoing: such a thread is a user.
  */
-void pp_region_unmap(struct peerpin_region *r)
+static void region_unmap(struct peerpin_region *r)
 {
 	spin_lock_irq(&r->lock);
 	r->unmapping = true;
@@ -109,6 +97,17 @@ void pp_region_unmap(struct peerpin_region *r)
 	pp_attach_drop_all(r);
 	pp_export_drop_all(r);
 	wait_event(r->idle, pp_region_is_zero(r, &r->users));
+}
+
+bool pp_region_take_down(struct peerpin_region *r, unsigned long deadline, bool overrule)
+{
+	bool drained;
+
+	pp_region_stop(r);
+	drained = region_await(r, deadline);
+	if (drained || overrule)
+		region_unmap(r);
+	return drained;
 }
 
 void pp_region_clean(struct peerpin_region *r)
@@ -120,22 +119,21 @@ void pp_region_clean(struct peerpin_region *r)
 }
 
 /*
- * The pages go to who takes them. A revocation that overtakes pin (the region
- * is still PINNING) finds nothing to take: pin has not returned, so the
- * provider may not know its pages yet. pp_region_pin() then sees REVOKED and
- * does not touch them either; they are their owner's when this returns.
+ * True for the one thread that calls release(). A revocation that overtakes the pin finds ENDED: pin()
+ * has not returned, so the provider may not know its pages yet. pin_open() then sees ENDED and does not
+ * touch them either; they are their owner's when the revocation returns.
  */
 static bool region_take_pages(struct peerpin_region *r, bool *orphan)
 {
-	bool pinned;
+	bool take;
 
 	spin_lock_irq(&r->lock);
-	pinned = r->pinned;
-	*orphan = r->orphan;
-	r->pinned = false;
-	r->users += pinned;	/* cleanup waits until they are released */
+	*orphan = r->state == PP_ORPHAN;
+	take = r->state != PP_ENDED;
+	r->users += take;	/* cleanup() waits until release() has returned */
+	pp_region_move_locked(r, PP_ENDED);
 	spin_unlock_irq(&r->lock);
-	return pinned;
+	return take;
 }
 
 void pp_region_release(struct peerpin_region *r)

@@ -1,36 +1,50 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * end: the steps by which a region ends, for revoke.c and close.c. Its state
- * has ended before the first of them. Process context and no lock held but
- * where it says so.
+ * The steps by which a region ends, and the entry points that take them.
+ *
+ *	entry point		cause	time for DMA	DMA that times out	pages go back by
+ *	pp_revoke(), ..._until	REVOKED	drain_timeout	loses its mapping (a)	release()
+ *	pp_region_withdraw_all	REVOKED	one for all	loses its mapping	release()
+ *	pp_revoke_soon()	REVOKED	none		-> DEFERRED		@stop_work, then @work
+ *	pp_region_close()	CLOSED	drain_timeout	-> ORPHAN		unpin()
+ *	pp_region_work()	-	drain_timeout	stays DEFERRED, ORPHAN	release(); ORPHAN: unpin()
+ *
+ *	(a) The thread holds the GPU driver's lock and cannot wait longer. Memory that a provider maps
+ *	    stays mapped: -> DEFERRED.
+ *
+ * All call pp_region_end(), which refuses new users, and then pp_region_take_down(). A mapping that an
+ * importer was promised to keep (@held) leads to DEFERRED or ORPHAN too.
+ * Process context, no lock of peerpin held, unless a comment says otherwise.
  */
 #ifndef _PEERPIN_END_H
 #define _PEERPIN_END_H
 
 #include "region.h"
 
-/* @work of @r is to be done by @wq, with a reference of its own; under @lock, by one who has a reference */
+/* queue @work of @r with a reference of its own; under @lock, by a caller that has a reference */
 void pp_region_queue_locked(struct peerpin_region *r, struct workqueue_struct *wq, struct work_struct *work);
 
-/* if @deferred, and neither DMA nor a held mapping is left: the work that ends it; under @lock */
+/* queue r->work if the region waits for that and nothing is in flight or held; under @lock */
 void pp_region_queue_if_idle_locked(struct peerpin_region *r);
 
-/* all who use it are asked to let go, and the CPU's views are emptied */
+/* ask drivers and importers to stop, and empty the CPU's mappings */
 void pp_region_stop(struct peerpin_region *r);
 
-/* after pp_region_stop(): are they done? False when a driver has DMA in flight at @deadline (jiffies) */
-bool pp_region_await(struct peerpin_region *r, unsigned long deadline);
+/**
+ * pp_region_take_down() - take the region from all that use it
+ * @deadline: jiffies, for DMA and importers
+ * @overrule: unmap even if DMA is still in flight then
+ *
+ * Stops, waits and unmaps. Mappings that an importer was promised to keep stay, counted in @held; those
+ * of a provider are undone by work items, counted in @mappings.
+ * Return: false: DMA was in flight at @deadline. Without @overrule nothing is unmapped then.
+ */
+bool pp_region_take_down(struct peerpin_region *r, unsigned long deadline, bool overrule);
 
-/* both */
-bool pp_region_drain(struct peerpin_region *r, unsigned long deadline);
-
-/* all mappings go, but those that a provider or an importer has to undo himself */
-void pp_region_unmap(struct peerpin_region *r);
-
-/* when it is unmapped: the pages go back, if they are still ours, and an orphan with them */
+/* if the pages are still ours: call release(), and destroy the region if it is an orphan */
 void pp_region_release(struct peerpin_region *r);
 
-/* when its pages are gone and no cookie names it: what is left goes */
+/* free what is left, once the pages have gone and no cookie leads to the region */
 void pp_region_clean(struct peerpin_region *r);
 
 #endif

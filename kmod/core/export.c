@@ -161,12 +161,12 @@ static void export_await(struct work_struct *work)
 /*
  * Two work items tell the importers, because neither alone is enough:
  * - This one only tries the lock, so that some hundred locks that other drivers hold do not
- *   delay the importers of all other exports (held_locks_do_not_keep_another...).
- * - A thread which only tries never gets a lock that its holders hand to one another
- *   (a_lock_that_is_taken_again_and_again...). So export_await() waits for it.
+ *   delay the importers of all other exports.
+ * - A thread which only tries never gets a lock that its holders hand to one another. So
+ *   export_await() waits for it.
  * This one tries on meanwhile: a workqueue runs some hundred items at a time, and others may
- * already wait on pp_lock_wq. Neither waits for a fence. invalidate_mappings() may wait for
- * drivers, if an importer is a region made of this dma-buf.
+ * already wait on pp_lock_wq. test/vm/t_export_late.c has a case for each. Neither waits for a
+ * fence. invalidate_mappings() may wait for drivers, if an importer is a region made of this dma-buf.
  */
 static void export_tell(struct work_struct *work)
 {

@@ -100,11 +100,11 @@ static int pin_open(struct peerpin_region *r)
 
 	spin_lock_irq(&r->lock);
 	if (r->state == PP_PINNING) {
-		r->pinned = true;
+		/* before LIVE, because users of a live region read the page table */
 		ret = pin_look_locked(r);
-		/* the page table of a live region can be read */
-		if (!ret)
-			WRITE_ONCE(r->state, PP_LIVE);
+		pp_region_move_locked(r, PP_LIVE);
+		if (ret)
+			pp_region_end_locked(r, PP_CLOSED);
 	}
 	spin_unlock_irq(&r->lock);
 	if (!ret)

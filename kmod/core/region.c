@@ -94,22 +94,23 @@ bool pp_region_is_zero(struct peerpin_region *r, const unsigned int *count)
 }
 
 /* State and epoch change under the lock: a thread that sees the state ended sees the new epoch. */
-bool pp_region_end_locked(struct peerpin_region *r, enum pp_region_state state)
+bool pp_region_end_locked(struct peerpin_region *r, enum pp_region_cause cause)
 {
 	lockdep_assert_held(&r->lock);
 	if (r->state > PP_LIVE)
 		return false;
-	if (r->state == PP_LIVE && state == PP_REVOKED)
+	if (r->state == PP_LIVE && cause == PP_REVOKED)
 		pp_account_count_revoked(r->account);
-	WRITE_ONCE(r->state, state);
+	r->cause = cause;
+	pp_region_move_locked(r, r->state == PP_LIVE ? PP_ENDING : PP_ENDED);
 	pp_epoch_end(r->epoch);
 	return true;
 }
 
-void pp_region_end(struct peerpin_region *r, enum pp_region_state state)
+void pp_region_end(struct peerpin_region *r, enum pp_region_cause cause)
 {
 	spin_lock_irq(&r->lock);
-	pp_region_end_locked(r, state);
+	pp_region_end_locked(r, cause);
 	spin_unlock_irq(&r->lock);
 }
 

@@ -1,16 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A region: pinned memory and the state machine that ends it.
+ * A region: pinned memory, and the states through which it ends.
  *
- *	PINNING -> LIVE -> REVOKED (by the memory's owner)
- *	                -> CLOSED  (by unpin, close, failure)
+ *	                          .----3----> DEFERRED ----5----.
+ *	                          |              |              |
+ *	PINNING --1--> LIVE --2--> ENDING -------|------5-------+--> ENDED
+ *	   |                       |  ^          |              |      ^
+ *	   |                       4  6          4              |      |
+ *	   |                       v  |          |              |      |
+ *	   |                       ORPHAN <------'              |      |
+ *	   |                         '-----------------5--------'      |
+ *	   '------------------------------2----------------------------'
  *
- * Leaving LIVE kills the epoch word and refuses new DMA, at once and once.
- * Then drivers and importers are asked to stop, DMA in flight is waited for,
- * mappings are dropped, and only then the pages go: by release (revoked) or
- * unpin (closed). Every step may be taken by several threads at a time; each
- * does its part exactly once. doc/lifetimes.md has the argument. pin.c makes
- * regions, revoke.c and close.c end them, this is what lies between.
+ *	1 pin_open() in pin.c: the provider has pinned the pages
+ *	2 pp_region_end_locked() in region.c, for each entry point in end.h
+ *	3 region_defer() and pp_revoke_soon() in revoke.c: the thread cannot wait for DMA
+ *	4 region_abandon() in close.c: the user is gone, DMA or a held mapping is not
+ *	5 region_take_pages() in end.c, region_to_unpin_locked() and region_part() in close.c
+ *	6 region_adopt() in close.c: @work finishes what the user has left
+ *
+ * Every move is a call of pp_region_move_locked() under region->lock. Move 2 kills the epoch word and
+ * refuses new DMA in the same critical section. After it each thread that ends the region drains it,
+ * unmaps it and then gives the pages back (end.h). Several threads may do this at the same time. The
+ * thread that makes move 5 gives the pages back. doc/lifetimes.md has the argument.
  */
 #ifndef _PEERPIN_REGION_H
 #define _PEERPIN_REGION_H
@@ -28,10 +40,18 @@ struct pp_account;
 struct pp_cpumap;
 
 enum pp_region_state {
-	PP_PINNING,
-	PP_LIVE,
-	PP_REVOKED,
-	PP_CLOSED,
+	PP_PINNING,	/* the provider may be pinning; no page is ours yet */
+	PP_LIVE,	/* can be mapped and used for DMA */
+	PP_ENDING,	/* a thread is ending it and gives the pages back */
+	PP_DEFERRED,	/* the end of the last DMA or held mapping queues @work, which goes on */
+	PP_ORPHAN,	/* closed; @work or the owner's revocation gives the pages back and destroys it */
+	PP_ENDED,	/* the pages are not ours any more */
+};
+
+/* why it has left LIVE */
+enum pp_region_cause {
+	PP_CLOSED,	/* unpin, close of the file, exit, or a pin that failed */
+	PP_REVOKED,	/* the owner of the memory has freed or moved it */
 };
 
 /**
@@ -40,10 +60,9 @@ enum pp_region_state {
  *	lookup, attachment, export and view of the CPU, and each of @stop_work and
  *	@work while queued hold one
  * @cookie: its name in the cookie table
- * @lock: protects @state, @pinned, @orphan, @deferred, @unmapping, @users,
- *	@inflight, @held, @mappings, @maps, @shares, @attaches, @exports, @cpumap
- *	and the counts in the attachments listed there; taken in interrupts;
- *	innermost but for a peer's lock
+ * @lock: protects @state, @cause, @unmapping, @users, @inflight, @held, @mappings,
+ *	@maps, @shares, @attaches, @exports, @going, @cpumap and the counts in the
+ *	attachments listed there; taken in interrupts; only a peer's lock is inside it
  * @users: the core's own: maps and unmaps in progress, reading the page table
  *	or @extents, CPU faults, releasing. They wait for nobody and allocate no
  *	memory that could.
@@ -53,11 +72,9 @@ enum pp_region_state {
  * @maps: attachments ever listed, as far as it counts
  * @shares: exports and their importers, each of which is looked at under @lock
  * @idle: woken when @users, @inflight, @held or @mappings falls to 0
- * @pinned: the pages are ours; who clears it gives them back
- * @orphan: its user is gone but the pages are not; who gives them back
- *	destroys it too
- * @deferred: @work is to end it once it is idle
- * @unmapping: mappings are being taken, whatever DMA is left
+ * @cause: valid once @state is beyond LIVE; for people, and for unplug.c
+ * @unmapping: pp_region_unmap() has begun, perhaps with DMA in flight: the end of that DMA
+ *	must not use the mapping
  * @stop_work: begins its end where waiting for drivers is not possible: asks all
  *	to let go, and queues @work
  * @work: waits for them, and ends it
@@ -83,11 +100,9 @@ struct peerpin_region {
 	struct list_head exports;
 	struct list_head going;
 	enum pp_region_state state;
-	unsigned long cookie;
-	bool pinned;
-	bool orphan;
-	bool deferred;
+	enum pp_region_cause cause;
 	bool unmapping;
+	unsigned long cookie;
 	unsigned int users;
 	unsigned int inflight;
 	unsigned int held;
@@ -178,9 +193,16 @@ bool pp_region_is_live(struct peerpin_region *r);
 /* is a count of @r that its lock protects 0? for waiting on @idle */
 bool pp_region_is_zero(struct peerpin_region *r, const unsigned int *count);
 
-/* leave LIVE, if it has not, killing the epoch; true for who did. Under @lock */
-bool pp_region_end_locked(struct peerpin_region *r, enum pp_region_state state);
-void pp_region_end(struct peerpin_region *r, enum pp_region_state state);
+/* the only way to change @state; under @lock */
+static inline void pp_region_move_locked(struct peerpin_region *r, enum pp_region_state state)
+{
+	lockdep_assert_held(&r->lock);
+	WRITE_ONCE(r->state, state);
+}
+
+/* leave PINNING or LIVE, and kill the epoch; true for the call that does. Under @lock */
+bool pp_region_end_locked(struct peerpin_region *r, enum pp_region_cause cause);
+void pp_region_end(struct peerpin_region *r, enum pp_region_cause cause);
 
 /* @inflight or @held has fallen to 0; under @lock, any context */
 void pp_region_idle_locked(struct peerpin_region *r);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* How a region ends whose memory is taken away by its owner. */
+/* How the owner of the memory ends a region, and how the core does when a device is removed. */
 #include <linux/export.h>
 #include <linux/rcupdate.h>
 #include <linux/srcu.h>
@@ -7,58 +7,49 @@
 #include "end.h"
 #include "trace.h"
 
-/* Read by who is inside pp_revoke(): so that waiting does not take those that come meanwhile. */
+/* Read inside pp_revoke(): so that pp_region_barrier() does not wait for calls that begin later. */
 DEFINE_STATIC_SRCU(revoking);
 
-/* Who was promised that the pages stay ends it by his unmapping: see region_end_by_work(). */
-static bool region_is_held(struct peerpin_region *r)
+static void region_defer_locked(struct peerpin_region *r)
 {
-	bool held;
-
-	spin_lock_irq(&r->lock);
-	held = r->held;
-	if (held)
-		r->deferred = true;
-	spin_unlock_irq(&r->lock);
-	return held;
-}
-
-static void region_yield(struct peerpin_region *r)
-{
-	pp_region_unmap(r);
-	if (!region_is_held(r))
-		pp_region_release(r);
+	if (r->state == PP_ENDING)
+		pp_region_move_locked(r, PP_DEFERRED);
 }
 
 /*
- * What its owner maps he keeps until it is unmapped, so that a driver which
- * overstays need not be overruled: the end of its DMA queues the work that goes on.
+ * Must the pages stay longer than this thread waits? Then the end of the last DMA or held mapping queues
+ * @work, which goes on. (It does so for an orphan anyway.)
  */
-static bool region_postpone(struct peerpin_region *r)
+static bool region_defer(struct peerpin_region *r, bool unmapped)
 {
-	if (!r->provider->map)
-		return false;
+	bool defer;
+
 	spin_lock_irq(&r->lock);
-	r->deferred = true;
-	pp_region_queue_if_idle_locked(r);
+	defer = !unmapped || r->held;
+	if (defer) {
+		region_defer_locked(r);
+		pp_region_queue_if_idle_locked(r);
+	}
 	spin_unlock_irq(&r->lock);
-	return true;
+	return defer;
 }
 
-static bool region_revoke(struct peerpin_region *r, unsigned long deadline)
+/* @overrule: DMA that is in flight at @deadline loses its mapping */
+static bool region_revoke(struct peerpin_region *r, unsigned long deadline, bool overrule, u64 start)
 {
-	u64 start = pp_trace_start(revoke);
 	unsigned int inflight;
 	bool drained;
 
 	pp_region_end(r, PP_REVOKED);
 	inflight = READ_ONCE(r->inflight);
-	drained = pp_region_drain(r, deadline);
-	if (drained || !region_postpone(r))
-		region_yield(r);	/* who overstays is overruled */
+	drained = pp_region_take_down(r, deadline, overrule);
+	if (!region_defer(r, drained || overrule))
+		pp_region_release(r);
 	trace_peerpin_revoke(r, false, inflight, !drained, start);
 	return drained;
 }
+
+/* ---- a device that is removed ---------------------------------------------------- */
 
 bool pp_region_list_going(struct peerpin_region *r, struct list_head *going)
 {
@@ -72,62 +63,42 @@ bool pp_region_list_going(struct peerpin_region *r, struct list_head *going)
 	return listed;
 }
 
-static void region_unlist_going(struct peerpin_region *r)
+static bool going_forget(struct peerpin_region *r, unsigned long deadline)
 {
+	bool gone;
+
+	wait_event_timeout(r->idle, pp_region_is_zero(r, &r->mappings), pp_time_left(deadline));
 	spin_lock_irq(&r->lock);
+	gone = !r->mappings && !r->held;
 	list_del_init(&r->going);
 	spin_unlock_irq(&r->lock);
-}
-
-static void going_stop(struct list_head *going)
-{
-	struct peerpin_region *r;
-
-	list_for_each_entry(r, going, going) {
-		pp_region_end(r, PP_REVOKED);
-		pp_region_stop(r);
-	}
-}
-
-static void going_yield(struct list_head *going, u64 start)
-{
-	unsigned long deadline = pp_revoke_deadline();
-	struct peerpin_region *r;
-	unsigned int inflight;
-	bool drained;
-
-	list_for_each_entry(r, going, going) {
-		inflight = READ_ONCE(r->inflight);
-		drained = pp_region_await(r, deadline);
-		region_yield(r);
-		trace_peerpin_revoke(r, false, inflight, !drained, start);
-	}
-}
-
-static bool going_forget(struct list_head *going)
-{
-	unsigned long deadline = pp_revoke_deadline();
-	struct peerpin_region *r, *next;
-	bool gone = true;
-
-	list_for_each_entry_safe(r, next, going, going) {
-		wait_event_timeout(r->idle, pp_region_is_zero(r, &r->mappings), pp_time_left(deadline));
-		gone &= pp_region_is_zero(r, &r->mappings) && pp_region_is_zero(r, &r->held);
-		region_unlist_going(r);
-		pp_region_put(r);
-	}
+	pp_region_put(r);
 	return gone;
 }
 
 bool pp_region_withdraw_all(struct list_head *going)
 {
 	u64 start = pp_trace_start(revoke);
+	struct peerpin_region *r, *next;
+	unsigned long deadline;
+	bool gone = true;
 
-	going_stop(going);
-	going_yield(going, start);
-	return going_forget(going);
+	list_for_each_entry(r, going, going) {
+		pp_region_end(r, PP_REVOKED);
+		pp_region_stop(r);
+	}
+	deadline = pp_revoke_deadline();
+	list_for_each_entry(r, going, going)
+		region_revoke(r, deadline, true, start);
+	deadline = pp_revoke_deadline();
+	list_for_each_entry_safe(r, next, going, going)
+		gone &= going_forget(r, deadline);
+	return gone;
 }
 
+/* ---- a provider says that memory goes --------------------------------------------- */
+
+/* The owner of provider-mapped memory keeps it until it is unmapped, so no driver is overruled. */
 bool pp_revoke_until(unsigned long cookie, unsigned long deadline)
 {
 	int reader = srcu_read_lock(&revoking);
@@ -135,7 +106,7 @@ bool pp_revoke_until(unsigned long cookie, unsigned long deadline)
 	bool drained = true;
 
 	if (r) {
-		drained = region_revoke(r, deadline);
+		drained = region_revoke(r, deadline, !r->provider->map, pp_trace_start(revoke));
 		pp_region_put(r);
 	}
 	srcu_read_unlock(&revoking, reader);
@@ -151,10 +122,11 @@ EXPORT_SYMBOL(pp_revoke);
 void pp_region_barrier(void)
 {
 	synchronize_srcu(&revoking);
-	/* the last one out still has to return through the caller's text */
+	/* the last thread has yet to return through the text of its caller */
 	synchronize_rcu_tasks();
 }
 
+/* For provider-mapped memory pp_revoke_until() follows. */
 void pp_revoke_soon(unsigned long cookie)
 {
 	struct peerpin_region *r = pp_cookie_find(cookie);
@@ -164,7 +136,8 @@ void pp_revoke_soon(unsigned long cookie)
 		return;
 	spin_lock_irqsave(&r->lock, flags);
 	if (pp_region_end_locked(r, PP_REVOKED)) {
-		r->deferred = !r->provider->map;
+		if (!r->provider->map)
+			region_defer_locked(r);
 		pp_region_queue_locked(r, pp_stop_wq, &r->stop_work);
 	}
 	spin_unlock_irqrestore(&r->lock, flags);

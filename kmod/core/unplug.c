@@ -15,16 +15,15 @@
 #include "unplug.h"
 
 /*
- * One that was closed may be pinned still, for DMA or an importer. Then it was
- * mapped, so its extents are listed; and they stay while it is pinned. (One that
- * was revoked has been here.)
+ * A closed region may still be pinned, for DMA or an importer. Then it was mapped, so its extents are
+ * listed, and they stay until it is ENDED. A revoked region was withdrawn before, or is in host memory.
  */
 static phys_addr_t unplug_listed_extent(struct peerpin_region *r)
 {
 	phys_addr_t phys = 0;
 
 	spin_lock_irq(&r->lock);
-	if (r->state == PP_CLOSED && r->pinned && r->extents.at)
+	if (r->state > PP_LIVE && r->state < PP_ENDED && r->cause == PP_CLOSED && r->extents.at)
 		phys = r->extents.at->phys;
 	spin_unlock_irq(&r->lock);
 	return phys;
