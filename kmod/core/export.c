@@ -120,15 +120,6 @@ static void export_tell_once(struct pp_export *e)
 	spin_unlock_irq(&r->lock);
 }
 
-static bool export_tell_at_once(struct pp_export *e)
-{
-	if (!dma_resv_trylock(&e->resv))
-		return false;
-	export_tell_once(e);
-	dma_resv_unlock(&e->resv);
-	return true;
-}
-
 /* The caller queues a work item, which owns the reference. */
 static void export_tell_begin(struct pp_export *e)
 {
@@ -172,7 +163,11 @@ static void export_tell(struct work_struct *work)
 {
 	struct pp_export *e = container_of(to_delayed_work(work), struct pp_export, work);
 
-	if (export_is_told(e) || export_tell_at_once(e)) {
+	if (dma_resv_trylock(&e->resv)) {
+		export_tell_once(e);
+		dma_resv_unlock(&e->resv);
+	}
+	if (export_is_told(e)) {
 		export_tell_end(e);
 		return;
 	}

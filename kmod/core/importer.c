@@ -420,20 +420,14 @@ struct pp_import *pp_import_take_locked(struct pp_export *e)
 	return NULL;
 }
 
-/* It is told still, or of a device that may have left a fence. */
-static bool importer_may_be_late(const struct pp_export *e,
-				 const struct pp_importer *importer)
-{
-	return e->told == PP_EXPORT_TELLING || importer->has_mapped;
-}
-
 void pp_importer_name_late_locked(struct pp_export *e)
 {
 	struct pp_importer *importer;
 	struct device *dev;
 
 	list_for_each_entry(importer, &e->importers, in_export) {
-		if (!importer_may_be_late(e, importer))
+		/* its device has left no fence */
+		if (e->told != PP_EXPORT_TELLING && !importer->has_mapped)
 			continue;
 		dev = importer->attachment->dev;
 		pr_err_ratelimited("peerpin: %s (%s) has not let go of a dma-buf of memory that is being given up; its driver must unmap it and signal its fences when move_notify() says so\n",

@@ -65,21 +65,17 @@ static bool unplug_holds(struct pci_dev *pdev, phys_addr_t phys)
 	return false;
 }
 
-static bool unplug_is_in(struct pci_dev *pdev, struct peerpin_region *r)
-{
-	phys_addr_t phys = unplug_phys(r);
-
-	return phys && unplug_holds(pdev, phys);
-}
-
 static void unplug_find(struct pci_dev *pdev, struct list_head *going)
 {
 	struct peerpin_region *r;
+	phys_addr_t phys;
 	u64 place = 0;
 
-	for (; (r = pp_cookie_next(&place)); cond_resched())
-		if (!unplug_is_in(pdev, r) || !pp_region_list_going(r, going))
+	for (; (r = pp_cookie_next(&place)); cond_resched()) {
+		phys = unplug_phys(r);
+		if (!phys || !unplug_holds(pdev, phys) || !pp_region_list_going(r, going))
 			pp_region_put(r);
+	}
 }
 
 static void unplug_all(struct pci_dev *pdev)
