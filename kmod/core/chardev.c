@@ -14,6 +14,7 @@
 #include "export.h"
 #include "extents.h"
 #include "file.h"
+#include "pin.h"
 
 /*
  * Inlined, so that the usual copy has a constant size. @c begins with the user's size:

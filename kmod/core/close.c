@@ -3,6 +3,7 @@
 #include <linux/pid.h>
 #include <linux/sched/signal.h>
 #include "account.h"
+#include "close.h"
 #include "cookie.h"
 #include "end.h"
 #include "trace.h"

@@ -3,6 +3,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/export.h>
 #include "attach.h"
+#include "end.h"
 #include "peer.h"
 #include "region.h"
 #include "trace.h"

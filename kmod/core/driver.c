@@ -7,6 +7,8 @@
 #include <linux/sched/signal.h>
 #include "account.h"
 #include "attach.h"
+#include "close.h"
+#include "pin.h"
 #include "region.h"
 
 static struct peerpin_region *driver_pin(const struct peerpin_range *range,

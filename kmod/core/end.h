@@ -24,6 +24,9 @@
 /* queue @work of @r with a reference of its own; under @lock, by a caller that has a reference */
 void pp_region_queue_locked(struct peerpin_region *r, struct workqueue_struct *wq, struct work_struct *work);
 
+/* call it when @inflight or @held has fallen to 0; under @lock, any context */
+void pp_region_idle_locked(struct peerpin_region *r);
+
 /* queue r->work if the region waits for that and nothing is in flight or held; under @lock */
 void pp_region_queue_if_idle_locked(struct peerpin_region *r);
 

@@ -11,9 +11,11 @@
 #include <linux/slab.h>
 #include "account.h"
 #include "attach.h"
+#include "close.h"
 #include "cpumap.h"
 #include "extents.h"
 #include "file.h"
+#include "pin.h"
 #include "../compat/compat.h"
 
 static int file_take_id(struct pp_file *f, u32 *id, struct pp_why *why)

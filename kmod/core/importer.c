@@ -14,6 +14,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include "../compat/compat.h"
+#include "end.h"
 #include "export.h"
 #include "importer.h"
 #include "map.h"

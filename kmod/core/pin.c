@@ -3,8 +3,10 @@
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include "account.h"
+#include "close.h"
 #include "cookie.h"
 #include "epoch.h"
+#include "pin.h"
 #include "region.h"
 #include "trace.h"
 

@@ -5,7 +5,7 @@
 #include <linux/nospec.h>
 #include <linux/rcupdate.h>
 #include "provider.h"
-#include "region.h"
+#include "revoke.h"
 
 /*
  * The order in which PEERPIN_PROVIDER_AUTO asks. GPU drivers know their own memory for

@@ -2,6 +2,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include "account.h"
+#include "close.h"
 #include "cookie.h"
 #include "epoch.h"
 #include "region.h"

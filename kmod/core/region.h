@@ -14,15 +14,24 @@
  *
  *	1 pin_open() in pin.c: the provider has pinned the pages
  *	2 pp_region_end_locked() in region.c, for each entry point in end.h
- *	3 region_defer() and pp_revoke_soon() in revoke.c: the thread cannot wait for DMA
- *	4 region_abandon() in close.c: the user is gone, DMA or a held mapping is not
+ *	3 region_defer_locked() in revoke.c: the thread does not wait for DMA or a held mapping
+ *	4 region_abandon() in close.c: the user is gone, but DMA or a held mapping is not
  *	5 region_take_pages() in end.c, region_to_unpin_locked() and region_part() in close.c
  *	6 region_adopt() in close.c: @work finishes what the user has left
  *
- * Every move is a call of pp_region_move_locked() under region->lock. Move 2 kills the epoch word and
- * refuses new DMA in the same critical section. After it each thread that ends the region drains it,
- * unmaps it and then gives the pages back (end.h). Several threads may do this at the same time. The
- * thread that makes move 5 gives the pages back. doc/lifetimes.md has the argument.
+ * Each move is a call of pp_region_move_locked() under r->lock. Move 2 kills the epoch word and refuses
+ * new DMA in the same critical section. Then each thread that ends the region drains it, unmaps it and
+ * gives the pages back (end.h). Several threads may do so at the same time; move 5 decides which of them
+ * gives the pages back.
+ *
+ * So if the GPU driver's free callback comes while a driver has DMA in flight: no DMA begins any more;
+ * stop() asks the driver to end; the callback waits, at most drain_timeout_ms. If the DMA is still in
+ * flight then, the driver is named in the log and its mapping is removed all the same, because the GPU
+ * driver's lock is held and the memory is freed when the callback returns. Then only an IOMMU stops DMA.
+ *
+ * Lock order: the reservation lock of an export, r->lock, a peer's lock. r->lock protects the fields
+ * listed at @lock. No lock of peerpin is held around stop() of a driver or a call of a provider, but
+ * r->lock around look(). doc/lifetimes.md has the argument.
  */
 #ifndef _PEERPIN_REGION_H
 #define _PEERPIN_REGION_H
@@ -56,36 +65,33 @@ enum pp_region_cause {
 
 /**
  * struct peerpin_region - one pin
- * @ref: the pin (until its end is over; by it the tables hold the region), each
- *	lookup, attachment, export and view of the CPU, and each of @stop_work and
- *	@work while queued hold one
+ * @ref: held by the pin (until its end is over; the tables rely on it), each lookup, attachment, export
+ *	and CPU mapping, and by @stop_work and @work while they are queued
  * @cookie: its name in the cookie table
  * @lock: protects @state, @cause, @unmapping, @users, @inflight, @held, @mappings,
  *	@maps, @shares, @attaches, @exports, @going, @cpumap and the counts in the
  *	attachments listed there; taken in interrupts; only a peer's lock is inside it
- * @users: the core's own: maps and unmaps in progress, reading the page table
- *	or @extents, CPU faults, releasing. They wait for nobody and allocate no
- *	memory that could.
+ * @users: threads of the core that map, unmap, read the page table or @extents, serve a CPU fault, or
+ *	release. A user waits for no other thread and allocates no memory that might wait for one.
  * @inflight: DMA begun by drivers and not ended
- * @held: mappings of importers that cannot be told to let go
- * @mappings: attachments that the provider has mapped and not unmapped
- * @maps: attachments ever listed, as far as it counts
- * @shares: exports and their importers, each of which is looked at under @lock
+ * @held: mappings of importers that cannot be invalidated
+ * @mappings: attachments whose mapping the provider has still to undo, after they were unlisted
+ * @maps: attachments and importers' mappings ever made; stops at U32_MAX
+ * @shares: exports and their importers: bounded, because loops over them hold @lock
  * @idle: woken when @users, @inflight, @held or @mappings falls to 0
  * @cause: valid once @state is beyond LIVE; for people, and for unplug.c
- * @unmapping: pp_region_unmap() has begun, perhaps with DMA in flight: the end of that DMA
- *	must not use the mapping
- * @stop_work: begins its end where waiting for drivers is not possible: asks all
- *	to let go, and queues @work
- * @work: waits for them, and ends it
+ * @unmapping: region_unmap() has begun, perhaps with DMA in flight: the end of that DMA must not use
+ *	the mapping
+ * @stop_work: begins the end where the caller cannot wait: asks all users to stop, queues @work
+ * @work: waits for them and ends the region
  * @attaches: struct peerpin_attach of each device it is mapped for
  * @exports: struct pp_export of each dma-buf made of it
- * @going: in the list of the thread that withdraws it; listed under @lock
- * @cpumap: what the CPU's views of it share; NULL without any, and once ended
+ * @going: entry in the list of the thread that withdraws it
+ * @cpumap: shared by the CPU mappings of it; NULL without any, and once ended
  * @epoch: its word in the revocation page; valid until the state has ended
- * @pin_epoch: what it says while the region lives
- * @own_epoch: the word of a region that no file knows
- * @id: region id in its file + 1, which gives the offset of its views; 0: a driver's region
+ * @pin_epoch: the value of @epoch while the region lives
+ * @own_epoch: the word of a region that a driver has made
+ * @id: the region id in its file, plus 1, which gives the offset of its CPU mappings; 0 if a driver has made it
  * @account: of the process that pinned it
  * @charged: bytes accounted there and not given back
  * @extents: see extents.h
@@ -127,50 +133,9 @@ struct peerpin_region {
 	void *priv[];
 };
 
-/**
- * pp_region_check() - is this something to pin at all?
- *
- * Arguments as in struct peerpin_pin. Context: any.
- * Return: 0; -EINVAL an empty or overflowing range, no such provider, or @fd
- * without a dma-buf; -EOPNOTSUPP an unknown flag.
- */
-int pp_region_check(u64 addr, u64 length, u32 provider, u32 flags, int fd);
-
-/**
- * pp_region_pin() - make a region
- * @provider: enum peerpin_provider; AUTO: the first whose memory it is
- * @flags: enum peerpin_pin_flags
- * @want: the range as the user gave it, checked for overflow; not yet rounded
- * @account: of the calling process; the region takes its own hold
- * @epoch: dead word, made live here; NULL: the region's own
- * @why: filled in on failure
- *
- * Context: process. Return: the region, to be ended with pp_region_close(), or
- * ERR_PTR with @epoch dead again: -EOPNOTSUPP no provider is loaded that makes
- * such pins, or as struct peerpin_pin says.
- */
-struct peerpin_region *pp_region_pin(u32 provider, u32 flags,
-				     const struct pp_request *want,
-				     struct pp_account *account, u32 *epoch,
-				     struct pp_why *why);
-
-/**
- * pp_region_close() - end a region and give its pages back
- *
- * Once, and nobody uses it by what pp_region_pin() returned afterwards. Waits
- * for DMA in flight, but not for a driver that does not end it, nor for an
- * importer that was told the pages stay: then, and where the pages can be given
- * back in their owner's process only, they stay pinned until that has ended or
- * their owner revokes them.
- * Context: process, no locks.
- */
-void pp_region_close(struct peerpin_region *r);
-
-/* ---- for the rest of the core ------------------------------------------------ */
-
 /*
- * A region that is not pinned yet, with one reference; or NULL. It has a hold of
- * its own on @account, and takes over the caller's on @provider.
+ * Returns a region in state PINNING with one reference, or NULL. It takes a reference of @account, and
+ * takes over the caller's reference of @provider.
  */
 struct peerpin_region *pp_region_alloc(const struct pp_provider *provider,
 				       struct pp_account *account);
@@ -179,18 +144,17 @@ void pp_region_get(struct peerpin_region *r);
 void pp_region_put(struct peerpin_region *r);	/* any context */
 
 /**
- * pp_region_enter() - become a user, which keeps the pages
+ * pp_region_enter() - become a user (@users), which keeps the pages
  *
- * Of one that lives: what is still being pinned has no page table to look at.
- * Return: 0, to be undone by pp_region_leave() soon and without waiting for a
- * driver, a provider or memory, or -ESTALE. Any context.
+ * The caller must call pp_region_leave() soon, without waiting for a driver, a provider or memory.
+ * Context: any. Return: 0, or -ESTALE when the region is not LIVE.
  */
 int pp_region_enter(struct peerpin_region *r);
 void pp_region_leave(struct peerpin_region *r);
 
 bool pp_region_is_live(struct peerpin_region *r);
 
-/* is a count of @r that its lock protects 0? for waiting on @idle */
+/* read a count of @r under its lock; for waiting on @idle */
 bool pp_region_is_zero(struct peerpin_region *r, const unsigned int *count);
 
 /* the only way to change @state; under @lock */
@@ -204,45 +168,13 @@ static inline void pp_region_move_locked(struct peerpin_region *r, enum pp_regio
 bool pp_region_end_locked(struct peerpin_region *r, enum pp_region_cause cause);
 void pp_region_end(struct peerpin_region *r, enum pp_region_cause cause);
 
-/* @inflight or @held has fallen to 0; under @lock, any context */
-void pp_region_idle_locked(struct peerpin_region *r);
-
-/*
- * One more is mapped. Never 0 again: by that the usual unpin knows that nobody
- * can be using it. Under @lock.
- */
+/* count one more mapping in @maps, which never falls: 0 tells an unpin that nothing was mapped. Under @lock */
 void pp_region_count_map_locked(struct peerpin_region *r);
 
-/* give up @charged; again does nothing */
+/* give @charged back to the account; a second call does nothing */
 void pp_region_uncharge(struct peerpin_region *r);
 
-/*
- * The device that @r's memory is in goes: list it in @going, with the caller's
- * reference. False, and nothing, when another thread does. Process context.
- */
-bool pp_region_list_going(struct peerpin_region *r, struct list_head *going);
-
-/**
- * pp_region_withdraw_all() - the device that the memory of many is in goes
- * @going: regions with a reference each, by pp_region_list_going(); empty then
- *
- * As pp_revoke(), of lasting memory too, but by one who holds nothing that a
- * provider takes: so it waits for mappings of the provider's making as well. All
- * drivers are asked to stop before the first is waited for, and all are waited
- * for together: the time that an endless DMA takes does not grow with regions.
- * Context: process, no locks. Return: false when an importer still has a
- * mapping, as it was promised, or a provider has not undone one in time.
- */
-bool pp_region_withdraw_all(struct list_head *going);
-
-/* the work functions of @stop_work and @work, in close.c */
-void pp_region_stop_work(struct work_struct *work);
-void pp_region_work(struct work_struct *work);
-
-/* waits for those inside pp_revoke(); from unregistering a provider */
-void pp_region_barrier(void);
-
-/* how long it has been pinned, to a tick */
+/* since it was pinned */
 static inline u64 pp_region_age_ms(const struct peerpin_region *r)
 {
 	return jiffies64_to_msecs(jiffies - r->since);

@@ -5,6 +5,7 @@
 #include <linux/srcu.h>
 #include "cookie.h"
 #include "end.h"
+#include "revoke.h"
 #include "trace.h"
 
 /* Read inside pp_revoke(): so that pp_region_barrier() does not wait for calls that begin later. */

@@ -12,6 +12,7 @@
 #include "attach.h"
 #include "cookie.h"
 #include "region.h"
+#include "revoke.h"
 #include "unplug.h"
 
 /*
