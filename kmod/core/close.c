@@ -23,16 +23,6 @@ static bool region_to_unpin_locked(struct peerpin_region *r)
 	return unpin;
 }
 
-static bool region_to_unpin(struct peerpin_region *r)
-{
-	bool unpin;
-
-	spin_lock_irq(&r->lock);
-	unpin = region_to_unpin_locked(r);
-	spin_unlock_irq(&r->lock);
-	return unpin;
-}
-
 /* True only if no other thread has a reference, so that none can get one. */
 static bool region_is_mine(struct peerpin_region *r)
 {
@@ -76,8 +66,10 @@ static bool region_adopt(struct peerpin_region *r)
 
 	spin_lock_irq(&r->lock);
 	adopt = r->state == PP_ORPHAN;
-	if (adopt)
+	if (adopt) {
 		pp_region_move_locked(r, PP_ENDING);
+		region_to_unpin_locked(r);
+	}
 	spin_unlock_irq(&r->lock);
 	return adopt;
 }
@@ -88,7 +80,7 @@ static void region_give_back(struct peerpin_region *r)
 		pp_region_release(r);
 		return;
 	}
-	region_finish(r, region_to_unpin(r));
+	region_finish(r, true);
 	pp_region_put(r);
 }
 
@@ -193,7 +185,9 @@ static bool region_end_used(struct peerpin_region *r, bool *unpin)
 	if (!region_let_go(r) && region_abandon(r))
 		return false;
 	region_cancel_works(r);
-	*unpin = region_to_unpin(r);
+	spin_lock_irq(&r->lock);
+	*unpin = region_to_unpin_locked(r);
+	spin_unlock_irq(&r->lock);
 	return true;
 }
 

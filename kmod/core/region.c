@@ -127,39 +127,42 @@ void pp_region_uncharge(struct peerpin_region *r)
 	pp_account_uncharge(r->account, atomic64_xchg(&r->charged, 0));
 }
 
-int pp_region_init(void)
-{
-	pp_wq = alloc_workqueue("peerpin", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!pp_wq)
-		return -ENOMEM;
-	pp_stop_wq = alloc_workqueue("peerpin_stop", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!pp_stop_wq)
-		goto err_wq;
+/* region.h says what each is for */
+static const struct {
+	struct workqueue_struct **wq;
+	const char *name;
+	unsigned int flags;
+} queues[] = {
+	{ &pp_wq, "peerpin", WQ_MEM_RECLAIM },
+	{ &pp_stop_wq, "peerpin_stop", WQ_MEM_RECLAIM },
 	/* WQ_HIGHPRI has its own workers, which waiting items of other queues do not use up */
-	pp_tell_wq = alloc_workqueue("peerpin_tell", WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
-	if (!pp_tell_wq)
-		goto err_stop_wq;
+	{ &pp_tell_wq, "peerpin_tell", WQ_MEM_RECLAIM | WQ_HIGHPRI },
 	/* no WQ_MEM_RECLAIM: a rescuer would wait for one lock after the other */
-	pp_lock_wq = alloc_workqueue("peerpin_lock", WQ_UNBOUND, 0);
-	if (!pp_lock_wq)
-		goto err_tell_wq;
-	pp_cookie_init();
-	return 0;
-
-err_tell_wq:
-	destroy_workqueue(pp_tell_wq);
-err_stop_wq:
-	destroy_workqueue(pp_stop_wq);
-err_wq:
-	destroy_workqueue(pp_wq);
-	return -ENOMEM;
-}
+	{ &pp_lock_wq, "peerpin_lock", 0 },
+};
 
 void pp_region_exit(void)
 {
-	destroy_workqueue(pp_lock_wq);
-	destroy_workqueue(pp_tell_wq);
-	destroy_workqueue(pp_stop_wq);
-	destroy_workqueue(pp_wq);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(queues); i++)
+		if (*queues[i].wq)
+			destroy_workqueue(*queues[i].wq);
 	pp_cookie_exit();
+}
+
+int pp_region_init(void)
+{
+	unsigned int i;
+
+	pp_cookie_init();
+	for (i = 0; i < ARRAY_SIZE(queues); i++) {
+		*queues[i].wq = alloc_workqueue("%s", WQ_UNBOUND | queues[i].flags, 0,
+						queues[i].name);
+		if (!*queues[i].wq) {
+			pp_region_exit();
+			return -ENOMEM;
+		}
+	}
+	return 0;
 }
