@@ -7,7 +7,7 @@ enum {
 	WORDS_PER_PAGE = PAGE_SIZE / sizeof(u32),
 };
 
-/* Two threads may both find the page missing; the loser frees its own. */
+/* Two threads may find the page missing; the slower one frees its own. */
 static struct page *epoch_page(struct pp_epochs *e, unsigned long index)
 {
 	struct page *page = READ_ONCE(e->pages[index]);
@@ -66,7 +66,7 @@ int pp_epochs_mmap(struct pp_epochs *e, struct vm_area_struct *vma)
 {
 	if (vma->vm_pgoff + vma_pages(vma) > PP_EPOCH_PAGES)
 		return -EINVAL;
-	if (!(vma->vm_flags & VM_MAYSHARE))	/* VM_SHARED goes with O_RDONLY */
+	if (!(vma->vm_flags & VM_MAYSHARE))	/* O_RDONLY clears VM_SHARED */
 		return -EINVAL;
 	if (vma->vm_flags & VM_WRITE)
 		return -EPERM;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The revocation page of one file: a 32-bit word per region id, readable by
- * the process. Odd: a region lives under that epoch; even: none does. A word
- * only grows, so an (id, epoch) pair that userspace kept names one region for
- * ever, also after the id has been used again.
+ * The revocation page of a file: a 32-bit word for each region id, which the process maps and reads. It
+ * is odd while a region with that id lives, else even. A word only grows, so an (id, epoch) pair names
+ * one region for ever, even after the id is used again.
  */
 #ifndef _PEERPIN_EPOCH_H
 #define _PEERPIN_EPOCH_H
@@ -17,7 +16,7 @@
 
 #define PP_EPOCH_PAGES (PEERPIN_MAX_REGIONS * sizeof(u32) / PAGE_SIZE)
 
-/** struct pp_epochs - its pages, made when first needed */
+/** struct pp_epochs - the pages, allocated when first needed */
 struct pp_epochs {
 	struct page *pages[PP_EPOCH_PAGES];
 };
@@ -25,13 +24,13 @@ struct pp_epochs {
 /* the word of @id or NULL when out of memory; stays until pp_epochs_free() */
 u32 *pp_epoch_word(struct pp_epochs *e, u32 id);
 
-/* from the file's release: a mapping would have held the file */
+/* from the file's release; no mapping is left, because a mapping holds the file */
 void pp_epochs_free(struct pp_epochs *e);
 
-/* mmap of the file that @e is part of, which the vma holds */
+/* mmap() of the file that @e is part of; the vma holds that file */
 int pp_epochs_mmap(struct pp_epochs *e, struct vm_area_struct *vma);
 
-/* a region begins to live; the caller owns the id; returns its epoch */
+/* a pin begins: make the word odd. The caller owns the id. Returns the region's epoch */
 static inline u32 pp_epoch_begin(u32 *word)
 {
 	u32 epoch = *word + 1;
@@ -41,19 +40,19 @@ static inline u32 pp_epoch_begin(u32 *word)
 }
 
 /*
- * It lives no more. A cache that sees this sees what was before it, too. What
- * the owner of the memory does next is kept behind it by the locks on the way.
+ * The region has ended: make the word even. A reader that sees this also sees all stores before it. The
+ * locks on the way keep later stores of the memory's owner behind it.
  */
 static inline void pp_epoch_end(u32 *word)
 {
-	/* pairs with the acquire load of whoever has mapped the page */
+	/* pairs with the acquire load of the process that maps the page */
 	smp_store_release(word, *word + 1);
 }
 
-/* the id must not be used again: its epochs would repeat */
+/* true: the id must not be used again, because its epochs would repeat */
 static inline bool pp_epoch_exhausted(const u32 *word)
 {
-	/* a pin uses two for each provider that is asked */
+	/* a pin uses two epochs for each provider that is asked */
 	return *word >= U32_MAX - 15;
 }
 

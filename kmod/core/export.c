@@ -27,7 +27,7 @@
 
 MODULE_IMPORT_NS("DMA_BUF");
 
-/* Exports whose importers are being told */
+/* work items queued to tell importers */
 static atomic_t tellings;
 
 static void export_release(struct kref *ref)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An export: a dma-buf of a region, for drivers that know nothing of peerpin.
+ * An export: a dma-buf of a region, for drivers that do not use peerpin's interface. Their attachments
+ * to it are importers (importer.h).
  *
  * Lock order: reservation lock, then region->lock.
  */
@@ -17,27 +18,28 @@ struct dma_buf;
 struct peerpin_region;
 struct seq_file;
 
+/* whether its importers have been told that the region has ended */
 enum pp_export_told {
 	PP_EXPORT_UNTOLD,
-	PP_EXPORT_TELLING,
-	PP_EXPORT_TOLD,	/* its fences are to be waited for */
-	PP_EXPORT_LATE,	/* told; some of its fences were not signalled in time */
-	PP_EXPORT_PINNED,	/* not told: an importer has been promised that it stays */
-	PP_EXPORT_QUIET,	/* told, and no importer's device uses it */
+	PP_EXPORT_TELLING,	/* a work item is queued */
+	PP_EXPORT_TOLD,	/* the fences are to be waited for */
+	PP_EXPORT_LATE,	/* told; some fences were not signalled in time */
+	PP_EXPORT_PINNED,	/* not told, because an importer has pinned persistent memory */
+	PP_EXPORT_QUIET,	/* no importer's device uses the memory */
 };
 
 /**
  * struct pp_export - see above
- * @ref: the dma-buf, until its release, and @work and @awaiting, while they are queued, hold one
- * @resv: of the dma-buf
- * @dmabuf: NULL before it is made and when it is released; under @resv's lock
- * @region: held; a dma-buf may be there long after its end
- * @in_region: in @region->exports until release; under @region->lock, as are
+ * @ref: held by the dma-buf until its release, and by @work and @awaiting while they are queued
+ * @resv: the reservation object of the dma-buf
+ * @dmabuf: NULL before it is made and when it is released; under @resv
+ * @region: a reference; the dma-buf may outlive the region's end
+ * @in_region: entry in @region->exports until release; under @region->lock, as are
  *	@importers, @maps and @told
- * @importers: struct pp_importer, each attachment
+ * @importers: struct pp_importer of each attachment
  * @maps: struct pp_import, each until its importer unmaps it
- * @extents: the part of the region that it shows; written once
- * @told: enum pp_export_told
+ * @extents: the part of the region that the dma-buf shows; written once
+ * @told: see above
  * @work: tries to lock @resv and tells the importers
  * @awaiting: waits for @resv, after @work has found it locked, and tells them
  * @awaited: @awaiting was queued; used by @work only
@@ -58,7 +60,7 @@ struct pp_export {
 };
 
 enum {
-	PP_SHARES_MAX = 1024,	/* of a region: exports, and their importers */
+	PP_SHARES_MAX = 1024,	/* exports and importers of a region */
 };
 
 /**
@@ -71,30 +73,27 @@ enum {
 struct dma_buf *pp_export(struct peerpin_region *r, u64 offset, u64 length);
 
 /*
- * Have all importers told to let go, by work items. The state has ended. Process
- * context; the caller may hold the GPU driver's lock.
+ * For end.c. The region has ended. Process context; the caller may hold the GPU driver's lock and has a
+ * reference of @r.
+ *
+ * tell_all queues work items that tell all importers. wait_all waits until all are told and their fences
+ * are signalled; at @deadline (jiffies) it names in the log the importers that have not let go.
  */
 void pp_export_tell_all(struct peerpin_region *r);
-
-/* at the end of the module: until all are told that were to be, for a delayed work is nobody's to wait for */
-void pp_export_exit(void);
-
-/*
- * Wait until all are told and their fences signalled; at @deadline (jiffies) those
- * that have not let go are named. Likewise; the caller holds @r.
- */
 void pp_export_wait_all(struct peerpin_region *r, unsigned long deadline);
 
 /*
- * Undo all mappings of importers but those that are held; likewise, when nobody
- * is a user. For these @r->held stays above 0 until the importers have unmapped
- * them.
+ * Likewise, when @users of @r is 0 and stays so: undo all mappings of importers but those that were
+ * promised to stay. These are counted in @held until their importers unmap them.
  */
 void pp_export_drop_all(struct peerpin_region *r);
 
+/* from the module's exit: wait for the delayed work items, which destroy_workqueue() does not find */
+void pp_export_exit(void);
+
 /*
- * What importers have mapped now: how much, and for which devices, each after
- * @separator; returns "," if there was one. Under @r->lock.
+ * For debugfs and fdinfo, under @r->lock: the number of mappings of importers, and the names of their
+ * devices, each after @separator. show returns "," if there was one.
  */
 unsigned int pp_export_count_locked(struct peerpin_region *r);
 const char *pp_export_show_locked(struct peerpin_region *r, struct seq_file *m,

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is mapped is undone once, by who claims it: the importer's unmapping, or
- * the end of the region. The other leaves it alone; but an importer returns only
- * when it is undone, because its device may go next. The sg_table that it gets is
- * its own until it unmaps, a copy: importers cut it to what they need.
+ * A mapping is undone once, by the thread that claims it: the importer's unmap or the thread that ends
+ * the region. The importer's unmap returns only when the mapping is undone, because its device may be
+ * removed next. The importer gets an sg_table of its own, because importers cut it to what they need.
  *
- * Where pages last, a mapping is not taken from an importer that cannot be told,
- * has pinned it or was told and still uses it: it is held, and so are the pages.
+ * Persistent memory: a mapping stays if its importer cannot be told, has pinned, or was told and still
+ * uses the memory. It is held (region->held), and the pages stay pinned.
  */
 #include <linux/device.h>
 #include <linux/dma-buf.h>
@@ -21,12 +20,12 @@
 #include "region.h"
 
 /**
- * struct pp_importer - an attachment of somebody's to an export
- * @in_export: under region->lock, as is all but @attachment
- * @attachment: whose priv this is
- * @pins: not undone yet
- * @nr_maps: in export->maps
- * @has_mapped: at some time
+ * struct pp_importer - an attachment of another driver to an export
+ * @in_export: entry in export->importers; under region->lock, as all but @attachment
+ * @attachment: its priv is this structure
+ * @pins: calls of pin() without unpin()
+ * @nr_maps: its mappings in export->maps
+ * @has_mapped: it had a mapping at some time, and may have left a fence
  */
 struct pp_importer {
 	struct list_head in_export;
@@ -43,11 +42,11 @@ enum map_state {
 };
 
 /**
- * struct pp_import - what an importer has mapped
- * @in_export: under region->lock, as are @state and @held
- * @export: whose dma-buf the importer holds
- * @importer: who
- * @shown: the importer's copy of what @map says
+ * struct pp_import - a mapping of an importer
+ * @in_export: entry in export->maps; under region->lock, as are @state and @held
+ * @export: of the dma-buf that the importer holds
+ * @map: the bus addresses that are unmapped in the end
+ * @shown: a copy of @map's table for the importer
  * @held: counted in region->held
  */
 struct pp_import {
@@ -66,14 +65,14 @@ static bool importer_is_dynamic(const struct dma_buf_attachment *attachment)
 	       attachment->importer_ops->invalidate_mappings;
 }
 
-/* Mapping itself may pin, too; an importer that has pinned says so besides. */
+/* On some kernels each mapping pins, too (compat.h). A pin by the importer itself comes on top. */
 static bool importer_has_pinned_locked(const struct pp_importer *importer,
 				       unsigned int nr_maps)
 {
 	return importer->pins > (PP_DMABUF_MAPPING_PINS ? nr_maps : 0);
 }
 
-/* A static importer is trusted to know what it does with a bus address. */
+/* A static importer cannot set peer2peer; it is trusted to take bus addresses of a BAR. */
 static int importer_check(const struct pp_export *e,
 			  const struct dma_buf_attachment *attachment)
 {
@@ -163,7 +162,7 @@ void pp_importer_unpin(struct dma_buf_attachment *attachment)
 	spin_unlock_irq(&e->region->lock);
 }
 
-/* Static ones have no way to be told. */
+/* Static importers have no invalidate_mappings(). */
 bool pp_importer_any_can_be_told_locked(const struct pp_export *e)
 {
 	const struct pp_importer *importer;
@@ -219,8 +218,8 @@ static int map_publish(struct pp_import *m)
 }
 
 /*
- * The caller is a user, so the region's end waits for this. Bounced memory is
- * refused: nobody would copy it.
+ * The caller is a user, so the region's end waits for it. Bounce buffers are refused: no code would copy
+ * between them and the memory.
  */
 static int map_make(struct pp_import *m)
 {
@@ -336,7 +335,7 @@ static bool map_claim(struct pp_import *m)
 	return claimed;
 }
 
-/* By who claimed it. The importer may free it once it is seen undone. */
+/* Called by the thread that claimed it. The importer may free @m as soon as it sees UNDONE. */
 void pp_import_undo(struct pp_import *m)
 {
 	struct peerpin_region *r = m->export->region;
@@ -399,7 +398,7 @@ static bool map_is_to_be_held_locked(const struct pp_import *m)
 	       importer_has_pinned_locked(importer, importer->nr_maps);
 }
 
-/* Claim it, or see that it is held. */
+/* True: claimed, to be undone. False: held, or another thread has claimed it. */
 static bool map_take_locked(struct pp_import *m)
 {
 	if (m->held || m->state != MAP_MADE)
@@ -436,7 +435,7 @@ void pp_importer_name_late_locked(struct pp_export *e)
 	}
 }
 
-/* ---- for people -------------------------------------------------------------- */
+/* ---- debugfs and fdinfo -------------------------------------------------------------- */
 
 unsigned int pp_import_count_locked(const struct pp_export *e)
 {

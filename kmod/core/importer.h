@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An importer: somebody's attachment to an export, and what it has mapped. */
+/* An importer: an attachment of another driver to an export, and its mappings. */
 #ifndef _PEERPIN_IMPORTER_H
 #define _PEERPIN_IMPORTER_H
 
@@ -13,7 +13,7 @@ struct pp_import;
 struct seq_file;
 struct sg_table;
 
-/* the dma-buf's operations; contexts and errors are struct dma_buf_ops' */
+/* the dma-buf's operations; contexts and errors as in struct dma_buf_ops */
 int pp_importer_attach(struct dma_buf *dmabuf,
 		       struct dma_buf_attachment *attachment);
 void pp_importer_detach(struct dma_buf *dmabuf,
@@ -26,28 +26,24 @@ void pp_importer_unmap(struct dma_buf_attachment *attachment,
 		       struct sg_table *sgt, enum dma_data_direction dir);
 
 /*
- * At the region's end, under region->lock: a mapping of @e's to be undone with
- * pp_import_undo() by the caller, or NULL: none but those that are held, which
- * from now on region->held counts.
+ * At the region's end, under region->lock. Returns a mapping of @e, which the caller must undo with
+ * pp_import_undo(). NULL: all others stay, and region->held counts them from now on.
  */
 struct pp_import *pp_import_take_locked(struct pp_export *e);
 
-/* process context; whose it is may free @m when it is undone */
+/* process context; the importer may free @m once it is undone */
 void pp_import_undo(struct pp_import *m);
 
-/*
- * Has one of @e's, that would be told with the others, pinned it? Telling is for
- * what can be moved. Under @e->resv
- */
+/* has an importer of @e that would be told pinned it? A pinned dma-buf must not be invalidated. Under @e->resv */
 bool pp_importer_any_must_not_be_told(struct pp_export *e);
 
-/* has @e any that can be told? under region->lock, as those below */
+/* has @e an importer that can be told? under region->lock, as all below */
 bool pp_importer_any_can_be_told_locked(const struct pp_export *e);
 
-/* in the log: those that can have kept @e from being let go of in time */
+/* name in the log the importers that may have kept @e from being released in time */
 void pp_importer_name_late_locked(struct pp_export *e);
 
-/* what importers have mapped now: how much, and for which devices */
+/* the number of mappings, and the names of their devices */
 unsigned int pp_import_count_locked(const struct pp_export *e);
 const char *pp_import_show_locked(const struct pp_export *e, struct seq_file *m,
 				  const char *separator);

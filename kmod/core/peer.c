@@ -8,7 +8,7 @@
 #include "attach.h"
 #include "peer.h"
 
-/* Those that are registered, for who looks; innermost, and waits for nobody */
+/* All registered peers, for debugfs. No lock is taken under peers_lock. */
 static DEFINE_MUTEX(peers_lock);
 static LIST_HEAD(peers);
 
@@ -121,7 +121,7 @@ static unsigned int peer_count(struct peerpin_peer *peer)
 	return n;
 }
 
-/* Each in its turn: the first one, which comes last from now on */
+/* Returns the first attachment with a reference, and moves it to the end of the list. */
 static struct peerpin_attach *peer_next(struct peerpin_peer *peer)
 {
 	struct peerpin_attach *a;
@@ -137,7 +137,7 @@ static struct peerpin_attach *peer_next(struct peerpin_peer *peer)
 	return a;
 }
 
-/* All before any is waited for: an engine takes what it is given in turn. */
+/* Asks for all attachments before the first is waited for, because an engine works through its queue in order. */
 static void peer_stop_all(struct peerpin_peer *peer)
 {
 	unsigned int n = peer_count(peer);
@@ -151,11 +151,9 @@ static void peer_stop_all(struct peerpin_peer *peer)
 }
 
 /*
- * Once dying is set nothing is added to the list and no DMA begins, so the
- * loop ends. An attachment that leaves the list by itself is being dropped by
- * its region, as a user of this peer, perhaps over the head of its DMA; the
- * peer counts that DMA too. So after the last two waits nobody is left who
- * would touch the device or the driver.
+ * Once @dying is set, no attachment is added to the list and no DMA begins, so the loop ends. A region
+ * that ends may drop an attachment meanwhile, even with DMA in flight. It does so as a user of the peer,
+ * and the peer counts that DMA too. So after the last two waits no thread uses the device or the driver.
  */
 void peerpin_peer_unregister(struct peerpin_peer *peer)
 {
@@ -164,7 +162,7 @@ void peerpin_peer_unregister(struct peerpin_peer *peer)
 	spin_lock_irq(&peer->lock);
 	peer->dying = true;
 	spin_unlock_irq(&peer->lock);
-	/* maps that began before; they end by listing or undoing themselves */
+	/* wait for maps that began before: they list their attachment or undo it */
 	wait_event(peer->idle, !peer_has_users(peer));
 
 	peer_stop_all(peer);

@@ -20,17 +20,17 @@ struct pp_peer_counts {
 
 /**
  * struct peerpin_peer - see above
- * @ref: the registration and each attachment hold one
- * @name: the device's, which may be gone
- * @dev: valid until peerpin_peer_unregister() returns, like the driver's ops;
- *	used by whoever is a user or has DMA in flight
- * @lock: protects @dying, @users and @attaches; inside a region's lock.
- *	Beginning DMA reads @dying without it: who sets it then goes through
- *	every attachment under its region's lock
- * @users: maps, unmaps and stop() calls in progress; unregistering waits
+ * @ref: held by the registration and by each attachment
+ * @name: the device's name; it outlives the device
+ * @dev: valid, like @ops and @data, until peerpin_peer_unregister() returns; only for users (@users) and
+ *	DMA in flight
+ * @lock: protects @dying, @users and @attaches; taken inside a region's lock.
+ *	peerpin_dma_begin() reads @dying without it: the thread that sets @dying then takes the
+ *	region's lock of each attachment
+ * @users: threads that map, unmap or call stop(); unregistering waits for them
  * @inflight: DMA begun and not ended, on listed attachments or not
  * @counts: of the transfers that have ended; each processor writes its own
- * @in_peers: in the list of all, which holds the registration's reference
+ * @in_peers: entry in the list of all peers
  * @idle: woken when @users or a count of DMA in flight falls to 0
  */
 struct peerpin_peer {
@@ -51,13 +51,13 @@ struct peerpin_peer {
 
 void pp_peer_put(struct peerpin_peer *peer);
 
-/* become a user: @dev and the driver stay; -ENODEV when it is going away */
+/* become a user, which keeps @dev and the driver; -ENODEV when the peer is being unregistered */
 int pp_peer_enter(struct peerpin_peer *peer);
 void pp_peer_leave(struct peerpin_peer *peer);
 
 /*
- * A transfer has ended; from within it. In no shared line and without a lock:
- * this is on the way of every transfer of every processor.
+ * Count a transfer, just before it ends. Without a lock or a shared cache line, because every transfer of
+ * every processor comes here.
  */
 static inline void pp_peer_count(struct peerpin_peer *peer, u64 bytes)
 {
@@ -65,7 +65,7 @@ static inline void pp_peer_count(struct peerpin_peer *peer, u64 bytes)
 	this_cpu_add(peer->counts->bytes, bytes);
 }
 
-/* "DEVICE TRANSFERS BYTES INFLIGHT" of each that is registered; process context */
+/* print "DEVICE TRANSFERS BYTES INFLIGHT" of each registered peer; process context */
 void pp_peers_show(struct seq_file *m);
 
 #endif

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The bus tells before a device's driver lets go of it, when the vendor's calls
- * work still and the memory is there: all regions that lie in a BAR of the device
- * are revoked then. It tells again afterwards, and that finds what was pinned
- * meanwhile. Memory that is behind no BAR (of integrated and coherent GPUs) is
- * not found; nor is a dma-buf that no device has mapped, but the next one that
- * maps it asks its exporter.
+ * The PCI bus calls the notifier before a driver is unbound from its device, while the driver's calls still
+ * work and the memory is there. All regions in a BAR of the device are revoked then. It calls again after
+ * the unbinding, which finds regions that were pinned meanwhile. Not found: memory behind no BAR (of
+ * integrated and coherent GPUs), and a dma-buf that no device has mapped: its exporter is asked when a
+ * device maps it next.
  */
 #include <linux/notifier.h>
 #include <linux/pci.h>
@@ -30,7 +29,7 @@ static phys_addr_t unplug_listed_extent(struct peerpin_region *r)
 	return phys;
 }
 
-/* One is enough: an allocation lies in one device. */
+/* The first extent is enough, because an allocation lies in one device. */
 static phys_addr_t unplug_first_extent(struct peerpin_region *r)
 {
 	struct pp_extent first = {};
@@ -43,7 +42,7 @@ static phys_addr_t unplug_first_extent(struct peerpin_region *r)
 	return first.phys;
 }
 
-/* Of memory that its owner does not revoke; else 0 */
+/* The address of memory that its owner does not revoke; else 0 */
 static phys_addr_t unplug_phys(struct peerpin_region *r)
 {
 	const struct pp_provider *provider = r->provider;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * GPUs that go, by their driver's unbinding or out of the machine, while memory
- * of them is pinned: of pins that nothing calls back for, those that last and
- * dma-bufs of exporters that tell nobody.
+ * A GPU is removed, or its driver unbound, while memory of it is pinned. Persistent pins and dma-bufs of
+ * exporters without move_notify have no callback, so the core revokes them itself.
  */
 #ifndef _PEERPIN_UNPLUG_H
 #define _PEERPIN_UNPLUG_H
