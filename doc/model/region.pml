@@ -180,7 +180,7 @@ inline region_to_unpin_locked(did)
 	region.pinned = region.pinned && !LASTING
 }
 
-/* @did: region_to_unpin() */
+/* @did: region_to_unpin_locked() */
 inline region_finish(did)
 {
 	if

@@ -9,7 +9,7 @@
 #include "trace.h"
 
 /*
- * True: this thread has to call unpin(). From here on no revocation touches pages of lasting memory.
+ * True: this thread has to call unpin(). From here on no revocation touches lasting pages.
  * Other pages stay revocable during unpin(): the callback and unpin() may run at the same time, and
  * the GPU driver asks for both.
  */

@@ -26,7 +26,7 @@ void pp_region_queue_locked(struct peerpin_region *r, struct workqueue_struct *w
 		pp_region_put(r);
 }
 
-/* Is @work to go on once the region is idle? Nobody but its owner can unpin some orphans. */
+/* Is @work to go on once the region is idle? With @unpin_by_owner only a revocation can end an orphan. */
 static bool region_waits_for_work(const struct peerpin_region *r)
 {
 	return r->state == PP_DEFERRED ||

@@ -34,7 +34,10 @@ struct pp_import *pp_import_take_locked(struct pp_export *e);
 /* process context; the importer may free @m once it is undone */
 void pp_import_undo(struct pp_import *m);
 
-/* has an importer of @e that would be told pinned it? A pinned dma-buf must not be invalidated. Under @e->resv */
+/*
+ * Has a dynamic importer of @e pinned it? invalidate_mappings() would reach it too, and must not.
+ * Under @e->resv.
+ */
 bool pp_importer_any_must_not_be_told(struct pp_export *e);
 
 /* has @e an importer that can be told? under region->lock, as all below */

@@ -137,7 +137,7 @@ static struct peerpin_attach *peer_next(struct peerpin_peer *peer)
 	return a;
 }
 
-/* Asks for all attachments before the first is waited for, because an engine works through its queue in order. */
+/* All stop() calls come before the first wait, because an engine works through its queue in order. */
 static void peer_stop_all(struct peerpin_peer *peer)
 {
 	unsigned int n = peer_count(peer);

@@ -168,7 +168,7 @@ static inline void pp_region_move_locked(struct peerpin_region *r, enum pp_regio
 bool pp_region_end_locked(struct peerpin_region *r, enum pp_region_cause cause);
 void pp_region_end(struct peerpin_region *r, enum pp_region_cause cause);
 
-/* count one more mapping in @maps, which never falls: 0 tells an unpin that nothing was mapped. Under @lock */
+/* count a mapping in @maps, which never falls: 0 shows to an unpin that nothing was mapped. Under @lock */
 void pp_region_count_map_locked(struct peerpin_region *r);
 
 /* give @charged back to the account; a second call does nothing */
