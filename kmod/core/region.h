@@ -16,7 +16,8 @@
  *	2 pp_region_end_locked() in region.c, for each entry point in end.h
  *	3 region_defer_locked() in revoke.c: the thread does not wait for DMA or a held mapping
  *	4 region_abandon() in close.c: the user is gone, but DMA or a held mapping is not
- *	5 region_take_pages() in end.c, region_to_unpin_locked() and region_part() in close.c
+ *	5 region_take_pages() in end.c, region_to_unpin_locked() and region_part() in close.c; left out
+ *	  where no other thread can see the region any more
  *	6 region_adopt() in close.c: @work finishes what the user has left
  *
  * Each move is a call of pp_region_move_locked() under r->lock. Move 2 kills the epoch word and refuses
