@@ -33,7 +33,7 @@ static bool region_is_mine(struct peerpin_region *r)
 	return true;
 }
 
-/* A callback that found the region before its cookie was erased must not release beside cleanup(). */
+/* A callback that found the region before its cookie was erased must not release it now. */
 static void region_part(struct peerpin_region *r)
 {
 	spin_lock_irq(&r->lock);
@@ -43,9 +43,10 @@ static void region_part(struct peerpin_region *r)
 }
 
 /*
- * Called once, by the thread that destroys the region, when no mapping is left. A callback's release()
- * may run at the same time as unpin(), if it comes before the GPU driver unlinks the pin. Neither frees
- * data of the other: @priv lives until the last reference, and the callback holds one.
+ * Called once, by the thread that destroys the region, when no mapping is left. A callback's
+ * release() may run at the same time as unpin(), if it comes before the GPU driver unlinks the
+ * pin. Neither frees data of the other: @priv lives until the last reference, and the callback
+ * holds one.
  */
 static void region_finish(struct peerpin_region *r, bool unpin)
 {
@@ -59,7 +60,7 @@ static void region_finish(struct peerpin_region *r, bool unpin)
 
 /* ---- work items ---------------------------------------------------------------- */
 
-/* Become the closer of an orphan: a callback that unpin() calls must find that it need not destroy. */
+/* Become the closer of an orphan, so that a callback inside unpin() does not destroy it. */
 static bool region_adopt(struct peerpin_region *r)
 {
 	bool adopt;
@@ -94,14 +95,14 @@ void pp_region_stop_work(struct work_struct *work)
 		container_of(work, struct peerpin_region, stop_work);
 
 	pp_region_stop(r);
-	/* pp_revoke_until() follows for provider-mapped memory; else our reference passes to @work */
+	/* pp_revoke_until() follows where the provider maps; else our reference passes to @work */
 	if (r->provider->map || !queue_work(pp_wq, &r->work))
 		pp_region_put(r);
 }
 
 /*
- * The pages stay pinned meanwhile, so a driver may take as long as it likes. If this times out, the end
- * of the last DMA queues it again.
+ * The pages stay pinned meanwhile, so a driver may take as long as it likes. If this times out,
+ * the end of the last DMA queues it again.
  */
 void pp_region_work(struct work_struct *work)
 {
@@ -151,8 +152,8 @@ static bool region_let_go(struct peerpin_region *r)
 }
 
 /*
- * The usual unpin: no thread uses the region, and none ever mapped it. End it in the critical section
- * that sees this; nothing can begin afterwards.
+ * The usual unpin: no thread uses the region, and none ever mapped it. End it in the critical
+ * section that sees this; nothing can begin afterwards.
  */
 static bool region_end_unused(struct peerpin_region *r, bool *unpin)
 {

@@ -18,7 +18,8 @@ unsigned long pp_revoke_deadline(void)
 }
 
 /* The caller has a reference of its own, so the put is never the last. */
-void pp_region_queue_locked(struct peerpin_region *r, struct workqueue_struct *wq, struct work_struct *work)
+void pp_region_queue_locked(struct peerpin_region *r, struct workqueue_struct *wq,
+			    struct work_struct *work)
 {
 	lockdep_assert_held(&r->lock);
 	pp_region_get(r);
@@ -26,7 +27,7 @@ void pp_region_queue_locked(struct peerpin_region *r, struct workqueue_struct *w
 		pp_region_put(r);
 }
 
-/* Is @work to go on once the region is idle? With @unpin_by_owner only a revocation can end an orphan. */
+/* Does @work go on once the region is idle? (unpin_by_owner: only a revocation ends an orphan.) */
 static bool region_waits_for_work(const struct peerpin_region *r)
 {
 	return r->state == PP_DEFERRED ||
@@ -34,9 +35,10 @@ static bool region_waits_for_work(const struct peerpin_region *r)
 }
 
 /*
- * Queued in the critical section that makes it necessary: so a closer that has passed that section
- * finds the work when it cancels it. Memory that a provider maps takes pp_stop_wq, because an exporter
- * waits for the end of its DMA with its lock held; it has no importers whose fences the work waits for.
+ * Queued in the critical section that makes it necessary: so a closer that has passed that
+ * section finds the work when it cancels it. Memory that a provider maps takes pp_stop_wq,
+ * because an exporter waits for the end of its DMA with its lock held; it has no importers whose
+ * fences the work waits for.
  */
 void pp_region_queue_if_idle_locked(struct peerpin_region *r)
 {
@@ -53,9 +55,9 @@ void pp_region_idle_locked(struct peerpin_region *r)
 }
 
 /*
- * The CPU loses the region at once, however long drivers take. So no mapping of the CPU shows an orphan,
- * and the file, with the address space of these mappings, can be freed. The first wait is for page
- * faults, the second for another thread that empties the mappings.
+ * The CPU loses the region at once, however long drivers take. So no mapping of the CPU shows an
+ * orphan, and the file, with the address space of these mappings, can be freed. The first wait
+ * is for page faults, the second for another thread that empties the mappings.
  */
 static void region_blind(struct peerpin_region *r)
 {
@@ -83,10 +85,10 @@ static bool region_await(struct peerpin_region *r, unsigned long deadline)
 }
 
 /*
- * No new user can come, because the state has ended. Attachments and exports that are still being
- * mapped see the state and undo themselves. So once @users is 0 the lists are final. @unmapping keeps
- * the end of overdue DMA from becoming a user to synchronise. The second wait is for mappings that
- * another thread is undoing: such a thread is a user.
+ * No new user can come, because the state has ended. Attachments and exports that are still
+ * being mapped see the state and undo themselves. So once @users is 0 the lists are final.
+ * @unmapping keeps the end of overdue DMA from becoming a user to synchronise. The second wait
+ * is for mappings that another thread is undoing: such a thread is a user.
  */
 static void region_unmap(struct peerpin_region *r)
 {
@@ -119,9 +121,9 @@ void pp_region_clean(struct peerpin_region *r)
 }
 
 /*
- * True for the one thread that calls release(). A revocation that overtakes the pin finds ENDED: pin()
- * has not returned, so the provider may not know its pages yet. pin_open() then sees ENDED and does not
- * touch them either; they are their owner's when the revocation returns.
+ * True for the one thread that calls release(). A revocation that overtakes the pin finds ENDED:
+ * pin() has not returned, so the provider may not know its pages yet. pin_open() then sees ENDED
+ * and does not touch them either; they are their owner's when the revocation returns.
  */
 static bool region_take_pages(struct peerpin_region *r, bool *orphan)
 {

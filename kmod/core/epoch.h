@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The revocation page of a file: a 32-bit word for each region id, which the process maps and reads. It
- * is odd while a region with that id lives, else even. A word only grows, so an (id, epoch) pair names
- * one region for ever, even after the id is used again.
+ * The revocation page of a file: a 32-bit word for each region id, which the process maps and
+ * reads. It is odd while a region with that id lives, else even. A word only grows, so an (id,
+ * epoch) pair names one region for ever, even after the id is used again.
  */
 #ifndef _PEERPIN_EPOCH_H
 #define _PEERPIN_EPOCH_H
@@ -40,8 +40,8 @@ static inline u32 pp_epoch_begin(u32 *word)
 }
 
 /*
- * The region has ended: make the word even. A reader that sees this also sees all stores before it. The
- * locks on the way keep later stores of the memory's owner behind it.
+ * The region has ended: make the word even. A reader that sees this also sees all stores before
+ * it. The locks on the way keep later stores of the memory's owner behind it.
  */
 static inline void pp_epoch_end(u32 *word)
 {

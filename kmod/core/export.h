@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An export: a dma-buf of a region, for drivers that do not use peerpin's interface. Their attachments
- * to it are importers (importer.h).
+ * An export: a dma-buf of a region, for drivers that do not use peerpin's interface. Their
+ * attachments to it are importers (importer.h).
  *
  * Lock order: reservation lock, then region->lock.
  */
@@ -73,11 +73,12 @@ enum {
 struct dma_buf *pp_export(struct peerpin_region *r, u64 offset, u64 length);
 
 /*
- * For end.c. The region has ended. Process context; the caller may hold the GPU driver's lock and has a
- * reference of @r.
+ * For end.c. The region has ended. Process context; the caller may hold the GPU driver's lock
+ * and has a reference of @r.
  *
- * tell_all queues work items that tell all importers. wait_all waits until all are told and their fences
- * are signalled; at @deadline (jiffies) it names in the log the importers that have not let go.
+ * tell_all queues work items that tell all importers. wait_all waits until all are told and
+ * their fences are signalled; at @deadline (jiffies) it names in the log the importers that have
+ * not let go.
  */
 void pp_export_tell_all(struct peerpin_region *r);
 void pp_export_wait_all(struct peerpin_region *r, unsigned long deadline);
@@ -88,12 +89,12 @@ void pp_export_wait_all(struct peerpin_region *r, unsigned long deadline);
  */
 void pp_export_drop_all(struct peerpin_region *r);
 
-/* from the module's exit: wait for the delayed work items, which destroy_workqueue() does not find */
+/* from the module's exit: waits for delayed work, which destroy_workqueue() does not find */
 void pp_export_exit(void);
 
 /*
- * For debugfs and fdinfo, under @r->lock: the number of mappings of importers, and the names of their
- * devices, each after @separator. show returns "," if there was one.
+ * For debugfs and fdinfo, under @r->lock: the number of mappings of importers, and the names of
+ * their devices, each after @separator. show returns "," if there was one.
  */
 unsigned int pp_export_count_locked(struct peerpin_region *r);
 const char *pp_export_show_locked(struct peerpin_region *r, struct seq_file *m,

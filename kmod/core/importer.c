@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A mapping is undone once, by the thread that claims it: the importer's unmap or the thread that ends
- * the region. The importer's unmap returns only when the mapping is undone, because its device may be
- * removed next. The importer gets an sg_table of its own, because importers cut it to what they need.
+ * A mapping is undone once, by the thread that claims it: the importer's unmap or the thread
+ * that ends the region. The importer's unmap returns only when the mapping is undone, because
+ * its device may be removed next. The importer gets an sg_table of its own, because importers
+ * cut it to what they need.
  *
- * Persistent memory: a mapping stays if its importer cannot be told, has pinned, or was told and still
- * uses the memory. It is held (region->held), and the pages stay pinned.
+ * Persistent memory: a mapping stays if its importer cannot be told, has pinned, or was told and
+ * still uses the memory. It is held (region->held), and the pages stay pinned.
  */
 #include <linux/device.h>
 #include <linux/dma-buf.h>
@@ -218,8 +219,8 @@ static int map_publish(struct pp_import *m)
 }
 
 /*
- * The caller is a user, so the region's end waits for it. Bounce buffers are refused: no code would copy
- * between them and the memory.
+ * The caller is a user, so the region's end waits for it. Bounce buffers are refused: no code
+ * would copy between them and the memory.
  */
 static int map_make(struct pp_import *m)
 {

@@ -137,7 +137,7 @@ static struct peerpin_attach *peer_next(struct peerpin_peer *peer)
 	return a;
 }
 
-/* All stop() calls come before the first wait, because an engine works through its queue in order. */
+/* All stop() calls come before the first wait, because an engine works in order. */
 static void peer_stop_all(struct peerpin_peer *peer)
 {
 	unsigned int n = peer_count(peer);
@@ -151,9 +151,10 @@ static void peer_stop_all(struct peerpin_peer *peer)
 }
 
 /*
- * Once @dying is set, no attachment is added to the list and no DMA begins, so the loop ends. A region
- * that ends may drop an attachment meanwhile, even with DMA in flight. It does so as a user of the peer,
- * and the peer counts that DMA too. So after the last two waits no thread uses the device or the driver.
+ * Once @dying is set, no attachment is added to the list and no DMA begins, so the loop ends. A
+ * region that ends may drop an attachment meanwhile, even with DMA in flight. It does so as a
+ * user of the peer, and the peer counts that DMA too. So after the last two waits no thread uses
+ * the device or the driver.
  */
 void peerpin_peer_unregister(struct peerpin_peer *peer)
 {

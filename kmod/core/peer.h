@@ -22,8 +22,8 @@ struct pp_peer_counts {
  * struct peerpin_peer - see above
  * @ref: held by the registration and by each attachment
  * @name: the device's name; it outlives the device
- * @dev: valid, like @ops and @data, until peerpin_peer_unregister() returns; only for users (@users) and
- *	DMA in flight
+ * @dev: valid, like @ops and @data, until peerpin_peer_unregister() returns; only for users
+ *	(@users) and DMA in flight
  * @lock: protects @dying, @users and @attaches; taken inside a region's lock.
  *	peerpin_dma_begin() reads @dying without it: the thread that sets @dying then takes the
  *	region's lock of each attachment
@@ -56,8 +56,8 @@ int pp_peer_enter(struct peerpin_peer *peer);
 void pp_peer_leave(struct peerpin_peer *peer);
 
 /*
- * Count a transfer, just before it ends. Without a lock or a shared cache line, because every transfer of
- * every processor comes here.
+ * Count a transfer, just before it ends. Without a lock or a shared cache line, because every
+ * transfer of every processor comes here.
  */
 static inline void pp_peer_count(struct peerpin_peer *peer, u64 bytes)
 {

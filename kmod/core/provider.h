@@ -7,10 +7,10 @@
  * These functions are the only ones that the core exports without the GPL mark: a
  * provider may have to link with a driver that is not GPL.
  *
- * To add a provider: give it an id in enum peerpin_provider (uapi/peerpin.h), write providers/NAME.c with
- * a struct pp_provider, build it in Kbuild, and call pp_provider_register() from its module's init or from
- * main.c. provider.c has the order in which AUTO asks; provider.c and pp_region_check() know the
- * highest id, trace.h the names.
+ * To add a provider: give it an id in enum peerpin_provider (uapi/peerpin.h), write
+ * providers/NAME.c with a struct pp_provider, build it in Kbuild, and call
+ * pp_provider_register() from its module's init or from main.c. provider.c has the order in
+ * which AUTO asks; provider.c and pp_region_check() know the highest id, trace.h the names.
  */
 #ifndef _PEERPIN_PROVIDER_H
 #define _PEERPIN_PROVIDER_H

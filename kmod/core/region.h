@@ -16,23 +16,24 @@
  *	2 pp_region_end_locked() in region.c, for each entry point in end.h
  *	3 region_defer_locked() in revoke.c: the thread does not wait for DMA or a held mapping
  *	4 region_abandon() in close.c: the user is gone, but DMA or a held mapping is not
- *	5 region_take_pages() in end.c, region_to_unpin_locked() and region_part() in close.c; left out
- *	  where no other thread can see the region any more
+ *	5 region_take_pages() in end.c, region_to_unpin_locked() and region_part() in close.c; not
+ *	  made where no other thread can see the region any more
  *	6 region_adopt() in close.c: @work finishes what the user has left
  *
- * Each move is a call of pp_region_move_locked() under r->lock. Move 2 kills the epoch word and refuses
- * new DMA in the same critical section. Then each thread that ends the region drains it, unmaps it and
- * gives the pages back (end.h). Several threads may do so at the same time; move 5 decides which of them
- * gives the pages back.
+ * Each move is a call of pp_region_move_locked() under r->lock. Move 2 kills the epoch word and
+ * refuses new DMA in the same critical section. Then each thread that ends the region drains it,
+ * unmaps it and gives the pages back (end.h). Several threads may do so at the same time; move 5
+ * decides which of them gives the pages back.
  *
- * So if the GPU driver's free callback comes while a driver has DMA in flight: no DMA begins any more;
- * stop() asks the driver to end; the callback waits, at most drain_timeout_ms. If the DMA is still in
- * flight then, the driver is named in the log and its mapping is removed all the same, because the GPU
- * driver's lock is held and the memory is freed when the callback returns. Then only an IOMMU stops DMA.
+ * So if the GPU driver's free callback comes while a driver has DMA in flight: no DMA begins any
+ * more; stop() asks the driver to end; the callback waits, at most drain_timeout_ms. If the DMA
+ * is still in flight then, the driver is named in the log and its mapping is removed all the
+ * same, because the GPU driver's lock is held and the memory is freed when the callback returns.
+ * Then only an IOMMU stops DMA.
  *
- * Lock order: the reservation lock of an export, r->lock, a peer's lock. r->lock protects the fields
- * listed at @lock. No lock of peerpin is held around stop() of a driver or a call of a provider, but
- * r->lock around look(). doc/lifetimes.md has the argument.
+ * Lock order: the reservation lock of an export, r->lock, a peer's lock. r->lock protects the
+ * fields listed at @lock. No lock of peerpin is held around stop() of a driver or a call of a
+ * provider, but r->lock around look(). doc/lifetimes.md has the argument.
  */
 #ifndef _PEERPIN_REGION_H
 #define _PEERPIN_REGION_H
@@ -54,7 +55,7 @@ enum pp_region_state {
 	PP_LIVE,	/* can be mapped and used for DMA */
 	PP_ENDING,	/* a thread is ending it and gives the pages back */
 	PP_DEFERRED,	/* the end of the last DMA or held mapping queues @work, which goes on */
-	PP_ORPHAN,	/* closed; @work or the owner's revocation gives the pages back and destroys it */
+	PP_ORPHAN,	/* closed; @work or a revocation gives the pages back and destroys it */
 	PP_ENDED,	/* the pages are not ours any more */
 };
 
@@ -66,14 +67,15 @@ enum pp_region_cause {
 
 /**
  * struct peerpin_region - one pin
- * @ref: held by the pin (until its end is over; the tables rely on it), each lookup, attachment, export
- *	and CPU mapping, and by @stop_work and @work while they are queued
+ * @ref: held by the pin (until its end is over; the tables rely on it), each lookup, attachment,
+ *	export and CPU mapping, and by @stop_work and @work while they are queued
  * @cookie: its name in the cookie table
  * @lock: protects @state, @cause, @unmapping, @users, @inflight, @held, @mappings,
  *	@maps, @shares, @attaches, @exports, @going, @cpumap and the counts in the
  *	attachments listed there; taken in interrupts; only a peer's lock is inside it
- * @users: threads of the core that map, unmap, read the page table or @extents, serve a CPU fault, or
- *	release. A user waits for no other thread and allocates no memory that might wait for one.
+ * @users: threads of the core that map, unmap, read the page table or @extents, serve a CPU
+ *	fault, or release. A user waits for no other thread and allocates no memory that might
+ *	wait for one.
  * @inflight: DMA begun by drivers and not ended
  * @held: mappings of importers that cannot be invalidated
  * @mappings: attachments whose mapping the provider has still to undo, after they were unlisted
@@ -81,8 +83,8 @@ enum pp_region_cause {
  * @shares: exports and their importers: bounded, because loops over them hold @lock
  * @idle: woken when @users, @inflight, @held or @mappings falls to 0
  * @cause: valid once @state is beyond LIVE; for people, and for unplug.c
- * @unmapping: region_unmap() has begun, perhaps with DMA in flight: the end of that DMA must not use
- *	the mapping
+ * @unmapping: region_unmap() has begun, perhaps with DMA in flight: the end of that DMA must not
+ *	use the mapping
  * @stop_work: begins the end where the caller cannot wait: asks all users to stop, queues @work
  * @work: waits for them and ends the region
  * @attaches: struct peerpin_attach of each device it is mapped for
@@ -135,8 +137,8 @@ struct peerpin_region {
 };
 
 /*
- * Returns a region in state PINNING with one reference, or NULL. It takes a reference of @account, and
- * takes over the caller's reference of @provider.
+ * Returns a region in state PINNING with one reference, or NULL. It takes a reference of
+ * @account, and takes over the caller's reference of @provider.
  */
 struct peerpin_region *pp_region_alloc(const struct pp_provider *provider,
 				       struct pp_account *account);
@@ -169,7 +171,7 @@ static inline void pp_region_move_locked(struct peerpin_region *r, enum pp_regio
 bool pp_region_end_locked(struct peerpin_region *r, enum pp_region_cause cause);
 void pp_region_end(struct peerpin_region *r, enum pp_region_cause cause);
 
-/* count a mapping in @maps, which never falls: 0 shows to an unpin that nothing was mapped. Under @lock */
+/* count a mapping in @maps, which never falls: 0 means that nothing was ever mapped. Under @lock */
 void pp_region_count_map_locked(struct peerpin_region *r);
 
 /* give @charged back to the account; a second call does nothing */
@@ -191,17 +193,19 @@ static inline unsigned long pp_time_left(unsigned long deadline)
 
 /*
  * Workqueues. Each runs some hundred items at a time, so one user can occupy a queue as long as
- * its items wait. An item therefore never shares a queue with items that wait for more than it does:
+ * its items wait. An item therefore never shares a queue with items that wait for more than it
+ * does:
  *
- *	queue		waits for			does
- *	pp_wq		DMA, importers' fences		ends regions (@work)
- *	pp_stop_wq	stop() of drivers		asks drivers to stop, empties CPU mappings (@stop_work);
- *							ends provider-mapped regions after their last DMA (@work):
- *							an exporter waits for that with its reservation lock held
- *	pp_tell_wq	invalidate_mappings()		invalidates importers' mappings; has workers of its own
- *	pp_lock_wq	a reservation lock, for ever	the same where the lock is contended; undoes mappings
- *							of a provider. It has no rescuer, which would take
- *							several items and wait for one lock after the other
+ *	queue		waits for		does
+ *	pp_wq		DMA, importers' fences	ends regions (@work)
+ *	pp_stop_wq	stop() of drivers	asks drivers to stop, empties CPU mappings
+ *						(@stop_work); ends regions that a provider maps
+ *						after their last DMA (@work): an exporter waits
+ *						for that with its lock held
+ *	pp_tell_wq	invalidate_mappings()	tells importers; it has workers of its own (HIGHPRI)
+ *	pp_lock_wq	a reservation lock,	tells importers where the lock is contended;
+ *			without a bound		undoes mappings of a provider. No rescuer: it
+ *						would wait for one lock after the other
  */
 extern struct workqueue_struct *pp_wq;
 extern struct workqueue_struct *pp_stop_wq;

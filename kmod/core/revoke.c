@@ -18,7 +18,8 @@ static void region_defer_locked(struct peerpin_region *r)
 }
 
 /*
- * Must the pages stay longer than this thread waits? Then the end of the last DMA or held mapping queues
+ * Must the pages stay longer than this thread waits? Then the end of the last DMA or held
+ * mapping queues
  * @work, which goes on. (It does so for an orphan anyway.)
  */
 static bool region_defer(struct peerpin_region *r, bool unmapped)
@@ -36,7 +37,8 @@ static bool region_defer(struct peerpin_region *r, bool unmapped)
 }
 
 /* @overrule: DMA that is in flight at @deadline loses its mapping */
-static bool region_revoke(struct peerpin_region *r, unsigned long deadline, bool overrule, u64 start)
+static bool region_revoke(struct peerpin_region *r, unsigned long deadline, bool overrule,
+			  u64 start)
 {
 	unsigned int inflight;
 	bool drained;

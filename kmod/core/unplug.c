@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The PCI bus calls the notifier before a driver is unbound from its device, while the driver's calls still
- * work and the memory is there. All regions in a BAR of the device are revoked then. It calls again after
- * the unbinding, which finds regions that were pinned meanwhile. Not found: memory behind no BAR (of
- * integrated and coherent GPUs), and a dma-buf that no device has mapped: its exporter is asked when a
- * device maps it next.
+ * The PCI bus calls the notifier before a driver is unbound from its device, while the driver's
+ * calls still work and the memory is there. All regions in a BAR of the device are revoked then.
+ * It calls again after the unbinding, which finds regions that were pinned meanwhile. Not found:
+ * memory behind no BAR (of integrated and coherent GPUs), and a dma-buf that no device has
+ * mapped: its exporter is asked when a device maps it next.
  */
 #include <linux/notifier.h>
 #include <linux/pci.h>
@@ -15,8 +15,9 @@
 #include "unplug.h"
 
 /*
- * A closed region may still be pinned, for DMA or an importer. Then it was mapped, so its extents are
- * listed, and they stay until it is ENDED. A revoked region was withdrawn before, or is in host memory.
+ * A closed region may still be pinned, for DMA or an importer. Then it was mapped, so its
+ * extents are listed, and they stay until it is ENDED. A revoked region was withdrawn before, or
+ * is in host memory.
  */
 static phys_addr_t unplug_listed_extent(struct peerpin_region *r)
 {
