@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/miscdevice.h>
 #include <linux/module.h>
-#include "kmod/providers/dmabuf.h"
-#include "kmod/providers/host.h"
-#include "kmod/core/debugfs.h"
-#include "kmod/core/export.h"
-#include "kmod/core/file.h"
-#include "kmod/core/unplug.h"
+#include "providers/dmabuf.h"
+#include "providers/host.h"
+#include "core/debugfs.h"
+#include "core/export.h"
+#include "core/file.h"
+#include "core/unplug.h"
 
 static struct miscdevice pp_misc = {
 	.minor = MISC_DYNAMIC_MINOR,

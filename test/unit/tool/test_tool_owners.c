@@ -115,7 +115,7 @@ static void by_core(struct owners *out)
 	by_lists(regions, out);
 }
 
-static void columns_of_an_older_module(void **state)
+static void older_module_columns_are_rejected(void **state)
 {
 	struct owners all;
 
@@ -125,7 +125,7 @@ static void columns_of_an_older_module(void **state)
 	owners_free(&all);
 }
 
-static void the_core_tells_of_all(void **state)
+static void core_lists_give_all_owners(void **state)
 {
 	struct owners all;
 
@@ -220,15 +220,15 @@ static void hidden_processes_are_counted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_file_of_peerpin),
-		cmocka_unit_test(another_file),
-		cmocka_unit_test(lines_of_a_newer_kernel),
-		cmocka_unit_test(columns_of_an_older_module),
-		cmocka_unit_test(the_core_tells_of_all),
-		cmocka_unit_test(a_region_that_the_core_tells_of),
-		cmocka_unit_test(sums_alone),
-		cmocka_unit_test(looks_at_all_processes),
-		cmocka_unit_test(processes_that_are_hidden_are_counted),
+		cmocka_unit_test(fdinfo_of_peerpin_is_parsed),
+		cmocka_unit_test(other_fdinfo_is_rejected),
+		cmocka_unit_test(unknown_fdinfo_lines_are_skipped),
+		cmocka_unit_test(older_module_columns_are_rejected),
+		cmocka_unit_test(core_lists_give_all_owners),
+		cmocka_unit_test(core_region_line_is_parsed),
+		cmocka_unit_test(sums_are_read_without_regions),
+		cmocka_unit_test(search_covers_all_processes),
+		cmocka_unit_test(hidden_processes_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,7 +128,7 @@ CASE(line_lists_the_mapped_devices)
 	EXPECT(!unpin(fd, p.out_region), "unpin");
 }
 
-CASE(its_kind_and_state)
+CASE(line_shows_flags_and_state)
 {
 	struct peerpin_pin a, b;
 	struct line l;
