@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the author of /dev/direct0 would try: exit status 0, 2 the data is wrong, 1 else. */
+/* A driver author's test of /dev/direct0. Exit status 0: passed; 2: wrong data; 1: other failures. */
 #include <direct.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@ enum {
 	DST_SIZE = 3 * MIB,
 };
 
-/* A pin of @length bytes from @at of the memory on */
+/* A pin that starts at offset @at of @memory */
 struct pinned {
 	struct memory *memory;
 	size_t at;
@@ -57,7 +57,7 @@ static int copy_handles(int fd, uint32_t dst, uint64_t to, uint32_t src, uint64_
 	return ioctl(fd, DIRECT_COPY, &args) ? errno : 0;
 }
 
-/* Also in the model */
+/* Copies in the model, too. */
 static void copy(int fd, struct pinned dst, size_t to, struct pinned src, size_t from, size_t length)
 {
 	NEED(!copy_handles(fd, dst.handle, to, src.handle, from, length));
@@ -70,9 +70,9 @@ static void copy_and_look(int fd, struct pinned dst, size_t to, struct pinned sr
 	TRUE_DATA(memory_is_as_modelled(dst.memory));
 }
 
-/* ---- what it does ------------------------------------------------------------ */
+/* ---- tests ------------------------------------------------------------------- */
 
-/* The destination is pinned from an odd address on, the source whole. */
+/* The destination's pin starts at an unaligned address; the source is pinned as a whole. */
 static void sizes(int fd, struct pinned dst, struct pinned src)
 {
 	copy(fd, dst, 0, src, 0, 1);
@@ -82,7 +82,7 @@ static void sizes(int fd, struct pinned dst, struct pinned src)
 	copy_and_look(fd, dst, 0, src, 1, DST_SIZE);
 }
 
-/* Pins that share a part of their pages: where the second lies in the BAR follows from the first. */
+/* Overlapping pins: the first pin determines the position of the second in the BAR. */
 static void overlapping(int fd, struct memory *a, struct memory *b)
 {
 	struct pinned first = pin(fd, a, 3 * GPU_PAGE, 4 * GPU_PAGE);
@@ -96,8 +96,8 @@ static void overlapping(int fd, struct memory *a, struct memory *b)
 }
 
 /*
- * If one is accepted all the same it has done harm when the memory differs from
- * the model. None of @memory's bytes may be reached.
+ * If the driver accepts a bad copy, the memory must still equal the model: no byte of
+ * it may have changed.
  */
 static void refused(int fd, struct pinned dst, uint64_t to, struct pinned src, uint64_t from, uint64_t length, int want)
 {
@@ -154,7 +154,7 @@ static void *view_of(int fd, struct pinned p, size_t at, size_t length)
 	return view;
 }
 
-/* The CPU writes, the chip copies, the CPU reads. Half a view ends before the other. */
+/* The CPU writes, the chip copies, the CPU reads. A half of a view is unmapped before the other half. */
 static void views(int fd, struct pinned dst, struct pinned src)
 {
 	unsigned char *in = view_of(fd, src, GPU_PAGE, 2 * GPU_PAGE), *out = view_of(fd, dst, 0, 3 * GPU_PAGE);
@@ -173,7 +173,7 @@ static void views(int fd, struct pinned dst, struct pinned src)
 	NEED(!munmap(in + GPU_PAGE, GPU_PAGE));
 }
 
-/* What the GPU was told to do before is done when the chip comes. */
+/* Earlier GPU work is done before the chip reads the memory. */
 static void after_gpu_work(int fd, struct pinned dst, struct pinned src)
 {
 	NEED(!cuMemsetD8(src.memory->va, 0x77, GPU_PAGE));
@@ -195,7 +195,7 @@ static void by_token(int fd, struct pinned dst, struct memory *m)
 	NEED(!unpin(fd, src.handle));
 }
 
-/* Freed memory stays until it is unpinned. */
+/* With a persistent pin, freed memory stays until unpin. */
 static void persistent(int fd, struct pinned dst)
 {
 	struct memory m = memory_new(2 * MIB, 3);
@@ -208,7 +208,7 @@ static void persistent(int fd, struct pinned dst)
 	free(m.model);
 }
 
-/* Freed memory is out of reach, for the chip and for the CPU by what is left of a view; its address may come again. */
+/* Neither the chip nor the rest of a CPU view reaches freed memory, even if its address is allocated again. */
 static void freed(int fd, struct pinned other)
 {
 	struct memory m = memory_new(2 * MIB, 4);
@@ -234,7 +234,7 @@ static void freed(int fd, struct pinned other)
 	NEED(!unpin(fd, other.handle));
 }
 
-/* Each has its own pins; one goes with some of them and the other works on. */
+/* Each file has its own pins. Closing one file with pins left does not affect the other. */
 static void two_descriptors(int fd, struct memory *a, struct memory *b)
 {
 	int second = node();

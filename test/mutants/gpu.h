@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the test programs share: exit statuses as `peerpin verify` reads them, and
- * GPU memory of which a copy in host memory says what it has to hold.
+ * Shared by the test programs: exit statuses for `peerpin verify`, and GPU memory with
+ * a model: a copy of its expected contents in host memory.
  */
 #ifndef MUTANTS_GPU_H
 #define MUTANTS_GPU_H
@@ -24,18 +24,18 @@ enum {
 	MIB = 1 << 20,
 };
 
-/* One line, for who runs the test by hand; the pins are left to the driver. */
+/* Prints a line for manual runs. Leaves all pins, which the driver must undo. */
 static inline void leave(int status, const char *what, int line)
 {
 	fprintf(stderr, "line %d: %s\n", line, what);
 	exit(status);
 }
 
-/* NEED: else nothing is said about the driver when a fault was injected; TRUE_DATA: never excused */
+/* NEED: an injected fault excuses a failure; TRUE_DATA: no fault excuses wrong data */
 #define NEED(condition) ((condition) ? (void)0 : leave(CANNOT, #condition, __LINE__))
 #define TRUE_DATA(condition) ((condition) ? (void)0 : leave(DATA_WRONG, #condition, __LINE__))
 
-/* GPU memory and, unless it is NULL, what it must hold */
+/* GPU memory; @model: its expected contents, or NULL */
 struct memory {
 	CUdeviceptr va;
 	size_t size;
@@ -44,7 +44,7 @@ struct memory {
 
 static unsigned char scratch[4 * MIB];
 
-/* Work of the GPU that nobody waits for begins so late that a device without SYNC_MEMOPS finds old data. */
+/* The GPU delays asynchronous work by 10 ms. So a device finds old data if SYNC_MEMOPS is not set. */
 static inline void gpu_start(void)
 {
 	CUcontext ctx;
@@ -62,7 +62,7 @@ static inline void memory_sync_memops(const struct memory *m)
 	NEED(!cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, m->va));
 }
 
-/* Different everywhere, and for each @seed */
+/* All words differ, and each @seed gives other words. */
 static inline void model_fill(struct memory *m, uint32_t seed)
 {
 	uint32_t *word = (uint32_t *)m->model;
@@ -96,7 +96,7 @@ static inline void memory_free(struct memory *m)
 	free(m->model);
 }
 
-/* ---- memory that the CPU sees, and that may be taken away ------------------- */
+/* ---- views: CPU mappings that may be revoked --------------------------------- */
 
 static sigjmp_buf view_gone;
 
@@ -110,7 +110,7 @@ static inline void view_catch(void)
 	NEED(signal(SIGBUS, view_signal) != SIG_ERR);
 }
 
-/* Word by word, as memory of a device wants it; what siglongjmp() finds must be no variable of this. */
+/* Whole words, as device memory requires. noinline: siglongjmp() must not disturb variables of a caller. */
 __attribute__((noinline))
 static void view_words(volatile uint64_t *to, const volatile uint64_t *from, size_t n)
 {
@@ -118,7 +118,7 @@ static void view_words(volatile uint64_t *to, const volatile uint64_t *from, siz
 		*to++ = *from++;
 }
 
-/* false: it was taken away */
+/* false: SIGBUS, because the memory was revoked */
 static inline bool view_copy(void *to, const void *from, size_t size)
 {
 	if (sigsetjmp(view_gone, 1))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the author of /dev/lsi0 would try: exit status 0, 2 the data is wrong, 1 else. */
+/* A driver author's test of /dev/lsi0. Exit status 0: passed; 2: wrong data; 1: other failures. */
 #include <errno.h>
 #include <fcntl.h>
 #include <peerpin.h>
@@ -15,11 +15,11 @@ enum {
 	NEVER = PEERPIN_MAX_REGIONS - 1,	/* no region */
 };
 
-/* Bytes of @memory that a copy reaches; @va of host memory is that of the model. */
+/* An end of a copy in @memory. Host memory has the @va of its model. */
 struct place {
 	struct memory *memory;
 	struct peerpin_lsi_end end;
-	size_t at;	/* of end.offset in the memory */
+	size_t at;	/* position of end.offset in the memory */
 	bool pointer;
 };
 
@@ -80,7 +80,7 @@ static bool is_host(const struct memory *m)
 	return m->va == (uintptr_t)m->model;
 }
 
-/* Host memory is its own model, so what has to be there is what the source's says. */
+/* Host memory is its own model, so compare it with the source's model. */
 static void copy(struct place dst, struct place src, size_t length)
 {
 	const unsigned char *from = src.memory->model + src.at;
@@ -95,7 +95,7 @@ static void copy(struct place dst, struct place src, size_t length)
 	TRUE_DATA(memory_is_as_modelled(dst.memory));
 }
 
-/* ---- what it does ------------------------------------------------------------ */
+/* ---- tests ------------------------------------------------------------------- */
 
 static void sizes(struct place dst, struct place src)
 {
@@ -115,7 +115,7 @@ static void host_memory(struct place gpu, struct place host)
 	TRUE_DATA(!host.memory->model[host.at + 4092] && !host.memory->model[host.at + 4093 + MIB]);
 }
 
-/* Of a part of a page, and where the pages of a pin lie in the BAR follows from an earlier one */
+/* Ranges that start inside a page; an earlier pin determines a pin's position in the BAR. */
 static void pointers(struct memory *a, struct memory *b, struct memory *host)
 {
 	struct place other = pin(core, a, 3 * GPU_PAGE, 4 * GPU_PAGE);
@@ -126,7 +126,7 @@ static void pointers(struct memory *a, struct memory *b, struct memory *host)
 	copy(pointer(host, 5), pointer(b, 50), 3 * GPU_PAGE);
 }
 
-/* If one is accepted all the same it has done harm when the memory differs from the model. */
+/* If the driver accepts a bad copy, the memory must still equal the model. */
 static void refused(struct place dst, struct place src, uint64_t length, int want)
 {
 	int err = try_copy(dst, src, length);
@@ -178,7 +178,7 @@ static void bad_calls(struct place dst, struct place src)
 	NEED(ioctl(lsi, PEERPIN_LSI_IOC_COPY, NULL) && errno == EFAULT);
 }
 
-/* What the GPU was told to do before is done when the chip comes. */
+/* Earlier GPU work is done before the chip reads the memory. */
 static void after_gpu_work(struct place dst, struct place src)
 {
 	NEED(!cuMemsetD8(src.memory->va, 0x77, GPU_PAGE));
@@ -211,7 +211,7 @@ static void persistent(struct place dst)
 	free(m.model);
 }
 
-/* Freed memory is out of reach; its address may come again. */
+/* Freed memory cannot be reached, even if its address is allocated again. */
 static void freed(struct place other)
 {
 	struct memory m = memory_new(2 * MIB, 4);
@@ -231,7 +231,7 @@ static void freed(struct place other)
 	memory_free(&m);
 }
 
-/* Each file has its own regions, and one goes with all of them. */
+/* Each file has its own regions; closing one file releases all of its regions. */
 static void two_descriptors(struct memory *a, struct memory *b)
 {
 	int second = node("/dev/peerpin"), chip = node("/dev/lsi0"), first = lsi;
@@ -248,7 +248,7 @@ static void two_descriptors(struct memory *a, struct memory *b)
 	unpin(&to);
 }
 
-/* Backwards, so that no two of its pages lie together: else a copy may be a single move. */
+/* Touched backwards, so that no two pages are contiguous: else a copy may be a single move. */
 static void scatter(unsigned char *at, size_t size)
 {
 	while (size) {
@@ -263,7 +263,7 @@ static struct memory host_new(size_t size)
 
 	m.model = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	NEED(m.model != MAP_FAILED);
-	madvise(m.model, size, MADV_NOHUGEPAGE);	/* making one of it later would revoke it */
+	madvise(m.model, size, MADV_NOHUGEPAGE);	/* a later merge into a huge page would revoke the pin */
 	m.va = (uintptr_t)m.model;
 	scatter(m.model, size);
 	model_fill(&m, 9);

@@ -10,10 +10,10 @@
 
 /**
  * struct direct - the chip
- * @ref: the driver's, each open file's and each pin's
- * @dead: it is being removed; changes under @pinning and the engine's lock
- * @pinning: around all that calls the GPU's driver, so that no new table has
- *	the address of one that is about to be put. The callback never takes it.
+ * @ref: references of the driver, of each open file and of each pin
+ * @dead: the chip is being removed; changes under @pinning and the engine's lock
+ * @pinning: held around all calls of the GPU driver, so that no new table gets
+ *	the address of a table that is about to be put. The callback never takes it.
  */
 struct direct {
 	struct kref ref;

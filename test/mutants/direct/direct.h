@@ -14,7 +14,7 @@
 /* the memory outlives cuMemFree() until it is unpinned */
 #define DIRECT_PERSISTENT 1
 
-/* where mmap() finds the pages of a pin, from the first 64 KiB page it touches on */
+/* the mmap() offset of the pin's first 64 KiB page */
 #define DIRECT_MMAP_OFFSET(handle) ((__u64)(handle) << 32)
 #define DIRECT_LENGTH_MAX (1ULL << 32)
 
@@ -44,9 +44,9 @@ struct direct_copy_args {
 };
 
 /*
- * ENOENT no such handle of this file, ESTALE its memory was freed, EINVAL a bad
- * argument, ENODEV the chip is gone, EIO it does not answer; of PIN also what
- * the GPU's driver says.
+ * ENOENT: the file has no such handle; ESTALE: its memory was freed; EINVAL: bad
+ * argument; ENODEV: the chip was removed; EIO: the chip does not answer. PIN also
+ * returns errors of the GPU driver.
  */
 #define DIRECT_PIN _IOWR(DIRECT_TYPE, 1, struct direct_pin_args)
 #define DIRECT_UNPIN _IOW(DIRECT_TYPE, 2, struct direct_unpin_args)

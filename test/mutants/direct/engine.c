@@ -24,7 +24,7 @@ enum {
 	MOVES = 512,		/* after each 100 QEMU pauses for 500 us, so DMA goes on beside the CPU */
 	SCRIPT_BYTES = (MOVES * 3 + 2) * 4,
 	POLL_US = 20,
-	TIMEOUT_US = 10 * USEC_PER_SEC,	/* of a machine that may be busy otherwise */
+	TIMEOUT_US = 10 * USEC_PER_SEC,	/* long, because the host may be busy */
 };
 
 static void engine_reset(struct direct_engine *e)
@@ -59,7 +59,7 @@ static int engine_start(struct direct_engine *e)
 	return readb(e->regs + DSTAT) & DSTAT_ERRORS ? -EIO : 0;
 }
 
-/* Moves what lies in one page on both sides. */
+/* Writes one move, which crosses no page of the source or the destination. */
 static u32 engine_move(__le32 *at, struct direct_end *dst, struct direct_end *src, u64 length)
 {
 	u32 dst_left, src_left, n;

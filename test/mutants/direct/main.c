@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A driver as a third party writes it, with the GPU driver's own calls: what a
- * judge of such drivers must find nothing wrong with, and its mutants much.
+ * A correct driver in the style of a third party, with the GPU driver's own functions.
+ * `peerpin verify` must find no bug in it, and the bug in each of its mutants.
  */
 #include <linux/dma-mapping.h>
 #include <linux/err.h>
@@ -12,7 +12,7 @@
 #include "pin.h"
 #include "view.h"
 
-/* @process: that opened it */
+/* @process: the process that opened the file */
 struct direct_file {
 	struct direct *direct;
 	struct pid *process;
@@ -61,7 +61,7 @@ static int copy(struct direct *d, struct file *filp, const struct direct_copy_ar
 
 /* ---- calls ------------------------------------------------------------------- */
 
-/* Who cannot be told of a pin keeps none. */
+/* If the handle cannot be copied to the caller, the pin is undone. */
 static long ioctl_pin(struct direct *d, struct file *filp, void __user *user)
 {
 	struct direct_pin_args args;
@@ -158,7 +158,7 @@ static const struct file_operations direct_fops = {
 
 /* ---- the chip ---------------------------------------------------------------- */
 
-/* What pcim_ and dmam_ calls acquire goes by itself after remove. */
+/* The PCI core releases resources of pcim_ and dmam_ calls after remove. */
 static int direct_setup(struct direct *d)
 {
 	int ret = pcim_enable_device(d->pdev);
@@ -207,7 +207,7 @@ static int direct_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	return ret;
 }
 
-/* Files may stay open: they keep the struct and their pins, and find it dead. */
+/* Open files keep struct direct and their pins; their calls see @dead and fail. */
 static void direct_remove(struct pci_dev *pdev)
 {
 	struct direct *d = pci_get_drvdata(pdev);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The free callback is given a handle, not a pointer, because put_pages does
- * not tell whether it will still come. It runs with the GPU driver's lock held
- * and so takes no lock that is ever held around get_pages, put_pages or
- * dma_map_pages: it waits for users only, none of whom calls these.
+ * The free callback gets a handle, not a pointer: it may still come after put_pages,
+ * when the pin is freed. It runs under the GPU driver's lock, so it must not take a
+ * lock that is held around get_pages, put_pages or dma_map_pages. It only waits for
+ * users, and users call none of these functions.
  */
 #include <linux/module.h>
 #include <linux/overflow.h>
@@ -63,7 +63,7 @@ void direct_pin_unuse(struct direct_pin *pin)
 {
 	xa_lock(&pins);
 	pin->users--;
-	wake_up_all(&changed);	/* before the lock goes, and with it perhaps the pin */
+	wake_up_all(&changed);	/* before the unlock: after it the pin may be freed */
 	xa_unlock(&pins);
 }
 
@@ -72,7 +72,7 @@ bool direct_pin_has(const struct direct_pin *pin, u64 offset, u64 length)
 	return length && offset < pin->size && length <= pin->size - offset;
 }
 
-/* What lies at @offset of what was pinned, and how much of it in one page */
+/* The bus address of @offset in the pin; @left: bytes up to the end of its page */
 u32 direct_pin_bus(const struct direct_pin *pin, u64 offset, u32 *left)
 {
 	u64 at = pin->offset + offset;
@@ -180,7 +180,7 @@ static void callback_end(struct direct_pin *pin)
 	module_put(THIS_MODULE);
 }
 
-/* Afterwards nobody reaches the memory: no device, no CPU. */
+/* When this returns, neither a device nor a CPU can reach the memory. */
 static void direct_freed(void *data)
 {
 	struct direct_pin *pin = callback_begin((unsigned long)data);
@@ -204,7 +204,7 @@ static int table_get(struct direct_pin *pin, struct nvidia_p2p_page_table **tabl
 				    (void *)(unsigned long)pin->handle);
 }
 
-/* A callback that overtook get_pages could not free a table that nobody knew. */
+/* A callback that ran before pin->table was set has not freed the table: free it here. */
 static int pin_get(struct direct_pin *pin)
 {
 	struct nvidia_p2p_page_table *table = NULL;
@@ -222,7 +222,7 @@ static int pin_get(struct direct_pin *pin)
 	return -ESTALE;
 }
 
-/* A callback that overtook dma_map_pages could not free a mapping that nobody knew. */
+/* A callback that ran before pin->map was set has not freed the mapping: free it here. */
 static int pin_map(struct direct_pin *pin)
 {
 	struct nvidia_p2p_dma_mapping *map = NULL;
@@ -271,7 +271,7 @@ static int pin_check(struct direct_pin *pin, int (*check)(const struct direct_pi
 	return ret;
 }
 
-/* As a user, so that no callback ends before it: then the mapping would be dead. */
+/* Holds the pin as a user: if the callback ended first, the mapping would already be freed. */
 static void pin_unmap(struct direct_pin *pin)
 {
 	if (!direct_pin_hold(pin, pin->owner))
@@ -292,7 +292,7 @@ static void pin_put(struct direct_pin *pin)
 		nvidia_p2p_put_pages(pin->p2p_token, pin->va_space, pin->va, pin->table);
 }
 
-/* Nobody can begin to use it. A callback that runs is waited for, or will not come. */
+/* The pin has no owner, so no new user can start. Waits for a callback that has begun. */
 static void pin_end(struct direct_pin *pin)
 {
 	lockdep_assert_held(&pin->direct->pinning);
@@ -371,13 +371,13 @@ int direct_unpin(struct direct *d, struct file *filp, u32 handle)
 	return pin ? 0 : -ENOENT;
 }
 
-/* put_pages by another process than get_pages does nothing. */
+/* put_pages has no effect in a process that did not call get_pages. */
 static bool pin_is_ours(const struct direct_pin *pin)
 {
 	return pin->flags & DIRECT_PERSISTENT || pin->p2p_token || pin->process == task_tgid(current);
 }
 
-/* Keeps the module until the callback comes; false: it has been. */
+/* Leaves the pin and a module reference to the callback; false: the callback has already run. */
 static bool pin_leave(struct direct_pin *pin)
 {
 	wait_event(changed, !READ_ONCE(pin->calling));

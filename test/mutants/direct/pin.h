@@ -13,16 +13,16 @@ struct direct;
 #define DIRECT_PAGE_SIZE (64u << 10)
 
 /**
- * struct direct_pin - pinned GPU memory; all below the line under the lock of the pins
- * @ref: that of the pins, and each view's
- * @offset: of the bytes that were asked for, @size of them, in the pinned range
- * @owner: file that may use it; NULL: not yet, or no more
- * @table: while it is pinned; read by users only
- * @map: while the chip may reach it; read by users only
- * @users: who reads @table, @map or the memory; the callback waits for them
+ * struct direct_pin - pinned GPU memory; the xarray's lock protects all fields below the line
+ * @ref: references of the xarray and of each view
+ * @offset: of the @size requested bytes, in the pinned range
+ * @owner: file that may use the pin; NULL: not yet, or no longer
+ * @table: set while the memory is pinned; only users read it
+ * @map: set while the memory is mapped for the chip; only users read it
+ * @users: threads that read @table, @map or the memory; the callback waits for them
  * @revoked: the callback has begun
- * @calling: and has not ended
- * @orphan: its file is gone, and it waits for its callback
+ * @calling: the callback has begun and has not ended
+ * @orphan: its file is closed; the callback frees the pin
  */
 struct direct_pin {
 	struct kref ref;
@@ -50,19 +50,19 @@ struct direct_pin {
 int direct_pin(struct direct *d, struct file *filp, struct direct_pin_args *args);
 int direct_unpin(struct direct *d, struct file *filp, u32 handle);
 
-/* The last close of a file, by whatever process */
+/* The last close of a file, by any process */
 void direct_unpin_all(struct direct *d, struct file *filp);
 
-/* The chip goes: undo its mappings. No copy runs, and @pinning is held. */
+/* The chip is removed: undo its mappings. No copy runs, and the caller holds @pinning. */
 void direct_unmap_all(struct direct *d);
 
-/* From use to unuse the memory stays. ERR_PTR(-ENOENT) not @filp's, ERR_PTR(-ESTALE) */
+/* The memory stays from use to unuse. ERR_PTR(-ENOENT): not a pin of @filp; ERR_PTR(-ESTALE): it was freed */
 struct direct_pin *direct_pin_use(struct file *filp, u32 handle);
 bool direct_pin_hold(struct direct_pin *pin, const struct file *filp);
 void direct_pin_unuse(struct direct_pin *pin);
 void direct_pin_release(struct kref *ref);
 
-/* Of a pin in use */
+/* The pin must be in use. */
 bool direct_pin_stale(const struct direct_pin *pin);
 bool direct_pin_has(const struct direct_pin *pin, u64 offset, u64 length);
 u32 direct_pin_bus(const struct direct_pin *pin, u64 offset, u32 *left);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the CPU sees of pinned memory. Pages are put in when they are touched, not
- * by mmap(): a view is found by a callback only once mmap() has returned.
+ * CPU mappings of pinned memory. Page faults insert the pages, not mmap(): a callback
+ * can find a view only after mmap() has returned.
  */
 #include <linux/mm.h>
 #include <compat.h>
