@@ -91,7 +91,7 @@ $(HOOKED)/copy.so: $(B)/lib/libpeerpin-hook.so.1 | $(HOOKED)
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared $(subst libpeerpin-hook.so.1,copy.so,$(HOOK_LDFLAGS)) -o $@ $(HOOK_OBJ) \
 		-ldl -lpthread
 
-# ---- programs of the virtual machine -----------------------------------------------
+# ---- programs of the VM ------------------------------------------------------------
 
 $(B)/bin/vm/%: %.c $(B)/lib/libpeerpin.so $(B)/emu/libcuda.so $(B)/emu/libnvidia-ml.so.1 | $(B)/bin/vm
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Ilib/include -Iemu/include -MMD -MP \

@@ -272,7 +272,7 @@ static void read_words(const uint8_t *bytes, size_t size, struct words *w)
 
 static void must_be_one_line(const char *text)
 {
-	must(!strncmp(text, "peerpin: ", strlen("peerpin: ")), "a complaint says whose it is", text);
+	must(!strncmp(text, "peerpin: ", strlen("peerpin: ")), "an error message names the program", text);
 	must(strchr(text, '\n') == text + strlen(text) - 1, "a complaint is a line", text);
 }
 
