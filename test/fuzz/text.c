@@ -79,7 +79,7 @@ static void look_at_splat(const char *line)
 	struct splat ended;
 
 	if (splat_feed(&splat, line, &ended))
-		must(ended.rule && *ended.rule, "a violation names a rule", line);
+		must(ended.rule && *ended.rule, "a splat has a rule", line);
 }
 
 static void read_plan(void)
