@@ -99,7 +99,7 @@ int main(void)
 	CUdeviceptr gpu;
 	CUcontext cuda;
 
-	need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&cuda, 0) && !cuCtxSetCurrent(cuda), "GPU 0", "not there");
+	need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&cuda, 0) && !cuCtxSetCurrent(cuda), "GPU 0", "not available");
 	show_all();
 	succeed("/dev/peerpin", pp_open(&ctx), NULL);
 	gpu = gpu_memory(SIZE);

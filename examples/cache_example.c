@@ -35,7 +35,7 @@ static void open_gpu(void)
 {
 	CUcontext ctx;
 
-	need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&ctx, 0) && !cuCtxSetCurrent(ctx), "GPU 0", "not there");
+	need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&ctx, 0) && !cuCtxSetCurrent(ctx), "GPU 0", "not available");
 }
 
 static CUdeviceptr gpu_memory(void)

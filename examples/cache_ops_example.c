@@ -94,7 +94,7 @@ static char *make_buffer(const struct registrar *r, size_t size, int content)
 {
 	char *buffer = aligned_alloc(r->page, size);
 
-	need(!!buffer, "memory", "none");
+	need(!!buffer, "aligned_alloc", "no memory");
 	return memset(buffer, content, size);
 }
 
@@ -141,7 +141,7 @@ int main(void)
 	CUdeviceptr gpu;
 	CUcontext ctx;
 
-	need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&ctx, 0) && !cuCtxSetCurrent(ctx), "GPU 0", "not there");
+	need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&ctx, 0) && !cuCtxSetCurrent(ctx), "GPU 0", "not available");
 	need(!cuMemAlloc(&gpu, SIZE) && !pp_cache_create(&ops, &r, NULL, &cache), "cache", "no memory");
 	use(cache, &r, gpu);
 	use_overlap(cache, &r, gpu);

@@ -42,7 +42,7 @@ static CUdeviceptr gpu_memory(void)
 	CUdeviceptr gpu;
 	CUcontext ctx;
 
-	need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&ctx, 0) && !cuCtxSetCurrent(ctx), "GPU 0", "not there");
+	need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&ctx, 0) && !cuCtxSetCurrent(ctx), "GPU 0", "not available");
 	need(!cuMemAlloc(&gpu, SIZE) && !cuMemsetD8(gpu, 0, SIZE), "cuMemAlloc", "no memory");
 	need(!cuMemsetD8(gpu + AT, 0x2a, LENGTH) && !cuCtxSynchronize(), "cuMemsetD8", "failed");
 	return gpu;
@@ -82,7 +82,7 @@ static void device_reads(struct pp_cache *cache, CUdeviceptr at)
 	char *bytes = malloc(LENGTH);
 	struct pp_why why;
 
-	need(!!bytes, "memory", "none");
+	need(!!bytes, "malloc", "no memory");
 	succeed("pp_cache_get", pp_cache_get(cache, (void *)(uintptr_t)at, LENGTH, &entry, &why), &why);
 	dmabuf = entry->reg;
 	import(dmabuf, at - dmabuf->addr, bytes);

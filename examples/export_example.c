@@ -62,7 +62,7 @@ static int other_process(int dmabuf)
 	struct pp_ctx *ctx;
 	struct pp_why why;
 
-	need(!!bytes, "memory", "none");
+	need(!!bytes, "malloc", "no memory");
 	succeed("/dev/peerpin", pp_open(&ctx), NULL);
 	succeed("pp_pin_dmabuf", pp_pin_dmabuf(ctx, dmabuf, 0, EXPORTED, &region, &why), &why);
 	device_copies(ctx, &region, bytes);
@@ -79,7 +79,7 @@ static CUdeviceptr gpu_memory(void)
 	CUdeviceptr gpu;
 	CUcontext ctx;
 
-	need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&ctx, 0) && !cuCtxSetCurrent(ctx), "GPU 0", "not there");
+	need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&ctx, 0) && !cuCtxSetCurrent(ctx), "GPU 0", "not available");
 	need(!cuMemAlloc(&gpu, SIZE) && !cuMemsetD8(gpu, 0, SIZE), "cuMemAlloc", "no memory");
 	need(!cuMemsetD8(gpu + FIRST, 0x2a, EXPORTED) && !cuCtxSynchronize(), "cuMemsetD8", "failed");
 	return gpu;

@@ -69,7 +69,7 @@ int main(void)
 	CUcontext ctx;
 	int ret;
 
-	need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&ctx, 0) && !cuCtxSetCurrent(ctx), "GPU 0", "not there");
+	need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&ctx, 0) && !cuCtxSetCurrent(ctx), "GPU 0", "not available");
 	ret = pp_hook_add(gone, &seen);
 	need(!ret, "pp_hook_add", strerror(-ret));
 	told_once(&seen);

@@ -58,7 +58,7 @@ static void pin(int fd, void *memory, struct peerpin_pin *p)
 {
 	*p = (struct peerpin_pin){ .size = sizeof(*p), .addr = (uintptr_t)memory, .length = SIZE };
 	call(fd, "PEERPIN_IOC_PIN", PEERPIN_IOC_PIN, p);
-	need(p->out_provider == PEERPIN_PROVIDER_HOST && p->out_length == SIZE, "PEERPIN_IOC_PIN", "wrong provider or length");
+	need(p->out_provider == PEERPIN_PROVIDER_HOST && p->out_length == SIZE, "PEERPIN_IOC_PIN", "wrong region");
 }
 
 static void device_copies(int fd, uint32_t region, const char *memory)
@@ -96,7 +96,7 @@ int main(void)
 	memset(memory, 0x2a, HALF);
 	pin(fd, memory, &p);
 	device_copies(fd, p.out_region, memory);
-	need(valid(page, &p) && query(fd, p.out_region).out_attached == 1, "region", "not live, or not attached to one device");
+	need(valid(page, &p) && query(fd, p.out_region).out_attached == 1, "region", "not live, or not attached once");
 
 	munmap(memory, SIZE);
 	need(!valid(page, &p), "region", "valid after munmap()");

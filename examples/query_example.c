@@ -26,7 +26,7 @@ static void open_gpu(void)
 {
 	CUcontext ctx;
 
-	need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&ctx, 0) && !cuCtxSetCurrent(ctx), "GPU 0", "not there");
+	need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&ctx, 0) && !cuCtxSetCurrent(ctx), "GPU 0", "not available");
 }
 
 static struct pp_mem query(const char *what, const void *addr, enum pp_mem_kind wanted)
@@ -61,7 +61,7 @@ static void again(void *gpu)
 	struct pp_mem before = query("in the middle of an allocation", (char *)gpu + SIZE / 2, PP_MEM_GPU), after;
 	void *next;
 
-	need(before.base == (uintptr_t)gpu && before.size == SIZE && before.rdma, "allocation", "wrong base, size or rdma");
+	need(before.base == (uintptr_t)gpu && before.size == SIZE && before.rdma, "allocation", "wrong base or size");
 	cuMemFree((CUdeviceptr)(uintptr_t)gpu);
 	query("after cuMemFree()", gpu, PP_MEM_HOST);
 	next = gpu_memory();

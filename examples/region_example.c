@@ -35,7 +35,7 @@ static CUdeviceptr gpu_memory(void)
 	CUdeviceptr gpu;
 	CUcontext ctx;
 
-	need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&ctx, 0) && !cuCtxSetCurrent(ctx), "GPU 0", "not there");
+	need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&ctx, 0) && !cuCtxSetCurrent(ctx), "GPU 0", "not available");
 	need(!cuMemAlloc(&gpu, SIZE), "cuMemAlloc", "no memory");
 	return gpu;
 }

@@ -73,7 +73,8 @@ static void client(struct rdma_cm_id *id, const struct pp_mr *mr, void *at)
 	finish(id, "write", rdma_post_write(id, NULL, at, SIZE, mr->mr, IBV_SEND_SIGNALED, there.addr, there.rkey));
 	need(!cuMemsetD8((uintptr_t)at, 0, SIZE) && !cuCtxSynchronize(), "cuMemsetD8", "failed");
 	finish(id, "read", rdma_post_read(id, NULL, at, SIZE, mr->mr, IBV_SEND_SIGNALED, there.addr, there.rkey));
-	need(!cuMemcpyDtoH(got, (uintptr_t)at, SIZE) && *got == 0x2a && !memcmp(got, got + 1, SIZE - 1), "read", "wrong bytes");
+	need(!cuMemcpyDtoH(got, (uintptr_t)at, SIZE) && *got == 0x2a && !memcmp(got, got + 1, SIZE - 1), "read",
+	     "wrong bytes");
 	finish(id, "last send", rdma_post_sendv(id, NULL, NULL, 0, IBV_SEND_SIGNALED));
 	puts("verbs_example: OK");
 }
@@ -98,7 +99,7 @@ int main(int argc, char **argv)
 	CUcontext ctx;
 	void *at;
 
-	need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&ctx, 0) && !cuCtxSetCurrent(ctx), "GPU 0", "not there");
+	need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&ctx, 0) && !cuCtxSetCurrent(ctx), "GPU 0", "not available");
 	need(!rdma_getaddrinfo(argv[1], "7471", &hints, &to) && !rdma_create_ep(&id, to, NULL, &attr), "address",
 	     "unknown, or not reachable by an RDMA adapter");
 	rdma_freeaddrinfo(to);

@@ -53,18 +53,19 @@ void lsi_engine_reset(struct lsi_engine *e)
 static int lsi_start(struct lsi_engine *e)
 {
 	unsigned long left = msecs_to_jiffies(LSI_TIMEOUT_MS);
-	u8 istat;
+	u8 istat = 0;
 
 	writel(e->script_bus, e->regs + LSI_DSP);
 	if (poll_us)
 		readb_poll_timeout_atomic(e->regs + LSI_ISTAT0, istat,
 					  istat & LSI_ISTAT0_DIP, 1, poll_us);
-	while (left && !(readb(e->regs + LSI_ISTAT0) & LSI_ISTAT0_DIP)) {
+	while (left && !(istat & LSI_ISTAT0_DIP)) {
 		reinit_completion(&e->done);
 		writeb(LSI_DIEN_ALL, e->regs + LSI_DIEN);
 		left = wait_for_completion_timeout(&e->done, left);
+		istat = readb(e->regs + LSI_ISTAT0);
 	}
-	if (!left) {
+	if (!(istat & LSI_ISTAT0_DIP)) {
 		dev_err(e->dev, "engine does not answer; resetting it\n");
 		lsi_engine_reset(e);
 		return -EIO;
