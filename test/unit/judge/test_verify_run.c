@@ -829,7 +829,7 @@ static void bad_command_lines_are_refused(void **state)
 	assert_int_equal(verify("--device floppy"), 2);
 	says(err, "not floppy");
 	assert_int_equal(verify("word"), 2);
-	says(err, "behind --");
+	says(err, "after --");
 	assert_int_equal(verify("--nonsense"), 2);
 	says(err, "does not know --nonsense");
 	assert_int_equal(verify("--json"), 2);
