@@ -203,7 +203,7 @@ static void open_way(const char *path)
 	char *slash;
 
 	snprintf(part, sizeof(part), "%s", path);
-	while ((slash = strrchr(part, '/')) && slash != part) {
+	while ((slash = strrchr(part, '/')) && slash[1]) {
 		if (!stat(part, &st))
 			chmod(part, st.st_mode | S_IXGRP | S_IXOTH);
 		*slash = '\0';
