@@ -29,7 +29,7 @@ must_not() { # STATUS PATTERN ARG...
 }
 
 complains() { # PATTERN
-	local line=${err%$'\n'} advice='(type:|give|install|see) |, such as '
+	local line=${err%$'\n'} advice='(type:|give|install|see|redirect) |, such as '
 
 	is_one_line "$err" && [[ $line =~ ^'peerpin: '.*($1) && $line =~ $advice ]]
 }
