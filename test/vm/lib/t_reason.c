@@ -227,7 +227,7 @@ CASE(wrong_descriptor_is_explained)
 
 	pp_explain(said, sizeof(said), ret, &why);
 	REFUSED(ret, -EBADF, NOT_DMABUF);
-	SAYS("no dma-buf");
+	SAYS("not a dma-buf");
 }
 
 CASE(nothing_is_left)
