@@ -3,10 +3,10 @@
 #include <linux/module.h>
 #include "providers/dmabuf.h"
 #include "providers/host.h"
-#include "core/debugfs.h"
-#include "core/export.h"
-#include "core/file.h"
-#include "core/unplug.h"
+#include "core/node/debugfs.h"
+#include "core/dma/export.h"
+#include "core/node/file.h"
+#include "core/region/unplug.h"
 
 static struct miscdevice pp_misc = {
 	.minor = MISC_DYNAMIC_MINOR,

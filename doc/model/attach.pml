@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* kmod/core/attach.c, dma.c and peer.c */
+/* kmod/core/dma/attach.c, dma.c and peer.c */
 
 /* attach_release(), pp_peer_put(), region_free() */
 inline attach_put_refs(a, n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* kmod/core/export.c */
+/* kmod/core/dma/export.c */
 
 #ifdef IMPORT
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* kmod/core/region.c, pin.c, end.c, revoke.c and close.c */
+/* kmod/core/region/region.c, pin.c, end.c, revoke.c and close.c */
 
 /* region_free() */
 inline pp_region_put()

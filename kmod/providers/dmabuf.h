@@ -3,7 +3,7 @@
 #ifndef _PEERPIN_DMABUF_H
 #define _PEERPIN_DMABUF_H
 
-#include "../core/provider.h"
+#include "../core/region/provider.h"
 
 extern const struct pp_provider pp_dmabuf_provider;
 

@@ -21,7 +21,7 @@
 #include <linux/rwsem.h>
 #include <linux/sched.h>
 #include <nv-p2p.h>
-#include "../core/provider.h"
+#include "../core/region/provider.h"
 
 #define NV_PAGE_SIZE (64u << 10)
 

@@ -30,7 +30,7 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <linux/nv-p2p.h>
-#include "../core/provider.h"
+#include "../core/region/provider.h"
 
 #define TEGRA_PAGE_SIZE (4u << 10)
 

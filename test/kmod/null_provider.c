@@ -4,7 +4,7 @@
  * must not be loaded, and pins any address.
  */
 #include <linux/module.h>
-#include "../../kmod/core/provider.h"
+#include "../../kmod/core/region/provider.h"
 
 /* Out of reach of every device of the VM: attaching a peer fails. */
 #define NOWHERE (1ull << 50)

@@ -6,7 +6,7 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
-#include "../../kmod/core/provider.h"
+#include "../../kmod/core/region/provider.h"
 #include "order_provider.h"
 
 /* No machine has memory here, but a device with 64 address bits reaches it */

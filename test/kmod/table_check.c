@@ -8,9 +8,9 @@
 #include <linux/module.h>
 #include <linux/random.h>
 #include <linux/vmalloc.h>
-#include "../../kmod/core/table.c"
-#include "../../kmod/core/cookie.c"
-#include "../../kmod/core/epoch.c"
+#include "../../kmod/core/region/table.c"
+#include "../../kmod/core/region/cookie.c"
+#include "../../kmod/core/region/epoch.c"
 
 enum {
 	LIMIT = 300,		/* in the second chunk */

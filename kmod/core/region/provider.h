@@ -17,7 +17,7 @@
 
 #include <linux/list.h>
 #include <linux/types.h>
-#include "../uapi/peerpin.h"
+#include "../../uapi/peerpin.h"
 
 struct device;
 struct module;

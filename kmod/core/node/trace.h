@@ -13,9 +13,9 @@
 #include <linux/sched.h>
 #include <linux/timekeeping.h>
 #include <linux/tracepoint.h>
-#include "attach.h"
-#include "peer.h"
-#include "region.h"
+#include "../dma/attach.h"
+#include "../dma/peer.h"
+#include "../region/region.h"
 
 #ifndef pp_trace_start
 #define pp_trace_start(event) (trace_peerpin_##event##_enabled() ? ktime_get_ns() : 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/mm.h>
-#include "../compat/compat.h"
+#include "../../compat/compat.h"
 #include "epoch.h"
 
 enum {

@@ -3,10 +3,10 @@
 #include <linux/dma-mapping.h>
 #include <linux/export.h>
 #include "attach.h"
-#include "end.h"
+#include "../region/end.h"
 #include "peer.h"
-#include "region.h"
-#include "trace.h"
+#include "../region/region.h"
+#include "../node/trace.h"
 
 /*
  * DMA begins only if the region is live and the attachment is listed. The same critical

@@ -8,7 +8,7 @@
 #include "epoch.h"
 #include "pin.h"
 #include "region.h"
-#include "trace.h"
+#include "../node/trace.h"
 
 int pp_region_check(u64 addr, u64 length, u32 provider, u32 flags, int fd)
 {

@@ -12,7 +12,7 @@
 #include <linux/mm_types.h>
 #include <linux/types.h>
 #include <asm/barrier.h>
-#include "../uapi/peerpin.h"
+#include "../../uapi/peerpin.h"
 
 #define PP_EPOCH_PAGES (PEERPIN_MAX_REGIONS * sizeof(u32) / PAGE_SIZE)
 

@@ -19,11 +19,11 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
-#include "../compat/compat.h"
+#include "../../compat/compat.h"
 #include "export.h"
-#include "extents.h"
+#include "../region/extents.h"
 #include "importer.h"
-#include "region.h"
+#include "../region/region.h"
 
 MODULE_IMPORT_NS("DMA_BUF");
 

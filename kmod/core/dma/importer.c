@@ -13,12 +13,12 @@
 #include <linux/err.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
-#include "../compat/compat.h"
-#include "end.h"
+#include "../../compat/compat.h"
+#include "../region/end.h"
 #include "export.h"
 #include "importer.h"
 #include "map.h"
-#include "region.h"
+#include "../region/region.h"
 
 /**
  * struct pp_importer - an attachment of another driver to an export

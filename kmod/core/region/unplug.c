@@ -8,7 +8,7 @@
  */
 #include <linux/notifier.h>
 #include <linux/pci.h>
-#include "attach.h"
+#include "../dma/attach.h"
 #include "cookie.h"
 #include "region.h"
 #include "revoke.h"

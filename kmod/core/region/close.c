@@ -6,7 +6,7 @@
 #include "close.h"
 #include "cookie.h"
 #include "end.h"
-#include "trace.h"
+#include "../node/trace.h"
 
 /*
  * True: this thread has to call unpin(). From here on no revocation touches lasting pages.

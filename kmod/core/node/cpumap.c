@@ -15,9 +15,9 @@
 #include <linux/pagemap.h>
 #include <linux/slab.h>
 #include "cpumap.h"
-#include "extents.h"
-#include "region.h"
-#include "../compat/compat.h"
+#include "../region/extents.h"
+#include "../region/region.h"
+#include "../../compat/compat.h"
 
 /** struct pp_piece - an extent, found by its offset in the region */
 struct pp_piece {

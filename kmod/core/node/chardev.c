@@ -10,11 +10,11 @@
 #include <linux/fcntl.h>
 #include <linux/file.h>
 #include <linux/uaccess.h>
-#include "attach.h"
-#include "export.h"
-#include "extents.h"
+#include "../dma/attach.h"
+#include "../dma/export.h"
+#include "../region/extents.h"
 #include "file.h"
-#include "pin.h"
+#include "../region/pin.h"
 
 /*
  * Inlined, so that the usual copy has a constant size. @c begins with the user's size:

@@ -9,14 +9,14 @@
 #include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
-#include "account.h"
-#include "attach.h"
-#include "close.h"
+#include "../region/account.h"
+#include "../dma/attach.h"
+#include "../region/close.h"
 #include "cpumap.h"
-#include "extents.h"
+#include "../region/extents.h"
 #include "file.h"
-#include "pin.h"
-#include "../compat/compat.h"
+#include "../region/pin.h"
+#include "../../compat/compat.h"
 
 static int file_take_id(struct pp_file *f, u32 *id, struct pp_why *why)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/moduleparam.h>
-#include "attach.h"
+#include "../dma/attach.h"
 #include "cookie.h"
-#include "cpumap.h"
+#include "../node/cpumap.h"
 #include "end.h"
-#include "export.h"
+#include "../dma/export.h"
 #include "extents.h"
 
 static unsigned int drain_timeout_ms = 1000;

@@ -12,7 +12,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/workqueue.h>
-#include "provider.h"
+#include "../region/provider.h"
 
 struct dma_buf;
 struct peerpin_region;

@@ -4,7 +4,7 @@
 #define _PEERPIN_MAP_H
 
 #include <linux/scatterlist.h>
-#include "provider.h"
+#include "../region/provider.h"
 
 struct device;
 

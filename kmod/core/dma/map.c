@@ -13,7 +13,7 @@
 #include <linux/mm.h>
 #include <linux/pci.h>
 #include <linux/slab.h>
-#include "../compat/compat.h"
+#include "../../compat/compat.h"
 #include "map.h"
 
 #define MAP_ATTRS (DMA_ATTR_SKIP_CPU_SYNC | DMA_ATTR_NO_WARN)

@@ -8,7 +8,7 @@
 #include <linux/percpu.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
-#include "../include/peerpin.h"
+#include "../../include/peerpin.h"
 
 struct seq_file;
 

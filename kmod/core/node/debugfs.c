@@ -3,13 +3,13 @@
 #include <linux/module.h>
 #include <linux/pid.h>
 #include <linux/seq_file.h>
-#include "account.h"
-#include "attach.h"
-#include "cookie.h"
+#include "../region/account.h"
+#include "../dma/attach.h"
+#include "../region/cookie.h"
 #include "debugfs.h"
-#include "extents.h"
-#include "peer.h"
-#include "region.h"
+#include "../region/extents.h"
+#include "../dma/peer.h"
+#include "../region/region.h"
 
 static struct dentry *dir;
 

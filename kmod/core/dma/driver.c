@@ -5,11 +5,11 @@
 #include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
-#include "account.h"
+#include "../region/account.h"
 #include "attach.h"
-#include "close.h"
-#include "pin.h"
-#include "region.h"
+#include "../region/close.h"
+#include "../region/pin.h"
+#include "../region/region.h"
 
 static struct peerpin_region *driver_pin(const struct peerpin_range *range,
 					 struct pp_why *why)

@@ -6,7 +6,7 @@
 #include "cookie.h"
 #include "end.h"
 #include "revoke.h"
-#include "trace.h"
+#include "../node/trace.h"
 
 /* Read inside pp_revoke(): so that pp_region_barrier() does not wait for calls that begin later. */
 DEFINE_STATIC_SRCU(revoking);

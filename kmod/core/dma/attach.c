@@ -6,10 +6,10 @@
 #include <linux/slab.h>
 #include "attach.h"
 #include "export.h"
-#include "extents.h"
+#include "../region/extents.h"
 #include "peer.h"
-#include "region.h"
-#include "trace.h"
+#include "../region/region.h"
+#include "../node/trace.h"
 
 /*
  * Without references the attachment is unlisted, hence unmapped: only memory is left to

@@ -12,7 +12,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/workqueue.h>
-#include "../include/peerpin.h"
+#include "../../include/peerpin.h"
 #include "map.h"
 
 struct peerpin_region;

@@ -7,10 +7,10 @@
 #include <linux/fs.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
-#include "account.h"
-#include "epoch.h"
-#include "region.h"
-#include "table.h"
+#include "../region/account.h"
+#include "../region/epoch.h"
+#include "../region/region.h"
+#include "../region/table.h"
 
 /**
  * struct pp_file - see above
