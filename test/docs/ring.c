@@ -26,5 +26,5 @@ struct peerpin_peer *ring_register(struct device *dev, struct ring *ring)
 	return peerpin_peer_register(dev, &ring_ops, ring);
 }
 
-MODULE_DESCRIPTION("A block of doc/drivers.md");
+MODULE_DESCRIPTION("A block of doc/porting.md");
 MODULE_LICENSE("GPL");
