@@ -116,7 +116,7 @@ inline attach_unmap(a)
 	pp_region_leave()
 }
 
-/* attach_unlist(); and the caller's reference goes with that of the lists */
+/* attach_unlist(); drops the caller's reference together with that of the lists */
 inline pp_attach_drop_put(a, did)
 {
 	atomic {
@@ -161,7 +161,7 @@ inline pp_attach_drop_all(a, did)
 	rounds = 0
 }
 
-/* dma_enter(); one step but for reading peer->dying, which is under another lock */
+/* dma_enter(); one step, except for reading peer->dying, which another lock protects */
 inline peerpin_dma_begin(t, a, did)
 {
 	atomic {
@@ -221,7 +221,7 @@ inline peerpin_dma_end(t, a)
 /* attach_find_locked() */
 #define listed_of(p, a) (attach[a].listed && PEER(a) == (p))
 
-/* pp_extents_read(), attach_map() and attach_publish(), by a user of both; @a becomes the winner, or NOBODY */
+/* pp_extents_read(), attach_map() and attach_publish(), by a user of region and peer; @a becomes the winner, or NOBODY */
 inline attach_map(t, a)
 {
 	atomic {
@@ -275,7 +275,7 @@ inline attach_alloc(t)
 	attach[t].ref = 1
 }
 
-/* attach_find() and attach_alloc(). References taken where others are held need no step of their own. */
+/* attach_find() and attach_alloc(). If another reference exists, taking one needs no step of its own. */
 inline attach_find(t, a)
 {
 	if

@@ -4,26 +4,27 @@
  *
  *	scripts/check-model
  *
- * Who runs, each at any time: two threads that get and put, also what the other one got, GETS times each; a third that
- * makes both entries COLD with one barrier, evicts them now, the next time or not, and registers again in one that came
- * free, EVICTIONS times; with INVALIDATE a fourth, which invalidates a region once. More of all is too much.
+ * Processes, each at any time: two threads that get and put, GETS times each, and also put entries that the other thread
+ * got; a third thread that makes both entries COLD with one barrier, evicts them in the same round, in the next round or
+ * not at all, and registers again in a free entry, EVICTIONS times; with INVALIDATE a fourth thread, which invalidates a
+ * region once. More has too many states.
  *
- * What holds, in every order of steps:
+ * Properties, for every order of steps:
  *  1  A registration is undone once, and never while a user holds it.
- *  2  A get returns what was asked for, and nothing that an invalidation took which ended before the get began.
+ *  2  A get returns the requested region, and no registration whose invalidation ended before the get began.
  *  3  What has left the cache is undone in the end.
- *  4  A hit waits for nothing: look() has no guard, and leave() none but for what is GONE.
+ *  4  A hit never waits: look() has no guard, and leave() has one for GONE entries only.
  *
- * What makes this more than an interleaving of steps: a getter's store into its own word stays in its store buffer
- * until some later time, its next atomic operation, or another thread's membarrier; its loads do not wait for that.
- * Stores of those who hold the lock are seen at once: a barrier of theirs follows each that matters, and one seen later
- * is like one made later.
+ * Weak memory: a getter's store into its own word stays in its store buffer until some later time, its next atomic
+ * operation, or another thread's membarrier. Its loads do not wait for that. Stores by the holder of the lock are visible
+ * at once: a barrier follows each store that matters, and a store that is visible later equals a store made later.
  *
- * What is simpler here, and why that hides nothing:
- *  - A getter has place for one word, so that "shared" is needed as soon as it uses both entries.
- *  - What was just registered is LIVE with no user: its first one is a getter like others.
- *  - A key is a region, and the index has a word for each. What a getter found there may be out of date by any time.
- *  - Two getters hand over what one got without a word on how: that takes a lock or the like, and so a barrier.
+ * Simplifications, and why they hide nothing:
+ *  - A getter has one word, so it needs "shared" as soon as it uses both entries.
+ *  - A new registration is LIVE with no user: its first user is a getter like others.
+ *  - A key is a region, and the index has a word for each. The entry that a getter found there may be out of date by then.
+ *  - Two getters pass an entry to each other without a modelled operation: a real program needs a lock or the like for it,
+ *    and so has a barrier.
  */
 
 #define PINS 4
@@ -38,7 +39,7 @@ typedef entry {
 	short shared
 };
 
-/* what a getter counted, and what others see of that */
+/* the count of a getter, and its value that other threads see */
 typedef word {
 	byte at = NONE;
 	byte users;
@@ -59,7 +60,7 @@ registration pins[PINS];
 byte made;
 byte index[2];
 bool locked;
-byte handed[2];		/* to whom: an entry to put */
+byte handed[2];		/* an entry that this getter must put */
 bool has_got_all[2];
 
 inline lock()
@@ -118,7 +119,7 @@ inline publish(e, k)
 	atomic { !locked -> entries[e].state = LIVE; index[k] = e }
 }
 
-/* of what is DEAD; without the lock */
+/* of a DEAD entry; without the lock */
 inline undo(e)
 {
 	d_step {
@@ -137,7 +138,7 @@ inline unindex(e)
 	fi
 }
 
-/* One word after the other, while they change. */
+/* Reads one word after the other, while they change. */
 inline sum(e, n)
 {
 	n = entries[e].shared;
@@ -145,7 +146,7 @@ inline sum(e, n)
 	n = n + (words[1].seen_at == e -> words[1].seen_users : 0)
 }
 
-/* With the lock, and a barrier since it is GONE. */
+/* With the lock held, and after a barrier since the entry is GONE. */
 inline end_if_unused(e, n, did)
 {
 	sum(e, n);
@@ -181,7 +182,7 @@ inline uncount()
 	}
 }
 
-/* A user, or one who only looked: the last to leave what is GONE ends it. */
+/* For a user, or a getter that only looked: the last to leave a GONE entry ends it. */
 inline leave()
 {
 	uncount();
@@ -192,7 +193,7 @@ inline leave()
 		atomic { !locked -> locked = true; write_back(t) };
 		if
 		:: entries[e].state == GONE -> end_if_unused(e, n, did)
-		:: else		/* another one was the last */
+		:: else		/* another thread was the last */
 		fi;
 		unlock();
 		if
@@ -204,7 +205,7 @@ inline leave()
 #endif
 }
 
-/* A compare-and-swap that fails tells what there is instead. */
+/* A compare-and-swap; if it fails, it returns the current state. */
 inline rescue()
 {
 	d_step {
@@ -219,7 +220,7 @@ inline rescue()
 	}
 }
 
-/* What is LIVE after it was counted stays as it is. */
+/* An entry that is LIVE after it was counted stays valid. */
 inline look()
 {
 	count();
@@ -299,9 +300,9 @@ proctype getter(byte t)
 	fi
 }
 
-/* ---- those who hold the lock ------------------------------------------------------------------------------------ */
+/* ---- with the lock held ------------------------------------------------------------------------------------------ */
 
-/* Before the barrier, which is one for all. */
+/* Before the barrier, which serves all entries. */
 inline cool(e)
 {
 	d_step {
@@ -315,7 +316,7 @@ inline cool(e)
 	}
 }
 
-/* After it. The compare-and-swap fails when it is LIVE already. */
+/* After the barrier. The compare-and-swap fails if the entry is already LIVE. */
 inline keep_used(e)
 {
 	if
@@ -338,7 +339,7 @@ inline keep_used(e)
 #define IS_UNUSED(e) (entries[e].state == COLD)
 #endif
 
-/* Now, or a barrier or more later: what is COLD is unused as long as it is that. A compare-and-swap. */
+/* In this round or later: an entry is unused as long as it is COLD. A compare-and-swap. */
 inline take(e)
 {
 	atomic {
@@ -359,7 +360,7 @@ inline undo_picked(e)
 	fi
 }
 
-/* A miss; which one is whose turn it is not. */
+/* A miss */
 inline add()
 {
 	atomic {

@@ -14,7 +14,7 @@ inline pp_export_tell_all()
 	}
 }
 
-/* It waits for the importer's fences, as long as region_drain() does. What is static, has none. */
+/* Waits for the importer's fences, as long as region_drain() does. A static importer has none. */
 inline pp_export_wait_all()
 {
 	atomic {
@@ -59,7 +59,7 @@ inline pp_export_drop_all(did)
 	fi
 }
 
-/* map_make(), by a user, and the importer's DMA, which begins when it has its mapping */
+/* map_make(), by a user, and the importer's DMA, which begins when the mapping exists */
 inline import_map(did)
 {
 	atomic {

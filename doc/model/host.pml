@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* kmod/providers/host.c, and the MM. The same without a notifier is kmod/providers/nv.c's persistent pin. */
+/* kmod/providers/host.c, and the MM. A persistent pin of kmod/providers/nv.c is the same without a notifier. */
 
-bool notifier;			/* is registered */
+bool notifier;			/* registered */
 bool notifier_runs;
-bool host_pages;		/* the list of them is there */
+bool host_pages;		/* the list of pages exists */
 
 /* host_pin() */
 inline provider_pin()
@@ -28,7 +28,7 @@ inline provider_extents()
 	}
 }
 
-/* host_unpin(): the first of those who may gives them back */
+/* host_unpin(): the first call gives the pages back */
 inline provider_unpin(did)
 {
 	atomic {
@@ -50,7 +50,7 @@ inline provider_release(did)
 	provider_unpin(did)
 }
 
-/* host_cleanup(); removing the notifier waits for one that runs */
+/* host_cleanup(); removing the notifier waits until it does not run */
 inline provider_cleanup()
 {
 	atomic {

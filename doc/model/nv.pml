@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* kmod/providers/nv.c, and the vendor's driver as its contract has it */
+/* kmod/providers/nv.c, and NVIDIA's driver by its contract */
 
 mtype table = NO_TABLE;
-bool vendor_frees;		/* this vendor frees a table itself, free_page_table() does nothing */
+bool vendor_frees;		/* NVIDIA's driver frees a table itself; free_page_table() does nothing */
 byte puts_reading;		/* nv_puts */
 bool puts_writing;
 
@@ -12,7 +12,7 @@ bool table_freed;
 bool released;
 bool put;
 
-/* nv_pin(); the vendor's lock is given back, and the callback may come, before this returns */
+/* nv_pin(); NVIDIA's driver releases its lock, and the callback may run, before get_pages returns */
 inline provider_pin()
 {
 	atomic { !puts_writing -> puts_reading++ };
@@ -63,7 +63,7 @@ inline provider_release(did)
 	atomic { nvidia_p2p_free_page_table() }
 }
 
-/* Finds a pin by its table and unlinks it; that there is none, it does not say. */
+/* Finds a pin by its table and unlinks it. If there is no such pin, it reports no error. */
 inline nvidia_p2p_put_pages()
 {
 	!vendor_lock;

@@ -50,7 +50,7 @@ inline pp_region_end(to)
 	}
 }
 
-/* pp_table_find(): under the table's lock, and the table has a reference */
+/* pp_table_find(): under the table's lock; the table has a reference */
 inline pp_cookie_find(did)
 {
 	atomic {
@@ -62,7 +62,7 @@ inline pp_cookie_find(did)
 	}
 }
 
-/* queue_work() refuses what is queued or being cancelled */
+/* queue_work() refuses an item that is queued or being cancelled */
 inline region_queue_locked()
 {
 	if
@@ -82,7 +82,7 @@ inline pp_region_idle_locked()
 
 #define overdue (region.inflight > 0 && !good(0) && !good(1))
 
-/* pp_cpumap_zap(): views are emptied by one, a user meanwhile */
+/* pp_cpumap_zap(): one thread empties the CPU mappings, as a user */
 inline region_blind(did)
 {
 	wait_for_users();
@@ -223,7 +223,7 @@ inline region_give_back(did, orphan)
 	fi
 }
 
-/* cancel_work_sync(): keeps others from queueing it until it does not run */
+/* cancel_work_sync(): no other thread can queue the item until it does not run */
 inline cancel_work()
 {
 	atomic {
@@ -269,7 +269,7 @@ inline region_let_go(idle, a, did, here)
 	fi
 }
 
-/* and region_end_used(); the reference that is taken here pp_region_close() puts */
+/* and region_end_used(); in the core pp_region_close() takes and puts the reference */
 inline region_close_used(idle, a, did, here)
 {
 	region.ref++;

@@ -1,43 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How memory is taken away: the protocol of kmod/core and its providers, for Spin. doc/lifetimes.md has the argument.
+ * The protocol of kmod/core and its providers for revoking memory, for Spin. doc/lifetimes.md has the argument.
  *
  *	scripts/check-model
  *
- * Who runs, each at any time: the thread that pins and then closes; the owner of the memory, who frees it, with the
- * vendor's lock held (GPU) or out of an MMU notifier (HOST); two threads that attach, begin and end DMA, of two drivers
- * or of one; the removal of the first driver's device; a CPU that faults on a view; an importer of a dma-buf; a pin of
- * other memory. All at once is too much for a machine, so -D chooses: scripts/check-model has the list.
+ * Processes, each at any time: the thread that pins and then closes; the owner of the memory, which frees it, with the GPU
+ * driver's lock held or (HOST) in an MMU notifier; two threads that attach, begin and end DMA, of two drivers or of one
+ * driver; the removal of the first driver's device; a CPU page fault on a CPU mapping; an importer of a dma-buf; a pin of
+ * other memory. All of them together have too many states, so -D selects some: scripts/check-model has the list.
  *
- * What holds, in every order of steps:
- *  1  When the pages go, no device and no CPU has them mapped, no DMA is in flight but that of a driver that was named
- *     and overruled, and the region has ended, so that its epoch is dead.
- *  2  Nothing is used after its last reference went, and every reference goes; a table is freed once, no put names the
- *     table of another pin, pages are given back once.
- *  3  No thread waits for ever, the vendor's lock included, but the removal of a device whose driver never ends DMA.
- *  4  Every thread takes a bounded number of steps: no loop over attachments goes round more often than there are any,
- *     and the work item runs once for each event that queues it. So with 3, a revocation, a close or a removal that was
- *     begun ends, however the threads are scheduled; no fairness is assumed. Where there are fewer states, a search for
- *     cycles without progress, in which nothing counts as progress, finds none either.
+ * Properties, for every order of steps:
+ *  1  When the pages are given back, no device and no CPU has them mapped. No DMA is in flight, except that of a driver
+ *     which was named in the log and overruled. The region has ended, so its epoch is dead.
+ *  2  Nothing is used after its last reference was dropped, and every reference is dropped. A table is freed once, no put
+ *     names the table of another pin, and pages are given back once.
+ *  3  No thread waits for ever, for the GPU driver's lock included. Exception: the removal of a device whose driver never
+ *     ends DMA.
+ *  4  Every thread takes a bounded number of steps. No loop over attachments has more rounds than there are attachments,
+ *     and the work item runs once for each event that queues it. With 3, a revocation, a close or a removal that has begun
+ *     ends, however the threads are scheduled; no fairness is assumed. In configurations with fewer states, a search for
+ *     cycles without progress, in which no step counts as progress, finds none either.
  *
- * What is simpler here, and why that hides nothing:
- *  - A critical section of a spinlock is one step: what it reads and writes, all others read and write under that lock
- *    too. dma_enter() reads peer->dying, which is under another lock: it is two steps.
- *  - wait_event() is a guard. Wake-ups are not here: each follows the change that it announces, in its critical section
- *    or by who holds what the waiter frees.
- *  - One region. Regions meet in a peer's list and counts only, and a peer goes through its attachments one by one.
- *  - attach_prepare() enters and leaves as attach_map_guarded() does. Memory never runs out, and no device is out of
- *    reach: such an error takes the way of -ESTALE.
- *  - Time. A good driver ends its DMA before a drain's time is up, so it is up only when every DMA in flight is a bad
- *    driver's, which ends late or never.
- *  - "Freed" is "no reference left".
- *  - With APART, an end by the owner and one by the user come one after the other, with more threads around them. That
- *    they overlap is checked with one driver.
- * What is not here: put_pages of a Tegra, which runs the callback itself; a region that only its provider maps.
+ * Simplifications, and why they hide nothing:
+ *  - A critical section of a spinlock is one step: other threads access its data under that lock, too. dma_enter() reads
+ *    peer->dying, which another lock protects, so it is two steps.
+ *  - wait_event() is a guard. Wake-ups are not modelled: each follows the change that it announces, in the same critical
+ *    section, or while the thread that frees the waiter's data still waits.
+ *  - There is one region. Regions share only a peer's list and counts, and a peer handles its attachments one by one.
+ *  - attach_prepare() enters and leaves like attach_map_guarded(). Memory never runs out, and every device reaches the
+ *    memory: such an error takes the path of -ESTALE.
+ *  - Time. A good driver ends its DMA before a drain times out. So the drain times out only if every DMA in flight is of a
+ *    bad driver, which ends it late or never.
+ *  - "Freed" means "no reference left".
+ *  - With APART, an end by the owner and an end by the user do not overlap, with more other threads. Configurations with
+ *    one driver check that they overlap.
+ * Not modelled: put_pages of a Tegra, which runs the callback itself; a region that only its provider maps.
  *
- * How to read a counterexample, build/model/NAME/steps: it has one step a line, with the process (user is the thread
- * that pins and closes), the line here, and the statement; at its end is where each process stands. What is here is
- * named as in the core; where one step stands for several functions, a comment names them.
+ * A counterexample is in build/model/NAME/steps: a line for each step, with the process (user is the thread that pins and
+ * closes), the line of the model, and the statement; at its end the position of each process. Names are those of the core.
+ * If one step stands for several functions, a comment names them.
  */
 
 #include "state.pml"
@@ -84,7 +85,7 @@ init {
 		run other_pin()
 #endif
 	};
-	/* all have ended, but the worker, which is idle */
+	/* all processes have ended, except the idle worker */
 	_nr_pr == 1 + LASTING && work == IDLE && !work_runs;
 	if
 	:: endless -> assert(LASTING || pages_gone)	/* the pages are given back in the end */

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What there is, and what must never be. The text behind an assertion is what is reported when it falls. */
+/* State and properties. The comment after an assertion is reported if the assertion fails. */
 
 /*
- * enum pp_region_state and, of what has ended, enum pp_region_cause. ENDING, DEFERRED, ORPHAN and ENDED
- * are written as pinned, orphan and deferred here: ENDED is !pinned.
+ * enum pp_region_state; for an ended region enum pp_region_cause. ENDING, DEFERRED, ORPHAN and ENDED are
+ * the variables pinned, orphan and deferred here: ENDED is !pinned.
  */
 #define PINNING 0
 #define LIVE 1
 #define REVOKED 2
 #define CLOSED 3
 
-/* region->work, which can be queued while it runs; TAKEN: somebody cancels it */
+/* region->work, which can be queued while it runs; TAKEN: a thread cancels it */
 mtype = { IDLE, QUEUED, TAKEN };
 
-/* what becomes of the address of the page table */
+/* which table is at the address of the page table */
 mtype = { NO_TABLE, OUR_TABLE, FREE_TABLE, OTHERS_TABLE };
 
-/* when a transfer ends: of itself, when asked to, or late or never */
+/* when a transfer ends: without being asked, when stop() was called, or late or never */
 mtype = { SOON, WHEN_STOPPED, OVERSTAYS };
 
 typedef region_struct {
 	byte ref;
 	byte state;
-	bool locked;		/* by dma_enter() only: other critical sections are one step */
+	bool locked;		/* only by dma_enter(): other critical sections are one step */
 	bool pinned;
 	bool orphan;
 	bool deferred;
@@ -30,9 +30,9 @@ typedef region_struct {
 	byte inflight;
 	byte held;
 	bool maps;		/* an attachment was ever listed */
-	bool extents;		/* are listed, and not freed */
-	bool viewed;		/* the CPU has views of it: region->cpumap */
-	bool cpu_mapped;	/* and has faulted */
+	bool extents;		/* listed, and not freed */
+	bool viewed;		/* has a CPU mapping: region->cpumap */
+	bool cpu_mapped;	/* the CPU mapping has a page table entry */
 };
 
 typedef attach_struct {
@@ -42,7 +42,7 @@ typedef attach_struct {
 	bool stopping;
 	bool mapped;		/* the device can reach the pages */
 	bool stopped;		/* stop() was called */
-	bool named;		/* in the log, as overdue */
+	bool named;		/* in the log: DMA timed out */
 };
 
 typedef peer_struct {
@@ -55,14 +55,14 @@ typedef peer_struct {
 
 typedef export_struct {
 	bool there;		/* in region->exports */
-	bool dynamic;		/* the importer can be told */
+	bool dynamic;		/* the importer has move_notify */
 	bool made;		/* its mapping is MAP_MADE */
 	bool mapped;		/* its device can reach the pages */
 	bool held;
 	bool told;
-	bool quiet;		/* it has signalled its fences since */
-	bool named;		/* in the log, as overdue */
-	bool gone;		/* the importer has unmapped and left with its device */
+	bool quiet;		/* the importer has signalled its fences since */
+	bool named;		/* in the log: DMA timed out */
+	bool gone;		/* the importer has unmapped, and its device is removed */
 };
 
 #define NOBODY 2
@@ -75,13 +75,13 @@ export_struct export;
 
 bool in_cookies;		/* the cookie table has the region */
 bool in_file;			/* the file has an id for it */
-bool over;			/* and will not have one any more */
+bool over;			/* and will never have one again */
 
 mtype in_dma[3] = 0;		/* the transfer of each thread and of the importer, while it is in flight */
-bool endless;			/* and one will not end */
+bool endless;			/* a transfer will not end */
 
 bool vendor_lock;
-bool vendor_pin;		/* the pages are pinned, by the vendor's driver or the MM */
+bool vendor_pin;		/* the pages are pinned, by the GPU driver or the MM */
 bool pages_gone;
 
 bool work_runs;
@@ -140,18 +140,18 @@ inline touch_device(p)
 }
 
 #define good(t) (in_dma[t] != 0 && in_dma[t] != OVERSTAYS)
-/* it overstays, is named in the log, and the memory's owner could not wait */
+/* DMA timed out, its driver is named in the log, and the memory's owner could not wait */
 #define overruled(a) (!LASTING && attach[a].named)
 #define import_overruled (!LASTING && export.named)
 
-/* in a loop over attachments, which other threads drop and stop too */
+/* in a loop over attachments, which other threads also drop and stop */
 inline count_round()
 {
 	rounds++;
 	assert(rounds <= 2)	/* no loop goes on for ever */
 }
 
-/* The pages are nobody's, or somebody else's, from here on. */
+/* From here on the pages are free, or have another owner. */
 inline pages_go()
 {
 	assert(!pages_gone);			/* pages are given back once */

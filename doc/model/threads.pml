@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who runs. */
+/* Processes. */
 
 /* pin_by(), then pp_file_unpin() or the file's end, in the process that pinned or (GPU) in another */
 proctype user()
@@ -46,8 +46,8 @@ proctype user()
 #ifdef HOST
 
 /*
- * host_invalidate(), pp_revoke_soon(): munmap or exit, if it comes before the end of the pin. What it queues is stop_work,
- * and that queues work. It is left out: it ends nothing, has a reference, and who destroys cancels it before work.
+ * host_invalidate(), pp_revoke_soon(): munmap or exit, if it comes before the end of the pin. It queues stop_work, which
+ * queues work. stop_work is left out: it ends nothing, has a reference, and is cancelled before work.
  */
 proctype owner()
 {
@@ -107,7 +107,7 @@ end:
 
 #else
 
-/* cuMemFree or exit, unless the memory was unpinned before; all of it with the vendor's lock held */
+/* cuMemFree or exit, unless the memory was unpinned before; entirely with the GPU driver's lock held */
 proctype owner()
 {
 	bool did, idle, orphan;
@@ -134,13 +134,13 @@ done:
 
 #endif
 
-/* A thread of a driver: one transfer. As drivers promise, no attach begins once the device is being removed. */
+/* A thread of a driver: one transfer. peerpin.h forbids an attach once the device is being removed. */
 proctype driver(byte t)
 {
 	bool did;
 	byte a = NOBODY;
 
-	/* peerpin_attach(), of what peerpin_region_get() has found */
+	/* peerpin_attach() of a region from peerpin_region_get() */
 	if
 	:: atomic { in_file && !peer[PEER(t)].dying && !region.locked -> attach_find(t, a) }
 	:: over || peer[PEER(t)].dying -> goto done
@@ -174,7 +174,7 @@ done:
 
 #ifdef REMOVE
 
-/* The first driver's: it may wait for ever for that driver's own DMA. */
+/* For the first driver: it may wait for ever for DMA of that driver. */
 proctype peerpin_peer_unregister()
 {
 	bool did;
@@ -258,7 +258,7 @@ done:
 
 #ifdef IMPORT
 
-/* Another driver, by way of a dma-buf */
+/* Another driver, through a dma-buf */
 proctype importer()
 {
 	bool did;
@@ -302,7 +302,7 @@ done:
 
 #ifdef OTHER_PIN
 
-/* nv_pin() of other memory, by the same process, which gets a table where ours was */
+/* nv_pin() of other memory in the same process, with a table at the address of the freed table */
 proctype other_pin()
 {
 	atomic { table == FREE_TABLE && !puts_writing -> puts_reading++ };
