@@ -9,7 +9,7 @@ EXAMPLE_SRC := $(wildcard examples/*_example.c)
 EXAMPLE_BIN := $(EXAMPLE_SRC:examples/%_example.c=$(B)/bin/examples/%)
 DEMO_SRC := $(filter-out $(EXAMPLE_SRC),$(wildcard examples/*.c))
 DEMO_OBJ := $(DEMO_SRC:examples/%.c=$(B)/obj/examples/%.o)
-# Two objects and not libtool.a: the arm64 machine has the demonstration, but not the tool.
+# Two objects instead of libtool.a: the arm64 VM has the demonstration, but not the tool.
 DEMO_TOOL_OBJ := $(B)/obj/tool/copy/pattern.o $(B)/obj/tool/util/units.o
 EXAMPLE_LINK = $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B)/lib -L$(B)/emu -Wl,--as-needed
 

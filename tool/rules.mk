@@ -12,8 +12,8 @@ $(B)/obj/tool/%.o: tool/%.c
 # everything but main(); the unit tests and the fuzzer link it too
 $(B)/lib/libtool.a: $(filter-out $(TOOL_MAIN),$(TOOL_OBJ))
 
-# libarchive statically: all that is used of it is tar and gzip, and as a shared
-# library it would have each command load twenty others, XML and Unicode among them
+# libarchive is linked statically: only tar and gzip are used, and the shared library
+# would make each command load twenty others, XML and Unicode among them
 $(B)/bin/peerpin: $(TOOL_MAIN) $(B)/lib/libverify.a $(B)/lib/libtool.a $(B)/lib/libjudge.a $(B)/lib/libpeerpin.so | $(B)/bin
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) -L$(B)/lib $(if $(NO_RPATH),,-Wl,-rpath,'$$ORIGIN/../lib') -lpeerpin -Wl,-Bstatic -larchive -Wl,-Bdynamic -ljson-c -lpci -lz -lncursesw -ltinfo -ldl
 

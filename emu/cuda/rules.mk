@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-# libcuda.so.1: the look-alike of the CUDA driver API on /dev/emugpu.
+# libcuda.so.1: the emulated CUDA driver API on /dev/emugpu.
 LIBCUDA_SRC := $(wildcard emu/cuda/*/*.c)
 LIBCUDA_OBJ := $(LIBCUDA_SRC:emu/cuda/%.c=$(B)/obj/libcuda/%.o)
-# nodelete: a fork handler and each thread's contexts live in it. Bsymbolic: who
-# interposes one function must not change what the others do.
+# nodelete: a fork handler and thread-local contexts must outlive dlclose(). Bsymbolic:
+# a program that interposes one function must not change calls inside the library.
 LIBCUDA_LDFLAGS := -Wl,-soname,libcuda.so.1 -Wl,-z,defs -Wl,-z,nodelete -Wl,-Bsymbolic \
 	-Wl,--version-script=emu/cuda/libcuda.map -Wl,--no-undefined-version
 

@@ -167,15 +167,15 @@ static int put_pages(u64 p2p_token, u64 va, const struct nvidia_p2p_page_table *
 int nvidia_p2p_put_pages(uint64_t p2p_token, uint32_t va_space, uint64_t virtual_address,
 			 struct nvidia_p2p_page_table *page_table)
 {
-	struct emugpu_graves_call call;
+	struct emugpu_tombstones_call call;
 	int err;
 
 	atomic64_inc(&emugpu_counters.put_calls);
 	if (!page_table)
 		return 0;
-	emugpu_graves_call_begins(&call);
+	emugpu_tombstones_call_begins(&call);
 	err = put_pages(p2p_token, virtual_address, page_table, EMUGPU_CALLER);
-	emugpu_graves_call_ends(&call);
+	emugpu_tombstones_call_ends(&call);
 	return err;
 }
 EMUGPU_EXPORT(nvidia_p2p_put_pages);

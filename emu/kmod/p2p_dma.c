@@ -53,15 +53,15 @@ static int map_pages(struct pci_dev *peer, const struct nvidia_p2p_page_table *t
 int nvidia_p2p_dma_map_pages(struct pci_dev *peer, struct nvidia_p2p_page_table *page_table,
 			     struct nvidia_p2p_dma_mapping **dma_mapping)
 {
-	struct emugpu_graves_call call;
+	struct emugpu_tombstones_call call;
 	int err;
 
 	if (!peer || !page_table || !dma_mapping)
 		return -EINVAL;
 	*dma_mapping = NULL;
-	emugpu_graves_call_begins(&call);
+	emugpu_tombstones_call_begins(&call);
 	err = map_pages(peer, page_table, dma_mapping, EMUGPU_CALLER);
-	emugpu_graves_call_ends(&call);
+	emugpu_tombstones_call_ends(&call);
 	return err;
 }
 EMUGPU_EXPORT(nvidia_p2p_dma_map_pages);

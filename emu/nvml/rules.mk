@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# libnvidia-ml.so.1: the look-alike of NVML on /dev/emugpu.
+# libnvidia-ml.so.1: the emulated NVML on /dev/emugpu.
 LIBNVML_SRC := $(wildcard emu/nvml/*.c)
 LIBNVML_OBJ := $(LIBNVML_SRC:emu/nvml/%.c=$(B)/obj/libnvml/%.o)
 LIBNVML_LDFLAGS := -Wl,-soname,libnvidia-ml.so.1 -Wl,-z,defs -Wl,-Bsymbolic \

@@ -110,15 +110,15 @@ static int put_pages(const struct nvidia_p2p_page_table *table, const void *call
 
 int nvidia_p2p_put_pages(struct nvidia_p2p_page_table *page_table)
 {
-	struct emugpu_graves_call call;
+	struct emugpu_tombstones_call call;
 	int err;
 
 	atomic64_inc(&emugpu_counters.put_calls);
 	if (!page_table)
 		return -EINVAL;
-	emugpu_graves_call_begins(&call);
+	emugpu_tombstones_call_begins(&call);
 	err = put_pages(page_table, EMUGPU_CALLER);
-	emugpu_graves_call_ends(&call);
+	emugpu_tombstones_call_ends(&call);
 	return err;
 }
 EMUGPU_EXPORT(nvidia_p2p_put_pages);

@@ -45,15 +45,15 @@ static int map_pages(struct device *dev, const struct nvidia_p2p_page_table *tab
 int nvidia_p2p_dma_map_pages(struct device *dev, struct nvidia_p2p_page_table *page_table,
 			     struct nvidia_p2p_dma_mapping **dma_mapping, enum dma_data_direction direction)
 {
-	struct emugpu_graves_call call;
+	struct emugpu_tombstones_call call;
 	int err;
 
 	if (!dev || !page_table || !dma_mapping || !valid_dma_direction(direction))
 		return -EINVAL;
 	*dma_mapping = NULL;
-	emugpu_graves_call_begins(&call);
+	emugpu_tombstones_call_begins(&call);
 	err = map_pages(dev, page_table, dma_mapping, direction, EMUGPU_CALLER);
-	emugpu_graves_call_ends(&call);
+	emugpu_tombstones_call_ends(&call);
 	return err;
 }
 EMUGPU_EXPORT(nvidia_p2p_dma_map_pages);

@@ -184,12 +184,12 @@ int emugpu_pin_open(struct emugpu_pin *pin)
 	int err = pin_fill(pin);
 
 	mutex_lock(&emugpu_map_lock);
-	emugpu_graves_trim();
+	emugpu_tombstones_trim();
 	forget_table_locked(pin->table);
 	hash_add(pins, &pin->hash, (unsigned long)pin->table);
 	mutex_unlock(&emugpu_map_lock);
 	if (err)
-		emugpu_graves_bury(pin, EMUGPU_PIN_FAILED);
+		emugpu_tombstones_add(pin, EMUGPU_PIN_FAILED);
 	else
 		list_add_tail(&pin->node, pin->block ? &pin->block->pins : &persistent_pins);
 	return err;
@@ -209,7 +209,7 @@ static void pin_end(struct emugpu_pin *pin, enum emugpu_pin_state state)
 	if (emugpu_dma_unmap_all(pin))
 		emugpu_violation_by(EMUGPU_RULE_MAPPING_LEAKED, pin->consumer);
 	emugpu_table_close(pin);
-	emugpu_graves_bury(pin, state);
+	emugpu_tombstones_add(pin, state);
 	emugpu_memory_put(pin->memory);
 	module_put(THIS_MODULE);
 }
@@ -379,6 +379,6 @@ void emugpu_pin_module_going(const char *module)
 		emugpu_violation_by(EMUGPU_RULE_PIN_LEAKED, module);
 		pin_end(pin, EMUGPU_PIN_PUT);
 	}
-	emugpu_graves_clear(module);
+	emugpu_tombstones_clear(module);
 	emugpu_api_unlock();
 }

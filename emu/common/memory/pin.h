@@ -5,7 +5,7 @@
  * A revocable pin belongs to a block and ends with it at the latest. A persistent pin
  * holds a reference to the memory and ends when it is put.
  *
- * A pin that has ended becomes a tombstone: graves.h. Pins hold references to the
+ * A pin that has ended becomes a tombstone: tombstone.h. Pins hold references to the
  * module, so that it cannot be removed before them.
  */
 #ifndef _EMUGPU_PIN_H

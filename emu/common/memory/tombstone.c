@@ -66,7 +66,7 @@ static void grave_clear(struct graveyard *yard, struct emugpu_pin *pin)
 	yard->n--;
 }
 
-void emugpu_graves_bury(struct emugpu_pin *pin, enum emugpu_pin_state state)
+void emugpu_tombstones_add(struct emugpu_pin *pin, enum emugpu_pin_state state)
 {
 	struct graveyard *yard = &graveyards[state];
 
@@ -83,7 +83,7 @@ void emugpu_graves_bury(struct emugpu_pin *pin, enum emugpu_pin_state state)
 /* A call that began before the burial may have seen the pin alive, and look it up only now. */
 static bool may_be_looked_for(const struct emugpu_pin *pin)
 {
-	const struct emugpu_graves_call *oldest = list_first_entry_or_null(&calls, struct emugpu_graves_call, node);
+	const struct emugpu_tombstones_call *oldest = list_first_entry_or_null(&calls, struct emugpu_tombstones_call, node);
 
 	return oldest && pin->burial > oldest->since;
 }
@@ -122,7 +122,7 @@ static void owed_trim(void)
 			grave_clear(yard, first_of(yard));
 }
 
-void emugpu_graves_trim(void)
+void emugpu_tombstones_trim(void)
 {
 	struct graveyard *yard;
 
@@ -133,7 +133,7 @@ void emugpu_graves_trim(void)
 	owed_trim();
 }
 
-void emugpu_graves_clear(const char *consumer)
+void emugpu_tombstones_clear(const char *consumer)
 {
 	struct emugpu_pin *pin, *next;
 	struct graveyard *yard;
@@ -150,7 +150,7 @@ void emugpu_graves_clear(const char *consumer)
  * Not reported here: mappings, which the release of another file or a kernel worker may
  * still free, and tables that the callback may not have known.
  */
-void emugpu_graves_process_gone(const struct pid *process)
+void emugpu_tombstones_process_gone(const struct pid *process)
 {
 	struct graveyard *yard;
 	struct emugpu_pin *pin;
@@ -163,7 +163,7 @@ void emugpu_graves_process_gone(const struct pid *process)
 	mutex_unlock(&emugpu_map_lock);
 }
 
-void emugpu_graves_call_begins(struct emugpu_graves_call *call)
+void emugpu_tombstones_call_begins(struct emugpu_tombstones_call *call)
 {
 	mutex_lock(&emugpu_map_lock);
 	call->since = nr_burials;
@@ -171,7 +171,7 @@ void emugpu_graves_call_begins(struct emugpu_graves_call *call)
 	mutex_unlock(&emugpu_map_lock);
 }
 
-void emugpu_graves_call_ends(struct emugpu_graves_call *call)
+void emugpu_tombstones_call_ends(struct emugpu_tombstones_call *call)
 {
 	mutex_lock(&emugpu_map_lock);
 	list_del(&call->node);

@@ -16,35 +16,35 @@
 #include "pin.h"
 
 /* Makes @pin a tombstone with the final @state. All functions here take the map lock, unless stated otherwise. */
-void emugpu_graves_bury(struct emugpu_pin *pin, enum emugpu_pin_state state);
+void emugpu_tombstones_add(struct emugpu_pin *pin, enum emugpu_pin_state state);
 
 /*
  * Frees surplus tombstones. Called only when a pin is opened: after a revocation of any
  * number of pins, consumers that waited for its end still find all tombstones. API lock
  * and map lock held.
  */
-void emugpu_graves_trim(void);
+void emugpu_tombstones_trim(void);
 
 /* Frees the tombstones of one consumer (NULL: of all), and reports its leaks and late writes. */
-void emugpu_graves_clear(const char *consumer);
+void emugpu_tombstones_clear(const char *consumer);
 
 /*
  * The process has ended: none of its threads can still free a page table. Reports tables
  * not freed, if the callback knew the table. For other pins that were called back,
- * emugpu_graves_clear() reports it.
+ * emugpu_tombstones_clear() reports it.
  */
-void emugpu_graves_process_gone(const struct pid *process);
+void emugpu_tombstones_process_gone(const struct pid *process);
 
 /*
  * Brackets a put or map call, which may wait for the API lock. Tombstones of pins revoked
  * meanwhile are kept, whatever their number, so the call finds its pin.
  */
-struct emugpu_graves_call {
+struct emugpu_tombstones_call {
 	struct list_head node;
 	u64 since;	/* number of burials before the call */
 };
 
-void emugpu_graves_call_begins(struct emugpu_graves_call *call);
-void emugpu_graves_call_ends(struct emugpu_graves_call *call);
+void emugpu_tombstones_call_begins(struct emugpu_tombstones_call *call);
+void emugpu_tombstones_call_ends(struct emugpu_tombstones_call *call);
 
 #endif

@@ -53,7 +53,7 @@ void emugpu_client_delete(struct emugpu_client *client)
 
 	emugpu_block_free_all(client);
 	if (client->owner == task_tgid(current) && !atomic_read(&current->signal->live))
-		emugpu_graves_process_gone(client->owner);
+		emugpu_tombstones_process_gone(client->owner);
 	xa_for_each(&client->objects, id, object)
 		emugpu_object_put(object);
 	xa_destroy(&client->objects);

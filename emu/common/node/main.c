@@ -48,7 +48,7 @@ static void __exit emugpu_exit(void)
 	emugpu_stash_exit();
 	emugpu_gpu_unregister();
 	emugpu_monitor_exit();
-	emugpu_graves_clear(NULL);
+	emugpu_tombstones_clear(NULL);
 }
 module_exit(emugpu_exit);
 
