@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Fuzz targets for hostile input: machines and their archives for doctor and topo, command lines, the output of a guest
-# for verify, lists and files. test/fuzz/corpus has the inputs that the fuzzer kept; test/host/fuzz runs them again,
+# for verify, lists and files. test/fuzz/corpus/ has the inputs that the fuzzer kept, an archive a target; test/host/fuzz runs them again,
 # built with gcc. scripts/fuzz searches for more.
 FUZZ_TARGETS := archive args report text
 FUZZ_BIN := $(patsubst %,$(B)/bin/fuzz/%,disk memory $(FUZZ_TARGETS))
