@@ -4,7 +4,7 @@
  * or the peer ends. include/peerpin.h has the functions for drivers.
  *
  * Lock order: region->lock, then peer->lock. Both are spinlocks, taken with interrupts
- * off. No lock is held during DMA API calls or calls of a driver.
+ * off. attach.c holds no lock during DMA API calls or calls of a driver.
  */
 #ifndef _PEERPIN_ATTACH_H
 #define _PEERPIN_ATTACH_H

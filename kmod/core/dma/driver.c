@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Regions pinned by a driver; ../include/peerpin.h has the contract. */
+/* Regions pinned by a driver; kmod/include/peerpin.h has the contract. */
 #include <linux/err.h>
 #include <linux/export.h>
 #include <linux/pid.h>

@@ -156,8 +156,8 @@ static void export_await(struct work_struct *work)
  * - A thread which only tries never gets a lock that its holders hand to one another. So
  *   export_await() waits for it.
  * This one tries on meanwhile: a workqueue runs some hundred items at a time, and others may
- * already wait on pp_lock_wq. test/vm/t_export_late.c has a case for each. Neither waits for a
- * fence. invalidate_mappings() may wait for drivers, if an importer is a region made of this
+ * already wait on pp_lock_wq. test/vm/dmabuf/t_export_late.c has a case for each. Neither waits
+ * for a fence. invalidate_mappings() may wait for drivers, if an importer is a region made of this
  * dma-buf.
  */
 static void export_tell(struct work_struct *work)

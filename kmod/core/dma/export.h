@@ -84,8 +84,9 @@ void pp_export_tell_all(struct peerpin_region *r);
 void pp_export_wait_all(struct peerpin_region *r, unsigned long deadline);
 
 /*
- * Likewise, when @users of @r is 0 and stays so: undo all mappings of importers but those that were
- * promised to stay. These are counted in @held until their importers unmap them.
+ * Likewise, when pp_region_enter() fails and @users of @r was 0 since: undo all mappings of
+ * importers but those that were promised to stay. These are counted in @held until their importers
+ * unmap them.
  */
 void pp_export_drop_all(struct peerpin_region *r);
 

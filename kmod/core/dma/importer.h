@@ -27,7 +27,8 @@ void pp_importer_unmap(struct dma_buf_attachment *attachment,
 
 /*
  * At the region's end, under region->lock. Returns a mapping of @e, which the caller must undo with
- * pp_import_undo(). NULL: all others stay, and region->held counts them from now on.
+ * pp_import_undo(). NULL: each other one
+ * is being undone by another thread or stays; region->held counts those that stay from now on.
  */
 struct pp_import *pp_import_take_locked(struct pp_export *e);
 

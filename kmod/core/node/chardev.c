@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The commands of /dev/peerpin; ../uapi/peerpin.h is their contract. A command copies
+ * The commands of /dev/peerpin; kmod/uapi/peerpin.h is their contract. A command copies
  * its outputs to the user before it publishes what it has made: no other thread can use
  * or close a region or descriptor before its number is known.
  */

@@ -164,7 +164,7 @@ DEFINE_EVENT(peerpin_dma, peerpin_dma_end,
 );
 
 /*
- * @soon: by the waiting work item of pp_revoke_soon()
+ * @soon: by a work item, after pp_revoke_soon() or a deferred pp_revoke()
  * @inflight: DMA in flight when the revocation began; after stop() if @soon or if a
  *	device is unbound
  * @overdue: some DMA exceeded drain_timeout_ms

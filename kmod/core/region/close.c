@@ -86,8 +86,8 @@ static void region_give_back(struct peerpin_region *r)
 }
 
 /*
- * Waits for nothing but stop() of drivers. So drivers and importers of other regions are asked in
- * time, however many regions keep @work waiting.
+ * Waits for stop() of drivers, page faults and locks of an mm, never for DMA. So drivers and
+ * importers of other regions are asked in time, however many regions keep @work waiting.
  */
 void pp_region_stop_work(struct work_struct *work)
 {

@@ -10,7 +10,8 @@ struct work_struct;
  * pp_region_close() - end a region and give its pages back
  *
  * Called once for each pp_region_pin(); drops the pin's reference. Waits for DMA in flight, at
- * most drain_timeout_ms. The pages stay pinned (ORPHAN) if DMA is in flight then, if an importer
+ * most drain_timeout_ms, and without a limit for stop() and for the provider to undo mappings.
+ * The pages stay pinned (ORPHAN) if DMA is in flight then, if an importer
  * was promised that they stay, or if only their owner's process can unpin them: until that has
  * ended, or until their owner revokes them.
  * Context: process, no locks.

@@ -55,7 +55,7 @@ void pp_region_idle_locked(struct peerpin_region *r)
 }
 
 /*
- * The CPU loses the region at once, however long drivers take. So no mapping of the CPU shows an
+ * The CPU loses the region before anything waits for DMA. So no mapping of the CPU shows an
  * orphan, and the file, with the address space of these mappings, can be freed. The first wait
  * is for page faults, the second for another thread that empties the mappings.
  */
@@ -85,8 +85,9 @@ static bool region_await(struct peerpin_region *r, unsigned long deadline)
 }
 
 /*
- * No new user can come, because the state has ended. Attachments and exports that are still
- * being mapped see the state and undo themselves. So once @users is 0 the lists are final.
+ * pp_region_enter() fails, because the state is beyond LIVE, and nothing joins the lists any
+ * more. Attachments and exports that are still being mapped see the state and undo themselves. So
+ * once @users is 0 the lists are final.
  * @unmapping keeps the end of overdue DMA from becoming a user to synchronise. The second wait
  * is for mappings that another thread is undoing: such a thread is a user.
  */
@@ -123,7 +124,8 @@ void pp_region_clean(struct peerpin_region *r)
 /*
  * True for the one thread that calls release(). A revocation that overtakes the pin finds ENDED:
  * pin() has not returned, so the provider may not know its pages yet. pin_open() then sees ENDED
- * and does not touch them either; they are their owner's when the revocation returns.
+ * and does not touch them either. Neither release() nor unpin() is called; cleanup() frees
+ * what pin() has left.
  */
 static bool region_take_pages(struct peerpin_region *r, bool *orphan)
 {

@@ -12,8 +12,10 @@
  *	(a) because the thread holds the GPU driver's lock; where the provider maps: -> DEFERRED
  *	(b) for an ORPHAN: unpin()
  *
- * All call pp_region_end(), which refuses new users, and then pp_region_take_down(). A mapping
- * that an importer was promised to keep (@held) leads to DEFERRED or ORPHAN too.
+ * Each way down begins with pp_region_end(), which refuses new users, and continues with
+ * pp_region_take_down(), in the same thread or in the work items. A close that finds no DMA and
+ * no mapping needs no take-down. A mapping that an importer was promised to keep (@held) leads
+ * to DEFERRED or ORPHAN too.
  * Process context, no lock of peerpin held, unless a comment says otherwise.
  */
 #ifndef _PEERPIN_END_H

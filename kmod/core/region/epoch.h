@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The revocation page of a file: a 32-bit word for each region id, which the process maps and
- * reads. It is odd while a region with that id lives, else even. A word only grows, so an (id,
- * epoch) pair names one region for ever, even after the id is used again.
+ * reads. It is odd while a region with that id is being pinned or lives, else even. A word only
+ * grows, so an (id, epoch) pair names one region for ever, even after the id is used again.
  */
 #ifndef _PEERPIN_EPOCH_H
 #define _PEERPIN_EPOCH_H

@@ -93,7 +93,7 @@ static int pin_look_locked(struct peerpin_region *r)
 }
 
 /*
- * Fails if the pages were revoked since pin() returned. look() runs under the lock, so that
+ * Fails if the pages were revoked during or after pin(). look() runs under the lock, so that
  * no revocation releases the pages meanwhile.
  */
 static int pin_open(struct peerpin_region *r)

@@ -92,8 +92,9 @@ struct pp_why {
  *	below and freed by the core
  *
  * The core calls these with none of its locks held, except for @look. The order is: pin;
- * look, extents or map, unless revoked before; then release or unpin, or both at the same
- * time if a revocation races with an unpin; cleanup last.
+ * look, extents or map, then release or unpin, or both at the same time if a revocation races
+ * with an unpin; cleanup. A region revoked during pin gets cleanup only. unmap and free may
+ * come after cleanup.
  *
  * @pin: process context of the owner; may call the GPU driver. On failure nothing
  *	is pinned. -EINVAL: not my memory, ask the next provider.
@@ -177,9 +178,9 @@ void pp_provider_unregister(const struct pp_provider *provider);
  * undone soon after; if DMA in it exceeds drain_timeout_ms, when this DMA has ended. Then
  * release or unpin is called. The cookie of a region that no longer exists is ignored, so
  * a late callback has no effect.
- * Context: process, sleeps until DMA in flight has ended, but at most drain_timeout_ms, and
- * for the drivers' stop() calls. Takes no lock that is held around a provider call, and
- * allocates nothing.
+ * Context: process, sleeps until DMA in flight has ended, but at most drain_timeout_ms; besides
+ * for the drivers' stop() calls, for page faults and for locks of an mm. Takes no lock that is
+ * held around a provider call except r->lock, which is held around look(). Allocates nothing.
  * Return: false: DMA is still in flight.
  */
 bool pp_revoke(unsigned long cookie);

@@ -74,8 +74,8 @@ enum pp_region_cause {
  *	@maps, @shares, @attaches, @exports, @going, @cpumap and the counts in the
  *	attachments listed there; taken in interrupts; only a peer's lock is inside it
  * @users: threads of the core that map, unmap, read the page table or @extents, serve a CPU
- *	fault, or release. A user waits for no other thread and allocates no memory that might
- *	wait for one.
+ *	fault, or release. A user does not wait for drivers or for DMA, and allocates no memory
+ *	that might wait for them.
  * @inflight: DMA begun by drivers and not ended
  * @held: mappings of importers that cannot be invalidated
  * @mappings: attachments whose mapping the provider has still to undo, after they were unlisted
@@ -94,7 +94,8 @@ enum pp_region_cause {
  * @epoch: its word in the revocation page; valid until the state has ended
  * @pin_epoch: the value of @epoch while the region lives
  * @own_epoch: the word of a region that a driver has made
- * @id: the region id in its file, plus 1, which gives the offset of its CPU mappings; 0 if a driver has made it
+ * @id: the region id in its file, plus 1, which gives the offset of its CPU mappings; 0 if a
+ *	driver has made it
  * @account: of the process that pinned it
  * @charged: bytes accounted there and not given back
  * @extents: see extents.h
@@ -138,7 +139,7 @@ struct peerpin_region {
 
 /*
  * Returns a region in state PINNING with one reference, or NULL. It takes a reference of
- * @account, and takes over the caller's reference of @provider.
+ * @account and, unless it returns NULL, takes over the caller's reference of @provider.
  */
 struct peerpin_region *pp_region_alloc(const struct pp_provider *provider,
 				       struct pp_account *account);
@@ -149,7 +150,7 @@ void pp_region_put(struct peerpin_region *r);	/* any context */
 /**
  * pp_region_enter() - become a user (@users), which keeps the pages
  *
- * The caller must call pp_region_leave() soon, without waiting for a driver, a provider or memory.
+ * The caller must call pp_region_leave() soon, without waiting for a driver or for memory.
  * Context: any. Return: 0, or -ESTALE when the region is not LIVE.
  */
 int pp_region_enter(struct peerpin_region *r);

@@ -8,7 +8,10 @@
 #include "revoke.h"
 #include "../node/trace.h"
 
-/* Read inside pp_revoke(): so that pp_region_barrier() does not wait for calls that begin later. */
+/*
+ * Its read side is held in pp_revoke(). SRCU, so that pp_region_barrier() does not wait for later
+ * calls.
+ */
 DEFINE_STATIC_SRCU(revoking);
 
 static void region_defer_locked(struct peerpin_region *r)
@@ -19,8 +22,7 @@ static void region_defer_locked(struct peerpin_region *r)
 
 /*
  * Must the pages stay longer than this thread waits? Then the end of the last DMA or held
- * mapping queues
- * @work, which goes on. (It does so for an orphan anyway.)
+ * mapping queues @work, which finishes the region.
  */
 static bool region_defer(struct peerpin_region *r, bool unmapped)
 {

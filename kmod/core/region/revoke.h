@@ -20,7 +20,8 @@ bool pp_region_list_going(struct peerpin_region *r, struct list_head *going);
  *
  * As pp_revoke(), but for persistent pins too, and the caller holds no lock that a provider
  * takes. So it also waits for mappings that the provider undoes. All drivers are asked to stop
- * before the first region is waited for, and one drain_timeout_ms is for all regions.
+ * before the first region is waited for, and all regions share one drain_timeout_ms
+ * for DMA, and another one for the mappings that providers undo.
  * Context: process, no locks. Return: false when an importer still has a mapping that it was
  * promised, or a provider has not undone a mapping in time.
  */
