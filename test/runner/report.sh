@@ -25,6 +25,7 @@ file_of() { # TEST
 
 # ---- TAP 14 --------------------------------------------------------------------
 
+# shellcheck disable=SC2001 # an expansion has no "&"
 escaped() { # TEXT: "#" begins a directive
 	sed 's/[\\#]/\\&/g' <<<"$1"
 }
@@ -40,6 +41,7 @@ show_tap() { # TEST
 		skip) echo "ok $points - $name # SKIP $why" ;;
 		not)
 			echo "not ok $points - $name"
+			# shellcheck disable=SC2001 # an expansion has no "&"
 			printf '  ---\n  message: "%s"\n  again: "%s"\n  ...\n' "$(sed 's/[\\"]/\\&/g' <<<"$why")" \
 				"$(again "$1" "${name#*: }")"
 			;;
