@@ -185,7 +185,7 @@ void pp_export_exit(void)
 	wait_var_event(&tellings, !atomic_read(&tellings));
 }
 
-/* An importer that attaches from now on cannot map. */
+/* An importer that attaches from now on cannot map, so it need not be told. */
 static void export_tell_locked(struct pp_export *e)
 {
 	if (e->told != PP_EXPORT_UNTOLD)

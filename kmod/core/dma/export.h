@@ -18,7 +18,7 @@ struct dma_buf;
 struct peerpin_region;
 struct seq_file;
 
-/* whether its importers have been told that the region has ended */
+/* whether its importers have been told that the region has ended; in this order: "<" is used */
 enum pp_export_told {
 	PP_EXPORT_UNTOLD,
 	PP_EXPORT_TELLING,	/* a work item is queued */

@@ -137,7 +137,7 @@ static struct peerpin_attach *peer_next(struct peerpin_peer *peer)
 	return a;
 }
 
-/* All stop() calls come before the first wait, because an engine works in order. */
+/* All stop() calls come before the first wait: an engine may finish its transfers in order only. */
 static void peer_stop_all(struct peerpin_peer *peer)
 {
 	unsigned int n = peer_count(peer);

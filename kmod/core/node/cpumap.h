@@ -22,7 +22,7 @@ int pp_cpumap_mmap(struct peerpin_region *r, struct vm_area_struct *vma,
 /**
  * pp_cpumap_zap() - empty all views of a region
  *
- * The region has ended, and had no users at some moment since. If another thread is
+ * The region has ended, and has had no users at some moment since it ended. If another thread is
  * emptying the views this returns at once; that thread is a user until it is done.
  * Context: process, sleeps for locks of the memory manager only; a second call does
  * nothing.

@@ -15,8 +15,8 @@
 /**
  * struct pp_file - see above
  * @account: of the process that opened it
- * @mapping: for this file's views alone: mmap() and fork() wait while views in their
- *	address space are emptied
+ * @mapping: the address space of this file's CPU mappings alone. mmap() and fork() wait while
+ *	mappings in the same address space are emptied; other files do not wait
  * @regions: id to region, from pp_region_pin() to pp_region_close(). A taken id
  *	without a region belongs to a pin or unpin in progress, or is retired
  */

@@ -9,8 +9,8 @@
 #include "provider.h"
 
 /*
- * Each limit is off by default and stays all the same: each has a reason code or an
- * errno in the uapi, and doc/security.md (26 to 28) counts on all three between users
+ * Why keep limits that are off by default: each has a reason code or an errno in the
+ * uapi, and doc/security.md (26 to 28) counts on all three between users
  * who do not trust each other. RLIMIT_MEMLOCK does not count GPU memory.
  */
 static unsigned long max_process_bytes;

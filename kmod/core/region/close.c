@@ -10,8 +10,8 @@
 
 /*
  * True: this thread has to call unpin(). From here on no revocation touches lasting pages.
- * Other pages stay revocable during unpin(): the callback and unpin() may run at the same time, and
- * the GPU driver asks for both.
+ * Other pages stay revocable during unpin(): the callback and unpin() may run at the same time.
+ * The GPU driver requires a free of the page table in the callback, and a put in unpin().
  */
 static bool region_to_unpin_locked(struct peerpin_region *r)
 {
@@ -33,7 +33,7 @@ static bool region_is_mine(struct peerpin_region *r)
 	return true;
 }
 
-/* A callback that found the region before its cookie was erased must not release it now. */
+/* A callback that found the region before its cookie was erased must not release the pages now. */
 static void region_part(struct peerpin_region *r)
 {
 	spin_lock_irq(&r->lock);

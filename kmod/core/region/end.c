@@ -36,9 +36,9 @@ static bool region_waits_for_work(const struct peerpin_region *r)
 
 /*
  * Queued in the critical section that makes it necessary: so a closer that has passed that
- * section finds the work when it cancels it. Memory that a provider maps takes pp_stop_wq,
- * because an exporter waits for the end of its DMA with its lock held; it has no importers whose
- * fences the work waits for.
+ * section finds the work when it cancels it. Provider-mapped regions use pp_stop_wq: an exporter
+ * may hold its reservation lock while it waits for the end of our DMA. Such a region has no
+ * importers, so its work waits for no fence.
  */
 void pp_region_queue_if_idle_locked(struct peerpin_region *r)
 {

@@ -41,7 +41,8 @@ static inline u32 pp_epoch_begin(u32 *word)
 
 /*
  * The region has ended: make the word even. A reader that sees this also sees all stores before
- * it. The locks on the way keep later stores of the memory's owner behind it.
+ * it. The unlock of r->lock, and then of the GPU driver's or the mm's lock, keeps later stores
+ * of the memory's owner behind it.
  */
 static inline void pp_epoch_end(u32 *word)
 {

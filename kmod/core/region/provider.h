@@ -11,6 +11,8 @@
  * providers/NAME.c with a struct pp_provider, build it in Kbuild, and call
  * pp_provider_register() from its module's init or from main.c. provider.c has the order in
  * which AUTO asks; provider.c and pp_region_check() know the highest id, trace.h the names.
+ * pp_region_check() also knows which provider takes a file descriptor; a new flag is added
+ * there, to PROVIDER_KINDS and to pp_provider_flags().
  */
 #ifndef _PEERPIN_PROVIDER_H
 #define _PEERPIN_PROVIDER_H
@@ -79,13 +81,13 @@ struct pp_why {
  * @name: for display
  * @id: enum peerpin_provider
  * @flags: PEERPIN_PIN_*: the kind of pin it makes; unique together with @id
- * @page_size: bytes; ranges are rounded to it
+ * @page_size: bytes, a power of two of at most 1 MiB; ranges are rounded to it
  * @exact: ranges are not rounded, and refused unless they consist of such pages
  * @page_backed: memory has struct pages and is mapped by dma_map_sgtable(). Else it is a
  *	BAR and is mapped by dma_map_phys() with DMA_ATTR_MMIO
- * @lasting: pages stay pinned whatever the memory's owner does. Such regions are revoked
- *	never, by pp_revoke_soon(), or by the core when the device is unbound. If false,
- *	the owner may free the memory and revokes by pp_revoke()
+ * @lasting: pages stay pinned whatever the memory's owner does: host memory, and GPU memory
+ *	of a persistent pin. Only pp_revoke_soon() revokes such a region, or the core when the
+ *	device is unbound. If false, the owner may free the memory and revokes by pp_revoke()
  * @unpin_by_owner: @unpin has an effect only in the process that pinned. The core does
  *	not call it in others: the pages stay pinned until revoked
  * @priv_size: bytes of private memory for each region, zeroed, passed to all calls
@@ -102,12 +104,12 @@ struct pp_why {
  *	table), and set how the CPU may map them (@caching: enum peerpin_caching, NONE
  *	before). Runs under a spinlock with interrupts off: must be quick and must not
  *	sleep. On failure the core unpins.
- * @extents: append the pinned pages to @x, @length bytes in all. Called any number of
+ * @extents: append all pinned pages to @x. NULL: the CPU cannot map them. Called any number of
  *	times, by any process. The core does not call release meanwhile. Must not sleep for
  *	memory.
- * @map: in place of @extents if the provider alone can map the memory: for @dev, which
- *	stays until @unmap. Returns the argument for @unmap, or ERR_PTR. @sgt is valid until
- *	@unmap; offsets in it are the addresses of regions. -EIO: @dev cannot reach the
+ * @map: in place of @extents if the provider alone can map the memory; such regions are
+ *	not exported. Maps for @dev, which stays until @unmap. Returns the argument for @unmap, or ERR_PTR. @sgt is valid until
+ *	@unmap; the address of a region is an offset into it. -EIO: @dev cannot reach the
  *	memory. May race with a revocation and with unpin; the core then undoes the mapping.
  *	Process context, sleeps.
  * @unmap: process context, sleeps, no locks held by the caller. May come after release,

@@ -68,7 +68,7 @@ int pp_region_enter(struct peerpin_region *r)
 	return ret;
 }
 
-/* Wakes under the lock: once it is released the waiter may free the region. */
+/* Wakes under the lock: once the lock is released, the waiter may free the region. */
 void pp_region_leave(struct peerpin_region *r)
 {
 	unsigned long flags;
