@@ -108,10 +108,10 @@ struct pp_why {
  *	times, by any process. The core does not call release meanwhile. Must not sleep for
  *	memory.
  * @map: in place of @extents if the provider alone can map the memory; such regions are
- *	not exported. Maps for @dev, which stays until @unmap. Returns the argument for @unmap, or ERR_PTR. @sgt is valid until
- *	@unmap; the address of a region is an offset into it. -EIO: @dev cannot reach the
- *	memory. May race with a revocation and with unpin; the core then undoes the mapping.
- *	Process context, sleeps.
+ *	not exported. Maps for @dev, which stays until @unmap. Returns the argument for @unmap,
+ *	or ERR_PTR. @sgt is valid until @unmap; the address of a region is an offset into it.
+ *	-EIO: @dev cannot reach the memory. May race with a revocation and with unpin; the core
+ *	then undoes the mapping. Process context, sleeps.
  * @unmap: process context, sleeps, no locks held by the caller. May come after release,
  *	unpin and cleanup, but not after free.
  * @release: the pages are lost to a revocation. Unless @lasting, runs in the context of
