@@ -128,7 +128,7 @@ static void looks_at_offsets(void)
 		       "%#llx is not the offset of an own id", offsets[i]);
 }
 
-CASE(view_offsets_are_unpredictable)
+CASE(view_offsets_show_own_ids_only)
 {
 	AS_USER(MALLORY, looks_at_offsets);
 }
