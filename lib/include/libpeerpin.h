@@ -391,7 +391,7 @@ struct pp_cache_stats {
  * @arg: passed to @ops
  * @attr: NULL: no limits. pin_flags and watch must be 0
  *
- * Return: 0; -EINVAL a missing callback, pin_flags or watch; -ENOMEM.
+ * Return: 0; -EINVAL pin or unpin is NULL, or pin_flags or watch is not 0; -ENOMEM.
  */
 int pp_cache_create(const struct pp_cache_ops *ops, void *arg,
 		    const struct pp_cache_attr *attr, struct pp_cache **out);

@@ -14,7 +14,7 @@ struct emugpu_pin;
 int emugpu_table_open(struct emugpu_pin *pin);
 void emugpu_table_close(struct emugpu_pin *pin);
 
-/* Number of entries, from the request: the consumer can write to table->entries. No lock needed. */
+/* Number of entries, from the request: not table->entries, which the consumer can overwrite. No lock needed. */
 u32 emugpu_table_nr_pages(const struct emugpu_pin *pin);
 
 /*

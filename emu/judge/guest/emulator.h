@@ -29,7 +29,7 @@ int emulator_reset(void);
 /** emulator_events - events since emulator_set(): @out_count in all, the first EMULATOR_EVENTS_MAX in @out */
 int emulator_events(struct emugpu_event *out, uint32_t *out_count);
 
-/** emulator_event_name - the function called in an event of this kind */
+/** emulator_event_name - name of the driver function that an event of this kind records */
 const char *emulator_event_name(uint32_t kind);
 
 /** emulator_has_failed - whether the planned failure has happened; cancels it otherwise */

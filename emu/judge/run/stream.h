@@ -36,7 +36,7 @@ struct stream {
 
 void stream_feed(struct stream *stream, const char *data, size_t length);
 
-/* Undoes the begin of the current scenario, which is next again. */
+/* Undoes the start of the current scenario; it is then the next one to start. */
 void stream_take_back(struct stream *stream);
 
 /* The result of the current scenario; NULL: none */

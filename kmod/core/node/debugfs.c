@@ -37,7 +37,7 @@ static void show_region(struct seq_file *m, struct peerpin_region *r)
 		seq_puts(m, " -\n");
 }
 
-/* A position is the place of a region's cookie + 1; 0: the header. */
+/* A position is 0 for the header, else 1 + the place of the region's cookie in the table. */
 static void *regions_at(loff_t *pos, u64 place)
 {
 	struct peerpin_region *r = pp_cookie_next(&place);
