@@ -62,14 +62,14 @@ inert() {
 		sample bare || return
 		sample hooked "LD_PRELOAD=$hook" || return
 	done
-	say "\`cuMemFree(0)\`, the cheapest call there is, median of 5 processes each:" \
+	say "\`cuMemFree(0)\`, the fastest call of CUDA, median of 5 processes each:" \
 		"$(median <"$scratch/bare") ns without the hook," \
-		"$(median <"$scratch/hooked") ns with it and nobody subscribed." ''
+		"$(median <"$scratch/hooked") ns with the hook and no subscriber." ''
 }
 
 say '# On a real GPU' ''
-say "Written by \`bench/h200.sh\` on $(date -u '+%Y-%m-%d %H:%M UTC'). There is no kernel module of ours, and" \
-	"no device that imports what is exported." ''
+say "Written by \`bench/h200.sh\` on $(date -u '+%Y-%m-%d %H:%M UTC'). No kernel module of peerpin is loaded," \
+	"and no device imports the exported dma-bufs." ''
 part 30 "$bin/h200" about
 say '## Query' ''
 part 30 "$bin/h200" query
@@ -87,7 +87,7 @@ part 30 "$bin/h200" bar1
 say '## Flush' ''
 part 30 "$bin/h200" flush
 say '## Freed and allocated again at the same address by another thread' '' \
-	"\`t_watch_dmabuf\`: never a stale hit, and some where nothing watches, so that it could fail." ''
+	"\`t_watch_dmabuf\`: a watched cache gives no stale hit. A cache without a watch gives some, so the test can fail." ''
 fence='```' part 60 "$bin/t_watch_dmabuf"
 say '## PyTorch' ''
 if python3 -c 'import torch; torch.zeros(1, device="cuda")' 2>"$scratch/err"; then

@@ -158,7 +158,7 @@ def slower(what, runs, kind):
     ratios = [statistics.median(r["seconds"]) / statistics.median(b["seconds"]) - 1
               for r, b in zip(runs[kind], runs["bare"])]
     low, high = interval(ratios)
-    claim = f"{what} makes it slower by less than 1%"
+    claim = f"{what} makes the program slower by less than 1%"
     seen = f"{statistics.median(ratios) * 100:+.2f}% ({low * 100:+.2f} to {high * 100:+.2f})"
     if low < SLOWER <= high:
         print(f"- not decided: {claim}: {seen}")
@@ -170,18 +170,22 @@ def report(runs):
     bare, registering = runs["bare"], runs["registering"]
     every = [r for kind in KINDS for r in runs[kind]]
     c = {name: sum(r["counts"][name] for r in registering) for name in registering[0]["counts"]}
-    print(f"PyTorch {bare[0]['torch']}; {len(bare)} runs of each, {len(seconds(bare))} rounds, {THREADS} threads, "
-          f"{STEPS} tensors a thread and round. A round: {quartiles(bare)}, under the hook "
-          f"{quartiles(runs['hooked'])}, "
+    print(f"PyTorch {bare[0]['torch']}; {len(bare)} runs of each kind, {len(seconds(bare))} rounds, "
+          f"{THREADS} threads, {STEPS} tensors for each thread in a round. Median of a round: {quartiles(bare)}, "
+          f"under the hook {quartiles(runs['hooked'])}, "
           f"with the thread that registers {quartiles(registering)}.\n")
     right = [
         verdict(c["registered"] and not c["refused"], "tensors are registered",
                 f"{c['registered']} of {c['offered']}: {c['hits']} hits and {c['misses']} misses; {c['refused']} "
-                f"refused while the memory was there (last: {min(r['counts']['refusal'] for r in registering)}), "
-                f"{c['beyond']} of more than one allocation by then, {c['dropped']} not looked at"),
-        verdict(c["vanished"] and not c["untold"] and not c["told_gone"], "every free is seen before the memory goes",
-                f"{c['vanished']} watched allocations ended, {c['untold']} of them untold; {c['told']} told "
-                f"({c['told_all']} of all memory), {c['told_gone']} of memory that had gone"),
+                f"refused although the memory was allocated (last error: "
+                f"{min(r['counts']['refusal'] for r in registering)}), "
+                f"{c['beyond']} refused because the range was not within one allocation, "
+                f"{c['dropped']} dropped by a full queue"),
+        verdict(c["vanished"] and not c["untold"] and not c["told_gone"],
+                "the hook reports every free before it happens",
+                f"{c['vanished']} watched allocations ended, {c['untold']} without a callback before; "
+                f"{c['told']} callbacks ({c['told_all']} for all memory), "
+                f"{c['told_gone']} for memory that was freed before"),
         verdict(c["judged"] and not c["stale"], "no stale registration, by buffer ids",
                 f"{c['stale']} of {c['judged']} hits"),
         verdict(all(r["steady"] and r["sums"] == bare[0]["sums"] for r in every), "results are unchanged",
@@ -197,7 +201,7 @@ def section(directory, expandable):
     try:
         return report(all_runs(directory, expandable))
     except (RuntimeError, subprocess.TimeoutExpired, ValueError, OSError, IndexError) as error:
-        print(f"It failed:\n\n```\n{error}\n```")
+        print(f"This setting failed:\n\n```\n{error}\n```")
         return False
 
 

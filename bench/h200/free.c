@@ -39,6 +39,6 @@ void part_free_told(void)
 	}
 	a = bench_median(untold, SAMPLES);
 	b = bench_median(told, SAMPLES);
-	printf("`cuMemFree()` of 2 MiB, median of %d: %.1f us with nobody to tell, %.1f us with a cache that is told.\n",
+	printf("`cuMemFree()` of 2 MiB, median of %d: %.1f us without a subscriber, %.1f us with a subscribed cache.\n",
 	       SAMPLES, a / 1e3, b / 1e3);
 }

@@ -85,9 +85,9 @@ static void pin_size(size_t size)
 
 void part_pin(void)
 {
-	printf("Medians. A *miss* is an export, and all that makes it safe to keep: whose memory it is, SYNC_MEMOPS, and\n"
-	       "whether it still was the same afterwards. Nothing imports the dma-bufs, so that mapping them into a bus\n"
-	       "or a card is not in any of these figures: it would make the uncached pin dearer, and the hit not.\n\n"
+	printf("Medians. A *miss* finds the allocation, sets SYNC_MEMOPS, exports a dma-buf, and then checks that the\n"
+	       "address still has this allocation. No device imports the dma-bufs, so no figure has the time to map them\n"
+	       "for a device. That time would be added to each uncached pin, but to no hit.\n\n"
 	       "| size | export | close | miss | put + flush | hit (get + put) | export + close : hit | samples |\n"
 	       "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
 	for (size_t size = 64 * KIB; size <= 32 * GIB; size *= 2)
