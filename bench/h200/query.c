@@ -50,6 +50,6 @@ void part_hit(void)
 	row("`none`", none);
 	row("`hook`", hook);
 	row("`tag`", tag);
-	printf("\nThe check of the tag costs %.1f ns a hit, the hook %.1f ns.\n", (double)(int64_t)(tag - none) / 1e3,
+	printf("\nThe check of the tag adds %.1f ns to a hit, the hook adds %.1f ns.\n", (double)(int64_t)(tag - none) / 1e3,
 	       (double)(int64_t)(hook - none) / 1e3);
 }
