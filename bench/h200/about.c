@@ -55,7 +55,8 @@ void part_flush(void)
 	enum { SAMPLES = 1001 };
 	uint64_t took[SAMPLES], start;
 
-	printf("Options %d, ordering %d.\n\n| scope | median of %d |\n| --- | ---: |\n",
+	printf("CUDA's attributes of the GPU: `FLUSH_WRITES_OPTIONS` %d, `WRITES_ORDERING` %d.\n\n"
+	       "| scope | median of %d |\n| --- | ---: |\n",
 	       attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS),
 	       attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING), SAMPLES);
 	for (unsigned int s = 0; s < N(scopes); s++) {
