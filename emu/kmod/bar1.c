@@ -65,7 +65,7 @@ int emugpu_bar1_limit(struct emugpu_bar1 *bar1, u64 bytes)
 	return 0;
 }
 
-/* Counts shared pages too: NVIDIA's driver checks the whole length before it finds shared pages. */
+/* Demands room for shared pages, too: NVIDIA's driver checks the length before it looks for shared pages. */
 static bool has_room(const struct emugpu_bar1 *bar1, u32 n)
 {
 	return npages_free(bar1) >= (u64)n + bar1->withheld;

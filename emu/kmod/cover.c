@@ -12,7 +12,7 @@
 #include "window.h"
 
 struct covered {
-	struct emugpu_memory *memory;	/* a reference: the page is not reused */
+	struct emugpu_memory *memory;	/* with a reference, so that the page is not reused */
 	u32 page;			/* index in @memory */
 	void *contents;
 };

@@ -15,18 +15,21 @@
 #include "poison.h"
 #include "table.h"
 
-/* No caches to sync. SKIP_CPU_SYNC also lets DMA API debugging accept overlapping mappings of other pins. */
+/*
+ * The CPU caches no BAR, so there is nothing to sync. SKIP_CPU_SYNC also lets DMA API debugging
+ * accept overlapping mappings of other pins.
+ */
 #define MAP_ATTRS (DMA_ATTR_SKIP_CPU_SYNC | DMA_ATTR_MMIO)
 
 struct dma_map {
 	struct emugpu_map base;
-	struct nvidia_p2p_dma_mapping mapping;	/* never read here: the consumer can write to it */
-	void *shown;			/* mapping.dma_addresses, for kvfree() */
+	struct nvidia_p2p_dma_mapping mapping;	/* never read, because the consumer can write to it */
+	void *shown;			/* copy of mapping.dma_addresses, for kvfree() */
 	struct pci_dev *peer;
 	dma_addr_t *addresses;
 	u32 entries;			/* number of mapped addresses */
-	bool freed;			/* by free_dma_mapping; map lock */
-	bool undone;			/* by the driver after the callback: the consumer may only free it; map lock */
+	bool freed;			/* the consumer has called free_dma_mapping; map lock */
+	bool undone;			/* already unmapped: the consumer may only free it; map lock */
 };
 
 static void unmap_pages(struct dma_map *map)
@@ -37,9 +40,9 @@ static void unmap_pages(struct dma_map *map)
 }
 
 /*
- * Physical address of the page at pages[i]. Reads pages[], because the consumer may have
- * sorted it; trusts nothing else that the consumer can write to. -EINVAL if the entry is no
- * page of the pin.
+ * Physical address of the page at pages[i]. Reads pages[], because the consumer may have sorted it.
+ * Trusts nothing else that the consumer can write to. Returns -EINVAL if pages[i] points to no page
+ * of the pin.
  */
 static int page_phys(const struct emugpu_pin *pin, u32 i, phys_addr_t *phys)
 {
@@ -177,7 +180,7 @@ enum emugpu_rule emugpu_dma_unmap(struct emugpu_pin *pin, struct pci_dev *peer, 
 	return rule;
 }
 
-/* A call before the callback does nothing in present drivers, so it does not end the mapping. */
+/* A call before the callback does not end the mapping: in present NVIDIA drivers such a call does nothing. */
 void emugpu_dma_free(struct nvidia_p2p_dma_mapping *mapping, const void *caller)
 {
 	struct dma_map *map;
@@ -199,8 +202,8 @@ static void map_undo(struct dma_map *map)
 }
 
 /*
- * Keeps the records of mappings that the callback has not freed: the consumer may
- * still free them. A callback that overtakes dma_map_pages cannot know the mapping.
+ * After the callback, keeps the records of the mappings, because the consumer may still free the
+ * mappings. A callback that overtakes dma_map_pages cannot know the mapping, hence cannot free it.
  */
 bool emugpu_dma_unmap_all(struct emugpu_pin *pin)
 {

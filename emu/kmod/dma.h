@@ -9,26 +9,33 @@ struct emugpu_pin;
 struct nvidia_p2p_dma_mapping;
 struct pci_dev;
 
-/* API lock held. 0, -ENOMEM, or -EIO when @peer cannot reach the memory */
+/*
+ * Maps the pages of @pin for @peer. Errors: -ENOMEM; -EIO: @peer cannot reach the memory, or the
+ * GPU is gone; -EINVAL: the consumer has overwritten the page table; an injected error. API lock
+ * held.
+ */
 int emugpu_dma_map(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p2p_dma_mapping **mapping);
 
-/* Map lock held. Returns EMUGPU_RULES, or the broken rule. Undoes the mapping even for a wrong peer. */
+/* Undoes @mapping, even if @peer is wrong. Returns the broken rule, or EMUGPU_RULES if none. Map lock held. */
 enum emugpu_rule emugpu_dma_unmap(struct emugpu_pin *pin, struct pci_dev *peer,
 				  struct nvidia_p2p_dma_mapping *mapping);
 
-/* Called by consumers in or after their callback; takes the map lock. */
+/* Marks @mapping as freed. Consumers call it in or after their callback, so it takes only the map lock. */
 void emugpu_dma_free(struct nvidia_p2p_dma_mapping *mapping, const void *caller);
 
 /*
- * Undoes all mappings left. Returns true if the consumer leaked one. After the callback that is no
- * leak: the consumer may still call free_dma_mapping.
+ * Undoes all remaining mappings of @pin. Returns true if the consumer leaked a mapping. After the
+ * callback a remaining mapping is no leak: the consumer may still call free_dma_mapping.
  */
 bool emugpu_dma_unmap_all(struct emugpu_pin *pin);
 
-/* For a dead pin: whether the consumer still has a mapping to free. Map lock held. */
+/* Whether the consumer of the ended @pin must still free a mapping. Map lock held. */
 bool emugpu_dma_is_owed(const struct emugpu_pin *pin);
 
-/* Frees the records of a dead pin's mappings; true if the consumer never freed one of them. Map lock held. */
+/*
+ * Frees the records of the mappings of the ended @pin. Returns true if the consumer has left a
+ * mapping unfreed. Map lock held.
+ */
 bool emugpu_dma_forget(struct emugpu_pin *pin);
 
 #endif

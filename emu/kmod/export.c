@@ -27,28 +27,29 @@ module_param(dmabuf_dynamic, bool, 0644);
 MODULE_PARM_DESC(dmabuf_dynamic, "freeing a block revokes its dma-bufs (default 0: they keep the memory)");
 
 /*
- * Lock order: reservation lock -> API lock, as in NVIDIA's driver. Importers map with
- * the reservation lock held, and the API lock protects BAR1. So the freeing thread
- * sets @ended under the API lock, drops it, and then takes each reservation lock to
- * notify. A thread that maps in between finds @ended. A thread that mapped before
- * holds the reservation lock until the importer has stored the mapping; the
- * notification comes after that.
+ * Lock order: reservation lock -> API lock, as in NVIDIA's driver. An importer maps with the
+ * reservation lock held, and the API lock protects BAR1. So the freeing thread
+ *	1. sets @ended under the API lock,
+ *	2. drops the API lock,
+ *	3. takes each reservation lock and notifies the importers.
+ * A thread that maps between 1 and 3 finds @ended and fails. A thread that mapped before 1 holds
+ * the reservation lock until its importer has stored the mapping. So step 3 finds the mapping
+ * stored.
  *
- * The notifying thread needs @dmabuf but must not take a reference to a file whose
- * count is 0. So the reservation lock is in this structure, not in the dma-buf: the
- * release clears @dmabuf under that lock and then drops its reference here. The
- * notifying thread has a reference of its own and finds @dmabuf valid or NULL.
+ * The freeing thread must not take a reference to the dma-buf, because the count of its file may be
+ * 0. The thread takes a reference to this structure instead, which contains the reservation lock.
+ * ops_release() clears @dmabuf under that lock. So the freeing thread finds @dmabuf valid or NULL.
  */
 struct exported {
 	struct kref refs;
 	struct dma_resv resv;
-	struct dma_buf *dmabuf;		/* reservation lock; NULL after its release */
-	struct list_head node;		/* in block->exports, API lock; after @ended in the notifying thread's list */
-	struct emugpu_memory *memory;	/* a reference, dropped once @ended and without mappings */
-	u64 offset;			/* in the memory, bytes */
+	struct dma_buf *dmabuf;		/* the dma-buf, or NULL after ops_release(); reservation lock */
+	struct list_head node;		/* in block->exports: API lock; after @ended in the freeing thread's list */
+	struct emugpu_memory *memory;	/* the exported memory, with a reference; NULL when @ended and not mapped */
+	u64 offset;			/* start of the dma-buf in @memory, bytes */
 	u64 size;
-	u32 nmaps;			/* API lock; all of them hold BAR1 once */
-	bool ended;			/* revoked; API lock; written once, only if dynamic */
+	u32 nmaps;			/* number of mappings; together they use BAR1 once; API lock */
+	bool ended;			/* the dma-buf is revoked (dynamic dma-bufs only); API lock */
 	struct emugpu_views views;
 };
 
@@ -124,7 +125,7 @@ static void unuse(struct exported *exported)
 	emugpu_api_unlock();
 }
 
-/* Returns -ENOMEM for any failure to map, as NVIDIA's driver does. */
+/* If the DMA mapping fails, the error is -ENOMEM for any cause, as in NVIDIA's driver. */
 static struct sg_table *ops_map(struct dma_buf_attachment *attachment, enum dma_data_direction direction)
 {
 	struct exported *exported = attachment->dmabuf->priv;
@@ -148,13 +149,13 @@ static void ops_unmap(struct dma_buf_attachment *attachment, struct sg_table *sg
 
 /* ---- the other operations --------------------------------------------------- */
 
-/* Static importers are accepted without a check that they support addresses without pages, as in NVIDIA's driver. */
+/* Accepts every static importer, even an importer that needs struct pages, as NVIDIA's driver does. */
 static int ops_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *attachment)
 {
 	return attachment->importer_ops && !attachment->peer2peer ? -ENOTSUPP : 0;
 }
 
-/* Memory never moves, so pin() has nothing to do. It does not keep the memory from being freed. */
+/* Only checks: GPU memory never moves. A pinned attachment does not prevent a revocation. */
 static int ops_pin(struct dma_buf_attachment *attachment)
 {
 	int err;
@@ -298,7 +299,7 @@ static int show_locked(struct exported *exported, u64 va, bool dynamic)
 	return 0;
 }
 
-/* Attaches the memory that is at @va now. */
+/* Sets the memory of @exported to the memory that is at @va now. */
 static int show(struct exported *exported, u64 va, bool dynamic)
 {
 	int err;
@@ -309,7 +310,7 @@ static int show(struct exported *exported, u64 va, bool dynamic)
 	return err;
 }
 
-/* @exported may be revoked by now; a later map fails then. */
+/* A revocation may come before dma_buf_export(). Each later attempt to map then fails. */
 static struct dma_buf *dmabuf_new(struct exported *exported, bool dynamic)
 {
 	DEFINE_DMA_BUF_EXPORT_INFO(info);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * dma-bufs of GPU memory. They hold a reference to the memory, even after its block
- * was freed: like those of NVIDIA's driver, they are static. With the module
- * parameter dmabuf_dynamic, new dma-bufs are revoked when their block is freed:
- * importers get invalidate_mappings (move_notify before 7.1), and no new mapping is
- * possible.
+ * dma-bufs of GPU memory. Each dma-buf holds a reference to its memory.
+ *
+ * By default dma-bufs are static, as in NVIDIA's driver: the memory stays after its block was
+ * freed. With the module parameter dmabuf_dynamic, freeing a block revokes its dma-bufs. Importers
+ * then get invalidate_mappings (move_notify before kernel 7.1), and new mappings fail.
  */
 #ifndef _EMUGPU_EXPORT_H
 #define _EMUGPU_EXPORT_H
@@ -15,10 +15,13 @@
 struct dma_buf;
 struct emugpu_export;
 
-/* Makes a dma-buf, and reserves a file descriptor for it; see struct emugpu_export. */
+/* Makes a dma-buf and reserves a file descriptor for the dma-buf; see struct emugpu_export. */
 struct dma_buf *emugpu_export(struct emugpu_export *export);
 
-/* @told: the process got the number, so install the file descriptor; else drop the dma-buf and the number. */
+/*
+ * @told: whether the process got the number of the file descriptor. If true, installs the file
+ * descriptor. If false, drops the dma-buf and the number.
+ */
 void emugpu_export_finish(const struct emugpu_export *export, struct dma_buf *dmabuf, bool told);
 
 /*

@@ -16,13 +16,13 @@
 enum { LENT_US = 2000000 };
 
 /*
- * A GPU keeps its number until it is removed; a gap is -ENODEV. A GPU at the same PCI
- * address gets its old number again if that is free, because running processes may
- * still have blocks on it.
+ * A GPU keeps its number until it is removed. A number without a GPU gives -ENODEV. A GPU that
+ * returns at its old PCI address gets its old number again, if that number is free: running
+ * processes may still use the number.
  */
 static DEFINE_SPINLOCK(slots_lock);
 static struct emugpu_gpu *slots[EMUGPU_GPUS_MAX];
-static u32 addresses[EMUGPU_GPUS_MAX];	/* PCI address of the present or last GPU of that number; 0: never used */
+static u32 addresses[EMUGPU_GPUS_MAX];	/* by number: PCI address of the present or last GPU; 0: never used */
 static LIST_HEAD(all_gone);
 
 struct emugpu_gpu *emugpu_gpu_get(u32 index)
@@ -38,13 +38,13 @@ struct emugpu_gpu *emugpu_gpu_get(u32 index)
 	return gpu;
 }
 
-/* Never 0: that is the address of the host bridge. */
+/* Never 0: address 0 is the host bridge. */
 static u32 gpu_address(struct pci_dev *pdev)
 {
 	return pci_domain_nr(pdev->bus) << 16 | pci_dev_id(pdev);
 }
 
-/* Prefers the old number of this address, then a number never used, then that of a removed GPU. */
+/* Order of preference: the old number of this address, a number never used, the number of a removed GPU. */
 static int free_slot(u32 address)
 {
 	int i, unused = -ENOSPC, left = -ENOSPC;
@@ -95,7 +95,7 @@ static bool overlap(const struct emugpu_gpu *gpu, phys_addr_t bar, u64 size)
 	return gpu->bar < bar + size && bar < gpu->bar + gpu->size;
 }
 
-/* Bytes of this BAR range that pins and mappings of removed GPUs still use. Never grows. */
+/* Bytes of BAR1 that pins and mappings of removed GPUs in this BAR range still use. Never grows. */
 static u64 still_lent(phys_addr_t bar, u64 size)
 {
 	const struct emugpu_gpu *gpu;
@@ -109,7 +109,7 @@ static u64 still_lent(phys_addr_t bar, u64 size)
 	return bytes;
 }
 
-/* Derived from the PCI address: the same at each boot, different for each GPU. */
+/* The UUID is derived from the PCI address: the same at each boot, different for each GPU. */
 static void make_uuid(u8 *uuid, struct pci_dev *pdev)
 {
 	u32 address = gpu_address(pdev);
@@ -196,8 +196,8 @@ static u64 lent_before(struct pci_dev *pdev)
 }
 
 /*
- * Refuse to bind while devices may still do DMA to the old memory: they would write to
- * pages of new owners. Waits up to 2 s for the last pins to end.
+ * Refuses to bind while peer devices may still do DMA to the memory of a removed GPU: that DMA
+ * would write to pages of new owners. Waits up to 2 s for the last pins and mappings to end.
  */
 static int check_free(struct pci_dev *pdev)
 {
@@ -247,10 +247,12 @@ err_bar:
 }
 
 /*
- * Blocks, persistent pins and dma-bufs may outlive the device; other pins and CPU
- * mappings may not. After withdraw() and @gone no call allocates, pins or maps on the
- * GPU. Then the callbacks of the pins run, CPU mappings are removed, and direct I/O
- * is waited for. Closing the window waits for running copies; later ones see @gone.
+ * Blocks, persistent pins and dma-bufs may outlive the device. Revocable pins and CPU mappings must
+ * not.
+ *	1. After withdraw() and @gone, no call allocates, pins or maps on the GPU.
+ *	2. The free callbacks of the revocable pins run, and dynamic dma-bufs are revoked.
+ *	3. CPU mappings are removed, and running direct I/O ends.
+ *	4. Closing the window waits for running copies. Later copies see @gone.
  */
 static void gpu_remove(struct pci_dev *pdev)
 {

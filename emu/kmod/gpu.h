@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A GPU: one ivshmem device, whose BAR2 is the VRAM and the BAR1 aperture.
+ * A GPU: one ivshmem device. Its BAR2 is both the VRAM and the BAR1 aperture.
  *
- * Blocks may keep the structure after its PCI device was removed; @gone then means
- * that its memory is gone. No other GPU is accepted at the same BAR addresses until
- * the pins and mappings have ended: devices still have these addresses.
+ * Blocks may keep this structure after the PCI device was removed. @gone then means that the memory
+ * is gone. A new GPU at the same BAR addresses is accepted only after all pins and mappings of the
+ * removed GPU have ended: peer devices may still use these addresses.
  */
 #ifndef _EMUGPU_GPU_H
 #define _EMUGPU_GPU_H
@@ -22,12 +22,12 @@
 
 struct emugpu_gpu {
 	struct kref refs;
-	struct list_head node;	/* in the list of removed GPUs; slots lock */
-	struct pci_dev *pdev;	/* for its PCI address; no access to the device after @gone */
+	struct list_head node;	/* entry in the list of removed GPUs; slots lock */
+	struct pci_dev *pdev;	/* gives the PCI address; no access to the device after @gone */
 	phys_addr_t bar;
 	u64 size;
-	bool gone;		/* written once, under the API lock, before the window closes */
-	void *window;		/* window lock; NULL: no CPU mapping */
+	bool gone;		/* the device is removed; written once, under the API lock, before the window closes */
+	void *window;		/* kernel mapping of the BAR, or NULL; window lock */
 	struct emugpu_vram vram;
 	struct emugpu_bar1 bar1;
 	u8 uuid[16];
@@ -61,7 +61,7 @@ static inline int emugpu_gpu_limit_bar1(struct emugpu_gpu *gpu, u64 bytes)
 	return emugpu_bar1_limit(&gpu->bar1, bytes);
 }
 
-/* VRAM pages get a new owner; nothing to do for discrete GPUs. */
+/* Called when VRAM pages get a new owner. Discrete GPUs have nothing to do. */
 static inline int emugpu_gpu_claim(struct emugpu_gpu *gpu, const u32 *pages, u32 n, bool combined)
 {
 	return 0;

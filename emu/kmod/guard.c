@@ -29,7 +29,7 @@ enum {
 /* The memory of a revoked pin */
 struct guarded {
 	struct list_head node;
-	struct emugpu_memory *memory;	/* a reference */
+	struct emugpu_memory *memory;	/* with a reference */
 	u32 first_page;			/* index in @memory */
 	u32 npages;
 	bool written;
@@ -37,7 +37,7 @@ struct guarded {
 	const void *callback;
 };
 
-/* Both under the API lock */
+/* API lock for both */
 static unsigned int guard_ms;
 static LIST_HEAD(all_guarded);
 
@@ -84,7 +84,10 @@ void emugpu_guard_add(const struct emugpu_pin *pin)
 		no_memory();
 }
 
-/* Selects each @every-th page of all pins, so that EMUGPU_COVER_MAX pages suffice. @n: pages seen so far */
+/*
+ * Selects each @every-th page of all pins, to cover at most EMUGPU_COVER_MAX pages. @n: number of
+ * pages seen so far
+ */
 struct sample {
 	u32 every;
 	u32 n;
@@ -121,7 +124,7 @@ static struct sample sample_of_all(void)
 	return sample;
 }
 
-/* Marks all pins that had the page: its contents do not show which consumer wrote. */
+/* Marks all pins that contain covered page @i: the contents of a page do not show which consumer wrote. */
 static void find_writers(const struct emugpu_cover *over, u32 i)
 {
 	struct guarded *guarded;
@@ -152,7 +155,7 @@ static void wait(void)
 		usleep_range(us, us + us / 4);
 }
 
-/* Without a window (GPU removed, or closed by a test) no page is covered, so there is no wait. */
+/* No page is covered, and there is no wait, if the GPU is removed or a test has closed the window. */
 static void watch(struct emugpu_cover *over)
 {
 	struct sample sample = sample_of_all();

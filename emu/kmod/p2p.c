@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The exported functions that pin, documented in nv-p2p.h. The emulator adds: a call that
- * would corrupt memory in NVIDIA's driver is reported to the monitor, and has no effect.
+ * The exported functions that pin and unpin, documented in nv-p2p.h. A call that would corrupt
+ * memory in NVIDIA's driver has no effect here, and the monitor reports the call.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -40,7 +40,10 @@ static int check_range(const struct emugpu_pin_request *request)
 	return -EINVAL;
 }
 
-/* In a callback no pin is made that could become a tombstone, so return a static poisoned table. */
+/*
+ * A call that emugpu_api_check_caller() refuses makes no pin and hence no tombstone. Its caller
+ * gets this static poisoned table instead.
+ */
 static struct nvidia_p2p_page_table *table_of_none(void)
 {
 	static struct nvidia_p2p_page_table table;
@@ -49,7 +52,10 @@ static struct nvidia_p2p_page_table *table_of_none(void)
 	return &table;
 }
 
-/* On failure *@page_table points at a poisoned table, like the freed memory in NVIDIA's driver. */
+/*
+ * If the call fails, *@page_table points at a poisoned table. In NVIDIA's driver it points at freed
+ * memory. If the pin cannot be allocated, *@page_table is NULL.
+ */
 static int get_pages(const struct emugpu_pin_request *request, struct nvidia_p2p_page_table **page_table,
 		     enum emugpu_event_kind kind)
 {
@@ -123,9 +129,9 @@ int nvidia_p2p_get_pages_persistent(uint64_t virtual_address, uint64_t length,
 EMUGPU_EXPORT(nvidia_p2p_get_pages_persistent);
 
 /*
- * A revoked table is no violation: the callback may have run just before this call, and
- * no consumer can prevent that. A put by another process is a violation: it returns 0
- * and the memory stays pinned.
+ * A put of a revoked table is no violation: the callback may have run just before this call, and no
+ * consumer can prevent that. A put by another process is a violation: the put returns 0, but the
+ * memory stays pinned.
  */
 static void put_locked(u64 p2p_token, u64 va, const struct nvidia_p2p_page_table *table, const void *caller)
 {
@@ -180,7 +186,7 @@ int nvidia_p2p_put_pages(uint64_t p2p_token, uint32_t va_space, uint64_t virtual
 }
 EMUGPU_EXPORT(nvidia_p2p_put_pages);
 
-/* NVIDIA's driver follows a wrong pointer here, and crashes. */
+/* Reports a wrong pointer and fails. NVIDIA's driver dereferences a wrong pointer here, and crashes. */
 static int put_persistent_locked(u64 va, const struct nvidia_p2p_page_table *table, const void *caller)
 {
 	struct emugpu_pin *pin = emugpu_pin_find(table);

@@ -13,7 +13,10 @@
 #include "monitor.h"
 #include "pin.h"
 
-/* A consumer that checks the version refuses an incompatible table and does not call this function. */
+/*
+ * A consumer that checks the version does not map an incompatible table. So an incompatible table
+ * here is a violation.
+ */
 static int map_live(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p2p_dma_mapping **mapping,
 		    const void *caller)
 {
@@ -22,7 +25,7 @@ static int map_live(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_
 	return emugpu_dma_map(pin, peer, mapping);
 }
 
-/* A revoked table is no violation, as in put_pages. */
+/* Mapping a revoked table is no violation: the callback may have run just before this call. */
 static int map_locked(struct pci_dev *peer, const struct nvidia_p2p_page_table *table,
 		      struct nvidia_p2p_dma_mapping **mapping, const void *caller)
 {
@@ -67,9 +70,9 @@ int nvidia_p2p_dma_map_pages(struct pci_dev *peer, struct nvidia_p2p_page_table 
 EMUGPU_EXPORT(nvidia_p2p_dma_map_pages);
 
 /*
- * Takes only the map lock: the free callback calls this function under the API lock,
- * and a callback may wait for another thread that is in this function. The consumer
- * must not call it after the callback has returned.
+ * Takes only the map lock: the free callback calls this function under the API lock, and a callback
+ * may wait for another thread that is in this function. The consumer must not call this function
+ * after the callback has returned.
  */
 int nvidia_p2p_dma_unmap_pages(struct pci_dev *peer, struct nvidia_p2p_page_table *page_table,
 			       struct nvidia_p2p_dma_mapping *dma_mapping)

@@ -16,9 +16,9 @@ module_param(p2pdma, bool, 0444);
 MODULE_PARM_DESC(p2pdma, "the CPU can mmap() dma-bufs, as p2pdma memory (default 0: it cannot, as on drivers before 610)");
 
 /*
- * QEMU's switches send all traffic of a device upstream through the IOMMU. The kernel
- * sees no ACS in them, so it lets peers use plain bus addresses, which the IOMMU
- * does not translate: transfers would fail.
+ * QEMU's PCIe switches send all traffic of a device upstream through the IOMMU, but have no ACS
+ * capability. So the kernel gives peers plain bus addresses. The IOMMU does not translate these
+ * addresses, and transfers would fail.
  */
 static bool goes_astray(struct pci_dev *pdev)
 {

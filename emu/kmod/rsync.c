@@ -11,7 +11,7 @@
 
 static DEFINE_MUTEX(rsync_mutex);
 
-/* All protected by the mutex, which is also held during calls of the driver */
+/* State of the rsync driver. Protected by the mutex, which is also held while the rsync driver is called. */
 static struct nvidia_p2p_rsync_driver driver;
 static bool registered;
 static void *driver_data;
@@ -19,7 +19,10 @@ static char driver_module[EMUGPU_MODULE_LEN];
 static unsigned int users;
 static int mode;
 
-/* A nonzero result is a refusal. open() returns it, so a positive value becomes -EIO. */
+/*
+ * The rsync driver refuses by a nonzero result, which becomes the error of open(). So a positive
+ * value becomes -EIO.
+ */
 static int ask_mode(void)
 {
 	int err = registered ? driver.get_relaxed_ordering_mode(&mode, driver_data) : 0;
@@ -81,7 +84,7 @@ static bool same(const struct nvidia_p2p_rsync_driver *old, const void *data)
 	       old->wait_for_rsync == driver.wait_for_rsync && data == driver_data;
 }
 
-/* An invalid driver has no effect. A valid but different driver still unregisters the present one. */
+/* Any valid @old unregisters the present driver, even if the two differ. An invalid @old is only reported. */
 void nvidia_p2p_unregister_rsync_driver(nvidia_p2p_rsync_driver_t *old, void *data)
 {
 	mutex_lock(&rsync_mutex);

@@ -13,8 +13,9 @@ struct emugpu_memory;
 struct sg_table;
 
 /*
- * Bus addresses without pages, mapped for @dev in both directions. NULL: the device's
- * segment size is below a page, the device cannot reach the memory, or no memory.
+ * Maps a range of @memory for @dev, in both directions. The table has bus addresses, but no struct
+ * pages. Returns NULL if the maximal segment size of @dev is below a page, if @dev cannot reach the
+ * memory, or if out of memory.
  */
 struct sg_table *emugpu_segments_map(struct device *dev, const struct emugpu_memory *memory, u64 offset, u64 size);
 void emugpu_segments_unmap(struct device *dev, struct sg_table *sgt);

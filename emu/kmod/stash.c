@@ -11,7 +11,7 @@
 #include "view.h"
 #include "window.h"
 
-/* NULL: no stash; API lock */
+/* The present stash, or NULL; API lock */
 static struct emugpu_cover *stash;
 
 struct hiding {
@@ -59,7 +59,7 @@ static bool is_lent(const struct hiding *hiding, const struct emugpu_memory *mem
 	return emugpu_cover_is_lent(memory, page, holders.n);
 }
 
-/* Skips memory with a CPU mapping, touched or not: its process may write at any time. */
+/* Skips memory with a CPU mapping, even without an inserted page: a process may write through it at any time. */
 static int hide_pin(const struct emugpu_pin *pin, void *data)
 {
 	const struct hiding *hiding = data;
@@ -74,7 +74,7 @@ static int hide_pin(const struct emugpu_pin *pin, void *data)
 	return err;
 }
 
-/* Pages beyond the size of a cover are not covered. */
+/* A full cover is no error: the remaining pages are not covered. */
 static int hide(struct hiding *hiding)
 {
 	int err = emugpu_pin_each(hide_pin, hiding);

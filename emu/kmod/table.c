@@ -15,8 +15,8 @@
 #include "table.h"
 
 enum table_version {
-	VERSION_2014 = 0x00010001,	/* no gpu_uuid */
-	VERSION_515 = 0x00010002,	/* no flags */
+	VERSION_2014 = 0x00010001,	/* table without gpu_uuid */
+	VERSION_515 = 0x00010002,	/* table without flags */
 	VERSION_580 = NVIDIA_P2P_PAGE_TABLE_VERSION,
 };
 
@@ -66,7 +66,7 @@ static int pages_alloc(struct emugpu_pin *pin, u32 n)
 	return -ENOMEM;
 }
 
-/* Independent of the order of pages[], which the consumer may have sorted: NVIDIA's driver frees each entry, too. */
+/* Frees all entries, even if the consumer has sorted pages[], as NVIDIA's driver does. */
 static void pages_free(struct emugpu_pin *pin, u32 n)
 {
 	emugpu_poison(pin->array, n * sizeof(*pin->array));
@@ -77,7 +77,7 @@ static void pages_free(struct emugpu_pin *pin, u32 n)
 	pin->pages = NULL;
 }
 
-/* Members that an older version lacks are poison. */
+/* Members that do not exist in table_version are poisoned. */
 static int table_fill(struct emugpu_pin *pin)
 {
 	struct nvidia_p2p_page_table *table = pin->table;

@@ -12,10 +12,12 @@
 #include "view.h"
 
 /*
- * Lock order: mmap lock of a process -> list lock -> view lock; API lock -> window
- * lock -> list lock. A fault inserts a page with the view lock held shared. The thread
- * that ends views takes it exclusively once. After that every fault sees @ended or
- * @gone, and the pages inserted before can be unmapped.
+ * Lock order
+ *	mmap lock of a process -> list lock -> view lock
+ *	API lock -> window lock -> list lock
+ * A fault inserts a page with the view lock held shared. The thread that ends views takes the view
+ * lock exclusively once. From then on every fault sees @ended or @gone, so the thread can unmap the
+ * pages inserted before.
  */
 static DECLARE_RWSEM(view_rwsem);
 static DEFINE_MUTEX(list_lock);
@@ -36,7 +38,7 @@ static struct page *page_of(const struct emugpu_views *views, pgoff_t pgoff)
 	return emugpu_p2pmem_page(memory->gpu->vram.cpu, vram_page) + offset % EMUGPU_PAGE_SIZE / PAGE_SIZE;
 }
 
-/* -EBUSY: another thread has inserted the page already. */
+/* -EBUSY of vm_insert_page() is no error: another thread has inserted the page already. */
 static vm_fault_t bring_in(const struct emugpu_views *views, struct vm_fault *vmf)
 {
 	int err;
@@ -151,7 +153,7 @@ void emugpu_views_zap(struct emugpu_views *views)
 	mutex_unlock(&list_lock);
 }
 
-/* Ended views have no valid memory pointer; the thread that ended them unmaps their pages. */
+/* False for ended views: their memory pointer is invalid, and the thread that ended them unmaps their pages. */
 static bool shows(const struct emugpu_views *views, const struct emugpu_gpu *gpu)
 {
 	return !views->ended && views->memory->gpu == gpu;
