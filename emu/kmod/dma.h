@@ -20,7 +20,7 @@ int emugpu_dma_map(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p
 enum emugpu_rule emugpu_dma_unmap(struct emugpu_pin *pin, struct pci_dev *peer,
 				  struct nvidia_p2p_dma_mapping *mapping);
 
-/* Marks @mapping as freed. Consumers call it in or after their callback, so it takes only the map lock. */
+/* Marks @mapping as freed. Called by consumers in or after their callback. Takes only the map lock. */
 void emugpu_dma_free(struct nvidia_p2p_dma_mapping *mapping, const void *caller);
 
 /*

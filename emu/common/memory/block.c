@@ -14,7 +14,7 @@
 
 enum {
 	VA_BITS_MAX = 40,
-	BLOCKS_MAX = 16384,	/* per client, because each look-up walks the whole list */
+	BLOCKS_MAX = 16384,	/* limit per client, because each look-up walks the whole list */
 };
 
 static DEFINE_SPINLOCK(blocks_lock);
@@ -34,7 +34,7 @@ void emugpu_block_put(struct emugpu_block *block)
 	kref_put(&block->refs, block_release);
 }
 
-/* The first block of the caller that overlaps the range. A list suffices for some hundred blocks. */
+/* The first block of the calling process that overlaps the range. A list suffices for some hundred blocks. */
 static struct emugpu_block *overlapping(u64 va, u64 size)
 {
 	struct emugpu_block *block;

@@ -2,11 +2,11 @@
 /*
  * A block: memory at a GPU virtual address of one process.
  *
- * The list of blocks holds a reference, and each running copy holds another one.
- * Freeing a block removes it from the list, runs the free callbacks of its pins
- * and drops the list's reference. It does not wait for copies: the last copy
- * drops the last reference, and that frees the memory, which then has no pins.
- * Persistent pins belong to the memory, not to the block.
+ * The list of blocks holds a reference, and each running copy holds another reference. Freeing a
+ * block removes it from the list, runs the free callbacks of its pins and drops the list's
+ * reference. The freeing thread does not wait for running copies: the last copy drops the last
+ * reference and so frees the memory. By then the block has no pins. Persistent pins belong to the
+ * memory, not to the block.
  */
 #ifndef _EMUGPU_BLOCK_H
 #define _EMUGPU_BLOCK_H
@@ -24,14 +24,14 @@ struct pid;
 
 struct emugpu_block {
 	struct kref refs;
-	struct list_head node;		/* API lock and block list lock to write, either to read */
-	struct list_head pins;		/* API lock */
+	struct list_head node;		/* entry in the list; to write: API lock and list lock; to read: either lock */
+	struct list_head pins;		/* revocable pins; API lock */
 	struct list_head exports;	/* dynamic dma-bufs; API lock */
-	struct emugpu_client *client;	/* valid while on the list */
+	struct emugpu_client *client;	/* owner; valid while the block is in the list */
 	struct emugpu_context *context;	/* or NULL */
 	struct emugpu_memory *memory;
-	struct emugpu_gpu *gpu;		/* the memory's */
-	const u32 *pages;		/* the memory's, from the start of the block */
+	struct emugpu_gpu *gpu;		/* GPU of @memory */
+	const u32 *pages;		/* part of memory->pages, from the start of the block on */
 	u64 va;
 	u64 size;
 	u32 flags;			/* enum emugpu_alloc_flags */
@@ -44,9 +44,9 @@ int emugpu_block_free(u64 va);
 void emugpu_block_free_all(struct emugpu_client *client);
 
 /*
- * Runs the free callbacks of the pins of a block, or of all blocks of a GPU (NULL:
- * of all GPUs); API lock held. Moves the revoked dynamic dma-bufs to @ended, for
- * emugpu_export_notify().
+ * Revokes the pins of a block, or of all blocks of a GPU (NULL: of all GPUs): runs their free
+ * callbacks. Moves the revoked dynamic dma-bufs to @ended, for emugpu_export_notify(). API lock
+ * held.
  */
 void emugpu_block_revoke(struct emugpu_block *block, struct list_head *ended);
 void emugpu_block_revoke_gpu(const struct emugpu_gpu *gpu, struct list_head *ended);
@@ -54,7 +54,10 @@ void emugpu_block_revoke_gpu(const struct emugpu_gpu *gpu, struct list_head *end
 /* emugpu_block_revoke_gpu(), then emugpu_export_notify(); takes the API lock. */
 void emugpu_block_revoke_all(const struct emugpu_gpu *gpu);
 
-/* The block with @va, of the calling process or of the context with that token; NULL if none. API lock held. */
+/*
+ * The block that contains @va: a block of the calling process, or of the context with token
+ * @p2p_token. Returns NULL if not found. API lock held.
+ */
 struct emugpu_block *emugpu_block_find(u64 va);
 struct emugpu_block *emugpu_block_find_by_token(u64 p2p_token, u64 va);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A map: the record of a consumer's DMA mapping, for both kinds of GPU. It is looked
- * up by the address of the consumer's structure, without following that pointer, which
- * may be wrong. All under the map lock.
+ * A map: the record of one DMA mapping of a consumer, for discrete and integrated GPUs. A look-up
+ * compares only the address of the consumer's structure, because the consumer may pass a wrong
+ * pointer. Map lock held for all fields and functions, unless stated otherwise.
  */
 #ifndef _EMUGPU_MAP_H
 #define _EMUGPU_MAP_H
@@ -16,7 +16,7 @@ struct emugpu_map {
 	struct list_head node;		/* in pin->maps */
 	struct hlist_node hash;
 	struct emugpu_pin *pin;
-	const void *mapping;		/* the consumer's structure */
+	const void *mapping;		/* address of the consumer's structure */
 };
 
 void emugpu_map_link(struct emugpu_map *map, struct emugpu_pin *pin, const void *mapping);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A memory: VRAM pages without a GPU address. Blocks, persistent pins, dma-bufs and
- * clients hold references; dropping the last one frees the pages.
+ * A memory: VRAM pages without a GPU address. Blocks, persistent pins, dma-bufs and clients hold
+ * references. Dropping the last reference frees the pages.
  */
 #ifndef _EMUGPU_MEMORY_H
 #define _EMUGPU_MEMORY_H
@@ -20,18 +20,22 @@ struct emugpu_memory {
 };
 
 /*
- * Clears all pages that hold data of other clients than @client (client->number). @combined: mapped write-combined
- * by the CPU, else cached. ERR_PTR: EINVAL @size is no multiple of the block size; ENOMEM; ENODEV, EBUSY no window.
+ * Allocates @size bytes. Clears pages with data of other clients than number @client. @combined:
+ * the CPU maps the memory write-combined, else cached. Errors by ERR_PTR:
+ *	EINVAL: @size is no multiple of the block size
+ *	ENOMEM
+ *	ENODEV: the GPU is gone
+ *	EBUSY: the window is closed
  */
 struct emugpu_memory *emugpu_memory_new(struct emugpu_gpu *gpu, u64 client, u64 size, bool combined);
 
 /*
- * After the client frees it, others (a persistent pin, a dma-buf) may still write to this
- * part: clear it before any reuse, even by the same client. @size is not 0. API lock held.
+ * Marks a part of @memory for clearing before any reuse, even by the same client: a persistent pin
+ * or a dma-buf may write to this part after the client has freed it. @size is not 0. API lock held.
  */
 void emugpu_memory_disown(const struct emugpu_memory *memory, u64 offset, u64 size);
 
-/* NULL if @object is of another kind */
+/* The memory that contains @object; NULL if @object is of another kind */
 struct emugpu_memory *emugpu_memory_of(struct emugpu_object *object);
 
 static inline void emugpu_memory_get(struct emugpu_memory *memory)

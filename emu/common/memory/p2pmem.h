@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * struct pages for the BAR (PCI_P2PDMA), so that other drivers accept CPU mappings of
- * GPU memory for direct I/O.
+ * struct pages for the BAR (PCI_P2PDMA), so that other drivers accept CPU mappings of GPU memory
+ * for direct I/O.
  *
- * This module holds one reference to each such page, from emugpu_p2pmem_open() to
- * emugpu_p2pmem_close(). CPU mappings and running transfers hold more. A page is "at
- * home" if there is no other reference. VRAM that is freed earlier is not reused
- * until it is at home (emu/common/memory/vram.c).
+ * This module holds one reference to each of these pages, from emugpu_p2pmem_open() to
+ * emugpu_p2pmem_close(). CPU mappings and running transfers hold more references. A page is "at
+ * home" if no other reference exists. A freed VRAM page is reused only when it is at home
+ * (emu/common/memory/vram.c).
  */
 #ifndef _EMUGPU_P2PMEM_H
 #define _EMUGPU_P2PMEM_H
@@ -19,13 +19,13 @@
 struct emugpu_gpu;
 struct pci_dev;
 
-/* The first page of the BAR, or NULL: p2pdma is off, or failed (logged) */
+/* The first struct page of the BAR; NULL if p2pdma is off or failed (logged) */
 struct page *emugpu_p2pmem_open(struct pci_dev *pdev, u64 size);
 
-/* Call after all CPU mappings are removed; waits for running transfers. */
+/* Waits for running transfers, until all pages are at home. Call after all CPU mappings are removed. */
 void emugpu_p2pmem_await_home(struct pci_dev *pdev, u64 size, struct page *first);
 
-/* All pages are at home, and no new mapping is possible. */
+/* Returns the pages to the p2pdma pool. Call when all pages are at home, and no new mapping is possible. */
 void emugpu_p2pmem_close(struct pci_dev *pdev, u64 size, struct page *first);
 
 static inline struct page *emugpu_p2pmem_page(struct page *first, u32 vram_page)

@@ -111,7 +111,10 @@ bool emugpu_pin_end_due(const struct nvidia_p2p_page_table *table)
 	return was_due;
 }
 
-/* kmalloc() returned the address again, so the consumers have freed older tables there: forget these. */
+/*
+ * kmalloc() has returned the address @table again, so every older table at this address is freed. A
+ * look-up by the address must not find the pins of older tables any more.
+ */
 static void forget_table_locked(const struct nvidia_p2p_page_table *table)
 {
 	struct emugpu_pin *pin;
@@ -133,8 +136,8 @@ static u32 va_space_of(const struct emugpu_block *block)
 }
 
 /*
- * With the token of a context, any process may pin the context's memory. Without a
- * token, a process may pin its own memory only. A va_space must match in both cases.
+ * With the token of a context, any process may pin the context's memory. Without a token, a process
+ * may pin only its own memory. In both cases a nonzero va_space must match.
  */
 static struct emugpu_block *block_for(const struct emugpu_pin_request *request)
 {
@@ -159,7 +162,7 @@ static int pin_fill(struct emugpu_pin *pin)
 
 	if (!block)
 		return -EINVAL;
-	/* the flag is for coherent GPUs only */
+	/* FORCE_BAR1_MAPPING is for coherent GPUs only */
 	if (request->force_bar1)
 		return -ENOTSUPP;
 	err = emugpu_api_injected_error(EMUGPU_CALL_GET_PAGES);
@@ -217,9 +220,10 @@ static void pin_end(struct emugpu_pin *pin, enum emugpu_pin_state state)
 /* ---- end of a pin --------------------------------------------------------------- */
 
 /*
- * Once the callback has started, the consumer must free the table. While the process lives, a
- * thread may still be in get_pages, and then the callback cannot know the table. Integrated
- * GPUs store the table before a callback can run, so there it is always known.
+ * @called_back: the callback has started, so the consumer must free the table.
+ * @known: the callback can know the table. On a discrete GPU, a thread of a living process may
+ * still be in get_pages, so the table may be unknown. On an integrated GPU, get_pages stores the
+ * table before a callback can run.
  */
 static void call_back(struct emugpu_pin *pin)
 {
@@ -237,7 +241,7 @@ void emugpu_pin_put(struct emugpu_pin *pin)
 	pin_end(pin, EMUGPU_PIN_PUT);
 }
 
-/* Order of the contract: first the callback, then the driver undoes the mappings, frees BAR1 and the table. */
+/* First the callback runs. Then the driver undoes the mappings and frees BAR1 and the table. */
 void emugpu_pin_revoke(struct emugpu_pin *pin)
 {
 	note_process(pin);
@@ -246,7 +250,10 @@ void emugpu_pin_revoke(struct emugpu_pin *pin)
 	pin_end(pin, EMUGPU_PIN_REVOKED);
 }
 
-/* The consumer owns the table now and may kfree() it, so its address must not find this pin any more. */
+/*
+ * The consumer owns the table now and may kfree() it. So a look-up by the table's address must not
+ * find @pin any more.
+ */
 static void give_table_away(struct emugpu_pin *pin)
 {
 	if (pin->state == EMUGPU_PIN_LIVE)
@@ -369,7 +376,7 @@ static struct emugpu_pin *live_pin_of(const char *consumer)
 	return NULL;
 }
 
-/* The callbacks of an unloaded module must not run, so its pins end without them. */
+/* The callbacks of an unloaded module must not run, so the module's pins end without a callback. */
 void emugpu_pin_module_going(const char *module)
 {
 	struct emugpu_pin *pin;

@@ -2,11 +2,11 @@
 /*
  * A pin: the result of one get_pages call, with the page table that its consumer sees.
  *
- * A revocable pin belongs to a block and ends with it at the latest. A persistent pin
- * holds a reference to the memory and ends when it is put.
+ * A revocable pin belongs to a block and ends at the latest with the block. A persistent pin holds
+ * a reference to the memory and ends when its consumer puts the pin.
  *
- * A pin that has ended becomes a tombstone: tombstone.h. Pins hold references to the
- * module, so that it cannot be removed before them.
+ * A pin that has ended becomes a tombstone (tombstone.h). Each live pin holds a reference to the
+ * module, so the module cannot be unloaded.
  */
 #ifndef _EMUGPU_PIN_H
 #define _EMUGPU_PIN_H
@@ -29,7 +29,7 @@ enum emugpu_pin_state {
 	EMUGPU_PIN_LIVE,
 	EMUGPU_PIN_PUT,		/* put by its consumer */
 	EMUGPU_PIN_REVOKED,	/* ended by a revocation, after the free callback */
-	EMUGPU_PIN_FAILED,	/* get_pages failed after it had stored the pointer */
+	EMUGPU_PIN_FAILED,	/* get_pages failed after storing the pointer to the table */
 };
 
 /* The arguments of get_pages */
@@ -45,25 +45,25 @@ struct emugpu_pin_request {
 };
 
 struct emugpu_pin {
-	struct nvidia_p2p_page_table *table;	/* NULL: the consumer owns and frees it */
-	void *pages;			/* copy of table->pages for kvfree(): the consumer can write to the table */
+	struct nvidia_p2p_page_table *table;	/* the page table; NULL: the consumer owns and frees the table */
+	void *pages;			/* copy of table->pages, for kvfree(): the consumer can write to @table */
 	struct nvidia_p2p_page *array;	/* the entries that pages[] points to; NULL on integrated GPUs */
 	u8 uuid[16];
 	struct emugpu_pin_request request;
 	char consumer[EMUGPU_MODULE_LEN];
-	enum emugpu_pin_state state;	/* API lock and map lock to write, either to read */
+	enum emugpu_pin_state state;	/* writers: API lock and map lock; readers: either lock */
 	bool called_back;		/* the callback has started; map lock */
-	bool known;			/* the consumer knew the table then: no thread was in get_pages; map lock */
-	bool table_freed;		/* by free_page_table; map lock */
-	bool keeps_notifier;		/* revoked by the process's end: a put must release the MMU notifier; map lock */
-	const void *due;		/* @keeps_notifier: address of the table until it is put, else NULL; map lock */
-	u64 burial;			/* number of its burial; map lock */
-	struct hlist_node hash;		/* locks of @state */
-	struct list_head node;		/* in block->pins or persistent_pins: API lock; in a graveyard: map lock */
-	struct list_head maps;		/* map lock */
-	struct emugpu_block *block;	/* API lock; NULL: persistent; else valid while LIVE */
-	struct emugpu_memory *memory;	/* a reference while LIVE */
-	u64 offset;			/* start in the memory, in bytes */
+	bool known;			/* the callback could know @table; map lock */
+	bool table_freed;		/* the consumer has called free_page_table; map lock */
+	bool keeps_notifier;		/* a put must still release the MMU notifier (table.h); map lock */
+	const void *due;		/* address of the freed table while such a put is due, else NULL; map lock */
+	u64 burial;			/* serial number of the pin's end: 1 for the first pin that ended; map lock */
+	struct hlist_node hash;		/* entry in the hash of pins, by @table; locks as for @state */
+	struct list_head node;		/* in block->pins or persistent_pins: API lock; as a tombstone: map lock */
+	struct list_head maps;		/* DMA mappings; map lock */
+	struct emugpu_block *block;	/* block of a revocable pin, valid while LIVE; NULL: persistent; API lock */
+	struct emugpu_memory *memory;	/* the pinned memory, with a reference while LIVE */
+	u64 offset;			/* start of the pin in @memory, bytes */
 	struct pid *process;		/* the process that called get_pages */
 };
 
@@ -77,12 +77,18 @@ static inline bool emugpu_pin_is_persistent(const struct emugpu_pin *pin)
 	return !pin->request.callback;
 }
 
-/* These and all below: API lock held, unless stated otherwise. A pin that cannot be opened becomes a tombstone. */
+/*
+ * API lock held for these functions and all below, unless stated otherwise. A pin that cannot be
+ * opened becomes a tombstone.
+ */
 int emugpu_pin_open(struct emugpu_pin *pin);
 void emugpu_pin_put(struct emugpu_pin *pin);
 void emugpu_pin_revoke(struct emugpu_pin *pin);
 
-/* Whether the calling process owns the pinned memory, or the pin was made with this token */
+/*
+ * Whether the caller may put @pin: @p2p_token is the pin's token, or the pin has no token and the
+ * calling process owns the pinned memory.
+ */
 bool emugpu_pin_is_mine(const struct emugpu_pin *pin, u64 p2p_token);
 
 /* The live pin of exactly that range, or NULL if not found */
@@ -91,34 +97,44 @@ struct emugpu_pin *emugpu_pin_of_range(struct emugpu_block *block, u64 va, u64 l
 /* Counts the live pins of @gpu and their DMA mappings. */
 void emugpu_pin_count(const struct emugpu_gpu *gpu, u32 *pins, u32 *maps);
 
-/* Calls @fn for each live pin until it returns nonzero; returns that value. */
+/* Calls @fn for each live pin until @fn returns nonzero. Returns the last result of @fn. */
 int emugpu_pin_each(int (*fn)(const struct emugpu_pin *pin, void *data), void *data);
 
 /* The live pin or tombstone of a table, or NULL if not found. API lock or map lock held. */
 struct emugpu_pin *emugpu_pin_find(const struct nvidia_p2p_page_table *table);
 
 /*
- * Integrated GPUs only: the one allowed put of a table that the consumer has freed in the
- * callback at the process's end; it releases the MMU notifier. Returns false if none is due.
+ * Integrated GPUs only. At the end of a process the consumer frees the table in the callback, but
+ * must then put the table once, to release the MMU notifier. Records this put. Returns false if no
+ * put of @table is due.
  */
 bool emugpu_pin_end_due(const struct nvidia_p2p_page_table *table);
 
-/* Reports a violation by the consumer of @pin, or by the module at @caller if NULL. API lock or map lock held. */
+/*
+ * Reports a violation by the consumer of @pin; if @pin is NULL, by the module at @caller. API lock
+ * or map lock held.
+ */
 void emugpu_pin_violation(enum emugpu_rule rule, const struct emugpu_pin *pin, const void *caller);
 
-/* Called by consumers in their callback; takes only the map lock. */
+/* Executes free_page_table, which consumers call in their callback. Takes only the map lock. */
 void emugpu_pin_free_table(const struct nvidia_p2p_page_table *table, const void *caller);
 
 /* Prints a line per live pin. Takes the API lock itself. */
 void emugpu_pin_show(struct seq_file *seq);
 
-/* @module is unloaded: ends the pins it has left and frees its tombstones. Takes the API lock itself. */
+/*
+ * Called when @module is unloaded. Ends the pins that @module has left, and frees its tombstones.
+ * Takes the API lock itself.
+ */
 void emugpu_pin_module_going(const char *module);
 
-/* False from the callback on for integrated GPUs: the consumer calls kfree() for the table after free_page_table. */
+/*
+ * Whether the emulator frees the table. False for integrated GPUs from the callback on: the
+ * consumer calls kfree() for the table after free_page_table.
+ */
 bool emugpu_pin_owns_table(const struct emugpu_pin *pin);
 
-/* Frees a pin that is in no list any more; map lock held. */
+/* Frees a pin that is in no list any more. Map lock held. */
 void emugpu_pin_delete(struct emugpu_pin *pin);
 
 #endif

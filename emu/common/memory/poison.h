@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Poison for structures of consumers that have ended */
+/* Poisons structures that consumers must not use any more */
 #ifndef _EMUGPU_POISON_H
 #define _EMUGPU_POISON_H
 

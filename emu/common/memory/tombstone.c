@@ -16,10 +16,10 @@ enum {
 	OWED_LOOKS = 4,
 };
 
-/* Index after enum emugpu_pin_state: surplus tombstones with a table or mapping that the consumer must still free */
+/* Index of the last graveyard: surplus tombstones with a table or mapping that the consumer must still free */
 enum { PIN_OWED = EMUGPU_PIN_FAILED + 1 };
 
-/* One list per final state, oldest first: many failed pins must not displace revoked ones. Map lock. */
+/* One list of tombstones per final state, oldest first: many failed pins must not displace revoked pins. Map lock. */
 static struct graveyard {
 	struct list_head pins;
 	unsigned int n;
@@ -30,7 +30,7 @@ static struct graveyard {
 	[PIN_OWED] = { LIST_HEAD_INIT(graveyards[PIN_OWED].pins) },
 };
 
-/* Number of burials so far, and the running calls, oldest first. Map lock. */
+/* Number of pins that have ended; running put and map calls, oldest first. Map lock. */
 static u64 nr_burials;
 static LIST_HEAD(calls);
 
@@ -51,7 +51,10 @@ static void inquire(struct emugpu_pin *pin)
 		emugpu_violation_by(EMUGPU_RULE_MAPPING_LEAKED, pin->consumer);
 }
 
-/* A correct consumer may still free a table or mapping of @pin, in a worker or when a file is closed. */
+/*
+ * Whether the consumer must still free a table or mapping of @pin, or put its table. A correct
+ * consumer may do so in a worker or when a file is closed.
+ */
 static bool is_owed(struct emugpu_pin *pin)
 {
 	return pin->due || (pin->called_back && !pin->table_freed) || emugpu_dma_is_owed(pin);
@@ -80,7 +83,7 @@ void emugpu_tombstones_add(struct emugpu_pin *pin, enum emugpu_pin_state state)
 	mutex_unlock(&emugpu_map_lock);
 }
 
-/* A call that began before the burial may have seen the pin alive, and look it up only now. */
+/* A call that began before the pin's end may have seen the pin alive, and may look the pin up only now. */
 static bool may_be_looked_for(const struct emugpu_pin *pin)
 {
 	const struct emugpu_tombstones_call *oldest = list_first_entry_or_null(&calls, struct emugpu_tombstones_call, node);
@@ -109,7 +112,7 @@ static void yard_trim(struct graveyard *yard)
 			grave_clear(yard, first_of(yard));
 }
 
-/* Checks OWED_LOOKS tombstones per call, in turn. That suffices: each call adds one at most. */
+/* Checks at most OWED_LOOKS tombstones per call, in turn, so that opening a pin stays fast. */
 static void owed_trim(void)
 {
 	struct graveyard *yard = &graveyards[PIN_OWED];
@@ -147,8 +150,9 @@ void emugpu_tombstones_clear(const char *consumer)
 }
 
 /*
- * Not reported here: mappings, which the release of another file or a kernel worker may
- * still free, and tables that the callback may not have known.
+ * Not reported here:
+ *	- mappings: the release of another file or a kernel worker may still free them
+ *	- tables that the callback may not have known
  */
 void emugpu_tombstones_process_gone(const struct pid *process)
 {

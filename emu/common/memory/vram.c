@@ -19,7 +19,7 @@ void emugpu_vram_scatter(bool on)
 	WRITE_ONCE(scatter, on);
 }
 
-/* A fixed seed: the same shuffle at each load, so that a failing test fails again. */
+/* The seed is fixed: the shuffle is the same at each load, so that a failing test fails again. */
 static u32 shuffle_next(u32 *state)
 {
 	*state = *state * 1664525 + 1013904223;
@@ -77,8 +77,8 @@ static bool adjacent(u32 a, u32 b)
 }
 
 /*
- * Moves a page that is not adjacent to @prev to the top of the stack. Only two pages
- * are adjacent to it, so one of the topmost three is suitable, if there are three.
+ * Moves a page that is not adjacent to @prev to the top of the stack. Only two pages are adjacent
+ * to @prev, so one of the three topmost pages is suitable.
  */
 static void prepare_top(struct emugpu_vram *vram, u32 prev)
 {
@@ -115,7 +115,10 @@ static void put(struct emugpu_vram *vram, u32 page)
 		vram->free[vram->npages - ++vram->naway] = page;
 }
 
-/* Frees pages that are home again. The away page next to the free pages, already checked, fills the gap. */
+/*
+ * Frees away pages that are home again. The away page nearest to the free pages fills the gap. The
+ * loop has already checked that page.
+ */
 static void fetch_home(struct emugpu_vram *vram)
 {
 	u32 *end = &vram->free[vram->npages];
@@ -163,7 +166,7 @@ int emugpu_vram_alloc(struct emugpu_vram *vram, u32 *pages, u32 n)
 	return err;
 }
 
-/* Pushes the first page first, so that the next owner gets them in reverse order. */
+/* Pushes the first page first, so that the next owner gets the pages in reverse order. */
 void emugpu_vram_free(struct emugpu_vram *vram, const u32 *pages, u32 n)
 {
 	u32 i;

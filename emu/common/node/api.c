@@ -19,7 +19,7 @@ struct emugpu_counters emugpu_counters;
 static DEFINE_MUTEX(api_mutex);
 static struct task_struct *callback_task;
 static void (*callback_function)(void *data);	/* the function that @callback_task runs */
-static const void *callback_table;		/* its page table */
+static const void *callback_table;		/* page table of that callback's pin */
 static u64 callback_number, running_callback;
 static struct task_struct *awaited_task;	/* compared only, never dereferenced */
 static u64 awaited_by;
@@ -72,7 +72,7 @@ void emugpu_api_callback(void (*callback)(void *data), void *data, const void *t
 	WRITE_ONCE(running_callback, ++callback_number);
 	callback(data);
 	WRITE_ONCE(running_callback, 0);
-	/* no slow-callback if the callback waited for a thread that the emulator delayed */
+	/* A callback that waited for a thread delayed by the emulator is not reported as slow. */
 	if (READ_ONCE(awaited_by) != callback_number)
 		emugpu_monitor_callback_time(callback, ktime_to_ns(ktime_sub(ktime_get(), start)));
 	WRITE_ONCE(callback_task, NULL);
@@ -106,7 +106,10 @@ void emugpu_api_waits_for_caller(u64 callback)
 	WRITE_ONCE(awaited_task, current);
 }
 
-/* No lock needed, as above. Numbers are unique, so a callback that has ended cannot match. */
+/*
+ * No lock needed: only the thread itself stores its address in awaited_task. Numbers are unique, so
+ * a callback that has ended cannot match.
+ */
 static bool is_awaited(void)
 {
 	u64 running = emugpu_api_running_callback();
@@ -114,7 +117,7 @@ static bool is_awaited(void)
 	return READ_ONCE(awaited_task) == current && running && READ_ONCE(awaited_by) == running;
 }
 
-/* The callback may have stopped waiting, but not returned yet: give it AWAITED_MS. */
+/* A callback that has stopped waiting may not have returned yet: wait up to AWAITED_MS for its return. */
 static bool is_awaited_still(void)
 {
 	unsigned int ms;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The API lock: one for all GPUs, as in NVIDIA's driver. The thread that frees GPU
- * memory holds it while the free callbacks run. So a consumer that takes its own
- * lock both in its callback and around nvidia_p2p_get_pages() deadlocks, and
- * lockdep reports it, as with NVIDIA's driver.
+ * The API lock: one for all GPUs, as in NVIDIA's driver. The thread that frees GPU memory holds the
+ * API lock while the free callbacks run. So a consumer deadlocks if it takes a lock of its own both
+ * in its callback and around nvidia_p2p_get_pages(). lockdep reports this, as with NVIDIA's driver.
  *
  * Lock order
  *	reservation lock of a dma-buf -> API lock (emu/kmod/export.c)
@@ -11,8 +10,8 @@
  *	API lock -> window lock (emu/kmod/guard.c) -> view lock
  *	API lock -> block list lock | map lock | VRAM lock (leaves; only the monitor's lock nests in them)
  *	API lock -> view lock (emu/kmod/view.c)
- * GPU slots and the record of events have leaf spinlocks.
- * No thread faults in user memory under the API lock or the window lock.
+ * GPU slots and the record of events have leaf spinlocks. No thread faults in user memory under the
+ * API lock or the window lock.
  */
 #ifndef _EMUGPU_API_H
 #define _EMUGPU_API_H
@@ -23,7 +22,10 @@
 
 #include "emugpu.h"
 
-/* Export of the functions of nv-p2p.h; `make modules EMUGPU_GPL_ONLY=1`: GPL only, like the open driver since 550.40. */
+/*
+ * Exports a function of nv-p2p.h. `make modules EMUGPU_GPL_ONLY=1` exports it to GPL modules only,
+ * as NVIDIA's open driver does since 550.40.
+ */
 #ifdef EMUGPU_GPL_ONLY
 #define EMUGPU_EXPORT(symbol) EXPORT_SYMBOL_GPL(symbol)
 #else
@@ -50,28 +52,33 @@ void emugpu_api_callback(void (*callback)(void *data), void *data, const void *t
 bool emugpu_api_in_callback(void);
 
 /*
- * The running callback: its number, unique per call (0: none runs, or it is still
- * being delayed); the function and the page table of the running or the last
- * callback. No lock needed.
+ * emugpu_api_running_callback(): unique number of the running callback; 0 if none runs or the
+ * callback is still being delayed.
+ * The other two: function and page table of the running or the last callback.
+ * No lock needed.
  */
 u64 emugpu_api_running_callback(void);
 const void *emugpu_api_callback_function(void);
 const void *emugpu_api_callback_table(void);
 
-/* Records that the callback of that number waits for the calling thread. */
+/* Records that the callback with number @callback waits for the calling thread. */
 void emugpu_api_waits_for_caller(u64 callback);
 
 /*
- * Call before taking the API lock for a consumer. Returns 0, or -EIO after a
- * report if the lock would deadlock: the thread runs a callback (also a WARN), or
- * the running callback waits for the thread.
+ * Call before taking the API lock for a consumer. Returns 0, or -EIO after a report if taking the
+ * lock would deadlock:
+ *	- the thread runs a callback (also a WARN), or
+ *	- the running callback waits for the thread.
  */
 int emugpu_api_check_caller(void);
 
 /* Sleeps before each of the next @count callbacks (0: all), to widen races in tests. */
 void emugpu_api_delay_callbacks(unsigned int ms, unsigned int count);
 
-/* Fails the @nth call from now on with @error; 0: none. Returns the rest of the last count. API lock held. */
+/*
+ * Makes the @nth call from now on fail with @error; 0: none. Returns how many calls were left of
+ * the previous @nth. API lock held.
+ */
 u32 emugpu_api_fail_nth(enum emugpu_test_call call, u32 nth, int error);
 
 /* The injected error of this call, or 0; API lock held. */

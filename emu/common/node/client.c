@@ -25,7 +25,7 @@ struct emugpu_client *emugpu_client_new(void)
 {
 	struct emugpu_client *client;
 
-	/* a kernel thread opens the node */
+	/* NULL: a kernel thread opens the node */
 	if (!current->mm)
 		return NULL;
 	client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
@@ -45,7 +45,10 @@ bool emugpu_client_is_mine(const struct emugpu_client *client)
 	return client->owner == task_tgid(current) && client->mm == current->mm;
 }
 
-/* May run in another process than the owner, or in a killed one: blocks are found by their client pointer. */
+/*
+ * May run in another process than the owner, or in a killed process. So blocks are found by their
+ * client pointer, not by the process.
+ */
 void emugpu_client_delete(struct emugpu_client *client)
 {
 	struct emugpu_object *object;

@@ -2,9 +2,9 @@
 /*
  * A client: one open file of the control node, and its objects by number.
  *
- * The owner is the process that opened the file, by struct pid because pid numbers
- * are reused. exec() ends the ownership: the new program may run as another user.
- * Blocks are found by the owner process, objects by the file.
+ * The owner is the process that opened the file, as a struct pid, because pid numbers are reused.
+ * exec() ends the ownership: the new program may run as another user. A look-up finds blocks by the
+ * owner process and objects by the file.
  */
 #ifndef _EMUGPU_CLIENT_H
 #define _EMUGPU_CLIENT_H
@@ -18,22 +18,25 @@ struct pid;
 
 struct emugpu_client {
 	struct pid *owner;
-	struct mm_struct *mm;	/* of the program, by mmgrab(); compared only */
+	struct mm_struct *mm;	/* address space of the owner's program, referenced by mmgrab(); compared only */
 	u64 number;	/* unique, never reused */
 	u32 nr_blocks;	/* API lock */
 	struct xarray objects;
 };
 
-/* The calling process becomes the owner; NULL: no memory. */
+/* The calling process becomes the owner. Returns NULL if out of memory, or in a kernel thread. */
 struct emugpu_client *emugpu_client_new(void);
 
 /* Whether the calling process is the owner */
 bool emugpu_client_is_mine(const struct emugpu_client *client);
 
-/* Frees its blocks, which revokes their pins. The caller has the last use of @client. */
+/* Frees the client's blocks, which revokes their pins. No other thread uses @client any more. */
 void emugpu_client_delete(struct emugpu_client *client);
 
-/* Takes over the caller's reference on success; -ENOMEM leaves it to the caller. */
+/*
+ * Adds @object and returns its number in *@id. On success the client owns the caller's reference.
+ * On -ENOMEM the caller keeps the reference.
+ */
 int emugpu_client_add(struct emugpu_client *client, struct emugpu_object *object, u32 *id);
 int emugpu_client_drop(struct emugpu_client *client, u32 id);
 

@@ -19,10 +19,13 @@
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0)
 #define dma_buf_invalidate_mappings dma_buf_move_notify
-#define invalidate_mappings move_notify	/* of struct dma_buf_attach_ops */
+#define invalidate_mappings move_notify	/* member of struct dma_buf_attach_ops */
 #endif
 
-/* dma_map_phys(): since 6.18. With CONFIG_DMA_API_DEBUG, dma_map_resource() refuses BARs with p2pdma pages. */
+/*
+ * dma_map_phys() exists since 6.18. Before, with CONFIG_DMA_API_DEBUG, dma_map_resource() refuses
+ * BARs with p2pdma pages.
+ */
 #ifndef DMA_ATTR_MMIO
 #define DMA_ATTR_MMIO 0
 #define dma_map_phys dma_map_resource

@@ -15,7 +15,7 @@ struct emugpu_context {
 
 struct emugpu_context *emugpu_context_new(void);
 
-/* NULL if @object is of another kind */
+/* The context that contains @object; NULL if @object is of another kind */
 struct emugpu_context *emugpu_context_of(struct emugpu_object *object);
 
 /* @context may be NULL */

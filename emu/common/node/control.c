@@ -62,7 +62,7 @@ static struct emugpu_memory *memory_by_gpu(const struct emugpu_client *client, u
 	return memory;
 }
 
-/* NULL for number 0 */
+/* The context with number @id; NULL for number 0 */
 static struct emugpu_context *context_by_id(struct emugpu_client *client, u32 id)
 {
 	struct emugpu_object *object;
@@ -182,7 +182,7 @@ static void context_told(struct emugpu_client *client, void *arg, bool told)
 
 struct control_export {
 	struct emugpu_export arg;
-	struct dma_buf *dmabuf;		/* without a file descriptor installed yet */
+	struct dma_buf *dmabuf;		/* its file descriptor is not installed yet */
 };
 
 static int cmd_export(struct emugpu_client *client, void *arg)

@@ -13,7 +13,7 @@
 #include "gpu.h"
 #include "window.h"
 
-/* A place in GPU memory. The reference to the block keeps its pages from being reused. */
+/* A place in GPU memory. The reference to the block prevents a reuse of the pages. */
 struct place {
 	struct emugpu_block *block;
 	u64 offset;
@@ -52,9 +52,9 @@ static void *place_address(const struct place *place)
 }
 
 /*
- * A fault on user memory may never end (a FUSE file, for example), and unbinding a GPU
- * needs the window lock. So no step faults under that lock: it returns -EAGAIN, and
- * bring_in() faults the page in without the lock.
+ * A fault on user memory may never end (a FUSE file, for example), and unbinding a GPU needs the
+ * window lock. So a step must not fault under the window lock. Instead the step returns -EAGAIN,
+ * and bring_in() faults the page in without the lock.
  */
 static int step_htod(struct place *dst, u64 user, u64 n)
 {
@@ -112,7 +112,7 @@ static bool src_is_gpu(u32 kind)
 	return kind == EMUGPU_COPY_DTOH || kind == EMUGPU_COPY_DTOD;
 }
 
-/* Copies @n bytes at offset @done, within one page at each GPU end. */
+/* Copies @n bytes at offset @done. On each GPU side the bytes lie in one page. */
 static int step(const struct emugpu_copy *copy, struct place *dst, struct place *src, u64 done, u64 n)
 {
 	switch (copy->kind) {
@@ -154,7 +154,7 @@ static int step_locked(const struct emugpu_copy *copy, struct place *dst, struct
 	return err;
 }
 
-/* Takes the lock for each step: the window may close between two steps. A fatal signal ends the copy. */
+/* Takes the window lock for each step, so the window may close between two steps. A fatal signal ends the copy. */
 static int copy_pages(const struct emugpu_copy *copy, struct place *dst, struct place *src)
 {
 	u64 done, n;

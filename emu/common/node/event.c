@@ -25,19 +25,19 @@ enum {
 	TICKS_MAX = 4000 / TICK_MS,
 };
 
-/* Protects all of the record */
+/* Protects the record of events and the plan */
 static DEFINE_SPINLOCK(record_lock);
 static struct emugpu_event events[EVENTS_MAX];
 static u32 nr_events;
 static u32 planned_nth;
 static enum emugpu_event_action planned_action;
 
-/* Numbers of the last requested and the last finished revocation. A request may come while one is stuck. */
+/* Numbers of the last requested and the last finished revocation. A request may come while a revocation is stuck. */
 static atomic_t asked;
 static int done;
 static DECLARE_WAIT_QUEUE_HEAD(revoked);
 
-/* Runs in a kernel worker: memory is usually freed by another thread than the pinning one. */
+/* Runs in a kernel worker: the thread that frees memory is usually not the thread that pinned it. */
 static void revoke_work(struct work_struct *work)
 {
 	int nr = atomic_read(&asked);
@@ -55,9 +55,9 @@ static bool is_done(int nr)
 static DECLARE_WORK(revocation, revoke_work);
 
 /*
- * Waits for the revocation. Returns 0, or the number of a callback that does not end,
- * because it waits for the calling thread. Counts wake-ups of this thread instead of
- * time: by the clock, a VM without CPU time looks like a stuck callback.
+ * Waits for the revocation. Returns the number of a callback that does not end, because it waits
+ * for the calling thread; else 0. Counts wake-ups of this thread instead of time: by the clock, a
+ * VM without CPU time looks like a stuck callback.
  */
 static u64 stuck_callback(int nr)
 {
@@ -75,9 +75,9 @@ static u64 stuck_callback(int nr)
 }
 
 /*
- * Whether a real call could deadlock with the callback: pin and map calls take the API
- * lock, which the callback's thread may hold. Not if the callback is of the pin that this
- * very call has just made.
+ * Whether the call could deadlock with the stuck callback in NVIDIA's driver: pin and map calls
+ * take the API lock, which the callback's thread may hold. Exception: a callback of the pin that
+ * this call has just made.
  */
 static bool could_deadlock(enum emugpu_event_kind kind, const struct nvidia_p2p_page_table *table)
 {
@@ -87,9 +87,9 @@ static bool could_deadlock(enum emugpu_event_kind kind, const struct nvidia_p2p_
 }
 
 /*
- * After a deadlock is found the thread goes on, unlike in NVIDIA's driver: the test must
- * report it instead of hanging. A thread that is about to put or unmap has not
- * deadlocked yet; emugpu_api_check_caller() reports it if it needs the API lock.
+ * After finding a deadlock the thread goes on, unlike in NVIDIA's driver: the test must report the
+ * deadlock instead of hanging. A thread that is about to put or unmap has not deadlocked yet. If
+ * that thread needs the API lock, emugpu_api_check_caller() reports the deadlock.
  */
 static void revoke_all(enum emugpu_event_kind kind, const struct nvidia_p2p_page_table *table)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * emugpu: an ivshmem device as a GPU that shares its memory with PCIe peers; and
- * emugpu_tegra: a GPU that uses the CPU's memory (see emu/tegra).
+ * Two modules are built from these files. Both export the same names, so only one can be loaded.
+ *	emugpu: a discrete GPU; an ivshmem device whose memory PCIe peers can access
+ *	emugpu_tegra: an integrated GPU, which uses the CPU's memory (see emu/tegra)
  *
- * Third-party drivers call the exported nvidia_p2p_* functions of NVIDIA's driver; the
- * emulated CUDA library uses /dev/emugpu. Open files and pins hold references to the
- * module, so none are left at exit. Both modules export the same names, so only one
- * of them can be loaded.
+ * Third-party drivers call the exported nvidia_p2p_* functions, as with NVIDIA's driver. The
+ * emulated CUDA library uses /dev/emugpu. Open files and live pins hold references to the module,
+ * so none exist at exit.
  */
 #include <linux/module.h>
 

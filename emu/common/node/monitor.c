@@ -30,7 +30,7 @@ static unsigned int callback_ms = 5;
 module_param(callback_ms, uint, 0644);
 MODULE_PARM_DESC(callback_ms, "milliseconds that a free callback may take (default 5); 0: no limit");
 
-/* In parentheses: the section of the NVIDIA GPUDirect RDMA guide, if there is one */
+/* Name and text of each rule. In parentheses: the section of the NVIDIA GPUDirect RDMA guide, if there is one */
 static const char *const rules[EMUGPU_RULES] = {
 	[EMUGPU_RULE_CALL_IN_CALLBACK] =
 		"call-in-callback: get_pages, put_pages or dma_map_pages in a free callback (11.3)",
@@ -89,13 +89,13 @@ struct entry {
 	u64 count;
 };
 
-/* Violations are few. If the table is full, more pairs of rule and module count in its last entry. */
+/* A full table counts each new pair of rule and module in its last entry. */
 static DEFINE_SPINLOCK(monitor_lock);
 static struct entry entries[ENTRIES_MAX];
 static unsigned int nr_entries;
 static char last_modules[EMUGPU_RULES][EMUGPU_MODULE_LEN];
 
-/* A cache, because looking up a module's name is slow and there are few callers */
+/* A cache: looking up a module's name is slow, and there are few callers */
 static struct caller {
 	const void *address;
 	char module[EMUGPU_MODULE_LEN];
@@ -255,7 +255,7 @@ static int pins_show(struct seq_file *seq, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(pins);
 
-/* Another module may be loaded at the same addresses. */
+/* Forgets the addresses in @module, because another module may be loaded at the same addresses. */
 static void forget_callers(const char *module)
 {
 	unsigned int i;
