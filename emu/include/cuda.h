@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of the CUDA driver API that the emulated GPU supports: a subset of
- * NVIDIA's header of the same name, with its names, values and signatures. A
- * program written for one header compiles with the other and runs on either
- * libcuda.so.1. The emulated library also exports other functions that ordinary
- * programs link with; they return CUDA_ERROR_NOT_SUPPORTED. For all further
- * functions dlsym() finds nothing, and cuGetProcAddress() returns
- * CUDA_ERROR_NOT_FOUND.
+ * The part of the CUDA driver API that the emulated GPU supports: a subset of NVIDIA's header of
+ * the same name, with its names, values and signatures. A program written for one header compiles
+ * with the other and runs on either libcuda.so.1.
  *
- * Typedefs and names are NVIDIA's ABI, not the style of this project. Comments
- * describe only differences between the emulation and a GPU. The rest was compared
- * with an H200 (driver 580).
+ * The emulated library also exports other functions that ordinary programs link with. These
+ * functions return CUDA_ERROR_NOT_SUPPORTED. dlsym() finds no further functions, and
+ * cuGetProcAddress() returns CUDA_ERROR_NOT_FOUND for all of them.
+ *
+ * Typedefs and names are NVIDIA's ABI, not the style of this project. Comments describe only
+ * differences between the emulation and a GPU. All other behaviour was compared with an H200
+ * (driver 580).
  */
 #ifndef __cuda_cuda_h__
 #define __cuda_cuda_h__
@@ -147,7 +147,7 @@ typedef enum CUpointer_attribute_enum {
 	CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE = 21,
 } CUpointer_attribute;
 
-/* Memory from cuMemAlloc() has the tokens of its context, as on older GPUs. Present GPUs report 0 and 0xfe00. */
+/* Memory from cuMemAlloc() has the tokens of its context, as on older GPUs. Newer GPUs report 0 and 0xfe00. */
 typedef struct CUDA_POINTER_ATTRIBUTE_P2P_TOKENS_st {
 	unsigned long long p2pToken;
 	unsigned int vaSpaceToken;
@@ -430,7 +430,7 @@ CUresult CUDAAPI cuGetErrorString(CUresult error, const char **pStr);
 
 CUresult CUDAAPI cuInit(unsigned int Flags);
 CUresult CUDAAPI cuDriverGetVersion(int *driverVersion);
-/* Variants with 32-bit addresses, of CUDA before 3.2, are CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT. */
+/* For variants with 32-bit addresses (before CUDA 3.2): CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT. */
 CUresult CUDAAPI cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
 				  CUdriverProcAddressQueryResult *symbolStatus);
 
@@ -439,7 +439,7 @@ CUresult CUDAAPI cuDeviceGetCount(int *count);
 CUresult CUDAAPI cuDeviceGetName(char *name, int len, CUdevice dev);
 CUresult CUDAAPI cuDeviceGetUuid(CUuuid *uuid, CUdevice dev);
 CUresult CUDAAPI cuDeviceTotalMem(size_t *bytes, CUdevice dev);
-/* Attributes that are not listed above are CUDA_ERROR_INVALID_VALUE. */
+/* Attributes not listed above return CUDA_ERROR_INVALID_VALUE. */
 CUresult CUDAAPI cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev);
 CUresult CUDAAPI cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev);
 CUresult CUDAAPI cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId);
@@ -454,15 +454,15 @@ CUresult CUDAAPI cuDevicePrimaryCtxReset(CUdevice dev);
 CUresult CUDAAPI cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active);
 CUresult CUDAAPI cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags);
 
-/* Contexts for parts of a GPU are CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY, as without MPS. */
+/* Contexts for a part of a GPU fail with CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY, as without MPS. */
 CUresult CUDAAPI cuCtxCreate(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, unsigned int flags, CUdevice dev);
-/* Any later use of a destroyed context is CUDA_ERROR_CONTEXT_IS_DESTROYED, not a crash. */
+/* Any later use of a destroyed context returns CUDA_ERROR_CONTEXT_IS_DESTROYED instead of crashing. */
 CUresult CUDAAPI cuCtxDestroy(CUcontext ctx);
 
-/* A handle that is no context is CUDA_ERROR_INVALID_CONTEXT, not a crash. */
+/* A handle that is no context returns CUDA_ERROR_INVALID_CONTEXT instead of crashing. */
 CUresult CUDAAPI cuCtxSetCurrent(CUcontext ctx);
 CUresult CUDAAPI cuCtxGetCurrent(CUcontext *pctx);
-/* More than 64 contexts on a thread's stack are CUDA_ERROR_OUT_OF_MEMORY. */
+/* Returns CUDA_ERROR_OUT_OF_MEMORY if the thread's stack has 64 contexts already. */
 CUresult CUDAAPI cuCtxPushCurrent(CUcontext ctx);
 CUresult CUDAAPI cuCtxPopCurrent(CUcontext *pctx);
 CUresult CUDAAPI cuCtxGetDevice(CUdevice *device);
@@ -475,7 +475,7 @@ CUresult CUDAAPI cuCtxGetId(CUcontext ctx, unsigned long long *ctxId);
 CUresult CUDAAPI cuCtxGetApiVersion(CUcontext ctx, unsigned int *version);
 CUresult CUDAAPI cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority);
 
-/* Copies between two emulated GPUs need no access enabled. */
+/* Copies between two emulated GPUs work without cuCtxEnablePeerAccess(). */
 CUresult CUDAAPI cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev);
 CUresult CUDAAPI cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags);
 CUresult CUDAAPI cuCtxDisablePeerAccess(CUcontext peerContext);
@@ -486,25 +486,28 @@ CUresult CUDAAPI cuMemAlloc(CUdeviceptr *dptr, size_t bytesize);
 CUresult CUDAAPI cuMemAllocPitch(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,
 				 unsigned int ElementSizeBytes);
 /*
- * Waits for work of the memory's context; for managed memory, for all work; for
- * memory of a pool it does not wait, nor does cuMemUnmap(). Other work that uses
- * memory after it was freed, or has a new owner, fails with
- * CUDA_ERROR_ILLEGAL_ADDRESS, while a GPU may execute it.
+ * Waits for work that may use the memory:
+ *	memory of a context: the work of this context
+ *	managed memory: all work
+ *	memory of a pool: does not wait; cuMemUnmap() does not wait either
+ * Later work that uses the freed memory, even after it has a new owner, fails with
+ * CUDA_ERROR_ILLEGAL_ADDRESS. A GPU may execute such work.
  */
 CUresult CUDAAPI cuMemFree(CUdeviceptr dptr);
 CUresult CUDAAPI cuMemGetAddressRange(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr);
 
 /*
- * As on a GPU, cuMemcpyDtoD and cuMemset of GPU memory return before the copy is
- * done, unless CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is set. Setting it waits for the
- * copies that are still running. Copies to and from the host without Async, and
- * cuMemcpyPeer, are done when they return. With EMUGPU_COPY_DELAY_MS in the
- * environment at cuInit(), asynchronous work starts after this delay. If such work
- * fails, the next call that waits for work of the context or submits work to it
- * returns the error, and so do all later ones.
+ * As on a GPU, cuMemcpyDtoD and cuMemset of GPU memory return before the copy is done, unless
+ * CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is set. Setting this attribute waits for the copies that are
+ * still running. cuMemcpyPeer, and copies to and from the host without Async, return when the copy
+ * is done.
  *
- * Unreadable host memory is CUDA_ERROR_INVALID_VALUE in copies that are not
- * Async, not a SIGSEGV. Arrays are CUDA_ERROR_NOT_SUPPORTED.
+ * If EMUGPU_COPY_DELAY_MS is in the environment at cuInit(), asynchronous work starts after this
+ * delay. After such work has failed, every call that waits for work of the context, or submits work
+ * to the context, returns the error.
+ *
+ * If host memory is unreadable, a copy without Async returns CUDA_ERROR_INVALID_VALUE; on a GPU the
+ * process gets SIGSEGV. Arrays return CUDA_ERROR_NOT_SUPPORTED.
  */
 CUresult CUDAAPI cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount);
 CUresult CUDAAPI cuMemcpyHtoD(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount);
@@ -539,7 +542,7 @@ CUresult CUDAAPI cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch, unsi
 
 CUresult CUDAAPI cuStreamCreate(CUstream *phStream, unsigned int Flags);
 CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority);
-/* Invalid handles of streams and events are CUDA_ERROR_INVALID_HANDLE, not a crash. */
+/* Invalid handles of streams and events return CUDA_ERROR_INVALID_HANDLE instead of crashing. */
 CUresult CUDAAPI cuStreamDestroy(CUstream hStream);
 CUresult CUDAAPI cuStreamSynchronize(CUstream hStream);
 CUresult CUDAAPI cuStreamQuery(CUstream hStream);
@@ -566,7 +569,7 @@ CUresult CUDAAPI cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags);
 CUresult CUDAAPI cuMemFreeHost(void *p);
 CUresult CUDAAPI cuMemHostGetDevicePointer(CUdeviceptr *pdptr, void *p, unsigned int Flags);
 CUresult CUDAAPI cuMemHostGetFlags(unsigned int *pFlags, void *p);
-/* IOMEMORY is CUDA_ERROR_NOT_SUPPORTED, also for ordinary memory. */
+/* CU_MEMHOSTREGISTER_IOMEMORY returns CUDA_ERROR_NOT_SUPPORTED, also for ordinary memory. */
 CUresult CUDAAPI cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags);
 CUresult CUDAAPI cuMemHostUnregister(void *p);
 
@@ -578,11 +581,11 @@ CUresult CUDAAPI cuMemRangeGetAttributes(void **data, size_t *dataSizes, CUmem_r
 					 size_t numAttributes, CUdeviceptr devPtr, size_t count);
 
 /*
- * Only GPU memory without shareable handles; other locations and handle types are
- * CUDA_ERROR_NOT_SUPPORTED, even if a GPU returns INVALID_VALUE. Addresses are
- * reserved below 2^40. A range to map or unmap must lie in one reservation; on a
- * GPU it may extend beyond it. cuMemGetHandleForAddressRange() needs access by
- * some GPU.
+ * Only GPU memory without shareable handles is supported. Other locations and handle types return
+ * CUDA_ERROR_NOT_SUPPORTED, even where a GPU returns CUDA_ERROR_INVALID_VALUE. Addresses are
+ * reserved below 2^40. A range to map or unmap must lie in one reservation; on a GPU the range may
+ * extend beyond the reservation. cuMemGetHandleForAddressRange() needs memory that some GPU may
+ * access.
  */
 CUresult CUDAAPI cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
 					       CUmemAllocationGranularity_flags option);
@@ -602,9 +605,9 @@ CUresult CUDAAPI cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessD
 CUresult CUDAAPI cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location, CUdeviceptr ptr);
 
 /*
- * Memory freed on a stream is available again only after the stream has executed
- * the free. A pool grows by 2 MiB. Memory freed by cuMemFree() does not count as
- * used any more; a GPU's pool continues to count it.
+ * Memory freed on a stream is available again only after the stream has executed the free. A pool
+ * grows by 2 MiB. Memory freed by cuMemFree() does not count as used any more; a pool of a GPU
+ * continues to count it.
  */
 CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream);
 CUresult CUDAAPI cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream);
@@ -617,7 +620,7 @@ CUresult CUDAAPI cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep);
 CUresult CUDAAPI cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count);
 CUresult CUDAAPI cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool, CUmemLocation *location);
 
-/* The range must lie in one allocation and its block, or in one mapping; on a GPU it may span several. */
+/* The range must lie in one allocation and its block, or in one mapping. On a GPU it may span several allocations. */
 CUresult CUDAAPI cuMemGetHandleForAddressRange(void *handle, CUdeviceptr dptr, size_t size,
 					       CUmemRangeHandleType handleType, unsigned long long flags);
 /* Returns at once: a peer's writes are in GPU memory when the peer reports completion. */

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
- * /dev/emugpu: the control node of the emulated GPUs. The emulated CUDA library, the
- * emulated NVML and the tests use it; peerpin itself never does.
+ * /dev/emugpu: the control node of the emulated GPUs. The emulated CUDA library, the emulated NVML
+ * and the tests use it; peerpin itself never does.
  *
- * Each open file is a client, owned by the process and program that opened it. Calls
- * by another process (after fork()) or program (after exec(), perhaps as another user)
- * fail with EACCES. A client has
+ * Each open file is a client, owned by the process and program that opened the file. Calls by
+ * another process (after fork()) or another program (after exec(), perhaps as another user) fail
+ * with EACCES. A client has
  *	memories	physical GPU memory, in multiples of 2 MiB
  *	contexts	pairs of tokens
  *	blocks		memory at a GPU virtual address that the client chooses
- * Releasing the file frees all of them. The end of a block revokes its pins, like
- * closing the device file of NVIDIA's driver. Memory is freed when no block, handle,
- * dma-buf or persistent pin refers to it. Its next owner finds zeros, or old data of
- * the same client.
+ * Releasing the file frees all of them, like closing the device file of NVIDIA's driver. The end of
+ * a block revokes its pins. Memory is freed when no memory number, block, dma-buf or persistent pin
+ * refers to it. Its next owner finds zeros, or old data of the same client.
  *
- * Errors of all calls: EINVAL bad argument or reserved field not 0; ENODEV no such GPU;
- * EACCES not the owner; ENOENT no such block, memory or context; ENOMEM; EFAULT;
- * ENOTTY no such call.
+ * Errors of all calls:
+ *	EINVAL: bad argument, or a reserved field is not 0
+ *	ENODEV: no such GPU
+ *	EACCES: the caller is not the owner
+ *	ENOENT: no such block, memory or context
+ *	ENOTTY: no such call
+ *	ENOMEM, EFAULT
  */
 #ifndef _EMUGPU_H
 #define _EMUGPU_H
@@ -32,16 +35,16 @@
 #define EMUGPU_BLOCK_SIZE (2u << 20)
 #define EMUGPU_PAGE_SIZE (64u << 10)
 
-/* The va_space of memory without a context (p2p_token 0). Newer NVIDIA drivers report it for all memory. */
+/* The va_space of memory without a context (p2p_token 0). Newer NVIDIA drivers report this value for all memory. */
 #define EMUGPU_VA_SPACE_OF_NONE 0xfe00u
 
 /**
  * struct emugpu_info - EMUGPU_IOC_INFO: one GPU, by number
  * @gpu: number, below EMUGPU_GPUS_MAX; numbers may have gaps (ENODEV)
  * @out_domain: PCI address, with @out_bus, @out_device, @out_function
- * @out_integrated: 1: shares the host's memory (Tegra), has no PCI address and no BAR1
+ * @out_integrated: 1: an integrated GPU (Tegra): its memory is host memory; no PCI address, no BAR1
  * @out_vram_total: bytes of GPU memory
- * @out_vram_free: bytes not in any block
+ * @out_vram_free: bytes that can be allocated now
  * @out_bar1_total: bytes of the BAR1 aperture
  * @out_bar1_used: bytes of BAR1 in use by pins and importers of dma-bufs
  * @out_bar1_reserved: bytes of BAR1 reserved for the driver
@@ -64,9 +67,9 @@ struct emugpu_info {
 };
 
 enum emugpu_alloc_flags {
-	EMUGPU_ALLOC_NO_P2P = 1 << 0,		/* nvidia_p2p_get_pages() refuses it */
-	EMUGPU_ALLOC_HOST = 1 << 1,		/* integrated GPUs: mmap() of /dev/emugpu at offset @va maps it */
-	EMUGPU_ALLOC_WRITE_COMBINED = 1 << 2,	/* with HOST and new memory: all CPU mappings are write-combined */
+	EMUGPU_ALLOC_NO_P2P = 1 << 0,		/* peers cannot pin the block */
+	EMUGPU_ALLOC_HOST = 1 << 1,		/* integrated GPUs: mmap() of the node at offset @va maps the block */
+	EMUGPU_ALLOC_WRITE_COMBINED = 1 << 2,	/* all CPU mappings are write-combined; only with HOST and new memory */
 };
 
 /**
@@ -75,15 +78,18 @@ enum emugpu_alloc_flags {
  * @flags: enum emugpu_alloc_flags
  * @va: GPU virtual address, multiple of 2 MiB, below 2^40, free in this process
  * @size: bytes, multiple of 2 MiB
- * @context: context with the tokens for it, or 0
- * @memory: memory of the block, or 0: new memory, freed with the block
+ * @context: number of the context with the tokens for the block, or 0
+ * @memory: number of the memory of the block; 0: new memory, freed with the block
  * @offset: start of the block in @memory, multiple of 2 MiB
  *
- * ENOMEM no VRAM left, or the client has 16384 blocks; EEXIST the range
- * overlaps a block of this process; EBUSY new memory while the CPU window is
- * closed (EMUGPU_TEST_CPU_WINDOW); EOPNOTSUPP HOST on a GPU that is not
- * integrated. New memory holds zeros, or old data of this client if the memory was
- * never exported or pinned persistently.
+ * Errors:
+ *	ENOMEM: no VRAM is left, or the client has 16384 blocks
+ *	EEXIST: the range overlaps a block of this process
+ *	EBUSY: new memory while the CPU window is closed (EMUGPU_TEST_CPU_WINDOW)
+ *	EOPNOTSUPP: HOST on a GPU that is not integrated
+ *
+ * New memory holds zeros, or old data of the same client. Memory that was exported or pinned
+ * persistently is always cleared.
  */
 struct emugpu_alloc {
 	__u32 gpu;
@@ -95,7 +101,7 @@ struct emugpu_alloc {
 	__aligned_u64 offset;
 };
 
-/** struct emugpu_free - EMUGPU_IOC_FREE: a whole block, by its address; runs the free callbacks of its pins first */
+/** struct emugpu_free - EMUGPU_IOC_FREE: frees the block at @va; first runs the free callbacks of its pins */
 struct emugpu_free {
 	__aligned_u64 va;
 };
@@ -104,9 +110,9 @@ struct emugpu_free {
  * struct emugpu_memory_new - EMUGPU_IOC_MEMORY: memory without an address
  * @gpu: GPU of the memory
  * @size: bytes, multiple of 2 MiB
- * @out_memory: for EMUGPU_IOC_ALLOC, until EMUGPU_IOC_DROP
+ * @out_memory: number of the memory for EMUGPU_IOC_ALLOC, valid until EMUGPU_IOC_DROP
  *
- * ENOMEM no VRAM left; EBUSY the CPU window is closed
+ * Errors: ENOMEM: no VRAM is left; EBUSY: the CPU window is closed.
  */
 struct emugpu_memory_new {
 	__u32 gpu;
@@ -117,8 +123,9 @@ struct emugpu_memory_new {
 /**
  * struct emugpu_context_new - EMUGPU_IOC_CONTEXT: a pair of tokens
  * @gpu: GPU of the context
- * @out_context: for EMUGPU_IOC_ALLOC, until EMUGPU_IOC_DROP
- * @out_p2p_token: random; with it, any caller of nvidia_p2p_get_pages() may pin the context's memory
+ * @out_context: number of the context for EMUGPU_IOC_ALLOC, valid until EMUGPU_IOC_DROP
+ * @out_p2p_token: first token, random; each caller of nvidia_p2p_get_pages() with this token may pin
+ *	the context's memory
  * @out_va_space: second token of the pair
  */
 struct emugpu_context_new {
@@ -139,12 +146,13 @@ struct emugpu_drop {
  * struct emugpu_export - EMUGPU_IOC_EXPORT: a dma-buf of a range
  * @va: multiple of 4 KiB, inside one block
  * @size: bytes, multiple of 4 KiB, not 0
- * @out_fd: close-on-exec
+ * @out_fd: file descriptor of the dma-buf, close-on-exec
  *
- * The dma-buf keeps the memory until it is closed, even if the block is freed before. If
- * the module parameter dmabuf_dynamic is set, freeing the block revokes the dma-buf. Also
- * possible for an EMUGPU_ALLOC_NO_P2P block, as with NVIDIA's driver. EOPNOTSUPP: the GPU is
- * integrated; EMFILE, ENFILE.
+ * The dma-buf keeps the memory until the dma-buf is closed, even if the block is freed before. With
+ * the module parameter dmabuf_dynamic, freeing the block revokes the dma-buf. EMUGPU_ALLOC_NO_P2P
+ * blocks can be exported, too, as with NVIDIA's driver.
+ *
+ * Errors: EOPNOTSUPP: the GPU is integrated; EMFILE; ENFILE.
  */
 struct emugpu_export {
 	__aligned_u64 va;
@@ -157,19 +165,21 @@ enum emugpu_copy_kind {
 	EMUGPU_COPY_HTOD,
 	EMUGPU_COPY_DTOH,
 	EMUGPU_COPY_DTOD,
-	EMUGPU_FILL,		/* src is the pattern, repeated each elem bytes */
+	EMUGPU_FILL,		/* src is the pattern of elem bytes, repeated over the range */
 };
 
 /**
  * struct emugpu_copy - EMUGPU_IOC_COPY: the GPU's copy engine, synchronous
  * @kind: enum emugpu_copy_kind
  * @elem: FILL: 1, 2 or 4; else 0
- * @dst: GPU address, or process address for DTOH
- * @src: GPU address, process address for HTOD, or the pattern for FILL
- * @length: bytes, 0 does nothing; GPU ranges must lie inside one block each
+ * @dst: GPU address; for DTOH: process address
+ * @src: GPU address; for HTOD: process address; for FILL: the pattern
+ * @length: bytes; 0 does nothing; each GPU range must lie inside one block
  *
- * EBUSY the CPU window is closed (EMUGPU_TEST_CPU_WINDOW); EINTR a fatal signal
- * ended the copy; ENODEV the GPU was removed after the block was made.
+ * Errors:
+ *	EBUSY: the CPU window is closed (EMUGPU_TEST_CPU_WINDOW)
+ *	EINTR: a fatal signal ended the copy
+ *	ENODEV: the GPU was removed after the block was made
  */
 struct emugpu_copy {
 	__u32 kind;
@@ -180,30 +190,30 @@ struct emugpu_copy {
 };
 
 enum emugpu_test_op {
-	EMUGPU_TEST_COUNTS,		/* present pins, maps and blocks of the GPU; the other counts are of all GPUs */
+	EMUGPU_TEST_COUNTS,		/* pins, maps and blocks of the GPU; clients, calls and violations of all GPUs */
 	EMUGPU_TEST_TRANSLATE,		/* GPU address to BAR1 physical address */
 	EMUGPU_TEST_CPU_WINDOW,		/* unmap or map the BAR in the kernel */
 	EMUGPU_TEST_DELAY_CALLBACK,	/* sleep before the next free callbacks */
 	EMUGPU_TEST_REVOKE,		/* run the free callbacks of pins, revoke dynamic dma-bufs, keep the block */
 	EMUGPU_TEST_PEEK,		/* read VRAM by page number, of any owner */
-	EMUGPU_TEST_FAIL,		/* fail the n-th next call with valid arguments */
-	EMUGPU_TEST_SCATTER,		/* whether new memory is fragmented; the module parameter is the default */
+	EMUGPU_TEST_FAIL,		/* make the n-th next call with valid arguments fail */
+	EMUGPU_TEST_SCATTER,		/* fragment new memory or not; the module parameter scatter is the default */
 	EMUGPU_TEST_BAR1_FREE,		/* limit the BAR1 space available to pins, or lift the limit */
-	EMUGPU_TEST_VIOLATIONS,		/* number of violations of a rule, and the module of the last */
-	EMUGPU_TEST_PLAN,		/* record the events of consumers, and act at the n-th; all GPUs */
+	EMUGPU_TEST_VIOLATIONS,		/* number of violations of a rule, and the module of the last violation */
+	EMUGPU_TEST_PLAN,		/* record the events of consumers, and act at the n-th event; all GPUs */
 	EMUGPU_TEST_EVENTS,		/* read the events since PLAN */
 	EMUGPU_TEST_REVOKE_ALL,		/* run the free callbacks of all revocable pins of the GPU */
-	EMUGPU_TEST_GUARD,		/* watch memory after its callback: a write is a violation; all GPUs */
+	EMUGPU_TEST_GUARD,		/* watch memory after its free callback: a write is a violation; all GPUs */
 	EMUGPU_TEST_STASH,		/* cover a process's pinned memory, then count the pages written; all GPUs */
 };
 
 /* Calls that EMUGPU_TEST_FAIL can fail */
 enum emugpu_test_call {
-	EMUGPU_CALL_GET_PAGES,			/* both kinds */
+	EMUGPU_CALL_GET_PAGES,			/* nvidia_p2p_get_pages() and its persistent variant */
 	EMUGPU_CALL_DMA_MAP_PAGES,
 };
 
-/* Rules for consumers of nv-p2p.h; emu/common/node/monitor.c has a text for each. */
+/* Rules for consumers of nv-p2p.h; emu/common/node/monitor.c has a text for each rule */
 enum emugpu_rule {
 	EMUGPU_RULE_CALL_IN_CALLBACK,
 	EMUGPU_RULE_SLOW_CALLBACK,
@@ -234,10 +244,10 @@ enum emugpu_rule {
 
 /* A consumer's call outside its free callback */
 enum emugpu_event_kind {
-	EMUGPU_EVENT_PIN,		/* this and the next two: at the end of a successful call */
+	EMUGPU_EVENT_PIN,		/* this and the next two events: at the end of a successful call */
 	EMUGPU_EVENT_PIN_PERSISTENT,
 	EMUGPU_EVENT_MAP,
-	EMUGPU_EVENT_UNMAP,		/* this and the next two: at the begin of the call */
+	EMUGPU_EVENT_UNMAP,		/* this and the next two events: at the begin of the call */
 	EMUGPU_EVENT_UNPIN,
 	EMUGPU_EVENT_UNPIN_PERSISTENT,
 };
@@ -246,7 +256,7 @@ enum emugpu_event_kind {
 enum emugpu_event_action {
 	EMUGPU_ACT_NONE,
 	EMUGPU_ACT_REVOKE,	/* revoke all revocable pins of all GPUs in another thread, as if memory was freed */
-	EMUGPU_ACT_KILL,	/* send SIGKILL to the process */
+	EMUGPU_ACT_KILL,	/* send SIGKILL to the calling process */
 };
 
 /** struct emugpu_event - an event in the list of EMUGPU_TEST_EVENTS */
@@ -261,7 +271,7 @@ struct emugpu_event {
  * @op: enum emugpu_test_op
  * @gpu: number of the GPU
  *
- * EOPNOTSUPP: not available on an integrated GPU.
+ * EOPNOTSUPP: @op is not available on an integrated GPU.
  */
 struct emugpu_test {
 	__u32 op;
@@ -283,7 +293,7 @@ struct emugpu_test {
 			__aligned_u64 out_vram_page;
 		} translate;
 		struct {
-			__u32 mapped;	/* 0: no CPU mapping of the BAR exists and COPY is EBUSY */
+			__u32 mapped;	/* 0: unmap the BAR, so that COPY fails with EBUSY; 1: map it again */
 			__u32 reserved;
 		} cpu_window;
 		struct {
@@ -291,8 +301,8 @@ struct emugpu_test {
 			__u32 count;	/* number of callbacks to delay; 0: all */
 		} delay;
 		struct {
-			__aligned_u64 va;	/* address in the block; with length: start of the pin */
-			__aligned_u64 length;	/* length of the pin; 0: all pins and dma-bufs of the block */
+			__aligned_u64 va;	/* start of the pin; with @length 0: any address in the block */
+			__aligned_u64 length;	/* length of the pin; 0: all pins and dynamic dma-bufs of the block */
 		} revoke;
 		struct {
 			__aligned_u64 vram_page;
@@ -304,20 +314,20 @@ struct emugpu_test {
 			__u32 nth;	/* 1: the next call; 0: none */
 			__s32 error;	/* negative errno to return */
 			__u32 call;	/* enum emugpu_test_call */
-			__u32 out_left;	/* calls left of the last @nth; 0: that call has failed */
+			__u32 out_left;	/* calls that were left of the previous @nth; 0: none */
 		} fail;
 		struct {
 			__u32 on;
 			__u32 reserved;
 		} scatter;
 		struct {
-			__aligned_u64 bytes;	/* multiple of 64 KiB, beside the reserve; ~0: no limit */
+			__aligned_u64 bytes;	/* BAR1 bytes left for pins, multiple of 64 KiB; ~0: no limit */
 		} bar1_free;
 		struct {
 			__u32 rule;		/* enum emugpu_rule */
 			__u32 reserved;
 			__aligned_u64 out_count;
-			char out_module[48];	/* empty: none */
+			char out_module[48];	/* module of the last violation; empty: none */
 		} violations;
 		struct {
 			__u32 nth;	/* number of the event to act at, from 1; 0: only record */
@@ -325,8 +335,8 @@ struct emugpu_test {
 		} plan;
 		struct {
 			__aligned_u64 buf;	/* array of struct emugpu_event, filled in order */
-			__u32 max;		/* size of buf in events; only the first 256 are kept */
-			__u32 out_count;	/* number of all events */
+			__u32 max;		/* size of buf in events; the record keeps only the first 256 events */
+			__u32 out_count;	/* number of all events since PLAN */
 		} events;
 		struct {
 			__aligned_u64 reserved;
@@ -336,11 +346,12 @@ struct emugpu_test {
 			__u32 reserved;
 		} guard;
 		struct {
-			__u32 on;		/* 1: EBUSY if already on; 0: ENOENT if off */
-			__u32 out_changed;	/* on 0: number of pages of 64 KiB written since */
+			__u32 on;		/* 1: begin (EBUSY: already begun); 0: end (ENOENT: not begun) */
+			__u32 out_changed;	/* @on 0: number of 64 KiB pages written since the begin */
 			/*
-			 * on 1: process with the pinned memory (ESRCH: no such process); 0: all. Pages that
-			 * others share by pins, mapped dma-bufs or CPU mappings are not covered.
+			 * @on 1: process that pinned the memory (ESRCH: no such process), or 0 for
+			 * all processes. Pages with other users (pins, mapped dma-bufs or CPU
+			 * mappings) are not covered.
 			 */
 			__u32 pid;
 			__u32 reserved;

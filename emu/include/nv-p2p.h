@@ -18,9 +18,9 @@
 struct pci_dev;
 
 /*
- * Versions: major in the upper half, minor in the lower. A consumer may read a
- * structure if the major equals the one it was built for and the minor is not
- * less. Each structure begins with its version.
+ * A version has the major number in the upper half and the minor number in the lower half. Each
+ * structure begins with its version. A consumer may read a structure if the major equals the major
+ * that the consumer was built for, and the minor is not less.
  */
 #define NVIDIA_P2P_MAJOR_VERSION_MASK 0xffff0000
 #define NVIDIA_P2P_MINOR_VERSION_MASK 0x0000ffff
@@ -43,8 +43,8 @@ struct pci_dev;
 #define NVIDIA_P2P_GPU_UUID_LEN 16
 
 /*
- * For GPUs before 2012: init_mapping made the token of get_pages from mailbox
- * addresses. Both calls are still exported, but return -ENOTSUPP.
+ * For GPUs before 2012: init_mapping made the token for get_pages from mailbox addresses.
+ * init_mapping and destroy_mapping are still exported, but return -ENOTSUPP.
  */
 enum {
 	NVIDIA_P2P_ARCHITECTURE_TESLA = 0,
@@ -127,18 +127,18 @@ typedef struct nvidia_p2p_dma_mapping {
 
 /**
  * nvidia_p2p_get_pages - pin a range of GPU virtual memory
- * @p2p_token: with @va_space, from CUDA; both 0: memory of the calling process
+ * @p2p_token: from CUDA, like @va_space; both 0: memory of the calling process
  * @va_space: see @p2p_token
  * @virtual_address: multiple of 64 KiB
  * @length: multiple of 64 KiB, not 0
  * @page_table: result; after a failure it may point to freed memory
- * @free_callback: runs in the thread that frees the memory, with the driver's
- *	API lock held; in it put_pages, get_pages and dma_map_pages are -EIO
- * @data: for @free_callback; must never be freed, because put_pages does not
- *	report whether the callback has run
+ * @free_callback: called in the thread that frees the memory, with the driver's API lock held;
+ *	get_pages, put_pages and dma_map_pages return -EIO in the callback
+ * @data: passed to @free_callback; must never be freed, because put_pages does not report whether
+ *	the callback has run
  *
- * -EINVAL bad argument or no GPU memory; -ENOMEM no BAR1 space or no memory; -EIO
- * other errors.
+ * Errors: -EINVAL: bad argument, or not GPU memory; -ENOMEM: no BAR1 space, or out of memory; -EIO:
+ * all other errors.
  */
 int nvidia_p2p_get_pages(uint64_t p2p_token, uint32_t va_space, uint64_t virtual_address, uint64_t length,
 			 struct nvidia_p2p_page_table **page_table, void (*free_callback)(void *data), void *data);
@@ -169,7 +169,7 @@ int nvidia_p2p_put_pages(uint64_t p2p_token, uint32_t va_space, uint64_t virtual
  * @page_table: result
  * @flags: NVIDIA_P2P_FLAGS_x
  *
- * The memory outlives cuMemFree() and its process until put_pages_persistent.
+ * The memory stays until put_pages_persistent, even after cuMemFree() and the end of its process.
  */
 int nvidia_p2p_get_pages_persistent(uint64_t virtual_address, uint64_t length,
 				    struct nvidia_p2p_page_table **page_table, uint32_t flags);
@@ -177,8 +177,8 @@ int nvidia_p2p_get_pages_persistent(uint64_t virtual_address, uint64_t length,
 /**
  * nvidia_p2p_put_pages_persistent - undo get_pages_persistent
  * @virtual_address: as given to get_pages_persistent
- * @page_table: its result; NULL does nothing
- * @flags: 0
+ * @page_table: result of get_pages_persistent; NULL does nothing
+ * @flags: must be 0
  */
 int nvidia_p2p_put_pages_persistent(uint64_t virtual_address, struct nvidia_p2p_page_table *page_table,
 				    uint32_t flags);
@@ -187,7 +187,7 @@ int nvidia_p2p_put_pages_persistent(uint64_t virtual_address, struct nvidia_p2p_
  * nvidia_p2p_free_page_table - for the free callback, in place of put_pages
  * @page_table: result of get_pages
  *
- * No effect in present drivers, but old drivers free the table: call it once.
+ * Call once. Present drivers do nothing here, but old drivers free the table.
  */
 int nvidia_p2p_free_page_table(struct nvidia_p2p_page_table *page_table);
 
@@ -197,8 +197,8 @@ int nvidia_p2p_free_page_table(struct nvidia_p2p_page_table *page_table);
  * @page_table: result of get_pages
  * @dma_mapping: result
  *
- * -EINVAL bad argument; -ENOMEM; -EIO @peer cannot reach the memory. The driver
- * undoes mappings that are left when the free callback returns.
+ * Errors: -EINVAL: bad argument; -ENOMEM; -EIO: @peer cannot reach the memory. When the free
+ * callback returns, the driver undoes the remaining mappings.
  */
 int nvidia_p2p_dma_map_pages(struct pci_dev *peer, struct nvidia_p2p_page_table *page_table,
 			     struct nvidia_p2p_dma_mapping **dma_mapping);
@@ -218,7 +218,7 @@ int nvidia_p2p_dma_unmap_pages(struct pci_dev *peer, struct nvidia_p2p_page_tabl
  * nvidia_p2p_free_dma_mapping - for the free callback, in place of dma_unmap_pages
  * @dma_mapping: result of dma_map_pages
  *
- * No effect in present drivers, but old drivers free the mapping: call it once.
+ * Call once. Present drivers do nothing here, but old drivers free the mapping.
  */
 int nvidia_p2p_free_dma_mapping(struct nvidia_p2p_dma_mapping *dma_mapping);
 
@@ -230,7 +230,10 @@ int nvidia_p2p_free_dma_mapping(struct nvidia_p2p_dma_mapping *dma_mapping);
 #define NVIDIA_P2P_RSYNC_DRIVER_VERSION_COMPATIBLE(p) \
 	NVIDIA_P2P_VERSION_COMPATIBLE(p, NVIDIA_P2P_RSYNC_DRIVER_VERSION)
 
-/* A put follows each successful get; the mode must not change in between. wait_for_rsync must not sleep. */
+/*
+ * The GPU driver calls put_relaxed_ordering_mode after each successful get_relaxed_ordering_mode.
+ * The mode must not change in between. wait_for_rsync must not sleep.
+ */
 typedef struct nvidia_p2p_rsync_driver {
 	uint32_t version;
 	int (*get_relaxed_ordering_mode)(int *mode, void *data);
@@ -241,9 +244,9 @@ typedef struct nvidia_p2p_rsync_driver {
 /**
  * nvidia_p2p_register_rsync_driver - offer the callbacks to the GPU driver
  * @driver: version and all three functions; stays valid until unregistered
- * @data: passed to each of them
+ * @data: passed to each function
  *
- * -EINVAL bad argument; -EBUSY a driver is registered, or a GPU is in use.
+ * Errors: -EINVAL: bad argument; -EBUSY: a driver is registered, or a GPU is in use.
  */
 int nvidia_p2p_register_rsync_driver(nvidia_p2p_rsync_driver_t *driver, void *data);
 

@@ -10,7 +10,7 @@
 /**
  * struct nvmlDevice_st - the target of a handle
  *
- * Only its address matters: its index in the table is the number of the GPU.
+ * Only the address of the target matters: its index in devices[] is the number of the GPU.
  */
 struct nvmlDevice_st {
 	char unused;
@@ -18,7 +18,7 @@ struct nvmlDevice_st {
 
 static struct nvmlDevice_st devices[EMUGPU_GPUS_MAX];
 
-/* Counts GPUs below number @end. A removed GPU leaves a gap: the others keep their numbers. */
+/* Counts the GPUs below number @end. A removed GPU leaves a gap, because other GPUs keep their numbers. */
 static unsigned int count(unsigned int end)
 {
 	struct emugpu_info info;
@@ -116,7 +116,7 @@ struct address {
 	unsigned int domain, bus, slot, function;
 };
 
-/* Domain and function may be missing. */
+/* Domain and function may be missing in @text. */
 static bool parse(struct address *a, const char *text)
 {
 	*a = (struct address){ 0 };
@@ -134,7 +134,7 @@ static bool has_address(const struct emugpu_info *info, const char *text)
 	       a.slot == info->out_device && a.function == info->out_function;
 }
 
-/* A string that is no address, or not of function 0, is INVALID_ARGUMENT, as in NVIDIA's library. */
+/* If @id is no address, or its function is not 0, returns INVALID_ARGUMENT, as NVIDIA's library does. */
 nvmlReturn_t nvmlDeviceGetHandleByPciBusId(const char *id, nvmlDevice_t *device)
 {
 	nvmlReturn_t err = find(id, has_address, device);
@@ -155,7 +155,7 @@ nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int *index)
 	return err;
 }
 
-/* The N of /dev/nvidiaN. Emulated GPUs have no such file, but the numbers follow the GPUs in the same way. */
+/* Returns the N of /dev/nvidiaN. Emulated GPUs have no such file, but number the GPUs in the same way. */
 nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned int *minor)
 {
 	struct emugpu_info info;

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* The CUDA version of the emulated libcuda, and the compute capability of the GPU it was compared with */
+/* CUDA version of the emulated libcuda; compute capability of the GPU with which libcuda was compared */
 enum {
 	CUDA_LEVEL = 13000,
 	COMPUTE_MAJOR = 9,
@@ -36,7 +36,7 @@ nvmlReturn_t nvmlSystemGetNVMLVersion(char *version, unsigned int length)
 	return err ? err : text_put(version, length, "13.580.65.06");
 }
 
-/* These two need no nvmlInit(), as in NVIDIA's library. */
+/* This function and its _v2 variant need no nvmlInit(), as in NVIDIA's library. */
 nvmlReturn_t nvmlSystemGetCudaDriverVersion(int *version)
 {
 	if (!version)

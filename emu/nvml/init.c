@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 /*
- * The process that called nvmlInit() (upper half) and the number of its calls. A child
- * of fork() must call nvmlInit() itself. One atomic word instead of a lock: a child
- * could inherit a lock held by a thread of its parent.
+ * Upper half: the process that called nvmlInit(). Lower half: number of its nvmlInit() calls
+ * without nvmlShutdown(). A child of fork() must call nvmlInit() itself. An atomic word replaces a
+ * lock, because a child could inherit a lock that a thread of its parent holds.
  */
 static _Atomic uint64_t users;
 
@@ -42,8 +42,8 @@ nvmlReturn_t nvmlInit(void)
 }
 
 /*
- * The flags request the behaviour that this library always has: no GPUs are no error,
- * and no GPU is attached. NVIDIA's library also accepts unknown flags.
+ * The flags request two things that this library always does: succeed without a GPU, and attach no
+ * GPU. NVIDIA's library also accepts unknown flags.
  */
 nvmlReturn_t nvmlInitWithFlags(unsigned int flags)
 {

@@ -4,7 +4,7 @@
 
 #include <nvml.h>
 
-/* lib_ready - NVML_ERROR_UNINITIALIZED unless between nvmlInit() and nvmlShutdown() of this process */
+/* lib_ready - NVML_SUCCESS between nvmlInit() and nvmlShutdown() of this process, else NVML_ERROR_UNINITIALIZED */
 nvmlReturn_t lib_ready(void);
 
 #endif

@@ -37,7 +37,7 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *me
 
 	if (err)
 		return err;
-	/* NVIDIA's library selects a function by the version */
+	/* NVIDIA's library selects a function by the version, and reports an unknown version as a missing function */
 	if (memory->version != nvmlMemory_v2)
 		return NVML_ERROR_FUNCTION_NOT_FOUND;
 	memory->total = info.out_vram_total;

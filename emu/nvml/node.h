@@ -13,7 +13,7 @@
 /* node_present - whether the driver is loaded and accessible */
 bool node_present(void);
 
-/* node_info - NVML_ERROR_GPU_IS_LOST: no GPU of that number */
+/* node_info - query a GPU by its number; NVML_ERROR_GPU_IS_LOST: no such GPU */
 nvmlReturn_t node_info(unsigned int gpu, struct emugpu_info *info);
 
 #endif

@@ -46,7 +46,7 @@ nvmlReturn_t nvmlDeviceGetPciInfo(nvmlDevice_t device, nvmlPciInfo_t *pci)
 	return NVML_SUCCESS;
 }
 
-/* The structure of the second variant ends before the long bus id. */
+/* In the _v2 variant, nvmlPciInfo_t ends before busId. */
 nvmlReturn_t nvmlDeviceGetPciInfo_v2(nvmlDevice_t device, nvmlPciInfo_t *pci)
 {
 	nvmlPciInfo_t info;

@@ -20,8 +20,8 @@ enum {
 
 /**
  * struct chip - the first LSI chip of the VM
- * @pdev: NULL: not present
- * @script: NULL: another driver is bound to the chip
+ * @pdev: the chip, or NULL if not present
+ * @script: program for the chip; NULL if another driver is bound to the chip
  */
 struct chip {
 	struct pci_dev *pdev;

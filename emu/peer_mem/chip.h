@@ -7,10 +7,10 @@
 
 struct device;
 
-/* NULL: not present */
+/* The chip's device, or NULL if not present */
 struct device *shim_chip_device(void);
 
-/* @to, @from: bus addresses. -EBUSY: another driver is bound to the chip; -EIO */
+/* Copies by DMA. @to, @from: bus addresses. Errors: -EBUSY: another driver is bound to the chip; -EIO. */
 int shim_chip_move(u64 to, u64 from, u32 length);
 
 int shim_chip_init(void);

@@ -13,7 +13,7 @@ struct shim_umem;
 
 /**
  * struct shim_client - a registered client
- * @users: one for the registration, one for each umem
+ * @users: references: one by the registration, one by each umem
  * @umems: umems that may be invalidated, by id
  */
 struct shim_client {
@@ -26,15 +26,18 @@ struct shim_client {
 	u32 next;
 };
 
-/* The first client that takes the range, as a user of it, and its context. NULL: no client does */
+/*
+ * Returns the first client that takes the range, with a reference, and its *@context. NULL: no
+ * client takes the range.
+ */
 struct shim_client *shim_client_acquire(unsigned long addr, size_t size,
 					bool may_invalidate, void **context);
 void shim_client_release(struct shim_client *c, void *context);
 
-/* Does the client unmap in invalidate (PEER_MEM_INVALIDATE_UNMAPS)? */
+/* Whether the client itself unmaps in invalidate (PEER_MEM_INVALIDATE_UNMAPS) */
 bool shim_client_unmaps(const struct shim_client *c);
 
-/* Allocate the id of @u for invalidations. Return: 0 or negative errno */
+/* Allocates the id of @u for invalidations. Returns a negative errno on failure. */
 int shim_client_name(struct shim_client *c, struct shim_umem *u, u32 *id);
 void shim_client_forget(struct shim_client *c, u32 id);
 

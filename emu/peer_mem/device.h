@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Devices that memory is mapped for */
+/* The devices for which memory is mapped */
 #ifndef IB_PEER_DEVICE_H
 #define IB_PEER_DEVICE_H
 
@@ -7,13 +7,13 @@
 
 struct device;
 
-/* @which: enum ib_peer_device. May return NULL (IB_PEER_NO_DEVICE); ERR_PTR(-ENODEV): not present */
+/* The device of @which (enum ib_peer_device). NULL for IB_PEER_NO_DEVICE; ERR_PTR(-ENODEV): not present */
 struct device *shim_device(u32 which);
 
-/* Translate a bus address of the device. @phys 0: not mapped; -ENODATA: no IOMMU */
+/* Translates bus address @bus of the device to *@phys; 0: not mapped. Returns -ENODATA if there is no IOMMU. */
 int shim_device_look(u32 which, u64 bus, u64 *phys);
 
-/* @node: a struct device that does no DMA */
+/* @node: struct device of the device file, which does no DMA, for IB_PEER_SOFTWARE */
 int shim_devices_init(struct device *node);
 void shim_devices_exit(void);
 

@@ -61,7 +61,10 @@ static int node_look(struct ib_peer *arg)
 
 /* ---- DMA of an adapter --------------------------------------------------------------- */
 
-/* Contiguous bytes at @offset of the registration, and their bus address; 0: outside of it */
+/*
+ * Returns the number of contiguous bytes at @offset of the registration, and their bus address in
+ * *@bus. Returns 0 if @offset is outside of the registration.
+ */
 static u32 node_piece(struct shim_umem *u, u64 offset, u64 *bus)
 {
 	struct scatterlist *sg;

@@ -6,7 +6,7 @@
 #include "umem.h"
 
 enum {
-	PATIENCE_S = 5,	/* timeout of an invalidation; a real core would deadlock */
+	PATIENCE_S = 5,	/* timeout of an invalidation's wait, where a real core would deadlock */
 };
 
 struct shim_umem *shim_umem_new(void)
@@ -58,7 +58,7 @@ static void umem_move(struct scatterlist *sg, s64 head, s64 tail)
 	sg->length -= head + tail;
 }
 
-/* The list consists of pages of the client; cut it to CPU pages of the range. */
+/* The client's list consists of pages of the client's size. Cuts the list to the CPU pages of the range. */
 static void umem_cut(struct shim_umem *u)
 {
 	const struct peer_memory_client *calls = u->client->calls;
@@ -71,7 +71,7 @@ static void umem_cut(struct shim_umem *u)
 	umem_move(umem_last(u), 0, u->cut_tail);
 }
 
-/* Restore the list: the client checks it. */
+/* Restores the list, because the client checks the list. */
 static void umem_uncut(struct shim_umem *u)
 {
 	umem_move(umem_last(u), 0, -(s64)u->cut_tail);
@@ -236,7 +236,7 @@ static int umem_put_unmapped(struct shim_umem *u)
 	return 0;
 }
 
-/* From here on, a client that unmaps in invalidate is called without @mapping. */
+/* From STOP on, a client that itself unmaps in invalidate is called without @mapping held. */
 static int umem_stop(struct shim_umem *u)
 {
 	umem_set_usable(u, false);
@@ -277,7 +277,7 @@ static int umem_release(struct shim_umem *u)
 	return 0;
 }
 
-/* Make step @op if it is the next one. */
+/* Makes step @op if it is the next step. */
 static int umem_step(struct shim_umem *u, u32 op, const struct ib_peer *arg)
 {
 	if (u->state == IB_PEER_NEW && op == IB_PEER_ACQUIRE)
@@ -301,7 +301,7 @@ static int umem_step(struct shim_umem *u, u32 op, const struct ib_peer *arg)
 	return -EINVAL;
 }
 
-/* Each step does nothing if it is not the next one. */
+/* Makes the remaining steps: umem_step() does nothing if @op is not the next step. */
 static void umem_end(struct shim_umem *u)
 {
 	u32 op;

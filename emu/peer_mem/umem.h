@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A umem: memory of a client that a device uses, step by step */
+/* A umem: a range of a client's memory that a device uses; made and ended step by step */
 #ifndef IB_PEER_UMEM_H
 #define IB_PEER_UMEM_H
 
@@ -13,18 +13,18 @@
 /**
  * struct shim_umem - one registration
  * @steps: serialises the steps
- * @mapping: an invalidation takes it; a semaphore, because different threads may make the steps
- *	that lock and unlock it
+ * @mapping: lock that an invalidation takes; a semaphore, because the step that unlocks it may run in
+ *	another thread than the step that locks it
  * @dma: held during DMA of the device, and to change @usable
- * @state: steps made so far; an invalidation does not change it
- * @mapped: under @mapping: dma_unmap and put_pages must still be called
- * @active: under @mapping: the device's driver can be invalidated
- * @usable: under @dma: the device may use the memory
- * @unmapping: from STOP on: UNMAP and PUT make these calls, not an invalidation
- * @unlocked: likewise, without @mapping
- * @client: NULL after release
- * @cut_head: bytes cut from the first entry, which begins before the first page of the range
- * @cut_tail: likewise, from the last
+ * @state: the last step made; an invalidation does not change the state
+ * @mapped: dma_unmap and put_pages must still be called; under @mapping
+ * @active: the device's driver can be invalidated; under @mapping
+ * @usable: the device may use the memory; under @dma
+ * @unmapping: from STOP on: the steps UNMAP and PUT call dma_unmap and put_pages, not an invalidation
+ * @unlocked: from STOP on: the steps UNMAP and PUT run without @mapping
+ * @client: client of the memory; NULL after release
+ * @cut_head: bytes cut from the first entry of @sgt, which begins before the first CPU page of the range
+ * @cut_tail: bytes cut from the last entry of @sgt, likewise
  */
 struct shim_umem {
 	struct kref ref;
@@ -59,10 +59,10 @@ struct shim_umem *shim_umem_new(void);
 void shim_umem_get(struct shim_umem *u);
 void shim_umem_put(struct shim_umem *u);
 
-/* @arg->op: REGISTER to RELEASE; -EINVAL: another op, or out of order */
+/* Makes the step @arg->op, from REGISTER to RELEASE. Returns -EINVAL for another op, or a step out of order. */
 int shim_umem_step(struct shim_umem *u, const struct ib_peer *arg);
 
-/* Make the remaining steps. */
+/* Makes the remaining steps. */
 void shim_umem_end(struct shim_umem *u);
 
 void shim_umem_invalidate(struct shim_umem *u);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Cache attribute of the GPU memory in the kernel's direct mapping. Some processors
- * forbid different attributes for one page, and on x86 later mappings by drivers get
- * the attribute of the direct mapping. arm64 has no function to change it.
+ * Cache attribute of the GPU memory in the kernel's direct mapping. Some processors forbid
+ * different attributes for one page. On x86, later mappings by drivers get the attribute of the
+ * direct mapping. arm64 has no function to change the attribute.
  */
 #ifndef _EMUGPU_CACHING_H
 #define _EMUGPU_CACHING_H

@@ -13,8 +13,8 @@
 
 struct dma_map {
 	struct emugpu_map base;
-	struct nvidia_p2p_dma_mapping mapping;	/* never read here: the consumer can write to it */
-	void *hw_address, *hw_len;		/* those of @mapping, for kvfree() */
+	struct nvidia_p2p_dma_mapping mapping;	/* never read, because the consumer can write to it */
+	void *hw_address, *hw_len;		/* copies of the pointers in @mapping, for kvfree() */
 	struct device *dev;
 	struct sg_table sgt;
 	enum dma_data_direction direction;
@@ -37,9 +37,9 @@ static void unmap_pages(struct dma_map *map)
 }
 
 /*
- * Adjacent pages become one segment, up to the device's segment size. Reads pages[],
- * which the consumer can write to, as NVIDIA's driver does; the number of pages comes
- * from the request.
+ * Merges adjacent pages into one segment, up to the device's maximal segment size. Reads pages[],
+ * although the consumer can write to it, as NVIDIA's driver does. The number of pages comes from
+ * the request.
  */
 static int map_pages(struct dma_map *map, const struct emugpu_pin *pin)
 {

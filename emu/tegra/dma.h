@@ -10,17 +10,23 @@ struct device;
 struct emugpu_pin;
 struct nvidia_p2p_dma_mapping;
 
-/* API lock held. 0, -ENOMEM, or -EIO when @peer cannot reach the memory */
+/*
+ * Maps the pages of @pin for @peer. Errors: -ENOMEM; -EIO: @peer cannot reach the memory; an
+ * injected error. API lock held.
+ */
 int emugpu_dma_map(struct emugpu_pin *pin, struct device *peer, enum dma_data_direction direction,
 		   struct nvidia_p2p_dma_mapping **mapping);
 
-/* Called by consumers in their callback; takes only the map lock. -EINVAL: no such mapping */
+/*
+ * Undoes and frees @mapping. Returns -EINVAL if not found. Consumers may call it in their callback.
+ * Takes only the map lock.
+ */
 int emugpu_dma_unmap(const struct nvidia_p2p_dma_mapping *mapping);
 
-/* Undoes all mappings left; returns whether there were any. */
+/* Undoes all remaining mappings of @pin. Returns true if any remained. */
 bool emugpu_dma_unmap_all(struct emugpu_pin *pin);
 
-/* This and the next one: unmapping frees the record, so a dead pin has no mappings. */
+/* Always false, also in emugpu_dma_forget(): unmapping frees the record, so an ended pin has no mappings. */
 static inline bool emugpu_dma_is_owed(const struct emugpu_pin *pin)
 {
 	return false;

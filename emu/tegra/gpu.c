@@ -41,8 +41,9 @@ static void page_free(struct page *page)
 }
 
 /*
- * Split into single pages, because a mapping in a process holds a reference to one
- * page only. Below 4 GiB, so that any device reaches it; on a Tegra the SMMU does that.
+ * The allocation is split into single pages, because a mapping in a process holds a reference to
+ * one page only. The pages lie below 4 GiB, where every device reaches them. (On a Tegra, the SMMU
+ * lets devices reach all memory.)
  */
 static struct page *page_alloc(void)
 {
@@ -212,7 +213,7 @@ int emugpu_gpu_register(void)
 	return 0;
 }
 
-/* Drops the last reference: files, pins and CPU mappings hold references to the module, so none is left. */
+/* Drops the last reference. Files, pins and CPU mappings hold references to the module, so all of them have ended. */
 void emugpu_gpu_unregister(void)
 {
 	emugpu_gpu_put(the_gpu);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The integrated GPU. There is one; its memory is host memory, allocated when the
- * module is loaded.
- */
+/* The only integrated GPU. Its memory is host memory, allocated when the module is loaded. */
 #ifndef _EMUGPU_GPU_H
 #define _EMUGPU_GPU_H
 
@@ -20,9 +17,9 @@ struct emugpu_gpu {
 	u64 size;
 	bool gone;		/* always false: there is no device to unbind */
 	struct emugpu_vram vram;
-	struct page **memory;	/* the first page of each VRAM page */
+	struct page **memory;	/* for each VRAM page, its first struct page */
 	struct mutex claims;	/* protects @combined, and entries of @memory for pages without an owner */
-	unsigned long *combined;	/* a bit per VRAM page: its direct mapping is write-combined */
+	unsigned long *combined;	/* one bit per VRAM page: the page's direct mapping is write-combined */
 	u8 uuid[16];
 };
 
@@ -54,9 +51,9 @@ static inline int emugpu_gpu_limit_bar1(struct emugpu_gpu *gpu, u64 bytes)
 }
 
 /*
- * VRAM pages get a new owner, mapped write-combined (@combined) or cached. Replaces
- * pages that are still referenced, for example by direct I/O of the last owner. 0 or
- * -ENOMEM
+ * Prepares VRAM pages for a new owner, which maps them write-combined (@combined) or cached.
+ * Replaces pages that are still referenced, for example by direct I/O of the last owner. Returns 0
+ * or -errno.
  */
 int emugpu_gpu_claim(struct emugpu_gpu *gpu, const u32 *pages, u32 n, bool combined);
 

@@ -11,7 +11,7 @@ static u64 address_of(pgoff_t pgoff)
 	return (u64)pgoff << PAGE_SHIFT;
 }
 
-/* A split mapping has a reference per part. */
+/* Called when a mapping is split: each part has a reference. */
 static void host_open(struct vm_area_struct *vma)
 {
 	struct emugpu_block *block = vma->vm_private_data;
@@ -24,7 +24,7 @@ static void host_close(struct vm_area_struct *vma)
 	emugpu_block_put(vma->vm_private_data);
 }
 
-/* Ordinary pages, so that the program can pass them to any system call, also with O_DIRECT. */
+/* Inserts ordinary pages, so that the program can pass them to any system call, also with O_DIRECT. */
 static vm_fault_t host_fault(struct vm_fault *vmf)
 {
 	const struct emugpu_block *block = vmf->vma->vm_private_data;
@@ -53,8 +53,8 @@ static int check(const struct emugpu_block *block, const struct vm_area_struct *
 }
 
 /*
- * VM_DONTCOPY: a child of fork() cannot use CUDA, and an inherited mapping would keep the
- * file of its parent open. The parent can override it by madvise(MADV_DOFORK).
+ * VM_DONTCOPY: a child of fork() cannot use CUDA, and an inherited mapping would keep the parent's
+ * file open. The parent can override VM_DONTCOPY by madvise(MADV_DOFORK).
  */
 int emugpu_host_mmap(struct vm_area_struct *vma)
 {

@@ -8,7 +8,10 @@
 
 struct vm_area_struct;
 
-/* ENOENT no such block; EINVAL not in an EMUGPU_ALLOC_HOST block, or not MAP_SHARED. mmap lock held. */
+/*
+ * Errors: ENOENT: no such block; EINVAL: the range is not in one EMUGPU_ALLOC_HOST block, or the
+ * mapping is not MAP_SHARED. mmap lock held.
+ */
 int emugpu_host_mmap(struct vm_area_struct *vma);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The exported functions that pin, documented in nv-p2p.h. As in emugpu, a call that
- * would corrupt memory in NVIDIA's driver is reported and has no effect. Exceptions,
- * which can still do harm: the consumer's kfree() of tables, and its writes to pages[].
+ * The exported functions that pin and unpin, documented in nv-p2p.h. A call that would corrupt
+ * memory in NVIDIA's driver has no effect here, and the monitor reports the call. Two errors of a
+ * consumer still do harm: a wrong kfree() of a table, and writes to pages[].
  */
 #include <linux/bug.h>
 #include <linux/errno.h>
@@ -46,7 +46,7 @@ static int open_pin(struct emugpu_pin *pin, struct nvidia_p2p_page_table **page_
 	return err;
 }
 
-/* The pointer is stored under the API lock, before a callback can need it. */
+/* Stores the pointer under the API lock, before a callback can need the pointer. */
 int nvidia_p2p_get_pages(u64 vaddr, u64 size, struct nvidia_p2p_page_table **page_table,
 			 void (*free_callback)(void *data), void *data)
 {
@@ -75,10 +75,11 @@ int nvidia_p2p_get_pages(u64 vaddr, u64 size, struct nvidia_p2p_page_table **pag
 EMUGPU_EXPORT(nvidia_p2p_get_pages);
 
 /*
- * After its callback has called free_page_table, a table must not be put: NVIDIA's
- * driver would follow the pointer. A revoked table not freed yet may be put: no consumer
- * can prevent a revocation just before this call. After the end of its process a freed
- * table may be put once, which releases the MMU notifier.
+ * Which tables may be put:
+ *	- A live table.
+ *	- A revoked table that is not freed yet: no consumer can prevent a revocation just before the put.
+ *	- A table freed by a callback at the end of the process, once. That put releases the MMU notifier.
+ * The put of any other freed table is a violation: NVIDIA's driver would dereference the pointer.
  */
 static int put_locked(const struct nvidia_p2p_page_table *table, const void *caller)
 {

@@ -14,7 +14,7 @@
 #include "monitor.h"
 #include "pin.h"
 
-/* A revoked table is no violation, as in put_pages. */
+/* Mapping a revoked table is no violation: the callback may have run just before this call. */
 static int map_locked(struct device *dev, const struct nvidia_p2p_page_table *table,
 		      struct nvidia_p2p_dma_mapping **mapping, enum dma_data_direction direction, const void *caller)
 {
@@ -77,7 +77,7 @@ int nvidia_p2p_dma_unmap_pages(struct nvidia_p2p_dma_mapping *dma_mapping)
 }
 EMUGPU_EXPORT(nvidia_p2p_dma_unmap_pages);
 
-/* The same as dma_unmap_pages; NVIDIA's driver has it for use in the callback. */
+/* Same as dma_unmap_pages. NVIDIA's driver has this function for use in the callback. */
 int nvidia_p2p_free_dma_mapping(struct nvidia_p2p_dma_mapping *dma_mapping)
 {
 	return unmap(dma_mapping, EMUGPU_RULE_FREE_OF_DEAD_MAPPING, EMUGPU_CALLER);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* No window here: the kernel's direct mapping has all memory. */
+/* No window is needed: the kernel's direct mapping covers all GPU memory. */
 #include <linux/mm.h>
 
 #include "gpu.h"

@@ -35,15 +35,18 @@ enum tegra_check_op {
 };
 
 enum tegra_check_flags {
-	/* GET: a callback ends mappings, frees the page table, and makes no other calls, except: */
+	/*
+	 * GET: the callback frees the mappings and the page table, and makes no other calls. Flags
+	 * that change this:
+	 */
 	TEGRA_CHECK_NO_CALLBACK = 1 << 0,
 	TEGRA_CHECK_KEEP_MAPS = 1 << 1,
 	TEGRA_CHECK_KEEP_TABLE = 1 << 2,
-	TEGRA_CHECK_CALL_OTHERS = 1 << 3,	/* get_pages, dma_map_pages, put_pages */
+	TEGRA_CHECK_CALL_OTHERS = 1 << 3,	/* also call get_pages, dma_map_pages and put_pages */
 	/*
-	 * GET: kfree() of the page table waits until the next use of the slot. Needed if put_pages or
-	 * dma_map_pages may run during a callback: else they could pass the address of a new pin's
-	 * page table.
+	 * GET: kfree() of the page table waits until the next use of the slot. Needed if put_pages
+	 * or dma_map_pages may run during a callback: without this flag the calls could pass a
+	 * freed address, at which a new pin may have its page table.
 	 */
 	TEGRA_CHECK_KFREE_LATER = 1 << 5,
 	/* GET, PUT, DMA_MAP, DMA_UNMAP: pass NULL for the page table, the mapping or the result */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * linux/nv-p2p.h of Tegra: the kernel interface by which the driver of an integrated
- * GPU lets drivers of other devices access CUDA memory (NVIDIA GPUDirect RDMA guide
- * 13.4). Names are those of nv-p2p.h of discrete GPUs; arguments and rules differ.
- * Written from scratch. The members that drivers read are laid out as in Linux for
- * Tegra, which has private members after them.
+ * linux/nv-p2p.h of Tegra: the kernel interface by which the driver of an integrated GPU lets
+ * drivers of other devices access CUDA memory (NVIDIA GPUDirect RDMA guide 13.4). The names equal
+ * the names in nv-p2p.h of discrete GPUs; arguments and rules differ.
  *
- * Context: every function may sleep. Only free_page_table, dma_unmap_pages and
- * free_dma_mapping may be called in a free callback.
+ * Written from scratch. The members that drivers read are laid out as in Linux for Tegra, which has
+ * private members after them.
+ *
+ * Context: every function may sleep. Only free_page_table, dma_unmap_pages and free_dma_mapping may
+ * be called in a free callback.
  */
 #ifndef _LINUX_NV_P2P_H
 #define _LINUX_NV_P2P_H
@@ -20,9 +21,9 @@ struct device;
 struct page;
 
 /*
- * Versions: major in the upper half, minor in the lower. A consumer may read a
- * structure if the major equals the one it was built for and the minor is not
- * less. Each structure begins with its version.
+ * A version has the major number in the upper half and the minor number in the lower half. Each
+ * structure begins with its version. A consumer may read a structure if the major equals the major
+ * that the consumer was built for, and the minor is not less.
  */
 #define NVIDIA_P2P_MAJOR_VERSION_MASK 0xffff0000
 #define NVIDIA_P2P_MINOR_VERSION_MASK 0x0000ffff
@@ -55,11 +56,10 @@ enum nvidia_p2p_page_size_type {
  * @page_size: enum nvidia_p2p_page_size_type; 4 KiB
  * @size: bytes
  * @entries: number of pages
- * @pages: CPU pages; mappings of them into a process must be write-combined if the
- *	memory was allocated write-combined, else cached
- * @mn: private to the driver, except in the callback: there the consumer may test
- *	whether its list entry is hashed, and must call put_pages later if so (see
- *	nvidia_p2p_put_pages())
+ * @pages: CPU pages; a mapping into a process must be write-combined if the memory was allocated
+ *	write-combined, else cached
+ * @mn: private to the driver, but the callback may test whether mn.hlist is hashed; if hashed, the
+ *	consumer must call nvidia_p2p_put_pages() later
  */
 typedef struct nvidia_p2p_page_table {
 	u32 version;
@@ -89,37 +89,42 @@ typedef struct nvidia_p2p_dma_mapping {
  * @vaddr: address in memory from cudaHostAlloc(), multiple of 4 KiB
  * @size: bytes, multiple of 4 KiB, not 0; within one allocation
  * @page_table: result; NULL on failure
- * @free_callback: called once, by put_pages or when the memory is freed or its
- *	process ends. It undoes the DMA mappings, then calls
- *	nvidia_p2p_free_page_table() and kfree() for the table.
+ * @free_callback: called once: by put_pages, when the memory is freed, or when its process ends.
+ *	The callback undoes the DMA mappings, then calls nvidia_p2p_free_page_table() and kfree()
+ *	for the table.
  * @data: passed to @free_callback
  *
- * Return: 0; -EINVAL a bad argument, or no such memory; -ENOMEM.
+ * Return: 0; -EINVAL: a bad argument, or no such memory; -ENOMEM.
  */
 int nvidia_p2p_get_pages(u64 vaddr, u64 size, struct nvidia_p2p_page_table **page_table,
 			 void (*free_callback)(void *data), void *data);
 
 /**
  * nvidia_p2p_put_pages() - end a pin
- * @page_table: from get_pages; its callback runs before this returns
+ * @page_table: from get_pages; the free callback runs before this function returns
  *
- * Hold no lock that the callback takes. The caller must ensure that the callback has
- * not freed the table already. The table must not be freed by kfree() before this
- * function returns, even if the callback runs in another thread meanwhile.
+ * The caller must ensure that
+ *	- the caller holds no lock that the callback takes,
+ *	- the callback has not freed the table before this call,
+ *	- no thread calls kfree() for the table before this function returns, even if the callback runs
+ *	  in another thread meanwhile.
  *
- * After a callback due to the end of the process, NVIDIA's driver keeps its MMU notifier,
- * and so the process's mm_struct. The consumer must then call this function outside the
- * callback, before the kfree(); the callback does not run again. After a callback due
- * to unmapped memory (also by the OOM reaper) the notifier is already released, and
- * this function must not be called.
- * Return: 0; -EINVAL @page_table is NULL.
+ * If the callback ran because the process ended, NVIDIA's driver keeps its MMU notifier, and so the
+ * process's mm_struct. The consumer must then call this function outside the callback, before
+ * kfree(). The callback does not run again.
+ *
+ * If the callback ran because memory was unmapped (also by the OOM reaper), the notifier is already
+ * released. The consumer must not call this function then.
+ *
+ * Return: 0; -EINVAL: @page_table is NULL.
  */
 int nvidia_p2p_put_pages(struct nvidia_p2p_page_table *page_table);
 
 /**
  * nvidia_p2p_free_page_table() - release the pages, in the callback
- * @page_table: from get_pages, without DMA mappings; NULL does nothing. The
- *	caller must free the structure itself by kfree().
+ * @page_table: from get_pages, without DMA mappings; NULL does nothing
+ *
+ * The caller must free the structure afterwards by kfree().
  *
  * Return: 0.
  */
