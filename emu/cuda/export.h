@@ -4,7 +4,7 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-/* A second exported name of a function. The name must not be a macro at that place. */
+/* A second exported name of a function. @name must not be a macro where ALIAS() is used. */
 #define ALIAS(name, target) \
 	extern __typeof__(target) name __attribute__((alias(#target), visibility("default")))
 

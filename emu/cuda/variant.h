@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * variant: exported functions that cuda.h does not declare. Some are variants for
- * programs built for a default stream per thread: _ptds for functions that use the NULL
- * stream, _ptsz for functions with a stream argument. Others are variants of older
- * headers.
+ * variant: exported functions that cuda.h does not declare. Some are variants for programs built
+ * for a default stream per thread: _ptds of functions that use the NULL stream, _ptsz of functions
+ * with a stream argument. The others are variants of older headers.
  */
 #ifndef VARIANT_H
 #define VARIANT_H

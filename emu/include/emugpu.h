@@ -190,7 +190,7 @@ struct emugpu_copy {
 };
 
 enum emugpu_test_op {
-	EMUGPU_TEST_COUNTS,		/* pins, maps and blocks of the GPU; clients, calls and violations of all GPUs */
+	EMUGPU_TEST_COUNTS,		/* pins, maps and blocks of the GPU; clients, calls, violations of all GPUs */
 	EMUGPU_TEST_TRANSLATE,		/* GPU address to BAR1 physical address */
 	EMUGPU_TEST_CPU_WINDOW,		/* unmap or map the BAR in the kernel */
 	EMUGPU_TEST_DELAY_CALLBACK,	/* sleep before the next free callbacks */

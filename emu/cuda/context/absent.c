@@ -11,9 +11,9 @@ static CUresult absent(void)
 }
 
 /*
- * Arguments are ignored, so one form suits all prototypes. Each name has a function
- * of its own: UCX and others intercept calls by patching the entries of functions, and
- * would patch a shared one twice.
+ * Arguments are ignored, so one form suits all prototypes. Each name has a function of its own,
+ * because UCX and other libraries intercept calls by patching the first bytes of a function. They
+ * would patch a shared function twice.
  */
 #define EXPORT_ABSENT(name, suffix, since) \
 	CUresult name##suffix(void) \

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * absent: functions that the emulated GPU does not support, but that users of CUDA
- * memory or ordinary programs link with or look up. They are exported so that such a
- * program starts, and return CUDA_ERROR_NOT_SUPPORTED.
+ * absent: functions that the emulated GPU does not support, but that users of CUDA memory or
+ * ordinary programs link with or look up. They are exported, so that such a program starts, and
+ * return CUDA_ERROR_NOT_SUPPORTED.
  */
 #ifndef ABSENT_H
 #define ABSENT_H
 
 #include <cuda.h>
 
-/* Each with name, suffix of the variant, and first CUDA version with it */
+/* Each entry: name, suffix of the variant, first CUDA version with this variant */
 #define ABSENT_FUNCTIONS(_) \
 	/* sharing with other processes */ \
 	_(cuIpcGetMemHandle, , 4010) \

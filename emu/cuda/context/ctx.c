@@ -126,7 +126,7 @@ CUresult ctx_start(struct CUctx_st *ctx)
 	return CUDA_SUCCESS;
 }
 
-/* As in mem_free(): copies by the CPU for other contexts would crash if the memory was freed. */
+/* Waits as mem_free() does: copies by the CPU for other contexts would crash if the memory was freed. */
 static void wait_for_users(const struct CUctx_st *ctx)
 {
 	bool on_cpu;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctx: contexts. Each GPU has a primary context, which is reference-counted and can
- * start again; others are made and destroyed once. Any use of an ended context is
- * CUDA_ERROR_CONTEXT_IS_DESTROYED. Handles are never freed, so that no use crashes.
+ * ctx: contexts. Each GPU has a primary context, which is reference-counted and can start again.
+ * Other contexts are made and destroyed once. Any use of an ended context returns
+ * CUDA_ERROR_CONTEXT_IS_DESTROYED. Handles are never freed, so no use of a handle crashes.
  */
 #ifndef CTX_H
 #define CTX_H
@@ -24,16 +24,16 @@ LIST_HEAD(peer_list, peer);
 
 /**
  * struct CUctx_st - a context
- * @active: it has started and not ended; written under the library lock
- * @refs: primary: retain calls without a release; under the lock of lives
+ * @active: the context has started and not ended; written under the library lock
+ * @refs: retain calls without a release, for a primary context; under the lives lock
  * @device: the GPU
  * @flags: CU_CTX_*
  * @id: unique, never reused
- * @kernel_ctx: its number in the kernel
- * @p2p_token: with @va_space, allows another process to pin its memory
- * @heap: memory allocated in it; under the library lock
- * @peers: other contexts with memory that it may access; under the library lock
- * @engine: its queued work
+ * @kernel_ctx: number of the context in the kernel
+ * @p2p_token: with @va_space, allows another process to pin the context's memory
+ * @heap: memory allocated in the context; under the library lock
+ * @peers: contexts on other GPUs to which this context has access; under the library lock
+ * @engine: queued work of the context
  */
 struct CUctx_st {
 	atomic_bool active;
@@ -67,10 +67,10 @@ CUresult ctx_enter_any(void);
 /* ctx_resolve - active context of a program's handle (NULL: the current context), or an error */
 CUresult ctx_resolve(CUcontext handle, struct CUctx_st **ctx);
 
-/* ctx_is_handle - whether it is a context, active or ended */
+/* ctx_is_handle - whether @ctx is a context, active or ended */
 bool ctx_is_handle(const struct CUctx_st *ctx);
 
-/* ctx_is_active - CUDA_ERROR_CONTEXT_IS_DESTROYED if it has ended */
+/* ctx_is_active - CUDA_ERROR_CONTEXT_IS_DESTROYED if @ctx has ended */
 CUresult ctx_is_active(const struct CUctx_st *ctx);
 
 /* ctx_why - returns @err, or CUDA_ERROR_CONTEXT_IS_DESTROYED if @ctx (may be NULL) has ended during the failed call */
@@ -79,7 +79,7 @@ CUresult ctx_why(const struct CUctx_st *ctx, CUresult err);
 /* ctx_primary - the primary context of @dev, active or not */
 struct CUctx_st *ctx_primary(CUdevice dev);
 
-/* Serialises ctx_start() and ctx_end(). Ordered before all other locks. */
+/* The lives lock serialises ctx_start() and ctx_end(). Ordered before all other locks. */
 void ctx_lock_lives(void);
 void ctx_unlock_lives(void);
 
@@ -87,9 +87,8 @@ void ctx_unlock_lives(void);
 CUresult ctx_start(struct CUctx_st *ctx);
 
 /*
- * ctx_end - end a context: refuse new work, finish queued work, remove its memory
- * from all look-ups, and then free the blocks; the kernel runs free callbacks for
- * them
+ * ctx_end - end a context: refuse new work, finish queued work, remove its memory from all
+ * look-ups, and then free its blocks, for which the kernel runs the free callbacks
  */
 void ctx_end(struct CUctx_st *ctx);
 

@@ -81,7 +81,7 @@ CUresult cuCtxGetId(CUcontext handle, unsigned long long *id)
 	return CUDA_SUCCESS;
 }
 
-/* Unlike all other functions, this one returns INVALID_CONTEXT for an ended context, as NVIDIA's driver does. */
+/* Unlike all other functions, returns INVALID_CONTEXT for an ended context, as NVIDIA's driver does. */
 CUresult cuCtxGetApiVersion(CUcontext handle, unsigned int *version)
 {
 	struct CUctx_st *ctx;

@@ -158,8 +158,8 @@ CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev)
 }
 
 /*
- * Attributes with the same value for all emulated GPUs; 0: not supported. The compute
- * capability is that of the GPU which the emulation was compared with.
+ * Attributes with the same value for all emulated GPUs; 0: not supported. The compute capability is
+ * that of the GPU with which the emulation was compared.
  */
 static const struct {
 	CUdevice_attribute attribute;

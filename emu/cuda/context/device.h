@@ -14,7 +14,7 @@ int device_count(void);
 /* device_get - a GPU as found by cuInit(); NULL: no GPU of that number */
 const struct emugpu_info *device_get(CUdevice dev);
 
-/* device_gpu - the node's number of an existing device; gaps in these numbers make it greater than @dev */
+/* device_gpu - number of GPU @dev in the node; greater than @dev if the node's numbers have gaps */
 static inline unsigned int device_gpu(CUdevice dev)
 {
 	return device_get(dev)->gpu;

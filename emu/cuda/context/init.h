@@ -14,8 +14,8 @@ enum { DRIVER_VERSION = 13000 };
 CUresult lib_ready(void);
 
 /*
- * The library lock: contexts, blocks, allocations and address space. A leaf lock,
- * held for look-ups and list changes only, never during a call of the node.
+ * The library lock protects contexts, blocks, allocations and the address space. A leaf lock, held
+ * for look-ups and list changes only, never during a call of the node.
  */
 void lib_lock(void);
 void lib_unlock(void);

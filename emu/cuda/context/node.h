@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node: this process's client of /dev/emugpu; converts its errors to CUDA's. Call none
- * of these with the library lock held: FREE runs other drivers' free callbacks, which
- * may take long, and COPY returns after the copy.
+ * node: this process's client of /dev/emugpu; converts errno to CUDA errors. Call none of these
+ * functions with the library lock held: FREE runs free callbacks of other drivers, which may take
+ * long, and COPY returns after the copy.
  */
 #ifndef NODE_H
 #define NODE_H
@@ -16,7 +16,7 @@ void node_close(void);
 
 CUresult node_info(unsigned int gpu, struct emugpu_info *info);
 
-/* node_alloc - CUDA_ERROR_CONTEXT_IS_DESTROYED: @arg->context has ended meanwhile. @arg->memory must exist */
+/* node_alloc - CUDA_ERROR_CONTEXT_IS_DESTROYED: @arg->context has ended meanwhile; @arg->memory must exist */
 CUresult node_alloc(struct emugpu_alloc *arg);
 
 CUresult node_free(CUdeviceptr va);

@@ -8,9 +8,9 @@
 
 /**
  * struct peer - access to the memory of another context; under the library lock
- * @link: in the @peers of the context with this access
+ * @link: entry in the @peers of the context that has this access
  * @ctx: context of the memory
- * @id: id of @ctx at that time; a restarted primary context has another id
+ * @id: id of @ctx when access was enabled; a restarted primary context has another id
  */
 struct peer {
 	LIST_ENTRY(peer) link;
@@ -40,7 +40,7 @@ static struct peer *find(const struct CUctx_st *ctx, const struct CUctx_st *othe
 	return NULL;
 }
 
-/* No context gives access to pools, which belong to none. VMM mappings have access rights of their own. */
+/* Memory of pools belongs to no context, so no context gives access. VMM mappings have access rights of their own. */
 bool peer_sees(const struct CUctx_st *ctx, const struct alloc_info *info)
 {
 	bool sees;

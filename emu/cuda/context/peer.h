@@ -6,7 +6,10 @@
 #include "emu/cuda/memory/alloc.h"
 #include "ctx.h"
 
-/* peer_sees - whether @info is memory of the GPU of @ctx, or of a context that @ctx has access to */
+/*
+ * peer_sees - whether @ctx may look up @info: memory of its GPU, host memory, VMM memory, or memory
+ * of a context to which @ctx has access
+ */
 bool peer_sees(const struct CUctx_st *ctx, const struct alloc_info *info);
 
 /* peer_drop_all - called at the end of a context; library lock held */

@@ -16,7 +16,10 @@ static void put_word(void *data, uint64_t value)
 	*(uint64_t *)data = value;
 }
 
-/* Applies to the whole allocation. Setting it waits only for queued work of calls without Async on that memory. */
+/*
+ * Sets SYNC_MEMOPS for the whole allocation. If @on, waits for queued work on this memory, but only
+ * of calls without Async.
+ */
 static CUresult set_sync_memops(const struct alloc_info *info, bool on)
 {
 	if (!alloc_set_sync_memops(info, on))
@@ -27,10 +30,9 @@ static CUresult set_sync_memops(const struct alloc_info *info, bool on)
 }
 
 /*
- * Reading the tokens sets SYNC_MEMOPS, because a peer will use the memory. They give
- * access to all memory of the context. Memory without a context has token 0: only its
- * own process can pin it. With newer NVIDIA drivers this holds for all memory. Host
- * memory has no tokens.
+ * Reading the tokens sets SYNC_MEMOPS, because a peer will use the memory. The tokens give access
+ * to all memory of the context. Memory without a context has token 0: only its own process can pin
+ * the memory. With newer NVIDIA drivers, all memory has token 0. Host memory has no tokens.
  */
 static CUresult get_tokens(CUDA_POINTER_ATTRIBUTE_P2P_TOKENS *tokens, const struct alloc_info *info)
 {
@@ -142,8 +144,8 @@ static CUresult get_known(void *data, CUpointer_attribute attribute, const struc
 }
 
 /*
- * An attribute of any other address in cuPointerGetAttributes(). Like NVIDIA's driver,
- * reports it as a host pointer, and does not store a range unless the address is
+ * An attribute, in cuPointerGetAttributes(), of an address outside all allocations. As in NVIDIA's
+ * driver, the address is reported as a host pointer. A range is stored only if the address is
  * reserved.
  */
 static CUresult get_other(void *data, CUpointer_attribute attribute, CUdeviceptr ptr)
@@ -189,7 +191,10 @@ static CUresult get_other(void *data, CUpointer_attribute attribute, CUdeviceptr
 	return CUDA_SUCCESS;
 }
 
-/* An attribute without an address is an error in cuPointerGetAttribute(), but not in a list of attributes. */
+/*
+ * Whether the memory has the address that @attribute asks for. A missing address is an error in
+ * cuPointerGetAttribute(), but not in cuPointerGetAttributes().
+ */
 static bool has_address(CUpointer_attribute attribute, const struct alloc_info *info)
 {
 	switch (attribute) {
@@ -215,7 +220,7 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
 	return err || has_address(attribute, &info) ? err : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Tokens are not available in a list. */
+/* Tokens are not available in cuPointerGetAttributes(). */
 static CUresult get_listed(void *data, CUpointer_attribute attribute, const struct alloc_info *info, CUdeviceptr ptr)
 {
 	if (!data || attribute == CU_POINTER_ATTRIBUTE_P2P_TOKENS)
@@ -239,7 +244,10 @@ CUresult cuPointerGetAttributes(unsigned int n, CUpointer_attribute *attributes,
 	return err;
 }
 
-/* Not supported for memory of cuMemCreate(), as in NVIDIA's driver; but reading its tokens sets it. */
+/*
+ * Sets SYNC_MEMOPS. Not supported for memory of cuMemCreate(), as in NVIDIA's driver, although
+ * reading the tokens of such memory sets SYNC_MEMOPS.
+ */
 static CUresult set_at(CUdeviceptr ptr, bool on)
 {
 	struct alloc_info info;

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The first variant, without an argument for the reason; the name in the header means the second. */
+/* The first variant, without an argument for the reason. In cuda.h the name stands for the second variant. */
 #undef cuGetProcAddress
 __attribute__((visibility("default"))) CUresult cuGetProcAddress(const char *symbol, void **fn, int version,
 								 cuuint64_t flags);
@@ -19,7 +19,7 @@ typedef void (*proc_fn)(void);
 /**
  * struct proc - one variant of a function
  * @name: name without the suffix of the variant
- * @since: first CUDA version with it
+ * @since: first CUDA version with this variant
  * @per_thread: function for programs built for a default stream per thread; NULL: @fn
  */
 struct proc {
@@ -35,7 +35,7 @@ struct proc {
 #define PROC_T(name, since, per_thread) { #name, since, (proc_fn)name, (proc_fn)per_thread }
 #define PROC_ABSENT(name, suffix, since) { #name, since, (proc_fn)name##suffix, NULL },
 
-/* Variants of one name in ascending order. Those before 3.2 had 32-bit addresses and are absent. */
+/* Variants of one name are in ascending order. Variants with 32-bit addresses (before CUDA 3.2) are absent. */
 static const struct proc procs[] = {
 	PROC(cuGetErrorName, 6000),
 	PROC(cuGetErrorString, 6000),
@@ -217,7 +217,7 @@ CUresult cuGetProcAddress(const char *symbol, void **fn, int version, cuuint64_t
 	return CUDA_SUCCESS;
 }
 
-/* With @reason, a function that is not found is CUDA_SUCCESS with *@fn NULL. */
+/* If @reason is not NULL, a function that is not found gives CUDA_SUCCESS and *@fn NULL. */
 CUresult cuGetProcAddress_v2(const char *symbol, void **fn, int version, cuuint64_t flags,
 			     CUdriverProcAddressQueryResult *reason)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * rdma: CUDA functions for access to GPU memory by other devices; the kernel does the
- * pinning. Any GPU memory can be exported, even memory that nvidia_p2p_get_pages()
- * refuses, as with NVIDIA's driver. Different from it: the range must lie in one
- * block, and VMM memory has no block before some GPU has access.
+ * rdma: CUDA functions for access to GPU memory by other devices; the kernel does the pinning. Any
+ * GPU memory can be exported, even memory that nvidia_p2p_get_pages() refuses, as with NVIDIA's
+ * driver. Two things differ from NVIDIA's driver: the range must lie in one block, and VMM memory
+ * has no block before some GPU has access.
  */
 #include "emu/cuda/memory/alloc.h"
 #include "init.h"
@@ -20,7 +20,7 @@ static CUresult export_range(int *fd, CUdeviceptr addr, size_t size)
 {
 	bool known;
 
-	/* the range may include gaps between small allocations: it needs only to be in their block */
+	/* the range may include gaps between small allocations, but must lie in their block */
 	lib_lock();
 	known = alloc_overlap(addr, size) && !alloc_on_cpu(alloc_overlap(addr, size));
 	lib_unlock();

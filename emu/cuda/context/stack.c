@@ -41,7 +41,7 @@ CUresult cuCtxGetCurrent(CUcontext *out)
 	return CUDA_SUCCESS;
 }
 
-/* Replaces the top of the stack; NULL pops it. */
+/* Replaces the top of the stack; if @ctx is NULL, pops the top. */
 CUresult cuCtxSetCurrent(CUcontext ctx)
 {
 	CUresult err = lib_ready();

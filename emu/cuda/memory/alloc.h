@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alloc: all address ranges of any kind that CUDA knows in this process, found by
- * address. heap and vmm provide the memory.
+ * alloc: all address ranges of any kind that CUDA knows in this process, with look-up by address.
+ * heap and vmm provide the memory.
  */
 #ifndef ALLOC_H
 #define ALLOC_H
@@ -22,18 +22,18 @@ enum alloc_kind {
 
 /**
  * struct alloc_info - an allocation, as it was when it was looked up
- * @kind: the function that made it
+ * @kind: the function that made the allocation
  * @addr: first byte
  * @size: requested bytes
  * @id: CU_POINTER_ATTRIBUTE_BUFFER_ID, never reused
  * @device: GPU of the memory
  * @ctx: context of the allocation; NULL: VMM and POOL belong to no context
  * @pool: pool of an ALLOC_POOL allocation
- * @flags: of cuMemHostAlloc() or cuMemHostRegister()
+ * @flags: flags passed to cuMemHostAlloc() or cuMemHostRegister()
  * @sync_memops: CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
- * @rdma: peers may pin it
+ * @rdma: peers may pin the memory
  * @access: access allowed to copies; a new VMM range has none, registered memory may be read-only
- * @range: CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: @addr, or for VMM the start of the reservation
+ * @range: CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: @addr; for VMM, the start of the reservation
  * @range_size: bytes of the range
  * @mapping: address of the block or mapping that contains the allocation
  * @mapping_size: bytes of the block or mapping
@@ -58,7 +58,7 @@ struct alloc_info {
 	unsigned long long mapping_id;
 };
 
-/* alloc_kind_on_cpu, alloc_on_cpu - the CPU copies it, at its address; the GPU's copy engine does not */
+/* alloc_kind_on_cpu, alloc_on_cpu - whether the CPU copies the memory, in place of the GPU's copy engine */
 static inline bool alloc_kind_on_cpu(enum alloc_kind kind)
 {
 	return kind == ALLOC_HOST || kind == ALLOC_REGISTERED || kind == ALLOC_MANAGED;
@@ -72,19 +72,19 @@ static inline bool alloc_on_cpu(const struct alloc_info *info)
 /* alloc_find - the allocation that contains @addr; returns false if not found */
 bool alloc_find(CUdeviceptr addr, struct alloc_info *out);
 
-/* alloc_set_sync_memops - set it for an allocation that was found before; false: freed meanwhile */
+/* alloc_set_sync_memops - set SYNC_MEMOPS of an allocation that was found before; false: freed meanwhile */
 bool alloc_set_sync_memops(const struct alloc_info *found, bool on);
 
-/* The rest is for the makers of allocations, and needs the library lock. */
+/* The functions below are for heap and vmm, and need the library lock. */
 
-/* alloc_add - make @info findable and set its id; keeps the pointer; false: no memory, or an overlap */
+/* alloc_add - make @info findable, until alloc_remove(), and set its id; false: out of memory, or an overlap */
 bool alloc_add(struct alloc_info *info);
 void alloc_remove(struct alloc_info *info);
 
 /* alloc_overlap - an allocation that overlaps [@addr, @addr + @size), or NULL */
 struct alloc_info *alloc_overlap(CUdeviceptr addr, size_t size);
 
-/* alloc_again - find the same allocation again; NULL: freed, even if its address is reused */
+/* alloc_again - find allocation @found again; NULL: freed, even if its address is reused */
 struct alloc_info *alloc_again(const struct alloc_info *found);
 
 /* alloc_new_id - a new id for @mapping_id */

@@ -15,10 +15,10 @@ enum {
 	SHARED_MAX = 1 << 20,
 };
 
-/* Source of the memory of a kind. */
+/* Where the memory of a block comes from */
 enum home {
 	HOME_GPU,	/* from the kernel, at a GPU address */
-	HOME_BOTH,	/* also mapped there for the CPU: host memory of an integrated GPU */
+	HOME_BOTH,	/* like HOME_GPU, also mapped for the CPU: host memory of an integrated GPU */
 	HOME_CPU,	/* mmap() by this library */
 	HOME_CALLER,	/* passed by the program */
 };
@@ -128,7 +128,7 @@ static CUresult get_gpu(struct block *b, const struct alloc_info *want)
 	return err;
 }
 
-/* If the kernel refuses, never reuse the address: the block may still exist. */
+/* If the kernel refuses the free, the address is never reused: the block may still exist. */
 static CUresult put_gpu(const struct block *b)
 {
 	CUresult err = node_free(b->va);
@@ -145,7 +145,7 @@ static CUresult put_both(const struct block *b)
 	return err ? err : put_gpu(b);
 }
 
-/* A failed mmap(MAP_FIXED) may have removed the reservation of the addresses; put_both() restores it. */
+/* A failed mmap(MAP_FIXED) may have removed the reservation of the addresses. put_both() restores the reservation. */
 static CUresult get_both(struct block *b, const struct alloc_info *want)
 {
 	CUresult err = get_gpu(b, want);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* block: a piece of memory that contains allocations, and its source. */
+/* block: a piece of memory that contains allocations. It comes from the kernel, from mmap() or from the program. */
 #ifndef BLOCK_H
 #define BLOCK_H
 
@@ -11,15 +11,13 @@ struct allocation;
 
 /**
  * struct block - memory
- * @link: in its heap's list
- * @heap: its heap
- * @kind: kind of the allocations in it
+ * @link: entry in the list of its heap
+ * @kind: kind of the allocations in the block
  * @device: GPU of the memory; for host memory, GPU of the context
  * @va: address
  * @size: bytes
  * @id: CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID
  * @fit: the used units of HEAP_ALIGN bytes; NULL: one allocation has the whole block
- * @allocations: the allocations in it
  */
 struct block {
 	TAILQ_ENTRY(block) link;
@@ -33,7 +31,7 @@ struct block {
 	LIST_HEAD(, allocation) allocations;
 };
 
-/* Call none of these with the library lock held. */
+/* Do not call block_get() and block_put() with the library lock held. */
 
 /* block_get - get a block for @want, with a @fit if shared; in no list yet */
 CUresult block_get(const struct alloc_info *want, struct block **out);
@@ -48,7 +46,10 @@ CUresult block_put(struct block *b);
 /* block_is_shared - whether an allocation of this kind and size shares a block with others */
 bool block_is_shared(const struct alloc_info *want);
 
-/* block_allows_rdma - whether peers may pin it: host memory of an integrated GPU, GPU memory of others */
+/*
+ * block_allows_rdma - whether peers may pin @b: host memory of an integrated GPU; GPU memory of
+ * other GPUs, except pools
+ */
 bool block_allows_rdma(const struct block *b);
 
 #endif

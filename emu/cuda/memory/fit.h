@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fit: a first-fit allocator of runs of equal units. A freed address is soon reused,
- * the case that stale registrations get wrong. Without addresses and locks.
+ * fit: a first-fit allocator of runs of equal units. A freed address is soon reused, which provokes
+ * errors of stale registrations. The allocator knows no addresses and takes no locks.
  */
 #ifndef FIT_H
 #define FIT_H
@@ -18,7 +18,7 @@ void fit_delete(struct fit *fit);
 /* fit_take - take the first free run of @n units; returns its first unit, or -1 if not found */
 long fit_take(struct fit *fit, unsigned int n);
 
-/* fit_take_at - take units [@at, @at + @n); false if they are not all free */
+/* fit_take_at - take units [@at, @at + @n); false: not all of them are free */
 bool fit_take_at(struct fit *fit, unsigned int at, unsigned int n);
 
 /* fit_give - free units [at, at + n), which must all be taken */

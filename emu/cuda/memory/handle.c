@@ -73,7 +73,7 @@ static CUresult check_prop(const CUmemAllocationProp *prop)
 	return handle_is_location(&prop->location) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
-/* The same for all memory, even for properties that cuMemCreate() refuses, as in NVIDIA's driver. */
+/* The granularity is the same for all memory, even if cuMemCreate() refuses @prop, as in NVIDIA's driver. */
 CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
 				       CUmemAllocationGranularity_flags option)
 {

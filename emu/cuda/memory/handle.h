@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handle: GPU memory without an address, as CUmemGenericAllocationHandle. It exists
- * as long as the program has handles of it or it is mapped. A handle is looked up
- * before it is used as a pointer.
+ * handle: GPU memory without an address, as CUmemGenericAllocationHandle. The memory exists as long
+ * as the program has a handle or a mapping. A handle is looked up before it is used as a pointer.
  *
- * All of handle, reserve and vmm is under the VMM lock. It is held during calls of
- * the kernel, so that no other thread finds a half-made mapping. Order: VMM lock ->
- * library lock.
+ * The VMM lock protects all data of handle, reserve and vmm. It is held during calls of the kernel,
+ * so that no other thread finds a half-made mapping. Order: VMM lock -> library lock.
  */
 #ifndef HANDLE_H
 #define HANDLE_H
@@ -17,8 +15,8 @@
 /**
  * struct memory - the memory of a handle
  * @handles: number of handles that the program has to release
- * @mappings: number of its mappings
- * @kernel_memory: its number in the kernel
+ * @mappings: number of mappings of the memory
+ * @kernel_memory: number of the memory in the kernel
  * @id: CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID
  * @size: bytes
  * @prop: properties passed to cuMemCreate()
@@ -47,7 +45,7 @@ CUresult handle_drop(struct memory *m);
 /* handle_is_location - whether @location is an existing GPU */
 bool handle_is_location(const CUmemLocation *location);
 
-/* handle_is_host - whether it is host memory, which this library cannot map */
+/* handle_is_host - whether @location is host memory, which this library cannot map */
 bool handle_is_host(const CUmemLocation *location);
 
 #endif

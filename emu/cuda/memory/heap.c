@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* Block sizes are multiples of this. */
+/* Block sizes are multiples of GRAIN. */
 enum { GRAIN = EMUGPU_BLOCK_SIZE };
 
 struct allocation {
@@ -113,7 +113,7 @@ static bool place_in(struct block *b, struct allocation *a, CUdeviceptr *out)
 	return true;
 }
 
-/* Also accepts an empty block of a pool, if its size fits. */
+/* Whether @b suits @want: a shared block, or an empty block of a pool with a fitting size. */
 static bool suits(const struct block *b, const struct alloc_info *want, bool shared)
 {
 	if (b->kind != want->kind)
@@ -164,7 +164,7 @@ static CUresult place_in_new(struct block *b, struct allocation *a, CUdeviceptr 
 	return err;
 }
 
-/* A pool with a limit frees empty blocks that it has kept, if they do not fit the new allocation. */
+/* In a pool with a limit, frees kept empty blocks to make room for a new block of @size bytes. */
 static void make_room(struct heap *heap, size_t size)
 {
 	if (heap->most)
@@ -217,7 +217,7 @@ static struct allocation *take(const struct alloc_info *found)
 	return (struct allocation *)((char *)info - offsetof(struct allocation, info));
 }
 
-/* Deletes @a. If its block is empty then, returns the block, for block_put(). */
+/* Deletes @a. Returns its block for block_put() if the block is empty and not to be kept, else NULL. */
 static struct block *give(struct allocation *a)
 {
 	struct block *b = a->block;

@@ -23,9 +23,9 @@ TAILQ_HEAD(block_list, block);
 /**
  * struct heap - under the library lock
  * @open: allocations are possible
- * @life: number of times it was opened
- * @blocks: its blocks
- * @keep: empty blocks are kept up to so many reserved bytes (a pool's release threshold)
+ * @life: number of times that the heap was opened
+ * @blocks: blocks of the heap
+ * @keep: an empty block is kept if @reserved is at most @keep (release threshold of a pool)
  * @most: limit of @reserved; 0: none
  * @reserved: bytes of all blocks; @reserved_high is the maximum
  * @used: bytes of all allocations; @used_high is the maximum
@@ -44,7 +44,7 @@ struct heap {
 void heap_open(struct heap *heap);
 void heap_close(struct heap *heap, struct block_list *blocks);
 
-/* heap_is_on_cpu - whether it has memory that the CPU copies at its address. Needs the library lock. */
+/* heap_is_on_cpu - whether the heap has memory that the CPU copies. Needs the library lock */
 bool heap_is_on_cpu(const struct heap *heap);
 
 /* Call none of these with the library lock held. */
@@ -55,7 +55,7 @@ void heap_release(struct block_list *blocks);
 /*
  * heap_alloc - make the allocation that @want describes, in the heap of its context or pool
  *
- * Of @want it needs kind, size, device, ctx or pool, flags, and addr if REGISTERED.
+ * The caller sets kind, size, device, ctx or pool, flags, and for ALLOC_REGISTERED addr.
  */
 CUresult heap_alloc(const struct alloc_info *want, CUdeviceptr *out);
 
@@ -70,15 +70,15 @@ struct allocation *heap_take(const struct alloc_info *found);
 /*
  * heap_give - free the memory of an allocation from heap_take()
  *
- * A block that becomes empty is freed in the kernel, which runs the free callbacks.
- * Its address is not reused before they have returned.
+ * A block that becomes empty is freed in the kernel, which runs the free callbacks. The block's
+ * address is not reused before the callbacks have returned.
  */
 CUresult heap_give(struct allocation *a);
 
 /*
  * heap_free - heap_take(), then heap_give()
  *
- * @gone: @found was freed meanwhile; returns CUDA_ERROR_INVALID_VALUE then.
+ * If @found was freed meanwhile, sets *@gone and returns CUDA_ERROR_INVALID_VALUE.
  */
 CUresult heap_free(const struct alloc_info *found, bool *gone);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* host: host memory that the GPU can access. With unified addressing it has the same address for both. */
+/* host: host memory that the GPU can access. With unified addressing, CPU and GPU use the same address. */
 #include "alloc.h"
 #include "emu/cuda/export.h"
 #include "emu/cuda/context/init.h"
@@ -68,7 +68,7 @@ CUresult cuMemHostGetDevicePointer(CUdeviceptr *out, void *p, unsigned int flags
 	return CUDA_SUCCESS;
 }
 
-/* Always reports DEVICEMAP: with unified addressing all of it is mapped for the GPU. */
+/* Always reports DEVICEMAP: with unified addressing, all host memory is mapped for the GPU. */
 CUresult cuMemHostGetFlags(unsigned int *flags, void *p)
 {
 	struct alloc_info info;
@@ -84,7 +84,7 @@ CUresult cuMemHostGetFlags(unsigned int *flags, void *p)
 
 /* ---- memory of the program ----------------------------------------------------- */
 
-/* Faults the pages in, for writing unless READ_ONLY. Like locking them, this fails for invalid memory. */
+/* Faults the pages in: for reading if READ_ONLY, else for writing. Fails for invalid memory, as page-locking does. */
 static CUresult populate(uintptr_t begin, size_t size, unsigned int flags)
 {
 	const int advice = flags & CU_MEMHOSTREGISTER_READ_ONLY ? MADV_POPULATE_READ : MADV_POPULATE_WRITE;
@@ -137,7 +137,7 @@ CUresult cuMemHostRegister(void *p, size_t size, unsigned int flags)
 		return err;
 	want.device = ctx_device(want.ctx);
 	err = heap_alloc(&want, &addr);
-	/* another thread may have registered it meanwhile */
+	/* another thread may have registered the memory meanwhile */
 	known = err ? check_not_known(want.addr, size) : CUDA_SUCCESS;
 	return known ? known : err;
 }

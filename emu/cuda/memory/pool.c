@@ -68,7 +68,7 @@ CUmemoryPool pool_of_device(CUdevice device)
 	return pool;
 }
 
-/* The last use of a dead pool frees it: no other thread can reach it. */
+/* Dropping the last reference to a destroyed pool frees the pool: no other thread can reach it then. */
 void pool_put(CUmemoryPool pool)
 {
 	bool last;
@@ -176,7 +176,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
 	return CUDA_SUCCESS;
 }
 
-/* Its allocations stay. If it is the current pool of its device, the default pool becomes current. */
+/* The pool's allocations stay. If the pool is the current pool of its device, the default pool becomes current. */
 CUresult cuMemPoolDestroy(CUmemoryPool pool)
 {
 	CUresult err = lib_ready();
@@ -245,7 +245,7 @@ static CUresult get(const struct CUmemPoolHandle_st *pool, CUmemPool_attribute a
 	}
 }
 
-/* High-water marks can only be reset to the present value, by writing 0. */
+/* Writing 0 resets a high-water mark to the present value. All other values are invalid. */
 static CUresult reset(uint64_t *high, uint64_t now, const void *value)
 {
 	if (*(const cuuint64_t *)value)
@@ -308,7 +308,7 @@ static CUresult check_access(const struct CUmemPoolHandle_st *pool, const CUmemA
 		return CUDA_ERROR_INVALID_VALUE;
 	if (desc->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
 		return CUDA_SUCCESS;
-	/* its own GPU cannot lose access, as in NVIDIA's driver */
+	/* the pool's own GPU cannot lose access, as in NVIDIA's driver */
 	if (desc->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE && desc->location.id == pool->device)
 		return CUDA_ERROR_INVALID_DEVICE;
 	return CUDA_ERROR_NOT_SUPPORTED;

@@ -10,10 +10,10 @@
 #include "heap.h"
 
 /**
- * struct CUmemPoolHandle_st - under the library lock
+ * struct CUmemPoolHandle_st - a pool; under the library lock
  * @device: GPU of the memory
- * @users: allocations in it, and callers between pool_get() and pool_put()
- * @dead: destroyed: the handle is invalid
+ * @users: references: by allocations in the pool, and by callers between pool_get() and pool_put()
+ * @dead: the pool is destroyed: the handle is invalid
  * @reuse: CU_MEMPOOL_ATTR_REUSE_...
  */
 struct CUmemPoolHandle_st {
@@ -26,11 +26,11 @@ struct CUmemPoolHandle_st {
 
 /* Call none of these with the library lock held. */
 
-/* pool_get - check the handle and take a use of the pool, until pool_put() */
+/* pool_get - check the handle and take a reference, until pool_put() */
 CUresult pool_get(CUmemoryPool pool);
 void pool_put(CUmemoryPool pool);
 
-/* pool_of_device - the pool for cuMemAllocAsync(), with a use until pool_put() */
+/* pool_of_device - the pool for cuMemAllocAsync(), with a reference until pool_put() */
 CUmemoryPool pool_of_device(CUdevice device);
 
 #endif

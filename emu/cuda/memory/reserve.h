@@ -9,7 +9,7 @@
 /* reserve_range - the reservation that contains @addr; returns false if not found */
 bool reserve_range(CUdeviceptr addr, CUdeviceptr *begin, size_t *size);
 
-/* reserve_find - the same, for callers without the VMM lock */
+/* reserve_find - reserve_range() for callers without the VMM lock */
 bool reserve_find(CUdeviceptr addr, CUdeviceptr *begin, size_t *size);
 
 #endif

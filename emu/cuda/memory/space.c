@@ -14,8 +14,8 @@ struct place {
 };
 
 /*
- * Candidates below 2^40. The last one is for AddressSanitizer, which leaves only the
- * first 2 GiB free.
+ * Candidates for the GPU virtual addresses, below 2^40. The last candidate is for AddressSanitizer,
+ * which leaves only the first 2 GiB free.
  */
 static const struct place places[] = {
 	{ 8 * GIB, 64 * GIB },
@@ -29,7 +29,7 @@ static CUdeviceptr base;
 static uint64_t limit;
 static struct fit *room;
 
-/* Check the address: valgrind does not know MAP_FIXED_NOREPLACE and uses the address as a hint. */
+/* Checks the address: valgrind does not know MAP_FIXED_NOREPLACE and uses the address as a hint. */
 static bool reserve(const struct place *place)
 {
 	void *want = (void *)place->base;
@@ -77,7 +77,7 @@ CUdeviceptr space_take(size_t size)
 	return size > limit ? 0 : address(fit_take(room, size / EMUGPU_BLOCK_SIZE));
 }
 
-/* Takes a range large enough to contain an aligned one, and frees both ends. */
+/* Takes a range large enough to contain an aligned range, and frees both ends. */
 CUdeviceptr space_take_aligned(size_t size, size_t alignment)
 {
 	size_t slack = alignment > EMUGPU_BLOCK_SIZE ? alignment - EMUGPU_BLOCK_SIZE : 0;
@@ -116,7 +116,7 @@ CUresult space_unmap(CUdeviceptr va, size_t size)
 	return p == MAP_FAILED ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 
-/* Needs no lock: both are written once, by cuInit(). */
+/* Needs no lock: cuInit() writes base and limit once. */
 bool space_has(CUdeviceptr addr)
 {
 	return addr - base < limit;

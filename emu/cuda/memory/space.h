@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * space: the GPU virtual addresses of this process. They are reserved in the CPU's
- * address space without access, as in CUDA's unified address space: malloc() does not
- * return them, and an access by the CPU is a SIGSEGV.
+ * space: the GPU virtual addresses of this process. The addresses are reserved in the CPU's address
+ * space without access, as in CUDA's unified address space. So malloc() does not return them, and
+ * an access by the CPU raises SIGSEGV.
  *
- * All except space_reserve() need the library lock, unless stated otherwise.
+ * All functions except space_reserve() need the library lock, unless stated otherwise.
  */
 #ifndef SPACE_H
 #define SPACE_H
@@ -15,16 +15,16 @@
 /* space_reserve - call once; CUDA_ERROR_OUT_OF_MEMORY: no room below 2^40 */
 CUresult space_reserve(void);
 
-/* Sizes are multiples of the block size. 0, or false: none left */
+/* Sizes are multiples of the block size. Return 0, or false, if no range is left. */
 CUdeviceptr space_take(size_t size);
 CUdeviceptr space_take_aligned(size_t size, size_t alignment);
 bool space_take_at(CUdeviceptr va, size_t size);
 void space_give(CUdeviceptr va, size_t size);
 
-/* space_has - whether an address is in this range, used or not; needs no lock */
+/* space_has - whether @addr is a GPU virtual address, used or not; needs no lock */
 bool space_has(CUdeviceptr addr);
 
-/* space_unmap - remove a CPU mapping from the range; needs no lock */
+/* space_unmap - remove a CPU mapping from a range of these addresses; needs no lock */
 CUresult space_unmap(CUdeviceptr va, size_t size);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * vmm: memory mapped at reserved addresses. The kernel has a block for a mapping as
- * long as some GPU has access to it. Removing the last access revokes the pins of
- * peers, as unmapping does.
+ * vmm: memory mapped at reserved addresses. The kernel has a block for a mapping as long as some
+ * GPU has access to the mapping. Removing the last access revokes the pins of peers, as unmapping
+ * does.
  */
 #include "alloc.h"
 #include "emu/cuda/context/device.h"
@@ -23,7 +23,7 @@ enum {
 _Static_assert(MAX_DEVICES * GPU_BITS <= 32, "struct mapping has no room for the access of each GPU");
 
 /**
- * struct mapping - under the VMM lock, @info also under the library lock
+ * struct mapping - a mapping; under the VMM lock, @info also under the library lock
  * @memory: the mapped memory, always as a whole
  * @access: CUmemAccess_flags of each GPU, two bits each
  */
@@ -33,7 +33,7 @@ struct mapping {
 	struct alloc_info info;
 };
 
-/* Tests the kind under the library lock: without it, an allocation of another kind may be freed. */
+/* Tests the kind under the library lock: without the lock, an allocation of another kind may be freed meanwhile. */
 static struct mapping *find(CUdeviceptr addr)
 {
 	struct alloc_info *info;
@@ -83,7 +83,7 @@ static CUresult add(struct mapping *m)
 	return err;
 }
 
-/* Whether the range lies in one reservation, which is stored in *@info. */
+/* Whether the range lies in one reservation. Stores the reservation in @info->range and @info->range_size. */
 static bool is_reserved(CUdeviceptr addr, size_t size, struct alloc_info *info)
 {
 	return reserve_range(addr, &info->range, &info->range_size) && size <= info->range_size - (addr - info->range);
@@ -94,7 +94,7 @@ static CUresult add_in_reservation(struct mapping *m)
 	return is_reserved(m->info.addr, m->info.size, &m->info) ? add(m) : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* A part of the memory cannot be mapped, as in present NVIDIA drivers. */
+/* Maps only the whole memory, as present NVIDIA drivers do. */
 static CUresult map(CUdeviceptr addr, size_t size, size_t offset, struct memory *memory)
 {
 	struct mapping *m;
@@ -258,7 +258,7 @@ CUresult cuMemSetAccess(CUdeviceptr addr, size_t size, const CUmemAccessDesc *de
 	return err;
 }
 
-/* PROT_NONE for all memory without cuMemSetAccess(), even if accessible, as in NVIDIA's driver. */
+/* Returns PROT_NONE for memory that is no mapping, even if it is accessible, as in NVIDIA's driver. */
 static CUmemAccess_flags access_of(CUdeviceptr addr, CUdevice device)
 {
 	const struct mapping *m = find(addr);
@@ -326,7 +326,7 @@ static CUresult unmap_range(CUdeviceptr addr, size_t size)
 	return err;
 }
 
-/* Does not wait for work: work on unmapped memory fails. */
+/* Does not wait for queued work: work on unmapped memory fails. */
 CUresult cuMemUnmap(CUdeviceptr addr, size_t size)
 {
 	CUresult err = lib_ready();

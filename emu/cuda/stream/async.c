@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * async: stream-ordered memory from pools. Memory is allocated at once; no stream can
- * distinguish that from a later time. Memory is freed when the stream reaches the
- * free, but from the call on no look-up finds memory of a pool.
+ * async: stream-ordered memory from pools. Memory is allocated at the call; a stream cannot
+ * distinguish this from a later time. Memory is freed when the stream reaches the free. From the
+ * call of the free on, no look-up finds memory of a pool.
  */
 #include "emu/cuda/memory/alloc.h"
 #include "emu/cuda/memory/pool.h"
@@ -11,7 +11,10 @@
 
 #include <stdlib.h>
 
-/* Takes over the caller's use of @pool, until the allocation is freed. An allocation of 0 bytes has address 0. */
+/*
+ * Takes over the caller's reference to @pool, until the allocation is freed. An allocation of 0
+ * bytes has address 0.
+ */
 static CUresult alloc(CUdeviceptr *out, size_t size, CUmemoryPool pool)
 {
 	struct alloc_info want = { .kind = ALLOC_POOL, .size = size, .device = pool->device, .pool = pool };
@@ -54,8 +57,8 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool poo
 /**
  * struct freeing - work of a stream that frees memory
  * @was: the allocation to free
- * @a: memory of a pool, no longer found by look-ups. NULL: memory of cuMemAlloc(), perhaps freed earlier by the
- *	end of its context
+ * @a: the allocation, if from a pool; look-ups do not find it any more. NULL: memory of cuMemAlloc(),
+ *	which the end of its context may have freed already
  */
 struct freeing {
 	struct work work;
@@ -109,7 +112,7 @@ static CUresult free_device(CUstream stream, const struct alloc_info *info)
 	return f ? stream_enqueue(stream, &f->work) : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* If the stream refuses the work, free at once: it will execute nothing more. */
+/* If the stream refuses the work, frees at once: the stream will execute nothing more. */
 static CUresult free_pools(CUstream stream, const struct alloc_info *info)
 {
 	struct freeing *f = new_freeing(info);

@@ -8,8 +8,8 @@
 
 /**
  * struct call - one function to call
- * @fn: function of cuLaunchHostFunc(); not called after a failure
- * @callback: or function of cuStreamAddCallback(); gets the failure as an argument
+ * @fn: function of cuLaunchHostFunc(), not called after a failure; or NULL
+ * @callback: function of cuStreamAddCallback(), which gets the failure as an argument; or NULL
  * @stream: argument of @callback
  */
 struct call {
@@ -60,7 +60,7 @@ static CUresult enqueue(CUstream stream, bool valid, struct call call)
 	return stream_enqueue(stream, &c->work);
 }
 
-/* @named: the handle that the program gave, for the callback; @stream: the stream that it stands for */
+/* @named: handle from the program, which the callback gets. @stream: the stream for which @named stands. */
 static CUresult add_callback(CUstream stream, CUstream named, CUstreamCallback callback, void *data, unsigned int flags)
 {
 	const struct call call = { .work.run = run_callback, .callback = callback, .stream = named, .data = data };

@@ -60,7 +60,7 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr dst, CUdeviceptr src, size_t length, CUst
 
 /* ---- between contexts ------------------------------------------------------------------ */
 
-/* NULL stands for the current context, as in NVIDIA's driver. */
+/* A NULL context stands for the current context, as in NVIDIA's driver. */
 static CUresult check_both(CUcontext to, CUcontext from, struct CUctx_st **dst, struct CUctx_st **src)
 {
 	CUresult err = ctx_resolve(to, dst);
@@ -68,7 +68,7 @@ static CUresult check_both(CUcontext to, CUcontext from, struct CUctx_st **dst, 
 	return err ? err : ctx_resolve(from, src);
 }
 
-/* Runs after all queued work of both contexts and before later work: it is done on return. */
+/* Runs after all queued work of both contexts and before later work. The copy is done on return. */
 static CUresult peer_copy(CUstream stream, CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from,
 			  size_t length)
 {

@@ -10,10 +10,10 @@
  * struct end - source or destination of a CUDA_MEMCPY2D
  * @type: whether @host or @device is valid
  * @host: address for CU_MEMORYTYPE_HOST
- * @device: address for the others
+ * @device: address for all other types
  * @x: bytes to skip in each row
  * @y: rows to skip
- * @pitch: from row to row
+ * @pitch: bytes from row to row
  */
 struct end {
 	CUmemorytype type;
@@ -107,7 +107,7 @@ CUresult cuMemcpy2DAsync_v2_ptsz(const CUDA_MEMCPY2D *c, CUstream stream)
 	return copy(stream_ptsz(stream), TRANSFER_ASYNC, c);
 }
 
-/* cuMemcpy2D() accepts any pitch, too. */
+/* cuMemcpy2D() accepts any pitch, so cuMemcpy2DUnaligned() is an alias of it. */
 #undef cuMemcpy2D
 #undef cuMemcpy2DUnaligned
 ALIAS(cuMemcpy2DUnaligned_v2, cuMemcpy2D_v2);

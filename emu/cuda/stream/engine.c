@@ -12,9 +12,8 @@
 #define NS_PER_S UINT64_C(1000000000)
 
 /*
- * One lock and one condition variable for all engines: an event of one context may
- * order the work of another. Each change is broadcast, and each waiter checks its
- * condition again.
+ * One lock and one condition variable for all engines: an event of one context may order work of
+ * another context. Each change is broadcast, and each waiter checks its condition again.
  */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -55,7 +54,7 @@ static uint64_t now(void)
 	return t.tv_sec * NS_PER_S + t.tv_nsec;
 }
 
-/* Disables cancellation: a thread cancelled here would never release this lock and its callers' locks. */
+/* Disables cancellation: a thread cancelled here would never release this lock and the locks of its callers. */
 static void wait_change(void)
 {
 	int old;
@@ -110,7 +109,10 @@ static bool any_pending(const struct engine *e, uint64_t number)
 	return false;
 }
 
-/* Whether work @number in @s waits for the NULL stream, or, in the NULL stream, for blocking streams. */
+/*
+ * Whether work @number in @s must wait for other streams. Work in the NULL stream waits for
+ * blocking streams; work in a blocking stream waits for the NULL stream.
+ */
 static bool is_fenced(const struct CUstream_st *s, uint64_t number)
 {
 	if (s == &s->engine->null)
@@ -203,7 +205,7 @@ static void *work_on(void *arg)
 	return NULL;
 }
 
-/* Engine threads block all signals of the program, except faults, which its functions may cause there. */
+/* Engine threads block all signals except faults: a function of the program may cause a fault there. */
 static void fill_signals(sigset_t *set)
 {
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS };
@@ -289,7 +291,7 @@ CUresult engine_add(struct CUstream_st *s, struct work *w)
 	return CUDA_SUCCESS;
 }
 
-/* The NULL stream is busy as long as a blocking stream is. */
+/* The NULL stream is busy as long as a blocking stream is busy. */
 static bool is_busy(const struct CUstream_st *s, uint64_t number)
 {
 	return pending(s, number) || (s == &s->engine->null && is_fenced(s, number));
@@ -416,7 +418,10 @@ void engine_open(struct engine *e, struct CUctx_st *ctx)
 	engine_unlock();
 }
 
-/* Threads with a reference to a stream wait for work that is finished by now, or are about to be refused. */
+/*
+ * Whether threads still have references to streams. These threads wait for work that is finished by
+ * now, or their call is about to be refused.
+ */
 static bool is_held(const struct engine *e)
 {
 	return e->null.refs || LIST_FIRST(&e->streams) != &e->null || LIST_NEXT(&e->null, link);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine: the queued work of a context, and the threads that execute it. Work is in
- * the queues of streams. Two threads start on demand and sleep without work: one does
- * the GPU's work, and one calls the program's functions. These may block, and then
- * delay only their own stream.
+ * engine: the queued work of a context, and the threads that execute the work. Work is in the
+ * queues of streams. Two threads start on demand and sleep without work. One thread does the GPU's
+ * work. The other thread calls functions of the program, which may block. GPU work of other streams
+ * then goes on.
  *
- * Order: a stream executes its work in order. The NULL stream waits for work queued
- * earlier in blocking streams, and vice versa. Marks, the base of events, order
- * arbitrary streams.
+ * Order: a stream executes its work in order. The NULL stream waits for work queued earlier in
+ * blocking streams, and vice versa. Marks, on which events are based, order work of any streams.
  *
- * The first error of asynchronous work stays with the context until its end, as in
- * NVIDIA's driver: all calls that wait for work or queue work return it.
+ * The first error of asynchronous work stays with the context until the context ends, as in
+ * NVIDIA's driver. All calls that wait for work or queue work return this error.
  */
 #ifndef ENGINE_H
 #define ENGINE_H
@@ -25,8 +24,8 @@ struct engine;
 
 /**
  * struct mark - a place in the order of work; under the engine lock
- * @refs: references by its event, the work that sets it, and the work that waits for it
- * @done: all work before it is done
+ * @refs: references: by the event, by the work that sets the mark, by the work that waits for the mark
+ * @done: all work before the mark is done
  * @time: time of @done, in ns
  */
 struct mark {
@@ -37,16 +36,17 @@ struct mark {
 
 /**
  * struct work - one piece of work, embedded in a structure with the data for @run
- * @run: executes it, without locks, in a thread of the engine; NULL: only for ordering. @error: earlier work of
- *	the context has failed, so GPU work must not run
- * @finish: called after @run, or if the work is refused; frees it. Engine lock held: must not call the library
- * @delayed: a copy or fill: starts after EMUGPU_COPY_DELAY_MS, to show that it is asynchronous
+ * @run: executes the work, without locks, in a thread of the engine; NULL: the work is only for
+ *	ordering. @error: earlier work of the context has failed, so GPU work must not run
+ * @finish: frees the work; called after @run, or if the work is refused. Engine lock held, so @finish
+ *	must not call the library
+ * @delayed: a copy or fill, which starts after EMUGPU_COPY_DELAY_MS to show that it is asynchronous
  * @on_host: @run calls a function of the program
- * @moves: ids of the allocations that it accesses for a call without Async; 0: none
+ * @moves: ids of the allocations that @run accesses, if the call has no Async in its name; 0: none
  * @after: mark to wait for, or NULL
  * @mark: mark to set when done, or NULL
  *
- * The rest is private to the engine.
+ * The other members are private to the engine.
  */
 struct work {
 	CUresult (*run)(struct work *w, CUresult error);
@@ -65,12 +65,11 @@ struct work {
 
 /**
  * struct CUstream_st - a queue; under the engine lock
- * @link: in the streams of its engine
- * @engine: its engine
+ * @link: entry in the streams of its engine
  * @queue: unfinished work, oldest first
- * @refs: references of threads without the lock; freed when @ended, empty and without references
- * @ended: its handle is no longer valid
- * @of_thread: in its thread's list of CU_STREAM_PER_THREAD streams, if @per_thread
+ * @refs: references by threads without the lock; the stream is freed when ended, empty and unreferenced
+ * @ended: the handle is no longer valid
+ * @of_thread: entry in the thread's list of its own streams, if @per_thread
  */
 struct CUstream_st {
 	LIST_ENTRY(CUstream_st) link;
@@ -98,9 +97,9 @@ struct worker {
 
 /**
  * struct engine - the engine of a context; under the engine lock
- * @link: in the list of open engines
+ * @link: entry in the list of open engines
  * @ctx: the context
- * @open: accepts work
+ * @open: the engine accepts work
  * @stop: the threads must end
  * @error: first error of asynchronous work
  * @null: the NULL stream, also in @streams
@@ -121,26 +120,26 @@ struct engine {
 /* engine_setup - called by cuInit(): reads EMUGPU_COPY_DELAY_MS */
 void engine_setup(void);
 
-/* One lock for all engines. A leaf, like the library lock: neither is taken inside the other. */
+/* One lock for all engines. Like the library lock, a leaf: neither of the two is taken inside the other. */
 void engine_lock(void);
 void engine_unlock(void);
 
-/* engine_open - for a new or restarted context */
+/* engine_open - open the engine of a new or restarted context */
 void engine_open(struct engine *e, struct CUctx_st *ctx);
 
-/* engine_close - refuse new work, finish queued work, end threads, streams and events; none of the locks held */
+/* engine_close - refuse new work, finish queued work, end threads, streams and events. Engine lock and library lock not held */
 void engine_close(struct engine *e);
 
-/* engine_wait - wait until all queued work is finished; returns the engine's error. None of the locks held */
+/* engine_wait - wait until all queued work is finished; returns the engine's error. Engine lock and library lock not held */
 CUresult engine_wait(struct engine *e);
 
-/* engine_wait_all - wait until all queued work of all contexts is finished. None of the locks held */
+/* engine_wait_all - wait until all queued work of all contexts is finished. Engine lock and library lock not held */
 void engine_wait_all(void);
 
-/* engine_settle - wait for queued work of any context that has @id in @moves. None of the locks held */
+/* engine_settle - wait for queued work of any context that has @id in @moves. Engine lock and library lock not held */
 void engine_settle(unsigned long long id);
 
-/* engine_calls_host - an engine has called the calling function of the program, which must not call CUDA */
+/* engine_calls_host - whether this thread runs a function that an engine calls, which must not call CUDA */
 bool engine_calls_host(void);
 
 /* ---- engine lock held -------------------------------------------------------- */
@@ -151,7 +150,7 @@ CUresult engine_add(struct CUstream_st *s, struct work *w);
 /* engine_add_stream - add a new stream to @e and set its id */
 void engine_add_stream(struct engine *e, struct CUstream_st *s);
 
-/* engine_end_stream - refuse new work in @s; it is freed when empty and without references */
+/* engine_end_stream - refuse new work in @s; @s is freed when empty and unreferenced */
 void engine_end_stream(struct CUstream_st *s);
 
 /* engine_put_stream - drop a reference, which was taken by incrementing @refs */

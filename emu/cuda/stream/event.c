@@ -12,9 +12,9 @@
 #define NS_PER_MS 1e6f
 
 /**
- * struct CUevent_st - under the engine lock
- * @link: in the events of its engine
- * @mark: the mark recorded last; NULL: none
+ * struct CUevent_st - an event; under the engine lock
+ * @link: entry in the events of its engine
+ * @mark: the mark recorded last, or NULL
  */
 struct CUevent_st {
 	LIST_ENTRY(CUevent_st) link;
@@ -244,7 +244,7 @@ CUresult cuEventQuery(CUevent handle)
 	return err;
 }
 
-/* The event may be destroyed during the wait. Its mark stays (reference), and the engine is never freed. */
+/* The event may be destroyed during the wait. The reference keeps the mark, and engines are never freed. */
 static CUresult wait(struct CUevent_st *ev)
 {
 	const struct engine *e = ev->engine;

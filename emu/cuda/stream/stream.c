@@ -14,9 +14,9 @@ LIST_HEAD(stream_list, CUstream_st);
 static struct set handles;
 
 /*
- * The streams of a thread, one per context; under the engine lock. They end with the
- * thread. The list is heap memory, not thread-local: another destructor may still
- * create a stream after thread_ends(); that stream stays until its context ends.
+ * The list of a thread's own streams, one per context; under the engine lock. thread_ends() ends
+ * these streams. The list is heap memory, not thread-local: another destructor may still create a
+ * stream after thread_ends(). Such a stream stays until its context ends.
  */
 static pthread_key_t own_key;
 static bool has_own_key;
@@ -28,7 +28,10 @@ static void end_own(struct CUstream_st *s)
 	engine_end_stream(s);
 }
 
-/* In a child of fork() the lock may be locked forever: its holder exists only in the parent. */
+/*
+ * Does nothing in a child of fork(). There the lock may be locked forever, because the thread that
+ * holds the lock exists only in the parent.
+ */
 static void thread_ends(void *list)
 {
 	struct stream_list *streams = list;
@@ -57,7 +60,7 @@ static struct stream_list *new_list(void)
 	return NULL;
 }
 
-/* NULL: no memory, or no destructor for the thread's end */
+/* The list of the calling thread. NULL: out of memory, or pthread_key_create() has failed */
 static struct stream_list *own_streams(void)
 {
 	struct stream_list *list;
@@ -147,7 +150,7 @@ void stream_put(struct CUstream_st *s)
 	engine_unlock();
 }
 
-/* stream_get(), and on success takes the engine lock; undone by unlock_and_put(). */
+/* Calls stream_get(), and on success takes the engine lock. unlock_and_put() undoes both. */
 static CUresult get_and_lock(CUstream handle, struct CUstream_st **out)
 {
 	CUresult err = stream_get(handle, out);
@@ -348,7 +351,7 @@ CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext *out, CUgreenCtx *green)
 	return err;
 }
 
-/* Copies the stream, for members that never change; they stay valid if it is destroyed meanwhile. */
+/* Copies the stream, because another thread may destroy it meanwhile. Only for members that never change. */
 static CUresult describe(CUstream handle, const void *out, struct CUstream_st *what)
 {
 	struct CUstream_st *s;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stream: handles of streams. NULL and CU_STREAM_LEGACY stand for the NULL
- * stream of the thread's current context, CU_STREAM_PER_THREAD for the thread's
- * own stream in it. An invalid handle is CUDA_ERROR_INVALID_HANDLE.
+ * stream: handles of streams. NULL and CU_STREAM_LEGACY stand for the NULL stream of the thread's
+ * current context. CU_STREAM_PER_THREAD stands for the thread's own stream in this context. An
+ * invalid handle returns CUDA_ERROR_INVALID_HANDLE.
  *
- * Call none of these with the library lock held, nor with the engine lock, unless
- * stated otherwise.
+ * Hold neither the library lock nor the engine lock in these calls, unless stated otherwise.
  */
 #ifndef STREAM_H
 #define STREAM_H
@@ -13,7 +12,7 @@
 #include "emu/cuda/context/ctx.h"
 #include "engine.h"
 
-/* A smaller number is a higher priority. The emulated engine ignores it and keeps the queueing order. */
+/* A smaller number is a higher priority. The emulated engine ignores priorities and keeps the queueing order. */
 enum {
 	STREAM_PRIORITY_LEAST = 0,
 	STREAM_PRIORITY_GREATEST = -5,
@@ -26,10 +25,10 @@ void stream_put(struct CUstream_st *s);
 /* stream_ctx - the context of @handle */
 CUresult stream_ctx(CUstream handle, struct CUctx_st **out);
 
-/* stream_enqueue - queue @w; finish() is called even if the work is refused, perhaps before this returns */
+/* stream_enqueue - queue @w; calls @w->finish even if the work is refused, perhaps before this call returns */
 CUresult stream_enqueue(CUstream handle, struct work *w);
 
-/* stream_reach - wait until work queued in @handle now could start, for a caller that does the work itself */
+/* stream_reach - wait until work queued in @handle now could start; the caller then does its work itself */
 CUresult stream_reach(CUstream handle);
 
 /* stream_end_all - called at the end of a context; engine lock held */

@@ -17,12 +17,12 @@ enum side {
 
 /**
  * struct job - a checked transfer
- * @work: for the queue
+ * @work: entry in the queue of a stream
  * @to: side of @t.dst
  * @from: side of @t.src; PAGEABLE for a pattern
  * @to_id: id of the allocation at @t.dst
  * @from_id: id of the allocation at @t.src
- * @synchronous: SYNC_MEMOPS is set for one of them
+ * @synchronous: SYNC_MEMOPS is set for an allocation or the context
  * @staged: copy of the source, or NULL
  */
 struct job {
@@ -38,7 +38,7 @@ struct job {
 
 /* ---- moving bytes ------------------------------------------------------------------- */
 
-/* Number of the @n bytes at @addr that one call can copy: adjacent mappings are different blocks. */
+/* Number of bytes at @addr, at most @n, that one COPY call can copy: adjacent mappings are different blocks. */
 static size_t piece(enum side side, CUdeviceptr addr, size_t n)
 {
 	struct alloc_info info;
@@ -115,7 +115,7 @@ static bool allows(const struct alloc_info *info, CUmemAccess_flags access)
 	return (info->access & access) == access;
 }
 
-/* Whether [@addr, @addr + @size) lies in @info and the mappings adjacent to its end. */
+/* Whether [@addr, @addr + @size) lies in @info and the mappings that follow without a gap. */
 static bool goes_on(struct alloc_info *info, CUdeviceptr addr, size_t size, CUmemAccess_flags access)
 {
 	while (size > info->size - (addr - info->addr)) {
@@ -154,7 +154,7 @@ static CUresult look_at_fill(struct job *j)
 	return CUDA_SUCCESS;
 }
 
-/* With unified addressing the addresses define the direction; the function's name only restricts them. */
+/* With unified addressing, the addresses define the direction. The function's name only restricts the addresses. */
 static CUresult look(struct job *j, unsigned int flags)
 {
 	const struct transfer *t = &j->t;
@@ -176,8 +176,9 @@ static CUresult look(struct job *j, unsigned int flags)
 /* ---- execution --------------------------------------------------------------------------- */
 
 /*
- * Whether the address belongs to another allocation now. Not found is not enough: memory of a pool
- * is not found, but still usable, until its stream reaches the free.
+ * Whether @addr belongs to another allocation now. Returns false for an address that is not found:
+ * memory of a pool is not found after the call of free, but stays usable until its stream reaches
+ * the free.
  */
 static bool is_others(enum side side, CUdeviceptr addr, unsigned long long id)
 {
@@ -193,7 +194,7 @@ static CUresult move_later(const struct job *j)
 	return move(j);
 }
 
-/* INVALID_VALUE: the memory was freed after the checks. */
+/* If the move returns CUDA_ERROR_INVALID_VALUE, the memory was freed after the checks. */
 static CUresult run(struct work *w, CUresult error)
 {
 	CUresult err = error ? CUDA_SUCCESS : move_later((struct job *)w);
@@ -211,7 +212,7 @@ static void finish(struct work *w)
 	free(j);
 }
 
-/* Copies the source: the program may change it after the call has returned. */
+/* Copies the source, because the program may change it after the call has returned. */
 static CUresult stage(struct job *j)
 {
 	struct transfer *t = &j->t;
@@ -272,7 +273,7 @@ static void settle_side(CUdeviceptr addr, unsigned long long id)
 		engine_settle(id);
 }
 
-/* If another thread has set SYNC_MEMOPS after the check, it may have missed this work: wait for it here. */
+/* If another thread has set SYNC_MEMOPS after the check, that thread may have missed this work: wait here. */
 static CUresult enqueue_and_look_again(CUstream stream, unsigned int flags, const struct job *j)
 {
 	CUresult err = enqueue(stream, flags, j);

@@ -6,20 +6,20 @@
 #include <cuda.h>
 
 enum transfer_flags {
-	TRANSFER_ASYNC = 1 << 0,	/* a function with Async in its name: never waits for GPU memory */
-	TRANSFER_TO_GPU = 1 << 1,	/* its name requires GPU memory (or known host memory) as @dst */
-	TRANSFER_FROM_GPU = 1 << 2,	/* the same for @src */
+	TRANSFER_ASYNC = 1 << 0,	/* the function has Async in its name: never waits for a transfer to GPU memory */
+	TRANSFER_TO_GPU = 1 << 1,	/* the function's name requires GPU memory (or known host memory) as @dst */
+	TRANSFER_FROM_GPU = 1 << 2,	/* the function's name requires GPU memory (or known host memory) as @src */
 };
 
 /**
  * struct transfer - a copy or fill
  * @dst: address of GPU or host memory
- * @src: the same, or the pattern if @elem is not 0
+ * @src: address of GPU or host memory; for a fill: the pattern
  * @width: bytes of a row
  * @rows: number of rows; 1 for contiguous memory
- * @dst_pitch: distance of rows in bytes
- * @src_pitch: the same
- * @elem: 1, 2 or 4: bytes of the pattern of a fill; 0: a copy
+ * @dst_pitch: bytes from row to row of @dst
+ * @src_pitch: bytes from row to row of @src
+ * @elem: for a fill: bytes of the pattern, 1, 2 or 4; for a copy: 0
  */
 struct transfer {
 	CUdeviceptr dst;
@@ -32,12 +32,12 @@ struct transfer {
 };
 
 /*
- * transfer - execute it in the order of @stream
+ * transfer - execute @t in the order of @stream
  *
- * Copies and fills within GPU memory return before they are done; without ASYNC only
- * if SYNC_MEMOPS is not set for the memory or the context. ASYNC copies of page-locked
- * memory return before they are done. ASYNC copies of other memory to the GPU return
- * after the source was read.
+ * The call returns before the transfer is done in these cases:
+ *	- without ASYNC: both sides are GPU memory, and neither the memory nor the context has SYNC_MEMOPS
+ *	- with ASYNC: both sides are GPU memory or page-locked host memory
+ *	- with ASYNC: from other host memory to the GPU; the source was read before the return
  */
 CUresult transfer(CUstream stream, unsigned int flags, const struct transfer *t);
 
