@@ -5,8 +5,8 @@
  * with the other and runs on either libcuda.so.1.
  *
  * The emulated library also exports other functions that ordinary programs link with. These
- * functions return CUDA_ERROR_NOT_SUPPORTED. dlsym() finds no further functions, and
- * cuGetProcAddress() returns CUDA_ERROR_NOT_FOUND for all of them.
+ * functions return CUDA_ERROR_NOT_SUPPORTED. Functions that are not exported are not found by
+ * dlsym(), and cuGetProcAddress() returns CUDA_ERROR_NOT_FOUND for their names.
  *
  * Typedefs and names are NVIDIA's ABI, not the style of this project. Comments describe only
  * differences between the emulation and a GPU. All other behaviour was compared with an H200
@@ -606,8 +606,8 @@ CUresult CUDAAPI cuMemGetAccess(unsigned long long *flags, const CUmemLocation *
 
 /*
  * Memory freed on a stream is available again only after the stream has executed the free. A pool
- * grows by 2 MiB. Memory freed by cuMemFree() does not count as used any more; a pool of a GPU
- * continues to count it.
+ * grows in steps of 2 MiB. Memory freed by cuMemFree() does not count as used any more; a pool of a
+ * GPU continues to count it.
  */
 CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream);
 CUresult CUDAAPI cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream);
@@ -620,7 +620,10 @@ CUresult CUDAAPI cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep);
 CUresult CUDAAPI cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count);
 CUresult CUDAAPI cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool, CUmemLocation *location);
 
-/* The range must lie in one allocation and its block, or in one mapping. On a GPU it may span several allocations. */
+/*
+ * The range must lie in one allocation and its block, or in one mapping. On a GPU the range may
+ * span several allocations.
+ */
 CUresult CUDAAPI cuMemGetHandleForAddressRange(void *handle, CUdeviceptr dptr, size_t size,
 					       CUmemRangeHandleType handleType, unsigned long long flags);
 /* Returns at once: a peer's writes are in GPU memory when the peer reports completion. */

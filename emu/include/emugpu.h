@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
  * /dev/emugpu: the control node of the emulated GPUs. The emulated CUDA library, the emulated NVML
- * and the tests use it; peerpin itself never does.
+ * and the tests use this node; peerpin itself never does.
  *
  * Each open file is a client, owned by the process and program that opened the file. Calls by
  * another process (after fork()) or another program (after exec(), perhaps as another user) fail
@@ -9,9 +9,9 @@
  *	memories	physical GPU memory, in multiples of 2 MiB
  *	contexts	pairs of tokens
  *	blocks		memory at a GPU virtual address that the client chooses
- * Releasing the file frees all of them, like closing the device file of NVIDIA's driver. The end of
- * a block revokes its pins. Memory is freed when no memory number, block, dma-buf or persistent pin
- * refers to it. Its next owner finds zeros, or old data of the same client.
+ * Releasing the file frees all objects of the client, like closing the device file of NVIDIA's
+ * driver. The end of a block revokes its pins. Memory is freed when no memory number, block,
+ * dma-buf or persistent pin refers to it. New memory holds zeros, or old data of the same client.
  *
  * Errors of all calls:
  *	EINVAL: bad argument, or a reserved field is not 0

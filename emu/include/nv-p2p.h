@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * nv-p2p.h: the kernel interface by which a GPU driver lets drivers of other PCIe
- * devices access GPU memory (NVIDIA GPUDirect RDMA guide 13.3).
+ * nv-p2p.h: the kernel interface by which a GPU driver lets drivers of other PCIe devices access
+ * GPU memory (NVIDIA GPUDirect RDMA guide 13.3).
  *
- * Written from scratch. Names, layouts and prototypes equal those of driver 580 and
- * later, so that a consumer built with either header loads on either driver. With
- * CONFIG_MODVERSIONS the symbol CRCs are equal, too. They hash struct tags, member
- * names and types, so none of these may be changed here.
+ * Written from scratch. Names, layouts and prototypes equal those of driver 580 and later, so that
+ * a consumer built with either header loads on either driver. With CONFIG_MODVERSIONS the symbol
+ * CRCs are equal, too. The CRCs hash struct tags, member names and types, so do not change these
+ * here.
  *
  * Context: every function may sleep.
  */

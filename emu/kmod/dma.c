@@ -23,7 +23,7 @@
 
 struct dma_map {
 	struct emugpu_map base;
-	struct nvidia_p2p_dma_mapping mapping;	/* never read, because the consumer can write to it */
+	struct nvidia_p2p_dma_mapping mapping;	/* for the consumer, which can write to it; never read */
 	void *shown;			/* copy of mapping.dma_addresses, for kvfree() */
 	struct pci_dev *peer;
 	dma_addr_t *addresses;

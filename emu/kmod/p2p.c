@@ -53,8 +53,8 @@ static struct nvidia_p2p_page_table *table_of_none(void)
 }
 
 /*
- * If the call fails, *@page_table points at a poisoned table. In NVIDIA's driver it points at freed
- * memory. If the pin cannot be allocated, *@page_table is NULL.
+ * If the call fails, *@page_table points at a poisoned table. NVIDIA's driver leaves a pointer to
+ * freed memory there. If the pin cannot be allocated, *@page_table is NULL.
  */
 static int get_pages(const struct emugpu_pin_request *request, struct nvidia_p2p_page_table **page_table,
 		     enum emugpu_event_kind kind)

@@ -20,7 +20,7 @@
 enum ib_peer_op {
 	IB_PEER_REGISTER,	/* make the steps ACQUIRE to ACTIVATE; if a step fails, undo all steps */
 	IB_PEER_DEREGISTER,	/* make the steps STOP to RELEASE */
-	IB_PEER_ACQUIRE,	/* of @addr, @length, @flags; ENXIO: no client takes the range */
+	IB_PEER_ACQUIRE,	/* the range @addr, @length, with @flags; ENXIO: no client takes the range */
 	IB_PEER_GET_PAGES,	/* this and the other steps: EINVAL if out of order */
 	IB_PEER_DMA_MAP,	/* map for @device; on failure also put the pages */
 	IB_PEER_ACTIVATE,
@@ -31,11 +31,11 @@ enum ib_peer_op {
 	IB_PEER_STATE,		/* fill in all out_ members, except those of LIST and LOOK */
 	IB_PEER_LIST,		/* list the bus addresses of the mapping, cut to the CPU pages of the range */
 	IB_PEER_LOOK,		/* translate @addr on @device's bus to @out_phys; 0: not mapped; ENODATA: no IOMMU */
-	IB_PEER_COPY,		/* the chip copies @length bytes, @from_offset in file @from to @offset in this file */
+	IB_PEER_COPY,		/* chip copies @length bytes: from @from_offset of file @from to @offset of this file */
 };
 
 enum ib_peer_flags {
-	IB_PEER_NO_INVALIDATION = 1 << 0,	/* the device's driver supports no invalidation, as some real drivers */
+	IB_PEER_NO_INVALIDATION = 1 << 0,	/* the device's driver cannot handle invalidations, like some drivers */
 	IB_PEER_OLD_CORE = 1 << 1,		/* a core older than PEER_MEM_INVALIDATE_UNMAPS: invalidate unmaps */
 	IB_PEER_RELEASES = 1 << 2,		/* invalidate also calls release */
 };

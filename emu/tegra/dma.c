@@ -13,7 +13,7 @@
 
 struct dma_map {
 	struct emugpu_map base;
-	struct nvidia_p2p_dma_mapping mapping;	/* never read, because the consumer can write to it */
+	struct nvidia_p2p_dma_mapping mapping;	/* for the consumer, which can write to it; never read */
 	void *hw_address, *hw_len;		/* copies of the pointers in @mapping, for kvfree() */
 	struct device *dev;
 	struct sg_table sgt;

@@ -141,7 +141,7 @@ int emugpu_gpu_claim(struct emugpu_gpu *gpu, const u32 *pages, u32 n, bool combi
 	int err = 0;
 	u32 i;
 
-	/* bits of two owners may lie in one word */
+	/* the lock is needed, because bits of two owners may lie in one word */
 	mutex_lock(&gpu->claims);
 	for (i = 0; i < n && !err; i++)
 		err = claim(gpu, pages[i], combined);

@@ -11,7 +11,7 @@ static u64 address_of(pgoff_t pgoff)
 	return (u64)pgoff << PAGE_SHIFT;
 }
 
-/* Called when a mapping is split: each part has a reference. */
+/* Called when a mapping is split: each part has a reference to the block. */
 static void host_open(struct vm_area_struct *vma)
 {
 	struct emugpu_block *block = vma->vm_private_data;

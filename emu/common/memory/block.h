@@ -28,7 +28,7 @@ struct emugpu_block {
 	struct list_head pins;		/* revocable pins; API lock */
 	struct list_head exports;	/* dynamic dma-bufs; API lock */
 	struct emugpu_client *client;	/* owner; valid while the block is in the list */
-	struct emugpu_context *context;	/* or NULL */
+	struct emugpu_context *context;	/* context with the tokens, or NULL */
 	struct emugpu_memory *memory;
 	struct emugpu_gpu *gpu;		/* GPU of @memory */
 	const u32 *pages;		/* part of memory->pages, from the start of the block on */

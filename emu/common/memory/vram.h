@@ -20,7 +20,7 @@
 struct page;
 
 struct emugpu_vram {
-	struct mutex lock;	/* protects all below */
+	struct mutex lock;	/* protects all fields below, except @last */
 	u32 *free;		/* stack of free page numbers; away pages are at the other end of the array */
 	u32 nfree;
 	u32 naway;

@@ -20,7 +20,7 @@ struct emugpu_client {
 	struct pid *owner;
 	struct mm_struct *mm;	/* address space of the owner's program, referenced by mmgrab(); compared only */
 	u64 number;	/* unique, never reused */
-	u32 nr_blocks;	/* API lock */
+	u32 nr_blocks;	/* number of blocks; API lock */
 	struct xarray objects;
 };
 

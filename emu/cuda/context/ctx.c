@@ -15,7 +15,7 @@
 
 static struct CUctx_st primaries[MAX_DEVICES];
 
-/* All contexts that cuCtxCreate() has made, ended ones included; under the library lock. */
+/* All contexts that cuCtxCreate() has made, ended contexts included; under the library lock. */
 static struct set made;
 static unsigned long long last_id;
 static pthread_mutex_t lives = PTHREAD_MUTEX_INITIALIZER;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* block: a piece of memory that contains allocations. It comes from the kernel, from mmap() or from the program. */
+/*
+ * block: a piece of memory that contains allocations. The memory comes from the kernel, from mmap()
+ * or from the program.
+ */
 #ifndef BLOCK_H
 #define BLOCK_H
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap: the memory of a context or a pool. It consists of *blocks*, which contain the
- * program's *allocations*. Blocks of GPU memory are multiples of 2 MiB. Allocations
- * of GPU memory up to 1 MiB share blocks; others have a block of their own. When the
- * last allocation of a block is freed, the block is freed in the kernel, which
- * revokes its pins.
+ * heap: the memory of a context or a pool. A heap consists of *blocks*, which contain the program's
+ * *allocations*. Blocks of GPU memory are multiples of 2 MiB. Allocations of GPU memory up to 1 MiB
+ * share blocks; larger allocations have a block of their own. When the last allocation of a block
+ * is freed, the block is freed in the kernel, which revokes its pins.
  */
 #ifndef HEAP_H
 #define HEAP_H
@@ -62,8 +61,8 @@ CUresult heap_alloc(const struct alloc_info *want, CUdeviceptr *out);
 /*
  * heap_take - remove an allocation of a pool from all look-ups
  *
- * Its memory stays until heap_give(). NULL: @found was freed meanwhile, even if its
- * address is reused.
+ * The memory stays until heap_give(). NULL: @found was freed meanwhile, even if its address is
+ * reused.
  */
 struct allocation *heap_take(const struct alloc_info *found);
 

@@ -52,8 +52,8 @@ CUresult cuMemAllocPitch(CUdeviceptr *out, size_t *pitch, size_t width, size_t h
 
 /*
  * As in NVIDIA's driver, waits for work of the memory's own context, but not for memory of a pool.
- * Other work on freed GPU memory fails later. Copies by the CPU would crash instead, so for host
- * memory wait for all work.
+ * Work of other contexts on freed GPU memory fails later. Copies by the CPU would crash instead, so
+ * for host memory wait for all work.
  */
 static CUresult wait_for_users(const struct alloc_info *info)
 {

@@ -124,19 +124,21 @@ void engine_setup(void);
 void engine_lock(void);
 void engine_unlock(void);
 
+/* ---- neither the engine lock nor the library lock held ------------------------ */
+
 /* engine_open - open the engine of a new or restarted context */
 void engine_open(struct engine *e, struct CUctx_st *ctx);
 
-/* engine_close - refuse new work, finish queued work, end threads, streams and events. Engine lock and library lock not held */
+/* engine_close - refuse new work, finish queued work, end threads, streams and events */
 void engine_close(struct engine *e);
 
-/* engine_wait - wait until all queued work is finished; returns the engine's error. Engine lock and library lock not held */
+/* engine_wait - wait until all queued work is finished; returns the engine's error */
 CUresult engine_wait(struct engine *e);
 
-/* engine_wait_all - wait until all queued work of all contexts is finished. Engine lock and library lock not held */
+/* engine_wait_all - wait until all queued work of all contexts is finished */
 void engine_wait_all(void);
 
-/* engine_settle - wait for queued work of any context that has @id in @moves. Engine lock and library lock not held */
+/* engine_settle - wait for queued work of any context that has @id in @moves */
 void engine_settle(unsigned long long id);
 
 /* engine_calls_host - whether this thread runs a function that an engine calls, which must not call CUDA */

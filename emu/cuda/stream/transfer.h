@@ -6,7 +6,7 @@
 #include <cuda.h>
 
 enum transfer_flags {
-	TRANSFER_ASYNC = 1 << 0,	/* the function has Async in its name: never waits for a transfer to GPU memory */
+	TRANSFER_ASYNC = 1 << 0,	/* function with Async in its name: never waits for a transfer to GPU memory */
 	TRANSFER_TO_GPU = 1 << 1,	/* the function's name requires GPU memory (or known host memory) as @dst */
 	TRANSFER_FROM_GPU = 1 << 2,	/* the function's name requires GPU memory (or known host memory) as @src */
 };

@@ -137,7 +137,7 @@ int nvidia_p2p_free_page_table(struct nvidia_p2p_page_table *page_table);
  * @dma_mapping: result; NULL on failure
  * @direction: as in the kernel's DMA API
  *
- * Return: 0; -EINVAL a bad argument; -EIO @dev cannot reach the memory; -ENOMEM.
+ * Return: 0; -EINVAL: a bad argument; -EIO: @dev cannot reach the memory; -ENOMEM.
  */
 int nvidia_p2p_dma_map_pages(struct device *dev, struct nvidia_p2p_page_table *page_table,
 			     struct nvidia_p2p_dma_mapping **dma_mapping, enum dma_data_direction direction);
