@@ -15,10 +15,7 @@
 #include "poison.h"
 #include "table.h"
 
-/*
- * The CPU caches no BAR, so there is nothing to sync. SKIP_CPU_SYNC also lets DMA API debugging
- * accept overlapping mappings of other pins.
- */
+/* The CPU caches no BAR: nothing to sync. SKIP_CPU_SYNC also lets DMA API debugging accept overlapping mappings. */
 #define MAP_ATTRS (DMA_ATTR_SKIP_CPU_SYNC | DMA_ATTR_MMIO)
 
 struct dma_map {

@@ -84,10 +84,7 @@ void emugpu_guard_add(const struct emugpu_pin *pin)
 		no_memory();
 }
 
-/*
- * Selects each @every-th page of all pins, to cover at most EMUGPU_COVER_MAX pages. @n: number of
- * pages seen so far
- */
+/* Selects each @every-th page of all pins: at most EMUGPU_COVER_MAX pages. @n: number of pages seen so far */
 struct sample {
 	u32 every;
 	u32 n;

@@ -40,10 +40,7 @@ static int check_range(const struct emugpu_pin_request *request)
 	return -EINVAL;
 }
 
-/*
- * A call that emugpu_api_check_caller() refuses makes no pin and hence no tombstone. Its caller
- * gets this static poisoned table instead.
- */
+/* For a call that emugpu_api_check_caller() refuses: no pin is made that could become a tombstone. */
 static struct nvidia_p2p_page_table *table_of_none(void)
 {
 	static struct nvidia_p2p_page_table table;

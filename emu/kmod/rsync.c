@@ -20,7 +20,7 @@ static unsigned int users;
 static int mode;
 
 /*
- * The rsync driver refuses by a nonzero result, which becomes the error of open(). So a positive
+ * A nonzero result is a refusal by the rsync driver. It becomes the error of open(), so a positive
  * value becomes -EIO.
  */
 static int ask_mode(void)

@@ -10,10 +10,7 @@
 #include "memory.h"
 #include "segment.h"
 
-/*
- * The CPU caches no BAR, so there is nothing to sync. SKIP_CPU_SYNC also lets DMA API debugging
- * accept overlapping mappings of other importers.
- */
+/* The CPU caches no BAR: nothing to sync. SKIP_CPU_SYNC also lets DMA API debugging accept overlapping mappings. */
 #define MAP_ATTRS (DMA_ATTR_SKIP_CPU_SYNC | DMA_ATTR_MMIO)
 
 /* Number of contiguous bytes from @offset on, at most @max. @offset + @max must lie in the memory. */

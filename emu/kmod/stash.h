@@ -10,11 +10,8 @@
 
 /*
  * Covers the pinned memory of process @pid (0: of all processes). Skips pages with other users, as
- * in emugpu_cover_is_lent(). Errors:
- *	ESRCH: no such process
- *	EBUSY: a stash exists already, or a window is closed
- *	ENODEV: a GPU is being removed
- *	ENOMEM
+ * in emugpu_cover_is_lent(). Errors: ESRCH: no such process; EBUSY: a stash exists already, or a
+ * window is closed; ENODEV: a GPU is being removed; ENOMEM.
  */
 int emugpu_stash_begin(u32 pid);
 

@@ -10,17 +10,11 @@ struct device;
 struct emugpu_pin;
 struct nvidia_p2p_dma_mapping;
 
-/*
- * Maps the pages of @pin for @peer. Errors: -ENOMEM; -EIO: @peer cannot reach the memory; an
- * injected error. API lock held.
- */
+/* Maps @pin for @peer. Errors: -ENOMEM; -EIO: @peer cannot reach the memory; an injected error. API lock held. */
 int emugpu_dma_map(struct emugpu_pin *pin, struct device *peer, enum dma_data_direction direction,
 		   struct nvidia_p2p_dma_mapping **mapping);
 
-/*
- * Undoes and frees @mapping. Returns -EINVAL if not found. Consumers may call it in their callback.
- * Takes only the map lock.
- */
+/* Undoes and frees @mapping; -EINVAL: not found. Consumers may call it in their callback. Takes only the map lock. */
 int emugpu_dma_unmap(const struct nvidia_p2p_dma_mapping *mapping);
 
 /* Undoes all remaining mappings of @pin. Returns true if any remained. */

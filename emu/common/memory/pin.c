@@ -111,10 +111,7 @@ bool emugpu_pin_end_due(const struct nvidia_p2p_page_table *table)
 	return was_due;
 }
 
-/*
- * kmalloc() has returned the address @table again, so every older table at this address is freed. A
- * look-up by the address must not find the pins of older tables any more.
- */
+/* kmalloc() has returned this address again, so all older tables at this address are freed: forget them. */
 static void forget_table_locked(const struct nvidia_p2p_page_table *table)
 {
 	struct emugpu_pin *pin;
@@ -250,10 +247,7 @@ void emugpu_pin_revoke(struct emugpu_pin *pin)
 	pin_end(pin, EMUGPU_PIN_REVOKED);
 }
 
-/*
- * The consumer owns the table now and may kfree() it. So a look-up by the table's address must not
- * find @pin any more.
- */
+/* The consumer owns the table now and may kfree() it, so a look-up by address must not find @pin any more. */
 static void give_table_away(struct emugpu_pin *pin)
 {
 	if (pin->state == EMUGPU_PIN_LIVE)

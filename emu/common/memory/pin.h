@@ -77,18 +77,12 @@ static inline bool emugpu_pin_is_persistent(const struct emugpu_pin *pin)
 	return !pin->request.callback;
 }
 
-/*
- * API lock held for these functions and all below, unless stated otherwise. A pin that cannot be
- * opened becomes a tombstone.
- */
+/* API lock held here and below, unless stated otherwise. A pin that cannot be opened becomes a tombstone. */
 int emugpu_pin_open(struct emugpu_pin *pin);
 void emugpu_pin_put(struct emugpu_pin *pin);
 void emugpu_pin_revoke(struct emugpu_pin *pin);
 
-/*
- * Whether the caller may put @pin: @p2p_token is the pin's token, or the pin has no token and the
- * calling process owns the pinned memory.
- */
+/* Whether @p2p_token is the pin's token or, for a pin without a token, the calling process owns the memory */
 bool emugpu_pin_is_mine(const struct emugpu_pin *pin, u64 p2p_token);
 
 /* The live pin of exactly that range, or NULL if not found */
@@ -110,10 +104,7 @@ struct emugpu_pin *emugpu_pin_find(const struct nvidia_p2p_page_table *table);
  */
 bool emugpu_pin_end_due(const struct nvidia_p2p_page_table *table);
 
-/*
- * Reports a violation by the consumer of @pin; if @pin is NULL, by the module at @caller. API lock
- * or map lock held.
- */
+/* Reports a violation by the consumer of @pin (NULL: by the module at @caller). API lock or map lock held. */
 void emugpu_pin_violation(enum emugpu_rule rule, const struct emugpu_pin *pin, const void *caller);
 
 /* Executes free_page_table, which consumers call in their callback. Takes only the map lock. */
@@ -122,16 +113,10 @@ void emugpu_pin_free_table(const struct nvidia_p2p_page_table *table, const void
 /* Prints a line per live pin. Takes the API lock itself. */
 void emugpu_pin_show(struct seq_file *seq);
 
-/*
- * Called when @module is unloaded. Ends the pins that @module has left, and frees its tombstones.
- * Takes the API lock itself.
- */
+/* Called when @module is unloaded: ends its pins and frees its tombstones. Takes the API lock itself. */
 void emugpu_pin_module_going(const char *module);
 
-/*
- * Whether the emulator frees the table. False for integrated GPUs from the callback on: the
- * consumer calls kfree() for the table after free_page_table.
- */
+/* Whether the emulator frees the table. On integrated GPUs, the consumer frees it once the callback has started. */
 bool emugpu_pin_owns_table(const struct emugpu_pin *pin);
 
 /* Frees a pin that is in no list any more. Map lock held. */

@@ -22,10 +22,7 @@ void emugpu_window_unlock_shared(void);
 void emugpu_window_lock(void);
 void emugpu_window_unlock(void);
 
-/*
- * Address of a VRAM page. Errors by ERR_PTR: ENODEV: the GPU is gone; EBUSY: the window is closed.
- * Window lock held.
- */
+/* Address of a VRAM page. ERR_PTR: ENODEV: the GPU is gone; EBUSY: the window is closed. Window lock held. */
 void *emugpu_window_page(const struct emugpu_gpu *gpu, u32 page);
 
 #endif

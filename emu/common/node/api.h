@@ -22,10 +22,7 @@
 
 #include "emugpu.h"
 
-/*
- * Exports a function of nv-p2p.h. `make modules EMUGPU_GPL_ONLY=1` exports it to GPL modules only,
- * as NVIDIA's open driver does since 550.40.
- */
+/* Exports a function of nv-p2p.h. EMUGPU_GPL_ONLY=1: to GPL modules only, as NVIDIA's open driver since 550.40. */
 #ifdef EMUGPU_GPL_ONLY
 #define EMUGPU_EXPORT(symbol) EXPORT_SYMBOL_GPL(symbol)
 #else
@@ -76,8 +73,8 @@ int emugpu_api_check_caller(void);
 void emugpu_api_delay_callbacks(unsigned int ms, unsigned int count);
 
 /*
- * Makes the @nth call from now on fail with @error; 0: none. Returns how many calls were left of
- * the previous @nth. API lock held.
+ * Makes the @nth call from now on fail with @error; 0: none. Returns the calls that the previous
+ * @nth had left. API lock held.
  */
 u32 emugpu_api_fail_nth(enum emugpu_test_call call, u32 nth, int error);
 

@@ -33,10 +33,7 @@ bool emugpu_client_is_mine(const struct emugpu_client *client);
 /* Frees the client's blocks, which revokes their pins. No other thread uses @client any more. */
 void emugpu_client_delete(struct emugpu_client *client);
 
-/*
- * Adds @object and returns its number in *@id. On success the client owns the caller's reference.
- * On -ENOMEM the caller keeps the reference.
- */
+/* Adds @object and sets *@id. On success takes over the caller's reference; on -ENOMEM the caller keeps it. */
 int emugpu_client_add(struct emugpu_client *client, struct emugpu_object *object, u32 *id);
 int emugpu_client_drop(struct emugpu_client *client, u32 id);
 

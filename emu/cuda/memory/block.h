@@ -49,10 +49,7 @@ CUresult block_put(struct block *b);
 /* block_is_shared - whether an allocation of this kind and size shares a block with others */
 bool block_is_shared(const struct alloc_info *want);
 
-/*
- * block_allows_rdma - whether peers may pin @b: host memory of an integrated GPU; GPU memory of
- * other GPUs, except pools
- */
+/* block_allows_rdma - whether peers may pin @b: on an integrated GPU host memory, else GPU memory except pools */
 bool block_allows_rdma(const struct block *b);
 
 #endif

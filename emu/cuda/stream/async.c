@@ -11,10 +11,7 @@
 
 #include <stdlib.h>
 
-/*
- * Takes over the caller's reference to @pool, until the allocation is freed. An allocation of 0
- * bytes has address 0.
- */
+/* Takes over the caller's reference to @pool until the allocation is freed. If @size is 0, the address is 0. */
 static CUresult alloc(CUdeviceptr *out, size_t size, CUmemoryPool pool)
 {
 	struct alloc_info want = { .kind = ALLOC_POOL, .size = size, .device = pool->device, .pool = pool };
