@@ -58,7 +58,7 @@ static void umem_move(struct scatterlist *sg, s64 head, s64 tail)
 	sg->length -= head + tail;
 }
 
-/* The client's list consists of pages of the client's size. Cuts the list to the CPU pages of the range. */
+/* The client's list has pages of the client's page size. Cuts the list to the CPU pages of the range. */
 static void umem_cut(struct shim_umem *u)
 {
 	const struct peer_memory_client *calls = u->client->calls;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Two modules are built from these files. Both export the same names, so only one can be loaded.
- *	emugpu: a discrete GPU; an ivshmem device whose memory PCIe peers can access
+ *	emugpu: a discrete GPU; an ivshmem device with memory that PCIe peers can access
  *	emugpu_tegra: an integrated GPU, which uses the CPU's memory (see emu/tegra)
  *
  * Third-party drivers call the exported nvidia_p2p_* functions, as with NVIDIA's driver. The

@@ -157,7 +157,7 @@ void ctx_end(struct CUctx_st *ctx)
 	node_drop(ctx->kernel_ctx);
 }
 
-/* ---- other contexts than primary ones ----------------------------------------------- */
+/* ---- contexts made by cuCtxCreate() ------------------------------------------------- */
 
 static CUresult add(struct CUctx_st *ctx)
 {

@@ -2,8 +2,8 @@
 /*
  * engine: the queued work of a context, and the threads that execute the work. Work is in the
  * queues of streams. Two threads start on demand and sleep without work. One thread does the GPU's
- * work. The other thread calls functions of the program, which may block. GPU work of other streams
- * then goes on.
+ * work. The other thread calls functions of the program. If such a function blocks, GPU work of
+ * other streams goes on.
  *
  * Order: a stream executes its work in order. The NULL stream waits for work queued earlier in
  * blocking streams, and vice versa. Marks, on which events are based, order work of any streams.
@@ -141,7 +141,7 @@ void engine_wait_all(void);
 /* engine_settle - wait for queued work of any context that has @id in @moves */
 void engine_settle(unsigned long long id);
 
-/* engine_calls_host - whether this thread runs a function that an engine calls, which must not call CUDA */
+/* engine_calls_host - whether this thread runs a function for an engine; such functions must not call CUDA */
 bool engine_calls_host(void);
 
 /* ---- engine lock held -------------------------------------------------------- */
