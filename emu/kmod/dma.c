@@ -26,7 +26,7 @@ struct dma_map {
 	dma_addr_t *addresses;
 	u32 entries;			/* number of mapped addresses */
 	bool freed;			/* the consumer has called free_dma_mapping; map lock */
-	bool undone;			/* already unmapped: the consumer may only free it; map lock */
+	bool undone;			/* already unmapped, so the consumer may only free the mapping; map lock */
 };
 
 static void unmap_pages(struct dma_map *map)

@@ -19,10 +19,7 @@ static char driver_module[EMUGPU_MODULE_LEN];
 static unsigned int users;
 static int mode;
 
-/*
- * A nonzero result is a refusal by the rsync driver. It becomes the error of open(), so a positive
- * value becomes -EIO.
- */
+/* A nonzero result of the rsync driver is a refusal. open() returns the result, but a positive result as -EIO. */
 static int ask_mode(void)
 {
 	int err = registered ? driver.get_relaxed_ordering_mode(&mode, driver_data) : 0;

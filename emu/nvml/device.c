@@ -155,7 +155,7 @@ nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int *index)
 	return err;
 }
 
-/* Returns the N of /dev/nvidiaN. Emulated GPUs have no such file, but number the GPUs in the same way. */
+/* Returns the N of /dev/nvidiaN. Emulated GPUs have no such file, but the numbers follow the same rule. */
 nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned int *minor)
 {
 	struct emugpu_info info;

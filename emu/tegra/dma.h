@@ -14,7 +14,7 @@ struct nvidia_p2p_dma_mapping;
 int emugpu_dma_map(struct emugpu_pin *pin, struct device *peer, enum dma_data_direction direction,
 		   struct nvidia_p2p_dma_mapping **mapping);
 
-/* Undoes and frees @mapping; -EINVAL: not found. Consumers may call it in their callback. Takes only the map lock. */
+/* Undoes and frees @mapping; -EINVAL: not found. Allowed in the consumer's callback. Takes only the map lock. */
 int emugpu_dma_unmap(const struct nvidia_p2p_dma_mapping *mapping);
 
 /* Undoes all remaining mappings of @pin. Returns true if any remained. */

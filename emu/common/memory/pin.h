@@ -116,7 +116,7 @@ void emugpu_pin_show(struct seq_file *seq);
 /* Called when @module is unloaded: ends its pins and frees its tombstones. Takes the API lock itself. */
 void emugpu_pin_module_going(const char *module);
 
-/* Whether the emulator frees the table. On integrated GPUs, the consumer frees it once the callback has started. */
+/* Whether the emulator frees the table. On integrated GPUs, the consumer frees the table from the callback on. */
 bool emugpu_pin_owns_table(const struct emugpu_pin *pin);
 
 /* Frees a pin that is in no list any more. Map lock held. */

@@ -37,7 +37,7 @@ void emugpu_vram_destroy(struct emugpu_vram *vram);
 int emugpu_vram_alloc(struct emugpu_vram *vram, u32 *pages, u32 n);
 void emugpu_vram_free(struct emugpu_vram *vram, const u32 *pages, u32 n);
 
-/* Forgets the p2pdma pages. Call before they are removed, when all pages are at home. */
+/* Forgets the p2pdma pages. Call before their removal, when all pages are at home. */
 void emugpu_vram_forget_cpu(struct emugpu_vram *vram);
 
 /* Number of pages that can be allocated now */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The window: the kernel's mapping of a whole BAR, used by the copy engine. Tests
- * close it to prove that data came by DMA.
+ * close the window to prove that data came by DMA.
  *
  * One lock for all GPUs, because a copy may need the windows of two GPUs.
  */

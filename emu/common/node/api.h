@@ -2,7 +2,8 @@
 /*
  * The API lock: one for all GPUs, as in NVIDIA's driver. The thread that frees GPU memory holds the
  * API lock while the free callbacks run. So a consumer deadlocks if it takes a lock of its own both
- * in its callback and around nvidia_p2p_get_pages(). lockdep reports this, as with NVIDIA's driver.
+ * in its callback and around nvidia_p2p_get_pages(). lockdep reports the deadlock, as
+ * with NVIDIA's driver.
  *
  * Lock order
  *	reservation lock of a dma-buf -> API lock (emu/kmod/export.c)

@@ -182,7 +182,7 @@ static void context_told(struct emugpu_client *client, void *arg, bool told)
 
 struct control_export {
 	struct emugpu_export arg;
-	struct dma_buf *dmabuf;		/* its file descriptor is not installed yet */
+	struct dma_buf *dmabuf;		/* the new dma-buf; its file descriptor is not installed yet */
 };
 
 static int cmd_export(struct emugpu_client *client, void *arg)

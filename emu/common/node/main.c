@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Two modules are built from these files. Both export the same names, so only one can be loaded.
+ * Two modules are built from these files. Both modules export the same names, so only
+ * one module can be loaded.
  *	emugpu: a discrete GPU; an ivshmem device with memory that PCIe peers can access
  *	emugpu_tegra: an integrated GPU, which uses the CPU's memory (see emu/tegra)
  *

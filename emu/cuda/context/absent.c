@@ -12,8 +12,8 @@ static CUresult absent(void)
 
 /*
  * Arguments are ignored, so one form suits all prototypes. Each name has a function of its own,
- * because UCX and other libraries intercept calls by patching the first bytes of a function. They
- * would patch a shared function twice.
+ * because UCX and other libraries intercept calls by patching the first bytes of a function. Such
+ * a library would patch a shared function twice.
  */
 #define EXPORT_ABSENT(name, suffix, since) \
 	CUresult name##suffix(void) \

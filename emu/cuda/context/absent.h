@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * absent: functions that the emulated GPU does not support, but that users of CUDA memory or
- * ordinary programs link with or look up. They are exported, so that such a program starts, and
- * return CUDA_ERROR_NOT_SUPPORTED.
+ * ordinary programs link with or look up. These functions are exported, so that such programs
+ * start, and return CUDA_ERROR_NOT_SUPPORTED.
  */
 #ifndef ABSENT_H
 #define ABSENT_H

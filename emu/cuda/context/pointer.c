@@ -16,7 +16,7 @@ static void put_word(void *data, uint64_t value)
 	*(uint64_t *)data = value;
 }
 
-/* Sets SYNC_MEMOPS of the whole allocation. If @on, waits for queued work on it, but only of calls without Async. */
+/* Sets SYNC_MEMOPS of the whole allocation. If @on, waits for queued work on the allocation by calls without Async. */
 static CUresult set_sync_memops(const struct alloc_info *info, bool on)
 {
 	if (!alloc_set_sync_memops(info, on))

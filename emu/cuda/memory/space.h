@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * space: the GPU virtual addresses of this process. The addresses are reserved in the CPU's address
- * space without access, as in CUDA's unified address space. So malloc() does not return them, and
- * an access by the CPU raises SIGSEGV.
+ * space without access, as in CUDA's unified address space. So malloc() does not return these
+ * addresses, and an access by the CPU raises SIGSEGV.
  *
  * All functions except space_reserve() need the library lock, unless stated otherwise.
  */

@@ -114,7 +114,7 @@ int nvidia_p2p_get_pages(u64 vaddr, u64 size, struct nvidia_p2p_page_table **pag
  * kfree(). The callback does not run again.
  *
  * If the callback ran because memory was unmapped (also by the OOM reaper), the notifier is already
- * released. The consumer must not call this function then.
+ * released. After such a callback, the consumer must not call this function.
  *
  * Return: 0; -EINVAL: @page_table is NULL.
  */
