@@ -15,7 +15,7 @@
  * Any thread may call the functions below, but not in a signal handler. No function is a
  * cancellation point.
  *
- * A program that must also run without the library looks it up:
+ * A program that must also run without the library finds each function by dlsym():
  * dlsym(RTLD_DEFAULT, "pp_hook_add").
  */
 #ifndef LIBPEERPIN_HOOK_H
@@ -34,15 +34,15 @@ extern "C" {
  *	which memory this call frees (a context is destroyed, a pool is trimmed, ...)
  * @arg: passed to @gone. The same @gone with another @arg is another subscriber
  *
- * @gone may be called for memory that is not freed in the end, because the driver refuses or
- * the mapping has another user. It may also be called twice for the same memory.
+ * @gone may be called for memory that stays allocated, because the driver refuses the free or
+ * the mapping has another user. @gone may also be called twice for the same memory.
  *
  * @gone runs with no lock of this library held, in several threads at a time, and with thread
- * cancellation disabled. If it frees CUDA memory itself, it is called again inside. It must
- * return: no exception, no longjmp().
+ * cancellation disabled. If @gone frees CUDA memory itself, @gone is called again inside. It
+ * must return: no exception, no longjmp().
  *
- * If a free began before pp_hook_add() returned, @gone may not be called for it. In a child of
- * fork() there are no subscribers at first: those of the parent are not called.
+ * A free that began before pp_hook_add() returned is not always reported to @gone. A child of
+ * fork() starts without subscribers: the parent's subscribers are not called there.
  *
  * Return: 0; -EINVAL @gone is NULL; -ENOMEM; -EOPNOTSUPP the library comes after libcuda or
  * libc in symbol search order and would miss calls: put it in LD_PRELOAD, or link it before
@@ -55,9 +55,9 @@ int pp_hook_add(void (*gone)(void *arg, uint64_t addr, uint64_t length), void *a
  * @gone: as given to pp_hook_add()
  * @arg: as given to pp_hook_add()
  *
- * No new call of @gone begins. Waits until the calls in progress in other threads have
- * returned, so do not hold a lock that @gone takes. Inside a call of any subscriber it does not
- * wait.
+ * Ends new calls of @gone, and waits until the calls in progress in other threads have
+ * returned. So do not hold a lock that @gone takes. Does not wait if it is called inside any
+ * subscriber.
  *
  * Return: 0 no call of @gone is in progress; -EBUSY inside a subscriber's call: the subscriber
  * is removed, but calls of @gone are still in progress, perhaps this one; -ENOENT no such
@@ -68,9 +68,9 @@ int pp_hook_remove(void (*gone)(void *arg, uint64_t addr, uint64_t length), void
 /**
  * pp_hook_is_going - check whether any part of a range is being freed
  *
- * A free counts from before its first subscriber is called until the driver has returned. A
- * registration made during a free may be of the old memory, and @gone is not called for it
- * again. So a cache that subscribes does this, in this order:
+ * A free is in progress from before the first subscriber is called until the driver returns. A
+ * registration made meanwhile may be of the old memory, and @gone is not called again for this
+ * free. So a cache that subscribes takes these steps:
  * 1. Put the planned registration where @gone finds it.
  * 2. Call pp_hook_is_going().
  * 3. Register. If step 2 returned 1, do not register, or use the registration once and do not
@@ -85,13 +85,13 @@ int pp_hook_is_going(uint64_t addr, uint64_t length);
  * pp_hook_real - return the function that a hooked CUDA function calls after the subscribers
  * @function: a CUDA function, as the caller linked or looked it up
  *
- * For a call that frees nothing, although other calls of the same function do. Example: a
- * library retains a GPU's primary context for a moment and then releases it. If it calls
- * cuDevicePrimaryCtxRelease(), all subscribers take that for a free of all memory; if it calls
- * the function returned here, subscribers are not called.
+ * For a caller that knows that its call frees nothing. Example: a library retains a GPU's
+ * primary context for a moment and then releases it. A plain cuDevicePrimaryCtxRelease()
+ * reports a free of all memory to all subscribers. A call of the function returned here calls
+ * no subscriber.
  *
- * Return: the driver's function, or that of another library that intercepts it; @function
- * itself if the library does not hook it; NULL if not found.
+ * Return: the driver's function, or the function of another library that intercepts the
+ * driver; @function itself if libpeerpin-hook does not hook it; NULL if not found.
  */
 void *pp_hook_real(void *function);
 

@@ -18,7 +18,7 @@ extern "C" {
 
 struct pp_verbs;
 
-/** enum pp_mr_way - how memory was registered, or was tried to be */
+/** enum pp_mr_way - ways to register memory */
 enum pp_mr_way {
 	PP_MR_HOST,		/* ibv_reg_mr() of host memory */
 	PP_MR_VENDOR_DMABUF,	/* ibv_reg_dmabuf_mr() of a dma-buf of the GPU's driver */
@@ -31,8 +31,9 @@ enum pp_mr_way {
  * struct pp_mr - a registration; read-only for the caller
  * @mr: has lkey and rkey; work requests use the program's own addresses
  * @addr: first registered byte
- * @length: bytes, at least those requested. A remote peer with the rkey can access all of them
- * @way: how it was registered
+ * @length: registered bytes, which include the requested range. A remote peer with the rkey can
+ *	access all of them
+ * @way: the way in which the memory was registered
  */
 struct pp_mr {
 	struct ibv_mr *mr;
@@ -42,8 +43,8 @@ struct pp_mr {
 };
 
 /**
- * struct pp_mr_attempt - a way that failed
- * @way: the way
+ * struct pp_mr_attempt - a failed attempt to register memory
+ * @way: the way that was tried
  * @call: name of the function that failed
  * @error: its error, negative
  * @why: more about the error; reason 0: unknown
@@ -58,8 +59,8 @@ struct pp_mr_attempt {
 /**
  * struct pp_mr_why - why pp_verbs_reg() failed
  * @why: reason of the whole failure; reason 0: see @attempt
- * @count: attempts in @attempt
- * @attempt: ways that failed, in the order tried
+ * @count: number of elements in @attempt
+ * @attempt: failed attempts, in the order tried
  */
 struct pp_mr_why {
 	struct pp_why why;
@@ -75,7 +76,7 @@ struct pp_mr_why {
  * @limits: NULL, or limits of the cached registrations; pin_flags and watch must be 0
  * @out: set on success; close it with pp_verbs_close()
  *
- * Opens /dev/peerpin, and works without it if that fails.
+ * Opens /dev/peerpin. If the open fails, the object works without the device.
  *
  * Return: 0; -EINVAL @pd is NULL, or pin_flags or watch is not 0; -ENOMEM.
  */
@@ -98,27 +99,27 @@ void pp_verbs_close(struct pp_verbs *v);
  *	local adapter nor a remote one uses the registration any more
  * @why: NULL, or filled in on failure: see pp_verbs_explain()
  *
- * If a cached registration covers the range, returns it. That costs a look-up and, for GPU
- * memory, one CUDA call. Else registers whole GPU allocations where they fit, or whole pages
- * of host memory. GPU memory is registered in the first way that works: a dma-buf of the GPU's
- * driver, a dma-buf of /dev/peerpin, peer memory. All other memory is registered by
- * ibv_reg_mr().
+ * If a cached registration covers the range, returns that registration. The cost is a look-up
+ * and, for GPU memory, one CUDA call. Else registers the whole GPU allocation if there is room,
+ * or whole pages of host memory. GPU memory is registered in the first way that works: a
+ * dma-buf of the GPU's driver, a dma-buf of /dev/peerpin, peer memory. All other memory is
+ * registered by ibv_reg_mr().
  *
- * Never returns a registration of memory that was freed before the call began. To know that of
- * host memory, the library also pins it through /dev/peerpin. If it cannot, because the module
- * is not loaded, the memory is not writable or there is no room for both, each call registers
- * the memory again.
+ * Never returns a registration of memory that was freed before the call began. To detect the
+ * free of host memory, the library also pins host memory through /dev/peerpin. That pin fails
+ * if the module is not loaded, the memory is not writable or there is no room for both. Then
+ * each call registers the memory again.
  *
- * If memory is freed later, its keys reach the freed pages, which get no other owner, or no
- * pages. Exception: with small and pooled GPU allocations (libpeerpin.h) the keys reach what
- * the block holds next. This ends when a later call finds the registration stale, or by
- * pp_cache_invalidate() on pp_verbs_cache().
+ * If memory is freed later, its keys give access to no pages, or to the freed pages, which get
+ * no new owner. Exception: with small and pooled GPU allocations (libpeerpin.h) the keys give
+ * access to the next contents of the block. This access ends when a later call finds the
+ * registration stale, or by pp_cache_invalidate() on pp_verbs_cache().
  *
  * Return: 0; -EINVAL the range is empty or overflows, is managed memory, reaches past the end
  * of a GPU allocation, or is GPU memory that CUDA lets no device access; -EACCES in a child of
  * fork(); -ESTALE the memory was freed; -ENOMEM also if the limit of locked memory is too low
- * (ulimit -l); -EMFILE too many descriptors: nothing is evicted, because no registration holds
- * one. If all ways fail: the error of the first way, or of a way that had no room.
+ * (ulimit -l); -EMFILE too many descriptors: registrations hold no descriptors, so none is
+ * evicted. If all ways fail: the error of the first way, or of a way that had no room.
  */
 int pp_verbs_reg(struct pp_verbs *v, const void *addr, size_t length, const struct pp_mr **out,
 		 struct pp_mr_why *why);

@@ -16,17 +16,17 @@
  *	on their object. No function is a cancellation point; none may be called in a signal handler.
  *
  * fork()
- *	In a child of fork(), calls on an object of the parent return -EACCES. pp_close(),
- *	pp_peer_close() and pp_file_close() only close the child's descriptors there. Cache
- *	functions that return void do nothing, except pp_cache_stats(), which reports zeros.
+ *	In a child of fork(), calls on an object of the parent return -EACCES. In the child,
+ *	pp_close(), pp_peer_close() and pp_file_close() only close descriptors, pp_cache_stats()
+ *	reports zeros, and the other cache functions that return void do nothing.
  *
  * Descriptors
  *	Descriptors that the library keeps or hands out are never 0, 1 or 2.
  *
  * Small and pooled GPU allocations (pp_region(3))
  *	Freeing an allocation that does not consist of whole blocks of 2 MiB, or that returns to a
- *	stream-ordered pool, revokes no pin. A device that still uses the pin reaches whatever the
- *	block holds next.
+ *	stream-ordered pool, revokes no pin. A device that still uses the pin accesses the next
+ *	contents of the block.
  *
  * Crash in CUDA's driver 580.159 (pp_query(3))
  *	Do not free GPU memory of less than 2 MiB during a call that asks CUDA about it: pp_query(),
@@ -49,7 +49,7 @@
 extern "C" {
 #endif
 
-/* ---- query: what memory is it (guide 13.1, 13.2) ----------------------- */
+/* ---- query: the kind of memory (guide 13.1, 13.2) ---------------------- */
 
 enum pp_mem_kind {
 	PP_MEM_HOST,		/* host memory, and each address that CUDA does not know */
@@ -65,8 +65,8 @@ enum pp_mem_kind {
  *	(cuMemMap()); 0 for host memory
  * @size: bytes of the allocation or mapping; 0 for host memory
  * @buffer_id: CUDA's id of the allocation, which is never reused; 0 for host memory
- * @rdma: 1: CUDA allows devices to access the memory. 0 for host memory, and for GPU memory
- *	allocated without that property (cuMemCreate() and pools, unless the program asked for it)
+ * @rdma: 1: CUDA allows devices to access the memory. 0: host memory, or GPU memory without this
+ *	property. Memory of cuMemCreate() and of pools has the property only on request
  * @pooled: 1: allocated from a stream-ordered pool, which may keep freed memory
  */
 struct pp_mem {
@@ -95,8 +95,9 @@ int pp_query(const void *addr, struct pp_mem *out);
  * @addr: address inside a GPU allocation
  *
  * Call it once per allocation before a peer first accesses the memory, or the peer may read stale
- * data. pp_pin() does not do it; pp_dmabuf_export() does, and so do misses in all caches except
- * pp_cache_create()'s. The caller waits for earlier copies, and for those by CUDA's Async functions.
+ * data. pp_pin() does not call it. pp_dmabuf_export() does, and so do misses in all caches except
+ * those of pp_cache_create(). Two kinds of copies stay asynchronous, and the caller waits for them:
+ * copies that began before, and copies by CUDA's Async functions.
  *
  * Return: 0; -EINVAL not GPU memory; -EOPNOTSUPP memory of cuMemMap(), for which CUDA has no such
  * mode: wait for its copies before you start a peer.
@@ -109,7 +110,7 @@ struct pp_ctx;
 
 /**
  * struct pp_region - pinned memory; read-only for the caller
- * @addr: requested address, rounded down to @page_size. Of a dma-buf: requested offset
+ * @addr: requested address, rounded down to @page_size. For a dma-buf: the requested offset
  * @length: bytes, a multiple of @page_size
  * @page_size: granularity of the provider
  * @id: region id, for ioctls of peer drivers together with pp_fd()
@@ -130,7 +131,7 @@ struct pp_region {
 /**
  * struct pp_why - why a pin failed
  * @reason: enum peerpin_reason; 0: unknown
- * @needed: bytes that @reason is about, or 0
+ * @needed: bytes that the pin needed of the resource in @reason, or 0
  * @available: bytes that were available of the resource in @reason; 0 also if unknown
  */
 struct pp_why {
@@ -188,13 +189,13 @@ int pp_pin_with(struct pp_ctx *ctx, const void *addr, size_t length,
  * pp_pin_dmabuf - pin a range of a dma-buf of any driver
  * @fd: the dma-buf; the caller may close it afterwards
  * @offset, @length: in the dma-buf; multiples of the system's page size, @length not 0
- * @out: @offset becomes its @addr; pass it to pp_unpin() once
+ * @out: the region; its @addr is @offset. Pass it to pp_unpin() once
  *
- * If the exporter takes its memory back, the region is revoked, or the next driver that attaches it
- * gets an error: see pp_region(3).
+ * If the exporter takes its memory back, the region is revoked, or the next driver that attaches
+ * to the region gets an error: see pp_region(3).
  *
- * Return: 0; -EBADF @fd is not a dma-buf; -EINVAL the range is not a range of pages within the
- * dma-buf; other errors of PEERPIN_IOC_PIN.
+ * Return: 0; -EBADF @fd is not a dma-buf; -EINVAL the range is not whole pages within the dma-buf;
+ * other errors of PEERPIN_IOC_PIN.
  */
 int pp_pin_dmabuf(struct pp_ctx *ctx, int fd, uint64_t offset, uint64_t length,
 		  struct pp_region *out, struct pp_why *why);
@@ -202,8 +203,8 @@ int pp_pin_dmabuf(struct pp_ctx *ctx, int fd, uint64_t offset, uint64_t length,
 /**
  * pp_unpin - unpin a region, revoked or not (guide 12.3)
  *
- * Waits at most drain_timeout_ms (peerpin(4)) for DMA in flight, but without a limit for the
- * exporter of a dma-buf. The kernel reuses region ids: a second call may unpin another region.
+ * Waits at most drain_timeout_ms (peerpin(4)) for DMA in flight. The wait for the exporter of a
+ * dma-buf has no limit. The kernel reuses region ids: a second call may unpin another region.
  *
  * Return: 0; -ENOENT no such region.
  */
@@ -212,10 +213,11 @@ int pp_unpin(struct pp_ctx *ctx, const struct pp_region *region);
 /**
  * pp_region_valid - check that a region has not been revoked since it was pinned
  *
- * Costs two loads: one of the process's fork mark, and one (acquire) of the revocation page. The
- * kernel changes the word before the freeing call returns. If a huge page in the region was split,
- * the region is revoked although the memory is still there: pin it again. For small and pooled GPU
- * allocations the result stays 1 after the free: compare @buffer_id of pp_query(), or use a cache.
+ * Costs two loads: one of the process's fork mark, and one (acquire) of the region's word in the
+ * revocation page. The kernel changes this word before the freeing call returns. If a huge page in
+ * the region is split, the region is revoked although the memory still exists: pin it again. For
+ * small and pooled GPU allocations the result stays 1 after the free: compare @buffer_id of
+ * pp_query(), or use a cache.
  *
  * Return: 1 valid; 0 revoked or unpinned, or @ctx belongs to the parent process.
  */
@@ -238,11 +240,12 @@ int pp_region_map(struct pp_ctx *ctx, const struct pp_region *region,
 		  uint64_t offset, size_t length, int prot, void **out);
 
 /**
- * pp_region_unmap - remove a CPU mapping, or a part of it, before or after its region has ended
+ * pp_region_unmap - remove all or part of a CPU mapping; its region may have ended
  * @view: first byte to unmap, page-aligned
  * @length: bytes, not 0
  *
- * Return: 0; -EINVAL @view is unaligned, or @length is 0; -ENOMEM too many mappings to split one.
+ * Return: 0; -EINVAL @view is unaligned, or @length is 0; -ENOMEM splitting the mapping would
+ * exceed the process's limit of mappings.
  */
 int pp_region_unmap(struct pp_ctx *ctx, void *view, size_t length);
 
@@ -256,8 +259,8 @@ int pp_region_unmap(struct pp_ctx *ctx, void *view, size_t length);
  * peerpin(4) the importers that are refused.
  *
  * Return: 0; -EINVAL unaligned, empty, or not within the region; -ESTALE the region is revoked or
- * unpinned; -EOPNOTSUPP the region is itself of a dma-buf: pass that one on; -EDQUOT the region has
- * 1024 dma-bufs and importers of them; -EMFILE, -ENFILE, -ENOMEM.
+ * unpinned; -EOPNOTSUPP the region was pinned from a dma-buf: pass that dma-buf on; -EDQUOT the
+ * dma-bufs of the region and their importers number 1024; -EMFILE, -ENFILE, -ENOMEM.
  */
 int pp_region_export(struct pp_ctx *ctx, const struct pp_region *region,
 		     uint64_t offset, uint64_t length, int *out);
@@ -276,7 +279,7 @@ const char *pp_strreason(uint32_t reason);
  */
 int pp_explain(char *out, size_t room, int error, const struct pp_why *why);
 
-/* ---- registration cache (guide 11.1, 11.2, 12.5) ----------------------- */
+/* ---- registration cache (NVIDIA guide, sections 11.1, 11.2, 12.5) ------ */
 
 struct pp_cache;
 
@@ -298,26 +301,27 @@ struct pp_cache_entry {
  *	is never NULL. On -ENOMEM, -ENOSPC, -EDQUOT or -EMFILE the cache evicts idle entries, those
  *	that overlap the range first, and calls @pin again. An older entry that the range replaces
  *	is unpinned after @pin succeeds. A @pin that cannot register overlapping ranges returns one
- *	of these errors, so that the cache unpins the older entry first. The get fails while that
- *	entry is in use.
- * @unpin: undo one successful @pin; called once for each, in any thread that calls a function of
- *	this cache. These callers must not hold a lock that @unpin takes.
+ *	of these errors: then the cache unpins the older entry first. While the older entry is in
+ *	use, the get fails.
+ * @unpin: undo one successful @pin. Any thread that calls a function of this cache may run @unpin,
+ *	so it must not hold a lock that @unpin takes.
  * @word: NULL, or called once after each @pin: returns a word and sets *value. @reg is valid while
- *	the word equals *value. The word must stay readable as long as the cache exists. It adds one
- *	load (acquire) to a hit. Returns NULL if @reg has no word.
+ *	the word equals *value. The word must stay readable as long as the cache exists. Each hit
+ *	loads it once (acquire). Returns NULL if @reg has no word.
  * @valid: NULL, or returns 1 while @reg is valid. Called on each hit of an entry without a word, so
  *	it must be cheap. Without @word and @valid the caller must call pp_cache_invalidate() before
  *	memory is freed.
- * @grow: NULL, or widens *addr and *length before a miss is registered. Returns 1 if the result is
- *	a whole allocation, beyond which nothing may be registered with it. Returns 0 if the cache
- *	may merge the result with entries that overlap it. Returns -errno to fail the get. If the
- *	widened or merged range cannot be registered, the cache tries again: with the range of the
- *	get after 1, with the result of @grow after 0.
+ * @grow: NULL, or widens *addr and *length before a miss is registered. Returns -errno to fail the
+ *	get, or one of:
+ *	1: the result is a whole allocation. The cache registers nothing beyond it. If the result
+ *	   cannot be registered, the cache tries the range of the get.
+ *	0: the cache may merge the result with entries that overlap it. If the union cannot be
+ *	   registered, the cache tries the result.
  *
- * The cache holds no lock during callbacks. They must not call functions of the same cache, because
- * a get may be waiting for this @pin or @unpin; only pp_cache_invalidate() may be called, in @pin
- * and @unpin. Thread cancellation is disabled in all callbacks but @valid, which must not be a
- * cancellation point.
+ * The cache holds no lock during callbacks. A callback must not call functions of the same cache,
+ * because a get may be waiting for this @pin or @unpin. Exception: @pin and @unpin may call
+ * pp_cache_invalidate(). Thread cancellation is disabled in all callbacks but @valid, which must
+ * not be a cancellation point.
  */
 struct pp_cache_ops {
 	int (*pin)(void *arg, uint64_t addr, uint64_t length, void **reg, struct pp_why *why);
@@ -331,13 +335,15 @@ struct pp_cache_ops {
  * enum pp_cache_watch - how a cache learns that memory was freed
  *
  * For caches of pp_cache_create_ctx() (regions) and pp_cache_create_dmabuf(). With HOOK and TAG,
- * regions also check the revocation page on each hit. pp_cache(3) compares the methods. No cache is
- * created (-EOPNOTSUPP) with HOOK if the hook is not loaded or misses calls (pp_hook_add()), with
- * EPOCH for dma-bufs, or with @pin_flags.
+ * a cache of regions also checks the revocation page on each hit. pp_cache(3) compares the methods.
+ * The creation of a cache fails with -EOPNOTSUPP:
+ * - with HOOK, if the hook is not loaded or misses calls (pp_hook_add());
+ * - with EPOCH, for dma-bufs;
+ * - with any @pin_flags.
  */
 enum pp_cache_watch {
 	PP_WATCH_BEST,	/* HOOK if it is loaded and sees all frees; else EPOCH, for dma-bufs TAG */
-	PP_WATCH_EPOCH,	/* the revocation page, and the id of small and pooled memory; regions only */
+	PP_WATCH_EPOCH,	/* the revocation page; for small and pooled memory the buffer id. Regions only */
 	PP_WATCH_HOOK,	/* libpeerpin-hook.so, which reports frees by CUDA calls of this process */
 	PP_WATCH_TAG,	/* CUDA's buffer id (guide 12.5): one CUDA call on each hit */
 	PP_WATCH_NONE,	/* the caller invalidates before each free, and when a device returns -ESTALE */
@@ -345,9 +351,9 @@ enum pp_cache_watch {
 
 /**
  * struct pp_cache_attr - limits; zero-initialise, then set what differs
- * @max_bytes, @max_entries: idle entries are evicted while the cache holds more; 0: no limit
+ * @max_bytes, @max_entries: limits; idle entries are evicted while the cache exceeds one; 0: none
  * @pin_flags: must be 0
- * @watch: enum pp_cache_watch; 0 for caches other than those of regions and dma-bufs
+ * @watch: enum pp_cache_watch; must be 0 unless the cache is one of regions or dma-bufs
  */
 struct pp_cache_attr {
 	uint64_t max_bytes;
@@ -363,14 +369,14 @@ enum {
 /**
  * struct pp_cache_stats - counts since the cache was created, and current totals
  * @hits: gets that found an entry
- * @misses: gets that registered, or tried to
- * @evictions: idle entries that were unpinned for the limits or to make room
+ * @misses: gets that registered, or tried to register
+ * @evictions: idle entries that were unpinned to keep the limits or to make room
  * @revocations: entries that a get found stale
  * @pins, @unpins: registrations made and ended
- * @pin_ns: time in pin callbacks, failed calls included
- * @entries, @bytes: entries now, and their bytes
+ * @pin_ns: time spent in pin callbacks, failed calls included
+ * @entries, @bytes: present number of entries, and their bytes
  * @pin_histogram: element i counts registrations that took 2^i to 2^(i + 1) - 1 ns; the last
- *	element also counts all that took longer
+ *	element also counts all longer registrations
  */
 struct pp_cache_stats {
 	uint64_t hits;
@@ -386,7 +392,7 @@ struct pp_cache_stats {
 };
 
 /**
- * pp_cache_create - create a cache that registers by the caller's functions
+ * pp_cache_create - create a cache that registers through the caller's functions
  * @ops: copied; @pin and @unpin must not be NULL
  * @arg: passed to @ops
  * @attr: NULL: no limits. pin_flags and watch must be 0
@@ -401,8 +407,8 @@ int pp_cache_create(const struct pp_cache_ops *ops, void *arg,
  * @ctx: must outlive the cache
  * @attr: NULL: no limits, PP_WATCH_BEST
  *
- * Registers whole GPU allocations where they fit, and whole pages of host memory. Gets of GPU
- * memory whose @rdma is 0 return -EINVAL.
+ * Registers whole GPU allocations if there is room, and whole pages of host memory. Gets of GPU
+ * memory with @rdma 0 (struct pp_mem) return -EINVAL.
  *
  * Return: 0; -EOPNOTSUPP see enum pp_cache_watch; -EINVAL no such watch; -EACCES @ctx belongs to
  * the parent process; -ENOMEM.
@@ -412,7 +418,7 @@ int pp_cache_create_ctx(struct pp_ctx *ctx, const struct pp_cache_attr *attr,
 
 /**
  * struct pp_dmabuf - a dma-buf that the GPU's driver exports
- * @fd: descriptor. That of a cache entry belongs to the cache: do not close it
+ * @fd: descriptor; if a cache made it, it belongs to the cache: do not close it
  * @addr, @length: its GPU memory; multiples of the system's page size
  */
 struct pp_dmabuf {
@@ -426,8 +432,8 @@ struct pp_dmabuf {
  * @addr, @length: any alignment, not empty, within one allocation
  * @out: the pages that hold the range; the caller closes the descriptor once the importer has it
  *
- * The dma-buf keeps the memory, even if it is freed, while it has a descriptor or an importer. Do
- * not free pooled memory during the call: CUDA's driver (580.159) crashes.
+ * Freed memory stays allocated while the dma-buf has a descriptor or an importer. Do not free
+ * pooled memory during the call: CUDA's driver (580.159) crashes.
  *
  * Return: 0; -EOPNOTSUPP not GPU memory, or CUDA is not loaded or cannot export dma-bufs; -EINVAL
  * empty, managed memory, or past the end of an allocation; -ESTALE the memory was freed during the
@@ -440,10 +446,10 @@ int pp_dmabuf_export(const void *addr, size_t length, struct pp_dmabuf *out, str
  * @attr: NULL: no limits, PP_WATCH_BEST. Each entry holds a descriptor, so a process with many
  *	allocations sets max_entries below its RLIMIT_NOFILE
  *
- * CUDA makes the dma-bufs (cuMemGetHandleForAddressRange()); no kernel module is needed. A range of
- * a get begins at its address minus @addr in the dma-buf. What an importer makes of the descriptor
- * (a memory region, for example) the caller ends before pp_cache_put(). A child of fork() inherits
- * the descriptors: see pp_cache(3). Gets return the errors of pp_dmabuf_export().
+ * CUDA makes the dma-bufs (cuMemGetHandleForAddressRange()); no kernel module is needed. The offset
+ * of an address in the dma-buf is the address minus @addr. Before pp_cache_put() the caller ends
+ * all imports of the descriptor, for example memory regions. A child of fork() inherits the
+ * descriptors: see pp_cache(3). Gets return the errors of pp_dmabuf_export().
  *
  * Return: 0; -EOPNOTSUPP see enum pp_cache_watch, or CUDA is not loaded or cannot export dma-bufs;
  * -EINVAL no such watch; -ENOMEM.
@@ -458,13 +464,15 @@ int pp_cache_create_dmabuf(const struct pp_cache_attr *attr, struct pp_cache **o
  * A hit takes no lock and does not wait. Any get may call @unpin of any entry: do not hold a lock
  * that @unpin takes.
  *
- * Never returns memory that was freed before the call began, with two exceptions: the cache watches
- * nothing (PP_WATCH_NONE, or neither @word nor @valid) and was not invalidated; or the free bypassed
- * the hook that the cache relies on. Memory of an entry in use may be freed: see pp_region_valid().
+ * Does not return memory that was freed before the call began. Two exceptions:
+ * - the cache watches nothing (PP_WATCH_NONE, or neither @word nor @valid) and the caller did not
+ *   call pp_cache_invalidate();
+ * - the cache relies on the hook, and the free bypassed the hook.
+ * Memory of an entry in use may be freed: see pp_region_valid().
  *
  * Return: 0; -EINVAL the range is empty or overflows; -ENOMEM; errors of @pin and @grow; -ESTALE the
- * memory was freed, or a huge page of it was split, during registration: call again once; or the
- * memory of a cached registration was freed, and @pin finds none there now.
+ * memory was freed, or a huge page of it was split, during registration: call again once; -ESTALE
+ * also if the memory of a cached registration was freed, and @pin finds no memory there now.
  */
 int pp_cache_get(struct pp_cache *cache, const void *addr, size_t length,
 		 const struct pp_cache_entry **out, struct pp_why *why);
@@ -472,9 +480,9 @@ int pp_cache_get(struct pp_cache *cache, const void *addr, size_t length,
 /**
  * pp_cache_put - drop the reference of one get; any thread may do it
  *
- * The entry stays registered until it is evicted or invalidated. Takes no lock, except for the last
- * put of an invalidated entry, and while the cache is over its limits: then it may call @unpin of
- * any entry. Do not hold a lock that @unpin takes.
+ * The entry stays registered until it is evicted or invalidated. Usually takes no lock. The last
+ * put of an invalidated entry, and each put while the cache exceeds its limits, may take a lock and
+ * call @unpin of any entry. So do not hold a lock that @unpin takes.
  */
 void pp_cache_put(struct pp_cache *cache, const struct pp_cache_entry *entry);
 
@@ -482,9 +490,9 @@ void pp_cache_put(struct pp_cache *cache, const struct pp_cache_entry *entry);
  * pp_cache_invalidate - remove all entries that overlap a range
  * @addr, @length: any alignment; if @length is 0, no entry is removed
  *
- * When it returns, idle entries are unpinned. An entry in use is unpinned by its last put, and a
- * registration in progress serves only the get that makes it. Waits for unpins of other threads,
- * but not inside @pin and @unpin of any cache. Do not hold a lock that @unpin takes.
+ * When it returns, the idle entries among them are unpinned. An entry in use is unpinned by its last
+ * put. A registration in progress serves only the get that makes it. Waits for unpins of other
+ * threads, but not inside @pin and @unpin of any cache. Do not hold a lock that @unpin takes.
  */
 void pp_cache_invalidate(struct pp_cache *cache, const void *addr, size_t length);
 
@@ -546,8 +554,8 @@ void pp_peer_close(struct pp_peer *peer);
  * @result: NULL, or filled in; on failure too
  *
  * If a registration is revoked meanwhile, registers again and copies again, once. Do not free
- * memory during a copy: for a small or pooled GPU allocation the free is not noticed, and the copy
- * goes on in a block that may have another owner by then.
+ * memory during a copy: the free of a small or pooled GPU allocation revokes nothing, so the copy
+ * continues in a block that may have a new owner.
  *
  * Return: 0; -ESTALE memory was freed before the copy ended, and the data at @dst is undefined;
  * -EINVAL also if the ranges overlap; other errors of pp_cache_get() and PEERPIN_LSI_IOC_COPY.
@@ -574,11 +582,11 @@ struct pp_view {
  *
  * The GPU's driver makes the mappings, by mmap() of its dma-bufs; no kernel module is needed. If it
  * maps p2pdma pages, direct I/O accepts addresses in a view: see pp_file(3). A view is
- * write-combined: write it in order. An entry keeps freed memory until it is unmapped: by the hook,
- * or else at the next get of its address. Gets return -ENODEV if the driver cannot map its dma-bufs,
- * else the errors of pp_dmabuf_export().
+ * write-combined: write it in order. Freed memory stays allocated until its entry is unmapped: by
+ * the hook or, without the hook, at the next get of its address. Gets return -ENODEV if the driver
+ * cannot map its dma-bufs, else the errors of pp_dmabuf_export().
  *
- * Return: 0; -EOPNOTSUPP pin_flags or watch; -ENOMEM.
+ * Return: 0; -EOPNOTSUPP pin_flags or watch is not 0; -ENOMEM.
  */
 int pp_cache_create_view(const struct pp_cache_attr *attr, struct pp_cache **out);
 
@@ -586,7 +594,7 @@ struct pp_file;
 
 /** enum pp_file_reason - why bytes went through host memory */
 enum pp_file_reason {
-	PP_FILE_ALL_DIRECT,	/* no byte did */
+	PP_FILE_ALL_DIRECT,	/* no byte went through host memory */
 	PP_FILE_EDGES,		/* the range does not begin and end on blocks of the file */
 	PP_FILE_UNALIGNED,	/* address and offset have different alignment */
 	PP_FILE_NO_DIRECT_IO,	/* the file has no direct I/O, or statx() does not report its alignment */
@@ -600,9 +608,9 @@ enum pp_file_reason {
 /**
  * struct pp_file_result - how pp_file_read() or pp_file_write() moved the bytes
  * @direct: bytes that the disk's DMA moved between disk and memory
- * @bounced: bytes that went through other host memory
+ * @bounced: bytes that went through a buffer in host memory
  * @reason: enum pp_file_reason of the first bounced byte
- * @error: the error behind @reason if a call was refused, else 0
+ * @error: if @reason is a refused call: its error, else 0
  * @total_ns: time of the whole call
  */
 struct pp_file_result {
@@ -615,7 +623,7 @@ struct pp_file_result {
 
 /**
  * pp_file_open - prepare a file for pp_file_read() and pp_file_write()
- * @fd: a regular file or a block device, without O_APPEND. It stays the caller's
+ * @fd: a regular file or a block device, without O_APPEND. The caller still has to close it
  * @views: NULL, or from pp_cache_create_view(); must outlive the file
  * @out: close it with pp_file_close()
  *
@@ -638,15 +646,15 @@ void pp_file_close(struct pp_file *file);
  * @offset: in the file
  * @result: NULL, or filled in; on failure too
  *
- * The disk's DMA moves whole blocks directly, if that is possible; all other bytes are bounced. At
- * the end of the file fewer than @length bytes are read: their number is @direct plus @bounced.
+ * The disk's DMA moves whole blocks directly, if possible; all other bytes are bounced. At the end
+ * of the file fewer than @length bytes are read: their number is @direct plus @bounced.
  * When the call returns, GPU work started afterwards sees all bytes. The caller waits for GPU work
  * on @dst that started before.
  *
  * Return: 0; -EINVAL past the end of an allocation, impossible offset, or the caller has set
  * O_APPEND or O_DIRECT since; -EFAULT neither GPU nor host memory, for example memory freed before;
  * -EIO the disk or CUDA failed; -ENODEV the disk was removed, or the thread has no CUDA context and
- * gets none; -ESTALE the memory was freed during the call; -ENOMEM; other errors of pread().
+ * cannot get one; -ESTALE the memory was freed during the call; -ENOMEM; other errors of pread().
  */
 int pp_file_read(struct pp_file *file, void *dst, size_t length, uint64_t offset,
 		 struct pp_file_result *result);
