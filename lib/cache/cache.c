@@ -30,10 +30,10 @@ static void doom(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doome
 	doomed->bytes += e->pub.length;
 }
 
-/* The entry is in neither the index nor an LRU list, so both links are free for the list @gone. */
+/* The entry is in neither the index nor an LRU list, so the list @gone can use its @prev and @next. */
 void pp_cache_set_gone(struct pp_cache *c, struct pp_entry *e)
 {
-	/* an exchange, as a reader may be about to make a COLD entry LIVE */
+	/* exchange, not store: a reader may make a COLD entry LIVE at the same time */
 	atomic_exchange(&e->state, PP_GONE);
 	pp_list_append(&c->gone, &c->pool, e);
 }
@@ -78,7 +78,7 @@ static void unlock(struct pp_cache *c, struct pp_doomed *doomed)
 {
 	tell(c);
 	pthread_mutex_unlock(&c->lock);
-	/* seq_cst: a thread that could not take the lock set @left before it tried */
+	/* seq_cst: pp_cache_tidy() sets @left before it tries the lock; it gets the lock, or we see @left */
 	while (atomic_load(&c->left) && !pthread_mutex_trylock(&c->lock)) {
 		pp_cache_sweep(c, doomed);
 		tell(c);
@@ -93,7 +93,10 @@ void pp_cache_tidy(struct pp_cache *c)
 		pp_cache_unlock(c, NULL);
 }
 
-/* Readers find the entry no more. True: it is GONE; false: its pin has not ended, it is ORPHAN. */
+/*
+ * Removes the entry from the index. Returns true if the entry is GONE now; false if its pin
+ * callback still runs, so that the PENDING entry is ORPHAN now.
+ */
 static bool hide(struct pp_cache *c, struct pp_entry *e)
 {
 	bool pending = pp_entry_state(e) == PP_PENDING;
@@ -116,7 +119,7 @@ void pp_cache_forget(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *d
 	pp_cache_doom_unused(c, e, doomed);
 }
 
-/* Hides all entries first, so that one fence serves them all. @link chains them. */
+/* Hides all entries of a range, for one fence after all of them. @link chains the hidden entries. */
 static uint32_t hide_range(struct pp_cache *c, const struct pp_range *range, const struct pp_entry *but)
 {
 	uint32_t first = PP_NO_ENTRY;
@@ -177,8 +180,9 @@ static bool evict_all_over(struct pp_cache *c, struct pp_doomed *doomed)
 }
 
 /*
- * Only entries in use keep the cache over its budget. A thread that puts one after
- * @over was set sees @over; for puts before that, eviction is tried once more.
+ * Only entries in use can keep the cache over its budget. A put after the store to @over
+ * sees @over. For earlier puts the fence makes the lower counts visible, and the second
+ * eviction finds these entries.
  */
 void pp_cache_trim(struct pp_cache *c, struct pp_doomed *doomed)
 {

@@ -10,8 +10,8 @@
 #include "reader.h"
 
 /**
- * struct pp_refusal - a whole allocation found no room; a retry may empty the
- *	cache in vain, so retries are rare (room.c)
+ * struct pp_refusal - pins of whole allocations that found no room. A retry may
+ *	empty the cache and still fail, so retries are rare (room.c)
  * @length: length of the shortest refused allocation; UINT64_MAX: none
  * @beside: bytes of other entries in use at the refusal
  * @until: count of misses at which to retry
@@ -25,25 +25,25 @@ struct pp_refusal {
 };
 
 /**
- * struct pp_cache - readers use the fields before @lock, and write none of them
+ * struct pp_cache - a registration cache; a usual hit reads only the fields before @lock
  * @mark: process that the cache belongs to (process.h)
  * @clock: time that readers stamp entries with; ticks at each miss
  * @over: entries in use exceed the budget: each put calls pp_cache_tidy()
  * @left: pp_cache_tidy() was called and could not take the lock
- * @lock: protects the fields below, and all changes but those of readers
- * @sleep: taken inside @lock; a waiting thread holds @sleep only, after pp_cache_unlock()
- * @changed: an entry stopped being pending, or an unpin ended; signalled if there are @waiters
- * @changes: count of these signals; changed with both locks held
- * @waiters: threads in pp_cache_wait()
- * @is_going: NULL, or: is a range being freed? Then the cache has to call pp_watch_end()
- * @no_files: its entries have no file descriptors: evicting one frees none
+ * @lock: protects the fields below, and all fields above from changes by other writers
+ * @sleep: mutex of @changed; taken inside @lock. A waiting thread has dropped @lock
+ * @changed: signalled when a pending entry changes or an unpin ends, if there are @waiters
+ * @changes: number of these signals; changed with @lock and @sleep held
+ * @waiters: number of threads in pp_cache_wait()
+ * @is_going: pp_hook_is_going() if the hook reports frees to this cache, else NULL
+ * @no_files: entries have no file descriptors, so evicting an entry frees no descriptor
  * @pending: number of PENDING and ORPHAN entries; also read without @lock
  * @lru: LIVE and COLD entries
  * @gone: GONE entries
  * @leaving: DEAD entries, in the order they were doomed
- * @leaving_bytes: their bytes
- * @doom: count of all entries ever doomed
- * @hits: hits of threads without words of their own
+ * @leaving_bytes: bytes of the entries in @leaving
+ * @doom: number of entries that ever became DEAD
+ * @hits: hits of threads without words of their own (reader.h)
  * @published: NULL, or statistics that other processes read
  * @told: the part of @stats that @published already has
  */
@@ -80,7 +80,7 @@ struct pp_cache {
 	struct pp_cache_stats told;
 };
 
-/** struct pp_doomed - @count entries, of @bytes together, that the calling thread has to unpin */
+/** struct pp_doomed - DEAD entries that the calling thread has to unpin: @count of them, @bytes in all */
 struct pp_doomed {
 	uint32_t first;
 	uint32_t count;
@@ -90,8 +90,8 @@ struct pp_doomed {
 #define PP_NONE_DOOMED { PP_NO_ENTRY }
 
 /*
- * All functions but the last two are called with @lock held. pp_cache_unlock() drops it; pp_cache_wait()
- * drops it and takes it again.
+ * Called with @lock held, except pp_cache_await_unpins() and pp_cache_tidy(). pp_cache_unlock() drops
+ * @lock; pp_cache_wait() drops @lock and takes it again.
  */
 
 static inline uint32_t pp_cache_now(struct pp_cache *c)
@@ -112,35 +112,35 @@ static inline void pp_cache_tick(struct pp_cache *c)
 void pp_cache_count(struct pp_cache *c, const struct pp_entry *e);
 void pp_cache_discount(struct pp_cache *c, const struct pp_entry *e);
 
-/* For an entry that is neither in the index nor in the LRU lists: only its present users still use it. */
+/* Make an entry GONE that is in neither the index nor an LRU list. It gets no new users. */
 void pp_cache_set_gone(struct pp_cache *c, struct pp_entry *e);
 
-/* Move a GONE entry to @doomed if it has no users. After pp_fence_heavy(). */
+/* After pp_fence_heavy(): move a GONE entry to @doomed if it has no users. */
 void pp_cache_doom_unused(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doomed);
 
-/* Remove an entry from the index; unless it is in use, move it to @doomed. */
+/* Remove an entry from the index. If it is unused, move it to @doomed. */
 void pp_cache_forget(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doomed);
 
 /* Forget all entries that overlap a range, except @but. */
 void pp_cache_forget_range(struct pp_cache *c, const struct pp_range *range, const struct pp_entry *but,
 			   struct pp_doomed *doomed);
 
-/* Evict the least recently used idle entry, if not used after @than. Returns false if there is none. */
+/* Evict the least recently used idle entry. Returns false if all idle entries were used after @than. */
 bool pp_cache_evict(struct pp_cache *c, uint32_t than, struct pp_doomed *doomed);
 
 /* Evict until the budget holds or nothing is idle. */
 void pp_cache_trim(struct pp_cache *c, struct pp_doomed *doomed);
 
-/* Work left by pp_cache_tidy() while another thread had the lock: unused GONE entries to @doomed, then trim. */
+/* Do the work that pp_cache_tidy() left to the holder of the lock: move unused GONE entries to @doomed, trim. */
 void pp_cache_sweep(struct pp_cache *c, struct pp_doomed *doomed);
 
 /* Bytes of entries that are in use or being pinned. Slow: looks at each entry. */
 uint64_t pp_cache_bytes_in_use(struct pp_cache *c);
 
 /*
- * Unlocks, then unpins @doomed (NULL: none). A reader must not wait for the
- * holder of the lock, which may be preempted. So the holder does here the work
- * that readers left (@left).
+ * Unlock, do the work that readers left (@left), then unpin @doomed (NULL: none).
+ * A reader leaves its work to the holder of the lock: the holder may be preempted,
+ * and the reader must not wait.
  */
 void pp_cache_unlock(struct pp_cache *c, struct pp_doomed *doomed);
 
@@ -148,19 +148,19 @@ void pp_cache_unlock(struct pp_cache *c, struct pp_doomed *doomed);
 void pp_cache_wait(struct pp_cache *c);
 void pp_cache_changed(struct pp_cache *c);
 
-/* Depth of slow callbacks (pin, unpin) that the calling thread is in, of any cache */
+/* Number of pin and unpin callbacks, of all caches, that run in the calling thread (they may nest) */
 extern PP_HIDDEN __thread unsigned int pp_cache_callbacks __attribute__((tls_model("initial-exec")));
 
 /*
- * Without @lock: wait for the unpins of entries that were doomed up to @by and
- * overlap a range. Does not wait in a callback, which may be that very unpin, or
- * hold a lock that the unpin needs.
+ * Wait for the unpins of entries that overlap a range and were among the first @by
+ * doomed entries. Does not wait inside a callback: the callback may be that unpin,
+ * or hold a lock that the unpin needs.
  */
 void pp_cache_await_unpins(struct pp_cache *c, const struct pp_range *range, uint32_t by);
 
 /*
- * The calling thread has put a GONE entry, or any entry while the budget was
- * exceeded. Unpins unused entries. Does not wait for the lock.
+ * Unpin unused entries, after the put of a GONE entry or a put while the budget is
+ * exceeded. Does not wait for the lock.
  */
 void pp_cache_tidy(struct pp_cache *c);
 

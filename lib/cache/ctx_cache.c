@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A registration cache of regions of /dev/peerpin. The argument of its operations
- * is the cache.
+ * A registration cache of regions of /dev/peerpin. The @arg of its struct
+ * pp_cache_ops is the cache.
  */
 #include <peerpin.h>
 #include <stdbool.h>
@@ -17,12 +17,13 @@
 
 /**
  * struct registration - an entry's @reg points to this
- * @region: first, as the interface promises
- * @addr: in the allocation; @region begins earlier, maybe in another allocation
+ * @region: the first field, because the interface makes @reg a struct pp_region *
+ * @addr: begin of the range in the allocation. @region may begin earlier, even in
+ *	another allocation
  * @buffer_id: CUDA's id of the allocation
- * @shares_block: freeing the allocation may free no block (other allocations are
- *	left in it, or it goes back to a pool) and so revoke nothing; each hit has
- *	to query the id
+ * @shares_block: freeing the allocation may free no block, because the block has
+ *	other allocations or goes back to a pool. Such a free revokes nothing, so
+ *	each hit queries the id
  */
 struct registration {
 	struct pp_region region;
@@ -32,15 +33,15 @@ struct registration {
 };
 
 /*
- * Is the pinned allocation the one that was queried? Between the query and the
- * pin another thread may have freed it, and the pin may cover new allocations at
- * that address. They would be pinned without SYNC_MEMOPS, by an entry that does
- * not know that they share a block. CUDA never uses an id twice. So the same id
- * after the pin proves that the allocation existed throughout. Its free then
- * revokes the region or, if it shares a block, changes the id.
+ * Is the pinned allocation the queried one? Between the query and the pin another
+ * thread may have freed that allocation, and the pin may cover new allocations at
+ * its address. These would lack SYNC_MEMOPS, and @shares_block may be wrong for
+ * them. CUDA never uses an id twice. So the same id after the pin proves that the
+ * allocation existed throughout. A later free revokes the region or, if the
+ * allocation shares a block, changes the id.
  *
- * GPU memory that CUDA does not report (as its calls fail at the moment) has no
- * id to compare, so its pin is refused.
+ * If CUDA's calls fail at the moment, GPU memory has no id to compare. Then the
+ * pin is refused.
  */
 static int verify(const struct registration *reg, const struct pp_mem *mem,
 		  struct pp_why *why)
@@ -121,7 +122,10 @@ static int epoch_valid(void *arg, void *reg)
 	return pp_region_valid(pp_cache_ctx(arg), &r->region) && (!r->shares_block || is_same_buffer(r));
 }
 
-/* Host memory has no buffer id. A pin may end before its memory: a huge page is split, a GPU is unbound. */
+/*
+ * Checks the id, except for host memory, which has none. Checks the region too: a pin may
+ * end before its memory, for example if a huge page is split or a GPU is unbound.
+ */
 static int tag_valid(void *arg, void *reg)
 {
 	const struct registration *r = reg;
@@ -135,7 +139,10 @@ static const uint32_t *epoch_of(const struct pp_ctx *ctx, const struct registrat
 	return (const uint32_t *)&ctx->epochs[r->region.slot];
 }
 
-/* Freeing an allocation that shares a block may change no epoch, so it has no word: epoch_valid() compares its id. */
+/*
+ * An allocation that shares a block has no word, because its free may change no epoch.
+ * epoch_valid() compares its id instead.
+ */
 static const uint32_t *epoch_word(void *arg, void *reg, uint32_t *value)
 {
 	const struct registration *r = reg;
@@ -143,7 +150,7 @@ static const uint32_t *epoch_word(void *arg, void *reg, uint32_t *value)
 	return r->shares_block ? NULL : epoch_of(pp_cache_ctx(arg), r, value);
 }
 
-/* The hook sees the free of an allocation that shares a block, too. */
+/* With the hook, each allocation has a word: the hook also sees the free of one that shares a block. */
 static const uint32_t *hooked_word(void *arg, void *reg, uint32_t *value)
 {
 	return epoch_of(pp_cache_ctx(arg), reg, value);
@@ -169,7 +176,7 @@ static const struct pp_cache_ops ctx_ops[] = {
 	[PP_WATCH_NONE] = { ctx_pin, ctx_unpin, NULL, NULL, ctx_grow },
 };
 
-/* A hook that was loaded too late does not see all frees; then PP_WATCH_BEST works without the hook. */
+/* A hook that was loaded too late does not see all frees: then PP_WATCH_BEST means PP_WATCH_EPOCH. */
 static int make(uint32_t watch, const struct pp_cache_attr *attr, struct pp_cache **out)
 {
 	int ret = -EOPNOTSUPP;
@@ -191,7 +198,7 @@ PP_PUBLIC int pp_cache_create_ctx(struct pp_ctx *ctx,
 
 	if (pp_ctx_is_foreign(ctx))
 		return -EACCES;
-	/* a hit is checked by its epoch, and freeing the memory does not change that of a persistent pin */
+	/* a hit checks the region's epoch, but a free does not change the epoch of a persistent pin */
 	if (attr && attr->pin_flags)
 		return -EOPNOTSUPP;
 	if (watch > PP_WATCH_NONE)

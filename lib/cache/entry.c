@@ -9,7 +9,7 @@ enum {
 	MOST = PP_HUGE_PAGE / sizeof(struct pp_entry),
 };
 
-/* Entries to add: those of one page (4 to 64 KiB) at first; then the pool doubles, by MOST entries at most. */
+/* Number of entries to add: at first one page of them (4 to 64 KiB). Later the pool doubles, by at most MOST. */
 static uint32_t next_step(const struct pp_pool *pool)
 {
 	if (!pool->ready)
@@ -29,8 +29,8 @@ static bool grow(struct pp_pool *pool)
 }
 
 /*
- * Reserves addresses, which cost nothing; grow() adds memory. Under mlockall(MCL_FUTURE)
- * or RLIMIT_AS the addresses do cost, so the pool halves its maximum until they fit.
+ * Reserves addresses only; grow() adds memory. mlockall(MCL_FUTURE) and RLIMIT_AS limit
+ * reserved addresses, too, so the pool halves its maximum until the reservation succeeds.
  */
 int pp_pool_init(struct pp_pool *pool)
 {
@@ -61,7 +61,7 @@ static struct pp_entry *take_used(struct pp_pool *pool)
 	return e;
 }
 
-/* Does not reset @shared and @stamp, and sets @state atomically, as readers may still use them. */
+/* Readers may still access the entry: so @shared and @stamp are not reset, and @state is set atomically. */
 struct pp_entry *pp_pool_take(struct pp_pool *pool)
 {
 	struct pp_entry *e;

@@ -26,26 +26,26 @@ enum pp_entry_state {
 	PP_PENDING,	/* being pinned; in the index */
 	PP_ORPHAN,	/* being pinned; not in the index yet, or forgotten already */
 	PP_LIVE,	/* in the index and in the LRU list */
-	PP_COLD,	/* likewise; without users: a thread that wants it makes it LIVE first */
+	PP_COLD,	/* as LIVE, and next to be evicted; a reader makes it LIVE before use */
 	PP_GONE,	/* forgotten; its last put makes it DEAD */
 	PP_DEAD,	/* being unpinned */
 };
 
 /**
- * struct pp_entry - one cache line
- * @pub: the part that users see; fixed from LIVE to the end of DEAD
- * @word: NULL, or the registration is valid while *@word is @value
- * @state: enum pp_entry_state; changes under the cache's lock, except COLD to
- *	LIVE, which any reader does
- * @shared: references that found no place in a thread's own words, minus puts by
- *	other threads than those that got the reference. The number of users is
- *	the sum of this and of all threads' words; only the sum has a meaning
- * @stamp: time of its last use
- * @queued: value of @stamp when it got its place in the LRU list; DEAD: count of
- *	doomed entries (@doom of struct pp_cache) when it was doomed
+ * struct pp_entry - a cached registration
+ * @pub: the part that users see; does not change from LIVE to the end of DEAD
+ * @word: address of a word, or NULL; the registration is valid while *@word is @value
+ * @state: enum pp_entry_state; changed under the cache's lock. Exception: any
+ *	reader may change COLD to LIVE
+ * @shared: count of references that are not in a thread's own words (reader.h). The
+ *	number of users is the sum of @shared and all threads' words. A put by
+ *	another thread than the get may make @shared negative
+ * @stamp: time of the last use
+ * @queued: in an LRU list: value of @stamp when the entry got its place. DEAD: value
+ *	of @doom in struct pp_cache when the entry was doomed
  * @prev, @next: neighbours in an LRU list, or in the list of GONE or DEAD entries
- * @link: next entry in the pool, or of those that a thread has to unpin; in an LRU
- *	list: is that the list of cold entries?
+ * @link: in an LRU list: 1 in the list of cold entries, else 0. FREE: next entry of
+ *	the pool. GONE, DEAD: next entry that the same thread examines or unpins
  */
 struct pp_entry {
 	struct pp_cache_entry pub;
@@ -65,8 +65,8 @@ _Static_assert(sizeof(struct pp_entry) == 64, "an entry is one cache line");
 /**
  * struct pp_pool - pool of entries; its user provides the lock
  * @base: addresses for @most entries; the first @ready of them have memory
- * @ever: the first entry that was never taken
- * @free: the entry given back last, or PP_NO_ENTRY
+ * @ever: index of the first entry that was never taken
+ * @free: index of the entry given back last, or PP_NO_ENTRY
  */
 struct pp_pool {
 	struct pp_entry *base;
@@ -79,7 +79,7 @@ struct pp_pool {
 int pp_pool_init(struct pp_pool *pool);		/* 0 or -ENOMEM */
 void pp_pool_end(struct pp_pool *pool);
 
-/* An entry in the state ORPHAN, with @pub and @word zeroed; NULL: no memory */
+/* Take an entry. Its state is ORPHAN; @pub and @word are zeroed. NULL: no memory */
 struct pp_entry *pp_pool_take(struct pp_pool *pool);
 void pp_pool_give(struct pp_pool *pool, struct pp_entry *e);
 
@@ -98,7 +98,7 @@ static inline uint32_t pp_entry_state(struct pp_entry *e)
 	return atomic_load_explicit(&e->state, memory_order_seq_cst);
 }
 
-/* Under the cache's lock; not for a COLD entry, which readers change. Release: publishes the entry's fields. */
+/* Under the cache's lock; not if the state is COLD, which readers change. Release: publishes the entry's fields. */
 static inline void pp_entry_set_state(struct pp_entry *e, enum pp_entry_state state)
 {
 	atomic_store_explicit(&e->state, state, memory_order_release);

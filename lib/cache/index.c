@@ -10,8 +10,8 @@ enum {
 };
 
 /*
- * The word of a block, from its lowest bit: classes from PP_CLASS_MIN on (19), tag
- * (13). Two blocks of the same tag may share a word, which then has the classes of both.
+ * The word of a block. Bits 0 to 18: its classes, from PP_CLASS_MIN on; bits 19 to 31: its
+ * tag. Two blocks of the same tag may share a word, which then has the classes of both.
  */
 #define BLOCK_CLASSES 0x7ffffu
 #define BLOCK_TAG (~BLOCK_CLASSES)
@@ -29,7 +29,7 @@ static void store(_Atomic uint64_t *word, uint64_t value)
 
 /* ---- blocks ------------------------------------------------------------------------- */
 
-/* 0 is an empty word */
+/* Never 0, because 0 is an empty word */
 static uint32_t block_tag(uint64_t number)
 {
 	uint32_t tag = number * 0x9e3779b97f4a7c15ull >> 32 & BLOCK_TAG;
@@ -81,7 +81,7 @@ static void block_add(struct pp_index *x, const struct pp_table *t, uint64_t num
 	block_store(t, at, tag | word | 1u << (k - PP_CLASS_MIN));
 }
 
-/* The classes are cleared only when the last entry leaves, as they have no counts of their own. */
+/* Single classes have no counts, so the classes are cleared only when the block's last entry leaves. */
 static void block_sub(struct pp_index *x, const struct pp_table *t, uint64_t number)
 {
 	uint32_t tag = block_tag(number);
@@ -122,7 +122,7 @@ static void passed_by(const struct pp_table *t, uint64_t from, uint64_t to, int6
 	}
 }
 
-/* Ends only if @slot is in the table; for slot 0, if the table has room. */
+/* Bucket that holds @slot. The caller knows that @slot is in the table; for slot 0, that the table has room. */
 static uint64_t bucket_of(const struct pp_table *t, uint64_t n, uint64_t slot)
 {
 	while (slot_in(bucket(t, n), slot) < 0)
@@ -226,7 +226,7 @@ static void table_free(struct pp_table *t)
 	pp_pages_unmap(t, sizeof(*t));
 }
 
-/* Not from malloc(), whose mmap() and munmap() calls may be intercepted (pages.h) */
+/* Does not call malloc(), whose mmap() and munmap() calls may be intercepted (pages.h). */
 static struct pp_table *table_new(unsigned int bits, unsigned int block_bits)
 {
 	struct pp_table *t = pp_pages_map(sizeof(*t), PROT_READ | PROT_WRITE);
@@ -247,7 +247,7 @@ static struct pp_table *table_new(unsigned int bits, unsigned int block_bits)
 	return t;
 }
 
-/* Gives the pages back to the kernel, which refuses locked pages; those are zeroed. */
+/* Gives the pages back to the kernel. The kernel refuses locked pages, so these are zeroed. */
 static void pages_empty(void *at, size_t size)
 {
 	_Atomic uint64_t *word = at, *end = word + size / sizeof(*word);
@@ -286,8 +286,8 @@ static void table_fill(struct pp_index *x, struct pp_table *t, const struct pp_p
 }
 
 /*
- * The previous generation may become the next: a reader that still uses it finds
- * entries that are in the index, maybe not all of them.
+ * The previous generation may become the next. A reader that still uses the previous
+ * generation may miss entries, and then looks again with the lock held.
  */
 static struct pp_table *table_next(struct pp_table *now, unsigned int bits, unsigned int block_bits)
 {
@@ -315,7 +315,7 @@ static int table_replace(struct pp_index *x, const struct pp_pool *pool, unsigne
 }
 
 /*
- * At most four of five slots and every other block word may be in use; an entry takes
+ * At most 4/5 of the slots and 1/2 of the block words may be in use. An entry takes up to
  * two of each. A new table drops the words of blocks without entries.
  */
 static int make_room(struct pp_index *x, const struct pp_pool *pool)

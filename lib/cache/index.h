@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds entries by address, without an order among them.
+ * An index that finds entries by address. It keeps no order among them.
  *
  * An entry of more than 2^(k-1) and at most 2^k bytes is of class k and lies in
  * one or two granules of 2^k bytes. Each granule is a key of a hash table. So a
@@ -33,7 +33,7 @@ enum {
 	PP_BLOCK_SHIFT = 30,
 };
 
-/* classes larger than a block: assumed in every block */
+/* classes of entries larger than a block: assumed to be in every block */
 #define PP_LARGE_CLASSES (~0ull << (PP_BLOCK_SHIFT + 1))
 
 /**
@@ -50,12 +50,12 @@ _Static_assert(sizeof(struct pp_bucket) == 64, "a bucket is one cache line");
 
 /**
  * struct pp_table - one generation of both tables
- * @counts: entries in each of @blocks; the writer's only
- * @bits: the table has 2^bits buckets
- * @block_bits: and 2^block_bits words for blocks
+ * @buckets: the hash table, 2^bits buckets
+ * @blocks: classes in each block of 1 GiB, 2^block_bits words
+ * @counts: number of entries in each of @blocks; readers do not use it
  * @shift: 64 - bits
  * @mask: 2^bits - 1
- * @older: the generation before, emptied
+ * @older: the previous generation, emptied
  */
 struct pp_table {
 	struct pp_bucket *buckets;
@@ -90,7 +90,7 @@ struct pp_index {
 	uint32_t count[PP_CLASS_MAX + 1];
 };
 
-/** struct pp_key - @bytes: its hash byte, in all eight bytes; @unit: the 256th of the granule */
+/** struct pp_key - @bytes: the key's hash byte, eight times; @unit: which 256th of the granule */
 struct pp_key {
 	uint64_t bucket;
 	uint64_t bytes;
@@ -126,7 +126,7 @@ static inline struct pp_key pp_key_of(const struct pp_table *t, uint64_t addr, u
 	};
 }
 
-/* A slot, from its lowest bit: number of 256ths after the first (8), the first 256th (8), the entry */
+/* A slot. Bits 0 to 7: last 256th minus first 256th; bits 8 to 15: the first 256th; above: index of the entry */
 static inline uint64_t pp_slot_of(uint32_t entry, uint8_t first, uint8_t last)
 {
 	return (uint64_t)entry << 16 | (uint64_t)first << 8 | (last - first);
@@ -144,8 +144,9 @@ static inline bool pp_slot_matches(uint64_t slot, const struct pp_key *key)
 }
 
 /*
- * The highest bit of each byte of @bytes that equals @key's; rarely also that of
- * the byte after such a byte. Never that of the count in the highest byte.
+ * Returns a word with the highest bit set in each byte where @bytes has the hash byte
+ * of @key. Rarely the next higher byte has its bit set, too. The highest byte, which
+ * is a count, never has.
  */
 static inline uint64_t pp_bytes_match(uint64_t bytes, const struct pp_key *key)
 {
@@ -178,7 +179,7 @@ static inline uint64_t pp_classes_at(struct pp_index *x, const struct pp_table *
 
 	uint64_t but_one = classes & (classes - 1);
 
-	if (!(but_one & (but_one - 1)))	/* two at most */
+	if (!(but_one & (but_one - 1)))	/* at most two classes */
 		return classes;
 	return classes & pp_block_classes(t, addr);
 }

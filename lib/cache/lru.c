@@ -2,9 +2,9 @@
 #include "lru.h"
 
 enum {
-	BATCH = 64,	/* maximum of entries that share a heavy fence */
-	SHARE = 4,	/* and at most a fourth of all entries */
-	STEPS = 64,	/* maximum of later entries that insert_by_age() passes */
+	BATCH = 64,	/* maximum number of entries that share a heavy fence */
+	SHARE = 4,	/* also, at most 1/SHARE of all entries share a fence */
+	STEPS = 64,	/* maximum number of later entries that insert_by_age() passes */
 };
 
 /* ---- lists ------------------------------------------------------------------------ */
@@ -85,7 +85,7 @@ void pp_lru_add(struct pp_lru *lru, const struct pp_pool *pool, struct pp_entry 
 	pp_list_append(&lru->warm, pool, e);
 }
 
-/* Inserts behind entries used no later; after STEPS steps the place is approximate. */
+/* Inserts @e behind the entries that were used no later. After STEPS steps the place is approximate. */
 static void insert_by_age(struct pp_list *list, const struct pp_pool *pool, struct pp_entry *e)
 {
 	uint32_t at = list->last, before = PP_NO_ENTRY, steps;
@@ -117,7 +117,7 @@ void pp_lru_remove(struct pp_lru *lru, const struct pp_pool *pool, struct pp_ent
 	pp_list_remove(e->link ? &lru->cold : &lru->warm, pool, e);
 }
 
-/* Not used since it was queued, nor after @than? Otherwise the entry is queued again. */
+/* True: the entry was not used since it was queued, nor after @than. False: it was, and is queued again. */
 static bool is_old(struct pp_lru *lru, const struct pp_pool *pool, struct pp_entry *e, uint32_t than)
 {
 	if (stamp(e) == e->queued && !is_after(e->queued, than))
@@ -126,7 +126,7 @@ static bool is_old(struct pp_lru *lru, const struct pp_pool *pool, struct pp_ent
 	return false;
 }
 
-/* By compare-and-swap, as a reader may stamp the entry meanwhile. */
+/* Limits an entry's age to PP_LRU_SPAN. Compare-and-swap: a reader may stamp the entry meanwhile. */
 static void age(struct pp_entry *e, uint32_t now)
 {
 	uint32_t used = stamp(e);
@@ -208,7 +208,7 @@ static struct pp_entry *take_cold(struct pp_lru *lru, const struct pp_pool *pool
 
 		next = e->next;
 		if (is_after(e->queued, than)) {
-			/* too young for this search: it must not hide an older one */
+			/* used after @than: out of the list, to make a place for older entries */
 			change(e, PP_COLD, PP_LIVE);
 			move(lru, pool, e, false);
 			continue;

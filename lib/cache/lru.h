@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which entry is evicted next. Readers stamp entries with the time and touch no
- * list. An entry whose stamp has changed since it was queued is queued again, by
- * its stamp, when it comes to the front.
+ * The order in which entries are evicted. Readers stamp entries with the time and
+ * touch no list. When an entry comes to the front and its stamp has changed since
+ * it was queued, it is queued again, by its stamp.
  *
- * To prove an entry unused takes a heavy fence. So the next few entries are made
- * COLD together, with one fence. A reader that wants a COLD entry first makes it
- * LIVE. So an entry that is still COLD is unused. Eviction makes it DEAD by
- * compare-and-swap: either the reader succeeds or the eviction.
+ * The proof that an entry is unused needs a heavy fence. So the next few entries
+ * are made COLD together, with one fence. COLD entries that are in use become LIVE
+ * again. A reader makes a COLD entry LIVE before use, so an entry that stays COLD
+ * is unused. Eviction makes the entry DEAD. Both changes are compare-and-swap:
+ * either the reader succeeds or the eviction.
  */
 #ifndef PP_LRU_H
 #define PP_LRU_H
@@ -21,7 +22,7 @@ struct pp_list {
 	uint32_t count;
 };
 
-/** struct pp_lru - @warm: LIVE entries. @cold: COLD ones, or LIVE again since. Both oldest first */
+/** struct pp_lru - oldest entries first. @warm: LIVE entries; @cold: entries that are or were COLD */
 struct pp_lru {
 	struct pp_list warm;
 	struct pp_list cold;
@@ -48,7 +49,7 @@ void pp_lru_add(struct pp_lru *lru, const struct pp_pool *pool, struct pp_entry 
 enum { PP_LRU_SPAN = 1 << 29 };
 void pp_lru_age(struct pp_lru *lru, const struct pp_pool *pool, uint32_t now);
 
-/* @e: added and not taken since */
+/* @e: in one of the lists */
 void pp_lru_remove(struct pp_lru *lru, const struct pp_pool *pool, struct pp_entry *e);
 
 /*

@@ -6,15 +6,15 @@
 #include "lib/sys/sys.h"
 
 /**
- * struct want - a miss
+ * struct want - the registration that a miss makes
  * @asked: range that the caller wants
  * @least: range to register if @range cannot be registered
  * @range: range to register
  * @whole: @range was grown to a whole allocation: it must not grow further
  * @alone: no entry overlaps @range, so none is replaced
- * @inserted: count of insertions into the index up to this miss
+ * @inserted: number of insertions into the index up to this miss
  * @search: search for room
- * @wait: this entry exceeds the budget together with the unpins of other threads
+ * @wait: wait for unpins by other threads before the pin, to keep the budget
  */
 struct want {
 	struct pp_range asked;
@@ -60,7 +60,7 @@ static struct pp_range merged(struct pp_cache *c, const struct pp_range *range)
 	return all;
 }
 
-/** struct found - entries that overlap a range: any; one that covers all of @asked; a pending one */
+/** struct found - entries that overlap a range. @covers: one covers all of @asked; @pending: one is pending */
 struct found {
 	bool any;
 	bool covers;
@@ -108,9 +108,10 @@ static struct pp_range clipped(struct pp_range range,
 }
 
 /*
- * Widen to the whole allocation, or to the union with the entries that overlap.
- * If the allocation is too large, pieces of it are still merged; an entry outside
- * the allocation belongs to an older one.
+ * Widen to the whole allocation, or to the union with the entries that overlap. If
+ * the whole allocation is too large, take the union with the entries that overlap
+ * @asked, clipped to the allocation. An entry that reaches beyond the allocation is
+ * of an older allocation.
  */
 static void widen(struct pp_cache *c, struct want *w)
 {
@@ -137,7 +138,7 @@ static void make_way(struct pp_cache *c, const struct want *w, struct pp_doomed 
 		pp_cache_forget_range(c, &w->range, NULL, doomed);
 }
 
-/* Looks up all that needs @lock, which is held and is about to be dropped. */
+/* While @lock is still held: reads the state that the pin needs later. */
 static void prepare(struct pp_cache *c, struct want *w, const struct pp_doomed *doomed)
 {
 	w->inserted = c->index.inserted;
@@ -159,7 +160,7 @@ static int claim_range(struct pp_cache *c, struct want *w, struct pp_entry *e, s
 	if (ret)
 		return ret;
 	pp_entry_set_state(e, PP_PENDING);
-	/* after PENDING: a free that begins now finds the entry; is_going() reports one that began before */
+	/* after PENDING: a free that begins now finds the entry, and is_going() reports earlier frees */
 	if (c->is_going && c->is_going(e->pub.addr, e->pub.length))
 		pp_cache_forget(c, e, doomed);
 	pp_cache_count(c, e);
@@ -269,7 +270,7 @@ static bool make_room(struct pp_cache *c, struct pp_entry *e, struct pp_search *
 	return (!search->searching && replace_early(c, e)) || pp_room_make(c, search);
 }
 
-/* @search: its state before the first attempt */
+/* @search: state of the search before the first attempt */
 static int pin_evicting(struct pp_cache *c, struct pp_entry *e, struct pp_search search,
 			struct pp_cache_work *work, struct pp_why *why)
 {
@@ -347,7 +348,7 @@ static void enter(struct pp_cache *c, struct pp_entry *e, const struct want *w, 
 	pp_ref_get(pp_reader_here(&c->readers), e, pp_entry_index(&c->pool, e));
 	if (pp_entry_state(e) == PP_ORPHAN) {
 		pp_cache_set_gone(c, e);
-		/* a reader that looks in vain sees GONE after its put, or the last put does not see its count */
+		/* a reader that counted in vain finds GONE at its put, or the last put does not see that count */
 		pp_fence_heavy(&c->readers);
 		return;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the registration cache does when no entry covers a range. */
+/* Misses of the registration cache: no entry covers a range, so it is registered. */
 #ifndef PP_MISS_H
 #define PP_MISS_H
 

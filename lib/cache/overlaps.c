@@ -56,7 +56,7 @@ static void granule_next(struct pp_overlaps *o)
 	class_begin(o);
 }
 
-/* The next part: from @start to the end of its block. Returns false if @start is behind the range. */
+/* The next part: from @start to the end of its block. Returns false if @start is beyond the range. */
 static bool block_begin(struct pp_overlaps *o, uint64_t start)
 {
 	uint64_t last;
@@ -78,7 +78,7 @@ static void larger_begin(struct pp_overlaps *o)
 	class_begin(o);
 }
 
-/* The first part (larger classes) is the whole range; after it the walk over blocks begins at its start. */
+/* The first part (larger classes) is the whole range. Then the walk over blocks begins at the range's start. */
 static bool part_next(struct pp_overlaps *o, bool *larger)
 {
 	uint64_t start = *larger ? o->range.start : o->part.end;
@@ -99,7 +99,7 @@ static uint64_t granules_here(const struct pp_overlaps *o)
 	return granules;
 }
 
-/* Compares the probes of the walk, one of them per block, with the size of the pool; for long ranges only. */
+/* For long ranges: would the walk need more probes (one per granule and per block) than the pool has entries? */
 static bool pool_is_shorter(struct pp_overlaps *o)
 {
 	uint64_t cost = 0;

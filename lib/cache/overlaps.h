@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All entries of an index that overlap a range. For the thread that holds the cache's lock. */
+/* All entries of an index that overlap a range. The caller holds the cache's lock. */
 #ifndef PP_OVERLAPS_H
 #define PP_OVERLAPS_H
 
@@ -7,14 +7,14 @@
 
 /**
  * struct pp_overlaps - a walk over the entries that overlap a range
- * @all: walk over the whole pool, as it has fewer entries than the range granules
- * @larger: now at the classes larger than blocks, which come first
- * @part: part of the range that is looked at now: all of it for these classes,
- *	then block by block for the others
- * @classes: classes left in @part, including the current one
+ * @all: walk over the whole pool, because it has fewer entries than the range granules
+ * @larger: the walk is at the classes larger than blocks, which come first
+ * @part: current part of the range: the whole range for the larger classes, then
+ *	one block after another for all smaller classes
+ * @classes: classes left in @part, including the current class
  * @granule: current granule
  * @key: key of @granule; its bucket moves on with the search
- * @match: slots of that bucket left to look at
+ * @match: slots left to look at in the bucket of @key
  * @left: buckets that the search may still visit
  * @at: next entry of the pool, if @all
  *

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The readers of a process that publishes are slots of the memfd, so the store that
- * counts a hit also publishes it. A slot stays mapped for ever, as a reader's memory
- * must. Its count is never reset: each reader remembers the value at its begin.
+ * In a process that publishes, each struct pp_reader is a slot of the memfd, so the
+ * store that counts a hit also publishes the hit. Slots stay mapped, because the memory
+ * of a reader is never freed. The count of a slot is never reset: each reader remembers
+ * its first value (@before).
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -24,8 +25,8 @@ enum {
 _Static_assert(sizeof(struct pp_published) <= SLOTS_AT, "the header ends before the slots");
 
 /**
- * struct publication - all under @publish_lock
- * @mark: process that it belongs to (process.h); 0: none
+ * struct publication - the memfd of this process; protected by @publish_lock
+ * @mark: process that the memfd belongs to (process.h); 0: none
  * @header: header of the memfd, which stays open for observers that use /proc; NULL:
  *	not requested, or failed
  * @spare: slots that were given back
@@ -40,7 +41,7 @@ static struct publication ours;
 static pthread_mutex_t publish_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* In a child of fork(): the lock may be held by a thread of the parent only. */
+/* In a child of fork(), which may inherit a lock held by a thread of the parent. */
 static void start_anew(void)
 {
 	pthread_mutex_init(&publish_lock, NULL);
@@ -65,9 +66,9 @@ static bool seal(int fd)
 }
 
 /*
- * Allocates the memory now: if the first access found none, a signal would end the
- * process. Uses the mapping, not the descriptor: the program may have closed that long
- * ago, and its number may be another file's.
+ * Allocates the memory now: if an access found no memory later, a signal would end the
+ * process. Uses the mapping, because the program may have closed the descriptor and
+ * opened another file with the same number.
  */
 static bool reserve(void *at, size_t length)
 {

@@ -21,7 +21,7 @@ struct pp_reader *pp_publish_take(void);
 /* Give back a reader. Returns false if it is not from pp_publish_take() of this process. */
 bool pp_publish_give(struct pp_reader *r);
 
-/* Add the difference of @now and @before. For each cache by one thread at a time */
+/* Add the difference of @now and @before to @to. Calls for one cache must not run at the same time. */
 void pp_publish_stats(struct pp_published *to, const struct pp_cache_stats *before, const struct pp_cache_stats *now);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statistics that a process publishes of its registration caches if its environment
- * has PEERPIN_PUBLISH=1: a memfd named PP_PUBLISHED_NAME, which an observer finds in
- * /proc/PID/fd and reads. It disappears with the process, however the process ends.
+ * Published statistics of a process's registration caches. With PEERPIN_PUBLISH=1 in its
+ * environment, a process makes a memfd named PP_PUBLISHED_NAME. An observer finds the
+ * memfd in /proc/PID/fd and reads it. The memfd ends with the process.
  *
  * First comes this header, then slots, one for each thread and cache. In a slot only
  * the word at @hits_at is for observers. All counts are sums over all caches since the
- * process began; only @entries and @bytes ever fall. An observer reads one count after
- * another, so they may be of different moments.
+ * process began. Only @entries and @bytes can fall. An observer reads one count after
+ * another, so two counts may be of different moments.
  */
 #ifndef PP_PUBLISHED_H
 #define PP_PUBLISHED_H
@@ -18,19 +18,19 @@
 #define PP_PUBLISHED_NAME "peerpin-cache"
 
 enum {
-	PP_PUBLISHED_VERSION = 1,	/* new fields at the end do not change it */
+	PP_PUBLISHED_VERSION = 1,	/* stays 1 when fields are added at the end */
 };
 
 /**
  * struct pp_published - the header
  * @magic: PP_PUBLISHED_NAME and zeroes
  * @slots_at, @slot_size: offset of the first slot, and distance between slots
- * @hits_at: offset in a slot of its count of hits (64 bits)
- * @slots: number of slots so far, at most 4096. Threads without a slot do not
- *	publish their hits
- * @pid: the process, as seen in its own pid namespace: a child of fork() may have
- *	the memfd open as well
- * @hits: hits of threads that count in the entries
+ * @hits_at: offset of the count of hits (64 bits) in a slot
+ * @slots: number of slots so far, at most 4096. A reader (reader.h) without a slot
+ *	does not publish its hits
+ * @pid: id of the publishing process, in its own pid namespace. A child of fork()
+ *	with another pid may have the memfd open, too
+ * @hits: hits of threads without a reader
  * @pin_ns: time spent in registrations
  * @entries, @bytes: present values
  */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The memory of a reader is never freed, as a thread that ends after the cache
- * still has its address. Readers of destroyed caches are reused by other caches. A
- * thread that ends leaves its counts in place, as another thread may put its
- * references; the next new thread of that cache takes the reader over.
+ * The memory of a reader is never freed, because a thread that ends after the cache
+ * still has its address. Other caches reuse the readers of destroyed caches. A thread
+ * that ends leaves its counts in the reader, because another thread may put the
+ * references. The next new thread of that cache takes the reader over.
  */
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -21,7 +21,7 @@ __thread struct pp_thread *pp_thread_self __attribute__((tls_model("initial-exec
 static bool has_membarrier;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_key;
-static bool has_key;		/* false: no thread has words */
+static bool has_key;		/* false: no thread has readers */
 static _Atomic uint64_t last_serial, last_thread;
 static _Atomic uint64_t seats_taken;
 static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -39,7 +39,7 @@ static bool fence_register(void)
 	return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
 }
 
-/* A child of fork() may have to register again. */
+/* A child of fork() may have to register for membarrier() again. */
 static bool fence(void)
 {
 	return !has_membarrier ||	/* then counts and states are seq_cst */
@@ -48,8 +48,8 @@ static bool fence(void)
 }
 
 /*
- * Fails if seccomp has forbidden the call since, to the process or the thread. Then no
- * entry is unpinned; the next fence that succeeds also serves those entries.
+ * The fence fails if seccomp has forbidden membarrier() after init(). Then all entries
+ * count as used and none is unpinned, until a later fence succeeds.
  */
 void pp_fence_heavy(struct pp_readers *readers)
 {
@@ -74,7 +74,7 @@ static void thread_end(void *arg)
 	munmap(t, sizeof(*t));
 }
 
-/* In a child of fork(): the lock may be held by a thread of the parent only, and no cache can be used. */
+/* In a child of fork(), which may inherit a lock held by a thread of the parent, and can use no cache of it. */
 static void start_anew(void)
 {
 	pthread_mutex_init(&spare_lock, NULL);
@@ -103,7 +103,7 @@ static struct pp_thread *thread_map(void)
 	return NULL;
 }
 
-/* In a child of fork() the number is 0, so the thread gets a new one. */
+/* In a child of fork() the number has been wiped to 0, so the thread gets a new number. */
 static struct pp_thread *thread_here(void)
 {
 	struct pp_thread *t = pp_thread_self ? pp_thread_self : thread_map();
@@ -243,7 +243,7 @@ static void make_spare(struct pp_reader *r)
 	pthread_mutex_unlock(&spare_lock);
 }
 
-/* No thread uses the cache any more. A thread that used it finds another serial in the seat's next cache. */
+/* No thread uses the cache any more. The next cache on its seat has another serial, so old seats do not match. */
 void pp_readers_end(struct pp_readers *readers)
 {
 	struct pp_reader *r = atomic_load(&readers->first), *next;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * References to entries: each thread counts its own, in words that it alone writes.
- * A fence pairs a reader's "count, then read the state" with a writer's "set the
- * state, then read the counts". The writer alone pays for it, by membarrier(). If
- * the kernel has no membarrier(), references are counted atomically in the entries.
+ * References to entries. Each thread counts its references in words that only this
+ * thread writes. A fence pairs a reader's "count, then read the state" with a
+ * writer's "set the state, then read the counts". Only the writer pays for the fence,
+ * by membarrier(). Without membarrier(), references are counted in the entries.
  */
 #ifndef PP_READER_H
 #define PP_READER_H
@@ -14,12 +14,12 @@
 
 enum {
 	PP_REFS = 32,		/* words of one thread for one cache */
-	PP_SEATS = 64,		/* caches of a process with words for their readers */
+	PP_SEATS = 64,		/* number of caches in a process that can have such words */
 };
 
 /**
  * struct pp_reader - one thread's references to entries of one cache
- * @refs: an entry's index (high half) and a number of references (low half); 0: free
+ * @refs: words: index of an entry (high half), number of references (low half); 0: free
  * @hits: for statistics; never reset, as other processes may read it (publish.h)
  * @before: value of @hits when the cache got this reader
  * @owner: number of the thread; 0: the thread has ended, and another thread may
@@ -39,7 +39,7 @@ struct pp_reader {
  * @serial: number of the cache, unique in the process
  * @seat: index of the cache in each thread's table; PP_SEATS: all seats are taken,
  *	so all references are counted in the entries
- * @fence_is_lost: membarrier() failed, so the counts mean nothing; under the cache's lock
+ * @fence_is_lost: the last membarrier() failed, so counts may be missing; under the cache's lock
  * @first: list of the readers
  */
 struct pp_readers {
@@ -57,8 +57,8 @@ struct pp_seat {
 /**
  * struct pp_thread - a thread's readers
  *
- * The kernel wipes it in a child of fork(), which may use none of the parent's
- * caches. So a thread that finds a reader here is in the cache's own process.
+ * The kernel zeroes this structure in a child of fork(), which may use none of the
+ * parent's caches. So if a thread finds a reader here, the cache is of its process.
  */
 struct pp_thread {
 	uint64_t number;
@@ -70,22 +70,23 @@ extern PP_HIDDEN __thread struct pp_thread *pp_thread_self __attribute__((tls_mo
 void pp_readers_init(struct pp_readers *readers);
 void pp_readers_end(struct pp_readers *readers);
 
-/* NULL: the thread cannot have a reader */
+/* Make a reader for the calling thread. NULL: the thread counts in the entries */
 struct pp_reader *pp_reader_make(struct pp_readers *readers);
 
 uint64_t pp_readers_hits(const struct pp_readers *readers);
 
 /*
- * For each thread that counts: the thread sees what the caller wrote before, or the
- * caller sees the thread's count. A system call. Under the cache's lock.
+ * A full barrier in all threads, by a system call; under the cache's lock. A thread
+ * that counts a reference sees what the caller wrote before the call, or the caller
+ * sees the count after the call.
  */
 void pp_fence_heavy(struct pp_readers *readers);
 
 /*
  * Number of users of an entry. First set a state that admits no new users, then call
  * pp_fence_heavy(). The result may include users that are leaving, and readers that
- * look at the entry in vain: it may be too high, never too low. If the fence failed,
- * every entry counts as used.
+ * look at the entry in vain. So it may be too high, but is never too low. If the
+ * fence failed, every entry counts as used.
  */
 int32_t pp_users(const struct pp_readers *readers, const struct pp_pool *pool, struct pp_entry *e);
 
@@ -164,7 +165,10 @@ static inline void pp_ref_get(struct pp_reader *r, struct pp_entry *e, uint32_t 
 	atomic_fetch_add_explicit(&e->shared, 1, memory_order_seq_cst);
 }
 
-/* Also puts a reference that another thread got: lowers the caller's own count of the entry, or @shared (below 0). */
+/*
+ * May put a reference that another thread got. Lowers the caller's own count of the entry
+ * or, if that is 0, @shared, which may become negative.
+ */
 static inline void pp_ref_put(struct pp_reader *r, struct pp_entry *e, uint32_t index)
 {
 	if (r && (pp_ref_sub(pp_ref_place(r, index, 0), index) || pp_ref_sub(pp_ref_place(r, index, 1), index)))

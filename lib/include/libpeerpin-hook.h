@@ -55,9 +55,8 @@ int pp_hook_add(void (*gone)(void *arg, uint64_t addr, uint64_t length), void *a
  * @gone: as given to pp_hook_add()
  * @arg: as given to pp_hook_add()
  *
- * Ends new calls of @gone, and waits until the calls in progress in other threads have
- * returned. So do not hold a lock that @gone takes. Does not wait if it is called inside any
- * subscriber.
+ * Removes the subscriber, then waits until the calls of @gone in other threads have returned.
+ * So do not hold a lock that @gone takes. Does not wait if it is called inside any subscriber.
  *
  * Return: 0 no call of @gone is in progress; -EBUSY inside a subscriber's call: the subscriber
  * is removed, but calls of @gone are still in progress, perhaps this one; -ENOENT no such
