@@ -40,18 +40,18 @@
  * high but never too low, and a sum of 0 means no users. A put of a reference
  * that another thread got lowers the sum like any other put.
  *
- * The last put of a GONE entry drops its count, then reads the state. By the same
- * barrier it finds GONE, or the writer saw the lowered count. If it finds GONE,
- * it takes the mutex, which makes its own count visible, and adds up; of several
- * puts the last finds 0. A reader that counted in vain does the same. If another
- * thread holds the mutex, that thread does the work when it unlocks (@left). It
- * also unlocks to wait, so threads wait on a second mutex (@sleep).
+ * A put lowers its count, then reads the state. By the same barrier the put finds
+ * GONE, or the writer saw the lowered count. A put that finds GONE takes the mutex,
+ * which makes its own count visible, and adds up. Of several such puts the last
+ * finds 0. A reader that counted in vain does the same. If another thread holds
+ * the mutex, that thread does the work when it unlocks (@left). A waiting thread
+ * has to unlock in this way, too, so threads wait on a second mutex (@sleep).
  *
  * Memory order. Counts are written with release and added up with acquire: all
- * that a user did with an entry comes before its unpin. States are seq_cst: where
- * there is no membarrier(), references are counted in the entries by
- * read-modify-write, and their order with the states decides. An entry's fields
- * are written before LIVE is stored with release, and read after LIVE was loaded.
+ * that a user did with an entry comes before its unpin. States are seq_cst for
+ * kernels without membarrier(): there references are counted in the entries by
+ * read-modify-write, in one order with the states. An entry's fields are written
+ * before LIVE is stored with release, and read after LIVE was loaded.
  * Slots, tables and words of the index are stored with release and loaded with
  * acquire (index.h).
  *
@@ -62,52 +62,56 @@
  *
  * G1 (get never returns memory that was freed before the call began). Each hit
  * checks that the entry is valid *after* it has found the entry, so after the call
- * began. An earlier free has changed the word or the tag, or has gone through
- * pp_cache_invalidate(), and the entry is not LIVE. A miss pins within the call.
- * An entry that another thread had PENDING is looked up again after its pin, and
- * checked like any other. An entry is used by no other call than the get which
- * pins it if it is forgotten while PENDING, or becomes PENDING while its range is
- * being freed (the hook reports this).
+ * began. An earlier free has changed the word or the tag, or has called
+ * pp_cache_invalidate(), and then the entry is not LIVE. A miss pins within the
+ * call. A get that waits for another thread's PENDING entry looks the range up
+ * again after the pin, and checks the entry like any other. Some entries serve
+ * only the get that pins them: entries forgotten while PENDING, and entries that
+ * become PENDING while the hook reports a free of their range.
  *
  * G2 (a hit takes no lock and makes no CUDA call, and two threads that hit write
- * no common cache line): see above; true for words, not for tags. The exception is
- * an entry's stamp, which is written once per miss.
+ * no common cache line). This holds for entries with words, not for tags, which
+ * need a CUDA call. The exception is an entry's stamp, written once per miss.
  *
  * G3 (budget). An entry counts from before its pin until it is DEAD. A pin that
  * would exceed the budget together with DEAD entries waits for their unpins. When
  * an entry is added, or put while the budget is exceeded, idle entries are
- * evicted, oldest first, until the budget holds or none is idle. When a pin fails
- * for lack of room, the entries that it replaces are unpinned first, then one idle
- * entry at a time, out of those idle at the first shortage. Entries used later are
- * another thread's working set: a get that can never succeed would empty it again
- * and again. When none is left, the miss waits for the unpins under way; if any
- * has ended, it makes one more attempt. So a failure is reported after a bounded
- * number of attempts, the last of them after every entry that was idle or DEAD at
+ * evicted, oldest first, until the budget holds or no entry is idle.
+ *	When a pin fails for lack of room, the entries that it replaces are unpinned
+ * first. Then the entries that were idle at the first shortage are unpinned, one
+ * before each attempt. Entries used later are another thread's working set: a get
+ * that can never succeed must not evict them again and again. When no entry is
+ * left, the miss waits for the unpins in progress. If an unpin has ended since the
+ * last attempt, the miss makes one more. So a get reports a failure after a bounded
+ * number of attempts. Before the last attempt every entry that was idle or DEAD at
  * the first shortage is unpinned.
  *
  * G4 (sub-ranges hit, overlaps merge). The result of @grow says whether the grown
- * range is a whole allocation. If so, an entry that overlaps it without covering
- * the wanted range is older than the allocation, or a narrower pin of it. It is
- * replaced, never merged: an entry across two allocations would outlive one of
- * them unnoticed. If not (host memory), the union is registered; if that fails
- * (part of it may be unmapped by now), only the range itself is. The replaced
- * entries stay and hit until the new entry is pinned, unless there is no room for
- * both.
+ * range is a whole allocation.
+ *	Whole allocation: an entry that overlaps the allocation but does not cover
+ * the wanted range is older than the allocation, or a narrower pin of it. The new
+ * entry replaces the old entry and is never merged with it: the free of one
+ * allocation would not invalidate an entry across two.
+ *	Host memory: the union of the range and its overlapping entries is
+ * registered. If that fails, because part of the union may be unmapped by now, the
+ * range alone is registered.
+ *	The replaced entries stay and hit until the new entry is pinned, if there is
+ * room for both.
  *
- * The key of an entry is the requested or grown range, never the range that the
- * pin rounded it to. Small GPU allocations share blocks and so 64 KiB pages. With
- * rounded ranges a get of a neighbouring allocation would hit. Its pages would be
- * right even after it was freed and allocated anew, as they stay with the block.
- * But SYNC_MEMOPS belongs to the allocation and would not be set on the neighbour.
- * Its free would go unnoticed, as that free revokes nothing. So each allocation
- * has its own entry; the GPU driver shares the BAR1 space of the common page.
+ * The key of an entry is the requested or grown range. The pin may register a
+ * wider, rounded range, which is never the key. Small GPU allocations share blocks,
+ * and so 64 KiB pages. With rounded keys a get of a neighbouring allocation would
+ * hit. The pages would be right, as they stay with the block. But the neighbour
+ * would lack SYNC_MEMOPS, which belongs to an allocation. And the neighbour's free
+ * would stay undetected, as it revokes nothing. So each allocation has its own
+ * entry; the GPU driver shares the BAR1 space of the common page.
  *
  * G5 (every pin is unpinned once): I4, and the last put of a GONE entry.
  *
- * Progress. A get that hits and a put are wait-free, up to the number of entries
- * that lie over an address. A miss waits for the mutex, for pending registrations
- * that overlap its range and, if the budget requires it, for unpins. A pin or
- * unpin in progress waits for no user of the cache.
+ * Progress. A put, and a get that hits, are wait-free: the number of steps of a get
+ * is bounded by the number of entries that cover the address. A miss waits for the
+ * mutex, for pending registrations that overlap its range and, if the budget
+ * requires it, for unpins. A pin or unpin in progress waits for no user of the cache.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -127,7 +131,7 @@ static inline bool foreign(const struct pp_cache *c)
 
 /* ---- leaving ------------------------------------------------------------------------ */
 
-/* After our count is lowered: a thread that forgets the entry now sees that, or we see GONE. Likewise @over. */
+/* Called after our count is lowered: a thread that forgets the entry sees the lower count, or we see GONE or @over. */
 static inline bool is_wanted_back(struct pp_cache *c, struct pp_entry *e)
 {
 	return pp_entry_state(e) == PP_GONE || atomic_load(&c->over);
@@ -150,7 +154,7 @@ static void leave(struct pp_cache *c, struct pp_reader *r, struct pp_entry *e)
 
 /* ---- looking up: no lock -------------------------------------------------------------- */
 
-/* Result of a look-up; LOOK_STALE: an entry that is no longer valid, with a reference of ours */
+/* Result of a look-up. LOOK_STALE: the entry is no longer valid, and the caller has a reference to drop */
 enum look {
 	LOOK_MISS,
 	LOOK_HIT,
@@ -164,7 +168,7 @@ static bool revive(struct pp_entry *e)
 	return atomic_compare_exchange_strong(&e->state, &state, PP_LIVE) || state == PP_LIVE;
 }
 
-/* After the count is raised: a thread that makes the entry COLD sees the count, or we see COLD. */
+/* Called after our count is raised: a thread that makes the entry COLD sees the count, or we see COLD. */
 static bool is_there(struct pp_entry *e)
 {
 	uint32_t state = pp_entry_state(e);
@@ -196,7 +200,7 @@ static bool is_good(struct pp_cache *c, const struct pp_entry *e)
 	return !c->ops.valid || c->ops.valid(c->arg, e->pub.reg);
 }
 
-/* Written once between two misses, however many threads hit the entry */
+/* Writes the stamp once between two misses, however many threads hit the entry. */
 static inline void touch(struct pp_cache *c, struct pp_entry *e)
 {
 	uint32_t now = pp_cache_now(c);
@@ -243,7 +247,7 @@ static enum look look_in_class(struct pp_cache *c, struct pp_reader *r, uint64_t
 	return LOOK_MISS;
 }
 
-/* The CPU's cache misses of all classes overlap. */
+/* Prefetches the buckets of all classes, so that their misses in the CPU's cache overlap. */
 static inline void fetch(const struct pp_table *t, uint64_t addr, uint64_t classes)
 {
 	for (; classes; classes &= classes - 1)
@@ -291,7 +295,7 @@ static bool is_listed(struct pp_entry *e)
 	return state == PP_LIVE || state == PP_COLD;
 }
 
-/* Drops our reference to a stale entry and forgets it, unless another thread did so first. */
+/* Drops our reference to a stale entry. Forgets the entry if no other thread has. */
 static void drop_stale(struct pp_cache *c, struct pp_reader *r, struct pp_entry *e)
 {
 	struct pp_doomed doomed = PP_NONE_DOOMED;
@@ -307,7 +311,7 @@ static void drop_stale(struct pp_cache *c, struct pp_reader *r, struct pp_entry 
 	pp_cache_unlock(c, &doomed);
 }
 
-/* Repeats until the range hits, or we have registered it, or that failed. */
+/* Repeats until the range hits, or until we have registered it or failed to. */
 static int get(struct pp_cache *c, const struct pp_range *asked, struct pp_entry **out, struct pp_cache_work *work,
 	       struct pp_why *why)
 {
@@ -332,7 +336,7 @@ static int get(struct pp_cache *c, const struct pp_range *asked, struct pp_entry
 		ret = pp_miss(c, asked, out, work, why);
 		if (ret == 1)
 			continue;
-		/* the range was registered once and has no owner now: it was freed */
+		/* the range was registered before, and @pin finds no memory there now: it was freed */
 		return ret == -EINVAL && revoked ? -ESTALE : ret;
 	}
 }
@@ -373,9 +377,10 @@ int pp_cache_get_counted(struct pp_cache *cache, uint64_t addr,
 
 /*
  * The same look-up for the usual case, without calls, so that the compiler keeps
- * all in registers. The usual case: entries of one class, each in its first
- * bucket, LIVE, with a word; and a thread which has used this cache before, so
- * that the cache is this process's. get_other() does all other cases.
+ * all in registers. The usual case: all entries are of one class; the entry is in
+ * its first bucket, LIVE, and has a word; the thread has used this cache before,
+ * which proves that the cache belongs to this process. get_other() does all other
+ * cases.
  */
 
 static struct pp_entry *hit_other(struct pp_cache *c, uint64_t addr, uint64_t length)
@@ -413,7 +418,7 @@ static __attribute__((noinline)) int get_other(struct pp_cache *c, uint64_t addr
 	return 0;
 }
 
-/* A candidate, or PP_NO_ENTRY; a slot that was just emptied gives PP_NO_ENTRY, too. */
+/* Index of an entry that may cover @addr, or PP_NO_ENTRY (also from a slot that was just emptied). */
 static inline uint32_t first_of_one_class(struct pp_cache *c, uint64_t addr)
 {
 	unsigned int k = atomic_load_explicit(&c->index.only, memory_order_acquire);
@@ -438,7 +443,7 @@ static inline bool is_usual_hit(struct pp_entry *e, uint64_t addr, uint64_t leng
 	return pp_entry_state(e) == PP_LIVE && covers(e, addr, length) && e->word && word_is_good(e);
 }
 
-/* The time of a hit does not depend on the code before it. */
+/* Keeps the time of a hit independent of the code that the linker puts before the function. */
 #define AT_A_CACHE_LINE __attribute__((aligned(64)))
 
 PP_PUBLIC AT_A_CACHE_LINE int pp_cache_get(struct pp_cache *cache, const void *at, size_t length,
@@ -499,13 +504,13 @@ PP_PUBLIC void pp_cache_invalidate(struct pp_cache *cache, const void *addr,
 		range.end = UINT64_MAX;
 	pthread_mutex_lock(&cache->lock);
 	pp_cache_forget_range(cache, &range, NULL, &doomed);
-	/* earlier replaced entries: their last user could not take the lock */
+	/* also unpin entries that were GONE before: their last user may have failed to take the lock */
 	pp_cache_sweep(cache, &doomed);
 	pp_cache_changed(cache);
 	by = cache->doom;
 	others = cache->leaving.count > doomed.count;
 	pp_cache_unlock(cache, &doomed);
-	/* an entry that another thread has just evicted is still registered */
+	/* entries that other threads are unpinning are still registered */
 	if (others)
 		pp_cache_await_unpins(cache, &range, by);
 }
@@ -521,14 +526,14 @@ PP_PUBLIC void pp_cache_flush(struct pp_cache *cache)
 	pthread_mutex_lock(&cache->lock);
 	while (pp_cache_evict(cache, pp_cache_now(cache), &doomed))
 		cache->stats.evictions--;
-	/* when the cache ends, no later call frees the GONE entries */
+	/* force a sweep: at the end of the cache no later call unpins the unused GONE entries */
 	atomic_store(&cache->left, true);
 	pp_cache_sweep(cache, &doomed);
 	pp_room_reset(cache);
 	pp_cache_unlock(cache, &doomed);
 }
 
-/* In a child of fork() the lock may be held by a thread that exists in the parent only. */
+/* In a child of fork() it reports zeros: a thread of the parent may hold the inherited lock. */
 PP_PUBLIC void pp_cache_stats(struct pp_cache *cache,
 			      struct pp_cache_stats *out)
 {

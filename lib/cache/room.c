@@ -88,8 +88,9 @@ bool pp_room_make(struct pp_cache *c, struct pp_search *s)
 /* ---- refusals ----------------------------------------------------------------- */
 
 /*
- * A retry costs nothing in an empty cache. With fewer bytes in use, more can be
- * evicted than the last time. Other processes may have made room since.
+ * May the refused pin be tried again? In an empty cache a retry evicts nothing.
+ * After @until misses other processes may have made room. With fewer bytes in use,
+ * more can be evicted than at the refusal.
  */
 static bool may_try_again(struct pp_cache *c)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Room for a registration: is there any, and how to make some. */
+/* Room for registrations: checks of the budget, and evictions after a shortage. */
 #ifndef PP_ROOM_H
 #define PP_ROOM_H
 
@@ -9,9 +9,9 @@
  * struct pp_search - one thread's search for room after its pin found none
  * @began: time of the first shortage. Entries used later are the working set of
  *	other threads: evicting them would only cause new misses
- * @unpins: unpins that had ended when the last attempt began
+ * @unpins: number of unpins that had ended when the last attempt began
  * @searching: @began is set
- * @last: nothing is left to evict or to wait for
+ * @last: no entry is left to evict; there is one more attempt at most
  *
  * Zero-initialise. A search evicts each entry that was idle at its begin at most
  * once, so it ends whatever other threads do.
@@ -23,27 +23,27 @@ struct pp_search {
 	bool last;
 };
 
-/* The first three are called without @lock, the others with it. */
+/* The first three functions are called without the cache's @lock, the others with it held. */
 
-/* Before each attempt except the first, for which the caller sets @unpins. */
+/* Call it before each attempt but the first; before the first attempt the caller sets @unpins. */
 void pp_room_attempt(struct pp_cache *c, struct pp_search *s);
 
-/* After a shortage: evicts, unpins, waits. Returns true if another attempt may succeed. */
+/* After a shortage: evict and unpin an entry, or wait. Returns true if another attempt may succeed. */
 bool pp_room_make(struct pp_cache *c, struct pp_search *s);
 
 /*
- * Waits for the unpins under way at the time of the call, while the entries
- * together with those being unpinned exceed the budget.
+ * Wait until the entries, including those being unpinned, fit into the budget, or
+ * until the unpins that were in progress at the call have ended.
  */
 void pp_room_await_budget(struct pp_cache *c);
 
-/* Is the budget exceeded, if entries being unpinned count, except @but? */
+/* Do the entries exceed the budget? Entries being unpinned count, except those in @but. */
 bool pp_room_exceeded(const struct pp_cache *c, const struct pp_doomed *but);
 
 /* Should a registration be widened to @range? @whole: the range is within one allocation. */
 bool pp_room_affords(struct pp_cache *c, const struct pp_range *range, bool whole);
 
-/* A pending entry of a whole allocation found no room, or found room. */
+/* Report that the pin of a whole allocation found no room (refused), or succeeded (granted). */
 void pp_room_refused(struct pp_cache *c, uint64_t length);
 void pp_room_granted(struct pp_cache *c, uint64_t length);
 
