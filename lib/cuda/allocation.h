@@ -7,8 +7,8 @@
 #include "libpeerpin.h"
 
 /*
- * Is it possible that a free of the allocation revokes nothing, as no block of GPU
- * memory is freed? Other allocations may be left in its block, or it returns to a pool.
+ * Can the allocation be freed without freeing a block of GPU memory? Other allocations
+ * may remain in its block, or the block returns to a pool. Such a free revokes nothing.
  */
 bool pp_allocation_shares_block(const struct pp_mem *mem);
 
@@ -16,8 +16,8 @@ bool pp_allocation_shares_block(const struct pp_mem *mem);
 void pp_allocation_grow(const struct pp_mem *mem, uint64_t *addr, uint64_t *length);
 
 /*
- * Call before a peer may use a range. Sets SYNC_MEMOPS on GPU memory at each
- * registration, as that costs less than to remember which allocations have it.
+ * Call it before a peer may use a range. Sets SYNC_MEMOPS on GPU memory at each
+ * registration: a record of the allocations that already have it would cost more.
  * Returns -EINVAL and @why for managed memory, and for a range that does not lie in
  * one allocation any more.
  */

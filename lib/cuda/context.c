@@ -44,8 +44,8 @@ void pp_context_enter(struct pp_context *c, uint64_t addr)
 
 /*
  * If the program has released the primary context meanwhile, our release destroys the
- * context. The hook reported the program's release, not ours (untold() in cuda_api.c):
- * memory of the context that was registered in between was no longer the program's.
+ * context. Our release bypasses the hook (untold() in cuda_api.c). This is safe: the
+ * hook has already reported the program's release as a free of all memory.
  */
 void pp_context_leave(struct pp_context *c)
 {

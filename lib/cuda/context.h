@@ -11,8 +11,8 @@
 
 /**
  * struct pp_context - state of one pp_context_enter()
- * @pushed: it has pushed a context
- * @held: GPU whose primary context it has retained; -1: none
+ * @pushed: true if pp_context_enter() has pushed a context
+ * @held: GPU whose primary context was retained; -1: none
  */
 struct pp_context {
 	bool pushed;
@@ -21,11 +21,12 @@ struct pp_context {
 
 /**
  * pp_context_enter - make a context for GPU memory current in the calling thread
- * @addr: in that memory
+ * @addr: an address in the GPU memory
  *
  * Does nothing if the thread has a current context. Otherwise pushes the context of
- * the memory. Memory of pools has none: then pushes the primary context of its GPU,
- * which CUDA creates if necessary. After a failure the next CUDA call reports the error.
+ * the memory. Memory of pools has no context: then pushes the primary context of the
+ * GPU, which CUDA creates if necessary. If this fails, the caller's next CUDA call
+ * reports the error.
  */
 void pp_context_enter(struct pp_context *c, uint64_t addr);
 

@@ -12,7 +12,7 @@ static _Atomic unsigned long long searched_at;	/* loads seen by the last search 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* In a child of fork(): the lock may be held by a thread of the parent only. */
+/* In a child of fork(), which may inherit a lock held by a thread of the parent. */
 static void start_anew(void)
 {
 	pthread_mutex_init(&lock, NULL);
@@ -40,8 +40,8 @@ static unsigned long long loads(void)
 }
 
 /*
- * The function without the hook: subscribers would take the release of a context that the library
- * retained for a moment for a free of all its memory.
+ * Returns the function behind the hook. The library retains a context for a moment and then releases
+ * it. Through the hook, this release would tell the subscribers that all memory is freed.
  */
 static void *untold(void *function)
 {
@@ -77,7 +77,7 @@ static int resolve(void *lib, struct pp_cuda *out)
 	return out->get_attributes && out->get_attribute && out->set_attribute;
 }
 
-/* If several threads found the functions, the first publishes them; release: see pp_cuda(). */
+/* If several threads found the functions, the first thread publishes them. Release: pairs with pp_cuda(). */
 static void publish(const struct pp_cuda *fresh)
 {
 	pthread_once(&once, init_once);
@@ -90,9 +90,9 @@ static void publish(const struct pp_cuda *fresh)
 }
 
 /*
- * Without @lock: the loader holds its own lock while it runs the constructors of a
- * library, which may call pp_query(). The handle is never closed, so that libcuda
- * stays in the process: its functions may be called until the process ends.
+ * Does not hold @lock over dlopen(): the loader holds its own lock while it runs the
+ * constructors of a library, and these may call pp_query(). The handle is never closed:
+ * so libcuda stays loaded, and its functions can be called until the process ends.
  */
 static void search(void)
 {
@@ -120,7 +120,7 @@ const struct pp_cuda *pp_cuda(void)
 	if (now == atomic_load_explicit(&searched_at, memory_order_relaxed))
 		return NULL;
 	search();
-	/* the count from before the search: a load during the search causes another search */
+	/* store the count from before the search, so that a load during the search causes another search */
 	atomic_store_explicit(&searched_at, now, memory_order_relaxed);
 	return atomic_load_explicit(&found, memory_order_acquire);
 }

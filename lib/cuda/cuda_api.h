@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions of the CUDA driver API that libpeerpin uses. It looks them up if the
- * process has loaded CUDA, and never loads CUDA itself.
+ * The functions of the CUDA driver API that libpeerpin uses. libpeerpin looks them up
+ * if the process has loaded CUDA, and never loads CUDA itself.
  */
 #ifndef PP_CUDA_API_H
 #define PP_CUDA_API_H
@@ -17,7 +17,7 @@ enum {
 	PP_CU_NOT_SUPPORTED = 801,
 };
 
-/* CUpointer_attribute; PP_CU_ because a program may include cuda.h as well */
+/* CUpointer_attribute. The prefix PP_CU_ avoids clashes with cuda.h */
 enum {
 	PP_CU_CONTEXT = 1,
 	PP_CU_MEMORY_TYPE = 2,
@@ -59,7 +59,7 @@ struct pp_cuda {
 	int (*write)(unsigned long long to, const void *from, size_t length);
 	int (*read)(void *to, unsigned long long from, size_t length);
 	int (*settle)(void);
-	int (*context_current)(void **out); /* NULL also if the driver lacks one of the next four */
+	int (*context_current)(void **out); /* also NULL if the driver lacks any of the next four functions */
 	int (*context_push)(void *context);
 	int (*context_pop)(void **out);
 	int (*primary_retain)(void **out, int device);

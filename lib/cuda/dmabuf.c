@@ -19,7 +19,7 @@ bool pp_export_can(void)
 	return pp_cuda() && pp_cuda()->get_handle;
 }
 
-/* Has the process no free descriptors? CUDA's error code does not say so. */
+/* Has the process run out of descriptors? CUDA's error code does not tell. */
 static bool may_open_none(void)
 {
 	int fd = open("/", O_PATH | O_CLOEXEC);
@@ -62,7 +62,7 @@ static int export(struct pp_export *e, struct pp_why *why)
 	return e->pub.fd < 0 ? pp_refuse(why, PEERPIN_REASON_VENDOR_ERROR, e->pub.fd) : 0;
 }
 
-/* CUDA never uses an id twice: the same id after the export proves that the allocation was exported. */
+/* CUDA never uses an id twice, so the same id after the export proves that no other allocation was exported. */
 static int export_verified(struct pp_export *e, struct pp_why *why)
 {
 	int ret = export(e, why);

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include "libpeerpin.h"
 
-/** struct pp_export - a dma-buf, and CUDA's id of its allocation, which contains @at */
+/** struct pp_export - a dma-buf. @at: an address in its allocation; @buffer_id: CUDA's id of the allocation */
 struct pp_export {
-	struct pp_dmabuf pub;	/* first, as pp_cache_create_dmabuf() promises */
+	struct pp_dmabuf pub;	/* the first field: @reg of a cache entry points to it */
 	uint64_t at;
 	uint64_t buffer_id;
 };

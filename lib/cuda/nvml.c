@@ -11,7 +11,7 @@ static bool ready;		/* under @lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* In a child of fork(): the lock may be held by a thread of the parent only. */
+/* In a child of fork(), which may inherit a lock held by a thread of the parent. */
 static void start_anew(void)
 {
 	pthread_mutex_init(&lock, NULL);
@@ -62,7 +62,7 @@ static bool is_ready(void)
 	return yes;
 }
 
-/* If several threads found the functions, the first publishes them. */
+/* If several threads found the functions, the first thread publishes them. */
 static void publish(const struct pp_nvml *fresh)
 {
 	pthread_mutex_lock(&lock);
@@ -73,9 +73,9 @@ static void publish(const struct pp_nvml *fresh)
 }
 
 /*
- * Without @lock: the loader holds its own lock while it runs the constructors of a
- * library, which may call pp_bar1(). NVML is never shut down, as other code in the
- * process may use it.
+ * Does not hold @lock over dlopen(): the loader holds its own lock while it runs the
+ * constructors of a library, and these may call pp_bar1(). NVML is never shut down,
+ * because other code in the process may use it.
  */
 static int load(void)
 {

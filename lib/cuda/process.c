@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * getpid() is a system call, too slow for a cache hit, and pthread_atfork() misses
- * children made by clone(). So the mark lies in a page that the kernel wipes in
+ * getpid() is a system call, too slow for a cache hit. pthread_atfork() misses
+ * children made by clone(). So the mark lies in a page that the kernel zeroes in
  * every child: a mark of 0 there means a new process.
  */
 #include <pthread.h>
@@ -32,7 +32,7 @@ static uint64_t new_mark(void)
 	uint64_t want = atomic_fetch_add(&last_mark, 1) + 1;
 	uint64_t found = 0;
 
-	/* if another thread was first, its mark is the mark of the process */
+	/* the mark of the first thread that stores one becomes the mark of the process */
 	return atomic_compare_exchange_strong(pp_process_page, &found, want) ?
 	       want : found;
 }

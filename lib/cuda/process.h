@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A mark for each process. Objects remember the mark of the process that made them.
- * In a child of fork() the mark differs, and they refuse to work there.
+ * A child of fork() has another mark, so the parent's objects refuse to work there.
  */
 #ifndef PP_PROCESS_H
 #define PP_PROCESS_H
@@ -13,7 +13,7 @@
 
 extern PP_HIDDEN _Atomic(uint64_t) *pp_process_page;
 
-/* The mark, or 0 if there is no memory for it. One load after the first call. */
+/* The mark of this process, or 0 if there is no memory for it. After the first call it costs one load. */
 uint64_t pp_process_mark(void);
 
 /* Is @mark the mark of this process? @mark: from pp_process_mark(), not 0 */

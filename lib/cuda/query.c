@@ -47,8 +47,8 @@ static int ask_for(const struct pp_cuda *cuda, const void *addr,
 }
 
 /*
- * Returns whether CUDA answered, even if it does not know the address. A driver that
- * rejects an unknown attribute rejects the whole list, so ask for shorter lists. A
+ * Returns true if CUDA answered, even if CUDA does not know the address. A driver that
+ * does not know an attribute rejects the whole list, so ask again for shorter lists. A
  * driver without the attributes of pools lets devices access all of its memory.
  */
 static bool ask(const struct pp_cuda *cuda, const void *addr, struct answer *a)
@@ -63,8 +63,9 @@ static bool ask(const struct pp_cuda *cuda, const void *addr, struct answer *a)
 }
 
 /*
- * CUDA's range is an allocation, which lies in one mapping, or a reservation of
- * addresses that contains several mappings. The smaller one can be pinned.
+ * CUDA's range is either an allocation, which lies in one mapping, or a reservation of
+ * addresses, which contains several mappings. The smaller of range and mapping can be
+ * pinned.
  */
 static void bounds(struct pp_mem *out, const struct answer *a)
 {

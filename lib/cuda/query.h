@@ -6,15 +6,16 @@
 #include "libpeerpin.h"
 
 /**
- * pp_query_provider - pp_query(), and the provider that is to pin the memory
+ * pp_query_provider - pp_query(), and the provider that has to pin the memory
  *
- * Returns an enum peerpin_provider. It is not AUTO if CUDA knows the address: a
- * freed small allocation still lies in a block that the GPU driver would pin, and
- * only CUDA knows that the address has no owner any more.
+ * Returns an enum peerpin_provider. If CUDA answers, its answer decides between GPU
+ * and host memory, and AUTO is not used for them: after the free of a small
+ * allocation the GPU driver would still pin its block, and only CUDA knows of the
+ * free.
  */
 unsigned int pp_query_provider(const void *addr, struct pp_mem *out);
 
-/* CUDA's id of the allocation at @addr, 0 if there is none. One CUDA call. */
+/* CUDA's id of the allocation at @addr; 0: no allocation. Makes one CUDA call. */
 uint64_t pp_query_buffer_id(uint64_t addr);
 
 #endif

@@ -70,14 +70,14 @@ static struct amount amount(uint64_t bytes)
 	return a;
 }
 
-/* @available of 0 means unknown, except for a limit of the kernel module: then nothing is left. */
+/* If @available is 0, the number is unknown. Exception: for a limit of the kernel module, nothing is left. */
 static int is_known(const struct pp_why *why)
 {
 	return why->available || why->reason == PEERPIN_REASON_PROCESS_BYTES ||
 	       why->reason == PEERPIN_REASON_TOTAL_BYTES;
 }
 
-/* For no reason, or an unspecific one: add the text of the error. */
+/* Without a reason, or with an unspecific reason: add the text of the error. */
 static int explain_error(char *out, size_t room, int error,
 			 const struct pp_why *why)
 {

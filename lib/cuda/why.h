@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Why a pin failed, for reasons that the library knows and the kernel does not. */
+/* Reasons of failed pins that the library finds, not the kernel. */
 #ifndef PP_WHY_H
 #define PP_WHY_H
 
@@ -16,7 +16,7 @@ static inline int pp_refuse(struct pp_why *why, uint32_t reason, int error)
 
 /*
  * For PEERPIN_REASON_NO_BAR1: asks NVML how much BAR1 space is left on the GPU of
- * @addr. Slow, so only for a failure that is returned to the user.
+ * @addr. This is slow, so call it only for a failure that is returned to the user.
  */
 void pp_why_room(struct pp_why *why, const void *addr);
 

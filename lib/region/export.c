@@ -3,7 +3,7 @@
 #include "region.h"
 #include "lib/sys/sys.h"
 
-/* The descriptor, or -errno */
+/* Returns the descriptor, or -errno. */
 static int export(struct pp_ctx *ctx, struct peerpin_export *arg)
 {
 	int ret = pp_sys_ioctl(ctx->fd, PEERPIN_IOC_EXPORT, arg);
@@ -13,7 +13,7 @@ static int export(struct pp_ctx *ctx, struct peerpin_export *arg)
 	return pp_sys_above_stderr(arg->out_fd);
 }
 
-/* If the region is still valid after the export, it was this region that was exported: see map.c. */
+/* The kernel exports by id. If the region is still valid afterwards, the id was its own: see map.c. */
 PP_PUBLIC int pp_region_export(struct pp_ctx *ctx, const struct pp_region *region,
 			       uint64_t offset, uint64_t length, int *out)
 {

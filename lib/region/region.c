@@ -52,7 +52,7 @@ static uint64_t bit_of(uint32_t id)
 	return 1ull << id % 64;
 }
 
-/* Relaxed: threads that pass an id on synchronise by themselves. */
+/* Relaxed: a program that passes an id from thread to thread synchronises the threads itself. */
 static void remember(struct pp_ctx *ctx, uint32_t id)
 {
 	if (id < PEERPIN_MAX_REGIONS)
@@ -105,7 +105,7 @@ PP_PUBLIC void pp_close(struct pp_ctx *ctx)
 
 	if (!ctx)
 		return;
-	/* in a child the page is not mapped: memory of its own may lie at that address */
+	/* a child has no such mapping: its own memory may lie at the address of the page */
 	if (!pp_ctx_is_foreign(ctx)) {
 		unpin_all(ctx);
 		pp_sys_unmap((void *)ctx->epochs, EPOCH_BYTES);
@@ -166,16 +166,16 @@ int pp_pin_as(struct pp_ctx *ctx, uint64_t addr, uint64_t length,
 	};
 	int ret = pin_as_told(ctx, &pin, out, why);
 
-	/* a pin that succeeds does not set @why, which may be left from an earlier call */
+	/* check @ret first: a pin that succeeds leaves @why as it was before the call */
 	if (!ret || why->reason != PEERPIN_REASON_NO_PROVIDER ||
 	    provider != PEERPIN_PROVIDER_NV)
 		return ret;
-	/* the memory may be an integrated GPU's; that provider gives a better reason */
+	/* the memory may belong to an integrated GPU; the provider for it gives a better reason */
 	pin.provider = PEERPIN_PROVIDER_TEGRA;
 	return pin_as_told(ctx, &pin, out, why);
 }
 
-/* For a persistent pin the kernel asks only GPU providers: NOT_MAPPED means that none knows the address. */
+/* For a persistent pin the kernel asks GPU providers only, so NOT_MAPPED means that the address is not GPU memory. */
 static void refine(struct pp_why *why, const void *addr, uint32_t flags)
 {
 	if (flags & PEERPIN_PIN_PERSISTENT && why->reason == PEERPIN_REASON_NOT_MAPPED)
@@ -244,7 +244,7 @@ PP_PUBLIC int pp_unpin(struct pp_ctx *ctx, const struct pp_region *region)
 
 	if (pp_ctx_is_foreign(ctx))
 		return -EACCES;
-	/* before the id is free, as another thread may get it at once */
+	/* forget before the unpin: after the unpin another thread may get the same id */
 	ours = forget(ctx, region->id);
 	ret = unpin(ctx, region->id);
 	if (ret && ours)

@@ -11,10 +11,10 @@
 
 /**
  * struct pp_ctx - one open /dev/peerpin
- * @fd: the file
- * @mark: process that opened it (process.h)
+ * @fd: descriptor of the file
+ * @mark: mark of the process that opened the file (process.h)
  * @epochs: revocation page, PEERPIN_MAX_REGIONS words
- * @pinned: a bit per region id: pinned through this context and not unpinned yet
+ * @pinned: one bit for each region id; 1: pinned through this context, not unpinned yet
  */
 struct pp_ctx {
 	int fd;
@@ -23,7 +23,7 @@ struct pp_ctx {
 	_Atomic(uint64_t) pinned[PEERPIN_MAX_REGIONS / 64];
 };
 
-/* Is the calling process another one than the opener, that is a child of fork()? */
+/* Is the calling process a child of fork(), not the process that opened the context? */
 static inline int pp_ctx_is_foreign(const struct pp_ctx *ctx)
 {
 	return ctx->mark != pp_process_mark();

@@ -21,7 +21,7 @@ static inline void pp_cancel_restore(const int *before)
 	pthread_setcancelstate(*before, NULL);
 }
 
-/* The first line of such a function. Not on the path of a hit, as it takes some nanoseconds. */
+/* The first line of a function that may block. A cache hit does without, because it costs some nanoseconds. */
 #define PP_NO_CANCEL \
 	__attribute__((cleanup(pp_cancel_restore), unused)) const int pp_cancel_before = pp_cancel_disable()
 

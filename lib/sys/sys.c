@@ -44,7 +44,7 @@ WEAK int pp_sys_map_at(int fd, uint64_t offset, size_t length, int prot, void **
 
 	if (at == MAP_FAILED)
 		return -errno;
-	/* a child of fork() does not inherit the mapping, even if the driver would allow that */
+	/* do not let a child of fork() inherit the mapping, even if the driver allows it */
 	madvise(at, length, MADV_DONTFORK);
 	*out = at;
 	return 0;

@@ -19,8 +19,9 @@ int pp_sys_map_at(int fd, uint64_t offset, size_t length, int prot, void **out);
 int pp_sys_unmap(void *at, size_t length);
 
 /*
- * @fd: result of open() or another call that makes a descriptor. Returns it, or -errno. If it is 0, 1 or 2
- * (the program has closed these), duplicates it: other code in the process still writes to these numbers.
+ * @fd: result of open() or another call that makes a descriptor, which may be -1. Returns a descriptor above 2,
+ * or -errno. Replaces a descriptor 0, 1 or 2 by a duplicate: if the program has closed these three, other code
+ * in the process still writes to their numbers.
  */
 int pp_sys_above_stderr(int fd);
 

@@ -97,8 +97,8 @@ static int each(struct pp_move *m, uint64_t length, char *buffer)
 }
 
 /*
- * When CUDA's copy to the GPU returns, the bytes may still be in a staging buffer,
- * unless the memory has SYNC_MEMOPS. If that cannot be set, wait for the GPU at the end.
+ * When CUDA's copy to the GPU returns, the bytes may still be in a staging buffer.
+ * SYNC_MEMOPS prevents this. If it cannot be set, wait for the GPU at the end.
  */
 static int each_settled(struct pp_move *m, uint64_t length, char *buffer)
 {

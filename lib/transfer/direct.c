@@ -6,7 +6,7 @@
 #include "file.h"
 #include "file_sys.h"
 
-/* Bytes per system call; read() and write() move less than 2 GiB, in blocks of any file. */
+/* Bytes per system call: a multiple of any block size, below the limit of 2 GiB of read() and write() */
 enum { MOST = 1 << 30 };
 
 static uint64_t refusal(int device, uint32_t reason)
@@ -14,7 +14,7 @@ static uint64_t refusal(int device, uint32_t reason)
 	return (uint64_t)(device + 1) << 32 | reason;
 }
 
-/* Remembered, as a retry would make the disk's driver write to the kernel log each time. */
+/* The last refusal is remembered, because each retry would make the disk's driver write to the kernel log. */
 static uint32_t refused_before(const struct pp_move *m)
 {
 	uint64_t last = atomic_load_explicit(&m->file->refused, memory_order_relaxed);
@@ -22,7 +22,7 @@ static uint32_t refused_before(const struct pp_move *m)
 	return last == refusal(m->device, (uint32_t)last) ? (uint32_t)last : 0;
 }
 
-/* An aligned request that is refused is refused for its pages. */
+/* The request was aligned, so these errors refuse its pages. PP_FILE_ALL_DIRECT: no refusal */
 static uint32_t reason_of(int error)
 {
 	switch (error) {
@@ -48,7 +48,7 @@ static int refuse(struct pp_move *m, int error)
 	return 0;
 }
 
-/* @shift: from an address in the memory to its CPU address */
+/* @shift: what to add to an address in the memory to get its CPU address */
 static ssize_t transfer(struct pp_move *m, uint64_t shift, size_t length)
 {
 	void *at = (void *)(uintptr_t)(m->addr + shift);
@@ -58,8 +58,8 @@ static ssize_t transfer(struct pp_move *m, uint64_t shift, size_t length)
 }
 
 /*
- * A result that is 0, or no multiple of the alignment, means the end of the file or a
- * full disk. The bytes left then go through the plain descriptor, which tells which.
+ * If a result is 0 or not aligned, the end of the file is reached or the disk is full.
+ * Then the remaining bytes go through the plain descriptor, whose result tells which.
  */
 static int each(struct pp_move *m, uint64_t shift, uint64_t length)
 {

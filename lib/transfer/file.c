@@ -13,7 +13,7 @@
 
 /* ---- open files -------------------------------------------------------------- */
 
-/* Flags that both descriptors take from the caller's */
+/* Flags of the caller's descriptor that both new descriptors take over */
 static int kept(int flags)
 {
 	return flags & (O_ACCMODE | O_SYNC | O_DSYNC | O_NOATIME | O_LARGEFILE);
@@ -101,7 +101,7 @@ PP_PUBLIC void pp_file_close(struct pp_file *f)
 
 /* ---- moves --------------------------------------------------------------------- */
 
-/* Direct I/O reads whole blocks: the last block of the file could overwrite memory behind the range. */
+/* Direct I/O reads whole blocks: a read of the file's last, partial block could overwrite memory behind the range. */
 static uint64_t end_of_direct(const struct pp_move *m, uint64_t size)
 {
 	uint64_t end = m->offset + m->left;
@@ -109,7 +109,7 @@ static uint64_t end_of_direct(const struct pp_move *m, uint64_t size)
 	return m->write || end < size ? end : size;
 }
 
-/* Sets the bytes to bounce first, and the bytes of direct I/O after them; 0: no direct I/O */
+/* @head: number of bytes to bounce first; @middle: number of bytes for direct I/O after them, maybe 0 */
 static void plan(struct pp_move *m, uint64_t size, uint64_t *head, uint64_t *middle)
 {
 	const struct pp_file *f = m->file;
@@ -136,7 +136,7 @@ static int run_direct(struct pp_move *m, uint64_t size)
 	return ret || m->ended ? ret : pp_move_direct(m, middle);
 }
 
-/* A removed disk reports size 0; without -ENODEV a read would look like the end of the file. */
+/* A removed disk reports size 0. Return -ENODEV for it: 0 bytes would look like the end of the file. */
 static int find_size(const struct pp_move *m, uint64_t *size)
 {
 	struct pp_file_facts facts;

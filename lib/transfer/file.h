@@ -8,12 +8,12 @@
 #include "libpeerpin.h"
 
 /**
- * struct pp_file
+ * struct pp_file - an open file
  * @plain: descriptor without O_DIRECT
  * @direct: descriptor with O_DIRECT, or -1
- * @no_direct: enum pp_file_reason, if @direct is -1
+ * @no_direct: if @direct is -1: the enum pp_file_reason for it
  * @memory_align, @offset_align: alignment that @direct requires
- * @refused: device and reason of the last permanent refusal, else 0
+ * @refused: GPU and reason of the last permanent refusal (refusal() in direct.c), or 0
  */
 struct pp_file {
 	int plain;
@@ -28,7 +28,7 @@ struct pp_file {
 
 /**
  * struct pp_move - one call of pp_file_read() or pp_file_write()
- * @host: host memory, which needs neither a view nor a buffer
+ * @host: true for host memory, which needs neither a view nor a buffer
  * @device: CUDA's number of the GPU; -1 for host memory
  * @addr: next byte in memory
  * @offset: next byte of the file
@@ -55,7 +55,7 @@ static inline void pp_move_advance(struct pp_move *m, uint64_t n, uint64_t *coun
 	*counter += n;
 }
 
-/* The first reason counts. */
+/* Only the first reason is kept. */
 static inline void pp_move_blame(struct pp_move *m, uint32_t reason, int error)
 {
 	if (m->result.reason)
@@ -64,12 +64,12 @@ static inline void pp_move_blame(struct pp_move *m, uint32_t reason, int error)
 	m->result.error = error;
 }
 
-/* Moves up to @length bytes through host memory; fewer at the end of the file. 0 or -errno */
+/* Moves @length bytes through host memory, or fewer at the end of the file. Returns 0 or -errno. */
 int pp_move_bounce(struct pp_move *m, uint64_t length);
 
 /*
- * Moves up to @length bytes, aligned as the file requires, by the DMA of the disk.
- * Bytes that cannot be moved so are left, with the reason in @m. 0 or -errno
+ * Moves up to @length bytes, aligned as the file requires, by the DMA of the disk. If
+ * that fails, the remaining bytes are left, with the reason in @m. Returns 0 or -errno.
  */
 int pp_move_direct(struct pp_move *m, uint64_t length);
 

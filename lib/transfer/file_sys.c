@@ -12,7 +12,7 @@
 
 #define WEAK __attribute__((weak))
 
-/* Since Linux 6.1; older headers of the C library lack it. */
+/* In Linux since 6.1; older headers of the C library lack the constant. */
 #ifndef STATX_DIOALIGN
 #define STATX_DIOALIGN 0x2000U
 #endif

@@ -11,7 +11,7 @@
 /**
  * struct pp_file_facts - facts about an open file
  * @size: present size in bytes
- * @memory_align: alignment of memory for direct I/O; 0: the file has no direct I/O, or does not say
+ * @memory_align: alignment of memory for direct I/O; 0: no direct I/O, or alignment not reported
  * @offset_align: alignment of the offset and length of direct I/O
  */
 struct pp_file_facts {
@@ -27,7 +27,7 @@ int pp_file_sys_facts(int fd, struct pp_file_facts *out);
 /* F_GETFL */
 int pp_file_sys_flags(int fd);
 
-/* A new descriptor of the same file; pp_file_sys_reopen() gives it its own position and flags */
+/* New descriptors of the same file. One from pp_file_sys_reopen() has its own position and flags */
 int pp_file_sys_reopen(int fd, int flags);
 int pp_file_sys_dup(int fd);
 

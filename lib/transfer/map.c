@@ -12,8 +12,9 @@ static int map(struct pp_ctx *ctx, const struct pp_region *region,
 }
 
 /*
- * The kernel maps by id, and the id may belong to another region by now. But an epoch
- * never comes back: if it is still the region's after the mapping, the id was right.
+ * The kernel maps by id, and the id may belong to another region by now. But the word of
+ * a region never gets an old epoch again. So if the region is still valid after the
+ * mapping, the id was its own.
  */
 PP_PUBLIC int pp_region_map(struct pp_ctx *ctx, const struct pp_region *region,
 			    uint64_t offset, size_t length, int prot, void **out)
@@ -37,7 +38,7 @@ PP_PUBLIC int pp_region_map(struct pp_ctx *ctx, const struct pp_region *region,
 	return 0;
 }
 
-/* A child of fork() has no mappings of regions; memory of its own may lie at the address. */
+/* A child of fork() has no mappings of regions: its own memory may lie at the address. */
 PP_PUBLIC int pp_region_unmap(struct pp_ctx *ctx, void *view, size_t length)
 {
 	PP_KEEP_ERRNO;

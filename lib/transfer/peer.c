@@ -12,7 +12,7 @@
 
 /**
  * struct pp_peer - an open peer device
- * @ctx: context of @cache: each region id goes to the driver with its file
+ * @ctx: context of @cache; the driver gets its descriptor with each region id
  */
 struct pp_peer {
 	int fd;
@@ -29,7 +29,7 @@ struct end {
 
 /**
  * struct copy - one call of pp_peer_copy()
- * @ran: the copy was passed to the device
+ * @ran: true after the copy was passed to the device
  */
 struct copy {
 	struct end dst;
@@ -180,10 +180,10 @@ put_src:
 }
 
 /*
- * If an end was revoked during the copy, its memory may have been allocated anew at
- * the same address. The second attempt then pins the new memory: the revocation page
- * makes the cache miss, unless it was created with PP_WATCH_NONE. -EINVAL on the second
- * attempt means that the address has no owner any more.
+ * If an end was revoked during the copy, new memory may have been allocated at the same
+ * address. Then the second attempt pins the new memory: the revocation page makes the
+ * cache miss (except with PP_WATCH_NONE). If the second attempt returns -EINVAL, no
+ * memory is allocated at the address any more.
  */
 static int attempt_twice(struct pp_peer *peer, struct copy *copy)
 {
@@ -205,7 +205,7 @@ static void report(struct copy *copy, uint64_t start,
 		*result = copy->result;
 }
 
-/* Checked here, as the driver detects an overlap within one region only. */
+/* Checked here, because the driver detects an overlap only within one region. */
 static bool overlap(const struct copy *copy)
 {
 	uint64_t dst = copy->dst.addr, src = copy->src.addr;

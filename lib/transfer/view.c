@@ -17,7 +17,7 @@
 /* The kernel's internal ENOTSUPP, which some drivers return to user space instead of EOPNOTSUPP */
 enum { KERNEL_ENOTSUPP = 524 };
 
-/** struct view - an entry's @reg points to this. @pub: first, as the interface promises */
+/** struct view - @reg of an entry points to this, so @pub is the first field */
 struct view {
 	struct pp_view pub;
 	uint64_t at;
@@ -94,7 +94,7 @@ int pp_view_check(const struct pp_cache *cache)
 	return pp_process_is(cache->mark) ? 0 : -EACCES;
 }
 
-/* Uses the hook if it is loaded: it reports a free before the driver frees, so that no view keeps freed memory. */
+/* Uses the hook if it is loaded: the hook reports a free before it happens, so no view keeps freed memory. */
 static int make_cache(const struct pp_cache_attr *attr, struct pp_cache **out)
 {
 	int ret = pp_watch_make(&told_ops, attr, out);
