@@ -19,7 +19,7 @@ const struct stream *gdr_stream_best(void)
 	return s;
 }
 
-/* Bytes from @map to the end of its line */
+/* Number of bytes from @map to the end of its cache line */
 static size_t line_rest(const void *map)
 {
 	return STREAM_LINE - (uintptr_t)map % STREAM_LINE;
@@ -64,7 +64,7 @@ void gdr_stream_to(const struct stream *s, void *map, const void *from, size_t n
 	stream_stored();
 }
 
-/* Loads a part of one line, in whole blocks. A block lies within one page, so all of it is mapped. */
+/* Loads a part of one line, in whole blocks. A block lies within one page, so the whole block is mapped. */
 static void load_part(const struct stream *s, char *to, const char *map, size_t n)
 {
 	_Alignas(STREAM_LINE) char line[STREAM_LINE];
@@ -90,7 +90,7 @@ void gdr_stream_from(const struct stream *s, void *to, const void *map, size_t n
 	load_part(s, at + head + body, from + head + body, n - head - body);
 }
 
-/* In a child of fork() the handle exists, but the mapping does not, so EACCES. */
+/* EACCES in a child of fork(): the handle exists there, but the mapping does not. */
 static int find_type(gdr_mh_t handle, gdr_mapping_type_t *out)
 {
 	struct gdr_handle *h = gdr_handle_of(handle);

@@ -4,7 +4,7 @@
 
 #include "stream.h"
 
-/* The best way that this CPU supports */
+/* The best way to copy that this CPU supports */
 const struct stream *gdr_stream_best(void);
 
 /* Copy to an uncached mapping, with any alignment. Writes bytes of the range only. */

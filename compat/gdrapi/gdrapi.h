@@ -8,7 +8,7 @@
  *
  * Functions that return int return 0 or a positive errno. Common errors: EINVAL the handle is
  * not open or not pinned, or an argument is invalid; EACCES in a child of fork(), which must
- * not use handles of its parent. Only gdr_close() works there: it closes the child's
+ * not use handles of its parent. In the child only gdr_close() works: it closes the child's
  * descriptor and unpins nothing.
  *
  * Any thread may call any function, and several threads may use one handle at the same time.
@@ -73,19 +73,19 @@ typedef enum gdr_pin_flags {
  * gdr_pin_buffer - pin GPU memory of this process
  * @addr: first byte, any alignment; gdr_map() needs a multiple of the system's page size
  * @size: bytes, not 0
- * @p2p_token: with @va_space: CU_POINTER_ATTRIBUTE_P2P_TOKENS of @addr; both 0: none. Checked
- *	only if the caller has CAP_SYS_PTRACE, else ignored
- * @handle: of the pin, set on success; valid until gdr_unpin_buffer() or gdr_close()
+ * @p2p_token, @va_space: CU_POINTER_ATTRIBUTE_P2P_TOKENS of @addr, or both 0. Checked only if
+ *	the caller has CAP_SYS_PTRACE, else ignored
+ * @handle: handle of the pin, set on success; valid until gdr_unpin_buffer() or gdr_close()
  *
- * Makes a persistent pin if the GPU's driver supports that: memory that is freed stays pinned
- * and mapped until it is unpinned. With an older driver, or with PEERPIN_GDR_PERSISTENT=0, the
- * pin is revoked when its memory is freed. Then the next access to the mapping is a SIGBUS, and
+ * Makes a persistent pin if the GPU's driver supports them: freed memory stays pinned and mapped
+ * until it is unpinned. With an older driver, or with PEERPIN_GDR_PERSISTENT=0, the pin is
+ * revoked when its memory is freed. Then the next access to the mapping is a SIGBUS, and
  * gdr_get_callback_flag() reports 1.
  *
- * Errors: EINVAL the range is not, or not all, GPU memory of this process, or the tokens are
- * wrong; ENOMEM the BAR1 aperture has no room, or no memory; EDQUOT a limit of peerpin.ko; EOPNOTSUPP
- * peerpin.ko has no provider for this GPU; ESTALE the memory was freed during the call; EINTR a
- * signal arrived.
+ * Errors: EINVAL a part of the range is not GPU memory of this process, or the tokens are wrong;
+ * ENOMEM no room in the BAR1 aperture, or no memory; EDQUOT a limit of peerpin.ko is exceeded;
+ * EOPNOTSUPP peerpin.ko has no provider for this GPU; ESTALE the memory was freed during the call;
+ * EINTR a signal arrived.
  */
 int gdr_pin_buffer(gdr_t g, unsigned long addr, size_t size, uint64_t p2p_token,
 		   uint32_t va_space, gdr_mh_t *handle);
@@ -107,7 +107,7 @@ typedef enum gdr_mapping_type {
 } gdr_mapping_type_t;
 
 /**
- * struct gdr_info_v2 - a pin
+ * struct gdr_info_v2 - facts about a pin
  * @va: GPU address where gdr_map() begins: @addr of gdr_pin_buffer(), rounded down to the
  *	system's page size
  * @mapped_size: bytes from @va that can be mapped
@@ -132,7 +132,7 @@ typedef gdr_info_v2_t gdr_info_t;
 
 int gdr_get_info_v2(gdr_t g, gdr_mh_t handle, gdr_info_v2_t *info);
 
-/* The function gdr_get_info() is for programs built for gdrcopy 1: no mapping_type. */
+/* The symbol gdr_get_info() is for programs built for gdrcopy 1, whose struct has no mapping_type. */
 #define gdr_get_info gdr_get_info_v2
 
 typedef enum gdr_map_flags {
@@ -148,8 +148,8 @@ typedef enum gdr_map_flags {
  * @size: bytes, not 0, rounded up to the system's page size. The end must lie within the pinned
  *	range, rounded up to GPU pages
  *
- * The pin's address must be a multiple of the system's page size; it need not be one of the
- * GPU's. A pin has at most one mapping. A child of fork() does not inherit it.
+ * The pin's address must be a multiple of the system's page size, but need not be a multiple of
+ * the GPU's page size. A pin has at most one mapping. A child of fork() does not inherit the mapping.
  *
  * Errors: EINVAL the address or the size cannot be mapped, or unknown flag; EAGAIN the pin is
  * already mapped; EOPNOTSUPP this memory cannot be mapped with the requested type; ESTALE the
@@ -183,7 +183,7 @@ int gdr_copy_from_mapping(gdr_mh_t handle, void *h_ptr, const void *map_d_ptr, s
 /** gdr_runtime_get_version - return the version of this interface */
 void gdr_runtime_get_version(int *major, int *minor);
 
-/** gdr_driver_get_version - return the version of gdrdrv that peerpin.ko replaces: the same */
+/** gdr_driver_get_version - return the version of gdrdrv that peerpin.ko replaces: as gdr_runtime_get_version() */
 int gdr_driver_get_version(gdr_t g, int *major, int *minor);
 
 typedef enum gdr_attr {

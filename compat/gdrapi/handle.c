@@ -7,7 +7,7 @@ int gdr_check(const struct gdr *g)
 {
 	if (!g || g->self != g)
 		return -EINVAL;
-	/* before any lock: another thread may have held the lock at fork() */
+	/* check before any lock is taken: a thread of the parent may have held the lock at fork() */
 	return pp_process_is(g->mark) ? 0 : -EACCES;
 }
 
@@ -64,7 +64,7 @@ struct gdr_handle *gdr_handle_get(struct gdr *g)
 
 void gdr_handle_put(struct gdr *g, struct gdr_handle *h)
 {
-	/* after one more pin @times would wrap, and the first handle be valid again */
+	/* one more pin would wrap @times and make the first handle valid again */
 	if (atomic_load(&h->times) == UINT16_MAX)
 		return;
 	pthread_mutex_lock(&g->lock);

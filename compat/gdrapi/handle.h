@@ -9,11 +9,11 @@
 
 /**
  * struct gdr - result of gdr_open()
- * @fd: /dev/peerpin; the first field as in gdrcopy, as programs read it there
- * @flags: enum peerpin_pin_flags of its pins
- * @self: the struct's own address, so that a copy made by a program is refused
+ * @fd: descriptor of /dev/peerpin; the first field, because programs for gdrcopy read it there
+ * @flags: enum peerpin_pin_flags of all pins made with this handle
+ * @self: the struct's own address; a program's copy of the struct is refused by it
  * @ctx: the context
- * @mark: process that opened it (process.h)
+ * @mark: mark of the process that called gdr_open() (process.h)
  * @lock: protects @all and @unused; no other lock is held with it
  * @all: all handles made so far
  * @unused: handles that are not pinned and can be used again
@@ -31,21 +31,24 @@ struct gdr {
 
 /**
  * struct gdr_handle - a pin
- * @lock: protects the fields below, and the end of the pin. Not freed before
- *	gdr_close(), so that a call with an old handle finds the pin gone
- * @type: gdr_mapping_type_t of @view; NONE: not mapped. Copies read it without @lock
- * @mark: process of the pin (process.h); copies read it without @lock
- * @owner: NULL: not pinned
- * @times: number of pins so far. A handle of an earlier pin is refused. Copies read
- *	it without @lock. It does not wrap: see gdr_handle_put()
+ * @lock: protects the fields below, and the end of the pin. Exists until gdr_close(),
+ *	so that a call with an old handle can detect that the pin has ended
+ * @type: gdr_mapping_type_t of @view; NONE: not mapped
+ * @mark: mark of the process that made the pin (process.h)
+ * @owner: the struct gdr that the pin belongs to; NULL: not pinned
+ * @times: number of pins so far; a handle of an earlier pin is refused. Never wraps: see
+ *	gdr_handle_put()
  * @addr: requested GPU address
  * @region: pinned region
  * @caching: enum peerpin_caching
  * @pin_ns: time that pinning took
- * @view: the mapping
- * @view_length: its bytes
- * @next: in @all of struct gdr
- * @next_unused: in @unused of struct gdr
+ * @view: address of the mapping
+ * @view_length: bytes of the mapping
+ * @next: next handle in @all of struct gdr
+ * @next_unused: next handle in @unused of struct gdr
+ *
+ * gdr_copy_to_mapping() and gdr_copy_from_mapping() read @type, @mark and @times without
+ * @lock.
  */
 struct gdr_handle {
 	pthread_mutex_t lock;
@@ -66,16 +69,16 @@ struct gdr_handle {
 /* 0; -EINVAL @g is not open; -EACCES @g belongs to the parent process */
 int gdr_check(const struct gdr *g);
 
-/* Find and lock a handle; the caller unlocks it. -EINVAL: no pinned handle of @g */
+/* Find and lock a pinned handle of @g; the caller unlocks the handle. -EINVAL: no such handle */
 int gdr_handle_lock(struct gdr *g, gdr_mh_t mh, struct gdr_handle **out);
 void gdr_handle_unlock(struct gdr_handle *h);
 
-/* A handle that is not pinned; NULL: no memory */
+/* Get a handle that is not pinned; NULL: no memory */
 struct gdr_handle *gdr_handle_get(struct gdr *g);
 
 /*
- * @h is not pinned (any more): gdr_handle_get() may return it again. Exception: after
- * UINT16_MAX pins all its names are used up, and it stays unused until gdr_close().
+ * Give back a handle that is not pinned: gdr_handle_get() may return it again. Exception:
+ * after UINT16_MAX pins @times would wrap, so the handle stays unused until gdr_close().
  */
 void gdr_handle_put(struct gdr *g, struct gdr_handle *h);
 
@@ -87,7 +90,7 @@ static inline gdr_mh_t gdr_handle_name(const struct gdr_handle *h)
 	return (gdr_mh_t) { .h = (unsigned long)h | (unsigned long)atomic_load(&h->times) << GDR_HANDLE_BITS };
 }
 
-/* NULL: no handle, or one that was pinned again since. Without @lock the pin may end at any time. */
+/* NULL: no handle, or a handle of an earlier pin. If @lock is not held, the pin may end at any time. */
 static inline struct gdr_handle *gdr_handle_of(gdr_mh_t mh)
 {
 	struct gdr_handle *h = (struct gdr_handle *)(mh.h & ((1ul << GDR_HANDLE_BITS) - 1));

@@ -21,7 +21,7 @@ static int open_ctx(struct gdr *g)
 
 	if (ret)
 		return ret;
-	/* libgdrapi.so has its own copy of process.c, so pp_open() has not made this mark */
+	/* libgdrapi.so has its own copy of process.c, so its mark is not the mark that pp_open() made */
 	g->mark = pp_process_mark();
 	if (!g->mark) {
 		pp_close(g->ctx);
@@ -70,7 +70,7 @@ static int handles_end(struct gdr *g)
 	return ret;
 }
 
-/* In a child of fork() this only closes the child's descriptor; the pins stay with the parent. */
+/* In a child of fork() this only closes the child's descriptor. The parent's pins stay. */
 GDR_PUBLIC int gdr_close(gdr_t g)
 {
 	PP_KEEP_ERRNO;

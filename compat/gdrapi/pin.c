@@ -19,7 +19,7 @@ static int pin_ioctl(int fd, struct peerpin_pin *pin)
 	return pp_sys_ioctl(fd, PEERPIN_IOC_PIN, pin);
 }
 
-/* Tries to pin address 0, which fails in any case; -EOPNOTSUPP means no persistent pins. */
+/* Tries to pin address 0, which always fails. The error -EOPNOTSUPP means: no persistent pins. */
 bool gdr_pin_can_persist(const struct gdr *g)
 {
 	struct peerpin_pin pin = {
@@ -82,10 +82,10 @@ static int handle_pin(struct gdr *g, struct gdr_handle *h, struct peerpin_pin pi
 }
 
 /*
- * With the right tokens a process could pin another process's memory, so the kernel
- * accepts tokens from privileged processes only (-EPERM). A privileged caller's tokens
- * must be right; an unprivileged caller's tokens are ignored. The pin that is mapped is
- * made without tokens, so it is memory of this process in any case.
+ * With the right tokens a process could pin another process's memory. So the kernel
+ * returns -EPERM to unprivileged processes, and their tokens are ignored here. A
+ * privileged caller's tokens must be right. The pin that is mapped is made without
+ * tokens, so it is always memory of this process.
  */
 static int check_tokens(const struct gdr *g, const struct peerpin_pin *request, uint64_t p2p_token,
 			uint32_t va_space)

@@ -8,7 +8,7 @@
 /* Does the GPU driver support persistent pins? */
 bool gdr_pin_can_persist(const struct gdr *g);
 
-/* Unmap and unpin; under its lock */
+/* Unmap and unpin the handle's memory; under the handle's lock */
 int gdr_pin_end(struct gdr_handle *h);
 
 #endif

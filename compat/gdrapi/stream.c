@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Reads of write-combined memory bypass the caches: each ordinary load is a bus
- * transaction of its own. A streaming load (MOVNTDQA) fetches the whole line into a
- * buffer, which serves the other loads of that line. Stores collect in a buffer of one
- * line in any case. Non-temporal stores that fill the buffer at once leave it as one
- * transaction, and do not disturb the caches. There is no AVX-512 variant: gdrcopy's
- * authors removed theirs, as SSE4.1 was faster on many CPUs.
+ * Reads of write-combined memory bypass the caches: each ordinary load is a separate
+ * bus transaction. A streaming load (MOVNTDQA) fetches the whole line into a buffer,
+ * and the buffer serves the other loads of that line. All stores collect in a buffer of
+ * one line. Non-temporal stores that fill the buffer at once leave the CPU as one
+ * transaction, and do not disturb the caches. An AVX-512 variant is missing on purpose:
+ * gdrcopy's authors removed theirs, because SSE4.1 was faster on many CPUs.
  */
 #include "stream.h"
 
@@ -100,7 +100,7 @@ TARGET("sse4.1") static void sse41_load(void *to, const void *map, size_t lines)
 	__m128i *at = to;
 	__m128i a, b, c, d;
 
-	/* load all of a line before storing: its buffer may be reused for another line soon */
+	/* load the whole line before storing: the CPU may soon reuse the buffer for another line */
 #pragma GCC unroll 4
 	for (; lines; lines--, block += 4, at += 4) {
 		a = _mm_stream_load_si128((void *)block);

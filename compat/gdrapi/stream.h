@@ -13,13 +13,13 @@ enum {
 };
 
 /**
- * struct stream - one way
+ * struct stream - one way to copy
  * @usable: does this CPU support it?
  * @store: write @lines lines at @map
  * @load: read @lines lines at @map
  * @load_blocks: read some blocks of one line
  *
- * @map is aligned to a line or block; the other side has any alignment.
+ * @map is aligned to a line or block. @from and @to have any alignment.
  */
 struct stream {
 	const char *name;
@@ -44,7 +44,7 @@ static inline void stream_stored(void)
 #endif
 }
 
-/* Later loads read memory, not stale data in a buffer of the CPU. */
+/* Loads after this read memory, not stale data in a buffer of the CPU. */
 static inline void stream_loads(void)
 {
 #if defined(__x86_64__)

@@ -38,7 +38,7 @@ static bool lies_at(const struct pp_bar1 *gpu, const struct address *at)
 	return parse(gpu->pci, &a) && !memcmp(&a, at, sizeof(a));
 }
 
-/* NVML and CUDA number GPUs differently, so compare addresses. A GPU that fails is slow: stop after MAX_LOST of them. */
+/* NVML and CUDA number GPUs differently, so compare addresses. Queries that fail are slow: stop after MAX_LOST. */
 static void measure(struct pp_why *why, const struct address *at)
 {
 	unsigned int i, lost = 0;

@@ -7,9 +7,9 @@
 
 /**
  * struct table - the symbols of an object, by hash
- * @count: number of @buckets; each is the first symbol of a chain, or 0
+ * @count: number of elements of @buckets; each is the number of a chain's first symbol, or 0
  * @first: number of the first symbol that is in a chain
- * @chains: hash of each symbol from @first on; bit 0 ends a chain
+ * @chains: hash of each symbol from @first on; if bit 0 is set, the symbol is its chain's last
  */
 struct table {
 	const ElfW(Sym) *symbols;
@@ -44,9 +44,8 @@ static bool is_file(const struct link_map *object, const char *name)
 }
 
 /*
- * Finds objects that the program was started with: they come first in the list and are
- * never unloaded. If this library was loaded later, objects loaded before it may be
- * unloaded at any time.
+ * For objects that the program was started with: they come first in the list and are
+ * never unloaded. Objects that were loaded later may be unloaded at any time.
  */
 struct link_map *pp_elf_file(const char *name)
 {

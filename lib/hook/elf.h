@@ -10,7 +10,7 @@
 #include <link.h>
 #include <stdbool.h>
 
-/* The object that an address lies in, or NULL. */
+/* The object that contains an address, or NULL. */
 struct link_map *pp_elf_object(const void *addr);
 
 /* The first object with this file name, in any directory, or NULL. */

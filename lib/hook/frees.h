@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every function of the driver API that frees memory which a device can access, and
- * the two that return functions. Columns: symbol; name and CUDA version for
- * cuGetProcAddress(); 1 for the variant with a default stream per thread; the kind of
- * wrapper (wrap.c).
+ * All functions of the driver API that free memory which a device can access, and the
+ * two versions of cuGetProcAddress(), which return functions. Columns:
+ * - symbol;
+ * - name and CUDA version for cuGetProcAddress();
+ * - 1 for the variant with a default stream per thread, else 0;
+ * - kind of wrapper (wrap.c).
  *
- * Not in the list, as they free no mapped memory: cuMemRelease(), cuMemAddressFree()
- * (its range is unmapped already), cuArrayDestroy() (an array has no address).
+ * Three functions are not in the list, because they free no mapped memory: cuMemRelease(),
+ * cuMemAddressFree() (the range is unmapped already), cuArrayDestroy() (no address).
  */
 #ifndef PP_HOOK_FREES_H
 #define PP_HOOK_FREES_H

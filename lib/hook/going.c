@@ -8,10 +8,10 @@
 
 enum {
 	PLACES = 64,
-	EVERYTHING = PLACES,	/* for frees that find no place: counts as all memory */
+	EVERYTHING = PLACES,	/* returned if all places are taken: the free counts as one of all memory */
 };
 
-/* Under @lock. The places are not on the threads' stacks, as a thread may end inside the driver. */
+/* Frees in progress; under @lock. Static, not on the stacks of threads: a thread may end inside the driver. */
 static struct {
 	pthread_mutex_t lock;
 	struct {
@@ -53,7 +53,7 @@ void pp_going_end(int at)
 	if (at == PP_GOING_NOTHING)
 		return;
 	pthread_mutex_lock(&going.lock);
-	/* a child that was forked since pp_going_begin() has forgotten all ranges */
+	/* @everything is 0 if this process was forked after pp_going_begin(): see pp_going_forget() */
 	if (at == EVERYTHING && going.everything)
 		going.everything--;
 	else if (at != EVERYTHING)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ranges that are being freed: from before the subscribers are called until the driver
- * has returned. A registration made in between may be of the old memory.
+ * Ranges that are being freed, from before the call of the subscribers until the driver
+ * has returned. A registration made in this time may be of the old memory.
  */
 #ifndef PP_HOOK_GOING_H
 #define PP_HOOK_GOING_H
@@ -16,7 +16,7 @@ enum {
 int pp_going_begin(uint64_t addr, uint64_t length);
 void pp_going_end(int going);
 
-/* In a child of fork(): the frees of the parent's threads do not end here. */
+/* Call it in a child of fork(): there the frees of the parent's threads never end. */
 void pp_going_forget(void);
 
 #endif

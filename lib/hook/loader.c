@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-/* Several threads may look these up at the same time; they find the same functions. */
+/* Several threads may look up these functions at the same time; all find the same functions. */
 static _Atomic(void *) libc_dlsym, next_dlsym, next_dlvsym;
 
 /* Before glibc 2.34 dlsym() and dlvsym() are in libdl. */
@@ -33,7 +33,7 @@ bool pp_loader_is_libc(const void *function)
 	return function == find_in_libc("dlsym") || function == find_in_libc("dlvsym");
 }
 
-/* Relaxed, here and below: the code behind the pointer was loaded before this library. */
+/* The loads here and below are relaxed: the code behind the pointer was loaded before this library. */
 void *(*pp_loader_libc(void))(void *, const char *)
 {
 	void *known = atomic_load_explicit(&libc_dlsym, memory_order_relaxed);
@@ -45,7 +45,7 @@ void *(*pp_loader_libc(void))(void *, const char *)
 	return (void *(*)(void *, const char *))known;
 }
 
-/* The asm after the call prevents a tail call, with which libc would see our caller's address as its own caller. */
+/* The asm prevents a tail call: libc must see this function as the caller, not the caller of this function. */
 static void *ask(void *(*dlsym_fn)(void *, const char *), void *handle, const char *name)
 {
 	void *found = dlsym_fn(handle, name);
@@ -67,7 +67,10 @@ bool pp_loader_is_copy(const void *function)
 	       pp_elf_definition(object, "pp_hook_add");
 }
 
-/* A copy of this library defines functions that libcuda may lack; the copy's own dlsym() tells. */
+/*
+ * A copy of this library defines functions that libcuda may lack. So if the copy is found, the
+ * copy's dlsym() is asked.
+ */
 void *pp_loader_next(const char *name)
 {
 	void *found = pp_loader_find(RTLD_NEXT, name);
@@ -125,7 +128,7 @@ void *pp_loader_behind(const char *name)
 
 	if (!found)
 		return find_in_libcuda(name);
-	/* its library may have been loaded by dlopen() with RTLD_GLOBAL, and could be unloaded */
+	/* a library that was loaded by dlopen() with RTLD_GLOBAL could be unloaded */
 	pp_loader_hold(found);
 	return found;
 }

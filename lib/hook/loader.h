@@ -12,24 +12,24 @@ void *(*pp_loader_libc(void))(void *handle, const char *name);
 void *(*pp_loader_dlsym(void))(void *handle, const char *name);
 void *(*pp_loader_dlvsym(void))(void *handle, const char *name, const char *version);
 
-/* Is it libc's dlsym() or dlvsym()? */
+/* Is @function libc's dlsym() or dlvsym()? */
 bool pp_loader_is_libc(const void *function);
 
 /* libc's dlsym(), called from this library */
 void *pp_loader_find(void *handle, const char *name);
 
-/* Is it a function of another copy of this library? */
+/* Is @function in another copy of this library? */
 bool pp_loader_is_copy(const void *function);
 
-/* The definition of @name after this library; if that is another copy of this library, the one after the copy */
+/* The next definition of @name after this library, and after a copy of this library that follows */
 void *pp_loader_next(const char *name);
 
-/* Keeps the library of @function in the process, as wrappers call it: the handle is never closed. */
+/* Keeps the library of @function loaded, because wrappers call @function: the handle is never closed. */
 void pp_loader_hold(const void *function);
 
 /*
- * The definition of @name after this library in symbol search order, else libcuda's if that is loaded.
- * Its library stays in the process from then on.
+ * The definition of @name after this library in symbol search order, or in libcuda if libcuda is loaded.
+ * The library of the definition stays loaded from then on.
  */
 void *pp_loader_behind(const char *name);
 

@@ -18,7 +18,7 @@ static bool is_libcuda(const void *function)
 	return is;
 }
 
-/* Another intercepting library may come first: it passes its calls on to this library. */
+/* Another intercepting library may come before this library: it passes its calls on to this library. */
 bool pp_order_is_right(void)
 {
 	const void *first_dlsym = pp_loader_find(RTLD_DEFAULT, "dlsym");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The lock is not held while a subscriber is called, as it may add and remove
- * subscribers, free memory, and fork. @running counts its calls in progress. While
- * @running is not 0, the subscriber stays in the list, so its @next can be read after
- * the call.
+ * The lock is not held while a subscriber is called, because the subscriber may add and
+ * remove subscribers, free memory, and fork. @running counts the calls of a subscriber
+ * in progress. While @running is not 0, the subscriber stays in the list, so its @next
+ * can be read after the call.
  */
 #include "subscriber.h"
 
@@ -28,10 +28,10 @@ struct subscriber {
 	bool removed;
 };
 
-/* In the order in which they were added; all under @lock. */
+/* All subscribers, in the order in which they were added; protected by @lock. */
 static struct {
 	pthread_mutex_t lock;
-	pthread_cond_t ended;	/* the last call of a removed subscriber */
+	pthread_cond_t ended;	/* signalled when the last call of a removed subscriber has returned */
 	struct subscriber *first;
 	unsigned int process;	/* number of forks between the first process and this one */
 } list = { .lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER };
@@ -40,8 +40,8 @@ _Atomic unsigned int pp_subscriber_count;
 static __thread unsigned int depth;	/* calls of subscribers in progress in this thread */
 
 /*
- * In a child of fork(). Another thread of the parent may have been changing the list,
- * so the child does not read the list again; its memory is lost.
+ * Called in a child of fork(). Another thread of the parent may have been changing the
+ * list, so the child never reads the old list. The memory of the old list is lost.
  */
 static void start_empty(void)
 {
@@ -58,7 +58,7 @@ static void __attribute__((constructor)) watch_forks(void)
 	pthread_atfork(NULL, NULL, start_empty);
 }
 
-/* Frees a removed subscriber, unless calls or waiting threads still use it. */
+/* Frees a removed subscriber if no call and no waiting thread uses it. */
 static void settle(struct subscriber *s)
 {
 	struct subscriber **at = &list.first;
@@ -75,7 +75,7 @@ static void settle(struct subscriber *s)
 	free(s);
 }
 
-/* Returns the next subscriber; NULL at the end, and in a child if the call forked. */
+/* Returns the next subscriber; NULL at the end of the list. If @gone forked, returns NULL in the child. */
 static struct subscriber *call(struct subscriber *s, uint64_t addr, uint64_t length)
 {
 	const unsigned int process = list.process;

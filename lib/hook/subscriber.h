@@ -8,7 +8,7 @@
 
 extern _Atomic unsigned int pp_subscriber_count __attribute__((visibility("hidden")));
 
-/* Relaxed: a subscriber that was added before a free began has been counted; others may be called or not. */
+/* Relaxed: a subscriber added before the free began is counted. Only calls of later subscribers may be missed. */
 static inline unsigned int pp_subscribers(void)
 {
 	return atomic_load_explicit(&pp_subscriber_count, memory_order_relaxed);

@@ -12,7 +12,7 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
-/* If another library replaces the symbol, this library still uses its own function, by the alias. */
+/* The exported symbol is an alias, so that this library uses its own function even if another library replaces it. */
 #define ALIAS(function) __attribute__((alias(#function), visibility("default")))
 
 static void *symbol(void *restrict handle, const char *restrict name);
@@ -21,7 +21,7 @@ static void *versioned(void *restrict handle, const char *restrict name, const c
 void *dlsym(void *restrict handle, const char *restrict name) ALIAS(symbol);
 void *dlvsym(void *restrict handle, const char *restrict name, const char *restrict version) ALIAS(versioned);
 
-/* Does the caller's object define @name itself? Then it looks for the definition after its own. */
+/* Does the caller's object define @name itself? Then the caller looks for the next definition. */
 static bool intercepts(const void *caller, const char *name)
 {
 	const struct link_map *object = pp_elf_object(caller);
@@ -53,9 +53,9 @@ static void *find_near(const void *caller, const char *name)
 }
 
 /*
- * Finds what RTLD_DEFAULT would find for the caller without this library: a definition
- * before this library, after it, or in the caller's own libraries. If there is none,
- * the last look-up sets the error for dlerror().
+ * Finds the definition that RTLD_DEFAULT would give the caller without this library. The
+ * definition may lie before this library, after it, or in the caller's own libraries. If
+ * none exists, the last look-up sets the error for dlerror().
  */
 static void *wrap_in_scope(enum pp_wrap_id id, const void *caller)
 {
@@ -72,7 +72,7 @@ static void *wrap_in_scope(enum pp_wrap_id id, const void *caller)
 	return pp_loader_next(name);
 }
 
-/* Functions of a copy of this library that precedes this one are not wrapped: the copy does that. */
+/* A function of a copy that precedes this library is not wrapped here: the copy wraps it. */
 static void *wrap_found(enum pp_wrap_id id, void *found, const void *caller)
 {
 	if (!found || (pp_loader_is_copy(found) && precedes(found)))
@@ -85,7 +85,7 @@ static bool is_scope(const void *handle)
 	return handle == RTLD_DEFAULT || handle == RTLD_NEXT;
 }
 
-/* Interceptors look up libc's dlsym(). Interceptors before this library get ours, so that they do not bypass it. */
+/* An interceptor that comes before this library gets our dlsym() in place of libc's, so that it cannot bypass us. */
 static void *loader_symbol(const char *name, void *found, const void *caller)
 {
 	if (!pp_loader_is_libc(found) || (intercepts(caller, name) && !precedes(caller)))
@@ -118,7 +118,7 @@ static void *symbol(void *restrict handle, const char *restrict name)
 	return wrap_found(id, pp_loader_dlsym()(handle, name), caller);
 }
 
-/* A versioned look-up never finds this library, whose symbols have no versions. So its results are wrapped here. */
+/* Our symbols have no versions, so a versioned look-up never finds them. The function that it finds is wrapped here. */
 static void *versioned(void *restrict handle, const char *restrict name, const char *restrict version)
 {
 	const void *caller = __builtin_return_address(0);

@@ -19,7 +19,7 @@ struct range {
 	size_t size;
 };
 
-/* cuPointerGetAttributes() needs no current context, and knows host memory too. */
+/* Asks cuPointerGetAttributes(), which needs no current context and also knows registered host memory. */
 static int ask(uint64_t addr, struct range *range)
 {
 	static _Atomic(void *) known;

@@ -19,7 +19,7 @@ enum {
 	CU_PER_THREAD = 2,	/* flag of cuGetProcAddress() */
 };
 
-/* The function that each wrapper calls; written once. For linked callers it is looked up at the first call. */
+/* The function that each wrapper calls; written once. For PP_WRAP_LINKED: looked up at the first call. */
 static _Atomic(void *) reals[PP_WRAP_NUMBER][PP_WRAP_WAYS];
 
 static void *find_linked(enum pp_wrap_id id)
@@ -31,7 +31,7 @@ static void *find_linked(enum pp_wrap_id id)
 	return none;
 }
 
-/* Relaxed: the code behind the pointer was loaded before. */
+/* Relaxed: the code behind the pointer was loaded before the pointer was stored. */
 static inline void *known(enum pp_wrap_id id, unsigned int way)
 {
 	return atomic_load_explicit(&reals[id][way], memory_order_relaxed);
@@ -87,8 +87,8 @@ static void replace(const char *name, void **fn, int version, uint64_t flags)
 #define NUMBER_AND_TWO_TELL pp_tell_all()
 
 /*
- * The seldom needed part is a separate function, so that a wrapper in the common case is two loads and a
- * jump. The thread must not be cancelled between the begin and pp_going_end().
+ * The part for calls with subscribers is a separate function: so a wrapper usually costs two loads and a
+ * jump. The thread must not be cancelled between pp_going_begin(), in TELL, and pp_going_end().
  */
 #define SELDOM(kind) \
 	static __attribute__((noinline)) int kind##_seldom(enum pp_wrap_id id, unsigned int way, kind##_PARAMS) \
@@ -149,7 +149,7 @@ SELDOM(NUMBER_AND_TWO)
 #define WAY_PROC(symbol, way) FINDS(symbol, way, PROC)
 #define WAY_PROC_WHY(symbol, way) FINDS(symbol, way, PROC_WHY)
 
-/* If another library replaces the symbol, this library still uses its own function, by the alias. */
+/* The exported symbol is an alias, so that this library uses its own function even if another library replaces it. */
 #define WRAPPERS(symbol, name, since, per_thread, kind) \
 	WAY_##kind(symbol, 0) \
 	WAY_##kind(symbol, 1) \
@@ -166,7 +166,7 @@ PP_FREES(WRAPPERS)
  * @symbol: its name for the linker
  * @name: its name for cuGetProcAddress()
  * @since: the CUDA version that introduced it
- * @per_thread: for programs built with a default stream per thread
+ * @per_thread: the variant for programs built with a default stream per thread
  */
 struct wrapped {
 	const char *symbol;
@@ -202,7 +202,7 @@ enum pp_wrap_id pp_wrap_symbol(const char *symbol)
 	return PP_WRAP_NONE;
 }
 
-/* PP_FREES lists the variants of a name by version, the per-thread variant last; the last match is meant. */
+/* For one name, PP_FREES lists the variants by version, the per-thread variant last. The last match is used. */
 static bool is_meant(const struct wrapped *w, int version, uint64_t flags)
 {
 	return w->since <= version && (!w->per_thread || flags & CU_PER_THREAD);
@@ -238,7 +238,7 @@ __attribute__((visibility("default"))) void *pp_hook_real(void *function)
 	return function;
 }
 
-/* All threads try the ways in the same order, so no function gets two of them. */
+/* All threads try the ways in the same order, so no function gets two ways. */
 static bool claim(_Atomic(void *) *way, void *real)
 {
 	void *old = atomic_load_explicit(way, memory_order_relaxed);

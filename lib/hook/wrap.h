@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wrap: the functions that callers get in place of libcuda's. A function of libcuda
- * may be reached in several ways that lead to different code, for example if another
- * library intercepts only one way. Each way has its own wrapper. The wrapper calls the
- * function that the caller would have got without this library. So no other
+ * wrap: the wrappers that callers get in place of libcuda's functions. A caller may
+ * reach a function of libcuda in several ways that lead to different code, for example
+ * if another library intercepts only one way. Each way has its own wrapper. A wrapper
+ * calls the function that its caller would have got without this library. So no other
  * interceptor is skipped, and no call returns to its own wrapper.
  */
 #ifndef PP_HOOK_WRAP_H
@@ -38,10 +38,10 @@ const char *pp_wrap_name(enum pp_wrap_id id);
 /* Is @function one of this library's wrappers of @id? */
 bool pp_wrap_is(enum pp_wrap_id id, const void *function);
 
-/* The wrapper that calls @real; @real itself if the function has too many ways. */
+/* The wrapper that calls @real; @real itself if all ways of the function are taken. */
 void *pp_wrap(enum pp_wrap_id id, void *real);
 
-/* The wrapper that has the exported symbol */
+/* The wrapper for callers linked with libcuda */
 void *pp_wrap_linked(enum pp_wrap_id id);
 
 #endif

@@ -44,7 +44,7 @@ static const char *const names[PP_MR_WAYS] = {
 	[PP_MR_PEER_MEMORY] = "peer memory",
 };
 
-/** struct advice - advice for a failure of @call */
+/** struct advice - what to do when @call fails with @error in @way */
 struct advice {
 	const char *call;
 	enum pp_mr_way way;

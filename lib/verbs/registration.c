@@ -9,7 +9,7 @@
 
 /**
  * struct attempt - one attempt to register
- * @said: filled in if it fails
+ * @said: filled in if the attempt fails
  */
 struct attempt {
 	const struct pp_registrar *r;
@@ -24,7 +24,7 @@ static int failed(struct attempt *a, const char *call, int error)
 	return error;
 }
 
-/* After a call of libibverbs returned NULL */
+/* Records a call of libibverbs that returned NULL; some calls leave errno 0. */
 static int verbs_failed(struct attempt *a, const char *call)
 {
 	return failed(a, call, errno ? -errno : -EIO);
@@ -56,7 +56,7 @@ static int from_pointer(struct attempt *a)
 	return mr->mr ? 0 : verbs_failed(a, "ibv_reg_mr");
 }
 
-/* Work requests use the program's own addresses, as without a dma-buf. @start: address of the first byte of @fd */
+/* Work requests use the program's own addresses, as without a dma-buf. @start: address of the dma-buf's first byte */
 static int from_dmabuf(struct attempt *a, int fd, uint64_t start)
 {
 	struct pp_mr *mr = &a->reg->mr;
@@ -127,7 +127,7 @@ static int by_peerpin(struct attempt *a)
 	return ret;
 }
 
-/* Memory that is pinned and registered counts twice against RLIMIT_MEMLOCK, so it must fit in half of it. */
+/* Pinned and registered memory counts twice against RLIMIT_MEMLOCK, so it must fit into half of the limit. */
 static bool may_be_watched(const struct attempt *a)
 {
 	struct rlimit limit;
@@ -136,7 +136,7 @@ static bool may_be_watched(const struct attempt *a)
 	       a->reg->mr.length <= limit.rlim_cur / 2;
 }
 
-/* The pin is made first: if it is still valid after the registration, the memory was the same all the time. */
+/* The pin is made before the registration. If the pin is valid afterwards, both are of the same memory. */
 static int of_host(struct attempt *a)
 {
 	int ret = from_pointer(a);
@@ -148,8 +148,8 @@ static int of_host(struct attempt *a)
 }
 
 /*
- * GPU memory that CUDA does not report, as its calls fail at the moment. It is refused: without CUDA's id
- * the library cannot detect that the memory was freed and allocated anew.
+ * Is it GPU memory that CUDA does not report, because its calls fail at the moment? Such memory is refused:
+ * without CUDA's id the library cannot detect that the memory was freed and allocated anew.
  */
 static bool is_gpu_memory(const struct pp_registration *reg)
 {
@@ -157,8 +157,8 @@ static bool is_gpu_memory(const struct pp_registration *reg)
 }
 
 /*
- * Memory that cannot be pinned is registered unwatched. But if the pin only lacks room
- * and could fit in the limit, returns the error, so that the cache evicts idle entries.
+ * If the pin lacks room now but fits into the limit, returns the error, so that the
+ * cache evicts idle entries. After any other failure registers the memory unwatched.
  */
 static int of_watched_host(struct attempt *a)
 {
@@ -189,7 +189,7 @@ static int try(const struct pp_registrar *r, struct pp_registration *reg, struct
 	return ret;
 }
 
-/* Returns the error of the first way, or of a way that lacked room, so that the cache makes room. */
+/* If all ways fail: returns the error of a way that lacked room, so that the cache makes room; else the first error. */
 static int try_all(const struct pp_registrar *r, struct pp_registration *reg, struct pp_mr_why *why)
 {
 	static int (*const ways[PP_MR_WAYS])(struct attempt *a) = {
@@ -220,7 +220,7 @@ static bool is_same_buffer(const struct pp_registration *reg)
 	return mem.buffer_id == reg->buffer_id;
 }
 
-/* Neither the region (if there is one) was revoked, nor the allocation freed. */
+/* True if the region is valid and the allocation was not freed, as far as the registration has them. */
 static bool is_same(const struct pp_registrar *r, const struct pp_registration *reg)
 {
 	if (reg->pinned && !pp_region_valid(r->ctx, &reg->region))

@@ -10,7 +10,7 @@
 /**
  * struct pp_registrar - arguments common to all registrations
  * @ctx: NULL if /dev/peerpin could not be opened
- * @ctx_error: the error of that open
+ * @ctx_error: the error of opening /dev/peerpin
  */
 struct pp_registrar {
 	struct ibv_pd *pd;
@@ -21,14 +21,14 @@ struct pp_registrar {
 
 /**
  * struct pp_registration - a struct pp_mr, and the data to check that it is still valid
- * @entry: the cache entry; each get() finds the same
- * @region: an additional pin. GPU memory: the region of the dma-buf. Host memory:
- *	only to learn of its unmapping, as the pin is then revoked
- * @pinned: @region is pinned
+ * @entry: the cache entry; each get() stores the same value
+ * @region: an additional pin. GPU memory: the region that exports the dma-buf. Host
+ *	memory: a pin that is revoked when the memory is unmapped
+ * @pinned: true if @region is pinned
  * @buffer_id: CUDA's id of the allocation at @mr.addr; 0 for host memory
  */
 struct pp_registration {
-	struct pp_mr mr;	/* first */
+	struct pp_mr mr;	/* the first field */
 	_Atomic(const struct pp_cache_entry *) entry;
 	struct pp_region region;
 	bool pinned;
@@ -44,13 +44,13 @@ int pp_registration_make(const struct pp_registrar *r, uint64_t addr, uint64_t l
 			 struct pp_registration *out, struct pp_mr_why *why);
 void pp_registration_end(const struct pp_registrar *r, struct pp_registration *reg);
 
-/* Returns true if the memory is known to be the same since its registration. */
+/* Returns true if the memory is known to be the registered memory. */
 bool pp_registration_holds(const struct pp_registrar *r, const struct pp_registration *reg);
 
 /* Does the range lie within the allocation? */
 bool pp_is_within(const struct pp_mem *mem, uint64_t addr, uint64_t length);
 
-/* Is it an error for which a cache makes room and tries again? */
+/* Does a cache make room and try again after @error? */
 bool pp_is_shortage(int error);
 
 #endif

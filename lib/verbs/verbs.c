@@ -14,10 +14,10 @@ struct pp_verbs {
 };
 
 /**
- * struct request - the calling thread's pp_verbs_reg(), for the pin callback
+ * struct request - arguments and results of pp_verbs_reg(), for the pin callback
  * @why: filled in if the pin fails
- * @unwatched: do not pin host memory
- * @no_file: the pin failed as the process has no free descriptors
+ * @unwatched: true: do not pin host memory
+ * @no_file: set if the pin failed because the process has no free descriptors
  */
 struct request {
 	struct pp_mr_why *why;
@@ -25,7 +25,7 @@ struct request {
 	bool no_file;
 };
 
-/* If a thread waited for another thread's registration that failed, it makes its own, so @why is its own, too. */
+/* Per thread: if another thread's registration fails, a waiting thread makes its own, and gets its own @why. */
 static __thread struct request request;
 
 /* ---- the cache's operations ------------------------------------------------------------ */
@@ -48,7 +48,7 @@ static int verbs_pin(void *arg, uint64_t addr, uint64_t length, void **reg, stru
 	*why = all.why;
 	if (request.why)
 		*request.why = all;
-	/* registrations hold no descriptors: -ENFILE, so that the cache evicts none to get one */
+	/* registrations hold no descriptors: return -ENFILE, so that the cache does not evict any */
 	request.no_file = ret == -EMFILE;
 	return request.no_file ? -ENFILE : ret;
 }
@@ -93,9 +93,9 @@ static const struct pp_cache_ops verbs_ops = {
 /* ---- the hook ----------------------------------------------------------------------------- */
 
 /*
- * A dma-buf of the GPU's driver keeps freed memory while it is registered. With the hook
- * the registration ends at once. The cache does not need the hook to detect stale
- * entries, so an error of pp_hook_add() is ignored.
+ * Freed memory stays allocated while a dma-buf of the GPU's driver is registered. With the
+ * hook the registration ends at once. The cache detects stale entries without the hook,
+ * too, so an error of pp_hook_add() is ignored.
  */
 static void gone(void *arg, uint64_t addr, uint64_t length)
 {
@@ -164,7 +164,7 @@ static int get(struct pp_verbs *v, const void *addr, size_t length, const struct
 {
 	int ret = pp_cache_get(v->cache, addr, length, e, NULL);
 
-	/* watched memory counts twice against the limit of locked memory; unwatched it may fit */
+	/* watched memory counts twice against the limit of locked memory; unwatched memory may fit */
 	if (!pp_is_shortage(ret) || why->count != 1 || why->attempt[0].way != PP_MR_HOST)
 		return ret;
 	request.unwatched = true;
@@ -190,7 +190,7 @@ PP_PUBLIC int pp_verbs_reg(struct pp_verbs *v, const void *addr, size_t length, 
 	if (ret)
 		return ret == -ENFILE && request.no_file ? -EMFILE : ret;
 	reg = e->reg;
-	/* relaxed: always the same value, and each reader has it from its own get */
+	/* relaxed: all threads store the same value, and a reader reads it after its own store */
 	atomic_store_explicit(&reg->entry, e, memory_order_relaxed);
 	*out = &reg->mr;
 	return 0;
