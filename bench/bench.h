@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by the benchmarks. Each benchmark is a list of cases of test/vm/harness/vmtest.h. It prints
- * medians; a case fails if a claim is broken.
+ * Shared by the benchmarks. A benchmark is a list of cases of test/vm/harness/vmtest.h and prints
+ * medians. A case fails if a claim is broken.
  */
 #ifndef BENCH_H
 #define BENCH_H

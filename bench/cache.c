@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * The cost of the registration cache, compared with other designs: a red-black tree and a list under a mutex, a
- * red-black tree or a sorted array under a rwlock, and a hash without a lock, which is the unit of the claims. Each
- * operation looks up 64 KiB somewhere in a cached range, takes a reference, checks that the registration is valid (a
- * word in memory has not changed), and drops the reference. The contenders take turns, so that other load disturbs all
- * of them. Figures are medians in ns per operation and thread. Needs no device and no root.
+ * red-black tree or a sorted array under a rwlock, and an ideal hash without a lock. Claims are multiples of the hash.
+ * Each operation looks up 64 KiB somewhere in a cached range, takes a reference, checks that the registration is valid
+ * (a word in memory has not changed), and drops the reference. The contenders take turns, so that other load disturbs
+ * all of them. Figures are medians in ns per operation and thread. Needs no device and no root.
  */
 #include "bench.h"
 #include "cache/beside.h"
@@ -83,7 +83,7 @@ static const struct race *scattered(void)
 	return race_once(&r, "100,000 scattered", ranges_scattered(MANY, 0));
 }
 
-/* Ranges of one size: a look-up need not find out the size. */
+/* Ranges of one size: a look-up searches one size class only. */
 static const struct race *scattered_alike(void)
 {
 	static struct race r;
@@ -136,8 +136,8 @@ CASE(within_one_big_region)
 }
 
 /*
- * The design goals were twice an ideal hash, and 200 ns for a miss. The look-up is for a range, not a
- * key: with many regions, a hit reads several cache lines. These bounds are regression limits.
+ * The bounds are regression limits. The design goals were twice the time of an ideal hash, and 200 ns for a miss.
+ * A look-up searches a range, not a key: with many regions, a hit reads several cache lines.
  */
 CASE(dense_regions)
 {
@@ -188,7 +188,7 @@ CASE(hits_by_number_of_regions)
 					    "ranges registered", "count" }, 1);
 }
 
-/* Without words of registrations, a hit compares a constant word: the difference is the memory access. */
+/* Without words of registrations, a hit compares a constant word. The difference is the cost of reading a word. */
 static void claim_words_cost(const struct race *r)
 {
 	CLAIM(.what = "cache hit", .of = r->name, .ours = r->ns[OURS][0], .beside = ours_one_word.name,
@@ -253,7 +253,7 @@ CASE(memory_of_scattered_regions)
 	memory_per_range("100,000 scattered", ranges_scattered(MANY, 0));
 }
 
-/* Get a missing region, which evicts another one. Some are revoked and got again, some invalidated. */
+/* Get a missing region, which evicts another region. Revoke some regions and get them again; invalidate some. */
 static void churn(struct other *o, unsigned int i)
 {
 	struct ours *cache = o->cache;
@@ -268,7 +268,7 @@ static void churn(struct other *o, unsigned int i)
 	}
 }
 
-/* Large enough that hot entries survive a time slice in which the hitting thread does not run. */
+/* The cache is so large that hot entries survive a time slice in which the hitting thread does not run. */
 CASE(hits_beside_insertion_eviction_and_revocation)
 {
 	static const char beside_churn[] = "hit beside insertion, eviction, revocation";
@@ -350,7 +350,7 @@ enum { PINS = 5, TRIES = 15 };
 
 /**
  * struct misses - misses of members of the team
- * @together: all get the same range
+ * @together: true: all members get the same range
  * @ns: time of each member
  */
 struct misses {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Claims: measured figures with a bound. Each claim is a line of fields separated by tabs. bench/run
- * collects them, and bench/report makes a table.
+ * collects the lines, and bench/report makes a table.
  */
 #ifndef BENCH_CLAIM_H
 #define BENCH_CLAIM_H
@@ -12,8 +12,8 @@
 /**
  * struct claim - a figure of peerpin, and its bound
  * @what: the measured operation
- * @of: NULL, or its variant
- * @unit: of both figures; NULL: ns. Less is better.
+ * @of: variant of the operation, or NULL
+ * @unit: unit of both figures; NULL: ns. Less is better.
  * @beside: name of the compared figure @theirs; NULL: none
  * @times, @more, @most: the bound: @ours <= @times * @theirs, @ours <= @theirs + @more, or @ours <= @most. All 0: no
  *	bound
@@ -58,7 +58,7 @@ static inline void claim_write(FILE *out, const struct claim *c)
 		claim_verdict(c));
 }
 
-/* Does not return from the case: all claims are printed. The first broken claim fails the case. */
+/* Print a claim. A broken claim fails the case but does not end it, so that all claims are printed. */
 static inline void claim(const struct claim *c)
 {
 	claim_write(stdout, c);

@@ -7,10 +7,10 @@
 
 /**
  * struct figure - a plot of nanoseconds over a quantity
- * @name: of the file
- * @title: of the plot
+ * @name: name of the file
+ * @title: title of the plot
  * @x: name of the quantity
- * @unit: of the quantity: bytes, or count
+ * @unit: unit of the quantity: bytes, or count
  */
 struct figure {
 	const char *name;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Time of cuMemFree() by the number of regions of the memory that are pinned and attached to a
- * device: it revokes all of them. Compared with memory without regions, and with a program that
- * unpins before the free. Revoked regions are unpinned later, outside of the measured time.
+ * Time of cuMemFree() of memory with many regions, all pinned and attached to a device. The free
+ * revokes all regions. It is compared with the free of memory without regions, and with a program
+ * that unpins before the free. Revoked regions are unpinned later, outside of the measured time.
  */
 #include <cuda.h>
 #include "peer.h"
@@ -58,7 +58,7 @@ static void unpin_all(unsigned int count)
 	}
 }
 
-/* Memory with @count regions. The program unpins @first of them before the free, the others after; *@all: total */
+/* Memory with @count regions. The program unpins @first of them before the free, the others after. *@all: total time */
 static uint64_t free_ns(unsigned int count, unsigned int first, uint64_t *all)
 {
 	CUdeviceptr memory;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Bandwidth of the copy methods of libgdrapi on a mapping of GPU memory, compared with memcpy(). On
- * a real GPU they must be faster. An emulated CPU has no kinds of memory, so there the figures show
- * the cost of the instructions only.
+ * a real GPU the methods must be faster. On an emulated CPU all memory has the same type, so the
+ * figures show only the cost of the instructions.
  */
 #include <copy.h>
 #include <cuda.h>
@@ -57,7 +57,7 @@ CASE(memory)
 
 /* ---- copy methods ----------------------------------------------------------------- */
 
-/* NULL: memcpy(), with a fence that flushes its writes from the CPU */
+/* @s: the method; NULL: memcpy(), with a fence that flushes its writes from the CPU */
 static void copy_to(const struct stream *s, size_t n)
 {
 	if (s) {
@@ -90,7 +90,7 @@ static uint64_t measure(void (*copy)(const struct stream *, size_t), const struc
 	return (now_ns() - start) * 1000 / batch;
 }
 
-/* memcpy() first */
+/* Find all methods that this CPU supports; memcpy() comes first. Returns their number. */
 static unsigned int find_ways(const struct stream *ways[WAYS_MAX])
 {
 	const struct stream *s;
@@ -108,7 +108,8 @@ static unsigned int find_ways(const struct stream *ways[WAYS_MAX])
 /**
  * struct direction - to or from the GPU
  * @times: bound relative to memcpy(), on slow memory, for SLOW_FROM bytes and more
- * @plain, @best: picoseconds by size: memcpy(), and the method that libgdrapi chooses here
+ * @plain: picoseconds of memcpy(), by size
+ * @best: picoseconds of the method that libgdrapi chooses on this CPU, by size
  */
 static struct direction {
 	const char *what;

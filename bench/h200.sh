@@ -28,7 +28,7 @@ failed() { # STATUS SECONDS
 	[ ! -s "$scratch/err" ] || { say '' '```'; tail -5 "$scratch/err" >&3; say '```'; }
 }
 
-# Write its output to the report, inside $fence
+# Run COMMAND, and write its output to the report, inside $fence
 part() { # SECONDS COMMAND...
 	seconds=$1
 	shift

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The cost that libpeerpin-hook adds to cuMemFree() without a subscriber: the same function with
- * and without the hook, in turns, each call dependent on the one before. Needs no GPU and no VM.
+ * The cost that libpeerpin-hook adds to cuMemFree() without a subscriber. Measures one function with
+ * and without the hook, in turns. Each call depends on the result of the last. Needs no GPU and no VM.
  */
 #include <dlfcn.h>
 #include <libpeerpin-hook.h>

@@ -27,12 +27,12 @@ static inline int locks_write(const char *file, const char *text)
 	return ret;
 }
 
-/* Trace this process and children that it forks from here on. -errno if the kernel lacks the event */
+/* Trace this process and the children that it forks from now on. Returns -errno if the kernel lacks the event. */
 static inline int locks_open(void)
 {
 	char pid[16];
 
-	mount("tracefs", LOCKS_TRACING, "tracefs", 0, NULL);	/* it may be mounted already */
+	mount("tracefs", LOCKS_TRACING, "tracefs", 0, NULL);	/* fails if tracefs is mounted already */
 	if (mkdir(LOCKS_DIR, 0700) && errno != EEXIST)
 		return -errno;
 	snprintf(pid, sizeof(pid), "%d", getpid());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * The cost of a look-up among few and among many regions: by QUERY, and by peerpin_attach() of a
- * region that is attached already. Few and many are regions of two files, measured in turns. The
- * look-ups are random: among ten regions far apart, which shows the cost of the search, and among
- * all regions, which adds misses of the CPU caches.
+ * region that is attached already. One file has few regions, another has many; they are measured in
+ * turns. Look-ups are random. Among ten regions far apart they show the cost of the search. Among all
+ * regions misses of the CPU caches are added.
  */
 #include <sys/resource.h>
 #include "peer.h"

@@ -2,9 +2,9 @@
 /*
  * Do two processes that pin and unpin wait for each other? Pins of an empty provider
  * (test/kmod/null_provider.c) share only the core. Pins of host memory also share the kernel's
- * memory management, and pins of GPU memory a lock of the GPU driver. The benchmark counts waits for
- * locks of the kernel. It also prints the throughput, which depends on other load of the machine:
- * processes that only make system calls show the possible maximum.
+ * memory management, and pins of GPU memory share a lock of the GPU driver. The benchmark counts
+ * waits for locks of the kernel. It also prints the throughput, which depends on other load. Two
+ * processes that only make system calls show the possible maximum of throughput.
  */
 #include <cuda.h>
 #include <sched.h>
@@ -28,9 +28,9 @@ enum phase {
 	LEAVING,
 };
 
-/* One cache line for each, to avoid false sharing */
+/* A process. Each has its own cache line, to avoid false sharing */
 struct worker {
-	_Alignas(64) atomic_uint phase;	/* last phase that it has reached */
+	_Alignas(64) atomic_uint phase;	/* last phase that the process has reached */
 	uint64_t done;
 };
 
@@ -91,10 +91,10 @@ static void gpu_set_up(void)
 
 /**
  * struct work - a measured kind of work
- * @one: most operations of one process in a round
- * @two: likewise of two processes together
- * @total: operations of all pairs
- * @waits: waits for locks in the same time
+ * @one: operations of one process in its best round
+ * @two: operations of two processes together in their best round
+ * @total: operations of two processes in all rounds
+ * @waits: waits for locks during the operations of @total
  */
 struct work {
 	const char *name;
@@ -111,7 +111,7 @@ static struct work null_pins = { .name = "pins of the null provider", .set_up = 
 static struct work host_pins = { .name = "pins of host memory", .set_up = host_set_up, .once = pin_once };
 static struct work gpu_pins = { .name = "pins of GPU memory", .set_up = gpu_set_up, .once = pin_once };
 
-/* Read the clock rarely: in a VM this is slow, and serialised. */
+/* Make many operations between two reads of the clock: in a VM these reads are slow and serialised. */
 static void work_batch(const struct work *work)
 {
 	int i;

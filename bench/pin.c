@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The cost to pin and unpin GPU memory by /dev/peerpin, by libpeerpin, and by the two calls of the
- * GPU driver only (test/kmod/pin_bare.c). The contenders take turns, so that other load disturbs all
- * of them.
+ * The cost of pinning and unpinning GPU memory by /dev/peerpin, by libpeerpin, and by only the two
+ * calls of the GPU driver (test/kmod/pin_bare.c). The contenders take turns, so that other load
+ * disturbs all of them.
  */
 #include <cuda.h>
 #include <libpeerpin.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Time to free memory with eight devices attached and a DMA in flight: from the end of the DMA, and
- * if the driver never ends it.
+ * Time to free memory with eight devices attached and a DMA in flight. Two cases: the time from the
+ * end of the DMA to the end of the free, and the time of a free while the DMA never ends.
  */
 #include <cuda.h>
 #include <stdbool.h>
@@ -46,7 +46,7 @@ static CUdeviceptr make_busy(struct peer_bench *c)
 	return memory;
 }
 
-/* Free memory in use; return the times of the end of the free and of the DMA. */
+/* Free memory in use. Return the times at which the free started, the free ended and the DMA ended. */
 static void free_busy(unsigned int end_ms, uint64_t *started, uint64_t *freed, uint64_t *ended)
 {
 	struct peer_bench c = { .end_ms = end_ms };

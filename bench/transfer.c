@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Time of a peer's copy between two surfaces of a GPU by its own DMA: the first copy, which pins and
- * maps both, copies with cached registrations, and the part in which the engine runs.
+ * Time of a copy between two surfaces of a GPU by the DMA of a peer device. Three figures: the first
+ * copy, which pins and maps both surfaces; copies with cached registrations; the time in which the
+ * engine runs.
  */
 #include <cuda.h>
 #include <libpeerpin.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The cost of a hit by the method that detects freed memory: one load of the revocation page, or
- * CUDA's BUFFER_ID, queried on each hit, which needs no kernel module. Without a watch, the hit loads
- * a constant word. The contenders take turns. The emulated libcuda answers from memory of this
- * process; doc/h200.md has figures of NVIDIA's libcuda on an H200.
+ * The cost of a hit, by the method that detects freed memory. Methods: one load of the revocation
+ * page; a query of CUDA's BUFFER_ID on each hit, which needs no kernel module; no watch, with which a
+ * hit loads a constant word. The contenders take turns. The emulated libcuda answers from memory of
+ * this process; doc/h200.md has figures of NVIDIA's libcuda on an H200.
  */
 #include <cuda.h>
 #include <libpeerpin.h>
@@ -12,7 +12,7 @@
 enum {
 	ROUNDS = 51,
 	HITS = 2000,
-	LENGTH = 2 << 20,	/* a whole block: allocations that share one need the id in any case */
+	LENGTH = 2 << 20,	/* a whole block, because allocations that share a block always need the id */
 	MOST = 100,
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Space for pins: the BAR1 aperture of each GPU, the part that a pin takes, and the error if the
- * aperture is full.
+ * Space for pins. Shows the BAR1 aperture of each GPU, the part of it that a pin takes, and the
+ * error when the aperture is full.
  */
 #include <cuda.h>
 #include <errno.h>
@@ -61,7 +61,7 @@ static CUdeviceptr gpu_memory(size_t size)
 	return gpu;
 }
 
-/* Return 0 if pinned; else the reason is in @text, which has @room bytes. */
+/* Allocate and pin more memory. Return 0, or write the reason of the failure to @text (@room bytes). */
 static int pin_more(struct pp_ctx *ctx, char *text, size_t room)
 {
 	struct pp_region region;

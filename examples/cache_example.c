@@ -46,7 +46,7 @@ static CUdeviceptr gpu_memory(void)
 	return gpu;
 }
 
-/* A real program passes pp_fd(), region id and offset to a driver, and puts the entry after the DMA. */
+/* A real program passes pp_fd(), region id and offset to a driver. After the DMA it calls pp_cache_put(). */
 static uint32_t use(struct pp_cache *cache, CUdeviceptr at)
 {
 	const struct pp_cache_entry *entry;
@@ -101,7 +101,7 @@ static void free_and_use(struct pp_cache *cache, CUdeviceptr gpu)
 
 int main(void)
 {
-	/* Above this, the cache unpins idle registrations, least recently used first. */
+	/* Above this limit the cache unpins idle registrations, least recently used first. */
 	const struct pp_cache_attr attr = { .max_bytes = 64 << 20 };
 	struct pp_cache *cache;
 	struct pp_ctx *ctx;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The cache with your own pin and unpin functions: cuMemHostRegister() registers host memory at its
- * first use, so that copies of CUDA reach it by DMA.
+ * The cache with your own pin and unpin functions. At the first use of host memory,
+ * cuMemHostRegister() registers the memory, so that CUDA's copies use DMA.
  */
 #include <cuda.h>
 #include <errno.h>
@@ -18,7 +18,7 @@ enum {
 	SIZE = 1 << 20,
 };
 
-/** struct registrar - argument of the functions, in any thread; @registered: current number of ranges */
+/** struct registrar - argument of the callbacks, which run in any thread; @registered: number of ranges now */
 struct registrar {
 	uint64_t page;
 	atomic_int registered;
@@ -46,8 +46,8 @@ static int error_of(CUresult result)
 }
 
 /*
- * -ENOMEM makes the cache unpin idle registrations and retry. It begins with those that overlap
- * the new range: CUDA refuses overlapping registrations.
+ * CUDA refuses overlapping registrations. Then return -ENOMEM: the cache unpins idle
+ * registrations, those that overlap the new range first, and retries.
  */
 static int pin(void *arg, uint64_t addr, uint64_t length, void **reg, struct pp_why *why)
 {
@@ -120,7 +120,7 @@ static void use(struct pp_cache *cache, const struct registrar *r, CUdeviceptr g
 	need(!r->registered, "registrations", "some are left");
 }
 
-/* Overlapping copies end with one registration: a larger one replaces that of the first half. */
+/* Two overlapping copies end with one registration: the larger one replaces that of the first copy. */
 static void use_overlap(struct pp_cache *cache, const struct registrar *r, CUdeviceptr gpu)
 {
 	char *buffer = make_buffer(r, 2 * SIZE, 0);

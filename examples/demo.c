@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * `make demo`: the demonstration for Jetson, without the hardware. A PCIe device copies one GPU
- * surface to another, and survives the free of a registered surface. The program checks each step.
+ * `make demo`: NVIDIA's demonstration for Jetson, without the hardware. A PCIe device copies GPU
+ * surface A to surface B. Then B is freed while it is registered. The program checks each step.
  */
 #include <cuda.h>
 #include <errno.h>
@@ -23,7 +23,7 @@ enum {
 /**
  * struct demo - state of the demonstration
  * @cuda: result of gpu_open()
- * @bar1: used bytes before, while both are pinned, and after
+ * @bar1: used bytes of BAR1 before the pins, with both surfaces pinned, and at the end
  * @region: registration of B, to watch its revocation
  */
 struct demo {
@@ -42,7 +42,7 @@ static unsigned char in_a[SURFACE], in_b[SURFACE], wanted[SURFACE];
 
 /* ---- hardware ------------------------------------------------------------------ */
 
-/* If there is no GPU, NVML explains it better than CUDA. */
+/* If there is no GPU, NVML gives a better reason than CUDA. */
 static int find_gpu(struct demo *d)
 {
 	d->cuda = gpu_open();
@@ -82,8 +82,8 @@ static int allocate(const char *name, CUdeviceptr *out)
 }
 
 /*
- * Fill A with new data, and B with bytes that the copy must replace. B is registered later, so only
- * the last call ensures that the GPU has finished.
+ * Fill A with new data, and B with bytes that the copy must replace. B has no SYNC_MEMOPS before
+ * its registration, so only the last call ensures that the GPU has finished.
  */
 static int fill(struct demo *d)
 {
@@ -119,7 +119,7 @@ static int read_both(struct demo *d)
 	return cuda_failed("compare", r);
 }
 
-/* A must still have its data, and B the same bytes. */
+/* A must still have its data, and B must have the same data. */
 static int compare(struct demo *d)
 {
 	size_t i = 0;
@@ -138,7 +138,7 @@ static int compare(struct demo *d)
 
 /* ---- pins ------------------------------------------------------------------------ */
 
-/* Get the registration of a surface from the cache, which makes it if needed. */
+/* Get the registration of a surface from the cache. The first get makes the registration. */
 static int registration(struct demo *d, const char *what, CUdeviceptr at,
 			struct pp_region *out)
 {

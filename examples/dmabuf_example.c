@@ -48,7 +48,7 @@ static CUdeviceptr gpu_memory(void)
 	return gpu;
 }
 
-/* The importer: it ends its region before the caller puts the cache entry. */
+/* The importer. It unpins its region before the caller calls pp_cache_put(). */
 static void import(const struct pp_dmabuf *dmabuf, uint64_t offset, void *to)
 {
 	struct peerpin_lsi_copy copy = {

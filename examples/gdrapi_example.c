@@ -81,7 +81,7 @@ static double now_us(void)
 	return t.tv_sec * 1e6 + t.tv_nsec / 1e3;
 }
 
-/* The purpose of the mapping: small copies, which take microseconds by CUDA */
+/* The mapping is for small copies: CUDA takes microseconds for each. */
 static void small_copies(gdr_mh_t mh, char *at, CUdeviceptr gpu)
 {
 	double start = now_us(), mapped, cuda;

@@ -12,7 +12,7 @@ CUresult gpu_open(void);
 /* After gpu_open(): is the GPU integrated (Tegra), so that its memory is host memory? */
 bool gpu_is_integrated(void);
 
-/* cuMemAlloc(); for an integrated GPU cuMemHostAlloc(), because peers reach no other memory */
+/* cuMemAlloc(). For an integrated GPU cuMemHostAlloc(), because peers reach no other CUDA memory there */
 CUresult gpu_alloc(CUdeviceptr *out, size_t size);
 CUresult gpu_free(CUdeviceptr at);
 

@@ -2,7 +2,7 @@
 /*
  * Registers GPU memory with an InfiniBand core, without calls of peerpin: cuMemAlloc(), then the
  * kernel part of ibv_reg_mr(). The core is a test module, because the upstream core has no peer
- * memory. The adapter is a chip that copies. doc/ibpeer.md tells how to run it.
+ * memory. A device that copies acts as the adapter. doc/ibpeer.md tells how to run the example.
  */
 #include <cuda.h>
 #include <errno.h>

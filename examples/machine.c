@@ -64,7 +64,7 @@ int machine_integrated_gpu(void)
 	return 0;
 }
 
-/* The last component of a link: the PCI address of the device of a node */
+/* The last component of the link's target: the PCI address of a device */
 static int device_of(const char *link, char *out, size_t room)
 {
 	char target[256];
@@ -99,7 +99,7 @@ static int iommu_type(const char *device, char *out, size_t room)
 	return read_line(path, out, room);
 }
 
-/* Only a DMA domain translates; else bus addresses are physical addresses. */
+/* Only an IOMMU domain of type DMA translates. With other types, bus addresses are physical addresses. */
 static int say_iommu(const char *device)
 {
 	char type[32];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Hardware of the demonstration. Each function prints a line; it returns 0, or 1 after failed(). */
+/* Hardware of the demonstration. Each function prints a line and returns 0, or 1 after failed(). */
 #ifndef MACHINE_H
 #define MACHINE_H
 
@@ -8,7 +8,7 @@
 /* The first GPU, and used bytes of its BAR1 */
 int machine_gpu(uint64_t *bar1_used);
 
-/* The first GPU, if integrated */
+/* The first GPU, if it is integrated */
 int machine_integrated_gpu(void);
 
 /* The peer device @name, and whether an IOMMU translates its addresses */

@@ -63,7 +63,7 @@ static uint32_t copy(struct pp_peer *peer, const char *what, void *to, const voi
 	return result.pins;
 }
 
-/* Each copy finds out the kind of memory of its pointers. Return: the number of new pins. */
+/* pp_peer_copy() finds out whether a pointer is host or GPU memory. Return: the number of new pins */
 static uint32_t round_trip(struct pp_peer *peer, unsigned char *to, const unsigned char *from, void *one, void *two)
 {
 	uint32_t pins;

@@ -55,7 +55,7 @@ static void *gpu_memory(void)
 	return (void *)(uintptr_t)gpu;
 }
 
-/* The same address can be another allocation: only the buffer id tells. */
+/* After a free the same address can be of another allocation. Only the buffer id tells the difference. */
 static void again(void *gpu)
 {
 	struct pp_mem before = query("in the middle of an allocation", (char *)gpu + SIZE / 2, PP_MEM_GPU), after;

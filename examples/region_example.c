@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 
 enum {
-	SIZE = 4 << 20,	/* whole blocks of 2 MiB: freeing them revokes */
+	SIZE = 4 << 20,	/* whole blocks of 2 MiB, so that the free revokes the pin */
 };
 
 static void need(int ok, const char *what, const char *why)

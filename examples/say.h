@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Output of the demonstration: a word or two, then a sentence */
+/* Output of the demonstration: each line is one or two words (@what), then a sentence */
 #ifndef SAY_H
 #define SAY_H
 

@@ -64,7 +64,7 @@ static int move_file(int fd, struct pp_cache *views, int write, CUdeviceptr gpu,
 	return ret;
 }
 
-/* One cache for both files: the view of an allocation is made once. */
+/* Both files use one cache, so the view of an allocation is made only once. */
 static int move_both(int from, int to, CUdeviceptr gpu, size_t size)
 {
 	struct pp_cache *views;
@@ -89,7 +89,7 @@ static int copy(int from, int to, size_t size)
 	return ret;
 }
 
-/* Data that is not on the disk yet can still fail. */
+/* Writing the data to the disk can still fail, so call fsync(). */
 static int finish(const char *path, int fd)
 {
 	int ret = fsync(fd) ? complain(path, errno) : 0;
@@ -97,7 +97,7 @@ static int finish(const char *path, int fd)
 	return close(fd) && !ret ? complain(path, errno) : ret;
 }
 
-/* Truncate only after the check that it is another file than FROM. */
+/* Open TO. Truncate it only after the check that TO is not the same file as FROM. */
 static int open_target(const char *path, const struct stat *other, int *out)
 {
 	struct stat st;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * On a Jetson: a PCIe device copies memory that the CPU writes to memory that the CPU reads. Both
- * are of cuMemHostAlloc(): peers reach no other GPU memory.
+ * are from cuMemHostAlloc(), because peers reach no other CUDA memory.
  *
  *	build/bin/examples/tegra [PEER]		(lsi0)
  */
@@ -57,7 +57,7 @@ static void open_gpu(void)
 		die("GPU 0", "not integrated; type: emu/vm/run --tegra -- build/bin/examples/tegra");
 }
 
-/* Print the cache attribute of the memory. All mappings of a page must have the same. */
+/* Print the cache attribute of the memory. All mappings of a page must have the same attribute. */
 static void show(struct pp_ctx *ctx, const char *name, void *at)
 {
 	static const char *const caching[] = {
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
 	size_t i;
 
 	open_gpu();
-	/* the CPU only writes from, and only reads to */
+	/* the CPU only writes the buffer "from", and only reads the buffer "to" */
 	cuda("from", cuMemHostAlloc((void **)&from, SIZE, CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED));
 	cuda("to", cuMemHostAlloc((void **)&to, SIZE, CU_MEMHOSTALLOC_DEVICEMAP));
 	for (i = 0; i < SIZE; i++)

@@ -10,7 +10,7 @@
  * struct trace - numbers that a pin or a mapping changes
  * @a, @b: registrations
  * @maps_a, @maps_b: device mappings made of them so far
- * @counted: @pins is valid
+ * @counted: true if @pins is valid
  * @pins: pins made by the emulated GPU driver so far
  */
 struct trace {

@@ -39,7 +39,7 @@ static void finish(struct rdma_cm_id *id, const char *what, int posted)
 	need(wc.status == IBV_WC_SUCCESS, what, ibv_wc_status_str(wc.status));
 }
 
-/* If the RDMA adapter cannot reach GPU memory, print why, and take host memory. */
+/* Allocate and register GPU memory. If the RDMA adapter cannot reach it, print the reason, and use host memory. */
 static const struct pp_mr *allocate(struct pp_verbs *v, void **at)
 {
 	const struct pp_mr *mr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Sorted array under a readers-writer lock. References are atomic, so a hit takes the lock for the look-up only, and a
- * put takes no lock. The start addresses have an array of their own: a search reads nothing else.
+ * put takes no lock. The start addresses are in a separate array, the only memory that a search reads.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static void drop(void *cache)
 	free(a);
 }
 
-/* Sorted once: the benchmark does not measure insertions. */
+/* The array is sorted only once, because the benchmark does not measure insertions. */
 static void use(void *cache, const struct range *ranges, unsigned int count)
 {
 	struct array *a = cache;

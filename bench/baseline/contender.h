@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The interface of all compared caches: ranges, each with a registration, and one operation. It looks up ASKED bytes,
- * takes a reference, checks that the registration is valid (a word in memory has not changed), and drops the reference.
- * A contender may inline the operation into @hits: that is an advantage of a simple cache.
+ * The interface of all compared caches: ranges, each with a registration, and one operation. The operation looks up
+ * ASKED bytes, takes a reference, checks that the registration is valid (a word in memory has not changed), and drops
+ * the reference. A contender may inline the operation into @hits: this is an advantage of a simple cache.
  */
 #ifndef CONTENDER_H
 #define CONTENDER_H
@@ -24,11 +24,11 @@ struct lookup {
 };
 
 /**
- * struct contender
- * @shared: several threads may use it
- * @make: make a cache for @count ranges; above @limit, if not 0, it evicts the least recently used
+ * struct contender - a compared cache
+ * @shared: true if several threads may use the cache
+ * @make: make a cache for @count ranges. Above @limit ranges (0: no limit) it evicts the least recently used range
  * @use: the operation on whole ranges; inserts a missing range. Without a limit only the first use inserts
- * @hits: the operation on cached ranges; returns the number of valid ones
+ * @hits: the operation on cached ranges; returns the number of valid registrations
  */
 struct contender {
 	const char *name;
@@ -40,7 +40,7 @@ struct contender {
 };
 
 extern const struct contender baseline_ideal;		/* unlocked hash by the start of the range */
-extern const struct contender baseline_ideal_atomic;	/* likewise, with atomic reference counts */
+extern const struct contender baseline_ideal_atomic;	/* baseline_ideal with atomic reference counts */
 extern const struct contender baseline_array;		/* sorted array under a rwlock */
 extern const struct contender baseline_rwtree;		/* red-black tree under a rwlock */
 extern const struct contender baseline_tree;		/* red-black tree and LRU list under a mutex */

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include "item.h"
 
-/* Users keep its address, so items do not move, and the hash has pointers. One cache line each. */
+/* One cache line. Users keep the address of an item, so items do not move, and the hash has pointers to them. */
 struct entry {
 	_Alignas(64) struct item item;
 };
 
 /**
- * struct hash
- * @slots: open addressing, less than half full; NULL: free
+ * struct hash - hash of ranges by start address
+ * @slots: hash table with open addressing, less than half full; NULL: free slot
  * @shift: reduces a hash value to the index of a slot
  */
 struct hash {
@@ -30,7 +30,7 @@ static inline unsigned int place(const struct hash *h, uint64_t start)
 	return (start >> 16) * 0x9e3779b97f4a7c15ull >> h->shift;
 }
 
-/* The range is in the hash. */
+/* The caller knows that the range is in the hash. */
 static inline struct item *find(const struct hash *h, uint64_t start)
 {
 	unsigned int i = place(h, start);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Data of a range in each baseline: only what the operation needs */
+/* Data of a range in the baselines; only the fields that the operation needs */
 #ifndef ITEM_H
 #define ITEM_H
 
@@ -23,7 +23,7 @@ static inline bool item_valid(const struct item *i)
 	return __atomic_load_n(i->word, __ATOMIC_ACQUIRE) == i->value;
 }
 
-/* Use of the range: the compiler must store the reference before, and drop it afterwards. */
+/* The use of a range. The compiler must take the reference before this line, and drop it after this line. */
 static inline void item_used(void)
 {
 	__asm__ volatile("" ::: "memory");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * No red node has a red child, and all paths from the root down have the same number of black nodes. The code serves
- * both directions: @side is the side of the child, !@side the opposite one.
+ * Invariants: no red node has a red child; all paths from the root down have the same number of black nodes. The code
+ * serves both directions: @side is the side of the child, !@side the opposite side.
  */
 #include <stddef.h>
 #include "rb.h"
@@ -27,7 +27,7 @@ static void replace(struct rb *t, const struct rb_node *n, struct rb_node *with)
 		with->parent = n->parent;
 }
 
-/* Rotate: @n moves down to @side, its child of the other side moves up. */
+/* Rotate: @n moves down to @side, and the child of @n on the other side moves up. */
 static struct rb_node *rotate(struct rb *t, struct rb_node *n, bool side)
 {
 	struct rb_node *up = n->child[!side];
@@ -81,8 +81,8 @@ void rb_insert(struct rb *t, struct rb_node *n)
 }
 
 /*
- * Repair: paths through @side of @parent lack a black node. Returns true if now all paths through @parent lack one; the
- * caller then paints @parent black if it is red.
+ * Repair: paths through @side of @parent lack a black node. Returns true if all paths through @parent lack a black node
+ * afterwards; then the caller paints @parent black if it is red.
  */
 static bool mend_remove(struct rb *t, struct rb_node *parent, bool side)
 {

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Must be the first member of an element. */
+/* A node; must be the first member of an element */
 struct rb_node {
 	uint64_t start;
 	uint64_t end;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * A red-black tree of ranges under a readers-writer lock. References are atomic, so a hit takes the lock for the
- * look-up only, and a put takes no lock. There is no eviction: a hit would have to write an LRU list under the lock.
+ * look-up only, and a put takes no lock. It evicts nothing: for eviction a hit would have to write an LRU list.
  */
 #include <pthread.h>
 #include <stdlib.h>

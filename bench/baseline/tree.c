@@ -9,7 +9,7 @@
 #include "item.h"
 #include "rb.h"
 
-enum { WORDS = 1 << 20 };	/* more than live nodes in any benchmark */
+enum { WORDS = 1 << 20 };	/* more than the number of live nodes in any benchmark */
 
 struct node {
 	struct rb_node rb;
@@ -20,9 +20,9 @@ struct node {
 };
 
 /**
- * struct tree
- * @count: nodes
- * @made: nodes made so far; each got a new word
+ * struct tree - the cache
+ * @count: number of nodes
+ * @made: number of nodes made so far; each got a new word
  */
 struct tree {
 	pthread_mutex_t lock;

@@ -13,13 +13,13 @@ enum {
 
 enum wish { REST, WORK, END };
 
-/* Results of one kind of rounds: ps per hit for each pass, and ns of single hits */
+/* Results of rounds, either all idle or all busy: ps per hit for each pass, and ns of single hits */
 struct times {
 	uint64_t passes[ROUNDS * PASSES];
 	uint64_t singles[ROUNDS * SINGLES];
 };
 
-/* @wish: set by the measuring thread; @does: state of the other one. In cache lines that a hit does not use */
+/* @wish: set by the measuring thread; @does: state of the other thread. In cache lines that a hit does not use */
 struct pair {
 	_Alignas(128) struct other *other;
 	atomic_int wish;

@@ -7,9 +7,9 @@
 
 /**
  * struct beside - ns per hit
- * @mean: mean over some thousands in a row, waits included; the median of these means
+ * @mean: median of means; each mean is over some thousand hits in a row, waits included
  * @single: median of single hits, with the time to read the clock
- * @worst: 99.9th percentile of the same
+ * @worst: 99.9th percentile of single hits, with the time to read the clock
  */
 struct beside {
 	double mean;
@@ -20,7 +20,7 @@ struct beside {
 /**
  * struct other - load of the other thread
  * @step: make step @i
- * @steps: number of steps so far, the argument of the next one
+ * @steps: number of steps so far, and argument @i of the next step
  */
 struct other {
 	void (*step)(struct other *o, unsigned int i);
@@ -29,7 +29,7 @@ struct other {
 	unsigned int steps;
 };
 
-/* Measure hits of @hot in the cache of @other, in turns with @other idle and busy; print both. */
+/* Measure hits of @hot in the cache of @other, with @other idle and busy in turns; print both results. */
 void beside(const char *name, const struct contender *c, const struct ranges *hot, struct other *other,
 	    struct beside *quiet, struct beside *busy);
 

@@ -33,7 +33,7 @@ static struct memory now(void)
 	return (struct memory){ m.uordblks + m.hblkhd, resident() };
 }
 
-/* In the child process: free heap pages are not resident, and no page is huge. */
+/* Runs in a child process, in which free heap pages are not resident and no page is huge. */
 static struct memory measure(const struct contender *c, const struct ranges *ranges)
 {
 	struct memory before, after;

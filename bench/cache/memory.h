@@ -6,8 +6,8 @@
 #include "ranges.h"
 
 /*
- * Return the bytes per range, measured in a process of its own: the larger of memory from malloc(), with its overhead,
- * and resident memory. Prints both.
+ * Return the bytes per range, measured in a child process. This is the larger of two figures, which are printed: memory
+ * from malloc() with its overhead, and resident memory.
  */
 double memory_of(const struct contender *c, const char *name, const struct ranges *ranges);
 

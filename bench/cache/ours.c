@@ -2,9 +2,9 @@
 #include "bench/bench.h"
 #include "ours.h"
 
-enum { WORDS = 1 << 18 };	/* more than registrations of any cache */
+enum { WORDS = 1 << 18 };	/* more than the number of registrations of any cache */
 
-/* Sleep: another process on the CPU then does not prolong the pin. */
+/* Sleeps, so that another process on the CPU does not prolong the pin. */
 static void take_time(uint64_t ns)
 {
 	struct timespec left = { ns / 1000000000, ns % 1000000000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The cache of libpeerpin, with a pin that costs nothing or @pin_ns */
+/* The cache of libpeerpin, with a pin that takes @pin_ns, which may be 0 */
 #ifndef OURS_H
 #define OURS_H
 
@@ -8,8 +8,8 @@
 #include "bench/baseline/contender.h"
 
 /**
- * struct ours
- * @words: a word for each registration, allocated in order
+ * struct ours - a cache, and the words of its registrations
+ * @words: one word for each registration, allocated in order
  * @pins: number of pins so far, which is the index of the next word
  * @first: index at which allocation continues when @words is used up
  * @pin_ns: time of a pin

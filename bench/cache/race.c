@@ -29,13 +29,14 @@ const char *racer_name(enum racer racer)
 	return racers[racer]->name;
 }
 
-/* Look-ups of the members: first each range once, to warm the CPU caches, then the timed ones */
+/* Look-ups of the members: @warm has each range once, to warm the CPU caches; @timed is measured */
 static struct lookup warm[TEAM][WARM], timed[TEAM][TURN];
 
 /**
  * struct turn - turn of one contender
- * @warming: look-ups before the timed ones
- * @ready, @done: number of members that are ready, done
+ * @warming: number of look-ups of @warm
+ * @ready: number of members that are ready
+ * @done: number of members that are done
  * @ps: time of an operation, by member
  */
 struct turn {
@@ -53,7 +54,7 @@ static void hit(const struct turn *t, const struct lookup *lookups, unsigned int
 	bench_need(t->c->hits(t->cache, lookups, count) == count, t->c->name, EIO);
 }
 
-/* A member that is done continues until all are: no timed member runs alone. */
+/* A member that is done continues until all members are done, so that no timed member runs alone. */
 static void take_turn(void *arg, unsigned int me)
 {
 	struct turn *t = arg;
@@ -80,7 +81,7 @@ static uint64_t turn_of(const struct contender *c, void *cache, unsigned int mem
 	return sum / members;
 }
 
-/* @ps: by contender, number of threads - 1, and round */
+/* @ps: times, indexed by contender, number of threads - 1, and round */
 static struct race conclude(const char *name, uint64_t ps[RACERS][TEAM][ROUNDS], unsigned int rounds)
 {
 	struct race r = { .name = name };
@@ -147,7 +148,7 @@ struct race race_hits(const char *name, const struct ranges *ranges)
 	return conclude(name, ps, round);
 }
 
-/* Use the ranges from @at on, wrapping around. */
+/* Use @count ranges from @at on; the first range follows the last. */
 static void use_next(const struct contender *c, void *cache, const struct ranges *ranges, unsigned int at,
 		     unsigned int count)
 {

@@ -17,7 +17,7 @@ enum racer {
 	RACERS,
 };
 
-/* @ns: medians, ns per operation and thread, by number of threads - 1; 0: not measured */
+/* @ns: medians in ns per operation and thread, indexed by contender and number of threads - 1; 0: not measured */
 struct race {
 	const char *name;
 	double ns[RACERS][TEAM];

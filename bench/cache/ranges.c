@@ -4,13 +4,13 @@
 #include "ranges.h"
 
 #define PAGE (64ull << 10)
-#define BASE (1ull << 40)	/* of the dense ones */
-#define SPACE (1ull << 46)	/* of the scattered ones */
+#define BASE (1ull << 40)	/* first address of dense ranges */
+#define SPACE (1ull << 46)	/* end of the addresses of scattered ranges */
 #define BIGGEST (1ull << 30)
 
 static uint64_t state = 88172645463325252ull;
 
-/* xorshift */
+/* A random number below @below, by xorshift */
 static uint64_t any(uint64_t below)
 {
 	state ^= state << 13;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A writer misses and evicts without pause. A signal stops it: the handler returns only on command. Meanwhile a reader
- * makes hits, and a witness a miss. If the witness does not finish within WITNESS_NS, the writer was stopped inside its
- * critical section.
+ * Three threads. The writer misses and evicts without pause. A signal stops the writer: its handler returns only on
+ * command. Meanwhile the reader makes hits, and the witness one miss. If the witness does not finish within WITNESS_NS,
+ * the writer was stopped inside its critical section.
  */
 #include <limits.h>
 #include <linux/futex.h>
@@ -18,8 +18,8 @@ enum {
 	HOT = 16,
 	LIMIT = 1000,
 	RANGES = 4 * LIMIT,
-	WITNESSED = LIMIT,		/* ranges of the witness */
-	BETWEEN = 64,			/* misses between uses of the hot ranges, which keep them cached */
+	WITNESSED = LIMIT,		/* number of ranges of the witness */
+	BETWEEN = 64,			/* misses between uses of the hot ranges; these uses keep them cached */
 	HITS = 2000,
 	WITNESS_NS = 1000 * 1000,
 	READER_NS = 300 * 1000 * 1000,	/* for HITS, which take some microseconds */
@@ -44,7 +44,7 @@ static struct scene {
 	atomic_bool over;
 } scene;
 
-/* Number of the stop, from 1; 0: not stopped. A released writer may run only after the next stop began. */
+/* Number of the present stop, from 1; 0: not stopped. A writer that wakes up only in the next stop must see a change. */
 static atomic_uint held;
 static sem_t stopped;
 
@@ -93,7 +93,7 @@ static void *read_on(void *unused)
 	}
 }
 
-/* It never uses a range that it used recently: that would be a hit. */
+/* The witness uses its ranges in turn: a range that it used recently would be a hit. */
 static void *witness_on(void *unused)
 {
 	unsigned int i = 0;

@@ -6,11 +6,11 @@
 #include "ranges.h"
 
 /**
- * struct stall
+ * struct stall - results
  * @stops: number of stops
- * @inside: stops inside the critical section, in which no other thread could write
- * @waited: stops in which the reader finished its hits only after the writer continued
- * @hits: hits while the writer was stopped
+ * @inside: number of stops inside the critical section, in which no other thread could write
+ * @waited: number of stops in which the reader finished its hits only after the writer continued
+ * @hits: number of hits while the writer was stopped
  */
 struct stall {
 	unsigned int stops;
@@ -19,7 +19,7 @@ struct stall {
 	uint64_t hits;
 };
 
-/* Stop at most @stops times, and until the reader has waited @enough times. Needs two CPUs. */
+/* Stop the writer until the reader has waited @enough times, but at most @stops times. Needs two CPUs. */
 struct stall stall(const struct contender *c, unsigned int stops, unsigned int enough);
 
 #endif

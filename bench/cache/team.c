@@ -43,7 +43,7 @@ unsigned int team_size(void)
 	return CPU_COUNT(&team.cpus) < TEAM ? 1 : TEAM;
 }
 
-/* With one CPU only, they share it. */
+/* If the process has only one CPU, all members share it. */
 void team_move_to(unsigned int member)
 {
 	unsigned int cpu, left = member % CPU_COUNT(&team.cpus);

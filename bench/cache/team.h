@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A pool of threads, each on its own CPU; the first is the caller. */
+/* A team of threads, each on its own CPU. The first member is the calling thread. */
 #ifndef TEAM_H
 #define TEAM_H
 
@@ -8,16 +8,16 @@
 
 enum { TEAM = 2 };
 
-/* As many members as CPUs allow */
+/* Number of members for which there are CPUs */
 unsigned int team_size(void);
 
 /* Move the calling thread to the CPU of a member. */
 void team_move_to(unsigned int member);
 
-/* Run @job in the first @n members; return when all have returned. */
+/* Run @job in the first @n members; return when the job has returned in all of them. */
 void team_run(unsigned int n, void (*job)(void *arg, unsigned int me), void *arg);
 
-/* Begin a job in the second member; the caller ends it by its own means, and then waits for it. */
+/* Begin a job in the second member. To end it, the caller makes the job return, then calls team_wait_second(). */
 void team_start_second(void (*job)(void *arg, unsigned int me), void *arg);
 void team_wait_second(void);
 

@@ -9,7 +9,7 @@ static void nothing(void *arg)
 		NEED(cuMemFree(0));
 }
 
-/* One number, to compare processes with and without the hook. cuMemFree(0) is the fastest call. */
+/* Prints one number, to compare processes with and without the hook. cuMemFree(0) is the fastest call. */
 void part_free_nothing(void)
 {
 	printf("%.2f\n", each(nothing, NULL) / 1e3);

@@ -30,7 +30,7 @@ void part_free_told(void);
 	} while (0)
 void fail(int result, const char *what) __attribute__((noreturn, cold));
 
-/* Picoseconds per call; @fn makes CALLS of them. The median of ROUNDS */
+/* Picoseconds per call: the median of ROUNDS calls of @fn, which makes CALLS measured calls */
 enum { CALLS = 2000, ROUNDS = 51 };
 uint64_t each(void (*fn)(void *arg), void *arg);
 

@@ -6,7 +6,7 @@ enum { SAMPLES = 101, LEAST = 5 };
 
 #define BUDGET_NS 500000000ull	/* for each size */
 
-/** struct timing - one size; medians in nanoseconds */
+/** struct timing - results for one size; medians in nanoseconds */
 struct timing {
 	uint64_t export, close, miss, unpin, hit_ps;
 	unsigned int samples;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The cost to find the allocation of an address, and to check that a registration is valid */
+/* The cost of finding the allocation of an address, and of checking that a registration is valid */
 #include "h200.h"
 
 static void ask(void *addr)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Acts like a communication library beside PyTorch: a thread registers each tensor that it is
- * offered, by a cache of dma-bufs with the hook as its watch. It checks the cache by CUDA's buffer
- * ids, which the cache does not query on a hit. It checks the hook by allocations that ended without
- * a callback ("untold").
+ * Acts like a communication library beside PyTorch. A thread registers each offered tensor, in a
+ * cache of dma-bufs with the hook as its watch. The thread checks the cache by CUDA's buffer ids,
+ * which the cache does not query on a hit. It checks the hook by counting "untold" allocations, which
+ * ended without a callback before.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -27,25 +27,25 @@ enum {
 /** struct tensors_counts - counts of the thread; bench/h200_torch.py has the same struct */
 struct tensors_counts {
 	uint64_t offered, dropped;		/* tensors; dropped because the ring was full */
-	uint64_t registered, refused, beyond;	/* gets; gets of ranges that are not within one allocation any more */
+	uint64_t registered, refused, beyond;	/* gets; beyond: refused, not in one allocation any more */
 	int64_t refusal;			/* -errno of the last refused get */
 	uint64_t hits, misses;
 	uint64_t judged, stale;			/* hits with a known id; hits with a different id */
-	uint64_t told, told_all, told_gone;	/* callbacks; for all memory; for memory that was freed already */
-	uint64_t vanished, untold;		/* watched ids that ended; without a callback before */
+	uint64_t told, told_all, told_gone;	/* callbacks; those for all memory; those for already freed memory */
+	uint64_t vanished, untold;		/* watched ids that ended; those that ended without a callback before */
 };
 
 struct range {
 	uint64_t addr, length;
 };
 
-/** struct registered - buffer id of an entry when it was pinned; 0: not known */
+/** struct registered - a known registration; @id: buffer id when @entry was pinned; 0: not known */
 struct registered {
 	const struct pp_cache_entry *entry;
 	uint64_t id;
 };
 
-/** struct watched - an allocation: a callback must set @told before it ends; id 0: unused */
+/** struct watched - an allocation; before its end a callback must set @told. @id 0: unused element */
 struct watched {
 	uint64_t addr, id;
 	bool told;
@@ -116,7 +116,7 @@ static void gone(void *arg, uint64_t addr, uint64_t length)
 	pthread_mutex_unlock(&watch_lock);
 }
 
-/* Do not watch memory whose callback has run but whose free has not ended: it would count as untold. */
+/* Memory whose callback has run but whose free has not ended is not watched: it would count as untold. */
 static bool is_going(uint64_t addr)
 {
 	uint64_t now = now_ns();
@@ -170,7 +170,7 @@ static uint64_t misses(void)
 	return s.misses;
 }
 
-/* @before: buffer id before the get. If it is the same afterwards, the memory existed all the time. */
+/* @before: buffer id before the get. If the id is the same afterwards, the memory existed all the time. */
 static void judge(const struct pp_cache_entry *e, const struct range *r, uint64_t before, bool hit)
 {
 	struct registered *k = remembered(e);
@@ -206,7 +206,7 @@ static bool was_there(const struct range *r, uint64_t before)
 	return there;
 }
 
-/* Not an error if the memory was freed, or was being freed, before the check. */
+/* A refusal is no error if the memory was freed, or was being freed, before the check. */
 static void count_refusal(const struct range *r, uint64_t before, int ret)
 {
 	bool one = is_one_allocation(r);
@@ -271,7 +271,7 @@ static int add_hook(void)
 	return add ? add(gone, NULL) : -EOPNOTSUPP;
 }
 
-/* CUDA must be initialised, with a current context. -errno */
+/* Start the thread. CUDA must be initialised, with a current context. Returns 0 or -errno. */
 int tensors_start(void)
 {
 	const struct pp_cache_attr attr = { .watch = PP_WATCH_HOOK };
@@ -288,7 +288,7 @@ int tensors_start(void)
 	return ret;
 }
 
-/* Call for each tensor that is "sent"; does nothing unless started. */
+/* Called for each tensor that is "sent". Does nothing before tensors_start(). */
 void tensors_offer(uint64_t addr, uint64_t length)
 {
 	if (!running)

@@ -10,14 +10,14 @@ enum {
 	WIDTH = 760,
 	HEIGHT = 400,
 	LEFT = 76,
-	RIGHT = 540,		/* names of series are right of it */
+	RIGHT = 540,		/* right end of the axis; names of series are beyond it */
 	TOP = 56,
 	BOTTOM = 316,
 	NAME_GAP = 17,		/* distance between base lines of names */
 	MARK = 4,
 };
 
-/* A viewer without dark mode uses the first half. */
+/* Colours of light mode, then of dark mode. A viewer without dark mode uses the first part. */
 static const char style[] =
 	"<style>\n"
 	"text { font: 13px sans-serif; fill: #1f2933 }\n"
@@ -79,7 +79,7 @@ static void put_triangle(FILE *f, double x, double y)
 	fprintf(f, "<path class=\"mark\" d=\"M%.1f %.1fl5 9h-10z\"/>\n", x, y - 5);
 }
 
-/* Marks distinguish the series for readers who cannot distinguish the colours. */
+/* Marks of the series, for readers that cannot tell the colours apart */
 static void (*const marks[])(FILE *f, double x, double y) = { put_circle, put_square, put_triangle, put_diamond };
 
 /* ---- axes ----------------------------------------------------------------------- */
@@ -178,7 +178,7 @@ static int higher(const void *a, const void *b)
 	return (x->y > y->y) - (x->y < y->y);
 }
 
-/* Spread names downwards from the highest, then upwards from the axis. */
+/* Move overlapping names apart: downwards from the highest name, then upwards from the axis. */
 static void part(struct name *names, unsigned int count)
 {
 	double most = BOTTOM;

@@ -4,7 +4,7 @@
 
 #include "results.h"
 
-/* Draw @p as SVG, with dark mode. The first series is that of peerpin. */
+/* Draw @p as SVG, with dark mode. The first series is peerpin's. */
 void draw(const struct plot *p, FILE *out);
 
 #endif

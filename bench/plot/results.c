@@ -4,7 +4,7 @@
 #include <string.h>
 #include "results.h"
 
-enum { FIELDS = 6, LINE_MAX_BYTES = 2048 };	/* one more than a line has, to detect too many */
+enum { FIELDS = 6, LINE_MAX_BYTES = 2048 };	/* FIELDS: one more than a valid line has, to detect longer lines */
 
 static bool copy_text(char *to, const char *from)
 {
@@ -36,7 +36,7 @@ static bool take_figure(struct results *r, char **fields)
 	       copy_text(p->unit, fields[4]);
 }
 
-/* NULL: full */
+/* Find or add the series @name. NULL: no place is left */
 static struct series *get_series(struct plot *p, const char *name)
 {
 	struct series *s;

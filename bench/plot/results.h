@@ -21,7 +21,7 @@ struct series {
 
 /**
  * struct plot - one figure
- * @unit: of @x: bytes or count; y is in ns
+ * @unit: unit of @x: bytes or count; the unit of y is ns
  * @place: the machine of the measurement
  */
 struct plot {

@@ -8,10 +8,10 @@
 enum { TICKS_MAX = 12 };
 
 /**
- * struct scale
- * @low, @high: figures at the ends
- * @from, @to: places of the ends
- * @tick: labelled figures; at most TICKS_MAX, in order
+ * struct scale - scale of an axis
+ * @low, @high: figures at the ends of the axis
+ * @from, @to: places of the ends in the picture
+ * @tick: figures with labels; at most TICKS_MAX, in order
  */
 struct scale {
 	bool is_log;
@@ -23,7 +23,7 @@ struct scale {
 	double tick[TICKS_MAX];
 };
 
-/* Logarithmic from @low to @high, both above 0; ticks at powers of @base, or of a power of it if too many */
+/* A logarithmic scale from @low to @high, both above 0. Ticks: at all powers of @base or, if too many, at every nth */
 struct scale scale_powers(double low, double high, unsigned int base);
 
 /*

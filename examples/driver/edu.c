@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A minimal driver that uses peerpin, to start from. /dev/eduN copies memory through the buffer of
- * QEMU's edu device (1234:11e8), whose DMA engine moves up to 4 KiB between memory and buffer.
- * edu_move_all() to edu_copy() use peerpin, and a line each in edu_probe() and edu_remove().
- * edu_move() programs the registers.
+ * A minimal driver that uses peerpin, as a start for other drivers. /dev/eduN copies memory through
+ * the buffer of QEMU's edu device (1234:11e8). The device's DMA engine moves up to 4 KiB between
+ * memory and buffer. Calls of peerpin: the functions from edu_move_all() to edu_copy(), one line of
+ * edu_probe(), one line of edu_remove(). edu_move() programs the registers.
  */
 #include <linux/dma-mapping.h>
 #include <linux/iopoll.h>
@@ -33,16 +33,16 @@ struct edu {
 	struct peerpin_peer *peer;
 	struct miscdevice misc;
 	char name[16];
-	struct rw_semaphore life;	/* a reader that sees !@gone may use @peer */
+	struct rw_semaphore life;	/* protects @gone; while a reader holds it and @gone is not set, @peer exists */
 	bool gone;
 	struct mutex lock;	/* protects the engine, its buffer, and @dead */
 	bool dead;
 };
 
 /*
- * An engine that does not finish must not reach memory after peerpin_dma_end(): disable bus
- * mastering until the driver is bound again. The timeout is shorter than drain_timeout_ms
- * (peerpin(4)), for which the freeing thread waits.
+ * If the engine does not finish, disable bus mastering until the driver is bound again: the engine
+ * must not reach memory after peerpin_dma_end(). The timeout is shorter than drain_timeout_ms
+ * (peerpin(4)), because a freeing thread waits for that time.
  */
 static int edu_move(struct edu *edu, u64 src, u64 dst, u32 length, u32 command)
 {
@@ -114,7 +114,7 @@ static struct peerpin_attach *edu_attach(struct edu *edu, const struct edu_place
 	return attach;
 }
 
-/* Attach without @lock, which other copies need: the exporter of a dma-buf can delay it for long. */
+/* Attach before @lock is taken: the exporter of a dma-buf can delay an attach, and other copies need @lock. */
 static int edu_copy(struct edu *edu, const struct edu_copy *c)
 {
 	struct peerpin_attach *dst, *src = edu_attach(edu, &c->src);
@@ -245,7 +245,7 @@ err_free:
 	return ret;
 }
 
-/* Open files keep @edu; their copies return -ENODEV. */
+/* Open files keep their references to @edu; copies through them return -ENODEV. */
 static void edu_remove(struct pci_dev *pdev)
 {
 	struct edu *edu = pci_get_drvdata(pdev);

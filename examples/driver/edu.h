@@ -32,9 +32,9 @@ struct edu_place {
  * @length: bytes, 1 to EDU_BUFFER_BYTES
  * @reserved: 0
  *
- * Errors: EBADF, EACCES, ENOENT of peerpin_region_get(9); EINVAL not within the region or the
- * buffer; ESTALE the memory was freed; EIO the device cannot reach the memory, or failed; ENODEV it
- * was removed; EINTR a signal arrived before the copy. After an error, @dst may be partly written.
+ * Errors: EBADF, EACCES, ENOENT as from peerpin_region_get(9); EINVAL not within the region or the
+ * buffer; ESTALE the memory was freed; EIO the device cannot reach the memory, or failed; ENODEV the
+ * device was removed; EINTR a signal arrived before the copy. After an error, @dst may be partly written.
  */
 struct edu_copy {
 	struct edu_place src;

@@ -5,7 +5,7 @@
  *	edu_test [NODE]			(/dev/edu0)
  *
  * Exit status: 0 all bytes arrived; 2 wrong bytes arrived; 1 another error. `peerpin verify
- * --device edu` requires these.
+ * --device edu` relies on these values.
  */
 #include <cuda.h>
 #include <errno.h>

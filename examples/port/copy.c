@@ -52,7 +52,7 @@ static void *host_surface(void)
 	return at;
 }
 
-/* SYNC_MEMOPS: CUDA's copies to GPU memory end before the device starts. */
+/* With SYNC_MEMOPS, CUDA's copies to this memory have ended when their calls return. */
 static void *gpu_surface(void)
 {
 	unsigned int on = 1;
@@ -86,7 +86,7 @@ static void move(void *dst, const void *src)
 	cuda("cuMemcpy", cuMemcpy((CUdeviceptr)dst, (CUdeviceptr)src, LENGTH));
 }
 
-/* unique bytes in each process, to detect those of another */
+/* Each process has its own bytes, so that another process's bytes are detected. */
 static void fill(unsigned char *bytes)
 {
 	unsigned int i, n;

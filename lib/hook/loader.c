@@ -68,8 +68,8 @@ bool pp_loader_is_copy(const void *function)
 }
 
 /*
- * A copy of this library defines functions that libcuda may lack. So if the copy is found, the
- * copy's dlsym() is asked.
+ * If the next definition is that of a copy of this library, asks the copy's dlsym(): the copy
+ * defines functions even if libcuda lacks them.
  */
 void *pp_loader_next(const char *name)
 {
