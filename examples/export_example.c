@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Pass a dma-buf of pinned GPU memory to another process. This process uses neither CUDA nor the
- * region of the first one: a peer device (lsi0) copies from the dma-buf.
+ * Pass a dma-buf of pinned GPU memory to a second process. The second process uses neither CUDA nor
+ * the region of the first process: a peer device (lsi0) copies from the dma-buf.
  */
 #include <cuda.h>
 #include <errno.h>

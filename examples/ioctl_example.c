@@ -77,7 +77,7 @@ static void device_copies(int fd, uint32_t region, const char *memory)
 	close(lsi);
 }
 
-/* One load, no system call. It pairs with the release store of the kernel's revocation. */
+/* One load, no system call. The load pairs with the release store by which the kernel revokes. */
 static int valid(const uint32_t *page, const struct peerpin_pin *p)
 {
 	return __atomic_load_n(&page[p->out_slot], __ATOMIC_ACQUIRE) == p->out_epoch;

@@ -44,7 +44,7 @@ static struct scene {
 	atomic_bool over;
 } scene;
 
-/* Number of the present stop, from 1; 0: not stopped. A writer that wakes up only in the next stop must see a change. */
+/* Number of the present stop, from 1; 0: not stopped. A writer that wakes up in the next stop must see a change. */
 static atomic_uint held;
 static sem_t stopped;
 

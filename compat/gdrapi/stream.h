@@ -32,7 +32,7 @@ struct stream {
 /* From best to worst. The last is usable on every CPU; an element without a name ends the array. */
 extern const struct stream gdr_streams[] __attribute__((visibility("hidden")));
 
-/* Stores before this leave the CPU before any later store. */
+/* Earlier stores leave the CPU before any later store. */
 static inline void stream_stored(void)
 {
 #if defined(__x86_64__)
@@ -44,7 +44,7 @@ static inline void stream_stored(void)
 #endif
 }
 
-/* Loads after this read memory, not stale data in a buffer of the CPU. */
+/* Later loads read memory, not stale data in a buffer of the CPU. */
 static inline void stream_loads(void)
 {
 #if defined(__x86_64__)

@@ -152,7 +152,7 @@ int main(int argc, char **argv)
 	static unsigned char wanted[SIZE], host[SIZE];
 	struct bench b;
 
-	for (int i = 0; i < SIZE; i++)	/* unique bytes in each process, to detect those of another */
+	for (int i = 0; i < SIZE; i++)	/* bytes of this process only, to detect bytes of another process */
 		wanted[i] = host[i] = (unsigned char)((unsigned int)(i + getpid()) * 2654435761u >> 16);
 	open_all(&b, argc > 1 ? argv[1] : "/dev/edu0");
 	host_to_gpu_to_gpu_to_host(&b, host, wanted);

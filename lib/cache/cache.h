@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All parts of the registration cache, and how an entry leaves it. */
+/* The registration cache with all its parts, and the ways in which an entry leaves the cache. */
 #ifndef PP_CACHE_H
 #define PP_CACHE_H
 
@@ -45,7 +45,7 @@ struct pp_refusal {
  * @doom: number of entries that ever became DEAD
  * @hits: hits of threads without words of their own (reader.h)
  * @published: NULL, or statistics that other processes read
- * @told: the part of @stats that @published already has
+ * @told: value of @stats at the last update of @published
  */
 struct pp_cache {
 	struct pp_cache_ops ops;

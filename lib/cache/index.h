@@ -132,7 +132,7 @@ static inline uint64_t pp_slot_of(uint32_t entry, uint8_t first, uint8_t last)
 	return (uint64_t)entry << 16 | (uint64_t)first << 8 | (last - first);
 }
 
-/* PP_NO_ENTRY if the slot has just been emptied */
+/* Index of the slot's entry; PP_NO_ENTRY if the slot has just been emptied */
 static inline uint32_t pp_slot_entry(uint64_t slot)
 {
 	return slot >> 16;
@@ -192,8 +192,8 @@ void pp_index_end(struct pp_index *x);
 /*
  * Insert an entry by its range, which must not change before pp_index_remove().
  * Other entries of @pool in the index may move to a larger table. 0 or -ENOMEM.
- * pp_entry_is_indexed() must be false until the insertion is done: a new table takes in
- * all entries for which it is true, and would hold the entry twice.
+ * Until the insertion is done, pp_entry_is_indexed() must be false for the entry: a new
+ * table takes in all indexed entries, and would hold the new entry twice.
  */
 int pp_index_insert(struct pp_index *x, const struct pp_pool *pool, struct pp_entry *e);
 void pp_index_remove(struct pp_index *x, const struct pp_pool *pool, struct pp_entry *e);

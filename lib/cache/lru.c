@@ -208,7 +208,7 @@ static struct pp_entry *take_cold(struct pp_lru *lru, const struct pp_pool *pool
 
 		next = e->next;
 		if (is_after(e->queued, than)) {
-			/* used after @than: out of the list, to make a place for older entries */
+			/* used after @than: back to the warm list, to make place for older entries */
 			change(e, PP_COLD, PP_LIVE);
 			move(lru, pool, e, false);
 			continue;

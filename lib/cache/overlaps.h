@@ -18,7 +18,7 @@
  * @left: buckets that the search may still visit
  * @at: next entry of the pool, if @all
  *
- * The entry that was returned last may be removed from the index.
+ * During the walk the caller may remove the entry that was returned last from the index.
  */
 struct pp_overlaps {
 	const struct pp_index *index;

@@ -58,7 +58,7 @@ struct pp_seat {
  * struct pp_thread - a thread's readers
  *
  * The kernel zeroes this structure in a child of fork(), which may use none of the
- * parent's caches. So if a thread finds a reader here, the cache is of its process.
+ * parent's caches. So if a thread finds a reader here, its process owns the cache.
  */
 struct pp_thread {
 	uint64_t number;
@@ -130,7 +130,7 @@ static inline uint64_t pp_ref_one(uint32_t index)
 	return (uint64_t)index << 32 | 1;
 }
 
-/* @place usually holds no reference (add) or one (sub). */
+/* The usual cases: pp_ref_add() finds no reference at @place, pp_ref_sub() finds one. */
 static inline bool pp_ref_add(_Atomic uint64_t *place, uint32_t index)
 {
 	uint64_t ref = atomic_load_explicit(place, memory_order_relaxed);

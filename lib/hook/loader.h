@@ -8,7 +8,7 @@
 /* libc's dlsym(): the address of its caller decides where RTLD_NEXT begins */
 void *(*pp_loader_libc(void))(void *handle, const char *name);
 
-/* The functions after ours in symbol search order: libc's, or those of another intercepting library */
+/* The next dlsym() and dlvsym() in symbol search order: libc's, or another intercepting library's */
 void *(*pp_loader_dlsym(void))(void *handle, const char *name);
 void *(*pp_loader_dlvsym(void))(void *handle, const char *name, const char *version);
 
@@ -21,7 +21,7 @@ void *pp_loader_find(void *handle, const char *name);
 /* Is @function in another copy of this library? */
 bool pp_loader_is_copy(const void *function);
 
-/* The next definition of @name after this library, and after a copy of this library that follows */
+/* The next definition of @name after this library. Skips a copy of this library */
 void *pp_loader_next(const char *name);
 
 /* Keeps the library of @function loaded, because wrappers call @function: the handle is never closed. */
