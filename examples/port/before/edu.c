@@ -22,7 +22,7 @@ enum {
 	EDU_CMD = 0x98,
 	EDU_CMD_RUN = 1,
 	EDU_CMD_TO_MEMORY = 2,
-	EDU_BUFFER = 0x40000,	/* of 4096 bytes; QEMU bug: a move must not fill it */
+	EDU_BUFFER = 0x40000,	/* of 4096 bytes; a bug of QEMU forbids a move that fills it */
 	EDU_CHUNK = 2048,
 };
 
