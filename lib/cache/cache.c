@@ -16,7 +16,7 @@ void pp_cache_discount(struct pp_cache *c, const struct pp_entry *e)
 
 /* ---- leaving ---------------------------------------------------------------------- */
 
-/* Makes an entry DEAD, unless it already is. */
+/* Makes an entry DEAD (an evicted entry is DEAD already), and adds it to @doomed. */
 static void doom(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doomed)
 {
 	pp_entry_set_state(e, PP_DEAD);

@@ -125,8 +125,8 @@ static void widen(struct pp_cache *c, struct want *w)
 }
 
 /*
- * The replaced entries stay and hit until the new entry is pinned, unless there
- * is no room for both.
+ * The replaced entries stay and hit until the new entry is pinned, if there is
+ * room for both. Else forgets them now.
  */
 static void make_way(struct pp_cache *c, const struct want *w, struct pp_doomed *doomed)
 {

@@ -59,7 +59,7 @@ static bool is_asked_for(void)
 	return value && !strcmp(value, "1");
 }
 
-/* Observers that open the memfd can neither write to it nor shrink it under our mapping. */
+/* Prevents observers from writing to the memfd, and from shrinking it under our mapping. */
 static bool seal(int fd)
 {
 	return !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE);

@@ -8,10 +8,9 @@
 /**
  * pp_query_provider - pp_query(), and the provider that has to pin the memory
  *
- * Returns an enum peerpin_provider. If CUDA answers, its answer decides between GPU
- * and host memory, and AUTO is not used for them: after the free of a small
- * allocation the GPU driver would still pin its block, and only CUDA knows of the
- * free.
+ * Returns an enum peerpin_provider: NV for GPU memory, HOST for an address that CUDA
+ * does not know, else AUTO. HOST matters after the free of a small allocation: the
+ * GPU driver would still pin its block, and only CUDA knows of the free.
  */
 unsigned int pp_query_provider(const void *addr, struct pp_mem *out);
 

@@ -353,7 +353,7 @@ enum pp_cache_watch {
  * struct pp_cache_attr - limits; zero-initialise, then set what differs
  * @max_bytes, @max_entries: limits; idle entries are evicted while the cache exceeds one; 0: none
  * @pin_flags: must be 0
- * @watch: enum pp_cache_watch; must be 0 unless the cache is one of regions or dma-bufs
+ * @watch: enum pp_cache_watch, for caches of regions and of dma-bufs; 0 for all other caches
  */
 struct pp_cache_attr {
 	uint64_t max_bytes;
