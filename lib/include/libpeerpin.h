@@ -96,8 +96,8 @@ int pp_query(const void *addr, struct pp_mem *out);
  *
  * Call it once per allocation before a peer first accesses the memory, or the peer may read stale
  * data. pp_pin() does not call it. pp_dmabuf_export() does, and so do misses in all caches except
- * those of pp_cache_create(). Two kinds of copies stay asynchronous, and the caller waits for them:
- * copies that began before, and copies by CUDA's Async functions.
+ * those of pp_cache_create(). The call does not cover copies that began before, and copies by CUDA's
+ * Async functions: the caller waits for these copies.
  *
  * Return: 0; -EINVAL not GPU memory; -EOPNOTSUPP memory of cuMemMap(), for which CUDA has no such
  * mode: wait for its copies before you start a peer.
