@@ -5,7 +5,7 @@
 #include "args.h"
 #include "tool/tool.h"
 
-/* Values above all characters, which getopt_long() reserves for short options. */
+/* Option values above all characters: getopt_long() uses characters for short options. */
 enum {
 	ROOT = 256,
 	CAPTURE,

@@ -11,7 +11,7 @@ struct doctor_args {
 	bool json;
 };
 
-/* 0, or EXIT_USAGE after usage_error() */
+/* Returns 0, or EXIT_USAGE after usage_error(). */
 int parse_doctor_args(int argc, char **argv, struct doctor_args *out);
 
 #endif

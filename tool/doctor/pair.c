@@ -34,7 +34,7 @@ const char *peer_name(const struct device *peer)
 	return peer->driver;
 }
 
-/* Appends a reason; the verdict becomes @verdict if that is worse. */
+/* Appends a reason. A verdict worse than the present verdict replaces it. */
 static void add(struct pair *p, enum pair_verdict verdict, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -63,7 +63,7 @@ void pair_find(const struct view *v, int gpu, int peer, struct pair *out)
 
 /* ---- redirection -------------------------------------------------------------- */
 
-/* With "direct translated P2P" a bridge does not redirect requests that the peer has translated by ATS. */
+/* A bridge with "direct translated P2P" does not redirect requests that the peer has translated by ATS. */
 static bool passes_translated(const struct device *bridge, const struct device *peer)
 {
 	return peer->ats_on && (bridge->acs_ctrl & ACS_DIRECT_TRANSLATED);
@@ -166,7 +166,7 @@ static void add_ways(const struct view *v, struct pair *p)
 		    peer->rdma);
 }
 
-/* Translation does not matter if the peer uses ATS and no switch on the path redirects translated requests. */
+/* Translation costs nothing if the peer uses ATS and no switch on the path redirects translated requests. */
 static void add_iommu(const struct view *v, struct pair *p)
 {
 	const struct device *peer = &v->machine.at[p->peer];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Judges for a GPU and a peer how well transfers between them work, with the reasons. */
+/* Pairs of a GPU and a peer: how well transfers between them work, and why. */
 #ifndef PAIR_H
 #define PAIR_H
 
 #include "view.h"
 #include "tool/machine/path.h"
 
-/* Each is worse than the one before it. */
+/* How well a pair works; from the best verdict to the worst. */
 enum pair_verdict {
 	PAIR_WELL,
 	PAIR_UNKNOWN,		/* the deciding facts could not be read */
@@ -16,8 +16,9 @@ enum pair_verdict {
 };
 
 /**
- * struct pair - @gpu, @peer: indices of devices
- * @gpu_number: as in peerpin topo; nvidia-smi counts only GPUs bound to NVIDIA's driver
+ * struct pair - a GPU and a peer
+ * @gpu, @peer: indices of the devices
+ * @gpu_number: number of the GPU in peerpin topo; nvidia-smi counts only GPUs bound to NVIDIA's driver
  */
 struct pair {
 	int gpu;
@@ -37,16 +38,13 @@ struct pairs {
 void pairs_judge(const struct view *v, struct pairs *out);
 void pairs_free(struct pairs *pairs);
 
-/* Finds only the path, without a verdict. */
+/* Fills in the devices and their path, but no verdict. */
 void pair_find(const struct view *v, int gpu, int peer, struct pair *out);
 
-/*
- * Does this bridge, on the path and below the common bridge, redirect requests
- * from below to the root complex?
- */
+/* Does this bridge of the path redirect requests to the root complex? SEEN_NO for the bridge above both devices. */
 enum seen pair_redirected_by(const struct view *v, const struct pair *p, const struct device *bridge);
 
-/* "mlx5_0", "NVMe", the driver's name */
+/* Name of a peer: its RDMA device (mlx5_0), its kind (NVMe), or its driver. */
 const char *peer_name(const struct device *peer);
 
 const char *pair_verdict_name(enum pair_verdict verdict);

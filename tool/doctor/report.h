@@ -17,7 +17,7 @@ enum health {
 
 /**
  * struct finding - a line of the report
- * @subject: a PCI address, an RDMA device, a module, "machine"
+ * @subject: the object of the finding: a PCI address, an RDMA device, a module, "machine"
  * @why: the reason, with the values that were read
  * @type: the command to type; empty only if @health is HEALTH_OK
  */
@@ -36,7 +36,7 @@ struct report {
 	size_t count;
 };
 
-/* Replaces bytes that are not printable ASCII by "?": the texts come from untrusted files. */
+/* Adds a finding. Bytes that are not printable ASCII become "?", because the texts come from untrusted files. */
 void report_add(struct report *r, enum health health, const char *subject, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 

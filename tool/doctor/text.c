@@ -2,7 +2,7 @@
 #include <string.h>
 #include "text.h"
 
-/* Findings about the whole machine print no subject. */
+/* The subject "machine" is not printed. */
 static void put_finding(FILE *file, const struct finding *f)
 {
 	fprintf(file, "%-4s  %-18s  ", health_name(f->health), f->check->id);

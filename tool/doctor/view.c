@@ -26,7 +26,7 @@ static enum driver_kind flavour(const char *line)
 	return strstr(line, "Kernel Module") ? DRIVER_PROPRIETARY : DRIVER_NVIDIA;
 }
 
-/* The first number that a dot follows; "" if there is none. */
+/* Returns the first number that is followed by a dot, or "". */
 static const char *find_version(const char *line)
 {
 	for (; *line; line++)
@@ -99,7 +99,7 @@ static int read_modules(struct view *v)
 	return 0;
 }
 
-/* Names go into commands that users copy to a shell, and another machine's tree is untrusted: allow safe characters. */
+/* Keep only safe characters: names come from an untrusted tree, and go into commands that users copy to a shell. */
 static void make_name(char *name)
 {
 	for (; *name; name++)
@@ -182,7 +182,7 @@ static bool ends_with(const char *text, const char *end)
 	return length >= strlen(end) && !strcmp(text + length - strlen(end), end);
 }
 
-/* Match the end of the name: vendors have drivers of their own, such as nvgrace-gpu-vfio-pci and mlx5_vfio_pci. */
+/* Match the end of the name, because vendors have own VFIO drivers, such as nvgrace-gpu-vfio-pci and mlx5_vfio_pci. */
 bool is_for_guests(const struct device *d)
 {
 	return ends_with(d->driver, "vfio-pci") || ends_with(d->driver, "vfio_pci") || !strcmp(d->driver, "pciback") ||
@@ -224,7 +224,7 @@ const char *address(const struct view *v, int index)
 	return v->machine.at[index].name;
 }
 
-/* Other types ("blocked", "unmanaged", "unknown") depend on the present user; a driver will get another type. */
+/* Types such as "blocked" and "unmanaged" belong to the present user of the group. A driver will get another type. */
 enum seen translates(const struct device *d)
 {
 	if (d->iommu_group == NO_GROUP || !strcmp(d->iommu_type, "identity"))
@@ -247,7 +247,7 @@ static bool is_listed(const char *modules, const char *name)
 	return false;
 }
 
-/* Built-in code has only the directory; in a captured tree a module may have only its line in /proc/modules. */
+/* Built-in code has only /sys/module/NAME. In a captured tree a module may have only its line in /proc/modules. */
 enum seen module_loaded(const struct view *v, const char *name)
 {
 	if (tree_exists(v->tree, tree_path("sys/module/%s", name).at))

@@ -10,7 +10,7 @@ enum driver_kind {
 	DRIVER_NONE,		/* no GPU has a known driver */
 	DRIVER_OPEN,
 	DRIVER_PROPRIETARY,
-	DRIVER_NVIDIA,		/* open or proprietary: its /proc file does not say */
+	DRIVER_NVIDIA,		/* open or proprietary: the driver's /proc file does not say */
 	DRIVER_EMULATED,
 };
 
@@ -22,7 +22,7 @@ struct gpu_driver {
 };
 
 /**
- * struct view - @pci_error: 0, or -errno: reading the PCI devices failed, @machine is empty
+ * struct view - @pci_error: 0, or -errno if the PCI devices could not be read; @machine is empty then
  */
 struct view {
 	const struct tree *tree;
@@ -36,11 +36,11 @@ struct view {
 	unsigned int kernel[2];	/* 5.12 is {5, 12} */
 };
 
-/* Returns 0 or -errno. Call view_close() only after a 0. */
+/* Returns 0 or -errno. Call view_close() only after 0. */
 int view_open(const struct tree *tree, struct view *out);
 void view_close(struct view *v);
 
-/* Iterate over the devices; start with -1, -1: end. */
+/* Index of the first GPU or peer after index @last, or -1. Start with -1. */
 int next_gpu(const struct view *v, int last);
 int next_peer(const struct view *v, int last);
 
@@ -55,7 +55,7 @@ bool is_for_guests(const struct device *d);
 size_t count_gpus(const struct view *v);
 bool has_rdma(const struct view *v);
 
-/* "0000:3b:00.0" of a device */
+/* PCI address of a device: "0000:3b:00.0" */
 const char *address(const struct view *v, int index);
 
 enum seen module_loaded(const struct view *v, const char *name);
@@ -65,24 +65,24 @@ bool driver_before(const struct view *v, unsigned int a, unsigned int b, unsigne
 /* Is @word one of the words of the kernel's command line? */
 bool booted_with(const struct view *v, const char *word);
 
-/* The value of a key in /proc/cpuinfo: "23" for "cpu family : 23". False if the key is not found. */
+/* Copies the value of a key in /proc/cpuinfo: "23" for "cpu family : 23". False if the key is not found. */
 bool cpu_says(const struct view *v, const char *key, char *value, size_t size);
 bool cpu_is_power8(const struct view *v);
 
-/* A Jetson or Drive board, or its emulation: the integrated GPU is not a PCI device. */
+/* Is this a Jetson or Drive board, or its emulation? The integrated GPU is not a PCI device. */
 bool is_tegra(const struct view *v);
 
 /* Does peerpin run in a container? @hint: the file or word that proves it. */
 bool in_container(const struct view *v, const char **hint);
 
 /*
- * Only CAP_SYS_ADMIN may read all of the configuration space of @d. who_sees() names what is missing: "root",
- * "CAP_SYS_ADMIN" (root in a container), or extended configuration space. how_to_see(): the command to type.
+ * Reading all of the configuration space of @d needs CAP_SYS_ADMIN. who_sees() names the missing condition: "root",
+ * "CAP_SYS_ADMIN" (for root in a container), or extended configuration space. how_to_see() returns the command to type.
  */
 const char *who_sees(const struct view *v, const struct device *d);
 const char *how_to_see(const struct view *v, const struct device *d);
 
-/* Does the IOMMU translate addresses of this device? Unknown if its group's type cannot be read or does not say. */
+/* Does the IOMMU translate addresses of this device? Unknown if the type of its group is not readable or ambiguous. */
 enum seen translates(const struct device *d);
 
 #endif

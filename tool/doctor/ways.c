@@ -18,7 +18,7 @@ static enum seen both(enum seen a, enum seen b)
 
 /* ---- GPUs ---------------------------------------------------------------------- */
 
-/* Iterates over the GPUs for which lends_memory() is true; start with -1, -1: end. */
+/* Returns the next GPU for which lends_memory() is true, or -1. Start with -1. */
 static int next_lender(const struct view *v, int last)
 {
 	do
@@ -59,8 +59,8 @@ enum seen a_gpu_exports_dma_bufs(const struct view *v)
 /* ---- RDMA devices ---------------------------------------------------------------- */
 
 /*
- * A driver that can register dma-bufs has this function in /proc/kallsyms. This
- * needs no list of versions and works for backports. NULL: no version can.
+ * A driver that can register dma-bufs has the function @symbol in /proc/kallsyms. So no
+ * list of versions is needed, and backports are found. @symbol NULL: no version can.
  */
 enum seen takes_dma_bufs(const struct view *v, const struct device *rdma)
 {
@@ -91,7 +91,7 @@ static bool is_mellanox(const struct device *rdma)
 	return !strncmp(rdma->driver, "mlx", strlen("mlx"));
 }
 
-/* Drivers of other vendors have peer memory modules of their own, unknown here. */
+/* Other vendors' drivers need other peer memory modules, which this check does not know. */
 enum seen takes_peer_memory(const struct view *v, const struct device *rdma)
 {
 	return is_mellanox(rdma) ? peer_memory_loaded(v) : SEEN_UNKNOWN;
@@ -117,7 +117,7 @@ enum seen can_register_any(const struct view *v, const struct device *rdma)
 	return has_way(v, rdma, a_gpu_exports_dma_bufs(v));
 }
 
-/* Iterates over Mellanox's RDMA devices; start with -1, -1: end. */
+/* Returns the next RDMA device of Mellanox, or -1. Start with -1. */
 static int next_mellanox(const struct view *v, int last)
 {
 	do

@@ -8,8 +8,10 @@
 /* Does this GPU export its memory as dma-bufs? */
 enum seen exports_dma_bufs(const struct view *v, const struct device *gpu);
 
-/* Do all GPUs with lends_memory() export dma-bufs; does any? SEEN_UNKNOWN if there is no such GPU. */
+/* Do all GPUs with lends_memory() export dma-bufs? SEEN_UNKNOWN if there is no such GPU. */
 enum seen gpus_export_dma_bufs(const struct view *v);
+
+/* Does any GPU with lends_memory() export dma-bufs? SEEN_UNKNOWN if there is no such GPU. */
 enum seen a_gpu_exports_dma_bufs(const struct view *v);
 
 /* Can this RDMA device's driver register dma-bufs? */
@@ -18,7 +20,7 @@ enum seen takes_dma_bufs(const struct view *v, const struct device *rdma);
 /* Is nvidia-peermem, or its predecessor nv_peer_mem, loaded? */
 enum seen peer_memory_loaded(const struct view *v);
 
-/* Is peer memory loaded for this RDMA device's driver? */
+/* Can this RDMA device's driver register GPU memory by a loaded peer memory module? */
 enum seen takes_peer_memory(const struct view *v, const struct device *rdma);
 
 /* Can the RDMA device register memory of this GPU, of all GPUs, of any GPU? */
@@ -29,8 +31,10 @@ enum seen can_register_any(const struct view *v, const struct device *rdma);
 /* Is there an RDMA device of Mellanox? Peer memory modules serve only Mellanox's drivers. */
 bool wants_peer_memory(const struct view *v);
 
-/* Are dma-bufs enough for all of Mellanox's RDMA devices, with all GPUs; with any GPU? */
+/* Can each RDMA device of Mellanox register memory of all GPUs as dma-bufs? */
 enum seen dma_bufs_suffice(const struct view *v);
+
+/* Can each RDMA device of Mellanox register memory of at least one GPU as dma-bufs? */
 enum seen dma_bufs_help(const struct view *v);
 
 #endif

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* ACS: a bridge with request redirect sends to the root complex transfers that could go directly to the peer. */
+/* ACS: a bridge with request redirect sends transfers up to the root complex, instead of directly to the peer. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "checks.h"
 #include "tool/doctor/pair.h"
 
-/* redirects[i]: enum seen of device i if it is a bridge between this GPU and this peer, else unchanged (SEEN_NO). */
+/* Sets redirects[i] for each bridge i of this pair: SEEN_YES if it redirects, SEEN_UNKNOWN if that cannot be seen. */
 static void ask_pair(const struct view *v, const struct pair *p, unsigned char *redirects)
 {
 	enum seen seen;
@@ -43,7 +43,7 @@ static void add_redirect(struct report *r, const struct device *bridge, const ch
 	report_type(r, "setpci -s %s ECAP_ACS+6.w=0:2c%s", bridge->name, for_good);
 }
 
-/* "A;B", cut with ";..." if there are too many. */
+/* Writes the names of the redirecting bridges as "A;B"; the list ends with ";..." if @out is too small. */
 static void list_bridges(const struct view *v, const unsigned char *redirects, char *out, size_t size)
 {
 	static const char more[] = ";...";
@@ -62,8 +62,8 @@ static void list_bridges(const struct view *v, const unsigned char *redirects, c
 }
 
 /*
- * The kernel uses only the last disable_acs_redir= of its command line, so one parameter must list all bridges.
- * Quotes: GRUB ends a command at an unquoted semicolon.
+ * Writes the advice for a permanent change. The kernel uses only the last disable_acs_redir= of its command line, so
+ * one parameter lists all bridges. It needs quotes, because GRUB ends a command at an unquoted semicolon.
  */
 static void say_for_good(const struct view *v, const unsigned char *redirects, char *out, size_t size)
 {

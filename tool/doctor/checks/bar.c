@@ -4,7 +4,7 @@
 #include "checks.h"
 #include "tool/util/units.h"
 
-/* A smaller BAR1 was sized for firmware with 32-bit addresses. */
+/* Least size of a large BAR1: firmware that places BARs below 4 GiB gives less. */
 static const uint64_t large = 512ull << 20;
 
 /* Only the emulated GPU driver exports its reserve; for NVIDIA's driver use the measured value. */
@@ -56,7 +56,7 @@ void check_bar1(const struct view *v, struct report *r)
 
 /* ---- its size ----------------------------------------------------------------------- */
 
-/* The memory aperture is the largest BAR; its index depends on the GPU generation. */
+/* Index of BAR1, the memory aperture: the largest BAR, because the index depends on the GPU generation. */
 static int aperture(const struct device *gpu)
 {
 	int i, best = 0;
@@ -67,7 +67,7 @@ static int aperture(const struct device *gpu)
 	return best;
 }
 
-/* The largest size to which that BAR can be resized; 0: not resizable. */
+/* The largest size to which BAR1 can be resized; 0: not resizable. */
 static uint64_t largest(const struct device *gpu)
 {
 	uint64_t sizes = gpu->has_rebar ? gpu->rebar[aperture(gpu)] : 0;
@@ -102,7 +102,7 @@ static void add_size(const struct view *v, struct report *r, const struct device
 	}
 }
 
-/* Larger than the register BAR (16 to 64 MiB), hence an aperture for memory. */
+/* Did the firmware assign BAR1? Without BAR1 the largest BAR is the register BAR of 16 to 64 MiB. */
 static bool has_room(const struct device *gpu)
 {
 	return gpu->bars[aperture(gpu)] > 64ull << 20;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor's checks: the table is in checks.c, the checks of a subject are in check_SUBJECT.c. */
+/* doctor's checks: checks.c has the table, and each other file the checks of one subject. */
 #ifndef CHECKS_H
 #define CHECKS_H
 
@@ -16,7 +16,7 @@ struct check {
 	void (*run)(const struct view *v, struct report *r);
 };
 
-/* Runs all checks; causes come before their consequences. */
+/* Runs all checks in the order of the table: a cause is reported before its consequences. */
 void checks_run(const struct view *v, struct report *r);
 
 void check_gpu(const struct view *v, struct report *r);
@@ -57,7 +57,7 @@ void check_memlock(const struct view *v, struct report *r);
 /* Adds the advice to restart the container with @option, such as "--device=/dev/peerpin" */
 void report_docker(struct report *r, const char *option);
 
-/* Did the device rules of this container refuse to open @node (EPERM)? */
+/* Did open() of @node fail with EPERM, because of the device rules of this container? */
 bool refused_by_container(const struct view *v, const struct node_fact *node);
 
 void check_container(const struct view *v, struct report *r);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Device nodes that are missing although their driver is loaded, as happens in containers. */
+/* Device nodes: in a container a node may be missing although its driver is loaded. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@ void report_docker(struct report *r, const char *option)
 	report_type(r, "docker run %s ...    # where the container is started; Kubernetes: its device plugin", option);
 }
 
-/* The container's device rules give EPERM; file permissions give EACCES. */
+/* open() returns EPERM for the device rules of a container, and EACCES for file permissions. */
 bool refused_by_container(const struct view *v, const struct node_fact *node)
 {
 	const char *hint;
@@ -52,7 +52,7 @@ static void add_refused(const struct view *v, struct report *r, const struct nod
 		report_type(r, "ls -l %s; id    # join its group, or: sudo chmod a+rw %s", node->path, node->path);
 }
 
-/* ---- NVIDIA's -------------------------------------------------------------------- */
+/* ---- nodes of NVIDIA's driver ------------------------------------------------------ */
 
 static bool has_node_like(const struct view *v, const char *prefix, bool digit)
 {
@@ -120,7 +120,7 @@ void check_nodes_nvidia(const struct view *v, struct report *r)
 		report_add(r, HEALTH_OK, "/dev/nvidia*", "the GPU driver's nodes are there");
 }
 
-/* ---- RDMA's ---------------------------------------------------------------------- */
+/* ---- nodes of RDMA devices --------------------------------------------------------- */
 
 void check_nodes_rdma(const struct view *v, struct report *r)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "checks.h"
 
-/* "" if NVML does not list the GPU */
+/* The GPU's model name from NVML; "" if NVML does not list the GPU. */
 static const char *model(const struct view *v, int gpu)
 {
 	const struct gpu_facts *facts = facts_gpu(&v->facts, address(v, gpu));
@@ -28,7 +28,7 @@ static size_t count_alike(const struct view *v, int gpu)
 	return n;
 }
 
-/* "NVIDIA H200", or "2 NVIDIA H200, 1 of unknown model"; "" if NVML lists no GPU. */
+/* Writes the models: "NVIDIA H200", or "2 NVIDIA H200, 1 of unknown model"; "" if NVML lists no GPU. */
 static void list_models(const struct view *v, size_t count, char *out, size_t size)
 {
 	size_t n, length = 0;
@@ -180,7 +180,7 @@ void check_driver_persistent(const struct view *v, struct report *r)
 	}
 }
 
-/* R515 to R535 have the race; it is fixed from 525.105.17 (branch 525) and from 535.14. */
+/* Drivers from R515 to R535 have the race. Branch 525 is fixed since 525.105.17, branch 535 since 535.14. */
 static bool driver_races(const struct view *v)
 {
 	if (driver_before(v, 515, 0, 0) || !driver_before(v, 535, 14, 0))

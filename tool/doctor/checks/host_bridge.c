@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Host bridges on the whitelist of the kernel's p2pdma, which refuses transfers through any other host bridge. */
+/* The kernel's p2pdma refuses transfers through a host bridge that is not on its whitelist. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ enum {
 	FAMILY_ZEN = 0x17,
 };
 
-/* Intel's devices; @one_bridge: only if both devices are below the same host bridge */
+/* Intel's host bridges on the whitelist; @one_bridge: only if GPU and peer are below the same host bridge. */
 static const struct {
 	uint16_t device;
 	bool one_bridge;
@@ -41,7 +41,7 @@ static bool cpu_is_trusted(const struct view *v)
 	       cpu_says(v, "cpu family", family, sizeof(family)) && strtoul(family, NULL, 10) >= FAMILY_ZEN;
 }
 
-/* A host bridge is represented by the first function on its root bus. */
+/* Returns the first function on the root bus of the device: the kernel identifies a host bridge by this function. */
 static const struct device *host_bridge(const struct view *v, int index)
 {
 	const struct device *d = &v->machine.at[index];
@@ -53,7 +53,7 @@ static const struct device *host_bridge(const struct view *v, int index)
 	return d;
 }
 
-/* The first host bridge between the pair that p2pdma does not trust; NULL: none, or the path has no host bridge. */
+/* The first host bridge on the pair's path that is not on the whitelist; NULL: there is no such host bridge. */
 static const struct device *distrusted(const struct view *v, const struct pair *p)
 {
 	const struct device *a = host_bridge(v, p->gpu), *b = host_bridge(v, p->peer);
@@ -82,7 +82,7 @@ static const struct device *find_distrusted(const struct view *v)
 	return NULL;
 }
 
-/* Only if the kernel has p2pdma; NVIDIA's exporters do not use its whitelist. */
+/* Adds a finding only if the kernel has p2pdma. nv-p2p and NVIDIA's dma-bufs do not use the whitelist. */
 void check_host_bridge(const struct view *v, struct report *r)
 {
 	const struct device *found;

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "checks.h"
 
-/* Iterates over GPUs and peers in device order; start with -1, -1: end. */
+/* Returns the first GPU or peer after index @last, or -1. Start with -1. */
 static int next_either(const struct view *v, int last)
 {
 	int gpu = next_gpu(v, last), peer = next_peer(v, last);
@@ -14,7 +14,7 @@ static int next_either(const struct view *v, int last)
 	return gpu < peer ? gpu : peer;
 }
 
-/* Skips devices passed to VMs: the type of their group says nothing about a host driver. */
+/* As next_either(), but skips devices passed to VMs: their group's type will change when a host driver binds. */
 static int next_ours(const struct view *v, int last)
 {
 	do
@@ -33,7 +33,7 @@ static size_t count_that(const struct view *v, enum seen wanted)
 	return n;
 }
 
-/* Also true if all GPUs and peers are passed to VMs */
+/* Is the type of a group unknown, or are all GPUs and peers passed to VMs? */
 static bool is_unseen(const struct view *v)
 {
 	return count_that(v, SEEN_UNKNOWN) || (next_ours(v, -1) < 0 && next_either(v, -1) >= 0);
@@ -82,7 +82,7 @@ static size_t count_group(const struct view *v, int group)
 	return n;
 }
 
-/* "A B": devices that must be unbound while the group's type changes. Bridges may keep their driver. */
+/* Writes "A B": devices that must be unbound while the group's type changes. Bridges may keep their driver. */
 static void list_group(const struct view *v, int group, char *out, size_t size)
 {
 	size_t i, length = 0;
@@ -134,7 +134,7 @@ void check_iommu_translates(const struct view *v, struct report *r)
 			add_translated(v, r, &v->machine.at[i]);
 }
 
-/* With ATS the peer sends translated addresses, which a switch can route directly to the GPU if its ACS allows. */
+/* With ATS the peer sends translated addresses. A switch can route them directly to the GPU, if its ACS allows that. */
 static void add_ats(const struct view *v, struct report *r, const struct device *d)
 {
 	if (d->ats_on) {

@@ -92,10 +92,10 @@ void check_kernel_signatures(const struct view *v, struct report *r)
 
 /* ---- limits --------------------------------------------------------------------- */
 
-/* A lower limit is too small for buffers of usual size. */
+/* RLIMIT_MEMLOCK below which the check warns: buffers of usual size do not fit. */
 static const uint64_t small_limit = 64ull << 20;
 
-/* "Max locked memory         8388608              8388608              bytes" */
+/* Returns the soft limit in "Max locked memory     8388608      8388608     bytes", or NULL: no such line. */
 static const char *find_limit(const char *limits)
 {
 	static const char name[] = "Max locked memory";
@@ -104,7 +104,7 @@ static const char *find_limit(const char *limits)
 	return at ? at + strlen(name) + strspn(at + strlen(name), " ") : NULL;
 }
 
-/* Root has CAP_IPC_LOCK, except in a container started without it. */
+/* Does RLIMIT_MEMLOCK apply? CAP_IPC_LOCK lifts it. If the capability is unknown, assume that only root has it. */
 static bool limit_binds(const struct view *v)
 {
 	return v->facts.ipc_lock == SEEN_UNKNOWN ? !v->facts.root : v->facts.ipc_lock == SEEN_NO;

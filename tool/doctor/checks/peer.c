@@ -32,7 +32,7 @@ static const char *yes_or_no(enum seen seen)
 	return seen == SEEN_YES ? "yes" : seen == SEEN_NO ? "no" : "not known";
 }
 
-/* WARN: registration fails for some GPUs only; the check "dma-buf" lists them. */
+/* FAIL: the device can register no GPU's memory. WARN: not that of some GPUs, which the check "dma-buf" lists. */
 static enum health register_health(const struct view *v, const struct device *rdma)
 {
 	if (can_register_any(v, rdma) == SEEN_NO)
@@ -122,7 +122,7 @@ void check_rdma_port(const struct view *v, struct report *r)
 
 /* ---- links ------------------------------------------------------------------------- */
 
-/* An idle GPU lowers its link speed, but not its width. */
+/* An idle GPU lowers its link speed, so the speed of a GPU's link means nothing. Its width does not change. */
 static bool is_slow(const struct device *d)
 {
 	return d->kind != DEVICE_GPU && d->link.speed_mts && d->link.speed_mts < d->link.max_speed_mts;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* Peer memory, the way of MLNX_OFED's RDMA drivers to GPU memory: nvidia-peermem, formerly nv_peer_mem. */
+/* Peer memory (nvidia-peermem, formerly nv_peer_mem), by which RDMA drivers of MLNX_OFED register GPU memory. */
 #include <stdint.h>
 #include "checks.h"
 #include "tool/doctor/ways.h"
 
-/* Only one of the two modules can be in use. */
+/* Of nvidia-peermem and nv_peer_mem only one can work. */
 void check_peermem_both(const struct view *v, struct report *r)
 {
 	if (module_loaded(v, "nvidia_peermem") == SEEN_YES && module_loaded(v, "nv_peer_mem") == SEEN_YES) {
@@ -86,7 +86,7 @@ static void add_no_symbols(const struct view *v, struct report *r)
 	}
 }
 
-/* If the symbols are missing at build time, nvidia-peermem's init only returns -EINVAL. */
+/* If nvidia-peermem was built without the symbols of peer memory, its init function only returns -EINVAL. */
 void check_peermem_symbols(const struct view *v, struct report *r)
 {
 	if (!wants_peer_memory(v) || peer_memory_loaded(v) == SEEN_YES)

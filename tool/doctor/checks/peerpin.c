@@ -22,7 +22,7 @@ void check_peerpin_module(const struct view *v, struct report *r)
 	}
 }
 
-/* The provider module for this machine's GPUs; NULL: no GPU has a driver. */
+/* Name of the provider module for this machine. NULL: neither a GPU with a known driver nor an integrated GPU. */
 static const char *provider(const struct view *v)
 {
 	if (v->driver.kind != DRIVER_NONE)

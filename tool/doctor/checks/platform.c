@@ -5,7 +5,7 @@
 #include "checks.h"
 #include "tool/machine/guest.h"
 
-/* Only ARM's /proc/cpuinfo has the key "CPU implementer". */
+/* Only on ARM does /proc/cpuinfo have the key "CPU implementer". */
 static bool is_arm64(const struct view *v)
 {
 	char value[16];
@@ -20,7 +20,7 @@ static void add_arm64(const struct view *v, struct report *r)
 	report_type(r, "peerpin copy --verify    # tests whether this platform can");
 }
 
-/* A Jetson-class board (IGX Orin) may have a discrete GPU too; the rules for the integrated GPU do not apply to it. */
+/* A Jetson-class board (IGX Orin) may have a discrete GPU too. A discrete GPU follows the rules for ARM64. */
 void check_platform(const struct view *v, struct report *r)
 {
 	if (is_tegra(v) && !count_gpus(v)) {
