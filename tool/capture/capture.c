@@ -31,7 +31,7 @@ static int add_live_facts(struct entries *e)
 	return ret;
 }
 
-/* Copies the facts of a captured tree, which may have none. */
+/* Copies the file of facts from a captured tree, if the tree has it. */
 static int add_old_facts(struct entries *e, const struct tree *tree)
 {
 	char *text = malloc(FACTS_SIZE);

@@ -6,9 +6,9 @@
 #include "tool/machine/tree.h"
 
 /*
- * Writes @file: a tar, compressed if its name ends in ".gz". The same machine in the same state gives the same bytes.
- * A file that could not be read has mode 0 in the tar, so that a reader of the capture gets EACCES too. Prints a
- * summary on stdout. Returns the exit status, after fail() if it is not EXIT_OK.
+ * Writes the tar archive @file, compressed if the name ends in "gz". The same state of a machine gives the same bytes.
+ * A captured file that was not readable has mode 0 in the tar, so that a reader of the capture gets EACCES too. Prints
+ * a summary on stdout. Returns the exit status, after fail() if the status is not EXIT_OK.
  */
 int capture(const struct tree *tree, const char *file);
 

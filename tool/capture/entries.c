@@ -11,7 +11,7 @@
 
 enum {
 	MAX_FILE = 1 << 20,
-	MAX_LINKS = 40,		/* in one path: the kernel's limit */
+	MAX_LINKS = 40,		/* links in one path, as in the kernel */
 	PATH_SIZE = 1024,
 };
 
@@ -50,7 +50,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(((const struct entry *)a)->path, ((const struct entry *)b)->path);
 }
 
-/* Removes duplicates: several rules and links lead to the same file. */
+/* Also removes duplicates, because several rules and links may lead to one file. */
 void entries_sort(struct entries *e)
 {
 	size_t i, kept = 0;
@@ -79,7 +79,7 @@ void entries_free(struct entries *e)
 
 /* ---- walking -------------------------------------------------------------------- */
 
-/** struct search - @at: current path, free of links; @left: links that may still be followed in this path */
+/** struct search - @at: the current path, without links; @left: how many more links the walk may follow */
 struct search {
 	const struct tree *tree;
 	struct entries *found;
@@ -88,7 +88,7 @@ struct search {
 	int left;
 };
 
-/* Appends a component; the path of the root is "". */
+/* Appends a component to @path; "" is the root of the tree. False: @path has no room. */
 static bool append(char *path, const char *name)
 {
 	size_t length = strlen(path);
@@ -106,7 +106,7 @@ static void cut(char *path)
 
 static bool walk(struct search *s, const char *way);
 
-/* A link below /proc is captured as the directory to which it leads: /proc/self leads to another pid in each run. */
+/* Is @s->at a link to record? Not below /proc, because the target of /proc/self is a different pid in each run. */
 static bool is_link(const struct search *s, char *target)
 {
 	return strncmp(s->at, "proc/", 5) && !tree_target(s->tree, s->at, target, PATH_SIZE);
@@ -134,7 +134,7 @@ static bool step(struct search *s, const char *name)
 	return s->left-- > 0 && walk(s, target);
 }
 
-/* Follows @way from @s->at and records each link. On success @s->at is free of links. */
+/* Walks along the path @way from @s->at, and records each link. On success @s->at is the end, a path without links. */
 static bool walk(struct search *s, const char *way)
 {
 	char copy[PATH_SIZE], *rest = copy, *name;
@@ -176,7 +176,7 @@ static void take(struct search *s)
 		add(s->found, ENTRY_DIR, s->at);
 }
 
-/** struct fit - for each name that matches @pattern, @then gets @s at that name, and @rest */
+/** struct fit - the work for each name that matches @pattern: go to that name, then call @then(@s, @rest) */
 struct fit {
 	struct search *s;
 	const char *pattern;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The entries of a capture: found in a tree, written as a tar. */
+/* The entries of a capture: files, directories and links of a tree, to be written as a tar. */
 #ifndef CAPTURE_ENTRIES_H
 #define CAPTURE_ENTRIES_H
 
@@ -14,7 +14,7 @@ enum entry_type {
 	ENTRY_UNSEEN,	/* a file without permission to read */
 };
 
-/** struct entry - @data: contents of a file or target of a link; @size bytes and a terminating 0 */
+/** struct entry - @data: contents of a file, or target of a link: @size bytes and a terminating 0 */
 struct entry {
 	enum entry_type type;
 	char *path;
@@ -22,14 +22,14 @@ struct entry {
 	size_t size;
 };
 
-/** struct entries - sorted by path, each path once */
+/** struct entries - a list, after entries_sort() in order of path, each path once; @unseen: files of ENTRY_UNSEEN */
 struct entries {
 	struct entry *at;
 	size_t count;
 	size_t unseen;
 };
 
-/* Finds all files named in capture_list.c. */
+/* Finds all files that capture_rules in list.c names. */
 void entries_find(const struct tree *tree, struct entries *out);
 
 /* Adds a file; call entries_sort() afterwards. Takes ownership of @data, which comes from malloc(). */

@@ -7,9 +7,9 @@
 
 /**
  * struct capture_rule - the files to capture from a set of directories
- * @dirs: path; its components may be fnmatch() patterns. Links in it are followed and captured
- * @names: names of files, directories and links in @dirs, separated by blanks; may be patterns
- * @scrub: removes data that identifies the owner from a file's text; NULL: nothing to remove
+ * @dirs: path of the directories; a component may be an fnmatch() pattern. Links in the path are followed and captured
+ * @names: names or patterns of files, directories and links in @dirs, separated by blanks
+ * @scrub: function that removes data that identifies the owner; NULL: there is no such data
  */
 struct capture_rule {
 	const char *dirs;

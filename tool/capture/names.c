@@ -7,14 +7,14 @@
 
 enum {
 	GUID_DIGITS = 16,
-	NAME_SIZE = 64,		/* of the kernel's RDMA devices */
+	NAME_SIZE = 64,		/* longest name of an RDMA device in the kernel */
 };
 
 struct name {
 	char at[NAME_SIZE];
 };
 
-/** struct names - names that contain a GUID; the index of a name is its number */
+/** struct names - all names with a GUID so far; the index of a name is the number that replaces its GUID */
 struct names {
 	struct name *at;
 	size_t count;
@@ -42,7 +42,7 @@ static size_t number_of(struct names *names, const char *name, size_t length)
 	return names->count++;
 }
 
-/* Edits in place: a number has fewer digits than a GUID. */
+/* Replaces the GUID in place: a number has fewer digits. */
 static void hide_guid(struct names *names, char *path)
 {
 	static const char dir[] = "infiniband/";

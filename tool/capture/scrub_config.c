@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A device's configuration space may contain its serial number in several places: its serial number capability, vital
- * product data, vendor-specific capabilities. So keep only harmless parts: the header, the links of the capability
- * lists, and the bodies of the capabilities below.
+ * A device's configuration space may contain the serial number in several places: the serial number capability, vital
+ * product data, vendor-specific capabilities. So keep only the header, the links of the capability lists, and the
+ * bodies of the capabilities in the tables below.
  */
 #include <string.h>
 #include "tool/machine/pci_config.h"
@@ -16,7 +16,7 @@ struct body {
 static const struct body capabilities[] = {
 	{ 0x01, 8 },		/* power management */
 	{ 0x0d, 8 },		/* subsystem of a bridge */
-	{ PCI_CAP_EXPRESS, 20 },	/* the size in the oldest version; later bytes may be of another capability */
+	{ PCI_CAP_EXPRESS, 20 },	/* size of the oldest version; another capability may follow directly */
 };
 
 static const struct body extended[] = {
@@ -45,7 +45,7 @@ static void keep(struct pci_config *to, const struct pci_config *from, unsigned 
 	memcpy(to->at + at, from->at + at, size);
 }
 
-/* @steps bounds the walk: a list may be a loop */
+/* @steps bounds the walk, because a list from an untrusted file may be a loop. */
 static void keep_capabilities(struct pci_config *to, const struct pci_config *from)
 {
 	unsigned int steps = (PCI_AT_EXTENDED - PCI_CONFIG_UNPRIVILEGED) / 4;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Writes POSIX tar, which every tar reads. All files belong to root and date from 1970, so that the same files give
- * the same bytes. A name too long for its field goes into an extra header before the entry.
+ * Writes a POSIX tar. All entries belong to root and have the date 0 (1970), so that the same files give the same
+ * bytes. A name that is too long for its field goes into an extra header before the entry.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ enum {
 	BLOCK = 512,
 };
 
-/** struct header - a block as in the standard; numbers are octal, a full field has no terminating 0 */
+/** struct header - the header block of the standard. Numbers are octal. A string that fills its field has no final 0 */
 struct header {
 	char name[100];
 	char mode[8];
@@ -75,7 +75,7 @@ static bool put_header(gzFile out, char type, const char *name, const char *link
 	return put(out, &h, sizeof(h));
 }
 
-/* "LENGTH KEY=VALUE\n"; LENGTH includes its own digits */
+/* Writes "LENGTH KEY=VALUE\n". LENGTH counts the whole record, including the digits of LENGTH. */
 static size_t print_record(char *to, size_t room, const char *key, const char *value)
 {
 	size_t bare = strlen(key) + strlen(value) + 3, length = bare + 1;
