@@ -16,8 +16,8 @@ static bool is_end(int error)
 }
 
 /*
- * One of several GPUs may have fallen off the bus: go on to the next. If the first MAX_LOST do not answer, NVML itself
- * fails, and each call is slow: stop.
+ * If a GPU has fallen off the bus, try the next GPU. If the first MAX_LOST GPUs do not answer, stop: NVML itself fails,
+ * and each call would be slow.
  */
 unsigned int bar1_find(struct pp_bar1 *out, unsigned int *index, unsigned int room, int *error)
 {

@@ -11,15 +11,15 @@ enum {
 };
 
 /*
- * Reads BAR1 of all GPUs that answer; @index: their NVML indices. Returns their number. @error: 0, or -errno of the
- * first GPU that does not answer, or of NVML if no GPU answers.
+ * Reads BAR1 of all GPUs that answer. @index receives the NVML indices of these GPUs. @error is 0, or -errno of the
+ * first GPU that does not answer, or of NVML if no GPU answers. Returns the number of GPUs that answer.
  */
 unsigned int bar1_find(struct pp_bar1 *out, unsigned int *index, unsigned int room, int *error);
 
-/* Bytes of each BAR1 that the driver keeps for itself; pins cannot use them */
+/* Bytes of each BAR1 that the driver reserves: pins cannot use them. */
 uint64_t bar1_reserve(void);
 
-/* Bytes that can still be pinned: whole GPU pages outside the reserve; 0 if the reserve is already in use */
+/* Bytes that can still be pinned: the free bytes minus the reserve, in whole GPU pages; 0 if there are none. */
 uint64_t bar1_fits(const struct pp_bar1 *bar1, uint64_t reserve);
 
 #endif

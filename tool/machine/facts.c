@@ -7,7 +7,7 @@
 
 /* ---- lines --------------------------------------------------------------------- */
 
-/* Cuts off and returns the next word of a line; "" at its end. */
+/* Returns the next word of the line, and moves @rest behind the word; "" at the end of the line. */
 static char *word(char **rest)
 {
 	char *start = *rest + strspn(*rest, " ");
@@ -18,7 +18,7 @@ static char *word(char **rest)
 	return start;
 }
 
-/* Texts are shown on terminals: replace control characters. */
+/* Replaces control characters, because texts are shown on terminals. */
 static void copy_text(char *out, size_t size, const char *text)
 {
 	snprintf(out, size, "%s", text);

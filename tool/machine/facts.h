@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Facts about a machine that are not in plain files: GPU attributes from NVML and CUDA, device nodes, kernel symbols
- * and kernel configuration. All facts are text, one a line, "KIND SUBJECT VALUE...". A captured tree has the text as
- * peerpin/facts, a live machine writes the same text, and one parser reads both.
+ * and kernel configuration. Facts are text with one fact in each line: "KIND SUBJECT VALUE...". A captured tree has
+ * this text in the file peerpin/facts. On a live machine facts_write() makes the text. One parser reads both.
  */
 #ifndef FACTS_H
 #define FACTS_H
@@ -19,7 +19,7 @@ enum {
 	FACTS_SYMBOLS = 16,
 	FACTS_OPTIONS = 32,
 	FACTS_SIZE = 64 * 1024,		/* of the text */
-	FACTS_WAIT_MS = 10000,		/* cuInit() takes 0.2 s a GPU, and seconds to wake sleeping GPUs */
+	FACTS_WAIT_MS = 10000,		/* cuInit() takes 0.2 s for each GPU, and seconds if it must wake GPUs */
 	FACTS_WAIT_LONG_MS = 15000,	/* a capture has more time */
 };
 
@@ -34,8 +34,8 @@ enum seen {
  * @pci: "0000:3b:00.0", as in struct device
  * @bar1_total: bytes; 0: NVML did not answer
  * @bar1_used: bytes
- * @dma_buf: CUDA exports its memory as a dma-buf: 1, 0, or -1 if CUDA did not answer
- * @gdr: CUDA reports support of GPUDirect RDMA: 1, 0, or -1
+ * @dma_buf: does CUDA export the GPU's memory as dma-bufs? 1, 0, or -1 if CUDA did not answer
+ * @gdr: does CUDA report support of GPUDirect RDMA? 1, 0, or -1 if CUDA did not answer
  */
 struct gpu_facts {
 	char pci[20];
@@ -47,9 +47,9 @@ struct gpu_facts {
 /**
  * struct node_fact - a device node
  * @path: "/dev/peerpin"
- * @mode: permission bits; -1: there is no such node
- * @open_error: errno of open(O_RDWR), 0: success. For a GPU's nodes the result of access() instead, because open()
- *	would wake the GPU; access() checks only permissions and the container's device rules.
+ * @mode: permission bits; -1: the node does not exist
+ * @open_error: errno of open(O_RDWR); 0: success. For /dev/nvidia0... the errno of access() instead, because open()
+ *	would wake the GPU; access() checks only permissions and the container's device rules
  */
 struct node_fact {
 	char path[64];
@@ -69,15 +69,15 @@ struct option_fact {
 
 /**
  * struct facts - all facts of a machine
- * @known: false: another machine's tree without facts (not made by --capture)
- * @nvml_error: message if NVML does not answer, such as "no libnvidia-ml.so.1"; "": no error
- * @cuda_error: the same for CUDA
- * @nodes: /dev/peerpin, /dev/nvidiactl, /dev/nvidia-uvm and /dev/gdrdrv always, present or not; /dev/nvidia0...,
- *	/dev/infiniband/uverbs* and /dev/infiniband/rdma_cm only if present
- * @config_error: message if the kernel's configuration is unknown; "": known
- * @root: collected by root; root of a container still cannot read everything
- * @container: evidence of a container, beside the files in a capture; "": none
- * @ipc_lock: did the collecting process have CAP_IPC_LOCK (no limit on locked memory)?
+ * @known: true if facts were read; false for a tree without facts, which --capture did not make
+ * @nvml_error: why NVML does not answer, such as "no libnvidia-ml.so.1"; "": no error
+ * @cuda_error: why CUDA does not answer; "": no error
+ * @nodes: device nodes. Always listed: /dev/peerpin, /dev/nvidiactl, /dev/nvidia-uvm and /dev/gdrdrv. If they exist:
+ *	/dev/nvidia0..., /dev/infiniband/uverbs* and /dev/infiniband/rdma_cm
+ * @config_error: why the kernel's configuration is unknown; "": it is known
+ * @root: did root collect the facts? Root of a container still cannot read everything
+ * @ipc_lock: did the collecting process have CAP_IPC_LOCK, which lifts the limit on locked memory?
+ * @container: an environment variable or a file that proves a container; "": none
  */
 struct facts {
 	bool known;
@@ -97,30 +97,30 @@ struct facts {
 };
 
 /*
- * Reads the facts of the machine in @tree. On a live machine this waits up to FACTS_WAIT_MS for NVML and CUDA; if one
- * source fails, the others still count. Returns 0 or -errno (-ENOMEM, -EMFILE...).
+ * Reads the facts of the machine in @tree. On a live machine this waits up to FACTS_WAIT_MS for NVML and CUDA. If NVML
+ * or CUDA fails, the other facts are still read. Returns 0 or -errno (-ENOMEM, -EMFILE...).
  */
 int facts_read(const struct tree *tree, struct facts *out);
 
 /* Parses @text and modifies it; ignores unknown lines. */
 void facts_parse(char *text, struct facts *out);
 
-/* Writes the text for this machine; waits at most @wait_ms for NVML and CUDA. Returns 0 or -errno. */
+/* Writes the facts of this machine as text; waits at most @wait_ms for NVML and CUDA. Returns 0 or -errno. */
 int facts_write(FILE *out, unsigned int wait_ms);
 
-/* NULL: neither NVML nor CUDA lists this GPU */
+/* Returns the facts of a GPU, or NULL if neither NVML nor CUDA lists it. */
 const struct gpu_facts *facts_gpu(const struct facts *f, const char *pci);
 
-/* NULL: no fact about this node */
+/* Returns the fact about a device node, or NULL. */
 const struct node_fact *facts_node(const struct facts *f, const char *path);
 
 /*
- * The value of a kernel option, named without CONFIG_: "y", "m", "n" (not set), or another value. False: unknown.
- * facts_live.c lists the options that are collected.
+ * Copies the value of the kernel option CONFIG_@key: "y", "m", "n" (not set), or another value. False: unknown.
+ * facts_live.c lists the collected options.
  */
 bool facts_config(const struct facts *f, const char *key, char *value, size_t size);
 
-/* Does the kernel or a loaded module have this symbol? facts_live.c lists the symbols that are collected. */
+/* Does the kernel or a loaded module have this symbol? facts_live.c lists the collected symbols. */
 enum seen facts_symbol(const struct facts *f, const char *name);
 
 #endif

@@ -99,7 +99,7 @@ enum {
 	NR_SYMBOLS = sizeof(symbols) / sizeof(*symbols),
 };
 
-/* "ffffffffc0de0000 t name\t[module]": unprivileged readers see the names too, with address 0. */
+/* @line: "ffffffffc0de0000 t name\t[module]". Unprivileged readers also see the name, but address 0. */
 static void look_at_symbol(char *line, enum seen *seen)
 {
 	char *name = strchr(line, ' ');
@@ -211,7 +211,7 @@ static void write_config(FILE *out)
 
 /* ---- the process ----------------------------------------------------------------- */
 
-/* The RLIMIT_MEMLOCK check needs CAP_IPC_LOCK in the initial user namespace; in another one CapEff does not count. */
+/* CAP_IPC_LOCK lifts RLIMIT_MEMLOCK only in the initial user namespace. CapEff in another namespace has no effect. */
 static bool in_first_user_namespace(void)
 {
 	enum {
@@ -248,7 +248,7 @@ static const char *find_text(const char *texts, size_t length, const char *key)
 	return NULL;
 }
 
-/* systemd, LXC and others set "container=lxc" in the environment of pid 1. */
+/* systemd, LXC and others set a variable such as "container=lxc" in the environment of pid 1. */
 static void write_container_of_init(FILE *out)
 {
 	char environment[8192];
@@ -264,7 +264,7 @@ static void write_container_of_init(FILE *out)
 		fclose(f);
 }
 
-/* With cgroup v2, /proc/1/cgroup does not reveal a container: check the environment and Kubernetes' files. */
+/* With cgroup v2, /proc/1/cgroup does not reveal a container. So check the environment and Kubernetes' files. */
 static void write_container(FILE *out)
 {
 	if (getenv("KUBERNETES_SERVICE_HOST"))

@@ -194,7 +194,7 @@ static size_t listen_to(const struct question *q, char *buf, size_t size, long u
 	return have;
 }
 
-/* A child that hangs in a driver ignores SIGKILL: do not wait for it. */
+/* Kills the child, and does not wait for it: a child that hangs in a driver does not end. */
 static void dismiss(const struct question *q)
 {
 	if (q->answer >= 0)
@@ -205,7 +205,7 @@ static void dismiss(const struct question *q)
 	}
 }
 
-/* Copies whole lines. The last is "end" if the answer is complete. */
+/* Copies the whole lines of an answer. The last line of a complete answer is "end". */
 static void repeat(const struct question *q, char *text, FILE *out, bool in_time)
 {
 	char *last = strrchr(text, '\n');

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls NVML and CUDA in child processes: the libraries may take seconds to wake a GPU, hang on a broken GPU, print,
- * or crash. None of this must affect the caller.
+ * Calls NVML and CUDA in child processes, because the libraries may take seconds to wake a GPU, hang on a broken GPU,
+ * print, or crash. The caller must not be affected.
  */
 #ifndef FACTS_VENDOR_H
 #define FACTS_VENDOR_H
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/** struct question - @answer: read end of a pipe; -1: the child could not be started */
+/** struct question - a child process; @answer: read end of the pipe from the child, -1: the child did not start */
 struct question {
 	const char *name;
 	pid_t pid;

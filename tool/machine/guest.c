@@ -45,7 +45,7 @@ static bool firmware_is_virtual(const struct tree *t)
 	return false;
 }
 
-/* QEMU's "virt" machine for ARM, started without firmware */
+/* Is this QEMU's "virt" machine for ARM, started without firmware? */
 static bool tree_is_virtual(const struct tree *t)
 {
 	static const char virt[] = "linux,dummy-virt";

@@ -8,7 +8,7 @@
 /* Checks the processor's flag, the firmware's names and QEMU's bridges. Needs the devices of @m and their kinds. */
 bool guest_is_virtual(const struct machine *m);
 
-/* The value for @m->is_guest */
+/* Returns the value for @m->is_guest. */
 bool guest_found(const struct machine *m);
 
 #endif

@@ -41,8 +41,8 @@ static int index_of(const struct machine *m, const char *name)
 /* ---- parents and root buses ----------------------------------------------------- */
 
 /*
- * A device's link ends in "pci0000:00/0000:00:01.0/0000:01:00.0": the root bus,
- * the bridges, the device. place() cuts off components from the end of @path.
+ * Finds the parent and the root bus. @path is the target of the device's link. It ends in the root bus, the bridges and
+ * the device: "pci0000:00/0000:00:01.0/0000:01:00.0". place() cuts off components from its end.
  */
 static void place(const struct machine *m, struct device *d, char *path)
 {
@@ -89,7 +89,7 @@ static bool is_too_deep(const struct machine *m, const struct device *d)
 	return false;
 }
 
-/* In a forged tree the links can form a loop: cut the parents of all devices in it. */
+/* In a forged tree the parents can form a loop, or a chain of more than PATH_MAX_DEPTH: make these devices roots. */
 static void cut_loops(struct machine *m)
 {
 	size_t i;
@@ -114,7 +114,7 @@ static bool is_express(const struct device *d)
 	return d->link.speed_mts || d->link.width || d->link.max_speed_mts || d->link.max_width;
 }
 
-/* A switch is an upstream bridge with downstream bridges below it. A bridge to PCI has no bridges below it. */
+/* Below an upstream port: a downstream port. Else upstream port if it has bridges below, or bridge to conventional PCI. */
 static enum port_type infer_bridge(enum port_type above, bool bears_bridges)
 {
 	if (above == PORT_UPSTREAM)
@@ -131,11 +131,11 @@ static enum port_type infer_port(const struct device *d, enum port_type above, b
 	if (d->parent == NO_PARENT && is_bridge)
 		return PORT_ROOT;
 	if (d->parent == NO_PARENT && !d->link.width)
-		return PORT_IN_ROOT_COMPLEX;	/* it has no link */
+		return PORT_IN_ROOT_COMPLEX;	/* the device has no link */
 	return is_bridge ? infer_bridge(above, bears_bridges) : PORT_ENDPOINT;
 }
 
-/* Infers the parent's port first: the type of @i depends on it. */
+/* Infers the type of the parent first, because the type of device @i depends on it. */
 static enum port_type port_of(struct machine *m, int i, const bool *bears_bridges)
 {
 	struct device *d = &m->at[i];
@@ -205,7 +205,7 @@ const struct numa_node *machine_node(const struct machine *m, int id)
 
 /* ---- limit ---------------------------------------------------------------------- */
 
-/* Each pair costs time and memory, so a forged tree must not have too many. */
+/* Each pair of devices costs time and memory, so refuse a forged tree with too many pairs. */
 static bool is_too_large(const struct machine *m)
 {
 	size_t gpus = 0, peers = 0, i;

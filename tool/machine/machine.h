@@ -14,7 +14,7 @@ enum {
 	NO_NODE = -1,
 	NO_GROUP = -1,
 	NO_PARENT = -1,
-	MACHINE_MAX_PAIRS = 65536,	/* pairs of a GPU and another GPU or a peer */
+	MACHINE_MAX_PAIRS = 65536,	/* pairs of a GPU with another GPU or with a peer */
 };
 
 /* Format for fail(); its argument is MACHINE_MAX_PAIRS */
@@ -22,8 +22,8 @@ enum {
 	"tree made by: peerpin doctor --capture FILE.tar"
 
 enum device_kind {
-	DEVICE_NONE,		/* cannot be a peer: USB, sound, a chipset's parts */
-	DEVICE_BRIDGE,		/* PCI to PCI: root ports, ports of switches */
+	DEVICE_NONE,		/* a device that cannot be a peer: USB, sound, a part of a chipset */
+	DEVICE_BRIDGE,		/* PCI-to-PCI bridge: root port, port of a switch */
 	DEVICE_GPU,
 	DEVICE_NIC,
 	DEVICE_RDMA,		/* has an RDMA device, whatever its PCI class */
@@ -54,7 +54,7 @@ enum {
 	ACS_CTRL = 6,		/* offset of acs_ctrl from acs_at */
 };
 
-/** struct link - link of a device to the port above it; link of a port to the devices below it. 0: unknown */
+/** struct link - the link of a device to the port above, or of a port to the devices below. 0: unknown */
 struct link {
 	unsigned int speed_mts;	/* per lane, in MT/s: 8000 is 8 GT/s */
 	unsigned int width;
@@ -64,17 +64,18 @@ struct link {
 
 /**
  * struct device - a PCI function
- * @name: its address, such as "0000:3b:00.0"
+ * @name: PCI address, such as "0000:3b:00.0"
  * @parent: index of the bridge above; NO_PARENT: the device is on a root bus
- * @root_bus: such as "pci0000:00"; empty if unknown
- * @port: from the configuration space; inferred from the topology if that cannot be read
- * @config_seen: the configuration space was read, for Express devices with the extended part (only root can read
- *	it). If false, @has_... are meaningless.
- * @config_cut: root read it, but without the extended part, which the kernel or a hypervisor does not provide
+ * @root_bus: name of the root bus, such as "pci0000:00"; empty if unknown
+ * @port: type from the configuration space; if that is not readable, inferred from the topology
+ * @config_seen: true if the configuration space was read. For Express devices this includes the extended part, which
+ *	only root can read. If false, the fields @has_... have no meaning
+ * @config_cut: true if root read the configuration space, but the kernel or hypervisor has no extended part
  * @acs_at: offset of the ACS capability in the configuration space
- * @rebar: supported sizes of each BAR: bit N is 1 MiB << N
+ * @rebar: sizes to which each BAR can be resized: bit N stands for 1 MiB << N
+ * @bars, @bar_at: size and address of each BAR; size 0: no such BAR
  * @master: bus mastering is on
- * @is_virtual: an SR-IOV virtual function, seen from its host
+ * @is_virtual: the device is an SR-IOV virtual function, seen from its host
  */
 struct device {
 	char name[20];
@@ -86,7 +87,7 @@ struct device {
 	int parent;
 	char root_bus[20];
 	char driver[32];
-	char rdma[RDMA_NAME_SIZE];	/* its RDMA device, such as "mlx5_0" */
+	char rdma[RDMA_NAME_SIZE];	/* name of the RDMA device, such as "mlx5_0"; "": none */
 	int numa_node;		/* or NO_NODE */
 	int iommu_group;	/* or NO_GROUP */
 	char iommu_type[16];	/* "DMA", "DMA-FQ", "identity"; "" if unknown */
@@ -107,16 +108,17 @@ struct device {
 	uint64_t bar_at[PCI_NR_BARS];
 };
 
-/** struct numa_node - @package: the node's processor, -1 if unknown */
+/** struct numa_node - @package: number of the node's processor; -1: unknown, or the node has only memory */
 struct numa_node {
 	int id;
 	int package;
 };
 
 /**
- * struct machine - @at is sorted by address; the index of a device is its position in @at
- * @is_guest: a virtual machine with bridges invented by the hypervisor; false with the emulated GPU, for which QEMU's
- *	bridges are the real topology
+ * struct machine - all PCI devices and NUMA nodes
+ * @at: devices, sorted by address; the index of a device is its position here
+ * @is_guest: true in a virtual machine, whose bridges do not show the real topology. False with the emulated GPU: its
+ *	topology is that of QEMU's bridges
  */
 struct machine {
 	const struct tree *tree;
@@ -130,19 +132,18 @@ struct machine {
 /**
  * machine_read - read all devices and nodes
  *
- * Returns 0, or -errno of the list of devices: -ENOENT on a machine without PCI, -E2BIG for more pairs than
- * MACHINE_MAX_PAIRS (a forged tree). After an error nothing needs to be freed.
- * If the files of a device cannot be read, it stays in the list with its fields "unknown".
- * Parents never form a loop.
+ * Returns 0 or -errno: -ENOENT the machine has no PCI, -E2BIG more pairs than MACHINE_MAX_PAIRS (a forged tree), or
+ * another error of listing the devices. After an error the caller frees nothing.
+ * A device whose files cannot be read stays in the list, with unknown fields. Parents never form a loop.
  */
 int machine_read(const struct tree *tree, struct machine *out);
 void machine_free(struct machine *m);
 
-/* NULL if not found. */
+/* Find a device by address, or a node by id; NULL if not found. */
 const struct device *machine_find(const struct machine *m, const char *name);
 const struct numa_node *machine_node(const struct machine *m, int id);
 
-/* A device that can be a peer of a GPU and is not a virtual function; false for GPUs. */
+/* Can this device be a peer of a GPU? False for virtual functions and GPUs. */
 bool device_is_peer(const struct device *d);
 
 const char *device_kind_name(enum device_kind kind);	/* "GPU", "NIC", "RDMA", "NVMe" */

@@ -41,7 +41,7 @@ static void join(const struct chain *up, const struct chain *down, struct path *
 
 /* ---- how far -------------------------------------------------------------------- */
 
-/* Count a switch once, by its upstream port; its downstream ports do not count. */
+/* Does this bridge count as a switch? Of the ports of a switch only the upstream port does; conventional bridges do. */
 static bool is_switch(const struct device *bridge)
 {
 	return bridge->port == PORT_UPSTREAM || bridge->port == PORT_TO_PCI || bridge->port == PORT_CONVENTIONAL;
@@ -57,7 +57,7 @@ static unsigned int count_switches(const struct machine *m, const struct path *p
 	return n;
 }
 
-/* If a device's node is unknown, both are on the same node only if the machine has one node. */
+/* Are both devices on one NUMA node? If a node is unknown, only if the machine has one node. */
 static bool same_node(const struct machine *m, const struct device *a, const struct device *b)
 {
 	return m->nr_nodes <= 1 || (a->numa_node == b->numa_node && a->numa_node != NO_NODE);
@@ -73,7 +73,7 @@ static enum path_class class_of(const struct machine *m, const struct path *p, c
 	return same_node(m, a, b) ? PATH_NODE : PATH_SYS;
 }
 
-/* A processor can have several NUMA nodes. */
+/* Are both devices at one processor? A processor can have several NUMA nodes. */
 static bool same_package(const struct machine *m, const struct device *a, const struct device *b)
 {
 	const struct numa_node *x = machine_node(m, a->numa_node), *y = machine_node(m, b->numa_node);
@@ -81,7 +81,7 @@ static bool same_package(const struct machine *m, const struct device *a, const 
 	return x && y && x->package == y->package && x->package >= 0;
 }
 
-/* Skips nodes without a package: they have memory only. */
+/* Has the machine only one processor? Skips nodes without a processor: they have only memory. */
 static bool one_package(const struct machine *m)
 {
 	int package = -1;
@@ -126,7 +126,7 @@ uint64_t link_mbps(unsigned int speed_mts, unsigned int width)
 	return megabits * 236 / 256 / 8;
 }
 
-/* Does @d->link lead upwards? A root port or a downstream port describes the link below it instead. */
+/* Does @d->link lead upwards? The link of a root port or downstream port leads downwards. */
 static bool link_is_above(const struct device *d)
 {
 	return d->port == PORT_ENDPOINT || d->port == PORT_UPSTREAM || d->port == PORT_TO_PCI;
@@ -142,7 +142,7 @@ static unsigned int most(unsigned int a, unsigned int b)
 	return a > b ? a : b;
 }
 
-/* In a VM the port above is invented and may claim less than the device's current link: use the larger value. */
+/* In a VM the emulated port above may report a maximum below the device's current link: then use the current link. */
 struct link path_link(const struct machine *m, int i)
 {
 	const struct device *d = &m->at[i];

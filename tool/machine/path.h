@@ -5,7 +5,7 @@
 
 #include "machine.h"
 
-/* The classes of nvidia-smi topo -m, in order of distance. */
+/* The classes of nvidia-smi topo -m, in order of distance. The comment names what is on the path. */
 enum path_class {
 	PATH_SELF,
 	PATH_PIX,	/* at most one switch */
@@ -20,21 +20,21 @@ enum path_case {
 	PATH_SWITCHES_ONLY,
 	PATH_ONE_CPU,
 	PATH_TWO_CPUS,
-	PATH_UNKNOWN,	/* one or two: a device's NUMA node is unknown */
+	PATH_UNKNOWN,	/* one CPU or two: the NUMA node of a device is unknown */
 };
 
 enum {
-	PATH_MAX_DEPTH = 32,	/* bridges above a device; machine_read() enforces it */
+	PATH_MAX_DEPTH = 32,	/* most bridges above a device; machine_read() enforces the limit */
 };
 
 /**
- * struct path - from one device to another
- * @case_of_guide: PATH_ONE_CPU is possible in class PATH_SYS, if one processor has several NUMA nodes
+ * struct path - the path from one device to another
+ * @case_of_guide: situation of the guide. PATH_SYS can be PATH_ONE_CPU: one processor may have several NUMA nodes
  * @common: the lowest bridge above both devices; -1: only the root complex is above both
- * @bridges: indices in machine.at of all bridges on the path, @common once
- * @nr_switches: PCI Express switches and bridges to conventional PCI
- * @slowest: the device with the slowest upward link of the path; -1: no link is known
- * @mbps: bandwidth of that link in one direction, in MB/s, without the encoding
+ * @bridges: indices in machine.at of all bridges on the path, in order; @common is listed once
+ * @nr_switches: number of PCI Express switches and bridges to conventional PCI
+ * @slowest: the device below the slowest link of the path; -1: no link is known
+ * @mbps: bandwidth of the slowest link in one direction, in MB/s, without the encoding
  */
 struct path {
 	enum path_class class;
@@ -51,23 +51,23 @@ struct path {
 void path_find(const struct machine *m, int from, int to, struct path *out);
 
 /*
- * The link from a device upwards. Its max is the lower one of both ends; all fields are 0 if there is no link or it is
- * unknown. An idle GPU slows its link, so a speed below the max is not always a fault.
+ * The link from a device upwards. Its maximum is the lower maximum of both ends. All fields are 0 if the link is
+ * unknown or does not exist. An idle GPU slows its link, so a speed below the maximum is not always a fault.
  */
 struct link path_link(const struct machine *m, int i);
 
 /*
- * Are the bridges above @device hidden or invented? True in a virtual machine, and for a device with a link but
- * no bridge above it, which exists only in virtual machines.
+ * Are the real bridges above @device hidden? True in a virtual machine. Also true for a device with a link but no
+ * bridge above it: such devices exist only in virtual machines.
  */
 bool path_is_hidden(const struct machine *m, int device);
 
-/* Is the link narrower or slower than its max? */
+/* Is the link narrower or slower than its maximum? */
 bool link_is_degraded(const struct link *link);
 
 const char *path_class_name(enum path_class class);	/* "PIX" */
-const char *path_class_text(enum path_class class);	/* its meaning, one line */
-const char *path_case_text(enum path_case c);		/* "": unknown */
+const char *path_class_text(enum path_class class);	/* the meaning of the class, one line */
+const char *path_case_text(enum path_case c);		/* the situation, one line; "": unknown */
 
 /* Bandwidth in MB/s in one direction, without the encoding; 0 if unknown. */
 uint64_t link_mbps(unsigned int speed_mts, unsigned int width);

@@ -15,7 +15,7 @@ uint32_t config_u32(const struct pci_config *c, unsigned int at)
 	return config_u16(c, at) | (uint32_t)config_u16(c, at + 2) << 16;
 }
 
-/* @steps bounds the walk: a list with more members than fit is a loop. */
+/* @steps bounds the walk: a list with more members than the space has room for is a loop. */
 unsigned int config_capability(const struct pci_config *c, uint8_t id)
 {
 	unsigned int at, steps = (PCI_AT_EXTENDED - PCI_CONFIG_UNPRIVILEGED) / 4;

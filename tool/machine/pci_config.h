@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PCI configuration space, from an untrusted file: capability lists may loop or point
- * beyond the bytes that were read (only 64 bytes without root).
+ * PCI configuration space, from an untrusted file. Capability lists may loop, or point
+ * beyond the bytes that were read. Without root only 64 bytes can be read.
  */
 #ifndef PCI_CONFIG_H
 #define PCI_CONFIG_H
@@ -37,14 +37,14 @@ struct pci_config {
 	size_t size;
 };
 
-/* Return 0 beyond @c->size. */
+/* Read a number at offset @at; 0 beyond @c->size. */
 uint16_t config_u16(const struct pci_config *c, unsigned int at);
 uint32_t config_u32(const struct pci_config *c, unsigned int at);
 
-/* Offset of a capability, 0 if not found. */
+/* Returns the offset of a capability, or 0 if not found. */
 unsigned int config_capability(const struct pci_config *c, uint8_t id);
 
-/* The same for an extended capability. */
+/* Returns the offset of an extended capability, or 0 if not found. */
 unsigned int config_extended(const struct pci_config *c, uint16_t id);
 
 #endif

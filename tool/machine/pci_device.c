@@ -75,7 +75,7 @@ static void read_ats(const struct pci_config *c, struct device *d)
 	d->ats_on = at && config_u16(c, at + 6) & 1 << 15;
 }
 
-/* Two registers for each BAR: sizes of 1 MiB to 128 TiB in the first, larger ones and the BAR's index in the second. */
+/* Each BAR has two registers: one with sizes from 1 MiB to 128 TiB, one with larger sizes and the index of the BAR. */
 static void read_rebar(const struct pci_config *c, struct device *d)
 {
 	unsigned int at = config_extended(c, PCI_EXT_REBAR), i, count, bar;
@@ -92,8 +92,8 @@ static void read_rebar(const struct pci_config *c, struct device *d)
 }
 
 /*
- * Express devices have their capabilities (ACS, ATS) in the extended part. With pci=nommconf or without an MCFG table
- * (i440fx, Xen) not even root can read it. Conventional devices have no extended part.
+ * Were all relevant parts of the configuration space read? Express devices have ACS and ATS in the extended part. With
+ * pci=nommconf or without an MCFG table (i440fx, Xen) not even root can read it. Conventional devices do not have it.
  */
 static bool is_seen(const struct pci_config *c, enum port_type port)
 {
@@ -123,7 +123,7 @@ static void read_config(const struct tree *t, struct device *d)
 
 /* ---- other files ---------------------------------------------------------------- */
 
-/* "8.0 GT/s PCIe", and "8 GT/s" before Linux 5.2 */
+/* The file has "8.0 GT/s PCIe", or "8 GT/s" before Linux 5.2. */
 static unsigned int speed_of(const struct tree *t, const struct device *d, const char *name)
 {
 	unsigned int whole, tenth = 0;
@@ -136,7 +136,7 @@ static unsigned int speed_of(const struct tree *t, const struct device *d, const
 	return whole * 1000 + tenth * 100;
 }
 
-/* The kernel reports 255 lanes for a link that is down or unknown. */
+/* Returns 0 for a link that is down or unknown: for it the kernel reports 255 lanes. */
 static unsigned int width_of(const struct tree *t, const struct device *d, const char *name)
 {
 	uint64_t n = number_of(t, d, name);
@@ -223,7 +223,7 @@ enum {
 	CLASS_OWN = 0xff,
 };
 
-/** struct class_kind - @mask: relevant bits of the class; @plugged: only for a bus master below a bridge (in a slot) */
+/** struct class_kind - @mask: bits of the class to compare; @plugged: match only a bus master below a bridge */
 struct class_kind {
 	uint16_t class;
 	uint16_t mask;
@@ -232,8 +232,8 @@ struct class_kind {
 };
 
 /*
- * The first row that matches counts. Parts of chipsets and processors have some of these
- * classes too, but are not in a slot (@plugged).
+ * The first row that matches counts. Rows with @plugged have classes that parts of chipsets
+ * and processors also have; these parts are not below a bridge.
  */
 static const struct class_kind class_kinds[] = {
 	{ 0x0001, 0xffff, DEVICE_NONE, false },		/* VGA older than class codes */
@@ -263,7 +263,7 @@ static bool fits(const struct class_kind *k, const struct device *d)
 	return !k->plugged || (d->master && d->parent != NO_PARENT);
 }
 
-/* The emulated GPU is another PCI device: recognise it by its driver. */
+/* The PCI device of the emulated GPU has the ids of another device, so recognise it by its driver. */
 static bool is_gpu(const struct device *d)
 {
 	if (d->vendor == VENDOR_NVIDIA && d->class_code >> 16 == CLASS_DISPLAY)
@@ -271,7 +271,7 @@ static bool is_gpu(const struct device *d)
 	return !strcmp(d->driver, "emugpu");
 }
 
-/* The hypervisor's software moves their data and cannot reach GPU memory. */
+/* Software of the hypervisor moves the data of these devices, and cannot reach GPU memory. */
 static bool is_paravirtual(const struct device *d)
 {
 	return d->vendor == VENDOR_VIRTIO || d->vendor == VENDOR_VMWARE || d->vendor == VENDOR_XEN;
@@ -296,7 +296,7 @@ static enum device_kind kind_by_class(const struct device *d)
 enum device_kind device_kind_of(const struct device *d)
 {
 	if (!d->vendor)
-		return DEVICE_NONE;	/* its files could not be read */
+		return DEVICE_NONE;	/* the device's files could not be read */
 	if (d->class_code >> 8 == CLASS_BRIDGE_PCI)
 		return DEVICE_BRIDGE;
 	if (is_gpu(d))

@@ -8,10 +8,13 @@
 /* Is @name a PCI address with a domain? */
 bool is_pci_address(const char *name);
 
-/* Sets all of @d but @parent, @root_bus, @kind and inferred fields. The caller has set @d->name; the rest is 0. */
+/*
+ * Sets all fields of @d except @parent, @root_bus, @kind and an inferred @port. On entry @d->name is set, and all other
+ * fields are 0.
+ */
 void device_read(const struct tree *t, struct device *d);
 
-/* Needs all fields but @port. */
+/* Returns the kind of a device of which all fields are set except @kind and @port. */
 enum device_kind device_kind_of(const struct device *d);
 
 #endif

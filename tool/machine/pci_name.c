@@ -23,7 +23,7 @@ static struct pci_access *names(void)
 	return access;
 }
 
-/* Long names are cut, perhaps within a UTF-8 character: replace all bytes that are not ASCII. */
+/* Replaces all bytes that are not ASCII, because a long name may be cut within a UTF-8 character. */
 static struct pci_name look_up(const struct device *d, int flags)
 {
 	struct pci_name name;
@@ -42,7 +42,7 @@ struct pci_name pci_name(const struct device *d)
 	return look_up(d, PCI_LOOKUP_VENDOR | PCI_LOOKUP_DEVICE);
 }
 
-/* Some names in pci.ids end with the product name in brackets: return only that. */
+/* Some names in pci.ids end with the product name in brackets: then return only the product name. */
 struct pci_name pci_model(const struct device *d)
 {
 	struct pci_name name = look_up(d, PCI_LOOKUP_DEVICE);

@@ -5,12 +5,12 @@
 
 #include "machine.h"
 
-/** struct pci_name - returned by value */
+/** struct pci_name - a name, returned by value */
 struct pci_name {
 	char at[128];
 };
 
-/* Such as "Mellanox Technologies MT2910 Family [ConnectX-7]"; numbers if pci.ids is not installed. */
+/* The full name: "Mellanox Technologies MT2910 Family [ConnectX-7]"; numbers if pci.ids is not installed. */
 struct pci_name pci_name(const struct device *d);
 
 /* The short name: "ConnectX-7". */

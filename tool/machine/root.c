@@ -22,7 +22,7 @@ enum {
 
 static struct root *unpacked;
 
-/* The signals that would end the program, without those already in @blocked */
+/* The set of signals that would end the program and are not in @blocked */
 static sigset_t unblocked_ending_signals(const sigset_t *blocked)
 {
 	sigset_t set = ending_signals();
@@ -35,8 +35,8 @@ static sigset_t unblocked_ending_signals(const sigset_t *blocked)
 }
 
 /*
- * Blocks the ending signals until remove_dir(), so that the temporary directory never stays behind. unpack() watches a
- * signalfd and stops early, so the delay is short.
+ * Blocks the signals that would end the program until remove_dir(), so that the temporary directory never stays behind.
+ * A blocked signal is not delayed for long: unpack() watches a signalfd and stops early.
  */
 static void hold_signals(sigset_t *before)
 {
@@ -66,7 +66,7 @@ static void remove_dir(struct root *root)
 	sigprocmask(SIG_SETMASK, &root->signals, NULL);
 }
 
-/* For code that calls exit(), such as no_memory() */
+/* Removes the directory if other code calls exit(), such as no_memory(). */
 static void remove_at_exit(void)
 {
 	if (unpacked)
@@ -118,7 +118,7 @@ static bool unpack_into(int file, const struct root *root, char *why, size_t siz
 	return ok;
 }
 
-/* After a signal remove_dir() unblocks it, and the program ends there without a message. */
+/* If a signal stopped unpack_into(), remove_dir() unblocks the signal, and the program ends without a message. */
 static int unpack_file(int file, const char *name, struct root *root)
 {
 	char why[1200];
@@ -151,7 +151,7 @@ static int open_unpacked(int file, const char *name, struct root *root)
 	return ret;
 }
 
-/* open() of a FIFO may wait long: open the file before creating the directory, while signals still end the program. */
+/* open() of a FIFO may wait long. So open the file before signals are blocked for the temporary directory. */
 static int open_file(const char *name, struct root *root)
 {
 	int file = open(name, O_RDONLY | O_CLOEXEC), ret;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The option --root DIR|FILE.tar: reads the files of another machine, or of this one. */
+/* The option --root DIR|FILE.tar: opens the files of another machine, or of this machine without the option. */
 #ifndef ROOT_H
 #define ROOT_H
 
@@ -8,7 +8,7 @@
 
 /**
  * struct root - an open tree and its temporary directory
- * @dir: the temporary directory, "": none; while it exists, ending signals are blocked
+ * @dir: the temporary directory; "": none. While it exists, signals that end the program are blocked
  * @signals: the signal mask to restore
  */
 struct root {
@@ -18,8 +18,8 @@ struct root {
 };
 
 /*
- * @arg: a directory, a .tar or .tar.gz made by `peerpin doctor --capture`, or NULL: this machine. Returns 0, or
- * EXIT_FAILED after fail(). Call root_close() only after a 0.
+ * @arg: a directory, or a .tar or .tar.gz made by `peerpin doctor --capture`; NULL: this machine. Returns 0, or
+ * EXIT_FAILED after fail(). Call root_close() only after 0.
  */
 int root_open(const char *arg, struct root *out);
 
