@@ -21,8 +21,8 @@ struct tree {
 };
 
 /*
- * The live machine uses plain openat(): its links cannot leave it, and kernels before
- * 5.6 have no openat2().
+ * On the live machine use openat(): links need no limit there, and kernels before 5.6
+ * have no openat2().
  */
 static int open_in(const struct tree *t, const char *path, int flags)
 {
@@ -39,7 +39,7 @@ static int open_in(const struct tree *t, const char *path, int flags)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* In a captured tree a file without read permission could not be read on its machine: refuse it even to root. */
+/* A captured file without read permission was not readable on its machine, so not even root may read it here. */
 static int check(const struct tree *t, int fd, mode_t type)
 {
 	struct stat st;
@@ -51,7 +51,7 @@ static int check(const struct tree *t, int fd, mode_t type)
 	return t->is_live || st.st_mode & 0444 ? 0 : -EACCES;
 }
 
-/* O_PATH: opening a device can have side effects, so check the type first. */
+/* Checks the type without opening the file (O_PATH), because opening a device can have side effects. */
 static int look_at(const struct tree *t, const char *path)
 {
 	int fd = open_in(t, path, O_PATH), ret;
@@ -63,7 +63,7 @@ static int look_at(const struct tree *t, const char *path)
 	return ret;
 }
 
-/* The file may be replaced after the check; O_NONBLOCK and the second check handle that. */
+/* Checks again after open(), and uses O_NONBLOCK, because the file may be replaced after the first check. */
 static int open_regular(const struct tree *t, const char *path)
 {
 	int fd = look_at(t, path), ret;
@@ -78,7 +78,7 @@ static int open_regular(const struct tree *t, const char *path)
 	return ret ? ret : fd;
 }
 
-/* Some files of the kernel return only a part in each read(). */
+/* Calls read() until the end: some files of the kernel return only a part in each read(). */
 static ssize_t read_all(int fd, char *buf, size_t size)
 {
 	size_t have = 0;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files that describe a machine: this machine's, or files copied from another machine
- * into a directory.
+ * The files that describe a machine: the files of this machine, or files of another machine
+ * in a directory.
  *
  * Paths have no leading slash: "sys/bus/pci/devices". Another machine's files are
- * untrusted: links never lead out of its directory, only regular files are opened, and
+ * untrusted: links never lead out of the directory, only regular files are opened, and
  * no call blocks.
  *
- * -ENOENT: the file does not exist. -EACCES or -EPERM: only root may read it; callers
- * report that case separately. In another machine's tree, a file or directory without any
- * read permission stands for one that could not be read there: -EACCES even for root.
+ * -ENOENT: the file does not exist. -EACCES or -EPERM: only root may read the file; callers
+ * report that case separately. In another machine's tree, a file or directory without
+ * any read permission was not readable on that machine: -EACCES even for root.
  */
 #ifndef TREE_H
 #define TREE_H
@@ -23,7 +23,7 @@ struct tree;
 
 /**
  * tree_open - open the files of a machine
- * @dir: their directory, NULL for this machine
+ * @dir: directory with the files; NULL: this machine
  *
  * Returns 0 or -errno; -ENOSYS if @dir is given and the kernel is older than 5.6.
  */
@@ -32,35 +32,35 @@ int tree_open(const char *dir, struct tree **out);
 /* @t may be NULL. */
 void tree_close(struct tree *t);
 
-/* Is it this machine? Its files can change between two calls. */
+/* Is this the tree of this machine? Files of a live tree can change between two calls. */
 bool tree_is_live(const struct tree *t);
 
-/* Reads at most @size - 1 bytes and appends a 0. Returns their number, or -errno; -EINVAL: not a regular file. */
+/* Reads at most @size - 1 bytes, and appends a 0. Returns the bytes read, or -errno; -EINVAL: not a regular file. */
 ssize_t tree_read(const struct tree *t, const char *path, void *buf, size_t size);
 
-/* The first line without its newline; '?' replaces unprintable bytes. 0 or -errno; -ENODATA if the file is empty. */
+/* Reads the first line, without newline; '?' replaces unprintable bytes. 0 or -errno; -ENODATA: the file is empty. */
 int tree_line(const struct tree *t, const char *path, char *buf, size_t size);
 
-/* A number, decimal or with 0x. 0 or -errno; -EINVAL: not a number. */
+/* Reads a number, decimal or with 0x. 0 or -errno; -EINVAL: not a number. */
 int tree_u64(const struct tree *t, const char *path, uint64_t *out);
 
-/* The same, decimal, with an optional sign. */
+/* Reads a decimal number with an optional sign. 0 or -errno; -EINVAL: not a number. */
 int tree_int(const struct tree *t, const char *path, int *out);
 
-/* The target of a link, unresolved, made printable. 0 or -errno; -EINVAL: not a link. */
+/* Reads the target of a link; '?' replaces unprintable bytes. 0 or -errno; -EINVAL: not a link. */
 int tree_target(const struct tree *t, const char *path, char *buf, size_t size);
 
-/* The last component of the target. 0 or -errno. */
+/* Reads the last component of a link's target. 0 or -errno. */
 int tree_link(const struct tree *t, const char *path, char *buf, size_t size);
 
-/* True for any type of file; false also if @path cannot be accessed. */
+/* Does @path exist, with any type? Also false if @path cannot be accessed. */
 bool tree_exists(const struct tree *t, const char *path);
 
 /**
- * tree_list - call @each for the names in a directory, sorted, but not for hidden or unprintable ones
+ * tree_list - call @each for the names in a directory, in sorted order, except hidden and unprintable names
  *
- * Stops at the first result of @each that is not 0 and returns it. Else returns 0 or
- * -errno; -E2BIG, without calling @each, for more than TREE_MAX_NAMES names.
+ * Stops when @each returns a value other than 0, and returns this value. Otherwise returns 0
+ * or -errno; -E2BIG, without calling @each: there are more than TREE_MAX_NAMES names.
  */
 int tree_list(const struct tree *t, const char *path, int (*each)(void *arg, const char *name), void *arg);
 
@@ -68,7 +68,7 @@ enum {
 	TREE_MAX_NAMES = 65536,
 };
 
-/** struct tree_path - a formatted path, returned by value; empty (no such file) if it is too long */
+/** struct tree_path - a formatted path, returned by value; "" if the path is too long: no such file exists */
 struct tree_path {
 	char at[256];
 };

@@ -13,7 +13,8 @@
 #include "unpack.h"
 
 /**
- * struct unpacking - @file, @signals: see unpack()
+ * struct unpacking - the state of one unpack()
+ * @file, @signals, @dir: see unpack()
  * @entries: number of entries, including parent directories that unpack() created
  * @why: buffer of @size bytes for the first error
  */
@@ -26,7 +27,7 @@ struct unpacking {
 	size_t size;
 };
 
-/* Stores an error. Names in the archive may contain escape sequences. */
+/* Stores an error, printable: names in the archive may contain escape sequences. */
 static bool wrong(struct unpacking *u, const char *what, const char *detail)
 {
 	snprintf(u->why, u->size, "%s: %s", what, detail);
@@ -37,8 +38,8 @@ static bool wrong(struct unpacking *u, const char *what, const char *detail)
 /* ---- the directory of an entry --------------------------------------------------- */
 
 /*
- * Opens the directory @name, or creates it, and closes @parent. Refuses links, so that no step leaves the directory in
- * which the walk began.
+ * Opens or creates the directory @name in @parent, and closes @parent. Refuses links, so that no step leads out of the
+ * directory in which walk() began.
  */
 static int step_into(struct unpacking *u, int parent, const char *name)
 {
@@ -64,7 +65,7 @@ static int refuse(int fd)
 	return -1;
 }
 
-/* Opens the parent directory of @path, below @u->dir; sets @path to its last component. On error -1 and errno. */
+/* Opens the parent directory of @path below @u->dir, and sets @path to its last component. On error -1 and errno. */
 static int walk(struct unpacking *u, char **path)
 {
 	char *step = strsep(path, "/");
@@ -92,7 +93,7 @@ static const char *why_no_way(int error)
 
 /* ---- an entry -------------------------------------------------------------------- */
 
-/* After a short write the next write() returns the error. */
+/* Writes all of @data: after a short write the next write() returns the error. */
 static bool write_all(int fd, const char *data, size_t size)
 {
 	ssize_t n;
@@ -123,7 +124,7 @@ static bool write_data(struct unpacking *u, int fd, const char *name)
 	return n ? wrong(u, name, "the archive is damaged") : true;
 }
 
-/* Mode 0 in the archive: the file could not be read on its machine. Keep it unreadable, see tree.h. */
+/* A file with mode 0 in the archive was not readable on its machine, and stays unreadable: see tree.h. */
 static bool make_file(struct unpacking *u, struct archive_entry *e, int parent, const char *name)
 {
 	int fd = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -184,7 +185,7 @@ static bool is_too_deep(const char *path)
 	return path;
 }
 
-/* Removes "./" before and "/" after a name, which tar adds. */
+/* Removes the "./" before a name and the "/" after it, which tar adds. False: the name is too long or too deep. */
 static bool tidy(const char *path, char *out)
 {
 	size_t length;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Unpacks a captured machine from an untrusted archive. Nothing is written outside the directory. Links are created but
- * never followed. Only files, directories and symbolic links are created, up to the limits below.
+ * Unpacks a captured machine from an untrusted archive. Only files, directories and symbolic links are created, up to
+ * the limits below. Links are never followed, so nothing is written outside the directory.
  */
 #ifndef UNPACK_H
 #define UNPACK_H
@@ -17,8 +17,8 @@ enum {
 };
 
 /*
- * @file: the open archive; @signals: a signalfd(), a signal stops the unpacking, or -1; @dir: an open, empty
- * directory. Returns false on error, with the reason in @why.
+ * @file: the open archive. @signals: -1, or a signalfd(): a signal stops the unpacking. @dir: an open, empty directory.
+ * Returns false on error, with the reason in @why.
  */
 bool unpack(int file, int signals, int dir, char *why, size_t size);
 
