@@ -10,7 +10,7 @@ static void add_int(struct json_object *o, const char *key, int value)
 	json_object_object_add(o, key, json_object_new_int(value));
 }
 
-/* Unknown (negative) values are null. */
+/* Adds a number; a negative value means unknown and becomes null. */
 static void add_known(struct json_object *o, const char *key, int value)
 {
 	json_object_object_add(o, key, value < 0 ? NULL : json_object_new_int(value));

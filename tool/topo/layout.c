@@ -4,13 +4,13 @@
 #include "tool/util/grow.h"
 #include "layout.h"
 
-/* In pixels. */
+/* Sizes in pixels */
 enum {
 	MARGIN = 30,
 	TITLE_HEIGHT = 76,
 	LEGEND_HEIGHT = 92,
 	LEAST_WIDTH = 1060,	/* width of the legend */
-	MOST_WIDTH = 1700,	/* maximum width of a line of several sockets */
+	MOST_WIDTH = 1700,	/* maximum width of a line that has several sockets */
 	SOCKET_HEAD = 40,
 	SOCKET_PAD = 18,
 	SOCKET_GAP = 110,	/* room for a link and its name */
@@ -47,7 +47,7 @@ static int entry_of(const struct topo *t, int device)
 	return -1;
 }
 
-/* Draw a switch once, by its upstream port; draw bridges to PCI, too. */
+/* Has this bridge a box? A switch has one, for its upstream port. A bridge to conventional PCI has one too. */
 static bool is_drawn(const struct device *bridge)
 {
 	return bridge->port != PORT_ROOT && bridge->port != PORT_DOWNSTREAM;
@@ -55,7 +55,7 @@ static bool is_drawn(const struct device *bridge)
 
 static int place_below(const struct topo *t, struct layout *l, const char *root, int parent, int above, int x);
 
-/* Each place_...() returns the x of its right edge. */
+/* place_bridge() and place_below() return the x of the right edge of the boxes that they add. */
 static int place_bridge(const struct topo *t, struct layout *l, int device, int above, int x)
 {
 	const struct device *d = &t->machine.at[device];
@@ -109,7 +109,7 @@ static int place_root(const struct topo *t, struct layout *l, int root, int x)
 	return end;
 }
 
-/* Returns the first root bus of the next node. */
+/* Adds the socket of the node of root bus @root. Returns the index of the next node's first root bus. */
 static size_t place_socket(const struct topo *t, struct layout *l, size_t root)
 {
 	struct socket *s;
@@ -126,7 +126,7 @@ static size_t place_socket(const struct topo *t, struct layout *l, size_t root)
 	return root;
 }
 
-/* Places each socket at the origin; lay_lines() moves them. */
+/* Places each socket at the origin; lay_lines() moves the sockets to their places. */
 static void place_sockets(const struct topo *t, struct layout *l)
 {
 	size_t root = 0;
@@ -137,7 +137,7 @@ static void place_sockets(const struct topo *t, struct layout *l)
 
 /* ---- rows ----------------------------------------------------------------------- */
 
-/* The last row holds all devices. */
+/* Index of the last row, which holds all devices. */
 static int last_row(const struct layout *l)
 {
 	int row = 0;
@@ -195,7 +195,7 @@ static int package_of(const struct machine *m, const struct socket *s)
 	return node ? node->package : -1;
 }
 
-/* If one line is too narrow for all sockets, each processor begins a new line. */
+/* Does socket @i begin a new line? If one line is too narrow for all sockets, each processor begins a new line. */
 static bool begins_line(const struct machine *m, const struct layout *l, size_t i, int x)
 {
 	const struct socket *s = &l->sockets[i];
@@ -205,7 +205,7 @@ static bool begins_line(const struct machine *m, const struct layout *l, size_t 
 	return x + s->width + MARGIN > MOST_WIDTH || package_of(m, s) != package_of(m, s - 1);
 }
 
-/* Wraps the sockets, so that a picture of eight GPUs still fits on a slide. */
+/* Moves the sockets into lines, so that a picture of eight GPUs fits on a slide. */
 static void lay_lines(const struct machine *m, struct layout *l, int height)
 {
 	int x = MARGIN, y = TITLE_HEIGHT;

@@ -2,7 +2,7 @@
 /*
  * The layout of a topology's picture. A host bridge or switch is a bar as wide as all
  * boxes below it, so that every link is a vertical line. Root ports and downstream ports
- * are not drawn: a line begins there.
+ * have no box: the line of a link begins at the bar.
  */
 #ifndef TOPO_LAYOUT_H
 #define TOPO_LAYOUT_H
@@ -11,11 +11,11 @@
 
 enum box_kind {
 	BOX_ROOT,	/* a root bus: @index in topo.roots */
-	BOX_SWITCH,	/* the upstream port: @index in the machine */
-	BOX_DEVICE,	/* @index in topo.devices */
+	BOX_SWITCH,	/* a switch: @index of its upstream port in machine.at */
+	BOX_DEVICE,	/* a device: @index in topo.devices */
 };
 
-/** struct box - @above: the box at the upper end of its link, -1 for a root bus; positions and sizes in pixels */
+/** struct box - in pixels; @above: index of the box at the upper end of the link; -1: a root bus, which has no link */
 struct box {
 	enum box_kind kind;
 	int index;
@@ -27,7 +27,7 @@ struct box {
 	int height;
 };
 
-/** struct socket - a frame around the boxes of a NUMA node: boxes from @first to @end - 1 */
+/** struct socket - the frame of a NUMA node, in pixels, around the boxes @first to @end - 1 */
 struct socket {
 	int node;
 	size_t first;

@@ -6,7 +6,7 @@
 #include "tool/util/printable.h"
 #include "topo.h"
 
-/* pci.ids lacks the newest GPUs; their driver has the name: "Model: \t\t NVIDIA H200". */
+/* Reads the model from the GPU's driver ("Model: \t\t NVIDIA H200"), because pci.ids lacks the newest GPUs. */
 static void read_model(const struct topo *t, struct topo_device *d)
 {
 	static const char key[] = "Model:";
@@ -37,7 +37,7 @@ static void show(struct topo *t, int device, const char *label)
 		t->is_shown[device] = true;
 }
 
-/* RDMA devices are labelled by their name, others by kind and number. */
+/* Adds the devices of one kind. The label of an RDMA device is its name; other labels are kind and number. */
 static void show_kind(struct topo *t, enum device_kind kind, const char *name)
 {
 	char label[40];
@@ -98,7 +98,7 @@ static struct topo_root *get_root(struct topo *t, const char *name)
 	return root;
 }
 
-/* A device without a node belongs to the only node, if there is only one. */
+/* The node of a device. If it is unknown and the machine has only one node, it is that node. */
 static int node_of(const struct topo *t, const struct device *d)
 {
 	if (d->numa_node == NO_NODE && t->machine.nr_nodes == 1)

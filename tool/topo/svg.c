@@ -8,7 +8,7 @@
 #include "layout.h"
 #include "words.h"
 
-/** struct paint - @edge: colour of the edge and of text */
+/** struct paint - colours of a box; @edge: colour of its edge and its text */
 struct paint {
 	const char *fill;
 	const char *edge;
@@ -28,8 +28,8 @@ static const struct paint class_paints[] = {
 };
 
 enum {
-	TEXT_PAD = 8,		/* left and right of text in a box, together */
-	LINK_TEXT = 44,		/* from the text of a link to its lower end */
+	TEXT_PAD = 8,		/* free space left and right of the text in a box, together */
+	LINK_TEXT = 44,		/* distance from a link's text to the lower end of the link */
 };
 
 /* ---- elements ------------------------------------------------------------------- */
@@ -40,7 +40,7 @@ static void put_rect(FILE *f, int x, int y, int width, int height, const struct 
 		"stroke-width=\"1.5\"/>\n", x, y, width, height, p->fill, p->edge);
 }
 
-/** struct type - how text looks; @anchor: "start" or "middle" */
+/** struct type - the look of a text; @anchor: "start" or "middle" */
 struct type {
 	int size;
 	const char *weight;
@@ -48,13 +48,13 @@ struct type {
 	const char *colour;
 };
 
-/* The viewer's font is unknown; 0.62 em is an upper bound of the average width of a letter. */
+/* Number of letters that fit. The viewer's font is unknown; the average letter is at most 0.62 em wide. */
 static size_t fitting(const struct type *type, int width)
 {
 	return (size_t)(width * 100 / (type->size * 62));
 }
 
-/* Cuts @text to @width; 0: does not cut. */
+/* Writes @text, cut to @width pixels; 0: not cut. */
 static void put_text(FILE *f, int x, int y, int width, const struct type *type, const char *text)
 {
 	char cut[128];
@@ -78,7 +78,7 @@ static void put_line(FILE *f, int x1, int y1, int x2, int y2, int width, const c
 
 /* ---- links ---------------------------------------------------------------------- */
 
-/* Two pixels more for twice the rate. */
+/* Width of a link's line: each doubling of the rate adds two pixels. */
 static int line_width(uint64_t mbps)
 {
 	int width = 2;
@@ -103,7 +103,7 @@ static void put_link_text(FILE *f, int x, int y, const struct link *link)
 	put_text(f, x, y + 13, 0, &type, words_of_speed(link->speed_mts).at);
 }
 
-/* "8 of 32 GT/s" is too long for one line. */
+/* Writes "GT/s" on a line of its own: "8 of 32 GT/s" is too long for one line. */
 static void put_degraded_text(FILE *f, int x, int y, const struct link *link)
 {
 	struct type type = { 11, "bold", "start", alarm };
@@ -138,7 +138,7 @@ static void put_link(const struct topo *t, const struct layout *l, const struct 
 
 /* ---- boxes ---------------------------------------------------------------------- */
 
-/** struct reach - the nearest GPUs: path class, number, label of the first */
+/** struct reach - the GPUs that are nearest to a device: their path class, number, and the label of the first GPU */
 struct reach {
 	enum path_class class;
 	size_t count;
@@ -176,7 +176,7 @@ static void put_reach(FILE *f, const struct box *b, const struct reach *r)
 	put_text(f, b->x + b->width / 2, b->y + 90, b->width - TEXT_PAD, &type, text);
 }
 
-/* Breaks the model into two lines, at a blank if possible. */
+/* Writes the model; a long model in two lines, divided at a blank if possible. */
 static void put_model(FILE *f, const struct box *b, const struct type *type, const char *model)
 {
 	int middle = b->x + b->width / 2, width = b->width - TEXT_PAD;
@@ -194,7 +194,7 @@ static void put_model(FILE *f, const struct box *b, const struct type *type, con
 	put_text(f, middle, b->y + 55, width, type, *model == ' ' ? model + 1 : model);
 }
 
-/* Omits domain 0000, the only one of most machines. */
+/* The PCI address without domain 0000, which is the only domain of most machines. */
 static const char *short_address(const struct device *d)
 {
 	return strncmp(d->name, "0000:", 5) ? d->name : d->name + 5;
@@ -291,7 +291,7 @@ static void put_beneath(const struct topo *t, const struct socket *a, const stru
 	put_text(f, x + 16, (top + b->y) / 2 + 4, 0, &type, text);
 }
 
-/* Connects neighbours within a line, and the first socket of each line with the first one of the next line. */
+/* Connects neighbours within a line, and the first socket of each line with the first socket of the next line. */
 static void put_between_all(const struct topo *t, const struct layout *l, FILE *f)
 {
 	const struct socket *first = l->sockets, *s;

@@ -93,7 +93,7 @@ static struct cell rate_cell(const struct path *p)
 	return cell;
 }
 
-/** struct columns - the columns of a matrix that fit in a line */
+/** struct columns - the columns @from to @to - 1 of a matrix, which fit in one line */
 struct columns {
 	size_t from;
 	size_t to;

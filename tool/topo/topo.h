@@ -7,9 +7,10 @@
 #include "tool/machine/machine.h"
 
 /**
- * struct topo_device - @device: index in the machine
- * @label: "GPU0", "mlx5_0", "NVMe3"
- * @model: name from its driver, such as "NVIDIA H200"; empty for most devices
+ * struct topo_device - a GPU or possible peer
+ * @device: index in machine.at
+ * @label: name in the output: "GPU0", "mlx5_0", "NVMe3"
+ * @model: model that the GPU's driver reports, such as "NVIDIA H200"; "": unknown
  */
 struct topo_device {
 	int device;
@@ -17,17 +18,19 @@ struct topo_device {
 	char model[64];
 };
 
-/** struct topo_root - a root bus that has devices of struct topo; @node: NO_NODE if unknown */
+/** struct topo_root - a root bus with devices of topo.devices; @node: its NUMA node, or NO_NODE */
 struct topo_root {
 	char name[20];
 	int node;
 };
 
 /**
- * struct topo - @devices: @nr_gpus GPUs, then all others
- * @is_shown: for each device of the machine: is it in @devices, or a bridge above one of these?
- * @roots: sorted by node, those with an unknown node last
- * @nr_virtual: virtual functions, which are not shown
+ * struct topo - what peerpin topo shows
+ * @devices: first @nr_gpus GPUs, then the possible peers
+ * @is_shown: for each device of the machine: is it in @devices, or a bridge above a device in @devices?
+ * @roots: root buses, sorted by node; unknown nodes last
+ * @nr_virtual: number of virtual functions, which are not shown
+ * @product: product name of the machine; "": unknown
  */
 struct topo {
 	struct machine machine;
@@ -45,10 +48,10 @@ struct topo {
 int topo_read(const struct tree *tree, struct topo *out);
 void topo_free(struct topo *t);
 
-/* NULL if @device is not in @devices (a bridge). */
+/* Finds the device with index @device of the machine in @devices. NULL: not found, as for a bridge. */
 const struct topo_device *topo_find(const struct topo *t, int device);
 
-/* The label of @device, or NULL. */
+/* Returns the label of the device with index @device of the machine, or NULL. */
 const char *topo_label(const struct topo *t, int device);
 
 /* Is path_is_hidden() true for a GPU or a peer? */
