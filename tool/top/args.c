@@ -20,7 +20,7 @@ static const struct option options[] = {
 	{ 0 },
 };
 
-/* Seconds, with an optional fraction */
+/* @text: seconds, with an optional fraction */
 static int parse_interval(const char *text, uint64_t *out)
 {
 	char *end;

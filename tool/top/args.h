@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include "top.h"
 
-/** struct top_args - @lines: print lines even on a terminal; @count: number of samples, 0: endless */
+/** struct top_args - @lines: print lines, even on a terminal; @count: number of samples, 0: no limit */
 struct top_args {
 	bool lines;
 	uint64_t interval_ns;

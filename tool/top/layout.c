@@ -3,7 +3,7 @@
 #include "layout.h"
 
 enum {
-	FIXED = 3,	/* title, names of columns, keys */
+	FIXED = 3,	/* lines of the title, the names of columns, the keys */
 };
 
 static int at_most(size_t want, int limit)
@@ -23,7 +23,7 @@ struct top_layout top_layout(const struct top_sample *s, int lines)
 	};
 
 	if (l.peers == 1)
-		l.peers = 0;	/* room only for the column names */
+		l.peers = 0;	/* there is room only for the column names */
 	l.processes = left - l.gpus - l.peers - l.notes;
 	if (l.processes < 0)
 		l.processes = 0;

@@ -5,20 +5,20 @@
 
 #include "top.h"
 
-/** struct top_layout - lines of each part; title, column names and keys take one line each */
+/** struct top_layout - number of lines of each part. Title, names of columns, and keys take one line each besides */
 struct top_layout {
 	int gpus;
-	int peers;	/* 0, or including the line of column names */
+	int peers;	/* 0, or the lines of peers and the line of column names */
 	int processes;
 	int notes;
 };
 
 struct top_layout top_layout(const struct top_sample *s, int lines);
 
-/* The first row to show: @scroll, or less if fewer than @room of @count rows would follow */
+/* Index of the first row to show: @scroll, or less so that the last of @count rows is the last of @room lines */
 size_t top_scroll(size_t scroll, size_t count, int room);
 
-/* "||||..::": @width characters; '|' in use, '.' free, ':' reserved by the driver */
+/* Writes "||||..::", @width characters: '|' in use, '.' free, ':' reserved by the driver */
 void top_gauge(const struct pp_bar1 *gpu, uint64_t reserve, char *out, int width);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Rates from two samples. An entry that is only in the second sample has no rate, because
- * its totals may be older than the first. Nor has an entry with decreased totals: it was
- * replaced (a new process with the same pid, a driver loaded again).
+ * Rates from two samples. A process or peer that is only in the second sample has no rate,
+ * because its totals may have begun before the first sample. An entry with decreased totals
+ * has no rate either: it is a new process with the same pid, or a driver loaded again.
  */
 #include <string.h>
 #include "top.h"

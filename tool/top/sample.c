@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The core's file has a line for each process, not for each region, so it is cheap to
- * read. Searching /proc and reading fdinfo may take long: the longer they take, the less
- * often they are done, so that they use a bounded share of a CPU.
+ * Takes samples. The core's debugfs file has one line for each process, so it is cheap to
+ * read. Searching /proc and reading fdinfo (one line for each region) may take long. After
+ * a long search or read the next one comes later, so that top uses a bounded share of a CPU.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,9 +18,8 @@
 #include "top.h"
 
 enum {
-	/* at most 1/200 and 1/100 of a CPU */
-	SEARCH_SHARE = 200,
-	FDINFO_SHARE = 100,
+	SEARCH_SHARE = 200,	/* searching /proc takes at most 1/200 of a CPU */
+	FDINFO_SHARE = 100,	/* reading fdinfo takes at most 1/100 of a CPU */
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -75,7 +74,10 @@ static struct top_process *new_process(struct top_sample *s, pid_t pid)
 	return p;
 }
 
-/* Owners are sorted by pid. Files of the same process are merged: all report the pins of the same account. */
+/*
+ * Adds a file of a process; the files come in order of pid. Bytes and regions of the files of one process are added.
+ * Pins and revocations are not, because all files report those of the process.
+ */
 static void add_owner(struct top_sample *s, const struct owner *o)
 {
 	struct top_process *p = s->nr_processes ? &s->processes[s->nr_processes - 1] : NULL;
@@ -137,7 +139,7 @@ static struct top_process *find_process(struct top_sample *s, size_t among, pid_
 	return among ? bsearch(&key, s->processes, among, sizeof(key), by_pid) : NULL;
 }
 
-/* @among: number of processes before sample_published() added any; these are sorted */
+/* @among: number of processes that sample_owners() found, sorted by pid */
 static void add_published(struct top_sample *s, size_t among, pid_t pid, const struct cache_counts *c)
 {
 	struct top_process *p = find_process(s, among, pid);
@@ -151,7 +153,7 @@ static void add_published(struct top_sample *s, size_t among, pid_t pid, const s
 	p->counted[TOP_MISSES] = c->misses;
 }
 
-/* A process publishes one file, but may have duplicates and its parent's file. Files of a process are adjacent. */
+/* Reads one file of each process: others are duplicates or the file of its parent. A process's files are adjacent. */
 static void sample_published(const struct fds *fds, struct top_sample *s)
 {
 	size_t among = s->nr_processes, i;

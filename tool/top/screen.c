@@ -16,7 +16,7 @@ enum {
 	KEY_ESC = 27,
 	KEY_DELETE = 127,
 	MAX_WIDTH = 512,
-	LOOK_MS = 500,		/* longest delay until a signal is noticed */
+	LOOK_MS = 500,		/* longest wait for a key, and so the longest delay of a signal */
 };
 
 enum colour {
@@ -28,8 +28,8 @@ enum colour {
 
 /**
  * struct screen - the state that keys change
- * @scroll: index of the first process shown
- * @page: number of processes shown
+ * @scroll: index of the first process on the screen
+ * @page: number of processes on the screen
  */
 struct screen {
 	struct top_view view;
@@ -67,7 +67,7 @@ static attr_t gpu_attribute(const struct pp_bar1 *gpu, uint64_t reserve)
 	return attribute_of(fits < gpu->total / 4 ? HIGH : LOW);
 }
 
-/* Text only if there is no room for a gauge */
+/* Draws a GPU's line: text, and a gauge if there is room. */
 static void draw_gpu(int y, const struct top_sample *s, unsigned int index)
 {
 	const struct pp_bar1 *gpu = &s->gpus[index];
@@ -107,7 +107,7 @@ static int draw_peers(int y, const struct top_sample *s, int lines)
 	return y + lines;
 }
 
-/* The whole line in reverse video, as in top(1) */
+/* Draws the line of column names in reverse video, as in top(1). */
 static void draw_names(int y)
 {
 	attrset(A_REVERSE);
@@ -215,7 +215,7 @@ static void clear_filter(struct screen *screen)
 	screen->typing = false;
 }
 
-/* draw_processes() corrects a value that is too large. */
+/* @screen->scroll may become too large; draw_processes() corrects it. */
 static void scroll_by(struct screen *screen, size_t rows, bool up)
 {
 	if (!up)
@@ -313,7 +313,7 @@ static void begin(void)
 {
 	setlocale(LC_CTYPE, "");
 	initscr();
-	atexit(leave);		/* no_memory() exits, too */
+	atexit(leave);		/* because no_memory() calls exit() */
 	catch_signals();
 	cbreak();
 	noecho();
@@ -333,7 +333,7 @@ static int wait_ms(uint64_t until_ns)
 	return ms < LOOK_MS ? (int)ms : LOOK_MS;
 }
 
-/* After a hang-up of the terminal getch() fails at once, each time: end instead of spinning. */
+/* If the terminal has hung up, getch() fails at once each time: then end the program. */
 static void look_at_keys(struct screen *screen, uint64_t until_ns)
 {
 	int key;

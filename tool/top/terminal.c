@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A file of its own, because <term.h> defines macros with common names. */
+/* This code is in a separate file, because <term.h> defines macros with common names. */
 #include <unistd.h>
 #include "screen.h"
 #include <curses.h>
@@ -12,7 +12,7 @@ static bool moves_cursor(void)
 	return address && address != (const char *)-1;
 }
 
-/* Frees its terminal description; initscr() loads its own. */
+/* Loads a terminal description and frees it again; initscr() will load its own description. */
 static bool terminal_moves_cursor(void)
 {
 	bool moves;

@@ -31,9 +31,10 @@ enum top_traffic {
 
 /**
  * struct top_process - a process in a sample
- * @publishes: it publishes hits and misses of its registration caches
- * @counted: totals by enum top_count; each source starts to count at its own time
- * @rate: of each total, per second; negative: not yet known
+ * @bytes, @regions: pinned now
+ * @publishes: the process publishes hits and misses of its registration caches
+ * @counted: totals, by enum top_count; the totals of the core and of a cache begin at different times
+ * @rate: increase of each total per second; negative: not yet known
  */
 struct top_process {
 	pid_t pid;
@@ -45,7 +46,7 @@ struct top_process {
 	double rate[TOP_COUNTS];
 };
 
-/** struct top_peer - @counted, @rate: by enum top_traffic, as in struct top_process */
+/** struct top_peer - a peer device; @counted, @rate: as in struct top_process, by enum top_traffic */
 struct top_peer {
 	char name[64];
 	uint64_t counted[TOP_TRAFFIC];
@@ -56,7 +57,7 @@ struct top_peer {
  * struct top_sample - everything that top shows
  * @at_ns: time of the sample (monotonic)
  * @gpu_index: NVML index of each GPU
- * @reserve: bytes of each BAR1 that the driver keeps for itself
+ * @reserve: bytes of each BAR1 that the driver reserves
  * @processes: sorted by pid
  * @notes: information that could not be read, and the command to type
  */
@@ -75,10 +76,10 @@ struct top_sample {
 };
 
 /**
- * struct top_search - open files of other processes that top reads
- * @next_ns: time of the next search of /proc; the longer a search takes, the later
- * @pause_ns: minimum pause between samples if fdinfo is read, which is slow: it has a
- *	line for each region
+ * struct top_search - the open files of other processes that top reads
+ * @next_ns: time of the next search of /proc; a long search delays the next search
+ * @pause_ns: minimum pause between samples without root, which must read fdinfo: that is
+ *	slow, because fdinfo has a line for each region
  */
 struct top_search {
 	struct fds fds;
@@ -86,27 +87,27 @@ struct top_search {
 	uint64_t pause_ns;
 };
 
-/* ---- top_sample.c ---- */
+/* ---- sample.c ---- */
 
-/* Monotonic */
+/* The monotonic clock */
 uint64_t top_clock_ns(void);
 
-/** struct top - @now: with rates, from the second sample on */
+/** struct top - @now: the last sample; rates are known from the second sample on */
 struct top {
 	struct top_search search;
 	struct top_sample now;
 };
 
-/* Replaces @now by a new sample */
+/* Replaces @now by a new sample. */
 void top_next(struct top *t);
 
-/* Time of the next sample: after the interval, or later if this sample took long */
+/* Time of the next sample: @interval_ns after the last sample, or later if that took long */
 uint64_t top_due_ns(const struct top *t, uint64_t interval_ns);
 void top_end(struct top *t);
 
-/* ---- top_rates.c ---- */
+/* ---- rates.c ---- */
 
-/* Sets the rates of @now from the difference to an earlier sample. */
+/* Sets the rates in @now from the differences to the earlier sample @before. */
 void top_rates(const struct top_sample *before, struct top_sample *now);
 
 #endif

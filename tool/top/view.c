@@ -21,7 +21,7 @@ const char *top_sort_name(enum top_sort sort)
 	return names[sort];
 }
 
-/* Breaks ties by pid, so that rows do not jump. */
+/* Orders processes that are otherwise equal by pid, so that rows do not jump. */
 static int by_pid(const struct top_process *x, const struct top_process *y)
 {
 	return (x->pid > y->pid) - (x->pid < y->pid);
@@ -91,7 +91,7 @@ const struct top_process **top_rows(const struct top_sample *s, const struct top
 
 /* ---- text ----------------------------------------------------------------------- */
 
-/* A rate in a few characters; "-": unknown */
+/* Formats a rate in a few characters; "-": unknown. */
 static struct text text_a_second(double rate)
 {
 	struct text t;

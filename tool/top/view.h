@@ -13,20 +13,20 @@ enum top_sort {
 	TOP_SORTS,
 };
 
-/** struct top_view - @filter: part of a name, or the beginning of a pid; "": all */
+/** struct top_view - @filter: show processes with this in the name, or whose pid begins with it; "": show all */
 struct top_view {
 	enum top_sort sort;
 	char filter[32];
 };
 
-/** struct top_row - text of a line */
+/** struct top_row - text of a line, returned by value */
 struct top_row {
 	char at[160];
 };
 
 const char *top_sort_name(enum top_sort sort);
 
-/* Returns an array of pointers into @s, which the caller frees; NULL: no rows */
+/* Returns an array of pointers into @s, or NULL if there are no rows. The caller frees the array. */
 const struct top_process **top_rows(const struct top_sample *s, const struct top_view *view, size_t *count);
 
 struct top_row top_row_title(const struct top_sample *s);
