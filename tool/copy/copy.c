@@ -13,7 +13,7 @@ enum {
 	ZONE = 64 << 10,
 };
 
-/** struct session - everything that is open */
+/** struct session - the open objects of peerpin copy */
 struct session {
 	struct pp_ctx *ctx;
 	struct pp_cache *cache;
@@ -83,8 +83,8 @@ static int copy_once(struct session *s, const struct copy_args *args,
 }
 
 /*
- * Each copy uses new data, and the destination starts with a different pattern. The red
- * zones of source and destination differ, so that copying one byte too many is found.
+ * Each copy uses new data, and the destination has a different pattern before the copy. The
+ * patterns of both red zones differ, so that the check finds a copy of one byte too many.
  */
 static int copy_verified(struct session *s, const struct copy_args *args,
 			 struct pp_copy_result *result)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* peerpin copy with a file: the disk's own DMA, or a bounce through host memory with a warning. */
+/* peerpin copy with a file: the disk's DMA moves the data, or it goes through host memory with a warning. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,9 +20,9 @@ enum {
 };
 
 /**
- * struct session - everything that is open
- * @args: with the size filled in
- * @made: the session created the file and has written nothing to it: close_all() removes it
+ * struct session - the open objects of peerpin copy with a file
+ * @args: the arguments; the size is filled in if it was not given
+ * @made: the session created the file and has written nothing to it yet: close_all() removes the file
  */
 struct session {
 	struct copy_args args;
@@ -49,7 +49,7 @@ static int no_file(const char *path, int error)
 	}
 }
 
-/* No O_TRUNC: the target may be a disk, and data behind the copy is kept. */
+/* Opens the file without O_TRUNC: bytes after the copy are kept, and the target may be a disk. */
 static int open_file(struct session *s)
 {
 	const struct copy_args *args = &s->args;
@@ -57,7 +57,7 @@ static int open_file(struct session *s)
 
 	if (args->to == SIDE_FILE)
 		flags = O_RDWR | O_CREAT | (args->overwrite ? 0 : O_EXCL);
-	/* O_NONBLOCK: open() of a FIFO would wait for its other end, and a FIFO cannot be copied anyway */
+	/* O_NONBLOCK: open() of a FIFO would wait for the other end; a FIFO is refused later */
 	s->fd = open(args->path, flags | O_NONBLOCK | O_CLOEXEC, 0666);
 	if (s->fd < 0)
 		return no_file(args->path, errno);
@@ -81,7 +81,7 @@ static int find_size(struct session *s)
 
 /* ---- the session ----------------------------------------------------------------- */
 
-/* If GPU memory cannot be exported there are no views; the copy then bounces, and a warning says so. */
+/* If GPU memory cannot be exported, there are no views. The copy then goes through host memory, with a warning. */
 static int open_views(struct session *s)
 {
 	int ret = pp_cache_create_view(NULL, &s->views);
@@ -157,7 +157,7 @@ static int copy_once(struct session *s, struct pp_file_result *result)
 	return 0;
 }
 
-/* Compares the file, read with pread(), with the GPU memory */
+/* Reads the file with pread(), and compares it with the GPU memory. */
 static int compare(struct session *s)
 {
 	static unsigned char data[CHUNK];
@@ -202,13 +202,13 @@ static int copy_all(struct session *s, struct pp_file_result *results)
 	return ret;
 }
 
-/* Files without a disk (EINVAL, EROFS) need no fsync(). */
+/* fsync() fails with EINVAL or EROFS for a file that is not on a disk: this is no error. */
 static int sync_file(const struct session *s)
 {
 	return fsync(s->fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
 }
 
-/* fsync() and close() report errors of write-back and of file servers. */
+/* Writes the data to the disk and closes the file: only fsync() and close() report some errors of disks and servers. */
 static int finish_file(struct session *s)
 {
 	int ret;

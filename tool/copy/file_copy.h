@@ -4,7 +4,7 @@
 
 #include "tool/util/args.h"
 
-/* peerpin copy between a file and the GPU; the exit status */
+/* Runs peerpin copy between a file and the GPU. Returns the exit status. */
 int file_copy(const struct copy_args *args);
 
 #endif

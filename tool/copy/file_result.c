@@ -8,7 +8,7 @@
 #include "tool/util/units.h"
 
 enum {
-	MAX_LINES = 10,		/* for more copies print only the summary */
+	MAX_LINES = 10,		/* if there are more copies, print only the summary */
 };
 
 static int by_time(const void *a, const void *b)
@@ -32,7 +32,7 @@ static const char *side_name(const struct copy_args *args, enum side side)
 	return side == SIDE_GPU ? "gpu" : args->path;
 }
 
-/* ---- for people -------------------------------------------------------------- */
+/* ---- text output ------------------------------------------------------------- */
 
 static void print_copy(size_t nr, const struct pp_file_result *r)
 {
@@ -69,7 +69,7 @@ static void print_text(const struct copy_args *args, struct pp_file_result *r)
 		puts("verified: every byte");
 }
 
-/* ---- for programs -------------------------------------------------------------- */
+/* ---- JSON output --------------------------------------------------------------- */
 
 static struct json_object *json_copy(const struct pp_file_result *r)
 {

@@ -6,10 +6,10 @@
 #include "tool/util/args.h"
 #include "libpeerpin.h"
 
-/* Prints one line on stderr, with the reason, if data went through host memory */
+/* If data went through host memory, prints one line with the reason on stderr. */
 void warn_of_bounce(const struct pp_file_result *result);
 
-/* Sorts @results by time. */
+/* Prints the results, and sorts @results by time. */
 void print_file_results(const struct copy_args *args, struct pp_file_result *results);
 
 #endif

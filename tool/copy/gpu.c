@@ -13,10 +13,10 @@ enum {
 
 enum {
 	CU_INTEGRATED = 18,	/* CUdevice_attribute */
-	CU_HOST_DEVICEMAP = 2,	/* of cuMemHostAlloc() */
+	CU_HOST_DEVICEMAP = 2,	/* flag of cuMemHostAlloc() */
 };
 
-/* CUdeviceptr is a 64-bit integer. */
+/* Functions of CUDA; CUdeviceptr is a 64-bit integer. */
 static struct {
 	int (*init)(unsigned int flags);
 	int (*error_name)(int result, const char **name);
@@ -50,7 +50,7 @@ static const struct {
 	{ "cuMemcpyDtoH_v2", &cuda.read },
 };
 
-/* Returns the name of the first missing function, or NULL. */
+/* Finds all functions. Returns the name of the first missing function, or NULL. */
 static const char *resolve(void *lib)
 {
 	size_t i;

@@ -12,10 +12,10 @@ struct gpu_room {
 	size_t total;
 };
 
-/* Returns 0, or EXIT_FAILED after printing the error. Later calls return 0 at once after a success. */
+/* Loads CUDA. Returns 0, or EXIT_FAILED after printing the error. After success, later calls return 0 at once. */
 int gpu_open(void);
 
-/* After gpu_open(). 0 or a CUresult; gpu_error() names it. */
+/* For use after gpu_open(). These return 0 or a CUresult, for which gpu_error() returns the name. */
 int gpu_room(struct gpu_room *out);
 int gpu_alloc(size_t size, uint64_t *out);
 int gpu_free(uint64_t addr);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Byte patterns that depend on a seed and on the offset, without a period. */
+/* Byte patterns without a period: each byte depends on a seed and on the offset. */
 #ifndef PATTERN_H
 #define PATTERN_H
 
@@ -9,10 +9,10 @@
 void pattern_fill(unsigned char *out, size_t length, uint64_t seed,
 		  uint64_t offset);
 
-/* A new seed in each run: random, or the time if the kernel has no entropy yet. */
+/* Returns a new seed in each run: a random number, or the time if the kernel has no entropy yet. */
 uint64_t pattern_seed(void);
 
-/* Derives other seeds: all patterns differ from @seed's and from each other. */
+/* Returns the @nth seed derived from @seed. The patterns of @seed and of all derived seeds are different. */
 uint64_t pattern_other(uint64_t seed, uint64_t nth);
 
 #endif

@@ -7,7 +7,7 @@
 #include "tool/util/units.h"
 
 enum {
-	MAX_LINES = 10,		/* for more copies print only the summary */
+	MAX_LINES = 10,		/* if there are more copies, print only the summary */
 };
 
 /** struct spread - times of all copies, in ns */
@@ -29,7 +29,7 @@ static int by_time(const void *a, const void *b)
 	return (x->total_ns > y->total_ns) - (x->total_ns < y->total_ns);
 }
 
-/* Sorts @r by time: print the single copies before. */
+/* Sorts @r by time, so print the single copies before calling this. */
 static struct spread spread_of(struct pp_copy_result *r, size_t count)
 {
 	qsort(r, count, sizeof(*r), by_time);
@@ -38,7 +38,7 @@ static struct spread spread_of(struct pp_copy_result *r, size_t count)
 	};
 }
 
-/* ---- for people -------------------------------------------------------------- */
+/* ---- text output ------------------------------------------------------------- */
 
 static void print_copy(size_t nr, const struct pp_copy_result *r)
 {
@@ -91,7 +91,7 @@ static void print_text(const struct copy_args *args, struct pp_copy_result *r)
 		puts("verified: every byte, and the red zones around the destination");
 }
 
-/* ---- for programs -------------------------------------------------------------- */
+/* ---- JSON output --------------------------------------------------------------- */
 
 static struct json_object *json_copy(const struct pp_copy_result *r)
 {

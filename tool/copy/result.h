@@ -7,7 +7,7 @@
 #include "tool/util/args.h"
 #include "libpeerpin.h"
 
-/* Sorts @results by time. */
+/* Prints the results, and sorts @results by time. */
 void print_results(const struct copy_args *args,
 		   struct pp_copy_result *results);
 

@@ -18,7 +18,7 @@ static unsigned char found[CHUNK], wanted[CHUNK];
 
 /* ---- room ------------------------------------------------------------------ */
 
-/* MemAvailable: memory that the kernel can allocate without swapping; 0: unknown. */
+/* MemAvailable, in bytes: memory that the kernel can allocate without swapping; 0: unknown. */
 static uint64_t host_room(void)
 {
 	FILE *f = fopen("/proc/meminfo", "re");
@@ -220,7 +220,7 @@ int surface_check_zones(const struct surface *s, uint64_t zone_seed)
 	return ret ? ret : each_chunk(s, s->zone + s->size, s->zone, zone_seed, compare);
 }
 
-/* Compares data between the red zones; @length is at most CHUNK. */
+/* @length is at most CHUNK. */
 int surface_compare(const struct surface *s, uint64_t offset, const void *data, size_t length)
 {
 	memcpy(wanted, data, length);

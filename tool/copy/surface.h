@@ -10,11 +10,11 @@
 #include "tool/util/args.h"
 
 /**
- * struct surface
- * @base: address of the front red zone
+ * struct surface - one allocation: red zone, data, red zone
+ * @base: address of the first red zone
  * @zone: bytes of each red zone
- * @size: bytes of data between them
- * @name: for messages
+ * @size: bytes of data between the red zones
+ * @name: name of the surface in messages
  */
 struct surface {
 	enum side side;
@@ -24,7 +24,7 @@ struct surface {
 	const char *name;
 };
 
-/* Prints an error if the free memory cannot hold both surfaces. */
+/* Fails if the free memory cannot hold both surfaces of a copy. */
 int surfaces_fit(const struct copy_args *args);
 
 int surface_alloc(struct surface *s, enum side side, uint64_t size,
@@ -33,14 +33,14 @@ void surface_free(struct surface *s);
 
 void *surface_data(const struct surface *s);
 
-/* Fill data and red zones; surface_check() with the same seeds finds no change. */
+/* Fill data and red zones with patterns, and compare them with the patterns of the given seeds. */
 int surface_fill(const struct surface *s, uint64_t data_seed,
 		 uint64_t zone_seed);
 int surface_check(const struct surface *s, uint64_t data_seed,
 		  uint64_t zone_seed);
 int surface_check_zones(const struct surface *s, uint64_t zone_seed);
 
-/* @length is at most 1 MiB */
+/* Compares @length bytes of data with @data; @length is at most 1 MiB. */
 int surface_compare(const struct surface *s, uint64_t offset, const void *data, size_t length);
 
 #endif

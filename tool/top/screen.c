@@ -16,7 +16,7 @@ enum {
 	KEY_ESC = 27,
 	KEY_DELETE = 127,
 	MAX_WIDTH = 512,
-	LOOK_MS = 500,		/* longest wait for a key, and so the longest delay of a signal */
+	LOOK_MS = 500,		/* longest wait for a key; a signal is noticed after this time at the latest */
 };
 
 enum colour {
