@@ -17,7 +17,7 @@ FILE *core_file(const char *name)
 	return fopen(path, "re");
 }
 
-/* sscanf() skips the first line (column names) and ignores columns that newer kernels add. */
+/* The line of column names fails in sscanf() and is skipped. Columns that newer modules add are ignored. */
 void accounts_parse(FILE *f, struct accounts *out)
 {
 	char line[MAX_LINE];

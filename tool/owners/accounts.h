@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The core's counters, readable by root: for each process that has /dev/peerpin open
- * or memory pinned, and for each peer.
+ * The core's debugfs files, which only root can read: counters of each process that has
+ * /dev/peerpin open or memory pinned, and of each peer.
  */
 #ifndef ACCOUNTS_H
 #define ACCOUNTS_H
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/** struct account - counters of one process, since the core first saw it */
+/** struct account - a process: bytes and regions pinned now; pins and revocations since it opened the file */
 struct account {
 	pid_t pid;
 	uint64_t bytes;
@@ -37,7 +37,7 @@ struct peer_list {
 	struct peer_counts *at;
 };
 
-/* Opens one of the core's debugfs files; NULL and errno: EACCES not root, ENOENT no such file */
+/* Opens a debugfs file of the core. On failure returns NULL and sets errno: EACCES not root, ENOENT no such file. */
 FILE *core_file(const char *name);
 
 /* Parse the core's files "accounts" and "peers". */

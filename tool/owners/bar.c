@@ -17,7 +17,7 @@ enum {
 };
 
 /**
- * struct state - everything to print
+ * struct state - the data to print
  * @index: NVML index of each GPU
  * @notes: information that could not be read, and the command to type
  */
@@ -36,7 +36,7 @@ static void note(struct state *s, const char *text)
 	s->notes[s->nr_notes++] = text;
 }
 
-/* Not fatal if BAR1 cannot be read: the owners of pinned memory can still be listed. */
+/* If BAR1 cannot be read, adds only a note: the owners of pinned memory can still be listed. */
 static void read_gpus(struct state *s)
 {
 	int error;
@@ -47,7 +47,7 @@ static void read_gpus(struct state *s)
 		note(s, why_no_bar1(s->nr_gpus, error));
 }
 
-/* /proc mounted with hidepid does not list processes of other users, so "unreadable" may be too low. */
+/* Were all processes read? With hidepid /proc lists no processes of other users, so @owners->unreadable cannot tell. */
 static bool sees_all(const struct owners *owners)
 {
 	return owners->told_by_core || !geteuid();
@@ -66,7 +66,7 @@ static int read_state(struct state *s)
 	return 0;
 }
 
-/* ---- for people -------------------------------------------------------------- */
+/* ---- text output ------------------------------------------------------------- */
 
 static void print_gpu(unsigned int index, const struct pp_bar1 *gpu, uint64_t reserve)
 {
@@ -134,7 +134,7 @@ static void print_text(const struct state *s)
 		printf("note: %s\n", s->notes[i]);
 }
 
-/* ---- for programs -------------------------------------------------------------- */
+/* ---- JSON output --------------------------------------------------------------- */
 
 static struct json_object *json_gpu(unsigned int index,
 				    const struct pp_bar1 *gpu, uint64_t reserve)

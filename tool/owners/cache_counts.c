@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The file belongs to another process, which is not trusted. It is read, never mapped:
- * after a truncation, an access to a mapping would raise SIGBUS. Its header is validated.
+ * The file belongs to another process, which is not trusted. So validate the header, and
+ * read the file without mmap(): after a truncation, access to a mapping raises SIGBUS.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,8 +19,8 @@ enum {
 };
 
 /*
- * True if @own, the pid in the file, is process @pid as seen in its innermost pid namespace (last number of NSpid).
- * Before Linux 4.1 there is no NSpid: compare the numbers directly.
+ * Is @own, the pid in the file, the pid of process @pid in its innermost pid namespace (last number of NSpid)? Linux
+ * before 4.1 has no NSpid: compare the numbers directly.
  */
 static bool is_named(pid_t pid, uint32_t own)
 {
@@ -54,7 +54,7 @@ static bool header_read(int fd, struct pp_published *h)
 	       h->hits_at <= h->slot_size - sizeof(uint64_t) && h->slots <= MAX_SLOTS;
 }
 
-/* Adds the hits of the slots from @from on, as many as one read holds. Returns their number; 0: no more slots */
+/* Adds the hits of one chunk of slots, beginning at slot @from. Returns the number of slots; 0: no more slots. */
 static uint32_t add_hits(int fd, const struct pp_published *h, uint32_t from, uint64_t *hits)
 {
 	static char chunk[CHUNK];
@@ -87,7 +87,7 @@ bool cache_counts_parse(int fd, struct cache_counts *out, uint32_t *pid)
 	return true;
 }
 
-/* The descriptor may have been reused meanwhile, for a FIFO or a device. */
+/* Check the type, because the process may have reused the descriptor for a FIFO or a device. */
 static bool is_regular(int fd)
 {
 	struct stat st;

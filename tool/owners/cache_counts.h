@@ -13,10 +13,10 @@ struct cache_counts {
 	uint64_t misses;
 };
 
-/* False: the file is closed, is not a publication, or was inherited from another process */
+/* Reads the counters of file @at. False: it is closed, has another format, or was inherited from another process. */
 bool cache_counts_read(const struct fd_at *at, struct cache_counts *out);
 
-/* Parses an open file without checking its owner; *pid: the pid written in the file */
+/* Parses an open file, without checking its process. *pid receives the pid in the file. False: another format. */
 bool cache_counts_parse(int fd, struct cache_counts *out, uint32_t *pid);
 
 #endif

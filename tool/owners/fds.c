@@ -14,7 +14,7 @@ static const char *const targets[] = {
 	[FD_CACHE] = "/memfd:" PP_PUBLISHED_NAME " (deleted)",
 };
 
-/* -1: not a file of peerpin */
+/* Returns the enum fd_kind for the target of a link in /proc/PID/fd; -1: not a file of peerpin. */
 static int kind_of(const char *target)
 {
 	unsigned int i;
@@ -32,7 +32,7 @@ static void look_at(struct fds *fds, pid_t pid, int dir, const char *name)
 	int kind;
 
 	if (n < 0)
-		return;		/* closed meanwhile */
+		return;		/* the process has closed the file meanwhile */
 	target[n] = '\0';
 	kind = kind_of(target);
 	if (kind < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds, in /proc/PID/fd, the open files of all processes that belong to peerpin. */
+/* Finds the open files of peerpin in /proc/PID/fd of all processes. */
 #ifndef FDS_H
 #define FDS_H
 
@@ -8,7 +8,7 @@
 
 enum fd_kind {
 	FD_PEERPIN,	/* /dev/peerpin */
-	FD_CACHE,	/* statistics that libpeerpin publishes */
+	FD_CACHE,	/* the memfd in which libpeerpin publishes statistics */
 };
 
 struct fd_at {
@@ -17,7 +17,7 @@ struct fd_at {
 	int fd;
 };
 
-/** struct fds - all files found; @unreadable: number of processes of other users, not searched */
+/** struct fds - the files found; @unreadable: number of processes that this user may not search */
 struct fds {
 	size_t count;
 	struct fd_at *at;

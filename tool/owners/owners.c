@@ -20,7 +20,7 @@ static void parse_region(const char *text, struct owner *o)
 	if (sscanf(text, "%u %15s %" SCNx64 " %" SCNu64 " %15s %" SCNu64 " %u %255s",
 		   &id, r.provider, &r.addr, &r.length, r.state, &r.age_ms,
 		   &r.extents, r.devices) != 8)
-		return;		/* an unknown format, of a newer kernel */
+		return;		/* the unknown format of a newer module */
 	r.id = id;
 	o->regions = grow(o->regions, o->nr_regions, sizeof(r));
 	o->regions[o->nr_regions++] = r;
@@ -98,8 +98,9 @@ void owner_command(pid_t pid, char *out, size_t room)
 /* ---- all files ----------------------------------------------------------------- */
 
 /*
- * After dup() and fork() one open file appears several times. If kcmp() is compiled out
- * or not permitted, two entries with the same owner and bytes count as the same file.
+ * Are @a and @b one open file? After dup() or fork() an open file has several descriptors.
+ * If kcmp() is compiled out or not permitted, entries with equal owner and bytes count as
+ * one file.
  */
 static bool same_file(const struct owner *a, const struct owner *b)
 {
@@ -142,7 +143,7 @@ static void look_at(const struct fd_at *at, enum owners_detail detail, struct ow
 	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", (int)at->pid, at->fd);
 	f = fopen(path, "re");
 	if (!f)
-		return;		/* closed meanwhile */
+		return;		/* the process has closed the file meanwhile */
 	ours = owner_parse(f, detail, &o);
 	fclose(f);
 	if (!ours)

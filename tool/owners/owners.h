@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the processes that hold pinned memory. Root reads all of them from the core's
- * debugfs files, including regions pinned by drivers. Other users read
- * /proc/PID/fdinfo/FD of each /dev/peerpin that their own processes have open.
+ * Finds the owners of pinned memory. Root reads the core's debugfs files, which have all
+ * processes, and also regions that drivers pinned. Other users read /proc/PID/fdinfo/FD of
+ * each /dev/peerpin that their own processes have open.
  */
 #ifndef OWNERS_H
 #define OWNERS_H
@@ -13,7 +13,7 @@
 #include <sys/types.h>
 #include "fds.h"
 
-/** struct owned_region - @id: -1: pinned by a driver, without an open file */
+/** struct owned_region - a pinned region; @id: -1 if a driver pinned it, without an open file */
 struct owned_region {
 	int64_t id;
 	char provider[16];
@@ -27,11 +27,12 @@ struct owned_region {
 
 /**
  * struct owner - a process (from the core) or one open /dev/peerpin (from fdinfo)
- * @pid, @fd: location of the open file; @fd -1: from the core
+ * @pid, @fd: process and descriptor of the open file; @fd is -1 if the core is the source
  * @owner: the process that owns the regions
- * @bytes: total of the live regions
- * @count: number of regions; @regions lists them if requested
- * @pins, @revoked: totals of the process since it opened the file
+ * @bytes: total size of the live regions
+ * @count: number of regions
+ * @pins, @revoked: totals of the owner since it opened the file
+ * @regions: the regions, if OWNERS_REGIONS was given
  */
 struct owner {
 	pid_t pid;
@@ -48,13 +49,13 @@ struct owner {
 
 /**
  * struct owners - all owners that could be read
- * @told_by_core: read from the core; false: from fdinfo
+ * @told_by_core: true if the core's files were read; false if fdinfo was read
  */
 struct owners {
 	size_t count;
 	struct owner *at;
 	bool told_by_core;
-	unsigned int unreadable;	/* number of processes without permission */
+	unsigned int unreadable;	/* number of processes that this user may not read */
 };
 
 enum owners_detail {
@@ -62,24 +63,24 @@ enum owners_detail {
 	OWNERS_REGIONS,
 };
 
-/* Reads one fdinfo; false if the file is not of peerpin. */
+/* Parses one fdinfo file; false: it is not of /dev/peerpin. */
 bool owner_parse(FILE *f, enum owners_detail detail, struct owner *out);
 void owner_free(struct owner *o);
 
-/* Reads the core's files, or fdinfo if these cannot be read. Sorted by pid. Returns 0 or -errno */
+/* Reads the core's files, or fdinfo if the core's files cannot be read. Sorts by pid. Returns 0 or -errno. */
 int owners_find(enum owners_detail detail, struct owners *out);
 
-/* The two sources: the core (-errno of core_file()), and fdinfo of the files in @fds */
+/* Read one source each: the core's files (returns 0 or -errno), or fdinfo of the files in @fds. */
 int owners_by_core(enum owners_detail detail, struct owners *out);
 void owners_by_fds(const struct fds *fds, enum owners_detail detail, struct owners *out);
 
 void owners_free(struct owners *o);
 
-/* Parse the core's lists: first the accounts, then the regions, which are added to their owners. */
+/* Parse the core's lists. Call the first function first: the second adds regions to the owners that the first found. */
 void owners_parse_accounts(FILE *accounts, struct owners *out);
 void owners_parse_regions(FILE *regions, struct owners *out);
 
-/* The name of a process; "?": it has exited */
+/* Copies the name of a process; "?": the process has exited. */
 void owner_command(pid_t pid, char *out, size_t room);
 
 #endif

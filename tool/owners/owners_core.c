@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Finds the owners of pinned memory in the core's lists of accounts and regions */
+/* Finds the owners of pinned memory in the core's lists of accounts and regions. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "owners.h"
 #include "tool/util/printable.h"
 
-/* The columns of a region, in this order; newer modules may append more. */
+/* The columns of a region, in this order; newer modules may append columns. */
 static const char head[] = "pid provider flags state addr length since_ms extents devices id";
 enum column { PID, PROVIDER, FLAGS, STATE, ADDR, LENGTH, SINCE_MS, EXTENTS, DEVICES, ID, NR_COLUMNS };
 
@@ -40,7 +40,7 @@ void owners_parse_accounts(FILE *f, struct owners *out)
 		qsort(out->at, out->count, sizeof(*out->at), by_pid);
 }
 
-/* False: the line has too few columns */
+/* Splits a line into columns. False: the line has too few columns. */
 static bool split(char *line, char *column[NR_COLUMNS])
 {
 	int i;
@@ -76,7 +76,7 @@ static struct owned_region region_of(char *column[NR_COLUMNS])
 	return r;
 }
 
-/* Skips the region if its process appeared after the accounts were read; the next call finds it. */
+/* Adds a region to its owner. Skips it if the owner is new since the accounts were read; the next call finds both. */
 static void add(struct owners *out, char *column[NR_COLUMNS])
 {
 	struct owner key = { .owner = atoi(column[PID]) }, *o = NULL;
@@ -94,7 +94,7 @@ void owners_parse_regions(FILE *f, struct owners *out)
 	char *column[NR_COLUMNS], *line = NULL;
 	size_t room = 0;
 
-	/* else an older module, which has other columns */
+	/* if the first line differs, an older module has other columns: skip its regions */
 	if (getline(&line, &room, f) > 0 && !strncmp(line, head, strlen(head)))
 		while (getline(&line, &room, f) > 0)
 			if (split(line, column))
