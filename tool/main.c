@@ -71,8 +71,8 @@ static int version(void)
 }
 
 /*
- * If stdin, stdout or stderr is closed, the next open() would return its number, and output would go into that file.
- * Occupy the numbers with a read-only /dev/null: writes to them still fail.
+ * If stdin, stdout or stderr is closed, the next open() would return this number, and output would go into the opened
+ * file. So occupy these numbers with a read-only /dev/null: writes to it fail.
  */
 static void keep_closed(void)
 {
@@ -85,7 +85,7 @@ static void keep_closed(void)
 		close(fd);
 }
 
-/* Output may still be in the buffer, and flushing it may fail. */
+/* Flushes the buffered output. Returns @status, or EXIT_FAILED if the output could not be written and @status is 0. */
 static int finish(int status)
 {
 	if (!fflush(stdout) && !ferror(stdout))

@@ -11,7 +11,9 @@ enum {
 
 /**
  * struct command - a row of the table in main.c
- * @run: argv[0] is the subcommand's name; returns the exit status
+ * @summary: one line for peerpin help
+ * @usage: the command line, for peerpin help COMMAND
+ * @run: runs the subcommand; argv[0] is the subcommand's name. Returns the exit status
  */
 struct command {
 	const char *name;
@@ -30,10 +32,10 @@ extern const struct command verify_command;
 /* Prints one line on stderr, prefixed with "peerpin: ". Returns EXIT_FAILED. */
 int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same, followed by "; type: peerpin help". Returns EXIT_USAGE. */
+/* Prints such a line with "; type: peerpin help" at the end. Returns EXIT_USAGE. */
 int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Exits with EXIT_USAGE: doctor and verify use EXIT_FAILED for problems that they found. */
+/* Prints an error and exits with EXIT_USAGE, because EXIT_FAILED of doctor and verify means a problem that they found. */
 void no_memory(void) __attribute__((noreturn));
 
 #endif

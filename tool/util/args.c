@@ -11,7 +11,7 @@ enum {
 	DEFAULT_SIZE = 8 << 20,
 };
 
-/* Values above all characters, which getopt_long() reserves for short options. */
+/* Option values above all characters: getopt_long() uses characters for short options. */
 enum {
 	PEER = 256,
 	FROM,
@@ -58,7 +58,7 @@ static bool is_file(const char *text, const char **path)
 	return true;
 }
 
-/* If a side is given twice, the last option wins; it sets *path too (NULL: no path). */
+/* Sets *out and *path (NULL: no file), so that the last option wins if a side is given twice. */
 static int parse_side(const char *name, const char *text, enum side *out, const char **path)
 {
 	*path = NULL;
@@ -119,7 +119,7 @@ static int parse_copy_option(int option, struct copy_args *out)
 	}
 }
 
-/* For an unknown letter inside a cluster (-abc) getopt does not advance optind: print optopt. */
+/* getopt does not advance optind for an unknown letter in a cluster (-abc). Then print the letter in optopt. */
 static void unknown_option(char **argv)
 {
 	if (optopt > 0 && optopt < PEER)
@@ -146,7 +146,7 @@ int next_option(int argc, char **argv, const struct option *options)
 	return '?';
 }
 
-/* An NVMe disk copies only between its file and the GPU; no peer device takes part. */
+/* If one side is a file, the other side must be the GPU. The file's disk moves the data, so there is no peer. */
 static int check_sides(struct copy_args *args)
 {
 	bool file = args->from == SIDE_FILE || args->to == SIDE_FILE;

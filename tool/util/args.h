@@ -13,10 +13,10 @@ enum side {
 };
 
 /**
- * struct copy_args - peerpin copy
- * @from_path, @to_path: path of the side that is a file, else NULL
- * @path: @from_path or @to_path, whichever is set; NULL: no side is a file
- * @size: 0: not given; allowed only with --from file:PATH
+ * struct copy_args - the arguments of peerpin copy
+ * @from_path, @to_path: path of a side that is a file; NULL: the side is no file
+ * @path: path of the one side that is a file; NULL: no side is a file
+ * @size: bytes to copy; 0: the size of the file, only with --from file:PATH
  */
 struct copy_args {
 	const char *peer;
@@ -35,8 +35,8 @@ struct copy_args {
 struct option;
 
 /*
- * Returns the next option. All options are long, with values from 256. -1: end of options;
- * '?': error, already printed. Set optind to 0 before the first call.
+ * Returns the value of the next option, -1 at the end of the options, or '?' after printing
+ * an error. All options are long, with values from 256. Set optind to 0 before the first call.
  */
 int next_option(int argc, char **argv, const struct option *options);
 

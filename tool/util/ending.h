@@ -5,7 +5,7 @@
 
 #include <signal.h>
 
-/* Returns those that this process does not ignore: nohup(1) ignores SIGHUP, a shell's & ignores SIGINT. */
+/* Returns the set of them, without signals that this process ignores: SIGHUP after nohup(1), SIGINT after a shell's &. */
 sigset_t ending_signals(void);
 
 #endif

@@ -23,7 +23,7 @@ int explain_open(int error)
 	}
 }
 
-/* "lsi0 lsi1", cut to @room bytes. */
+/* Writes the names of the peer devices, "lsi0 lsi1", cut to @room bytes. */
 static void list_peers(char *out, size_t room)
 {
 	glob_t found;
@@ -67,7 +67,7 @@ int explain_peer(const char *name, int error)
 	}
 }
 
-/* The next step for the user. */
+/* Returns the next step for the user. */
 static const char *advice(uint32_t reason)
 {
 	switch (reason) {

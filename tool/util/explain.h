@@ -5,12 +5,12 @@
 
 #include "libpeerpin.h"
 
-/* All print one line and return EXIT_FAILED. */
+/* These print one line and return EXIT_FAILED. */
 int explain_open(int error);
 int explain_peer(const char *name, int error);
 int explain_copy(const char *peer, int error, const struct pp_why *why);
 
-/* Explains @error of bar1_find(), which found @found GPUs */
+/* Returns a line that explains @error of bar1_find(); @found: number of GPUs that answered */
 const char *why_no_bar1(unsigned int found, int error);
 
 #endif

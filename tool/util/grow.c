@@ -4,7 +4,7 @@
 #include "grow.h"
 #include "tool/tool.h"
 
-/* The capacity is @count rounded up to a power of two, so the array is full when @count is a power of two. */
+/* The capacity is always @count rounded up to a power of two. So the array is full if @count is a power of two. */
 void *grow(void *array, size_t count, size_t size)
 {
 	if (!(count & (count - 1))) {

@@ -7,10 +7,11 @@
 
 /**
  * grow - make room for one more element
- * @array: returned by grow(), with @count elements of @size bytes; NULL if @count is 0
+ * @array: an array that grow() returned; NULL if @count is 0
+ * @count: number of elements
+ * @size: bytes of an element
  *
- * Returns the new address of the array; the new element is zero. Exits if there is no
- * memory.
+ * Returns the new address of the array. The new element is zero. Exits if there is no memory.
  */
 void *grow(void *array, size_t count, size_t size);
 

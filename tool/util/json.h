@@ -6,7 +6,7 @@
 #include <json-c/json.h>
 #include <stdint.h>
 
-/* A string; U+FFFD replaces each byte that is not valid UTF-8, which JSON does not allow. */
+/* Makes a JSON string. JSON needs valid UTF-8, so U+FFFD replaces each invalid byte. */
 struct json_object *json_text(const char *text);
 
 void json_add_u64(struct json_object *o, const char *key, uint64_t value);

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* Escapes any @text, for use as text or as the value of an attribute. */
+/* Writes @text, escaped, as text or as the value of an attribute. */
 void put_markup(FILE *file, const char *text);
 
 #endif

@@ -48,7 +48,7 @@ struct text text_time(uint64_t ns)
 	return t;
 }
 
-/* 1 byte/ns is 1 GB/s. */
+/* One byte per ns is 1 GB/s. */
 struct text text_rate(uint64_t bytes, uint64_t ns)
 {
 	struct text t;

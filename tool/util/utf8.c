@@ -2,7 +2,10 @@
 #include <stdbool.h>
 #include "utf8.h"
 
-/* struct form - ranges of the first and second byte; narrow second ranges exclude overlong forms and surrogates */
+/*
+ * struct form - the range of the first byte and that of the second byte (@second to @most). A narrow range of the second
+ * byte excludes overlong forms and surrogates.
+ */
 struct form {
 	unsigned char first, last;
 	unsigned char second, most;
@@ -18,7 +21,7 @@ static const struct form forms[] = {
 	{ 0xee, 0xef, 0x80, 0xbf, 3 },
 	{ 0xf0, 0xf0, 0x90, 0xbf, 4 },
 	{ 0xf1, 0xf3, 0x80, 0xbf, 4 },
-	{ 0xf4, 0xf4, 0x80, 0x8f, 4 },	/* to U+10FFFF */
+	{ 0xf4, 0xf4, 0x80, 0x8f, 4 },	/* at most U+10FFFF */
 };
 
 static bool has_form(const struct form *f, const unsigned char *c)
