@@ -35,7 +35,7 @@ int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints such a line with "; type: peerpin help" at the end. Returns EXIT_USAGE. */
 int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Prints an error and exits with EXIT_USAGE, because EXIT_FAILED of doctor and verify means a problem that they found. */
+/* Prints an error and exits with EXIT_USAGE: doctor and verify use EXIT_FAILED for the problems that they find. */
 void no_memory(void) __attribute__((noreturn));
 
 #endif

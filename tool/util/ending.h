@@ -5,7 +5,7 @@
 
 #include <signal.h>
 
-/* Returns the set of them, without signals that this process ignores: SIGHUP after nohup(1), SIGINT after a shell's &. */
+/* Returns their set, without signals that this process ignores: SIGHUP after nohup(1), SIGINT after & of a shell. */
 sigset_t ending_signals(void);
 
 #endif

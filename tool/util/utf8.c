@@ -3,8 +3,8 @@
 #include "utf8.h"
 
 /*
- * struct form - the range of the first byte and that of the second byte (@second to @most). A narrow range of the second
- * byte excludes overlong forms and surrogates.
+ * struct form - the range of the first byte (@first to @last) and of the second byte (@second to @most). A narrow range
+ * of the second byte excludes overlong forms and surrogates.
  */
 struct form {
 	unsigned char first, last;

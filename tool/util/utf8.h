@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* Returns the length of the first character of @text, 1 to 4 bytes; 0: invalid UTF-8 (RFC 3629), or the end of @text. */
+/* Returns the length of the first character of @text, 1 to 4 bytes; 0: invalid UTF-8 (RFC 3629), or the end. */
 size_t utf8_length(const char *text);
 
 #endif
