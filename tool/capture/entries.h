@@ -22,7 +22,7 @@ struct entry {
 	size_t size;
 };
 
-/** struct entries - a list, after entries_sort() in order of path, each path once; @unseen: files of ENTRY_UNSEEN */
+/** struct entries - a list; entries_sort() orders it by path and counts in @unseen the entries of ENTRY_UNSEEN */
 struct entries {
 	struct entry *at;
 	size_t count;

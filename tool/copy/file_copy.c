@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* peerpin copy with a file: the disk's DMA moves the data, or it goes through host memory with a warning. */
+/* peerpin copy with a file: by the disk's DMA, or through host memory, with a warning. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -15,7 +15,7 @@ struct gpu_room {
 /* Loads CUDA. Returns 0, or EXIT_FAILED after printing the error. After success, later calls return 0 at once. */
 int gpu_open(void);
 
-/* For use after gpu_open(). These return 0 or a CUresult, for which gpu_error() returns the name. */
+/* Call these after gpu_open(). They return 0 or a CUresult; gpu_error() returns the name of a CUresult. */
 int gpu_room(struct gpu_room *out);
 int gpu_alloc(size_t size, uint64_t *out);
 int gpu_free(uint64_t addr);

@@ -33,7 +33,7 @@ void surface_free(struct surface *s);
 
 void *surface_data(const struct surface *s);
 
-/* Fill data and red zones with patterns, and compare them with the patterns of the given seeds. */
+/* Fill data and red zones with the patterns of the seeds; compare data and red zones, or only red zones, with them. */
 int surface_fill(const struct surface *s, uint64_t data_seed,
 		 uint64_t zone_seed);
 int surface_check(const struct surface *s, uint64_t data_seed,

@@ -29,7 +29,7 @@ struct finding {
 	char type[1024];
 };
 
-/** struct report - @check: the check that runs now; report_add() stores it in the finding */
+/** struct report - a list of findings; @check: the running check, which report_add() stores in each finding */
 struct report {
 	const struct check *check;
 	struct finding *at;

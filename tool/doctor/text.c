@@ -11,7 +11,7 @@ static void put_finding(FILE *file, const struct finding *f)
 	fprintf(file, "%s [%s]\n", f->why, f->check->section);
 }
 
-/* Prints the command once for successive findings with the same command. */
+/* Prints the command of a finding, unless the next finding has the same command. */
 static void put_type(FILE *file, const struct finding *f, const struct finding *next)
 {
 	if (f->type[0] && (!next || strcmp(f->type, next->type)))

@@ -50,7 +50,7 @@ bool could_be_peer(const struct device *d);
 /* Can other drivers get GPU memory from this GPU's driver? */
 bool lends_memory(const struct device *gpu);
 
-/* Is the device bound to a driver that reserves it for VMs? */
+/* Is the device bound to a driver that reserves the device for VMs? */
 bool is_for_guests(const struct device *d);
 size_t count_gpus(const struct view *v);
 bool has_rdma(const struct view *v);

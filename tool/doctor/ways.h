@@ -23,7 +23,7 @@ enum seen peer_memory_loaded(const struct view *v);
 /* Can this RDMA device's driver register GPU memory by a loaded peer memory module? */
 enum seen takes_peer_memory(const struct view *v, const struct device *rdma);
 
-/* Can the RDMA device register memory of this GPU, of all GPUs, of any GPU? */
+/* Can the RDMA device register GPU memory: of one GPU; of all GPUs; of at least one GPU? */
 enum seen can_register(const struct view *v, const struct device *rdma, const struct device *gpu);
 enum seen can_register_all(const struct view *v, const struct device *rdma);
 enum seen can_register_any(const struct view *v, const struct device *rdma);

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/** struct question - a child process; @answer: read end of the pipe from the child, -1: the child did not start */
+/** struct question - a child process; @answer: read end of the child's pipe; -1: the child did not start */
 struct question {
 	const char *name;
 	pid_t pid;

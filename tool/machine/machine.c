@@ -114,7 +114,7 @@ static bool is_express(const struct device *d)
 	return d->link.speed_mts || d->link.width || d->link.max_speed_mts || d->link.max_width;
 }
 
-/* A bridge below an upstream port is a downstream port. Of the others, only an upstream port has bridges below it. */
+/* Port type of a bridge: below an upstream port a downstream port; with bridges below it an upstream port. */
 static enum port_type infer_bridge(enum port_type above, bool bears_bridges)
 {
 	if (above == PORT_UPSTREAM)

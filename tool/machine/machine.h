@@ -17,7 +17,7 @@ enum {
 	MACHINE_MAX_PAIRS = 65536,	/* pairs of a GPU with another GPU or with a peer */
 };
 
-/* Format for fail(); its argument is MACHINE_MAX_PAIRS */
+/* Format for fail(), with the argument MACHINE_MAX_PAIRS */
 #define MACHINE_TOO_LARGE "there are more than %d pairs of GPUs and peers, which no real machine has; give --root a " \
 	"tree made by: peerpin doctor --capture FILE.tar"
 

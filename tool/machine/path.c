@@ -41,7 +41,7 @@ static void join(const struct chain *up, const struct chain *down, struct path *
 
 /* ---- how far -------------------------------------------------------------------- */
 
-/* Does this bridge count as a switch? Of the ports of a switch only the upstream port does; conventional bridges do. */
+/* Does this bridge count as a switch? Yes: the upstream port of a switch, and a conventional PCI bridge. */
 static bool is_switch(const struct device *bridge)
 {
 	return bridge->port == PORT_UPSTREAM || bridge->port == PORT_TO_PCI || bridge->port == PORT_CONVENTIONAL;
@@ -57,7 +57,7 @@ static unsigned int count_switches(const struct machine *m, const struct path *p
 	return n;
 }
 
-/* Are both devices on one NUMA node? If a node is unknown, only if the machine has one node. */
+/* Are both devices on one NUMA node? Always true on a machine with one node; else false if a node is unknown. */
 static bool same_node(const struct machine *m, const struct device *a, const struct device *b)
 {
 	return m->nr_nodes <= 1 || (a->numa_node == b->numa_node && a->numa_node != NO_NODE);

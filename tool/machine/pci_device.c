@@ -136,7 +136,7 @@ static unsigned int speed_of(const struct tree *t, const struct device *d, const
 	return whole * 1000 + tenth * 100;
 }
 
-/* Returns 0 for a link that is down or unknown: for it the kernel reports 255 lanes. */
+/* Returns 0 if the link is down or unknown: then the kernel reports 255 lanes. */
 static unsigned int width_of(const struct tree *t, const struct device *d, const char *name)
 {
 	uint64_t n = number_of(t, d, name);
@@ -210,7 +210,7 @@ void device_read(const struct tree *t, struct device *d)
 	read_iommu(t, d);
 }
 
-/* ---- its kind ------------------------------------------------------------------- */
+/* ---- the kind of a device -------------------------------------------------------- */
 
 enum {
 	VENDOR_NVIDIA = 0x10de,

@@ -70,7 +70,7 @@ void owner_free(struct owner *o);
 /* Reads the core's files, or fdinfo if the core's files cannot be read. Sorts by pid. Returns 0 or -errno. */
 int owners_find(enum owners_detail detail, struct owners *out);
 
-/* Read one source each: the core's files (returns 0 or -errno), or fdinfo of the files in @fds. */
+/* Find the owners in one source: the core's files (returns 0 or -errno), or fdinfo of the files in @fds. */
 int owners_by_core(enum owners_detail detail, struct owners *out);
 void owners_by_fds(const struct fds *fds, enum owners_detail detail, struct owners *out);
 

@@ -76,7 +76,7 @@ static struct owned_region region_of(char *column[NR_COLUMNS])
 	return r;
 }
 
-/* Adds a region to its owner. Skips it if the owner is new since the accounts were read; the next call finds both. */
+/* Adds a region to its owner. Skips the region if its owner is not in @out: a process that opened the file just now. */
 static void add(struct owners *out, char *column[NR_COLUMNS])
 {
 	struct owner key = { .owner = atoi(column[PID]) }, *o = NULL;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Divides the screen lines of peerpin top among its parts. */
+/* Divides the lines of the screen among the parts of peerpin top. */
 #ifndef TOP_LAYOUT_H
 #define TOP_LAYOUT_H
 
 #include "top.h"
 
-/** struct top_layout - number of lines of each part. Title, names of columns, and keys take one line each besides */
+/** struct top_layout - number of lines of each part, besides three lines for title, names of columns, and keys */
 struct top_layout {
 	int gpus;
 	int peers;	/* 0, or the lines of peers and the line of column names */

@@ -75,8 +75,8 @@ static struct top_process *new_process(struct top_sample *s, pid_t pid)
 }
 
 /*
- * Adds a file of a process; the files come in order of pid. Bytes and regions of the files of one process are added.
- * Pins and revocations are not, because all files report those of the process.
+ * Adds the counts of one file to its owner; files come in order of the owner's pid. Bytes and regions are those of the
+ * file, so sum them up. Pins and revocations are totals of the owner in each of its files, so do not sum them up.
  */
 static void add_owner(struct top_sample *s, const struct owner *o)
 {
@@ -153,7 +153,7 @@ static void add_published(struct top_sample *s, size_t among, pid_t pid, const s
 	p->counted[TOP_MISSES] = c->misses;
 }
 
-/* Reads one file of each process: others are duplicates or the file of its parent. A process's files are adjacent. */
+/* Reads one file of each process; its other files are duplicates, or files of its parent. @fds has them in sequence. */
 static void sample_published(const struct fds *fds, struct top_sample *s)
 {
 	size_t among = s->nr_processes, i;

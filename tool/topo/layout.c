@@ -47,7 +47,7 @@ static int entry_of(const struct topo *t, int device)
 	return -1;
 }
 
-/* Has this bridge a box? A switch has one, for its upstream port. A bridge to conventional PCI has one too. */
+/* Has this bridge a box? Yes: the upstream port of a switch, and a bridge to conventional PCI. No: all other ports. */
 static bool is_drawn(const struct device *bridge)
 {
 	return bridge->port != PORT_ROOT && bridge->port != PORT_DOWNSTREAM;

@@ -98,7 +98,7 @@ static struct topo_root *get_root(struct topo *t, const char *name)
 	return root;
 }
 
-/* The node of a device. If it is unknown and the machine has only one node, it is that node. */
+/* Returns the NUMA node of a device. On a machine with one node, a device with an unknown node is on that node. */
 static int node_of(const struct topo *t, const struct device *d)
 {
 	if (d->numa_node == NO_NODE && t->machine.nr_nodes == 1)

@@ -8,7 +8,7 @@
 #include "layout.h"
 #include "words.h"
 
-/** struct paint - colours of a box; @edge: colour of its edge and its text */
+/** struct paint - colours of a box; @edge: colour of the edge and of the text */
 struct paint {
 	const char *fill;
 	const char *edge;

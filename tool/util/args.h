@@ -15,7 +15,7 @@ enum side {
 /**
  * struct copy_args - the arguments of peerpin copy
  * @from_path, @to_path: path of a side that is a file; NULL: the side is no file
- * @path: path of the one side that is a file; NULL: no side is a file
+ * @path: @from_path or @to_path; NULL: no side is a file
  * @size: bytes to copy; 0: the size of the file, only with --from file:PATH
  */
 struct copy_args {

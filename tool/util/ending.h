@@ -5,7 +5,7 @@
 
 #include <signal.h>
 
-/* Returns their set, without signals that this process ignores: SIGHUP after nohup(1), SIGINT after & of a shell. */
+/* Returns the set of these signals, without ignored signals: nohup(1) ignores SIGHUP, & of a shell ignores SIGINT. */
 sigset_t ending_signals(void);
 
 #endif

@@ -12,7 +12,7 @@ struct json_object *json_text(const char *text);
 void json_add_u64(struct json_object *o, const char *key, uint64_t value);
 void json_add_text(struct json_object *o, const char *key, const char *text);
 
-/* Prints @o and drops its reference. */
+/* Prints @o and drops the caller's reference. */
 void json_print(struct json_object *o);
 
 #endif

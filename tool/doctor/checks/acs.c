@@ -63,7 +63,7 @@ static void list_bridges(const struct view *v, const unsigned char *redirects, c
 
 /*
  * Writes the advice for a permanent change. The kernel uses only the last disable_acs_redir= of its command line, so
- * one parameter lists all bridges. It needs quotes, because GRUB ends a command at an unquoted semicolon.
+ * one parameter lists all bridges. The parameter needs quotes, because GRUB ends a command at an unquoted semicolon.
  */
 static void say_for_good(const struct view *v, const unsigned char *redirects, char *out, size_t size)
 {

@@ -54,7 +54,7 @@ void check_bar1(const struct view *v, struct report *r)
 	}
 }
 
-/* ---- its size ----------------------------------------------------------------------- */
+/* ---- the size of BAR1 -------------------------------------------------------------- */
 
 /* Index of BAR1, the memory aperture: the largest BAR, because the index depends on the GPU generation. */
 static int aperture(const struct device *gpu)

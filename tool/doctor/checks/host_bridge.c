@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The kernel's p2pdma refuses transfers through a host bridge that is not on its whitelist. */
+/* Host bridges: the kernel's p2pdma has a whitelist of them, and refuses transfers through all others. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

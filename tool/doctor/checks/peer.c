@@ -122,7 +122,7 @@ void check_rdma_port(const struct view *v, struct report *r)
 
 /* ---- links ------------------------------------------------------------------------- */
 
-/* An idle GPU lowers its link speed, so the speed of a GPU's link means nothing. Its width does not change. */
+/* Ignore the link speed of GPUs: an idle GPU lowers the speed of its link, but not the width. */
 static bool is_slow(const struct device *d)
 {
 	return d->kind != DEVICE_GPU && d->link.speed_mts && d->link.speed_mts < d->link.max_speed_mts;
