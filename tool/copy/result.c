@@ -10,7 +10,7 @@ enum {
 	MAX_LINES = 10,		/* if there are more copies, print only the summary */
 };
 
-/** struct spread - times of all copies, in ns */
+/** struct spread - minimum, median and maximum of the times of all copies, in ns */
 struct spread {
 	uint64_t min;
 	uint64_t median;

@@ -33,11 +33,15 @@ void surface_free(struct surface *s);
 
 void *surface_data(const struct surface *s);
 
-/* Fill data and red zones with the patterns of the seeds; compare data and red zones, or only red zones, with them. */
+/* Fills data and red zones with the patterns of the seeds. */
 int surface_fill(const struct surface *s, uint64_t data_seed,
 		 uint64_t zone_seed);
+
+/* Compares data and red zones with the patterns of the seeds. */
 int surface_check(const struct surface *s, uint64_t data_seed,
 		  uint64_t zone_seed);
+
+/* Compares only the red zones. */
 int surface_check_zones(const struct surface *s, uint64_t zone_seed);
 
 /* Compares @length bytes of data with @data; @length is at most 1 MiB. */

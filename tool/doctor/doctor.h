@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* peerpin doctor: finds the causes that keep GPUs and peers from exchanging data. */
+/* peerpin doctor: finds the causes that prevent or slow transfers between GPUs and peers. */
 #ifndef DOCTOR_H
 #define DOCTOR_H
 

@@ -54,7 +54,7 @@ static void tell_nvml(FILE *out)
 
 /* ---- in the child: CUDA ---------------------------------------------------------- */
 
-/* CUdevice_attribute */
+/* values of CUdevice_attribute */
 enum {
 	CU_GPU_DIRECT_RDMA_SUPPORTED = 116,
 	CU_DMA_BUF_SUPPORTED = 124,

@@ -6,7 +6,7 @@ enum {
 	VENDOR_QEMU = 0x1b36,
 };
 
-/* On x86 /proc/cpuinfo has the flag "hypervisor". */
+/* In a VM on x86, /proc/cpuinfo has the flag "hypervisor". */
 static bool cpu_is_virtual(const struct tree *t)
 {
 	char cpus[4096];

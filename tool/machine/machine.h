@@ -39,8 +39,8 @@ enum port_type {
 	PORT_ENDPOINT,
 	PORT_IN_ROOT_COMPLEX,	/* root complex integrated endpoint */
 	PORT_ROOT,
-	PORT_UPSTREAM,		/* of a switch */
-	PORT_DOWNSTREAM,	/* of a switch */
+	PORT_UPSTREAM,		/* upstream port of a switch */
+	PORT_DOWNSTREAM,	/* downstream port of a switch */
 	PORT_TO_PCI,		/* a bridge between PCI Express and PCI */
 };
 
@@ -104,7 +104,7 @@ struct device {
 	uint16_t acs_ctrl;
 	unsigned int acs_at;
 	uint64_t rebar[PCI_NR_BARS];
-	uint64_t bars[PCI_NR_BARS];	/* sizes, 0: none */
+	uint64_t bars[PCI_NR_BARS];	/* sizes in bytes; 0: no BAR */
 	uint64_t bar_at[PCI_NR_BARS];
 };
 

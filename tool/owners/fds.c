@@ -50,7 +50,7 @@ static void look_at_process(struct fds *fds, pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
 	dir = opendir(path);
 	if (!dir) {
-		fds->unreadable += errno == EACCES || errno == EPERM;	/* EPERM: hidepid=1 */
+		fds->unreadable += errno == EACCES || errno == EPERM;	/* EPERM if /proc has hidepid=1 */
 		return;
 	}
 	while ((entry = readdir(dir)))
