@@ -22,7 +22,7 @@ size_t scrub_cmdline(char *text, size_t length);
 /* /proc/cpuinfo: keeps the first processor, without its serial number and values that change (MHz). */
 size_t scrub_cpuinfo(char *text, size_t length);
 
-/* /proc/1/cgroup: keeps the kind of container, not its name. */
+/* /proc/1/cgroup: keeps the kind of container, and removes its name. */
 size_t scrub_cgroup(char *text, size_t length);
 
 /* osrelease: keeps the numeric kernel version, and removes the suffix that the builder added. */

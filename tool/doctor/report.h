@@ -11,7 +11,7 @@ enum health {
 	HEALTH_OK,
 	HEALTH_WARN,
 	HEALTH_FAIL,
-	HEALTH_UNSEEN,		/* could not be examined, mostly for lack of root */
+	HEALTH_UNSEEN,		/* the check could not read its input, usually without root */
 	NR_HEALTHS,
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* BAR1 of all GPUs, and how many more bytes can be pinned in it. */
+/* BAR1 of all GPUs, and the number of bytes that can still be pinned. */
 #ifndef BAR1_H
 #define BAR1_H
 

@@ -18,9 +18,9 @@ enum {
 	FACTS_NODES = 256,
 	FACTS_SYMBOLS = 16,
 	FACTS_OPTIONS = 32,
-	FACTS_SIZE = 64 * 1024,		/* of the text */
+	FACTS_SIZE = 64 * 1024,		/* largest size of the text, in bytes */
 	FACTS_WAIT_MS = 10000,		/* cuInit() takes 0.2 s for each GPU, and seconds if it must wake GPUs */
-	FACTS_WAIT_LONG_MS = 15000,	/* a capture has more time */
+	FACTS_WAIT_LONG_MS = 15000,	/* wait of a capture */
 };
 
 enum seen {

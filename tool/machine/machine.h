@@ -26,7 +26,7 @@ enum device_kind {
 	DEVICE_BRIDGE,		/* PCI-to-PCI bridge: root port, port of a switch */
 	DEVICE_GPU,
 	DEVICE_NIC,
-	DEVICE_RDMA,		/* has an RDMA device, whatever its PCI class */
+	DEVICE_RDMA,		/* a PCI device of any class that has an RDMA device */
 	DEVICE_NVME,
 	DEVICE_STORAGE,
 	DEVICE_OTHER_MASTER,	/* an accelerator, a video grabber, an FPGA */
@@ -88,8 +88,8 @@ struct device {
 	char root_bus[20];
 	char driver[32];
 	char rdma[RDMA_NAME_SIZE];	/* name of the RDMA device, such as "mlx5_0"; "": none */
-	int numa_node;		/* or NO_NODE */
-	int iommu_group;	/* or NO_GROUP */
+	int numa_node;		/* id of the NUMA node, or NO_NODE */
+	int iommu_group;	/* number of the IOMMU group, or NO_GROUP */
 	char iommu_type[16];	/* "DMA", "DMA-FQ", "identity"; "" if unknown */
 	struct link link;
 	bool config_seen;

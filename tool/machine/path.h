@@ -24,7 +24,7 @@ enum path_case {
 };
 
 enum {
-	PATH_MAX_DEPTH = 32,	/* most bridges above a device; machine_read() enforces the limit */
+	PATH_MAX_DEPTH = 32,	/* largest number of bridges above a device; machine_read() enforces it */
 };
 
 /**

@@ -149,7 +149,7 @@ static void draw_keys(const struct screen *screen)
 		snprintf(text, sizeof(text), "q quit  s sort: %s  / filter: %s  ? help", top_sort_name(screen->view.sort),
 			 screen->view.filter[0] ? screen->view.filter : "none");
 	attrset(A_BOLD);
-	mvaddnstr(LINES - 1, 0, text, COLS - 1);	/* the last column would scroll the screen */
+	mvaddnstr(LINES - 1, 0, text, COLS - 1);	/* a character in the last column would scroll the screen */
 	attrset(A_NORMAL);
 }
 
