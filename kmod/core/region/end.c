@@ -27,7 +27,7 @@ void pp_region_queue_locked(struct peerpin_region *r, struct workqueue_struct *w
 		pp_region_put(r);
 }
 
-/* Does @work go on once the region is idle? (unpin_by_owner: only a revocation ends an orphan.) */
+/* Must @work end the region? Only a revocation ends an orphan with unpin_by_owner. */
 static bool region_waits_for_work(const struct peerpin_region *r)
 {
 	return r->state == PP_DEFERRED ||
@@ -35,10 +35,10 @@ static bool region_waits_for_work(const struct peerpin_region *r)
 }
 
 /*
- * Queued in the critical section that makes it necessary: so a closer that has passed that
- * section finds the work when it cancels it. Provider-mapped regions use pp_stop_wq: an exporter
- * may hold its reservation lock while it waits for the end of our DMA. Such a region has no
- * importers, so its work waits for no fence.
+ * Called in the critical section that makes @work necessary. So a closing thread finds @work
+ * queued when it cancels it afterwards. Provider-mapped regions use pp_stop_wq, because an
+ * exporter may wait for the end of our DMA under its reservation lock. Such regions have no
+ * importers, so their @work waits for no fence.
  */
 void pp_region_queue_if_idle_locked(struct peerpin_region *r)
 {
@@ -55,9 +55,9 @@ void pp_region_idle_locked(struct peerpin_region *r)
 }
 
 /*
- * The CPU loses the region before anything waits for DMA. So no mapping of the CPU shows an
- * orphan, and the file, with the address space of these mappings, can be freed. The first wait
- * is for page faults, the second for another thread that empties the mappings.
+ * Empties the CPU mappings before any wait for DMA. So an orphan has no CPU mapping, and the file
+ * with the address space of these mappings can be freed. The first wait is for page faults, the
+ * second for another thread that is emptying the mappings.
  */
 static void region_blind(struct peerpin_region *r)
 {
@@ -66,7 +66,7 @@ static void region_blind(struct peerpin_region *r)
 	wait_event(r->idle, pp_region_is_zero(r, &r->users));
 }
 
-/* Importers first, because work items notify them: a slow stop() takes none of their time. */
+/* Importers first: work items notify them while stop() of the drivers runs here. */
 void pp_region_stop(struct peerpin_region *r)
 {
 	pp_export_tell_all(r);
@@ -85,11 +85,11 @@ static bool region_await(struct peerpin_region *r, unsigned long deadline)
 }
 
 /*
- * pp_region_enter() fails, because the state is beyond LIVE, and nothing joins the lists any
- * more. Attachments and exports that are still being mapped see the state and undo themselves. So
- * once @users is 0 the lists are final.
- * @unmapping keeps the end of overdue DMA from becoming a user to synchronise. The second wait
- * is for mappings that another thread is undoing: such a thread is a user.
+ * The state is beyond LIVE, so pp_region_enter() fails and no mapping is listed any more. A
+ * thread that is mapping right now sees the state and undoes its mapping. So the lists of
+ * mappings are final once @users is 0.
+ * @unmapping: overdue DMA that ends later does not synchronise, so it does not raise @users.
+ * The second wait is for other threads that are undoing mappings: each is a user.
  */
 static void region_unmap(struct peerpin_region *r)
 {
@@ -122,10 +122,9 @@ void pp_region_clean(struct peerpin_region *r)
 }
 
 /*
- * True for the one thread that calls release(). A revocation that overtakes the pin finds ENDED:
- * pin() has not returned, so the provider may not know its pages yet. pin_open() then sees ENDED
- * and does not touch them either. Neither release() nor unpin() is called; cleanup() frees
- * what pin() has left.
+ * True for the one thread that has to call release(). A region that was revoked during pin() is
+ * ENDED already: the provider may not know its pages yet. So neither release() nor unpin() is
+ * called; cleanup() gives back what pin() has taken.
  */
 static bool region_take_pages(struct peerpin_region *r, bool *orphan)
 {

@@ -9,13 +9,12 @@
  *	pp_region_close()	CLOSED	drain_timeout	-> ORPHAN		unpin()
  *	pp_region_work()	-	drain_timeout	the state stays		release() (b)
  *
- *	(a) because the thread holds the GPU driver's lock; where the provider maps: -> DEFERRED
+ *	(a) the thread cannot wait longer under the GPU driver's lock; provider-mapped: -> DEFERRED
  *	(b) for an ORPHAN: unpin()
  *
- * Each way down begins with pp_region_end(), which refuses new users, and continues with
- * pp_region_take_down(), in the same thread or in the work items. A close that finds no DMA and
- * no mapping needs no take-down. A mapping that an importer was promised to keep (@held) leads
- * to DEFERRED or ORPHAN too.
+ * pp_region_end() comes first and refuses new users. pp_region_take_down() follows, in the same
+ * thread or in the work items. A close of a region that was never mapped needs no
+ * pp_region_take_down(). A mapping counted in @held leads to DEFERRED or ORPHAN too.
  * Process context, no lock of peerpin held, unless a comment says otherwise.
  */
 #ifndef _PEERPIN_END_H
@@ -23,17 +22,17 @@
 
 #include "region.h"
 
-/* queue @work of @r with a reference of its own; under @lock, by a caller that has a reference */
+/* queue @work with a new reference on @r; the caller holds @lock and its own reference */
 void pp_region_queue_locked(struct peerpin_region *r, struct workqueue_struct *wq,
 			    struct work_struct *work);
 
-/* call it when @inflight or @held has fallen to 0; under @lock, any context */
+/* @inflight or @held has fallen to 0: wake waiters, queue r->work; under @lock, any context */
 void pp_region_idle_locked(struct peerpin_region *r);
 
-/* queue r->work if the region waits for that and nothing is in flight or held; under @lock */
+/* queue r->work if it must end the region, and @inflight and @held are 0; under @lock */
 void pp_region_queue_if_idle_locked(struct peerpin_region *r);
 
-/* ask drivers and importers to stop, and empty the CPU's mappings */
+/* ask drivers and importers to stop, and empty the CPU mappings */
 void pp_region_stop(struct peerpin_region *r);
 
 /**
@@ -41,16 +40,17 @@ void pp_region_stop(struct peerpin_region *r);
  * @deadline: jiffies, for DMA and importers
  * @overrule: unmap even if DMA is still in flight then
  *
- * Stops, waits and unmaps. Mappings that an importer was promised to keep stay, counted in
- * @held; those of a provider are undone by work items, counted in @mappings.
+ * Stops drivers and importers, waits for them, and unmaps. Two kinds of mappings may remain:
+ * importers' mappings counted in @held, and provider's mappings counted in @mappings, which work
+ * items undo.
  * Return: false: DMA was in flight at @deadline. Without @overrule nothing is unmapped then.
  */
 bool pp_region_take_down(struct peerpin_region *r, unsigned long deadline, bool overrule);
 
-/* if the pages are still ours: call release(), and destroy the region if it is an orphan */
+/* call release(), and free the region if it is an orphan; no effect on an ENDED region */
 void pp_region_release(struct peerpin_region *r);
 
-/* free what is left, once the pages have gone and no cookie leads to the region */
+/* free the rest, once the pages were given back and no cookie leads to the region */
 void pp_region_clean(struct peerpin_region *r);
 
 #endif

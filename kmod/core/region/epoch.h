@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The revocation page of a file: a 32-bit word for each region id, which the process maps and
- * reads. It is odd while a region with that id is being pinned or lives, else even. A word only
- * grows, so an (id, epoch) pair names one region for ever, even after the id is used again.
+ * reads. A word is odd while a region with its id is being pinned or is live, else even. A word
+ * only grows, so an (id, epoch) pair names one region for ever, even after the id is used again.
  */
 #ifndef _PEERPIN_EPOCH_H
 #define _PEERPIN_EPOCH_H
@@ -21,7 +21,7 @@ struct pp_epochs {
 	struct page *pages[PP_EPOCH_PAGES];
 };
 
-/* the word of @id or NULL when out of memory; stays until pp_epochs_free() */
+/* the word of @id, valid until pp_epochs_free(); NULL when out of memory */
 u32 *pp_epoch_word(struct pp_epochs *e, u32 id);
 
 /* from the file's release; no mapping is left, because a mapping holds the file */
@@ -40,9 +40,9 @@ static inline u32 pp_epoch_begin(u32 *word)
 }
 
 /*
- * The region has ended: make the word even. A reader that sees this also sees all stores before
- * it. The unlock of r->lock, and then of the GPU driver's or the mm's lock, keeps later stores
- * of the memory's owner behind it.
+ * The region has ended: make the word even. A reader of the even word also sees all earlier
+ * stores. The memory's next owner stores later: the unlock of r->lock, and then of the GPU
+ * driver's or the mm's lock, orders its stores after this word.
  */
 static inline void pp_epoch_end(u32 *word)
 {

@@ -127,7 +127,7 @@ void pp_region_uncharge(struct peerpin_region *r)
 	pp_account_uncharge(r->account, atomic64_xchg(&r->charged, 0));
 }
 
-/* region.h says what each is for */
+/* region.h has the purpose of each queue */
 static const struct {
 	struct workqueue_struct **wq;
 	const char *name;

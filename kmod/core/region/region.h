@@ -14,26 +14,29 @@
  *
  *	1 pin_open() in pin.c: the provider has pinned the pages
  *	2 pp_region_end_locked() in region.c, for each entry point in end.h
- *	3 region_defer_locked() in revoke.c: the thread does not wait for DMA or a held mapping
- *	4 region_abandon() in close.c: the user is gone, but DMA or a held mapping is not
- *	5 region_take_pages() in end.c, region_to_unpin_locked() and region_part() in close.c; not
- *	  made where no other thread can see the region any more
- *	6 region_adopt() in close.c: @work finishes what the user has left
+ *	3 region_defer_locked() in revoke.c: the revoking thread leaves the rest to @work, because
+ *	  it must not wait (any longer) for DMA or a held mapping
+ *	4 region_abandon() in close.c: the region is closed, but its pages stay pinned for DMA, for
+ *	  a held mapping, or because only the owner's process can unpin them
+ *	5 region_take_pages() in end.c, region_to_unpin_locked() and region_part() in close.c. A
+ *	  closing thread with the only reference skips it: it may free the region in state ENDING
+ *	6 region_adopt() in close.c: @work becomes the closing thread of an orphan
  *
- * Each move is a call of pp_region_move_locked() under r->lock. Move 2 kills the epoch word and
- * refuses new DMA in the same critical section. Then each thread that ends the region drains it,
- * unmaps it and gives the pages back (end.h). Several threads may do so at the same time; move 5
- * decides which of them gives the pages back.
+ * Each move is a call of pp_region_move_locked() under r->lock. The critical section of move 2
+ * also kills the epoch word and refuses new DMA. Then the region is drained and unmapped (end.h).
+ * Several threads may do so at the same time. Move 5 selects the thread that gives the pages
+ * back. Exception: release() and unpin() of revocable memory may both run (provider.h).
  *
- * So if the GPU driver's free callback comes while a driver has DMA in flight: no DMA begins any
- * more; stop() asks the driver to end; the callback waits, at most drain_timeout_ms. If the DMA
- * is still in flight then, the driver is named in the log and its mapping is removed all the
- * same, because the GPU driver's lock is held and the memory is freed when the callback returns.
- * Then only an IOMMU stops DMA.
+ * Example: the GPU driver's free callback comes while a driver has DMA in flight.
+ *	- No new DMA begins, and stop() asks the driver to end its DMA.
+ *	- The callback waits for this DMA at most drain_timeout_ms.
+ *	- If the DMA takes longer, the log names the driver, and its mapping is removed. The
+ *	  callback cannot wait: it holds the GPU driver's lock, and the memory is freed when it
+ *	  returns. Only an IOMMU stops the DMA then.
  *
- * Lock order: the reservation lock of an export, r->lock, a peer's lock. r->lock protects the
- * fields listed at @lock. No lock of peerpin is held around stop() of a driver or a call of a
- * provider, but r->lock around look(). doc/lifetimes.md has the argument.
+ * Lock order: the reservation lock of an export, r->lock, a peer's lock. No lock of peerpin is
+ * held around stop() of a driver or a call of a provider. Exception: r->lock is held around
+ * look(). doc/lifetimes.md has the argument.
  */
 #ifndef _PEERPIN_REGION_H
 #define _PEERPIN_REGION_H
@@ -51,15 +54,15 @@ struct pp_account;
 struct pp_cpumap;
 
 enum pp_region_state {
-	PP_PINNING,	/* the provider may be pinning; no page is ours yet */
+	PP_PINNING,	/* pin() has not finished; the core must not use the pages yet */
 	PP_LIVE,	/* can be mapped and used for DMA */
-	PP_ENDING,	/* a thread is ending it and gives the pages back */
-	PP_DEFERRED,	/* the end of the last DMA or held mapping queues @work, which goes on */
-	PP_ORPHAN,	/* closed; @work or a revocation gives the pages back and destroys it */
-	PP_ENDED,	/* the pages are not ours any more */
+	PP_ENDING,	/* a thread ends the region and will give the pages back */
+	PP_DEFERRED,	/* revoked; @work gives the pages back after the last DMA or held mapping */
+	PP_ORPHAN,	/* closed; @work or a revocation gives the pages back and frees the region */
+	PP_ENDED,	/* the pages were given back, or a thread is giving them back */
 };
 
-/* why it has left LIVE */
+/* why the region has ended */
 enum pp_region_cause {
 	PP_CLOSED,	/* unpin, close of the file, exit, or a pin that failed */
 	PP_REVOKED,	/* the owner of the memory has freed or moved it */
@@ -67,40 +70,41 @@ enum pp_region_cause {
 
 /**
  * struct peerpin_region - one pin
- * @ref: held by the pin (until its end is over; the tables rely on it), each lookup, attachment,
- *	export and CPU mapping, and by @stop_work and @work while they are queued
- * @cookie: its name in the cookie table
+ * @ref: references of the pin, of each lookup, attachment, export and CPU mapping, and of
+ *	@stop_work and @work while queued. The pin's reference lasts until the region has left
+ *	all tables
+ * @cookie: number by which the region is found (cookie.h)
  * @lock: protects @state, @cause, @unmapping, @users, @inflight, @held, @mappings,
- *	@maps, @shares, @attaches, @exports, @going, @cpumap and the counts in the
- *	attachments listed there; taken in interrupts; only a peer's lock is inside it
- * @users: threads of the core that map, unmap, read the page table or @extents, serve a CPU
- *	fault, or release. A user does not wait for drivers or for DMA, and allocates no memory
- *	that might wait for them.
- * @inflight: DMA begun by drivers and not ended
- * @held: mappings of importers that cannot be invalidated
- * @mappings: attachments whose mapping the provider has still to undo, after they were unlisted
- * @maps: attachments and importers' mappings ever made; stops at U32_MAX
- * @shares: exports and their importers: bounded, because loops over them hold @lock
- * @idle: woken when @users, @inflight, @held or @mappings falls to 0
- * @cause: valid once @state is beyond LIVE; for people, and for unplug.c
- * @unmapping: region_unmap() has begun, perhaps with DMA in flight: the end of that DMA must not
- *	use the mapping
- * @stop_work: begins the end where the caller cannot wait: asks all users to stop, queues @work
- * @work: waits for them and ends the region
- * @attaches: struct peerpin_attach of each device it is mapped for
- * @exports: struct pp_export of each dma-buf made of it
- * @going: entry in the list of the thread that withdraws it
- * @cpumap: shared by the CPU mappings of it; NULL without any, and once ended
- * @epoch: its word in the revocation page; valid until the state has ended
- * @pin_epoch: the value of @epoch while the region lives
- * @own_epoch: the word of a region that a driver has made
- * @id: the region id in its file, plus 1, which gives the offset of its CPU mappings; 0 if a
- *	driver has made it
- * @account: of the process that pinned it
- * @charged: bytes accounted there and not given back
+ *	@maps, @shares, @attaches, @exports, @going, @cpumap and the counts in the listed
+ *	attachments. Taken in interrupts. The only lock of peerpin taken inside it is a peer's
+ * @users: number of threads that map, unmap, read the page table or @extents, serve a CPU fault,
+ *	empty CPU mappings or run release(). A user must not wait for stop(), DMA or memory
+ * @inflight: number of DMA transfers begun and not ended
+ * @held: number of importers' mappings that the end of the region cannot remove
+ * @mappings: number of unlisted attachments whose unmap() by the provider has not returned
+ * @maps: number of attachments and importers' mappings made so far; stops at U32_MAX
+ * @shares: number of exports and importers; bounded, because loops over them hold @lock
+ * @idle: wait queue, woken when @users, @inflight, @held or @mappings falls to 0, and when an
+ *	importer was notified or its mapping undone
+ * @cause: why the region has ended; valid once @state is beyond LIVE
+ * @unmapping: region_unmap() has begun; DMA that ends later must not use the mapping
+ * @stop_work: work item of pp_revoke_soon(): asks drivers and importers to stop, and queues @work
+ *	unless the provider maps
+ * @work: work item that waits for DMA and importers, and ends the region
+ * @attaches: list of struct peerpin_attach, one for each device that maps the region
+ * @exports: list of struct pp_export, one for each dma-buf of the region
+ * @going: entry in the list of pp_region_withdraw_all()
+ * @cpumap: state that all CPU mappings of the region share; NULL without any, and once ended
+ * @epoch: the epoch word: in the revocation page of the file, or @own_epoch; not used once @state
+ *	is beyond LIVE
+ * @pin_epoch: value of the epoch word while the region is live
+ * @own_epoch: epoch word of a region that a driver has pinned
+ * @id: region id in its file + 1, for the offset of CPU mappings; 0 if a driver pinned the region
+ * @account: account of the process that pinned the region
+ * @charged: bytes charged to @account and not given back
  * @extents: see extents.h
- * @since: when it was pinned (jiffies)
- * @priv: the provider's
+ * @since: time of the pin (jiffies)
+ * @priv: private memory of the provider
  */
 struct peerpin_region {
 	struct kref ref;
@@ -138,8 +142,8 @@ struct peerpin_region {
 };
 
 /*
- * Returns a region in state PINNING with one reference, or NULL. It takes a reference of
- * @account and, unless it returns NULL, takes over the caller's reference of @provider.
+ * Returns a region in state PINNING with one reference, or NULL. The region gets a new reference
+ * on @account and takes over the caller's reference on @provider. On NULL the caller keeps both.
  */
 struct peerpin_region *pp_region_alloc(const struct pp_provider *provider,
 				       struct pp_account *account);
@@ -148,17 +152,17 @@ void pp_region_get(struct peerpin_region *r);
 void pp_region_put(struct peerpin_region *r);	/* any context */
 
 /**
- * pp_region_enter() - become a user (@users), which keeps the pages
+ * pp_region_enter() - become a user: count the caller in @users, so that the pages stay
  *
  * The caller must call pp_region_leave() soon, without waiting for a driver or for memory.
- * Context: any. Return: 0, or -ESTALE when the region is not LIVE.
+ * Context: any. Return: 0, or -ESTALE if the region is not LIVE.
  */
 int pp_region_enter(struct peerpin_region *r);
 void pp_region_leave(struct peerpin_region *r);
 
 bool pp_region_is_live(struct peerpin_region *r);
 
-/* read a count of @r under its lock; for waiting on @idle */
+/* is @count, a field of @r, 0? Takes the lock; a condition for waiting on @idle */
 bool pp_region_is_zero(struct peerpin_region *r, const unsigned int *count);
 
 /* the only way to change @state; under @lock */
@@ -168,17 +172,17 @@ static inline void pp_region_move_locked(struct peerpin_region *r, enum pp_regio
 	WRITE_ONCE(r->state, state);
 }
 
-/* leave PINNING or LIVE, and kill the epoch; true for the call that does. Under @lock */
+/* Leave PINNING or LIVE, and make the epoch word even. False if done before. Under @lock */
 bool pp_region_end_locked(struct peerpin_region *r, enum pp_region_cause cause);
 void pp_region_end(struct peerpin_region *r, enum pp_region_cause cause);
 
-/* count a mapping in @maps, which never falls: 0 means that nothing was ever mapped. Under @lock */
+/* Count a mapping in @maps. This count never falls: 0 means never mapped. Under @lock */
 void pp_region_count_map_locked(struct peerpin_region *r);
 
 /* give @charged back to the account; a second call does nothing */
 void pp_region_uncharge(struct peerpin_region *r);
 
-/* since it was pinned */
+/* time since the pin */
 static inline u64 pp_region_age_ms(const struct peerpin_region *r)
 {
 	return jiffies64_to_msecs(jiffies - r->since);
@@ -193,19 +197,18 @@ static inline unsigned long pp_time_left(unsigned long deadline)
 }
 
 /*
- * Workqueues. Each runs some hundred items at a time, so one user can occupy a queue as long as
- * its items wait. An item therefore never shares a queue with items that wait for more than it
- * does:
+ * Workqueues. Each queue runs some hundred items at a time, so one process can occupy a queue
+ * while its items wait. Therefore items that wait longer have a queue of their own:
  *
  *	queue		waits for		does
  *	pp_wq		DMA, importers' fences	ends regions (@work)
  *	pp_stop_wq	stop() of drivers	asks drivers to stop, empties CPU mappings
- *						(@stop_work); ends regions that a provider maps
- *						after their last DMA (@work): an exporter waits
- *						for that with its lock held
- *	pp_tell_wq	invalidate_mappings()	tells importers; it has workers of its own (HIGHPRI)
- *	pp_lock_wq	a reservation lock,	tells importers where the lock is contended;
- *			without a bound		undoes mappings of a provider. No rescuer: it
+ *						(@stop_work); ends provider-mapped regions after
+ *						their last DMA (@work), while an exporter may
+ *						wait with its lock held
+ *	pp_tell_wq	invalidate_mappings()	notifies importers; has its own workers (HIGHPRI)
+ *	pp_lock_wq	a reservation lock,	notifies importers if the lock is contended;
+ *			without a bound		undoes a provider's mappings. No rescuer: it
  *						would wait for one lock after the other
  */
 extern struct workqueue_struct *pp_wq;

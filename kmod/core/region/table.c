@@ -27,7 +27,7 @@ static u32 table_chunk_start(unsigned int chunk)
 	return PP_TABLE_FIRST * (BIT(chunk) - 1);
 }
 
-/* For an entry that was ever taken: its chunk exists, and stays. */
+/* For @index below @ever: the chunk of such an entry exists, and stays. */
 static struct pp_table_entry *table_entry(struct pp_table *t, u32 index)
 {
 	unsigned int chunk = table_chunk(index);
@@ -74,7 +74,7 @@ static int table_take_locked(struct pp_table *t, struct pp_table_entry **entry)
 	return 0;
 }
 
-/* Another thread may have been faster. */
+/* If another thread has added chunk @at before, frees @chunk. */
 static void table_add_chunk(struct pp_table *t, unsigned int at,
 			    struct pp_table_entry *chunk)
 {
@@ -85,7 +85,7 @@ static void table_add_chunk(struct pp_table *t, unsigned int at,
 	kvfree(chunk);
 }
 
-/* Allocates the next chunk; the last one only as far as the limit. */
+/* Allocates the next chunk; the last chunk ends at the limit. */
 static int table_grow(struct pp_table *t)
 {
 	unsigned int at = table_chunk(READ_ONCE(t->ever));
