@@ -9,9 +9,8 @@
 #include "provider.h"
 
 /*
- * Why keep limits that are off by default: each has a reason code or an errno in the
- * uapi, and doc/security.md (26 to 28) counts on all three between users
- * who do not trust each other. RLIMIT_MEMLOCK does not count GPU memory.
+ * The limits are off by default. Users that do not trust each other need them:
+ * doc/security.md (26 to 28). RLIMIT_MEMLOCK does not count GPU memory.
  */
 static unsigned long max_process_bytes;
 module_param(max_process_bytes, ulong, 0644);
@@ -28,8 +27,8 @@ MODULE_PARM_DESC(max_process_regions, "regions that one process may pin; 0: no l
 /**
  * struct pp_account - see account.h
  * @ref: one for each file and each region of the process
- * @in_accounts: under @accounts_lock
- * @owner: a reference; the pid structure is not reused while it is held
+ * @in_accounts: entry in accounts; under accounts_lock
+ * @owner: pid of the process; the reference prevents a reuse of the pid structure
  * @pins, @revoked: counts since the account was made; in a cache line that a pin
  *	writes anyway
  */
@@ -129,8 +128,8 @@ void pp_account_put(struct pp_account *a)
 }
 
 /*
- * Never exceeds @limit, not even for a moment: that would refuse the pins of other
- * threads. @limit 0: no limit. @room: bytes left below the limit; set on failure.
+ * *@sum never exceeds @limit, not even for a moment: pins of other threads would fail.
+ * @limit: 0: no limit. @room: set to the rest below the limit, on failure.
  */
 static bool account_add(atomic64_t *sum, u64 n, u64 limit, u64 *room)
 {
@@ -220,7 +219,7 @@ static void account_show(struct seq_file *m, const struct pp_account *a)
 		   counts.pins, counts.revoked);
 }
 
-/* Takes the lock for one bucket at a time: open() and exit wait for it. */
+/* Takes the lock for one bucket at a time, because open() and exit wait for the lock. */
 void pp_accounts_show(struct seq_file *m)
 {
 	struct pp_account *a;

@@ -28,14 +28,14 @@ struct pid *pp_account_owner(const struct pp_account *account);
 void pp_account_put(struct pp_account *account);
 
 /**
- * pp_account_charge() - count another region, of @bytes
+ * pp_account_charge() - count another region and its @bytes
  *
  * Takes no lock. Return: 0, or -EDQUOT with @why filled in.
  */
 int pp_account_charge(struct pp_account *account, u64 bytes,
 		      struct pp_why *why);
 
-/* the pages of a region of @bytes were given back; 0: nothing to do. Any context */
+/* stop counting a region of @bytes, whose pages were given back; 0: no effect. Any context */
 void pp_account_uncharge(struct pp_account *account, u64 bytes);
 
 /* a region has become live; a live region was revoked. Any context */
@@ -50,7 +50,7 @@ struct pp_account_counts {
 
 struct pp_account_counts pp_account_counts(const struct pp_account *account);
 
-/* "PID BYTES REGIONS PINS REVOKED" of each, then "all BYTES - - -"; process context */
+/* print "PID BYTES REGIONS PINS REVOKED" of each account, "all BYTES - - -"; process context */
 void pp_accounts_show(struct seq_file *m);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* How the user of a region ends it, and how work items go on where no thread can wait. */
+/* The end of a region by a close, and by work items where no thread can wait. */
 #include <linux/pid.h>
 #include <linux/sched/signal.h>
 #include "account.h"
@@ -9,9 +9,9 @@
 #include "../node/trace.h"
 
 /*
- * True: this thread has to call unpin(). From here on no revocation touches lasting pages.
- * Other pages stay revocable during unpin(): the callback and unpin() may run at the same time.
- * The GPU driver requires a free of the page table in the callback, and a put in unpin().
+ * True: the caller has to call unpin(). From here on no revocation touches pages of
+ * non-revocable memory. Revocable pages may still be revoked during unpin(): the GPU driver
+ * requires that its callback frees the page table, and that unpin() puts the pages.
  */
 static bool region_to_unpin_locked(struct peerpin_region *r)
 {
@@ -23,7 +23,7 @@ static bool region_to_unpin_locked(struct peerpin_region *r)
 	return unpin;
 }
 
-/* True only if no other thread has a reference, so that none can get one. */
+/* True if the caller has the only reference. No other thread can get one: the cookie is erased. */
 static bool region_is_mine(struct peerpin_region *r)
 {
 	if (kref_read(&r->ref) > 1)
@@ -33,7 +33,7 @@ static bool region_is_mine(struct peerpin_region *r)
 	return true;
 }
 
-/* A callback that found the region before its cookie was erased must not release the pages now. */
+/* A callback may have found the region before the cookie was erased. Now it finds ENDED. */
 static void region_part(struct peerpin_region *r)
 {
 	spin_lock_irq(&r->lock);
@@ -43,10 +43,9 @@ static void region_part(struct peerpin_region *r)
 }
 
 /*
- * Called once, by the thread that destroys the region, when no mapping is left. A callback's
- * release() may run at the same time as unpin(), if it comes before the GPU driver unlinks the
- * pin. Neither frees data of the other: @priv lives until the last reference, and the callback
- * holds one.
+ * Called once, by the thread that frees the region, when no mapping is left. Until the GPU driver
+ * has unlinked the pin, its callback may run release() at the same time as unpin(). Both may use
+ * @priv, which lives until the last reference is dropped: the callback holds a reference.
  */
 static void region_finish(struct peerpin_region *r, bool unpin)
 {
@@ -60,7 +59,7 @@ static void region_finish(struct peerpin_region *r, bool unpin)
 
 /* ---- work items ---------------------------------------------------------------- */
 
-/* Become the closer of an orphan, so that a callback inside unpin() does not destroy it. */
+/* Become the closing thread of an orphan: a callback during unpin() then does not free it. */
 static bool region_adopt(struct peerpin_region *r)
 {
 	bool adopt;
@@ -87,7 +86,7 @@ static void region_give_back(struct peerpin_region *r)
 
 /*
  * Waits for stop() of drivers, page faults and locks of an mm, never for DMA. So drivers and
- * importers of other regions are asked in time, however many regions keep @work waiting.
+ * importers are asked to stop in time, even if @work of many other regions is waiting.
  */
 void pp_region_stop_work(struct work_struct *work)
 {
@@ -95,14 +94,14 @@ void pp_region_stop_work(struct work_struct *work)
 		container_of(work, struct peerpin_region, stop_work);
 
 	pp_region_stop(r);
-	/* pp_revoke_until() follows where the provider maps; else our reference passes to @work */
+	/* provider-mapped: pp_revoke_until() ends the region; else @work gets our reference */
 	if (r->provider->map || !queue_work(pp_wq, &r->work))
 		pp_region_put(r);
 }
 
 /*
- * The pages stay pinned meanwhile, so a driver may take as long as it likes. If this times out,
- * the end of the last DMA queues it again.
+ * The pages stay pinned while @work waits, so a slow driver does no harm. If the wait times out,
+ * the end of the last DMA queues @work again.
  */
 void pp_region_work(struct work_struct *work)
 {
@@ -120,9 +119,9 @@ void pp_region_work(struct work_struct *work)
 	pp_region_put(r);
 }
 
-/* ---- the user ------------------------------------------------------------------ */
+/* ---- a close ------------------------------------------------------------------- */
 
-/* Leave the pages to @work or to their owner. False: a revocation has taken them just now. */
+/* Leave the pages to @work or to a revocation. False: a revocation has already ended the region. */
 static bool region_abandon(struct peerpin_region *r)
 {
 	bool left;
@@ -142,7 +141,7 @@ static bool region_may_unpin_here(struct peerpin_region *r)
 	return !r->provider->unpin_by_owner || task_tgid(current) == pp_account_owner(r->account);
 }
 
-/* True: nothing is mapped any more, and this process can unpin. */
+/* True: no mapping is left, and this process can unpin. */
 static bool region_let_go(struct peerpin_region *r)
 {
 	if (!pp_region_take_down(r, pp_revoke_deadline(), false))
@@ -152,8 +151,8 @@ static bool region_let_go(struct peerpin_region *r)
 }
 
 /*
- * The usual unpin: no thread uses the region, and none ever mapped it. End it in the critical
- * section that sees this; nothing can begin afterwards.
+ * The usual close: the region has no users and was never mapped. The check and the end share a
+ * critical section, so no use can begin in between.
  */
 static bool region_end_unused(struct peerpin_region *r, bool *unpin)
 {
@@ -171,7 +170,7 @@ static bool region_end_unused(struct peerpin_region *r, bool *unpin)
 	return unused;
 }
 
-/* In the order in which one queues the other; the caller has a reference. */
+/* @stop_work first, because it queues @work. The caller has a reference of its own. */
 static void region_cancel_works(struct peerpin_region *r)
 {
 	if (cancel_work_sync(&r->stop_work))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The end of a region by its user, and by work items. */
+/* The end of a region by a close, and by work items. */
 #ifndef _PEERPIN_CLOSE_H
 #define _PEERPIN_CLOSE_H
 
@@ -9,11 +9,13 @@ struct work_struct;
 /**
  * pp_region_close() - end a region and give its pages back
  *
- * Called once for each pp_region_pin(); drops the pin's reference. Waits for DMA in flight, at
- * most drain_timeout_ms, and without a limit for stop() and for the provider to undo mappings.
- * The pages stay pinned (ORPHAN) if DMA is in flight then, if an importer
- * was promised that they stay, or if only their owner's process can unpin them: until that has
- * ended, or until their owner revokes them.
+ * Called once for each pp_region_pin(); drops the pin's reference. Waits at most
+ * drain_timeout_ms for DMA in flight. Waits without a limit for stop() of drivers, page faults,
+ * unmap() of the provider, and a running @stop_work or @work.
+ * The region becomes an ORPHAN, and its pages stay pinned, in three cases:
+ *	- DMA is still in flight: until it has ended
+ *	- an importer's mapping is held: until the importer unmaps
+ *	- only the owner's process can unpin: until the owner frees the memory
  * Context: process, no locks.
  */
 void pp_region_close(struct peerpin_region *r);

@@ -21,8 +21,8 @@ void pp_cookie_erase(struct peerpin_region *r);	/* any context but interrupts */
 struct peerpin_region *pp_cookie_find(unsigned long cookie);
 
 /*
- * For a walk over all regions: the next one, with a reference, or NULL at the end.
- * *@place is 0 for the first call and updated by each. Process context.
+ * For a walk over all regions: the next region, with a reference, or NULL at the end.
+ * *@place is 0 for the first call, and each call updates it. Process context.
  */
 struct peerpin_region *pp_cookie_next(u64 *place);
 

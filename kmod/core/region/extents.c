@@ -42,7 +42,7 @@ static void extents_cut(const struct pp_extents *from, u64 offset, u64 length,
 	}
 }
 
-/* As a user of @r: a revocation waits, and does not release the page table meanwhile. */
+/* Runs as a user of @r: a revocation waits for it before it releases the page table. */
 static int extents_append(struct peerpin_region *r, u64 offset, u64 length, struct pp_extents *x)
 {
 	int ret = pp_region_enter(r);
@@ -75,8 +75,8 @@ static int extents_make(struct peerpin_region *r, u64 offset, u64 length, struct
 }
 
 /*
- * The first of two threads publishes its list. After the region has ended nothing may
- * be published: pp_extents_free() may have run.
+ * If two threads make a list, the first publishes its own. After the region has ended no
+ * list may be published: pp_extents_free() may have run.
  */
 static int extents_publish(struct peerpin_region *r, struct pp_extents *x)
 {

@@ -9,9 +9,9 @@ struct peerpin_region;
 struct pp_extents;
 
 /**
- * pp_extents_read() - list the extents in @r->extents, unless that is done
+ * pp_extents_read() - fill @r->extents; later calls do nothing
  *
- * Users of the region may read @r->extents afterwards; it is freed after the last
+ * Users of the region may read @r->extents afterwards; the list is freed after the last
  * user has left.
  * Context: process, sleeps for memory; the caller must not be a user.
  * Return: 0; -ESTALE the region has ended; -ENOMEM; -EIO the extents do not add up to
@@ -19,13 +19,13 @@ struct pp_extents;
  */
 int pp_extents_read(struct peerpin_region *r);
 
-/* the same, then list a part of the region in @x; the caller frees @x->at, after a failure too */
+/* pp_extents_read(), then list a part of @r in @x; the caller frees @x->at, after a failure too */
 int pp_extents_read_part(struct peerpin_region *r, u64 offset, u64 length, struct pp_extents *x);
 
 /* number of extents; 0 if not listed, or if the region has ended. Process context */
 u32 pp_extents_counted(struct peerpin_region *r);
 
-/* the region has ended and has no users */
+/* free @r->extents; the region has ended and has no users */
 void pp_extents_free(struct peerpin_region *r);
 
 #endif

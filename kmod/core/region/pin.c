@@ -148,9 +148,11 @@ err_forget:
 }
 
 /*
- * -EINVAL from a provider means: not my memory. After -EDQUOT it was not
- * asked: it may round the range up to more than the right provider does, and so exceed a
- * limit. -EOPNOTSUPP: its GPU driver cannot pin. In all three cases ask the next provider.
+ * True: the next provider has to be asked.
+ * -EINVAL: the memory is not this provider's.
+ * -EDQUOT: the range exceeds a limit when rounded to this provider's pages. The provider was
+ *	not asked; the right provider may round up less.
+ * -EOPNOTSUPP: the GPU driver of this provider cannot pin.
  */
 static bool pin_may_be_anothers(int error)
 {

@@ -12,23 +12,23 @@ struct pp_account;
  * pp_region_check() - check the arguments of a pin
  *
  * Arguments as in struct peerpin_pin. Context: any.
- * Return: 0; -EINVAL an empty or overflowing range, no such provider, or @fd
- * without a dma-buf; -EOPNOTSUPP an unknown flag.
+ * Return: 0; -EINVAL an empty or overflowing range, no such provider, or an @fd for a
+ * provider other than DMABUF; -EOPNOTSUPP an unknown flag.
  */
 int pp_region_check(u64 addr, u64 length, u32 provider, u32 flags, int fd);
 
 /**
  * pp_region_pin() - make a region
- * @provider: enum peerpin_provider; AUTO: the first whose memory it is
+ * @provider: enum peerpin_provider; AUTO: ask the providers one after the other
  * @flags: enum peerpin_pin_flags
  * @want: the range as the user gave it, checked for overflow; not yet rounded
  * @account: of the calling process; the region takes a reference of its own
- * @epoch: a dead word, made live here; NULL: the region's own
+ * @epoch: the epoch word, even; made odd here. NULL: the region's own word
  * @why: filled in on failure
  *
  * Context: process. Return: the region, to be ended with pp_region_close(), or
- * ERR_PTR with @epoch dead again: -EOPNOTSUPP no provider is loaded that makes
- * such pins, or as struct peerpin_pin says.
+ * ERR_PTR with the epoch word even again: -EOPNOTSUPP no loaded provider makes such
+ * pins; else as struct peerpin_pin says.
  */
 struct peerpin_region *pp_region_pin(u32 provider, u32 flags,
 				     const struct pp_request *want,

@@ -8,8 +8,8 @@
 #include "revoke.h"
 
 /*
- * The order in which PEERPIN_PROVIDER_AUTO asks. GPU drivers know their own memory for
- * certain; host memory is the rest.
+ * The order in which PEERPIN_PROVIDER_AUTO asks. GPU drivers recognise their own memory;
+ * the host provider would pin other memory too, so it comes last.
  */
 static const u32 ask_order[] = {
 	PEERPIN_PROVIDER_NV,
@@ -22,7 +22,7 @@ enum {
 	PROVIDER_KINDS = PEERPIN_PIN_PERSISTENT + 1,
 };
 
-/* By id and flags. Read under RCU, so that pins do not contend for a lock. */
+/* Indexed by id and flags. Read under RCU, so that pins do not contend for a lock. */
 static DEFINE_MUTEX(providers_lock);
 static const struct pp_provider __rcu *providers[PROVIDER_IDS][PROVIDER_KINDS];
 

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A provider pins one kind of memory. It gets address ranges and page tables, never a
- * file or an ioctl. It gets a device only if the provider alone can map the memory (a
- * dma-buf).
+ * A provider pins one kind of memory. The core passes an address range to it, and a device
+ * only if the provider alone can map the memory (a dma-buf).
  *
  * These functions are the only ones that the core exports without the GPL mark: a
  * provider may have to link with a driver that is not GPL.
  *
- * To add a provider: give it an id in enum peerpin_provider (uapi/peerpin.h), write
- * providers/NAME.c with a struct pp_provider, build it in Kbuild, and call
- * pp_provider_register() from its module's init or from main.c. provider.c has the order in
- * which AUTO asks; provider.c and pp_region_check() know the highest id, trace.h the names.
- * pp_region_check() also knows which provider takes a file descriptor; a new flag is added
- * there, to PROVIDER_KINDS and to pp_provider_flags().
+ * To add a provider:
+ *	- Add an id to enum peerpin_provider (uapi/peerpin.h), and its name to trace.h.
+ *	- Raise the highest id in provider.c (PROVIDER_IDS) and pp_region_check().
+ *	- If AUTO has to ask the provider, add it to ask_order in provider.c.
+ *	- Write providers/NAME.c with a struct pp_provider, and build it in Kbuild.
+ *	- Call pp_provider_register() from the init of its module or from main.c.
+ *	- If it takes a file descriptor, allow that in pp_region_check().
+ *	- If it needs a new flag, add that to pp_region_check(), PROVIDER_KINDS and
+ *	  pp_provider_flags().
  */
 #ifndef _PEERPIN_PROVIDER_H
 #define _PEERPIN_PROVIDER_H
@@ -37,7 +39,7 @@ struct pp_extent {
  * @room: entries in @at; further extents are counted only
  * @count: number of extents
  * @bytes: sum of their lengths
- * @last: end of the last extent
+ * @last: physical address of the end of the last extent
  */
 struct pp_extents {
 	struct pp_extent *at;
@@ -53,7 +55,7 @@ void pp_extents_add(struct pp_extents *x, phys_addr_t phys, u64 length);
 /**
  * struct pp_request - memory that a provider is to pin
  * @addr: multiple of the provider's page size
- * @length: multiple of it, not 0
+ * @length: multiple of the provider's page size, not 0
  * @p2p_token: as in struct peerpin_pin
  * @va_space_token: as in struct peerpin_pin
  * @fd: as in struct peerpin_pin
@@ -82,50 +84,56 @@ struct pp_why {
  * @id: enum peerpin_provider
  * @flags: PEERPIN_PIN_*: the kind of pin it makes; unique together with @id
  * @page_size: bytes, a power of two of at most 1 MiB; ranges are rounded to it
- * @exact: ranges are not rounded, and refused unless they consist of such pages
+ * @exact: a range that does not consist of whole pages is refused, not rounded
  * @page_backed: memory has struct pages and is mapped by dma_map_sgtable(). Else it is a
  *	BAR and is mapped by dma_map_phys() with DMA_ATTR_MMIO
- * @lasting: pages stay pinned whatever the memory's owner does: host memory, and GPU memory
- *	of a persistent pin. Only pp_revoke_soon() revokes such a region, or the core when the
- *	device is unbound. If false, the owner may free the memory and revokes by pp_revoke()
- * @unpin_by_owner: @unpin has an effect only in the process that pinned. The core does
- *	not call it in others: the pages stay pinned until revoked
+ * @lasting: non-revocable memory: the pages stay pinned whatever the memory's owner does. True
+ *	for host memory, and for GPU memory of a persistent pin. Such a region is revoked only
+ *	by pp_revoke_soon(), or by the core when the device is unbound. False: the memory is
+ *	revocable: its owner may free it, and revokes by pp_revoke()
+ * @unpin_by_owner: @unpin works only in the process that pinned. The core does not call it in
+ *	other processes: the pages then stay pinned until revoked
  * @priv_size: bytes of private memory for each region, zeroed, passed to all calls
  *	below and freed by the core
  *
- * The core calls these with none of its locks held, except for @look. The order is: pin;
- * look, extents or map, then release or unpin, or both at the same time if a revocation races
- * with an unpin; cleanup. A region revoked during pin gets cleanup only. unmap and free may
- * come after cleanup.
+ * The core calls these functions with none of its locks held, except @look. The order is:
+ *	1. pin
+ *	2. look, then extents or map
+ *	3. release after a revocation, or unpin at a close; for revocable memory perhaps both, at
+ *	   the same time
+ *	4. cleanup
+ *	5. free
+ * unmap may come after cleanup. A region that was revoked during pin gets neither release nor
+ * unpin. So a provider whose pages can be revoked during @pin needs a @cleanup that gives them
+ * back.
  *
- * @pin: process context of the owner; may call the GPU driver. On failure nothing
- *	is pinned. -EINVAL: not my memory, ask the next provider.
- * @look: check that the pinned pages are as expected (@length bytes, a known version of the
- *	table), and set how the CPU may map them (@caching: enum peerpin_caching, NONE
- *	before). Runs under a spinlock with interrupts off: must be quick and must not
- *	sleep. On failure the core unpins.
+ * @pin: pin the range. Process context of the owner; may call the GPU driver. On failure nothing
+ *	may stay pinned. -EINVAL: not memory of this provider; the core asks the next provider.
+ * @look: check the pinned pages (@length bytes, a known version of the page table), and set
+ *	@caching: how the CPU may map them (enum peerpin_caching, NONE before the call). Runs
+ *	under a spinlock with interrupts off: must not sleep. On failure the core unpins.
  * @extents: append all pinned pages to @x. NULL: the CPU cannot map them. Called any number of
- *	times, by any process. The core does not call release meanwhile. Must not sleep for
- *	memory.
- * @map: in place of @extents if the provider alone can map the memory; such regions are
- *	not exported. Maps for @dev, which stays until @unmap. Returns the argument for @unmap,
- *	or ERR_PTR. @sgt is valid until @unmap; the address of a region is an offset into it.
- *	-EIO: @dev cannot reach the memory. May race with a revocation and with unpin; the core
- *	then undoes the mapping. Process context, sleeps.
- * @unmap: process context, sleeps, no locks held by the caller. May come after release,
- *	unpin and cleanup, but not after free.
- * @release: the pages are lost to a revocation. Unless @lasting, runs in the context of
- *	pp_revoke(), so the GPU driver's locks may be held: no call that this driver forbids
- *	in its callback. No DMA mapping of @extents is left, and no DMA, except that of a
- *	driver which exceeded drain_timeout_ms (if @lasting, only when the device is unbound).
- * @unpin: give the pages back. The GPU driver's callback may run at the same time or may
- *	have run before; the GPU driver does not say which.
- * @cleanup: NULL, or undo what pin did besides pinning; may sleep. After it has returned,
- *	no revocation of this region is called.
- * @free: NULL, or the last call, when no @map is in progress any more; also after a failed
- *	@pin. Any context.
+ *	times, by any process. The core calls release only after @extents has returned. Must
+ *	not sleep for memory.
+ * @map: map the memory for @dev; replaces @extents if the provider alone can map the memory.
+ *	Such regions cannot be exported. Returns the argument for @unmap, or ERR_PTR (-EIO: @dev
+ *	cannot reach the memory). @dev and @sgt are valid until @unmap. The address of the region
+ *	is its offset in @sgt. A revocation or unpin may come at the same time; the core then
+ *	undoes the mapping. Process context, sleeps.
+ * @unmap: undo a mapping made by @map. Process context, sleeps, no locks held by the caller. May
+ *	come after release, unpin and cleanup, but not after free.
+ * @release: give the pages back after a revocation. For revocable memory it may run inside
+ *	pp_revoke() under the GPU driver's locks: it must not call what this driver forbids in
+ *	its callback. No DMA mapping of @extents is left. DMA is in flight only if it exceeded
+ *	drain_timeout_ms (for non-revocable memory only when the device is unbound).
+ * @unpin: give the pages back at a close. The GPU driver's callback may run at the same time or
+ *	may have run before; the GPU driver does not say which.
+ * @cleanup: NULL, or undo the rest of @pin; may sleep. After it has returned, the provider must
+ *	not revoke this region.
+ * @free: NULL, or free what @map and @unmap use, when neither is in progress any more. Comes also
+ *	after a failed @pin. Any context.
  *
- * @look, @release and @unpin may be NULL: nothing to do.
+ * @look, @release and @unpin may be NULL.
  */
 struct pp_provider {
 	struct module *owner;
@@ -160,15 +168,16 @@ static inline const char *pp_provider_flags(const struct pp_provider *provider)
 /**
  * pp_provider_register() - add a provider; -EEXIST if its @id and @flags are taken
  *
- * Context: process.
+ * @id and @flags index an array without a check; provider.c has its size. Context: process.
  */
 int pp_provider_register(const struct pp_provider *provider);
 
 /**
  * pp_provider_unregister() - remove a provider, from module exit
  *
- * It has no regions, as each holds a reference on @owner. Returns when all threads inside
- * pp_revoke() have left it and the provider's callback that called it.
+ * The provider has no regions any more, because each region holds a reference on @owner. Waits
+ * for the threads inside pp_revoke() and, if they do not sleep afterwards, for their return from
+ * the provider's callback. Does not wait for threads inside pp_revoke_soon().
  */
 void pp_provider_unregister(const struct pp_provider *provider);
 
@@ -176,40 +185,38 @@ void pp_provider_unregister(const struct pp_provider *provider);
  * pp_revoke() - revoke a region whose memory is being freed
  * @cookie: from struct pp_request
  *
- * Returns when no device and no CPU has a mapping of the memory. A mapping made by @map is
- * undone soon after; if DMA in it exceeds drain_timeout_ms, when this DMA has ended. Then
- * release or unpin is called. The cookie of a region that no longer exists is ignored, so
- * a late callback has no effect.
- * Context: process, sleeps until DMA in flight has ended, but at most drain_timeout_ms; besides
- * for the drivers' stop() calls, for page faults and for locks of an mm. Takes no lock that is
- * held around a provider call except r->lock, which is held around look(). Allocates nothing.
- * Return: false: DMA is still in flight.
+ * Returns when no device and no CPU has a mapping of the memory. Exception: a mapping made by
+ * @map is undone by a work item after its DMA has ended. The cookie of a region that no longer
+ * exists is ignored, so a late callback has no effect.
+ * Context: process. Waits at most drain_timeout_ms for DMA in flight, and in addition for stop()
+ * of drivers, page faults and locks of an mm. Must not be called from look(), which runs under
+ * r->lock. Allocates nothing. Return: false if DMA is still in flight.
  */
 bool pp_revoke(unsigned long cookie);
 
 /**
- * pp_revoke_soon() - revoke a region whose addresses get other pages
+ * pp_revoke_soon() - revoke a region without waiting, because its addresses get other pages
  * @cookie: from struct pp_request
  *
- * When it returns the epoch has changed and no DMA begins any more. A work item asks
- * drivers to stop. DMA in flight continues; @lasting pages stay pinned until it has ended,
- * then release is called. For memory mapped by @map, the caller must call pp_revoke() next.
+ * On return the epoch has changed and no DMA begins any more. A work item asks drivers to
+ * stop. Non-revocable memory stays pinned until the DMA in flight has ended; then release is
+ * called. For memory mapped by @map, the caller must call pp_revoke() next.
  * Context: any but interrupts, does not sleep.
  */
 void pp_revoke_soon(unsigned long cookie);
 
 /*
- * pp_revoke() with a deadline in jiffies, and the deadline of a revocation that begins now.
- * For many regions with one deadline, after pp_revoke_soon() of each. Only for providers in
- * peerpin.ko.
+ * pp_revoke_until() is pp_revoke() with a deadline in jiffies; pp_revoke_deadline() is the
+ * deadline of a revocation that begins now. To revoke many regions by one deadline, first call
+ * pp_revoke_soon() for each. Only for providers in peerpin.ko.
  */
 bool pp_revoke_until(unsigned long cookie, unsigned long deadline);
 unsigned long pp_revoke_deadline(void);
 
 /*
- * For the core, with ids and flags that pp_region_check() has accepted. Returns a provider
- * with a reference on its module, for pp_provider_put(), or NULL. next walks the providers
- * that AUTO asks for a pin with @flags; *@nth is 0 for the first call.
+ * For the core, with an id and flags that pp_region_check() has accepted. Both functions return
+ * a provider with a reference on its module, for pp_provider_put(), or NULL. pp_provider_next()
+ * walks the providers that AUTO asks for a pin with @flags; *@nth is 0 for the first call.
  */
 const struct pp_provider *pp_provider_get(u32 id, u32 flags);
 const struct pp_provider *pp_provider_next(u32 flags, unsigned int *nth);

@@ -58,7 +58,7 @@ enum pp_region_state {
 	PP_LIVE,	/* can be mapped and used for DMA */
 	PP_ENDING,	/* a thread ends the region and will give the pages back */
 	PP_DEFERRED,	/* revoked; @work gives the pages back after the last DMA or held mapping */
-	PP_ORPHAN,	/* closed; @work or a revocation gives the pages back and frees the region */
+	PP_ORPHAN,	/* closed; @work or a revocation gives the pages back and frees it */
 	PP_ENDED,	/* the pages were given back, or a thread is giving them back */
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* How the owner of the memory ends a region, and how the core does when a device is removed. */
+/* The end of a region by the memory's owner, or by the core when a device is removed. */
 #include <linux/export.h>
 #include <linux/rcupdate.h>
 #include <linux/srcu.h>
@@ -9,8 +9,8 @@
 #include "../node/trace.h"
 
 /*
- * Its read side is held in pp_revoke(). SRCU, so that pp_region_barrier() does not wait for later
- * calls.
+ * pp_revoke() runs in a read-side section. With SRCU, pp_region_barrier() does not wait for calls
+ * that begin later.
  */
 DEFINE_STATIC_SRCU(revoking);
 
@@ -21,8 +21,8 @@ static void region_defer_locked(struct peerpin_region *r)
 }
 
 /*
- * Must the pages stay longer than this thread waits? Then the end of the last DMA or held
- * mapping queues @work, which finishes the region.
+ * True: DMA or a held mapping still needs the pages. The end of the last DMA or held mapping then
+ * queues @work, which ends the region.
  */
 static bool region_defer(struct peerpin_region *r, bool unmapped)
 {
@@ -101,9 +101,9 @@ bool pp_region_withdraw_all(struct list_head *going)
 	return gone;
 }
 
-/* ---- a provider says that memory goes --------------------------------------------- */
+/* ---- a revocation by a provider --------------------------------------------------- */
 
-/* The owner of provider-mapped memory keeps it until it is unmapped, so no driver is overruled. */
+/* The exporter keeps provider-mapped memory until it is unmapped, so DMA keeps its mapping. */
 bool pp_revoke_until(unsigned long cookie, unsigned long deadline)
 {
 	int reader = srcu_read_lock(&revoking);
@@ -127,11 +127,11 @@ EXPORT_SYMBOL(pp_revoke);
 void pp_region_barrier(void)
 {
 	synchronize_srcu(&revoking);
-	/* the last thread has yet to return through the text of its caller */
+	/* the last thread still has to return through code of the provider's module */
 	synchronize_rcu_tasks();
 }
 
-/* For provider-mapped memory pp_revoke_until() follows. */
+/* For provider-mapped memory the provider calls pp_revoke_until() next. */
 void pp_revoke_soon(unsigned long cookie)
 {
 	struct peerpin_region *r = pp_cookie_find(cookie);

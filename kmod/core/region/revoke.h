@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The end of a region by its memory's owner is in provider.h; this is for the rest of the core. */
+/* Revocation by the core itself; provider.h has the functions for providers. */
 #ifndef _PEERPIN_REVOKE_H
 #define _PEERPIN_REVOKE_H
 
@@ -9,8 +9,8 @@ struct list_head;
 struct peerpin_region;
 
 /*
- * List @r in @going, with the caller's reference, because the device of its memory is removed.
- * False, without effect, if another thread has listed it. Process context.
+ * Add @r to @going, a list of regions whose device is removed; takes over the caller's reference.
+ * False, without effect, if another thread has listed @r. Process context.
  */
 bool pp_region_list_going(struct peerpin_region *r, struct list_head *going);
 
@@ -18,12 +18,14 @@ bool pp_region_list_going(struct peerpin_region *r, struct list_head *going);
  * pp_region_withdraw_all() - revoke all memory of a device that is removed
  * @going: regions with a reference each, from pp_region_list_going(); empty afterwards
  *
- * As pp_revoke(), but for persistent pins too, and the caller holds no lock that a provider
- * takes. So it also waits for mappings that the provider undoes. All drivers are asked to stop
- * before the first region is waited for, and all regions share one drain_timeout_ms
- * for DMA, and another one for the mappings that providers undo.
- * Context: process, no locks. Return: false when an importer still has a mapping that it was
- * promised, or a provider has not undone a mapping in time.
+ * As pp_revoke(), with these differences:
+ *	- Non-revocable memory (@lasting) is revoked too.
+ *	- All drivers are asked to stop before the first wait.
+ *	- All regions share one drain_timeout_ms for DMA.
+ *	- Mappings that providers undo are waited for, within another drain_timeout_ms. So the
+ *	  caller must hold no lock that a provider takes.
+ * Context: process, no locks. Return: false if a held mapping is left, or if a provider has not
+ * undone a mapping in time.
  */
 bool pp_region_withdraw_all(struct list_head *going);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The PCI bus calls the notifier before a driver is unbound from its device, while the driver's
- * calls still work and the memory is there. All regions in a BAR of the device are revoked then.
- * It calls again after the unbinding, which finds regions that were pinned meanwhile. Not found:
- * memory behind no BAR (of integrated and coherent GPUs), and a dma-buf that no device has
- * mapped: its exporter is asked when a device maps it next.
+ * The PCI bus calls the notifier twice. Each call revokes all regions in a BAR of the device:
+ *	- before a driver is unbound, while the driver still works and the memory exists;
+ *	- after the driver was unbound: regions that were pinned in between.
+ * Two kinds of memory are not found: memory behind no BAR (of integrated and coherent GPUs), and
+ * a dma-buf that no device has mapped. The next map of such a dma-buf asks its exporter.
  */
 #include <linux/notifier.h>
 #include <linux/pci.h>
@@ -15,9 +15,8 @@
 #include "unplug.h"
 
 /*
- * A closed region may still be pinned, for DMA or an importer. Then it was mapped, so its
- * extents are listed, and they stay until it is ENDED. A revoked region was withdrawn before, or
- * is in host memory.
+ * The address of a closed region that is still pinned for DMA or an importer. Such a region was
+ * mapped, so its extents are listed until it is ENDED. A revoked region is not revoked again.
  */
 static phys_addr_t unplug_listed_extent(struct peerpin_region *r)
 {
@@ -43,7 +42,7 @@ static phys_addr_t unplug_first_extent(struct peerpin_region *r)
 	return first.phys;
 }
 
-/* The address of memory that its owner does not revoke; else 0 */
+/* The physical address of memory that the core must revoke; 0: its owner does, or none is known */
 static phys_addr_t unplug_phys(struct peerpin_region *r)
 {
 	const struct pp_provider *provider = r->provider;
