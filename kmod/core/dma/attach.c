@@ -169,8 +169,8 @@ out_region:
 
 /*
  * The provider's map() may wait for a lock whose holder waits for the revocation of this
- * region. So we are no user of the region here. A revocation in between finds nothing
- * listed; then attach_publish() finds that the region has ended.
+ * region. So the caller is not a user of the region here. A revocation at this time finds
+ * no listed attachment; attach_publish() then finds that the region has ended.
  */
 static struct peerpin_attach *attach_map_provided(struct peerpin_attach *a)
 {
@@ -282,7 +282,7 @@ void pp_attach_stop(struct peerpin_attach *a)
 	pp_peer_leave(a->peer);
 }
 
-/* True for the one caller that has to unmap; it is a user of region and peer then. */
+/* True for the one caller that has to unmap. The counts in region and peer wait for the unmap. */
 static bool attach_unlist(struct peerpin_attach *a)
 {
 	bool listed;
@@ -312,7 +312,7 @@ static void attach_unmap(struct peerpin_attach *a)
 	peerpin_attach_put(a);	/* the lists' reference */
 }
 
-/* A work item, as the thread that drops @a may hold locks which unmap() takes. */
+/* In a work item, because the thread that drops @a may hold locks that unmap() takes. */
 static void attach_work(struct work_struct *work)
 {
 	struct peerpin_attach *a =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An attachment: one region mapped for one peer. It is found again until the region
- * or the peer ends. include/peerpin.h has the functions for drivers.
+ * An attachment: one region mapped for one peer. peerpin_attach() finds it again until the
+ * region or the peer ends. include/peerpin.h has the functions for drivers.
  *
  * Lock order: region->lock, then peer->lock. Both are spinlocks, taken with interrupts
  * off. attach.c holds no lock during DMA API calls or calls of a driver.
@@ -20,8 +20,8 @@ struct seq_file;
 
 /**
  * struct peerpin_attach - see above
- * @ref: one for both lists together, one for each peerpin_attach(), one for each DMA
- *	in flight
+ * @ref: references: one of both lists together, one of each peerpin_attach(), one of each
+ *	DMA in flight
  * @region: a reference
  * @peer: a reference
  * @in_region: entry in @region->attaches. Listed means mapped; the thread that unlists
@@ -32,7 +32,8 @@ struct seq_file;
  * @stopping: stop() was called or is about to be, under @region->lock
  * @map: bus addresses of the whole region
  * @provided: the provider's mapping, if only the provider can map the memory
- * @work: undoes @provided; the thread that drops the attachment must not wait for that
+ * @work: work item that undoes @provided, for which the thread that drops the attachment
+ *	must not wait
  */
 struct peerpin_attach {
 	struct kref ref;
@@ -51,9 +52,9 @@ struct peerpin_attach {
 void pp_attach_stop(struct peerpin_attach *a);
 
 /*
- * Unlist and unmap, unless another thread does; the caller holds a reference. A
- * provider's mapping is undone by a work item: @region->mappings and the peer's users
- * count it until then.
+ * Unlist and unmap; no effect on an unlisted attachment. The caller holds a reference. A
+ * work item undoes a provider's mapping: until then @region->mappings and the peer's @users
+ * count the mapping.
  */
 void pp_attach_drop(struct peerpin_attach *a);
 

@@ -50,8 +50,8 @@ static void dma_leave(struct peerpin_attach *a)
 }
 
 /*
- * Synchronising needs the mapping. A revocation may have removed it if this DMA has
- * exceeded drain_timeout_ms. Otherwise become a user, which keeps the mapping.
+ * True: the caller is a user now, which keeps the mapping for the synchronisation. False: a
+ * revocation has removed the mapping, because this DMA has exceeded drain_timeout_ms.
  */
 static bool dma_keep_map(struct peerpin_attach *a)
 {

@@ -49,7 +49,7 @@ struct peerpin_region *peerpin_region_pin(const struct peerpin_range *range,
 }
 EXPORT_SYMBOL_GPL(peerpin_region_pin);
 
-/* Drops the pin's reference; attachments of the driver keep theirs. */
+/* Drops the pin's reference. Each attachment of the driver keeps its own reference. */
 void peerpin_region_unpin(struct peerpin_region *r)
 {
 	pp_region_close(r);

@@ -5,8 +5,8 @@
  * reservation lock: a work item invalidates the importers' mappings. The thread waits for
  * the work item and then for fences, until the same deadline as for drivers.
  *
- * The work item needs the dma-buf, which may be in its release. So the reservation object
- * and struct pp_export are ours and outlive the dma-buf: release clears @dmabuf under the
+ * The work item needs the dma-buf, which may be in its release. So struct pp_export contains
+ * the reservation object and outlives the dma-buf. Release clears @dmabuf under the
  * reservation lock.
  */
 #include <linux/atomic.h>
@@ -27,7 +27,7 @@
 
 MODULE_IMPORT_NS("DMA_BUF");
 
-/* work items queued to tell importers */
+/* number of queued work items that notify importers */
 static atomic_t tellings;
 
 static void export_release(struct kref *ref)
@@ -77,9 +77,9 @@ static bool export_is_mapped(struct pp_export *e)
 }
 
 /*
- * Importers pin under the reservation lock, so their pins are checked under it. A pin keeps
- * non-revocable memory only. Fences matter only if something was mapped: a mapping that
- * move_notify undoes may have left one.
+ * The caller holds the reservation lock, because importers pin under that lock. A pin keeps
+ * non-revocable memory only. Fences matter only if an importer had a mapping: move_notify may
+ * undo the mapping and leave a fence.
  */
 static enum pp_export_told export_invalidate(struct pp_export *e)
 {
@@ -150,14 +150,14 @@ static void export_await(struct work_struct *work)
 }
 
 /*
- * Two work items tell the importers, because neither alone is enough:
- * - This one only tries the lock, so that some hundred locks that other drivers hold do not
- *   delay the importers of all other exports.
- * - A thread which only tries never gets a lock that its holders hand to one another. So
- *   export_await() waits for it.
- * This one tries on meanwhile: a workqueue runs some hundred items at a time, and others may
- * already wait on pp_lock_wq. test/vm/dmabuf/t_export_late.c has a case for each. Neither waits
- * for a fence. invalidate_mappings() may wait for drivers, if an importer is a region made of this
+ * Two work items notify the importers, because neither is enough alone:
+ * - export_tell() only tries the lock. If it waited, some hundred locks held by other drivers
+ *   would delay the importers of all other exports.
+ * - export_await() waits for the lock. A thread that only tries never gets a lock which its
+ *   holders hand to one another.
+ * export_tell() goes on trying, because export_await() may be queued behind some hundred waiting
+ * items on pp_lock_wq. test/vm/dmabuf/t_export_late.c has a case for each. Neither waits for a
+ * fence. invalidate_mappings() may wait for drivers, if an importer is a region made of this
  * dma-buf.
  */
 static void export_tell(struct work_struct *work)
@@ -185,7 +185,7 @@ void pp_export_exit(void)
 	wait_var_event(&tellings, !atomic_read(&tellings));
 }
 
-/* An importer that attaches from now on cannot map, so it need not be told. */
+/* An importer that attaches from now on cannot map, so it needs no notification. */
 static void export_tell_locked(struct pp_export *e)
 {
 	if (e->told != PP_EXPORT_UNTOLD)
@@ -221,7 +221,7 @@ static bool export_all_told(struct peerpin_region *r)
 	return told;
 }
 
-/* An export whose fences are still to be waited for; the list may change in between. */
+/* An export whose fences are still to be waited for. The list may change between two calls. */
 static struct pp_export *export_get_told(struct peerpin_region *r)
 {
 	struct pp_export *e;
@@ -259,7 +259,7 @@ static bool export_fences_end(struct pp_export *e, unsigned long deadline)
 	return end;
 }
 
-/* Several threads may wait. One that saw all fences signalled overrides one that timed out. */
+/* Several threads may wait. QUIET, all fences were signalled, overrides LATE of a timeout. */
 static void export_settle(struct pp_export *e, bool quiet)
 {
 	struct peerpin_region *r = e->region;
@@ -272,7 +272,7 @@ static void export_settle(struct pp_export *e, bool quiet)
 	spin_unlock_irq(&r->lock);
 }
 
-/* Checks the rest without waiting, once one export has used up the time. */
+/* After the deadline the remaining exports are checked without waiting. */
 static void export_wait_fences(struct peerpin_region *r, unsigned long deadline)
 {
 	struct pp_export *e;

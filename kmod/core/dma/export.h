@@ -18,30 +18,31 @@ struct dma_buf;
 struct peerpin_region;
 struct seq_file;
 
-/* whether its importers have been told that the region has ended; in this order: "<" is used */
+/* progress of invalidating the importers of an ended region; export_name_late() needs this order */
 enum pp_export_told {
 	PP_EXPORT_UNTOLD,
 	PP_EXPORT_TELLING,	/* a work item is queued */
-	PP_EXPORT_TOLD,	/* the fences are to be waited for */
-	PP_EXPORT_LATE,	/* told; some fences were not signalled in time */
-	PP_EXPORT_PINNED,	/* not told, because an importer has pinned persistent memory */
+	PP_EXPORT_TOLD,	/* notified; their fences are still to be waited for */
+	PP_EXPORT_LATE,	/* notified; some fences were not signalled in time */
+	PP_EXPORT_PINNED,	/* not notified: an importer has pinned non-revocable memory */
 	PP_EXPORT_QUIET,	/* no importer's device uses the memory */
 };
 
 /**
  * struct pp_export - see above
- * @ref: held by the dma-buf until its release, and by @work and @awaiting while they are queued
+ * @ref: references of the dma-buf until its release, and of @work and @awaiting while queued
  * @resv: the reservation object of the dma-buf
- * @dmabuf: NULL before it is made and when it is released; under @resv
+ * @dmabuf: the dma-buf; NULL before its creation and after its release; under @resv
  * @region: a reference; the dma-buf may outlive the region's end
  * @in_region: entry in @region->exports until release; under @region->lock, as are
  *	@importers, @maps and @told
- * @importers: struct pp_importer of each attachment
- * @maps: struct pp_import, each until its importer unmaps it
+ * @importers: list of struct pp_importer, one for each attachment
+ * @maps: list of struct pp_import; each stays until its importer unmaps
  * @extents: the part of the region that the dma-buf shows; written once
  * @told: see above
- * @work: tries to lock @resv and tells the importers
- * @awaiting: waits for @resv, after @work has found it locked, and tells them
+ * @work: work item that tries to lock @resv and notifies the importers
+ * @awaiting: work item that waits for the lock, if @work has found @resv locked, and notifies the
+ *	importers
  * @awaited: @awaiting was queued; used by @work only
  */
 struct pp_export {
@@ -76,17 +77,17 @@ struct dma_buf *pp_export(struct peerpin_region *r, u64 offset, u64 length);
  * For end.c. The region has ended. Process context; the caller may hold the GPU driver's lock
  * and has a reference of @r.
  *
- * tell_all queues work items that tell all importers. wait_all waits until all are told and
- * their fences are signalled; at @deadline (jiffies) it names in the log the importers that have
- * not let go.
+ * pp_export_tell_all() queues work items that notify all importers. pp_export_wait_all() waits
+ * until all importers were notified and their fences are signalled. At @deadline (jiffies) it
+ * logs the importers that may still use the memory.
  */
 void pp_export_tell_all(struct peerpin_region *r);
 void pp_export_wait_all(struct peerpin_region *r, unsigned long deadline);
 
 /*
- * Likewise, when pp_region_enter() fails and @users of @r was 0 since: undo all mappings of
- * importers but those that were promised to stay. These are counted in @held until their importers
- * unmap them.
+ * Undo the importers' mappings. Mappings that must stay (see importer.c) are counted in @held
+ * until their importers unmap. The caller has waited until @users of @r was 0 after the
+ * region's end. Context as above.
  */
 void pp_export_drop_all(struct peerpin_region *r);
 
@@ -94,8 +95,9 @@ void pp_export_drop_all(struct peerpin_region *r);
 void pp_export_exit(void);
 
 /*
- * For debugfs and fdinfo, under @r->lock: the number of mappings of importers, and the names of
- * their devices, each after @separator. show returns "," if there was one.
+ * For debugfs and fdinfo, under @r->lock. The first function returns the number of importers'
+ * mappings. The second prints the names of their devices, each after @separator, and returns
+ * the separator for the next name.
  */
 unsigned int pp_export_count_locked(struct peerpin_region *r);
 const char *pp_export_show_locked(struct peerpin_region *r, struct seq_file *m,

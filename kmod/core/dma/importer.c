@@ -2,11 +2,15 @@
 /*
  * A mapping is undone once, by the thread that claims it: the importer's unmap or the thread
  * that ends the region. The importer's unmap returns only when the mapping is undone, because
- * its device may be removed next. The importer gets an sg_table of its own, because importers
- * cut it to what they need.
+ * the importer's device may be removed next. The importer gets its own sg_table, because some
+ * importers modify the table.
  *
- * Persistent memory: a mapping stays if its importer cannot be told, has pinned, or was told and
- * still uses the memory. It is held (region->held), and the pages stay pinned.
+ * A mapping of non-revocable memory (provider.h) is held, and keeps the pages pinned, if its
+ * importer
+ *	- has no invalidate_mappings(),
+ *	- has pinned the dma-buf, or
+ *	- was notified and still uses the memory.
+ * region->held counts held mappings.
  */
 #include <linux/device.h>
 #include <linux/dma-buf.h>
@@ -23,10 +27,10 @@
 /**
  * struct pp_importer - an attachment of another driver to an export
  * @in_export: entry in export->importers; under region->lock, as all but @attachment
- * @attachment: its priv is this structure
- * @pins: calls of pin() without unpin()
- * @nr_maps: its mappings in export->maps
- * @has_mapped: it had a mapping at some time, and may have left a fence
+ * @attachment: the attachment, whose priv is this structure
+ * @pins: number of calls of pin() without unpin()
+ * @nr_maps: number of this importer's mappings in export->maps
+ * @has_mapped: the importer had a mapping at some time, and may have left a fence
  */
 struct pp_importer {
 	struct list_head in_export;
@@ -45,8 +49,8 @@ enum map_state {
 /**
  * struct pp_import - a mapping of an importer
  * @in_export: entry in export->maps; under region->lock, as are @state and @held
- * @export: of the dma-buf that the importer holds
- * @map: the bus addresses that are unmapped in the end
+ * @export: the export; it stays, because the importer holds the dma-buf
+ * @map: the bus addresses, for unmapping
  * @shown: a copy of @map's table for the importer
  * @held: counted in region->held
  */
@@ -66,14 +70,14 @@ static bool importer_is_dynamic(const struct dma_buf_attachment *attachment)
 	       attachment->importer_ops->invalidate_mappings;
 }
 
-/* On some kernels each mapping pins, too (compat.h). A pin by the importer itself comes on top. */
+/* On some kernels each mapping pins (compat.h). Further pins are by the importer itself. */
 static bool importer_has_pinned_locked(const struct pp_importer *importer,
 				       unsigned int nr_maps)
 {
 	return importer->pins > (PP_DMABUF_MAPPING_PINS ? nr_maps : 0);
 }
 
-/* A static importer cannot set peer2peer; it is trusted to take bus addresses of a BAR. */
+/* A static importer cannot set peer2peer; we assume that it accepts bus addresses of a BAR. */
 static int importer_check(const struct pp_export *e,
 			  const struct dma_buf_attachment *attachment)
 {
@@ -336,7 +340,7 @@ static bool map_claim(struct pp_import *m)
 	return claimed;
 }
 
-/* Called by the thread that claimed it. The importer may free @m as soon as it sees UNDONE. */
+/* Called by the thread that claimed @m. The importer may free @m once the state is UNDONE. */
 void pp_import_undo(struct pp_import *m)
 {
 	struct peerpin_region *r = m->export->region;
@@ -399,7 +403,7 @@ static bool map_is_to_be_held_locked(const struct pp_import *m)
 	       importer_has_pinned_locked(importer, importer->nr_maps);
 }
 
-/* True: claimed, to be undone. False: held, or another thread has claimed it. */
+/* True: claimed; the caller must undo it. False: @m is held, or another thread has claimed @m. */
 static bool map_take_locked(struct pp_import *m)
 {
 	if (m->held || m->state != MAP_MADE)
@@ -427,7 +431,7 @@ void pp_importer_name_late_locked(struct pp_export *e)
 	struct device *dev;
 
 	list_for_each_entry(importer, &e->importers, in_export) {
-		/* its device has left no fence */
+		/* no mapping, so this importer's device has left no fence */
 		if (e->told != PP_EXPORT_TELLING && !importer->has_mapped)
 			continue;
 		dev = importer->attachment->dev;

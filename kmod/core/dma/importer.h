@@ -26,9 +26,9 @@ void pp_importer_unmap(struct dma_buf_attachment *attachment,
 		       struct sg_table *sgt, enum dma_data_direction dir);
 
 /*
- * At the region's end, under region->lock. Returns a mapping of @e, which the caller must undo with
- * pp_import_undo(). NULL: each other one
- * is being undone by another thread or stays; region->held counts those that stay from now on.
+ * For the region's end, under region->lock. Returns a mapping of @e, which the caller must undo
+ * with pp_import_undo(). Mappings that must stay are counted in region->held. NULL: no mapping is
+ * left for this thread to undo.
  */
 struct pp_import *pp_import_take_locked(struct pp_export *e);
 
@@ -36,15 +36,15 @@ struct pp_import *pp_import_take_locked(struct pp_export *e);
 void pp_import_undo(struct pp_import *m);
 
 /*
- * Has a dynamic importer of @e pinned it? invalidate_mappings() would reach it too, and must not.
- * Under @e->resv.
+ * Has a dynamic importer pinned @e? Such an importer must not be notified, and
+ * dma_buf_invalidate_mappings() notifies all importers. Under @e->resv.
  */
 bool pp_importer_any_must_not_be_told(struct pp_export *e);
 
-/* has @e an importer that can be told? under region->lock, as all below */
+/* has @e an importer with invalidate_mappings()? Under region->lock, as all functions below */
 bool pp_importer_any_can_be_told_locked(const struct pp_export *e);
 
-/* name in the log the importers that may have kept @e from being released in time */
+/* log the importers that may still use the memory of @e at the deadline */
 void pp_importer_name_late_locked(struct pp_export *e);
 
 /* the number of mappings, and the names of their devices */

@@ -47,7 +47,7 @@ u32 pp_map_to_boundary(const struct pp_map *map, dma_addr_t bus, u32 length)
 	return min_t(u64, length - 1, mask - (bus & mask)) + 1;
 }
 
-/* Bytes of the next entry at @phys; the DMA API requires that it lies in one segment. */
+/* Bytes of the next entry, at @phys. The DMA API requires that an entry lies in one segment. */
 static u32 map_piece(const struct pp_map *map, phys_addr_t phys, u64 left)
 {
 	return pp_map_to_boundary(map, phys, min_t(u64, left, map->segment));
@@ -86,7 +86,7 @@ static void map_begin(struct pp_map *map, struct device *dev, bool page_backed)
 	map->segment = map_segment_size(map);
 }
 
-/* @there: the addresses in @x decide where entries end; else those that an IOMMU chooses */
+/* @there: count for the addresses in @x; else for any addresses that an IOMMU may choose */
 static u64 map_count(const struct pp_map *map, const struct pp_extents *x,
 		     bool there)
 {
@@ -158,7 +158,7 @@ static void map_mark(struct pp_map *map)
 	}
 }
 
-/* The last mark at or before @offset; the first is at 0. */
+/* The last mark at or before @offset. The first mark is at 0. */
 static const struct pp_map_mark *map_mark_before(const struct pp_map *map,
 						 u64 offset)
 {
@@ -206,8 +206,8 @@ static bool map_any_bounced(struct pp_map *map)
 }
 
 /*
- * Without translation the bus address is the physical one. The DMA API warns with a
- * backtrace if it is out of reach. A user must not be able to cause that, so check first.
+ * Without translation the bus address is the physical address. If the device cannot reach
+ * it, the DMA API prints a backtrace. A user must not be able to cause this, so check first.
  */
 static bool map_reachable(struct device *dev, const struct pp_extents *x)
 {
@@ -242,7 +242,7 @@ static int map_pages(struct pp_map *map, const struct pp_extents *x)
 	return 0;
 }
 
-/* The entries of one extent; returns the first entry of the next. */
+/* Sets the entries of one extent; returns the first entry of the next extent. */
 static struct scatterlist *map_set_bus(struct pp_map *map,
 				       struct scatterlist *sg, dma_addr_t bus,
 				       u64 left)
@@ -321,9 +321,9 @@ void pp_map_undo(struct pp_map *map, const struct pp_extents *x)
 }
 
 /*
- * Is it in a window of the device's host bridge, where BARs are? IOMMU drivers do not
- * allocate from windows. So an address there without an IOMMU mapping is peer-to-peer traffic
- * below a switch, which does not pass the IOMMU.
+ * Is @bus in a window of the device's host bridge, where BARs are? IOMMU drivers do not
+ * allocate from windows. So an address in a window without an IOMMU mapping is for
+ * peer-to-peer traffic below a switch, which does not pass the IOMMU.
  */
 static bool map_is_on_bus(struct device *dev, dma_addr_t bus, u64 length)
 {
@@ -341,9 +341,9 @@ static bool map_is_on_bus(struct device *dev, dma_addr_t bus, u64 length)
 
 /*
  * An exporter may list addresses that the device cannot reach, or physical addresses to a
- * device behind an IOMMU. The device would truncate them or access other memory. The walk of
- * the IOMMU's tables comes last: a mapping by the exporter keeps the tables, but for any
- * other address another driver's unmapping may free them.
+ * device behind an IOMMU. The device would truncate such addresses or access other memory.
+ * The walk of the IOMMU's tables comes last. A mapping by the exporter keeps its tables, but
+ * tables of other addresses may be freed when another driver unmaps.
  */
 static bool map_is_there(struct device *dev, dma_addr_t bus, u64 length)
 {
@@ -356,8 +356,8 @@ static bool map_is_there(struct device *dev, dma_addr_t bus, u64 length)
 }
 
 /*
- * @x lists bus addresses here, as only the exporter knows the physical ones. The caller
- * frees @x->at.
+ * @x lists bus addresses here, because only the exporter knows the physical addresses. The
+ * caller frees @x->at.
  */
 static int map_read_bus(struct pp_extents *x, struct device *dev,
 			struct sg_table *sgt, u64 offset, u64 length)
@@ -387,8 +387,8 @@ static int map_read_bus(struct pp_extents *x, struct device *dev,
 }
 
 /*
- * The caller keeps the mapping, so the IOMMU's tables stay during the walk. An address that
- * the IOMMU does not know is one of the bus: see map_is_on_bus().
+ * The caller keeps the mapping, so the IOMMU's tables stay during the walk. An address
+ * without an IOMMU mapping is an address on the bus: see map_is_on_bus().
  */
 static phys_addr_t map_first_phys(const struct pp_map *map)
 {

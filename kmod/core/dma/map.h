@@ -11,12 +11,11 @@ struct device;
 /**
  * struct pp_map - bus addresses of whole extents, in order
  * @dev: the device
- * @segment: most bytes of an entry
+ * @segment: maximum bytes of an entry
  * @sgt: entries no longer than the device's segment size
- * @marks: every @stride-th entry and where in the region it begins, to find an
- *	offset in a long table
- * @phys: of an adopted map: physical address of the first byte, or its bus address if the
- *	IOMMU does not know it; else 0
+ * @marks: every @stride-th entry with its offset in the region; pp_map_seek() starts there
+ * @phys: physical address of the first byte of an adopted map; its bus address if the IOMMU
+ *	has no mapping for it; 0 for any other map
  * @page_backed: as in struct pp_provider
  * @bounced: parts lie in bounce buffers, which must be synchronised with the memory
  */
@@ -35,22 +34,23 @@ struct pp_map {
 /**
  * pp_map_init() - count the entries of a map of @x for @dev
  *
- * The caller keeps @x, e.g. as a user of its region. Return: entries, for pp_map_alloc().
+ * @x must stay during the call, e.g. because the caller is a user of the region.
+ * Return: number of entries, for pp_map_alloc().
  */
 u64 pp_map_init(struct pp_map *map, struct device *dev,
 		const struct pp_extents *x, bool page_backed);
 
 /**
- * pp_map_alloc() - allocate that many entries
+ * pp_map_alloc() - allocate @entries entries
  *
  * Context: process, sleeps for memory. Return: 0 or -ENOMEM.
  */
 int pp_map_alloc(struct pp_map *map, u64 entries);
 
 /**
- * pp_map_make() - map the @x that pp_map_init() saw
+ * pp_map_make() - map @x, which must be the same as in pp_map_init()
  *
- * The caller keeps @x, here and in pp_map_undo().
+ * @x must stay during this call and during pp_map_undo().
  * Context: process; takes no lock, calls the DMA API only, does not wait.
  * Return: 0, -ENOMEM, or -EIO if the device cannot reach the memory.
  */
@@ -60,24 +60,24 @@ void pp_map_undo(struct pp_map *map, const struct pp_extents *x);
 /**
  * pp_map_adopt() - list a mapping that the provider has made for @dev
  * @sgt: bus addresses; not needed afterwards
- * @offset: bytes in it at which the region begins
- * @length: of the region
+ * @offset: offset of the region in @sgt, in bytes
+ * @length: bytes of the region
  *
- * No pp_map_undo(), only pp_map_free(). Context: process, sleeps for memory.
+ * Call pp_map_free() without pp_map_undo(). Context: process, sleeps for memory.
  * Return: 0; -ENOMEM; -EIO @sgt is too short, or lists bounce buffers or addresses that
  * @dev cannot reach.
  */
 int pp_map_adopt(struct pp_map *map, struct device *dev, struct sg_table *sgt,
 		 u64 offset, u64 length);
 
-/* free the tables, if @map is undone, adopted, not made or all zero; any context */
+/* free the tables of a map that is undone, adopted, not made or all zero; any context */
 void pp_map_free(struct pp_map *map);
 
 /* copy a range of a @bounced map to and from its bounce buffers */
 void pp_map_sync_for_device(struct pp_map *map, u64 offset, u64 length);
 void pp_map_sync_for_cpu(struct pp_map *map, u64 offset, u64 length);
 
-/* find the entry that holds @offset; @skip: bytes of it before @offset */
+/* find the entry that holds @offset; @skip is set to the bytes of the entry before @offset */
 struct scatterlist *pp_map_seek(struct pp_map *map, u64 offset, u32 *skip);
 
 /* @length, cut at the next segment boundary of the device after @bus */

@@ -151,10 +151,10 @@ static void peer_stop_all(struct peerpin_peer *peer)
 }
 
 /*
- * Once @dying is set, no attachment is added to the list and no DMA begins, so the loop ends. A
- * region that ends may drop an attachment meanwhile, even with DMA in flight. It does so as a
- * user of the peer, and the peer counts that DMA too. So after the last two waits no thread uses
- * the device or the driver.
+ * Once @dying is set, no attachment is added to the list and no DMA begins, so the loop ends.
+ * The end of a region may drop an attachment at the same time, even with DMA in flight. @users
+ * counts the thread that drops it, and @inflight counts the DMA. So after the last two waits no
+ * thread uses the device or the driver.
  */
 void peerpin_peer_unregister(struct peerpin_peer *peer)
 {
@@ -163,7 +163,7 @@ void peerpin_peer_unregister(struct peerpin_peer *peer)
 	spin_lock_irq(&peer->lock);
 	peer->dying = true;
 	spin_unlock_irq(&peer->lock);
-	/* wait for maps that began before: they list their attachment or undo it */
+	/* wait for threads that are mapping: each lists its attachment or undoes the mapping */
 	wait_event(peer->idle, !peer_has_users(peer));
 
 	peer_stop_all(peer);

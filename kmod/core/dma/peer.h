@@ -22,14 +22,14 @@ struct pp_peer_counts {
  * struct peerpin_peer - see above
  * @ref: held by the registration and by each attachment
  * @name: the device's name; it outlives the device
- * @dev: valid, like @ops and @data, until peerpin_peer_unregister() returns; only for users
- *	(@users) and DMA in flight
+ * @dev: the device; valid, like @ops and @data, until peerpin_peer_unregister() returns. Only
+ *	users (@users) and DMA in flight may use it
  * @lock: protects @dying, @users and @attaches; taken inside a region's lock.
- *	peerpin_dma_begin() reads @dying without it: the thread that sets @dying then takes the
- *	region's lock of each attachment
- * @users: threads that map, unmap or call stop(); unregistering waits for them
- * @inflight: DMA begun and not ended, on listed attachments or not
- * @counts: of the transfers that have ended; each processor writes its own
+ *	peerpin_dma_begin() reads @dying without @lock. That is safe, because the thread that
+ *	sets @dying takes the region's lock of each attachment afterwards
+ * @users: number of threads that map, unmap or call stop(); unregistering waits for them
+ * @inflight: number of DMA transfers begun and not ended, on listed and unlisted attachments
+ * @counts: counts of ended transfers, one set for each processor
  * @in_peers: entry in the list of all peers
  * @idle: woken when @users or a count of DMA in flight falls to 0
  */
@@ -51,7 +51,7 @@ struct peerpin_peer {
 
 void pp_peer_put(struct peerpin_peer *peer);
 
-/* become a user, which keeps @dev and the driver; -ENODEV when the peer is being unregistered */
+/* become a user, so that @dev and the driver stay; -ENODEV: the peer is being unregistered */
 int pp_peer_enter(struct peerpin_peer *peer);
 void pp_peer_leave(struct peerpin_peer *peer);
 

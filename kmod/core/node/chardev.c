@@ -17,8 +17,8 @@
 #include "../region/pin.h"
 
 /*
- * Inlined, so that the usual copy has a constant size. @c begins with the user's size:
- * overwrite it with the checked one, as userspace may have changed it since.
+ * Inlined, so that the usual copy has a constant size. The first field of @c is the user's
+ * size. Overwrite it with the checked size: userspace may have changed it after the check.
  * @first: bytes of the command's first version
  */
 static __always_inline int cmd_copy_in(void *c, u32 size, u32 first,

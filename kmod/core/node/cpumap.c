@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A view owns no pages. Faults fill its page table, each fault as a user of the
- * region. The end of the region empties it. A later fault finds that the region
- * has ended and cannot fill it again. So a view may outlive its region; every
- * access to it is then a SIGBUS.
+ * A view owns no pages. Page faults fill its page table, each fault as a user of
+ * the region. The end of the region empties the page table, and later faults fail.
+ * So a view may outlive its region; every access to such a view is a SIGBUS.
  *
- * Each open file has an address space of its own. A region's views lie there at
- * the offsets which the region's id gives in mmap(). The end of the region finds
- * them by these offsets, so mremap() and partial munmap() do not matter. An older
- * region may have had the same id: its views are empty and stay so.
+ * Each open file has its own address space. A region's views lie there at the
+ * mmap() offsets of the region's id. The end of the region finds the views by these
+ * offsets, so mremap() and partial munmap() do not matter. Views of an older region
+ * with the same id are empty and stay empty.
  */
 #include <linux/io.h>
 #include <linux/mm.h>
@@ -30,7 +29,7 @@ struct pp_piece {
  * @mapping: the file's address space; close() ends the region before it frees the file
  * @combined: the pieces are reserved as write-combined
  * @end: bytes of all pieces
- * @count: pieces
+ * @count: number of pieces
  */
 struct pp_cpumap {
 	struct address_space *mapping;
@@ -106,7 +105,7 @@ static int cpumap_fill(struct pp_cpumap *c, struct peerpin_region *r)
 	return 0;
 }
 
-/* Allocates while we are no user. */
+/* Allocates memory while the caller is not a user. */
 static struct pp_cpumap *cpumap_new(struct peerpin_region *r)
 {
 	u32 count = pp_extents_counted(r);
@@ -127,7 +126,7 @@ static struct pp_cpumap *cpumap_new(struct peerpin_region *r)
 	return ERR_PTR(ret);
 }
 
-/* 0, and whether there is a pp_cpumap; or -ESTALE */
+/* Return: 0 with @there set, or -ESTALE. @there: the region has a pp_cpumap */
 static int cpumap_look(struct peerpin_region *r, bool *there)
 {
 	int ret;
@@ -139,7 +138,7 @@ static int cpumap_look(struct peerpin_region *r, bool *there)
 	return ret;
 }
 
-/* The first of two threads wins. After the region's end nothing is published. */
+/* If two threads make a cpumap, the first publishes its own. After the region's end none does. */
 static int cpumap_publish(struct peerpin_region *r, struct pp_cpumap *c)
 {
 	int ret = 0;
@@ -174,7 +173,7 @@ static int cpumap_make(struct peerpin_region *r, struct address_space *mapping)
 	return cpumap_publish(r, c);
 }
 
-/* Only one thread gets it, and is a user until it has emptied the views. */
+/* Only one thread gets the cpumap. It is a user until it has emptied the views. */
 static struct pp_cpumap *cpumap_take(struct peerpin_region *r)
 {
 	struct pp_cpumap *c = NULL;
@@ -216,8 +215,8 @@ static int view_no_entry(pte_t *pte, unsigned long addr, void *data)
 }
 
 /*
- * A user must not wait for memory, so the page table is allocated before. It stays:
- * the fault's caller holds the mmap lock or the VMA's.
+ * A user must not wait for memory, so the page table is allocated before. The page table
+ * stays, because the kernel holds the mmap lock or the VMA lock during a fault.
  */
 static int view_make_table(const struct vm_fault *vmf)
 {
@@ -269,8 +268,8 @@ static vm_fault_t view_fill_around(struct peerpin_region *r, struct vm_fault *vm
 }
 
 /*
- * Being a user of a live region keeps @cpumap. The thread that ends the region waits for
- * users first, so it empties what this fault fills in.
+ * @cpumap of a live region stays while the caller is a user. The thread that ends the region
+ * first waits for users, so it also empties the entries that this fault fills.
  */
 static vm_fault_t view_fault(struct vm_fault *vmf)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Views: CPU mappings of a region, by mmap() of /dev/peerpin behind the epochs. */
+/* Views: CPU mappings of a region, by mmap() of /dev/peerpin at PEERPIN_MMAP_OFFSET(id). */
 #ifndef _PEERPIN_CPUMAP_H
 #define _PEERPIN_CPUMAP_H
 
@@ -22,9 +22,9 @@ int pp_cpumap_mmap(struct peerpin_region *r, struct vm_area_struct *vma,
 /**
  * pp_cpumap_zap() - empty all views of a region
  *
- * The region has ended, and has had no users at some moment since it ended. If another thread is
- * emptying the views this returns at once; that thread is a user until it is done.
- * Context: process, sleeps for locks of the memory manager only; a second call does
+ * The caller has waited until @users was 0 after the region's end. If another thread is emptying
+ * the views, the call returns at once; that thread is a user until the views are empty.
+ * Context: process, sleeps for locks of the memory manager only. A second call does
  * nothing.
  */
 void pp_cpumap_zap(struct peerpin_region *r);

@@ -79,7 +79,7 @@ void pp_file_publish(struct pp_file *f, u32 id, struct peerpin_region *r)
 	pp_table_put(&f->regions, id, r);
 }
 
-/* The id is freed last: pp_region_close() still writes its word. */
+/* The id is freed last, because pp_region_close() still writes the epoch word of the id. */
 void pp_file_drop(struct pp_file *f, u32 id, struct peerpin_region *r)
 {
 	const u32 *epoch = r->epoch;
@@ -222,7 +222,7 @@ static void file_show_regions(struct seq_file *m, struct pp_file *f)
 
 /*
  * Any process may read fdinfo of its own descriptors, even of a file that another user's
- * process has sent to it. That process's addresses are not to be shown.
+ * process has sent. The addresses of the sending process must not be shown.
  */
 static bool file_may_show(const struct seq_file *m, const struct file *filp)
 {

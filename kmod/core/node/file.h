@@ -14,10 +14,10 @@
 
 /**
  * struct pp_file - see above
- * @account: of the process that opened it
- * @mapping: the address space of this file's CPU mappings alone. mmap() and fork() wait while
- *	mappings in the same address space are emptied; other files do not wait
- * @regions: id to region, from pp_region_pin() to pp_region_close(). A taken id
+ * @account: account of the process that opened the file
+ * @mapping: address space of the CPU mappings of this file. Each file has its own, because
+ *	emptying mappings delays mmap() and fork() in the same address space
+ * @regions: table of regions by id; an id is taken from the pin to the close. A taken id
  *	without a region belongs to a pin or unpin in progress, or is retired
  */
 struct pp_file {
@@ -47,7 +47,7 @@ struct peerpin_region *pp_file_pin(struct pp_file *f,
 /* from here on any thread may find the region by its id, and unpin it */
 void pp_file_publish(struct pp_file *f, u32 id, struct peerpin_region *r);
 
-/* end a region that is not published, or is taken out, and free its id */
+/* end a region that is not in @regions (not yet, or taken out), and free its id */
 void pp_file_drop(struct pp_file *f, u32 id, struct peerpin_region *r);
 
 /* end a region and free its id; -ENOENT */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints, for perf and /sys/kernel/tracing/events/peerpin. Durations are measured only
- * while their event is enabled; a call that began before reads 0 ns.
+ * Tracepoints, for perf and /sys/kernel/tracing/events/peerpin. A duration is measured only
+ * if its event was enabled when the call began; otherwise it is 0 ns.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM peerpin
@@ -25,7 +25,7 @@
 #define PP_TRACE_NAME 32
 #endif
 
-/* by number: the provider's module may be unloaded when the trace is read */
+/* by number, because the provider's module may be unloaded before the trace is read */
 #define show_provider(id)							\
 	__print_symbolic(id,						\
 			 { PEERPIN_PROVIDER_AUTO, "auto" },		\
@@ -50,7 +50,7 @@ TRACE_DEFINE_ENUM(DMA_BIDIRECTIONAL);
 TRACE_DEFINE_ENUM(DMA_TO_DEVICE);
 TRACE_DEFINE_ENUM(DMA_FROM_DEVICE);
 
-/* @r: the region, or ERR_PTR; then @provider is the user's choice */
+/* @r: the region, or ERR_PTR. With ERR_PTR, @provider is the user's choice */
 TRACE_EVENT(peerpin_pin,
 	TP_PROTO(const struct pp_request *want, u32 provider, u32 flags,
 		 const struct peerpin_region *r, const struct pp_why *why, u64 start),
@@ -83,7 +83,7 @@ TRACE_EVENT(peerpin_pin,
 		  __entry->reason, __entry->ns)
 );
 
-/* @left: the pages stay pinned: for DMA or an importer, or until their owner frees them */
+/* @left: the pages stay pinned, for DMA, for an importer, or until their owner frees them */
 TRACE_EVENT(peerpin_unpin,
 	TP_PROTO(const struct peerpin_region *r, bool left, u64 start),
 	TP_ARGS(r, left, start),
@@ -164,9 +164,9 @@ DEFINE_EVENT(peerpin_dma, peerpin_dma_end,
 );
 
 /*
- * @soon: by a work item, after pp_revoke_soon() or a deferred pp_revoke()
- * @inflight: DMA in flight when the revocation began; after stop() if @soon or if a
- *	device is unbound
+ * @soon: recorded by a work item, after pp_revoke_soon() or a deferred pp_revoke()
+ * @inflight: number of DMA transfers in flight when the revocation began; if @soon, or if
+ *	a device is unbound, after stop()
  * @overdue: some DMA exceeded drain_timeout_ms
  */
 TRACE_EVENT(peerpin_revoke,
@@ -194,7 +194,7 @@ TRACE_EVENT(peerpin_revoke,
 
 #endif
 
-/* Kbuild adds this directory to the path of trace.c, which reads this again. */
+/* trace.c includes this file again; Kbuild adds this directory to its include path. */
 #undef TRACE_INCLUDE_PATH
 #define TRACE_INCLUDE_PATH .
 #undef TRACE_INCLUDE_FILE
