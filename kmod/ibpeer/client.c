@@ -21,7 +21,7 @@ MODULE_PARM_DESC(persistent,
 static struct ibpeer_core lasting_core, revocable_core;
 
 /*
- * Both clients are registered. The InfiniBand core can call acquire before
+ * True once both clients are registered. The InfiniBand core can call acquire before
  * ib_register_peer_memory_client() has returned the handle, which invalidate needs.
  */
 static bool ready;
@@ -79,7 +79,7 @@ static int client_dma_unmap(struct sg_table *sgt, void *context,
 	return 0;
 }
 
-/* Nothing: the core may hold a lock here that invalidate takes. release does the work. */
+/* Empty, because the InfiniBand core may hold a lock here that invalidate takes. release unpins. */
 static void client_put_pages(struct sg_table *sgt, void *context)
 {
 }
@@ -149,7 +149,7 @@ static void clients_unregister(void)
 		ib_unregister_peer_memory_client(revocable_core.handle);
 }
 
-/* The core asks them in this order. */
+/* The InfiniBand core asks the clients in the order of registration. */
 static int clients_register(void)
 {
 	int ret;

@@ -8,9 +8,9 @@
 
 /**
  * struct ibpeer_device - a device
- * @in_devices: entry; listed while @users is not 0
+ * @in_devices: entry in devices; listed while @users is not 0
  * @dev: a reference
- * @users: under @devices_lock
+ * @users: number of ibpeer_device_get() without put; under devices_lock
  */
 struct ibpeer_device {
 	struct list_head in_devices;
@@ -80,8 +80,8 @@ struct ibpeer_device *ibpeer_device_get(struct device *dev,
 }
 
 /*
- * Unregister without the lock: it waits for a running stop(). Meanwhile the next registration may
- * make a second entry for the device.
+ * Unregisters without devices_lock, because peerpin_peer_unregister() waits for a running stop().
+ * Meanwhile the next registration may make a second entry for the device.
  */
 void ibpeer_device_put(struct ibpeer_device *d)
 {

@@ -10,7 +10,7 @@ struct ibpeer_device;
 /**
  * ibpeer_device_get() - find or make the device of a registration
  * @dev: from the InfiniBand core; NULL for an RDMA device in software
- * @ops: of the peer
+ * @ops: callbacks of the peer
  *
  * Context: process, sleeps for memory. Return: a reference for ibpeer_device_put(), or ERR_PTR:
  * -EOPNOTSUPP the device does no DMA; -ENOMEM.

@@ -6,9 +6,9 @@
  *
  * If the core cannot register memory itself, it calls acquire of each client until a client returns
  * 1. Then it calls get_pages and dma_map of this client. When the registration ends, it calls
- * dma_unmap, put_pages and release. In between the client may call invalidate: this waits for calls
- * in progress, ends the device's DMA, and calls dma_unmap and put_pages (with INVALIDATE_UNMAPS it
- * does not).
+ * dma_unmap, put_pages and release. In between the client may call invalidate, which waits for
+ * calls in progress and ends the device's DMA. Without INVALIDATE_UNMAPS, invalidate also calls
+ * dma_unmap and put_pages.
  */
 #ifndef _PEERPIN_IBPEER_PEER_MEM_H
 #define _PEERPIN_IBPEER_PEER_MEM_H

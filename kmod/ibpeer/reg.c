@@ -29,20 +29,20 @@
 
 /* Bits of struct ibpeer_reg.flags */
 enum {
-	REG_IN_FLIGHT,	/* @dma has begun, or is about to */
+	REG_IN_FLIGHT,	/* @dma has begun, or is about to begin */
 	REG_BEGINNING,	/* peerpin_dma_begin() has not returned */
 };
 
 /**
  * struct ibpeer_reg - one registration
- * @ref: one from acquire to release, one of the queued work item
- * @region: or ERR_PTR: GPU memory that cannot be pinned
- * @addr: of the first page
- * @length: whole pages
+ * @ref: references: one from acquire to release, one of the queued work item
+ * @region: the region; ERR_PTR if the GPU memory cannot be pinned
+ * @addr: address of the first page
+ * @length: bytes, in whole pages
  * @device: valid while @attach is not NULL
- * @attach: from dma_map to release
- * @in_regs: entry under @attach; listed if the pin is revocable
- * @sgt: the InfiniBand core has a copy
+ * @attach: attachment, from dma_map to release
+ * @in_regs: entry in regs, with @attach as key; listed if the pin is revocable
+ * @sgt: list of the range's bus addresses; the InfiniBand core has a copy
  */
 struct ibpeer_reg {
 	struct kref ref;
@@ -108,8 +108,8 @@ out:
 }
 
 /*
- * After invalidate the device does not use the memory. A core that does not wait for a registration
- * in progress calls no dma_unmap then: so end the transfer here.
+ * After invalidate the device does not use the memory. If a registration is in progress, some
+ * InfiniBand cores do not wait and do not call dma_unmap. So end the transfer here.
  */
 static void reg_invalidate(struct work_struct *work)
 {
@@ -137,7 +137,7 @@ static const struct peerpin_peer_ops reg_peer_ops = {
 
 /* ---- pinning ----------------------------------------------------------------- */
 
-/* NO_BAR1: it is GPU memory, and the next client cannot pin it either. */
+/* NO_BAR1: GPU memory that the next client cannot pin either, so this client takes it. */
 static bool reg_is_ours(const struct peerpin_region *r, u32 reason)
 {
 	return !IS_ERR(r) || reason == PEERPIN_REASON_NO_BAR1;
@@ -301,7 +301,7 @@ static void reg_detach(struct ibpeer_reg *reg)
 	ibpeer_device_put(reg->device);
 }
 
-/* Drop the attachment of an earlier map. peerpin.ko still has the mapping, and finds it again. */
+/* First drops the attachment of an earlier map; peerpin_attach() finds its mapping again. */
 static int reg_remap(struct ibpeer_reg *reg, struct device *dev)
 {
 	int ret;

@@ -16,7 +16,7 @@ struct sg_table;
 /**
  * struct ibpeer_core - the InfiniBand core, as one client sees it
  * @handle: from ib_register_peer_memory_client()
- * @invalidate: ends a registration; NULL: the client pins memory persistently
+ * @invalidate: ends a registration; NULL: the client makes persistent pins
  */
 struct ibpeer_core {
 	void *handle;
@@ -25,7 +25,7 @@ struct ibpeer_core {
 
 /**
  * ibpeer_reg_new() - pin a range, if it is GPU memory of the calling process
- * @core: stays until the registration is released; decides the kind of pin
+ * @core: must stay until the registration is released; its @invalidate decides the kind of pin
  *
  * Return: the registration, or ERR_PTR: not memory of this client.
  */
@@ -43,7 +43,7 @@ int ibpeer_reg_name(struct ibpeer_reg *reg, u64 core_context);
  * ibpeer_reg_map() - map for a device, which uses the memory until ibpeer_reg_end()
  * @sgt: filled in with the pages of the range; stays until release
  *
- * Context: process; waits for no lock that a thread in a revocation holds.
+ * Context: process. Takes no lock of the GPU driver, under which a revocation may run.
  * Return: 0; -ESTALE the memory was freed; -EBUSY mapped already; else as
  * ibpeer_device_get() and peerpin_attach().
  */
@@ -53,7 +53,7 @@ int ibpeer_reg_map(struct ibpeer_reg *reg, struct device *dev,
 /* The device does not use the memory any more. A second call does nothing. Context: any */
 void ibpeer_reg_end(struct ibpeer_reg *reg);
 
-/* The caller must not use @reg afterwards. The core may call this from invalidate. */
+/* End and free a registration. The InfiniBand core may call this from invalidate. */
 void ibpeer_reg_release(struct ibpeer_reg *reg);
 
 /*

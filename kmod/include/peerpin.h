@@ -29,8 +29,8 @@
  *	process   May sleep.
  *	blocking  Process context. The caller holds no lock that stop() or the path to
  *	          peerpin_dma_end() takes, and no dma-buf reservation lock. No DMA is in flight
- *	          that ends only after this call. Otherwise it deadlocks: the call waits for a lock
- *	          of the GPU driver or exporter, and the holder waits for stop() or that DMA.
+ *	          that ends only after this call. Otherwise the call can deadlock: it waits for a
+ *	          lock of the GPU driver or exporter, whose holder waits for stop() or that DMA.
  *	          So pin and attach all memory of a transfer before the first begin.
  *
  * "Guide N" below: NVIDIA GPUDirect RDMA guide, section N ("Developing a Linux Kernel Module
@@ -57,8 +57,8 @@ struct peerpin_region;
  *
  * Context: process. The calling thread may hold a lock of the GPU driver, or the reservation
  * lock of an imported dma-buf. So @stop must not wait for the end of the DMA, for the GPU
- * driver or for memory. No timeout bounds @stop: the freeing thread would hang.
- * The core calls @stop at most once for each attachment, if DMA was in flight a moment ago. It
+ * driver or for memory. No timeout bounds @stop: if @stop waits, the freeing thread hangs.
+ * The core calls @stop at most once for each attachment, if DMA was in flight just before. It
  * never calls @stop after peerpin_peer_unregister() has returned. A driver that queues requests
  * must call peerpin_dma_begin() and list the request under one lock, which @stop also takes.
  * Otherwise @stop can run between the two, miss the request, and is not called again.
@@ -117,7 +117,7 @@ struct peerpin_range {
  * @reason: NULL, or where to store enum peerpin_reason (0: success, or cause not known)
  *
  * The caller owns the region and must call peerpin_region_unpin(), in release() of its own
- * file at the latest: the core does not do it when the process exits. The bytes count against
+ * file at the latest: the core does not unpin when the process exits. The bytes count against
  * the limits of the process. When the memory is freed, the core revokes the region. Then
  * peerpin_attach() and peerpin_dma_begin() return -ESTALE, and the caller must still unpin.
  * Context: blocking, in a thread of the process that owns the memory and @fd, such as an
@@ -165,8 +165,8 @@ void peerpin_region_put(struct peerpin_region *region);
 u64 peerpin_region_length(const struct peerpin_region *region);
 
 /**
- * peerpin_region_start() - address of the first byte; of a dma-buf, its offset. Context: any
- * The memory asked for begins peerpin_range.addr - start bytes into the region.
+ * peerpin_region_start() - address of the first byte, or its offset in a dma-buf. Context: any
+ * The requested memory begins at offset peerpin_range.addr - start in the region.
  */
 u64 peerpin_region_start(const struct peerpin_region *region);
 
@@ -193,9 +193,9 @@ struct peerpin_attach *peerpin_attach(struct peerpin_peer *peer,
  * @attach: from peerpin_attach(); the table lives as long as the caller's reference
  *
  * The table lists DMA addresses and lengths in bytes, in order, from the start of the region.
- * Entries are merged as far as the device's max_seg_size and seg_boundary_mask allow. Walk them
- * with for_each_sgtable_dma_sg(), and do not use the pages: GPU memory has none, and those of
- * host memory have other lengths. The device may use the addresses only between begin and end.
+ * Entries are merged as far as the device's max_seg_size and seg_boundary_mask allow. Walk the
+ * table with for_each_sgtable_dma_sg(). Do not use the pages: GPU memory has no pages, and pages
+ * of host memory have other lengths. The device may use the addresses only between begin and end.
  * Context: any.
  */
 const struct sg_table *peerpin_attach_sgt(const struct peerpin_attach *attach);
@@ -214,7 +214,7 @@ bool peerpin_attach_bounced(const struct peerpin_attach *attach);
 /** peerpin_attach_put() - drop a reference, also after region or peer has ended. Context: any */
 void peerpin_attach_put(struct peerpin_attach *attach);
 
-/** struct peerpin_dma - a transfer; the caller's memory, but private to the core */
+/** struct peerpin_dma - a transfer; the caller provides the memory, only the core uses it */
 struct peerpin_dma {
 	struct peerpin_attach *attach;
 	u64 offset;
@@ -238,10 +238,10 @@ struct peerpin_dma {
  *
  * Memory and mapping stay until peerpin_dma_end(), even if the memory is freed or unpinned.
  * Exceptions: freed memory of a revocable GPU pin, and any memory of a GPU after its driver
- * was unbound. These stay for drain_timeout_ms at most; then the core removes the mapping during the
- * transfer. With an IOMMU the device faults; without an IOMMU it accesses memory of another
- * owner. The exporter of a dma-buf waits without this limit. So each transfer must end in finite
- * time, if need be by a device reset. If bounced, begin copies @length bytes.
+ * was unbound. Such memory stays for drain_timeout_ms at most; then the core removes the mapping
+ * during the transfer. With an IOMMU the device faults; without an IOMMU it accesses memory of
+ * another owner. The exporter of a dma-buf waits without this limit. So each transfer must end in
+ * finite time, if need be by a device reset. If bounced, begin copies @length bytes.
  * Context: any.
  * Return: 0, or an error, and no transfer has begun: -EINVAL the range is empty or outside the
  * region; -ESTALE the region was revoked or unpinned; -ENODEV the peer is being unregistered.
@@ -252,7 +252,7 @@ int peerpin_dma_begin(struct peerpin_attach *attach, u64 offset, u64 length,
 /**
  * peerpin_dma_next() - next piece of a transfer: contiguous, within the device's segment limits
  * @dma: a transfer; one caller at a time
- * @max: most bytes wanted, not 0
+ * @max: maximum bytes of the piece, not 0
  * @bus: where to store the DMA address
  *
  * Context: any. Return: bytes at @bus, or 0 after the last piece.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Memory of a dma-buf. Only its exporter can map it, for one device at a time, so a pin is a
- * reference to the dma-buf. Some exporters keep the memory as long as the dma-buf. The others call
- * invalidate_mappings() (move_notify() before 7.1) of each importer before they move or free it.
- * Without an attachment they call nothing; the next attach or map then fails.
+ * reference to the dma-buf. Some exporters keep the memory as long as the dma-buf. Other exporters
+ * call invalidate_mappings() (move_notify() before 7.1) of each importer before they move or free
+ * the memory. Without an attachment they call nothing; the next attach or map then fails.
  *
  * The exporter calls with the reservation lock held, which unmapping needs. So the callback revokes
- * all regions and waits for DMA in flight; the core unmaps from a work item when it gets the lock.
- * If DMA exceeds drain_timeout_ms, the callback adds a fence to the reservation object. The
- * exporter must keep the memory until it is signalled. free() puts the fence, not unpin(): a
- * mapping can outlive unpin(), and refers to struct dmabuf_pin.
+ * all regions and waits for DMA in flight; a work item waits for the lock and unmaps. If DMA
+ * exceeds drain_timeout_ms, the callback adds a fence to the reservation object. The exporter must
+ * keep the memory until the fence is signalled. free() puts the fence, not unpin(): a mapping can
+ * outlive unpin(), and refers to struct dmabuf_pin.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-fence.h>
@@ -30,7 +30,7 @@ MODULE_IMPORT_NS("DMA_BUF");
  * @dmabuf: a reference; NULL after release or unpin
  * @cookie: of the region
  * @revoked: the exporter has revoked the region; under the reservation lock
- * @end: signalled when @dmabuf is put, that is after the last DMA
+ * @end: fence, signalled when @dmabuf is put, that is after the last DMA
  */
 struct dmabuf_pin {
 	spinlock_t lock;
@@ -42,7 +42,7 @@ struct dmabuf_pin {
 
 /**
  * struct dmabuf_mapping - mapping for one device; holds a reference to the dma-buf
- * @pin: of the region, which the attachment of the core keeps
+ * @pin: private part of the region; the core's attachment keeps the region
  * @mapped: @sgt is valid; under the reservation lock
  */
 struct dmabuf_mapping {
@@ -59,7 +59,7 @@ static const struct dma_buf_attach_ops dmabuf_importer = {
 	.invalidate_mappings = dmabuf_notified,
 };
 
-/* The pin of @attach; NULL: of another importer, not mapped, or revoked before */
+/* The pin of @attach. NULL: @attach is another importer's, is not mapped, or was revoked before */
 static struct dmabuf_pin *pin_to_revoke(struct dma_buf_attachment *attach)
 {
 	struct dmabuf_mapping *m = attach->importer_priv;
@@ -97,8 +97,9 @@ static void dmabuf_revoke(struct dma_buf *dmabuf)
 }
 
 /*
- * The exporter calls this for each attachment; the first call for a mapped one revokes all regions.
- * While an exporter maps, it may move the memory and call this: that ends no region.
+ * The exporter calls this for each attachment. The first call for a mapped attachment revokes all
+ * regions. An exporter may also move the memory, and call this, while it maps: a call for an
+ * attachment that is not mapped yet ends no region.
  */
 static void dmabuf_notified(struct dma_buf_attachment *attach)
 {
@@ -109,7 +110,7 @@ static void dmabuf_notified(struct dma_buf_attachment *attach)
 
 /* ---- mappings ------------------------------------------------------------------ */
 
-/* The exporter may still be moving the memory to the place that it has mapped. */
+/* Wait: the exporter may still be moving the memory to the mapped place. */
 static int mapping_wait(struct dma_resv *resv)
 {
 	long ret = dma_resv_wait_timeout(resv, DMA_RESV_USAGE_KERNEL, true,
@@ -173,7 +174,7 @@ err_free:
 	return ERR_PTR(ret);
 }
 
-/* A reference; NULL if release or unpin came before */
+/* A new reference to the dma-buf; NULL after release or unpin */
 static struct dma_buf *dmabuf_get(struct dmabuf_pin *p)
 {
 	struct dma_buf *dmabuf;
@@ -264,8 +265,8 @@ static int dmabuf_pin(void *priv, const struct pp_request *req,
 }
 
 /*
- * release and unpin: the first call puts the dma-buf. The caller may hold the reservation lock: the
- * kernel defers the release of a file to task work or a kernel thread.
+ * release and unpin: the first call puts the dma-buf. The caller may hold the reservation lock,
+ * because the kernel defers the release of a file to task work or a kernel thread.
  */
 static void dmabuf_give_back(void *priv)
 {

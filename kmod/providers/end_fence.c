@@ -5,12 +5,12 @@
 #include <linux/slab.h>
 #include "end_fence.h"
 
-/* Slots that the exporter may have reserved: dma_resv_reserve_fences() does not add to them */
+/* Slots that the exporter may have reserved before. A second reservation must include them. */
 #define EXPORTERS_FENCES 64
 
 /**
  * struct end_fence - see end_fence.h
- * @left: a reservation object holds a reference
+ * @left: the fence was added to a reservation object, and holds the module
  */
 struct end_fence {
 	struct dma_fence base;

@@ -14,10 +14,10 @@ struct dma_resv;
 struct dma_fence *pp_end_fence_new(void);
 
 /**
- * pp_end_fence_leave() - add a fence to @resv, for which the exporter waits
+ * pp_end_fence_leave() - add @fence to @resv; the exporter waits for the fence
  *
- * At most once for a fence. A reservation object keeps signalled fences, so the fence then holds
- * the module. Context: process, @resv locked. Return: 0; -ENOMEM.
+ * Call it at most once for a fence. The fence then holds the module, because a reservation object
+ * keeps signalled fences. Context: process, @resv locked. Return: 0; -ENOMEM.
  */
 int pp_end_fence_leave(struct dma_fence *fence, struct dma_resv *resv);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Host memory: pages are pinned long-term and writable. munmap(), mremap(), MADV_DONTNEED and exit
- * revoke the region through an MMU notifier, so that a cached registration ends with the meaning of
- * its address. The notifier only revokes: pages stay pinned, and DMA in flight is safe, until the
- * core releases them.
+ * revoke the region through an MMU notifier, so that a cached registration ends when its address
+ * gets other memory. The notifier only revokes: until the core calls release(), pages stay pinned
+ * and DMA in flight is safe.
  */
 #include <linux/io.h>
 #include <linux/mm.h>
@@ -20,7 +20,7 @@ enum {
 /*
  * struct host_pin - the private part of a region of host memory
  * @notifier: in use from pin to cleanup
- * @mm: owner of the memory; pages count in its pinned_vm while pinned
+ * @mm: address space of the process; its pinned_vm counts the pinned pages
  * @lock: protects @pinned; held to check that no page was unmapped during pinning
  * @pinned: the pages are pinned
  */
@@ -36,10 +36,10 @@ struct host_pin {
 
 /*
  * The kernel sends CLEAR if memory is discarded (MADV_DONTNEED, truncation), and also if only its
- * page table changes (split of a huge page, for example at fork()). To tell them apart takes a page
- * table walk, which is not possible here. So revoke in both cases: a region that is revoked in vain
- * can be pinned again, but one that is kept wrongly corrupts data. A change of protection does not
- * move pinned pages.
+ * page table changes (split of a huge page, for example at fork()). Only a page table walk could
+ * distinguish the two cases, and is not possible here. So revoke in both cases: a region that was
+ * revoked in vain can be pinned again, but a region that was kept wrongly corrupts data. A change
+ * of protection does not move pinned pages.
  */
 static bool host_takes_pages(const struct mmu_notifier_range *range)
 {
@@ -98,7 +98,7 @@ static int host_account(struct host_pin *p, struct pp_why *why)
 	return 0;
 }
 
-/* In chunks: to set a page dirty takes its lock */
+/* In chunks, because setting a page dirty takes the page lock, which may sleep */
 static void host_drop_pages(struct host_pin *p, unsigned long count, bool dirty)
 {
 	unsigned long done, n;
@@ -266,7 +266,7 @@ static void host_extents(void *priv, struct pp_extents *x)
 	}
 }
 
-/* Without the notifier nothing revokes the region any more. */
+/* Once the notifier is removed, nothing revokes the region any more. */
 static void host_cleanup(void *priv)
 {
 	struct host_pin *p = priv;

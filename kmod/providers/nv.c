@@ -10,9 +10,10 @@
  * callback gets a cookie, never a pointer. The core reads the page table only between pin and
  * release. put_pages in another process does nothing (unpin_by_owner).
  *
- * How a revocable pin ends: unpin() puts the page table, release() frees it in the callback, and
- * cleanup() frees it if neither could. They cannot be one call: the callback forbids put_pages, and
- * put_pages needs the cookie to be valid, because it can meet the callback.
+ * A revocable pin ends in one of three ways: unpin() puts the page table; release() frees the page
+ * table in the callback; cleanup() frees the page table if neither was called. One function is not
+ * enough: put_pages is forbidden in the callback, and the cookie must be valid during put_pages,
+ * because the callback can run at the same time.
  *
  * Guide N: NVIDIA GPUDirect RDMA guide, section N. Guide 12.2, 12.3, 12.4.
  */
@@ -31,9 +32,9 @@ enum {
 
 /*
  * NVIDIA's driver finds a pin by its process and the address of its page table, and frees the page
- * table after the callback. A put that loses against the callback passes a freed address, which a
- * new pin may have got: the put would end the new pin. So no process pins while it puts. Pins of
- * a process run in parallel. The callback takes none of these locks.
+ * table after the callback. A put that comes after the callback passes a freed address. A new pin
+ * may have got this address, and the put would end the new pin. So no process pins while it puts.
+ * Pins of a process run in parallel. The callback takes none of these locks.
  */
 static struct rw_semaphore nv_puts[NV_PUTS];
 
@@ -44,7 +45,7 @@ static struct rw_semaphore *nv_puts_here(void)
 
 /*
  * struct nv_pin - the private part of a region of GPU memory
- * @released: release() has freed @table: do not put it
+ * @released: release() has freed @table, so unpin() must not put it
  * @put: unpin() has begun
  */
 struct nv_pin {
@@ -170,8 +171,8 @@ static void nv_unpin(void *priv)
 }
 
 /*
- * If the callback ran before get_pages returned, release() did not know the page table and was not
- * called. Drivers since 515 free it themselves: for them the call does nothing.
+ * If the callback ran before get_pages returned, release() was not called, because the page table
+ * was not known yet. Drivers since 515 free the page table themselves; the call then does nothing.
  */
 static void nv_cleanup(void *priv)
 {

@@ -4,19 +4,19 @@
  * nvidia_p2p_get_pages() of these GPUs.
  *
  * put_pages always runs the callback in the calling thread, and must not be called after a
- * callback. The callback frees the pages; then this module must kfree() the page table. But the
- * memory may be freed during put_pages, and NVIDIA's driver keeps its MMU notifier in the page
- * table and reads the page table once more after the callback. So
- * - a callback in another thread during put_pages leaves the pages to the thread in put_pages,
- *   which therefore never sees a page table without pages;
- * - no put begins after a callback has begun: if memory was unmapped, NVIDIA's driver has
- *   unregistered its notifier, and put_pages would do it again;
- * - free() queues kfree() of the page table when the last reference to the region is dropped, so
- *   there is no put, and no callback that found the region. The work item first waits until no MMU
- *   notifier runs. cleanup() would be too early: a callback may still be in pp_revoke();
- * - if the process has exited, the notifier is still registered and holds the mm_struct: the work
- *   item then puts before kfree(). Each callback checks whether the notifier is registered, because
- *   the OOM reaper may unmap memory while the process exits.
+ * callback. The callback frees the pages; then this module must kfree() the page table. But
+ * another thread may free the memory during put_pages. And NVIDIA's driver keeps its MMU notifier
+ * in the page table, and reads the page table once more after the callback. So:
+ * - A callback in another thread during put_pages leaves the pages to the thread in put_pages.
+ *   That thread therefore never sees a page table without pages.
+ * - No put begins after a callback has begun. If memory was unmapped, NVIDIA's driver has
+ *   unregistered its notifier, and put_pages would unregister it again.
+ * - free() queues kfree() of the page table. The last reference to the region is dropped then, so
+ *   no put and no callback uses the region. The work item first waits until no MMU notifier runs.
+ *   cleanup() would be too early: a callback may still be in pp_revoke().
+ * - If the process has exited, the notifier is still registered and holds the mm_struct. The work
+ *   item then calls put_pages before kfree(). Each callback checks whether the notifier is
+ *   registered, because the OOM reaper may unmap memory while the process exits.
  *
  * Guide N: NVIDIA GPUDirect RDMA guide, section N. Guide 13.4 describes this interface.
  */
@@ -36,9 +36,9 @@
 
 /*
  * struct tegra_table - a page table of NVIDIA's driver; argument of its callback
- * @dead: entry of tegra_dead
- * @called: a callback has begun
- * @given_back: NVIDIA's driver has unregistered its MMU notifier
+ * @dead: entry in tegra_dead
+ * @called: the callback has begun, so no put may begin
+ * @given_back: NVIDIA's driver has unregistered its MMU notifier, so tegra_bury() must not put
  */
 struct tegra_table {
 	struct llist_node dead;
@@ -53,9 +53,9 @@ struct tegra_table {
  * @lock: protects @putter, @put, @called and @freed
  * @putter: thread in put_pages
  * @put: put_pages was called
- * @called: release() or cleanup() has run: this module frees the page table
+ * @called: release() or cleanup() has run, so tegra_free() must free the page table
  * @freed: a thread has claimed the call of free_page_table
- * @caching: of the mapping in the process that pinned
+ * @caching: caching of the mapping in the process that pinned
  */
 struct tegra_pin {
 	struct tegra_table *table;
@@ -98,7 +98,7 @@ static void tegra_free(void *priv)
 			kfree(p->table);
 		return;
 	}
-	if (p->put)	/* only ever set: a second callback may set it at the same time */
+	if (p->put)	/* only ever set to true; a second callback may do that at the same time */
 		WRITE_ONCE(p->table->given_back, true);
 	llist_add(&p->table->dead, &tegra_dead);
 	schedule_work(&tegra_burial);
@@ -112,9 +112,10 @@ static bool tegra_is_same(pgprot_t a, pgprot_t b)
 }
 
 /*
- * cudaHostAlloc() can allocate write-combined memory, but the page table does not tell. All
- * mappings of a page must have the same attributes. So copy those of the mapping at the address
- * that the process pins. A process that has replaced this mapping damages its own memory only.
+ * cudaHostAlloc() can allocate write-combined memory, but the page table does not show that. All
+ * mappings of a page must have the same attributes. So copy the attributes of the mapping at the
+ * address that the process pins. A process that has replaced this mapping damages its own memory
+ * only.
  */
 static u32 tegra_caching_of(const struct vm_area_struct *vma)
 {
@@ -140,7 +141,7 @@ static bool tegra_is_ordinary(struct vm_area_struct *vma)
 	       (vma->vm_file && S_ISREG(file_inode(vma->vm_file)->i_mode));
 }
 
-/* False: a part is ordinary memory. @caching: NONE if it differs between parts */
+/* False: a part is ordinary memory. @caching: set; NONE if parts of the range differ */
 static bool tegra_look_at(u64 addr, u64 length, u32 *caching)
 {
 	u64 at = addr, end = addr + length;
@@ -304,7 +305,7 @@ static void tegra_unpin(void *priv)
 	       ret);
 }
 
-/* If the callback ran before the core knew the pages, it did not call release(). */
+/* If the callback ran before the core knew the pages, the core did not call release(). */
 static void tegra_cleanup(void *priv)
 {
 	struct tegra_pin *p = priv;

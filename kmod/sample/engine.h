@@ -21,7 +21,7 @@ enum {
  * @dead: the device is being removed: start no further script
  * @done: completed by the interrupt handler
  * @bus: rest of the current piece of the destination
- * @left: its length
+ * @left: bytes left of this piece
  */
 struct lsi_engine {
 	struct device *dev;

@@ -27,8 +27,8 @@
  * blocks of 2 MiB. Freeing memory of a stream-ordered pool revokes nothing, because the pool
  * keeps it. In both cases the region then reaches whatever CUDA places there next.
  *
- * A child of fork() inherits the file and the mapping of the revocation page. Its copy keeps
- * the file open after the owner has closed it. So unpin before closing.
+ * A child of fork() inherits the file and the mapping of the revocation page. The child keeps
+ * the file open after the owner has closed its descriptor. So unpin before closing.
  *
  * The revocation page
  * -------------------
@@ -43,12 +43,12 @@
  * CPU mappings
  * ------------
  * mmap(MAP_SHARED) at offset PEERPIN_MMAP_OFFSET(id) + n maps the region from byte n on. Only
- * the process that pinned may map it, with PROT_READ and, if wanted, PROT_WRITE. n and the
- * length are multiples of the system's page size, and the end lies within the region. The
- * mapping is cached, write-combined or uncached: see out_caching. It keeps the file open, but
- * does not keep the region. After revocation or unpinning, each access raises SIGBUS, also
- * after mremap(). Host memory that was unmapped stays pinned a moment longer, until its CPU
- * mappings are empty. A child of fork() does not inherit them.
+ * the process that pinned may map the region, with PROT_READ and, if wanted, PROT_WRITE. n and
+ * the length are multiples of the system's page size, and the end lies within the region. The
+ * mapping is cached, write-combined or uncached: see out_caching. The mapping keeps the file
+ * open, but does not keep the region. After revocation or unpinning, each access raises SIGBUS,
+ * also after mremap(). Host memory that was unmapped stays pinned a moment longer, until its CPU
+ * mappings are empty. A child of fork() does not inherit CPU mappings.
  * mmap() errors: ENOENT no such region; EACCES another process, or for writing on a file opened
  * read-only; EINVAL beyond the end of the region, or MAP_PRIVATE; ESTALE revoked; EOPNOTSUPP
  * out_caching is PEERPIN_CACHING_NONE (for a dma-buf, map the dma-buf itself); ENOMEM; EIO the
@@ -59,10 +59,10 @@
  * --------
  * PEERPIN_CMD_EXPORT makes a dma-buf of a region, for any driver that imports dma-bufs (by
  * ibv_reg_dmabuf_mr(), for example). When the region ends, the kernel calls move_notify of the
- * importer. If DMA of the importer exceeds drain_timeout_ms, the importer loses its mapping of revocable GPU
- * memory. Host memory and persistent pins stay instead, until the importer has unmapped. An
- * importer gets revocable GPU memory only if it has move_notify and does not pin the dma-buf.
- * PEERPIN_CMD_PIN also takes a dma-buf of another driver.
+ * importer. If DMA of the importer then exceeds drain_timeout_ms, the importer loses its mapping
+ * of revocable GPU memory. Host memory and persistent pins stay until the importer has unmapped.
+ * An importer gets revocable GPU memory only if the importer has move_notify and does not pin the
+ * dma-buf. PEERPIN_CMD_PIN also takes a dma-buf of another driver.
  *
  * Form of every call
  * ------------------
@@ -85,7 +85,7 @@
 #define PEERPIN_TYPE 0xB9
 
 enum {
-	PEERPIN_MAX_REGIONS = 131072,	/* of a file; ids are below it; words in the revocation page */
+	PEERPIN_MAX_REGIONS = 131072,	/* of a file; words in the revocation page; ids are lower */
 };
 
 enum {
@@ -111,9 +111,9 @@ enum peerpin_provider {
 /** enum peerpin_pin_flags - the kind of pin */
 enum peerpin_pin_flags {
 	/*
-	 * Non-revocable pin: pages stay pinned, and CUDA cannot reuse them, until unpinned, even
-	 * if the memory is freed. Only unbinding the GPU driver, or removing the GPU, revokes it.
-	 * NVIDIA GPUs only (nvidia_p2p_get_pages_persistent).
+	 * Persistent pin: pages stay pinned until unpinned, even if the memory is freed. Until
+	 * then CUDA cannot reuse the pages. Only unbinding the GPU driver, or removing the GPU,
+	 * revokes such a pin. NVIDIA GPUs only (nvidia_p2p_get_pages_persistent).
 	 */
 	PEERPIN_PIN_PERSISTENT = 1,
 };
@@ -129,15 +129,17 @@ enum peerpin_caching {
 /** enum peerpin_reason - why a pin failed (out_reason; 0: not known) */
 enum peerpin_reason {
 	PEERPIN_REASON_NONE,
-	PEERPIN_REASON_NOT_MAPPED,	/* neither GPU nor writable host memory; AUTO: or the GPU driver: EINVAL */
-	PEERPIN_REASON_VENDOR_REFUSED,	/* GPU driver: EINVAL: freed, managed, another process's, past one allocation */
+	/* HOST: no writable host memory; AUTO: neither that nor memory that a GPU driver pins */
+	PEERPIN_REASON_NOT_MAPPED,
+	/* GPU driver: EINVAL: memory freed, managed, of another process, or past one allocation */
+	PEERPIN_REASON_VENDOR_REFUSED,
 	PEERPIN_REASON_NO_BAR1,		/* GPU driver: ENOMEM: no BAR1 space for out_needed bytes */
 	PEERPIN_REASON_NO_PROVIDER,	/* no provider for this kind of memory or pin is loaded */
 	PEERPIN_REASON_MEMLOCK,		/* RLIMIT_MEMLOCK does not allow out_needed more bytes */
 	PEERPIN_REASON_LIMIT,		/* too many regions: of the file, or max_process_regions */
 	PEERPIN_REASON_NO_MEMORY,	/* no kernel memory */
 	PEERPIN_REASON_REVOKED,		/* freed, or a huge page split, while being pinned */
-	PEERPIN_REASON_VENDOR_ERROR,	/* GPU driver (from libpeerpin: or a dma-buf): any other error, in errno */
+	PEERPIN_REASON_VENDOR_ERROR,	/* any other error of the GPU driver, or of a dma-buf */
 	PEERPIN_REASON_PROCESS_BYTES,	/* max_process_bytes allows only out_available more bytes */
 	PEERPIN_REASON_TOTAL_BYTES,	/* max_total_bytes allows only out_available more bytes */
 	PEERPIN_REASON_NO_API,		/* the GPU driver cannot make this kind of pin */
@@ -159,8 +161,8 @@ enum peerpin_reason {
  * @p2p_token: CU_POINTER_ATTRIBUTE_P2P_TOKENS of the range (NV only). Tokens reach memory of
  *	any process, so they need CAP_SYS_PTRACE
  * @out_region: id of the new region
- * @out_slot: index of its word in the revocation page
- * @out_epoch: value of that word while the region is valid
+ * @out_slot: index of the region's word in the revocation page
+ * @out_epoch: value of the region's word while the region is valid
  * @out_provider: provider that pinned the range
  * @out_addr: start of the region: @addr rounded down to @out_page_size. A range of a dma-buf
  *	is not rounded, and must begin and end on pages within the dma-buf
@@ -217,9 +219,9 @@ struct peerpin_pin {
  *
  * Waits for DMA in flight, removes the device mappings, unpins the pages and frees the id. If
  * DMA exceeds drain_timeout_ms, the kernel logs the device and the call returns; the pages stay
- * pinned until that DMA has ended. Pages of an NVIDIA GPU then stay until they are freed, unless
- * the pin is persistent. For a dma-buf, the call also waits until the exporter has unmapped,
- * without a timeout. Unpinning a revoked region succeeds and frees its id.
+ * pinned until that DMA has ended. Revocable pages of an NVIDIA GPU then stay until they are
+ * freed. For a dma-buf, the call also waits until the exporter has unmapped, without a timeout.
+ * Unpinning a revoked region succeeds and frees its id.
  * Guide 12.3.
  */
 struct peerpin_unpin {
@@ -243,10 +245,10 @@ enum peerpin_state {
  * @out_addr: start of the region in the process; for a dma-buf: byte offset in it
  * @out_length: bytes
  * @out_page_size: bytes
- * @out_attached: DMA mappings now: one for each attached device, and those of importers
- * @out_extents: physically contiguous pieces; 0: revoked, a dma-buf, or not known because
- *	the kernel had no memory
- * @out_maps: DMA mappings made since the region was pinned
+ * @out_attached: number of DMA mappings now: one for each attached device, plus importers'
+ * @out_extents: number of physically contiguous pieces; 0: revoked, a dma-buf, or not known
+ *	because the kernel had no memory
+ * @out_maps: number of DMA mappings made since the region was pinned
  * @out_flags: enum peerpin_pin_flags of the pin
  * @out_caching: enum peerpin_caching
  */
@@ -275,7 +277,7 @@ struct peerpin_query {
  * @offset: bytes from the start of the region, a multiple of the system's page size
  * @length: bytes, a multiple of the system's page size, not 0
  *
- * Closing @out_fd does not unpin the region, nor does an importer that unmaps.
+ * Neither a close of @out_fd nor an importer's unmap unpins the region.
  *
  * Errors besides the common ones: ESTALE revoked; EINVAL not inside the region, or not whole
  * pages; EOPNOTSUPP the region is itself of a dma-buf (pass on that dma-buf); EDQUOT the region has

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
  * /dev/lsiN: the copy engine of an LSI 53C895A, the reference third-party
- * device. It copies between regions of /dev/peerpin, or between what pointers
- * name: then it pins that itself, for the one copy.
+ * device. Each end of a copy is a region of /dev/peerpin, or memory at a
+ * pointer, which the driver pins for the one copy.
  */
 #ifndef _UAPI_PEERPIN_LSI_H
 #define _UAPI_PEERPIN_LSI_H
@@ -12,16 +12,16 @@
 
 #define PEERPIN_LSI_TYPE 0xBA
 
-/** enum peerpin_lsi_flags - what the ends of a copy are */
+/** enum peerpin_lsi_flags - kinds of the ends of a copy; default: regions */
 enum peerpin_lsi_flags {
-	/* @offset of that end is an address in the calling process, @fd and @region are 0 */
+	/* @offset of this end is an address in the calling process; @fd and @region are 0 */
 	PEERPIN_LSI_DST_POINTER = 1,
 	PEERPIN_LSI_SRC_POINTER = 2,
 };
 
 /**
  * struct peerpin_lsi_end - one end of a copy
- * @fd: file of /dev/peerpin the region was made on, by the calling process
+ * @fd: descriptor of the /dev/peerpin file on which the calling process made the region
  * @region: region id on that file
  * @offset: bytes from the region's start
  */
@@ -35,21 +35,21 @@ struct peerpin_lsi_end {
  * struct peerpin_lsi_copy - ioctl(PEERPIN_LSI_IOC_COPY)
  * @size: sizeof(struct peerpin_lsi_copy)
  * @flags: enum peerpin_lsi_flags
- * @dst: where to
- * @src: where from
- * @length: bytes, not 0; the two ranges must not overlap (what overlaps
- *	through two regions is not noticed, and copied in some order)
+ * @dst: destination
+ * @src: source
+ * @length: bytes, not 0. The two ranges must not overlap. An overlap through two
+ *	regions is not detected: its bytes are copied in an undefined order
  * @out_ns: time the engine ran, in nanoseconds
  *
  * Returns when the last byte has arrived. Errors besides the common form (see
  * peerpin.h): EBADF not a file of /dev/peerpin; EACCES that file belongs to
  * another process; ENOENT no such region; EINVAL a range is empty, overflows,
- * lies outside its region or overlaps the other in it; ESTALE a region was revoked
- * before or during the copy, and the destination, where it still exists,
- * holds an undefined part of the data; EIO the device reported an error or
- * cannot reach the memory; ENODEV the device is being removed; EINTR a signal
- * arrived before the copy began; ENOMEM; of a pointer, also what PEERPIN_IOC_PIN
- * says; of a region that is a dma-buf, also what its exporter says.
+ * lies outside its region or overlaps the other range; ESTALE a region was revoked
+ * before or during the copy (the destination, if it was not freed, then holds an
+ * undefined part of the data); EIO the device reported an error or cannot reach the
+ * memory; ENODEV the device is being removed; EINTR a signal arrived before the copy
+ * began; ENOMEM; for a pointer also the errors of PEERPIN_IOC_PIN; for a region of a
+ * dma-buf also the errors of its exporter.
  */
 struct peerpin_lsi_copy {
 	__u32 size;
