@@ -60,8 +60,8 @@ static struct peerpin_attach *attach_find(struct peerpin_region *r,
 }
 
 /*
- * List @a and return it. If another thread was faster, return its attachment; if the
- * region has ended or the peer is being unregistered, an error.
+ * List @a and return it. If another thread has listed an attachment before, return that. If
+ * the region has ended or the peer is being unregistered, return an error.
  */
 static struct peerpin_attach *attach_publish(struct peerpin_attach *a)
 {
@@ -104,7 +104,7 @@ static struct peerpin_attach *attach_alloc(struct peerpin_peer *peer,
 	return a;
 }
 
-/* Only users may read the extents. The caller allocates afterwards, when it is no user. */
+/* Only users may read the extents. The caller allocates later, when it is not a user. */
 static int attach_count(struct peerpin_attach *a, u64 *entries)
 {
 	struct peerpin_region *r = a->region;
@@ -282,7 +282,7 @@ void pp_attach_stop(struct peerpin_attach *a)
 	pp_peer_leave(a->peer);
 }
 
-/* True for the one caller that has to unmap. The counts in region and peer wait for the unmap. */
+/* True for the one caller that has to unmap; until then @users or @mappings counts the caller. */
 static bool attach_unlist(struct peerpin_attach *a)
 {
 	bool listed;

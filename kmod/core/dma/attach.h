@@ -70,8 +70,8 @@ void pp_attach_show(struct peerpin_region *r, struct seq_file *m);
 unsigned int pp_attach_count(struct peerpin_region *r);
 
 /*
- * The physical address of the first byte of a region that its provider maps, by the
- * mapping for one device; 0: not mapped. Process context
+ * The physical address of the first byte of a provider-mapped region, taken from the mapping
+ * for one device; 0: not mapped. Process context
  */
 phys_addr_t pp_attach_phys(struct peerpin_region *r);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* DMA in flight, which the end of its region waits for. */
+/* Begin and end of DMA, for which the end of the region waits. */
 #include <linux/dma-mapping.h>
 #include <linux/export.h>
 #include "attach.h"

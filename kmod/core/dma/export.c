@@ -135,8 +135,8 @@ static void export_tell_end(struct pp_export *e)
 }
 
 /*
- * Waits for a lock that export_tell() found locked. It sleeps interruptibly, so that
- * the hung-task detector ignores the wait; a kernel worker receives no signals.
+ * Waits for the lock that export_tell() found locked. Sleeps interruptibly, so that the
+ * hung-task detector ignores the wait. A kernel worker receives no signals.
  */
 static void export_await(struct work_struct *work)
 {
@@ -156,8 +156,8 @@ static void export_await(struct work_struct *work)
  * - export_await() waits for the lock. A thread that only tries never gets a lock which its
  *   holders hand to one another.
  * export_tell() goes on trying, because export_await() may be queued behind some hundred waiting
- * items on pp_lock_wq. test/vm/dmabuf/t_export_late.c has a case for each. Neither waits for a
- * fence. invalidate_mappings() may wait for drivers, if an importer is a region made of this
+ * items on pp_lock_wq. test/vm/dmabuf/t_export_late.c has a case for each work item. Neither waits
+ * for a fence. invalidate_mappings() may wait for drivers, if an importer is a region made of this
  * dma-buf.
  */
 static void export_tell(struct work_struct *work)
@@ -259,7 +259,7 @@ static bool export_fences_end(struct pp_export *e, unsigned long deadline)
 	return end;
 }
 
-/* Several threads may wait. QUIET, all fences were signalled, overrides LATE of a timeout. */
+/* Several threads may wait. If one saw all fences signalled, another thread's timeout is void. */
 static void export_settle(struct pp_export *e, bool quiet)
 {
 	struct peerpin_region *r = e->region;
@@ -344,7 +344,7 @@ const char *pp_export_show_locked(struct peerpin_region *r, struct seq_file *m,
 	return separator;
 }
 
-/* ---- making one -------------------------------------------------------------- */
+/* ---- making an export -------------------------------------------------------- */
 
 static void export_released(struct dma_buf *dmabuf)
 {
@@ -410,7 +410,7 @@ static struct pp_export *export_new(struct peerpin_region *r)
 	return e;
 }
 
-/* The region may end meanwhile; then mapping the dma-buf fails. */
+/* The region may end during the call; then mapping the dma-buf fails. */
 static struct dma_buf *export_dmabuf(struct pp_export *e)
 {
 	DEFINE_DMA_BUF_EXPORT_INFO(info);

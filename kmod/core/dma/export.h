@@ -61,7 +61,7 @@ struct pp_export {
 };
 
 enum {
-	PP_SHARES_MAX = 1024,	/* exports and importers of a region */
+	PP_SHARES_MAX = 1024,	/* limit of @shares of a region: exports and importers */
 };
 
 /**

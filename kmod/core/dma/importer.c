@@ -5,11 +5,10 @@
  * the importer's device may be removed next. The importer gets its own sg_table, because some
  * importers modify the table.
  *
- * A mapping of non-revocable memory (provider.h) is held, and keeps the pages pinned, if its
- * importer
- *	- has no invalidate_mappings(),
- *	- has pinned the dma-buf, or
- *	- was notified and still uses the memory.
+ * A mapping of non-revocable memory (provider.h) is held, and keeps the pages pinned, if
+ *	- its importer has no invalidate_mappings(),
+ *	- an importer has pinned the dma-buf, so that no importer of the dma-buf is notified, or
+ *	- an importer of the dma-buf was notified and still uses the memory.
  * region->held counts held mappings.
  */
 #include <linux/device.h>

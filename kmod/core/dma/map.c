@@ -20,7 +20,7 @@
 #define BAR_ATTRS (MAP_ATTRS | DMA_ATTR_MMIO)
 
 enum {
-	MARKS_MAX = 2048,	/* small enough for kmalloc(): freed in any context */
+	MARKS_MAX = 2048,	/* small enough for kmalloc(): marks are freed in any context */
 	STRIDE_MIN = 64,
 };
 
@@ -60,7 +60,7 @@ static bool map_is_direct(struct device *dev)
 	return !domain || domain->type == IOMMU_DOMAIN_IDENTITY;
 }
 
-/* Entries of an extent that begins at @phys */
+/* Number of entries of an extent that begins at @phys */
 static u64 map_pieces(const struct pp_map *map, phys_addr_t phys, u64 length)
 {
 	u64 count = 0, done;
@@ -70,7 +70,7 @@ static u64 map_pieces(const struct pp_map *map, phys_addr_t phys, u64 length)
 	return count;
 }
 
-/* The most entries of an extent, at any bus address that an IOMMU may choose */
+/* Maximum number of entries of an extent, at any bus address that an IOMMU may choose */
 static u64 map_most_pieces(const struct pp_map *map, u64 length)
 {
 	u64 mask = dma_get_seg_boundary(map->dev);
@@ -473,8 +473,8 @@ static void map_sync(struct pp_map *map, u64 offset, u64 length,
 }
 
 /*
- * Also before a transfer in which the device only writes: bytes that it leaves unwritten
- * must keep their value, not get the old content of the bounce buffer.
+ * Also before a transfer in which the device only writes: bytes that the device leaves
+ * unwritten must keep their value, not get the old content of the bounce buffer.
  */
 void pp_map_sync_for_device(struct pp_map *map, u64 offset, u64 length)
 {

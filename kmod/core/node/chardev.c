@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The commands of /dev/peerpin; kmod/uapi/peerpin.h is their contract. A command copies
- * its outputs to the user before it publishes what it has made: no other thread can use
- * or close a region or descriptor before its number is known.
+ * its outputs to the user before it publishes the new region or descriptor: no other thread
+ * can use or close a region or descriptor before its number is known.
  */
 #include <linux/capability.h>
 #include <linux/dma-buf.h>
@@ -84,7 +84,7 @@ static void pin_report_why(struct peerpin_pin *c, const struct pp_why *why)
 
 /*
  * NVIDIA's driver does not check that a token belongs to its caller. Tokens are
- * sequential, so any process could guess those of another and pin its memory.
+ * sequential, so any process could guess the tokens of another process and pin its memory.
  */
 static bool pin_may_say_tokens(const struct peerpin_pin *c)
 {

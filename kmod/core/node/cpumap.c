@@ -138,7 +138,7 @@ static int cpumap_look(struct peerpin_region *r, bool *there)
 	return ret;
 }
 
-/* If two threads make a cpumap, the first publishes its own. After the region's end none does. */
+/* If two threads make a cpumap, the first publishes its own. None is published after the end. */
 static int cpumap_publish(struct peerpin_region *r, struct pp_cpumap *c)
 {
 	int ret = 0;

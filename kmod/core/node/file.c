@@ -142,8 +142,8 @@ static int file_open(struct inode *inode, struct file *filp)
 
 /*
  * If the owner exits while a child still has the file open, unpin now: NVIDIA's driver
- * ignores a put by any other process. "live" is 0 when the last thread exits; a thread
- * with its own file table may close the file before.
+ * ignores a put by any other process. "live" is 0 when the last thread exits. A thread with
+ * its own file table may close the file before that.
  */
 static int file_flush(struct file *filp, fl_owner_t id)
 {
@@ -202,7 +202,7 @@ static void file_show_region(struct seq_file *m, u32 id, struct peerpin_region *
 	seq_printf(m, " %s\n", pp_provider_flags(r->provider));
 }
 
-/* Stops when the buffer is full: seq_file calls again with a larger one. */
+/* Stops when the buffer is full: seq_file calls again with a larger buffer. */
 static void file_show_regions(struct seq_file *m, struct pp_file *f)
 {
 	struct peerpin_region *r;

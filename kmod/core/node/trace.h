@@ -21,7 +21,7 @@
 #define pp_trace_start(event) (trace_peerpin_##event##_enabled() ? ktime_get_ns() : 0)
 #define pp_trace_ns(start) ((start) ? ktime_get_ns() - (start) : 0)
 
-/* Device names are cut to this, so that records have a fixed size. */
+/* Device names are cut to this length, so that records have a fixed size. */
 #define PP_TRACE_NAME 32
 #endif
 
@@ -103,7 +103,7 @@ TRACE_EVENT(peerpin_unpin,
 		  __entry->length, __entry->left, __entry->ns)
 );
 
-/* a new mapping; finding an existing one is no event. @a: may be ERR_PTR */
+/* a new mapping; finding an existing mapping is no event. @a: may be ERR_PTR */
 TRACE_EVENT(peerpin_attach,
 	TP_PROTO(const struct peerpin_region *r, const struct peerpin_peer *peer,
 		 const struct peerpin_attach *a, u64 start),

@@ -50,7 +50,9 @@ struct pp_account_counts {
 
 struct pp_account_counts pp_account_counts(const struct pp_account *account);
 
-/* print "PID BYTES REGIONS PINS REVOKED" of each account, "all BYTES - - -"; process context */
+/*
+ * Print "PID BYTES REGIONS PINS REVOKED" of each account, then "all BYTES - - -". Process context
+ */
 void pp_accounts_show(struct seq_file *m);
 
 #endif

@@ -10,7 +10,7 @@
 static unsigned int drain_timeout_ms = 1000;
 module_param(drain_timeout_ms, uint, 0644);
 MODULE_PARM_DESC(drain_timeout_ms,
-		 "longest wait for DMA in flight when memory is taken away");
+		 "longest wait for DMA in flight when memory is revoked or unpinned");
 
 unsigned long pp_revoke_deadline(void)
 {
@@ -35,8 +35,8 @@ static bool region_waits_for_work(const struct peerpin_region *r)
 }
 
 /*
- * Called in the critical section that makes @work necessary. So a closing thread finds @work
- * queued when it cancels it afterwards. Provider-mapped regions use pp_stop_wq, because an
+ * Called in the critical section that makes @work necessary. So a thread that later cancels
+ * @work finds it queued. Provider-mapped regions use pp_stop_wq, because an
  * exporter may wait for the end of our DMA under its reservation lock. Such regions have no
  * importers, so their @work waits for no fence.
  */

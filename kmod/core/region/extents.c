@@ -42,7 +42,7 @@ static void extents_cut(const struct pp_extents *from, u64 offset, u64 length,
 	}
 }
 
-/* Runs as a user of @r: a revocation waits for it before it releases the page table. */
+/* Runs as a user of @r, so that no revocation releases the page table meanwhile. */
 static int extents_append(struct peerpin_region *r, u64 offset, u64 length, struct pp_extents *x)
 {
 	int ret = pp_region_enter(r);

@@ -176,8 +176,8 @@ int pp_provider_register(const struct pp_provider *provider);
  * pp_provider_unregister() - remove a provider, from module exit
  *
  * The provider has no regions any more, because each region holds a reference on @owner. Waits
- * for the threads inside pp_revoke() and, if they do not sleep afterwards, for their return from
- * the provider's callback. Does not wait for threads inside pp_revoke_soon().
+ * until the threads inside pp_revoke() have returned from the provider's callback. So the
+ * callback must not sleep after pp_revoke(). Does not wait for threads inside pp_revoke_soon().
  */
 void pp_provider_unregister(const struct pp_provider *provider);
 

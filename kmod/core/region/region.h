@@ -18,8 +18,9 @@
  *	  it must not wait (any longer) for DMA or a held mapping
  *	4 region_abandon() in close.c: the region is closed, but its pages stay pinned for DMA, for
  *	  a held mapping, or because only the owner's process can unpin them
- *	5 region_take_pages() in end.c, region_to_unpin_locked() and region_part() in close.c. A
- *	  closing thread with the only reference skips it: it may free the region in state ENDING
+ *	5 region_take_pages() in end.c, region_to_unpin_locked() and region_part() in close.c.
+ *	  Revocable memory: a closing thread with the only reference skips this move and frees the
+ *	  region in state ENDING
  *	6 region_adopt() in close.c: @work becomes the closing thread of an orphan
  *
  * Each move is a call of pp_region_move_locked() under r->lock. The critical section of move 2
@@ -31,8 +32,8 @@
  *	- No new DMA begins, and stop() asks the driver to end its DMA.
  *	- The callback waits for this DMA at most drain_timeout_ms.
  *	- If the DMA takes longer, the log names the driver, and its mapping is removed. The
- *	  callback cannot wait: it holds the GPU driver's lock, and the memory is freed when it
- *	  returns. Only an IOMMU stops the DMA then.
+ *	  callback cannot wait longer: its thread holds the GPU driver's lock. When the callback
+ *	  returns, the memory is freed. Only an IOMMU stops the DMA then.
  *
  * Lock order: the reservation lock of an export, r->lock, a peer's lock. No lock of peerpin is
  * held around stop() of a driver or a call of a provider. Exception: r->lock is held around

@@ -16,7 +16,7 @@ struct peerpin_region;
 struct pp_table_entry;
 
 enum {
-	PP_TABLE_CHUNKS = 19,	/* chunk 20 would exceed INT_MAX bytes, the limit of kvcalloc() */
+	PP_TABLE_CHUNKS = 19,	/* a 20th chunk would exceed INT_MAX, the limit of kvcalloc() */
 	PP_TABLE_FIRST = 256,	/* entries of the first chunk */
 	PP_TABLE_MAX = PP_TABLE_FIRST * ((1 << PP_TABLE_CHUNKS) - 1),
 };

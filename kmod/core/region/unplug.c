@@ -42,7 +42,7 @@ static phys_addr_t unplug_first_extent(struct peerpin_region *r)
 	return first.phys;
 }
 
-/* The physical address of memory that the core must revoke; 0: its owner does, or none is known */
+/* The physical address, if the core must revoke the memory and the address is known; else 0 */
 static phys_addr_t unplug_phys(struct peerpin_region *r)
 {
 	const struct pp_provider *provider = r->provider;
