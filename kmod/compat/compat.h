@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* All differences between kernel versions; the code is written for the newest. */
+/* All differences between kernel versions. The other files are written for the newest kernel. */
 #ifndef _PEERPIN_COMPAT_H
 #define _PEERPIN_COMPAT_H
 
@@ -27,7 +27,10 @@
 #define invalidate_mappings move_notify	/* of struct dma_buf_attach_ops */
 #endif
 
-/* Since 6.18. With CONFIG_DMA_API_DEBUG, dma_map_resource() refuses a BAR with pages of p2pdma. */
+/*
+ * dma_map_phys() exists since 6.18. In older kernels with CONFIG_DMA_API_DEBUG, dma_map_resource()
+ * refuses a BAR with pages of p2pdma.
+ */
 #ifndef DMA_ATTR_MMIO
 #define DMA_ATTR_MMIO 0
 #define dma_map_phys dma_map_resource

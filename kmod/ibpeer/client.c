@@ -4,9 +4,11 @@
  * takes GPU memory. doc/ibpeer.md is the guide for users.
  *
  * Programs look for a client "nv_mem" to detect this feature, so the client that the core asks
- * first has this name. There are two clients: one invalidates registrations when memory is freed,
- * which some drivers of InfiniBand devices do not support. The other keeps memory until it is
- * unregistered, which GPU drivers before 525 do not support.
+ * first has this name. There are two clients:
+ * - revocable: invalidates registrations when memory is freed. Some drivers of InfiniBand devices
+ *   do not support that.
+ * - lasting: keeps memory pinned until it is unregistered. GPU drivers before 525 do not support
+ *   that.
  */
 #include <linux/module.h>
 #include <linux/scatterlist.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The InfiniBand core's interface to clients for memory that get_user_pages() does not know.
- * MLNX_OFED, DOCA and kernels of some distributions install it as <rdma/peer_mem.h>. Upstream has
- * no such header; this one has the same layout.
+ * MLNX_OFED, DOCA and kernels of some distributions install the interface as <rdma/peer_mem.h>.
+ * Upstream has no such header; this file has the same layout.
  *
  * If the core cannot register memory itself, it calls acquire of each client until a client returns
  * 1. Then it calls get_pages and dma_map of this client. When the registration ends, it calls
@@ -39,7 +39,7 @@ struct sg_table;
  * @dma_unmap: @dev does not use the memory any more; return 0
  * @put_pages: undo get_pages
  * @get_page_size: alignment of the entries of @sgt; if larger than PAGE_SIZE, the core cuts
- *	the entries to it
+ *	the entries at multiples of this size
  * @release: undo acquire
  */
 struct peer_memory_client {

@@ -122,7 +122,7 @@ static void reg_invalidate(struct work_struct *work)
 	reg_put(reg);
 }
 
-/* Called once for an attachment, hence once for a registration: queue_work() cannot fail. */
+/* Called once for an attachment, hence once for a registration. So queue_work() cannot fail. */
 static void reg_stop(void *unused, struct peerpin_attach *attach)
 {
 	struct ibpeer_reg *reg = regs_find(attach);

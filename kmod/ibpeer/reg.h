@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A registration: memory that a device of the InfiniBand core uses, from acquire to release. It
- * consists of one region of peerpin.ko, one attachment, and one transfer, which is in flight while
- * the device may use the memory.
+ * A registration: memory that a device of the InfiniBand core uses, from acquire to release. A
+ * registration consists of one region of peerpin.ko, one attachment, and one transfer, which is in
+ * flight while the device may use the memory.
  */
 #ifndef _PEERPIN_IBPEER_REG_H
 #define _PEERPIN_IBPEER_REG_H
@@ -43,7 +43,7 @@ int ibpeer_reg_name(struct ibpeer_reg *reg, u64 core_context);
  * ibpeer_reg_map() - map for a device, which uses the memory until ibpeer_reg_end()
  * @sgt: filled in with the pages of the range; stays until release
  *
- * Context: process. Takes no lock of the GPU driver, under which a revocation may run.
+ * Context: process. Does not wait for the GPU driver, whose lock a revoking thread may hold.
  * Return: 0; -ESTALE the memory was freed; -EBUSY mapped already; else as
  * ibpeer_device_get() and peerpin_attach().
  */

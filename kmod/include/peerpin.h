@@ -19,9 +19,9 @@
  *	          free the interrupt, disable the device
  * The device may access the memory only between begin and end. After stop() was called or
  * peerpin_dma_stale() returned true, the driver must call peerpin_dma_end() soon: the thread
- * that frees the memory waits for it. If this takes longer than drain_timeout_ms (a parameter
- * of peerpin.ko, default 1000), the core logs the device; peerpin_dma_begin() states what else
- * happens. doc/lifetimes.md argues why this is safe.
+ * that frees the memory waits for this call. If the call comes later than drain_timeout_ms (a
+ * parameter of peerpin.ko, default 1000), the core logs the device; peerpin_dma_begin() states
+ * what else happens. doc/lifetimes.md argues why this is safe.
  *
  * Contexts below:
  *	any       Does not sleep; hard interrupts included. With CONFIG_PREEMPT_RT: only where a
@@ -87,16 +87,17 @@ struct peerpin_peer *peerpin_peer_register(struct device *dev,
  * peerpin_peer_unregister() - end all DMA of a device, usually first in remove()
  * @peer: from peerpin_peer_register(); invalid afterwards
  *
- * No thread may be in peerpin_attach() on @peer, or enter it: check a flag of the driver under a
- * lock that remove() takes. The call refuses new transfers (-ENODEV), calls stop(), and waits
- * for DMA in flight, without a timeout: interrupts that end DMA must still work. Then it removes
- * all DMA mappings of the device, and waits until exporters of dma-bufs have unmapped.
+ * No thread may be in peerpin_attach() on @peer, or enter that function: check a flag of the
+ * driver under a lock that remove() takes. The call refuses new transfers (-ENODEV), calls stop(),
+ * and waits for DMA in flight, without a timeout: interrupts that end DMA must still work. Then
+ * the call removes all DMA mappings of the device, and waits until exporters of dma-bufs have
+ * unmapped.
  * Context: blocking.
  */
 void peerpin_peer_unregister(struct peerpin_peer *peer);
 
 /**
- * struct peerpin_range - memory to pin; members left 0 are the usual case
+ * struct peerpin_range - memory to pin; @provider, @flags and @fd are usually 0
  * @addr: start in the calling process, any alignment; dma-buf: offset, a multiple of PAGE_SIZE
  * @length: bytes, not 0; dma-buf: a multiple of PAGE_SIZE, within the dma-buf
  * @provider: enum peerpin_provider; 0: the core finds the provider, except for a dma-buf
@@ -152,7 +153,7 @@ void peerpin_region_unpin(struct peerpin_region *region);
  * @id: out_region of PEERPIN_IOC_PIN on that file
  *
  * The reference does not prevent revocation or unpinning.
- * Context: process, in a thread of that process; not in a kernel thread or work item.
+ * Context: process, in a thread of the process that has @fd; not in a kernel thread or work item.
  * Return: a reference for peerpin_region_put(), or ERR_PTR: -EBADF @fd is no file of
  * /dev/peerpin; -EACCES another process opened the file; -ENOENT no such region.
  */

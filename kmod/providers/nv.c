@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * NVIDIA GPU memory: nvidia_p2p_get_pages() makes revocable pins, and
- * nvidia_p2p_get_pages_persistent() makes pins that outlive cuMemFree(). Each is a provider.
+ * nvidia_p2p_get_pages_persistent() makes pins that outlive cuMemFree(). Each kind of pin has a
+ * provider.
  *
  * NVIDIA's driver may be proprietary, so this module uses no symbol that is exported for GPL
  * modules only.

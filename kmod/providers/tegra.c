@@ -49,7 +49,7 @@ struct tegra_table {
 };
 
 /*
- * struct tegra_pin - the private part of a region of such memory
+ * struct tegra_pin - the private part of a region of an integrated GPU's memory
  * @lock: protects @putter, @put, @called and @freed
  * @putter: thread in put_pages
  * @put: put_pages was called

@@ -22,14 +22,14 @@ struct lsi {
 	int index;
 	char name[16];
 	struct rw_semaphore life;	/* a reader that sees !@engine.dead may use @peer */
-	struct mutex lock;	/* protects @engine: one copy at a time; after @life */
+	struct mutex lock;	/* protects @engine: one copy at a time; taken after @life */
 };
 
 static DEFINE_IDA(lsi_ids);
 
 struct lsi_side {
 	struct peerpin_region *region;
-	bool pinned;	/* by this driver; else by userspace, and @region is a reference */
+	bool pinned;	/* @region is a pin of this driver; else a reference to a user's region */
 	u64 offset;	/* of the first byte, from the start of @region */
 	struct peerpin_attach *attach;
 	struct peerpin_dma dma;

@@ -19,13 +19,13 @@
  *   or when the GPU driver is unbound. Before the freeing call returns, no DMA can begin and
  *   use of the region fails with ESTALE. For GPU memory, DMA has also ended or exceeded
  *   drain_timeout_ms, and the device mappings are removed. Host pages stay pinned until DMA in
- *   flight has ended. The id stays in use until the region is unpinned, so it cannot name
- *   another region meanwhile.
+ *   flight has ended. The id stays in use until the region is unpinned, so the id cannot name
+ *   another region before that.
  *
  * The kernel may also revoke host memory that was not freed, for example when it splits a huge
- * page: pin it again. Freeing a small GPU allocation revokes nothing, because allocations share
- * blocks of 2 MiB. Freeing memory of a stream-ordered pool revokes nothing, because the pool
- * keeps it. In both cases the region then reaches whatever CUDA places there next.
+ * page: pin the memory again. Freeing a small GPU allocation revokes nothing, because allocations
+ * share blocks of 2 MiB. Freeing memory of a stream-ordered pool revokes nothing, because the pool
+ * keeps the memory. In both cases the region then reaches the data that CUDA places there next.
  *
  * A child of fork() inherits the file and the mapping of the revocation page. The child keeps
  * the file open after the owner has closed its descriptor. So unpin before closing.
@@ -34,7 +34,7 @@
  * -------------------
  * mmap(PROT_READ, MAP_SHARED) at offset 0 gives PEERPIN_MAX_REGIONS words of 32 bits, one for
  * each slot. A region is valid while word[out_slot] == out_epoch. The kernel changes the word
- * before the memory can get another use. So one load with acquire order tells if a cached
+ * before the memory can get another use. So one load with acquire order shows whether a cached
  * region is still valid, without a system call or a CUDA call. A later region may use the same
  * slot, with another epoch; a slot that has used all epochs is not used again. The word of a
  * persistent pin does not show that its memory was freed. mmap() errors: EACCES another
@@ -136,10 +136,11 @@ enum peerpin_reason {
 	PEERPIN_REASON_NO_BAR1,		/* GPU driver: ENOMEM: no BAR1 space for out_needed bytes */
 	PEERPIN_REASON_NO_PROVIDER,	/* no provider for this kind of memory or pin is loaded */
 	PEERPIN_REASON_MEMLOCK,		/* RLIMIT_MEMLOCK does not allow out_needed more bytes */
-	PEERPIN_REASON_LIMIT,		/* too many regions: of the file, or max_process_regions */
+	PEERPIN_REASON_LIMIT,		/* too many regions in the file, or over max_process_regions */
 	PEERPIN_REASON_NO_MEMORY,	/* no kernel memory */
-	PEERPIN_REASON_REVOKED,		/* freed, or a huge page split, while being pinned */
-	PEERPIN_REASON_VENDOR_ERROR,	/* any other error of the GPU driver, or of a dma-buf */
+	PEERPIN_REASON_REVOKED,		/* memory freed, or a huge page split, while being pinned */
+	/* any other error of the GPU driver, in errno; from libpeerpin: or of a dma-buf */
+	PEERPIN_REASON_VENDOR_ERROR,
 	PEERPIN_REASON_PROCESS_BYTES,	/* max_process_bytes allows only out_available more bytes */
 	PEERPIN_REASON_TOTAL_BYTES,	/* max_total_bytes allows only out_available more bytes */
 	PEERPIN_REASON_NO_API,		/* the GPU driver cannot make this kind of pin */

@@ -77,7 +77,7 @@ static struct pp_account *account_find(struct pid *owner)
 	return a;
 }
 
-/* If another thread was faster, return its account and free @new. */
+/* If another thread has published an account of the process, return that and free @new. */
 static struct pp_account *account_publish(struct pp_account *new)
 {
 	struct pp_account *found;

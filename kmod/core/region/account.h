@@ -38,7 +38,7 @@ int pp_account_charge(struct pp_account *account, u64 bytes,
 /* stop counting a region of @bytes, whose pages were given back; 0: no effect. Any context */
 void pp_account_uncharge(struct pp_account *account, u64 bytes);
 
-/* a region has become live; a live region was revoked. Any context */
+/* count a region that has become live; count a live region that was revoked. Any context */
 void pp_account_count_pin(struct pp_account *account);
 void pp_account_count_revoked(struct pp_account *account);
 

@@ -33,7 +33,7 @@ static bool region_is_mine(struct peerpin_region *r)
 	return true;
 }
 
-/* A callback may have found the region before the cookie was erased. Now it finds ENDED. */
+/* A callback may have found the region before its cookie was erased. In ENDED it takes no pages. */
 static void region_part(struct peerpin_region *r)
 {
 	spin_lock_irq(&r->lock);
@@ -121,7 +121,7 @@ void pp_region_work(struct work_struct *work)
 
 /* ---- a close ------------------------------------------------------------------- */
 
-/* Leave the pages to @work or to a revocation. False: a revocation has already ended the region. */
+/* Leave the pages to @work or to a revocation. False: a revocation has already taken the pages. */
 static bool region_abandon(struct peerpin_region *r)
 {
 	bool left;

@@ -35,10 +35,10 @@ static bool region_waits_for_work(const struct peerpin_region *r)
 }
 
 /*
- * Called in the critical section that makes @work necessary. So a thread that later cancels
- * @work finds it queued. Provider-mapped regions use pp_stop_wq, because an
- * exporter may wait for the end of our DMA under its reservation lock. Such regions have no
- * importers, so their @work waits for no fence.
+ * Called in the critical section that makes @work necessary. So a thread that later cancels @work
+ * finds it queued. Provider-mapped regions use pp_stop_wq, because an exporter may wait for the
+ * end of our DMA under its reservation lock. Such regions have no importers, so their @work waits
+ * for no fence.
  */
 void pp_region_queue_if_idle_locked(struct peerpin_region *r)
 {

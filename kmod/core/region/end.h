@@ -22,7 +22,7 @@
 
 #include "region.h"
 
-/* queue @work with a new reference on @r; the caller holds @lock and its own reference */
+/* queue @work with a new reference on @r; the caller holds @lock and another reference */
 void pp_region_queue_locked(struct peerpin_region *r, struct workqueue_struct *wq,
 			    struct work_struct *work);
 
@@ -36,9 +36,9 @@ void pp_region_queue_if_idle_locked(struct peerpin_region *r);
 void pp_region_stop(struct peerpin_region *r);
 
 /**
- * pp_region_take_down() - take the region from all that use it
+ * pp_region_take_down() - stop all use of a region, and unmap it
  * @deadline: jiffies, for DMA and importers
- * @overrule: unmap even if DMA is still in flight then
+ * @overrule: unmap even if DMA is still in flight at @deadline
  *
  * Stops drivers and importers, waits for them, and unmaps. Two kinds of mappings may remain:
  * importers' mappings counted in @held, and provider's mappings counted in @mappings, which work

@@ -7,7 +7,7 @@ enum {
 	WORDS_PER_PAGE = PAGE_SIZE / sizeof(u32),
 };
 
-/* Two threads may find the page missing; the slower one frees its own. */
+/* If two threads find the page missing, the slower thread frees its own page. */
 static struct page *epoch_page(struct pp_epochs *e, unsigned long index)
 {
 	struct page *page = READ_ONCE(e->pages[index]);

@@ -24,10 +24,10 @@ struct pp_epochs {
 /* the word of @id, valid until pp_epochs_free(); NULL when out of memory */
 u32 *pp_epoch_word(struct pp_epochs *e, u32 id);
 
-/* from the file's release; no mapping is left, because a mapping holds the file */
+/* called by the file's release: no mapping is left, because a mapping holds the file */
 void pp_epochs_free(struct pp_epochs *e);
 
-/* mmap() of the file that @e is part of; the vma holds that file */
+/* mmap() of the file that contains @e; the vma holds this file */
 int pp_epochs_mmap(struct pp_epochs *e, struct vm_area_struct *vma);
 
 /* a pin begins: make the word odd. The caller owns the id. Returns the region's epoch */

@@ -22,7 +22,7 @@ int pp_region_check(u64 addr, u64 length, u32 provider, u32 flags, int fd);
  * @provider: enum peerpin_provider; AUTO: ask the providers one after the other
  * @flags: enum peerpin_pin_flags
  * @want: the range as the user gave it, checked for overflow; not yet rounded
- * @account: of the calling process; the region takes a reference of its own
+ * @account: account of the calling process; the region takes a reference of its own
  * @epoch: the epoch word, even; made odd here. NULL: the region's own word
  * @why: filled in on failure
  *

@@ -82,11 +82,11 @@ struct pp_why {
  * @owner: module that must stay while regions of this provider exist
  * @name: for display
  * @id: enum peerpin_provider
- * @flags: PEERPIN_PIN_*: the kind of pin it makes; unique together with @id
- * @page_size: bytes, a power of two of at most 1 MiB; ranges are rounded to it
+ * @flags: PEERPIN_PIN_*: the kind of pin that the provider makes; unique together with @id
+ * @page_size: bytes, a power of two of at most 1 MiB; ranges are rounded to this size
  * @exact: a range that does not consist of whole pages is refused, not rounded
- * @page_backed: memory has struct pages and is mapped by dma_map_sgtable(). Else it is a
- *	BAR and is mapped by dma_map_phys() with DMA_ATTR_MMIO
+ * @page_backed: the memory has struct pages and is mapped by dma_map_sgtable(). False: the memory
+ *	is a BAR and is mapped by dma_map_phys() with DMA_ATTR_MMIO
  * @lasting: non-revocable memory: the pages stay pinned whatever the memory's owner does. True
  *	for host memory, and for GPU memory of a persistent pin. Such a region is revoked only
  *	by pp_revoke_soon(), or by the core when the device is unbound. False: the memory is
@@ -130,7 +130,7 @@ struct pp_why {
  *	may have run before; the GPU driver does not say which.
  * @cleanup: NULL, or undo the rest of @pin; may sleep. After it has returned, the provider must
  *	not revoke this region.
- * @free: NULL, or free what @map and @unmap use, when neither is in progress any more. Comes also
+ * @free: NULL, or free the rest: the last call, when no @map or @unmap is in progress. Also called
  *	after a failed @pin. Any context.
  *
  * @look, @release and @unpin may be NULL.

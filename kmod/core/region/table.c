@@ -63,7 +63,7 @@ static int table_first_time(struct pp_table *t, struct pp_table_entry **entry)
 	return 0;
 }
 
-/* The entry freed last, else one that was never taken */
+/* Takes the entry freed last, else an entry that was never taken. */
 static int table_take_locked(struct pp_table *t, struct pp_table_entry **entry)
 {
 	lockdep_assert_held(&t->lock);
@@ -185,7 +185,7 @@ struct peerpin_region *pp_table_find(struct pp_table *t, u32 index,
 	return r;
 }
 
-/* Takes the lock for one entry at a time, to hold it briefly. */
+/* Takes the lock for one entry at a time, so that other threads do not wait long. */
 struct peerpin_region *pp_table_next(struct pp_table *t, u32 *index)
 {
 	struct peerpin_region *r;

@@ -58,7 +58,7 @@ void pp_table_destroy(struct pp_table *t);
 int pp_table_take(struct pp_table *t, struct peerpin_region *r, u32 *index,
 		  u32 *turn);
 
-/* put a region into a taken entry; this and the following: any context but interrupts */
+/* put a region into a taken entry; this and the functions below: any context but interrupts */
 void pp_table_put(struct pp_table *t, u32 index, struct peerpin_region *r);
 
 /* Take the region out and return it, to one caller only; the entry stays taken. NULL: no region */
