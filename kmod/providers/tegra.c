@@ -9,10 +9,10 @@
  * in the page table, and reads the page table once more after the callback. So:
  * - A callback in another thread during put_pages leaves the pages to the thread in put_pages.
  *   That thread therefore never sees a page table without pages.
- * - No put begins after a callback has begun. If memory was unmapped, NVIDIA's driver has
+ * - No put_pages begins after a callback has begun. If memory was unmapped, NVIDIA's driver has
  *   unregistered its notifier, and put_pages would unregister it again.
  * - free() queues kfree() of the page table. The last reference to the region is dropped then, so
- *   no put and no callback uses the region. The work item first waits until no MMU notifier runs.
+ *   no thread is in put_pages or a callback. The work item first waits until no MMU notifier runs.
  *   cleanup() would be too early: a callback may still be in pp_revoke().
  * - If the process has exited, the notifier is still registered and holds the mm_struct. The work
  *   item then calls put_pages before kfree(). Each callback checks whether the notifier is
@@ -37,8 +37,9 @@
 /*
  * struct tegra_table - a page table of NVIDIA's driver; argument of its callback
  * @dead: entry in tegra_dead
- * @called: the callback has begun, so no put may begin
- * @given_back: NVIDIA's driver has unregistered its MMU notifier, so tegra_bury() must not put
+ * @called: the callback has begun, so no put_pages may begin
+ * @given_back: NVIDIA's driver has unregistered its MMU notifier, so tegra_bury() must not call
+ *	put_pages
  */
 struct tegra_table {
 	struct llist_node dead;

@@ -85,7 +85,8 @@
 #define PEERPIN_TYPE 0xB9
 
 enum {
-	PEERPIN_MAX_REGIONS = 131072,	/* of a file; words in the revocation page; ids are lower */
+	/* limit of regions of a file, and number of words in the revocation page; ids are lower */
+	PEERPIN_MAX_REGIONS = 131072,
 };
 
 enum {
@@ -136,7 +137,8 @@ enum peerpin_reason {
 	PEERPIN_REASON_NO_BAR1,		/* GPU driver: ENOMEM: no BAR1 space for out_needed bytes */
 	PEERPIN_REASON_NO_PROVIDER,	/* no provider for this kind of memory or pin is loaded */
 	PEERPIN_REASON_MEMLOCK,		/* RLIMIT_MEMLOCK does not allow out_needed more bytes */
-	PEERPIN_REASON_LIMIT,		/* too many regions in the file, or over max_process_regions */
+	/* too many regions in the file, or in the process (max_process_regions) */
+	PEERPIN_REASON_LIMIT,
 	PEERPIN_REASON_NO_MEMORY,	/* no kernel memory */
 	PEERPIN_REASON_REVOKED,		/* memory freed, or a huge page split, while being pinned */
 	/* any other error of the GPU driver, in errno; from libpeerpin: or of a dma-buf */

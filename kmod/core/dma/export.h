@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An export: a dma-buf of a region, for drivers that do not use peerpin's interface. Their
- * attachments to it are importers (importer.h).
+ * An export: a dma-buf of a region, for drivers that do not use peerpin's interface. The
+ * attachments of such drivers to the dma-buf are importers (importer.h).
  *
  * Lock order: reservation lock, then region->lock.
  */

@@ -222,8 +222,8 @@ static int map_publish(struct pp_import *m)
 }
 
 /*
- * The caller is a user, so the region's end waits for it. Bounce buffers are refused: no code
- * would copy between them and the memory.
+ * The caller is a user, so the region's end waits for the caller. Bounce buffers are refused: no
+ * code would copy between bounce buffers and memory.
  */
 static int map_make(struct pp_import *m)
 {

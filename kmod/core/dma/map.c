@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Why not nvidia_p2p_dma_map_pages() for GPU memory: it takes NVIDIA's lock and reads
- * NVIDIA's page table, which a free callback on another thread may free. The callback runs
- * under the same lock, so it would deadlock if it waited for a mapping in progress. The bus
- * address of a BAR page comes from the DMA API. So we call dma_map_phys() with physical
- * addresses that were read while the table existed. One call maps a whole extent; NVIDIA's
- * function maps page by page.
+ * nvidia_p2p_dma_map_pages() is not used for GPU memory. It takes NVIDIA's lock and reads
+ * NVIDIA's page table, which a free callback in another thread may free. The callback holds
+ * NVIDIA's lock, so it would deadlock if it waited for a mapping in progress. Instead we call
+ * dma_map_phys() with physical addresses that were read while the page table existed. One
+ * call maps a whole extent; NVIDIA's function maps page by page.
  */
 #include <linux/dma-map-ops.h>
 #include <linux/dma-mapping.h>

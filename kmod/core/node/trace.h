@@ -151,13 +151,13 @@ DECLARE_EVENT_CLASS(peerpin_dma,
 		  __entry->length, show_dir(__entry->dir), __entry->ns)
 );
 
-/* ns: of peerpin_dma_begin() */
+/* ns: duration of peerpin_dma_begin() */
 DEFINE_EVENT(peerpin_dma, peerpin_dma_begin,
 	TP_PROTO(const struct peerpin_dma *dma, u64 start),
 	TP_ARGS(dma, start)
 );
 
-/* ns: from begin to end */
+/* ns: time from the begin to the end of the transfer */
 DEFINE_EVENT(peerpin_dma, peerpin_dma_end,
 	TP_PROTO(const struct peerpin_dma *dma, u64 start),
 	TP_ARGS(dma, start)

@@ -11,8 +11,8 @@
 struct peerpin_region;
 
 /*
- * Give @r a cookie, by which it is found until pp_cookie_erase(). pp_cookie_next() may
- * return @r before @r->cookie is set. Process context; 0 or -ENOMEM.
+ * Give @r a cookie, by which pp_cookie_find() finds @r until pp_cookie_erase(). pp_cookie_next()
+ * may return @r before @r->cookie is set. Process context. Return: 0 or -ENOMEM.
  */
 int pp_cookie_insert(struct peerpin_region *r);
 void pp_cookie_erase(struct peerpin_region *r);	/* any context but interrupts */

@@ -59,8 +59,8 @@ static int extents_append(struct peerpin_region *r, u64 offset, u64 length, stru
 }
 
 /*
- * Count, allocate, fill: a user must not wait for memory. The caller frees @x->at,
- * after a failure too.
+ * Counts as a user, allocates, then fills as a user, because a user must not wait for
+ * memory. The caller frees @x->at, after a failure too.
  */
 static int extents_make(struct peerpin_region *r, u64 offset, u64 length, struct pp_extents *x)
 {
