@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Clients of an InfiniBand core that has ib_register_peer_memory_client(): with them ibv_reg_mr()
- * takes GPU memory. doc/ibpeer.md is the guide for users.
+ * Clients of an InfiniBand core that has ib_register_peer_memory_client(). With these clients,
+ * ibv_reg_mr() takes GPU memory. doc/ibpeer.md is the guide for users.
  *
  * Programs look for a client "nv_mem" to detect this feature, so the client that the core asks
  * first has this name. There are two clients:

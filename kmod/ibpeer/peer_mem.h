@@ -15,7 +15,7 @@
 
 #include <linux/types.h>
 
-/* Tells clients that core_context is a u64; in old versions it was a pointer. */
+/* Tells clients that core_context is a u64. In old versions core_context was a pointer. */
 #define PEER_MEM_U64_CORE_CONTEXT
 
 enum {
@@ -71,7 +71,7 @@ struct peer_memory_client_ex {
 typedef int (*invalidate_peer_memory)(void *handle, u64 core_context);
 
 /*
- * @invalidate: where the core stores its function; NULL: the memory stays until release.
+ * @invalidate: where the core stores its invalidate function; NULL: the memory stays until release.
  * Return: the handle, or NULL.
  */
 void *ib_register_peer_memory_client(const struct peer_memory_client *client,

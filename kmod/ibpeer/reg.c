@@ -301,7 +301,7 @@ static void reg_detach(struct ibpeer_reg *reg)
 	ibpeer_device_put(reg->device);
 }
 
-/* First drops the attachment of an earlier map; peerpin_attach() finds its mapping again. */
+/* First drops the attachment of an earlier map. peerpin_attach() finds the mapping again. */
 static int reg_remap(struct ibpeer_reg *reg, struct device *dev)
 {
 	int ret;

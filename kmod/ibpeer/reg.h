@@ -25,7 +25,7 @@ struct ibpeer_core {
 
 /**
  * ibpeer_reg_new() - pin a range, if it is GPU memory of the calling process
- * @core: must stay until the registration is released; its @invalidate decides the kind of pin
+ * @core: must stay until the registration is released; core->invalidate decides the kind of pin
  *
  * Return: the registration, or ERR_PTR: not memory of this client.
  */

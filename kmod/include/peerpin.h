@@ -21,7 +21,7 @@
  * peerpin_dma_stale() returned true, the driver must call peerpin_dma_end() soon: the thread
  * that frees the memory waits for this call. If the call comes later than drain_timeout_ms (a
  * parameter of peerpin.ko, default 1000), the core logs the device; peerpin_dma_begin() states
- * what else happens. doc/lifetimes.md argues why this is safe.
+ * what else happens. doc/lifetimes.md argues why this protocol is safe.
  *
  * Contexts below:
  *	any       Does not sleep; hard interrupts included. With CONFIG_PREEMPT_RT: only where a
@@ -29,8 +29,8 @@
  *	process   May sleep.
  *	blocking  Process context. The caller holds no lock that stop() or the path to
  *	          peerpin_dma_end() takes, and no dma-buf reservation lock. No DMA is in flight
- *	          that ends only after this call. Otherwise the call can deadlock: it waits for a
- *	          lock of the GPU driver or exporter, whose holder waits for stop() or that DMA.
+ *	          that ends only after this call. Otherwise the call can deadlock: the call waits
+ *	          for a lock of the GPU driver or exporter, whose holder waits for stop() or DMA.
  *	          So pin and attach all memory of a transfer before the first begin.
  *
  * "Guide N" below: NVIDIA GPUDirect RDMA guide, section N ("Developing a Linux Kernel Module
@@ -58,7 +58,7 @@ struct peerpin_region;
  * Context: process. The calling thread may hold a lock of the GPU driver, or the reservation
  * lock of an imported dma-buf. So @stop must not wait for the end of the DMA, for the GPU
  * driver or for memory. No timeout bounds @stop: if @stop waits, the freeing thread hangs.
- * The core calls @stop at most once for each attachment, if DMA was in flight just before. It
+ * The core calls @stop at most once for each attachment, if DMA was in flight just before. The core
  * never calls @stop after peerpin_peer_unregister() has returned. A driver that queues requests
  * must call peerpin_dma_begin() and list the request under one lock, which @stop also takes.
  * Otherwise @stop can run between the two, miss the request, and is not called again.
@@ -135,7 +135,7 @@ struct peerpin_region *peerpin_region_pin(const struct peerpin_range *range,
 
 /**
  * peerpin_region_unpin() - end a region of peerpin_region_pin(), not of peerpin_region_get()
- * @region: the caller must not use it afterwards
+ * @region: the caller must not use @region afterwards
  *
  * Refuses new transfers (-ESTALE), calls stop(), waits for DMA in flight, removes all device
  * mappings and unpins. If DMA exceeds drain_timeout_ms (for all drivers together), the core logs
@@ -215,7 +215,7 @@ bool peerpin_attach_bounced(const struct peerpin_attach *attach);
 /** peerpin_attach_put() - drop a reference, also after region or peer has ended. Context: any */
 void peerpin_attach_put(struct peerpin_attach *attach);
 
-/** struct peerpin_dma - a transfer; the caller provides the memory, only the core uses it */
+/** struct peerpin_dma - a transfer; the caller provides the struct, only the core uses it */
 struct peerpin_dma {
 	struct peerpin_attach *attach;
 	u64 offset;
@@ -238,11 +238,11 @@ struct peerpin_dma {
  * @dma: filled in; must stay until peerpin_dma_end() has returned
  *
  * Memory and mapping stay until peerpin_dma_end(), even if the memory is freed or unpinned.
- * Exceptions: freed memory of a revocable GPU pin, and any memory of a GPU after its driver
- * was unbound. Such memory stays for drain_timeout_ms at most; then the core removes the mapping
- * during the transfer. With an IOMMU the device faults; without an IOMMU it accesses memory of
- * another owner. The exporter of a dma-buf waits without this limit. So each transfer must end in
- * finite time, if need be by a device reset. If bounced, begin copies @length bytes.
+ * Exceptions: freed memory of a revocable GPU pin, and any memory of a GPU after its driver was
+ * unbound. Such memory stays for drain_timeout_ms at most; then the core removes the mapping
+ * during the transfer. With an IOMMU the device faults; without an IOMMU the device accesses
+ * memory of another owner. The exporter of a dma-buf waits without this limit. So each transfer
+ * must end in finite time, if need be by a device reset. If bounced, begin copies @length bytes.
  * Context: any.
  * Return: 0, or an error, and no transfer has begun: -EINVAL the range is empty or outside the
  * region; -ESTALE the region was revoked or unpinned; -ENODEV the peer is being unregistered.

@@ -20,7 +20,7 @@ enum {
 /*
  * struct host_pin - the private part of a region of host memory
  * @notifier: in use from pin to cleanup
- * @mm: address space of the process; its pinned_vm counts the pinned pages
+ * @mm: address space of the process; @mm->pinned_vm counts the pinned pages
  * @lock: protects @pinned; held to check that no page was unmapped during pinning
  * @pinned: the pages are pinned
  */

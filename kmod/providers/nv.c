@@ -46,7 +46,7 @@ static struct rw_semaphore *nv_puts_here(void)
 
 /*
  * struct nv_pin - the private part of a region of GPU memory
- * @released: release() has freed @table, so unpin() must not put it
+ * @released: release() has freed @table, so unpin() must not put @table
  * @put: unpin() has begun
  */
 struct nv_pin {

@@ -35,7 +35,7 @@
 #define TEGRA_PAGE_SIZE (4u << 10)
 
 /*
- * struct tegra_table - a page table of NVIDIA's driver; argument of its callback
+ * struct tegra_table - a page table of NVIDIA's driver; argument of tegra_free_callback()
  * @dead: entry in tegra_dead
  * @called: the callback has begun, so no put_pages may begin
  * @given_back: NVIDIA's driver has unregistered its MMU notifier, so tegra_bury() must not call

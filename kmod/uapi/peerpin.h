@@ -52,7 +52,7 @@
  * mmap() errors: ENOENT no such region; EACCES another process, or for writing on a file opened
  * read-only; EINVAL beyond the end of the region, or MAP_PRIVATE; ESTALE revoked; EOPNOTSUPP
  * out_caching is PEERPIN_CACHING_NONE (for a dma-buf, map the dma-buf itself); ENOMEM; EIO the
- * pages do not cover the region. mmap2() of a 32-bit program has a 32-bit page offset, so it
+ * pages do not cover the region. mmap2() of a 32-bit program has a 32-bit page offset, which
  * reaches region 0 only.
  *
  * dma-bufs

@@ -38,7 +38,7 @@ struct peerpin_lsi_end {
  * @dst: destination
  * @src: source
  * @length: bytes, not 0. The two ranges must not overlap. An overlap through two
- *	regions is not detected: its bytes are copied in an undefined order
+ *	regions is not detected: the common bytes are copied in an undefined order
  * @out_ns: time the engine ran, in nanoseconds
  *
  * Returns when the last byte has arrived. Errors besides the common form (see

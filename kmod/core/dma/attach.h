@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An attachment: one region mapped for one peer. peerpin_attach() finds it again until the
- * region or the peer ends. include/peerpin.h has the functions for drivers.
+ * An attachment: one region mapped for one peer. peerpin_attach() finds an attachment again
+ * until the region or the peer ends. include/peerpin.h has the functions for drivers.
  *
  * Lock order: region->lock, then peer->lock. Both are spinlocks, taken with interrupts
  * off. attach.c holds no lock during DMA API calls or calls of a driver.

@@ -240,8 +240,8 @@ out:
 }
 
 /*
- * dma_resv_wait_timeout() is not used: with no time left it still waits a tick for each
- * fence, and the caller may hold a GPU driver's lock.
+ * With no time left, dma_resv_wait_timeout() would still wait a tick for each fence. The
+ * caller may hold a GPU driver's lock.
  */
 static bool export_fences_end(struct pp_export *e, unsigned long deadline)
 {

@@ -22,7 +22,7 @@ struct seq_file;
 enum pp_export_told {
 	PP_EXPORT_UNTOLD,
 	PP_EXPORT_TELLING,	/* a work item is queued */
-	PP_EXPORT_TOLD,	/* notified; their fences are still to be waited for */
+	PP_EXPORT_TOLD,	/* notified; the importers' fences are still to be waited for */
 	PP_EXPORT_LATE,	/* notified; some fences were not signalled in time */
 	PP_EXPORT_PINNED,	/* not notified: an importer has pinned non-revocable memory */
 	PP_EXPORT_QUIET,	/* no importer's device uses the memory */
@@ -37,7 +37,7 @@ enum pp_export_told {
  * @in_region: entry in @region->exports until release; under @region->lock, as are
  *	@importers, @maps and @told
  * @importers: list of struct pp_importer, one for each attachment
- * @maps: list of struct pp_import; each stays until its importer unmaps
+ * @maps: list of struct pp_import; a mapping stays until its importer unmaps
  * @extents: the part of the region that the dma-buf shows; written once
  * @told: see above
  * @work: work item that tries to lock @resv and notifies the importers

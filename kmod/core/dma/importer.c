@@ -48,7 +48,7 @@ enum map_state {
 /**
  * struct pp_import - a mapping of an importer
  * @in_export: entry in export->maps; under region->lock, as are @state and @held
- * @export: the export; it stays, because the importer holds the dma-buf
+ * @export: the export, which stays because the importer holds the dma-buf
  * @map: the bus addresses, for unmapping
  * @shown: a copy of @map's table for the importer
  * @held: counted in region->held
@@ -76,7 +76,7 @@ static bool importer_has_pinned_locked(const struct pp_importer *importer,
 	return importer->pins > (PP_DMABUF_MAPPING_PINS ? nr_maps : 0);
 }
 
-/* A static importer cannot set peer2peer; we assume that it accepts bus addresses of a BAR. */
+/* We assume that a static importer, which cannot set peer2peer, accepts bus addresses of a BAR. */
 static int importer_check(const struct pp_export *e,
 			  const struct dma_buf_attachment *attachment)
 {
@@ -402,7 +402,7 @@ static bool map_is_to_be_held_locked(const struct pp_import *m)
 	       importer_has_pinned_locked(importer, importer->nr_maps);
 }
 
-/* True: claimed; the caller must undo it. False: @m is held, or another thread has claimed @m. */
+/* True: the caller must undo @m. False: @m is held, or another thread has claimed @m. */
 static bool map_take_locked(struct pp_import *m)
 {
 	if (m->held || m->state != MAP_MADE)
@@ -430,7 +430,7 @@ void pp_importer_name_late_locked(struct pp_export *e)
 	struct device *dev;
 
 	list_for_each_entry(importer, &e->importers, in_export) {
-		/* no mapping, so this importer's device has left no fence */
+		/* an importer that never had a mapping has left no fence */
 		if (e->told != PP_EXPORT_TELLING && !importer->has_mapped)
 			continue;
 		dev = importer->attachment->dev;

@@ -32,7 +32,7 @@ void pp_importer_unmap(struct dma_buf_attachment *attachment,
  */
 struct pp_import *pp_import_take_locked(struct pp_export *e);
 
-/* process context; the importer may free @m once it is undone */
+/* undo @m; process context; the importer may free @m once @m is undone */
 void pp_import_undo(struct pp_import *m);
 
 /*
@@ -47,7 +47,7 @@ bool pp_importer_any_can_be_told_locked(const struct pp_export *e);
 /* log the importers that may still use the memory of @e at the deadline */
 void pp_importer_name_late_locked(struct pp_export *e);
 
-/* the number of mappings, and the names of their devices */
+/* return the number of mappings of @e; print the names of the mapped devices */
 unsigned int pp_import_count_locked(const struct pp_export *e);
 const char *pp_import_show_locked(const struct pp_export *e, struct seq_file *m,
 				  const char *separator);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * nvidia_p2p_dma_map_pages() is not used for GPU memory. It takes NVIDIA's lock and reads
- * NVIDIA's page table, which a free callback in another thread may free. The callback holds
- * NVIDIA's lock, so it would deadlock if it waited for a mapping in progress. Instead we call
+ * nvidia_p2p_dma_map_pages() is not used for GPU memory. This function takes NVIDIA's lock
+ * and reads NVIDIA's page table, which a free callback in another thread may free. The callback
+ * holds NVIDIA's lock and would deadlock if it waited for a mapping in progress. Instead we call
  * dma_map_phys() with physical addresses that were read while the page table existed. One
  * call maps a whole extent; NVIDIA's function maps page by page.
  */
@@ -251,7 +251,7 @@ static struct scatterlist *map_set_bus(struct pp_map *map,
 
 		sg_dma_address(sg) = bus;
 		sg_dma_len(sg) = len;
-		sg->length = len;	/* some importers of a dma-buf read it */
+		sg->length = len;	/* some importers of a dma-buf read sg->length */
 		bus += len;
 		left -= len;
 		map->sgt.nents++;

@@ -21,13 +21,13 @@ struct pp_peer_counts {
 /**
  * struct peerpin_peer - see above
  * @ref: held by the registration and by each attachment
- * @name: the device's name; it outlives the device
+ * @name: the device's name; a copy, which outlives the device
  * @dev: the device; valid, like @ops and @data, until peerpin_peer_unregister() returns. Only
  *	users (@users) and DMA in flight may use it
  * @lock: protects @dying, @users and @attaches; taken inside a region's lock.
  *	peerpin_dma_begin() reads @dying without @lock. That is safe, because the thread that
  *	sets @dying takes the region's lock of each attachment afterwards
- * @users: number of threads that map, unmap or call stop(); unregistering waits for them
+ * @users: number of threads that map, unmap or call stop(); unregistering waits for 0
  * @inflight: number of DMA transfers begun and not ended, on listed and unlisted attachments
  * @counts: counts of ended transfers, one set for each processor
  * @in_peers: entry in the list of all peers

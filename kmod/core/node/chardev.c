@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The commands of /dev/peerpin; kmod/uapi/peerpin.h is their contract. A command copies
- * its outputs to the user before it publishes the new region or descriptor: no other thread
- * can use or close a region or descriptor before its number is known.
+ * its outputs to the user before it publishes the new region or descriptor. So no other thread
+ * can use or close a region or descriptor before the user knows its number.
  */
 #include <linux/capability.h>
 #include <linux/dma-buf.h>
@@ -18,7 +18,8 @@
 
 /*
  * Inlined, so that the usual copy has a constant size. The first field of @c is the user's
- * size. Overwrite it with the checked size: userspace may have changed it after the check.
+ * size. Overwrite this field with the checked size, because userspace may have changed the
+ * size after the check.
  * @first: bytes of the command's first version
  */
 static __always_inline int cmd_copy_in(void *c, u32 size, u32 first,

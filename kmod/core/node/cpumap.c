@@ -18,7 +18,7 @@
 #include "../region/region.h"
 #include "../../compat/compat.h"
 
-/** struct pp_piece - an extent, found by its offset in the region */
+/** struct pp_piece - an extent of a region; @start is the offset of the extent in the region */
 struct pp_piece {
 	u64 start;
 	phys_addr_t phys;
@@ -26,7 +26,7 @@ struct pp_piece {
 
 /**
  * struct pp_cpumap - shared by the views of a region, from the first view to the region's end
- * @mapping: the file's address space; close() ends the region before it frees the file
+ * @mapping: the file's address space, which stays: close() ends the region before it frees the file
  * @combined: the pieces are reserved as write-combined
  * @end: bytes of all pieces
  * @count: number of pieces
@@ -173,7 +173,7 @@ static int cpumap_make(struct peerpin_region *r, struct address_space *mapping)
 	return cpumap_publish(r, c);
 }
 
-/* Only one thread gets the cpumap. It is a user until it has emptied the views. */
+/* Only one thread gets the cpumap. This thread is a user until it has emptied the views. */
 static struct pp_cpumap *cpumap_take(struct peerpin_region *r)
 {
 	struct pp_cpumap *c = NULL;

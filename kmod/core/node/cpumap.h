@@ -12,7 +12,7 @@ struct vm_area_struct;
  * pp_cpumap_mmap() - make @vma a view of @r
  * @offset: bytes from the region's start, a multiple of PAGE_SIZE
  *
- * Context: mmap() of the file that @r belongs to, by the process that opened it.
+ * Context: mmap() of the file that @r belongs to, by the process that opened this file.
  * Return: 0; -EINVAL a private mapping, or outside the region; -ESTALE; -EOPNOTSUPP the
  * CPU cannot map this memory; -ENOMEM; -EIO.
  */

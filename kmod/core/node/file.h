@@ -44,7 +44,7 @@ struct peerpin_region *pp_file_pin(struct pp_file *f,
 				   u32 provider, u32 flags, u32 *id,
 				   struct pp_why *why);
 
-/* from here on any thread may find the region by its id, and unpin it */
+/* put @r into @regions: from here on any thread may find @r by its id, and unpin @r */
 void pp_file_publish(struct pp_file *f, u32 id, struct peerpin_region *r);
 
 /* end a region that is not in @regions (not yet, or taken out), and free its id */

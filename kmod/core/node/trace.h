@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints, for perf and /sys/kernel/tracing/events/peerpin. A duration is measured only
- * if its event was enabled when the call began; otherwise it is 0 ns.
+ * Tracepoints, for perf and /sys/kernel/tracing/events/peerpin. A duration is 0 ns if its
+ * event was not enabled when the call began.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM peerpin

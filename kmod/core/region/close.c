@@ -59,7 +59,7 @@ static void region_finish(struct peerpin_region *r, bool unpin)
 
 /* ---- work items ---------------------------------------------------------------- */
 
-/* Become the closing thread of an orphan: a callback during unpin() then does not free it. */
+/* Become the closing thread of an orphan, so that a callback during unpin() does not free @r. */
 static bool region_adopt(struct peerpin_region *r)
 {
 	bool adopt;

@@ -13,9 +13,9 @@ struct work_struct;
  * drain_timeout_ms for DMA in flight. Waits without a limit for stop() of drivers, page faults,
  * unmap() of the provider, and a running @stop_work or @work.
  * The region becomes an ORPHAN, and its pages stay pinned, in three cases:
- *	- DMA is still in flight: until it has ended
- *	- an importer's mapping is held: until the importer unmaps
- *	- only the owner's process can unpin: until the owner frees the memory
+ *	- DMA is still in flight; the pages stay until this DMA has ended
+ *	- an importer's mapping is held; the pages stay until the importer unmaps
+ *	- only the owner's process can unpin; the pages stay until the owner frees the memory
  * Context: process, no locks.
  */
 void pp_region_close(struct peerpin_region *r);

@@ -66,7 +66,7 @@ static void region_blind(struct peerpin_region *r)
 	wait_event(r->idle, pp_region_is_zero(r, &r->users));
 }
 
-/* Importers first: work items notify them while stop() of the drivers runs here. */
+/* Importers first: work items notify the importers while stop() of the drivers runs here. */
 void pp_region_stop(struct peerpin_region *r)
 {
 	pp_export_tell_all(r);
@@ -88,8 +88,8 @@ static bool region_await(struct peerpin_region *r, unsigned long deadline)
  * The state is beyond LIVE, so pp_region_enter() fails and no mapping is listed any more. A
  * thread that is mapping right now sees the state and undoes its mapping. So the lists of
  * mappings are final once @users is 0.
- * @unmapping: overdue DMA that ends later does not synchronise, so it does not raise @users.
- * The second wait is for other threads that are undoing mappings: each is a user.
+ * @unmapping: overdue DMA that ends later does not synchronise, so its end does not raise @users.
+ * The second wait is for other threads that are undoing mappings, because each thread is a user.
  */
 static void region_unmap(struct peerpin_region *r)
 {
@@ -123,8 +123,8 @@ void pp_region_clean(struct peerpin_region *r)
 
 /*
  * True for the one thread that has to call release(). A region that was revoked during pin() is
- * ENDED already: the provider may not know its pages yet. So neither release() nor unpin() is
- * called; cleanup() gives back what pin() has taken.
+ * ENDED already, and its provider may not know the pages yet. So neither release() nor unpin() is
+ * called; cleanup() gives the pages back.
  */
 static bool region_take_pages(struct peerpin_region *r, bool *orphan)
 {

@@ -29,7 +29,7 @@ void pp_region_queue_locked(struct peerpin_region *r, struct workqueue_struct *w
 /* @inflight or @held has fallen to 0: wake waiters, queue r->work; under @lock, any context */
 void pp_region_idle_locked(struct peerpin_region *r);
 
-/* queue r->work if it must end the region, and @inflight and @held are 0; under @lock */
+/* queue r->work if r->work must end the region, and @inflight and @held are 0; under @lock */
 void pp_region_queue_if_idle_locked(struct peerpin_region *r);
 
 /* ask drivers and importers to stop, and empty the CPU mappings */

@@ -41,8 +41,8 @@ static inline u32 pp_epoch_begin(u32 *word)
 
 /*
  * The region has ended: make the word even. A reader of the even word also sees all earlier
- * stores. Stores of the memory's next owner come later: the unlock of r->lock, and then of the
- * GPU driver's or the mm's lock, orders them after this store.
+ * stores. Stores of the memory's next owner come later, because of the unlock of r->lock, and then
+ * of the GPU driver's or the mm's lock.
  */
 static inline void pp_epoch_end(u32 *word)
 {

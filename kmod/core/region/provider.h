@@ -38,7 +38,7 @@ struct pp_extent {
  * @at: the extents
  * @room: entries in @at; further extents are counted only
  * @count: number of extents
- * @bytes: sum of their lengths
+ * @bytes: sum of the lengths of all extents
  * @last: physical address of the end of the last extent
  */
 struct pp_extents {
@@ -90,7 +90,7 @@ struct pp_why {
  * @lasting: non-revocable memory: the pages stay pinned whatever the memory's owner does. True
  *	for host memory, and for GPU memory of a persistent pin. Such a region is revoked only
  *	by pp_revoke_soon(), or by the core when the device is unbound. False: the memory is
- *	revocable: its owner may free it, and revokes by pp_revoke()
+ *	revocable. The owner of the memory may free the memory, and revokes by pp_revoke()
  * @unpin_by_owner: @unpin works only in the process that pinned. The core does not call it in
  *	other processes: the pages then stay pinned until revoked
  * @priv_size: bytes of private memory for each region, zeroed, passed to all calls
@@ -110,9 +110,9 @@ struct pp_why {
  * @pin: pin the range. Process context of the owner; may call the GPU driver. On failure nothing
  *	may stay pinned. -EINVAL: not memory of this provider; the core asks the next provider.
  * @look: check the pinned pages (@length bytes, a known version of the page table), and set
- *	@caching: how the CPU may map them (enum peerpin_caching, NONE before the call). Runs
+ *	@caching: how the CPU may map the pages (enum peerpin_caching, NONE before the call). Runs
  *	under a spinlock with interrupts off: must not sleep. On failure the core unpins.
- * @extents: append all pinned pages to @x. NULL: the CPU cannot map them. Called any number of
+ * @extents: append all pinned pages to @x. NULL: the CPU cannot map the pages. Called any number of
  *	times, by any process. The core calls release only after @extents has returned. Must
  *	not sleep for memory.
  * @map: map the memory for @dev; replaces @extents if the provider alone can map the memory.
@@ -122,10 +122,11 @@ struct pp_why {
  *	undoes the mapping. Process context, sleeps.
  * @unmap: undo a mapping made by @map. Process context, sleeps, no locks held by the caller. May
  *	come after release, unpin and cleanup, but not after free.
- * @release: give the pages back after a revocation. For revocable memory it may run inside
- *	pp_revoke() under the GPU driver's locks: it must not call what this driver forbids in
- *	its callback. No DMA mapping of @extents is left. DMA is in flight only if it exceeded
- *	drain_timeout_ms (for non-revocable memory only when the device is unbound).
+ * @release: give the pages back after a revocation. For revocable memory @release may run inside
+ *	pp_revoke() under the GPU driver's locks. So @release must not call functions that the
+ *	GPU driver forbids in its callback. No DMA mapping of @extents is left. DMA is in flight
+ *	only if it exceeded drain_timeout_ms (for non-revocable memory only when the device is
+ *	unbound).
  * @unpin: give the pages back at a close. The GPU driver's callback may run at the same time or
  *	may have run before; the GPU driver does not say which.
  * @cleanup: NULL, or undo the rest of @pin; may sleep. After it has returned, the provider must

@@ -14,8 +14,8 @@
  *
  *	1 pin_open() in pin.c: the provider has pinned the pages
  *	2 pp_region_end_locked() in region.c, for each entry point in end.h
- *	3 region_defer_locked() in revoke.c: the revoking thread leaves the rest to @work, because
- *	  it must not wait (any longer) for DMA or a held mapping
+ *	3 region_defer_locked() in revoke.c: the revoking thread must not wait (any longer) for DMA
+ *	  or a held mapping, and leaves the rest to @work
  *	4 region_abandon() in close.c: the region is closed, but its pages stay pinned for DMA, for
  *	  a held mapping, or because only the owner's process can unpin them
  *	5 region_take_pages() in end.c, region_to_unpin_locked() and region_part() in close.c.
@@ -32,7 +32,7 @@
  *	- No new DMA begins, and stop() asks the driver to end its DMA.
  *	- The callback waits for this DMA at most drain_timeout_ms.
  *	- If the DMA takes longer, the log names the driver, and its mapping is removed. The
- *	  callback cannot wait longer: its thread holds the GPU driver's lock. When the callback
+ *	  callback cannot wait longer, because the GPU driver's lock is held. When the callback
  *	  returns, the memory is freed. Only an IOMMU stops the DMA then.
  *
  * Lock order: the reservation lock of an export, r->lock, a peer's lock. No lock of peerpin is
@@ -59,7 +59,7 @@ enum pp_region_state {
 	PP_LIVE,	/* can be mapped and used for DMA */
 	PP_ENDING,	/* a thread ends the region and will give the pages back */
 	PP_DEFERRED,	/* revoked; @work gives the pages back after the last DMA or held mapping */
-	PP_ORPHAN,	/* closed; @work or a revocation gives the pages back and frees it */
+	PP_ORPHAN,	/* closed; @work or a revocation gives the pages back, frees the region */
 	PP_ENDED,	/* the pages were given back, or a thread is giving them back */
 };
 
@@ -84,7 +84,7 @@ enum pp_region_cause {
  * @held: number of importers' mappings that the end of the region cannot remove
  * @mappings: number of unlisted attachments whose unmap() by the provider has not returned
  * @maps: number of attachments and importers' mappings made so far; stops at U32_MAX
- * @shares: number of exports and importers; bounded, because loops over them hold @lock
+ * @shares: number of exports and importers; bounded, because loops over exports hold @lock
  * @idle: wait queue, woken when @users, @inflight, @held or @mappings falls to 0, and when an
  *	importer was notified or its mapping undone
  * @cause: why the region has ended; valid once @state is beyond LIVE
@@ -209,7 +209,7 @@ static inline unsigned long pp_time_left(unsigned long deadline)
  *						wait with its lock held
  *	pp_tell_wq	invalidate_mappings()	notifies importers; has its own workers (HIGHPRI)
  *	pp_lock_wq	a reservation lock,	notifies importers if the lock is contended;
- *			without a bound		undoes a provider's mappings. No rescuer: it
+ *			without a bound		undoes a provider's mappings. No rescuer: a rescuer
  *						would wait for one lock after the other
  */
 extern struct workqueue_struct *pp_wq;

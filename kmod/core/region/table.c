@@ -11,7 +11,7 @@ struct pp_table_entry {
 	struct peerpin_region *region;
 	struct pp_table_entry *next;	/* if free */
 	u32 index;
-	u32 turn;	/* number of times it was freed */
+	u32 turn;	/* number of times that the entry was freed */
 };
 static_assert(((u64)PP_TABLE_FIRST << (PP_TABLE_CHUNKS - 1)) *
 	      sizeof(struct pp_table_entry) <= INT_MAX);

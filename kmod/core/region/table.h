@@ -23,8 +23,8 @@ enum {
 
 /**
  * struct pp_table - see above
- * @lock: protects the table and its entries; pp_table_put() does not take it. Not taken in
- *	interrupts; no lock is taken inside it
+ * @lock: protects the table and its entries; pp_table_put() does not take @lock. Not taken in
+ *	interrupts; no lock is taken inside @lock
  * @chunks: arrays of entries, each twice as long as the array before, up to @limit;
  *	allocated when first needed and kept
  * @limit: maximum number of entries, at most PP_TABLE_MAX
