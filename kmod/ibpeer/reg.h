@@ -44,13 +44,13 @@ int ibpeer_reg_name(struct ibpeer_reg *reg, u64 core_context);
  * @sgt: filled in with the pages of the range; stays until release
  *
  * Context: process. Does not wait for the GPU driver, whose lock a revoking thread may hold.
- * Return: 0; -ESTALE the memory was freed; -EBUSY mapped already; else as
+ * Return: 0; -ESTALE the memory was freed; -EBUSY mapped already; other errors as of
  * ibpeer_device_get() and peerpin_attach().
  */
 int ibpeer_reg_map(struct ibpeer_reg *reg, struct device *dev,
 		   struct sg_table *sgt);
 
-/* The device does not use the memory any more. A second call does nothing. Context: any */
+/* End the transfer; the device must not use the memory. A second call does nothing. Context: any */
 void ibpeer_reg_end(struct ibpeer_reg *reg);
 
 /* End and free a registration. The InfiniBand core may call this from invalidate. */

@@ -3,7 +3,8 @@
  * Memory of a dma-buf. Only the exporter can map the memory, for one device at a time. So a pin is
  * a reference to the dma-buf. Some exporters keep the memory as long as the dma-buf. Other
  * exporters call invalidate_mappings() (move_notify() before 7.1) of each importer before they move
- * or free the memory. Without an attachment they call nothing; the next attach or map then fails.
+ * or free the memory. Without an attachment such exporters call nothing; the next attach or map
+ * then fails.
  *
  * The exporter calls with the reservation lock held, which unmapping needs. So the callback revokes
  * all regions and waits for DMA in flight; a work item waits for the lock and unmaps. If DMA

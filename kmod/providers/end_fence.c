@@ -5,7 +5,7 @@
 #include <linux/slab.h>
 #include "end_fence.h"
 
-/* Slots that the exporter may have reserved before. A second reservation must include them. */
+/* Slots that the exporter may have reserved. A second reservation must include these slots. */
 #define EXPORTERS_FENCES 64
 
 /**

@@ -48,7 +48,7 @@ void lsi_engine_reset(struct lsi_engine *e)
 
 /*
  * Polling is cheaper than an interrupt for short scripts. The handler for the previous script
- * may run late, clear DIEN and complete @done: so check the chip, and enable again.
+ * may run late, clear DIEN and complete @done. So check the chip, and set DIEN again.
  */
 static int lsi_start(struct lsi_engine *e)
 {

@@ -282,7 +282,7 @@ void pp_attach_stop(struct peerpin_attach *a)
 	pp_peer_leave(a->peer);
 }
 
-/* True for the one caller that has to unmap; until then @users or @mappings counts the caller. */
+/* True for the one caller that has to unmap. @users or @mappings counts the pending unmap. */
 static bool attach_unlist(struct peerpin_attach *a)
 {
 	bool listed;

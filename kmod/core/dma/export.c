@@ -156,9 +156,9 @@ static void export_await(struct work_struct *work)
  * - export_await() waits for the lock. A thread that only tries never gets a lock which its
  *   holders hand to one another.
  * export_tell() goes on trying, because export_await() may be queued behind some hundred waiting
- * items on pp_lock_wq. test/vm/dmabuf/t_export_late.c has a case for each work item. Neither waits
- * for a fence. invalidate_mappings() may wait for drivers, if an importer is a region made of this
- * dma-buf.
+ * items on pp_lock_wq. test/vm/dmabuf/t_export_late.c has a case for each work item. Neither work
+ * item waits for a fence. But invalidate_mappings() may wait for drivers, if an importer is a
+ * region made of this dma-buf.
  */
 static void export_tell(struct work_struct *work)
 {
@@ -259,7 +259,7 @@ static bool export_fences_end(struct pp_export *e, unsigned long deadline)
 	return end;
 }
 
-/* Several threads may wait. If one saw all fences signalled, another thread's timeout is void. */
+/* If several threads wait, a thread that saw all fences signalled overrides a thread's timeout. */
 static void export_settle(struct pp_export *e, bool quiet)
 {
 	struct peerpin_region *r = e->region;

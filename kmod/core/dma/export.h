@@ -95,9 +95,9 @@ void pp_export_drop_all(struct peerpin_region *r);
 void pp_export_exit(void);
 
 /*
- * For debugfs and fdinfo, under @r->lock. The first function returns the number of importers'
- * mappings. The second prints the names of their devices, each after @separator, and returns
- * the separator for the next name.
+ * For debugfs and fdinfo, under @r->lock. pp_export_count_locked() returns the number of
+ * importers' mappings. pp_export_show_locked() prints the names of the importers' devices, each
+ * after @separator, and returns the separator for the next name.
  */
 unsigned int pp_export_count_locked(struct peerpin_region *r);
 const char *pp_export_show_locked(struct peerpin_region *r, struct seq_file *m,

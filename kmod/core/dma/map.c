@@ -28,7 +28,7 @@ struct pp_map_mark {
 	u64 offset;
 };
 
-/* Whole pages if possible: some importers of a dma-buf expect that. */
+/* Whole pages if possible, because some importers of a dma-buf expect whole pages. */
 static u32 map_segment_size(const struct pp_map *map)
 {
 	size_t size = dma_get_max_seg_size(map->dev);
@@ -205,8 +205,8 @@ static bool map_any_bounced(struct pp_map *map)
 }
 
 /*
- * Without translation the bus address is the physical address. If the device cannot reach
- * it, the DMA API prints a backtrace. A user must not be able to cause this, so check first.
+ * Without translation the bus address is the physical address. The DMA API prints a backtrace
+ * if the device cannot reach the address. A user must not be able to cause this, so check first.
  */
 static bool map_reachable(struct device *dev, const struct pp_extents *x)
 {

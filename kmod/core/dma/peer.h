@@ -27,7 +27,7 @@ struct pp_peer_counts {
  * @lock: protects @dying, @users and @attaches; taken inside a region's lock.
  *	peerpin_dma_begin() reads @dying without @lock. That is safe, because the thread that
  *	sets @dying takes the region's lock of each attachment afterwards
- * @users: number of threads that map, unmap or call stop(); unregistering waits for 0
+ * @users: number of threads that map, unmap or call stop(); unregistering waits until 0
  * @inflight: number of DMA transfers begun and not ended, on listed and unlisted attachments
  * @counts: counts of ended transfers, one set for each processor
  * @in_peers: entry in the list of all peers

@@ -43,7 +43,7 @@ void pp_region_stop(struct peerpin_region *r);
  * Stops drivers and importers, waits for them, and unmaps. Two kinds of mappings may remain:
  * importers' mappings counted in @held, and provider's mappings counted in @mappings, which work
  * items undo.
- * Return: false: DMA was in flight at @deadline. Without @overrule nothing is unmapped then.
+ * Return: false if DMA was in flight at @deadline; without @overrule nothing was unmapped.
  */
 bool pp_region_take_down(struct peerpin_region *r, unsigned long deadline, bool overrule);
 

@@ -91,8 +91,8 @@ struct pp_why {
  *	for host memory, and for GPU memory of a persistent pin. Such a region is revoked only
  *	by pp_revoke_soon(), or by the core when the device is unbound. False: the memory is
  *	revocable. The owner of the memory may free the memory, and revokes by pp_revoke()
- * @unpin_by_owner: @unpin works only in the process that pinned. The core does not call it in
- *	other processes: the pages then stay pinned until revoked
+ * @unpin_by_owner: @unpin works only in the process that pinned. The core does not call @unpin
+ *	in other processes: the pages then stay pinned until revoked
  * @priv_size: bytes of private memory for each region, zeroed, passed to all calls
  *	below and freed by the core
  *
@@ -129,8 +129,8 @@ struct pp_why {
  *	unbound).
  * @unpin: give the pages back at a close. The GPU driver's callback may run at the same time or
  *	may have run before; the GPU driver does not say which.
- * @cleanup: NULL, or undo the rest of @pin; may sleep. After it has returned, the provider must
- *	not revoke this region.
+ * @cleanup: NULL, or undo the rest of @pin; may sleep. After @cleanup has returned, the provider
+ *	must not revoke this region.
  * @free: NULL, or free the rest: the last call, when no @map or @unmap is in progress. Also called
  *	after a failed @pin. Any context.
  *
