@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /dev/core_check: a driver that uses the in-kernel API of peerpin, for tests. It has devices of its
- * own, which reach every address. Each file keeps its region, attachments and transfers. A transfer
- * moves no data: it only counts as in flight.
+ * /dev/core_check: a test driver for the in-kernel API of peerpin. Its platform devices reach every
+ * address. Each open file keeps one region, its attachments and its transfers. A transfer moves no
+ * data: it only counts as in flight.
  */
 #ifndef CORE_CHECK_H
 #define CORE_CHECK_H
@@ -11,44 +11,45 @@
 #include <linux/types.h>
 
 enum {
-	CORE_CHECK_DEVICES = 8,			/* of the module; the chip follows */
+	CORE_CHECK_DEVICES = 8,			/* platform devices of the module; the chip has the next number */
 	CORE_CHECK_CHIP = CORE_CHECK_DEVICES,	/* the first LSI chip, behind the IOMMU if there is one */
 	CORE_CHECK_PEERS,
-	CORE_CHECK_FLIGHTS = 8,			/* of one file */
+	CORE_CHECK_FLIGHTS = 8,			/* transfers of one file */
 	CORE_CHECK_PIECES = 128,
 };
 
 enum core_check_op {
-	CORE_CHECK_REGISTER,	/* @peer, with @max_seg, @boundary, @mask; EEXIST */
-	CORE_CHECK_UNREGISTER,	/* @peer; ENODEV; one at a time */
-	CORE_CHECK_STOPS,	/* how often stop() was called for @peer */
-	CORE_CHECK_PIN,		/* @addr, @length, @provider, @flags, @fd: the file's region; EBUSY */
-	CORE_CHECK_GET,		/* @region of @fd becomes the file's; EBUSY */
-	CORE_CHECK_UNPIN,	/* the region of PIN; EBADF without; its attachments stay */
-	CORE_CHECK_PUT,		/* the region of GET; EBADF */
-	CORE_CHECK_RANGE,	/* @out_start, @out_length */
-	CORE_CHECK_ATTACH,	/* for @peer; EBUSY; ENXIO @peer is not registered */
+	CORE_CHECK_REGISTER,	/* register @peer with @max_seg, @boundary, @mask; EEXIST */
+	CORE_CHECK_UNREGISTER,	/* unregister @peer; ENODEV */
+	CORE_CHECK_STOPS,	/* number of calls of stop() for @peer */
+	CORE_CHECK_PIN,		/* pin @addr, @length with @provider, @flags, @fd; EBUSY: the file has a region */
+	CORE_CHECK_GET,		/* take a reference of @region of @fd; EBUSY: the file has a region */
+	CORE_CHECK_UNPIN,	/* unpin the region of PIN and keep its attachments; EBADF: no such region */
+	CORE_CHECK_PUT,		/* drop the region of GET; EBADF: no such region */
+	CORE_CHECK_RANGE,	/* @out_start and @out_length of the file's region */
+	CORE_CHECK_ATTACH,	/* attach the region to @peer; EBUSY; ENXIO: @peer is not registered */
 	CORE_CHECK_DETACH,	/* drop the attachment for @peer; EBADF */
-	CORE_CHECK_SGT,		/* list the attachment for @peer */
-	CORE_CHECK_BEGIN,	/* in @flight, for @peer: @offset, @length; EBUSY */
-	CORE_CHECK_WALK,	/* @flight in pieces of @max */
-	CORE_CHECK_STALE,	/* @flight; 1 or 0 in @out_count */
-	CORE_CHECK_END,		/* @flight; ENOENT. Waits for no other call */
-	CORE_CHECK_END_AGAIN,	/* end @flight a second time (a bug), then as STALE; EBUSY */
+	CORE_CHECK_SGT,		/* list the addresses of the attachment for @peer */
+	CORE_CHECK_BEGIN,	/* begin @flight for @peer with @offset, @length; EBUSY */
+	CORE_CHECK_WALK,	/* list the addresses of @flight in pieces of at most @max */
+	CORE_CHECK_STALE,	/* @out_count is 1 if @flight is stale, else 0 */
+	CORE_CHECK_END,		/* end @flight without waiting for other calls; ENOENT */
+	CORE_CHECK_END_AGAIN,	/* end @flight a second time (a bug), then STALE; EBUSY: still in flight */
 };
 
 /**
  * struct core_check - CORE_CHECK_IOC
  * @op: enum core_check_op
  * @peer: number of the device
- * @flight: number of the DMA
+ * @flight: number of the transfer
  * @in_irq: 1: make the call in a hard interrupt
- * @late: ATTACH: 1: to a peer whose UNREGISTER waits for a DMA that the caller has in flight
+ * @late: ATTACH: 1: attach to a peer during its UNREGISTER, which waits for a DMA
  * @end_in_stop: BEGIN: 1: stop() ends the DMA
- * @max_seg: of the device; 0: 2^32 - 1
- * @boundary: its segment boundary mask; 0: 2^64 - 1
- * @mask: bits of its address mask; 0: 64
- * @out_count: number of pieces, of which at most PIECES are listed; or as above
+ * @max_seg: segment limit of the device; 0: 2^32 - 1
+ * @boundary: segment boundary mask of the device; 0: 2^64 - 1
+ * @mask: number of address bits of the device; 0: 64
+ * @out_count: number of pieces; the first CORE_CHECK_PIECES are listed. STOPS, STALE, END_AGAIN:
+ *   see there
  * @out_reason: PIN: enum peerpin_reason
  */
 struct core_check {

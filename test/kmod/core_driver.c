@@ -13,7 +13,7 @@
 /**
  * struct check_file - state of an open file
  * @lock: serialises the calls, except END
- * @own: PIN made @region; else GET
+ * @own: true: @region is from PIN, false: from GET
  */
 struct check_file {
 	struct mutex lock;
@@ -192,7 +192,7 @@ static int check_end_again(struct check_file *f, struct core_check *c)
 
 /* ---- the ioctl ------------------------------------------------------------------ */
 
-/* Calls that are allowed in any context */
+/* Calls that the API allows in any context */
 static int check_any(struct check_file *f, struct core_check *c)
 {
 	switch (c->op) {
@@ -269,7 +269,7 @@ static int check_op(struct check_file *f, struct core_check *c)
 		return check_peer_register(c);
 	if (c->op == CORE_CHECK_UNREGISTER)
 		return check_peer_unregister(c->peer);
-	/* no lock: another call may hold it and wait for this DMA */
+	/* Take no lock: another call may hold the lock and wait for this DMA. */
 	if (c->op == CORE_CHECK_END)
 		return check_here(f, c);
 	mutex_lock(&f->lock);

@@ -8,11 +8,11 @@
 
 /**
  * struct check_peer - a device
- * @dev: NULL: not present
- * @peer: while registered; changed under @peers_gate
- * @going: being unregistered; likewise
+ * @dev: the device; NULL: not present
+ * @peer: the registered peer, or NULL; changed under @peers_gate
+ * @going: the peer during its unregistration, or NULL; changed under @peers_gate
  * @old_seg: segment limit of the device before registration
- * @old_boundary: likewise
+ * @old_boundary: segment boundary of the device before registration
  */
 struct check_peer {
 	struct device *dev;
@@ -27,7 +27,7 @@ static struct check_peer peers[CORE_CHECK_PEERS];
 static struct platform_device *devices[CORE_CHECK_DEVICES];
 static struct pci_dev *chip;
 
-/* ATTACH takes it for reading: no thread may use a peer after its unregistration. */
+/* ATTACH reads under this lock, so no thread attaches to a peer after its unregistration. */
 static DECLARE_RWSEM(peers_gate);
 
 static DEFINE_SPINLOCK(flights_lock);
@@ -44,7 +44,7 @@ void check_flight_add(struct check_flight *f)
 	spin_unlock_irqrestore(&flights_lock, flags);
 }
 
-/* After unlisting, the file may begin another transfer with @f, or free it. */
+/* After list_del(), the file may begin another transfer with @f, or free @f. */
 static void flight_end_locked(struct check_flight *f)
 {
 	peerpin_dma_end(&f->dma);
@@ -89,7 +89,7 @@ static void peer_limit(struct check_peer *p, unsigned int seg, unsigned long bou
 	dma_set_seg_boundary(p->dev, boundary);
 }
 
-/* The driver of the chip sets its DMA mask. */
+/* For the chip, its driver sets the DMA mask. */
 static int peer_prepare(struct check_peer *p, const struct core_check *c)
 {
 	if (!p->dev)

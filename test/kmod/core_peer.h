@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The devices of core_check and their DMA in flight. Calls as in core_check.h. */
+/* The devices of core_check and their DMA in flight. core_check.h describes the calls. */
 #ifndef CORE_PEER_H
 #define CORE_PEER_H
 
@@ -9,8 +9,8 @@
 
 /**
  * struct check_flight - a DMA in flight
- * @in_flights: in flight while listed; the thread that unlists it ends the DMA
- * @end_in_stop: stop() ends it
+ * @in_flights: entry of the list of DMA in flight; the thread that unlists the entry ends the DMA
+ * @end_in_stop: true: stop() ends the DMA
  */
 struct check_flight {
 	struct list_head in_flights;
@@ -18,7 +18,7 @@ struct check_flight {
 	bool end_in_stop;
 };
 
-void check_flight_add(struct check_flight *f);	/* begun; any context */
+void check_flight_add(struct check_flight *f);	/* the DMA has begun; any context */
 int check_flight_end(struct check_flight *f);	/* any context */
 
 int check_peer_register(const struct core_check *c);

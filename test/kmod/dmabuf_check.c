@@ -39,16 +39,16 @@ enum {
 };
 
 struct slot {
-	struct mutex lock;			/* serialises calls; before the reservation lock */
+	struct mutex lock;			/* serialises calls; taken before the reservation lock */
 	struct dma_buf_attachment *attach;
-	struct sg_table *sgt;			/* reservation lock; likewise all below */
+	struct sg_table *sgt;			/* the reservation lock protects the fields from here to @notify_ms */
 	u32 notified;
 	bool unmap_in_notify;
 	u32 notify_ms;
-	struct dma_fence *fence;		/* @lock */
+	struct dma_fence *fence;		/* under @lock */
 };
 
-/* Memory for DMA of the chip: its script, which it reads, and data */
+/* DMA memory of the chip: the script of the chip, and data */
 struct shared {
 	__le32 script[SCRIPT_WORDS];
 	u8 data[DMABUF_CHECK_BYTES];
@@ -135,14 +135,14 @@ static int cut(struct slot *slot)
 	return 0;
 }
 
-/* Before attach has returned, slot->attach is NULL; then there is no mapping either. */
+/* slot->attach and slot->sgt are NULL until attach() has returned. */
 static void notified(struct dma_buf_attachment *attach)
 {
 	struct slot *slot = attach->importer_priv;
 
 	dma_resv_assert_held(attach->dmabuf->resv);
 	slot->notified++;
-	if (slot->notify_ms)	/* msleep(0) would sleep a tick, times hundreds of slots */
+	if (slot->notify_ms)	/* msleep(0) would sleep a tick, for each of hundreds of slots */
 		msleep(slot->notify_ms);
 	if (slot->unmap_in_notify && slot->sgt)
 		unmap(slot);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
- * /dev/dmabuf_check: an importer of dma-bufs, controlled by a test program. Its device is an
- * LSI 53C895A without a driver.
+ * /dev/dmabuf_check: an importer of dma-bufs, controlled by a test program. Its device is an LSI
+ * 53C895A without a driver.
  *
  * An ioctl returns the result of its call: 0, or errno of the exporter or kernel. EBADSLT: the slot
- * is not attached, not mapped, or is so already.
+ * is in the wrong state (not attached, not mapped, already attached or already mapped).
  */
 #ifndef _DMABUF_CHECK_H
 #define _DMABUF_CHECK_H
@@ -28,26 +28,27 @@ struct dmabuf_check_attach {
 	__u32 slot;
 	__s32 fd;
 	__u32 kind;
-	__u32 unmap_in_notify;	/* unmap in move_notify, as drivers do; else the mapping stays */
+	__u32 unmap_in_notify;	/* 1: move_notify unmaps, as in drivers; 0: the mapping stays */
 	__u32 notify_ms;	/* duration of move_notify */
 	__u32 reserved;
 };
 
 /*
- * MAP, UNMAP, PIN, UNPIN. FENCE adds a fence to the dma-buf, SIGNAL signals it. DETACH also signals
- * it, and puts the dma-buf. CUT removes the first page from the sg_table, as RDMA drivers do.
+ * MAP, UNMAP, PIN, UNPIN. FENCE adds a fence to the dma-buf, and SIGNAL signals the fence. DETACH
+ * signals the fence and puts the dma-buf. CUT removes the first page from the sg_table, as RDMA
+ * drivers do.
  */
 struct dmabuf_check_slot {
 	__u32 slot;
 	__u32 reserved;
 };
 
-/* State of a slot, and of an entry of its sg_table */
+/* State of a slot, and one entry of the sg_table */
 struct dmabuf_check_look {
 	__u32 slot;
 	__u32 entry;
 	__u32 out_notified;	/* calls of move_notify since ATTACH */
-	__u32 out_entries;	/* 0: not mapped; members below are 0 */
+	__u32 out_entries;	/* 0: not mapped; the fields below are 0 */
 	__u32 out_has_page;
 	__u32 out_length;
 	__aligned_u64 out_bus;
@@ -59,14 +60,14 @@ struct dmabuf_check_hold {
 	__u32 ms;
 };
 
-/* Set limits of the device; 0: leave as is */
+/* Set limits of the device; 0 keeps a limit */
 struct dmabuf_check_limit {
 	__u32 max_segment;
 	__u32 reserved;
 	__aligned_u64 bus;	/* highest bus address */
 };
 
-/* Read or write an entry by DMA of the device. */
+/* Read or write one entry of the sg_table by DMA of the device. */
 struct dmabuf_check_dma {
 	__u32 slot;
 	__u32 entry;

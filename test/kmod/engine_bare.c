@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The baseline without peerpin: time of the LSI chip for one move of 8 MiB from BAR to BAR, and for
- * as many bytes in scattered pages of 64 KiB, each mapped on its own, like GPU memory. peerpin_lsi
- * must not be bound to the chip. The module measures in init, prints, and always fails to load:
+ * The baseline without peerpin: measures the LSI chip. Each move copies 8 MiB from BAR to BAR: once
+ * in one piece, once in scattered pages of 64 KiB. Like GPU memory, each page is mapped on its own.
+ * peerpin_lsi must not be bound to the chip. The module prints the times, then fails to load:
  *
  *	engine_bare: one move: 8388608 bytes median 1234567 ns min 1200000 ns of 21
  *	engine_bare: scattered: 8388608 bytes median ...
@@ -26,7 +26,7 @@ enum {
 	DSTAT_SIR = 0x04,
 	PAGE = 64 << 10,
 	PAGES = BYTES / PAGE,
-	STARTS = 2,	/* QEMU pauses after 100 instructions */
+	STARTS = 2,	/* two script starts: QEMU pauses after 100 instructions */
 	MOVES = PAGES / STARTS,
 	SCRIPT_WORDS = MOVES * 3 + 2,
 };
@@ -127,7 +127,7 @@ static void bare_add_scattered(struct bare *b)
 	}
 }
 
-/* Page i of the range lies at place i * 37, so that no two successive pages are adjacent. */
+/* Page i of the range is page i * 37 of the BAR, so no two successive pages are adjacent. */
 static int bare_measure_scattered(struct bare *b)
 {
 	struct device *dev = &b->chip->dev;
@@ -205,7 +205,7 @@ static int __init bare_init(void)
 		ret = b.chip->dev.driver ? -EBUSY : bare_enable_and_measure(&b);
 	pci_dev_put(b.gpu);
 	pci_dev_put(b.chip);
-	return ret ?: -EAGAIN;	/* success: do not stay loaded */
+	return ret ?: -EAGAIN;	/* success is an error too, so that the module does not stay loaded */
 }
 
 module_init(bare_init);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A module for t_judge: allocates in every way that judge.ko watches, and frees all of it, except
- * the kind of memory in @keep.
+ * A module for t_judge. It allocates in every way that judge.ko watches, and frees all memory
+ * except the kind named by @keep.
  */
 #include <linux/dma-mapping.h>
 #include <linux/idr.h>
@@ -57,7 +57,7 @@ struct later {
 };
 
 static struct platform_device *device;
-static size_t size = SIZE, big = BIG, nothing;	/* not const: for constants the compiler calls other functions */
+static size_t size = SIZE, big = BIG, nothing;	/* not const: for a constant size the compiler calls other allocators */
 
 static bool kept(const char *what)
 {
@@ -138,7 +138,7 @@ static int by_pages(void)
 	return err;
 }
 
-/* Freed as struct pages; put_page() drops a reference, which need not be the last. */
+/* Free as struct pages: put_page() only drops a reference, perhaps not the last reference. */
 static int by_zeroed_pages(void)
 {
 	unsigned long address = get_zeroed_page(GFP_KERNEL), another = get_zeroed_page(GFP_KERNEL);
@@ -200,7 +200,7 @@ static int by_device(void)
 	return dmam_alloc_coherent(&device->dev, BIG, &handle, GFP_KERNEL) ? 0 : -ENOMEM;
 }
 
-/* IDA, IDR and xarray, which allocate numbers. */
+/* IDA, IDR and xarray: they allocate numbers and memory */
 static int by_number(void)
 {
 	static DEFINE_IDA(ida);
@@ -275,7 +275,7 @@ static void storm_timer(struct timer_list *timer)
 	mod_timer(timer, jiffies + 1);
 }
 
-/* Allocate more than fits at once, even on a slow machine: so the interrupt must free some. */
+/* Allocate more than the limit, even on a slow machine. So the interrupt must free some. */
 static void allocate_storm(void)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(storm_ms);

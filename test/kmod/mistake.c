@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Makes one mistake when it is loaded. For each checker of the kernels in emu/vm/kernel there is a
- * mistake, to prove that the checker works.
+ * Makes one mistake when loaded. Each mistake proves that one checker of the kernels in
+ * emu/vm/kernel works.
  */
 #include <linux/dma-mapping.h>
 #include <linux/err.h>
@@ -24,7 +24,10 @@ static char *make = "";
 module_param(make, charp, 0400);
 MODULE_PARM_DESC(make, "name of the mistake");
 
-/* kmemleak. kasprintf() allocates: at unload, kmemleak ignores memory that the module allocated. */
+/*
+ * kmemleak. kasprintf() allocates, not this module: at unload, kmemleak ignores memory that the
+ * module itself allocated.
+ */
 static int lose_memory(void)
 {
 	char *lost = kasprintf(GFP_KERNEL, "%*s", SIZE, "");
@@ -107,13 +110,13 @@ static int trust_a_mapping(void)
 	return device && buffer ? 0 : -ENODEV;
 }
 
-/* Write like a device: KASAN does not see it. */
+/* Write like a device: without KASAN. */
 static noinline __no_sanitize_address void write_unseen(u64 *at)
 {
 	WRITE_ONCE(*at, *at + 1);
 }
 
-/* The next allocation of the page finds it. */
+/* The next allocation of the page finds the write. */
 static int write_to_the_freed(struct page *page)
 {
 	u64 *at = page_address(page);
@@ -135,7 +138,7 @@ static int write_to_a_freed_page(void)
 
 	if (!page)
 		return -ENOMEM;
-	preempt_disable();	/* the page that this CPU freed last is allocated first */
+	preempt_disable();	/* the CPU allocates first the page that it freed last */
 	err = write_to_the_freed(page);
 	preempt_enable();
 	return err;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A provider with pins that cost nothing, for benchmarks of the core. It registers as TEGRA, which
- * must not be loaded, and pins any address.
+ * A provider whose pins cost nothing, for benchmarks of the core. It registers as TEGRA and pins
+ * any address. TEGRA must not be loaded.
  */
 #include <linux/module.h>
 #include "../../kmod/core/region/provider.h"
 
-/* Out of reach of every device of the VM: attaching a peer fails. */
+/* No device of the VM reaches this address: attaching a peer fails. */
 #define NOWHERE (1ull << 50)
 
 static int null_pin(void *priv, const struct pp_request *req, struct pp_why *why)

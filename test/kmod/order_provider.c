@@ -9,7 +9,7 @@
 #include "../../kmod/core/region/provider.h"
 #include "order_provider.h"
 
-/* No machine has memory here, but a device with 64 address bits reaches it */
+/* No memory of any machine has this address, but a device with 64 address bits reaches it */
 #define NOWHERE (1ull << 50)
 
 enum {
@@ -17,8 +17,8 @@ enum {
 };
 
 /**
- * struct order_pin - a pin, and calls made for it; under @lock
- * @looks: running calls of look or extents
+ * struct order_pin - a pin, and the calls made for it; @lock protects all fields
+ * @looks: number of running calls of look or extents
  */
 struct order_pin {
 	spinlock_t lock;
@@ -34,7 +34,7 @@ struct order_pin {
 	bool cleaned;
 };
 
-/* A revocation by another thread; it may outlive the region. */
+/* A revocation by another thread; the struct may outlive the region. */
 struct order_revoke {
 	struct work_struct work;
 	unsigned long cookie;
@@ -84,7 +84,7 @@ static void revoke_work(struct work_struct *work)
 	kfree(v);
 }
 
-/* Any context */
+/* Callable in any context */
 static void revoke_beside(const struct order_pin *p, struct completion *done)
 {
 	struct order_revoke *v = kmalloc(sizeof(*v), GFP_ATOMIC | __GFP_NOFAIL);
@@ -162,7 +162,7 @@ static void order_check_table(struct order_pin *p)
 	WARN(p->unpinning || p->unpinned || p->cleaned, "page table read after unpin or cleanup");
 }
 
-/* The core may hold a spinlock, with interrupts disabled. */
+/* Callable under a spinlock of the core, with interrupts disabled */
 static void order_look_begin(struct order_pin *p)
 {
 	unsigned long flags;
@@ -194,7 +194,7 @@ static int order_look(void *priv, u64 length, u32 *caching)
 	if (ORDER_WHEN(p->addr) == ORDER_IN_LOOK) {
 		revoke_beside(p, NULL);
 		revoke_beside(p, NULL);
-		mdelay(MOMENT_MS);	/* with a spinlock of the core */
+		mdelay(MOMENT_MS);	/* the core holds a spinlock */
 	}
 	order_look_end(p);
 	return ORDER_FAIL(p->addr) == ORDER_FAIL_LOOK ? -EIO : 0;
@@ -227,7 +227,7 @@ static void order_release(void *priv)
 	WARN(p->lasting && (p->unpinning || p->unpinned), "a lasting pin was unpinned and released");
 	p->releasing = true;
 	spin_unlock_irq(&p->lock);
-	usleep_range(1000, 2000);	/* time for a thread that fails to wait for release */
+	usleep_range(1000, 2000);	/* a thread that does not wait for release would run now */
 	spin_lock_irq(&p->lock);
 	WARN(p->cleaned, "cleanup did not wait for release");
 	p->releasing = false;

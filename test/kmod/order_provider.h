@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A provider that revokes its own regions at the point that their address encodes. The kernel warns
- * if the core calls the provider out of order. It registers as TEGRA; with PERSISTENT, its pins are
- * lasting. /sys/module/order_provider/parameters counts the calls.
+ * A provider that revokes its own regions. The address of a region encodes the point of revocation.
+ * The kernel warns if the core calls the provider out of order. The module registers as TEGRA; with
+ * PERSISTENT, its pins are non-revocable. /sys/module/order_provider/parameters counts the calls.
  */
 #ifndef ORDER_PROVIDER_H
 #define ORDER_PROVIDER_H
@@ -12,17 +12,17 @@ enum order_when {
 	ORDER_NEVER,
 	ORDER_IN_PIN,
 	ORDER_IN_LOOK,		/* BESIDE only: the core holds a spinlock */
-	ORDER_IN_EXTENTS,	/* not HERE: a revocation waits for the end of extents() */
+	ORDER_IN_EXTENTS,	/* never HERE: a revocation waits for the end of extents() */
 	ORDER_IN_UNPIN,
 	ORDER_IN_CLEANUP,
-	ORDER_AFTER_ALL,	/* a late callback */
+	ORDER_AFTER_ALL,	/* a late callback, after cleanup */
 	ORDER_WHENS
 };
 
 /* Thread that revokes */
 enum order_how {
 	ORDER_HERE,	/* the calling thread */
-	ORDER_AWAITED,	/* another thread; the calling thread waits for it */
+	ORDER_AWAITED,	/* another thread; the calling thread waits for the revocation */
 	ORDER_BESIDE,	/* two other threads; the calling thread continues after MOMENT_MS */
 	ORDER_HOWS
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Makes calls of nv-p2p.h in the thread of a test program. The program may call in any order, also
- * in a wrong one. Without flags, the callback does all that a consumer must do.
+ * Makes calls of nv-p2p.h in the thread of a test program. The program may call in any order, even
+ * a wrong order. Without flags, the callback does all that a consumer must do.
  */
 #include <linux/delay.h>
 #include <linux/fs.h>
@@ -24,19 +24,22 @@ enum { NOT_CALLED = 1 };
 
 struct slot {
 	struct nvidia_p2p_page_table *table;
-	struct nvidia_p2p_dma_mapping *maps[P2P_CHECK_MAPS];	/* maps_lock, except in MAP */
+	struct nvidia_p2p_dma_mapping *maps[P2P_CHECK_MAPS];	/* protected by maps_lock, except in MAP */
 	struct nvidia_p2p_dma_mapping *old_maps[P2P_CHECK_MAPS];
-	struct p2p_check_call call;	/* GET or GET_PERSISTENT */
+	struct p2p_check_call call;	/* arguments of GET or GET_PERSISTENT */
 	bool persistent;
-	const struct file *file;	/* its release puts the pin; or NULL */
+	const struct file *file;	/* file that puts the pin at its release; NULL: no file */
 	struct p2p_check_callback seen;
 };
 
-/* Static: a callback may come at any time, and needs its slot. */
+/* The slots are static because a callback may come at any time. */
 static struct slot slots[P2P_CHECK_SLOTS];
 static struct pci_dev *peer, *other_peer;
 
-/* Serialises UNMAP and the callback. Calls that may wait for a callback take it only with LOCKED. */
+/*
+ * Serialises UNMAP and the callback. A call that may wait for a callback locks only with the flag
+ * LOCKED.
+ */
 static DEFINE_MUTEX(maps_lock);
 
 static struct nvidia_p2p_page_table untouched = { .version = P2P_CHECK_UNTOUCHED };
@@ -173,7 +176,9 @@ static int call_free_table(struct slot *slot, const struct p2p_check_call *call)
 	return nvidia_p2p_free_page_table(table_of(slot, call));
 }
 
-/* Only into a freed page table: the GPU driver has filled it with 0x6b, and detects the write. */
+/*
+ * Write only to a freed page table. The GPU driver has filled it with 0x6b and detects the write.
+ */
 static int write_table(struct slot *slot)
 {
 	slot->table->entries = 0;
@@ -255,7 +260,9 @@ static int ruin_map(struct slot *slot, const struct p2p_check_call *call)
 	return 0;
 }
 
-/* Map as the GPU driver does: the kernel refuses another cache attribute for the same memory. */
+/*
+ * Map with the cache attribute of the GPU driver: for the same memory the kernel refuses another.
+ */
 static int poke(u64 physical)
 {
 	u8 __iomem *p = ioremap_wc(physical, 1);
@@ -443,7 +450,7 @@ static struct miscdevice check_device = {
 	.fops = &check_fops,
 };
 
-/* The peer is any 53C895A, with or without a driver; the other peer is the host bridge. */
+/* The peer is any 53C895A, with or without a driver. The other peer is the host bridge. */
 static int __init p2p_check_init(void)
 {
 	int i, err;

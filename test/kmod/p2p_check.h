@@ -14,47 +14,52 @@
 enum {
 	P2P_CHECK_SLOTS = 64,
 	P2P_CHECK_MAPS = 4,
-	P2P_CHECK_UNTOUCHED = 1,	/* out_version: the pointer was never stored */
-	P2P_CHECK_ENOTSUPP = 524,	/* of the kernel; userspace has no name for it */
+	P2P_CHECK_UNTOUCHED = 1,	/* value of out_version: the pointer was never stored */
+	P2P_CHECK_ENOTSUPP = 524,	/* errno of the kernel that userspace does not define */
 };
 
 enum p2p_check_flags {
 	/* GET */
 	P2P_CHECK_NO_CALLBACK = 1 << 0,
-	/* GET: the callback unmaps mappings, instead of freeing them */
+	/* GET: the callback unmaps the mappings, instead of freeing them */
 	P2P_CHECK_IN_CALLBACK_UNMAP = 1 << 1,
-	/* GET: the callback does not end the mappings; does not free the page table */
+	/* GET: the callback leaves the mappings, or the page table */
 	P2P_CHECK_IN_CALLBACK_LEAVE_MAPS = 1 << 2,
 	P2P_CHECK_IN_CALLBACK_LEAVE_TABLE = 1 << 3,
-	/* GET: calls that the callback makes first */
+	/* GET: extra calls that the callback makes first */
 	P2P_CHECK_IN_CALLBACK_PUT = 1 << 4,
 	P2P_CHECK_IN_CALLBACK_GET = 1 << 5,
 	P2P_CHECK_IN_CALLBACK_MAP = 1 << 6,
-	/* GET, GET_PERSISTENT: put at the release of the file that made this call */
+	/* GET, GET_PERSISTENT: the release of the calling file puts the pin */
 	P2P_CHECK_PUT_AT_CLOSE = 1 << 7,
-	/* PUT and all below: pass a pointer that was never a page table; UNMAP, FREE_MAP: never a mapping */
+	/*
+	 * PUT and all later calls: pass a wrong pointer, not a page table; UNMAP, FREE_MAP: not a
+	 * mapping
+	 */
 	P2P_CHECK_WILD_TABLE = 1 << 8,
 	P2P_CHECK_WILD_MAP = 1 << 9,
-	/* UNMAP, FREE_MAP: pass the mapping that was unmapped or freed last at this slot and number */
+	/*
+	 * UNMAP, FREE_MAP: pass the last mapping that was unmapped or freed at this slot and number
+	 */
 	P2P_CHECK_OLD_MAP = 1 << 10,
-	/* UNMAP: pass another device than MAP */
+	/* UNMAP: pass another device than in MAP */
 	P2P_CHECK_OTHER_PEER = 1 << 11,
-	/* pass NULL for the page table; MAP, UNMAP: for the device */
+	/* Pass NULL for the page table; MAP, UNMAP: pass NULL for the device */
 	P2P_CHECK_NULL_TABLE = 1 << 12,
 	P2P_CHECK_NULL_PEER = 1 << 13,
 	/* GET, GET_PERSISTENT, MAP: pass NULL for the result */
 	P2P_CHECK_NULL_RESULT = 1 << 14,
-	/* GET, PUT, MAP: call with the lock held that the callback takes to end mappings, as UNMAP does */
+	/* GET, PUT, MAP: hold maps_lock during the call; UNMAP and the callback take this lock */
 	P2P_CHECK_LOCKED = 1 << 15,
 };
 
 /**
  * struct p2p_check_call - one call
  * @map: MAP, UNMAP, FREE_MAP: number of the mapping
- * @flags: of enum p2p_check_flags
- * @nv_flags: GET_PERSISTENT, PUT_PERSISTENT: flags as nv-p2p.h has them
+ * @flags: flags of enum p2p_check_flags
+ * @nv_flags: GET_PERSISTENT, PUT_PERSISTENT: flags of nv-p2p.h
  * @sleep_ms: GET: duration of the callback
- * @va: PUT, PUT_PERSISTENT: 0: as given to GET; POKE: physical address
+ * @va: virtual address; PUT, PUT_PERSISTENT: 0 means the address of GET; POKE: physical address
  */
 struct p2p_check_call {
 	__u32 slot;
@@ -68,7 +73,7 @@ struct p2p_check_call {
 	__u32 sleep_ms;
 };
 
-/* Check @out_version before reading the other results */
+/* Page table of a slot. If @out_version is P2P_CHECK_UNTOUCHED, the other results are unset. */
 struct p2p_check_table {
 	__u32 slot;
 	__u32 map;
@@ -77,18 +82,19 @@ struct p2p_check_table {
 	__u32 out_page_size;
 	__u32 out_entries;
 	__u32 out_flags;
-	__u32 out_map_version;		/* 0 without a map */
+	__u32 out_map_version;		/* 0: no mapping */
 	__u32 out_map_page_size;
 	__u32 out_map_entries;
 	__u8 out_uuid[16];
 	__aligned_u64 out_phys;
-	__aligned_u64 out_bus;		/* 0 without a map */
+	__aligned_u64 out_bus;		/* 0: no mapping */
 };
 
 /**
- * struct p2p_check_callback - results of calls in callbacks of the slot
- * @out_version: of the page table
- * @out_unmap: error, or 1: not called; like all below. EBADSLT: the call stored an unexpected pointer
+ * struct p2p_check_callback - results of the calls that a callback of the slot made
+ * @out_version: version of the page table
+ * @out_unmap: error; 1: not called; EBADSLT: the call stored an unexpected pointer. The same holds
+ *   for all fields below.
  */
 struct p2p_check_callback {
 	__u32 slot;
@@ -118,9 +124,9 @@ struct p2p_check_callback {
 #define P2P_CHECK_DESTROY_MAPPING _IOW(0xBC, 12, struct p2p_check_call)
 #define P2P_CHECK_GET_RSYNC_REGISTERS _IOW(0xBC, 13, struct p2p_check_call)
 #define P2P_CHECK_POKE _IOW(0xBC, 14, struct p2p_check_call)	/* change a byte without the driver, as a device does */
-#define P2P_CHECK_REVERSE _IOW(0xBC, 15, struct p2p_check_call)	/* the order of pages[], as a consumer that sorts may */
-#define P2P_CHECK_RUIN_TABLE _IOW(0xBC, 16, struct p2p_check_call)	/* live: one entry too many, all at address 0 */
+#define P2P_CHECK_REVERSE _IOW(0xBC, 15, struct p2p_check_call)	/* reverse pages[], as a consumer that sorts may */
+#define P2P_CHECK_RUIN_TABLE _IOW(0xBC, 16, struct p2p_check_call)	/* of a live page table: entries is 1 too high, all addresses are 0 */
 #define P2P_CHECK_RUIN_PAGES _IOW(0xBC, 17, struct p2p_check_call)	/* of a live page table: the last pointer is wild */
-#define P2P_CHECK_RUIN_MAP _IOW(0xBC, 18, struct p2p_check_call)	/* every byte of the mapping */
+#define P2P_CHECK_RUIN_MAP _IOW(0xBC, 18, struct p2p_check_call)	/* overwrite every byte of the mapping */
 
 #endif

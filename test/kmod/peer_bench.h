@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /dev/peer_bench: a driver on peerpin's in-kernel API, for benchmarks. It
- * registers the first LSI chip as PEER_BENCH_PEERS peers of its own and holds
- * at most one DMA in flight.
+ * /dev/peer_bench: a driver on peerpin's in-kernel API, for benchmarks. It registers the first LSI
+ * chip as PEER_BENCH_PEERS peers and holds at most one DMA in flight.
  */
 #ifndef PEER_BENCH_H
 #define PEER_BENCH_H
@@ -13,20 +12,20 @@
 enum { PEER_BENCH_PEERS = 8 };
 
 enum peer_bench_op {
-	PEER_BENCH_ATTACH,	/* each of @regions to the first @peers; @out_ns: duration */
-	PEER_BENCH_HOLD,	/* begin a DMA on the first of @regions and the last of @peers */
-	PEER_BENCH_END,		/* end it, unless stop() has; @out_ns: time of the end */
+	PEER_BENCH_ATTACH,	/* attach each of @regions to the first @peers peers; @out_ns: duration */
+	PEER_BENCH_HOLD,	/* begin a DMA on the first region and the last peer */
+	PEER_BENCH_END,		/* end the DMA, if stop() did not end it; @out_ns: time of the end */
 };
 
 /**
  * struct peer_bench - PEER_BENCH_IOC
  * @op: enum peer_bench_op
- * @fd: of /dev/peerpin
- * @regions: address of an array of ids
- * @count: of @regions
- * @peers: 1 to PEER_BENCH_PEERS
- * @end_ms: HOLD: time from stop() to the end of the DMA; 0: never ends
- * @out_ns: ATTACH: for all regions; END: CLOCK_MONOTONIC
+ * @fd: file of /dev/peerpin
+ * @regions: address of an array of region ids
+ * @count: number of @regions
+ * @peers: number of peers, 1 to PEER_BENCH_PEERS
+ * @end_ms: HOLD: time from stop() to the end of the DMA; 0: stop() does not end the DMA
+ * @out_ns: ATTACH: time for all regions; END: CLOCK_MONOTONIC
  */
 struct peer_bench {
 	__u32 op;

@@ -9,15 +9,15 @@
 #include <peerpin.h>
 #include "peer_check.h"
 
-/* The thread that clears @held ends the DMA. */
+/* A DMA in flight. The thread that clears @held ends the DMA. */
 struct held_dma {
 	struct peerpin_dma dma;
 	atomic_t held;
 };
 
 /*
- * One peer, a few DMAs in flight, and one region of PEER_CHECK_PIN. @lock serialises the ioctl.
- * stop() does not take it: an ioctl may hold it and wait for stop().
+ * One peer, a few DMAs in flight, and one region of PEER_CHECK_PIN. @lock serialises the ioctls.
+ * stop() must not take @lock: an ioctl may hold it and wait for stop().
  */
 static DEFINE_MUTEX(lock);
 static struct pci_dev *chip;
@@ -189,7 +189,7 @@ static int check_locked(struct peer_check *c)
 {
 	int ret;
 
-	/* no lock: UNREGISTER may hold it and wait for this DMA */
+	/* Take no lock: UNREGISTER may hold the lock and wait for this DMA. */
 	if (c->op == PEER_CHECK_END)
 		return check_op(c);
 	mutex_lock(&lock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * /dev/peer_check: a second driver that uses the in-kernel API of peerpin, for tests. It registers
- * the first LSI chip as another peer. A test program makes the calls of a driver one by one, or
- * omits them.
+ * the first LSI chip as another peer. A test program makes the calls of a driver in any order, or
+ * omits some.
  */
 #ifndef PEER_CHECK_H
 #define PEER_CHECK_H
@@ -11,14 +11,14 @@
 #include <linux/types.h>
 
 enum peer_check_op {
-	PEER_CHECK_REGISTER,	/* a peer; EEXIST */
+	PEER_CHECK_REGISTER,	/* register the peer; EEXIST */
 	PEER_CHECK_UNREGISTER,
-	PEER_CHECK_SEGMENTS,	/* attach, begin, walk, end: bus addresses */
-	PEER_CHECK_HOLD,	/* attach and begin; DMA stays in flight; EBUSY */
-	PEER_CHECK_END,		/* end all that HOLD began; ENOENT */
-	PEER_CHECK_STOPS,	/* how often stop() was called */
+	PEER_CHECK_SEGMENTS,	/* attach, begin, walk, end: list bus addresses */
+	PEER_CHECK_HOLD,	/* attach and begin; the DMA stays in flight; EBUSY */
+	PEER_CHECK_END,		/* end each DMA of HOLD; ENOENT: none in flight */
+	PEER_CHECK_STOPS,	/* number of calls of stop() */
 	PEER_CHECK_PIN,		/* pin @length bytes at address @offset; EBUSY: one region at a time */
-	PEER_CHECK_UNPIN,	/* unpin it; ENOENT */
+	PEER_CHECK_UNPIN,	/* unpin the region of PIN; ENOENT */
 };
 
 enum { PEER_CHECK_SEGMENTS_MAX = 32, PEER_CHECK_HELD_MAX = 8 };
@@ -28,10 +28,10 @@ enum { PEER_CHECK_SEGMENTS_MAX = 32, PEER_CHECK_HELD_MAX = 8 };
  * @op: enum peer_check_op
  * @fd: of /dev/peerpin, with @region, @offset, @length
  * @end_in_stop: HOLD: 1: stop() ends the DMA
- * @max: SEGMENTS: most bytes of a piece
+ * @max: SEGMENTS: largest piece in bytes
  * @out_count: SEGMENTS: number of pieces; STOPS: number of calls; PIN, if it fails: the reason
- * @out_bus: of the first pieces
- * @out_len: likewise
+ * @out_bus: bus addresses of the first pieces
+ * @out_len: lengths of the first pieces
  */
 struct peer_check {
 	__u32 op;

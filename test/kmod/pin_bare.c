@@ -7,7 +7,7 @@
 #include <nv-p2p.h>
 #include "pin_bare.h"
 
-/* A benchmark must not free the memory while it measures. */
+/* A benchmark must not free GPU memory while the memory is pinned. */
 static void bare_freed(void *data)
 {
 	pr_err("pin_bare: the memory was freed during the measurement; the result is not valid\n");

@@ -11,10 +11,10 @@
 
 /**
  * struct pin_bare - PIN_BARE_IOC
- * @addr: GPU memory of the caller, a multiple of 64 KiB
- * @length: likewise
+ * @addr: address of GPU memory of the caller, a multiple of 64 KiB
+ * @length: length, a multiple of 64 KiB
  * @count: number of pins and unpins
- * @out_ns: time of all of them in the kernel
+ * @out_ns: kernel time of all pins and unpins
  */
 struct pin_bare {
 	__aligned_u64 addr;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An exporter of a page, for tests. It lists for every device the address that its
- * parameter says, whether the device reaches it or not; of 0 it maps the page. As it
- * takes the page back, as many others as a second parameter says use it, and it is
- * copied by as many engines as a third one says.
+ * An exporter of one page, for tests. Module parameters control each mapping and each revocation:
+ * - @bus: bus address listed for every device; 0: map the page for the device
+ * - @others: number of other users, each with a fence, when the page is revoked
+ * - @copies: number of copy engines, each with a fence, when the page is revoked
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-fence.h>
@@ -154,7 +154,7 @@ static void raw_fences_end(struct dma_fence **fences, unsigned int n)
 	}
 }
 
-/* Like drivers that move memory: reserve slots for the fences of the copies before move_notify. */
+/* Like drivers that move memory: reserve slots for the copy fences before move_notify. */
 static int raw_move(struct dma_buf *dmabuf)
 {
 	struct dma_fence *engines[RAW_DMABUF_MOST];
@@ -183,7 +183,10 @@ static int raw_move_used(struct dma_buf *dmabuf)
 	return err;
 }
 
-/* Like some drivers: hold the lock all the time. 1: there was a fence to wait for */
+/*
+ * Hold the reservation lock all the time, like some drivers. Returns 1 if there was a fence to wait
+ * for, else 0.
+ */
 static long take_locked(struct dma_buf *dmabuf)
 {
 	int err = raw_move_used(dmabuf);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
- * /dev/rsync_check: a platform driver of nv-p2p.h's rsync calls, for tests.
- * Removing the module does not unregister it.
+ * /dev/rsync_check: a platform driver for the rsync calls of nv-p2p.h, for tests. Removing the
+ * module does not unregister the driver.
  */
 #ifndef _RSYNC_CHECK_H
 #define _RSYNC_CHECK_H
@@ -13,10 +13,10 @@ enum rsync_check_op {
 	RSYNC_CHECK_REGISTER,
 	RSYNC_CHECK_UNREGISTER,
 	RSYNC_CHECK_LOOK,
-	RSYNC_CHECK_ANSWER,	/* return @error from the next get_relaxed_ordering_mode */
+	RSYNC_CHECK_ANSWER,	/* the next get_relaxed_ordering_mode returns @error */
 };
 
-/* REGISTER, UNREGISTER: fault of the argument */
+/* REGISTER, UNREGISTER: how the argument is wrong */
 enum rsync_check_fault {
 	RSYNC_CHECK_VALID,
 	RSYNC_CHECK_NULL,
@@ -25,10 +25,10 @@ enum rsync_check_fault {
 	RSYNC_CHECK_NO_GET,
 	RSYNC_CHECK_NO_PUT,
 	RSYNC_CHECK_NO_WAIT,
-	RSYNC_CHECK_OTHER_DATA,	/* registered with other data */
+	RSYNC_CHECK_OTHER_DATA,	/* the data pointer differs from the registered pointer */
 };
 
-enum { RSYNC_CHECK_MODE = 7 };	/* mode that it returns; the GPU driver only stores if it is not 0 */
+enum { RSYNC_CHECK_MODE = 7 };	/* mode from get_relaxed_ordering_mode; the GPU driver stores a mode only if it is not 0 */
 
 /**
  * struct rsync_check - RSYNC_CHECK_IOC
@@ -37,7 +37,7 @@ enum { RSYNC_CHECK_MODE = 7 };	/* mode that it returns; the GPU driver only stor
  * @error: ANSWER: 0 or -errno
  * @out_gets: LOOK: calls of get_relaxed_ordering_mode that returned 0
  * @out_puts: LOOK: calls of put_relaxed_ordering_mode
- * @out_mode: LOOK: argument of the last of these
+ * @out_mode: LOOK: mode passed to the last put_relaxed_ordering_mode
  */
 struct rsync_check {
 	__u32 op;

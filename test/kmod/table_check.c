@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Checks the arithmetic of tables, cookies and epochs, whose limits no region reaches. The checks
- * run when the module is loaded. If one fails, loading fails, and the log names it.
+ * Checks tables, cookies and epochs at limits that no region reaches. The checks run when the
+ * module is loaded. If a check fails, loading fails, and the log names the check.
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -13,16 +13,16 @@
 #include "../../kmod/core/region/epoch.c"
 
 enum {
-	LIMIT = 300,		/* in the second chunk */
-	MANY = 5000,		/* over five chunks */
+	LIMIT = 300,		/* an index in the second chunk */
+	MANY = 5000,		/* more entries than four chunks */
 	THREADS = 4,
 	THREAD_ROUNDS = 20000,
 	THREAD_ENTRIES = 64,
 	WALKED = 1000,
-	PIN_WORDS = 2 * 4,	/* a pin asks four providers at most */
+	PIN_WORDS = 2 * 4,	/* two words for each of four providers: a pin asks at most four */
 };
 
-/* The running check has failed; it logs its first failure only. */
+/* True: the running check has failed. Only the first failure is logged. */
 static bool wrong;
 
 #define CHECK(condition, format, ...) \
@@ -34,13 +34,13 @@ static bool wrong;
 		} \
 	} while (0)
 
-/* Functions of region.c that tables call */
+/* Functions of region.c that the tables call */
 void pp_region_get(struct peerpin_region *r)
 {
 	kref_get(&r->ref);
 }
 
-static struct peerpin_region *regions;	/* MANY of them */
+static struct peerpin_region *regions;	/* array of MANY regions */
 
 static unsigned int refs(unsigned int i)
 {
@@ -86,7 +86,7 @@ static void check_growth(struct pp_table *t)
 	CHECK(!pp_table_find(t, MANY, NULL) && !pp_table_find(t, U32_MAX, NULL), "found what never was");
 }
 
-/* The largest index lies in the last chunk. */
+/* The largest index is in the last chunk. */
 static void check_chunks(struct pp_table *t)
 {
 	unsigned int chunk;
@@ -132,7 +132,7 @@ static void check_turns(struct pp_table *t)
 
 /* ---- several threads -------------------------------------------------------------- */
 
-/* Owner of an entry, and the last turn; the thread that sets @owner may write @turn. */
+/* State of an entry. Only the thread that sets @owner may write @turns. */
 static struct owned {
 	atomic_t owner;
 	u32 turns;
@@ -240,7 +240,7 @@ static void check_cookie(struct pp_table *unused)
 	CHECK(!pp_cookie_find(~0ul) && !pp_cookie_find(0xf0000000), "what never was");
 }
 
-/* A slot is used for its last turn, and never afterwards. */
+/* A slot serves its last turn, and is not used afterwards. */
 static void check_last_turn(struct pp_table *unused)
 {
 	struct peerpin_region *r = &regions[0], *next = &regions[1];
@@ -262,7 +262,7 @@ static void check_last_turn(struct pp_table *unused)
 
 static void check_last_turn_here(struct pp_table *unused)
 {
-	migrate_disable();	/* take all cookies from the table of one CPU */
+	migrate_disable();	/* take all cookies from one CPU's table */
 	check_last_turn(unused);
 	migrate_enable();
 }
@@ -301,7 +301,10 @@ static void check_epoch(struct pp_table *unused)
 	}
 }
 
-/* The word does not wrap in a pin that has passed the check, even if it tries every provider. */
+/*
+ * After a pin has passed pp_epoch_exhausted(), the word must not wrap, even if every provider is
+ * tried.
+ */
 static void check_epoch_end(struct pp_table *unused)
 {
 	u32 word = U32_MAX - 101, before;
@@ -370,7 +373,7 @@ static const struct check {
 	{ "words_of_the_page", LIMIT, check_words },
 };
 
-/* Each check has tables and regions of its own. */
+/* Run one check with new tables and regions. */
 static int check_run(const struct check *check, struct pp_table *t)
 {
 	unsigned int i;

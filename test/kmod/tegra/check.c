@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Makes calls of Tegra's nv-p2p.h in the thread of a test program. The program may call in any
- * order, also in a wrong one.
+ * order, even a wrong order.
  */
 #include <linux/dma-direction.h>
 #include <linux/fs.h>
@@ -23,7 +23,7 @@
 
 enum { NOT_CALLED = 1 };
 
-/* Static: a callback may come at any time, and needs its slot. */
+/* The slots are static because a callback may come at any time. */
 static struct slot {
 	struct nvidia_p2p_page_table *table;	/* NULL after kfree() */
 	struct nvidia_p2p_dma_mapping *maps[TEGRA_CHECK_MAPS];
@@ -84,7 +84,7 @@ static void callback(void *data)
 		free_table(slot);
 }
 
-/* After its callback, this module must kfree() the page table. */
+/* After the callback, this module must kfree() the page table. */
 static void slot_reset(struct slot *slot)
 {
 	if (slot->count)
@@ -125,7 +125,7 @@ static int do_dma_map(struct slot *slot, struct tegra_check *arg)
 					&slot->maps[arg->map], arg->direction);
 }
 
-/* With KEEP_MAPS the pointer stays, so that a test can pass it again (wrongly). */
+/* With KEEP_MAPS the slot keeps the pointer, so that a test can wrongly pass it again. */
 static struct nvidia_p2p_dma_mapping *map_for_end(struct slot *slot, const struct tegra_check *arg)
 {
 	struct nvidia_p2p_dma_mapping *map = slot->maps[arg->map];
@@ -220,7 +220,7 @@ static bool is_write_combined(pgprot_t prot)
 	return pgprot_val(prot) == pgprot_val(pgprot_writecombine(prot));
 }
 
-/* Of the kernel's linear mapping of all memory */
+/* Caching of @page in the kernel's linear mapping of all memory */
 #ifdef CONFIG_X86
 static unsigned int kernel_caching(struct page *page)
 {
@@ -247,7 +247,7 @@ static int note_caching(pte_t *pte, unsigned long addr, void *data)
 	return 0;
 }
 
-/* Read from the CPU's page tables: they can differ from the VMA. */
+/* Read the caching from the CPU's page tables: the VMA may differ. */
 static int do_caching(struct slot *slot, struct tegra_check *arg)
 {
 	const struct vm_area_struct *vma;

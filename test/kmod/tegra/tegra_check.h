@@ -21,32 +21,29 @@ enum {
 enum tegra_check_op {
 	TEGRA_CHECK_GET,
 	TEGRA_CHECK_PUT,
-	TEGRA_CHECK_FREE,	/* free_page_table outside the callback; kfree() if the callback has run */
+	TEGRA_CHECK_FREE,	/* free_page_table outside the callback; after the callback: kfree() */
 	TEGRA_CHECK_DMA_MAP,
 	TEGRA_CHECK_DMA_UNMAP,
 	TEGRA_CHECK_DMA_FREE,	/* free_dma_mapping */
 	TEGRA_CHECK_TABLE,
 	TEGRA_CHECK_SEGMENT,
-	TEGRA_CHECK_SEEN,	/* results of calls in callbacks of the slot */
-	TEGRA_CHECK_COPY,	/* copy by the peer; EBUSY: a driver is bound to it */
-	TEGRA_CHECK_CACHING,	/* of the process's mapping at va, where a page must be present */
-	TEGRA_CHECK_RUIN_TABLE,	/* set the entries of a live page table to 1 */
-	TEGRA_CHECK_RUIN_MAP,	/* every byte of the mapping */
+	TEGRA_CHECK_SEEN,	/* results of the calls that callbacks of the slot made */
+	TEGRA_CHECK_COPY,	/* copy by the peer; EBUSY: a driver is bound to the peer */
+	TEGRA_CHECK_CACHING,	/* caching of the process's mapping at va; a page must be present there */
+	TEGRA_CHECK_RUIN_TABLE,	/* shrink a live page table to one entry of one page */
+	TEGRA_CHECK_RUIN_MAP,	/* overwrite every byte of the mapping */
 };
 
 enum tegra_check_flags {
-	/*
-	 * GET: the callback frees the mappings and the page table, and makes no other calls. Flags
-	 * that change this:
-	 */
+	/* GET: the callback ends the mappings and frees the page table. These flags change that: */
 	TEGRA_CHECK_NO_CALLBACK = 1 << 0,
 	TEGRA_CHECK_KEEP_MAPS = 1 << 1,
 	TEGRA_CHECK_KEEP_TABLE = 1 << 2,
-	TEGRA_CHECK_CALL_OTHERS = 1 << 3,	/* also call get_pages, dma_map_pages and put_pages */
+	TEGRA_CHECK_CALL_OTHERS = 1 << 3,	/* also call get_pages, dma_map_pages, put_pages */
 	/*
-	 * GET: kfree() of the page table waits until the next use of the slot. Needed if put_pages
-	 * or dma_map_pages may run during a callback: without this flag the calls could pass a
-	 * freed address, at which a new pin may have its page table.
+	 * GET: delay kfree() of the page table until the next use of the slot. Needed if put_pages
+	 * or dma_map_pages may run during a callback. Else a new pin's page table may get the
+	 * address that these calls pass.
 	 */
 	TEGRA_CHECK_KFREE_LATER = 1 << 5,
 	/* GET, PUT, DMA_MAP, DMA_UNMAP: pass NULL for the page table, the mapping or the result */
@@ -61,8 +58,8 @@ struct tegra_check {
 	__aligned_u64 va;
 	__aligned_u64 length;
 	__u32 direction;	/* enum dma_data_direction */
-	__u32 index;		/* TABLE: page; SEGMENT */
-	__u32 to_slot;		/* COPY: destination; from start to start of the mappings */
+	__u32 index;		/* TABLE: index of the page; SEGMENT: index of the segment */
+	__u32 to_slot;		/* COPY: slot of the destination; copies start to start */
 	__u32 to_map;
 	union {
 		struct {
@@ -88,14 +85,14 @@ struct tegra_check {
 		} seen;
 		struct {
 			__u32 out_write_combined;
-			__u32 out_kernel;	/* likewise, of the kernel's linear mapping; or UNKNOWN */
+			__u32 out_kernel;	/* the same for the kernel's linear mapping; or UNKNOWN */
 		} caching;
 	};
 };
 
 #define TEGRA_CHECK_IOC _IOWR(0xBD, 0, struct tegra_check)
 
-/* Offset for mmap() */
+/* mmap() offset of a slot's pages; WRITE_COMBINED may be added */
 #define TEGRA_CHECK_WRITE_COMBINED (1ull << 40)
 #define TEGRA_CHECK_MMAP(slot) ((__u64)(slot) << 32)
 
