@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* A driver author's test of /dev/direct0. Exit status 0: passed; 2: wrong data; 1: other failures. */
+/*
+ * A driver author's test of /dev/direct0. Exit status 0: passed; 2: wrong data; 1: another failure.
+ */
 #include <direct.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,12 +12,12 @@
 enum {
 	PAGE = 4096,
 	GPU_PAGE = 64 * KIB,
-	NEVER = 0x7ffffff0,	/* no handle */
+	NEVER = 0x7ffffff0,	/* a handle that never exists */
 	SIZE = 4 * MIB,
 	DST_SIZE = 3 * MIB,
 };
 
-/* A pin that starts at offset @at of @memory */
+/* A pin of @memory that starts at offset @at */
 struct pinned {
 	struct memory *memory;
 	size_t at;
@@ -57,7 +59,7 @@ static int copy_handles(int fd, uint32_t dst, uint64_t to, uint32_t src, uint64_
 	return ioctl(fd, DIRECT_COPY, &args) ? errno : 0;
 }
 
-/* Copies in the model, too. */
+/* Copy by the chip, and copy the same bytes in the model. */
 static void copy(int fd, struct pinned dst, size_t to, struct pinned src, size_t from, size_t length)
 {
 	NEED(!copy_handles(fd, dst.handle, to, src.handle, from, length));
@@ -72,7 +74,7 @@ static void copy_and_look(int fd, struct pinned dst, size_t to, struct pinned sr
 
 /* ---- tests ------------------------------------------------------------------- */
 
-/* The destination's pin starts at an unaligned address; the source is pinned as a whole. */
+/* The destination's pin starts at an unaligned address. The source is pinned as a whole. */
 static void sizes(int fd, struct pinned dst, struct pinned src)
 {
 	copy(fd, dst, 0, src, 0, 1);
@@ -95,10 +97,7 @@ static void overlapping(int fd, struct memory *a, struct memory *b)
 	NEED(!unpin(fd, to.handle));
 }
 
-/*
- * If the driver accepts a bad copy, the memory must still equal the model: no byte of
- * it may have changed.
- */
+/* If the driver accepts a bad copy, no byte of the memory may change: compare with the model. */
 static void refused(int fd, struct pinned dst, uint64_t to, struct pinned src, uint64_t from, uint64_t length, int want)
 {
 	int err = copy_handles(fd, dst.handle, to, src.handle, from, length);
@@ -154,7 +153,7 @@ static void *view_of(int fd, struct pinned p, size_t at, size_t length)
 	return view;
 }
 
-/* The CPU writes, the chip copies, the CPU reads. A half of a view is unmapped before the other half. */
+/* The CPU writes, the chip copies, the CPU reads. Unmap each view in two halves. */
 static void views(int fd, struct pinned dst, struct pinned src)
 {
 	unsigned char *in = view_of(fd, src, GPU_PAGE, 2 * GPU_PAGE), *out = view_of(fd, dst, 0, 3 * GPU_PAGE);
@@ -173,7 +172,7 @@ static void views(int fd, struct pinned dst, struct pinned src)
 	NEED(!munmap(in + GPU_PAGE, GPU_PAGE));
 }
 
-/* Earlier GPU work is done before the chip reads the memory. */
+/* The chip must read the memory after earlier GPU work has finished. */
 static void after_gpu_work(int fd, struct pinned dst, struct pinned src)
 {
 	NEED(!cuMemsetD8(src.memory->va, 0x77, GPU_PAGE));
@@ -195,7 +194,7 @@ static void by_token(int fd, struct pinned dst, struct memory *m)
 	NEED(!unpin(fd, src.handle));
 }
 
-/* With a persistent pin, freed memory stays until unpin. */
+/* A persistent pin keeps freed memory until unpin. */
 static void persistent(int fd, struct pinned dst)
 {
 	struct memory m = memory_new(2 * MIB, 3);
@@ -208,7 +207,10 @@ static void persistent(int fd, struct pinned dst)
 	free(m.model);
 }
 
-/* Neither the chip nor the rest of a CPU view reaches freed memory, even if its address is allocated again. */
+/*
+ * Neither the chip nor a partly unmapped CPU view reaches freed memory, even if the GPU driver
+ * allocates the address again.
+ */
 static void freed(int fd, struct pinned other)
 {
 	struct memory m = memory_new(2 * MIB, 4);
@@ -234,7 +236,7 @@ static void freed(int fd, struct pinned other)
 	NEED(!unpin(fd, other.handle));
 }
 
-/* Each file has its own pins. Closing one file with pins left does not affect the other. */
+/* Each file has its own pins. Close one file with pins left: the other file keeps its pins. */
 static void two_descriptors(int fd, struct memory *a, struct memory *b)
 {
 	int second = node();
@@ -275,5 +277,5 @@ int main(void)
 	bad_ranges(fd, dst, src);
 	pin_as(fd, &a, 0, GPU_PAGE, (struct direct_pin_args){ .flags = DIRECT_PERSISTENT });
 	copy_and_look(fd, dst, 0, src, 0, DST_SIZE);
-	return 0;	/* with pins of both kinds and a view left */
+	return 0;	/* exits with pins of both kinds and a view left */
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by the test programs: exit statuses for `peerpin verify`, and GPU memory with
- * a model: a copy of its expected contents in host memory.
+ * Shared by the test programs: exit statuses for `peerpin verify`, and GPU memory with a model. The
+ * model is a copy of the expected contents in host memory.
  */
 #ifndef MUTANTS_GPU_H
 #define MUTANTS_GPU_H
@@ -24,7 +24,7 @@ enum {
 	MIB = 1 << 20,
 };
 
-/* Prints a line for manual runs. Leaves all pins, which the driver must undo. */
+/* Print a line for manual runs and exit with all pins left: the driver must undo the pins. */
 static inline void leave(int status, const char *what, int line)
 {
 	fprintf(stderr, "line %d: %s\n", line, what);
@@ -44,7 +44,7 @@ struct memory {
 
 static unsigned char scratch[4 * MIB];
 
-/* The GPU delays asynchronous work by 10 ms. So a device finds old data if SYNC_MEMOPS is not set. */
+/* The GPU delays asynchronous work by 10 ms. So without SYNC_MEMOPS a device finds old data. */
 static inline void gpu_start(void)
 {
 	CUcontext ctx;
@@ -62,7 +62,7 @@ static inline void memory_sync_memops(const struct memory *m)
 	NEED(!cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, m->va));
 }
 
-/* All words differ, and each @seed gives other words. */
+/* All words differ, also between seeds. */
 static inline void model_fill(struct memory *m, uint32_t seed)
 {
 	uint32_t *word = (uint32_t *)m->model;
@@ -110,7 +110,10 @@ static inline void view_catch(void)
 	NEED(signal(SIGBUS, view_signal) != SIG_ERR);
 }
 
-/* Whole words, as device memory requires. noinline: siglongjmp() must not disturb variables of a caller. */
+/*
+ * Copy whole words, as device memory requires. noinline: siglongjmp() must not change variables of
+ * a caller.
+ */
 __attribute__((noinline))
 static void view_words(volatile uint64_t *to, const volatile uint64_t *from, size_t n)
 {

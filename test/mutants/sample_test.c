@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A driver author's test of /dev/lsi0. Exit status 0: passed; 2: wrong data; 1: other failures. */
+/* A driver author's test of /dev/lsi0. Exit status 0: passed; 2: wrong data; 1: another failure. */
 #include <errno.h>
 #include <fcntl.h>
 #include <peerpin.h>
@@ -12,14 +12,14 @@ enum {
 	PAGE = 4096,
 	GPU_PAGE = 64 * KIB,
 	SIZE = 4 * MIB,
-	NEVER = PEERPIN_MAX_REGIONS - 1,	/* no region */
+	NEVER = PEERPIN_MAX_REGIONS - 1,	/* a region that never exists */
 };
 
-/* An end of a copy in @memory. Host memory has the @va of its model. */
+/* Source or destination of a copy in @memory. For host memory, @va is the address of the model. */
 struct place {
 	struct memory *memory;
 	struct peerpin_lsi_end end;
-	size_t at;	/* position of end.offset in the memory */
+	size_t at;	/* offset in the memory that end.offset means */
 	bool pointer;
 };
 
@@ -54,7 +54,7 @@ static void unpin(const struct place *p)
 	NEED(!ioctl(p->end.fd, PEERPIN_IOC_UNPIN, &u));
 }
 
-/* Without a region: the driver pins for each copy */
+/* Without a region: the driver pins the memory for each copy. */
 static struct place pointer(struct memory *m, size_t at)
 {
 	return (struct place){ m, { 0, 0, m->va + at }, at, true };
@@ -80,7 +80,7 @@ static bool is_host(const struct memory *m)
 	return m->va == (uintptr_t)m->model;
 }
 
-/* Host memory is its own model, so compare it with the source's model. */
+/* Host memory is its own model. So compare host memory with the source's model. */
 static void copy(struct place dst, struct place src, size_t length)
 {
 	const unsigned char *from = src.memory->model + src.at;
@@ -106,7 +106,7 @@ static void sizes(struct place dst, struct place src)
 	copy(dst, further(src, 1), 3 * MIB);
 }
 
-/* A script holds fewer moves than host memory has pages. */
+/* The host memory has more pages than a script has moves. */
 static void host_memory(struct place gpu, struct place host)
 {
 	copy(further(gpu, 7), further(host, 123), 2 * MIB);
@@ -115,7 +115,7 @@ static void host_memory(struct place gpu, struct place host)
 	TRUE_DATA(!host.memory->model[host.at + 4092] && !host.memory->model[host.at + 4093 + MIB]);
 }
 
-/* Ranges that start inside a page; an earlier pin determines a pin's position in the BAR. */
+/* Ranges start inside a page. An earlier pin fixes the position of a later pin in the BAR. */
 static void pointers(struct memory *a, struct memory *b, struct memory *host)
 {
 	struct place other = pin(core, a, 3 * GPU_PAGE, 4 * GPU_PAGE);
@@ -126,7 +126,7 @@ static void pointers(struct memory *a, struct memory *b, struct memory *host)
 	copy(pointer(host, 5), pointer(b, 50), 3 * GPU_PAGE);
 }
 
-/* If the driver accepts a bad copy, the memory must still equal the model. */
+/* If the driver accepts a bad copy, no byte of the memory may change: compare with the model. */
 static void refused(struct place dst, struct place src, uint64_t length, int want)
 {
 	int err = try_copy(dst, src, length);
@@ -178,7 +178,7 @@ static void bad_calls(struct place dst, struct place src)
 	NEED(ioctl(lsi, PEERPIN_LSI_IOC_COPY, NULL) && errno == EFAULT);
 }
 
-/* Earlier GPU work is done before the chip reads the memory. */
+/* The chip must read the memory after earlier GPU work has finished. */
 static void after_gpu_work(struct place dst, struct place src)
 {
 	NEED(!cuMemsetD8(src.memory->va, 0x77, GPU_PAGE));
@@ -211,7 +211,7 @@ static void persistent(struct place dst)
 	free(m.model);
 }
 
-/* Freed memory cannot be reached, even if its address is allocated again. */
+/* No copy reaches freed memory, even if the GPU driver allocates the address again. */
 static void freed(struct place other)
 {
 	struct memory m = memory_new(2 * MIB, 4);
@@ -231,7 +231,7 @@ static void freed(struct place other)
 	memory_free(&m);
 }
 
-/* Each file has its own regions; closing one file releases all of its regions. */
+/* Each file has its own regions. Closing one file releases the regions of that file only. */
 static void two_descriptors(struct memory *a, struct memory *b)
 {
 	int second = node("/dev/peerpin"), chip = node("/dev/lsi0"), first = lsi;
@@ -248,7 +248,9 @@ static void two_descriptors(struct memory *a, struct memory *b)
 	unpin(&to);
 }
 
-/* Touched backwards, so that no two pages are contiguous: else a copy may be a single move. */
+/*
+ * Touch pages backwards, so that no two pages are contiguous. Else a copy could be a single move.
+ */
 static void scatter(unsigned char *at, size_t size)
 {
 	while (size) {
@@ -295,5 +297,5 @@ int main(void)
 	bad_ranges(dst, src);
 	bad_calls(dst, src);
 	copy(dst, src, SIZE);
-	return 0;	/* with regions left */
+	return 0;	/* exits with regions left */
 }

@@ -20,7 +20,10 @@ static int host_get(const struct worker *w, struct area *area)
 
 	if (at == MAP_FAILED)
 		soak_fail("no memory");
-	/* without huge pages, so that memory rarely moves next to thread stacks; every eighth worker allows moves */
+	/*
+	 * Without huge pages the kernel rarely moves memory beside thread stacks. One worker in
+	 * eight allows moves.
+	 */
 	if (w->number % 8)
 		madvise(at, HOST_SIZE, MADV_NOHUGEPAGE);
 	*area = (struct area){ .there = true, .at = (uintptr_t)at, .size = HOST_SIZE, .made = since_now() };

@@ -14,7 +14,7 @@ enum { RIVAL_US = 4000 };
 
 struct journey {
 	uint64_t length;
-	uint64_t at[AREAS];	/* offset in each area */
+	uint64_t at[AREAS];	/* offset of the copied bytes in each area */
 };
 
 void work_compare(struct worker *w, const char *what, const unsigned char *found, const unsigned char *expected,
@@ -27,7 +27,7 @@ void work_compare(struct worker *w, const char *what, const unsigned char *found
 		count(COUNT_BYTES, length);
 		return;
 	}
-	/* the first word is only partly in the copied range, so use the next */
+	/* The first word may lie only partly in the copied range: use the next word. */
 	if ((int64_t)word < 0)
 		word += 8;
 	pattern_tell(found + word, expected + word, text);

@@ -10,7 +10,7 @@ enum {
 	GPUS = 2,
 	WAIT_TRIES = 100,
 	WAIT_US = 100000,
-	GROWTH_MAX = 8 << 20,	/* the GPU monitor keeps the last 6144 dead pins for its checks: 4 MiB, plus reserve */
+	GROWTH_MAX = 8 << 20,	/* the GPU monitor keeps 4 MiB (the last 6144 dead pins) for its checks */
 };
 
 static const char *const modules[] = { "peerpin", "peerpin_nv", "peerpin_lsi", "emugpu" };
@@ -19,7 +19,7 @@ enum { MODULES = sizeof(modules) / sizeof(*modules) };
 
 static struct {
 	long refs[MODULES];
-	long long pinned;	/* pages of host memory */
+	long long pinned;	/* pinned pages of host memory */
 	long long slab;
 	int times;
 } before;
@@ -46,7 +46,7 @@ static long refs_of(const char *module)
 	return number_in(path);
 }
 
-/* Pages pinned by FOLL_PIN and not released */
+/* Pages that FOLL_PIN took and that are not released */
 static long long pinned_pages(void)
 {
 	long long taken = 0, given = 0, n;
@@ -71,7 +71,7 @@ static bool is_ours(const char *cache)
 	return !strncmp(cache, "kmalloc-", 8) || !strncmp(cache, "peerpin_", 8) || !strcmp(cache, "iommu_iova");
 }
 
-/* Objects cached per CPU for later allocations do not count. */
+/* Objects that a CPU caches for later allocations do not count. */
 static void shrink(const char *cache)
 {
 	char path[300];
@@ -173,7 +173,7 @@ static bool no_page_is_pinned(char *why)
 	return pinned_pages() == before.pinned;
 }
 
-/* The kernel releases files a moment after their process has ended. */
+/* The kernel releases files a moment after the end of their process. */
 static bool soon(bool (*is)(char *why), char *why)
 {
 	int tries;

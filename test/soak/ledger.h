@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel's own counts, which must be back at their start values when no worker holds anything. */
+/*
+ * Counts that the kernel keeps. While no worker holds anything, each count must have its start
+ * value.
+ */
 #ifndef SOAK_LEDGER_H
 #define SOAK_LEDGER_H
 
@@ -7,13 +10,13 @@
 
 enum { LEDGER_MAX = 256 };
 
-/* Records the counts before the first worker starts. */
+/* Record the counts before the first worker starts. */
 void ledger_open(void);
 
 /*
- * True if all counts are as recorded and kernel memory has not grown since the second
- * call, when caches have filled; otherwise @why gives the reason. Prints the size of
- * the kernel's memory.
+ * True if all counts are as recorded and kernel memory has not grown. Else @why gives the reason.
+ * Growth is measured from the second call, when caches have filled. Prints the size of kernel
+ * memory.
  */
 bool ledger_is_even(char why[LEDGER_MAX]);
 

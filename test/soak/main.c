@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Many processes use GPU memory through peers and check each byte that arrives.
- * Meanwhile processes are killed, limits change, and GPUs and peers are unbound and
- * removed. At each pause all processes release everything, and nothing may be left.
+ * Many processes use GPU memory through peers and check each byte that arrives. Meanwhile this
+ * program kills processes, changes limits, and unbinds or removes GPUs and peers. At each pause all
+ * processes release everything, and the kernel must be left with nothing.
  *
  *	soak [--seconds N] [--processes N] [--seed N] [--quiet N]
  *
@@ -25,10 +25,10 @@
 
 enum {
 	LOOK_US = 20000,
-	KILL_EACH = 8,		/* looks between two kills, on average */
+	KILL_EACH = 8,		/* average number of looks between two kills */
 	TROUBLE_EACH = 8,
 	TELL_S = 10,
-	PROGRESS_S = 20,	/* within this time some copy must succeed */
+	PROGRESS_S = 20,	/* within this time one copy must succeed */
 	TROUBLES_S = 300,	/* within this time each kind of trouble must occur */
 	PAUSE_S = 90,		/* within this time all processes must have released everything */
 };
@@ -163,7 +163,7 @@ static void look_at_ledger(void)
 		soak_fail("leftover while all workers are paused: %s", why);
 }
 
-/* A run in which every call fails with an allowed error must not pass. */
+/* Fail a run in which every call fails with an allowed error. */
 static void look_at_progress(void)
 {
 	static uint64_t bytes;
@@ -250,7 +250,7 @@ static void end_all(unsigned int processes)
 		soak_fail("%u processes do not end, see above", left);
 }
 
-/* A short run need not have all kinds of trouble. */
+/* A short run may have missed kinds of trouble. */
 static void look_at_troubles(time_t ran)
 {
 	static const enum count kinds[] = { COUNT_KILLS, COUNT_UNBINDS, COUNT_REMOVALS, COUNT_REVOCATIONS, COUNT_PARAMETERS };

@@ -11,7 +11,7 @@
 #include "area.h"
 #include "peer.h"
 
-/* A random present peer; after a hot-plug a peer may have another number. */
+/* Choose any present peer: after a hot-plug a peer may have another number. */
 static int choose_node(struct worker *w, char path[32])
 {
 	DIR *dir = opendir("/sys/class/misc");
@@ -61,7 +61,7 @@ static struct peerpin_lsi_end lsi_end(struct worker *w, const struct end *end)
 	return (struct peerpin_lsi_end){ w->core, end->pin->region, end->offset };
 }
 
-/* The kernel moves host memory at times, which revokes its region: no error. */
+/* The kernel sometimes moves host memory, which revokes the region. That is no error. */
 static void note_host_revoked(unsigned int when, int err)
 {
 	if (err == -ESTALE && when & WHEN_REVOKED && !(when & (WHEN_GPU | WHEN_RIVAL)))

@@ -10,11 +10,11 @@ struct end {
 	uint64_t offset;
 };
 
-/* Opens any present peer, unless a peer is open. */
+/* Open any present peer, if no peer is open. */
 int peer_get(struct worker *w);
 void peer_drop(struct worker *w);
 
-/* 0 or an error that the rules allow; after ENODEV the peer is dropped */
+/* Returns 0 or an error that the rules allow. After ENODEV no peer is open. */
 int peer_copy(struct worker *w, struct end to, struct end from, uint64_t length);
 
 #endif

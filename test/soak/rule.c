@@ -4,8 +4,8 @@
 #include "rule.h"
 
 /*
- * GPU memory and BAR1 are small, so they run out at times. Only a killed process is
- * interrupted in a waiting call, so no worker sees EINTR.
+ * GPU memory and BAR1 are small, so they run out at times. EINTR has no rule: only a signal that
+ * kills the worker interrupts a call.
  */
 static const struct rule {
 	enum op op;
@@ -31,7 +31,7 @@ static const struct rule {
 	{ OP_COPY, ESTALE, WHEN_REVOKED | WHEN_RIVAL },
 	{ OP_COPY, ENODEV, WHEN_PEER },
 	{ OP_COPY, ENODEV, WHEN_GPU },		/* a dma-buf of a removed GPU */
-	{ OP_COPY, ENOENT, WHEN_RIVAL },	/* unpinned */
+	{ OP_COPY, ENOENT, WHEN_RIVAL },	/* the other thread unpinned the region */
 	{ OP_COPY, ENOMEM, WHEN_EVER },	/* mapping a dma-buf needs BAR1 */
 };
 

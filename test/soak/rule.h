@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Errors that a worker may see, by operation and by trouble; any other error ends the run. */
+/* Errors that a worker may see, by operation and by trouble. Any other error ends the run. */
 #ifndef SOAK_RULE_H
 #define SOAK_RULE_H
 
@@ -8,7 +8,7 @@
 enum op {
 	OP_ALLOC,
 	OP_FREE,
-	OP_GPU_COPY,	/* by the GPU's own engine */
+	OP_GPU_COPY,	/* a copy by the GPU's engine */
 	OP_CONTEXT,
 	OP_EXPORT_GPU,
 	OP_OPEN_PEER,
@@ -19,12 +19,12 @@ enum op {
 	OP_QUERY,
 	OP_VIEW,
 	OP_EXPORT,
-	OP_COPY,	/* by a peer */
+	OP_COPY,	/* a copy by a peer */
 	OPS,
 };
 
 enum {
-	WHEN_GPU = 1 << 0,	/* bits of enum trouble */
+	WHEN_GPU = 1 << 0,	/* the first bits are the bits of enum trouble */
 	WHEN_PEER = 1 << 1,
 	WHEN_LIMITS = 1 << 2,
 	WHEN_RIVAL = 1 << 3,	/* another thread of the worker frees or unpins an area in use */

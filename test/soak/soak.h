@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the controller and all workers. A process may be killed at any moment, so this has no lock. */
+/*
+ * Shared by the controller and all workers. There is no lock, because a process may be killed at
+ * any moment.
+ */
 #ifndef SOAK_SOAK_H
 #define SOAK_SOAK_H
 
@@ -16,18 +19,18 @@ enum {
 enum trouble {
 	TROUBLE_GPU,	/* a GPU is removed, or revokes its memory */
 	TROUBLE_PEER,	/* a peer is removed */
-	TROUBLE_LIMITS,	/* on pinned memory, or on BAR1 */
+	TROUBLE_LIMITS,	/* the limit of pinned memory or of BAR1 changes */
 	TROUBLES,
 };
 
 enum count {
 	COUNT_OPS,
 	COUNT_COPIES,
-	COUNT_BYTES,	/* that arrived and were checked */
+	COUNT_BYTES,	/* bytes that arrived and were checked */
 	COUNT_REFUSED,	/* calls that failed with an allowed error */
 	COUNT_PINS,
 	COUNT_SIGBUS,
-	COUNT_HOST_REVOKED,	/* because the kernel moved host memory */
+	COUNT_HOST_REVOKED,	/* regions revoked because the kernel moved host memory */
 	COUNT_KILLS,
 	COUNT_LIVES,
 	COUNT_UNBINDS,
@@ -39,11 +42,12 @@ enum count {
 };
 
 /**
- * struct soak - in shared memory
- * @begun, @ended: counts for each kind of trouble; it goes on while they differ
- * @pause: number of the current pause, in which workers release everything and wait; 0: none
- * @paused: number of the pause that each worker has reached
- * @failed: a process has written @failure
+ * struct soak - state in shared memory
+ * @begun: for each kind of trouble, how often it began
+ * @ended: for each kind of trouble, how often it ended; trouble goes on while this is below @begun
+ * @pause: number of the current pause, in which workers release everything and wait; 0: no pause
+ * @paused: for each worker, the number of the pause that it has reached
+ * @failed: true: a process has written @failure
  */
 struct soak {
 	uint64_t seed;
@@ -69,7 +73,7 @@ static inline uint64_t counted(enum count what)
 	return __atomic_load_n(&soak->counts[what], __ATOMIC_RELAXED);
 }
 
-/* Ends the run; only the first message is kept. */
+/* End the run. Only the first message is kept. */
 __attribute__((format(printf, 1, 2))) void soak_fail(const char *format, ...);
 
 static inline bool soak_failed(void)
@@ -92,7 +96,7 @@ static inline struct since since_now(void)
 	return since;
 }
 
-/* A bit for each kind of trouble that began since then or was going on then */
+/* One bit for each kind of trouble that was going on at @since or began after @since */
 static inline unsigned int since_what(const struct since *since)
 {
 	unsigned int mask = 0;

@@ -15,12 +15,12 @@
 enum {
 	DEVICES_MAX = 8,
 	HANGS_S = 60,
-	GONE_US = 300000,	/* longest time that a device is absent or a setting changed */
+	GONE_US = 300000,	/* longest time that a device is absent or that a setting is changed */
 	VENDOR_MAX = 32,
 };
 
 static struct devices {
-	const char *id;		/* vendor and device */
+	const char *id;		/* vendor and device ID */
 	const char *driver;
 	enum trouble trouble;
 	struct hotplug at[DEVICES_MAX];
@@ -146,7 +146,7 @@ static void remove_peer(uint64_t *seed)
 	end(TROUBLE_PEER);
 }
 
-/* Removes a GPU and a peer at the same time. */
+/* Remove a GPU and a peer at the same time. */
 static void remove_both(uint64_t *seed)
 {
 	pid_t other;
@@ -224,7 +224,7 @@ static void change_gpu(uint64_t *seed)
 
 static const struct parameter {
 	const char *file;
-	uint64_t from, below;	/* range of values */
+	uint64_t from, below;	/* range of random values */
 	const char *back;
 	bool limits;
 } parameters[] = {

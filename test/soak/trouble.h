@@ -6,16 +6,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Finds the GPUs and the peers; false if one kind is missing */
+/* Find the GPUs and the peers. False: no GPU or no peer */
 bool trouble_init(void);
 
 /*
- * Starts one disturbance in a separate process, which also undoes it; the kernel must
- * not make it take long. Does nothing while the last disturbance goes on.
+ * Start one disturbance in a separate process, which also ends the disturbance. Does nothing while
+ * an earlier disturbance goes on.
  */
 void trouble_make(uint64_t *seed);
 
-/* True if no disturbance goes on. One that takes too long ends the run and prints its kernel stack. */
+/*
+ * True if no disturbance goes on. If one takes too long, ends the run and prints its kernel stack.
+ */
 bool trouble_is_over(void);
 
 #endif

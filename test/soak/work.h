@@ -5,14 +5,17 @@
 
 #include "worker.h"
 
-/* Ends the run if @length bytes at @found differ from @expected; @place: offset of the first byte in the pattern */
+/*
+ * End the run if @length bytes at @found and @expected differ. @place: offset of @expected in the
+ * pattern
+ */
 void work_compare(struct worker *w, const char *what, const unsigned char *found, const unsigned char *expected,
 		  uint64_t place, uint64_t length);
 
-/* Copies from host memory through both GPU areas to other host memory. */
+/* Copy from host memory through both GPU areas to other host memory. */
 void work_journey(struct worker *w);
 
-/* The same, while another thread frees or unpins one of the GPU areas. */
+/* The same journey, while another thread frees or unpins one of the GPU areas. */
 void work_journey_with_rival(struct worker *w);
 
 /* The CPU writes through a mapping, and a peer reads the bytes. */

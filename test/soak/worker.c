@@ -14,7 +14,7 @@
 #include "work.h"
 
 enum {
-	LIFE = 400,		/* operations, at most */
+	LIFE = 400,		/* maximum number of operations */
 	PAUSE_US = 20000,
 	UNPINNED_TRIES = 500,
 };
@@ -58,7 +58,7 @@ static int must_open(const char *path)
 	_exit(1);
 }
 
-/* Every second worker has a context, so that memory is also pinned by tokens. */
+/* Every second worker has a context, so that some workers pin memory by token. */
 static void make_context(struct worker *w)
 {
 	struct emugpu_context_new args = { .gpu = 0 };
@@ -84,7 +84,7 @@ static void open_all(struct worker *w)
 	make_context(w);
 }
 
-/* Releases everything, in random order */
+/* Release everything, in random order. */
 static void drop_all(struct worker *w)
 {
 	int i;
@@ -204,7 +204,7 @@ static void step(struct worker *w)
 	choose_work(w)->run(w);
 }
 
-/* A worker that has made all its operations exits with or without releasing its objects. */
+/* After all operations, the worker exits. Some workers release their objects before. */
 void worker_run(unsigned int number, unsigned int life)
 {
 	struct worker w = { .number = number, .round = life << 16 };

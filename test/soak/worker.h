@@ -9,7 +9,7 @@
 enum {
 	HOST_SIZE = 512 << 10,
 	GPU_SIZE = 2 << 20,
-	RESIDENT = 64 << 10,	/* start of each GPU area; its contents never change */
+	RESIDENT = 64 << 10,	/* size of the first part of each GPU area; the contents of this part never change */
 	JOURNEY_MAX = 256 << 10,
 };
 
@@ -17,8 +17,8 @@ enum area_name { HOST_A, HOST_B, GPU_A, GPU_B, AREAS };
 
 /**
  * struct pin - a region of the worker's file
- * @host: host memory, which the kernel may move at any time; that revokes the region
- * @made: a moment no later than the pin
+ * @host: true: host memory, which the kernel may move at any time; a move revokes the region
+ * @made: a moment before the pin was made
  */
 struct pin {
 	bool there;
@@ -29,7 +29,7 @@ struct pin {
 
 /**
  * struct area - memory of the process or of a GPU, and its pin
- * @resident: round in which the resident bytes were written; GPU only
+ * @resident: round in which the resident bytes were written; GPU memory only
  */
 struct area {
 	bool there;
@@ -44,8 +44,8 @@ struct area {
 /**
  * struct worker - a process
  * @gpu, @core, @peer: files of the nodes; -1: not open
- * @context: ID of the context that has @token and @va_space, or 0
- * @rival: another thread frees or unpins areas in use
+ * @context: ID of the context of @token and @va_space; 0: no context
+ * @rival: true: another thread frees or unpins areas in use
  * @scratch: HOST_SIZE bytes that only this worker writes
  */
 struct worker {
@@ -62,10 +62,13 @@ struct worker {
 	unsigned char *scratch;
 };
 
-/* Returns @error (0 or negative) if the rules allow it; otherwise ends the run. @when was read after the call. */
+/*
+ * Return @error (0 or negative) if the rules allow it at trouble @when. Otherwise end the run. The
+ * caller must compute @when after the call that failed.
+ */
 int worker_check(struct worker *w, enum op op, int error, unsigned int when);
 
-/* Be the worker @number, for the @life-th time. Never returns: it exits or is killed. */
+/* Run as worker @number, in life @life. Never returns: the process exits or is killed. */
 noreturn void worker_run(unsigned int number, unsigned int life);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
- * /dev/direct0: the copy engine of an LSI 53C895A, which reaches GPU memory.
- * A file belongs to the process that opened it: EACCES for any other.
+ * /dev/direct0: the copy engine of an LSI 53C895A, which reaches GPU memory. A file belongs to the
+ * process that opened it. Any other process gets EACCES.
  */
 #ifndef _DIRECT_H
 #define _DIRECT_H
@@ -11,14 +11,14 @@
 
 #define DIRECT_TYPE 0xDD
 
-/* the memory outlives cuMemFree() until it is unpinned */
+/* flag: the memory outlives cuMemFree() until unpin */
 #define DIRECT_PERSISTENT 1
 
-/* the mmap() offset of the pin's first 64 KiB page */
+/* mmap() offset of the pin's first 64 KiB page */
 #define DIRECT_MMAP_OFFSET(handle) ((__u64)(handle) << 32)
 #define DIRECT_LENGTH_MAX (1ULL << 32)
 
-/* @p2p_token, @va_space: of CUDA, or both 0; not with DIRECT_PERSISTENT */
+/* @p2p_token, @va_space: from CUDA, or both 0; with DIRECT_PERSISTENT: both 0 */
 struct direct_pin_args {
 	__u64 va;
 	__u64 length;
@@ -34,7 +34,7 @@ struct direct_unpin_args {
 	__u32 reserved;
 };
 
-/* Offsets are from the va that was pinned; ranges of one pin must not overlap. */
+/* Offsets count from the va of the pin. The two ranges must not overlap in one pin. */
 struct direct_copy_args {
 	__u32 dst;
 	__u32 src;
@@ -44,9 +44,9 @@ struct direct_copy_args {
 };
 
 /*
- * ENOENT: the file has no such handle; ESTALE: its memory was freed; EINVAL: bad
- * argument; ENODEV: the chip was removed; EIO: the chip does not answer. PIN also
- * returns errors of the GPU driver.
+ * ENOENT: the file has no such handle; ESTALE: the pinned memory was freed; EINVAL: bad argument;
+ * ENODEV: the chip was removed; EIO: the chip does not answer. PIN also returns errors of the GPU
+ * driver.
  */
 #define DIRECT_PIN _IOWR(DIRECT_TYPE, 1, struct direct_pin_args)
 #define DIRECT_UNPIN _IOW(DIRECT_TYPE, 2, struct direct_unpin_args)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The chip runs a script, a list of instructions in memory: moves of three words
- * each (opcode and length, source, destination), and an end that raises a bit.
+ * The chip runs a script, which is a list of instructions in memory. A move has three words: opcode
+ * and length, source, destination. The last instruction raises a bit.
  */
 #include <linux/delay.h>
 #include <linux/dma-mapping.h>
@@ -12,16 +12,16 @@
 #include "pin.h"
 
 enum {
-	DSTAT = 0x0c,		/* why it stopped; reading clears */
+	DSTAT = 0x0c,		/* reason of the stop; reading clears it */
 	DSTAT_ERRORS = 0x71,
 	ISTAT0 = 0x14,
 	ISTAT0_STOPPED = 0x01,
 	ISTAT0_RESET = 0x40,
-	DSP = 0x2c,		/* the script's address starts it */
+	DSP = 0x2c,		/* writing the script's address here starts the script */
 	OP_MOVE = 0xc0000000,
 	OP_END = 0x98080000,
 	MOVE_MAX = 4 << 10,
-	MOVES = 512,		/* after each 100 QEMU pauses for 500 us, so DMA goes on beside the CPU */
+	MOVES = 512,		/* QEMU pauses 500 us after each 100 instructions, so DMA runs beside the CPU */
 	SCRIPT_BYTES = (MOVES * 3 + 2) * 4,
 	POLL_US = 20,
 	TIMEOUT_US = 10 * USEC_PER_SEC,	/* long, because the host may be busy */
@@ -59,7 +59,7 @@ static int engine_start(struct direct_engine *e)
 	return readb(e->regs + DSTAT) & DSTAT_ERRORS ? -EIO : 0;
 }
 
-/* Writes one move, which crosses no page of the source or the destination. */
+/* Write one move that crosses no page of the source or the destination. */
 static u32 engine_move(__le32 *at, struct direct_end *dst, struct direct_end *src, u64 length)
 {
 	u32 dst_left, src_left, n;
@@ -88,7 +88,7 @@ static u64 engine_build(struct direct_engine *e, struct direct_end *dst, struct 
 	return done;
 }
 
-/* Bytes moved by one script */
+/* Run one script; returns the bytes moved */
 static s64 engine_step(struct direct *d, struct direct_end *dst, struct direct_end *src, u64 length)
 {
 	u64 n;

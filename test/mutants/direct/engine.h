@@ -24,7 +24,7 @@ struct direct_end {
 
 int direct_engine_setup(struct direct *d);
 
-/* Returns 0; -ESTALE: memory is being freed, and part of it may be copied; -ENODEV; -EIO */
+/* Returns 0; -ESTALE: the memory is being freed, and a part may be copied; -ENODEV; -EIO */
 int direct_engine_copy(struct direct *d, struct direct_end dst, struct direct_end src, u64 length);
 
 #endif

@@ -61,7 +61,7 @@ static int copy(struct direct *d, struct file *filp, const struct direct_copy_ar
 
 /* ---- calls ------------------------------------------------------------------- */
 
-/* If the handle cannot be copied to the caller, the pin is undone. */
+/* If the handle cannot be copied to the caller, undo the pin. */
 static long ioctl_pin(struct direct *d, struct file *filp, void __user *user)
 {
 	struct direct_pin_args args;
@@ -158,7 +158,7 @@ static const struct file_operations direct_fops = {
 
 /* ---- the chip ---------------------------------------------------------------- */
 
-/* The PCI core releases resources of pcim_ and dmam_ calls after remove. */
+/* After remove, the PCI core releases the resources of pcim_ and dmam_ calls. */
 static int direct_setup(struct direct *d)
 {
 	int ret = pcim_enable_device(d->pdev);

@@ -63,7 +63,7 @@ void direct_pin_unuse(struct direct_pin *pin)
 {
 	xa_lock(&pins);
 	pin->users--;
-	wake_up_all(&changed);	/* before the unlock: after it the pin may be freed */
+	wake_up_all(&changed);	/* before the unlock: afterwards the pin may be freed */
 	xa_unlock(&pins);
 }
 

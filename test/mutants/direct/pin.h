@@ -15,14 +15,14 @@ struct direct;
 /**
  * struct direct_pin - pinned GPU memory; the xarray's lock protects all fields below the line
  * @ref: references of the xarray and of each view
- * @offset: of the @size requested bytes, in the pinned range
- * @owner: file that may use the pin; NULL: not yet, or no longer
- * @table: set while the memory is pinned; only users read it
- * @map: set while the memory is mapped for the chip; only users read it
- * @users: threads that read @table, @map or the memory; the callback waits for them
+ * @offset: offset of the @size requested bytes in the pinned range
+ * @owner: file that may use the pin; NULL: before the end of pinning, or after its release
+ * @table: the page table, while the memory is pinned; only users read it
+ * @map: the DMA mapping, while the memory is mapped for the chip; only users read it
+ * @users: number of threads that read @table, @map or the memory; the callback waits for them
  * @revoked: the callback has begun
  * @calling: the callback has begun and has not ended
- * @orphan: its file is closed; the callback frees the pin
+ * @orphan: the file of the pin is closed; the callback frees the pin
  */
 struct direct_pin {
 	struct kref ref;
@@ -53,16 +53,21 @@ int direct_unpin(struct direct *d, struct file *filp, u32 handle);
 /* The last close of a file, by any process */
 void direct_unpin_all(struct direct *d, struct file *filp);
 
-/* The chip is removed: undo its mappings. No copy runs, and the caller holds @pinning. */
+/*
+ * Undo the DMA mappings because the chip is removed. No copy runs, and the caller holds @pinning.
+ */
 void direct_unmap_all(struct direct *d);
 
-/* The memory stays from use to unuse. ERR_PTR(-ENOENT): not a pin of @filp; ERR_PTR(-ESTALE): it was freed */
+/*
+ * Begin a use: the memory stays until unuse. ERR_PTR(-ENOENT): @filp has no such pin;
+ * ERR_PTR(-ESTALE): freed
+ */
 struct direct_pin *direct_pin_use(struct file *filp, u32 handle);
 bool direct_pin_hold(struct direct_pin *pin, const struct file *filp);
 void direct_pin_unuse(struct direct_pin *pin);
 void direct_pin_release(struct kref *ref);
 
-/* The pin must be in use. */
+/* The caller must use the pin. */
 bool direct_pin_stale(const struct direct_pin *pin);
 bool direct_pin_has(const struct direct_pin *pin, u64 offset, u64 length);
 u32 direct_pin_bus(const struct direct_pin *pin, u64 offset, u32 *left);

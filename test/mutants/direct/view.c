@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CPU mappings of pinned memory. Page faults insert the pages, not mmap(): a callback
- * can find a view only after mmap() has returned.
+ * CPU mappings of pinned memory. Page faults insert the pages. mmap() inserts none: a callback
+ * finds a view only after mmap() has returned.
  */
 #include <linux/mm.h>
 #include <compat.h>

@@ -9,7 +9,7 @@ struct direct_pin;
 
 int direct_view_mmap(struct file *filp, struct vm_area_struct *vma);
 
-/* Unmaps the pages of all views. A later access inserts them again while the pin can be used. */
+/* Unmap the pages of all views. A later access inserts a page again while the pin can be used. */
 void direct_view_zap(struct direct_pin *pin);
 
 #endif
