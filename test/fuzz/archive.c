@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A hostile archive is unpacked or refused. No entry may land outside the directory made for it, and no file may stay
- * behind. If the first byte is 'R', the other bytes are the archive. Otherwise each line is an entry: a letter for its
- * type, a path and, after a tab, its contents or target.
+ * A hostile archive is unpacked or refused. No entry may land outside the directory made for the
+ * archive, and no file may stay behind. If the first byte is 'R', the other bytes are the archive.
+ * Otherwise each line is an entry: a letter for the type, a path and, after a tab, the contents or
+ * the target.
  */
 #include <archive.h>
 #include <archive_entry.h>
@@ -20,7 +21,7 @@
 #include "valid.h"
 
 enum {
-	DEPTH = 4,		/* nested directories around the archive's, each otherwise empty */
+	DEPTH = 4,		/* nested directories around the unpacked archive; nothing else may appear in them */
 	MAX_LINES = 50,
 };
 
@@ -69,7 +70,7 @@ static unsigned int mode_of(char letter)
 	}
 }
 
-/* 'h': a hard link; 'u': a file that may not be read */
+/* Types of this function beside those of mode_of(): 'h': a hard link; 'u': an unreadable file. */
 static void add(struct archive *tar, char letter, const char *path, const char *data)
 {
 	struct archive_entry *e = archive_entry_new();
@@ -128,7 +129,7 @@ static int archive_of(const uint8_t *bytes, size_t size)
 static int count(const char *path)
 {
 	DIR *dir = opendir(path);
-	int n = -2;		/* . and .. */
+	int n = -2;		/* do not count . and .. */
 
 	must(!!dir, "the directory is there", path);
 	while (readdir(dir))
@@ -137,7 +138,7 @@ static int count(const char *path)
 	return n;
 }
 
-/* @inside: the innermost directory must contain one directory */
+/* @inside: the innermost directory must contain the unpacked archive, and nothing else */
 static void must_be_alone(bool inside)
 {
 	int i;

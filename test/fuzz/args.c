@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Arbitrary command lines: each line is a word, and leading words may set environment variables. peerpin parses them
- * for any command. rules.mk replaces the functions that would act; the replacements here check the parsed arguments.
+ * Arbitrary command lines. Each line is a word, and the first words may set environment variables.
+ * peerpin parses the words for any command. rules.mk replaces the functions that would act. The
+ * replacements below check the parsed arguments.
  */
 #include <errno.h>
 #include <ftw.h>
@@ -22,7 +23,7 @@
 
 enum {
 	MAX_WORDS = 100,
-	MORE_WORDS = 20,	/* that print_repeat() may add */
+	MORE_WORDS = 20,	/* room for words that print_repeat() adds */
 };
 
 /** struct words - each word has its own allocation, so that sanitizers see reads beyond it; ends with NULL */
@@ -32,7 +33,7 @@ struct words {
 };
 
 const unsigned int target_forms = 1;
-static bool understood;		/* the command line was accepted, so an error message is optional */
+static bool understood;		/* true: the command line was accepted, so an error message is optional */
 
 int peerpin_main(int argc, char **argv);	/* tool/main.c */
 
@@ -94,7 +95,7 @@ static void must_be_same(const struct verify_args *a, const struct verify_args *
 	must(same(a->test_args[i], b->test_args[i]), "what is to be typed has the test's arguments", line);
 }
 
-/* The report's command line to repeat a scenario must parse to the same arguments. */
+/* The report prints a command line that repeats a scenario. It must parse to the same arguments. */
 static void must_repeat(const struct verify_args *args)
 {
 	struct words words = { 0 };
@@ -172,7 +173,7 @@ int __wrap_parse_copy_args(int argc, char **argv, struct copy_args *out)
 
 	if (!ret)
 		must_be_sides(out);
-	/* more repeats would need much memory and time */
+	/* A higher count would need much memory and time. */
 	if (!ret && out->repeat > 1000)
 		out->repeat = 1000;
 	return ret;
@@ -304,7 +305,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	unsetenv("TMPDIR");
 	unsetenv("POSIXLY_CORRECT");
 	read_words(bytes, size, &words);
-	memcpy(given, words.at, sizeof(given));	/* getopt_long() sorts them */
+	memcpy(given, words.at, sizeof(given));	/* copy for free(): getopt_long() reorders the words */
 	run(&words);
 	memcpy(words.at, given, sizeof(given));
 	free_words(&words);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Writes an archive and unpacks it; the tool reads real files. */
+/* Writes an archive and unpacks it, so that the tool reads real files. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

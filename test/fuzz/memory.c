@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Implements tool/machine/tree.h on a machine in memory, which is about ten times as fast as files. Links resolve as in the
- * kernel with RESOLVE_IN_ROOT.
+ * Implements tool/machine/tree.h on a machine in memory, about ten times as fast as files. Links
+ * resolve as in the kernel with RESOLVE_IN_ROOT.
  */
 #include <errno.h>
 #include <limits.h>
@@ -26,7 +26,7 @@ static struct tree placed;
 bool place(const struct entries *e, struct placed *out)
 {
 	placed.entries = e;
-	snprintf(out->root, sizeof(out->root), "/");	/* a directory, so that the tool does not unpack it */
+	snprintf(out->root, sizeof(out->root), "/");	/* a directory, which the tool does not unpack */
 	return true;
 }
 
@@ -56,7 +56,10 @@ bool tree_is_live(const struct tree *t)
 
 /* ---- finding -------------------------------------------------------------------- */
 
-/* Replaces strcmp(), which the sanitizers and the fuzzer instrument: it would take most of the time. */
+/*
+ * Replaces strcmp(). The sanitizers and the fuzzer instrument strcmp(), which would take most of
+ * the time.
+ */
 static int order(const char *a, const char *b)
 {
 	while (*a && *a == *b) {
@@ -66,7 +69,10 @@ static int order(const char *a, const char *b)
 	return (unsigned char)*a - (unsigned char)*b;
 }
 
-/* The first entry not before @path; for "DIRECTORY/", the first entry in the directory. */
+/*
+ * The first entry with a path of @path or later; for "DIRECTORY/", the first entry in the
+ * directory.
+ */
 static size_t lower_bound(const struct entries *e, const char *path)
 {
 	size_t low = 0, high = e->count;
@@ -142,7 +148,7 @@ static int walk(const struct tree *t, char *at, const char *way, bool follow, in
 	return ret;
 }
 
-/* Stores the path without links in @at. */
+/* Store the path without links in @at. */
 static int resolve(const struct tree *t, const char *path, bool follow, char *at)
 {
 	int links = 0;
@@ -212,8 +218,8 @@ bool tree_exists(const struct tree *t, const char *path)
 }
 
 /*
- * @path is a file below a directory whose path has @length bytes; stores its name in that directory in @name. False if
- * @name is unchanged, or if that name is a directory with its own entry.
+ * Store in @name the first part of @path after @length bytes: the name of a file or directory.
+ * True: list this name. False: the name is listed already, or will be by an entry of its own.
  */
 static bool is_new(const struct tree *t, const char *path, size_t length, char *name)
 {

@@ -5,7 +5,7 @@
 #include "mutation.h"
 
 enum {
-	MAX_CROWD = 500,	/* more take too long */
+	MAX_CROWD = 500,	/* a larger crowd would take too long */
 	MAX_TEXT = 1 << 16,
 	PATH_ROOM = 1000,
 };
@@ -41,7 +41,7 @@ static struct bytes take_part(struct bytes *b)
 	return part;
 }
 
-/* A copy with a NUL behind it */
+/* Copy @bytes and add a NUL. */
 static char *copy_of(const void *bytes, size_t size)
 {
 	char *copy = malloc(size + 1);
@@ -88,7 +88,9 @@ static void cut(struct entries *all, struct entry *e, struct bytes part)
 		e->size = size;
 }
 
-/* The entry stays in the array under an unused path, so that the numbers of other entries do not change. */
+/*
+ * Keep the entry in the array, with an unused path: the numbers of other entries must not change.
+ */
 static void drop(struct entries *all, struct entry *e, struct bytes part)
 {
 	char path[32];

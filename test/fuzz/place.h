@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Gives a machine to doctor and topo: disk.c as a real archive, memory.c in memory, which is faster. */
+/*
+ * Gives a machine to doctor and topo. disk.c writes a real archive; memory.c keeps the machine in
+ * memory, which is faster.
+ */
 #ifndef PLACE_H
 #define PLACE_H
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Runs each given file as one input, in all forms: for builds without clang, and to reproduce findings. */
+/*
+ * Runs each given file as one input, in all forms. For builds without clang, and to reproduce
+ * findings.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +13,7 @@ enum {
 	MAX_INPUT = 1 << 16,
 };
 
-/* A copy of exactly that size, so that sanitizers see reads beyond it. */
+/* Copy exactly @size bytes, so that sanitizers see reads beyond the input. */
 static void replay_form(const uint8_t *bytes, size_t size, unsigned int form)
 {
 	uint8_t *copy = malloc(size);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Reports of verify and copy must be well-formed for any output of a VM with a foreign driver. The first line of the
- * input contains words of a command line, separated by tabs. Then follow the output of the guest and, after a form
- * feed, the kernel log.
+ * verify and copy must print well-formed reports for any output of a VM with a foreign driver. The
+ * first line of the input is a command line; tabs separate the words. The output of the guest
+ * follows and, after a form feed, the kernel log.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 
 enum {
 	MAX_ARGS = 8,
-	MAX_PLAN = 20,		/* more take too long */
+	MAX_PLAN = 20,		/* a longer plan would take too long */
 	MAX_LOOKS = 3,
 };
 
@@ -39,7 +39,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 /* ---- verify ------------------------------------------------------------------------ */
 
-/* The plan contains the scenarios that the guest begins, as far as they exist. */
+/* Plan each existing scenario that the guest's output begins. */
 static void plan_what_begins(const char *said, struct scenarios *plan)
 {
 	char *copy = strdup(said), *rest = copy, *line;
@@ -55,7 +55,7 @@ static void plan_what_begins(const char *said, struct scenarios *plan)
 	free(copy);
 }
 
-/* Checks some of the scenarios planned after the recording: --only must accept each. */
+/* Check some scenarios planned after the recording: --only must accept each name. */
 static void plan_more(const struct recording *recording)
 {
 	struct scenarios more = { 0 };
@@ -94,7 +94,7 @@ static char *printed(void (*report)(FILE *file, const struct summary *s), const 
 	return text;
 }
 
-/* @plain: the user's own arguments contain no control characters */
+/* @plain: the arguments of the user contain no control characters */
 static void must_be_reports(const struct run *run, bool plain)
 {
 	struct summary summary;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Foreign text that the tool or the judge parses: lists of the kernel, plans, kernel messages, and the file in which a
- * process publishes its counts. The first byte selects the parser.
+ * Foreign text that the tool or the judge parses: lists of the kernel, plans, kernel messages, and
+ * published counts of a process. The first byte selects the parser.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@
 #include "valid.h"
 
 const unsigned int target_forms = 1;
-static const char *text, *behind;	/* the part after a form feed, or NULL */
+static const char *text, *behind;	/* @text: the input; @behind: the input after a form feed, or NULL */
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
@@ -36,7 +36,7 @@ static FILE *open_text(const char *from)
 {
 	FILE *file = fmemopen((char *)from, strlen(from), "r");
 
-	return file ? file : fopen("/dev/null", "re");	/* fmemopen() of nothing */
+	return file ? file : fopen("/dev/null", "re");	/* fmemopen() fails for an empty text */
 }
 
 static void each_line(void (*look)(const char *line))
@@ -106,7 +106,10 @@ static void read_splats(void)
 int __wrap_pp_bar1(unsigned int index, struct pp_bar1 *out);
 int __wrap_owners_find(enum owners_detail detail, struct owners *out);
 
-/* One GPU, named by the first line. From the second input on, bar has the GPU already and asks for the next. */
+/*
+ * One GPU; the first line of the text is its name. From the second input on, bar has seen GPU 0 and
+ * asks for GPU 1.
+ */
 int __wrap_pp_bar1(unsigned int index, struct pp_bar1 *out)
 {
 	struct pp_bar1 *gpu = out - index;
@@ -192,7 +195,7 @@ static void (*const readers[])(void) = {
 	read_plan, read_violations, read_splats, read_owners, read_fdinfo, read_peers, read_numbers,
 };
 
-/* Binary input: a published file, possibly truncated. */
+/* Binary input: a file of published counts, possibly truncated. */
 static void read_counts(const uint8_t *bytes, size_t size)
 {
 	int fd = memfd_create("counts", 0);

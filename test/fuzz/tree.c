@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * doctor and topo read a machine with hostile files. Any output is right, but both must end without a crash.
+ * doctor and topo read a machine with hostile files. Any output is right, but neither may crash or
+ * hang.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include "tool/tool.h"
 #include "valid.h"
 
-/* Inputs in the corpus depend on this order: add machines at the end only. */
+/* Inputs of the corpus select a machine by its index here: add machines at the end only. */
 static const char *const names[] = { "server", "vm-two-sockets", "h200-x2" };
 
 enum {
@@ -25,7 +26,7 @@ static struct entries machines[NR_MACHINES];
 
 const unsigned int target_forms = NR_FORMS;
 
-/* Discard the output about so many machines; sanitizers print to stderr. */
+/* Discard the output about the machines. Sanitizers print to stderr. */
 static void be_quiet(void)
 {
 	int null = open("/dev/null", O_WRONLY);
@@ -35,7 +36,7 @@ static void be_quiet(void)
 	close(null);
 }
 
-/* Otherwise every input would be refused and nothing tested. */
+/* Fail at the start if there is no place: every input would be refused and nothing tested. */
 static void must_have_place(const struct entries *e)
 {
 	struct placed placed;

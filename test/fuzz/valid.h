@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* The tool's output must be well-formed for any input. A failed check aborts, which the fuzzer sees. */
+/*
+ * The tool must print well-formed output for any input. A failed check aborts, and the fuzzer
+ * reports the abort.
+ */
 #ifndef VALID_H
 #define VALID_H
 
 #include <stddef.h>
 
-/* One JSON value (RFC 8259) in UTF-8, optionally followed by blanks */
+/* Abort unless @text is one JSON value (RFC 8259) in UTF-8, optionally followed by blanks. */
 void must_be_json(const char *text, size_t size);
 
-/* Only elements that the report itself uses: foreign text must be escaped. */
+/*
+ * Abort if @text has an element that the report itself does not use: foreign text must be escaped.
+ */
 void must_be_html(const char *text);
 
-/* Lines for a terminal, without control characters */
+/* Abort if @text has control characters: it is for a terminal. */
 void must_be_plain(const char *text);
 
-/* Aborts with a message if @condition is false. */
+/* Abort with a message if @condition is false. */
 void must(int condition, const char *what, const char *about);
 
 #endif

@@ -10,16 +10,18 @@ struct call {
 	void (*make)(struct world *world, struct choices *c);
 };
 
-/* Each list ends with a call of weight 0. */
+/* A call of weight 0 ends each list. */
 extern const struct call core_calls[];		/* /dev/peerpin */
 extern const struct call gpu_calls[];		/* /dev/emugpu */
 extern const struct call peer_calls[];		/* /dev/lsi0, and calls that work on any file */
-extern const struct call memory_calls[];	/* memory of the process, and its children */
+extern const struct call memory_calls[];	/* calls on process memory and child processes */
 
-/* Stores the result of mmap(), unless it is MAP_FAILED, and unmaps the range that it replaces. */
+/*
+ * Unmap the old range of @kind and store @at, the result of mmap(). No effect if @at is MAP_FAILED.
+ */
 void memory_keep(struct world *world, struct choices *c, enum range_kind kind, void *at, uint64_t size);
 
-/* Makes the calls that @c chooses, until @c is used up; returns their number. */
+/* Make the calls that @c chooses, until @c is used up. Returns the number of calls. */
 uint64_t calls_run(struct world *world, struct choices *c);
 
 #endif

@@ -66,7 +66,7 @@ static void pin_dmabuf(struct world *world, struct choices *c)
 		keep(world, c, fd, &args);
 }
 
-/* Random arguments, some with the right size */
+/* Random arguments; some have the right size. */
 static void pin_junk(struct world *world, struct choices *c)
 {
 	struct peerpin_pin args = {

@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include "cover.h"
 
-/* The kernel has no uAPI header for KCOV. */
+/* Values of KCOV, which has no uAPI header. */
 #define KCOV_INIT_TRACE _IOR('c', 1, unsigned long)
 #define KCOV_ENABLE _IO('c', 100)
 
@@ -28,7 +28,7 @@ void cover_begin(struct cover *cover)
 {
 	if (cover->places && ioctl(cover->fd, KCOV_ENABLE, TRACE_PC))
 		cover->places = NULL;
-	/* the mapping keeps the file open */
+	/* The mapping keeps the file open. */
 	if (cover->fd >= 0)
 		close(cover->fd);
 }

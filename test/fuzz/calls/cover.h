@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Coverage of a thread in the kernel modules, if the kernel has KCOV. */
+/* Coverage of the kernel modules by one thread, if the kernel has KCOV. */
 #ifndef CALLS_COVER_H
 #define CALLS_COVER_H
 
 #include "corpus.h"
 
 struct cover {
-	int fd;			/* until cover_begin() */
-	uint64_t *places;	/* number of places, followed by the places; NULL: no KCOV */
+	int fd;			/* file descriptor until cover_begin() */
+	uint64_t *places;	/* [0]: number of places; then the places. NULL: no KCOV */
 };
 
-/* For one thread, not necessarily the caller; needs root */
+/* Open KCOV for one thread, perhaps not the caller. Needs root. */
 void cover_open(struct cover *cover);
 
-/* Bind to the calling thread until it ends. */
+/* Bind KCOV to the calling thread until the thread ends. */
 void cover_begin(struct cover *cover);
 
 /* Forget the places reached so far. */

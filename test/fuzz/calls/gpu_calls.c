@@ -9,7 +9,7 @@
 
 enum {
 	KIB = 1 << 10,
-	GPUS = 3,	/* one more than exist */
+	GPUS = 3,	/* one more GPU than exists */
 };
 
 static void open_gpu(struct world *world, struct choices *c)
@@ -112,7 +112,7 @@ static void test(struct world *world, struct choices *c, struct emugpu_test *arg
 	ioctl(world_fd(world, FD_GPU, c), EMUGPU_IOC_TEST, args);
 }
 
-/* Revoke memory without a free */
+/* Revoke memory without a free. */
 static void take_away(struct world *world, struct choices *c)
 {
 	struct emugpu_test args = { .op = EMUGPU_TEST_REVOKE, .revoke.va = world_range(world, RANGE_BLOCK, c).at };
@@ -150,7 +150,7 @@ static void change_gpu(struct world *world, struct choices *c)
 	test(world, c, &args);
 }
 
-/* Leave BAR1 room for a few pins, or restore all of it. */
+/* Limit the free space of BAR1 to a few pins, or restore all of BAR1. */
 static void change_bar1(struct world *world, struct choices *c)
 {
 	struct emugpu_test args = { .op = EMUGPU_TEST_BAR1_FREE, .bar1_free.bytes = ~0ull };
@@ -160,7 +160,7 @@ static void change_bar1(struct world *world, struct choices *c)
 	test(world, c, &args);
 }
 
-/* Operations that only report */
+/* Operations that change nothing. */
 static void ask(struct world *world, struct choices *c)
 {
 	static struct emugpu_event events[8];
@@ -196,7 +196,7 @@ static void watch_memory(struct world *world, struct choices *c)
 	test(world, c, &args);
 }
 
-/* Works for memory of an integrated GPU only. */
+/* Map GPU memory for the CPU. Works for an integrated GPU only. */
 static void map_block(struct world *world, struct choices *c)
 {
 	struct range block = world_range(world, RANGE_BLOCK, c);

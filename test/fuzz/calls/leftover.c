@@ -16,7 +16,7 @@ static int test(int fd, struct emugpu_test *args)
 	return ioctl(fd, EMUGPU_IOC_TEST, args) ? -errno : 0;
 }
 
-/* Settings outlive the programs that made them, so reset them. */
+/* Reset the settings: they outlive the programs that made them. */
 static void quieten(int fd)
 {
 	struct emugpu_test ops[] = {
@@ -36,7 +36,7 @@ static void quieten(int fd)
 		test(fd, &ops[i]);
 }
 
-/* The one remaining client is this process. */
+/* The one client that may remain is this process. */
 static bool gpu_is_empty(int fd, uint32_t gpu, char *why)
 {
 	struct emugpu_test args = { .op = EMUGPU_TEST_COUNTS, .gpu = gpu };
@@ -60,7 +60,7 @@ static bool gpus_are_empty(int fd, char *why)
 	return true;
 }
 
-/* The kernel releases files a moment after their process has ended. */
+/* The kernel releases files a moment after the end of their process. */
 static bool gpus_get_empty(int fd, char *why)
 {
 	int tries;
@@ -73,7 +73,7 @@ static bool gpus_get_empty(int fd, char *why)
 	return false;
 }
 
-/* The rule on slow callbacks does not count: with so many processes a callback waits for a CPU. */
+/* Ignore the rule on slow callbacks: with so many processes a callback waits for a CPU. */
 static bool no_rule_is_broken(int fd, char *why)
 {
 	struct emugpu_test args;
@@ -95,7 +95,7 @@ static bool no_rule_is_broken(int fd, char *why)
 	return true;
 }
 
-/* Reads a file of debugfs without its heading */
+/* Read a file of debugfs without the heading. */
 static void read_below(const char *file, char *text, size_t room)
 {
 	char path[64], line[512];

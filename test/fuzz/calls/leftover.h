@@ -6,10 +6,13 @@
 
 enum { LEFTOVER_MAX = 256 };
 
-/* Prints how many pins the run made, put and lost by revocation. */
+/* Print how many pins the run made, put, and lost by revocation. */
 void leftover_tell(void);
 
-/* True if the kernel holds no pins, regions or memory; otherwise @why names them. All users must have ended. */
+/*
+ * True if the kernel holds no pins, regions or memory; otherwise @why names the leftover. All
+ * processes that use the modules must have ended.
+ */
 bool leftover_none(char why[LEFTOVER_MAX]);
 
 #endif

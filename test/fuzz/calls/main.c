@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Many processes call all device nodes of peerpin and of the emulated GPU in random
- * ways, and some processes are killed. Bugs show as splats in the kernel log; this
- * program itself only checks that nothing is left at the end.
+ * Many processes call all device nodes of peerpin and of the emulated GPU at random, and some
+ * processes are killed. Bugs show as splats in the kernel log. This program only checks that
+ * nothing is left at the end.
  *
  *	calls [--seed N] [--calls N] [--seconds N] [--least N] [--processes N] [--threads N]
  *	      [--keep FILE] [--replay FILE]
  *
- * It ends after --calls or --seconds; fewer calls than --least are a failure. With one
- * process of one thread, the same seed makes the same calls if the kernel has no KCOV.
- * If the VM dies, FILE of --keep has the last program of each thread, for --replay.
+ * The run ends after --calls or --seconds; fewer calls than --least are a failure. A run of one
+ * process with one thread is reproducible by its seed if the kernel has no KCOV. If the VM dies,
+ * the FILE of --keep has the last program of each thread, for --replay.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@
 enum {
 	PROCESSES_MAX = 16,
 	LOOK_US = 20000,
-	KILL_EACH = 50,		/* looks between two kills, on average */
+	KILL_EACH = 50,		/* average number of looks between two kills */
 	DEATH_S = 60,
 	TELL_S = 15,
 };
@@ -68,7 +68,10 @@ static void start(struct fuzz *fuzz, unsigned int number)
 	child->lives++;
 }
 
-/* If a worker could not become an ordinary user, only root would make calls. */
+/*
+ * Fail if a worker could not start: without the workers that are ordinary users, only root would
+ * make calls.
+ */
 static void check_end(int status)
 {
 	if (!WIFEXITED(status) || !WEXITSTATUS(status))
@@ -91,7 +94,7 @@ static void start_ended(struct fuzz *fuzz, unsigned int processes)
 	}
 }
 
-/* A single process is never killed, so that its run is reproducible. */
+/* Never kill a single process: its run must be reproducible. */
 static void kill_one(uint64_t *seed, unsigned int processes)
 {
 	const struct child *child = &children[random_below(seed, processes)];
@@ -138,7 +141,7 @@ static void tell_where(pid_t pid)
 		fclose(file);
 }
 
-/* Returns true if the process has ended. */
+/* Kill @pid. True: the process has ended. */
 static bool end(pid_t pid, time_t last)
 {
 	kill(pid, SIGKILL);
@@ -269,7 +272,7 @@ int main(int argc, char **argv)
 	run(fuzz, &limits);
 	tell(fuzz);
 	leftover_tell();
-	/* closes files that no process has received */
+	/* Close the files in transit between processes. */
 	close(fuzz->friend[0]);
 	close(fuzz->friend[1]);
 	return judge(fuzz, &limits);

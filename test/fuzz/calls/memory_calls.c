@@ -38,7 +38,7 @@ static void map_host(struct world *world, struct choices *c)
 	memory_keep(world, c, RANGE_HOST, at, size);
 }
 
-/* Memory of a dma-buf */
+/* Map the memory of a dma-buf. */
 static void map_dmabuf(struct world *world, struct choices *c)
 {
 	uint64_t size = (1 + choose(c, 64)) * PAGE;
@@ -52,7 +52,7 @@ static struct range mapped(struct world *world, struct choices *c)
 	return world_range(world, choose_rarely(c, 2) ? RANGE_VIEW : RANGE_HOST, c);
 }
 
-/* Some pages of @whole, at least one */
+/* Choose some pages of @whole, at least one. */
 static struct range pages_of(struct range whole, struct choices *c)
 {
 	uint64_t pages = whole.size / PAGE, skip;
@@ -103,7 +103,7 @@ static void move(struct world *world, struct choices *c)
 	memory_keep(world, c, kind, at, size);
 }
 
-/* Through a file, so that missing memory gives an error instead of a signal. */
+/* Access through a file, so that missing memory gives an error and no signal. */
 static void touch(struct world *world, struct choices *c)
 {
 	struct range r = choose_memory(world, c);

@@ -19,7 +19,7 @@ static void open_lsi(struct world *world, struct choices *c)
 	world_put_fd(world, FD_LSI, c, open(node, O_RDWR | O_CLOEXEC));
 }
 
-/* A region, or the address of memory */
+/* Choose a region or an address of memory. */
 static struct peerpin_lsi_end choose_end(struct world *world, struct choices *c, bool pointer, uint64_t *length)
 {
 	struct pin pin = world_pin(world, c);
@@ -54,7 +54,7 @@ static int any_fd(struct world *world, struct choices *c)
 	return world_fd(world, (enum fd_kind)choose(c, FD_KINDS), c);
 }
 
-/* Any ioctl on any file, with random arguments */
+/* Make any ioctl on any file, with random arguments. */
 static void any_ioctl(struct world *world, struct choices *c)
 {
 	static const unsigned long calls[] = {
@@ -89,7 +89,7 @@ static void sync_file(struct world *world, struct choices *c)
 		world_put_fd(world, FD_DMABUF, c, args.fd);
 }
 
-/* The argument lies in memory that may be unmapped or read-only. */
+/* Pass an argument in memory that may be unmapped or read-only. */
 static void ioctl_at(struct world *world, struct choices *c)
 {
 	static const unsigned long calls[] = { PEERPIN_IOC_PIN, PEERPIN_IOC_QUERY, PEERPIN_IOC_EXPORT, EMUGPU_IOC_INFO };
@@ -165,7 +165,7 @@ static struct msghdr message(struct iovec *byte, union control *control)
 	};
 }
 
-/* The next process that receives gets the file, usually another process. */
+/* Send a file. The next process that receives gets the file, usually another process. */
 static void send_fd(struct world *world, struct choices *c)
 {
 	union control control = { .header = { CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };

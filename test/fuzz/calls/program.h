@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program is a string of bytes; each choice of a call or an argument consumes the
- * next bytes. So any string is a program, and a program that differs in one byte does
- * nearly the same.
+ * A program is a string of bytes. Each choice of a call or an argument consumes the next bytes. So
+ * any string is a program. Two programs that differ in one byte do nearly the same.
  */
 #ifndef CALLS_PROGRAM_H
 #define CALLS_PROGRAM_H
@@ -32,13 +31,13 @@ void program_mutate(struct program *program, const struct program *other, uint64
 
 bool choices_left(const struct choices *c);
 
-/* A number below @n, which is at most 2^56; 0 if the program is used up */
+/* Choose a number below @n, which is at most 2^56. Returns 0 if the program is used up. */
 uint64_t choose(struct choices *c, uint64_t n);
 
-/* A typical edge value, or any number */
+/* Choose a typical edge value, or any number. */
 uint64_t choose_number(struct choices *c);
 
-/* true once in @n times */
+/* True in one of @n calls. */
 bool choose_rarely(struct choices *c, uint64_t n);
 
 #endif

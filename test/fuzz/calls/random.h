@@ -4,7 +4,9 @@
 
 #include <stdint.h>
 
-/* The same numbers for the same seed (splitmix64); a seed may be any number. */
+/*
+ * Next random number (splitmix64). A seed, which may be any number, always gives the same sequence.
+ */
 static inline uint64_t random_next(uint64_t *seed)
 {
 	uint64_t z = *seed += 0x9e3779b97f4a7c15;

@@ -10,14 +10,14 @@
 #include "worker.h"
 
 enum {
-	PROGRAMS = 64,	/* run by a thread before its process ends */
+	PROGRAMS = 64,	/* number of programs that a thread runs before its process ends */
 	NOBODY = 65534,
 };
 
 struct thread {
 	struct fuzz *fuzz;
 	struct world *world;
-	unsigned int number;	/* among all threads of all workers */
+	unsigned int number;	/* number of the thread among all threads of all workers */
 	uint64_t seed;
 	struct cover cover;
 };
@@ -107,7 +107,7 @@ void worker_run(struct fuzz *fuzz, unsigned int number, unsigned int life)
 	}
 	if (number % 2)
 		become_ordinary();
-	/* set after the change of user, which clears it */
+	/* Set this after the change of user, which clears the setting. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	world_init(&world, fuzz->friend);
 	run_threads(threads, fuzz->threads);

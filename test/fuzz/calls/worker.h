@@ -9,11 +9,12 @@ enum { THREADS_MAX = 8 };
 
 /**
  * struct fuzz - shared by all workers
- * @calls: made by finished programs
- * @programs: finished programs
+ * @calls: number of calls made by finished programs
+ * @programs: number of finished programs
  * @friend: sockets on which workers send each other files
- * @keep: file to which each thread writes its program, at the thread's number, before running it; -1: none
- * @replay: programs to run, one for each thread; NULL: none
+ * @keep: file for the programs, or -1; each thread writes a program at the thread's number before
+ *   running it
+ * @replay: one program for each thread; NULL: choose programs
  */
 struct fuzz {
 	struct corpus corpus;
@@ -27,10 +28,10 @@ struct fuzz {
 };
 
 /**
- * worker_run() - be the worker @number, for the @life-th time
+ * worker_run() - run as worker @number, in life @life
  *
- * Runs some programs in parallel threads and exits without releasing anything. Every
- * second worker is an ordinary user.
+ * Runs some programs in parallel threads and exits without releasing anything. Every second worker
+ * is an ordinary user.
  */
 noreturn void worker_run(struct fuzz *fuzz, unsigned int number, unsigned int life);
 

@@ -20,7 +20,7 @@ void world_init(struct world *world, const int friend[2])
 	memcpy(world->friend, friend, sizeof(world->friend));
 }
 
-/* Stores @new in *@slot and returns the old value. */
+/* Store @new in *@slot and return the old value. */
 #define EXCHANGE(world, slot, new) ({		\
 	__typeof__(slot) slot_ = (slot);	\
 	__typeof__(*slot_) old_;		\
@@ -95,7 +95,7 @@ void world_put_child(struct world *world, struct choices *c, pid_t child)
 	waitpid(old, NULL, 0);
 }
 
-/* Usually the whole range, sometimes a part of it or more */
+/* Choose usually the whole range, sometimes a part or a larger range. */
 static struct range part(struct range whole, struct choices *c)
 {
 	uint64_t skip = choose_rarely(c, 4) ? choose(c, 1 << 16) * 512 % (whole.size + 1) : 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Objects of a worker process: files, memory, pins. Its threads share them, and an
- * object may be released or replaced before its use. Storing an object in a slot
- * releases the old object of the slot.
+ * Objects of a worker process: files, memory, pins. The threads of the process share them. Another
+ * thread may release or replace an object before its use. Storing an object in a slot releases the
+ * old object of the slot.
  */
 #ifndef CALLS_WORLD_H
 #define CALLS_WORLD_H
@@ -23,7 +23,7 @@ enum {
 
 enum fd_kind { FD_CORE, FD_GPU, FD_LSI, FD_DMABUF, FD_KINDS };
 
-/* HOST and VIEW are mapped; BLOCK is GPU memory */
+/* HOST and VIEW are CPU mappings; BLOCK is GPU memory */
 enum range_kind { RANGE_HOST, RANGE_VIEW, RANGE_BLOCK, RANGE_KINDS };
 
 struct range {
@@ -31,14 +31,14 @@ struct range {
 	uint64_t size;
 };
 
-/* A region of /dev/peerpin, and its file */
+/* A region and its file of /dev/peerpin */
 struct pin {
 	int fd;
 	uint32_t region;
 	uint64_t length;
 };
 
-/* A memory or a context of /dev/emugpu */
+/* A GPU memory or a context of /dev/emugpu */
 struct key {
 	uint32_t id;
 	uint32_t va_space;
@@ -55,32 +55,32 @@ struct world {
 	struct pin pins[PINS];
 	struct key keys[KEYS];
 	pid_t children[CHILDREN];
-	int memory;		/* memfd; read() and write() touch process memory without raising a signal */
-	bool integrated;	/* the GPU is integrated, so its memory is used through CPU mappings */
+	int memory;		/* file of process memory: read() and write() report missing memory without a signal */
+	bool integrated;	/* true: the GPU is integrated, so its memory is used through CPU mappings */
 	int friend[2];		/* sockets on which all workers send each other files */
 };
 
 void world_init(struct world *world, const int friend[2]);
 
 int world_fd(struct world *world, enum fd_kind kind, struct choices *c);
-/* @fd may be -1 */
+/* @fd: a file, or -1 */
 void world_put_fd(struct world *world, enum fd_kind kind, struct choices *c, int fd);
 
 struct range world_range(struct world *world, enum range_kind kind, struct choices *c);
-/* Returns the old range, which the caller releases. */
+/* Store @range. Returns the old range, which the caller releases. */
 struct range world_put_range(struct world *world, enum range_kind kind, struct choices *c, struct range range);
 
 struct pin world_pin(struct world *world, struct choices *c);
-/* Returns the old pin. */
+/* Store @pin and return the old pin. */
 struct pin world_put_pin(struct world *world, struct choices *c, struct pin pin);
 
 struct key world_key(struct world *world, struct choices *c);
 void world_put_key(struct world *world, struct choices *c, struct key key);
 
-/* Stores @child; kills and reaps the child that it replaces. */
+/* Store @child. Kill and reap the old child. */
 void world_put_child(struct world *world, struct choices *c, pid_t child);
 
-/* A range of any memory, a part of it, or an arbitrary address */
+/* Choose a range of any memory, a part of a range, or an arbitrary address. */
 struct range choose_memory(struct world *world, struct choices *c);
 
 #endif
