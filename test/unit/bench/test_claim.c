@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Verdicts of bench/claim.h: kept, broken, or none; a case with a broken claim fails. */
+/* Verdicts of bench/claim.h: kept, broken, or none. A case with a broken claim fails. */
 #include <fcntl.h>
 #include <math.h>
 #include <unistd.h>
@@ -66,7 +66,7 @@ CASE(breaks)
 	CLAIM(.what = "told all the same", .ours = 1, .theirs = 1, .times = 1);
 }
 
-/* Output of the inner cases would be taken for TAP of this program. */
+/* Discard the output of inner cases: it would count as TAP of this program. */
 static int run_quietly(char **names)
 {
 	int out = dup(STDOUT_FILENO), null = open("/dev/null", O_WRONLY), ret;

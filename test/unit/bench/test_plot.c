@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The figures of `bench/run --plot`: scales and labels, and that every mark lies inside the picture */
+/* The figures of `bench/run --plot`: scales and labels. Every mark must lie inside the picture. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,7 +226,10 @@ static void picture_has_schemes_and_escapes_text(void **state)
 	free(svg);
 }
 
-/* Returns the place after the number that follows @what; NULL if @what is missing. */
+/*
+ * Store in @out the number after @what. Returns the text after the number; NULL if @what is
+ * missing.
+ */
 static const char *next_number(const char *svg, const char *what, double *out)
 {
 	const char *at = strstr(svg, what);
@@ -262,7 +265,7 @@ static int higher(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Six series that end at the same point, at the top or at the bottom */
+/* @first_and_last: values of six series that end at the same point, at the top or at the bottom */
 static void assert_names_are_apart(const char *first_and_last)
 {
 	char text[2048] = FIGURE, *svg;

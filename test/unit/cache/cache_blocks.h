@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mock memory for one thread that calls a cache: 48 blocks of 4 KiB to 8 GiB, freed and
- * allocated again, mostly at the same address; and the registrations of these blocks.
+ * Mock memory for a single thread that calls a cache. 48 blocks of 4 KiB to 8 GiB are freed and
+ * allocated again, mostly at the same address. The header also counts the registrations of blocks.
  */
 #ifndef CACHE_BLOCKS_H
 #define CACHE_BLOCKS_H
@@ -43,7 +43,7 @@ struct reg {
 SLIST_HEAD(regs, reg);
 
 static struct pp_cache *cache;
-static bool tells;		/* invalidate the cache before memory is freed */
+static bool tells;		/* true: invalidate the cache before memory is freed */
 static uint64_t rnd, step;
 static struct block blocks[BLOCKS];
 static struct regs regs;
@@ -52,7 +52,7 @@ static int fail_count, fail_with;
 
 #define CHECK(condition) check(condition, #condition, __LINE__)
 
-/* cmocka's asserts do not work in callbacks and other threads; this check does. */
+/* Replaces the asserts of cmocka, which do not work in callbacks and in other threads. */
 static inline void check(bool ok, const char *what, int line)
 {
 	if (ok)
@@ -66,7 +66,7 @@ static inline unsigned int below(unsigned int limit)
 	return random_below(&rnd, limit);
 }
 
-/* Each power of two is equally likely. */
+/* A random length up to @most; each power of two is equally likely. */
 static inline uint64_t random_length(uint64_t most)
 {
 	unsigned int bits = 1 + below(64 - __builtin_clzll(most));
@@ -173,7 +173,7 @@ static inline const uint32_t *word(void *arg, void *reg, uint32_t *value)
 	return &r->block->word;
 }
 
-/* The revocation page does not cover every second block. */
+/* Like word(), but every second block has no word: the revocation page does not cover it. */
 static inline const uint32_t *word_of_some(void *arg, void *reg, uint32_t *value)
 {
 	struct reg *r = reg;

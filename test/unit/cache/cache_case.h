@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A cache over mock memory for each case, and short helpers to call it. */
+/* A new cache over mock memory for each case, and short helpers that call the cache. */
 #ifndef CACHE_CASE_H
 #define CACHE_CASE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Mock regions that count their registrations, and a cache of these regions for each case. */
+/* Mock regions that count their registrations. Each case has a new cache of these regions. */
 #ifndef CACHE_REGIONS_H
 #define CACHE_REGIONS_H
 
@@ -11,19 +11,19 @@
 #include "test/unit/unit.h"
 
 enum {
-	MANY = 100000,		/* regions, at most */
+	MANY = 100000,		/* maximum number of regions */
 	REGION = 65536,
 };
 
 #define BASE 0x7000000000ull
 
-static atomic_int pinned[MANY];	/* registrations of each region */
+static atomic_int pinned[MANY];	/* current registrations of each region */
 static atomic_int pins, unpins;
-static atomic_int twice;	/* double registrations and double unpins */
+static atomic_int twice;	/* number of double registrations and double unpins */
 static atomic_uint last_unpinned;
-static int room;		/* regions; 0: any number */
+static int room;		/* maximum number of pinned regions; 0: any number */
 static sem_t gate, reached;
-static int slow = -1;		/* region whose pin waits at the gate */
+static int slow = -1;		/* region whose pin waits at the gate; -1: none */
 static struct pp_cache *cache;
 
 static inline unsigned int region_of(uint64_t addr)
@@ -101,7 +101,7 @@ static inline int teardown(void **state)
 	return 0;
 }
 
-/* Any thread may call this; true if the returned region is registered exactly once. */
+/* Get and put region @n, in any thread. True if the region is registered exactly once. */
 static inline bool touch(unsigned int n)
 {
 	const struct pp_cache_entry *e;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A cache leaves registrations of other processes and other caches alone. */
+/* A cache must not touch registrations of other processes and of other caches. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -20,7 +20,7 @@ static int use_as_a_child(const struct pp_cache_entry *e)
 	return atomic_load(&unpins) == before ? 0 : 2;
 }
 
-/* exit(), not _exit(): handlers of process exit must run in the child, too. */
+/* exit(), not _exit(): the child must run its exit handlers, too. */
 static void forked_child_unpins_no_parent_region(void **state)
 {
 	const struct pp_cache_entry *e;
@@ -39,11 +39,11 @@ static void forked_child_unpins_no_parent_region(void **state)
 	assert_int_equal(status, 0);
 	assert_int_equal(atomic_load(&unpins), 0);
 	pp_cache_flush(cache);
-	assert_int_equal(stats().entries, 1);	/* the child's put dropped no reference of the parent */
+	assert_int_equal(stats().entries, 1);	/* the put in the child dropped no reference of the parent */
 	pp_cache_put(cache, e);
 }
 
-/* In the child: a new cache takes over nothing from the parent's. */
+/* In the child: a new cache takes over no entry of the parent's cache. */
 static int make_one_as_a_child(void)
 {
 	cache = make(0, 0);
@@ -94,7 +94,10 @@ static void second_cache_leaves_first_cache_alone(void **state)
 	assert_int_equal(stats().misses, 8);
 }
 
-/* A new cache at the old address must not find this thread's words of the old cache. */
+/*
+ * The new cache has the address of the old cache. It must not find this thread's words of the old
+ * cache.
+ */
 static void new_cache_is_empty(void **state)
 {
 	unsigned int i;
@@ -110,7 +113,10 @@ static void new_cache_is_empty(void **state)
 	assert_int_equal(atomic_load(&pins), 3000);
 }
 
-/* Caches without thread words count references in their entries; results are the same. */
+/*
+ * A process with many caches has no thread words for the last ones. Those caches count references
+ * in their entries, with the same results.
+ */
 static void caches_beyond_thread_words_work(void **state)
 {
 	static struct pp_cache *caches[100];
@@ -126,7 +132,7 @@ static void caches_beyond_thread_words_work(void **state)
 		assert_int_equal(stats().hits, 1);
 		pp_cache_put(cache, e[0]);
 		pp_cache_invalidate(cache, region(0), REGION);
-		assert_int_equal(atomic_load(&unpins), i);	/* it is in use */
+		assert_int_equal(atomic_load(&unpins), i);	/* the region is in use */
 		pp_cache_put(cache, e[1]);
 		assert_int_equal(atomic_load(&unpins), i + 1);
 	}

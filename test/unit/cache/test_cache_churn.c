@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A small cache that sees ever new addresses needs no more memory and no more address space. */
+/* A small cache that always sees new addresses must not need more memory or address space. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/mman.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Time of a hit and memory of a region as the number of regions grows: other caches fail here. */
+/*
+ * Time of a hit and memory of a region as the number of regions grows. Other caches fail these
+ * tests.
+ */
 #include <malloc.h>
 #include <stdbool.h>
 #include <sys/wait.h>
@@ -13,9 +16,9 @@ enum {
 	MANY = 100000,
 	FEW = 100,
 	REGION = 65536,
-	OFFSET = 4096,		/* of unaligned regions */
+	OFFSET = 4096,		/* offset of unaligned regions */
 	ROUNDS = 9,
-	HITS = 2000,		/* a round */
+	HITS = 2000,		/* hits in a round */
 };
 
 #define BASE 0x7000000000ull
@@ -102,7 +105,10 @@ static double hit_ns(unsigned int count)
 	return took[ROUNDS / 2];
 }
 
-/* With 1000 times as many regions, a hit may miss the CPU caches, but must cost no more than that. */
+/*
+ * With 1000 times as many regions, a hit may miss the CPU caches. The hit must not cost more than
+ * that.
+ */
 static void lookup_time_ignores_region_count(void **state)
 {
 	double few, many;
@@ -131,7 +137,7 @@ static size_t resident(void)
 	return pages * 4096;
 }
 
-/* In a child process, so that memory freed by earlier cases is not reused. */
+/* Run in a child process, which reuses no memory that earlier cases freed. */
 static void fill(unsigned int offset, int out)
 {
 	size_t before, used;

@@ -46,7 +46,7 @@ static void touch_in_two_threads(unsigned int first, unsigned int second, unsign
 	}
 }
 
-/* Each new region evicts one region, until no old region is left. */
+/* Get @count new regions: each evicts one old region. */
 static void replace_all(unsigned int old, unsigned int new, unsigned int count)
 {
 	unsigned int i;
@@ -60,7 +60,7 @@ static void replace_all(unsigned int old, unsigned int new, unsigned int count)
 		assert_int_equal(atomic_load(&pinned[old + i]), 0);
 }
 
-/* The LRU list must stay intact: later evictions must find every old region. */
+/* After parallel gets the LRU list must be intact: later evictions must find every old region. */
 static void threads_share_regions_under_limit(void **state)
 {
 	(void)state;
@@ -171,7 +171,7 @@ static void *touch_wide(void *arg)
 	return NULL;
 }
 
-/* False if the thread still waited after 5 seconds; then the gate is opened for it. */
+/* False if the thread still waits after 5 seconds. Then open the gate for the thread. */
 static bool joins(pthread_t thread)
 {
 	struct timespec ts;
@@ -185,7 +185,7 @@ static bool joins(pthread_t thread)
 	return false;
 }
 
-/* One thread hits while the pin of another thread has not returned. */
+/* Hit in this thread while the pin of another thread has not returned. */
 static void check_hits_while_pinning(unsigned int first, unsigned int count)
 {
 	struct toucher t = { .first = first, .count = count, .times = 1000 };
@@ -212,7 +212,7 @@ static void hit_waits_for_no_pin(void **state)
 	assert_int_equal(stats().hits, 1000);
 }
 
-/* The pending pin covers the existing region and will replace it. */
+/* The running pin covers the existing region and will replace that region. */
 static void hit_waits_for_no_wider_pin(void **state)
 {
 	(void)state;
@@ -230,7 +230,7 @@ static atomic_bool stop;
 static atomic_bool stopped;
 static int resume[2];
 
-/* Stops the writer at a random point, inside or outside its critical section. */
+/* Stop the writer at a random point, inside or outside its critical section. */
 static void on_signal(int signal)
 {
 	char c;
@@ -263,7 +263,7 @@ static void *write_without_pause(void *arg)
 static sem_t go, hit;
 static unsigned int failed;
 
-/* One thread for all rounds: pthread_create() may need a lock that the stopped writer holds. */
+/* One thread serves all rounds: pthread_create() may need a lock that the stopped writer holds. */
 static void *hit_when_told(void *arg)
 {
 	unsigned int i;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-/* The registration cache's own memory: other page sizes, too little memory, memory hooks that call the cache. */
+/*
+ * The memory of the registration cache itself: other page sizes, too little memory, and memory
+ * hooks that call the cache.
+ */
 #include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include "cache_regions.h"
 
-static long page_size;		/* 0: the system's */
+static long page_size;		/* page size for the library; 0: the real size */
 static bool no_memory;
 
 long __real_sysconf(int name);
@@ -32,7 +35,7 @@ int __wrap_mprotect(void *at, size_t length, int prot)
 	return __real_mprotect(at, length, prot);
 }
 
-enum { FIRST = 63 };	/* entries in the first page */
+enum { FIRST = 63 };	/* entries in the first page of the pool */
 
 static void no_memory_evicts_idle_entries(void **state)
 {
@@ -68,7 +71,10 @@ void *__wrap_calloc(size_t count, size_t size);
 int __wrap_madvise(void *at, size_t length, int advice);
 int __wrap_munmap(void *at, size_t length);
 
-/* Communication libraries that hook libc invalidate any unmapped memory, the cache's own included. */
+/*
+ * Memory hooks of communication libraries invalidate all unmapped memory, also memory of the cache
+ * itself.
+ */
 static void tell(void *at, size_t length)
 {
 	if (!telling)

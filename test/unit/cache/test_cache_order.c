@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * The least recently used region is evicted first. Misses are the unit of time, so
- * the order of hits between two misses is unknown.
+ * The cache must evict the least recently used region. Time counts in misses. So the order of hits
+ * between two misses is unknown.
  */
 #include "cache_regions.h"
 #include "test/unit/random.h"
 
 enum {
-	REGIONS = 64,		/* in use; half of them fit into the cache */
+	REGIONS = 64,		/* number of regions in use; half of them fit into the cache */
 };
 
-/* No pinned region was used earlier than @n. */
+/* Check that no pinned region was used before region @n. */
 static void check_oldest(const unsigned int *used, unsigned int n)
 {
 	unsigned int i;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Random calls on a cache over a model of 48 blocks, each of 4 KiB to 8 GiB, freed and
- * allocated again at the same address. After each call: a returned entry is registered
- * and its memory is not freed; no entry in use is unpinned; idle entries exceed no
- * limit; and the statistics of the cache equal the model's.
+ * Random calls on a cache over a model of 48 blocks, each of 4 KiB to 8 GiB. Blocks are freed and
+ * allocated again at the same address. After each call:
+ * - a returned entry is registered, and its memory is not freed;
+ * - no entry in use is unpinned;
+ * - idle entries exceed no limit;
+ * - the statistics of the cache equal the statistics of the model.
  *
  *	test_cache_property [STEPS]	TEST_SEED=N repeats a run
  */
@@ -15,7 +17,7 @@
 
 enum {
 	MAX_HELD = 24,
-	STEPS = 600000,		/* of each kind of memory */
+	STEPS = 600000,		/* number of calls for each kind of memory */
 	STEPS_PER_CACHE = 20000,
 	RECENT = 2 * BLOCKS,
 };
@@ -65,7 +67,7 @@ static void check_error(int ret, uint64_t addr, uint64_t length, bool injected)
 		CHECK((ret == -EINVAL || ret == -ESTALE) && !is_owned(addr, length));
 }
 
-/* Another get of memory in use is a hit, whatever the limits. */
+/* A second get of memory in use must hit, at any limit. */
 static void check_hits(const struct pp_cache_entry *held_entry, uint64_t addr, uint64_t length)
 {
 	const struct pp_cache_entry *e;
@@ -105,11 +107,11 @@ static struct ask any_range(void)
 	uint64_t addr = b->addr + random_next(&rnd) % (b->length - length + 1);
 
 	if (!below(50))
-		length += PAGE;	/* may be beyond the end */
+		length += PAGE;	/* the end may lie beyond the block */
 	return (struct ask){ addr, length };
 }
 
-/* Recent ranges are asked for again, as programs do. */
+/* Get a recent range again in many steps, as programs do. */
 static void step_get(void)
 {
 	static struct ask asks[RECENT];
@@ -267,7 +269,7 @@ static void free_regs(void)
 	}
 }
 
-/* check_total() then fails a run in which hits, evictions or revocations were too rare. */
+/* Add up the counts. check_total() fails a run with too few hits, evictions or revocations. */
 static void add_up(void)
 {
 	struct pp_cache_stats s;

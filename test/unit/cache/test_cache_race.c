@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * One thread hits a region while another flushes or invalidates it, without pause. If
- * a store of one thread and a load of the other are reordered, the region is unpinned
- * while in use: without the barrier this fails within a second.
+ * One thread hits a region while another thread flushes or invalidates it, without pause. Without
+ * the barrier the CPU may reorder a store of one thread and a load of the other. Then the region is
+ * unpinned while in use, and this test fails within a second.
  *
  *	test_cache_race [SECONDS]
  */
@@ -31,11 +31,11 @@ struct reg {
 static struct pp_cache *cache;
 static struct reg regs[REGS];
 static atomic_ulong pins, unpins, got;
-static double seconds = 0.5;	/* of each case */
+static double seconds = 0.5;	/* duration of each case */
 
 #define CHECK(condition) check(condition, #condition, __LINE__)
 
-/* cmocka's asserts work in one thread only. */
+/* Replaces the asserts of cmocka, which work in one thread only. */
 static void check(bool ok, const char *what, int line)
 {
 	if (ok)
@@ -76,7 +76,7 @@ static double now(void)
 
 static atomic_bool stop;
 
-/* Long enough for a thread that wrongly sees the region unused to unpin it. */
+/* Watch a registration in use. A thread that wrongly sees it unused has time to unpin it. */
 static void watch(const struct reg *r)
 {
 	unsigned int serial = atomic_load(&r->serial), i;
@@ -85,7 +85,7 @@ static void watch(const struct reg *r)
 		CHECK(atomic_load(&r->serial) == serial && serial & 1);
 }
 
-/* Usually as long as watch(); at times longer than a system call of the other thread. */
+/* Wait usually as long as watch(), sometimes longer than a system call of the other thread. */
 static void rest(unsigned int n)
 {
 	unsigned int i;
@@ -111,7 +111,7 @@ static void *hit_it(void *arg)
 	return NULL;
 }
 
-/* By then a miss has taken and released the lock. */
+/* Wait for @count hits. By then a miss has taken and released the lock. */
 static void await_hits(unsigned int count)
 {
 	unsigned long until = atomic_load(&got) + count;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * 2 to 16 threads get and put regions, and free memory and allocate it again at the
- * same address. Limits force evictions, processes fork, threads start and end. An
- * entry must stay registered until its put, and its owner must be no older than
- * the owner at the start of the get.
+ * 2 to 16 threads get and put regions. They also free memory and allocate it again at the same
+ * address. Limits force evictions, processes fork, threads start and end. An entry must stay
+ * registered until its put. Its owner must not be older than the owner at the start of the get.
  *
  *	test_cache_torture [SECONDS]	TEST_SEED=N gives each thread the same choices
  */
@@ -49,20 +48,20 @@ struct worker {
 };
 
 static struct pp_cache *cache;
-static bool tells;		/* invalidate the cache before memory is freed */
-static _Atomic uint32_t words[BLOCKS];	/* even while a block is allocated */
+static bool tells;		/* true: invalidate the cache before memory is freed */
+static _Atomic uint32_t words[BLOCKS];	/* one word for each block; an even value means: allocated */
 static struct reg regs[REGS];
 static struct reg *free_regs;
 static pthread_mutex_t regs_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_ulong pins, unpins, got, refused;
 static _Atomic(const struct pp_cache_entry *) handed[HANDED];
-static double seconds = 0.5;	/* of each case */
+static double seconds = 0.5;	/* duration of each case */
 static unsigned long forks;
 static uint64_t seed;
 
 #define CHECK(condition) check(condition, #condition, __LINE__)
 
-/* cmocka's asserts work in one thread only. */
+/* Replaces the asserts of cmocka, which work in one thread only. */
 static void check(bool ok, const char *what, int line)
 {
 	if (ok)
@@ -114,7 +113,7 @@ static int pin(void *arg, uint64_t addr, uint64_t length, void **out, struct pp_
 	CHECK(is_within_a_block(addr, length));
 	if (word & 1)
 		return -EINVAL;
-	if (word % 64 == 62)	/* memory of some owners cannot be pinned */
+	if (word % 64 == 62)	/* the memory of some owners cannot be pinned */
 		return -ENOMEM;
 	r = take_reg();
 	r->addr = addr;
@@ -162,7 +161,7 @@ static int grow(void *arg, uint64_t *addr, uint64_t *length)
 	return 1;
 }
 
-/* The thread that makes the word odd owns the block until the word is even again. */
+/* A thread makes the word odd. It owns the block until the word is even again. */
 static void free_and_give_out(unsigned int block)
 {
 	uint32_t word = atomic_load(&words[block]);
@@ -205,7 +204,7 @@ static void put(const struct pp_cache_entry *e)
 	pp_cache_put(cache, e);
 }
 
-/* Now and then another thread puts the entry later. */
+/* Put the entry, or sometimes hand it to another thread, which puts it later. */
 static void put_or_hand_on(struct worker *w, const struct pp_cache_entry *e)
 {
 	if (!random_below(&w->rnd, 16))
@@ -224,7 +223,10 @@ static void hold(struct worker *w, const struct pp_cache_entry *e)
 	CHECK(atomic_load(&r->serial) == serial);
 }
 
-/* Until the cache is invalidated, a block being freed counts as allocated. */
+/*
+ * Word of the block's owner. A block that is being freed counts as allocated until the cache is
+ * invalidated.
+ */
 static uint32_t word_now(unsigned int block)
 {
 	uint32_t word = atomic_load(&words[block]);
@@ -287,7 +289,7 @@ static int in_child(const struct pp_cache_entry *e)
 	return atomic_load(&unpins) == before ? 0 : 3;
 }
 
-/* The child puts an entry of the parent; that put must not drop the parent's reference. */
+/* The child puts an entry of the parent. The parent must keep its reference. */
 static void fork_off(void)
 {
 	const struct pp_cache_entry *e = atomic_exchange(&handed[0], NULL);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* A thread that waits in the registration cache: it is cancelled, or other threads leave an unpin to it. */
+/*
+ * A thread that waits in the registration cache: the thread is cancelled, or other threads leave an
+ * unpin to it.
+ */
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
@@ -7,7 +10,7 @@
 #include "cache_regions.h"
 
 static sem_t waits;
-static _Atomic(void (*)(void)) before_waiting;	/* called once */
+static _Atomic(void (*)(void)) before_waiting;	/* called once, before the next wait */
 
 int __real_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
 int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
@@ -22,7 +25,7 @@ int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 	return __real_pthread_cond_wait(cond, mutex);
 }
 
-static atomic_int busy;	/* the next so many trylocks find the lock taken */
+static atomic_int busy;	/* number of coming trylocks that fail with EBUSY */
 
 int __real_pthread_mutex_trylock(pthread_mutex_t *mutex);
 int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex);
@@ -143,7 +146,10 @@ static void *put_held(void *arg)
 	return arg;
 }
 
-/* The last put comes just before the waiter sleeps: the waiter must unpin first, as a wake-up may be long in coming. */
+/*
+ * Put the last reference just before the waiter sleeps. The waiter must unpin before it sleeps: a
+ * wake-up may take long.
+ */
 static void let_another_put(void)
 {
 	pthread_create(&putter, NULL, put_held, NULL);
@@ -185,7 +191,10 @@ static void uncount_first(void)
 	pp_ref_put(NULL, first_entry(), PP_FIRST_ENTRY);
 }
 
-/* A reader took and dropped a reference that it could not use, and has not checked the entry's state since. */
+/*
+ * A reader took and dropped a reference that it could not use. It has not yet checked the entry's
+ * state again.
+ */
 static void stale_reference_is_unpinned_at_destroy(void **state)
 {
 	(void)state;
@@ -201,7 +210,10 @@ static void stale_reference_is_unpinned_at_destroy(void **state)
 	assert_int_equal(atomic_load(&unpins), 1);
 }
 
-/* The reader checked the state before it was GONE; its dropped reference is visible only after a fence. */
+/*
+ * A reader that saw the entry before GONE takes a reference. The dropped reference is visible only
+ * after a fence.
+ */
 static int pin_what_goes(void *arg, uint64_t addr, uint64_t length, void **reg, struct pp_why *why)
 {
 	pp_ref_get(NULL, first_entry(), PP_FIRST_ENTRY);
@@ -255,7 +267,7 @@ static void invalidate_waits_for_other_unpin(void **state)
 	touch_all(0, 1);
 	assert_int_equal(pthread_create(&flusher, NULL, flush, NULL), 0);
 	sem_wait(&reached);
-	/* invalidating another range does not wait */
+	/* Invalidating another range does not wait. */
 	pp_cache_invalidate(cache, region(1), REGION);
 	assert_int_equal(pthread_create(&other, NULL, invalidate, NULL), 0);
 	while (!atomic_load(&returned) && sem_trywait(&waits))
@@ -268,8 +280,9 @@ static void invalidate_waits_for_other_unpin(void **state)
 }
 
 /*
- * A wider region replaced the narrow one and was flushed. At the last put of the narrow
- * region and at the unlock another thread holds the lock, and would unpin it later.
+ * A wider region replaced the narrow region, and then the wide region was flushed. At the last put
+ * of the narrow region and at the unlock, trylock fails, as if another thread held the lock. So the
+ * narrow region stays pinned until the invalidation.
  */
 static void invalidate_unpins_replaced_region(void **state)
 {
@@ -290,7 +303,7 @@ static void invalidate_unpins_replaced_region(void **state)
 	atomic_store(&busy, 0);
 }
 
-/* The unpin frees memory, and a memory hook invalidates all addresses. */
+/* The unpin frees memory. A memory hook then invalidates all addresses. */
 static void unpin_and_tell(void *arg, void *reg)
 {
 	pp_cache_invalidate(cache, NULL, SIZE_MAX);

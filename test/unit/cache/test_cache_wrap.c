@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The registration cache after counters have wrapped, and in processes with unusual limits. */
+/* The registration cache after its counters have wrapped, and in processes with unusual limits. */
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -13,7 +13,10 @@
 #include "lib/cache/cache.h"
 #include "cache_regions.h"
 
-/* Exit status of a child that runs @run; _exit(), so that the child does not report the parent's cases. */
+/*
+ * Exit status of a child that calls @run. The child ends by _exit(), so that it does not report the
+ * parent's cases.
+ */
 static int status_of_child(int (*run)(void))
 {
 	int status = -1;
@@ -27,7 +30,7 @@ static int status_of_child(int (*run)(void))
 
 /* ---- keys ------------------------------------------------------------------------ */
 
-enum { KEYS = 2048 };	/* more than a process has */
+enum { KEYS = 2048 };	/* more keys than a process has */
 
 static void no_thread_has_it(void *value)
 {
@@ -61,7 +64,7 @@ static int without_a_key(void)
 	return worked && atomic_load(&pins) == 2 && atomic_load(&unpins) == 2 ? 0 : 3;
 }
 
-/* This case comes first: the library takes its key once. */
+/* This case comes first, because the library takes its thread key once in a process. */
 static void cache_works_without_thread_key(void **state)
 {
 	(void)state;
@@ -75,7 +78,10 @@ static struct pp_entry *entry_of(const struct pp_cache_entry *e)
 	return pp_container_of(e, struct pp_entry, pub);
 }
 
-/* As if this thread had got the entry 2^32 - 2 times more, and others had put it as often */
+/*
+ * Set the counts as if this thread had taken 2^32 - 2 more references and other threads had put
+ * them.
+ */
 static void let_others_put(const struct pp_cache_entry *e)
 {
 	uint32_t index = pp_entry_index(&cache->pool, entry_of(e));
@@ -108,7 +114,7 @@ static void wrapped_counts_add_up(void **state)
 
 /* ---- ages ------------------------------------------------------------------------ */
 
-/* Let the clock of misses advance by @spans spans. */
+/* Advance the clock of misses by @spans spans. */
 static void let_time_pass(unsigned int spans)
 {
 	for (; spans; spans--) {
@@ -118,7 +124,7 @@ static void let_time_pass(unsigned int spans)
 	}
 }
 
-/* An entry last used at @time */
+/* Add an entry that was last used at @time. */
 static struct pp_entry *queue(struct pp_lru *lru, struct pp_pool *pool, uint32_t time)
 {
 	struct pp_entry *e = pp_pool_take(pool);
@@ -158,7 +164,10 @@ static void long_held_region_unpins_at_destroy(void **state)
 	pp_cache_put(cache, e);
 }
 
-/* Misses of another thread evicted some of the newer entries; an invalidation then removed many of them. */
+/*
+ * The first take, as by a miss of another thread, evicts a newer entry. An invalidation then
+ * removes many newer entries.
+ */
 static void newer_entries_do_not_hide_oldest(void **state)
 {
 	enum { NEW = 200, OLD_TIME = 50, NEW_TIME = 100, NOW = 1000 };
@@ -214,7 +223,10 @@ static int locked_up(void)
 	return atomic_load(&unpins) ? 2 : 0;
 }
 
-/* Without membarrier() the cache cannot know which entries are in use: it unpins none and still works. */
+/*
+ * Without membarrier() the cache cannot know which entries are in use. It unpins none, and gets
+ * still work.
+ */
 static void denied_membarrier_unpins_nothing(void **state)
 {
 	(void)state;
@@ -250,9 +262,9 @@ static void denied_thread_costs_others_nothing(void **state)
 
 /* ---- addresses ------------------------------------------------------------------- */
 
-enum { ADDRESSES = 8 << 20 };	/* an ordinary limit of locked memory */
+enum { ADDRESSES = 8 << 20 };	/* typical limit of locked memory */
 
-/* Checks the low words of mmap()'s arguments; the CPU must be little-endian. */
+/* Deny mmap() by the low words of its arguments: the CPU must be little-endian. */
 static int deny_addresses(void)
 {
 	struct sock_filter code[] = {
@@ -281,7 +293,7 @@ static int with_few_addresses(void)
 	return worked && atomic_load(&unpins) == 2 ? 0 : 2;
 }
 
-/* Under mlockall(), mapped addresses count against the limit even without memory behind them. */
+/* Under mlockall(), mapped addresses count against the limit, even before any access. */
 static void cache_works_with_few_addresses(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Calls of a cache of /dev/peerpin regions to CUDA and to the kernel. */
+/* Calls that a cache of /dev/peerpin regions makes to CUDA and to the kernel. */
 #include <errno.h>
 #include <peerpin.h>
 #include "libpeerpin.h"
@@ -188,7 +188,7 @@ static void freed_memory_is_stale(void **state)
 	assert_int_equal(get_error(GPU, 1), -EINVAL);
 }
 
-/* Both allocations lie in one 2 MiB block, so freeing one of them revokes no region. */
+/* Both allocations lie in one block of 2 MiB. So freeing one allocation revokes no region. */
 static void small_allocations_get_own_entries(void **state)
 {
 	const struct pp_region *a, *b;
@@ -232,7 +232,7 @@ static void small_allocation_freed_in_its_block(void **state)
 	assert_int_equal(asked.provider, PEERPIN_PROVIDER_HOST);
 }
 
-/* Another thread frees the allocation and makes two small ones in its place. */
+/* Another thread frees the allocation and makes two small allocations in its place. */
 static int pin_of_what_came_after(void *arg)
 {
 	allocate(0, GPU, 65536, 2);
@@ -252,7 +252,7 @@ static void replaced_between_query_and_pin(void **state)
 	get(GPU, 4096);
 	assert_int_equal(asked.length, 65536);
 	assert_int_equal(mock_allocations[0].synced, 1);
-	/* the block stays, so the kernel revokes nothing */
+	/* The block remains, so the kernel revokes nothing. */
 	allocate(0, 0, 0, 0);
 	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
 	mock_expect(PEERPIN_IOC_PIN, pin_not_mapped);
@@ -285,7 +285,7 @@ static void gpu_memory_without_cuda_is_refused(void **state)
 	assert_int_equal(unpinned, 1);
 }
 
-/* The allocation fills whole blocks, but a free returns them to the pool only. */
+/* The allocation fills whole blocks, but a free only returns the blocks to the pool. */
 static void pool_memory_replaced_in_its_pool(void **state)
 {
 	(void)state;

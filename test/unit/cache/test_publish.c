@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Statistics of caches that a process publishes, as peerpin top finds and reads them */
+/* Cache statistics that a process publishes; peerpin top finds and reads them. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -21,7 +21,9 @@ enum {
 
 /* ---- an observer ------------------------------------------------------- */
 
-/* Number of memfds in which this process publishes counts; the counts in @out */
+/*
+ * Returns the number of memfds in which this process publishes counts; stores the counts in @out.
+ */
 static int observe(struct cache_counts *out)
 {
 	struct fds fds;
@@ -113,7 +115,7 @@ static void counts_never_fall(void **state)
 	}
 }
 
-/* Result of @run in a child of fork() */
+/* Run @run in a child of fork() and return its result. */
 static int in_child(int (*run)(void))
 {
 	int status;
@@ -179,7 +181,10 @@ static int see_own_on_top(void)
 	return see_own() ? 100 : hits_on_top();
 }
 
-/* The child inherits the parent's memfd, which comes first but is not the child's publication. */
+/*
+ * The child inherits the parent's memfd. top finds that memfd first and must not show it for the
+ * child.
+ */
 static void top_shows_forked_child(void **state)
 {
 	(void)state;
@@ -249,7 +254,7 @@ static void published_file_is_read_only(void **state)
 	close(fd);
 }
 
-/* More threads at a time than there are returned slots. */
+/* Start more threads at a time than there are returned slots. */
 static pthread_barrier_t all;
 
 static void *get_once(void *unused)
@@ -259,7 +264,7 @@ static void *get_once(void *unused)
 	return unused;
 }
 
-/* The program closed the library's descriptor, and another file now has its number. */
+/* The program closed the library's descriptor, and its number now belongs to another file. */
 static void closed_publication_leaves_other_files_alone(void **state)
 {
 	int other = memfd_create("other", MFD_CLOEXEC);
@@ -372,7 +377,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(top_shows_forked_child, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing_is_published_unless_asked, setup, teardown),
 		cmocka_unit_test_setup_teardown(published_file_is_read_only, setup, teardown),
-		cmocka_unit_test_setup_teardown(closed_publication_leaves_other_files_alone, setup, teardown),	/* last */
+		cmocka_unit_test_setup_teardown(closed_publication_leaves_other_files_alone, setup, teardown),	/* must be last */
 		cmocka_unit_test(valid_publication_is_read),
 		cmocka_unit_test(truncated_publication_is_read_safely),
 		cmocka_unit_test(malformed_publication_is_refused),

@@ -128,7 +128,7 @@ static void allocations_never_merge(void **state)
 	touch(8, 1);
 	touch(16, 1);
 	assert_int_equal(stats().entries, 2);
-	mock_alloc(&mem, 12, 8);	/* replaces half of each allocation */
+	mock_alloc(&mem, 12, 8);	/* replaces half of each old allocation */
 	touch(12, 1);
 	assert_int_equal(stats().entries, 1);
 	assert_int_equal(stats().bytes, 8 * MOCK_PAGE);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Evictions of the registration cache at its limits and when a pin finds no room. */
+/* The registration cache evicts entries at its limits, and when a pin finds no room. */
 #include <errno.h>
 #include <linux/types.h>
 #include <peerpin.h>
@@ -13,7 +13,7 @@ static void large_allocation_is_pinned_in_parts(void **state)
 	mem.capacity = 32 * MOCK_PAGE;
 	touch(0, 8);
 	assert_int_equal(stats().bytes, 8 * MOCK_PAGE);
-	touch(8, 8);	/* tries the whole allocation no more, and evicts nothing for it */
+	touch(8, 8);	/* does not try the whole allocation again, and evicts nothing for it */
 	touch(0, 8);
 	assert_int_equal(mem.pins, 2);
 	assert_int_equal(mem.unpins, 0);
@@ -61,11 +61,11 @@ static void empty_cache_forgets_shortage(void **state)
 	pp_cache_invalidate(cache, mock_at(0), MOCK_PAGES * MOCK_PAGE);
 	touch_each(64, 32);
 	assert_int_equal(mem.pins, 2);
-	touch_each(0, 32);	/* a whole allocation that fits again is pinned */
+	touch_each(0, 32);	/* a whole allocation that fits again is pinned as a whole */
 	assert_int_equal(mem.pins, 3);
 }
 
-/* The cache cannot see the shortage end, so it retries after a few misses. */
+/* The cache cannot see the end of a shortage, so it tries again after a few misses. */
 static void misses_forget_passing_shortage(void **state)
 {
 	(void)state;
@@ -146,7 +146,7 @@ static void host_shortage_ignores_gpu_memory(void **state)
 	touch(128, 8);
 	mem.fail = -ENOMEM;
 	mem.fail_count = 2;
-	touch(132, 8);	/* the union is refused, even after the eviction of the entry that it would replace */
+	touch(132, 8);	/* the union is refused, even after evicting the entry that the union would replace */
 	assert_int_equal(stats().bytes, 8 * MOCK_PAGE);
 	touch(8, 1);
 	assert_int_equal(stats().bytes, 72 * MOCK_PAGE);
@@ -271,7 +271,7 @@ static void other_errors_evict_nothing(void **state)
 	assert_int_equal(stats().entries, 1);
 }
 
-/* Simulates another thread that uses its two buffers without pause. */
+/* Act like another thread that uses its two buffers without pause. */
 static void use_buffers(uint64_t addr, uint64_t length)
 {
 	(void)addr;
@@ -297,7 +297,7 @@ static void hopeless_get_fails(void **state)
 	assert_in_range(stats().evictions, 0, 2);
 }
 
-/* Simulates another thread that registers and invalidates without pause. */
+/* Act like another thread that registers and invalidates without pause. */
 static void make_and_drop(uint64_t addr, uint64_t length)
 {
 	(void)addr;

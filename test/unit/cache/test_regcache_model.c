@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Random calls; the invariants must hold after each call.
+ * Random calls. After each call the invariants of lib/cache/regcache.c must hold.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 enum {
 	STEPS = 20000,
 	MAX_HELD = 6,
-	BUDGET = 40,		/* pages */
+	BUDGET = 40,		/* budget of the cache in pages */
 	CAPACITY = 60,
 };
 
@@ -47,7 +47,7 @@ static void check_range(const struct pp_cache_entry *e, uint64_t addr,
 	assert_int_equal(reg->unpinned, 0);
 }
 
-/* G1: each page still belongs to the owner at the time of the registration. */
+/* G1: each page must still belong to its owner at the registration. */
 static void check_owners(const struct pp_cache_entry *e, uint64_t addr,
 			 uint64_t length)
 {
@@ -79,7 +79,7 @@ static uint64_t pinned(bool idle_only)
 	return sum;
 }
 
-/* -ENOMEM is right only if the range does not fit beside the entries in use. */
+/* -ENOMEM is right only if the range does not fit into the budget beside the entries in use. */
 static void check_error(int ret, uint64_t addr, uint64_t length)
 {
 	if (ret == -ENOMEM)
@@ -152,7 +152,7 @@ static void step(void)
 		pp_cache_flush(cache);
 }
 
-/* G3, and the statistics of the cache equal the counts of the mock memory. */
+/* G3: the budget holds. The statistics of the cache equal the counts of the mock memory. */
 static void check_state(void)
 {
 	struct pp_cache_stats s;
@@ -184,7 +184,7 @@ static void run(const struct pp_cache_ops *ops)
 	pp_cache_destroy(cache);
 }
 
-/* G5 */
+/* G5: every pin was unpinned once. */
 static void check_end(void)
 {
 	const struct mock_reg *r;

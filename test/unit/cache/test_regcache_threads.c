@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Waiting between threads in the registration cache. A gate blocks the pins or
- * the unpins of one page until the test opens it.
+ * Threads wait for each other in the registration cache. A gate blocks the pins or the unpins of
+ * one page until the test opens the gate.
  */
 #include <errno.h>
 #include <semaphore.h>
@@ -119,7 +119,7 @@ static uint64_t stats_evictions(void)
 	return s.evictions;
 }
 
-/* Give other threads time to reach the point where they wait. */
+/* Give other threads time to reach the point at which they wait. */
 static void settle(void)
 {
 	const struct timespec ts = { .tv_nsec = 50000000 };
@@ -174,7 +174,7 @@ static void overlapping_miss_waits_and_merges(void **state)
 	settle();
 	assert_int_equal(mem.attempts, 0);
 	sem_post(&gate);
-	sem_post(&gate);	/* the union begins at the same page */
+	sem_post(&gate);	/* for the pin of the union, which begins at the same page */
 	assert_int_equal(finish(&a), 0);
 	assert_int_equal(finish(&b), 0);
 	assert_int_equal(mem.pins, 2);
@@ -212,7 +212,7 @@ static void invalidated_pending_pin_is_replaced(void **state)
 	sem_wait(&reached);
 	pp_cache_invalidate(cache, mock_at(SLOW), MOCK_PAGE);
 	start(&b, SLOW, 2);
-	sem_wait(&reached);	/* does not wait for the first */
+	sem_wait(&reached);	/* the second thread does not wait for the first */
 	sem_post(&gate);
 	sem_post(&gate);
 	assert_int_equal(finish(&a), 0);
@@ -316,7 +316,7 @@ static void revocation_after_wait_is_seen(void **state)
 	assert_int_equal(mem.unpins, 1);
 }
 
-/* Memory that another thread is unpinning counts as room. */
+/* Memory that another thread is unpinning counts as free. */
 static void shortage_waits_for_running_unpins(void **state)
 {
 	const struct pp_cache_entry *e;
@@ -398,7 +398,7 @@ static void pause_before_large_pins(uint64_t addr, uint64_t length)
 		nanosleep(&ts, NULL);
 }
 
-/* A get that can never succeed must fail, whatever other threads do meanwhile. */
+/* A get that can never succeed must fail, whatever other threads do. */
 static void hopeless_get_fails(void **state)
 {
 	pthread_t other;

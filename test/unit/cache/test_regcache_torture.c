@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Many threads use the cache while another thread frees and allocates their memory.
- * Limits force evictions, and processes fork; each child creates its own cache. Each
- * round has its own cache, too. cmocka's asserts work in one thread only, so the
- * threads count failures.
+ * Many threads use the cache while another thread frees and allocates memory. Limits force
+ * evictions, and processes fork. Each round and each child has its own cache. The threads count
+ * failures, because the asserts of cmocka work in one thread only.
  *
  *	test_regcache_torture [SECONDS]		rounds for so long, else one
  */
@@ -17,8 +16,8 @@
 enum {
 	THREADS = 4,
 	ROUNDS = 4000,
-	SPAN = 64,		/* pages in use */
-	FORKS = 4,		/* a round */
+	SPAN = 64,		/* number of pages in use */
+	FORKS = 4,		/* number of forks in a round */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	FORK_ANYWHERE = 0,	/* a child would inherit locked locks of the sanitizer's allocator */
 #else
@@ -29,7 +28,7 @@ enum {
 
 struct worker {
 	pthread_t thread;
-	void (*take)(struct worker *w);		/* one step */
+	void (*take)(struct worker *w);		/* makes one step of the worker */
 	uint64_t rnd;
 	unsigned int got;
 };
@@ -39,7 +38,7 @@ static struct pp_cache *cache;
 /* Without FORK_ANYWHERE, forks happen only while no thread is in a step. */
 static pthread_rwlock_t between_steps = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 static atomic_int wrong;
-static double seconds;		/* of each case */
+static double seconds;		/* duration of each case */
 
 /* Sums over all rounds */
 static uint64_t rounds, forks, hits, misses, revocations, evictions;
@@ -60,7 +59,7 @@ static uint64_t owner_of(unsigned int page)
 	return owner;
 }
 
-/* G1: the registration is for the owner before the get, or for a later one. */
+/* G1: the registration must belong to the owner before the get, or to a later owner. */
 static void check(const struct pp_cache_entry *e, unsigned int page,
 		  unsigned int count, uint64_t owner)
 {
@@ -125,7 +124,7 @@ static void *work(void *arg)
 
 /* ---- processes ------------------------------------------------------------------- */
 
-/* Must work in the child, whatever locks other threads held at the fork. */
+/* Use a cache in the child. It must work, whatever locks other threads held at the fork. */
 static int use_own(const struct pp_cache_ops *ops)
 {
 	const struct pp_cache_attr attr = { .max_bytes = 8 * MOCK_PAGE };
@@ -268,7 +267,7 @@ static void run(const struct pp_cache_ops *ops)
 	do {
 		run_round(ops, &seed);
 	} while (now() < end);
-	/* in a single round the threads may run one after the other */
+	/* In a single round the threads may have run one after the other. */
 	assert_true(revocations || seconds <= 0);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Caches with a hook, mocked in this file, that sees all frees, was loaded too late, or has no memory. */
+/* Caches with a mock hook that sees all frees, was loaded too late, or has no memory. */
 #include <errno.h>
 #include <linux/types.h>
 #include <peerpin.h>

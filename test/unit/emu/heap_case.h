@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocks and allocations of the emulated CUDA over a mock kernel, which refuses the
- * same requests as the real kernel and counts its blocks.
+ * Blocks and allocations of the emulated CUDA over a mock kernel. The mock refuses the same
+ * requests as the real kernel and counts its blocks.
  */
 #ifndef HEAP_CASE_H
 #define HEAP_CASE_H
@@ -34,8 +34,8 @@ static struct {
 static unsigned int nr_blocks;
 static CUresult next_alloc;		/* result of the next ALLOC */
 static CUresult next_map;		/* result of the next mmap() */
-static void (*in_alloc)(void);		/* runs while ALLOC is under way */
-static void (*in_free)(CUdeviceptr);	/* runs while FREE is under way, as a free callback does */
+static void (*in_alloc)(void);		/* called during the next ALLOC */
+static void (*in_free)(CUdeviceptr);	/* called during the next FREE, like a free callback */
 static bool locked;
 
 void lib_lock(void)
@@ -98,7 +98,7 @@ CUresult node_free(CUdeviceptr va)
 	return CUDA_SUCCESS;
 }
 
-/* CPU mapping of GPU memory; an mmap() that fails may have removed the old mapping. */
+/* Map GPU memory for the CPU. Like mmap(), a failed call may have removed the old mapping. */
 CUresult node_map(CUdeviceptr va, size_t size)
 {
 	CUresult answer = next_map;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Blocks and addresses behind cuMemAlloc() and cuMemFree(). */
+/* Blocks and addresses of cuMemAlloc() and cuMemFree(). */
 #include "heap_case.h"
 
 #include <time.h>
@@ -75,7 +75,7 @@ static void test_reused_address_gets_new_id(void **state)
 
 static CUdeviceptr from_callback;
 
-/* Calls that another thread could make while the kernel runs a free callback */
+/* Make calls as another thread could while the kernel runs a free callback. */
 static void use_meanwhile(CUdeviceptr va)
 {
 	in_free = NULL;
@@ -148,7 +148,7 @@ static void test_sync_memops_is_per_allocation(void **state)
 	destroy(b);
 }
 
-/* Another allocation has the address now. */
+/* A new allocation now has the address. */
 static void test_stale_handle_finds_no_other(void **state)
 {
 	CUdeviceptr p = create(1000);

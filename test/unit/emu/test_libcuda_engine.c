@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The queues of the emulated CUDA: their order, and that no stream waits for ever. */
+/* The queues of the emulated CUDA: order of the work; no stream waits for ever. */
 #include "test/unit/unit.h"
 
 #include <semaphore.h>
@@ -32,10 +32,10 @@ void stream_end_all(struct engine *e)
 
 /**
  * struct piece - work that records its completion
- * @s: its stream
- * @result: its run returns this
- * @told: error that the engine passed to its run
- * @hold: NULL, or its run waits for this
+ * @s: stream of the work
+ * @result: result that the work returns
+ * @told: error that the engine passed to the work
+ * @hold: the work waits for this; NULL: no wait
  * @finished: 1 for the first finished piece, 2 for the next, ...; 0: not finished
  */
 struct piece {
@@ -129,7 +129,7 @@ static bool is_finished(const struct piece *p)
 	return is;
 }
 
-/* @b was queued after @a */
+/* @b was queued after @a. True: @b must also finish after @a. */
 static bool must_follow(const struct piece *a, const struct piece *b)
 {
 	const struct CUstream_st *null = &a->s->engine->null;
@@ -224,7 +224,7 @@ static void *wait_all(void *waited)
 	return NULL;
 }
 
-/* Also if an engine ends during the wait; work queued later is not waited for. */
+/* The wait covers all engines, even if an engine ends meanwhile, and no work queued later. */
 static void test_wait_all_covers_all_engines(void **state)
 {
 	struct engine *e = open_engine(), *f = open_engine(), *brief = open_engine();
@@ -273,7 +273,7 @@ static void test_copies_are_delayed(void **state)
 	assert_true(is_finished(&early) && !is_finished(&late[0]));
 	drain(a);
 	assert_true(now() - start >= 100 * NS_PER_MS);
-	/* the delay of each piece counts from its queueing */
+	/* The delay of each piece counts from the time of queueing. */
 	assert_true(late[1].work.due - late[0].work.due < 100 * NS_PER_MS);
 	close_engine(e);
 }
@@ -394,7 +394,7 @@ static CUresult write_page(struct work *w, CUresult error)
 	return error;
 }
 
-/* A fault in a thread that blocks SIGSEGV would end the process in spite of the handler. */
+/* If a thread blocks SIGSEGV, a fault in it ends the process, even with a handler. */
 static void test_host_function_gets_own_signals(void **state)
 {
 	struct engine *e = open_engine();

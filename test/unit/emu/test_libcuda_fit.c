@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The allocator of unit runs below the emulated CUDA's memory. */
+/* The allocator of the emulated CUDA's memory, which hands out runs of units. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* cuInit() of the emulated CUDA while other threads fork or its own thread is cancelled. */
+/*
+ * cuInit() of the emulated CUDA while other threads fork, or while the calling thread is cancelled.
+ */
 #include "test/unit/unit.h"
 
 #include <semaphore.h>
@@ -8,11 +10,11 @@
 
 #include "emu/cuda/context/init.c"
 
-enum { CHILD_S = 5 };	/* time limit of a child that hangs */
+enum { CHILD_S = 5 };	/* after this time a child hangs */
 
 static sem_t opening, go_on;
 
-/* Blocks cuInit() until @go_on. sem_wait() is a cancellation point, as open() is. */
+/* Wait for @go_on in cuInit(). Like open(), sem_wait() is a cancellation point. */
 CUresult node_open(void)
 {
 	sem_post(&opening);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Memory that a program maps itself (cuMemMap()), over a mock kernel: when a block
- * exists, when the memory is freed, and that a failed call leaves nothing behind.
+ * Memory that a program maps itself (cuMemMap()), over a mock kernel: when a block exists, and when
+ * the memory is freed. A failed call must leave nothing behind.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ static struct emugpu_alloc last_alloc;
 static CUdeviceptr last_free;
 static CUresult next_answer;		/* result of the next call that creates memory or a block */
 static bool locked;
-static struct alloc_info *freed_then;	/* freed by another thread at the next unlock; a mapping reuses its struct */
+static struct alloc_info *freed_then;	/* another thread frees this at the next unlock, and a mapping reuses the struct */
 
 void lib_lock(void)
 {
@@ -123,7 +123,7 @@ static int setup(void **state)
 	return cuMemCreate(&memory, SIZE, &prop, 0);
 }
 
-/* Each test releases @memory and unmaps what it mapped. */
+/* Each test must release @memory and unmap each mapping. */
 static int teardown(void **state)
 {
 	(void)state;
@@ -248,7 +248,7 @@ static void test_failed_calls_leave_nothing(void **state)
 	OK(cuMemRelease(memory));
 }
 
-/* Mappings last while the VMM lock is held; other memory does not. */
+/* A mapping lasts while the VMM lock is held. Other memory may be freed under this lock. */
 static void test_other_memory_needs_its_lock(void **state)
 {
 	struct {

@@ -8,7 +8,7 @@
 #include "emu/vm/init/modinfo.h"
 #include "test/unit/unit.h"
 
-/* A minimal module: an empty section, .modinfo and .shstrtab, with their contents after the header. */
+/* A minimal module: the header, then contents of an empty section, .modinfo and .shstrtab. */
 struct module {
 	Elf64_Ehdr header;
 	char modinfo[48];
@@ -69,7 +69,7 @@ static void offsets_outside_file_are_refused(void **state)
 	(void)state;
 	bad.sections[1].sh_size = UINT64_MAX;
 	assert_int_equal(name_of(&bad, sizeof(bad)), -ENOEXEC);
-	bad.sections[1].sh_size = 40;	/* without the final NUL */
+	bad.sections[1].sh_size = 40;	/* cut the final NUL */
 	assert_int_equal(name_of(&bad, sizeof(bad)), -ENOEXEC);
 	bad = good;
 	bad.sections[1].sh_name = UINT32_MAX;
@@ -91,7 +91,7 @@ static void non_modules_are_refused(void **state)
 	bad.header.e_ident[EI_CLASS] = ELFCLASS32;
 	assert_int_equal(name_of(&bad, sizeof(bad)), -ENOEXEC);
 	bad = good;
-	bad.modinfo[bad.sections[1].sh_size - 1] = 's';	/* one letter more than @name has room for */
+	bad.modinfo[bad.sections[1].sh_size - 1] = 's';	/* make the name one letter longer than @name */
 	bad.sections[1].sh_size++;
 	assert_int_equal(name_of(&bad, sizeof(bad)), -ENOEXEC);
 	bad = good;

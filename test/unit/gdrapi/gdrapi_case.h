@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A mock kernel for the tests of libgdrapi: its answer to PIN, and the last request */
+/* A mock kernel for the tests of libgdrapi. It answers PIN and records the last request. */
 #ifndef GDRAPI_CASE_H
 #define GDRAPI_CASE_H
 
@@ -18,7 +18,7 @@ enum {
 };
 
 static const unsigned long base __attribute__((unused)) = 0x7000040000;
-static struct peerpin_pin asked;	/* the last pin */
+static struct peerpin_pin asked;	/* argument of the last PIN */
 static int refusal;				/* error of the next pin; 0: it succeeds */
 static uint32_t reason, caching;
 static gdr_t g;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* libgdrapi on a mock kernel: its requests, and its results for the kernel's answers */
+/* libgdrapi on a mock kernel: its requests, and its results for the answers of the kernel. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -13,7 +13,7 @@ enum {
 
 /* ---- failing allocations ----------------------------------------------------------- */
 
-static int callocs_left = -1;	/* successful ones before the failing one; -1: none fails */
+static int callocs_left = -1;	/* number of callocs before one fails; -1: none fails */
 
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size);
@@ -255,7 +255,10 @@ static gdr_mh_t pin_and_unpin(void)
 	return mh;
 }
 
-/* A handle has a generation of 16 bits, so 65536 pins may reuse its slot without a match. */
+/*
+ * A handle has 16 bits for the generation of its slot. The next 65536 pins must not match the old
+ * handle.
+ */
 static void stale_handle_misses_next_65536_pins(void **state)
 {
 	gdr_mh_t late = pin_and_unpin();
@@ -404,7 +407,7 @@ static void info_layout_equals_gdrcopy(void **state)
 #undef gdr_get_info
 int gdr_get_info(gdr_t file, gdr_mh_t handle, void *info);
 
-/* Both structures have the same layout up to wc_mapping. */
+/* Up to wc_mapping both structures have the same layout. */
 static void old_info_call_still_works(void **state)
 {
 	gdr_info_v2_t now, then = { .mapping_type = GDR_MAPPING_TYPE_DEVICE };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * libgdrapi's copy functions, each variant that this CPU supports: every alignment
- * and size, on memory between two inaccessible pages.
+ * The copy functions of libgdrapi, each variant that this CPU supports. Covers every alignment and
+ * size, on memory between two inaccessible pages.
  */
 #include <stdio.h>
 #include <string.h>
@@ -104,7 +104,7 @@ static void in_the_middle(const struct stream *s)
 				both_ways(s, map + PAGE + offset, host + PAGE + host_offsets[i], n);
 }
 
-/* An access one byte outside the memory raises SIGSEGV. */
+/* Copy at both ends of the memory: an access one byte outside raises SIGSEGV. */
 static void at_both_ends(const struct stream *s)
 {
 	size_t n;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* libgdrapi on a mock kernel: mappings */
+/* libgdrapi on a mock kernel: CPU mappings. */
 #include "gdrapi_case.h"
 
 /* ---- map -------------------------------------------------------------------------- */
@@ -86,7 +86,7 @@ static void failed_map_leaves_no_mapping(void **state)
 	assert_int_equal(gdr_copy_from_mapping(mh, &byte, &byte, 1), EINVAL);
 }
 
-/* Only the caching type that the kernel maps may be requested. */
+/* A request for another caching type than the kernel's must fail. */
 static void check_types(uint32_t of_kernel, gdr_mapping_type_t want)
 {
 	gdr_info_t info;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Many threads call libgdrapi at once, on a mock kernel that knows the pinned
- * regions. This test checks that each region is unpinned once and that no view is
- * left; the sanitizers of test/host/sanitize find the data races.
+ * Many threads call libgdrapi at once, on a mock kernel that knows the pinned regions. Each region
+ * must be unpinned once, and no view may be left. The sanitizers of test/host/sanitize find data
+ * races.
  */
 #include <errno.h>
 #include <linux/types.h>
@@ -109,7 +109,7 @@ static gdr_t g;
 static gdr_mh_t shared;
 static _Atomic(int) wrong, ended;
 
-/* Every result is accepted that some order of the calls can give. */
+/* Accept every result that some order of the calls can give. */
 static void use_shared(void)
 {
 	gdr_info_t info;

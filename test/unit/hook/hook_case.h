@@ -5,7 +5,10 @@
 
 #include <stdint.h>
 
-/* Calls that free: symbol, name and version for cuGetProcAddress(), per-thread variant?, extent of the free */
+/*
+ * Calls that free: symbol; name and version for cuGetProcAddress(); 1 for a per-thread variant;
+ * extent of the free.
+ */
 #define HOOK_CASES(_) \
 	_(cuMemFree, cuMemFree, 2000, 0, ALLOCATION) \
 	_(cuMemFree_v2, cuMemFree, 3020, 0, ALLOCATION) \
@@ -41,20 +44,20 @@ enum {
 	CU_INVALID_VALUE = 1,
 	CU_NOT_FOUND = 500,
 	CU_PER_THREAD = 2,
-	DRIVER = 13000,			/* its version */
-	ALLOCATION_SIZE = 1 << 20,	/* an allocation begins at each multiple */
+	DRIVER = 13000,			/* version of the mock driver */
+	ALLOCATION_SIZE = 1 << 20,	/* an allocation begins at each multiple of this size */
 };
 
 /* The mock libcuda knows no memory at or above this address. */
 #define UNKNOWN_ADDR (1ull << 50)
 
 /**
- * struct fake_cuda - exported as `fake_cuda`
- * @frees: calls that freed something
- * @last: symbol of the last such call
- * @args: its first three arguments
+ * struct fake_cuda - state of the mock libcuda, exported as `fake_cuda`
+ * @frees: number of calls that freed something
+ * @last: symbol of the last call that freed something
+ * @args: first three arguments of that call
  * @answer: return value of calls that free
- * @queries: calls of cuPointerGetAttributes()
+ * @queries: number of calls of cuPointerGetAttributes()
  */
 struct fake_cuda {
 	_Atomic unsigned int frees;

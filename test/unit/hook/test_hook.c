@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * libpeerpin-hook, linked before a mock libcuda: every call that frees memory must
- * invalidate first, however the caller found the function. test_hook_preload runs
- * this program again with the library loaded twice and beside other interceptors.
+ * libpeerpin-hook, linked before a mock libcuda. Every call that frees memory must invalidate
+ * before the free, in whatever way the caller found the function. test_hook_preload runs this
+ * program again, with the library loaded twice and beside other interceptors.
  */
 #include "hook_case.h"
 #include "libpeerpin-hook.h"
@@ -45,7 +45,7 @@ enum {
 
 static struct {
 	unsigned int times;
-	unsigned int early;	/* called before the driver */
+	unsigned int early;	/* calls of the subscriber before the driver's free */
 	uint64_t addr;
 	uint64_t length;
 } told;
@@ -149,7 +149,7 @@ static free_fn by_proc_why(const struct row *row)
 	return by_find_why(row, cuGetProcAddress_v2);
 }
 
-/* As the static and the shared CUDA runtime do */
+/* Find the function like the static and the shared CUDA runtime. */
 static free_fn by_runtime(const struct row *row)
 {
 	return by_find(row, (find_fn)dlsym(libcuda(), "cuGetProcAddress"));
@@ -186,7 +186,7 @@ static void expect_told(const struct row *row)
 			 told.early, told.addr, told.length);
 }
 
-/* Only some calls use the second and third argument. */
+/* Check the call. Only some functions use the second and third argument. */
 static void expect_done(const struct row *row)
 {
 	assert_int_equal(fake_cuda.frees, frees_before + 1);
@@ -230,7 +230,10 @@ WAY(by_runtime_why)
 WAY(by_found_finder)
 WAY(by_found_finder_why)
 
-/* Except cuMemFree_v2(): another library may replace it in some of the ways only */
+/*
+ * Each function must have one address. cuMemFree_v2() is excluded: another library may replace it
+ * for some ways of look-up only.
+ */
 static void a_function_has_one_address(void **state)
 {
 	(void)state;
@@ -243,7 +246,10 @@ static void a_function_has_one_address(void **state)
 	}
 }
 
-/* A library of another name may define these symbols, too; its own functions must be called. */
+/*
+ * A library with another name than libcuda's may define these symbols, too. A look-up in it must
+ * find its own.
+ */
 static void libraries_with_equal_symbols_stay_apart(void **state)
 {
 	void *lib = dlopen(VERSIONED, RTLD_NOW | RTLD_LOCAL);
@@ -326,10 +332,10 @@ static void unknown_address_invalidates_everything(void **state)
 {
 	(void)state;
 	forget();
-	cuMemFree_v2(UNKNOWN_ADDR, 0, 0);	/* the query fails */
+	cuMemFree_v2(UNKNOWN_ADDR, 0, 0);	/* the query for the range fails */
 	assert_int_equal(told.length, UINT64_MAX);
 	forget();
-	cuMemFree_v2(UNKNOWN_ADDR + 1, 0, 0);	/* it returns no range */
+	cuMemFree_v2(UNKNOWN_ADDR + 1, 0, 0);	/* the query returns no range */
 	assert_int_equal(told.length, UINT64_MAX);
 	forget();
 	cuMemFreeHost(0, 0, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Frees in progress: more frees than slots, and forks during a free. */
+/* Frees in progress: more frees than slots, and fork() during a free. */
 #include <errno.h>
 #include "lib/hook/going.h"
 #include "libpeerpin-hook.h"
@@ -83,7 +83,10 @@ static int get(struct pp_cache *cache)
 	return ret;
 }
 
-/* A get after the callback but before the free must fail: no later callback would invalidate its entry. */
+/*
+ * The get comes after the callback but before the free. It must fail: no later callback would
+ * invalidate the entry.
+ */
 static void pin_during_free_is_refused(void **state)
 {
 	static const struct pp_cache_ops ops = { .pin = pin, .unpin = unpin };

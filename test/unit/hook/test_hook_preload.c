@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * libpeerpin-hook by LD_PRELOAD: alone, twice and beside other interceptors. Each
- * scene runs in a child that is not linked with the hook: this program again, with
- * the name of the scene as its argument.
+ * libpeerpin-hook by LD_PRELOAD: alone, twice, and beside other interceptors. Each scene runs in a
+ * child that is not linked with the hook. The child is this program with the name of the scene as
+ * its argument.
  */
 #include "hook_case.h"
 #include "libpeerpin-hook.h"
@@ -69,7 +69,7 @@ static int without_cuda(void)
 	return 0;
 }
 
-/* A successful look-up leaves no error, neither the first nor the second time. */
+/* A successful look-up leaves no error for dlerror(), also the second time. */
 static int like_cuda(void)
 {
 	void *lib = dlopen(VERSIONED, RTLD_NOW | RTLD_LOCAL);
@@ -105,7 +105,7 @@ static int next_of_others(void)
 	return 0;
 }
 
-/* As the static CUDA runtime does; RTLD_LOCAL hides libcuda from other look-ups. */
+/* Look up like the static CUDA runtime. RTLD_LOCAL hides libcuda from other look-ups. */
 static int runtime(void)
 {
 	void *lib = dlopen(LIBCUDA, RTLD_NOW | RTLD_LOCAL), *fn = NULL;
@@ -121,7 +121,10 @@ static int runtime(void)
 	return 0;
 }
 
-/* With RTLD_GLOBAL, libcuda comes after the hook in search order; dlclose() would still unload it. */
+/*
+ * RTLD_GLOBAL puts libcuda after the hook in search order. libcuda must stay loaded after
+ * dlclose().
+ */
 static int stays(void)
 {
 	void *lib = dlopen(LIBCUDA, RTLD_NOW | RTLD_GLOBAL);
@@ -182,7 +185,7 @@ static const struct scene {
 	{ "behind_libcuda", behind_libcuda },
 };
 
-/* A line number does not fit into an exit status, so print it. */
+/* Print the failing line: a line number does not fit into an exit status. */
 static int play(const char *name)
 {
 	for (unsigned int i = 0; i < sizeof(scenes) / sizeof(*scenes); i++) {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Subscribers of libpeerpin-hook: calls begin with pp_hook_add() and end with pp_hook_remove(). */
+/*
+ * Subscribers of libpeerpin-hook: calls of a subscriber begin with pp_hook_add() and end with
+ * pp_hook_remove().
+ */
 #include "hook_case.h"
 #include "libpeerpin-hook.h"
 
@@ -210,7 +213,7 @@ static void *free_cancelled(void *arg)
 	return arg;
 }
 
-/* Otherwise the free would stay in progress for ever. */
+/* Callbacks must not be cancelled: the free would stay in progress for ever. */
 static void callback_is_no_cancellation_point(void **state)
 {
 	unsigned int calls = 0;
@@ -249,7 +252,7 @@ static void *free_on(void *arg)
 	return arg;
 }
 
-/* The argument of a removed subscriber is reused at once, as stack memory is. */
+/* Add and remove subscribers with an argument on the stack, which is reused at once. */
 static void *come_and_go(void *arg)
 {
 	atomic_bool alive;
@@ -282,7 +285,7 @@ static void removed_subscriber_is_never_called(void **state)
 	for (unsigned int i = 0; i < FREERS; i++)
 		pthread_join(freers[i], NULL);
 	assert_int_equal(dead_told, 0);
-	/* each thread frees itself in every eighth round */
+	/* Each thread frees in every eighth round. */
 	assert_true(live_told >= 2 * ROUNDS / 8);
 }
 

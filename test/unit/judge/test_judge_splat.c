@@ -39,7 +39,7 @@ static void ordinary_log_has_no_splat(void **state)
 		"direct: loading out-of-tree module taints kernel.",
 		"emugpu: violation by direct, at its end: mapping-leaked: a DMA mapping that was never undone (13.3)",
 		"DMAR: IOMMU enabled",
-		"direct 0000:00:03.0: WARNING: no interrupt, so it is polled",	/* a driver's own message */
+		"direct 0000:00:03.0: WARNING: no interrupt, so it is polled",	/* a message of the driver, not a splat */
 		"pci 0000:00:03.0: BAR 2: assigned",
 		NULL
 	};
@@ -179,7 +179,7 @@ static void nested_allocator_report_counts(void **state)
 	assert_string_equal(found[1].rule, "double-free");
 }
 
-/* An IOMMU fault is a single line, so the next line is a separate splat. */
+/* An IOMMU fault is a single line: the next line is a splat of its own. */
 static void iommu_fault_hides_no_splat(void **state)
 {
 	static const char *const lines[] = {

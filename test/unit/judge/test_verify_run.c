@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* peerpin verify as a whole, with fake_vm_run in place of emu/vm/run. */
+/* peerpin verify as a whole. fake_vm_run replaces emu/vm/run. */
 #include <fcntl.h>
 #include <json-c/json.h>
 #include <limits.h>
@@ -80,7 +80,7 @@ static pid_t start(char *const *argv)
 	if (pid)
 		return pid;
 	setenv("PEERPIN_ROOT", root, 1);
-	/* a shell that starts this program in the background ignores these signals */
+	/* A shell that starts this program in the background ignores these signals. */
 	signal(SIGINT, SIG_DFL);
 	signal(SIGQUIT, SIG_DFL);
 	dup2(open(path("out"), O_WRONLY | O_CREAT | O_TRUNC, 0600), 1);
@@ -99,7 +99,7 @@ static int finish(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/* @words: further arguments, separated by blanks */
+/* @words: more arguments, separated by blanks */
 static pid_t start_verify(const char *words)
 {
 	static char line[1024];
@@ -180,7 +180,10 @@ static void a_good_driver_is_clean(void **state)
 	assert_string_equal(err, "");
 }
 
-/* Default boots: the recording, memory beyond 4 GiB, an IOMMU, the rest of the first boot's scenarios. */
+/*
+ * Default boots: the recording, memory beyond 4 GiB, an IOMMU, and a boot for the other scenarios
+ * of the first boot.
+ */
 static void each_boot_has_its_options(void **state)
 {
 	char boots[1 << 14], *first, *second, *third, *fourth, *rest = boots;
@@ -206,7 +209,7 @@ static void each_boot_has_its_options(void **state)
 	assert_string_equal(boots, "one two\n");
 }
 
-/* A scenario without its event does not count as a trial of the driver. */
+/* If the event of a scenario did not occur, the scenario is no trial of the driver. */
 static void missing_event_is_not_tried(void **state)
 {
 	(void)state;
@@ -239,7 +242,10 @@ static int verify_trial(const char *words, const char *trial)
 	return verify(words);
 }
 
-/* Pins by peerpin do not prove that the test called the driver; pins by the driver itself do. */
+/*
+ * Only pins by the driver itself prove that the test called the driver. Pins by peerpin do not
+ * count.
+ */
 static void test_without_calls_is_incomplete(void **state)
 {
 	(void)state;
@@ -277,7 +283,7 @@ static void single_scenario_needs_pins_too(void **state)
 	}
 }
 
-/* For example a test that skips itself under an IOMMU */
+/* A test may skip itself, for example under an IOMMU. */
 static void each_boot_needs_its_own_pins(void **state)
 {
 	(void)state;
@@ -288,7 +294,7 @@ static void each_boot_needs_its_own_pins(void **state)
 	says(out, "put-of-dead-table      12.3     ok\n");
 }
 
-/* The crash that kept the guest from reporting its pins is the verdict. */
+/* A crash of the guest prevents the report of its pins. The crash is the verdict. */
 static void crash_counts_without_pins(void **state)
 {
 	(void)state;
@@ -315,7 +321,7 @@ static void interrupted_run_tried_nothing(void **state)
 	says_not(out, " ok\n");
 }
 
-/* As under nohup(1) */
+/* nohup(1) ignores SIGHUP in the same way. */
 static void ignored_hangup_ends_nothing(void **state)
 {
 	(void)state;
@@ -331,7 +337,7 @@ static void ignored_hangup_ends_nothing(void **state)
 	says(out, "stopped by a signal");
 }
 
-/* In the VM, driver and test are root and can make links in the shared directory. */
+/* In the VM, driver and test run as root and can make links in the shared directory. */
 static void guest_links_are_not_followed(void **state)
 {
 	char odd[PATH_MAX + 128], text[64];
@@ -366,7 +372,10 @@ static void full_has_every_boot(void **state)
 	(void)state;
 	assert_int_equal(verify("--full --device none"), 0);
 	read_file("boots", boots, sizeof(boots));
-	/* the first boot, those of --quick, and each boot with further scenarios; the plain boot serves both */
+	/*
+	 * The first boot, the boots of --quick, and each boot with more scenarios. The plain boot
+	 * is in both groups.
+	 */
 	assert_int_equal(lines_of("boots"), 7);
 	says(boots, " slub_debug=FZP --iommu --append iommu.strict=0 ");
 	says(boots, "--module-param emugpu.bar_sharing=0");
@@ -437,7 +446,7 @@ static void silent_vm_end_is_a_hang(void **state)
 	says(out, "    kernel: booted\n");
 }
 
-/* The last scenario of the last VM */
+/* Name of the last scenario in the last VM. */
 static const char *last_scenario(void)
 {
 	static char text[1 << 16];
@@ -460,7 +469,10 @@ static void log_in(const char *id, const char *line)
 	write_text("odd", odd);
 }
 
-/* During the scenario, the guest itself reports a splat; here the splat comes after its end. */
+/*
+ * The guest itself reports a splat during the scenario. This splat comes after the end of the
+ * scenario.
+ */
 static void splat_after_scenario_end_counts(void **state)
 {
 	char last[64];
@@ -488,7 +500,7 @@ static void splat_before_scenario_is_ignored(void **state)
 	assert_int_equal(verify("--only plain"), 1);
 }
 
-/* Log and report arrive on different paths: here the report of the scenario comes a second after the log. */
+/* Log and report arrive on different paths. Here the report comes a second after the log. */
 static void splat_may_precede_begin_line(void **state)
 {
 	(void)state;
@@ -499,7 +511,7 @@ static void splat_may_precede_begin_line(void **state)
 	says(out, "x.ko: BROKEN: kernel-splat");
 }
 
-/* emu/vm/run exits with 70 if a log line looks like a splat. */
+/* emu/vm/run exits with status 70 if a log line looks like a splat. */
 static void guest_failure_is_no_verdict(void **state)
 {
 	(void)state;
@@ -532,7 +544,10 @@ static void unseen_events_are_no_verdict(void **state)
 	assert_int_equal(verify(""), 1);
 }
 
-/* QEMU crashed by itself, so the scenario runs again; a scenario that crashes QEMU every time is reported. */
+/*
+ * If QEMU crashes by itself, the scenario runs again. If QEMU crashes in every run, the scenario is
+ * reported.
+ */
 static void qemu_crash_is_retried(void **state)
 {
 	static const char *const where[] = { "plain", "plain/copies-2", "iommu" };
@@ -562,7 +577,7 @@ static void qemu_crash_is_retried(void **state)
 	assert_int_equal(lines_of("ran"), clean + 1);
 }
 
-/* After a crash or a dirty end, the remaining scenarios run in another VM, each once. */
+/* After a crash or a dirty end, another VM runs the remaining scenarios, each once. */
 static void every_scenario_runs_exactly_once(void **state)
 {
 	char ran[1 << 14], id[64], *rest = ran;
@@ -586,7 +601,7 @@ static void every_scenario_runs_exactly_once(void **state)
 	}
 }
 
-/* If the IOMMU stops the device even without an event, the bus addresses were wrong from the start. */
+/* If the IOMMU stops the device in every scenario, the bus addresses were wrong from the start. */
 static void iommu_fault_names_broken_rule(void **state)
 {
 	(void)state;
@@ -621,7 +636,10 @@ static void failed_boot_is_no_verdict(void **state)
 	assert_int_equal(lines_of("boots"), 1);
 }
 
-/* As in `TMPDIR= peerpin ...`; a directory in / would need root and would be hard to find. */
+/*
+ * `TMPDIR= peerpin ...` sets an empty TMPDIR. It must not mean /: a directory there needs root and
+ * is hard to find.
+ */
 static void empty_tmpdir_means_tmp(void **state)
 {
 	char boots[2048];
@@ -660,7 +678,7 @@ static void only_option_runs_one_scenario(void **state)
 	says(err, "iommu/during");
 }
 
-/* A changed test that no longer reaches the event gives no verdict. */
+/* After a change, a test may no longer reach the event. Then there is no verdict. */
 static void only_option_reports_missing_event(void **state)
 {
 	(void)state;
@@ -779,7 +797,7 @@ static void unwritable_report_is_no_verdict(void **state)
 	assert_int_equal(lines_of("boots"), 0);
 }
 
-/* The reader gets the whole report, without an early end of file. */
+/* The reader of the pipe must get the whole report, without an early end of file. */
 static void report_may_go_into_pipe(void **state)
 {
 	char command[2 * PATH_MAX], text[1 << 16];
@@ -797,13 +815,13 @@ static void report_may_go_into_pipe(void **state)
 	says(text, "\"verdict\":\"clean\"");
 }
 
-/* With "| head" or a closed terminal, the report files are still written. */
+/* After "| head" or in a closed terminal, verify must still write the report files. */
 static void closed_stdout_spares_report_files(void **state)
 {
 	char command[3 * PATH_MAX], text[1 << 16];
 
 	(void)state;
-	/* a report larger than the buffer of stdio */
+	/* Make a report that is larger than the buffer of stdio. */
 	write_text("odd", "odd() {\necho \"finding $1 data-wrong x\"\n"
 		   "for i in {1..40}; do echo \"log $1 $(printf %0190d $i)\"; done; echo \"end $1 clean\"; }\n");
 	snprintf(command, sizeof(command), "PEERPIN_ROOT=%s %s verify --only plain --driver %s --test %s --json %s --html %s "

@@ -5,7 +5,7 @@
 #include "test/unit/unit.h"
 #include "emu/judge/result/scenarios.h"
 
-/* @texts: numbered from 1 */
+/* @texts: @count texts, numbered from 1 */
 static void record(struct recording *recording, enum event_side side, const char *const *texts, unsigned int count)
 {
 	struct event event = { .side = side };
@@ -155,7 +155,7 @@ static void ends_of_each_kind_are_tried(void **state)
 	has("plain/late-close-at-user-7", "user-event=7:late-close");
 }
 
-/* A thousand ioctls between one pin and one close */
+/* Record a thousand ioctls between a pin and a close. */
 static void record_many(void)
 {
 	struct event event = { .side = EVENT_USER, .text = "ioctl 0xc020dd09 on /dev/direct0 in 700 us" };
@@ -210,7 +210,9 @@ static void no_scenario_repeats(void **state)
 			assert_string_not_equal(list.at[i].id, list.at[j].id);
 }
 
-/* Each boot has one run of quick scenarios and at most one run of others. */
+/*
+ * The scenarios of a boot stand together, so the boot rarely changes from one scenario to the next.
+ */
 static void scenarios_are_grouped_by_boot(void **state)
 {
 	size_t i, changes = 0;

@@ -87,7 +87,7 @@ static void single_bytes_are_parsed(void **state)
 	is_whole();
 }
 
-/* A line cut by the end of the VM is ignored. */
+/* The end of the VM may cut a line. Such a line is ignored. */
 static void cut_line_is_ignored(void **state)
 {
 	static const char rule[] = "finding plain/alloc-1 use-after-free";
@@ -121,7 +121,7 @@ static void bad_lines_before_begin_are_counted(void **state)
 	(void)state;
 	says_nothing("\n");
 	says_nothing("begin\n");
-	says_nothing("begin iommu\n");		/* not its turn */
+	says_nothing("begin iommu\n");		/* it is not the turn of this scenario */
 	says_nothing("begin plainer\n");
 	says_nothing("end plain clean\n");
 	says_nothing("finding plain data-wrong x\n");

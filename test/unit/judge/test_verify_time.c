@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Verdict of a quick run that ran out of time. This file mocks its clock; fake_vm_run is its VM. */
+/*
+ * Verdict of a quick run without enough time. This file mocks the clock of verify; fake_vm_run is
+ * the VM.
+ */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +32,7 @@ long progress_ms(const struct progress *progress)
 	return now_ms;
 }
 
-/* Time runs out when the scenario @last begins. */
+/* The time limit ends when scenario @last begins. */
 void progress_show(const struct progress *progress, const char *id, size_t done, size_t planned, size_t found)
 {
 	(void)progress;
@@ -74,7 +77,7 @@ static int teardown(void **state)
 	return system(command);
 }
 
-/* The scenario @id never ends. */
+/* Make the scenario @id endless. */
 static void make_last(const char *id)
 {
 	char path[PATH_MAX];
