@@ -219,7 +219,8 @@ bool tree_exists(const struct tree *t, const char *path)
 
 /*
  * Store in @name the first part of @path after @length bytes: the name of a file or directory.
- * True: list this name. False: the name is listed already, or will be by an entry of its own.
+ * True: list this name. False: the name is listed already, or has an entry of its own that lists
+ * it.
  */
 static bool is_new(const struct tree *t, const char *path, size_t length, char *name)
 {

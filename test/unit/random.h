@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Random numbers from a printed seed; TEST_SEED=N repeats a run. */
+/* Random numbers from a printed seed. TEST_SEED=N repeats a run. */
 #ifndef UNIT_RANDOM_H
 #define UNIT_RANDOM_H
 
@@ -28,7 +28,7 @@ static inline uint64_t random_next(uint64_t *state)
 	return z ^ z >> 31;
 }
 
-/* 0 to @limit - 1 */
+/* A number from 0 to @limit - 1. */
 static inline unsigned int random_below(uint64_t *state, unsigned int limit)
 {
 	return random_next(state) % limit;

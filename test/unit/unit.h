@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every unit test includes this file; cmocka wants these headers before its own. */
+/* Included by every unit test. cmocka needs these headers before its own. */
 #ifndef UNIT_H
 #define UNIT_H
 
@@ -9,7 +9,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-/* An argument selects cases by name, with wildcards * and ?. glibc passes main()'s arguments to constructors. */
+/*
+ * An argument selects cases by name, with wildcards * and ?. A constructor gets main()'s arguments
+ * from glibc.
+ */
 __attribute__((constructor)) static void unit_choose_case(int argc, char **argv)
 {
 	if (argc > 1)

@@ -8,7 +8,10 @@
 #include "emu/vm/init/modinfo.h"
 #include "test/unit/unit.h"
 
-/* A minimal module: the header, then contents of an empty section, .modinfo and .shstrtab. */
+/*
+ * A minimal module: header, contents, and three section headers (an empty section, .modinfo,
+ * .shstrtab).
+ */
 struct module {
 	Elf64_Ehdr header;
 	char modinfo[48];

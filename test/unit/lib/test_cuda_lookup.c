@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The library finds a CUDA that the process loads late, and never loads CUDA itself. */
+/* The library must find a CUDA that the process loads late, and must never load CUDA itself. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -30,7 +30,7 @@ static void notices_cuda_when_it_is_loaded(void **state)
 
 /* ---- the lock of the dynamic loader ------------------------------------------ */
 
-static void (*call)(void);	/* the function that looks for a library */
+static void (*call)(void);	/* the tested function, which looks for a library */
 static sem_t loading;
 
 static void call_query(void)
@@ -54,7 +54,7 @@ static void settle(void)
 	nanosleep(&ts, NULL);
 }
 
-/* The dynamic loader's lock is held here, and the other thread waits for it. */
+/* This thread holds the dynamic loader's lock, and the other thread waits for the lock. */
 void plugin_is_loading(void)
 {
 	sem_post(&loading);

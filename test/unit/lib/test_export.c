@@ -120,7 +120,10 @@ static int given_to_the_next(void *arg)
 	return exported(arg);
 }
 
-/* Another thread unpinned the region, its id went to a new region, and the kernel exported that one. */
+/*
+ * Another thread unpinned the region, its id went to a new region, and the kernel exported the new
+ * region.
+ */
 static void reused_region_id_closes_export(void **state)
 {
 	int fd = -7;
@@ -224,7 +227,7 @@ static int export_without_a_context(bool pooled)
 	return pp_dmabuf_export((void *)GPU, 4096, &out, NULL);
 }
 
-/* For example the progress thread of a communication library */
+/* A thread has no current context, for example the progress thread of a communication library. */
 static void export_works_without_current_context(void **state)
 {
 	(void)state;

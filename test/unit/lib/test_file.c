@@ -27,9 +27,9 @@ static struct {
 	struct pp_file_facts facts;
 	int flags;
 	int reopen_error;
-	int direct_error;		/* of direct I/O on a view */
-	uint64_t direct_limit;		/* most bytes that one call moves; 0: all */
-	uint64_t space;			/* largest size of the file */
+	int direct_error;		/* result of direct I/O on a view; 0: it works */
+	uint64_t direct_limit;		/* maximum bytes moved by one call; 0: no limit */
+	uint64_t space;			/* maximum size of the file */
 	int map_error;
 	int maps, unmaps, opens, closes, direct_calls;
 	unsigned char file[2 * SIZE];
@@ -75,7 +75,7 @@ static int is_view(const void *at)
 	return (const unsigned char *)at >= view && (const unsigned char *)at < view + SIZE;
 }
 
-/* The library must issue direct I/O only aligned and on a view. */
+/* Direct I/O must be aligned and on a view. */
 static int check_direct(const void *at, size_t length, uint64_t offset)
 {
 	world.direct_calls++;
@@ -219,7 +219,10 @@ static void whole_blocks_are_direct(void **state)
 	assert_int_equal(world.maps, 1);
 }
 
-/* Compare the direct bytes of many ranges with a sum over whole blocks; no other byte may be written. */
+/*
+ * For many ranges, the direct bytes must be the sum of the whole blocks. No byte outside may be
+ * written.
+ */
 static void edges_are_bounced(void **state)
 {
 	uint64_t offset, length, i, want;
@@ -336,7 +339,7 @@ static int touch_view(const void *at)
 	return ret;
 }
 
-/* CUDA reports a lack of descriptors only as PP_CU_OPERATING_SYSTEM. */
+/* CUDA has no error of its own for a lack of descriptors: it returns PP_CU_OPERATING_SYSTEM. */
 static int touch_without_descriptors(const void *at)
 {
 	struct rlimit before, none;

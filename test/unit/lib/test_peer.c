@@ -22,7 +22,7 @@ static struct pp_peer *peer;
 static uint32_t next_region;
 static struct peerpin_lsi_copy asked;	/* argument of the last COPY */
 
-/* The library probes with a bad copy; only a peer device refuses it with EBADF. */
+/* The library probes a device with a bad copy. Only a peer device refuses the copy with EBADF. */
 static int probe_ok(void *arg)
 {
 	struct peerpin_lsi_copy *copy = arg;
@@ -73,7 +73,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Rounded to 64 KiB, like GPU memory. */
+/* The length must be rounded up to 64 KiB, like GPU memory. */
 static int pin_ok(void *arg)
 {
 	struct peerpin_pin *pin = arg;
@@ -113,7 +113,7 @@ static int copy_ok(void *arg)
 	return 0;
 }
 
-/* The destination's memory is freed during the copy. */
+/* Another thread frees the destination's memory during the copy. */
 static int copy_revoked(void *arg)
 {
 	struct peerpin_lsi_copy *copy = arg;
@@ -291,7 +291,7 @@ static int open_probed(int answer)
 static void other_devices_are_no_peer(void **state)
 {
 	(void)state;
-	assert_int_equal(open_probed(-EINVAL), -ENOTTY);	/* /dev/urandom */
+	assert_int_equal(open_probed(-EINVAL), -ENOTTY);	/* error of /dev/urandom, which is no peer */
 	assert_int_equal(open_probed(0), -ENOTTY);
 	assert_int_equal(open_probed(-EINTR), -EINTR);
 	assert_int_equal(open_probed(-ENODEV), -ENODEV);
@@ -311,7 +311,10 @@ static void peer_needs_region_cache(void **state)
 	pp_cache_destroy(plain);
 }
 
-/* The library compares addresses: with two regions the driver could not see the overlap. */
+/*
+ * The library itself compares the addresses: the driver gets two regions and could not see the
+ * overlap.
+ */
 static void overlapping_ranges_are_refused(void **state)
 {
 	char *at = B;

@@ -14,7 +14,7 @@ static int is_unknown(uint32_t reason)
 	return strstr(pp_strreason(reason), "unknown reason") != NULL;
 }
 
-/* Fails if a new reason in the enum has no text. */
+/* Fails if an enum value has no text, for example a new reason. */
 static void every_reason_has_a_text(void **state)
 {
 	uint32_t r;

@@ -80,7 +80,7 @@ static int pin_no_dmabuf(void *arg)
 	return -EBADF;
 }
 
-static int unpins;	/* of region 5 */
+static int unpins;	/* number of unpins of region 5 */
 
 static int unpin_5(void *arg)
 {
@@ -128,9 +128,9 @@ static void validity_follows_the_epoch(void **state)
 	assert_int_equal(pp_region_valid(ctx, &r), 1);
 	mock_epochs[5] = 4;
 	assert_int_equal(pp_region_valid(ctx, &r), 0);
-	mock_epochs[5] = 5;	/* the next region in this slot */
+	mock_epochs[5] = 5;	/* epoch of the next region in this slot */
 	assert_int_equal(pp_region_valid(ctx, &r), 0);
-	mock_expect(PEERPIN_IOC_UNPIN, unpin_5);	/* pp_close() unpins it */
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_5);	/* pp_close() unpins the region */
 }
 
 static void failed_pin_gives_reason(void **state)
@@ -190,7 +190,7 @@ static void pins_a_dmabuf(void **state)
 	assert_int_equal(r.provider, PEERPIN_PROVIDER_DMABUF);
 	assert_int_equal(r.addr, 0x3000);
 	assert_int_equal(r.length, 0x2000);
-	mock_expect(PEERPIN_IOC_UNPIN, unpin_5);	/* pp_close() unpins it */
+	mock_expect(PEERPIN_IOC_UNPIN, unpin_5);	/* pp_close() unpins the region */
 }
 
 static void other_file_is_no_dmabuf(void **state)
@@ -247,7 +247,7 @@ static void a_child_is_refused(void **state)
 	assert_int_equal(pp_unpin(ctx, &r), 0);
 }
 
-/* CUDA does not work in a child, so it is not asked there. */
+/* CUDA does not work in a child of fork(), so the library must not call CUDA there. */
 static void child_is_refused_before_cuda_call(void **state)
 {
 	struct pp_region r;
@@ -300,7 +300,7 @@ static void close_closes_the_file(void **state)
 	pp_close(NULL);
 }
 
-/* A child of fork() may hold the file for long. */
+/* pp_close() must unpin: a child of fork() may keep the file open for long. */
 static void close_unpins_remaining_regions(void **state)
 {
 	struct pp_region r;
@@ -355,7 +355,7 @@ static void close_in_a_child_unpins_nothing(void **state)
 	pid = fork();
 	if (!pid) {
 		pp_close(ctx);	/* an unexpected command fails the child */
-		_exit(mock_epochs_unmapped);	/* the child must not unmap its own memory there */
+		_exit(mock_epochs_unmapped);	/* 0: the child did not unmap the address, where it may have other memory */
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);

@@ -82,7 +82,7 @@ static void memory_replaced_during_registration_fails(void **state)
 	assert_int_equal(mock_verbs.live, 0);
 }
 
-/* Pages of 64 KiB; the allocation begins in the middle of a page. */
+/* GPU pages have 64 KiB. The allocation begins in the middle of a page. */
 static void peerpin_dmabuf_is_the_fallback(void **state)
 {
 	const struct pp_mr *mr;
@@ -197,7 +197,7 @@ static void full_adapter_evicts_idle_region(void **state)
 	assert_int_equal(mock_verbs.last.addr, GPU + 2 * MIB);
 }
 
-/* No registration holds a descriptor, so an eviction would free none. */
+/* No registration holds a descriptor, so an eviction would free no descriptor. */
 static void descriptor_limit_evicts_nothing(void **state)
 {
 	struct pp_cache_stats stats;
@@ -279,7 +279,10 @@ int pp_hook_remove(void (*gone)(void *arg, uint64_t addr, uint64_t length), void
 	return 0;
 }
 
-/* Otherwise the dma-buf would keep the memory until the next get of its address. */
+/*
+ * The hook must deregister at the free: the dma-buf would keep the memory until the next get of its
+ * address.
+ */
 static void hook_deregisters_freed_memory(void **state)
 {
 	(void)state;
@@ -300,7 +303,7 @@ enum {
 	ROUNDS = 3000,
 };
 
-/* The cache holds half of the allocations in use, so threads evict each other's idle entries. */
+/* The cache holds half of the allocations, so threads evict each other's idle entries. */
 static void *use(void *arg)
 {
 	uintptr_t wrong = 0;

@@ -38,7 +38,7 @@ static void unmap_first(void)
 	mock_epochs[next_region]++;
 }
 
-/* The adapter may have registered the new memory, which no pin watches. */
+/* The adapter may have registered new memory at the address, which no pin watches. */
 static void unmap_during_registration_fails(void **state)
 {
 	(void)state;
@@ -78,7 +78,7 @@ static void without_module_nothing_is_cached(void **state)
 	assert_int_equal(mock_verbs.live, 1);
 }
 
-/* For example read-only memory: the kernel pins writable memory only. */
+/* The kernel pins writable memory only; read-only memory is an example. */
 static void unpinnable_memory_is_not_cached(void **state)
 {
 	(void)state;
@@ -154,7 +154,10 @@ static int unpin_all(void *arg)
 	return unpin_ok(arg);
 }
 
-/* A range over half of the limit cannot be both pinned and registered, so evictions would not help. */
+/*
+ * A range of more than half of the limit cannot be both pinned and registered. Evictions would not
+ * help.
+ */
 static void memlock_shortage_empties_no_cache(void **state)
 {
 	struct pp_cache_stats s;

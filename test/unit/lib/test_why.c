@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The library's additions to the kernel's reason for a failed pin */
+/* Text that the library adds to the kernel's reason for a failed pin. */
 #include <errno.h>
 #include <peerpin.h>
 #include <pthread.h>
@@ -199,7 +199,10 @@ static void plain_pins_have_no_flags(void **state)
 	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
 }
 
-/* The driver was loaded meanwhile: the reason of the first attempt must not stick to the second. */
+/*
+ * After a first refused pin the driver was loaded. The old reason must not appear in the second
+ * result.
+ */
 static void stale_reason_is_no_reason(void **state)
 {
 	(void)state;
@@ -220,7 +223,7 @@ static void persistent_host_pin_is_refused(void **state)
 	assert_int_equal(why.reason, PEERPIN_REASON_NOT_GPU);
 }
 
-/* Without CUDA, the kernel finds the kind of memory. */
+/* Without CUDA, the kernel finds out the kind of memory. */
 static void persistent_unmapped_pin_is_refused(void **state)
 {
 	(void)state;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the tests of libpeerpin-verbs: answers of the mock kernel, and helpers to register. */
+/*
+ * Shared by the tests of libpeerpin-verbs: answers of the mock kernel, and helpers that register.
+ */
 #ifndef VERBS_CASE_H
 #define VERBS_CASE_H
 
@@ -118,7 +120,7 @@ static inline int setup_without_module(void **state)
 	return open_verbs();
 }
 
-/* Close deregisters idle regions; a test with kernel regions uses teardown_unpinning(). */
+/* The close deregisters idle regions. A test with kernel regions uses teardown_unpinning(). */
 static inline int teardown(void **state)
 {
 	(void)state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Another library that intercepts cuMemFree_v2() and dlsym(), as profilers do: its dlsym()
- * returns its own cuMemFree_v2(). With MUST_SEE_FREES set, the process fails if no call reached it.
+ * Another library that intercepts cuMemFree_v2() and dlsym(), as profilers do. Its dlsym() returns
+ * its own cuMemFree_v2(). If MUST_SEE_FREES is set, both ways must be called, or the process fails.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -37,7 +37,7 @@ static int free_found(uint64_t addr)
 	return found(addr);
 }
 
-/* Calls the next definition in search order, or else libcuda's own. */
+/* Call the next definition in search order, or else the function of libcuda. */
 int cuMemFree_v2(uint64_t addr)
 {
 	static int (*real)(uint64_t);

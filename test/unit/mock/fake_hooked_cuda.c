@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A libcuda with only the calls that free memory; each call records its arguments. */
+/* A libcuda that has only the calls that free memory. Each call records its arguments. */
 #include "test/unit/hook/hook_case.h"
 
 #include <stddef.h>
@@ -21,7 +21,7 @@ struct fake_cuda fake_cuda;
 
 HOOK_CASES(FREE)
 
-/* cuMemFree_v2() under a name that no library intercepts, and as cheap as possible */
+/* cuMemFree_v2() under a name that no library intercepts. It is as cheap as possible. */
 int fake_free(uint64_t a);
 int fake_free(uint64_t a)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A plugin linked with libcuda, for a program that is not. */
+/* A plugin linked with libcuda, for a program that is not linked with libcuda. */
 #include "test/unit/hook/hook_case.h"
 
 #include <dlfcn.h>
@@ -7,7 +7,7 @@
 int cuMemFree_v2(uint64_t addr);
 int plugin_free(int way, uint64_t addr);
 
-/* CU_NOT_FOUND: dlsym() finds nothing */
+/* Free @addr in the given way of look-up. CU_NOT_FOUND: dlsym() finds nothing. */
 int plugin_free(int way, uint64_t addr)
 {
 	void *const scopes[] = { RTLD_DEFAULT, RTLD_NEXT };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A CUDA library with two GPUs; the variable FAKE_CUDA selects a fault. */
+/* A CUDA library with two GPUs. The environment variable FAKE_CUDA selects a fault. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -145,7 +145,7 @@ static int set_attribute(const void *value, int attribute,
 	return 0;
 }
 
-/* The address that NVML has for the same device; see mock_nvml.c. */
+/* The PCI address of the device. mock_nvml.c has the same address for the same device. */
 static int pci_bus_id(char *out, int room, int device)
 {
 	mock_cuda_calls++;
@@ -161,7 +161,7 @@ static int current(void **out)
 	return 0;
 }
 
-/* The library pushes a context only while no context is current. */
+/* The library must push a context only while no context is current. */
 static int push(void *context)
 {
 	if (mock_cuda_context)
@@ -212,7 +212,7 @@ static bool holds(unsigned long long addr, size_t length)
 	return a && length <= a->size - (addr - a->base);
 }
 
-/* GPU memory is memory of the test at the same address. */
+/* Mock GPU memory is memory of the test at the same address. */
 static int write_memory(unsigned long long to, const void *from, size_t length)
 {
 	mock_cuda_calls++;

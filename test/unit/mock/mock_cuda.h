@@ -12,11 +12,11 @@ struct mock_allocation {
 	uint64_t size;
 	uint64_t id;		/* 0: this slot is empty */
 	bool managed;
-	bool host;		/* cudaHostAlloc() */
-	bool no_rdma;		/* cuMemCreate() without gpuDirectRDMACapable */
-	bool pooled;		/* cuMemAllocAsync() */
-	uint64_t reserved;	/* cuMemMap(): bytes of the address range that begins at @base */
-	atomic_int synced;		/* how often SYNC_MEMOPS was set */
+	bool host;		/* from cudaHostAlloc() */
+	bool no_rdma;		/* from cuMemCreate() without gpuDirectRDMACapable */
+	bool pooled;		/* from cuMemAllocAsync() */
+	uint64_t reserved;	/* from cuMemMap(): size of the reserved address range at @base; 0: not reserved */
+	atomic_int synced;		/* number of times that SYNC_MEMOPS was set */
 };
 
 enum {
@@ -24,15 +24,15 @@ enum {
 };
 
 extern bool mock_cuda_loaded;
-extern bool mock_cuda_old;	/* a driver without memory pools */
-extern bool mock_cuda_older;	/* a driver without the attributes of mappings */
+extern bool mock_cuda_old;	/* true: a driver without memory pools */
+extern bool mock_cuda_older;	/* true: a driver without the attributes of mappings */
 extern int mock_cuda_error;	/* result of every call */
 extern atomic_int mock_cuda_calls;
 extern int mock_cuda_export_error;	/* result of dma-buf exports */
 extern int mock_cuda_fd;	/* descriptor of exported dma-bufs; -1: the driver cannot export */
-extern void *mock_cuda_context; /* current context, needed to export and copy; NULL: none */
-extern int mock_cuda_primaries; /* references on the primary context */
-extern int mock_cuda_primary_error; /* error of retaining it */
+extern void *mock_cuda_context; /* current context, needed to export and copy; NULL: no context */
+extern int mock_cuda_primaries; /* number of references on the primary context */
+extern int mock_cuda_primary_error; /* error of cuDevicePrimaryCtxRetain(); 0: it works */
 extern struct mock_allocation mock_allocations[MOCK_ALLOCATIONS];
 
 void mock_cuda_reset(void);

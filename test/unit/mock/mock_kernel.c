@@ -65,7 +65,7 @@ int pp_sys_open(const char *path)
 void pp_sys_close(int fd)
 {
 	assert_in_range(fd, MOCK_FD, MOCK_DMABUF_FD);
-	pthread_testcancel();	/* as close() does */
+	pthread_testcancel();	/* close() is a cancellation point, too */
 	mock_closed++;
 }
 

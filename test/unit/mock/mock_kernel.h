@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A mock kernel: a queue of the commands expected from the code under test. The
- * function of each command checks the argument, fills in the outputs and returns
- * the result of ioctl().
+ * A mock kernel: a queue of the commands that the tested code must send. Each command has a
+ * function that checks the argument, fills in the outputs and returns the result of ioctl().
  */
 #ifndef MOCK_KERNEL_H
 #define MOCK_KERNEL_H
@@ -11,8 +10,8 @@
 #include <stdint.h>
 
 enum {
-	MOCK_FD = 1000,		/* /dev/peerpin */
-	MOCK_PEER_FD,		/* any other device */
+	MOCK_FD = 1000,		/* descriptor of /dev/peerpin */
+	MOCK_PEER_FD,		/* descriptor of any other device */
 	MOCK_DMABUF_FD,
 };
 
@@ -23,15 +22,17 @@ extern uint32_t mock_epochs[];
 extern int mock_open_error;
 extern int mock_map_error;
 extern const char *mock_opened;	/* path of the last open() */
-extern int mock_closed;		/* descriptors closed so far */
-extern int mock_epochs_unmapped;	/* how often the revocation page was unmapped */
+extern int mock_closed;		/* number of descriptors closed so far */
+extern int mock_epochs_unmapped;	/* number of unmaps of the revocation page */
 
 /**
  * struct mock_view - CPU mappings of regions
- * @calls: mmap() of regions so far
- * @offset: of the last mmap(); likewise @length and @prot
- * @answer: NULL, or called by the next ones; returns 0 or -errno
- * @unmapped: bytes of views that were unmapped
+ * @calls: number of mmap() calls for regions so far
+ * @offset: offset of the last mmap()
+ * @length: length of the last mmap()
+ * @prot: protection of the last mmap()
+ * @answer: called by each mmap(); returns 0 or -errno; NULL: each mmap() works
+ * @unmapped: number of unmapped bytes of views
  */
 struct mock_view {
 	int calls;
@@ -43,12 +44,12 @@ struct mock_view {
 };
 
 extern struct mock_view mock_view;
-extern char mock_view_at[];	/* address of each view */
+extern char mock_view_at[];	/* memory of every view */
 
 void mock_reset(void);
 void mock_expect(unsigned long cmd, int (*answer)(void *arg));
 
-/* Assert that every expected command has come. */
+/* Assert that all expected commands have come. */
 void mock_done(void);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mock memory that can be allocated, freed and registered, for the registration
- * cache. Each page of 4 KiB belongs to one allocation or to none. Numbers of
- * allocations are never used twice.
+ * Mock memory that can be allocated, freed and registered, for the registration cache. A page of 4
+ * KiB belongs to one allocation or to none. The numbers of allocations are never used twice.
  */
 #ifndef MOCK_MEMORY_H
 #define MOCK_MEMORY_H
@@ -20,27 +19,28 @@ enum {
 
 #define MOCK_BASE 0x7000000000ull
 
-/** struct mock_reg - a registration; kept after its unpin so that tests can inspect it */
+/** struct mock_reg - a registration, kept after its unpin so that tests can inspect it */
 struct mock_reg {
 	uint64_t addr;
 	uint64_t length;
-	uint64_t owner[MOCK_PAGES];	/* of each page, at the time of the registration */
+	uint64_t owner[MOCK_PAGES];	/* allocation of each page at the time of the registration */
 	atomic_bool valid;
-	bool counted;			/* in mock_memory.pinned */
+	bool counted;			/* true: counted in mock_memory.pinned */
 	int unpinned;
 	LIST_ENTRY(mock_reg) link;
 };
 
 /**
  * struct mock_memory
- * @owner: allocation of each page, 0 for none
+ * @owner: allocation of each page; 0: no allocation
  * @live: registrations not yet unpinned
  * @dead: unpinned registrations
- * @pinned: bytes registered
- * @capacity: -ENOMEM beyond that; 0: no limit
+ * @pinned: number of registered bytes
+ * @capacity: maximum of @pinned; pins beyond it get -ENOMEM; 0: no limit
  * @fail: result of the next @fail_count pins
- * @on_pin, @on_unpin: NULL, or called before the operation, with no lock held
- * @on_pinned: NULL, or called after a successful pin, with no lock held
+ * @on_pin: called before each pin, with no lock held; NULL: no call
+ * @on_unpin: called before each unpin, with no lock held; NULL: no call
+ * @on_pinned: called after each successful pin, with no lock held; NULL: no call
  */
 struct mock_memory {
 	pthread_mutex_t lock;
@@ -63,7 +63,10 @@ struct mock_memory {
 void mock_memory_init(struct mock_memory *m);
 void mock_memory_destroy(struct mock_memory *m);
 
-/* mock_alloc(): pages [@first, @first + @count) become one allocation; mock_free(): they become free. */
+/*
+ * mock_alloc(): make one allocation of pages [@first, @first + @count). mock_free(): free these
+ * pages.
+ */
 void mock_alloc(struct mock_memory *m, unsigned int first, unsigned int count);
 void mock_free(struct mock_memory *m, unsigned int first, unsigned int count);
 
@@ -71,8 +74,8 @@ void *mock_at(unsigned int page);
 unsigned int mock_page_of(uint64_t addr);
 
 /* Callbacks for a cache; their argument is the struct mock_memory. */
-extern const struct pp_cache_ops mock_host_ops;		/* no grow, valid */
-extern const struct pp_cache_ops mock_gpu_ops;		/* whole allocations */
-extern const struct pp_cache_ops mock_plain_ops;	/* neither */
+extern const struct pp_cache_ops mock_host_ops;		/* has @valid, but no @grow */
+extern const struct pp_cache_ops mock_gpu_ops;		/* has @grow, to whole allocations */
+extern const struct pp_cache_ops mock_plain_ops;	/* has neither @grow nor @valid */
 
 #endif

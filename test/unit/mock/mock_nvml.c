@@ -11,10 +11,10 @@ unsigned int mock_nvml_lost;
 
 static int by_index(unsigned int index, void **device)
 {
-	pthread_testcancel();	/* NVML may open a file, a cancellation point */
+	pthread_testcancel();	/* NVML may open a file, which is a cancellation point */
 	*device = (void *)(uintptr_t)(index + 1);
 	if (index < mock_nvml_lost)
-		return 15;	/* the GPU is lost */
+		return 15;	/* NVML_ERROR_GPU_IS_LOST */
 	return index < MOCK_NVML_GPUS ? PP_NVML_SUCCESS : PP_NVML_INVALID_ARGUMENT;
 }
 

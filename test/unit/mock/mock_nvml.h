@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A mock NVML in place of lib/cuda/nvml.c. Its order of GPUs differs from CUDA's; GPU n of
- * NVML has n MiB of its BAR1 aperture free.
+ * A mock NVML in place of lib/cuda/nvml.c. NVML and CUDA number the GPUs in opposite order. GPU n
+ * of NVML has n MiB of free BAR1 aperture.
  */
 #ifndef MOCK_NVML_H
 #define MOCK_NVML_H
@@ -9,10 +9,10 @@
 #include <stdbool.h>
 
 enum {
-	MOCK_NVML_GPUS = 8,	/* CUDA's device d is GPU MOCK_NVML_GPUS - 1 - d of NVML */
+	MOCK_NVML_GPUS = 8,	/* device d of CUDA is GPU MOCK_NVML_GPUS - 1 - d of NVML */
 };
 
 extern bool mock_nvml_loaded;
-extern unsigned int mock_nvml_lost;	/* the first GPUs, this many, do not answer */
+extern unsigned int mock_nvml_lost;	/* number of GPUs, from GPU 0 on, that do not answer */
 
 #endif

@@ -61,7 +61,7 @@ struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t leng
 	struct mock_region region = {
 		.addr = iova, .length = length, .access = access, .fd = fd, .offset = offset };
 
-	/* the kernel's rule */
+	/* Like the kernel, refuse different page offsets. */
 	return reg(pd, &region, offset % 4096 == iova % 4096 ? mock_verbs.dmabuf_error : EINVAL);
 }
 
@@ -76,7 +76,7 @@ int ibv_dereg_mr(struct ibv_mr *mr)
 	return 0;
 }
 
-/* close() of libc, except for the descriptor of mock dma-bufs. */
+/* Replaces close() of libc, and counts closed mock dma-bufs. */
 int close(int fd)
 {
 	if (fd != MOCK_DMABUF_FD)

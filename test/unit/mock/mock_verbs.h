@@ -9,8 +9,8 @@
 
 /**
  * struct mock_region - arguments of a registration
- * @fd: the dma-buf; -1: a pointer was given
- * @offset: in the dma-buf
+ * @fd: descriptor of the dma-buf; -1: a pointer was registered
+ * @offset: offset in the dma-buf
  */
 struct mock_region {
 	uint64_t addr;
@@ -21,16 +21,16 @@ struct mock_region {
 };
 
 /**
- * struct mock_verbs
- * @calls: registrations tried so far
- * @live: registrations that are not deregistered
- * @last: arguments of the last one tried
- * @pointer_error: errno that registrations of pointers fail with; 0: they work
- * @dmabuf_error: likewise, of dma-bufs
- * @room: limit of live registrations, ENOMEM beyond it; 0: no limit
- * @on_reg: NULL, or called within each registration
- * @on_dereg: NULL, or called within each deregistration
- * @closed: dma-bufs that were closed
+ * struct mock_verbs - state of the mock adapter
+ * @calls: number of registrations tried so far
+ * @live: number of current registrations
+ * @last: arguments of the last registration tried
+ * @pointer_error: errno for registrations of pointers; 0: they work
+ * @dmabuf_error: errno for registrations of dma-bufs; 0: they work
+ * @room: maximum of @live, then ENOMEM; 0: no limit
+ * @on_reg: called within each registration; NULL: no call
+ * @on_dereg: called within each deregistration; NULL: no call
+ * @closed: number of closed dma-bufs
  */
 struct mock_verbs {
 	int calls;

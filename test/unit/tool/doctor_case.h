@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A healthy machine, with a GPU and an RDMA device under one switch. Tests of doctor
- * plant faults in it.
+ * A healthy machine with a GPU and an RDMA device under one switch. The tests of doctor plant
+ * faults in this machine.
  */
 #ifndef DOCTOR_CASE_H
 #define DOCTOR_CASE_H
@@ -108,7 +108,10 @@ static const struct healthy_file {
 	{ "sys/class/infiniband/mlx5_0/ports/1/state", "4: ACTIVE\n" },
 };
 
-/* Replace the line of healthy_facts that begins with @at by @now, or drop it if @now is NULL. @at NULL: no change. */
+/*
+ * In healthy_facts, replace the line that begins with @at by @now; @now NULL: drop the line; @at
+ * NULL: no change.
+ */
 static inline void make_facts(const char *root, const char *at, const char *now)
 {
 	const char *line = at ? strstr(healthy_facts, at) : NULL;
@@ -120,7 +123,7 @@ static inline void make_facts(const char *root, const char *at, const char *now)
 		  line ? strchr(line, '\n') + 1 : "");
 }
 
-/* Insert a line before the other facts: the first line for a symbol or node counts. */
+/* Insert @line before the other facts: for a symbol or a node, doctor uses the first line. */
 static inline void add_fact(const char *root, const char *line)
 {
 	char *whole = make_way(root, "peerpin/facts"), text[4096];
@@ -154,9 +157,9 @@ static inline void make_devices(const char *root, const struct made_device *devi
 
 /**
  * struct diagnosis - doctor's output
- * @findings: "FAIL peermem-both nv_peer_mem\n..."
- * @advice: "peermem: modprobe...\n"
- * @pairs: "works well\n" for each
+ * @findings: lines like "FAIL peermem-both nv_peer_mem\n"
+ * @advice: lines like "peermem: modprobe...\n"
+ * @pairs: one line for each pair, like "works well\n"
  * @gpus: text of the line about GPUs
  */
 struct diagnosis {
@@ -237,7 +240,7 @@ static inline bool has_line(const char *lines, const char *line, size_t length)
 	return false;
 }
 
-/* Copy the lines of @lines that are not in @others. */
+/* Copy to @out each line of @lines that is not in @others. */
 static inline void only_in(const char *lines, const char *others, char *out)
 {
 	size_t length;

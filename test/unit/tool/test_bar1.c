@@ -10,9 +10,9 @@ enum {
 	ROOM = 64,
 };
 
-static const int *answers;	/* of each GPU */
+static const int *answers;	/* answer of each GPU */
 static unsigned int nr_answers, nr_asked;
-static int behind;		/* answer of all further GPUs */
+static int behind;		/* answer of each further GPU */
 
 int pp_bar1(unsigned int index, struct pp_bar1 *out)
 {
@@ -24,7 +24,10 @@ int pp_bar1(unsigned int index, struct pp_bar1 *out)
 	return ret;
 }
 
-/* @numbers: "0 2", the numbers of the GPUs found, each with its own BAR1 */
+/*
+ * @of: answers of the first GPUs; @numbers: numbers of the found GPUs, like "0 2". Each GPU has its
+ *   own BAR1.
+ */
 static void finds(const int *of, unsigned int count, int other, const char *numbers, int error)
 {
 	static struct pp_bar1 gpus[ROOM];

@@ -200,7 +200,9 @@ static void make_card(const char *root, const char *name, const char *rdma)
 		  tree_path("../../devices/pci0000:00/%s/infiniband/%s", name, rdma).at);
 }
 
-/* udev can name RDMA devices by GUID: the card's, or one made of the network address. */
+/*
+ * udev can name an RDMA device by a GUID: that of the card, or a GUID made of the network address.
+ */
 static void rdma_names_reveal_no_guid(void **state)
 {
 	struct made *m = *state;
@@ -257,7 +259,10 @@ static void check_entry(struct archive_entry *e, char *last, size_t size)
 	assert_true(!archive_entry_uname(e) || !*archive_entry_uname(e));
 }
 
-/* libarchive reads the tar: sorted names, no owner, no time, long names and links. */
+/*
+ * libarchive reads the tar. Names are sorted, owner and time are absent, long names and links are
+ * there.
+ */
 static void capture_is_a_sorted_tar(void **state)
 {
 	struct made *m = *state;
@@ -288,7 +293,7 @@ static void unwritable_output_fails(void **state)
 	assert_int_equal(quiet_capture(m->root, "/dev/full"), EXIT_FAILED);
 }
 
-/* Circular and dangling links do not stop a capture. */
+/* Neither circular nor dangling links may stop a capture. */
 static void broken_links_end_the_walk(void **state)
 {
 	struct made *m = *state;

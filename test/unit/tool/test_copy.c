@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* peerpin copy --verify must find the mistakes of a peer that copies wrongly. */
+/* peerpin copy --verify must find the errors of a peer that copies wrongly. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +8,13 @@
 #include "test/unit/unit.h"
 
 enum {
-	SIZE = 3 << 20,		/* more than one chunk of the comparison */
+	SIZE = 3 << 20,		/* larger than one chunk of the comparison */
 	ZONE = 64 << 10,
 };
 
 extern const struct command copy_command;
 
-/* Offset of the byte that the peer gets wrong, from the start of the destination; NOWHERE: none */
+/* Offset in the destination of the byte that the peer writes wrongly; NOWHERE: no wrong byte. */
 static long wrong_at;
 static unsigned int copies, wrong_in;
 
@@ -78,7 +78,7 @@ int __wrap_pp_peer_copy(struct pp_peer *peer, void *dst, const void *src, size_t
 
 /* ---- copies ------------------------------------------------------------------------- */
 
-/* Copy host memory three times; copy number @in has a wrong byte at @at. Returns the exit status. */
+/* Copy host memory three times. Copy @in has a wrong byte at @at. Returns the exit status. */
 static int copy(unsigned int in, long at)
 {
 	char words[][16] = { "copy", "--from", "host", "--to", "host", "--size", "3M", "--repeat", "3", "--verify" };

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* A daemon may have closed its first three descriptors; the library must not open its own there. */
+/*
+ * A daemon may have closed its first three descriptors. The library must not open its own files
+ * there.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -41,7 +44,7 @@ static void is_above(int fd)
 	close(lowest);
 	assert_true(fd > STDERR_FILENO);
 	assert_int_equal(flags, FD_CLOEXEC);
-	/* no other descriptor was left below */
+	/* All lower descriptors must be closed again. */
 	assert_int_equal(lowest, CLOSED);
 }
 
@@ -107,7 +110,7 @@ static void driver_dmabuf_is_above_stderr(void **state)
 	is_above(d.fd);
 }
 
-/* The kernel side of an export */
+/* Replaces the kernel's side of an export. */
 int pp_sys_ioctl(int fd, unsigned long cmd, void *arg)
 {
 	struct peerpin_export *export = arg;

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
-/* Each fault planted into a healthy machine gives its findings and changes no others. */
+/*
+ * Plant each fault into a healthy machine. A fault must give its own findings and change no others.
+ */
 #include "doctor_case.h"
 
 /**
  * struct fault - a difference from the healthy machine
- * @change: changes the devices before they are made
- * @file: written with @text
- * @fact: the line of the facts that begins with it becomes @now; @now NULL: the line is dropped
+ * @change: changes the devices before their files are made
+ * @file: file that gets the contents @text
+ * @fact: prefix of a line of the facts; @now replaces this line; @now NULL: the line is dropped
  * @plant: makes other changes in the tree
- * @gone, @come: findings that disappear and appear
+ * @gone: findings that disappear
+ * @come: findings that appear
  * @pair: verdict on the pair; NULL: "works well"
  */
 struct fault {
@@ -244,7 +247,7 @@ static void cuda_is_late(const char *root)
 	add_fact(root, "symbol ib_register_peer_memory_client no");
 }
 
-/* The modules for Mellanox adapters would not help. */
+/* For Amazon's adapter, doctor must not advise modules for Mellanox adapters. */
 static void nothing_for_amazon(const char *root)
 {
 	proprietary_without_peermem(root);
@@ -351,7 +354,7 @@ static void built_for_signed(const char *root)
 /* Without a driver, the exports of a GPU are unknown. */
 #define WITHOUT_DRIVER "? peermem nvidia_peermem\n? rdma mlx5_0\n"
 
-/* @dma_buf: CUDA's finding on the GPU, where doctor does not ask CUDA */
+/* @dma_buf: CUDA's finding on the GPU, in machines where doctor does not call CUDA */
 #define ALL_OF_A_DRIVER(dma_buf) \
 	"OK driver machine\nOK driver-flavour machine\nOK driver-nv-p2p machine\nOK driver-persistent machine\n" \
 	"OK driver-race machine\n" dma_buf "OK peermem nvidia_peermem\nOK peerpin-provider peerpin_nv\n" \
@@ -648,7 +651,7 @@ static void advises(const struct fault *f, const char *words)
 		fail_msg("no \"%s\" in:\n%s", words, diagnosis.advice);
 }
 
-/* The kernel keeps only the last of several "pci=disable_acs_redir=" options. */
+/* Of several options "pci=disable_acs_redir=" the kernel keeps only the last. */
 static void one_boot_option_names_all_bridges(void **state)
 {
 	static const struct fault fault = { .change = both_are_translated };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * doctor on the capture of a machine with an H200, unchanged and with planted
- * faults. Each fault gives its findings and changes no others.
+ * doctor on the capture of a machine with an H200, unchanged and with planted faults. Each fault
+ * must give its own findings and change no others.
  */
 #include "doctor_case.h"
 #include "tool/machine/root.h"
@@ -10,7 +10,7 @@
 #define CARD "0000:00:08.0"
 #define AT_GPU(file) "sys/devices/pci0000:00/" H200 "/" file
 
-/** struct edit - replaces the first @from in @file by @to; @from NULL: replaces the whole file */
+/** struct edit - replace the first @from in @file by @to; @from NULL: replace the whole file */
 struct edit {
 	const char *file;
 	const char *from;

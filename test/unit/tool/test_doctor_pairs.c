@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* doctor's verdict on a GPU and a peer at any two places, and its reports in text and JSON. */
+/* doctor's verdict on a GPU and a peer at any two places, and its text and JSON reports. */
 #include <json-c/json.h>
 #include <time.h>
 #include "doctor_case.h"
@@ -10,7 +10,7 @@
 
 /**
  * struct place - a GPU and a peer, each below its own root port
- * @split: on separate root buses
+ * @split: true: the two devices are on separate root buses
  */
 struct place {
 	bool split;
@@ -18,9 +18,9 @@ struct place {
 	const char *cpuinfo;
 	const char *iommu_type;
 	bool ats_on;
-	uint16_t host_bridge; /* Intel's device ID */
+	uint16_t host_bridge; /* device ID of Intel's host bridge */
 	const char *verdict;
-	const char *reason; /* part of the reason in the report */
+	const char *reason; /* part of the reason that the report gives */
 	bool p2pdma_refuses;
 };
 
@@ -214,7 +214,9 @@ static void hidden_bridges_give_unknown_verdict(void **state)
 	remove_tree(root);
 }
 
-/** struct guest - a file that shows whether the machine is virtual, so that its bridges tell nothing */
+/**
+ * struct guest - a file that shows that the machine may be virtual: then its bridges prove nothing
+ */
 struct guest {
 	const char *file;
 	const char *text;
@@ -238,7 +240,7 @@ static void is_judged(const char *root, const char *verdict)
 	assert_string_equal(diagnosis.pairs, verdict);
 }
 
-/* libvirt puts a root port above each device. With the emulated GPU these ports are the real ones. */
+/* libvirt puts a root port above each device. With the emulated GPU these ports are real. */
 static void guest_bridges_give_unknown_verdict(void **state)
 {
 	char *root;
@@ -367,7 +369,7 @@ static double cpu_seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* 16 GPUs, 484 disks: 7744 pairs. */
+/* 16 GPUs and 484 disks give 7744 pairs. */
 static void report_on_500_devices_is_fast(void **state)
 {
 	char *root = make_tree();

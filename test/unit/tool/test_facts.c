@@ -151,7 +151,10 @@ enum {
 	PATIENCE_MS = 60000,
 };
 
-/* facts_write() first reads all kernel symbols: slow under valgrind or on a busy machine. */
+/*
+ * Facts with a mock CUDA that answers as in @how. facts_write() reads all kernel symbols: slow
+ * under valgrind.
+ */
 static const struct facts *ask(const char *how, unsigned int wait_ms)
 {
 	static struct facts f;
@@ -187,7 +190,7 @@ static void set_capabilities(struct __user_cap_data_struct *data)
 	assert_int_equal(syscall(SYS_capset, &header, data), 0);
 }
 
-/* Root of a container lacks CAP_IPC_LOCK. */
+/* In a container, root lacks CAP_IPC_LOCK. */
 static void root_without_capability_may_not_lock(void **state)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -265,7 +268,7 @@ static void hanging_cuda_times_out(void **state)
 	assert_in_range(now_ms() - begin, 300, PATIENCE_MS);
 }
 
-/* cuInit() takes 0.2 s a GPU: with eight GPUs longer than doctor's former time limit. */
+/* cuInit() takes 0.2 s for each GPU: eight GPUs need more than a second. */
 static void slow_cuda_is_waited_for(void **state)
 {
 	static struct facts f;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* peerpin copy between a file and a mock GPU in host memory; fsync() may report lost writes. */
+/* peerpin copy between a file and a mock GPU in host memory. fsync() may report lost writes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ enum {
 	NOWHERE = -1,
 };
 
-/* Offset in GPU memory at which the GPU returns a wrong byte; NOWHERE: none */
+/* Offset in GPU memory of the byte that the GPU returns wrongly; NOWHERE: no wrong byte. */
 static long lie_at;
 static uint64_t memory;
 static int sync_error, syncs;
@@ -138,7 +138,7 @@ static void unsupported_sync_is_ignored(void **state)
 	assert_int_equal(copy(SIDE_GPU, SIDE_FILE), EXIT_OK);
 }
 
-/* In the memory and in the red zones before and behind it */
+/* The wrong byte is in the memory, or in the red zones before and after the memory. */
 static void one_wrong_byte_is_found(void **state)
 {
 	static const long places[] = { 0, ZONE - 1, ZONE, ZONE + 5, ZONE + SIZE - 1, ZONE + SIZE };

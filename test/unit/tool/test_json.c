@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Strings of --json with arbitrary bytes */
+/* Strings of --json with arbitrary bytes. */
 #include <string.h>
 #include "tool/util/json.h"
 #include "test/unit/unit.h"
@@ -37,7 +37,7 @@ static void invalid_bytes_are_replaced(void **state)
 	gives("\xf4\x90\x80\x80 \xf5", BAD BAD BAD BAD " " BAD);	/* beyond the last code point */
 }
 
-/* As after a longer text was cut to fit */
+/* A longer text was cut to fit, inside a character. */
 static void cut_character_is_replaced(void **state)
 {
 	static const char whole[] = "\xf0\x9f\x98\x80";

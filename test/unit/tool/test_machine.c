@@ -3,7 +3,7 @@
 #include "tool/machine/path.h"
 #include "tree_maker.h"
 
-/** struct made - a tree, and the machine read from it */
+/** struct made - a tree and the machine read from the tree */
 struct made {
 	char *root;
 	struct tree *tree;
@@ -88,7 +88,7 @@ static void tree_without_pci_is_enoent(void **state)
 	assert_null(machine_find(&m->machine, "0000:00:00.0"));
 }
 
-/* Even a small archive may hold that many devices. */
+/* A small archive, too, may hold so many devices. */
 static void too_many_pairs_are_refused(void **state)
 {
 	struct made *m = *state;
@@ -167,7 +167,7 @@ static void acs_capability_is_read(void **state)
 	assert_int_equal(d->acs_ctrl, 0x1d);
 }
 
-/* Without root, port types are inferred from the topology instead of configuration space. */
+/* Without root, the topology gives the port types: configuration space is unreadable. */
 static void port_types_need_no_root(void **state)
 {
 	static const enum port_type ports[] = { PORT_ROOT, PORT_UPSTREAM, PORT_DOWNSTREAM, PORT_ENDPOINT };
@@ -201,7 +201,7 @@ static void other_port_types_need_no_root(void **state)
 		.config_size = PCI_CONFIG_UNPRIVILEGED,
 	});
 	assert_int_equal(find(m, "0000:01:00.0")->port, PORT_TO_PCI);
-	assert_int_equal(find(m, "0000:00:02.0")->port, PORT_ENDPOINT);	/* as in virtual machines */
+	assert_int_equal(find(m, "0000:00:02.0")->port, PORT_ENDPOINT);	/* virtual machines have such endpoints */
 	assert_int_equal(find(m, "0000:00:03.0")->port, PORT_IN_ROOT_COMPLEX);
 	assert_int_equal(find(m, "0000:02:00.0")->port, PORT_CONVENTIONAL);
 }
@@ -321,7 +321,7 @@ static void numa_nodes_are_read(void **state)
 	assert_null(machine_node(&m->machine, NO_NODE));
 }
 
-/* Node 2 has memory only, so processor 0 does not belong to it. */
+/* Node 2 has memory only, so processor 0 must not count as its processor. */
 static void node_without_cpus_has_no_package(void **state)
 {
 	struct made *m = *state;
@@ -371,7 +371,7 @@ static void circular_parents_end(void **state)
 	assert_true(p.nr_bridges <= 3);
 }
 
-/* No read goes past the end of the file; missing values are 0. */
+/* No read may go past the end of the file. Missing values are 0. */
 static void short_config_is_read_safely(void **state)
 {
 	struct made *m = *state;
@@ -393,7 +393,7 @@ static void short_config_is_read_safely(void **state)
 	}
 }
 
-/* A conventional device has only 256 bytes, so the space is complete. */
+/* A conventional device has only 256 bytes, so 256 bytes are the whole space. */
 static void conventional_config_counts_as_whole(void **state)
 {
 	struct made *m = *state;
@@ -453,12 +453,12 @@ static void capability_pointers_stay_inside(void **state)
 	(void)state;
 	c.size = 0x104;
 	put_u16(c.at, PCI_AT_STATUS, PCI_STATUS_CAPABILITIES);
-	c.at[PCI_AT_CAPABILITIES] = 0x10;	/* points into the header */
+	c.at[PCI_AT_CAPABILITIES] = 0x10;	/* points into the header, where no capability can be */
 	put_u16(c.at, 0x10, PCI_CAP_EXPRESS);
 	put_u32(c.at, 0x100, 0xffcu << 20 | 1);
 	assert_int_equal(config_capability(&c, PCI_CAP_EXPRESS), 0);
 	assert_int_equal(config_extended(&c, PCI_EXT_ACS), 0);
-	put_u32(c.at, 0x100, UINT32_MAX);	/* all ones, as a removed device answers */
+	put_u32(c.at, 0x100, UINT32_MAX);	/* all ones: the answer of a removed device */
 	assert_int_equal(config_extended(&c, 0xffff), 0);
 	assert_int_equal(config_u16(&c, 0x103), 0);
 	assert_int_equal(config_u32(&c, 0x101), 0);

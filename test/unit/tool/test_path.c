@@ -128,7 +128,7 @@ static void bridges_are(const struct path *p, const char *names)
 	assert_string_equal(text, names);
 }
 
-/* A path must be the same in both directions. */
+/* Assert the path from @from to @to. The path must be the same in both directions. */
 static void is(const char *from, const char *to, enum path_class class, enum path_case c)
 {
 	struct path p = path(from, to), back = path(to, from);
@@ -198,7 +198,7 @@ static void slowest_link_limits_path(void **state)
 	slowest_is("0000:03:00.0", "0000:04:00.0", "0000:04:00.0", 31507);
 	slowest_is("0000:03:00.0", "0000:08:00.0", "0000:08:00.0", 7876);
 	slowest_is("0000:03:00.0", "0000:13:04.0", "0000:03:00.0", 63015);
-	slowest_is("0000:81:00.0", "0000:03:00.0", "0000:01:00.0", 63015);	/* of two equal links, the first */
+	slowest_is("0000:81:00.0", "0000:03:00.0", "0000:01:00.0", 63015);	/* of two equally slow links, path_slowest() names the first */
 	slowest_is("0000:81:00.0", "0000:10:00.1", "0000:10:00.1", 7876);
 	p = path("0000:00:03.0", "0000:a0:00.0");
 	assert_int_equal(p.mbps, 0);
@@ -236,7 +236,7 @@ static void link_maximum_respects_port(void **state)
 	struct link link;
 
 	(void)state;
-	link = path_link(&machine, at("0000:08:00.0"));	/* x16 at 64 GT/s in a port of x16 at 32 GT/s */
+	link = path_link(&machine, at("0000:08:00.0"));	/* x16 at 64 GT/s in a port with x16 at 32 GT/s */
 	assert_int_equal(link.width, 4);
 	assert_int_equal(link.max_width, 16);
 	assert_int_equal(link.speed_mts, 16000);
@@ -244,9 +244,9 @@ static void link_maximum_respects_port(void **state)
 	assert_true(link_is_degraded(&link));
 	link = path_link(&machine, at("0000:03:00.0"));
 	assert_false(link_is_degraded(&link));
-	link = path_link(&machine, at("0000:00:01.0"));	/* a port: its link is the one below it */
+	link = path_link(&machine, at("0000:00:01.0"));	/* the link of a port is the link below the port */
 	assert_int_equal(link.width, 0);
-	link = path_link(&machine, at("0000:81:00.0"));	/* faster than the port's stated maximum */
+	link = path_link(&machine, at("0000:81:00.0"));	/* the device is faster than its port's stated maximum */
 	assert_int_equal(link.speed_mts, 64000);
 	assert_int_equal(link.max_speed_mts, 64000);
 	assert_false(link_is_degraded(&link));
@@ -263,7 +263,7 @@ static void single_node_resolves_unknown_node(void **state)
 	machine.nr_nodes = before;
 }
 
-/* With a single processor, an unknown node belongs to it. A memory-only node has no processor. */
+/* With a single processor, each unknown node belongs to it. A memory-only node has no processor. */
 static void single_cpu_resolves_unknown_node(void **state)
 {
 	int before = machine.nodes[2].package;
@@ -277,7 +277,7 @@ static void single_cpu_resolves_unknown_node(void **state)
 	machine.nodes[2].package = before;
 }
 
-/* If packages are unknown, assume that two nodes are on two processors. */
+/* If the packages of two nodes are unknown, assume two processors. */
 static void unknown_packages_count_as_two(void **state)
 {
 	int before[2] = { machine.nodes[0].package, machine.nodes[1].package };

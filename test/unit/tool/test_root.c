@@ -11,7 +11,7 @@
 #include "tree_maker.h"
 #include "tool/machine/unpack.h"
 
-/** struct packing - an archive being written, and its directory */
+/** struct packing - an archive that is being written, and its directory */
 struct packing {
 	char *dir;
 	char file[64];
@@ -41,7 +41,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* @data: text of a file, or target of a link */
+/* @data: contents of a file, or target of a link */
 static void put(struct packing *p, unsigned int type, unsigned int mode, const char *path, const char *data)
 {
 	struct archive_entry *e = archive_entry_new();
@@ -77,7 +77,10 @@ static int count_one(const char *path, const struct stat *st, int type, struct F
 	return 0;
 }
 
-/* Number of files, directories and links that unpacking left in @dir, without the archive and @dir itself */
+/*
+ * Number of files, directories and links left in @dir by unpacking. The archive and @dir itself do
+ * not count.
+ */
 static unsigned int left_behind(const struct packing *p)
 {
 	nr_files = 0;
@@ -223,7 +226,7 @@ static void oversized_archive_is_refused(void **state)
 	is_refused(p);
 }
 
-/* Directories of a path count as files: a few deep names would create many. */
+/* The directories of a path count as files, because a few deep names would create many. */
 static void too_deep_path_is_refused(void **state)
 {
 	char name[UNPACK_MAX_PATH] = "a";
@@ -298,7 +301,7 @@ static void non_archive_is_refused(void **state)
 	assert_int_equal(left_behind(p), 0);
 }
 
-/* As after a broken connection. */
+/* The download of the archive broke off. */
 static void truncated_archive_is_refused(void **state)
 {
 	struct packing *p = *state;
@@ -337,7 +340,7 @@ static void missing_tmpdir_fails(void **state)
 	assert_int_equal(open_it(p, &root), EXIT_FAILED);
 }
 
-/* Checks the message of root_open() on stderr. */
+/* Compare the message of root_open() on stderr. */
 static void overlong_tmpdir_is_reported(void **state)
 {
 	struct packing *p = *state;
@@ -368,14 +371,14 @@ static void end_by_signal(struct root *root, int number)
 	_exit(0);
 }
 
-/* The tool calls exit() when memory runs out. */
+/* When memory runs out, the tool calls exit(). */
 static void end_by_exit(struct root *root, int status)
 {
 	(void)root;
 	exit(status);
 }
 
-/* Wait status of a process that opens an archive and then ends by @end */
+/* Wait status of a process that opens an archive and then calls @end. */
 static int end_with_it(struct packing *p, void (*end)(struct root *root, int how), int how)
 {
 	struct root root;
@@ -407,7 +410,7 @@ static void no_exit_leaves_files_behind(void **state)
 	assert_int_equal(left_behind(p), 0);
 }
 
-/* Wait status; kills the process after five seconds */
+/* Wait for @pid and return its wait status. After five seconds, kill the process. */
 static int wait_briefly(pid_t pid)
 {
 	int status = 0, tries;
@@ -422,7 +425,10 @@ static int wait_briefly(pid_t pid)
 	return status;
 }
 
-/* Opens the pipe @file; @unpacked: wait until the directory for unpacking exists before the signal. */
+/*
+ * Send an ignored signal and @signo to a process that reads the pipe @file. @unpacked: first wait
+ * for the directory for unpacking.
+ */
 static int end_in_pipe(struct packing *p, const char *file, bool unpacked, int signo)
 {
 	int pipe = -1, status, ignored = signo == SIGINT ? SIGHUP : SIGINT;
@@ -449,7 +455,10 @@ static int end_in_pipe(struct packing *p, const char *file, bool unpacked, int s
 	return status;
 }
 
-/* As in `curl ... | peerpin doctor --root /dev/stdin`; an ignored signal, as under nohup, must not end it. */
+/*
+ * Like `curl ... | peerpin doctor --root /dev/stdin`. An ignored signal, as under nohup, must not
+ * end the read.
+ */
 static void signals_end_read_of_pipe(void **state)
 {
 	static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
@@ -496,7 +505,7 @@ int main(void)
 		CASE(no_exit_leaves_files_behind),
 	};
 
-	/* nohup, or a shell that starts this program in the background, ignores these signals */
+	/* nohup, or a shell that starts this program in the background, ignores these signals. */
 	signal(SIGINT, SIG_DFL);
 	signal(SIGQUIT, SIG_DFL);
 	signal(SIGHUP, SIG_DFL);

@@ -142,7 +142,7 @@ static void config_space_loses_serial_numbers(void **state)
 	assert_int_equal(config_extended(&c, PCI_EXT_SERIAL), SERIAL_AT);
 }
 
-/* Every length, with capability pointers that lead everywhere. */
+/* Scrub each length of configuration space, with capability pointers that lead everywhere. */
 static void any_config_space_is_safe(void **state)
 {
 	char bytes[PCI_CONFIG_SIZE + 1];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Output of commands to a terminal: progress of verify, colours of top. */
+/* Output of commands to a terminal: progress of verify and colours of top. */
 #include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
@@ -12,7 +12,7 @@
 #include "test/unit/unit.h"
 #include "emu/judge/run/progress.h"
 
-/** struct terminal - @said: all output so far */
+/** struct terminal - a terminal; @said: all output so far */
 struct terminal {
 	int master;
 	int slave;
@@ -53,7 +53,7 @@ static void take(int ms)
 	terminal.said[terminal.length] = '\0';
 }
 
-/* The kernel delivers output in pieces: write a mark, read up to the mark, and drop it. */
+/* The kernel delivers output in pieces. Write a mark, read up to the mark, and drop the mark. */
 static void take_the_rest(void)
 {
 	static const char mark = '\003';
@@ -67,7 +67,7 @@ static void take_the_rest(void)
 
 /* ---- verify ---------------------------------------------------------------------- */
 
-/* Progress of verify after 100 of @planned scenarios; @planned 0: unknown */
+/* Progress of verify after 100 of @planned scenarios; @planned 0: the number is unknown. */
 static const char *progress_of(size_t planned)
 {
 	struct progress progress = { 0 };
@@ -95,7 +95,7 @@ static void progress_fits_the_terminal(void **state)
 	ioctl(terminal.slave, TIOCSWINSZ, &(struct winsize) { .ws_row = 24, .ws_col = 200 });
 	assert_non_null(strstr(progress_of(0), "what can be tested, 17 broke a rule; now high-memory/late-close-at-user-1000\r"));
 	assert_int_equal(strncmp(terminal.said, begin, strlen(begin)), 0);
-	/* a terminal that does not report its size */
+	/* The terminal does not report its size. */
 	terminal.length = 0;
 	ioctl(terminal.slave, TIOCSWINSZ, &(struct winsize) { 0 });
 	progress_of(0);
@@ -125,7 +125,7 @@ static pid_t start_top(void)
 	_exit(127);
 }
 
-/* "\033[33m", "\033[39;49m" */
+/* True if @said has the escape codes of top's colours: "\033[33m" and "\033[39;49m". */
 static bool has_colours(const char *said)
 {
 	while ((said = strstr(said, "\033[")))

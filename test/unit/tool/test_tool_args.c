@@ -8,7 +8,7 @@
 #include "test/unit/unit.h"
 #include "tool/util/units.h"
 
-#undef fail	/* cmocka defines fail(), and so does the tool */
+#undef fail	/* cmocka and the tool both define fail() */
 
 static int complaints;
 static char complaint[512];
@@ -46,7 +46,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Splits @line at blanks. */
+/* Split @line at blanks and parse the words. */
 static int parse(const char *line, struct copy_args *out)
 {
 	static char buffer[256];
@@ -119,7 +119,9 @@ static void usage_errors_are_reported(void **state)
 	refuses("copy 8M", EXIT_USAGE, "8M");
 }
 
-/* Otherwise the copy would go to the wrong file, or to a file instead of memory. */
+/*
+ * If the first side counted, the copy would go to the wrong file, or to a file instead of memory.
+ */
 static void last_of_repeated_sides_counts(void **state)
 {
 	struct copy_args a;
@@ -196,7 +198,7 @@ static uint64_t other_seeds(uint64_t seed)
 	return same;
 }
 
-/* Old contents must differ from the data, even with a poor seed. */
+/* Old contents must differ from the data, even for a bad seed. */
 static void patterns_differ(void **state)
 {
 	(void)state;

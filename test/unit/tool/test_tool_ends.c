@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The tool's commands when descriptors are closed, the output is full, or memory runs out */
+/* The tool's commands when descriptors are closed, the output is full, or memory runs out. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -39,7 +39,9 @@ static pid_t start_with_closed_files(void)
 	_exit(127);
 }
 
-/* Otherwise output would go into the next opened file, perhaps a user's. */
+/*
+ * With a closed descriptor, output would go into the next opened file, perhaps a file of the user.
+ */
 static void closed_descriptors_lead_to_null(void **state)
 {
 	pid_t pid = start_with_closed_files();
@@ -55,7 +57,7 @@ static void closed_descriptors_lead_to_null(void **state)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* Returns stderr; the exit status is in @status. */
+/* Run @command. Returns the text of stderr and stores the exit status in @status. */
 static const char *run(const char *command, int *status)
 {
 	static char err[4096];
@@ -96,7 +98,7 @@ static void bar_needs_no_gpu(void **state)
 	assert_int_equal(status, EXIT_OK);
 }
 
-/* The pipe has no writer and no size. */
+/* The pipe has no writer and no size: the tool must not wait for data. */
 static void a_pipe_is_not_waited_for(void **state)
 {
 	char dir[] = "/tmp/peerpin-test.XXXXXX", pipe[64], command[128];
@@ -117,7 +119,7 @@ static void a_pipe_is_not_waited_for(void **state)
 
 /* ---- memory ---------------------------------------------------------------------- */
 
-/* Exit status 1 would be a finding of doctor or verify. */
+/* Exit status 1 would mean a finding of doctor or verify. */
 static void out_of_memory_is_no_finding(void **state)
 {
 	FILE *err = tmpfile();
@@ -138,7 +140,7 @@ static void out_of_memory_is_no_finding(void **state)
 	rewind(err);
 	length = fread(text, 1, sizeof(text) - 1, err);
 	fclose(err);
-	/* sanitizers print a warning first */
+	/* A sanitizer may print a warning first. */
 	assert_in_range(length, strlen(words), sizeof(text) - 2);
 	assert_string_equal(text + length - strlen(words), words);
 	assert_int_equal(WEXITSTATUS(status), EXIT_USAGE);

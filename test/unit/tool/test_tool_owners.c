@@ -6,7 +6,7 @@
 #include "tool/owners/owners.h"
 #include "test/unit/unit.h"
 
-/* Error of opendir() below /proc; 0: it succeeds */
+/* Error of opendir() below /proc; 0: opendir() works. */
 static int refusal;
 
 DIR *opendir(const char *name)
@@ -208,7 +208,10 @@ static unsigned int refused_with(int error)
 	return unreadable;
 }
 
-/* EPERM: /proc is mounted with hidepid=1. ENOENT: the process has ended, so it is not hidden. */
+/*
+ * EPERM means that /proc is mounted with hidepid=1. ENOENT means that the process has ended: it is
+ * not hidden.
+ */
 static void hidden_processes_are_counted(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Rates from two samples of peerpin top, also for counts that restarted at zero */
+/* Rates from two samples of peerpin top. A count may have restarted at zero. */
 #include <string.h>
 #include "tool/top/top.h"
 #include "test/unit/unit.h"

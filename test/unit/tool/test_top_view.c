@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Rows of peerpin top: selection, order, text and layout for each screen size */
+/* Rows of peerpin top: selection, order, text, and layout for each screen size. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static struct top_process processes[] = {
 
 static const struct top_sample sample = { .processes = processes, .nr_processes = 3 };
 
-/* The pids shown, as text */
+/* The pids that top shows, as text. */
 static const char *shown(enum top_sort sort, const char *filter)
 {
 	struct top_view view = { .sort = sort };

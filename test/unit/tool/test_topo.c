@@ -39,7 +39,10 @@ static void nic(const char *name, const char *above, int node, const char *rdma)
 	});
 }
 
-/* A GPU and an adapter under a switch, another pair at the second processor, and devices that topo does not show. */
+/*
+ * Two pairs of a GPU and an adapter, each under its own switch and processor. topo does not show
+ * the other devices.
+ */
 static void make_server(void)
 {
 	make_node(root, 0, 0);
@@ -48,7 +51,7 @@ static void make_server(void)
 	bridge("0000:18:00.0", PORT, PORT_UPSTREAM, 0);
 	bridge("0000:19:00.0", UP, PORT_DOWNSTREAM, 0);
 	bridge("0000:19:01.0", UP, PORT_DOWNSTREAM, 0);
-	bridge("0000:19:02.0", UP, PORT_DOWNSTREAM, 0);	/* nothing below it */
+	bridge("0000:19:02.0", UP, PORT_DOWNSTREAM, 0);	/* no device is below this port */
 	gpu("0000:1a:00.0", UP "/0000:19:00.0", 0, 16);
 	nic("0000:1b:00.0", UP "/0000:19:01.0", 0, "mlx5_0");
 	nic("0000:1b:00.2", UP "/0000:19:01.0", 0, NULL);
@@ -109,7 +112,7 @@ static void topo_shows_gpus_and_peers(void **state)
 
 /* ---- text ----------------------------------------------------------------- */
 
-/* The caller frees the result. */
+/* Print with @print to a string, which the caller frees. */
 static char *printed(void (*print)(const struct topo *t, FILE *f))
 {
 	char *text = NULL;
@@ -151,7 +154,9 @@ static void text_shows_paths_and_links(void **state)
 	free(out);
 }
 
-/* A GPU passed through to a virtual machine, too new for the list of PCI devices. */
+/*
+ * A GPU that is passed through to a virtual machine. The list of PCI devices does not have it yet.
+ */
 static void text_names_guest_gpu(void **state)
 {
 	char *out;
@@ -169,7 +174,7 @@ static void text_names_guest_gpu(void **state)
 	free(out);
 }
 
-/* The topology that libvirt makes */
+/* Topology of a virtual machine of libvirt. */
 static void text_detects_guest_with_bridges(void **state)
 {
 	char *out;
@@ -222,13 +227,15 @@ static void text_wraps_wide_tables(void **state)
 			assert_true(strlen(line) <= 120);
 			rows++;
 		}
-	assert_int_equal(rows, 2 * 7);	/* six columns of 17 characters a row */
+	assert_int_equal(rows, 2 * 7);	/* each row has six columns of 17 characters */
 	free(out);
 }
 
 /* ---- the picture ---------------------------------------------------------------- */
 
-/* Skips from the tag's name to its end. Attributes are quoted and contain no tag. */
+/*
+ * @s is at the name of a tag; returns the end of the tag. Attributes are quoted and contain no tag.
+ */
 static const char *pass_tag(const char *s)
 {
 	bool quoted = false;
@@ -255,7 +262,7 @@ static const char *pass_entity(const char *s)
 	return s;
 }
 
-/* Each tag is closed, and text contains no bare & or <. */
+/* Check that each tag is closed and that text contains no bare & or <. */
 static void is_well_formed(const char *s)
 {
 	int depth = 0;
@@ -342,7 +349,7 @@ static void check_socket(const struct layout *l, const struct socket *s)
 	assert_true(s->x + s->width <= l->width && s->y + s->height <= l->height);
 }
 
-/* Two processors with two nodes each, too wide for one line. */
+/* Two processors with two nodes each are too wide for one line. */
 static void layout_wraps_many_nodes(void **state)
 {
 	struct layout l;
@@ -372,7 +379,7 @@ static void layout_wraps_many_nodes(void **state)
 
 /* ---- the command ---------------------------------------------------------------- */
 
-/* Returns the output, which the caller frees; the exit status is in @status. */
+/* Run topo. Returns the output, which the caller frees; stores the exit status in @status. */
 static char *run(const char *arguments, int *status)
 {
 	char *command, *out = calloc(1, 65536);

@@ -4,7 +4,7 @@
 #include "tool/machine/tree.h"
 #include "tree_maker.h"
 
-/** struct made - a directory, and the tree opened on it */
+/** struct made - a directory and the tree opened on the directory */
 struct made {
 	char *root;
 	struct tree *tree;
@@ -58,7 +58,7 @@ static void missing_file_is_enoent(void **state)
 	assert_false(tree_exists(m->tree, "x"));
 }
 
-/* A file that the capture could not read exists without any permission bits. */
+/* The capture keeps an unreadable file as a file without permission bits. */
 static void unreadable_file_is_eacces(void **state)
 {
 	const struct made *m = *state;
@@ -161,7 +161,7 @@ static void link_targets_are_read(void **state)
 	assert_int_equal(tree_link(m->tree, "file", buf, sizeof(buf)), -EINVAL);
 }
 
-/* Each link would read a file of this machine if the tree did not confine it. */
+/* Without confinement, each link would read a file of this machine. */
 static void links_stay_inside_the_tree(void **state)
 {
 	const struct made *m = *state;
@@ -185,7 +185,7 @@ static void links_stay_inside_the_tree(void **state)
 	assert_string_equal(buf, "inside");
 }
 
-/* A FIFO without a writer would block for ever. */
+/* A FIFO without a writer would block the reader for ever. */
 static void only_regular_files_are_read(void **state)
 {
 	const struct made *m = *state;
@@ -202,7 +202,10 @@ static void only_regular_files_are_read(void **state)
 
 /* ---- directories ---------------------------------------------------------------- */
 
-/** struct heard - names passed to the callback, separated by blanks; at @stop_at it returns 7 */
+/**
+ * struct heard - names passed to the callback, separated by blanks; the callback returns 7 at
+ * @stop_at
+ */
 struct heard {
 	char text[256];
 	const char *stop_at;

@@ -29,7 +29,7 @@
 #include "tool/machine/pci_config.h"
 #include "test/unit/unit.h"
 
-/* The caller passes the result to remove_tree(). */
+/* Make an empty tree. The caller passes the result to remove_tree(). */
 static inline char *make_tree(void)
 {
 	char *root = strdup("/tmp/peerpin-tree-XXXXXX");
@@ -53,7 +53,7 @@ static inline void remove_tree(char *root)
 	free(root);
 }
 
-/* Returns the whole path, and creates its directories. */
+/* Make the directories of @path; returns the whole path. */
 static inline char *make_way(const char *root, const char *path)
 {
 	char *whole, *slash;
@@ -113,7 +113,7 @@ static inline void put_u32(uint8_t *config, unsigned int at, uint32_t value)
 	put_u16(config, at + 2, value >> 16);
 }
 
-/* Append a capability at @at to the list; the first must be at 0x100. */
+/* Append to the list a capability at offset @at. The first capability must be at 0x100. */
 static inline void put_extended(uint8_t *config, unsigned int at, unsigned int id)
 {
 	unsigned int last = PCI_AT_EXTENDED;
@@ -150,14 +150,14 @@ static inline void put_express(uint8_t *config, enum port_type port)
 /* ---- devices -------------------------------------------------------------------- */
 
 /**
- * struct made_device - members that are 0 or NULL are left out, except @numa_node
- * @above: directories between sys/devices and the device's own
- * @port: PORT_CONVENTIONAL or PORT_UNKNOWN: no PCI Express capability
+ * struct made_device - a device; no file is made for a member that is 0 or NULL, except @numa_node
+ * @above: directories between sys/devices and the directory of the device
+ * @port: port type; PORT_CONVENTIONAL and PORT_UNKNOWN give no PCI Express capability
  * @acs_cap: if not 0, adds an ACS capability at 0x100 with @acs_ctrl
  * @ats: adds an ATS capability at 0x120, enabled if @ats_on
  * @rebar: sizes of BAR 1, at 0x140, as in struct device
  * @config_size: readable bytes of the configuration space; 0: all
- * @group: the IOMMU group, if @iommu_type
+ * @group: number of the IOMMU group; used if @iommu_type is set
  */
 struct made_device {
 	const char *name;
@@ -170,7 +170,7 @@ struct made_device {
 	int numa_node;
 	enum port_type port;
 	bool master;
-	const char *speed;		/* "16.0 GT/s PCIe" */
+	const char *speed;		/* like "16.0 GT/s PCIe" */
 	unsigned int width;
 	const char *max_speed;
 	unsigned int max_width;
@@ -209,7 +209,7 @@ static inline void make_config(uint8_t config[PCI_CONFIG_SIZE], const struct mad
 	}
 }
 
-/* @path below the device's directory */
+/* Path of @path below the device's directory. */
 static inline struct tree_path made_path(const struct made_device *d, const char *path)
 {
 	return tree_path("sys/devices/%s/%s/%s", d->above, d->name, path);
@@ -276,7 +276,7 @@ static inline void make_device(const char *root, const struct made_device *d)
 		  tree_path("../../../devices/%s/%s", d->above, d->name).at);
 }
 
-/* @package: of the node's first processor, whose number is ten times the node's */
+/* @package: package of the node's first processor; this processor has the number 10 * @id. */
 static inline void make_node(const char *root, int id, int package)
 {
 	make_file(root, tree_path("sys/devices/system/node/node%d/cpulist", id).at, "%d-%d\n", 10 * id, 10 * id + 9);
