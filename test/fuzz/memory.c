@@ -56,10 +56,7 @@ bool tree_is_live(const struct tree *t)
 
 /* ---- finding -------------------------------------------------------------------- */
 
-/*
- * Replaces strcmp(). The sanitizers and the fuzzer instrument strcmp(), which would take most of
- * the time.
- */
+/* Replaces strcmp(). The sanitizers and the fuzzer instrument strcmp(), which would take most of the time. */
 static int order(const char *a, const char *b)
 {
 	while (*a && *a == *b) {
@@ -69,10 +66,7 @@ static int order(const char *a, const char *b)
 	return (unsigned char)*a - (unsigned char)*b;
 }
 
-/*
- * The first entry with a path of @path or later; for "DIRECTORY/", the first entry in the
- * directory.
- */
+/* The first entry with a path of @path or later; for "DIRECTORY/", the first entry in the directory. */
 static size_t lower_bound(const struct entries *e, const char *path)
 {
 	size_t low = 0, high = e->count;

@@ -88,9 +88,7 @@ static void cut(struct entries *all, struct entry *e, struct bytes part)
 		e->size = size;
 }
 
-/*
- * Keep the entry in the array, with an unused path: the numbers of other entries must not change.
- */
+/* Keep the entry in the array, with an unused path: the numbers of other entries must not change. */
 static void drop(struct entries *all, struct entry *e, struct bytes part)
 {
 	char path[32];

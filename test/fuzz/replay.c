@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Runs each given file as one input, in all forms. For builds without clang, and to reproduce
- * findings.
- */
+/* Runs each given file as one input, in all forms. For builds without clang, and to reproduce findings. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

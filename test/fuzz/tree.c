@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * doctor and topo read a machine with hostile files. Any output is right, but neither may crash or
- * hang.
- */
+/* doctor and topo read a machine with hostile files. Any output is right, but neither may crash or hang. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

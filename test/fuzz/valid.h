@@ -11,9 +11,7 @@
 /* Abort unless @text is one JSON value (RFC 8259) in UTF-8, optionally followed by blanks. */
 void must_be_json(const char *text, size_t size);
 
-/*
- * Abort if @text has an element that the report itself does not use: foreign text must be escaped.
- */
+/* Abort if @text has an element that the report itself does not use: foreign text must be escaped. */
 void must_be_html(const char *text);
 
 /* Abort if @text has control characters: it is for a terminal. */

@@ -36,10 +36,7 @@ struct slot {
 static struct slot slots[P2P_CHECK_SLOTS];
 static struct pci_dev *peer, *other_peer;
 
-/*
- * Serialises UNMAP and the callback. A call that may wait for a callback locks only with the flag
- * LOCKED.
- */
+/* Serialises UNMAP and the callback. A call that may wait for a callback locks only with the flag LOCKED. */
 static DEFINE_MUTEX(maps_lock);
 
 static struct nvidia_p2p_page_table untouched = { .version = P2P_CHECK_UNTOUCHED };
@@ -176,9 +173,7 @@ static int call_free_table(struct slot *slot, const struct p2p_check_call *call)
 	return nvidia_p2p_free_page_table(table_of(slot, call));
 }
 
-/*
- * Write only to a freed page table. The GPU driver has filled it with 0x6b and detects the write.
- */
+/* Write only to a freed page table. The GPU driver has filled it with 0x6b and detects the write. */
 static int write_table(struct slot *slot)
 {
 	slot->table->entries = 0;
@@ -260,9 +255,7 @@ static int ruin_map(struct slot *slot, const struct p2p_check_call *call)
 	return 0;
 }
 
-/*
- * Map with the cache attribute of the GPU driver: for the same memory the kernel refuses another.
- */
+/* Map with the cache attribute of the GPU driver: for the same memory the kernel refuses another. */
 static int poke(u64 physical)
 {
 	u8 __iomem *p = ioremap_wc(physical, 1);

@@ -32,15 +32,10 @@ enum p2p_check_flags {
 	P2P_CHECK_IN_CALLBACK_MAP = 1 << 6,
 	/* GET, GET_PERSISTENT: the release of the calling file puts the pin */
 	P2P_CHECK_PUT_AT_CLOSE = 1 << 7,
-	/*
-	 * PUT and all later calls: pass a wrong pointer, not a page table; UNMAP, FREE_MAP: not a
-	 * mapping
-	 */
+	/* PUT and all later calls: pass a wrong pointer, not a page table; UNMAP, FREE_MAP: not a mapping */
 	P2P_CHECK_WILD_TABLE = 1 << 8,
 	P2P_CHECK_WILD_MAP = 1 << 9,
-	/*
-	 * UNMAP, FREE_MAP: pass the last mapping that was unmapped or freed at this slot and number
-	 */
+	/* UNMAP, FREE_MAP: pass the last mapping that was unmapped or freed at this slot and number */
 	P2P_CHECK_OLD_MAP = 1 << 10,
 	/* UNMAP: pass another device than in MAP */
 	P2P_CHECK_OTHER_PEER = 1 << 11,

@@ -301,10 +301,7 @@ static void check_epoch(struct pp_table *unused)
 	}
 }
 
-/*
- * After a pin has passed pp_epoch_exhausted(), the word must not wrap, even if every provider is
- * tried.
- */
+/* After a pin has passed pp_epoch_exhausted(), the word must not wrap, even if every provider is tried. */
 static void check_epoch_end(struct pp_table *unused)
 {
 	u32 word = U32_MAX - 101, before;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * A driver author's test of /dev/direct0. Exit status 0: passed; 2: wrong data; 1: another failure.
- */
+/* A driver author's test of /dev/direct0. Exit status 0: passed; 2: wrong data; 1: another failure. */
 #include <direct.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -248,9 +248,7 @@ static void two_descriptors(struct memory *a, struct memory *b)
 	unpin(&to);
 }
 
-/*
- * Touch pages backwards, so that no two pages are contiguous. Else a copy could be a single move.
- */
+/* Touch pages backwards, so that no two pages are contiguous. Else a copy could be a single move. */
 static void scatter(unsigned char *at, size_t size)
 {
 	while (size) {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Memory and its pins. A function of type int returns 0 or a negative error that the rules allow.
- */
+/* Memory and its pins. A function of type int returns 0 or a negative error that the rules allow. */
 #ifndef SOAK_AREA_H
 #define SOAK_AREA_H
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Counts that the kernel keeps. While no worker holds anything, each count must have its start
- * value.
- */
+/* Counts that the kernel keeps. While no worker holds anything, each count must have its start value. */
 #ifndef SOAK_LEDGER_H
 #define SOAK_LEDGER_H
 

@@ -15,9 +15,7 @@ bool trouble_init(void);
  */
 void trouble_make(uint64_t *seed);
 
-/*
- * True if no disturbance goes on. If one takes too long, ends the run and prints its kernel stack.
- */
+/* True if no disturbance goes on. If one takes too long, ends the run and prints its kernel stack. */
 bool trouble_is_over(void);
 
 #endif

@@ -5,10 +5,7 @@
 
 #include "worker.h"
 
-/*
- * End the run if @length bytes at @found and @expected differ. @place: offset of @expected in the
- * pattern
- */
+/* End the run if @length bytes at @found and @expected differ. @place: offset of @expected in the pattern */
 void work_compare(struct worker *w, const char *what, const unsigned char *found, const unsigned char *expected,
 		  uint64_t place, uint64_t length);
 

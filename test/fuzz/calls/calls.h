@@ -16,9 +16,7 @@ extern const struct call gpu_calls[];		/* /dev/emugpu */
 extern const struct call peer_calls[];		/* /dev/lsi0, and calls that work on any file */
 extern const struct call memory_calls[];	/* calls on process memory and child processes */
 
-/*
- * Unmap the old range of @kind and store @at, the result of mmap(). No effect if @at is MAP_FAILED.
- */
+/* Unmap the old range of @kind and store @at, the result of mmap(). No effect if @at is MAP_FAILED. */
 void memory_keep(struct world *world, struct choices *c, enum range_kind kind, void *at, uint64_t size);
 
 /* Make the calls that @c chooses, until @c is used up. Returns the number of calls. */

@@ -4,9 +4,7 @@
 
 #include <stdint.h>
 
-/*
- * Next random number (splitmix64). A seed, which may be any number, always gives the same sequence.
- */
+/* Next random number (splitmix64). A seed, which may be any number, always gives the same sequence. */
 static inline uint64_t random_next(uint64_t *seed)
 {
 	uint64_t z = *seed += 0x9e3779b97f4a7c15;

@@ -7,10 +7,7 @@
 
 struct pci_dev;
 
-/*
- * Move @len bytes (less than 16 MiB). -EBUSY: a driver is bound to the chip; -EIO; -ETIMEDOUT;
- * -ENOMEM
- */
+/* Move @len bytes (less than 16 MiB). -EBUSY: a driver is bound to the chip; -EIO; -ETIMEDOUT; -ENOMEM */
 int engine_move(struct pci_dev *chip, dma_addr_t to, dma_addr_t from, u32 len);
 
 #endif

@@ -53,9 +53,7 @@ int direct_unpin(struct direct *d, struct file *filp, u32 handle);
 /* The last close of a file, by any process */
 void direct_unpin_all(struct direct *d, struct file *filp);
 
-/*
- * Undo the DMA mappings because the chip is removed. No copy runs, and the caller holds @pinning.
- */
+/* Undo the DMA mappings because the chip is removed. No copy runs, and the caller holds @pinning. */
 void direct_unmap_all(struct direct *d);
 
 /*

@@ -226,10 +226,7 @@ static void picture_has_schemes_and_escapes_text(void **state)
 	free(svg);
 }
 
-/*
- * Store in @out the number after @what. Returns the text after the number; NULL if @what is
- * missing.
- */
+/* Store in @out the number after @what. Returns the text after the number; NULL if @what is missing. */
 static const char *next_number(const char *svg, const char *what, double *out)
 {
 	const char *at = strstr(svg, what);

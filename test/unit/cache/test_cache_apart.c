@@ -94,10 +94,7 @@ static void second_cache_leaves_first_cache_alone(void **state)
 	assert_int_equal(stats().misses, 8);
 }
 
-/*
- * The new cache has the address of the old cache. It must not find this thread's words of the old
- * cache.
- */
+/* The new cache has the address of the old cache. It must not find this thread's words of the old cache. */
 static void new_cache_is_empty(void **state)
 {
 	unsigned int i;

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Time of a hit and memory of a region as the number of regions grows. Other caches fail these
- * tests.
- */
+/* Time of a hit and memory of a region as the number of regions grows. Other caches fail these tests. */
 #include <malloc.h>
 #include <stdbool.h>
 #include <sys/wait.h>
@@ -105,10 +102,7 @@ static double hit_ns(unsigned int count)
 	return took[ROUNDS / 2];
 }
 
-/*
- * With 1000 times as many regions, a hit may miss the CPU caches. The hit must not cost more than
- * that.
- */
+/* With 1000 times as many regions, a hit may miss the CPU caches. The hit must not cost more than that. */
 static void lookup_time_ignores_region_count(void **state)
 {
 	double few, many;

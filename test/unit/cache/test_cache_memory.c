@@ -71,10 +71,7 @@ void *__wrap_calloc(size_t count, size_t size);
 int __wrap_madvise(void *at, size_t length, int advice);
 int __wrap_munmap(void *at, size_t length);
 
-/*
- * Memory hooks of communication libraries invalidate all unmapped memory, also memory of the cache
- * itself.
- */
+/* Memory hooks of communication libraries invalidate all unmapped memory, also memory of the cache itself. */
 static void tell(void *at, size_t length)
 {
 	if (!telling)

@@ -78,10 +78,7 @@ static struct pp_entry *entry_of(const struct pp_cache_entry *e)
 	return pp_container_of(e, struct pp_entry, pub);
 }
 
-/*
- * Set the counts as if this thread had taken 2^32 - 2 more references and other threads had put
- * them.
- */
+/* Set the counts as if this thread had taken 2^32 - 2 more references and other threads had put them. */
 static void let_others_put(const struct pp_cache_entry *e)
 {
 	uint32_t index = pp_entry_index(&cache->pool, entry_of(e));

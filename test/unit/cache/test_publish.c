@@ -21,9 +21,7 @@ enum {
 
 /* ---- an observer ------------------------------------------------------- */
 
-/*
- * Returns the number of memfds in which this process publishes counts; stores the counts in @out.
- */
+/* Returns the number of memfds in which this process publishes counts; stores the counts in @out. */
 static int observe(struct cache_counts *out)
 {
 	struct fds fds;
@@ -181,10 +179,7 @@ static int see_own_on_top(void)
 	return see_own() ? 100 : hits_on_top();
 }
 
-/*
- * The child inherits the parent's memfd. top finds that memfd first and must not show it for the
- * child.
- */
+/* The child inherits the parent's memfd. top finds that memfd first and must not show it for the child. */
 static void top_shows_forked_child(void **state)
 {
 	(void)state;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Random calls. After each call the invariants of lib/cache/regcache.c must hold.
- */
+/* Random calls. After each call the invariants of lib/cache/regcache.c must hold. */
 #include <errno.h>
 #include <string.h>
 #include "test/unit/mock/mock_memory.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * cuInit() of the emulated CUDA while other threads fork, or while the calling thread is cancelled.
- */
+/* cuInit() of the emulated CUDA while other threads fork, or while the calling thread is cancelled. */
 #include "test/unit/unit.h"
 
 #include <semaphore.h>

@@ -8,10 +8,7 @@
 #include "emu/vm/init/modinfo.h"
 #include "test/unit/unit.h"
 
-/*
- * A minimal module: header, contents, and three section headers (an empty section, .modinfo,
- * .shstrtab).
- */
+/* A minimal module: header, contents, and three section headers (an empty section, .modinfo, .shstrtab). */
 struct module {
 	Elf64_Ehdr header;
 	char modinfo[48];

@@ -255,10 +255,7 @@ static gdr_mh_t pin_and_unpin(void)
 	return mh;
 }
 
-/*
- * A handle has 16 bits for the generation of its slot. The next 65536 pins must not match the old
- * handle.
- */
+/* A handle has 16 bits for the generation of its slot. The next 65536 pins must not match the old handle. */
 static void stale_handle_misses_next_65536_pins(void **state)
 {
 	gdr_mh_t late = pin_and_unpin();

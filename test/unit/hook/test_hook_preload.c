@@ -121,10 +121,7 @@ static int runtime(void)
 	return 0;
 }
 
-/*
- * RTLD_GLOBAL puts libcuda after the hook in search order. libcuda must stay loaded after
- * dlclose().
- */
+/* RTLD_GLOBAL puts libcuda after the hook in search order. libcuda must stay loaded after dlclose(). */
 static int stays(void)
 {
 	void *lib = dlopen(LIBCUDA, RTLD_NOW | RTLD_GLOBAL);

@@ -242,10 +242,7 @@ static int verify_trial(const char *words, const char *trial)
 	return verify(words);
 }
 
-/*
- * Only pins by the driver itself prove that the test called the driver. Pins by peerpin do not
- * count.
- */
+/* Only pins by the driver itself prove that the test called the driver. Pins by peerpin do not count. */
 static void test_without_calls_is_incomplete(void **state)
 {
 	(void)state;
@@ -469,10 +466,7 @@ static void log_in(const char *id, const char *line)
 	write_text("odd", odd);
 }
 
-/*
- * The guest itself reports a splat during the scenario. This splat comes after the end of the
- * scenario.
- */
+/* The guest itself reports a splat during the scenario. This splat comes after the end of the scenario. */
 static void splat_after_scenario_end_counts(void **state)
 {
 	char last[64];

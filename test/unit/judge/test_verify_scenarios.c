@@ -210,9 +210,7 @@ static void no_scenario_repeats(void **state)
 			assert_string_not_equal(list.at[i].id, list.at[j].id);
 }
 
-/*
- * The scenarios of a boot stand together, so the boot rarely changes from one scenario to the next.
- */
+/* The scenarios of a boot stand together, so the boot rarely changes from one scenario to the next. */
 static void scenarios_are_grouped_by_boot(void **state)
 {
 	size_t i, changes = 0;

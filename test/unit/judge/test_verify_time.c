@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Verdict of a quick run without enough time. This file mocks the clock of verify; fake_vm_run is
- * the VM.
- */
+/* Verdict of a quick run without enough time. This file mocks the clock of verify; fake_vm_run is the VM. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

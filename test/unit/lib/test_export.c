@@ -120,10 +120,7 @@ static int given_to_the_next(void *arg)
 	return exported(arg);
 }
 
-/*
- * Another thread unpinned the region, its id went to a new region, and the kernel exported the new
- * region.
- */
+/* Another thread unpinned the region, its id went to a new region, and the kernel exported the new region. */
 static void reused_region_id_closes_export(void **state)
 {
 	int fd = -7;

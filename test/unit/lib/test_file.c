@@ -219,10 +219,7 @@ static void whole_blocks_are_direct(void **state)
 	assert_int_equal(world.maps, 1);
 }
 
-/*
- * For many ranges, the direct bytes must be the sum of the whole blocks. No byte outside may be
- * written.
- */
+/* For many ranges, the direct bytes must be the sum of the whole blocks. No byte outside may be written. */
 static void edges_are_bounced(void **state)
 {
 	uint64_t offset, length, i, want;

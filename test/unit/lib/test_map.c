@@ -102,10 +102,7 @@ static int given_to_the_next(void)
 	return 0;
 }
 
-/*
- * Another thread unpinned the region, its id went to a new region, and the kernel mapped the new
- * region.
- */
+/* Another thread unpinned the region, its id went to a new region, and the kernel mapped the new region. */
 static void reused_region_id_is_unmapped(void **state)
 {
 	void *view = NULL;

@@ -311,10 +311,7 @@ static void peer_needs_region_cache(void **state)
 	pp_cache_destroy(plain);
 }
 
-/*
- * The library itself compares the addresses: the driver gets two regions and could not see the
- * overlap.
- */
+/* The library itself compares the addresses: the driver gets two regions and could not see the overlap. */
 static void overlapping_ranges_are_refused(void **state)
 {
 	char *at = B;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * The layout of the uAPI has shipped and must not change. New members go to the end.
- */
+/* The layout of the uAPI has shipped and must not change. New members go to the end. */
 #include <linux/types.h>
 #include <peerpin.h>
 #include <peerpin_lsi.h>

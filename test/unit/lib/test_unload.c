@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * A plugin unloads the library. Threads that called the library end later, and must not run
- * unmapped code.
- */
+/* A plugin unloads the library. Threads that called the library end later, and must not run unmapped code. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>

@@ -154,10 +154,7 @@ static int unpin_all(void *arg)
 	return unpin_ok(arg);
 }
 
-/*
- * A range of more than half of the limit cannot be both pinned and registered. Evictions would not
- * help.
- */
+/* A range of more than half of the limit cannot be both pinned and registered. Evictions would not help. */
 static void memlock_shortage_empties_no_cache(void **state)
 {
 	struct pp_cache_stats s;

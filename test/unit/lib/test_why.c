@@ -199,10 +199,7 @@ static void plain_pins_have_no_flags(void **state)
 	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
 }
 
-/*
- * After a first refused pin the driver was loaded. The old reason must not appear in the second
- * result.
- */
+/* After a first refused pin the driver was loaded. The old reason must not appear in the second result. */
 static void stale_reason_is_no_reason(void **state)
 {
 	(void)state;

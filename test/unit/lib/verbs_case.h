@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Shared by the tests of libpeerpin-verbs: answers of the mock kernel, and helpers that register.
- */
+/* Shared by the tests of libpeerpin-verbs: answers of the mock kernel, and helpers that register. */
 #ifndef VERBS_CASE_H
 #define VERBS_CASE_H
 

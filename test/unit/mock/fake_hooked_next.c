@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Replaces a function of libc. RTLD_NEXT in this library must find the definition after this
- * library.
- */
+/* Replaces a function of libc. RTLD_NEXT in this library must find the definition after this library. */
 #include <dlfcn.h>
 #include <unistd.h>
 

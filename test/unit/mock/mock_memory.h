@@ -63,10 +63,7 @@ struct mock_memory {
 void mock_memory_init(struct mock_memory *m);
 void mock_memory_destroy(struct mock_memory *m);
 
-/*
- * mock_alloc(): make one allocation of pages [@first, @first + @count). mock_free(): free these
- * pages.
- */
+/* mock_alloc(): make one allocation of pages [@first, @first + @count). mock_free(): free these pages. */
 void mock_alloc(struct mock_memory *m, unsigned int first, unsigned int count);
 void mock_free(struct mock_memory *m, unsigned int first, unsigned int count);
 

@@ -200,9 +200,7 @@ static void make_card(const char *root, const char *name, const char *rdma)
 		  tree_path("../../devices/pci0000:00/%s/infiniband/%s", name, rdma).at);
 }
 
-/*
- * udev can name an RDMA device by a GUID: that of the card, or a GUID made of the network address.
- */
+/* udev can name an RDMA device by a GUID: that of the card, or a GUID made of the network address. */
 static void rdma_names_reveal_no_guid(void **state)
 {
 	struct made *m = *state;
@@ -259,10 +257,7 @@ static void check_entry(struct archive_entry *e, char *last, size_t size)
 	assert_true(!archive_entry_uname(e) || !*archive_entry_uname(e));
 }
 
-/*
- * libarchive reads the tar. Names are sorted, owner and time are absent, long names and links are
- * there.
- */
+/* libarchive reads the tar. Names are sorted, owner and time are absent, long names and links are there. */
 static void capture_is_a_sorted_tar(void **state)
 {
 	struct made *m = *state;

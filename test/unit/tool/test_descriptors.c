@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * A daemon may have closed its first three descriptors. The library must not open its own files
- * there.
- */
+/* A daemon may have closed its first three descriptors. The library must not open its own files there. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Plant each fault into a healthy machine. A fault must give its own findings and change no others.
- */
+/* Plant each fault into a healthy machine. A fault must give its own findings and change no others. */
 #include "doctor_case.h"
 
 /**

@@ -214,9 +214,7 @@ static void hidden_bridges_give_unknown_verdict(void **state)
 	remove_tree(root);
 }
 
-/**
- * struct guest - a file that shows that the machine may be virtual: then its bridges prove nothing
- */
+/** struct guest - a file that shows that the machine may be virtual: then its bridges prove nothing */
 struct guest {
 	const char *file;
 	const char *text;

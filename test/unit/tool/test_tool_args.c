@@ -119,9 +119,7 @@ static void usage_errors_are_reported(void **state)
 	refuses("copy 8M", EXIT_USAGE, "8M");
 }
 
-/*
- * If the first side counted, the copy would go to the wrong file, or to a file instead of memory.
- */
+/* If the first side counted, the copy would go to the wrong file, or to a file instead of memory. */
 static void last_of_repeated_sides_counts(void **state)
 {
 	struct copy_args a;

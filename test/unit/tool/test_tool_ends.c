@@ -39,9 +39,7 @@ static pid_t start_with_closed_files(void)
 	_exit(127);
 }
 
-/*
- * With a closed descriptor, output would go into the next opened file, perhaps a file of the user.
- */
+/* With a closed descriptor, output would go into the next opened file, perhaps a file of the user. */
 static void closed_descriptors_lead_to_null(void **state)
 {
 	pid_t pid = start_with_closed_files();

@@ -154,9 +154,7 @@ static void text_shows_paths_and_links(void **state)
 	free(out);
 }
 
-/*
- * A GPU that is passed through to a virtual machine. The list of PCI devices does not have it yet.
- */
+/* A GPU that is passed through to a virtual machine. The list of PCI devices does not have it yet. */
 static void text_names_guest_gpu(void **state)
 {
 	char *out;
@@ -233,9 +231,7 @@ static void text_wraps_wide_tables(void **state)
 
 /* ---- the picture ---------------------------------------------------------------- */
 
-/*
- * @s is at the name of a tag; returns the end of the tag. Attributes are quoted and contain no tag.
- */
+/* @s is at the name of a tag; returns the end of the tag. Attributes are quoted and contain no tag. */
 static const char *pass_tag(const char *s)
 {
 	bool quoted = false;
