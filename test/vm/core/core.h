@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls of /dev/core_check, and checks that the core holds nothing. Calls return 0 or -errno. */
+/* Calls of /dev/core_check, and checks that the core holds nothing. Each call returns 0 or -errno. */
 #ifndef TEST_CORE_H
 #define TEST_CORE_H
 
@@ -24,11 +24,11 @@ static inline int core_open(void)
 	return open("/dev/core_check", O_RDWR | O_CLOEXEC);
 }
 
-/* For the first case of each program */
+/* Checks for the first case of each program. */
 #define EXPECT_CORE() \
 	EXPECT(gpu >= 0 && core >= 0, "%d %d; type: emu/vm/run --insmod build/KERNEL/test/core_check.ko ...", gpu, core)
 
-/* Before any case, so that each can be run alone */
+/* Opens the nodes before any case, so that each case can run alone. */
 __attribute__((constructor)) static void core_open_nodes(void)
 {
 	gpu = emu_open();
@@ -41,7 +41,7 @@ static inline int core_call(int fd, enum core_check_op op, struct core_check *c)
 	return ioctl(fd, CORE_CHECK_IOC, c) ? -errno : 0;
 }
 
-/* Calls on the device @peer with no result but an error */
+/* Calls on the device @peer that have no result except an error. */
 static inline int core_do(int fd, enum core_check_op op, unsigned int peer)
 {
 	struct core_check c = { .peer = peer };
@@ -115,7 +115,7 @@ static inline int core_end(int fd, unsigned int flight)
 	return core_call(fd, CORE_CHECK_END, &c);
 }
 
-/* 1, 0 or -errno */
+/* 1: stale; 0: not stale; or -errno */
 static inline int core_stale(int fd, unsigned int flight)
 {
 	struct core_check c = { .flight = flight };
@@ -132,7 +132,7 @@ static inline bool core_regions_are_none(void)
 	return !strchr(strchrnul(module_debugfs("peerpin/regions", text, sizeof(text)), '\n') + 1, '\n');
 }
 
-/* Lines of "PID BYTES ...", the last one being "all BYTES ..." */
+/* The file has lines of "PID BYTES ..."; the last line is "all BYTES ...". */
 static inline bool core_accounts_are_0(void)
 {
 	static char text[1 << 16];
@@ -154,7 +154,7 @@ static inline bool core_is_clean(void)
 	       core_regions_are_none() && core_accounts_are_0();
 }
 
-/* Work items may still run for a moment. */
+/* Work items may still run for a moment, so try for a while. */
 static inline bool core_gets_clean(void)
 {
 	int i;

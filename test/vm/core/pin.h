@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Short forms of the calls of /dev/peerpin, /dev/lsi0 and /dev/peer_check.
- * Each returns 0 or -errno.
- */
+/* Short forms of the calls of /dev/peerpin, /dev/lsi0 and /dev/peer_check. Each returns 0 or -errno. */
 #ifndef TEST_PIN_H
 #define TEST_PIN_H
 
@@ -123,7 +120,7 @@ static inline uint64_t now_ns(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* A byte that depends on seed and place, cheap to compute */
+/* A byte that depends on @seed and @at and is cheap to compute. */
 static inline unsigned char pattern(uint64_t seed, uint64_t at)
 {
 	return (at * 2654435761u + seed * 97 + (at >> 13)) >> 7;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Every function of the in-kernel API, with every error that its documentation names */
+/* Every function of the in-kernel API, with every error that its documentation names. */
 #include <pthread.h>
 #include <signal.h>
 
@@ -230,7 +230,7 @@ static void *unregister_0(void *arg)
 	return NULL;
 }
 
-/* Wait until stop() of device 0 has been called @n times; its DMA in flight does not end by itself. */
+/* Wait until stop() of device 0 has been called @n times. The DMA in flight does not end by itself. */
 static void expect_stops(unsigned int n)
 {
 	int i;
@@ -240,7 +240,7 @@ static void expect_stops(unsigned int n)
 	EXPECT(core_stops(0) == n, "%u stops", core_stops(0));
 }
 
-/* The core maps a dma-buf on another path than memory of a provider. */
+/* The core maps a dma-buf in other code than memory of a provider. */
 static void expect_enodev_of_a_dmabuf(void)
 {
 	struct core_check c = { .length = BLOCK, .provider = PEERPIN_PROVIDER_DMABUF }, late = { .late = 1 };
@@ -255,7 +255,7 @@ static void expect_enodev_of_a_dmabuf(void)
 	close(other);
 }
 
-/* The DMA of an earlier begin has not ended, so the unregistration waits. */
+/* The unregistration waits, because a DMA that began earlier has not ended. */
 static void expect_enodev_while_going(void)
 {
 	struct core_check late = { .late = 1 };
@@ -297,7 +297,7 @@ CASE(unregistered_peer_is_ENODEV)
 	EXPECT_CLEAN();
 }
 
-/* As with a serial engine: neither DMA ends before the core has called stop() for both. */
+/* A serial engine ends no DMA before stop() has been called for each. So stop() must come for both first. */
 CASE(unregister_stops_all_before_it_waits)
 {
 	int ret = -1, other = core_open();
@@ -388,7 +388,7 @@ CASE(dma_calls_work_in_an_interrupt)
 	EXPECT_CLEAN();
 }
 
-/* The kernel warns; another DMA of the same attachment stays in flight. */
+/* The kernel must warn. Another DMA of the attachment must stay in flight. */
 CASE_BY_NAME(dma_end_twice_warns)
 {
 	struct core_check c = { .length = BLOCK }, other = { .flight = 1, .length = BLOCK };
@@ -405,7 +405,7 @@ CASE_BY_NAME(dma_end_twice_warns)
 	EXPECT_CLEAN();
 }
 
-/* The DMA holds the last references: to the attachment, the region, the provider and the account. */
+/* The DMA holds the last references: of the attachment, the region, the provider and the account. */
 CASE(overdue_end_in_interrupt_frees_all)
 {
 	struct core_check c = { .in_irq = 1, .length = BLOCK };
@@ -529,7 +529,7 @@ CASE(kill_leaves_nothing)
 	EXPECT_CLEAN();
 }
 
-/* NVIDIA's driver ignores a put by another process, so the pin lasts until the owner frees the memory. */
+/* NVIDIA's driver ignores a put by another process. So the pin lasts until the owner frees the memory. */
 CASE(last_close_by_another_process)
 {
 	struct emugpu_test t;

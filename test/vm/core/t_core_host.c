@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A process changes its own memory while the memory is pinned. The address may get
- * other pages, but DMA in flight never loses the pinned pages.
+ * A process changes its own memory while the memory is pinned. The address may get other pages. DMA
+ * in flight must never lose the pinned pages.
  */
 #include <stdint.h>
 
@@ -44,7 +44,7 @@ static char *memory_at(char *there)
 
 	if (m == MAP_FAILED)
 		return NULL;
-	madvise(m, SIZE, MADV_NOHUGEPAGE);	/* splitting one revokes too */
+	madvise(m, SIZE, MADV_NOHUGEPAGE);	/* splitting a huge page would revoke the pin, too */
 	memset(m, 0x5a, SIZE);
 	return m;
 }
@@ -181,7 +181,7 @@ static void unpin_both(char *m)
 	EXPECT_CLEAN();
 }
 
-/* The device must read the same bytes as the CPU sees at @m. */
+/* The device must read the bytes that the CPU sees at @m. */
 static void expect_same(const char *m)
 {
 	static char seen[SIZE];
@@ -197,7 +197,7 @@ static int write_as_child(char *m)
 	_exit(m[SIZE - 1] != 0x11);
 }
 
-/* The child gets its own copy, whether parent or child writes first; the device uses the parent's pages. */
+/* Whether parent or child writes first, the child gets its own copy. The device uses the parent's pages. */
 static void fork_and_write(char *m, bool child, bool parent)
 {
 	int status, go[2];
@@ -234,7 +234,7 @@ CASE(fork_leaves_pinned_pages_to_parent)
 	unpin_both(m);
 }
 
-/* The pages are shared with a child before the pin: the pin breaks the sharing. */
+/* Before the pin, parent and child share the pages. The pin must break the sharing. */
 CASE(pin_unshares_pages_from_child)
 {
 	char *m = memory_new();
@@ -286,7 +286,7 @@ CASE(mprotect_and_growth_do_not_revoke)
 
 /* ---- exec and exit -------------------------------------------------------------------- */
 
-/* DMA is in flight in two files; exec closes one file, and the other one only without @keep. */
+/* DMA is in flight in two files. exec() closes the first file; it also closes the second, unless @keep. */
 static int run_over(int keep)
 {
 	int a = core_open(), b = core_open();
@@ -327,7 +327,7 @@ static int exit_with_dma(void)
 	       core_begin(a, DEVICE, 0, 0, SIZE);
 }
 
-/* The parent's file keeps the DMA and the region of the process that exited. */
+/* A child exits while its DMA is in flight. The parent's file keeps the DMA and the region. */
 static int exit_with_dma_in_the_parents_file(void)
 {
 	return core_pin(core, (uintptr_t)memory_new(), SIZE) || core_do(core, CORE_CHECK_ATTACH, DEVICE) ||

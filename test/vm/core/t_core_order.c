@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * A revocation at every point of a region's life that a provider sees, by the same
- * thread and by another. A call out of order makes the provider WARN, which stops
- * the VM.
+ * A revocation at every point of a region's life that a provider sees, by the same thread and by
+ * another thread. If the core calls the provider out of order, the provider WARNs, and the VM
+ * stops.
  */
 #include "core.h"
 #include "test/kmod/order_provider.h"
 
 enum { DEVICE = 0 };
 
-/* The use of a region before its end */
+/* Use of a region before the region ends */
 enum use { UNUSED, ATTACHED, IN_FLIGHT, USES };
 
 struct life {
@@ -18,7 +18,7 @@ struct life {
 	enum order_fail fail;
 	enum use use;
 	bool lasting;
-	bool close;	/* the file, instead of unpinning */
+	bool close;	/* true: the file is closed; false: the region is unpinned */
 };
 
 static unsigned int counted(const char *what)
@@ -36,7 +36,7 @@ static unsigned int counted(const char *what)
 	return n;
 }
 
-/* A revoking thread beside this one may put the last reference, a moment after the region's end. */
+/* Another revoking thread may put the last reference a moment after the region's end: try for a while. */
 static bool all_are_freed(void)
 {
 	int i;
@@ -53,7 +53,7 @@ SETUP(everything_is_there)
 	EXPECT(!core_register(DEVICE), "register");
 }
 
-/* ESTALE if the revocation was quicker than the call */
+/* -ESTALE is right if the revocation was faster than the call. */
 static bool may_be_stale(int ret)
 {
 	return !ret || ret == -ESTALE;
@@ -72,7 +72,7 @@ static void check_pinned(const struct life *l, int ret)
 		EXPECT(!ret, "pin: %d", ret);
 }
 
-/* Attaches and begins DMA, until a call is refused */
+/* Attach and begin DMA, until a call is refused. */
 static void use_it(int fd, const struct life *l)
 {
 	int ret;
@@ -116,7 +116,7 @@ static bool makes_sense(const struct life *l)
 	if (l->when == ORDER_IN_LOOK && l->how != ORDER_BESIDE)
 		return false;	/* the provider would wait for a lock that the core holds */
 	if (l->when == ORDER_IN_EXTENTS && (l->how == ORDER_HERE || (l->how == ORDER_AWAITED && !l->lasting)))
-		return false;	/* the core would wait for itself */
+		return false;	/* extents() would wait for a revocation that waits for extents() */
 	if (l->fail && (l->use || l->close))
 		return false;
 	return l->when != ORDER_IN_EXTENTS || l->use != UNUSED;
@@ -152,7 +152,7 @@ CASE(unrevoked_regions_stay_live)
 	EXPECT(counted("revokes") == before, "revoked");
 }
 
-/* Without revocations the case would have checked nothing. */
+/* Fail without revocations: the case would have checked nothing. */
 #define REVOKED(when) \
 	do { \
 		unsigned int before = counted("revokes"); \

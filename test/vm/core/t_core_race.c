@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Free, unpin, close, detach and unregister race in threads without synchronization. */
+/* Free, unpin, close, detach and unregister run in threads that race without synchronization. */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -8,7 +8,7 @@
 enum {
 	DEVICES = 2,
 	SECONDS = 10,
-	MOST_SECONDS = 90,	/* on a busy machine */
+	MOST_SECONDS = 90,	/* limit on a busy machine */
 	ENOUGH = 5,
 	THREADS = 6,
 };
@@ -16,12 +16,12 @@ enum {
 static atomic_int stopped;
 static atomic_uint done[THREADS];
 
-/* Events of a round: calls that succeeded, and calls that were too late */
+/* Events of a round. LATE counts calls that came too late; the others count calls that succeeded. */
 enum { PINNED, GOT, ATTACHED, BEGUN, TAKEN, LATE, HAPPENED };
 
 static atomic_uint happened[HAPPENED];
 
-/* The memory that a round pins, and how */
+/* The memory that a round pins, with provider and flags of the pin */
 static struct target {
 	uint64_t addr;
 	unsigned int provider;
@@ -29,8 +29,9 @@ static struct target {
 } target;
 
 /*
- * CONFIG_DMA_API_DEBUG finds an entry by its address. If a device has two mappings of
- * a page, it may check the entry whose mapping error is not checked yet, and warn.
+ * Switch off CONFIG_DMA_API_DEBUG by a filter for driver @nobody. It finds an entry by the address.
+ * If a device has two mappings of a page, it may pick the entry whose mapping error is still
+ * unchecked, and warn.
  */
 static void let_dma_be(const char *nobody)
 {
@@ -65,15 +66,15 @@ static unsigned int chance(struct thread *t, unsigned int of)
 	return rand_r(&t->seed) % of;
 }
 
-/* Accept @ret if a call that lost a race may return it */
+/* Accept @ret if a call that lost a race may return it. */
 static int allowed(struct thread *t, int ret)
 {
 	switch (ret) {
 	case 0:
 	case -ESTALE:
-	case -EINVAL:	/* freed */
+	case -EINVAL:	/* the memory is freed */
 	case -ENODEV:
-	case -ENXIO:	/* no device just now */
+	case -ENXIO:	/* the device is not registered now */
 	case -ENOENT:
 	case -EBADF:
 		return ret;
@@ -82,7 +83,7 @@ static int allowed(struct thread *t, int ret)
 	return ret;
 }
 
-/* As allowed(), and counts @what if @ret is 0 */
+/* Like allowed(); also count @what if @ret is 0. */
 static int counted(struct thread *t, int what, int ret)
 {
 	if (!ret)
@@ -124,7 +125,7 @@ static void take_and_give(struct thread *t)
 		take_and_give_gpu_memory(t);
 }
 
-/* DMA that ends in stop(), or late: in an interrupt, by END or only at close */
+/* Begin a DMA. It ends in stop(), or late: in an interrupt, by END, or at close. */
 static void fly(struct thread *t, int file)
 {
 	struct core_check c = { .peer = chance(t, DEVICES), .flight = chance(t, 4), .length = PAGE };
@@ -166,7 +167,7 @@ static void come_and_go(struct thread *t)
 		allowed(t, core_register(device));
 }
 
-/* A region pinned through /dev/peerpin; unpinned by a call or by close */
+/* A region pinned through /dev/peerpin; a call or a close unpins it */
 static int shared_fd;
 static atomic_uint shared_region;
 static pthread_rwlock_t shared_gate = PTHREAD_RWLOCK_INITIALIZER;
@@ -223,7 +224,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Each thread and each event has reached its count; a persistent pin (flags) cannot be LATE. */
+/* True if each thread and each event has reached its count. A persistent pin (flags) cannot be LATE. */
 static int enough_happened(void)
 {
 	unsigned int i;

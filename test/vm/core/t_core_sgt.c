@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The scatter table of a mapping has as few entries as memory and device allow. */
+/* The scatter table of a mapping must have as few entries as memory and device allow. */
 #include "core.h"
 
 #define LARGE (64ull << 20)
@@ -43,7 +43,7 @@ static uint64_t segment_of(const struct limits *l)
 	return (most < 2u << 30 ? most : 2u << 30) & ~(uint64_t)(PAGE - 1);
 }
 
-/* Bytes that may follow @bus in one entry */
+/* Maximum length of an entry that begins at @bus. */
 static uint64_t room_at(const struct limits *l, uint64_t bus)
 {
 	uint64_t left = boundary_of(l) - (bus & boundary_of(l));
@@ -51,10 +51,13 @@ static uint64_t room_at(const struct limits *l, uint64_t bus)
 	return left < segment_of(l) - 1 ? left + 1 : segment_of(l);
 }
 
-/* Pieces of scattered memory may be adjacent on the bus by chance; an entry may end at each piece. */
+/*
+ * Size of the pieces of scattered memory. Pieces may be adjacent on the bus by chance; an entry may
+ * end at each piece.
+ */
 static uint64_t pieces = LARGE;
 
-/* Every entry has its greatest length: it ends with the memory or at a limit of the device. */
+/* Every entry must be as long as possible: it ends with the memory, at a piece, or at a limit of the device. */
 static void check_entry(const struct core_check *c, unsigned int i, const struct limits *l)
 {
 	uint64_t room = room_at(l, c->out_bus[i]), end = c->out_bus[i] + c->out_len[i];
@@ -79,7 +82,7 @@ static void check_entries(const struct core_check *c, const struct limits *l, ui
 	EXPECT(sum == length, "%#lx bytes of %#lx", sum, length);
 }
 
-/* Map the pinned region for @peer with the limits @l; the scatter table goes to @c. */
+/* Map the pinned region for @peer with the limits @l. Store the scatter table in @c. */
 static void map_with(unsigned int peer, const struct limits *l, struct core_check *c)
 {
 	*c = (struct core_check){ .peer = peer, .max_seg = l->max_seg, .boundary = l->boundary };
@@ -141,7 +144,7 @@ CASE(contiguous_memory_obeys_every_limit)
 	EXPECT_CLEAN();
 }
 
-/* The range begins and ends off any boundary. */
+/* The range begins and ends off all boundaries. */
 CASE(unaligned_range_obeys_every_limit)
 {
 	EXPECT(!emu_alloc(gpu, GPU_A, LARGE), "alloc");
@@ -152,7 +155,7 @@ CASE(unaligned_range_obeys_every_limit)
 	EXPECT_CLEAN();
 }
 
-/* A small pin shifts the BAR1 mapping: the next pin begins off any boundary. */
+/* A small pin shifts the BAR1 mapping: so the next pin begins off all boundaries. */
 CASE(shifted_pin_obeys_every_limit)
 {
 	int other = core_open();

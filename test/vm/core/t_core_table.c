@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Limits of tables, cookies and epochs; the kernel log names the failed check. */
+/* Limits of tables, cookies and epochs. The kernel log names a failed check. */
 #include "test/vm/harness/module.h"
 #include "test/vm/harness/vmtest.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* CPU mappings (views) of regions: their contents, and refused calls */
+/* CPU mappings (views) of regions: their contents, and refused calls. */
 #include <sys/resource.h>
 #include <sys/uio.h>
 
@@ -29,7 +29,7 @@ SETUP(everything_is_there)
 
 /* ---- contents ------------------------------------------------------------ */
 
-/* Reads and writes both ends of one view; @expected holds the bytes of the region. */
+/* Read and write both ends of one view. @expected holds the bytes of the region. */
 static void check_part(uint32_t region, size_t offset, size_t length)
 {
 	unsigned char *p = view_map(fd, region, offset, length, PROT_READ | PROT_WRITE);
@@ -148,7 +148,7 @@ static long faults(void)
 	return usage.ru_minflt;
 }
 
-/* 16384 pages lie in 32 page tables, or in 33 if the view is not aligned to one; read backwards */
+/* 16384 pages need 32 page tables, or 33 if the view is not aligned to a page table. Read backwards. */
 CASE(a_large_view_takes_few_faults)
 {
 	struct peerpin_pin p;
@@ -170,7 +170,7 @@ CASE(a_large_view_takes_few_faults)
 	EXPECT(!unpin(fd, p.out_region) && !emu_free(gpu, GPU_B), "unpin");
 }
 
-/* Whether the kernel's PAT list has the page at @phys as write-combining; -1 if there is no list */
+/* True if the kernel's PAT list has the page at @phys as write-combining; -1: no list */
 static int is_combined(uint64_t phys)
 {
 	FILE *list = fopen("/sys/kernel/debug/x86/pat_memtype_list", "r");
@@ -188,7 +188,7 @@ static int is_combined(uint64_t phys)
 	return found;
 }
 
-/* Close the driver's own mapping first: it is write-combining too. */
+/* First close the driver's own mapping: it is write-combining, too. */
 CASE(gpu_view_is_write_combined)
 {
 	struct emugpu_test at;

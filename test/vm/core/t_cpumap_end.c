@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* No view outlives its region, whether moved, split or unmapped in part before */
+/* No view may outlive its region, even if the view was moved, split or partly unmapped before. */
 #include "view.h"
 #include "test/vm/harness/vmtest.h"
 
@@ -12,7 +12,7 @@ static int gpu, fd, check;
 static struct peerpin_pin pin;
 static unsigned char *view;
 
-/* A block of GPU memory at GPU_A, its region and a view of all of it */
+/* Make a block of GPU memory at GPU_A, its region, and a view of the whole region. */
 static void begin(void)
 {
 	EXPECT(!emu_alloc(gpu, GPU_A, BLOCK), "alloc");
@@ -131,7 +131,7 @@ static bool goes_soon(const unsigned char *at)
 	return false;
 }
 
-/* The views keep the pages, so their end may come a moment after munmap(). */
+/* The views keep the pages. So the views may end a moment after munmap(). */
 CASE(munmap_of_host_memory_ends_view)
 {
 	unsigned char *host = host_memory(SIZE);
@@ -176,7 +176,7 @@ static void release(void)
 	EXPECT(!check_call(check, PEER_CHECK_UNREGISTER, &c), "unregister");
 }
 
-/* The drain times out: the driver keeps the pages, but the view is unmapped. */
+/* When the drain times out, the driver keeps the pages, but the view must be unmapped. */
 CASE(overdue_dma_keeps_pages_not_views)
 {
 	begin();
@@ -193,7 +193,7 @@ CASE(overdue_dma_keeps_pages_not_views)
 	EXPECT(!emu_free(gpu, GPU_A) && view_pins(gpu) == 0, "%u pins", view_pins(gpu));
 }
 
-/* The region's rest ends with the driver's DMA, after the file is closed. */
+/* The file is closed, but the region ends only with the driver's DMA. */
 CASE(overdue_dma_outlives_close)
 {
 	int other = pin_open();
@@ -243,7 +243,7 @@ CASE(free_ends_pieces_after_mprotect)
 	end();
 }
 
-/* A free address range to move a view to */
+/* A free address range, as the new place of a view. */
 static unsigned char *free_place(size_t length)
 {
 	unsigned char *p = host_memory(length);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Views are used and made while their region ends. */
+/* Threads use and make views while the region of the views ends. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -13,7 +13,7 @@ enum {
 	SIZE = PAGES * PAGE,
 	FREES = 300,
 	RACES = 1000,
-	ENOUGH = 20,		/* at least so many views with memory, and so many refused */
+	ENOUGH = 20,		/* minimum number of views that show the memory, and of refused views */
 	MOST = 100 * RACES,
 };
 
@@ -28,12 +28,12 @@ SETUP(everything_is_there)
 	EXPECT(!view_catch(), "sigaction %d", errno);
 }
 
-static atomic_int go;		/* the round that may read, 0: none, -1: end */
-static atomic_int gone;	/* the round whose memory is free */
+static atomic_int go;		/* number of the round that may read; 0: no round; -1: the thread ends */
+static atomic_int gone;	/* number of the round whose memory is freed */
 static atomic_int late;		/* reads that succeeded after the free */
 static atomic_ulong reads;
 
-/* Reads page after page, in pseudo-random order, until a fault or the end of the free */
+/* Read page after page, in pseudo-random order, until a fault or one read after the free. */
 static void read_until_gone(int round)
 {
 	unsigned int i;
@@ -114,9 +114,9 @@ static void *pin_and_unpin(void *unused)
 	return unused;
 }
 
-static unsigned int views, refused;	/* views that could be read; mmap calls that failed */
+static unsigned int views, refused;	/* @views: views that could be read; @refused: mmap() calls that failed */
 
-/* 0: the mmap and the read ended as a racing unpin allows; otherwise errno */
+/* Make and read a view. 0: a racing unpin allows the result; otherwise errno */
 static int view_at_any_time(uint32_t region)
 {
 	unsigned char *p = view_map(fd, region, 0, SIZE, PROT_READ);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* /sys/kernel/debug/peerpin and fdinfo: which process has pinned which memory */
+/* /sys/kernel/debug/peerpin and fdinfo show which process has pinned which memory. */
 #include <stdbool.h>
 #include <sys/wait.h>
 
@@ -48,7 +48,7 @@ static FILE *regions_open(void)
 	return NULL;
 }
 
-/* Number of regions, the last one at @addr in @found; -1 if the file cannot be read */
+/* Number of regions; -1: the file cannot be read. @found gets the last region at @addr. */
 static int regions(uint64_t addr, struct line *found)
 {
 	FILE *f = regions_open();
@@ -141,7 +141,7 @@ CASE(line_shows_flags_and_state)
 	EXPECT(!unpin(fd, a.out_region) && !unpin(fd, b.out_region), "unpin");
 }
 
-/* The region is unpinned, but its pages stay until the DMA ends: state "closed". */
+/* The region is unpinned, but its pages stay until the DMA ends. Its state is "closed". */
 CASE(pages_awaiting_dma_are_closed)
 {
 	struct peer_check c = { .length = 4096 };
@@ -164,7 +164,7 @@ CASE(pages_awaiting_dma_are_closed)
 
 /* ---- counts -------------------------------------------------------------------- */
 
-/** struct account - the line of this process in "accounts" */
+/** struct account - the line of this process in the file "accounts" */
 struct account {
 	uint64_t bytes, regions, pins, revoked;
 };
@@ -200,13 +200,13 @@ CASE(pins_and_revocations_are_counted)
 	       after.revoked);
 }
 
-/** struct peer - a line of "peers" */
+/** struct peer - a line of the file "peers" */
 struct peer {
 	uint64_t transfers, bytes;
 	int inflight;
 };
 
-/* Sum of all peers; inflight -1 if there is no peer or a line cannot be parsed */
+/* Sum over all peers. @inflight is -1 if there is no peer or if a line cannot be parsed. */
 static struct peer peers(void)
 {
 	char text[4096];
@@ -235,7 +235,7 @@ CASE(transfers_of_a_peer_are_counted)
 		EXPECT(!lsi_copy(lsi, (struct end){ fd, p.out_region, 0 }, (struct end){ fd, p.out_region, 65536 }, 5000),
 		       "copy");
 	after = peers();
-	/* each copy has two ends */
+	/* Each copy counts for source and destination. */
 	EXPECT(after.transfers == before.transfers + 6 && after.bytes == before.bytes + 30000 && !after.inflight,
 	       "%lu transfers, %lu bytes", after.transfers - before.transfers, after.bytes - before.bytes);
 	EXPECT(!unpin(fd, p.out_region), "unpin");
@@ -243,7 +243,7 @@ CASE(transfers_of_a_peer_are_counted)
 
 /* ---- many ---------------------------------------------------------------------- */
 
-/* Whether each region of @ids (every @step-th, from @first on) is listed exactly once */
+/* True if the list has each region exactly once: every @step-th of @ids, from @first on. */
 static bool each_is_there(const uint32_t *ids, int first, int step)
 {
 	static unsigned int seen[PEERPIN_MAX_REGIONS];
@@ -264,7 +264,7 @@ static bool each_is_there(const uint32_t *ids, int first, int step)
 	return all;
 }
 
-/* More regions than fit in one read() */
+/* Pin more regions than fit in one read(). */
 CASE(each_region_is_listed_once)
 {
 	unsigned char *host = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Nothing polls: a process that has used the GPU, and the VM, become idle. */
+/* Nothing polls: after a process has used the GPU, process and VM must become idle. */
 #include <cuda.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -11,14 +11,14 @@
 
 enum {
 	SECONDS = 3,
-	WAKEUPS_MAX = 2,	/* this thread's own sleep */
-	MACHINE_TICKS_MAX = 15,	/* 100 ticks per second and CPU */
-	SWITCHES_MAX = 150,	/* a poll every 10 ms makes 600 */
+	WAKEUPS_MAX = 2,	/* maximum number of wake-ups: this thread itself sleeps */
+	MACHINE_TICKS_MAX = 15,	/* maximum; each CPU has 100 ticks a second */
+	SWITCHES_MAX = 150,	/* maximum; a poll every 10 ms makes 600 switches */
 };
 
 /*
- * Voluntary context switches of all threads. CPU time would say less: in an emulated
- * VM it counts while another process has the physical CPU.
+ * Voluntary context switches of all threads. CPU time would be inexact: in an emulated VM the time
+ * counts even while another process has the physical CPU.
  */
 static long sleeps(void)
 {
@@ -28,7 +28,7 @@ static long sleeps(void)
 	return use.ru_nvcsw;
 }
 
-/* Ticks of all CPUs that were neither idle nor in I/O wait */
+/* Ticks of all CPUs that were neither idle nor in I/O wait. */
 static long busy_ticks(void)
 {
 	unsigned long user, nice, system, idle, wait, irq, softirq;
@@ -41,7 +41,7 @@ static long busy_ticks(void)
 	return n == 7 ? (long)(user + nice + system + irq + softirq) : -1;
 }
 
-/* Context switches of all CPUs, kernel threads included */
+/* Context switches of all CPUs; kernel threads count, too. */
 static long switches(void)
 {
 	FILE *f = fopen("/proc/stat", "re");
@@ -55,7 +55,7 @@ static long switches(void)
 	return n;
 }
 
-/* Leave a context, after its worker thread ran, and a pin */
+/* Make a context, let its worker thread run, and pin. Release neither. */
 static void use_the_gpu(void)
 {
 	int fd = pin_open();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Limits of a process and of all processes: pins beyond are refused, all bytes are returned */
+/* Limits of one process and of all processes: a pin beyond a limit is refused, and all bytes are returned. */
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -29,7 +29,7 @@ struct account {
 	long long bytes, regions;
 };
 
-/* Account of process @pid, or of all processes (0, without regions); bytes -1 if not found */
+/* Account of process @pid; 0: account of all processes, without regions. bytes is -1 if not found. */
 static struct account account_of(int pid)
 {
 	struct account a = { -1, -1 };
@@ -73,7 +73,7 @@ SETUP(everything_is_there)
 	EXPECT(have(0, 0), "%lld %lld", account_of(getpid()).bytes, account_of(getpid()).regions);
 }
 
-/* The bytes of the region count, not the requested length. */
+/* The account counts the bytes of the region, not the requested length. */
 CASE(pinned_bytes_are_counted)
 {
 	struct peerpin_pin a, b;
@@ -125,7 +125,7 @@ CASE(total_bytes_are_limited)
 	EXPECT(set(TOTAL, 0), "parameter");
 }
 
-/* The core finds the provider by trial; one GPU page exceeds this limit. */
+/* The core tries the providers. One GPU page exceeds this limit. */
 CASE(limit_counts_the_providers_pages)
 {
 	struct peerpin_pin first, p;
@@ -168,7 +168,7 @@ CASE(limit_below_usage_refuses_new_pins)
 	EXPECT(set(PROCESS, 0), "parameter");
 }
 
-/* The greatest length of a region, and one more */
+/* Try the maximum length of a region, and one byte more. */
 CASE(greatest_length_is_checked)
 {
 	const uint64_t longest = PEERPIN_MMAP_SPAN - (1 << 20);
@@ -222,7 +222,7 @@ CASE(revoked_memory_is_not_counted)
 	int i;
 
 	EXPECT(gone != MAP_FAILED, "mmap");
-	madvise(gone, BLOCK, MADV_NOHUGEPAGE);	/* a collapse to a huge page would revoke too */
+	madvise(gone, BLOCK, MADV_NOHUGEPAGE);	/* a collapse to a huge page would revoke the pin, too */
 	EXPECT(!emu_alloc(gpu, GPU_B, BLOCK) && !pin_at(fd, GPU_B, BLOCK, &a), "pin");
 	EXPECT(!pin_at(fd, (uintptr_t)gone, BLOCK, &b), "pin: reason %u", b.out_reason);
 	EXPECT(have(2 * BLOCK, 2), "%lld", account_of(getpid()).bytes);
@@ -284,12 +284,20 @@ CASE(kill_returns_all_bytes)
 	EXPECT(set(TOTAL, 0), "parameter");
 }
 
-/** struct racers - shared by both processes: processes that have begun, current pins, refused pins */
+/**
+ * struct racers - shared by both processes
+ * @begun: number of processes that have begun
+ * @pinned: number of current pins
+ * @refused: number of refused pins
+ */
 struct racers {
 	_Atomic int begun, pinned, refused;
 };
 
-/* One pin; a refusal must be TOTAL_BYTES, and both processes never pin at once. 0 or a step number */
+/*
+ * Pin once. A refusal must be TOTAL_BYTES. Both processes must never hold a pin at once. Returns 0
+ * or a step number.
+ */
 static int race_once(int mine, struct racers *all, int *got)
 {
 	struct peerpin_pin p;

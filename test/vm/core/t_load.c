@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A hundred loads and removals of the emulated GPU's module leave nothing behind. The
- * other modules are removed first, so this program runs last, in a VM of its own.
+ * A hundred loads and removals of the emulated GPU's module must leave nothing behind. This program
+ * first removes the other modules. So it runs last, in its own VM.
  */
 #include <glob.h>
 #include <sys/stat.h>
@@ -14,8 +14,8 @@
 
 enum {
 	ROUNDS = 100,
-	WARM_UP = 10,		/* memory that the kernel caches */
-	LEAK_MAX_KIB = 384,	/* of 90 rounds: below one page a round */
+	WARM_UP = 10,		/* first loads, in which the kernel fills its caches */
+	LEAK_MAX_KIB = 384,	/* maximum growth in 90 rounds: less than a page a round */
 };
 
 static char file[128];
@@ -34,7 +34,7 @@ static long load(void)
 	return err;
 }
 
-/* A line of /proc/meminfo, KiB */
+/* Value of a line of /proc/meminfo in KiB. */
 static long meminfo(const char *name)
 {
 	char line[128];
@@ -54,7 +54,7 @@ static long kernel_memory(void)
 	return meminfo("Slab:") + meminfo("VmallocUsed:") + meminfo("Percpu:");
 }
 
-/* Allocate, fill and stash, so that the removal also frees the memory of a used GPU. */
+/* Allocate, fill and stash memory. So the removal also frees the memory of a used GPU. */
 static int use(void)
 {
 	unsigned int changed;
@@ -90,7 +90,7 @@ static int put(const char *path, const char *text)
 	return err;
 }
 
-/* The enable count of the peers' LSI chip; -1 if there is no chip */
+/* Enable count of the LSI chip; -1: no chip. */
 static int peer_enabled(void)
 {
 	char line[64], path[96];
@@ -117,7 +117,7 @@ static int peer_enabled(void)
 	return enabled;
 }
 
-/* The LSI chip has a BAR2 of 8 KiB; its driver is removed by now. */
+/* The LSI chip has a BAR2 of 8 KiB. Its driver was removed before. */
 CASE(device_with_small_bar_is_refused)
 {
 	int fd = emu_open();
@@ -141,7 +141,7 @@ CASE(open_file_keeps_the_module)
 	EXPECT(access("/dev/emugpu", F_OK) && access("/sys/kernel/debug/emugpu", F_OK), "nodes are left");
 }
 
-/* After the removal of emugpu.ko, which exports the same symbols */
+/* Remove emugpu.ko first: it exports the same symbols. */
 CASE(bad_size_of_integrated_gpu_refused)
 {
 	static const char tegra[] = "emu/emugpu_tegra.ko";

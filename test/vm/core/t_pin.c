@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* /dev/peerpin: accepted and refused calls; a refused call leaks nothing */
+/* /dev/peerpin: accepted and refused calls. A refused call must leak nothing. */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -277,7 +277,7 @@ static int child_pins_and_leaves_grandchild(void)
 	if (emu_alloc(own_gpu, GPU_A, BLOCK) || pin_at(own, GPU_A, 1, &p))
 		return 1;
 	if (!fork()) {
-		usleep(300000);	/* keeps both files open after its parent's exit */
+		usleep(300000);	/* keep both files open after the parent's exit */
 		_exit(0);
 	}
 	return 0;
@@ -312,7 +312,7 @@ CASE(close_by_child_keeps_the_pin)
 		_exit(child_closes_last());
 	close(other);
 	waitpid(pid, &status, 0);
-	/* the GPU driver would ignore a put by the child: the pin lasts until the owner's free */
+	/* The GPU driver would ignore a put by the child: the pin lasts until the owner frees the memory. */
 	EXPECT(pins() == 1, "pins %u", pins());
 	EXPECT(!emu_free(gpu, GPU_B), "free");
 	EXPECT(pins() == 0 && bar1_used() == 0, "pins %u", pins());

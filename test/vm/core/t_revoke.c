@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Revocation of memory that a device uses */
+/* Memory is revoked while a device uses it. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <sched.h>
@@ -73,10 +73,10 @@ CASE(copy_works_at_a_reused_address)
 struct race {
 	struct peerpin_pin b;
 	int b_is_source;
-	atomic_int go;		/* region to copy with, +1; 0: idle; -1: end */
-	atomic_int copies;	/* in this round */
-	atomic_int error;	/* the error that ended the round */
-	atomic_int torn;	/* a copy that succeeded was not whole */
+	atomic_int go;		/* region of the copies + 1; 0: idle; -1: end */
+	atomic_int copies;	/* number of copies in this round */
+	atomic_int error;	/* error that ended the round */
+	atomic_int torn;	/* number of successful copies with wrong bytes */
 };
 
 static unsigned char race_byte(const struct race *r)
@@ -89,10 +89,7 @@ static int all_bytes(const unsigned char *p, unsigned char byte, size_t n)
 	return p[0] == byte && !memcmp(p, p + 1, n - 1);
 }
 
-/*
- * B as source is copied to host memory, so that all bytes of a successful copy can be
- * checked while another thread frees B.
- */
+/* Copy from B to host memory while another thread frees B. All bytes of a successful copy can be checked. */
 static int race_copy(struct race *r, uint32_t host_region)
 {
 	struct end b = { fd, r->b.out_region, 0 };
@@ -132,7 +129,7 @@ static void *race_copier(void *arg)
 	return NULL;
 }
 
-/* The next block gets the pages of a freed block: no device may write them. */
+/* The next block gets the pages of a freed block. No device may write them. */
 static void race_check_canary(void)
 {
 	EXPECT(!emu_alloc(gpu, GPU_CANARY, BLOCK), "alloc canary");
@@ -165,7 +162,7 @@ static void race_round(struct race *r, int i)
 	EXPECT(atomic_load(&r->error) == -ESTALE, "a copy failed with %d", atomic_load(&r->error));
 	EXPECT(!atomic_load(&r->torn), "a copy succeeded in part");
 	EXPECT(!unpin(fd, r->b.out_region), "unpin");
-	/* the canary proves something only if it had the same pages */
+	/* The canary proves nothing, unless it had the same pages. */
 	EXPECT(!emu_alloc(gpu, GPU_B, BLOCK) && !emu_translate(gpu, GPU_B, &after) && !emu_free(gpu, GPU_B), "alloc");
 	EXPECT(before.translate.out_vram_page / 4096 == after.translate.out_vram_page / 4096, "pages are not reused");
 }
@@ -209,7 +206,7 @@ static void *free_and_alloc(void *arg)
 	return NULL;
 }
 
-/* Count the result of a copy after a pin */
+/* Count the result of a copy after a pin. */
 static void note(int ret)
 {
 	atomic_fetch_add(&pinned, 1);
@@ -230,7 +227,7 @@ static bool seen_enough(void)
 	return atomic_load(&pinned) > 100 && atomic_load(&copied) > 10;
 }
 
-/* Wait longer on a slow machine. */
+/* Wait, longer on a slow machine. */
 static void let_them_race(void)
 {
 	int i;
@@ -280,7 +277,7 @@ CASE(pin_unpin_free_and_copy_race)
 	EXPECT(seen_enough() && stale, "%u pins, %u copies, %u stale", pinned, copied, stale);
 }
 
-/* Unpin regions that other threads use */
+/* Unpin regions that other threads use. */
 static void *unpin_anything(void *arg)
 {
 	(void)arg;
@@ -312,7 +309,7 @@ static void *pin_copy_unmap_loop(void *arg)
 
 	while (!atomic_load(&stop_all)) {
 		ret = pin_copy_unmap();
-		if (ret && ret != -EINVAL)	/* the id may belong to another thread's region now */
+		if (ret && ret != -EINVAL)	/* the id may now name a region of another thread */
 			*bad = ret;
 	}
 	return NULL;
@@ -356,7 +353,7 @@ static void victim(atomic_int *copies)
 			_exit(2);
 }
 
-/* After its start the victim only copies, so it is killed during a copy. */
+/* After its start the victim only copies. So the kill hits a copy. */
 static int kill_in_copy(atomic_int *copies, unsigned int delay_us)
 {
 	int status;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The tracepoints: their values, and one event per call */
+/* The tracepoints: their values, and one event for each call. */
 #include <stdbool.h>
 
 #include "core.h"
@@ -42,7 +42,7 @@ static void trace_read(void)
 	close(node);
 }
 
-/* The trace without its header */
+/* The trace without its header. */
 static const char *all(void)
 {
 	const char *head = strrchr(trace, '#');
@@ -50,7 +50,7 @@ static const char *all(void)
 	return head ? strchr(head, '\n') : trace;
 }
 
-/* The @nth line of an event from 0 on, or NULL */
+/* The line number @nth (from 0 on) of event @name, or NULL. */
 static const char *event(const char *name, int nth)
 {
 	char head[64];
@@ -105,7 +105,7 @@ SETUP(everything_is_there)
 	struct peer_check c = { 0 };
 
 	mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL);
-	/* thread names need a patch of the scheduler's code, at which QEMU 7.2 may hang: emu/vm/run */
+	/* QEMU 7.2 may hang when the kernel patches scheduler code, as thread names need; see emu/vm/run. */
 	EXPECT(!trace_write("options/record-cmd", "0"), "option %d", errno);
 	EXPECT_CORE();
 	fd = pin_open();
@@ -162,7 +162,7 @@ CASE(flags_are_traced)
 	EXPECT(number(event("pin", 0), "flags") == PEERPIN_PIN_PERSISTENT, "%s", all());
 }
 
-/* A second use of the same attachment is no attach event. */
+/* A second DMA through an attachment must not make another attach event. */
 CASE(attach_and_dma_are_traced)
 {
 	struct peer_check c = { .length = 8192, .offset = 4096, .max = BLOCK };
@@ -203,7 +203,7 @@ CASE(dma_directions_are_traced)
 	EXPECT(!unpin(fd, p.out_region), "unpin");
 }
 
-/* The core does not try a mapping. */
+/* The core does not try a mapping, so there is no event. */
 CASE(attach_after_free_is_not_traced)
 {
 	struct peerpin_pin p;
@@ -220,7 +220,7 @@ CASE(attach_after_free_is_not_traced)
 	EXPECT(!unpin(fd, p.out_region) && !core_unregister(0), "unpin");
 }
 
-/* The exporter has freed the memory, and refuses the mapping. */
+/* The exporter has freed the memory and refuses the mapping. */
 CASE(failed_attach_is_traced)
 {
 	struct emugpu_export e = { .va = GPU_B, .size = BLOCK };
@@ -331,7 +331,7 @@ CASE(overdue_dma_is_traced)
 	EXPECT(!module_set("peerpin/parameters/drain_timeout_ms", "1000"), "parameter");
 }
 
-/* A DMA that began before the events were enabled has duration 0, not a wrong one. */
+/* If a DMA began before the events were enabled, its duration must be 0. */
 CASE(dma_without_begin_event_is_traced)
 {
 	struct peer_check c = { .length = 4096, .end_in_stop = 1 };

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Hot-unplug of a GPU or a peer in use, by an unbind of its driver and by removal of the
- * device; then its return.
- */
+/* Hot-unplug of a GPU or a peer in use, by driver unbind or by device removal. Then the device returns. */
 #include <dirent.h>
 #include <pthread.h>
 
@@ -12,12 +9,12 @@
 
 enum {
 	SIZE = 2 * BLOCK,
-	GONE_MS = 15000,	/* upper limit of a removal, which includes a wait for DMA of: */
+	GONE_MS = 15000,	/* upper limit of a removal, with its wait of DRAIN_MS */
 	DRAIN_MS = 1000,
-	LONG_MS = 60000,	/* a timeout that must not be reached */
+	LONG_MS = 60000,	/* a timeout that must not expire */
 };
 
-/* Used by each case */
+/* State of the running case */
 static int gpu = -1, fd = -1, check = -1, dmabuf = -1;
 static unsigned char *host;
 static struct peerpin_pin gpu_pin, host_pin;
@@ -48,7 +45,7 @@ static int node_open(const char *node)
 	return open(path, O_RDWR | O_CLOEXEC);
 }
 
-/* The node of @device */
+/* Open the node of @device. */
 static int peer_open(const struct hotplug *device)
 {
 	DIR *dir = opendir("/sys/class/misc");
@@ -177,7 +174,7 @@ static bool all_is_free(int client, unsigned int number)
 	       !t.counts.out_violations;
 }
 
-/* A work item completes an unpin after the GPU's own pin has ended. */
+/* A work item completes the unpin after the end of the GPU driver's pin. */
 static bool nothing_is_pinned(int client, unsigned int number)
 {
 	(void)client;
@@ -194,7 +191,7 @@ static bool soon(bool (*is)(int client, unsigned int number), int client, unsign
 	return is(client, number);
 }
 
-/* Close all files; then nothing may be pinned. */
+/* Close all files. Then nothing may be pinned. */
 static void end(void)
 {
 	int client;
@@ -206,7 +203,7 @@ static void end(void)
 	close(client);
 }
 
-/* End the case, and check that a new start works. */
+/* End the case and check that a new case works. */
 static void end_and_use_again(void)
 {
 	end();
@@ -262,7 +259,7 @@ static void *go(void *ret)
 
 /* ---- the GPU ---------------------------------------------------------------------- */
 
-/* The region is revoked, and each use of the memory fails. */
+/* The region must be revoked, and each use of the memory must fail. */
 static void expect_gone(void)
 {
 	struct peerpin_pin again;
@@ -309,7 +306,7 @@ CASE(gpu_unplug_revokes_pins)
 	each_way(gpu_ways, gpu_while_pinned);
 }
 
-/* The GPU driver runs no callback for a persistent pin. */
+/* For a persistent pin the GPU driver runs no callback. */
 CASE(gpu_unplug_revokes_persistent_pins)
 {
 	each_way(gpu_ways, gpu_while_pinned_for_ever);
@@ -327,7 +324,7 @@ static void *copy_until_error(void *error)
 	return NULL;
 }
 
-/* Start the copying thread, and wait for its first copy */
+/* Start the copying thread and wait for its first copy. */
 static void start_copying(pthread_t *thread, int *error)
 {
 	int ms = 0;
@@ -439,7 +436,7 @@ CASE(gpu_unplug_during_persistent_dma)
 	each_way(gpu_ways, gpu_while_held_for_ever);
 }
 
-/* The region is unpinned, but overdue DMA keeps the pages pinned. */
+/* The region is unpinned, but an overdue DMA keeps the pages pinned. */
 static void gpu_while_left(void)
 {
 	struct peer_check c = { 0 };
@@ -461,7 +458,7 @@ CASE(gpu_unplug_ends_late_unpins)
 	each_way(gpu_ways, gpu_while_left);
 }
 
-/* Another region of the same memory, with DMA in flight */
+/* Pin the memory in another region, with DMA in flight. */
 static int hold_another(void)
 {
 	struct peerpin_pin pin = {
@@ -475,7 +472,7 @@ static int hold_another(void)
 	return check_call(check, PEER_CHECK_HOLD, &c);
 }
 
-/* Many regions drain within one timeout, plus the time of a slow VM. */
+/* All regions must drain within one timeout, plus the time of a slow VM. */
 static void gpu_while_many_are_held(void)
 {
 	struct peer_check c = { 0 };
@@ -562,7 +559,7 @@ static int copy_from(const struct peerpin_pin *pin)
 	return err;
 }
 
-/* A dma-buf of the GPU driver, mapped by a peer */
+/* A peer maps a dma-buf of the GPU driver. */
 static void gpu_while_its_dmabuf_is_mapped(void)
 {
 	struct peerpin_pin pin;
@@ -597,7 +594,7 @@ CASE(gpu_unplug_ends_dynamic_dmabuf_mappings)
 	EXPECT(set_dynamic("0"), "dmabuf_dynamic");
 }
 
-/* A dma-buf exported from a region, and pinned again. */
+/* Export a region as a dma-buf, and pin the dma-buf. */
 static void while_exported(unsigned int flags)
 {
 	struct peerpin_export out;
@@ -634,7 +631,7 @@ CASE(gpu_unplug_revokes_persistent_exports)
 	each_way(gpu_ways, gpu_while_exported_for_ever);
 }
 
-/* Unplug of GPU 0 does not affect GPU 1 and its pins. */
+/* Unplug of GPU 0 must not affect GPU 1 and its pins. */
 static void the_other(void)
 {
 	struct peerpin_pin other;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* CPU mappings of regions, and accesses to memory that may be gone */
+/* CPU mappings of regions, and accesses to memory that may be revoked. */
 #ifndef TEST_VIEW_H
 #define TEST_VIEW_H
 
@@ -29,7 +29,7 @@ static inline int view_catch(void)
 	return sigaction(SIGBUS, &act, NULL) || sigaction(SIGSEGV, &act, NULL);
 }
 
-/* 0, or the signal that the access raised; *@out is then unset */
+/* Read *@out from @at. Returns 0 or the signal that the access raised; then *@out is unset. */
 static inline int view_get(const volatile unsigned char *at, unsigned char *out)
 {
 	int sig = sigsetjmp(view_jump, 0);
@@ -55,7 +55,7 @@ static inline int view_touch(const volatile unsigned char *at)
 	return view_get(at, &byte);
 }
 
-/* Does an access to each page raise @sig (0: none)? */
+/* True if an access to each page raises @sig; @sig 0: no signal. */
 static inline bool view_is(const volatile unsigned char *at, size_t length, int sig)
 {
 	size_t i;
@@ -66,7 +66,7 @@ static inline bool view_is(const volatile unsigned char *at, size_t length, int 
 	return true;
 }
 
-/* NULL with errno set */
+/* Map a view. Returns NULL with errno set if the call fails. */
 static inline unsigned char *view_map(int fd, uint32_t region, uint64_t offset, size_t length, int prot)
 {
 	void *p = mmap(NULL, length, prot, MAP_SHARED, fd, (off_t)(PEERPIN_MMAP_OFFSET(region) + offset));
@@ -74,7 +74,7 @@ static inline unsigned char *view_map(int fd, uint32_t region, uint64_t offset, 
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* errno of a refused view, or 0 */
+/* errno of a refused view; 0: not refused */
 static inline int view_refused(int fd, uint32_t region, uint64_t offset, size_t length)
 {
 	unsigned char *p = view_map(fd, region, offset, length, PROT_READ);
@@ -85,7 +85,7 @@ static inline int view_refused(int fd, uint32_t region, uint64_t offset, size_t 
 	return 0;
 }
 
-/* Not in a huge page: freeing a part of one, as a thread's stack, revokes the pins in the rest. */
+/* No huge pages: freeing a part of one, such as a thread's stack, revokes the pins in the rest. */
 static inline unsigned char *host_memory(size_t length)
 {
 	void *p = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fault injection for allocations and for copies to and from the process: fails the
- * n-th that a call makes, for each n until none fails.
+ * Fault injection for allocations and for copies between kernel and process. A call is repeated: in
+ * round n its n-th allocation or copy fails, until a round reaches no failure.
  *
  *	FAIL_EACH(f) {
  *		fd = pin_open();
@@ -10,15 +10,13 @@
  *		close(fd);
  *	}
  *
- * Only requests of the calling thread fail, not those of workqueues that serve the call.
- * With FAIL_LASTING=1 every allocation from the n-th on fails, as when memory has run
- * out. This also covers second attempts after a failure, and clean-up code that would
- * allocate.
+ * Only requests of the calling thread fail. Workqueues that serve the call see no failures. With
+ * FAIL_LASTING=1 every allocation from the n-th on fails, as when memory has run out. This also
+ * covers retries after a failure, and clean-up code that would allocate.
  *
- * The body must begin and end in the same state: the counters of the modules are
- * compared after each round. emu/vm/run looks for leaked memory after the modules are
- * removed. With FAIL_VERBOSE=2 the kernel logs each failure with a backtrace, which
- * emu/vm/run takes for a splat.
+ * The body must begin and end in the same state: after each round the counters of the modules are
+ * compared. After the removal of the modules, emu/vm/run looks for leaked memory. With
+ * FAIL_VERBOSE=2 the kernel logs each failure with a backtrace, which emu/vm/run takes for a splat.
  */
 #ifndef TEST_FAIL_H
 #define TEST_FAIL_H
@@ -40,17 +38,17 @@
 #include "test/vm/harness/vmtest.h"
 
 enum {
-	FAIL_MOST = 3000,	/* rounds; a call that needs more counts as endless */
+	FAIL_MOST = 3000,	/* maximum of rounds; a call that needs more counts as endless */
 	FAIL_TEXT = 1 << 16,
 };
 
 /**
  * struct fail - a call that is repeated, one failure a round
- * @nth: number of the allocation that fails in this round
- * @fired: that allocation was reached and failed
- * @left: if it was not reached, how many allocations were missing
- * @refused: rounds in which the call returned an error
- * @before: the state before the first round
+ * @nth: number of the allocation or copy that fails in this round
+ * @fired: true: number @nth was reached and failed
+ * @left: if number @nth was not reached, how many were missing
+ * @refused: number of rounds in which the call returned an error
+ * @before: state of the modules before the first round
  */
 struct fail {
 	unsigned int nth;
@@ -61,8 +59,8 @@ struct fail {
 };
 
 static int fail_file = -1;
-static int fail_lasting = -1;	/* make-it-fail of this thread, with FAIL_LASTING=1 */
-static unsigned int fail_calls, fail_rounds;	/* of the program: calls, and rounds of all calls */
+static int fail_lasting = -1;	/* file make-it-fail of this thread, with FAIL_LASTING=1; else -1 */
+static unsigned int fail_calls, fail_rounds;	/* counts of the program: calls, and rounds of all calls */
 
 /* ---- the kernel's side ------------------------------------------------------------- */
 
@@ -104,23 +102,23 @@ static inline void fail_spare(const char *function)
 	fail_bound("reject-end", text.end);
 }
 
-/* DMA-API debugging turns itself off when it gets no memory for an entry, and would miss later errors. */
+/* Without memory for an entry, DMA-API debugging turns itself off and would miss later errors. */
 static inline void fail_spare_books(void)
 {
 	fail_spare("add_dma_entry");
 }
 
 /*
- * The kernel itself does not survive failures of these caches. It warns when it removes
- * an interrupt's /proc directory that was only partly made. ACPI's interpreter frees
- * objects to which it failed to take a reference.
+ * The kernel itself does not survive failures of these caches. It warns when it removes a partly
+ * made /proc directory of an interrupt. ACPI's interpreter frees objects after it failed to
+ * reference them.
  */
 static inline bool fail_spares(const char *cache)
 {
 	return !strncmp(cache, "Acpi-", strlen("Acpi-")) || !strcmp(cache, "proc_dir_entry");
 }
 
-/* Allocations of all other slab caches fail. */
+/* Let the allocations of all other slab caches fail. */
 static inline void fail_caches(void)
 {
 	DIR *caches = opendir("/sys/kernel/slab");
@@ -140,7 +138,7 @@ static inline void fail_caches(void)
 	fail_attribute("failslab", "cache-filter", "Y");
 }
 
-/* Memory allocation profiling must be off: the kernel warns when it gets no memory for its counters. */
+/* True if memory allocation profiling is on. Without memory for its counters, the kernel warns. */
 static inline bool fail_counts(void)
 {
 	FILE *f = fopen("/proc/sys/vm/mem_profiling", "re");
@@ -153,7 +151,10 @@ static inline bool fail_counts(void)
 	return on;
 }
 
-/* By default only allocations that may not sleep and only orders above 0 fail, each with a long log message. */
+/*
+ * By default only allocations that may not sleep and orders above 0 fail. Each failure has a long
+ * log message.
+ */
 static inline void fail_open_up(void)
 {
 	const char *verbose = getenv("FAIL_VERBOSE") ?: "0";
@@ -177,7 +178,7 @@ static inline int fail_thread_file(const char *name)
 	return open(path, O_RDWR | O_CLOEXEC);
 }
 
-/* The kernel reads these settings once fail-nth is 0, and only for threads that set make-it-fail. */
+/* Let failures last. The kernel reads these settings when fail-nth is 0, for threads that set make-it-fail. */
 static inline void fail_let_last(void)
 {
 	fail_lasting = fail_thread_file("make-it-fail");
@@ -191,7 +192,7 @@ static inline void fail_let_last(void)
 	fail_bound("probability", 100);
 }
 
-/* Access to fail-nth itself copies from or to the process: an armed failure that did not fire yet may hit it. */
+/* Writing to fail-nth copies from the process. So an armed failure may hit the write itself: try again. */
 static inline void fail_write(int file, const char *text)
 {
 	while (pwrite(file, text, strlen(text), 0) < 0)
@@ -227,7 +228,7 @@ static inline void fail_lasts(const char *yes)
 		fail_write(fail_lasting, yes);
 }
 
-/* An access of the process is retried until its page fault succeeds: for ever, if failures lasted. */
+/* The kernel retries an access of the process until its page fault succeeds. So failures must not last here. */
 #define FAIL_ACCESS(f, access) \
 	do { \
 		fail_arm(&(f)); \
@@ -235,7 +236,7 @@ static inline void fail_lasts(const char *yes)
 		fail_disarm(&(f)); \
 	} while (0)
 
-/* Only @call runs armed; it must save errno itself. */
+/* Only @call runs with failures armed. @call must save errno. */
 #define FAIL(f, call) \
 	do { \
 		fail_lasts("1"); \
@@ -243,7 +244,7 @@ static inline void fail_lasts(const char *yes)
 		fail_lasts("0"); \
 	} while (0)
 
-/* Checks fault injection itself: the first of two calls fails, and the second only if failures last. */
+/* Check fault injection itself: the first of two calls must fail; the second fails only if failures last. */
 static inline void fail_try(void)
 {
 	struct fail f = { .nth = 1 };
@@ -256,7 +257,7 @@ static inline void fail_try(void)
 	close(second);
 }
 
-/* Failures are armed by this thread, for this thread only. */
+/* Failures are armed by a thread for itself only. */
 static inline void fail_start(void)
 {
 	fail_file = fail_thread_file("fail-nth");
@@ -271,7 +272,7 @@ static inline void fail_start(void)
 	fail_open_up();
 	if (getenv("FAIL_LASTING"))
 		fail_let_last();
-	mlockall(MCL_CURRENT);	/* page faults during a call would count */
+	mlockall(MCL_CURRENT);	/* without this, page faults during a call would count */
 	if (vmtest_result == VMTEST_OK)
 		fail_try();
 }
@@ -339,7 +340,7 @@ static inline int fail_gpu_look(char *text, size_t size)
 			t.counts.out_blocks, t.counts.out_clients, t.counts.out_violations);
 }
 
-/* State that a refused call must leave unchanged; parts that this kernel lacks always read the same. */
+/* State that a refused call must not change. Parts that this kernel lacks always read the same. */
 static inline void fail_look(char *text, size_t size)
 {
 	int n = fail_gpu_look(text, size);
@@ -351,7 +352,7 @@ static inline void fail_look(char *text, size_t size)
 		 module_refs("peerpin_nv"), module_refs("emugpu"));
 }
 
-/* Work items may still run for a moment. */
+/* Work items may still run for a moment, so compare for a while. */
 static inline void fail_compare(const struct fail *f)
 {
 	char now[sizeof(f->before)];
@@ -404,7 +405,7 @@ static inline bool fail_next(struct fail *f)
 
 #define FAIL_EACH(f) for (struct fail f = { 0 }; fail_next(&f);)
 
-/* After an injected failure the call may fail too, but only with -ENOMEM or -EFAULT. */
+/* A call may fail only after an injected failure, and only with -ENOMEM or -EFAULT. */
 static inline bool fail_plausible(struct fail *f, int ret)
 {
 	f->refused += ret < 0;
@@ -414,7 +415,7 @@ static inline bool fail_plausible(struct fail *f, int ret)
 #define EXPECT_PLAUSIBLE(f, ret) \
 	EXPECT(fail_plausible(&(f), ret), "allocation %u, %s: %d", (f).nth, (f).fired ? "failed" : "not reached", ret)
 
-/* For calls that must succeed even if an allocation fails */
+/* For calls that must succeed even if an allocation fails. */
 #define EXPECT_DONE(f, ret) \
 	EXPECT((ret) >= 0, "allocation %u, %s: %d", (f).nth, (f).fired ? "failed" : "not reached", ret)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* /dev/lsi0, the reference driver, when allocations fail one by one: open, copies of all kinds, close */
+/* /dev/lsi0, the reference driver, while each allocation fails in turn: open, copies of all kinds, close. */
 #include "fail.h"
 #include "test/vm/core/pin.h"
 
@@ -39,7 +39,7 @@ static int copy(int lsi, int fd, const struct peerpin_pin *dst, const struct pee
 	return lsi_copy(lsi, (struct end){ fd, dst->out_region, 0 }, (struct end){ fd, src->out_region, 0 }, SIZE);
 }
 
-/* The first copy maps the regions. After a failed copy, the same copy works at once. */
+/* The first copy maps the regions. After a failed copy, the copy must work at once. */
 static void each_first_copy(uint64_t to, uint64_t from)
 {
 	struct peerpin_pin dst, src;

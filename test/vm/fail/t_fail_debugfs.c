@@ -5,7 +5,7 @@
 
 enum {
 	BLOCK = 2 << 20,
-	MANY = 200,	/* more than fits into the first buffer */
+	MANY = 200,	/* more than the first buffer can hold */
 };
 
 static int gpu, fd, lsi;
@@ -39,7 +39,7 @@ SETUP(everything_is_there)
 	lsi = lsi_open();
 	EXPECT(gpu >= 0 && fd >= 0 && lsi >= 0, "%d %d %d; type: emu/vm/run --kernel debug ...", gpu, fd, lsi);
 	EXPECT(!emu_alloc(gpu, GPU_A, BLOCK), "alloc");
-	/* CONFIG_DMA_API_DEBUG takes more than seven mappings of a page for a leak. */
+	/* CONFIG_DMA_API_DEBUG takes more than seven mappings of a page for a leak, so spread the regions. */
 	for (i = 0; i < MANY; i++)
 		EXPECT(!pin_at(fd, GPU_A + i / 10 * 65536, 65536, &p) && (i % 10 || !copy_within(p.out_region)), "pin");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The in-kernel API, as a driver uses it, while each allocation fails in turn */
+/* The in-kernel API, called by a driver, while each allocation fails in turn. */
 #include "fail.h"
 #include "test/vm/core/core.h"
 
@@ -7,13 +7,13 @@
 
 enum {
 	LONG = 16 << 20,
-	OVERSTAY_US = 4000000,	/* drain_timeout_ms is 1000 */
+	OVERSTAY_US = 4000000,	/* time by which a DMA exceeds drain_timeout_ms (1000) */
 };
 
 static char *host;
 static int driver;
 
-/* Calls on the driver's file */
+/* Calls on the driver's file. */
 static int attach(unsigned int peer)
 {
 	return core_do(driver, CORE_CHECK_ATTACH, peer);
@@ -63,7 +63,7 @@ static void each_pin(struct core_check what)
 		c = what;
 		FAIL(f, ret = core_call(driver, CORE_CHECK_PIN, &c));
 		EXPECT_PLAUSIBLE(f, ret);
-		/* -EFAULT may come from the driver's copy to user space; then the pin exists */
+		/* -EFAULT may come from the driver's copy to user space. Then the pin exists. */
 		EXPECT(ret != -ENOMEM || core_gets_clean(), "allocation %u: left", f.nth);
 		close(driver);
 	}
@@ -96,7 +96,7 @@ CASE(regions_of_a_process)
 
 /* ---- attachments -------------------------------------------------------------------- */
 
-/* After a failed attach, the same attach works at once. */
+/* After a failed attach, the attach must work at once. */
 static void each_attach(struct core_check what, unsigned int peer)
 {
 	struct core_check c;
@@ -285,7 +285,7 @@ CASE(attachments_to_a_dmabuf)
 	each_attach_to_a_dmabuf("1");
 }
 
-/* The dynamic dma-buf notifies its importers. */
+/* The dynamic dma-buf notifies its importers of the free. */
 CASE(free_of_exported_memory)
 {
 	struct core_check c = { .length = BLOCK, .provider = PEERPIN_PROVIDER_DMABUF };
@@ -316,7 +316,7 @@ static void *overstay(void *arg)
 	return NULL;
 }
 
-/* Whether the free returned only after the end of the DMA */
+/* True if the free returned only after the end of the DMA. */
 static bool free_awaits_overstay(struct fail *f)
 {
 	pthread_t thread;
@@ -336,7 +336,7 @@ static bool free_awaits_overstay(struct fail *f)
 	return waited;
 }
 
-/* The exporter gets a fence; without memory for a fence, it waits until the DMA ends. */
+/* The exporter normally adds a fence. Without memory for the fence, the exporter waits until the DMA ends. */
 CASE(free_of_exported_memory_under_dma)
 {
 	struct core_check c = { .length = BLOCK, .provider = PEERPIN_PROVIDER_DMABUF };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* /dev/emugpu of both kinds of GPU, while each allocation fails in turn: open, each command, mmap, close */
+/* /dev/emugpu of both kinds of GPU, while each allocation fails in turn: open, each command, mmap, close. */
 #include "fail.h"
 
 #define VA (1ull << 33)
@@ -118,7 +118,7 @@ CASE(alloc_of_a_block_of_memory)
 	}
 }
 
-/* Context numbers are sequential: a leaked context would take a number. */
+/* Context numbers are sequential, so a leaked context would show as a missing number. */
 CASE(contexts)
 {
 	struct emugpu_context_new c, next;
@@ -188,7 +188,7 @@ CASE(copies)
 	each_copy(EMUGPU_FILL, VA, 7, 4);
 }
 
-/* The copy faults in the process's pages; that allocation may fail. */
+/* The copy faults in the pages of the process. Allocations of the fault may fail, too. */
 CASE(copies_to_unpopulated_pages)
 {
 	struct emugpu_copy copy = { .kind = EMUGPU_COPY_DTOH, .src = VA, .length = 65536 };
@@ -325,7 +325,7 @@ CASE(close_of_a_dmabuf)
 	}
 }
 
-/* The object to map: a dma-buf (with p2pdma=1), or host memory of an integrated GPU */
+/* The file to map: a dma-buf (with p2pdma=1), or host memory of an integrated GPU. */
 static int map_what(struct emugpu_export *e, uint64_t *offset)
 {
 	e->out_fd = gpu;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* dma-bufs of regions and their importers, while each allocation fails in turn */
+/* dma-bufs of regions and their importers, while each allocation fails in turn. */
 #include "fail.h"
 #include "test/vm/dmabuf/export.h"
 
@@ -13,7 +13,7 @@ SETUP(nodes_are_there)
 	EXPECT(host != MAP_FAILED, "host memory");
 }
 
-/* Exportable memory */
+/* Kinds of exportable memory */
 enum kind { GPU, LASTING, HOST, KINDS };
 
 static int pin_kind(int file, enum kind kind, struct peerpin_pin *p)
@@ -28,7 +28,7 @@ static int pin_kind(int file, enum kind kind, struct peerpin_pin *p)
 	}
 }
 
-/* Static importers can import non-revocable memory only. */
+/* Static importers import non-revocable memory only. */
 static enum dmabuf_check_kind importer_of(enum kind kind)
 {
 	return kind == GPU ? DMABUF_CHECK_DYNAMIC : DMABUF_CHECK_STATIC;
@@ -92,7 +92,10 @@ static int make_step(enum step step, enum kind kind)
 	}
 }
 
-/* Only dynamic importers pin, and revocable memory cannot be pinned. */
+/*
+ * True if an importer of this kind makes this step. Only dynamic importers pin, and revocable
+ * memory refuses a pin.
+ */
 static bool does(enum step step, enum kind kind)
 {
 	return kind == HOST || (step != PIN && step != UNPIN);
@@ -125,7 +128,7 @@ static void each_step(enum step failing, enum kind kind)
 			EXPECT(!step_as(step, kind), "step %d", step);
 		FAIL(f, ret = step_as(failing, kind));
 		EXPECT(fail_plausible(&f, ret) || (f.fired && ret == -EIO), "allocation %u: %d", f.nth, ret);
-		/* the failed step and the remaining steps work now */
+		/* The failed step and all later steps must work now. */
 		for (step = ret ? failing : failing + 1; step < STEPS; step++)
 			EXPECT(!step_as(step, kind), "allocation %u: step %d afterwards", f.nth, step);
 		close(file);

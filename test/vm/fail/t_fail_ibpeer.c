@@ -10,7 +10,10 @@ SETUP(everything_is_there)
 	EXPECT_CLEAN();
 }
 
-/* The core asks each client whether it owns the memory. A client without memory for the answer says "no". */
+/*
+ * The core calls each client to find the owner of the memory. A client without memory for its
+ * answer says "no".
+ */
 static bool plausible(struct fail *f, int ret)
 {
 	return fail_plausible(f, ret) || (f->fired && (ret == -ENXIO || ret == -EIO));
@@ -73,7 +76,7 @@ CASE(persistent_registrations)
 	each_step_of(0);
 }
 
-/* A second registration, so that the device is known already */
+/* A second registration finds a known device. */
 CASE(the_second_registration)
 {
 	int mr, other, ret;

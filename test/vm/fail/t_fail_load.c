@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Load and remove modules while each allocation fails in turn. During a load only the
- * allocations below the module's init function fail, so also those of its probes.
+ * Load and remove modules while each allocation fails in turn. During a load, only allocations
+ * below the module's init function fail. This includes its probe functions.
  */
 #include <sys/stat.h>
 
@@ -11,7 +11,7 @@ struct module {
 	const char *name, *file, *parameters;
 };
 
-/* Each module needs the ones before it. The providers' init functions allocate nothing that removal lacks. */
+/* Each module needs the modules before it. The init functions of the providers allocate nothing new. */
 static const struct module discrete[] = {
 	{ "emugpu", "emu/emugpu.ko", "" },
 	{ "peerpin", "kmod/peerpin.ko", "" },
@@ -23,7 +23,7 @@ static const struct module with_pages[] = {
 	{ "emugpu", "emu/emugpu.ko", "p2pdma=1" },
 };
 
-/* The emulated Tegra GPU needs no PCI device. It allocates its memory piece by piece, hence a small size. */
+/* The emulated Tegra GPU needs no PCI device. A small size keeps the number of its allocations low. */
 static const struct module integrated[] = {
 	{ "emugpu_tegra", "emu/emugpu_tegra.ko", "vram_mib=2" },
 	{ "peerpin", "kmod/peerpin.ko", "" },
@@ -42,7 +42,10 @@ static const struct module judges[] = {
 
 enum { FIRST, SECOND, THIRD, FOURTH };
 
-/* The image of the tested module in memory: without it, most allocations would be of the file read. */
+/*
+ * The image of the tested module in memory. With a load from a file, most allocations would be of
+ * the file read.
+ */
 static void *image;
 static size_t image_size;
 
@@ -50,7 +53,7 @@ static size_t image_size;
 
 static const struct text everything = { 0, ULONG_MAX };
 
-/* Fail only allocations called from @text. */
+/* Fail only allocations that are called from @text. */
 static void count_below(struct text text)
 {
 	fail_bound("require-start", text.start);
@@ -112,8 +115,8 @@ CASE(nothing_is_loaded)
 /* ---- loading ---------------------------------------------------------------------- */
 
 /*
- * The kernel returns -EINVAL for a driver without memory for its sysfs directory. The
- * InfiniBand core gives no reason for refusing a client; peerpin_ibpeer returns -EBUSY.
+ * Without memory for a driver's sysfs directory, the kernel returns -EINVAL. The InfiniBand core
+ * refuses a client without a reason: peerpin_ibpeer then returns -EBUSY.
  */
 static bool load_plausible(struct fail *f, int err)
 {
@@ -149,7 +152,7 @@ CASE(loading_the_emulator)
 	each_load(discrete, FIRST);
 }
 
-/* x86 warns if arch_add_memory() has no memory. */
+/* x86 warns if arch_add_memory() gets no memory. */
 CASE(loading_the_emulator_with_pages)
 {
 	fail_spare("arch_add_memory");
@@ -162,7 +165,7 @@ CASE(loading_the_integrated_emulator)
 	each_load(integrated, FIRST);
 }
 
-/* If the sysfs directory of a slab cache fails, the kernel leaks the name. */
+/* Without memory for the sysfs directory of a slab cache, the kernel leaks the cache's name. */
 CASE(loading_the_core)
 {
 	fail_spare("sysfs_slab_add");
@@ -170,7 +173,10 @@ CASE(loading_the_core)
 	fail_spare_books();
 }
 
-/* If failures last, an interrupt's /proc directory is incomplete, and its removal warns. */
+/*
+ * Lasting failures leave an interrupt's /proc directory incomplete. The kernel warns when it
+ * removes the directory.
+ */
 CASE(load_of_the_sample_driver)
 {
 	if (fail_lasting >= 0)
@@ -183,7 +189,7 @@ CASE(loading_the_verbs_client)
 	each_load(verbs, THIRD);
 }
 
-/* The judge's kprobes take seconds per load, and the kernel warns if a kprobe has no memory. */
+/* The judge's kprobes take seconds in each load. The kernel warns if a kprobe gets no memory. */
 CASE(loading_the_judge)
 {
 	each_load_below("match_records", judges, FIRST);

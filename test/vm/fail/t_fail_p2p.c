@@ -72,7 +72,7 @@ CASE(put_pages_persistent)
 	}
 }
 
-/* With an IOMMU, each page needs an IOMMU entry. */
+/* With an IOMMU, each page needs memory for an IOMMU entry. */
 CASE(dma_map_pages)
 {
 	int ret;
@@ -116,7 +116,10 @@ CASE(free_of_pinned_memory)
 	}
 }
 
-/* As before, with the guard against writes after the free; the guard needs memory, and is skipped without. */
+/*
+ * Like free_of_pinned_memory, with the guard against writes after the free. Without memory, the
+ * guard is skipped.
+ */
 CASE(free_of_guarded_memory)
 {
 	int ret;
@@ -131,7 +134,7 @@ CASE(free_of_guarded_memory)
 	EXPECT(!emu_guard(fd, 0), "guard");
 }
 
-/* A stash sets the contents of pinned memory aside: all of it, or nothing. */
+/* A stash sets the contents of pinned memory aside. A failed stash must set nothing aside. */
 CASE(stash_of_pinned_memory)
 {
 	static unsigned char before[BLOCK], now[BLOCK];
@@ -143,7 +146,7 @@ CASE(stash_of_pinned_memory)
 	FAIL_EACH(f) {
 		FAIL(f, ret = emu_stash(fd, 1, &changed));
 		EXPECT_PLAUSIBLE(f, ret);
-		/* -EFAULT: the stash is complete, or not begun */
+		/* After -EFAULT the stash is complete or not begun. */
 		ret = ret && ret != -EFAULT ? 0 : emu_stash(fd, 0, &changed);
 		EXPECT(!ret || ret == -ENOENT, "allocation %u: %d", f.nth, ret);
 		EXPECT(!emu_read(fd, now, VA, BLOCK), "read");

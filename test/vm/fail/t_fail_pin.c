@@ -5,7 +5,7 @@
 
 enum {
 	BLOCK = 2 << 20,
-	LONG = 16 << 20,	/* its page lists need more than a page */
+	LONG = 16 << 20,	/* pins of this length need page lists of more than a page */
 };
 
 static int gpu;
@@ -18,7 +18,7 @@ static int export_block(uint64_t va)
 	return emu_call(gpu, EMUGPU_IOC_EXPORT, &e) ?: e.out_fd;
 }
 
-/* Number of regions in the file's fdinfo; -1 if fdinfo does not say */
+/* Number of regions in the file's fdinfo; -1: fdinfo has no number. */
 static int regions_of(int fd)
 {
 	char path[48], text[4096], *p;
@@ -62,7 +62,7 @@ static int pin(int fd, const struct peerpin_pin *want, struct peerpin_pin *p)
 	return ioctl(fd, PEERPIN_IOC_PIN, p) ? -errno : 0;
 }
 
-/* A failed pin has a reason, leaves no region, and the next pin gets its region id. */
+/* A failed pin has a reason and leaves no region. The next pin must get the region id. */
 static void after_pin(struct fail *f, int fd, int ret, const struct peerpin_pin *want, struct peerpin_pin *p)
 {
 	EXPECT(regions_of(fd) == !ret, "allocation %u: %d regions after %d", f->nth, regions_of(fd), ret);
@@ -115,7 +115,7 @@ CASE(pin_by_tokens)
 	emu_drop(gpu, context.out_context);
 }
 
-/* The kernel allocates the MMU notifier structure once per process. */
+/* The kernel allocates the MMU notifier structure once for a process, in this pin. */
 CASE(the_first_pin_of_host_memory)
 {
 	struct peerpin_pin p;
@@ -169,7 +169,7 @@ CASE(pin_of_a_dmabuf)
 	close(dmabuf);
 }
 
-/* A range without memory is -EINVAL, also when allocations fail. */
+/* A range without memory must give -EINVAL, even if allocations fail. */
 CASE(pin_of_unmapped_range)
 {
 	struct peerpin_pin p;
@@ -184,7 +184,7 @@ CASE(pin_of_unmapped_range)
 	}
 }
 
-/* The tables of regions grow with the number of pins. */
+/* The tables of regions have grown with the pins before. */
 CASE(the_hundredth_pin)
 {
 	struct peerpin_pin p;
@@ -228,7 +228,7 @@ static int copy_within(int fd, uint32_t region)
 	return ret;
 }
 
-/* Pin, and use the region in every way: DMA mapping, export, CPU mapping. */
+/* Pin the memory and use the region in every way: DMA mapping, export, CPU mapping. */
 static int pin_and_use(int fd, uint64_t addr, struct peerpin_pin *p)
 {
 	struct peerpin_export e = { .size = sizeof(e), .length = BLOCK };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Memory of an integrated GPU, while each allocation fails in turn: Tegra's nv-p2p.h, and the Tegra provider */
+/* Memory of an integrated GPU, while each allocation fails in turn: Tegra's nv-p2p.h and the Tegra provider. */
 #include "fail.h"
 #include "test/vm/core/pin.h"
 #include "test/vm/tegra/tegra.h"
@@ -13,7 +13,7 @@ SETUP(nodes_are_there)
 
 /* ---- calls of NVIDIA's driver ---------------------------------------------------------------- */
 
-/* The copy of the result may fail; then the call has taken effect. */
+/* True if the call has taken effect. This holds even if the copy of the result failed. */
 static bool pinned(void)
 {
 	return counts().counts.out_pins;
@@ -98,7 +98,7 @@ CASE(pin_of_tegra_memory)
 	each_pin(PEERPIN_PROVIDER_TEGRA);
 }
 
-/* Pin, copy and export */
+/* Pin, copy and export the memory. */
 static int pin_and_use(int file, struct peerpin_pin *p)
 {
 	struct peerpin_export e = { .size = sizeof(e), .length = BLOCK };
@@ -173,7 +173,7 @@ CASE(close_with_tegra_memory)
 	}
 }
 
-/* A view has the cache type of the process's own mapping, if there is one. */
+/* Map a view. If the process has a mapping of the memory, the view has the same cache type. */
 static volatile char *view_of(int file, uint32_t region)
 {
 	return mmap(NULL, BLOCK, PROT_READ, MAP_SHARED, file, PEERPIN_MMAP_OFFSET(region));

@@ -6,7 +6,7 @@
 enum {
 	PAGE = 4096,
 	BLOCK = 2 << 20,
-	SIZE = 4 << 20,		/* more than one page table */
+	SIZE = 4 << 20,		/* length that needs more than one page table */
 };
 
 static int gpu;
@@ -50,7 +50,7 @@ CASE(mmap_of_the_revocation_page)
 	}
 }
 
-/* The kernel retries a fault that finds no memory. */
+/* The kernel retries a fault that found no memory. */
 CASE(faults_in_the_revocation_page)
 {
 	volatile const uint32_t *words;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Short forms of the calls of /dev/emugpu; each returns 0 or -errno. */
+/* Short forms of the calls of /dev/emugpu. Each returns 0 or -errno. */
 #ifndef TEST_EMU_H
 #define TEST_EMU_H
 
@@ -16,7 +16,7 @@
 
 #define MIB ((uint64_t)1 << 20)
 
-/* -1 without a device; every call on -1 fails with EBADF */
+/* Open /dev/emugpu; -1 without a device. Each call on -1 fails with EBADF. */
 static inline int emu_open(void)
 {
 	return open("/dev/emugpu", O_RDWR | O_CLOEXEC);
@@ -45,7 +45,7 @@ static inline int emu_alloc(int fd, uint64_t va, uint64_t size)
 	return emu_alloc_on(fd, 0, va, size);
 }
 
-/* In a context (0: none), and as a mapping of @memory from @offset on (0: own memory) */
+/* Allocate in @context (0: no context). Map @memory from @offset on; @memory 0: new memory. */
 static inline int emu_alloc_in(int fd, uint32_t context, uint64_t va, uint64_t size)
 {
 	struct emugpu_alloc alloc = { .va = va, .size = size, .context = context };
@@ -142,7 +142,7 @@ static inline int emu_cpu_window(int fd, int mapped)
 	return emu_test(fd, &test);
 }
 
-/* @count 0: all callbacks */
+/* Delay the next @count callbacks; 0: all callbacks */
 static inline int emu_delay_callbacks(int fd, unsigned int ms, unsigned int count)
 {
 	struct emugpu_test test = { .op = EMUGPU_TEST_DELAY_CALLBACK, .delay = { .ms = ms, .count = count } };
@@ -162,7 +162,7 @@ static inline int emu_revoke_range(int fd, uint64_t va, uint64_t length)
 	return emu_test(fd, &test);
 }
 
-/* Every pin of the block */
+/* Revoke every pin of the block. */
 static inline int emu_revoke(int fd, uint64_t va)
 {
 	return emu_revoke_range(fd, va, 0);
@@ -211,7 +211,7 @@ static inline int emu_plan(int fd, unsigned int nth, enum emugpu_event_action ac
 	return emu_test(fd, &test);
 }
 
-/* @events has room for @max; @count counts all events that happened */
+/* Store up to @max events in @events, and the number of all events in @count. */
 static inline int emu_events(int fd, struct emugpu_event *events, unsigned int max, unsigned int *count)
 {
 	struct emugpu_test test = {
@@ -238,7 +238,7 @@ static inline int emu_guard(int fd, unsigned int ms)
 	return emu_test(fd, &test);
 }
 
-/* @changed: with @on 0, the number of pages written since */
+/* @changed: with @on 0, the number of pages written since the stash began */
 static inline int emu_stash(int fd, unsigned int on, unsigned int *changed)
 {
 	struct emugpu_test test = { .op = EMUGPU_TEST_STASH, .stash.on = on };
@@ -248,7 +248,10 @@ static inline int emu_stash(int fd, unsigned int on, unsigned int *changed)
 	return err;
 }
 
-/* How often @rule was broken; @module (48 bytes) gets the last module that broke it. -1: the call failed */
+/*
+ * Number of violations of @rule; -1: the call failed. @module (48 bytes) gets the last module that
+ * broke @rule.
+ */
 static inline uint64_t emu_violations(int fd, enum emugpu_rule rule, char *module)
 {
 	struct emugpu_test test = { .op = EMUGPU_TEST_VIOLATIONS, .violations.rule = rule };
@@ -259,7 +262,7 @@ static inline uint64_t emu_violations(int fd, enum emugpu_rule rule, char *modul
 	return test.violations.out_count;
 }
 
-/* Writes the GPU's PCI address to its driver's sysfs file "bind" or "unbind" */
+/* Write the GPU's PCI address to the driver's sysfs file @file, "bind" or "unbind". */
 static inline int emu_sysfs(const struct emugpu_info *info, const char *file)
 {
 	char path[64], address[32];
@@ -274,7 +277,7 @@ static inline int emu_sysfs(const struct emugpu_info *info, const char *file)
 	return err;
 }
 
-/* Exit status of a child that runs @fn, or -1 */
+/* Run @fn in a child. Returns the exit status, or -1. */
 static inline int emu_in_child(int (*fn)(void))
 {
 	int status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A control group with a memory controller, in a VM without other groups */
+/* A control group with a memory controller. The VM has no other groups. */
 #ifndef TEST_GROUP_H
 #define TEST_GROUP_H
 
@@ -30,13 +30,13 @@ static inline bool group_make(void)
 	       group_write(GROUPS_DIR "/cgroup.subtree_control", "+memory") && !mkdir(GROUP, 0755);
 }
 
-/* Moves the caller into the group. */
+/* Move the caller into the group. */
 static inline bool group_join(void)
 {
 	return group_write(GROUP "/cgroup.procs", "0");
 }
 
-/* The number of the first line of @file of the form @form, "kernel %lld" or "%lld"; -1: none */
+/* Number in the first line of @file that has the form @form: "kernel %lld" or "%lld". -1: no such line. */
 static inline long long group_bytes(const char *file, const char *form)
 {
 	char path[128], line[128];
@@ -52,7 +52,7 @@ static inline long long group_bytes(const char *file, const char *form)
 	return bytes;
 }
 
-/* After all its processes have exited */
+/* Remove the group, after all processes of the group have exited. */
 static inline bool group_end(void)
 {
 	return !rmdir(GROUP) && !umount2(GROUPS_DIR, MNT_DETACH) && !rmdir(GROUPS_DIR);

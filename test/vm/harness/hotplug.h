@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PCI devices that are removed and rescanned while in use. A device is named by
- * its address ("0000:00:03.0"). Calls return 0 or -errno.
+ * PCI devices that are removed and found again while in use. The name of a device is its address,
+ * like "0000:00:03.0". Calls return 0 or -errno.
  */
 #ifndef TEST_HOTPLUG_H
 #define TEST_HOTPLUG_H
@@ -29,7 +29,7 @@ static inline int hotplug_write(const char *path, const char *text)
 	return err;
 }
 
-/* Unbinds the driver from the device; hotplug_bind() binds it again. */
+/* Unbind the driver from the device. hotplug_bind() binds it again. */
 static inline int hotplug_unbind(const char *driver, const struct hotplug *device)
 {
 	char path[80];
@@ -46,7 +46,7 @@ static inline int hotplug_bind(const char *driver, const struct hotplug *device)
 	return hotplug_write(path, device->address);
 }
 
-/* Like hot-unplug, but the driver still reaches the device while it is removed. */
+/* Remove the device. Unlike in a real hot-unplug, the driver still reaches the device meanwhile. */
 static inline int hotplug_remove(const struct hotplug *device)
 {
 	char path[80];
@@ -55,7 +55,7 @@ static inline int hotplug_remove(const struct hotplug *device)
 	return hotplug_write(path, "1");
 }
 
-/* Finds all removed devices again. */
+/* Find all removed devices again. */
 static inline int hotplug_rescan(void)
 {
 	return hotplug_write("/sys/bus/pci/rescan", "1");
@@ -70,7 +70,7 @@ static inline struct hotplug hotplug_gpu(const struct emugpu_info *info)
 	return device;
 }
 
-/* The device behind /dev/@node; empty address: no such node */
+/* The device of /dev/@node. The address is empty if there is no such node. */
 static inline struct hotplug hotplug_of_node(const char *node)
 {
 	struct hotplug device = { "" };

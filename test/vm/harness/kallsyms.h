@@ -9,7 +9,7 @@
 
 #include "vmtest.h"
 
-/* [@start, @end) */
+/* Addresses from @start to below @end */
 struct text {
 	unsigned long start, end;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernel modules and their files in sysfs and debugfs; each call returns 0 or -errno. */
+/* Kernel modules and their files in sysfs and debugfs. Each call returns 0 or -errno. */
 #ifndef TEST_MODULE_H
 #define TEST_MODULE_H
 
@@ -18,7 +18,7 @@ static inline int module_remove(const char *name)
 	return syscall(SYS_delete_module, name, O_NONBLOCK) ? -errno : 0;
 }
 
-/* "test/p2p_check.ko" of this kernel; from the root of the tree, where the suite runs its programs */
+/* Load @file of this kernel, like "test/p2p_check.ko". The working directory must be the root of the tree. */
 static inline int module_load(const char *file, const char *parameters)
 {
 	struct utsname name;
@@ -35,7 +35,7 @@ static inline int module_load(const char *file, const char *parameters)
 	return err;
 }
 
-/* The reference count of a module */
+/* Reference count of a module. */
 static inline int module_refs(const char *name)
 {
 	char path[96];
@@ -64,7 +64,7 @@ static inline int module_set(const char *parameter, const char *value)
 	return err;
 }
 
-/* A file of debugfs, cut off at @size; "" when it cannot be read */
+/* Contents of a file of debugfs, cut at @size; "" if the file cannot be read. */
 static inline const char *module_debugfs(const char *file, char *text, size_t size)
 {
 	char path[128];
@@ -80,7 +80,7 @@ static inline const char *module_debugfs(const char *file, char *text, size_t si
 	return text;
 }
 
-/* True for a debug kernel: slow, keeps freed memory for a while, and looks for leaks itself. */
+/* True for a debug kernel. It is slow, keeps freed memory for a while, and looks for leaks itself. */
 static inline bool kernel_checks_itself(void)
 {
 	return !access("/sys/kernel/debug/kmemleak", F_OK) || !access("/sys/kernel/debug/kcsan", F_OK);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel's memory counters, and the number of pinned pages if no other program pins any */
+/* The kernel's memory counters. The number of pinned pages is right if no other program pins pages. */
 #ifndef TEST_VMSTAT_H
 #define TEST_VMSTAT_H
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A line of /proc/vmstat; 0: none */
+/* Value of a line of /proc/vmstat; 0: no such line. */
 static inline long vmstat(const char *name)
 {
 	FILE *f = fopen("/proc/vmstat", "re");
@@ -24,7 +24,7 @@ static inline long vmstat(const char *name)
 	return value;
 }
 
-/* A read of this file adds the counts of all CPUs to the totals. */
+/* A read of this file adds the counts of each CPU to the totals. */
 static inline void vmstat_refresh(void)
 {
 	int node = open("/proc/sys/vm/stat_refresh", O_RDONLY | O_CLOEXEC);
@@ -41,7 +41,7 @@ static inline long vmstat_pinned(void)
 	return vmstat("nr_foll_pin_acquired") - vmstat("nr_foll_pin_released");
 }
 
-/* Waits a while: the pages of an ended process are unpinned a moment later. */
+/* Wait a while for @pages pinned pages: the pages of an ended process are unpinned a moment later. */
 static inline bool vmstat_pinned_is(long pages)
 {
 	int i;

@@ -9,16 +9,17 @@
  *
  *	VMTEST_MAIN
  *
- * Cases run in source order and print one line each: `ok NAME`,
- * `not ok NAME: why` or `skip NAME: why`. The exit status is 0 when none
- * failed and at least one ran or was skipped. Arguments name the cases to run. A
- * SETUP always runs, because the other cases use what the SETUP opens. A
- * CASE_BY_NAME runs only if it is named, because it disturbs the kernel in a way
- * that its caller must expect. `--has NAME...` runs nothing: the exit status says
- * whether the program has one of these cases.
+ * Cases run in source order. Each case prints one line: `ok NAME`, `not ok NAME: why` or `skip
+ * NAME: why`. The exit status is 0 if no case failed and if at least one case ran or was skipped.
  *
- * The first failed EXPECT or SKIP ends its function; where that is not the
- * case itself, CHECK_CASE() in the case ends it too.
+ * Arguments name the cases to run:
+ * - A SETUP always runs, because the cases use what the SETUP opens.
+ * - A CASE_BY_NAME runs only if it is named: it disturbs the kernel, and its caller must expect
+ *   that.
+ * - `--has NAME...` runs no case. The exit status says whether the program has one of these cases.
+ *
+ * The first failed EXPECT or SKIP ends its function. If the case called this function, CHECK_CASE()
+ * ends the case, too.
  */
 #ifndef VMTEST_H
 #define VMTEST_H
@@ -76,7 +77,7 @@ static inline void vmtest_end(enum vmtest_result result, const char *format, ...
 #define SETUP(function) VMTEST_ADD(function, VMTEST_SETUP)
 #define CASE_BY_NAME(function) VMTEST_ADD(function, VMTEST_BY_NAME)
 
-/* EXPECT(condition, printf arguments that say what was seen instead) */
+/* Fail the case unless @condition is true. @format, ...: printf arguments that name the actual values */
 #define EXPECT(condition, format, ...) \
 	do { \
 		if (!(condition)) { \
@@ -91,7 +92,7 @@ static inline void vmtest_end(enum vmtest_result result, const char *format, ...
 		return; \
 	} while (0)
 
-/* In a case, after a function that has EXPECTs of its own */
+/* In a case: end the case after a called function with EXPECTs has failed or skipped. */
 #define CHECK_CASE() \
 	do { \
 		if (vmtest_result != VMTEST_OK) \
