@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Helpers of the tests of the CUDA driver API, for any cuda.h */
+/* Helpers of the tests of the CUDA driver API. They work with any cuda.h. */
 #ifndef TEST_CU_H
 #define TEST_CU_H
 
@@ -11,7 +11,10 @@
 
 #include "test/vm/harness/vmtest.h"
 
-/* IS(call, CUDA_...): the call returns this; OK(call): it returns CUDA_SUCCESS */
+/*
+ * IS(call, CUDA_...): fail unless the call returns this result. OK(call): fail unless it returns
+ * CUDA_SUCCESS.
+ */
 #define IS(call, want) \
 	do { \
 		int got_ = (call); \
@@ -24,7 +27,7 @@ static inline bool cu_emulated(void)
 	return !access("/dev/emugpu", F_OK);
 }
 
-/* Primary context of a GPU, made current; NULL if none */
+/* Make the primary context of a GPU current. Returns the context; NULL if that failed. */
 static inline CUcontext cu_start(CUdevice dev)
 {
 	CUcontext ctx = NULL;
@@ -34,7 +37,7 @@ static inline CUcontext cu_start(CUdevice dev)
 	return ctx;
 }
 
-/* An attribute of the first GPU, or -1 */
+/* An attribute of the first GPU; -1 if that failed. */
 static inline int cu_attribute(CUdevice_attribute which)
 {
 	int value;
@@ -49,7 +52,7 @@ static inline unsigned long long cu_buffer_id(CUdeviceptr ptr)
 	return cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, ptr) ? 0 : id;
 }
 
-/* wait() status of a child that runs @fn, with the result of @fn as exit status; -1: no child */
+/* Run @fn in a child; its exit status is the result of @fn. Returns the wait() status; -1: no child. */
 static inline int cu_in_child(int (*fn)(void *), void *arg)
 {
 	int status = -1;

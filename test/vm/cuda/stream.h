@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For the tests of streams. A gate is a host function that waits: it holds a stream
- * for as long as a case needs, so no case depends on timing. All cases that do not
- * skip themselves pass on a real GPU too.
+ * For the tests of streams. A gate is a host function that waits. It holds a stream for as long as
+ * a case needs, so no case depends on timing. All cases without SKIP pass on a real GPU, too.
  */
 #ifndef TEST_STREAM_H
 #define TEST_STREAM_H
@@ -19,10 +18,10 @@ enum { SIZE = 1 << 20 };
 static CUcontext ctx;
 static CUdeviceptr dev;
 static CUdeviceptr other __attribute__((unused));
-static unsigned char *locked __attribute__((unused));	/* page-locked */
+static unsigned char *locked __attribute__((unused));	/* page-locked memory */
 static unsigned char host[SIZE] __attribute__((unused)), back[SIZE];
 
-/* The primary context and memory in it */
+/* Make the primary context current and allocate memory. */
 static inline void stream_start(void)
 {
 	ctx = cu_start(0);
@@ -32,7 +31,7 @@ static inline void stream_start(void)
 	OK(cuMemAllocHost((void **)&locked, SIZE));
 }
 
-/* Whether all SIZE bytes at @p are @value */
+/* True if all SIZE bytes at @p are @value. */
 static inline int is_filled(CUdeviceptr p, unsigned char value)
 {
 	memset(back, ~value, SIZE);
@@ -69,7 +68,7 @@ static inline void hold(void *arg)
 	wait_for(&g->open);
 }
 
-/* Opens a gate after a while; until then other calls can be seen to wait. */
+/* Open a gate after a while. Until then a caller can see that other calls wait. */
 static inline void *open_later(void *gate)
 {
 	sleep_ms(50);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The CUDA driver API. Cases without SKIP pass on a real GPU too, which shows that
- * the emulated driver behaves like NVIDIA's.
+ * The CUDA driver API. All cases without SKIP pass on a real GPU, too. So the emulated driver
+ * behaves like NVIDIA's driver.
  */
 #include "cu.h"
 
@@ -15,8 +15,8 @@
 #define HOST(p) ((CUdeviceptr)(uintptr_t)(p))
 
 static CUcontext ctx;
-static CUdeviceptr a;		/* one byte, used by later cases */
-static CUdeviceptr big;		/* BIG bytes, used by later cases */
+static CUdeviceptr a;		/* address of one byte, used by later cases */
+static CUdeviceptr big;		/* address of BIG bytes, used by later cases */
 static unsigned char host[4 << 20], back[4 << 20];
 
 enum { BIG = (3 << 20) + 5 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Asynchronous copies and memsets of the CUDA driver API, and those of rows. */
+/* Asynchronous copies and memsets of the CUDA driver API, and copies and memsets of rows. */
 #include "stream.h"
 
 SETUP(there_is_a_gpu)

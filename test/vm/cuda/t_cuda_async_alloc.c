@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Memory from pools, in the order of streams. Passes on a real GPU too. */
+/* Memory from pools, in the order of streams. Passes on a real GPU, too. */
 #include "cu.h"
 
 #define MIB ((size_t)1 << 20)
@@ -61,7 +61,7 @@ CASE(memory_from_the_default_pool)
 	EXPECT(get(standard, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 0, "still used");
 }
 
-/* Export as a dma-buf works, on a real GPU too. */
+/* Export as a dma-buf works, also on a real GPU. */
 CASE(pool_memory_cannot_be_pinned)
 {
 	CUpointer_attribute which[] = { CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_MEMORY_TYPE };
@@ -113,7 +113,7 @@ CASE(either_free_frees_pool_memory)
 	IS(cuMemFree(p), CUDA_ERROR_INVALID_VALUE);
 	OK(cuMemFreeAsync(q, NULL));
 	OK(cuCtxSynchronize());
-	/* NVIDIA's driver counts memory as used after cuMemFree() */
+	/* NVIDIA's driver still counts the memory as used after cuMemFree(). */
 	if (cu_emulated())
 		EXPECT(get(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 0, "still used");
 	OK(cuMemPoolDestroy(pool));
@@ -184,7 +184,7 @@ CASE(bad_pools_are_refused)
 	IS(cuMemPoolDestroy(standard), CUDA_ERROR_INVALID_VALUE);
 }
 
-/* As on an H200: maxSize is rounded up to 32 MiB, and the pool reuses its kept memory. */
+/* Results of an H200: maxSize is rounded up to 32 MiB, and the pool reuses its kept memory. */
 CASE(pool_is_limited_to_max_size)
 {
 	CUmemPoolProps props = {

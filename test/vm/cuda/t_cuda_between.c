@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Another thread acts while a call of the CUDA library is in the kernel. The wrappers
- * of ioctl() and madvise() below run that thread's action just before the system call.
+ * Another thread acts while a call of the CUDA library is in the kernel. The wrappers of ioctl()
+ * and madvise() below run the action of this thread just before the system call.
  */
 #include "stream.h"
 
@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-/* Called once, before the next system call @at */
+/* Action of the other thread: called once, before the next system call @at. */
 static struct {
 	void (*call)(void);
 	unsigned long at;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Contexts of the CUDA driver API. Cases without SKIP pass on a real GPU too. */
+/* Contexts of the CUDA driver API. Cases without SKIP pass on a real GPU, too. */
 #include "cu.h"
 #include "test/vm/harness/emu.h"
 
@@ -8,7 +8,7 @@
 
 enum { SIZE = 1 << 20 };
 
-/* cuCtxCreate() of older headers */
+/* Older headers map cuCtxCreate() to these functions. */
 CUresult cuCtxCreate_v2(CUcontext *ctx, unsigned int flags, CUdevice dev);
 CUresult cuCtxCreate_v3(CUcontext *ctx, CUexecAffinityParam *params, int n, unsigned int flags, CUdevice dev);
 
@@ -21,7 +21,7 @@ static CUcontext current(void)
 	return cuCtxGetCurrent(&c) ? NULL : c;
 }
 
-/* Run @fn(@arg) in a new thread; returns its result */
+/* Run @fn(@arg) in a new thread and return its result. */
 static void *in_thread(void *(*fn)(void *), void *arg)
 {
 	pthread_t thread;
@@ -119,7 +119,7 @@ CASE(destroy_pops_only_the_top)
 	EXPECT(current() == primary, "%p", (void *)current());
 }
 
-/* A thread with a current context that another thread destroys */
+/* A thread whose current context another thread destroys */
 struct victim {
 	CUcontext ctx;
 	pthread_barrier_t barrier;
@@ -343,7 +343,7 @@ CASE(two_gpus_reach_each_other)
 	OK(cuDevicePrimaryCtxRelease(1));
 }
 
-/* As on two H100s with 580.159.04; pointer queries need no peer access. */
+/* Results of two H100s with driver 580.159.04. Pointer queries need no peer access. */
 CASE(range_query_needs_peer_access)
 {
 	CUdeviceptr far, pooled, base = 0;
@@ -373,7 +373,7 @@ CASE(range_query_needs_peer_access)
 	OK(cuDevicePrimaryCtxRelease(1));
 }
 
-/* NULL is the current context. */
+/* NULL means the current context. */
 CASE(peer_copies_name_both_contexts)
 {
 	static unsigned char out[SIZE];
@@ -402,13 +402,13 @@ CASE(peer_copies_name_both_contexts)
 
 enum { THREADS = 4 };
 
-/* On a real GPU a context takes 0.3 s to create. */
+/* Fewer rounds on a real GPU, where creating a context takes 0.3 s. */
 static int rounds(void)
 {
 	return cu_emulated() ? 25 : 2;
 }
 
-/* Number of calls that failed */
+/* Returns the number of failed calls. */
 static void *make_and_destroy(void *unused)
 {
 	uintptr_t failed = 0;
@@ -455,7 +455,7 @@ static void *retain_and_release(void *unused)
 	return (void *)failed;
 }
 
-/* Any retain may recreate the context, any release may be the last. */
+/* Any retain may recreate the context, and any release may be the last. */
 CASE(primary_context_survives_racing_releases)
 {
 	uintptr_t failed = 0;

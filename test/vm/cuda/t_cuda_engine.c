@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The engine threads of CUDA streams: start, end, failure, fork and many users at once. */
+/* The engine threads of CUDA streams: start, end, failure, fork, and many users at once. */
 #include "stream.h"
 
 SETUP(there_is_a_gpu)
@@ -88,7 +88,7 @@ CASE(child_of_fork_has_no_streams)
 	OK(cuStreamDestroy(s));
 }
 
-/* Executed by end_with_work(): exits while a host function never returns. */
+/* Run by end_with_work() in a new process: exit while a host function never returns. */
 CASE_BY_NAME(end_with_work_pending)
 {
 	static struct gate never;
@@ -125,7 +125,7 @@ CASE(process_exits_with_work_pending)
 
 enum { THREADS = 4, ROUNDS = 60 };
 
-/* Each thread uses its part of @dev, an event and a second stream; returns the failed rounds. */
+/* Each thread uses its part of @dev, an event and a second stream. Returns the number of failed rounds. */
 static void *exchange(void *part)
 {
 	const CUdeviceptr mine = dev + (uintptr_t)part * 4096, copy = other + (uintptr_t)part * 4096;
@@ -162,7 +162,7 @@ CASE(threads_use_streams_at_once)
 	EXPECT(!failed, "%lu rounds", failed);
 }
 
-/* Objects that one thread creates and destroys while other threads use them unsynchronized */
+/* Objects that one thread creates and destroys while other threads use them without synchronization */
 static struct {
 	_Atomic(CUcontext) ctx;
 	_Atomic(CUstream) stream;
@@ -176,7 +176,7 @@ static bool is_expected(CUresult err)
 	       err == CUDA_ERROR_NOT_READY || err == CUDA_ERROR_INVALID_CONTEXT;
 }
 
-/* The first unexpected error of a thread of the hunt */
+/* The first unexpected error of a thread */
 struct surprise {
 	const char *call;
 	CUresult err;

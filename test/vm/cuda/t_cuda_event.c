@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Events of the CUDA driver API, and functions of the program in streams. */
+/* Events of the CUDA driver API, and host functions in streams. */
 #include "stream.h"
 
 SETUP(there_is_a_gpu)
@@ -65,7 +65,10 @@ CASE(events_order_streams)
 	OK(cuEventRecord(e, s));
 	OK(cuStreamWaitEvent(t, e, 0));
 	OK(cuMemsetD8Async(dev, 2, SIZE, t));
-	/* a later record and the event's destruction do not affect a stream that already waits */
+	/*
+	 * A stream already waits for the event. A later record and the destruction of the event
+	 * must not affect the stream.
+	 */
 	OK(cuEventRecord(e, NULL));
 	OK(cuEventSynchronize(e));
 	OK(cuEventDestroy(e));

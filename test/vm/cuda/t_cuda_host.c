@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Host memory known to CUDA: page-locked, registered and managed. Passes on a real GPU too. */
+/* Host memory that CUDA knows: page-locked, registered and managed. Passes on a real GPU, too. */
 #include "cu.h"
 
 #include <sys/mman.h>
@@ -35,7 +35,7 @@ static uint64_t get_word(CUpointer_attribute which, const void *p)
 	return cuPointerGetAttribute(&value, which, HOST(p)) ? UNSET : value;
 }
 
-/* Copies to the GPU and back, with host pointers and with device pointers */
+/* Copy to the GPU and back, with host pointers and with device pointers. */
 static void copies_go_through(void *p)
 {
 	memcpy(p, bytes, SIZE);
@@ -194,7 +194,7 @@ CASE(bad_registrations_are_refused)
 	IS(cuMemHostRegister(NULL, 1, 0), CUDA_ERROR_INVALID_VALUE);
 	IS(cuMemHostRegister(bytes, 0, 0), CUDA_ERROR_INVALID_VALUE);
 	IS(cuMemHostRegister(bytes, SIZE, 0x100), CUDA_ERROR_INVALID_VALUE);
-	/* NVIDIA's driver supports I/O memory, and rejects memory that is none */
+	/* NVIDIA's driver supports I/O memory, and rejects other memory here. */
 	IS(cuMemHostRegister(bytes, SIZE, CU_MEMHOSTREGISTER_IOMEMORY),
 	   cu_emulated() ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE);
 	IS(cuMemHostRegister((void *)(uintptr_t)gpu, SIZE, 0), CUDA_ERROR_INVALID_VALUE);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* CUDA before cuInit(), after fork() and without a context; device attributes. Passes on a real GPU too. */
+/* CUDA before cuInit(), after fork() and without a context; device attributes. Passes on a real GPU, too. */
 #include "cu.h"
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@ CASE_BY_NAME(init_without_gpu_is_no_device)
 	IS(cuDeviceGetCount(&n), CUDA_ERROR_NOT_INITIALIZED);
 }
 
-/* The next name in the version map of the library; false at the end */
+/* Read the next name of the library's version map; false at the end. */
 static bool next_name(FILE *map, char *name)
 {
 	char line[256], end[2];
@@ -48,7 +48,7 @@ static CUresult call(const char *name)
 	return fn ? fn(0, 0, 0, 0, 0, 0, 0, 0, 0, 0) : CUDA_ERROR_NOT_FOUND;
 }
 
-/* Number of functions that do not return CUDA_ERROR_NOT_INITIALIZED; -1: no libcuda.map */
+/* Number of functions that do not return CUDA_ERROR_NOT_INITIALIZED; -1: libcuda.map is missing */
 static int initialized_functions(void)
 {
 	FILE *map = fopen("emu/cuda/libcuda.map", "r");

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Which CUDA memory a peer can pin, from which process, and which VMM calls revoke a pin. */
+/*
+ * Pins of CUDA memory by a peer: the kinds of memory, the process that pins, and VMM calls that
+ * revoke a pin.
+ */
 #include "cu.h"
 #include "test/vm/emu/p2p.h"
 
@@ -14,7 +17,7 @@ SETUP(gpu_and_peer_are_there)
 	EXPECT(cu_start(0), "no GPU");
 }
 
-/* A page in the middle of memory */
+/* Pin a page in the middle of memory. */
 static int pin(unsigned int slot, CUdeviceptr va)
 {
 	return get(slot, (va + PAGE - 1) / PAGE * PAGE, PAGE);
@@ -79,7 +82,7 @@ struct attempt {
 	CUDA_POINTER_ATTRIBUTE_P2P_TOKENS tokens;
 };
 
-/* Runs in another process; its exit status is the number of the failed step. */
+/* Runs in another process. The exit status is the number of the failed step. */
 static int pin_as_a_stranger(void *arg)
 {
 	const struct attempt *a = arg;
@@ -175,7 +178,7 @@ CASE(memory_without_rdma_flag_is_refused)
 	OK(unmap_memory());
 }
 
-/* p2pToken is 0 for all VMM memory of every process. */
+/* The p2pToken of VMM memory is 0 in every process. */
 CASE(vmm_tokens_work_in_their_process)
 {
 	struct attempt a;

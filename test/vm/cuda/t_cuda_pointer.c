@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Pointer attributes and cuGetProcAddress() of CUDA. Passes on a real GPU too. */
+/* Pointer attributes and cuGetProcAddress() of CUDA. Passes on a real GPU, too. */
 #include "cu.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* CUDA calls for peers of GPU memory: dma-buf export and flush. Passes on a real GPU too. */
+/* CUDA calls for peers of GPU memory: dma-buf export and flush. Passes on a real GPU, too. */
 #include "cu.h"
 
 #include <errno.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Revocation by the emulated CUDA: when a block is revoked, which calls cuMemFree()
- * delays meanwhile, and when an address is allocated again. Pins are made through
- * /dev/p2p_check.
+ * Revocation by the emulated CUDA: when a block is revoked, which calls cuMemFree() delays
+ * meanwhile, and when an address is allocated again. Pins are made through /dev/p2p_check.
  */
 #include "cu.h"
 #include "test/vm/harness/emu.h"
@@ -39,7 +38,7 @@ static uint32_t blocks(void)
 	return emu_counts(node, &test) ? ~0u : test.counts.out_blocks;
 }
 
-/* Pins [va, va + length), rounded outward to pages, as a consumer does */
+/* Pin [va, va + length), rounded outward to pages, as a consumer does. */
 static int pin(unsigned int slot, CUdeviceptr va, size_t length)
 {
 	struct p2p_check_call call = { .slot = slot };
@@ -301,7 +300,7 @@ static bool lost(CUresult err)
 	return err == CUDA_ERROR_CONTEXT_IS_DESTROYED || err == CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Allocates and frees while another thread resets the context */
+/* Allocate and free while another thread resets the context. */
 static void *work_in_a_shaky_context(void *arg)
 {
 	struct worker *w = arg;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Streams of the CUDA driver API: attributes, and which stream waits for which. */
+/* Streams of the CUDA driver API: their attributes and their waits for each other. */
 #include "stream.h"
 
 /* ---- attributes -------------------------------------------------------------- */
@@ -251,7 +251,7 @@ CASE(free_waits_for_work)
 	OK(cuStreamDestroy(s));
 }
 
-/* Create and set a context in which @g blocks stream *@s. */
+/* Create context *@c, make it current, and hold its stream *@s at gate @g. */
 static void hold_elsewhere(CUcontext *c, CUstream *s, struct gate *g)
 {
 	OK(cuCtxCreate(c, NULL, 0, 0));
@@ -309,7 +309,7 @@ CASE(free_of_host_memory_waits)
 	OK(cuStreamDestroy(s));
 }
 
-/* The work touches neither the freed memory nor new memory at its address. */
+/* The queued work must touch neither the freed memory nor new memory at the same address. */
 CASE(work_on_freed_memory_fails)
 {
 	struct gate g = { 0 };
@@ -431,7 +431,7 @@ CASE(each_thread_has_its_own_stream)
 	EXPECT(is_filled(other, 0x21), "%#x", back[0]);
 }
 
-/* With the per-thread default stream, stream NULL is the thread's own stream. */
+/* With the per-thread default stream, NULL means the thread's own stream. */
 CASE(null_stream_can_be_per_thread)
 {
 	CUresult (*memset_async)(CUdeviceptr, unsigned char, size_t, CUstream);

@@ -114,7 +114,7 @@ CASE(bad_maps_are_refused)
 	IS(cuMemUnmap(va + unit, unit), CUDA_ERROR_INVALID_VALUE);
 	IS(cuMemUnmap(va, 0), CUDA_ERROR_INVALID_VALUE);
 	IS(cuMemAddressFree(va, 4 * unit), CUDA_ERROR_INVALID_VALUE);
-	/* NVIDIA's driver lets a mapping end behind its reservation */
+	/* NVIDIA's driver lets a mapping end after its reservation; the emulated driver does not. */
 	if (cu_emulated())
 		IS(cuMemMap(va + 3 * unit, 2 * unit, 0, memory, 0), CUDA_ERROR_INVALID_VALUE);
 	tear_down();

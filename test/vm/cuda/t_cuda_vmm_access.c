@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Access to memory mapped with the VMM API, and its attributes. */
+/* Access to memory that is mapped with the VMM API, and the attributes of this memory. */
 #include "vmm.h"
 
 static const CUmemAccessDesc readonly = { { CU_MEM_LOCATION_TYPE_DEVICE, 0 }, CU_MEM_ACCESS_FLAGS_PROT_READ };
@@ -24,7 +24,7 @@ SETUP(there_is_a_gpu)
 	vmm_start();
 }
 
-/* NVIDIA's driver exports such memory as a dma-buf even without access; the emulated one does not. */
+/* Without access, NVIDIA's driver still exports the memory as a dma-buf; the emulated driver does not. */
 CASE(no_access_until_access_is_set)
 {
 	CUpointer_attribute which[] = { CU_POINTER_ATTRIBUTE_DEVICE_POINTER };
@@ -141,7 +141,10 @@ CASE(attributes_of_mapped_memory)
 	tear_down();
 }
 
-/* A cache that takes RANGE_* for an allocation would pin addresses without memory. */
+/*
+ * RANGE_* covers the reservation. A cache that takes it for an allocation would pin addresses
+ * without memory.
+ */
 CASE(range_is_the_whole_reservation)
 {
 	CUdeviceptr base;
@@ -177,7 +180,7 @@ CASE(reserved_addresses_have_a_range)
 	tear_down();
 }
 
-/* Export as a dma-buf works, on a real GPU too. */
+/* Export as a dma-buf works, also on a real GPU. */
 CASE(memory_without_rdma_flag_exports)
 {
 	CUmemGenericAllocationHandle h;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* GPU numbers of the kernel, CUDA and NVML while GPUs are unbound and bound. With two GPUs. */
+/* GPU numbers of the kernel, CUDA and NVML while GPUs are unbound and bound. Needs two GPUs. */
 #include "cu.h"
 
 #include <nvml.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* One GPU more than the driver has numbers for */
+/* The VM has one GPU more than the driver has numbers for. */
 #include "test/vm/harness/emu.h"
 #include "test/vm/harness/hotplug.h"
 #include "test/vm/core/pin.h"

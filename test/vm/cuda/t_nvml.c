@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* NVML on the emulated GPU; its values are those of CUDA and of the kernel. */
+/* NVML on the emulated GPU. Its values must equal the values of CUDA and of the kernel. */
 #include "cu.h"
 
 #include <dlfcn.h>
@@ -156,7 +156,7 @@ CASE(index_brand_architecture_and_capability)
 	EXPECT(n == 0, "minor number %u", n);
 	OK(nvmlDeviceGetBrand(gpu, &brand));
 	OK(nvmlDeviceGetArchitecture(gpu, &architecture));
-	/* the emulated GPU reports the brand of an H200; an H100 reports 14, NVIDIA */
+	/* The emulated GPU has the brand of an H200. An H100 has the brand 14, NVIDIA. */
 	EXPECT(brand == NVML_BRAND_UNKNOWN || (!cu_emulated() && brand == 14), "%d", brand);
 	EXPECT(architecture == NVML_DEVICE_ARCH_HOPPER, "%u", architecture);
 	OK(nvmlDeviceGetCudaComputeCapability(gpu, &major, &minor));

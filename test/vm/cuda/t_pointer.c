@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A driver that gets pointers from its users, and pins them itself for one copy */
+/* A driver gets pointers from its users, and pins the memory for one copy. */
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>

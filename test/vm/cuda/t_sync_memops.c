@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * SYNC_MEMOPS: without it a device-to-device copy returns before the bytes have moved,
- * and a peer that reads then finds the old bytes. The emulated copy engine is delayed so
- * that this always happens. Memory is pinned with the bare ioctl, because the library
- * would set the attribute.
+ * Without SYNC_MEMOPS a device-to-device copy returns before the bytes have moved. A peer that
+ * reads then finds the old bytes. A delay of the emulated copy engine makes this happen always. The
+ * tests pin with the bare ioctl, because the library would set SYNC_MEMOPS.
  */
 #include "cu.h"
 #include "test/vm/core/pin.h"
@@ -41,7 +40,7 @@ SETUP(gpu_and_peer_are_there)
 	host_region = pin.out_region;
 }
 
-/* The byte that the peer reads everywhere in @dst; -1 if bytes differ or the copy fails */
+/* The byte that the peer reads everywhere in @dst; -1 if the bytes are not equal or the copy fails. */
 static int peer_reads(void)
 {
 	const struct end to = { fd, host_region, 0 }, from = { fd, gpu_region, 0 };
@@ -216,7 +215,7 @@ CASE(clearing_waits_for_nothing)
 	expect_stale();
 }
 
-/* SYNC_MEMOPS affects synchronous calls only. */
+/* SYNC_MEMOPS must affect synchronous calls only. */
 CASE(async_copies_stay_asynchronous)
 {
 	prepare();
@@ -237,7 +236,7 @@ CASE(host_copies_are_synchronous)
 	EXPECT(peer_reads() == NEW, "stale");
 }
 
-/* Delays of queued work overlap. */
+/* The delays of queued work must overlap. */
 CASE(delays_of_queued_work_overlap)
 {
 	uint64_t start = now_ns();

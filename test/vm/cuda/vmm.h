@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For the tests of memory that a program maps itself: each case has its own memory and
- * addresses. All pass on a real GPU too, unless noted.
+ * For the tests of memory that a program maps itself. Each case has its own memory and addresses.
+ * All cases pass on a real GPU, too, unless noted.
  */
 #ifndef TEST_VMM_H
 #define TEST_VMM_H
@@ -12,7 +12,7 @@ enum { UNSET = 0x5a5a5a5a };
 
 static const CUmemLocation here = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 };
 static const CUmemAccessDesc readwrite = { { CU_MEM_LOCATION_TYPE_DEVICE, 0 }, CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
-static const size_t unit = 2 << 20;	/* of sizes and addresses */
+static const size_t unit = 2 << 20;	/* unit of sizes and addresses */
 static unsigned char bytes[4 << 20], back[4 << 20];
 
 static inline CUmemAllocationProp prop(bool rdma)

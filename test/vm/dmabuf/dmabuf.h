@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dma-bufs of the emulated GPU and the importer dmabuf_check.ko. Calls return
- * 0 or the -errno of the exporter or the kernel. Slots are attachments.
+ * dma-bufs of the emulated GPU and the importer dmabuf_check.ko. Calls return 0, or the -errno of
+ * the exporter or the kernel. A slot is an attachment.
  */
 #ifndef TEST_DMABUF_H
 #define TEST_DMABUF_H
@@ -19,11 +19,11 @@
 #define VA (1ull << 33)
 #define PAGE ((uint64_t)EMUGPU_PAGE_SIZE)
 #define BLOCK ((uint64_t)EMUGPU_BLOCK_SIZE)
-#define ENOTSUPP 524	/* not in errno.h */
+#define ENOTSUPP 524	/* errno.h lacks this */
 
 static int fd, check;
 
-/* Before any case, so that each can be run alone */
+/* Opens the nodes before any case, so that each case can run alone. */
 __attribute__((constructor)) static void open_nodes(void)
 {
 	fd = emu_open();
@@ -45,7 +45,7 @@ static inline int export(uint64_t va, uint64_t size)
 	return export_by(fd, va, size);
 }
 
-/* For later exports */
+/* Make later exports dynamic or static. */
 static inline int set_dynamic(bool on)
 {
 	int param = open("/sys/module/emugpu/parameters/dmabuf_dynamic", O_WRONLY);
@@ -143,7 +143,7 @@ static inline int detach(unsigned int slot)
 	return slot_call(DMABUF_CHECK_DETACH, slot);
 }
 
-/* Attach and map by a static importer */
+/* Attach and map as a static importer. */
 static inline int import(unsigned int slot, int dmabuf)
 {
 	int err = attach(slot, dmabuf);
@@ -172,7 +172,7 @@ static inline int limit(unsigned int max_segment, uint64_t bus)
 	return emu_call(check, DMABUF_CHECK_LIMIT, &arg);
 }
 
-/* The peer writes DMABUF_CHECK_BYTES of @value, or checks that it reads them. */
+/* The peer writes DMABUF_CHECK_BYTES of @value. peer_reads(): true if the peer reads these bytes. */
 static inline int peer_write(unsigned int slot, unsigned int entry, unsigned int offset, int value)
 {
 	struct dmabuf_check_dma dma = { .slot = slot, .entry = entry, .offset = offset, .write = 1 };
@@ -237,7 +237,7 @@ static inline int receive_fd(int sock)
 	return passed;
 }
 
-/* Another process with a block filled with @value, which sends its dma-buf and waits to be killed */
+/* Another process: fill a block with @value, send its dma-buf, and wait to be killed. */
 static inline void be_owner(int sock, int value)
 {
 	int client = emu_open();

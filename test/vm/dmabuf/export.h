@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* dma-bufs of regions, and the importer dmabuf_check.ko; slots are attachments. */
+/* dma-bufs of regions, and the importer dmabuf_check.ko. A slot is an attachment. */
 #ifndef TEST_EXPORT_H
 #define TEST_EXPORT_H
 
 #include "test/vm/harness/module.h"
 #include "test/vm/core/pin.h"
 
-#include "dmabuf.h"	/* last: its variables have the names of parameters in the others */
+#include "dmabuf.h"	/* last: parameters in the other headers have the names of variables in this header */
 
 static int peerpin, kernel_log;
 
-/* Before any case, so that each can be run alone */
+/* Opens the node before any case, so that each case can run alone. */
 __attribute__((constructor)) static void open_peerpin(void)
 {
 	peerpin = pin_open();
@@ -37,7 +37,7 @@ static inline int pin_persistent(int file, uint64_t addr, uint64_t length, struc
 	return ioctl(file, PEERPIN_IOC_PIN, pin) ? -errno : 0;
 }
 
-/* Attaches and maps; the importer's notify callback takes @notify_ms. */
+/* Attach and map. The importer's notify callback takes @notify_ms. */
 static inline int import_slowly(unsigned int slot, int dmabuf, unsigned int notify_ms)
 {
 	struct dmabuf_check_attach arg = {
@@ -59,7 +59,7 @@ static inline int hold_lock(unsigned int slot, unsigned int ms)
 	return emu_call(check, DMABUF_CHECK_HOLD, &arg);
 }
 
-/* Number of pins of GPU memory */
+/* Number of pins of GPU memory. */
 static inline unsigned int gpu_pins(void)
 {
 	struct emugpu_test test;
@@ -77,7 +77,7 @@ static inline void log_skip(void)
 	lseek(kernel_log, 0, SEEK_END);
 }
 
-/* Lines that contain both strings, since log_skip() or the last call */
+/* Number of log lines with both strings since log_skip() or the last call. */
 static inline unsigned int log_lines(const char *what, const char *and)
 {
 	unsigned int found = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A block of GPU memory, pinned and exported as a dma-buf, and perhaps imported in slot 0 */
+/* A block of GPU memory that is pinned and exported as a dma-buf. Slot 0 may have imported it. */
 #ifndef TEST_EXPORTED_H
 #define TEST_EXPORTED_H
 
 #include "export.h"
 
-static int whole;	/* a dma-buf of all of region.out_region, the block at VA */
+static int whole;	/* dma-buf of the whole region, which is the block at VA */
 static struct peerpin_pin region;
 
 static inline void start(void)
@@ -16,7 +16,7 @@ static inline void start(void)
 	EXPECT(whole >= 0, "export: %d", whole);
 }
 
-/* Also imported in slot 0 */
+/* Pin and export a block, and import its dma-buf in slot 0. */
 static inline void start_import(bool unmap_in_notify)
 {
 	start();
@@ -24,7 +24,7 @@ static inline void start_import(bool unmap_in_notify)
 	EXPECT(import_as(0, whole, DMABUF_CHECK_DYNAMIC, unmap_in_notify) == 0, "import");
 }
 
-/* The slot was notified exactly once and cannot be mapped again. */
+/* The slot must be notified exactly once, and mapping must fail. */
 static inline void expect_ended(unsigned int slot)
 {
 	EXPECT(notified(slot) == 1, "slot %u: %u notifications", slot, notified(slot));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dma-bufs of the emulated GPU and of other exporters, pinned through /dev/peerpin.
- * Calls return 0 or -errno, or a descriptor.
+ * dma-bufs of the emulated GPU and of other exporters, pinned through /dev/peerpin. Calls return 0
+ * or -errno, or a descriptor.
  */
 #ifndef TEST_IMPORT_H
 #define TEST_IMPORT_H
@@ -21,7 +21,7 @@ enum {
 
 static int gpu, fd, lsi, check;
 
-/* Before any case, so that each can be run alone */
+/* Opens the nodes before any case, so that each case can run alone. */
 __attribute__((constructor)) static void open_nodes(void)
 {
 	struct peer_check c = { 0 };
@@ -33,7 +33,7 @@ __attribute__((constructor)) static void open_nodes(void)
 	check_call(check, PEER_CHECK_REGISTER, &c);
 }
 
-/* For the first case of each program */
+/* Check for the first case of each program. */
 #define EXPECT_NODES() \
 	EXPECT(gpu >= 0 && fd >= 0 && lsi >= 0 && check >= 0, "open: %d %d %d %d; type: emu/vm/run " \
 	       "--insmod build/KERNEL/test/peer_check.ko ...", gpu, fd, lsi, check)
@@ -48,13 +48,13 @@ static inline int export(uint64_t va, uint64_t size)
 	return err ?: arg.out_fd;
 }
 
-/* Whether later dma-bufs are dynamic: they end with their memory and notify importers. */
+/* Make later dma-bufs dynamic: they end with their memory and notify importers. Or make them static. */
 static inline int set_dynamic(bool on)
 {
 	return module_set("emugpu/parameters/dmabuf_dynamic", on ? "1" : "0");
 }
 
-/* New memory at GPU_A, as a dma-buf */
+/* Allocate memory at GPU_A and export it as a dma-buf. */
 static inline int new_dmabuf(uint64_t size)
 {
 	int err = emu_alloc(gpu, GPU_A, size);
@@ -73,7 +73,7 @@ static inline int pin_dmabuf(int dmabuf, uint64_t offset, uint64_t length, struc
 	return ioctl(fd, PEERPIN_IOC_PIN, pin) ? -errno : 0;
 }
 
-/* Pins all of @dmabuf and closes it. */
+/* Pin all of @dmabuf, then close @dmabuf. */
 static inline int pin_and_close(int dmabuf, uint64_t size, struct peerpin_pin *pin)
 {
 	int err = pin_dmabuf(dmabuf, 0, size, pin);
@@ -126,7 +126,7 @@ static inline int copy_in(const struct peerpin_pin *pin, uint64_t offset, uint64
 	return lsi_copy(lsi, end_of(pin, offset), end_of(&host.pin, 0), length);
 }
 
-/* Index of the first byte that differs from the pattern of @seed at place @from on; -1: none */
+/* Index of the first byte that differs from the pattern of @seed from offset @from on; -1: all are equal. */
 static inline int64_t pattern_differs(const unsigned char *p, uint64_t seed, uint64_t from, uint64_t n)
 {
 	for (uint64_t i = 0; i < n; i++)
@@ -176,14 +176,14 @@ static inline uint64_t bar1_used(void)
 	return gpu_info().out_bar1_used;
 }
 
-/* dma-bufs in the system; -1: no debugfs file */
+/* Number of dma-bufs in the system; -1: no debugfs file. */
 static inline int dmabufs(void)
 {
 	static char text[1 << 16];
 	const char *total = module_debugfs("dma_buf/bufinfo", text, sizeof(text));
 	int n = -1;
 
-	while ((total = strstr(total, "\nTotal ")))	/* the last one counts dma-bufs, those before count devices */
+	while ((total = strstr(total, "\nTotal ")))	/* only the last total counts dma-bufs; earlier totals count devices */
 		sscanf(++total, "Total %d", &n);
 	return n;
 }
@@ -198,7 +198,7 @@ static inline bool all_is_gone(void)
 	return memory_is_gone() && dmabufs() <= 0;
 }
 
-/* The kernel drops the last reference of a dma-buf a moment after its holder returns. */
+/* Try for a while: the kernel drops the last reference of a dma-buf a moment after the holder's call. */
 static inline bool soon(bool (*gone)(void))
 {
 	int i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* dma-bufs of NVIDIA's kind: static ones, which keep the memory. A case for each promise. */
+/* Static dma-bufs, which keep the memory, as NVIDIA's driver makes them. One case for each promise. */
 #include "dmabuf.h"
 
 #include <pthread.h>
@@ -78,7 +78,7 @@ CASE(export_by_another_process_fails)
 	EXPECT(emu_free(fd, VA) == 0, "free");
 }
 
-/* As NVIDIA's pool memory, and memory without gpuDirectRDMACapable */
+/* For example NVIDIA's pool memory, and memory without gpuDirectRDMACapable. */
 CASE(unpinnable_memory_can_be_exported)
 {
 	struct emugpu_alloc alloc = { .va = VA, .size = BLOCK, .flags = EMUGPU_ALLOC_NO_P2P };
@@ -108,7 +108,7 @@ CASE(mmap_of_static_dmabuf_fails)
 
 /* ---- scatterlists ---- */
 
-/* Contiguous bytes from @va on, at most @max: the length of the next entry */
+/* Length of the next entry: contiguous bytes from @va on, at most @max. */
 static uint64_t piece(uint64_t va, uint64_t end, uint64_t max)
 {
 	uint64_t length = PAGE - va % PAGE;
@@ -265,7 +265,7 @@ CASE(static_dmabuf_never_notifies)
 
 /* ---- the memory ---- */
 
-/* Fill all free VRAM with another value than the dma-buf has. */
+/* Fill all free VRAM with another value than the value in the dma-buf. */
 static void fill_vram(int value)
 {
 	uint64_t size = info().out_vram_free / BLOCK * BLOCK;
@@ -405,9 +405,9 @@ CASE(exhausted_bar1_is_enomem)
 }
 
 /*
- * The IOMMU has addresses for only one of the two entries, so the mapping fails in the
- * middle. The entries are long because IOMMU drivers cache short ranges. Freed
- * addresses become available only some time later.
+ * The dma-buf has two entries, but the IOMMU has addresses for one entry only. So the mapping fails
+ * in the middle. Long entries, because IOMMU drivers cache short ranges. The sleeps let freed
+ * addresses become available.
  */
 CASE(failed_mapping_leaves_nothing_mapped)
 {
@@ -477,7 +477,7 @@ CASE(open_dmabuf_keeps_the_module)
 static int shared = -1;	/* descriptor of a dma-buf that is opened and closed */
 static bool stop;
 
-/* An import may fail only because the dma-buf is closed. */
+/* Import until the end. An import may fail only because the dma-buf is closed. */
 static void *import_shared(void *errors)
 {
 	int err;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * dma-bufs with dmabuf_dynamic set, which NVIDIA's driver does not make. They end with
- * their block, and notify the importers.
+ * dma-bufs with dmabuf_dynamic set, which NVIDIA's driver does not make. They end with their block
+ * and notify the importers.
  */
 #include "dmabuf.h"
 
@@ -30,7 +30,7 @@ CASE(dmabuf_dynamic_is_read_at_export)
 	EXPECT_NOTHING_LEFT();
 }
 
-/* Export a new block at VA to a dynamic importer in slot 0. */
+/* Export a new block at VA, and import it dynamically in slot 0. */
 static int start(bool unmap_in_notify)
 {
 	int dmabuf, err;
@@ -43,7 +43,7 @@ static int start(bool unmap_in_notify)
 	return err ?: map(0) ?: dmabuf;
 }
 
-/* The importer was notified once, and each call fails. */
+/* The importer must be notified once, and each call must fail. */
 static void expect_ended(unsigned int slot)
 {
 	EXPECT(notified(slot) == 1, "%u notifications", notified(slot));
@@ -168,7 +168,7 @@ CASE(only_importers_of_block_are_notified)
 	end(0, whole);
 }
 
-/* A static importer cannot be notified: its mapping lasts until it unmaps. */
+/* The driver cannot notify a static importer. Its mapping lasts until its unmap. */
 CASE(a_static_importer_keeps_its_mapping)
 {
 	int dmabuf = start(true);
@@ -200,7 +200,7 @@ CASE(importer_without_peer2peer_is_refused)
 
 /* ---- races ---- */
 
-/* Map and unmap until map() fails; the error is the result. */
+/* Map and unmap until map() fails. The result is the error. */
 static void *map_until_ended(void *result)
 {
 	int err;
@@ -269,7 +269,7 @@ static void *import_it(void *dmabuf)
 	return NULL;
 }
 
-/* The import is either refused, or mapped and then notified. */
+/* The import must be refused, or it must be mapped and then notified. */
 CASE(free_races_with_import)
 {
 	int i, dmabuf, err;

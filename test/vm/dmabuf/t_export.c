@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* dma-bufs of revocable GPU memory: the free revokes them. */
+/* dma-bufs of revocable GPU memory: a free of the memory must revoke them. */
 #include "exported.h"
 
 #include <sys/resource.h>
@@ -138,7 +138,7 @@ CASE(entries_have_the_greatest_length)
 	finish();
 }
 
-/* Each GPU page is filled with its number, from 1. */
+/* Each GPU page is filled with its number, which starts at 1. */
 static void expect_page(unsigned int entry, unsigned int offset, int page)
 {
 	EXPECT(peer_reads(0, entry, offset, page), "entry %u + %#x is not page %d", entry, offset, page);
@@ -224,7 +224,7 @@ CASE(static_importers_are_refused)
 	EXPECT_ALL_GONE();
 }
 
-/* Some kernels pin in the core at map time; then the exporter can refuse only the mapping. */
+/* In some kernels map() pins the dma-buf, too. Then the exporter can refuse only the mapping. */
 CASE(a_pinned_mapping_is_refused)
 {
 	int err;
@@ -256,7 +256,7 @@ CASE(free_notifies_the_importer)
 	finish();
 }
 
-/* The importer's sg_table stays valid until it unmaps. */
+/* After the free, the importer's sg_table stays valid until the importer unmaps. */
 CASE(free_unmaps_for_the_importer)
 {
 	struct peerpin_query q;
@@ -272,7 +272,7 @@ CASE(free_unmaps_for_the_importer)
 	finish();
 }
 
-/* The importer may change its copy of the table. */
+/* The importer may change its copy of the table before the free. */
 CASE(free_unmaps_a_changed_table)
 {
 	start_import(false);
@@ -283,7 +283,7 @@ CASE(free_unmaps_a_changed_table)
 	finish();
 }
 
-/* The IOMMU logs a fault, which the suite line must expect. */
+/* The IOMMU logs a fault, so the suite line must expect a splat. */
 CASE_BY_NAME(unmapped_dma_faults_in_iommu)
 {
 	EXPECT(iommu_translates(), "no IOMMU; type: emu/vm/run --iommu ...");
@@ -341,7 +341,7 @@ CASE(all_importers_are_notified)
 	finish();
 }
 
-/* A pin of revocable memory by an importer (if not refused) must not hide the revocation from others. */
+/* Some kernels let an importer pin revocable memory. Other importers must still see the revocation. */
 CASE(pinning_importer_hides_no_revocation)
 {
 	int err;
@@ -392,7 +392,7 @@ enum {
 
 static int many[SHARES + 1];
 
-/* The core walks the dma-bufs with interrupts off, hence the limit. */
+/* There is a limit because the core walks the dma-bufs with interrupts off. */
 CASE(dmabufs_of_a_region_are_limited)
 {
 	struct rlimit files = { 2 * SHARES, 2 * SHARES };
@@ -401,7 +401,7 @@ CASE(dmabufs_of_a_region_are_limited)
 	start();
 	CHECK_CASE();
 	EXPECT(setrlimit(RLIMIT_NOFILE, &files) == 0, "limit: %d", errno);
-	/* one dma-buf exists already, and one place is left for an importer */
+	/* One dma-buf exists already, and an importer needs another place. */
 	for (i = 0; i < SHARES - 2; i++) {
 		many[i] = export_part(region.out_region, 0, PAGE);
 		EXPECT(many[i] >= 0, "%u: %d", i, many[i]);
@@ -471,7 +471,7 @@ CASE(every_order_of_release_works)
 
 /* ---- other processes ---- */
 
-/* Pins, exports, sends the dma-buf and waits to be killed, or exits on request. */
+/* Pin, export, and send the dma-buf. Then wait to be killed, or exit on request. */
 static void be_pinner(int sock, bool waits)
 {
 	int client = emu_open(), file = pin_open();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A dma-buf of peerpin that is pinned by peerpin again. The importer is peerpin's
- * dma-buf provider: the revocation of the first region revokes the second, and waits
- * for the second region's devices.
+ * A dma-buf of peerpin is pinned by peerpin. So peerpin's dma-buf provider is the importer. The
+ * revocation of the first region must revoke the second region and wait for its devices.
  */
 #include "import.h"
 
@@ -12,7 +11,7 @@
 
 static struct peerpin_pin first, again;
 
-/* Pin GPU_A by @file, export the region, and pin the dma-buf by @file too. */
+/* Pin GPU_A through @file, export the region, and pin the dma-buf through @file. */
 static int pin_twice(int file)
 {
 	struct peerpin_export c = { .size = sizeof(c), .length = SIZE };
@@ -111,7 +110,7 @@ CASE(unpin_of_second_keeps_first)
 	EXPECT_ALL_GONE();
 }
 
-/* Without an attached device no importer is notified; the next attach is refused. */
+/* Without an attached device, no importer is notified. The next attach must be refused. */
 CASE(second_region_is_revoked_without_device)
 {
 	EXPECT(!pin_twice(fd) && !emu_free(gpu, GPU_A), "free: reason %u", again.out_reason);

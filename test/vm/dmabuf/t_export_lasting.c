@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * dma-bufs of non-revocable memory: host memory, and GPU memory with a persistent pin.
- * Importers that cannot be notified keep the memory.
+ * dma-bufs of non-revocable memory: host memory, and GPU memory with a persistent pin. An importer
+ * that cannot be notified must keep the memory.
  */
 #include "export.h"
 #include "test/vm/harness/group.h"
@@ -11,14 +11,14 @@
 
 enum kind { HOST, PERSISTENT, KINDS };
 
-static int whole;	/* a dma-buf of all of the region */
+static int whole;	/* dma-buf of the whole region */
 static struct peerpin_pin region;
-static unsigned char *memory;	/* HOST */
+static unsigned char *memory;	/* memory of kind HOST */
 static long pinned_before;
 
 /* ---- number of pins ---- */
 
-/* Host pages, or pins of the GPU */
+/* Number of pinned host pages, or of pins of the GPU driver. */
 static long pinned(enum kind kind)
 {
 	if (kind == PERSISTENT)
@@ -48,11 +48,11 @@ static void *host_memory(int value)
 
 	if (m == MAP_FAILED)
 		return NULL;
-	madvise(m, BLOCK, MADV_NOHUGEPAGE);	/* a collapse to a huge page would revoke */
+	madvise(m, BLOCK, MADV_NOHUGEPAGE);	/* a collapse to a huge page would revoke the pin */
 	return memset(m, value, BLOCK);
 }
 
-/* Callable in any process; fills the memory with @value. */
+/* Fill memory with @value and pin it. Any process may call this. */
 static int pin_kind(enum kind kind, int gpu, int file, int value)
 {
 	if (kind == HOST) {
@@ -85,14 +85,14 @@ static int free_kind(enum kind kind)
 	return kind == HOST ? munmap(memory, BLOCK) : emu_free(fd, VA);
 }
 
-/* The pin has ended; end the rest. */
+/* Release all other objects after the end of the pin. */
 static void finish(enum kind kind)
 {
 	EXPECT(is_given_back(kind), "%ld, before %ld", pinned(kind), pinned_before);
 	EXPECT(close(whole) == 0 && free_kind(kind) == 0 && nothing_left(), "end");
 }
 
-/* On older kernels attach maps for a static importer, so attach or map fails. */
+/* On older kernels, attach() maps for a static importer. So either attach() or map() may fail. */
 static int try_import(unsigned int slot, enum dmabuf_check_kind importer)
 {
 	int err = import_as(slot, whole, importer, true);
@@ -204,7 +204,7 @@ CASE(static_importer_keeps_freed_memory)
 	FOR_EACH_KIND(static_keeps_after_free(kind, true));
 }
 
-/* The region ends, but the importer keeps its mapping; the GPU can be bound again only after detach. */
+/* The region ends, but the importer keeps its mapping. The GPU can be bound again only after detach. */
 CASE(static_importer_keeps_unbound_gpus_memory)
 {
 	struct emugpu_info gpu = info();
@@ -224,7 +224,7 @@ CASE(static_importer_keeps_unbound_gpus_memory)
 	EXPECT(close(whole) == 0 && nothing_left(), "%lu %lu", bar1_used(), vram_used());
 }
 
-/* The same after an unpin. */
+/* The memory is left by an unpin, before the unbind. */
 CASE(unbind_reports_memory_left_by_unpin)
 {
 	struct emugpu_info gpu = info();
@@ -264,7 +264,7 @@ CASE(unpin_notifies_dynamic_importer)
 	FOR_EACH_KIND(dynamic_is_told(kind, false));
 }
 
-/* The importer's device may still do DMA: the fence is not signalled. */
+/* The fence is not signalled: the importer's device may still do DMA. */
 static void late_keeps(enum kind kind)
 {
 	start_import(kind, DMABUF_CHECK_DYNAMIC, false);
@@ -359,7 +359,7 @@ CASE(pages_need_no_peer2peer)
 	finish(PERSISTENT);
 }
 
-/* A bounce buffer would never be copied back. */
+/* The device would use a bounce buffer, which would never be copied back. */
 CASE(bounced_memory_is_EIO)
 {
 	if (iommu_translates())
@@ -431,7 +431,7 @@ CASE(lasting_dmabufs_allow_any_release_order)
 	FOR_EACH_KIND(every_order(kind));
 }
 
-/* Pins, exports, sends the dma-buf and waits to be killed */
+/* Pin, export, send the dma-buf, and wait to be killed. */
 static void be_pinner(enum kind kind, int sock)
 {
 	int client = emu_open(), file = pin_open();
@@ -479,7 +479,10 @@ static int pin_with_limit(const char *parameter)
 	return module_set(parameter, "0") ?: err;
 }
 
-/* Pages count against max_total_bytes, not max_process_bytes, and stay in the dead owner's memory cgroup. */
+/*
+ * Pages of a dead owner count against max_total_bytes, not against max_process_bytes. They stay in
+ * the owner's memory cgroup.
+ */
 static void expect_counted(enum kind kind)
 {
 	long long bytes = group_bytes("memory.current", "%lld");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Slow importers, and a free of the memory meanwhile. */
+/* Importers are slow, and the memory is freed meanwhile. */
 #include "test/kmod/raw_dmabuf.h"
 #include "exported.h"
 
@@ -43,7 +43,7 @@ CASE(free_waits_for_a_fence)
 
 #define LATE "has not let go"
 
-/* The memory is freed although the importer is late. */
+/* The free must return although the importer is late. */
 static void expect_late(uint64_t began, uint64_t ms)
 {
 	EXPECT(ms_since(began) >= ms && ms_since(began) < ms + 600, "free took %lu ms", ms_since(began));
@@ -52,7 +52,7 @@ static void expect_late(uint64_t began, uint64_t ms)
 	EXPECT(drain_timeout("1000") == 0, "parameter");
 }
 
-/* The free has not waited for this notification. */
+/* The free did not wait for this notification: wait until it has ended. */
 static void wait_notified(unsigned int slot)
 {
 	int i;
@@ -95,7 +95,7 @@ CASE(free_times_out_on_slow_importer)
 	finish();
 }
 
-/* The notification holds the last reference to the export. */
+/* The running notification holds the last reference to the export. */
 CASE(slow_importer_outlives_memory_and_region)
 {
 	EXPECT(drain_timeout("50") == 0, "parameter");
@@ -137,14 +137,14 @@ CASE(free_times_out_on_the_lock)
 /* ---- two regions ---- */
 
 enum {
-	FLOOD = 300,	/* more than the 256 items that a workqueue works on at a time */
+	FLOOD = 300,	/* more than the 256 items that a workqueue handles at a time */
 	SMALL = 4096,
-	HOLD_MS = 60000,	/* upper limit: a signal ends the hold */
+	HOLD_MS = 60000,	/* upper limit: a signal ends the hold before */
 };
 
 static int flood[FLOOD];
 
-/* dma-bufs of small parts of the region, each mapped and with a fence that is never signalled */
+/* Export small parts of the region, map each dma-buf, and add a fence that is never signalled. */
 static void start_flood(void)
 {
 	unsigned int i;
@@ -165,7 +165,7 @@ static void end_flood(void)
 	for (i = 0; i < FLOOD; i++)
 		EXPECT(notified(i) == 1 && detach(i) == 0 && close(flood[i]) == 0, "%u", i);
 	EXPECT(close(whole) == 0 && emu_free(fd, VA) == 0, "end");
-	sleep(5);	/* until the rate limit of the log is over */
+	sleep(5);	/* wait for the end of the log's rate limit */
 }
 
 static void *unpin_flood(void *err)
@@ -174,7 +174,7 @@ static void *unpin_flood(void *err)
 	return NULL;
 }
 
-/* The wait for all fences together is one drain timeout. */
+/* All fences together may delay the unpin by one drain timeout only. */
 CASE(fences_delay_no_other_regions_importer)
 {
 	struct peerpin_pin other;
@@ -213,7 +213,7 @@ static void let_go(int signal)
 	(void)signal;
 }
 
-/* Locks held by another driver do not delay the notification of another region. */
+/* Another driver holds locks. This must not delay the notification of another region. */
 CASE(locks_delay_no_other_regions_importer)
 {
 	struct peerpin_pin other;
@@ -267,7 +267,7 @@ enum {
 
 static atomic_bool taking;
 
-/* Take and drop the lock repeatedly, as a driver with short work does. */
+/* Take and drop the lock repeatedly, like a driver with short work. */
 static void *take_again(void *slot)
 {
 	while (taking)
@@ -276,7 +276,7 @@ static void *take_again(void *slot)
 	return NULL;
 }
 
-/* The lock is always held or has a waiter. */
+/* At any time, a thread holds the lock or waits for it. */
 CASE(contended_lock_delays_no_notification)
 {
 	pthread_t thread[TAKERS];
@@ -316,7 +316,7 @@ static unsigned char *host_pages(size_t bytes)
 
 	if (m == MAP_FAILED)
 		return NULL;
-	madvise(m, bytes, MADV_NOHUGEPAGE);	/* a collapse to a huge page would revoke */
+	madvise(m, bytes, MADV_NOHUGEPAGE);	/* a collapse to a huge page would revoke the pin */
 	return memset(m, 0x11, bytes);
 }
 
@@ -330,7 +330,7 @@ static void start_host(int file, unsigned char *at, unsigned int slot, int *dmab
 	EXPECT(*dmabuf >= 0 && import_as(slot, *dmabuf, DMABUF_CHECK_DYNAMIC, true) == 0, "%u: %d", slot, *dmabuf);
 }
 
-/* FLOOD regions, each with a fence that is never signalled */
+/* Make FLOOD regions, each with a fence that is never signalled. */
 static void start_host_flood(int file, unsigned char *pages)
 {
 	unsigned int i;
@@ -351,7 +351,7 @@ static void end_host_flood(int file)
 	close(file);
 }
 
-/* The munmap of many regions does not delay the revocation of another file's region. */
+/* The munmap of many regions must not delay the revocation of another file's region. */
 CASE(munmap_flood_delays_no_other_importer)
 {
 	unsigned char *pages = host_pages(FLOOD * SMALL), *page = host_pages(SMALL);
@@ -374,9 +374,9 @@ CASE(munmap_flood_delays_no_other_importer)
 
 /* ---- imported memory: the exporter waits ---- */
 
-static int node, raw, chip;	/* descriptors of the exporter, its dma-buf and the device */
+static int node, raw, chip;	/* descriptors of the exporter, of its dma-buf and of the device */
 
-/* The device's DMA to the pinned dma-buf outlasts every timeout. */
+/* Begin DMA of the device to the pinned dma-buf. The DMA outlasts every timeout. */
 static void start_overdue(struct peerpin_pin *pin)
 {
 	struct peer_check c = { 0 };
@@ -434,7 +434,7 @@ CASE(munmap_flood_delays_no_exporter)
 	EXPECT(drain_timeout("1000") == 0, "parameter");
 }
 
-/* The log does not name an importer that has never mapped the dma-buf. */
+/* The log must not name an importer that has never mapped the dma-buf. */
 CASE(log_names_only_mapping_importers)
 {
 	EXPECT(drain_timeout("200") == 0, "parameter");
@@ -449,7 +449,7 @@ CASE(log_names_only_mapping_importers)
 	finish();
 }
 
-/* An importer without a mapping is notified, but the free does not wait for its fence. */
+/* An importer without a mapping is notified. The free must not wait for its fence. */
 CASE(fence_without_mapping_is_ignored)
 {
 	uint64_t began;

@@ -9,7 +9,7 @@ SETUP(nodes_are_there)
 	EXPECT_EXPORT_NODES();
 }
 
-/* Map and unmap until map() fails; the error is the result. */
+/* Map and unmap until map() fails. The result is the error. */
 static void *map_until_ended(void *result)
 {
 	int err;
@@ -102,7 +102,7 @@ static void *import_it(void *result)
 	return NULL;
 }
 
-/* The import is either refused, or mapped and then notified. */
+/* The import must be refused, or it must be mapped and then notified. */
 CASE(end_races_with_import)
 {
 	pthread_t thread;
@@ -126,7 +126,7 @@ CASE(end_races_with_import)
 	EXPECT(taken && too_late, "%d in time, %d too late", taken, too_late);
 }
 
-/* The owner frees and unpins at the same time: both revoke, and both wait for the importer. */
+/* Unpin while another thread frees the memory: both calls revoke, and both wait for the importer. */
 static void *unpin_it(void *result)
 {
 	*(int *)result = unpin(peerpin, region.out_region);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A static importer of the kernel itself: DRM's vgem */
+/* DRM's vgem, a static importer in the kernel. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -13,7 +13,7 @@ enum {
 	COMPRESSED = 4,	/* MODULE_INIT_COMPRESSED_FILE */
 };
 
-/* DRM_IOCTL_PRIME_FD_TO_HANDLE and DRM_IOCTL_GEM_CLOSE */
+/* Argument of DRM_IOCTL_PRIME_FD_TO_HANDLE and DRM_IOCTL_GEM_CLOSE */
 struct prime {
 	uint32_t handle;
 	uint32_t flags;
@@ -57,7 +57,7 @@ static int load_driver(const char *name)
 	return load_file(path, COMPRESSED);
 }
 
-/* Some of these modules are built in, or in other kernels only. */
+/* Some of these modules are built in, and some exist in other kernels only: ignore a failure. */
 static int load_vgem(void)
 {
 	load_driver("drm_panel_orientation_quirks");
@@ -127,7 +127,7 @@ SETUP(everything_is_there)
 	       strerror(-err));
 }
 
-/* vgem of Linux 6 maps at import. In Linux 7 it maps on use, so here it maps nothing. */
+/* True if vgem maps at import, as in Linux 6. In Linux 7 it maps on use, so here it maps nothing. */
 static bool maps_at_once(void)
 {
 	struct utsname kernel;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* dma-bufs with memory that stays in place: refused pins, and DMA by devices */
+/* dma-bufs whose memory stays in place: refused pins, and DMA by devices. */
 #include "test/kmod/raw_dmabuf.h"
 #include "import.h"
 
@@ -133,7 +133,7 @@ CASE(copies_both_ways)
 	EXPECT_ALL_GONE();
 }
 
-/* A region holds the bytes of its range, however the exporter splits its list. */
+/* A region of a dma-buf must hold the bytes of its range, however the exporter splits its list. */
 static void copy_range(int dmabuf, uint64_t offset, uint64_t length)
 {
 	struct peerpin_pin pin;
@@ -185,14 +185,14 @@ CASE(ranges_of_scattered_memory)
 	copy_ranges(true);
 }
 
-/* The DMA segments of @pin; false on error */
+/* Get the DMA segments of @pin in @c; false on error. */
 static bool segments(const struct peerpin_pin *pin, struct peer_check *c)
 {
 	*c = (struct peer_check){ .fd = fd, .region = pin->out_region, .length = pin->out_length, .max = ~0u };
 	return !check_call(check, PEER_CHECK_SEGMENTS, c);
 }
 
-/* The core merges the exporter's entries as it merges its own pins. */
+/* The core must merge the exporter's entries, as it merges entries of its own pins. */
 CASE(dmabuf_maps_like_a_direct_pin)
 {
 	struct peerpin_pin pin, direct;
@@ -250,7 +250,7 @@ static void *free_other(void *arg)
 	return (void *)(intptr_t)emu_free(gpu, GPU_B);
 }
 
-/* Unpin returns after the unmap, even if the GPU driver is busy with a callback. */
+/* Unpin must return after the unmap, even if the GPU driver is busy with a callback. */
 CASE(unpin_waits_for_the_unmapping)
 {
 	struct peerpin_pin pin, other;
@@ -323,7 +323,7 @@ static int sealed_memfd(uint64_t size)
 	return ftruncate(memfd, size) || fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK) ? -1 : memfd;
 }
 
-/* A dma-buf of @size bytes of host memory, mapped at @at; -1 on error */
+/* Make a dma-buf of @size bytes of host memory, mapped at *@at; -1 on error. */
 static int udmabuf_new(uint64_t size, unsigned char **at)
 {
 	struct udmabuf_create create = { .flags = UDMABUF_FLAGS_CLOEXEC, .size = size };
@@ -362,7 +362,7 @@ CASE(host_memory_of_udmabuf)
 	EXPECT_ALL_GONE();
 }
 
-/* Needs memory above 4 GiB, out of reach of the chip: udmabuf would map a bounce buffer. */
+/* Needs memory above 4 GiB, which the chip does not reach: udmabuf would map a bounce buffer. */
 CASE_BY_NAME(bounced_dmabuf_is_eio)
 {
 	struct peerpin_pin pin;
@@ -382,7 +382,7 @@ CASE_BY_NAME(bounced_dmabuf_is_eio)
 	EXPECT_ALL_GONE();
 }
 
-/* Copy into a dma-buf; its exporter lists @bus for every device. */
+/* Copy into a dma-buf whose exporter lists @bus for every device. */
 static void expect_copy_of_raw(int node, uint64_t bus, int err)
 {
 	struct peerpin_pin pin;
@@ -397,7 +397,7 @@ static void expect_copy_of_raw(int node, uint64_t bus, int err)
 	EXPECT(!unpin(fd, pin.out_region), "unpin");
 }
 
-/* The 32-bit chip would truncate the first two; the third is memory, but not mapped in the IOMMU. */
+/* The 32-bit chip would truncate the first two addresses. The third is memory without an IOMMU mapping. */
 CASE(bad_bus_addresses_are_eio)
 {
 	int node;
@@ -416,7 +416,7 @@ CASE(bad_bus_addresses_are_eio)
 	EXPECT(!module_remove("raw_dmabuf"), "remove");
 }
 
-/* A region of GPU memory that is exported and imported again */
+/* Export a region of GPU memory, and import the dma-buf as a region. */
 CASE(export_can_be_imported_again)
 {
 	struct peerpin_export export = { .size = sizeof(export), .offset = PAGE, .length = SIZE - PAGE };

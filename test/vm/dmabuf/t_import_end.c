@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Revocation of dynamic dma-bufs and removal of devices, with DMA in flight */
+/* Revocation of dynamic dma-bufs and removal of devices while DMA is in flight. */
 #include "test/kmod/raw_dmabuf.h"
 #include "import.h"
 #include "test/vm/harness/vmstat.h"
@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-enum { DRAIN_MS = 1000 };	/* drain_timeout_ms */
+enum { DRAIN_MS = 1000 };	/* value of drain_timeout_ms */
 
 static volatile const uint32_t *epochs;
 static int lsi1;
@@ -25,7 +25,7 @@ SETUP(everything_is_there)
 	EXPECT_ALL_GONE();
 }
 
-/* Pin new memory at GPU_A by a dma-buf, and close the dma-buf's descriptor. */
+/* Allocate memory at GPU_A, pin it through a dma-buf, and close the dma-buf's descriptor. */
 static int pin_new(struct peerpin_pin *pin)
 {
 	return pin_and_close(new_dmabuf(SIZE), SIZE, pin);
@@ -52,7 +52,7 @@ static int64_t timed_unpin(const struct peerpin_pin *pin)
 	return err ?: (int64_t)ms_since(start);
 }
 
-/* Work items unmap the exporter's mapping a moment after the revocation. */
+/* Wait: work items unmap the exporter's mapping a moment after the revocation. */
 static void await_unmapped(const struct peerpin_pin *pin)
 {
 	uint64_t start = now_ns();
@@ -82,7 +82,7 @@ CASE(free_revokes_the_region)
 	EXPECT(!emu_free(gpu, GPU_A), "free");
 	expect_revoked(&pin);
 	CHECK_CASE();
-	EXPECT_ALL_GONE();	/* before the unpin */
+	EXPECT_ALL_GONE();	/* all must be gone before the unpin */
 	EXPECT(!unpin(fd, pin.out_region), "unpin");
 }
 
@@ -107,7 +107,7 @@ CASE(free_revokes_regions_of_all_devices)
 	EXPECT_ALL_GONE();
 }
 
-/* The exporter notifies attached importers; a later attach is refused. */
+/* The exporter notifies attached importers only. A later attach must be refused. */
 CASE(attach_after_free_is_ENODEV)
 {
 	struct peerpin_pin pin;
@@ -153,7 +153,7 @@ CASE(unbind_of_gpu_revokes)
 	EXPECT_ALL_GONE();
 }
 
-/* A dma-buf that lists the BAR page of GPU_A; its exporter does not know of the GPU. -1 on error */
+/* Make a dma-buf that lists the BAR page of GPU_A. Its exporter does not know the GPU. -1 on error. */
 static int raw_page_of_bar(void)
 {
 	struct emugpu_test test;
@@ -171,7 +171,7 @@ static int raw_page_of_bar(void)
 	return dmabuf;
 }
 
-/* Peers below one switch get bus addresses, which the IOMMU does not know. */
+/* Peers below one switch get bus addresses of the BAR. The IOMMU does not know these addresses. */
 CASE(unbind_revokes_foreign_dmabuf_of_bar)
 {
 	struct emugpu_info gpu_there = gpu_info();
@@ -237,7 +237,7 @@ CASE(free_waits_for_dma_in_flight)
 	EXPECT_ALL_GONE();
 }
 
-/* Three devices are stopped; the free waits one drain timeout, and the overdue DMA keeps the memory. */
+/* The core stops three devices. The free waits one drain timeout. An overdue DMA keeps the memory. */
 CASE(free_times_out_on_overdue_dma)
 {
 	struct peerpin_pin pin;
@@ -258,7 +258,7 @@ CASE(free_times_out_on_overdue_dma)
 	EXPECT(!unpin(fd, pin.out_region), "unpin");
 }
 
-/* One timeout per region would delay the exporter, which holds its lock, without bound. */
+/* The exporter holds its lock meanwhile. With one timeout for each region, the delay would have no bound. */
 CASE(regions_of_a_dmabuf_drain_together)
 {
 	struct peerpin_pin pins[5];
@@ -295,7 +295,7 @@ CASE(unpin_waits_for_dma_in_flight)
 	EXPECT_ALL_GONE();
 }
 
-/* Unpin with overdue DMA: the memory stays for the device. */
+/* Unpin with an overdue DMA. The memory must stay for the device. */
 static void overdue(bool dynamic)
 {
 	struct peerpin_pin pin;
@@ -336,7 +336,7 @@ CASE(freed_memory_stays_for_overdue_dma)
 	EXPECT_ALL_GONE();
 }
 
-/* The drain timeout starts with the revocation, which a busy VM may begin late. */
+/* End the DMA after the drain timeout, which starts with the revocation. A busy VM may begin that late. */
 static void *end_overdue(void *arg)
 {
 	const struct peerpin_pin *pin = arg;
@@ -348,7 +348,7 @@ static void *end_overdue(void *arg)
 	return NULL;
 }
 
-/* RAW_DMABUF_TAKE holds the lock that the unmap needs. */
+/* RAW_DMABUF_TAKE holds the reservation lock, which the unmap needs. */
 static void take_from_overdue_dma(int node, const char *others, const char *copies)
 {
 	int dmabuf = ioctl(node, RAW_DMABUF_NEW), waited;
@@ -372,8 +372,8 @@ static void take_from_overdue_dma(int node, const char *others, const char *copi
 }
 
 /*
- * A reservation object has room for four or five fences at first, and for 21 if it is
- * made for 5 others and 16 engines.
+ * A new reservation object has room for four or five fences. It has room for 21 if it is made for 5
+ * other users and 16 engines. Test these limits.
  */
 CASE(exporter_waits_for_overdue_dma)
 {
@@ -394,7 +394,7 @@ CASE(exporter_waits_for_overdue_dma)
 
 /* ---- memory that was pinned, exported and imported again ------------------------------- */
 
-/* Pin GPU_A as @first, export it, pin the dma-buf as @again, and begin DMA to @again. */
+/* Pin GPU_A as @first, export the region, pin the dma-buf as @again, and begin DMA to @again. */
 static void import_own_export(struct peerpin_pin *first, struct peerpin_pin *again)
 {
 	struct peerpin_export export = { .size = sizeof(export), .length = SIZE };
@@ -441,7 +441,7 @@ CASE(free_times_out_on_reimported_dma)
 	expect_both_revoked(&first, &again);
 }
 
-/* Without the wait for the fence the host pages would be reused during the DMA. */
+/* Without a wait for the fence, other owners would get the host pages during the DMA. */
 CASE(host_pages_stay_for_reimported_dma)
 {
 	struct peerpin_export export = { .size = sizeof(export), .length = SIZE };
@@ -550,7 +550,7 @@ static void *free_it(void *arg)
 	return (void *)(intptr_t)emu_free(gpu, GPU_A);
 }
 
-/* The unregistration and the free wait for the same DMA. */
+/* The unregistration and the free both wait for one DMA. */
 CASE(unregister_races_with_free)
 {
 	struct peer_check c = { 0 };

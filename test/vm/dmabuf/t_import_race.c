@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Races of import, attach, copy, unpin and free */
+/* Import, attach, copy, unpin and free race with each other. */
 #include "import.h"
 
 #include <pthread.h>
@@ -27,9 +27,9 @@ SETUP(everything_is_there)
 
 struct copier {
 	int lsi;
-	uint64_t at;		/* offset of its part of host memory */
+	uint64_t at;		/* offset of the copier's part of host memory */
 	struct peerpin_pin pin;
-	atomic_int go;		/* 1: copy until an error, -1: end */
+	atomic_int go;		/* 1: copy until an error; -1: end */
 	atomic_int copies;
 	int error;
 	int torn;
@@ -37,7 +37,7 @@ struct copier {
 
 static unsigned char round_byte;
 
-/* A successful copy must be complete: all bytes of the source are equal. */
+/* Copy. If the copy succeeds, all its bytes must be equal, as in the source. */
 static int copy_checked(struct copier *c)
 {
 	int err;
@@ -75,7 +75,7 @@ static void copier_start(struct copier *c, const struct peerpin_pin *pin)
 	atomic_store(&c->go, 1);
 }
 
-/* ESTALE if the device was attached at the free, ENODEV if not */
+/* Wait for the error: -ESTALE if the device was attached at the free, else -ENODEV. */
 static void copier_wait(struct copier *c)
 {
 	while (atomic_load(&c->go))
@@ -140,7 +140,7 @@ static void *alloc_and_free(void *bad)
 	return NULL;
 }
 
-/* Errors allowed while the range is freed and allocated repeatedly */
+/* Errors that are allowed while other threads free and allocate the range. */
 static bool expected(int err)
 {
 	return !err || err == -ESTALE || err == -ENODEV || err == -ENOENT;
@@ -173,7 +173,7 @@ static void *import_and_copy(void *bad)
 	return NULL;
 }
 
-/* Unpin regions that other threads use; region 0 is the host memory */
+/* Unpin regions that other threads use; region 0 is the host memory. */
 static void *unpin_anything(void *bad)
 {
 	(void)bad;
@@ -199,7 +199,7 @@ static bool seen_enough(bool memory_goes)
 	return atomic_load(&imports) > 10 && atomic_load(&copies) > 5 && (atomic_load(&stale) || !memory_goes);
 }
 
-/* Wait longer on a slow machine. */
+/* Wait, longer on a slow machine. */
 static void let_them_race(bool memory_goes)
 {
 	int i;

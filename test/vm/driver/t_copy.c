@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-/* The peer device moves bytes: all of them, no others, and by its own DMA */
+/* The peer device must move all bytes of a copy, and no other bytes, by its own DMA. */
 #include "test/vm/harness/emu.h"
 #include "test/vm/harness/module.h"
 #include "test/vm/core/pin.h"
 #include "test/vm/harness/vmtest.h"
 
 enum {
-	ZONE = 4096,			/* red zone on either side */
+	ZONE = 4096,			/* size of the red zone on either side */
 	BIG = 32 << 20,
 	AREA = BIG + 2 * ZONE + 65536,
 	AREA_BLOCKS = 34 << 20,
 };
 
-/* One end of copies: an area of GPU or host memory, pinned whole */
+/* Source or destination of copies: an area of GPU or host memory, pinned as a whole */
 struct area {
 	int is_gpu;
 	uint64_t va;
@@ -80,7 +80,7 @@ SETUP(everything_is_there)
 	make_host(&host_b);
 }
 
-/* Copy with a red zone around the destination and compare every byte. */
+/* Copy into an area between two red zones, and compare every byte. */
 static void copy_one(const struct area *dst, uint64_t to, const struct area *src, uint64_t from, uint64_t n)
 {
 	static uint64_t seed;
@@ -126,7 +126,7 @@ static void copy_alignments(const struct area *dst, const struct area *src)
 			CHECK_CASE();
 		}
 	}
-	/* around the edges of 4 KiB and 64 KiB pages, either side */
+	/* Try offsets around the edges of 4 KiB and 64 KiB pages, for destination and source. */
 	for (to = 65536 - 2; to <= 65536 + 2; to++) {
 		for (from = 131072 - 2; from <= 131072 + 2; from++) {
 			copy_one(dst, to, src, from, 65536 + 1);
@@ -147,7 +147,7 @@ CASE(host_to_gpu_sizes)
 	copy_sizes(&gpu_b, &host_a);
 }
 
-/* The physical address of @va; 0 if unknown */
+/* Physical address of @va; 0: unknown. */
 static uint64_t physical(uint64_t va)
 {
 	int node = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
@@ -159,7 +159,7 @@ static uint64_t physical(uint64_t va)
 	return (entry & ((1ull << 55) - 1)) * 4096;
 }
 
-/* Needs memory above 4 GiB: the chip gets the bus address of a bounce buffer below 4 GiB. */
+/* Needs memory above 4 GiB. The chip gets the bus address of a bounce buffer below 4 GiB. */
 CASE_BY_NAME(host_memory_is_bounced_below_4g)
 {
 	struct peer_check c = { .fd = fd, .length = 4096, .max = ~0u };
@@ -200,7 +200,7 @@ CASE(gpu_to_host_alignments)
 	copy_alignments(&host_b, &gpu_a);
 }
 
-/* The driver's interrupts so far, on all CPUs; -1 if the driver has no interrupt */
+/* Number of the driver's interrupts so far, on all CPUs; -1: the driver has no interrupt. */
 static long interrupts(void)
 {
 	FILE *f = fopen("/proc/interrupts", "re");
@@ -220,7 +220,7 @@ static long interrupts(void)
 	return sum;
 }
 
-/* With poll_us 0 the driver does not poll, so that every copy waits for the interrupt. */
+/* With poll_us 0 the driver does not poll. So every copy must wait for the interrupt. */
 CASE(copy_completes_by_interrupt)
 {
 	long before = interrupts();
@@ -371,7 +371,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Read by bench/engine: the same copy as engine_bare makes */
+/* bench/engine reads the result. The copy is the copy of engine_bare. */
 CASE_BY_NAME(measure_8_MiB)
 {
 	enum { RUNS = 21, N = 8 << 20 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A pin waits for memory: a page of a FUSE file with a server (this program) that
- * does not answer, or a dma-buf that its exporter moves. The pinning process waits, and no
- * other process waits for it. userfaultfd would serve for the first on later kernels;
- * 6.1 does not wait for it in a long-term pin.
+ * A pin waits for memory. Either its page is in a FUSE file, and the server (this program) does not
+ * answer, or an exporter moves its dma-buf. Only the pinning process may wait, and no other
+ * process. The file could be a userfaultfd on later kernels, but in Linux 6.1 a long-term pin does
+ * not wait for userfaultfd.
  */
 #include <linux/fuse.h>
 #include <poll.h>
@@ -85,7 +85,7 @@ static pid_t begin(int (*what)(void))
 	return pid;
 }
 
-/* The error of the action; 1: it does not end; 2: it was killed */
+/* Wait for the process. Returns the error of its action; 1: it does not end; 2: it was killed. */
 static int end(pid_t pid)
 {
 	int status, ms;
@@ -113,7 +113,7 @@ static bool file_mount(void)
 	return under >= 0 && !close(under) && fuse >= 0 && !mount("never", path, "fuse", 0, options);
 }
 
-/* A process that waits for the file gets an error. */
+/* Unmount: a process that waits for the file gets an error. */
 static void file_umount(void)
 {
 	umount2(path, MNT_FORCE);
@@ -130,7 +130,7 @@ static void answer(uint64_t unique, int error, const void *data, size_t n)
 		printf("# fuse: %s\n", strerror(errno));
 }
 
-/* Answer every request but FUSE_READ. */
+/* Answer a request, except FUSE_READ. */
 static void serve(const struct fuse_in_header *in)
 {
 	const struct fuse_init_out init = { .major = FUSE_KERNEL_VERSION, .minor = 31, .max_write = BYTES };
@@ -153,7 +153,7 @@ static void serve(const struct fuse_in_header *in)
 	answer(in->unique, -ENOSYS, NULL, 0);
 }
 
-/* Serve until FUSE_READ of the page; returns the request's number, 0 if none comes. */
+/* Serve until a FUSE_READ comes. Returns the number of this request; 0: none came. */
 static uint64_t serve_until_read(void)
 {
 	static union {
@@ -170,7 +170,7 @@ static uint64_t serve_until_read(void)
 	return 0;
 }
 
-/* Close the file before the copy, so that the exit of the process sends no request. */
+/* Close the file before the copy. Else the exit of the process would send a request. */
 static int copy_file(void)
 {
 	int f = open(path, O_RDWR | O_CLOEXEC);
@@ -248,7 +248,7 @@ static void bind_again(void)
 	EXPECT(lsi >= 0 && !copy_own(), "the device did not come back: %d", errno);
 }
 
-/* A killed process still waits for a FUSE request that the server has read. */
+/* After the kill, the process still waits for a FUSE request that the server has read. */
 CASE(waiting_process_can_be_killed)
 {
 	struct emugpu_test t;
@@ -288,7 +288,7 @@ CASE(page_after_unbind_is_not_copied)
 
 static int exporter, moved;
 
-/* A handled signal ends the wait, too. */
+/* A signal with a handler must end the wait, too. */
 static void ignore(int signal)
 {
 	(void)signal;
@@ -322,7 +322,7 @@ static void begin_to_wait_for_the_move(void)
 	EXPECT(!waitpid(waits, NULL, WNOHANG), "the copy does not wait");
 }
 
-/* Whether the process waited until this signal */
+/* True if the process waited until it got this signal. */
 static bool end_by(int signal, int result)
 {
 	return waits > 0 && !kill(waits, signal) && end(waits) == result;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls of nv-p2p.h, made by p2p_check.ko in the calling thread; each
- * returns 0 or the -errno of the GPU driver. First arguments name slots;
- * a slot holds one page table and its DMA mappings.
+ * The calls of nv-p2p.h, made by p2p_check.ko in the calling thread. Each returns 0 or the -errno
+ * of the GPU driver. The first argument names a slot. A slot holds one page table and its DMA
+ * mappings.
  */
 #ifndef TEST_P2P_H
 #define TEST_P2P_H
@@ -21,14 +21,14 @@
 
 static int fd, check;
 
-/* For the first case of each program */
+/* Checks for the first case of each program. */
 #define EXPECT_NODES() \
 	do { \
 		EXPECT(fd >= 0, "no /dev/emugpu; type: emu/vm/run --gpus 1 ..."); \
 		EXPECT(check >= 0, "no /dev/p2p_check; type: emu/vm/run --insmod build/KERNEL/test/p2p_check.ko ..."); \
 	} while (0)
 
-/* Before any case, so that each can be run alone */
+/* Opens the nodes before any case, so that each case can run alone. */
 __attribute__((constructor)) static void open_nodes(void)
 {
 	fd = emu_open();
@@ -91,7 +91,7 @@ static inline int put_persistent(unsigned int slot)
 	return call(P2P_CHECK_PUT_PERSISTENT, (struct p2p_check_call){ .slot = slot });
 }
 
-/* out_version is 0 if there is no such page. */
+/* Page @page of mapping @number. out_version is 0 if there is no such page. */
 static inline struct p2p_check_table mapped_page(unsigned int slot, unsigned int number, unsigned int page)
 {
 	struct p2p_check_table table = { .slot = slot, .map = number, .page = page };
@@ -165,7 +165,7 @@ static inline bool nothing_pinned(void)
 	return !test.counts.out_pins && !test.counts.out_dma_maps && !bar1_used();
 }
 
-/* Two blocks that touch, at VA and VA + BLOCK */
+/* Allocate two adjacent blocks, at VA and VA + BLOCK. */
 static inline void two_blocks(void)
 {
 	EXPECT(emu_alloc(fd, VA, BLOCK) == 0 && emu_alloc(fd, VA + BLOCK, BLOCK) == 0, "alloc");

@@ -7,8 +7,8 @@
  *	EXPECT_BROKE(fd, EMUGPU_RULE_UNALIGNED, 1);	this rule once, all others never
  *	EXPECT_NO_BREACH(fd);
  *
- * Both macros also restart the counting. The time of a callback depends on the
- * computer, so slow callbacks are checked only if they are the expected rule.
+ * Both macros also restart the counting. The rule on slow callbacks is checked only if it is the
+ * expected rule, because the time of a callback depends on the computer.
  */
 #ifndef TEST_RULE_H
 #define TEST_RULE_H
@@ -18,7 +18,7 @@
 #include "test/vm/harness/emu.h"
 #include "test/vm/harness/vmtest.h"
 
-/* The module that breaks the rules in the tests of nv-p2p.h */
+/* Name of the module that breaks the rules in the tests of nv-p2p.h */
 static const char *rules_culprit = "p2p_check";
 static uint64_t rules_before[EMUGPU_RULES];
 

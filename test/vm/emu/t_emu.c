@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The emulated GPU's control node: blocks, their owners and the test calls. */
+/* The control node of the emulated GPU: blocks, their owners, and the test calls. */
 #include <signal.h>
 #include <sys/mman.h>
 
@@ -179,7 +179,7 @@ CASE(process_finds_its_freed_data_again)
 	EXPECT(emu_free(fd, VA) == 0, "free");
 }
 
-/* The last freed block is allocated first. */
+/* The driver allocates the last freed block first. */
 CASE_BY_NAME(new_memory_is_0)
 {
 	uint64_t at;
@@ -204,7 +204,7 @@ static int leave_and_exec(void)
 	return 3;
 }
 
-/* exec keeps the process, but the new program may belong to another user. */
+/* exec() keeps the process, but the new program may belong to another user. */
 CASE(exec_clears_freed_memory)
 {
 	int status = emu_in_child(leave_and_exec);
@@ -222,7 +222,7 @@ static int keep_until_gate_is_shut(int gate)
 	return read(gate, &byte, 1) != 0;
 }
 
-/* A child of the program before exec still owns its blocks, at addresses that are free for this program. */
+/* A forked child of the old program still owns its blocks. In the new program their addresses are free. */
 CASE_BY_NAME(blocks_from_before_exec_are_unknown)
 {
 	int status;

@@ -15,7 +15,7 @@
 #define BLOCK EMUGPU_BLOCK_SIZE
 
 static int fd;
-static unsigned char *host, *back;	/* 4 MiB each */
+static unsigned char *host, *back;	/* @host and @back: 4 MiB each */
 
 enum { HOST_SIZE = 4 << 20 };
 
@@ -137,7 +137,7 @@ CASE(copies_need_the_cpu_window)
 	EXPECT(emu_free(fd, VA) == 0, "free");
 }
 
-/* A page that stays missing until deliver(); NULL if there is no userfaultfd */
+/* Make a page that stays missing until deliver(). NULL: there is no userfaultfd. */
 static void *page_to_come(int *uffd)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -169,7 +169,7 @@ static void *copy_page(void *p)
 	return (void *)(intptr_t)err;
 }
 
-/* Closing the window, as an unbind of the GPU does, waits for the current steps of copies. */
+/* An unbind of the GPU closes the window. The close must wait only for the current steps of copies. */
 CASE(missing_page_delays_only_its_copy)
 {
 	pthread_t thread;

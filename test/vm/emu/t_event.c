@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Events of the emulated driver: the record of a consumer's calls, and the action at the n-th call. */
+/* Events of the emulated driver: its record of a consumer's calls, and its action at the n-th call. */
 #include <signal.h>
 
 #include "thread.h"
@@ -8,7 +8,7 @@ enum { EVENTS_MAX = 256 };
 
 static struct emugpu_event events[EVENTS_MAX + 1];
 
-/* Number of events since the plan; -1 on error */
+/* Number of events since the plan; -1 on error. */
 static int nr_events(void)
 {
 	unsigned int n;
@@ -143,7 +143,7 @@ CASE(revoke_when_put_begins)
 	EXPECT_NO_BREACH(fd);
 }
 
-/* The persistent pin that is put stays. All revocable pins end, also those of another GPU. */
+/* The persistent pin must stay until its put. All revocable pins must end, also on another GPU. */
 CASE(revoke_spares_persistent_pins)
 {
 	struct emugpu_info info;
@@ -189,7 +189,7 @@ CASE(revoke_all_reaches_all_processes)
 
 /* ---- kill ---------------------------------------------------------------------- */
 
-/* The process is killed when its second call ends, so put() is never called. */
+/* The process is killed at the end of its second call, so it never calls put(). */
 static void pin_and_die(void)
 {
 	int own = emu_open();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A lock that the callback takes, held around a call which may have to wait for the
- * callback: a deadlock. The emulator reports it as a breach; so does lockdep.
+ * A consumer holds a lock, which its callback takes, around a call that may wait for the callback.
+ * That is a deadlock. The emulator reports a breach, and lockdep reports it, too.
  */
 #include "thread.h"
 
@@ -16,7 +16,7 @@ SETUP(nodes_are_there)
 	EXPECT_NODES();
 }
 
-/* The pin of slot 0 has a mapping; the callback takes the lock to unmap it. */
+/* Pin slot 0 and map it. The callback takes the lock to unmap the mapping. */
 static void one_pin_that_needs_the_lock(void)
 {
 	rules_watch(fd);
@@ -53,7 +53,7 @@ CASE(lock_around_map_is_a_breach)
 	free_one();
 }
 
-/* The callback of the new pin cannot run before get_pages has had the GPU driver's lock. */
+/* The callback of the new pin runs only after get_pages has taken the GPU driver's lock. */
 CASE(lock_around_first_get_is_allowed)
 {
 	rules_watch(fd);
@@ -67,7 +67,7 @@ CASE(lock_around_first_get_is_allowed)
 	free_one();
 }
 
-/* The put is refused, because it would wait forever. */
+/* The put is refused: it would wait for ever. */
 CASE(lock_around_put_is_a_breach)
 {
 	one_pin_that_needs_the_lock();

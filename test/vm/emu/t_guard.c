@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The guard detects writes to memory after the free callback. The stash detects writes
- * by one process to pinned memory of another.
+ * The guard detects writes to memory after its free callback. The stash detects writes by one
+ * process to memory that another process has pinned.
  */
 #include <stdatomic.h>
 
@@ -34,7 +34,7 @@ static void *poke_on(void *physical_address)
 	return (void *)bad;
 }
 
-/* A thread that writes to @physical_address, as a device would, until writer_end() */
+/* Start a thread that writes to @physical_address, like a device, until writer_end(). */
 static void writer_begin(pthread_t *writer, uint64_t *physical_address)
 {
 	stop = false;
@@ -129,7 +129,7 @@ CASE(guard_without_writes_changes_nothing)
 	guard_off_and_free();
 }
 
-/* Freed memory is watched too, before it is allocated again. */
+/* The guard must watch freed memory even before it is allocated again. */
 CASE(write_to_freed_memory_is_breach)
 {
 	uint64_t physical_address;
@@ -176,7 +176,7 @@ CASE(write_to_other_pin_is_allowed)
 	guard_off_and_free();
 }
 
-/* The guard cannot tell which device wrote, so both drivers get a breach. */
+/* The guard cannot find the device that wrote. So both drivers must get a breach. */
 CASE(write_to_shared_page_blames_both)
 {
 	struct peerpin_pin pin;
@@ -213,7 +213,7 @@ static void *revoke_block(void *unused)
 	return (void *)(intptr_t)emu_revoke(fd, VA);
 }
 
-/* Without the wait, the guard would take the GPU's own write for a late DMA. */
+/* Copies of the GPU itself must wait: the guard would take a write of the GPU for a late DMA. */
 CASE(copies_wait_for_the_guard)
 {
 	pthread_t thread;
@@ -264,7 +264,7 @@ CASE(unbound_gpu_is_not_watched)
 	guard_off_and_free();
 }
 
-/* Twice the capacity of the guard: it watches a sample, which includes the last page. */
+/* The block has twice the capacity of the guard. The guard watches a sample, which includes the last page. */
 CASE(guard_samples_large_memory)
 {
 	struct emugpu_test counted;
@@ -393,7 +393,7 @@ static int pin_by_token(void)
 	return get_token(1, context.out_p2p_token, 0, VA, PAGE);
 }
 
-/* Writes through the other process's pin are no breach, and are kept. */
+/* Writes through the pin of the process itself are no breach, and must be kept. */
 CASE(stash_spares_memory_pinned_by_both)
 {
 	unsigned int changed;
@@ -433,7 +433,7 @@ CASE(one_stash_covers_all_gpus)
 	free_both();
 }
 
-/* The unbind of the GPU drops the stash. */
+/* The unbind of the GPU must drop the stash. */
 CASE(gpu_may_unbind_during_a_stash)
 {
 	struct emugpu_info info;

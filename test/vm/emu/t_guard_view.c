@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The guard and the stash with CPU mappings of GPU memory (emugpu.p2pdma=1) */
+/* The guard and the stash with CPU mappings of GPU memory (emugpu.p2pdma=1). */
 #include <sys/mman.h>
 
 #include "test/vm/storage/lends.h"
@@ -17,7 +17,7 @@ SETUP(nodes_are_there)
 	EXPECT_NODES();
 }
 
-/* MAP_FAILED with errno set */
+/* Map a view. Returns MAP_FAILED with errno set if that fails. */
 static unsigned char *view_of(uint64_t va, uint64_t length)
 {
 	struct emugpu_export export = { .va = va, .size = length };
@@ -36,7 +36,7 @@ static void *revoke_block(void *unused)
 	return (void *)(intptr_t)emu_revoke(fd, VA);
 }
 
-/* Start to revoke the pin at VA, and return while the guard watches. */
+/* Start to revoke the pin at VA. Returns while the guard watches. */
 static void revoke_begin(pthread_t *thread)
 {
 	EXPECT(!emu_guard(fd, WATCH_MS) && !pthread_create(thread, NULL, revoke_block, NULL), "guard, thread");
@@ -55,7 +55,7 @@ static void revoke_end(pthread_t thread)
 
 static unsigned char *view;
 
-/* Map a block with a first page that is filled with 99 and pinned; the view is not touched yet. */
+/* Allocate and map a block, fill its first page with 99, and pin the page. The view is not yet touched. */
 static void one_pinned_view(void)
 {
 	one_block();
@@ -69,7 +69,7 @@ static void one_pinned_view(void)
 	EXPECT(view != MAP_FAILED && !get(0, VA, PAGE), "view, get: %s", strerror(errno));
 }
 
-/* The view shows no guard pattern; a write through the view is no breach, and is not lost. */
+/* The view must show no guard pattern. A write through the view is no breach and must not be lost. */
 CASE(view_works_during_the_guard)
 {
 	unsigned char first, written;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* judge.ko with a module that uses each kind of watched allocation: test/kmod/judge_subject.c */
+/* judge.ko with test/kmod/judge_subject.c, a module that allocates in each watched way. */
 #include "test/vm/harness/emu.h"
 #include "test/vm/harness/module.h"
 #include "test/vm/harness/vmtest.h"
@@ -7,7 +7,7 @@
 #define SUBJECT "test/judge_subject.ko"
 
 enum {
-	LOADED = 32,	/* allocations of a load without failures */
+	LOADED = 32,	/* number of allocations in a load without failures */
 	STORM = 1000,		/* additional allocations, which interrupts free */
 	TEXT = 4096,
 };
@@ -34,7 +34,7 @@ static int fail_nth(unsigned int nth)
 	return control("fail", text);
 }
 
-/* The leaks of the subject */
+/* The leaks of judge_subject. */
 static const char *leaks(void)
 {
 	static char text[TEXT];
@@ -84,7 +84,7 @@ CASE(freed_memory_is_no_leak)
 	EXPECT(n == LOADED && !failed, "%d allocations, %d failed", n, failed);
 }
 
-/* Includes interrupts that arrive while a probe handles an allocation */
+/* Some interrupts arrive while a probe handles an allocation. */
 CASE(free_by_interrupt_is_no_leak)
 {
 	int n, failed;
@@ -96,7 +96,7 @@ CASE(free_by_interrupt_is_no_leak)
 	EXPECT(n > LOADED + STORM && !failed, "%d allocations, %d failed", n, failed);
 }
 
-/* The judge's count of allocations that it could not see: by interrupts during a probe */
+/* Number of allocations that the judge could not see: interrupts made them during a probe. */
 static void count_unseen(int *unseen)
 {
 	char text[64];
@@ -109,7 +109,7 @@ static void count_unseen(int *unseen)
 	EXPECT(*unseen ? !!strstr(leaks(), " allocations were not seen\n") : !leaks()[0], "%s%s", text, leaks());
 }
 
-/* A second usually has some. */
+/* In a second there usually are some unseen allocations. */
 CASE(unseen_allocations_are_reported)
 {
 	int tries, unseen = 0;
@@ -142,7 +142,7 @@ CASE(kept_memory_is_a_leak)
 	keeps("peer", 0);
 }
 
-/* The peer was freed before, which the kernel need not notice. */
+/* The peer was freed before. The kernel may not notice the use. */
 CASE(use_of_freed_peer_is_reported)
 {
 	char text[128];
@@ -158,7 +158,7 @@ CASE(fail_needs_a_number)
 	EXPECT(control("fail", "first") == -EINVAL, "%s", strerror(errno));
 }
 
-/* Each allocation fails once */
+/* Fail each allocation once. */
 CASE(the_nth_allocation_fails)
 {
 	int nth, n, failed, err;
@@ -176,7 +176,7 @@ CASE(the_nth_allocation_fails)
 	EXPECT(!err && !failed && n == LOADED, "%d: %d, %d of %d failed", nth, err, failed, n);
 }
 
-/* Only the owner of GPU memory may unpin it, so a failed pin must leave no pin even for a moment. */
+/* Only the owner of GPU memory may unpin it. So a failed pin must not leave a pin, even for a moment. */
 CASE(failed_pin_leaves_nothing)
 {
 	char parameters[64], text[TEXT];
@@ -197,7 +197,7 @@ CASE(failed_pin_leaves_nothing)
 	close(gpu);
 }
 
-/* The judge reports unwatched allocations; an unwatched peer is not reported as misuse. */
+/* The judge must report unwatched allocations. The use of an unwatched peer is no misuse. */
 CASE(unwatched_allocations_are_reported)
 {
 	char text[128];

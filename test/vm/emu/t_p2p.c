@@ -94,7 +94,7 @@ CASE(host_memory_is_einval)
 	EXPECT(err == -EINVAL, "%d", err);
 }
 
-/* As managed memory and other memory that CUDA marks at allocation as not for peers. */
+/* CUDA marks some memory at its allocation as not for peers, for example managed memory. */
 CASE(memory_not_for_peers_is_einval)
 {
 	struct emugpu_alloc alloc = { .va = VA, .size = BLOCK, .flags = EMUGPU_ALLOC_NO_P2P };
@@ -131,7 +131,7 @@ CASE(another_process_without_token_is_einval)
 	free_one();
 }
 
-/* The child's own block at the same address is not confused with the parent's block. */
+/* The child's block has the address of the parent's block. The driver must not confuse the two. */
 static int pin_own_at_the_same_address(void)
 {
 	int own = emu_open();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* BAR1: the room for pins, and which pins share it. */
+/* BAR1: its room for pins, and the pins that share this room. */
 #include "p2p.h"
 
 static uint64_t room(void)
@@ -9,7 +9,7 @@ static uint64_t room(void)
 	return emu_info(fd, 0, &info) ? 0 : info.out_bar1_total - info.out_bar1_reserved;
 }
 
-/* All VRAM in one block, which is more than BAR1 has for pins */
+/* Allocate all VRAM in one block, which is larger than the room of BAR1 for pins. */
 static void big_block(void)
 {
 	EXPECT(emu_alloc(fd, VA, vram_free()) == 0, "alloc");
@@ -37,7 +37,7 @@ CASE(bar1_exhaustion_is_enomem)
 	free_one();
 }
 
-/* A BAR1 of 256 MiB pins at most 220. */
+/* A BAR1 of 256 MiB has room for 220 MiB of pins. */
 CASE(reserve_is_36_MiB)
 {
 	struct emugpu_info info;
@@ -52,7 +52,7 @@ CASE(reserve_is_36_MiB)
 	free_one();
 }
 
-/* For a VM with bar1_reserve_mib=32, the reserve of early NVIDIA guides. */
+/* Needs a VM with bar1_reserve_mib=32, the reserve of early NVIDIA guides. */
 CASE_BY_NAME(reserve_is_a_parameter)
 {
 	big_block();
@@ -90,7 +90,7 @@ CASE(overlapping_pins_share_bar1)
 	free_both();
 }
 
-/* For a VM with bar_sharing=0 */
+/* Needs a VM with bar_sharing=0. */
 CASE_BY_NAME(unshared_pins_cost_their_length)
 {
 	unsigned int i, n = room() / BLOCK;

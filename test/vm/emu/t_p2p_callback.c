@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The free callback of nv-p2p.h in the emulated driver, and concurrent calls */
+/* The free callback of nv-p2p.h in the emulated driver, and concurrent calls. */
 #include <stdatomic.h>
 
 #include "thread.h"
@@ -55,8 +55,12 @@ CASE(callback_may_unmap)
 /* ---- the order -------------------------------------------------------------- */
 
 /*
- * Order of a free: (1) the callback, with everything still valid; then the end of
- * (2) mappings and table, (3) BAR1, (4) the pin, and the memory; then free returns.
+ * Order of a free:
+ * 1. The callback runs while pin, memory, mappings and table are valid.
+ * 2. The mappings and the table end.
+ * 3. BAR1 is released.
+ * 4. The pin and the memory end.
+ * 5. The free returns.
  */
 CASE(memory_and_pin_outlive_the_callback)
 {
@@ -124,7 +128,7 @@ CASE(put_waits_for_the_callback)
 	EXPECT(nothing_pinned(), "pins are left");
 }
 
-/* The driver has one lock, so calls on other blocks wait for the callback too. */
+/* The driver has one lock. So calls on other blocks wait for the callback, too. */
 CASE(map_of_another_block_waits_too)
 {
 	pthread_t thread;
@@ -144,7 +148,7 @@ CASE(map_of_another_block_waits_too)
 	EXPECT(emu_free(fd, VA + BLOCK) == 0 && nothing_pinned(), "pins are left");
 }
 
-/* A consumer's callback may wait for its own thread that is in unmap. */
+/* A consumer's callback may wait for a thread of the consumer that is in unmap. */
 CASE(unmap_does_not_wait_for_callback)
 {
 	pthread_t thread;
@@ -188,7 +192,7 @@ static void *put_slot_0(void *unused)
 	return (void *)(intptr_t)put(0);
 }
 
-/* Either the put or the callback ends the pin; the pin ends once, and put and free return 0. */
+/* Either the put or the callback ends the pin, and only once. Both put and free return 0. */
 CASE(free_races_with_put)
 {
 	unsigned int i, callbacks = 0;
@@ -214,7 +218,7 @@ CASE(free_races_with_put)
 
 static atomic_bool stop;
 
-/* Returns the number of errors that a racing free does not explain */
+/* Returns the number of errors that a racing free does not explain. */
 static void *pin_for_ever(void *arg)
 {
 	unsigned int slot = (uintptr_t)arg;
@@ -286,7 +290,7 @@ CASE(unbind_of_gpu_runs_the_callbacks)
 	EXPECT_NO_BREACH(fd);
 }
 
-/* The calls WARN, as NVIDIA's driver does: the suite line must expect a splat. */
+/* The calls WARN, like NVIDIA's driver: the suite line must expect a splat. */
 CASE_BY_NAME(deadlocking_calls_in_callback_are_eio)
 {
 	rules_watch(fd);

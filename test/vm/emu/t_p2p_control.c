@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The TEST ioctl as tests of drivers use it; t_p2p_bar1 tests its limit of BAR1. */
+/* The TEST ioctl, as tests of drivers use it. t_p2p_bar1 tests the BAR1 limit of this ioctl. */
 #include "thread.h"
 
 SETUP(nodes_are_there)

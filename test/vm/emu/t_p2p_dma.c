@@ -7,7 +7,7 @@ static bool translated(void)
 	return access("/sys/class/iommu/dmar0", F_OK) == 0;
 }
 
-/* One block with a pin of a few pages in slot 0 */
+/* Allocate a block and pin @n pages of it in slot 0. */
 static void pinned_pages(unsigned int n)
 {
 	rules_watch(fd);
@@ -126,7 +126,7 @@ CASE(many_mappings_of_a_table)
 	put_and_free();
 }
 
-/* With an IOMMU the bus addresses do not show the order. */
+/* The mapping must follow the page order of the table. Behind an IOMMU, bus addresses do not show the order. */
 CASE(map_follows_only_a_tables_order)
 {
 	uint64_t first;
@@ -189,7 +189,7 @@ CASE(mapping_error_is_eio)
 	put_and_free();
 }
 
-/* With an IOMMU the 32-bit LSI chip reaches a BAR1 above 4 GiB; the suite line has such a BAR1. */
+/* Needs a BAR1 above 4 GiB and an IOMMU. Through the IOMMU, the 32-bit LSI chip reaches this BAR1. */
 CASE_BY_NAME(iommu_brings_memory_within_reach)
 {
 	struct p2p_check_table page;
@@ -205,8 +205,8 @@ CASE_BY_NAME(iommu_brings_memory_within_reach)
 }
 
 /*
- * The LSI chip has 32 address bits; the suite line has a BAR1 above 4 GiB and no IOMMU
- * that translates. The kernel itself warns.
+ * Needs a BAR1 above 4 GiB and no IOMMU that translates: the LSI chip has 32 address bits. The
+ * kernel itself warns.
  */
 CASE_BY_NAME(map_out_of_reach_is_eio)
 {
@@ -233,7 +233,7 @@ CASE(map_after_put_is_reported)
 	free_one();
 }
 
-/* The callback can run between get_pages and dma_map_pages; no consumer can prevent it. */
+/* The callback may run between get_pages and dma_map_pages, and a consumer cannot prevent that. */
 CASE(map_after_callback_is_einval)
 {
 	rules_watch(fd);
@@ -283,7 +283,7 @@ CASE(unmap_after_callback_is_reported)
 	EXPECT_BROKE(fd, EMUGPU_RULE_UNMAP_OF_DEAD_TABLE, 1);
 }
 
-/* The unmap WARNs, as NVIDIA's driver does: the suite line must expect a splat. */
+/* The unmap WARNs, like NVIDIA's driver: the suite line must expect a splat. */
 CASE_BY_NAME(unmap_by_another_peer)
 {
 	pinned_pages(1);
@@ -307,7 +307,7 @@ CASE(put_reports_and_unmaps_leftovers)
 	free_one();
 }
 
-/* A callback that overtakes dma_map_pages cannot know the mapping. */
+/* A callback that runs before dma_map_pages returns cannot know the mapping. */
 CASE(callback_may_leave_a_mapping)
 {
 	rules_watch(fd);
@@ -355,7 +355,7 @@ CASE(free_of_dead_mapping_is_reported)
 	put_and_free();
 }
 
-/* NVIDIA's driver does nothing there, so a mapping that is only freed stays mapped. */
+/* Outside the callback, NVIDIA's free call does nothing. So the mapping stays mapped. */
 CASE(free_outside_callback_unmaps_nothing)
 {
 	pinned_pages(1);

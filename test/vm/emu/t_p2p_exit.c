@@ -9,7 +9,7 @@ SETUP(nodes_are_there)
 	EXPECT_NODES();
 }
 
-/* Callbacks of a process that has just exited may still run. */
+/* Try for a while: callbacks of a process may still run just after its exit. */
 static bool soon_nothing_pinned(void)
 {
 	int i;
@@ -33,7 +33,7 @@ CASE(close_of_gpu_runs_the_callback)
 	EXPECT_NO_BREACH(fd);
 }
 
-/* Pin slot 0 through an own file of p2p_check, which puts the pin at close */
+/* Pin slot 0 through a new file of p2p_check. The close of this file puts the pin. */
 static int pin_by_own_driver(int gpu, int driver)
 {
 	fd = gpu;
@@ -46,7 +46,7 @@ static int own_driver(void)
 	return open("/dev/p2p_check", O_RDWR | O_CLOEXEC);
 }
 
-/* A driver must unmap before its file is closed, as before a put. */
+/* Before a put, and so before its file is closed, a driver must unmap. */
 static int close_driver_first(void)
 {
 	int gpu = emu_open(), driver = own_driver();
@@ -168,7 +168,7 @@ static int leave_the_mapping(void)
 	return emu_alloc(emu_open(), VA, BLOCK) || get_flags(0, VA, PAGE, P2P_CHECK_IN_CALLBACK_LEAVE_MAPS) || map(0, 0);
 }
 
-/* The free may come from a worker, or from the release of a file closed after the GPU's file */
+/* The free may come from a worker, or from the release of a file that closes after the GPU's file. */
 CASE(mapping_may_be_freed_after_exit)
 {
 	rules_watch(fd);
@@ -213,7 +213,7 @@ CASE(kill_runs_the_callback)
 static void free_after_delay(void)
 {
 	if (!emu_alloc(emu_open(), VA, BLOCK) && !get(0, VA, BLOCK) && !emu_delay_callbacks(emu_open(), 1500, 1))
-		_exit(1);	/* closes the GPU: the callback waits in the exit */
+		_exit(1);	/* exit closes the GPU's file: the callback waits in the exit */
 	_exit(2);
 }
 

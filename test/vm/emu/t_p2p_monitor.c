@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The monitor: the contents of its reports. The tests of the calls check that each rule
- * is enforced: put, persistent, dma, callback, version, exit, remove, rsync.
+ * The monitor: the contents of its reports. Tests of the calls check each rule: put, persistent,
+ * dma, callback, version, exit, remove, rsync.
  */
 #include "test/vm/harness/module.h"
 #include "p2p.h"
@@ -13,7 +13,7 @@ static const char *debugfs(const char *file)
 	return module_debugfs(file, text, sizeof(text));
 }
 
-/* The line of a debugfs file that has both words in it, NUL-terminated, or NULL */
+/* Find a line of a debugfs file with both words. Returns the line, NUL-terminated, or NULL. */
 static const char *line_with(const char *file, const char *word, const char *other)
 {
 	char *line, *rest;
@@ -135,7 +135,7 @@ CASE(each_breach_is_logged)
 	EXPECT(lines == 1, "%u", lines);
 }
 
-/* Load @name; the module that the monitor reports, "" if the load failed */
+/* Load @name. Returns the name of the module that the monitor reports; "" if the load failed. */
 static const char *breaks_as_it_is_loaded(const char *name)
 {
 	static char module[48];
@@ -144,12 +144,12 @@ static const char *breaks_as_it_is_loaded(const char *name)
 	snprintf(file, sizeof(file), "test/%s.ko", name);
 	if (module_load(file, ""))
 		return "";
-	usleep(300000);		/* a worker frees the module's init memory */
+	usleep(300000);		/* let a worker free the module's init memory */
 	emu_violations(fd, EMUGPU_RULE_UNALIGNED, module);
 	return module;
 }
 
-/* The init memory of the second module has the addresses of the first module's init memory. */
+/* The init memory of the second module gets the addresses of the first module's freed init memory. */
 CASE(calls_in_init_name_the_module)
 {
 	const char *module = breaks_as_it_is_loaded("p2p_check_init");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Persistent pins have no callback, and keep the memory. Drivers 515 to 520, with one
- * call for both kinds of pin, refused tokens with them; today's call takes no tokens.
+ * Persistent pins have no callback and keep the memory. Drivers 515 to 520 had one call for both
+ * kinds of pin, and refused tokens for persistent pins. Today's call has no token arguments.
  */
 #include "p2p.h"
 
@@ -42,7 +42,7 @@ CASE(persistent_get_fills_the_table)
 	free_one();
 }
 
-/* Number of pages that begin with 0; BLOCK / PAGE if another page does not begin with @byte */
+/* Number of pages that begin with 0; BLOCK / PAGE if any other page does not begin with @byte. */
 static unsigned int pages_cleared(unsigned char byte)
 {
 	unsigned int i, n = 0;
@@ -56,7 +56,7 @@ static unsigned int pages_cleared(unsigned char byte)
 	return n;
 }
 
-/* A device that has mapped the pages may write after the free, so put clears them. */
+/* A device may write to its mapped pages after the free. So put must clear the pages. */
 CASE(put_clears_memory_freed_before)
 {
 	one_block();
@@ -146,7 +146,7 @@ CASE(put_of_null_is_0)
 	EXPECT_NO_BREACH(fd);
 }
 
-/* NVIDIA's driver would crash. */
+/* NVIDIA's driver would crash; the emulator reports a breach. */
 CASE(put_of_dead_table_is_reported)
 {
 	rules_watch(fd);
@@ -234,7 +234,7 @@ CASE(pin_and_memory_outlive_the_process)
 	EXPECT_NO_BREACH(fd);
 }
 
-/* The GPU cannot be bound during the pin: the next owner of the pages would share them with a device. */
+/* No bind of the GPU while the pin lasts: the device would still reach pages of the next owner. */
 CASE(pin_outlives_unbind_without_new_mappings)
 {
 	struct emugpu_info info;

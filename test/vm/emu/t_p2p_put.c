@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* nvidia_p2p_put_pages: always returns 0; only the monitor reports a wrong call. */
+/* nvidia_p2p_put_pages always returns 0. Only the monitor reports a wrong call. */
 #include "p2p.h"
 
 SETUP(nodes_are_there)
@@ -136,7 +136,7 @@ CASE(range_can_be_pinned_again)
 	free_one();
 }
 
-/* Many rounds: a wrong free of another object would show at its next allocation. */
+/* Many rounds, because a wrong free of another object shows at the next allocation of that object. */
 CASE(consumer_may_reorder_the_pages)
 {
 	uint64_t first;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Removal of modules: of the driver with pins, and of a consumer that leaves objects. */
+/* Removal of modules: removal of the GPU driver with pins, and of a consumer that leaves objects. */
 #include "test/vm/harness/module.h"
 #include "p2p.h"
 
@@ -58,7 +58,7 @@ CASE(persistent_pin_alone_keeps_the_driver)
 	EXPECT(put_persistent(0) == 0 && module_refs("emugpu") == before, "%d", module_refs("emugpu") - before);
 }
 
-/* The first removal reports leftovers of earlier programs. */
+/* The first removal reports objects left by earlier programs. */
 CASE(clean_removal_breaks_no_rule)
 {
 	EXPECT(consumer_remove() == 0, "%s", strerror(errno));
@@ -88,7 +88,7 @@ CASE(removal_reports_and_ends_pins)
 	EXPECT(nothing_pinned(), "%u pins, %lu bytes", pins(), bar1_used());
 	EXPECT_BROKE(fd, EMUGPU_RULE_PIN_LEAKED, 3);
 	EXPECT(module_refs("emugpu") == before, "%d", module_refs("emugpu") - before);
-	free_one();	/* a leaked pin would call back into the removed module */
+	free_one();	/* end the leaked pin, which would call back into the removed module */
 	EXPECT(vram_free() == 256 * MIB, "%lu", vram_free());
 }
 

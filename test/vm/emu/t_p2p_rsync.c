@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The rsync calls. A GPU is in use while /dev/emugpu is open, so each case opens it by itself. */
+/* The rsync calls. A GPU is in use while /dev/emugpu is open. So each case opens the node itself. */
 #include "test/kmod/rsync_check.h"
 #include "test/vm/harness/emu.h"
 #include "test/vm/harness/module.h"
@@ -48,7 +48,7 @@ static void watch(void)
 	close(fd);
 }
 
-/* Check the number of mismatches since watch() */
+/* Check the number of mismatches since watch(). */
 static void check_mismatches(int times)
 {
 	int fd = emu_open();

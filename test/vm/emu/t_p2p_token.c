@@ -2,10 +2,10 @@
 /* Tokens: a process that knows the tokens of a context may pin the context's memory. */
 #include "p2p.h"
 
-/* A forked child knows these tokens, as any process can that received them */
+/* The context of the parent. A forked child knows its tokens, like any process that received them. */
 static struct emugpu_context_new ctx;
 
-/* A context, and a block in it at VA */
+/* Make a context, and allocate a block in it at VA. */
 static void context_and_block(void)
 {
 	EXPECT(emu_context(fd, &ctx) == 0, "context");
@@ -160,7 +160,7 @@ CASE(reused_address_needs_the_new_token)
 	drop_and_free();
 }
 
-/* A context lives as long as a block allocated in it. */
+/* A context lasts as long as a block that was allocated in it. */
 CASE(token_dies_with_its_context)
 {
 	context_and_block();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Two drivers, p2p_check and peerpin, on the same allocation: each has its own pin and its own revocation. */
+/* Two drivers, p2p_check and peerpin, pin the same allocation. Each has its own pin and its own revocation. */
 #include <signal.h>
 #include <stdatomic.h>
 
@@ -116,7 +116,7 @@ CASE(monitor_names_the_right_module)
 
 enum { MANY = 2100 };
 
-/* Pin slot 0, and by peerpin more pins than the emulator has tombstones */
+/* Pin slot 0. Pin by peerpin more often than the emulator has tombstones. */
 static void pin_many(unsigned int flags)
 {
 	struct peerpin_pin pin;
@@ -131,7 +131,7 @@ static void pin_many(unsigned int flags)
 	EXPECT(!bad && pins() == MANY + 1, "%d failed, %u pins", bad, pins());
 }
 
-/* A write to a dead table is reported when its tombstone is dropped, at the next pin. */
+/* Pin once more: a write to a dead table is reported when its tombstone is dropped, at the next pin. */
 static void expect_no_breach_of_many(void)
 {
 	EXPECT(nothing_pinned(), "%u pins", pins());
@@ -144,7 +144,7 @@ static void expect_no_breach_of_many(void)
 	epochs = epochs_map(peerpin);
 }
 
-/* All pins end while the put waits for the lock. */
+/* All pins end while the put waits for the driver's lock. */
 CASE(put_may_wait_for_many_revocations)
 {
 	pthread_t thread;
@@ -178,7 +178,7 @@ CASE(put_may_follow_a_planned_revocation)
 	expect_no_breach_of_many();
 }
 
-/* Revoke slot 0 and many others, then pin: the pin drops most tombstones. */
+/* Revoke slot 0 and many other pins. Then pin once: that drops most tombstones. */
 static void revoke_many_and_pin(void)
 {
 	EXPECT(emu_free(fd, VA) == 0, "free");
@@ -208,7 +208,7 @@ CASE(table_free_outlives_many_revocations)
 
 enum {
 	PUTTERS = 4,
-	REVOKED = PUTTERS,	/* the slot after those of the putting threads */
+	REVOKED = PUTTERS,	/* the next slot after those of the putting threads */
 	PUT,
 	ROUNDS = 200,
 };
@@ -216,7 +216,7 @@ enum {
 static atomic_bool stop;
 static atomic_uint revocations;
 
-/* Puts of a revoked pin are no breach. */
+/* Put a revoked pin again and again: that is no breach. */
 static void *put_for_ever(void *slot)
 {
 	while (!stop)
@@ -224,7 +224,7 @@ static void *put_for_ever(void *slot)
 	return NULL;
 }
 
-/* Callbacks are delayed, so that the putting threads wait for the lock meanwhile. */
+/* Revoke again and again, with delayed callbacks: meanwhile the putting threads wait for the lock. */
 static void *revoke_for_ever(void *unused)
 {
 	(void)unused;
@@ -266,7 +266,7 @@ static uint64_t writes_to_dead_tables(void)
 	return emu_violations(fd, EMUGPU_RULE_WRITE_TO_DEAD_TABLE, module);
 }
 
-/* A write to a dead table is reported when its tombstone is dropped. */
+/* A write to a dead table would be reported when its tombstone is dropped. */
 CASE(tombstones_are_dropped_during_calls)
 {
 	pthread_t threads[PUTTERS + 1];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Page tables of other driver versions: a consumer built for table version 2.0 must
- * check the version first.
+ * Page tables of other driver versions. A consumer that is built for table version 2.0 must check
+ * the version before it uses a table.
  */
 #include "p2p.h"
 
@@ -28,7 +28,7 @@ static unsigned int version_now(void)
 	return strtoul(line, NULL, 0);
 }
 
-/* Pin with a table of version @number: a map without a version check is a breach unless it is 2.0. */
+/* Pin with a table of version @number. A map without a version check is a breach, except for version 2.0. */
 static void check_version(const char *value, unsigned int number)
 {
 	rules_watch(fd);

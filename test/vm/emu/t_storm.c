@@ -1,38 +1,37 @@
 // SPDX-License-Identifier: MIT
 /*
- * Fifty processes allocate, pin, free, fork and die at random, while two drivers pin the
- * same memory; at the end nothing is left.
+ * Fifty processes allocate, pin, free, fork and die at random. Two drivers pin the same memory. At
+ * the end nothing may be left.
  *
- * Each process has a slot of p2p_check, which outlives the process. A timer kills most
- * processes at any point; processes with persistent pins die only where the parent knows
- * which pins are left.
+ * Each process has a slot of p2p_check, which outlives the process. A timer kills most processes at
+ * any point. Processes with persistent pins die only where the parent knows the pins that are left.
  */
 #include <signal.h>
 #include <sys/time.h>
 
-#include "test/vm/core/pin.h"	/* before p2p.h, because parameters in it would hide the fd of p2p.h */
+#include "test/vm/core/pin.h"	/* before p2p.h: its parameters would hide the variable fd of p2p.h */
 
 #include "p2p.h"
 
 enum {
 	WORKERS = 50,
-	PERSISTENT = 10,	/* of the workers */
+	PERSISTENT = 10,	/* number of workers with persistent pins */
 	BLOCKS_MAX = 4,
 	LIFE_MS_MAX = 400,
 	SHORT_S = 15,
 	LONG_S = 180,
-	PATIENCE = 10,		/* upper limit of the duration, as a factor */
+	PATIENCE = 10,		/* factor: the run may last this many times longer */
 };
 
 struct worker {
 	unsigned int slot;
 	unsigned int seed;
-	int gpu;		/* a descriptor, like peerpin */
+	int gpu;		/* file descriptors, @gpu and @peerpin */
 	int peerpin;
 	uint64_t blocks[BLOCKS_MAX];
 };
 
-/* Pins that the parent must put for dead children, and statistics */
+/* @held: pins that the parent must put for dead children; the rest is statistics */
 static struct shared {
 	bool held[WORKERS];
 	unsigned long pins, shared_pins, forks;
@@ -59,7 +58,7 @@ static void flip_block(struct worker *w, unsigned int i)
 		w->blocks[i] = BLOCK;
 }
 
-/* The child may not use the parent's file, nor pin the parent's memory. */
+/* The child must not be able to use the parent's file or to pin the parent's memory. */
 static int child_has_no_right(struct worker *w)
 {
 	return emu_alloc(w->gpu, address(BLOCKS_MAX), BLOCK) == -EACCES &&
@@ -187,7 +186,7 @@ static bool has_happened(unsigned int deaths)
 	return deaths > WORKERS && shared->pins > WORKERS && shared->shared_pins > WORKERS && shared->forks > 0;
 }
 
-/* A VM on a busy host takes longer. */
+/* True until the time is over and enough has happened. A VM on a busy host takes longer. */
 static bool goes_on(uint64_t start, unsigned int seconds, unsigned int deaths)
 {
 	uint64_t passed = (now_ns() - start) / 1000000000;
@@ -195,7 +194,7 @@ static bool goes_on(uint64_t start, unsigned int seconds, unsigned int deaths)
 	return passed < seconds || (passed < PATIENCE * seconds && !has_happened(deaths));
 }
 
-/* Each dead process is replaced by a new one, until the time is over. */
+/* Replace each dead process, until the time is over. */
 static void storm(unsigned int seconds)
 {
 	uint64_t start = now_ns();

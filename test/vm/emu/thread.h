@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads and a clock for the tests of callbacks */
+/* Threads and a clock for the tests of callbacks. */
 #ifndef TEST_THREAD_H
 #define TEST_THREAD_H
 
@@ -24,7 +24,7 @@ static inline void *thread_free_first_block(void *unused)
 
 enum { FREE_MS = 1000 };
 
-/* Begins to free the block at VA; returns while the free waits in a callback of FREE_MS. */
+/* Begin to free the block at VA. Returns while the free waits in a callback of FREE_MS. */
 static inline int thread_free_begin(pthread_t *thread)
 {
 	struct emugpu_test test;
@@ -36,13 +36,13 @@ static inline int thread_free_begin(pthread_t *thread)
 	return 0;
 }
 
-/* Whether a call that began at @start waited for that callback */
+/* True if a call that began at @start waited for the callback of FREE_MS. */
 static inline bool thread_waited(double start)
 {
 	return now() - start > FREE_MS / 2000.0;
 }
 
-/* The result of the free */
+/* Wait for the end of the free; returns its result. */
 static inline long thread_free_end(pthread_t thread)
 {
 	void *result;

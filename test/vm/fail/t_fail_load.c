@@ -11,7 +11,10 @@ struct module {
 	const char *name, *file, *parameters;
 };
 
-/* Each module needs the modules before it. The init functions of the providers allocate nothing new. */
+/*
+ * Each module needs the modules before it. Removal cases cover the providers: their init functions
+ * allocate no more.
+ */
 static const struct module discrete[] = {
 	{ "emugpu", "emu/emugpu.ko", "" },
 	{ "peerpin", "kmod/peerpin.ko", "" },

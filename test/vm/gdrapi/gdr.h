@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For the tests of libgdrapi: GPU memory, pinned and mapped by the public calls */
+/* For the tests of libgdrapi: GPU memory that is pinned and mapped by the public calls. */
 #ifndef TEST_GDR_H
 #define TEST_GDR_H
 
@@ -16,12 +16,12 @@ enum {
 struct mapped {
 	gdr_t g;
 	gdr_mh_t mh;
-	CUdeviceptr gpu;	/* the pinned address */
-	unsigned char *view;	/* NULL if gdr_map() failed */
+	CUdeviceptr gpu;	/* the pinned GPU address */
+	unsigned char *view;	/* the mapping; NULL: gdr_map() failed */
 	size_t size;
 };
 
-/* cuMemsetD8() returns before it is done. */
+/* Fill and wait: cuMemsetD8() returns before it is done. */
 static inline CUresult gdr_fill(CUdeviceptr gpu, unsigned char byte, size_t size)
 {
 	CUresult ret = cuMemsetD8(gpu, byte, size);
@@ -29,7 +29,7 @@ static inline CUresult gdr_fill(CUdeviceptr gpu, unsigned char byte, size_t size
 	return ret ? ret : cuCtxSynchronize();
 }
 
-/* 0 or the error of the failed call */
+/* Pin and map @size bytes. Returns 0 or the error of the failed call. */
 static inline int gdr_get(gdr_t g, CUdeviceptr gpu, size_t size, struct mapped *m)
 {
 	void *view = NULL;
@@ -53,7 +53,7 @@ static inline int gdr_put(const struct mapped *m)
 	return ret ? ret : gdr_unpin_buffer(m->g, m->mh);
 }
 
-/* A handle with revocable pins: they end when their memory is freed. */
+/* A handle with revocable pins, which end when their memory is freed. */
 static inline gdr_t gdr_open_revocable(void)
 {
 	gdr_t g;
@@ -64,7 +64,7 @@ static inline gdr_t gdr_open_revocable(void)
 	return g;
 }
 
-/* All pins of the emulated GPU driver */
+/* Number of all pins of the emulated GPU driver. */
 static inline unsigned int pins_left(int gpu)
 {
 	struct emugpu_test t;

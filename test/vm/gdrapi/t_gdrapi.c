@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* libgdrapi on peerpin.ko: pins, mappings, copies, and refused calls */
+/* libgdrapi on peerpin.ko: pins, mappings, copies, and refused calls. */
 #include "gdr.h"
 #include "test/vm/security/user.h"
 
@@ -191,7 +191,7 @@ CASE(wrong_tokens_are_EINVAL)
 	EXPECT(pin_with(tokens.p2pToken + 1, tokens.vaSpaceToken) == EINVAL, "wrong tokens are accepted");
 }
 
-/* The child has memory at the same address; the tokens are for the parent's memory. */
+/* The child has memory at the parent's address. The tokens are for the parent's memory. */
 static int pins_its_own(void *arg)
 {
 	CUDA_POINTER_ATTRIBUTE_P2P_TOKENS *tokens = arg;
@@ -222,7 +222,7 @@ CASE(tokens_of_another_process_are_useless)
 	EXPECT(!status, "status %#x", status);
 }
 
-/* For a user without privileges the kernel refuses tokens with EPERM, and libgdrapi ignores them. */
+/* The kernel refuses tokens of an unprivileged user with EPERM. libgdrapi must then pin without tokens. */
 static void pins_with_tokens(void)
 {
 	gdr_t own = gdr_open();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* libgdrapi: the end of pins and mappings leaves nothing */
+/* libgdrapi: the end of pins and mappings must leave nothing. */
 #include "gdr.h"
 
 enum {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* libgdrapi on an integrated GPU: host memory mapped by the GPU, cached and write-combined */
+/* libgdrapi on an integrated GPU: host memory that the GPU maps, cached and write-combined. */
 #include "gdr.h"
 
 enum {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* libgdrapi: threads share one file, with their own handles and with one shared handle */
+/* Threads share one file of libgdrapi, first with their own handles, then with one shared handle. */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -15,7 +15,7 @@ static gdr_t g;
 static int gpu = -1;
 static CUdeviceptr mem;
 static CUcontext ctx;
-static _Atomic(int) wrong;	/* line of the first failed check; 0 if none */
+static _Atomic(int) wrong;	/* line of the first failed check; 0: no check failed */
 
 static void check(int ok, int line)
 {
@@ -91,7 +91,7 @@ static int is_one_of(int got, int a, int b)
 	return !got || got == a || got == b;
 }
 
-/* Whether the shared handle is still valid */
+/* True if the shared handle is still valid. */
 static bool shared_round(void)
 {
 	void *view = NULL;

@@ -29,7 +29,7 @@ static inline double now(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-/* Allocates memory that a GPU may share with peers: on an integrated GPU, host memory. */
+/* Allocate GPU memory for peers; on an integrated GPU this is host memory. */
 static inline int gpu_alloc_in(int file, uint64_t va)
 {
 	struct emugpu_alloc alloc = { .va = va, .size = BLOCK };
@@ -91,7 +91,7 @@ static inline int mr_copy(int to, uint64_t offset, int from, uint64_t from_offse
 	return mr_call(to, IB_PEER_COPY, &arg);
 }
 
-/* The physical address behind a bus address of a device; 0: none */
+/* Physical address to which a device's bus address leads; 0: none. */
 static inline uint64_t mr_leads_to(int mr, uint64_t bus, enum ib_peer_device device)
 {
 	struct ib_peer arg = { .addr = bus, .device = device };
@@ -116,7 +116,7 @@ static inline int client_load_other(const char *path)
 	return err;
 }
 
-/* "": persistent, as by default; "persistent=0" */
+/* Load the client. @parameters: "" for persistent pins (the default), or "persistent=0". */
 static inline int client_load(const char *parameters)
 {
 	const char *other = getenv("CLIENT");
@@ -136,7 +136,7 @@ static inline int client_remove(void)
 	return module_remove(name);
 }
 
-/* For the first case of each program */
+/* Check for the first case of each program. */
 #define EXPECT_SHIM() \
 	EXPECT(gpu >= 0 && !access("/dev/ib_peer_shim", F_OK), \
 	       "/dev/emugpu is %d, or no shim; type: emu/vm/run --no-default-modules --insmod " \
@@ -154,7 +154,7 @@ static inline bool ibpeer_lists_are_empty(void)
 	static char regions[1 << 16], peers[1 << 16];
 
 	if (module_refs("peerpin") < 0)
-		return true;	/* another client, without peerpin */
+		return true;	/* another client is loaded, which needs no peerpin */
 	module_debugfs("peerpin/regions", regions, sizeof(regions));
 	module_debugfs("peerpin/peers", peers, sizeof(peers));
 	return !strchr(strchrnul(regions, '\n') + 1, '\n') && *peers && !strchr(strchrnul(peers, '\n') + 1, '\n');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* GPU memory registered with an InfiniBand core: the choice of the client, refused devices, and the end */
+/* GPU memory registered with an InfiniBand core: choice of the client, refused devices, and the end. */
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -43,7 +43,7 @@ CASE(client_name_is_nv_mem)
 	expect_name("persistent=0", IB_PEER_NO_INVALIDATION, "nv_mem_nc");
 }
 
-/* NVIDIA's driver before 525 has no persistent pins; here one call fails with the kernel's ENOTSUPP. */
+/* NVIDIA's driver before 525 has no persistent pins. The emulator simulates that: the call returns ENOTSUPP. */
 CASE(old_driver_gives_revocable_pins)
 {
 	EXPECT(!client_load("") && !gpu_alloc(GPU_A), "load");
@@ -57,7 +57,10 @@ CASE(old_driver_gives_revocable_pins)
 	EXPECT_CLEAN();
 }
 
-/* Real InfiniBand cores check for overflow; without that check, one page must not pass for all memory. */
+/*
+ * Real InfiniBand cores check for overflow. If a core does not, the client must not take a page for
+ * all memory.
+ */
 CASE(wrapping_range_is_ENXIO)
 {
 	EXPECT(!gpu_alloc(GPU_A), "alloc");
@@ -191,7 +194,7 @@ CASE(free_unmaps_the_registration)
 	EXPECT_CLEAN();
 }
 
-/* The GPU driver ignores a put by another process: the pin ends at the free. */
+/* The GPU driver ignores a put by another process. So the pin ends when the memory is freed. */
 CASE(child_may_deregister)
 {
 	EXPECT(!gpu_alloc(GPU_A), "alloc");

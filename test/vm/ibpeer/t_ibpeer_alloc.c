@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Each allocation of the client fails once; judge.ko checks that nothing leaks. */
+/* Each allocation of the client fails once. judge.ko checks for leaks. */
 #include "ibpeer.h"
 
 enum { TEXT = 4096 };
@@ -33,7 +33,7 @@ static unsigned int failed(void)
 	return n;
 }
 
-/* Lines that begin with '#' are notes of the judge, no leaks. */
+/* Lines that begin with '#' are notes of the judge, not leaks. */
 static void expect_no_leak(unsigned int nth)
 {
 	static char text[TEXT];
@@ -54,7 +54,7 @@ SETUP(everything_is_there)
 	EXPECT_CLEAN();
 }
 
-/* Two registrations with one device, of which one is invalidated; 0 if both succeeded */
+/* Register twice with one device, then invalidate or close. Returns 0 if both registrations succeeded. */
 static int use(bool freed)
 {
 	int mr = mr_open(), other = mr_open();
@@ -71,7 +71,7 @@ static int use(bool freed)
 	return ret;
 }
 
-/* If the persistent client fails, the revocable one may take the memory, without an error. */
+/* Without an error: if the persistent client fails, the revocable client may take the memory. */
 static unsigned int sweep(const char *parameters, bool freed)
 {
 	unsigned int nth = 0, refused = 0;

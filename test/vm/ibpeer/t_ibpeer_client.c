@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* GPU memory registered with an InfiniBand core, by any client; ibpeer.h selects it. */
+/* GPU memory registered with an InfiniBand core, by any client. ibpeer.h selects the client. */
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -42,7 +42,7 @@ CASE(only_gpu_memory_is_acquired)
 	EXPECT_CLEAN();
 }
 
-/* The list leads to the pages from @at on, in order, with any split into entries. */
+/* The list must lead to the pages from @at on, in order. It may have any split into entries. */
 static void expect_pages(const struct ib_peer *list, uint64_t at)
 {
 	struct emugpu_test t;
@@ -152,7 +152,7 @@ static void register_and_die(void)
 	_exit(1);
 }
 
-/* For a VM with a forced bounce buffer: emu/vm/run --tegra --append swiotlb=force ... */
+/* Needs a VM with a forced bounce buffer: emu/vm/run --tegra --append swiotlb=force ... */
 CASE_BY_NAME(bounced_registration_is_EIO)
 {
 	EXPECT(!gpu_alloc(GPU_A), "alloc");

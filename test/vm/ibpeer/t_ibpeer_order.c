@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Free or revoke the memory after each step of a registration, and at each call into
- * the GPU driver, with InfiniBand cores of each kind.
+ * Free or revoke the memory after each step of a registration, and at each call of the GPU driver,
+ * with InfiniBand cores of each kind.
  */
 #include <pthread.h>
 
@@ -9,10 +9,10 @@
 
 /* A registration, and the time and kind of the revocation */
 struct life {
-	enum ib_peer_op when;	/* after this step */
-	unsigned int core;	/* enum ib_peer_flags */
+	enum ib_peer_op when;	/* the step after which the revocation comes */
+	unsigned int core;	/* flags of enum ib_peer_flags */
 	enum ib_peer_device device;
-	bool kept;		/* the memory, but not the pin */
+	bool kept;		/* true: revoke the pin and keep the memory; false: free the memory */
 };
 
 static const unsigned int cores[] = { 0, IB_PEER_OLD_CORE, IB_PEER_OLD_CORE | IB_PEER_RELEASES };
@@ -44,7 +44,7 @@ static void take_end(struct taker *t)
 	EXPECT(t->seconds < 0.5, "took %.3f s", t->seconds);
 }
 
-/* The step that ends the wait of a free after step @when; 0 if the free does not wait */
+/* The step that ends the wait of a free that came after step @when; 0 if the free does not wait. */
 static enum ib_peer_op let_on(enum ib_peer_op when)
 {
 	switch (when) {
@@ -77,7 +77,10 @@ static void take_begin(struct taker *t, int mr, const struct life *l)
 
 /* ---- the life of a registration --------------------------------------------------------------------------- */
 
-/* Other clients pin only in GET_PAGES. After a mere revocation of the pin, the memory is still there. */
+/*
+ * True if the memory was revoked before step @op. Other clients pin only in GET_PAGES: if only the
+ * pin was revoked before, they still find the memory.
+ */
 static bool had_gone(const struct life *l, enum ib_peer_op op)
 {
 	if (l->when == IB_PEER_ACQUIRE && l->kept && !client_is_ours())
@@ -85,7 +88,7 @@ static bool had_gone(const struct life *l, enum ib_peer_op op)
 	return l->when < op;
 }
 
-/* Revoked memory cannot be mapped. Our client fails in DMA_MAP, others may fail earlier. */
+/* Revoked memory must not be mapped. Our client fails in DMA_MAP, other clients may fail earlier. */
 static void expect_refused(enum ib_peer_op op, int ret)
 {
 	if (client_is_ours())
@@ -101,7 +104,7 @@ static int step(int mr, const struct life *l, enum ib_peer_op op)
 	return mr_call(mr, op, &arg);
 }
 
-/* All steps up to the first refused one, then RELEASE */
+/* Make all steps until one is refused, then RELEASE. */
 static void step_through(int mr, const struct life *l)
 {
 	enum ib_peer_op op;
@@ -125,9 +128,9 @@ static void step_through(int mr, const struct life *l)
 }
 
 /*
- * The device's driver is notified only while it has a mapping. The core calls each
- * function of the client once. (Other clients may invalidate without need, and unmap
- * by themselves.)
+ * The device's driver must be notified only while it has a mapping. The core must call each
+ * function of the client once. (Other clients may invalidate without need, and unmap by
+ * themselves.)
  */
 static void expect_told(int mr, const struct life *l)
 {
@@ -212,7 +215,10 @@ CASE(revoked_at_each_gpu_driver_call)
 	EXPECT(count == 2, "%u calls", count);
 	for (i = 1; i <= count; i++) {
 		EXPECT(!emu_plan(gpu, i, EMUGPU_ACT_REVOKE), "plan");
-		/* the memory is still there: if the first client's pin fails, the second client takes it */
+		/*
+		 * The memory is still there: if the first client's pin fails, the second client
+		 * takes the memory.
+		 */
 		EXPECT(!register_once(), "call %u", i);
 	}
 	EXPECT(!emu_plan(gpu, 0, EMUGPU_ACT_NONE) && !emu_free(gpu, GPU_A), "free");
@@ -221,7 +227,7 @@ CASE(revoked_at_each_gpu_driver_call)
 
 /* ---- hung devices ---------------------------------------------------- */
 
-/* The device's driver hangs between map and activate: the free ends at the drain timeout. */
+/* The device's driver hangs between map and activate. The free must end at the drain timeout. */
 CASE(free_times_out_on_hung_device)
 {
 	struct taker taker = { .kept = false };

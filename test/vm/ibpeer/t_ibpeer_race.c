@@ -13,7 +13,7 @@ SETUP(everything_is_there)
 	EXPECT_CLEAN();
 }
 
-/* Extra seconds for a slow machine to see all events */
+/* Extra seconds in which a slow machine may see all events */
 enum { SLOW = 30 };
 
 static atomic_bool over;
@@ -59,7 +59,7 @@ static void *loop_register(void *arg)
 	return NULL;
 }
 
-/* The guard is on: a write by the chip after the free is a breach. */
+/* True if all events were seen. The guard is on: a write by the chip after the free is a breach. */
 static bool all_was_seen(const struct loop *loop)
 {
 	return loop->registered && loop->refused && loop->copied;

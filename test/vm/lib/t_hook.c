@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * libpeerpin-hook on a driver: the hook reports each kind of free with its range, while
- * the memory still exists and its pin is still valid. Cases without SKIP pass on a real
- * GPU too; without peerpin.ko they run without pins.
+ * libpeerpin-hook on a driver. The hook must report each kind of free with its range, while the
+ * memory exists and its pin is valid. Cases without SKIP pass on a real GPU, too. Without
+ * peerpin.ko the cases run without pins.
  */
 #include <dlfcn.h>
 #include <libpeerpin.h>
@@ -15,9 +15,9 @@ enum { SIZE = 3 << 20 };
 
 static const CUmemLocation here = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 };
 
-static struct pp_ctx *pins;	/* NULL: a real GPU without peerpin.ko */
+static struct pp_ctx *pins;	/* context for pins; NULL: a real GPU without peerpin.ko */
 
-/* The freed address, and the region that note() checks */
+/* The freed address, and the region that note() checks. */
 static struct {
 	CUdeviceptr addr;
 	const struct pp_region *region;
@@ -48,7 +48,7 @@ static void watch(CUdeviceptr addr, const struct pp_region *region)
 	memset(&told, 0, sizeof(told));
 }
 
-/* Pin [@addr, @addr + @length), and watch address and region */
+/* Pin [@addr, @addr + @length), and watch this address and the region. */
 static void watch_pinned(CUdeviceptr addr, size_t length, struct pp_region *region)
 {
 	watch(addr, NULL);
@@ -58,7 +58,7 @@ static void watch_pinned(CUdeviceptr addr, size_t length, struct pp_region *regi
 	watch(addr, region);
 }
 
-/* Called after the free: checks that the free revoked the region. */
+/* Stop watching after the free: the free must have revoked the region. */
 static void unwatch(void)
 {
 	const struct pp_region *region = watched.region;
@@ -96,7 +96,7 @@ SETUP(gpu_and_hook_are_there)
 
 /* ---- memory of the GPU ------------------------------------------------------------------ */
 
-/* @fn is cuMemFree(), found in one way or another */
+/* Pin memory and free it by @fn, which is cuMemFree() found in some way. */
 static void free_pinned(CUresult (*fn)(CUdeviceptr))
 {
 	struct pp_region region;
@@ -207,7 +207,7 @@ CASE(pool_trim_reports_all_memory)
 
 static CUmemGenericAllocationHandle memory;
 
-/* @length bytes for peers, mapped at the address that it gives */
+/* Map @length bytes of memory for peers; *@va gets the address. */
 static void map(CUdeviceptr *va, size_t length)
 {
 	const CUmemAccessDesc readwrite = { here, CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
@@ -319,7 +319,7 @@ CASE(release_of_primary_is_reported)
 
 /* ---- functions that only the hook has, not the emulated driver ----------------------------- */
 
-/* Call a function of libcuda that cuda.h may lack. */
+/* Call a function of libcuda that an old cuda.h may lack. */
 static CUresult call(const char *name, void *arg)
 {
 	CUresult (*fn)(void *) = (CUresult (*)(void *))dlsym(RTLD_DEFAULT, name);

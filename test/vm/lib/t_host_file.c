@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Pinned pages of a shared mapping of a disk: the kernel cleans them while a device may write. */
+/* Pinned pages of a shared mapping of a disk. The kernel cleans the pages while a device may write. */
 #include <linux/fs.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ enum {
 static int fd, lsi, disk;
 static unsigned char *mapped, *host;
 
-/* Since Linux 6.5 */
+/* True since Linux 6.5: the kernel refuses such a pin. */
 static int kernel_refuses(void)
 {
 	struct utsname name;
@@ -51,7 +51,7 @@ SETUP(everything_is_there)
 	EXPECT(!fsync(disk), "fsync: %s", strerror(errno));
 }
 
-/* Number of bytes equal to @what on the disk, read after the page cache was dropped */
+/* Drop the page cache, and count the bytes on the disk that equal @what. */
 static int count_on_disk(int what)
 {
 	unsigned char data[N];
@@ -64,7 +64,7 @@ static int count_on_disk(int what)
 	return count;
 }
 
-/* The CPU has not written since the clean, so the unpin must mark the pages dirty. */
+/* The CPU has not written since the pages were cleaned. So the unpin must mark the pages dirty. */
 CASE(dma_after_writeback_reaches_the_disk)
 {
 	struct peerpin_pin to, from;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The library's reasons of failed pins, with CUDA, NVML and the kernel */
+/* Reasons that the library gives for failed pins, with CUDA, NVML and the kernel. */
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -9,7 +9,7 @@
 #include "test/vm/harness/emu.h"
 #include "test/vm/harness/module.h"
 
-/* Both fit in the GPU's 256 MiB, but not in BAR1: the driver reserves a part of it. */
+/* Both sizes fit in the GPU's 256 MiB, but not in BAR1, because the driver reserves a part of BAR1. */
 #define LARGE (150 * MIB)
 #define MORE (100 * MIB)
 
@@ -100,7 +100,7 @@ CASE(persistent_pin_of_host_memory_fails)
 	munmap(host, BLOCK);
 }
 
-/* Use the second GPU, so that numbers of the first GPU would be wrong. */
+/* Use the second GPU: a reason with numbers of the first GPU would be wrong. */
 CASE(bar1_exhaustion_reports_bytes)
 {
 	struct pp_bar1 bar1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Registration caches of /dev/peerpin with each kind of watch, against a thread that
- * frees the memory: no stale hit; and stale hits without a watch.
+ * Registration caches of /dev/peerpin, with each kind of watch, while a thread frees the memory.
+ * There must be no stale hit. Without a watch there must be stale hits.
  */
 #include <libpeerpin-hook.h>
 #include "watch.h"
@@ -42,7 +42,7 @@ static void never_stale(uint32_t watch, const struct memory *memory, unsigned lo
 	race_expect_fresh(&r);
 }
 
-/* Proves that the other cases can fail. */
+/* Prove that the other cases can fail. */
 static void stale(const struct memory *memory)
 {
 	struct race r = { 0 };
@@ -110,7 +110,7 @@ static struct {
 	int ret;
 } late;
 
-/* The hook has reported to the cache already; the memory still exists. */
+/* The hook has already reported to the cache. The memory still exists. */
 static void get_late(void *arg, uint64_t addr, uint64_t length)
 {
 	const struct pp_cache_entry *e;
@@ -142,7 +142,7 @@ CASE(late_get_is_not_cached)
 	pp_cache_destroy(late.cache);
 }
 
-/* The GPU driver does not pin pool memory; the cache must not take it for host memory. */
+/* The GPU driver does not pin pool memory. The cache must not take pool memory for host memory. */
 CASE(pool_memory_is_refused)
 {
 	struct pp_cache *cache = cache_of(PP_WATCH_BEST);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Caches of dma-bufs, which need no kernel module: results of a get, and hits
- * against a thread that frees. Passes on a real GPU too.
+ * Caches of dma-bufs, which need no kernel module: results of a get, and hits while a thread frees.
+ * Passes on a real GPU, too.
  */
 #include <libpeerpin-hook.h>
 #include "watch.h"
@@ -59,7 +59,7 @@ CASE(part_of_range_hits_its_entry)
 	OK(cuMemFree(p));
 }
 
-/* The dma-buf of a small allocation covers whole 64 KiB pages of its block. */
+/* The dma-buf of a small allocation must cover whole 64 KiB pages of the block. */
 CASE(small_range_exports_whole_pages)
 {
 	struct pp_cache *cache = cache_of(PP_WATCH_TAG);
@@ -80,7 +80,7 @@ CASE(small_range_exports_whole_pages)
 	OK(cuMemFree(q));
 }
 
-/* The 64 KiB page around the allocation begins with freed memory. */
+/* The 64 KiB page of the allocation begins with freed memory. */
 CASE(range_after_freed_memory_exports)
 {
 	struct pp_cache *cache = cache_of(PP_WATCH_TAG);
@@ -100,7 +100,7 @@ CASE(range_after_freed_memory_exports)
 	OK(cuMemFree(p[199]));
 }
 
-/* The cache closes its descriptor once: a second close could hit a reused number. */
+/* The cache must close its descriptor once. A second close could close another file with this number. */
 static void is_closed_once(uint32_t watch)
 {
 	struct pp_cache *cache = cache_of(watch);
@@ -133,7 +133,7 @@ CASE(tag_closes_the_dmabuf_once)
 	is_closed_once(PP_WATCH_TAG);
 }
 
-/* An entry in use while its memory is freed keeps the dma-buf until the last put. */
+/* The memory of an entry in use is freed. The entry keeps the dma-buf until the last put. */
 CASE(entry_in_use_keeps_its_dmabuf)
 {
 	struct pp_cache *cache = cache_of(PP_WATCH_HOOK);
@@ -182,12 +182,12 @@ static CUresult map_memory(CUdeviceptr *va)
 
 	prop.allocFlags.gpuDirectRDMACapable = 1;
 	err = cuMemAddressReserve(va, big.size, 0, 0, 0) ?: cuMemCreate(&memory, big.size, &prop, 0);
-	/* the mapping keeps the memory */
+	/* The mapping keeps the memory after this release. */
 	return err ?: cuMemMap(*va, big.size, 0, memory, 0) ?: cuMemSetAccess(*va, big.size, &readwrite, 1) ?:
 	       cuMemRelease(memory);
 }
 
-/* Like PyTorch's "expandable segments"; SYNC_MEMOPS cannot be set on such memory. */
+/* Like PyTorch's "expandable segments". SYNC_MEMOPS cannot be set on this memory. */
 CASE(mapped_memory_is_cached_until_unmap)
 {
 	struct pp_cache *cache = cache_of(PP_WATCH_HOOK);
@@ -208,7 +208,7 @@ CASE(mapped_memory_is_cached_until_unmap)
 
 /* ---- contexts ---------------------------------------------------------------------------------- */
 
-/* Memory at @p is queried, exported, hit, and its free is seen, with any current context. */
+/* Query, export and hit memory at @p, and see its free, with any current context. */
 static void is_cached(CUdeviceptr p, int gpu, uint32_t watch)
 {
 	struct pp_cache *cache = cache_of(watch);
@@ -244,7 +244,7 @@ static void is_cached_without_a_context(uint32_t watch)
 	OK(cuCtxSetCurrent(ctx));
 }
 
-/* A library's progress thread has no context. */
+/* A progress thread of a library has no context. */
 CASE(hook_works_without_a_context)
 {
 	is_cached_without_a_context(PP_WATCH_HOOK);
@@ -261,7 +261,10 @@ static void count(void *arg, uint64_t addr, uint64_t length)
 	++*(int *)arg;
 }
 
-/* Mapped memory has no context: the export retains the GPU's primary one. Its release frees nothing. */
+/*
+ * Mapped memory has no context. So the export retains the GPU's primary context, and its release
+ * frees nothing.
+ */
 CASE(mapped_memory_needs_no_context)
 {
 	struct pp_cache *cache = cache_of(PP_WATCH_HOOK);
@@ -334,7 +337,7 @@ static void never_stale(uint32_t watch, const struct memory *memory)
 	race_expect_fresh(&r);
 }
 
-/* For memory that shares its block with other allocations */
+/* Race with memory that shares its block with other allocations. */
 static void never_stale_of_a_part(uint32_t watch, const struct memory *memory)
 {
 	if (!cu_emulated())

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Caches of memory that another thread frees and allocates again at the same
- * address. A hit is judged by data that the cache does not read itself. One is
- * SYNC_MEMOPS: a registration sets it on its allocation, and a new allocation
- * lacks it. With a view, the other is the bytes in the view.
+ * Caches of memory that another thread frees, and allocates again at the same address. Data that
+ * the cache does not read tells whether a hit is stale. One is SYNC_MEMOPS: a registration sets it
+ * on its allocation, and a new allocation lacks it. With a view, the bytes in the view tell, too.
  */
 #ifndef TEST_WATCH_H
 #define TEST_WATCH_H
@@ -35,7 +34,7 @@ static inline CUresult pool_free(CUdeviceptr addr)
 	return err ? err : cuStreamSynchronize(NULL);
 }
 
-/* Call cuMemAlloc() and cuMemFree() by symbol: the hook sees these calls. */
+/* Call cuMemAlloc() and cuMemFree() by symbol, so that the hook sees the calls. */
 static inline CUresult plain_alloc(CUdeviceptr *out, size_t size)
 {
 	return cuMemAlloc(out, size);
@@ -62,16 +61,16 @@ enum phase {
 
 enum {
 	TRIES = 64,
-	/* In one of so many rounds the freeing thread waits until a get saw the memory freed. */
+	/* In one of this many rounds, the freeing thread waits until a get saw the freed memory. */
 	ROUNDS_A_LOOK = 8,
 	ROUNDS_AT_LEAST = 100,
 };
 
 /**
  * struct race - a cache against a thread that frees
- * @pins: context for views, or NULL
+ * @pins: context for views; NULL: no views
  * @now: phase + PHASES * number of earlier allocations
- * @seen: value of @now for which a get was judged last
+ * @seen: value of @now at the last get that was judged
  */
 struct race {
 	struct pp_cache *cache;
@@ -89,7 +88,7 @@ static inline unsigned char race_byte(unsigned long now)
 	return now / PHASES % 251 + 1;
 }
 
-/* Keeps other allocations until the address is allocated again. */
+/* Allocate @addr again, and hold other allocations until then. */
 static inline CUresult race_alloc_there(struct race *r)
 {
 	CUdeviceptr got[TRIES] = { 0 };
@@ -173,7 +172,7 @@ static inline bool race_is_current(struct race *r, const struct pp_cache_entry *
 	return !r->pins || race_view_is(r, e->reg, race_byte(now));
 }
 
-/* A get during which the phase changed cannot be judged. */
+/* Judge a get, unless the phase changed during the get. */
 static inline void race_judge(struct race *r, unsigned long before, int ret, bool current)
 {
 	enum phase phase = before % PHASES;
@@ -200,7 +199,7 @@ static inline void race_get(struct race *r)
 		pp_cache_put(r->cache, e);
 }
 
-/* Enough rounds and enough time: a busy CPU may give the other thread little time. */
+/* Go on until there were enough rounds and enough time: a busy CPU may give the other thread little time. */
 static inline bool race_goes_on(struct race *r, unsigned long rounds, uint64_t end)
 {
 	unsigned long done = atomic_load(&r->now) / PHASES;
@@ -221,7 +220,7 @@ static inline void race_run(struct race *r, unsigned long rounds, unsigned int m
 	EXPECT(!atomic_load(&r->failed), "CUDA failed, or gave other addresses, in round %lu", r->rounds);
 }
 
-/* Runs a race on @cache and destroys @cache; @neighbour keeps the block of small allocations. */
+/* Run a race on @cache and destroy @cache. @neighbour keeps the block of small allocations. */
 static inline void race(struct race *r, struct pp_cache *cache, struct pp_ctx *pins, const struct memory *memory,
 			unsigned long rounds, unsigned int ms)
 {

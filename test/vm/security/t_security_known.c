@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Information that one process can get about another */
+/* Information that a process can get about another process. */
 #include "victim.h"
 
 enum {
@@ -113,7 +113,10 @@ static int make_view(int fd, void *memory)
 	return mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, PEERPIN_MMAP_OFFSET(p.out_region)) == MAP_FAILED;
 }
 
-/* The offsets follow from the ids, which a file numbers from 0: nothing of others is in them. */
+/*
+ * An offset depends only on the region id, and each file numbers its ids from 0. So offsets reveal
+ * nothing of others.
+ */
 static void looks_at_offsets(void)
 {
 	static unsigned char mine[PAGE] __attribute__((aligned(PAGE)));
@@ -190,9 +193,9 @@ static int export_page(int fd, uint32_t region, uint64_t offset)
 	return ioctl(fd, PEERPIN_IOC_EXPORT, &c) ? -errno : c.out_fd;
 }
 
-enum { MARK = 0xa5 };	/* the byte that Mallory writes */
+enum { MARK = 0xa5 };	/* byte that Mallory writes */
 
-/* Export the second of two pages; unpin when Mallory has sent a byte */
+/* Export the second of two pages. Unpin when Mallory has sent a byte. */
 static void gives_one_page(void)
 {
 	unsigned char *two = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Resources that an ordinary user can exhaust, and when they are returned */
+/* Resources that an ordinary user can exhaust, and the return of these resources. */
 #include <signal.h>
 
 #include "test/vm/harness/group.h"
@@ -11,7 +11,7 @@
 #define REGIONS "peerpin/parameters/max_process_regions"
 
 enum {
-	LOCKED = 1 << 20,	/* RLIMIT_MEMLOCK of a limited user */
+	LOCKED = 1 << 20,	/* RLIMIT_MEMLOCK of a user with a limit */
 	MANY = 2000,
 	LONG_PAGES = 16384,
 	OFTEN = 8,
@@ -32,7 +32,7 @@ static bool limits(unsigned long process, unsigned long total, unsigned long reg
 	return set(PROCESS, process) && set(TOTAL, total) && set(REGIONS, regions);
 }
 
-/* Whether @parameter has its default, 0 */
+/* True if @parameter has its default, 0. */
 static bool is_unlimited(const char *parameter)
 {
 	char path[128], text[8] = "";
@@ -46,7 +46,7 @@ static bool is_unlimited(const char *parameter)
 	return unlimited;
 }
 
-/* Bytes pinned by all processes */
+/* Number of bytes pinned by all processes. */
 static long long total(void)
 {
 	char text[1 << 14];
@@ -55,7 +55,7 @@ static long long total(void)
 	return all ? atoll(all + strlen("\nall ")) : -1;
 }
 
-/* The last bytes of a killed process may be returned a moment later. */
+/* Try for a while: the last bytes of a killed process may be returned a moment later. */
 static bool all_came_back(void)
 {
 	int i;
@@ -70,7 +70,7 @@ static int memlock(unsigned long bytes)
 	return setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ bytes, bytes });
 }
 
-/* Anonymous memory of the calling process */
+/* Anonymous memory of the calling process. */
 static uint64_t memory(size_t size)
 {
 	return (uintptr_t)mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -129,7 +129,7 @@ static void pins_as_a_family(void)
 	AS_USER(0, pins_to_the_processes_limit);
 }
 
-/* The limit is per process; a user may have several processes. */
+/* The limit is for each process. A user may have several processes. */
 CASE(max_process_bytes_is_per_process)
 {
 	EXPECT(limits(2 * GPU_PAGE, 0, 0), "parameter");
@@ -187,7 +187,7 @@ static void pins_again(void)
 	EXPECT(!pin_at(pin_open(), memory(PAGE), 1, &p), "%d", errno);
 }
 
-/* The first user may take all: the limit protects the system, not one user from another. */
+/* The first user may take all: the limit protects the system, and no user from another. */
 CASE(max_total_bytes_serves_first_comer)
 {
 	struct user *mallory;
@@ -227,7 +227,7 @@ static void takes_what_is_allowed_of_the_aperture(void)
 	EXPECT(pin_at(fd, GPU_A + 2 * BLOCK, GPU_PAGE, &p) == -EDQUOT, "%d", errno);
 }
 
-/* By default only host memory is limited; a user may take the whole BAR1 aperture. */
+/* By default only host memory is limited. So a user may take the whole BAR1 aperture. */
 CASE(bar1_is_shared_unless_limited)
 {
 	AS_USER(MALLORY, takes_all_of_the_aperture);
@@ -238,7 +238,7 @@ CASE(bar1_is_shared_unless_limited)
 
 /* ---- kernel memory ---------------------------------------------------------- */
 
-/* Kernel memory charged to the control group, in bytes */
+/* Bytes of kernel memory that are charged to the control group. */
 static long long kernel_bytes(void)
 {
 	return group_bytes("memory.stat", "kernel %lld");
@@ -252,7 +252,7 @@ static void makes_many_regions(void)
 
 	for (i = 0; i < MANY; i++)
 		EXPECT(!pin_at(fd, addr, 1, &p), "region %d: %d", i, errno);
-	munmap((void *)(uintptr_t)addr, PAGE);	/* revoked, and not unpinned */
+	munmap((void *)(uintptr_t)addr, PAGE);	/* the region is revoked, but not unpinned */
 	EXPECT(write(ready[1], "", 1) == 1, "write");
 	pause();
 }
@@ -265,8 +265,8 @@ static void joins_and_makes_many_regions(void)
 }
 
 /*
- * The pages are faulted in first, so that their page tables exist already. Several pins,
- * because the kernel shows up to half a MiB only some seconds later.
+ * Fault in the pages first, so that the pins allocate no page tables. Pin several times, because
+ * the kernel delays up to half a MiB of its count by some seconds.
  */
 static void pins_a_long_region(void)
 {
@@ -289,7 +289,7 @@ static void pins_a_long_region(void)
 	       before, after);
 }
 
-/* The record of a revoked region stays charged to the group until the unpin. */
+/* The record of a revoked region must stay charged to the group until the unpin. */
 CASE(region_records_are_charged_to_cgroup)
 {
 	long long bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Device nodes, parameters, kernel files and the kernel log, as seen by an ordinary user */
+/* Device nodes, parameters, kernel files and the kernel log, seen by an ordinary user. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 
 enum {
 	CALLS = 3000,
-	LOG_LINES = 5,		/* upper limit for all calls below */
+	LOG_LINES = 5,		/* upper limit for all calls in this file */
 };
 
 static const char *const modules[] = { "peerpin", "peerpin_nv", "peerpin_lsi", "emugpu", "judge" };
@@ -29,7 +29,7 @@ SETUP(everything_is_there)
 
 /* ---- files ------------------------------------------------------------------------- */
 
-/* Number of files in @directory; -1 if @refused is false for one of them */
+/* Number of files in @directory; -1 if @refused is false for a file. */
 static int each_file(const char *directory, bool (*refused)(const char *path))
 {
 	struct dirent *entry;
@@ -77,7 +77,7 @@ CASE(only_root_sets_module_parameters)
 	AS_USER(MALLORY, writes_parameters);
 }
 
-/* By default the kernel mounts debugfs closed to users; some systems mount it open. */
+/* By default the kernel mounts debugfs closed to users, but some systems mount it open. */
 static bool is_for_root_only(const char *path)
 {
 	struct stat s;
@@ -151,7 +151,7 @@ CASE(readonly_file_gives_no_writable_view)
 	AS_USER(MALLORY, opens_less);
 }
 
-/* Memory that Mallory cannot write is not pinned, because devices write. */
+/* Devices write to pinned memory. So memory that Mallory cannot write must not be pinned. */
 static void pins_what_is_only_read(void)
 {
 	int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), fd = pin_open();
@@ -180,7 +180,7 @@ static void fault(int signal)
 	siglongjmp(on_fault, signal);
 }
 
-/* The signal raised by a read of @p, or 0 */
+/* The signal that a read of @p raises; 0: none. */
 static int touch(const volatile unsigned char *p)
 {
 	int raised;
@@ -317,15 +317,15 @@ static bool is_ours(const char *line)
 	return strstr(line, "peerpin") || strstr(line, "emugpu") || strstr(line, "judge") || strstr(line, "lsi");
 }
 
-/* Lines of the kernel log; @lost: the kernel has overwritten some */
+/* Result of a read of the kernel log. @lost: the kernel has overwritten lines */
 struct log {
 	int lines;
 	int ours;
-	int addresses;	/* lines of our modules that contain a kernel address */
+	int addresses;	/* number of lines of our modules that contain a kernel address */
 	bool lost;
 };
 
-/* Since log_skip() */
+/* Read the log since log_skip(). */
 static void log_read(struct log *log)
 {
 	static char line[8192];
@@ -358,7 +358,7 @@ static void call_at_random(int fd, unsigned int *seed)
 	     (uint64_t)(uint32_t)rand_r(seed) << (12 + rand_r(seed) % 32));
 }
 
-/* Refused calls, revoked pins, and copies of freed memory */
+/* Make refused calls, revoked pins, and copies of freed memory. */
 static void makes_noise(void)
 {
 	int gpu = emu_open(), fd = pin_open(), lsi = lsi_open();
@@ -413,7 +413,7 @@ static bool write_to(const char *path, const char *what)
 	return done;
 }
 
-/* Not even root reads a kernel address, except in files made for debugging drivers */
+/* Even root must see no kernel address, except in files for debugging drivers. */
 CASE(no_kernel_address_is_shown)
 {
 	struct log log;

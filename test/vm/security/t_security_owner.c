@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* With every number and descriptor of Alice, Mallory gets nothing of Alice's memory. */
+/* With every number and descriptor of Alice, Mallory must get nothing of Alice's memory. */
 #include <sys/stat.h>
 
 #include "victim.h"
@@ -81,7 +81,7 @@ CASE(drivers_refuse_anothers_descriptor)
 	ATTACK(copies_by_a_driver);
 }
 
-/* At Alice's addresses Mallory's process has its own memory or none, but not Alice's secret. */
+/* At Alice's addresses, Mallory's process has its own memory or none. It must not get Alice's secret. */
 static void copies_from_her_addresses(void)
 {
 	static unsigned char mine[PAGE] __attribute__((aligned(PAGE))), secret[PAGE];
@@ -100,7 +100,7 @@ CASE(drivers_copy_only_callers_memory)
 	ATTACK(copies_from_her_addresses);
 }
 
-/* fork(): the child has Alice's user, descriptors and address space, but is another process. */
+/* State for a forked child, which has Alice's user, descriptors and address space but is another process. */
 static unsigned char *forked_view;
 static struct peerpin_pin forked_pin;
 static int forked_fd;
@@ -198,7 +198,7 @@ static void opens_again(void)
 	EXPECT(fdinfo_has(again, "peerpin-bytes:\t0\n"), "the new file counts Alice's bytes");
 }
 
-/* Alice's own user opens /proc/PID/fd: this opens the node anew, not Alice's file. */
+/* A process of Alice's user opens /proc/PID/fd. This must open the node anew, not Alice's file. */
 CASE(open_through_proc_is_new_file)
 {
 	victim_start();
@@ -247,7 +247,7 @@ static void pins_her_address(void)
 
 	EXPECT(pin_as(fd, 0, NULL, &p) == -EINVAL, "her address: %d", errno);
 	EXPECT(pin_as(fd, PEERPIN_PIN_PERSISTENT, NULL, &p) == -EINVAL, "persistent: %d", errno);
-	/* Mallory's own memory at this address, if any */
+	/* Mallory's own memory may be at this address. */
 	if (pin_at(fd, alice.facts->host, PAGE, &p)) {
 		EXPECT(errno == EINVAL, "host memory: %d", errno);
 		return;
@@ -278,7 +278,7 @@ static void says_her_tokens(void)
 	EXPECT(pin_as(fd, 0, &alice.facts->context, &p) == -EPERM, "as root of a user namespace: %d", errno);
 }
 
-/* Root can pin with these tokens, so the refusal above is not due to wrong tokens. */
+/* Root can pin with these tokens. So the refusal above has another reason than wrong tokens. */
 static void says_them_as_root(void)
 {
 	int fd = pin_open();

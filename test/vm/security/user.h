@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ordinary users. A function that runs as a user may EXPECT; if that fails, the case
- * that started it fails with the same message:
+ * Ordinary users. A function that runs as a user may use EXPECT. If the EXPECT fails, the case that
+ * started the function fails with the same message:
  *
  *	CASE(pin_by_mallory_is_refused)
  *	{
@@ -26,11 +26,11 @@
 #include "test/vm/harness/vmtest.h"
 
 enum {
-	ALICE = 1001,	/* users; each has a group of that number and no other */
+	ALICE = 1001,	/* user ids; each user has the group with this number and no other */
 	MALLORY = 1002,
 };
 
-/* In memory shared with the process that started the user */
+/* State of a user, in memory shared with the process that started the user */
 struct user {
 	pid_t pid;
 	enum vmtest_result result;
@@ -46,7 +46,7 @@ static inline bool user_has_no_capability(void)
 	       !data[0].permitted && !data[1].permitted;
 }
 
-/* A change of user makes a process undumpable; other processes of that user are dumpable. */
+/* A change of user makes a process undumpable. Make it dumpable again, like ordinary processes of a user. */
 static inline bool user_become(unsigned int uid)
 {
 	return !setgroups(0, NULL) && !setresgid(uid, uid, uid) && !setresuid(uid, uid, uid) &&
@@ -71,7 +71,7 @@ static inline void *user_shared(size_t size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* @uid 0: stays root */
+/* Run @fn in a child as user @uid; @uid 0: as root */
 static inline struct user *user_start(unsigned int uid, void (*fn)(void))
 {
 	struct user *u = user_shared(sizeof(*u));
@@ -85,7 +85,7 @@ static inline struct user *user_start(unsigned int uid, void (*fn)(void))
 	return u;
 }
 
-/* Waits for the user and ends the case with the user's result. */
+/* Wait for the user. The case ends with the user's result. */
 static inline void user_join(struct user *u)
 {
 	int status;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Alice: an ordinary user with a process that has a secret in GPU memory and in host
- * memory, both pinned. The process gives away its descriptors and the numbers of all its
- * objects. In the end none of its state may have changed.
+ * Alice is an ordinary user. Her process has a secret in GPU memory and in host memory, and both
+ * are pinned. The process gives away its descriptors and the numbers of all its objects. In the end
+ * its state must be unchanged.
  */
 #ifndef TEST_VICTIM_H
 #define TEST_VICTIM_H
@@ -18,14 +18,14 @@ enum {
 	SECRET = 0x5ec2e7,
 };
 
-/* All that an attacker knows of Alice */
+/* What an attacker knows of Alice */
 struct victim {
 	struct user *user;
-	int socket;		/* of the attacker; victim_socket is its other end */
-	int peerpin, emu;	/* Alice's, received by SCM_RIGHTS */
+	int socket;		/* end of the attacker; victim_socket is the other end */
+	int peerpin, emu;	/* descriptors of Alice, received by SCM_RIGHTS */
 	struct victim_facts {
 		pid_t pid;
-		int peerpin;	/* the descriptor's number in Alice's process */
+		int peerpin;	/* number of the descriptor in Alice's process */
 		uint32_t gpu_region, host_region;
 		uint64_t host;
 		struct emugpu_context_new context;
@@ -33,7 +33,7 @@ struct victim {
 };
 
 static struct victim alice;
-static int victim_socket;	/* Alice's end */
+static int victim_socket;	/* end of Alice */
 
 static inline bool victim_has(unsigned char *host, int emu)
 {
@@ -52,7 +52,7 @@ static inline int victim_prepare(int emu, unsigned char *host)
 	       emu_write(emu, GPU_A, host, PAGE);
 }
 
-/* Waits until the other end is closed. */
+/* Wait until the other end is closed. */
 static inline void victim_wait(void)
 {
 	char byte;
@@ -108,7 +108,7 @@ static inline void victim_end(void)
 	munmap(alice.facts, sizeof(*alice.facts));
 }
 
-/* @attack runs as Mallory while Alice's process holds the secret. */
+/* Run @attack as Mallory while Alice's process holds the secret. */
 #define ATTACK(attack) \
 	do { \
 		victim_start(); \

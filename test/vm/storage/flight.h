@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Long reads from a disk into a view of GPU memory; emu/vm/run --disk-rate makes the disk slow. */
+/* Long reads from a disk into a view of GPU memory. emu/vm/run --disk-rate makes the disk slow. */
 #ifndef TEST_FLIGHT_H
 #define TEST_FLIGHT_H
 
@@ -12,8 +12,8 @@ enum {
 	READS = 12,
 	LENGTH = 1 << 20,
 	SIZE = READS * LENGTH,
-	FIRST_MS = 100,		/* until the disk has the first reads; all take more than a second */
-	OTHERS = 5,		/* mark of the data of the memory's next owner */
+	FIRST_MS = 100,		/* by then the disk has the first reads; all reads take more than a second */
+	OTHERS = 5,		/* mark of the data that the next owner of the memory writes */
 };
 
 /** struct flight - reads under way into a view of an allocation */
@@ -107,8 +107,8 @@ static inline unsigned int under_way(struct flight *f)
 }
 
 /*
- * Waits for all reads; returns how many were complete. Reads that the kernel could
- * not start at submission look the view up later: -EFAULT once the view is gone.
+ * Wait for all reads; returns the number of complete reads. The kernel may start a read only after
+ * its submission. Then the read looks up the view later, and gets -EFAULT if the view is gone.
  */
 static inline int land(struct flight *f)
 {
@@ -136,7 +136,7 @@ static inline void all_is_free_in_the_end(void)
 	EXPECT(gpu_free() == free_at_start, "%lu bytes of GPU memory are free, %lu before", gpu_free(), free_at_start);
 }
 
-/* 1 if the CPU can read @where, or -errno: write() reports a fault without a signal. */
+/* 1 if the CPU can read @where, or -errno. write() reports a fault without a signal. */
 static inline int touch(const void *where)
 {
 	int ends[2], n;
@@ -149,7 +149,7 @@ static inline int touch(const void *where)
 	return n;
 }
 
-/* Whether later dma-bufs are dynamic: they end with their memory. */
+/* Make later dma-bufs dynamic ("Y"): they end with their memory. */
 static inline int set_dynamic(const char *value)
 {
 	int fd = open("/sys/module/emugpu/parameters/dmabuf_dynamic", O_WRONLY), ok = write(fd, value, 1) == 1;

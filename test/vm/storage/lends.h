@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether GPU 0 lends its memory to the kernel (emugpu.p2pdma=1), and whether it has to. */
+/* Whether GPU 0 lends its memory to the kernel (emugpu.p2pdma=1), and whether it must. */
 #ifndef TEST_LENDS_H
 #define TEST_LENDS_H
 
@@ -12,7 +12,7 @@
 #include "test/vm/harness/emu.h"
 #include "test/vm/harness/kallsyms.h"
 
-/* The sysfs directory of GPU 0; "": no GPU */
+/* The sysfs directory of GPU 0; "": there is no GPU. */
 static inline const char *lends_gpu(void)
 {
 	static char path[PATH_MAX];
@@ -26,7 +26,7 @@ static inline const char *lends_gpu(void)
 	return err || !realpath(link, path) ? "" : path;
 }
 
-/* Read from sysfs, not through the library. */
+/* True if GPU 0 lends pages. Read from sysfs, because the library is under test. */
 static inline int lends_pages(void)
 {
 	char path[PATH_MAX + 16];
@@ -35,7 +35,10 @@ static inline int lends_pages(void)
 	return !access(path, F_OK);
 }
 
-/* At "/sys/devices/pci0000:00/PORT/UPSTREAM/DOWNSTREAM/GPU" with an IOMMU: the emulator refuses to lend. */
+/*
+ * True below a switch with an IOMMU: there the emulator refuses to lend. The path of such a GPU is
+ * "/sys/devices/pci0000:00/PORT/UPSTREAM/DOWNSTREAM/GPU".
+ */
 static inline int lends_astray(void)
 {
 	const char *at = lends_gpu();
@@ -48,7 +51,7 @@ static inline int lends_astray(void)
 	return devices >= 7 && !system("ls -A /sys/kernel/iommu_groups | grep -q .");
 }
 
-/* If p2pdma=1 was set and the kernel can lend pages, then skipping a test for lack of pages would hide a failure. */
+/* False if there are no pages although p2pdma=1 is set and the kernel can lend: a SKIP would hide a failure. */
 static inline int lends_as_it_must(void)
 {
 	char asked = 'N';

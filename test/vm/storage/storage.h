@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For the tests of files and GPU memory: a file system on an NVMe disk, and data that shows its origin */
+/* For the tests of files and GPU memory: a file system on an NVMe disk, and data that shows its origin. */
 #ifndef TEST_STORAGE_H
 #define TEST_STORAGE_H
 
@@ -18,7 +18,7 @@
 
 enum { DATA_SIZE = 24 << 20 };
 
-/* Byte @at of data with the mark @mark */
+/* Byte @at of data with the mark @mark. */
 static inline unsigned char byte_of(unsigned int mark, uint64_t at)
 {
 	return (unsigned char)((at * 2654435761u >> 13) ^ (at >> 8) ^ mark * 97);
@@ -32,7 +32,7 @@ static inline void fill(unsigned char *to, size_t length, unsigned int mark, uin
 		to[i] = byte_of(mark, at + i);
 }
 
-/* Index of the first byte that differs from data of @mark at @at, or @length */
+/* Index of the first byte that differs from byte @at of @mark's data on; @length: none differs. */
 static inline size_t differs(const unsigned char *what, size_t length, unsigned int mark, uint64_t at)
 {
 	size_t i;
@@ -51,7 +51,7 @@ static inline int disk_is_there(void)
 	return !access(DISK, F_OK);
 }
 
-/* Fills the file DATA with mark 1. */
+/* Fill the file DATA with mark 1. */
 static inline int make_data(void)
 {
 	unsigned char *data = malloc(DATA_SIZE);
@@ -75,7 +75,7 @@ static inline int storage_start(void)
 	return started;
 }
 
-/* Free bytes of GPU memory */
+/* Number of free bytes of GPU memory. */
 static inline uint64_t gpu_free(void)
 {
 	struct emugpu_info info;

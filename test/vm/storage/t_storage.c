@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Copies between files and GPU memory: every byte, and the path (direct or bounced) */
+/* Copies between files and GPU memory: every byte, and the path (direct or bounced). */
 #include <errno.h>
 #include <pthread.h>
 
@@ -7,12 +7,12 @@
 
 enum {
 	ROOM = 12 << 20,
-	BEFORE = 7,		/* marks: data of the memory or the file before */
+	BEFORE = 7,		/* mark of the old data of the memory or the file */
 	WRITTEN = 9,
 };
 
 static CUdeviceptr gpu;
-static unsigned char *host;	/* as large as @gpu */
+static unsigned char *host;	/* host memory as large as @gpu */
 static struct pp_cache *views;
 static uint64_t free_at_start;
 
@@ -62,7 +62,7 @@ static const struct {
 
 enum { MOVES = sizeof(moves) / sizeof(moves[0]) };
 
-/* Bytes in whole 512-byte blocks at addresses aligned to 4 (NVMe): computed independently of the library */
+/* Number of bytes in whole 512-byte blocks at addresses aligned to 4 (NVMe). Does not use the library. */
 static uint64_t whole_blocks(uint64_t offset, uint64_t length, uint64_t to)
 {
 	uint64_t first = (offset + 511) / 512, last = (offset + length) / 512;
@@ -136,7 +136,7 @@ static int make_file(const char *path, size_t length)
 	return n == (ssize_t)length;
 }
 
-/* Write from GPU memory at @from to the file at @offset, and compare the whole file. */
+/* Write from GPU memory at @from to the file at @offset, then compare the whole file. */
 static void write_one(const char *path, struct pp_file *file, uint64_t offset, uint64_t length, uint64_t from)
 {
 	struct pp_file_result r;
@@ -172,7 +172,7 @@ CASE(writes_of_all_sizes_and_alignments)
 	unlink(path);
 }
 
-/* The GPU's CPU window is closed, and the page cache holds none of the file. */
+/* The CPU window of the GPU is closed, and the page cache has no page of the file. */
 CASE(reads_reach_the_gpu_by_dma)
 {
 	struct pp_file *file;
@@ -349,7 +349,7 @@ CASE(reads_into_host_memory_work)
 	EXPECT(differs(host + to + 70001, 4096, BEFORE, to + 70001) == 4096, "memory behind the range changed");
 }
 
-/* For a VM with a kernel that allows no P2P DMA between the disk and the GPU */
+/* Needs a VM whose kernel allows no P2P DMA between the disk and the GPU. */
 CASE_BY_NAME(no_p2pdma_path_bounces)
 {
 	struct pp_file_result r;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A disk is still writing to GPU memory when something ends: the mapping, the memory,
- * the process, the disk, the GPU. io_uring starts the reads, and the disk is slow
- * (emu/vm/run --disk-rate), so that reads are in flight for long.
+ * A disk still writes to GPU memory when the mapping, the memory, the process, the disk or the GPU
+ * ends. io_uring starts the reads. The disk is slow (emu/vm/run --disk-rate), so reads are in
+ * flight for long.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -63,7 +63,7 @@ static void give_the_rest_back(void)
 	EXPECT(!bad, "the disk wrote to %d of %d pieces", bad, nr_others);
 }
 
-/* Whether reads were in flight all the time; a starved VM may be too slow */
+/* True if reads were in flight all the time. A starved VM may be too slow. */
 static bool is_freed_meanwhile;
 
 static void free_meanwhile(void)
@@ -114,7 +114,7 @@ CASE(munmap_does_not_stop_the_reads)
 	all_is_free_in_the_end();
 }
 
-/* Start reads, report, and wait to be killed. */
+/* Start reads, report to the parent, and wait to be killed. */
 static int read_and_wait(int tell)
 {
 	struct flight f;
@@ -133,7 +133,7 @@ CASE(kill_during_reads_leaves_nothing)
 
 	NEEDS_PAGES();
 	EXPECT(!pipe(ends), "pipe");
-	/* CUDA does not work in a forked child, so the child executes the program again */
+	/* CUDA does not work in a forked child. So the child executes this program again. */
 	pid = fork();
 	if (!pid) {
 		dup2(ends[1], 3);
@@ -209,7 +209,7 @@ CASE(reset_of_disk_repeats_its_reads)
 	all_is_free_in_the_end();
 }
 
-/* At removal the kernel waits for reads or fails them; afterwards the library returns an error. */
+/* At removal the kernel waits for reads or fails them. Afterwards the library must return an error. */
 CASE(removal_of_disk_leaves_nothing)
 {
 	struct pp_cache *views;
@@ -248,7 +248,7 @@ static void *unbind(void *unused)
 	return NULL;
 }
 
-/* This case is the last: afterwards CUDA has no GPU in this process. */
+/* This case must be the last: afterwards CUDA has no GPU in this process. */
 CASE(unbind_of_gpu_waits_for_reads)
 {
 	struct flight f;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* CPU mappings of GPU memory through its dma-bufs: contents, access and lifetime. */
+/* CPU mappings of GPU memory through its dma-bufs: contents, access, and lifetime. */
 #include "flight.h"
 
 SETUP(everything_is_there)
@@ -77,7 +77,7 @@ CASE(view_keeps_freed_memory)
 	all_is_free_in_the_end();
 }
 
-/* Not even the former owner: another process may have the view. */
+/* Cleared even for the process that freed it: another process may have the view. */
 CASE(freed_memory_is_cleared_before_reuse)
 {
 	struct flight f;
@@ -95,7 +95,7 @@ CASE(freed_memory_is_cleared_before_reuse)
 	OK(cuMemFree(f.gpu));
 }
 
-/* No process can allocate pages from the kernel's p2pdma pool. */
+/* No process may allocate pages from the kernel's p2pdma pool. */
 CASE(p2pmem_allocate_gives_no_pages)
 {
 	struct emugpu_info info;

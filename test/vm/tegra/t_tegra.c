@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Tegra's nv-p2p.h: one case for each documented result. Its differences: other
- * prototypes (tegra_check.ko builds against them), 4 KiB pages, put_pages that calls the
- * callback, and coalesced bus addresses.
+ * Tegra's nv-p2p.h: one case for each documented result. It differs from the other nv-p2p.h:
+ * - other prototypes (tegra_check.ko builds against them);
+ * - pages of 4 KiB;
+ * - put_pages calls the callback;
+ * - bus addresses are coalesced.
  */
 #include "tegra.h"
 
@@ -136,7 +138,7 @@ CASE(put_pages_always_calls_the_callback)
 	EXPECT(violations() == before, "%lu", violations() - before);
 }
 
-/* A leaked table is reported at the end of the process. */
+/* Leave a table, which the driver must report at the end of the process. */
 static int leave_a_table(void)
 {
 	fd = emu_open();
@@ -198,7 +200,7 @@ CASE(use_after_end_is_a_violation)
 	free_both();
 }
 
-/* A consumer cannot prevent a free just before its map, so this is no violation. */
+/* A consumer cannot prevent a free just before its map. So the map is no violation. */
 CASE(map_after_revoke_is_no_violation)
 {
 	uint64_t before = violations();
@@ -215,7 +217,7 @@ CASE(map_after_revoke_is_no_violation)
 
 /* ---- bus addresses ------------------------------------------------------------ */
 
-/* The physical address of the segment's byte at @offset */
+/* Physical address of the byte at @offset in the pin. */
 static uint64_t phys_at(uint64_t offset)
 {
 	struct emugpu_test test;
@@ -223,7 +225,7 @@ static uint64_t phys_at(uint64_t offset)
 	return emu_translate(fd, VA + PAGE + offset, &test) ? 0 : test.translate.out_phys;
 }
 
-/* The pin begins 4 KiB into a run of 64 KiB, and has 15 + 2 * 16 + 1 pages; no two runs touch. */
+/* The pin begins 4 KiB into a run of 64 KiB. It has 15 + 2 * 16 + 1 pages. No two runs are adjacent. */
 CASE(bus_addresses_are_coalesced)
 {
 	struct tegra_check now = {}, last;
@@ -273,7 +275,7 @@ CASE(driver_ignores_the_consumers_writes)
 	free_both();
 }
 
-/* DMA_TO_DEVICE, because CONFIG_DMA_API_DEBUG rejects two writable mappings of a page. */
+/* Map for DMA_TO_DEVICE: CONFIG_DMA_API_DEBUG rejects two writable mappings of a page. */
 CASE(a_table_has_many_mappings)
 {
 	two_blocks();
@@ -288,7 +290,7 @@ CASE(a_table_has_many_mappings)
 	free_both();
 }
 
-/* Unbind the chip from peerpin_lsi, if bound; @back: bind it again */
+/* Unbind the chip from peerpin_lsi, if bound; @back: bind the chip again. */
 static bool chip_driver(bool back)
 {
 	static char device[64];
@@ -314,7 +316,7 @@ static void fill(uint32_t *words, size_t n, uint32_t seed)
 		words[n] = seed = seed * 1664525 + 1013904223;
 }
 
-/* Both blocks have the same alignment, hence the same segments. */
+/* Both blocks have the same alignment. So they have the same segments. */
 static void copy_by_the_peer(void)
 {
 	struct tegra_check copy = { .op = TEGRA_CHECK_COPY, .slot = 0, .to_slot = 1 };
@@ -333,7 +335,7 @@ static void copy_by_the_peer(void)
 	munmap(to, BLOCK);
 }
 
-/* An arm64 kernel gives a device IOMMU addresses only while a driver is bound. */
+/* True on arm64 with an IOMMU: a device gets IOMMU addresses only while a driver is bound. */
 static bool unbound_devices_are_lost(void)
 {
 #ifdef __aarch64__

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Tegra's nv-p2p.h: the callback after an end other than put_pages, concurrent calls,
- * and removal of modules.
+ * Tegra's nv-p2p.h: the callback after other ends than put_pages, concurrent calls, and removal of
+ * modules.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -38,7 +38,7 @@ CASE(free_runs_callback_in_its_thread)
 	EXPECT(nothing_pinned(), "pins are left");
 }
 
-/* The tests of the discrete GPU check this in more detail. */
+/* Tests of the discrete GPU check this in more detail. */
 CASE(revoke_before_get_returns)
 {
 	struct emugpu_event event[2];
@@ -86,7 +86,7 @@ CASE(only_the_owner_may_get)
 	free_both();
 }
 
-/* In a child: allocate, mmap, pin, map for the peer, report, and wait to be killed */
+/* In a child: allocate, mmap, pin, map for the peer, report, and wait to be killed. */
 static void child_pins(int ready)
 {
 	fd = emu_open();
@@ -116,12 +116,12 @@ CASE(kill_calls_the_callback)
 	EXPECT(callbacks(0) == 1, "%u", callbacks(0));
 	EXPECT(nothing_pinned() && vram_free() == 64 * MIB, "pins or memory are left");
 	EXPECT(violations() == before, "%lu", violations() - before);
-	/* the MMU notifier of the pin is put once */
+	/* The first put releases the MMU notifier of the pin. A second put is a violation. */
 	EXPECT(!put(0) && callbacks(0) == 1 && violations() == before, "put: %lu", violations() - before);
 	EXPECT(put(0) == -EINVAL && violations() == before + 1, "put again: %lu", violations() - before);
 }
 
-/* As child_pins(), after a leaked table; the next table gets its address */
+/* In a child: leak a table, and pin again. The new table gets the address of the leaked table. */
 static void child_leaves_a_table(void)
 {
 	fd = emu_open();
@@ -142,7 +142,7 @@ CASE(put_finds_the_newest_table)
 	EXPECT(!put(0) && violations() == before + 1, "put: %lu", violations() - before);
 }
 
-/* A driver puts late, while pins of other processes are made and revoked. */
+/* The process has exited. The driver puts its pin late, after pins of other processes were made and revoked. */
 CASE(late_put_after_exit_is_found)
 {
 	uint64_t before = violations();
@@ -199,7 +199,7 @@ CASE(put_waits_for_another_callback)
 
 static atomic_bool stop;
 
-/* Returns the number of errors: each successful get must have exactly one callback. */
+/* Returns the number of errors. Each successful get must have exactly one callback. */
 static void *pin_for_ever(void *arg)
 {
 	unsigned int slot = (uintptr_t)arg;
@@ -279,7 +279,7 @@ CASE(pin_keeps_the_module)
 	free_both();
 }
 
-/* The calls WARN, as NVIDIA's driver does: the suite line must expect a splat. */
+/* The calls WARN, like NVIDIA's driver: the suite line must expect a splat. */
 CASE_BY_NAME(deadlocking_calls_in_callback_are_EIO)
 {
 	int64_t before = breaches(EMUGPU_RULE_CALL_IN_CALLBACK);
@@ -302,7 +302,7 @@ CASE_BY_NAME(free_of_a_mapped_table)
 	free_both();
 }
 
-/* Removes tegra_check, so no case can follow in this VM. */
+/* Removes tegra_check: no case can follow in this VM. */
 CASE_BY_NAME(removal_reports_leaked_pins)
 {
 	int64_t before = breaches(EMUGPU_RULE_PIN_LEAKED);

@@ -61,7 +61,7 @@ CASE(write_combined_memory_is_mapped_wc)
 	free_both();
 }
 
-/* Guide 13.4.3: a driver maps pages to a process with the cache type of their allocation. */
+/* Guide 13.4.3: a driver maps pages to a process with the cache type of the allocation. */
 CASE(driver_mapping_keeps_cache_type)
 {
 	char *own, *by_driver;
@@ -149,7 +149,7 @@ CASE(child_of_fork_has_no_access)
 	EXPECT(emu_free(fd, VA) == 0, "free");
 }
 
-/* System calls accept the mapping as a buffer; a GPU copy may use it as source and destination. */
+/* System calls must accept the mapping as a buffer. A GPU copy may use it as source and destination. */
 CASE(system_calls_accept_the_mapping)
 {
 	char *p, c = 0;
@@ -167,7 +167,7 @@ CASE(system_calls_accept_the_mapping)
 	EXPECT(emu_free(fd, VA) == 0, "free");
 }
 
-/* A pipe holds a reference to the page, as direct I/O does: no new owner may get the page. */
+/* A pipe holds a reference to the page, like direct I/O. A new owner must not get the page. */
 CASE(referenced_pages_are_not_reused)
 {
 	struct iovec iov = { .iov_len = PAGE };
@@ -201,7 +201,7 @@ CASE(export_as_dmabuf_is_refused)
 
 /* ---- by the CUDA driver API ------------------------------------------------------ */
 
-/* The program does not free; its exit must end the pins. */
+/* The program frees nothing: its exit must end the pins. */
 static int exit_with_pins(void *arg)
 {
 	void *p;
@@ -212,7 +212,7 @@ static int exit_with_pins(void *arg)
 	return get(2, (uintptr_t)p, MIB) || dma_map(2, 0);
 }
 
-/* Runs before cuInit() in this process, because afterwards a forked child has no CUDA. */
+/* Runs before cuInit() in this process: afterwards a forked child could not use CUDA. */
 CASE(exit_calls_the_callback)
 {
 	uint64_t before = violations();

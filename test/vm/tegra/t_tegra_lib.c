@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The library on an integrated GPU: each call on memory of cuMemHostAlloc(), cached and write-combined. */
+/* The library on an integrated GPU: each call, on memory of cuMemHostAlloc(), cached and write-combined. */
 #include <libpeerpin.h>
 #include <pthread.h>
 #include <signal.h>
@@ -133,10 +133,10 @@ CASE(views_have_the_memorys_cache_type)
 	CHECK_CASE();
 	views_are_alike(kinds[1], 1);
 	CHECK_CASE();
-	views_are_alike(kinds[0], 0);	/* in pages that were write-combined before */
+	views_are_alike(kinds[0], 0);	/* the pages were write-combined before */
 }
 
-/* A pin by address through the host provider, as ibv_reg_mr() makes, works too. */
+/* A pin by address through the host provider must work, too: ibv_reg_mr() pins like this. */
 CASE(host_provider_pins_gpu_memory_too)
 {
 	struct peerpin_pin pin, to;
@@ -280,7 +280,7 @@ static void *copy_again_and_again(void *unused)
 	return NULL;
 }
 
-/* On a slow VM no copy fits between two frees, so wait for a copy. */
+/* Wait for a copy: on a slow VM no copy may fit between two frees. */
 static void let_one_be_copied(void)
 {
 	int before = copied;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Memory of an integrated GPU by /dev/peerpin: pins, refused pins, copies, CPU mappings, and the library. */
+/*
+ * Memory of an integrated GPU through /dev/peerpin: pins, refused pins, copies, CPU mappings, and
+ * the library.
+ */
 #include <libpeerpin.h>
 
 #include "test/vm/cuda/cu.h"
@@ -48,7 +51,7 @@ static uint64_t get_calls(void)
 	return counts().counts.out_get_calls;
 }
 
-/* The Tegra driver would pin host memory too, but without counting it. */
+/* The host provider must pin the memory. The Tegra driver would pin it, too, but without counting it. */
 static void expect_host(void *at, uint64_t length)
 {
 	uint64_t gets = get_calls();
@@ -81,7 +84,7 @@ CASE(ordinary_memory_goes_to_host_provider)
 	close(memfd);
 }
 
-/* The first pages of the range are CUDA's, the last one is not. */
+/* The first pages of the range belong to CUDA, but the last page does not. */
 CASE(range_past_cuda_memory_is_refused)
 {
 	uint64_t gets = get_calls();
@@ -212,7 +215,7 @@ CASE(neighbouring_pages_are_one_extent)
 
 /* ---- CPU mappings ------------------------------------------------------ */
 
-/* Map @va into the process at the same address, as with unified addressing. */
+/* Map @va into the process at the same address, as unified addressing does. */
 static char *map_unified(uint64_t va, uint64_t size)
 {
 	return mmap((void *)(uintptr_t)va, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, va);
@@ -351,7 +354,7 @@ CASE(nothing_is_left)
 	close(file);
 	close(lsi);
 	EXPECT(nothing_pinned() && vram_free() == 64 * MIB, "%u pins", counts().counts.out_pins);
-	/* the emulator checks for leftovers when a consumer module is removed */
+	/* At the removal of a consumer module, the emulator checks for leftovers. */
 	EXPECT(!module_remove("peerpin_tegra"), "%s", strerror(errno));
 	EXPECT(violations() == broken, "%lu rules broken", violations() - broken);
 	EXPECT(!module_load("kmod/peerpin_tegra.ko", ""), "%s", strerror(errno));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Revocation of memory of an integrated GPU. There put_pages runs the callback, and must
- * not be called after the callback has run: the cases count the calls, and expect no
- * violation of the GPU driver's rules.
+ * Revocation of memory of an integrated GPU. There put_pages runs the callback. After the callback,
+ * put_pages must not be called. The cases count the calls, and expect no violation of the GPU
+ * driver's rules.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -124,7 +124,7 @@ CASE(free_waits_for_dma_in_flight)
 	EXPECT(!unpin(file, p.out_region) && nothing_pinned(), "pins are left");
 }
 
-/* After the drain timeout the core unmaps the DMA and logs the driver that did not end. */
+/* After the drain timeout, the core must unmap the DMA and log the driver that did not end its DMA. */
 CASE(free_times_out_on_overdue_dma)
 {
 	struct peerpin_pin p;
@@ -151,7 +151,7 @@ static int gone_soon(void)
 	return nothing_pinned();
 }
 
-/* Only the work queued by the end of the DMA can put the pages. */
+/* Only work that the end of the DMA queues can put the pages. */
 static void put_when_dma_ends(void)
 {
 	uint64_t puts = put_calls();
@@ -227,7 +227,7 @@ CASE(last_close_by_child_puts)
 	pid = fork();
 	if (!pid) {
 		usleep(200000);
-		_exit(0);	/* the last process with the file open */
+		_exit(0);	/* this was the last process with the file open */
 	}
 	close(file);
 	file = kept;
@@ -252,7 +252,7 @@ static void victim(int ready)
 			_exit(2);
 }
 
-/* NVIDIA's MMU notifier keeps a reference to the dead process's mm until put_pages. */
+/* Check the number of put_pages: NVIDIA's MMU notifier keeps the dead process's mm until put_pages. */
 static void expect_puts(unsigned int expected, uint64_t puts, uint64_t before)
 {
 	int i;
@@ -292,7 +292,7 @@ static void expect_exit_puts(unsigned int expected, bool by_driver)
 	expect_puts(expected, puts, before);
 }
 
-/* A driver's region outlives the process, after the callback has run. */
+/* A region of a driver outlives the process: its put comes after the callback. */
 CASE(exit_puts_once)
 {
 	expect_exit_puts(1, false);
@@ -300,7 +300,7 @@ CASE(exit_puts_once)
 	expect_exit_puts(1, true);
 }
 
-/* Memory unmapped by the OOM reaper or process_mrelease() is already unpinned at the process's end. */
+/* The OOM reaper and process_mrelease() unmap memory. So at the end of the process it is already unpinned. */
 CASE(reaped_memory_is_not_put)
 {
 	EXPECT(!module_set("emugpu_tegra/parameters/reap", "1"), "%s", strerror(errno));
@@ -348,8 +348,8 @@ static void *free_block(void *arg)
 }
 
 /*
- * The free sleeps before the callback, with the GPU driver's lock held; the put waits
- * for the lock, and comes after the callback.
+ * The free sleeps before its callback and holds the GPU driver's lock. The put waits for the lock.
+ * So the put comes after the callback.
  */
 CASE(put_after_freeing_callback_is_harmless)
 {
@@ -378,7 +378,7 @@ static void *unpin_it(void *arg)
 	return (void *)(intptr_t)unpin(file, p->out_region);
 }
 
-/* The put sleeps before the callback; the free waits, and finds no pin. */
+/* The put sleeps before its callback. The free waits and then finds no pin. */
 CASE(free_after_put_is_harmless)
 {
 	uint64_t puts = put_calls(), before = callbacks_run();
@@ -400,8 +400,8 @@ CASE(free_after_put_is_harmless)
 }
 
 /*
- * The callback of the free waits for DMA, and so does the unpin. NVIDIA's driver has put
- * its notifier already, so the unpin must not put, in whichever order both continue.
+ * Both the callback of the free and the unpin wait for the DMA. NVIDIA's driver has already put its
+ * notifier. So the unpin must not put, in whichever order the two continue.
  */
 static void unpin_beside_callback(void)
 {
@@ -489,7 +489,7 @@ CASE(nothing_is_left)
 	close(lsi);
 	close(peer);
 	EXPECT(nothing_pinned() && vram_free() == 64 * MIB, "%u pins", counts().counts.out_pins);
-	/* the emulator checks for leftovers when a consumer module is removed */
+	/* At the removal of a consumer module, the emulator checks for leftovers. */
 	EXPECT(!module_remove("peerpin_tegra"), "%s", strerror(errno));
 	EXPECT(violations() == broken, "%lu rules broken", violations() - broken);
 	EXPECT(!module_load("kmod/peerpin_tegra.ko", ""), "%s", strerror(errno));

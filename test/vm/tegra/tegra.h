@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls of Tegra's nv-p2p.h, made by tegra_check.ko in the calling thread;
- * each returns 0 or the -errno of the GPU driver. First arguments name slots;
- * a slot holds one page table and its DMA mappings.
+ * The calls of Tegra's nv-p2p.h, made by tegra_check.ko in the calling thread. Each returns 0 or
+ * the -errno of the GPU driver. The first argument names a slot. A slot holds one page table and
+ * its DMA mappings.
  */
 #ifndef TEST_TEGRA_H
 #define TEST_TEGRA_H
@@ -19,11 +19,11 @@
 #define CHUNK ((uint64_t)EMUGPU_PAGE_SIZE)
 #define BLOCK ((uint64_t)EMUGPU_BLOCK_SIZE)
 
-enum { TO_DEVICE = 1, FROM_DEVICE = 2 };	/* of the kernel's enum dma_data_direction */
+enum { TO_DEVICE = 1, FROM_DEVICE = 2 };	/* values of the kernel's enum dma_data_direction */
 
 static int fd, check;
 
-/* Before any case, so that each can be run alone */
+/* Opens the nodes before any case, so that each case can run alone. */
 __attribute__((constructor)) static void open_nodes(void)
 {
 	fd = emu_open();
@@ -117,7 +117,7 @@ static inline uint64_t violations(void)
 	return counts().counts.out_violations;
 }
 
-/* Breaches of one rule; -1: by another module */
+/* Number of breaches of @rule by tegra_check; -1: the last breach is of another module, or an error. */
 static inline int64_t breaches(enum emugpu_rule rule)
 {
 	struct emugpu_test test = { .op = EMUGPU_TEST_VIOLATIONS, .violations.rule = rule };
@@ -164,7 +164,10 @@ enum {
 	CACHING_DIFFERS = 2,
 };
 
-/* Caching of the process's page and of the kernel's mapping: 0 cached, 1 write-combined, CACHING_DIFFERS, or -errno */
+/*
+ * Cache type of the process's page and of the kernel's mapping. 0: cached; 1: write-combined;
+ * CACHING_DIFFERS; or -errno.
+ */
 static inline int caching(const void *p)
 {
 	struct tegra_check arg = { .op = TEGRA_CHECK_CACHING, .va = (uintptr_t)p };
@@ -184,7 +187,7 @@ static inline bool translated(void)
 	return access("/sys/kernel/iommu_groups/0", F_OK) == 0;
 }
 
-/* Two blocks that touch, at VA and VA + BLOCK */
+/* Allocate two adjacent blocks, at VA and VA + BLOCK. */
 static inline void two_blocks(void)
 {
 	EXPECT(alloc_host(VA, BLOCK) == 0 && alloc_host(VA + BLOCK, BLOCK) == 0, "alloc");

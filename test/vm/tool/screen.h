@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program on a terminal of its own, and the contents of its screen: a VT52,
- * which has few escape sequences. Those that terminfo programs use are followed.
+ * A program on its own terminal, and the contents of its screen. The terminal is a VT52, which has
+ * few escape sequences. This parser handles the sequences that terminfo programs use.
  */
 #ifndef TEST_SCREEN_H
 #define TEST_SCREEN_H
@@ -24,9 +24,9 @@ enum {
 };
 
 /**
- * struct screen - see above
- * @order: state of the parser: 0: text, ESC: after ESC, 'Y': a row follows, 'y': a column follows
- * @raw: the output, up to its size; @length bytes
+ * struct screen - a program and its screen
+ * @order: state of the parser. 0: text; ESC: after ESC; 'Y': a row follows; 'y': a column follows
+ * @raw: the first output of the program, @length bytes
  * @came: number of all bytes of output
  */
 struct screen {
@@ -125,7 +125,7 @@ static inline void screen_put(struct screen *s, char c)
 		s->raw[s->length++] = c;
 }
 
-/* Reads output for up to @ms; false: the output has ended */
+/* Read output for up to @ms. False: the output has ended. */
 static inline bool screen_read(struct screen *s, int ms)
 {
 	struct pollfd p = { .fd = s->terminal, .events = POLLIN };
@@ -141,7 +141,7 @@ static inline bool screen_read(struct screen *s, int ms)
 	return n > 0;
 }
 
-/* Completes a partly drawn screen: reads until no output comes for a while. */
+/* Read until no output comes for a while, so that the screen is complete. */
 static inline void screen_settle(struct screen *s)
 {
 	unsigned long before;
@@ -152,7 +152,7 @@ static inline void screen_settle(struct screen *s)
 	} while (s->came != before);
 }
 
-/* The row with @text; -1: none */
+/* The row with @text; -1: no row has it. */
 static inline int screen_row(const struct screen *s, const char *text)
 {
 	int y;
@@ -171,7 +171,7 @@ static inline long screen_ms(void)
 	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* Waits until a row has @text, or (@there false) no row has. */
+/* Wait until a row has @text; @there false: until no row has it. */
 static inline bool screen_wait(struct screen *s, const char *text, bool there)
 {
 	long end = screen_ms() + SCREEN_WAIT_MS;
@@ -190,7 +190,7 @@ static inline bool screen_shows(struct screen *s, const char *text)
 	return screen_wait(s, text, true);
 }
 
-/* Likewise in the raw output, for terminals other than a VT52 */
+/* Wait for @text in the raw output, for terminals other than a VT52. */
 static inline void screen_printed(struct screen *s, const char *text)
 {
 	long end = screen_ms() + SCREEN_WAIT_MS;
@@ -226,7 +226,7 @@ static inline void screen_type(struct screen *s, const char *keys)
 		s->order = 0;
 }
 
-/* The wait status; a program that does not end in time is killed. */
+/* Wait for the program; returns the wait status. Kills a program that does not end in time. */
 static inline int screen_end(struct screen *s)
 {
 	long end = screen_ms() + SCREEN_WAIT_MS;
@@ -241,7 +241,7 @@ static inline int screen_end(struct screen *s)
 	return status;
 }
 
-/* Is the terminal as it was? */
+/* True if the terminal has its old settings. */
 static inline bool screen_is_restored(const struct screen *s)
 {
 	struct termios now;

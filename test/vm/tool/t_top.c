@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* peerpin top without a terminal, and peerpin bar: their values for root and other users, and their cost */
+/* peerpin top without a terminal, and peerpin bar: their values for root and other users, and their cost. */
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -17,7 +17,7 @@ enum {
 
 /* ---- processes to be shown ---------------------------------------------------------------- */
 
-/* Pin and unpin a page repeatedly */
+/* Pin and unpin a page repeatedly. */
 static int pin_again_and_again(unsigned int unused)
 {
 	char *memory = host_memory(1);
@@ -30,7 +30,7 @@ static int pin_again_and_again(unsigned int unused)
 	return 1;
 }
 
-/* Pin GPU memory and free it while pinned, repeatedly */
+/* Pin GPU memory, and free it while it is pinned, repeatedly. */
 static int lose(unsigned int unused)
 {
 	int gpu = emu_open(), fd = pin_open();
@@ -43,7 +43,7 @@ static int lose(unsigned int unused)
 	return 1;
 }
 
-/* A cache with published counters and hits */
+/* Use a cache with published counters and hits. */
 static int hit(unsigned int unused)
 {
 	const struct pp_cache_attr attr = { 0 };
@@ -67,7 +67,7 @@ static int hit(unsigned int unused)
 
 static char said[1 << 16];
 
-/* Run peerpin as @uid, with its output in @said; returns the wait status */
+/* Run peerpin as user @uid. @said gets the output. Returns the wait status. */
 static int lines(uid_t uid, char **argv)
 {
 	int out[2], status = -1;
@@ -101,7 +101,7 @@ static int once(uid_t uid)
 	return lines(uid, argv);
 }
 
-/* A number of the process's line: its @column-th word, from 0. -1: no such process, or "-" */
+/* Word @column (from 0) of the process's line, as a number. -1: no such process, or the word is "-". */
 static double word(const char *name, int column)
 {
 	char *line = strstr(said, name), *at;
@@ -118,7 +118,7 @@ static double word(const char *name, int column)
 	return at && sscanf(at, "%lf", &value) == 1 ? value : -1;
 }
 
-/* The unit of PINNED is a separate word. */
+/* Numbers of words. PINNED has two words: number and unit. */
 enum word {
 	WORD_PINNED = 2, WORD_REGIONS = 4, WORD_PINS, WORD_REVOKED, WORD_HITS, WORD_MISSES,
 };
@@ -164,7 +164,7 @@ CASE(rates_of_pins_revocations_and_hits)
 	EXPECT(word("hitter", WORD_PINS) == 0, "%.900s", said);
 }
 
-/* Reads and writes of a peer count as its traffic. */
+/* Both reads and writes of a peer count as its traffic. */
 CASE(traffic_of_a_peer)
 {
 	char *argv[] = { peerpin, "copy", "--size", "64K", "--repeat", "1000000", NULL };
@@ -210,7 +210,7 @@ CASE(users_see_their_own_processes)
 
 /* ---- pins of drivers ------------------------------------------------------------ */
 
-/* "peerpin bar" shows a driver's region, which has no id in any file. */
+/* "peerpin bar" must show the region of a driver. Such a region has no id in any file. */
 CASE(bar_shows_pins_of_drivers)
 {
 	char *memory = host_memory(1), *argv[] = { peerpin, "bar", NULL };
@@ -243,7 +243,7 @@ static void read_blocks(FILE *f, int blocks)
 		blocks -= strstr(said, "peerpin top  ") != NULL;
 }
 
-/* CPU time of a sample, without the first samples, which load libraries */
+/* CPU time of a sample. The first samples do not count, because they load libraries. */
 static double cost_ms(void)
 {
 	int out[2];
@@ -288,8 +288,8 @@ static bool is_nothing(double many, double few)
 }
 
 /*
- * 20 ms are 2% of a CPU at a sample per second, even of an emulated CPU. Load of the
- * host only adds to a measurement, so the least of some rounds counts.
+ * At a sample a second, 20 ms are 2% of a CPU, even of an emulated CPU. Load of the host can only
+ * add time. So the lowest time of some rounds counts.
  */
 CASE(ten_thousand_regions_cost_little)
 {

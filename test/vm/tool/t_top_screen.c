@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* peerpin top on terminals of several kinds: drawing, keys, and restoring of the terminal */
+/* peerpin top on terminals of several kinds: drawing, keys, and the restored terminal. */
 #include <stdlib.h>
 
 #include "screen.h"
@@ -100,7 +100,7 @@ CASE(question_mark_shows_help)
 	quits("q");
 }
 
-/* The last row lists the keys. */
+/* Wait for the list of keys in the last row. */
 static bool wait_for_keys(int row)
 {
 	int i;
@@ -132,7 +132,7 @@ CASE(top_follows_the_window_size)
 
 CASE(arrow_keys_scroll)
 {
-	open_screen("vt52", 6, 80);	/* one process */
+	open_screen("vt52", 6, 80);	/* has room for one process */
 	EXPECT(screen_shows(&screen, "beta"), "start");
 	EXPECT(screen_row(&screen, "gamma") < 0, "all processes fit");
 	screen_type(&screen, "\033B\033B\033B\033B\033B");
@@ -184,7 +184,7 @@ CASE(signals_restore_the_terminal)
 	ends_by(SIGHUP);
 }
 
-/* The terminal is closed; top must end by itself. */
+/* The terminal is closed, so top must end by itself. */
 CASE(top_ends_with_its_terminal)
 {
 	int status;

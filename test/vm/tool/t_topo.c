@@ -4,8 +4,8 @@
  *
  *	t_topo TOPOLOGY [CASE]...
  *
- * The expected values follow from emu/vm/topology/TOPOLOGY and from the kernel's command
- * line. Two GPUs and two peers.
+ * The expected values follow from emu/vm/topology/TOPOLOGY and from the kernel's command line. The
+ * VM has two GPUs and two peers.
  */
 #include <ctype.h>
 
@@ -17,16 +17,16 @@ enum {
 };
 
 /**
- * struct layout - a topology
- * @gpu_root, @peer_root: the host bridges
- * @gpu_bridges, @peer_bridges: number of bridges above each device
- * @shared_bridges: number of bridges shared by a GPU and a peer
- * @gpu_node, @peer_node: the NUMA nodes
- * @acs: the root ports have ACS, as the suite line starts the VM
- * @class: of GPU and peer
- * @gpus_class: of GPU and GPU
- * @way: one of the three paths of guide 11.4
- * @verdict: without an IOMMU
+ * struct layout - a topology and the expected values
+ * @gpu_root, @peer_root: host bridge of the GPUs, and of the peers
+ * @gpu_bridges, @peer_bridges: number of bridges above a GPU, and above a peer
+ * @shared_bridges: number of bridges that a GPU and a peer share
+ * @gpu_node, @peer_node: NUMA node of the GPUs, and of the peers
+ * @acs: true: the root ports have ACS in the VM that the suite line starts
+ * @class: path class between a GPU and a peer
+ * @gpus_class: path class between the two GPUs
+ * @way: path between a GPU and a peer, one of the three paths of guide 11.4
+ * @verdict: verdict on a pair without an IOMMU
  */
 struct layout {
 	const char *name;
@@ -119,7 +119,7 @@ CASE(vm_has_the_named_topology)
 	EXPECT(count_shared(gpus.at[0], peers.at[1]) == layout->shared_bridges, "%s, %s", gpus.at[0], peers.at[1]);
 }
 
-/* The control register of the ACS capability; -1 if there is none. */
+/* The control register of the ACS capability; -1: no ACS. */
 static int acs_control(const char *address)
 {
 	char command[128], text[16] = "";
@@ -135,7 +135,7 @@ static int acs_control(const char *address)
 	return isxdigit((unsigned char)text[0]) ? (int)strtol(text, NULL, 16) : -1;
 }
 
-/* With an IOMMU the kernel isolates devices: it redirects requests and completions. */
+/* With an IOMMU the kernel isolates devices: ACS redirects requests and completions. */
 CASE(root_ports_have_the_layouts_acs)
 {
 	const char *port = gpus.at[0] + strlen("/sys/devices/pci0000:00/");
@@ -185,7 +185,7 @@ CASE(topo_classes_each_pair)
 	expect_class(gpus.at[1], gpus.at[0], layout->gpus_class, NULL);
 }
 
-/* The virtio devices and the chipset's disk controller are no peers. */
+/* The virtio devices and the disk controller of the chipset are no peers. */
 CASE(topo_lists_only_expected_pairs)
 {
 	EXPECT(length_of(topo, "pairs") == NR_GPUS * (NR_PEERS + NR_GPUS - 1), "%zu", length_of(topo, "pairs"));
@@ -237,7 +237,7 @@ CASE(doctor_names_translated_devices)
 	EXPECT(!strcmp(verdict_of(doctor, "iommu", "machine"), "OK"), "%s", verdict_of(doctor, "iommu", "machine"));
 }
 
-/* QEMU's switches have no ACS, and a root port is already at the top. */
+/* QEMU's switches have no ACS, and above a root port there is no bridge. */
 CASE(doctor_blames_no_root_port)
 {
 	const char *verdict = verdict_of(doctor, "acs-redirect", "machine");
@@ -246,7 +246,7 @@ CASE(doctor_blames_no_root_port)
 	EXPECT(!count_of(doctor, "acs-redirect", "WARN"), "%zu", count_of(doctor, "acs-redirect", "WARN"));
 }
 
-/* NVML and CUDA know each GPU by its PCI address, behind any bridges. */
+/* NVML and CUDA must find each GPU by its PCI address, behind any bridges. */
 CASE(doctor_checks_bar1_and_dmabuf)
 {
 	const char *gpu, *verdict;

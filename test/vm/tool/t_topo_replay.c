@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The reports for a user other than root, and the reports of a capture read with --root:
- * equal to the live ones, and different after a change of the capture. The GPU and the
- * peer are below one switch; the IOMMU, if any, is in pass-through mode.
+ * Reports for a user other than root, and reports of a capture with --root. The reports of a
+ * capture must equal the reports of the live VM, and differ after a change of the capture. The GPU
+ * and the peer are below one switch. If there is an IOMMU, it is in pass-through mode.
  */
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -13,9 +13,9 @@
 
 enum {
 	CONFIG_SIZE = 4096,
-	AER_AT = 0x100,		/* the last capability of QEMU's switches */
+	AER_AT = 0x100,		/* the last capability of QEMU's switches is here */
 	ACS_AT = 0x200,
-	ACS_CAN = 0x001f,	/* validation, blocking, redirection of requests and completions, upstream forwarding */
+	ACS_CAN = 0x001f,	/* capability bits: validation, blocking, redirection of requests and completions, upstream forwarding */
 	ACS_REDIRECTS = 0x001d,
 	ACS_VALIDATES = 0x0001,
 };
@@ -47,7 +47,7 @@ CASE(pass_through_iommu_works_well)
 	EXPECT(!strcmp(verdict_of(doctor, "iommu", "machine"), "OK"), "%s", verdict_of(doctor, "iommu", "machine"));
 }
 
-/* A value that only root can read counts as unknown, not as good. */
+/* A value that only root can read must count as unknown, not as good. */
 CASE(redirection_is_unknown_without_root)
 {
 	doctor = said_by("setpriv --reuid=65534 --regid=65534 --clear-groups peerpin doctor --json", &status);
@@ -110,7 +110,7 @@ static bool write_acs(int fd, unsigned int control)
 	return pwrite(fd, config, sizeof(config), 0) == sizeof(config);
 }
 
-/* Add ACS to the switch port above @place in the capture. */
+/* In the capture, add ACS to the switch port above @place. */
 static void plant_acs(const char *place, unsigned int control)
 {
 	char path[400];
@@ -129,7 +129,7 @@ static void plant_acs(const char *place, unsigned int control)
 	EXPECT(doctor && !status, "%d", status);
 }
 
-/* The address of the port above @place */
+/* Address of the port above @place. */
 static const char *port_above(const char *place)
 {
 	static char port[ADDRESS + 1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Processes that hold pinned memory, for peerpin top to see */
+/* Processes that hold pinned memory, so that peerpin top can show them. */
 #ifndef TEST_TOP_H
 #define TEST_TOP_H
 
@@ -40,7 +40,7 @@ static inline int pin_host(unsigned int regions)
 	return 0;
 }
 
-/* Finds the tool that was built beside this program. */
+/* Find the tool that was built with this program. */
 static inline bool find_peerpin(void)
 {
 	char self[128] = "";
@@ -53,7 +53,7 @@ static inline bool find_peerpin(void)
 	return !access(peerpin, X_OK);
 }
 
-/* Starts a process that runs @run and reports (first, if @goes_on); false: no report */
+/* Start a process that runs @run. It reports after @run; @goes_on: before @run. False: no report came. */
 static inline bool start(const char *name, int (*run)(unsigned int n), unsigned int n, bool goes_on)
 {
 	int said[2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The JSON of peerpin topo and peerpin doctor, and the VM's devices as sysfs shows them */
+/* The JSON of peerpin topo and peerpin doctor, and the VM's devices as sysfs shows them. */
 #ifndef TOPO_H
 #define TOPO_H
 
@@ -13,7 +13,7 @@
 
 enum {
 	MAX_DEVICES = 8,
-	ADDRESS = 12,		/* characters of "0000:3b:00.0" */
+	ADDRESS = 12,		/* number of characters of "0000:3b:00.0" */
 };
 
 static const char *const gpus_are = "/sys/bus/pci/drivers/emugpu/0*";
@@ -60,7 +60,7 @@ static inline bool booted_with(const char *word)
 	return strstr(line, word) != NULL;
 }
 
-/* iommu.passthrough=1 wins over intel_iommu=on. */
+/* True if an IOMMU translates. iommu.passthrough=1 wins over intel_iommu=on. */
 static inline bool iommu_translates(void)
 {
 	return booted_with("intel_iommu=on") && !booted_with("iommu.passthrough=1");
@@ -68,7 +68,7 @@ static inline bool iommu_translates(void)
 
 /* ---- JSON ------------------------------------------------------------------------- */
 
-/* The JSON that a command prints; NULL if the output is no JSON */
+/* The JSON that a command prints; NULL: the output is no JSON. */
 static inline struct json_object *said_by(const char *command, int *status)
 {
 	struct json_tokener *tokener = json_tokener_new();
@@ -84,7 +84,7 @@ static inline struct json_object *said_by(const char *command, int *status)
 	return said;
 }
 
-/* "" if there is none */
+/* The text of @key; "" if @o has no such key. */
 static inline const char *text_of(struct json_object *o, const char *key)
 {
 	const char *text = json_object_get_string(json_object_object_get(o, key));
@@ -97,7 +97,7 @@ static inline bool has_text(struct json_object *o, const char *key, const char *
 	return !strcmp(text_of(o, key), text);
 }
 
-/* Length of the array @list of @o; 0 if there is none */
+/* Length of the array @list of @o; 0: no array. */
 static inline size_t length_of(struct json_object *o, const char *list)
 {
 	struct json_object *array = json_object_object_get(o, list);
@@ -110,7 +110,7 @@ static inline struct json_object *element_of(struct json_object *o, const char *
 	return json_object_array_get_idx(json_object_object_get(o, list), i);
 }
 
-/* An element of the array @list of @o with these values of both keys; NULL if there is none */
+/* The element of the array @list of @o whose two keys have these values; NULL: no such element. */
 static inline struct json_object *find_in(struct json_object *o, const char *list, const char *key, const char *value,
 					  const char *key2, const char *value2)
 {
@@ -125,7 +125,7 @@ static inline struct json_object *find_in(struct json_object *o, const char *lis
 	return NULL;
 }
 
-/* doctor's verdict of a check on a subject; "" if there is none */
+/* doctor's verdict of @check on @subject; "": no verdict. */
 static inline const char *verdict_of(struct json_object *doctor, const char *check, const char *subject)
 {
 	return text_of(find_in(doctor, "checks", "check", check, "subject", subject), "verdict");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One adapter and one reliable connection to another, by libibverbs alone. All
- * return 0 or -errno unless they say otherwise.
+ * An adapter and a reliable connection to another adapter, by libibverbs alone. Functions return 0
+ * or -errno, unless their comment says otherwise.
  */
 #ifndef TEST_RC_H
 #define TEST_RC_H
@@ -26,7 +26,7 @@ struct rc {
 	struct rc_id id;
 };
 
-/* Finds the GID of an IPv4 address; its index differs between kernels. */
+/* Find the GID of an IPv4 address. Its index differs between kernels. */
 static inline int rc_find_gid(struct rc *rc)
 {
 	static const uint8_t ipv4[12] = { [10] = 0xff, [11] = 0xff };
@@ -37,7 +37,7 @@ static inline int rc_find_gid(struct rc *rc)
 	return -EADDRNOTAVAIL;
 }
 
-/* Opens the first adapter. */
+/* Open the first adapter. */
 static inline int rc_open(struct rc *rc)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
@@ -52,7 +52,7 @@ static inline int rc_open(struct rc *rc)
 	return rc->pd && rc->cq ? rc_find_gid(rc) : -errno;
 }
 
-/* A new queue pair for a connection; an error may have ended the last one. */
+/* Make a new queue pair for a connection: an error may have ended the last queue pair. */
 static inline int rc_new(struct rc *rc)
 {
 	struct ibv_qp_init_attr init = {
@@ -94,7 +94,7 @@ static inline int rc_to_receive(struct rc *rc, const struct rc_id *to)
 			      IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
 }
 
-/* Retries after 1 s: VMs are slow. */
+/* The retry timeout is 1 s, because VMs are slow. */
 static inline int rc_to_send(struct rc *rc)
 {
 	struct ibv_qp_attr attr = {
@@ -113,7 +113,7 @@ static inline int rc_connect(struct rc *rc, const struct rc_id *to)
 	return err ? err : rc_to_send(rc);
 }
 
-/* The status of a transfer of @length bytes, enum ibv_wc_status; -1: posting or polling failed */
+/* Transfer @length bytes. Returns enum ibv_wc_status; -1: posting or polling failed. */
 static inline int rc_transfer(struct rc *rc, enum ibv_wr_opcode how, const struct ibv_mr *mr, uint64_t local,
 			      uint64_t remote, uint32_t rkey, uint32_t length)
 {

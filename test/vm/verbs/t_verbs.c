@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Memory regions of all kinds of memory over a Soft-RoCE connection to verbs_server at
- * the IPv4 address $VERBS_SERVER, or on this VM. Also the error for GPU memory with an
- * adapter that imports no dma-bufs.
+ * Memory regions of all kinds of memory over a Soft-RoCE connection. verbs_server runs at the IPv4
+ * address $VERBS_SERVER, or on this VM. Also the error for GPU memory with an adapter that imports
+ * no dma-bufs.
  */
 #include <arpa/inet.h>
 #include <libpeerpin-verbs.h>
@@ -33,7 +33,7 @@ static int try_connect(const struct sockaddr_in *to)
 	return -1;
 }
 
-/* The server's VM may still be starting. */
+/* Try for a while: the server's VM may still be starting. */
 static int find_server(void)
 {
 	const char *at = getenv("VERBS_SERVER");
@@ -97,7 +97,7 @@ static int transfer(enum ibv_wr_opcode how, const struct part *p, const struct v
 	return status;
 }
 
-/* Write a pattern to the server, check the bytes around; then read a pattern of the server. */
+/* Write a pattern to the server and check the bytes around it. Then read a pattern from the server. */
 static void there_and_back(const struct part *p, uint32_t seed)
 {
 	struct verbs_answer there = ask_for(VERBS_REGISTER, p->there, p->from, p->length, 0);
@@ -140,7 +140,7 @@ static void between(enum verbs_kind here, enum verbs_kind there)
 
 /* ---- cases --------------------------------------------------------------------------------- */
 
-/* Bytes that all processes have pinned; -1 on error */
+/* Number of bytes that all processes have pinned; -1 on error. */
 static long long pinned(void)
 {
 	FILE *f = fopen("/sys/kernel/debug/peerpin/accounts", "r");
@@ -166,7 +166,7 @@ static void hold_until_killed(int told)
 	_exit(1);
 }
 
-/* Runs first, because CUDA and libibverbs do not work in a child of a process that has used them. */
+/* Must run first: CUDA and libibverbs do not work in a child of a process that has used them. */
 CASE(kill_leaves_no_registration)
 {
 	int told[2], status;
@@ -202,7 +202,7 @@ CASE(transfers_between_host_memory)
 	between(VERBS_HOST, VERBS_HOST);
 }
 
-/* With a discrete GPU this is host memory allocated by CUDA. */
+/* With a discrete GPU, the host memory is allocated by CUDA. */
 CASE(transfers_between_host_and_gpu)
 {
 	between(VERBS_HOST, VERBS_GPU);
@@ -217,7 +217,7 @@ CASE(transfers_between_gpu_memory)
 	between(VERBS_GPU_COMBINED, VERBS_GPU_COMBINED);
 }
 
-/* A second registration reuses the cached one. */
+/* A second registration must reuse the first from the cache. */
 static void registered_once(enum verbs_kind kind)
 {
 	struct verbs_answer a = ask_for(VERBS_REGISTER, kind, 0, VERBS_ROOM, 0), b;
@@ -237,7 +237,7 @@ CASE(registration_is_cached)
 	registered_once(VERBS_GPU_COMBINED);
 }
 
-/* New memory has the old address: a stale registration would silently reach the old pages. */
+/* New memory has the old address. A stale registration would silently reach the old pages. */
 static void reaches_what_came_after(enum verbs_kind kind)
 {
 	const struct part part = { VERBS_HOST, kind, 0, 0, 100000 };
@@ -269,7 +269,7 @@ CASE(freed_memory_is_never_served)
 	reaches_what_came_after(VERBS_GPU_COMBINED);
 }
 
-/* munmap() does not call the library: the next use of the registration must notice the change. */
+/* The library does not see munmap(). The next use of the registration must notice the change. */
 CASE(munmap_ends_local_registration)
 {
 	const struct part part = { VERBS_HOST, VERBS_HOST, 0, 0, VERBS_ROOM };
@@ -301,7 +301,7 @@ CASE(write_to_read_only_registration_fails)
 	pp_verbs_close(reading);
 }
 
-/* RLIMIT_MEMLOCK applies only without CAP_IPC_LOCK. */
+/* Take or give back CAP_IPC_LOCK: with this capability RLIMIT_MEMLOCK does not apply. */
 static int may_exceed(bool yes)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -330,7 +330,7 @@ static int reg_within(rlim_t limit, struct pp_mr_why *why)
 	return may_exceed(true) ? 1 : err;
 }
 
-/* Watching the memory would lock the same amount again, so the library does not watch. */
+/* A watch would lock the same amount again. So the library does not watch here. */
 CASE(memlock_limit_allows_one_registration)
 {
 	struct pp_mr_why why;
@@ -346,7 +346,7 @@ CASE(memlock_limit_allows_one_registration)
 	EXPECT(err == -ENOMEM && strstr(text, "ulimit -l"), "%d: %s", err, text);
 }
 
-/* Soft-RoCE imports no dma-bufs and the kernel has no peer memory: the text explains each way. */
+/* Soft-RoCE imports no dma-bufs, and the kernel has no peer memory. The text must explain each attempt. */
 static void no_way_is_told(int err, const struct pp_mr_why *why)
 {
 	char text[512];

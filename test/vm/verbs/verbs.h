@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Protocol of t_verbs and verbs_server, in two VMs or in one, and the memory of both */
+/* Protocol between t_verbs and verbs_server, in two VMs or in one VM, and the memory of both programs. */
 #ifndef TEST_VERBS_H
 #define TEST_VERBS_H
 
@@ -12,7 +12,7 @@
 
 enum {
 	VERBS_PORT = 7777,
-	VERBS_ROOM = 1 << 20,		/* bytes of each memory */
+	VERBS_ROOM = 1 << 20,		/* size of each memory in bytes */
 	VERBS_ACCESS = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE,
 };
 
@@ -20,11 +20,11 @@ enum verbs_kind { VERBS_HOST, VERBS_GPU, VERBS_GPU_COMBINED };
 
 /** enum verbs_op - commands on the server's memory of one kind */
 enum verbs_op {
-	VERBS_CONNECT,		/* to @id; the answer holds the server's */
-	VERBS_REGISTER,		/* and unregister; the registration stays in the cache */
-	VERBS_FILL,		/* [@at, @at + @length) with the pattern @seed */
-	VERBS_CHECK,		/* check these bytes: -EILSEQ if they differ */
-	VERBS_REPLACE,		/* free the memory, allocate zeroed memory at the same address */
+	VERBS_CONNECT,		/* connect to @id; the answer holds the id of the server */
+	VERBS_REGISTER,		/* register and unregister; the registration stays in the cache */
+	VERBS_FILL,		/* fill [@at, @at + @length) with the pattern of @seed */
+	VERBS_CHECK,		/* check these bytes for the pattern of @seed: -EILSEQ if they differ */
+	VERBS_REPLACE,		/* free the memory and allocate zeroed memory at the same address */
 };
 
 struct verbs_command {
@@ -43,7 +43,7 @@ struct verbs_answer {
 	struct rc_id id;
 };
 
-/* Exactly @length bytes; 0, or -1 if the connection is closed */
+/* Send exactly @length bytes. Returns 0; -1: the connection is closed. */
 static inline int verbs_send(int fd, const void *from, size_t length)
 {
 	return send(fd, from, length, MSG_NOSIGNAL) == (ssize_t)length ? 0 : -1;
@@ -56,7 +56,7 @@ static inline int verbs_receive(int fd, void *to, size_t length)
 
 /* ---- memory ------------------------------------------------------------------------ */
 
-/* At @at, if it is not NULL */
+/* Map memory, at @at if @at is not NULL. */
 static inline char *verbs_map(void *at)
 {
 	int fixed = at ? MAP_FIXED_NOREPLACE : 0;

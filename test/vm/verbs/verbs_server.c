@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The remote side of t_verbs: serves one client (protocol in verbs.h) and exits with it. */
+/* The remote side of t_verbs. Serves one client (protocol in verbs.h) and exits when the client ends. */
 #include <libpeerpin-verbs.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ static int reg(const struct verbs_command *c, struct verbs_answer *a)
 	return 0;
 }
 
-/* Fails if the address changes: only reuse of the address tests the cache. */
+/* Fails if the address changes: only an address that is used again tests the cache. */
 static int replace(enum verbs_kind kind)
 {
 	char *was = memory[kind];
