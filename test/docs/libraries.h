@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the blocks of doc/libraries.md take to be there. */
+/* Declarations that the code blocks of doc/libraries.md need. */
 #include <cuda.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,7 +18,7 @@ struct pp_cache *cache;
 struct pp_region region;
 struct pp_why why;
 int err;
-int sent;	/* calls of the functions below */
+int sent;	/* number of calls of device_send() and the functions below it */
 
 static inline int start(void)
 {

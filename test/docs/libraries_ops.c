@@ -23,7 +23,7 @@ BLOCK
 
 static int late;
 
-/* Of memory that is there still, while it is freed */
+/* Called by the hook before the free: the memory still exists, but a get must fail. */
 static void get_late(void *arg, uint64_t addr, uint64_t length)
 {
 	const struct pp_cache_entry *entry;
@@ -42,7 +42,7 @@ static int what_goes_is_refused(void)
 	return late == -ESTALE;
 }
 
-/* The third does not fit before an idle one has gone. */
+/* The adapter takes two registrations: the third needs the eviction of an idle one. */
 int main(void)
 {
 	const struct pp_cache_entry *entry;

@@ -11,5 +11,5 @@ int main(void)
 
 	if (start() || send_message(host, sizeof(host)) || send_message(gpu_memory(10000), 10000))
 		return 1;
-	return send_message((void *)4096, 10) ? 0 : 1;	/* nobody's memory */
+	return send_message((void *)4096, 10) ? 0 : 1;	/* no memory is there */
 }

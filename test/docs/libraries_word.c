@@ -3,7 +3,7 @@
 
 static char *buffer;
 
-/* The memory goes after the third. */
+/* Free the memory after the third send. */
 static int more_to_send(void)
 {
 	if (sent == 3)

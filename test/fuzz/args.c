@@ -26,7 +26,7 @@ enum {
 	MORE_WORDS = 20,	/* room for words that print_repeat() adds */
 };
 
-/** struct words - each word has its own allocation, so that sanitizers see reads beyond it; ends with NULL */
+/** struct words - each word has its own allocation, so that sanitizers see reads beyond its end */
 struct words {
 	char *at[MAX_WORDS + MORE_WORDS + 1];
 	int count;
@@ -35,7 +35,7 @@ struct words {
 const unsigned int target_forms = 1;
 static bool understood;		/* true: the command line was accepted, so an error message is optional */
 
-int peerpin_main(int argc, char **argv);	/* tool/main.c */
+int peerpin_main(int argc, char **argv);	/* in tool/main.c */
 
 static void add_word(struct words *w, const char *text, size_t length)
 {
@@ -55,7 +55,7 @@ static void free_words(struct words *w)
 
 /* ---- checks of the parsed arguments ---------------------------------------------------------- */
 
-/* Splits the output of print_repeat() like a shell: quotes, blanks, and a backslash before a quote. */
+/* Split the output of print_repeat() like a shell: quotes, blanks, and a backslash before a quote. */
 static void split(const char *line, struct words *w)
 {
 	char *word = malloc(strlen(line) + 1), *end = word;
@@ -95,7 +95,7 @@ static void must_be_same(const struct verify_args *a, const struct verify_args *
 	must(same(a->test_args[i], b->test_args[i]), "what is to be typed has the test's arguments", line);
 }
 
-/* The report prints a command line that repeats a scenario. It must parse to the same arguments. */
+/* The report prints a command line that repeats a scenario. The line must parse to the same arguments. */
 static void must_repeat(const struct verify_args *args)
 {
 	struct words words = { 0 };
@@ -224,7 +224,7 @@ char *fuzz_mkdtemp(char *name)
 	return name;
 }
 
-/* The real function would remove the directory. */
+/* Replaces nftw(), which would remove the directory. */
 int fuzz_nftw(const char *dir, __nftw_func_t fn, int fds, int flags)
 {
 	(void)dir;

@@ -10,7 +10,7 @@ enum {
 	PATH_ROOM = 1000,
 };
 
-/** struct bytes - unused bytes of the fuzzer's input */
+/** struct bytes - bytes of the fuzzer's input that are not used yet */
 struct bytes {
 	const uint8_t *at;
 	size_t size;

@@ -10,7 +10,7 @@
 #include "tool/capture/entries.h"
 #include "tool/machine/root.h"
 
-/** struct placed - @root: argument for --root */
+/** struct placed - a placed machine; @root: argument for --root */
 struct placed {
 	char root[sizeof(((struct root *)0)->dir)];
 	struct root unpacked;

@@ -39,7 +39,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 /* ---- verify ------------------------------------------------------------------------ */
 
-/* Plan each existing scenario that the guest's output begins. */
+/* Plan the scenarios that the output of the guest begins, if they exist. */
 static void plan_what_begins(const char *said, struct scenarios *plan)
 {
 	char *copy = strdup(said), *rest = copy, *line;

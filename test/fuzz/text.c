@@ -44,7 +44,7 @@ static void each_line(void (*look)(const char *line))
 	char *copy = strdup(text), *rest = copy, *line;
 
 	while ((line = strsep(&rest, "\n"))) {
-		char *one = strdup(line);	/* own allocation, so that sanitizers see reads beyond it */
+		char *one = strdup(line);	/* own allocation, so that sanitizers see reads beyond the line */
 
 		look(one);
 		free(one);

@@ -73,7 +73,7 @@ static void run(const struct command *command, const char *dir, const char *form
 	fflush(stdout);
 }
 
-/* A refused machine gives no output. */
+/* The output must be JSON; only a refused machine gives no output. */
 static void run_json(const struct command *command, const char *dir)
 {
 	struct output out;

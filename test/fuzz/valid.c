@@ -14,7 +14,7 @@ void must(int condition, const char *what, const char *about)
 	abort();
 }
 
-/* json-c checks only the first bits of each byte. */
+/* Check UTF-8 here: json-c checks only the first bits of each byte. */
 static bool is_utf8(const unsigned char *c)
 {
 	static const unsigned int least[] = { 0, 0, 0x80, 0x800, 0x10000 };

@@ -14,7 +14,7 @@ void must_be_json(const char *text, size_t size);
 /* Abort if @text has an element that the report itself does not use: foreign text must be escaped. */
 void must_be_html(const char *text);
 
-/* Abort if @text has control characters: it is for a terminal. */
+/* Abort if @text, which is for a terminal, has control characters. */
 void must_be_plain(const char *text);
 
 /* Abort with a message if @condition is false. */

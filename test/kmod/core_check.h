@@ -19,21 +19,21 @@ enum {
 };
 
 enum core_check_op {
-	CORE_CHECK_REGISTER,	/* register @peer with @max_seg, @boundary, @mask; EEXIST */
-	CORE_CHECK_UNREGISTER,	/* unregister @peer; ENODEV */
+	CORE_CHECK_REGISTER,	/* register @peer with @max_seg, @boundary, @mask; EEXIST: registered already */
+	CORE_CHECK_UNREGISTER,	/* unregister @peer; ENODEV: not registered */
 	CORE_CHECK_STOPS,	/* number of calls of stop() for @peer */
 	CORE_CHECK_PIN,		/* pin @addr, @length with @provider, @flags, @fd; EBUSY: the file has a region */
 	CORE_CHECK_GET,		/* take a reference of @region of @fd; EBUSY: the file has a region */
 	CORE_CHECK_UNPIN,	/* unpin the region of PIN and keep its attachments; EBADF: no such region */
 	CORE_CHECK_PUT,		/* drop the region of GET; EBADF: no such region */
 	CORE_CHECK_RANGE,	/* @out_start and @out_length of the file's region */
-	CORE_CHECK_ATTACH,	/* attach the region to @peer; EBUSY; ENXIO: @peer is not registered */
-	CORE_CHECK_DETACH,	/* drop the attachment for @peer; EBADF */
+	CORE_CHECK_ATTACH,	/* attach the region to @peer; EBUSY: attached already; ENXIO: not registered */
+	CORE_CHECK_DETACH,	/* drop the attachment for @peer; EBADF: none */
 	CORE_CHECK_SGT,		/* list the addresses of the attachment for @peer */
-	CORE_CHECK_BEGIN,	/* begin @flight for @peer with @offset, @length; EBUSY */
+	CORE_CHECK_BEGIN,	/* begin @flight for @peer with @offset, @length; EBUSY: in flight already */
 	CORE_CHECK_WALK,	/* list the addresses of @flight in pieces of at most @max */
 	CORE_CHECK_STALE,	/* @out_count is 1 if @flight is stale, else 0 */
-	CORE_CHECK_END,		/* end @flight without waiting for other calls; ENOENT */
+	CORE_CHECK_END,		/* end @flight without waiting for other calls; ENOENT: not in flight */
 	CORE_CHECK_END_AGAIN,	/* end @flight a second time (a bug), then STALE; EBUSY: still in flight */
 };
 

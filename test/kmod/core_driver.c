@@ -23,7 +23,7 @@ struct check_file {
 	struct check_flight flights[CORE_CHECK_FLIGHTS];
 };
 
-/* A call to make in a hard interrupt */
+/* A call that runs in a hard interrupt */
 struct check_call {
 	struct irq_work work;
 	struct check_file *file;

@@ -366,7 +366,7 @@ static long check_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	void __user *user = (void __user *)arg;
 	union {
-		u32 slot;	/* first member of all but LIMIT */
+		u32 slot;	/* first field of every argument except LIMIT's */
 		struct dmabuf_check_attach attach;
 		struct dmabuf_check_look look;
 		struct dmabuf_check_limit limit;

@@ -19,7 +19,7 @@ enum {
 
 enum dmabuf_check_kind {
 	DMABUF_CHECK_STATIC,
-	DMABUF_CHECK_DYNAMIC,		/* with allow_peer2peer */
+	DMABUF_CHECK_DYNAMIC,		/* dynamic, with allow_peer2peer */
 	DMABUF_CHECK_DYNAMIC_NO_P2P,
 	DMABUF_CHECK_KINDS
 };
@@ -60,11 +60,11 @@ struct dmabuf_check_hold {
 	__u32 ms;
 };
 
-/* Set limits of the device; 0 keeps a limit */
+/* Set limits of the device; 0: the default */
 struct dmabuf_check_limit {
 	__u32 max_segment;
 	__u32 reserved;
-	__aligned_u64 bus;	/* highest bus address */
+	__aligned_u64 bus;	/* highest bus address; 0: no limit */
 };
 
 /* Read or write one entry of the sg_table by DMA of the device. */

@@ -127,7 +127,7 @@ static void bare_add_scattered(struct bare *b)
 	}
 }
 
-/* Page i of the range is page i * 37 of the BAR, so no two successive pages are adjacent. */
+/* Page i of the range is page i * 37 (modulo the size) of the BAR: so no successive pages are adjacent. */
 static int bare_measure_scattered(struct bare *b)
 {
 	struct device *dev = &b->chip->dev;

@@ -200,7 +200,7 @@ static int by_device(void)
 	return dmam_alloc_coherent(&device->dev, BIG, &handle, GFP_KERNEL) ? 0 : -ENOMEM;
 }
 
-/* IDA, IDR and xarray: they allocate numbers and memory */
+/* IDA, IDR and xarray, which allocate memory for the numbers */
 static int by_number(void)
 {
 	static DEFINE_IDA(ida);

@@ -138,7 +138,7 @@ static int write_to_a_freed_page(void)
 
 	if (!page)
 		return -ENOMEM;
-	preempt_disable();	/* the CPU allocates first the page that it freed last */
+	preempt_disable();	/* on the same CPU, the next allocation gets the page that was freed last */
 	err = write_to_the_freed(page);
 	preempt_enable();
 	return err;

@@ -7,19 +7,19 @@
 #ifndef ORDER_PROVIDER_H
 #define ORDER_PROVIDER_H
 
-/* Point of revocation */
+/* Point at which the region is revoked */
 enum order_when {
 	ORDER_NEVER,
 	ORDER_IN_PIN,
-	ORDER_IN_LOOK,		/* BESIDE only: the core holds a spinlock */
-	ORDER_IN_EXTENTS,	/* never HERE: a revocation waits for the end of extents() */
+	ORDER_IN_LOOK,		/* ORDER_BESIDE only, because the core holds a spinlock */
+	ORDER_IN_EXTENTS,	/* not ORDER_HERE: a revocation waits for the end of extents() */
 	ORDER_IN_UNPIN,
 	ORDER_IN_CLEANUP,
 	ORDER_AFTER_ALL,	/* a late callback, after cleanup */
 	ORDER_WHENS
 };
 
-/* Thread that revokes */
+/* Thread that revokes the region */
 enum order_how {
 	ORDER_HERE,	/* the calling thread */
 	ORDER_AWAITED,	/* another thread; the calling thread waits for the revocation */
@@ -27,7 +27,7 @@ enum order_how {
 	ORDER_HOWS
 };
 
-/* Call that fails */
+/* Call of the provider that fails */
 enum order_fail {
 	ORDER_FAIL_NONE,
 	ORDER_FAIL_PIN,

@@ -255,7 +255,7 @@ static int ruin_map(struct slot *slot, const struct p2p_check_call *call)
 	return 0;
 }
 
-/* Map with the cache attribute of the GPU driver: for the same memory the kernel refuses another. */
+/* Map with the cache attribute of the GPU driver: the kernel allows one attribute for a page. */
 static int poke(u64 physical)
 {
 	u8 __iomem *p = ioremap_wc(physical, 1);

@@ -19,7 +19,7 @@ enum {
 };
 
 enum p2p_check_flags {
-	/* GET */
+	/* GET: pass no callback */
 	P2P_CHECK_NO_CALLBACK = 1 << 0,
 	/* GET: the callback unmaps the mappings, instead of freeing them */
 	P2P_CHECK_IN_CALLBACK_UNMAP = 1 << 1,
@@ -118,7 +118,7 @@ struct p2p_check_callback {
 #define P2P_CHECK_INIT_MAPPING _IOW(0xBC, 11, struct p2p_check_call)
 #define P2P_CHECK_DESTROY_MAPPING _IOW(0xBC, 12, struct p2p_check_call)
 #define P2P_CHECK_GET_RSYNC_REGISTERS _IOW(0xBC, 13, struct p2p_check_call)
-#define P2P_CHECK_POKE _IOW(0xBC, 14, struct p2p_check_call)	/* change a byte without the driver, as a device does */
+#define P2P_CHECK_POKE _IOW(0xBC, 14, struct p2p_check_call)	/* change a byte as a device does, past the driver */
 #define P2P_CHECK_REVERSE _IOW(0xBC, 15, struct p2p_check_call)	/* reverse pages[], as a consumer that sorts may */
 #define P2P_CHECK_RUIN_TABLE _IOW(0xBC, 16, struct p2p_check_call)	/* of a live page table: entries is 1 too high, all addresses are 0 */
 #define P2P_CHECK_RUIN_PAGES _IOW(0xBC, 17, struct p2p_check_call)	/* of a live page table: the last pointer is wild */

@@ -14,7 +14,7 @@
 
 enum { REGIONS_MAX = 1 << 20 };
 
-/* stop() does not take @lock: the thread that clears @held ends the DMA. */
+/* Serialises the ioctls. stop() takes no lock: the thread that clears @held ends the DMA. */
 static DEFINE_MUTEX(lock);
 static struct pci_dev *chip;
 static struct peerpin_peer *peers[PEER_BENCH_PEERS];

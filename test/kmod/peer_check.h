@@ -11,14 +11,14 @@
 #include <linux/types.h>
 
 enum peer_check_op {
-	PEER_CHECK_REGISTER,	/* register the peer; EEXIST */
+	PEER_CHECK_REGISTER,	/* register the peer; EEXIST: registered already */
 	PEER_CHECK_UNREGISTER,
 	PEER_CHECK_SEGMENTS,	/* attach, begin, walk, end: list bus addresses */
-	PEER_CHECK_HOLD,	/* attach and begin; the DMA stays in flight; EBUSY */
+	PEER_CHECK_HOLD,	/* attach and begin; the DMA stays in flight; EBUSY: too many */
 	PEER_CHECK_END,		/* end each DMA of HOLD; ENOENT: none in flight */
 	PEER_CHECK_STOPS,	/* number of calls of stop() */
 	PEER_CHECK_PIN,		/* pin @length bytes at address @offset; EBUSY: one region at a time */
-	PEER_CHECK_UNPIN,	/* unpin the region of PIN; ENOENT */
+	PEER_CHECK_UNPIN,	/* unpin the region of PIN; ENOENT: none */
 };
 
 enum { PEER_CHECK_SEGMENTS_MAX = 32, PEER_CHECK_HELD_MAX = 8 };

@@ -74,7 +74,7 @@ static void check_limit(struct pp_table *t)
 	CHECK(pp_table_take(t, &regions[0], &index, NULL) == -ENOSPC, "");
 }
 
-/* Entries of different chunks do not overlap. */
+/* Entries of different chunks must not overlap. */
 static void check_growth(struct pp_table *t)
 {
 	u32 i, index;

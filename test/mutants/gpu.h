@@ -35,7 +35,7 @@ static inline void leave(int status, const char *what, int line)
 #define NEED(condition) ((condition) ? (void)0 : leave(CANNOT, #condition, __LINE__))
 #define TRUE_DATA(condition) ((condition) ? (void)0 : leave(DATA_WRONG, #condition, __LINE__))
 
-/* GPU memory; @model: its expected contents, or NULL */
+/* GPU memory; @model: the expected contents, or NULL */
 struct memory {
 	CUdeviceptr va;
 	size_t size;

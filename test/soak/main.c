@@ -227,7 +227,7 @@ static void run(const struct limits *limits)
 	tell(begin);
 }
 
-/* Kill half of the workers; the others end by themselves. */
+/* Kill half of the workers; the other half ends by itself. */
 static void end_all(unsigned int processes)
 {
 	time_t last = seconds() + PAUSE_S;

@@ -10,7 +10,7 @@ struct end {
 	uint64_t offset;
 };
 
-/* Open any present peer, if no peer is open. */
+/* If no peer is open, open any present peer. */
 int peer_get(struct worker *w);
 void peer_drop(struct worker *w);
 

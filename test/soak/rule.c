@@ -30,7 +30,7 @@ static const struct rule {
 	{ OP_EXPORT, ESTALE, WHEN_REVOKED },
 	{ OP_COPY, ESTALE, WHEN_REVOKED | WHEN_RIVAL },
 	{ OP_COPY, ENODEV, WHEN_PEER },
-	{ OP_COPY, ENODEV, WHEN_GPU },		/* a dma-buf of a removed GPU */
+	{ OP_COPY, ENODEV, WHEN_GPU },		/* the dma-buf is of a removed GPU */
 	{ OP_COPY, ENOENT, WHEN_RIVAL },	/* the other thread unpinned the region */
 	{ OP_COPY, ENOMEM, WHEN_EVER },	/* mapping a dma-buf needs BAR1 */
 };

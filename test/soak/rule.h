@@ -28,7 +28,7 @@ enum {
 	WHEN_PEER = 1 << 1,
 	WHEN_LIMITS = 1 << 2,
 	WHEN_RIVAL = 1 << 3,	/* another thread of the worker frees or unpins an area in use */
-	WHEN_REVOKED = 1 << 4,	/* a region in use is revoked */
+	WHEN_REVOKED = 1 << 4,	/* a region in use was revoked */
 	WHEN_EVER = 1 << 5,
 };
 

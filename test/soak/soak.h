@@ -81,7 +81,7 @@ static inline bool soak_failed(void)
 	return __atomic_load_n(&soak->failed, __ATOMIC_ACQUIRE);
 }
 
-/** struct since - a moment, to ask for trouble since then */
+/** struct since - a moment; since_what() tells the trouble since this moment */
 struct since {
 	uint32_t ended[TROUBLES];
 };

@@ -11,9 +11,9 @@ struct call {
 };
 
 /* A call of weight 0 ends each list. */
-extern const struct call core_calls[];		/* /dev/peerpin */
-extern const struct call gpu_calls[];		/* /dev/emugpu */
-extern const struct call peer_calls[];		/* /dev/lsi0, and calls that work on any file */
+extern const struct call core_calls[];		/* calls of /dev/peerpin */
+extern const struct call gpu_calls[];		/* calls of /dev/emugpu */
+extern const struct call peer_calls[];		/* calls of /dev/lsi0, and calls on any file */
 extern const struct call memory_calls[];	/* calls on process memory and child processes */
 
 /* Unmap the old range of @kind and store @at, the result of mmap(). No effect if @at is MAP_FAILED. */

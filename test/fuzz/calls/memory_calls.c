@@ -103,7 +103,7 @@ static void move(struct world *world, struct choices *c)
 	memory_keep(world, c, kind, at, size);
 }
 
-/* Access through a file, so that missing memory gives an error and no signal. */
+/* Touch the memory by read() or write() of a file: missing memory gives an error, not a signal. */
 static void touch(struct world *world, struct choices *c)
 {
 	struct range r = choose_memory(world, c);
@@ -120,7 +120,7 @@ static void shrink_file(struct world *world, struct choices *c)
 	(void)!ftruncate(world->memory, (off_t)choose(c, 2 * HUGE));
 }
 
-/* The child uses the inherited objects, and ends by exit or exec. */
+/* In a child: use the inherited objects, then exit or exec. */
 static void be_child(struct world *world, struct choices *c)
 {
 	uint32_t end = c->at + 24;
@@ -162,7 +162,7 @@ static void reap(struct world *world, struct choices *c)
 	world_put_child(world, c, 0);
 }
 
-/* Interrupts calls that sleep. */
+/* Start a timer whose signal interrupts calls that sleep. */
 static void signal_soon(struct world *world, struct choices *c)
 {
 	struct itimerval timer = { .it_value.tv_usec = (suseconds_t)choose(c, 4096) };

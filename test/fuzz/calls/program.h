@@ -26,7 +26,7 @@ struct choices {
 /* A new program of random length */
 void program_make(struct program *program, uint64_t *seed);
 
-/* Changes a few bytes, or replaces the end by the end of @other */
+/* Change a few bytes, or replace the end of @program by the end of @other. */
 void program_mutate(struct program *program, const struct program *other, uint64_t *seed);
 
 bool choices_left(const struct choices *c);

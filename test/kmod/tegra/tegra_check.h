@@ -24,7 +24,7 @@ enum tegra_check_op {
 	TEGRA_CHECK_FREE,	/* free_page_table outside the callback; after the callback: kfree() */
 	TEGRA_CHECK_DMA_MAP,
 	TEGRA_CHECK_DMA_UNMAP,
-	TEGRA_CHECK_DMA_FREE,	/* free_dma_mapping */
+	TEGRA_CHECK_DMA_FREE,	/* call free_dma_mapping */
 	TEGRA_CHECK_TABLE,
 	TEGRA_CHECK_SEGMENT,
 	TEGRA_CHECK_SEEN,	/* results of the calls that callbacks of the slot made */
@@ -85,7 +85,7 @@ struct tegra_check {
 		} seen;
 		struct {
 			__u32 out_write_combined;
-			__u32 out_kernel;	/* the same for the kernel's linear mapping; or UNKNOWN */
+			__u32 out_kernel;	/* caching of the kernel's linear mapping, or UNKNOWN */
 		} caching;
 	};
 };

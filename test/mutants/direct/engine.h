@@ -16,7 +16,7 @@ struct direct_engine {
 	struct mutex lock;
 };
 
-/* One end of a copy: bytes of a pin that is in use */
+/* Source or destination of a copy: bytes of a pin in use */
 struct direct_end {
 	struct direct_pin *pin;
 	u64 offset;

@@ -50,7 +50,7 @@ struct direct_pin {
 int direct_pin(struct direct *d, struct file *filp, struct direct_pin_args *args);
 int direct_unpin(struct direct *d, struct file *filp, u32 handle);
 
-/* The last close of a file, by any process */
+/* Unpin all at the last close of a file, by any process. */
 void direct_unpin_all(struct direct *d, struct file *filp);
 
 /* Undo the DMA mappings because the chip is removed. No copy runs, and the caller holds @pinning. */

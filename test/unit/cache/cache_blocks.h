@@ -21,14 +21,14 @@ enum {
 #define STRIDE (16ull << 30)
 #define LARGEST (8ull << 30)
 
-/** struct block - @word is even while the block is allocated */
+/** struct block - mock memory; @word is even while the block is allocated */
 struct block {
 	uint64_t addr;
 	uint64_t length;
 	uint32_t word;
 };
 
-/** struct reg - @holders: gets without a put; @forgotten: an invalidation removed it from the cache */
+/** struct reg - a registration; @holders: gets without a put; @forgotten: invalidated in the cache */
 struct reg {
 	uint64_t addr;
 	uint64_t length;

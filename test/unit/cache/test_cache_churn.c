@@ -70,7 +70,7 @@ static void new_addresses_cost_no_memory(void **state)
 	assert_true(after < before + 1024);
 }
 
-/* madvise(MADV_DONTNEED) does not empty locked memory. */
+/* Locked memory is special: madvise(MADV_DONTNEED) does not empty it. */
 static void new_addresses_cost_no_locked_memory(void **state)
 {
 	if (mlockall(MCL_CURRENT | MCL_FUTURE))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Regression tests for faults of other registration caches. */
+/* Tests for faults that other registration caches have had. */
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>

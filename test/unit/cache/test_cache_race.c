@@ -23,7 +23,7 @@ enum {
 
 #define REGION ((void *)0x7000000000)
 
-/** struct reg - @serial: odd while it is pinned */
+/** struct reg - a registration; @serial is odd while the registration is pinned */
 struct reg {
 	atomic_uint serial;
 };

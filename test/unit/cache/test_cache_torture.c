@@ -32,7 +32,7 @@ enum {
 #define BASE 0x7000000000ull
 #define STRIDE 0x40000000ull
 
-/** struct reg - @serial: odd while the registration is pinned */
+/** struct reg - a registration; @serial is odd while the registration is pinned */
 struct reg {
 	uint64_t addr;
 	uint64_t length;

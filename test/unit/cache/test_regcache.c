@@ -95,7 +95,7 @@ static void merging_spares_entries_in_use(void **state)
 	assert_int_equal(mem.pins, 2);
 }
 
-/* Part of an old entry was unmapped without an invalidation. */
+/* A part of an old entry was unmapped without an invalidation, so the pin of the union fails. */
 static void failing_merge_falls_back(void **state)
 {
 	(void)state;

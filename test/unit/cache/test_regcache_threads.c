@@ -10,7 +10,7 @@
 #include "test/unit/unit.h"
 
 enum {
-	SLOW = 16,		/* page behind the gate */
+	SLOW = 16,		/* page whose pins or unpins wait at the gate */
 	THREADS = 4,
 };
 
@@ -338,7 +338,7 @@ static void shortage_waits_for_running_unpins(void **state)
 	assert_int_equal(finish(&g), 0);
 }
 
-/* Memory still being unpinned counts against the budget. */
+/* Memory counts against the budget until its unpin has ended. */
 static void budget_waits_for_running_unpins(void **state)
 {
 	struct getter a, b;

@@ -177,7 +177,7 @@ static void begin_another_life(void)
 	lib_unlock();
 }
 
-/* The kernel made the block with the tokens of the context before its reset. */
+/* The context is reset while the kernel makes the block: so the block has tokens of the old context. */
 static void test_reset_context_refuses_old_block(void **state)
 {
 	CUdeviceptr p;

@@ -117,7 +117,7 @@ static void test_failed_mapping_keeps_addresses_reserved(void **state)
 	assert_int_equal(try_kind(ALLOC_HOST, 5000, 0, &va), CUDA_ERROR_OUT_OF_MEMORY);
 	want = (void *)(uintptr_t)last_alloc.va;
 	p = mmap(want, GPU_BLOCK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-	assert_ptr_not_equal(p, want);	/* an old kernel takes MAP_FIXED_NOREPLACE as a hint and maps elsewhere */
+	assert_ptr_not_equal(p, want);	/* for an old kernel MAP_FIXED_NOREPLACE is only a hint */
 }
 
 static void test_registered_memory_can_be_readonly(void **state)

@@ -28,7 +28,7 @@ static int setup(void **state)
 	return find ? 0 : -1;
 }
 
-/* cuNAME[_vN][_ptds or _ptsz] becomes cuNAME; true for the variant with a default stream per thread. */
+/* Cut cuNAME[_vN][_ptds or _ptsz] to cuNAME. True if @name was a variant for a per-thread default stream. */
 static bool take_suffixes(char *name)
 {
 	const bool per_thread = strstr(name, "_pt");

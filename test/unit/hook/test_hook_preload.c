@@ -98,7 +98,7 @@ static int absent(void)
 	return 0;
 }
 
-/* RTLD_NEXT in another library must find the definition after that library. */
+/* RTLD_NEXT in another library must find the next definition after this other library. */
 static int next_of_others(void)
 {
 	NEED(getppid() == syscall(SYS_getppid) + 1);

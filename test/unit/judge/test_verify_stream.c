@@ -121,7 +121,7 @@ static void bad_lines_before_begin_are_counted(void **state)
 	(void)state;
 	says_nothing("\n");
 	says_nothing("begin\n");
-	says_nothing("begin iommu\n");		/* it is not the turn of this scenario */
+	says_nothing("begin iommu\n");		/* this scenario is not the next in the plan */
 	says_nothing("begin plainer\n");
 	says_nothing("end plain clean\n");
 	says_nothing("finding plain data-wrong x\n");

@@ -59,7 +59,7 @@ static void pool_memory_is_reported(void **state)
 	assert_int_equal(mock_cuda_calls, 1);
 }
 
-/* An old driver refuses a list that contains an unknown attribute. The library asks again without it. */
+/* An old driver refuses a list with an unknown attribute. The library retries without this attribute. */
 static void old_driver_knows_no_pools(void **state)
 {
 	struct pp_mem mem;

@@ -58,7 +58,7 @@ void *dlsym(void *restrict handle, const char *restrict name)
 	return found ? (void *)free_found : NULL;
 }
 
-/* Only programs that free memory set MUST_SEE_FREES. */
+/* Fail if a way of the free was left out. Only programs that free memory set MUST_SEE_FREES. */
 static void __attribute__((destructor)) check(void)
 {
 	if (getenv("MUST_SEE_FREES") && !(calls_linked && calls_found))

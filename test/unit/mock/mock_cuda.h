@@ -26,9 +26,9 @@ enum {
 extern bool mock_cuda_loaded;
 extern bool mock_cuda_old;	/* true: a driver without memory pools */
 extern bool mock_cuda_older;	/* true: a driver without the attributes of mappings */
-extern int mock_cuda_error;	/* result of every call */
+extern int mock_cuda_error;	/* result of every call; 0: the calls work */
 extern atomic_int mock_cuda_calls;
-extern int mock_cuda_export_error;	/* result of dma-buf exports */
+extern int mock_cuda_export_error;	/* result of dma-buf exports; 0: they work */
 extern int mock_cuda_fd;	/* descriptor of exported dma-bufs; -1: the driver cannot export */
 extern void *mock_cuda_context; /* current context, needed to export and copy; NULL: no context */
 extern int mock_cuda_primaries; /* number of references on the primary context */

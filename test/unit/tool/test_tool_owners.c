@@ -208,10 +208,7 @@ static unsigned int refused_with(int error)
 	return unreadable;
 }
 
-/*
- * EPERM means that /proc is mounted with hidepid=1. ENOENT means that the process has ended: it is
- * not hidden.
- */
+/* With EPERM, /proc is mounted with hidepid=1. With ENOENT the process has ended, so no process is hidden. */
 static void hidden_processes_are_counted(void **state)
 {
 	(void)state;

@@ -286,7 +286,7 @@ CASE(mprotect_and_growth_do_not_revoke)
 
 /* ---- exec and exit -------------------------------------------------------------------- */
 
-/* DMA is in flight in two files. exec() closes the first file; it also closes the second, unless @keep. */
+/* DMA is in flight in two files. exec() closes the first file, and the second too if @keep is 0. */
 static int run_over(int keep)
 {
 	int a = core_open(), b = core_open();

@@ -248,7 +248,7 @@ CASE(readable_file_gives_readable_views)
 	close(reader);
 }
 
-/* A page reference would outlive the view. */
+/* Refuse such pins: a page reference would outlive the view. */
 CASE(pages_of_a_view_are_unpinnable)
 {
 	struct iovec to = { seen, PAGE }, from = { NULL, PAGE };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A block of GPU memory that is pinned and exported as a dma-buf. Slot 0 may have imported it. */
+/* A block of GPU memory that is pinned and exported as a dma-buf. Slot 0 may have imported the dma-buf. */
 #ifndef TEST_EXPORTED_H
 #define TEST_EXPORTED_H
 

@@ -244,7 +244,7 @@ static void *close_it(void *dmabuf)
 	return NULL;
 }
 
-/* The last close races with the notification; no importer is attached. */
+/* The last close of the dma-buf races with the free. No importer is attached. */
 CASE(free_races_with_close)
 {
 	pthread_t thread;

@@ -52,7 +52,7 @@ static void expect_late(uint64_t began, uint64_t ms)
 	EXPECT(drain_timeout("1000") == 0, "parameter");
 }
 
-/* The free did not wait for this notification: wait until it has ended. */
+/* The free does not wait for a late notification. So wait until the slot is notified. */
 static void wait_notified(unsigned int slot)
 {
 	int i;

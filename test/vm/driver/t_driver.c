@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Peers that end their DMA, a peer that does not, and a peer that is removed. */
+/* Peers that end their DMA, a peer that does not end its DMA, and a removed peer. */
 #include <pthread.h>
 
 #include "test/vm/harness/emu.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The emulated GPU's copy engine. */
+/* The copy engine of the emulated GPU. */
 #include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -96,7 +96,7 @@ CASE(free_by_interrupt_is_no_leak)
 	EXPECT(n > LOADED + STORM && !failed, "%d allocations, %d failed", n, failed);
 }
 
-/* Number of allocations that the judge could not see: interrupts made them during a probe. */
+/* Number of allocations that the judge could not see: allocations by interrupts during a probe. */
 static void count_unseen(int *unseen)
 {
 	char text[64];

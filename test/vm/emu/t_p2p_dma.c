@@ -307,7 +307,7 @@ CASE(put_reports_and_unmaps_leftovers)
 	free_one();
 }
 
-/* A callback that runs before dma_map_pages returns cannot know the mapping. */
+/* A callback may run before dma_map_pages returns. Then the callback does not know the mapping. */
 CASE(callback_may_leave_a_mapping)
 {
 	rules_watch(fd);
@@ -355,7 +355,7 @@ CASE(free_of_dead_mapping_is_reported)
 	put_and_free();
 }
 
-/* Outside the callback, NVIDIA's free call does nothing. So the mapping stays mapped. */
+/* Outside the callback, nvidia_p2p_free_dma_mapping does nothing. So the mapping stays mapped. */
 CASE(free_outside_callback_unmaps_nothing)
 {
 	pinned_pages(1);

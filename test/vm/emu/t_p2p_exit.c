@@ -46,7 +46,7 @@ static int own_driver(void)
 	return open("/dev/p2p_check", O_RDWR | O_CLOEXEC);
 }
 
-/* Before a put, and so before its file is closed, a driver must unmap. */
+/* A driver must unmap before a put. Here the close of its file puts the pin. */
 static int close_driver_first(void)
 {
 	int gpu = emu_open(), driver = own_driver();

@@ -11,10 +11,7 @@ struct module {
 	const char *name, *file, *parameters;
 };
 
-/*
- * Each module needs the modules before it. Removal cases cover the providers: their init functions
- * allocate no more.
- */
+/* Each module needs the modules before it. The removal cases cover the init functions of the providers. */
 static const struct module discrete[] = {
 	{ "emugpu", "emu/emugpu.ko", "" },
 	{ "peerpin", "kmod/peerpin.ko", "" },

@@ -43,7 +43,7 @@ CASE(client_name_is_nv_mem)
 	expect_name("persistent=0", IB_PEER_NO_INVALIDATION, "nv_mem_nc");
 }
 
-/* NVIDIA's driver before 525 has no persistent pins. The emulator simulates that: the call returns ENOTSUPP. */
+/* NVIDIA's driver before 525 has no persistent pins. Here the persistent call fails with the kernel's ENOTSUPP. */
 CASE(old_driver_gives_revocable_pins)
 {
 	EXPECT(!client_load("") && !gpu_alloc(GPU_A), "load");

@@ -131,7 +131,7 @@ CASE(free_by_get_proc_address)
 	free_pinned((CUresult (*)(CUdeviceptr))fn);
 }
 
-/* The CUDA runtime finds cuMemFree() this way. */
+/* The CUDA runtime finds cuMemFree() by dlsym() of cuGetProcAddress(). */
 CASE(free_by_dlsym_of_getprocaddress)
 {
 	void *fn = NULL;

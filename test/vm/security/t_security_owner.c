@@ -81,7 +81,7 @@ CASE(drivers_refuse_anothers_descriptor)
 	ATTACK(copies_by_a_driver);
 }
 
-/* At Alice's addresses, Mallory's process has its own memory or none. It must not get Alice's secret. */
+/* At Alice's addresses, Mallory's process has its own memory or none. A copy must not give Mallory Alice's secret. */
 static void copies_from_her_addresses(void)
 {
 	static unsigned char mine[PAGE] __attribute__((aligned(PAGE))), secret[PAGE];

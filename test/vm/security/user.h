@@ -46,7 +46,7 @@ static inline bool user_has_no_capability(void)
 	       !data[0].permitted && !data[1].permitted;
 }
 
-/* A change of user makes a process undumpable. Make it dumpable again, like ordinary processes of a user. */
+/* A change of user makes a process undumpable. Make the process dumpable, like other processes of the user. */
 static inline bool user_become(unsigned int uid)
 {
 	return !setgroups(0, NULL) && !setresgid(uid, uid, uid) && !setresuid(uid, uid, uid) &&

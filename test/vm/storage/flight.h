@@ -16,7 +16,7 @@ enum {
 	OTHERS = 5,		/* mark of the data that the next owner of the memory writes */
 };
 
-/** struct flight - reads under way into a view of an allocation */
+/** struct flight - reads in flight into a view of an allocation */
 struct flight {
 	CUdeviceptr gpu;
 	int dmabuf;

@@ -11,7 +11,7 @@
 
 #include "tegra.h"
 
-/* More pins than the emulator has tombstones */
+/* Number of pins: more than the emulator has tombstones */
 enum { MANY = 2100 };
 
 SETUP(nodes_are_there)

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/** struct rc_id - address of one end, sent to the other end as is */
+/** struct rc_id - address of one end, sent unchanged to the other end */
 struct rc_id {
 	union ibv_gid gid;
 	uint32_t qpn;

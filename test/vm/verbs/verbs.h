@@ -34,7 +34,7 @@ struct verbs_command {
 	struct rc_id id;
 };
 
-/** struct verbs_answer - @addr: of the memory; @rkey: of REGISTER; @pins: registrations so far */
+/** struct verbs_answer - @addr: address of the memory; @rkey: result of REGISTER; @pins: number of registrations */
 struct verbs_answer {
 	int error;
 	uint64_t addr;
