@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The tool must print well-formed output for any input. A failed check aborts, and the fuzzer
- * reports the abort.
- */
+/* The tool must print well-formed output for any input. A failed check aborts, and the fuzzer reports the abort. */
 #ifndef VALID_H
 #define VALID_H
 

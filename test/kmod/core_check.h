@@ -49,7 +49,7 @@ enum core_check_op {
  * @boundary: segment boundary mask of the device; 0: 2^64 - 1
  * @mask: number of address bits of the device; 0: 64
  * @out_count: number of pieces; the first CORE_CHECK_PIECES are listed. STOPS, STALE, END_AGAIN:
- *   see there
+ *	see there
  * @out_reason: PIN: enum peerpin_reason
  */
 struct core_check {

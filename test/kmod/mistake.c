@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Makes one mistake when loaded. Each mistake proves that one checker of the kernels in
- * emu/vm/kernel works.
- */
+/* Makes one mistake when loaded. Each mistake proves that one checker of the kernels in emu/vm/kernel works. */
 #include <linux/dma-mapping.h>
 #include <linux/err.h>
 #include <linux/gfp.h>

@@ -89,7 +89,7 @@ struct p2p_check_table {
  * struct p2p_check_callback - results of the calls that a callback of the slot made
  * @out_version: version of the page table
  * @out_unmap: error; 1: not called; EBADSLT: the call stored an unexpected pointer. The same holds
- *   for all fields below.
+ *	for all fields below.
  */
 struct p2p_check_callback {
 	__u32 slot;
@@ -120,7 +120,7 @@ struct p2p_check_callback {
 #define P2P_CHECK_GET_RSYNC_REGISTERS _IOW(0xBC, 13, struct p2p_check_call)
 #define P2P_CHECK_POKE _IOW(0xBC, 14, struct p2p_check_call)	/* change a byte as a device does, past the driver */
 #define P2P_CHECK_REVERSE _IOW(0xBC, 15, struct p2p_check_call)	/* reverse pages[], as a consumer that sorts may */
-#define P2P_CHECK_RUIN_TABLE _IOW(0xBC, 16, struct p2p_check_call)	/* of a live page table: entries is 1 too high, all addresses are 0 */
+#define P2P_CHECK_RUIN_TABLE _IOW(0xBC, 16, struct p2p_check_call)	/* live: one entry too many, all at address 0 */
 #define P2P_CHECK_RUIN_PAGES _IOW(0xBC, 17, struct p2p_check_call)	/* of a live page table: the last pointer is wild */
 #define P2P_CHECK_RUIN_MAP _IOW(0xBC, 18, struct p2p_check_call)	/* overwrite every byte of the mapping */
 

@@ -183,10 +183,7 @@ static int raw_move_used(struct dma_buf *dmabuf)
 	return err;
 }
 
-/*
- * Hold the reservation lock all the time, like some drivers. Returns 1 if there was a fence to wait
- * for, else 0.
- */
+/* Hold the reservation lock all the time, like some drivers. Returns 1 if there was a fence to wait for, else 0. */
 static long take_locked(struct dma_buf *dmabuf)
 {
 	int err = raw_move_used(dmabuf);

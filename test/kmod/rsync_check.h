@@ -28,7 +28,7 @@ enum rsync_check_fault {
 	RSYNC_CHECK_OTHER_DATA,	/* the data pointer differs from the registered pointer */
 };
 
-enum { RSYNC_CHECK_MODE = 7 };	/* mode from get_relaxed_ordering_mode; the GPU driver stores a mode only if it is not 0 */
+enum { RSYNC_CHECK_MODE = 7 };	/* mode that the driver returns; 0 would not be stored */
 
 /**
  * struct rsync_check - RSYNC_CHECK_IOC

@@ -110,10 +110,7 @@ static inline void view_catch(void)
 	NEED(signal(SIGBUS, view_signal) != SIG_ERR);
 }
 
-/*
- * Copy whole words, as device memory requires. noinline: siglongjmp() must not change variables of
- * a caller.
- */
+/* Copy whole words, as device memory requires. noinline: siglongjmp() must not change variables of a caller. */
 __attribute__((noinline))
 static void view_words(volatile uint64_t *to, const volatile uint64_t *from, size_t n)
 {

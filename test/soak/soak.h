@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Shared by the controller and all workers. There is no lock, because a process may be killed at
- * any moment.
- */
+/* Shared by the controller and all workers. There is no lock, because a process may be killed at any moment. */
 #ifndef SOAK_SOAK_H
 #define SOAK_SOAK_H
 

@@ -9,10 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-/*
- * An argument selects cases by name, with wildcards * and ?. A constructor gets main()'s arguments
- * from glibc.
- */
+/* An argument selects cases by name, with wildcards * and ?. A constructor gets main()'s arguments from glibc. */
 __attribute__((constructor)) static void unit_choose_case(int argc, char **argv)
 {
 	if (argc > 1)

@@ -68,10 +68,7 @@ static void start(struct fuzz *fuzz, unsigned int number)
 	child->lives++;
 }
 
-/*
- * Fail if a worker could not start: without the workers that are ordinary users, only root would
- * make calls.
- */
+/* Fail if a worker could not start: without the workers that are ordinary users, only root would make calls. */
 static void check_end(int status)
 {
 	if (!WIFEXITED(status) || !WEXITSTATUS(status))

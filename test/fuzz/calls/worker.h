@@ -12,8 +12,7 @@ enum { THREADS_MAX = 8 };
  * @calls: number of calls made by finished programs
  * @programs: number of finished programs
  * @friend: sockets on which workers send each other files
- * @keep: file for the programs, or -1; each thread writes a program at the thread's number before
- *   running it
+ * @keep: file to which each thread writes its program before running it; -1: none
  * @replay: one program for each thread; NULL: choose programs
  */
 struct fuzz {

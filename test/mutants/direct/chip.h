@@ -13,7 +13,7 @@
  * @ref: one reference each for the driver, each open file and each pin
  * @dead: true: the chip is being removed; changes under @pinning and the engine's lock
  * @pinning: held around all calls of the GPU driver: no new table gets the address of a table that
- *   this driver is about to put. The callback never takes this lock.
+ *	this driver is about to put. The callback never takes this lock.
  */
 struct direct {
 	struct kref ref;

@@ -56,10 +56,7 @@ void direct_unpin_all(struct direct *d, struct file *filp);
 /* Undo the DMA mappings because the chip is removed. No copy runs, and the caller holds @pinning. */
 void direct_unmap_all(struct direct *d);
 
-/*
- * Begin a use: the memory stays until unuse. ERR_PTR(-ENOENT): @filp has no such pin;
- * ERR_PTR(-ESTALE): freed
- */
+/* Begin a use: the memory stays until unuse. ERR_PTR(-ENOENT): @filp has no such pin; ERR_PTR(-ESTALE): freed */
 struct direct_pin *direct_pin_use(struct file *filp, u32 handle);
 bool direct_pin_hold(struct direct_pin *pin, const struct file *filp);
 void direct_pin_unuse(struct direct_pin *pin);

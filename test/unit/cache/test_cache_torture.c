@@ -223,10 +223,7 @@ static void hold(struct worker *w, const struct pp_cache_entry *e)
 	CHECK(atomic_load(&r->serial) == serial);
 }
 
-/*
- * Word of the block's owner. A block that is being freed counts as allocated until the cache is
- * invalidated.
- */
+/* Word of the block's owner. A block that is being freed counts as allocated until the cache is invalidated. */
 static uint32_t word_now(unsigned int block)
 {
 	uint32_t word = atomic_load(&words[block]);

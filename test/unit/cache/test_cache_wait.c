@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * A thread that waits in the registration cache: the thread is cancelled, or other threads leave an
- * unpin to it.
- */
+/* A thread that waits in the registration cache: the thread is cancelled, or other threads leave an unpin to it. */
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
@@ -191,10 +188,7 @@ static void uncount_first(void)
 	pp_ref_put(NULL, first_entry(), PP_FIRST_ENTRY);
 }
 
-/*
- * A reader took and dropped a reference that it could not use. It has not yet checked the entry's
- * state again.
- */
+/* A reader took and dropped a reference that it could not use. It has not yet checked the entry's state again. */
 static void stale_reference_is_unpinned_at_destroy(void **state)
 {
 	(void)state;
@@ -210,10 +204,7 @@ static void stale_reference_is_unpinned_at_destroy(void **state)
 	assert_int_equal(atomic_load(&unpins), 1);
 }
 
-/*
- * A reader that saw the entry before GONE takes a reference. The dropped reference is visible only
- * after a fence.
- */
+/* A reader that saw the entry before GONE takes a reference. The dropped reference is visible only after a fence. */
 static int pin_what_goes(void *arg, uint64_t addr, uint64_t length, void **reg, struct pp_why *why)
 {
 	pp_ref_get(NULL, first_entry(), PP_FIRST_ENTRY);

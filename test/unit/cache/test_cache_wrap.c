@@ -220,10 +220,7 @@ static int locked_up(void)
 	return atomic_load(&unpins) ? 2 : 0;
 }
 
-/*
- * Without membarrier() the cache cannot know which entries are in use. It unpins none, and gets
- * still work.
- */
+/* Without membarrier() the cache cannot know the entries in use. It unpins none, and pp_cache_get() works. */
 static void denied_membarrier_unpins_nothing(void **state)
 {
 	(void)state;

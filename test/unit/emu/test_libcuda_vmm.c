@@ -26,7 +26,7 @@ static struct emugpu_alloc last_alloc;
 static CUdeviceptr last_free;
 static CUresult next_answer;		/* result of the next call that creates memory or a block */
 static bool locked;
-static struct alloc_info *freed_then;	/* another thread frees this at the next unlock; then a mapping reuses the struct */
+static struct alloc_info *freed_then;	/* freed by another thread at the next unlock */
 
 void lib_lock(void)
 {

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Subscribers of libpeerpin-hook: calls of a subscriber begin with pp_hook_add() and end with
- * pp_hook_remove().
- */
+/* Subscribers of libpeerpin-hook: calls of a subscriber begin with pp_hook_add() and end with pp_hook_remove(). */
 #include "hook_case.h"
 #include "libpeerpin-hook.h"
 

@@ -538,10 +538,7 @@ static void unseen_events_are_no_verdict(void **state)
 	assert_int_equal(verify(""), 1);
 }
 
-/*
- * If QEMU crashes by itself, the scenario runs again. If QEMU crashes in every run, the scenario is
- * reported.
- */
+/* If QEMU crashes by itself, the scenario runs again. If QEMU crashes in every run, the scenario is reported. */
 static void qemu_crash_is_retried(void **state)
 {
 	static const char *const where[] = { "plain", "plain/copies-2", "iommu" };

@@ -279,10 +279,7 @@ int pp_hook_remove(void (*gone)(void *arg, uint64_t addr, uint64_t length), void
 	return 0;
 }
 
-/*
- * The hook must deregister at the free: the dma-buf would keep the memory until the next get of its
- * address.
- */
+/* The hook must deregister at the free: the dma-buf would keep the memory until the next get of its address. */
 static void hook_deregisters_freed_memory(void **state)
 {
 	(void)state;

@@ -108,10 +108,7 @@ static const struct healthy_file {
 	{ "sys/class/infiniband/mlx5_0/ports/1/state", "4: ACTIVE\n" },
 };
 
-/*
- * In healthy_facts, replace the line that begins with @at by @now; @now NULL: drop the line; @at
- * NULL: no change.
- */
+/* In healthy_facts, replace the line that begins with @at by @now; @now NULL: drop the line; @at NULL: no change. */
 static inline void make_facts(const char *root, const char *at, const char *now)
 {
 	const char *line = at ? strstr(healthy_facts, at) : NULL;

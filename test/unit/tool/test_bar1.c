@@ -24,10 +24,7 @@ int pp_bar1(unsigned int index, struct pp_bar1 *out)
 	return ret;
 }
 
-/*
- * @of: answers of the first GPUs; @numbers: numbers of the found GPUs, like "0 2". Each GPU has its
- *   own BAR1.
- */
+/* @of: answers of the first GPUs; @numbers: numbers of the found GPUs, like "0 2" */
 static void finds(const int *of, unsigned int count, int other, const char *numbers, int error)
 {
 	static struct pp_bar1 gpus[ROOM];

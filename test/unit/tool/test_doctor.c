@@ -352,7 +352,7 @@ static void built_for_signed(const char *root)
 /* Without a driver, the exports of a GPU are unknown. */
 #define WITHOUT_DRIVER "? peermem nvidia_peermem\n? rdma mlx5_0\n"
 
-/* @dma_buf: CUDA's finding on the GPU, in machines where doctor does not call CUDA */
+/* Findings that need a driver. @dma_buf: CUDA's finding on the GPU if doctor does not call CUDA, else "" */
 #define ALL_OF_A_DRIVER(dma_buf) \
 	"OK driver machine\nOK driver-flavour machine\nOK driver-nv-p2p machine\nOK driver-persistent machine\n" \
 	"OK driver-race machine\n" dma_buf "OK peermem nvidia_peermem\nOK peerpin-provider peerpin_nv\n" \

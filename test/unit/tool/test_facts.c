@@ -151,10 +151,7 @@ enum {
 	PATIENCE_MS = 60000,
 };
 
-/*
- * Facts with a mock CUDA that answers as in @how. facts_write() reads all kernel symbols: slow
- * under valgrind.
- */
+/* Facts with a mock CUDA that answers as in @how. facts_write() reads all kernel symbols: slow under valgrind. */
 static const struct facts *ask(const char *how, unsigned int wait_ms)
 {
 	static struct facts f;

@@ -77,10 +77,7 @@ static int count_one(const char *path, const struct stat *st, int type, struct F
 	return 0;
 }
 
-/*
- * Number of files, directories and links left in @dir by unpacking. The archive and @dir itself do
- * not count.
- */
+/* Number of files, directories and links left in @dir by unpacking. The archive and @dir itself do not count. */
 static unsigned int left_behind(const struct packing *p)
 {
 	nr_files = 0;
@@ -455,10 +452,7 @@ static int end_in_pipe(struct packing *p, const char *file, bool unpacked, int s
 	return status;
 }
 
-/*
- * Like `curl ... | peerpin doctor --root /dev/stdin`. An ignored signal, as under nohup, must not
- * end the read.
- */
+/* Like `curl ... | peerpin doctor --root /dev/stdin`. An ignored signal, as under nohup, must not end the read. */
 static void signals_end_read_of_pipe(void **state)
 {
 	static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };

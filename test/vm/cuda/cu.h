@@ -11,10 +11,7 @@
 
 #include "test/vm/harness/vmtest.h"
 
-/*
- * IS(call, CUDA_...): fail unless the call returns this result. OK(call): fail unless it returns
- * CUDA_SUCCESS.
- */
+/* IS(call, CUDA_...): fail unless the call returns this result. OK(call): fail unless it returns CUDA_SUCCESS. */
 #define IS(call, want) \
 	do { \
 		int got_ = (call); \

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Pins of CUDA memory by a peer: the kinds of memory, the process that pins, and VMM calls that
- * revoke a pin.
- */
+/* Pins of CUDA memory by a peer: the kinds of memory, the process that pins, and VMM calls that revoke a pin. */
 #include "cu.h"
 #include "test/vm/emu/p2p.h"
 

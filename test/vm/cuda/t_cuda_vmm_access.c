@@ -141,10 +141,7 @@ CASE(attributes_of_mapped_memory)
 	tear_down();
 }
 
-/*
- * RANGE_* covers the reservation. A cache that takes it for an allocation would pin addresses
- * without memory.
- */
+/* RANGE_* covers the reservation. A cache that takes it for an allocation would pin addresses without memory. */
 CASE(range_is_the_whole_reservation)
 {
 	CUdeviceptr base;

@@ -151,10 +151,7 @@ static inline bool fail_counts(void)
 	return on;
 }
 
-/*
- * By default only allocations that may not sleep and orders above 0 fail. Each failure has a long
- * log message.
- */
+/* By default only allocations that may not sleep and orders above 0 fail. Each failure has a long log message. */
 static inline void fail_open_up(void)
 {
 	const char *verbose = getenv("FAIL_VERBOSE") ?: "0";

@@ -10,10 +10,7 @@ SETUP(everything_is_there)
 	EXPECT_CLEAN();
 }
 
-/*
- * The core calls each client to find the owner of the memory. A client without memory for its
- * answer says "no".
- */
+/* The core calls each client to find the owner of the memory. A client without memory for its answer says "no". */
 static bool plausible(struct fail *f, int ret)
 {
 	return fail_plausible(f, ret) || (f->fired && (ret == -ENXIO || ret == -EIO));

@@ -42,10 +42,7 @@ static const struct module judges[] = {
 
 enum { FIRST, SECOND, THIRD, FOURTH };
 
-/*
- * The image of the tested module in memory. With a load from a file, most allocations would be of
- * the file read.
- */
+/* The image of the tested module in memory. With a load from a file, most allocations would be of the file read. */
 static void *image;
 static size_t image_size;
 

@@ -116,10 +116,7 @@ CASE(free_of_pinned_memory)
 	}
 }
 
-/*
- * Like free_of_pinned_memory, with the guard against writes after the free. Without memory, the
- * guard is skipped.
- */
+/* Like free_of_pinned_memory, with the guard against writes after the free. Without memory, the guard is skipped. */
 CASE(free_of_guarded_memory)
 {
 	int ret;

@@ -248,10 +248,7 @@ static inline int emu_stash(int fd, unsigned int on, unsigned int *changed)
 	return err;
 }
 
-/*
- * Number of violations of @rule; -1: the call failed. @module (48 bytes) gets the last module that
- * broke @rule.
- */
+/* Number of violations of @rule; -1: the call failed. @module (48 bytes) gets the last module that broke @rule. */
 static inline uint64_t emu_violations(int fd, enum emugpu_rule rule, char *module)
 {
 	struct emugpu_test test = { .op = EMUGPU_TEST_VIOLATIONS, .violations.rule = rule };

@@ -14,8 +14,7 @@
  *
  * Arguments name the cases to run:
  * - A SETUP always runs, because the cases use what the SETUP opens.
- * - A CASE_BY_NAME runs only if it is named: it disturbs the kernel, and its caller must expect
- *   that.
+ * - A CASE_BY_NAME runs only if it is named: it disturbs the kernel, and the caller expects that.
  * - `--has NAME...` runs no case. The exit status says whether the program has one of these cases.
  *
  * The first failed EXPECT or SKIP ends its function. If the case called this function, CHECK_CASE()

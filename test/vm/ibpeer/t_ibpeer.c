@@ -57,10 +57,7 @@ CASE(old_driver_gives_revocable_pins)
 	EXPECT_CLEAN();
 }
 
-/*
- * Real InfiniBand cores check for overflow. If a core does not, the client must not take a page for
- * all memory.
- */
+/* Real InfiniBand cores check for overflow. If a core does not, the client must not take a page for all memory. */
 CASE(wrapping_range_is_ENXIO)
 {
 	EXPECT(!gpu_alloc(GPU_A), "alloc");

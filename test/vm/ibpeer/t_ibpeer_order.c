@@ -215,10 +215,7 @@ CASE(revoked_at_each_gpu_driver_call)
 	EXPECT(count == 2, "%u calls", count);
 	for (i = 1; i <= count; i++) {
 		EXPECT(!emu_plan(gpu, i, EMUGPU_ACT_REVOKE), "plan");
-		/*
-		 * The memory is still there: if the first client's pin fails, the second client
-		 * takes the memory.
-		 */
+		/* The memory is still there: if the first client's pin fails, the second client takes the memory. */
 		EXPECT(!register_once(), "call %u", i);
 	}
 	EXPECT(!emu_plan(gpu, 0, EMUGPU_ACT_NONE) && !emu_free(gpu, GPU_A), "free");

@@ -261,10 +261,7 @@ static void count(void *arg, uint64_t addr, uint64_t length)
 	++*(int *)arg;
 }
 
-/*
- * Mapped memory has no context. So the export retains the GPU's primary context, and its release
- * frees nothing.
- */
+/* Mapped memory has no context. So the export retains the GPU's primary context, and its release frees nothing. */
 CASE(mapped_memory_needs_no_context)
 {
 	struct pp_cache *cache = cache_of(PP_WATCH_HOOK);

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Tegra's nv-p2p.h: the callback after other ends than put_pages, concurrent calls, and removal of
- * modules.
- */
+/* Tegra's nv-p2p.h: the callback after other ends than put_pages, concurrent calls, and removal of modules. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>

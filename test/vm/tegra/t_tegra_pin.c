@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Memory of an integrated GPU through /dev/peerpin: pins, refused pins, copies, CPU mappings, and
- * the library.
- */
+/* Memory of an integrated GPU through /dev/peerpin: pins, refused pins, copies, CPU mappings, and the library. */
 #include <libpeerpin.h>
 
 #include "test/vm/cuda/cu.h"

@@ -15,7 +15,7 @@ enum {
 	CONFIG_SIZE = 4096,
 	AER_AT = 0x100,		/* the last capability of QEMU's switches is here */
 	ACS_AT = 0x200,
-	ACS_CAN = 0x001f,	/* capability bits: validation, blocking, redirection of requests and completions, upstream forwarding */
+	ACS_CAN = 0x001f,	/* validation, blocking, redirection of requests and completions, upstream forwarding */
 	ACS_REDIRECTS = 0x001d,
 	ACS_VALIDATES = 0x0001,
 };
