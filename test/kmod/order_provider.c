@@ -227,7 +227,7 @@ static void order_release(void *priv)
 	WARN(p->lasting && (p->unpinning || p->unpinned), "a lasting pin was unpinned and released");
 	p->releasing = true;
 	spin_unlock_irq(&p->lock);
-	usleep_range(1000, 2000);	/* a thread that does not wait for release would run now */
+	usleep_range(1000, 2000);	/* now a cleanup would run, if its thread did not wait for release */
 	spin_lock_irq(&p->lock);
 	WARN(p->cleaned, "cleanup did not wait for release");
 	p->releasing = false;

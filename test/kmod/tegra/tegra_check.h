@@ -21,7 +21,7 @@ enum {
 enum tegra_check_op {
 	TEGRA_CHECK_GET,
 	TEGRA_CHECK_PUT,
-	TEGRA_CHECK_FREE,	/* free_page_table outside the callback; after the callback: kfree() */
+	TEGRA_CHECK_FREE,	/* call free_page_table outside the callback, or kfree() if the callback has run */
 	TEGRA_CHECK_DMA_MAP,
 	TEGRA_CHECK_DMA_UNMAP,
 	TEGRA_CHECK_DMA_FREE,	/* call free_dma_mapping */

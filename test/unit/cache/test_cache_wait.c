@@ -188,7 +188,7 @@ static void uncount_first(void)
 	pp_ref_put(NULL, first_entry(), PP_FIRST_ENTRY);
 }
 
-/* A reader took and dropped a reference that it could not use. It has not yet checked the entry's state again. */
+/* A reader took and dropped a reference that it could not use. The reader has not checked the entry's state again. */
 static void stale_reference_is_unpinned_at_destroy(void **state)
 {
 	(void)state;

@@ -372,7 +372,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(top_shows_forked_child, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing_is_published_unless_asked, setup, teardown),
 		cmocka_unit_test_setup_teardown(published_file_is_read_only, setup, teardown),
-		cmocka_unit_test_setup_teardown(closed_publication_leaves_other_files_alone, setup, teardown),	/* must be last */
+		cmocka_unit_test_setup_teardown(closed_publication_leaves_other_files_alone, setup, teardown),	/* last */
 		cmocka_unit_test(valid_publication_is_read),
 		cmocka_unit_test(truncated_publication_is_read_safely),
 		cmocka_unit_test(malformed_publication_is_refused),

@@ -39,7 +39,7 @@ static void ordinary_log_has_no_splat(void **state)
 		"direct: loading out-of-tree module taints kernel.",
 		"emugpu: violation by direct, at its end: mapping-leaked: a DMA mapping that was never undone (13.3)",
 		"DMAR: IOMMU enabled",
-		"direct 0000:00:03.0: WARNING: no interrupt, so it is polled",	/* a message of the driver, not a splat */
+		"direct 0000:00:03.0: WARNING: no interrupt, so it is polled",	/* a driver's own message */
 		"pci 0000:00:03.0: BAR 2: assigned",
 		NULL
 	};

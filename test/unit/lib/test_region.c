@@ -355,7 +355,7 @@ static void close_in_a_child_unpins_nothing(void **state)
 	pid = fork();
 	if (!pid) {
 		pp_close(ctx);	/* the mock kernel expects no command: any command fails the child */
-		_exit(mock_epochs_unmapped);	/* 0: the child did not unmap the address, where it may have other memory */
+		_exit(mock_epochs_unmapped);	/* 0: the child did not unmap the page */
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);

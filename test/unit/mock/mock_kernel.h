@@ -44,7 +44,7 @@ struct mock_view {
 };
 
 extern struct mock_view mock_view;
-extern char mock_view_at[];	/* memory of every view */
+extern char mock_view_at[];	/* address that mmap() returns for each view */
 
 void mock_reset(void);
 void mock_expect(unsigned long cmd, int (*answer)(void *arg));

@@ -198,7 +198,7 @@ static void slowest_link_limits_path(void **state)
 	slowest_is("0000:03:00.0", "0000:04:00.0", "0000:04:00.0", 31507);
 	slowest_is("0000:03:00.0", "0000:08:00.0", "0000:08:00.0", 7876);
 	slowest_is("0000:03:00.0", "0000:13:04.0", "0000:03:00.0", 63015);
-	slowest_is("0000:81:00.0", "0000:03:00.0", "0000:01:00.0", 63015);	/* the first of two equally slow links */
+	slowest_is("0000:81:00.0", "0000:03:00.0", "0000:01:00.0", 63015);	/* the first of two equal links */
 	slowest_is("0000:81:00.0", "0000:10:00.1", "0000:10:00.1", 7876);
 	p = path("0000:00:03.0", "0000:a0:00.0");
 	assert_int_equal(p.mbps, 0);

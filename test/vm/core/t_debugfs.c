@@ -243,7 +243,7 @@ CASE(transfers_of_a_peer_are_counted)
 
 /* ---- many ---------------------------------------------------------------------- */
 
-/* True if the list has each region exactly once: every @step-th of @ids, from @first on. */
+/* True if each @step-th region of @ids, from @first on, is listed exactly once. */
 static bool each_is_there(const uint32_t *ids, int first, int step)
 {
 	static unsigned int seen[PEERPIN_MAX_REGIONS];

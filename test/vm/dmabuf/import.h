@@ -183,7 +183,7 @@ static inline int dmabufs(void)
 	const char *total = module_debugfs("dma_buf/bufinfo", text, sizeof(text));
 	int n = -1;
 
-	while ((total = strstr(total, "\nTotal ")))	/* only the last total counts dma-bufs; earlier totals count devices */
+	while ((total = strstr(total, "\nTotal ")))	/* the last total counts dma-bufs, others devices */
 		sscanf(++total, "Total %d", &n);
 	return n;
 }

@@ -34,7 +34,7 @@ static int fail_nth(unsigned int nth)
 	return control("fail", text);
 }
 
-/* The leaks of judge_subject. */
+/* The leaks that the judge reports. */
 static const char *leaks(void)
 {
 	static char text[TEXT];

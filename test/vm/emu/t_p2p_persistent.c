@@ -234,7 +234,7 @@ CASE(pin_and_memory_outlive_the_process)
 	EXPECT_NO_BREACH(fd);
 }
 
-/* No bind of the GPU while the pin lasts: the device would still reach pages of the next owner. */
+/* The GPU must not be bound while the pin lasts: the device would reach pages of the next owner. */
 CASE(pin_outlives_unbind_without_new_mappings)
 {
 	struct emugpu_info info;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Caches of memory that another thread frees, and allocates again at the same address. Data that
- * the cache does not read tells whether a hit is stale. Such data is SYNC_MEMOPS: a registration sets it
- * on its allocation, and a new allocation lacks it. With a view, the bytes in the view tell, too.
+ * Caches of memory that another thread frees, and allocates again at the same address. Data that the
+ * cache does not read tells whether a hit is stale:
+ * - SYNC_MEMOPS: a registration sets it on its allocation, and a new allocation lacks it;
+ * - with a view: the bytes in the view.
  */
 #ifndef TEST_WATCH_H
 #define TEST_WATCH_H

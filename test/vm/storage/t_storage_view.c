@@ -77,7 +77,7 @@ CASE(view_keeps_freed_memory)
 	all_is_free_in_the_end();
 }
 
-/* Cleared even for the process that freed it: another process may have the view. */
+/* The memory is cleared even for its former owner: another process may have the view. */
 CASE(freed_memory_is_cleared_before_reuse)
 {
 	struct flight f;
