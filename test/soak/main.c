@@ -25,7 +25,7 @@
 
 enum {
 	LOOK_US = 20000,
-	KILL_EACH = 8,		/* average number of looks between two kills */
+	KILL_EACH = 8,		/* on average, one process is killed in this many rounds */
 	TROUBLE_EACH = 8,
 	TELL_S = 10,
 	PROGRESS_S = 20,	/* within this time one copy must succeed */

@@ -24,7 +24,7 @@ enum op {
 };
 
 enum {
-	WHEN_GPU = 1 << 0,	/* the first bits are the bits of enum trouble */
+	WHEN_GPU = 1 << 0,	/* a bit for each value of enum trouble */
 	WHEN_PEER = 1 << 1,
 	WHEN_LIMITS = 1 << 2,
 	WHEN_RIVAL = 1 << 3,	/* another thread of the worker frees or unpins an area in use */

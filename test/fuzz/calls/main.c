@@ -31,7 +31,7 @@
 enum {
 	PROCESSES_MAX = 16,
 	LOOK_US = 20000,
-	KILL_EACH = 50,		/* average number of looks between two kills */
+	KILL_EACH = 50,		/* on average, one process is killed in this many rounds */
 	DEATH_S = 60,
 	TELL_S = 15,
 };

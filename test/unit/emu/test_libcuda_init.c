@@ -8,7 +8,7 @@
 
 #include "emu/cuda/context/init.c"
 
-enum { CHILD_S = 5 };	/* after this time a child hangs */
+enum { CHILD_S = 5 };	/* a child that takes longer hangs */
 
 static sem_t opening, go_on;
 

@@ -246,7 +246,7 @@ static void a_function_has_one_address(void **state)
 	}
 }
 
-/* A library with another name than libcuda's may define these symbols, too. A look-up in it must find its own. */
+/* A library of another name may define these symbols, too. A look-up in that library must find its own symbols. */
 static void libraries_with_equal_symbols_stay_apart(void **state)
 {
 	void *lib = dlopen(VERSIONED, RTLD_NOW | RTLD_LOCAL);

@@ -7,7 +7,7 @@
 int cuMemFree_v2(uint64_t addr);
 int plugin_free(int way, uint64_t addr);
 
-/* Free @addr in the given way of look-up. CU_NOT_FOUND: dlsym() finds nothing. */
+/* Free @addr. @way 0 and 1: by dlsym(), which may find nothing: CU_NOT_FOUND; 2: by the linked symbol. */
 int plugin_free(int way, uint64_t addr)
 {
 	void *const scopes[] = { RTLD_DEFAULT, RTLD_NEXT };

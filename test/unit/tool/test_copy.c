@@ -78,7 +78,7 @@ int __wrap_pp_peer_copy(struct pp_peer *peer, void *dst, const void *src, size_t
 
 /* ---- copies ------------------------------------------------------------------------- */
 
-/* Copy host memory three times. Copy @in has a wrong byte at @at. Returns the exit status. */
+/* Copy host memory three times. Copy number @in has a wrong byte at @at. Returns the exit status. */
 static int copy(unsigned int in, long at)
 {
 	char words[][16] = { "copy", "--from", "host", "--to", "host", "--size", "3M", "--repeat", "3", "--verify" };

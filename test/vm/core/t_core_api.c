@@ -240,7 +240,7 @@ static void expect_stops(unsigned int n)
 	EXPECT(core_stops(0) == n, "%u stops", core_stops(0));
 }
 
-/* The core maps a dma-buf in other code than memory of a provider. */
+/* The core maps a dma-buf by another function than memory of a provider. */
 static void expect_enodev_of_a_dmabuf(void)
 {
 	struct core_check c = { .length = BLOCK, .provider = PEERPIN_PROVIDER_DMABUF }, late = { .late = 1 };

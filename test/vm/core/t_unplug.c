@@ -9,7 +9,7 @@
 
 enum {
 	SIZE = 2 * BLOCK,
-	GONE_MS = 15000,	/* upper limit of a removal, with its wait of DRAIN_MS */
+	GONE_MS = 15000,	/* upper limit of a removal, which waits DRAIN_MS for DMA */
 	DRAIN_MS = 1000,
 	LONG_MS = 60000,	/* a timeout that must not expire */
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Another thread acts while a call of the CUDA library is in the kernel. The wrappers of ioctl()
- * and madvise() below run the action of this thread just before the system call.
+ * Another thread acts while a call of the CUDA library is in the kernel. The wrappers of ioctl() and
+ * madvise() below run the action of that other thread just before the system call.
  */
 #include "stream.h"
 

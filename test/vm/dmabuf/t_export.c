@@ -224,7 +224,7 @@ CASE(static_importers_are_refused)
 	EXPECT_ALL_GONE();
 }
 
-/* In some kernels map() pins the dma-buf, too. Then the exporter can refuse only the mapping. */
+/* Where each mapping pins, too, the exporter must accept the pin. Then it must refuse the mapping. */
 CASE(a_pinned_mapping_is_refused)
 {
 	int err;

@@ -42,7 +42,7 @@ static void never_stale(uint32_t watch, const struct memory *memory, unsigned lo
 	race_expect_fresh(&r);
 }
 
-/* Prove that the other cases can fail. */
+/* Without a watch there are stale hits: this proves that the other cases can fail. */
 static void stale(const struct memory *memory)
 {
 	struct race r = { 0 };

@@ -26,7 +26,7 @@
 #include "test/vm/harness/vmtest.h"
 
 enum {
-	ALICE = 1001,	/* user ids; each user has the group with this number and no other */
+	ALICE = 1001,	/* user ids; a user has one group, with the same number */
 	MALLORY = 1002,
 };
 
