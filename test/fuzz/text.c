@@ -173,7 +173,7 @@ static void read_peers(void)
 	fclose(file);
 }
 
-/* ---- other -------------------------------------------------------------------------- */
+/* ---- other parsers ------------------------------------------------------------------ */
 
 static void look_at_number(const char *line)
 {

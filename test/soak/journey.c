@@ -112,7 +112,7 @@ void work_journey(struct worker *w)
 		go(w);
 }
 
-/* ---- with a rival ------------------------------------------------------------------ */
+/* ---- a rival thread frees or unpins areas ------------------------------------------ */
 
 struct rival {
 	struct worker *w;

@@ -172,7 +172,7 @@ static void put_all(void)
 		put_slot(i);
 }
 
-/* ---- the other calls --------------------------------------------------- */
+/* ---- calls other than get ---------------------------------------------- */
 
 static void step_memory(void)
 {

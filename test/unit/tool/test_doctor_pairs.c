@@ -6,7 +6,7 @@
 #include "tool/doctor/json.h"
 #include "tool/doctor/text.h"
 
-/* ---- places ------------------------------------------------------------------------- */
+/* ---- places of the GPU and the peer ------------------------------------------------- */
 
 /**
  * struct place - a GPU and a peer, each below its own root port

@@ -206,7 +206,7 @@ static void other_port_types_need_no_root(void **state)
 	assert_int_equal(find(m, "0000:02:00.0")->port, PORT_CONVENTIONAL);
 }
 
-/* ---- kinds ---------------------------------------------------------------------- */
+/* ---- kinds of devices ----------------------------------------------------------- */
 
 static enum device_kind kind_of(struct made *m, const struct made_device *d)
 {

@@ -359,7 +359,7 @@ static void overlong_tmpdir_is_reported(void **state)
 	assert_non_null(strstr(said, strerror(ENAMETOOLONG)));
 }
 
-/* ---- ends ------------------------------------------------------------------------ */
+/* ---- ends of the process --------------------------------------------------------- */
 
 static void end_by_signal(struct root *root, int number)
 {

@@ -238,7 +238,7 @@ static void directory_entries_are_sorted(void **state)
 	assert_int_equal(tree_list(m->tree, "d/c", hear, &some), -ENOTDIR);
 }
 
-/* ---- the tree itself ------------------------------------------------------------ */
+/* ---- opening the tree ----------------------------------------------------------- */
 
 static void bad_root_is_refused(void **state)
 {

@@ -478,7 +478,7 @@ CASE(idle_device_is_not_stopped)
 	EXPECT_CLEAN();
 }
 
-/* ---- the end ------------------------------------------------------------------------------ */
+/* ---- end of regions and attachments ------------------------------------------------------- */
 
 CASE(an_attachment_outlives_its_region)
 {

@@ -241,7 +241,7 @@ CASE(transfers_of_a_peer_are_counted)
 	EXPECT(!unpin(fd, p.out_region), "unpin");
 }
 
-/* ---- many ---------------------------------------------------------------------- */
+/* ---- many regions -------------------------------------------------------------- */
 
 /* True if each @step-th region of @ids, from @first on, is listed exactly once. */
 static bool each_is_there(const uint32_t *ids, int first, int step)

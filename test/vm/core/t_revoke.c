@@ -190,7 +190,7 @@ CASE(free_races_with_copies_from_memory)
 	race_run(1);
 }
 
-/* ---- unpin, close and pin race with all of it ----------------------------- */
+/* ---- unpin, close and pin race with revocation ---------------------------- */
 
 static atomic_int stop_all;
 static atomic_uint pinned, copied, stale;

@@ -730,7 +730,7 @@ CASE(peer_unplug_ends_dmabuf_mapping)
 	each_way(peer_ways, peer_with_a_dmabuf);
 }
 
-/* ---- both ------------------------------------------------------------------------- */
+/* ---- unplug of GPU and peer ------------------------------------------------------- */
 
 CASE(gpu_and_peer_unplug_race)
 {

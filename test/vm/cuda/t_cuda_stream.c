@@ -79,7 +79,7 @@ CASE(dead_stream_handles_are_refused)
 	IS(cuEventDestroy((CUevent)&e), CUDA_ERROR_INVALID_HANDLE);
 }
 
-/* ---- order ------------------------------------------------------------------------- */
+/* ---- order of work ----------------------------------------------------------------- */
 
 CASE(work_of_a_stream_is_ordered)
 {

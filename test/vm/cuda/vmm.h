@@ -23,7 +23,7 @@ static inline CUmemAllocationProp prop(bool rdma)
 	return p;
 }
 
-/* ---- four units of addresses and two of memory ---------------------------------------- */
+/* ---- state: four units of addresses, two of memory ------------------------------------ */
 
 static CUdeviceptr va;
 static CUmemGenericAllocationHandle memory;

@@ -418,7 +418,7 @@ CASE(dmabufs_of_a_region_are_limited)
 	finish();
 }
 
-/* ---- any order of the ends ---- */
+/* ---- ends in any order -------- */
 
 static void let_go_of(int what)
 {

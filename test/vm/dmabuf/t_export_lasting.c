@@ -373,7 +373,7 @@ CASE(bounced_memory_is_EIO)
 	finish(HOST);
 }
 
-/* ---- any order of the ends, any process ---- */
+/* ---- ends in any order, by any process ----- */
 
 static void let_go_of(enum kind kind, int what)
 {

@@ -70,7 +70,7 @@ static void expect_revoked(const struct peerpin_pin *pin)
 	EXPECT(copy_out(pin, 0, PAGE) == -ESTALE, "copied");
 }
 
-/* ---- freed ------------------------------------------------------------------------ */
+/* ---- revocations without DMA ------------------------------------------------------ */
 
 CASE(free_revokes_the_region)
 {

@@ -56,7 +56,7 @@ CASE(revoke_sees_only_own_blocks)
 	free_one();
 }
 
-/* ---- delay ------------------------------------------------------------------- */
+/* ---- delayed callbacks ------------------------------------------------------- */
 
 static double revoke_seconds(void)
 {
@@ -102,7 +102,7 @@ CASE(all_callbacks_are_delayed_until_reset)
 	free_one();
 }
 
-/* ---- fail -------------------------------------------------------------------- */
+/* ---- failing calls ----------------------------------------------------------- */
 
 CASE(the_nth_get_fails)
 {

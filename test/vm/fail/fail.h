@@ -365,7 +365,7 @@ static inline void fail_compare(const struct fail *f)
 	vmtest_end(VMTEST_FAILED, "allocation %u: the call left other state behind", f->nth);
 }
 
-/* ---- the loop ------------------------------------------------------------------------- */
+/* ---- the loop over failures ----------------------------------------------------------- */
 
 static inline bool fail_ready(void)
 {

@@ -24,7 +24,7 @@ SETUP(everything_is_there)
 	EXPECT(mem % GPU_PAGE == 0, "0x%llx", mem);
 }
 
-/* ---- any page -------------------------------------------------------------------- */
+/* ---- mapping of any page --------------------------------------------------------- */
 
 static void check_page(unsigned int page, const gdr_info_t *info, const struct mapped *m)
 {

@@ -139,7 +139,7 @@ CASE(persistent_registration_outlives_free)
 	EXPECT_CLEAN();
 }
 
-/* ---- ends --------------------------------------------------------------------------- */
+/* ---- ends of a registration --------------------------------------------------------- */
 
 CASE(registration_keeps_the_module)
 {

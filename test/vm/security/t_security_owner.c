@@ -16,7 +16,7 @@ SETUP(everything_is_there)
 	close(emu);
 }
 
-/* ---- her descriptors ------------------------------------------------------------ */
+/* ---- Alice's descriptors -------------------------------------------------------- */
 
 static int export_of(int fd, uint32_t region)
 {
@@ -135,7 +135,7 @@ CASE(child_of_fork_has_no_access)
 	AS_USER(ALICE, forks);
 }
 
-/* ---- her process ---------------------------------------------------------------- */
+/* ---- Alice's process ------------------------------------------------------------ */
 
 static int open_of_her(const char *what, int flags)
 {
@@ -206,7 +206,7 @@ CASE(open_through_proc_is_new_file)
 	victim_end();
 }
 
-/* ---- her numbers ---------------------------------------------------------------- */
+/* ---- Alice's numbers ------------------------------------------------------------ */
 
 static void guesses_ids(void)
 {

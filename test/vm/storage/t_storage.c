@@ -473,7 +473,7 @@ CASE(threads_share_a_file)
 		EXPECT(differs(host + i * SLICE, SLICE - i, 1, i * SLICE + (TURNS - 1) * 512) == SLICE - i, "data of %lu", i);
 }
 
-/* ---- the end ------------------------------------------------------------------------------------ */
+/* ---- nothing is left ---------------------------------------------------------------------------- */
 
 CASE(nothing_is_left)
 {

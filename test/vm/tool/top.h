@@ -21,7 +21,7 @@ static char peerpin[128];
 static pid_t holders[16];
 static int nr_holders;
 
-/* ---- holders -------------------------------------------------------------- */
+/* ---- processes that hold pins --------------------------------------------- */
 
 static inline char *host_memory(size_t pages)
 {
