@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-# What peerpin-emu makes its tree of: sources of the modules, scripts, and programs built here.
+# The files from which peerpin-emu makes its tree: module sources, scripts, and programs built by this Makefile.
 EMU_SOURCES := $(addprefix emu/,include common kmod tegra peer_mem judge/kmod layout peerpin-emu) kmod \
 	$(addprefix emu/vm/,run mkinitramfs kernel topology installed.sh machine.sh machine_arm64.sh splats.sh verdict.sh version.sh) \
 	$(addprefix scripts/,apt.sh build-modules cache.sh foreign.sh kernel newer.sh own-kernel.sh)
 EMU_PROGRAMS := bin/demo $(addprefix emu/,libcuda.so.1 libcuda.so libnvidia-ml.so.1) judge/guest judge/shim.so vm/init vm/watch
 
-# An internal goal; the user types `make install ONLY=emu`.
+# An internal target; the user types `make install ONLY=emu`.
 install-emu: PREFIX ?= /usr/local
 install-emu: to = $(if $(word 2,$(DESTDIR)$(PREFIX)),$(error DESTDIR and PREFIX cannot have a blank))$(abspath $(DESTDIR)$(PREFIX))
 install-emu: $(EMU_PROGRAMS:%=$(B)/%)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The judge: guest/ runs in the virtual machine, shim/ is preloaded into the test, log/ reads the kernel's log
-# for both sides. The rest is the command `peerpin verify`.
+# The judge: guest/ runs in the virtual machine, shim/ is preloaded into the test, and log/ reads the kernel log
+# in the VM and on the host. kmod/ is judge.ko. The rest is the command `peerpin verify`.
 JUDGE_OBJ := $(patsubst emu/judge/%.c,$(B)/obj/judge/%.o,$(wildcard emu/judge/guest/*.c emu/judge/log/*.c))
 VERIFY_OBJ := $(patsubst emu/judge/%.c,$(B)/obj/judge/%.o,$(wildcard emu/judge/*.c $(patsubst %,emu/judge/%/*.c,result run report)))
 SHIM_OBJ := $(patsubst emu/judge/shim/%.c,$(B)/obj/judge/shim/%.o,$(wildcard emu/judge/shim/*.c))
@@ -13,7 +13,7 @@ $(B)/obj/judge/%.o: emu/judge/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Ilib/include -MMD -MP -c -o $@ $<
 
-# all but main(), for peerpin and the unit tests too
+# linked into peerpin and into the unit tests
 $(B)/lib/libverify.a: $(VERIFY_OBJ)
 
 $(B)/lib/libjudge.a: $(filter-out %/guest.o,$(JUDGE_OBJ)) $(B)/vm/modinfo.o

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory shared by the guest and the shim in the test program: orders to the shim,
- * and its results. Its path is in the environment. The path is below /proc, so that
- * the test inherits no file descriptor from the guest.
+ * Memory shared by the guest and the shim in the test program. It carries the guest's
+ * orders and the shim's results. The variable SHARE_ENV has the path of this memory.
+ * The path is below /proc, so that the test inherits no file descriptor from the guest.
  */
 #ifndef JUDGE_SHARE_H
 #define JUDGE_SHARE_H
@@ -32,7 +32,7 @@ enum share_action {
 	SHARE_DURING,
 };
 
-/* The shim's requests to the guest: a letter in the pipe */
+/* Requests of the shim to the guest; each is a letter written to the pipe */
 enum share_ask {
 	SHARE_ASK_RMMOD = 'R',	/* remove the driver's module, which is in use */
 	SHARE_ASK_UNBIND = 'U',	/* unbind the driver's devices */
@@ -51,18 +51,18 @@ struct share_device {
 };
 
 /**
- * struct share - set before the test begins, except the atomic members
- * @nth: number of the event to act at, from 1; 0: only record
+ * struct share - orders and results; the guest sets the orders before the test begins
+ * @nth: number of the event at which the shim acts, from 1; 0: only record events
  * @action: enum share_action
  * @usec: SHARE_DURING: delay of the revocation after the call began
  * @requests: path of the pipe for requests to the guest
  * @devices: devices of the driver under test
  * @count: atomic; number of events so far
  * @calls: atomic; number of events that were calls on @devices
- * @fired: atomic; the action was done
- * @missed: no memory was pinned when the action was done, so it had no effect
- * @answered: atomic; enum share_answer, after the guest has handled the request
- * @caller: process that acts, for SHARE_ASK_STOP
+ * @fired: atomic; true after the shim did the action
+ * @missed: the action had no effect, because no memory was pinned
+ * @answered: atomic; enum share_answer, set after the guest handled a request
+ * @caller: process whose threads SHARE_ASK_STOP stops
  * @changed: atomic; SHARE_FOREIGN: pages of the owner that another process wrote
  * @events: a text for each event, in order
  * @took: duration of each call in microseconds

@@ -16,14 +16,14 @@ static int cannot_write(const char *path)
 	return EXIT_USAGE;
 }
 
-/* Does not open a FIFO: its reader would see end of file when we close it. */
+/* Does not open a FIFO: the close would be an end of file for the FIFO's reader. */
 static bool can_write_there(const char *path)
 {
 	struct stat st;
 	int fd;
 
 	if (stat(path, &st))
-		return errno == ENOENT;		/* a dangling link; fopen() will create its target */
+		return errno == ENOENT;		/* a dangling link; fopen() will create the link's target */
 	if (S_ISFIFO(st.st_mode))
 		return !access(path, W_OK);
 	fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
@@ -32,7 +32,7 @@ static bool can_write_there(const char *path)
 	return fd >= 0;
 }
 
-/* Does not change an existing file, and does not leave a new one. */
+/* Does not change an existing file, and does not leave a new file. */
 static bool can_write(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -56,7 +56,7 @@ static int try_files(const struct verify_args *args)
 	return 0;
 }
 
-/* @path NULL: not requested. Returns 0, or EXIT_USAGE after printing the error. */
+/* @path: NULL if this report was not requested. Returns 0, or EXIT_USAGE after printing the error. */
 static int write_file(const char *path, const struct summary *summary,
 		      void (*report)(FILE *file, const struct summary *summary))
 {
@@ -75,7 +75,7 @@ static int write_file(const char *path, const struct summary *summary,
 	return cannot_write(path);
 }
 
-/* Any report that cannot be written makes the status EXIT_USAGE. Files come first, as stdout may be a closed pipe. */
+/* Returns EXIT_USAGE if a report cannot be written. Writes the files first, because stdout may be a closed pipe. */
 static int report(const struct run *run)
 {
 	struct summary summary;

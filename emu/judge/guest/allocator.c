@@ -59,7 +59,7 @@ static void take_leak(struct allocator_leaks *out, const char *line)
 		snprintf(out->first, sizeof(out->first), "%s", line + at);
 }
 
-/* @unseen: the last report by judge.ko of missed allocations; "": none missed */
+/* @unseen: the last line in which judge.ko reports missed allocations; "": no allocation was missed */
 static int read_leaks(struct allocator_leaks *out, char *unseen, size_t size)
 {
 	FILE *file = fopen(JUDGE "leaks", "re");
@@ -81,8 +81,8 @@ static int read_leaks(struct allocator_leaks *out, char *unseen, size_t size)
 }
 
 /*
- * With a leak found, missed allocations do not matter; without, they may hide one. -ENODATA asks for
- * another try. No use in that for other reasons, e.g. more objects than judge.ko can watch.
+ * If no leak was found, missed allocations may hide a leak. -ENODATA asks the caller to try again. Another
+ * try helps only if probes missed allocations, not if e.g. judge.ko had no room for more objects.
  */
 static int check_seen(const struct allocator_leaks *leaks, const char *unseen)
 {
@@ -101,8 +101,8 @@ int allocator_misuse(char *text, size_t size)
 }
 
 /*
- * kvfree_rcu() frees memory late, in batches that may wait for seconds. drop_caches runs
- * the shrinker, which frees them at once.
+ * kvfree_rcu() frees memory in batches. A batch may wait for seconds; the shrinker, which
+ * drop_caches runs, frees all batches at once.
  */
 int allocator_leaks(struct allocator_leaks *out)
 {

@@ -11,13 +11,13 @@
 struct allocator_leaks {
 	size_t nr;
 	uint64_t bytes;
-	char first[160];	/* the function that made the first of them */
+	char first[160];	/* the function that made the first leaked allocation */
 };
 
-/** allocator_watch - reset, watch @module, and fail its @nth allocation from now on (0: none) */
+/** allocator_watch - reset judge.ko, watch @module, and fail its @nth allocation from now on (0: fail none) */
 int allocator_watch(const char *module, uint32_t nth);
 
-/** allocator_began - whether the module was loaded since then, so that its init function ran */
+/** allocator_began - whether the module was loaded since allocator_watch(), so that its init function ran */
 int allocator_began(bool *out);
 
 /** allocator_failed - whether an allocation was made to fail */
@@ -29,8 +29,8 @@ int allocator_misuse(char *text, size_t size);
 /**
  * allocator_leaks - call after the module was removed; waits up to a second for deferred frees
  *
- * -ENODATA: judge.ko has missed allocations, so leaks may be missing; another try may miss none. The
- * missed allocations are reported as untold.
+ * -ENODATA: judge.ko missed allocations, so leaks may be missing; run the scenario again. The report has an
+ * "untold" line for the missed allocations.
  */
 int allocator_leaks(struct allocator_leaks *out);
 

@@ -9,12 +9,13 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/** child_run - fork and call; @call returns 0 or -errno, the child's exit status; returns its pid or -errno */
+/** child_run - run @call, which returns 0 or -errno, in a child process; returns the child's pid or -errno */
 pid_t child_run(int (*call)(const void *arg), const void *arg);
 
 /**
- * child_wait - wait for the child's end; returns its result, -ETIMEDOUT after @ms
- * milliseconds (the child goes on), or -EFAULT if a signal has killed it
+ * child_wait - wait for the child's end; returns the result of its call, or
+ * -ETIMEDOUT: the child still runs after @ms milliseconds; or
+ * -EFAULT: a signal killed the child
  */
 int child_wait(pid_t pid, int ms);
 

@@ -38,7 +38,7 @@ int driver_init(struct driver *driver, char *file)
 	return modinfo_name(file, driver->name, sizeof(driver->name));
 }
 
-/* initstate exists for loaded modules, not for built-in ones. */
+/* initstate exists for loaded modules, but not for built-in modules. */
 bool driver_is_loaded(const struct driver *driver)
 {
 	char path[128];
@@ -139,8 +139,8 @@ pid_t driver_unbind(const struct driver *driver)
 }
 
 /*
- * Numbers of class and misc devices are in sysfs. A driver that only registers a major
- * number, with a node made by mknod(1), appears in /proc/devices only.
+ * sysfs has the numbers of class and misc devices. If a driver only registers a major
+ * number, so that mknod(1) must make the node, the number is in /proc/devices only.
  */
 struct devices {
 	size_t nr;

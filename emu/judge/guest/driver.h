@@ -14,25 +14,25 @@ struct driver {
 	char name[64];	/* name of the module in the kernel */
 };
 
-/** driver_init - @file: "FILE.ko" or "FILE.ko K=V ..."; keeps and changes the string; returns modinfo_name() */
+/** driver_init - @file: "FILE.ko" or "FILE.ko K=V ..."; modified, and must outlive @driver; returns modinfo_name() */
 int driver_init(struct driver *driver, char *file);
 
-/** driver_is_loaded - if true before driver_load(), its init function was not watched */
+/** driver_is_loaded - whether the module is loaded now; if true before driver_load(), its init was not watched */
 bool driver_is_loaded(const struct driver *driver);
 
-/** driver_load - 0, -errno of finit_module(), -ETIMEDOUT, or -EFAULT: the kernel killed the caller */
+/** driver_load - returns 0, -errno of finit_module(), -ETIMEDOUT, or -EFAULT: the loading process was killed */
 int driver_load(const struct driver *driver);
 
-/** driver_unload - returns like driver_load(); -EWOULDBLOCK at once if the module is in use */
+/** driver_unload - returns like driver_load(), but -EWOULDBLOCK at once if the module is in use */
 int driver_unload(const struct driver *driver);
 
-/** driver_unload_patiently - retry while in use: a kernel worker may drop the last reference late */
+/** driver_unload_patiently - unload; retry while in use, because a kernel worker may drop the last reference late */
 int driver_unload_patiently(const struct driver *driver);
 
-/** driver_unbind - start to unbind all its devices; returns the child to wait for, or -errno */
+/** driver_unbind - a child process unbinds all devices of @driver; returns the child for child_wait(), or -errno */
 pid_t driver_unbind(const struct driver *driver);
 
-/** driver_devices_before, _after - call around the load; stores the new device numbers in @share */
+/** driver_devices_before, _after - call before and after the load; store the new device numbers in @share */
 void driver_devices_before(void);
 void driver_devices_after(struct share *share);
 

@@ -13,7 +13,7 @@
 #define PINS "/sys/kernel/debug/emugpu/pins"
 
 enum {
-	/* A busy host can stop a VM's processor for longer than the emulator's default of 5 ms, but not for this. */
+	/* A busy host can stop a VM's CPU for longer than the emulator's default of 5 ms, but not for 250 ms. */
 	CALLBACK_MS = 250,
 	PARAMETER_MAX = 64,
 };
@@ -131,7 +131,7 @@ int emulator_set(const struct scenario *s)
 	return ret ? ret : set_plan(s->kernel_nth, s->kernel_action);
 }
 
-/* The process that hid the pages may have been killed before it restored them. */
+/* Restores hidden pages: the process that hid the pages may have been killed earlier. -ENOENT: none are hidden. */
 static int end_stash(void)
 {
 	struct emugpu_test test = { .op = EMUGPU_TEST_STASH };

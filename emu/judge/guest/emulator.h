@@ -17,25 +17,25 @@ struct emulator_pins {
 	char first[192];
 };
 
-/** emulator_open - once, before all others */
+/** emulator_open - call once, before the other functions */
 int emulator_open(void);
 
-/** emulator_set - apply the scenario's scatter, BAR1, version, delay, guard, fault and event */
+/** emulator_set - apply the scenario's settings: scatter, BAR1, version, delay, guard, fault and event */
 int emulator_set(const struct scenario *scenario);
 
 /** emulator_reset - restore the settings of load time */
 int emulator_reset(void);
 
-/** emulator_events - events since emulator_set(): @out_count in all, the first EMULATOR_EVENTS_MAX in @out */
+/** emulator_events - events since emulator_set(); @out_count: their number; @out: the first EMULATOR_EVENTS_MAX */
 int emulator_events(struct emugpu_event *out, uint32_t *out_count);
 
-/** emulator_event_name - name of the driver function that an event of this kind records */
+/** emulator_event_name - name of the GPU driver's function whose call is an event of this kind */
 const char *emulator_event_name(uint32_t kind);
 
-/** emulator_has_failed - whether the planned failure has happened; cancels it otherwise */
+/** emulator_has_failed - whether the planned failure happened; cancels a failure that did not happen yet */
 bool emulator_has_failed(enum plan_fail fail);
 
-/** emulator_asked - number of calls to pin memory since it was loaded, failed ones included */
+/** emulator_asked - number of calls to pin memory since the emulator was loaded, including failed calls */
 int emulator_asked(uint64_t *out);
 
 /** emulator_pins - the pins that exist now */

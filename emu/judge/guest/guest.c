@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The part of `peerpin verify` in the virtual machine: run the scenarios of a
- * plan one after the other, and print the findings. Exit status: 0 all scenarios
- * ran, 75 the remaining ones need a fresh VM, 2 error.
+ * The part of `peerpin verify` that runs in the virtual machine. It runs the scenarios
+ * of a plan in order and prints the findings. Exit status:
+ *	0	all scenarios ran
+ *	2	error
+ *	75	the remaining scenarios need a fresh VM
  */
 #include <errno.h>
 #include <stdarg.h>

@@ -20,7 +20,7 @@ enum {
 	PAUSE_US = 2000,
 };
 
-/* Counts lines after the first, which names the columns. Without peerpin.ko there is no file: returns 0. */
+/* Returns the number of regions: all lines but the first, which names the columns. Returns 0 without peerpin.ko. */
 static size_t regions(char *first, size_t size)
 {
 	FILE *file = fopen(REGIONS, "re");
@@ -64,7 +64,7 @@ int leftover_pins(void)
 	return 0;
 }
 
-/* Leaked references that no debugfs file shows, because the file that created them is closed */
+/* Use counts of modules: they show a leaked reference even if debugfs does not, because its file is closed. */
 static struct used {
 	const char *module;
 	const char *rule;
@@ -77,7 +77,7 @@ static struct used {
 
 enum { USED = sizeof(used) / sizeof(*used) };
 
-/* Returns 0 if the module is not loaded. */
+/* Reference count of the module; 0 if the module is not loaded */
 static long uses(const struct used *u)
 {
 	char path[64], text[32];

@@ -3,22 +3,22 @@
 #ifndef JUDGE_LEFTOVER_H
 #define JUDGE_LEFTOVER_H
 
-/** leftover_pins - pins and peerpin regions left; waits up to 2 s for late releases; 0 or -errno */
+/** leftover_pins - report pins and peerpin regions that are left after 2 s; returns 0 or -errno */
 int leftover_pins(void);
 
-/** leftover_note_uses - before the driver is loaded: note the use counts of the modules it uses */
+/** leftover_note_uses - store the reference counts of peerpin and the emulator; call before the driver is loaded */
 void leftover_note_uses(void);
 
-/** leftover_uses - after the driver was removed: compare the use counts; waits up to 2 s */
+/** leftover_uses - report references that are left 2 s after the driver was removed */
 void leftover_uses(void);
 
-/** leftover_misuse - calls with an unregistered peer; 0 or -errno */
+/** leftover_misuse - report calls with an unregistered peer; returns 0 or -errno */
 int leftover_misuse(void);
 
-/** leftover_memory - memory that the removed driver has not freed; 0 or -errno */
+/** leftover_memory - report memory that the removed driver has not freed; returns 0 or -errno */
 int leftover_memory(void);
 
-/** leftover_damage - let the slab allocator check its objects; it logs overwritten ones */
+/** leftover_damage - make the slab allocator check its objects; it logs each overwritten object */
 void leftover_damage(void);
 
 #endif

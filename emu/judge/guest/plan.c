@@ -70,7 +70,7 @@ static int look_up(const struct word *words, const char *text, uint32_t *out)
 	return -1;
 }
 
-/* "N:TEXT", N at least 1; returns TEXT. */
+/* Parses "N:TEXT" and returns TEXT; NULL if N is 0 or no number. */
 static char *after_number(char *text, uint32_t *out)
 {
 	char *colon = strchr(text, ':');
@@ -194,7 +194,7 @@ static const struct key *key_of(const char *name)
 	return NULL;
 }
 
-/* A key without a value means =1. */
+/* A key without a value has the value 1. */
 static int set(struct scenario *s, char *word, char *why)
 {
 	static char one[] = "1";

@@ -20,22 +20,23 @@ enum plan_fail { PLAN_FAIL_NONE, PLAN_FAIL_GET_PAGES, PLAN_FAIL_DMA_MAP };
 
 /**
  * struct scenario - a line of the plan
- * @record: print the events of both sides
+ * @record: print the driver's events and the test's events
  * @scatter: scatter=0|1; -1: as set when the emulator was loaded
- * @bar1: bar1=BYTES available to pins; 0: all
- * @version: version=TEXT, for the emulator's parameter table_version; "": as loaded
+ * @bar1: bar1=BYTES of BAR1 available to pins; 0: all of BAR1
+ * @version: version=TEXT, the emulator's parameter table_version; "": as set when the emulator was loaded
  * @delay_ms: delay=MS before each free callback
  * @kernel_nth: kernel-event=N:ACTION
  * @kernel_action: enum emugpu_event_action
  * @user_nth: user-event=N:ACTION
  * @user_action: enum share_action
- * @user_usec: USEC of the action during:USEC
- * @fail: fail=get_pages:N or fail=dma_map:N
+ * @user_usec: delay of the revocation, from user-event=N:during:USEC
+ * @fail: the call that fails, from fail=get_pages:N or fail=dma_map:N
+ * @fail_nth: N of @fail: the N-th such call fails
  * @alloc: alloc=N: fail the driver's n-th allocation
- * @copies: copies=N processes of the test at the same time
- * @guard_ms: guard=MS; by default PLAN_GUARD_MS if memory is revoked, else 0
+ * @copies: copies=N: number of processes that run the test at the same time
+ * @guard_ms: guard=MS for EMUGPU_TEST_GUARD; default: PLAN_GUARD_MS if memory is revoked, else 0
  * @env: env=NAME=VALUE for the test
- * @line: the buffer of the strings
+ * @line: copy of the line; @version and @env point into it
  */
 struct scenario {
 	char id[PLAN_ID_MAX];
@@ -60,10 +61,10 @@ struct scenario {
 };
 
 /**
- * plan_parse - parse one line, given without newline; @why has PLAN_WHY_MAX bytes
+ * plan_parse - parse one line that has no newline; @why has PLAN_WHY_MAX bytes
  *
  * Returns 0, 1 for an empty line or a comment (#), or -1 with the reason in @why.
- * Do not copy the scenario: it points into itself.
+ * Do not copy the scenario: its members point into @line.
  */
 int plan_parse(const char *line, struct scenario *out, char *why);
 

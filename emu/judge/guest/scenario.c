@@ -43,7 +43,7 @@ static void die(void)
 	report_taint();
 }
 
-/* ---- requests of the shim, while the test waits -------------------------------- */
+/* ---- requests of the shim; the test waits meanwhile ---------------------------- */
 
 static void remove_in_use(void)
 {
@@ -58,7 +58,7 @@ static void remove_in_use(void)
 		die();
 }
 
-/* Unbinding may wait until the test closes its files; end_unbinding() waits for the child then. */
+/* Unbinding may wait until the test closes its files. Then end_unbinding() waits for the unbinding child. */
 static void unbind(void)
 {
 	pid_t pid = driver_unbind(run.driver);
@@ -133,7 +133,7 @@ static bool kernel_event_came(void)
 	return all >= run.scenario->kernel_nth;
 }
 
-/* If a process hangs in the kernel, the emulator may not answer, so do not call it. */
+/* Does not call the emulator if a process hangs in the kernel: the call may hang, too. */
 static bool fault_came(enum plan_fail fail)
 {
 	return run.dead || emulator_has_failed(fail);
@@ -173,7 +173,7 @@ static int run_tests(char **argv)
 	run.tests.answer = answer;
 	set_share(run.tests.at[0].share);
 	ret = tests_run(&run.tests, run.scenario, argv);
-	/* a removal that does not end is reported already */
+	/* if remove_in_use() timed out, the hang is reported already */
 	run.tests.child_stuck &= !run.dead;
 	if (run.tests.stuck)
 		die();
@@ -237,7 +237,7 @@ static int look_at_damage(const void *unused)
 	return 0;
 }
 
-/* A process may hang because it read freed memory: look for the damage, in a child that may hang, too. */
+/* A process may hang because it read freed memory. Look for the damage in a child, which may hang, too. */
 static int judge_dead(void)
 {
 	child_call(look_at_damage, NULL, DAMAGE_MS);
@@ -282,7 +282,7 @@ static bool is_fit(void)
 	return allocator_began(&began) || began;
 }
 
-/* If its allocation was made to fail, a driver may refuse to load. */
+/* A driver may refuse to load if one of its allocations was made to fail. */
 static int not_loaded(int error)
 {
 	bool allowed = run.scenario->alloc && allocation_failed();
@@ -332,7 +332,7 @@ static int judge_rest(void)
 	return ret;
 }
 
-/* Returns 0; -ENODATA: judge.ko missed allocations, so try again; other -errno: the scenario could not be judged */
+/* Returns 0, -ENODATA if judge.ko missed allocations (try again), or -errno if the scenario could not be judged. */
 static int run_once(const struct scenario *scenario, const struct driver *driver, char **test)
 {
 	int ret, rest;
@@ -350,7 +350,7 @@ static int run_once(const struct scenario *scenario, const struct driver *driver
 	return rest ? rest : ret;
 }
 
-/* judge.ko misses an allocation now and then. Retry then, unless there were findings: only the last try counts. */
+/* judge.ko may miss an allocation. Then retry, but only without findings: the host counts the last try only. */
 int scenario_run(const struct scenario *scenario, const struct driver *driver, char **test)
 {
 	int tries = 0, ret;

@@ -8,7 +8,7 @@
 #include "driver.h"
 #include "plan.h"
 
-/** scenario_run - returns 0, 1 if the next scenario needs a fresh VM, or -errno if it could not be judged */
+/** scenario_run - returns 0, 1 if the next scenario needs a fresh VM, or -errno if this scenario was not judged */
 int scenario_run(const struct scenario *scenario, const struct driver *driver, char **test);
 
 #endif

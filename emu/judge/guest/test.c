@@ -38,7 +38,7 @@ static void children_path(char *path, size_t size)
 	snprintf(path, size, "/proc/self/task/%d/children", getpid());
 }
 
-/* Makes this process a subreaper: it inherits orphans of the test, so it can end them all. */
+/* Makes this process a subreaper. A subreaper inherits the test's orphans, so this process can kill them all. */
 int tests_init(void)
 {
 	char children[64];
@@ -131,7 +131,7 @@ static int start(struct test *test, const struct scenario *s, char **argv, int o
 	return 0;
 }
 
-/* Keeps the end of the output. Returns false if there is no more now. */
+/* Reads some output and keeps the end of all output. Returns false if nothing is left to read now. */
 static bool read_output(int fd)
 {
 	char more[OUTPUT_MAX / 2];
@@ -190,7 +190,7 @@ static bool all_ended(const struct tests *tests)
 	return true;
 }
 
-/* "pid (name) STATE ...": the name may contain any character. A missing file means that the thread has ended. */
+/* stat has "pid (name) STATE ..."; the name may contain any character. Without the file, the thread has ended. */
 static bool is_stopped(uint32_t pid, const char *tid)
 {
 	char path[64], text[512], *end;
@@ -219,7 +219,7 @@ static bool all_stopped(uint32_t pid)
 	return all;
 }
 
-/* Stops all threads of @pid. The shim continues them. */
+/* Stops all threads of @pid. The shim continues the threads later. */
 static bool stop(uint32_t pid)
 {
 	long end = now_ms() + STOP_MS;
@@ -273,7 +273,7 @@ static void wait_for_all(struct tests *tests, int ms)
 		wait_some(tests, (int)(end - now));
 }
 
-/* Sends @signal (0: none) to all children except the spared one. Returns one of them; 0: there is none. */
+/* Sends @signal (0: none) to all children except @spared. Returns the pid of one such child, or 0 if none is left. */
 static pid_t signal_rest(const struct tests *tests, int signal)
 {
 	pid_t pid, left = 0;
@@ -303,8 +303,8 @@ static void kill_all(const struct tests *tests)
 }
 
 /*
- * Reaps children for up to @ms. Sends @signal (0: none) to all but the spared one, also to
- * orphans that this process inherits meanwhile. Returns a child that is left, or 0.
+ * Reaps children for up to @ms. Sends @signal (0: none) to all children except @spared, also
+ * to orphans that this process inherits meanwhile. Returns the pid of a child left, or 0.
  */
 static pid_t reap_for(struct tests *tests, int ms, int signal)
 {
@@ -342,7 +342,7 @@ static void end_late(struct tests *tests)
 	}
 }
 
-/* A killed child may be in the driver for as long as a test may, so wait TEST_MS. */
+/* A killed child may stay in the driver as long as a test may run, so wait TEST_MS. */
 static void end_rest(struct tests *tests)
 {
 	pid_t left;
@@ -368,7 +368,7 @@ static int start_all(struct tests *tests, const struct scenario *s, char **argv,
 	return ret;
 }
 
-/* The read end is non-blocking; the write end blocks a test that prints faster than the guest reads. */
+/* Only the read end is non-blocking: a test that prints faster than the guest reads must wait. */
 static int open_pipe(int *out_read, int *out_write)
 {
 	int fds[2] = { -1, -1 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The test program of the driver's author: one or more processes of it, and their children. */
+/* The processes that run the test program of the driver's author, and their children. */
 #ifndef JUDGE_TEST_H
 #define JUDGE_TEST_H
 
@@ -14,8 +14,9 @@ enum test_end { TEST_EXIT, TEST_SIGNAL, TEST_TIMEOUT };
 /**
  * struct test - a process of the test program
  * @share: memory shared with the shim in the process
- * @end: how it ended, with the status or signal in @value
- * @where: TEST_TIMEOUT: its kernel stack
+ * @ended: the process has ended and was reaped
+ * @end: how the process ended; @value has its exit status or signal
+ * @where: kernel stack of the process, if @end is TEST_TIMEOUT
  */
 struct test {
 	pid_t pid;
@@ -31,10 +32,10 @@ struct test {
 /**
  * struct tests - the test processes of a scenario
  * @answer: handles a request of the shim; returns whether it succeeded
- * @spared: a child of the guest that may outlive the tests; 0: none, or it has ended
+ * @spared: pid of a child of the guest that may outlive the tests; 0: no such child runs
  * @stuck: a process could not be killed
- * @child_stuck: that process is a child of a test
- * @child_where: the kernel stack of that child
+ * @child_stuck: a child of a test could not be killed
+ * @child_where: kernel stack of the child that could not be killed
  */
 struct tests {
 	size_t nr;
@@ -48,19 +49,19 @@ struct tests {
 	char child_where[160];
 };
 
-/** tests_init - call once; 0, or -errno if the kernel has no list of a process's children in /proc */
+/** tests_init - call once; returns 0, or -errno if /proc does not list the children of a process */
 int tests_init(void);
 
-/** tests_open - create the shares; the caller may then set orders in them; 0 or -errno */
+/** tests_open - create the shares, in which the caller then sets orders; returns 0 or -errno */
 int tests_open(struct tests *tests, size_t nr);
 
 /** tests_run - run the tests until they and their children have ended; kill them after a time-out */
 int tests_run(struct tests *tests, const struct scenario *scenario, char **argv);
 
-/** tests_not_begun - the exit status means that a program or library is missing or unfit, and the driver was not called */
+/** tests_not_begun - whether the test program could not start, e.g. without a library, so it called no driver */
 bool tests_not_begun(const struct tests *tests);
 
-/** tests_output - the last non-empty line of their output */
+/** tests_output - the last non-empty line of the tests' output */
 const char *tests_output(void);
 
 void tests_close(struct tests *tests);

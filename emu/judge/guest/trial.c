@@ -23,7 +23,7 @@ static bool is_by(const struct emugpu_event *event, const struct driver *driver)
 	return !strncmp(event->module, driver->name, sizeof(event->module) - 1);
 }
 
-/* Counts all pins, and the driver's own pins without those that peerpin made for it */
+/* @out_pins: all pins; @out_own: pins that the driver made itself, not through peerpin */
 static int count_pins(const struct driver *driver, uint32_t *out_pins, uint32_t *out_own)
 {
 	static struct emugpu_event events[EMULATOR_EVENTS_MAX];

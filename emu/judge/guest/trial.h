@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether the test has used the driver at all: without any use there is nothing to judge. */
+/* Reports whether the test used the driver at all. If it did not, the driver was not tested. */
 #ifndef JUDGE_TRIAL_H
 #define JUDGE_TRIAL_H
 
@@ -8,14 +8,14 @@
 #include "driver.h"
 #include "emu/judge/share.h"
 
-/** trial_begin - before the driver is loaded; 0 or -errno */
+/** trial_begin - begin to count; call before the driver is loaded; returns 0 or -errno */
 int trial_begin(void);
 
 /**
- * trial_tell - report the pins and calls of a test that no action disturbed; 0 or -errno
+ * trial_tell - report the pins and calls of a test that no action disturbed; returns 0 or -errno
  *
- * @asked: count attempts to pin instead of pins. For scenarios with little BAR1, where each
- * pin may fail. Do not set it while a process hangs in the kernel: the call may hang, too.
+ * @asked: count attempts to pin instead of pins, for scenarios with little BAR1, where each
+ * pin may fail. Must be false while a process hangs in the kernel: the count could hang, too.
  */
 int trial_tell(const struct driver *driver, const struct share *share, bool asked);
 

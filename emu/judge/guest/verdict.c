@@ -12,13 +12,13 @@ enum {
 };
 
 /*
- * Whether the test may fail although the driver is correct. While another process
- * has the device open, or has copies of the files, a driver may refuse this one. A
- * refused removal is the only action that changes nothing.
+ * Whether the test may fail although the driver is correct. A driver may refuse the test
+ * while another process has the device open or has inherited the test's files. Only
+ * SHARE_RMMOD cannot disturb the test: the kernel refuses to remove a module in use.
  */
 static bool is_disturbed(const struct scenario *s, const struct test *test, bool fired)
 {
-	/* the shim has stopped and continued the test */
+	/* the shim stopped the test and continued it */
 	if (test->share->caller)
 		return true;
 	return s->bar1 || *s->version || (fired && s->user_action != SHARE_RMMOD);
@@ -29,7 +29,7 @@ static bool kills(const struct scenario *s)
 	return s->kernel_action == EMUGPU_ACT_KILL || s->user_action == SHARE_KILL;
 }
 
-/* Actions that revoke memory may also remove its CPU mappings. */
+/* Whether the action may remove CPU mappings of GPU memory: it revokes the memory. */
 static bool takes_mappings(const struct scenario *s)
 {
 	return s->kernel_action == EMUGPU_ACT_REVOKE || s->user_action == SHARE_REVOKE ||
@@ -69,7 +69,7 @@ static bool succeeded(const struct tests *tests)
 	return false;
 }
 
-/* A driver may refuse all but one of several concurrent tests. */
+/* One of several concurrent tests must succeed; a driver may refuse the others. */
 void verdict_tests(const struct scenario *s, const struct tests *tests, bool fired)
 {
 	size_t i;
@@ -87,7 +87,7 @@ void verdict_tests(const struct scenario *s, const struct tests *tests, bool fir
 			       tests->at[0].value, tests_output());
 }
 
-/* If the driver pins through peerpin, its violations carry the name of peerpin. */
+/* If the driver pins through peerpin, the emulator records the driver's violations under peerpin's name. */
 static bool is_concerned(const struct violation *v, const struct driver *driver)
 {
 	return !strncmp(v->module, driver->name, MODULE_LEN - 1) || !strcmp(v->module, "peerpin") ||

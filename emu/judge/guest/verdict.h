@@ -13,7 +13,7 @@
 /** verdict_tests - report how the tests ended; @fired: the planned event or failure happened */
 void verdict_tests(const struct scenario *scenario, const struct tests *tests, bool fired);
 
-/** verdict_violations - violations since @before by the driver or by peerpin; 0 or -errno */
+/** verdict_violations - report violations since @before by the driver or by peerpin; returns 0 or -errno */
 int verdict_violations(const struct violations *before, const struct driver *driver);
 
 #endif

@@ -50,7 +50,7 @@ static struct device *device_of(const struct call *call)
 	return (struct device *)call->arguments[0];
 }
 
-/* Runs in a work item; undo() took the reference to the device, which the subject may have dropped since. */
+/* Runs in a work item. undo() took the device reference, because the subject may have dropped its own. */
 static void undo_dma(const struct call *call)
 {
 	dma_free_coherent(device_of(call), call->arguments[1], (void *)call->result, call->handle);
@@ -72,7 +72,7 @@ static void undo_idr(const struct call *call)
 	idr_remove((struct idr *)call->arguments[0], call->result);
 }
 
-/* __xa_erase(): the subject called __xa_alloc() with the xarray's lock held, and that call has not returned yet. */
+/* __xa_erase() needs the xarray's lock. The subject holds the lock during its call of __xa_alloc(). */
 static void undo_xa(const struct call *call)
 {
 	__xa_erase((struct xarray *)call->arguments[0], *(u32 *)call->arguments[1]);
@@ -80,7 +80,7 @@ static void undo_xa(const struct call *call)
 
 enum { NONE = ARGUMENTS };
 
-/* These kernels have an argument for a bucket and one for a token between size and flags. */
+/* Between size and flags, these configurations add a bucket argument and a token argument. */
 #ifdef CONFIG_SLAB_BUCKETS
 #define BUCKETS 1
 #else
@@ -93,24 +93,24 @@ enum { NONE = ARGUMENTS };
 #define TOKENS 0
 #endif
 
-/* Since 6.18 kvmalloc_node() also has an alignment there. */
+/* Since 6.18 kvmalloc_node() has an alignment argument between size and flags. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 18, 0)
 #define ALIGNMENT 0
 #else
 #define ALIGNMENT 1
 #endif
 
-/* The highest index of a flags argument */
+/* The highest index of a flags argument must be below NONE. */
 static_assert(1 + BUCKETS + TOKENS + ALIGNMENT < NONE);
 
-/* The names before and since kernel 6.10 */
+/* The function's names before kernel 6.10 and since */
 #define NAMES(name) { name, name "_noprof" }
 
 #define GFP(n) .flags = n
 #define MEMORY(bytes, how) .size = bytes, .watched = true, .undo = how
 #define NUMBER(how) .failure = -ENOMEM, .is_int = true, .undo = how
 
-/* One of these that calls another is not counted twice: only calls from the subject's code count. */
+/* An allocator that calls another allocator counts once: only calls from the subject's code count. */
 const struct allocator judge_allocators[] = {
 	{ NAMES("__kmalloc"), GFP(1 + TOKENS), MEMORY(0, undo_kmalloc), .needed = true },
 	{ NAMES("__kmalloc_node"), GFP(1 + BUCKETS + TOKENS), MEMORY(0, undo_kmalloc) },

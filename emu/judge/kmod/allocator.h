@@ -26,18 +26,18 @@ struct call {
 
 /**
  * struct allocator - a function that allocates
- * @symbols: its names in different kernels; the first that exists is probed
- * @size: index of the argument with the size; ARGUMENTS: none
- * @flags: index of the argument with the GFP flags; ARGUMENTS: none
+ * @symbols: names of the function in different kernels; the first name that exists is probed
+ * @size: index of the argument with the size; ARGUMENTS: no such argument
+ * @flags: index of the argument with the GFP flags; ARGUMENTS: no such argument
  * @failure: return value of a failed call
- * @is_int: it returns an int, which is negative if the call failed
+ * @is_int: the function returns an int, negative on failure
  * @watched: the memory counts as leaked until a liberator frees it
- * @at_entry: fails without running, because @undo is not possible here
+ * @at_entry: to fail, the function returns at entry without running, because @undo could not free its result
  * @needed: judge.ko does not load on a kernel without this function
  * @sleeps: @undo may sleep
  * @of_device: the first argument is the device, the third points to the DMA handle for @undo
- * @made: called with the return value
- * @undo: frees the allocation of @call; NULL: the device frees it on removal
+ * @made: called with the return value of each successful call
+ * @undo: frees the allocation of @call; NULL: no undo, e.g. the kernel frees it on the device's removal
  */
 struct allocator {
 	const char *symbols[SYMBOLS_MAX];
@@ -59,7 +59,7 @@ extern const struct allocator judge_allocators[ALLOCATORS];
 /* Whether a call of @a that returned @result has failed */
 bool judge_allocator_failed(const struct allocator *a, unsigned long result);
 
-/* Whether @call has __GFP_NOFAIL */
+/* Whether @call must not fail, because it has __GFP_NOFAIL */
 bool judge_allocator_must(const struct call *call);
 
 /* Size in bytes of the allocation by @call; 0: unknown */

@@ -29,19 +29,23 @@ static atomic_t allocations, failures;
 static atomic_t until_failure;		/* 0: no allocation is to fail */
 static struct workqueue_struct *undoing;
 
-/* Calls missed by the probes: @allocations inside another probe on the same CPU, @too_many beyond AT_ONCE */
+/*
+ * Calls that the probes missed
+ * @allocations: calls made while another probe ran on the same CPU
+ * @too_many: calls beyond AT_ONCE
+ */
 struct unseen {
 	unsigned long allocations;
 	unsigned long too_many;
 };
 
 /*
- * Calls inside a probe come from interrupts only. They are the subject's only if the
- * subject allocates in interrupts, which this flag records.
+ * Only an interrupt can call an allocator while a probe runs. Such a missed call counts
+ * only if the subject allocates in interrupts. entered() sets this flag if it does.
  */
 static bool in_interrupts;
 
-/* Missed calls at the last reset, and calls made by undo() since then */
+/* before: missed calls at the last reset; own_allocations: calls by undo() since that reset */
 static struct unseen before;
 static atomic_long_t own_allocations;
 
@@ -80,7 +84,7 @@ static void undo_later(struct work_struct *work)
 	kfree(call);
 }
 
-/* A probe must not sleep, so a sleeping undo runs in a work item. Returns false if no memory is left for that. */
+/* A probe must not sleep, so an undo that sleeps runs in a work item. Returns false if there is no memory for it. */
 static bool undo(const struct call *call)
 {
 	struct call *copy;
@@ -113,7 +117,7 @@ static struct unseen all_unseen(void)
 	return unseen;
 }
 
-/* The probes miss allocations by undo(), since a probe is running. Count them, to subtract them later. */
+/* The probes miss the allocations by undo(), which runs in a probe. unseen_since() subtracts the count made here. */
 static bool undo_unseen(const struct call *call)
 {
 	unsigned long first = all_unseen().allocations;
@@ -129,8 +133,8 @@ static bool is_due(void)
 }
 
 /*
- * Like returned(), for allocators that fail at entry. This probe runs before the kretprobe replaces
- * the return address on the stack.
+ * Fails an allocator at entry, as returned() does at return. This probe runs before the kretprobe, so the
+ * caller's address is still on the stack.
  */
 static int entering(struct kprobe *probe, struct pt_regs *regs)
 {
@@ -199,7 +203,7 @@ static int probe_allocator(unsigned int i)
 	return take_error(err, &probe->kp.symbol_name, judge_allocators[i].symbols[0], judge_allocators[i].needed);
 }
 
-/* Register after the kretprobe: of several probes at an address, the one registered last runs first. */
+/* Register after the kretprobe: of several probes at an address, the last registered runs first. */
 static int probe_entry(unsigned int i)
 {
 	struct kprobe *probe = &entry_probes[i];
@@ -279,7 +283,7 @@ void judge_calls_show(struct seq_file *seq)
 		   atomic_read(&failures), unseen_since().allocations);
 }
 
-/* peerpin.ko has no probes if it was loaded after judge.ko. */
+/* If peerpin.ko was loaded after judge.ko, its functions have no probes. */
 static bool misses_peerpin(void)
 {
 	const struct kprobe *probe;

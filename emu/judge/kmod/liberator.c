@@ -18,14 +18,14 @@ enum {
 };
 
 /**
- * struct liberator - a function that frees
- * @page: the argument is a struct page; the freed address is that page's mapping
+ * struct liberator - a function that frees; by default its first argument is the freed address
+ * @page: the first argument is a struct page; the freed address is page_address()
  * @second: the second argument is the freed address
  * @third: the third argument is the freed address
  * @array: the third argument is an array of addresses, the second is their number
- * @or_offset: before 6.3 the second argument is the offset of the first in the freed memory
+ * @or_offset: before 6.3 the second argument is the offset of the first argument in the freed memory
  * @needed: judge.ko does not load on a kernel without this function
- * @ops: its tracer, while @is_traced
+ * @ops: tracer of the function, registered while @is_traced
  */
 struct liberator {
 	const char *symbol;
@@ -40,8 +40,8 @@ struct liberator {
 };
 
 /*
- * Functions that call one of these are not listed. Not seen: a mapping that drops the last
- * reference to a page.
+ * A function that frees by calling one of these is not listed. One free is not seen: a CPU
+ * mapping drops the last reference to a page.
  */
 static struct liberator liberators[] = {
 	{ "kfree", .needed = true },
@@ -57,7 +57,7 @@ static struct liberator liberators[] = {
 	{ "peerpin_peer_unregister" },
 };
 
-/* Any context */
+/* The tracer; runs in any context */
 static void called(unsigned long ip, unsigned long parent, struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	const struct liberator *l = container_of(ops, struct liberator, ops);
@@ -74,8 +74,8 @@ static void called(unsigned long ip, unsigned long parent, struct ftrace_ops *op
 }
 
 /*
- * Without memory for the matches, ftrace_set_filter() returns 0 and leaves an empty filter, which
- * would trace every function. Detect this: compare with the filter of an ops that matched nothing.
+ * If ftrace_set_filter() has no memory, it returns 0 but leaves the filter empty. An empty filter would
+ * trace every function. @everything has an empty filter; compare with it.
  */
 static int filter(struct ftrace_ops *ops, const char *symbol)
 {

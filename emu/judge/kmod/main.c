@@ -3,14 +3,15 @@
  * judge.ko watches the allocations of one module, the subject. Files in
  * /sys/kernel/debug/judge:
  *	module	name of the subject; write it before loading the subject
- *	began	Y: the subject was loaded since then, even if its init function failed
+ *	began	Y: the subject was loaded since its name was written, even if its init
+ *		function failed
  *	fail	write n: the n-th allocation from now on fails; read: the counts
- *	leaks	memory not freed yet; read it after the subject was removed. Lines that
- *		begin with # report missed allocations
+ *	leaks	memory not freed yet; read this file after the subject was removed. Lines
+ *		that begin with # report missed allocations
  *	misuse	peerpin_attach() calls with an unregistered peer
  *	reset	write: forget all watched allocations
- * For kernels without fault injection and leak detection, such as those of
- * distributions.
+ * judge.ko serves kernels without fault injection and leak detection, such as
+ * distribution kernels.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>

@@ -16,12 +16,12 @@ enum {
 	GONE_MAX = 64,
 };
 
-/* Number of misuses, and the caller of the first as a name: the subject is unloaded when it is read. */
+/* Number of misuses, and the name of the first caller: after the subject's unload an address could not be named. */
 static DEFINE_RAW_SPINLOCK(lock);
 static unsigned int times;
 static char first_caller[NAME_LEN];
 
-/* The last unregistered peers, without addresses registered again since; protected by the lock */
+/* Addresses of the last unregistered peers. A registration removes its address. Protected by the lock. */
 static const void *gone[GONE_MAX];
 static unsigned int next_gone;
 
@@ -72,7 +72,7 @@ static int unregistering(struct kprobe *probe, struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(unregistering);
 
-/* Called by the kretprobe of call.c: a second kretprobe here would hide the caller's address from it. */
+/* call.c's kretprobe calls this. A second kretprobe here would hide the caller's address from call.c. */
 void judge_misuse_registered(const void *peer)
 {
 	unsigned long flags;
@@ -84,9 +84,9 @@ void judge_misuse_registered(const void *peer)
 NOKPROBE_SYMBOL(judge_misuse_registered);
 
 /*
- * peerpin_attach(peer, region): the caller's address is on top of the stack. This
- * probe was registered last, so it runs before the kretprobe of call.c replaces that
- * address.
+ * Probe of peerpin_attach(peer, region). The caller's address is on top of the stack:
+ * this probe was registered last, so it runs before the kretprobe of call.c, which
+ * replaces that address.
  */
 static int attaching(struct kprobe *probe, struct pt_regs *regs)
 {
@@ -136,7 +136,7 @@ void judge_misuse_reset(void)
 
 static bool is_probed;
 
-/* -ENOENT: without peerpin.ko there is no call to check. */
+/* -ENOENT: peerpin.ko is not loaded, so there is no call to check. */
 int judge_misuse_init(void)
 {
 	int err = register_kprobe(&unregister_probe);

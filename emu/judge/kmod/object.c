@@ -22,11 +22,11 @@ struct object {
 	char name[NAME_LEN];
 };
 
-/* Protected by the lock, except that the free path reads @watched without it. */
+/* The lock protects these, but judge_object_remove() first reads @watched without the lock. */
 static DEFINE_RAW_SPINLOCK(lock);
 static DEFINE_HASHTABLE(by_address, HASH_BITS);
 static struct object objects[OBJECTS_MAX];
-static unsigned int next;	/* slots from here on are unused since the last reset, until it reaches OBJECTS_MAX */
+static unsigned int next;	/* next slot to try, modulo OBJECTS_MAX; while smaller, later slots were never used */
 static unsigned int watched;
 static unsigned long unwatched;
 
@@ -63,7 +63,7 @@ static struct object *take_free(void)
 	return &objects[next++ % OBJECTS_MAX];
 }
 
-/* An old object at the same address was freed by an unwatched function. */
+/* If an object is known at this address, a function that is no liberator has freed it: replace it. */
 void judge_object_add(const void *at, size_t size, unsigned long caller)
 {
 	struct object *object;

@@ -4,7 +4,7 @@
 #include "skip.h"
 
 /*
- * Runs instead of the called function and returns the value in the result register.
+ * Runs instead of the probed function and leaves the result register unchanged.
  * noinstr: instrumentation could change that register.
  */
 static noinstr void return_at_once(void)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Skip: a probe at the first instruction of a function returns to the caller without running it. */
+/* Skip: a probe at a function's first instruction makes the function return at once. */
 #ifndef _JUDGE_SKIP_H
 #define _JUDGE_SKIP_H
 
 #include <linux/kprobes.h>
 
-/* The pre-handler calls this and returns its value; the caller gets @result. */
+/* The probe's pre-handler must return the value of judge_skip(). The probed function returns @result. */
 int judge_skip(struct pt_regs *regs, long result);
 
 /*
- * Post-handler of such a probe. It keeps the kernel from optimising the probe into a
- * jump, which would ignore the changed ip. Probes on ftrace are never optimised, and
- * with a post-handler they could not share a function with probes that have none.
+ * Post-handler of such a probe. The kernel optimises a probe without a post-handler into
+ * a jump, which would ignore the changed ip. Probes on ftrace are never optimised. They
+ * have no post-handler, so that they can share a function with other probes that have none.
  */
 #ifdef CONFIG_KPROBES_ON_FTRACE
 #define JUDGE_SKIP_POST NULL

@@ -8,7 +8,7 @@
 #include "object.h"
 #include "subject.h"
 
-/* Probes read this with preemption off. The kernel frees a module an RCU grace period after GOING. */
+/* Probes read this with preemption off. The kernel frees the module only an RCU grace period after GOING. */
 static struct module *subject;
 static char subject_name[MODULE_NAME_LEN];
 static DEFINE_SPINLOCK(name_lock);
@@ -22,7 +22,7 @@ bool judge_subject_has(unsigned long address)
 	return module && within_module(address, module);
 }
 
-/* The kernel's form of a module name, from the name of its file */
+/* Converts the name of a module file to the module's name in the kernel. */
 static void unify(char *name)
 {
 	strreplace(name, '-', '_');

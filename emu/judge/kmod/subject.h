@@ -8,16 +8,16 @@
 
 #include <linux/types.h>
 
-/* Any context: does @address lie in the subject? */
+/* Whether @address lies in the subject. Any context. */
 bool judge_subject_has(unsigned long address);
 
-/* Returns 0, or -EBUSY if the present subject is loaded. A module loaded before this call is not watched. */
+/* Returns 0, or -EBUSY while the present subject is loaded. A module loaded before this call is not watched. */
 int judge_subject_set(const char *name);
 
 /* Copies the subject's name, or "", to @name, which has MODULE_NAME_LEN bytes. */
 void judge_subject_name(char *name);
 
-/* The subject was loaded since its name was set. Its init function was called, unless a parameter was wrong. */
+/* The subject was loaded since its name was set. Its init function ran, unless a module parameter was wrong. */
 extern bool judge_subject_began;
 
 int judge_subject_init(void);

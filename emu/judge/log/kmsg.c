@@ -20,7 +20,7 @@ enum {
 
 static int fd = -1;
 
-/* The first lines of the scenario that are part of a splat, or of level warning or above */
+/* Log lines of the scenario that belong to a splat or have level warning or above; the first LINES_MAX of them */
 static char lines[LINES_MAX][LINE_MAX_LENGTH];
 static size_t nr_lines;
 
@@ -30,7 +30,7 @@ int kmsg_open(void)
 	return fd < 0 || lseek(fd, 0, SEEK_END) < 0 ? -errno : 0;
 }
 
-/* "LEVEL,SEQUENCE,TIME,FLAGS;TEXT\n KEY=VALUE..." */
+/* A record has the form "LEVEL,SEQUENCE,TIME,FLAGS;TEXT\n KEY=VALUE...". */
 char *kmsg_text(char *record, int *out_level)
 {
 	char *text = strchr(record, ';');
@@ -64,7 +64,7 @@ static void keep(const char *text)
 		snprintf(lines[nr_lines++], LINE_MAX_LENGTH, "%s", text);
 }
 
-/* @late: the splat was logged after the end of the scenario that caused it */
+/* @late: the splat was logged after its scenario had ended */
 static void tell(const struct splat *splat, bool late)
 {
 	if (late && !splat_disturbs(splat))
@@ -74,7 +74,7 @@ static void tell(const struct splat *splat, bool late)
 		report_taint();
 }
 
-/* Returns whether no record was missing. */
+/* Returns false if records were overwritten before this read. */
 static bool judge_records(bool late)
 {
 	struct splat splat = { 0 }, ended;
@@ -96,7 +96,7 @@ static bool judge_records(bool late)
 	return !missing;
 }
 
-/* Opens the file again each time: the kernel limits the rate of lines per open file. */
+/* Opens /dev/kmsg for each mark, because the kernel limits the rate of lines per open file. */
 static int write_mark(void)
 {
 	static const char mark[] = "<6>" JUDGE_MARK "\n";
@@ -111,7 +111,7 @@ static int write_mark(void)
 	return ret;
 }
 
-/* A late splat of the last scenario is reported in this one, and taints it. */
+/* A late splat of the last scenario is reported in the scenario that begins now, and taints the VM. */
 int kmsg_mark(void)
 {
 	nr_lines = 0;

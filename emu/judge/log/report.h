@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The guest's reports to the host: lines on stdout, flushed one by one, scenario after scenario. */
+/* The guest's reports to the host: lines on stdout, in the order of the scenarios. Each line is flushed at once. */
 #ifndef JUDGE_REPORT_H
 #define JUDGE_REPORT_H
 
@@ -20,7 +20,7 @@ void report_finding(const char *rule, const char *format, ...);
 /** report_findings - number of findings in this scenario */
 size_t report_findings(void);
 
-/** report_taint - this VM cannot judge further scenarios */
+/** report_taint - note that this VM cannot judge further scenarios */
 void report_taint(void);
 
 /** report_end - end the scenario; returns whether the VM is tainted */

@@ -8,8 +8,9 @@
 enum { SPLAT_LINES_MAX = 80 };
 
 /*
- * strong: more specific than the splat that contains the line, so it opens a splat of
- * its own even inside another one. The first matching pattern counts.
+ * For each line the first matching pattern counts.
+ * strong: a matching line opens a new splat even inside another splat, because the
+ * pattern is more specific.
  */
 static const struct pattern {
 	const char *regex;
@@ -60,7 +61,7 @@ static const struct pattern *pattern_of(const char *line)
 	return NULL;
 }
 
-/* A late DMA and an IOMMU fault do not affect other scenarios. */
+/* A DMA that exceeded drain_timeout_ms, or an IOMMU fault, does not affect later scenarios. */
 bool splat_disturbs(const struct splat *s)
 {
 	return strcmp(s->rule, "iommu-fault") && strcmp(s->rule, "overstayed");
@@ -72,7 +73,7 @@ static bool has_registers(const char *rule, const char *line)
 	       strstr(line, "kernel BUG at") || strstr(line, "list_");
 }
 
-/* The message of WARN() stands between "cut here" and the "WARNING:" line. */
+/* WARN() logs "cut here", then its message, then the line "WARNING:". */
 static void note_message(struct splat *s, const char *line)
 {
 	s->message[0] = '\0';
@@ -93,7 +94,7 @@ static void open_splat(struct splat *s, const struct pattern *p, const char *lin
 	s->message[0] = '\0';
 }
 
-/* The allocator fills freed memory with 0x6b. This value in a register means that the CPU has read freed memory. */
+/* The allocator fills freed memory with 0x6b. If a register has this value, the CPU has read freed memory. */
 static void look_closer(struct splat *s, const char *line)
 {
 	if (s->registers && strstr(line, "6b6b6b6b"))

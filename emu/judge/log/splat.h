@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds splats in the kernel log, line by line, and the rule that each splat is a breach of. */
+/* Finds splats in the kernel log, line by line, and the rule that each splat breaks. */
 #ifndef JUDGE_SPLAT_H
 #define JUDGE_SPLAT_H
 
@@ -8,13 +8,13 @@
 enum { SPLAT_TEXT_MAX = 256 };
 
 /**
- * struct splat - a splat, and the state of the parser; zeroed at first
- * @rule: rule found so far; NULL: no splat is open
- * @text: its first line
- * @inside: number of lines that may still belong to it
- * @registers: its register dump is of the fault or the hang, so search it for poison
- * @cut: the line before was "cut here", the begin of a warning
- * @message: the line between "cut here" and the first line, or ""
+ * struct splat - a splat, and the state of the parser; zero it before the first line
+ * @rule: rule that the splat breaks, as known so far; NULL: no splat is open
+ * @text: first line of the splat
+ * @inside: number of further lines that may belong to the splat
+ * @registers: the splat dumps the registers of a fault or a hang, so search the dump for 0x6b
+ * @cut: the previous line was "cut here", which begins a warning
+ * @message: line between "cut here" and the first line of the splat, or ""
  */
 struct splat {
 	const char *rule;
@@ -28,14 +28,14 @@ struct splat {
 /**
  * splat_feed - parse one line of the kernel log
  *
- * Returns true if this line ends an earlier splat, which is then in @out.
+ * Returns true if this line ends an earlier splat. That splat is then in @out.
  */
 bool splat_feed(struct splat *splat, const char *line, struct splat *out);
 
-/** splat_end - end of the log: returns whether a splat was open, which is then in @out */
+/** splat_end - end the open splat, at the end of the log; returns false if none is open; @out: the ended splat */
 bool splat_end(struct splat *splat, struct splat *out);
 
-/** splat_disturbs - later findings may be its consequence: this VM cannot judge further scenarios */
+/** splat_disturbs - whether the splat may cause later findings, so that this VM cannot judge further scenarios */
 bool splat_disturbs(const struct splat *splat);
 
 /** splat_is_open - whether the last line belongs to a splat */

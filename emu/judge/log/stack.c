@@ -7,7 +7,7 @@
 
 enum { FUNCTIONS_MAX = 4 };
 
-/* "[<0>] function+0x1/0x2 [module]" */
+/* Adds the function of a line "[<0>] function+0x1/0x2 [module]". */
 static void add(char *line, char *out, size_t size)
 {
 	char *function = strchr(line, ']');

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/** stack_of - the innermost functions of modules on the stacks of its threads; "": none */
+/** stack_of - innermost functions of modules on the kernel stacks of @pid's threads; "": no such function */
 void stack_of(pid_t pid, char *out, size_t size);
 
 #endif

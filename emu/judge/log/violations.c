@@ -8,7 +8,7 @@
 
 #define TABLE "/sys/kernel/debug/emugpu/violations"
 
-/* Cuts @at at the next @end; returns the text after it, or NULL. */
+/* Cuts @at at the next @end; returns the text after @end, or NULL. */
 static char *cut(char *at, const char *end)
 {
 	char *found = strstr(at, end);
@@ -19,7 +19,7 @@ static char *cut(char *at, const char *end)
 	return found + strlen(end);
 }
 
-/* WHERE may contain blanks, so the rule is the last word before the first ": ". */
+/* WHERE may contain blanks, so RULE is the last word before the first ": ". */
 bool violation_parse(const char *line, struct violation *out)
 {
 	char copy[512], *module, *where, *text, *rule;

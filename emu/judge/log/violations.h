@@ -24,7 +24,7 @@ struct violations {
 	struct violation at[VIOLATIONS_MAX];
 };
 
-/** violation_parse - parse a line of the table, given without newline; returns false for any other line */
+/** violation_parse - parse a line of the table, without its newline; returns false for any other line */
 bool violation_parse(const char *line, struct violation *out);
 
 /** violations_read - read the current table; returns 0 or -errno */

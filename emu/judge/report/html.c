@@ -77,7 +77,7 @@ static void put_table(FILE *file, const struct summary *s)
 	fputs("</table>\n", file);
 }
 
-/* Formats the scenario as in the text report, and then escapes it. */
+/* Formats the scenario as the text report does, and escapes the text for HTML. */
 static void put_scenario(FILE *file, const struct summary *s, const struct scenario *scenario)
 {
 	char *text = NULL;

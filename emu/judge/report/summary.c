@@ -5,7 +5,7 @@
 #include "tool/tool.h"
 #include "summary.h"
 
-/* Bits of enum tries that were tested. A scenario counts only if its fault was injected and nothing was missed. */
+/* Bits of enum tries that were tested. A scenario counts if its fault was injected and no violation can be missed. */
 static unsigned int tried(const struct run *run)
 {
 	const struct result *result = run->results.at;
@@ -129,7 +129,7 @@ const char *verdict_name(enum verdict verdict)
 	return names[verdict];
 }
 
-/* Has the driver devices on which no call of the test was seen? */
+/* Whether the driver has devices, but no call of the test on these devices was seen */
 static bool is_unseen(const struct run *run)
 {
 	const struct result *first = run->results.at;

@@ -12,7 +12,7 @@ enum verdict {
 	VERDICT_NOT_TRIED,	/* no scenario that could find a violation was run */
 };
 
-/* struct judgement - @result, @finding: the first violation */
+/* struct judgement - a rule's verdict; @times: number of violations; @result, @finding: the first violation */
 struct judgement {
 	const struct rule *rule;
 	enum verdict verdict;
@@ -23,11 +23,11 @@ struct judgement {
 
 /**
  * struct summary
- * @headline: the first broken rule in the table; NULL: none
+ * @headline: the first broken rule in the table; NULL: no rule is broken
  * @ran: number of scenarios that ended
- * @untold: number of those in which a violation may have been missed
- * @untried: a rule was not tested, and only scenarios that were not run could test it
- * @why: see summary_stop()
+ * @untold: number of ended scenarios in which a violation may have been missed
+ * @untried: a rule was not tested, but a scenario that was not run could test it
+ * @why: text for summary_stop() if @untold is not 0
  */
 struct summary {
 	const struct run *run;
@@ -47,13 +47,13 @@ void summary_free(struct summary *summary);
 
 const char *verdict_name(enum verdict verdict);
 
-/* Why the run is incomplete, as text; NULL: complete */
+/* Text: why the run is incomplete; NULL if the run is complete */
 const char *summary_stop(const struct summary *summary);
 
-/* "clean", "violations", or "incomplete": no violation found, but not all was run or observed */
+/* "clean", "violations", or "incomplete" (no violation was found, but some scenario was not run or not fully seen) */
 const char *summary_outcome(const struct summary *summary);
 
-/* EXIT_OK clean, EXIT_FAILED violations, EXIT_USAGE incomplete */
+/* Exit status: EXIT_OK clean, EXIT_FAILED violations, EXIT_USAGE incomplete */
 int summary_status(const struct summary *summary);
 
 #endif

@@ -7,7 +7,7 @@ struct words {
 	const char *words;
 };
 
-/* The number in the key follows the text. */
+/* If a key ends with "=" or ":", the report appends the key's number to the text. */
 static const struct words keys[] = {
 	{ "scatter=0", "neighbouring pages of GPU memory have neighbouring bus addresses" },
 	{ "version=", "page tables have version " },
@@ -47,7 +47,7 @@ static void put_event(FILE *file, const struct event *event)
 		fprintf(file, " (%s)", event->text);
 }
 
-/* "kernel-event=3:revoke", "user-event=2:during:300" */
+/* Describes a key such as "kernel-event=3:revoke" or "user-event=2:during:300". */
 static bool put_event_words(FILE *file, const char *key, const struct recording *recording)
 {
 	enum event_side side = *key == 'k' ? EVENT_KERNEL : EVENT_USER;

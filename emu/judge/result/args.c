@@ -6,7 +6,7 @@
 #include "tool/tool.h"
 #include "args.h"
 
-/* Values above all characters, which getopt_long() reserves for short options. */
+/* getopt_long() uses character values for short options, so these values are above all characters. */
 enum {
 	DRIVER = 256,
 	TEST,
@@ -87,7 +87,7 @@ static int parse_option(int option, const char *word, struct verify_args *out)
 	}
 }
 
-/* getopt stops at the first word that is not an option; the test's arguments must follow "--". */
+/* getopt_long() stops at the first word that is not an option. The test's arguments must follow "--". */
 static int take_test_args(int argc, char **argv, struct verify_args *out)
 {
 	if (optind < argc && strcmp(argv[optind - 1], "--"))
@@ -106,7 +106,7 @@ static int check(const struct verify_args *args)
 	return 0;
 }
 
-/* emu/vm/run uses $KERNEL too; verify reads it so that the report names the kernel. */
+/* emu/vm/run also reads $KERNEL. verify reads the variable to name the kernel in the report. */
 static const char *kernel_of_environment(void)
 {
 	const char *kernel = getenv("KERNEL");

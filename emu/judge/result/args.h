@@ -12,12 +12,13 @@ enum verify_level {
 };
 
 /**
- * struct verify_args - peerpin verify
- * @test_args: arguments of the test program, without its name; ends with NULL
+ * struct verify_args - arguments of peerpin verify
+ * @test_args: arguments of the test program, without the program's name; ends with NULL
  * @device: the driver's device: lsi, edu, nvme or none
- * @kernel: a kernel for emu/vm/run; NULL: its default
- * @only: run only this scenario; NULL: all
- * @json, @html: files to write; NULL: none
+ * @kernel: kernel for emu/vm/run; NULL: the default of emu/vm/run
+ * @first: stop at the first violation
+ * @only: id of the only scenario to run; NULL: run all scenarios
+ * @json, @html: report files to write; NULL: no such report
  */
 struct verify_args {
 	const char *driver;

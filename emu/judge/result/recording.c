@@ -65,7 +65,7 @@ unsigned int event_us(const struct event *event)
 	return in && sscanf(in, " in %u us", &us) == 1 ? us : 0;
 }
 
-/* The first two words are the kind: "ioctl 0xc010dd01", "close on", "put_pages by" */
+/* Length of the event's kind, which is the first two words: "ioctl 0xc010dd01", "close of", "put_pages by". */
 static size_t kind_length(const char *text)
 {
 	size_t first = strcspn(text, " ");

@@ -13,8 +13,8 @@ enum event_side {
 
 /**
  * struct event - a recorded call
- * @number: from 1, for each side
- * @text: the call, and its caller or object; for calls of the test also the duration, "in N us"
+ * @number: number of the call on its side, from 1
+ * @text: the call, and its caller or object; for calls of the test also their duration, "in N us"
  */
 struct event {
 	enum event_side side;
@@ -35,17 +35,17 @@ void recording_forget(struct recording *recording, size_t from);
 
 unsigned int recording_count(const struct recording *recording, enum event_side side);
 
-/* Number of the kernel's events that begin with @prefix. */
+/* Number of events of EVENT_KERNEL that begin with @prefix */
 unsigned int recording_count_of(const struct recording *recording, const char *prefix);
 
-/* NULL: not found. */
+/* Returns NULL if not found. */
 const struct event *recording_find(const struct recording *recording, enum event_side side, unsigned int number);
 
-/* Is @event the first, or the last, of its kind (same call, same command) on its side? */
+/* Whether @event is the first, or the last, event of its kind (call and command) on its side */
 bool recording_is_first(const struct recording *recording, const struct event *event);
 bool recording_is_last(const struct recording *recording, const struct event *event);
 
-/* Duration of the call in microseconds; 0: unknown. */
+/* Duration of the call in microseconds; 0: unknown */
 unsigned int event_us(const struct event *event);
 
 bool event_begins(const struct event *event, const char *prefix);

@@ -38,7 +38,7 @@ void results_free(struct results *results)
 	*results = (struct results) { 0 };
 }
 
-/* Length of a control character at @text, else 0. Those from U+0080 to U+009F have two bytes in UTF-8. */
+/* Length of a control character at @text, else 0. In UTF-8, control characters U+0080 to U+009F have two bytes. */
 static size_t control_length(const char *text)
 {
 	unsigned char first = (unsigned char)text[0], second = (unsigned char)text[1];

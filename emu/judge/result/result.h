@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include "scenarios.h"
 
-/* struct finding - a broken rule; @rule: a name in verify_rules.c */
+/* struct finding - a broken rule; @rule: its name in rules.c, or another name, which counts as rule "other" */
 struct finding {
 	char rule[32];
 	char text[256];
@@ -18,11 +18,10 @@ struct log_line {
 };
 
 /**
- * struct trial - activity of the test in a scenario without a fault; with a full BAR1
- * the attempts count, too
+ * struct trial - activity of the test in a scenario without a fault
  * @told: the guest has reported these numbers
- * @pins: pins of GPU memory
- * @own: pins made by the driver itself, not by peerpin for it
+ * @pins: pins of GPU memory; in a scenario with little BAR1 also the failed attempts to pin
+ * @own: pins that the driver made itself, not through peerpin
  * @calls: observed calls on the driver's devices
  * @devices: devices that appeared with the driver
  */
@@ -36,11 +35,11 @@ struct trial {
 
 /**
  * struct result - the result of a scenario that has begun
- * @ended: the guest reported the end, or the VM died
- * @clean: the VM is in a good state, so that later results are valid
+ * @ended: the guest reported the end of the scenario, or the VM died
+ * @clean: the VM is in a good state, so that later scenarios can run in it
  * @armed: the scenario had a fault to inject at some event
  * @fired: the fault was injected
- * @trial: valid if not @armed
+ * @trial: the test's activity; valid if @armed is false
  * @test: how the test program ended
  * @untold: why a violation may have been missed; "": nothing was missed
  */
@@ -59,7 +58,7 @@ struct result {
 	size_t nr_log;
 };
 
-/* struct results - in the order of their start */
+/* struct results - the results in the order in which their scenarios began */
 struct results {
 	struct result *at;
 	size_t count;
@@ -71,7 +70,7 @@ void results_free(struct results *results);
 /* Resets @result to the start of its scenario. */
 void result_forget(struct result *result);
 
-/* Copies at most @size bytes, including the 0; blanks replace control characters, which could steer a terminal. */
+/* Copies at most @size bytes, including the NUL. Replaces control characters by blanks: they could control a terminal. */
 void copy_plain(char *to, size_t size, const char *from);
 
 /* Add a finding or a log line; both use copy_plain(). */
@@ -80,7 +79,7 @@ void result_log(struct result *result, const char *text);
 
 bool result_has(const struct result *result, const char *rule);
 
-/* Was memory revoked in this scenario? */
+/* Whether memory was revoked in this scenario */
 bool result_revoked(const struct result *result);
 
 #endif

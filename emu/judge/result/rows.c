@@ -11,7 +11,7 @@ enum {
 	ALL = PLAIN | IOMMU | LAZY | UNSHARED,
 };
 
-/* Cheap rows that find most come first: a quick run that runs out of time misses only the least useful ones. */
+/* Cheap and useful rows come first: if a quick run runs out of time, it misses only the least useful rows. */
 static const struct row rows[] = {
 	{ "", "", SERIES_VALUES, 0, PLAIN | IOMMU | HIGH, ALL | HIGH, 0, 1, 1, { 0 } },
 	{ "scatter-%u", "scatter=%u", SERIES_VALUES, 0, PLAIN, ALL, 0, 1, 1, { 0 } },

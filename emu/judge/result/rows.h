@@ -12,7 +12,7 @@ enum boot {
 	NR_BOOTS,
 };
 
-/* What a scenario tests; struct rule says which of these a rule needs. */
+/* What a scenario tests. @needs of struct rule has the bits that a rule needs. */
 enum tries {
 	TRIES_REVOKE = 1 << 0,		/* GPU memory is revoked */
 	TRIES_IOMMU = 1 << 1,
@@ -22,27 +22,27 @@ enum tries {
 	TRIES_ANYTHING = 1 << 5,	/* set for every scenario */
 };
 
-/* The source of the numbers of a row's scenarios */
+/* The source of the numbers of a row's scenarios; most series number recorded events */
 enum series {
-	SERIES_VALUES,
-	SERIES_ALLOC,
+	SERIES_VALUES,		/* @values of struct row */
+	SERIES_ALLOC,		/* allocations of the driver, from 1 */
 	SERIES_PINS,		/* calls of get_pages, persistent or not */
-	SERIES_MAPS,
-	SERIES_KERNEL,		/* the kernel's events */
-	SERIES_USER,
+	SERIES_MAPS,		/* calls of dma_map_pages */
+	SERIES_KERNEL,		/* the driver's events */
+	SERIES_USER,		/* the test's calls */
 	SERIES_ENDS,		/* the first and last of each kind of the test's calls */
-	SERIES_CLOSE,		/* the first close */
-	SERIES_LONG,		/* long calls; the values are points in time, in percent of the duration */
+	SERIES_CLOSE,		/* the test's first close() */
+	SERIES_LONG,		/* the test's long calls; @values are points in time, in percent of the duration */
 };
 
 /**
  * struct row - a kind of scenario
- * @name: the part of the id behind the boot; a format with up to two numbers
- * @keys: the guest's keys, a format with the same numbers
- * @values: @nr_values numbers; a quick run uses the first @quick_values
- * @quick: approximate number of scenarios of a longer series in a quick run
- * @quick_boots, @boots: bits of enum boot
+ * @name: the scenario's id after "BOOT/"; a format with up to two numbers
+ * @keys: keys in the guest's plan; a format with the numbers of @name
+ * @quick: approximate number of scenarios in a quick run, if the series is longer
+ * @quick_boots, @boots: bits of enum boot for a quick run and for a full run
  * @tries: bits of enum tries
+ * @values: @nr_values numbers; a quick run uses the first @quick_values of them
  */
 struct row {
 	const char *name;
@@ -57,7 +57,7 @@ struct row {
 	unsigned int values[5];
 };
 
-/* NULL after the last row. */
+/* Returns NULL after the last row. */
 const struct row *row_at(unsigned int i);
 
 const char *boot_name(enum boot boot);

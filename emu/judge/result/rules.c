@@ -27,7 +27,7 @@ static const struct rule rules[] = {
 	{ "unknown-flags", "ch. 10", "get_pages_persistent with flags that do not exist", 0 },
 	{ "rsync-mismatch", "", "an rsync driver was not unregistered as it was registered", 0 },
 
-	/* consequences; use-after-free comes before callback-waits, because a callback may wait on a freed lock */
+	/* consequences: use-after-free precedes callback-waits, because a callback may wait on a freed lock */
 	{ "unload-in-use", "", "the module could be removed while its device was open", TRIES_UNLOAD },
 	{ "gone-peer", "", "memory was attached to a device that was no longer registered with peerpin", 0 },
 	{ "overstayed", "11.3", "the driver's DMA did not end in time, and peerpin had to wait for it", TRIES_REVOKE },

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The rules for drivers, most specific first: if several are broken, the first one is the headline. */
+/* The rules for drivers, the most specific rule first. The first broken rule is the report's headline. */
 #ifndef VERIFY_RULES_H
 #define VERIFY_RULES_H
 
 #include <stddef.h>
 
 /**
- * struct rule
- * @section: section of NVIDIA's guide; "": not from the guide
+ * struct rule - a rule for drivers
+ * @section: section of NVIDIA's guide; "": the rule is not from the guide
  * @text: description of the violation
- * @needs: bits of enum tries: only scenarios with these bits can find a violation
+ * @needs: bits of enum tries; the rule counts as tried only if ended scenarios had these bits
  */
 struct rule {
 	const char *name;
@@ -18,10 +18,10 @@ struct rule {
 	unsigned int needs;
 };
 
-/* NULL after the last rule. */
+/* Returns NULL after the last rule. */
 const struct rule *rule_at(size_t i);
 
-/* The index of @name; for an unknown name the index of the last rule, "other". */
+/* Index of the rule @name; for an unknown name, index of the last rule, "other" */
 size_t rule_index(const char *name);
 
 #endif

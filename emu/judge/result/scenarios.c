@@ -11,7 +11,7 @@
 enum {
 	ALLOC_BATCH = 8,
 	ALLOC_FULL = 64,
-	LONG_US = 300,		/* a shorter call hardly waits for DMA */
+	LONG_US = 300,		/* a shorter call probably does not wait for DMA */
 };
 
 /* struct sink - the output list, and the inputs from which scenarios are made */
@@ -58,7 +58,7 @@ static void put(const struct sink *sink, unsigned int a, unsigned int b)
 	out->at[out->count++] = scenario;
 }
 
-/* The id belongs to this row if formatting the parsed numbers gives the same id. */
+/* Parses the numbers of @id. The id belongs to this row if formatting these numbers gives @id again. */
 static bool row_reads(const struct row *row, enum boot boot, const char *id, struct scenario *out)
 {
 	const char *name = strchr(id, '/');
@@ -90,7 +90,7 @@ static unsigned int limit(const struct sink *sink)
 	return sink->level == LEVEL_FULL ? UINT_MAX : sink->row->quick;
 }
 
-/* Is number @i of @n one of @most evenly spread ones? */
+/* Selects @most of the numbers 1 to @n, evenly spread: returns whether @i is selected. */
 static bool is_spread(unsigned int i, unsigned int n, unsigned int most)
 {
 	return n <= most || (unsigned long)i * most / n != (unsigned long)(i - 1) * most / n;
@@ -139,7 +139,7 @@ static unsigned int count_ends(const struct sink *sink, enum event_side side)
 	return ends;
 }
 
-/* Puts the first and last event of each kind, and about @between others. */
+/* Puts the first and the last event of each kind, and about @between of the other events. */
 static void put_events(const struct sink *sink, enum event_side side, unsigned int between)
 {
 	unsigned int n = recording_count(sink->recording, side), ends = count_ends(sink, side);
@@ -163,7 +163,7 @@ static void put_close(const struct sink *sink)
 		}
 }
 
-/* Is it a long call in which a driver may transfer data? */
+/* Whether the event is a long call in which a driver may transfer data */
 static bool is_long(const struct event *event)
 {
 	static const char *const calls[] = { "ioctl", "read", "write", "pread", "pwrite" };
@@ -233,7 +233,7 @@ static void put_recorded(const struct sink *sink)
 	}
 }
 
-/* ---- all ------------------------------------------------------------------------- */
+/* ---- the scenarios of all rows and boots ----------------------------------------- */
 
 static bool runs_in(const struct sink *sink)
 {
@@ -279,7 +279,7 @@ static void all_boots(struct sink *sink, const enum boot *order)
 
 void scenarios_after(struct scenarios *out, enum verify_level level, const struct recording *recording)
 {
-	/* plain boots have run already, so they come last; the rest begins with the last boot of the quick ones */
+	/* quick: BOOT_PLAIN is last, as its scenarios ran already; rest: begins with the last boot of quick */
 	static const enum boot quick[NR_BOOTS] = {
 		BOOT_NO_SHARING, BOOT_IOMMU_LAZY, BOOT_HIGH_MEMORY, BOOT_IOMMU, BOOT_PLAIN,
 	};
@@ -302,7 +302,7 @@ static const struct row *alloc_row(void)
 	return row_at(i);
 }
 
-/* Grows the batch with each call, so that few boots and few useless scenarios are needed. */
+/* Each call adds a larger batch. So few boots are needed, and few scenarios find no allocation to fail. */
 void scenarios_alloc(struct scenarios *out, enum verify_level level, unsigned int done)
 {
 	const struct sink sink = { .out = out, .row = alloc_row(), .boot = BOOT_PLAIN, .level = level };

@@ -10,7 +10,7 @@ enum {
 	LINE = 400,
 };
 
-/* A line without its time stamp. */
+/* Returns the line after its time stamp. */
 static const char *words_of(const char *line)
 {
 	const char *behind;
@@ -22,8 +22,8 @@ static const char *words_of(const char *line)
 }
 
 /*
- * The emulator logs violations of the driver: "violation by MODULE, WHERE: RULE:
- * TEXT". Adds each rule once.
+ * Adds a violation that the emulator logged: "violation by MODULE, WHERE: RULE: TEXT".
+ * Adds each rule only once.
  */
 static void take_violation(struct result *result, const char *line)
 {
@@ -46,9 +46,9 @@ static bool next_line(FILE *file, char *line)
 
 /**
  * struct reading - state while reading a log
- * @late: the log ends after the last scenario; only splats that disturb later scenarios count, because others may be
- *	from an earlier scenario
- * @complained: a splat was found that counts
+ * @late: the last scenario has ended. Then only splats that disturb later scenarios count: the guest has already
+ *	reported the other splats.
+ * @complained: a splat that counts was found
  */
 struct reading {
 	struct result *result;
@@ -75,7 +75,7 @@ static void take_line(struct reading *r, struct splat *splat, const char *line)
 		result_log(r->result, words_of(line));
 }
 
-/* The guest's output comes through another channel, not in order with the kernel log: use the mark in the log. */
+/* Position in the log after the last JUDGE_MARK. The guest's output cannot tell where the scenario begins in the log. */
 static long behind_last_mark(FILE *file)
 {
 	char line[LINE];

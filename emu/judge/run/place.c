@@ -30,7 +30,7 @@ __attribute__((format(printf, 2, 3))) static int join(char *path, const char *fo
 	return length < PATH_MAX ? 0 : could_not("the path %s... is too long; give a shorter one", path);
 }
 
-/* The directory @up levels above that of this program; @path has room for PATH_MAX. */
+/* Sets @path, of PATH_MAX bytes, to the directory @up levels above the directory of this program. */
 static int above_program(char *path, int up)
 {
 	char *slash;
@@ -64,7 +64,7 @@ static void become_builder(const char *program, const char *kernel, int out)
 	_exit(127);
 }
 
-/* The first line of output is PEERPIN_ROOT=DIR; peerpin-emu prints it when the build is done. */
+/* peerpin-emu prints the line PEERPIN_ROOT=DIR after the build; it is the first line of output. */
 static int read_root(struct place *place, int in)
 {
 	static const char name[] = "PEERPIN_ROOT=";
@@ -105,7 +105,7 @@ static int root_of_builder(struct place *place, const char *program, const char 
 	return 0;
 }
 
-/* In an installation, peerpin-emu is beside this program and builds a tree. */
+/* In an installation, peerpin-emu is in the directory of this program, and builds a tree. */
 static int root_of_emulator(struct place *place, const char *kernel)
 {
 	char dir[PATH_MAX], program[PATH_MAX];
@@ -143,7 +143,7 @@ static int find_root(struct place *place, const char *kernel)
 	return 0;
 }
 
-/* "FILE.ko K=V ..." keeps its parameters; FILE.ko becomes a full path. */
+/* Replaces FILE.ko in "FILE.ko K=V ..." by its full path; keeps the parameters. */
 static int find_driver(struct place *place, const char *driver)
 {
 	const char *end = strstr(driver, ".ko ");
@@ -199,7 +199,7 @@ int place_share(struct place *place)
 	return join(place->plan, "%s/plan", place->shared);
 }
 
-/* Ignores errors, so that nftw() removes the rest. */
+/* Ignores errors, so that nftw() continues with the other entries. */
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
 	(void)st;

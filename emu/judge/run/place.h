@@ -7,17 +7,17 @@
 #include "emu/judge/result/args.h"
 
 /**
- * struct place
- * @root: $PEERPIN_ROOT, or the source tree of this program, or the tree built by peerpin-emu
+ * struct place - paths
+ * @root: a tree: $PEERPIN_ROOT, or the source tree of this program, or the tree built by peerpin-emu
  * @run: emu/vm/run in @root
  * @guest: the program that runs the scenarios in the VM
- * @driver, @test: full paths; @driver with the module's parameters
+ * @driver, @test: full paths; after its path, @driver has the module's parameters
  * @dir: temporary directory, removed at the end
- * @shared: a directory in @dir that the VM, and so the driver under test, can write to. Each VM gets a new one, because
- *          an untrusted VM may leave anything there, such as a link to one of our files
- * @plan: a file in @shared, for the guest
- * @log: kernel log in @dir, from emu/vm/run
- * @complaints: stderr of emu/vm/run, in @dir
+ * @shared: directory in @dir that the VM, and so the driver under test, can write to. Each VM gets a new directory,
+ *          because an untrusted VM may leave anything there, such as a link to a file of the user
+ * @plan: file in @shared with the plan for the guest
+ * @log: file in @dir to which emu/vm/run writes the kernel log
+ * @complaints: file in @dir with the stderr of emu/vm/run
  */
 struct place {
 	char root[PATH_MAX];

@@ -15,7 +15,7 @@ static long now_ms(void)
 	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Is stderr a terminal that can move its cursor? */
+/* Whether stderr is a terminal that can move its cursor */
 static bool is_terminal(void)
 {
 	const char *type = getenv("TERM");
@@ -34,7 +34,7 @@ long progress_ms(const struct progress *progress)
 	return now_ms() - progress->start_ms;
 }
 
-/* Estimate: each remaining scenario takes the average time of those done, boots included. */
+/* Estimate: each remaining scenario takes the average time of the scenarios done, including boots. */
 static void put_time_left(FILE *line, const struct progress *progress, size_t done, size_t planned)
 {
 	long left = progress_ms(progress) / (long)done * (long)(planned - done) / 1000;
@@ -56,7 +56,7 @@ static void put_line(FILE *line, const struct progress *progress, const char *id
 		fprintf(line, "; now %s", id);
 }
 
-/* Width of the line; the last column is unused, because the cursor would wrap there. */
+/* Width of the line. The last column stays unused, because the cursor would wrap there. */
 static int columns(void)
 {
 	struct winsize size;

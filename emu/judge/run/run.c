@@ -12,8 +12,8 @@
 
 enum {
 	QUICK_MS = 115 * 1000,
-	STATUS_CANNOT = 2,	/* exit status if the guest or emu/vm/run failed by itself, not due to the driver */
-	SILENT_MS = 90 * 1000,	/* the guest limits a test to 20 s and reports each */
+	STATUS_CANNOT = 2,	/* exit status if the guest or emu/vm/run failed, not the driver */
+	SILENT_MS = 90 * 1000,	/* longer silence is a hang: the guest ends each test after 20 s and reports it */
 	HUNG_MAX = 2,
 	LOOK_MS = 500,		/* interval of checks of clock and signals */
 };
@@ -22,7 +22,7 @@ enum {
  * struct session - one VM
  * @quiet_ms: time of the last output
  * @seen: number of results handled
- * @dirty: a scenario has left the VM in a bad state; no other may run in it
+ * @dirty: a scenario left the VM in a bad state, so no other scenario may run in the VM
  */
 struct session {
 	struct run *run;
@@ -41,7 +41,7 @@ static void note_signal(int signo)
 	interrupted = 1;
 }
 
-/* Without SA_RESTART: a wait for the VM's output ends at once. */
+/* Without SA_RESTART, a signal ends the wait for the VM's output at once. */
 static void catch_signals(void)
 {
 	const struct sigaction action = { .sa_handler = note_signal };
@@ -68,9 +68,9 @@ static void name_fault(struct run *run, struct result *result, struct finding *f
 }
 
 /*
- * An IOMMU fault has one of two causes: the address was never valid (bus-addresses), or
- * it was valid until the memory was revoked (dma-after-callback). If the same boot had a
- * fault without a revocation, the cause is the first one.
+ * An IOMMU fault breaks one of two rules. bus-addresses: the address was never valid.
+ * dma-after-callback: the address was valid until the memory was revoked. If this boot had
+ * a fault in a scenario without a revocation, the rule is bus-addresses.
  */
 static void finish_result(struct run *run, struct result *result)
 {
@@ -137,7 +137,7 @@ static bool is_silent(const struct session *s)
 	return progress_ms(&s->run->progress) - s->quiet_ms > SILENT_MS;
 }
 
-/* Reads until the VM ends or must be ended: an unkillable process would keep a VM running for long. */
+/* Reads output until the VM ends, or must be stopped. Does not wait for a dirty VM: a hung process may keep it running. */
 static void listen(struct session *s)
 {
 	char data[4096];
@@ -151,12 +151,12 @@ static void listen(struct session *s)
 			break;
 		look_around(s);
 	}
-	/* output from before the signal counts */
+	/* also read the output that came before the signal */
 	while (s->run->stop == STOP_SIGNAL && (got = vm_read(&s->vm, data, sizeof(data), 0)) > 0)
 		take_output(s, data, (size_t)got);
 }
 
-/* The VM died during the scenario of @result: that is its result. */
+/* The VM died during the scenario of @result: records the death as the scenario's result. */
 static void judge_death(struct session *s, struct result *result)
 {
 	result->fired = true;
@@ -176,7 +176,7 @@ static void show_complaints(const struct place *place)
 		fclose(file);
 }
 
-/* Does a line of emu/vm/run's stderr begin with @words? */
+/* Whether a line of emu/vm/run's stderr begins with @words */
 static bool has_complaint(const struct place *place, const char *words)
 {
 	FILE *file = fopen(place->complaints, "re");
@@ -190,13 +190,13 @@ static bool has_complaint(const struct place *place, const char *words)
 	return has;
 }
 
-/* A splat in the kernel log changes the exit status, so look for the guest's message. */
+/* Looks for the guest's error message, because a splat in the kernel log changes the exit status. */
 static bool guest_gave_up(const struct place *place)
 {
 	return has_complaint(place, "judge: ");
 }
 
-/* Did the kernel log a splat, unseen by the guest, since the last scenario began? */
+/* Whether the kernel logged a splat, which the guest did not see, since the last scenario began */
 static bool judge_late(struct session *s)
 {
 	struct result *last = &s->run->results.at[s->run->results.count - 1];
@@ -210,7 +210,7 @@ static bool judge_late(struct session *s)
 	return true;
 }
 
-/* The first crash of QEMU in a scenario may be a fault of QEMU or the host; a second one counts as a finding. */
+/* Whether QEMU crashed for the first time in this scenario: QEMU or the host may be the cause. A second crash counts. */
 static bool is_crash_of_qemu(const struct session *s)
 {
 	return s->run->crashed != s->run->results.count &&
@@ -223,7 +223,7 @@ static void begin_again(struct session *s)
 	stream_take_back(&s->stream);
 }
 
-/* Stops the run: another VM would fail, too. */
+/* Stops the run, because another VM would fail, too. */
 static void give_up(struct run *run)
 {
 	progress_clear(&run->progress);
@@ -232,7 +232,7 @@ static void give_up(struct run *run)
 	run->stop = STOP_FAILED;
 }
 
-/* Did the guest or emu/vm/run fail by itself? False after a splat: then the driver is the cause. */
+/* Whether the guest or emu/vm/run failed. Returns false after a splat: then the driver is the cause. */
 static bool has_given_up(struct session *s, int status)
 {
 	return (status == STATUS_CANNOT || guest_gave_up(s->run->place)) && !judge_late(s);
@@ -260,7 +260,7 @@ static void judge_end(struct session *s, int status)
 		judge_death(s, result);
 }
 
-/* Runs the first scenarios of @plan. Returns their number; 0: the VM hung before the first. */
+/* Runs the first scenarios of @plan in a new VM. Returns how many began; 0: the VM hung before the first scenario. */
 static size_t run_machine(struct run *run, const struct scenarios *plan)
 {
 	struct session s = { .run = run, .seen = run->results.count };
@@ -282,7 +282,7 @@ static size_t run_machine(struct run *run, const struct scenarios *plan)
 
 /* ---- all VMs --------------------------------------------------------------------- */
 
-/* The scenarios from @from on that have the same boot. */
+/* The next scenarios, beginning at index @from, that all have the boot of the first of them */
 static struct scenarios same_boot(const struct scenarios *all, size_t from)
 {
 	struct scenarios part = { .at = all->at + from };
@@ -303,7 +303,7 @@ static void run_plan(struct run *run, const struct scenarios *plan)
 	}
 }
 
-/* If the test never called the driver's devices, pins made by peerpin say nothing about the driver. */
+/* If the test never called the driver's devices, pins through peerpin do not show that the driver was used. */
 static enum stop stop_of_trial(const struct result *result)
 {
 	const struct trial *trial = &result->trial;
@@ -339,7 +339,7 @@ static void run_only(struct run *run)
 		run->stop = run->results.count ? run_stop_of(run->results.at) : STOP_NOT_FIRED;
 }
 
-/* Number of allocations failed so far; 0: none, or a scenario found no allocation to fail, so there are no more. */
+/* Number of allocations failed so far; 0 also if a scenario found no allocation to fail, so no more are to be tried. */
 static unsigned int allocs_failed(const struct run *run)
 {
 	unsigned int count = 0;
@@ -400,7 +400,7 @@ static void plan_allocs(struct run *run)
 	scenarios_free(&plan);
 }
 
-/* The first scenario has no fault; it shows whether further scenarios can test the driver. */
+/* The first scenario has no fault. Its result shows whether the other scenarios can test the driver. */
 static void look_at_trial(struct run *run)
 {
 	enum stop stop = STOP_NONE;

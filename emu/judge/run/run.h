@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs scenarios, VM after VM, until all are done or there is a reason to stop. */
+/* Runs all scenarios in a sequence of VMs, until a reason to stop (enum stop). */
 #ifndef VERIFY_RUN_H
 #define VERIFY_RUN_H
 
@@ -15,16 +15,16 @@ enum stop {
 	STOP_NOTHING,		/* the test pinned nothing, so nothing was tested */
 	STOP_UNCALLED,		/* no call of the test on the driver's devices was seen */
 	STOP_NOT_FIRED,		/* the fault of --only's scenario could not be injected */
-	STOP_FAILED,		/* no VM started, or none ran the guest; the error was printed */
+	STOP_FAILED,		/* a VM did not start or did not run the guest; the error was printed */
 };
 
 /**
- * struct run
+ * struct run - the state of a run
  * @planned: number of scenarios known so far
- * @hung: number of VMs in a row that hung before the first scenario, as QEMU before 8 sometimes does
- * @crashed: number of results, including the current one, at the last crash of QEMU
+ * @hung: number of successive VMs that hung before their first scenario; QEMU before version 8 may hang
+ * @crashed: number of results at the last crash of QEMU, including the result of the current scenario
  * @faulted: bits of enum boot with an IOMMU fault that no revocation explains
- * @left: bits of enum tries of scenarios not run to the end; all bits until the plan is known
+ * @left: bits of enum tries of the scenarios that did not end; all bits until the plan is known
  */
 struct run {
 	const struct verify_args *args;
@@ -44,7 +44,7 @@ struct run {
 void run_all(struct run *run, const struct verify_args *args, struct place *place);
 void run_free(struct run *run);
 
-/* Why an ended scenario says nothing about the driver; STOP_NONE: it does. */
+/* Why an ended scenario did not test the driver; STOP_NONE: it did. */
 enum stop run_stop_of(const struct result *result);
 
 #endif

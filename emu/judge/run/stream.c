@@ -9,7 +9,7 @@ struct result *stream_current(const struct stream *stream)
 	return stream->current < 0 ? NULL : &stream->results->at[stream->current];
 }
 
-/* Cuts off and returns the next word of *@rest; never NULL. */
+/* Cuts the next word off *@rest and returns the word; never returns NULL. */
 static const char *word(char **rest)
 {
 	const char *word = strsep(rest, " ");
@@ -92,7 +92,7 @@ static bool take_log(struct result *result, const char *text)
 	return true;
 }
 
-/* The guest repeats a scenario after an unclear outcome: drop its results and events. */
+/* The guest repeats a scenario after an unclear outcome: drops the result and the events of the first try. */
 static bool begin_again(struct stream *stream, struct result *result)
 {
 	result_forget(result);
@@ -108,7 +108,7 @@ void stream_take_back(struct stream *stream)
 	stream->next--;
 }
 
-/* Accepts only the next scenario of the plan, after the previous one has ended; or the current one again. */
+/* Accepts a second begin of the current scenario. After its end, accepts only the next scenario of the plan. */
 static bool take_begin(struct stream *stream, const char *id)
 {
 	const struct scenarios *plan = stream->plan;

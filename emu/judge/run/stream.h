@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parses the output lines of the guest: "begin ID", "event ID kernel|user N TEXT",
- * "test ID HOW", "fired ID yes|no", "trial ID N pins N own N calls N devices",
- * "finding ID RULE TEXT", "log ID TEXT", "untold ID WHY", "end ID clean|dirty".
- * A second "begin" restarts the scenario. Other lines are ignored and counted.
+ * Parses the output lines of the guest:
+ *	begin ID			a second "begin" restarts the scenario
+ *	event ID kernel|user N TEXT
+ *	test ID HOW
+ *	fired ID yes|no
+ *	trial ID N pins N own N calls N devices
+ *	finding ID RULE TEXT
+ *	log ID TEXT
+ *	untold ID WHY
+ *	end ID clean|dirty
+ * Other lines are ignored and counted.
  */
 #ifndef VERIFY_STREAM_H
 #define VERIFY_STREAM_H
@@ -13,12 +20,12 @@
 
 /**
  * struct stream - the output of one VM
- * @plan: the scenarios of the VM, in the order in which it runs them
+ * @plan: the scenarios of the VM, in the order in which the VM runs them
  * @next: index in @plan of the first scenario that has not begun
  * @results: receives the results
  * @recording: receives the events
- * @current: index in @results of the scenario that runs; -1: none
- * @recorded: number of events before the current scenario
+ * @current: index in @results of the running scenario; -1: no scenario runs
+ * @recorded: number of events recorded before the current scenario
  * @strange: number of lines that could not be parsed
  * @line: the first @length bytes of the current line; longer lines are cut
  */
@@ -36,10 +43,10 @@ struct stream {
 
 void stream_feed(struct stream *stream, const char *data, size_t length);
 
-/* Undoes the start of the current scenario; it is then the next one to start. */
+/* Undoes the start of the current scenario, so that this scenario is the next to start. */
 void stream_take_back(struct stream *stream);
 
-/* The result of the current scenario; NULL: none */
+/* The result of the running scenario; NULL: no scenario runs */
 struct result *stream_current(const struct stream *stream);
 
 #endif

@@ -14,15 +14,16 @@
 #include "vm.h"
 
 /*
- * slub_debug=FZP poisons freed memory and adds red zones. rcu_expedited halves the time to
- * load and unload a module. log_buf_len: the guest reads the log only after the test.
+ * slub_debug=FZP: poison freed memory and add red zones.
+ * rcu_expedited: halves the time to load and unload a module.
+ * log_buf_len: the log buffer must hold all messages of a test, as the guest reads it only after the test.
  */
 #define APPEND "log_buf_len=4M rcupdate.rcu_expedited=1 slub_debug=FZP"
 
-/* U: splats name the callers that allocated and freed the object. Costs a fifth of the time. */
+/* slub_debug=FZPU: splats also name the callers that allocated and freed the object. A run takes a fifth longer. */
 #define APPEND_OWNERS APPEND "U"
 
-/* MiB; memory beyond 2 GiB is above the address 4 GiB, out of reach of 32-bit devices. */
+/* In MiB. Memory beyond 2 GiB is above the address 4 GiB, where 32-bit devices cannot reach it. */
 #define HIGH_MEMORY "3072"
 
 /* A week: verify detects a hang by silence, not by this timeout. */
@@ -114,8 +115,8 @@ static int write_plan(const struct place *place, const struct scenarios *plan, b
 }
 
 /*
- * Runs in the child. A process group of its own, so that Ctrl-C reaches only verify, which
- * then ends the VM. PDEATHSIG: if verify is killed, the VM ends too.
+ * Runs in the child. In its own process group it does not get Ctrl-C: only verify does, and
+ * ends the VM. PDEATHSIG: if verify is killed, the VM ends, too.
  */
 static void become(const struct command_line *line, const struct place *place, int out)
 {

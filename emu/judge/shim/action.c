@@ -19,7 +19,7 @@
 enum {
 	OUTLIVE_MS = 200,
 	INHERIT_MS = 1000,
-	SPIN_USEC = 2000,	/* nanosleep() may return this late, so busy-wait at the end */
+	SPIN_USEC = 2000,	/* nanosleep() may return this late, so busy-wait for the last part of a delay */
 };
 
 static void fired(struct share *share)
@@ -27,7 +27,7 @@ static void fired(struct share *share)
 	__atomic_store_n(&share->fired, 1, __ATOMIC_RELEASE);
 }
 
-/* The action is done even if no memory was pinned; the test may fail because of it. */
+/* Sets @fired even if no memory was pinned: the action may still make the test fail. */
 static void fired_at_pins(struct share *share, bool pinned)
 {
 	share->missed = !pinned;
@@ -58,7 +58,7 @@ static void leave(struct share *share)
 	_exit(0);
 }
 
-/* The child inherits all files and mappings, and exits after the test, so it closes them last. */
+/* The child inherits all files and mappings. It exits after the test, so the child closes the files last. */
 static void fork_and_hold(struct share *share)
 {
 	pid_t parent = getpid(), pid = process_fork();
@@ -93,7 +93,7 @@ static void close_now(int fd)
 	syscall(SYS_close, fd);
 }
 
-/* Close the GPU first: its memory is freed while the test still has it pinned. Then close the driver's file. */
+/* Closes the GPU files first: the GPU memory is freed while it is pinned. Then closes the driver's file. */
 static void close_in_wrong_order(struct share *share, const struct call *call)
 {
 	fired_at_pins(share, gpu_has_pins());
@@ -109,7 +109,7 @@ static void check_open(int fd)
 	driver_is_open |= node_of_driver(fd, ask_share());
 }
 
-/* If the test has open files of other drivers only, the driver under test may be removed at any time. */
+/* Does nothing if the test has no file of the driver under test open: then removing the driver is no misuse. */
 static void remove_module(struct share *share)
 {
 	driver_is_open = false;
@@ -162,13 +162,13 @@ void action_before(struct share *share, const struct call *call)
 	errno = error;
 }
 
-/* ---- while the call runs ------------------------------------------------------- */
+/* ---- SHARE_DURING: revoke while the call runs ---------------------------------- */
 
 struct during {
 	uint32_t usec;
 	int gpu;
-	int ready;	/* atomic: the thread runs */
-	int go;		/* atomic: the call begins now */
+	int ready;	/* atomic; the revoking thread runs */
+	int go;		/* atomic; the call begins now */
 	int ret;
 	bool told;
 };
@@ -205,7 +205,7 @@ static void *revoke_later(void *arg)
 	return NULL;
 }
 
-/* The new thread blocks all signals: only threads of the test may handle them. */
+/* The new thread blocks all signals: only threads of the test may handle signals. */
 static int start_thread(pthread_t *thread, struct during *during)
 {
 	sigset_t all, old;

@@ -12,7 +12,7 @@ enum { ANSWER_MS = 6000 };
 
 static struct share *share;
 
-/* Priority 101: runs before constructors of the test's libraries, which may open a device. */
+/* Priority 101: this runs before the constructors of the test's libraries, which may open a device. */
 __attribute__((constructor(101)))
 static void map_share(void)
 {

@@ -7,10 +7,10 @@
 
 #include "emu/judge/share.h"
 
-/** ask_share - orders and results; NULL: this process is not judged */
+/** ask_share - the memory shared with the guest; NULL: this process is not judged */
 struct share *ask_share(void);
 
-/** ask_guest - send a request, at most one per scenario; waits, and returns false if refused or timed out */
+/** ask_guest - send a request and wait for the answer; at most once per scenario; false: refused or timed out */
 bool ask_guest(enum share_ask ask);
 
 #endif

@@ -19,9 +19,9 @@ enum call_kind {
 
 /**
  * struct call - arguments of a system call; unused members are 0
- * @at: argument of ioctl, buffer, or address
- * @request: request of ioctl
- * @fd: -1 for munmap
+ * @fd: file descriptor; -1 for munmap
+ * @at: third argument of ioctl, buffer of read and write, or address of mmap and munmap
+ * @request: request code of ioctl
  */
 struct call {
 	enum call_kind kind;

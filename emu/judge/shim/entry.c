@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Replacements for functions of the C library. The test's program and its libraries
- * call them instead, including the checked variants such as __read_chk().
+ * Replacements for functions of the C library, including checked variants such as
+ * __read_chk(). The test program and its libraries call the replacements.
  */
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* The replaced function, looked up at the first call. Two threads may look it up at the same time. */
+/* The replaced function, looked up at the first call. Two threads may do the look-up at the same time. */
 #define NEXT(function) ({ \
 	static __typeof__(&function) next; \
 	__typeof__(&function) found = __atomic_load_n(&next, __ATOMIC_RELAXED); \

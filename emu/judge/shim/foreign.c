@@ -19,7 +19,7 @@ enum {
 	ALL_MS = 8000,
 };
 
-/* The process with the watched pages, and the open GPU file */
+/* The process @pid with the watched pages, and the open GPU file */
 struct watched {
 	int gpu;
 	uint32_t pid;
@@ -42,7 +42,7 @@ static void do_nothing(int ms)
 		process_nap();
 }
 
-/* Counts the test's pages that are written while @call runs; returns 0 or -errno */
+/* Counts the pages of the test that are written while @call runs; returns 0 or -errno. */
 static int count_writes(const struct watched *w, void (*call)(int ms), int ms, uint32_t *out)
 {
 	int ret = gpu_hide(w->gpu, w->pid);
@@ -60,7 +60,7 @@ static bool nothing_is_written(const struct watched *w, int ms)
 	return !count_writes(w, do_nothing, ms, &changed) && !changed;
 }
 
-/* Waits until DMA that the test has started is over: the device goes on while the test is stopped. */
+/* Waits until no DMA of the test writes pages: the device continues a DMA although the test is stopped. */
 static bool is_quiet(const struct watched *w)
 {
 	int i;
@@ -79,7 +79,7 @@ static int ms_now(void)
 	return (int)(now.tv_sec * 1000 + now.tv_nsec / 1000000);
 }
 
-/* Pages written again after the child has ended mean background DMA, which is no finding: -EAGAIN. */
+/* -EAGAIN: pages are written even after the child has ended, so the writes are background DMA and no finding. */
 static int count_writes_of_child(const struct watched *w, uint32_t *out)
 {
 	int start = ms_now(), ret = count_writes(w, repeat_in_child, REPEAT_MS, out);
@@ -100,7 +100,7 @@ static void watch(struct share *share)
 	__atomic_store_n(&share->fired, 1, __ATOMIC_RELEASE);
 }
 
-/* Stop the test, so that none of its threads writes while the other process is watched. */
+/* Stops the test, so that no thread of the test writes while watch() counts the child's writes. */
 static void stop_and_watch(struct share *share)
 {
 	if (ask_guest(SHARE_ASK_STOP))

@@ -40,13 +40,13 @@ static int ask_once(struct emugpu_test *test)
 	return ret;
 }
 
-/** struct sum - free callbacks that have run, and pins, of all GPUs */
+/** struct sum - numbers for all GPUs: free callbacks that have run, and present pins */
 struct sum {
 	uint64_t callbacks;
 	uint64_t pins;
 };
 
-/* out_callbacks of any GPU counts the callbacks of all. GPU numbers may have gaps (-ENODEV). */
+/* out_callbacks counts the callbacks of all GPUs, for each GPU. GPU numbers may have gaps (-ENODEV). */
 static int add_up(int gpu, struct sum *out)
 {
 	struct emugpu_test test = { .op = EMUGPU_TEST_COUNTS };

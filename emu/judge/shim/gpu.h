@@ -9,20 +9,20 @@
 /** gpu_pins - number of pins since the test began */
 int gpu_pins(uint32_t *out);
 
-/** gpu_open - returns a file for the functions below, to be closed by gpu_close() */
+/** gpu_open - open the file that the functions below need; close it with gpu_close() */
 int gpu_open(void);
 void gpu_close(int gpu);
 
 /** gpu_has_pins - whether memory of any GPU is pinned now */
 bool gpu_has_pins(void);
 
-/** gpu_revoke - revoke all exported and non-persistently pinned memory; @out_told: a free callback ran */
+/** gpu_revoke - revoke all exported memory and all non-persistent pins; @out_told: a free callback ran */
 int gpu_revoke(int gpu, bool *out_told);
 
 /** gpu_hide - save the contents of the memory of process @pid, to detect writes by other processes */
 int gpu_hide(int gpu, uint32_t pid);
 
-/** gpu_show - restore the contents; @out_changed: number of pages written since gpu_hide() */
+/** gpu_show - restore the contents that gpu_hide() saved; @out_changed: number of pages written since then */
 int gpu_show(int gpu, uint32_t *out_changed);
 
 #endif

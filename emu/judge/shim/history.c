@@ -39,7 +39,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct record records[RECORDS_MAX];
 static size_t nr_records;
 
-/* Copies the readable part. Returns 0 if the argument is no pointer. */
+/* Copies the readable part of the argument. Returns its size, or 0 if the argument is no pointer. */
 static size_t copy_argument(const struct call *c, unsigned char *out)
 {
 	struct iovec to = { out, ARGUMENT_MAX }, from = { c->at, ARGUMENT_MAX };
@@ -113,7 +113,7 @@ static void open_own(int fd)
 	syscall(SYS_close, own);
 }
 
-/* A write may fault, so a separate process does it. */
+/* Maps and writes in a separate process, because a write may fault. */
 static void map_and_touch(const struct call *c)
 {
 	volatile unsigned char *at;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The test's calls to drivers so far, for another process to repeat. */
+/* Records the test's calls to drivers, so that another process can repeat the calls. */
 #ifndef SHIM_HISTORY_H
 #define SHIM_HISTORY_H
 

@@ -13,7 +13,7 @@ struct mapping {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mapping mappings[MAPPINGS_MAX];
-static unsigned int used;	/* all slots from here on are unused */
+static unsigned int used;	/* all slots at and above this index are unused */
 
 static void add(uintptr_t start, uintptr_t end)
 {
@@ -65,7 +65,7 @@ bool mapping_has(const void *at, size_t length)
 	return has;
 }
 
-/* Removing the middle of a mapping leaves both of its ends. */
+/* After its middle is removed, a mapping becomes two mappings. */
 void mapping_remove(const void *at, size_t length)
 {
 	uintptr_t start = (uintptr_t)at, end = start + length;

@@ -8,10 +8,10 @@
 
 void mapping_add(const void *at, size_t length);
 
-/** mapping_has - whether a part of the range is such a mapping */
+/** mapping_has - whether the range overlaps a mapping of a driver's node */
 bool mapping_has(const void *at, size_t length);
 
-/** mapping_remove - the range was unmapped, or replaced by another mapping */
+/** mapping_remove - call after the range was unmapped or replaced by another mapping */
 void mapping_remove(const void *at, size_t length);
 
 #endif

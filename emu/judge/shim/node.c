@@ -15,8 +15,8 @@ enum {
 };
 
 /*
- * A cache of device kinds, since each intercepted call looks one up. Entries are only
- * added: a thread that reads nr_known (acquire) sees all entries below it.
+ * A cache of device kinds: each intercepted call needs the kind of its device. Entries are
+ * never removed, so a thread that reads nr_known (acquire) sees all entries below nr_known.
  */
 static struct known {
 	dev_t device;
@@ -60,7 +60,7 @@ static const struct known *find(dev_t device)
 	return NULL;
 }
 
-/* Devices that the driver under test created are its nodes, with any name. */
+/* A device that the driver under test created is NODE_DRIVER, whatever its name. */
 static void look_up(int fd, dev_t device, struct known *out)
 {
 	const struct share *share = ask_share();

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hidden children of the test: they send no SIGCHLD, and the test's wait() does not
- * return them. A child may only make system calls: at the fork, other threads may
- * have held any lock of the C library.
+ * Hidden children of the test: a hidden child sends no SIGCHLD, and the test's wait()
+ * does not return it. A hidden child may only make system calls: another thread may
+ * have held a lock of the C library during the fork.
  */
 #ifndef SHIM_PROCESS_H
 #define SHIM_PROCESS_H
 
 #include <sys/types.h>
 
-/** process_fork - like fork() */
+/** process_fork - fork a hidden child; returns like fork() */
 pid_t process_fork(void);
 
 /** process_wait - wait until @pid has ended; kill it after @ms milliseconds */

@@ -10,7 +10,7 @@
 /** watch_wants - whether @call is on a driver's file or mapping, in a judged process */
 bool watch_wants(const struct call *call);
 
-/** watch_do - count the call, run the planned action for it, and make it */
+/** watch_do - count the call, run the planned action if it is due, and make the call */
 long watch_do(const struct call *call);
 
 #endif

@@ -19,8 +19,8 @@ enum {
 };
 
 /*
- * The command writes to pipes, not to the virtio port: a port can be opened
- * only once, and some programs open /dev/stderr again.
+ * The running command. It writes to pipes, not to the virtio port: a port can be
+ * opened only once, but some programs open /dev/stderr again.
  */
 struct command {
 	pid_t pid;
@@ -81,7 +81,7 @@ static int start(struct command *command, const struct config *config, char **ar
 	return 0;
 }
 
-/* Pid 1 also reaps orphans. Returns 1 after the command itself has ended. */
+/* Reaps children; pid 1 also gets orphans. Returns 1 after the command itself has ended. */
 static int reap(struct command *command, int options)
 {
 	int status;
@@ -130,8 +130,8 @@ static void relay_until_end(struct command *command)
 }
 
 /*
- * Kill all processes that the command left: they would hold references to modules.
- * Then no process has the pipes open for writing, and both reads reach EOF.
+ * Kills all processes that the command left, because they may hold references to modules.
+ * Then no process has the pipes open for writing, so the reads of both pipes reach EOF.
  */
 static void end_all(struct command *command)
 {

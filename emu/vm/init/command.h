@@ -8,7 +8,7 @@
  * command_run - run a command of the user, with its output sent to the stream
  *
  * Kills all other processes after the command has ended. Returns the command's
- * exit status in the form of a shell (128+n for signal n).
+ * exit status as a shell would: 128+n if signal n ended the command.
  */
 int command_run(const struct config *config, char **argv);
 

@@ -43,7 +43,7 @@ static int add_share(struct config *config, const char *dir)
 	return 0;
 }
 
-/* All commands share one array of arguments, with a NULL after each command. */
+/* All commands share one array of arguments. A NULL ends the arguments of each command. */
 static int add_command(struct config *config, const char *name, char **argv)
 {
 	if (config->nr_commands == CONFIG_COMMANDS_MAX)
@@ -77,7 +77,7 @@ static int set_string(const char **field, const char *value)
 	return 0;
 }
 
-/* *argv is the slot of the next argument; it and all later slots are NULL. */
+/* *argv is the slot of the next argument. This slot and all later slots are NULL. */
 static int add_arg(struct config_command *command, char ***argv, char *value)
 {
 	if (!command)

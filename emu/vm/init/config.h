@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Configuration that emu/vm/run passes to pid 1: the file /config of the initramfs, a
- * list of NUL-terminated "key=value" strings. Keys of the machine come first. Each
- * "command=NAME" then begins a command, and the keys insmod, params and arg that
- * follow belong to that command.
+ * Configuration that emu/vm/run passes to pid 1 in the file /config of the initramfs. The
+ * file is a list of NUL-terminated "key=value" strings. The keys of the VM come first.
+ * Then each "command=NAME" begins a command. The keys insmod, params and arg belong to
+ * the command before them.
  */
 #ifndef EMU_VM_CONFIG_H
 #define EMU_VM_CONFIG_H
@@ -18,15 +18,15 @@ enum {
 
 struct config_module {
 	const char *file;	/* insmod=FILE */
-	const char *params;	/* params=TEXT after it; "" without */
+	const char *params;	/* params=TEXT that follows insmod=FILE; "": no such key */
 };
 
-/* Modules to load, and the program that runs while they are loaded */
+/* A program to run, and the modules that are loaded meanwhile */
 struct config_command {
-	const char *name;	/* command=NAME; "": the VM runs this command only */
+	const char *name;	/* command=NAME; "" if the VM runs only one command */
 	struct config_module insmod[CONFIG_LIST_MAX];
 	size_t nr_insmods;
-	char **argv;		/* arg=..., NULL at the end */
+	char **argv;		/* program and arguments, each from arg=TEXT; ends with NULL */
 };
 
 struct config {
@@ -41,7 +41,7 @@ struct config {
 	size_t nr_commands;
 };
 
-/** config_read - parse /config; returns 0 or -errno; the strings are never freed */
+/** config_read - parse /config; returns 0 or -errno; the strings stay valid */
 int config_read(struct config *config);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Checkers of a debug kernel that may have stopped checking. */
+/* Detects that a checker of a debug kernel has stopped checking. */
 #ifndef EMU_VM_FINDER_H
 #define EMU_VM_FINDER_H
 
 /**
- * finders_tell - write to the kernel log if a checker has stopped
+ * finders_tell - write a line to the kernel log if a checker has stopped
  *
- * DMA-API debugging disables itself for good when it cannot allocate an entry, as in
- * a test with failing allocations. Later mappings are not checked. emu/vm/run treats
- * the line as a splat. Does nothing on a kernel without DMA-API debugging.
+ * If DMA-API debugging cannot allocate an entry, as in a test with failing allocations,
+ * it disables itself until the next boot. Later mappings are not checked. emu/vm/run
+ * treats the line as a splat. Does nothing on a kernel without DMA-API debugging.
  */
 void finders_tell(void);
 

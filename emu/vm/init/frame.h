@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stream from the virtual machine to the program that watches it. One
+ * The stream of frames from the virtual machine to vm/watch on the host. One
  * virtio-serial port carries all frames in order: when the verdict arrives, all
  * output has arrived.
  */
@@ -12,10 +12,10 @@
 enum frame_kind {
 	FRAME_STDOUT = 1,
 	FRAME_STDERR,
-	FRAME_VERDICT,		/* one byte: the exit status; nothing follows */
+	FRAME_VERDICT,		/* one byte: the exit status of emu/vm/run; the last frame */
 	FRAME_RUNNING,		/* no bytes: the VM has booted */
-	FRAME_COMMAND,		/* a command begins; its name, without a NUL */
-	FRAME_STATUS,		/* one byte: the exit status of that command */
+	FRAME_COMMAND,		/* name of the command that begins, without a NUL */
+	FRAME_STATUS,		/* one byte: the exit status of the command named last */
 };
 
 enum {

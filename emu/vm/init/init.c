@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Pid 1 of the virtual machine: mount the host's files, run each command, report its status. */
+/* Pid 1 of the virtual machine: mounts the host's files, runs each command, reports the command's exit status. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static int run(const struct config *config, const struct config_command *command
 	return status;
 }
 
-/* The lines "running" and "verdict" delimit the kernel log of the command. */
+/* In the kernel log, the lines "vm: running" and "vm: verdict" enclose the messages of the command. */
 static int run_and_log(const struct config *config, const struct config_command *command, bool *stuck)
 {
 	int status;
@@ -68,8 +68,8 @@ static int run_and_log(const struct config *config, const struct config_command 
 }
 
 /*
- * Stops after a command that left a module loaded or tainted the kernel: its errors would
- * be charged to the next command. The remaining commands need another VM.
+ * Stops after a command that left a module loaded or tainted the kernel: otherwise the next
+ * command would get the blame for that. The remaining commands need another VM.
  */
 static int run_all(const struct config *config)
 {
@@ -88,8 +88,8 @@ static int run_all(const struct config *config)
 }
 
 /*
- * The host kills QEMU after it has read the verdict. The VM powers off only if that fails:
- * an earlier power-off would lose output.
+ * The host kills QEMU after it has read the verdict. If the host does not, the VM powers
+ * off after VERDICT_SECONDS; an earlier power-off would lose output.
  */
 static void finish(int status)
 {

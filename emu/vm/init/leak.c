@@ -41,8 +41,8 @@ static void copy(int fd)
 }
 
 /*
- * kmemleak does not report an object that has changed since the last scan, hence two
- * scans. The first scan takes seconds, which count as part of the wait for the second.
+ * Scans twice, because kmemleak does not report an object that has changed since the last
+ * scan. The first scan takes seconds, which are part of the wait for AGE_SECONDS.
  */
 void leaks_tell(void)
 {

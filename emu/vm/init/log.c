@@ -8,7 +8,7 @@
 
 #include "log.h"
 
-/* The highest level: the console shows it at any setting of dmesg -n. */
+/* The highest level: the console shows such a record at any setting of dmesg -n. */
 #define LEVEL "<0>"
 
 enum {
@@ -27,7 +27,7 @@ static int record(const char *line)
 	return put < 0 ? -1 : 0;
 }
 
-/* The newline makes the kernel print the record now; without it, with the next record. */
+/* The newline makes the kernel print the record now. Otherwise it prints the record with the next record. */
 void log_line(const char *format, ...)
 {
 	char text[LINE], line[LINE + 8];

@@ -4,10 +4,10 @@
 #define EMU_VM_LOG_H
 
 /**
- * log_line - write one line, given without newline, to the kernel log
+ * log_line - write one line, given without its newline, to the kernel log
  *
- * The line is one record, so other messages cannot split it, as they can on the
- * console. It is on the console when this function returns.
+ * The line is one record, so other messages cannot split it. The line is on the console
+ * when this function returns.
  */
 void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

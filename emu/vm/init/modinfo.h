@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/** modinfo_name - the module's name in the kernel; 0, -errno, or -ENOEXEC if @file is no 64-bit module */
+/** modinfo_name - read the module's name in the kernel to @out; returns 0, -ENOEXEC if no 64-bit module, or -errno */
 int modinfo_name(const char *file, char *out, size_t size);
 
 #endif

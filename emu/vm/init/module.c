@@ -68,8 +68,8 @@ int modules_load(const struct config_command *command)
 }
 
 /*
- * A kernel worker may drop the last reference shortly after the process that held
- * it has ended, so removing a busy module is retried for a second.
+ * A kernel worker may drop the last reference shortly after the end of the process that
+ * used the module. So removing a busy module is retried for a second.
  */
 static int unload(const char *name)
 {

@@ -11,7 +11,7 @@
 #include "root.h"
 
 #define NEW "/new"
-/* msize: the largest message that virtio carries, 128 pages of 4 KiB less three. */
+/* msize: below the largest message of virtio, which is 125 pages of 4 KiB (128 less three). */
 #define P9 "trans=virtio,version=9p2000.L,msize=512000,"
 
 struct mount_entry {
@@ -116,7 +116,7 @@ static void mount_kernel(void)
 		mount_at(&mounts[i]);
 }
 
-/* udev would make these links. */
+/* Makes links that udev would make. */
 static void link_streams(void)
 {
 	static const char *const names[] = { "stdin", "stdout", "stderr" };
@@ -132,8 +132,8 @@ static void link_streams(void)
 }
 
 /*
- * An arm64 VM cannot run the host's programs. Replace the two that other programs
- * name by an absolute path: the loader and the shell.
+ * An arm64 VM cannot run the host's programs. Replace the loader and the shell: other
+ * programs name these two by an absolute path.
  */
 #ifdef __aarch64__
 static void replace(const char *target, const char *path)
@@ -193,7 +193,7 @@ static void mount_modules(const struct config *config)
 }
 
 /*
- * Let programs that switch to another user reach @path, which may be below /root.
+ * Makes @path, which may be below /root, accessible to programs that switch to another user.
  * The new modes stay in the VM's memory.
  */
 static void open_way(const char *path)

@@ -11,7 +11,7 @@
 /** root_mount_early - mount /proc, /sys and /dev in the initramfs */
 void root_mount_early(void);
 
-/** root_enter - build the root and move into it; on failure ends the VM */
+/** root_enter - build the root file system and enter it; on failure ends the VM */
 void root_enter(const struct config *config);
 
 /** root_fail - write the error to the console and end the VM */

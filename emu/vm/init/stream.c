@@ -16,7 +16,7 @@ enum {
 
 static int port = -1;
 
-/* A message from the host announces the port, some time after insmod. */
+/* The port appears some time after insmod, when the host's message announces the port. */
 int stream_open(void)
 {
 	int waited;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The guest's end of the stream to emu/vm/watch; see frame.h for its form. */
+/* The guest's end of the stream to vm/watch on the host; frame.h has the format. */
 #ifndef EMU_VM_STREAM_H
 #define EMU_VM_STREAM_H
 
@@ -10,7 +10,7 @@
 /** stream_open - wait for the port; returns 0 or -errno */
 int stream_open(void);
 
-/** stream_copy - read from fd once and send the data as one frame; 0 at EOF or on error, else 1 */
+/** stream_copy - read once from @fd and send the data as one frame; returns 0 at EOF or on error, else 1 */
 int stream_copy(int fd, enum frame_kind kind);
 
 /** stream_note - send one line from pid 1 to the stderr of emu/vm/run */
@@ -19,7 +19,7 @@ void stream_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /** stream_running - report that the VM has booted */
 void stream_running(void);
 
-/** stream_command - attribute the output from here on to the command @name */
+/** stream_command - report that the command @name begins; output from now on is output of that command */
 void stream_command(const char *name);
 
 /** stream_status - send the exit status of the command that stream_command() named */

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
 /*
- * Run QEMU and split the stream of the virtual machine (VM) into stdout and stderr.
- * End QEMU after the verdict, at the time-out, on a signal, and when this process dies.
+ * Runs QEMU and splits the stream of the virtual machine (VM) into stdout and stderr.
+ * Ends QEMU after the verdict, at the time-out, on a signal, and when this process dies.
  *
  *   watch BOOT_SECONDS SECONDS LOG BOOTING RESULTS QEMU ARG...
  *
- * The VM must boot within BOOT_SECONDS, which count as part of SECONDS. This program
- * removes the file BOOTING after the boot.
- * RESULTS is "", or a directory: then the VM runs several commands, and the
- * output and the exit status of the command NAME go to RESULTS/NAME.out, .err and
- * .status. Each command may take SECONDS.
- * QEMU writes the VM's console to LOG. This program also waits for the line "vm: end"
- * in LOG, because a kernel thread may print late.
+ * BOOT_SECONDS	time-out of the boot
+ * SECONDS	time-out of the command, including the boot; or of each command, with RESULTS
+ * LOG		file to which QEMU writes the VM's console. This program waits for the line
+ *		"vm: end" in LOG, because a kernel thread may print late.
+ * BOOTING	file that this program removes after the boot
+ * RESULTS	"", or a directory if the VM runs several commands. The output and the exit
+ *		status of the command NAME go to RESULTS/NAME.out, .err and .status.
+ *
  * QEMU inherits the write end of the stream as file descriptor 3. Exit status: the
  * verdict; 70 the VM ended without a verdict, or output could not be written;
- * 124 time-out; 128+n signal n. On 70 stderr has the error, or how QEMU ended.
+ * 124 time-out; 128+n signal n. With status 70, stderr has the error, or how QEMU ended.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,13 +44,13 @@ enum {
 	EXIT_TIMEOUT = 124,
 };
 
-/* 0 before the fork, and in the child */
+/* Pid of QEMU; 0 before the fork, and in the child */
 static volatile pid_t qemu;
 
-/* Some output could not be written. */
+/* True if some output could not be written */
 static bool lost;
 
-/* Also called by a signal handler: must not allocate or take a lock. */
+/* A signal handler also calls this, so it must not allocate or take a lock. */
 static void end_qemu(void)
 {
 	if (!qemu)
@@ -65,7 +66,7 @@ static void end_by_signal(int signo)
 	_exit(signo == SIGALRM ? EXIT_TIMEOUT : 128 + signo);
 }
 
-/* If the parent ignores SIGHUP (nohup(1)), this program ignores it too. */
+/* Whether SIGHUP shall end this program: not if the parent ignores SIGHUP, as nohup(1) does. */
 static bool hangs_up(void)
 {
 	struct sigaction action;
@@ -94,10 +95,10 @@ static time_t now(void)
 	return time.tv_sec;
 }
 
-/* Time of the time-out, by the clock of now() */
+/* Time at which the command times out, by the clock of now() */
 static time_t deadline;
 
-/* Time out at @end, but no later than at the deadline. */
+/* Sets the alarm to @end, or to the deadline if that is earlier. */
 static void limit_time(time_t end)
 {
 	time_t left = (end < deadline ? end : deadline) - now();
@@ -106,7 +107,7 @@ static void limit_time(time_t end)
 }
 
 /*
- * QEMU gets its own process group, so that Ctrl-C does not reach it and look like a
+ * QEMU gets its own process group: otherwise Ctrl-C would end QEMU, which looks like a
  * normal exit. The death signal ends QEMU if SIGKILL ends this process.
  */
 static void exec_qemu(char **argv, int stream, pid_t parent)
@@ -121,8 +122,8 @@ static void exec_qemu(char **argv, int stream, pid_t parent)
 }
 
 /*
- * If the caller has closed one of the descriptors 0 to 2, the pipe would take its number and
- * receive the output. Occupy the number with a descriptor that cannot be written to.
+ * If the caller has closed a descriptor from 0 to 2, a pipe would get that number and then
+ * receive output. Occupies the number with a descriptor that cannot be written to.
  */
 static void fill_closed(void)
 {
@@ -164,7 +165,7 @@ static int read_all(int fd, void *to, size_t length)
 	return 0;
 }
 
-/* @fd may be non-blocking. A pipe without a reader raises SIGPIPE. */
+/* @fd may be non-blocking. If @fd is a pipe without a reader, the write raises SIGPIPE. */
 static int write_all(int fd, const char *p, size_t length)
 {
 	struct pollfd room = { .fd = fd, .events = POLLOUT };
@@ -242,7 +243,7 @@ static void begin_command(const struct frame *frame)
 	limit_time(deadline);
 }
 
-/* Lost output fails this command, not the next one. */
+/* Lost output fails the command that wrote it, not the next command. */
 static void end_command(int status)
 {
 	int fd;
@@ -255,7 +256,7 @@ static void end_command(int status)
 	close(fd);
 }
 
-/* Returns the verdict, or -1 if the stream ended without one. */
+/* Returns the verdict, or -1 if the stream ended without a verdict. */
 static int copy_until_verdict(int stream, const char *booting)
 {
 	static struct frame frame;
@@ -290,7 +291,7 @@ static bool log_has_end(int log)
 	return line && memchr(line, '\n', (size_t)(tail + got - line));
 }
 
-/* Waits up to 5 s for the end of the log. emu/vm/run detects a log without end. */
+/* Waits up to 5 s for LOG_END in the log. emu/vm/run detects a log without this line. */
 static void await_log(const char *path)
 {
 	int log = open(path, O_RDONLY | O_CLOEXEC);
@@ -303,7 +304,7 @@ static void await_log(const char *path)
 	close(log);
 }
 
-/* QEMU has closed its end of the stream, so it exits now: after a crash, or a reset (status 0). */
+/* QEMU has closed its end of the stream, so QEMU exits now: after a crash, or after a reset of the VM (status 0). */
 static void say_how_qemu_ended(void)
 {
 	pid_t ended = 0;
