@@ -21,7 +21,7 @@
 #:
 #: doc/testing.md lists the scripts for users; each prints its usage with --help. emu/vm/run --help: options of the VM
 
-# commands are silent unless they fail; V=1 prints every command
+# the commands of the build are silent; V=1 prints each command
 $(if $(V),,.SILENT:)
 
 KERNEL ?= 6.1
@@ -36,7 +36,7 @@ ifneq ($(word 2,$(MAKECMDGOALS)),)
 .NOTPARALLEL:
 endif
 
-# LINES from the command line only: in the environment it is the terminal's height
+# LINES counts only on the command line: in the environment, LINES is the terminal's height
 lines := $(if $(filter command,$(origin LINES)),$(LINES))
 
 # -Werror only for gcc 12: newer compilers have more warnings, and the build must not fail for users
@@ -57,15 +57,15 @@ all: user modules
 
 include $(wildcard */rules.mk */*/rules.mk)
 
-# an internal goal: all except the modules
+# an internal target: all except the modules
 user: $(USER_TARGETS)
 
-# A line with "+" also runs under make -n. There Kbuild would build nothing, and the
-# script would record that it built everything; ":" prevents that.
+# Because of "+", the recipe also runs under make -n. Under make -n Kbuild builds nothing, but
+# the script would record that it has built everything. ":" prevents this.
 modules:
 	+@$(if $(findstring n,$(firstword -$(MAKEFLAGS))),: )scripts/build-modules $(KERNEL)
 
-# In this order even with -j: the build needs the packages that scripts/deps installs.
+# In this order even with make -j: the build needs the packages that scripts/deps installs.
 demo:
 	@scripts/deps $(KERNEL)
 	+@$(MAKE) --no-print-directory all
@@ -84,7 +84,7 @@ check-full:
 	@KERNEL=$(KERNEL) test/run --full
 	+@! scripts/kernel --cached debug || $(MAKE) --no-print-directory check-debug LINES='core judge'
 
-# Debian 12's own kernels lack PCI_P2PDMA, so only these tests move storage data without a bounce buffer.
+# Debian 12's own kernels lack PCI_P2PDMA, so only the tests of check-debug move storage data without a bounce buffer.
 check-debug:
 	@scripts/deps $(own_kernel)
 	+@$(MAKE) --no-print-directory all KERNEL=$(own_kernel)

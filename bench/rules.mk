@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# bench/X.c becomes $(B)/bin/bench/X; all share bench/bench.h. The benchmark of the cache has several objects, and
-# baselines to compare with.
+# bench/X.c becomes $(B)/bin/bench/X; all include bench/bench.h. The benchmark of the registration cache has several
+# objects, and baselines with which the cache is compared.
 BENCH_SRC := $(wildcard bench/*.c)
 BENCH_BIN := $(BENCH_SRC:bench/%.c=$(B)/bin/bench/%)
 

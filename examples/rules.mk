@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# examples/X_example.c becomes $(B)/bin/examples/X; all may use libpeerpin and
-# libcuda. Other libraries are named here, before the rule:
+# examples/X_example.c becomes $(B)/bin/examples/X. All examples may use libpeerpin and
+# libcuda. Variables before the rule name other libraries of an example:
 #	EXAMPLE_LIBS_X := -lrdmacm
 #	EXAMPLE_DEPS_X := $(B)/lib/libmore.so (built first)
 # The other sources make the demonstration, $(B)/bin/demo.

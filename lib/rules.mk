@@ -24,8 +24,8 @@ $(B)/lib/libpeerpin.so: $(B)/lib/libpeerpin.so.1
 
 $(B)/lib/libpeerpin.a: $(LIB_OBJ)
 
-# Every static archive. The rules.mk of each directory names the objects. `make install` installs libpeerpin.a only.
-# q and not r: objects of two directories may have the same name.
+# The rule for all static archives; the rules.mk of each directory names the objects. `make install` installs only
+# libpeerpin.a. "ar q", not "ar r": objects of two directories may have the same name.
 $(B)/lib/%.a: | $(B)/lib
 	rm -f $@
 	$(AR) qcs $@ $^

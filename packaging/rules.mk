@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# `make install` builds only the files that it installs; packaging/install has the
-# list, which packaging/deb uses for the Debian packages, too. ONLY=emu installs only
-# the emulator.
+# `make install` builds only the files that it installs. packaging/install has the list of
+# these files, also for the Debian packages of packaging/deb. ONLY=emu installs only the
+# emulator.
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 export PREFIX LIBDIR DESTDIR B

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Sourced by the scripts that may have to install Debian packages.
+# Sourced by scripts that may install Debian packages.
 
 die() {
 	printf '%s: %s\n' "${self:?}" "$*" >&2
 	exit 1
 }
 
-# The packages among the arguments that are not installed, one a line.
+# Prints the arguments that are not installed packages, one a line.
 missing_packages() {
 	comm -23 <(printf '%s\n' "$@" | sort -u) \
 		<(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
@@ -25,11 +25,11 @@ Run this again as root, or install sudo."
 	fi
 }
 
-# The packages to unpack a kernel and to build its modules.
+# Packages that unpacking a kernel and building its modules need
 # shellcheck disable=SC2034
 kernel_packages=(gcc make libelf-dev xz-utils zstd kmod util-linux)
 
-# The packages that arm64 modules and an arm64 VM need in addition.
+# Packages that arm64 modules and an arm64 VM need in addition
 # shellcheck disable=SC2034
 arm64_packages=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm)
 
@@ -43,8 +43,8 @@ apt_get() {
 	return 1
 }
 
-# If no package is missing, do not call apt: a second run must be silent, quick and
-# possible without a network.
+# Calls apt only if a package is missing: a second run must be silent and quick, and must
+# work without a network.
 install_packages() {
 	local missing
 

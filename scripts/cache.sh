@@ -3,21 +3,21 @@
 # shellcheck disable=SC2034,SC2154 # variables of scripts/kernel
 #
 # Sourced by scripts/kernel and emu/peerpin-emu: the cache of kernels. All clones of
-# a user and the installed emulator share it. Its directory "kernels" has an entry
+# a user and the installed emulator share the cache. Its directory "kernels" has an entry
 # for each kernel:
 #
 #   kernels/NAME-HASH/       NAME: debug, kcsan, 6.1-amd64; HASH: of the recipe
 #     recipe                 all inputs that the kernel depends on, as text
 #     kernel/                build/RELEASE/kernel of a clone is a link to it
 #     source/, objects/      of a kernel built from source: modules are built against them
-#     complete               exists when the entry can be used; its mtime: the last use
-#   kernels/.lock-LOCK       LOCK: debug, kcsan, or debian for all others
+#     complete               exists when the entry can be used; its mtime is the last use
+#   kernels/.lock-LOCK       LOCK: debug, kcsan, or debian for all other kernels
 #   kernels/.apt-*/          apt's package lists of other architectures and releases
 #
 # A kernel is built inside its entry, because its objects contain absolute paths.
 # An entry without the file "complete" is never used.
 
-# The directory of the cache. Fails for a user without a home directory.
+# Prints the directory of the cache. Fails for a user without a home directory.
 cache_dir() {
 	if [ -n "${PEERPIN_CACHE:-}" ]; then
 		echo "$PEERPIN_CACHE"
@@ -32,7 +32,7 @@ cache_dir() {
 	fi
 }
 
-# make and Kbuild give these characters in a path a meaning of their own.
+# Succeeds if the path has none of the characters that are special to make or Kbuild.
 is_plain_path() { # PATH
 	[[ $1 != *[[:space:]%:\$\#\'\"\\\`\&\;\|\<\>\(\)]* ]]
 }
@@ -73,7 +73,7 @@ is_complete() { # ENTRY
 	[ -e "$1/complete" ]
 }
 
-# "complete" is created last: sync first writes all other files to the disk.
+# Creates the file "complete" last; before that, sync writes all other files to the disk.
 complete_entry() { # NAME RECIPE
 	printf '%s\n' "$2" >"$entry/recipe"
 	sync -f "$entry"
@@ -85,8 +85,8 @@ is_in_use() { # ENTRY
 	[ -n "$(find "$1/complete" -mmin -1440 2>/dev/null)" ]
 }
 
-# Remove the other entries of this name, unless a clone has used them within the
-# last day. The caller holds the lock, so no process is building in them.
+# Removes the other entries of this name that no clone has used within the last day.
+# The caller holds the lock, so no process is building in these entries.
 prune_entries() { # NAME
 	local other
 
@@ -99,12 +99,12 @@ prune_entries() { # NAME
 	done
 }
 
-# build/RELEASE/kernel is a link into the entry, so the entry is the directory above.
+# Updates the mtime of "complete". build/RELEASE/kernel is a link to the entry's directory kernel/.
 mark_used() { # RELEASE
 	touch -c "build/$1/kernel/../complete" 2>/dev/null || true
 }
 
-# Remove the modules in build/RELEASE if they were built against another entry.
+# Links build/RELEASE/kernel to the entry. Removes modules that were built against another entry.
 link_kernel() { # RELEASE
 	touch -c "$entry/complete"
 	[ "$(readlink "build/$1/kernel")" = "$entry/kernel" ] && return

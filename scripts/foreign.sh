@@ -2,9 +2,9 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables of scripts/kernel
 #
-# Sourced by scripts/kernel: arm64 kernels of the same Debian release, on an amd64
-# host. apt gets separate lists for them. They are unpacked, not installed; the
-# cross compiler and QEMU are installed.
+# Sourced by scripts/kernel: arm64 kernels of the installed Debian release, on an amd64
+# host. apt gets separate package lists for arm64. The kernels are unpacked, not installed;
+# the cross compiler and QEMU are installed.
 
 foreign_conf() {
 	cat <<-END
@@ -22,8 +22,8 @@ are_lists_of_today() {
 	[ -n "$(find "$foreign_dir/updated" -mtime -1 2>/dev/null)" ]
 }
 
-# Afterwards apt, called with $apt, sees both architectures. Its lists stay in the cache.
-# Lists older than a day may lack the newest kernel.
+# Sets $apt so that apt sees both architectures. The package lists stay in the cache.
+# Lists older than a day are fetched again: they may lack the newest kernel.
 use_foreign() {
 	foreign_dir=$kernels/.apt-$arch
 	mkdir -p "$foreign_dir/lists/partial" "$foreign_dir/cache/archives/partial"
@@ -34,7 +34,7 @@ use_foreign() {
 	are_lists_of_today || foreign_update || true
 }
 
-# The VM's shell: the host's busybox has the wrong architecture.
+# Unpacks an arm64 busybox as the VM's shell: the host's busybox has the wrong architecture.
 take_busybox() {
 	mv "$tree/bin/busybox" "$work/kernel/busybox"
 }

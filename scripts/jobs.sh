@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Sourced by scripts that run VMs in parallel. $jobs is the most VMs at a time: JOBS, or
-# three for two processors, because a VM idles for a quarter of its time. Each VM needs
-# 4 GiB of free memory. A VM with a debug kernel does not idle, so there is one for each
-# processor: a third VM would make all of them a quarter slower.
+# Sourced by scripts that run VMs in parallel. $jobs is the largest number of VMs at a
+# time. It is JOBS in the environment, or depends on processors and memory:
+# - three VMs for two processors, because a VM idles for a quarter of its time;
+# - one VM for each processor with a debug kernel, because such a VM does not idle;
+# - 4 GiB of free memory for each VM.
 
 count_jobs() {
 	local memory processors most
@@ -18,7 +19,7 @@ count_jobs() {
 jobs=${JOBS:-$(count_jobs)}
 [[ $jobs =~ ^[1-9][0-9]*$ ]] || { echo "$0: JOBS is a number from 1, not '$jobs'" >&2; exit 2; }
 
-# A job is a process group of its own: a signal to this script's group does not reach it.
+# Starts a job in its own process group: a signal to this script's group does not reach the job.
 start_job() { # COMMAND...
 	set -m
 	"$@" &

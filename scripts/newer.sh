@@ -2,14 +2,14 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables of scripts/kernel
 #
-# Sourced by scripts/kernel: a kernel that the installed Debian release lacks comes
-# from the backports of the next release. No package is installed, and apt's own
+# Sourced by scripts/kernel: if the installed Debian release lacks a kernel, the kernel
+# comes from the backports of the next release. No package is installed, and apt's own
 # lists and sources stay unchanged.
 
 newer=trixie
 newer_is_used=''
 
-# The URI from which apt gets this release; empty if unknown.
+# Prints the URI from which apt gets the installed release; prints nothing if unknown.
 mirror() {
 	local codename
 
@@ -34,7 +34,7 @@ newer_conf() {
 	END
 }
 
-# Afterwards apt, called with $apt, sees only the newer release.
+# Sets $apt so that apt sees only the newer release.
 use_newer() {
 	local uri
 
@@ -62,8 +62,8 @@ library_runner() { # DIRECTORY, seen from the program
 	END
 }
 
-# A program that needs a newer C library than the host's runs with the library that
-# it was built for. This library is in one of the unpacked packages.
+# If a program needs a newer C library than the host's, makes the program run with the C
+# library in one of the unpacked packages.
 take_library() { # PROGRAMS-DIR
 	local dir=$work/kernel/usr/lib/libc program
 
@@ -81,8 +81,9 @@ has_option() { # COMPILER-OPTION
 	gcc "$1" -c -o /dev/null -x c - </dev/null 2>/dev/null
 }
 
-# The headers name the compiler that built the kernel, and options that an older
-# compiler lacks. They also compare versions of pahole, which this build does not use.
+# Makes the headers use the host's compiler: they name the compiler that built the kernel,
+# and options that an older compiler lacks. Also disables their check of pahole's
+# version, because this build does not use pahole.
 take_compiler() { # HEADERS-DIR
 	sed -i 's/gcc-[0-9]*$/gcc/' "$1/.kernelvariables"
 	# shellcheck disable=SC2016 # for make

@@ -3,15 +3,15 @@
 # shellcheck disable=SC2034,SC2154 # variables of scripts/kernel
 #
 # Sourced by scripts/kernel: the debug and KCSAN kernels, built from Debian's source
-# package with the options in emu/vm/kernel. Each is built once and stays in the cache
-# of scripts/cache.sh until its recipe changes: the options, the functions in own_steps,
-# the compiler, the source package.
+# package with the options in emu/vm/kernel. Each kernel is built once and stays in the
+# cache (scripts/cache.sh) until its recipe changes. The recipe is the options, the
+# functions in own_steps, the compiler and the source package.
 
 own_source=linux-source-6.12
 own_packages=(bc bison flex libssl-dev perl)
 
-# The functions that change or build the kernel. The recipe contains their code, without
-# comments: if the code changes, the kernel is built again.
+# The functions that change or build the kernel. The recipe contains their code without
+# comments, so a change of the code makes the kernel be built again.
 own_steps=(correct_source keep_counted_on shrink_table configure own_make compile install_own drop_objects)
 
 is_own() { # VERSION
@@ -36,12 +36,12 @@ own_recipe() { # SOURCE-VERSION
 	declare -f "${own_steps[@]}"
 }
 
-# The version that apt would download.
+# Prints the version of the source package that apt would download.
 source_candidate() {
 	apt-cache show --no-all-versions "$own_source" 2>/dev/null | sed -n 's/^Version: //p' | head -n 1
 }
 
-recipe_source() { # ENTRY: the version of its source package
+recipe_source() { # ENTRY: prints the version of the entry's source package
 	sed -n "1s/^source $own_source //p" "$1/recipe" 2>/dev/null
 }
 
@@ -55,7 +55,7 @@ is_current() {
 	! is_own "$version" || is_of_this_recipe "build/$release/kernel/.."
 }
 
-# Without apt's lists, take the source version of the entry that was used last.
+# If apt has no lists: prints the source version of the entry that was used last.
 cached_source() {
 	local other newest=''
 
@@ -83,21 +83,21 @@ is_own_cached() {
 
 # ---- source --------------------------------------------------------------------
 
-# Fails if sed did not produce TEXT: in a changed source package the correction would silently be missing.
+# Edits FILE. Fails if the result lacks TEXT: in a changed source package, sed might change nothing.
 correct() { # FILE SED-SCRIPT TEXT
 	sed -i "$2" "$entry/source.new/$1"
 	grep -qF -- "$3" "$entry/source.new/$1" || die "$1 of $own_source has changed: what scripts/own-kernel.sh corrects is not there"
 }
 
-# Linux 6.12's DMA debugging records a resource mapping even if it failed. When the driver unbinds, it would
-# warn about that record as a mapping that was never unmapped.
+# Linux 6.12's DMA debugging also records a resource mapping that failed. When the driver unbinds, the debugging
+# would warn that this mapping was never unmapped.
 correct_source() {
 	local off='unlikely(dma_debug_disabled())' failed='dma_mapping_error(dev, dma_addr)'
 
 	correct kernel/dma/debug.c "/^void debug_dma_map_resource(/,/^}/s/if ($off)\$/if ($off || $failed)/" "if ($off || $failed)"
 }
 
-# vmalloc warns if the vmap_area is missing that it preloads to split a range, so this allocation must not fail.
+# Excludes an allocation from failure injection: vmalloc preloads a vmap_area to split a range, and warns without it.
 keep_counted_on() {
 	local flags='gfp_mask | __GFP_NOFAIL'
 
@@ -105,13 +105,13 @@ keep_counted_on() {
 		"vmap_area_cachep, $flags, node"
 }
 
-# KASAN's table of backtraces has a million lists in 16 MiB. Each scan of kmemleak follows every pointer in it,
-# which takes a tenth of the processor time of a nearly idle VM.
+# Shrinks KASAN's table of backtraces, which has a million lists in 16 MiB. Each scan of kmemleak follows every
+# pointer in this table. In a nearly idle VM, that takes a tenth of the processor time.
 shrink_table() {
 	correct lib/stackdepot.c 's/^\(#define STACK_BUCKET_NUMBER_ORDER_MAX\) 20$/\1 15/' 'STACK_BUCKET_NUMBER_ORDER_MAX 15'
 }
 
-# If the directory "source" exists, it is complete and corrected.
+# Makes the directory "source". If it exists, it is complete and corrected.
 get_source() {
 	local package
 
@@ -132,12 +132,12 @@ get_source() {
 
 # ---- build ---------------------------------------------------------------------
 
-# Other clones use this kernel: the caller's environment must not affect it.
+# Calls make without the caller's environment, which must not affect the kernel: other clones use it, too.
 own_make() {
 	env -i PATH="$PATH" TMPDIR="${TMPDIR:-/tmp}" LC_ALL=C make -s -C "$entry/source" O="$entry/objects" "$@" >&2
 }
 
-# Kconfig silently drops an option whose dependencies are not met.
+# Fails if an option is missing: Kconfig silently drops an option whose dependencies are not met.
 check_options() {
 	local line missing=''
 
@@ -200,7 +200,7 @@ update_and_choose() {
 	choose_own || die "apt-get has no $own_source"
 }
 
-# apt's lists may be older than the archive, and name a version that no longer exists.
+# If the download fails, updates apt's lists: they may name a version that the archive no longer has.
 get_own() {
 	choose_own || update_and_choose
 	is_complete "$entry" && return

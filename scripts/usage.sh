@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Sourced by the scripts that a user types, in the root of the tree. $self is the
+# Sourced, in the root of the tree, by the scripts that a user types. $self is the
 # path of the script. The comment at the head of the script is its usage text.
 
 print_usage() {

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 #
 # test/unit/DIR/test_X.c becomes $(B)/bin/test/test_X. All unit tests link the same
-# static archives, in this order; the linker takes the objects that a test needs.
-# They do not link libhook: its dlsym() would replace libc's.
+# static archives, in one order; the linker takes the objects that a test needs.
+# Unit tests do not link libhook: its dlsym() would replace libc's.
 #
-# test/vm/DIR/X.c becomes $(B)/bin/vm/X; all may use libpeerpin, libcuda and
-# libnvidia-ml, and only those that do depend on them.
+# test/vm/DIR/X.c becomes $(B)/bin/vm/X. Each may use libpeerpin, libcuda and
+# libnvidia-ml; a program depends only on the libraries that it uses.
 UNIT_SRC := $(wildcard test/unit/*/test_*.c)
 UNIT_BIN := $(patsubst %.c,$(B)/bin/test/%,$(notdir $(UNIT_SRC)))
 UNIT_ARCHIVES := $(patsubst %,$(B)/lib/lib%.a,plot verify tool judge gdr verbs emucuda peerpin)
@@ -32,7 +32,7 @@ $(UNIT_BIN): $(B)/bin/test/%: $(B)/obj/test/%.o $(UNIT_ARCHIVES) | $(B)/bin/test
 unit = $(1:%=$(B)/bin/test/test_%)
 
 # A mock is an object file. It precedes the archives on the command line, so the linker
-# takes its functions instead of the library's. Only these tests link it.
+# takes the mock's functions instead of the library's. Only the tests listed here link a mock.
 MOCKED_kernel := region map export ctx_cache watch why peer verbs verbs_host gdrapi gdrapi_map
 MOCKED_cuda := region map export ctx_cache descriptors watch why file query peer verbs verbs_host
 MOCKED_memory := regcache regcache_limits regcache_threads regcache_model regcache_torture publish
@@ -40,16 +40,16 @@ MOCKED_nvml := why
 MOCKED_verbs := verbs verbs_host
 $(foreach m,kernel cuda memory nvml verbs,$(eval $(call unit,$(MOCKED_$m)): $(B)/obj/test/mock_$m.o))
 
-# The test observes or replaces these calls.
+# The test copy observes or replaces these calls.
 $(call unit,copy): private UNIT_WRAP := pp_open pp_close pp_cache_create_ctx pp_cache_destroy pp_peer_open pp_peer_close pp_peer_copy
 $(call unit,cache_memory): private UNIT_WRAP := calloc madvise mprotect munmap sysconf
 $(call unit,cache_wait): private UNIT_WRAP := pp_fence_heavy pthread_cond_wait pthread_mutex_trylock
 $(call unit,gdrapi): private UNIT_WRAP := calloc
 
-# The library looks up functions of the test by dlsym().
+# For these tests, the library looks up functions of the test by dlsym().
 $(call unit,cuda_lookup verbs watch): private UNIT_LDFLAGS := -rdynamic
 
-# The test runs or opens these files.
+# Files that the tests run or open
 FAKE := $(B)/bin/test/fake
 HOOKED := $(FAKE)/hooked
 $(call unit,terminal tool_ends topo verify_run): | $(B)/bin/peerpin
@@ -86,7 +86,7 @@ $(HOOKED)/libcuda.so.1: private FAKE_LDFLAGS += -Wl,-Bsymbolic-functions
 $(HOOKED)/libversioned.so: private FAKE_LDFLAGS := -Wl,-soname,libversioned.so -Wl,--default-symver -Wl,-Bsymbolic
 $(HOOKED)/plugin.so: private FAKE_LDFLAGS := -Wl,-rpath,'$$ORIGIN'
 
-# A copy under another file name: for the dynamic loader this is another library.
+# A copy of the hook. Because of the other file name, the dynamic loader treats the copy as another library.
 $(HOOKED)/copy.so: $(B)/lib/libpeerpin-hook.so.1 | $(HOOKED)
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared $(subst libpeerpin-hook.so.1,copy.so,$(HOOK_LDFLAGS)) -o $@ $(HOOK_OBJ) \
 		-ldl -lpthread

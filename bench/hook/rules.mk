@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The hook is linked before the libcuda.so.1 that it wraps. Here that is a stub with only the measured functions.
+# The hook is linked before libcuda.so.1, which it wraps. This libcuda.so.1 is a stub with only the measured functions.
 $(B)/bin/bench/hook: bench/hook.c $(B)/lib/libpeerpin-hook.so $(B)/bin/bench/driver/libcuda.so.1
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Ilib/include -MMD -MP $(LDFLAGS) \
 		-Wl,-rpath,'$$ORIGIN/../../lib:$$ORIGIN/driver' -o $@ $< $(B)/lib/libpeerpin-hook.so \

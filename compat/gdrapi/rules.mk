@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# libgdrapi.so.2: the interface of NVIDIA's gdrcopy, on libpeerpin.so in the same
-# directory. It links its own copy of two objects that libpeerpin.so does not export.
+# libgdrapi.so.2 implements the interface of NVIDIA's gdrcopy with libpeerpin.so, which is
+# in the same directory. libgdrapi links its own copy of two objects whose functions
+# libpeerpin.so does not export.
 GDR_SRC := $(wildcard compat/gdrapi/*.c)
 GDR_OBJ := $(GDR_SRC:compat/gdrapi/%.c=$(B)/obj/gdrapi/%.o)
 GDR_LIB_OBJ := $(B)/obj/lib/cuda/process.pic.o $(B)/obj/lib/sys/sys.pic.o

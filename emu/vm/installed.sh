@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2034,SC2154
-# Sourced by emu/vm/run and peerpin-emu in a tree that peerpin-emu made: other
-# messages, and missing modules are built on demand.
+# Sourced by emu/vm/run and peerpin-emu in a tree that peerpin-emu made. It replaces
+# messages of emu/vm/run, and builds missing modules.
 
 self='peerpin-emu run' to_install='apt-get install qemu-system-x86 busybox-static cpio kmod'
-# libpeerpin is installed there, perhaps outside the loader's search path
+# libpeerpin is installed in this directory, which the dynamic loader may not search
 library_path=$(realpath "$root/emu/../..")
 
 check_kernel() {

@@ -4,7 +4,7 @@
 # A topology file (topology/NAME) defines the function topology, which places the
 # GPUs and the peers by calling functions of this file.
 
-programs=	# directory in build/ of programs for another architecture
+programs=	# directory in build/ with programs for another architecture; empty: the host's architecture
 qemu_program='qemu-system-x86_64'
 path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/busybox
 library_path=
@@ -36,18 +36,18 @@ peer_on() { # INDEX BUS
 }
 
 # Only root ports: QEMU's switch ports have no ACS to disable.
-port() { # NUMBER TYPE BUS: a bridge port with the secondary bus portNUMBER
+port() { # NUMBER TYPE BUS: add a bridge port whose secondary bus is portNUMBER
 	local options=''
 
 	[ "$acs $2" != 'off pcie-root-port' ] || options=,disable-acs=on
 	add -device "$2,id=port$1,bus=$3,chassis=$1,slot=$1$options"
 }
 
-upstream() { # NUMBER BUS: a PCIe switch with the internal bus switchNUMBER
+upstream() { # NUMBER BUS: add a PCIe switch whose internal bus is switchNUMBER
 	add -device "x3130-upstream,id=switch$1,bus=$2"
 }
 
-switch_on() { # NUMBER BUS: a PCIe switch below a root port
+switch_on() { # NUMBER BUS: add a PCIe switch below a root port
 	port "$1" pcie-root-port "$2"
 	upstream "$1" "port$1"
 }
@@ -98,9 +98,9 @@ two_numa_nodes() {
 	mem=$((2 * half))
 }
 
-# Runs a firmware of five bytes under KVM that makes QEMU exit with status 33.
-# The processor flags are tested first: some substitutes for KVM pass the
-# firmware test but cannot run a stock kernel.
+# Runs a firmware of five bytes under KVM, which makes QEMU exit with status 33.
+# Tests the processor flags first: some substitutes for KVM can run the firmware, but
+# not a distribution's kernel.
 kvm_works() {
 	local status=0
 
@@ -112,8 +112,8 @@ kvm_works() {
 	[ "$status" -eq 33 ]
 }
 
-# With a 64-bit PCI window the kernel places a hot-plugged BAR above 4 GiB, where
-# peers with 32-bit DMA addresses do not reach it.
+# Removes the 64-bit PCI window if the BARs fit without it. In that window, above 4 GiB,
+# peers with 32-bit DMA addresses could not reach a hot-plugged BAR.
 board() {
 	qemu=("$qemu_program" -machine q35)
 	append=console=ttyS0
@@ -130,8 +130,8 @@ add_processor() {
 	add -smp "$smp"
 }
 
-# The rig's own virtio devices do not declare VIRTIO_F_ACCESS_PLATFORM, so they
-# bypass the IOMMU. Only the devices under test are behind it.
+# Only the devices under test are behind the IOMMU. The virtio devices of the VM bypass
+# the IOMMU, because they do not declare VIRTIO_F_ACCESS_PLATFORM.
 add_iommu() {
 	[ -z "$iommu" ] && return
 	add -device intel-iommu,intremap=off
@@ -152,7 +152,7 @@ add_files() {
 	for i in "${!shares[@]}"; do add_directory "${shares[i]}" "share$i" ''; done
 }
 
-# QEMU inherits the write end of the stream from watch (emu/vm/init/watch.c) as descriptor 3.
+# QEMU inherits descriptor 3, the write end of the stream, from watch (emu/vm/init/watch.c).
 add_channels() {
 	add -chardev "file,id=log,path=$(value "$log")" -serial chardev:log
 	add -device virtio-serial-pci,bus=pcie.0
@@ -170,8 +170,8 @@ add_net() {
 	add -device "virtio-net-pci,netdev=net,mac=$mac,romfile=,bus=pcie.0"
 }
 
-# An oops ends the VM: no result after it can be trusted. mitigations=off: an
-# emulated processor does not speculate, and the mitigations cost time.
+# panic=-1 oops=panic: an oops ends the VM, because later results cannot be trusted.
+# mitigations=off: an emulated processor does not speculate, and mitigations cost time.
 # ignore_loglevel: splats reach the log even if COMMAND sets a quiet console.
 machine() {
 	board

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2034,SC2154
-# Sourced by emu/vm/run after machine.sh: overrides for an arm64 VM. It runs
-# programs from build/arm64, with an arm64 busybox and C library. The host's own
-# programs are visible in it but cannot run.
+# Sourced by emu/vm/run after machine.sh: overrides for an arm64 VM. The VM runs
+# programs from build/arm64, with an arm64 busybox and C library. The VM also sees the
+# host's programs, but cannot run them.
 
 programs=arm64
 qemu_program='qemu-system-aarch64'
@@ -14,7 +14,7 @@ board() {
 	append=console=ttyAMA0
 }
 
-# An old processor: QEMU emulates pointer authentication and other checks of newer ones slowly.
+# An old processor: newer processors have pointer authentication and other checks, which QEMU emulates slowly.
 add_processor() {
 	add -accel "tcg,thread=$threads" -cpu "cortex-a57$cpu" -smp "$smp"
 }

@@ -3,9 +3,9 @@
 # shellcheck disable=SC2034,SC2154 # variables of emu/vm/run
 #
 # Sourced by emu/vm/run, after splats.sh: derives the exit status from the end of the VM and from
-# the kernel log. $log is the whole kernel log, or the part of it that belongs to one command.
+# the kernel log. $log is the whole kernel log, or the part of the log that belongs to one command.
 
-show_log() { # PATTERN: print the first line that matches, and the 60 lines after it
+show_log() { # PATTERN: print the first line that matches, and the next 60 lines
 	complaints "$log" | grep -a -m 1 -A 60 -E "$1" | tr -d '\r' | cut -c -200 | sed 's/^/    /' >&2
 }
 
@@ -59,7 +59,8 @@ judge() { # STATUS
 	return "$1"
 }
 
-# watch removes $work/booting once pid 1 runs. Pid 1 has loaded no module of peerpin by then.
+# Succeeds if the VM died or hung in the boot. watch removes $work/booting when pid 1 reports the end of the boot,
+# before pid 1 loads any module of peerpin.
 died_in_boot() { # STATUS
 	case $1 in
 	70 | 124) [ -s "$log" ] && [ -e "$work/booting" ] ;;
@@ -75,12 +76,12 @@ split_log() { # LOG
 		{ print >(dir "/" name ".log") }' "$1"
 }
 
-has_begun() { # NAME. A VM that ends while it boots fails its first command.
+has_begun() { # NAME: also true for the first command, which fails if the VM ends in its boot
 	[ -f "$results/$1.err" ] || [ "$1" = "${names[0]}" ]
 }
 
-# A command without a status was running when the VM ended. If the VM died or timed out, the last
-# command gets the VM's status.
+# Gives each command that began its status. A command without a status was running when the VM ended, and gets the
+# VM's status. If the VM died or timed out, the last command gets the VM's status, too. Fails if some did not begin.
 judge_sequence() { # STATUS of the VM
 	local name whole=$log status last=${names[0]} left=0
 

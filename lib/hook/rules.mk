@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# libpeerpin-hook.so: comes before libcuda.so.1 in symbol search order and calls its
+# libpeerpin-hook.so comes before libcuda.so.1 in the symbol search order, and calls its
 # subscribers before memory is freed.
 HOOK_SRC := $(wildcard lib/hook/*.c)
 HOOK_OBJ := $(HOOK_SRC:lib/hook/%.c=$(B)/obj/hook/%.o)
-# Its symbols have no versions: otherwise references to dlsym@GLIBC would bypass it.
-# nodelete: other libraries keep pointers to its functions. The last flag: lib/hook/symbol.c
+# The hook's symbols have no versions: otherwise references to dlsym@GLIBC would bypass the hook.
+# nodelete: other libraries keep pointers to the hook's functions. lib/hook/symbol.c explains the last flag.
 HOOK_LDFLAGS := -Wl,-soname,libpeerpin-hook.so.1 -Wl,-z,defs -Wl,-z,nodelete \
 	-Wl,--version-script=lib/hook/libpeerpin-hook.map -Wl,--no-undefined-version
 HOOK_CFLAGS := -Ilib/include -fPIC -fvisibility=hidden -ftls-model=initial-exec -O2 -foptimize-sibling-calls

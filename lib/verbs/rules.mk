@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# libpeerpin-verbs.so: a library of its own, so that libpeerpin does not need libibverbs.
+# libpeerpin-verbs.so is a separate library, so that libpeerpin does not need libibverbs.
 VERBS_SRC := $(wildcard lib/verbs/*.c)
 VERBS_OBJ := $(VERBS_SRC:lib/verbs/%.c=$(B)/obj/verbs/%.o)
 

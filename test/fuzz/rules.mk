@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Fuzz targets for hostile input: machines and their archives for doctor and topo, command lines, the output of a guest
-# for verify, lists and files. test/fuzz/corpus/ has the inputs that the fuzzer kept, an archive a target; test/host/fuzz runs them again,
-# built with gcc. scripts/fuzz searches for more.
+# Fuzz targets for hostile input: captured machines and their archives, command lines, the output of verify's guest,
+# lists and files. scripts/fuzz searches for inputs and keeps the useful inputs in test/fuzz/corpus/, one archive for
+# each target. test/host/fuzz runs the kept inputs again, with targets built by gcc.
 FUZZ_TARGETS := archive args report text
 FUZZ_BIN := $(patsubst %,$(B)/bin/fuzz/%,disk memory $(FUZZ_TARGETS))
 FUZZ_REPLAY := $(patsubst %,$(B)/bin/fuzz/%,replay replay_memory $(FUZZ_TARGETS:%=replay_%))
@@ -13,15 +13,15 @@ $(B)/obj/fuzz/%.o: test/fuzz/%.c | $(B)/obj/fuzz
 # not under test, so without sanitizers
 $(B)/obj/fuzz/memory.o: override CFLAGS += -fno-sanitize=all
 
-# peerpin with main() renamed, and verify without its calls on directories
+# peerpin's objects, with main() renamed; place.o replaces the calls of verify that make and read directories
 $(B)/obj/fuzz/peerpin.o: $(B)/obj/tool/main.o | $(B)/obj/fuzz
 	objcopy --redefine-sym main=peerpin_main $< $@
 
 $(B)/obj/fuzz/place.o: $(B)/obj/judge/run/place.o | $(B)/obj/fuzz
 	objcopy $(patsubst %,--redefine-sym %,access=fuzz_access mkdtemp=fuzz_mkdtemp nftw=fuzz_nftw) $< $@
 
-# Objects stand before the archives. So memory.o takes the place of tree.o in
-# libtool.a, and place.o that of place.o in libverify.a.
+# On the command line, objects are before the archives. So the linker takes memory.o instead
+# of tree.o in libtool.a, and this place.o instead of place.o in libverify.a.
 $(FUZZ_BIN) $(FUZZ_REPLAY): $(B)/obj/fuzz/output.o $(B)/obj/fuzz/valid.o $(FUZZ_ARCHIVES) | $(B)/bin/fuzz
 	$(CC) $(CFLAGS) $(LDFLAGS) $(FUZZ_WRAP:%=-Wl,--wrap=%) -o $@ $(filter %.o,$^) $(FUZZ_ARCHIVES) \
 		-larchive -ljson-c -lpci -lz -lncursesw -ltinfo -ldl -lpthread
@@ -42,7 +42,7 @@ $(call fuzz_both,report): $(call fuzz_obj,report)
 $(call fuzz_both,text): $(call fuzz_obj,text)
 $(call fuzz_both,text): private FUZZ_WRAP := pp_bar1 owners_find
 
-# random calls of all device nodes; scripts/fuzz-calls runs them in VMs
+# the program that makes random calls on all device nodes; scripts/fuzz-calls runs it in VMs
 CALLS_OBJ := $(patsubst test/fuzz/calls/%.c,$(B)/obj/fuzz/calls/%.o,$(wildcard test/fuzz/calls/*.c))
 USER_TARGETS += $(B)/bin/fuzz/calls
 

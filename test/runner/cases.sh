@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Sourced by test/run: the cases that a program printed, as records.
+# Sourced by test/run: converts the cases that a program printed to records.
 #
-# A program prints "ok NAME", "not ok NAME: why" or "skip NAME: why" for each case; TAP's
-# "ok 1 - NAME", "not ok 1 - NAME" and "# SKIP why" are understood. A record is
-# VERDICT<TAB>CASE<TAB>WHY, where VERDICT is ok, not or skip.
+# A program prints "ok NAME", "not ok NAME: why" or "skip NAME: why" for each case. The
+# forms of TAP, "ok 1 - NAME", "not ok 1 - NAME" and "# SKIP why", are read, too. A record
+# is VERDICT<TAB>CASE<TAB>WHY, where VERDICT is ok, not or skip.
 
 read_cases() { # FILE
 	awk -v OFS='\t' '
@@ -21,7 +21,7 @@ read_cases() { # FILE
 			else
 				put(verdict, text, "")
 		}
-		# the remarks behind "not ok" of TAP are the reason
+		# in TAP, the comment lines after "not ok" are the reason
 		failed != "" && /^# / { why = why (why == "" ? "" : " | ") substr($0, 3); next }
 		failed != "" { put("not", failed, why); failed = why = "" }
 		/^skip / { put_with_why("skip", substr($0, 6)) }
@@ -32,8 +32,8 @@ read_cases() { # FILE
 		END { if (failed != "") put("not", failed, why) }' "$1"
 }
 
-# Prints the records of a program, and a failure of the program itself if its status is
-# unexpected or it ran no case.
+# Prints the records of a program. Also prints a failure with the program's name if its
+# status is unexpected or no case ran.
 judge_program() { # FILE NAME STATUS EXPECTED
 	local records failed
 

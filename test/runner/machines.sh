@@ -2,10 +2,11 @@
 # shellcheck shell=bash disable=SC2154
 # Sourced by test/run: suite lines (test/vm/suite), and the VMs that run them.
 #
-# A boot takes as long as most lines, so up to $most lines with equal VM options share a VM. A line
-# that expects a splat is the last of its VM. Lines with the option ALONE, and all lines on debug
-# kernels, have their own VM. A VM ends when a module cannot be removed or a splat appears. The
-# remaining lines then run in another VM.
+# A boot takes as long as most lines, so up to $most lines with equal VM options share a VM:
+# - A line that expects a splat is the last of its VM.
+# - Lines with the option ALONE, and all lines on debug kernels, have their own VM.
+# - A VM ends when a module cannot be removed or a splat appears. The remaining lines then run in
+#   another VM.
 
 most=8
 
@@ -13,7 +14,7 @@ is_own_kernel() {
 	[[ $release = *-debug || $release = *-kcsan ]]
 }
 
-# Arrays by the name of a line
+# Arrays, each indexed by the name of a line
 declare -A line_options=() line_command=() line_status=() line_splat=() line_alone=()
 line_names=()
 
@@ -36,13 +37,13 @@ is_line() { # NAME
 	[ -n "${line_command[$1]+there}" ]
 }
 
-# Succeeds if the line is a benchmark. Benchmarks run when nothing else runs.
+# Succeeds if the line is a benchmark. A benchmark runs only while no other test runs.
 measures() { # LINE
 	[[ $1 = bench_* ]]
 }
 
-# Splits options of a line into module options and VM options
-split_options() { # OPTIONS: leaves $module_options, $machine_options and $seconds
+# Splits the options of a line into module options and VM options
+split_options() { # OPTIONS: sets $module_options, $machine_options and $seconds
 	local words word
 
 	module_options='' machine_options='' seconds=300
@@ -61,7 +62,7 @@ split_options() { # OPTIONS: leaves $module_options, $machine_options and $secon
 	done
 }
 
-# Prints the command with the user's cases in place of the suite's
+# Prints the command with the user's cases instead of the cases in the suite
 with_cases() { # COMMAND CASE...
 	local words word found='' rest=("${@:2}")
 
@@ -110,16 +111,16 @@ group_lines() { # MODE LINE...
 		END { for (i = 1; i <= keys; i++) flush(order[i]) }'
 }
 
-# Debug kernels are slow, so a line gets four times its time. They panic at the first splat,
-# unless the line expects a splat.
+# Prints options for the VM. On a debug kernel, which is slow, a line gets four times its timeout.
+# A debug kernel panics at the first splat, except if the line expects a splat.
 own_kernel_options() { # SECONDS LINE
 	is_own_kernel || { echo "--timeout $1"; return; }
 	echo "--timeout $(($1 * 4))"
 	[ "${line_status[$2]}" -ne 0 ] || echo '--append panic_on_warn=1'
 }
 
-# Succeeds if the log has a splat that matches and no other splat, and emu/vm/run reports only
-# the splat.
+# Succeeds if the log has a splat that matches, the log has no other splat, and emu/vm/run reports
+# no failure besides the splat.
 is_that_splat() { # PATTERN FILE: FILE.log and FILE.err belong to the line
 	grep -aqE "$1" "$2.log" && grep -qx 'emu/vm/run: the kernel log contains a splat:' "$2.err" || return
 	! complaints "$2.log" | grep -aE "$mistakes" | grep -vqE "$1"
@@ -134,7 +135,7 @@ judge_line() { # LINE FILE
 		status=1
 	fi
 	[ "$status" -ne "$expected" ] || : >"$2.err"
-	# a program with a single verdict, such as demo, prints "NAME: OK"
+	# a program that is one case, such as demo, prints "NAME: OK"
 	sed -i "s/^$1: OK$/ok &/" "$2.out"
 	judge_program "$2.out" "$1" "$status" "$expected" >"$2.cases"
 }
@@ -168,7 +169,7 @@ write_sequence() { # LINE...
 	done
 }
 
-# emu/vm/run failed before any command ran: count this as a failure of the first line.
+# Reports a failure of emu/vm/run before any command ran, as a failure of the first line.
 take_failure() { # STATUS TEST DIR
 	local file
 
@@ -180,7 +181,7 @@ take_failure() { # STATUS TEST DIR
 	tell end "$2" 0
 }
 
-# Each round yields the result of at least one line, so the loop ends.
+# Runs lines in VMs until each line has a result. Each VM gives at least one result, so the loop ends.
 run_machine() { # MODE MACHINE-OPTIONS SECONDS LINE...
 	local mode=$1 options=$2 seconds=$3 lines=("${@:4}") left line status dir=$here/machine
 

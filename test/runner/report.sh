@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2154
-# Sourced by test/run: its output as TAP or text, and its progress line. A test is a program, or a
-# suite line in one mode. Its records (cases.sh) are in $results/TEST.cases.
+# Sourced by test/run: prints results as TAP or text, and the progress line. A test is a program, or
+# a suite line in one mode. The records of a test (cases.sh) are in $results/TEST.cases.
 
 passed=0 failed=0 skipped=0 points=0
 tests_done=0 tests_all=0
 running=()	# tests, in the order of their start
 
-again() { # TEST [CASE]: prints the command that runs only that test or case
+again() { # TEST [CASE]: prints the command that runs only this test or case
 	local name=${1% --iommu} mode=''
 
 	if [ "$name" != "$1" ]; then mode=' --iommu'; elif is_line "$name"; then mode=' --plain'; fi
@@ -99,7 +99,7 @@ show_test() { # TEST SECONDS
 	fi
 }
 
-# Prints each reason once, with up to three of its cases
+# Prints each reason for skipping once, with up to three cases that have this reason
 show_skips() {
 	[ -s "$work/skips" ] || return 0
 	sort "$work/skips" | awk -F '\t' '
@@ -125,7 +125,7 @@ show_end() {
 progress='' columns=80
 [ ! -t 1 ] || progress=yes
 [ -z "$progress" ] || read -r _ columns < <(stty size 2>/dev/null </dev/tty) || true
-declare -A seconds_of=()	# of each test, in its last run
+declare -A seconds_of=()	# duration of each test in its last run
 
 read_times() {
 	local test seconds
@@ -134,7 +134,7 @@ read_times() {
 	while IFS=$'\t' read -r test seconds; do seconds_of[$test]=$seconds; done <"$times"
 }
 
-# Keeps the times of tests that did not run this time.
+# Writes the times of all tests, also the old times of tests that did not run this time.
 write_times() {
 	local test
 

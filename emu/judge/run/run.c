@@ -137,7 +137,7 @@ static bool is_silent(const struct session *s)
 	return progress_ms(&s->run->progress) - s->quiet_ms > SILENT_MS;
 }
 
-/* Reads output until the VM ends, or must be stopped. Does not wait for a dirty VM: a hung process may keep it running. */
+/* Reads output until the VM ends or must be stopped. An unkillable process would keep a dirty VM running for long. */
 static void listen(struct session *s)
 {
 	char data[4096];
@@ -210,7 +210,7 @@ static bool judge_late(struct session *s)
 	return true;
 }
 
-/* Whether QEMU crashed for the first time in this scenario: QEMU or the host may be the cause. A second crash counts. */
+/* Whether QEMU crashed for the first time in this scenario. Only a second crash counts as a finding. */
 static bool is_crash_of_qemu(const struct session *s)
 {
 	return s->run->crashed != s->run->results.count &&
