@@ -9,7 +9,7 @@
 #   kernels/NAME-HASH/       NAME: debug, kcsan, 6.1-amd64; HASH: of the recipe
 #     recipe                 all inputs that the kernel depends on, as text
 #     kernel/                build/RELEASE/kernel of a clone is a link to it
-#     source/, objects/      of a kernel built from source: modules are built against them
+#     source/, objects/      of a kernel built from source: the build of modules needs both
 #     complete               exists when the entry can be used; its mtime is the last use
 #   kernels/.lock-LOCK       LOCK: debug, kcsan, or debian for all other kernels
 #   kernels/.apt-*/          apt's package lists of other architectures and releases

@@ -111,7 +111,7 @@ shrink_table() {
 	correct lib/stackdepot.c 's/^\(#define STACK_BUCKET_NUMBER_ORDER_MAX\) 20$/\1 15/' 'STACK_BUCKET_NUMBER_ORDER_MAX 15'
 }
 
-# Makes the directory "source". If it exists, it is complete and corrected.
+# Makes the directory "source". If this directory exists, it is complete and corrected.
 get_source() {
 	local package
 

@@ -80,8 +80,9 @@ has_begun() { # NAME: also true for the first command, which fails if the VM end
 	[ -f "$results/$1.err" ] || [ "$1" = "${names[0]}" ]
 }
 
-# Gives each command that began its status. A command without a status was running when the VM ended, and gets the
-# VM's status. If the VM died or timed out, the last command gets the VM's status, too. Fails if some did not begin.
+# Writes the status of each command that began. A command without a status was running when the VM ended, and gets
+# the VM's status. The last command also gets the VM's status if the VM died or timed out. Returns 1 if a command
+# did not begin.
 judge_sequence() { # STATUS of the VM
 	local name whole=$log status last=${names[0]} left=0
 

@@ -13,9 +13,9 @@
 pid_t child_run(int (*call)(const void *arg), const void *arg);
 
 /**
- * child_wait - wait for the child's end; returns the result of its call, or
- * -ETIMEDOUT: the child still runs after @ms milliseconds; or
- * -EFAULT: a signal killed the child
+ * child_wait - wait for the child's end; returns the result of the child's call,
+ * -ETIMEDOUT if the child still runs after @ms milliseconds, or -EFAULT if a signal
+ * killed the child
  */
 int child_wait(pid_t pid, int ms);
 

@@ -64,7 +64,7 @@ int leftover_pins(void)
 	return 0;
 }
 
-/* Use counts of modules: they show a leaked reference even if debugfs does not, because its file is closed. */
+/* Modules and their use counts. A use count shows a leaked reference even after debugfs no longer lists it. */
 static struct used {
 	const char *module;
 	const char *rule;

@@ -36,7 +36,7 @@ enum plan_fail { PLAN_FAIL_NONE, PLAN_FAIL_GET_PAGES, PLAN_FAIL_DMA_MAP };
  * @copies: copies=N: number of processes that run the test at the same time
  * @guard_ms: guard=MS for EMUGPU_TEST_GUARD; default: PLAN_GUARD_MS if memory is revoked, else 0
  * @env: env=NAME=VALUE for the test
- * @line: copy of the line; @version and @env point into it
+ * @line: copy of the line; @version and @env point into @line
  */
 struct scenario {
 	char id[PLAN_ID_MAX];
@@ -61,7 +61,7 @@ struct scenario {
 };
 
 /**
- * plan_parse - parse one line that has no newline; @why has PLAN_WHY_MAX bytes
+ * plan_parse - parse one line, without its newline; @why has PLAN_WHY_MAX bytes
  *
  * Returns 0, 1 for an empty line or a comment (#), or -1 with the reason in @why.
  * Do not copy the scenario: its members point into @line.

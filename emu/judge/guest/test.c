@@ -20,7 +20,7 @@
 
 enum {
 	TEST_MS = 20000,
-	LINGER_MS = 1000,	/* children of the test may live this much longer */
+	LINGER_MS = 1000,	/* time by which children of the test may outlive the test */
 	KILL_MS = 2000,
 	STOP_MS = 500,
 	PAUSE_US = 1000,

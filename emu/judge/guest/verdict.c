@@ -29,7 +29,7 @@ static bool kills(const struct scenario *s)
 	return s->kernel_action == EMUGPU_ACT_KILL || s->user_action == SHARE_KILL;
 }
 
-/* Whether the action may remove CPU mappings of GPU memory: it revokes the memory. */
+/* Whether the action revokes GPU memory, and so may remove CPU mappings of this memory. */
 static bool takes_mappings(const struct scenario *s)
 {
 	return s->kernel_action == EMUGPU_ACT_REVOKE || s->user_action == SHARE_REVOKE ||

@@ -40,8 +40,8 @@ struct liberator {
 };
 
 /*
- * A function that frees by calling one of these is not listed. One free is not seen: a CPU
- * mapping drops the last reference to a page.
+ * A function that frees by calling a listed function is not listed itself. One kind of free
+ * is not seen: the removal of a CPU mapping drops the last reference to a page.
  */
 static struct liberator liberators[] = {
 	{ "kfree", .needed = true },

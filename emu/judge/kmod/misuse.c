@@ -21,7 +21,7 @@ static DEFINE_RAW_SPINLOCK(lock);
 static unsigned int times;
 static char first_caller[NAME_LEN];
 
-/* Addresses of the last unregistered peers. A registration removes its address. Protected by the lock. */
+/* Addresses of the last unregistered peers. Registering a peer removes its address. Protected by @lock. */
 static const void *gone[GONE_MAX];
 static unsigned int next_gone;
 

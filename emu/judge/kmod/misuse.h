@@ -12,7 +12,7 @@ struct seq_file;
 int judge_misuse_init(void);
 void judge_misuse_exit(void);
 
-/* Call after @peer was registered: its address may be that of an unregistered peer. Any context. */
+/* Call after @peer was registered: @peer may have the address of an unregistered peer. Any context. */
 void judge_misuse_registered(const void *peer);
 
 /* Writes "TIMES FUNCTION CALLER" with the first caller since the last reset; writes nothing without misuse */

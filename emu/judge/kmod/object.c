@@ -22,7 +22,7 @@ struct object {
 	char name[NAME_LEN];
 };
 
-/* The lock protects these, but judge_object_remove() first reads @watched without the lock. */
+/* @lock protects the variables below, but judge_object_remove() first reads @watched without the lock. */
 static DEFINE_RAW_SPINLOCK(lock);
 static DEFINE_HASHTABLE(by_address, HASH_BITS);
 static struct object objects[OBJECTS_MAX];

@@ -22,7 +22,7 @@ void kmsg_judge(void);
 /** kmsg_tell - print the lines of splats, warnings and errors since kmsg_mark() */
 void kmsg_tell(void);
 
-/** kmsg_last - the last line that kmsg_tell() would print; "": no such line */
+/** kmsg_last - the last line that kmsg_tell() would print, or "" */
 const char *kmsg_last(void);
 
 /** kmsg_text - the text in a record of /dev/kmsg, or NULL; modifies the record; @out_level: its log level */

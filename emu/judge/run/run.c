@@ -282,7 +282,7 @@ static size_t run_machine(struct run *run, const struct scenarios *plan)
 
 /* ---- all VMs --------------------------------------------------------------------- */
 
-/* The next scenarios, beginning at index @from, that all have the boot of the first of them */
+/* The scenarios from index @from on, up to the next scenario with another boot */
 static struct scenarios same_boot(const struct scenarios *all, size_t from)
 {
 	struct scenarios part = { .at = all->at + from };

@@ -115,8 +115,8 @@ static int write_plan(const struct place *place, const struct scenarios *plan, b
 }
 
 /*
- * Runs in the child. In its own process group it does not get Ctrl-C: only verify does, and
- * ends the VM. PDEATHSIG: if verify is killed, the VM ends, too.
+ * Runs in the child. The child gets its own process group, so that Ctrl-C reaches only
+ * verify, which then ends the VM. PDEATHSIG: if verify is killed, the VM ends, too.
  */
 static void become(const struct command_line *line, const struct place *place, int out)
 {

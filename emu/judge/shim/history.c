@@ -26,7 +26,7 @@ enum {
 /**
  * struct record - a call and a copy of its argument
  * @size: bytes of @argument, copied from @call.at; 0: @call.at could not be read
- * @pinned: the call pinned memory; repeating it would legally pin the other process's own memory
+ * @pinned: the call may have pinned memory, so it is not repeated: the other process would legally pin its own memory
  */
 struct record {
 	struct call call;

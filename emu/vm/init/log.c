@@ -27,7 +27,7 @@ static int record(const char *line)
 	return put < 0 ? -1 : 0;
 }
 
-/* The newline makes the kernel print the record now. Otherwise it prints the record with the next record. */
+/* The newline makes the kernel print the record now. Without it, the kernel waits for the next record. */
 void log_line(const char *format, ...)
 {
 	char text[LINE], line[LINE + 8];
