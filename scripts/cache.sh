@@ -64,7 +64,7 @@ lock_cache() { # LOCK
 	flock 8
 }
 
-# Sets $entry, the directory of the entry. It may not exist yet.
+# Sets $entry to the directory of the entry. The directory may not exist yet.
 choose_entry() { # NAME RECIPE
 	entry=$kernels/$1-$(sha256sum <<<"$2" | cut -c 1-16)
 }

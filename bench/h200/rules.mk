@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The programs that bench/h200.sh runs on a host with a real GPU but no compiler. scripts/h200 makes the target h200-files.
+# The programs that bench/h200.sh runs on a host with a real GPU but no compiler. scripts/h200 makes h200-files.
 H200 := $(B)/h200
 H200_SRC := $(filter-out %/tensors.c,$(wildcard bench/h200/*.c))
 H200_FILES := $(addprefix $(H200)/,h200 tensors.so libpeerpin.so.1 libpeerpin-hook.so.1 t_watch_dmabuf)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The soak test: many processes run at once, for long, while devices are hot-plugged. scripts/soak runs the program in VMs.
+# The soak test: many processes run at once, for long, while devices are hot-plugged. scripts/soak runs it in VMs.
 SOAK_OBJ := $(patsubst test/soak/%.c,$(B)/obj/soak/%.o,$(wildcard test/soak/*.c)) $(B)/obj/fuzz/calls/leftover.o
 USER_TARGETS += $(B)/bin/soak
 

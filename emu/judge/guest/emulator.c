@@ -131,7 +131,7 @@ int emulator_set(const struct scenario *s)
 	return ret ? ret : set_plan(s->kernel_nth, s->kernel_action);
 }
 
-/* Restores hidden pages: the process that hid the pages may have been killed earlier. -ENOENT: none are hidden. */
+/* Restores hidden pages: the process that hid the pages may have been killed earlier. -ENOENT: no pages are hidden. */
 static int end_stash(void)
 {
 	struct emugpu_test test = { .op = EMUGPU_TEST_STASH };

@@ -25,10 +25,10 @@ enum plan_fail { PLAN_FAIL_NONE, PLAN_FAIL_GET_PAGES, PLAN_FAIL_DMA_MAP };
  * @bar1: bar1=BYTES of BAR1 available to pins; 0: all of BAR1
  * @version: version=TEXT, the emulator's parameter table_version; "": as set when the emulator was loaded
  * @delay_ms: delay=MS before each free callback
- * @kernel_nth: kernel-event=N:ACTION
- * @kernel_action: enum emugpu_event_action
- * @user_nth: user-event=N:ACTION
- * @user_action: enum share_action
+ * @kernel_nth: N of kernel-event=N:ACTION: number of the driver's event at which ACTION happens; 0: no such key
+ * @kernel_action: ACTION of kernel-event, enum emugpu_event_action
+ * @user_nth: N of user-event=N:ACTION: number of the test's call at which ACTION happens; 0: no such key
+ * @user_action: ACTION of user-event, enum share_action
  * @user_usec: delay of the revocation, from user-event=N:during:USEC
  * @fail: the call that fails, from fail=get_pages:N or fail=dma_map:N
  * @fail_nth: N of @fail: the N-th such call fails

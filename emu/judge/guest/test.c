@@ -190,7 +190,7 @@ static bool all_ended(const struct tests *tests)
 	return true;
 }
 
-/* stat has "pid (name) STATE ..."; the name may contain any character. Without the file, the thread has ended. */
+/* The file stat has "pid (name) STATE ..."; name may contain any character. If there is no file, the thread has ended. */
 static bool is_stopped(uint32_t pid, const char *tid)
 {
 	char path[64], text[512], *end;

@@ -173,7 +173,7 @@ NOKPROBE_SYMBOL(returned);
 
 /* ---- beginning and end ------------------------------------------------------------------ */
 
-/* -ENOENT: this kernel has no such function, or its module is not loaded. */
+/* -ENOENT: this kernel has no such function, or the function's module is not loaded. */
 static int take_error(int err, const char **name, const char *symbol, bool needed)
 {
 	if (!err)

@@ -105,7 +105,7 @@ static int trace(struct liberator *l)
 	return err;
 }
 
-/* -EINVAL: this kernel has no such function, or its module is not loaded. */
+/* -EINVAL: this kernel has no such function, or the function's module is not loaded. */
 static int trace_if_there(struct liberator *l)
 {
 	int err = trace(l);

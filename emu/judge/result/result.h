@@ -70,7 +70,7 @@ void results_free(struct results *results);
 /* Resets @result to the start of its scenario. */
 void result_forget(struct result *result);
 
-/* Copies at most @size bytes, including the NUL. Replaces control characters, which could steer a terminal, by blanks. */
+/* Copies at most @size bytes, including the NUL. Replaces control characters by blanks: they could steer a terminal. */
 void copy_plain(char *to, size_t size, const char *from);
 
 /* Add a finding or a log line; both use copy_plain(). */

@@ -16,7 +16,7 @@
 /*
  * slub_debug=FZP: poison freed memory and add red zones.
  * rcu_expedited: halves the time to load and unload a module.
- * log_buf_len: the log buffer must hold all messages of a test, as the guest reads it only after the test.
+ * log_buf_len: the log buffer must hold all messages of a test, as the guest reads the log only after the test.
  */
 #define APPEND "log_buf_len=4M rcupdate.rcu_expedited=1 slub_debug=FZP"
 
