@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Sourced by tests written in shell. A case is a function; wrong() ends it. Its
-# files go to $work.
+# Sourced by tests written in shell. A case is a function; wrong() ends the case. The
+# files of a case go to $work.
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -47,7 +47,7 @@ enum share_answer {
 /** struct share_device - a device number that the driver under test registered */
 struct share_device {
 	uint32_t major;
-	uint32_t minor;	/* or SHARE_ANY_MINOR */
+	uint32_t minor;	/* minor number, or SHARE_ANY_MINOR */
 };
 
 /**

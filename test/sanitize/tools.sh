@@ -29,14 +29,14 @@ tool_make() { # TOOL TARGET...
 		"${@:2}" >"$work/log" 2>&1
 }
 
-# Only leaks of the test's own process count: a child of fork() ends with the memory of its parent.
+# Fails only on leaks of the test's own process: a child of fork() ends without freeing its copy of the test's memory.
 memcheck_run() { # SECONDS PROGRAM [ARGUMENT...]
 	# shellcheck disable=SC2016 # the inner shell expands it
 	timeout "$1" bash -c 'echo $$ >"$0"; exec "$@"' "$work/pid" "${memcheck[@]}" "${@:2}" || return
 	! grep -qa "^==$(<"$work/pid")== .* lost in loss record" "$work/log"
 }
 
-# The output goes to $work/log.
+# Runs a test under the tool; writes the output to $work/log.
 tool_run() { # TOOL SECONDS TEST [ARGUMENT...]
 	local run=(timeout)
 

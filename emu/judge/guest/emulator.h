@@ -23,7 +23,7 @@ int emulator_open(void);
 /** emulator_set - apply the scenario's settings: scatter, BAR1, version, delay, guard, fault and event */
 int emulator_set(const struct scenario *scenario);
 
-/** emulator_reset - restore the settings of load time */
+/** emulator_reset - restore the settings that the emulator had after loading */
 int emulator_reset(void);
 
 /** emulator_events - events since emulator_set(); @out_count: their number; @out: the first EMULATOR_EVENTS_MAX */

@@ -25,7 +25,7 @@ enum {
 	STOP_MS = 500,
 	PAUSE_US = 1000,
 	OUTPUT_MAX = 2048,
-	EXIT_NOT_RUN = 126,	/* the values of shells, env(1) and the dynamic linker */
+	EXIT_NOT_RUN = 126,	/* as shells, env(1) and the dynamic linker exit */
 	EXIT_NOT_FOUND = 127,
 };
 
@@ -190,7 +190,7 @@ static bool all_ended(const struct tests *tests)
 	return true;
 }
 
-/* The file stat has "pid (name) STATE ..."; name may contain any character. If there is no file, the thread has ended. */
+/* The file stat has "pid (name) STATE ..."; name may contain any character. Without a file, the thread has ended. */
 static bool is_stopped(uint32_t pid, const char *tid)
 {
 	char path[64], text[512], *end;

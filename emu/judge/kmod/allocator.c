@@ -103,7 +103,7 @@ enum { NONE = ARGUMENTS };
 /* The highest index of a flags argument must be below NONE. */
 static_assert(1 + BUCKETS + TOKENS + ALIGNMENT < NONE);
 
-/* The function's names before kernel 6.10 and since */
+/* Names of a function: before kernel 6.10, and since 6.10 */
 #define NAMES(name) { name, name "_noprof" }
 
 #define GFP(n) .flags = n

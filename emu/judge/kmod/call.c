@@ -26,7 +26,7 @@ enum {
 static struct kretprobe allocator_probes[ALLOCATORS];
 static struct kprobe entry_probes[ALLOCATORS];
 static atomic_t allocations, failures;
-static atomic_t until_failure;		/* 0: no allocation is to fail */
+static atomic_t until_failure;		/* allocations until one fails; 0: none fails */
 static struct workqueue_struct *undoing;
 
 /*

@@ -58,7 +58,7 @@ static void replace(const void *old, const void *new)
 			gone[i] = new;
 }
 
-/* peerpin_peer_unregister(peer) */
+/* Probe of peerpin_peer_unregister(peer) */
 static int unregistering(struct kprobe *probe, struct pt_regs *regs)
 {
 	const void *peer = (void *)regs->di;

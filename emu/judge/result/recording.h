@@ -38,7 +38,7 @@ unsigned int recording_count(const struct recording *recording, enum event_side 
 /* Number of events of EVENT_KERNEL that begin with @prefix */
 unsigned int recording_count_of(const struct recording *recording, const char *prefix);
 
-/* Returns NULL if not found. */
+/* Returns NULL if there is no such event. */
 const struct event *recording_find(const struct recording *recording, enum event_side side, unsigned int number);
 
 /* Whether @event is the first, or the last, event of its kind (call and command) on its side */

@@ -30,7 +30,7 @@ enum series {
 	SERIES_MAPS,		/* calls of dma_map_pages */
 	SERIES_KERNEL,		/* the driver's events */
 	SERIES_USER,		/* the test's calls */
-	SERIES_ENDS,		/* the first and last of each kind of the test's calls */
+	SERIES_ENDS,		/* the test's first and last call of each kind */
 	SERIES_CLOSE,		/* the test's first close() */
 	SERIES_LONG,		/* the test's long calls; @values are points in time, in percent of the duration */
 };

@@ -44,7 +44,7 @@ struct run {
 void run_all(struct run *run, const struct verify_args *args, struct place *place);
 void run_free(struct run *run);
 
-/* Why an ended scenario did not test the driver; STOP_NONE: it did. */
+/* Why an ended scenario did not test the driver; STOP_NONE if the scenario did test the driver */
 enum stop run_stop_of(const struct result *result);
 
 #endif

@@ -31,7 +31,7 @@ static int has_ended(pid_t pid, int ms)
 	return 0;
 }
 
-/* The guest detects a process that survives SIGKILL. */
+/* Does not wait for ever after SIGKILL: the guest detects a process that survives SIGKILL. */
 void process_wait(pid_t pid, int ms)
 {
 	if (pid <= 0 || has_ended(pid, ms))

@@ -9,7 +9,7 @@
 
 static char text[CONFIG_MAX + 1];
 
-/* The caller sets *length to 0. */
+/* Reads /config to text, and adds its size to *length, which the caller sets to 0. */
 static int read_text(size_t *length)
 {
 	ssize_t got = 1;

@@ -19,7 +19,7 @@
 enum {
 	EXIT_MODULE = 1,
 	VERDICT_SECONDS = 10,
-	TAINT_COMPLAINED = 1 << 5 | 1 << 7 | 1 << 9 | 1 << 14,	/* a bad page, an oops, a warning, a lockup */
+	TAINT_COMPLAINED = 1 << 5 | 1 << 7 | 1 << 9 | 1 << 14,	/* taints: bad page, oops, warning, lockup */
 };
 
 static void must(const char *what, int ret)

@@ -177,7 +177,7 @@ static void mount_shares(const struct config *config)
 	}
 }
 
-/* modprobe searches /lib/modules/RELEASE. */
+/* Mounts the module tree at /lib/modules/RELEASE, where modprobe searches. */
 static void mount_modules(const struct config *config)
 {
 	struct mount_entry tree = { .source = config->modules, .flags = MS_BIND };
