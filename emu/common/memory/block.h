@@ -2,11 +2,11 @@
 /*
  * A block: memory at a GPU virtual address of one process.
  *
- * The list of blocks holds a reference, and each running copy holds another reference. Freeing a
- * block removes it from the list, runs the free callbacks of its pins and drops the list's
- * reference. The freeing thread does not wait for running copies: the last copy drops the last
- * reference and so frees the memory. By then the block has no pins. Persistent pins belong to the
- * memory, not to the block.
+ * The list of blocks holds a reference to each block, and each running copy holds one to its
+ * blocks. Freeing a block removes the block from the list, runs the free callbacks of its pins and
+ * drops the list's reference. The freeing thread does not wait for running copies: the last copy
+ * drops the last reference. By then the block has no pins. Persistent pins belong to the memory,
+ * not to the block.
  */
 #ifndef _EMUGPU_BLOCK_H
 #define _EMUGPU_BLOCK_H
@@ -24,14 +24,14 @@ struct pid;
 
 struct emugpu_block {
 	struct kref refs;
-	struct list_head node;		/* entry in the list; to write: API lock and list lock; to read: either lock */
+	struct list_head node;		/* entry in the list of blocks; to write: API lock and list lock; to read: either lock */
 	struct list_head pins;		/* revocable pins; API lock */
 	struct list_head exports;	/* dynamic dma-bufs; API lock */
 	struct emugpu_client *client;	/* owner; valid while the block is in the list */
 	struct emugpu_context *context;	/* context with the tokens, or NULL */
 	struct emugpu_memory *memory;
 	struct emugpu_gpu *gpu;		/* GPU of @memory */
-	const u32 *pages;		/* part of memory->pages, from the start of the block on */
+	const u32 *pages;		/* points into memory->pages, at the first page of the block */
 	u64 va;
 	u64 size;
 	u32 flags;			/* enum emugpu_alloc_flags */
@@ -55,8 +55,9 @@ void emugpu_block_revoke_gpu(const struct emugpu_gpu *gpu, struct list_head *end
 void emugpu_block_revoke_all(const struct emugpu_gpu *gpu);
 
 /*
- * The block that contains @va: a block of the calling process, or of the context with token
- * @p2p_token. Returns NULL if not found. API lock held.
+ * The block that contains @va, or NULL if not found. API lock held.
+ * emugpu_block_find(): a block of the calling process.
+ * emugpu_block_find_by_token(): a block of the context with token @p2p_token, in any process.
  */
 struct emugpu_block *emugpu_block_find(u64 va);
 struct emugpu_block *emugpu_block_find_by_token(u64 p2p_token, u64 va);

@@ -7,7 +7,7 @@
 
 struct emugpu_object {
 	struct kref refs;
-	void (*destroy)(struct emugpu_object *object);	/* also identifies the kind */
+	void (*destroy)(struct emugpu_object *object);	/* also shows the kind: memory or context */
 };
 
 static inline void emugpu_object_init(struct emugpu_object *object, void (*destroy)(struct emugpu_object *object))

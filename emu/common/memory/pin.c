@@ -218,9 +218,9 @@ static void pin_end(struct emugpu_pin *pin, enum emugpu_pin_state state)
 
 /*
  * @called_back: the callback has started, so the consumer must free the table.
- * @known: the callback can know the table. On a discrete GPU, a thread of a living process may
- * still be in get_pages, so the table may be unknown. On an integrated GPU, get_pages stores the
- * table before a callback can run.
+ * @known: the consumer certainly has the table's address. On an integrated GPU, get_pages stores the
+ * address before a callback can run. On a discrete GPU, a thread may still be in get_pages, unless
+ * the process has ended.
  */
 static void call_back(struct emugpu_pin *pin)
 {
@@ -238,7 +238,7 @@ void emugpu_pin_put(struct emugpu_pin *pin)
 	pin_end(pin, EMUGPU_PIN_PUT);
 }
 
-/* First the callback runs. Then the driver undoes the mappings and frees BAR1 and the table. */
+/* First runs the callback. Then undoes the mappings, frees the BAR1 space and poisons the table. */
 void emugpu_pin_revoke(struct emugpu_pin *pin)
 {
 	note_process(pin);
@@ -256,7 +256,7 @@ static void give_table_away(struct emugpu_pin *pin)
 	pin->table = NULL;
 }
 
-/* A free after the callback is no violation: a callback that overtook get_pages could not know the table. */
+/* A consumer may free the table late: a callback that overtook get_pages did not know the table's address. */
 static enum emugpu_rule free_table_locked(struct emugpu_pin *pin)
 {
 	if (!pin || pin->table_freed || (pin->state != EMUGPU_PIN_LIVE && !pin->called_back))

@@ -5,8 +5,8 @@
  * A revocable pin belongs to a block and ends at the latest with the block. A persistent pin holds
  * a reference to the memory and ends when its consumer puts the pin.
  *
- * A pin that has ended becomes a tombstone (tombstone.h). Each live pin holds a reference to the
- * module, so the module cannot be unloaded.
+ * A pin that has ended becomes a tombstone (tombstone.h). Each live pin holds a reference to this
+ * module, so this module cannot be unloaded.
  */
 #ifndef _EMUGPU_PIN_H
 #define _EMUGPU_PIN_H
@@ -53,13 +53,13 @@ struct emugpu_pin {
 	char consumer[EMUGPU_MODULE_LEN];
 	enum emugpu_pin_state state;	/* writers: API lock and map lock; readers: either lock */
 	bool called_back;		/* the callback has started; map lock */
-	bool known;			/* the callback could know @table; map lock */
+	bool known;			/* the callback certainly had the address @table; map lock */
 	bool table_freed;		/* the consumer has called free_page_table; map lock */
 	bool keeps_notifier;		/* a put must still release the MMU notifier (table.h); map lock */
-	const void *due;		/* address of the freed table while such a put is due, else NULL; map lock */
+	const void *due;		/* address of the freed table until the put for @keeps_notifier, else NULL; map lock */
 	u64 burial;			/* serial number of the pin's end: 1 for the first pin that ended; map lock */
 	struct hlist_node hash;		/* entry in the hash of pins, by @table; locks as for @state */
-	struct list_head node;		/* in block->pins or persistent_pins: API lock; as a tombstone: map lock */
+	struct list_head node;		/* entry of a live pin: API lock; entry of a tombstone: map lock */
 	struct list_head maps;		/* DMA mappings; map lock */
 	struct emugpu_block *block;	/* block of a revocable pin, valid while LIVE; NULL: persistent; API lock */
 	struct emugpu_memory *memory;	/* the pinned memory, with a reference while LIVE */
@@ -82,16 +82,16 @@ int emugpu_pin_open(struct emugpu_pin *pin);
 void emugpu_pin_put(struct emugpu_pin *pin);
 void emugpu_pin_revoke(struct emugpu_pin *pin);
 
-/* Whether @p2p_token is the pin's token or, for a pin without a token, the calling process owns the memory */
+/* Whether @p2p_token is the pin's token. If both are 0: whether the calling process owns the memory. */
 bool emugpu_pin_is_mine(const struct emugpu_pin *pin, u64 p2p_token);
 
-/* The live pin of exactly that range, or NULL if not found */
+/* The live pin of exactly @length bytes at @va, or NULL if not found */
 struct emugpu_pin *emugpu_pin_of_range(struct emugpu_block *block, u64 va, u64 length);
 
 /* Counts the live pins of @gpu and their DMA mappings. */
 void emugpu_pin_count(const struct emugpu_gpu *gpu, u32 *pins, u32 *maps);
 
-/* Calls @fn for each live pin until @fn returns nonzero. Returns the last result of @fn. */
+/* Calls @fn for each live pin until @fn returns nonzero. Returns that result, or 0. */
 int emugpu_pin_each(int (*fn)(const struct emugpu_pin *pin, void *data), void *data);
 
 /* The live pin or tombstone of a table, or NULL if not found. API lock or map lock held. */
@@ -116,7 +116,7 @@ void emugpu_pin_show(struct seq_file *seq);
 /* Called when @module is unloaded: ends its pins and frees its tombstones. Takes the API lock itself. */
 void emugpu_pin_module_going(const char *module);
 
-/* Whether the emulator frees the table. On integrated GPUs, the consumer frees the table from the callback on. */
+/* Whether the emulator frees the table. On integrated GPUs, the consumer frees the table once the callback runs. */
 bool emugpu_pin_owns_table(const struct emugpu_pin *pin);
 
 /* Frees a pin that is in no list any more. Map lock held. */

@@ -16,7 +16,7 @@ enum {
 	OWED_LOOKS = 4,
 };
 
-/* Index of the last graveyard: surplus tombstones with a table or mapping that the consumer must still free */
+/* Index of the last graveyard: tombstones beyond GRAVES_MAX with a table or mapping that the consumer must free */
 enum { PIN_OWED = EMUGPU_PIN_FAILED + 1 };
 
 /* One list of tombstones per final state, oldest first: many failed pins must not displace revoked pins. Map lock. */
@@ -30,7 +30,7 @@ static struct graveyard {
 	[PIN_OWED] = { LIST_HEAD_INIT(graveyards[PIN_OWED].pins) },
 };
 
-/* Number of pins that have ended; running put and map calls, oldest first. Map lock. */
+/* nr_burials: number of pins that have ended. calls: running put and map calls, oldest first. Map lock. */
 static u64 nr_burials;
 static LIST_HEAD(calls);
 
@@ -53,7 +53,7 @@ static void inquire(struct emugpu_pin *pin)
 
 /*
  * Whether the consumer must still free a table or mapping of @pin, or put its table. A correct
- * consumer may do so in a worker or when a file is closed.
+ * consumer may do so later: in a worker, or when a file is closed.
  */
 static bool is_owed(struct emugpu_pin *pin)
 {
@@ -151,8 +151,8 @@ void emugpu_tombstones_clear(const char *consumer)
 
 /*
  * Not reported here:
- *	- mappings: the release of another file or a kernel worker may still free them
- *	- tables that the callback may not have known
+ *	- mappings, because the release of another file or a kernel worker may still free them
+ *	- tables whose address the callback may not have had (@known)
  */
 void emugpu_tombstones_process_gone(const struct pid *process)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tombstones: pins that have ended. The structure is kept, and its page table is filled with 0x6b.
- * So a consumer that reads the table too late always reads poison. Also, a put that lost the race
- * against the free callback (allowed) differs from a second put (a violation).
+ * Tombstones: pins that have ended. The emulator keeps struct emugpu_pin, and fills the page
+ * table with 0x6b. So a consumer that reads the table too late always reads poison. Also, the
+ * emulator can tell a put that lost the race against the free callback (allowed) from a second put
+ * (a violation).
  *
  * Opening a pin frees surplus tombstones. A tombstone is surplus if
  *	- more than 2048 pins with the same final state are tombstones, and this tombstone is the oldest,
@@ -31,8 +32,8 @@ void emugpu_tombstones_clear(const char *consumer);
 
 /*
  * Called when @process has ended: no thread of the process can free a page table any more. Reports
- * each unfreed table that the callback knew. emugpu_tombstones_clear() reports all other unfreed
- * tables.
+ * each unfreed table whose address the callback certainly had. emugpu_tombstones_clear() reports
+ * all other unfreed tables.
  */
 void emugpu_tombstones_process_gone(const struct pid *process);
 

@@ -116,8 +116,8 @@ static void put(struct emugpu_vram *vram, u32 page)
 }
 
 /*
- * Frees away pages that are home again. The away page nearest to the free pages fills the gap. The
- * loop has already checked that page.
+ * Frees away pages (vram.h) that are home again. The away page nearest to the free pages fills the
+ * gap. The loop has already checked that page.
  */
 static void fetch_home(struct emugpu_vram *vram)
 {

@@ -25,7 +25,7 @@ struct emugpu_vram {
 	u32 nfree;
 	u32 naway;
 	u32 npages;
-	u64 *last;		/* per page: client with data in it, or 0; used by the page's owner, without the lock */
+	u64 *last;		/* per page: number of the client with data in it, or 0; used by the page's owner, without the lock */
 	struct page *cpu;	/* p2pdma page of VRAM page 0, or NULL; written before the first use */
 };
 
@@ -37,7 +37,7 @@ void emugpu_vram_destroy(struct emugpu_vram *vram);
 int emugpu_vram_alloc(struct emugpu_vram *vram, u32 *pages, u32 n);
 void emugpu_vram_free(struct emugpu_vram *vram, const u32 *pages, u32 n);
 
-/* Forgets the p2pdma pages. Call before their removal, when all pages are at home. */
+/* Forgets the p2pdma pages. Call when all pages are at home (p2pmem.h), before emugpu_p2pmem_close(). */
 void emugpu_vram_forget_cpu(struct emugpu_vram *vram);
 
 /* Number of pages that can be allocated now */

@@ -19,12 +19,12 @@ struct emugpu_counters emugpu_counters;
 static DEFINE_MUTEX(api_mutex);
 static struct task_struct *callback_task;
 static void (*callback_function)(void *data);	/* the function that @callback_task runs */
-static const void *callback_table;		/* page table of that callback's pin */
+static const void *callback_table;		/* page table of the pin whose callback @callback_task runs */
 static u64 callback_number, running_callback;
-static struct task_struct *awaited_task;	/* compared only, never dereferenced */
+static struct task_struct *awaited_task;	/* callback @awaited_by waits for this thread; compared only */
 static u64 awaited_by;
 
-/* These and all below: API lock */
+/* API lock for all variables from here on */
 static unsigned int delay_ms, delay_count;
 
 static struct injection {
@@ -107,8 +107,8 @@ void emugpu_api_waits_for_caller(u64 callback)
 }
 
 /*
- * No lock needed: only the thread itself stores its address in awaited_task. Numbers are unique, so
- * a callback that has ended cannot match.
+ * No lock needed: only the thread itself stores its address in awaited_task. Callback numbers
+ * are unique, so a callback that has ended cannot match.
  */
 static bool is_awaited(void)
 {

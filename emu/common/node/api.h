@@ -43,7 +43,7 @@ void emugpu_api_lock(void);
 void emugpu_api_unlock(void);
 void emugpu_api_assert_held(void);
 
-/* Runs the free callback of the pin with that page table; API lock held. */
+/* Runs the free callback of the pin with page table @table; API lock held. */
 void emugpu_api_callback(void (*callback)(void *data), void *data, const void *table);
 
 /* Whether the calling thread runs a free callback */
@@ -52,7 +52,8 @@ bool emugpu_api_in_callback(void);
 /*
  * emugpu_api_running_callback(): unique number of the running callback; 0 if none runs or the
  * callback is still being delayed.
- * The other two: function and page table of the running or the last callback.
+ * emugpu_api_callback_function(), emugpu_api_callback_table(): function and page table of the running
+ * callback, or of the last callback if none runs.
  * No lock needed.
  */
 u64 emugpu_api_running_callback(void);
@@ -63,8 +64,8 @@ const void *emugpu_api_callback_table(void);
 void emugpu_api_waits_for_caller(u64 callback);
 
 /*
- * Call before taking the API lock for a consumer. Returns 0, or -EIO after a report if taking the
- * lock would deadlock:
+ * Call before taking the API lock for a consumer. Returns 0. If taking the lock would deadlock,
+ * reports a violation and returns -EIO:
  *	- the thread runs a callback (also a WARN), or
  *	- the running callback waits for the thread.
  */
@@ -74,12 +75,12 @@ int emugpu_api_check_caller(void);
 void emugpu_api_delay_callbacks(unsigned int ms, unsigned int count);
 
 /*
- * Makes the @nth call from now on fail with @error; 0: none. Returns the calls that the previous
- * @nth had left. API lock held.
+ * Makes the @nth such call from now on fail with @error; @nth 0: no call. Returns the number of calls
+ * left until the failure planned before; 0: none is pending. API lock held.
  */
 u32 emugpu_api_fail_nth(enum emugpu_test_call call, u32 nth, int error);
 
-/* The injected error of this call, or 0; API lock held. */
+/* Counts a call. Returns the error to inject into this call, or 0. API lock held. */
 int emugpu_api_injected_error(enum emugpu_test_call call);
 
 #endif

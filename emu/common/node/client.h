@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A client: one open file of the control node, and its objects by number.
+ * A client: one open file of the control node. Each object of the client has a number.
  *
  * The owner is the process that opened the file, as a struct pid, because pid numbers are reused.
  * exec() ends the ownership: the new program may run as another user. A look-up finds blocks by the
@@ -33,7 +33,7 @@ bool emugpu_client_is_mine(const struct emugpu_client *client);
 /* Frees the client's blocks, which revokes their pins. No other thread uses @client any more. */
 void emugpu_client_delete(struct emugpu_client *client);
 
-/* Adds @object and sets *@id. On success takes over the caller's reference; on -ENOMEM the caller keeps it. */
+/* Adds @object and sets *@id. On success takes over the caller's reference; on -ENOMEM does not. */
 int emugpu_client_add(struct emugpu_client *client, struct emugpu_object *object, u32 *id);
 int emugpu_client_drop(struct emugpu_client *client, u32 id);
 

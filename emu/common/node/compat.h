@@ -22,7 +22,7 @@
 #define invalidate_mappings move_notify	/* member of struct dma_buf_attach_ops */
 #endif
 
-/* dma_map_phys(): since 6.18. Before, dma_map_resource() refuses BARs with p2pdma pages if CONFIG_DMA_API_DEBUG=y. */
+/* Before 6.18: dma_map_resource(), which refuses BARs with p2pdma pages if CONFIG_DMA_API_DEBUG=y. */
 #ifndef DMA_ATTR_MMIO
 #define DMA_ATTR_MMIO 0
 #define dma_map_phys dma_map_resource

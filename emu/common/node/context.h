@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A context: the pair of tokens for all blocks made in it. */
+/* A context: a pair of tokens (nv-p2p.h) that all blocks of the context share. */
 #ifndef _EMUGPU_CONTEXT_H
 #define _EMUGPU_CONTEXT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The copy engine: the CPU copies through the windows, in the caller's thread. */
+/* The copy engine: the CPU copies through the windows (window.h), in the caller's thread. */
 #ifndef _EMUGPU_COPY_H
 #define _EMUGPU_COPY_H
 

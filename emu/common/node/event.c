@@ -25,7 +25,7 @@ enum {
 	TICKS_MAX = 4000 / TICK_MS,
 };
 
-/* Protects the record of events and the plan */
+/* Protects the record of events and the planned action */
 static DEFINE_SPINLOCK(record_lock);
 static struct emugpu_event events[EVENTS_MAX];
 static u32 nr_events;
@@ -37,7 +37,7 @@ static atomic_t asked;
 static int done;
 static DECLARE_WAIT_QUEUE_HEAD(revoked);
 
-/* Runs in a kernel worker: the thread that frees memory is usually not the thread that pinned it. */
+/* Runs in a kernel worker, because usually the thread that frees memory is not the thread that pinned the memory. */
 static void revoke_work(struct work_struct *work)
 {
 	int nr = atomic_read(&asked);
@@ -55,8 +55,8 @@ static bool is_done(int nr)
 static DECLARE_WORK(revocation, revoke_work);
 
 /*
- * Waits for the revocation. Returns the number of a callback that does not end, because it waits
- * for the calling thread; else 0. Counts wake-ups of this thread instead of time: by the clock, a
+ * Waits for revocation @nr. Returns the number of a callback that does not end, because the callback
+ * waits for the calling thread; else 0. Counts wake-ups of this thread instead of time: by the clock, a
  * VM without CPU time looks like a stuck callback.
  */
 static u64 stuck_callback(int nr)
@@ -76,8 +76,8 @@ static u64 stuck_callback(int nr)
 
 /*
  * Whether the call could deadlock with the stuck callback in NVIDIA's driver: pin and map calls
- * take the API lock, which the callback's thread may hold. Exception: a callback of the pin that
- * this call has just made.
+ * take the API lock, which the callback's thread may hold. Exception: the callback of the pin
+ * that this call has just made.
  */
 static bool could_deadlock(enum emugpu_event_kind kind, const struct nvidia_p2p_page_table *table)
 {
@@ -127,7 +127,7 @@ static void event_fill(struct emugpu_event *event, enum emugpu_event_kind kind,
 	event->pid = task_tgid_nr(current);
 }
 
-/* Records the event; returns the action planned for it. */
+/* Records @event; returns the action planned for this event. */
 static enum emugpu_event_action record(const struct emugpu_event *event)
 {
 	enum emugpu_event_action action;

@@ -28,7 +28,7 @@ void emugpu_event_plan(u32 nth, enum emugpu_event_action action);
 /* Copies the first @max events to user memory. Sets *@count to the number of all events. Errors: -EFAULT, -ENOMEM. */
 int emugpu_event_read(struct emugpu_event __user *buf, u32 max, u32 *count);
 
-/* At unload: cancels the planned revocation. */
+/* At unload: cancels a queued revocation, and waits for a running one. */
 void emugpu_event_exit(void);
 
 #endif

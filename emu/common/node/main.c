@@ -7,7 +7,7 @@
  *
  * Third-party drivers call the exported nvidia_p2p_* functions, as with NVIDIA's driver. The
  * emulated CUDA library uses /dev/emugpu. Open files and live pins hold references to the module,
- * so none exist at exit.
+ * so the module exits without open files and live pins.
  */
 #include <linux/module.h>
 

@@ -26,13 +26,13 @@ enum { EMUGPU_MODULE_LEN = 48 };
 void emugpu_violation(enum emugpu_rule rule, const void *caller);
 void emugpu_violation_at(enum emugpu_rule rule, const char *module, const void *caller);
 
-/* Reports a violation that is found after the call, without an address. */
+/* Reports a violation found only after the violating call: its address is unknown. */
 void emugpu_violation_by(enum emugpu_rule rule, const char *module);
 
 /* Copies the name of the module with @caller to @module, truncated to EMUGPU_MODULE_LEN bytes. */
 void emugpu_monitor_module(const void *caller, char *module);
 
-/* Whether @module is the (perhaps truncated) form of @name */
+/* Whether @module equals @name, up to the length of a truncated name */
 bool emugpu_monitor_is(const char *module, const char *name);
 
 /*
