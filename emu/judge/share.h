@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory shared by the guest and the shim in the test program. It carries the guest's
- * orders and the shim's results. The variable SHARE_ENV has the path of this memory.
- * The path is below /proc, so that the test inherits no file descriptor from the guest.
+ * Memory shared by the guest and the shim in the test program, for the guest's orders and
+ * the shim's results. The environment variable SHARE_ENV has the path of the memory. The
+ * path is below /proc, so that the test inherits no file descriptor from the guest.
  */
 #ifndef JUDGE_SHARE_H
 #define JUDGE_SHARE_H
@@ -32,7 +32,7 @@ enum share_action {
 	SHARE_DURING,
 };
 
-/* Requests of the shim to the guest; each is a letter written to the pipe */
+/* Requests of the shim to the guest; the shim writes the letter to the pipe @requests */
 enum share_ask {
 	SHARE_ASK_RMMOD = 'R',	/* remove the driver's module, which is in use */
 	SHARE_ASK_UNBIND = 'U',	/* unbind the driver's devices */

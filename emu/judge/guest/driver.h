@@ -14,7 +14,7 @@ struct driver {
 	char name[64];	/* name of the module in the kernel */
 };
 
-/** driver_init - @file: "FILE.ko" or "FILE.ko K=V ..."; modified, and must outlive @driver; returns modinfo_name() */
+/** driver_init - set @driver from "FILE.ko K=V ..."; keeps and modifies @file; returns modinfo_name() */
 int driver_init(struct driver *driver, char *file);
 
 /** driver_is_loaded - whether the module is loaded now; if true before driver_load(), its init was not watched */
@@ -32,8 +32,10 @@ int driver_unload_patiently(const struct driver *driver);
 /** driver_unbind - a child process unbinds all devices of @driver; returns the child for child_wait(), or -errno */
 pid_t driver_unbind(const struct driver *driver);
 
-/** driver_devices_before, _after - call before and after the load; store the new device numbers in @share */
+/** driver_devices_before - note the device numbers; call before the load */
 void driver_devices_before(void);
+
+/** driver_devices_after - store the device numbers that are new since driver_devices_before() in @share */
 void driver_devices_after(struct share *share);
 
 #endif

@@ -350,7 +350,7 @@ static int run_once(const struct scenario *scenario, const struct driver *driver
 	return rest ? rest : ret;
 }
 
-/* judge.ko may miss an allocation. Then retry, but only without findings: the host counts the last try only. */
+/* judge.ko may miss an allocation. If there are no findings, retry; the host counts only the last try. */
 int scenario_run(const struct scenario *scenario, const struct driver *driver, char **test)
 {
 	int tries = 0, ret;

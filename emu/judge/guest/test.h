@@ -31,7 +31,7 @@ struct test {
 
 /**
  * struct tests - the test processes of a scenario
- * @answer: handles a request of the shim; returns whether it succeeded
+ * @answer: handles a request of the shim; returns true on success
  * @spared: pid of a child of the guest that may outlive the tests; 0: no such child runs
  * @stuck: a process could not be killed
  * @child_stuck: a child of a test could not be killed

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reports whether the test used the driver at all. If it did not, the driver was not tested. */
+/* Reports whether the test used the driver at all. If the test did not, the driver was not tested. */
 #ifndef JUDGE_TRIAL_H
 #define JUDGE_TRIAL_H
 

@@ -32,12 +32,12 @@ struct call {
  * @failure: return value of a failed call
  * @is_int: the function returns an int, negative on failure
  * @watched: the memory counts as leaked until a liberator frees it
- * @at_entry: to fail, the function returns at entry without running, because @undo could not free its result
+ * @at_entry: to fail, the function returns at entry without running, because @undo could not free the result
  * @needed: judge.ko does not load on a kernel without this function
  * @sleeps: @undo may sleep
  * @of_device: the first argument is the device, the third points to the DMA handle for @undo
  * @made: called with the return value of each successful call
- * @undo: frees the allocation of @call; NULL: no undo, e.g. the kernel frees it on the device's removal
+ * @undo: frees the allocation of @call; NULL: not needed, e.g. the kernel frees it when the device is removed
  */
 struct allocator {
 	const char *symbols[SYMBOLS_MAX];

@@ -41,7 +41,7 @@ struct unseen {
 
 /*
  * Only an interrupt can call an allocator while a probe runs. Such a missed call counts
- * only if the subject allocates in interrupts. entered() sets this flag if it does.
+ * only if the subject allocates in interrupts. entered() sets this flag if the subject does.
  */
 static bool in_interrupts;
 
@@ -84,7 +84,7 @@ static void undo_later(struct work_struct *work)
 	kfree(call);
 }
 
-/* A probe must not sleep, so an undo that sleeps runs in a work item. Returns false if there is no memory for it. */
+/* A probe must not sleep, so an undo that sleeps runs in a work item. Returns false if out of memory. */
 static bool undo(const struct call *call)
 {
 	struct call *copy;

@@ -40,8 +40,8 @@ struct liberator {
 };
 
 /*
- * A function that frees by calling a listed function is not listed itself. One kind of free
- * is not seen: the removal of a CPU mapping drops the last reference to a page.
+ * A function that frees by calling a listed function is not listed itself. A free is
+ * not seen if the removal of a CPU mapping drops the last reference to a page.
  */
 static struct liberator liberators[] = {
 	{ "kfree", .needed = true },
@@ -75,7 +75,7 @@ static void called(unsigned long ip, unsigned long parent, struct ftrace_ops *op
 
 /*
  * If ftrace_set_filter() has no memory, it returns 0 but leaves the filter empty. An empty filter would
- * trace every function. @everything has an empty filter; compare with it.
+ * trace every function. To detect this, compare with the empty filter of @everything.
  */
 static int filter(struct ftrace_ops *ops, const char *symbol)
 {

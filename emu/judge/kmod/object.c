@@ -16,7 +16,7 @@ enum {
 
 struct object {
 	struct hlist_node hash;
-	const void *at;		/* NULL: free */
+	const void *at;		/* NULL: the slot is free */
 	size_t size;
 	unsigned long caller;
 	char name[NAME_LEN];
@@ -26,7 +26,7 @@ struct object {
 static DEFINE_RAW_SPINLOCK(lock);
 static DEFINE_HASHTABLE(by_address, HASH_BITS);
 static struct object objects[OBJECTS_MAX];
-static unsigned int next;	/* next slot to try, modulo OBJECTS_MAX; while smaller, later slots were never used */
+static unsigned int next;	/* next slot to try, modulo OBJECTS_MAX; below OBJECTS_MAX: number of slots ever used */
 static unsigned int watched;
 static unsigned long unwatched;
 

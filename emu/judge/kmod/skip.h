@@ -9,10 +9,10 @@
 int judge_skip(struct pt_regs *regs, long result);
 
 /*
- * Post-handler of a probe that calls judge_skip(). The kernel optimises a probe without one into
- * a jump, which would ignore the changed ip. Probes on ftrace are never optimised, so they
- * have no post-handler. With a post-handler, a probe on ftrace could not share a function
- * with a probe that has none.
+ * Post-handler of a probe that calls judge_skip(). The kernel optimises a probe without a
+ * post-handler into a jump, which would ignore the changed ip. Probes on ftrace are never
+ * optimised and have no post-handler: with a post-handler, such a probe could not share a
+ * function with a probe without a post-handler.
  */
 #ifdef CONFIG_KPROBES_ON_FTRACE
 #define JUDGE_SKIP_POST NULL

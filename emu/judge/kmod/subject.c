@@ -8,7 +8,7 @@
 #include "object.h"
 #include "subject.h"
 
-/* Probes read @subject with preemption off. The kernel frees the module only an RCU grace period after GOING. */
+/* Valid in a probe, which runs with preemption off: the kernel frees the module an RCU grace period after GOING. */
 static struct module *subject;
 static char subject_name[MODULE_NAME_LEN];
 static DEFINE_SPINLOCK(name_lock);

@@ -23,7 +23,7 @@ struct judgement {
 
 /**
  * struct summary
- * @headline: the first broken rule in the table; NULL: no rule is broken
+ * @headline: the broken rule that comes first in rules.c; NULL: no rule is broken
  * @ran: number of scenarios that ended
  * @untold: number of ended scenarios in which a violation may have been missed
  * @untried: a rule was not tested, but a scenario that was not run could test it

@@ -19,7 +19,7 @@ struct log_line {
 
 /**
  * struct trial - activity of the test in a scenario without a fault
- * @told: the guest has reported these numbers
+ * @told: the guest has reported the numbers below
  * @pins: pins of GPU memory; in a scenario with little BAR1 also the failed attempts to pin
  * @own: pins that the driver made itself, not through peerpin
  * @calls: observed calls on the driver's devices

@@ -32,9 +32,8 @@ void scenarios_before(struct scenarios *out, enum verify_level level);
 void scenarios_after(struct scenarios *out, enum verify_level level, const struct recording *recording);
 
 /*
- * Adds the next scenarios that fail an allocation. @done: number of such scenarios that
- * ran. Adds none after enough have run. Stop calling after a scenario found no allocation
- * to fail.
+ * Adds the next scenarios that fail an allocation. @done: number of such scenarios that ran.
+ * Adds none after enough of them ran. Stop calling after a scenario found no allocation to fail.
  */
 void scenarios_alloc(struct scenarios *out, enum verify_level level, unsigned int done);
 

@@ -75,7 +75,7 @@ static void take_line(struct reading *r, struct splat *splat, const char *line)
 		result_log(r->result, words_of(line));
 }
 
-/* Position after the last JUDGE_MARK. The guest's output cannot tell where the scenario begins in the log. */
+/* Position after the last JUDGE_MARK. Only this mark shows where the scenario begins in the log. */
 static long behind_last_mark(FILE *file)
 {
 	char line[LINE];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Paths: the tree with emu/vm/run, the driver and the test, and a temporary directory. */
+/* Paths of the driver, the test, the tree that has emu/vm/run, and a temporary directory. */
 #ifndef VERIFY_PLACE_H
 #define VERIFY_PLACE_H
 
@@ -10,7 +10,7 @@
  * struct place - paths
  * @root: a tree: $PEERPIN_ROOT, or the source tree of this program, or the tree built by peerpin-emu
  * @run: emu/vm/run in @root
- * @guest: the program that runs the scenarios in the VM
+ * @guest: program that runs the scenarios in the VM
  * @driver, @test: full paths; after its path, @driver has the module's parameters
  * @dir: temporary directory, removed at the end
  * @shared: directory in @dir that the VM, and so the driver under test, can write to. Each VM gets a new directory,

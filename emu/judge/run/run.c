@@ -137,7 +137,7 @@ static bool is_silent(const struct session *s)
 	return progress_ms(&s->run->progress) - s->quiet_ms > SILENT_MS;
 }
 
-/* Reads output until the VM ends or must be stopped. An unkillable process would keep a dirty VM running for long. */
+/* Reads output until the VM ends, is dirty or must be stopped. An unkillable process may keep a dirty VM running. */
 static void listen(struct session *s)
 {
 	char data[4096];
@@ -339,7 +339,7 @@ static void run_only(struct run *run)
 		run->stop = run->results.count ? run_stop_of(run->results.at) : STOP_NOT_FIRED;
 }
 
-/* Number of allocations failed so far; 0 also if a scenario found no allocation to fail, so no more are to be tried. */
+/* Number of allocations failed so far. Returns 0 if a scenario found no allocation to fail: stop trying. */
 static unsigned int allocs_failed(const struct run *run)
 {
 	unsigned int count = 0;

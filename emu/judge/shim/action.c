@@ -58,7 +58,7 @@ static void leave(struct share *share)
 	_exit(0);
 }
 
-/* The child inherits all files and mappings. It exits after the test, so the child closes the files last. */
+/* The child inherits all files and mappings. The child exits after the test, and so closes the files last. */
 static void fork_and_hold(struct share *share)
 {
 	pid_t parent = getpid(), pid = process_fork();

@@ -46,7 +46,7 @@ struct sum {
 	uint64_t pins;
 };
 
-/* out_callbacks counts the callbacks of all GPUs, for each GPU. GPU numbers may have gaps (-ENODEV). */
+/* Each GPU's out_callbacks is the number for all GPUs. GPU numbers may have gaps (-ENODEV). */
 static int add_up(int gpu, struct sum *out)
 {
 	struct emugpu_test test = { .op = EMUGPU_TEST_COUNTS };

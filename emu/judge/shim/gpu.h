@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** gpu_pins - number of pins since the test began */
+/** gpu_pins - number of pins made since the test began, including ended pins */
 int gpu_pins(uint32_t *out);
 
 /** gpu_open - open the file that the functions below need; close it with gpu_close() */

@@ -33,7 +33,7 @@ static uint32_t count(struct share *share, const struct call *call)
 	return n;
 }
 
-/* SHARE_LATE_CLOSE happens at the first close() at or after event nth. */
+/* SHARE_LATE_CLOSE happens at the first close() from event @nth on. */
 static bool is_time(const struct share *share, const struct call *call, uint32_t n)
 {
 	if (!share->nth || share->fired)
