@@ -12,7 +12,7 @@
 struct emugpu_bar1 {
 	u32 *refs;	/* number of pins and mapped dma-bufs per page; API lock */
 	u32 npages;
-	u32 used;	/* number of pages with refs; with bar_sharing=0: sum of refs; written under the API lock */
+	u32 used;	/* number of pages with nonzero refs; with bar_sharing=0: sum of all refs; written under the API lock */
 	u32 withheld;	/* free pages that a test withholds from pins, in addition to bar1_reserve_mib; API lock */
 };
 
@@ -20,8 +20,8 @@ int emugpu_bar1_init(struct emugpu_bar1 *bar1, u32 npages);
 void emugpu_bar1_destroy(struct emugpu_bar1 *bar1);
 
 /*
- * Takes @n pages. Returns -ENOMEM if fewer than @n pages are free. Reserved and withheld pages do
- * not count as free. API lock held.
+ * Takes @n pages. Returns -ENOMEM if fewer than @n pages are free. Pages of bar1_reserve_mib and
+ * @withheld do not count as free. API lock held.
  */
 int emugpu_bar1_get(struct emugpu_bar1 *bar1, const u32 *pages, u32 n);
 void emugpu_bar1_put(struct emugpu_bar1 *bar1, const u32 *pages, u32 n);

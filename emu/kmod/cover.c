@@ -32,7 +32,7 @@ u32 emugpu_cover_size(const struct emugpu_cover *cover)
 	return cover->npages;
 }
 
-/* Neighbouring pages have different patterns, to detect a copy from one to the other. */
+/* Neighbouring pages have different patterns, so that copying one page over the other is detected. */
 static u8 pattern(u32 page)
 {
 	return 0x5a + 29 * page;

@@ -26,7 +26,8 @@ struct emugpu_cover *emugpu_cover_new(void);
  * a CPU mapping. These users may write to the page. The API lock keeps out new pins and new
  * mappings of dma-bufs. emugpu_views_stop() keeps out new CPU mappings.
  *
- * Also returns true if the GPU is gone: gpu_remove() frees the p2pdma pages without the API lock.
+ * Also returns true if the GPU is gone: gpu_remove() may have freed the p2pdma pages, which show the
+ * CPU mappings.
  */
 bool emugpu_cover_is_lent(const struct emugpu_memory *memory, u32 page, u32 npins);
 

@@ -37,7 +37,7 @@ static void unmap_pages(struct dma_map *map)
 }
 
 /*
- * Physical address of the page at pages[i]. Reads pages[], because the consumer may have sorted it.
+ * Physical address of the page at pages[i]. Reads pages[], because the consumer may have sorted the array.
  * Trusts nothing else that the consumer can write to. Returns -EINVAL if pages[i] points to no page
  * of the pin.
  */

@@ -11,8 +11,8 @@ struct pci_dev;
 
 /*
  * Maps the pages of @pin for @peer. Errors: -ENOMEM; -EIO: @peer cannot reach the memory, or the
- * GPU is gone; -EINVAL: the consumer has overwritten the page table; an injected error. API lock
- * held.
+ * GPU is gone; -EINVAL: the consumer has overwritten the page table; an error that a test injects. API
+ * lock held.
  */
 int emugpu_dma_map(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p2p_dma_mapping **mapping);
 

@@ -31,20 +31,20 @@ MODULE_PARM_DESC(dmabuf_dynamic, "freeing a block revokes its dma-bufs (default 
  * reservation lock held, and the API lock protects BAR1. So the freeing thread
  *	1. sets @ended under the API lock,
  *	2. drops the API lock,
- *	3. takes each reservation lock and notifies the importers.
+ *	3. takes the reservation lock of each dma-buf and notifies its importers.
  * A thread that maps between 1 and 3 finds @ended and fails. A thread that mapped before 1 holds
  * the reservation lock until its importer has stored the mapping. So step 3 finds the mapping
  * stored.
  *
  * The freeing thread must not take a reference to the dma-buf, because the count of its file may be
- * 0. The thread takes a reference to this structure instead, which contains the reservation lock.
+ * 0. The thread takes a reference to struct exported instead, which contains the reservation lock.
  * ops_release() clears @dmabuf under that lock. So the freeing thread finds @dmabuf valid or NULL.
  */
 struct exported {
 	struct kref refs;
 	struct dma_resv resv;
 	struct dma_buf *dmabuf;		/* the dma-buf, or NULL after ops_release(); reservation lock */
-	struct list_head node;		/* in block->exports: API lock; after @ended in the freeing thread's list */
+	struct list_head node;		/* entry in block->exports (API lock); after @ended, in a list of the freeing thread */
 	struct emugpu_memory *memory;	/* the exported memory, with a reference; NULL when @ended and not mapped */
 	u64 offset;			/* start of the dma-buf in @memory, bytes */
 	u64 size;
@@ -155,7 +155,7 @@ static int ops_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *attachm
 	return attachment->importer_ops && !attachment->peer2peer ? -ENOTSUPP : 0;
 }
 
-/* Only checks: GPU memory never moves. A pinned attachment does not prevent a revocation. */
+/* Only checks that the dma-buf is not revoked: GPU memory never moves. A pin does not prevent a revocation. */
 static int ops_pin(struct dma_buf_attachment *attachment)
 {
 	int err;

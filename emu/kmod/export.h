@@ -27,8 +27,8 @@ void emugpu_export_finish(const struct emugpu_export *export, struct dma_buf *dm
 /*
  * Revokes dynamic dma-bufs, in two steps because of the lock order.
  * emugpu_export_end(), under the API lock, moves the dma-bufs of a block from
- * @exports to @ended and stops new mappings. emugpu_export_notify() must follow,
- * without the API lock: it notifies the importers and empties @ended.
+ * @exports to @ended and stops new mappings. emugpu_export_notify() must follow
+ * without the API lock, notifies the importers and empties @ended.
  */
 void emugpu_export_end(struct list_head *exports, struct list_head *ended);
 void emugpu_export_notify(struct list_head *ended);

@@ -152,7 +152,7 @@ static void wait(void)
 		usleep_range(us, us + us / 4);
 }
 
-/* No page is covered, and there is no wait, if the GPU is removed or a test has closed the window. */
+/* If the GPU is removed, or a test has closed the window, covers no page and does not wait. */
 static void watch(struct emugpu_cover *over)
 {
 	struct sample sample = sample_of_all();

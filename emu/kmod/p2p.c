@@ -40,7 +40,7 @@ static int check_range(const struct emugpu_pin_request *request)
 	return -EINVAL;
 }
 
-/* For a call that emugpu_api_check_caller() refuses: no pin is made that could become a tombstone. */
+/* A poisoned table for a call that emugpu_api_check_caller() refuses. Such a call makes no pin, hence no tombstone. */
 static struct nvidia_p2p_page_table *table_of_none(void)
 {
 	static struct nvidia_p2p_page_table table;
@@ -183,7 +183,7 @@ int nvidia_p2p_put_pages(uint64_t p2p_token, uint32_t va_space, uint64_t virtual
 }
 EMUGPU_EXPORT(nvidia_p2p_put_pages);
 
-/* Reports a wrong pointer and fails. NVIDIA's driver dereferences a wrong pointer here, and crashes. */
+/* Reports a wrong pointer and fails. NVIDIA's driver dereferences the wrong pointer and crashes. */
 static int put_persistent_locked(u64 va, const struct nvidia_p2p_page_table *table, const void *caller)
 {
 	struct emugpu_pin *pin = emugpu_pin_find(table);

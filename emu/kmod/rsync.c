@@ -19,7 +19,7 @@ static char driver_module[EMUGPU_MODULE_LEN];
 static unsigned int users;
 static int mode;
 
-/* A nonzero result of the rsync driver is a refusal. open() returns the result, but a positive result as -EIO. */
+/* The rsync driver refuses by a nonzero result: open() then fails, with -EIO if the result is positive. */
 static int ask_mode(void)
 {
 	int err = registered ? driver.get_relaxed_ordering_mode(&mode, driver_data) : 0;

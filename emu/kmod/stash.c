@@ -59,7 +59,7 @@ static bool is_lent(const struct hiding *hiding, const struct emugpu_memory *mem
 	return emugpu_cover_is_lent(memory, page, holders.n);
 }
 
-/* Skips memory with a CPU mapping, even without an inserted page: a process may write through it at any time. */
+/* Skips memory with a CPU mapping, even without an inserted page: a process may write to it at any time. */
 static int hide_pin(const struct emugpu_pin *pin, void *data)
 {
 	const struct hiding *hiding = data;

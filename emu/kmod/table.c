@@ -77,7 +77,7 @@ static void pages_free(struct emugpu_pin *pin, u32 n)
 	pin->pages = NULL;
 }
 
-/* Members that do not exist in table_version are poisoned. */
+/* Poisons the members that a table of the version table_version does not have. */
 static int table_fill(struct emugpu_pin *pin)
 {
 	struct nvidia_p2p_page_table *table = pin->table;

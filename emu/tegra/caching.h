@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Cache attribute of the GPU memory in the kernel's direct mapping. Some processors forbid
- * different attributes for one page. On x86, later mappings by drivers get the attribute of the
- * direct mapping. arm64 has no function to change the attribute.
+ * Sets the cache attribute of GPU memory in the kernel's direct mapping, because some processors
+ * forbid different attributes for one page. On x86, later mappings by drivers get the attribute of
+ * the direct mapping. On arm64 these functions do nothing: the kernel cannot change the attribute.
  */
 #ifndef _EMUGPU_CACHING_H
 #define _EMUGPU_CACHING_H

@@ -38,7 +38,7 @@ static void unmap_pages(struct dma_map *map)
 
 /*
  * Merges adjacent pages into one segment, up to the device's maximal segment size. Reads pages[],
- * although the consumer can write to it, as NVIDIA's driver does. The number of pages comes from
+ * as NVIDIA's driver does, although the consumer can write to the array. The number of pages comes from
  * the request.
  */
 static int map_pages(struct dma_map *map, const struct emugpu_pin *pin)

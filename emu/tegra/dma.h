@@ -20,7 +20,7 @@ int emugpu_dma_unmap(const struct nvidia_p2p_dma_mapping *mapping);
 /* Undoes all remaining mappings of @pin. Returns true if any remained. */
 bool emugpu_dma_unmap_all(struct emugpu_pin *pin);
 
-/* Always false, also in emugpu_dma_forget(): unmapping frees the record, so an ended pin has no mappings. */
+/* Unmapping frees the record, so an ended pin has no mappings: this and emugpu_dma_forget() return false. */
 static inline bool emugpu_dma_is_owed(const struct emugpu_pin *pin)
 {
 	return false;

@@ -44,7 +44,7 @@ void emugpu_table_close(struct emugpu_pin *pin)
 {
 }
 
-/* NVIDIA's driver releases the notifier if memory is unmapped, but not if the process's address space is released. */
+/* NVIDIA's driver releases the notifier if memory is unmapped, but not if the address space ends. */
 bool emugpu_table_keeps_notifier(struct emugpu_pin *pin, bool process_gone)
 {
 	bool keeps = process_gone && !READ_ONCE(reap);

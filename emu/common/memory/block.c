@@ -34,7 +34,7 @@ void emugpu_block_put(struct emugpu_block *block)
 	kref_put(&block->refs, block_release);
 }
 
-/* The first block of the calling process that overlaps the range. A linear search is fast enough for some hundred blocks. */
+/* The first block of the calling process that overlaps the range. A list is fast enough for some hundred blocks. */
 static struct emugpu_block *overlapping(u64 va, u64 size)
 {
 	struct emugpu_block *block;

@@ -30,7 +30,7 @@ static unsigned int callback_ms = 5;
 module_param(callback_ms, uint, 0644);
 MODULE_PARM_DESC(callback_ms, "milliseconds that a free callback may take (default 5); 0: no limit");
 
-/* Name and text of each rule. In parentheses: the section of the NVIDIA GPUDirect RDMA guide, if the guide has the rule */
+/* Name and text of each rule. In parentheses: section of the NVIDIA GPUDirect RDMA guide, if the rule is from there */
 static const char *const rules[EMUGPU_RULES] = {
 	[EMUGPU_RULE_CALL_IN_CALLBACK] =
 		"call-in-callback: get_pages, put_pages or dma_map_pages in a free callback (11.3)",

@@ -32,7 +32,7 @@ void emugpu_violation_by(enum emugpu_rule rule, const char *module);
 /* Copies the name of the module with @caller to @module, truncated to EMUGPU_MODULE_LEN bytes. */
 void emugpu_monitor_module(const void *caller, char *module);
 
-/* Whether @module equals @name, up to the length of a truncated name */
+/* Whether @module, a perhaps truncated name, stands for the module @name */
 bool emugpu_monitor_is(const char *module, const char *name);
 
 /*
