@@ -17,7 +17,7 @@ struct driver {
 /** driver_init - set @driver from "FILE.ko K=V ..."; keeps and modifies @file; returns modinfo_name() */
 int driver_init(struct driver *driver, char *file);
 
-/** driver_is_loaded - whether the module is loaded now; if true before driver_load(), its init was not watched */
+/** driver_is_loaded - whether the module is loaded now; if true before driver_load(), judge.ko missed its init */
 bool driver_is_loaded(const struct driver *driver);
 
 /** driver_load - returns 0, -errno of finit_module(), -ETIMEDOUT, or -EFAULT: the loading process was killed */

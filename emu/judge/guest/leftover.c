@@ -64,7 +64,7 @@ int leftover_pins(void)
 	return 0;
 }
 
-/* Modules and their use counts. A use count shows a leaked reference even after debugfs no longer lists it. */
+/* Modules and their use counts. A use count shows even a leaked reference that debugfs no longer lists. */
 static struct used {
 	const char *module;
 	const char *rule;

@@ -17,7 +17,7 @@ int judge_subject_set(const char *name);
 /* Copies the subject's name, or "", to @name, which has MODULE_NAME_LEN bytes. */
 void judge_subject_name(char *name);
 
-/* The subject was loaded since its name was set. Its init function ran, unless a module parameter was wrong. */
+/* Whether the subject was loaded since its name was set. If so, its init ran, unless a module parameter was wrong. */
 extern bool judge_subject_began;
 
 int judge_subject_init(void);

@@ -5,7 +5,7 @@
 #include "tool/tool.h"
 #include "summary.h"
 
-/* Bits of enum tries that were tested. A scenario counts if its fault was injected and it missed no violation. */
+/* Bits of enum tries that were tested. A scenario counts if it ended, its fault was injected and @untold is empty. */
 static unsigned int tried(const struct run *run)
 {
 	const struct result *result = run->results.at;

@@ -22,7 +22,7 @@ enum stop {
  * struct run - the state of a run
  * @planned: number of scenarios known so far
  * @hung: number of successive VMs that hung before their first scenario; QEMU before version 8 may hang
- * @crashed: number of results at the last crash of QEMU, including the result of the current scenario
+ * @crashed: number of the result, from 1, in which QEMU crashed last; a second crash there is a finding
  * @faulted: bits of enum boot with an IOMMU fault that no revocation explains
  * @left: bits of enum tries of the scenarios that did not end; all bits until the plan is known
  */
