@@ -149,7 +149,7 @@ static void ops_unmap(struct dma_buf_attachment *attachment, struct sg_table *sg
 
 /* ---- the other operations --------------------------------------------------- */
 
-/* Accepts every static importer, even an importer that needs struct pages, as NVIDIA's driver does. */
+/* As in NVIDIA's driver, accepts every static importer, even an importer that needs struct pages. */
 static int ops_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *attachment)
 {
 	return attachment->importer_ops && !attachment->peer2peer ? -ENOTSUPP : 0;

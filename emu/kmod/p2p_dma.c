@@ -13,7 +13,7 @@
 #include "monitor.h"
 #include "pin.h"
 
-/* Mapping an incompatible table is a violation, because a consumer that checks the version does not do so. */
+/* Mapping an incompatible table is a violation, because a consumer that checks the version refuses the table. */
 static int map_live(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p2p_dma_mapping **mapping,
 		    const void *caller)
 {

@@ -66,7 +66,7 @@ static int pages_alloc(struct emugpu_pin *pin, u32 n)
 	return -ENOMEM;
 }
 
-/* Frees all entries, even if the consumer has sorted pages[], as NVIDIA's driver does. */
+/* As in NVIDIA's driver, frees all entries even if the consumer has sorted pages[]. */
 static void pages_free(struct emugpu_pin *pin, u32 n)
 {
 	emugpu_poison(pin->array, n * sizeof(*pin->array));

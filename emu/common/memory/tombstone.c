@@ -152,7 +152,7 @@ void emugpu_tombstones_clear(const char *consumer)
 /*
  * Not reported here:
  *	- mappings, because the release of another file or a kernel worker may still free them
- *	- tables whose address the callback may not have had (@known)
+ *	- tables that the callback may have been unable to free (@known)
  */
 void emugpu_tombstones_process_gone(const struct pid *process)
 {

@@ -32,7 +32,7 @@ void emugpu_tombstones_clear(const char *consumer);
 
 /*
  * Called when @process has ended: no thread of the process can free a page table any more. Reports
- * each unfreed table whose address the callback certainly had. emugpu_tombstones_clear() reports
+ * each unfreed table that the callback certainly could free. emugpu_tombstones_clear() reports
  * all other unfreed tables.
  */
 void emugpu_tombstones_process_gone(const struct pid *process);

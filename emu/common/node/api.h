@@ -64,8 +64,8 @@ const void *emugpu_api_callback_table(void);
 void emugpu_api_waits_for_caller(u64 callback);
 
 /*
- * Call before taking the API lock for a consumer. Returns 0. If taking the lock would deadlock,
- * reports a violation and returns -EIO:
+ * Call before taking the API lock for a consumer. Returns 0; or reports a violation and
+ * returns -EIO, if taking the lock would deadlock:
  *	- the thread runs a callback (also a WARN), or
  *	- the running callback waits for the thread.
  */

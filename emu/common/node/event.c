@@ -32,7 +32,7 @@ static u32 nr_events;
 static u32 planned_nth;
 static enum emugpu_event_action planned_action;
 
-/* Numbers of the last requested and the last finished revocation. A request may come while a revocation is stuck. */
+/* asked: number of revocations requested; done: value of asked when the last finished revocation started */
 static atomic_t asked;
 static int done;
 static DECLARE_WAIT_QUEUE_HEAD(revoked);
