@@ -12,7 +12,7 @@
 struct emugpu_bar1 {
 	u32 *refs;	/* number of pins and mapped dma-bufs per page; API lock */
 	u32 npages;
-	u32 used;	/* number of pages with nonzero refs; with bar_sharing=0: sum of all refs; written under the API lock */
+	u32 used;	/* number of pages with nonzero refs; bar_sharing=0: sum of all refs; writers: API lock */
 	u32 withheld;	/* free pages that a test withholds from pins, in addition to bar1_reserve_mib; API lock */
 };
 

@@ -44,7 +44,7 @@ struct exported {
 	struct kref refs;
 	struct dma_resv resv;
 	struct dma_buf *dmabuf;		/* the dma-buf, or NULL after ops_release(); reservation lock */
-	struct list_head node;		/* entry in block->exports (API lock); after @ended, in a list of the freeing thread */
+	struct list_head node;		/* in block->exports (API lock); after @ended, in the freeing thread's list */
 	struct emugpu_memory *memory;	/* the exported memory, with a reference; NULL when @ended and not mapped */
 	u64 offset;			/* start of the dma-buf in @memory, bytes */
 	u64 size;

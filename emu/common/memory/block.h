@@ -24,7 +24,7 @@ struct pid;
 
 struct emugpu_block {
 	struct kref refs;
-	struct list_head node;		/* entry in the list of blocks; to write: API lock and list lock; to read: either lock */
+	struct list_head node;		/* in the list of blocks; writers: API lock and list lock; readers: either lock */
 	struct list_head pins;		/* revocable pins; API lock */
 	struct list_head exports;	/* dynamic dma-bufs; API lock */
 	struct emugpu_client *client;	/* owner; valid while the block is in the list */

@@ -56,7 +56,7 @@ struct emugpu_pin {
 	bool known;			/* the callback certainly had the address @table; map lock */
 	bool table_freed;		/* the consumer has called free_page_table; map lock */
 	bool keeps_notifier;		/* a put must still release the MMU notifier (table.h); map lock */
-	const void *due;		/* address of the freed table until the put for @keeps_notifier, else NULL; map lock */
+	const void *due;		/* address of the freed table until the put for @keeps_notifier; map lock */
 	u64 burial;			/* serial number of the pin's end: 1 for the first pin that ended; map lock */
 	struct hlist_node hash;		/* entry in the hash of pins, by @table; locks as for @state */
 	struct list_head node;		/* entry of a live pin: API lock; entry of a tombstone: map lock */

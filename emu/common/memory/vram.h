@@ -25,7 +25,7 @@ struct emugpu_vram {
 	u32 nfree;
 	u32 naway;
 	u32 npages;
-	u64 *last;		/* per page: number of the client with data in it, or 0; used by the page's owner, without the lock */
+	u64 *last;		/* per page: number of the client with data in it, or 0; only for the page's owner */
 	struct page *cpu;	/* p2pdma page of VRAM page 0, or NULL; written before the first use */
 };
 
