@@ -81,7 +81,7 @@ static int client_dma_unmap(struct sg_table *sgt, void *context,
 	return 0;
 }
 
-/* Empty, because the InfiniBand core may hold a lock here that invalidate takes. release unpins. */
+/* Empty, because the InfiniBand core may hold a lock here that invalidate takes. client_release() unpins. */
 static void client_put_pages(struct sg_table *sgt, void *context)
 {
 }
@@ -92,7 +92,7 @@ static unsigned long client_get_page_size(void *context)
 	return PAGE_SIZE;
 }
 
-/* The core's count of registrations keeps the module until this function has returned. */
+/* After module_put(), the core's count of registrations keeps the module until the return. */
 static void client_release(void *context)
 {
 	ibpeer_reg_release(context);
@@ -151,7 +151,7 @@ static void clients_unregister(void)
 		ib_unregister_peer_memory_client(revocable_core.handle);
 }
 
-/* The InfiniBand core asks the clients in the order of registration. */
+/* The InfiniBand core first asks the client that was registered first. */
 static int clients_register(void)
 {
 	int ret;

@@ -9,7 +9,7 @@
 /**
  * struct ibpeer_device - a device
  * @in_devices: entry in devices; listed while @users is not 0
- * @dev: a reference
+ * @dev: the device, with a reference
  * @users: number of ibpeer_device_get() without put; under devices_lock
  */
 struct ibpeer_device {

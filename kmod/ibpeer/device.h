@@ -18,7 +18,7 @@ struct ibpeer_device;
 struct ibpeer_device *ibpeer_device_get(struct device *dev,
 					const struct peerpin_peer_ops *ops);
 
-/* The last put unregisters the peer, and waits until no stop() of it runs. */
+/* drop a reference; the last call unregisters the peer and waits for its running stop() calls */
 void ibpeer_device_put(struct ibpeer_device *d);
 
 struct peerpin_peer *ibpeer_device_peer(const struct ibpeer_device *d);

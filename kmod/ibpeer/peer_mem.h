@@ -2,7 +2,7 @@
 /*
  * The InfiniBand core's interface to clients for memory that get_user_pages() does not know.
  * MLNX_OFED, DOCA and kernels of some distributions install the interface as <rdma/peer_mem.h>.
- * Upstream has no such header; this file has the same layout.
+ * Upstream Linux has no such header; this file has the same layout.
  *
  * If the core cannot register memory itself, it calls acquire of each client until a client returns
  * 1. Then it calls get_pages and dma_map of this client. When the registration ends, it calls
@@ -29,17 +29,17 @@ struct sg_table;
 /**
  * struct peer_memory_client - maps one kind of memory
  * @name: directory in /sys/kernel/mm/memory_peers
- * @version: text; a last byte that is not 0 says that this struct is the first
- *	member of a struct peer_memory_client_ex
+ * @version: text; if its last byte is not 0, this struct is the first member of a
+ *	struct peer_memory_client_ex
  * @acquire: return 1 and fill in @context, or return 0: not memory of this client. @unused and
  *	@unused_name are NULL
  * @get_pages: pin the memory. From here on the client may call invalidate with @core_context.
  *	@write is 1 and @sgt NULL
  * @dma_map: fill in @sgt for @dev, and @nmap with its number of entries
- * @dma_unmap: @dev does not use the memory any more; return 0
+ * @dma_unmap: undo dma_map; @dev does not use the memory any more. Return 0
  * @put_pages: undo get_pages
- * @get_page_size: alignment of the entries of @sgt; if larger than PAGE_SIZE, the core cuts
- *	the entries at multiples of this size
+ * @get_page_size: return the alignment of the entries of @sgt; if larger than PAGE_SIZE, the
+ *	core cuts the entries at multiples of this size
  * @release: undo acquire
  */
 struct peer_memory_client {

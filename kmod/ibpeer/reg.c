@@ -9,7 +9,7 @@
  * invalidation is lost, and none comes for memory that the InfiniBand core has not mapped.
  *
  * The InfiniBand core may call dma_unmap, put_pages and even release from invalidate, or from
- * another thread with a lock held that invalidate takes. Only release makes calls that wait for the
+ * another thread with a lock held that invalidate takes. Of these three only release waits for the
  * GPU driver: the core calls release without that lock.
  */
 #include <linux/err.h>
@@ -137,7 +137,7 @@ static const struct peerpin_peer_ops reg_peer_ops = {
 
 /* ---- pinning ----------------------------------------------------------------- */
 
-/* NO_BAR1: GPU memory that the next client cannot pin either, so this client takes it. */
+/* NO_BAR1: the range is GPU memory, which the next client cannot pin either. So take the range. */
 static bool reg_is_ours(const struct peerpin_region *r, u32 reason)
 {
 	return !IS_ERR(r) || reason == PEERPIN_REASON_NO_BAR1;
@@ -194,8 +194,8 @@ int ibpeer_reg_name(struct ibpeer_reg *reg, u64 core_context)
 /* ---- mapping ----------------------------------------------------------------- */
 
 /*
- * Cut the list of the region, which consists of GPU pages, to the range of the registration.
- * Fill in @to, unless NULL. Return: the number of entries.
+ * Cut @from, the bus addresses of the region in whole GPU pages, to the range of the
+ * registration. Fill in @to if not NULL. Return: the number of entries.
  */
 static unsigned int reg_cut(const struct ibpeer_reg *reg,
 			    const struct sg_table *from, struct scatterlist *to)

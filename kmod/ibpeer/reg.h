@@ -27,13 +27,13 @@ struct ibpeer_core {
  * ibpeer_reg_new() - pin a range, if it is GPU memory of the calling process
  * @core: must stay until the registration is released; core->invalidate decides the kind of pin
  *
- * Return: the registration, or ERR_PTR: not memory of this client.
+ * Return: the registration, or ERR_PTR: the core must ask the next client.
  */
 struct ibpeer_reg *ibpeer_reg_new(const struct ibpeer_core *core,
 				  unsigned long addr, size_t size);
 
 /**
- * ibpeer_reg_name() - store the argument of invalidate
+ * ibpeer_reg_name() - store @core_context, the argument of invalidate
  *
  * Return: 0, or the error of pinning GPU memory in ibpeer_reg_new().
  */

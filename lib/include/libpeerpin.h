@@ -595,7 +595,7 @@ struct pp_file;
 /** enum pp_file_reason - why bytes went through host memory */
 enum pp_file_reason {
 	PP_FILE_ALL_DIRECT,	/* no byte went through host memory */
-	PP_FILE_EDGES,		/* the range does not begin and end on blocks of the file */
+	PP_FILE_EDGES,		/* an end of the range is not on a block boundary of the file */
 	PP_FILE_UNALIGNED,	/* address and offset have different alignment */
 	PP_FILE_NO_DIRECT_IO,	/* the file has no direct I/O, or statx() does not report its alignment */
 	PP_FILE_NO_CACHE,	/* the file was opened without a cache of views */

@@ -60,8 +60,8 @@ static struct peerpin_attach *attach_find(struct peerpin_region *r,
 }
 
 /*
- * List @a and return it. If another thread has listed an attachment before, return that. If
- * the region has ended or the peer is being unregistered, return an error.
+ * List @a and return @a. If another thread has listed an attachment for the peer before, return
+ * that attachment. If the region has ended or the peer is being unregistered, return an error.
  */
 static struct peerpin_attach *attach_publish(struct peerpin_attach *a)
 {
@@ -104,7 +104,7 @@ static struct peerpin_attach *attach_alloc(struct peerpin_peer *peer,
 	return a;
 }
 
-/* Only users may read the extents. The caller allocates later, when it is not a user. */
+/* Reads the extents as a user. The caller allocates afterwards: a user must not wait for memory. */
 static int attach_count(struct peerpin_attach *a, u64 *entries)
 {
 	struct peerpin_region *r = a->region;
@@ -131,7 +131,7 @@ static int attach_prepare(struct peerpin_attach *a)
 	return ret ?: pp_map_alloc(&a->map, entries);
 }
 
-/* The caller is a user of region and peer, so their ends wait for this. */
+/* The caller is a user of region and peer, so the end of either waits for the caller. */
 static struct peerpin_attach *attach_map(struct peerpin_attach *a)
 {
 	struct peerpin_region *r = a->region;

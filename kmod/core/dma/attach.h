@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An attachment: one region mapped for one peer. peerpin_attach() finds an attachment again
- * until the region or the peer ends. include/peerpin.h has the functions for drivers.
+ * An attachment: one region mapped for one peer. Each peerpin_attach() returns the same
+ * attachment until the region or the peer ends. include/peerpin.h has the functions for drivers.
  *
  * Lock order: region->lock, then peer->lock. Both are spinlocks, taken with interrupts
  * off. attach.c holds no lock during DMA API calls or calls of a driver.
@@ -20,20 +20,20 @@ struct seq_file;
 
 /**
  * struct peerpin_attach - see above
- * @ref: references: one of both lists together, one of each peerpin_attach(), one of each
+ * @ref: references: one for both lists together, one for each peerpin_attach(), one for each
  *	DMA in flight
- * @region: a reference
- * @peer: a reference
- * @in_region: entry in @region->attaches. Listed means mapped; the thread that unlists
- *	the attachment unmaps it. Under @region->lock
+ * @region: the region; the attachment has a reference
+ * @peer: the peer; the attachment has a reference
+ * @in_region: entry in @region->attaches, under @region->lock. Listed means mapped; the thread
+ *	that unlists the attachment unmaps it
  * @in_peer: entry in @peer->attaches, under both locks; listed there exactly
  *	when listed in the region
  * @inflight: DMA begun and not ended, under @region->lock
  * @stopping: stop() was called or is about to be, under @region->lock
  * @map: bus addresses of the whole region
  * @provided: the provider's mapping, if only the provider can map the memory
- * @work: work item that undoes @provided, for which the thread that drops the attachment
- *	must not wait
+ * @work: work item that undoes @provided: the provider's unmap() may take locks that the
+ *	thread that drops the attachment holds
  */
 struct peerpin_attach {
 	struct kref ref;
@@ -65,7 +65,7 @@ void pp_attach_stop_all(struct peerpin_region *r);
 void pp_attach_name_busy(struct peerpin_region *r);
 void pp_attach_drop_all(struct peerpin_region *r);
 
-/* names of the devices, importers' too, comma separated, or "-" */
+/* print the names of all devices that map @r, importers' devices too: "A,B", or "-" for none */
 void pp_attach_show(struct peerpin_region *r, struct seq_file *m);
 unsigned int pp_attach_count(struct peerpin_region *r);
 

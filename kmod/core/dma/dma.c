@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Begin and end of DMA, for which the end of the region waits. */
+/* Begin and end of DMA. The end of a region waits for DMA in flight. */
 #include <linux/dma-mapping.h>
 #include <linux/export.h>
 #include "attach.h"

@@ -2,10 +2,10 @@
 /*
  * Importers map with the reservation lock held, and may call a GPU driver under it. The
  * thread that ends a region may hold the GPU driver's lock. So that thread takes no
- * reservation lock: a work item invalidates the importers' mappings. The thread waits for
- * the work item and then for fences, until the same deadline as for drivers.
+ * reservation lock: a work item invalidates the importers' mappings. The thread waits for the
+ * work item and then for fences, at most until the deadline for the drivers' DMA.
  *
- * The work item needs the dma-buf, which may be in its release. So struct pp_export contains
+ * The work item needs the dma-buf, which another thread may be releasing. So struct pp_export contains
  * the reservation object and outlives the dma-buf. Release clears @dmabuf under the
  * reservation lock.
  */
@@ -221,7 +221,7 @@ static bool export_all_told(struct peerpin_region *r)
 	return told;
 }
 
-/* An export whose fences are still to be waited for. The list may change between two calls. */
+/* Returns an export in state TOLD, with a reference. The list may change between two calls. */
 static struct pp_export *export_get_told(struct peerpin_region *r)
 {
 	struct pp_export *e;
@@ -240,8 +240,8 @@ out:
 }
 
 /*
- * With no time left, dma_resv_wait_timeout() would still wait a tick for each fence. The
- * caller may hold a GPU driver's lock.
+ * dma_resv_wait_timeout() is not used: with no time left it would still wait a tick for each
+ * fence, and the caller may hold a GPU driver's lock.
  */
 static bool export_fences_end(struct pp_export *e, unsigned long deadline)
 {
@@ -259,7 +259,7 @@ static bool export_fences_end(struct pp_export *e, unsigned long deadline)
 	return end;
 }
 
-/* If several threads wait, a thread that saw all fences signalled overrides a thread's timeout. */
+/* If several threads wait: a thread that saw all fences signalled overrides others' timeouts. */
 static void export_settle(struct pp_export *e, bool quiet)
 {
 	struct peerpin_region *r = e->region;

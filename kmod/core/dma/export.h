@@ -34,15 +34,15 @@ enum pp_export_told {
  * @resv: the reservation object of the dma-buf
  * @dmabuf: the dma-buf; NULL before its creation and after its release; under @resv
  * @region: a reference; the dma-buf may outlive the region's end
- * @in_region: entry in @region->exports until release; under @region->lock, as are
- *	@importers, @maps and @told
+ * @in_region: entry in @region->exports until the dma-buf's release; under @region->lock, as
+ *	are @importers, @maps and @told
  * @importers: list of struct pp_importer, one for each attachment
  * @maps: list of struct pp_import; a mapping stays until its importer unmaps
  * @extents: the part of the region that the dma-buf shows; written once
  * @told: see above
  * @work: work item that tries to lock @resv and notifies the importers
- * @awaiting: work item that waits for the lock, if @work has found @resv locked, and notifies the
- *	importers
+ * @awaiting: work item that @work queues if @resv is locked: waits for the lock, then notifies
+ *	the importers
  * @awaited: @awaiting was queued; used by @work only
  */
 struct pp_export {
@@ -66,8 +66,8 @@ enum {
 
 /**
  * pp_export() - make a dma-buf of a part of @r
- * @offset: bytes, as in struct peerpin_export
- * @length: likewise
+ * @offset: start of the part: bytes from the start of the region
+ * @length: bytes of the part
  *
  * Context: process, no locks. Return: a dma-buf to be put, or ERR_PTR.
  */
@@ -78,8 +78,8 @@ struct dma_buf *pp_export(struct peerpin_region *r, u64 offset, u64 length);
  * and has a reference of @r.
  *
  * pp_export_tell_all() queues work items that notify all importers. pp_export_wait_all() waits
- * until all importers were notified and their fences are signalled. At @deadline (jiffies) it
- * logs the importers that may still use the memory.
+ * until all importers were notified and their fences are signalled. At @deadline (jiffies) the
+ * wait ends, and the log names the importers that may still use the memory.
  */
 void pp_export_tell_all(struct peerpin_region *r);
 void pp_export_wait_all(struct peerpin_region *r, unsigned long deadline);
@@ -91,7 +91,7 @@ void pp_export_wait_all(struct peerpin_region *r, unsigned long deadline);
  */
 void pp_export_drop_all(struct peerpin_region *r);
 
-/* from the module's exit: waits for delayed work, which destroy_workqueue() does not find */
+/* for the module's exit: wait for delayed work items, which destroy_workqueue() does not find */
 void pp_export_exit(void);
 
 /*

@@ -430,7 +430,10 @@ void pp_importer_name_late_locked(struct pp_export *e)
 	struct device *dev;
 
 	list_for_each_entry(importer, &e->importers, in_export) {
-		/* an importer that never had a mapping has left no fence */
+		/*
+		 * TELLING: no importer was notified, so name all. Else skip an importer that
+		 * never had a mapping: it cannot have left a fence.
+		 */
 		if (e->told != PP_EXPORT_TELLING && !importer->has_mapped)
 			continue;
 		dev = importer->attachment->dev;

@@ -85,7 +85,7 @@ static void map_begin(struct pp_map *map, struct device *dev, bool page_backed)
 	map->segment = map_segment_size(map);
 }
 
-/* @there: count for the addresses in @x; else for any addresses that an IOMMU may choose */
+/* @there: the bus addresses are those in @x. False: an IOMMU may choose any; count the maximum. */
 static u64 map_count(const struct pp_map *map, const struct pp_extents *x,
 		     bool there)
 {
@@ -188,7 +188,7 @@ struct scatterlist *pp_map_seek(struct pp_map *map, u64 offset, u32 *skip)
 	return sg;
 }
 
-/* Behind an IOMMU whole pages are never bounced, but dma_need_sync() of Linux 6.1 may say so. */
+/* Behind an IOMMU whole pages are never bounced, but dma_need_sync() of 6.1 may return true. */
 static bool map_any_bounced(struct pp_map *map)
 {
 	struct scatterlist *sg;
@@ -339,10 +339,10 @@ static bool map_is_on_bus(struct device *dev, dma_addr_t bus, u64 length)
 }
 
 /*
- * An exporter may list addresses that the device cannot reach, or physical addresses to a
- * device behind an IOMMU. The device would truncate such addresses or access other memory.
- * The walk of the IOMMU's tables comes last. A mapping by the exporter keeps its tables, but
- * tables of other addresses may be freed when another driver unmaps.
+ * An exporter may list addresses that the device cannot reach, or list physical addresses for
+ * a device behind an IOMMU. The device would truncate such addresses or access other memory.
+ * The walk of the IOMMU's tables comes last. The exporter's mapping keeps the tables of its
+ * addresses, but tables of other addresses may be freed when another driver unmaps.
  */
 static bool map_is_there(struct device *dev, dma_addr_t bus, u64 length)
 {
@@ -439,7 +439,7 @@ int pp_map_adopt(struct pp_map *map, struct device *dev, struct sg_table *sgt,
 
 /*
  * For a device that is not coherent the DMA API flushes caches from the physical address of
- * the first byte on. Behind an IOMMU the next page of an entry may lie elsewhere.
+ * the first byte on. Behind an IOMMU the next page may lie elsewhere: synchronise each page alone.
  */
 static u32 map_sync_piece(const struct pp_map *map, dma_addr_t bus, u32 length)
 {
@@ -472,8 +472,8 @@ static void map_sync(struct pp_map *map, u64 offset, u64 length,
 }
 
 /*
- * Also before a transfer in which the device only writes: bytes that the device leaves
- * unwritten must keep their value, not get the old content of the bounce buffer.
+ * Needed also before a transfer in which the device only writes: bytes that the device leaves
+ * unwritten must keep their value, and not get old content of the bounce buffer.
  */
 void pp_map_sync_for_device(struct pp_map *map, u64 offset, u64 length)
 {

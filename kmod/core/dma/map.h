@@ -12,12 +12,12 @@ struct device;
  * struct pp_map - bus addresses of whole extents, in order
  * @dev: the device
  * @segment: maximum bytes of an entry
- * @sgt: entries no longer than the device's segment size
+ * @sgt: the bus addresses, in entries of at most @segment bytes
  * @marks: every @stride-th entry with its offset in the region; pp_map_seek() starts there
- * @phys: physical address of the first byte of an adopted map; its bus address if the IOMMU
- *	has no mapping for it; 0 for any other map
+ * @phys: for a map of pp_map_adopt(): physical address of the first byte, or the byte's bus
+ *	address if the IOMMU does not map that address. 0 for other maps
  * @page_backed: as in struct pp_provider
- * @bounced: parts lie in bounce buffers, which must be synchronised with the memory
+ * @bounced: some entries are bounce buffers, which must be synchronised with the memory
  */
 struct pp_map {
 	struct device *dev;
@@ -63,7 +63,7 @@ void pp_map_undo(struct pp_map *map, const struct pp_extents *x);
  * @offset: offset of the region in @sgt, in bytes
  * @length: bytes of the region
  *
- * Call pp_map_free() without pp_map_undo(). Context: process, sleeps for memory.
+ * To end the map, call pp_map_free(), not pp_map_undo(). Context: process, sleeps for memory.
  * Return: 0; -ENOMEM; -EIO @sgt is too short, or lists bounce buffers or addresses that
  * @dev cannot reach.
  */
@@ -80,7 +80,7 @@ void pp_map_sync_for_cpu(struct pp_map *map, u64 offset, u64 length);
 /* find the entry that holds @offset; @skip is set to the bytes of the entry before @offset */
 struct scatterlist *pp_map_seek(struct pp_map *map, u64 offset, u32 *skip);
 
-/* @length, cut at the next segment boundary of the device after @bus */
+/* return @length, cut so that the bytes from @bus on cross no segment boundary of the device */
 u32 pp_map_to_boundary(const struct pp_map *map, dma_addr_t bus, u32 length);
 
 #endif

@@ -121,7 +121,7 @@ static unsigned int peer_count(struct peerpin_peer *peer)
 	return n;
 }
 
-/* Returns the first attachment with a reference, and moves it to the end of the list. */
+/* Takes a reference to the first attachment, moves it to the end of the list, and returns it. */
 static struct peerpin_attach *peer_next(struct peerpin_peer *peer)
 {
 	struct peerpin_attach *a;
@@ -137,7 +137,7 @@ static struct peerpin_attach *peer_next(struct peerpin_peer *peer)
 	return a;
 }
 
-/* All stop() calls come before the first wait: an engine may finish its transfers in order only. */
+/* All stop() calls come before the first wait: some engines can finish transfers only in order. */
 static void peer_stop_all(struct peerpin_peer *peer)
 {
 	unsigned int n = peer_count(peer);

@@ -22,8 +22,8 @@ struct pp_peer_counts {
  * struct peerpin_peer - see above
  * @ref: held by the registration and by each attachment
  * @name: the device's name; a copy, which outlives the device
- * @dev: the device; valid, like @ops and @data, until peerpin_peer_unregister() returns. Only
- *	users (@users) and DMA in flight may use it
+ * @dev: the device; valid, like @ops and @data, until peerpin_peer_unregister() returns.
+ *	That function waits until @users and @inflight are 0
  * @lock: protects @dying, @users and @attaches; taken inside a region's lock.
  *	peerpin_dma_begin() reads @dying without @lock. That is safe, because the thread that
  *	sets @dying takes the region's lock of each attachment afterwards
@@ -31,7 +31,7 @@ struct pp_peer_counts {
  * @inflight: number of DMA transfers begun and not ended, on listed and unlisted attachments
  * @counts: counts of ended transfers, one set for each processor
  * @in_peers: entry in the list of all peers
- * @idle: woken when @users or a count of DMA in flight falls to 0
+ * @idle: woken when @users, @inflight, or the @inflight of an attachment falls to 0
  */
 struct peerpin_peer {
 	struct kref ref;
@@ -56,8 +56,8 @@ int pp_peer_enter(struct peerpin_peer *peer);
 void pp_peer_leave(struct peerpin_peer *peer);
 
 /*
- * Count a transfer, just before it ends. Without a lock or a shared cache line, because every
- * transfer of every processor comes here.
+ * Count a transfer, just before the transfer ends. Uses no lock and no shared cache line,
+ * because all processors count their transfers here.
  */
 static inline void pp_peer_count(struct peerpin_peer *peer, u64 bytes)
 {

@@ -26,11 +26,11 @@ MODULE_PARM_DESC(max_process_regions, "regions that one process may pin; 0: no l
 
 /**
  * struct pp_account - see account.h
- * @ref: one for each file and each region of the process
+ * @ref: references: one for each file and each region of the process
  * @in_accounts: entry in accounts; under accounts_lock
  * @owner: pid of the process; the reference prevents a reuse of the pid structure
- * @pins, @revoked: counts since the account was made; in a cache line that a pin
- *	writes anyway
+ * @pins, @revoked: number of pins and revocations since the account was made; in a cache line
+ *	that a pin writes anyway
  */
 struct pp_account {
 	refcount_t ref;
@@ -77,7 +77,7 @@ static struct pp_account *account_find(struct pid *owner)
 	return a;
 }
 
-/* If another thread has published an account of the process, return that and free @new. */
+/* If another thread has published an account of the process, return that account and free @new. */
 static struct pp_account *account_publish(struct pp_account *new)
 {
 	struct pp_account *found;
@@ -129,7 +129,8 @@ void pp_account_put(struct pp_account *a)
 
 /*
  * *@sum never exceeds @limit, not even for a moment: pins of other threads would fail.
- * @limit: 0: no limit. @room: set to the rest below the limit, on failure.
+ * @limit: maximum of *@sum; 0: no limit
+ * @room: set on failure: how much may still be added
  */
 static bool account_add(atomic64_t *sum, u64 n, u64 limit, u64 *room)
 {

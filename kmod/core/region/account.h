@@ -21,7 +21,7 @@ struct pp_account *pp_account_get(struct pid *owner);
 /* take another reference */
 struct pp_account *pp_account_hold(struct pp_account *account);
 
-/* the process; valid as long as the account */
+/* pid of the process; valid as long as the account */
 struct pid *pp_account_owner(const struct pp_account *account);
 
 /* drop a reference; any context */
@@ -35,7 +35,7 @@ void pp_account_put(struct pp_account *account);
 int pp_account_charge(struct pp_account *account, u64 bytes,
 		      struct pp_why *why);
 
-/* stop counting a region of @bytes, whose pages were given back; 0: no effect. Any context */
+/* stop counting a region whose pages were given back; @bytes 0: no effect. Any context */
 void pp_account_uncharge(struct pp_account *account, u64 bytes);
 
 /* count a region that has become live; count a live region that was revoked. Any context */

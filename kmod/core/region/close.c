@@ -23,7 +23,7 @@ static bool region_to_unpin_locked(struct peerpin_region *r)
 	return unpin;
 }
 
-/* True if the caller has the only reference. No other thread can get one: the cookie is erased. */
+/* True if no other thread has a reference, or can get a reference: the cookie is erased. */
 static bool region_is_mine(struct peerpin_region *r)
 {
 	if (kref_read(&r->ref) > 1)
@@ -33,7 +33,7 @@ static bool region_is_mine(struct peerpin_region *r)
 	return true;
 }
 
-/* A callback may have found the region before its cookie was erased. In ENDED it takes no pages. */
+/* A callback that found the region before its cookie was erased takes no pages in state ENDED. */
 static void region_part(struct peerpin_region *r)
 {
 	spin_lock_irq(&r->lock);

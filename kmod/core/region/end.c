@@ -36,7 +36,7 @@ static bool region_waits_for_work(const struct peerpin_region *r)
 
 /*
  * Called in the critical section that makes @work necessary. So a thread that later cancels @work
- * finds it queued. Provider-mapped regions use pp_stop_wq, because an exporter may wait for the
+ * finds @work queued. Provider-mapped regions use pp_stop_wq, because an exporter may wait for the
  * end of our DMA under its reservation lock. Such regions have no importers, so their @work waits
  * for no fence.
  */
@@ -85,11 +85,11 @@ static bool region_await(struct peerpin_region *r, unsigned long deadline)
 }
 
 /*
- * The state is beyond LIVE, so pp_region_enter() fails and no mapping is listed any more. A
+ * The state is beyond LIVE, so pp_region_enter() fails and no mapping is added to the lists. A
  * thread that is mapping right now sees the state and undoes its mapping. So the lists of
  * mappings are final once @users is 0.
  * @unmapping: overdue DMA that ends later does not synchronise, so its end does not raise @users.
- * The second wait is for other threads that are undoing mappings, because each thread is a user.
+ * The second wait is for other threads that are undoing mappings: each such thread is a user.
  */
 static void region_unmap(struct peerpin_region *r)
 {

@@ -4,7 +4,7 @@
  *
  *	entry point		cause	time for DMA	DMA that times out	pages given back by
  *	pp_revoke(), ..._until	REVOKED	drain_timeout	loses its mapping (a)	release()
- *	pp_region_withdraw_all	REVOKED	one for all	loses its mapping	release()
+ *	pp_region_withdraw_all	REVOKED	shared by all	loses its mapping	release()
  *	pp_revoke_soon()	REVOKED	none		-> DEFERRED		stop_work, then work
  *	pp_region_close()	CLOSED	drain_timeout	-> ORPHAN		unpin()
  *	pp_region_work()	-	drain_timeout	the state stays		release() (b)
@@ -50,7 +50,7 @@ bool pp_region_take_down(struct peerpin_region *r, unsigned long deadline, bool 
 /* call release(), and free the region if it is an orphan; no effect on an ENDED region */
 void pp_region_release(struct peerpin_region *r);
 
-/* free the rest, once the pages were given back and no cookie leads to the region */
+/* call cleanup() and free the extents; the pages were given back, and no cookie finds @r */
 void pp_region_clean(struct peerpin_region *r);
 
 #endif

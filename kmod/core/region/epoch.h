@@ -41,8 +41,8 @@ static inline u32 pp_epoch_begin(u32 *word)
 
 /*
  * The region has ended: make the word even. A reader of the even word also sees all earlier
- * stores. Stores of the memory's next owner come later, because of the unlock of r->lock, and then
- * of the GPU driver's or the mm's lock.
+ * stores. Stores of the memory's next owner come later, because r->lock is unlocked first, and then
+ * the GPU driver's or the mm's lock.
  */
 static inline void pp_epoch_end(u32 *word)
 {
@@ -53,7 +53,7 @@ static inline void pp_epoch_end(u32 *word)
 /* true: the id must not be used again, because its epochs would repeat */
 static inline bool pp_epoch_exhausted(const u32 *word)
 {
-	/* a pin uses two epochs for each provider that is asked */
+	/* one pin uses two epochs for each provider that AUTO asks */
 	return *word >= U32_MAX - 15;
 }
 

@@ -59,8 +59,8 @@ static int extents_append(struct peerpin_region *r, u64 offset, u64 length, stru
 }
 
 /*
- * Counts as a user, allocates, then fills as a user, because a user must not wait for
- * memory. The caller frees @x->at, after a failure too.
+ * Counts the extents, allocates @x->at, and lists the extents. The thread is a user in the first
+ * and third step only: a user must not wait for memory. The caller frees @x->at, after a failure too.
  */
 static int extents_make(struct peerpin_region *r, u64 offset, u64 length, struct pp_extents *x)
 {
@@ -75,8 +75,8 @@ static int extents_make(struct peerpin_region *r, u64 offset, u64 length, struct
 }
 
 /*
- * If two threads make a list, the first publishes its own. After the region has ended no
- * list may be published: pp_extents_free() may have run.
+ * If two threads make a list, the first thread publishes its list. After the region's end no list
+ * may be published: pp_extents_free() may have run.
  */
 static int extents_publish(struct peerpin_region *r, struct pp_extents *x)
 {

@@ -22,7 +22,7 @@ int pp_extents_read(struct peerpin_region *r);
 /* pp_extents_read(), then list a part of @r in @x; the caller frees @x->at, after a failure too */
 int pp_extents_read_part(struct peerpin_region *r, u64 offset, u64 length, struct pp_extents *x);
 
-/* number of extents; 0 if not listed, or if the region has ended. Process context */
+/* number of extents; 0 before pp_extents_read(), and after the region's end. Process context */
 u32 pp_extents_counted(struct peerpin_region *r);
 
 /* free @r->extents; the region has ended and has no users */

@@ -23,7 +23,7 @@ int pp_region_check(u64 addr, u64 length, u32 provider, u32 flags, int fd);
  * @flags: enum peerpin_pin_flags
  * @want: the range as the user gave it, checked for overflow; not yet rounded
  * @account: account of the calling process; the region takes a reference of its own
- * @epoch: the epoch word, even; made odd here. NULL: the region's own word
+ * @epoch: an even epoch word, which the call makes odd; NULL: the region's own word
  * @why: filled in on failure
  *
  * Context: process. Return: the region, to be ended with pp_region_close(), or

@@ -8,7 +8,7 @@
 #include "revoke.h"
 
 /*
- * The order in which PEERPIN_PROVIDER_AUTO asks. GPU drivers recognise their own memory;
+ * The order in which PEERPIN_PROVIDER_AUTO asks the providers. GPU drivers recognise their own memory;
  * the host provider would pin other memory too, so it comes last.
  */
 static const u32 ask_order[] = {

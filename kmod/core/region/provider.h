@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A provider pins one kind of memory. The core passes an address range to it, and a device
- * only if the provider alone can map the memory (a dma-buf).
+ * A provider pins one kind of memory. The core passes an address range to the provider. If only
+ * the provider can map the memory (a dma-buf), the core also passes a device.
  *
  * These functions are the only ones that the core exports without the GPL mark: a
  * provider may have to link with a driver that is not GPL.
@@ -9,11 +9,11 @@
  * To add a provider:
  *	- Add an id to enum peerpin_provider (uapi/peerpin.h), and its name to trace.h.
  *	- Raise the highest id in provider.c (PROVIDER_IDS) and pp_region_check().
- *	- If AUTO has to ask the provider, add it to ask_order in provider.c.
+ *	- If AUTO has to ask the provider, add its id to ask_order in provider.c.
  *	- Write providers/NAME.c with a struct pp_provider, and build it in Kbuild.
  *	- Call pp_provider_register() from the init of its module or from main.c.
- *	- If it takes a file descriptor, allow that in pp_region_check().
- *	- If it needs a new flag, add that to pp_region_check(), PROVIDER_KINDS and
+ *	- If the provider takes a file descriptor, allow that in pp_region_check().
+ *	- If the provider needs a new flag, add the flag to pp_region_check(), PROVIDER_KINDS and
  *	  pp_provider_flags().
  */
 #ifndef _PEERPIN_PROVIDER_H
@@ -59,7 +59,7 @@ void pp_extents_add(struct pp_extents *x, phys_addr_t phys, u64 length);
  * @p2p_token: as in struct peerpin_pin
  * @va_space_token: as in struct peerpin_pin
  * @fd: as in struct peerpin_pin
- * @cookie: of the region, for pp_revoke(); never used twice
+ * @cookie: number of the region, for pp_revoke(); never used twice
  */
 struct pp_request {
 	u64 addr;

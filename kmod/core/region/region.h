@@ -24,7 +24,7 @@
  *	6 region_adopt() in close.c: @work becomes the closing thread of an orphan
  *
  * Each move is a call of pp_region_move_locked() under r->lock. The critical section of move 2
- * also kills the epoch word and refuses new DMA. Then the region is drained and unmapped (end.h).
+ * also makes the epoch word even and refuses new DMA. Then the region is drained and unmapped (end.h).
  * Several threads may do so at the same time. Move 5 selects the thread that gives the pages
  * back. Exception: release() and unpin() of revocable memory may both run (provider.h).
  *
@@ -95,7 +95,8 @@ enum pp_region_cause {
  * @attaches: list of struct peerpin_attach, one for each device that maps the region
  * @exports: list of struct pp_export, one for each dma-buf of the region
  * @going: entry in the list of pp_region_withdraw_all()
- * @cpumap: state that all CPU mappings of the region share; NULL without any, and once ended
+ * @cpumap: state that all CPU mappings of the region share; NULL before the first CPU mapping and
+ *	after the end
  * @epoch: the epoch word: in the revocation page of the file, or @own_epoch; not used once @state
  *	is beyond LIVE
  * @pin_epoch: value of the epoch word while the region is live
@@ -103,7 +104,7 @@ enum pp_region_cause {
  * @id: region id in its file + 1, for the offset of CPU mappings; 0 if a driver pinned the region
  * @account: account of the process that pinned the region
  * @charged: bytes charged to @account and not given back
- * @extents: see extents.h
+ * @extents: list of the physical extents (extents.h)
  * @since: time of the pin (jiffies)
  * @priv: private memory of the provider
  */
@@ -173,7 +174,7 @@ static inline void pp_region_move_locked(struct peerpin_region *r, enum pp_regio
 	WRITE_ONCE(r->state, state);
 }
 
-/* Leave PINNING or LIVE, and make the epoch word even. False if done before. Under @lock */
+/* Leave PINNING or LIVE, and make the epoch word even. False if @r has ended before. Under @lock */
 bool pp_region_end_locked(struct peerpin_region *r, enum pp_region_cause cause);
 void pp_region_end(struct peerpin_region *r, enum pp_region_cause cause);
 
@@ -198,8 +199,8 @@ static inline unsigned long pp_time_left(unsigned long deadline)
 }
 
 /*
- * Workqueues. Each queue runs some hundred items at a time, so one process can occupy a queue
- * while its items wait. Therefore items that wait longer have a queue of their own:
+ * Workqueues. Each queue runs some hundred items at a time, so the waiting items of one process
+ * can occupy a queue. Therefore items that wait longer have a queue of their own:
  *
  *	queue		waits for		does
  *	pp_wq		DMA, importers' fences	ends regions (@work)

@@ -103,7 +103,7 @@ bool pp_region_withdraw_all(struct list_head *going)
 
 /* ---- a revocation by a provider --------------------------------------------------- */
 
-/* The exporter keeps provider-mapped memory until it is unmapped, so DMA keeps its mapping. */
+/* Overdue DMA keeps a mapping made by the provider: the exporter keeps the memory while mapped. */
 bool pp_revoke_until(unsigned long cookie, unsigned long deadline)
 {
 	int reader = srcu_read_lock(&revoking);

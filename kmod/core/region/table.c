@@ -27,7 +27,7 @@ static u32 table_chunk_start(unsigned int chunk)
 	return PP_TABLE_FIRST * (BIT(chunk) - 1);
 }
 
-/* For @index below @ever: the chunk of such an entry exists, and stays. */
+/* @index must be below @ever: the chunk of such an entry exists, and stays. */
 static struct pp_table_entry *table_entry(struct pp_table *t, u32 index)
 {
 	unsigned int chunk = table_chunk(index);
@@ -144,7 +144,7 @@ struct peerpin_region *pp_table_take_out(struct pp_table *t, u32 index)
 
 	spin_lock(&t->lock);
 	r = table_region_locked(t, index);
-	if (r)	/* else a pp_table_put() may be writing */
+	if (r)	/* without a region, a pp_table_put() may be writing */
 		table_entry(t, index)->region = NULL;
 	spin_unlock(&t->lock);
 	return r;

@@ -69,7 +69,7 @@ void pp_table_give(struct pp_table *t, u32 index);
 
 /**
  * pp_table_find() - the region of an entry
- * @turn: NULL, or the turn that the entry must have
+ * @turn: NULL, or the turn (see pp_table_take()) that the entry must have
  *
  * Return: the region with a reference, or NULL.
  */

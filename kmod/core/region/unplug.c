@@ -15,8 +15,8 @@
 #include "unplug.h"
 
 /*
- * The address of a closed region that is still pinned for DMA or an importer. Such a region was
- * mapped, so its extents are listed until it is ENDED. A revoked region is not revoked again.
+ * The address of a closed region that is still pinned for DMA or an importer, else 0. A closed
+ * region was mapped if pinned, so its extents are listed. A revoked region is not revoked again.
  */
 static phys_addr_t unplug_listed_extent(struct peerpin_region *r)
 {
@@ -42,7 +42,7 @@ static phys_addr_t unplug_first_extent(struct peerpin_region *r)
 	return first.phys;
 }
 
-/* The physical address, if the core must revoke the memory and the address is known; else 0 */
+/* The physical address of memory that the core must revoke; 0: not known, or not to be revoked */
 static phys_addr_t unplug_phys(struct peerpin_region *r)
 {
 	const struct pp_provider *provider = r->provider;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A GPU is removed, or its driver unbound, while its memory is pinned. Persistent pins and
- * dma-bufs of exporters without move_notify have no callback, so the core revokes them.
+ * dma-bufs of exporters that never call move_notify get no callback, so the core revokes them.
  */
 #ifndef _PEERPIN_UNPLUG_H
 #define _PEERPIN_UNPLUG_H

@@ -24,7 +24,7 @@ static inline int core_open(void)
 	return open("/dev/core_check", O_RDWR | O_CLOEXEC);
 }
 
-/* Checks for the first case of each program. */
+/* The first case of each program calls this: both device nodes must be open. */
 #define EXPECT_CORE() \
 	EXPECT(gpu >= 0 && core >= 0, "%d %d; type: emu/vm/run --insmod build/KERNEL/test/core_check.ko ...", gpu, core)
 
