@@ -37,7 +37,7 @@
 #define dma_unmap_phys dma_unmap_resource
 #endif
 
-/* Does each mapping pin a dma-buf? Since 7.1 only a static importer's mapping does. */
+/* 1: each importer's mapping pins the dma-buf; 0: only a static importer's mapping pins */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0) && !IS_ENABLED(CONFIG_DMABUF_MOVE_NOTIFY)
 #define PP_DMABUF_MAPPING_PINS 1
 #else

@@ -242,7 +242,8 @@ struct peerpin_dma {
  * unbound. Such memory stays for drain_timeout_ms at most; then the core removes the mapping
  * during the transfer. With an IOMMU the device faults; without an IOMMU the device accesses
  * memory of another owner. The exporter of a dma-buf waits without this limit. So each transfer
- * must end in finite time, if need be by a device reset. If bounced, begin copies @length bytes.
+ * must end in finite time, if need be by a device reset. For bounced memory, begin copies
+ * @length bytes.
  * Context: any.
  * Return: 0, or an error, and no transfer has begun: -EINVAL the range is empty or outside the
  * region; -ESTALE the region was revoked or unpinned; -ENODEV the peer is being unregistered.
@@ -276,8 +277,8 @@ bool peerpin_dma_stale(const struct peerpin_dma *dma);
  * peerpin_dma_end() - end a transfer: the device no longer accesses the memory
  * @dma: a transfer; if called twice, the call warns (once) and does nothing
  *
- * If bounced, end copies the data back, unless @dir was DMA_TO_DEVICE or the core has removed
- * the mapping. Drops the transfer's reference to the attachment.
+ * For bounced memory, end copies the data back, unless @dir was DMA_TO_DEVICE or the core has
+ * removed the mapping. Drops the transfer's reference to the attachment.
  * Context: any. Guide 12.4 step 2.
  */
 void peerpin_dma_end(struct peerpin_dma *dma);

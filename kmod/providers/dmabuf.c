@@ -6,11 +6,11 @@
  * or free the memory. Without an attachment such exporters call nothing; the next attach or map
  * then fails.
  *
- * The exporter calls with the reservation lock held, which unmapping needs. So the callback revokes
- * all regions and waits for DMA in flight; a work item waits for the lock and unmaps. If DMA
- * exceeds drain_timeout_ms, the callback adds a fence to the reservation object. The exporter must
- * keep the memory until the fence is signalled. free() puts the fence, not unpin(): a mapping can
- * outlive unpin(), and refers to struct dmabuf_pin.
+ * The exporter calls us with the reservation lock held, and unmapping takes this lock. So the
+ * callback revokes all regions and waits for DMA in flight; a work item takes the lock and unmaps.
+ * If DMA exceeds drain_timeout_ms, the callback adds a fence to the reservation object. The
+ * exporter must keep the memory until the fence is signalled. free() puts the fence, not unpin(): a
+ * mapping can outlive unpin(), and refers to struct dmabuf_pin.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-fence.h>
@@ -28,8 +28,8 @@ MODULE_IMPORT_NS("DMA_BUF");
 /**
  * struct dmabuf_pin - the private part of a region of a dma-buf
  * @lock: protects @dmabuf
- * @dmabuf: a reference; NULL after release or unpin
- * @cookie: of the region
+ * @dmabuf: the dma-buf, with a reference; NULL after release or unpin
+ * @cookie: cookie of the region
  * @revoked: the exporter has revoked the region; under the reservation lock
  * @end: fence, signalled when @dmabuf is put, that is after the last DMA
  */
@@ -99,7 +99,7 @@ static void dmabuf_revoke(struct dma_buf *dmabuf)
 
 /*
  * The exporter calls this for each attachment. The first call for a mapped attachment revokes all
- * regions. An exporter may also move the memory, and call this, while it maps: a call for an
+ * regions. Mapping may also make the exporter move the memory and call this: a call for an
  * attachment that is not mapped yet ends no region.
  */
 static void dmabuf_notified(struct dma_buf_attachment *attach)
@@ -111,7 +111,7 @@ static void dmabuf_notified(struct dma_buf_attachment *attach)
 
 /* ---- mappings ------------------------------------------------------------------ */
 
-/* Wait: the exporter may still be moving the memory to the mapped place. */
+/* Wait for the exporter's fences: the exporter may still be moving the memory to its new place. */
 static int mapping_wait(struct dma_resv *resv)
 {
 	long ret = dma_resv_wait_timeout(resv, DMA_RESV_USAGE_KERNEL, true,

@@ -28,7 +28,7 @@ static const char *end_fence_name(struct dma_fence *fence)
 	return "peerpin";
 }
 
-/* module_put() is safe here: unloading waits for an RCU grace period, and a softirq runs this. */
+/* module_put() is safe: unloading waits for an RCU grace period, hence for this softirq. */
 static void end_fence_free(struct rcu_head *rcu)
 {
 	kfree(end_fence_of(container_of(rcu, struct dma_fence, rcu)));

@@ -16,7 +16,8 @@
  * enough: put_pages is forbidden in the callback, and the cookie must be valid during put_pages,
  * because the callback can run at the same time.
  *
- * Guide N: NVIDIA GPUDirect RDMA guide, section N. Guide 12.2, 12.3, 12.4.
+ * Guide N: NVIDIA GPUDirect RDMA guide, section N. Guide 12.2, 12.3 and 12.4 describe this
+ * interface.
  */
 #include <linux/module.h>
 #include <linux/pid.h>

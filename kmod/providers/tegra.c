@@ -8,11 +8,11 @@
  * another thread may free the memory during put_pages. And NVIDIA's driver keeps its MMU notifier
  * in the page table, and reads the page table once more after the callback. So:
  * - A callback in another thread during put_pages leaves the pages to the thread in put_pages.
- *   That thread therefore never sees a page table without pages.
+ *   So the thread in put_pages never sees a page table without pages.
  * - No put_pages begins after a callback has begun. If memory was unmapped, NVIDIA's driver has
  *   unregistered its notifier, and put_pages would unregister it again.
- * - free() queues kfree() of the page table. The last reference to the region is dropped then, so
- *   no thread is in put_pages or a callback. The work item first waits until no MMU notifier runs.
+ * - free() queues kfree() of the page table. At free() no reference to the region is left, so no
+ *   thread is in put_pages or a callback. The work item first waits until no MMU notifier runs.
  *   cleanup() would be too early: a callback may still be in pp_revoke().
  * - If the process has exited, the notifier is still registered and holds the mm_struct. The work
  *   item then calls put_pages before kfree(). Each callback checks whether the notifier is
@@ -142,7 +142,7 @@ static bool tegra_is_ordinary(struct vm_area_struct *vma)
 	       (vma->vm_file && S_ISREG(file_inode(vma->vm_file)->i_mode));
 }
 
-/* False: a part is ordinary memory. @caching: set; NONE if parts of the range differ */
+/* False: a part is ordinary memory. @caching: filled in; NONE if parts of the range differ */
 static bool tegra_look_at(u64 addr, u64 length, u32 *caching)
 {
 	u64 at = addr, end = addr + length;

@@ -20,7 +20,7 @@ enum {
  * struct lsi_engine - one copy at a time
  * @dead: the device is being removed: start no further script
  * @done: completed by the interrupt handler
- * @bus: rest of the current piece of the destination
+ * @bus: address of the rest of the destination's current piece
  * @left: bytes left of this piece
  */
 struct lsi_engine {

@@ -97,7 +97,7 @@ out_dst:
 /*
  * Pin without any lock: userspace can delay a page fault for ever. A region of userspace may be a
  * dma-buf, whose exporter can delay peerpin_attach() until a signal arrives: attach without @lock.
- * Memory pinned here may need bounce buffers: attach with @lock, so that only one copy uses some.
+ * Memory pinned here may need bounce buffers: attach with @lock, so only one copy uses them.
  */
 static int lsi_copy(struct lsi *lsi, struct peerpin_lsi_copy *c)
 {

@@ -15,7 +15,7 @@
  * A region ends in one of two ways:
  * - It is *unpinned* by PEERPIN_CMD_UNPIN, by the last close of the file, or when the owner
  *   exits.
- * - It is *revoked* when its memory is freed: cuMemFree(), the end of a CUDA context, munmap(),
+ * - It is *revoked* when its memory is freed by cuMemFree(), the end of a CUDA context or munmap(),
  *   or when the GPU driver is unbound. Before the freeing call returns, no DMA can begin and
  *   use of the region fails with ESTALE. For GPU memory, DMA has also ended or exceeded
  *   drain_timeout_ms, and the device mappings are removed. Host pages stay pinned until DMA in
@@ -160,7 +160,7 @@ enum peerpin_reason {
  * @addr: start of the range, any alignment; for a dma-buf: byte offset in it
  * @length: bytes, not 0
  * @provider: enum peerpin_provider
- * @va_space_token: belongs to @p2p_token; both 0: memory of the calling process
+ * @va_space_token: second token, see @p2p_token; both 0: memory of the calling process
  * @p2p_token: CU_POINTER_ATTRIBUTE_P2P_TOKENS of the range (NV only). Tokens reach memory of
  *	any process, so they need CAP_SYS_PTRACE
  * @out_region: id of the new region

@@ -41,7 +41,7 @@ struct peerpin_lsi_end {
  *	regions is not detected: the common bytes are copied in an undefined order
  * @out_ns: time the engine ran, in nanoseconds
  *
- * Returns when the last byte has arrived. Errors besides the common form (see
+ * Returns when the last byte has arrived. Errors besides the common ones (see
  * peerpin.h): EBADF not a file of /dev/peerpin; EACCES that file belongs to
  * another process; ENOENT no such region; EINVAL a range is empty, overflows,
  * lies outside its region or overlaps the other range; ESTALE a region was revoked

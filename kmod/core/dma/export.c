@@ -5,8 +5,8 @@
  * reservation lock: a work item invalidates the importers' mappings. The thread waits for the
  * work item and then for fences, at most until the deadline for the drivers' DMA.
  *
- * The work item needs the dma-buf, which another thread may be releasing. So struct pp_export contains
- * the reservation object and outlives the dma-buf. Release clears @dmabuf under the
+ * The work item needs the dma-buf, which another thread may be releasing. So struct pp_export
+ * contains the reservation object and outlives the dma-buf. Release clears @dmabuf under the
  * reservation lock.
  */
 #include <linux/atomic.h>

@@ -69,7 +69,7 @@ static bool importer_is_dynamic(const struct dma_buf_attachment *attachment)
 	       attachment->importer_ops->invalidate_mappings;
 }
 
-/* On some kernels each mapping pins (compat.h). Further pins are by the importer itself. */
+/* On some kernels each mapping pins (compat.h). Further pins are calls of the importer. */
 static bool importer_has_pinned_locked(const struct pp_importer *importer,
 				       unsigned int nr_maps)
 {

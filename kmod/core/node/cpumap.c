@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A view owns no pages. Page faults fill its page table, each fault as a user of
- * the region. The end of the region empties the page table, and later faults fail.
+ * A view owns no pages. Page faults fill its page table; the faulting thread is a user
+ * of the region. The end of the region empties the page table, and later faults fail.
  * So a view may outlive its region; every access to such a view is a SIGBUS.
  *
  * Each open file has its own address space. A region's views lie there at the
@@ -26,9 +26,9 @@ struct pp_piece {
 
 /**
  * struct pp_cpumap - shared by the views of a region, from the first view to the region's end
- * @mapping: the file's address space, which stays: close() ends the region before it frees the file
- * @combined: the pieces are reserved as write-combined
- * @end: bytes of all pieces
+ * @mapping: the file's address space, which stays: close() ends the region, then frees the file
+ * @combined: the memory type of the pieces is reserved as write-combined
+ * @end: sum of the lengths of all pieces
  * @count: number of pieces
  */
 struct pp_cpumap {
@@ -126,7 +126,7 @@ static struct pp_cpumap *cpumap_new(struct peerpin_region *r)
 	return ERR_PTR(ret);
 }
 
-/* Return: 0 with @there set, or -ESTALE. @there: the region has a pp_cpumap */
+/* Return: 0, or -ESTALE if the region is not live. @there: filled in: has @r a pp_cpumap? */
 static int cpumap_look(struct peerpin_region *r, bool *there)
 {
 	int ret;
@@ -138,7 +138,7 @@ static int cpumap_look(struct peerpin_region *r, bool *there)
 	return ret;
 }
 
-/* If two threads make a cpumap, the first publishes its own. None is published after the end. */
+/* If two threads make a cpumap, the first wins. After the region's end no cpumap is published. */
 static int cpumap_publish(struct peerpin_region *r, struct pp_cpumap *c)
 {
 	int ret = 0;
@@ -215,7 +215,7 @@ static int view_no_entry(pte_t *pte, unsigned long addr, void *data)
 }
 
 /*
- * A user must not wait for memory, so the page table is allocated before. The page table
+ * A user must not wait for memory, so call this before pp_region_enter(). The page table
  * stays, because the kernel holds the mmap lock or the VMA lock during a fault.
  */
 static int view_make_table(const struct vm_fault *vmf)

@@ -46,7 +46,7 @@ static int file_reserve_id(struct pp_file *f, u32 *id, u32 **epoch,
 	return -ENOMEM;
 }
 
-/* A retired id stays reserved, so it is never handed out again. */
+/* An id that has used up its epochs stays reserved, so no other region gets the id. */
 static void file_free_id(struct pp_file *f, u32 id, const u32 *epoch)
 {
 	if (!pp_epoch_exhausted(epoch))
@@ -143,7 +143,7 @@ static int file_open(struct inode *inode, struct file *filp)
 /*
  * If the owner exits while a child still has the file open, unpin now: NVIDIA's driver
  * ignores a put by any other process. "live" is 0 when the last thread exits. A thread with
- * its own file table may close the file before that.
+ * its own file table may close the file before that, without effect here.
  */
 static int file_flush(struct file *filp, fl_owner_t id)
 {

@@ -15,10 +15,10 @@
 /**
  * struct pp_file - see above
  * @account: account of the process that opened the file
- * @mapping: address space of the CPU mappings of this file. Each file has its own, because
- *	emptying mappings delays mmap() and fork() in the same address space
+ * @mapping: address space of the CPU mappings of this file. Each file has its own address
+ *	space, because emptying mappings delays mmap() and fork() in the same address space
  * @regions: table of regions by id; an id is taken from the pin to the close. A taken id
- *	without a region belongs to a pin or unpin in progress, or is retired
+ *	without a region belongs to a pin or unpin in progress, or has used up its epochs
  */
 struct pp_file {
 	struct pp_account *account;
@@ -50,10 +50,10 @@ void pp_file_publish(struct pp_file *f, u32 id, struct peerpin_region *r);
 /* end a region that is not in @regions (not yet, or taken out), and free its id */
 void pp_file_drop(struct pp_file *f, u32 id, struct peerpin_region *r);
 
-/* end a region and free its id; -ENOENT */
+/* end a region and free its id; -ENOENT: no such region */
 int pp_file_unpin(struct pp_file *f, u32 id);
 
-/* a region with a reference, or NULL */
+/* the region with this id, with a reference, or NULL */
 struct peerpin_region *pp_file_region(struct pp_file *f, u32 id);
 
 /* -EACCES unless current belongs to the process that opened the file */

@@ -25,7 +25,7 @@
 #define PP_TRACE_NAME 32
 #endif
 
-/* by number, because the provider's module may be unloaded before the trace is read */
+/* Records have the provider's id, as its module may be unloaded before the trace is read. */
 #define show_provider(id)							\
 	__print_symbolic(id,						\
 			 { PEERPIN_PROVIDER_AUTO, "auto" },		\
@@ -83,7 +83,7 @@ TRACE_EVENT(peerpin_pin,
 		  __entry->reason, __entry->ns)
 );
 
-/* @left: the pages stay pinned, for DMA, for an importer, or until their owner frees them */
+/* @left: the pages stay pinned, for DMA, for an importer, or until their memory is freed */
 TRACE_EVENT(peerpin_unpin,
 	TP_PROTO(const struct peerpin_region *r, bool left, u64 start),
 	TP_ARGS(r, left, start),
@@ -103,7 +103,7 @@ TRACE_EVENT(peerpin_unpin,
 		  __entry->length, __entry->left, __entry->ns)
 );
 
-/* a new mapping; finding an existing mapping is no event. @a: may be ERR_PTR */
+/* a new mapping; finding an existing mapping is no event. @a: the attachment, or ERR_PTR */
 TRACE_EVENT(peerpin_attach,
 	TP_PROTO(const struct peerpin_region *r, const struct peerpin_peer *peer,
 		 const struct peerpin_attach *a, u64 start),

@@ -59,8 +59,8 @@ static int extents_append(struct peerpin_region *r, u64 offset, u64 length, stru
 }
 
 /*
- * Counts the extents, allocates @x->at, and lists the extents. The thread is a user in the first
- * and third step only: a user must not wait for memory. The caller frees @x->at, after a failure too.
+ * Counts the extents, allocates @x->at, and lists the extents. The thread is no user during the
+ * allocation: a user must not wait for memory. The caller frees @x->at, after a failure too.
  */
 static int extents_make(struct peerpin_region *r, u64 offset, u64 length, struct pp_extents *x)
 {

@@ -24,9 +24,9 @@
  *	6 region_adopt() in close.c: @work becomes the closing thread of an orphan
  *
  * Each move is a call of pp_region_move_locked() under r->lock. The critical section of move 2
- * also makes the epoch word even and refuses new DMA. Then the region is drained and unmapped (end.h).
- * Several threads may do so at the same time. Move 5 selects the thread that gives the pages
- * back. Exception: release() and unpin() of revocable memory may both run (provider.h).
+ * also makes the epoch word even and refuses new DMA. Then the region is drained and unmapped
+ * (end.h). Several threads may do so at the same time. Move 5 selects the thread that gives the
+ * pages back. Exception: release() and unpin() of revocable memory may both run (provider.h).
  *
  * Example: the GPU driver's free callback comes while a driver has DMA in flight.
  *	- No new DMA begins, and stop() asks the driver to end its DMA.

@@ -15,8 +15,8 @@
 #include "unplug.h"
 
 /*
- * The address of a closed region that is still pinned for DMA or an importer, else 0. A closed
- * region was mapped if pinned, so its extents are listed. A revoked region is not revoked again.
+ * The address of a closed region that is still pinned for DMA or an importer, else 0. DMA and
+ * importers need a mapping, so the extents are listed. A revoked region is not revoked again.
  */
 static phys_addr_t unplug_listed_extent(struct peerpin_region *r)
 {
