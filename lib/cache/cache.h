@@ -33,7 +33,7 @@ struct pp_refusal {
  * @lock: protects the fields below, and all fields above from changes by other writers
  * @sleep: mutex of @changed; taken inside @lock. A waiting thread has dropped @lock
  * @changed: signalled when a pending entry changes or an unpin ends, if there are @waiters
- * @changes: number of these signals; changed with @lock and @sleep held
+ * @changes: number of signals of @changed; changed with @lock and @sleep held
  * @waiters: number of threads in pp_cache_wait()
  * @is_going: pp_hook_is_going() if the hook reports frees to this cache, else NULL
  * @no_files: entries have no file descriptors, so evicting an entry frees no descriptor
@@ -112,7 +112,7 @@ static inline void pp_cache_tick(struct pp_cache *c)
 void pp_cache_count(struct pp_cache *c, const struct pp_entry *e);
 void pp_cache_discount(struct pp_cache *c, const struct pp_entry *e);
 
-/* Make an entry GONE that is in neither the index nor an LRU list. It gets no new users. */
+/* The entry becomes GONE: it gets no new users. It must be in neither the index nor an LRU list. */
 void pp_cache_set_gone(struct pp_cache *c, struct pp_entry *e);
 
 /* After pp_fence_heavy(): move a GONE entry to @doomed if it has no users. */
@@ -128,7 +128,7 @@ void pp_cache_forget_range(struct pp_cache *c, const struct pp_range *range, con
 /* Evict the least recently used idle entry. Returns false if all idle entries were used after @than. */
 bool pp_cache_evict(struct pp_cache *c, uint32_t than, struct pp_doomed *doomed);
 
-/* Evict until the budget holds or nothing is idle. */
+/* Evict until the budget holds or no entry is idle. */
 void pp_cache_trim(struct pp_cache *c, struct pp_doomed *doomed);
 
 /* Do the work that pp_cache_tidy() left to the holder of the lock: move unused GONE entries to @doomed, trim. */

@@ -122,7 +122,7 @@ static void passed_by(const struct pp_table *t, uint64_t from, uint64_t to, int6
 	}
 }
 
-/* Bucket that holds @slot. The caller knows that @slot is in the table; for slot 0, that the table has room. */
+/* Bucket that holds @slot. The caller knows that @slot is in the table; for 0 (empty): that the table has room. */
 static uint64_t bucket_of(const struct pp_table *t, uint64_t n, uint64_t slot)
 {
 	while (slot_in(bucket(t, n), slot) < 0)
@@ -286,7 +286,7 @@ static void table_fill(struct pp_index *x, struct pp_table *t, const struct pp_p
 }
 
 /*
- * The previous generation may become the next. A reader that still uses the previous
+ * The previous generation may be reused as the next. A reader that still uses the previous
  * generation may miss entries, and then looks again with the lock held.
  */
 static struct pp_table *table_next(struct pp_table *now, unsigned int bits, unsigned int block_bits)

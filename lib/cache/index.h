@@ -9,16 +9,16 @@
  * 1 GiB around an address.
  *
  * A bucket of the hash table is a cache line: seven slots and a word. The word has
- * a byte of the hash for each slot, so that one comparison finds the slot. Its
+ * a byte of the hash for each slot, so that one comparison finds the slot. The
  * highest byte counts the keys that found the bucket full and went on to the next.
  * A slot holds the index of its entry, and which 256ths of the granule the entry
  * covers. So a reader seldom looks at an entry in vain.
  *
  * One thread at a time changes the index (the cache's lock); readers need no lock.
  * A writer first raises the counts of the buckets that the key passes, then writes
- * the slot, then its byte; it clears in the opposite order. So a reader finds each
+ * the slot, then the slot's byte, and clears in the opposite order. So a reader finds each
  * key that is present during its whole look-up. Tables that became too small are
- * emptied but stay mapped: a reader that still uses one finds nothing, and looks
+ * emptied but stay mapped: a reader that still uses such a table finds nothing, and looks
  * again with the lock held.
  */
 #ifndef PP_INDEX_H
@@ -52,7 +52,7 @@ _Static_assert(sizeof(struct pp_bucket) == 64, "a bucket is one cache line");
  * struct pp_table - one generation of both tables
  * @buckets: the hash table, 2^bits buckets
  * @blocks: classes in each block of 1 GiB, 2^block_bits words
- * @counts: number of entries in each of @blocks; readers do not use it
+ * @counts: number of entries in each of @blocks; for writers only
  * @shift: 64 - bits
  * @mask: 2^bits - 1
  * @older: the previous generation, emptied
@@ -75,8 +75,8 @@ struct pp_table {
  * @only: the class in use if there is exactly one; else 0
  * @keys: number of keys in @table
  * @inserted: entries ever inserted
- * @blocks_used: words of @table->blocks that are not empty
- * @blocks: words of @table->blocks with a count above 0
+ * @blocks_used: number of words of @table->blocks that are not empty
+ * @blocks: number of words of @table->blocks with a count above 0
  * @count: entries of each class
  */
 struct pp_index {
@@ -145,8 +145,8 @@ static inline bool pp_slot_matches(uint64_t slot, const struct pp_key *key)
 
 /*
  * Returns a word with the highest bit set in each byte where @bytes has the hash byte
- * of @key. Rarely the next higher byte has its bit set, too. The highest byte, which
- * is a count, never has.
+ * of @key. Rarely the next higher byte has its bit set, too. The bit of the highest
+ * byte, which is a count, is never set.
  */
 static inline uint64_t pp_bytes_match(uint64_t bytes, const struct pp_key *key)
 {

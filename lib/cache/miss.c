@@ -173,7 +173,7 @@ static int claim_range(struct pp_cache *c, struct want *w, struct pp_entry *e, s
 
 /*
  * Put a pending entry into the index. Returns 1 if another thread registers, or
- * has registered, the same range: look it up again.
+ * has registered, the same range: look the range up again.
  */
 static int claim(struct pp_cache *c, struct want *w, struct pp_entry **e, struct pp_doomed *doomed)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Misses of the registration cache: no entry covers a range, so it is registered. */
+/* Misses of the registration cache: no entry covers a range, so the range is registered. */
 #ifndef PP_MISS_H
 #define PP_MISS_H
 
@@ -12,7 +12,7 @@
  * @out: the entry, with one reference for the caller
  *
  * Return: 0; 1 if another thread registers, or has registered, the same range:
- * look it up again; else an error, with @why.
+ * look the range up again; else an error, with @why.
  */
 int pp_miss(struct pp_cache *c, const struct pp_range *asked,
 	    struct pp_entry **out, struct pp_cache_work *work,
@@ -20,7 +20,7 @@ int pp_miss(struct pp_cache *c, const struct pp_range *asked,
 
 /*
  * Wait for a change if a pending registration overlaps a range.
- * Return: false if there is none.
+ * Return: false if no pending registration overlaps.
  */
 bool pp_miss_wait(struct pp_cache *c, const struct pp_range *range);
 

@@ -7,7 +7,7 @@
 
 /**
  * struct pp_overlaps - a walk over the entries that overlap a range
- * @all: walk over the whole pool, because it has fewer entries than the range granules
+ * @all: walk over the whole pool, which has fewer entries than the range has granules
  * @larger: the walk is at the classes larger than blocks, which come first
  * @part: current part of the range: the whole range for the larger classes, then
  *	one block after another for all smaller classes

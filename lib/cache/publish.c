@@ -41,7 +41,7 @@ static struct publication ours;
 static pthread_mutex_t publish_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* In a child of fork(), which may inherit a lock held by a thread of the parent. */
+/* Runs in a child of fork(), which may inherit a lock held by a thread of the parent. */
 static void start_anew(void)
 {
 	pthread_mutex_init(&publish_lock, NULL);

@@ -74,7 +74,7 @@ static void thread_end(void *arg)
 	munmap(t, sizeof(*t));
 }
 
-/* In a child of fork(), which may inherit a lock held by a thread of the parent, and can use no cache of it. */
+/* Runs in a child of fork(), which may inherit a held lock, and can use no cache of the parent. */
 static void start_anew(void)
 {
 	pthread_mutex_init(&spare_lock, NULL);

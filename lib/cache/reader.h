@@ -85,7 +85,7 @@ void pp_fence_heavy(struct pp_readers *readers);
 /*
  * Number of users of an entry. First set a state that admits no new users, then call
  * pp_fence_heavy(). The result may include users that are leaving, and readers that
- * look at the entry in vain. So it may be too high, but is never too low. If the
+ * look at the entry in vain. So the result may be too high, but is never too low. If the
  * fence failed, every entry counts as used.
  */
 int32_t pp_users(const struct pp_readers *readers, const struct pp_pool *pool, struct pp_entry *e);
@@ -116,8 +116,8 @@ static inline _Atomic uint64_t *pp_ref_place(const struct pp_reader *r, uint32_t
 }
 
 /*
- * Release: a thread that finds no reference to an entry sees all that its former
- * users did with it.
+ * Release: a thread that finds no reference to an entry sees all that former users
+ * did with the entry.
  */
 static inline void pp_ref_set(_Atomic uint64_t *place, uint64_t ref)
 {

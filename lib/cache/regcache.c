@@ -4,7 +4,7 @@
  *
  * An entry is one registered range. A get() that finds an entry takes no lock.
  * It writes to the calling thread's memory (reader.h), to the entry's time stamp
- * once between two misses, and to the entry's state if that is COLD. All else is
+ * once between two misses, and to the entry's state if it was COLD. All else is
  * done under one mutex, which is never held across a callback.
  *
  *	        pin ok           lru.c

@@ -13,8 +13,8 @@
  * @searching: @began is set
  * @last: no entry is left to evict; there is one more attempt at most
  *
- * Zero-initialise. A search evicts each entry that was idle at its begin at most
- * once, so it ends whatever other threads do.
+ * Zero-initialise. A search evicts only entries that were not used since it began,
+ * each at most once. So the search ends whatever other threads do.
  */
 struct pp_search {
 	uint32_t began;

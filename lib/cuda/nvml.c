@@ -11,7 +11,7 @@ static bool ready;		/* under @lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* In a child of fork(), which may inherit a lock held by a thread of the parent. */
+/* Runs in a child of fork(), which may inherit a lock held by a thread of the parent. */
 static void start_anew(void)
 {
 	pthread_mutex_init(&lock, NULL);

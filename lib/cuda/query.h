@@ -10,7 +10,7 @@
  *
  * Returns an enum peerpin_provider: NV for GPU memory, HOST for an address that CUDA
  * does not know, else AUTO. HOST matters after the free of a small allocation: the
- * GPU driver would still pin its block, and only CUDA knows of the free.
+ * GPU driver would still pin the block, and only CUDA knows of the free.
  */
 unsigned int pp_query_provider(const void *addr, struct pp_mem *out);
 
