@@ -92,7 +92,7 @@ static unsigned long client_get_page_size(void *context)
 	return PAGE_SIZE;
 }
 
-/* After module_put(), the core's count of registrations keeps the module until the return. */
+/* After module_put(), the core's count of registrations keeps the module until we return. */
 static void client_release(void *context)
 {
 	ibpeer_reg_release(context);

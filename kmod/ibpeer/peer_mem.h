@@ -28,7 +28,7 @@ struct sg_table;
 
 /**
  * struct peer_memory_client - maps one kind of memory
- * @name: directory in /sys/kernel/mm/memory_peers
+ * @name: name of the client, and of its directory in /sys/kernel/mm/memory_peers
  * @version: text; if its last byte is not 0, this struct is the first member of a
  *	struct peer_memory_client_ex
  * @acquire: return 1 and fill in @context, or return 0: not memory of this client. @unused and

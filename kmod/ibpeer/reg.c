@@ -5,7 +5,7 @@
  * registers or unregisters, which may allocate or wait for hardware. So stop() queues a work item,
  * which calls invalidate. peerpin.ko waits for the end of the transfer, as for any driver.
  *
- * A transfer is in flight from dma_map on. If the memory is freed before, dma_map fails. So no
+ * A transfer is in flight from dma_map on. If the memory is freed earlier, dma_map fails. So no
  * invalidation is lost, and none comes for memory that the InfiniBand core has not mapped.
  *
  * The InfiniBand core may call dma_unmap, put_pages and even release from invalidate, or from
@@ -248,8 +248,8 @@ static int reg_list(struct ibpeer_reg *reg)
 }
 
 /*
- * The last step: from here on the memory may be invalidated. Set REG_IN_FLIGHT first: stop() can
- * run before peerpin_dma_begin() has returned.
+ * The last step of dma_map: from here on the memory may be invalidated. Set REG_IN_FLIGHT first:
+ * stop() can run before peerpin_dma_begin() has returned.
  */
 static int reg_begin(struct ibpeer_reg *reg)
 {

@@ -99,7 +99,7 @@ static void tegra_free(void *priv)
 			kfree(p->table);
 		return;
 	}
-	if (p->put)	/* only ever set to true; a second callback may do that at the same time */
+	if (p->put)	/* WRITE_ONCE: a second callback may store true at the same time */
 		WRITE_ONCE(p->table->given_back, true);
 	llist_add(&p->table->dead, &tegra_dead);
 	schedule_work(&tegra_burial);

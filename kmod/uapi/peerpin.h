@@ -130,7 +130,7 @@ enum peerpin_caching {
 /** enum peerpin_reason - why a pin failed (out_reason; 0: not known) */
 enum peerpin_reason {
 	PEERPIN_REASON_NONE,
-	/* not host memory that the process may write; with AUTO also not pinned by a GPU driver */
+	/* no host memory that the process may write; with AUTO, no GPU driver pins it either */
 	PEERPIN_REASON_NOT_MAPPED,
 	/* GPU driver: EINVAL: memory freed, managed, of another process, or past one allocation */
 	PEERPIN_REASON_VENDOR_REFUSED,

@@ -40,7 +40,7 @@ enum pp_export_told {
  * @maps: list of struct pp_import; a mapping stays until its importer unmaps
  * @extents: the part of the region that the dma-buf shows; written once
  * @told: see above
- * @work: work item that tries to lock @resv and notifies the importers
+ * @work: work item that notifies the importers, if it gets @resv without waiting
  * @awaiting: work item that @work queues if @resv is locked: waits for the lock, then notifies
  *	the importers
  * @awaited: @awaiting was queued; used by @work only

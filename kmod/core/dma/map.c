@@ -85,7 +85,7 @@ static void map_begin(struct pp_map *map, struct device *dev, bool page_backed)
 	map->segment = map_segment_size(map);
 }
 
-/* @there: the bus addresses are those in @x. False: an IOMMU may choose any; count the maximum. */
+/* @there: entries at the addresses in @x. False: an IOMMU chooses addresses; count the maximum. */
 static u64 map_count(const struct pp_map *map, const struct pp_extents *x,
 		     bool there)
 {
@@ -412,7 +412,8 @@ static void map_adopt_bus(struct pp_map *map, const struct pp_extents *x)
 
 /*
  * Bounce buffers that the exporter's mapping filled once are copies of the memory, and we
- * cannot synchronise them. Behind an IOMMU there are none; see map_any_bounced().
+ * cannot synchronise them. Behind an IOMMU there are no bounce buffers: see
+ * map_any_bounced().
  */
 static bool map_is_a_copy(struct pp_map *map)
 {

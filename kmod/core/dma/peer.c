@@ -151,7 +151,7 @@ static void peer_stop_all(struct peerpin_peer *peer)
 }
 
 /*
- * Once @dying is set, no attachment is added to the list and no DMA begins, so the loop ends.
+ * Once @dying is set, no attachment is added to the list and no DMA begins, so the loop below ends.
  * The end of a region may drop an attachment at the same time, even with DMA in flight. @users
  * counts the thread that drops the attachment, and @inflight counts the DMA. So after the last
  * two waits no thread uses the device or the driver.

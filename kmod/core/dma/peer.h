@@ -20,14 +20,15 @@ struct pp_peer_counts {
 
 /**
  * struct peerpin_peer - see above
- * @ref: held by the registration and by each attachment
+ * @ref: references: one of the registration, one of each attachment
  * @name: the device's name; a copy, which outlives the device
  * @dev: the device; valid, like @ops and @data, until peerpin_peer_unregister() returns.
  *	That function waits until @users and @inflight are 0
  * @lock: protects @dying, @users and @attaches; taken inside a region's lock.
  *	peerpin_dma_begin() reads @dying without @lock. That is safe, because the thread that
  *	sets @dying takes the region's lock of each attachment afterwards
- * @users: number of threads that map, unmap or call stop(); unregistering waits until 0
+ * @users: number of threads that map, unmap or call stop(); peerpin_peer_unregister() waits
+ *	until 0
  * @inflight: number of DMA transfers begun and not ended, on listed and unlisted attachments
  * @counts: counts of ended transfers, one set for each processor
  * @in_peers: entry in the list of all peers

@@ -33,7 +33,7 @@ static bool region_is_mine(struct peerpin_region *r)
 	return true;
 }
 
-/* A callback that found the region before its cookie was erased takes no pages in state ENDED. */
+/* State ENDED: a callback that found @r before the cookie was erased gives no pages back. */
 static void region_part(struct peerpin_region *r)
 {
 	spin_lock_irq(&r->lock);
@@ -170,7 +170,7 @@ static bool region_end_unused(struct peerpin_region *r, bool *unpin)
 	return unused;
 }
 
-/* @stop_work first, because it queues @work. The caller has a reference of its own. */
+/* Cancels @stop_work first: it queues @work. The caller has a reference of its own. */
 static void region_cancel_works(struct peerpin_region *r)
 {
 	if (cancel_work_sync(&r->stop_work))

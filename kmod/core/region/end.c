@@ -55,8 +55,8 @@ void pp_region_idle_locked(struct peerpin_region *r)
 }
 
 /*
- * Empties the CPU mappings before any wait for DMA. So an orphan has no CPU mapping, and the file
- * with the address space of these mappings can be freed. The first wait is for page faults, the
+ * Empties the CPU mappings before any wait for DMA. So an orphan has no CPU mapping, and close()
+ * can free the file, which contains the address space of CPU mappings. The first wait is for page faults, the
  * second for another thread that is emptying the mappings.
  */
 static void region_blind(struct peerpin_region *r)

@@ -59,7 +59,7 @@ enum pp_region_state {
 	PP_LIVE,	/* can be mapped and used for DMA */
 	PP_ENDING,	/* a thread ends the region and will give the pages back */
 	PP_DEFERRED,	/* revoked; @work gives the pages back after the last DMA or held mapping */
-	PP_ORPHAN,	/* closed; @work or a revocation gives the pages back, frees the region */
+	PP_ORPHAN,	/* closed; @work or a revocation gives back the pages and frees the region */
 	PP_ENDED,	/* the pages were given back, or a thread is giving them back */
 };
 
@@ -77,7 +77,8 @@ enum pp_region_cause {
  * @cookie: number by which the region is found (cookie.h)
  * @lock: protects @state, @cause, @unmapping, @users, @inflight, @held, @mappings,
  *	@maps, @shares, @attaches, @exports, @going, @cpumap and the counts in the listed
- *	attachments. Taken in interrupts. The only lock of peerpin taken inside it is a peer's
+ *	attachments. Taken in interrupts. The only lock of peerpin taken inside @lock is a
+ *	peer's lock
  * @users: number of threads that map, unmap, read the page table or @extents, serve a CPU fault,
  *	empty CPU mappings or run release(). A user must not wait for stop(), DMA or memory
  * @inflight: number of DMA transfers begun and not ended
