@@ -81,7 +81,7 @@ static int client_dma_unmap(struct sg_table *sgt, void *context,
 	return 0;
 }
 
-/* Empty, because the InfiniBand core may hold a lock here that invalidate takes. client_release() unpins. */
+/* client_release() unpins: here the InfiniBand core may hold a lock that invalidate takes. */
 static void client_put_pages(struct sg_table *sgt, void *context)
 {
 }

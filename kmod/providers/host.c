@@ -98,7 +98,7 @@ static int host_account(struct host_pin *p, struct pp_why *why)
 	return 0;
 }
 
-/* Drops pages in chunks, to reschedule in between. May sleep: setting a page dirty locks the page. */
+/* Drops pages in chunks, to reschedule in between. Sleeps: setting a page dirty locks the page. */
 static void host_drop_pages(struct host_pin *p, unsigned long count, bool dirty)
 {
 	unsigned long done, n;

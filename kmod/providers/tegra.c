@@ -115,8 +115,8 @@ static bool tegra_is_same(pgprot_t a, pgprot_t b)
 /*
  * cudaHostAlloc() can allocate write-combined memory, but the page table does not show that. All
  * mappings of a page must have the same attributes. So copy the attributes of the mapping at the
- * address that the process pins. A process that has replaced this mapping damages its own memory
- * only.
+ * address that the process pins. A process that has replaced this mapping damages only
+ * its own memory.
  */
 static u32 tegra_caching_of(const struct vm_area_struct *vma)
 {

@@ -19,7 +19,7 @@ struct peerpin_region;
 struct seq_file;
 
 /**
- * struct peerpin_attach - see above
+ * struct peerpin_attach - one region mapped for one peer
  * @ref: references: one for both lists together, one for each peerpin_attach(), one for each
  *	DMA in flight
  * @region: the region; the attachment has a reference

@@ -29,7 +29,7 @@ enum pp_export_told {
 };
 
 /**
- * struct pp_export - see above
+ * struct pp_export - a dma-buf of a region
  * @ref: references of the dma-buf until its release, and of @work and @awaiting while queued
  * @resv: the reservation object of the dma-buf
  * @dmabuf: the dma-buf; NULL before its creation and after its release; under @resv
@@ -39,7 +39,7 @@ enum pp_export_told {
  * @importers: list of struct pp_importer, one for each attachment
  * @maps: list of struct pp_import; a mapping stays until its importer unmaps
  * @extents: the part of the region that the dma-buf shows; written once
- * @told: see above
+ * @told: progress of invalidating the importers
  * @work: work item that notifies the importers, if it gets @resv without waiting
  * @awaiting: work item that @work queues if @resv is locked: waits for the lock, then notifies
  *	the importers
@@ -87,7 +87,7 @@ void pp_export_wait_all(struct peerpin_region *r, unsigned long deadline);
 /*
  * Undo the importers' mappings. Mappings that must stay (see importer.c) are counted in @held
  * until their importers unmap. The caller has waited until @users of @r was 0 after the
- * region's end. Context as above.
+ * region's end. Context as of pp_export_wait_all().
  */
 void pp_export_drop_all(struct peerpin_region *r);
 

@@ -322,7 +322,7 @@ void pp_map_undo(struct pp_map *map, const struct pp_extents *x)
 /*
  * Is @bus in a window of the device's host bridge, where BARs are? IOMMU drivers do not
  * allocate from windows. So an address in a window without an IOMMU mapping is for
- * peer-to-peer traffic below a switch, which does not pass the IOMMU.
+ * peer-to-peer traffic below a switch; such traffic does not pass the IOMMU.
  */
 static bool map_is_on_bus(struct device *dev, dma_addr_t bus, u64 length)
 {

@@ -19,7 +19,7 @@ struct pp_peer_counts {
 };
 
 /**
- * struct peerpin_peer - see above
+ * struct peerpin_peer - a registered device
  * @ref: references: one of the registration, one of each attachment
  * @name: the device's name; a copy, which outlives the device
  * @dev: the device; valid, like @ops and @data, until peerpin_peer_unregister() returns.

@@ -13,7 +13,7 @@
 #include "../region/table.h"
 
 /**
- * struct pp_file - see above
+ * struct pp_file - an open file of /dev/peerpin
  * @account: account of the process that opened the file
  * @mapping: address space of the CPU mappings of this file. Each file has its own address
  *	space, because emptying mappings delays mmap() and fork() in the same address space

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A cookie has 32 bits of turn, 4 bits of table and 28 bits of index. The turn is the
- * number of times that the entry was freed before. An entry is not taken again after its
+ * number of times that the table entry was freed before. An entry is not taken again after its
  * last turn. A pin uses the table of its processor, so that pins on several processors do
  * not contend for a lock.
  */

@@ -17,7 +17,7 @@ unsigned long pp_revoke_deadline(void)
 	return jiffies + msecs_to_jiffies(READ_ONCE(drain_timeout_ms));
 }
 
-/* The caller has a reference of its own, so the put is never the last. */
+/* The caller has a reference of its own, so the put here never drops the last reference. */
 void pp_region_queue_locked(struct peerpin_region *r, struct workqueue_struct *wq,
 			    struct work_struct *work)
 {
@@ -56,8 +56,8 @@ void pp_region_idle_locked(struct peerpin_region *r)
 
 /*
  * Empties the CPU mappings before any wait for DMA. So an orphan has no CPU mapping, and close()
- * can free the file, which contains the address space of CPU mappings. The first wait is for page faults, the
- * second for another thread that is emptying the mappings.
+ * can free the file, which contains the address space of CPU mappings. The first wait is for page
+ * faults, the second for another thread that is emptying the mappings.
  */
 static void region_blind(struct peerpin_region *r)
 {

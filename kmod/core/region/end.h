@@ -50,7 +50,7 @@ bool pp_region_take_down(struct peerpin_region *r, unsigned long deadline, bool 
 /* call release(), and free the region if it is an orphan; no effect on an ENDED region */
 void pp_region_release(struct peerpin_region *r);
 
-/* call cleanup() and free the extents; the pages were given back, and no cookie finds @r */
+/* the last step, when no cookie finds @r any more: call cleanup() and free the extents */
 void pp_region_clean(struct peerpin_region *r);
 
 #endif

@@ -28,7 +28,7 @@ int pp_region_check(u64 addr, u64 length, u32 provider, u32 flags, int fd);
  *
  * Context: process. Return: the region, to be ended with pp_region_close(), or
  * ERR_PTR with the epoch word even again: -EOPNOTSUPP no loaded provider makes such
- * pins; else as struct peerpin_pin says.
+ * pins; other errors as in struct peerpin_pin.
  */
 struct peerpin_region *pp_region_pin(u32 provider, u32 flags,
 				     const struct pp_request *want,

@@ -8,8 +8,8 @@
 #include "revoke.h"
 
 /*
- * The order in which PEERPIN_PROVIDER_AUTO asks the providers. GPU drivers recognise their own memory;
- * the host provider would pin other memory too, so it comes last.
+ * The order in which PEERPIN_PROVIDER_AUTO asks the providers. GPU drivers recognise their own
+ * memory; the host provider would pin other memory too, so it comes last.
  */
 static const u32 ask_order[] = {
 	PEERPIN_PROVIDER_NV,

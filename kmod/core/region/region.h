@@ -59,7 +59,7 @@ enum pp_region_state {
 	PP_LIVE,	/* can be mapped and used for DMA */
 	PP_ENDING,	/* a thread ends the region and will give the pages back */
 	PP_DEFERRED,	/* revoked; @work gives the pages back after the last DMA or held mapping */
-	PP_ORPHAN,	/* closed; @work or a revocation gives back the pages and frees the region */
+	PP_ORPHAN,	/* closed; @work or a revocation gives back the pages, frees the region */
 	PP_ENDED,	/* the pages were given back, or a thread is giving them back */
 };
 
@@ -91,7 +91,7 @@ enum pp_region_cause {
  * @cause: why the region has ended; valid once @state is beyond LIVE
  * @unmapping: region_unmap() has begun; DMA that ends later must not use the mapping
  * @stop_work: work item of pp_revoke_soon(): asks drivers and importers to stop, and queues @work
- *	unless the provider maps
+ *	unless the provider maps the region
  * @work: work item that waits for DMA and importers, and ends the region
  * @attaches: list of struct peerpin_attach, one for each device that maps the region
  * @exports: list of struct pp_export, one for each dma-buf of the region

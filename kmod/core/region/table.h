@@ -22,7 +22,7 @@ enum {
 };
 
 /**
- * struct pp_table - see above
+ * struct pp_table - a table of regions by number
  * @lock: protects the table and its entries; pp_table_put() does not take @lock. Not taken in
  *	interrupts; no lock is taken inside @lock
  * @chunks: arrays of entries, each twice as long as the array before, up to @limit;

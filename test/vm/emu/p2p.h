@@ -21,7 +21,7 @@
 
 static int fd, check;
 
-/* Checks for the first case of each program. */
+/* The first case of each program calls this: both device nodes must be open. */
 #define EXPECT_NODES() \
 	do { \
 		EXPECT(fd >= 0, "no /dev/emugpu; type: emu/vm/run --gpus 1 ..."); \
