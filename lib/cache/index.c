@@ -122,7 +122,7 @@ static void passed_by(const struct pp_table *t, uint64_t from, uint64_t to, int6
 	}
 }
 
-/* Bucket that holds @slot, which must be in the table; 0: a bucket with an empty slot, which must exist. */
+/* Bucket that holds @slot, which must exist in the table. @slot 0: an empty slot */
 static uint64_t bucket_of(const struct pp_table *t, uint64_t n, uint64_t slot)
 {
 	while (slot_in(bucket(t, n), slot) < 0)

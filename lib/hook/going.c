@@ -8,7 +8,7 @@
 
 enum {
 	PLACES = 64,
-	EVERYTHING = PLACES,	/* returned if no place is free: the call then counts as a free of all memory */
+	EVERYTHING = PLACES,	/* returned if no place is left: counts as a free of all memory */
 };
 
 /* Frees in progress; under @lock. Static, not on the stacks of threads: a thread may end inside the driver. */

@@ -38,7 +38,7 @@ extern "C" {
  * the mapping has another user. @gone may also be called twice for the same memory.
  *
  * @gone runs with no lock of this library held, in several threads at a time, and with thread
- * cancellation disabled. If @gone itself frees CUDA memory, @gone is called again inside. @gone
+ * cancellation disabled. If @gone itself frees CUDA memory, @gone is called recursively. @gone
  * must return: no exception, no longjmp().
  *
  * A free that began before pp_hook_add() returned is not always reported to @gone. A child of

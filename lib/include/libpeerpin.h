@@ -165,8 +165,8 @@ int pp_fd(const struct pp_ctx *ctx);
  * @out: pass it to pp_unpin() once
  *
  * Implements guide 12.2, except for SYNC_MEMOPS: see pp_sync_memops(). If CUDA knows @addr, CUDA
- * decides whether it is GPU or host memory. If BAR1 space runs out, the library asks NVML how much
- * is free, which is slow.
+ * decides whether the memory is GPU or host memory. If BAR1 space runs out, the library asks NVML
+ * how much is free; this is slow.
  *
  * Return: 0; -EINVAL also for managed memory; other errors of PEERPIN_IOC_PIN (peerpin(4)).
  */
@@ -177,7 +177,7 @@ int pp_pin(struct pp_ctx *ctx, const void *addr, size_t length,
  * pp_pin_with - pp_pin() with flags
  * @flags: enum peerpin_pin_flags. PEERPIN_PIN_PERSISTENT: a non-revocable pin of GPU memory, which
  *	lasts until it is unpinned, even if the memory is freed. Only removing the GPU, or unbinding
- *	its driver, revokes it
+ *	its driver, revokes the pin
  *
  * Return: as pp_pin(); also -EINVAL persistent, but not GPU memory; -EOPNOTSUPP unknown flag, or
  * the GPU's driver has no persistent pins.
@@ -260,7 +260,7 @@ int pp_region_unmap(struct pp_ctx *ctx, void *view, size_t length);
  *
  * Return: 0; -EINVAL unaligned, empty, or not within the region; -ESTALE the region is revoked or
  * unpinned; -EOPNOTSUPP the region was pinned from a dma-buf: pass that dma-buf on; -EDQUOT the
- * dma-bufs of the region and their importers number 1024; -EMFILE, -ENFILE, -ENOMEM.
+ * region has 1024 dma-bufs and importers; -EMFILE, -ENFILE, -ENOMEM.
  */
 int pp_region_export(struct pp_ctx *ctx, const struct pp_region *region,
 		     uint64_t offset, uint64_t length, int *out);
@@ -351,7 +351,8 @@ enum pp_cache_watch {
 
 /**
  * struct pp_cache_attr - limits; zero-initialise, then set what differs
- * @max_bytes, @max_entries: limits; idle entries are evicted while the cache exceeds one; 0: none
+ * @max_bytes, @max_entries: limits; while the cache exceeds a limit, idle entries are evicted;
+ *	0: no limit
  * @pin_flags: must be 0
  * @watch: enum pp_cache_watch, for caches of regions and of dma-bufs; 0 for all other caches
  */
@@ -490,7 +491,7 @@ void pp_cache_put(struct pp_cache *cache, const struct pp_cache_entry *entry);
  * pp_cache_invalidate - remove all entries that overlap a range
  * @addr, @length: any alignment; if @length is 0, no entry is removed
  *
- * When it returns, the idle entries among them are unpinned. An entry in use is unpinned by its last
+ * On return the idle entries of the range are unpinned. An entry in use is unpinned by its last
  * put. A registration in progress serves only the get that makes it. Waits for unpins of other
  * threads, but not inside @pin and @unpin of any cache. Do not hold a lock that @unpin takes.
  */
@@ -521,7 +522,7 @@ struct pp_peer;
  * @engine_ns, @total_ns: time of the device's engine, and of the whole call
  * @pins: registrations made for this copy; 0: both ends were cached
  * @pin_ns: time spent registering, failed attempts included
- * @why: if a registration failed, why
+ * @why: reason of a failed registration
  */
 struct pp_copy_result {
 	uint64_t bytes;
@@ -610,7 +611,7 @@ enum pp_file_reason {
  * @direct: bytes that the disk's DMA moved between disk and memory
  * @bounced: bytes that went through a buffer in host memory
  * @reason: enum pp_file_reason of the first bounced byte
- * @error: if @reason is a refused call: its error, else 0
+ * @error: if a call caused @reason: the error of the call, else 0
  * @total_ns: time of the whole call
  */
 struct pp_file_result {
