@@ -142,7 +142,7 @@ static bool tegra_is_ordinary(struct vm_area_struct *vma)
 	       (vma->vm_file && S_ISREG(file_inode(vma->vm_file)->i_mode));
 }
 
-/* False: a part is ordinary memory. @caching: filled in; NONE if parts of the range differ */
+/* False: a part is ordinary (see above). @caching: filled in; NONE if parts of the range differ */
 static bool tegra_look_at(u64 addr, u64 length, u32 *caching)
 {
 	u64 at = addr, end = addr + length;

@@ -19,7 +19,7 @@ enum {
 	LSI_DIEN_ALL = 0x75,
 	LSI_MOVE = 0xc0000000,
 	LSI_INT = 0x98080000,
-	LSI_START_BYTES = 16 << 20,	/* limit of a script, so that a copy stops soon */
+	LSI_START_BYTES = 16 << 20,	/* maximum bytes of a script, so that a copy stops soon */
 	LSI_TIMEOUT_MS = 500,	/* less than drain_timeout_ms */
 };
 

@@ -17,7 +17,7 @@ enum {
 };
 
 /**
- * struct lsi_engine - one copy at a time
+ * struct lsi_engine - the engine, which runs one copy at a time
  * @dead: the device is being removed: start no further script
  * @done: completed by the interrupt handler
  * @bus: address of the rest of the destination's current piece

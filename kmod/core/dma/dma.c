@@ -50,7 +50,7 @@ static void dma_leave(struct peerpin_attach *a)
 }
 
 /*
- * True: the caller is a user now, which keeps the mapping for the synchronisation. False: a
+ * True: the caller is a user now, so the mapping stays for the synchronisation. False: a
  * revocation has removed the mapping, because this DMA has exceeded drain_timeout_ms.
  */
 static bool dma_keep_map(struct peerpin_attach *a)

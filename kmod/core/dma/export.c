@@ -77,9 +77,9 @@ static bool export_is_mapped(struct pp_export *e)
 }
 
 /*
- * The caller holds the reservation lock, because importers pin under that lock. A pin keeps
- * non-revocable memory only. Fences matter only if an importer had a mapping: move_notify may
- * undo the mapping and leave a fence.
+ * The caller holds the reservation lock, because importers pin under that lock. A pin has an
+ * effect on non-revocable memory only. Fences matter only if an importer had a mapping:
+ * move_notify may undo the mapping and leave a fence.
  */
 static enum pp_export_told export_invalidate(struct pp_export *e)
 {
