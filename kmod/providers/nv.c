@@ -35,8 +35,9 @@ enum {
 /*
  * NVIDIA's driver finds a pin by its process and the address of its page table, and frees the page
  * table after the callback. A put that comes after the callback passes a freed address. A new pin
- * may have got this address, and the put would end the new pin. So pins of a process wait while
- * a put of the process runs. Pins of a process run in parallel. The callback takes none of these locks.
+ * may have got this address, and the put would end the new pin. So pins of a process wait while a
+ * put of the process runs. Pins of a process run in parallel. The callback takes none of these
+ * locks.
  */
 static struct rw_semaphore nv_puts[NV_PUTS];
 

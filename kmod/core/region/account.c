@@ -10,7 +10,7 @@
 
 /*
  * The limits are off by default. Users that do not trust each other need them:
- * doc/security.md (26 to 28). RLIMIT_MEMLOCK does not count GPU memory.
+ * doc/security.md (rows 26 to 28). RLIMIT_MEMLOCK does not count GPU memory.
  */
 static unsigned long max_process_bytes;
 module_param(max_process_bytes, ulong, 0644);

@@ -197,7 +197,7 @@ void pp_region_close(struct peerpin_region *r)
 	bool left = false, unpin = false;
 
 	if (!region_end_unused(r, &unpin)) {
-		pp_region_get(r);	/* an orphan may be freed before it is traced */
+		pp_region_get(r);	/* for the trace: an orphan may be freed before */
 		left = !region_end_used(r, &unpin);
 		if (!left)
 			pp_region_put(r);

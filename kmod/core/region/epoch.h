@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The revocation page of a file: a 32-bit word for each region id, which the process maps and
- * reads. A word is odd while a region with its id is being pinned or is live, else even. A word
+ * The revocation page of a file, which the process maps and reads: a 32-bit word for each region
+ * id. A word is odd while a region with its id is being pinned or is live, else even. A word
  * only grows, so an (id, epoch) pair names one region for ever, even after the id is used again.
  */
 #ifndef _PEERPIN_EPOCH_H

@@ -102,7 +102,7 @@ static int pin_open(struct peerpin_region *r)
 
 	spin_lock_irq(&r->lock);
 	if (r->state == PP_PINNING) {
-		/* before LIVE, because users of a live region read the page table */
+		/* look() before LIVE, because users of a live region read the page table */
 		ret = pin_look_locked(r);
 		pp_region_move_locked(r, PP_LIVE);
 		if (ret)

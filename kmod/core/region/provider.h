@@ -209,7 +209,7 @@ void pp_revoke_soon(unsigned long cookie);
 /*
  * pp_revoke_until() is pp_revoke() with a deadline in jiffies; pp_revoke_deadline() is the
  * deadline of a revocation that begins now. To revoke many regions by one deadline, first call
- * pp_revoke_soon() for each. Only for providers in peerpin.ko.
+ * pp_revoke_soon() for each. Only providers in peerpin.ko can use these functions.
  */
 bool pp_revoke_until(unsigned long cookie, unsigned long deadline);
 unsigned long pp_revoke_deadline(void);

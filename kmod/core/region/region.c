@@ -94,7 +94,7 @@ bool pp_region_is_zero(struct peerpin_region *r, const unsigned int *count)
 	return zero;
 }
 
-/* State and epoch change under the lock: a thread that sees the state ended sees the new epoch. */
+/* State and epoch change under the lock, so a thread that sees the new state sees the new epoch. */
 bool pp_region_end_locked(struct peerpin_region *r, enum pp_region_cause cause)
 {
 	lockdep_assert_held(&r->lock);
