@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * absent: functions that the emulated GPU does not support, but that users of CUDA memory or
- * ordinary programs link with or look up. These functions are exported, so that such programs
- * start, and return CUDA_ERROR_NOT_SUPPORTED.
+ * absent: functions that the emulated GPU does not support, but that programs link with or look up.
+ * The library exports these functions, so that such programs start. Each returns
+ * CUDA_ERROR_NOT_SUPPORTED.
  */
 #ifndef ABSENT_H
 #define ABSENT_H
@@ -35,7 +35,7 @@
 	_(cuMemPrefetchAsync, , 8000) \
 	_(cuMemPrefetchAsync, _v2, 12020) \
 	_(cuStreamAttachMemAsync, , 6000) \
-	/* memory of several GPUs at one address, arrays */ \
+	/* multicast: one address for memory of several GPUs; arrays */ \
 	_(cuMulticastCreate, , 12010) \
 	_(cuMulticastAddDevice, , 12010) \
 	_(cuMulticastBindMem, , 12010) \

@@ -126,7 +126,7 @@ CUresult ctx_start(struct CUctx_st *ctx)
 	return CUDA_SUCCESS;
 }
 
-/* Waits as mem_free() does: copies by the CPU for other contexts would crash if the memory was freed. */
+/* If @ctx has host memory, waits for the work of all contexts: a copy of freed memory by the CPU would crash. */
 static void wait_for_users(const struct CUctx_st *ctx)
 {
 	bool on_cpu;
@@ -230,7 +230,7 @@ CUresult cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice dev)
 	return create(out, CUDA_SUCCESS, flags, dev);
 }
 
-/* Contexts for parts of a GPU need MPS. */
+/* Contexts for parts of a GPU need MPS, which the emulator lacks. */
 static CUresult why_no_part(const CUexecAffinityParam *params, int n)
 {
 	if (n && !params)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ctx: contexts. Each GPU has a primary context, which is reference-counted and can start again.
- * Other contexts are made and destroyed once. Any use of an ended context returns
+ * Other contexts are made and destroyed once. Most calls with an ended context return
  * CUDA_ERROR_CONTEXT_IS_DESTROYED. Handles are never freed, so no use of a handle crashes.
  */
 #ifndef CTX_H
@@ -25,7 +25,7 @@ LIST_HEAD(peer_list, peer);
 /**
  * struct CUctx_st - a context
  * @active: the context has started and not ended; written under the library lock
- * @refs: retain calls without a release, for a primary context; under the lives lock
+ * @refs: for a primary context: number of retain calls not yet released; under the lives lock
  * @device: the GPU
  * @flags: CU_CTX_*
  * @id: unique, never reused
@@ -61,7 +61,7 @@ static inline CUdevice ctx_device(const struct CUctx_st *ctx)
 /* ctx_enter - first check of each call that needs a context; *@ctx: the active current context of this thread */
 CUresult ctx_enter(struct CUctx_st **ctx);
 
-/* ctx_enter_any - for calls that also work without a current context, but not in a destroyed one */
+/* ctx_enter_any - first check of calls that need no current context; fails if the current context has ended */
 CUresult ctx_enter_any(void);
 
 /* ctx_resolve - active context of a program's handle (NULL: the current context), or an error */
@@ -70,7 +70,7 @@ CUresult ctx_resolve(CUcontext handle, struct CUctx_st **ctx);
 /* ctx_is_handle - whether @ctx is a context, active or ended */
 bool ctx_is_handle(const struct CUctx_st *ctx);
 
-/* ctx_is_active - CUDA_ERROR_CONTEXT_IS_DESTROYED if @ctx has ended */
+/* ctx_is_active - CUDA_SUCCESS, or CUDA_ERROR_CONTEXT_IS_DESTROYED if @ctx has ended */
 CUresult ctx_is_active(const struct CUctx_st *ctx);
 
 /* ctx_why - returns @err, or CUDA_ERROR_CONTEXT_IS_DESTROYED if @ctx (may be NULL) has ended during the failed call */
@@ -87,8 +87,8 @@ void ctx_unlock_lives(void);
 CUresult ctx_start(struct CUctx_st *ctx);
 
 /*
- * ctx_end - end a context: refuse new work, finish queued work, remove its memory from all
- * look-ups, and then free its blocks, for which the kernel runs the free callbacks
+ * ctx_end - end a context: refuse new work, finish queued work, remove the context's memory from all
+ * look-ups, and free its blocks. The kernel runs the free callbacks of the blocks' pins.
  */
 void ctx_end(struct CUctx_st *ctx);
 

@@ -5,7 +5,7 @@
 #include "stack.h"
 #include "emu/cuda/stream/stream.h"
 
-/* NULL stands for the current context. An ended context still has its GPU. */
+/* NULL stands for the current context. Also reports the GPU of an ended context. */
 CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx)
 {
 	CUresult err = lib_ready();
@@ -54,7 +54,7 @@ CUresult cuCtxGetFlags(unsigned int *flags)
 	return CUDA_SUCCESS;
 }
 
-/* Never changes CU_CTX_MAP_HOST. */
+/* Never clears CU_CTX_MAP_HOST. */
 CUresult cuCtxSetFlags(unsigned int flags)
 {
 	struct CUctx_st *ctx;
@@ -81,7 +81,7 @@ CUresult cuCtxGetId(CUcontext handle, unsigned long long *id)
 	return CUDA_SUCCESS;
 }
 
-/* Unlike all other functions, returns INVALID_CONTEXT for an ended context, as NVIDIA's driver does. */
+/* For an ended context, returns INVALID_CONTEXT instead of CONTEXT_IS_DESTROYED, as NVIDIA's driver does. */
 CUresult cuCtxGetApiVersion(CUcontext handle, unsigned int *version)
 {
 	struct CUctx_st *ctx;

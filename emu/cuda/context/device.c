@@ -31,7 +31,7 @@ const struct emugpu_info *device_get(CUdevice dev)
 	return dev >= 0 && dev < nr_devices ? &devices[dev] : NULL;
 }
 
-/* Checks of each function on a device, in the order of NVIDIA's driver. */
+/* The first checks of each function on a device, in the order of NVIDIA's driver. */
 static CUresult check(const void *out, CUdevice dev)
 {
 	CUresult err = lib_ready();
@@ -158,8 +158,8 @@ CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev)
 }
 
 /*
- * Attributes with the same value for all emulated GPUs; 0: not supported. The compute capability is
- * that of the GPU with which the emulation was compared.
+ * Attributes with the same value for all emulated GPUs. The compute capability is that of an H200,
+ * with which the emulation was compared.
  */
 static const struct {
 	CUdevice_attribute attribute;

@@ -25,7 +25,7 @@ static pthread_mutex_t lib_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static bool is_ready(void)
 {
-	/* pairs with the release in start(): the device table is complete */
+	/* pairs with the release in start(), so that the device table is complete */
 	return atomic_load_explicit(&state, memory_order_acquire) == READY;
 }
 
@@ -91,7 +91,7 @@ err_close:
 	return err;
 }
 
-/* Disables cancellation: a thread cancelled in open() would never release the lock. */
+/* Disables cancellation: a thread cancelled in open() would never release init_mutex. */
 static CUresult start_once(void)
 {
 	CUresult err;

@@ -9,13 +9,13 @@ enum { DRIVER_VERSION = 13000 };
 
 /*
  * lib_ready - first check of each call: CUDA_ERROR_NOT_INITIALIZED before cuInit() and
- * in a child of fork(); CUDA_ERROR_NOT_PERMITTED in a function that an engine calls
+ * in a child of fork(); CUDA_ERROR_NOT_PERMITTED in a function that a stream calls
  */
 CUresult lib_ready(void);
 
 /*
- * The library lock protects contexts, blocks, allocations and the address space. A leaf lock, held
- * for look-ups and list changes only, never during a call of the node.
+ * The library lock protects contexts, blocks, allocations and the address space. It is a leaf lock,
+ * held for look-ups and list changes only, never during a call of /dev/emugpu.
  */
 void lib_lock(void);
 void lib_unlock(void);

@@ -24,7 +24,7 @@ static CUresult from_errno(int err)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	case EOPNOTSUPP:
 		return CUDA_ERROR_NOT_SUPPORTED;
-	case EBUSY: /* a test has closed the CPU window */
+	case EBUSY: /* a test has closed the CPU window (EMUGPU_TEST_CPU_WINDOW) */
 		return CUDA_ERROR_NOT_READY;
 	default:
 		return CUDA_ERROR_UNKNOWN;

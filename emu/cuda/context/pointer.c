@@ -16,7 +16,7 @@ static void put_word(void *data, uint64_t value)
 	*(uint64_t *)data = value;
 }
 
-/* Sets SYNC_MEMOPS of the whole allocation. If @on, waits for queued work on the allocation by calls without Async. */
+/* Sets SYNC_MEMOPS of the whole allocation. If @on, waits for its queued copies and fills without Async. */
 static CUresult set_sync_memops(const struct alloc_info *info, bool on)
 {
 	if (!alloc_set_sync_memops(info, on))
@@ -27,9 +27,9 @@ static CUresult set_sync_memops(const struct alloc_info *info, bool on)
 }
 
 /*
- * Reading the tokens sets SYNC_MEMOPS, because a peer will use the memory. The tokens give access
- * to all memory of the context. Memory without a context has token 0: only its own process can pin
- * the memory. With newer NVIDIA drivers, all memory has token 0. Host memory has no tokens.
+ * Reading the tokens sets SYNC_MEMOPS, because a peer will use the memory. Memory from cuMemAlloc()
+ * has the tokens of its context, which give access to all memory of the context. Other GPU memory has
+ * token 0, as all memory has with newer NVIDIA drivers: only its own process can pin such memory.
  */
 static CUresult get_tokens(CUDA_POINTER_ATTRIBUTE_P2P_TOKENS *tokens, const struct alloc_info *info)
 {
@@ -141,9 +141,9 @@ static CUresult get_known(void *data, CUpointer_attribute attribute, const struc
 }
 
 /*
- * An attribute, in cuPointerGetAttributes(), of an address outside all allocations. As in NVIDIA's
- * driver, the address is reported as a host pointer. A range is stored only if the address is
- * reserved.
+ * For cuPointerGetAttributes(): an attribute of an address outside all allocations. As in NVIDIA's
+ * driver, the address is reported as a host pointer, and the RANGE attributes are stored only if the
+ * address is reserved.
  */
 static CUresult get_other(void *data, CUpointer_attribute attribute, CUdeviceptr ptr)
 {

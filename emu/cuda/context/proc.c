@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The first variant, without an argument for the reason. In cuda.h the name stands for the second variant. */
+/* The first variant of this function, without @reason. In cuda.h the name stands for the second variant. */
 #undef cuGetProcAddress
 __attribute__((visibility("default"))) CUresult cuGetProcAddress(const char *symbol, void **fn, int version,
 								 cuuint64_t flags);

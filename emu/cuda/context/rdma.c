@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * rdma: CUDA functions for access to GPU memory by other devices; the kernel does the pinning. Any
- * GPU memory can be exported, even memory that nvidia_p2p_get_pages() refuses, as with NVIDIA's
- * driver. Two things differ from NVIDIA's driver: the range must lie in one block, and VMM memory
- * has no block before some GPU has access.
+ * rdma: CUDA functions for access to GPU memory by other devices; the kernel does the pinning. As
+ * with NVIDIA's driver, any GPU memory can be exported as a dma-buf, even memory that
+ * nvidia_p2p_get_pages() refuses. Unlike with NVIDIA's driver, the range must lie in one block. VMM
+ * memory has a block only while some GPU has access.
  */
 #include "emu/cuda/memory/alloc.h"
 #include "init.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * set: the pointers that are valid handles. A handle that is not in its set is never
- * dereferenced. The caller holds a lock.
+ * set: a set of pointers that are valid handles. A handle that is not in its set is never
+ * dereferenced. The caller holds the lock of the set.
  */
 #ifndef SET_H
 #define SET_H
@@ -12,7 +12,7 @@ struct set {
 	void *root;
 };
 
-/* set_add - false: no memory */
+/* set_add - false: out of memory */
 bool set_add(struct set *set, void *handle);
 void set_remove(struct set *set, void *handle);
 bool set_has(const struct set *set, const void *handle);

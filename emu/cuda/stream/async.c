@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * async: stream-ordered memory from pools. Memory is allocated at the call; a stream cannot
- * distinguish this from a later time. Memory is freed when the stream reaches the free. From the
- * call of the free on, no look-up finds memory of a pool.
+ * async: stream-ordered memory from pools. Memory is allocated at the call, not when the stream
+ * reaches the allocation; work in the stream cannot see the difference. Memory is freed when the
+ * stream reaches the free. Look-ups find memory of a pool only until cuMemFreeAsync() is called.
  */
 #include "emu/cuda/memory/alloc.h"
 #include "emu/cuda/memory/pool.h"
@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-/* Takes over the caller's reference to @pool until the allocation is freed. If @size is 0, the address is 0. */
+/* Passes the caller's reference to @pool on to the allocation. If @size is 0, *@out is 0. */
 static CUresult alloc(CUdeviceptr *out, size_t size, CUmemoryPool pool)
 {
 	struct alloc_info want = { .kind = ALLOC_POOL, .size = size, .device = pool->device, .pool = pool };
@@ -53,9 +53,9 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool poo
 
 /**
  * struct freeing - work of a stream that frees memory
- * @was: the allocation to free
- * @a: the allocation, if from a pool; look-ups do not find it any more. NULL: memory of cuMemAlloc(),
- *	which the end of its context may have freed already
+ * @was: the allocation to free, as cuMemFreeAsync() found it
+ * @a: the same allocation, removed from all look-ups, if its memory is from a pool. NULL: memory of
+ *	cuMemAlloc(), which the end of its context may have freed already
  */
 struct freeing {
 	struct work work;
@@ -109,7 +109,7 @@ static CUresult free_device(CUstream stream, const struct alloc_info *info)
 	return f ? stream_enqueue(stream, &f->work) : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* If the stream refuses the work, frees at once: the stream will execute nothing more. */
+/* If the stream refuses the work, frees the memory at once: no later call would find the memory. */
 static CUresult free_pools(CUstream stream, const struct alloc_info *info)
 {
 	struct freeing *f = new_freeing(info);

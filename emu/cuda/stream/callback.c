@@ -8,9 +8,10 @@
 
 /**
  * struct call - one function to call
- * @fn: function of cuLaunchHostFunc(), not called after a failure; or NULL
- * @callback: function of cuStreamAddCallback(), which gets the failure as an argument; or NULL
- * @stream: argument of @callback
+ * @fn: function from cuLaunchHostFunc(), not called after an error; or NULL
+ * @callback: function from cuStreamAddCallback(), called after an error with that error; or NULL
+ * @stream: first argument of @callback
+ * @data: last argument of @fn or @callback
  */
 struct call {
 	struct work work;
@@ -60,7 +61,7 @@ static CUresult enqueue(CUstream stream, bool valid, struct call call)
 	return stream_enqueue(stream, &c->work);
 }
 
-/* @named: handle from the program, which the callback gets. @stream: the stream for which @named stands. */
+/* @named: the program's handle, an argument of the callback. @stream: the stream for which @named stands. */
 static CUresult add_callback(CUstream stream, CUstream named, CUstreamCallback callback, void *data, unsigned int flags)
 {
 	const struct call call = { .work.run = run_callback, .callback = callback, .stream = named, .data = data };

@@ -68,7 +68,7 @@ static CUresult check_both(CUcontext to, CUcontext from, struct CUctx_st **dst, 
 	return err ? err : ctx_resolve(from, src);
 }
 
-/* Runs after all queued work of both contexts and before later work. The copy is done on return. */
+/* Waits for all queued work of both contexts, then copies. The copy is done on return. */
 static CUresult peer_copy(CUstream stream, CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from,
 			  size_t length)
 {

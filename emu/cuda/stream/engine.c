@@ -54,7 +54,7 @@ static uint64_t now(void)
 	return t.tv_sec * NS_PER_S + t.tv_nsec;
 }
 
-/* Disables cancellation: a thread cancelled here would never release this lock and the locks of its callers. */
+/* Disables cancellation: a thread cancelled here would never release the engine lock and its callers' locks. */
 static void wait_change(void)
 {
 	int old;
@@ -205,7 +205,7 @@ static void *work_on(void *arg)
 	return NULL;
 }
 
-/* Engine threads block all signals except faults: a function of the program may cause a fault there. */
+/* Engine threads block all signals except faults, which a function of the program may cause. */
 static void fill_signals(sigset_t *set)
 {
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS };
@@ -291,7 +291,7 @@ CUresult engine_add(struct CUstream_st *s, struct work *w)
 	return CUDA_SUCCESS;
 }
 
-/* The NULL stream is busy as long as a blocking stream is busy. */
+/* The NULL stream is also busy while a blocking stream is busy. */
 static bool is_busy(const struct CUstream_st *s, uint64_t number)
 {
 	return pending(s, number) || (s == &s->engine->null && is_fenced(s, number));
@@ -347,7 +347,7 @@ CUresult engine_wait(struct engine *e)
 	return err;
 }
 
-/* Engines may open and close during the wait; work of a new engine has a higher number. */
+/* Engines may open and close while engine_wait_all() waits; all work of new engines has higher numbers. */
 static bool any_engine_pending(uint64_t number)
 {
 	const struct engine *e;
@@ -419,8 +419,8 @@ void engine_open(struct engine *e, struct CUctx_st *ctx)
 }
 
 /*
- * Whether threads still have references to streams. These threads wait for work that is finished by
- * now, or their call is about to be refused.
+ * Whether threads still have references to streams. They drop these soon: the work they wait for is
+ * finished by now, or their call is about to be refused.
  */
 static bool is_held(const struct engine *e)
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine: the queued work of a context, and the threads that execute the work. Work is in the
- * queues of streams. Two threads start on demand and sleep without work. One thread does the GPU's
- * work. The other thread calls functions of the program. If such a function blocks, GPU work of
- * other streams goes on.
+ * engine: the queued work of a context, and the threads that execute the work. Each stream has a
+ * queue. An engine has two threads, started on demand: one does the GPU's work, the other calls
+ * functions of the program. If such a function blocks, GPU work of other streams goes on.
  *
  * Order: a stream executes its work in order. The NULL stream waits for work queued earlier in
- * blocking streams, and vice versa. Marks, on which events are based, order work of any streams.
+ * blocking streams, and vice versa. Marks order work of any streams; events are made of marks.
  *
  * The first error of asynchronous work stays with the context until the context ends, as in
  * NVIDIA's driver. All calls that wait for work or queue work return this error.
@@ -24,9 +23,9 @@ struct engine;
 
 /**
  * struct mark - a place in the order of work; under the engine lock
- * @refs: references: by the event, by the work that sets the mark, by the work that waits for the mark
+ * @refs: references of the event, of the work that sets the mark, and of work and threads that wait
  * @done: all work before the mark is done
- * @time: time of @done, in ns
+ * @time: monotonic time when @done was set, in ns
  */
 struct mark {
 	unsigned int refs;
@@ -36,13 +35,13 @@ struct mark {
 
 /**
  * struct work - one piece of work, embedded in a structure with the data for @run
- * @run: executes the work, without locks, in a thread of the engine; NULL: the work is only for
- *	ordering. @error: earlier work of the context has failed, so GPU work must not run
+ * @run: executes the work in a thread of the engine, no locks held; NULL: the work only orders other
+ *	work. If its argument @error is set, earlier work has failed: copies and fills must do nothing
  * @finish: frees the work; called after @run, or if the work is refused. Engine lock held, so @finish
  *	must not call the library
- * @delayed: a copy or fill, which starts after EMUGPU_COPY_DELAY_MS to show that it is asynchronous
+ * @delayed: start the work (a copy or fill) only after EMUGPU_COPY_DELAY_MS
  * @on_host: @run calls a function of the program
- * @moves: ids of the allocations that @run accesses, if the call has no Async in its name; 0: none
+ * @moves: ids of the allocations that a copy or fill without Async in its name accesses; 0: none
  * @after: mark to wait for, or NULL
  * @mark: mark to set when done, or NULL
  *
@@ -67,9 +66,9 @@ struct work {
  * struct CUstream_st - a queue; under the engine lock
  * @link: entry in the streams of its engine
  * @queue: unfinished work, oldest first
- * @refs: references by threads without the lock; the stream is freed when ended, empty and unreferenced
+ * @refs: references of threads (stream_get()); the stream is freed when ended, empty and unreferenced
  * @ended: the handle is no longer valid
- * @of_thread: entry in the thread's list of its own streams, if @per_thread
+ * @of_thread: if @per_thread: entry in the list of streams of its thread
  */
 struct CUstream_st {
 	LIST_ENTRY(CUstream_st) link;
@@ -120,7 +119,7 @@ struct engine {
 /* engine_setup - called by cuInit(): reads EMUGPU_COPY_DELAY_MS */
 void engine_setup(void);
 
-/* One lock for all engines. Like the library lock, a leaf: neither of the two is taken inside the other. */
+/* One lock for all engines. A leaf: do not take the library lock (init.h) inside this lock, or vice versa. */
 void engine_lock(void);
 void engine_unlock(void);
 
@@ -138,15 +137,15 @@ CUresult engine_wait(struct engine *e);
 /* engine_wait_all - wait until all queued work of all contexts is finished */
 void engine_wait_all(void);
 
-/* engine_settle - wait for queued work of any context that has @id in @moves */
+/* engine_settle - wait for the queued work, of all contexts, that has allocation @id in its @moves */
 void engine_settle(unsigned long long id);
 
-/* engine_calls_host - whether this thread runs a function for an engine; such functions must not call CUDA */
+/* engine_calls_host - whether an engine calls the program's functions in this thread; they must not call CUDA */
 bool engine_calls_host(void);
 
 /* ---- engine lock held -------------------------------------------------------- */
 
-/* engine_add - queue @w at the end of @s; calls @finish even if the work is refused */
+/* engine_add - queue @w at the end of @s, or refuse @w and call @w->finish */
 CUresult engine_add(struct CUstream_st *s, struct work *w);
 
 /* engine_add_stream - add a new stream to @e and set its id */
@@ -164,7 +163,7 @@ bool engine_is_busy(const struct CUstream_st *s);
 /* engine_drain - wait until the queued work of @s is finished; returns the engine's error */
 CUresult engine_drain(struct CUstream_st *s);
 
-/* engine_reach - wait until work queued in @s now could start; returns the engine's error */
+/* engine_reach - wait for all work that must precede new work in @s; returns the engine's error */
 CUresult engine_reach(struct CUstream_st *s);
 
 /* engine_wait_mark - wait until @m is done */

@@ -10,13 +10,13 @@
 
 LIST_HEAD(stream_list, CUstream_st);
 
-/* All created streams that are not destroyed; under the engine lock. */
+/* All streams that the program has created and not destroyed; under the engine lock. */
 static struct set handles;
 
 /*
- * The list of a thread's own streams, one per context; under the engine lock. thread_ends() ends
- * these streams. The list is heap memory, not thread-local: another destructor may still create a
- * stream after thread_ends(). Such a stream stays until its context ends.
+ * Key of a thread's list of its own streams (CU_STREAM_PER_THREAD), one per context; the list is
+ * under the engine lock. thread_ends() ends these streams. A later destructor may create another
+ * stream, which stays until its context ends. So the list is heap memory: it may outlive the thread.
  */
 static pthread_key_t own_key;
 static bool has_own_key;
@@ -102,7 +102,7 @@ static struct CUstream_st *get_own(struct engine *e)
 	return s || !own || !e->open ? s : add_own(own, e);
 }
 
-/* A default stream, which needs a current context. */
+/* Looks up a default stream, which needs a current context. */
 static CUresult get_default(CUstream handle, struct CUstream_st **out)
 {
 	struct CUctx_st *ctx;
@@ -351,7 +351,7 @@ CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext *out, CUgreenCtx *green)
 	return err;
 }
 
-/* Copies the stream, because another thread may destroy it meanwhile. Only for members that never change. */
+/* Copies the stream, because another thread may destroy it. Use only members of *@what that never change. */
 static CUresult describe(CUstream handle, const void *out, struct CUstream_st *what)
 {
 	struct CUstream_st *s;

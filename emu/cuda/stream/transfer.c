@@ -19,7 +19,7 @@ enum side {
  * struct job - a checked transfer
  * @work: entry in the queue of a stream
  * @to: side of @t.dst
- * @from: side of @t.src; PAGEABLE for a pattern
+ * @from: side of @t.src; SIDE_PAGEABLE for a fill
  * @to_id: id of the allocation at @t.dst
  * @from_id: id of the allocation at @t.src
  * @synchronous: SYNC_MEMOPS is set for an allocation or the context
@@ -38,7 +38,7 @@ struct job {
 
 /* ---- moving bytes ------------------------------------------------------------------- */
 
-/* Number of bytes at @addr, at most @n, that one COPY call can copy: adjacent mappings are different blocks. */
+/* How many of the @n bytes at @addr one EMUGPU_IOC_COPY can copy: a GPU range must lie in one block. */
 static size_t piece(enum side side, CUdeviceptr addr, size_t n)
 {
 	struct alloc_info info;
@@ -176,9 +176,9 @@ static CUresult look(struct job *j, unsigned int flags)
 /* ---- execution --------------------------------------------------------------------------- */
 
 /*
- * Whether @addr belongs to another allocation now. Returns false for an address that is not found:
- * memory of a pool is not found after the call of free, but stays usable until its stream reaches
- * the free.
+ * Whether @addr now belongs to an allocation other than @id. Returns false if @addr is not found:
+ * after cuMemFreeAsync() memory of a pool is not found, but is usable until the stream reaches the
+ * free.
  */
 static bool is_others(enum side side, CUdeviceptr addr, unsigned long long id)
 {
@@ -273,7 +273,7 @@ static void settle_side(CUdeviceptr addr, unsigned long long id)
 		engine_settle(id);
 }
 
-/* If another thread has set SYNC_MEMOPS after the check, that thread may have missed this work: wait here. */
+/* Another thread may have set SYNC_MEMOPS after the check, without waiting for this work: wait here. */
 static CUresult enqueue_and_look_again(CUstream stream, unsigned int flags, const struct job *j)
 {
 	CUresult err = enqueue(stream, flags, j);

@@ -7,8 +7,8 @@
 
 enum transfer_flags {
 	TRANSFER_ASYNC = 1 << 0,	/* function with Async in its name: never waits for a transfer to GPU memory */
-	TRANSFER_TO_GPU = 1 << 1,	/* the function's name requires GPU memory (or known host memory) as @dst */
-	TRANSFER_FROM_GPU = 1 << 2,	/* the function's name requires GPU memory (or known host memory) as @src */
+	TRANSFER_TO_GPU = 1 << 1,	/* the function's name requires GPU memory, or host memory known to CUDA, as @dst */
+	TRANSFER_FROM_GPU = 1 << 2,	/* the function's name requires GPU memory, or host memory known to CUDA, as @src */
 };
 
 /**
@@ -35,9 +35,9 @@ struct transfer {
  * transfer - execute @t in the order of @stream
  *
  * The call returns before the transfer is done in these cases:
- *	- without ASYNC: both sides are GPU memory, and neither the memory nor the context has SYNC_MEMOPS
- *	- with ASYNC: both sides are GPU memory or page-locked host memory
- *	- with ASYNC: from other host memory to the GPU; the source was read before the return
+ *	- without TRANSFER_ASYNC: both sides are GPU memory, without SYNC_MEMOPS of memory or context
+ *	- with TRANSFER_ASYNC: each side is GPU memory or page-locked host memory
+ *	- with TRANSFER_ASYNC: from other host memory to the GPU; the source was read before the return
  */
 CUresult transfer(CUstream stream, unsigned int flags, const struct transfer *t);
 
