@@ -8,7 +8,7 @@ LIBCUDA_LDFLAGS := -Wl,-soname,libcuda.so.1 -Wl,-z,defs -Wl,-z,nodelete -Wl,-Bsy
 	-Wl,--version-script=emu/cuda/libcuda.map -Wl,--no-undefined-version
 
 # Programs that intercept calls patch the first five bytes of a function, and know only
-# few instructions there. So each function begins with a frame, and none is merged.
+# few instructions there. So each function begins with a frame, and no two are merged.
 LIBCUDA_ENTRIES := -fno-omit-frame-pointer -fstack-protector-all -fno-schedule-insns2 -fno-shrink-wrap \
 	-fno-ipa-icf
 

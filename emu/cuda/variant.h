@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * variant: exported functions that cuda.h does not declare. Some are variants for programs built
- * for a default stream per thread: _ptds of functions that use the NULL stream, _ptsz of functions
- * with a stream argument. The others are variants of older headers.
+ * variant: exported functions that cuda.h does not declare. Variants for programs built for a
+ * default stream per thread have names that end in _ptsz (functions with a stream argument) or _ptds
+ * (functions that use the NULL stream). The other variants are those of older headers.
  */
 #ifndef VARIANT_H
 #define VARIANT_H

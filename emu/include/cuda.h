@@ -430,7 +430,7 @@ CUresult CUDAAPI cuGetErrorString(CUresult error, const char **pStr);
 
 CUresult CUDAAPI cuInit(unsigned int Flags);
 CUresult CUDAAPI cuDriverGetVersion(int *driverVersion);
-/* For variants with 32-bit addresses (before CUDA 3.2): CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT. */
+/* A variant with 32-bit addresses (before CUDA 3.2) gives CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT. */
 CUresult CUDAAPI cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
 				  CUdriverProcAddressQueryResult *symbolStatus);
 
@@ -454,9 +454,9 @@ CUresult CUDAAPI cuDevicePrimaryCtxReset(CUdevice dev);
 CUresult CUDAAPI cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active);
 CUresult CUDAAPI cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags);
 
-/* Contexts for a part of a GPU fail with CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY, as without MPS. */
+/* Contexts for a part of a GPU fail with CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY, as on a GPU without MPS. */
 CUresult CUDAAPI cuCtxCreate(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, unsigned int flags, CUdevice dev);
-/* Any later use of a destroyed context returns CUDA_ERROR_CONTEXT_IS_DESTROYED instead of crashing. */
+/* No later use of a destroyed context crashes; most calls return CUDA_ERROR_CONTEXT_IS_DESTROYED. */
 CUresult CUDAAPI cuCtxDestroy(CUcontext ctx);
 
 /* A handle that is no context returns CUDA_ERROR_INVALID_CONTEXT instead of crashing. */
@@ -488,10 +488,10 @@ CUresult CUDAAPI cuMemAllocPitch(CUdeviceptr *dptr, size_t *pPitch, size_t Width
 /*
  * Waits for work that may use the memory:
  *	memory of a context: the work of this context
- *	managed memory: all work
- *	memory of a pool: does not wait; cuMemUnmap() does not wait either
- * Later work that uses the freed memory, even after it has a new owner, fails with
- * CUDA_ERROR_ILLEGAL_ADDRESS. A GPU may execute such work.
+ *	managed memory: the work of all contexts
+ *	memory of a pool: no wait (cuMemUnmap() does not wait either)
+ * Work that uses memory after it was freed fails with CUDA_ERROR_ILLEGAL_ADDRESS, even if the address
+ * has a new allocation. A GPU may execute such work.
  */
 CUresult CUDAAPI cuMemFree(CUdeviceptr dptr);
 CUresult CUDAAPI cuMemGetAddressRange(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr);
@@ -606,8 +606,8 @@ CUresult CUDAAPI cuMemGetAccess(unsigned long long *flags, const CUmemLocation *
 
 /*
  * Memory freed on a stream is available again only after the stream has executed the free. A pool
- * grows in steps of 2 MiB. Memory freed by cuMemFree() does not count as used any more; a pool of a
- * GPU continues to count it.
+ * grows in steps of 2 MiB. A pool does not count memory freed by cuMemFree() as used; on a GPU, it
+ * does.
  */
 CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream);
 CUresult CUDAAPI cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream);
@@ -621,8 +621,8 @@ CUresult CUDAAPI cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *ma
 CUresult CUDAAPI cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool, CUmemLocation *location);
 
 /*
- * The range must lie in one allocation and its block, or in one mapping. On a GPU the range may
- * span several allocations.
+ * The range must lie in the block (emu/cuda/memory/heap.h) of an allocation, or in one mapping. On a
+ * GPU the range may span several blocks.
  */
 CUresult CUDAAPI cuMemGetHandleForAddressRange(void *handle, CUdeviceptr dptr, size_t size,
 					       CUmemRangeHandleType handleType, unsigned long long flags);

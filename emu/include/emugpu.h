@@ -16,7 +16,7 @@
  * Errors of all calls:
  *	EINVAL: bad argument, or a reserved field is not 0
  *	ENODEV: no such GPU
- *	EACCES: the caller is not the owner
+ *	EACCES: the caller is not the owner of the file
  *	ENOENT: no such block, memory or context
  *	ENOTTY: no such call
  *	ENOMEM, EFAULT
@@ -42,7 +42,7 @@
  * struct emugpu_info - EMUGPU_IOC_INFO: one GPU, by number
  * @gpu: number, below EMUGPU_GPUS_MAX; numbers may have gaps (ENODEV)
  * @out_domain: PCI address, with @out_bus, @out_device, @out_function
- * @out_integrated: 1: an integrated GPU (Tegra): its memory is host memory; no PCI address, no BAR1
+ * @out_integrated: 1 for an integrated GPU (Tegra), which has host memory, no PCI address, no BAR1
  * @out_vram_total: bytes of GPU memory
  * @out_vram_free: bytes that can be allocated now
  * @out_bar1_total: bytes of the BAR1 aperture
@@ -85,7 +85,7 @@ enum emugpu_alloc_flags {
  * Errors:
  *	ENOMEM: no VRAM is left, or the client has 16384 blocks
  *	EEXIST: the range overlaps a block of this process
- *	EBUSY: new memory while the CPU window is closed (EMUGPU_TEST_CPU_WINDOW)
+ *	EBUSY: new memory, and a test has closed the CPU window (EMUGPU_TEST_CPU_WINDOW)
  *	EOPNOTSUPP: HOST on a GPU that is not integrated
  *
  * New memory holds zeros, or old data of the same client. Memory that was exported or pinned
@@ -112,7 +112,7 @@ struct emugpu_free {
  * @size: bytes, multiple of 2 MiB
  * @out_memory: number of the memory for EMUGPU_IOC_ALLOC, valid until EMUGPU_IOC_DROP
  *
- * Errors: ENOMEM: no VRAM is left; EBUSY: the CPU window is closed.
+ * Errors: ENOMEM: no VRAM is left; EBUSY: the CPU window is closed (EMUGPU_TEST_CPU_WINDOW).
  */
 struct emugpu_memory_new {
 	__u32 gpu;
@@ -192,11 +192,11 @@ struct emugpu_copy {
 enum emugpu_test_op {
 	EMUGPU_TEST_COUNTS,		/* pins, maps and blocks of the GPU; clients, calls, violations of all GPUs */
 	EMUGPU_TEST_TRANSLATE,		/* GPU address to BAR1 physical address */
-	EMUGPU_TEST_CPU_WINDOW,		/* unmap or map the BAR in the kernel */
+	EMUGPU_TEST_CPU_WINDOW,		/* close the CPU window (unmap the BAR in the kernel), or open it */
 	EMUGPU_TEST_DELAY_CALLBACK,	/* sleep before the next free callbacks */
-	EMUGPU_TEST_REVOKE,		/* run the free callbacks of pins, revoke dynamic dma-bufs, keep the block */
-	EMUGPU_TEST_PEEK,		/* read VRAM by page number, of any owner */
-	EMUGPU_TEST_FAIL,		/* make the n-th next call with valid arguments fail */
+	EMUGPU_TEST_REVOKE,		/* revoke pins and dynamic dma-bufs as if the block was freed, but keep it */
+	EMUGPU_TEST_PEEK,		/* read VRAM of any owner, by page number */
+	EMUGPU_TEST_FAIL,		/* make the n-th next call of a consumer fail; only valid calls count */
 	EMUGPU_TEST_SCATTER,		/* fragment new memory or not; the module parameter scatter is the default */
 	EMUGPU_TEST_BAR1_FREE,		/* limit the BAR1 space available to pins, or lift the limit */
 	EMUGPU_TEST_VIOLATIONS,		/* number of violations of a rule, and the module of the last violation */
@@ -204,7 +204,7 @@ enum emugpu_test_op {
 	EMUGPU_TEST_EVENTS,		/* read the events since PLAN */
 	EMUGPU_TEST_REVOKE_ALL,		/* run the free callbacks of all revocable pins of the GPU */
 	EMUGPU_TEST_GUARD,		/* watch memory after its free callback: a write is a violation; all GPUs */
-	EMUGPU_TEST_STASH,		/* cover a process's pinned memory, then count the pages written; all GPUs */
+	EMUGPU_TEST_STASH,		/* hide a process's pinned memory under a pattern, then count pages written; all GPUs */
 };
 
 /* Calls that EMUGPU_TEST_FAIL can fail */
@@ -247,7 +247,7 @@ enum emugpu_event_kind {
 	EMUGPU_EVENT_PIN,		/* this and the next two events: at the end of a successful call */
 	EMUGPU_EVENT_PIN_PERSISTENT,
 	EMUGPU_EVENT_MAP,
-	EMUGPU_EVENT_UNMAP,		/* this and the next two events: at the begin of the call */
+	EMUGPU_EVENT_UNMAP,		/* this and the next two events: at the start of the call */
 	EMUGPU_EVENT_UNPIN,
 	EMUGPU_EVENT_UNPIN_PERSISTENT,
 };
@@ -314,7 +314,7 @@ struct emugpu_test {
 			__u32 nth;	/* 1: the next call; 0: none */
 			__s32 error;	/* negative errno to return */
 			__u32 call;	/* enum emugpu_test_call */
-			__u32 out_left;	/* calls that were left of the previous @nth; 0: none */
+			__u32 out_left;	/* what was left of the previous @nth; 0: it has failed a call, or was 0 */
 		} fail;
 		struct {
 			__u32 on;
@@ -351,7 +351,7 @@ struct emugpu_test {
 			/*
 			 * @on 1: process that pinned the memory (ESRCH: no such process), or 0 for
 			 * all processes. Pages with other users (pins, mapped dma-bufs or CPU
-			 * mappings) are not covered.
+			 * mappings) keep their contents, and are not counted.
 			 */
 			__u32 pid;
 			__u32 reserved;

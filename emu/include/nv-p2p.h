@@ -3,10 +3,10 @@
  * nv-p2p.h: the kernel interface by which a GPU driver lets drivers of other PCIe devices access
  * GPU memory (NVIDIA GPUDirect RDMA guide 13.3).
  *
- * Written from scratch. Names, layouts and prototypes equal those of driver 580 and later, so that
- * a consumer built with either header loads on either driver. With CONFIG_MODVERSIONS the symbol
- * CRCs are equal, too. The CRCs hash struct tags, member names and types, so do not change these
- * here.
+ * Written from scratch. Names, layouts and prototypes equal those of NVIDIA's driver 580 and later.
+ * So a consumer built with this header or NVIDIA's works with the emulated and with NVIDIA's driver.
+ * With CONFIG_MODVERSIONS the symbol CRCs are equal, too. They depend on struct tags, member names
+ * and types, so do not change these.
  *
  * Context: every function may sleep.
  */
@@ -19,8 +19,8 @@ struct pci_dev;
 
 /*
  * A version has the major number in the upper half and the minor number in the lower half. Each
- * structure begins with its version. A consumer may read a structure if the major equals the major
- * that the consumer was built for, and the minor is not less.
+ * structure begins with its version. A consumer may read a structure if its major version is the one
+ * that the consumer was built for, and its minor version is not lower.
  */
 #define NVIDIA_P2P_MAJOR_VERSION_MASK 0xffff0000
 #define NVIDIA_P2P_MINOR_VERSION_MASK 0x0000ffff
@@ -43,7 +43,7 @@ struct pci_dev;
 #define NVIDIA_P2P_GPU_UUID_LEN 16
 
 /*
- * For GPUs before 2012: init_mapping made the token for get_pages from mailbox addresses.
+ * Only for GPUs before 2012, where init_mapping made the token for get_pages. Now
  * init_mapping and destroy_mapping are still exported, but return -ENOTSUPP.
  */
 enum {
@@ -103,8 +103,8 @@ typedef struct nvidia_p2p_page {
 
 /*
  * page_size is an enum nvidia_p2p_page_size_type. The driver owns the table: a
- * consumer may read it from get_pages until put_pages, or until its callback
- * returns.
+ * consumer may read the table from get_pages until put_pages, or until the
+ * consumer's free callback returns.
  */
 typedef struct nvidia_p2p_page_table {
 	uint32_t version;
@@ -131,7 +131,7 @@ typedef struct nvidia_p2p_dma_mapping {
  * @va_space: see @p2p_token
  * @virtual_address: multiple of 64 KiB
  * @length: multiple of 64 KiB, not 0
- * @page_table: result; after a failure it may point to freed memory
+ * @page_table: result; after a failure *@page_table may point to freed memory
  * @free_callback: called in the thread that frees the memory, with the driver's API lock held;
  *	get_pages, put_pages and dma_map_pages return -EIO in the callback
  * @data: passed to @free_callback; must never be freed, because put_pages does not report whether
@@ -169,7 +169,7 @@ int nvidia_p2p_put_pages(uint64_t p2p_token, uint32_t va_space, uint64_t virtual
  * @page_table: result
  * @flags: NVIDIA_P2P_FLAGS_x
  *
- * The memory stays until put_pages_persistent, even after cuMemFree() and the end of its process.
+ * The memory stays until put_pages_persistent, even after cuMemFree() or the end of the process.
  */
 int nvidia_p2p_get_pages_persistent(uint64_t virtual_address, uint64_t length,
 				    struct nvidia_p2p_page_table **page_table, uint32_t flags);
@@ -223,8 +223,8 @@ int nvidia_p2p_dma_unmap_pages(struct pci_dev *peer, struct nvidia_p2p_page_tabl
 int nvidia_p2p_free_dma_mapping(struct nvidia_p2p_dma_mapping *dma_mapping);
 
 /*
- * rsync: on some hosts, a message to a GPU over another link may overtake PCIe
- * writes. The GPU driver can ask the driver of that link to wait for the writes.
+ * rsync: on some hosts, a message to a GPU over a link such as NVLink may overtake
+ * PCIe writes. The GPU driver can ask the link's driver to wait for the writes.
  */
 #define NVIDIA_P2P_RSYNC_DRIVER_VERSION 0x00010001
 #define NVIDIA_P2P_RSYNC_DRIVER_VERSION_COMPATIBLE(p) \

@@ -134,7 +134,7 @@ static bool has_address(const struct emugpu_info *info, const char *text)
 	       a.slot == info->out_device && a.function == info->out_function;
 }
 
-/* If @id is no address, or its function is not 0, returns INVALID_ARGUMENT, as NVIDIA's library does. */
+/* If no GPU has address @id: INVALID_ARGUMENT for a bad address or a function other than 0, as in NVIDIA's library. */
 nvmlReturn_t nvmlDeviceGetHandleByPciBusId(const char *id, nvmlDevice_t *device)
 {
 	nvmlReturn_t err = find(id, has_address, device);
@@ -155,7 +155,7 @@ nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int *index)
 	return err;
 }
 
-/* Returns the N of /dev/nvidiaN. Emulated GPUs have no such file, but the numbers follow the same rule. */
+/* With NVIDIA's library, the N of /dev/nvidiaN. Here no such file exists, and N is the number in /dev/emugpu. */
 nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned int *minor)
 {
 	struct emugpu_info info;

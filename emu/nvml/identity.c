@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* CUDA version of the emulated libcuda; compute capability of the GPU with which libcuda was compared */
+/* CUDA version of the emulated libcuda; compute capability of the H200 with which libcuda was compared */
 enum {
 	CUDA_LEVEL = 13000,
 	COMPUTE_MAJOR = 9,

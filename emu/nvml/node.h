@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node: queries of /dev/emugpu. Each query opens the file, because an open file is
- * owned by one process and would not work in a child of fork().
+ * node: queries of /dev/emugpu. Each query opens the file again, because an open file
+ * belongs to one process and does not work in a child of fork().
  */
 #ifndef NODE_H
 #define NODE_H

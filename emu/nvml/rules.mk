@@ -19,6 +19,6 @@ $(B)/obj/libnvml:
 
 -include $(LIBNVML_OBJ:.o=.d)
 
-# the tests that are linked with it
+# the tests that are linked with libnvidia-ml
 $(B)/bin/vm/t_nvml $(B)/bin/vm/t_gpu_numbers: $(B)/emu/libnvidia-ml.so.1
 $(B)/bin/vm/t_nvml $(B)/bin/vm/t_gpu_numbers: private override LDFLAGS += $(B)/emu/libnvidia-ml.so.1

@@ -35,7 +35,7 @@
 	_(cuMemPrefetchAsync, , 8000) \
 	_(cuMemPrefetchAsync, _v2, 12020) \
 	_(cuStreamAttachMemAsync, , 6000) \
-	/* multicast: one address for memory of several GPUs; arrays */ \
+	/* memory of several GPUs at one address, arrays */ \
 	_(cuMulticastCreate, , 12010) \
 	_(cuMulticastAddDevice, , 12010) \
 	_(cuMulticastBindMem, , 12010) \

@@ -87,8 +87,8 @@ void ctx_unlock_lives(void);
 CUresult ctx_start(struct CUctx_st *ctx);
 
 /*
- * ctx_end - end a context: refuse new work, finish queued work, remove the context's memory from all
- * look-ups, and free its blocks. The kernel runs the free callbacks of the blocks' pins.
+ * ctx_end - end a context: refuse new work, finish queued work, remove the context's memory from
+ * all look-ups, and free its blocks. The kernel runs the free callbacks of the blocks' pins.
  */
 void ctx_end(struct CUctx_st *ctx);
 

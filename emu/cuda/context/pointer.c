@@ -28,8 +28,8 @@ static CUresult set_sync_memops(const struct alloc_info *info, bool on)
 
 /*
  * Reading the tokens sets SYNC_MEMOPS, because a peer will use the memory. Memory from cuMemAlloc()
- * has the tokens of its context, which give access to all memory of the context. Other GPU memory has
- * token 0, as all memory has with newer NVIDIA drivers: only its own process can pin such memory.
+ * has the tokens of its context, which give access to all memory of the context. Other GPU memory
+ * has token 0, as all memory has with newer NVIDIA drivers: only its own process can pin it.
  */
 static CUresult get_tokens(CUDA_POINTER_ATTRIBUTE_P2P_TOKENS *tokens, const struct alloc_info *info)
 {
@@ -142,8 +142,8 @@ static CUresult get_known(void *data, CUpointer_attribute attribute, const struc
 
 /*
  * For cuPointerGetAttributes(): an attribute of an address outside all allocations. As in NVIDIA's
- * driver, the address is reported as a host pointer, and the RANGE attributes are stored only if the
- * address is reserved.
+ * driver, the address is reported as a host pointer, and the RANGE attributes are stored only if
+ * the address is reserved.
  */
 static CUresult get_other(void *data, CUpointer_attribute attribute, CUdeviceptr ptr)
 {

@@ -5,11 +5,11 @@
 
 #include <search.h>
 
-/* A balanced tree by address. All here is under the library lock. */
+/* All allocations: a balanced tree by address. The library lock protects all data of this file. */
 static void *tree;
 static unsigned long long last_id;
 
-/* Overlapping ranges compare equal, so a range of one byte finds the allocation that contains it. */
+/* Overlapping ranges compare equal, so a range of one byte finds the allocation that contains the byte. */
 static int compare(const void *left, const void *right)
 {
 	const struct alloc_info *a = left, *b = right;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alloc: all address ranges of any kind that CUDA knows in this process, with look-up by address.
- * heap and vmm provide the memory.
+ * alloc: all allocations of this process that CUDA knows, of any kind, with look-up by address.
+ * heap.c and vmm.c provide the memory.
  */
 #ifndef ALLOC_H
 #define ALLOC_H
@@ -27,16 +27,16 @@ enum alloc_kind {
  * @size: requested bytes
  * @id: CU_POINTER_ATTRIBUTE_BUFFER_ID, never reused
  * @device: GPU of the memory
- * @ctx: context of the allocation; NULL: VMM and POOL belong to no context
+ * @ctx: context of the allocation; NULL for VMM and POOL, which belong to no context
  * @pool: pool of an ALLOC_POOL allocation
  * @flags: flags passed to cuMemHostAlloc() or cuMemHostRegister()
  * @sync_memops: CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
  * @rdma: peers may pin the memory
- * @access: access allowed to copies; a new VMM range has none, registered memory may be read-only
- * @range: CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: @addr; for VMM, the start of the reservation
+ * @access: access allowed to copies: none for a new VMM range; registered memory may be read-only
+ * @range: CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: for VMM the start of the reservation, else @addr
  * @range_size: bytes of the range
- * @mapping: address of the block or mapping that contains the allocation
- * @mapping_size: bytes of the block or mapping
+ * @mapping: for VMM the address of the mapping, else of the block that contains the allocation
+ * @mapping_size: bytes of the mapping or block at @mapping
  * @mapping_id: CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, never reused
  */
 struct alloc_info {
@@ -75,7 +75,7 @@ bool alloc_find(CUdeviceptr addr, struct alloc_info *out);
 /* alloc_set_sync_memops - set SYNC_MEMOPS of an allocation that was found before; false: freed meanwhile */
 bool alloc_set_sync_memops(const struct alloc_info *found, bool on);
 
-/* The functions below are for heap and vmm, and need the library lock. */
+/* The functions below need the library lock. */
 
 /* alloc_add - make @info findable, until alloc_remove(), and set its id; false: out of memory, or an overlap */
 bool alloc_add(struct alloc_info *info);
@@ -84,7 +84,7 @@ void alloc_remove(struct alloc_info *info);
 /* alloc_overlap - an allocation that overlaps [@addr, @addr + @size), or NULL */
 struct alloc_info *alloc_overlap(CUdeviceptr addr, size_t size);
 
-/* alloc_again - find allocation @found again; NULL: freed, even if its address is reused */
+/* alloc_again - find allocation @found again; NULL: freed meanwhile (a new allocation has another id) */
 struct alloc_info *alloc_again(const struct alloc_info *found);
 
 /* alloc_new_id - a new id for @mapping_id */

@@ -36,7 +36,7 @@ struct block {
 
 /* Do not call block_get() and block_put() with the library lock held. */
 
-/* block_get - get a block for @want, with a @fit if shared; in no list yet */
+/* block_get - get a block for @want, which the caller then adds to a heap; @fit is set if the block is shared */
 CUresult block_get(const struct alloc_info *want, struct block **out);
 
 /*
@@ -49,7 +49,7 @@ CUresult block_put(struct block *b);
 /* block_is_shared - whether an allocation of this kind and size shares a block with others */
 bool block_is_shared(const struct alloc_info *want);
 
-/* block_allows_rdma - whether peers may pin @b: on an integrated GPU host memory, else GPU memory except pools */
+/* block_allows_rdma - whether peers may pin @b: host memory of an integrated GPU, else GPU memory except pools */
 bool block_allows_rdma(const struct block *b);
 
 #endif

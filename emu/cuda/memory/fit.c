@@ -43,7 +43,7 @@ static void flip(struct fit *fit, unsigned int at, unsigned int n)
 		fit->words[at / WORD] ^= UINT64_C(1) << at % WORD;
 }
 
-/* The next unit from @at on that is taken (@want_taken) or free; @fit->nr if not found. */
+/* The first unit from @at on that is taken, or free if not @want_taken; @fit->nr if not found. */
 static unsigned int next(const struct fit *fit, unsigned int at, bool want_taken)
 {
 	uint64_t word;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fit: a first-fit allocator of runs of equal units. A freed address is soon reused, which provokes
- * errors of stale registrations. The allocator knows no addresses and takes no locks.
+ * fit: a first-fit allocator of runs of equal units. First fit soon reuses a freed range, so that
+ * tests find stale registrations. The allocator knows no addresses and takes no locks.
  */
 #ifndef FIT_H
 #define FIT_H

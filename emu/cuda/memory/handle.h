@@ -3,8 +3,8 @@
  * handle: GPU memory without an address, as CUmemGenericAllocationHandle. The memory exists as long
  * as the program has a handle or a mapping. A handle is looked up before it is used as a pointer.
  *
- * The VMM lock protects all data of handle, reserve and vmm. The lock is held during calls of the
- * kernel, so that no other thread finds a half-made mapping. Order: VMM lock -> library lock.
+ * The VMM lock protects all data of handle.c, reserve.c and vmm.c. The lock is held during calls of
+ * the kernel, so that no other thread finds a half-made mapping. Order: VMM lock -> library lock.
  */
 #ifndef HANDLE_H
 #define HANDLE_H

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* Block sizes are multiples of GRAIN. */
+/* Sizes of GPU memory blocks are multiples of GRAIN. */
 enum { GRAIN = EMUGPU_BLOCK_SIZE };
 
 struct allocation {
@@ -93,8 +93,8 @@ static void delete_allocation(struct allocation *a)
 }
 
 /*
- * Makes @a findable and stores its address in *@out. After the lock is dropped, a reset
- * of the context may free @a.
+ * Makes @a findable and stores its address in *@out. After the caller has dropped the
+ * library lock, a reset of the context may free @a.
  */
 static bool place_in(struct block *b, struct allocation *a, CUdeviceptr *out)
 {
@@ -113,7 +113,7 @@ static bool place_in(struct block *b, struct allocation *a, CUdeviceptr *out)
 	return true;
 }
 
-/* Whether @b suits @want: a shared block, or an empty block of a pool with a fitting size. */
+/* Whether @want can go into block @b: a shared block if @shared, else an empty block (of a pool) of the right size. */
 static bool suits(const struct block *b, const struct alloc_info *want, bool shared)
 {
 	if (b->kind != want->kind)

@@ -3,7 +3,7 @@
  * heap: the memory of a context or a pool. A heap consists of *blocks*, which contain the program's
  * *allocations*. Blocks of GPU memory are multiples of 2 MiB. Allocations of GPU memory up to 1 MiB
  * share blocks; larger allocations have a block of their own. When the last allocation of a block
- * is freed, the block is freed in the kernel, which revokes its pins.
+ * is freed, the heap frees the block, unless a pool keeps it. The kernel then revokes its pins.
  */
 #ifndef HEAP_H
 #define HEAP_H
@@ -39,14 +39,14 @@ struct heap {
 	uint64_t used, used_high;
 };
 
-/* Need the library lock. heap_close() moves the blocks to @blocks and forgets their allocations. */
+/* Both need the library lock. heap_close() moves the blocks to @blocks and deletes their allocations. */
 void heap_open(struct heap *heap);
 void heap_close(struct heap *heap, struct block_list *blocks);
 
 /* heap_is_on_cpu - whether the heap has memory that the CPU copies. Needs the library lock */
 bool heap_is_on_cpu(const struct heap *heap);
 
-/* Call none of these with the library lock held. */
+/* Call none of the functions below with the library lock held. */
 
 /* heap_release - free the blocks from heap_close() in the kernel */
 void heap_release(struct block_list *blocks);
@@ -54,23 +54,24 @@ void heap_release(struct block_list *blocks);
 /*
  * heap_alloc - make the allocation that @want describes, in the heap of its context or pool
  *
- * The caller sets kind, size, device, ctx or pool, flags, and for ALLOC_REGISTERED addr.
+ * The caller sets in @want: kind, size, device and flags; either ctx or pool; for ALLOC_REGISTERED,
+ * addr.
  */
 CUresult heap_alloc(const struct alloc_info *want, CUdeviceptr *out);
 
 /*
  * heap_take - remove an allocation of a pool from all look-ups
  *
- * The memory stays until heap_give(). NULL: @found was freed meanwhile, even if its address is
- * reused.
+ * The memory stays until heap_give(). NULL: @found was freed meanwhile; a new allocation at its
+ * address is not taken.
  */
 struct allocation *heap_take(const struct alloc_info *found);
 
 /*
  * heap_give - free the memory of an allocation from heap_take()
  *
- * A block that becomes empty is freed in the kernel, which runs the free callbacks. The block's
- * address is not reused before the callbacks have returned.
+ * If the block becomes empty and no pool keeps it, the kernel frees it and runs the free callbacks.
+ * The block's address is not reused before the callbacks have returned.
  */
 CUresult heap_give(struct allocation *a);
 

@@ -2,7 +2,7 @@
 /*
  * managed: managed memory. On a GPU, managed memory migrates to the processor that accesses it.
  * Here managed memory stays host memory, and the CPU executes all copies. Peers cannot pin managed
- * memory, so tests check that programs refuse it.
+ * memory; tests use it to check that programs refuse it.
  */
 #include "alloc.h"
 #include "emu/cuda/context/init.h"
@@ -20,7 +20,7 @@ CUresult cuMemAllocManaged(CUdeviceptr *out, size_t size, unsigned int flags)
 	return mem_alloc(ALLOC_MANAGED, size, 0, out);
 }
 
-/* Returns the default values: the functions that set advice are absent. */
+/* Returns the default values: the functions that set advice are not supported. */
 static CUresult get(void *data, size_t size, CUmem_range_attribute attribute)
 {
 	int *values = data;

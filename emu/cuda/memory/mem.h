@@ -10,8 +10,8 @@ CUresult mem_alloc(enum alloc_kind kind, size_t size, unsigned int flags, CUdevi
 /*
  * mem_free - free the allocation that starts at @addr, if its kind is in @kinds (1 << kind)
  *
- * Waits for work of the allocation's context; for host memory, waits for all work; for memory of a
- * pool, does not wait.
+ * Waits for work of the allocation's context. For host memory, waits for the work of all contexts.
+ * For memory of a pool, does not wait.
  */
 CUresult mem_free(CUdeviceptr addr, unsigned int kinds);
 

@@ -144,7 +144,7 @@ static CUresult check_props(const CUmemPoolProps *props)
 	return handle_is_location(&props->location) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Rounds up as an H200 with driver 580 does; 0 stays 0: no limit */
+/* The limit of a pool's size, rounded up as on an H200 with driver 580; 0: no limit */
 static uint64_t most_of(const CUmemPoolProps *props)
 {
 	return props->maxSize > SIZE_MAX - MOST_GRAIN ? 0 : (props->maxSize + MOST_GRAIN - 1) / MOST_GRAIN * MOST_GRAIN;

@@ -24,7 +24,7 @@ struct CUmemPoolHandle_st {
 	int reuse[3];
 };
 
-/* Call none of these with the library lock held. */
+/* Call none of the functions below with the library lock held. */
 
 /* pool_get - check the handle and take a reference, until pool_put() */
 CUresult pool_get(CUmemoryPool pool);

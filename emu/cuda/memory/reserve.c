@@ -12,7 +12,7 @@
 
 enum { UNIT = EMUGPU_BLOCK_SIZE };
 
-/** struct reservation - a range */
+/** struct reservation - an address range from cuMemAddressReserve() */
 struct reservation {
 	LIST_ENTRY(reservation) link;
 	CUdeviceptr addr;
@@ -21,7 +21,7 @@ struct reservation {
 
 static LIST_HEAD(, reservation) reservations = LIST_HEAD_INITIALIZER(reservations);
 
-/* The requested address is only a hint. */
+/* @wish is only a hint. */
 static CUdeviceptr take(size_t size, size_t alignment, CUdeviceptr wish)
 {
 	CUdeviceptr addr = 0;

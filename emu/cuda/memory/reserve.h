@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* reserve: address ranges that the program has reserved for mappings; under the VMM lock. */
+/* reserve: address ranges that the program has reserved for mappings; under the VMM lock (handle.h). */
 #ifndef RESERVE_H
 #define RESERVE_H
 

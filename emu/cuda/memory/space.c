@@ -14,8 +14,8 @@ struct place {
 };
 
 /*
- * Candidates for the GPU virtual addresses, below 2^40. The last candidate is for AddressSanitizer,
- * which leaves only the first 2 GiB free.
+ * Candidates for the range of GPU virtual addresses, below 2^40. The last candidate is for
+ * AddressSanitizer, which leaves only the first 2 GiB free.
  */
 static const struct place places[] = {
 	{ 8 * GIB, 64 * GIB },

@@ -15,7 +15,7 @@
 /* space_reserve - call once; CUDA_ERROR_OUT_OF_MEMORY: no room below 2^40 */
 CUresult space_reserve(void);
 
-/* Sizes are multiples of the block size. Return 0, or false, if no range is left. */
+/* Sizes are multiples of EMUGPU_BLOCK_SIZE. Return 0 or false if no range is left. */
 CUdeviceptr space_take(size_t size);
 CUdeviceptr space_take_aligned(size_t size, size_t alignment);
 bool space_take_at(CUdeviceptr va, size_t size);

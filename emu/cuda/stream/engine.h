@@ -35,8 +35,8 @@ struct mark {
 
 /**
  * struct work - one piece of work, embedded in a structure with the data for @run
- * @run: executes the work in a thread of the engine, no locks held; NULL: the work only orders other
- *	work. If its argument @error is set, earlier work has failed: copies and fills must do nothing
+ * @run: executes the work in a thread of the engine, no locks held; NULL: the work only orders
+ *	other work. If its argument @error is set, earlier work has failed: copies must do nothing
  * @finish: frees the work; called after @run, or if the work is refused. Engine lock held, so @finish
  *	must not call the library
  * @delayed: start the work (a copy or fill) only after EMUGPU_COPY_DELAY_MS
@@ -66,7 +66,7 @@ struct work {
  * struct CUstream_st - a queue; under the engine lock
  * @link: entry in the streams of its engine
  * @queue: unfinished work, oldest first
- * @refs: references of threads (stream_get()); the stream is freed when ended, empty and unreferenced
+ * @refs: references of threads (stream_get()); the stream is freed when ended, empty, unreferenced
  * @ended: the handle is no longer valid
  * @of_thread: if @per_thread: entry in the list of streams of its thread
  */

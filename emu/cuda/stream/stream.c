@@ -16,7 +16,7 @@ static struct set handles;
 /*
  * Key of a thread's list of its own streams (CU_STREAM_PER_THREAD), one per context; the list is
  * under the engine lock. thread_ends() ends these streams. A later destructor may create another
- * stream, which stays until its context ends. So the list is heap memory: it may outlive the thread.
+ * stream, which stays until its context ends. So the list, in heap memory, may outlive the thread.
  */
 static pthread_key_t own_key;
 static bool has_own_key;

@@ -7,8 +7,8 @@
 
 enum transfer_flags {
 	TRANSFER_ASYNC = 1 << 0,	/* function with Async in its name: never waits for a transfer to GPU memory */
-	TRANSFER_TO_GPU = 1 << 1,	/* the function's name requires GPU memory, or host memory known to CUDA, as @dst */
-	TRANSFER_FROM_GPU = 1 << 2,	/* the function's name requires GPU memory, or host memory known to CUDA, as @src */
+	TRANSFER_TO_GPU = 1 << 1,	/* by the function's name, @dst must be GPU memory (or host memory known to CUDA) */
+	TRANSFER_FROM_GPU = 1 << 2,	/* by the function's name, @src must be GPU memory (or host memory known to CUDA) */
 };
 
 /**
@@ -37,7 +37,7 @@ struct transfer {
  * The call returns before the transfer is done in these cases:
  *	- without TRANSFER_ASYNC: both sides are GPU memory, without SYNC_MEMOPS of memory or context
  *	- with TRANSFER_ASYNC: each side is GPU memory or page-locked host memory
- *	- with TRANSFER_ASYNC: from other host memory to the GPU; the source was read before the return
+ *	- with TRANSFER_ASYNC: from other host memory to the GPU; the call has read the source
  */
 CUresult transfer(CUstream stream, unsigned int flags, const struct transfer *t);
 

@@ -22,8 +22,8 @@ struct page;
 
 /*
  * A version has the major number in the upper half and the minor number in the lower half. Each
- * structure begins with its version. A consumer may read a structure if the major equals the major
- * that the consumer was built for, and the minor is not less.
+ * structure begins with its version. A consumer may read a structure if its major version is the one
+ * that the consumer was built for, and its minor version is not lower.
  */
 #define NVIDIA_P2P_MAJOR_VERSION_MASK 0xffff0000
 #define NVIDIA_P2P_MINOR_VERSION_MASK 0x0000ffff
