@@ -490,8 +490,8 @@ CUresult CUDAAPI cuMemAllocPitch(CUdeviceptr *dptr, size_t *pPitch, size_t Width
  *	memory of a context: the work of this context
  *	managed memory: the work of all contexts
  *	memory of a pool: no wait (cuMemUnmap() does not wait either)
- * Work that uses memory after it was freed fails with CUDA_ERROR_ILLEGAL_ADDRESS, even if the address
- * has a new allocation. A GPU may execute such work.
+ * Work that uses memory after the free fails with CUDA_ERROR_ILLEGAL_ADDRESS, even if a new
+ * allocation has the address. A GPU may execute such work.
  */
 CUresult CUDAAPI cuMemFree(CUdeviceptr dptr);
 CUresult CUDAAPI cuMemGetAddressRange(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr);
@@ -606,8 +606,8 @@ CUresult CUDAAPI cuMemGetAccess(unsigned long long *flags, const CUmemLocation *
 
 /*
  * Memory freed on a stream is available again only after the stream has executed the free. A pool
- * grows in steps of 2 MiB. A pool does not count memory freed by cuMemFree() as used; on a GPU, it
- * does.
+ * grows in steps of 2 MiB. A pool does not count memory freed by cuMemFree() as used; with a GPU,
+ * the pool does.
  */
 CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream);
 CUresult CUDAAPI cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream);
@@ -621,8 +621,8 @@ CUresult CUDAAPI cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *ma
 CUresult CUDAAPI cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool, CUmemLocation *location);
 
 /*
- * The range must lie in the block (emu/cuda/memory/heap.h) of an allocation, or in one mapping. On a
- * GPU the range may span several blocks.
+ * The range must lie in the block (emu/cuda/memory/heap.h) of an allocation, or in one mapping.
+ * On a GPU the range may span any adjacent allocations.
  */
 CUresult CUDAAPI cuMemGetHandleForAddressRange(void *handle, CUdeviceptr dptr, size_t size,
 					       CUmemRangeHandleType handleType, unsigned long long flags);

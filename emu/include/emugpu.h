@@ -204,7 +204,7 @@ enum emugpu_test_op {
 	EMUGPU_TEST_EVENTS,		/* read the events since PLAN */
 	EMUGPU_TEST_REVOKE_ALL,		/* run the free callbacks of all revocable pins of the GPU */
 	EMUGPU_TEST_GUARD,		/* watch memory after its free callback: a write is a violation; all GPUs */
-	EMUGPU_TEST_STASH,		/* hide a process's pinned memory under a pattern, then count pages written; all GPUs */
+	EMUGPU_TEST_STASH,		/* hide a process's pinned memory, then count the pages written; all GPUs */
 };
 
 /* Calls that EMUGPU_TEST_FAIL can fail */
@@ -346,12 +346,12 @@ struct emugpu_test {
 			__u32 reserved;
 		} guard;
 		struct {
-			__u32 on;		/* 1: begin (EBUSY: already begun); 0: end (ENOENT: not begun) */
-			__u32 out_changed;	/* @on 0: number of 64 KiB pages written since the begin */
+			__u32 on;		/* 1: begin to hide (EBUSY: already begun); 0: end (ENOENT: not begun) */
+			__u32 out_changed;	/* @on 0: number of 64 KiB pages written since @on 1 */
 			/*
 			 * @on 1: process that pinned the memory (ESRCH: no such process), or 0 for
 			 * all processes. Pages with other users (pins, mapped dma-bufs or CPU
-			 * mappings) keep their contents, and are not counted.
+			 * mappings) are not hidden.
 			 */
 			__u32 pid;
 			__u32 reserved;

@@ -4,7 +4,7 @@
  * GPU memory (NVIDIA GPUDirect RDMA guide 13.3).
  *
  * Written from scratch. Names, layouts and prototypes equal those of NVIDIA's driver 580 and later.
- * So a consumer built with this header or NVIDIA's works with the emulated and with NVIDIA's driver.
+ * So a consumer built with either header works with the emulated driver and with NVIDIA's driver.
  * With CONFIG_MODVERSIONS the symbol CRCs are equal, too. They depend on struct tags, member names
  * and types, so do not change these.
  *
@@ -19,8 +19,9 @@ struct pci_dev;
 
 /*
  * A version has the major number in the upper half and the minor number in the lower half. Each
- * structure begins with its version. A consumer may read a structure if its major version is the one
- * that the consumer was built for, and its minor version is not lower.
+ * structure begins with its version. A consumer compares this version with the version for which
+ * the consumer was built. The consumer may read the structure if the major numbers are equal and the
+ * structure's minor number is not lower.
  */
 #define NVIDIA_P2P_MAJOR_VERSION_MASK 0xffff0000
 #define NVIDIA_P2P_MINOR_VERSION_MASK 0x0000ffff

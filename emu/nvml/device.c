@@ -155,7 +155,7 @@ nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int *index)
 	return err;
 }
 
-/* With NVIDIA's library, the N of /dev/nvidiaN. Here no such file exists, and N is the number in /dev/emugpu. */
+/* With NVIDIA's library, the N of /dev/nvidiaN. Here no such file exists: the GPU's number in /dev/emugpu. */
 nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned int *minor)
 {
 	struct emugpu_info info;

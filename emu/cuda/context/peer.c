@@ -40,7 +40,7 @@ static struct peer *find(const struct CUctx_st *ctx, const struct CUctx_st *othe
 	return NULL;
 }
 
-/* Memory of pools has no context, so only its own GPU sees the memory. VMM mappings have access rights of their own. */
+/* Memory of a pool has no context: only its own GPU sees the memory. VMM mappings have access rights of their own. */
 bool peer_sees(const struct CUctx_st *ctx, const struct alloc_info *info)
 {
 	bool sees;

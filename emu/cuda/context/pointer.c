@@ -16,7 +16,7 @@ static void put_word(void *data, uint64_t value)
 	*(uint64_t *)data = value;
 }
 
-/* Sets SYNC_MEMOPS of the whole allocation. If @on, waits for its queued copies and fills without Async. */
+/* Sets SYNC_MEMOPS of the whole allocation. If @on, waits for its queued copies by functions without Async. */
 static CUresult set_sync_memops(const struct alloc_info *info, bool on)
 {
 	if (!alloc_set_sync_memops(info, on))
@@ -29,7 +29,8 @@ static CUresult set_sync_memops(const struct alloc_info *info, bool on)
 /*
  * Reading the tokens sets SYNC_MEMOPS, because a peer will use the memory. Memory from cuMemAlloc()
  * has the tokens of its context, which give access to all memory of the context. Other GPU memory
- * has token 0, as all memory has with newer NVIDIA drivers: only its own process can pin it.
+ * has token 0, so only its own process can pin it. Newer NVIDIA drivers report 0 for all
+ * memory.
  */
 static CUresult get_tokens(CUDA_POINTER_ATTRIBUTE_P2P_TOKENS *tokens, const struct alloc_info *info)
 {

@@ -4,7 +4,7 @@
  * space without access, as in CUDA's unified address space. So malloc() does not return these
  * addresses, and an access by the CPU raises SIGSEGV.
  *
- * All functions except space_reserve() need the library lock, unless stated otherwise.
+ * The functions need the library lock, unless stated otherwise.
  */
 #ifndef SPACE_H
 #define SPACE_H
@@ -12,7 +12,7 @@
 #include <cuda.h>
 #include <stdbool.h>
 
-/* space_reserve - call once; CUDA_ERROR_OUT_OF_MEMORY: no room below 2^40 */
+/* space_reserve - for cuInit(), needs no library lock; CUDA_ERROR_OUT_OF_MEMORY: no room below 2^40 */
 CUresult space_reserve(void);
 
 /* Sizes are multiples of EMUGPU_BLOCK_SIZE. Return 0 or false if no range is left. */

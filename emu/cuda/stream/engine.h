@@ -63,7 +63,7 @@ struct work {
 };
 
 /**
- * struct CUstream_st - a queue; under the engine lock
+ * struct CUstream_st - a stream: a queue of work; under the engine lock
  * @link: entry in the streams of its engine
  * @queue: unfinished work, oldest first
  * @refs: references of threads (stream_get()); the stream is freed when ended, empty, unreferenced
@@ -140,7 +140,7 @@ void engine_wait_all(void);
 /* engine_settle - wait for the queued work, of all contexts, that has allocation @id in its @moves */
 void engine_settle(unsigned long long id);
 
-/* engine_calls_host - whether an engine calls the program's functions in this thread; they must not call CUDA */
+/* engine_calls_host - whether this thread calls the program's functions, which must not call CUDA, for an engine */
 bool engine_calls_host(void);
 
 /* ---- engine lock held -------------------------------------------------------- */

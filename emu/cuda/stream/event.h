@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event: handles of events. An event refers to the mark (engine.h) of its last record.
- * A waiter waits for this mark, even if the event is recorded again.
+ * event: handles of events. An event refers to the mark (engine.h) that was recorded
+ * last. A waiter waits for this mark, even if the event is recorded again.
  */
 #ifndef EVENT_H
 #define EVENT_H

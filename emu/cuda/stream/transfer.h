@@ -7,8 +7,8 @@
 
 enum transfer_flags {
 	TRANSFER_ASYNC = 1 << 0,	/* function with Async in its name: never waits for a transfer to GPU memory */
-	TRANSFER_TO_GPU = 1 << 1,	/* by the function's name, @dst must be GPU memory (or host memory known to CUDA) */
-	TRANSFER_FROM_GPU = 1 << 2,	/* by the function's name, @src must be GPU memory (or host memory known to CUDA) */
+	TRANSFER_TO_GPU = 1 << 1,	/* @dst must be GPU memory; host memory known to CUDA is also accepted */
+	TRANSFER_FROM_GPU = 1 << 2,	/* @src must be GPU memory; host memory known to CUDA is also accepted */
 };
 
 /**
