@@ -5,8 +5,8 @@
  *
  * Written from scratch. Names, layouts and prototypes equal those of NVIDIA's driver 580 and later.
  * So a consumer built with either header works with the emulated driver and with NVIDIA's driver.
- * With CONFIG_MODVERSIONS the symbol CRCs are equal, too. They depend on struct tags, member names
- * and types, so do not change these.
+ * With CONFIG_MODVERSIONS the symbol CRCs are equal, too. CRCs depend on struct tags, member names
+ * and types, so do not change tags, names and types here.
  *
  * Context: every function may sleep.
  */
@@ -99,7 +99,7 @@ typedef struct nvidia_p2p_page {
 	} registers;
 } nvidia_p2p_page_t;
 
-/* flags of the page table: the CPU may map the pages cacheable (coherent GPUs) */
+/* A flag of the page table: the CPU may map the pages cacheable (coherent GPUs) */
 #define NVIDIA_P2P_PAGE_TABLE_FLAGS_CPU_CACHEABLE 0x1
 
 /*
@@ -151,7 +151,7 @@ int nvidia_p2p_get_pages(uint64_t p2p_token, uint32_t va_space, uint64_t virtual
  * @virtual_address: see @p2p_token
  * @page_table: result of get_pages; NULL does nothing
  *
- * Waits for a running free callback. Returns 0 also if the callback has run first.
+ * Waits for a running free callback. Returns 0 even if the callback has already run.
  * Must be called by the process that called get_pages; a call by another process has
  * no effect.
  */

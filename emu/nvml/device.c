@@ -155,7 +155,7 @@ nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int *index)
 	return err;
 }
 
-/* With NVIDIA's library, the N of /dev/nvidiaN. Here no such file exists: the GPU's number in /dev/emugpu. */
+/* Returns the GPU's number in /dev/emugpu. NVIDIA's library returns the N of /dev/nvidiaN, a file missing here. */
 nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned int *minor)
 {
 	struct emugpu_info info;

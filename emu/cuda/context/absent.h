@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * absent: functions that the emulated GPU does not support, but that programs link with or look up.
- * The library exports these functions, so that such programs start. Each returns
+ * The library exports these functions, so that such programs start. Absent functions return
  * CUDA_ERROR_NOT_SUPPORTED.
  */
 #ifndef ABSENT_H

@@ -75,7 +75,7 @@ bool alloc_find(CUdeviceptr addr, struct alloc_info *out);
 /* alloc_set_sync_memops - set SYNC_MEMOPS of an allocation that was found before; false: freed meanwhile */
 bool alloc_set_sync_memops(const struct alloc_info *found, bool on);
 
-/* The functions below need the library lock. */
+/* Call the functions below with the library lock held. */
 
 /* alloc_add - make @info findable, until alloc_remove(), and set its id; false: out of memory, or an overlap */
 bool alloc_add(struct alloc_info *info);

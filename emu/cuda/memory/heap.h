@@ -39,11 +39,11 @@ struct heap {
 	uint64_t used, used_high;
 };
 
-/* Both need the library lock. heap_close() moves the blocks to @blocks and deletes their allocations. */
+/* Call both with the library lock held. heap_close() moves the blocks to @blocks and deletes their allocations. */
 void heap_open(struct heap *heap);
 void heap_close(struct heap *heap, struct block_list *blocks);
 
-/* heap_is_on_cpu - whether the heap has memory that the CPU copies. Needs the library lock */
+/* heap_is_on_cpu - whether the heap has memory that the CPU copies. Call with the library lock held */
 bool heap_is_on_cpu(const struct heap *heap);
 
 /* Call none of the functions below with the library lock held. */

@@ -419,8 +419,8 @@ void engine_open(struct engine *e, struct CUctx_st *ctx)
 }
 
 /*
- * Whether threads still have references to streams. They drop these soon: the work they wait for is
- * finished by now, or their call is about to be refused.
+ * Whether threads still have references to streams. The threads drop the references soon, because
+ * the work they wait for is finished by now, or their call is about to be refused.
  */
 static bool is_held(const struct engine *e)
 {

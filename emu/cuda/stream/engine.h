@@ -119,7 +119,7 @@ struct engine {
 /* engine_setup - called by cuInit(): reads EMUGPU_COPY_DELAY_MS */
 void engine_setup(void);
 
-/* One lock for all engines. A leaf: do not take the library lock (init.h) inside this lock, or vice versa. */
+/* One leaf lock for all engines: do not take the library lock (init.h) inside this lock, or vice versa. */
 void engine_lock(void);
 void engine_unlock(void);
 

@@ -123,7 +123,7 @@ int nvidia_p2p_put_pages(struct nvidia_p2p_page_table *page_table);
 
 /**
  * nvidia_p2p_free_page_table() - release the pages, in the callback
- * @page_table: from get_pages, without DMA mappings; NULL does nothing
+ * @page_table: from get_pages, must have no DMA mappings; NULL does nothing
  *
  * The caller must free the structure afterwards by kfree().
  *
