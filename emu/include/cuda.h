@@ -4,9 +4,9 @@
  * the same name, with its names, values and signatures. A program written for one header compiles
  * with the other and runs on either libcuda.so.1.
  *
- * The emulated library also exports other functions that ordinary programs link with. These
- * functions return CUDA_ERROR_NOT_SUPPORTED. Functions that are not exported are not found by
- * dlsym(), and cuGetProcAddress() returns CUDA_ERROR_NOT_FOUND for their names.
+ * Other functions that ordinary programs link with are exported, but return
+ * CUDA_ERROR_NOT_SUPPORTED. For functions that are not exported, dlsym() returns NULL, and
+ * cuGetProcAddress() returns CUDA_ERROR_NOT_FOUND.
  *
  * Typedefs and names are NVIDIA's ABI, not the style of this project. Comments describe only
  * differences between the emulation and a GPU. All other behaviour was compared with an H200

@@ -41,7 +41,7 @@
 /**
  * struct emugpu_info - EMUGPU_IOC_INFO: one GPU, by number
  * @gpu: number, below EMUGPU_GPUS_MAX; numbers may have gaps (ENODEV)
- * @out_domain: PCI address, with @out_bus, @out_device, @out_function
+ * @out_domain: part of the PCI address, as are @out_bus, @out_device, @out_function
  * @out_integrated: 1 for an integrated GPU (Tegra), which has host memory, no PCI address, no BAR1
  * @out_vram_total: bytes of GPU memory
  * @out_vram_free: bytes that can be allocated now

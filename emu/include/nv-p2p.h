@@ -44,8 +44,8 @@ struct pci_dev;
 #define NVIDIA_P2P_GPU_UUID_LEN 16
 
 /*
- * Only for GPUs before 2012, where init_mapping made the token for get_pages. Now
- * init_mapping and destroy_mapping are still exported, but return -ENOTSUPP.
+ * On GPUs before 2012, init_mapping made the token for get_pages. init_mapping and
+ * destroy_mapping are still exported, but return -ENOTSUPP.
  */
 enum {
 	NVIDIA_P2P_ARCHITECTURE_TESLA = 0,
@@ -158,7 +158,7 @@ int nvidia_p2p_get_pages(uint64_t p2p_token, uint32_t va_space, uint64_t virtual
 int nvidia_p2p_put_pages(uint64_t p2p_token, uint32_t va_space, uint64_t virtual_address,
 			 struct nvidia_p2p_page_table *page_table);
 
-/* flags of the persistent calls */
+/* Flags of nvidia_p2p_get_pages_persistent() */
 #define NVIDIA_P2P_CAP_GET_PAGES_PERSISTENT_API
 #define NVIDIA_P2P_FLAGS_DEFAULT 0
 #define NVIDIA_P2P_FLAGS_FORCE_BAR1_MAPPING 1

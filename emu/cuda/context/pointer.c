@@ -243,8 +243,8 @@ CUresult cuPointerGetAttributes(unsigned int n, CUpointer_attribute *attributes,
 }
 
 /*
- * Sets SYNC_MEMOPS. Not supported for memory of cuMemCreate(), as in NVIDIA's driver, although
- * reading the tokens of such memory sets SYNC_MEMOPS.
+ * Sets SYNC_MEMOPS, except of memory from cuMemCreate(), as in NVIDIA's driver. Reading the tokens
+ * sets SYNC_MEMOPS of such memory, too.
  */
 static CUresult set_at(CUdeviceptr ptr, bool on)
 {

@@ -84,7 +84,7 @@ void alloc_remove(struct alloc_info *info);
 /* alloc_overlap - an allocation that overlaps [@addr, @addr + @size), or NULL */
 struct alloc_info *alloc_overlap(CUdeviceptr addr, size_t size);
 
-/* alloc_again - find allocation @found again; NULL: freed meanwhile (a new allocation has another id) */
+/* alloc_again - find allocation @found again; NULL: freed meanwhile, even if a new allocation has its address */
 struct alloc_info *alloc_again(const struct alloc_info *found);
 
 /* alloc_new_id - a new id for @mapping_id */

@@ -13,7 +13,7 @@
 struct allocation;
 
 /**
- * struct block - memory
+ * struct block - a piece of memory
  * @link: entry in the list of its heap
  * @kind: kind of the allocations in the block
  * @device: GPU of the memory; for host memory, GPU of the context

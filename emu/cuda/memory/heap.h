@@ -20,7 +20,7 @@ struct block;
 TAILQ_HEAD(block_list, block);
 
 /**
- * struct heap - under the library lock
+ * struct heap - a heap; under the library lock
  * @open: allocations are possible
  * @life: number of times that the heap was opened
  * @blocks: blocks of the heap

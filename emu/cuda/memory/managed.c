@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * managed: managed memory. On a GPU, managed memory migrates to the processor that accesses it.
- * Here managed memory stays host memory, and the CPU executes all copies. Peers cannot pin managed
- * memory; tests use it to check that programs refuse it.
+ * In the emulator it stays host memory, and the CPU executes all copies. Peers cannot pin managed
+ * memory; tests check that programs refuse managed memory.
  */
 #include "alloc.h"
 #include "emu/cuda/context/init.h"

@@ -4,7 +4,7 @@
 
 #include "alloc.h"
 
-/* mem_alloc - allocate in the current context; CUDA_ERROR_INVALID_VALUE: 0 bytes */
+/* mem_alloc - allocate in the current context; CUDA_ERROR_INVALID_VALUE if @size is 0 */
 CUresult mem_alloc(enum alloc_kind kind, size_t size, unsigned int flags, CUdeviceptr *out);
 
 /*

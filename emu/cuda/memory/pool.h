@@ -14,7 +14,7 @@
  * @device: GPU of the memory
  * @users: references: by allocations in the pool, and by callers between pool_get() and pool_put()
  * @dead: the pool is destroyed: the handle is invalid
- * @reuse: CU_MEMPOOL_ATTR_REUSE_...
+ * @reuse: values of the three CU_MEMPOOL_ATTR_REUSE_ attributes
  */
 struct CUmemPoolHandle_st {
 	struct heap heap;

@@ -21,7 +21,7 @@ CUdeviceptr space_take_aligned(size_t size, size_t alignment);
 bool space_take_at(CUdeviceptr va, size_t size);
 void space_give(CUdeviceptr va, size_t size);
 
-/* space_has - whether @addr is a GPU virtual address, used or not; needs no lock */
+/* space_has - whether @addr is a GPU virtual address, in use or not; needs no lock */
 bool space_has(CUdeviceptr addr);
 
 /* space_unmap - remove a CPU mapping from a range of these addresses; needs no lock */
