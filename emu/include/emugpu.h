@@ -190,7 +190,7 @@ struct emugpu_copy {
 };
 
 enum emugpu_test_op {
-	EMUGPU_TEST_COUNTS,		/* pins, maps and blocks of the GPU; clients, calls, violations of all GPUs */
+	EMUGPU_TEST_COUNTS,		/* count pins, maps, blocks of the GPU; clients, calls, violations of all GPUs */
 	EMUGPU_TEST_TRANSLATE,		/* GPU address to BAR1 physical address */
 	EMUGPU_TEST_CPU_WINDOW,		/* close the CPU window (unmap the BAR in the kernel), or open it */
 	EMUGPU_TEST_DELAY_CALLBACK,	/* sleep before the next free callbacks */
@@ -201,7 +201,7 @@ enum emugpu_test_op {
 	EMUGPU_TEST_BAR1_FREE,		/* limit the BAR1 space available to pins, or lift the limit */
 	EMUGPU_TEST_VIOLATIONS,		/* number of violations of a rule, and the module of the last violation */
 	EMUGPU_TEST_PLAN,		/* record the events of consumers, and act at the n-th event; all GPUs */
-	EMUGPU_TEST_EVENTS,		/* read the events since PLAN */
+	EMUGPU_TEST_EVENTS,		/* read the events since EMUGPU_TEST_PLAN */
 	EMUGPU_TEST_REVOKE_ALL,		/* run the free callbacks of all revocable pins of the GPU */
 	EMUGPU_TEST_GUARD,		/* watch memory after its free callback: a write is a violation; all GPUs */
 	EMUGPU_TEST_STASH,		/* hide a process's pinned memory, then count the pages written; all GPUs */

@@ -29,7 +29,7 @@ LIST_HEAD(peer_list, peer);
  * @device: the GPU
  * @flags: CU_CTX_*
  * @id: unique, never reused
- * @kernel_ctx: number of the context in the kernel
+ * @kernel_ctx: number of the context in the kernel (EMUGPU_IOC_CONTEXT)
  * @p2p_token: with @va_space, allows another process to pin the context's memory
  * @heap: memory allocated in the context; under the library lock
  * @peers: contexts on other GPUs to which this context has access; under the library lock

@@ -111,7 +111,7 @@ CUresult cuInit(unsigned int flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (atomic_load(&state) == FORKED)
 		return CUDA_ERROR_NOT_INITIALIZED;
-	/* register before taking init_mutex, so that no child inherits a locked init_mutex */
+	/* register the fork handlers before taking init_mutex, so that no child inherits a locked init_mutex */
 	pthread_once(&fork_once, watch_fork);
 	return watches_fork ? start_once() : CUDA_ERROR_OUT_OF_MEMORY;
 }

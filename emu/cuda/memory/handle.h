@@ -36,7 +36,7 @@ void vmm_unlock(void);
 /* handle_find - NULL: @handle is not valid */
 struct memory *handle_find(CUmemGenericAllocationHandle handle);
 
-/* handle_get - one more handle, which the program has to release */
+/* handle_get - make one more handle, which the program has to release */
 CUmemGenericAllocationHandle handle_get(struct memory *m);
 
 /* handle_drop - call after decrementing @handles or @mappings: frees the memory if both are 0 */

@@ -30,7 +30,7 @@ struct CUmemPoolHandle_st {
 CUresult pool_get(CUmemoryPool pool);
 void pool_put(CUmemoryPool pool);
 
-/* pool_of_device - the pool for cuMemAllocAsync(), with a reference until pool_put() */
+/* pool_of_device - the pool of @device for cuMemAllocAsync(), with a reference until pool_put() */
 CUmemoryPool pool_of_device(CUdevice device);
 
 #endif

@@ -68,7 +68,8 @@ struct work {
  * @queue: unfinished work, oldest first
  * @refs: references of threads (stream_get()); the stream is freed when ended, empty, unreferenced
  * @ended: the handle is no longer valid
- * @of_thread: if @per_thread: entry in the list of streams of its thread
+ * @per_thread: a stream of CU_STREAM_PER_THREAD
+ * @of_thread: entry in the list of such streams of one thread
  */
 struct CUstream_st {
 	LIST_ENTRY(CUstream_st) link;

@@ -244,7 +244,7 @@ CUresult cuEventQuery(CUevent handle)
 	return err;
 }
 
-/* The event may be destroyed during the wait. The reference keeps the mark, and engines are never freed. */
+/* The event may be destroyed during the wait. Our reference keeps the mark; engines are never freed. */
 static CUresult wait(struct CUevent_st *ev)
 {
 	const struct engine *e = ev->engine;
