@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * variant: exported functions that cuda.h does not declare. Functions for programs built for a
- * default stream per thread end in _ptsz (if they have a stream argument) or in _ptds (if they use
- * the default stream). The others are variants of older headers.
+ * variant: exported functions that cuda.h does not declare. Programs built for a default stream
+ * per thread call variants with names that end in _ptsz (functions with a stream argument) or _ptds
+ * (functions without). The other variants are those of older headers.
  */
 #ifndef VARIANT_H
 #define VARIANT_H

@@ -499,8 +499,8 @@ CUresult CUDAAPI cuMemGetAddressRange(CUdeviceptr *pbase, size_t *psize, CUdevic
 /*
  * As on a GPU, cuMemcpyDtoD and cuMemset of GPU memory return before the copy is done, unless
  * CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is set. Setting this attribute waits for the copies that are
- * still running. cuMemcpyPeer, and functions without Async that copy to or from the host, return when
- * the copy is done.
+ * still running. cuMemcpyPeer, and functions without Async that copy to or from the host, return
+ * when the copy is done.
  *
  * If EMUGPU_COPY_DELAY_MS is in the environment at cuInit(), asynchronous work starts after this
  * delay. After such work has failed, every call that waits for work of the context, or submits work

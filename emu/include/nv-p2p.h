@@ -20,8 +20,8 @@ struct pci_dev;
 /*
  * A version has the major number in the upper half and the minor number in the lower half. Each
  * structure begins with its version. A consumer compares this version with the version for which
- * the consumer was built. The consumer may read the structure if the major numbers are equal and the
- * structure's minor number is not lower.
+ * the consumer was built. The consumer may read the structure if the major numbers are equal and
+ * the structure's minor number is not lower.
  */
 #define NVIDIA_P2P_MAJOR_VERSION_MASK 0xffff0000
 #define NVIDIA_P2P_MINOR_VERSION_MASK 0x0000ffff

@@ -14,8 +14,8 @@ enum { DRIVER_VERSION = 13000 };
 CUresult lib_ready(void);
 
 /*
- * The library lock protects contexts, blocks, allocations and the address space. The lock is a leaf,
- * held for look-ups and list changes only, never during a call of /dev/emugpu.
+ * The library lock protects contexts, blocks, allocations and the address space. The lock is a
+ * leaf, held for look-ups and list changes only, never during a call of /dev/emugpu.
  */
 void lib_lock(void);
 void lib_unlock(void);

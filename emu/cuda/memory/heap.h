@@ -3,7 +3,7 @@
  * heap: the memory of a context or a pool. A heap consists of *blocks*, which contain the program's
  * *allocations*. Blocks of GPU memory are multiples of 2 MiB. Allocations of GPU memory up to 1 MiB
  * share blocks; larger allocations have a block of their own. When the last allocation of a block
- * is freed, the heap frees the block (a pool may keep it). The kernel then revokes the block's pins.
+ * is freed, the heap frees the block (a pool may keep it). Then the kernel revokes its pins.
  */
 #ifndef HEAP_H
 #define HEAP_H

@@ -51,8 +51,8 @@ CUresult cuMemAllocPitch(CUdeviceptr *out, size_t *pitch, size_t width, size_t h
 }
 
 /*
- * As in NVIDIA's driver, waits for work of the memory's own context, but if the memory is from a
- * pool, does not wait. Work of other contexts on freed GPU memory fails later. A copy of freed host
+ * As in NVIDIA's driver, memory of a pool waits for no work, and other memory waits for the work of
+ * its context. Work of other contexts on freed GPU memory fails later. A copy of freed host
  * memory by the CPU would crash instead, so host memory waits for the work of all contexts.
  */
 static CUresult wait_for_users(const struct alloc_info *info)

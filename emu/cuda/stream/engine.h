@@ -69,7 +69,7 @@ struct work {
  * @refs: references of threads (stream_get()); the stream is freed when ended, empty, unreferenced
  * @ended: the handle is no longer valid
  * @per_thread: a stream of CU_STREAM_PER_THREAD
- * @of_thread: entry in the list of such streams of one thread
+ * @of_thread: if @per_thread, entry in the thread's list (stream.c)
  */
 struct CUstream_st {
 	LIST_ENTRY(CUstream_st) link;
