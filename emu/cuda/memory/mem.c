@@ -51,9 +51,9 @@ CUresult cuMemAllocPitch(CUdeviceptr *out, size_t *pitch, size_t width, size_t h
 }
 
 /*
- * As in NVIDIA's driver, memory of a pool waits for no work, and other memory waits for the work of
- * its context. Work of other contexts on freed GPU memory fails later. A copy of freed host
- * memory by the CPU would crash instead, so host memory waits for the work of all contexts.
+ * As in NVIDIA's driver, freeing pool memory waits for no work, and freeing other memory waits for
+ * the work of its context. Work of other contexts on freed GPU memory fails later. A copy of freed
+ * host memory by the CPU would crash instead, so wait for the work of all contexts.
  */
 static CUresult wait_for_users(const struct alloc_info *info)
 {
