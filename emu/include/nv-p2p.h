@@ -185,7 +185,7 @@ int nvidia_p2p_put_pages_persistent(uint64_t virtual_address, struct nvidia_p2p_
 				    uint32_t flags);
 
 /**
- * nvidia_p2p_free_page_table - for the free callback, in place of put_pages
+ * nvidia_p2p_free_page_table - free a page table in the free callback; put_pages fails there
  * @page_table: result of get_pages
  *
  * Call once. Present drivers do nothing here, but old drivers free the table.
@@ -216,7 +216,8 @@ int nvidia_p2p_dma_unmap_pages(struct pci_dev *peer, struct nvidia_p2p_page_tabl
 			       struct nvidia_p2p_dma_mapping *dma_mapping);
 
 /**
- * nvidia_p2p_free_dma_mapping - for the free callback, in place of dma_unmap_pages
+ * nvidia_p2p_free_dma_mapping - free a mapping in the free callback; dma_unmap_pages may be
+ *	called there instead
  * @dma_mapping: result of dma_map_pages
  *
  * Call once. Present drivers do nothing here, but old drivers free the mapping.

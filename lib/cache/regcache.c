@@ -295,7 +295,7 @@ static bool is_listed(struct pp_entry *e)
 	return state == PP_LIVE || state == PP_COLD;
 }
 
-/* Drops our reference to a stale entry. Forgets the entry if no other thread has. */
+/* Drops our reference to a stale entry, and forgets the entry unless another thread has already done so. */
 static void drop_stale(struct pp_cache *c, struct pp_reader *r, struct pp_entry *e)
 {
 	struct pp_doomed doomed = PP_NONE_DOOMED;
@@ -311,7 +311,7 @@ static void drop_stale(struct pp_cache *c, struct pp_reader *r, struct pp_entry 
 	pp_cache_unlock(c, &doomed);
 }
 
-/* Repeats until the range hits, or until we have registered it or failed to. */
+/* Repeats until the range hits, or until our registration of the range succeeds or fails. */
 static int get(struct pp_cache *c, const struct pp_range *asked, struct pp_entry **out, struct pp_cache_work *work,
 	       struct pp_why *why)
 {
@@ -375,14 +375,6 @@ int pp_cache_get_counted(struct pp_cache *cache, uint64_t addr,
 
 /* ---- the usual hit ----------------------------------------------------------------------- */
 
-/*
- * The same look-up for the usual case, without calls, so that the compiler keeps
- * all in registers. The usual case: all entries are of one class; the entry is in
- * its first bucket, LIVE, and has a word; the thread has used this cache before,
- * which proves that the cache belongs to this process. get_other() does all other
- * cases.
- */
-
 static struct pp_entry *hit_other(struct pp_cache *c, uint64_t addr, uint64_t length)
 {
 	struct pp_reader *r = pp_reader_here(&c->readers);
@@ -417,6 +409,14 @@ static __attribute__((noinline)) int get_other(struct pp_cache *c, uint64_t addr
 	*out = &e->pub;
 	return 0;
 }
+
+/*
+ * pp_cache_get() below repeats look_up() for the usual case, without calls, so that
+ * the compiler keeps all in registers. The usual case: all entries are of one class;
+ * the entry is in its first bucket, LIVE, and has a word; the thread has used this
+ * cache before, which proves that the cache belongs to this process. get_other()
+ * does all other cases.
+ */
 
 /* Index of an entry that may cover @addr, or PP_NO_ENTRY (also from a slot that was just emptied). */
 static inline uint32_t first_of_one_class(struct pp_cache *c, uint64_t addr)

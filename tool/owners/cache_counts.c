@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The file belongs to another process, which is not trusted. So validate the header, and
- * read the file without mmap(): after a truncation, access to a mapping raises SIGBUS.
+ * The memfd with the published counts (/proc/PID/fd) belongs to another process, which is
+ * not trusted. So validate the header, and read the memfd without mmap(): after a
+ * truncation, access to a mapping raises SIGBUS.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,8 +20,8 @@ enum {
 };
 
 /*
- * Is @own, the pid in the file, the pid of process @pid in its innermost pid namespace (last number of NSpid)? Linux
- * before 4.1 has no NSpid: compare the numbers directly.
+ * True if @own, the pid in the memfd, is the pid of process @pid in the innermost pid namespace of that process (last
+ * number of NSpid). Linux before 4.1 has no NSpid: compare @own with @pid.
  */
 static bool is_named(pid_t pid, uint32_t own)
 {

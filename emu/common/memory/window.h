@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The window: the kernel's mapping of a whole BAR, used by the copy engine. Tests
- * close the window to prove that data came by DMA.
+ * The window: the kernel's mapping of a whole BAR, used by the copy engine. The
+ * emulated copy engine copies with the CPU. While a test has closed the window, such a
+ * copy fails with -EBUSY, so data that still arrives came by a peer's DMA.
  *
  * One lock for all GPUs, because a copy may need the windows of two GPUs.
  */

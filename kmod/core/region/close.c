@@ -9,9 +9,10 @@
 #include "../node/trace.h"
 
 /*
- * True: the caller has to call unpin(). From here on no revocation touches pages of
- * non-revocable memory. Revocable pages may still be revoked during unpin(): the GPU driver
- * requires that its callback frees the page table, and that unpin() puts the pages.
+ * True: the caller has to call unpin(). Non-revocable memory: the region is now ENDED, so a
+ * revocation (the device is unbound, or host memory is unmapped) no longer touches its pages.
+ * Revocable pages may still be revoked during unpin(): the GPU driver requires that its callback
+ * frees the page table, and that unpin() puts the pages.
  */
 static bool region_to_unpin_locked(struct peerpin_region *r)
 {
@@ -33,7 +34,10 @@ static bool region_is_mine(struct peerpin_region *r)
 	return true;
 }
 
-/* State ENDED: a callback that found @r before the cookie was erased gives no pages back. */
+/*
+ * Makes @r ENDED, so that a callback that found @r before the cookie was erased gives no pages
+ * back. Then waits for a callback that already runs release().
+ */
 static void region_part(struct peerpin_region *r)
 {
 	spin_lock_irq(&r->lock);
@@ -170,7 +174,7 @@ static bool region_end_unused(struct peerpin_region *r, bool *unpin)
 	return unused;
 }
 
-/* Cancels @stop_work first: it queues @work. The caller has a reference of its own. */
+/* Cancels @stop_work first, because it queues @work. The caller has a reference of its own. */
 static void region_cancel_works(struct peerpin_region *r)
 {
 	if (cancel_work_sync(&r->stop_work))

@@ -38,7 +38,10 @@ static void unmap_first(void)
 	mock_epochs[next_region]++;
 }
 
-/* The adapter may have registered new memory at the address, which no pin watches. */
+/*
+ * The memory is unmapped between the pin and the end of the registration. The adapter may then
+ * have registered new memory at this address, and no pin watches the new memory.
+ */
 static void unmap_during_registration_fails(void **state)
 {
 	(void)state;
@@ -78,7 +81,7 @@ static void without_module_nothing_is_cached(void **state)
 	assert_int_equal(mock_verbs.live, 1);
 }
 
-/* The kernel pins writable memory only; read-only memory is an example. */
+/* For example read-only memory: the kernel pins writable memory only. */
 static void unpinnable_memory_is_not_cached(void **state)
 {
 	(void)state;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Pinned pages of a shared mapping of a disk. The kernel cleans the pages while a device may write. */
+/*
+ * Pinned pages of a shared mapping of a disk. The kernel writes the pages to the disk and marks
+ * them clean, although a device may still write to the pages.
+ */
 #include <linux/fs.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -20,7 +23,7 @@ enum {
 static int fd, lsi, disk;
 static unsigned char *mapped, *host;
 
-/* True since Linux 6.5: the kernel refuses such a pin. */
+/* True since Linux 6.5: the kernel refuses to pin a shared mapping of a disk for writing. */
 static int kernel_refuses(void)
 {
 	struct utsname name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Caches of memory that another thread frees, and allocates again at the same address. Data that the
- * cache does not read tells whether a hit is stale:
+ * Caches of memory that another thread frees, and allocates again at the same address. The tests
+ * recognise a stale hit by state that the cache itself does not read:
  * - SYNC_MEMOPS: a registration sets it on its allocation, and a new allocation lacks it;
  * - with a view: the bytes in the view.
  */
@@ -89,7 +89,7 @@ static inline unsigned char race_byte(unsigned long now)
 	return now / PHASES % 251 + 1;
 }
 
-/* Allocate @addr again, and hold other allocations until then. */
+/* Allocate until the driver returns @addr again, then free the other allocations. */
 static inline CUresult race_alloc_there(struct race *r)
 {
 	CUdeviceptr got[TRIES] = { 0 };

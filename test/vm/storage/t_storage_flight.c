@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A disk still writes to GPU memory when the mapping, the memory, the process, the disk or the GPU
- * ends. io_uring starts the reads. The disk is slow (emu/vm/run --disk-rate), so reads are in
- * flight for long.
+ * The GPU memory is unmapped or freed, the process is killed, the disk is reset or removed, or the
+ * GPU is unbound, while the disk's DMA writes to the GPU memory. io_uring starts the reads. The
+ * disk is slow (emu/vm/run --disk-rate), so reads are in flight for long.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -63,7 +63,7 @@ static void give_the_rest_back(void)
 	EXPECT(!bad, "the disk wrote to %d of %d pieces", bad, nr_others);
 }
 
-/* True if reads were in flight all the time. A starved VM may be too slow. */
+/* True if reads were in flight until all other memory was filled. In a starved VM the reads may end before. */
 static bool is_freed_meanwhile;
 
 static void free_meanwhile(void)
