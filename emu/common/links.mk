@@ -11,4 +11,4 @@ ccflags-y += -I$(src) -I$(src)/../common/node -I$(src)/../common/memory
 
 $(foreach s,$(common_sources),$(eval $(obj)/$(notdir $(s)): $(s)))
 $(common_links):
-	$(Q)ln -sf $(patsubst $(src)/%,%,$<) $@
+	$(Q)ln -sf $(abspath $<) $@
