@@ -59,6 +59,8 @@ $(call unit,cuda_lookup): | $(FAKE)/libcuda.so.1 $(FAKE)/plugin.so
 $(call unit,facts root capture): | $(FAKE)/vendor/libcuda.so.1
 $(call unit,facts root capture): private UNIT_LDFLAGS := -Wl,-rpath,'$$ORIGIN/fake/vendor'
 
+$(call unit,wire): $(B)/vm/bridge.o $(B)/vm/port.o
+
 $(call unit,hook_going): $(B)/obj/hook/going.o
 $(call unit,hook hook_subscriber): $(B)/lib/libpeerpin-hook.so $(HOOKED)/libcuda.so.1
 $(call unit,hook hook_subscriber): private UNIT_LDFLAGS := -Wl,-rpath,'$$ORIGIN/../../lib:$$ORIGIN/fake/hooked'

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 vm_init := $(addprefix $(B)/vm/,init.o command.o config.o finder.o gcov.o leak.o log.o modinfo.o module.o root.o stream.o)
+vm_wire := $(addprefix $(B)/vm/,wire.o bridge.o port.o)
 
-USER_TARGETS += $(B)/vm/init $(B)/vm/watch
+USER_TARGETS += $(B)/vm/init $(B)/vm/watch $(B)/vm/wire
 
 # Static: the initramfs of the VM has no libraries.
 $(B)/vm/init: $(vm_init)
@@ -9,6 +10,12 @@ $(B)/vm/init: $(vm_init)
 
 $(B)/vm/watch: $(B)/vm/watch.o
 	$(CC) $(CFLAGS) -o $@ $^
+
+$(B)/vm/wire: $(vm_wire)
+	$(CC) $(CFLAGS) -o $@ $^
+
+$(B)/vm/%.o: emu/vm/wire/%.c | $(B)/vm
+	$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/vm/%.o: emu/vm/init/%.c | $(B)/vm
 	$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
