@@ -35,6 +35,11 @@ peer_on() { # INDEX BUS
 	esac
 }
 
+# A PCI function that the driver of the emulated RDMA adapter takes: emu/rdma
+adapter_on() { # INDEX BUS
+	add -device "lsi53c810,id=adapter$1,bus=$2"
+}
+
 # Only root ports: QEMU's switch ports have no ACS to disable.
 port() { # NUMBER TYPE BUS: add a bridge port whose secondary bus is portNUMBER
 	local options=''
@@ -58,10 +63,12 @@ all_gpus_on() {
 	for ((i = 0; i < gpus; i++)); do gpu_on "$i" "$1"; done
 }
 
+# RDMA adapters are placed as peers are.
 all_peers_on() {
 	local i
 
 	for ((i = 0; i < peers; i++)); do peer_on "$i" "$1"; done
+	for ((i = 0; i < adapters; i++)); do adapter_on "$i" "$1"; done
 }
 
 each_gpu_behind() { # TYPE BUS
@@ -79,6 +86,10 @@ each_peer_behind() { # TYPE BUS
 	for ((i = 0; i < peers; i++)); do
 		port $((101 + i)) "$1" "$2"
 		peer_on "$i" "port$((101 + i))"
+	done
+	for ((i = 0; i < adapters; i++)); do
+		port $((221 + i)) "$1" "$2"
+		adapter_on "$i" "port$((221 + i))"
 	done
 }
 

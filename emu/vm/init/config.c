@@ -53,6 +53,16 @@ static int add_command(struct config *config, const char *name, char **argv)
 	return 0;
 }
 
+static int add_modprobe(struct config_command *command, const char *module)
+{
+	if (!command)
+		return -EINVAL;
+	if (command->nr_modprobes == CONFIG_LIST_MAX)
+		return -E2BIG;
+	command->modprobe[command->nr_modprobes++] = module;
+	return 0;
+}
+
 static int add_insmod(struct config_command *command, const char *file)
 {
 	if (!command)
@@ -98,6 +108,8 @@ static int take(struct config *config, char ***argv, char *entry)
 		return add_command(config, value, last ? ++*argv : *argv);
 	if (!strcmp(entry, "arg"))
 		return add_arg(last, argv, value);
+	if (!strcmp(entry, "modprobe"))
+		return add_modprobe(last, value);
 	if (!strcmp(entry, "insmod"))
 		return add_insmod(last, value);
 	if (!strcmp(entry, "params"))

@@ -2,8 +2,8 @@
 /*
  * Configuration that emu/vm/run passes to pid 1 in the file /config of the initramfs. The
  * file is a list of NUL-terminated "key=value" strings. The keys of the VM come first.
- * Then each "command=NAME" begins a command. The keys insmod, params and arg belong to
- * the command before them.
+ * Then each "command=NAME" begins a command. The keys modprobe, insmod, params and arg
+ * belong to the command before them.
  */
 #ifndef EMU_VM_CONFIG_H
 #define EMU_VM_CONFIG_H
@@ -24,6 +24,8 @@ struct config_module {
 /* A program to run, and the modules that are loaded meanwhile */
 struct config_command {
 	const char *name;	/* command=NAME; "" if the VM runs only one command */
+	const char *modprobe[CONFIG_LIST_MAX];	/* modprobe=MODULE of the kernel; loaded before insmod, never removed */
+	size_t nr_modprobes;
 	struct config_module insmod[CONFIG_LIST_MAX];
 	size_t nr_insmods;
 	char **argv;		/* program and arguments, each from arg=TEXT; ends with NULL */

@@ -2,8 +2,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "modinfo.h"
@@ -47,7 +49,39 @@ int modules_load_rig(void)
 	return ret;
 }
 
-int modules_load(const struct config_command *command)
+/* The path is the one at which the kernel itself runs modprobe. */
+static int run_modprobe(const char *name)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid < 0)
+		return -errno;
+	if (pid == 0) {
+		execl("/sbin/modprobe", "modprobe", name, NULL);
+		_exit(EXIT_FAILURE);
+	}
+	if (waitpid(pid, &status, 0) < 0)
+		return -errno;
+	return status ? -ENOENT : 0;
+}
+
+static int load_from_kernel(const struct config_command *command)
+{
+	size_t i;
+	int ret;
+
+	for (i = 0; i < command->nr_modprobes; i++) {
+		ret = run_modprobe(command->modprobe[i]);
+		if (!ret)
+			continue;
+		stream_note("modprobe %s failed; the kernel's log says more (--log FILE)", command->modprobe[i]);
+		return ret;
+	}
+	return 0;
+}
+
+static int load_files(const struct config_command *command)
 {
 	const struct config_module *module;
 	size_t i;
@@ -65,6 +99,11 @@ int modules_load(const struct config_command *command)
 		nr_loaded++;
 	}
 	return 0;
+}
+
+int modules_load(const struct config_command *command)
+{
+	return load_from_kernel(command) ?: load_files(command);
 }
 
 /*
