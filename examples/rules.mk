@@ -4,7 +4,7 @@
 # libcuda. Variables before the rule name other libraries of an example:
 #	EXAMPLE_LIBS_X := -lrdmacm
 #	EXAMPLE_DEPS_X := $(B)/lib/libmore.so (built first)
-# The other sources make the demonstration, $(B)/bin/demo.
+# The other sources make the demonstration, $(B)/bin/demo, and those of cluster/ the one of two nodes.
 EXAMPLE_SRC := $(wildcard examples/*_example.c)
 EXAMPLE_BIN := $(EXAMPLE_SRC:examples/%_example.c=$(B)/bin/examples/%)
 DEMO_SRC := $(filter-out $(EXAMPLE_SRC),$(wildcard examples/*.c))
@@ -13,13 +13,18 @@ DEMO_OBJ := $(DEMO_SRC:examples/%.c=$(B)/obj/examples/%.o)
 DEMO_TOOL_OBJ := $(B)/obj/tool/copy/pattern.o $(B)/obj/tool/util/units.o
 EXAMPLE_LINK = $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) -L$(B)/lib -L$(B)/emu -Wl,--as-needed
 
-USER_TARGETS += $(B)/bin/demo $(EXAMPLE_BIN)
+CLUSTER_OBJ := $(patsubst examples/%.c,$(B)/obj/examples/%.o,$(wildcard examples/cluster/*.c))
 
-$(B)/obj/examples/%.o: examples/%.c | $(B)/obj/examples
+USER_TARGETS += $(B)/bin/demo $(B)/bin/demo-cluster $(EXAMPLE_BIN)
+
+$(B)/obj/examples/%.o: examples/%.c | $(B)/obj/examples $(B)/obj/examples/cluster
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Ilib/include -Iemu/include -MMD -MP -c -o $@ $<
 
 $(B)/bin/demo: $(DEMO_OBJ) $(DEMO_TOOL_OBJ) $(B)/lib/libpeerpin.so $(B)/emu/libcuda.so | $(B)/bin
 	$(EXAMPLE_LINK) -lpeerpin -lcuda
+
+$(B)/bin/demo-cluster: $(CLUSTER_OBJ) $(B)/lib/libpeerpin.so $(B)/emu/libcuda.so | $(B)/bin
+	$(EXAMPLE_LINK) -lrdmacm -libverbs -lpeerpin -lcuda
 
 EXAMPLE_LIBS_verbs := -lrdmacm -libverbs
 EXAMPLE_DEPS_verbs := $(B)/lib/libpeerpin-verbs.so
@@ -32,7 +37,7 @@ $(B)/bin/examples/$(1): $(B)/obj/examples/$(1)_example.o $$(EXAMPLE_DEPS_$(1)) \
 endef
 $(foreach x,$(notdir $(EXAMPLE_BIN)),$(eval $(call EXAMPLE_RULE,$(x))))
 
-$(B)/obj/examples $(B)/bin/examples:
+$(B)/obj/examples $(B)/obj/examples/cluster $(B)/bin/examples:
 	mkdir -p $@
 
--include $(DEMO_OBJ:.o=.d) $(EXAMPLE_BIN:$(B)/bin/examples/%=$(B)/obj/examples/%_example.d)
+-include $(DEMO_OBJ:.o=.d) $(CLUSTER_OBJ:.o=.d) $(EXAMPLE_BIN:$(B)/bin/examples/%=$(B)/obj/examples/%_example.d)

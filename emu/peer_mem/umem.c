@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/err.h>
+#include <linux/export.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include "core.h"
 #include "device.h"
 #include "umem.h"
 
@@ -122,6 +124,8 @@ static void umem_tell(struct shim_umem *u)
 	if (!u->mapped || !u->active)
 		return;
 	umem_set_usable(u, false);
+	if (u->stop)
+		u->stop(u->stop_context);
 	atomic_inc(&u->told);
 }
 
@@ -152,13 +156,13 @@ void shim_umem_invalidate(struct shim_umem *u)
 
 /* ---- steps ---------------------------------------------------------------------- */
 
-static int umem_acquire(struct shim_umem *u, const struct ib_peer *arg)
+static int umem_acquire(struct shim_umem *u, u64 addr, u64 length, u32 flags)
 {
-	if (!arg->length)
+	if (!length)
 		return -EINVAL;
-	u->addr = arg->addr;
-	u->length = arg->length;
-	u->flags = arg->flags;
+	u->addr = addr;
+	u->length = length;
+	u->flags = flags;
 	u->client = shim_client_acquire(u->addr, u->length, !(u->flags & IB_PEER_NO_INVALIDATION),
 					&u->context);
 	if (!u->client)
@@ -200,13 +204,13 @@ static int umem_get_pages(struct shim_umem *u)
 	return ret;
 }
 
-static int umem_dma_map(struct shim_umem *u, u32 device)
+static int umem_dma_map(struct shim_umem *u, struct device *dev)
 {
 	int nmap = 0, ret;
 
-	u->dev = shim_device(device);
-	if (IS_ERR(u->dev))
-		return PTR_ERR(u->dev);
+	if (IS_ERR(dev))
+		return PTR_ERR(dev);
+	u->dev = dev;
 	ret = u->client->calls->dma_map(&u->sgt, u->context, u->dev, 0, &nmap);
 	if (ret) {
 		umem_call_put(u);
@@ -281,11 +285,11 @@ static int umem_release(struct shim_umem *u)
 static int umem_step(struct shim_umem *u, u32 op, const struct ib_peer *arg)
 {
 	if (u->state == IB_PEER_NEW && op == IB_PEER_ACQUIRE)
-		return umem_acquire(u, arg);
+		return umem_acquire(u, arg->addr, arg->length, arg->flags);
 	if (u->state == IB_PEER_ACQUIRED && op == IB_PEER_GET_PAGES)
 		return umem_get_pages(u);
 	if (u->state == IB_PEER_PINNED && op == IB_PEER_DMA_MAP)
-		return umem_dma_map(u, arg->device);
+		return umem_dma_map(u, shim_device(arg->device));
 	if (u->state == IB_PEER_PINNED && op == IB_PEER_STOP)
 		return umem_put_unmapped(u);
 	if (u->state == IB_PEER_MAPPED && op == IB_PEER_ACTIVATE)
@@ -356,3 +360,46 @@ void shim_umem_end(struct shim_umem *u)
 {
 	umem_end(u);
 }
+
+/* ---- the driver of an adapter ------------------------------------------------------ */
+
+struct shim_umem *ib_peer_umem_get(struct device *dev, u64 start, u64 length)
+{
+	struct shim_umem *u = shim_umem_new();
+	int ret;
+
+	if (!u)
+		return ERR_PTR(-ENOMEM);
+	ret = umem_acquire(u, start, length, 0);
+	if (!ret)
+		ret = umem_get_pages(u);
+	if (!ret)
+		ret = umem_dma_map(u, dev);
+	if (!ret)
+		return u;
+	umem_end(u);
+	shim_umem_put(u);
+	return ERR_PTR(ret);
+}
+EXPORT_SYMBOL_GPL(ib_peer_umem_get);
+
+struct sg_table *ib_peer_umem_table(struct shim_umem *u)
+{
+	return &u->sgt;
+}
+EXPORT_SYMBOL_GPL(ib_peer_umem_table);
+
+void ib_peer_umem_activate(struct shim_umem *u, void (*stop)(void *context), void *context)
+{
+	u->stop = stop;
+	u->stop_context = context;
+	umem_activate(u);
+}
+EXPORT_SYMBOL_GPL(ib_peer_umem_activate);
+
+void ib_peer_umem_release(struct shim_umem *u)
+{
+	umem_end(u);
+	shim_umem_put(u);
+}
+EXPORT_SYMBOL_GPL(ib_peer_umem_release);

@@ -17,6 +17,8 @@
  *	another thread than the step that locks it
  * @dma: held during DMA of the device, and to change @usable
  * @state: the last step made; an invalidation does not change the state
+ * @stop: ends DMA of the adapter; called by an invalidation, before dma_unmap. NULL: the node, which
+ *	tests @usable instead
  * @mapped: dma_unmap and put_pages must still be called; under @mapping
  * @active: the device's driver can be invalidated; under @mapping
  * @usable: the device may use the memory; under @dma
@@ -39,6 +41,8 @@ struct shim_umem {
 	u32 id;
 	bool named;
 	enum ib_peer_state state;
+	void (*stop)(void *context);
+	void *stop_context;
 	bool mapped;
 	bool active;
 	bool usable;

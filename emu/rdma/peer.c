@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Memory of a client of the InfiniBand core: MLNX_OFED's peer memory, here of ib_peer_shim */
+#include <linux/err.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include "../peer_mem/core.h"
+#include "function.h"
+#include "memory.h"
+
+struct peer_memory {
+	struct rdma_memory memory;
+	struct shim_umem *umem;
+};
+
+static void peer_release(struct rdma_memory *m)
+{
+	struct peer_memory *p = container_of(m, struct peer_memory, memory);
+
+	ib_peer_umem_release(p->umem);
+	kfree(p);
+}
+
+static void peer_invalidated(void *context)
+{
+	struct peer_memory *p = context;
+
+	rdma_memory_invalidate(&p->memory);
+}
+
+struct rdma_memory *rdma_memory_peer(struct rdma_function *f, u64 start, u64 length)
+{
+	struct peer_memory *p = kzalloc(sizeof(*p), GFP_KERNEL);
+	int ret;
+
+	if (!p)
+		return ERR_PTR(-ENOMEM);
+	p->memory.function = f;
+	p->memory.release = peer_release;
+	p->umem = ib_peer_umem_get(rdma_function_device(f), start, length);
+	if (IS_ERR(p->umem)) {
+		ret = PTR_ERR(p->umem);
+		kfree(p);
+		return ERR_PTR(ret);
+	}
+	ret = rdma_memory_fill(&p->memory, ib_peer_umem_table(p->umem), offset_in_page(start), length);
+	if (ret) {
+		rdma_memory_free(&p->memory);
+		return ERR_PTR(ret);
+	}
+	p->memory.valid = true;
+	ib_peer_umem_activate(p->umem, peer_invalidated, p);
+	return &p->memory;
+}
