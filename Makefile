@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 #: make all          build libraries, programs and modules (default); scripts/deps installs the required packages
 #: make demo         run scripts/deps, build all, then run the demonstration in the VM
+#: make demo-cluster run scripts/deps, build all, then move GPU memory between two VMs by RDMA: doc/cluster.md
 #: make check        run scripts/deps, build all, then run the tests: ten minutes on two processors
 #: make check-full   as check, with all tests, in VMs without and with an IOMMU: three quarters of an hour
 #: make check-debug  run the VM tests, fuzzed calls and the soak test on the debug kernel (KASAN, lockdep): hours
@@ -12,7 +13,6 @@
 #: make uninstall    remove all installed files
 #: make deb          build Debian packages, in build/deb
 #: make lint         run shellcheck, cppcheck and sparse, and check licences
-#: make format       apply .clang-format to the changed lines of C, or to FILES
 #: make clean        remove build/; kernels stay in ~/.cache/peerpin/kernels: doc/testing.md
 #: make arm64        build programs for the arm64 VM, in build/arm64: doc/tegra.md
 #:
@@ -71,6 +71,13 @@ demo:
 	+@$(MAKE) --no-print-directory all
 	@emu/vm/run --kernel $(KERNEL) -- $(B)/bin/demo
 
+# scripts/build-modules builds the adapter if its source is there.
+demo-cluster:
+	@scripts/deps $(KERNEL)
+	@scripts/soft-roce $(KERNEL)
+	+@$(MAKE) --no-print-directory all
+	@emu/vm/cluster --kernel $(KERNEL) -- $(B)/bin/demo-cluster
+
 check:
 	@scripts/deps $(KERNEL)
 	+@$(MAKE) --no-print-directory all
@@ -113,9 +120,6 @@ bench:
 	+@$(MAKE) --no-print-directory all
 	@KERNEL=$(KERNEL) bench/run $(if $(PLOT),--plot) $(if $(PUBLISH),--publish)
 
-format:
-	@scripts/format $(FILES)
-
 lint:
 	@scripts/lint $(KERNEL)
 
@@ -125,5 +129,5 @@ clean:
 help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
-.PHONY: all user modules demo check check-full check-debug check-all bench format lint clean help
+.PHONY: all user modules demo demo-cluster check check-full check-debug check-all bench lint clean help
 .DELETE_ON_ERROR:

@@ -71,9 +71,8 @@ static int dmabuf_map_locked(struct dmabuf_memory *d, u64 offset, u64 length)
 	if (ret)
 		return ret;
 	/* The exporter may still be moving the memory to where it is now. */
-	ret = dma_resv_wait_timeout(d->dmabuf->resv, DMA_RESV_USAGE_KERNEL, false, MAX_SCHEDULE_TIMEOUT);
-	if (ret < 0)
-		return ret;
+	if (dma_resv_wait_timeout(d->dmabuf->resv, DMA_RESV_USAGE_KERNEL, true, MAX_SCHEDULE_TIMEOUT) < 0)
+		return -EINTR;
 	d->memory.valid = true;
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/rdma_user_ioctl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,7 @@ static struct ibv_mr *reg_by_ioctl(struct ibv_pd *pd, uint64_t offset, size_t le
 	struct driver_mr *m = calloc(1, sizeof(*m));
 	struct request r = {
 		.header = { .length = sizeof(r), .object_id = UVERBS_OBJECT_MR,
-			    .method_id = UVERBS_METHOD_REG_DMABUF_MR },
+			    .method_id = UVERBS_METHOD_REG_DMABUF_MR, .driver_id = RDMA_DRIVER_RXE },
 	};
 
 	if (!m)
@@ -56,7 +57,7 @@ static struct ibv_mr *reg_by_ioctl(struct ibv_pd *pd, uint64_t offset, size_t le
 	add(&r, UVERBS_ATTR_REG_DMABUF_MR_OFFSET, sizeof(offset), offset);
 	add(&r, UVERBS_ATTR_REG_DMABUF_MR_LENGTH, sizeof(length), length);
 	add(&r, UVERBS_ATTR_REG_DMABUF_MR_IOVA, sizeof(iova), iova);
-	add(&r, UVERBS_ATTR_REG_DMABUF_MR_FD, 0, (uint64_t)fd);
+	add(&r, UVERBS_ATTR_REG_DMABUF_MR_FD, sizeof(uint32_t), (uint32_t)fd);
 	add(&r, UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, sizeof(uint32_t), (uint32_t)access);
 	add(&r, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, sizeof(m->mr.lkey), (uintptr_t)&m->mr.lkey);
 	add(&r, UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, sizeof(m->mr.rkey), (uintptr_t)&m->mr.rkey);
