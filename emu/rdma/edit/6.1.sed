@@ -1,4 +1,4 @@
-# Calls of emu/rdma/mr.h in Soft-RoCE of Linux 6.1. 12 lines contain "emurdma".
+# Calls of emu/rdma/mr.h in Soft-RoCE of Linux 6.1. 14 lines contain "emurdma".
 /^#define RXE_LOC_H/a\
 #include "memory.h"\
 #include "mr.h" /* emurdma */
@@ -14,10 +14,17 @@
 /^int rxe_mr_copy(/,/^}/s/^\tif (mr->type == IB_MR_TYPE_DMA) {/\tif (mr->memory)\n\t\treturn emurdma_copy(mr, iova, addr, length, dir == RXE_TO_MR_OBJ);\n&/
 /^void rxe_mr_cleanup(/,/^}/s/^\tib_umem_release(/\trdma_memory_free(mr->memory); \/* emurdma *\/\n&/
 
-# A read of invalid memory is answered by an error, not by what the packet contained before.
+# A read of invalid memory is answered by an error, not by what the packet contained before. The error
+# has the number of the missing packet: the requester ignores an earlier number.
 /^static enum resp_states read_reply(/,/^}/{
+	s/^\tif (res->state == rdatm_res_state_new) {/\treq_pkt->psn = res->cur_psn; \/* emurdma *\/\n&/
 	s/^\trxe_mr_copy(mr, /\terr = rxe_mr_copy(mr, /
 	s/^\tif (bth_pad(&ack_pkt)) {/\tif (err) { \/* emurdma *\/\n\t\tkfree_skb(skb);\n\t\treturn RESPST_ERR_RKEY_VIOLATION;\n\t}\n&/
+}
+
+# The requester takes that error between two packets of a read, as Linux 6.2 does.
+/^static inline enum comp_state check_ack(/,/^}/{
+	/case IB_OPCODE_RC_RDMA_READ_RESPONSE_MIDDLE:/,/^\tdefault:/s/^\t\tif (pkt->opcode != IB_OPCODE_RC_RDMA_READ_RESPONSE_MIDDLE &&/\t\tif (pkt->opcode == IB_OPCODE_RC_ACKNOWLEDGE) \/* emurdma *\/\n\t\t\tbreak;\n&/
 }
 
 /^static enum resp_states atomic_reply(/,/^}/{

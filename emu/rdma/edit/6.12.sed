@@ -1,4 +1,4 @@
-# Calls of emu/rdma/mr.h in Soft-RoCE of Linux 6.12. 12 lines contain "emurdma".
+# Calls of emu/rdma/mr.h in Soft-RoCE of Linux 6.12. 13 lines contain "emurdma".
 /^#define RXE_LOC_H/a\
 #include "memory.h"\
 #include "mr.h" /* emurdma */
@@ -14,6 +14,9 @@
 
 /^int rxe_mr_copy(/,/^}/s/^\tif (mr->ibmr.type == IB_MR_TYPE_DMA) {/\tif (mr->memory)\n\t\treturn emurdma_copy(mr, iova, addr, length, dir == RXE_TO_MR_OBJ);\n&/
 /^void rxe_mr_cleanup(/,/^}/s/^\tib_umem_release(/\trdma_memory_free(mr->memory); \/* emurdma *\/\n&/
+
+# The error has the number of the missing packet: the requester ignores an earlier number.
+/^static enum resp_states read_reply(/,/^}/s/^\tif (res->state == rdatm_res_state_new) {/\treq_pkt->psn = res->cur_psn; \/* emurdma *\/\n&/
 
 # A copy of no bytes only tests that the memory is valid: the function's writes are in memory already.
 /^int rxe_flush_pmem_iova(/,/^}/s/^\tif (mr->ibmr.type == IB_MR_TYPE_DMA)/\tif (mr->memory)\n\t\treturn emurdma_copy(mr, iova, NULL, 0, true);\n&/
