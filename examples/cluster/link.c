@@ -88,15 +88,20 @@ static void disconnect(struct link *l)
 	l->id = NULL;
 }
 
-/* The other node accepts while this one connects, so its answer comes afterwards. */
+/*
+ * The other node disconnects and accepts while this one does the same, so its answer comes last. A
+ * disconnection that the other node does not answer takes minutes.
+ */
 int link_connect(struct link *l)
 {
 	struct rdma_conn_param param = { .initiator_depth = 1, .responder_resources = 1, .retry_count = 7 };
 	const struct request request = { .op = REQUEST_CONNECT };
 	struct answer answer;
 
+	if (link_tell(l, &request))
+		return -1;
 	disconnect(l);
-	if (link_tell(l, &request) || create_endpoint(l->address, 0, &l->id))
+	if (create_endpoint(l->address, 0, &l->id))
 		return -1;
 	if (rdma_connect(l->id, &param))
 		return wrong("rdma_connect");
