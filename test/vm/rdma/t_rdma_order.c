@@ -21,7 +21,7 @@ static int rounds(void)
 {
 	const char *set = getenv("ROUNDS");
 
-	return set ? atoi(set) : 12;
+	return set ? atoi(set) : 3;
 }
 
 static int reconnect(void)
