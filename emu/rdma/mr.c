@@ -132,8 +132,12 @@ static struct ib_mr *emurdma_reg_user_mr(struct ib_pd *pd, u64 start, u64 length
 	return mr_finish(mr);
 }
 
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#define uverbs_attr_bundle ib_udata
+#endif
+
 static struct ib_mr *emurdma_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova, int fd,
-						int access, struct ib_udata *udata)
+						int access, struct uverbs_attr_bundle *attrs)
 {
 	struct rxe_mr *mr = mr_new(pd, length, iova, access);
 
