@@ -55,3 +55,12 @@ install_packages() {
 	apt_get install -y --no-install-recommends "${missing[@]}" ||
 		die "could not install: ${missing[*]}"
 }
+
+# apt answers queries from an index of its package lists. If the host's apt is configured
+# without this index, a query takes a second. So the cache keeps its own index.
+index_conf() { # DIRECTORY
+	cat <<-END
+		Dir::Cache::pkgcache "$1/pkgcache.bin";
+		Dir::Cache::srcpkgcache "$1/srcpkgcache.bin";
+	END
+}

@@ -106,11 +106,15 @@ static struct ib_mr *mr_finish(struct rxe_mr *mr)
 	return &mr->ibmr;
 }
 
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 3, 0)
+#define ib_umem_get_va ib_umem_get
+#endif
+
 /* As in MLNX_OFED, the clients are asked about memory that the kernel cannot pin. */
 static struct rdma_memory *mr_memory(struct rxe_mr *mr, u64 start, u64 length)
 {
 	struct rdma_function *f = rdma_function_of(mr->ibmr.device);
-	struct ib_umem *umem = ib_umem_get(mr->ibmr.device, start, length, mr->access);
+	struct ib_umem *umem = ib_umem_get_va(mr->ibmr.device, start, length, mr->access);
 	struct rdma_memory *m;
 
 	if (!IS_ERR(umem)) {
@@ -121,8 +125,15 @@ static struct rdma_memory *mr_memory(struct rxe_mr *mr, u64 start, u64 length)
 	return m == ERR_PTR(-ENXIO) ? ERR_CAST(umem) : m;
 }
 
+/* A DMA handle is NULL: the driver makes none. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
+#define EMURDMA_DMAH
+#else
+#define EMURDMA_DMAH struct ib_dmah *dmah,
+#endif
+
 static struct ib_mr *emurdma_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
-					 struct ib_udata *udata)
+					 EMURDMA_DMAH struct ib_udata *udata)
 {
 	struct rxe_mr *mr = mr_new(pd, length, iova, access);
 
@@ -137,7 +148,7 @@ static struct ib_mr *emurdma_reg_user_mr(struct ib_pd *pd, u64 start, u64 length
 #endif
 
 static struct ib_mr *emurdma_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova, int fd,
-						int access, struct uverbs_attr_bundle *attrs)
+						int access, EMURDMA_DMAH struct uverbs_attr_bundle *attrs)
 {
 	struct rxe_mr *mr = mr_new(pd, length, iova, access);
 
