@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0
 # Calls of emu/rdma/mr.h in Soft-RoCE of Linux 6.12. 13 lines contain "emurdma".
 /^#define RXE_LOC_H/a\
 #include "memory.h"\
