@@ -142,10 +142,19 @@ static void umem_invalidate_mapped(struct shim_umem *u)
 		umem_call_release(u);
 }
 
+/* The driver of an adapter goes on to ib_peer_umem_activate(). A node may wait for the next step. */
+static int umem_lock_mapping(struct shim_umem *u)
+{
+	if (!u->of_driver)
+		return down_timeout(&u->mapping, PATIENCE_S * HZ);
+	down(&u->mapping);
+	return 0;
+}
+
 void shim_umem_invalidate(struct shim_umem *u)
 {
 	atomic_inc(&u->invalidated);
-	if (down_timeout(&u->mapping, PATIENCE_S * HZ)) {
+	if (umem_lock_mapping(u)) {
 		atomic_inc(&u->overdue);
 		return;
 	}
@@ -370,6 +379,7 @@ struct shim_umem *ib_peer_umem_get(struct device *dev, u64 start, u64 length)
 
 	if (!u)
 		return ERR_PTR(-ENOMEM);
+	u->of_driver = true;
 	ret = umem_acquire(u, start, length, 0);
 	if (!ret)
 		ret = umem_get_pages(u);
