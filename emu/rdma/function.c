@@ -27,6 +27,7 @@ enum {
 	LSI_INT = 0x98080000,
 	SCRIPT_WORDS = 5,
 	TIMEOUT_US = 100000,
+	RETRY_MS = 20,
 };
 
 /* What the engine reads and writes beside registered memory */
@@ -151,10 +152,11 @@ void rdma_function_release(struct rdma_function *f)
 {
 	if (!f)
 		return;
+	/* In the lock: without an adapter, function_remove() does not wait, and @f ends with it. */
 	mutex_lock(&functions_lock);
 	f->adapter = NULL;
-	mutex_unlock(&functions_lock);
 	complete_all(&f->released);
+	mutex_unlock(&functions_lock);
 }
 
 /* Only an adapter with a function has a parent. */
@@ -170,26 +172,46 @@ static void function_tell(struct ib_device *adapter)
 	ib_dispatch_event(&event);
 }
 
-/*
- * Waits until all programs have closed the adapter, as Soft-RoCE does. If another thread is ending the
- * adapter already, wait for that thread.
- */
-static void function_end_adapter(struct rdma_function *f)
+/* A reference of the adapter; NULL if the adapter is not yet, or no longer, registered */
+static struct ib_device *function_get_adapter(struct rdma_function *f)
 {
 	struct ib_device *adapter;
+
+	mutex_lock(&functions_lock);
+	adapter = f->adapter && ib_device_try_get(f->adapter) ? f->adapter : NULL;
+	mutex_unlock(&functions_lock);
+	return adapter;
+}
+
+/* Afterwards no adapter can claim the function. Return: whether an adapter has it */
+static bool function_withdraw(struct rdma_function *f)
+{
 	bool claimed;
 
 	mutex_lock(&functions_lock);
 	list_del(&f->in_functions);
 	claimed = f->adapter;
-	adapter = claimed && ib_device_try_get(f->adapter) ? f->adapter : NULL;
 	mutex_unlock(&functions_lock);
-	if (adapter) {
-		function_tell(adapter);
-		ib_unregister_device_and_put(adapter);
-	}
-	if (claimed)
-		wait_for_completion(&f->released);
+	return claimed;
+}
+
+/*
+ * Waits until all programs have closed the adapter, as Soft-RoCE does. Without a reference, another
+ * thread is registering the adapter, or is ending it. Try again: a registration may succeed.
+ */
+static void function_end_adapter(struct rdma_function *f)
+{
+	struct ib_device *adapter;
+
+	if (!function_withdraw(f))
+		return;
+	do {
+		adapter = function_get_adapter(f);
+		if (adapter) {
+			function_tell(adapter);
+			ib_unregister_device_and_put(adapter);
+		}
+	} while (!wait_for_completion_timeout(&f->released, RETRY_MS * HZ / 1000));
 }
 
 /* ---- the PCI driver --------------------------------------------------------------- */

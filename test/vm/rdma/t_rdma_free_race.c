@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Registration while another thread frees the memory. Afterwards the bytes have a next owner, at another
+ * address: no operation of an MR succeeds, and the bytes do not change. ROUNDS in the environment.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "rdma.h"
+#include "test/vm/core/pin.h"
+#include "test/vm/harness/emu.h"
+#include "test/vm/harness/module.h"
+
+enum { LENGTH = 64 << 10, DELAYS = 41 };
+
+static struct loop loop;
+static struct ibv_mr *host;
+static unsigned char bytes[BLOCK], back[BLOCK];
+static int gpu = -1;
+
+static int rounds(void)
+{
+	const char *set = getenv("ROUNDS");
+
+	return set ? atoi(set) : 60;
+}
+
+SETUP(adapter_is_there)
+{
+	gpu = emu_open();
+	EXPECT(gpu >= 0, "no GPU");
+	EXPECT(!pp_open(&peerpin), "no /dev/peerpin");
+	EXPECT(!loop_open(&loop), "no adapter, or no connection");
+	host = ibv_reg_mr(loop.near.pd, bytes, sizeof(bytes), ACCESS);
+	EXPECT(host, "ibv_reg_mr of host memory: %d", errno);
+}
+
+/* ---- the freeing thread --------------------------------------------------------------- */
+
+struct freeing {
+	pthread_t thread;
+	struct timespec delay;
+	atomic_bool freed;	/* GPU_A is free; GPU_B has the next owner's bytes */
+	int err;
+};
+
+static void *free_run(void *arg)
+{
+	struct freeing *f = arg;
+
+	nanosleep(&f->delay, NULL);
+	f->err = emu_free(gpu, GPU_A) ?: emu_alloc(gpu, GPU_B, BLOCK) ?: emu_fill(gpu, GPU_B, 1, 0x5a, BLOCK);
+	f->freed = true;
+	return NULL;
+}
+
+static int free_start(struct freeing *f, int round)
+{
+	*f = (struct freeing){ .delay.tv_nsec = (round % DELAYS) * 50000 };
+	return pthread_create(&f->thread, NULL, free_run, f);
+}
+
+/* ---- registration --------------------------------------------------------------------- */
+
+static int operate(const struct memory *m, enum ibv_wr_opcode op)
+{
+	return rc_transfer(&loop.near, op, host, (uintptr_t)bytes, (uintptr_t)m->mr->addr, m->mr->rkey, LENGTH);
+}
+
+static int reconnect(void)
+{
+	return rc_new(&loop.near) ?: rc_new(&loop.far) ?: rc_connect_hastily(&loop.near, &loop.far.id) ?:
+	       rc_connect_hastily(&loop.far, &loop.near.id);
+}
+
+/* A region that was revoked may be unknown already. */
+static int race_close(struct memory *m)
+{
+	int err = m->mr ? -ibv_dereg_mr(m->mr) : 0;
+
+	if (m->region.id)
+		pp_unpin(peerpin, &m->region);
+	return err;
+}
+
+/* Register, use and deregister until the memory is freed. Returns with the last MR, if there is one. */
+static int race_register(struct memory *m, enum way way, const struct freeing *f, unsigned int *operations)
+{
+	int err;
+
+	for (;;) {
+		*m = (struct memory){ .at = GPU_A };
+		err = memory_register(m, loop.near.pd, way, 0, BLOCK);
+		if (!err && !operate(m, IBV_WR_RDMA_WRITE))
+			(*operations)++;
+		else if (!err && reconnect())
+			return -ENOTCONN;
+		if (err || f->freed)
+			return 0;
+		err = race_close(m);
+		if (err)
+			return err;
+	}
+}
+
+static void race(enum way way, int round, unsigned int *operations)
+{
+	struct freeing f;
+	struct memory m;
+	int err;
+
+	EXPECT(!emu_alloc(gpu, GPU_A, BLOCK) && !free_start(&f, round), "round %d", round);
+	err = race_register(&m, way, &f, operations);
+	pthread_join(f.thread, NULL);
+	EXPECT(!err && !f.err, "round %d: registration %d, free %d", round, err, f.err);
+	EXPECT(!m.mr || (!reconnect() && operate(&m, IBV_WR_RDMA_WRITE) == IBV_WC_REM_ACCESS_ERR), "round %d: written", round);
+	EXPECT(!m.mr || (!reconnect() && operate(&m, IBV_WR_RDMA_READ) == IBV_WC_REM_ACCESS_ERR), "round %d: read", round);
+	EXPECT(!emu_read(gpu, back, GPU_B, BLOCK), "round %d", round);
+	EXPECT(back[0] == 0x5a && !memcmp(back, back + 1, BLOCK - 1), "round %d: the next owner's bytes have changed", round);
+	EXPECT(!race_close(&m) && !emu_free(gpu, GPU_B) && !reconnect(), "round %d: end", round);
+}
+
+static void races(enum way way)
+{
+	unsigned int operations = 0;
+	struct emugpu_info info;
+	int round;
+
+	for (round = 0; round < rounds(); round++) {
+		race(way, round, &operations);
+		CHECK_CASE();
+	}
+	EXPECT(operations, "no operation was fast enough");
+	EXPECT(!emu_info(gpu, 0, &info) && info.out_vram_free == info.out_vram_total, "memory is lost");
+}
+
+CASE(free_races_with_pointer)
+{
+	races(BY_POINTER);
+}
+
+CASE(free_races_with_region_dmabuf)
+{
+	races(BY_REGION_DMABUF);
+}
+
+VMTEST_MAIN
