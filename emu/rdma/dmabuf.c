@@ -67,6 +67,8 @@ static int dmabuf_map_locked(struct dmabuf_memory *d, u64 offset, u64 length)
 	if (IS_ERR(sgt))
 		return PTR_ERR(sgt);
 	d->sgt = sgt;
+	if (rdma_function_bounces(d->memory.function, sgt))
+		return -EIO;
 	ret = rdma_memory_fill(&d->memory, sgt, offset, length);
 	if (ret)
 		return ret;

@@ -5,6 +5,7 @@
  */
 #include <linux/completion.h>
 #include <linux/dma-mapping.h>
+#include <linux/iommu.h>
 #include <linux/iopoll.h>
 #include <linux/list.h>
 #include <linux/module.h>
@@ -127,6 +128,44 @@ int rdma_function_write(struct rdma_function *f, dma_addr_t bus, const void *buf
 struct device *rdma_function_device(struct rdma_function *f)
 {
 	return &f->pdev->dev;
+}
+
+/* Without translation, the bus address of memory is its physical address. */
+static bool function_is_direct(const struct rdma_function *f)
+{
+	struct iommu_domain *domain = iommu_get_domain_for_dev(&f->pdev->dev);
+
+	return !domain || domain->type == IOMMU_DOMAIN_IDENTITY;
+}
+
+bool rdma_function_reaches(const struct rdma_function *f, struct sg_table *sgt)
+{
+	struct scatterlist *sg;
+	unsigned int i;
+
+	if (!function_is_direct(f))
+		return true;
+	for_each_sgtable_sg(sgt, sg, i) {
+		if (sg_phys(sg) + sg->length - 1 <= dma_get_mask(&f->pdev->dev))
+			continue;
+		dev_info_ratelimited(&f->pdev->dev, "memory above 4 GiB is out of reach; boot the VM with --iommu or less memory\n");
+		return false;
+	}
+	return true;
+}
+
+/* Behind an IOMMU whole pages are not bounced, but dma_need_sync() of Linux 6.1 may return true. */
+bool rdma_function_bounces(const struct rdma_function *f, struct sg_table *sgt)
+{
+	struct scatterlist *sg;
+	unsigned int i;
+
+	if (!function_is_direct(f))
+		return false;
+	for_each_sgtable_dma_sg(sgt, sg, i)
+		if (dma_need_sync(&f->pdev->dev, sg_dma_address(sg)))
+			return true;
+	return false;
 }
 
 struct rdma_function *rdma_function_claim(struct ib_device *adapter)

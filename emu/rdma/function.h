@@ -11,6 +11,7 @@
 struct device;
 struct ib_device;
 struct rdma_function;
+struct sg_table;
 
 /*
  * Reserve a function that no adapter has, for @adapter, and make it the parent of @adapter in sysfs.
@@ -26,6 +27,13 @@ struct rdma_function *rdma_function_of(struct ib_device *adapter);
 
 /* The device to map memory for. Its DMA mask has 32 bits. */
 struct device *rdma_function_device(struct rdma_function *f);
+
+/*
+ * The kernel maps memory out of reach to bounce buffers: copies, which only the calls that map and unmap
+ * keep equal to the memory. Test pages before they are mapped, and addresses that an exporter has mapped.
+ */
+bool rdma_function_reaches(const struct rdma_function *f, struct sg_table *sgt);
+bool rdma_function_bounces(const struct rdma_function *f, struct sg_table *sgt);
 
 /* Serialise DMA of the function. Disables bottom halves. Context: process or softirq */
 void rdma_function_lock(struct rdma_function *f);

@@ -7,17 +7,28 @@
 #include "function.h"
 #include "memory.h"
 
+/** struct host_memory - @direction: of the mapping; the function cannot write memory that the caller only reads */
 struct host_memory {
 	struct rdma_memory memory;
 	struct sg_table *sgt;
+	enum dma_data_direction direction;
 };
 
 static void host_release(struct rdma_memory *m)
 {
 	struct host_memory *h = container_of(m, struct host_memory, memory);
 
-	dma_unmap_sgtable(rdma_function_device(m->function), h->sgt, DMA_BIDIRECTIONAL, 0);
+	dma_unmap_sgtable(rdma_function_device(m->function), h->sgt, h->direction, 0);
 	kfree(h);
+}
+
+static int host_map(struct host_memory *h)
+{
+	struct rdma_function *f = h->memory.function;
+
+	if (!rdma_function_reaches(f, h->sgt))
+		return -EIO;
+	return dma_map_sgtable(rdma_function_device(f), h->sgt, h->direction, 0);
 }
 
 struct rdma_memory *rdma_memory_host(struct rdma_function *f, struct ib_umem *umem, u64 start, u64 length)
@@ -30,7 +41,8 @@ struct rdma_memory *rdma_memory_host(struct rdma_function *f, struct ib_umem *um
 	h->memory.function = f;
 	h->memory.release = host_release;
 	h->sgt = &umem->sgt_append.sgt;
-	ret = dma_map_sgtable(rdma_function_device(f), h->sgt, DMA_BIDIRECTIONAL, 0);
+	h->direction = umem->writable ? DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
+	ret = host_map(h);
 	if (ret) {
 		kfree(h);
 		return ERR_PTR(ret);

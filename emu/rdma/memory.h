@@ -34,7 +34,7 @@ struct rdma_memory {
 
 /*
  * The three ways to map memory. Context: process; may sleep. Return: valid memory, which
- * rdma_memory_free() ends, or ERR_PTR().
+ * rdma_memory_free() ends, or ERR_PTR(); -EIO the function does not reach the memory.
  */
 
 /* Host memory that the caller has pinned. @start: address of the first byte. The caller keeps @umem. */
