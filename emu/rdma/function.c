@@ -62,12 +62,12 @@ static LIST_HEAD(functions);
 
 /* ---- the engine ----------------------------------------------------------------- */
 
-void rdma_function_lock(struct rdma_function *f)
+void rdma_function_lock(struct rdma_function *f) __acquires(&f->lock)
 {
 	spin_lock_bh(&f->lock);
 }
 
-void rdma_function_unlock(struct rdma_function *f)
+void rdma_function_unlock(struct rdma_function *f) __releases(&f->lock)
 {
 	spin_unlock_bh(&f->lock);
 }
