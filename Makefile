@@ -76,7 +76,7 @@ demo-cluster:
 	@scripts/deps $(KERNEL)
 	@scripts/soft-roce $(KERNEL)
 	+@$(MAKE) --no-print-directory all
-	@emu/vm/cluster --kernel $(KERNEL) -- $(B)/bin/demo-cluster
+	@emu/vm/cluster --kernel $(KERNEL) --smp 2 -- $(B)/bin/demo-cluster
 
 check:
 	@scripts/deps $(KERNEL)

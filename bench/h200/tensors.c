@@ -116,7 +116,7 @@ static void gone(void *arg, uint64_t addr, uint64_t length)
 	pthread_mutex_unlock(&watch_lock);
 }
 
-/* Memory whose callback has run but whose free has not ended is not watched: it would count as untold. */
+/* Memory is not watched between its callback and the end of its free: it would count as untold. */
 static bool is_going(uint64_t addr)
 {
 	uint64_t now = now_ns();

@@ -132,7 +132,7 @@ typedef gdr_info_v2_t gdr_info_t;
 
 int gdr_get_info_v2(gdr_t g, gdr_mh_t handle, gdr_info_v2_t *info);
 
-/* The symbol gdr_get_info() is for programs built for gdrcopy 1, whose struct has no mapping_type. */
+/* The symbol gdr_get_info() is for programs built for gdrcopy 1. Their struct has no mapping_type. */
 #define gdr_get_info gdr_get_info_v2
 
 typedef enum gdr_map_flags {

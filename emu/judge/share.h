@@ -62,7 +62,7 @@ struct share_device {
  * @fired: atomic; true after the shim did the action
  * @missed: the action had no effect, because no memory was pinned
  * @answered: atomic; enum share_answer, set after the guest handled a request
- * @caller: process whose threads SHARE_ASK_STOP stops
+ * @caller: process; SHARE_ASK_STOP stops its threads
  * @changed: atomic; SHARE_FOREIGN: pages of the owner that another process wrote
  * @events: a text for each event, in order
  * @took: duration of each call in microseconds

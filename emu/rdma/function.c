@@ -270,6 +270,7 @@ static int function_start(struct rdma_function *f)
 	f->shared = dmam_alloc_coherent(&pdev->dev, sizeof(*f->shared), &f->shared_bus, GFP_KERNEL);
 	if (!f->shared)
 		return -ENOMEM;
+	dma_set_max_seg_size(&pdev->dev, UINT_MAX);	/* a copy takes at most RDMA_COPY_MAX bytes of a segment */
 	pci_set_master(pdev);
 	function_reset(f);
 	return 0;

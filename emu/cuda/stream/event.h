@@ -8,7 +8,7 @@
 
 #include "engine.h"
 
-/* event_end_all - free all events of @e, whose context ends; engine lock held */
+/* event_end_all - free all events of @e when its context ends; engine lock held */
 void event_end_all(struct engine *e);
 
 #endif

@@ -29,7 +29,7 @@ int emulator_reset(void);
 /** emulator_events - events since emulator_set(); @out_count: their number; @out: the first EMULATOR_EVENTS_MAX */
 int emulator_events(struct emugpu_event *out, uint32_t *out_count);
 
-/** emulator_event_name - name of the GPU driver's function whose call is an event of this kind */
+/** emulator_event_name - name of the GPU driver's function; a call of it is an event of this kind */
 const char *emulator_event_name(uint32_t kind);
 
 /** emulator_has_failed - whether the planned failure happened; cancels a failure that did not happen yet */

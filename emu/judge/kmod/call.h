@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Calls: probes in the allocators of the kernel. A probe counts each call whose return
- * address lies in the subject. To fail the n-th call, the probe frees the memory at once
+ * Calls: probes in the allocators of the kernel. A probe counts each call that returns to
+ * code of the subject. To fail the n-th call, the probe frees the memory at once
  * and returns an error to the subject. The probes miss a call made while another probe
  * runs on the same CPU; such calls are counted as missed.
  */
