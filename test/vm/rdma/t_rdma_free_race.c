@@ -55,9 +55,9 @@ static void *free_run(void *arg)
 	return NULL;
 }
 
-static int free_start(struct freeing *f, int round)
+static int free_start(struct freeing *f, int round, long step_ns)
 {
-	*f = (struct freeing){ .delay.tv_nsec = (round % DELAYS) * 50000 };
+	*f = (struct freeing){ .delay.tv_nsec = (round % DELAYS) * step_ns };
 	return pthread_create(&f->thread, NULL, free_run, f);
 }
 
@@ -104,13 +104,26 @@ static int race_register(struct memory *m, enum way way, const struct freeing *f
 	}
 }
 
-static void race(enum way way, int round, unsigned int *operations)
+/* Sets @step_ns so that the delays of the free reach beyond the first operation on any kernel. */
+static void measure(enum way way, long *step_ns)
+{
+	struct memory m = { .at = GPU_A };
+	uint64_t start = now_ns();
+
+	EXPECT(!emu_alloc(gpu, GPU_A, BLOCK) && !memory_register(&m, loop.near.pd, way, 0, BLOCK), "registration");
+	EXPECT(!operate(&m, IBV_WR_RDMA_WRITE) && !race_close(&m) && !emu_free(gpu, GPU_A), "write");
+	*step_ns = (long)(now_ns() - start) / 8;
+	if (*step_ns * DELAYS >= 1000000000L)
+		*step_ns = 999999999L / DELAYS;
+}
+
+static void race(enum way way, int round, long step_ns, unsigned int *operations)
 {
 	struct freeing f;
 	struct memory m;
 	int err;
 
-	EXPECT(!emu_alloc(gpu, GPU_A, BLOCK) && !free_start(&f, round), "round %d", round);
+	EXPECT(!emu_alloc(gpu, GPU_A, BLOCK) && !free_start(&f, round, step_ns), "round %d", round);
 	err = race_register(&m, way, &f, operations);
 	pthread_join(f.thread, NULL);
 	EXPECT(!err && !f.err, "round %d: registration %d, free %d", round, err, f.err);
@@ -125,10 +138,13 @@ static void races(enum way way)
 {
 	unsigned int operations = 0;
 	struct emugpu_info info;
+	long step_ns = 0;
 	int round;
 
+	measure(way, &step_ns);
+	CHECK_CASE();
 	for (round = 0; round < rounds(); round++) {
-		race(way, round, &operations);
+		race(way, round, step_ns, &operations);
 		CHECK_CASE();
 	}
 	EXPECT(operations, "no operation was fast enough");
