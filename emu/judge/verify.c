@@ -117,7 +117,7 @@ static int verify(int argc, char **argv)
 const struct command verify_command = {
 	.name = "verify",
 	.summary = "test a driver, and report which rules it breaks",
-	.usage = "verify --driver \"FILE.ko K=V...\" --test PROGRAM [--device lsi|edu|nvme|none] [--quick|--full] [--first]\n"
+	.usage = "verify --driver \"FILE.ko K=V...\" --test PROGRAM [--device lsi|edu|nvme|rdma|none] [--quick|--full] [--first]\n"
 		 "       [--only ID] [--json FILE] [--html FILE] [--kernel VERSION|FILE] [-- ARG...]",
 	.run = verify,
 };

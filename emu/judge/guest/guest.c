@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "adapter.h"
 #include "driver.h"
 #include "emulator.h"
 #include "emu/judge/log/kmsg.h"
@@ -85,8 +86,13 @@ int main(int argc, char **argv)
 	int fit = 1;
 	FILE *plan;
 
+	if (argc > 2 && !strcmp(argv[1], "--adapter")) {
+		adapter_init(argv[2]);
+		argv += 2;
+		argc -= 2;
+	}
 	if (argc < 4)
-		die("usage: guest PLAN \"DRIVER.ko K=V...\" TEST [ARG]...");
+		die("usage: guest [--adapter SCRIPT] PLAN \"DRIVER.ko K=V...\" TEST [ARG]...");
 	must(driver_init(&driver, argv[2]), argv[2]);
 	plan = open_all(argv[1], argv[3]);
 	if (driver_is_loaded(&driver))

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "adapter.h"
 #include "allocator.h"
 #include "child.h"
 #include "emulator.h"
@@ -156,12 +157,13 @@ static bool has_fired(void)
 
 /* ---- the driver, with and without the test ------------------------------------- */
 
-static void set_share(struct share *share)
+static int set_share(struct share *share)
 {
 	share->nth = run.scenario->user_nth;
 	share->action = run.scenario->user_action;
 	share->usec = run.scenario->user_usec;
 	driver_devices_after(share);
+	return adapter_make(share);
 }
 
 static int run_tests(char **argv)
@@ -171,7 +173,9 @@ static int run_tests(char **argv)
 	if (ret)
 		return ret;
 	run.tests.answer = answer;
-	set_share(run.tests.at[0].share);
+	ret = set_share(run.tests.at[0].share);
+	if (ret)
+		return ret;
 	ret = tests_run(&run.tests, run.scenario, argv);
 	/* if remove_in_use() timed out, the hang is reported already */
 	run.tests.child_stuck &= !run.dead;

@@ -36,7 +36,7 @@ static const struct option options[] = {
 
 static int parse_device(const char *text, const char **out)
 {
-	static const char *const devices[] = { "lsi", "edu", "nvme", "none" };
+	static const char *const devices[] = { "lsi", "edu", "nvme", "rdma", "none" };
 	size_t i;
 
 	for (i = 0; i < sizeof(devices) / sizeof(devices[0]); i++)
@@ -44,7 +44,7 @@ static int parse_device(const char *text, const char **out)
 			*out = devices[i];
 			return 0;
 		}
-	return usage_error("--device is lsi, edu, nvme or none, not %s", text);
+	return usage_error("--device is lsi, edu, nvme, rdma or none, not %s", text);
 }
 
 /* @word: the option as typed */

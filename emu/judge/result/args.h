@@ -14,7 +14,7 @@ enum verify_level {
 /**
  * struct verify_args - arguments of peerpin verify
  * @test_args: arguments of the test program, without the program's name; ends with NULL
- * @device: the driver's device: lsi, edu, nvme or none
+ * @device: the driver's device: lsi, edu, nvme, rdma or none
  * @kernel: kernel for emu/vm/run; NULL: the default of emu/vm/run
  * @first: stop at the first violation
  * @only: id of the only scenario to run; NULL: run all scenarios

@@ -134,6 +134,7 @@ static int find_root(struct place *place, const char *kernel)
 	int ret = root ? root_of_environment(place, root) : root_of_program(place, kernel);
 
 	if (ret || join(place->run, "%s/emu/vm/run", place->root) ||
+	    join(place->adapter, "%s/emu/vm/adapter", place->root) ||
 	    join(place->guest, "%s/build/judge/guest", place->root))
 		return EXIT_USAGE;
 	if (access(place->run, X_OK))

@@ -10,6 +10,7 @@
  * struct place - paths
  * @root: a tree: $PEERPIN_ROOT, or the source tree of this program, or the tree built by peerpin-emu
  * @run: emu/vm/run in @root
+ * @adapter: emu/vm/adapter in @root
  * @guest: program that runs the scenarios in the VM
  * @driver, @test: full paths; after its path, @driver has the module's parameters
  * @dir: temporary directory, removed at the end
@@ -22,6 +23,7 @@
 struct place {
 	char root[PATH_MAX];
 	char run[PATH_MAX];
+	char adapter[PATH_MAX];
 	char guest[PATH_MAX];
 	char driver[PATH_MAX];
 	char test[PATH_MAX];

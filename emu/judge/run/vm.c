@@ -59,12 +59,31 @@ static void add_boot(struct command_line *line, enum boot boot)
 		add_option(line, "--mem", HIGH_MEMORY);
 }
 
+static bool is_rdma(const struct verify_args *args)
+{
+	return !strcmp(args->device, "rdma");
+}
+
 static void add_device(struct command_line *line, const char *device)
 {
-	if (!strcmp(device, "none"))
+	if (!strcmp(device, "rdma")) {
 		add_option(line, "--peers", "0");
-	else
+		add_option(line, "--adapters", "1");
+	} else if (!strcmp(device, "none")) {
+		add_option(line, "--peers", "0");
+	} else {
 		add_option(line, "--peer-type", device);
+	}
+}
+
+/* The adapter's driver may itself be the driver under test. */
+static const char *modules(const struct verify_args *args)
+{
+	if (!is_rdma(args))
+		return "emu/emugpu kmod/peerpin kmod/peerpin_nv emu/judge";
+	if (strstr(args->driver, "emurdma.ko"))
+		return "emu/emugpu kmod/peerpin kmod/peerpin_nv emu/ib_peer_shim emu/judge";
+	return "emu/emugpu kmod/peerpin kmod/peerpin_nv emu/ib_peer_shim emu/emurdma emu/judge";
 }
 
 static void add_guest(struct command_line *line, const struct verify_args *args, const struct place *place)
@@ -72,6 +91,8 @@ static void add_guest(struct command_line *line, const struct verify_args *args,
 	char **arg;
 
 	add_word(line, place->guest);
+	if (is_rdma(args))
+		add_option(line, "--adapter", place->adapter);
 	add_word(line, place->plan);
 	add_word(line, place->driver);
 	add_word(line, place->test);
@@ -83,7 +104,7 @@ static void make_command(struct command_line *line, const struct verify_args *ar
 			 enum boot boot)
 {
 	add_word(line, place->run);
-	add_option(line, "--modules", "emu/emugpu kmod/peerpin kmod/peerpin_nv emu/judge");
+	add_option(line, "--modules", modules(args));
 	if (args->kernel)
 		add_option(line, "--kernel", args->kernel);
 	add_option(line, "--append", args->only ? APPEND_OWNERS : APPEND);

@@ -209,6 +209,18 @@ static void each_boot_has_its_options(void **state)
 	assert_string_equal(boots, "one two\n");
 }
 
+static void rdma_boots_have_an_adapter(void **state)
+{
+	char boots[1 << 14];
+
+	(void)state;
+	assert_int_equal(verify("--device rdma"), 0);
+	read_file("boots", boots, sizeof(boots));
+	says(boots, "--modules emu/emugpu kmod/peerpin kmod/peerpin_nv emu/ib_peer_shim emu/emurdma emu/judge ");
+	says(boots, "--peers 0 --adapters 1 ");
+	says(boots, "/guest --adapter ");
+}
+
 /* If the event of a scenario did not occur, the scenario is no trial of the driver. */
 static void missing_event_is_not_tried(void **state)
 {
@@ -851,6 +863,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(a_good_driver_is_clean, setup),
 		cmocka_unit_test_setup(each_boot_has_its_options, setup),
+		cmocka_unit_test_setup(rdma_boots_have_an_adapter, setup),
 		cmocka_unit_test_setup(missing_event_is_not_tried, setup),
 		cmocka_unit_test_setup(test_without_pins_is_incomplete, setup),
 		cmocka_unit_test_setup(test_without_calls_is_incomplete, setup),
