@@ -5,6 +5,7 @@
 #include "handle.h"
 #include "lib/cuda/process.h"
 #include "public.h"
+#include "refuse.h"
 
 const struct stream *gdr_stream_best(void)
 {
@@ -96,11 +97,11 @@ static int find_type(gdr_mh_t handle, gdr_mapping_type_t *out)
 	struct gdr_handle *h = gdr_handle_of(handle);
 
 	if (!h)
-		return EINVAL;
+		return gdr_refuse(EINVAL, "the gdr_mh_t is not pinned");
 	if (!pp_process_is(h->mark))
-		return EACCES;
+		return gdr_refuse(EACCES, "the mapping belongs to the parent process");
 	*out = atomic_load(&h->type);
-	return *out == GDR_MAPPING_TYPE_NONE ? EINVAL : 0;
+	return *out == GDR_MAPPING_TYPE_NONE ? gdr_refuse(EINVAL, "the gdr_mh_t is not mapped") : 0;
 }
 
 GDR_PUBLIC int gdr_copy_to_mapping(gdr_mh_t handle, void *map_d_ptr, const void *h_ptr, size_t size)

@@ -15,8 +15,8 @@
  * gdr_close() must be the last call on its handle.
  *
  * Environment:
- *	GDRCOPY_ENABLE_LOGGING		if set, failures to open or to pin are printed on
- *					stderr with the reason
+ *	GDRCOPY_ENABLE_LOGGING		if set, each failure is printed on stderr with
+ *					its reason
  *	PEERPIN_GDR_PERSISTENT=0	make revocable pins: see gdr_pin_buffer()
  */
 #ifndef GDRAPI_H

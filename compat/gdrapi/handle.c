@@ -2,13 +2,21 @@
 #include <stdlib.h>
 #include "handle.h"
 #include "lib/cuda/process.h"
+#include "refuse.h"
 
 int gdr_check(const struct gdr *g)
 {
 	if (!g || g->self != g)
-		return -EINVAL;
+		return gdr_refuse(-EINVAL, "the gdr_t is not open");
 	/* check before any lock is taken: a thread of the parent may have held the lock at fork() */
-	return pp_process_is(g->mark) ? 0 : -EACCES;
+	if (pp_process_is(g->mark))
+		return 0;
+	return gdr_refuse(-EACCES, "the gdr_t belongs to the parent process: call gdr_open() after fork()");
+}
+
+static int not_pinned(void)
+{
+	return gdr_refuse(-EINVAL, "the gdr_mh_t is not pinned through this gdr_t");
 }
 
 int gdr_handle_lock(struct gdr *g, gdr_mh_t mh, struct gdr_handle **out)
@@ -16,12 +24,14 @@ int gdr_handle_lock(struct gdr *g, gdr_mh_t mh, struct gdr_handle **out)
 	struct gdr_handle *h = gdr_handle_of(mh);
 	int ret = gdr_check(g);
 
-	if (ret || !h)
-		return ret ? ret : -EINVAL;
+	if (ret)
+		return ret;
+	if (!h)
+		return not_pinned();
 	pthread_mutex_lock(&h->lock);
 	if (h->owner != g || gdr_handle_of(mh) != h) {
 		pthread_mutex_unlock(&h->lock);
-		return -EINVAL;
+		return not_pinned();
 	}
 	*out = h;
 	return 0;

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include "map.h"
 #include "public.h"
+#include "refuse.h"
 #include "lib/sys/sys.h"
 
 /* The struct of programs that were built for gdrcopy 1 */
@@ -36,7 +37,7 @@ GDR_PUBLIC int gdr_get_info_v2(gdr_t g, gdr_mh_t handle, gdr_info_v2_t *info)
 {
 	PP_KEEP_ERRNO;
 	struct gdr_handle *h;
-	int ret = info ? gdr_handle_lock(g, handle, &h) : -EINVAL;
+	int ret = info ? gdr_handle_lock(g, handle, &h) : gdr_null("info");
 
 	if (ret)
 		return -ret;
@@ -51,7 +52,7 @@ int gdr_get_info(gdr_t g, gdr_mh_t handle, struct gdr_info_v1 *info);
 GDR_PUBLIC int gdr_get_info(gdr_t g, gdr_mh_t handle, struct gdr_info_v1 *info)
 {
 	gdr_info_v2_t now;
-	int ret = info ? gdr_get_info_v2(g, handle, &now) : EINVAL;
+	int ret = info ? gdr_get_info_v2(g, handle, &now) : -gdr_null("info");
 
 	if (ret)
 		return ret;
@@ -76,8 +77,10 @@ GDR_PUBLIC int gdr_get_mapping_type_string(gdr_mapping_type_t mapping_type, cons
 		[GDR_MAPPING_TYPE_DEVICE] = "Device",
 	};
 
-	if (!pstr || (unsigned int)mapping_type >= GDR_MAPPING_TYPE_MAX)
-		return EINVAL;
+	if (!pstr)
+		return -gdr_null("pstr");
+	if ((unsigned int)mapping_type >= GDR_MAPPING_TYPE_MAX)
+		return gdr_refuse(EINVAL, "no mapping type has the number %d", (int)mapping_type);
 	*pstr = names[mapping_type];
 	return 0;
 }

@@ -3,10 +3,12 @@
 #include <linux/types.h>
 #include <peerpin.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include "map.h"
 #include "public.h"
+#include "refuse.h"
 #include "lib/sys/sys.h"
 
 static uint64_t page_mask(void)
@@ -37,21 +39,28 @@ static gdr_mapping_type_t type_of(uint32_t caching)
 static int check_type(gdr_mapping_type_t type, int flags)
 {
 	if (flags < GDR_MAP_FLAG_DEFAULT || flags > GDR_MAP_FLAG_REQ_DEVICE_MAPPING)
-		return -EINVAL;
+		return gdr_refuse(-EINVAL, "gdr_map_v2() has no flags 0x%x", flags);
 	if (type == GDR_MAPPING_TYPE_NONE)
-		return -EOPNOTSUPP;
-	return flags == GDR_MAP_FLAG_DEFAULT || flags == (int)type ? 0 : -EOPNOTSUPP;
+		return gdr_refuse(-EOPNOTSUPP, "the CPU cannot map this memory");
+	if (flags != GDR_MAP_FLAG_DEFAULT && flags != (int)type)
+		return gdr_refuse(-EOPNOTSUPP, "the memory can be mapped with type %d only, not with type %d", (int)type,
+				  flags);
+	return 0;
 }
 
+/* The mapping begins at the page that gdr_get_info() names. It contains @size bytes from the pinned address on. */
 static int view_begin(struct gdr_handle *h, size_t size)
 {
-	uint64_t mask = page_mask(), offset = h->addr - h->region.addr;
+	uint64_t mask = page_mask(), va = gdr_view_addr(h), offset = va - h->region.addr;
+	uint64_t room = h->region.length - offset, end;
+	int ret;
 
-	if (h->addr & mask || !size || size > h->region.length)
-		return -EINVAL;
-	h->view_length = (size + mask) & ~mask;
-	return pp_region_map(h->owner->ctx, &h->region, offset, h->view_length,
-			     PROT_READ | PROT_WRITE, &h->view);
+	if (!size || size > room)
+		return gdr_refuse(-EINVAL, "%zu bytes cannot be mapped: the pin has %llu", size, (unsigned long long)room);
+	end = (h->addr - va + size + mask) & ~mask;
+	h->view_length = end < room ? end : room;
+	ret = pp_region_map(h->owner->ctx, &h->region, offset, h->view_length, PROT_READ | PROT_WRITE, &h->view);
+	return ret ? gdr_refuse(ret, "%zu bytes cannot be mapped: %s", size, strerror(-ret)) : 0;
 }
 
 static int map_locked(struct gdr_handle *h, void **va, size_t size, int flags)
@@ -62,7 +71,7 @@ static int map_locked(struct gdr_handle *h, void **va, size_t size, int flags)
 	if (ret)
 		return ret;
 	if (atomic_load(&h->type) != GDR_MAPPING_TYPE_NONE)
-		return -EAGAIN;
+		return gdr_refuse(-EAGAIN, "the handle is mapped already");
 	ret = view_begin(h, size);
 	if (ret)
 		return ret;
@@ -75,7 +84,7 @@ GDR_PUBLIC int gdr_map_v2(gdr_t g, gdr_mh_t handle, void **ptr_va, size_t size, 
 {
 	PP_KEEP_ERRNO;
 	struct gdr_handle *h;
-	int ret = ptr_va ? gdr_handle_lock(g, handle, &h) : -EINVAL;
+	int ret = ptr_va ? gdr_handle_lock(g, handle, &h) : gdr_null("the address of the result");
 
 	if (ret)
 		return -ret;
@@ -110,5 +119,5 @@ GDR_PUBLIC int gdr_unmap(gdr_t g, gdr_mh_t handle, void *va, size_t size)
 	if (is_there)
 		gdr_view_end(h);
 	gdr_handle_unlock(h);
-	return is_there ? 0 : EINVAL;
+	return is_there ? 0 : gdr_refuse(EINVAL, "the handle is not mapped at %p", va);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <linux/types.h>
 #include <peerpin.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "pin.h"
 #include "lib/cuda/process.h"
 #include "public.h"
+#include "refuse.h"
 
 static bool may_persist(void)
 {
@@ -35,13 +35,6 @@ static int open_ctx(struct gdr *g)
 	return 0;
 }
 
-static void complain(int error)
-{
-	if (getenv("GDRCOPY_ENABLE_LOGGING"))
-		fprintf(stderr, "gdrapi: /dev/peerpin: %s; type: modprobe peerpin, or check the file's permissions\n",
-			strerror(error));
-}
-
 GDR_PUBLIC gdr_t gdr_open(void)
 {
 	struct gdr *g = calloc(1, sizeof(*g));
@@ -50,8 +43,7 @@ GDR_PUBLIC gdr_t gdr_open(void)
 	if (!ret)
 		return g;
 	free(g);
-	complain(-ret);
-	errno = -ret;
+	errno = -gdr_refuse(ret, "/dev/peerpin: %s; type: peerpin doctor", strerror(-ret));
 	return NULL;
 }
 
@@ -93,7 +85,7 @@ GDR_PUBLIC void gdr_runtime_get_version(int *major, int *minor)
 
 GDR_PUBLIC int gdr_driver_get_version(gdr_t g, int *major, int *minor)
 {
-	int ret = major && minor ? gdr_check(g) : -EINVAL;
+	int ret = major && minor ? gdr_check(g) : gdr_null("major or minor");
 
 	if (ret)
 		return -ret;
@@ -103,7 +95,7 @@ GDR_PUBLIC int gdr_driver_get_version(gdr_t g, int *major, int *minor)
 
 GDR_PUBLIC int gdr_get_attribute(gdr_t g, gdr_attr_t attr, int *v)
 {
-	int ret = v ? gdr_check(g) : -EINVAL;
+	int ret = v ? gdr_check(g) : gdr_null("v");
 
 	if (ret)
 		return -ret;
@@ -116,6 +108,6 @@ GDR_PUBLIC int gdr_get_attribute(gdr_t g, gdr_attr_t attr, int *v)
 		*v = 0;
 		return 0;
 	default:
-		return EINVAL;
+		return gdr_refuse(EINVAL, "no attribute has the number %d", (int)attr);
 	}
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <linux/types.h>
 #include <peerpin.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include "map.h"
 #include "pin.h"
 #include "public.h"
+#include "refuse.h"
 #include "lib/sys/sys.h"
 
 /* If peerpin_nv is not loaded, tries the provider of integrated GPUs. */
@@ -32,7 +31,7 @@ bool gdr_pin_can_persist(const struct gdr *g)
 	return pp_sys_ioctl(g->fd, PEERPIN_IOC_PIN, &pin) != -EOPNOTSUPP;
 }
 
-static void complain(const struct peerpin_pin *pin, int error)
+static int refuse(const struct peerpin_pin *pin, int error)
 {
 	struct pp_why why = {
 		.reason = pin->out_reason,
@@ -41,11 +40,9 @@ static void complain(const struct peerpin_pin *pin, int error)
 	};
 	char text[256];
 
-	if (!getenv("GDRCOPY_ENABLE_LOGGING"))
-		return;
 	pp_explain(text, sizeof(text), error, &why);
-	fprintf(stderr, "gdrapi: %llu bytes at 0x%llx cannot be pinned%s: %s\n", pin->length, pin->addr,
-		pin->p2p_token || pin->va_space_token ? " with these tokens" : "", text);
+	return gdr_refuse(error, "%llu bytes at 0x%llx cannot be pinned%s: %s", pin->length, pin->addr,
+			  pin->p2p_token || pin->va_space_token ? " with these tokens" : "", text);
 }
 
 static void handle_fill(struct gdr_handle *h, const struct peerpin_pin *pin, uint64_t ns)
@@ -69,10 +66,8 @@ static int handle_pin(struct gdr *g, struct gdr_handle *h, struct peerpin_pin pi
 	uint64_t start = pp_now_ns();
 	int ret = pin_ioctl(g->fd, &pin);
 
-	if (ret) {
-		complain(&pin, ret);
-		return ret;
-	}
+	if (ret)
+		return refuse(&pin, ret);
 	pthread_mutex_lock(&h->lock);
 	handle_fill(h, &pin, pp_now_ns() - start);
 	h->owner = g;
@@ -101,10 +96,7 @@ static int check_tokens(const struct gdr *g, const struct peerpin_pin *request, 
 	ret = pin_ioctl(g->fd, &pin);
 	if (!ret)
 		return pp_unpin(g->ctx, &(struct pp_region) { .id = pin.out_region });
-	if (ret == -EPERM)
-		return 0;
-	complain(&pin, ret);
-	return ret;
+	return ret == -EPERM ? 0 : refuse(&pin, ret);
 }
 
 static int pin(struct gdr *g, const struct peerpin_pin *request, gdr_mh_t *out)
@@ -113,7 +105,7 @@ static int pin(struct gdr *g, const struct peerpin_pin *request, gdr_mh_t *out)
 	int ret;
 
 	if (!h)
-		return -ENOMEM;
+		return gdr_refuse(-ENOMEM, "no memory for a handle");
 	ret = handle_pin(g, h, *request);
 	if (ret)
 		gdr_handle_put(g, h);
@@ -132,10 +124,12 @@ GDR_PUBLIC int gdr_pin_buffer(gdr_t g, unsigned long addr, size_t size, uint64_t
 		.length = size,
 		.provider = PEERPIN_PROVIDER_NV,
 	};
-	int ret = gdr_check(g);
+	int ret = handle ? gdr_check(g) : gdr_null("handle");
 
-	if (ret || !addr || !handle)
-		return ret ? -ret : EINVAL;
+	if (ret)
+		return -ret;
+	if (!addr)
+		return gdr_refuse(EINVAL, "the address is 0");
 	request.flags = g->flags;
 	ret = check_tokens(g, &request, p2p_token, va_space);
 	return ret ? -ret : -pin(g, &request, handle);
@@ -144,7 +138,9 @@ GDR_PUBLIC int gdr_pin_buffer(gdr_t g, unsigned long addr, size_t size, uint64_t
 GDR_PUBLIC int gdr_pin_buffer_v2(gdr_t g, unsigned long addr, size_t size, uint32_t flags,
 				 gdr_mh_t *handle)
 {
-	return flags == GDR_PIN_FLAG_DEFAULT ? gdr_pin_buffer(g, addr, size, 0, 0, handle) : EINVAL;
+	if (flags != GDR_PIN_FLAG_DEFAULT)
+		return gdr_refuse(EINVAL, "flags of gdr_pin_buffer_v2() are not supported: 0x%x", flags);
+	return gdr_pin_buffer(g, addr, size, 0, 0, handle);
 }
 
 int gdr_pin_end(struct gdr_handle *h)
@@ -174,7 +170,7 @@ GDR_PUBLIC int gdr_get_callback_flag(gdr_t g, gdr_mh_t handle, int *flag)
 {
 	PP_KEEP_ERRNO;
 	struct gdr_handle *h;
-	int ret = flag ? gdr_handle_lock(g, handle, &h) : -EINVAL;
+	int ret = flag ? gdr_handle_lock(g, handle, &h) : gdr_null("flag");
 
 	if (ret)
 		return -ret;

@@ -76,14 +76,74 @@ CASE(mapping_ends_with_the_gpu_page)
 	EXPECT(!gdr_unpin_buffer(g, mh), "unpin");
 }
 
-CASE(unaligned_address_pins_without_mapping)
+/* Programs of gdrcopy find their memory at "map + (address - va)". */
+CASE(two_allocations_in_one_page)
 {
-	gdr_mh_t mh;
-	void *view;
+	CUdeviceptr small[2];
+	struct mapped m[2];
+	gdr_info_t info;
+	int i;
 
-	EXPECT(!gdr_pin_buffer(g, mem + 512, GPU_PAGE, 0, 0, &mh), "pin");
-	EXPECT(gdr_map(g, mh, &view, PAGE) == EINVAL, "an unaligned address is mapped");
+	for (i = 0; i < 2; i++) {
+		OK(cuMemAlloc(&small[i], 512));
+		EXPECT(!gdr_get(g, small[i], 512, &m[i]), "allocation %d at 0x%llx", i, small[i]);
+		EXPECT(!gdr_get_info(g, m[i].mh, &info), "info");
+		m[i].view += small[i] - info.va;
+	}
+	EXPECT(small[0] / PAGE == small[1] / PAGE, "0x%llx and 0x%llx are not in one page", small[0], small[1]);
+	CHECK_CASE();
+	for (i = 0; i < 2; i++)
+		EXPECT(!gdr_copy_to_mapping(m[i].mh, m[i].view, bytes + i, 512), "copy");
+	for (i = 0; i < 2; i++) {
+		OK(cuMemcpyDtoH(seen, small[i], 512));
+		EXPECT(!memcmp(seen, bytes + i, 512), "allocation %d has other bytes", i);
+		EXPECT(!gdr_unpin_buffer(g, m[i].mh), "unpin");
+		OK(cuMemFree(small[i]));
+	}
+}
+
+static void make_refused_calls(void)
+{
+	void *view;
+	gdr_mh_t mh;
+	int n;
+
+	gdr_unpin_buffer(g, (gdr_mh_t){ 0 });
+	gdr_get_attribute(g, GDR_ATTR_USING_DMA_BUF_MMAP, NULL);
+	gdr_get_attribute(g, (gdr_attr_t)99, &n);
+	gdr_pin_buffer_v2(g, mem, PAGE, 0x80, &mh);
+	gdr_pin_buffer(g, 0x1000, PAGE, 0, 0, &mh);
+	EXPECT(!gdr_pin_buffer(g, mem, PAGE, 0, 0, &mh), "pin");
+	gdr_map(g, mh, &view, 2 * GPU_PAGE);
+	EXPECT(!gdr_map(g, mh, &view, PAGE), "map");
+	gdr_map(g, mh, &view, PAGE);
+	gdr_unmap(g, mh, NULL, PAGE);
 	EXPECT(!gdr_unpin_buffer(g, mh), "unpin");
+}
+
+CASE(each_refusal_is_logged)
+{
+	static const char *const lines[] = {
+		"gdr_mh_t is not pinned", "v is NULL", "no attribute has the number 99", "flags of gdr_pin_buffer_v2()",
+		"cannot be pinned", "bytes cannot be mapped", "is mapped already", "is not mapped at",
+	};
+	int err = dup(STDERR_FILENO);
+	FILE *log = tmpfile();
+	char line[512];
+	size_t i;
+
+	EXPECT(log && err >= 0 && dup2(fileno(log), STDERR_FILENO) >= 0, "%d", errno);
+	CHECK_CASE();
+	setenv("GDRCOPY_ENABLE_LOGGING", "1", 1);
+	make_refused_calls();
+	unsetenv("GDRCOPY_ENABLE_LOGGING");
+	dup2(err, STDERR_FILENO);
+	close(err);
+	rewind(log);
+	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		EXPECT(fgets(line, sizeof(line), log) && strstr(line, lines[i]), "%s: %s", lines[i], line);
+	EXPECT(!fgets(line, sizeof(line), log), "one more line: %s", line);
+	fclose(log);
 }
 
 /* ---- copies ------------------------------------------------------------------------ */
