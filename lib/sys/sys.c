@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 #include "sys.h"
@@ -23,9 +28,41 @@ int pp_sys_above_stderr(int fd)
 	return above < 0 ? -error : above;
 }
 
+/* Returns false if sysfs has a misc device of this name with another number. */
+static bool has_number_of(const char *path, dev_t number)
+{
+	char file[128], text[32] = "";
+	unsigned int major_number, minor_number;
+	const char *slash = strrchr(path, '/');
+	int fd;
+
+	snprintf(file, sizeof(file), "/sys/class/misc/%s/dev", slash ? slash + 1 : path);
+	fd = open(file, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return true;
+	if (read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = '\0';
+	close(fd);
+	return sscanf(text, "%u:%u", &major_number, &minor_number) != 2 ||
+	       makedev(major_number, minor_number) == number;
+}
+
+/* In a container, the path may be a plain file, or a link to another device. */
+static bool is_device(int fd, const char *path)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISCHR(st.st_mode) && has_number_of(path, st.st_rdev);
+}
+
 WEAK int pp_sys_open(const char *path)
 {
-	return pp_sys_above_stderr(open(path, O_RDWR | O_CLOEXEC));
+	int fd = pp_sys_above_stderr(open(path, O_RDWR | O_CLOEXEC));
+
+	if (fd < 0 || is_device(fd, path))
+		return fd;
+	close(fd);
+	return -ENODEV;
 }
 
 WEAK void pp_sys_close(int fd)

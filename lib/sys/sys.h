@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* All return 0 (or a file descriptor) or -errno. */
-int pp_sys_open(const char *path);
+int pp_sys_open(const char *path);	/* -ENODEV: not a device, or not the misc device of that name */
 void pp_sys_close(int fd);
 int pp_sys_ioctl(int fd, unsigned long cmd, void *arg);
 int pp_sys_map(int fd, size_t length, void **out);

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libpeerpin.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,6 +27,18 @@ static int open_error(const char *path)
 	return 0;
 }
 
+/* Also an error if another file is in the place of the device */
+static int peerpin_error(const char *path)
+{
+	struct pp_ctx *ctx;
+	int ret = pp_open(&ctx);
+
+	(void)path;
+	if (!ret)
+		pp_close(ctx);
+	return -ret;
+}
+
 static int access_error(const char *path)
 {
 	return faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS) ? errno : 0;
@@ -38,7 +51,8 @@ static void write_node(FILE *out, const char *path, int (*error)(const char *pat
 	if (stat(path, &st))
 		fprintf(out, "node %s absent %d\n", path, errno);
 	else
-		fprintf(out, "node %s %04o %u %u %d\n", path, st.st_mode & 07777, st.st_uid, st.st_gid, error(path));
+		fprintf(out, "node %s %04o %u %u %d\n", path, st.st_mode & 07777, st.st_uid, st.st_gid,
+			S_ISCHR(st.st_mode) ? error(path) : ENODEV);
 }
 
 static int is_gpu(const struct dirent *entry)
@@ -71,7 +85,7 @@ static void write_nodes_of(FILE *out, const char *dir, int (*wanted)(const struc
 
 static void write_nodes(FILE *out)
 {
-	write_node(out, "/dev/peerpin", open_error);
+	write_node(out, "/dev/peerpin", peerpin_error);
 	write_node(out, "/dev/gdrdrv", open_error);
 	write_node(out, "/dev/nvidiactl", access_error);
 	write_node(out, "/dev/nvidia-uvm", access_error);

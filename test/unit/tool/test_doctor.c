@@ -443,6 +443,8 @@ static const struct fault faults[] = {
 	  .gone = "OK peerpin-provider peerpin_nv\n", .come = "WARN peerpin-provider peerpin_nv\n" },
 	{ "no node", .fact = "node /dev/peerpin", .now = "node /dev/peerpin absent",
 	  .gone = "OK peerpin-node /dev/peerpin\n", .come = "FAIL peerpin-node /dev/peerpin\n" },
+	{ "a plain file", .fact = "node /dev/peerpin", .now = "node /dev/peerpin 644 0 0 19",
+	  .gone = "OK peerpin-node /dev/peerpin\n", .come = "FAIL peerpin-node /dev/peerpin\n" },
 	{ "no permission", .fact = "node /dev/peerpin", .now = "node /dev/peerpin 600 0 0 13",
 	  .gone = "OK peerpin-node /dev/peerpin\n", .come = "FAIL peerpin-node /dev/peerpin\n" },
 
@@ -669,6 +671,14 @@ static void container_advice_names_docker_option(void **state)
 	advises(&fault, "nodes-nvidia: docker run --device=/dev/nvidia1 ...");
 }
 
+static void file_in_place_of_device_is_replaced(void **state)
+{
+	static const struct fault fault = { .fact = "node /dev/peerpin", .now = "node /dev/peerpin 644 0 0 19" };
+
+	(void)state;
+	advises(&fault, "peerpin-node: rm -r /dev/peerpin; mknod -m 666 /dev/peerpin c 10 ");
+}
+
 static void advice_names_installed_udev_rule(void **state)
 {
 	static const struct fault fault = { .fact = "node /dev/peerpin", .now = "node /dev/peerpin 600 0 0 13" };
@@ -817,6 +827,7 @@ int main(void)
 		cmocka_unit_test(each_fault_gives_its_findings),
 		cmocka_unit_test(one_boot_option_names_all_bridges),
 		cmocka_unit_test(container_advice_names_docker_option),
+		cmocka_unit_test(file_in_place_of_device_is_replaced),
 		cmocka_unit_test(advice_names_installed_udev_rule),
 		cmocka_unit_test(root_gets_no_sudo_advice),
 		cmocka_unit_test(missing_config_space_names_boot_option),

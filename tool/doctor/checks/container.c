@@ -10,12 +10,12 @@ void report_docker(struct report *r, const char *option)
 	report_type(r, "docker run %s ...    # where the container is started; Kubernetes: its device plugin", option);
 }
 
-/* open() returns EPERM for the device rules of a container, and EACCES for file permissions. */
+/* EPERM: by the device rules of a container (EACCES: file permissions). ENODEV: another file in place of the device */
 bool refused_by_container(const struct view *v, const struct node_fact *node)
 {
 	const char *hint;
 
-	return node->open_error == EPERM && in_container(v, &hint);
+	return (node->open_error == EPERM || node->open_error == ENODEV) && in_container(v, &hint);
 }
 
 void check_container(const struct view *v, struct report *r)

@@ -44,6 +44,8 @@ void check_peerpin_provider(const struct view *v, struct report *r)
 	}
 }
 
+#define MAKE_NODE "mknod -m 666 /dev/peerpin c 10 $(awk '$2 == \"peerpin\" {print $1}' /proc/misc)"
+
 static void add_no_node(const struct view *v, struct report *r)
 {
 	const char *hint;
@@ -54,8 +56,20 @@ static void add_no_node(const struct view *v, struct report *r)
 		report_docker(r, "--device=/dev/peerpin");
 	} else {
 		report_add(r, HEALTH_FAIL, "/dev/peerpin", "the module is loaded, but its node is missing");
-		report_type(r, "mknod -m 666 /dev/peerpin c 10 $(awk '$2 == \"peerpin\" {print $1}' /proc/misc)");
+		report_type(r, MAKE_NODE);
 	}
+}
+
+/* Containers have a plain file, a directory or a link to /dev/null in the place of a device. */
+static void add_other_file(const struct view *v, struct report *r)
+{
+	const char *hint;
+
+	report_add(r, HEALTH_FAIL, "/dev/peerpin", "it is not the device of the module, but another file");
+	if (in_container(v, &hint))
+		report_docker(r, "--device=/dev/peerpin");
+	else
+		report_type(r, "rm -r /dev/peerpin; " MAKE_NODE);
 }
 
 static void add_refused(const struct view *v, struct report *r, const struct node_fact *node)
@@ -86,6 +100,8 @@ void check_peerpin_node(const struct view *v, struct report *r)
 		report_type(r, "peerpin doctor --capture FILE.tar    # on that machine");
 	} else if (node->mode < 0) {
 		add_no_node(v, r);
+	} else if (node->open_error == ENODEV) {
+		add_other_file(v, r);
 	} else if (node->open_error) {
 		add_refused(v, r, node);
 	} else {
