@@ -75,8 +75,10 @@ static int register_range(struct pp_ctx *ctx, uint64_t addr, uint64_t length,
 	int ret;
 
 	provider = pp_query_provider((const void *)(uintptr_t)addr, &mem);
-	if (mem.kind == PP_MEM_GPU && !mem.rdma)
-		return pp_refuse(why, PEERPIN_REASON_VENDOR_REFUSED, -EINVAL);
+	if (mem.kind == PP_MEM_GPU && !mem.rdma) {
+		pp_allocation_explain(&mem, addr, length, why);
+		return -EINVAL;
+	}
 	ret = pp_allocation_prepare(&mem, addr, length, why);
 	if (ret)
 		return ret;

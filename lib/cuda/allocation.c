@@ -3,6 +3,7 @@
 #include <linux/types.h>
 #include <peerpin.h>
 #include "allocation.h"
+#include "query.h"
 #include "why.h"
 
 /* The CUDA driver allocates memory in such blocks; smaller allocations share a block. */
@@ -28,6 +29,25 @@ void pp_allocation_grow(const struct pp_mem *mem, uint64_t *addr, uint64_t *leng
 	*length = mem->size;
 }
 
+/* Does GPU memory follow the allocation, as another mapping in a reservation of addresses? */
+static bool is_followed(const struct pp_mem *mem)
+{
+	struct pp_mem next;
+
+	pp_query_provider((const void *)(uintptr_t)(mem->base + mem->size), &next);
+	return next.kind == PP_MEM_GPU;
+}
+
+void pp_allocation_explain(const struct pp_mem *mem, uint64_t addr, uint64_t length, struct pp_why *why)
+{
+	if (mem->kind != PP_MEM_GPU)
+		return;
+	if (!mem->rdma)
+		*why = (struct pp_why){ .reason = mem->pooled ? PEERPIN_REASON_POOL : PEERPIN_REASON_NOT_RDMA };
+	else if (!contains(mem, addr, length) && is_followed(mem))
+		*why = (struct pp_why){ .reason = PEERPIN_REASON_SPANS, .available = mem->base + mem->size };
+}
+
 int pp_allocation_prepare(const struct pp_mem *mem, uint64_t addr, uint64_t length, struct pp_why *why)
 {
 	int sync;
@@ -38,7 +58,9 @@ int pp_allocation_prepare(const struct pp_mem *mem, uint64_t addr, uint64_t leng
 		return pp_refuse(why, PEERPIN_REASON_MANAGED, -EINVAL);
 	sync = pp_sync_memops((const void *)(uintptr_t)addr);
 	/* memory mapped with cuMemMap() does not support SYNC_MEMOPS */
-	if (!contains(mem, addr, length) || (sync && sync != -EOPNOTSUPP))
-		return pp_refuse(why, PEERPIN_REASON_VENDOR_REFUSED, -EINVAL);
-	return 0;
+	if (contains(mem, addr, length) && (!sync || sync == -EOPNOTSUPP))
+		return 0;
+	pp_refuse(why, PEERPIN_REASON_VENDOR_REFUSED, -EINVAL);
+	pp_allocation_explain(mem, addr, length, why);
+	return -EINVAL;
 }

@@ -16,6 +16,12 @@ bool pp_allocation_shares_block(const struct pp_mem *mem);
 void pp_allocation_grow(const struct pp_mem *mem, uint64_t *addr, uint64_t *length);
 
 /*
+ * If CUDA's answer about the memory at @addr is the cause of a refusal, sets the reason. Call it
+ * only for a failure, because it asks CUDA.
+ */
+void pp_allocation_explain(const struct pp_mem *mem, uint64_t addr, uint64_t length, struct pp_why *why);
+
+/*
  * Call it before a peer may use a range. Sets SYNC_MEMOPS on GPU memory at each
  * registration: a record of the allocations that already have it would cost more.
  * Returns -EINVAL and @why for managed memory, and for a range that does not lie in

@@ -69,6 +69,22 @@ static int find_device(const struct pp_nvml *nvml, unsigned int index,
 	}
 }
 
+PP_PUBLIC uint64_t pp_bar1_reserve(void)
+{
+	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
+	FILE *file = fopen("/sys/module/emugpu/parameters/bar1_reserve_mib", "re");
+	uint64_t reserve = PP_BAR1_RESERVE;
+	unsigned int mib;
+
+	if (!file)
+		return reserve;
+	if (fscanf(file, "%u", &mib) == 1)
+		reserve = (uint64_t)mib << 20;
+	fclose(file);
+	return reserve;
+}
+
 PP_PUBLIC int pp_bar1(unsigned int index, struct pp_bar1 *out)
 {
 	PP_KEEP_ERRNO;

@@ -43,6 +43,12 @@ static const char *const text[] = {
 		"managed memory moves and cannot be pinned",
 	[PEERPIN_REASON_NOT_GPU] =
 		"CUDA knows no GPU memory of this process at the address",
+	[PEERPIN_REASON_NOT_RDMA] =
+		"the memory was made without RDMA capability: set allocFlags.gpuDirectRDMACapable of CUmemAllocationProp for cuMemCreate()",
+	[PEERPIN_REASON_POOL] =
+		"the memory is of a pool that devices cannot use (cuMemAllocAsync): allocate it with cuMemAlloc()",
+	[PEERPIN_REASON_SPANS] =
+		"the range contains two mappings of cuMemMap(): register each one by itself",
 };
 
 PP_PUBLIC const char *pp_strreason(uint32_t reason)
@@ -67,6 +73,22 @@ static struct amount amount(uint64_t bytes)
 		snprintf(a.at, sizeof(a.at), "%.1f KiB", (double)bytes / (1 << 10));
 	else
 		snprintf(a.at, sizeof(a.at), "%.1f MiB", (double)bytes / (1 << 20));
+	return a;
+}
+
+/** struct addition - text after a number of bytes, or none */
+struct addition {
+	char at[80];
+};
+
+/* Tools show the driver's reserve as free, too. */
+static struct addition reserve_of(const struct pp_why *why)
+{
+	struct addition a = { "" };
+
+	if (why->reason == PEERPIN_REASON_NO_BAR1)
+		snprintf(a.at, sizeof(a.at), " (without the %s that the GPU driver reserves)",
+			 amount(pp_bar1_reserve()).at);
 	return a;
 }
 
@@ -98,10 +120,12 @@ PP_PUBLIC int pp_explain(char *out, size_t room, int error,
 	if (!why || !why->reason || why->reason == PEERPIN_REASON_VENDOR_ERROR)
 		return explain_error(out, room, error, why);
 	said = pp_strreason(why->reason);
+	if (why->reason == PEERPIN_REASON_SPANS && why->available)
+		return snprintf(out, room, "%s; the second begins at 0x%llx", said, (unsigned long long)why->available);
 	if (!why->needed)
 		return snprintf(out, room, "%s", said);
 	if (!is_known(why))
 		return snprintf(out, room, "%s: %s needed", said, amount(why->needed).at);
-	return snprintf(out, room, "%s: %s needed, %s free", said,
-			amount(why->needed).at, amount(why->available).at);
+	return snprintf(out, room, "%s: %s needed, %s free%s", said, amount(why->needed).at,
+			amount(why->available).at, reserve_of(why).at);
 }

@@ -38,6 +38,11 @@ static bool lies_at(const struct pp_bar1 *gpu, const struct address *at)
 	return parse(gpu->pci, &a) && !memcmp(&a, at, sizeof(a));
 }
 
+static uint64_t min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /* NVML and CUDA number GPUs differently, so compare addresses. Queries that fail are slow: stop after MAX_LOST. */
 static void measure(struct pp_why *why, const struct address *at)
 {
@@ -50,7 +55,7 @@ static void measure(struct pp_why *why, const struct address *at)
 		if (ret == -ENODEV || ret == -ENOENT)
 			return;
 		if (!ret && lies_at(&gpu, at)) {
-			why->available = gpu.free;
+			why->available = gpu.free - min(gpu.free, pp_bar1_reserve());
 			return;
 		}
 		lost += !!ret;

@@ -2,6 +2,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include "lib/sys/cancel.h"
+#include "lib/cuda/allocation.h"
 #include "lib/cuda/query.h"
 #include "region.h"
 #include "lib/sys/sys.h"
@@ -176,10 +177,12 @@ int pp_pin_as(struct pp_ctx *ctx, uint64_t addr, uint64_t length,
 }
 
 /* For a persistent pin the kernel asks GPU providers only, so NOT_MAPPED means that the address is not GPU memory. */
-static void refine(struct pp_why *why, const void *addr, uint32_t flags)
+static void refine(struct pp_why *why, const struct pp_mem *mem, const void *addr, size_t length, uint32_t flags)
 {
 	if (flags & PEERPIN_PIN_PERSISTENT && why->reason == PEERPIN_REASON_NOT_MAPPED)
 		why->reason = PEERPIN_REASON_NOT_GPU;
+	if (why->reason == PEERPIN_REASON_VENDOR_REFUSED)
+		pp_allocation_explain(mem, (uintptr_t)addr, length, why);
 	pp_why_room(why, addr);
 }
 
@@ -199,7 +202,7 @@ static int pin_with(struct pp_ctx *ctx, const void *addr, size_t length,
 		return pp_refuse(why, PEERPIN_REASON_NOT_GPU, -EINVAL);
 	ret = pp_pin_as(ctx, (uintptr_t)addr, length, provider, flags, out, why);
 	if (ret)
-		refine(why, addr, flags);
+		refine(why, &mem, addr, length, flags);
 	return ret;
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include "bar1.h"
 
 enum {
@@ -33,20 +31,6 @@ unsigned int bar1_find(struct pp_bar1 *out, unsigned int *index, unsigned int ro
 			*error = ret;
 	}
 	return count;
-}
-
-/* Only the emulated GPU driver exports its reserve; for NVIDIA's driver use the measured value. */
-uint64_t bar1_reserve(void)
-{
-	FILE *f = fopen("/sys/module/emugpu/parameters/bar1_reserve_mib", "re");
-	uint32_t mib = BAR1_RESERVE_MIB;
-
-	if (f) {
-		if (fscanf(f, "%" SCNu32, &mib) != 1)
-			mib = BAR1_RESERVE_MIB;
-		fclose(f);
-	}
-	return (uint64_t)mib << 20;
 }
 
 uint64_t bar1_fits(const struct pp_bar1 *bar1, uint64_t reserve)

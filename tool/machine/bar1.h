@@ -6,18 +6,11 @@
 #include <stdint.h>
 #include "libpeerpin.h"
 
-enum {
-	BAR1_RESERVE_MIB = 36,	/* measured: of 256 MiB, at most 220 can be pinned */
-};
-
 /*
  * Reads BAR1 of all GPUs that answer. @index receives the NVML indices of these GPUs. @error is 0, or -errno of the
  * first GPU that does not answer, or of NVML if no GPU answers. Returns the number of GPUs that answer.
  */
 unsigned int bar1_find(struct pp_bar1 *out, unsigned int *index, unsigned int room, int *error);
-
-/* Bytes of each BAR1 that the driver reserves: pins cannot use them. */
-uint64_t bar1_reserve(void);
 
 /* Bytes that can still be pinned: the free bytes minus the reserve, in whole GPU pages; 0 if there are none. */
 uint64_t bar1_fits(const struct pp_bar1 *bar1, uint64_t reserve);

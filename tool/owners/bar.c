@@ -41,7 +41,7 @@ static void read_gpus(struct state *s)
 {
 	int error;
 
-	s->reserve = bar1_reserve();
+	s->reserve = pp_bar1_reserve();
 	s->nr_gpus = bar1_find(s->gpus, s->index, MAX_GPUS, &error);
 	if (error)
 		note(s, why_no_bar1(s->nr_gpus, error));

@@ -42,7 +42,7 @@ static void sample_gpus(struct top_sample *s)
 {
 	int error;
 
-	s->reserve = bar1_reserve();
+	s->reserve = pp_bar1_reserve();
 	s->nr_gpus = bar1_find(s->gpus, s->gpu_index, TOP_GPUS, &error);
 	if (error)
 		note(s, why_no_bar1(s->nr_gpus, error));

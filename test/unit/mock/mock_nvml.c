@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include "mock_nvml.h"
 #include "lib/cuda/nvml.h"
+#include "libpeerpin.h"
 
 bool mock_nvml_loaded;
 unsigned int mock_nvml_lost;
@@ -40,7 +41,7 @@ static int pci(void *device, struct pp_nvml_pci *out)
 static int bar1(void *device, struct pp_nvml_bar1 *out)
 {
 	out->total = 256ull << 20;
-	out->free = (unsigned long long)index_of(device) << 20;
+	out->free = ((unsigned long long)index_of(device) << 20) + PP_BAR1_RESERVE;
 	out->used = out->total - out->free;
 	return PP_NVML_SUCCESS;
 }

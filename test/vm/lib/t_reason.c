@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* Reasons that the library gives for failed pins, with CUDA, NVML and the kernel. */
+#include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 
 #include <libpeerpin.h>
@@ -82,6 +85,98 @@ CASE(range_past_allocation_is_refused)
 	OK(cuMemFree(p));
 }
 
+/* ---- memory of cuMemMap() and of pools ------------------------------------------------ */
+
+static int export_of(CUdeviceptr addr, size_t length)
+{
+	struct pp_dmabuf d;
+	int ret = pp_dmabuf_export((void *)addr, length, &d, &why);
+
+	pp_explain(said, sizeof(said), ret, &why);
+	if (!ret)
+		close(d.fd);
+	return ret;
+}
+
+static int get(CUdeviceptr addr, size_t length)
+{
+	const struct pp_cache_entry *e;
+	struct pp_cache *cache;
+	int ret = pp_cache_create_ctx(ctx, NULL, &cache);
+
+	if (ret)
+		return ret;
+	ret = pp_cache_get(cache, (void *)addr, length, &e, &why);
+	pp_explain(said, sizeof(said), ret, &why);
+	if (!ret)
+		pp_cache_put(cache, e);
+	pp_cache_destroy(cache);
+	return ret;
+}
+
+static void map_new(CUdeviceptr at, bool rdma, CUmemGenericAllocationHandle *out)
+{
+	static const CUmemAccessDesc access = { { CU_MEM_LOCATION_TYPE_DEVICE, 0 }, CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+	CUmemAllocationProp p = { .type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = access.location };
+
+	p.allocFlags.gpuDirectRDMACapable = rdma;
+	OK(cuMemCreate(out, BLOCK, &p, 0));
+	OK(cuMemMap(at, BLOCK, 0, *out, 0));
+	OK(cuMemSetAccess(at, BLOCK, &access, 1));
+}
+
+CASE(memory_without_rdma_capability)
+{
+	CUmemGenericAllocationHandle h;
+	CUdeviceptr at;
+
+	OK(cuMemAddressReserve(&at, BLOCK, 0, 0, 0));
+	map_new(at, false, &h);
+	CHECK_CASE();
+	REFUSED(pin(at, BLOCK), -EINVAL, NOT_RDMA);
+	SAYS("gpuDirectRDMACapable");
+	REFUSED(get(at, BLOCK), -EINVAL, NOT_RDMA);
+	EXPECT(!export_of(at, BLOCK), "a dma-buf, as of a H200 with driver 580: %s", said);
+	OK(cuMemUnmap(at, BLOCK));
+	OK(cuMemRelease(h));
+	OK(cuMemAddressFree(at, BLOCK));
+}
+
+CASE(memory_of_a_pool)
+{
+	CUdeviceptr p;
+
+	OK(cuMemAllocAsync(&p, BLOCK, NULL));
+	REFUSED(pin(p, BLOCK), -EINVAL, POOL);
+	SAYS("cuMemAlloc()");
+	REFUSED(get(p, BLOCK), -EINVAL, POOL);
+	EXPECT(!export_of(p, BLOCK), "a dma-buf, as of a H200 with driver 580: %s", said);
+	OK(cuMemFreeAsync(p, NULL));
+}
+
+CASE(range_of_two_mappings_names_the_border)
+{
+	CUmemGenericAllocationHandle first_half, second_half;
+	char border[64];
+	CUdeviceptr at;
+
+	OK(cuMemAddressReserve(&at, 3 * BLOCK, 0, 0, 0));
+	map_new(at, true, &first_half);
+	map_new(at + BLOCK, true, &second_half);
+	CHECK_CASE();
+	snprintf(border, sizeof(border), "the second begins at 0x%llx", at + BLOCK);
+	REFUSED(export_of(at + 4096, BLOCK), -EINVAL, SPANS);
+	SAYS(border);
+	REFUSED(get(at + 4096, BLOCK), -EINVAL, SPANS);
+	SAYS(border);
+	REFUSED(get(at + BLOCK, 2 * BLOCK), -EINVAL, VENDOR_REFUSED);
+	EXPECT(!get(at + BLOCK, BLOCK), "the second mapping alone: %s", said);
+	OK(cuMemUnmap(at, 2 * BLOCK));
+	OK(cuMemRelease(first_half));
+	OK(cuMemRelease(second_half));
+	OK(cuMemAddressFree(at, 3 * BLOCK));
+}
+
 CASE(persistent_pin_of_host_memory_fails)
 {
 	void *host = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -113,11 +208,13 @@ CASE(bar1_exhaustion_reports_bytes)
 	OK(cuMemAlloc(&b, MORE));
 	EXPECT(!pp_pin(ctx, (void *)a, LARGE, &full, &why), "%u", why.reason);
 	REFUSED(pin(b, MORE), -ENOMEM, NO_BAR1);
-	EXPECT(!pp_bar1(1, &bar1) && why.needed == MORE && why.available == bar1.free,
+	EXPECT(!pp_bar1(1, &bar1) && why.needed == MORE && why.available == bar1.free - pp_bar1_reserve(),
 	       "%lu needed, %lu free; NVML: %lu", why.needed, why.available, bar1.free);
+	EXPECT(pp_bar1_reserve() == 36 * MIB, "%lu", pp_bar1_reserve());
 	EXPECT(bar1.free == bar1.total - LARGE, "not the BAR1 of GPU 1: %lu bytes free", bar1.free);
-	snprintf(expected, sizeof(expected), "has no room for it: 100.0 MiB needed, %.1f MiB free",
-		 bar1.free / 1048576.0);
+	snprintf(expected, sizeof(expected),
+		 "has no room for it: 100.0 MiB needed, %.1f MiB free (without the 36.0 MiB that the GPU driver reserves)",
+		 why.available / 1048576.0);
 	SAYS(expected);
 	EXPECT(!pp_unpin(ctx, &full), "unpin");
 	OK(cuMemFree(a));
@@ -179,6 +276,40 @@ CASE(process_and_total_limits_are_explained)
 	SAYS("(max_total_bytes): 2.0 MiB needed, 64.0 KiB free");
 	EXPECT(!module_set("peerpin/parameters/max_total_bytes", "0"), "parameter");
 	OK(cuMemFree(p));
+}
+
+/* ---- another file in the place of the device ------------------------------------------- */
+
+static int open_instead(const char *file)
+{
+	struct pp_ctx *other = NULL;
+	int ret;
+
+	if (mount(file, "/dev/peerpin", NULL, MS_BIND, NULL))
+		return errno;
+	ret = pp_open(&other);
+	umount("/dev/peerpin");
+	pp_close(other);
+	return ret;
+}
+
+static int child_of_a_container(void *arg)
+{
+	int fd = open("/tmp/plain", O_RDWR | O_CREAT, 0666);
+
+	(void)arg;
+	if (fd < 0 || unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		return 1;
+	if (open_instead("/tmp/plain") != -ENODEV)
+		return 2;
+	return open_instead("/dev/null") == -ENODEV ? 0 : 3;
+}
+
+CASE(other_file_is_no_device)
+{
+	int status = cu_in_child(child_of_a_container, NULL);
+
+	EXPECT(status == 0, "status %x", status);
 }
 
 /* ---- in a child ------------------------------------------------------------------ */

@@ -7,13 +7,13 @@
 /* Least size of a large BAR1: firmware that places BARs below 4 GiB gives less. */
 static const uint64_t large = 512ull << 20;
 
-/* Only the emulated GPU driver exports its reserve; for NVIDIA's driver use the measured value. */
+/* pp_bar1_reserve() of a captured machine */
 static uint64_t reserve(const struct view *v)
 {
 	uint64_t mib;
 
 	if (tree_u64(v->tree, "sys/module/emugpu/parameters/bar1_reserve_mib", &mib) || mib > UINT32_MAX)
-		mib = BAR1_RESERVE_MIB;
+		return PP_BAR1_RESERVE;
 	return mib << 20;
 }
 
