@@ -29,6 +29,7 @@ $(B)/bin/demo-cluster: $(CLUSTER_OBJ) $(B)/lib/libpeerpin.so $(B)/emu/libcuda.so
 EXAMPLE_LIBS_verbs := -lrdmacm -libverbs
 EXAMPLE_DEPS_verbs := $(B)/lib/libpeerpin-verbs.so
 EXAMPLE_LIBS_fabric := -lfabric
+EXAMPLE_LIBS_fabric_rxm := -lfabric
 EXAMPLE_DEPS_hook := $(B)/lib/libpeerpin-hook.so
 
 define EXAMPLE_RULE
