@@ -37,6 +37,15 @@ is_line() { # NAME
 	[ -n "${line_command[$1]+there}" ]
 }
 
+# Prints the lines that have an emulated RDMA adapter.
+adapter_lines() {
+	local name
+
+	for name in "${line_names[@]}"; do
+		[[ ${line_options[$name]} != *'--adapters '* ]] || echo "$name"
+	done
+}
+
 # Succeeds if the line is a benchmark. A benchmark runs only while no other test runs.
 measures() { # LINE
 	[[ $1 = bench_* ]]
