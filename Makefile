@@ -120,6 +120,7 @@ check-all:
 
 bench:
 	@scripts/deps $(KERNEL)
+	@scripts/soft-roce $(KERNEL) || true
 	+@$(MAKE) --no-print-directory all
 	@KERNEL=$(KERNEL) bench/run $(if $(PLOT),--plot) $(if $(PUBLISH),--publish)
 

@@ -10,6 +10,7 @@ USER_TARGETS += $(BENCH_BIN)
 
 $(B)/bin/bench/cache: $(BENCH_CACHE_OBJ)
 $(B)/bin/bench/cache: BENCH_OBJ := $(BENCH_CACHE_OBJ) -lm -Wl,-rpath,'$$ORIGIN/../../lib'
+$(B)/bin/bench/rdma: BENCH_OBJ := -libverbs
 
 $(B)/obj/bench/%.o: bench/%.c | $(B)/obj/bench/cache $(B)/obj/bench/baseline
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Ilib/include -MMD -MP -c -o $@ $<
