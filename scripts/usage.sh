@@ -12,10 +12,10 @@ bad_usage() { # MESSAGE
 	exit 2
 }
 
-# --help prints the usage text. Any other option, and more arguments than MOST, are errors.
+# -h and --help print the usage text. Any other option, and more arguments than MOST, are errors.
 check_usage() { # MOST ARGUMENT...
 	case ${2-} in
-	--help) print_usage; exit ;;
+	-h | --help) print_usage; exit ;;
 	-*) bad_usage "there is no option $2" ;;
 	esac
 	[ $(($# - 1)) -le "$1" ] || bad_usage "more than $1 arguments"

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include "libpeerpin.h"
 #include "tool.h"
+#include "tool/util/colour.h"
 
 static int help(int argc, char **argv);
 
 static const struct command help_command = {
 	.name = "help",
-	.summary = "list the commands, or show the usage of one",
+	.summary = "list the commands, or show the options of one",
 	.usage = "help [COMMAND]",
+	.examples = "  peerpin help copy\n",
 	.run = help,
 };
 
@@ -39,29 +42,76 @@ static const struct command *find(const char *name)
 	return NULL;
 }
 
-static void list(void)
+static const char common_options[] =
+	"  --color WHEN           colours: auto (on a terminal, unless NO_COLOR is set), always or never (auto)\n"
+	"  -h, --help             show this help\n";
+
+static int list(void)
 {
 	int i;
 
-	printf("usage: peerpin COMMAND [OPTION]...\n\n");
+	printf("usage: peerpin COMMAND [OPTION]...\n\ncommands:\n");
 	for (i = 0; i < NR_COMMANDS; i++)
-		printf("  %-6s %s\n", commands[i]->name, commands[i]->summary);
-	printf("\npeerpin help COMMAND tells more; peerpin --version\n");
+		printf("  %-8s %s\n", commands[i]->name, commands[i]->summary);
+	printf("\noptions:\n%s"
+	       "  --version              show the version\n\n"
+	       "'peerpin COMMAND --help' shows the options of a command, and an example.\n"
+	       "Is something slow, or refused? Begin with: sudo peerpin doctor\n", common_options);
+	return EXIT_OK;
+}
+
+static int show(const struct command *c)
+{
+	printf("usage: peerpin %s\n\n%s\n", c->usage, c->summary);
+	printf("\noptions:\n%s%s", c->options ? c->options : "", common_options);
+	printf("\nexamples:\n%s", c->examples);
+	printf("\nmore: man %s\n", c->page ? c->page : "peerpin");
+	return EXIT_OK;
 }
 
 static int help(int argc, char **argv)
 {
 	const struct command *command;
 
-	if (argc < 2) {
-		list();
-		return EXIT_OK;
-	}
+	if (argc < 2)
+		return list();
 	command = find(argv[1]);
 	if (!command)
 		return usage_error("there is no command %s", argv[1]);
-	printf("usage: peerpin %s\n", command->usage);
-	return EXIT_OK;
+	return show(command);
+}
+
+/* Words after "--" are no options of peerpin: verify passes them to the test. */
+static bool wants_help(int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], "-h") || !strcmp(argv[i], "--help"))
+			return true;
+	return false;
+}
+
+/*
+ * Takes --color=WHEN and --color WHEN out of the words before "--", because all commands have this option. Returns 0,
+ * or EXIT_USAGE after printing the error.
+ */
+static int take_colour(int *argc, char **argv)
+{
+	int from, to = 1, ret = 0;
+
+	for (from = 1; from < *argc && strcmp(argv[from], "--") && !ret; from++)
+		if (!strncmp(argv[from], "--color=", 8))
+			ret = colour_choose(argv[from] + 8);
+		else if (!strcmp(argv[from], "--color"))
+			ret = colour_choose(argv[++from]);
+		else
+			argv[to++] = argv[from];
+	while (from < *argc)
+		argv[to++] = argv[from++];
+	argv[to] = NULL;
+	*argc = to;
+	return ret;
 }
 
 static int version(void)
@@ -102,16 +152,26 @@ static int run(int argc, char **argv)
 		return usage_error("no command was given");
 	if (!strcmp(argv[1], "--version"))
 		return version();
-	if (!strcmp(argv[1], "--help"))
-		return help(0, argv);
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+		return list();
 	command = find(argv[1]);
 	if (!command)
 		return usage_error("there is no command %s", argv[1]);
+	set_command(command->name);
+	if (wants_help(argc - 1, argv + 1))
+		return show(command);
 	return command->run(argc - 1, argv + 1);
+}
+
+static int start(int argc, char **argv)
+{
+	int ret = take_colour(&argc, argv);
+
+	return ret ? ret : run(argc, argv);
 }
 
 int main(int argc, char **argv)
 {
 	keep_closed();
-	return finish(run(argc, argv));
+	return finish(start(argc, argv));
 }

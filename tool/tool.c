@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include "tool.h"
 
-static void complain(const char *format, va_list args, const char *hint)
+static const char *command_name;
+
+static void complain(const char *format, va_list args)
 {
 	fputs("peerpin: ", stderr);
 	vfprintf(stderr, format, args);
-	fprintf(stderr, "%s\n", hint);
 }
 
 int fail(const char *format, ...)
@@ -16,9 +17,15 @@ int fail(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	complain(format, args, "");
+	complain(format, args);
 	va_end(args);
+	putc('\n', stderr);
 	return EXIT_FAILED;
+}
+
+void set_command(const char *name)
+{
+	command_name = name;
 }
 
 int usage_error(const char *format, ...)
@@ -26,8 +33,9 @@ int usage_error(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	complain(format, args, "; type: peerpin help");
+	complain(format, args);
 	va_end(args);
+	fprintf(stderr, "; type: peerpin %s%s--help\n", command_name ? command_name : "", command_name ? " " : "");
 	return EXIT_USAGE;
 }
 

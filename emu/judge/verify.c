@@ -119,5 +119,21 @@ const struct command verify_command = {
 	.summary = "test a driver, and report which rules it breaks",
 	.usage = "verify --driver \"FILE.ko K=V...\" --test PROGRAM [--device lsi|edu|nvme|rdma|none] [--quick|--full] [--first]\n"
 		 "       [--only ID] [--json FILE] [--html FILE] [--kernel VERSION|FILE] [-- ARG...]",
+	.options =
+		"  --driver FILE.ko       the driver, built for the kernel of --kernel; its parameters in the same word\n"
+		"  --test PROGRAM         a program that uses the driver and checks its data\n"
+		"  --device NAME          PCI device for the driver: lsi (an LSI 53C895A), edu, nvme or none (lsi)\n"
+		"  --quick                run some scenarios of each kind, two minutes at most (default)\n"
+		"  --full                 run all scenarios: hours\n"
+		"  --first                stop at the first broken rule\n"
+		"  --only ID              run only this scenario, whose id is in a report\n"
+		"  --json FILE            write the report to FILE as JSON\n"
+		"  --html FILE            write the report to FILE as an HTML page\n"
+		"  --kernel VERSION|FILE  kernel of the virtual machines, as for peerpin-emu run (6.1, or $KERNEL)\n"
+		"  -- ARG...              arguments of the test\n",
+	.examples =
+		"  peerpin verify --driver ./mydrv.ko --test ./mytest\n"
+		"  peerpin verify --full --html report.html --driver ./mydrv.ko --test ./mytest\n",
+	.page = "peerpin-verify",
 	.run = verify,
 };

@@ -3,7 +3,7 @@
 # Sourced by emu/vm/run and peerpin-emu in a tree that peerpin-emu made. It replaces
 # messages of emu/vm/run, and builds missing modules.
 
-self='peerpin-emu run' to_install='apt-get install qemu-system-x86 busybox-static cpio kmod'
+self='peerpin-emu run' peerpin=peerpin to_install='apt-get install qemu-system-x86 busybox-static cpio kmod'
 # libpeerpin is installed in this directory, which the dynamic loader may not search
 library_path=$(realpath "$root/emu/../..")
 

@@ -155,5 +155,17 @@ const struct command copy_command = {
 		 "                    [--repeat N] [--verify] [--json]\n"
 		 "       peerpin copy --from file:PATH [--to gpu] [--size N] [--repeat N] [--verify] [--json]\n"
 		 "       peerpin copy [--from gpu] --to file:PATH [--overwrite] [--size 8M] ...",
+	.options =
+		"  --peer NAME            peer device: the name of a node below /dev, or a path (lsi0)\n"
+		"  --from WHERE           source: gpu, host, or file:PATH for a file or a disk (gpu)\n"
+		"  --to WHERE             destination: gpu, host, or file:PATH (gpu)\n"
+		"  --overwrite            write into an existing file\n"
+		"  --size N               bytes to copy, or a number with K, M or G (8M, or the size of the source file)\n"
+		"  --repeat N             number of copies (1)\n"
+		"  --verify               fill both sides with random data before each copy, and compare each byte after it\n"
+		"  --json                 print one JSON object\n",
+	.examples =
+		"  peerpin copy --size 32M --repeat 100 --verify\n"
+		"  peerpin copy --from file:model.bin --to gpu --verify\n",
 	.run = run,
 };

@@ -78,5 +78,13 @@ const struct command doctor_command = {
 	.name = "doctor",
 	.summary = "say why GPUs and peers are refused or slow, and what to type",
 	.usage = "doctor [--root DIR|FILE.tar] [--json | --capture FILE.tar]",
+	.options =
+		"  --root DIR|FILE.tar    examine another machine, from the files that --capture has copied\n"
+		"  --json                 print one JSON object\n"
+		"  --capture FILE.tar     copy the files that doctor and topo read, without serial numbers and names of hosts\n",
+	.examples =
+		"  sudo peerpin doctor\n"
+		"  sudo peerpin doctor --capture machine.tar\n",
+	.page = "peerpin-doctor",
 	.run = run,
 };

@@ -242,5 +242,9 @@ const struct command bar_command = {
 	.name = "bar",
 	.summary = "show how full each GPU's BAR1 is, and which process holds it",
 	.usage = "bar [--json]",
+	.options =
+		"  --json                 print one JSON object\n",
+	.examples =
+		"  sudo peerpin bar\n",
 	.run = run,
 };

@@ -24,5 +24,13 @@ const struct command top_command = {
 	.name = "top",
 	.summary = "show live which processes pin memory, and how fast",
 	.usage = "top [--once] [--interval SECONDS] [--count N]",
+	.options =
+		"  --once                 print lines for one interval, and end\n"
+		"  --interval SECONDS     time between two samples, from 0.1 to 3600 (1)\n"
+		"  --count N              end after N samples\n",
+	.examples =
+		"  sudo peerpin top\n"
+		"  sudo peerpin top --interval 10 >>pins.log\n",
+	.page = "peerpin-top",
 	.run = run,
 };

@@ -116,5 +116,13 @@ const struct command topo_command = {
 	.name = "topo",
 	.summary = "show where GPUs and their peers sit, and what lies between them",
 	.usage = "topo [--root DIR|FILE.tar] [--json | --svg FILE]",
+	.options =
+		"  --root DIR|FILE.tar    show another machine, from the files that peerpin doctor --capture has copied\n"
+		"  --json                 print one JSON object\n"
+		"  --svg FILE             draw a picture\n",
+	.examples =
+		"  peerpin topo\n"
+		"  peerpin topo --svg topology.svg\n",
+	.page = "peerpin-topo",
 	.run = run,
 };
