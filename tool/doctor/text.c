@@ -1,11 +1,27 @@
 // SPDX-License-Identifier: MIT
 #include <string.h>
+#include "tool/util/colour.h"
 #include "text.h"
+
+static enum text_colour colour_of_health(enum health health)
+{
+	static const enum text_colour colours[] = {
+		[HEALTH_OK] = COLOUR_GREEN,
+		[HEALTH_WARN] = COLOUR_YELLOW,
+		[HEALTH_FAIL] = COLOUR_RED,
+		[HEALTH_UNSEEN] = COLOUR_BOLD,
+	};
+
+	return colours[health];
+}
 
 /* The subject "machine" is not printed. */
 static void put_finding(FILE *file, const struct finding *f)
 {
-	fprintf(file, "%-4s  %-18s  ", health_name(f->health), f->check->id);
+	enum text_colour colour = colour_of_health(f->health);
+
+	fprintf(file, "%s%-4s%s  %-18s  ", colour_on(file, colour), health_name(f->health), colour_off(file, colour),
+		f->check->id);
 	if (strcmp(f->subject, "machine"))
 		fprintf(file, "%s: ", f->subject);
 	fprintf(file, "%s [%s]\n", f->why, f->check->section);
@@ -28,12 +44,26 @@ static void put_findings(FILE *file, const struct report *r)
 	}
 }
 
+static enum text_colour colour_of_pair(enum pair_verdict verdict)
+{
+	static const enum text_colour colours[] = {
+		[PAIR_WELL] = COLOUR_GREEN,
+		[PAIR_SLOW] = COLOUR_YELLOW,
+		[PAIR_NOT] = COLOUR_RED,
+		[PAIR_UNKNOWN] = COLOUR_BOLD,
+	};
+
+	return colours[verdict];
+}
+
 static void put_pair(FILE *file, const struct view *v, const struct pair *p)
 {
 	const struct device *peer = &v->machine.at[p->peer];
+	enum text_colour colour = colour_of_pair(p->verdict);
 
-	fprintf(file, "GPU %u (%s) - %s (%s), %s: %s: %s\n", p->gpu_number, address(v, p->gpu), peer_name(peer),
-		peer->name, path_class_name(p->path.class), pair_verdict_name(p->verdict), p->reason);
+	fprintf(file, "GPU %u (%s) - %s (%s), %s: %s%s%s: %s\n", p->gpu_number, address(v, p->gpu), peer_name(peer),
+		peer->name, path_class_name(p->path.class), colour_on(file, colour), pair_verdict_name(p->verdict),
+		colour_off(file, colour), p->reason);
 }
 
 static void put_count(FILE *file, size_t count, const char *one, const char *many)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "tool/machine/bar1.h"
 #include "tool/tool.h"
+#include "tool/util/colour.h"
 #include "layout.h"
 #include "screen.h"
 #include "view.h"
@@ -289,17 +290,9 @@ static void leave(void)
 		endwin();
 }
 
-/* See https://no-color.org */
-static bool wants_colours(void)
-{
-	const char *no = getenv("NO_COLOR");
-
-	return !no || !*no;
-}
-
 static void begin_colours(void)
 {
-	coloured = has_colors() && wants_colours();
+	coloured = has_colors() && colour_is_on(stdout);
 	if (!coloured)
 		return;
 	start_color();

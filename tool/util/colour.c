@@ -53,7 +53,7 @@ bool colour_is_on(FILE *file)
 	return isatty(fileno(file)) && !is_set("NO_COLOR") && !is_dumb();
 }
 
-const char *colour_on(FILE *file, enum colour colour)
+const char *colour_on(FILE *file, enum text_colour colour)
 {
 	static const char *const sequences[] = {
 		[COLOUR_NONE] = "",
@@ -67,7 +67,7 @@ const char *colour_on(FILE *file, enum colour colour)
 	return colour_is_on(file) ? sequences[colour] : "";
 }
 
-const char *colour_off(FILE *file, enum colour colour)
+const char *colour_off(FILE *file, enum text_colour colour)
 {
 	return colour != COLOUR_NONE && colour_is_on(file) ? "\033[0m" : "";
 }

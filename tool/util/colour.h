@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum colour {
+enum text_colour {
 	COLOUR_NONE,
 	COLOUR_BOLD,
 	COLOUR_GREEN,
@@ -22,7 +22,7 @@ int colour_choose(const char *when);
 bool colour_is_on(FILE *file);
 
 /* Return the sequence that begins or ends a colour on @file; "": @file has no colours. */
-const char *colour_on(FILE *file, enum colour colour);
-const char *colour_off(FILE *file, enum colour colour);
+const char *colour_on(FILE *file, enum text_colour colour);
+const char *colour_off(FILE *file, enum text_colour colour);
 
 #endif

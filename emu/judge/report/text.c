@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <stdio.h>
 #include <string.h>
+#include "tool/util/colour.h"
 #include "text.h"
 #include "words.h"
 
@@ -8,16 +9,29 @@ enum {
 	NR_LOG = 25,
 };
 
+static enum text_colour colour_of(enum verdict verdict)
+{
+	static const enum text_colour colours[] = {
+		[VERDICT_OK] = COLOUR_GREEN,
+		[VERDICT_BROKEN] = COLOUR_RED,
+		[VERDICT_NOT_TRIED] = COLOUR_DIM,
+	};
+
+	return colours[verdict];
+}
+
 static void put_outcome(FILE *file, const struct summary *s)
 {
 	const struct rule *rule = s->headline ? s->headline->rule : NULL;
+	enum text_colour colour = rule ? COLOUR_RED : summary_status(s) ? COLOUR_YELLOW : COLOUR_GREEN;
 
-	if (!rule)
-		fprintf(file, "%s: %s\n", s->run->args->driver, summary_outcome(s));
-	else if (*rule->section)
-		fprintf(file, "%s: BROKEN: %s (%s): %s\n", s->run->args->driver, rule->name, rule->section, rule->text);
-	else
-		fprintf(file, "%s: BROKEN: %s: %s\n", s->run->args->driver, rule->name, rule->text);
+	fprintf(file, "%s: %s%s%s", s->run->args->driver, colour_on(file, colour), rule ? "BROKEN" : summary_outcome(s),
+		colour_off(file, colour));
+	if (rule && *rule->section)
+		fprintf(file, ": %s (%s): %s", rule->name, rule->section, rule->text);
+	else if (rule)
+		fprintf(file, ": %s: %s", rule->name, rule->text);
+	putc('\n', file);
 }
 
 static void put_counts(FILE *file, const struct summary *s)
@@ -33,11 +47,13 @@ static void put_counts(FILE *file, const struct summary *s)
 
 static void put_row(FILE *file, const struct judgement *j)
 {
-	fprintf(file, "%-22s %-7s  ", j->rule->name, j->rule->section);
+	enum text_colour colour = colour_of(j->verdict);
+
+	fprintf(file, "%-22s %-7s  %s%-*s%s", j->rule->name, j->rule->section, colour_on(file, colour), j->times ? 9 : 0,
+		verdict_name(j->verdict), colour_off(file, colour));
 	if (j->times)
-		fprintf(file, "%-9s %5zu  %s\n", verdict_name(j->verdict), j->times, j->result->scenario.id);
-	else
-		fprintf(file, "%s\n", verdict_name(j->verdict));
+		fprintf(file, " %5zu  %s", j->times, j->result->scenario.id);
+	putc('\n', file);
 }
 
 static void put_table(FILE *file, const struct summary *s)
