@@ -14,15 +14,12 @@ static nvmlReturn_t absent(void)
 }
 
 ALIAS(nvmlDeviceGetFieldValues, absent);
-ALIAS(nvmlDeviceGetNvLinkState, absent);
 ALIAS(nvmlDeviceGetNvLinkRemotePciInfo, absent);
-ALIAS(nvmlDeviceGetNvLinkRemotePciInfo_v2, absent);
 ALIAS(nvmlDeviceGetNvLinkCapability, absent);
 ALIAS(nvmlDeviceGetNvLinkVersion, absent);
 ALIAS(nvmlDeviceGetGpuFabricInfo, absent);
 ALIAS(nvmlDeviceGetGpuFabricInfoV, absent);
 ALIAS(nvmlDeviceGetTopologyCommonAncestor, absent);
-ALIAS(nvmlDeviceGetP2PStatus, absent);
 ALIAS(nvmlDeviceGetSerial, absent);
 ALIAS(nvmlDeviceGetMaxPcieLinkGeneration, absent);
 ALIAS(nvmlDeviceGetMaxPcieLinkWidth, absent);

@@ -85,7 +85,7 @@ static struct json_object *json_copy(const struct pp_file_result *r)
 
 static void print_json(const struct copy_args *args, struct pp_file_result *r)
 {
-	struct json_object *o = json_object_new_object();
+	struct json_object *o = json_output("peerpin-copy-1");
 	struct json_object *copies = json_object_new_array();
 	size_t i;
 

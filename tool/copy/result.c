@@ -124,7 +124,7 @@ static struct json_object *json_copies(const struct pp_copy_result *r,
 
 static void print_json(const struct copy_args *args, struct pp_copy_result *r)
 {
-	struct json_object *o = json_object_new_object();
+	struct json_object *o = json_output("peerpin-copy-1");
 	struct json_object *copies = json_copies(r, args->repeat);
 	struct spread s = spread_of(r, args->repeat);
 

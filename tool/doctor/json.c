@@ -31,7 +31,7 @@ static struct json_object *json_pair(const struct view *v, const struct pair *p)
 
 struct json_object *doctor_json(const struct view *v, const struct report *r, const struct pairs *pairs, int status)
 {
-	struct json_object *o = json_object_new_object();
+	struct json_object *o = json_output("peerpin-doctor-1");
 	struct json_object *checks = json_object_new_array();
 	struct json_object *list = json_object_new_array();
 	size_t i;

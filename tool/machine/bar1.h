@@ -15,4 +15,9 @@ unsigned int bar1_find(struct pp_bar1 *out, unsigned int *index, unsigned int ro
 /* Bytes that can still be pinned: the free bytes minus the reserve, in whole GPU pages; 0 if there are none. */
 uint64_t bar1_fits(const struct pp_bar1 *bar1, uint64_t reserve);
 
+struct json_object;
+
+/* Makes the JSON object of a GPU; @index: its NVML index */
+struct json_object *bar1_json(unsigned int index, const struct pp_bar1 *gpu, uint64_t reserve);
+
 #endif

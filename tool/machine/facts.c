@@ -142,6 +142,23 @@ static void parse_config(struct facts *f, char *rest)
 	copy_text(f->config_error, sizeof(f->config_error), rest);
 }
 
+static void parse_nvlink(struct facts *f, char *rest)
+{
+	struct nvlink_fact *nvlink = &f->nvlinks[f->nr_nvlinks];
+
+	if (f->nr_nvlinks == FACTS_NVLINKS)
+		return;
+	copy_text(nvlink->a, sizeof(nvlink->a), word(&rest));
+	copy_text(nvlink->b, sizeof(nvlink->b), word(&rest));
+	nvlink->links = (unsigned int)strtoul(word(&rest), NULL, 10) & 0xfff;
+	f->nr_nvlinks++;
+}
+
+static void parse_nvlinks(struct facts *f, char *rest)
+{
+	f->nvlinks_known = !strcmp(rest, "known");
+}
+
 static const struct {
 	const char *kind;
 	void (*parse)(struct facts *f, char *rest);
@@ -153,6 +170,8 @@ static const struct {
 	{ "cuda-error", parse_cuda },
 	{ "config-error", parse_config },
 	{ "gpu", parse_gpu },
+	{ "nvlink", parse_nvlink },
+	{ "nvlinks", parse_nvlinks },
 	{ "node", parse_node },
 	{ "symbol", parse_symbol },
 	{ "option", parse_option },
@@ -179,7 +198,7 @@ void facts_parse(char *text, struct facts *out)
 
 /* ---- where the text comes from ------------------------------------------------- */
 
-static int read_live(struct facts *out)
+static int read_live(struct facts *out, int (*write)(FILE *out, unsigned int wait_ms))
 {
 	char *text = NULL;
 	size_t length;
@@ -188,7 +207,7 @@ static int read_live(struct facts *out)
 
 	if (!f)
 		return -errno;
-	ret = facts_write(f, FACTS_WAIT_MS);
+	ret = write(f, FACTS_WAIT_MS);
 	if (fclose(f) && !ret)
 		ret = -ENOMEM;
 	if (!ret)
@@ -223,7 +242,12 @@ static int read_captured(const struct tree *tree, struct facts *out)
 
 int facts_read(const struct tree *tree, struct facts *out)
 {
-	return tree_is_live(tree) ? read_live(out) : read_captured(tree, out);
+	return tree_is_live(tree) ? read_live(out, facts_write) : read_captured(tree, out);
+}
+
+int facts_read_nvml(const struct tree *tree, struct facts *out)
+{
+	return tree_is_live(tree) ? read_live(out, facts_write_nvml) : read_captured(tree, out);
 }
 
 /* ---- looking up ---------------------------------------------------------------- */
@@ -231,6 +255,19 @@ int facts_read(const struct tree *tree, struct facts *out)
 const struct gpu_facts *facts_gpu(const struct facts *f, const char *pci)
 {
 	return gpu_of((struct facts *)f, pci);
+}
+
+unsigned int facts_nvlinks(const struct facts *f, const char *pci_a, const char *pci_b)
+{
+	size_t i;
+
+	for (i = 0; i < f->nr_nvlinks; i++) {
+		const struct nvlink_fact *n = &f->nvlinks[i];
+
+		if ((!strcmp(n->a, pci_a) && !strcmp(n->b, pci_b)) || (!strcmp(n->a, pci_b) && !strcmp(n->b, pci_a)))
+			return n->links;
+	}
+	return 0;
 }
 
 const struct node_fact *facts_node(const struct facts *f, const char *path)

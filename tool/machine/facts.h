@@ -18,6 +18,7 @@ enum {
 	FACTS_NODES = 256,
 	FACTS_SYMBOLS = 16,
 	FACTS_OPTIONS = 32,
+	FACTS_NVLINKS = 256,		/* pairs of GPUs */
 	FACTS_SIZE = 64 * 1024,		/* largest size of the text, in bytes */
 	FACTS_WAIT_MS = 10000,		/* cuInit() takes 0.2 s for each GPU, and seconds if it must wake GPUs */
 	FACTS_WAIT_LONG_MS = 15000,	/* wait of a capture */
@@ -42,6 +43,12 @@ struct gpu_facts {
 	char name[64];
 	uint64_t bar1_total, bar1_used;
 	int dma_buf, gdr;
+};
+
+/** struct nvlink_fact - two GPUs, and the number of NVLinks between them */
+struct nvlink_fact {
+	char a[20], b[20];
+	unsigned int links;
 };
 
 /**
@@ -72,6 +79,7 @@ struct option_fact {
  * @known: true if facts were read; false for a tree without facts, which --capture did not make
  * @nvml_error: why NVML does not answer, such as "no libnvidia-ml.so.1"; "": no error
  * @cuda_error: why CUDA does not answer; "": no error
+ * @nvlinks_known: NVML has told the NVLinks
  * @nodes: device nodes. Always listed: /dev/peerpin, /dev/nvidiactl, /dev/nvidia-uvm and /dev/gdrdrv. If they exist:
  *	/dev/nvidia0..., /dev/infiniband/uverbs* and /dev/infiniband/rdma_cm
  * @config_error: why the kernel's configuration is unknown; "": it is known
@@ -84,6 +92,9 @@ struct facts {
 	struct gpu_facts gpus[FACTS_GPUS];
 	size_t nr_gpus;
 	char nvml_error[128], cuda_error[128];
+	bool nvlinks_known;
+	struct nvlink_fact nvlinks[FACTS_NVLINKS];
+	size_t nr_nvlinks;
 	struct node_fact nodes[FACTS_NODES];
 	size_t nr_nodes;
 	struct symbol_fact symbols[FACTS_SYMBOLS];
@@ -102,6 +113,9 @@ struct facts {
  */
 int facts_read(const struct tree *tree, struct facts *out);
 
+/* Reads only the facts that come from NVML. Waits for them as facts_read(). Returns 0 or -errno. */
+int facts_read_nvml(const struct tree *tree, struct facts *out);
+
 /* Parses @text and modifies it; ignores unknown lines. */
 void facts_parse(char *text, struct facts *out);
 
@@ -110,6 +124,12 @@ int facts_write(FILE *out, unsigned int wait_ms);
 
 /* Returns the facts of a GPU, or NULL if neither NVML nor CUDA lists it. */
 const struct gpu_facts *facts_gpu(const struct facts *f, const char *pci);
+
+/* Number of NVLinks between two GPUs; 0: none, or unknown */
+unsigned int facts_nvlinks(const struct facts *f, const char *pci_a, const char *pci_b);
+
+/* Writes the facts of this machine that come from NVML. Returns 0 or -errno. */
+int facts_write_nvml(FILE *out, unsigned int wait_ms);
 
 /* Returns the fact about a device node, or NULL. */
 const struct node_fact *facts_node(const struct facts *f, const char *path);

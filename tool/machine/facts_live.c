@@ -300,6 +300,15 @@ static void write_process(FILE *out)
 	write_container(out);
 }
 
+int facts_write_nvml(FILE *out, unsigned int wait_ms)
+{
+	struct vendor vendor;
+
+	vendor_ask_nvml(&vendor);
+	vendor_answer(&vendor, out, wait_ms);
+	return ferror(out) ? -EIO : 0;
+}
+
 /* Device nodes come last: the first cuInit() after boot creates NVIDIA's nodes. */
 int facts_write(FILE *out, unsigned int wait_ms)
 {

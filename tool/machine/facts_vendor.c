@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "bar1.h"
 #include "facts.h"
+#include "facts_nvlink.h"
 #include "facts_vendor.h"
 
 /* ---- in the child: NVML ---------------------------------------------------------- */
@@ -50,6 +51,8 @@ static void tell_nvml(FILE *out)
 		tell_bar1(out, &gpus[i]);
 	if (!count)
 		fprintf(out, "nvml-error %s\n", why_no_nvml(error));
+	else
+		tell_nvlinks(out);
 }
 
 /* ---- in the child: CUDA ---------------------------------------------------------- */
@@ -168,11 +171,16 @@ static void ask(struct question *q, const char *name, void (*tell)(FILE *out))
 	q->answer = ends[0];
 }
 
+void vendor_ask_nvml(struct vendor *vendor)
+{
+	*vendor = (struct vendor){ .asked_ms = now_ms() };
+	fflush(NULL);
+	ask(&vendor->nvml, "nvml", tell_nvml);
+}
+
 void vendor_ask(struct vendor *vendor)
 {
-	fflush(NULL);
-	vendor->asked_ms = now_ms();
-	ask(&vendor->nvml, "nvml", tell_nvml);
+	vendor_ask_nvml(vendor);
 	ask(&vendor->cuda, "cuda", tell_cuda);
 }
 
@@ -220,7 +228,7 @@ static void repeat(const struct question *q, char *text, FILE *out, bool in_time
 
 static void hear(const struct question *q, FILE *out, long until)
 {
-	char text[FACTS_GPUS * 320];
+	char text[FACTS_GPUS * 320 + FACTS_NVLINKS * 64];
 
 	text[listen_to(q, text, sizeof(text) - 1, until)] = '\0';
 	repeat(q, text, out, now_ms() < until);
@@ -232,5 +240,6 @@ void vendor_answer(struct vendor *vendor, FILE *out, unsigned int wait_ms)
 	long until = vendor->asked_ms + (long)wait_ms;
 
 	hear(&vendor->nvml, out, until);
-	hear(&vendor->cuda, out, until);
+	if (vendor->cuda.name)
+		hear(&vendor->cuda, out, until);
 }

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/** struct question - a child process; @answer: read end of the child's pipe; -1: the child did not start */
+/** struct question - a child process; @name: NULL: not asked; @answer: read end of the child's pipe; -1: the child did not start */
 struct question {
 	const char *name;
 	pid_t pid;
@@ -21,8 +21,9 @@ struct vendor {
 	struct question nvml, cuda;
 };
 
-/* Starts the children. */
+/* Starts the children, or only the one that calls NVML. */
 void vendor_ask(struct vendor *vendor);
+void vendor_ask_nvml(struct vendor *vendor);
 
 /* Writes the facts that arrive within @wait_ms of vendor_ask(), and an error line for each incomplete answer. */
 void vendor_answer(struct vendor *vendor, FILE *out, unsigned int wait_ms);

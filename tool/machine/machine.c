@@ -163,14 +163,11 @@ static void infer_ports(struct machine *m)
 
 /* ---- NUMA nodes ----------------------------------------------------------------- */
 
-static int package_of(const struct tree *t, const char *node)
+static int package_of(const struct tree *t, const char *cpus)
 {
 	unsigned int cpu;
-	char cpus[32];
 	int package;
 
-	if (tree_line(t, tree_path("sys/devices/system/node/%s/cpulist", node).at, cpus, sizeof(cpus)))
-		return -1;
 	if (sscanf(cpus, "%6u", &cpu) != 1)
 		return -1;	/* a node with memory only */
 	if (tree_int(t, tree_path("sys/devices/system/cpu/cpu%u/topology/physical_package_id", cpu).at, &package))
@@ -189,7 +186,9 @@ static int add_node(void *arg, const char *name)
 	m->nodes = grow(m->nodes, m->nr_nodes, sizeof(*m->nodes));
 	node = &m->nodes[m->nr_nodes++];
 	node->id = id;
-	node->package = package_of(m->tree, name);
+	if (tree_line(m->tree, tree_path("sys/devices/system/node/%s/cpulist", name).at, node->cpus, sizeof(node->cpus)))
+		node->cpus[0] = '\0';
+	node->package = package_of(m->tree, node->cpus);
 	return 0;
 }
 

@@ -108,10 +108,15 @@ struct device {
 	uint64_t bar_at[PCI_NR_BARS];
 };
 
-/** struct numa_node - @package: number of the node's processor; -1: unknown, or the node has only memory */
+/**
+ * struct numa_node
+ * @package: number of the node's processor; -1: unknown, or the node has only memory
+ * @cpus: its CPUs, such as "0-31,64-95"; "": unknown, or the node has only memory
+ */
 struct numa_node {
 	int id;
 	int package;
+	char cpus[128];
 };
 
 /**

@@ -136,23 +136,6 @@ static void print_text(const struct state *s)
 
 /* ---- JSON output --------------------------------------------------------------- */
 
-static struct json_object *json_gpu(unsigned int index,
-				    const struct pp_bar1 *gpu, uint64_t reserve)
-{
-	struct json_object *o = json_object_new_object();
-
-	json_add_u64(o, "index", index);
-	json_add_text(o, "pci", gpu->pci);
-	json_add_text(o, "name", gpu->name);
-	json_add_text(o, "uuid", gpu->uuid);
-	json_add_u64(o, "bar1_total", gpu->total);
-	json_add_u64(o, "bar1_used", gpu->used);
-	json_add_u64(o, "bar1_free", gpu->free);
-	json_add_u64(o, "bar1_reserve", reserve);
-	json_add_u64(o, "bar1_fits", bar1_fits(gpu, reserve));
-	return o;
-}
-
 static struct json_object *json_devices(const struct owned_region *r)
 {
 	struct json_object *list = json_object_new_array();
@@ -201,14 +184,14 @@ static struct json_object *json_owner(const struct owner *owner)
 
 static void print_json(const struct state *s)
 {
-	struct json_object *o = json_object_new_object();
+	struct json_object *o = json_output("peerpin-bar-1");
 	struct json_object *gpus = json_object_new_array();
 	struct json_object *owners = json_object_new_array();
 	struct json_object *notes = json_object_new_array();
 	size_t i;
 
 	for (i = 0; i < s->nr_gpus; i++)
-		json_object_array_add(gpus, json_gpu(s->index[i], &s->gpus[i], s->reserve));
+		json_object_array_add(gpus, bar1_json(s->index[i], &s->gpus[i], s->reserve));
 	for (i = 0; i < s->owners.count; i++)
 		json_object_array_add(owners, json_owner(&s->owners.at[i]));
 	for (i = 0; i < s->nr_notes; i++)

@@ -11,12 +11,14 @@ enum {
 	ONCE = 256,
 	INTERVAL,
 	COUNT,
+	JSON,
 };
 
 static const struct option options[] = {
 	{ "once", no_argument, NULL, ONCE },
 	{ "interval", required_argument, NULL, INTERVAL },
 	{ "count", required_argument, NULL, COUNT },
+	{ "json", no_argument, NULL, JSON },
 	{ 0 },
 };
 
@@ -48,6 +50,10 @@ static int parse_option(int option, struct top_args *out)
 		return parse_interval(optarg, &out->interval_ns);
 	case COUNT:
 		return parse_count(optarg, &out->count);
+	case JSON:
+		out->lines = true;
+		out->json = true;
+		return 0;
 	default:
 		out->lines = true;
 		out->count = 1;

@@ -7,9 +7,15 @@
 #include <stdint.h>
 #include "top.h"
 
-/** struct top_args - @lines: print lines, even on a terminal; @count: number of samples, 0: no limit */
+/**
+ * struct top_args - arguments of peerpin top
+ * @lines: print lines, even on a terminal
+ * @json: print each sample as a line of JSON; sets @lines
+ * @count: number of samples; 0: no limit
+ */
 struct top_args {
 	bool lines;
+	bool json;
 	uint64_t interval_ns;
 	uint64_t count;
 };

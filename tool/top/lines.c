@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <time.h>
 #include "tool/tool.h"
+#include "json.h"
 #include "lines.h"
 #include "view.h"
 
@@ -74,11 +75,14 @@ int top_lines(struct top *t, const struct top_args *args)
 
 	top_next(t);
 	for (n = 0; !args->count || n < args->count; n++) {
-		if (n)
+		if (n && !args->json)
 			putchar('\n');
 		wait_until(top_due_ns(t, args->interval_ns));
 		top_next(t);
-		print_block(&t->now);
+		if (args->json)
+			top_json(&t->now);
+		else
+			print_block(&t->now);
 		if (fflush(stdout))
 			break;		/* main() prints the error */
 	}

@@ -35,6 +35,7 @@ static struct json_object *json_nodes(const struct machine *m)
 		o = json_object_new_object();
 		add_int(o, "node", m->nodes[i].id);
 		add_known(o, "processor", m->nodes[i].package);
+		add_text_or_null(o, "cpus", m->nodes[i].cpus);
 		json_object_array_add(nodes, o);
 	}
 	return nodes;
@@ -102,9 +103,9 @@ static struct json_object *json_bridges(const struct topo *t, const struct path 
 	return bridges;
 }
 
-static struct json_object *json_pair(const struct topo *t, const struct topo_device *from,
-				     const struct topo_device *to)
+static struct json_object *json_pair(const struct topo *t, size_t gpu, size_t device)
 {
+	const struct topo_device *from = &t->devices[gpu], *to = &t->devices[device];
 	struct json_object *o = json_object_new_object();
 	struct path p;
 
@@ -112,6 +113,7 @@ static struct json_object *json_pair(const struct topo *t, const struct topo_dev
 	json_add_text(o, "gpu", from->label);
 	json_add_text(o, "device", to->label);
 	json_add_text(o, "class", path_class_name(p.class));
+	add_known(o, "nvlinks", topo_nvlinks(t, gpu, device));
 	add_text_or_null(o, "way", path_case_text(p.case_of_guide));
 	json_add_u64(o, "switches", p.nr_switches);
 	json_object_object_add(o, "bridges", json_bridges(t, &p));
@@ -128,13 +130,13 @@ static struct json_object *json_pairs(const struct topo *t)
 	for (i = 0; i < t->nr_gpus; i++)
 		for (j = 0; j < t->count; j++)
 			if (i != j)
-				json_object_array_add(pairs, json_pair(t, &t->devices[i], &t->devices[j]));
+				json_object_array_add(pairs, json_pair(t, i, j));
 	return pairs;
 }
 
 void topo_json(const struct topo *t)
 {
-	struct json_object *o = json_object_new_object();
+	struct json_object *o = json_output("peerpin-topo-1");
 
 	json_object_object_add(o, "numa_nodes", json_nodes(&t->machine));
 	json_object_object_add(o, "devices", json_devices(t));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "tool/util/grow.h"
@@ -133,6 +134,15 @@ static void find_roots(struct topo *t)
 		qsort(t->roots, t->nr_roots, sizeof(*t->roots), compare_roots);
 }
 
+/* NVML takes a second to wake GPUs, so it is asked only if there is a pair of them. */
+static int read_nvlinks(const struct tree *tree, struct topo *t)
+{
+	if (t->nr_gpus < 2)
+		return 0;
+	t->facts = malloc(sizeof(*t->facts));
+	return t->facts ? facts_read_nvml(tree, t->facts) : -ENOMEM;
+}
+
 int topo_read(const struct tree *tree, struct topo *out)
 {
 	int ret;
@@ -146,7 +156,10 @@ int topo_read(const struct tree *tree, struct topo *out)
 	count_virtual(out);
 	find_roots(out);
 	tree_line(tree, "sys/class/dmi/id/product_name", out->product, sizeof(out->product));
-	return 0;
+	ret = read_nvlinks(tree, out);
+	if (ret)
+		topo_free(out);
+	return ret;
 }
 
 void topo_free(struct topo *t)
@@ -155,6 +168,7 @@ void topo_free(struct topo *t)
 	free(t->devices);
 	free(t->is_shown);
 	free(t->roots);
+	free(t->facts);
 	*t = (struct topo) { 0 };
 }
 
@@ -166,6 +180,22 @@ const struct topo_device *topo_find(const struct topo *t, int device)
 		if (t->devices[i].device == device)
 			return &t->devices[i];
 	return NULL;
+}
+
+int topo_nvlinks(const struct topo *t, size_t a, size_t b)
+{
+	const struct device *at = t->machine.at;
+
+	if (a >= t->nr_gpus || b >= t->nr_gpus || a == b || !t->facts)
+		return 0;
+	if (!t->facts->nvlinks_known)
+		return -1;
+	return (int)facts_nvlinks(t->facts, at[t->devices[a].device].name, at[t->devices[b].device].name);
+}
+
+int topo_node(const struct topo *t, int device)
+{
+	return node_of(t, &t->machine.at[device]);
 }
 
 const char *topo_label(const struct topo *t, int device)

@@ -4,6 +4,7 @@
 #define TOPO_H
 
 #include <stdio.h>
+#include "tool/machine/facts.h"
 #include "tool/machine/machine.h"
 
 /**
@@ -29,6 +30,7 @@ struct topo_root {
  * @devices: first @nr_gpus GPUs, then the possible peers
  * @is_shown: for each device of the machine: is it in @devices, or a bridge above a device in @devices?
  * @roots: root buses, sorted by node; unknown nodes last
+ * @facts: the NVLinks; NULL: the machine has less than two GPUs
  * @nr_virtual: number of virtual functions, which are not shown
  * @product: product name of the machine; "": unknown
  */
@@ -38,6 +40,7 @@ struct topo {
 	size_t count;
 	size_t nr_gpus;
 	bool *is_shown;
+	struct facts *facts;
 	struct topo_root *roots;
 	size_t nr_roots;
 	size_t nr_virtual;
@@ -53,6 +56,12 @@ const struct topo_device *topo_find(const struct topo *t, int device);
 
 /* Returns the label of the device with index @device of the machine, or NULL. */
 const char *topo_label(const struct topo *t, int device);
+
+/* Number of NVLinks between the entries @a and @b of @devices; -1: unknown. 0 if an entry is no GPU */
+int topo_nvlinks(const struct topo *t, size_t a, size_t b);
+
+/* NUMA node of the device with index @device of the machine: on a machine with one node always this one */
+int topo_node(const struct topo *t, int device);
 
 /* Is path_is_hidden() true for a GPU or a peer? */
 bool topo_is_hidden(const struct topo *t);

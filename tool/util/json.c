@@ -34,6 +34,14 @@ struct json_object *json_text(const char *text)
 	return o;
 }
 
+struct json_object *json_output(const char *schema)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_add_text(o, "schema", schema);
+	return o;
+}
+
 void json_add_u64(struct json_object *o, const char *key, uint64_t value)
 {
 	json_object_object_add(o, key, json_object_new_uint64(value));

@@ -6,6 +6,12 @@
 #include <json-c/json.h>
 #include <stdint.h>
 
+/*
+ * Makes the object of a command's --json, with the member "schema": the name of a file in tool/schema/. A member that is
+ * added keeps the name; a change that breaks programs which read the output needs a new one.
+ */
+struct json_object *json_output(const char *schema);
+
 /* Makes a JSON string. JSON needs valid UTF-8, so U+FFFD replaces each invalid byte. */
 struct json_object *json_text(const char *text);
 

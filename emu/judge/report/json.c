@@ -101,7 +101,7 @@ static void add_text_or_null(struct json_object *o, const char *key, const char 
 
 static struct json_object *json_summary(const struct summary *s)
 {
-	struct json_object *o = json_object_new_object();
+	struct json_object *o = json_output("peerpin-verify-1");
 	const struct verify_args *args = s->run->args;
 
 	json_add_text(o, "driver", args->driver);

@@ -144,14 +144,32 @@ static void text_shows_paths_and_links(void **state)
 	says(out, "\n      0000:18:00.0  switch ");
 	says(out, "\n          0000:1a:00.0  GPU0 ");
 	says(out, "driver nvidia  x8 at 32 GT/s (could be x16 at 32 GT/s)\n");
-	says(out, "\nGPU0             X       SYS       PIX       SYS\n");
-	says(out, "\nGPU1           SYS         X       SYS       PHB\n");
+	says(out, "\nGPU0             X       SYS       PIX       SYS    0-9             0\n");
+	says(out, "\nGPU1           SYS         X       SYS       PHB    10-19           1\n");
+	says(out, "\nNVLinks are not known: ");
 	says(out, "\nGPU0             -      31.5      31.5      31.5\n");
 	says(out, "\n  0000:98:00.0  GPU1  x8 at 32 GT/s (could be x16 at 32 GT/s)\n");
 	says(out, "\n1 virtual functions are not shown.\n");
 	assert_null(strstr(out, "virtual machine"));
 	assert_null(strstr(out, "0000:19:02.0"));
 	free(out);
+}
+
+static void nvlinks_replace_the_class(void **state)
+{
+	char *out;
+
+	(void)state;
+	make_server();
+	make_file(root, "peerpin/facts", "nvlink 0000:98:00.0 0000:1a:00.0 18\nnvlinks known\n");
+	out = printed(topo_text);
+	says(out, "\nGPU0             X      NV18       PIX       SYS    ");
+	says(out, "\nGPU1          NV18         X       SYS       PHB    ");
+	says(out, "\nGPU0             -      31.5      31.5      31.5\n");
+	assert_null(strstr(out, "NVLinks are not known"));
+	free(out);
+	assert_int_equal(topo_nvlinks(&topo, 1, 0), 18);
+	assert_int_equal(topo_nvlinks(&topo, 0, 2), 0);
 }
 
 /* A GPU that is passed through to a virtual machine. The list of PCI devices does not have it yet. */
@@ -469,6 +487,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(topo_shows_gpus_and_peers, setup, teardown),
 		cmocka_unit_test_setup_teardown(text_shows_paths_and_links, setup, teardown),
+		cmocka_unit_test_setup_teardown(nvlinks_replace_the_class, setup, teardown),
 		cmocka_unit_test_setup_teardown(text_names_guest_gpu, setup, teardown),
 		cmocka_unit_test_setup_teardown(text_detects_guest_with_bridges, setup, teardown),
 		cmocka_unit_test_setup_teardown(text_reports_empty_machine, setup, teardown),
