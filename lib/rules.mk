@@ -2,7 +2,7 @@
 LIB_SRC := $(wildcard $(patsubst %,lib/%/*.c,cache cuda region sys transfer))
 LIB_PIC := $(LIB_SRC:lib/%.c=$(B)/obj/lib/%.pic.o)
 LIB_OBJ := $(LIB_SRC:lib/%.c=$(B)/obj/lib/%.o)
-LIB_CFLAGS := -Ilib/include -fvisibility=hidden
+LIB_CFLAGS := -Ilib/include -DPP_IMPLEMENTATION -fvisibility=hidden
 
 USER_TARGETS += $(B)/lib/libpeerpin.so.1 $(B)/lib/libpeerpin.so $(B)/lib/libpeerpin.a
 

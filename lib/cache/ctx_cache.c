@@ -198,6 +198,8 @@ PP_PUBLIC int pp_cache_create_ctx(struct pp_ctx *ctx,
 	uint32_t watch = attr ? attr->watch : PP_WATCH_BEST;
 	int ret;
 
+	if (!ctx || !out)
+		return -EINVAL;
 	if (pp_ctx_is_foreign(ctx))
 		return -EACCES;
 	/* a hit checks the region's epoch, but a free does not change the epoch of a persistent pin */

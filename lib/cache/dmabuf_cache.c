@@ -59,7 +59,7 @@ PP_PUBLIC int pp_cache_create_dmabuf(const struct pp_cache_attr *attr, struct pp
 	PP_KEEP_ERRNO;
 	uint32_t watch = attr ? attr->watch : PP_WATCH_BEST;
 
-	if (watch > PP_WATCH_NONE)
+	if (!out || watch > PP_WATCH_NONE)
 		return -EINVAL;
 	if (watch == PP_WATCH_EPOCH || (attr && attr->pin_flags) || !pp_export_can())
 		return -EOPNOTSUPP;

@@ -647,7 +647,7 @@ PP_PUBLIC int pp_cache_create(const struct pp_cache_ops *ops, void *arg,
 {
 	PP_KEEP_ERRNO;
 
-	if (!ops->pin || !ops->unpin || (attr && (attr->pin_flags || attr->watch)))
+	if (!ops || !out || !ops->pin || !ops->unpin || (attr && (attr->pin_flags || attr->watch)))
 		return -EINVAL;
 	return pp_cache_make(ops, arg, attr, out);
 }

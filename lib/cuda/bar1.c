@@ -93,6 +93,8 @@ PP_PUBLIC int pp_bar1(unsigned int index, struct pp_bar1 *out)
 	void *device;
 	int ret;
 
+	if (!out)
+		return -EINVAL;
 	ret = pp_nvml(&nvml);
 	if (ret)
 		return ret;

@@ -113,7 +113,7 @@ PP_PUBLIC int pp_dmabuf_export(const void *addr, size_t length, struct pp_dmabuf
 
 	why = why ? why : &ignored;
 	*why = (struct pp_why){ 0 };
-	if (!length)
+	if (!length || !out)
 		return -EINVAL;
 	ret = pp_export_make((uintptr_t)addr, length, &e, why);
 	if (!ret)

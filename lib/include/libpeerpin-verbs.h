@@ -78,9 +78,10 @@ struct pp_mr_why {
  *
  * Opens /dev/peerpin. If the open fails, the object works without the device.
  *
- * Return: 0; -EINVAL @pd is NULL, or pin_flags or watch is not 0; -ENOMEM.
+ * Return: 0; -EINVAL @pd or @out is NULL, or pin_flags or watch is not 0; -ENOMEM.
  */
-int pp_verbs_open(struct ibv_pd *pd, int access, const struct pp_cache_attr *limits, struct pp_verbs **out);
+int pp_verbs_open(struct ibv_pd *pd, int access, const struct pp_cache_attr *limits, struct pp_verbs **out)
+	PP_WRITES(4);
 
 /**
  * pp_verbs_close - deregister all memory and free the object
@@ -122,7 +123,7 @@ void pp_verbs_close(struct pp_verbs *v);
  * evicted. If all ways fail: the error of the first way, or of a way that had no room.
  */
 int pp_verbs_reg(struct pp_verbs *v, const void *addr, size_t length, const struct pp_mr **out,
-		 struct pp_mr_why *why);
+		 struct pp_mr_why *why) PP_ADDRESS_ONLY(2) PP_WRITES(4) PP_WRITES(5);
 
 /**
  * pp_verbs_unreg - drop the reference of one pp_verbs_reg(); any thread may do it
@@ -149,7 +150,7 @@ struct pp_cache *pp_verbs_cache(struct pp_verbs *v);
  *
  * Return: length of the whole sentence, truncated or not, as snprintf().
  */
-int pp_verbs_explain(char *out, size_t room, int error, const struct pp_mr_why *why);
+int pp_verbs_explain(char *out, size_t room, int error, const struct pp_mr_why *why) PP_WRITES_BYTES(1, 2);
 
 #ifdef __cplusplus
 }

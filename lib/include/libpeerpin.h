@@ -8,7 +8,9 @@
  *
  * Parameters
  *	Sizes and offsets are in bytes, times in nanoseconds. @out is set on success only. @why
- *	may be NULL; it is filled in on failure (reason 0: unknown).
+ *	may be NULL; it is filled in on failure (reason 0: unknown). A function that makes an object
+ *	(a context, region, mapping, dma-buf, cache, peer or file) returns -EINVAL if @out or a
+ *	pointer to another object is NULL.
  *
  * Threads
  *	Any thread may call any function, and several threads may use one object at the same time.
@@ -44,6 +46,38 @@
 #include <stdint.h>
 
 #define PP_VERSION "1.0.0"
+
+/*
+ * How a function uses the object that its parameter @n points to. By these attributes gcc warns about an object that is
+ * too small, and does not warn about an object that is not initialised yet.
+ */
+#if defined(__GNUC__) && __GNUC__ >= 11 && !defined(__clang__)
+#define PP_WRITES(n) __attribute__((access(write_only, n)))
+#define PP_WRITES_BYTES(n, bytes) __attribute__((access(write_only, n, bytes)))
+#define PP_READS_BYTES(n, bytes) __attribute__((access(read_only, n, bytes)))
+#else
+#define PP_WRITES(n)
+#define PP_WRITES_BYTES(n, bytes)
+#define PP_READS_BYTES(n, bytes)
+#endif
+/* Empty in the library itself: gcc 12 takes a use of the address there for a read. */
+#if defined(__GNUC__) && __GNUC__ >= 11 && !defined(__clang__) && !defined(PP_IMPLEMENTATION)
+#define PP_ADDRESS_ONLY(n) __attribute__((access(none, n)))
+#else
+#define PP_ADDRESS_ONLY(n)
+#endif
+
+/*
+ * Two functions have the name of a struct. In C++ the plain name then means the function: write "struct pp_bar1", or the
+ * typedef. g++ -Wshadow warns that the function hides a constructor; these structs have none.
+ */
+#if defined(__cplusplus) && defined(__GNUC__) && !defined(__clang__)
+#define PP_HIDES_STRUCT _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wshadow\"")
+#define PP_HIDES_STRUCT_END _Pragma("GCC diagnostic pop")
+#else
+#define PP_HIDES_STRUCT
+#define PP_HIDES_STRUCT_END
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -88,7 +122,7 @@ struct pp_mem {
  *
  * Return: 0; -EINVAL @out is NULL.
  */
-int pp_query(const void *addr, struct pp_mem *out);
+int pp_query(const void *addr, struct pp_mem *out) PP_ADDRESS_ONLY(1) PP_WRITES(2);
 
 /**
  * pp_sync_memops - make CUDA's copies on an allocation synchronous (guide 11.7)
@@ -102,7 +136,7 @@ int pp_query(const void *addr, struct pp_mem *out);
  * Return: 0; -EINVAL not GPU memory; -EOPNOTSUPP memory of cuMemMap(), for which CUDA has no such
  * mode: wait for its copies before you start a peer.
  */
-int pp_sync_memops(const void *addr);
+int pp_sync_memops(const void *addr) PP_ADDRESS_ONLY(1);
 
 /* ---- context and region ------------------------------------------------ */
 
@@ -147,7 +181,7 @@ struct pp_why {
  * Return: 0; -ENOENT the module is not loaded; -EACCES no permission; -ENODEV another file is in the
  * place of the device, as in some containers; errors of open() and mmap().
  */
-int pp_open(struct pp_ctx **out);
+int pp_open(struct pp_ctx **out) PP_WRITES(1);
 
 /**
  * pp_close - unpin all regions that were pinned through @ctx, and free @ctx
@@ -172,7 +206,8 @@ int pp_fd(const struct pp_ctx *ctx);
  * Return: 0; -EINVAL also for managed memory; other errors of PEERPIN_IOC_PIN (peerpin(4)).
  */
 int pp_pin(struct pp_ctx *ctx, const void *addr, size_t length,
-	   struct pp_region *out, struct pp_why *why);
+	   struct pp_region *out, struct pp_why *why)
+	PP_ADDRESS_ONLY(2) PP_WRITES(4) PP_WRITES(5);
 
 /**
  * pp_pin_with - pp_pin() with flags
@@ -184,7 +219,8 @@ int pp_pin(struct pp_ctx *ctx, const void *addr, size_t length,
  * the GPU's driver has no persistent pins.
  */
 int pp_pin_with(struct pp_ctx *ctx, const void *addr, size_t length,
-		uint32_t flags, struct pp_region *out, struct pp_why *why);
+		uint32_t flags, struct pp_region *out, struct pp_why *why)
+	PP_ADDRESS_ONLY(2) PP_WRITES(5) PP_WRITES(6);
 
 /**
  * pp_pin_dmabuf - pin a range of a dma-buf of any driver
@@ -199,7 +235,7 @@ int pp_pin_with(struct pp_ctx *ctx, const void *addr, size_t length,
  * other errors of PEERPIN_IOC_PIN.
  */
 int pp_pin_dmabuf(struct pp_ctx *ctx, int fd, uint64_t offset, uint64_t length,
-		  struct pp_region *out, struct pp_why *why);
+		  struct pp_region *out, struct pp_why *why) PP_WRITES(5) PP_WRITES(6);
 
 /**
  * pp_unpin - unpin a region, revoked or not (guide 12.3)
@@ -238,7 +274,7 @@ int pp_region_valid(const struct pp_ctx *ctx, const struct pp_region *region);
  * unpinned; -EOPNOTSUPP the CPU cannot map this memory; -ENOMEM; other errors of mmap().
  */
 int pp_region_map(struct pp_ctx *ctx, const struct pp_region *region,
-		  uint64_t offset, size_t length, int prot, void **out);
+		  uint64_t offset, size_t length, int prot, void **out) PP_WRITES(6);
 
 /**
  * pp_region_unmap - remove all or part of a CPU mapping; its region may have ended
@@ -264,7 +300,7 @@ int pp_region_unmap(struct pp_ctx *ctx, void *view, size_t length);
  * region has 1024 dma-bufs and importers; -EMFILE, -ENFILE, -ENOMEM.
  */
 int pp_region_export(struct pp_ctx *ctx, const struct pp_region *region,
-		     uint64_t offset, uint64_t length, int *out);
+		     uint64_t offset, uint64_t length, int *out) PP_WRITES(5);
 
 /** pp_strreason - return a sentence for an enum peerpin_reason; never NULL */
 const char *pp_strreason(uint32_t reason);
@@ -278,7 +314,7 @@ const char *pp_strreason(uint32_t reason);
  *
  * Return: length of the whole sentence, truncated or not, as snprintf().
  */
-int pp_explain(char *out, size_t room, int error, const struct pp_why *why);
+int pp_explain(char *out, size_t room, int error, const struct pp_why *why) PP_WRITES_BYTES(1, 2);
 
 /* ---- registration cache (NVIDIA guide, sections 11.1, 11.2, 12.5) ------ */
 
@@ -402,7 +438,7 @@ struct pp_cache_stats {
  * Return: 0; -EINVAL pin or unpin is NULL, or pin_flags or watch is not 0; -ENOMEM.
  */
 int pp_cache_create(const struct pp_cache_ops *ops, void *arg,
-		    const struct pp_cache_attr *attr, struct pp_cache **out);
+		    const struct pp_cache_attr *attr, struct pp_cache **out) PP_WRITES(4);
 
 /**
  * pp_cache_create_ctx - create a cache of regions of /dev/peerpin
@@ -416,7 +452,7 @@ int pp_cache_create(const struct pp_cache_ops *ops, void *arg,
  * the parent process; -ENOMEM.
  */
 int pp_cache_create_ctx(struct pp_ctx *ctx, const struct pp_cache_attr *attr,
-			struct pp_cache **out);
+			struct pp_cache **out) PP_WRITES(3);
 
 /**
  * struct pp_dmabuf - a dma-buf that the GPU's driver exports
@@ -441,7 +477,8 @@ struct pp_dmabuf {
  * empty, managed memory, or past the end of an allocation; -ESTALE the memory was freed during the
  * call; -ENOMEM; -EMFILE too many descriptors; -EIO CUDA failed.
  */
-int pp_dmabuf_export(const void *addr, size_t length, struct pp_dmabuf *out, struct pp_why *why);
+int pp_dmabuf_export(const void *addr, size_t length, struct pp_dmabuf *out, struct pp_why *why)
+	PP_ADDRESS_ONLY(1) PP_WRITES(3) PP_WRITES(4);
 
 /**
  * pp_cache_create_dmabuf - create a cache of dma-bufs of GPU memory
@@ -456,7 +493,7 @@ int pp_dmabuf_export(const void *addr, size_t length, struct pp_dmabuf *out, str
  * Return: 0; -EOPNOTSUPP see enum pp_cache_watch, or CUDA is not loaded or cannot export dma-bufs;
  * -EINVAL no such watch; -ENOMEM.
  */
-int pp_cache_create_dmabuf(const struct pp_cache_attr *attr, struct pp_cache **out);
+int pp_cache_create_dmabuf(const struct pp_cache_attr *attr, struct pp_cache **out) PP_WRITES(2);
 
 /**
  * pp_cache_get - get a registration that covers a range
@@ -477,7 +514,8 @@ int pp_cache_create_dmabuf(const struct pp_cache_attr *attr, struct pp_cache **o
  * also if the memory of a cached registration was freed, and @pin finds no memory there now.
  */
 int pp_cache_get(struct pp_cache *cache, const void *addr, size_t length,
-		 const struct pp_cache_entry **out, struct pp_why *why);
+		 const struct pp_cache_entry **out, struct pp_why *why)
+	PP_ADDRESS_ONLY(2) PP_WRITES(4) PP_WRITES(5);
 
 /**
  * pp_cache_put - drop the reference of one get; any thread may do it
@@ -496,13 +534,19 @@ void pp_cache_put(struct pp_cache *cache, const struct pp_cache_entry *entry);
  * put. A registration in progress serves only the get that makes it. Waits for unpins of other
  * threads, but not inside @pin and @unpin of any cache. Do not hold a lock that @unpin takes.
  */
-void pp_cache_invalidate(struct pp_cache *cache, const void *addr, size_t length);
+void pp_cache_invalidate(struct pp_cache *cache, const void *addr, size_t length) PP_ADDRESS_ONLY(2);
 
 /** pp_cache_flush - unpin all idle entries; do not hold a lock that @unpin takes */
 void pp_cache_flush(struct pp_cache *cache);
 
+#ifdef __cplusplus
+typedef struct pp_cache_stats pp_cache_counts;	/* in C++ the function hides the struct */
+#endif
+
+PP_HIDES_STRUCT
 /** pp_cache_stats - read the counters; do not hold a lock that @unpin takes */
-void pp_cache_stats(struct pp_cache *cache, struct pp_cache_stats *out);
+void pp_cache_stats(struct pp_cache *cache, struct pp_cache_stats *out) PP_WRITES(2);
+PP_HIDES_STRUCT_END
 
 /**
  * pp_cache_destroy - unpin all entries and free the cache
@@ -544,7 +588,7 @@ struct pp_copy_result {
  * process; -ENOTTY not a peer device; -ENODEV not a device at all, or one that is being removed;
  * -EINVAL @cache is not from pp_cache_create_ctx(); -ENOMEM; other errors of open().
  */
-int pp_peer_open(const char *name, struct pp_cache *cache, struct pp_peer **out);
+int pp_peer_open(const char *name, struct pp_cache *cache, struct pp_peer **out) PP_WRITES(3);
 
 /** pp_peer_close - close a peer, which may be NULL; the cache stays open */
 void pp_peer_close(struct pp_peer *peer);
@@ -563,7 +607,8 @@ void pp_peer_close(struct pp_peer *peer);
  * -EINVAL also if the ranges overlap; other errors of pp_cache_get() and PEERPIN_LSI_IOC_COPY.
  */
 int pp_peer_copy(struct pp_peer *peer, void *dst, const void *src,
-		 size_t length, struct pp_copy_result *result);
+		 size_t length, struct pp_copy_result *result)
+	PP_WRITES_BYTES(2, 4) PP_READS_BYTES(3, 4) PP_WRITES(5);
 
 /* ---- storage: files and memory (guide, introduction: storage adapters) -- */
 
@@ -590,7 +635,7 @@ struct pp_view {
  *
  * Return: 0; -EOPNOTSUPP pin_flags or watch is not 0; -ENOMEM.
  */
-int pp_cache_create_view(const struct pp_cache_attr *attr, struct pp_cache **out);
+int pp_cache_create_view(const struct pp_cache_attr *attr, struct pp_cache **out) PP_WRITES(2);
 
 struct pp_file;
 
@@ -632,7 +677,7 @@ struct pp_file_result {
  * Return: 0; -EINVAL @fd is no such file, or @views is not a cache of views; -EBADF; -EACCES @views
  * belongs to the parent process; -ENOMEM; other errors of dup() and open().
  */
-int pp_file_open(int fd, struct pp_cache *views, struct pp_file **out);
+int pp_file_open(int fd, struct pp_cache *views, struct pp_file **out) PP_WRITES(3);
 
 /**
  * pp_file_close - close a file, which may be NULL; the caller's descriptor stays open
@@ -659,7 +704,7 @@ void pp_file_close(struct pp_file *file);
  * cannot get one; -ESTALE the memory was freed during the call; -ENOMEM; other errors of pread().
  */
 int pp_file_read(struct pp_file *file, void *dst, size_t length, uint64_t offset,
-		 struct pp_file_result *result);
+		 struct pp_file_result *result) PP_WRITES_BYTES(2, 3) PP_WRITES(5);
 
 /**
  * pp_file_write - write GPU or host memory into a file
@@ -671,7 +716,7 @@ int pp_file_read(struct pp_file *file, void *dst, size_t length, uint64_t offset
  * -EBADF the file is open for reading only.
  */
 int pp_file_write(struct pp_file *file, const void *src, size_t length, uint64_t offset,
-		  struct pp_file_result *result);
+		  struct pp_file_result *result) PP_READS_BYTES(2, 3) PP_WRITES(5);
 
 /** pp_file_strreason - return a sentence for an enum pp_file_reason; never NULL */
 const char *pp_file_strreason(uint32_t reason);
@@ -696,6 +741,11 @@ struct pp_bar1 {
 	uint64_t free;
 };
 
+#ifdef __cplusplus
+typedef struct pp_bar1 pp_bar1_usage;	/* in C++ the function hides the struct */
+#endif
+
+PP_HIDES_STRUCT
 /**
  * pp_bar1 - read the BAR1 usage of a GPU from NVML, which the first call loads
  * @index: GPU number in NVML, from 0
@@ -703,7 +753,8 @@ struct pp_bar1 {
  * Return: 0; -ENODEV no such GPU, or no GPU driver; -ENOENT NVML is not installed; -EOPNOTSUPP an
  * integrated GPU, which has no BAR1; -EIO NVML failed.
  */
-int pp_bar1(unsigned int index, struct pp_bar1 *out);
+int pp_bar1(unsigned int index, struct pp_bar1 *out) PP_WRITES(2);
+PP_HIDES_STRUCT_END
 
 /**
  * pp_bar1_reserve - bytes of each BAR1 that the GPU driver reserves, so that pins cannot use them

@@ -21,14 +21,16 @@ PP_PUBLIC int pp_region_export(struct pp_ctx *ctx, const struct pp_region *regio
 	PP_NO_CANCEL;
 	struct peerpin_export arg = {
 		.size = sizeof(arg),
-		.region = region->id,
 		.offset = offset,
 		.length = length,
 	};
 	int fd;
 
+	if (!ctx || !region || !out)
+		return -EINVAL;
 	if (pp_ctx_is_foreign(ctx))
 		return -EACCES;
+	arg.region = region->id;
 	if (offset > region->length || length > region->length - offset)
 		return -EINVAL;
 	fd = export(ctx, &arg);

@@ -33,9 +33,12 @@ PP_PUBLIC int pp_open(struct pp_ctx **out)
 {
 	PP_KEEP_ERRNO;
 	PP_NO_CANCEL;
-	struct pp_ctx *ctx = calloc(1, sizeof(*ctx));
+	struct pp_ctx *ctx;
 	int ret;
 
+	if (!out)
+		return -EINVAL;
+	ctx = calloc(1, sizeof(*ctx));
 	if (!ctx)
 		return -ENOMEM;
 	ret = ctx_open(ctx);
@@ -213,6 +216,8 @@ PP_PUBLIC int pp_pin_with(struct pp_ctx *ctx, const void *addr, size_t length,
 	PP_KEEP_ERRNO;
 	struct pp_why ignored;
 
+	if (!ctx || !out)
+		return -EINVAL;
 	return pin_with(ctx, addr, length, flags, out, why ? why : &ignored);
 }
 
@@ -236,6 +241,8 @@ PP_PUBLIC int pp_pin_dmabuf(struct pp_ctx *ctx, int fd, uint64_t offset,
 		.fd = fd,
 	};
 
+	if (!ctx || !out)
+		return -EINVAL;
 	return pin_as_told(ctx, &pin, out, why ? why : &ignored);
 }
 

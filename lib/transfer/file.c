@@ -69,8 +69,11 @@ PP_PUBLIC int pp_file_open(int fd, struct pp_cache *views, struct pp_file **out)
 	PP_KEEP_ERRNO;
 	PP_NO_CANCEL;
 	struct pp_file *f;
-	int ret = views ? pp_view_check(views) : 0;
+	int ret;
 
+	if (!out)
+		return -EINVAL;
+	ret = views ? pp_view_check(views) : 0;
 	if (ret)
 		return ret;
 	f = calloc(1, sizeof(*f));

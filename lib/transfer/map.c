@@ -23,6 +23,8 @@ PP_PUBLIC int pp_region_map(struct pp_ctx *ctx, const struct pp_region *region,
 	void *view;
 	int ret;
 
+	if (!ctx || !region || !out)
+		return -EINVAL;
 	if (pp_ctx_is_foreign(ctx))
 		return -EACCES;
 	if (offset > region->length || length > region->length - offset)

@@ -89,7 +89,7 @@ PP_PUBLIC int pp_peer_open(const char *name, struct pp_cache *cache,
 	struct pp_peer *peer;
 	int fd;
 
-	if (!pp_cache_ctx(cache))
+	if (!name || !cache || !out || !pp_cache_ctx(cache))
 		return -EINVAL;
 	if (pp_ctx_is_foreign(pp_cache_ctx(cache)))
 		return -EACCES;

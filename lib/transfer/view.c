@@ -108,6 +108,8 @@ PP_PUBLIC int pp_cache_create_view(const struct pp_cache_attr *attr, struct pp_c
 	PP_KEEP_ERRNO;
 	int ret;
 
+	if (!out)
+		return -EINVAL;
 	if (attr && (attr->pin_flags || attr->watch))
 		return -EOPNOTSUPP;
 	ret = make_cache(attr, out);

@@ -6,7 +6,7 @@ VERBS_OBJ := $(VERBS_SRC:lib/verbs/%.c=$(B)/obj/verbs/%.o)
 USER_TARGETS += $(B)/lib/libpeerpin-verbs.so.1 $(B)/lib/libpeerpin-verbs.so
 
 $(B)/obj/verbs/%.o: lib/verbs/%.c | $(B)/obj/verbs
-	$(CC) $(CPPFLAGS) $(CFLAGS) -Ilib/include -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Ilib/include -DPP_IMPLEMENTATION -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
 
 $(B)/lib/libpeerpin-verbs.so.1: $(VERBS_OBJ) lib/verbs/libpeerpin-verbs.map $(B)/lib/libpeerpin.so | $(B)/lib
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libpeerpin-verbs.so.1 -Wl,-z,defs \

@@ -127,7 +127,7 @@ PP_PUBLIC int pp_verbs_open(struct ibv_pd *pd, int access, const struct pp_cache
 	struct pp_verbs *v;
 	int ret;
 
-	if (!pd)
+	if (!pd || !out)
 		return -EINVAL;
 	v = calloc(1, sizeof(*v));
 	if (!v)

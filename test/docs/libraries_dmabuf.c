@@ -19,5 +19,5 @@ BLOCK
 
 int main(void)
 {
-	return start() || use(gpu_memory(1 << 20), 1 << 20) || sent != 1;
+	return start() || use((const char *)gpu_memory(1 << 20), 1 << 20) || sent != 1;
 }

@@ -17,6 +17,6 @@ int main(void)
 
 	if (start())
 		return 1;
-	buffer = gpu_memory(1 << 20);
+	buffer = (char *)gpu_memory(1 << 20);
 	return pp_pin(ctx, buffer, 1 << 20, &region, NULL) || use(buffer);
 }

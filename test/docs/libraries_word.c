@@ -20,6 +20,6 @@ int main(void)
 {
 	if (start())
 		return 1;
-	buffer = gpu_memory(4 << 20);
+	buffer = (char *)gpu_memory(4 << 20);
 	return use(4 << 20) || sent != 3;
 }

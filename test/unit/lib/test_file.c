@@ -35,7 +35,7 @@ static struct {
 	unsigned char file[2 * SIZE];
 } world;
 
-static unsigned char gpu[SIZE] __attribute__((aligned(4096)));
+static unsigned char gpu[SIZE + 1] __attribute__((aligned(4096)));
 static unsigned char view[SIZE] __attribute__((aligned(4096)));
 static struct pp_cache *views;
 static struct pp_file *file;

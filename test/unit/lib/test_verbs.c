@@ -378,6 +378,7 @@ static void bad_open_arguments_are_refused(void **state)
 
 	(void)state;
 	assert_int_equal(pp_verbs_open(NULL, ACCESS, NULL, &none), -EINVAL);
+	assert_int_equal(pp_verbs_open(&mock_pd, ACCESS, NULL, NULL), -EINVAL);
 	assert_int_equal(pp_verbs_open(&mock_pd, ACCESS, &watch, &none), -EINVAL);
 	assert_int_equal(pp_verbs_open(&mock_pd, ACCESS, &flags, &none), -EINVAL);
 	assert_null(none);

@@ -85,9 +85,12 @@ static inline uint64_t gpu_free(void)
 	return err ? 0 : info.out_vram_free;
 }
 
+/* volatile: gcc takes a constant address for an object of 0 bytes */
 static inline void *at(CUdeviceptr ptr)
 {
-	return (void *)(uintptr_t)ptr;
+	volatile uintptr_t address = ptr;
+
+	return (void *)address;
 }
 
 #endif
