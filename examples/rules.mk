@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 #
-# examples/X_example.c becomes $(B)/bin/examples/X. All examples may use libpeerpin and
+# examples/X_example.c or .cpp becomes $(B)/bin/examples/X. All examples may use libpeerpin and
 # libcuda. Variables before the rule name other libraries of an example:
 #	EXAMPLE_LIBS_X := -lrdmacm
 #	EXAMPLE_DEPS_X := $(B)/lib/libmore.so (built first)
 # The other sources make the demonstration, $(B)/bin/demo, and those of cluster/ the one of two nodes.
-EXAMPLE_SRC := $(wildcard examples/*_example.c)
-EXAMPLE_BIN := $(EXAMPLE_SRC:examples/%_example.c=$(B)/bin/examples/%)
+EXAMPLE_SRC := $(wildcard examples/*_example.c examples/*_example.cpp)
+EXAMPLE_BIN := $(patsubst examples/%_example,$(B)/bin/examples/%,$(basename $(EXAMPLE_SRC)))
 DEMO_SRC := $(filter-out $(EXAMPLE_SRC),$(wildcard examples/*.c))
 DEMO_OBJ := $(DEMO_SRC:examples/%.c=$(B)/obj/examples/%.o)
 # Two objects instead of libtool.a: the arm64 VM has the demonstration, but not the tool.
@@ -20,12 +20,18 @@ USER_TARGETS += $(B)/bin/demo $(B)/bin/demo-cluster $(EXAMPLE_BIN)
 $(B)/obj/examples/%.o: examples/%.c | $(B)/obj/examples $(B)/obj/examples/cluster
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Ilib/include -Iemu/include -MMD -MP -c -o $@ $<
 
+CXX_EXAMPLE_CFLAGS := -std=c++17 -Wpedantic $(filter-out -std=% -Wstrict-prototypes -Wmissing-prototypes,$(CFLAGS))
+
+$(B)/obj/examples/%.o: examples/%.cpp | $(B)/obj/examples
+	$(CXX) $(CPPFLAGS) $(CXX_EXAMPLE_CFLAGS) -Ilib/include -Iemu/include -MMD -MP -c -o $@ $<
+
 $(B)/bin/demo: $(DEMO_OBJ) $(DEMO_TOOL_OBJ) $(B)/lib/libpeerpin.so $(B)/emu/libcuda.so | $(B)/bin
 	$(EXAMPLE_LINK) -lpeerpin -lcuda
 
 $(B)/bin/demo-cluster: $(CLUSTER_OBJ) $(B)/lib/libpeerpin.so $(B)/emu/libcuda.so | $(B)/bin
 	$(EXAMPLE_LINK) -lrdmacm -libverbs -lpeerpin -lcuda
 
+EXAMPLE_LIBS_raii := -lstdc++
 EXAMPLE_LIBS_verbs := -lrdmacm -libverbs
 EXAMPLE_DEPS_verbs := $(B)/lib/libpeerpin-verbs.so
 EXAMPLE_LIBS_fabric := -lfabric
