@@ -6,6 +6,7 @@
 #include "core/node/debugfs.h"
 #include "core/dma/export.h"
 #include "core/node/file.h"
+#include "core/node/proc.h"
 #include "core/region/unplug.h"
 
 static struct miscdevice pp_misc = {
@@ -35,6 +36,7 @@ static int __init pp_init(void)
 	if (ret)
 		goto err_unplug;
 	pp_debugfs_init();
+	pp_proc_init();
 	return 0;
 
 err_unplug:
@@ -50,6 +52,7 @@ err_region:
 
 static void __exit pp_exit(void)
 {
+	pp_proc_exit();
 	pp_debugfs_exit();
 	misc_deregister(&pp_misc);
 	pp_unplug_exit();

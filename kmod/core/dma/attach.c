@@ -382,11 +382,14 @@ void pp_attach_name_busy(struct peerpin_region *r)
 	struct peerpin_attach *a;
 
 	spin_lock_irq(&r->lock);
-	list_for_each_entry(a, &r->attaches, in_region)
-		if (a->inflight)
-			pr_err_ratelimited("peerpin: %s (%s) still has DMA in flight on memory that is being given up; its driver must end DMA when stop() or peerpin_dma_stale() asks\n",
-					   dev_name(a->peer->dev),
-					   dev_driver_string(a->peer->dev));
+	list_for_each_entry(a, &r->attaches, in_region) {
+		if (!a->inflight)
+			continue;
+		atomic64_inc(&a->peer->timeouts);
+		pr_err_ratelimited("peerpin: %s (%s) still has DMA in flight on memory that is being given up; its driver must end DMA when stop() or peerpin_dma_stale() asks\n",
+				   dev_name(a->peer->dev),
+				   dev_driver_string(a->peer->dev));
+	}
 	spin_unlock_irq(&r->lock);
 }
 

@@ -8,9 +8,13 @@
 #include "attach.h"
 #include "peer.h"
 
-/* All registered peers, for debugfs. No lock is taken under peers_lock. */
+/*
+ * All registered peers, for debugfs and proc. No lock is taken under peers_lock.
+ * @gone: counts of peers that were unregistered; under peers_lock
+ */
 static DEFINE_MUTEX(peers_lock);
 static LIST_HEAD(peers);
+static struct pp_peer_counts gone;
 
 static void peer_free(struct peerpin_peer *peer)
 {
@@ -40,10 +44,34 @@ static void peer_list(struct peerpin_peer *peer)
 	mutex_unlock(&peers_lock);
 }
 
+static struct pp_peer_counts peer_sum(const struct peerpin_peer *peer)
+{
+	struct pp_peer_counts sum = {};
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		const struct pp_peer_counts *c = per_cpu_ptr(peer->counts, cpu);
+
+		sum.transfers += READ_ONCE(c->transfers);
+		sum.bytes += READ_ONCE(c->bytes);
+	}
+	return sum;
+}
+
+static void peer_add_counts(struct pp_peer_counts *to, const struct peerpin_peer *peer)
+{
+	struct pp_peer_counts sum = peer_sum(peer);
+
+	to->transfers += sum.transfers;
+	to->bytes += sum.bytes;
+}
+
+/* The peer has no DMA in flight, so its counts are final. */
 static void peer_unlist(struct peerpin_peer *peer)
 {
 	mutex_lock(&peers_lock);
 	list_del(&peer->in_peers);
+	peer_add_counts(&gone, peer);
 	mutex_unlock(&peers_lock);
 }
 
@@ -179,25 +207,16 @@ void peerpin_peer_unregister(struct peerpin_peer *peer)
 }
 EXPORT_SYMBOL_GPL(peerpin_peer_unregister);
 
-static struct pp_peer_counts peer_sum(const struct peerpin_peer *peer)
+static void peer_show_name(struct seq_file *m, const struct peerpin_peer *peer)
 {
-	struct pp_peer_counts sum = {};
-	int cpu;
-
-	for_each_possible_cpu(cpu) {
-		const struct pp_peer_counts *c = per_cpu_ptr(peer->counts, cpu);
-
-		sum.transfers += READ_ONCE(c->transfers);
-		sum.bytes += READ_ONCE(c->bytes);
-	}
-	return sum;
+	seq_escape(m, peer->name, " \t\n\\\033");
 }
 
 static void peer_show(struct seq_file *m, struct peerpin_peer *peer)
 {
 	struct pp_peer_counts sum = peer_sum(peer);
 
-	seq_escape(m, peer->name, " \t\n\\\033");
+	peer_show_name(m, peer);
 	seq_printf(m, " %llu %llu %d\n", sum.transfers, sum.bytes,
 		   atomic_read(&peer->inflight));
 }
@@ -209,5 +228,29 @@ void pp_peers_show(struct seq_file *m)
 	mutex_lock(&peers_lock);
 	list_for_each_entry(peer, &peers, in_peers)
 		peer_show(m, peer);
+	mutex_unlock(&peers_lock);
+}
+
+static void peer_show_counts(struct seq_file *m, const struct peerpin_peer *peer)
+{
+	struct pp_peer_counts sum = peer_sum(peer);
+
+	seq_puts(m, "peer ");
+	peer_show_name(m, peer);
+	seq_printf(m, " %llu %llu %llu\n", sum.transfers, sum.bytes, (u64)atomic64_read(&peer->timeouts));
+}
+
+void pp_peers_show_counts(struct seq_file *m)
+{
+	struct peerpin_peer *peer;
+	struct pp_peer_counts all;
+
+	mutex_lock(&peers_lock);
+	all = gone;
+	list_for_each_entry(peer, &peers, in_peers)
+		peer_add_counts(&all, peer);
+	seq_printf(m, "transfers %llu\ntransfer_bytes %llu\n", all.transfers, all.bytes);
+	list_for_each_entry(peer, &peers, in_peers)
+		peer_show_counts(m, peer);
 	mutex_unlock(&peers_lock);
 }

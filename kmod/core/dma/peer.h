@@ -31,6 +31,7 @@ struct pp_peer_counts {
  *	until 0
  * @inflight: number of DMA transfers begun and not ended, on listed and unlisted attachments
  * @counts: counts of ended transfers, one set for each processor
+ * @timeouts: waits for DMA that exceeded drain_timeout_ms while this peer had DMA in flight
  * @in_peers: entry in the list of all peers
  * @idle: woken when @users, @inflight, or the @inflight of an attachment falls to 0
  */
@@ -47,6 +48,7 @@ struct peerpin_peer {
 	struct list_head attaches;
 	struct list_head in_peers;
 	struct pp_peer_counts __percpu *counts;
+	atomic64_t timeouts;
 	wait_queue_head_t idle;
 };
 
@@ -68,5 +70,11 @@ static inline void pp_peer_count(struct peerpin_peer *peer, u64 bytes)
 
 /* print "DEVICE TRANSFERS BYTES INFLIGHT" of each registered peer; process context */
 void pp_peers_show(struct seq_file *m);
+
+/*
+ * print "transfers N" and "transfer_bytes N" of all peers since the module was loaded, then
+ * "peer DEVICE TRANSFERS BYTES TIMEOUTS" of each registered peer; process context
+ */
+void pp_peers_show_counts(struct seq_file *m);
 
 #endif

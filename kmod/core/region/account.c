@@ -6,11 +6,12 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include "account.h"
+#include "counts.h"
 #include "provider.h"
 
 /*
  * The limits are off by default. Users that do not trust each other need them:
- * doc/security.md (rows 26 to 28). RLIMIT_MEMLOCK does not count GPU memory.
+ * doc/security.md (rows 27 to 29). RLIMIT_MEMLOCK does not count GPU memory.
  */
 static unsigned long max_process_bytes;
 module_param(max_process_bytes, ulong, 0644);
@@ -175,6 +176,7 @@ int pp_account_charge(struct pp_account *a, u64 bytes, struct pp_why *why)
 	if (!account_add_bytes(&total_bytes, bytes, READ_ONCE(max_total_bytes),
 			       PEERPIN_REASON_TOTAL_BYTES, why))
 		goto err_bytes;
+	pp_count(regions);
 	return 0;
 
 err_bytes:
@@ -191,16 +193,24 @@ void pp_account_uncharge(struct pp_account *a, u64 bytes)
 	atomic64_sub(bytes, &total_bytes);
 	atomic64_sub(bytes, &a->bytes);
 	atomic64_dec(&a->regions);
+	pp_uncount(regions);
+}
+
+u64 pp_account_total_bytes(void)
+{
+	return atomic64_read(&total_bytes);
 }
 
 void pp_account_count_pin(struct pp_account *a)
 {
 	atomic64_inc(&a->pins);
+	pp_count(pins);
 }
 
 void pp_account_count_revoked(struct pp_account *a)
 {
 	atomic64_inc(&a->revoked);
+	pp_count(revoked);
 }
 
 struct pp_account_counts pp_account_counts(const struct pp_account *a)

@@ -38,6 +38,9 @@ int pp_account_charge(struct pp_account *account, u64 bytes,
 /* stop counting a region whose pages were given back; @bytes 0: no effect. Any context */
 void pp_account_uncharge(struct pp_account *account, u64 bytes);
 
+/* bytes charged to all accounts. Any context */
+u64 pp_account_total_bytes(void);
+
 /* count a region that has become live; count a live region that was revoked. Any context */
 void pp_account_count_pin(struct pp_account *account);
 void pp_account_count_revoked(struct pp_account *account);

@@ -2,6 +2,7 @@
 #include <linux/moduleparam.h>
 #include "../dma/attach.h"
 #include "cookie.h"
+#include "counts.h"
 #include "../node/cpumap.h"
 #include "end.h"
 #include "../dma/export.h"
@@ -80,6 +81,7 @@ static bool region_await(struct peerpin_region *r, unsigned long deadline)
 	if (wait_event_timeout(r->idle, pp_region_is_zero(r, &r->inflight),
 			       pp_time_left(deadline)))
 		return true;
+	pp_count(timeouts);
 	pp_attach_name_busy(r);
 	return false;
 }
@@ -108,6 +110,8 @@ bool pp_region_take_down(struct peerpin_region *r, unsigned long deadline, bool 
 
 	pp_region_stop(r);
 	drained = region_await(r, deadline);
+	if (!drained && overrule)
+		pp_count(overstays);
 	if (drained || overrule)
 		region_unmap(r);
 	return drained;

@@ -5,6 +5,7 @@
 #include "account.h"
 #include "close.h"
 #include "cookie.h"
+#include "counts.h"
 #include "epoch.h"
 #include "pin.h"
 #include "region.h"
@@ -212,6 +213,8 @@ struct peerpin_region *pp_region_pin(u32 provider, u32 flags,
 	struct peerpin_region *r;
 
 	r = pin_any(provider, flags, want, account, epoch, why);
+	if (IS_ERR(r))
+		pp_count(refused);
 	trace_peerpin_pin(want, provider, flags, r, why, start);
 	return r;
 }

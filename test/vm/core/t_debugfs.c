@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* /sys/kernel/debug/peerpin and fdinfo show which process has pinned which memory. */
+/*
+ * /sys/kernel/debug/peerpin and fdinfo show which process has pinned which memory. /proc/driver/peerpin has the
+ * counts of all processes and devices.
+ */
 #include <stdbool.h>
 #include <sys/wait.h>
 
@@ -239,6 +242,98 @@ CASE(transfers_of_a_peer_are_counted)
 	EXPECT(after.transfers == before.transfers + 6 && after.bytes == before.bytes + 30000 && !after.inflight,
 	       "%lu transfers, %lu bytes", after.transfers - before.transfers, after.bytes - before.bytes);
 	EXPECT(!unpin(fd, p.out_region), "unpin");
+}
+
+/* ---- counts of all processes and devices ------------------------------------------- */
+
+/* The count after @name in /proc/driver/peerpin; ~0: there is none */
+static uint64_t count_of(const char *name)
+{
+	FILE *f = fopen("/proc/driver/peerpin", "re");
+	uint64_t value, found = ~0ul;
+	char line[256], word[64];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%63s %lu", word, &value) == 2 && !strcmp(word, name))
+			found = value;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* Sum of the time-outs of all peers */
+static uint64_t timeouts_of_peers(void)
+{
+	FILE *f = fopen("/proc/driver/peerpin", "re");
+	uint64_t value, sum = 0;
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "peer %*s %*u %*u %lu", &value) == 1)
+			sum += value;
+	if (f)
+		fclose(f);
+	return sum;
+}
+
+CASE(pins_of_all_are_counted)
+{
+	uint64_t pins = count_of("pins"), refused = count_of("refused"), revoked = count_of("revoked");
+	struct peerpin_pin p;
+
+	EXPECT(!count_of("bytes") && !count_of("regions"), "%lu regions", count_of("regions"));
+	EXPECT(!emu_alloc(gpu, GPU_B, BLOCK) && !pin_at(fd, GPU_B, BLOCK, &p), "pin");
+	EXPECT(count_of("pins") == pins + 1 && count_of("regions") == 1 && count_of("bytes") == BLOCK, "%lu bytes",
+	       count_of("bytes"));
+	EXPECT(!emu_free(gpu, GPU_B), "free");
+	EXPECT(count_of("revoked") == revoked + 1 && !count_of("bytes"), "%lu revoked", count_of("revoked"));
+	EXPECT(!unpin(fd, p.out_region), "unpin");
+	EXPECT(pin_at(fd, GPU_B, BLOCK, &p), "freed memory was pinned");
+	EXPECT(count_of("refused") == refused + 1 && count_of("pins") == pins + 1, "%lu refused", count_of("refused"));
+	EXPECT(!count_of("regions"), "%lu regions", count_of("regions"));
+}
+
+/* The driver ends its DMA after the memory was taken away. Before that the unpin of another region times out, too. */
+CASE(timeouts_and_overstays_are_counted)
+{
+	uint64_t timeouts = count_of("timeouts"), overstays = count_of("overstays"), peer = timeouts_of_peers();
+	struct peer_check c = { .length = 4096 };
+	struct peerpin_pin p;
+
+	EXPECT(!module_set("peerpin/parameters/drain_timeout_ms", "50"), "parameter");
+	EXPECT(!emu_alloc(gpu, GPU_B, BLOCK) && !pin_at(fd, GPU_B, BLOCK, &p), "pin");
+	c.fd = fd;
+	c.region = p.out_region;
+	EXPECT(!check_call(check, PEER_CHECK_HOLD, &c), "hold %d", errno);
+	EXPECT(!unpin(fd, p.out_region), "unpin");
+	EXPECT(count_of("timeouts") == timeouts + 1 && count_of("overstays") == overstays, "%lu overstays",
+	       count_of("overstays"));
+	EXPECT(!emu_free(gpu, GPU_B), "free");
+	EXPECT(count_of("timeouts") == timeouts + 2 && count_of("overstays") == overstays + 1, "%lu time-outs",
+	       count_of("timeouts"));
+	EXPECT(timeouts_of_peers() == peer + 2, "%lu of the peer", timeouts_of_peers() - peer);
+	EXPECT(!check_call(check, PEER_CHECK_END, &c), "end");
+	EXPECT(!module_set("peerpin/parameters/drain_timeout_ms", "1000"), "parameter");
+}
+
+CASE(counts_outlive_the_peer)
+{
+	struct peer_check c = { 0 };
+	uint64_t bytes = count_of("transfer_bytes"), transfers = count_of("transfers");
+	struct peerpin_pin p;
+
+	EXPECT(!pin_at(fd, GPU_A, BLOCK, &p), "pin");
+	c.fd = fd;
+	c.region = p.out_region;
+	c.length = 4096;
+	EXPECT(!check_call(check, PEER_CHECK_HOLD, &c) && !check_call(check, PEER_CHECK_END, &c), "transfer %d", errno);
+	EXPECT(count_of("transfers") == transfers + 1 && count_of("transfer_bytes") == bytes + 4096, "%lu transfers",
+	       count_of("transfers") - transfers);
+	EXPECT(!unpin(fd, p.out_region), "unpin");
+	EXPECT(!check_call(check, PEER_CHECK_UNREGISTER, &c), "unregister %d", errno);
+	EXPECT(count_of("transfers") == transfers + 1 && count_of("transfer_bytes") == bytes + 4096, "%lu transfers",
+	       count_of("transfers") - transfers);
+	EXPECT(!check_call(check, PEER_CHECK_REGISTER, &c), "register %d", errno);
 }
 
 /* ---- many regions -------------------------------------------------------------- */

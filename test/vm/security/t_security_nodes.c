@@ -435,9 +435,45 @@ CASE(no_kernel_address_is_shown)
 	EXPECT(!file_has_kernel_address("/sys/kernel/tracing/trace") && strstr(text, "peerpin_pin"), "traces");
 	EXPECT(!file_has_kernel_address("/sys/kernel/debug/peerpin/regions") && strstr(text, "host"), "regions");
 	EXPECT(!file_has_kernel_address("/sys/kernel/debug/peerpin/peers"), "peers");
+	EXPECT(!file_has_kernel_address("/proc/driver/peerpin") && strstr(text, "pins"), "counts");
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
 	EXPECT(!file_has_kernel_address(path) && strstr(text, "peerpin-region:"), "fdinfo");
 	EXPECT(!unpin(fd, p.out_region), "unpin");
+}
+
+static bool starts_a_line(const char *word)
+{
+	const char *at = strstr(text, word);
+
+	return at && (at == text || at[-1] == '\n');
+}
+
+/* The names of all lines; "peer" may come several times or not at all */
+static bool has_only_sums(void)
+{
+	static const char *const names[] = { "bytes ", "regions ", "pins ", "refused ", "revoked ", "timeouts ",
+					     "overstays ", "transfers ", "transfer_bytes " };
+	unsigned int i, lines = 0;
+	const char *at;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!starts_a_line(names[i]))
+			return false;
+	for (at = text; (at = strchr(at, '\n')); at++)
+		lines += strncmp(at + 1, "peer ", 5) != 0;
+	return lines == i;
+}
+
+static void reads_counts(void)
+{
+	EXPECT(!file_has_kernel_address("/proc/driver/peerpin"), "an address: %s", text);
+	EXPECT(has_only_sums(), "%s", text);
+	EXPECT(open("/proc/driver/peerpin", O_WRONLY) < 0 && errno == EACCES, "open for writing: %d", errno);
+}
+
+CASE(users_see_sums_only)
+{
+	AS_USER(MALLORY, reads_counts);
 }
 
 VMTEST_MAIN
