@@ -24,6 +24,7 @@ static const struct command *const commands[] = {
 	&topo_command,
 	&doctor_command,
 	&top_command,
+	&metrics_command,
 	&verify_command,
 	&help_command,
 };

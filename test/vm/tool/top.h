@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Processes that hold pinned memory, so that peerpin top can show them. */
+/* Processes that hold pinned memory, so that peerpin top and metrics can show them. */
 #ifndef TEST_TOP_H
 #define TEST_TOP_H
 
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include <libpeerpin.h>
 #include "test/vm/core/pin.h"
+#include "test/vm/harness/emu.h"
 #include "test/vm/harness/vmtest.h"
 
 enum {
@@ -86,6 +89,85 @@ static inline void end_holders(void)
 		kill(holders[--nr_holders], SIGKILL);
 		waitpid(holders[nr_holders], NULL, 0);
 	}
+}
+
+/* ---- processes that do something, for start() ------------------------------- */
+
+/* Pin and unpin a page repeatedly. */
+static inline int pin_again_and_again(unsigned int unused)
+{
+	char *memory = host_memory(1);
+	struct peerpin_pin p;
+	int fd = pin_open();
+
+	(void)unused;
+	while (!pin_at(fd, (uintptr_t)memory, PAGE, &p) && !unpin(fd, p.out_region))
+		usleep(1000);
+	return 1;
+}
+
+/* Pin GPU memory, and free it while it is pinned, repeatedly. */
+static inline int lose(unsigned int unused)
+{
+	int gpu = emu_open(), fd = pin_open();
+	struct peerpin_pin p;
+
+	(void)unused;
+	while (!emu_alloc(gpu, GPU_B, 2 << 20) && !pin_at(fd, GPU_B, 2 << 20, &p) && !emu_free(gpu, GPU_B) &&
+	       !unpin(fd, p.out_region))
+		usleep(1000);
+	return 1;
+}
+
+/* Use a cache with published counters and hits. */
+static inline int hit(unsigned int unused)
+{
+	const struct pp_cache_attr attr = { 0 };
+	const struct pp_cache_entry *e;
+	char *memory = host_memory(1);
+	struct pp_cache *cache;
+	struct pp_ctx *ctx;
+
+	(void)unused;
+	setenv("PEERPIN_PUBLISH", "1", 1);
+	if (pp_open(&ctx) || pp_cache_create_ctx(ctx, &attr, &cache))
+		return 1;
+	while (!pp_cache_get(cache, memory, PAGE, &e, NULL)) {
+		pp_cache_put(cache, e);
+		usleep(1000);
+	}
+	return 1;
+}
+
+/* ---- running peerpin -------------------------------------------------------- */
+
+static char said[1 << 16];
+
+/* Run peerpin as user @uid. @said gets the output. Returns the wait status. */
+static inline int lines(uid_t uid, char **argv)
+{
+	int out[2], status = -1;
+	size_t length = 0;
+	ssize_t n;
+	pid_t pid;
+
+	if (pipe(out))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		dup2(out[1], STDOUT_FILENO);
+		if (setgid(uid) || setuid(uid))
+			_exit(126);
+		execv(argv[0], argv);
+		_exit(127);
+	}
+	close(out[1]);
+	while ((n = read(out[0], said + length, sizeof(said) - 1 - length)) > 0)
+		length += n;
+	said[length] = '\0';
+	close(out[0]);
+	waitpid(pid, &status, 0);
+	return status;
 }
 
 #endif
