@@ -25,6 +25,7 @@ static const struct command *const commands[] = {
 	&doctor_command,
 	&top_command,
 	&metrics_command,
+	&perf_command,
 	&verify_command,
 	&help_command,
 };

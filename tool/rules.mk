@@ -14,8 +14,8 @@ $(B)/lib/libtool.a: $(filter-out $(TOOL_MAIN),$(TOOL_OBJ))
 
 # libarchive is linked statically: only tar and gzip are used, but the shared library
 # would make each command load twenty other libraries, e.g. for XML and Unicode
-$(B)/bin/peerpin: $(TOOL_MAIN) $(B)/lib/libverify.a $(B)/lib/libtool.a $(B)/lib/libjudge.a $(B)/lib/libpeerpin.so | $(B)/bin
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) -L$(B)/lib $(if $(NO_RPATH),,-Wl,-rpath,'$$ORIGIN/../lib') -lpeerpin -Wl,-Bstatic -larchive -Wl,-Bdynamic -ljson-c -lpci -lz -lncursesw -ltinfo -ldl
+$(B)/bin/peerpin: $(TOOL_MAIN) $(B)/lib/libverify.a $(B)/lib/libtool.a $(B)/lib/libjudge.a $(B)/obj/gdrapi/stream.o $(B)/lib/libpeerpin.so | $(B)/bin
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) -L$(B)/lib $(if $(NO_RPATH),,-Wl,-rpath,'$$ORIGIN/../lib') -lpeerpin -Wl,-Bstatic -larchive -Wl,-Bdynamic -ljson-c -lpci -lz -lncursesw -ltinfo -ldl -lm
 
 $(B)/bin:
 	mkdir -p $@

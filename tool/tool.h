@@ -35,6 +35,7 @@ extern const struct command topo_command;
 extern const struct command doctor_command;
 extern const struct command top_command;
 extern const struct command metrics_command;
+extern const struct command perf_command;
 extern const struct command verify_command;
 
 /* Prints one line on stderr, prefixed with "peerpin: ". Returns EXIT_FAILED. */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <dlfcn.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include "gpu.h"
 #include "tool/tool.h"
@@ -30,6 +32,10 @@ static struct {
 	int (*attribute)(int *out, int attribute, int device);
 	int (*write)(unsigned long long to, const void *from, size_t length);
 	int (*read)(void *to, unsigned long long from, size_t length);
+	int (*copy)(unsigned long long to, unsigned long long from, size_t length);
+	int (*wait)(void);
+	int (*name)(char *out, int room, int device);
+	int (*version)(int *out);
 } cuda;
 
 static const struct {
@@ -48,6 +54,10 @@ static const struct {
 	{ "cuDeviceGetAttribute", &cuda.attribute },
 	{ "cuMemcpyHtoD_v2", &cuda.write },
 	{ "cuMemcpyDtoH_v2", &cuda.read },
+	{ "cuMemcpyDtoD_v2", &cuda.copy },
+	{ "cuCtxSynchronize", &cuda.wait },
+	{ "cuDeviceGetName", &cuda.name },
+	{ "cuDriverGetVersion", &cuda.version },
 };
 
 /* Finds all functions. Returns the name of the first missing function, or NULL. */
@@ -65,31 +75,46 @@ static const char *resolve(void *lib)
 	return NULL;
 }
 
-static int load(void)
+/* Writes the error. Returns @state. */
+__attribute__((format(printf, 4, 5)))
+static enum gpu_state refuse(char *why, size_t room, enum gpu_state state, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(why, room, format, args);
+	va_end(args);
+	return state;
+}
+
+static enum gpu_state load(char *why, size_t room)
 {
 	void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
 	const char *missing;
 
 	if (!lib)
-		return fail("there is no CUDA library (libcuda.so.1): install the GPU's driver, or type: peerpin copy --from host --to host");
+		return refuse(why, room, GPU_ABSENT, "there is no CUDA library (libcuda.so.1): install the GPU's driver");
 	missing = resolve(lib);
 	if (missing)
-		return fail("libcuda.so.1 has no %s: it is too old; install a newer GPU driver", missing);
-	return 0;
+		return refuse(why, room, GPU_BROKEN, "libcuda.so.1 has no %s: it is too old; install a newer GPU driver",
+			      missing);
+	return GPU_OPEN;
 }
 
-static int init(void)
+static enum gpu_state init(char *why, size_t room)
 {
 	int ret = cuda.init(0);
 
 	if (ret == CU_NO_DEVICE)
-		return fail("CUDA finds no GPU: see whether lspci lists one and its driver is loaded, or type: peerpin copy --from host --to host");
+		return refuse(why, room, GPU_ABSENT,
+			      "CUDA finds no GPU: see whether lspci lists one and its driver is loaded");
 	if (ret)
-		return fail("CUDA does not start: cuInit() says %s; see the kernel's log: dmesg", gpu_error(ret));
-	return 0;
+		return refuse(why, room, GPU_BROKEN, "CUDA does not start: cuInit() says %s; see the kernel's log: dmesg",
+			      gpu_error(ret));
+	return GPU_OPEN;
 }
 
-static int use_first(void)
+static enum gpu_state use_first(char *why, size_t room)
 {
 	void *ctx;
 	int ret = cuda.retain(&ctx, 0);
@@ -97,26 +122,35 @@ static int use_first(void)
 	if (!ret)
 		ret = cuda.set_current(ctx);
 	if (ret)
-		return fail("GPU 0 cannot be used: %s; see the kernel's log: dmesg", gpu_error(ret));
-	return 0;
+		return refuse(why, room, GPU_BROKEN, "GPU 0 cannot be used: %s; see the kernel's log: dmesg",
+			      gpu_error(ret));
+	return GPU_OPEN;
+}
+
+enum gpu_state gpu_try_open(char *why, size_t room)
+{
+	static bool opened;
+	enum gpu_state state;
+
+	if (opened)
+		return GPU_OPEN;
+	state = load(why, room);
+	if (state == GPU_OPEN)
+		state = init(why, room);
+	if (state == GPU_OPEN)
+		state = use_first(why, room);
+	opened = state == GPU_OPEN;
+	return state;
 }
 
 int gpu_open(void)
 {
-	static bool opened;
-	int ret;
+	char why[256];
+	enum gpu_state state = gpu_try_open(why, sizeof(why));
 
-	if (opened)
+	if (state == GPU_OPEN)
 		return 0;
-	ret = load();
-	if (!ret)
-		ret = init();
-	if (!ret)
-		ret = use_first();
-	if (ret)
-		return ret;
-	opened = true;
-	return 0;
+	return fail("%s%s", why, state == GPU_ABSENT ? ", or type: peerpin copy --from host --to host" : "");
 }
 
 int gpu_room(struct gpu_room *out)
@@ -170,6 +204,23 @@ int gpu_write(uint64_t to, const void *from, size_t length)
 int gpu_read(void *to, uint64_t from, size_t length)
 {
 	return cuda.read(to, from, length);
+}
+
+int gpu_copy(uint64_t to, uint64_t from, size_t length)
+{
+	int ret = cuda.copy(to, from, length);
+
+	return ret ? ret : cuda.wait();
+}
+
+int gpu_name(char *out, int room)
+{
+	return cuda.name(out, room, 0);
+}
+
+int gpu_cuda_version(int *out)
+{
+	return cuda.version(out);
 }
 
 const char *gpu_error(int result)

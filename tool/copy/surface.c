@@ -18,8 +18,7 @@ static unsigned char found[CHUNK], wanted[CHUNK];
 
 /* ---- room ------------------------------------------------------------------ */
 
-/* MemAvailable, in bytes: memory that the kernel can allocate without swapping; 0: unknown. */
-static uint64_t host_room(void)
+uint64_t host_room(void)
 {
 	FILE *f = fopen("/proc/meminfo", "re");
 	uint64_t kib = 0;

@@ -24,6 +24,9 @@ struct surface {
 	const char *name;
 };
 
+/* MemAvailable, in bytes: memory that the kernel can allocate without swapping; 0: unknown. */
+uint64_t host_room(void);
+
 /* Fails if the free memory cannot hold both surfaces of a copy. */
 int surfaces_fit(const struct copy_args *args);
 

@@ -128,7 +128,7 @@ static void unknown_option(char **argv)
 		usage_error("%s does not know %s", argv[0], argv[optind - 1]);
 }
 
-int next_option(int argc, char **argv, const struct option *options)
+int next_option_or_word(int argc, char **argv, const struct option *options)
 {
 	int c;
 
@@ -138,11 +138,18 @@ int next_option(int argc, char **argv, const struct option *options)
 		usage_error("%s needs a value", argv[optind - 1]);
 	else if (c == '?')
 		unknown_option(argv);
-	else if (c == -1 && optind < argc)
-		usage_error("%s does not know what to do with %s", argv[0],
-			    argv[optind]);
 	else
 		return c;
+	return '?';
+}
+
+int next_option(int argc, char **argv, const struct option *options)
+{
+	int c = next_option_or_word(argc, argv, options);
+
+	if (c != -1 || optind == argc)
+		return c;
+	usage_error("%s does not know what to do with %s", argv[0], argv[optind]);
 	return '?';
 }
 

@@ -40,6 +40,9 @@ struct option;
  */
 int next_option(int argc, char **argv, const struct option *options);
 
+/* As next_option(), but words that are no options stay: they are argv[optind] and later at the end. */
+int next_option_or_word(int argc, char **argv, const struct option *options);
+
 /* Return 0, or EXIT_USAGE or EXIT_FAILED after printing the error. */
 int parse_copy_args(int argc, char **argv, struct copy_args *out);
 int parse_bar_args(int argc, char **argv, bool *json);

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* peerpin perf --serve: registers memory for another machine, which writes and reads it. */
+#ifndef PERF_SERVE_H
+#define PERF_SERVE_H
+
+#include "args.h"
+
+/* Serves one machine after the other until a signal comes. Returns EXIT_FAILED after printing the error. */
+int perf_serve(const struct perf_args *args);
+
+/* Closes the connection of the operations of RDMA, if there is one. */
+void perf_end_rdma(void);
+
+#endif

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#include <stdlib.h>
+#include <string.h>
+#include "stats.h"
+#include "tool/tool.h"
+
+enum {
+	PARTS = 5,
+	LEAST_IN_PART = 2,
+};
+
+static int by_value(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static double middle(const double *sorted, size_t count)
+{
+	return count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
+}
+
+/* The sample below which @percent of the samples lie */
+static double percentile(const double *sorted, size_t count, unsigned int percent)
+{
+	size_t at = (count * percent + 99) / 100;
+
+	return sorted[at ? at - 1 : 0];
+}
+
+static double median_of(const double *samples, size_t count)
+{
+	double *copy = malloc(count * sizeof(*copy)), median;
+
+	if (!copy)
+		no_memory();
+	memcpy(copy, samples, count * sizeof(*copy));
+	qsort(copy, count, sizeof(*copy), by_value);
+	median = middle(copy, count);
+	free(copy);
+	return median;
+}
+
+static double noise_of(const double *samples, size_t count)
+{
+	double least = 0, most = 0, median;
+	size_t parts = count < PARTS * LEAST_IN_PART ? count : PARTS, i;
+
+	for (i = 0; i < parts; i++) {
+		size_t from = i * count / parts, to = (i + 1) * count / parts;
+
+		median = median_of(samples + from, to - from);
+		if (!i || median < least)
+			least = median;
+		if (!i || median > most)
+			most = median;
+	}
+	return most - least;
+}
+
+void perf_sum_up(double *samples, size_t count, struct perf_point *out)
+{
+	out->count = count;
+	out->noise = noise_of(samples, count);
+	qsort(samples, count, sizeof(*samples), by_value);
+	out->p1 = percentile(samples, count, 1);
+	out->median = middle(samples, count);
+	out->p99 = percentile(samples, count, 99);
+}
