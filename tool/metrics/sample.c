@@ -145,7 +145,7 @@ void metrics_take(struct metrics_sample *out, size_t room)
 
 	*out = (struct metrics_sample){ 0 };
 	out->loaded = !counters_read(&out->counters);
-	out->reserve = bar1_reserve();
+	out->reserve = pp_bar1_reserve();
 	out->nr_gpus = bar1_find(out->gpus, out->gpu_index, METRICS_GPUS, &error);
 	fds_find(&fds);
 	take_owners(out, &fds);
