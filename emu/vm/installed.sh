@@ -16,6 +16,6 @@ check_kernel() {
 build_modules() {
 	[ -e "$root/build/$release/modules" ] ||
 		echo "peerpin-emu: building the modules for Linux $release, once" >&2
-	[[ ${file-} != */emurdma.ko ]] || "$root/scripts/soft-roce" "$release" >&2
+	[ "${adapters:-0}" -eq 0 ] || "$root/scripts/soft-roce" "$release" >&2
 	env -u MAKELEVEL MAKEFLAGS="-j$(nproc)" "$root/scripts/build-modules" "$release" >/dev/null
 }
