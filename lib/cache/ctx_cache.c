@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include "lib/cuda/allocation.h"
 #include "lib/cuda/query.h"
+#include "lib/sys/debug.h"
 #include "range.h"
 #include "regcache.h"
 #include "lib/region/region.h"
@@ -97,6 +98,7 @@ static int ctx_pin(void *arg, uint64_t addr, uint64_t length, void **out,
 	if (!reg)
 		return -ENOMEM;
 	ret = register_range(pp_cache_ctx(arg), addr, length, reg, why);
+	pp_region_debug(addr, length, ret, &reg->region, why);
 	if (ret)
 		free(reg);
 	else
@@ -178,6 +180,18 @@ static const struct pp_cache_ops ctx_ops[] = {
 	[PP_WATCH_NONE] = { ctx_pin, ctx_unpin, NULL, NULL, ctx_grow },
 };
 
+static void say(uint32_t watch)
+{
+	static const char *const how[] = {
+		[PP_WATCH_EPOCH] = "the revocation page, and CUDA's buffer ids for small allocations",
+		[PP_WATCH_HOOK] = "libpeerpin-hook",
+		[PP_WATCH_TAG] = "CUDA's buffer ids",
+		[PP_WATCH_NONE] = "calls of pp_cache_invalidate()",
+	};
+
+	pp_debug("a cache of regions detects frees by %s", how[watch]);
+}
+
 /* A hook that was loaded too late does not see all frees: then PP_WATCH_BEST means PP_WATCH_EPOCH. */
 static int make(uint32_t watch, const struct pp_cache_attr *attr, struct pp_cache **out)
 {
@@ -185,9 +199,13 @@ static int make(uint32_t watch, const struct pp_cache_attr *attr, struct pp_cach
 
 	if (watch == PP_WATCH_BEST || watch == PP_WATCH_HOOK)
 		ret = pp_watch_make(&ctx_ops[watch], attr, out);
+	if (!ret)
+		say(PP_WATCH_HOOK);
 	if (ret != -EOPNOTSUPP || watch == PP_WATCH_HOOK)
 		return ret;
-	return pp_cache_make(&ctx_ops[watch == PP_WATCH_BEST ? PP_WATCH_EPOCH : watch], NULL, attr, out);
+	watch = watch == PP_WATCH_BEST ? PP_WATCH_EPOCH : watch;
+	say(watch);
+	return pp_cache_make(&ctx_ops[watch], NULL, attr, out);
 }
 
 PP_PUBLIC int pp_cache_create_ctx(struct pp_ctx *ctx,

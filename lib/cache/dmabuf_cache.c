@@ -1,11 +1,27 @@
 // SPDX-License-Identifier: MIT
 /* A registration cache of dma-bufs that the GPU's driver exports */
+#include <inttypes.h>
 #include <stdlib.h>
 #include "lib/cuda/dmabuf.h"
 #include "lib/cuda/query.h"
+#include "lib/sys/debug.h"
 #include "regcache.h"
 #include "lib/sys/sys.h"
 #include "watch.h"
+
+static void say(uint64_t addr, uint64_t length, int error, const struct pp_export *d, const struct pp_why *why)
+{
+	char text[512];
+
+	if (!pp_debugs())
+		return;
+	if (error) {
+		pp_explain(text, sizeof(text), error, why);
+		pp_debug("0x%" PRIx64 ", %" PRIu64 " bytes: no dma-buf: %s", addr, length, text);
+		return;
+	}
+	pp_debug("0x%" PRIx64 ", %" PRIu64 " bytes: a dma-buf of the GPU's driver, descriptor %d", addr, length, d->pub.fd);
+}
 
 static int dmabuf_pin(void *arg, uint64_t addr, uint64_t length, void **reg, struct pp_why *why)
 {
@@ -16,6 +32,7 @@ static int dmabuf_pin(void *arg, uint64_t addr, uint64_t length, void **reg, str
 	if (!d)
 		return -ENOMEM;
 	ret = pp_export_make(addr, length, d, why);
+	say(addr, length, ret, d, why);
 	if (ret)
 		free(d);
 	else

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include "lib/sys/cancel.h"
 #include "lib/cuda/allocation.h"
 #include "lib/cuda/query.h"
+#include "lib/sys/debug.h"
 #include "region.h"
 #include "lib/sys/sys.h"
 #include "lib/cuda/why.h"
@@ -42,10 +44,12 @@ PP_PUBLIC int pp_open(struct pp_ctx **out)
 	if (!ctx)
 		return -ENOMEM;
 	ret = ctx_open(ctx);
-	if (ret)
+	if (ret) {
+		pp_debug("/dev/peerpin cannot be used: %s", strerror(-ret));
 		free(ctx);
-	else
+	} else {
 		*out = ctx;
+	}
 	return ret;
 }
 
@@ -215,10 +219,14 @@ PP_PUBLIC int pp_pin_with(struct pp_ctx *ctx, const void *addr, size_t length,
 {
 	PP_KEEP_ERRNO;
 	struct pp_why ignored;
+	int ret;
 
 	if (!ctx || !out)
 		return -EINVAL;
-	return pin_with(ctx, addr, length, flags, out, why ? why : &ignored);
+	why = why ? why : &ignored;
+	ret = pin_with(ctx, addr, length, flags, out, why);
+	pp_region_debug((uintptr_t)addr, length, ret, out, why);
+	return ret;
 }
 
 PP_PUBLIC int pp_pin(struct pp_ctx *ctx, const void *addr, size_t length,
@@ -240,10 +248,14 @@ PP_PUBLIC int pp_pin_dmabuf(struct pp_ctx *ctx, int fd, uint64_t offset,
 		.provider = PEERPIN_PROVIDER_DMABUF,
 		.fd = fd,
 	};
+	int ret;
 
 	if (!ctx || !out)
 		return -EINVAL;
-	return pin_as_told(ctx, &pin, out, why ? why : &ignored);
+	why = why ? why : &ignored;
+	ret = pin_as_told(ctx, &pin, out, why);
+	pp_region_debug(offset, length, ret, out, why);
+	return ret;
 }
 
 PP_PUBLIC int pp_unpin(struct pp_ctx *ctx, const struct pp_region *region)

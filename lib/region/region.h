@@ -37,4 +37,8 @@ int pp_pin_as(struct pp_ctx *ctx, uint64_t addr, uint64_t length,
 	      uint32_t provider, uint32_t flags, struct pp_region *out,
 	      struct pp_why *why);
 
+/* If PEERPIN_DEBUG=1, says what became of a pin. @error: 0, or -errno and @why; @region: only if @error is 0 */
+void pp_region_debug(uint64_t addr, uint64_t length, int error, const struct pp_region *region,
+		     const struct pp_why *why);
+
 #endif

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include "lib/sys/cancel.h"
 #include "lib/cuda/cuda_api.h"
 #include "file.h"
 #include "file_sys.h"
 #include "lib/cuda/process.h"
 #include "lib/cuda/query.h"
+#include "lib/sys/debug.h"
 #include "lib/sys/sys.h"
 #include "view.h"
 
@@ -197,6 +200,17 @@ static int check(struct pp_move *m)
 	return m->host || is_within(m, &mem) ? 0 : -EINVAL;
 }
 
+static void say(const struct pp_move *m, int error)
+{
+	const struct pp_file_result *r = &m->result;
+
+	if (!pp_debugs())
+		return;
+	pp_debug("file %s: %" PRIu64 " bytes by the disk's DMA, %" PRIu64 " through host memory%s%s%s%s",
+		 m->write ? "written" : "read", r->direct, r->bounced, r->reason ? ": " : "",
+		 r->reason ? pp_file_strreason(r->reason) : "", error ? "; failed: " : "", error ? strerror(-error) : "");
+}
+
 static int move(struct pp_move *m, struct pp_file_result *result)
 {
 	uint64_t start = pp_now_ns();
@@ -207,6 +221,7 @@ static int move(struct pp_move *m, struct pp_file_result *result)
 	if (!m->result.bounced && !ret)
 		m->result.reason = m->result.error = 0;
 	m->result.total_ns = pp_now_ns() - start;
+	say(m, ret);
 	if (result)
 		*result = m->result;
 	return ret;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "libpeerpin-verbs.h"
 #include "lib/sys/sys.h"
+#include "registration.h"
 
 /**
  * struct text - the text being written, truncated to @room
@@ -43,6 +44,11 @@ static const char *const names[PP_MR_WAYS] = {
 	[PP_MR_PEERPIN_DMABUF] = "a dma-buf of /dev/peerpin",
 	[PP_MR_PEER_MEMORY] = "peer memory",
 };
+
+const char *pp_mr_way_name(enum pp_mr_way way)
+{
+	return names[way];
+}
 
 /** struct advice - what to do when @call fails with @error in @way */
 struct advice {

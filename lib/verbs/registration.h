@@ -53,4 +53,7 @@ bool pp_is_within(const struct pp_mem *mem, uint64_t addr, uint64_t length);
 /* Does a cache make room and try again after @error? */
 bool pp_is_shortage(int error);
 
+/* "a dma-buf of the GPU's driver" */
+const char *pp_mr_way_name(enum pp_mr_way way);
+
 #endif

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include <dlfcn.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include "lib/sys/cancel.h"
 #include "libpeerpin-hook.h"
 #include "lib/cache/range.h"
 #include "registration.h"
+#include "lib/sys/debug.h"
 #include "lib/sys/sys.h"
 
 struct pp_verbs {
@@ -30,6 +32,33 @@ static __thread struct request request;
 
 /* ---- the cache's operations ------------------------------------------------------------ */
 
+static void say_attempt(const struct pp_registration *reg, const struct pp_mr_attempt *a)
+{
+	char text[512];
+
+	pp_explain(text, sizeof(text), a->error, &a->why);
+	pp_debug("0x%" PRIx64 ", %" PRIu64 " bytes: not registered as %s: %s: %s", reg->mr.addr, reg->mr.length,
+		 pp_mr_way_name(a->way), a->call, text);
+}
+
+static void say(const struct pp_registration *reg, int error, const struct pp_mr_why *why)
+{
+	char text[1024];
+	uint32_t i;
+
+	if (!pp_debugs())
+		return;
+	for (i = 0; i < why->count; i++)
+		say_attempt(reg, &why->attempt[i]);
+	if (!error)
+		pp_debug("0x%" PRIx64 ", %" PRIu64 " bytes: registered as %s", reg->mr.addr, reg->mr.length,
+			 pp_mr_way_name(reg->mr.way));
+	else if (!why->count) {
+		pp_verbs_explain(text, sizeof(text), error, why);
+		pp_debug("0x%" PRIx64 ", %" PRIu64 " bytes: not registered: %s", reg->mr.addr, reg->mr.length, text);
+	}
+}
+
 static int verbs_pin(void *arg, uint64_t addr, uint64_t length, void **reg, struct pp_why *why)
 {
 	const struct pp_verbs *v = arg;
@@ -40,6 +69,7 @@ static int verbs_pin(void *arg, uint64_t addr, uint64_t length, void **reg, stru
 	if (!made)
 		return -ENOMEM;
 	ret = pp_registration_make(&v->registrar, addr, length, !request.unwatched, made, &all);
+	say(made, ret, &all);
 	if (!ret) {
 		*reg = made;
 		return 0;
