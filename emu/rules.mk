@@ -2,7 +2,7 @@
 # The files from which peerpin-emu makes its tree: module sources, scripts, and programs built by this Makefile.
 EMU_SOURCES := $(addprefix emu/,include common kmod tegra peer_mem rdma judge/kmod layout peerpin-emu) kmod \
 	$(addprefix emu/vm/,run cluster node mkinitramfs kernel topology installed.sh machine.sh machine_arm64.sh splats.sh verdict.sh version.sh) \
-	$(addprefix scripts/,apt.sh build-modules cache.sh foreign.sh kernel newer.sh own-kernel.sh soft-roce usage.sh)
+	$(addprefix scripts/,apt.sh build-modules cache.sh foreign.sh kernel newer.sh own-kernel.sh progress.sh soft-roce usage.sh)
 EMU_PROGRAMS := bin/demo $(addprefix emu/,libcuda.so.1 libcuda.so libnvidia-ml.so.1 libemurdma.so) judge/guest judge/shim.so \
 	$(addprefix vm/,init watch wire)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Sourced by scripts that may install Debian packages.
+# Sourced by scripts that may install Debian packages, in the root of the tree.
+. scripts/progress.sh
 
 die() {
 	printf '%s: %s\n' "${self:?}" "$*" >&2
@@ -33,14 +34,20 @@ kernel_packages=(gcc make libelf-dev xz-utils zstd kmod util-linux)
 # shellcheck disable=SC2034
 arm64_packages=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm)
 
+apt_to() { # LOG ARG...
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=600 "${@:2}" >"$1" 2>&1 </dev/null
+}
+
 # Prints the end of apt-get's output only if it fails.
 apt_get() {
-	local output
+	local log status=0
 
-	output=$(as_root env DEBIAN_FRONTEND=noninteractive \
-		apt-get -qq -o DPkg::Lock::Timeout=600 "$@" 2>&1) && return
-	tail -n 20 <<<"$output" >&2
-	return 1
+	log=$(mktemp)
+	! shows_progress || as_root true	# sudo asks for the password before the line of progress
+	progress "apt-get $1" "last_line $log" apt_to "$log" "$@" || status=$?
+	[ "$status" -eq 0 ] || tail -n 20 "$log" >&2
+	rm -f "$log"
+	return "$status"
 }
 
 # Calls apt only if a package is missing: a second run must be silent and quick, and must

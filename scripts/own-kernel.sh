@@ -189,7 +189,7 @@ install_own() {
 build_entry() {
 	configure
 	echo "$self: building the kernel $version, once; this takes half an hour" >&2
-	compile
+	progress "building the kernel $version" "objects_below $entry/objects" compile || exit
 	install_own
 	drop_objects
 	complete_entry "$version" "$recipe"
