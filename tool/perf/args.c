@@ -19,6 +19,7 @@ enum {
 	SIZES = 256,
 	REPEAT,
 	SECONDS,
+	PASSES,
 	ONLY,
 	PEER,
 	DIR,
@@ -37,6 +38,7 @@ static const struct option options[] = {
 	{ "sizes", required_argument, NULL, SIZES },
 	{ "repeat", required_argument, NULL, REPEAT },
 	{ "seconds", required_argument, NULL, SECONDS },
+	{ "passes", required_argument, NULL, PASSES },
 	{ "only", required_argument, NULL, ONLY },
 	{ "peer", required_argument, NULL, PEER },
 	{ "dir", required_argument, NULL, DIR },
@@ -171,6 +173,8 @@ static int parse_option(int option, struct perf_args *out)
 		return parse_count("--repeat", optarg, 1, MAX_REPEAT, &out->repeat);
 	case SECONDS:
 		return parse_seconds(optarg, &out->seconds);
+	case PASSES:
+		return parse_count("--passes", optarg, 1, 100, &out->passes);
 	case ONLY:
 		return parse_only(optarg, &out->only);
 	case PORT:
@@ -210,7 +214,7 @@ int parse_perf_args(int argc, char **argv, struct perf_args *out)
 	int c, ret;
 
 	*out = (struct perf_args){
-		.repeat = DEFAULT_REPEAT, .seconds = 0.1, .peer = "lsi0", .port = PERF_PORT, .noise = DEFAULT_NOISE,
+		.repeat = DEFAULT_REPEAT, .seconds = 0.1, .passes = 3, .peer = "lsi0", .port = PERF_PORT, .noise = DEFAULT_NOISE,
 	};
 	parse_sizes("64-1G", out);
 	optind = 0;

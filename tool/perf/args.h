@@ -24,6 +24,7 @@ enum perf_format {
  * @sizes: in bytes, ascending
  * @repeat: most samples of a point
  * @seconds: a point ends after this time
+ * @passes: all is measured so many times, with a part of @repeat and @seconds each
  * @only: NULL, or the names of groups, separated by commas
  * @peer: name of the peer device
  * @dir: directory of the file to copy; NULL: $TMPDIR or /var/tmp
@@ -37,6 +38,7 @@ struct perf_args {
 	size_t nr_sizes;
 	uint64_t repeat;
 	double seconds;
+	uint64_t passes;
 	const char *only;
 	const char *peer;
 	const char *dir;

@@ -3,6 +3,7 @@
  * Writes and reads of the CPU through a mapping of GPU memory, by each way of libgdrapi that this CPU has, and by
  * memcpy(). The mapping is that of a region; without /dev/peerpin it is a view, which the GPU's driver maps.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -74,6 +75,8 @@ static int map_view(uint64_t bytes, struct perf_why *why)
 	const struct pp_view *view;
 	int ret = pp_cache_get(mapping.views, memory_at(&mapping.gpu), bytes, &mapping.entry, &reason);
 
+	if (ret == -ENODEV)
+		return perf_refuse(why, "the kernel module is not loaded, and the GPU's driver cannot map its dma-bufs");
 	if (ret)
 		return perf_refuse_pin(why, ret, &reason);
 	view = mapping.entry->reg;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * A file to GPU memory and back: by the disk's DMA, and through host memory. The file has no name, is of the largest
- * size that is measured, and is at most a quarter of the free room of its disk.
+ * size that is measured, and is at most a quarter of the free room of its disk. Before a read the kernel's copy of the
+ * file is dropped, and a write ends when the disk has the data: so all ways use the disk.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -126,6 +127,13 @@ static void end(long arg)
 	memory_put(&stored.memory);
 }
 
+static int drop_pages(uint64_t bytes, long arg, struct perf_why *why)
+{
+	(void)arg, (void)why;
+	posix_fadvise(stored.fd, 0, (off_t)bytes, POSIX_FADV_DONTNEED);
+	return 0;
+}
+
 /* A direct copy of which a part went through host memory is not measured. */
 static int copy_file(uint64_t bytes, long arg, struct perf_why *why)
 {
@@ -134,6 +142,8 @@ static int copy_file(uint64_t bytes, long arg, struct perf_why *why)
 	int ret = arg & TO_FILE ? pp_file_write(stored.file, at, bytes, 0, &result) :
 				  pp_file_read(stored.file, at, bytes, 0, &result);
 
+	if (!ret && arg & TO_FILE && fdatasync(stored.fd))
+		ret = -errno;
 	if (ret)
 		return perf_refuse_call(why, "the copy", ret);
 	if (!(arg & DIRECT) || !result.bounced)
@@ -144,7 +154,7 @@ static int copy_file(uint64_t bytes, long arg, struct perf_why *why)
 }
 
 static const struct perf_calls file_calls = {
-	.open = open_file, .begin = begin, .run = copy_file, .end = end, .close = close_file,
+	.open = open_file, .begin = begin, .before = drop_pages, .run = copy_file, .end = end, .close = close_file,
 };
 
 const struct perf_op file_ops[] = {

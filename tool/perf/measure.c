@@ -10,14 +10,13 @@
 #include <time.h>
 #include <unistd.h>
 #include "op.h"
-#include "stats.h"
 #include "tool/tool.h"
 #include "tool/util/units.h"
 
 enum {
 	BATCH_NS = 5000,
 	MAX_BATCH = 1000,
-	LEAST_SAMPLES = 3,
+	LEAST_SAMPLES = 2,	/* in a pass */
 	SLOW_NS = 1000000000,	/* one sample of such a run is enough */
 	PATIENCE = 10,		/* a size is left out if one run is expected to take this many times --seconds */
 	LEAST_PATIENCE_NS = 2000000000,
@@ -108,16 +107,21 @@ static void choose_batch(struct samples *s)
 		s->batch = MAX_BATCH;
 }
 
+static size_t samples_of_pass(const struct perf_args *args)
+{
+	return (args->repeat + args->passes - 1) / args->passes;
+}
+
 static int take_all(struct samples *s, const struct perf_args *args, struct perf_why *why)
 {
-	double end = now_ns() + args->seconds * 1e9;
+	double end = now_ns() + args->seconds * 1e9 / (double)args->passes;
 	int ret = take(s, &s->once, why);
 	size_t least = s->once < SLOW_NS ? LEAST_SAMPLES : 1;
 
 	if (!ret && s->once < SLOW_NS)
 		ret = take(s, &s->once, why);	/* the first run also fills caches */
 	choose_batch(s);
-	while (!ret && s->count < args->repeat && (s->count < least || now_ns() < end)) {
+	while (!ret && s->count < samples_of_pass(args) && (s->count < least || now_ns() < end)) {
 		ret = take(s, &s->at[s->count], why);
 		s->count += !ret;
 	}
@@ -127,7 +131,6 @@ static int take_all(struct samples *s, const struct perf_args *args, struct perf
 static int measure_size(struct samples *s, const struct perf_args *args, struct perf_row *row, struct perf_why *why)
 {
 	const struct perf_calls *c = s->op->calls;
-	struct perf_point point = { .bytes = s->bytes };
 	int ret = call(c->begin, s, why);
 
 	if (!ret)
@@ -136,23 +139,28 @@ static int measure_size(struct samples *s, const struct perf_args *args, struct 
 		c->end(s->op->arg);
 	if (ret)
 		return ret;
-	perf_sum_up(s->at, s->count, &point);
-	perf_add_point(row, &point);
+	perf_add_samples(row, s->bytes, s->at, s->count);
 	return 0;
 }
 
 /* ---- all sizes ------------------------------------------------------------------------------- */
 
-/* From the last two sizes: a small transfer takes most of its time once, not for each byte. */
+/* From the two sizes before: a small transfer takes most of its time once, not for each byte. 0: unknown */
 static double expected_ns(const struct perf_row *row, uint64_t bytes)
 {
-	const struct perf_point *last = &row->points[row->nr_points - 1], *before = last - 1;
-	double per_byte;
+	const struct perf_point *last, *before;
+	size_t i = 0;
 
-	if (row->nr_points < 2 || last->median <= before->median)
+	while (i < row->nr_points && row->points[i].bytes < bytes)
+		i++;
+	if (i < 2)
 		return 0;
-	per_byte = (last->median - before->median) / (double)(last->bytes - before->bytes);
-	return last->median + per_byte * (double)(bytes - last->bytes);
+	last = &row->points[i - 1];
+	before = last - 1;
+	if (last->median <= before->median)
+		return 0;
+	return last->median + (last->median - before->median) / (double)(last->bytes - before->bytes) *
+			      (double)(bytes - last->bytes);
 }
 
 static bool takes_too_long(const struct perf_row *row, uint64_t bytes, const struct perf_args *args)
@@ -197,19 +205,31 @@ static void say_why(struct perf_row *row, const struct perf_why *why, uint64_t b
 		snprintf(row->why, sizeof(row->why), "not at %s: %s", text_bytes(bytes).at, why->at);
 }
 
+static struct perf_row *row_of(const struct perf_op *op, struct perf_result *out)
+{
+	struct perf_row *row;
+	size_t i;
+
+	for (i = 0; i < out->nr_rows; i++)
+		if (!strcmp(out->rows[i].name, op->name))
+			return &out->rows[i];
+	row = perf_add_row(out, op->name);
+	snprintf(row->group, sizeof(row->group), "%s", op->group);
+	snprintf(row->title, sizeof(row->title), "%s", op->title);
+	snprintf(row->beside, sizeof(row->beside), "%s", op->beside ? op->beside : "");
+	row->rate = op->rate;
+	return row;
+}
+
 void perf_measure(const struct perf_op *op, const struct perf_args *args, const char *progress, struct perf_result *out)
 {
-	struct samples s = { .op = op, .at = calloc(args->repeat, sizeof(*s.at)) };
-	struct perf_row *row = perf_add_row(out, op->name);
+	struct samples s = { .op = op, .at = calloc(samples_of_pass(args), sizeof(*s.at)) };
+	struct perf_row *row = row_of(op, out);
 	struct perf_why why = { "" };
 	uint64_t failed = 0;
 
 	if (!s.at)
 		no_memory();
-	snprintf(row->group, sizeof(row->group), "%s", op->group);
-	snprintf(row->title, sizeof(row->title), "%s", op->title);
-	snprintf(row->beside, sizeof(row->beside), "%s", op->beside ? op->beside : "");
-	row->rate = op->rate;
 	if (op->calls->open && op->calls->open(args, op->arg, &why))
 		failed = args->sizes[0];
 	else

@@ -70,7 +70,10 @@ extern const struct perf_op file_ops[];
 extern const struct perf_op rdma_ops[];
 const struct perf_op *cpu_ops(void);
 
-/* Measures @op at all sizes, and adds a row. Shows the progress on a terminal. */
+/*
+ * Measures @op at all sizes, in one of @args->passes passes, and adds the samples to the row of @op, which may be new.
+ * Shows the progress on a terminal.
+ */
 void perf_measure(const struct perf_op *op, const struct perf_args *args, const char *progress, struct perf_result *out);
 
 #endif

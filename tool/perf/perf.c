@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* peerpin perf: what this machine does, each time beside the time that it is to be compared with. */
+#include <errno.h>
 #include <string.h>
 #include "machine.h"
 #include "op.h"
@@ -46,11 +47,12 @@ static size_t count_ops(const struct perf_op *const tables[TABLES], const struct
 	return count;
 }
 
-static void measure_all(const struct perf_args *args, struct perf_result *out)
+/* One pass follows the other, so that what changes with time shows as noise. */
+static void measure_pass(const struct perf_args *args, uint64_t pass, struct perf_result *out)
 {
 	const struct perf_op *tables[TABLES], *op;
 	size_t count, nth = 0, i;
-	char progress[48];
+	char progress[80];
 
 	list_tables(tables);
 	count = count_ops(tables, args);
@@ -58,9 +60,18 @@ static void measure_all(const struct perf_args *args, struct perf_result *out)
 		for (op = tables[i]; op->name; op++) {
 			if (!perf_wants(args, op->group))
 				continue;
-			snprintf(progress, sizeof(progress), "[%zu/%zu]", ++nth, count);
+			snprintf(progress, sizeof(progress), "[pass %u of %u, %zu/%zu]", (unsigned int)pass + 1,
+				 (unsigned int)args->passes, ++nth, count);
 			perf_measure(op, args, progress, out);
 		}
+}
+
+static void measure_all(const struct perf_args *args, struct perf_result *out)
+{
+	uint64_t pass;
+
+	for (pass = 0; pass < args->passes; pass++)
+		measure_pass(args, pass, out);
 	perf_end_rdma();
 }
 
@@ -101,6 +112,18 @@ static int show(const struct perf_args *args, const struct perf_result *now, con
 	return ret;
 }
 
+/* Before the measurement, which may take minutes */
+static int check_svg(const char *path)
+{
+	FILE *f = path ? fopen(path, "ae") : NULL;
+
+	if (path && !f)
+		return fail("%s cannot be written: %s; give another --svg", path, strerror(errno));
+	if (f)
+		fclose(f);
+	return 0;
+}
+
 static int measure_or_read(const struct perf_args *args, struct perf_result *out)
 {
 	if (args->from)
@@ -120,7 +143,8 @@ static int run(int argc, char **argv)
 		return ret;
 	if (args.serve)
 		return perf_serve(&args);
-	if (args.against)
+	ret = check_svg(args.svg);
+	if (!ret && args.against)
 		ret = perf_read(args.against, &before);
 	if (!ret)
 		ret = measure_or_read(&args, &now);
@@ -134,8 +158,8 @@ static int run(int argc, char **argv)
 const struct command perf_command = {
 	.name = "perf",
 	.summary = "measure pins, registrations, copies and RDMA of this machine",
-	.usage = "perf [HOST] [--only GROUP,...] [--sizes 64-1G] [--repeat N] [--seconds S] [--peer lsi0]\n"
-		 "                    [--dir DIR] [--port N] [--full | --json | --csv] [--svg FILE]\n"
+	.usage = "perf [HOST] [--only GROUP,...] [--sizes 64-1G] [--repeat N] [--seconds S] [--passes N]\n"
+		 "                    [--peer lsi0] [--dir DIR] [--port N] [--full | --json | --csv] [--svg FILE]\n"
 		 "                    [--against FILE.json] [--noise PERCENT]\n"
 		 "       peerpin perf --from FILE.json [--full | --json | --csv] [--svg FILE] [--against FILE.json]\n"
 		 "       peerpin perf --serve [ADDRESS] [--port N]",
@@ -145,7 +169,8 @@ const struct command perf_command = {
 		"  --only GROUP,...       only some of: pin, cache, dmabuf, cpu, copy, file, rdma\n"
 		"  --sizes LIST           bytes: a list such as 64,4K,1M, or a range, in steps of four (64-1G)\n"
 		"  --repeat N             at most N samples of each size (1000)\n"
-		"  --seconds S            at most S seconds for each size, but at least three samples (0.1)\n"
+		"  --seconds S            at most S seconds for each size, but some samples (0.1)\n"
+		"  --passes N             measure all N times, each with a part of the samples: shows the noise (3)\n"
 		"  --peer NAME            peer device that copies (lsi0)\n"
 		"  --dir DIR              where the file to copy is made ($TMPDIR, or /var/tmp)\n"
 		"  --port N               TCP port; RDMA uses the next one (7473)\n"

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "result.h"
+#include "stats.h"
+#include "tool/tool.h"
 #include "tool/util/grow.h"
 #include "tool/util/printable.h"
 
@@ -58,6 +60,28 @@ const struct perf_point *perf_find_point(const struct perf_row *row, uint64_t by
 	return NULL;
 }
 
+static struct perf_point *point_of(struct perf_row *row, uint64_t bytes)
+{
+	size_t i;
+
+	for (i = 0; i < row->nr_points; i++)
+		if (row->points[i].bytes == bytes)
+			return &row->points[i];
+	perf_add_point(row, &(struct perf_point){ .bytes = bytes });
+	return &row->points[i];
+}
+
+void perf_add_samples(struct perf_row *row, uint64_t bytes, const double *samples, size_t count)
+{
+	struct perf_point *p = point_of(row, bytes);
+
+	p->samples = reallocarray(p->samples, p->count + count, sizeof(*samples));
+	if (!p->samples)
+		no_memory();
+	memcpy(p->samples + p->count, samples, count * sizeof(*samples));
+	perf_sum_up(p->samples, p->count + count, p);
+}
+
 double perf_rate(const struct perf_point *point)
 {
 	return point->median > 0 ? (double)point->bytes / point->median : 0;
@@ -65,8 +89,14 @@ double perf_rate(const struct perf_point *point)
 
 void perf_free(struct perf_result *r)
 {
-	while (r->nr_rows)
-		free(r->rows[--r->nr_rows].points);
+	struct perf_row *row;
+
+	while (r->nr_rows) {
+		row = &r->rows[--r->nr_rows];
+		while (row->nr_points)
+			free(row->points[--row->nr_points].samples);
+		free(row->points);
+	}
 	free(r->rows);
 	*r = (struct perf_result){ 0 };
 }

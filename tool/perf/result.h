@@ -17,6 +17,7 @@ enum {
  * @count: number of samples
  * @p1, @median, @p99: in ns; with fewer than 100 samples, @p1 and @p99 are the least and the largest
  * @noise: in ns, how far the median moved during the run: stats.h
+ * @samples: in ns, in the order of measurement; NULL if the result was read from a file
  */
 struct perf_point {
 	uint64_t bytes;
@@ -25,6 +26,7 @@ struct perf_point {
 	double median;
 	double p99;
 	double noise;
+	double *samples;
 };
 
 /**
@@ -64,6 +66,9 @@ void perf_add_fact(struct perf_result *r, const char *name, const char *format, 
 /* Adds a row without points. The pointer is valid until the next row is added. */
 struct perf_row *perf_add_row(struct perf_result *r, const char *name);
 void perf_add_point(struct perf_row *row, const struct perf_point *point);
+
+/* Adds samples to the point of this size, which may be new, and sums all its samples up. */
+void perf_add_samples(struct perf_row *row, uint64_t bytes, const double *samples, size_t count);
 
 /* NULL: there is none */
 const struct perf_row *perf_find_row(const struct perf_result *r, const char *name);

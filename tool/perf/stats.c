@@ -29,16 +29,23 @@ static double percentile(const double *sorted, size_t count, unsigned int percen
 	return sorted[at ? at - 1 : 0];
 }
 
-static double median_of(const double *samples, size_t count)
+/* The caller frees the array. */
+static double *sorted_copy(const double *samples, size_t count)
 {
-	double *copy = malloc(count * sizeof(*copy)), median;
+	double *copy = malloc(count * sizeof(*copy));
 
 	if (!copy)
 		no_memory();
 	memcpy(copy, samples, count * sizeof(*copy));
 	qsort(copy, count, sizeof(*copy), by_value);
-	median = middle(copy, count);
-	free(copy);
+	return copy;
+}
+
+static double median_of(const double *samples, size_t count)
+{
+	double *sorted = sorted_copy(samples, count), median = middle(sorted, count);
+
+	free(sorted);
 	return median;
 }
 
@@ -59,12 +66,14 @@ static double noise_of(const double *samples, size_t count)
 	return most - least;
 }
 
-void perf_sum_up(double *samples, size_t count, struct perf_point *out)
+void perf_sum_up(const double *samples, size_t count, struct perf_point *out)
 {
+	double *sorted = sorted_copy(samples, count);
+
 	out->count = count;
 	out->noise = noise_of(samples, count);
-	qsort(samples, count, sizeof(*samples), by_value);
-	out->p1 = percentile(samples, count, 1);
-	out->median = middle(samples, count);
-	out->p99 = percentile(samples, count, 99);
+	out->p1 = percentile(sorted, count, 1);
+	out->median = middle(sorted, count);
+	out->p99 = percentile(sorted, count, 99);
+	free(sorted);
 }

@@ -6,9 +6,9 @@
 #include "result.h"
 
 /*
- * Fills @out from @count samples, in the order of measurement; sorts @samples. The noise is the range of the medians
- * of five consecutive parts of the samples. With fewer than ten samples it is the range of all samples.
+ * Fills @out from @count samples, in the order of measurement. The noise is the range of the medians of five
+ * consecutive parts of the samples. With fewer than ten samples it is the range of all samples.
  */
-void perf_sum_up(double *samples, size_t count, struct perf_point *out);
+void perf_sum_up(const double *samples, size_t count, struct perf_point *out);
 
 #endif
