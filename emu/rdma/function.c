@@ -3,7 +3,6 @@
  * The engine executes a script of one Memory Move and an INT, as that of the 53C895A (kmod/sample).
  * QEMU executes it inside the write that starts it.
  */
-#include <linux/completion.h>
 #include <linux/dma-mapping.h>
 #include <linux/iommu.h>
 #include <linux/iopoll.h>
@@ -13,6 +12,7 @@
 #include <linux/pci.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/wait.h>
 #include <rdma/ib_verbs.h>
 #include "function.h"
 
@@ -39,16 +39,14 @@ struct shared {
 
 /**
  * struct rdma_function - a function that this module drives
- * @in_functions: entry in functions; under functions_lock, as is @adapter
- * @adapter: NULL: free
- * @released: completed when the adapter has ended
+ * @in_functions: entry in functions; under functions_lock
+ * @adapter: NULL: free; changes under functions_lock
  * @lock: serialises the engine; held while memory is used, and to end its use
  * @removed: the PCI function is going away; under @lock
  */
 struct rdma_function {
 	struct list_head in_functions;
 	struct ib_device *adapter;
-	struct completion released;
 	struct pci_dev *pdev;
 	void __iomem *regs;
 	struct shared *shared;
@@ -59,6 +57,7 @@ struct rdma_function {
 
 static DEFINE_MUTEX(functions_lock);
 static LIST_HEAD(functions);
+static DECLARE_WAIT_QUEUE_HEAD(function_is_free);
 
 /* ---- the engine ----------------------------------------------------------------- */
 
@@ -177,7 +176,6 @@ struct rdma_function *rdma_function_claim(struct ib_device *adapter)
 		if (f->adapter)
 			continue;
 		f->adapter = adapter;
-		reinit_completion(&f->released);
 		adapter->dev.parent = &f->pdev->dev;
 		goto out;
 	}
@@ -187,15 +185,15 @@ out:
 	return f;
 }
 
+/* Without an adapter, function_remove() does not wait: @f ends. */
 void rdma_function_release(struct rdma_function *f)
 {
 	if (!f)
 		return;
-	/* In the lock: without an adapter, function_remove() does not wait, and @f ends with it. */
 	mutex_lock(&functions_lock);
-	f->adapter = NULL;
-	complete_all(&f->released);
+	WRITE_ONCE(f->adapter, NULL);
 	mutex_unlock(&functions_lock);
+	wake_up_all(&function_is_free);
 }
 
 /* Only an adapter with a function has a parent. */
@@ -222,16 +220,17 @@ static struct ib_device *function_get_adapter(struct rdma_function *f)
 	return adapter;
 }
 
-/* Afterwards no adapter can claim the function. Return: whether an adapter has it */
-static bool function_withdraw(struct rdma_function *f)
+/* Afterwards no adapter can claim the function. */
+static void function_withdraw(struct rdma_function *f)
 {
-	bool claimed;
-
 	mutex_lock(&functions_lock);
 	list_del(&f->in_functions);
-	claimed = f->adapter;
 	mutex_unlock(&functions_lock);
-	return claimed;
+}
+
+static bool function_wait_free(struct rdma_function *f)
+{
+	return wait_event_timeout(function_is_free, !READ_ONCE(f->adapter), msecs_to_jiffies(RETRY_MS));
 }
 
 /*
@@ -242,15 +241,13 @@ static void function_end_adapter(struct rdma_function *f)
 {
 	struct ib_device *adapter;
 
-	if (!function_withdraw(f))
-		return;
 	do {
 		adapter = function_get_adapter(f);
 		if (adapter) {
 			function_tell(adapter);
 			ib_unregister_device_and_put(adapter);
 		}
-	} while (!wait_for_completion_timeout(&f->released, RETRY_MS * HZ / 1000));
+	} while (!function_wait_free(f));
 }
 
 /* ---- the PCI driver --------------------------------------------------------------- */
@@ -285,7 +282,6 @@ static int function_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		return -ENOMEM;
 	f->pdev = pdev;
 	spin_lock_init(&f->lock);
-	init_completion(&f->released);
 	ret = function_start(f);
 	if (ret)
 		return ret;
@@ -303,6 +299,7 @@ static void function_remove(struct pci_dev *pdev)
 	rdma_function_lock(f);
 	f->removed = true;
 	rdma_function_unlock(f);
+	function_withdraw(f);
 	function_end_adapter(f);
 	pci_clear_master(pdev);
 }
