@@ -14,8 +14,8 @@ struct sg_table;
 
 /*
  * Map memory that a client knows for DMA of @dev. Until ib_peer_umem_activate() or the release, an
- * invalidation waits. Context: process; may sleep. Return: ERR_PTR(-ENXIO): no client takes the range;
- * or the client's error
+ * invalidation waits, at most five seconds. Context: process; may sleep. Return: ERR_PTR(-ENXIO): no
+ * client takes the range; or the client's error
  */
 struct shim_umem *ib_peer_umem_get(struct device *dev, u64 start, u64 length);
 
@@ -23,8 +23,9 @@ struct shim_umem *ib_peer_umem_get(struct device *dev, u64 start, u64 length);
 struct sg_table *ib_peer_umem_table(struct shim_umem *u);
 
 /*
- * From here on, @stop is called if the client ends the mapping, before dma_unmap. It ends the
- * DMA of the device before it returns. It must not call ib_peer_umem_release(). Context: process
+ * The device may use the memory afterwards, until @stop is called: the client ends the mapping. @stop ends
+ * the DMA of the device before it returns. It may be called twice, and before this call returns. It must
+ * not call ib_peer_umem_release(). Context: process
  */
 void ib_peer_umem_activate(struct shim_umem *u, void (*stop)(void *context), void *context);
 

@@ -142,19 +142,10 @@ static void umem_invalidate_mapped(struct shim_umem *u)
 		umem_call_release(u);
 }
 
-/* The driver of an adapter goes on to ib_peer_umem_activate(). A node may wait for the next step. */
-static int umem_lock_mapping(struct shim_umem *u)
-{
-	if (!u->of_driver)
-		return down_timeout(&u->mapping, PATIENCE_S * HZ);
-	down(&u->mapping);
-	return 0;
-}
-
 void shim_umem_invalidate(struct shim_umem *u)
 {
 	atomic_inc(&u->invalidated);
-	if (umem_lock_mapping(u)) {
+	if (down_timeout(&u->mapping, PATIENCE_S * HZ)) {
 		atomic_inc(&u->overdue);
 		return;
 	}
@@ -379,7 +370,6 @@ struct shim_umem *ib_peer_umem_get(struct device *dev, u64 start, u64 length)
 
 	if (!u)
 		return ERR_PTR(-ENOMEM);
-	u->of_driver = true;
 	ret = umem_acquire(u, start, length, 0);
 	if (!ret)
 		ret = umem_get_pages(u);
@@ -403,6 +393,9 @@ void ib_peer_umem_activate(struct shim_umem *u, void (*stop)(void *context), voi
 {
 	u->stop = stop;
 	u->stop_context = context;
+	/* An invalidation waits for the lock, or does not wait any more: the memory may have a next owner. */
+	if (atomic_read(&u->invalidated))
+		stop(context);
 	umem_activate(u);
 }
 EXPORT_SYMBOL_GPL(ib_peer_umem_activate);

@@ -17,7 +17,6 @@
  *	another thread than the step that locks it
  * @dma: held during DMA of the device, and to change @usable
  * @state: the last step made; an invalidation does not change the state
- * @of_driver: of ib_peer_umem_get(); an invalidation waits until @mapping is free, without a timeout
  * @stop: ends DMA of the adapter; called by an invalidation, before dma_unmap. NULL: the node, which
  *	tests @usable instead
  * @mapped: dma_unmap and put_pages must still be called; under @mapping
@@ -42,7 +41,6 @@ struct shim_umem {
 	u32 id;
 	bool named;
 	enum ib_peer_state state;
-	bool of_driver;
 	void (*stop)(void *context);
 	void *stop_context;
 	bool mapped;
