@@ -197,9 +197,9 @@ static inline int emu_scatter(int fd, unsigned int on)
 	return emu_test(fd, &test);
 }
 
-static inline int emu_bar1_free(int fd, uint64_t bytes)
+static inline int emu_bar1_free(int fd, uint64_t left)
 {
-	struct emugpu_test test = { .op = EMUGPU_TEST_BAR1_FREE, .bar1_free.bytes = bytes };
+	struct emugpu_test test = { .op = EMUGPU_TEST_BAR1_FREE, .bar1_free.bytes = left };
 
 	return emu_test(fd, &test);
 }

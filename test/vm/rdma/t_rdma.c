@@ -7,17 +7,10 @@
 
 enum { PAGE = 4096, OFFSET = 3 * 65536 + 24, LENGTH = 300001 };
 
-static struct loop loop;
-static struct ibv_mr *host;
-static unsigned char bytes[BLOCK], back[BLOCK];
-
 SETUP(adapter_is_there)
 {
 	EXPECT(cu_start(0), "no GPU");
-	EXPECT(!pp_open(&peerpin), "no /dev/peerpin");
-	EXPECT(!loop_open(&loop), "no adapter, or no connection");
-	host = ibv_reg_mr(loop.near.pd, bytes, sizeof(bytes), ACCESS);
-	EXPECT(host, "ibv_reg_mr of host memory: %d", errno);
+	loop_start();
 }
 
 CASE(adapter_hangs_on_a_pci_function)
@@ -61,19 +54,14 @@ static void write_and_read(enum way way)
 	EXPECT(!memory_close(&m), "close");
 }
 
-CASE(pointer_is_written_and_read)
+CASE(gpu_memory_is_written_and_read)
 {
-	write_and_read(BY_POINTER);
-}
+	int way;
 
-CASE(cuda_dmabuf_is_written_and_read)
-{
-	write_and_read(BY_CUDA_DMABUF);
-}
-
-CASE(region_dmabuf_is_written_and_read)
-{
-	write_and_read(BY_REGION_DMABUF);
+	for (way = 0; way < WAYS; way++) {
+		write_and_read(way);
+		EXPECT(vmtest_result == VMTEST_OK, "way %d", way);
+	}
 }
 
 CASE(gpu_memory_is_both_ends)
@@ -157,51 +145,52 @@ static void freed_is_refused(enum way way, enum ibv_wr_opcode op)
 	EXPECT(!memory_open(&m, loop.near.pd, way), "registration");
 	status = op == IBV_WR_ATOMIC_FETCH_AND_ADD ? 0 : rc_transfer(&loop.near, op, host, (uintptr_t)bytes, m.at, m.mr->rkey, BLOCK);
 	EXPECT(!status, "before: %d", status);
-	EXPECT(!memory_free(&m), "free");
-	OK(cuMemAlloc(&next, BLOCK));
-	OK(cuMemsetD8(next, 0x5a, BLOCK) ?: cuCtxSynchronize());
+	EXPECT(!memory_free(&m) && (next = owner_new()), "free");
 	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD)
 		status = loop_atomic(&loop, host, (uintptr_t)m.mr->addr, m.mr->rkey, op, 1, 0);
 	else
 		status = rc_transfer(&loop.near, op, host, (uintptr_t)bytes, (uintptr_t)m.mr->addr, m.mr->rkey, BLOCK);
 	EXPECT(status == IBV_WC_REM_ACCESS_ERR, "way %d, operation %d: %d", way, op, status);
-	OK(cuMemcpyDtoH(back, next, BLOCK));
-	EXPECT(back[0] == 0x5a && !memcmp(back, back + 1, BLOCK - 1), "way %d: the next owner's bytes have changed", way);
-	OK(cuMemFree(next));
+	EXPECT(owner_keeps(next), "way %d: the next owner's bytes have changed", way);
 	EXPECT(!loop_connect(&loop) && !memory_close(&m), "close");
+}
+
+static void freed_is_always_refused(enum ibv_wr_opcode op)
+{
+	int way;
+
+	for (way = 0; way < ENDING_WAYS; way++) {
+		freed_is_refused(way, op);
+		CHECK_CASE();
+	}
 }
 
 CASE(freed_memory_is_not_written)
 {
-	freed_is_refused(BY_POINTER, IBV_WR_RDMA_WRITE);
-	CHECK_CASE();
-	freed_is_refused(BY_REGION_DMABUF, IBV_WR_RDMA_WRITE);
+	freed_is_always_refused(IBV_WR_RDMA_WRITE);
 }
 
 CASE(freed_memory_is_not_read)
 {
-	freed_is_refused(BY_POINTER, IBV_WR_RDMA_READ);
-	CHECK_CASE();
-	freed_is_refused(BY_REGION_DMABUF, IBV_WR_RDMA_READ);
+	freed_is_always_refused(IBV_WR_RDMA_READ);
 }
 
 CASE(freed_memory_takes_no_atomic)
 {
-	freed_is_refused(BY_POINTER, IBV_WR_ATOMIC_FETCH_AND_ADD);
-	CHECK_CASE();
-	freed_is_refused(BY_REGION_DMABUF, IBV_WR_ATOMIC_FETCH_AND_ADD);
+	freed_is_always_refused(IBV_WR_ATOMIC_FETCH_AND_ADD);
 }
 
 CASE(freed_memory_receives_nothing)
 {
+	int way, received = -1;
 	struct memory m;
-	int received = -1;
 
-	EXPECT(!memory_open(&m, loop.near.pd, BY_POINTER), "registration");
-	EXPECT(!memory_free(&m), "free");
-	EXPECT(loop_send(&loop, host, (uintptr_t)bytes, m.mr, (uintptr_t)m.mr->addr, 4096, &received), "sent");
-	EXPECT(received > 0, "received: %d", received);
-	EXPECT(!loop_connect(&loop) && !memory_close(&m), "close");
+	for (way = 0; way < ENDING_WAYS; way++) {
+		EXPECT(!memory_open(&m, loop.near.pd, way) && !memory_free(&m), "way %d", way);
+		EXPECT(loop_send(&loop, host, (uintptr_t)bytes, m.mr, (uintptr_t)m.mr->addr, 4096, &received), "sent");
+		EXPECT(received > 0, "way %d: received: %d", way, received);
+		EXPECT(!loop_connect(&loop) && !memory_close(&m), "close");
+	}
 }
 
 /* A dma-buf of CUDA keeps the memory: it has no next owner. */
@@ -211,13 +200,9 @@ CASE(cuda_dmabuf_keeps_freed_memory)
 	struct memory m;
 
 	EXPECT(!memory_open(&m, loop.near.pd, BY_CUDA_DMABUF), "registration");
-	EXPECT(!memory_free(&m), "free");
-	OK(cuMemAlloc(&next, BLOCK));
-	OK(cuMemsetD8(next, 0x5a, BLOCK) ?: cuCtxSynchronize());
+	EXPECT(!memory_free(&m) && (next = owner_new()), "free");
 	EXPECT(!rc_transfer(&loop.near, IBV_WR_RDMA_WRITE, host, (uintptr_t)bytes, (uintptr_t)m.mr->addr, m.mr->rkey, BLOCK), "write");
-	OK(cuMemcpyDtoH(back, next, BLOCK));
-	EXPECT(back[0] == 0x5a && !memcmp(back, back + 1, BLOCK - 1), "the next owner's bytes have changed");
-	OK(cuMemFree(next));
+	EXPECT(owner_keeps(next), "the next owner's bytes have changed");
 	EXPECT(!memory_close(&m), "close");
 }
 
@@ -243,6 +228,20 @@ CASE(dmabuf_range_is_checked)
 	EXPECT(!ibv_reg_dmabuf_mr(loop.near.pd, 0, BLOCK, m.at, 0, ACCESS) && errno == EINVAL, "%d", errno);
 	close(fd);
 	OK(cuMemFree(m.at));
+}
+
+/* The region of revocable memory ends when the memory is freed, whoever has pinned its dma-buf. */
+CASE(region_refuses_pinning_adapter)
+{
+	struct memory m = { 0 };
+	int fd;
+
+	OK(cuMemAlloc(&m.at, BLOCK));
+	fd = memory_dmabuf(&m, BY_REGION_DMABUF, 0, BLOCK);
+	EXPECT(fd >= 0, "%d", fd);
+	EXPECT(!dmabuf_register(loop.near.pd, fd, BLOCK, m.at, true) && errno == EOPNOTSUPP, "errno %d", errno);
+	close(fd);
+	EXPECT(!memory_close(&m), "close");
 }
 
 VMTEST_MAIN

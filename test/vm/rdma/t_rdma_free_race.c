@@ -11,12 +11,10 @@
 #include "test/vm/core/pin.h"
 #include "test/vm/harness/emu.h"
 #include "test/vm/harness/module.h"
+#include "test/vm/harness/stall.h"
 
 enum { LENGTH = 64 << 10, DELAYS = 41 };
 
-static struct loop loop;
-static struct ibv_mr *host;
-static unsigned char bytes[BLOCK], back[BLOCK];
 static int gpu = -1;
 
 static int rounds(void)
@@ -30,10 +28,7 @@ SETUP(adapter_is_there)
 {
 	gpu = emu_open();
 	EXPECT(gpu >= 0, "no GPU");
-	EXPECT(!pp_open(&peerpin), "no /dev/peerpin");
-	EXPECT(!loop_open(&loop), "no adapter, or no connection");
-	host = ibv_reg_mr(loop.near.pd, bytes, sizeof(bytes), ACCESS);
-	EXPECT(host, "ibv_reg_mr of host memory: %d", errno);
+	loop_start();
 }
 
 /* ---- the freeing thread --------------------------------------------------------------- */
@@ -68,12 +63,6 @@ static int operate(const struct memory *m, enum ibv_wr_opcode op)
 	return rc_transfer(&loop.near, op, host, (uintptr_t)bytes, (uintptr_t)m->mr->addr, m->mr->rkey, LENGTH);
 }
 
-static int reconnect(void)
-{
-	return rc_new(&loop.near) ?: rc_new(&loop.far) ?: rc_connect_hastily(&loop.near, &loop.far.id) ?:
-	       rc_connect_hastily(&loop.far, &loop.near.id);
-}
-
 /* A region that was revoked may be unknown already. */
 static int race_close(struct memory *m)
 {
@@ -94,7 +83,7 @@ static int race_register(struct memory *m, enum way way, const struct freeing *f
 		err = memory_register(m, loop.near.pd, way, 0, BLOCK);
 		if (!err && !operate(m, IBV_WR_RDMA_WRITE))
 			(*operations)++;
-		else if (!err && reconnect())
+		else if (!err && loop_restart())
 			return -ENOTCONN;
 		if (err || f->freed)
 			return 0;
@@ -127,11 +116,10 @@ static void race(enum way way, int round, long step_ns, unsigned int *operations
 	err = race_register(&m, way, &f, operations);
 	pthread_join(f.thread, NULL);
 	EXPECT(!err && !f.err, "round %d: registration %d, free %d", round, err, f.err);
-	EXPECT(!m.mr || (!reconnect() && operate(&m, IBV_WR_RDMA_WRITE) == IBV_WC_REM_ACCESS_ERR), "round %d: written", round);
-	EXPECT(!m.mr || (!reconnect() && operate(&m, IBV_WR_RDMA_READ) == IBV_WC_REM_ACCESS_ERR), "round %d: read", round);
-	EXPECT(!emu_read(gpu, back, GPU_B, BLOCK), "round %d", round);
-	EXPECT(back[0] == 0x5a && !memcmp(back, back + 1, BLOCK - 1), "round %d: the next owner's bytes have changed", round);
-	EXPECT(!race_close(&m) && !emu_free(gpu, GPU_B) && !reconnect(), "round %d: end", round);
+	EXPECT(!m.mr || (!loop_restart() && operate(&m, IBV_WR_RDMA_WRITE) == IBV_WC_REM_ACCESS_ERR), "round %d: written", round);
+	EXPECT(!m.mr || (!loop_restart() && operate(&m, IBV_WR_RDMA_READ) == IBV_WC_REM_ACCESS_ERR), "round %d: read", round);
+	EXPECT(!emu_read(gpu, back, GPU_B, BLOCK) && back_is_kept(), "round %d: the next owner's bytes have changed", round);
+	EXPECT(!race_close(&m) && !emu_free(gpu, GPU_B) && !loop_restart(), "round %d: end", round);
 }
 
 static void races(enum way way)
@@ -159,6 +147,45 @@ CASE(free_races_with_pointer)
 CASE(free_races_with_region_dmabuf)
 {
 	races(BY_REGION_DMABUF);
+}
+
+/* ---- a registration that takes longer than the free waits -------------------------------- */
+
+static void *register_slowly(void *arg)
+{
+	struct memory *m = arg;
+
+	return (void *)(intptr_t)memory_register(m, loop.near.pd, BY_POINTER, 0, BLOCK);
+}
+
+static void free_during(struct memory *m)
+{
+	pthread_t thread;
+	void *err;
+
+	EXPECT(!pthread_create(&thread, NULL, register_slowly, m), "thread");
+	while (!stall_count())
+		usleep(1000);
+	EXPECT(!emu_free(gpu, GPU_A) && !emu_alloc(gpu, GPU_B, BLOCK) && !emu_fill(gpu, GPU_B, 1, 0x5a, BLOCK), "free");
+	pthread_join(thread, &err);
+	EXPECT(!err, "registration: %d", (int)(intptr_t)err);
+}
+
+/*
+ * The registration stalls after the client has mapped the memory. The free waits for drain_timeout_ms, the
+ * invalidation for five seconds. Both end before the registration: its MR must not become valid.
+ */
+CASE(late_registration_is_invalid)
+{
+	struct memory m = { .at = GPU_A };
+
+	EXPECT(!emu_alloc(gpu, GPU_A, BLOCK) && !stall("rdma_memory_fill", 6000), "test/stall.ko: %d", errno);
+	free_during(&m);
+	EXPECT(!stall_end(), "test/stall.ko: %d", errno);
+	CHECK_CASE();
+	EXPECT(operate(&m, IBV_WR_RDMA_WRITE) == IBV_WC_REM_ACCESS_ERR, "the adapter has written to freed memory");
+	EXPECT(!emu_read(gpu, back, GPU_B, BLOCK) && back_is_kept(), "the next owner's bytes have changed");
+	EXPECT(!race_close(&m) && !emu_free(gpu, GPU_B) && !loop_restart(), "end");
 }
 
 VMTEST_MAIN

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Host memory above 4 GiB, where the adapter's function does not reach. Without an IOMMU it is refused:
- * a bounce buffer would be a copy. Behind an IOMMU it works. The VM has 6 GiB.
+ * Host memory that the kernel would bounce: above 4 GiB, where the adapter's function does not reach, in a
+ * VM of 6 GiB. Without an IOMMU it is refused: a bounce buffer would be a copy. Behind an IOMMU it works.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -56,7 +56,6 @@ CASE(far_memory_is_refused_or_mapped)
 {
 	unsigned char *at = far_memory();
 	struct ibv_mr *mr;
-	struct loop loop;
 
 	EXPECT(at, "the memory is below 4 GiB");
 	mr = ibv_reg_mr(rc.pd, at, SMALL, ACCESS);
@@ -71,12 +70,23 @@ CASE(far_memory_is_refused_or_mapped)
 	EXPECT(at[4096] == 77, "other bytes");
 }
 
+/* swiotlb=force: the kernel bounces memory within reach, too, but not behind an IOMMU. */
+CASE_BY_NAME(forced_bounce_is_refused)
+{
+	unsigned char *at = mmap(NULL, SMALL, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	struct ibv_mr *mr = ibv_reg_mr(rc.pd, at, SMALL, ACCESS);
+
+	if (iommu_is_there())
+		EXPECT(mr && !ibv_dereg_mr(mr), "errno %d", errno);
+	else
+		EXPECT(!mr && errno == EIO, "errno %d", errno);
+}
+
 /* Memory that the process may only read is mapped so: a DMA write to it would fault in an IOMMU. */
 CASE(read_only_memory_is_read)
 {
 	unsigned char *at = mmap(NULL, SMALL, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *to = far_memory();
 	struct ibv_mr *mr, *to_mr;
-	struct loop loop;
 	int status;
 
 	if (!iommu_is_there())

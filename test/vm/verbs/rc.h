@@ -57,7 +57,7 @@ static inline int rc_new(struct rc *rc)
 {
 	struct ibv_qp_init_attr init = {
 		.send_cq = rc->cq, .recv_cq = rc->cq, .qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+		.cap = { .max_send_wr = 1, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
 	};
 
 	if (rc->qp)
@@ -94,11 +94,11 @@ static inline int rc_to_receive(struct rc *rc, const struct rc_id *to)
 			      IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
 }
 
-/* The retry timeout is 4.096 us << @timeout. */
+/* The retry timeout is 4.096 us << @timeout. A send waits for a receive without a limit (7). */
 static inline int rc_to_send(struct rc *rc, uint8_t timeout, uint8_t retries)
 {
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTS, .timeout = timeout, .retry_cnt = retries, .rnr_retry = retries,
+		.qp_state = IBV_QPS_RTS, .timeout = timeout, .retry_cnt = retries, .rnr_retry = 7,
 		.max_rd_atomic = 1 };
 
 	return -ibv_modify_qp(rc->qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
