@@ -117,7 +117,7 @@ struct rdma_memory *rdma_memory_dmabuf(struct rdma_function *f, int fd, u64 offs
 
 	if (IS_ERR(dmabuf))
 		return ERR_CAST(dmabuf);
-	if (offset > dmabuf->size || length > dmabuf->size - offset) {
+	if (!length || offset > dmabuf->size || length > dmabuf->size - offset) {
 		dma_buf_put(dmabuf);
 		return ERR_PTR(-EINVAL);
 	}

@@ -167,6 +167,13 @@ bool rdma_function_bounces(const struct rdma_function *f, struct sg_table *sgt)
 	return false;
 }
 
+bool rdma_function_addresses(const struct rdma_function *f, dma_addr_t bus, u64 length)
+{
+	u64 mask = dma_get_mask(&f->pdev->dev);
+
+	return bus <= mask && length <= mask - bus + 1;
+}
+
 struct rdma_function *rdma_function_claim(struct ib_device *adapter)
 {
 	struct rdma_function *f;

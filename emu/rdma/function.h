@@ -35,6 +35,9 @@ struct device *rdma_function_device(struct rdma_function *f);
 bool rdma_function_reaches(const struct rdma_function *f, struct sg_table *sgt);
 bool rdma_function_bounces(const struct rdma_function *f, struct sg_table *sgt);
 
+/* Whether the function has enough address bits. A client or an exporter may give any bus addresses. */
+bool rdma_function_addresses(const struct rdma_function *f, dma_addr_t bus, u64 length);
+
 /* Serialise DMA of the function. Disables bottom halves. Context: process or softirq */
 void rdma_function_lock(struct rdma_function *f);
 void rdma_function_unlock(struct rdma_function *f);

@@ -22,13 +22,18 @@ static void host_release(struct rdma_memory *m)
 	kfree(h);
 }
 
+/* The kernel may bounce memory within reach, too: swiotlb=force. */
 static int host_map(struct host_memory *h)
 {
 	struct rdma_function *f = h->memory.function;
+	int ret = rdma_function_reaches(f, h->sgt) ? 0 : -EIO;
 
-	if (!rdma_function_reaches(f, h->sgt))
-		return -EIO;
-	return dma_map_sgtable(rdma_function_device(f), h->sgt, h->direction, 0);
+	if (!ret)
+		ret = dma_map_sgtable(rdma_function_device(f), h->sgt, h->direction, 0);
+	if (ret || !rdma_function_bounces(f, h->sgt))
+		return ret;
+	dma_unmap_sgtable(rdma_function_device(f), h->sgt, h->direction, 0);
+	return -EIO;
 }
 
 struct rdma_memory *rdma_memory_host(struct rdma_function *f, struct ib_umem *umem, u64 start, u64 length)

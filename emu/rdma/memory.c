@@ -30,6 +30,8 @@ int rdma_memory_fill(struct rdma_memory *m, struct sg_table *sgt, u64 skip, u64 
 		return -ENOMEM;
 	m->length = length;
 	for_each_sgtable_dma_sg(sgt, sg, i) {
+		if (!rdma_function_addresses(m->function, sg_dma_address(sg), sg_dma_len(sg)))
+			return -EIO;
 		if (skip < sg_dma_len(sg)) {
 			here = min(left, sg_dma_len(sg) - skip);
 			memory_append(m, sg_dma_address(sg) + skip, here);
@@ -112,10 +114,10 @@ int rdma_memory_atomic(struct rdma_memory *m, u64 offset, bool add, u64 compare,
 
 	rdma_function_lock(m->function);
 	ret = memory_copy_locked(m, offset, old, sizeof(*old), false);
-	if (add)
-		new += *old;
-	if (!ret && (add || *old == compare))
+	if (!ret && (add || *old == compare)) {
+		new += add ? *old : 0;
 		ret = memory_copy_locked(m, offset, &new, sizeof(new), true);
+	}
 	rdma_function_unlock(m->function);
 	return ret;
 }

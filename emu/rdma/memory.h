@@ -48,7 +48,7 @@ struct rdma_memory *rdma_memory_dmabuf(struct rdma_function *f, int fd, u64 offs
 
 /*
  * Set the extents: @length bytes of @sgt from byte @skip on. Return: 0; -EINVAL @sgt is too short;
- * -ENOMEM
+ * -EIO the function does not reach an address; -ENOMEM
  */
 int rdma_memory_fill(struct rdma_memory *m, struct sg_table *sgt, u64 skip, u64 length);
 

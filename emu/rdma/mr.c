@@ -45,6 +45,11 @@ static void mr_set_user(struct rxe_mr *mr)
 {
 	mr->type = IB_MR_TYPE_USER;
 }
+
+static bool mr_takes(int access)
+{
+	return true;
+}
 #else
 static struct rxe_mr *mr_alloc(struct rxe_dev *rxe)
 {
@@ -70,14 +75,25 @@ static void mr_set_user(struct rxe_mr *mr)
 	mr->page_shift = PAGE_SHIFT;
 	mr->page_mask = PAGE_MASK;
 }
+
+/* No memory of a function is persistent. */
+static bool mr_takes(int access)
+{
+	return !(access & (~RXE_ACCESS_SUPPORTED_MR | IB_ACCESS_FLUSH_PERSISTENT));
+}
 #endif
 
 static struct rxe_mr *mr_new(struct ib_pd *pd, u64 length, u64 iova, int access)
 {
-	struct rxe_mr *mr = mr_alloc(to_rdev(pd->device));
+	struct rxe_mr *mr;
 
+	if (!mr_takes(access))
+		return ERR_PTR(-EOPNOTSUPP);
+	if (length && iova + length - 1 < iova)
+		return ERR_PTR(-EINVAL);
+	mr = mr_alloc(to_rdev(pd->device));
 	if (!mr)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 	rxe_get(to_rpd(pd));
 	mr->ibmr.pd = pd;
 	mr->ibmr.device = pd->device;
@@ -137,25 +153,34 @@ static struct ib_mr *emurdma_reg_user_mr(struct ib_pd *pd, u64 start, u64 length
 {
 	struct rxe_mr *mr = mr_new(pd, length, iova, access);
 
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
 	mr->memory = mr_memory(mr, start, length);
 	return mr_finish(mr);
 }
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
-#define uverbs_attr_bundle ib_udata
+#define EMURDMA_ATTRS struct ib_udata *udata
+#else
+#define EMURDMA_ATTRS struct uverbs_attr_bundle *attrs
 #endif
 
 static struct ib_mr *emurdma_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova, int fd,
-						int access, EMURDMA_DMAH struct uverbs_attr_bundle *attrs)
+						int access, EMURDMA_DMAH EMURDMA_ATTRS)
 {
 	struct rxe_mr *mr = mr_new(pd, length, iova, access);
 
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
 	mr->memory = rdma_memory_dmabuf(rdma_function_of(pd->device), fd, offset, length);
 	return mr_finish(mr);
+}
+
+/* Soft-RoCE of Linux 7 looks for pages of a process, which an MR of a function does not have. */
+static int emurdma_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
+			     struct ib_sge *sg_list, u32 num_sge, struct uverbs_attr_bundle *attrs)
+{
+	return -EOPNOTSUPP;
 }
 
 /* ---- adapters ------------------------------------------------------------------- */
@@ -172,14 +197,24 @@ static const struct ib_device_ops emurdma_ops = {
 	.dealloc_driver = emurdma_dealloc,
 	.reg_user_mr = emurdma_reg_user_mr,
 	.reg_user_mr_dmabuf = emurdma_reg_user_mr_dmabuf,
+	.advise_mr = emurdma_advise_mr,
 };
+
+/* DMA of a function does not wait for a page fault. */
+static void adapter_forget_odp(struct ib_device_attr *attr)
+{
+	attr->kernel_cap_flags &= ~IBK_ON_DEMAND_PAGING;
+	memset(&attr->odp_caps, 0, sizeof(attr->odp_caps));
+}
 
 void emurdma_set_ops(struct ib_device *dev)
 {
-	if (rdma_function_claim(dev))
-		ib_set_device_ops(dev, &emurdma_ops);
-	else
+	if (!rdma_function_claim(dev)) {
 		pr_info("no free PCI function: the adapter registers host memory only\n");
+		return;
+	}
+	ib_set_device_ops(dev, &emurdma_ops);
+	adapter_forget_odp(&to_rdev(dev)->attr);
 }
 
 int emurdma_init(void)
