@@ -1,26 +1,3 @@
 # SPDX-License-Identifier: GPL-2.0
-# Calls of emu/rdma/mr.h in Soft-RoCE of Linux 7.3. 13 lines contain "emurdma".
-/^#define RXE_LOC_H/a\
-#include "memory.h"\
-#include "mr.h" /* emurdma */
-
-/^struct rxe_mr {/a\
-	struct rdma_memory *memory; /* emurdma */
-
+# Beside common.sed, for Linux 7.3. 13 lines contain "emurdma".
 /^static int __init rxe_module_init(/,/^}/s/^\trdma_link_register(/\terr = emurdma_init();\n\tif (err) {\n\t\trxe_net_exit(); \/* emurdma *\/\n\t\trxe_namespace_exit();\n\t\trxe_destroy_wq();\n\t\treturn err;\n\t}\n&/
-/^static void __exit rxe_module_exit(/,/^}/s/^\trxe_net_exit();/&\n\temurdma_exit();/
-
-/^int rxe_register_device(/,/^}/s/^\tib_set_device_ops(/\temurdma_set_ops(dev);\n&/
-/^static struct ib_mr \*rxe_rereg_user_mr(/,/^}/s/ib_umem_check_rereg(mr->umem, flags, access)/mr->umem ? & : -EOPNOTSUPP \/* emurdma *\//
-
-/^int rxe_mr_copy(/,/^}/s/^\tif (mr->ibmr.type == IB_MR_TYPE_DMA) {/\tif (mr->memory)\n\t\treturn emurdma_copy(mr, iova, addr, length, dir == RXE_TO_MR_OBJ);\n&/
-/^void rxe_mr_cleanup(/,/^}/s/^\tib_umem_release(/\trdma_memory_free(mr->memory); \/* emurdma *\/\n&/
-
-# The error has the number of the missing packet: the requester ignores an earlier number.
-/^static enum resp_states read_reply(/,/^}/s/^\tif (res->state == rdatm_res_state_new) {/\treq_pkt->psn = res->cur_psn; \/* emurdma *\/\n&/
-
-# A copy of no bytes only tests that the memory is valid: the function's writes are in memory already.
-/^int rxe_flush_pmem_iova(/,/^}/s/^\tif (mr->ibmr.type == IB_MR_TYPE_DMA)/\tif (mr->memory)\n\t\treturn emurdma_copy(mr, start, NULL, 0, true);\n&/
-
-/^enum resp_states rxe_mr_do_atomic_op(/,/^}/s/^\tif (mr->ibmr.type == IB_MR_TYPE_DMA) {/\tif (mr->memory) {\n\t\tint err = emurdma_atomic(mr, iova, opcode, compare, swap_add, orig_val);\n\n\t\tif (err == -EINVAL)\n\t\t\treturn RESPST_ERR_MISALIGNED_ATOMIC;\n\t\treturn err ? RESPST_ERR_RKEY_VIOLATION : RESPST_NONE;\n\t}\n&/
-/^enum resp_states rxe_mr_do_atomic_write(/,/^}/s/^\tif (mr->ibmr.type == IB_MR_TYPE_DMA) {/\tif (mr->memory) {\n\t\tif (iova % sizeof(value))\n\t\t\treturn RESPST_ERR_MISALIGNED_ATOMIC;\n\t\treturn emurdma_copy(mr, iova, \&value, sizeof(value), true) ? RESPST_ERR_RKEY_VIOLATION : RESPST_NONE;\n\t}\n&/
