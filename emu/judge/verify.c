@@ -117,8 +117,8 @@ static int verify(int argc, char **argv)
 const struct command verify_command = {
 	.name = "verify",
 	.summary = "test a driver, and report which rules it breaks",
-	.usage = "verify --driver \"FILE.ko K=V...\" --test PROGRAM [--device lsi|edu|nvme|rdma|none] [--quick|--full] [--first]\n"
-		 "       [--only ID] [--json FILE] [--html FILE] [--kernel VERSION|FILE] [-- ARG...]",
+	.usage = "verify --driver \"FILE.ko K=V...\" --test PROGRAM [--device lsi|edu|nvme|rdma|none] [--quick|--full]\n"
+		 "       [--first] [--only ID] [--json FILE] [--html FILE] [--kernel VERSION|FILE] [-- ARG...]",
 	.options =
 		"  --driver FILE.ko       the driver, built for the kernel of --kernel; its parameters in the same word\n"
 		"  --test PROGRAM         a program that uses the driver and checks its data\n"
