@@ -153,7 +153,7 @@ enum peerpin_reason {
 	PEERPIN_REASON_NOT_GPU,		/* from libpeerpin: CUDA knows no such GPU memory here */
 	PEERPIN_REASON_NOT_RDMA,	/* from libpeerpin: cuMemCreate() without gpuDirectRDMACapable */
 	PEERPIN_REASON_POOL,		/* from libpeerpin: memory of a pool that devices cannot use */
-	/* from libpeerpin: another cuMemMap() mapping begins in the range, at address out_available */
+	/* from libpeerpin: another allocation or cuMemMap() mapping begins in the range, at out_available */
 	PEERPIN_REASON_SPANS,
 };
 

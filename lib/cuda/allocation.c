@@ -29,7 +29,7 @@ void pp_allocation_grow(const struct pp_mem *mem, uint64_t *addr, uint64_t *leng
 	*length = mem->size;
 }
 
-/* Does GPU memory follow the allocation, as another mapping in a reservation of addresses? */
+/* Does other GPU memory follow the allocation, for example the next mapping of a reservation? */
 static bool is_followed(const struct pp_mem *mem)
 {
 	struct pp_mem next;

@@ -48,7 +48,7 @@ static const char *const text[] = {
 	[PEERPIN_REASON_POOL] =
 		"the memory is of a pool that devices cannot use (cuMemAllocAsync): allocate it with cuMemAlloc()",
 	[PEERPIN_REASON_SPANS] =
-		"the range contains two mappings of cuMemMap(): register each one by itself",
+		"the range contains two allocations, or two mappings of cuMemMap(): register each one by itself",
 };
 
 PP_PUBLIC const char *pp_strreason(uint32_t reason)

@@ -122,12 +122,17 @@ static void add_gpu(struct perf_result *out)
 static void add_adapters(struct perf_result *out)
 {
 	DIR *dir = opendir("/sys/class/infiniband");
-	char names[128] = "";
 	struct dirent *entry;
+	char names[128] = "";
+	size_t at = 0;
+	int n;
 
-	while (dir && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.' && strlen(names) + strlen(entry->d_name) + 2 < sizeof(names))
-			sprintf(names + strlen(names), "%s%s", *names ? " " : "", entry->d_name);
+	while (dir && at < sizeof(names) && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		n = snprintf(names + at, sizeof(names) - at, "%s%s", at ? " " : "", entry->d_name);
+		at += (size_t)n;
+	}
 	if (dir)
 		closedir(dir);
 	perf_add_fact(out, "RDMA", "%s", *names ? names : "no adapter");

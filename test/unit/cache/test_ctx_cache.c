@@ -326,7 +326,7 @@ static void non_rdma_memory_is_refused(void **state)
 	(void)state;
 	allocate(0, GPU, 8 * MIB, 1);
 	mock_allocations[0].no_rdma = true;
-	refused(GPU, 100, PEERPIN_REASON_VENDOR_REFUSED);
+	refused(GPU, 100, PEERPIN_REASON_NOT_RDMA);
 	assert_int_equal(mock_allocations[0].synced, 0);
 }
 
@@ -335,7 +335,8 @@ static void range_past_allocation_is_refused(void **state)
 	(void)state;
 	allocate(0, GPU, 8 * MIB, 1);
 	allocate(1, GPU + 8 * MIB, 8 * MIB, 2);
-	refused(GPU + 7 * MIB, 2 * MIB, PEERPIN_REASON_VENDOR_REFUSED);
+	refused(GPU + 7 * MIB, 2 * MIB, PEERPIN_REASON_SPANS);
+	refused(GPU + 15 * MIB, 2 * MIB, PEERPIN_REASON_VENDOR_REFUSED);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

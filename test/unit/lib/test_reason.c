@@ -6,7 +6,7 @@
 #include "libpeerpin.h"
 #include "test/unit/unit.h"
 
-#define LAST PEERPIN_REASON_NOT_GPU
+#define LAST PEERPIN_REASON_SPANS
 #define MIB (1ull << 20)
 
 static int is_unknown(uint32_t reason)
@@ -57,10 +57,13 @@ static void says(const char *expected, int error, struct pp_why why)
 static void explanation_contains_sizes(void **state)
 {
 	(void)state;
-	says("the GPU's BAR1 aperture has no room for it: 64.0 MiB needed, 12.5 MiB free", -ENOMEM,
+	says("the GPU's BAR1 aperture has no room for it: 64.0 MiB needed, 12.5 MiB free "
+	     "(without the 36.0 MiB that the GPU driver reserves)", -ENOMEM,
 	     (struct pp_why){ PEERPIN_REASON_NO_BAR1, 64 * MIB, 25 * MIB / 2 });
 	says("the GPU's BAR1 aperture has no room for it: 64.0 KiB needed", -ENOMEM,
 	     (struct pp_why){ PEERPIN_REASON_NO_BAR1, 65536, 0 });
+	says("the range contains two allocations, or two mappings of cuMemMap(): register each one by itself; "
+	     "the second begins at 0x200000", -EINVAL, (struct pp_why){ PEERPIN_REASON_SPANS, 0, 2 * MIB });
 	says("the process would pin too much memory (max_process_bytes): 2.0 MiB needed, 0.0 KiB free", -EDQUOT,
 	     (struct pp_why){ PEERPIN_REASON_PROCESS_BYTES, 2 * MIB, 0 });
 	says("managed memory moves and cannot be pinned", -EINVAL,
