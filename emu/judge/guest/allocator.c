@@ -92,12 +92,22 @@ static int check_seen(const struct allocator_leaks *leaks, const char *unseen)
 	return strstr(unseen, "allocations were not seen") ? -ENODATA : 0;
 }
 
-int allocator_misuse(char *text, size_t size)
+static int read_line(const char *path, char *text, size_t size)
 {
-	int ret = file_read(JUDGE "misuse", text, size);
+	int ret = file_read(path, text, size);
 
 	text[ret ? 0 : strcspn(text, "\n")] = '\0';
 	return ret;
+}
+
+int allocator_misuse(char *text, size_t size)
+{
+	return read_line(JUDGE "misuse", text, size);
+}
+
+int allocator_stops(char *text, size_t size)
+{
+	return read_line(JUDGE "stops", text, size);
 }
 
 /*

@@ -26,6 +26,9 @@ int allocator_failed(bool *out);
 /** allocator_misuse - the first call with an unregistered peer; @text is empty if there was no such call */
 int allocator_misuse(char *text, size_t size);
 
+/** allocator_stops - the number of long calls of stop(), its name, and the longest time; @text is empty without such a call */
+int allocator_stops(char *text, size_t size);
+
 /**
  * allocator_leaks - call after the module was removed; waits up to a second for deferred frees
  *

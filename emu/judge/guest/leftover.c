@@ -120,6 +120,18 @@ int leftover_misuse(void)
 	return ret;
 }
 
+bool leftover_stop_waits(const char *driver)
+{
+	unsigned int times;
+	char text[192], name[64];
+	long long ms;
+
+	if (allocator_stops(text, sizeof(text)) || sscanf(text, "%u %63s %lld", &times, name, &ms) != 3)
+		return false;
+	report_finding("stop-waits", "%s() of %s, the stop() of its peer, took %lld ms", name, driver, ms);
+	return true;
+}
+
 int leftover_memory(void)
 {
 	struct allocator_leaks leaks;

@@ -3,6 +3,8 @@
 #ifndef JUDGE_LEFTOVER_H
 #define JUDGE_LEFTOVER_H
 
+#include <stdbool.h>
+
 /** leftover_pins - report pins and peerpin regions that are left after 2 s; returns 0 or -errno */
 int leftover_pins(void);
 
@@ -14,6 +16,9 @@ void leftover_uses(void);
 
 /** leftover_misuse - report calls with an unregistered peer; returns 0 or -errno */
 int leftover_misuse(void);
+
+/** leftover_stop_waits - report a stop() that took long. True: there was one, so a free callback of peerpin took long, too */
+bool leftover_stop_waits(const char *driver);
 
 /** leftover_memory - report memory that the removed driver has not freed; returns 0 or -errno */
 int leftover_memory(void);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "emu/include/emugpu.h"
 #include "emu/judge/log/report.h"
+#include "leftover.h"
 #include "verdict.h"
 
 enum {
@@ -49,6 +51,18 @@ static void tell(const struct test *test)
 		report_line("test", "%s %d", test->end == TEST_EXIT ? "exit" : "signal", test->value);
 }
 
+/* Returns a sentence about the output of the test, which may be empty. */
+static const char *output_text(void)
+{
+	static char text[400];
+	const char *output = tests_output();
+
+	if (!*output)
+		return "the test printed nothing";
+	snprintf(text, sizeof(text), "the test's last line: %.300s", output);
+	return text;
+}
+
 static void judge(const struct scenario *s, const struct test *test, bool fired)
 {
 	if (test->end == TEST_TIMEOUT)
@@ -56,7 +70,7 @@ static void judge(const struct scenario *s, const struct test *test, bool fired)
 	else if (test->end == TEST_SIGNAL && !(fired && is_ours(s, test->value)))
 		report_finding("crashed", "the test was ended by signal %d (%s)", test->value, strsignal(test->value));
 	else if (test->end == TEST_EXIT && test->value == STATUS_DATA_WRONG)
-		report_finding("data-wrong", "output of the test: %.300s", tests_output());
+		report_finding("data-wrong", "exit status 2; %s", output_text());
 }
 
 static bool succeeded(const struct tests *tests)
@@ -67,6 +81,15 @@ static bool succeeded(const struct tests *tests)
 		if (tests->at[i].end == TEST_EXIT && !tests->at[i].value)
 			return true;
 	return false;
+}
+
+static void report_failure(const struct scenario *s, int status)
+{
+	bool armed = s->kernel_nth || s->user_nth || s->fail || s->alloc;
+
+	report_finding("test-failed", "exit status %d, %s; %s", status,
+		       armed ? "and the fault of this scenario did not happen" : "and this scenario has no fault",
+		       output_text());
 }
 
 /* One of several concurrent tests must succeed; a driver may refuse the others. */
@@ -83,8 +106,7 @@ void verdict_tests(const struct scenario *s, const struct tests *tests, bool fir
 			       *tests->child_where ? ": it is in " : "", tests->child_where);
 	if (tests->at[0].end == TEST_EXIT && !succeeded(tests) && !is_disturbed(s, &tests->at[0], fired) &&
 	    tests->at[0].value != STATUS_DATA_WRONG)
-		report_finding("test-failed", "exit status %d of an undisturbed test; output: %.300s",
-			       tests->at[0].value, tests_output());
+		report_failure(s, tests->at[0].value);
 }
 
 /* If the driver pins through peerpin, the emulator records the driver's violations under peerpin's name. */
@@ -94,16 +116,23 @@ static bool is_concerned(const struct violation *v, const struct driver *driver)
 	       !strcmp(v->module, "peerpin_nv");
 }
 
+/* The free callback that called a long stop() is peerpin's, but the error is in the peer's driver. */
+static bool is_explained(const struct violation *v, bool stop_waits)
+{
+	return stop_waits && !strcmp(v->rule, "slow-callback") && !strncmp(v->module, "peerpin", strlen("peerpin"));
+}
+
 int verdict_violations(const struct violations *before, const struct driver *driver)
 {
 	static struct violations now;
 	const struct violation *v;
 	uint64_t nr;
 	int ret = violations_read(&now);
+	bool stop_waits = leftover_stop_waits(driver->name);
 
 	for (v = now.at; v < now.at + now.nr; v++) {
 		nr = violations_new(before, v);
-		if (nr && is_concerned(v, driver))
+		if (nr && is_concerned(v, driver) && !is_explained(v, stop_waits))
 			report_finding(v->rule, "%s, %s: %s (%llu times)", v->module, v->where, v->text,
 				       (unsigned long long)nr);
 	}

@@ -9,6 +9,7 @@
  *	leaks	memory not freed yet; read this file after the subject was removed. Lines
  *		that begin with # report missed allocations
  *	misuse	peerpin_attach() calls with an unregistered peer
+ *	stops	stop() functions of the subject that took long
  *	reset	write: forget all watched allocations
  * judge.ko serves kernels without fault injection and leak detection, such as
  * distribution kernels.
@@ -23,6 +24,7 @@
 #include "liberator.h"
 #include "misuse.h"
 #include "object.h"
+#include "stop.h"
 #include "subject.h"
 
 #ifndef CONFIG_X86_64
@@ -113,11 +115,19 @@ static int misuse_show(struct seq_file *seq, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(misuse);
 
+static int stops_show(struct seq_file *seq, void *unused)
+{
+	judge_stop_show(seq);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(stops);
+
 static ssize_t reset_write(struct file *file, const char __user *from, size_t size, loff_t *offset)
 {
 	judge_objects_reset();
 	judge_calls_reset();
 	judge_misuse_reset();
+	judge_stop_reset();
 	return size;
 }
 
@@ -142,15 +152,21 @@ static int __init judge_init(void)
 	err = judge_misuse_init();
 	if (err)
 		goto err_calls;
+	err = judge_stop_init();
+	if (err)
+		goto err_misuse;
 	debugfs = debugfs_create_dir(KBUILD_MODNAME, NULL);
 	debugfs_create_file("module", 0600, debugfs, NULL, &module_fops);
 	debugfs_create_bool("began", 0400, debugfs, &judge_subject_began);
 	debugfs_create_file("fail", 0600, debugfs, NULL, &fail_fops);
 	debugfs_create_file("leaks", 0400, debugfs, NULL, &leaks_fops);
 	debugfs_create_file("misuse", 0400, debugfs, NULL, &misuse_fops);
+	debugfs_create_file("stops", 0400, debugfs, NULL, &stops_fops);
 	debugfs_create_file("reset", 0200, debugfs, NULL, &reset_fops);
 	return 0;
 
+err_misuse:
+	judge_misuse_exit();
 err_calls:
 	judge_calls_exit();
 err_liberators:
@@ -163,6 +179,7 @@ err_subject:
 static void __exit judge_exit(void)
 {
 	debugfs_remove(debugfs);
+	judge_stop_exit();
 	judge_misuse_exit();
 	judge_calls_exit();
 	judge_liberators_exit();

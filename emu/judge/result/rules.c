@@ -30,6 +30,7 @@ static const struct rule rules[] = {
 	/* consequences: use-after-free precedes callback-waits, because a callback may wait on a freed lock */
 	{ "unload-in-use", "", "the module could be removed while its device was open", TRIES_UNLOAD },
 	{ "gone-peer", "", "memory was attached to a device that was no longer registered with peerpin", 0 },
+	{ "stop-waits", "11.3", "stop() of a peer waited, for example for DMA, and with it the thread that frees memory", TRIES_REVOKE },
 	{ "overstayed", "11.3", "the driver's DMA did not end in time, and peerpin had to wait for it", TRIES_REVOKE },
 	{ "use-after-free", "", "memory was used after it had been freed", 0 },
 	{ "double-free", "", "memory was freed twice", 0 },
@@ -51,7 +52,7 @@ static const struct rule rules[] = {
 	{ "hang", "", "the test program or the virtual machine hung", 0 },
 	{ "cannot-unload", "", "the module could not be removed when no process had the device open", 0 },
 	{ "slow-callback", "11.3", "a free callback took long", TRIES_REVOKE },
-	{ "test-failed", "", "the test program failed in a scenario without a fault", 0 },
+	{ "test-failed", "", "the test program failed, and no fault had happened", 0 },
 	{ "other", "", "the judge found a violation that this program does not know", 0 },
 };
 
