@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: MIT
+/*
+ * gnuplot was tried: its SVG has no colours for dark mode, and a legend instead of names at the ends of the lines, which
+ * must be moved apart here anyway.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include "tool/util/markup.h"
