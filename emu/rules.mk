@@ -3,7 +3,8 @@
 EMU_SOURCES := $(addprefix emu/,include common kmod tegra peer_mem rdma judge/kmod layout peerpin-emu) kmod \
 	$(addprefix emu/vm/,run cluster node mkinitramfs kernel topology installed.sh machine.sh machine_arm64.sh splats.sh verdict.sh version.sh) \
 	$(addprefix scripts/,apt.sh build-modules cache.sh foreign.sh kernel newer.sh own-kernel.sh progress.sh soft-roce usage.sh)
-EMU_PROGRAMS := bin/demo $(addprefix emu/,libcuda.so.1 libcuda.so libnvidia-ml.so.1 libemurdma.so) judge/guest judge/shim.so \
+EMU_PROGRAMS := bin/demo $(addprefix emu/,libcuda.so.1 libcuda.so libnvidia-ml.so.1 libemurdma.so \
+	libcudart.so libcudart.so.11.0 libcudart.so.12 libcudart.so.13) judge/guest judge/shim.so \
 	$(addprefix vm/,init watch wire)
 
 # An internal target; the user types `make install ONLY=emu`.

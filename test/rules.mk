@@ -109,6 +109,8 @@ $(call vm,t_hook t_watch t_watch_dmabuf): private VM_LIBS := -Wl,--no-as-needed 
 $(call vm,t_verbs verbs_server t_rdma_cache): $(B)/lib/libpeerpin-verbs.so
 $(call vm,t_fail_rdma t_rdma t_rdma_range t_rdma_order t_rdma_kill t_rdma_function t_rdma_gpu t_rdma_module t_rdma_free_race t_rdma_reach ring): private VM_LIBS := -libverbs
 $(call vm,t_verbs verbs_server t_rdma_cache): private VM_LIBS := -lpeerpin-verbs -libverbs
+$(call vm,t_cudart): $(B)/emu/libcudart.so.13
+$(call vm,t_cudart): private VM_LIBS := -l:libcudart.so.13
 $(call vm,t_storage_flight t_storage_view): private VM_LIBS := -luring
 $(call vm,t_topo t_topo_replay): private VM_LIBS := -ljson-c
 
