@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The files from which peerpin-emu makes its tree: module sources, scripts, and programs built by this Makefile.
 EMU_SOURCES := $(addprefix emu/,include common kmod tegra peer_mem rdma judge/kmod layout peerpin-emu) kmod \
-	$(addprefix emu/vm/,run cluster node mkinitramfs kernel topology installed.sh machine.sh machine_arm64.sh splats.sh verdict.sh version.sh) \
+	$(addprefix emu/vm/,run cluster node adapter mkinitramfs kernel topology installed.sh machine.sh machine_arm64.sh splats.sh verdict.sh version.sh) \
 	$(addprefix scripts/,apt.sh build-modules cache.sh foreign.sh kernel newer.sh own-kernel.sh progress.sh soft-roce usage.sh)
 EMU_PROGRAMS := bin/demo $(addprefix emu/,libcuda.so.1 libcuda.so libnvidia-ml.so.1 libemurdma.so \
 	libcudart.so libcudart.so.11.0 libcudart.so.12 libcudart.so.13) judge/guest judge/shim.so \

@@ -151,7 +151,7 @@ enum peerpin_reason {
 	PEERPIN_REASON_NOT_OWNED,	/* from libpeerpin: another process opened the file */
 	PEERPIN_REASON_MANAGED,		/* from libpeerpin: managed memory moves */
 	PEERPIN_REASON_NOT_GPU,		/* from libpeerpin: CUDA knows no such GPU memory here */
-	PEERPIN_REASON_NOT_RDMA,	/* from libpeerpin: cuMemCreate() without gpuDirectRDMACapable */
+	PEERPIN_REASON_NOT_RDMA,	/* from libpeerpin: cuMemCreate() without gpuDirectRDMACapable, or Tegra */
 	PEERPIN_REASON_POOL,		/* from libpeerpin: memory of a pool that devices cannot use */
 	/* from libpeerpin: another allocation or cuMemMap() mapping begins in the range, at out_available */
 	PEERPIN_REASON_SPANS,

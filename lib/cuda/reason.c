@@ -44,7 +44,8 @@ static const char *const text[] = {
 	[PEERPIN_REASON_NOT_GPU] =
 		"CUDA knows no GPU memory of this process at the address",
 	[PEERPIN_REASON_NOT_RDMA] =
-		"the memory was made without RDMA capability: set allocFlags.gpuDirectRDMACapable of CUmemAllocationProp for cuMemCreate()",
+		"devices cannot use this memory: set gpuDirectRDMACapable for cuMemCreate(), or on an integrated GPU use "
+		"cuMemHostAlloc()",
 	[PEERPIN_REASON_POOL] =
 		"the memory is of a pool that devices cannot use (cuMemAllocAsync): allocate it with cuMemAlloc()",
 	[PEERPIN_REASON_SPANS] =

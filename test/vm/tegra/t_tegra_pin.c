@@ -322,7 +322,7 @@ CASE(library_explains_refused_cumemalloc_memory)
 
 	OK(cuMemAlloc(&p, MIB));
 	EXPECT(pp_pin(ctx, (void *)(uintptr_t)p, MIB, &region, &why) == -EINVAL, "pinned");
-	EXPECT(why.reason == PEERPIN_REASON_VENDOR_REFUSED, "reason %u", why.reason);
+	EXPECT(why.reason == PEERPIN_REASON_NOT_RDMA, "reason %u", why.reason);
 	OK(cuMemFree(p));
 }
 
