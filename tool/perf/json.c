@@ -6,7 +6,7 @@
 #include "tool/util/json.h"
 #include "tool/util/printable.h"
 
-static const char schema[] = "peerpin.perf/1";
+static const char schema[] = "peerpin-perf-1";
 
 enum {
 	MAX_ROWS = 1000,
@@ -60,11 +60,10 @@ static struct json_object *json_row(const struct perf_row *row)
 
 void perf_print_json(const struct perf_result *r)
 {
-	struct json_object *o = json_object_new_object(), *facts = json_object_new_object();
+	struct json_object *o = json_output(schema), *facts = json_object_new_object();
 	struct json_object *rows = json_object_new_array();
 	size_t i;
 
-	json_add_text(o, "schema", schema);
 	for (i = 0; i < r->nr_facts; i++)
 		json_add_text(facts, r->facts[i].name, r->facts[i].value);
 	for (i = 0; i < r->nr_rows; i++)
@@ -166,7 +165,7 @@ const char *perf_parse(struct json_object *o, struct perf_result *out)
 		return "it is no JSON object";
 	get_text(o, "schema", found, sizeof(found));
 	if (strcmp(found, schema))
-		return "its schema is not peerpin.perf/1";
+		return "its schema is not peerpin-perf-1";
 	if (json_object_object_get_ex(o, "machine", &facts))
 		parse_facts(facts, out);
 	if (!json_object_object_get_ex(o, "rows", &rows) || !json_object_is_type(rows, json_type_array) ||

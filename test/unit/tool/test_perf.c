@@ -168,7 +168,7 @@ static void earlier_runs_are_read(void **state)
 	struct perf_result r;
 
 	(void)state;
-	assert_null(parse("{\"schema\":\"peerpin.perf/1\",\"machine\":{\"GPU\":\"a\\u001b[1m\"},\"newer\":1,\"rows\":[{\"name\":\"x\","
+	assert_null(parse("{\"schema\":\"peerpin-perf-1\",\"machine\":{\"GPU\":\"a\\u001b[1m\"},\"newer\":1,\"rows\":[{\"name\":\"x\","
 			  "\"title\":\"t\",\"rate\":true,\"why\":null,\"points\":[" POINT "]}]}", &r));
 	assert_string_equal(r.facts[0].value, "a?[1m");
 	assert_int_equal(r.nr_rows, 1);
@@ -180,13 +180,13 @@ static void earlier_runs_are_read(void **state)
 static void broken_runs_are_refused(void **state)
 {
 	static const char *const broken[] = {
-		"[]", "{}", "{\"schema\":\"peerpin.perf/2\",\"rows\":[]}", "{\"schema\":\"peerpin.perf/1\"}",
-		"{\"schema\":\"peerpin.perf/1\",\"rows\":{}}", "{\"schema\":\"peerpin.perf/1\",\"rows\":[1]}",
-		"{\"schema\":\"peerpin.perf/1\",\"rows\":[{\"name\":\"x\"}]}",
-		"{\"schema\":\"peerpin.perf/1\",\"rows\":[{\"name\":\"x\",\"points\":[{\"bytes\":64}]}]}",
-		"{\"schema\":\"peerpin.perf/1\",\"rows\":[{\"name\":\"x\",\"points\":[1]}]}",
-		"{\"schema\":\"peerpin.perf/1\",\"rows\":[{\"name\":\"x\",\"points\":[]},{\"name\":\"x\",\"points\":[]}]}",
-		"{\"schema\":\"peerpin.perf/1\",\"rows\":[{\"name\":\"x\",\"points\":[{\"bytes\":64,\"samples\":3,\"p1_ns\":-1,"
+		"[]", "{}", "{\"schema\":\"peerpin-perf-2\",\"rows\":[]}", "{\"schema\":\"peerpin-perf-1\"}",
+		"{\"schema\":\"peerpin-perf-1\",\"rows\":{}}", "{\"schema\":\"peerpin-perf-1\",\"rows\":[1]}",
+		"{\"schema\":\"peerpin-perf-1\",\"rows\":[{\"name\":\"x\"}]}",
+		"{\"schema\":\"peerpin-perf-1\",\"rows\":[{\"name\":\"x\",\"points\":[{\"bytes\":64}]}]}",
+		"{\"schema\":\"peerpin-perf-1\",\"rows\":[{\"name\":\"x\",\"points\":[1]}]}",
+		"{\"schema\":\"peerpin-perf-1\",\"rows\":[{\"name\":\"x\",\"points\":[]},{\"name\":\"x\",\"points\":[]}]}",
+		"{\"schema\":\"peerpin-perf-1\",\"rows\":[{\"name\":\"x\",\"points\":[{\"bytes\":64,\"samples\":3,\"p1_ns\":-1,"
 		"\"median_ns\":2,\"p99_ns\":3,\"noise_ns\":0}]}]}",
 	};
 	struct perf_result r;
