@@ -176,13 +176,6 @@ static struct ib_mr *emurdma_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u6
 	return mr_finish(mr);
 }
 
-/* Soft-RoCE of Linux 7 looks for pages of a process, which an MR of a function does not have. */
-static int emurdma_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
-			     struct ib_sge *sg_list, u32 num_sge, struct uverbs_attr_bundle *attrs)
-{
-	return -EOPNOTSUPP;
-}
-
 /* ---- adapters ------------------------------------------------------------------- */
 
 static void emurdma_dealloc(struct ib_device *dev)
@@ -197,12 +190,17 @@ static const struct ib_device_ops emurdma_ops = {
 	.dealloc_driver = emurdma_dealloc,
 	.reg_user_mr = emurdma_reg_user_mr,
 	.reg_user_mr_dmabuf = emurdma_reg_user_mr_dmabuf,
-	.advise_mr = emurdma_advise_mr,
 };
 
-/* DMA of a function does not wait for a page fault. */
-static void adapter_forget_odp(struct ib_device_attr *attr)
+/*
+ * DMA of a function does not wait for a page fault. Soft-RoCE of Linux 7 has set the operation before; its
+ * prefetch looks for pages of a process, which an MR of a function does not have.
+ */
+static void adapter_forget_odp(struct ib_device *dev)
 {
+	struct ib_device_attr *attr = &to_rdev(dev)->attr;
+
+	dev->ops.advise_mr = NULL;
 	attr->kernel_cap_flags &= ~IBK_ON_DEMAND_PAGING;
 	memset(&attr->odp_caps, 0, sizeof(attr->odp_caps));
 }
@@ -214,7 +212,7 @@ void emurdma_set_ops(struct ib_device *dev)
 		return;
 	}
 	ib_set_device_ops(dev, &emurdma_ops);
-	adapter_forget_odp(&to_rdev(dev)->attr);
+	adapter_forget_odp(dev);
 }
 
 int emurdma_init(void)

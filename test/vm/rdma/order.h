@@ -16,6 +16,7 @@
 enum {
 	RECEIVES = 4,		/* that wait at the responder */
 	DELAYS = 37,
+	HANG_S = 60,
 	OPS = 4,
 	STRIDE = 7,		/* so that a few rounds differ in all respects */
 };
@@ -168,6 +169,25 @@ static inline void requester_stop(struct requester *r)
 	pthread_mutex_lock(&r->posting);
 	r->stopped = true;
 	pthread_mutex_unlock(&r->posting);
+}
+
+/* The responder, if there is one, serves until the requester has an error. Return: false: the requester hangs */
+static inline bool requester_end(struct requester *r, struct rc *responder, struct ibv_sge *to)
+{
+	uint64_t end = now_ns() + HANG_S * 1000000000ull;
+	bool hangs;
+
+	while (!r->stopped && !r->status && now_ns() < end) {
+		if (responder->qp)
+			receives_serve(responder, to);
+		else
+			usleep(1000);
+	}
+	hangs = !r->stopped && !r->status;
+	if (hangs)
+		requester_stop(r);
+	pthread_join(r->thread, NULL);
+	return !hangs;
 }
 
 /* The responder serves until a moment of an operation that differs in each round. */

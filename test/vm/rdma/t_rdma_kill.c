@@ -157,6 +157,7 @@ static void kill_requester(struct child *child, int round)
 static void kill_responder(struct child *child, enum ibv_wr_opcode op, int round)
 {
 	struct ibv_sge to = sge_of(host);
+	struct rc none = { 0 };
 	struct requester r;
 	CUdeviceptr next;
 
@@ -167,7 +168,7 @@ static void kill_responder(struct child *child, enum ibv_wr_opcode op, int round
 	usleep((unsigned int)(r.first_ns * 2 * (unsigned int)(round % DELAYS) / DELAYS / 1000));
 	EXPECT(child_kill(child), "the responder has ended before");
 	next = owner_new();
-	pthread_join(r.thread, NULL);
+	EXPECT(requester_end(&r, &none, NULL), "the requester hangs");
 	EXPECT(next && owner_keeps(next), "the next owner's bytes have changed");
 	EXPECT(r.done && r.status > 0, "status %d after %u operations", r.status, r.done);
 }

@@ -61,9 +61,7 @@ static void one_round(enum event event, const struct combination *c, int round)
 	serve_until(&loop.far, &remote, r.first_ns, round);
 	EXPECT(!happen(event, c->side, &m, &r), "event");
 	next = owner_new();
-	while (loop.far.qp && !r.stopped && !r.status)
-		receives_serve(&loop.far, &remote);
-	pthread_join(r.thread, NULL);
+	EXPECT(requester_end(&r, &loop.far, &remote), "the requester hangs after %u operations", r.done);
 	EXPECT(next && owner_keeps(next), "the next owner's bytes have changed");
 	EXPECT(is_expected(event, c, r.status), "status %d after %u operations", r.status, r.done);
 	EXPECT(!memory_close(&m), "close");
