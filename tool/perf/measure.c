@@ -200,9 +200,9 @@ static void say_why(struct perf_row *row, const struct perf_why *why, uint64_t b
 	if (!row->nr_points)
 		snprintf(row->why, sizeof(row->why), "%s", why->at);
 	else if (bytes < row->points[0].bytes)
-		snprintf(row->why, sizeof(row->why), "not below %s: %s", text_bytes(row->points[0].bytes).at, why->at);
+		snprintf(row->why, sizeof(row->why), "not below %s: %.200s", text_bytes(row->points[0].bytes).at, why->at);
 	else
-		snprintf(row->why, sizeof(row->why), "not at %s: %s", text_bytes(bytes).at, why->at);
+		snprintf(row->why, sizeof(row->why), "not at %s: %.200s", text_bytes(bytes).at, why->at);
 }
 
 static struct perf_row *row_of(const struct perf_op *op, struct perf_result *out)
