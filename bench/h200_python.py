@@ -21,6 +21,8 @@ MIB = 1 << 20
 # ---- libraries --------------------------------------------------------------------------------
 
 class Torch:
+    read_only = False
+
     def __init__(self):
         import torch
         self.torch, self.version = torch, torch.__version__
@@ -52,6 +54,8 @@ class Torch:
 
 
 class CuPy:
+    read_only = False
+
     def __init__(self):
         import cupy
         self.cupy, self.version = cupy, cupy.__version__
@@ -80,6 +84,8 @@ class CuPy:
 
 
 class Jax:
+    read_only = True
+
     def __init__(self):
         import jax
         self.jax, self.version = jax, jax.__version__
@@ -213,6 +219,14 @@ def watch(peerpin, lib):
     return f"{again} reused addresses, 0 stale hits"
 
 
+def refuses_to_write(source, x):
+    try:
+        source.read_into(x)
+    except TypeError:
+        return "read-only: refused"
+    raise AssertionError("a read-only array was written")
+
+
 def file(peerpin, lib):
     import numpy
     data = numpy.random.default_rng(1).integers(0, 1 << 31, MIB, dtype=numpy.int32)
@@ -221,6 +235,8 @@ def file(peerpin, lib):
         f.write(data.tobytes())
         f.flush()
         with peerpin.File(f.name) as source:
+            if lib.read_only:
+                return refuses_to_write(source, x)
             done = source.read_into(x)
     assert done.bytes == 4 * MIB and (lib.numpy(x) == data).all()
     return f"{done.direct / MIB:.0f} MiB direct, {done.bounced / MIB:.0f} bounced"

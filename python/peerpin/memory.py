@@ -53,9 +53,17 @@ def _of_interface(x: object, interface: Dict[str, Any]) -> Span:
     return Span(addr or 0, length, not read_only, x)
 
 
+def _capsule_of(x: Any) -> Any:
+    if x.__dlpack_device__()[0] != _DL_CUDA:
+        return x.__dlpack__()
+    try:
+        return x.__dlpack__(stream=-1)  # no synchronisation with a stream, as only the address is needed
+    except RuntimeError:
+        return x.__dlpack__()  # JAX takes -1 for the address of a stream
+
+
 def _of_dlpack(x: Any) -> Span:
-    # -1: no synchronisation with a stream, as only the address is needed
-    capsule = x.__dlpack__(stream=-1) if x.__dlpack_device__()[0] == _DL_CUDA else x.__dlpack__()
+    capsule = _capsule_of(x)
     tensor = ffi.cast("struct dl_tensor *", _capsule_pointer(capsule, b"dltensor"))
     item = (tensor.bits * tensor.lanes + 7) // 8
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))

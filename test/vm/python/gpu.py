@@ -76,7 +76,7 @@ _new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 class DLPackArray(Buffer):
     """As a tensor library that has only __dlpack__"""
 
-    def __init__(self, shape, offset=0, strides=None):
+    def __init__(self, shape, offset=0, strides=None, refused_streams=()):
         length = 4
         for size in shape:
             length *= size
@@ -85,10 +85,13 @@ class DLPackArray(Buffer):
         self.strides = (ctypes.c_int64 * len(shape))(*strides) if strides else None
         self.tensor = _Tensor(self.address, 2, 0, len(shape), 2, 32, 1, self.shape, self.strides, offset, None, None)
         self.streams = []
+        self.refused_streams = refused_streams
 
     def __dlpack_device__(self):
         return 2, 0
 
     def __dlpack__(self, *, stream=None):
         self.streams.append(stream)
+        if stream in self.refused_streams:
+            raise RuntimeError("invalid resource handle")
         return _new_capsule(ctypes.addressof(self.tensor), b"dltensor", None)

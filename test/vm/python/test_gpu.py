@@ -58,6 +58,9 @@ def test_dlpack_needs_no_stream():
     x = gpu.DLPackArray((256, 1024), offset=4096)
     assert peerpin.span(x)[:2] == (x.address + 4096, MIB)
     assert x.streams == [-1]
+    x = gpu.DLPackArray((256, 1024), refused_streams=[-1])
+    assert peerpin.span(x)[:2] == (x.address, MIB)
+    assert x.streams == [-1, None]
     assert peerpin.span(gpu.DLPackArray((4, 1024), strides=(1, 4))).length == 16384
     with pytest.raises(ValueError):
         peerpin.span(gpu.DLPackArray((4, 512), strides=(1024, 1)))
