@@ -37,9 +37,9 @@ static int reg(struct memory *m, int fd)
 	return m->mr ? 0 : -errno;
 }
 
-static int write_all(uint64_t at, uint32_t rkey)
+static int write_some(uint64_t at, uint32_t rkey)
 {
-	return rc_transfer(&loop.near, IBV_WR_RDMA_WRITE, host, (uintptr_t)bytes, at, rkey, BLOCK);
+	return rc_transfer(&loop.near, IBV_WR_RDMA_WRITE, host, (uintptr_t)bytes, at, rkey, 4096);
 }
 
 /* An exporter or a client without memory may report that as an error of the mapping. */
@@ -59,7 +59,7 @@ static void each_registration(enum way way)
 		FAIL(f, ret = reg(&m, fd));
 		module_set("emurdma/parameters/pin_dmabuf", "0");
 		EXPECT(plausible(&f, ret), "way %d, allocation %u: %d", way, f.nth, ret);
-		EXPECT(ret || !write_all(m.at, m.mr->rkey), "way %d, allocation %u: write", way, f.nth);
+		EXPECT(ret || !write_some(m.at, m.mr->rkey), "way %d, allocation %u: write", way, f.nth);
 		EXPECT(!dereg(&m), "way %d: deregistration", way);
 	}
 	close(fd);
@@ -109,7 +109,7 @@ static void each_free(enum way way)
 		EXPECT(!ret || !cuMemFree(at), "way %d, allocation %u: the second free", way, f.nth);
 		m.at = 0;
 		m.region.id = 0;
-		EXPECT(write_all(at, m.mr->rkey) == IBV_WC_REM_ACCESS_ERR, "way %d, allocation %u: written", way, f.nth);
+		EXPECT(write_some(at, m.mr->rkey) == IBV_WC_REM_ACCESS_ERR, "way %d, allocation %u: written", way, f.nth);
 		EXPECT(!loop_restart() && !memory_close(&m), "way %d: close", way);
 	}
 }
