@@ -57,6 +57,9 @@ enum class reason : std::uint32_t {
 	not_owned = PEERPIN_REASON_NOT_OWNED,
 	managed = PEERPIN_REASON_MANAGED,
 	not_gpu = PEERPIN_REASON_NOT_GPU,
+	not_rdma = PEERPIN_REASON_NOT_RDMA,
+	pool = PEERPIN_REASON_POOL,
+	spans = PEERPIN_REASON_SPANS,
 };
 
 } // namespace peerpin

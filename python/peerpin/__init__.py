@@ -12,8 +12,8 @@ its parent. The man pages of the C functions have the details: pp_region(3), pp_
 from . import errors
 from .cache import Cache, CacheStats, CachedDmabuf, CachedRegion, CachedView, DmabufCache, ViewCache, Watch
 from .errors import (Error, ManagedMemory, MemlockLimit, NoApi, NoBar1, NoMemory, NoProvider, NotDmabuf, NotGpu, NotMapped,
-                     NotOwned, ProcessLimit, Reason, RegionLimit, Revoked, TotalLimit, Unaligned, VendorError,
-                     VendorRefused)
+                     NotOwned, NotRdma, PoolMemory, ProcessLimit, Reason, RegionLimit, Revoked, SpansAllocations,
+                     TotalLimit, Unaligned, VendorError, VendorRefused)
 from .memory import Bar1, Kind, Memory, Span, bar1, query, span, sync_memops
 from .region import Context, Dmabuf, Mapping, Region, export_dmabuf
 from .transfer import Copy, File, Peer, Transfer
@@ -23,7 +23,8 @@ __version__ = "1.0.0"
 __all__ = [
     "Bar1", "Cache", "CacheStats", "CachedDmabuf", "CachedRegion", "CachedView", "Context", "Copy", "Dmabuf",
     "DmabufCache", "Error", "File", "Kind", "ManagedMemory", "Mapping", "MemlockLimit", "Memory", "NoApi", "NoBar1",
-    "NoMemory", "NoProvider", "NotDmabuf", "NotGpu", "NotMapped", "NotOwned", "Peer", "ProcessLimit", "Reason", "Region",
-    "RegionLimit", "Revoked", "Span", "TotalLimit", "Transfer", "Unaligned", "VendorError", "VendorRefused", "ViewCache",
-    "Watch", "bar1", "errors", "export_dmabuf", "query", "span", "sync_memops",
+    "NoMemory", "NoProvider", "NotDmabuf", "NotGpu", "NotMapped", "NotOwned", "NotRdma", "Peer", "PoolMemory",
+    "ProcessLimit", "Reason", "Region", "RegionLimit", "Revoked", "Span", "SpansAllocations", "TotalLimit", "Transfer",
+    "Unaligned", "VendorError", "VendorRefused", "ViewCache", "Watch", "bar1", "errors", "export_dmabuf", "query",
+    "span", "sync_memops",
 ]

@@ -8,7 +8,7 @@ from ._ffi import ffi, lib
 
 __all__ = ["Error", "Reason", "NotMapped", "VendorRefused", "NoBar1", "NoProvider", "MemlockLimit", "RegionLimit",
            "NoMemory", "Revoked", "VendorError", "ProcessLimit", "TotalLimit", "NoApi", "Unaligned", "NotDmabuf",
-           "NotOwned", "ManagedMemory", "NotGpu"]
+           "NotOwned", "ManagedMemory", "NotGpu", "NotRdma", "PoolMemory", "SpansAllocations"]
 
 
 class Reason(enum.IntEnum):
@@ -32,6 +32,9 @@ class Reason(enum.IntEnum):
     NOT_OWNED = 15
     MANAGED = 16
     NOT_GPU = 17
+    NOT_RDMA = 18
+    POOL = 19
+    SPANS = 20
 
 
 class Error(OSError):
@@ -121,10 +124,22 @@ class NotGpu(Error):
     """The memory is not GPU memory."""
 
 
+class NotRdma(Error):
+    """The memory of cuMemCreate() was not made for devices (gpuDirectRDMACapable), or the GPU is integrated."""
+
+
+class PoolMemory(Error):
+    """The memory is of a pool that devices cannot use."""
+
+
+class SpansAllocations(Error):
+    """The range goes past its allocation or mapping, into another one, which begins at the address ``available``."""
+
+
 _CLASSES: Dict[int, Type[Error]] = {
     1: NotMapped, 2: VendorRefused, 3: NoBar1, 4: NoProvider, 5: MemlockLimit, 6: RegionLimit, 7: NoMemory, 8: Revoked,
     9: VendorError, 10: ProcessLimit, 11: TotalLimit, 12: NoApi, 13: Unaligned, 14: NotDmabuf, 15: NotOwned,
-    16: ManagedMemory, 17: NotGpu,
+    16: ManagedMemory, 17: NotGpu, 18: NotRdma, 19: PoolMemory, 20: SpansAllocations,
 }
 
 
