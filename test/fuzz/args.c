@@ -14,6 +14,8 @@
 #include "libpeerpin.h"
 #include "output.h"
 #include "tool/machine/root.h"
+#include "tool/metrics/args.h"
+#include "tool/perf/args.h"
 #include "target.h"
 #include "tool/tool.h"
 #include "tool/top/lines.h"
@@ -140,6 +142,10 @@ void __wrap_top_end(struct top *t);
 void __wrap_run_all(struct run *run, const struct verify_args *args, struct place *place);
 int __real_parse_copy_args(int argc, char **argv, struct copy_args *out);
 int __wrap_parse_copy_args(int argc, char **argv, struct copy_args *out);
+int __real_parse_perf_args(int argc, char **argv, struct perf_args *out);
+int __wrap_parse_perf_args(int argc, char **argv, struct perf_args *out);
+int __real_parse_metrics_args(int argc, char **argv, struct metrics_args *out);
+int __wrap_parse_metrics_args(int argc, char **argv, struct metrics_args *out);
 int fuzz_access(const char *path, int mode);
 char *fuzz_mkdtemp(char *name);
 int fuzz_nftw(const char *dir, __nftw_func_t fn, int fds, int flags);
@@ -177,6 +183,32 @@ int __wrap_parse_copy_args(int argc, char **argv, struct copy_args *out)
 	if (!ret && out->repeat > 1000)
 		out->repeat = 1000;
 	return ret;
+}
+
+/* A run would measure this machine, serve, or write files. */
+int __wrap_parse_perf_args(int argc, char **argv, struct perf_args *out)
+{
+	int ret = __real_parse_perf_args(argc, argv, out);
+	size_t i;
+
+	if (ret)
+		return ret;
+	understood = true;
+	must(out->nr_sizes && out->nr_sizes <= PERF_SIZES, "there are sizes", "perf");
+	for (i = 1; i < out->nr_sizes; i++)
+		must(out->sizes[i - 1] < out->sizes[i], "sizes grow", "perf");
+	return EXIT_FAILED;
+}
+
+int __wrap_parse_metrics_args(int argc, char **argv, struct metrics_args *out)
+{
+	int ret = __real_parse_metrics_args(argc, argv, out);
+
+	if (ret)
+		return ret;
+	understood = true;
+	must(out->processes <= 1000, "a number of processes has its limit", "metrics");
+	return EXIT_FAILED;
 }
 
 int __wrap_file_copy(const struct copy_args *args)

@@ -24,7 +24,7 @@ $(B)/obj/fuzz/place.o: $(B)/obj/judge/run/place.o | $(B)/obj/fuzz
 # of tree.o in libtool.a, and this place.o instead of place.o in libverify.a.
 $(FUZZ_BIN) $(FUZZ_REPLAY): $(B)/obj/fuzz/output.o $(B)/obj/fuzz/valid.o $(FUZZ_ARCHIVES) | $(B)/bin/fuzz
 	$(CC) $(CFLAGS) $(LDFLAGS) $(FUZZ_WRAP:%=-Wl,--wrap=%) -o $@ $(filter %.o,$^) $(FUZZ_ARCHIVES) \
-		-larchive -ljson-c -lpci -lz -lncursesw -ltinfo -ldl -lpthread
+		-larchive -ljson-c -lpci -lz -lncursesw -ltinfo -ldl -lm -lpthread
 
 $(FUZZ_BIN): override LDFLAGS += -fsanitize=fuzzer
 $(FUZZ_REPLAY): $(B)/obj/fuzz/replay.o
@@ -37,7 +37,7 @@ $(B)/bin/fuzz/disk $(B)/bin/fuzz/replay: $(call fuzz_obj,disk)
 $(call fuzz_both,archive): $(call fuzz_obj,archive)
 $(call fuzz_both,args): $(call fuzz_obj,args peerpin place)
 $(call fuzz_both,args): private FUZZ_WRAP := pp_open pp_bar1 root_open parse_copy_args file_copy top_lines top_screen_works \
-	top_end run_all
+	top_end run_all parse_perf_args parse_metrics_args
 $(call fuzz_both,report): $(call fuzz_obj,report)
 $(call fuzz_both,text): $(call fuzz_obj,text)
 $(call fuzz_both,text): private FUZZ_WRAP := pp_bar1 owners_find
