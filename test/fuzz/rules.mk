@@ -6,6 +6,8 @@ FUZZ_TARGETS := archive args report text
 FUZZ_BIN := $(patsubst %,$(B)/bin/fuzz/%,disk memory $(FUZZ_TARGETS))
 FUZZ_REPLAY := $(patsubst %,$(B)/bin/fuzz/%,replay replay_memory $(FUZZ_TARGETS:%=replay_%))
 FUZZ_ARCHIVES := $(patsubst %,$(B)/lib/lib%.a,verify tool judge peerpin)
+# tool/perf names the copies of libgdrapi
+FUZZ_STREAM := $(B)/obj/gdrapi/stream.o
 
 $(B)/obj/fuzz/%.o: test/fuzz/%.c | $(B)/obj/fuzz
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Ilib/include -MMD -MP -c -o $@ $<
@@ -22,7 +24,7 @@ $(B)/obj/fuzz/place.o: $(B)/obj/judge/run/place.o | $(B)/obj/fuzz
 
 # On the command line, objects are before the archives. So the linker takes memory.o instead
 # of tree.o in libtool.a, and this place.o instead of place.o in libverify.a.
-$(FUZZ_BIN) $(FUZZ_REPLAY): $(B)/obj/fuzz/output.o $(B)/obj/fuzz/valid.o $(FUZZ_ARCHIVES) | $(B)/bin/fuzz
+$(FUZZ_BIN) $(FUZZ_REPLAY): $(B)/obj/fuzz/output.o $(B)/obj/fuzz/valid.o $(FUZZ_STREAM) $(FUZZ_ARCHIVES) | $(B)/bin/fuzz
 	$(CC) $(CFLAGS) $(LDFLAGS) $(FUZZ_WRAP:%=-Wl,--wrap=%) -o $@ $(filter %.o,$^) $(FUZZ_ARCHIVES) \
 		-larchive -ljson-c -lpci -lz -lncursesw -ltinfo -ldl -lm -lpthread
 
