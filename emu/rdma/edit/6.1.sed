@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# Beside common.sed, for Linux 6.1. 15 lines contain "emurdma".
+# Beside common.sed, for Linux 6.1. 19 lines contain "emurdma".
 /^static int __init rxe_module_init(/,/^}/s/^\trdma_link_register(/\terr = emurdma_init();\n\tif (err) {\n\t\trxe_net_exit(); \/* emurdma *\/\n\t\treturn err;\n\t}\n&/
 
 # A read of invalid memory is answered by an error, not by what the packet contained before.

@@ -23,3 +23,9 @@
 
 /^[a-z_ ]* rxe_mr_do_atomic_op(/,/^}/s/^\tif (mr->ibmr.type == IB_MR_TYPE_DMA) {/\tif (mr->memory) {\n\t\tint err = emurdma_atomic(mr, iova, opcode, compare, swap_add, orig_val);\n\n\t\tif (err == -EINVAL)\n\t\t\treturn RESPST_ERR_MISALIGNED_ATOMIC;\n\t\treturn err ? RESPST_ERR_RKEY_VIOLATION : RESPST_NONE;\n\t}\n&/
 /^[a-z_ ]* rxe_mr_do_atomic_write(/,/^}/s/^\tif (mr->ibmr.type == IB_MR_TYPE_DMA) {/\tif (mr->memory) {\n\t\tif (iova % sizeof(value))\n\t\t\treturn RESPST_ERR_MISALIGNED_ATOMIC;\n\t\treturn emurdma_copy(mr, iova, \&value, sizeof(value), true) ? RESPST_ERR_RKEY_VIOLATION : RESPST_NONE;\n\t}\n&/
+
+# The other thread of the QP may have dropped the last reference, that of the packet, before the task is scheduled.
+/^void rxe_\(resp\|comp\)_queue_pkt([^;]*$/,/^}/{
+	s/^\tskb_queue_tail(/\trxe_get(qp); \/* emurdma *\/\n&/
+	s/^}/\trxe_put(qp); \/* emurdma *\/\n}/
+}
