@@ -18,7 +18,7 @@ show_progress() { # TITLE STATE-COMMAND...
 	done >&2 2>/dev/null
 }
 
-# Runs COMMAND, whose output must not go to the terminal. STATE prints the state of the work. errexit does not hold
+# Runs COMMAND, which must write its output to a file. STATE prints the state of the work. errexit does not hold
 # inside COMMAND.
 progress() { # TITLE STATE COMMAND...
 	local watcher status=0

@@ -38,14 +38,18 @@ static bool is_followed(const struct pp_mem *mem)
 	return next.kind == PP_MEM_GPU;
 }
 
+static void explain_range(const struct pp_mem *mem, uint64_t addr, uint64_t length, struct pp_why *why)
+{
+	if (mem->kind == PP_MEM_GPU && !contains(mem, addr, length) && is_followed(mem))
+		*why = (struct pp_why){ .reason = PEERPIN_REASON_SPANS, .available = mem->base + mem->size };
+}
+
 void pp_allocation_explain(const struct pp_mem *mem, uint64_t addr, uint64_t length, struct pp_why *why)
 {
-	if (mem->kind != PP_MEM_GPU)
-		return;
-	if (!mem->rdma)
+	if (mem->kind == PP_MEM_GPU && !mem->rdma)
 		*why = (struct pp_why){ .reason = mem->pooled ? PEERPIN_REASON_POOL : PEERPIN_REASON_NOT_RDMA };
-	else if (!contains(mem, addr, length) && is_followed(mem))
-		*why = (struct pp_why){ .reason = PEERPIN_REASON_SPANS, .available = mem->base + mem->size };
+	else
+		explain_range(mem, addr, length, why);
 }
 
 int pp_allocation_prepare(const struct pp_mem *mem, uint64_t addr, uint64_t length, struct pp_why *why)
@@ -61,6 +65,6 @@ int pp_allocation_prepare(const struct pp_mem *mem, uint64_t addr, uint64_t leng
 	if (contains(mem, addr, length) && (!sync || sync == -EOPNOTSUPP))
 		return 0;
 	pp_refuse(why, PEERPIN_REASON_VENDOR_REFUSED, -EINVAL);
-	pp_allocation_explain(mem, addr, length, why);
+	explain_range(mem, addr, length, why);	/* a dma-buf needs no RDMA capability */
 	return -EINVAL;
 }

@@ -16,8 +16,8 @@ bool pp_allocation_shares_block(const struct pp_mem *mem);
 void pp_allocation_grow(const struct pp_mem *mem, uint64_t *addr, uint64_t *length);
 
 /*
- * If CUDA's answer about the memory at @addr is the cause of a refusal, sets the reason. Call it
- * only for a failure, because it asks CUDA.
+ * After a refused pin: sets the reason if CUDA's answer @mem is the cause. Call it only for a
+ * failure, because it asks CUDA.
  */
 void pp_allocation_explain(const struct pp_mem *mem, uint64_t addr, uint64_t length, struct pp_why *why);
 

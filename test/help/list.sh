@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Sourced in the root of the tree: the commands whose help is recorded in test/help/NAME.txt.
+# Sourced in the root of the tree. Lists the commands; test/help/NAME.txt records the help of each.
 
 commands_of_peerpin() {
 	build/bin/peerpin help | sed -nE 's/^  ([a-z]+) .*/\1/p'

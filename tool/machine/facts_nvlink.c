@@ -22,7 +22,7 @@ struct nvml_pci {
 	char bus_id[32];
 };
 
-/** struct nvml - functions of NVML; @remote_type: NULL in old drivers, whose links to switches are not counted */
+/** struct nvml - functions of NVML; @remote_type: NULL in old drivers: links to switches are then not counted */
 struct nvml {
 	int (*init)(void);
 	int (*count)(unsigned int *out);

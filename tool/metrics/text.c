@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Names, types and labels of all metrics. A family is printed once, with all its samples. Processes
- * and peers are the only labels whose values are not known beforehand; sample.h bounds their number.
+ * Names, types and labels of all metrics. A family is printed once, with all its samples. Labels of
+ * processes and peers have values that are not known beforehand; sample.h bounds their number.
  */
 #include <inttypes.h>
 #include <stdarg.h>

@@ -17,8 +17,7 @@ static const char *script;
 void adapter_init(const char *new_script)
 {
 	script = new_script;
-	if (script)
-		setenv("LD_PRELOAD", "libemurdma.so", 1);
+	setenv("LD_PRELOAD", "libemurdma.so", 1);
 }
 
 static int run_script(const void *unused)

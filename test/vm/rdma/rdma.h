@@ -248,7 +248,7 @@ static inline void loop_drain(struct ibv_cq *cq)
 		;
 }
 
-/* A new connection, whose operations fail after a second without an answer; an error has ended the last. */
+/* Replace the connection that an error has ended. Operations of the new one fail after a second without an answer. */
 static inline int loop_restart(void)
 {
 	int err = rc_new(&loop.near) ?: rc_new(&loop.far);

@@ -40,7 +40,7 @@ static double value(const char *series)
 	return value_in(said, series);
 }
 
-/* The value of the series of holder @nth, whose labels after pid are @labels */
+/* The value of the series of holder @nth; @labels: its labels after pid */
 static double of_holder(int nth, const char *name, const char *labels)
 {
 	char series[256];
