@@ -65,23 +65,26 @@ user: $(USER_TARGETS)
 modules:
 	+@$(if $(findstring n,$(firstword -$(MAKEFLAGS))),: )scripts/build-modules $(KERNEL)
 
+# On all processors, if the user gave no -j
+build = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) all
+
 # In this order even with make -j: the build needs the packages that scripts/deps installs.
 demo:
 	@scripts/deps $(KERNEL)
-	+@$(MAKE) --no-print-directory all
+	+@$(build)
 	@emu/vm/run --kernel $(KERNEL) -- $(B)/bin/demo
 
 # scripts/build-modules builds the RDMA adapter if its source is there. Without it, the tests skip the adapter's lines.
 demo-cluster:
 	@scripts/deps $(KERNEL)
 	@scripts/soft-roce $(KERNEL)
-	+@$(MAKE) --no-print-directory all
+	+@$(build)
 	@emu/vm/cluster --kernel $(KERNEL) --smp 2 -- $(B)/bin/demo-cluster
 
 check:
 	@scripts/deps $(KERNEL)
 	@scripts/soft-roce $(KERNEL) || true
-	+@$(MAKE) --no-print-directory all
+	+@$(build)
 	@KERNEL=$(KERNEL) test/run
 
 # Some bugs show only under KASAN or kmemleak. The debug kernel is not built here: that takes half an hour.
@@ -89,7 +92,7 @@ check-full:
 	@scripts/deps $(KERNEL)
 	@scripts/deps 6.1-arm64
 	@scripts/soft-roce $(KERNEL) || true
-	+@$(MAKE) --no-print-directory all
+	+@$(build)
 	@KERNEL=$(KERNEL) test/run --full
 	+@! scripts/kernel --cached debug || $(MAKE) --no-print-directory check-debug LINES='core judge'
 
@@ -97,7 +100,7 @@ check-full:
 check-debug:
 	@scripts/deps $(own_kernel)
 	@scripts/soft-roce $(own_kernel) || true
-	+@$(MAKE) --no-print-directory all KERNEL=$(own_kernel)
+	+@$(build) KERNEL=$(own_kernel)
 	@KERNEL=$(own_kernel) test/run --machines --full $(lines)
 	$(if $(lines)$(filter kcsan,$(own_kernel)),,@KERNEL=debug FUZZ_SECONDS=$(or $(FUZZ_SECONDS),600) scripts/fuzz-calls)
 	$(if $(lines)$(filter kcsan,$(own_kernel)),,@KERNEL=debug scripts/soak 300)
@@ -121,7 +124,7 @@ check-all:
 bench:
 	@scripts/deps $(KERNEL)
 	@scripts/soft-roce $(KERNEL) || true
-	+@$(MAKE) --no-print-directory all
+	+@$(build)
 	@KERNEL=$(KERNEL) bench/run $(if $(PLOT),--plot) $(if $(PUBLISH),--publish)
 
 lint:
