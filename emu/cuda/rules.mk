@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # libcuda.so.1: the emulated CUDA driver API on /dev/emugpu.
 LIBCUDA_SRC := $(wildcard emu/cuda/*/*.c)
-LIBCUDA_OBJ := $(LIBCUDA_SRC:emu/cuda/%.c=$(B)/obj/libcuda/%.o)
+LIBCUDA_OBJ := $(LIBCUDA_SRC:emu/cuda/%.c=$(B)/obj/libcuda/%.o) $(B)/obj/libcuda/version.o
 # nodelete: a fork handler and thread-local contexts must outlive dlclose(). Bsymbolic:
 # a program that interposes one function must not change calls inside the library.
 LIBCUDA_LDFLAGS := -Wl,-soname,libcuda.so.1 -Wl,-z,defs -Wl,-z,nodelete -Wl,-Bsymbolic \
@@ -17,6 +17,10 @@ USER_TARGETS += $(B)/emu/libcuda.so.1 $(B)/emu/libcuda.so
 $(B)/obj/libcuda/%.o: emu/cuda/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Iemu/include -fPIC -fvisibility=hidden $(LIBCUDA_ENTRIES) -MMD -MP -c -o $@ $<
+
+$(B)/obj/libcuda/version.o: emu/version/version.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
 
 $(B)/emu/libcuda.so.1: $(LIBCUDA_OBJ) emu/cuda/libcuda.map | $(B)/emu
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared $(LIBCUDA_LDFLAGS) -o $@ $(LIBCUDA_OBJ) -lpthread

@@ -43,6 +43,7 @@
  * @gpu: number, below EMUGPU_GPUS_MAX; numbers may have gaps (ENODEV)
  * @out_domain: part of the PCI address, as are @out_bus, @out_device, @out_function
  * @out_integrated: 1 for an integrated GPU (Tegra), which has host memory, no PCI address, no BAR1
+ * @out_coherent: 1 for a GPU that is coherent with the CPU (Grace)
  * @out_vram_total: bytes of GPU memory
  * @out_vram_free: bytes that can be allocated now
  * @out_bar1_total: bytes of the BAR1 aperture
@@ -56,7 +57,8 @@ struct emugpu_info {
 	__u8 out_device;
 	__u8 out_function;
 	__u8 out_integrated;
-	__u8 reserved[4];
+	__u8 out_coherent;
+	__u8 reserved[3];
 	__u8 out_uuid[16];
 	char out_name[64];
 	__aligned_u64 out_vram_total;
@@ -142,23 +144,28 @@ struct emugpu_drop {
 	__u32 reserved;
 };
 
+enum emugpu_export_flags {
+	EMUGPU_EXPORT_PCIE = 1 << 0,		/* importers use BAR1; coherent GPUs only */
+};
+
 /**
  * struct emugpu_export - EMUGPU_IOC_EXPORT: a dma-buf of a range
  * @va: multiple of 4 KiB, inside one block
  * @size: bytes, multiple of 4 KiB, not 0
+ * @flags: enum emugpu_export_flags
  * @out_fd: file descriptor of the dma-buf, close-on-exec
  *
  * The dma-buf keeps the memory until the dma-buf is closed, even if the block is freed before. With
  * the module parameter dmabuf_dynamic, freeing the block revokes the dma-buf. EMUGPU_ALLOC_NO_P2P
  * blocks can be exported, too, as with NVIDIA's driver.
  *
- * Errors: EOPNOTSUPP: the GPU is integrated; EMFILE; ENFILE.
+ * Errors: EOPNOTSUPP: the GPU is integrated, or PCIE and the GPU is not coherent; EMFILE; ENFILE.
  */
 struct emugpu_export {
 	__aligned_u64 va;
 	__aligned_u64 size;
 	__s32 out_fd;
-	__u32 reserved;
+	__u32 flags;
 };
 
 enum emugpu_copy_kind {

@@ -45,11 +45,13 @@ struct exported {
 	struct dma_resv resv;
 	struct dma_buf *dmabuf;		/* the dma-buf, or NULL after ops_release(); reservation lock */
 	struct list_head node;		/* in block->exports (API lock); after @ended, in the freeing thread's list */
-	struct emugpu_memory *memory;	/* the exported memory, with a reference; NULL when @ended and not mapped */
+	struct emugpu_memory *memory;	/* the exported memory, with a reference; NULL when @unseen and not mapped */
 	u64 offset;			/* start of the dma-buf in @memory, bytes */
 	u64 size;
+	bool uses_bar1;			/* importers use BAR1 */
 	u32 nmaps;			/* number of mappings; together they use BAR1 once; API lock */
 	bool ended;			/* the dma-buf is revoked (dynamic dma-bufs only); API lock */
+	bool unseen;			/* @ended, and no CPU mapping shows the memory any more; API lock */
 	struct emugpu_views views;
 };
 
@@ -91,7 +93,7 @@ static int use_locked(struct exported *exported)
 {
 	int err = check_alive(exported);
 
-	if (!err && !exported->nmaps)
+	if (!err && !exported->nmaps && exported->uses_bar1)
 		err = emugpu_bar1_get(&exported->memory->gpu->bar1, pages(exported), nr_pages(exported));
 	if (!err)
 		exported->nmaps++;
@@ -118,8 +120,9 @@ static void unuse(struct exported *exported)
 {
 	emugpu_api_lock();
 	if (!--exported->nmaps) {
-		emugpu_bar1_put(&exported->memory->gpu->bar1, pages(exported), nr_pages(exported));
-		if (exported->ended)
+		if (exported->uses_bar1)
+			emugpu_bar1_put(&exported->memory->gpu->bar1, pages(exported), nr_pages(exported));
+		if (exported->unseen)
 			drop_memory(exported);
 	}
 	emugpu_api_unlock();
@@ -230,8 +233,6 @@ void emugpu_export_end(struct list_head *exports, struct list_head *ended)
 		kref_get(&exported->refs);
 		exported->ended = true;
 		emugpu_views_end(&exported->views);
-		if (!exported->nmaps)
-			drop_memory(exported);
 	}
 	list_splice_tail_init(exports, ended);
 }
@@ -244,6 +245,15 @@ static void notify(struct exported *exported)
 	dma_resv_unlock(&exported->resv);
 }
 
+static void let_go(struct exported *exported)
+{
+	emugpu_api_lock();
+	exported->unseen = true;
+	if (!exported->nmaps)
+		drop_memory(exported);
+	emugpu_api_unlock();
+}
+
 void emugpu_export_notify(struct list_head *ended)
 {
 	struct exported *exported, *next;
@@ -252,13 +262,14 @@ void emugpu_export_notify(struct list_head *ended)
 		list_del(&exported->node);
 		emugpu_views_zap(&exported->views);
 		notify(exported);
+		let_go(exported);
 		exported_put(exported);
 	}
 }
 
 /* ---- creation ------------------------------------------------------------------ */
 
-static struct exported *exported_new(u64 size)
+static struct exported *exported_new(const struct emugpu_export *export)
 {
 	struct exported *exported = kzalloc(sizeof(*exported), GFP_KERNEL);
 
@@ -267,7 +278,8 @@ static struct exported *exported_new(u64 size)
 	kref_init(&exported->refs);
 	dma_resv_init(&exported->resv);
 	INIT_LIST_HEAD(&exported->node);
-	exported->size = size;
+	exported->size = export->size;
+	exported->uses_bar1 = !emugpu_gpu_is_coherent() || export->flags & EMUGPU_EXPORT_PCIE;
 	return exported;
 }
 
@@ -293,7 +305,7 @@ static int show_locked(struct exported *exported, u64 va, bool dynamic)
 	exported->memory = block->memory;
 	exported->offset = emugpu_gpu_page_offset(block->pages - block->memory->pages) + va - block->va;
 	emugpu_memory_disown(exported->memory, exported->offset, exported->size);
-	emugpu_views_init(&exported->views, exported->memory, exported->offset);
+	emugpu_views_init(&exported->views, exported->memory, exported->offset, !exported->uses_bar1);
 	if (dynamic)
 		list_add_tail(&exported->node, &block->exports);
 	return 0;
@@ -329,7 +341,7 @@ static struct dma_buf *dmabuf_new(struct exported *exported, bool dynamic)
 
 static struct dma_buf *export_new(const struct emugpu_export *export, bool dynamic)
 {
-	struct exported *exported = exported_new(export->size);
+	struct exported *exported = exported_new(export);
 	struct dma_buf *dmabuf;
 	int err;
 
@@ -352,8 +364,10 @@ struct dma_buf *emugpu_export(struct emugpu_export *export)
 {
 	struct dma_buf *dmabuf;
 
-	if (!export->size || !PAGE_ALIGNED(export->va | export->size) || export->reserved)
+	if (!export->size || !PAGE_ALIGNED(export->va | export->size) || export->flags & ~EMUGPU_EXPORT_PCIE)
 		return ERR_PTR(-EINVAL);
+	if (export->flags && !emugpu_gpu_is_coherent())
+		return ERR_PTR(-EOPNOTSUPP);
 	dmabuf = export_new(export, READ_ONCE(dmabuf_dynamic));
 	if (IS_ERR(dmabuf))
 		return dmabuf;

@@ -15,6 +15,15 @@
 
 enum { LENT_US = 2000000 };
 
+static bool coherent;
+module_param(coherent, bool, 0444);
+MODULE_PARM_DESC(coherent, "GPU memory is coherent with the CPU, as on Grace: pins and dma-bufs use BAR1 on request only (default 0)");
+
+bool emugpu_gpu_is_coherent(void)
+{
+	return coherent;
+}
+
 /*
  * A GPU keeps its number until it is removed. A number without a GPU gives -ENODEV. A GPU that
  * returns at its old PCI address gets its old number again, if that number is free: running
@@ -305,6 +314,7 @@ void emugpu_gpu_info(struct emugpu_gpu *gpu, struct emugpu_info *info)
 	info->out_device = PCI_SLOT(gpu->pdev->devfn);
 	info->out_function = PCI_FUNC(gpu->pdev->devfn);
 	info->out_integrated = EMUGPU_INTEGRATED;
+	info->out_coherent = coherent;
 	memcpy(info->out_uuid, gpu->uuid, sizeof(info->out_uuid));
 	snprintf(info->out_name, sizeof(info->out_name), "Emulated GPU (%llu MiB BAR1)", gpu->size >> 20);
 	info->out_vram_total = gpu->size;

@@ -39,6 +39,13 @@ void emugpu_gpu_unregister(void);
 /* GPUs of this module are discrete: their memory is behind a BAR. */
 #define EMUGPU_INTEGRATED 0
 
+/*
+ * Whether the GPUs are coherent with the CPU (Grace): consumers reach their memory at addresses of
+ * its own, which need no BAR1, or through BAR1 on request. In this emulator both are the addresses
+ * of the BAR. Any context.
+ */
+bool emugpu_gpu_is_coherent(void);
+
 /* Whether peers may pin a block with these flags */
 static inline bool emugpu_gpu_lends(u32 flags)
 {

@@ -10,6 +10,7 @@
 
 #include "../include/emugpu.h"
 #include "api.h"
+#include "driver.h"
 #include "event.h"
 #include "tombstone.h"
 #include "monitor.h"
@@ -114,6 +115,8 @@ int nvidia_p2p_get_pages_persistent(uint64_t virtual_address, uint64_t length,
 	};
 	int err;
 
+	if (flags && !emugpu_driver_since(570))
+		return -EINVAL;
 	if (!page_table)
 		return -EINVAL;
 	err = check_range(&request);

@@ -77,6 +77,12 @@ static void pages_free(struct emugpu_pin *pin, u32 n)
 	pin->pages = NULL;
 }
 
+/* Memory of a coherent GPU is reached at its own addresses, and not through BAR1, unless its consumer asks for BAR1. */
+static bool uses_bar1(const struct emugpu_pin *pin)
+{
+	return !emugpu_gpu_is_coherent() || pin->request.force_bar1;
+}
+
 /* Poisons the members that a table of the version table_version does not have. */
 static int table_fill(struct emugpu_pin *pin)
 {
@@ -95,7 +101,10 @@ static int table_fill(struct emugpu_pin *pin)
 	table->entries = n;
 	memcpy(pin->uuid, pin->memory->gpu->uuid, sizeof(pin->uuid));
 	table->gpu_uuid = table->version == VERSION_2014 ? LIST_POISON1 : pin->uuid;
-	memset(&table->flags, table->version == VERSION_580 ? 0 : POISON_FREE, sizeof(table->flags));
+	if (table->version == VERSION_580)
+		table->flags = uses_bar1(pin) ? 0 : NVIDIA_P2P_PAGE_TABLE_FLAGS_CPU_CACHEABLE;
+	else
+		memset(&table->flags, POISON_FREE, sizeof(table->flags));
 	return 0;
 }
 
@@ -105,15 +114,18 @@ int emugpu_table_open(struct emugpu_pin *pin)
 
 	if ((pin->request.va | pin->request.length) % EMUGPU_PAGE_SIZE)
 		return -EINVAL;
+	if (pin->request.force_bar1 && !emugpu_gpu_is_coherent())
+		return -ENOTSUPP;
 	err = table_fill(pin);
 	if (err)
 		return err;
-	return emugpu_bar1_get(&pin->memory->gpu->bar1, pin_pages(pin), emugpu_table_nr_pages(pin));
+	return !uses_bar1(pin) ? 0 : emugpu_bar1_get(&pin->memory->gpu->bar1, pin_pages(pin), emugpu_table_nr_pages(pin));
 }
 
 void emugpu_table_close(struct emugpu_pin *pin)
 {
-	emugpu_bar1_put(&pin->memory->gpu->bar1, pin_pages(pin), emugpu_table_nr_pages(pin));
+	if (uses_bar1(pin))
+		emugpu_bar1_put(&pin->memory->gpu->bar1, pin_pages(pin), emugpu_table_nr_pages(pin));
 }
 
 /* Pins of discrete GPUs have no MMU notifier. */

@@ -6,6 +6,7 @@
 #include <linux/rwsem.h>
 
 #include "compat.h"
+#include "driver.h"
 #include "gpu.h"
 #include "memory.h"
 #include "p2pmem.h"
@@ -23,29 +24,30 @@ static DECLARE_RWSEM(view_rwsem);
 static DEFINE_MUTEX(list_lock);
 static LIST_HEAD(all_views);
 
-void emugpu_views_init(struct emugpu_views *views, struct emugpu_memory *memory, u64 offset)
+void emugpu_views_init(struct emugpu_views *views, struct emugpu_memory *memory, u64 offset, bool cached)
 {
+	views->cached = cached;
 	views->memory = memory;
 	views->offset = offset;
-}
-
-static struct page *page_of(const struct emugpu_views *views, pgoff_t pgoff)
-{
-	u64 offset = views->offset + ((u64)pgoff << PAGE_SHIFT);
-	const struct emugpu_memory *memory = views->memory;
-	u32 vram_page = memory->pages[offset / EMUGPU_PAGE_SIZE];
-
-	return emugpu_p2pmem_page(memory->gpu->vram.cpu, vram_page) + offset % EMUGPU_PAGE_SIZE / PAGE_SIZE;
 }
 
 /* -EBUSY of vm_insert_page() is no error: another thread has inserted the page already. */
 static vm_fault_t bring_in(const struct emugpu_views *views, struct vm_fault *vmf)
 {
+	u64 offset = views->offset + ((u64)vmf->pgoff << PAGE_SHIFT);
+	const struct emugpu_memory *memory = views->memory;
+	unsigned long at = vmf->address & PAGE_MASK;
+	const struct emugpu_gpu *gpu = memory->gpu;
+	u64 in_page = offset % EMUGPU_PAGE_SIZE;
+	u32 page;
 	int err;
 
-	if (views->ended || READ_ONCE(views->memory->gpu->gone))
+	if (views->ended || READ_ONCE(gpu->gone))
 		return VM_FAULT_SIGBUS;
-	err = vm_insert_page(vmf->vma, vmf->address & PAGE_MASK, page_of(views, vmf->pgoff));
+	page = memory->pages[offset / EMUGPU_PAGE_SIZE];
+	if (vmf->vma->vm_flags & VM_PFNMAP)
+		return vmf_insert_pfn(vmf->vma, at, PHYS_PFN(emugpu_gpu_page_phys(gpu, page) + in_page));
+	err = vm_insert_page(vmf->vma, at, emugpu_p2pmem_page(gpu->vram.cpu, page) + in_page / PAGE_SIZE);
 	if (err == -ENOMEM)
 		return VM_FAULT_OOM;
 	return err && err != -EBUSY ? VM_FAULT_SIGBUS : VM_FAULT_NOPAGE;
@@ -99,33 +101,38 @@ static const struct vm_operations_struct view_ops = {
 	.fault = view_fault,
 };
 
-static int check_locked(const struct emugpu_views *views)
+static int check_locked(const struct emugpu_views *views, bool *has_pages)
 {
-	if (views->ended || READ_ONCE(views->memory->gpu->gone))
+	const struct emugpu_gpu *gpu = views->ended ? NULL : views->memory->gpu;
+
+	if (!gpu || READ_ONCE(gpu->gone))
 		return -ENODEV;
-	return views->memory->gpu->vram.cpu ? 0 : -ENOTSUPP;
+	*has_pages = gpu->vram.cpu;
+	return *has_pages || emugpu_driver_since(emugpu_gpu_is_coherent() ? 580 : 610) ? 0 : -ENOTSUPP;
 }
 
-static int check(const struct emugpu_views *views)
+static int check(const struct emugpu_views *views, bool *has_pages)
 {
 	int err;
 
 	down_read(&view_rwsem);
-	err = check_locked(views);
+	err = check_locked(views, has_pages);
 	up_read(&view_rwsem);
 	return err;
 }
 
 int emugpu_views_mmap(struct emugpu_views *views, struct vm_area_struct *vma)
 {
-	int err = check(views);
+	bool has_pages;
+	int err = check(views, &has_pages);
 
 	if (err)
 		return err;
 	if (!(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
-	vm_flags_set(vma, VM_MIXEDMAP | VM_DONTEXPAND | VM_DONTDUMP | VM_DONTCOPY);
-	vma->vm_page_prot = pgprot_writecombine(vma->vm_page_prot);
+	vm_flags_set(vma, (has_pages ? VM_MIXEDMAP : VM_PFNMAP) | VM_DONTEXPAND | VM_DONTDUMP | VM_DONTCOPY);
+	if (!views->cached)
+		vma->vm_page_prot = pgprot_writecombine(vma->vm_page_prot);
 	vma->vm_private_data = views;
 	vma->vm_ops = &view_ops;
 	view_open(vma);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Views: CPU mappings of a dma-buf, made by mmap(). Each page fault inserts one p2pdma page.
+ * Views: CPU mappings of a dma-buf, made by mmap(). Each page fault inserts one page: the p2pdma page
+ * of the BAR if the GPU has such pages, else a page without struct page, as NVIDIA's driver does. A
+ * view holds its dma-buf, and so the memory.
  *
  * A view ends when its GPU is removed, or when its dynamic dma-buf is revoked. Later accesses get
  * SIGBUS. A child process inherits a view only if its parent called madvise(MADV_DOFORK).
@@ -23,14 +25,16 @@ struct emugpu_views {
 	struct address_space *mapping;	/* page cache mapping of the dma-buf's file; valid while @count > 0 */
 	struct emugpu_memory *memory;	/* memory of the dma-buf, which holds the reference; valid until @ended */
 	u64 offset;			/* start of the dma-buf in @memory, bytes */
+	bool cached;			/* not write-combined */
 	bool ended;			/* no page is inserted any more; view lock */
 };
 
-void emugpu_views_init(struct emugpu_views *views, struct emugpu_memory *memory, u64 offset);
+void emugpu_views_init(struct emugpu_views *views, struct emugpu_memory *memory, u64 offset, bool cached);
 
 /*
- * Errors: -ENOTSUPP: the GPU has no p2pdma pages; -ENODEV: the GPU is gone, or the dma-buf is
- * revoked; -EINVAL: a private mapping.
+ * Errors: -ENOTSUPP: the played driver maps no dma-bufs of this GPU (driver.h), and the GPU has no
+ * p2pdma pages; -ENODEV: the GPU is gone, or the dma-buf is revoked; -EINVAL: a private mapping, or
+ * a range past the end of the dma-buf.
  */
 int emugpu_views_mmap(struct emugpu_views *views, struct vm_area_struct *vma);
 
@@ -43,8 +47,8 @@ void emugpu_views_go_on(void);
 
 /*
  * Ends the views of a dma-buf in two steps, because of the lock order. emugpu_views_end(), under
- * the API lock, stops the insertion of pages; the caller may then drop @memory. emugpu_views_zap()
- * must follow, without the API lock, and unmaps the inserted pages.
+ * the API lock, stops the insertion of pages. emugpu_views_zap() must follow, without the API lock,
+ * and unmaps the inserted pages; the caller keeps the memory until then.
  */
 void emugpu_views_end(struct emugpu_views *views);
 void emugpu_views_zap(struct emugpu_views *views);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /* identity: name, UUID, brand and architecture of a GPU. */
 #include "device.h"
+#include "emu/version/version.h"
 #include "init.h"
 #include "text.h"
 
 #include <stdio.h>
 
-/* CUDA version of the emulated libcuda; compute capability of the H200 with which libcuda was compared */
+/* Compute capability of the H200 with which libcuda was compared */
 enum {
-	CUDA_LEVEL = 13000,
 	COMPUTE_MAJOR = 9,
 	COMPUTE_MINOR = 0,
 };
@@ -26,14 +26,15 @@ nvmlReturn_t nvmlSystemGetDriverVersion(char *version, unsigned int length)
 {
 	nvmlReturn_t err = check(version);
 
-	return err ? err : text_put(version, length, "580.65.06");
+	return err ? err : text_put(version, length, "%s", driver_version()->text);
 }
 
 nvmlReturn_t nvmlSystemGetNVMLVersion(char *version, unsigned int length)
 {
 	nvmlReturn_t err = check(version);
 
-	return err ? err : text_put(version, length, "13.580.65.06");
+	return err ? err : text_put(version, length, "%d.%s", driver_version()->cuda / 1000,
+					  driver_version()->text);
 }
 
 /* This function and its _v2 variant need no nvmlInit(), as in NVIDIA's library. */
@@ -41,7 +42,7 @@ nvmlReturn_t nvmlSystemGetCudaDriverVersion(int *version)
 {
 	if (!version)
 		return NVML_ERROR_INVALID_ARGUMENT;
-	*version = CUDA_LEVEL;
+	*version = driver_version()->cuda;
 	return NVML_SUCCESS;
 }
 

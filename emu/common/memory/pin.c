@@ -159,9 +159,6 @@ static int pin_fill(struct emugpu_pin *pin)
 
 	if (!block)
 		return -EINVAL;
-	/* FORCE_BAR1_MAPPING is for coherent GPUs only */
-	if (request->force_bar1)
-		return -ENOTSUPP;
 	err = emugpu_api_injected_error(EMUGPU_CALL_GET_PAGES);
 	if (err)
 		return err;

@@ -6,6 +6,7 @@
 #include "emu/cuda/stream/engine.h"
 #include "node.h"
 #include "emu/cuda/memory/space.h"
+#include "emu/version/version.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -120,6 +121,6 @@ CUresult cuDriverGetVersion(int *version)
 {
 	if (!version)
 		return CUDA_ERROR_INVALID_VALUE;
-	*version = DRIVER_VERSION;
+	*version = driver_version()->cuda;
 	return CUDA_SUCCESS;
 }

@@ -4,9 +4,6 @@
 
 #include <cuda.h>
 
-/* The emulated CUDA version, as reported by cuDriverGetVersion(). */
-enum { DRIVER_VERSION = 13000 };
-
 /*
  * lib_ready - first check of each call: CUDA_ERROR_NOT_INITIALIZED before cuInit() and
  * in a child of fork(); CUDA_ERROR_NOT_PERMITTED in a function that a stream calls

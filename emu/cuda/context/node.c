@@ -102,9 +102,9 @@ CUresult node_map(CUdeviceptr va, size_t size)
 	return p == MAP_FAILED ? from_errno(errno) : CUDA_SUCCESS;
 }
 
-CUresult node_export(CUdeviceptr va, size_t size, int *out)
+CUresult node_export(CUdeviceptr va, size_t size, unsigned int flags, int *out)
 {
-	struct emugpu_export arg = { .va = va, .size = size };
+	struct emugpu_export arg = { .va = va, .size = size, .flags = flags };
 	CUresult err = call(EMUGPU_IOC_EXPORT, &arg);
 
 	if (!err)

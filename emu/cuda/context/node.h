@@ -26,8 +26,11 @@ CUresult node_context(unsigned int gpu, struct emugpu_context_new *out);
 CUresult node_drop(unsigned int id);
 /* node_map - map an EMUGPU_ALLOC_HOST block for the CPU, at its GPU address */
 CUresult node_map(CUdeviceptr va, size_t size);
-/* node_export - CUDA_ERROR_INVALID_VALUE: no block contains the range; NOT_SUPPORTED: an integrated GPU */
-CUresult node_export(CUdeviceptr va, size_t size, int *fd);
+/*
+ * node_export - @flags: enum emugpu_export_flags. CUDA_ERROR_INVALID_VALUE: no block contains the range;
+ * NOT_SUPPORTED: an integrated GPU, or PCIE and the GPU is not coherent
+ */
+CUresult node_export(CUdeviceptr va, size_t size, unsigned int flags, int *fd);
 CUresult node_copy(enum emugpu_copy_kind kind, uint64_t dst, uint64_t src, size_t length);
 CUresult node_fill(CUdeviceptr dst, uint32_t pattern, unsigned int elem, size_t length);
 

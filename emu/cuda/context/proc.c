@@ -2,6 +2,7 @@
 #include "absent.h"
 #include "init.h"
 #include "emu/cuda/variant.h"
+#include "emu/version/version.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -202,7 +203,7 @@ static bool valid(const char *symbol, void **fn, int version, cuuint64_t flags)
 {
 	const cuuint64_t known = CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
 
-	return symbol && fn && version <= DRIVER_VERSION && !(flags & ~known);
+	return symbol && fn && version <= driver_version()->cuda && !(flags & ~known);
 }
 
 CUresult cuGetProcAddress(const char *symbol, void **fn, int version, cuuint64_t flags)

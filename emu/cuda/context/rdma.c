@@ -6,6 +6,7 @@
  * memory has a block only while some GPU has access.
  */
 #include "emu/cuda/memory/alloc.h"
+#include "emu/version/version.h"
 #include "init.h"
 #include "node.h"
 
@@ -16,7 +17,7 @@ static bool is_whole_pages(CUdeviceptr addr, size_t size)
 	return size && (addr | size) % sysconf(_SC_PAGESIZE) == 0;
 }
 
-static CUresult export_range(int *fd, CUdeviceptr addr, size_t size)
+static CUresult export_range(int *fd, CUdeviceptr addr, size_t size, unsigned int flags)
 {
 	bool known;
 
@@ -24,22 +25,24 @@ static CUresult export_range(int *fd, CUdeviceptr addr, size_t size)
 	lib_lock();
 	known = alloc_overlap(addr, size) && !alloc_on_cpu(alloc_overlap(addr, size));
 	lib_unlock();
-	return known ? node_export(addr, size, fd) : CUDA_ERROR_INVALID_VALUE;
+	return known ? node_export(addr, size, flags, fd) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr addr, size_t size, CUmemRangeHandleType type,
 				       unsigned long long flags)
 {
-	const unsigned long long pcie = CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE;
+	/* the flag is new in CUDA 12.8 */
+	const unsigned long long known =
+		driver_version()->cuda >= 12080 ? CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE : 0;
 	struct CUctx_st *ctx;
 	CUresult err = ctx_enter(&ctx);
 
 	if (err)
 		return err;
-	if (!handle || type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD || flags & ~pcie || !is_whole_pages(addr, size))
+	if (!handle || type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD || flags & ~known || !is_whole_pages(addr, size))
 		return CUDA_ERROR_INVALID_VALUE;
 	*(int *)handle = -1;
-	return flags ? CUDA_ERROR_NOT_SUPPORTED : ctx_why(ctx, export_range(handle, addr, size));
+	return ctx_why(ctx, export_range(handle, addr, size, flags ? EMUGPU_EXPORT_PCIE : 0));
 }
 
 CUresult cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget target, CUflushGPUDirectRDMAWritesScope scope)

@@ -34,7 +34,7 @@ CASE(export_needs_4k_alignment_only)
 
 CASE(bad_export_ranges_are_refused)
 {
-	struct emugpu_export reserved = { .va = VA, .size = BLOCK, .reserved = 1 };
+	struct emugpu_export reserved = { .va = VA, .size = BLOCK, .flags = 2 };
 
 	EXPECT(emu_alloc(fd, VA, BLOCK) == 0 && emu_alloc(fd, VA + BLOCK, BLOCK) == 0, "alloc");
 	EXPECT(emu_call(fd, EMUGPU_IOC_EXPORT, &reserved) == -EINVAL, "reserved");

@@ -43,7 +43,7 @@ CASE(info_describes_the_gpu)
 
 CASE(bad_info_calls_are_refused)
 {
-	struct emugpu_info info = { .reserved = { [3] = 1 } };
+	struct emugpu_info info = { .reserved = { [2] = 1 } };
 	int err = emu_call(fd, EMUGPU_IOC_INFO, &info);
 
 	EXPECT(err == -EINVAL, "reserved: %d", err);
