@@ -71,7 +71,10 @@ static int nv_explain(int ret, const struct pp_request *req,
 		why->reason = PEERPIN_REASON_NO_BAR1;
 		why->needed = req->length;
 	}
-	return ret == -ENOTSUPP ? -EOPNOTSUPP : ret;
+	if (ret != -ENOTSUPP)
+		return ret;
+	why->reason = PEERPIN_REASON_NO_API;
+	return -EOPNOTSUPP;
 }
 
 static u32 nv_caching(const struct nvidia_p2p_page_table *table)
@@ -213,11 +216,10 @@ typeof(nvidia_p2p_put_pages_persistent)
 /* The module loader of arm64 can resolve a missing weak symbol only in data. */
 static const void *nv_persistent_api = nvidia_p2p_get_pages_persistent;
 
-static int nv_pin_persistent(void *priv, const struct pp_request *req,
-			     struct pp_why *why)
+static int nv_pin_lasting(struct nv_pin *p, const struct pp_request *req,
+			  u32 flags, struct pp_why *why)
 {
 	struct nvidia_p2p_page_table *table = NULL;
-	struct nv_pin *p = priv;
 	int ret;
 
 	if (!READ_ONCE(nv_persistent_api) || req->p2p_token ||
@@ -226,11 +228,30 @@ static int nv_pin_persistent(void *priv, const struct pp_request *req,
 		return -EOPNOTSUPP;
 	}
 	p->addr = req->addr;
-	ret = nvidia_p2p_get_pages_persistent(req->addr, req->length, &table, 0);
+	ret = nvidia_p2p_get_pages_persistent(req->addr, req->length, &table,
+					      flags);
 	if (ret)
 		return nv_explain(ret, req, why);
 	p->table = table;
 	return 0;
+}
+
+static int nv_pin_persistent(void *priv, const struct pp_request *req,
+			     struct pp_why *why)
+{
+	return nv_pin_lasting(priv, req, 0, why);
+}
+
+static int nv_pin_pcie(void *priv, const struct pp_request *req,
+		       struct pp_why *why)
+{
+#ifdef NVIDIA_P2P_FLAGS_FORCE_BAR1_MAPPING	/* since 570.86 */
+	return nv_pin_lasting(priv, req, NVIDIA_P2P_FLAGS_FORCE_BAR1_MAPPING,
+			      why);
+#else
+	why->reason = PEERPIN_REASON_NO_API;
+	return -EOPNOTSUPP;
+#endif
 }
 
 static void nv_unpin_persistent(void *priv)
@@ -251,6 +272,8 @@ static int nv_pin_persistent(void *priv, const struct pp_request *req,
 	why->reason = PEERPIN_REASON_NO_API;
 	return -EOPNOTSUPP;
 }
+
+#define nv_pin_pcie nv_pin_persistent
 
 static void nv_unpin_persistent(void *priv)
 {
@@ -273,6 +296,22 @@ static const struct pp_provider nv_persistent_provider = {
 	.unpin = nv_unpin_persistent,
 };
 
+/* memory of coherent GPUs, through BAR1 */
+static const struct pp_provider nv_pcie_provider = {
+	.owner = THIS_MODULE,
+	.name = "nv-pcie",
+	.id = PEERPIN_PROVIDER_NV,
+	.flags = PEERPIN_PIN_PERSISTENT | PEERPIN_PIN_PCIE,
+	.page_size = NV_PAGE_SIZE,
+	.lasting = true,
+	.priv_size = sizeof(struct nv_pin),
+	.pin = nv_pin_pcie,
+	.look = nv_look,
+	.extents = nv_extents,
+	.release = nv_unpin_persistent,
+	.unpin = nv_unpin_persistent,
+};
+
 static int __init nv_init(void)
 {
 	unsigned int i;
@@ -285,12 +324,22 @@ static int __init nv_init(void)
 		return ret;
 	ret = pp_provider_register(&nv_persistent_provider);
 	if (ret)
-		pp_provider_unregister(&nv_provider);
+		goto err_revocable;
+	ret = pp_provider_register(&nv_pcie_provider);
+	if (ret)
+		goto err_persistent;
+	return 0;
+
+err_persistent:
+	pp_provider_unregister(&nv_persistent_provider);
+err_revocable:
+	pp_provider_unregister(&nv_provider);
 	return ret;
 }
 
 static void __exit nv_exit(void)
 {
+	pp_provider_unregister(&nv_pcie_provider);
 	pp_provider_unregister(&nv_persistent_provider);
 	pp_provider_unregister(&nv_provider);
 }

@@ -117,6 +117,12 @@ enum peerpin_pin_flags {
 	 * revokes such a pin. NVIDIA GPUs only (nvidia_p2p_get_pages_persistent).
 	 */
 	PEERPIN_PIN_PERSISTENT = 1,
+	/*
+	 * Peers reach the memory by PCIe, through BAR1, even if the GPU is coherent with the CPU
+	 * (Grace). With PERSISTENT only. EOPNOTSUPP: the GPU is not coherent, or its driver is
+	 * older than 570 or was not known when peerpin_nv was built.
+	 */
+	PEERPIN_PIN_PCIE = 2,
 };
 
 /** enum peerpin_caching - how the CPU may map a region */

@@ -31,7 +31,7 @@ static int dmabuf_pin(void *arg, uint64_t addr, uint64_t length, void **reg, str
 	(void)arg;
 	if (!d)
 		return -ENOMEM;
-	ret = pp_export_make(addr, length, d, why);
+	ret = pp_export_make(addr, length, PP_MAPPING_BEST, d, why);
 	say(addr, length, ret, d, why);
 	if (ret)
 		free(d);

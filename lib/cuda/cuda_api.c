@@ -69,6 +69,7 @@ static int resolve(void *lib, struct pp_cuda *out)
 	*(void **)&out->get_attribute = dlsym(lib, "cuPointerGetAttribute");
 	*(void **)&out->set_attribute = dlsym(lib, "cuPointerSetAttribute");
 	*(void **)&out->pci_bus_id = dlsym(lib, "cuDeviceGetPCIBusId");
+	*(void **)&out->device_attribute = dlsym(lib, "cuDeviceGetAttribute");
 	*(void **)&out->get_handle = dlsym(lib, "cuMemGetHandleForAddressRange");
 	*(void **)&out->write = dlsym(lib, "cuMemcpyHtoD_v2");
 	*(void **)&out->read = dlsym(lib, "cuMemcpyDtoH_v2");

@@ -39,9 +39,15 @@ enum {
 	PP_CU_TYPE_DEVICE = 2,
 };
 
-/* CUmemRangeHandleType */
+/* CUmemRangeHandleType, and a flag of cuMemGetHandleForAddressRange() since CUDA 12.8 */
 enum {
 	PP_CU_DMA_BUF_FD = 1,
+	PP_CU_MAPPING_TYPE_PCIE = 1,
+};
+
+/* CUdevice_attribute */
+enum {
+	PP_CU_IS_COHERENT = 100,	/* PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES */
 };
 
 /** struct pp_cuda - functions of CUDA; addresses are CUdeviceptr */
@@ -54,6 +60,7 @@ struct pp_cuda {
 			     unsigned long long addr);
 	/* each of the following is NULL if the driver lacks it */
 	int (*pci_bus_id)(char *out, int room, int device);
+	int (*device_attribute)(int *out, int attribute, int device);
 	int (*get_handle)(void *handle, unsigned long long addr, size_t size, int type,
 			  unsigned long long flags);
 	int (*write)(unsigned long long to, const void *from, size_t length);

@@ -46,7 +46,27 @@ static int explain(int error, struct pp_why *why)
 	}
 }
 
-static int export(struct pp_export *e, struct pp_why *why)
+static bool is_coherent(int device)
+{
+	int value = 0;
+
+	return pp_cuda()->device_attribute && !pp_cuda()->device_attribute(&value, PP_CU_IS_COHERENT, device) && value;
+}
+
+static int get_handle(struct pp_export *e, unsigned long long flags)
+{
+	return pp_cuda()->get_handle(&e->pub.fd, e->pub.addr, e->pub.length, PP_CU_DMA_BUF_FD, flags);
+}
+
+/* Drivers before 570 do not know the flag (INVALID_VALUE). Later ones may not support it (NOT_SUPPORTED). */
+static int get_best_handle(struct pp_export *e, int device)
+{
+	int error = is_coherent(device) ? get_handle(e, PP_CU_MAPPING_TYPE_PCIE) : PP_CU_NOT_SUPPORTED;
+
+	return error == PP_CU_NOT_SUPPORTED || error == PP_CU_INVALID_VALUE ? get_handle(e, 0) : error;
+}
+
+static int export(struct pp_export *e, int device, uint32_t mapping, struct pp_why *why)
 {
 	struct pp_context context;
 	int error;
@@ -54,7 +74,10 @@ static int export(struct pp_export *e, struct pp_why *why)
 	if (!pp_export_can())
 		return pp_refuse(why, PEERPIN_REASON_NO_API, -EOPNOTSUPP);
 	pp_context_enter(&context, e->at);
-	error = pp_cuda()->get_handle(&e->pub.fd, e->pub.addr, e->pub.length, PP_CU_DMA_BUF_FD, 0);
+	if (mapping == PP_MAPPING_BEST)
+		error = get_best_handle(e, device);
+	else
+		error = get_handle(e, mapping == PP_MAPPING_PCIE ? PP_CU_MAPPING_TYPE_PCIE : 0);
 	pp_context_leave(&context);
 	if (error)
 		return explain(error, why);
@@ -63,9 +86,9 @@ static int export(struct pp_export *e, struct pp_why *why)
 }
 
 /* CUDA never uses an id twice, so the same id after the export proves that no other allocation was exported. */
-static int export_verified(struct pp_export *e, struct pp_why *why)
+static int export_verified(struct pp_export *e, int device, uint32_t mapping, struct pp_why *why)
 {
-	int ret = export(e, why);
+	int ret = export(e, device, mapping, why);
 
 	if (ret || pp_query_buffer_id(e->at) == e->buffer_id)
 		return ret;
@@ -73,7 +96,7 @@ static int export_verified(struct pp_export *e, struct pp_why *why)
 	return pp_refuse(why, PEERPIN_REASON_REVOKED, -ESTALE);
 }
 
-int pp_export_make(uint64_t addr, uint64_t length, struct pp_export *out, struct pp_why *why)
+int pp_export_make(uint64_t addr, uint64_t length, uint32_t mapping, struct pp_export *out, struct pp_why *why)
 {
 	uint64_t mask = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
 	struct pp_mem mem;
@@ -89,7 +112,7 @@ int pp_export_make(uint64_t addr, uint64_t length, struct pp_export *out, struct
 	out->buffer_id = mem.buffer_id;
 	out->pub.addr = addr & ~mask;
 	out->pub.length = ((addr + length + mask) & ~mask) - out->pub.addr;
-	return export_verified(out, why);
+	return export_verified(out, mem.device, mapping, why);
 }
 
 int pp_export_grow(void *unused, uint64_t *addr, uint64_t *length)
@@ -103,7 +126,8 @@ int pp_export_grow(void *unused, uint64_t *addr, uint64_t *length)
 	return 1;
 }
 
-PP_PUBLIC int pp_dmabuf_export(const void *addr, size_t length, struct pp_dmabuf *out, struct pp_why *why)
+PP_PUBLIC int pp_dmabuf_export_mapped(const void *addr, size_t length, uint32_t mapping, struct pp_dmabuf *out,
+				      struct pp_why *why)
 {
 	PP_KEEP_ERRNO;
 	PP_NO_CANCEL;
@@ -113,10 +137,15 @@ PP_PUBLIC int pp_dmabuf_export(const void *addr, size_t length, struct pp_dmabuf
 
 	why = why ? why : &ignored;
 	*why = (struct pp_why){ 0 };
-	if (!length || !out)
+	if (!length || !out || mapping > PP_MAPPING_DEFAULT)
 		return -EINVAL;
-	ret = pp_export_make((uintptr_t)addr, length, &e, why);
+	ret = pp_export_make((uintptr_t)addr, length, mapping, &e, why);
 	if (!ret)
 		*out = e.pub;
 	return ret;
+}
+
+PP_PUBLIC int pp_dmabuf_export(const void *addr, size_t length, struct pp_dmabuf *out, struct pp_why *why)
+{
+	return pp_dmabuf_export_mapped(addr, length, PP_MAPPING_BEST, out, why);
 }

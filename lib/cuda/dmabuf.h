@@ -18,7 +18,7 @@ bool pp_export_can(void);
 /* @grow of struct pp_cache_ops: widens to the whole allocation */
 int pp_export_grow(void *unused, uint64_t *addr, uint64_t *length);
 
-/* As pp_dmabuf_export(), but @why must not be NULL, and @length must not be 0 */
-int pp_export_make(uint64_t addr, uint64_t length, struct pp_export *out, struct pp_why *why);
+/* As pp_dmabuf_export_mapped(), but @why must not be NULL, @length must not be 0, and @mapping is valid */
+int pp_export_make(uint64_t addr, uint64_t length, uint32_t mapping, struct pp_export *out, struct pp_why *why);
 
 #endif

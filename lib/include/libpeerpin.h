@@ -481,6 +481,27 @@ int pp_dmabuf_export(const void *addr, size_t length, struct pp_dmabuf *out, str
 	PP_ADDRESS_ONLY(1) PP_WRITES(3) PP_WRITES(4);
 
 /**
+ * enum pp_mapping - the way to memory of a GPU that is coherent with the CPU (Grace)
+ *
+ * All other GPUs have one way, their BAR1.
+ */
+enum pp_mapping {
+	PP_MAPPING_BEST,	/* PCIE if the GPU is coherent and its driver maps so, else DEFAULT */
+	PP_MAPPING_PCIE,	/* by PCIe through BAR1: for importers that are PCIe devices */
+	PP_MAPPING_DEFAULT,	/* what the driver chooses; for a coherent GPU by the link to the CPU, without BAR1 */
+};
+
+/**
+ * pp_dmabuf_export_mapped - pp_dmabuf_export(), which is PP_MAPPING_BEST, for one way to the memory
+ * @mapping: enum pp_mapping
+ *
+ * Return: as pp_dmabuf_export(); also -EOPNOTSUPP PP_MAPPING_PCIE, and the GPU or its driver cannot;
+ * -EINVAL no such @mapping.
+ */
+int pp_dmabuf_export_mapped(const void *addr, size_t length, uint32_t mapping, struct pp_dmabuf *out,
+			    struct pp_why *why) PP_ADDRESS_ONLY(1) PP_WRITES(4) PP_WRITES(5);
+
+/**
  * pp_cache_create_dmabuf - create a cache of dma-bufs of GPU memory
  * @attr: NULL: no limits, PP_WATCH_BEST. Each entry holds a descriptor, so a process with many
  *	allocations sets max_entries below its RLIMIT_NOFILE

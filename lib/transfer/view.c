@@ -37,7 +37,7 @@ static int map(const struct pp_dmabuf *d, void **out, struct pp_why *why)
 static int make(uint64_t addr, uint64_t length, struct view *view, struct pp_why *why)
 {
 	struct pp_export e;
-	int ret = pp_export_make(addr, length, &e, why);
+	int ret = pp_export_make(addr, length, PP_MAPPING_BEST, &e, why);
 
 	if (ret)
 		return ret;

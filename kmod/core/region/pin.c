@@ -15,7 +15,7 @@ int pp_region_check(u64 addr, u64 length, u32 provider, u32 flags, int fd)
 {
 	u64 end;
 
-	if (flags & ~PEERPIN_PIN_PERSISTENT)
+	if (flags & ~(PEERPIN_PIN_PERSISTENT | PEERPIN_PIN_PCIE))
 		return -EOPNOTSUPP;
 	/* leave room for rounding up to any provider's page */
 	if (!length || length > PEERPIN_MMAP_SPAN - SZ_1M ||

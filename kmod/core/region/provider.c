@@ -19,7 +19,7 @@ static const u32 ask_order[] = {
 
 enum {
 	PROVIDER_IDS = PEERPIN_PROVIDER_DMABUF + 1,
-	PROVIDER_KINDS = PEERPIN_PIN_PERSISTENT + 1,
+	PROVIDER_KINDS = (PEERPIN_PIN_PERSISTENT | PEERPIN_PIN_PCIE) + 1,
 };
 
 /* Indexed by id and flags. Read under RCU, so that pins do not contend for a lock. */

@@ -163,6 +163,8 @@ struct pp_provider {
 /* for display */
 static inline const char *pp_provider_flags(const struct pp_provider *provider)
 {
+	if (provider->flags & PEERPIN_PIN_PCIE)
+		return "persistent,pcie";
 	return provider->flags & PEERPIN_PIN_PERSISTENT ? "persistent" : "-";
 }
 

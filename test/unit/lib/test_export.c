@@ -244,6 +244,52 @@ static void failing_primary_context_fails_export(void **state)
 	assert_int_equal(mock_cuda_primaries, 0);
 }
 
+/* Exports by one way; returns the flags that the driver accepted, or the error. */
+static int way(bool coherent, uint32_t mapping)
+{
+	struct pp_dmabuf out;
+	struct pp_why why;
+	int ret;
+
+	mock_allocations[0] = (struct mock_allocation){ .base = GPU, .size = 65536, .id = 1 };
+	mock_cuda_fd = MOCK_DMABUF_FD;
+	mock_cuda_coherent = coherent;
+	ret = pp_dmabuf_export_mapped((void *)GPU, 4096, mapping, &out, &why);
+	if (ret)
+		assert_int_equal(why.reason, PEERPIN_REASON_NO_API);
+	return ret ? ret : (int)mock_cuda_export_flags;
+}
+
+static void coherent_memory_is_exported_by_pcie(void **state)
+{
+	(void)state;
+	assert_int_equal(way(true, PP_MAPPING_BEST), 1);
+	assert_int_equal(way(true, PP_MAPPING_PCIE), 1);
+	assert_int_equal(way(true, PP_MAPPING_DEFAULT), 0);
+	assert_int_equal(way(false, PP_MAPPING_BEST), 0);
+	assert_int_equal(way(false, PP_MAPPING_DEFAULT), 0);
+	assert_int_equal(way(false, PP_MAPPING_PCIE), -EOPNOTSUPP);
+}
+
+/* Older drivers do not know the flag: INVALID_VALUE. */
+static void best_way_is_one_that_works(void **state)
+{
+	(void)state;
+	mock_cuda_pcie_error = PP_CU_NOT_SUPPORTED;
+	assert_int_equal(way(true, PP_MAPPING_BEST), 0);
+	assert_int_equal(way(true, PP_MAPPING_PCIE), -EOPNOTSUPP);
+	mock_cuda_pcie_error = PP_CU_INVALID_VALUE;
+	assert_int_equal(way(true, PP_MAPPING_BEST), 0);
+}
+
+static void unknown_way_is_refused(void **state)
+{
+	struct pp_dmabuf out;
+
+	(void)state;
+	assert_int_equal(pp_dmabuf_export_mapped((void *)GPU, 4096, 3, &out, NULL), -EINVAL);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -260,6 +306,9 @@ int main(void)
 		TEST(empty_export_gives_no_reason),
 		TEST(export_works_without_current_context),
 		TEST(failing_primary_context_fails_export),
+		TEST(coherent_memory_is_exported_by_pcie),
+		TEST(best_way_is_one_that_works),
+		TEST(unknown_way_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,9 @@ bool mock_cuda_older;
 int mock_cuda_error;
 atomic_int mock_cuda_calls;
 int mock_cuda_export_error;
+bool mock_cuda_coherent;
+int mock_cuda_pcie_error;
+unsigned long long mock_cuda_export_flags;
 int mock_cuda_fd;
 void *mock_cuda_context;
 int mock_cuda_primaries;
@@ -36,6 +39,9 @@ void mock_cuda_reset(void)
 	mock_cuda_error = 0;
 	mock_cuda_calls = 0;
 	mock_cuda_export_error = 0;
+	mock_cuda_coherent = false;
+	mock_cuda_pcie_error = 0;
+	mock_cuda_export_flags = 0;
 	mock_cuda_fd = -1;
 	mock_cuda_context = &contexts[PROGRAMS];
 	mock_cuda_primaries = 0;
@@ -192,15 +198,29 @@ static int release(int device)
 	return device == DEVICE ? 0 : INVALID_VALUE;
 }
 
+static int device_attribute(int *out, int attribute, int device)
+{
+	mock_cuda_calls++;
+	if (mock_cuda_error)
+		return mock_cuda_error;
+	if (device != DEVICE || attribute != PP_CU_IS_COHERENT)
+		return INVALID_VALUE;
+	*out = mock_cuda_coherent;
+	return 0;
+}
+
 static int get_handle(void *handle, unsigned long long addr, size_t size, int type, unsigned long long flags)
 {
 	mock_cuda_calls++;
 	if (mock_cuda_error || mock_cuda_export_error)
 		return mock_cuda_error ? mock_cuda_error : mock_cuda_export_error;
-	if (addr % 4096 || size % 4096 || type != PP_CU_DMA_BUF_FD || flags)
+	if (addr % 4096 || size % 4096 || type != PP_CU_DMA_BUF_FD || flags & ~1ull)
 		return INVALID_VALUE;
 	if (!mock_cuda_context)
 		return PP_CU_NO_CONTEXT;
+	if (flags && (!mock_cuda_coherent || mock_cuda_pcie_error))
+		return mock_cuda_coherent ? mock_cuda_pcie_error : PP_CU_NOT_SUPPORTED;
+	mock_cuda_export_flags = flags;
 	*(int *)handle = mock_cuda_fd;
 	return 0;
 }
@@ -258,6 +278,7 @@ static const struct pp_cuda exporting = {
 	.get_attribute = get_attribute,
 	.set_attribute = set_attribute,
 	.pci_bus_id = pci_bus_id,
+	.device_attribute = device_attribute,
 	.get_handle = get_handle,
 	.write = write_memory,
 	.read = read_memory,
