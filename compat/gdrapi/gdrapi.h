@@ -3,7 +3,7 @@
  * gdrapi: maps GPU memory for the CPU, and copies to and from it.
  *
  * The interface of NVIDIA's gdrcopy 2.6 in our own words, implemented by libpeerpin on
- * /dev/peerpin. Programs written or built for libgdrapi.so.2 run with either library.
+ * /dev/peerpin, or without it on dma-bufs of the GPU's driver. Programs written or built for libgdrapi.so.2 run with either library.
  * doc/gdrapi.md lists the differences.
  *
  * Functions that return int return 0 or a positive errno. Common errors: EINVAL the handle is
@@ -18,6 +18,7 @@
  *	GDRCOPY_ENABLE_LOGGING		if set, each failure is printed on stderr with
  *					its reason
  *	PEERPIN_GDR_PERSISTENT=0	make revocable pins: see gdr_pin_buffer()
+ *	GDRCOPY_USE_DMABUF_MMAP=1	use dma-bufs even if /dev/peerpin is there
  */
 #ifndef GDRAPI_H
 #define GDRAPI_H
@@ -56,8 +57,12 @@ typedef struct gdr_mh_s {
 /**
  * gdr_open - open /dev/peerpin
  *
+ * If that fails, loads CUDA. With CUDA 13.3 (driver 610) or later the handle then uses dma-bufs: a pin
+ * is a dma-buf, and the CPU maps the dma-buf.
+ *
  * Return: a handle; NULL with errno set: ENOENT peerpin.ko is not loaded; EACCES no permission;
- * ENOMEM; other errors of open().
+ * ENOMEM; other errors of open(). With GDRCOPY_USE_DMABUF_MMAP=1: ENODEV no CUDA or no GPU;
+ * EOPNOTSUPP CUDA or the GPU cannot map dma-bufs.
  */
 gdr_t gdr_open(void);
 
@@ -66,7 +71,7 @@ int gdr_close(gdr_t g);
 
 typedef enum gdr_pin_flags {
 	GDR_PIN_FLAG_DEFAULT = 0,
-	GDR_PIN_FLAG_FORCE_PCIE = 1,	/* not supported: EINVAL */
+	GDR_PIN_FLAG_FORCE_PCIE = 1,	/* memory of a GPU that is coherent with the CPU: by PCIe, through BAR1 */
 } gdr_pin_flags_t;
 
 /**
@@ -82,6 +87,8 @@ typedef enum gdr_pin_flags {
  * revoked when its memory is freed. Then the next access to the mapping is a SIGBUS, and
  * gdr_get_callback_flag() reports 1.
  *
+ * By dma-bufs all pins are persistent, and tokens are ignored.
+ *
  * Errors: EINVAL a part of the range is not GPU memory of this process, or the tokens are wrong;
  * ENOMEM no room in the BAR1 aperture, or no memory; EDQUOT a limit of peerpin.ko is exceeded;
  * EOPNOTSUPP peerpin.ko has no provider for this GPU; ESTALE the memory was freed during the call;
@@ -89,6 +96,14 @@ typedef enum gdr_pin_flags {
  */
 int gdr_pin_buffer(gdr_t g, unsigned long addr, size_t size, uint64_t p2p_token,
 		   uint32_t va_space, gdr_mh_t *handle);
+
+/**
+ * gdr_pin_buffer_v2 - gdr_pin_buffer() without tokens
+ * @flags: gdr_pin_flags_t
+ *
+ * Errors: as gdr_pin_buffer(); EINVAL unknown flag, or FORCE_PCIE for a revocable pin; EOPNOTSUPP
+ * FORCE_PCIE, and the GPU is not coherent, or its driver cannot.
+ */
 int gdr_pin_buffer_v2(gdr_t g, unsigned long addr, size_t size, uint32_t flags,
 		      gdr_mh_t *handle);
 
@@ -188,8 +203,8 @@ int gdr_driver_get_version(gdr_t g, int *major, int *minor);
 
 typedef enum gdr_attr {
 	GDR_ATTR_USE_PERSISTENT_MAPPING = 1,	/* 1: pins are persistent */
-	GDR_ATTR_SUPPORT_PIN_FLAG_FORCE_PCIE = 2, /* 0 */
-	GDR_ATTR_USING_DMA_BUF_MMAP = 3,	/* 0 */
+	GDR_ATTR_SUPPORT_PIN_FLAG_FORCE_PCIE = 2, /* 1: the flag is known; pins fail if the GPU is not coherent */
+	GDR_ATTR_USING_DMA_BUF_MMAP = 3,	/* 1: without /dev/peerpin, by dma-bufs */
 	GDR_ATTR_MAX,
 } gdr_attr_t;
 

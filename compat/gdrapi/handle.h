@@ -9,10 +9,10 @@
 
 /**
  * struct gdr - result of gdr_open()
- * @fd: descriptor of /dev/peerpin; the first field, because programs for gdrcopy read it there
+ * @fd: descriptor of /dev/peerpin, or -1; the first field, because programs for gdrcopy read it there
  * @flags: enum peerpin_pin_flags of all pins made with this handle
  * @self: the struct's own address; a program's copy of the struct is refused by it
- * @ctx: the context
+ * @ctx: the context; NULL: without peerpin.ko, by dma-bufs of the GPU's driver (dmabuf.h)
  * @mark: mark of the process that called gdr_open() (process.h)
  * @lock: protects @all and @unused; no other lock is held with it
  * @all: all handles made so far
@@ -39,7 +39,8 @@ struct gdr {
  * @times: number of pins so far; a handle of an earlier pin is refused. Never wraps: see
  *	gdr_handle_put()
  * @addr: requested GPU address
- * @region: pinned region
+ * @region: pinned region; for a dma-buf only its address, length and page size
+ * @fd: the dma-buf, or -1: a region of /dev/peerpin
  * @caching: enum peerpin_caching
  * @pin_ns: time that pinning took
  * @view: address of the mapping
@@ -58,6 +59,7 @@ struct gdr_handle {
 	_Atomic uint16_t times;
 	uint64_t addr;
 	struct pp_region region;
+	int fd;
 	uint32_t caching;
 	uint64_t pin_ns;
 	void *view;

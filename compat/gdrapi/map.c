@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "dmabuf.h"
 #include "map.h"
 #include "public.h"
 #include "refuse.h"
@@ -59,7 +60,10 @@ static int view_begin(struct gdr_handle *h, size_t size)
 		return gdr_refuse(-EINVAL, "%zu bytes cannot be mapped: the pin has %llu", size, (unsigned long long)room);
 	end = (h->addr - va + size + mask) & ~mask;
 	h->view_length = end < room ? end : room;
-	ret = pp_region_map(h->owner->ctx, &h->region, offset, h->view_length, PROT_READ | PROT_WRITE, &h->view);
+	if (h->fd >= 0)
+		ret = gdr_dmabuf_map(h, offset, h->view_length, &h->view);
+	else
+		ret = pp_region_map(h->owner->ctx, &h->region, offset, h->view_length, PROT_READ | PROT_WRITE, &h->view);
 	return ret ? gdr_refuse(ret, "%zu bytes cannot be mapped: %s", size, strerror(-ret)) : 0;
 }
 
@@ -101,7 +105,7 @@ GDR_PUBLIC int gdr_map(gdr_t g, gdr_mh_t handle, void **va, size_t size)
 void gdr_view_end(struct gdr_handle *h)
 {
 	if (atomic_exchange(&h->type, GDR_MAPPING_TYPE_NONE) != GDR_MAPPING_TYPE_NONE)
-		pp_region_unmap(h->owner->ctx, h->view, h->view_length);
+		pp_sys_unmap(h->view, h->view_length);
 }
 
 /* @size is ignored: the whole mapping is removed. */

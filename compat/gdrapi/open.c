@@ -3,6 +3,7 @@
 #include <peerpin.h>
 #include <stdlib.h>
 #include <string.h>
+#include "dmabuf.h"
 #include "pin.h"
 #include "lib/cuda/process.h"
 #include "public.h"
@@ -15,9 +16,30 @@ static bool may_persist(void)
 	return !value || strcmp(value, "0");
 }
 
-static int open_ctx(struct gdr *g)
+static bool must_use_dmabuf(void)
 {
-	int ret = pp_open(&g->ctx);
+	const char *value = getenv("GDRCOPY_USE_DMABUF_MMAP");
+
+	return value && !strcmp(value, "1");
+}
+
+/* Tries dma-bufs if peerpin.ko is not there. Then the error is that of /dev/peerpin. */
+static int open_back_end(struct gdr *g)
+{
+	int ret;
+
+	if (must_use_dmabuf())
+		return gdr_dmabuf_open();
+	ret = pp_open(&g->ctx);
+	if (!ret)
+		return 0;
+	gdr_refuse(ret, "/dev/peerpin: %s; type: peerpin doctor", strerror(-ret));
+	return gdr_dmabuf_open() ? ret : 0;
+}
+
+static int open_gdr(struct gdr *g)
+{
+	int ret = open_back_end(g);
 
 	if (ret)
 		return ret;
@@ -27,10 +49,10 @@ static int open_ctx(struct gdr *g)
 		pp_close(g->ctx);
 		return -ENOMEM;
 	}
-	g->fd = pp_fd(g->ctx);
+	g->fd = g->ctx ? pp_fd(g->ctx) : -1;
 	g->self = g;
 	pthread_mutex_init(&g->lock, NULL);
-	if (may_persist() && gdr_pin_can_persist(g))
+	if (!g->ctx || (may_persist() && gdr_pin_can_persist(g)))
 		g->flags = PEERPIN_PIN_PERSISTENT;
 	return 0;
 }
@@ -38,12 +60,12 @@ static int open_ctx(struct gdr *g)
 GDR_PUBLIC gdr_t gdr_open(void)
 {
 	struct gdr *g = calloc(1, sizeof(*g));
-	int ret = g ? open_ctx(g) : -ENOMEM;
+	int ret = g ? open_gdr(g) : gdr_refuse(-ENOMEM, "no memory for the handle");
 
 	if (!ret)
 		return g;
 	free(g);
-	errno = -gdr_refuse(ret, "/dev/peerpin: %s; type: peerpin doctor", strerror(-ret));
+	errno = -ret;
 	return NULL;
 }
 
@@ -62,7 +84,17 @@ static int handles_end(struct gdr *g)
 	return ret;
 }
 
-/* In a child of fork() this only closes the child's descriptor. The parent's pins stay. */
+/* A thread of the parent may have held a lock at fork(), so this takes none. */
+static void handles_forget(const struct gdr *g)
+{
+	const struct gdr_handle *h;
+
+	for (h = g->all; h; h = h->next)
+		if (h->owner && h->fd >= 0)
+			pp_sys_close(h->fd);
+}
+
+/* In a child of fork() this only closes the child's descriptors. The parent's pins stay. */
 GDR_PUBLIC int gdr_close(gdr_t g)
 {
 	PP_KEEP_ERRNO;
@@ -70,6 +102,8 @@ GDR_PUBLIC int gdr_close(gdr_t g)
 
 	if (ret == -EINVAL)
 		return EINVAL;
+	if (ret)
+		handles_forget(g);
 	ret = ret ? 0 : handles_end(g);
 	pp_close(g->ctx);
 	g->self = NULL;
@@ -104,8 +138,10 @@ GDR_PUBLIC int gdr_get_attribute(gdr_t g, gdr_attr_t attr, int *v)
 		*v = !!(g->flags & PEERPIN_PIN_PERSISTENT);
 		return 0;
 	case GDR_ATTR_SUPPORT_PIN_FLAG_FORCE_PCIE:
+		*v = !g->ctx || gdr_pin_can_force_pcie(g);
+		return 0;
 	case GDR_ATTR_USING_DMA_BUF_MMAP:
-		*v = 0;
+		*v = !g->ctx;
 		return 0;
 	default:
 		return gdr_refuse(EINVAL, "no attribute has the number %d", (int)attr);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <linux/types.h>
 #include <peerpin.h>
+#include "dmabuf.h"
 #include "map.h"
 #include "pin.h"
 #include "public.h"
@@ -18,17 +19,27 @@ static int pin_ioctl(int fd, struct peerpin_pin *pin)
 	return pp_sys_ioctl(fd, PEERPIN_IOC_PIN, pin);
 }
 
-/* Tries to pin address 0, which always fails. The error -EOPNOTSUPP means: no persistent pins. */
-bool gdr_pin_can_persist(const struct gdr *g)
+/* Tries to pin address 0, which always fails. The error -EOPNOTSUPP means: no pins of this kind. */
+static bool can_pin(const struct gdr *g, uint32_t flags)
 {
 	struct peerpin_pin pin = {
 		.size = sizeof(pin),
-		.flags = PEERPIN_PIN_PERSISTENT,
+		.flags = flags,
 		.length = 1,
 		.provider = PEERPIN_PROVIDER_NV,
 	};
 
 	return pp_sys_ioctl(g->fd, PEERPIN_IOC_PIN, &pin) != -EOPNOTSUPP;
+}
+
+bool gdr_pin_can_persist(const struct gdr *g)
+{
+	return can_pin(g, PEERPIN_PIN_PERSISTENT);
+}
+
+bool gdr_pin_can_force_pcie(const struct gdr *g)
+{
+	return g->flags & PEERPIN_PIN_PERSISTENT && can_pin(g, PEERPIN_PIN_PERSISTENT | PEERPIN_PIN_PCIE);
 }
 
 static int refuse(const struct peerpin_pin *pin, int error)
@@ -45,7 +56,7 @@ static int refuse(const struct peerpin_pin *pin, int error)
 			  pin->p2p_token || pin->va_space_token ? " with these tokens" : "", text);
 }
 
-static void handle_fill(struct gdr_handle *h, const struct peerpin_pin *pin, uint64_t ns)
+static void handle_fill(struct gdr_handle *h, const struct peerpin_pin *pin)
 {
 	h->addr = pin->addr;
 	h->region = (struct pp_region) {
@@ -57,23 +68,37 @@ static void handle_fill(struct gdr_handle *h, const struct peerpin_pin *pin, uin
 		.epoch = pin->out_epoch,
 		.provider = pin->out_provider,
 	};
+	h->fd = -1;
 	h->caching = pin->out_caching;
-	h->pin_ns = ns;
 }
 
-static int handle_pin(struct gdr *g, struct gdr_handle *h, struct peerpin_pin pin)
+static int pin_region(struct gdr *g, struct gdr_handle *h, struct peerpin_pin pin)
 {
-	uint64_t start = pp_now_ns();
 	int ret = pin_ioctl(g->fd, &pin);
 
 	if (ret)
 		return refuse(&pin, ret);
-	pthread_mutex_lock(&h->lock);
-	handle_fill(h, &pin, pp_now_ns() - start);
-	h->owner = g;
-	atomic_fetch_add(&h->times, 1);
-	pthread_mutex_unlock(&h->lock);
+	handle_fill(h, &pin);
 	return 0;
+}
+
+static int handle_pin(struct gdr *g, struct gdr_handle *h, const struct peerpin_pin *pin)
+{
+	uint64_t start = pp_now_ns();
+	int ret;
+
+	pthread_mutex_lock(&h->lock);
+	if (g->ctx)
+		ret = pin_region(g, h, *pin);
+	else
+		ret = gdr_dmabuf_pin(h, pin->addr, pin->length, pin->flags & PEERPIN_PIN_PCIE ? GDR_PIN_FLAG_FORCE_PCIE : 0);
+	if (!ret) {
+		h->pin_ns = pp_now_ns() - start;
+		h->owner = g;
+		atomic_fetch_add(&h->times, 1);
+	}
+	pthread_mutex_unlock(&h->lock);
+	return ret;
 }
 
 /*
@@ -88,7 +113,7 @@ static int check_tokens(const struct gdr *g, const struct peerpin_pin *request, 
 	struct peerpin_pin pin = *request;
 	int ret;
 
-	if (!p2p_token && !va_space)
+	if (!g->ctx || (!p2p_token && !va_space))
 		return 0;
 	pin.flags = 0;
 	pin.p2p_token = p2p_token;
@@ -106,7 +131,7 @@ static int pin(struct gdr *g, const struct peerpin_pin *request, gdr_mh_t *out)
 
 	if (!h)
 		return gdr_refuse(-ENOMEM, "no memory for a handle");
-	ret = handle_pin(g, h, *request);
+	ret = handle_pin(g, h, request);
 	if (ret)
 		gdr_handle_put(g, h);
 	else
@@ -114,10 +139,9 @@ static int pin(struct gdr *g, const struct peerpin_pin *request, gdr_mh_t *out)
 	return ret;
 }
 
-GDR_PUBLIC int gdr_pin_buffer(gdr_t g, unsigned long addr, size_t size, uint64_t p2p_token,
-			      uint32_t va_space, gdr_mh_t *handle)
+static int pin_buffer(struct gdr *g, unsigned long addr, size_t size, uint64_t p2p_token, uint32_t va_space,
+		      uint32_t flags, gdr_mh_t *handle)
 {
-	PP_KEEP_ERRNO;
 	struct peerpin_pin request = {
 		.size = sizeof(request),
 		.addr = addr,
@@ -131,16 +155,31 @@ GDR_PUBLIC int gdr_pin_buffer(gdr_t g, unsigned long addr, size_t size, uint64_t
 	if (!addr)
 		return gdr_refuse(EINVAL, "the address is 0");
 	request.flags = g->flags;
+	if (flags & GDR_PIN_FLAG_FORCE_PCIE) {
+		if (!(g->flags & PEERPIN_PIN_PERSISTENT))
+			return gdr_refuse(EINVAL, "GDR_PIN_FLAG_FORCE_PCIE needs persistent pins");
+		request.flags |= PEERPIN_PIN_PCIE;
+	}
 	ret = check_tokens(g, &request, p2p_token, va_space);
 	return ret ? -ret : -pin(g, &request, handle);
+}
+
+GDR_PUBLIC int gdr_pin_buffer(gdr_t g, unsigned long addr, size_t size, uint64_t p2p_token,
+			      uint32_t va_space, gdr_mh_t *handle)
+{
+	PP_KEEP_ERRNO;
+
+	return pin_buffer(g, addr, size, p2p_token, va_space, GDR_PIN_FLAG_DEFAULT, handle);
 }
 
 GDR_PUBLIC int gdr_pin_buffer_v2(gdr_t g, unsigned long addr, size_t size, uint32_t flags,
 				 gdr_mh_t *handle)
 {
-	if (flags != GDR_PIN_FLAG_DEFAULT)
-		return gdr_refuse(EINVAL, "flags of gdr_pin_buffer_v2() are not supported: 0x%x", flags);
-	return gdr_pin_buffer(g, addr, size, 0, 0, handle);
+	PP_KEEP_ERRNO;
+
+	if (flags & ~(uint32_t)GDR_PIN_FLAG_FORCE_PCIE)
+		return gdr_refuse(EINVAL, "gdr_pin_buffer_v2() has no flags 0x%x", flags);
+	return pin_buffer(g, addr, size, 0, 0, flags, handle);
 }
 
 int gdr_pin_end(struct gdr_handle *h)
@@ -149,7 +188,10 @@ int gdr_pin_end(struct gdr_handle *h)
 
 	gdr_view_end(h);
 	h->owner = NULL;
-	return pp_unpin(g->ctx, &h->region);
+	if (g->ctx)
+		return pp_unpin(g->ctx, &h->region);
+	pp_sys_close(h->fd);
+	return 0;
 }
 
 GDR_PUBLIC int gdr_unpin_buffer(gdr_t g, gdr_mh_t handle)
@@ -174,7 +216,7 @@ GDR_PUBLIC int gdr_get_callback_flag(gdr_t g, gdr_mh_t handle, int *flag)
 
 	if (ret)
 		return -ret;
-	*flag = !pp_region_valid(g->ctx, &h->region);
+	*flag = g->ctx && !pp_region_valid(g->ctx, &h->region);	/* a dma-buf keeps freed memory */
 	gdr_handle_unlock(h);
 	return 0;
 }

@@ -5,8 +5,9 @@
 #include <stdbool.h>
 #include "handle.h"
 
-/* Does the GPU driver support persistent pins? */
+/* Does the GPU driver support persistent pins, and such pins by PCIe? Only with peerpin.ko */
 bool gdr_pin_can_persist(const struct gdr *g);
+bool gdr_pin_can_force_pcie(const struct gdr *g);
 
 /* Unmap and unpin the handle's memory; under the handle's lock */
 int gdr_pin_end(struct gdr_handle *h);

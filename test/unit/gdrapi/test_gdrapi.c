@@ -2,9 +2,12 @@
 /* libgdrapi on a mock kernel: its requests, and its results for the answers of the kernel. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "compat/gdrapi/dmabuf.h"
 #include "gdrapi_case.h"
+#include "lib/sys/sys.h"
 
 enum {
 	TOKEN = 77,
@@ -25,6 +28,31 @@ void *__wrap_calloc(size_t n, size_t size)
 	return NULL;
 }
 
+/* ---- a mock of the back end without peerpin.ko, in place of compat/gdrapi/dmabuf.c ---- */
+
+static int dmabuf_error = -EOPNOTSUPP;	/* result of opening the back end */
+static unsigned int dmabuf_flags;	/* flags of its last pin */
+
+int gdr_dmabuf_open(void)
+{
+	return dmabuf_error;
+}
+
+int gdr_dmabuf_pin(struct gdr_handle *h, uint64_t addr, size_t size, uint32_t flags)
+{
+	h->addr = addr;
+	h->region = (struct pp_region) { .addr = addr & -PAGE, .length = size, .page_size = PAGE };
+	h->fd = MOCK_DMABUF_FD;
+	h->caching = PEERPIN_CACHING_COMBINED;
+	dmabuf_flags = flags;
+	return 0;
+}
+
+int gdr_dmabuf_map(struct gdr_handle *h, uint64_t offset, size_t length, void **out)
+{
+	return pp_sys_map_at(h->fd, offset, length, PROT_READ | PROT_WRITE, out);
+}
+
 static int no_such_api(void *arg)
 {
 	asked = *(struct peerpin_pin *)arg;
@@ -42,20 +70,6 @@ static void failed_open_sets_errno(void **state)
 	assert_int_equal(errno, ENOENT);
 }
 
-static void no_memory_gives_no_handle(void **state)
-{
-	int nth;
-
-	(void)state;
-	for (nth = 0; nth < 2; nth++) {
-		callocs_left = nth;
-		errno = 0;
-		assert_null(gdr_open());
-		assert_int_equal(errno, ENOMEM);
-	}
-	assert_int_equal(callocs_left, -1);
-}
-
 static int is_persistent(void)
 {
 	int value = -1;
@@ -68,6 +82,74 @@ static void close_unused(void)
 {
 	assert_int_equal(gdr_close(g), 0);
 	mock_done();
+}
+
+static int uses_dmabuf(void)
+{
+	int value = -1;
+
+	assert_int_equal(gdr_get_attribute(g, GDR_ATTR_USING_DMA_BUF_MMAP, &value), 0);
+	return value;
+}
+
+/* The back end without peerpin.ko: pinned by a dma-buf, which is closed with the pin. */
+static void pin_by_dmabuf(unsigned int flags)
+{
+	int value = -1, closed = mock_closed;
+
+	assert_int_equal(uses_dmabuf(), 1);
+	assert_int_equal(gdr_get_attribute(g, GDR_ATTR_SUPPORT_PIN_FLAG_FORCE_PCIE, &value), 0);
+	assert_int_equal(value, 1);
+	assert_int_equal(*(int *)g, -1);
+	assert_int_equal(gdr_pin_buffer_v2(g, base, PAGE, flags, &mh), 0);
+	assert_int_equal(dmabuf_flags, flags);
+	assert_int_equal(gdr_get_callback_flag(g, mh, &value), 0);
+	assert_int_equal(value, 0);
+	assert_int_equal(gdr_unpin_buffer(g, mh), 0);
+	assert_int_equal(mock_closed, closed + 1);
+}
+
+static void absent_module_is_replaced(void **state)
+{
+	(void)state;
+	mock_open_error = -ENOENT;
+	dmabuf_error = 0;
+	g = gdr_open();
+	dmabuf_error = -EOPNOTSUPP;
+	assert_non_null(g);
+	pin_by_dmabuf(GDR_PIN_FLAG_DEFAULT);
+	pin_by_dmabuf(GDR_PIN_FLAG_FORCE_PCIE);
+	close_unused();
+}
+
+static void environment_selects_dmabufs(void **state)
+{
+	(void)state;
+	setenv("GDRCOPY_USE_DMABUF_MMAP", "1", 1);
+	errno = 0;
+	assert_null(gdr_open());
+	assert_int_equal(errno, EOPNOTSUPP);
+	dmabuf_error = 0;
+	g = gdr_open();
+	dmabuf_error = -EOPNOTSUPP;
+	unsetenv("GDRCOPY_USE_DMABUF_MMAP");
+	assert_non_null(g);
+	pin_by_dmabuf(GDR_PIN_FLAG_DEFAULT);
+	close_unused();
+}
+
+static void no_memory_gives_no_handle(void **state)
+{
+	int nth;
+
+	(void)state;
+	for (nth = 0; nth < 2; nth++) {
+		callocs_left = nth;
+		errno = 0;
+		assert_null(gdr_open());
+		assert_int_equal(errno, ENOMEM);
+	}
+	assert_int_equal(callocs_left, -1);
 }
 
 static void pins_are_persistent_if_supported(void **state)
@@ -90,6 +172,7 @@ static void environment_turns_persistent_pins_off(void **state)
 	unsetenv("PEERPIN_GDR_PERSISTENT");
 	assert_non_null(g);
 	assert_int_equal(is_persistent(), 0);
+	assert_int_equal(gdr_pin_buffer_v2(g, base, PAGE, GDR_PIN_FLAG_FORCE_PCIE, &mh), EINVAL);
 	pin_at(base, 1);
 	assert_int_equal(asked.flags, 0);
 	mock_expect(PEERPIN_IOC_UNPIN, answer_unpin);
@@ -111,6 +194,14 @@ static void pin_asks_for_gpu_memory(void **state)
 	assert_int_equal(asked.provider, PEERPIN_PROVIDER_NV);
 	assert_int_equal(asked.flags, PEERPIN_PIN_PERSISTENT);
 	assert_true(asked.addr == base + 5 && asked.length == 10);
+}
+
+static void forced_pin_is_by_pcie(void **state)
+{
+	(void)state;
+	mock_expect(PEERPIN_IOC_PIN, answer_pin);
+	assert_int_equal(gdr_pin_buffer_v2(g, base, PAGE, GDR_PIN_FLAG_FORCE_PCIE, &mh), 0);
+	assert_int_equal(asked.flags, PEERPIN_PIN_PERSISTENT | PEERPIN_PIN_PCIE);
 }
 
 static int no_provider(void *arg)
@@ -185,7 +276,6 @@ static void bad_arguments_never_reach_kernel(void **state)
 	assert_int_equal(gdr_pin_buffer(NULL, base, 1, 0, 0, &mh), EINVAL);
 	assert_int_equal(gdr_pin_buffer(g, 0, 1, 0, 0, &mh), EINVAL);
 	assert_int_equal(gdr_pin_buffer(g, base, 1, 0, 0, NULL), EINVAL);
-	assert_int_equal(gdr_pin_buffer_v2(g, base, 1, GDR_PIN_FLAG_FORCE_PCIE, &mh), EINVAL);
 	assert_int_equal(gdr_pin_buffer_v2(g, base, 1, 2, &mh), EINVAL);
 }
 
@@ -345,14 +435,23 @@ static void child_cannot_use_handle(void **state)
 
 /* ---- attributes and versions -------------------------------------------------------- */
 
-static void attributes_have_fixed_values(void **state)
+static void asks_for_pins_by_pcie(int (*answer)(void *), int want)
+{
+	int value = -1;
+
+	mock_expect(PEERPIN_IOC_PIN, answer);
+	assert_int_equal(gdr_get_attribute(g, GDR_ATTR_SUPPORT_PIN_FLAG_FORCE_PCIE, &value), 0);
+	assert_int_equal(asked.flags, PEERPIN_PIN_PERSISTENT | PEERPIN_PIN_PCIE);
+	assert_int_equal(value, want);
+}
+
+static void attributes_are_known(void **state)
 {
 	int value = -1;
 
 	(void)state;
-	assert_int_equal(gdr_get_attribute(g, GDR_ATTR_SUPPORT_PIN_FLAG_FORCE_PCIE, &value), 0);
-	assert_int_equal(value, 0);
-	value = -1;
+	asks_for_pins_by_pcie(no_such_memory, 1);
+	asks_for_pins_by_pcie(no_such_api, 0);
 	assert_int_equal(gdr_get_attribute(g, GDR_ATTR_USING_DMA_BUF_MMAP, &value), 0);
 	assert_int_equal(value, 0);
 	assert_int_equal(gdr_get_attribute(g, 0, &value), EINVAL);
@@ -423,11 +522,14 @@ int main(void)
 		cmocka_unit_test_setup(failed_open_sets_errno, setup),
 		cmocka_unit_test_setup(pins_are_persistent_if_supported, setup),
 		cmocka_unit_test_setup(environment_turns_persistent_pins_off, setup),
+		cmocka_unit_test_setup(absent_module_is_replaced, setup),
+		cmocka_unit_test_setup(environment_selects_dmabufs, setup),
 		cmocka_unit_test_setup(close_unpins_all, setup),
 		cmocka_unit_test_setup(no_memory_gives_no_handle, setup),
 		LEAVES_A_PIN(no_memory_pins_nothing),
 		OPEN(handle_begins_with_descriptor),
 		LEAVES_A_PIN(pin_asks_for_gpu_memory),
+		LEAVES_A_PIN(forced_pin_is_by_pcie),
 		LEAVES_A_PIN(pin_falls_back_to_tegra),
 		OPEN(wrong_tokens_are_refused),
 		LEAVES_A_PIN(right_tokens_pin_process_memory),
@@ -439,7 +541,7 @@ int main(void)
 		PINNED(handle_needs_its_own_file),
 		PINNED(callback_flag_shows_revocation),
 		PINNED(child_cannot_use_handle),
-		OPEN(attributes_have_fixed_values),
+		OPEN(attributes_are_known),
 		OPEN(versions_equal_gdrcopy),
 		OPEN(mapping_types_have_names),
 		cmocka_unit_test(info_layout_equals_gdrcopy),

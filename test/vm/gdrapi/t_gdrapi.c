@@ -124,7 +124,7 @@ static void make_refused_calls(void)
 CASE(each_refusal_is_logged)
 {
 	static const char *const lines[] = {
-		"gdr_mh_t is not pinned", "v is NULL", "no attribute has the number 99", "flags of gdr_pin_buffer_v2()",
+		"gdr_mh_t is not pinned", "v is NULL", "no attribute has the number 99", "gdr_pin_buffer_v2() has no flags 0x80",
 		"cannot be pinned", "bytes cannot be mapped", "is mapped already", "is not mapped at",
 	};
 	int err = dup(STDERR_FILENO);
@@ -198,7 +198,7 @@ CASE(other_memory_is_refused)
 	EXPECT(gdr_pin_buffer(g, mem, 1ul << 40, 0, 0, &mh) == EINVAL, "more than the allocation");
 	EXPECT(gdr_pin_buffer(g, mem, 0, 0, 0, &mh) == EINVAL, "0 bytes");
 	EXPECT(gdr_pin_buffer(g, mem, SIZE_MAX, 0, 0, &mh) == EINVAL, "range past the end of the address space");
-	EXPECT(gdr_pin_buffer_v2(g, mem, SIZE, GDR_PIN_FLAG_FORCE_PCIE, &mh) == EINVAL, "forced to PCIe");
+	EXPECT(gdr_pin_buffer_v2(g, mem, SIZE, GDR_PIN_FLAG_FORCE_PCIE, &mh) == EOPNOTSUPP, "forced to PCIe");
 	OK(cuMemAllocManaged(&managed, GPU_PAGE, CU_MEM_ATTACH_GLOBAL));
 	EXPECT(gdr_pin_buffer(g, managed, GPU_PAGE, 0, 0, &mh) == EINVAL, "managed memory");
 	OK(cuMemFree(managed));
