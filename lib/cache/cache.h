@@ -44,6 +44,7 @@ struct pp_refusal {
  * @leaving_bytes: bytes of the entries in @leaving
  * @doom: number of entries that ever became DEAD
  * @hits: hits of threads without words of their own (reader.h)
+ * @swept: index of the entry that a miss checked last (regcache.c)
  * @published: NULL, or statistics that other processes read
  * @told: value of @stats at the last update of @published
  */
@@ -74,6 +75,7 @@ struct pp_cache {
 	uint64_t leaving_bytes;
 	uint32_t doom;
 	struct pp_refusal refusal;
+	uint32_t swept;
 	struct pp_cache_stats stats;
 	_Atomic uint64_t hits;
 	struct pp_published *published;

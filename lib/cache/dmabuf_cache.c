@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include "lib/cuda/dmabuf.h"
-#include "lib/cuda/query.h"
 #include "lib/sys/debug.h"
 #include "regcache.h"
 #include "lib/sys/sys.h"
@@ -25,17 +24,12 @@ static void say(uint64_t addr, uint64_t length, int error, const struct pp_expor
 
 static int dmabuf_pin(void *arg, uint64_t addr, uint64_t length, void **reg, struct pp_why *why)
 {
-	struct pp_export *d = malloc(sizeof(*d));
-	int ret;
+	struct pp_export *d;
+	int ret = pp_export_make(addr, length, PP_MAPPING_BEST, &d, why);
 
 	(void)arg;
-	if (!d)
-		return -ENOMEM;
-	ret = pp_export_make(addr, length, PP_MAPPING_BEST, d, why);
 	say(addr, length, ret, d, why);
-	if (ret)
-		free(d);
-	else
+	if (!ret)
 		*reg = d;
 	return ret;
 }
@@ -51,10 +45,8 @@ static void dmabuf_unpin(void *arg, void *reg)
 
 static int dmabuf_valid(void *arg, void *reg)
 {
-	const struct pp_export *d = reg;
-
 	(void)arg;
-	return pp_query_buffer_id(d->at) == d->buffer_id;
+	return pp_export_is_valid(reg);
 }
 
 static const struct pp_cache_ops told_ops = { dmabuf_pin, dmabuf_unpin, NULL, NULL, pp_export_grow };

@@ -311,6 +311,49 @@ static void drop_stale(struct pp_cache *c, struct pp_reader *r, struct pp_entry 
 	pp_cache_unlock(c, &doomed);
 }
 
+enum { SWEPT = 16 };	/* entries that a miss checks */
+
+/* The next entries in turn that are LIVE, each with a reference of ours. The lock keeps them LIVE or COLD until we count. */
+static unsigned int pick(struct pp_cache *c, struct pp_reader *r, struct pp_entry **out)
+{
+	unsigned int i, n = 0;
+
+	pthread_mutex_lock(&c->lock);
+	for (i = 0; i < SWEPT && i < c->pool.ever - PP_FIRST_ENTRY; i++) {
+		struct pp_entry *e;
+
+		if (++c->swept >= c->pool.ever)
+			c->swept = PP_FIRST_ENTRY;
+		e = pp_entry_at(&c->pool, c->swept);
+		if (pp_entry_state(e) != PP_LIVE)
+			continue;
+		pp_ref_get(r, e, c->swept);
+		out[n++] = e;
+	}
+	pp_cache_unlock(c, NULL);
+	return n;
+}
+
+/*
+ * Memory that was freed stays allocated while its entry is idle, if a tag tells of the free, and its
+ * address may never be asked for again. So each miss checks a few entries, all in turn.
+ */
+static void sweep(struct pp_cache *c, struct pp_reader *r)
+{
+	struct pp_entry *some[SWEPT];
+	unsigned int i, n;
+
+	if (!c->ops.valid)
+		return;
+	n = pick(c, r, some);
+	for (i = 0; i < n; i++) {
+		if (is_good(c, some[i]))
+			leave(c, r, some[i]);
+		else
+			drop_stale(c, r, some[i]);
+	}
+}
+
 /* Repeats until the range hits, or until our registration of the range succeeds or fails. */
 static int get(struct pp_cache *c, const struct pp_range *asked, struct pp_entry **out, struct pp_cache_work *work,
 	       struct pp_why *why)
@@ -333,6 +376,7 @@ static int get(struct pp_cache *c, const struct pp_range *asked, struct pp_entry
 		}
 		if (pp_miss_wait(c, asked))
 			continue;
+		sweep(c, r);
 		ret = pp_miss(c, asked, out, work, why);
 		if (ret == 1)
 			continue;

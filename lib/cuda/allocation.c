@@ -9,7 +9,7 @@
 /* The CUDA driver allocates memory in such blocks; smaller allocations share a block. */
 #define BLOCK_SIZE (2u << 20)
 
-static bool contains(const struct pp_mem *mem, uint64_t addr, uint64_t length)
+bool pp_allocation_holds(const struct pp_mem *mem, uint64_t addr, uint64_t length)
 {
 	return addr >= mem->base && length <= mem->size &&
 	       addr - mem->base <= mem->size - length;
@@ -23,7 +23,7 @@ bool pp_allocation_shares_block(const struct pp_mem *mem)
 
 void pp_allocation_grow(const struct pp_mem *mem, uint64_t *addr, uint64_t *length)
 {
-	if (!contains(mem, *addr, *length))
+	if (!pp_allocation_holds(mem, *addr, *length))
 		return;
 	*addr = mem->base;
 	*length = mem->size;
@@ -40,7 +40,7 @@ static bool is_followed(const struct pp_mem *mem)
 
 static void explain_range(const struct pp_mem *mem, uint64_t addr, uint64_t length, struct pp_why *why)
 {
-	if (mem->kind == PP_MEM_GPU && !contains(mem, addr, length) && is_followed(mem))
+	if (mem->kind == PP_MEM_GPU && !pp_allocation_holds(mem, addr, length) && is_followed(mem))
 		*why = (struct pp_why){ .reason = PEERPIN_REASON_SPANS, .available = mem->base + mem->size };
 }
 
@@ -62,7 +62,7 @@ int pp_allocation_prepare(const struct pp_mem *mem, uint64_t addr, uint64_t leng
 		return pp_refuse(why, PEERPIN_REASON_MANAGED, -EINVAL);
 	sync = pp_sync_memops((const void *)(uintptr_t)addr);
 	/* memory mapped with cuMemMap() does not support SYNC_MEMOPS */
-	if (contains(mem, addr, length) && (!sync || sync == -EOPNOTSUPP))
+	if (pp_allocation_holds(mem, addr, length) && (!sync || sync == -EOPNOTSUPP))
 		return 0;
 	pp_refuse(why, PEERPIN_REASON_VENDOR_REFUSED, -EINVAL);
 	explain_range(mem, addr, length, why);	/* a dma-buf needs no RDMA capability */

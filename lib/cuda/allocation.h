@@ -12,6 +12,9 @@
  */
 bool pp_allocation_shares_block(const struct pp_mem *mem);
 
+/* Does the range lie within the allocation? */
+bool pp_allocation_holds(const struct pp_mem *mem, uint64_t addr, uint64_t length);
+
 /* Widen a range to the whole allocation, if it lies within the allocation. */
 void pp_allocation_grow(const struct pp_mem *mem, uint64_t *addr, uint64_t *length);
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/types.h>
 #include <peerpin.h>
+#include <stdlib.h>
 #include <unistd.h>
 #include "allocation.h"
 #include "lib/sys/cancel.h"
@@ -73,7 +74,7 @@ static int export(struct pp_export *e, int device, uint32_t mapping, struct pp_w
 
 	if (!pp_export_can())
 		return pp_refuse(why, PEERPIN_REASON_NO_API, -EOPNOTSUPP);
-	pp_context_enter(&context, e->at);
+	pp_context_enter(&context, e->parts[0].at);
 	if (mapping == PP_MAPPING_BEST)
 		error = get_best_handle(e, device);
 	else
@@ -85,44 +86,128 @@ static int export(struct pp_export *e, int device, uint32_t mapping, struct pp_w
 	return e->pub.fd < 0 ? pp_refuse(why, PEERPIN_REASON_VENDOR_ERROR, e->pub.fd) : 0;
 }
 
-/* CUDA never uses an id twice, so the same id after the export proves that no other allocation was exported. */
+bool pp_export_is_valid(const struct pp_export *e)
+{
+	size_t i;
+
+	for (i = 0; i < e->count; i++)
+		if (pp_query_buffer_id(e->parts[i].at) != e->parts[i].buffer_id)
+			return false;
+	return true;
+}
+
+/* CUDA never uses an id twice, so the same ids after the export prove that no other allocation was exported. */
 static int export_verified(struct pp_export *e, int device, uint32_t mapping, struct pp_why *why)
 {
 	int ret = export(e, device, mapping, why);
 
-	if (ret || pp_query_buffer_id(e->at) == e->buffer_id)
+	if (ret || pp_export_is_valid(e))
 		return ret;
 	pp_sys_close(e->pub.fd);
 	return pp_refuse(why, PEERPIN_REASON_REVOKED, -ESTALE);
 }
 
-int pp_export_make(uint64_t addr, uint64_t length, uint32_t mapping, struct pp_export *out, struct pp_why *why)
+/* ---- parts ------------------------------------------------------------------------- */
+
+enum { PARTS = 16 };	/* parts that memory is taken for at a time */
+
+static int add_part(struct pp_export **e, uint64_t at, uint64_t buffer_id)
+{
+	size_t count = *e ? (*e)->count : 0;
+	struct pp_export *more;
+
+	if (!(count % PARTS)) {
+		more = realloc(*e, sizeof(**e) + (count + PARTS) * sizeof(*more->parts));
+		if (!more)
+			return -ENOMEM;
+		*e = more;
+	}
+	(*e)->parts[count] = (struct pp_part){ at, buffer_id };
+	(*e)->count = count + 1;
+	return 0;
+}
+
+/*
+ * May a dma-buf contain this allocation and the next one? Only memory of cuMemMap() has neighbours that
+ * belong together, for example the segments of PyTorch's expandable_segments. CUDA sets no
+ * SYNC_MEMOPS on this memory.
+ */
+static bool may_continue(const struct pp_mem *mem)
+{
+	return mem->kind == PP_MEM_GPU && pp_sync_memops((const void *)(uintptr_t)mem->base) == -EOPNOTSUPP;
+}
+
+/* @mem: the memory at @addr, and the last part on return */
+static int find_parts(uint64_t addr, uint64_t length, struct pp_mem *mem, struct pp_export **e, struct pp_why *why)
+{
+	int ret = add_part(e, addr, mem->buffer_id);
+	uint64_t next;
+
+	while (!ret && !pp_allocation_holds(mem, addr, length)) {
+		if (!may_continue(mem))
+			return pp_allocation_prepare(mem, addr, length, why);
+		next = mem->base + mem->size;
+		length -= next - addr;
+		addr = next;
+		pp_query((const void *)(uintptr_t)addr, mem);
+		if (mem->kind != PP_MEM_GPU)
+			return pp_refuse(why, PEERPIN_REASON_VENDOR_REFUSED, -EINVAL);
+		ret = add_part(e, addr, mem->buffer_id);
+	}
+	return ret ? ret : pp_allocation_prepare(mem, addr, length, why);
+}
+
+/* A driver that does not export several parts at once refuses the range. */
+static void explain_parts(const struct pp_export *e, struct pp_why *why)
+{
+	if (e->count > 1 && why->reason == PEERPIN_REASON_VENDOR_REFUSED)
+		*why = (struct pp_why){ .reason = PEERPIN_REASON_SPANS, .available = e->parts[1].at };
+}
+
+int pp_export_make(uint64_t addr, uint64_t length, uint32_t mapping, struct pp_export **out, struct pp_why *why)
 {
 	uint64_t mask = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
+	struct pp_export *e = NULL;
 	struct pp_mem mem;
-	int ret;
+	int ret, device;
 
 	pp_query((const void *)(uintptr_t)addr, &mem);
 	if (mem.kind == PP_MEM_HOST)
 		return pp_refuse(why, PEERPIN_REASON_NOT_GPU, -EOPNOTSUPP);
-	ret = pp_allocation_prepare(&mem, addr, length, why);
+	device = mem.device;
+	ret = find_parts(addr, length, &mem, &e, why);
+	if (!ret) {
+		e->pub.addr = addr & ~mask;
+		e->pub.length = ((addr + length + mask) & ~mask) - e->pub.addr;
+		ret = export_verified(e, device, mapping, why);
+		explain_parts(e, why);
+	}
 	if (ret)
-		return ret;
-	out->at = addr;
-	out->buffer_id = mem.buffer_id;
-	out->pub.addr = addr & ~mask;
-	out->pub.length = ((addr + length + mask) & ~mask) - out->pub.addr;
-	return export_verified(out, mem.device, mapping, why);
+		free(e);
+	else
+		*out = e;
+	return ret;
 }
 
+/* If the range ends in another allocation than it begins in, widens to all of both. */
 int pp_export_grow(void *unused, uint64_t *addr, uint64_t *length)
 {
-	struct pp_mem mem;
+	uint64_t last = *addr + *length - 1;
+	struct pp_mem mem, end;
 
 	(void)unused;
 	pp_query((const void *)(uintptr_t)*addr, &mem);
-	if (mem.kind == PP_MEM_GPU)
+	if (mem.kind != PP_MEM_GPU)
+		return 1;
+	if (pp_allocation_holds(&mem, *addr, *length)) {
 		pp_allocation_grow(&mem, addr, length);
+		return 1;
+	}
+	pp_query((const void *)(uintptr_t)last, &end);
+	if (end.kind == PP_MEM_GPU && end.base + (end.size - 1) >= last) {
+		*addr = mem.base;
+		*length = end.base + end.size - mem.base;
+	}
 	return 1;
 }
 
@@ -131,7 +216,7 @@ PP_PUBLIC int pp_dmabuf_export_mapped(const void *addr, size_t length, uint32_t 
 {
 	PP_KEEP_ERRNO;
 	PP_NO_CANCEL;
-	struct pp_export e;
+	struct pp_export *e;
 	struct pp_why ignored;
 	int ret;
 
@@ -140,9 +225,11 @@ PP_PUBLIC int pp_dmabuf_export_mapped(const void *addr, size_t length, uint32_t 
 	if (!length || !out || mapping > PP_MAPPING_DEFAULT)
 		return -EINVAL;
 	ret = pp_export_make((uintptr_t)addr, length, mapping, &e, why);
-	if (!ret)
-		*out = e.pub;
-	return ret;
+	if (ret)
+		return ret;
+	*out = e->pub;
+	free(e);
+	return 0;
 }
 
 PP_PUBLIC int pp_dmabuf_export(const void *addr, size_t length, struct pp_dmabuf *out, struct pp_why *why)

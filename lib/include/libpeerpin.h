@@ -345,8 +345,8 @@ struct pp_cache_entry {
  * @word: NULL, or called once after each @pin: returns a word and sets *value. @reg is valid while
  *	the word equals *value. The word must stay readable as long as the cache exists. Each hit
  *	loads it once (acquire). Returns NULL if @reg has no word.
- * @valid: NULL, or returns 1 while @reg is valid. Called on each hit of an entry without a word, so
- *	it must be cheap. Without @word and @valid the caller must call pp_cache_invalidate() before
+ * @valid: NULL, or returns 1 while @reg is valid. Called on each hit of an entry without a word, and
+ *	on each miss for a few other entries in turn, so it must be cheap. Without @word and @valid the caller must call pp_cache_invalidate() before
  *	memory is freed.
  * @grow: NULL, or widens *addr and *length before a miss is registered. Returns -errno to fail the
  *	get, or one of:
@@ -467,7 +467,8 @@ struct pp_dmabuf {
 
 /**
  * pp_dmabuf_export - export GPU memory as a dma-buf, by the GPU's driver
- * @addr, @length: any alignment, not empty, within one allocation
+ * @addr, @length: any alignment, not empty, within one allocation; of memory of cuMemMap() also within
+ *	several mappings side by side, if the GPU's driver exports these (580 on an H200 does)
  * @out: the pages that hold the range; the caller closes the descriptor once the importer has it
  *
  * Freed memory stays allocated while the dma-buf has a descriptor or an importer. Do not free

@@ -7,7 +7,6 @@
 #include "lib/cache/cache.h"
 #include "lib/cuda/dmabuf.h"
 #include "lib/cuda/process.h"
-#include "lib/cuda/query.h"
 #include "lib/cache/regcache.h"
 #include "lib/sys/sys.h"
 #include "view.h"
@@ -20,8 +19,7 @@ enum { KERNEL_ENOTSUPP = 524 };
 /** struct view - @reg of an entry points to this, so @pub is the first field */
 struct view {
 	struct pp_view pub;
-	uint64_t at;
-	uint64_t buffer_id;
+	struct pp_export *of;	/* its descriptor is closed */
 };
 
 static int map(const struct pp_dmabuf *d, void **out, struct pp_why *why)
@@ -36,18 +34,19 @@ static int map(const struct pp_dmabuf *d, void **out, struct pp_why *why)
 /* The mapping holds a reference to the dma-buf, which holds the memory. So the descriptor can be closed. */
 static int make(uint64_t addr, uint64_t length, struct view *view, struct pp_why *why)
 {
-	struct pp_export e;
+	struct pp_export *e;
 	int ret = pp_export_make(addr, length, PP_MAPPING_BEST, &e, why);
 
 	if (ret)
 		return ret;
 	*view = (struct view){
-		.pub = { .addr = e.pub.addr, .length = e.pub.length },
-		.at = e.at,
-		.buffer_id = e.buffer_id,
+		.pub = { .addr = e->pub.addr, .length = e->pub.length },
+		.of = e,
 	};
-	ret = map(&e.pub, &view->pub.at, why);
-	pp_sys_close(e.pub.fd);
+	ret = map(&e->pub, &view->pub.at, why);
+	pp_sys_close(e->pub.fd);
+	if (ret)
+		free(e);
 	return ret;
 }
 
@@ -73,6 +72,7 @@ static void view_unpin(void *arg, void *reg)
 
 	(void)arg;
 	pp_sys_unmap(view->pub.at, view->pub.length);
+	free(view->of);
 	free(view);
 }
 
@@ -81,7 +81,7 @@ static int view_valid(void *arg, void *reg)
 	const struct view *view = reg;
 
 	(void)arg;
-	return pp_query_buffer_id(view->at) == view->buffer_id;
+	return pp_export_is_valid(view->of);
 }
 
 static const struct pp_cache_ops told_ops = { view_pin, view_unpin, NULL, NULL, pp_export_grow };

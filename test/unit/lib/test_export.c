@@ -282,6 +282,131 @@ static void best_way_is_one_that_works(void **state)
 	assert_int_equal(way(true, PP_MAPPING_BEST), 0);
 }
 
+/* ---- handles of cuMemMap() side by side ------------------------------------------------ */
+
+#define HANDLE (2ull << 20)
+
+static void map_handles(unsigned int count)
+{
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		mock_allocations[i] = (struct mock_allocation){
+			.base = GPU + i * HANDLE, .size = HANDLE, .id = i + 1, .reserved = 8 * HANDLE,
+		};
+	mock_cuda_fd = MOCK_DMABUF_FD;
+}
+
+static int export_range(uint64_t addr, uint64_t length, struct pp_dmabuf *out, struct pp_why *why)
+{
+	return pp_dmabuf_export((void *)(uintptr_t)addr, length, out, why);
+}
+
+static void handles_are_exported_together(void **state)
+{
+	struct pp_dmabuf out;
+	struct pp_why why;
+
+	(void)state;
+	map_handles(3);
+	assert_int_equal(export_range(GPU + HANDLE - 100, HANDLE + 200, &out, &why), 0);
+	assert_true(out.addr == GPU + HANDLE - 4096 && out.length == HANDLE + 2 * 4096);
+	assert_int_equal(export_range(GPU, 3 * HANDLE, &out, &why), 0);
+	assert_int_equal(export_range(GPU, 3 * HANDLE + 1, &out, &why), -EINVAL);
+	assert_int_equal(why.reason, PEERPIN_REASON_VENDOR_REFUSED);
+}
+
+/* A driver that exports one handle at a time: the reason names the border. */
+static void refused_handles_name_the_border(void **state)
+{
+	struct pp_dmabuf out;
+	struct pp_why why;
+
+	(void)state;
+	map_handles(3);
+	mock_cuda_export_error = PP_CU_INVALID_VALUE;
+	assert_int_equal(export_range(GPU + 100, 2 * HANDLE, &out, &why), -EINVAL);
+	assert_int_equal(why.reason, PEERPIN_REASON_SPANS);
+	assert_true(why.available == GPU + HANDLE);
+	assert_int_equal(export_range(GPU + 100, 200, &out, &why), -EINVAL);
+	assert_int_equal(why.reason, PEERPIN_REASON_VENDOR_REFUSED);
+}
+
+/* Neighbours of cuMemAlloc() do not belong together: a range across their border is an error of the program. */
+static void neighbours_are_not_exported_together(void **state)
+{
+	struct pp_dmabuf out;
+	struct pp_why why;
+
+	(void)state;
+	map_handles(2);
+	mock_allocations[0].reserved = 0;
+	mock_allocations[1].reserved = 0;
+	assert_int_equal(export_range(GPU, 2 * HANDLE, &out, &why), -EINVAL);
+	assert_int_equal(why.reason, PEERPIN_REASON_SPANS);
+}
+
+static const struct pp_cache_entry *get(struct pp_cache *cache, uint64_t addr, uint64_t length)
+{
+	const struct pp_cache_entry *e;
+
+	assert_int_equal(pp_cache_get(cache, (void *)(uintptr_t)addr, length, &e, NULL), 0);
+	pp_cache_put(cache, e);
+	return e;
+}
+
+/* One entry covers whole handles; it ends when any of them is unmapped. */
+static void each_handle_of_an_entry_is_checked(void **state)
+{
+	const struct pp_cache_attr attr = { .watch = PP_WATCH_TAG };
+	struct pp_cache_stats stats;
+	const struct pp_cache_entry *e;
+	struct pp_cache *cache;
+	unsigned int i;
+
+	(void)state;
+	map_handles(3);
+	assert_int_equal(pp_cache_create_dmabuf(&attr, &cache), 0);
+	e = get(cache, GPU + HANDLE - 100, HANDLE + 200);
+	assert_true(e->addr == GPU && e->length == 3 * HANDLE);
+	get(cache, GPU, 3 * HANDLE);
+	pp_cache_stats(cache, &stats);
+	assert_int_equal(stats.misses, 1);
+	for (i = 0; i < 3; i++) {
+		mock_allocations[i].id += 10;
+		get(cache, GPU, 3 * HANDLE);
+		pp_cache_stats(cache, &stats);
+		assert_int_equal(stats.misses, 2 + i);
+		assert_int_equal(stats.revocations, 1 + i);
+	}
+	pp_cache_destroy(cache);
+}
+
+/* The address of freed memory may never be asked for again: its dma-buf is closed by misses of other ranges. */
+static void misses_close_dmabufs_of_freed_memory(void **state)
+{
+	const struct pp_cache_attr attr = { .watch = PP_WATCH_TAG };
+	struct pp_cache_stats stats;
+	struct pp_cache *cache;
+
+	(void)state;
+	map_handles(4);
+	assert_int_equal(pp_cache_create_dmabuf(&attr, &cache), 0);
+	get(cache, GPU, 1);
+	get(cache, GPU + HANDLE, 1);
+	get(cache, GPU + 2 * HANDLE, 1);
+	mock_allocations[0].id = 0;
+	mock_allocations[1].id += 10;
+	get(cache, GPU + 3 * HANDLE, 1);
+	pp_cache_stats(cache, &stats);
+	assert_int_equal(stats.unpins, 2);
+	assert_int_equal(stats.entries, 2);
+	get(cache, GPU + 2 * HANDLE, 1);
+	pp_cache_stats(cache, &stats);
+	assert_int_equal(stats.misses, 4);
+	pp_cache_destroy(cache);
+}
+
 static void unknown_way_is_refused(void **state)
 {
 	struct pp_dmabuf out;
@@ -308,6 +433,11 @@ int main(void)
 		TEST(failing_primary_context_fails_export),
 		TEST(coherent_memory_is_exported_by_pcie),
 		TEST(best_way_is_one_that_works),
+		TEST(handles_are_exported_together),
+		TEST(refused_handles_name_the_border),
+		TEST(neighbours_are_not_exported_together),
+		TEST(each_handle_of_an_entry_is_checked),
+		TEST(misses_close_dmabufs_of_freed_memory),
 		TEST(unknown_way_is_refused),
 	};
 

@@ -147,6 +147,8 @@ static int set_attribute(const void *value, int attribute,
 		return mock_cuda_error;
 	if (!a || attribute != PP_CU_SYNC_MEMOPS || *(const int *)value != 1)
 		return INVALID_VALUE;
+	if (a->reserved)
+		return PP_CU_NOT_SUPPORTED;
 	a->synced++;
 	return 0;
 }
