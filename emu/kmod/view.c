@@ -32,25 +32,26 @@ void emugpu_views_init(struct emugpu_views *views, struct emugpu_memory *memory,
 }
 
 /* -EBUSY of vm_insert_page() is no error: another thread has inserted the page already. */
-static vm_fault_t bring_in(const struct emugpu_views *views, struct vm_fault *vmf)
+static vm_fault_t insert(const struct emugpu_memory *memory, u64 offset, struct vm_fault *vmf)
 {
-	u64 offset = views->offset + ((u64)vmf->pgoff << PAGE_SHIFT);
-	const struct emugpu_memory *memory = views->memory;
+	u32 page = memory->pages[offset / EMUGPU_PAGE_SIZE];
 	unsigned long at = vmf->address & PAGE_MASK;
-	const struct emugpu_gpu *gpu = memory->gpu;
 	u64 in_page = offset % EMUGPU_PAGE_SIZE;
-	u32 page;
 	int err;
 
-	if (views->ended || READ_ONCE(gpu->gone))
-		return VM_FAULT_SIGBUS;
-	page = memory->pages[offset / EMUGPU_PAGE_SIZE];
 	if (vmf->vma->vm_flags & VM_PFNMAP)
-		return vmf_insert_pfn(vmf->vma, at, PHYS_PFN(emugpu_gpu_page_phys(gpu, page) + in_page));
-	err = vm_insert_page(vmf->vma, at, emugpu_p2pmem_page(gpu->vram.cpu, page) + in_page / PAGE_SIZE);
+		return vmf_insert_pfn(vmf->vma, at, PHYS_PFN(emugpu_gpu_page_phys(memory->gpu, page) + in_page));
+	err = vm_insert_page(vmf->vma, at, emugpu_p2pmem_page(memory->gpu->vram.cpu, page) + in_page / PAGE_SIZE);
 	if (err == -ENOMEM)
 		return VM_FAULT_OOM;
 	return err && err != -EBUSY ? VM_FAULT_SIGBUS : VM_FAULT_NOPAGE;
+}
+
+static vm_fault_t bring_in(const struct emugpu_views *views, struct vm_fault *vmf)
+{
+	if (views->ended || READ_ONCE(views->memory->gpu->gone))
+		return VM_FAULT_SIGBUS;
+	return insert(views->memory, views->offset + ((u64)vmf->pgoff << PAGE_SHIFT), vmf);
 }
 
 void emugpu_views_stop(void)
