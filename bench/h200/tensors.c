@@ -39,9 +39,10 @@ struct range {
 	uint64_t addr, length;
 };
 
-/** struct registered - a known registration; @id: buffer id when @entry was pinned; 0: not known */
+/** struct registered - a known registration of the mapping at @base; @id: buffer id while @entry lives; 0: not known */
 struct registered {
 	const struct pp_cache_entry *entry;
+	uint64_t base;
 	uint64_t id;
 };
 
@@ -154,12 +155,27 @@ static void sweep(void)
 
 /* ---- is each hit valid? --------------------------------------------------------------------- */
 
-static struct registered *remembered(const struct pp_cache_entry *e)
+static uint64_t base_of(uint64_t addr)
 {
-	for (unsigned int i = (uintptr_t)e / 64 % KNOWN, n = 0; n < KNOWN; i = (i + 1) % KNOWN, n++)
-		if (known[i].entry == e || !known[i].entry)
+	struct pp_mem mem;
+
+	return pp_query((void *)(uintptr_t)addr, &mem) ? 0 : mem.base;
+}
+
+static struct registered *remembered(const struct pp_cache_entry *e, uint64_t base)
+{
+	for (unsigned int i = ((uintptr_t)e / 64 + base / 4096) % KNOWN, n = 0; n < KNOWN; i = (i + 1) % KNOWN, n++)
+		if ((known[i].entry == e && known[i].base == base) || !known[i].entry)
 			return &known[i];
 	return NULL;
+}
+
+/* The cache uses @e for a new registration. */
+static void forget(const struct pp_cache_entry *e)
+{
+	for (unsigned int i = 0; i < KNOWN; i++)
+		if (known[i].entry == e)
+			known[i].id = 0;
 }
 
 static uint64_t misses(void)
@@ -170,21 +186,27 @@ static uint64_t misses(void)
 	return s.misses;
 }
 
-/* @before: buffer id before the get. If the id is the same afterwards, the memory existed all the time. */
+/*
+ * @before: buffer id before the get. If the id is the same afterwards, the memory existed all the time.
+ * An entry may span several mappings, each with an id of its own.
+ */
 static void judge(const struct pp_cache_entry *e, const struct range *r, uint64_t before, bool hit)
 {
-	struct registered *k = remembered(e);
+	uint64_t base = base_of(r->addr);
+	struct registered *k = remembered(e, base);
 	uint64_t id = id_of(r->addr) == before ? before : 0;
 
 	counts.hits += hit;
 	counts.misses += !hit;
-	if (!k)
+	if (!hit)
+		forget(e);
+	if (!k || !id)
 		return;
-	if (!hit) {
-		*k = (struct registered){ e, id };
-	} else if (k->id && id) {
+	if (k->id) {
 		counts.judged++;
 		counts.stale += k->id != id;
+	} else {
+		*k = (struct registered){ e, base, id };
 	}
 }
 
