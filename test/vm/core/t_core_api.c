@@ -117,7 +117,8 @@ CASE(refused_pins_of_bad_ranges)
 	REFUSED(-EINVAL, NONE, .addr = ~0ull - PAGE, .length = PAGE);
 	REFUSED(-EINVAL, NONE, .addr = (uintptr_t)m, .length = PAGE, .provider = 99);
 	REFUSED(-EINVAL, NONE, .addr = (uintptr_t)m, .length = PAGE, .fd = 3);
-	REFUSED(-EOPNOTSUPP, NONE, .addr = (uintptr_t)m, .length = PAGE, .flags = 2);
+	REFUSED(-EOPNOTSUPP, NONE, .addr = (uintptr_t)m, .length = PAGE, .flags = 4);
+	REFUSED(-EOPNOTSUPP, NO_PROVIDER, .addr = (uintptr_t)m, .length = PAGE, .flags = PEERPIN_PIN_PCIE);
 	REFUSED(-EINVAL, NOT_MAPPED, .addr = GPU_A, .length = PAGE);
 	REFUSED(-EINVAL, NOT_MAPPED, .addr = GPU_A, .length = PAGE, .provider = PEERPIN_PROVIDER_HOST);
 	REFUSED(-EINVAL, VENDOR_REFUSED, .addr = (uintptr_t)m, .length = PAGE, .provider = PEERPIN_PROVIDER_NV);

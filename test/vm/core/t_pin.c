@@ -177,7 +177,7 @@ CASE(fd_needs_the_dmabuf_provider)
 
 CASE(unknown_flags_are_EOPNOTSUPP)
 {
-	struct peerpin_pin p = { .size = sizeof(p), .flags = 2, .addr = GPU_A, .length = 1 };
+	struct peerpin_pin p = { .size = sizeof(p), .flags = 4, .addr = GPU_A, .length = 1 };
 
 	EXPECT(ioctl(fd, PEERPIN_IOC_PIN, &p) && errno == EOPNOTSUPP, "errno %d", errno);
 	EXPECT(pins() == 0, "leaked");
