@@ -19,7 +19,7 @@ atomic_int mock_cuda_calls;
 int mock_cuda_export_error;
 bool mock_cuda_coherent;
 int mock_cuda_pcie_error;
-unsigned long long mock_cuda_export_flags;
+atomic_ullong mock_cuda_export_flags;
 int mock_cuda_fd;
 void *mock_cuda_context;
 int mock_cuda_primaries;

@@ -31,7 +31,7 @@ extern atomic_int mock_cuda_calls;
 extern int mock_cuda_export_error;	/* result of dma-buf exports; 0: they work */
 extern bool mock_cuda_coherent;	/* the GPUs are coherent with the CPU */
 extern int mock_cuda_pcie_error;	/* result of exports by PCIe, if the GPUs are coherent; 0: they work */
-extern unsigned long long mock_cuda_export_flags;	/* flags of the last export that worked */
+extern atomic_ullong mock_cuda_export_flags;	/* flags of the last export that worked */
 extern int mock_cuda_fd;	/* descriptor of exported dma-bufs; -1: the driver cannot export */
 extern void *mock_cuda_context; /* current context, needed to export and copy; NULL: no context */
 extern int mock_cuda_primaries; /* number of references on the primary context */
