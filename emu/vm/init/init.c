@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* Pid 1 of the virtual machine: mounts the host's files, runs each command, reports the command's exit status. */
+#include <net/if.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/reboot.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -100,6 +103,18 @@ static void finish(int status)
 	reboot(RB_POWER_OFF);
 }
 
+/* Programs expect 127.0.0.1. A kernel may have no network: then the programs that need none still run. */
+static void loopback_up(void)
+{
+	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return;
+	ioctl(fd, SIOCSIFFLAGS, &lo);
+	close(fd);
+}
+
 int main(void)
 {
 	static struct config config;
@@ -109,6 +124,7 @@ int main(void)
 	must("no virtio port (does the kernel have virtio_pci, virtio_console?)", stream_open());
 	must("/config", config_read(&config));
 	sethostname("peerpin-vm", strlen("peerpin-vm"));
+	loopback_up();
 	root_enter(&config);
 	stream_running();
 	finish(run_all(&config));
