@@ -92,6 +92,7 @@ check-full:
 	@scripts/deps $(KERNEL)
 	@scripts/deps 6.1-arm64
 	@scripts/soft-roce $(KERNEL) || true
+	@scripts/prometheus || true
 	+@$(build)
 	@KERNEL=$(KERNEL) test/run --full
 	+@! scripts/kernel --cached debug || $(MAKE) --no-print-directory check-debug LINES='core judge'

@@ -130,6 +130,41 @@ static void few_processes_stay(void **state)
 	assert_int_equal(none.nr_processes, 0);
 }
 
+static size_t count_series(const struct metrics_sample *s)
+{
+	char *text = print(s, METRICS_OPENMETRICS), *line, *rest = text;
+	size_t count = 0;
+
+	while ((line = strsep(&rest, "\n")))
+		count += *line && *line != '#';
+	free(text);
+	return count;
+}
+
+/* More processes, providers, peers and GPUs than are shown */
+static void many_labels_have_few_series(void **state)
+{
+	enum { ALL = 2000, SHOWN = 50, PROVIDERS = METRICS_PROVIDERS, OF_MACHINE = 6 };
+	struct metrics_sample s = { .counters = parse("pins 7\nbytes 5\n"), .nr_gpus = METRICS_GPUS, .nr_processes = ALL };
+	int i, k;
+
+	(void)state;
+	s.processes = calloc(ALL, sizeof(*s.processes));
+	s.counters.peers = calloc(ALL, sizeof(*s.counters.peers));
+	s.counters.nr_peers = ALL;
+	for (i = 0; i < ALL; i++) {
+		s.processes[i] = process(10 + i, "x", 100);
+		s.processes[i].publishes = true;
+		s.processes[i].nr_pinned = PROVIDERS;
+		for (k = 0; k < PROVIDERS; k++)
+			snprintf(s.processes[i].pinned[k].provider, sizeof(s.processes[i].pinned[k].provider), "p%d", k);
+	}
+	metrics_limit(&s, SHOWN);
+	assert_int_equal(count_series(&s), OF_MACHINE + 3 * METRICS_PEERS + 4 * METRICS_GPUS + 4 * SHOWN +
+						   2 * PROVIDERS * (SHOWN + 1));
+	metrics_free(&s);
+}
+
 /* ---- the command line --------------------------------------------------------------------- */
 
 static void assert_address(const char *text, const char *host, int port)
@@ -170,6 +205,7 @@ int main(void)
 		cmocka_unit_test(labels_are_escaped),
 		cmocka_unit_test(smaller_processes_become_one),
 		cmocka_unit_test(few_processes_stay),
+		cmocka_unit_test(many_labels_have_few_series),
 		cmocka_unit_test(addresses_are_loopback_by_default),
 	};
 

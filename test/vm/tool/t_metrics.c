@@ -21,18 +21,28 @@ static int metrics(uid_t uid, char *option, char *value)
 	return lines(uid, argv);
 }
 
-/* The value of the line of @text that begins with @series and a blank; -1: there is none */
-static double value_in(const char *text, const char *series)
+/* The text after @series in the line of @text that begins with @series and one of the characters @next; NULL: none does */
+static const char *after_series(const char *text, const char *series, const char *next)
 {
 	size_t length = strlen(series);
 	const char *at = text;
 
 	while ((at = strstr(at, series))) {
-		if ((at == text || at[-1] == '\n') && at[length] == ' ')
-			return strtod(at + length, NULL);
+		bool begins = at == text || at[-1] == '\n';
+
 		at += length;
+		if (begins && *at && strchr(next, *at))
+			return at;
 	}
-	return -1;
+	return NULL;
+}
+
+/* -1: @text has no such series */
+static double value_in(const char *text, const char *series)
+{
+	const char *at = after_series(text, series, " ");
+
+	return at ? strtod(at, NULL) : -1;
 }
 
 static double value(const char *series)
@@ -136,6 +146,41 @@ CASE(counts_grow_over_revocation_and_exit)
 	waitpid(copy, NULL, 0);
 }
 
+/* ---- files of examples/monitoring ---------------------------------------------------------- */
+
+/* Finds the next word of @f that begins with "peerpin_". */
+static bool next_name(FILE *f, char name[64])
+{
+	while (fscanf(f, "%*[^p]") != EOF && fscanf(f, "%63[a-z0-9_]", name) != EOF)
+		if (!strncmp(name, "peerpin_", 8))
+			return true;
+	return false;
+}
+
+/* The number of names in the file; -1: @said has no series of the last name, which is in @name */
+static int known_names(const char *path, char name[64])
+{
+	FILE *f = fopen(path, "re");
+	int count = 0;
+
+	name[0] = '\0';
+	while (f && count >= 0 && next_name(f, name))
+		count = after_series(said, name, "{ ") ? count + 1 : -1;
+	if (f)
+		fclose(f);
+	return count;
+}
+
+/* Of the machine that the case before has left: its processes publish and lose memory, and a peer has copied. */
+CASE(dashboard_and_alerts_have_series)
+{
+	char name[64];
+
+	EXPECT(!metrics(0, NULL, NULL), "status");
+	EXPECT(known_names("examples/monitoring/grafana.json", name) >= 10, "%s: %.900s", name, said);
+	EXPECT(known_names("examples/monitoring/alerts.yml", name) >= 5, "%s: %.900s", name, said);
+}
+
 CASE(output_replaces_the_file)
 {
 	static const char path[] = "/tmp/peerpin.prom";
@@ -203,18 +248,12 @@ static bool get(int port, const char *method, const char *path, const char *head
 	return length;
 }
 
-static bool lo_up(void)
-{
-	return !system("ip link set lo up");
-}
-
 CASE(server_needs_no_privileges)
 {
 	char *argv[] = { peerpin, "metrics", "--listen", ":9855", NULL };
 	pid_t server;
 	int status;
 
-	EXPECT(lo_up(), "lo");
 	server = run_as(NOBODY, argv);
 	EXPECT(get(PORT, "GET", "/metrics", "") && strstr(said, "200 OK"), "%.300s", said);
 	EXPECT(strstr(said, "version=0.0.4") && strstr(said, "# TYPE peerpin_pins_total counter\n"), "%.900s", said);
@@ -229,20 +268,52 @@ CASE(server_needs_no_privileges)
 
 /* ---- Prometheus ----------------------------------------------------------------------------- */
 
+#define NO_PROMETHEUS "Prometheus is neither installed nor unpacked; type: scripts/prometheus"
+
 static const char config[] =
 	"global:\n  scrape_interval: 1s\n  scrape_timeout: 1s\nscrape_configs:\n"
 	"  - job_name: peerpin\n    static_configs:\n      - targets: ['127.0.0.1:9855']\n";
 
-/* Prometheus of the host, installed, or unpacked by scripts/prometheus */
-static char *find_prometheus(void)
+/* A program of Debian's package prometheus, which is installed, or unpacked by scripts/prometheus. NULL: neither */
+static char *find_program(const char *name)
 {
-	static char *const places[] = { "/usr/bin/prometheus", "build/prometheus/usr/bin/prometheus" };
+	static const char *const places[] = { "/usr/bin", "build/prometheus/usr/bin" };
+	static char path[64];
 	unsigned int i;
 
-	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-		if (!access(places[i], X_OK))
-			return places[i];
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", places[i], name);
+		if (!access(path, X_OK))
+			return path;
+	}
 	return NULL;
+}
+
+/* Runs promtool, whose output goes to @said. False: it found something. */
+static bool promtool(const char *what, const char *of, const char *file)
+{
+	char command[256];
+	FILE *f;
+
+	snprintf(command, sizeof(command), "%s check %s %s %s 2>&1", find_program("promtool"), what, of, file);
+	f = popen(command, "r");
+	if (!f)
+		return false;
+	said[fread(said, 1, sizeof(said) - 1, f)] = '\0';
+	return !pclose(f);
+}
+
+CASE(promtool_finds_nothing)
+{
+	static char file[] = "/tmp/promtool.prom";
+	char *argv[] = { peerpin, "metrics", "--format", "prometheus", "--output", file, NULL };
+
+	if (!find_program("promtool"))
+		SKIP(NO_PROMETHEUS);
+	EXPECT(nr_holders, "no process has pins");
+	EXPECT(!lines(0, argv), "status");
+	EXPECT(promtool("metrics", "<", file), "%.900s", said);
+	EXPECT(promtool("rules", "", "examples/monitoring/alerts.yml"), "%.900s", said);
 }
 
 /* The value of a query of Prometheus that has one result; -1: it has none, or several */
@@ -275,7 +346,7 @@ static bool await(const char *query, double least)
 CASE(prometheus_scrapes_it)
 {
 	char *server[] = { peerpin, "metrics", "--listen", ":9855", NULL };
-	char *prometheus[] = { find_prometheus(), "--config.file=/tmp/prometheus.yml", "--storage.tsdb.path=/tmp/tsdb",
+	char *prometheus[] = { find_program("prometheus"), "--config.file=/tmp/prometheus.yml", "--storage.tsdb.path=/tmp/tsdb",
 			       "--web.listen-address=127.0.0.1:9090", "--log.level=error", NULL };
 	char query[128];
 	pid_t pids[3];
@@ -283,8 +354,7 @@ CASE(prometheus_scrapes_it)
 	int i;
 
 	if (!prometheus[0])
-		SKIP("Prometheus is neither installed nor unpacked: scripts/prometheus");
-	EXPECT(lo_up(), "lo");
+		SKIP(NO_PROMETHEUS);
 	f = fopen("/tmp/prometheus.yml", "we");
 	EXPECT(f && fputs(config, f) >= 0 && !fclose(f), "config");
 	pids[0] = run_as(0, server);
