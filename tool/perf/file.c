@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * A file to GPU memory and back: by the disk's DMA, and through host memory. The file has no name, is of the largest
- * size that is measured, and is at most a quarter of the free room of its disk. Before a read the kernel's copy of the
- * file is dropped, and a write ends when the disk has the data: so all ways use the disk.
+ * size that is measured, and is at most a quarter of the free room of its disk. All operations share it, because to
+ * fill it takes seconds. Before a read the kernel's copy of the file is dropped, and a write ends when the disk has the
+ * data: so all ways use the disk.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -82,18 +83,30 @@ static int fill_file(uint64_t bytes, struct perf_why *why)
 	return 0;
 }
 
+static int need_file(const struct perf_args *args, struct perf_why *why)
+{
+	if (stored.fd >= 0)
+		return 0;
+	if (make_file(dir_of(args), why))
+		return -1;
+	if (!fill_file(room_for(args->sizes[args->nr_sizes - 1]), why))
+		return 0;
+	close(stored.fd);
+	stored.fd = -1;
+	return -1;
+}
+
 static int open_file(const struct perf_args *args, long arg, struct perf_why *why)
 {
 	int ret = 0;
 
-	if (!(arg & HOST) && perf_need_gpu(why))
-		return -1;
-	if (make_file(dir_of(args), why) || fill_file(room_for(args->sizes[args->nr_sizes - 1]), why))
+	if ((!(arg & HOST) && perf_need_gpu(why)) || need_file(args, why))
 		return -1;
 	if (arg & DIRECT)
 		ret = pp_cache_create_view(NULL, &stored.views);
-	if (!ret)
-		ret = pp_file_open(stored.fd, stored.views, &stored.file);
+	if (ret)
+		return perf_refuse_call(why, "pp_cache_create_view", ret);
+	ret = pp_file_open(stored.fd, stored.views, &stored.file);
 	return ret ? perf_refuse_call(why, "pp_file_open", ret) : 0;
 }
 
@@ -102,11 +115,8 @@ static void close_file(long arg)
 	(void)arg;
 	pp_file_close(stored.file);
 	pp_cache_destroy(stored.views);
-	if (stored.fd >= 0)
-		close(stored.fd);
 	stored.file = NULL;
 	stored.views = NULL;
-	stored.fd = -1;
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */
