@@ -21,6 +21,8 @@ enum {
 	TOP = 34,
 	COLOURS = 8,
 	MAX_CHARTS = 16,
+	HEAD_LINE = 18,
+	HEAD_CHARS = 115,	/* of a line of the head */
 };
 
 static const char style[] =
@@ -107,10 +109,10 @@ static void put_text(FILE *f, double x, double y, const char *class, const char 
 /* @value: a power of ten, in GB/s or ns */
 static const char *rate_label(double value, char out[24])
 {
-	static const char *const units[] = { "GB/s", "MB/s", "KB/s", "B/s" };
+	static const char *const units[] = { "TB/s", "GB/s", "MB/s", "KB/s", "B/s" };
 	unsigned int i = 0;
 
-	for (; value < 0.99 && i < 3; i++)
+	for (value /= 1000; value < 0.99 && i < 4; i++)
 		value *= 1000;
 	snprintf(out, 24, "%g %s", round(value), units[i]);
 	return out;
@@ -201,21 +203,49 @@ static size_t find_charts(const struct perf_result *r, struct chart *charts)
 	return count;
 }
 
+/* The number of bytes of @text that fit into a line of the head */
+static int line_length(const char *text)
+{
+	int length = (int)strlen(text), at = HEAD_CHARS;
+
+	if (length <= HEAD_CHARS)
+		return length;
+	while (at && text[at] != ' ')
+		at--;
+	return at ? at : HEAD_CHARS;
+}
+
+/* Returns the number of lines of the head. Writes them, unless @f is NULL. */
+static unsigned int put_head(FILE *f, const struct perf_result *r)
+{
+	char text[sizeof(r->facts->name) + sizeof(r->facts->value) + 2], line[sizeof(text)];
+	unsigned int lines = 0;
+	const char *at;
+	size_t i;
+
+	for (i = 0; i < r->nr_facts; i++) {
+		snprintf(text, sizeof(text), "%s: %s", r->facts[i].name, r->facts[i].value);
+		for (at = text; *at; at += line_length(at)) {
+			snprintf(line, sizeof(line), "%.*s", line_length(at), at);
+			if (f)
+				put_text(f, 16, 24 + HEAD_LINE * (double)lines, "", "start", line);
+			lines++;
+		}
+	}
+	return lines;
+}
+
 static void put_svg(FILE *f, const struct perf_result *r)
 {
 	struct chart charts[MAX_CHARTS];
 	size_t count = find_charts(r, charts), i;
-	double y = 30 + 18 * (double)r->nr_facts;
-	char line[200];
+	double y = 30 + HEAD_LINE * (double)put_head(NULL, r);
 
 	fprintf(f, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %.0f\" width=\"%d\" height=\"%.0f\" "
 		"role=\"img\">\n<title>peerpin perf</title>\n<style>\n%s</style>\n"
 		"<rect class=\"back\" width=\"100%%\" height=\"100%%\"/>\n", WIDTH, y + (double)count * CHART_HEIGHT, WIDTH,
 		y + (double)count * CHART_HEIGHT, style);
-	for (i = 0; i < r->nr_facts; i++) {
-		snprintf(line, sizeof(line), "%s: %s", r->facts[i].name, r->facts[i].value);
-		put_text(f, 16, 24 + 18 * (double)i, "", "start", line);
-	}
+	put_head(f, r);
 	for (i = 0; i < count; i++)
 		put_chart(f, r, &charts[i], y + (double)i * CHART_HEIGHT);
 	fputs("</svg>\n", f);
