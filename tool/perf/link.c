@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -55,7 +57,19 @@ int link_ask(struct link *l, enum link_op op, enum perf_kind kind, uint64_t byte
 
 /* ---- TCP -------------------------------------------------------------------------------------- */
 
-/* @use: connect() or bind() */
+/* Half a minute until connect(), or the wait for a message, fails if the other machine is dead. */
+static void bound_waits(int tcp)
+{
+	const int on = 1, tries = 4, idle_s = 10, interval_s = 5;
+
+	setsockopt(tcp, IPPROTO_TCP, TCP_SYNCNT, &tries, sizeof(tries));
+	setsockopt(tcp, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	setsockopt(tcp, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+	setsockopt(tcp, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
+	setsockopt(tcp, IPPROTO_TCP, TCP_KEEPCNT, &tries, sizeof(tries));
+}
+
+/* @use: connect() or bind(). An accepted socket has the options of the listening one. */
 static int open_tcp(const char *host, uint64_t port, int flags, int (*use)(int, const struct sockaddr *, socklen_t),
 		    int *out, struct perf_why *why)
 {
@@ -70,8 +84,10 @@ static int open_tcp(const char *host, uint64_t port, int flags, int (*use)(int, 
 	if (ret)
 		return perf_refuse(why, "%s: %s", name, gai_strerror(ret));
 	*out = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (*out >= 0)
+	if (*out >= 0) {
 		setsockopt(*out, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+		bound_waits(*out);
+	}
 	ret = *out < 0 ? -1 : use(*out, found->ai_addr, found->ai_addrlen);
 	error = errno;
 	if (ret)

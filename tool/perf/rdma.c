@@ -15,10 +15,11 @@ enum {
 	LARGEST = 1 << 30,	/* bytes of a request */
 };
 
-/** struct measured - @there: address and key of the other machine's memory; @open: it has memory */
+/** struct measured - @at, @rkey: address and key of the other machine's memory; @open: it has memory; @gone: why not */
 static struct {
 	struct link link;
 	bool connected;
+	struct perf_why gone;
 	uint64_t at;
 	uint32_t rkey;
 	bool open;
@@ -31,6 +32,7 @@ void perf_end_rdma(void)
 	measured.connected = false;
 }
 
+/* A machine that could not be reached is asked once: each connection to a dead one takes half a minute to fail. */
 static int open_rdma(const struct perf_args *args, long arg, struct perf_why *why)
 {
 	(void)arg;
@@ -38,8 +40,8 @@ static int open_rdma(const struct perf_args *args, long arg, struct perf_why *wh
 		return perf_refuse(why, "no second machine was named: there type peerpin perf --serve, and here peerpin perf HOST");
 	if (measured.connected)
 		return 0;
-	if (link_connect(&measured.link, args, why))
-		return -1;
+	if (*measured.gone.at || link_connect(&measured.link, args, &measured.gone))
+		return perf_refuse(why, "%s", measured.gone.at);
 	measured.connected = true;
 	return 0;
 }
