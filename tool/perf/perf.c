@@ -184,7 +184,9 @@ const struct command perf_command = {
 	.examples =
 		"  sudo peerpin perf\n"
 		"  peerpin perf --only cpu,copy --sizes 4K,1M --json >before.json\n"
-		"  peerpin perf --only cpu,copy --sizes 4K,1M --against before.json\n",
+		"  peerpin perf --only cpu,copy --sizes 4K,1M --against before.json\n"
+		"  peerpin perf --from before.json --svg before.svg\n"
+		"  peerpin perf 10.0.0.2 --only rdma    # on 10.0.0.2: peerpin perf --serve\n",
 	.page = "peerpin-perf",
 	.run = run,
 };
