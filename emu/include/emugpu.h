@@ -210,7 +210,7 @@ enum emugpu_test_op {
 	EMUGPU_TEST_PLAN,		/* record the events of consumers, and act at the n-th event; all GPUs */
 	EMUGPU_TEST_EVENTS,		/* read the events since EMUGPU_TEST_PLAN */
 	EMUGPU_TEST_REVOKE_ALL,		/* run the free callbacks of all revocable pins of the GPU */
-	EMUGPU_TEST_GUARD,		/* watch memory after its free callback: a write is a violation; all GPUs */
+	EMUGPU_TEST_GUARD,		/* look at memory after its free callback: a user is a violation; all GPUs */
 	EMUGPU_TEST_STASH,		/* hide a process's pinned memory, then count the pages written; all GPUs */
 };
 
@@ -246,6 +246,8 @@ enum emugpu_rule {
 	EMUGPU_RULE_RSYNC_MISMATCH,
 	EMUGPU_RULE_CALLBACK_WAITS,
 	EMUGPU_RULE_DMA_AFTER_CALLBACK,
+	EMUGPU_RULE_MAPPED_AFTER_CALLBACK,
+	EMUGPU_RULE_USE_OF_DEAD_TABLE,
 	EMUGPU_RULES
 };
 
@@ -350,7 +352,11 @@ struct emugpu_test {
 		} revoke_all;
 		struct {
 			__u32 ms;	/* time to wait for a write; 0: off */
-			__u32 reserved;
+			/*
+			 * 1: search the processes' page tables for CPU mappings, and watch the last two dead
+			 * tables of discrete GPUs for accesses; 0: off
+			 */
+			__u32 mapped;
 		} guard;
 		struct {
 			__u32 on;		/* 1: begin to hide (EBUSY: already begun); 0: end (ENOENT: not begun) */

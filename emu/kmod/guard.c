@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/bitmap.h>
 #include <linux/delay.h>
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -14,6 +15,8 @@
 #include "../include/emugpu.h"
 #include "api.h"
 #include "cover.h"
+#include "cpumap.h"
+#include "gpu.h"
 #include "guard.h"
 #include "memory.h"
 #include "monitor.h"
@@ -37,16 +40,18 @@ struct guarded {
 	const void *callback;
 };
 
-/* API lock for both */
+/* API lock for all. @all_guarded: pins of one block, because a look follows the revocation of each block */
 static unsigned int guard_ms;
+static bool guard_mapped;
 static LIST_HEAD(all_guarded);
 
-int emugpu_guard_set(u32 ms)
+int emugpu_guard_set(u32 ms, bool mapped)
 {
 	emugpu_api_assert_held();
 	if (ms > MS_MAX)
 		return -EINVAL;
 	guard_ms = ms;
+	guard_mapped = mapped;
 	return 0;
 }
 
@@ -75,7 +80,7 @@ void emugpu_guard_add(const struct emugpu_pin *pin)
 	struct guarded *guarded;
 
 	emugpu_api_assert_held();
-	if (!guard_ms)
+	if (!guard_ms && !guard_mapped)
 		return;
 	guarded = guarded_new(pin);
 	if (guarded)
@@ -83,6 +88,8 @@ void emugpu_guard_add(const struct emugpu_pin *pin)
 	else
 		no_memory();
 }
+
+/* ---- writes ------------------------------------------------------------------ */
 
 /* Selects each @every-th page of all pins: at most EMUGPU_COVER_MAX pages. @n: number of pages seen so far */
 struct sample {
@@ -165,6 +172,72 @@ static void watch(struct emugpu_cover *over)
 	judge(over);
 }
 
+static void look_for_writes(void)
+{
+	struct emugpu_cover *over = emugpu_cover_new();
+
+	if (!over) {
+		no_memory();
+		return;
+	}
+	emugpu_window_lock();
+	emugpu_views_stop();
+	watch(over);
+	emugpu_cover_delete(over);
+	emugpu_views_go_on();
+	emugpu_window_unlock();
+}
+
+/* ---- CPU mappings ------------------------------------------------------------ */
+
+/* Another pin or a dma-buf may still lend the page to a process. */
+static void mark_pages(unsigned long *pages, const struct guarded *guarded)
+{
+	u32 i;
+
+	for (i = guarded->first_page; i < guarded->first_page + guarded->npages; i++)
+		if (!emugpu_cover_is_lent(guarded->memory, i, 0))
+			__set_bit(guarded->memory->pages[i], pages);
+}
+
+static bool has_page(const unsigned long *pages, const struct guarded *guarded)
+{
+	u32 i;
+
+	for (i = guarded->first_page; i < guarded->first_page + guarded->npages; i++)
+		if (test_bit(guarded->memory->pages[i], pages))
+			return true;
+	return false;
+}
+
+static int search(const struct emugpu_gpu *gpu, unsigned long *pages, unsigned long *found)
+{
+	const struct guarded *guarded;
+	int err;
+
+	list_for_each_entry(guarded, &all_guarded, node)
+		mark_pages(pages, guarded);
+	err = emugpu_cpumap_search(gpu, pages, found);
+	if (err)
+		return err;
+	list_for_each_entry(guarded, &all_guarded, node)
+		if (has_page(found, guarded))
+			emugpu_violation_at(EMUGPU_RULE_MAPPED_AFTER_CALLBACK, guarded->consumer, guarded->callback);
+	return 0;
+}
+
+static void look_for_mappings(void)
+{
+	const struct emugpu_gpu *gpu = list_first_entry(&all_guarded, struct guarded, node)->memory->gpu;
+	unsigned long *pages = bitmap_zalloc(gpu->vram.npages, GFP_KERNEL);
+	unsigned long *found = bitmap_zalloc(gpu->vram.npages, GFP_KERNEL);
+
+	if (!pages || !found || search(gpu, pages, found))
+		no_memory();
+	bitmap_free(pages);
+	bitmap_free(found);
+}
+
 static void forget(void)
 {
 	struct guarded *guarded, *next;
@@ -178,21 +251,12 @@ static void forget(void)
 
 void emugpu_guard_look(void)
 {
-	struct emugpu_cover *over;
-
 	emugpu_api_assert_held();
 	if (list_empty(&all_guarded))
 		return;
-	over = emugpu_cover_new();
-	if (over) {
-		emugpu_window_lock();
-		emugpu_views_stop();
-		watch(over);
-		emugpu_cover_delete(over);
-		emugpu_views_go_on();
-		emugpu_window_unlock();
-	} else {
-		no_memory();
-	}
+	if (guard_mapped)
+		look_for_mappings();
+	if (guard_ms)
+		look_for_writes();
 	forget();
 }

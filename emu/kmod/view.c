@@ -102,6 +102,11 @@ static const struct vm_operations_struct view_ops = {
 	.fault = view_fault,
 };
 
+bool emugpu_views_own(const struct vm_area_struct *vma)
+{
+	return vma->vm_ops == &view_ops;
+}
+
 static int check_locked(const struct emugpu_views *views, bool *has_pages)
 {
 	const struct emugpu_gpu *gpu = views->ended ? NULL : views->memory->gpu;

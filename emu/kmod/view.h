@@ -38,6 +38,9 @@ void emugpu_views_init(struct emugpu_views *views, struct emugpu_memory *memory,
  */
 int emugpu_views_mmap(struct emugpu_views *views, struct vm_area_struct *vma);
 
+/* Whether @vma is a view of a dma-buf. Its dma-buf has its own lifetime, whatever pins the memory has. */
+bool emugpu_views_own(const struct vm_area_struct *vma);
+
 /* Whether @memory has a CPU mapping, even a mapping without an inserted page */
 bool emugpu_views_show(const struct emugpu_memory *memory);
 

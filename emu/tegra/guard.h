@@ -8,7 +8,7 @@
 
 struct emugpu_pin;
 
-static inline int emugpu_guard_set(u32 ms)
+static inline int emugpu_guard_set(u32 ms, bool mapped)
 {
 	return -EOPNOTSUPP;
 }

@@ -8,6 +8,7 @@
 #include <linux/io.h>
 #include <linux/minmax.h>
 #include <linux/miscdevice.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
@@ -430,9 +431,16 @@ static int check_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
+/* Maps physical memory, as a driver that does not unmap it in its callback. */
+static int check_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	return io_remap_pfn_range(vma, vma->vm_start, vma->vm_pgoff, vma->vm_end - vma->vm_start, vma->vm_page_prot);
+}
+
 static const struct file_operations check_fops = {
 	.owner = THIS_MODULE,
 	.unlocked_ioctl = check_ioctl,
+	.mmap = check_mmap,
 	.release = check_release,
 	.llseek = noop_llseek,
 };

@@ -19,6 +19,7 @@
 #include "memory.h"
 #include "pin.h"
 #include "table.h"
+#include "trap.h"
 
 enum { HASH_BITS = 10 };
 
@@ -70,8 +71,10 @@ void emugpu_pin_delete(struct emugpu_pin *pin)
 	lockdep_assert_held(&emugpu_map_lock);
 	hash_del(&pin->hash);
 	put_pid(pin->process);
-	if (emugpu_pin_owns_table(pin))
+	if (emugpu_pin_owns_table(pin)) {
+		emugpu_trap_drop(pin->table);
 		kfree(pin->table);
+	}
 	kfree(pin);
 }
 
@@ -207,6 +210,7 @@ static void pin_end(struct emugpu_pin *pin, enum emugpu_pin_state state)
 		emugpu_violation_by(EMUGPU_RULE_MAPPING_LEAKED, pin->consumer);
 	emugpu_table_close(pin);
 	emugpu_tombstones_add(pin, state);
+	emugpu_trap_set(pin->table);
 	emugpu_memory_put(pin->memory);
 	module_put(THIS_MODULE);
 }

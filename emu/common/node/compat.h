@@ -36,6 +36,23 @@
 #define EMUGPU_P2P_IDLE_COUNT 0
 #endif
 
+/* Stores the page frame that a VM_IO or VM_PFNMAP area maps at @at. Returns 0, or -EINVAL if no page is mapped there. */
+static inline int emugpu_follow_pfn(struct vm_area_struct *vma, unsigned long at, unsigned long *pfn)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+	return follow_pfn(vma, at, pfn);
+#else
+	struct follow_pfnmap_args args = { .vma = vma, .address = at };
+	int err = follow_pfnmap_start(&args);
+
+	if (err)
+		return err;
+	*pfn = args.pfn;
+	follow_pfnmap_end(&args);
+	return 0;
+#endif
+}
+
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 {

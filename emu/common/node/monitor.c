@@ -80,6 +80,10 @@ static const char *const rules[EMUGPU_RULES] = {
 		"callback-waits: a free callback waits for a thread in get_pages, put_pages or dma_map_pages (11.3)",
 	[EMUGPU_RULE_DMA_AFTER_CALLBACK] =
 		"dma-after-callback: write to memory after its free callback had returned (11.3)",
+	[EMUGPU_RULE_MAPPED_AFTER_CALLBACK] =
+		"mapped-after-callback: a CPU mapping that outlived the free callback of its memory (11.3)",
+	[EMUGPU_RULE_USE_OF_DEAD_TABLE] =
+		"use-of-dead-table: read or write of a page table after its end (12.4)",
 };
 
 struct entry {

@@ -19,6 +19,7 @@
 #include "pin.h"
 #include "stash.h"
 #include "test.h"
+#include "trap.h"
 #include "vram.h"
 #include "window.h"
 
@@ -206,11 +207,13 @@ static int test_guard(struct emugpu_client *client, struct emugpu_gpu *gpu, stru
 {
 	int err;
 
-	if (test->guard.reserved)
+	if (test->guard.mapped > 1)
 		return -EINVAL;
 	emugpu_api_lock();
-	err = emugpu_guard_set(test->guard.ms);
+	err = emugpu_guard_set(test->guard.ms, test->guard.mapped);
 	emugpu_api_unlock();
+	if (!err)
+		emugpu_trap_enable(test->guard.mapped);
 	return err;
 }
 

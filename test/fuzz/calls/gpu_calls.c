@@ -189,7 +189,8 @@ static void change_window(struct world *world, struct choices *c)
 /* Guard revoked pages for a moment, or hide pinned memory. */
 static void watch_memory(struct world *world, struct choices *c)
 {
-	struct emugpu_test args = { .op = EMUGPU_TEST_GUARD, .guard.ms = (uint32_t)choose(c, 3) };
+	struct emugpu_test args = { .op = EMUGPU_TEST_GUARD, .guard.ms = (uint32_t)choose(c, 3),
+				    .guard.mapped = (uint32_t)choose(c, 2) };
 
 	if (choose_rarely(c, 2))
 		args = (struct emugpu_test){ .op = EMUGPU_TEST_STASH, .stash.on = (uint32_t)choose(c, 2) };

@@ -4,6 +4,7 @@
  * process to memory that another process has pinned.
  */
 #include <stdatomic.h>
+#include <sys/mman.h>
 
 #include "test/vm/core/pin.h"
 #include "thread.h"
@@ -284,6 +285,64 @@ CASE(guard_samples_large_memory)
 CASE(bad_times_are_einval)
 {
 	EXPECT(emu_guard(fd, 10001) == -EINVAL, "too long");
+	EXPECT(emu_guard_mappings(fd, 2) == -EINVAL, "neither on nor off");
+}
+
+/* No process writes, but one could. */
+CASE(kept_cpu_mapping_is_a_breach)
+{
+	struct emugpu_test at;
+	void *view;
+
+	filled_block();
+	CHECK_CASE();
+	EXPECT(!emu_translate(fd, VA, &at), "translate");
+	view = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, check, at.translate.out_phys);
+	EXPECT(view != MAP_FAILED, "mmap: %d", errno);
+	EXPECT(emu_guard_mappings(fd, 1) == 0 && get(0, VA, PAGE) == 0 && emu_revoke(fd, VA) == 0, "revoke");
+	EXPECT_BROKE(fd, EMUGPU_RULE_MAPPED_AFTER_CALLBACK, 1);
+	EXPECT(get(0, VA + PAGE, PAGE) == 0 && emu_revoke(fd, VA) == 0, "neighbour");
+	EXPECT_NO_BREACH(fd);
+	EXPECT(get_persistent(1, VA, PAGE) == 0 && get(0, VA, PAGE) == 0 && emu_revoke(fd, VA) == 0, "two pins");
+	EXPECT_NO_BREACH(fd);
+	EXPECT(put_persistent(1) == 0 && munmap(view, PAGE) == 0, "unmap");
+	EXPECT(get(0, VA, PAGE) == 0 && emu_revoke(fd, VA) == 0, "no mapping");
+	EXPECT_NO_BREACH(fd);
+	EXPECT(emu_guard_mappings(fd, 0) == 0, "off");
+	free_one();
+}
+
+/* A compiler may read a member more than once, so the number of breaches is not known. */
+static void read_dead_table(void)
+{
+	char module[48];
+	uint64_t before = emu_violations(fd, EMUGPU_RULE_USE_OF_DEAD_TABLE, module);
+
+	version(0);
+	EXPECT(emu_violations(fd, EMUGPU_RULE_USE_OF_DEAD_TABLE, module) > before, "not seen");
+	EXPECT(!strcmp(module, "p2p_check"), "by %s", module);
+	rules_watch(fd);
+}
+
+CASE(read_of_dead_table_is_a_breach)
+{
+	unsigned int i;
+
+	filled_block();
+	CHECK_CASE();
+	EXPECT(emu_guard_mappings(fd, 1) == 0, "on");
+	for (i = 0; i < 5; i++) {
+		EXPECT(get(0, VA, PAGE) == 0 && version(0) == 0x20000, "live");
+		EXPECT_NO_BREACH(fd);
+		EXPECT((i % 2 ? put(0) : emu_revoke(fd, VA)) == 0, "end");
+		EXPECT_NO_BREACH(fd);
+		read_dead_table();
+		CHECK_CASE();
+	}
+	EXPECT(emu_guard_mappings(fd, 0) == 0, "off");
+	version(0);
+	EXPECT_NO_BREACH(fd);
+	free_one();
 }
 
 /* ---- the stash ------------------------------------------------------------------ */

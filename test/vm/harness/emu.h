@@ -238,6 +238,13 @@ static inline int emu_guard(int fd, unsigned int ms)
 	return emu_test(fd, &test);
 }
 
+static inline int emu_guard_mappings(int fd, unsigned int on)
+{
+	struct emugpu_test test = { .op = EMUGPU_TEST_GUARD, .guard.mapped = on };
+
+	return emu_test(fd, &test);
+}
+
 /* @changed: with @on 0, the number of pages written since the stash began */
 static inline int emu_stash(int fd, unsigned int on, unsigned int *changed)
 {

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/err.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/perf_event.h>
+#include <linux/printk.h>
+#include <linux/ptrace.h>
+#include <linux/string.h>
+
+#include <nv-p2p.h>
+
+#include "../include/emugpu.h"
+#include "monitor.h"
+#include "trap.h"
+
+enum {
+	TABLES = 2,
+	WORDS = 2,
+};
+
+/* A consumer that follows the poisoned pointers of a table crashes anyway. These words have the other members. */
+static const size_t offsets[WORDS] = {
+	offsetof(struct nvidia_p2p_page_table, version),
+	offsetof(struct nvidia_p2p_page_table, entries),
+};
+
+static struct trap {
+	const void *table;	/* NULL: unused */
+	struct perf_event * __percpu *words[WORDS];
+} traps[TABLES];
+
+static DEFINE_MUTEX(trap_lock);
+static unsigned int next;
+static bool enabled;
+
+/* The emulator looks at dead tables, too. Runs in any context. */
+static void trapped(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs)
+{
+	const void *ip = (const void *)instruction_pointer(regs);
+	char module[EMUGPU_MODULE_LEN];
+
+	emugpu_monitor_module(ip, module);
+	if (strcmp(module, "kernel") && strcmp(module, KBUILD_MODNAME))
+		emugpu_violation_at(EMUGPU_RULE_USE_OF_DEAD_TABLE, module, ip);
+}
+
+static void word_set(struct perf_event * __percpu **word, const void *at)
+{
+	struct perf_event_attr attr;
+
+	hw_breakpoint_init(&attr);
+	attr.bp_addr = (unsigned long)at;
+	attr.bp_len = HW_BREAKPOINT_LEN_8;
+	attr.bp_type = HW_BREAKPOINT_RW;
+	*word = register_wide_hw_breakpoint(&attr, trapped, NULL);
+	if (!IS_ERR((void __force *)*word))
+		return;
+	pr_info_ratelimited("no watchpoint for a dead page table: %ld\n", PTR_ERR((void __force *)*word));
+	*word = NULL;
+}
+
+static void trap_clear(struct trap *trap)
+{
+	int i;
+
+	for (i = 0; i < WORDS; i++) {
+		if (trap->words[i])
+			unregister_wide_hw_breakpoint(trap->words[i]);
+		trap->words[i] = NULL;
+	}
+	trap->table = NULL;
+}
+
+void emugpu_trap_enable(bool on)
+{
+	int i;
+
+	mutex_lock(&trap_lock);
+	enabled = on;
+	for (i = 0; i < TABLES && !on; i++)
+		trap_clear(&traps[i]);
+	mutex_unlock(&trap_lock);
+}
+
+void emugpu_trap_set(const struct nvidia_p2p_page_table *table)
+{
+	struct trap *trap;
+	int i;
+
+	mutex_lock(&trap_lock);
+	if (enabled) {
+		trap = &traps[next++ % TABLES];
+		trap_clear(trap);
+		trap->table = table;
+		for (i = 0; i < WORDS; i++)
+			word_set(&trap->words[i], (const void *)table + offsets[i]);
+	}
+	mutex_unlock(&trap_lock);
+}
+
+void emugpu_trap_drop(const struct nvidia_p2p_page_table *table)
+{
+	int i;
+
+	if (!table)
+		return;
+	mutex_lock(&trap_lock);
+	for (i = 0; i < TABLES; i++)
+		if (traps[i].table == table)
+			trap_clear(&traps[i]);
+	mutex_unlock(&trap_lock);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Traps: hardware watchpoints on the page tables of pins that have ended. A trapped access is a violation by the
+ * accessing module. A processor has four watchpoints, so the traps watch two words of the last two tables. All functions
+ * may sleep and take their own lock.
+ */
+#ifndef _EMUGPU_TRAP_H
+#define _EMUGPU_TRAP_H
+
+#include <linux/types.h>
+
+struct nvidia_p2p_page_table;
+
+/* Without @on, removes all traps. */
+void emugpu_trap_enable(bool on);
+
+/* Watches a table whose pin has ended. */
+void emugpu_trap_set(const struct nvidia_p2p_page_table *table);
+
+/* Call before @table is freed. NULL: does nothing. */
+void emugpu_trap_drop(const struct nvidia_p2p_page_table *table);
+
+#endif
