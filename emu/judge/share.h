@@ -29,6 +29,8 @@ enum share_action {
 	SHARE_LATE_CLOSE,
 	SHARE_RMMOD,
 	SHARE_UNBIND,
+	SHARE_CLOSE,
+	SHARE_DUP,
 	SHARE_DURING,
 };
 
@@ -36,6 +38,7 @@ enum share_action {
 enum share_ask {
 	SHARE_ASK_RMMOD = 'R',	/* remove the driver's module, which is in use */
 	SHARE_ASK_UNBIND = 'U',	/* unbind the driver's devices */
+	SHARE_ASK_CLOSED = 'C',	/* look for pins: the test has closed the driver's devices */
 	SHARE_ASK_STOP = 'S',	/* stop all threads of @caller */
 };
 
@@ -64,6 +67,7 @@ struct share_device {
  * @answered: atomic; enum share_answer, set after the guest handled a request
  * @caller: process; SHARE_ASK_STOP stops its threads
  * @changed: atomic; SHARE_FOREIGN: pages of the owner that another process wrote
+ * @bytes: atomic; a sum of the bytes that the test copied to the GPU; 0: the test copied none
  * @events: a text for each event, in order
  * @took: duration of each call in microseconds
  */
@@ -81,6 +85,7 @@ struct share {
 	uint32_t answered;
 	uint32_t caller;
 	uint32_t changed;
+	uint64_t bytes;
 	char events[SHARE_EVENTS_MAX][SHARE_TEXT_MAX];
 	uint32_t took[SHARE_EVENTS_MAX];
 };

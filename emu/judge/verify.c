@@ -123,7 +123,7 @@ const struct command verify_command = {
 		"  --driver FILE.ko       the driver, built for the kernel of --kernel; its parameters in the same word\n"
 		"  --test PROGRAM         a program that uses the driver and checks its data\n"
 		"  --device NAME          PCI device for the driver: lsi (an LSI 53C895A), edu, nvme, rdma or none (lsi)\n"
-		"  --quick                run some scenarios of each kind, two minutes at most (default)\n"
+		"  --quick                run some scenarios of each kind, for about two minutes (default)\n"
 		"  --full                 run all scenarios: hours\n"
 		"  --first                stop at the first broken rule\n"
 		"  --only ID              run only this scenario, whose id is in a report\n"

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 enum {
@@ -62,14 +63,17 @@ static inline void memory_sync_memops(const struct memory *m)
 	NEED(!cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, m->va));
 }
 
-/* All words differ, also between seeds. */
+/* All words differ, also between seeds. Another process fills other words. */
 static inline void model_fill(struct memory *m, uint32_t seed)
 {
+	static uint32_t salt;
 	uint32_t *word = (uint32_t *)m->model;
 	size_t i;
 
+	if (!salt)
+		NEED(getrandom(&salt, sizeof(salt), 0) == sizeof(salt));
 	for (i = 0; i < m->size / 4; i++)
-		word[i] = (seed << 24) + (uint32_t)i * 2654435761u;
+		word[i] = salt + (seed << 24) + (uint32_t)i * 2654435761u;
 }
 
 static inline struct memory memory_new(size_t size, uint32_t seed)

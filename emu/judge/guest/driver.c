@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "child.h"
@@ -212,4 +214,43 @@ void driver_devices_after(struct share *share)
 	for (i = 0; i < after.nr && share->nr_devices < SHARE_DEVICES_MAX; i++)
 		if (!has(&before, &after.at[i]))
 			share->devices[share->nr_devices++] = after.at[i];
+}
+
+static bool is_device(const struct share *share, dev_t device)
+{
+	uint32_t i;
+
+	for (i = 0; i < share->nr_devices; i++)
+		if (share->devices[i].major == major(device) &&
+		    (share->devices[i].minor == minor(device) || share->devices[i].minor == SHARE_ANY_MINOR))
+			return true;
+	return false;
+}
+
+static const struct share *looked_for;
+static bool found_open;
+
+static void look_at_file(const char *directory, const char *name)
+{
+	char path[PATH_LENGTH];
+	struct stat stat_of;
+
+	snprintf(path, sizeof(path), "%.700s/%.255s", directory, name);
+	found_open |= !stat(path, &stat_of) && S_ISCHR(stat_of.st_mode) && is_device(looked_for, stat_of.st_rdev);
+}
+
+static void look_at_process(const char *directory, const char *name)
+{
+	char path[PATH_LENGTH];
+
+	snprintf(path, sizeof(path), "%.700s/%.255s/fd", directory, name);
+	for_each_entry(path, look_at_file);
+}
+
+bool driver_is_open(const struct share *share)
+{
+	looked_for = share;
+	found_open = false;
+	for_each_entry("/proc", look_at_process);
+	return found_open;
 }

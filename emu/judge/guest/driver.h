@@ -32,6 +32,9 @@ int driver_unload_patiently(const struct driver *driver);
 /** driver_unbind - a child process unbinds all devices of @driver; returns the child for child_wait(), or -errno */
 pid_t driver_unbind(const struct driver *driver);
 
+/** driver_is_open - whether a process has a device of @share open */
+bool driver_is_open(const struct share *share);
+
 /** driver_devices_before - note the device numbers; call before the load */
 void driver_devices_before(void);
 

@@ -16,6 +16,7 @@ enum {
 	/* A busy host can stop a VM's CPU for longer than the emulator's default of 5 ms, but not for 250 ms. */
 	CALLBACK_MS = 250,
 	PARAMETER_MAX = 64,
+	MODULE_LEN = 48,
 };
 
 static int control = -1;
@@ -74,7 +75,7 @@ static int set_delay(uint32_t ms)
 
 static int set_guard(uint32_t ms)
 {
-	struct emugpu_test test = { .op = EMUGPU_TEST_GUARD, .guard.ms = ms };
+	struct emugpu_test test = { .op = EMUGPU_TEST_GUARD, .guard = { .ms = ms, .mapped = 1 } };
 
 	return ask(&test);
 }
@@ -183,7 +184,15 @@ const char *emulator_event_name(uint32_t kind)
 	return kind < sizeof(names) / sizeof(*names) ? names[kind] : "a call";
 }
 
-int emulator_pins(struct emulator_pins *out)
+/* A line begins with the module's name, which the emulator truncates. */
+static bool is_pin_of(const char *line, const char *module)
+{
+	size_t length = strcspn(line, " ");
+
+	return !module || (!strncmp(line, module, length) && (!module[length] || length == MODULE_LEN - 1));
+}
+
+int emulator_pins(struct emulator_pins *out, const char *module)
 {
 	FILE *file = fopen(PINS, "re");
 	char line[sizeof(out->first)];
@@ -194,7 +203,7 @@ int emulator_pins(struct emulator_pins *out)
 	if (!fgets(line, sizeof(line), file))
 		line[0] = '\0';
 	while (fgets(line, sizeof(line), file))
-		if (!out->nr++)
+		if (is_pin_of(line, module) && !out->nr++)
 			snprintf(out->first, sizeof(out->first), "%.*s", (int)strcspn(line, "\n"), line);
 	fclose(file);
 	return 0;

@@ -38,7 +38,7 @@ bool emulator_has_failed(enum plan_fail fail);
 /** emulator_asked - number of calls to pin memory since the emulator was loaded, including failed calls */
 int emulator_asked(uint64_t *out);
 
-/** emulator_pins - the pins that exist now */
-int emulator_pins(struct emulator_pins *out);
+/** emulator_pins - the pins that exist now; @module: only its pins; NULL: all */
+int emulator_pins(struct emulator_pins *out, const char *module);
 
 #endif

@@ -46,7 +46,7 @@ int leftover_pins(void)
 	size_t nr_regions;
 	int ret;
 
-	while (!(ret = emulator_pins(&pins))) {
+	while (!(ret = emulator_pins(&pins, NULL))) {
 		nr_regions = regions(region, sizeof(region));
 		if ((!pins.nr && !nr_regions) || now_ms() > end)
 			break;
@@ -62,6 +62,20 @@ int leftover_pins(void)
 	if (pins.nr || nr_regions)
 		report_taint();
 	return 0;
+}
+
+int leftover_at_close(const struct driver *driver, const struct share *share)
+{
+	long end = now_ms() + LATE_MS;
+	struct emulator_pins pins;
+	int ret;
+
+	while (!(ret = emulator_pins(&pins, driver->name)) && pins.nr && now_ms() < end)
+		usleep(PAUSE_US);
+	if (!ret && pins.nr && !driver_is_open(share))
+		report_finding("pins-left", "%zu pins after the last close of the device, while the process lives; the first: %s",
+			       pins.nr, pins.first);
+	return ret;
 }
 
 /* Modules and their use counts. A use count shows even a leaked reference that debugfs no longer lists. */

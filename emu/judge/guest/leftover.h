@@ -5,8 +5,18 @@
 
 #include <stdbool.h>
 
+#include "driver.h"
+#include "emu/judge/share.h"
+
 /** leftover_pins - report pins and peerpin regions that are left after 2 s; returns 0 or -errno */
 int leftover_pins(void);
+
+/**
+ * leftover_at_close - report pins of @driver that are left after 2 s, although no process has its device open
+ *
+ * Call when the test has closed all files of the driver and still lives. Returns 0 or -errno.
+ */
+int leftover_at_close(const struct driver *driver, const struct share *share);
 
 /** leftover_note_uses - store the reference counts of peerpin and the emulator; call before the driver is loaded */
 void leftover_note_uses(void);

@@ -29,6 +29,8 @@ static const struct word user_actions[] = {
 	{ "late-close", SHARE_LATE_CLOSE },
 	{ "rmmod", SHARE_RMMOD },
 	{ "unbind", SHARE_UNBIND },
+	{ "close", SHARE_CLOSE },
+	{ "dup", SHARE_DUP },
 	{}
 };
 
@@ -214,10 +216,18 @@ static int set(struct scenario *s, char *word, char *why)
 	return -1;
 }
 
+/* The actions of rows with TRIES_REVOKE (emu/judge/result/rows.c): free callbacks run, some at the end of the process. */
 static bool revokes(const struct scenario *s)
 {
-	return s->kernel_action == EMUGPU_ACT_REVOKE || s->user_action == SHARE_REVOKE ||
-	       s->user_action == SHARE_DURING;
+	switch (s->user_action) {
+	case SHARE_REVOKE:
+	case SHARE_DURING:
+	case SHARE_KILL:
+	case SHARE_EXIT:
+	case SHARE_LATE_CLOSE:
+		return true;
+	}
+	return s->kernel_action == EMUGPU_ACT_REVOKE || s->kernel_action == EMUGPU_ACT_KILL;
 }
 
 static int set_all(struct scenario *s, char *rest, char *why)

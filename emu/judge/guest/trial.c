@@ -58,5 +58,7 @@ int trial_tell(const struct driver *driver, const struct share *share, bool aske
 	if (ret)
 		return ret;
 	report_line("trial", "%u pins %u own %u calls %u devices", pins, own, share->calls, share->nr_devices);
+	if (share->bytes)
+		report_line("bytes", "%llx", (unsigned long long)share->bytes);
 	return 0;
 }

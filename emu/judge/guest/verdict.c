@@ -15,15 +15,17 @@ enum {
 
 /*
  * Whether the test may fail although the driver is correct. A driver may refuse the test
- * while another process has the device open or has inherited the test's files. Only
- * SHARE_RMMOD cannot disturb the test: the kernel refuses to remove a module in use.
+ * while another process has the device open or has inherited the test's files. Two actions cannot
+ * disturb the test: SHARE_RMMOD, because the kernel refuses to remove a module in use, and SHARE_DUP,
+ * because the test's files stay open.
  */
 static bool is_disturbed(const struct scenario *s, const struct test *test, bool fired)
 {
 	/* the shim stopped the test and continued it */
 	if (test->share->caller)
 		return true;
-	return s->bar1 || *s->version || (fired && s->user_action != SHARE_RMMOD);
+	return s->bar1 || *s->version ||
+	       (fired && s->user_action != SHARE_RMMOD && s->user_action != SHARE_DUP);
 }
 
 static bool kills(const struct scenario *s)
@@ -83,13 +85,20 @@ static bool succeeded(const struct tests *tests)
 	return false;
 }
 
-static void report_failure(const struct scenario *s, int status)
+static const char *excuse_text(const struct scenario *s, bool fired)
 {
-	bool armed = s->kernel_nth || s->user_nth || s->fail || s->alloc;
+	if (fired && s->user_action == SHARE_DUP)
+		return "although only a duplicate of the device's file was closed";
+	if (fired)
+		return "although the module could not be removed";
+	if (s->kernel_nth || s->user_nth || s->fail || s->alloc)
+		return "and the fault of this scenario did not happen";
+	return "and this scenario has no fault";
+}
 
-	report_finding("test-failed", "exit status %d, %s; %s", status,
-		       armed ? "and the fault of this scenario did not happen" : "and this scenario has no fault",
-		       output_text());
+static void report_failure(const struct scenario *s, int status, bool fired)
+{
+	report_finding("test-failed", "exit status %d, %s; %s", status, excuse_text(s, fired), output_text());
 }
 
 /* One of several concurrent tests must succeed; a driver may refuse the others. */
@@ -106,7 +115,7 @@ void verdict_tests(const struct scenario *s, const struct tests *tests, bool fir
 			       *tests->child_where ? ": it is in " : "", tests->child_where);
 	if (tests->at[0].end == TEST_EXIT && !succeeded(tests) && !is_disturbed(s, &tests->at[0], fired) &&
 	    tests->at[0].value != STATUS_DATA_WRONG)
-		report_failure(s, tests->at[0].value);
+		report_failure(s, tests->at[0].value, fired);
 }
 
 /* If the driver pins through peerpin, the emulator records the driver's violations under peerpin's name. */

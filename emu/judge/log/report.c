@@ -37,6 +37,14 @@ void report_begin(const char *new_id)
 	print("begin", nothing);
 }
 
+void report_skip(const char *new_id)
+{
+	char nothing[] = "";
+
+	id = new_id;
+	print("skip", nothing);
+}
+
 void report_line(const char *word, const char *format, ...)
 {
 	char text[TEXT_MAX];

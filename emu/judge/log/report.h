@@ -9,6 +9,9 @@
 /** report_begin - begin a scenario */
 void report_begin(const char *id);
 
+/** report_skip - report that scenario @id is left out */
+void report_skip(const char *id);
+
 /** report_line - print "WORD ID TEXT" */
 __attribute__((format(printf, 2, 3)))
 void report_line(const char *word, const char *format, ...);

@@ -18,12 +18,35 @@ static void put_head(FILE *file, const struct summary *s)
 	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>", file);
 	put_markup(file, s->run->args->driver);
 	fputs("</title>\n<style>\n"
-	      "body { font-family: sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em }\n"
+	      ":root { color-scheme: light dark; --text: #111; --page: #fff; --line: #ddd; --code: #f4f4f4; --good: #060; "
+	      "--bad: #a00; --dim: #666 }\n"
+	      "@media (prefers-color-scheme: dark) { :root { --text: #ddd; --page: #161616; --line: #444; "
+	      "--code: #262626; --good: #7c7; --bad: #f88; --dim: #999 } }\n"
+	      "body { font-family: sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em; color: var(--text); "
+	      "background: var(--page) }\n"
 	      "table { border-collapse: collapse; width: 100% }\n"
-	      "th, td { text-align: left; padding: .2em .6em; border-bottom: 1px solid #ddd }\n"
-	      "pre { background: #f4f4f4; padding: .6em; overflow-x: auto }\n"
-	      ".ok { color: #060 } .broken { color: #a00; font-weight: bold } .not-tried { color: #777 }\n"
+	      "th, td { text-align: left; padding: .2em .6em; border-bottom: 1px solid var(--line) }\n"
+	      "pre { background: var(--code); padding: .6em; overflow-x: auto }\n"
+	      ".verdict { font-size: 1.2em }\n"
+	      ".ok { color: var(--good) } .broken { color: var(--bad); font-weight: bold } "
+	      ".not-tried { color: var(--dim) }\n"
 	      "</style></head><body>\n", file);
+}
+
+/* The verdict in one sentence */
+static void put_sentence(FILE *file, const struct summary *s)
+{
+	static const char *const sentences[] = {
+		[EXIT_OK] = "The driver broke no rule.",
+		[EXIT_USAGE] = "The driver broke no rule, but the run is not complete.",
+	};
+	const struct rule *rule = s->headline ? s->headline->rule : NULL;
+
+	if (rule)
+		fprintf(file, "The driver broke %zu rule%s, first of all %s (%s): %s.", s->broken,
+			s->broken == 1 ? "" : "s", rule->name, severity_name(rule->severity), rule->text);
+	else
+		fputs(sentences[summary_status(s)], file);
 }
 
 static void put_outcome(FILE *file, const struct summary *s)
@@ -31,13 +54,49 @@ static void put_outcome(FILE *file, const struct summary *s)
 	const char *stop = summary_stop(s);
 
 	put_element(file, "h1", s->run->args->driver);
-	fprintf(file, "\n<p>%s: %zu scenarios in %ld s, rules broken: %zu", summary_outcome(s), s->ran, s->ms / 1000,
-		s->broken);
+	fputs("\n<p class=\"verdict\">", file);
+	put_sentence(file, s);
+	fprintf(file, "</p>\n<p>%zu scenarios in %ld s, rules broken: %zu", s->ran, s->ms / 1000, s->broken);
 	if (stop) {
 		fputs("; ", file);
 		put_markup(file, stop);
 	}
 	fputs("</p>\n", file);
+	if (words_of_test(s))
+		fprintf(file, "<p>Note: %s.</p>\n", words_of_test(s));
+}
+
+/* @put: prints a text with print_repeat() and functions of words.h. Escapes this text for HTML. */
+static void put_text(FILE *file, void (*put)(FILE *file, const struct summary *s, const void *arg),
+		     const struct summary *s, const void *arg)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+
+	if (!memory)
+		no_memory();
+	put(memory, s, arg);
+	fclose(memory);
+	put_markup(file, text);
+	free(text);
+}
+
+static void left_text(FILE *file, const struct summary *s, const void *unused)
+{
+	(void)unused;
+	words_of_left(file, s);
+	putc('\n', file);
+	print_repeat(file, s->run->args, NULL);
+}
+
+static void put_left(FILE *file, const struct summary *s)
+{
+	if (!s->nr_left)
+		return;
+	fputs("<pre>", file);
+	put_text(file, left_text, s, NULL);
+	fputs("</pre>\n", file);
 }
 
 static const char *class_of(enum verdict verdict)
@@ -70,29 +129,21 @@ static void put_table(FILE *file, const struct summary *s)
 {
 	size_t i;
 
-	fputs("<table>\n<tr><th>rule</th><th>section</th><th>broken by</th><th>verdict</th><th>times</th>"
+	fputs("<h2>All rules</h2>\n<table>\n<tr><th>rule</th><th>section</th><th>broken by</th><th>verdict</th><th>times</th>"
 	      "<th>first in</th></tr>\n", file);
 	for (i = 0; i < s->count; i++)
 		put_row(file, &s->judgements[i]);
 	fputs("</table>\n", file);
 }
 
-/* Formats the scenario as the text report does, and escapes the text for HTML. */
-static void put_scenario(FILE *file, const struct summary *s, const struct scenario *scenario)
+static void scenario_text(FILE *file, const struct summary *s, const void *arg)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *memory = open_memstream(&text, &size);
+	const struct scenario *scenario = arg;
 
-	if (!memory)
-		no_memory();
-	fprintf(memory, "%s: ", scenario->id);
-	words_of_scenario(memory, scenario, &s->run->recording);
-	fputs("\n", memory);
-	print_repeat(memory, s->run->args, scenario->id);
-	fclose(memory);
-	put_markup(file, text);
-	free(text);
+	fprintf(file, "%s: ", scenario->id);
+	words_of_scenario(file, scenario, &s->run->recording);
+	fputs("\n", file);
+	print_repeat(file, s->run->args, scenario->id);
 }
 
 static void put_log(FILE *file, const struct result *result)
@@ -112,11 +163,15 @@ static void put_log(FILE *file, const struct result *result)
 static void put_broken(FILE *file, const struct summary *s, const struct judgement *j)
 {
 	fprintf(file, "<h2 id=\"%s\">%s</h2>\n", j->rule->name, j->rule->name);
+	fprintf(file, "<p>%s: ", severity_name(j->rule->severity));
+	put_markup(file, j->rule->text);
+	fputs("</p>\n", file);
 	put_element(file, "p", j->finding->text);
 	fputs("\n<pre>", file);
-	put_scenario(file, s, &j->result->scenario);
+	put_text(file, scenario_text, s, &j->result->scenario);
 	fputs("</pre>\n", file);
-	put_log(file, j->result);
+	if (summary_is_first(s, j))
+		put_log(file, j->result);
 }
 
 void html_report(FILE *file, const struct summary *summary)
@@ -125,9 +180,10 @@ void html_report(FILE *file, const struct summary *summary)
 
 	put_head(file, summary);
 	put_outcome(file, summary);
-	put_table(file, summary);
 	for (i = 0; i < summary->count; i++)
 		if (summary->judgements[i].verdict == VERDICT_BROKEN)
 			put_broken(file, summary, &summary->judgements[i]);
+	put_left(file, summary);
+	put_table(file, summary);
 	fputs("</body></html>\n", file);
 }

@@ -36,6 +36,7 @@ static struct json_object *json_rule(const struct summary *s, const struct judge
 	json_add_text(o, "rule", j->rule->name);
 	json_add_text(o, "section", j->rule->section);
 	json_add_text(o, "text", j->rule->text);
+	json_add_text(o, "severity", severity_name(j->rule->severity));
 	json_add_text(o, "verdict", verdict_name(j->verdict));
 	json_add_u64(o, "times", j->times);
 	if (!j->times)
@@ -55,6 +56,23 @@ static struct json_object *json_rules(const struct summary *s)
 	for (i = 0; i < s->count; i++)
 		json_object_array_add(rules, json_rule(s, &s->judgements[i]));
 	return rules;
+}
+
+static struct json_object *json_left(const struct summary *s)
+{
+	struct json_object *kinds = json_object_new_array(), *o;
+	char kind[ROW_KIND_MAX];
+	size_t i;
+
+	for (i = 0; i < s->nr_left; i++) {
+		row_kind(s->left[i].row, kind);
+		o = json_object_new_object();
+		json_add_text(o, "kind", kind);
+		json_add_u64(o, "scenarios", s->left[i].left);
+		json_object_object_add(o, "never", json_object_new_boolean(s->left[i].never));
+		json_object_array_add(kinds, o);
+	}
+	return kinds;
 }
 
 static struct json_object *json_findings(const struct result *result)
@@ -113,6 +131,8 @@ static struct json_object *json_summary(const struct summary *s)
 	add_text_or_null(o, "headline", s->headline ? s->headline->rule->name : NULL);
 	add_text_or_null(o, "stopped", summary_stop(s));
 	json_add_u64(o, "milliseconds", (uint64_t)s->ms);
+	json_object_object_add(o, "same_bytes", json_object_new_boolean(s->same_bytes));
+	json_object_object_add(o, "left", json_left(s));
 	json_object_object_add(o, "rules", json_rules(s));
 	json_object_object_add(o, "scenarios", json_scenarios(&s->run->results));
 	return o;

@@ -1,15 +1,35 @@
 // SPDX-License-Identifier: MIT
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "tool/util/grow.h"
 #include "tool/tool.h"
 #include "summary.h"
+
+static bool has_event(const struct recording *recording, enum event_side side, const char *part)
+{
+	size_t i;
+
+	for (i = 0; i < recording->count; i++)
+		if (recording->events[i].side == side && strstr(recording->events[i].text, part))
+			return true;
+	return false;
+}
+
+/* Bits of enum tries that show in the recording: without them, the driver could not break some rules. */
+static unsigned int recorded(const struct recording *recording)
+{
+	return (has_event(recording, EVENT_KERNEL, "dma_map_pages ") ? TRIES_MAP : 0) |
+	       (has_event(recording, EVENT_KERNEL, "get_pages_persistent ") ? TRIES_PERSISTENT : 0) |
+	       (has_event(recording, EVENT_KERNEL, " by peerpin") ? TRIES_PEERPIN : 0) |
+	       (has_event(recording, EVENT_USER, "mmap ") ? TRIES_CPU_MAP : 0);
+}
 
 /* Bits of enum tries that were tested. A scenario counts if it ended, its fault was injected and @untold is empty. */
 static unsigned int tried(const struct run *run)
 {
 	const struct result *result = run->results.at;
-	unsigned int bits = 0;
+	unsigned int bits = recorded(&run->recording);
 	size_t i;
 
 	for (i = 0; i < run->results.count; i++, result++)
@@ -65,15 +85,62 @@ static void add_rules(struct summary *s, unsigned int bits)
 	}
 }
 
-static bool is_untried(const struct run *run, unsigned int bits)
+/* Whether the test cannot tell its data from those of another process */
+static bool has_same_bytes(const struct results *results)
 {
-	const struct rule *rule;
-	unsigned int needs = 0;
+	const struct result *a, *b, *end = results->at + results->count;
+
+	for (a = results->at; a < end; a++)
+		for (b = results->at; b < a; b++)
+			if (a->trial.bytes && a->trial.bytes == b->trial.bytes)
+				return true;
+	return false;
+}
+
+static bool has_run(const struct run *run, const struct row *row)
+{
 	size_t i;
 
-	for (i = 0; (rule = rule_at(i)); i++)
-		needs |= rule->needs;
-	return needs & run->left & ~bits;
+	for (i = 0; i < run->results.count; i++)
+		if (run->results.at[i].scenario.row == row && run->results.at[i].ended)
+			return true;
+	return false;
+}
+
+static void add_left(struct summary *s, const struct row *row)
+{
+	size_t i = 0;
+
+	while (i < s->nr_left && s->left[i].row != row)
+		i++;
+	if (i == s->nr_left) {
+		s->left = grow(s->left, s->nr_left, sizeof(*s->left));
+		s->left[s->nr_left++] = (struct left) { .row = row, .never = !has_run(s->run, row) };
+	}
+	s->left[i].left++;
+}
+
+static void count_left(struct summary *s)
+{
+	const struct scenarios *plan = &s->run->plan;
+	size_t i;
+
+	s->untried = !s->run->planned;
+	for (i = 0; i < plan->count; i++) {
+		if (!run_left(s->run, &plan->at[i]))
+			continue;
+		add_left(s, plan->at[i].row);
+		s->untried |= plan->at[i].first;
+	}
+}
+
+size_t summary_left(const struct summary *summary)
+{
+	size_t i, left = 0;
+
+	for (i = 0; i < summary->nr_left; i++)
+		left += summary->left[i].left;
+	return left;
 }
 
 static void add_finding(struct summary *s, const struct result *result, const struct finding *finding)
@@ -106,7 +173,8 @@ void summary_make(struct summary *out, const struct run *run)
 	count_results(out);
 	say_untold(out);
 	add_rules(out, bits);
-	out->untried = is_untried(run, bits);
+	count_left(out);
+	out->same_bytes = has_same_bytes(&run->results);
 	add_findings(out, &run->results);
 	for (i = 0; i < out->count && !out->headline; i++)
 		if (out->judgements[i].verdict == VERDICT_BROKEN)
@@ -115,7 +183,18 @@ void summary_make(struct summary *out, const struct run *run)
 
 void summary_free(struct summary *summary)
 {
+	free(summary->left);
 	free(summary->judgements);
+}
+
+bool summary_is_first(const struct summary *summary, const struct judgement *judgement)
+{
+	const struct judgement *j;
+
+	for (j = summary->judgements; j < judgement; j++)
+		if (j->result == judgement->result)
+			return false;
+	return true;
 }
 
 const char *verdict_name(enum verdict verdict)
@@ -157,14 +236,14 @@ const char *summary_stop(const struct summary *summary)
 	if ((stop == STOP_NONE || stop == STOP_TIME) && *summary->why)
 		return summary->why;
 	if (stop == STOP_TIME && summary->untried)
-		return "two minutes were over before each rule was tried; --full has no time limit";
+		return "four minutes were over before each kind of scenario was tried; --full has no time limit";
 	if (stop == STOP_NONE && is_unseen(summary->run))
 		return "no call of the test program on a device of the driver was seen, so no fault was injected at a "
 		       "call; calls of statically linked programs cannot be seen";
 	return reasons[stop];
 }
 
-/* A quick run that ran out of time is still complete if the remaining scenarios test no further rule. */
+/* A quick run that ran out of time is still complete if each kind of scenario was tried. */
 int summary_status(const struct summary *summary)
 {
 	enum stop stop = summary->run->stop;

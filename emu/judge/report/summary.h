@@ -21,12 +21,21 @@ struct judgement {
 	const struct finding *finding;
 };
 
+/* struct left - a kind of scenario of which @left did not run; @never: none of this kind ran */
+struct left {
+	const struct row *row;
+	size_t left;
+	bool never;
+};
+
 /**
  * struct summary
  * @headline: the broken rule that comes first in rules.c; NULL: no rule is broken
  * @ran: number of scenarios that ended
  * @untold: number of ended scenarios in which a violation may have been missed
- * @untried: a rule was not tested, but a scenario that was not run could test it
+ * @left: the kinds of scenarios of which some did not run, @nr_left of them
+ * @untried: a scenario of the first pass did not run, or the plan is not known
+ * @same_bytes: in two processes the test copied the same bytes to the GPU
  * @why: text for summary_stop() if @untold is not 0
  */
 struct summary {
@@ -37,7 +46,10 @@ struct summary {
 	size_t broken;
 	size_t ran;
 	size_t untold;
+	struct left *left;
+	size_t nr_left;
 	bool untried;
+	bool same_bytes;
 	char why[256];
 	long ms;
 };
@@ -45,7 +57,13 @@ struct summary {
 void summary_make(struct summary *out, const struct run *run);
 void summary_free(struct summary *summary);
 
+/* Whether no judgement before @judgement is of the same scenario, so that the scenario's kernel log is not printed yet */
+bool summary_is_first(const struct summary *summary, const struct judgement *judgement);
+
 const char *verdict_name(enum verdict verdict);
+
+/* Number of planned scenarios that did not run */
+size_t summary_left(const struct summary *summary);
 
 /* Text: why the run is incomplete; NULL if the run is complete */
 const char *summary_stop(const struct summary *summary);

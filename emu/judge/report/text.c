@@ -42,6 +42,18 @@ static void put_counts(FILE *file, const struct summary *s)
 		s->broken);
 	if (stop)
 		fprintf(file, "; %s", stop);
+	if (words_of_test(s))
+		fprintf(file, "\nnote: %s", words_of_test(s));
+	fputs("\n\n", file);
+}
+
+static void put_left(FILE *file, const struct summary *s)
+{
+	if (!s->nr_left)
+		return;
+	words_of_left(file, s);
+	fputs("\n  all:      ", file);
+	print_repeat(file, s->run->args, NULL);
 	fputs("\n\n", file);
 }
 
@@ -77,7 +89,8 @@ static void put_log(FILE *file, const struct result *result)
 
 static void put_broken(FILE *file, const struct summary *s, const struct judgement *j)
 {
-	fprintf(file, "\n%s: %s\n", j->rule->name, j->rule->text);
+	fprintf(file, "%s: %s\n", j->rule->name, j->rule->text);
+	fprintf(file, "  severity: %s\n", severity_name(j->rule->severity));
 	fprintf(file, "  found:    %s%s%s\n", strcmp(j->rule->name, "other") ? "" : j->finding->rule,
 		strcmp(j->rule->name, "other") ? "" : ": ", j->finding->text);
 	fprintf(file, "  scenario: %s: ", j->result->scenario.id);
@@ -85,7 +98,9 @@ static void put_broken(FILE *file, const struct summary *s, const struct judgeme
 	fputs("\n  again:    ", file);
 	print_repeat(file, s->run->args, j->result->scenario.id);
 	putc('\n', file);
-	put_log(file, j->result);
+	if (summary_is_first(s, j))
+		put_log(file, j->result);
+	putc('\n', file);
 }
 
 void text_report(FILE *file, const struct summary *summary)
@@ -94,8 +109,9 @@ void text_report(FILE *file, const struct summary *summary)
 
 	put_outcome(file, summary);
 	put_counts(file, summary);
-	put_table(file, summary);
 	for (i = 0; i < summary->count; i++)
 		if (summary->judgements[i].verdict == VERDICT_BROKEN)
 			put_broken(file, summary, &summary->judgements[i]);
+	put_left(file, summary);
+	put_table(file, summary);
 }

@@ -30,6 +30,8 @@ static const struct words actions[] = {
 	{ "late-close", "the GPU's files are closed before the driver's" },
 	{ "rmmod", "another process tries to remove the module" },
 	{ "unbind", "the device is unbound from the driver" },
+	{ "close", "the test closes the driver's device and lives on" },
+	{ "dup", "a duplicate of the file is closed" },
 };
 
 static void put_action(FILE *file, const char *action)
@@ -78,4 +80,24 @@ void words_of_scenario(FILE *file, const struct scenario *scenario, const struct
 		}
 	}
 	fputs("no fault is injected", file);
+}
+
+void words_of_left(FILE *file, const struct summary *summary)
+{
+	const struct left *left = summary->left;
+	char kind[ROW_KIND_MAX];
+
+	fprintf(file, "%zu of %zu scenarios were not tried:", summary_left(summary), summary->run->plan.count);
+	for (; left < summary->left + summary->nr_left; left++) {
+		fputs(left == summary->left ? " " : ", ", file);
+		row_kind(left->row, kind);
+		fprintf(file, "%s %zu%s", kind, left->left, left->never ? " (all)" : "");
+	}
+}
+
+const char *words_of_test(const struct summary *summary)
+{
+	if (!summary->same_bytes)
+		return NULL;
+	return "the test copies the same bytes to the GPU in each process, so stale data may look right; use a random seed";
 }

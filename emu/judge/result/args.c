@@ -167,7 +167,10 @@ void print_repeat(FILE *file, const struct verify_args *args, const char *id)
 		print_option(file, "--device", args->device);
 	if (args->kernel)
 		print_option(file, "--kernel", args->kernel);
-	print_option(file, "--only", id);
+	if (id)
+		print_option(file, "--only", id);
+	else
+		fputs(" --full", file);
 	if (*args->test_args)
 		fputs(" --", file);
 	for (arg = args->test_args; *arg; arg++) {

@@ -36,7 +36,7 @@ struct verify_args {
 /* Returns 0, or EXIT_USAGE after printing the error. */
 int parse_verify_args(int argc, char **argv, struct verify_args *out);
 
-/* Prints a shell command line that runs only scenario @id. */
+/* Prints a shell command line that runs only scenario @id; NULL: a line that runs all scenarios, with --full. */
 void print_repeat(FILE *file, const struct verify_args *args, const char *id);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include "scenarios.h"
 
 /* struct finding - a broken rule; @rule: its name in rules.c, or another name, which counts as rule "other" */
@@ -24,6 +25,7 @@ struct log_line {
  * @own: pins that the driver made itself, not through peerpin
  * @calls: observed calls on the driver's devices
  * @devices: devices that appeared with the driver
+ * @bytes: a sum of the bytes that the test copied to the GPU; 0: none or unknown
  */
 struct trial {
 	bool told;
@@ -31,6 +33,7 @@ struct trial {
 	unsigned int own;
 	unsigned int calls;
 	unsigned int devices;
+	uint64_t bytes;
 };
 
 /**

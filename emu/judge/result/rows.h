@@ -20,6 +20,12 @@ enum tries {
 	TRIES_UNLOAD = 1 << 3,
 	TRIES_VERSION = 1 << 4,
 	TRIES_ANYTHING = 1 << 5,	/* set for every scenario */
+	TRIES_CLOSE = 1 << 10,		/* the device is closed, and the process lives */
+	/* what the recording shows of the driver */
+	TRIES_MAP = 1 << 6,		/* dma_map_pages was called */
+	TRIES_PERSISTENT = 1 << 7,	/* get_pages_persistent was called */
+	TRIES_PEERPIN = 1 << 8,		/* memory was pinned through peerpin */
+	TRIES_CPU_MAP = 1 << 9,		/* the test mapped a device of the driver */
 };
 
 /* The source of the numbers of a row's scenarios; most series number recorded events */
@@ -39,15 +45,19 @@ enum series {
  * struct row - a kind of scenario
  * @name: the scenario's id after "BOOT/"; a format with up to two numbers
  * @keys: keys in the guest's plan; a format with the numbers of @name
+ * @first: number of scenarios that a quick run tries before all other scenarios, for longer than its usual time
  * @quick: approximate number of scenarios in a quick run, if the series is longer
  * @quick_boots, @boots: bits of enum boot for a quick run and for a full run
  * @tries: bits of enum tries
  * @values: @nr_values numbers; a quick run uses the first @quick_values of them
+ *
+ * Each row has a @first of 1 or more, so that a quick run tries each kind of scenario.
  */
 struct row {
 	const char *name;
 	const char *keys;
 	enum series series;
+	unsigned int first;
 	unsigned int quick;
 	unsigned int quick_boots;
 	unsigned int boots;
@@ -59,6 +69,11 @@ struct row {
 
 /* Returns NULL after the last row. */
 const struct row *row_at(unsigned int i);
+
+enum { ROW_KIND_MAX = 32 };
+
+/* Writes the kind of the row's scenarios to @out, of ROW_KIND_MAX bytes: "revoke-at-kernel", or "no fault". */
+void row_kind(const struct row *row, char *out);
 
 const char *boot_name(enum boot boot);
 

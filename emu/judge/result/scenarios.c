@@ -14,12 +14,19 @@ enum {
 	LONG_US = 300,		/* a shorter call probably does not wait for DMA */
 };
 
+/* A full run makes the three passes in this order. PASS_FIRST: scenarios with @first of struct scenario */
+enum pass {
+	PASS_FIRST,
+	PASS_QUICK,
+	PASS_FULL,
+};
+
 /* struct sink - the output list, and the inputs from which scenarios are made */
 struct sink {
 	struct scenarios *out;
 	const struct row *row;
 	enum boot boot;
-	enum verify_level level;
+	enum pass pass;
 	const struct recording *recording;
 };
 
@@ -27,7 +34,7 @@ struct sink {
 
 static struct scenario make(const struct row *row, enum boot boot, unsigned int a, unsigned int b)
 {
-	struct scenario s = { .boot = boot, .tries = row->tries };
+	struct scenario s = { .row = row, .boot = boot, .tries = row->tries };
 	int length = snprintf(s.id, sizeof(s.id), "%s%s", boot_name(boot), *row->name ? "/" : "");
 
 	snprintf(s.id + length, sizeof(s.id) - (size_t)length, row->name, a, b);
@@ -54,6 +61,7 @@ static void put(const struct sink *sink, unsigned int a, unsigned int b)
 
 	if (has(out, scenario.id))
 		return;
+	scenario.first = sink->pass == PASS_FIRST;
 	out->at = grow(out->at, out->count, sizeof(*out->at));
 	out->at[out->count++] = scenario;
 }
@@ -87,18 +95,27 @@ int scenario_parse(const char *id, struct scenario *out)
 
 static unsigned int limit(const struct sink *sink)
 {
-	return sink->level == LEVEL_FULL ? UINT_MAX : sink->row->quick;
+	if (sink->pass == PASS_FIRST)
+		return sink->row->first;
+	return sink->pass == PASS_FULL ? UINT_MAX : sink->row->quick;
 }
 
-/* Selects @most of the numbers 1 to @n, evenly spread: returns whether @i is selected. */
-static bool is_spread(unsigned int i, unsigned int n, unsigned int most)
+/*
+ * Selects @most of the numbers 1 to @n, evenly spread: returns whether @i is selected. PASS_FIRST selects the middle of
+ * each part, and not its end: at the test's last call, little is left to go wrong.
+ */
+static bool is_spread(const struct sink *sink, unsigned int i, unsigned int n, unsigned int most)
 {
-	return n <= most || (unsigned long)i * most / n != (unsigned long)(i - 1) * most / n;
+	unsigned long shift = sink->pass == PASS_FIRST ? n / 2 : 0;
+
+	return n <= most || (shift + (unsigned long)i * most) / n != (shift + (unsigned long)(i - 1) * most) / n;
 }
 
 static unsigned int nr_values(const struct sink *sink)
 {
-	return sink->level == LEVEL_FULL ? sink->row->nr_values : sink->row->quick_values;
+	if (sink->pass == PASS_FIRST)
+		return sink->row->first;
+	return sink->pass == PASS_FULL ? sink->row->nr_values : sink->row->quick_values;
 }
 
 static void put_values(const struct sink *sink)
@@ -114,7 +131,7 @@ static void put_range(const struct sink *sink, unsigned int n)
 	unsigned int i;
 
 	for (i = 1; i <= n; i++)
-		if (is_spread(i, n, limit(sink)))
+		if (is_spread(sink, i, n, limit(sink)))
 			put(sink, i, 0);
 }
 
@@ -147,7 +164,7 @@ static void put_events(const struct sink *sink, enum event_side side, unsigned i
 	unsigned int i, end = 0;
 
 	for (i = 1; (event = recording_find(sink->recording, side, i)); i++)
-		if (is_end(sink, event) ? is_spread(++end, ends, limit(sink)) : is_spread(i, n, between))
+		if (is_end(sink, event) ? is_spread(sink, ++end, ends, limit(sink)) : is_spread(sink, i, n, between))
 			put(sink, i, 0);
 }
 
@@ -199,11 +216,11 @@ static void put_long(const struct sink *sink)
 	const struct event *event;
 
 	for (i = 1; (event = recording_find(sink->recording, EVENT_USER, i)); i++)
-		if (is_long(event) && is_spread(++nth, n, limit(sink)))
+		if (is_long(event) && is_spread(sink, ++nth, n, limit(sink)))
 			put_during(sink, event);
 }
 
-static void put_recorded(const struct sink *sink)
+static void put_row(const struct sink *sink)
 {
 	switch (sink->row->series) {
 	case SERIES_PINS:
@@ -227,8 +244,11 @@ static void put_recorded(const struct sink *sink)
 	case SERIES_LONG:
 		put_long(sink);
 		break;
-	case SERIES_VALUES:
 	case SERIES_ALLOC:
+		put_alloc(sink, 1, sink->pass == PASS_FIRST ? sink->row->first : ALLOC_BATCH);
+		break;
+	case SERIES_VALUES:
+		put_values(sink);
 		break;
 	}
 }
@@ -237,60 +257,59 @@ static void put_recorded(const struct sink *sink)
 
 static bool runs_in(const struct sink *sink)
 {
-	unsigned int boots = sink->level == LEVEL_FULL ? sink->row->boots : sink->row->quick_boots;
+	unsigned int boots = sink->pass == PASS_FULL ? sink->row->boots : sink->row->quick_boots;
 
 	return boots & (1u << sink->boot);
 }
 
-void scenarios_before(struct scenarios *out, enum verify_level level)
+void scenarios_before(struct scenarios *out)
 {
-	struct sink sink = { .out = out, .level = level, .boot = BOOT_PLAIN };
+	struct sink sink = { .out = out, .pass = PASS_FIRST, .boot = BOOT_PLAIN };
 	unsigned int i;
 
 	for (i = 0; (sink.row = row_at(i)); i++)
 		if (sink.row->series == SERIES_VALUES)
 			put_values(&sink);
-	scenarios_alloc(out, level, 0);
 }
 
 static void boot_scenarios(struct sink *sink)
 {
 	unsigned int i;
 
-	for (i = 0; (sink->row = row_at(i)); i++) {
-		if (!runs_in(sink))
-			continue;
-		if (sink->row->series != SERIES_VALUES)
-			put_recorded(sink);
-		else if (sink->boot != BOOT_PLAIN)
-			put_values(sink);
-	}
+	for (i = 0; (sink->row = row_at(i)); i++)
+		if (runs_in(sink))
+			put_row(sink);
 }
 
-static void all_boots(struct sink *sink, const enum boot *order)
+static void all_boots(struct sink *sink, enum pass pass, const enum boot *order)
 {
 	size_t i;
 
+	sink->pass = pass;
 	for (i = 0; i < NR_BOOTS; i++) {
 		sink->boot = order[i];
 		boot_scenarios(sink);
 	}
 }
 
+/* Each pass begins with the boot with which the pass before ends, so that one VM runs the scenarios of both. */
 void scenarios_after(struct scenarios *out, enum verify_level level, const struct recording *recording)
 {
-	/* quick ends with the boot with which rest begins, so that one VM runs the scenarios of both */
-	static const enum boot quick[NR_BOOTS] = {
-		BOOT_NO_SHARING, BOOT_IOMMU_LAZY, BOOT_HIGH_MEMORY, BOOT_IOMMU, BOOT_PLAIN,
+	static const enum boot first[NR_BOOTS] = {
+		BOOT_PLAIN, BOOT_HIGH_MEMORY, BOOT_NO_SHARING, BOOT_IOMMU_LAZY, BOOT_IOMMU,
 	};
-	static const enum boot rest[NR_BOOTS] = {
+	static const enum boot quick[NR_BOOTS] = {
+		BOOT_IOMMU, BOOT_NO_SHARING, BOOT_IOMMU_LAZY, BOOT_HIGH_MEMORY, BOOT_PLAIN,
+	};
+	static const enum boot full[NR_BOOTS] = {
 		BOOT_PLAIN, BOOT_NO_SHARING, BOOT_IOMMU_LAZY, BOOT_HIGH_MEMORY, BOOT_IOMMU,
 	};
-	struct sink sink = { .out = out, .level = LEVEL_QUICK, .recording = recording };
+	struct sink sink = { .out = out, .recording = recording };
 
-	all_boots(&sink, quick);
-	sink.level = level;
-	all_boots(&sink, rest);
+	all_boots(&sink, PASS_FIRST, first);
+	all_boots(&sink, PASS_QUICK, quick);
+	if (level == LEVEL_FULL)
+		all_boots(&sink, PASS_FULL, full);
 }
 
 static const struct row *alloc_row(void)
@@ -302,12 +321,11 @@ static const struct row *alloc_row(void)
 	return row_at(i);
 }
 
-/* Each call adds a larger batch. So few boots are needed, and few scenarios find no allocation to fail. */
+/* Each call adds a larger batch. So few boots are needed. */
 void scenarios_alloc(struct scenarios *out, enum verify_level level, unsigned int done)
 {
-	const struct sink sink = { .out = out, .row = alloc_row(), .boot = BOOT_PLAIN, .level = level };
-	unsigned int most = level == LEVEL_FULL ? ALLOC_FULL : sink.row->quick;
-	unsigned int to = done ? 3 * done : ALLOC_BATCH;
+	const struct sink sink = { .out = out, .row = alloc_row(), .boot = BOOT_PLAIN, .pass = PASS_QUICK };
+	unsigned int most = level == LEVEL_FULL ? ALLOC_FULL : sink.row->quick, to = 3 * done;
 
 	put_alloc(&sink, done + 1, to < most ? to : most);
 }

@@ -12,6 +12,7 @@
 
 enum {
 	QUICK_MS = 115 * 1000,
+	FIRST_MS = 235 * 1000,	/* for the scenarios with @first */
 	STATUS_CANNOT = 2,	/* exit status if the guest or emu/vm/run failed, not the driver */
 	SILENT_MS = 90 * 1000,	/* longer silence is a hang: the guest ends each test after 20 s and reports it */
 	HUNG_MAX = 2,
@@ -121,14 +122,29 @@ static void take_output(struct session *s, const char *data, size_t length)
 	show(s);
 }
 
+/* The scenario that runs now, or runs next */
+static const struct scenario *scenario_now(const struct session *s)
+{
+	const struct result *current = stream_current(&s->stream);
+	const struct scenarios *plan = s->stream.plan;
+
+	if (current)
+		return &current->scenario;
+	return &plan->at[s->stream.next < plan->count ? s->stream.next : plan->count - 1];
+}
+
+static bool is_time_over(const struct session *s)
+{
+	return progress_ms(&s->run->progress) > (scenario_now(s)->first ? FIRST_MS : QUICK_MS);
+}
+
 static void look_around(struct session *s)
 {
 	struct run *run = s->run;
 
 	if (interrupted)
 		run->stop = STOP_SIGNAL;
-	else if (!run->stop && run->args->level == LEVEL_QUICK && !run->args->only &&
-		 progress_ms(&run->progress) > QUICK_MS)
+	else if (!run->stop && run->args->level == LEVEL_QUICK && !run->args->only && is_time_over(s))
 		run->stop = STOP_TIME;
 }
 
@@ -264,7 +280,7 @@ static void judge_end(struct session *s, int status)
 static size_t run_machine(struct run *run, const struct scenarios *plan)
 {
 	struct session s = { .run = run, .seen = run->results.count };
-	bool record = !run->results.count && !run->args->only;
+	bool record = !run->results.count;
 
 	s.stream = (struct stream) {
 		.plan = plan, .results = &run->results, .recording = &run->recording, .current = -1,
@@ -292,10 +308,10 @@ static struct scenarios same_boot(const struct scenarios *all, size_t from)
 	return part;
 }
 
-static void run_plan(struct run *run, const struct scenarios *plan)
+/* Runs the scenarios of @plan from index @done on. */
+static void run_plan(struct run *run, const struct scenarios *plan, size_t done)
 {
 	struct scenarios part;
-	size_t done = 0;
 
 	while (done < plan->count && !run->stop) {
 		part = same_boot(plan, done);
@@ -334,24 +350,35 @@ static void run_only(struct run *run)
 	}
 	plan = (struct scenarios) { &scenario, 1 };
 	run->planned = 1;
-	run_plan(run, &plan);
+	run_plan(run, &plan, 0);
 	if (!run->stop)
 		run->stop = run->results.count ? run_stop_of(run->results.at) : STOP_NOT_FIRED;
 }
 
-/* Number of allocations failed so far. Returns 0 if a scenario found no allocation to fail: stop trying. */
-static unsigned int allocs_failed(const struct run *run)
+static bool fails_allocation(const struct scenario *scenario)
+{
+	return scenario->row->series == SERIES_ALLOC;
+}
+
+/* Whether a scenario found no allocation to fail: then the driver makes fewer allocations. */
+static bool allocs_are_over(const struct run *run)
+{
+	size_t i;
+
+	for (i = 0; i < run->results.count; i++)
+		if (fails_allocation(&run->results.at[i].scenario) && run->results.at[i].ended &&
+		    !run->results.at[i].fired)
+			return true;
+	return false;
+}
+
+static unsigned int allocs_tried(const struct run *run)
 {
 	unsigned int count = 0;
 	size_t i;
 
-	for (i = 0; i < run->results.count; i++) {
-		if (strncmp(run->results.at[i].scenario.keys, "alloc=", 6))
-			continue;
-		if (!run->results.at[i].fired)
-			return 0;
-		count++;
-	}
+	for (i = 0; i < run->results.count; i++)
+		count += fails_allocation(&run->results.at[i].scenario);
 	return count;
 }
 
@@ -365,39 +392,31 @@ static bool has_ended(const struct results *results, const char *id)
 	return false;
 }
 
-static unsigned int tries_left(const struct run *run, const struct scenarios *plan)
+bool run_left(const struct run *run, const struct scenario *scenario)
 {
-	unsigned int bits = 0;
-	size_t i;
-
-	for (i = 0; i < plan->count; i++)
-		if (!has_ended(&run->results, plan->at[i].id))
-			bits |= plan->at[i].tries;
-	return bits;
+	if (fails_allocation(scenario) && allocs_are_over(run))
+		return false;
+	return !has_ended(&run->results, scenario->id);
 }
 
-static void plan_rest(struct run *run, struct scenarios *plan)
+/* Runs the scenarios that were added to the plan at and after index @from. */
+static void run_added(struct run *run, size_t from)
 {
-	unsigned int allocs = allocs_failed(run);
-
-	scenarios_after(plan, run->args->level, &run->recording);
-	if (allocs)
-		scenarios_alloc(plan, run->args->level, allocs);
-	run->planned += plan->count;
-	run_plan(run, plan);
-	run->left = tries_left(run, plan);
+	run->planned = run->plan.count;
+	run_plan(run, &run->plan, from);
 }
 
-static void plan_allocs(struct run *run)
+static void run_allocs(struct run *run)
 {
-	struct scenarios plan = { 0 };
-	unsigned int allocs = allocs_failed(run);
+	size_t from = run->plan.count;
 
-	if (allocs)
-		scenarios_alloc(&plan, run->args->level, allocs);
-	run->planned += plan.count;
-	run_plan(run, &plan);
-	scenarios_free(&plan);
+	while (!run->stop && !allocs_are_over(run)) {
+		scenarios_alloc(&run->plan, run->args->level, allocs_tried(run));
+		if (run->plan.count == from)
+			break;
+		run_added(run, from);
+		from = run->plan.count;
+	}
 }
 
 /* The first scenario has no fault. Its result shows whether the other scenarios can test the driver. */
@@ -413,23 +432,22 @@ static void look_at_trial(struct run *run)
 
 static void run_planned(struct run *run)
 {
-	struct scenarios before = { 0 }, rest = { 0 };
+	size_t before;
 
-	scenarios_before(&before, run->args->level);
-	run_plan(run, &before);
-	run->planned = before.count;
+	scenarios_before(&run->plan);
+	run_plan(run, &run->plan, 0);
 	look_at_trial(run);
-	if (!run->stop)
-		plan_rest(run, &rest);
-	if (!run->stop)
-		plan_allocs(run);
-	scenarios_free(&before);
-	scenarios_free(&rest);
+	if (run->stop)
+		return;
+	before = run->plan.count;
+	scenarios_after(&run->plan, run->args->level, &run->recording);
+	run_added(run, before);
+	run_allocs(run);
 }
 
 void run_all(struct run *run, const struct verify_args *args, struct place *place)
 {
-	*run = (struct run) { .args = args, .place = place, .left = ~0u };
+	*run = (struct run) { .args = args, .place = place };
 	catch_signals();
 	progress_start(&run->progress);
 	if (args->only)
@@ -441,6 +459,7 @@ void run_all(struct run *run, const struct verify_args *args, struct place *plac
 
 void run_free(struct run *run)
 {
+	scenarios_free(&run->plan);
 	results_free(&run->results);
 	recording_free(&run->recording);
 }

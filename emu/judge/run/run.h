@@ -20,22 +20,22 @@ enum stop {
 
 /**
  * struct run - the state of a run
- * @planned: number of scenarios known so far
+ * @plan: scenarios known so far
+ * @planned: number of scenarios in @plan; 0: the recording is not made, so the plan is not known
  * @hung: number of successive VMs that hung before their first scenario; QEMU before version 8 may hang
  * @crashed: number of the result, from 1, in which QEMU crashed last; a second crash there is a finding
  * @faulted: bits of enum boot with an IOMMU fault that no revocation explains
- * @left: bits of enum tries of the scenarios that did not end; all bits until the plan is known
  */
 struct run {
 	const struct verify_args *args;
 	struct place *place;
 	struct results results;
 	struct recording recording;
+	struct scenarios plan;
 	size_t planned;
 	unsigned int hung;
 	size_t crashed;
 	unsigned int faulted;
-	unsigned int left;
 	enum stop stop;
 	struct progress progress;
 };
@@ -43,6 +43,9 @@ struct run {
 /* Runs everything that the arguments request. Always call run_free() afterwards. */
 void run_all(struct run *run, const struct verify_args *args, struct place *place);
 void run_free(struct run *run);
+
+/* Whether a planned scenario has not ended, although it might have found something */
+bool run_left(const struct run *run, const struct scenario *scenario);
 
 /* Why an ended scenario did not test the driver; STOP_NONE if the scenario did test the driver */
 enum stop run_stop_of(const struct result *result);

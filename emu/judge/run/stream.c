@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,11 @@ static bool take_trial(struct result *result, const char *what)
 	return t->told;
 }
 
+static bool take_bytes(struct result *result, const char *sum)
+{
+	return sscanf(sum, "%" SCNx64, &result->trial.bytes) == 1;
+}
+
 static bool take_untold(struct result *result, const char *why)
 {
 	copy_plain(result->untold, sizeof(result->untold), why);
@@ -124,6 +130,15 @@ static bool take_begin(struct stream *stream, const char *id)
 	return true;
 }
 
+/* The guest leaves out a scenario that would test nothing. */
+static bool take_skip(struct stream *stream, const char *id)
+{
+	if (stream->current >= 0 || stream->next == stream->plan->count || strcmp(id, stream->plan->at[stream->next].id))
+		return false;
+	stream->next++;
+	return true;
+}
+
 static bool take_line(struct stream *stream, char *line)
 {
 	struct result *result = stream_current(stream);
@@ -132,6 +147,8 @@ static bool take_line(struct stream *stream, char *line)
 
 	if (!strcmp(verb, "begin"))
 		return take_begin(stream, id);
+	if (!strcmp(verb, "skip"))
+		return take_skip(stream, id);
 	if (!result || strcmp(id, result->scenario.id))
 		return false;
 	if (!strcmp(verb, "event"))
@@ -142,6 +159,8 @@ static bool take_line(struct stream *stream, char *line)
 		return take_fired(result, line);
 	if (!strcmp(verb, "trial"))
 		return take_trial(result, line);
+	if (!strcmp(verb, "bytes"))
+		return take_bytes(result, line);
 	if (!strcmp(verb, "finding"))
 		return take_finding(result, line);
 	if (!strcmp(verb, "untold"))

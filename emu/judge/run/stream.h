@@ -2,10 +2,12 @@
 /*
  * Parses the output lines of the guest:
  *	begin ID			a second "begin" restarts the scenario
+ *	skip ID				instead of "begin": the scenario is left out
  *	event ID kernel|user N TEXT
  *	test ID HOW
  *	fired ID yes|no
  *	trial ID N pins N own N calls N devices
+ *	bytes ID SUM			hexadecimal
  *	finding ID RULE TEXT
  *	log ID TEXT
  *	untold ID WHY

@@ -76,12 +76,24 @@ static void add_device(struct command_line *line, const char *device)
 	}
 }
 
+/* Whether the file of "FILE.ko K=V..." is named @name */
+static bool is_named(const char *driver, const char *name)
+{
+	const char *end = strstr(driver, ".ko "), *slash;
+	size_t length = end ? (size_t)(end - driver) + strlen(".ko") : strlen(driver);
+
+	slash = memrchr(driver, '/', length);
+	if (slash)
+		length -= (size_t)(slash + 1 - driver);
+	return length == strlen(name) && !memcmp(slash ? slash + 1 : driver, name, length);
+}
+
 /* The adapter's driver may itself be the driver under test. */
 static const char *modules(const struct verify_args *args)
 {
 	if (!is_rdma(args))
 		return "emu/emugpu kmod/peerpin kmod/peerpin_nv emu/judge";
-	if (strstr(args->driver, "emurdma.ko"))
+	if (is_named(args->driver, "emurdma.ko"))
 		return "emu/emugpu kmod/peerpin kmod/peerpin_nv emu/ib_peer_shim emu/judge";
 	return "emu/emugpu kmod/peerpin kmod/peerpin_nv emu/ib_peer_shim emu/emurdma emu/judge";
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include "ask.h"
 #include "foreign.h"
 #include "gpu.h"
+#include "mapping.h"
 #include "node.h"
 #include "process.h"
 
@@ -109,12 +111,17 @@ static void check_open(int fd)
 	driver_is_open |= node_of_driver(fd, ask_share());
 }
 
-/* Does nothing if the test has no file of the driver under test open: then removing the driver is no misuse. */
-static void remove_module(struct share *share)
+static bool has_driver_open(void)
 {
 	driver_is_open = false;
 	node_each(NODE_DRIVER, check_open);
-	if (!driver_is_open)
+	return driver_is_open;
+}
+
+/* Does nothing if the test has no file of the driver under test open: then removing the driver is no misuse. */
+static void remove_module(struct share *share)
+{
+	if (!has_driver_open())
 		return;
 	fired(share);
 	ask_guest(SHARE_ASK_RMMOD);
@@ -124,6 +131,44 @@ static void unbind(struct share *share)
 {
 	fired(share);
 	ask_guest(SHARE_ASK_UNBIND);
+}
+
+static void unmap_now(void *at, size_t length)
+{
+	syscall(SYS_munmap, at, length);
+}
+
+static void close_if_of_driver(int fd)
+{
+	if (node_of_driver(fd, ask_share()))
+		close_now(fd);
+}
+
+/* Only while the process lives do pins show that the driver keeps after the last close: the memory is still allocated. */
+static void close_and_look(struct share *share)
+{
+	if (!has_driver_open())
+		return;
+	fired_at_pins(share, gpu_has_pins());
+	mapping_each(unmap_now);
+	node_each(NODE_DRIVER, close_if_of_driver);
+	ask_guest(SHARE_ASK_CLOSED);
+	_exit(0);
+}
+
+static void duplicate_and_close(int fd)
+{
+	if (node_of_driver(fd, ask_share()))
+		close_now(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+}
+
+/* Closes only duplicates, so that the test's own files stay open. The kernel calls flush() of the driver, not release(). */
+static void close_duplicates(struct share *share)
+{
+	if (!has_driver_open())
+		return;
+	node_each(NODE_DRIVER, duplicate_and_close);
+	fired(share);
 }
 
 void action_before(struct share *share, const struct call *call)
@@ -157,6 +202,12 @@ void action_before(struct share *share, const struct call *call)
 		break;
 	case SHARE_UNBIND:
 		unbind(share);
+		break;
+	case SHARE_CLOSE:
+		close_and_look(share);
+		break;
+	case SHARE_DUP:
+		close_duplicates(share);
 		break;
 	}
 	errno = error;

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "bytes.h"
 #include "call.h"
 #include "mapping.h"
 #include "watch.h"
@@ -34,6 +35,7 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	va_start(args, request);
 	call.at = va_arg(args, void *);
 	va_end(args);
+	bytes_note(fd, request, call.at);
 	return watch_wants(&call) ? (int)watch_do(&call) : NEXT(ioctl)(fd, request, call.at);
 }
 

@@ -65,6 +65,17 @@ bool mapping_has(const void *at, size_t length)
 	return has;
 }
 
+void mapping_each(void (*call)(void *at, size_t length))
+{
+	const struct mapping *m;
+
+	pthread_mutex_lock(&lock);
+	for (m = mappings; m < mappings + used; m++)
+		if (m->end)
+			call((void *)m->start, m->end - m->start);
+	pthread_mutex_unlock(&lock);
+}
+
 /* After its middle is removed, a mapping becomes two mappings. */
 void mapping_remove(const void *at, size_t length)
 {

@@ -11,6 +11,9 @@ void mapping_add(const void *at, size_t length);
 /** mapping_has - whether the range overlaps a mapping of a driver's node */
 bool mapping_has(const void *at, size_t length);
 
+/** mapping_each - call @call, which may call no function of this file, for each range */
+void mapping_each(void (*call)(void *at, size_t length));
+
 /** mapping_remove - call after the range was unmapped or replaced by another mapping */
 void mapping_remove(const void *at, size_t length);
 

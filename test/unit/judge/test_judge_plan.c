@@ -84,6 +84,8 @@ static void revocation_guards_pages_by_default(void **state)
 	parses("x user-event=1:revoke guard=0");
 	assert_int_equal(s.guard_ms, 0);
 	parses("x user-event=1:kill");
+	assert_int_equal(s.guard_ms, PLAN_GUARD_MS);
+	parses("x user-event=1:fork");
 	assert_int_equal(s.guard_ms, 0);
 }
 

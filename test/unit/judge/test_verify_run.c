@@ -181,30 +181,33 @@ static void a_good_driver_is_clean(void **state)
 }
 
 /*
- * Default boots: the recording, memory beyond 4 GiB, an IOMMU, and a boot for the other scenarios
- * of the first boot.
+ * Default boots: the recording; some scenarios of each kind, also with memory beyond 4 GiB and with an IOMMU; the other
+ * scenarios of the first boot.
  */
 static void each_boot_has_its_options(void **state)
 {
-	char boots[1 << 14], *first, *second, *third, *fourth, *rest = boots;
+	char boots[1 << 14], *first, *second, *high, *iommu, *last, *rest = boots;
 
 	(void)state;
 	assert_int_equal(verify("--device nvme --kernel 6.12 -- one two"), 0);
 	read_file("boots", boots, sizeof(boots));
 	first = strsep(&rest, "\n");
 	second = strsep(&rest, "\n");
-	third = strsep(&rest, "\n");
-	fourth = strsep(&rest, "\n");
+	high = strsep(&rest, "\n");
+	iommu = strsep(&rest, "\n");
+	last = strsep(&rest, "\n");
 	assert_string_equal(rest, "");
 	says(first, " slub_debug=FZP --peer-type nvme");
 	says(first, "--kernel 6.12");
 	says(first, "--modules emu/emugpu kmod/peerpin kmod/peerpin_nv emu/judge");
-	says(second, " --mem 3072 ");
 	says_not(second, "--iommu");
-	says(third, " --iommu ");
-	says_not(third, "--mem");
-	says_not(fourth, "--iommu");
-	says_not(fourth, "--mem");
+	says_not(second, "--mem");
+	says(high, " --mem 3072 ");
+	says_not(high, "--iommu");
+	says(iommu, " --iommu ");
+	says_not(iommu, "--mem");
+	says_not(last, "--iommu");
+	says_not(last, "--mem");
 	read_file("test_args", boots, sizeof(boots));
 	assert_string_equal(boots, "one two\n");
 }
@@ -219,6 +222,27 @@ static void rdma_boots_have_an_adapter(void **state)
 	says(boots, "--modules emu/emugpu kmod/peerpin kmod/peerpin_nv emu/ib_peer_shim emu/emurdma emu/judge ");
 	says(boots, "--peers 0 --adapters 1 ");
 	says(boots, "/guest --adapter ");
+}
+
+static void rdma_boot_of(const char *driver, const char *modules)
+{
+	char boots[1 << 14], words[PATH_MAX];
+
+	remove_files();
+	write_text("odd", "");
+	write_text(driver, "");
+	snprintf(words, sizeof(words), "--only plain --device rdma --driver %s", path(driver));
+	assert_int_equal(verify(words), 0);
+	read_file("boots", boots, sizeof(boots));
+	says(boots, modules);
+}
+
+/* Only the adapter's own driver is loaded as the driver under test, and not before. */
+static void adapters_driver_can_be_tested(void **state)
+{
+	(void)state;
+	rdma_boot_of("emurdma.ko", "kmod/peerpin_nv emu/ib_peer_shim emu/judge ");
+	rdma_boot_of("my_emurdma.ko", "kmod/peerpin_nv emu/ib_peer_shim emu/emurdma emu/judge ");
 }
 
 /* If the event of a scenario did not occur, the scenario is no trial of the driver. */
@@ -326,6 +350,9 @@ static void interrupted_run_tried_nothing(void **state)
 	write_text("odd", "odd() {\nkill -INT $PPID; exec sleep 60; }\n");
 	assert_int_equal(verify(""), 2);
 	says(out, "0 scenarios in ");
+	says(out, "\n6 of 6 scenarios were not tried: no fault 1 (all), scatter 1 (all), version 1 (all), ");
+	says(out, "\n  all:      ");
+	says(out, "/test --full\n");
 	says(out, "put-of-dead-table      12.3     not tried\n");
 	says_not(out, " ok\n");
 }
@@ -381,11 +408,8 @@ static void full_has_every_boot(void **state)
 	(void)state;
 	assert_int_equal(verify("--full --device none"), 0);
 	read_file("boots", boots, sizeof(boots));
-	/*
-	 * The first boot, the boots of --quick, and each boot with more scenarios. The plain boot
-	 * is in both groups.
-	 */
-	assert_int_equal(lines_of("boots"), 7);
+	/* The 5 boots of --quick, and each boot with more scenarios. The last of --quick is the first of these. */
+	assert_int_equal(lines_of("boots"), 5 + 3);
 	says(boots, " slub_debug=FZP --iommu --append iommu.strict=0 ");
 	says(boots, "--module-param emugpu.bar_sharing=0");
 	says(boots, "--peers 0");
@@ -400,6 +424,22 @@ static void allocation_failures_end_when_unused(void **state)
 	read_file("ran", ran, sizeof(ran));
 	says(ran, "plain/alloc-8\n");
 	says_not(ran, "plain/alloc-9\n");
+	says_not(out, "not tried:");
+}
+
+/* The guest leaves out the scenarios after the first that found no allocation to fail. */
+static void skipped_scenarios_are_no_gap(void **state)
+{
+	char ran[1 << 14];
+
+	(void)state;
+	write_text("odd", "skips() {\n[[ $1 = */alloc-[6-9] ]]; }\n");
+	assert_int_equal(verify("--full"), 0);
+	read_file("ran", ran, sizeof(ran));
+	says(ran, "plain/alloc-5\n");
+	says_not(ran, "plain/alloc-6\n");
+	says(ran, "iommu\n");
+	says_not(out, "not tried:");
 }
 
 static void broken_rule_is_reported(void **state)
@@ -418,6 +458,65 @@ static void broken_rule_is_reported(void **state)
 	says(out, "    a line\n");
 }
 
+/* A leak that is harmless with current GPU drivers comes last, and the worst error first, whatever was found first. */
+static void worst_defect_is_the_headline(void **state)
+{
+	const char *splat, *dead, *leak, *table;
+
+	(void)state;
+	write_text("odd", "odd() {\n"
+		   "case $1 in plain) echo \"finding $1 table-leaked x\" ;;\n"
+		   "plain/scatter-0) echo \"finding $1 map-of-dead-table x\"; echo \"log $1 one line\" ;;\n"
+		   "plain/copies-2) echo \"finding $1 kernel-splat BUG: x\"; echo \"finding $1 hang y\"\n"
+		   "echo \"log $1 two lines\" ;;\n"
+		   "*) return 1; esac; echo \"trial $1 1 pins 1 own 2 calls 1 devices\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify(""), 1);
+	says(out, "x.ko: BROKEN: kernel-splat: ");
+	splat = strstr(out, "\nkernel-splat: ");
+	dead = strstr(out, "\nmap-of-dead-table: ");
+	leak = strstr(out, "\ntable-leaked: ");
+	table = strstr(out, "\nrule ");
+	assert_true(splat && dead && leak && table && splat < dead && dead < leak && leak < table);
+	says(splat, "  severity: crash or corruption\n");
+	says(leak, "  severity: advice\n");
+	assert_null(strstr(strstr(out, "two lines") + 1, "two lines"));
+	says(dead, "    one line\n");
+}
+
+/* A driver that calls no dma_map_pages could not break the rules about mappings. */
+static void unused_calls_are_not_tried(void **state)
+{
+	(void)state;
+	assert_int_equal(verify(""), 0);
+	says(out, "unmap-of-dead-mapping  13.3     ok\n");
+	says(out, "regions-left                    not tried\n");
+	says(out, "mapped-after-callback  11.3     not tried\n");
+	write_text("odd", "odd() {\n[ $1 = plain ] || return\necho \"event $1 kernel 1 get_pages by peerpin_nv\"\n"
+		   "echo \"event $1 user 1 mmap of /dev/x in 9 us\"\n"
+		   "echo \"trial $1 1 pins 1 own 2 calls 1 devices\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify(""), 0);
+	says(out, "unmap-of-dead-mapping  13.3     not tried\n");
+	says(out, "regions-left                    ok\n");
+	says(out, "mapped-after-callback  11.3     ok\n");
+}
+
+static void same_bytes_are_noted(void **state)
+{
+	char odd[512];
+	int same;
+
+	(void)state;
+	for (same = 0; same < 2; same++) {
+		snprintf(odd, sizeof(odd), "odd() {\ncase $1 in plain) sum=1f ;; plain/scatter-0) sum=%s ;; *) return 1; esac\n"
+			 "echo \"trial $1 1 pins 1 own 2 calls 1 devices\"; echo \"bytes $1 $sum\"\n"
+			 "echo \"end $1 clean\"; }\n", same ? "1f" : "20");
+		remove_files();
+		write_text("odd", odd);
+		assert_int_equal(verify(""), 0);
+		assert_int_equal(!!strstr(out, "note: the test copies the same bytes to the GPU in each process"), same);
+	}
+}
+
 static void a_splat(const char *log, const char *rule)
 {
 	char odd[1024], row[64];
@@ -429,7 +528,7 @@ static void a_splat(const char *log, const char *rule)
 	assert_int_equal(verify(""), 1);
 	snprintf(row, sizeof(row), "x.ko: BROKEN: %s", rule);
 	says(out, row);
-	assert_int_equal(lines_of("boots"), 5);
+	assert_int_equal(lines_of("boots"), 5 + 1);
 }
 
 static void dead_vm_is_judged_by_log(void **state)
@@ -442,8 +541,8 @@ static void dead_vm_is_judged_by_log(void **state)
 	a_splat("'[  1.3] BUG kmalloc-64: Object already free'", "double-free");
 	a_splat("'[  1.3] refcount_t: underflow; use-after-free.'", "refcount");
 	a_splat("'[  1.3] emugpu: violation by x, f+0x1/0x2 [x]: put-of-dead-table: put (12.3)' '[ 1.4] BUG: x'",
-		"put-of-dead-table (12.3)");
-	says(out, "kernel-splat                    BROKEN ");
+		"kernel-splat: ");
+	says(out, "put-of-dead-table      12.3     BROKEN ");
 }
 
 static void silent_vm_end_is_a_hang(void **state)
@@ -570,7 +669,7 @@ static void qemu_crash_is_retried(void **state)
 		write_text("odd", odd);
 		assert_int_equal(verify(""), 0);
 		assert_int_equal(lines_of("ran"), clean + 1);
-		assert_int_equal(lines_of("boots"), 5);
+		assert_int_equal(lines_of("boots"), 5 + 1);
 	}
 	remove_files();
 	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] || return\n"
@@ -596,7 +695,8 @@ static void every_scenario_runs_exactly_once(void **state)
 		   "plain/alloc-2 | iommu) exit 70 ;; esac; return 1; }\n");
 	assert_int_equal(verify(""), 1);
 	assert_int_equal(lines_of("ran"), clean);
-	assert_int_equal(lines_of("boots"), 4 + 3);
+	/* plain/alloc-2 is the last scenario of its boot */
+	assert_int_equal(lines_of("boots"), 5 + 2);
 	read_file("ran", ran, sizeof(ran));
 	while ((at = strsep(&rest, "\n")) && *at && rest) {
 		snprintf(id, sizeof(id), "\n%s\n", at);
@@ -774,6 +874,7 @@ static void json_and_html_are_complete(void **state)
 	says(out, "say &quot;&lt;x&gt;&quot;");
 	says(out, "&lt;b&gt;");
 	says_not(out, "<b>");
+	says(out, "<p class=\"verdict\">The driver broke 1 rule, first of all bus-addresses (crash or corruption): ");
 	says(out, "</html>\n");
 	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] || return\necho \"untold $1 <b>\"; echo \"end $1 clean\"; }\n");
 	assert_int_equal(verify(words), 2);
@@ -864,6 +965,7 @@ int main(void)
 		cmocka_unit_test_setup(a_good_driver_is_clean, setup),
 		cmocka_unit_test_setup(each_boot_has_its_options, setup),
 		cmocka_unit_test_setup(rdma_boots_have_an_adapter, setup),
+		cmocka_unit_test_setup(adapters_driver_can_be_tested, setup),
 		cmocka_unit_test_setup(missing_event_is_not_tried, setup),
 		cmocka_unit_test_setup(test_without_pins_is_incomplete, setup),
 		cmocka_unit_test_setup(test_without_calls_is_incomplete, setup),
@@ -876,6 +978,10 @@ int main(void)
 		cmocka_unit_test_setup(finding_before_interrupt_counts, setup),
 		cmocka_unit_test_setup(full_has_every_boot, setup),
 		cmocka_unit_test_setup(allocation_failures_end_when_unused, setup),
+		cmocka_unit_test_setup(skipped_scenarios_are_no_gap, setup),
+		cmocka_unit_test_setup(worst_defect_is_the_headline, setup),
+		cmocka_unit_test_setup(unused_calls_are_not_tried, setup),
+		cmocka_unit_test_setup(same_bytes_are_noted, setup),
 		cmocka_unit_test_setup(broken_rule_is_reported, setup),
 		cmocka_unit_test_setup(dead_vm_is_judged_by_log, setup),
 		cmocka_unit_test_setup(silent_vm_end_is_a_hang, setup),
