@@ -7,6 +7,8 @@ common_sources := $(wildcard $(src)/../common/*/*.c)
 common_links := $(addprefix $(obj)/,$(notdir $(common_sources)))
 common_objects := $(patsubst %.c,%.o,$(notdir $(common_sources)))
 clean-files += $(notdir $(common_sources))
+# Newer kernels have flags for each exported symbol, older kernels have a table for GPL modules.
+ccflags-y += $(if $(shell grep flagstab $(srctree)/include/linux/module.h),-DEMUGPU_FLAGSTAB)
 ccflags-y += -I$(src) -I$(src)/../common/node -I$(src)/../common/memory
 
 $(foreach s,$(common_sources),$(eval $(obj)/$(notdir $(s)): $(s)))

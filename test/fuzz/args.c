@@ -91,7 +91,7 @@ static void must_be_same(const struct verify_args *a, const struct verify_args *
 	size_t i = 0;
 
 	must(same(a->driver, b->driver) && same(a->test, b->test) && same(a->device, b->device) &&
-	     same(a->kernel, b->kernel) && same(b->only, "iommu/alloc-1"), "what is to be typed is what was typed", line);
+	     same(a->nvidia, b->nvidia) && same(a->kernel, b->kernel) && same(b->only, "iommu/alloc-1"), "what is to be typed is what was typed", line);
 	while (a->test_args[i] && same(a->test_args[i], b->test_args[i]))
 		i++;
 	must(same(a->test_args[i], b->test_args[i]), "what is to be typed has the test's arguments", line);

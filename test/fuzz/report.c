@@ -171,7 +171,7 @@ static void read_args(char *line, struct verify_args *args, char **rest)
 		rest[i] = strsep(&line, "\t");
 	*args = (struct verify_args){
 		.driver = word_or(words[0], "driver.ko"), .test = word_or(words[1], "test"), .kernel = words[2],
-		.test_args = rest, .device = "lsi",
+		.test_args = rest, .device = "lsi", .nvidia = "open",
 	};
 }
 

@@ -2,12 +2,12 @@
 #include <linux/bug.h>
 #include <linux/delay.h>
 #include <linux/errno.h>
-#include <linux/ktime.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
 
 #include "api.h"
 #include "monitor.h"
+#include "vmtime.h"
 
 enum {
 	AWAITED_MS = 500,
@@ -61,20 +61,21 @@ static void delay(void)
 
 void emugpu_api_callback(void (*callback)(void *data), void *data, const void *table)
 {
-	ktime_t start;
+	s64 ns;
 
 	lockdep_assert_held(&api_mutex);
 	WRITE_ONCE(callback_function, callback);
 	WRITE_ONCE(callback_table, table);
 	WRITE_ONCE(callback_task, current);
 	delay();
-	start = ktime_get();
+	emugpu_vmtime_begin(emugpu_monitor_callback_period());
 	WRITE_ONCE(running_callback, ++callback_number);
 	callback(data);
 	WRITE_ONCE(running_callback, 0);
+	ns = emugpu_vmtime_end();
 	/* A callback that waited for a thread delayed by the emulator is not reported as slow. */
 	if (READ_ONCE(awaited_by) != callback_number)
-		emugpu_monitor_callback_time(callback, ktime_to_ns(ktime_sub(ktime_get(), start)));
+		emugpu_monitor_callback_time(callback, ns);
 	WRITE_ONCE(callback_task, NULL);
 	atomic64_inc(&emugpu_counters.callbacks);
 }

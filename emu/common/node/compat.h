@@ -4,6 +4,7 @@
 #define _EMUGPU_COMPAT_H
 
 #include <linux/dma-mapping.h>
+#include <linux/hrtimer.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/version.h>
@@ -34,6 +35,15 @@
 #define EMUGPU_P2P_IDLE_COUNT 1
 #else
 #define EMUGPU_P2P_IDLE_COUNT 0
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+static inline void hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*function)(struct hrtimer *timer),
+				 clockid_t clock, enum hrtimer_mode mode)
+{
+	hrtimer_init(timer, clock, mode);
+	timer->function = function;
+}
 #endif
 
 /* Stores the page frame that a VM_IO or VM_PFNMAP area maps at @at. Returns 0, or -EINVAL if no page is mapped there. */

@@ -14,6 +14,7 @@
 #include "emugpu.h"
 #include "control.h"
 #include "event.h"
+#include "flavour.h"
 #include "gpu.h"
 #include "tombstone.h"
 #include "monitor.h"
@@ -23,7 +24,9 @@ static int __init emugpu_init(void)
 {
 	int err;
 
-	err = emugpu_monitor_init();
+	err = emugpu_flavour_init();
+	if (!err)
+		err = emugpu_monitor_init();
 	if (err)
 		return err;
 	err = emugpu_gpu_register();

@@ -6,6 +6,7 @@
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
 #include <linux/ktime.h>
+#include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/printk.h>
@@ -201,6 +202,12 @@ void emugpu_violation(enum emugpu_rule rule, const void *caller)
 void emugpu_violation_by(enum emugpu_rule rule, const char *module)
 {
 	report(rule, module, "at its end");
+}
+
+/* A stop of the VM counts as a sixteenth of the limit. */
+unsigned int emugpu_monitor_callback_period(void)
+{
+	return clamp(READ_ONCE(callback_ms) * (unsigned int)USEC_PER_MSEC / 16, 500U, 10000U);
 }
 
 void emugpu_monitor_callback_time(const void *function, s64 ns)

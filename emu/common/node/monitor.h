@@ -42,6 +42,9 @@ bool emugpu_monitor_is(const char *module, const char *name);
 u64 emugpu_monitor_count(enum emugpu_rule rule, char *module);
 u64 emugpu_monitor_total(void);
 
+/* The period for emugpu_vmtime_begin() that suits callback_ms, in microseconds */
+unsigned int emugpu_monitor_callback_period(void);
+
 /* Reports a slow-callback violation if @ns, the run time of callback @function, exceeds callback_ms. */
 void emugpu_monitor_callback_time(const void *function, s64 ns);
 

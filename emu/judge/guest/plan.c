@@ -159,6 +159,12 @@ static int set_guard(struct scenario *s, char *value)
 	return number(value, &s->guard_ms);
 }
 
+static int set_may_refuse(struct scenario *s, char *value)
+{
+	s->may_refuse = !strcmp(value, "1");
+	return s->may_refuse ? 0 : -1;
+}
+
 static int set_env(struct scenario *s, char *value)
 {
 	if (s->nr_env == PLAN_ENV_MAX || !strchr(value, '=') || *value == '=')
@@ -182,6 +188,7 @@ static const struct key {
 	{ "alloc", set_alloc },
 	{ "copies", set_copies },
 	{ "guard", set_guard },
+	{ "may-refuse", set_may_refuse },
 	{ "env", set_env },
 	{}
 };

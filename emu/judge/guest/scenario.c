@@ -292,13 +292,21 @@ static bool is_fit(void)
 	return allocator_began(&began) || began;
 }
 
+/* The kernel refuses modules that use both symbols of a proprietary module and symbols for GPL modules only. */
+static int refused(void)
+{
+	kmsg_judge();
+	report_line("refused", "%s", kmsg_last());
+	return 0;
+}
+
 /* A driver may refuse to load if one of its allocations was made to fail. */
 static int not_loaded(int error)
 {
 	bool allowed = run.scenario->alloc && allocation_failed();
 
 	if (error != -ETIMEDOUT && error != -EFAULT && !is_fit())
-		return not_fit(error);
+		return run.scenario->may_refuse ? refused() : not_fit(error);
 	if (run.scenario->alloc)
 		report_line("fired", "%s", allowed ? "yes" : "no");
 	if (error == -ETIMEDOUT)

@@ -4,6 +4,7 @@
 #include "tool/util/markup.h"
 #include "tool/tool.h"
 #include "html.h"
+#include "source.h"
 #include "words.h"
 
 static void put_element(FILE *file, const char *tag, const char *text)
@@ -62,8 +63,6 @@ static void put_outcome(FILE *file, const struct summary *s)
 		put_markup(file, stop);
 	}
 	fputs("</p>\n", file);
-	if (words_of_test(s))
-		fprintf(file, "<p>Note: %s.</p>\n", words_of_test(s));
 }
 
 /* @put: prints a text with print_repeat() and functions of words.h. Escapes this text for HTML. */
@@ -80,6 +79,22 @@ static void put_text(FILE *file, void (*put)(FILE *file, const struct summary *s
 	fclose(memory);
 	put_markup(file, text);
 	free(text);
+}
+
+static void note_text(FILE *file, const struct summary *s, const void *i)
+{
+	words_of_note(file, s, *(const unsigned int *)i);
+}
+
+static void put_notes(FILE *file, const struct summary *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < summary_notes(s); i++) {
+		fputs("<p>Note: ", file);
+		put_text(file, note_text, s, &i);
+		fputs("</p>\n", file);
+	}
 }
 
 static void left_text(FILE *file, const struct summary *s, const void *unused)
@@ -138,23 +153,26 @@ static void put_table(FILE *file, const struct summary *s)
 
 static void scenario_text(FILE *file, const struct summary *s, const void *arg)
 {
-	const struct scenario *scenario = arg;
+	const struct judgement *j = arg;
+	const struct scenario *scenario = &j->result->scenario;
 
+	words_of_memory(file, s, j);
 	fprintf(file, "%s: ", scenario->id);
 	words_of_scenario(file, scenario, &s->run->recording);
 	fputs("\n", file);
 	print_repeat(file, s->run->args, scenario->id);
 }
 
-static void put_log(FILE *file, const struct result *result)
+static void put_log(FILE *file, const struct summary *s, const struct result *result)
 {
+	char text[SOURCE_MAX];
 	size_t i;
 
 	if (!result->nr_log)
 		return;
 	fputs("<pre>", file);
 	for (i = 0; i < result->nr_log; i++) {
-		put_markup(file, result->log[i].text);
+		put_markup(file, source_text(s->run->args->driver, result->log[i].text, text));
 		putc('\n', file);
 	}
 	fputs("</pre>\n", file);
@@ -162,16 +180,18 @@ static void put_log(FILE *file, const struct result *result)
 
 static void put_broken(FILE *file, const struct summary *s, const struct judgement *j)
 {
+	char text[SOURCE_MAX];
+
 	fprintf(file, "<h2 id=\"%s\">%s</h2>\n", j->rule->name, j->rule->name);
 	fprintf(file, "<p>%s: ", severity_name(j->rule->severity));
 	put_markup(file, j->rule->text);
 	fputs("</p>\n", file);
-	put_element(file, "p", j->finding->text);
+	put_element(file, "p", source_text(s->run->args->driver, j->finding->text, text));
 	fputs("\n<pre>", file);
-	put_text(file, scenario_text, s, &j->result->scenario);
+	put_text(file, scenario_text, s, j);
 	fputs("</pre>\n", file);
 	if (summary_is_first(s, j))
-		put_log(file, j->result);
+		put_log(file, s, j->result);
 }
 
 void html_report(FILE *file, const struct summary *summary)
@@ -180,6 +200,7 @@ void html_report(FILE *file, const struct summary *summary)
 
 	put_head(file, summary);
 	put_outcome(file, summary);
+	put_notes(file, summary);
 	for (i = 0; i < summary->count; i++)
 		if (summary->judgements[i].verdict == VERDICT_BROKEN)
 			put_broken(file, summary, &summary->judgements[i]);

@@ -4,6 +4,7 @@
 #include "tool/util/json.h"
 #include "tool/tool.h"
 #include "json.h"
+#include "source.h"
 
 static void add_repeat(struct json_object *o, const struct summary *s, const char *id)
 {
@@ -19,19 +20,21 @@ static void add_repeat(struct json_object *o, const struct summary *s, const cha
 	free(text);
 }
 
-static struct json_object *json_log(const struct result *result)
+static struct json_object *json_log(const struct summary *s, const struct result *result)
 {
 	struct json_object *lines = json_object_new_array();
+	char text[SOURCE_MAX];
 	size_t i;
 
 	for (i = 0; i < result->nr_log; i++)
-		json_object_array_add(lines, json_text(result->log[i].text));
+		json_object_array_add(lines, json_text(source_text(s->run->args->driver, result->log[i].text, text)));
 	return lines;
 }
 
 static struct json_object *json_rule(const struct summary *s, const struct judgement *j)
 {
 	struct json_object *o = json_object_new_object();
+	char text[SOURCE_MAX];
 
 	json_add_text(o, "rule", j->rule->name);
 	json_add_text(o, "section", j->rule->section);
@@ -42,9 +45,9 @@ static struct json_object *json_rule(const struct summary *s, const struct judge
 	if (!j->times)
 		return o;
 	json_add_text(o, "scenario", j->result->scenario.id);
-	json_add_text(o, "finding", j->finding->text);
+	json_add_text(o, "finding", source_text(s->run->args->driver, j->finding->text, text));
 	add_repeat(o, s, j->result->scenario.id);
-	json_object_object_add(o, "log", json_log(j->result));
+	json_object_object_add(o, "log", json_log(s, j->result));
 	return o;
 }
 
@@ -125,6 +128,7 @@ static struct json_object *json_summary(const struct summary *s)
 	json_add_text(o, "driver", args->driver);
 	json_add_text(o, "test", args->test);
 	json_add_text(o, "device", args->device);
+	json_add_text(o, "nvidia", args->nvidia);
 	add_text_or_null(o, "kernel", args->kernel);
 	json_add_text(o, "level", args->level == LEVEL_FULL ? "full" : "quick");
 	json_add_text(o, "verdict", summary_outcome(s));
@@ -132,6 +136,7 @@ static struct json_object *json_summary(const struct summary *s)
 	add_text_or_null(o, "stopped", summary_stop(s));
 	json_add_u64(o, "milliseconds", (uint64_t)s->ms);
 	json_object_object_add(o, "same_bytes", json_object_new_boolean(s->same_bytes));
+	add_text_or_null(o, "refused", s->refused);
 	json_object_object_add(o, "left", json_left(s));
 	json_object_object_add(o, "rules", json_rules(s));
 	json_object_object_add(o, "scenarios", json_scenarios(&s->run->results));

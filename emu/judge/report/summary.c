@@ -97,6 +97,21 @@ static bool has_same_bytes(const struct results *results)
 	return false;
 }
 
+static const char *find_refusal(const struct results *results)
+{
+	size_t i;
+
+	for (i = 0; i < results->count; i++)
+		if (*results->at[i].refused)
+			return results->at[i].refused;
+	return NULL;
+}
+
+unsigned int summary_notes(const struct summary *summary)
+{
+	return summary->same_bytes + !!summary->refused;
+}
+
 static bool has_run(const struct run *run, const struct row *row)
 {
 	size_t i;
@@ -175,6 +190,7 @@ void summary_make(struct summary *out, const struct run *run)
 	add_rules(out, bits);
 	count_left(out);
 	out->same_bytes = has_same_bytes(&run->results);
+	out->refused = find_refusal(&run->results);
 	add_findings(out, &run->results);
 	for (i = 0; i < out->count && !out->headline; i++)
 		if (out->judgements[i].verdict == VERDICT_BROKEN)

@@ -36,6 +36,7 @@ struct left {
  * @left: the kinds of scenarios of which some did not run, @nr_left of them
  * @untried: a scenario of the first pass did not run, or the plan is not known
  * @same_bytes: in two processes the test copied the same bytes to the GPU
+ * @refused: why the kernel refused the driver beside the other of NVIDIA's drivers; NULL: it did not
  * @why: text for summary_stop() if @untold is not 0
  */
 struct summary {
@@ -50,6 +51,7 @@ struct summary {
 	size_t nr_left;
 	bool untried;
 	bool same_bytes;
+	const char *refused;
 	char why[256];
 	long ms;
 };
@@ -61,6 +63,8 @@ void summary_free(struct summary *summary);
 bool summary_is_first(const struct summary *summary, const struct judgement *judgement);
 
 const char *verdict_name(enum verdict verdict);
+
+unsigned int summary_notes(const struct summary *summary);
 
 /* Number of planned scenarios that did not run */
 size_t summary_left(const struct summary *summary);

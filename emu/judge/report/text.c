@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "tool/util/colour.h"
+#include "source.h"
 #include "text.h"
 #include "words.h"
 
@@ -42,9 +43,19 @@ static void put_counts(FILE *file, const struct summary *s)
 		s->broken);
 	if (stop)
 		fprintf(file, "; %s", stop);
-	if (words_of_test(s))
-		fprintf(file, "\nnote: %s", words_of_test(s));
-	fputs("\n\n", file);
+	putc('\n', file);
+}
+
+static void put_notes(FILE *file, const struct summary *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < summary_notes(s); i++) {
+		fputs("note: ", file);
+		words_of_note(file, s, i);
+		putc('\n', file);
+	}
+	putc('\n', file);
 }
 
 static void put_left(FILE *file, const struct summary *s)
@@ -77,29 +88,34 @@ static void put_table(FILE *file, const struct summary *s)
 		put_row(file, &s->judgements[i]);
 }
 
-static void put_log(FILE *file, const struct result *result)
+static void put_log(FILE *file, const struct summary *s, const struct result *result)
 {
+	char text[SOURCE_MAX];
 	size_t i;
 
 	if (result->nr_log)
 		fputs("  kernel log:\n", file);
 	for (i = 0; i < result->nr_log && i < NR_LOG; i++)
-		fprintf(file, "    %s\n", result->log[i].text);
+		fprintf(file, "    %s\n", source_text(s->run->args->driver, result->log[i].text, text));
 }
 
 static void put_broken(FILE *file, const struct summary *s, const struct judgement *j)
 {
+	char text[SOURCE_MAX];
+
 	fprintf(file, "%s: %s\n", j->rule->name, j->rule->text);
 	fprintf(file, "  severity: %s\n", severity_name(j->rule->severity));
 	fprintf(file, "  found:    %s%s%s\n", strcmp(j->rule->name, "other") ? "" : j->finding->rule,
-		strcmp(j->rule->name, "other") ? "" : ": ", j->finding->text);
+		strcmp(j->rule->name, "other") ? "" : ": ",
+		source_text(s->run->args->driver, j->finding->text, text));
+	words_of_memory(file, s, j);
 	fprintf(file, "  scenario: %s: ", j->result->scenario.id);
 	words_of_scenario(file, &j->result->scenario, &s->run->recording);
 	fputs("\n  again:    ", file);
 	print_repeat(file, s->run->args, j->result->scenario.id);
 	putc('\n', file);
 	if (summary_is_first(s, j))
-		put_log(file, j->result);
+		put_log(file, s, j->result);
 	putc('\n', file);
 }
 
@@ -109,6 +125,7 @@ void text_report(FILE *file, const struct summary *summary)
 
 	put_outcome(file, summary);
 	put_counts(file, summary);
+	put_notes(file, summary);
 	for (i = 0; i < summary->count; i++)
 		if (summary->judgements[i].verdict == VERDICT_BROKEN)
 			put_broken(file, summary, &summary->judgements[i]);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <string.h>
+#include "source.h"
 #include "words.h"
 
 struct words {
@@ -95,9 +96,43 @@ void words_of_left(FILE *file, const struct summary *summary)
 	}
 }
 
-const char *words_of_test(const struct summary *summary)
+void words_of_note(FILE *file, const struct summary *summary, unsigned int i)
 {
-	if (!summary->same_bytes)
-		return NULL;
-	return "the test copies the same bytes to the GPU in each process, so stale data may look right; use a random seed";
+	if (summary->same_bytes && !i--)
+		fputs("the test copies the same bytes to the GPU in each process, so stale data may look right; use a random seed",
+		      file);
+	else
+		fprintf(file, "the kernel does not load the driver beside NVIDIA's %s driver: %s",
+			strcmp(summary->run->args->nvidia, "open") ? "open" : "proprietary", summary->refused);
+}
+
+static void put_owner(FILE *file, const char *driver, const struct result *result, const char *key, const char *label)
+{
+	char text[SOURCE_MAX];
+	const char *at;
+	size_t i;
+
+	for (i = 0; i < result->nr_log; i++) {
+		at = strstr(source_text(driver, result->log[i].text, text), key);
+		if (!at)
+			continue;
+		at += strlen(key);
+		fprintf(file, "%s%.*s\n", label, (int)(strstr(at, " age=") ? strstr(at, " age=") - at : (int)strlen(at)), at);
+		return;
+	}
+}
+
+void words_of_memory(FILE *file, const struct summary *summary, const struct judgement *judgement)
+{
+	static const char *const rules[] = { "use-after-free", "double-free", "overflow" };
+	const char *driver = summary->run->args->driver;
+	size_t i = 0;
+
+	while (i < sizeof(rules) / sizeof(rules[0]) && strcmp(judgement->rule->name, rules[i]))
+		i++;
+	if (i == sizeof(rules) / sizeof(rules[0]))
+		return;
+	put_owner(file, driver, judgement->result, "Allocated in ", "  allocated: ");
+	put_owner(file, driver, judgement->result, "Freed in ", "  freed:    ");
+	put_owner(file, driver, judgement->result, "RIP: 0010:", "  used:     ");
 }

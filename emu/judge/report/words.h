@@ -9,8 +9,14 @@
 /* "N of M scenarios were not tried: KIND N, KIND N", for scenarios that were planned */
 void words_of_left(FILE *file, const struct summary *summary);
 
-/* What the test should do better; NULL: nothing */
-const char *words_of_test(const struct summary *summary);
+/* Prints note @i of summary_notes(): what breaks no rule, but the author should know. */
+void words_of_note(FILE *file, const struct summary *summary, unsigned int i);
+
+/*
+ * For damaged memory: lines with the functions that allocated, freed and used it, as far as the kernel log has them. The
+ * kernel logs the first two only in a run with --only.
+ */
+void words_of_memory(FILE *file, const struct summary *summary, const struct judgement *judgement);
 
 void words_of_scenario(FILE *file, const struct scenario *scenario, const struct recording *recording);
 

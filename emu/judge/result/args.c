@@ -11,6 +11,7 @@ enum {
 	DRIVER = 256,
 	TEST,
 	DEVICE,
+	NVIDIA,
 	KERNEL,
 	QUICK,
 	FULL,
@@ -24,6 +25,7 @@ static const struct option options[] = {
 	{ "driver", required_argument, NULL, DRIVER },
 	{ "test", required_argument, NULL, TEST },
 	{ "device", required_argument, NULL, DEVICE },
+	{ "nvidia", required_argument, NULL, NVIDIA },
 	{ "kernel", required_argument, NULL, KERNEL },
 	{ "quick", no_argument, NULL, QUICK },
 	{ "full", no_argument, NULL, FULL },
@@ -47,6 +49,14 @@ static int parse_device(const char *text, const char **out)
 	return usage_error("--device is lsi, edu, nvme, rdma or none, not %s", text);
 }
 
+static int parse_nvidia(const char *text, const char **out)
+{
+	if (strcmp(text, "open") && strcmp(text, "proprietary"))
+		return usage_error("--nvidia is open or proprietary, not %s", text);
+	*out = text;
+	return 0;
+}
+
 /* @word: the option as typed */
 static int parse_option(int option, const char *word, struct verify_args *out)
 {
@@ -59,6 +69,8 @@ static int parse_option(int option, const char *word, struct verify_args *out)
 		return 0;
 	case DEVICE:
 		return parse_device(optarg, &out->device);
+	case NVIDIA:
+		return parse_nvidia(optarg, &out->nvidia);
 	case KERNEL:
 		out->kernel = optarg;
 		return 0;
@@ -118,7 +130,7 @@ int parse_verify_args(int argc, char **argv, struct verify_args *out)
 {
 	int c, ret;
 
-	*out = (struct verify_args) { .device = "lsi" };
+	*out = (struct verify_args) { .device = "lsi", .nvidia = "open" };
 	optind = 0;
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, "+:", options, NULL)) != -1) {
@@ -165,6 +177,8 @@ void print_repeat(FILE *file, const struct verify_args *args, const char *id)
 	print_option(file, "--test", args->test);
 	if (strcmp(args->device, "lsi"))
 		print_option(file, "--device", args->device);
+	if (strcmp(args->nvidia, "open"))
+		print_option(file, "--nvidia", args->nvidia);
 	if (args->kernel)
 		print_option(file, "--kernel", args->kernel);
 	if (id)

@@ -15,6 +15,7 @@ enum verify_level {
  * struct verify_args - arguments of peerpin verify
  * @test_args: arguments of the test program, without the program's name; ends with NULL
  * @device: the driver's device: lsi, edu, nvme, rdma or none
+ * @nvidia: NVIDIA's driver that the emulator plays: open or proprietary
  * @kernel: kernel for emu/vm/run; NULL: the default of emu/vm/run
  * @first: stop at the first violation
  * @only: id of the only scenario to run; NULL: run all scenarios
@@ -25,6 +26,7 @@ struct verify_args {
 	const char *test;
 	char **test_args;
 	const char *device;
+	const char *nvidia;
 	const char *kernel;
 	enum verify_level level;
 	bool first;

@@ -44,6 +44,7 @@ struct trial {
  * @fired: the fault was injected
  * @trial: the test's activity; valid if @armed is false
  * @test: how the test program ended
+ * @refused: why the kernel refused to load the driver in BOOT_OTHER_NVIDIA; "": it did not
  * @untold: why a violation may have been missed; "": nothing was missed
  */
 struct result {
@@ -54,6 +55,7 @@ struct result {
 	bool fired;
 	struct trial trial;
 	char test[48];
+	char refused[160];
 	char untold[160];
 	struct finding *findings;
 	size_t nr_findings;

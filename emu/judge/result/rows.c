@@ -9,6 +9,7 @@ enum {
 	LAZY = 1 << BOOT_IOMMU_LAZY,
 	UNSHARED = 1 << BOOT_NO_SHARING,
 	HIGH = 1 << BOOT_HIGH_MEMORY,
+	OTHER = 1 << BOOT_OTHER_NVIDIA,
 	ALL = PLAIN | IOMMU | LAZY | UNSHARED,
 };
 
@@ -17,7 +18,7 @@ enum {
  * Then come the rows that find most.
  */
 static const struct row rows[] = {
-	{ "", "", SERIES_VALUES, 1, 0, PLAIN | IOMMU | HIGH, ALL | HIGH, 0, 1, 1, { 0 } },
+	{ "", "", SERIES_VALUES, 1, 0, PLAIN | IOMMU | HIGH | OTHER, ALL | HIGH | OTHER, 0, 1, 1, { 0 } },
 	{ "scatter-%u", "scatter=%u", SERIES_VALUES, 1, 0, PLAIN, ALL, 0, 1, 1, { 0 } },
 	{ "version-0x%x", "version=0x%x", SERIES_VALUES, 1, 0, PLAIN, PLAIN, TRIES_VERSION, 2, 2, { 0x10002, 0x10001 } },
 	{ "copies-%u", "copies=%u", SERIES_VALUES, 1, 0, PLAIN, PLAIN | IOMMU | UNSHARED, 0, 1, 1, { 2 } },
@@ -70,6 +71,7 @@ const char *boot_name(enum boot boot)
 		[BOOT_IOMMU_LAZY] = "iommu-lazy",
 		[BOOT_NO_SHARING] = "no-sharing",
 		[BOOT_HIGH_MEMORY] = "high-memory",
+		[BOOT_OTHER_NVIDIA] = "other-nvidia",
 	};
 
 	return names[boot];

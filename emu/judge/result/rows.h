@@ -9,6 +9,7 @@ enum boot {
 	BOOT_IOMMU_LAZY,
 	BOOT_NO_SHARING,
 	BOOT_HIGH_MEMORY,
+	BOOT_OTHER_NVIDIA,	/* the emulator plays the NVIDIA driver that --nvidia did not select */
 	NR_BOOTS,
 };
 

@@ -39,6 +39,8 @@ static struct scenario make(const struct row *row, enum boot boot, unsigned int 
 
 	snprintf(s.id + length, sizeof(s.id) - (size_t)length, row->name, a, b);
 	snprintf(s.keys, sizeof(s.keys), row->keys, a, b);
+	if (boot == BOOT_OTHER_NVIDIA)
+		snprintf(s.keys, sizeof(s.keys), "may-refuse=1");
 	if (boot == BOOT_IOMMU || boot == BOOT_IOMMU_LAZY)
 		s.tries |= TRIES_IOMMU;
 	return s;
@@ -296,13 +298,13 @@ static void all_boots(struct sink *sink, enum pass pass, const enum boot *order)
 void scenarios_after(struct scenarios *out, enum verify_level level, const struct recording *recording)
 {
 	static const enum boot first[NR_BOOTS] = {
-		BOOT_PLAIN, BOOT_HIGH_MEMORY, BOOT_NO_SHARING, BOOT_IOMMU_LAZY, BOOT_IOMMU,
+		BOOT_PLAIN, BOOT_OTHER_NVIDIA, BOOT_HIGH_MEMORY, BOOT_NO_SHARING, BOOT_IOMMU_LAZY, BOOT_IOMMU,
 	};
 	static const enum boot quick[NR_BOOTS] = {
-		BOOT_IOMMU, BOOT_NO_SHARING, BOOT_IOMMU_LAZY, BOOT_HIGH_MEMORY, BOOT_PLAIN,
+		BOOT_IOMMU, BOOT_NO_SHARING, BOOT_IOMMU_LAZY, BOOT_HIGH_MEMORY, BOOT_OTHER_NVIDIA, BOOT_PLAIN,
 	};
 	static const enum boot full[NR_BOOTS] = {
-		BOOT_PLAIN, BOOT_NO_SHARING, BOOT_IOMMU_LAZY, BOOT_HIGH_MEMORY, BOOT_IOMMU,
+		BOOT_PLAIN, BOOT_NO_SHARING, BOOT_IOMMU_LAZY, BOOT_HIGH_MEMORY, BOOT_OTHER_NVIDIA, BOOT_IOMMU,
 	};
 	struct sink sink = { .out = out, .recording = recording };
 

@@ -92,6 +92,12 @@ static bool take_untold(struct result *result, const char *why)
 	return *why;
 }
 
+static bool take_refused(struct result *result, const char *why)
+{
+	copy_plain(result->refused, sizeof(result->refused), why);
+	return *why;
+}
+
 static bool take_log(struct result *result, const char *text)
 {
 	result_log(result, text);
@@ -165,6 +171,8 @@ static bool take_line(struct stream *stream, char *line)
 		return take_finding(result, line);
 	if (!strcmp(verb, "untold"))
 		return take_untold(result, line);
+	if (!strcmp(verb, "refused"))
+		return take_refused(result, line);
 	if (!strcmp(verb, "log"))
 		return take_log(result, line);
 	return !strcmp(verb, "end") && take_end(stream, result, line);

@@ -10,6 +10,7 @@
  *	bytes ID SUM			hexadecimal
  *	finding ID RULE TEXT
  *	log ID TEXT
+ *	refused ID KERNEL'S WORDS
  *	untold ID WHY
  *	end ID clean|dirty
  * Other lines are ignored and counted.

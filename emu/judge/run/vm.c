@@ -47,6 +47,13 @@ static void add_option(struct command_line *line, const char *name, const char *
 	add_word(line, value);
 }
 
+static const char *nvidia_of(const struct verify_args *args, enum boot boot)
+{
+	bool open = !strcmp(args->nvidia, "open");
+
+	return open == (boot != BOOT_OTHER_NVIDIA) ? "open" : "proprietary";
+}
+
 static void add_boot(struct command_line *line, enum boot boot)
 {
 	if (boot == BOOT_IOMMU || boot == BOOT_IOMMU_LAZY)
@@ -117,6 +124,7 @@ static void make_command(struct command_line *line, const struct verify_args *ar
 {
 	add_word(line, place->run);
 	add_option(line, "--modules", modules(args));
+	add_option(line, "--nvidia", nvidia_of(args, boot));
 	if (args->kernel)
 		add_option(line, "--kernel", args->kernel);
 	add_option(line, "--append", args->only ? APPEND_OWNERS : APPEND);

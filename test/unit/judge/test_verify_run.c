@@ -186,23 +186,27 @@ static void a_good_driver_is_clean(void **state)
  */
 static void each_boot_has_its_options(void **state)
 {
-	char boots[1 << 14], *first, *second, *high, *iommu, *last, *rest = boots;
+	char boots[1 << 14], *first, *second, *other, *high, *iommu, *last, *rest = boots;
 
 	(void)state;
 	assert_int_equal(verify("--device nvme --kernel 6.12 -- one two"), 0);
 	read_file("boots", boots, sizeof(boots));
 	first = strsep(&rest, "\n");
 	second = strsep(&rest, "\n");
+	other = strsep(&rest, "\n");
 	high = strsep(&rest, "\n");
 	iommu = strsep(&rest, "\n");
 	last = strsep(&rest, "\n");
 	assert_string_equal(rest, "");
 	says(first, " slub_debug=FZP --peer-type nvme");
 	says(first, "--kernel 6.12");
-	says(first, "--modules emu/emugpu kmod/peerpin kmod/peerpin_nv emu/judge");
+	says(first, "--modules emu/emugpu kmod/peerpin kmod/peerpin_nv emu/judge ");
 	says_not(second, "--iommu");
 	says_not(second, "--mem");
+	says(second, " --nvidia open ");
+	says(other, " --nvidia proprietary ");
 	says(high, " --mem 3072 ");
+	says(high, " --nvidia open ");
 	says_not(high, "--iommu");
 	says(iommu, " --iommu ");
 	says_not(iommu, "--mem");
@@ -408,8 +412,8 @@ static void full_has_every_boot(void **state)
 	(void)state;
 	assert_int_equal(verify("--full --device none"), 0);
 	read_file("boots", boots, sizeof(boots));
-	/* The 5 boots of --quick, and each boot with more scenarios. The last of --quick is the first of these. */
-	assert_int_equal(lines_of("boots"), 5 + 3);
+	/* The 6 boots of --quick, and each boot with more scenarios. The last of --quick is the first of these. */
+	assert_int_equal(lines_of("boots"), 6 + 3);
 	says(boots, " slub_debug=FZP --iommu --append iommu.strict=0 ");
 	says(boots, "--module-param emugpu.bar_sharing=0");
 	says(boots, "--peers 0");
@@ -517,6 +521,20 @@ static void same_bytes_are_noted(void **state)
 	}
 }
 
+/* The kernel refuses a module that uses symbols for GPL modules and symbols of a proprietary driver. */
+static void refusal_is_only_a_note(void **state)
+{
+	(void)state;
+	write_text("odd", "odd() {\n[ $1 = other-nvidia ] || return\n[ \"$2\" = may-refuse=1 ] || return\n"
+		   "echo \"refused $1 x: Unknown symbol put_pid (err -2)\"; echo \"end $1 clean\"; }\n");
+	assert_int_equal(verify(""), 0);
+	says(out, "x.ko: clean\n");
+	says(out, "\nnote: the kernel does not load the driver beside NVIDIA's proprietary driver: x: Unknown symbol put_pid ");
+	assert_int_equal(verify("--nvidia proprietary"), 0);
+	says(out, "\nnote: the kernel does not load the driver beside NVIDIA's open driver: ");
+	assert_int_equal(verify("--nvidia closed"), 2);
+}
+
 static void a_splat(const char *log, const char *rule)
 {
 	char odd[1024], row[64];
@@ -528,7 +546,7 @@ static void a_splat(const char *log, const char *rule)
 	assert_int_equal(verify(""), 1);
 	snprintf(row, sizeof(row), "x.ko: BROKEN: %s", rule);
 	says(out, row);
-	assert_int_equal(lines_of("boots"), 5 + 1);
+	assert_int_equal(lines_of("boots"), 6 + 1);
 }
 
 static void dead_vm_is_judged_by_log(void **state)
@@ -669,7 +687,7 @@ static void qemu_crash_is_retried(void **state)
 		write_text("odd", odd);
 		assert_int_equal(verify(""), 0);
 		assert_int_equal(lines_of("ran"), clean + 1);
-		assert_int_equal(lines_of("boots"), 5 + 1);
+		assert_int_equal(lines_of("boots"), 6 + 1);
 	}
 	remove_files();
 	write_text("odd", "odd() {\n[ $1 = plain/copies-2 ] || return\n"
@@ -696,7 +714,7 @@ static void every_scenario_runs_exactly_once(void **state)
 	assert_int_equal(verify(""), 1);
 	assert_int_equal(lines_of("ran"), clean);
 	/* plain/alloc-2 is the last scenario of its boot */
-	assert_int_equal(lines_of("boots"), 5 + 2);
+	assert_int_equal(lines_of("boots"), 6 + 2);
 	read_file("ran", ran, sizeof(ran));
 	while ((at = strsep(&rest, "\n")) && *at && rest) {
 		snprintf(id, sizeof(id), "\n%s\n", at);
@@ -982,6 +1000,7 @@ int main(void)
 		cmocka_unit_test_setup(worst_defect_is_the_headline, setup),
 		cmocka_unit_test_setup(unused_calls_are_not_tried, setup),
 		cmocka_unit_test_setup(same_bytes_are_noted, setup),
+		cmocka_unit_test_setup(refusal_is_only_a_note, setup),
 		cmocka_unit_test_setup(broken_rule_is_reported, setup),
 		cmocka_unit_test_setup(dead_vm_is_judged_by_log, setup),
 		cmocka_unit_test_setup(silent_vm_end_is_a_hang, setup),

@@ -104,7 +104,7 @@ static void make_endless(const char *id, long ms)
 static void check(int status, const char *outcome, const char *why, bool all_kinds)
 {
 	static char *no_args[] = { NULL };
-	const struct verify_args args = { .test_args = no_args, .device = "lsi" };
+	const struct verify_args args = { .test_args = no_args, .device = "lsi", .nvidia = "open" };
 	struct summary summary;
 	bool never = false;
 	struct run run;

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Source lines of the driver under test: needs debug information in its file, and addr2line(1). */
+#ifndef VERIFY_SOURCE_H
+#define VERIFY_SOURCE_H
+
+enum { SOURCE_MAX = 512 };
+
+/**
+ * source_text - copy @text to @out, of SOURCE_MAX bytes, with " (FILE:LINE)" after each place in the driver
+ *
+ * @driver: "FILE.ko K=V...". A place is "FUNCTION+0xOFFSET/0xSIZE [MODULE]", as the kernel prints it. Returns @out.
+ */
+const char *source_text(const char *driver, const char *text, char *out);
+
+#endif
