@@ -13,6 +13,7 @@
 #include "memory.h"
 #include "pin.h"
 #include "poison.h"
+#include "route.h"
 #include "table.h"
 
 /* The CPU caches no BAR: nothing to sync. SKIP_CPU_SYNC also lets DMA API debugging accept overlapping mappings. */
@@ -131,6 +132,8 @@ int emugpu_dma_map(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p
 	emugpu_api_assert_held();
 	if (pin->memory->gpu->gone)
 		return -EIO;
+	if (!emugpu_route_is_supported(pin->memory->gpu, &peer->dev))
+		return -ENOTSUPP;
 	err = emugpu_api_injected_error(EMUGPU_CALL_DMA_MAP_PAGES);
 	if (err)
 		return err;

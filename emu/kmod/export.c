@@ -17,6 +17,7 @@
 #include "export.h"
 #include "gpu.h"
 #include "memory.h"
+#include "route.h"
 #include "segment.h"
 #include "view.h"
 
@@ -152,10 +153,24 @@ static void ops_unmap(struct dma_buf_attachment *attachment, struct sg_table *sg
 
 /* ---- the other operations --------------------------------------------------- */
 
+static int check_route(struct exported *exported, struct device *peer)
+{
+	int err;
+
+	emugpu_api_lock();
+	err = check_alive(exported);
+	if (!err && !emugpu_route_is_supported(exported->memory->gpu, peer))
+		err = -ENOTSUPP;
+	emugpu_api_unlock();
+	return err == -ENODEV ? 0 : err;	/* the importer learns of the end when it maps */
+}
+
 /* As in NVIDIA's driver, accepts every static importer, even an importer that needs struct pages. */
 static int ops_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *attachment)
 {
-	return attachment->importer_ops && !attachment->peer2peer ? -ENOTSUPP : 0;
+	if (attachment->importer_ops && !attachment->peer2peer)
+		return -ENOTSUPP;
+	return check_route(dmabuf->priv, attachment->dev);
 }
 
 /* Only checks that the dma-buf is not revoked: GPU memory never moves. A pin does not prevent a revocation. */

@@ -17,6 +17,7 @@ enum {
 	CALLBACK_MS = 250,
 	PARAMETER_MAX = 64,
 	MODULE_LEN = 48,
+	KERNEL_ENOTSUPP = 524,	/* userspace does not define this errno of the kernel */
 };
 
 static int control = -1;
@@ -92,12 +93,19 @@ static int set_fail(uint32_t call, uint32_t nth, int error, uint32_t *left)
 	return ret;
 }
 
+static bool is_of_map(enum plan_fail fail)
+{
+	return fail == PLAN_FAIL_DMA_MAP || fail == PLAN_FAIL_FAR_PEER;
+}
+
+/* NVIDIA's driver refuses a peer that no supported root complex connects with the GPU. */
 static int set_fails(enum plan_fail fail, uint32_t nth)
 {
 	uint32_t left;
 	int ret = set_fail(EMUGPU_CALL_GET_PAGES, fail == PLAN_FAIL_GET_PAGES ? nth : 0, -ENOMEM, &left);
 
-	return ret ? ret : set_fail(EMUGPU_CALL_DMA_MAP_PAGES, fail == PLAN_FAIL_DMA_MAP ? nth : 0, -EIO, &left);
+	return ret ? ret : set_fail(EMUGPU_CALL_DMA_MAP_PAGES, is_of_map(fail) ? nth : 0,
+				    fail == PLAN_FAIL_FAR_PEER ? -KERNEL_ENOTSUPP : -EIO, &left);
 }
 
 bool emulator_has_failed(enum plan_fail fail)

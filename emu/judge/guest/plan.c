@@ -37,6 +37,7 @@ static const struct word user_actions[] = {
 static const struct word calls[] = {
 	{ "get_pages", PLAN_FAIL_GET_PAGES },
 	{ "dma_map", PLAN_FAIL_DMA_MAP },
+	{ "far_peer", PLAN_FAIL_FAR_PEER },
 	{}
 };
 

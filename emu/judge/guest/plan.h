@@ -16,7 +16,7 @@ enum {
 	PLAN_GUARD_MS = 20,
 };
 
-enum plan_fail { PLAN_FAIL_NONE, PLAN_FAIL_GET_PAGES, PLAN_FAIL_DMA_MAP };
+enum plan_fail { PLAN_FAIL_NONE, PLAN_FAIL_GET_PAGES, PLAN_FAIL_DMA_MAP, PLAN_FAIL_FAR_PEER };
 
 /**
  * struct scenario - a line of the plan
@@ -30,7 +30,7 @@ enum plan_fail { PLAN_FAIL_NONE, PLAN_FAIL_GET_PAGES, PLAN_FAIL_DMA_MAP };
  * @user_nth: N of user-event=N:ACTION: number of the test's call at which ACTION happens; 0: no such key
  * @user_action: ACTION of user-event, enum share_action
  * @user_usec: delay of the revocation, from user-event=N:during:USEC
- * @fail: the call that fails, from fail=get_pages:N or fail=dma_map:N
+ * @fail: the call that fails, from fail=get_pages:N, fail=dma_map:N or fail=far_peer:N
  * @fail_nth: N of @fail: the N-th such call fails
  * @alloc: alloc=N: fail the driver's n-th allocation
  * @copies: copies=N: number of processes that run the test at the same time

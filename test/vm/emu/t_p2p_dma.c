@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* nvidia_p2p_dma_map_pages and dma_unmap_pages: one case for each documented result. */
+#include "test/vm/harness/module.h"
 #include "p2p.h"
 
 static bool translated(void)
@@ -352,6 +353,16 @@ CASE(free_of_dead_mapping_is_reported)
 	EXPECT(with_flags(P2P_CHECK_FREE_MAP, 0, P2P_CHECK_OLD_MAP) == 0, "after unmap");
 	EXPECT(with_flags(P2P_CHECK_FREE_MAP, 0, P2P_CHECK_WILD_MAP) == 0, "never a mapping");
 	EXPECT_BROKE(fd, EMUGPU_RULE_FREE_OF_DEAD_MAPPING, 2);
+	put_and_free();
+}
+
+/* The peer is below the GPU's root complex. t_p2p_far has another peer. */
+CASE(near_peer_is_never_refused)
+{
+	pinned_pages(1);
+	CHECK_CASE();
+	EXPECT(module_set("emugpu/parameters/far_peers", "0") == 0 && map(0, 0) == 0 && unmap(0, 0) == 0, "near");
+	EXPECT(module_set("emugpu/parameters/far_peers", "1") == 0, "parameter");
 	put_and_free();
 }
 

@@ -94,6 +94,23 @@ CASE(slow_callback_limit_is_a_parameter)
 	EXPECT(module_set("emugpu/parameters/callback_ms", "5") == 0, "parameter");
 }
 
+/* A host that stops the VM now and then makes the callbacks longer: test/host/verify runs this case so. */
+CASE(short_callbacks_are_not_slow)
+{
+	unsigned int i;
+
+	EXPECT(module_set("emugpu/parameters/callback_ms", "150") == 0, "parameter");
+	rules_watch(fd);
+	for (i = 0; i < 20; i++) {
+		one_block();
+		CHECK_CASE();
+		EXPECT(pin_slowly(60) == 0, "get");
+		free_one();
+	}
+	EXPECT_BROKE(fd, EMUGPU_RULE_SLOW_CALLBACK, 0);
+	EXPECT(module_set("emugpu/parameters/callback_ms", "5") == 0, "parameter");
+}
+
 CASE(delay_by_control_is_not_reported)
 {
 	EXPECT(module_set("emugpu/parameters/callback_ms", "1000") == 0, "parameter");

@@ -82,7 +82,10 @@ static const struct device *find_distrusted(const struct view *v)
 	return NULL;
 }
 
-/* Adds a finding only if the kernel has p2pdma. nv-p2p and NVIDIA's dma-bufs do not use the whitelist. */
+/*
+ * Adds a finding only if the kernel has p2pdma. NVIDIA's driver refuses such pairs since 580.65. peerpin maps by the DMA
+ * API, which does not ask for the route: the transfers work on some hosts, and nothing refuses them on the others.
+ */
 void check_host_bridge(const struct view *v, struct report *r)
 {
 	const struct device *found;
@@ -93,8 +96,8 @@ void check_host_bridge(const struct view *v, struct report *r)
 	found = cpu_is_trusted(v) ? NULL : find_distrusted(v);
 	if (found) {
 		report_add(r, HEALTH_WARN, found->name,
-			   "host bridge %04x:%04x is not on the kernel's list: p2pdma (used by NVMe and others, not "
-			   "by nv-p2p) refuses transfers through it",
+			   "host bridge %04x:%04x is not on the kernel's list: p2pdma (used by NVMe and others) and "
+			   "NVIDIA's driver since 580.65 (ENOTSUPP) refuse transfers through it; peerpin does not",
 			   found->vendor, found->device);
 		report_type(r, "peerpin topo    # and move GPU and peer below one switch");
 	}
