@@ -95,14 +95,22 @@ static bool is_named(const char *driver, const char *name)
 	return length == strlen(name) && !memcmp(slash ? slash + 1 : driver, name, length);
 }
 
-/* The adapter's driver may itself be the driver under test. */
-static const char *modules(const struct verify_args *args)
+/*
+ * The adapter's driver may itself be the driver under test. Then peerpin_ibpeer is its client of peer memory. Without
+ * persistent pins, freeing GPU memory ends the memory regions.
+ */
+static void add_modules(struct command_line *line, const struct verify_args *args)
 {
-	if (!is_rdma(args))
-		return "emu/emugpu kmod/peerpin kmod/peerpin_nv emu/judge";
-	if (is_named(args->driver, "emurdma.ko"))
-		return "emu/emugpu kmod/peerpin kmod/peerpin_nv emu/ib_peer_shim emu/judge";
-	return "emu/emugpu kmod/peerpin kmod/peerpin_nv emu/ib_peer_shim emu/emurdma emu/judge";
+	if (!is_rdma(args)) {
+		add_option(line, "--modules", "emu/emugpu kmod/peerpin kmod/peerpin_nv emu/judge");
+	} else if (is_named(args->driver, "emurdma.ko")) {
+		add_option(line, "--modules",
+			   "emu/emugpu kmod/peerpin kmod/peerpin_nv emu/ib_peer_shim kmod/peerpin_ibpeer emu/judge");
+		add_option(line, "--module-param", "peerpin_ibpeer.persistent=0");
+	} else {
+		add_option(line, "--modules",
+			   "emu/emugpu kmod/peerpin kmod/peerpin_nv emu/ib_peer_shim emu/emurdma emu/judge");
+	}
 }
 
 static void add_guest(struct command_line *line, const struct verify_args *args, const struct place *place)
@@ -123,7 +131,7 @@ static void make_command(struct command_line *line, const struct verify_args *ar
 			 enum boot boot)
 {
 	add_word(line, place->run);
-	add_option(line, "--modules", modules(args));
+	add_modules(line, args);
 	add_option(line, "--nvidia", nvidia_of(args, boot));
 	if (args->kernel)
 		add_option(line, "--kernel", args->kernel);

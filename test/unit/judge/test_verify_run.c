@@ -245,7 +245,7 @@ static void rdma_boot_of(const char *driver, const char *modules)
 static void adapters_driver_can_be_tested(void **state)
 {
 	(void)state;
-	rdma_boot_of("emurdma.ko", "kmod/peerpin_nv emu/ib_peer_shim emu/judge ");
+	rdma_boot_of("emurdma.ko", "kmod/peerpin_nv emu/ib_peer_shim kmod/peerpin_ibpeer emu/judge --module-param peerpin_ibpeer.persistent=0 ");
 	rdma_boot_of("my_emurdma.ko", "kmod/peerpin_nv emu/ib_peer_shim emu/emurdma emu/judge ");
 }
 
