@@ -47,7 +47,7 @@ static const struct row rows[] = {
 	{ "fail-get_pages-%u", "fail=get_pages:%u", SERIES_PINS, 1, 4, PLAIN, PLAIN, 0, 0, 0, { 0 } },
 	{ "fail-dma_map-%u", "fail=dma_map:%u", SERIES_MAPS, 1, 4, PLAIN, PLAIN | IOMMU, 0, 0, 0, { 0 } },
 	{ "far-peer-%u", "fail=far_peer:%u", SERIES_MAPS, 1, 2, PLAIN, PLAIN, 0, 0, 0, { 0 } },
-	{ "alloc-%u", "alloc=%u", SERIES_ALLOC, 2, 24, PLAIN, PLAIN, 0, 0, 0, { 0 } },
+	{ "alloc-%u", "alloc=%u", SERIES_ALLOC, 8, 24, PLAIN, PLAIN, 0, 0, 0, { 0 } },
 };
 
 const struct row *row_at(unsigned int i)

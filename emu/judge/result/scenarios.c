@@ -9,7 +9,6 @@
 #include "scenarios.h"
 
 enum {
-	ALLOC_BATCH = 8,
 	ALLOC_FULL = 64,
 	LONG_US = 300,		/* a shorter call probably does not wait for DMA */
 };
@@ -212,11 +211,28 @@ static void put_during(const struct sink *sink, const struct event *event)
 		put(sink, event->number, (unsigned long)event_us(event) * sink->row->values[i] / 100);
 }
 
+static const struct event *longest(const struct sink *sink)
+{
+	const struct event *event, *found = NULL;
+	unsigned int i;
+
+	for (i = 1; (event = recording_find(sink->recording, EVENT_USER, i)); i++)
+		if (is_long(event) && (!found || event_us(event) > event_us(found)))
+			found = event;
+	return found;
+}
+
+/* In the longest call a revocation most probably meets a transfer. */
 static void put_long(const struct sink *sink)
 {
 	unsigned int i, n = count_long(sink), nth = 0;
 	const struct event *event;
 
+	if (sink->pass == PASS_FIRST) {
+		if (n)
+			put_during(sink, longest(sink));
+		return;
+	}
 	for (i = 1; (event = recording_find(sink->recording, EVENT_USER, i)); i++)
 		if (is_long(event) && is_spread(sink, ++nth, n, limit(sink)))
 			put_during(sink, event);
@@ -247,7 +263,7 @@ static void put_row(const struct sink *sink)
 		put_long(sink);
 		break;
 	case SERIES_ALLOC:
-		put_alloc(sink, 1, sink->pass == PASS_FIRST ? sink->row->first : ALLOC_BATCH);
+		put_alloc(sink, 1, sink->row->first);
 		break;
 	case SERIES_VALUES:
 		put_values(sink);
