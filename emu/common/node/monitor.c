@@ -204,10 +204,10 @@ void emugpu_violation_by(enum emugpu_rule rule, const char *module)
 	report(rule, module, "at its end");
 }
 
-/* A stop of the VM counts as a sixteenth of the limit. */
+/* A stop of the VM counts as a quarter of the limit, or as 10 ms. */
 unsigned int emugpu_monitor_callback_period(void)
 {
-	return clamp(READ_ONCE(callback_ms) * (unsigned int)USEC_PER_MSEC / 16, 500U, 10000U);
+	return clamp(READ_ONCE(callback_ms) * (unsigned int)USEC_PER_MSEC / 4, 500U, 10000U);
 }
 
 void emugpu_monitor_callback_time(const void *function, s64 ns)

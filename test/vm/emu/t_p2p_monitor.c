@@ -70,7 +70,7 @@ CASE(callback_above_5_ms_is_reported)
 	rules_watch(fd);
 	one_block();
 	CHECK_CASE();
-	EXPECT(pin_slowly(30) == 0, "get");
+	EXPECT(pin_slowly(100) == 0, "get");
 	free_one();
 	EXPECT_BROKE(fd, EMUGPU_RULE_SLOW_CALLBACK, 1);
 	EXPECT(violations() == before, "the slow callback is in the sum of violations");
