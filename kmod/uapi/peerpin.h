@@ -32,13 +32,27 @@
  *
  * The revocation page
  * -------------------
- * mmap(PROT_READ, MAP_SHARED) at offset 0 gives PEERPIN_MAX_REGIONS words of 32 bits, one for
- * each slot. A region is valid while word[out_slot] == out_epoch. The kernel changes the word
- * before the memory can get another use. So one load with acquire order shows whether a cached
- * region is still valid, without a system call or a CUDA call. A later region may use the same
- * slot, with another epoch; a slot that has used all epochs is not used again. The word of a
- * persistent pin does not show that its memory was freed. mmap() errors: EACCES another
- * process; EPERM for writing; EINVAL beyond the array, or MAP_PRIVATE.
+ * mmap(PROT_READ, MAP_SHARED) at offset 0 gives words of 32 bits, one for each slot:
+ * PEERPIN_MAX_REGIONS words of regions, then PEERPIN_MAX_WATCHES words of watches. A region is
+ * valid while word[out_slot] == out_epoch. The kernel changes the word before the memory can get
+ * another use. So one load with acquire order shows whether a cached region is still valid,
+ * without a system call or a CUDA call. A later region may use the same slot, with another epoch;
+ * a slot that has used all epochs is not used again. The word of a persistent pin does not show
+ * that its memory was freed. mmap() errors: EACCES another process; EPERM for writing; EINVAL
+ * beyond the array, or MAP_PRIVATE. A module without PEERPIN_CMD_WATCH has no words of watches.
+ *
+ * Watches
+ * -------
+ * PEERPIN_CMD_WATCH gives a range of host memory a word of the revocation page, without a pin. A
+ * program that registers memory by other means (ibv_reg_mr(), for example) watches the memory,
+ * then registers it, and checks the word before each use of the registration. The kernel changes
+ * the word before a page of the range can be replaced by another page: by munmap(), mremap(),
+ * mmap(MAP_FIXED), madvise(MADV_DONTNEED), truncation, copy-on-write, exec(), exit and others. It
+ * may also change the word of pages that stay. doc/lifetimes.md has the table. Watches may
+ * overlap; each has its own word. A watch costs no locked memory.
+ *
+ * The word is about the memory of the process that watches. In a child of fork() it says nothing
+ * about the child's memory.
  *
  * CPU mappings
  * ------------
@@ -85,8 +99,10 @@
 #define PEERPIN_TYPE 0xB9
 
 enum {
-	/* limit of regions of a file, and number of words in the revocation page; ids are lower */
+	/* limit of regions of a file, and number of their words in the revocation page; ids are lower */
 	PEERPIN_MAX_REGIONS = 131072,
+	/* limit of watches of a file, and number of their words, which follow; ids are lower */
+	PEERPIN_MAX_WATCHES = 1048576,
 };
 
 enum {
@@ -94,6 +110,8 @@ enum {
 	PEERPIN_CMD_UNPIN,
 	PEERPIN_CMD_QUERY,
 	PEERPIN_CMD_EXPORT,
+	PEERPIN_CMD_WATCH,
+	PEERPIN_CMD_UNWATCH,
 };
 
 /* the mmap() offset of a region; a region is at most PEERPIN_MMAP_SPAN - 1 MiB long */
@@ -161,6 +179,8 @@ enum peerpin_reason {
 	PEERPIN_REASON_POOL,		/* from libpeerpin: memory of a pool that devices cannot use */
 	/* from libpeerpin: another allocation or cuMemMap() mapping begins in the range, at out_available */
 	PEERPIN_REASON_SPANS,
+	/* max_process_watched_bytes allows only out_available more bytes */
+	PEERPIN_REASON_WATCHED_BYTES,
 };
 
 /**
@@ -310,5 +330,62 @@ struct peerpin_export {
 	__aligned_u64 length;
 };
 #define PEERPIN_IOC_EXPORT _IO(PEERPIN_TYPE, PEERPIN_CMD_EXPORT)
+
+/**
+ * struct peerpin_watch - ioctl(PEERPIN_IOC_WATCH)
+ * @size: sizeof(struct peerpin_watch)
+ * @flags: must be 0
+ * @addr: start of the range, any alignment; the kernel watches whole pages
+ * @length: bytes, not 0
+ * @out_watch: id of the new watch
+ * @out_slot: index of the watch's word in the revocation page
+ * @out_epoch: value of the watch's word until a page of the range may change
+ * @out_reason: enum peerpin_reason, also written if the call fails
+ * @out_needed: bytes to which @out_reason refers, or 0
+ * @out_available: bytes that were available when @out_needed were needed; 0: none
+ *
+ * The range is mapped memory of the process, readable or writable. Device memory (the BAR of a
+ * GPU, for example) and memory without access are refused. The file's first watch selects the
+ * address space: a program that was started by exec() must open another file.
+ *
+ * If another thread is changing pages of the range, the call waits for that thread. On failure no
+ * watch exists. Errors besides the common ones; @out_reason may say more:
+ * EINVAL	the range is empty, overflows, or is not memory as above (NOT_MAPPED)
+ * EACCES	also: the process has called exec() since the file's first watch
+ * EDQUOT	the file has PEERPIN_MAX_WATCHES (LIMIT), or over max_process_watched_bytes
+ * ENOMEM	no kernel memory
+ * EINTR	a signal arrived: call again
+ */
+struct peerpin_watch {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 addr;
+	__aligned_u64 length;
+	__u32 out_watch;
+	__u32 out_slot;
+	__u32 out_epoch;
+	__u32 out_reason;
+	__aligned_u64 out_needed;
+	__aligned_u64 out_available;
+};
+#define PEERPIN_IOC_WATCH _IO(PEERPIN_TYPE, PEERPIN_CMD_WATCH)
+
+/* @watch of struct peerpin_unwatch: all watches of the file */
+#define PEERPIN_WATCH_ALL 0xffffffffU
+
+/**
+ * struct peerpin_unwatch - ioctl(PEERPIN_IOC_UNWATCH)
+ * @size: sizeof(struct peerpin_unwatch)
+ * @watch: id from WATCH, or PEERPIN_WATCH_ALL
+ *
+ * Changes the word, if it has not changed yet, and frees the id. The last close of the file and
+ * the exit of the owner do so for all watches. Error besides the common ones: ENOENT no such
+ * watch.
+ */
+struct peerpin_unwatch {
+	__u32 size;
+	__u32 watch;
+};
+#define PEERPIN_IOC_UNWATCH _IO(PEERPIN_TYPE, PEERPIN_CMD_UNWATCH)
 
 #endif

@@ -50,6 +50,8 @@ static const char *const text[] = {
 		"the memory is of a pool that devices cannot use (cuMemAllocAsync): allocate it with cuMemAlloc()",
 	[PEERPIN_REASON_SPANS] =
 		"the range contains two allocations, or two mappings of cuMemMap(): register each one by itself",
+	[PEERPIN_REASON_WATCHED_BYTES] =
+		"the process would watch too much memory (max_process_watched_bytes)",
 };
 
 PP_PUBLIC const char *pp_strreason(uint32_t reason)
@@ -97,7 +99,7 @@ static struct addition reserve_of(const struct pp_why *why)
 static int is_known(const struct pp_why *why)
 {
 	return why->available || why->reason == PEERPIN_REASON_PROCESS_BYTES ||
-	       why->reason == PEERPIN_REASON_TOTAL_BYTES;
+	       why->reason == PEERPIN_REASON_TOTAL_BYTES || why->reason == PEERPIN_REASON_WATCHED_BYTES;
 }
 
 /* Without a reason, or with an unspecific reason: add the text of the error. */

@@ -187,7 +187,8 @@ int pp_open(struct pp_ctx **out) PP_WRITES(1);
  * pp_close - unpin all regions that were pinned through @ctx, and free @ctx
  * @ctx: from pp_open(), or NULL
  *
- * Does not unpin regions made by the caller's own ioctls on pp_fd(): see pp_region(3).
+ * Also ends all watches of pp_watch(). Does not unpin regions made by the caller's own ioctls on
+ * pp_fd(): see pp_region(3).
  */
 void pp_close(struct pp_ctx *ctx);
 
@@ -301,6 +302,63 @@ int pp_region_unmap(struct pp_ctx *ctx, void *view, size_t length);
  */
 int pp_region_export(struct pp_ctx *ctx, const struct pp_region *region,
 		     uint64_t offset, uint64_t length, int *out) PP_WRITES(5);
+
+/* ---- watch: host memory that others pin ---------------------------------- */
+
+/**
+ * struct pp_watched - a watched range of host memory; read-only for the caller
+ * @addr, @length: as requested; the kernel watches whole pages
+ * @id: id of the watch
+ * @slot: index of the watch's word in the revocation page
+ * @epoch: value of that word while the watch is valid
+ */
+struct pp_watched {
+	uint64_t addr;
+	uint64_t length;
+	uint32_t id;
+	uint32_t slot;
+	uint32_t epoch;
+};
+
+/**
+ * pp_watch - learn when pages of host memory of this process may have changed, without a pin
+ * @addr, @length: any alignment, not empty; mapped memory, readable or writable
+ * @out: pass it to pp_unwatch() once
+ *
+ * For a program that registers memory by other means. Watch, then register, and check
+ * pp_watch_valid() before each use of the registration. The kernel changes the word before a page
+ * of the range can be replaced by another page, and sometimes for pages that stay: pp_watch(3) has
+ * the table. Watches may overlap; a context has at most PEERPIN_MAX_WATCHES.
+ *
+ * Context: takes mmap_lock for reading, so the caller must not hold up a fault of the same memory
+ * (userfaultfd). Makes one system call, and up to three CUDA calls if CUDA is loaded.
+ *
+ * Return: 0; -EINVAL not such memory, or managed memory (PEERPIN_REASON_MANAGED); -EOPNOTSUPP GPU
+ * memory, or the kernel module has no watches; -EACCES in a child of fork(); -EDQUOT, -ENOMEM,
+ * -EINTR as in PEERPIN_IOC_WATCH (peerpin(4)).
+ */
+int pp_watch(struct pp_ctx *ctx, const void *addr, size_t length, struct pp_watched *out, struct pp_why *why)
+	PP_ADDRESS_ONLY(2) PP_WRITES(4) PP_WRITES(5);
+
+/**
+ * pp_unwatch - end a watch, valid or not
+ *
+ * The kernel reuses ids: a second call may end another watch. One system call; pp_close() ends all
+ * watches of the context at once.
+ *
+ * Return: 0; -ENOENT no such watch; -EACCES in a child of fork().
+ */
+int pp_unwatch(struct pp_ctx *ctx, const struct pp_watched *watched);
+
+/**
+ * pp_watch_valid - check that no page of the range has been replaced since pp_watch()
+ *
+ * Costs two loads, as pp_region_valid(). Any thread may call it while no thread calls pp_close().
+ *
+ * Return: 1 valid; 0 pages may have changed, the watch has ended, or @ctx belongs to the parent
+ * process.
+ */
+int pp_watch_valid(const struct pp_ctx *ctx, const struct pp_watched *watched);
 
 /** pp_strreason - return a sentence for an enum peerpin_reason; never NULL */
 const char *pp_strreason(uint32_t reason);

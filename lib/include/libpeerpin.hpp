@@ -60,6 +60,7 @@ enum class reason : std::uint32_t {
 	not_rdma = PEERPIN_REASON_NOT_RDMA,
 	pool = PEERPIN_REASON_POOL,
 	spans = PEERPIN_REASON_SPANS,
+	watched_bytes = PEERPIN_REASON_WATCHED_BYTES,
 };
 
 } // namespace peerpin

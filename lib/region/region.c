@@ -10,11 +10,28 @@
 #include "lib/sys/sys.h"
 #include "lib/cuda/why.h"
 
-#define EPOCH_BYTES (PEERPIN_MAX_REGIONS * sizeof(uint32_t))
+#define REGION_BYTES (PEERPIN_MAX_REGIONS * sizeof(uint32_t))
+#define ALL_BYTES (REGION_BYTES + PEERPIN_MAX_WATCHES * sizeof(uint32_t))
+
+/* An older kernel module has no words of watches. */
+static int map_epochs(struct pp_ctx *ctx)
+{
+	void *page;
+	int ret;
+
+	ctx->bytes = ALL_BYTES;
+	ret = pp_sys_map(ctx->fd, ctx->bytes, &page);
+	if (ret == -EINVAL) {
+		ctx->bytes = REGION_BYTES;
+		ret = pp_sys_map(ctx->fd, ctx->bytes, &page);
+	}
+	if (!ret)
+		ctx->epochs = page;
+	return ret;
+}
 
 static int ctx_open(struct pp_ctx *ctx)
 {
-	void *page;
 	int ret;
 
 	ctx->mark = pp_process_mark();
@@ -23,11 +40,9 @@ static int ctx_open(struct pp_ctx *ctx)
 	ctx->fd = pp_sys_open("/dev/peerpin");
 	if (ctx->fd < 0)
 		return ctx->fd;
-	ret = pp_sys_map(ctx->fd, EPOCH_BYTES, &page);
+	ret = map_epochs(ctx);
 	if (ret)
 		pp_sys_close(ctx->fd);
-	else
-		ctx->epochs = page;
 	return ret;
 }
 
@@ -116,7 +131,8 @@ PP_PUBLIC void pp_close(struct pp_ctx *ctx)
 	/* a child has no such mapping: its own memory may lie at the address of the page */
 	if (!pp_ctx_is_foreign(ctx)) {
 		unpin_all(ctx);
-		pp_sys_unmap((void *)ctx->epochs, EPOCH_BYTES);
+		pp_unwatch_all(ctx);
+		pp_sys_unmap((void *)ctx->epochs, ctx->bytes);
 	}
 	pp_sys_close(ctx->fd);
 	free(ctx);

@@ -25,7 +25,7 @@ from . import errors
 from .cache import Cache, CacheStats, CachedDmabuf, CachedRegion, CachedView, DmabufCache, ViewCache, Watch
 from .errors import (Error, ManagedMemory, MemlockLimit, NoApi, NoBar1, NoMemory, NoProvider, NotDmabuf, NotGpu, NotMapped,
                      NotOwned, NotRdma, PoolMemory, ProcessLimit, Reason, RegionLimit, Revoked, SpansAllocations,
-                     TotalLimit, Unaligned, VendorError, VendorRefused)
+                     TotalLimit, Unaligned, VendorError, VendorRefused, WatchLimit)
 from .memory import Bar1, Kind, Memory, Span, bar1, query, span, sync_memops
 from .region import Context, Dmabuf, Mapping, Region, export_dmabuf
 from .transfer import Copy, File, Peer, Transfer
@@ -37,6 +37,6 @@ __all__ = [
     "DmabufCache", "Error", "File", "Kind", "ManagedMemory", "Mapping", "MemlockLimit", "Memory", "NoApi", "NoBar1",
     "NoMemory", "NoProvider", "NotDmabuf", "NotGpu", "NotMapped", "NotOwned", "NotRdma", "Peer", "PoolMemory",
     "ProcessLimit", "Reason", "Region", "RegionLimit", "Revoked", "Span", "SpansAllocations", "TotalLimit", "Transfer",
-    "Unaligned", "VendorError", "VendorRefused", "ViewCache", "Watch", "bar1", "errors", "export_dmabuf", "query",
-    "span", "sync_memops",
+    "Unaligned", "VendorError", "VendorRefused", "ViewCache", "Watch", "WatchLimit", "bar1", "errors",
+    "export_dmabuf", "query", "span", "sync_memops",
 ]

@@ -8,7 +8,7 @@ from ._ffi import ffi, lib
 
 __all__ = ["Error", "Reason", "NotMapped", "VendorRefused", "NoBar1", "NoProvider", "MemlockLimit", "RegionLimit",
            "NoMemory", "Revoked", "VendorError", "ProcessLimit", "TotalLimit", "NoApi", "Unaligned", "NotDmabuf",
-           "NotOwned", "ManagedMemory", "NotGpu", "NotRdma", "PoolMemory", "SpansAllocations"]
+           "NotOwned", "ManagedMemory", "NotGpu", "NotRdma", "PoolMemory", "SpansAllocations", "WatchLimit"]
 
 
 class Reason(enum.IntEnum):
@@ -35,6 +35,7 @@ class Reason(enum.IntEnum):
     NOT_RDMA = 18
     POOL = 19
     SPANS = 20
+    WATCHED_BYTES = 21
 
 
 class Error(OSError):
@@ -136,10 +137,14 @@ class SpansAllocations(Error):
     """The range goes past its allocation or mapping, into another one, which begins at the address ``available``."""
 
 
+class WatchLimit(Error):
+    """The module parameter max_process_watched_bytes is too low."""
+
+
 _CLASSES: Dict[int, Type[Error]] = {
     1: NotMapped, 2: VendorRefused, 3: NoBar1, 4: NoProvider, 5: MemlockLimit, 6: RegionLimit, 7: NoMemory, 8: Revoked,
     9: VendorError, 10: ProcessLimit, 11: TotalLimit, 12: NoApi, 13: Unaligned, 14: NotDmabuf, 15: NotOwned,
-    16: ManagedMemory, 17: NotGpu, 18: NotRdma, 19: PoolMemory, 20: SpansAllocations,
+    16: ManagedMemory, 17: NotGpu, 18: NotRdma, 19: PoolMemory, 20: SpansAllocations, 21: WatchLimit,
 }
 
 

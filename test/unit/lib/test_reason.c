@@ -6,7 +6,7 @@
 #include "libpeerpin.h"
 #include "test/unit/unit.h"
 
-#define LAST PEERPIN_REASON_SPANS
+#define LAST PEERPIN_REASON_WATCHED_BYTES
 #define MIB (1ull << 20)
 
 static int is_unknown(uint32_t reason)
@@ -66,6 +66,8 @@ static void explanation_contains_sizes(void **state)
 	     "the second begins at 0x200000", -EINVAL, (struct pp_why){ PEERPIN_REASON_SPANS, 0, 2 * MIB });
 	says("the process would pin too much memory (max_process_bytes): 2.0 MiB needed, 0.0 KiB free", -EDQUOT,
 	     (struct pp_why){ PEERPIN_REASON_PROCESS_BYTES, 2 * MIB, 0 });
+	says("the process would watch too much memory (max_process_watched_bytes): 2.0 MiB needed, 0.0 KiB free", -EDQUOT,
+	     (struct pp_why){ PEERPIN_REASON_WATCHED_BYTES, 2 * MIB, 0 });
 	says("managed memory moves and cannot be pinned", -EINVAL,
 	     (struct pp_why){ .reason = PEERPIN_REASON_MANAGED });
 }

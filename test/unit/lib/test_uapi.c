@@ -56,6 +56,20 @@ AT(peerpin_export, offset, 16);
 AT(peerpin_export, length, 24);
 SIZE(peerpin_export, 32);
 
+AT(peerpin_watch, flags, 4);
+AT(peerpin_watch, addr, 8);
+AT(peerpin_watch, length, 16);
+AT(peerpin_watch, out_watch, 24);
+AT(peerpin_watch, out_slot, 28);
+AT(peerpin_watch, out_epoch, 32);
+AT(peerpin_watch, out_reason, 36);
+AT(peerpin_watch, out_needed, 40);
+AT(peerpin_watch, out_available, 48);
+SIZE(peerpin_watch, 56);
+
+AT(peerpin_unwatch, watch, 4);
+SIZE(peerpin_unwatch, 8);
+
 AT(peerpin_lsi_end, region, 4);
 AT(peerpin_lsi_end, offset, 8);
 SIZE(peerpin_lsi_end, 16);
@@ -73,6 +87,8 @@ static void command_numbers_are_fixed(void **state)
 	assert_int_equal(PEERPIN_IOC_UNPIN, 0xb981);
 	assert_int_equal(PEERPIN_IOC_QUERY, 0xb982);
 	assert_int_equal(PEERPIN_IOC_EXPORT, 0xb983);
+	assert_int_equal(PEERPIN_IOC_WATCH, 0xb984);
+	assert_int_equal(PEERPIN_IOC_UNWATCH, 0xb985);
 	assert_int_equal(PEERPIN_LSI_IOC_COPY, 0xba80);
 }
 

@@ -15,8 +15,9 @@ enum {
 	MOCK_DMABUF_FD,
 };
 
-/* The revocation page. */
+/* The revocation page, and its size in the mock kernel */
 extern uint32_t mock_epochs[];
+extern size_t mock_epoch_bytes;
 
 /* Result of the next open() and mmap(): 0, or -errno. */
 extern int mock_open_error;
