@@ -8,7 +8,7 @@
 #include "table.h"
 
 struct pp_table_entry {
-	struct peerpin_region *region;
+	void *object;
 	struct pp_table_entry *next;	/* if free */
 	u32 index;
 	u32 turn;	/* number of times that the entry was freed */
@@ -100,8 +100,7 @@ static int table_grow(struct pp_table *t)
 	return 0;
 }
 
-int pp_table_take(struct pp_table *t, struct peerpin_region *r, u32 *index,
-		  u32 *turn)
+int pp_table_take(struct pp_table *t, void *object, u32 *index, u32 *turn)
 {
 	struct pp_table_entry *e;
 	int ret;
@@ -110,7 +109,7 @@ int pp_table_take(struct pp_table *t, struct peerpin_region *r, u32 *index,
 		spin_lock(&t->lock);
 		ret = table_take_locked(t, &e);
 		if (!ret)
-			e->region = r;
+			e->object = object;
 		spin_unlock(&t->lock);
 	} while (ret == -ENOMEM && !table_grow(t));
 	if (ret)
@@ -121,33 +120,33 @@ int pp_table_take(struct pp_table *t, struct peerpin_region *r, u32 *index,
 	return 0;
 }
 
-static struct peerpin_region *table_region_locked(struct pp_table *t, u32 index)
+static void *table_object_locked(struct pp_table *t, u32 index)
 {
 	lockdep_assert_held(&t->lock);
 	if (index >= t->ever)
 		return NULL;
 	index = array_index_nospec(index, t->ever);
 	/* pairs with pp_table_put() */
-	return smp_load_acquire(&table_entry(t, index)->region);
+	return smp_load_acquire(&table_entry(t, index)->object);
 }
 
-/* Without the lock: only this caller writes to a taken entry without a region. */
-void pp_table_put(struct pp_table *t, u32 index, struct peerpin_region *r)
+/* Without the lock: only this caller writes to a taken entry without an object. */
+void pp_table_put(struct pp_table *t, u32 index, void *object)
 {
-	/* pairs with table_region_locked() */
-	smp_store_release(&table_entry(t, index)->region, r);
+	/* pairs with table_object_locked() */
+	smp_store_release(&table_entry(t, index)->object, object);
 }
 
-struct peerpin_region *pp_table_take_out(struct pp_table *t, u32 index)
+void *pp_table_take_out(struct pp_table *t, u32 index)
 {
-	struct peerpin_region *r;
+	void *object;
 
 	spin_lock(&t->lock);
-	r = table_region_locked(t, index);
-	if (r)	/* without a region, a pp_table_put() may be writing */
-		table_entry(t, index)->region = NULL;
+	object = table_object_locked(t, index);
+	if (object)	/* without an object, a pp_table_put() may be writing */
+		table_entry(t, index)->object = NULL;
 	spin_unlock(&t->lock);
-	return r;
+	return object;
 }
 
 void pp_table_give(struct pp_table *t, u32 index)
@@ -156,7 +155,7 @@ void pp_table_give(struct pp_table *t, u32 index)
 
 	spin_lock(&t->lock);
 	e = table_entry(t, index);
-	e->region = NULL;
+	e->object = NULL;
 	e->turn++;
 	e->next = t->free;
 	t->free = e;
@@ -166,7 +165,7 @@ void pp_table_give(struct pp_table *t, u32 index)
 static struct peerpin_region *table_find_locked(struct pp_table *t, u32 index,
 						const u32 *turn)
 {
-	struct peerpin_region *r = table_region_locked(t, index);
+	struct peerpin_region *r = table_object_locked(t, index);
 
 	if (!r || (turn && table_entry(t, index)->turn != *turn))
 		return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A table of regions by number. The entry freed last is the next to be taken, so
- * pins and unpins touch the same few cache lines. Entries stay allocated until the table
+ * A table of regions, or of other objects, by number. The entry freed last is the next to be taken,
+ * so pins and unpins touch the same few cache lines. Entries stay allocated until the table
  * is destroyed.
  *
  * An XArray would need 113 lines, instead of some 400 of this table and cookie.c, but would
@@ -23,7 +23,7 @@ enum {
 };
 
 /**
- * struct pp_table - a table of regions by number
+ * struct pp_table - a table of regions, or of other objects, by number
  * @lock: protects the table and its entries; pp_table_put() does not take @lock. Not taken in
  *	interrupts; no lock is taken inside @lock
  * @chunks: arrays of entries, each twice as long as the array before, up to @limit;
@@ -44,32 +44,31 @@ struct pp_table {
 
 void pp_table_init(struct pp_table *t, u32 limit, gfp_t gfp);
 
-/* free the memory of an unused table; regions in it are ignored */
+/* free the memory of an unused table; objects in it are ignored */
 void pp_table_destroy(struct pp_table *t);
 
 /**
  * pp_table_take() - take an entry
- * @r: the region to put in, or NULL if pp_table_put() follows. The caller keeps a reference
- *	on the region until the region is taken out
+ * @object: the object to put in, or NULL if pp_table_put() follows. The caller keeps a reference
+ *	on a region until the region is taken out
  * @index: set to the index of the entry
  * @turn: NULL, or set to the number of times that the entry was freed
  *
  * Context: process. Return: 0; -ENOSPC at the limit; -ENOMEM.
  */
-int pp_table_take(struct pp_table *t, struct peerpin_region *r, u32 *index,
-		  u32 *turn);
+int pp_table_take(struct pp_table *t, void *object, u32 *index, u32 *turn);
 
-/* put a region into a taken entry; this and the functions below: any context but interrupts */
-void pp_table_put(struct pp_table *t, u32 index, struct peerpin_region *r);
+/* put an object into a taken entry; this and the functions below: any context but interrupts */
+void pp_table_put(struct pp_table *t, u32 index, void *object);
 
-/* Take the region out and return it, to one caller only; the entry stays taken. NULL: no region */
-struct peerpin_region *pp_table_take_out(struct pp_table *t, u32 index);
+/* Take the object out and return it, to one caller only; the entry stays taken. NULL: no object */
+void *pp_table_take_out(struct pp_table *t, u32 index);
 
-/* free a taken entry; a region in it is taken out */
+/* free a taken entry; an object in it is taken out */
 void pp_table_give(struct pp_table *t, u32 index);
 
 /**
- * pp_table_find() - the region of an entry
+ * pp_table_find() - the region of an entry, in a table of regions
  * @turn: NULL, or the turn (see pp_table_take()) that the entry must have
  *
  * Return: the region with a reference, or NULL.
@@ -77,7 +76,7 @@ void pp_table_give(struct pp_table *t, u32 index);
 struct peerpin_region *pp_table_find(struct pp_table *t, u32 index,
 				     const u32 *turn);
 
-/* the first region at *@index or later, with a reference; sets *@index. NULL: no region */
+/* in a table of regions: the first region at *@index or later, with a reference; sets *@index. NULL: no region */
 struct peerpin_region *pp_table_next(struct pp_table *t, u32 *index);
 
 #endif
