@@ -7,6 +7,7 @@
 #include "core/dma/export.h"
 #include "core/node/file.h"
 #include "core/node/proc.h"
+#include "core/node/watch.h"
 #include "core/region/unplug.h"
 
 static struct miscdevice pp_misc = {
@@ -23,9 +24,12 @@ static int __init pp_init(void)
 	ret = pp_region_init();
 	if (ret)
 		return ret;
-	ret = pp_provider_register(&pp_host_provider);
+	ret = pp_watch_init();
 	if (ret)
 		goto err_region;
+	ret = pp_provider_register(&pp_host_provider);
+	if (ret)
+		goto err_watch;
 	ret = pp_provider_register(&pp_dmabuf_provider);
 	if (ret)
 		goto err_host;
@@ -45,6 +49,8 @@ err_dmabuf:
 	pp_provider_unregister(&pp_dmabuf_provider);
 err_host:
 	pp_provider_unregister(&pp_host_provider);
+err_watch:
+	pp_watch_exit();
 err_region:
 	pp_region_exit();
 	return ret;
@@ -59,6 +65,7 @@ static void __exit pp_exit(void)
 	pp_provider_unregister(&pp_dmabuf_provider);
 	pp_provider_unregister(&pp_host_provider);
 	pp_export_exit();
+	pp_watch_exit();
 	pp_region_exit();
 }
 

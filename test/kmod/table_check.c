@@ -325,7 +325,7 @@ static void check_epoch_end(struct pp_table *unused)
 
 static void epoch_words(struct pp_epochs *e)
 {
-	u32 *first = pp_epoch_word(e, 0), *last = pp_epoch_word(e, PEERPIN_MAX_REGIONS - 1), *other;
+	u32 *first = pp_epoch_word(e, 0), *last = pp_epoch_word(e, PEERPIN_MAX_REGIONS + PEERPIN_MAX_WATCHES - 1), *other;
 
 	CHECK(first && last && !*first && !*last, "no words");
 	*first = 1;
@@ -343,6 +343,7 @@ static void check_words(struct pp_table *unused)
 	CHECK(e, "no memory");
 	if (!e)
 		return;
+	pp_epochs_init(e);
 	epoch_words(e);
 	pp_epochs_free(e);
 	kfree(e);

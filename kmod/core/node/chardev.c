@@ -15,6 +15,7 @@
 #include "../region/extents.h"
 #include "file.h"
 #include "../region/pin.h"
+#include "watch.h"
 
 /*
  * Inlined, so that the usual copy has a constant size. The first field of @c is the user's
@@ -228,6 +229,41 @@ static long cmd_export(struct pp_file *f, void __user *user)
 	return ret;
 }
 
+static long cmd_watch(struct pp_file *f, void __user *user)
+{
+	struct peerpin_watch c;
+	struct pp_watch *w;
+	int ret;
+
+	ret = CMD_COPY_IN(c, out_available, user);
+	if (ret)
+		return ret;
+	if (c.flags)
+		return -EOPNOTSUPP;
+	w = pp_watch_begin(f, &c);
+	ret = CMD_COPY_OUT(user, c, out_watch);
+	if (IS_ERR(w))
+		return ret ?: PTR_ERR(w);
+	if (ret)
+		pp_watch_drop(f, c.out_watch, w);
+	else
+		pp_watch_publish(f, c.out_watch, w);
+	return ret;
+}
+
+static long cmd_unwatch(struct pp_file *f, void __user *user)
+{
+	struct peerpin_unwatch c;
+	int ret = CMD_COPY_IN(c, watch, user);
+
+	if (ret)
+		return ret;
+	if (c.watch != PEERPIN_WATCH_ALL)
+		return pp_watch_end(f, c.watch);
+	pp_watch_end_all(f);
+	return 0;
+}
+
 long pp_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
 	struct pp_file *f = filp->private_data;
@@ -243,6 +279,10 @@ long pp_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 		return ret ?: cmd_query(f, user);
 	case PEERPIN_IOC_EXPORT:
 		return ret ?: cmd_export(f, user);
+	case PEERPIN_IOC_WATCH:
+		return ret ?: cmd_watch(f, user);
+	case PEERPIN_IOC_UNWATCH:
+		return ret ?: cmd_unwatch(f, user);
 	default:
 		return -ENOTTY;
 	}

@@ -82,7 +82,7 @@ DEFINE_SEQ_ATTRIBUTE(regions);
 
 static int accounts_show(struct seq_file *m, void *unused)
 {
-	seq_puts(m, "pid bytes regions pins revoked\n");
+	seq_puts(m, "pid bytes regions pins revoked watched\n");
 	pp_accounts_show(m);
 	return 0;
 }

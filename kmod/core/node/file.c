@@ -16,11 +16,12 @@
 #include "../region/extents.h"
 #include "file.h"
 #include "../region/pin.h"
+#include "watch.h"
 #include "../../compat/compat.h"
 
-static int file_take_id(struct pp_file *f, u32 *id, struct pp_why *why)
+static int file_take_entry(struct pp_table *t, u32 *id, struct pp_why *why)
 {
-	int ret = pp_table_take(&f->regions, NULL, id, NULL);
+	int ret = pp_table_take(t, NULL, id, NULL);
 
 	if (ret == -ENOSPC) {
 		why->reason = PEERPIN_REASON_LIMIT;
@@ -31,26 +32,25 @@ static int file_take_id(struct pp_file *f, u32 *id, struct pp_why *why)
 	return ret;
 }
 
-static int file_reserve_id(struct pp_file *f, u32 *id, u32 **epoch,
-			   struct pp_why *why)
+int pp_file_take_id(struct pp_file *f, struct pp_table *t, u32 *id, u32 **word, struct pp_why *why)
 {
-	int ret = file_take_id(f, id, why);
+	u32 first = t == &f->watches ? PEERPIN_MAX_REGIONS : 0;
+	int ret = file_take_entry(t, id, why);
 
 	if (ret)
 		return ret;
-	*epoch = pp_epoch_word(&f->epochs, *id);
-	if (*epoch)
+	*word = pp_epoch_word(&f->epochs, first + *id);
+	if (*word)
 		return 0;
-	pp_table_give(&f->regions, *id);
+	pp_table_give(t, *id);
 	why->reason = PEERPIN_REASON_NO_MEMORY;
 	return -ENOMEM;
 }
 
-/* An id that has used up its epochs stays reserved, so no other region gets the id. */
-static void file_free_id(struct pp_file *f, u32 id, const u32 *epoch)
+void pp_file_give_id(struct pp_table *t, u32 id, const u32 *word)
 {
-	if (!pp_epoch_exhausted(epoch))
-		pp_table_give(&f->regions, id);
+	if (!pp_epoch_exhausted(word))
+		pp_table_give(t, id);
 }
 
 struct peerpin_region *pp_file_pin(struct pp_file *f,
@@ -62,12 +62,12 @@ struct peerpin_region *pp_file_pin(struct pp_file *f,
 	u32 *epoch;
 	int ret;
 
-	ret = file_reserve_id(f, id, &epoch, why);
+	ret = pp_file_take_id(f, &f->regions, id, &epoch, why);
 	if (ret)
 		return ERR_PTR(ret);
 	r = pp_region_pin(provider, flags, request, f->account, epoch, why);
 	if (IS_ERR(r)) {
-		file_free_id(f, *id, epoch);
+		pp_file_give_id(&f->regions, *id, epoch);
 		return r;
 	}
 	WRITE_ONCE(r->id, *id + 1);
@@ -85,7 +85,7 @@ void pp_file_drop(struct pp_file *f, u32 id, struct peerpin_region *r)
 	const u32 *epoch = r->epoch;
 
 	pp_region_close(r);
-	file_free_id(f, id, epoch);
+	pp_file_give_id(&f->regions, id, epoch);
 }
 
 int pp_file_unpin(struct pp_file *f, u32 id)
@@ -135,6 +135,8 @@ static int file_open(struct inode *inode, struct file *filp)
 		return -ENOMEM;
 	}
 	pp_table_init(&f->regions, PEERPIN_MAX_REGIONS, GFP_KERNEL_ACCOUNT);
+	pp_table_init(&f->watches, PEERPIN_MAX_WATCHES, GFP_KERNEL_ACCOUNT);
+	pp_epochs_init(&f->epochs);
 	file_set_mapping(f, inode, filp);
 	filp->private_data = f;
 	return nonseekable_open(inode, filp);
@@ -149,8 +151,10 @@ static int file_flush(struct file *filp, fl_owner_t id)
 {
 	struct pp_file *f = filp->private_data;
 
-	if (!atomic_read(&current->signal->live) && !pp_file_check_owner(f))
+	if (!atomic_read(&current->signal->live) && !pp_file_check_owner(f)) {
 		file_unpin_all(f);
+		pp_watch_end_all(f);
+	}
 	return 0;
 }
 
@@ -160,6 +164,7 @@ static int file_release(struct inode *inode, struct file *filp)
 
 	file_unpin_all(f);
 	pp_table_destroy(&f->regions);
+	pp_watch_close(f);
 	pp_epochs_free(&f->epochs);
 	pp_account_put(f->account);
 	kfree(f);
@@ -240,8 +245,8 @@ static void file_show_fdinfo(struct seq_file *m, struct file *filp)
 	if (!file_may_show(m, filp))
 		return;
 	file_show_regions(m, f);
-	seq_printf(m, "peerpin-pins:\t%llu\npeerpin-revoked:\t%llu\n",
-		   counts.pins, counts.revoked);
+	seq_printf(m, "peerpin-pins:\t%llu\npeerpin-revoked:\t%llu\npeerpin-watched:\t%llu\n",
+		   counts.pins, counts.revoked, counts.watched);
 }
 
 const struct file_operations pp_fops = {

@@ -19,12 +19,16 @@
  *	space, because emptying mappings delays mmap() and fork() in the same address space
  * @regions: table of regions by id; an id is taken from the pin to the close. A taken id
  *	without a region belongs to a pin or unpin in progress, or has used up its epochs
+ * @watches: table of struct pp_watch by id, like @regions
+ * @space: address space of the watches; NULL before the first watch, then never changed
  */
 struct pp_file {
 	struct pp_account *account;
 	struct address_space mapping;
 	struct pp_table regions;
+	struct pp_table watches;
 	struct pp_epochs epochs;
+	struct pp_space *space;
 };
 
 extern const struct file_operations pp_fops;
@@ -52,6 +56,18 @@ void pp_file_drop(struct pp_file *f, u32 id, struct peerpin_region *r);
 
 /* end a region and free its id; -ENOENT: no such region */
 int pp_file_unpin(struct pp_file *f, u32 id);
+
+/**
+ * pp_file_take_id() - take an id and find its word in the revocation page
+ * @t: @regions or @watches of @f
+ * @id, @word: set on success
+ *
+ * Return: 0; -EDQUOT, -ENOMEM with @why filled in.
+ */
+int pp_file_take_id(struct pp_file *f, struct pp_table *t, u32 *id, u32 **word, struct pp_why *why);
+
+/* free an id; an id that has used up its epochs stays taken, so that its epochs do not repeat */
+void pp_file_give_id(struct pp_table *t, u32 id, const u32 *word);
 
 /* the region with this id, with a reference, or NULL */
 struct peerpin_region *pp_file_region(struct pp_file *f, u32 id);

@@ -11,7 +11,7 @@
 
 /*
  * The limits are off by default. Users that do not trust each other need them:
- * doc/security.md (rows 27 to 29). RLIMIT_MEMLOCK does not count GPU memory.
+ * doc/security.md (rows 27 to 29, 35). RLIMIT_MEMLOCK does not count GPU memory.
  */
 static unsigned long max_process_bytes;
 module_param(max_process_bytes, ulong, 0644);
@@ -24,6 +24,10 @@ MODULE_PARM_DESC(max_total_bytes, "bytes that all processes together may pin; 0:
 static unsigned int max_process_regions;
 module_param(max_process_regions, uint, 0644);
 MODULE_PARM_DESC(max_process_regions, "regions that one process may pin; 0: no limit");
+
+static unsigned long max_process_watched_bytes;
+module_param(max_process_watched_bytes, ulong, 0644);
+MODULE_PARM_DESC(max_process_watched_bytes, "bytes that one process may watch; 0: no limit");
 
 /**
  * struct pp_account - see account.h
@@ -41,6 +45,7 @@ struct pp_account {
 	atomic64_t regions;
 	atomic64_t pins;
 	atomic64_t revoked;
+	atomic64_t watched;
 };
 
 static DEFINE_SPINLOCK(accounts_lock);
@@ -196,6 +201,17 @@ void pp_account_uncharge(struct pp_account *a, u64 bytes)
 	pp_uncount(regions);
 }
 
+int pp_account_watch(struct pp_account *a, u64 bytes, struct pp_why *why)
+{
+	return account_add_bytes(&a->watched, bytes, READ_ONCE(max_process_watched_bytes),
+				 PEERPIN_REASON_WATCHED_BYTES, why) ? 0 : -EDQUOT;
+}
+
+void pp_account_unwatch(struct pp_account *a, u64 bytes)
+{
+	atomic64_sub(bytes, &a->watched);
+}
+
 u64 pp_account_total_bytes(void)
 {
 	return atomic64_read(&total_bytes);
@@ -218,6 +234,7 @@ struct pp_account_counts pp_account_counts(const struct pp_account *a)
 	return (struct pp_account_counts){
 		.pins = atomic64_read(&a->pins),
 		.revoked = atomic64_read(&a->revoked),
+		.watched = atomic64_read(&a->watched),
 	};
 }
 
@@ -225,9 +242,9 @@ static void account_show(struct seq_file *m, const struct pp_account *a)
 {
 	struct pp_account_counts counts = pp_account_counts(a);
 
-	seq_printf(m, "%d %lld %lld %llu %llu\n", pid_nr(a->owner),
+	seq_printf(m, "%d %lld %lld %llu %llu %llu\n", pid_nr(a->owner),
 		   atomic64_read(&a->bytes), atomic64_read(&a->regions),
-		   counts.pins, counts.revoked);
+		   counts.pins, counts.revoked, counts.watched);
 }
 
 /* Takes the lock for one bucket at a time, because open() and exit wait for the lock. */
@@ -242,5 +259,5 @@ void pp_accounts_show(struct seq_file *m)
 			account_show(m, a);
 		spin_unlock_irq(&accounts_lock);
 	}
-	seq_printf(m, "all %lld - - -\n", atomic64_read(&total_bytes));
+	seq_printf(m, "all %lld - - - -\n", atomic64_read(&total_bytes));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An account: the pinned memory of one process, and its limits. */
+/* An account: the pinned and watched memory of one process, and its limits. */
 #ifndef _PEERPIN_ACCOUNT_H
 #define _PEERPIN_ACCOUNT_H
 
@@ -38,6 +38,16 @@ int pp_account_charge(struct pp_account *account, u64 bytes,
 /* stop counting a region whose pages were given back; @bytes 0: no effect. Any context */
 void pp_account_uncharge(struct pp_account *account, u64 bytes);
 
+/**
+ * pp_account_watch() - count watched bytes
+ *
+ * Takes no lock. Return: 0, or -EDQUOT with @why filled in.
+ */
+int pp_account_watch(struct pp_account *account, u64 bytes, struct pp_why *why);
+
+/* stop counting watched bytes. Any context */
+void pp_account_unwatch(struct pp_account *account, u64 bytes);
+
 /* bytes charged to all accounts. Any context */
 u64 pp_account_total_bytes(void);
 
@@ -45,16 +55,22 @@ u64 pp_account_total_bytes(void);
 void pp_account_count_pin(struct pp_account *account);
 void pp_account_count_revoked(struct pp_account *account);
 
-/** struct pp_account_counts - counts since the account was made */
+/**
+ * struct pp_account_counts - the account's numbers for readers
+ * @pins, @revoked: counts since the account was made
+ * @watched: bytes watched now
+ */
 struct pp_account_counts {
 	u64 pins;
 	u64 revoked;
+	u64 watched;
 };
 
 struct pp_account_counts pp_account_counts(const struct pp_account *account);
 
 /*
- * Print "PID BYTES REGIONS PINS REVOKED" of each account, then "all BYTES - - -". Process context
+ * Print "PID BYTES REGIONS PINS REVOKED WATCHED" of each account, then "all BYTES - - - -". Process
+ * context
  */
 void pp_accounts_show(struct seq_file *m);
 

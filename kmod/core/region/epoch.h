@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The revocation page of a file, which the process maps and reads: a 32-bit word for each region
- * id. A word is odd while a region with its id is being pinned or is live, else even. A word
- * only grows, so an (id, epoch) pair names one region for ever, even after the id is used again.
+ * The revocation page of a file, which the process maps and reads: a 32-bit word for each slot. The
+ * slot of a region is its id; the slot of a watch is PEERPIN_MAX_REGIONS plus its id. A word is odd
+ * while a region in its slot is being pinned or is live, or while a watch lives, else even. A word
+ * only grows, so a (slot, epoch) pair names one region or watch for ever, even after the slot is
+ * used again.
  */
 #ifndef _PEERPIN_EPOCH_H
 #define _PEERPIN_EPOCH_H
 
 #include <linux/compiler.h>
 #include <linux/limits.h>
-#include <linux/mm_types.h>
 #include <linux/types.h>
+#include <linux/xarray.h>
 #include <asm/barrier.h>
-#include "../../uapi/peerpin.h"
 
-#define PP_EPOCH_PAGES (PEERPIN_MAX_REGIONS * sizeof(u32) / PAGE_SIZE)
-
-/** struct pp_epochs - the pages, allocated when first needed */
+/** struct pp_epochs - the pages by their index, allocated when first needed */
 struct pp_epochs {
-	struct page *pages[PP_EPOCH_PAGES];
+	struct xarray pages;
 };
 
-/* the word of @id, valid until pp_epochs_free(); NULL when out of memory */
-u32 *pp_epoch_word(struct pp_epochs *e, u32 id);
+void pp_epochs_init(struct pp_epochs *e);
+
+/* the word of @slot, valid until pp_epochs_free(); NULL when out of memory */
+u32 *pp_epoch_word(struct pp_epochs *e, u32 slot);
 
 /* called by the file's release: no mapping is left, because a mapping holds the file */
 void pp_epochs_free(struct pp_epochs *e);
@@ -30,7 +31,7 @@ void pp_epochs_free(struct pp_epochs *e);
 /* mmap() of the file that contains @e; the vma holds this file */
 int pp_epochs_mmap(struct pp_epochs *e, struct vm_area_struct *vma);
 
-/* a pin begins: make the word odd. The caller owns the id. Returns the region's epoch */
+/* a pin or watch begins: make the word odd. The caller owns the slot. Returns the epoch */
 static inline u32 pp_epoch_begin(u32 *word)
 {
 	u32 epoch = *word + 1;
@@ -40,9 +41,9 @@ static inline u32 pp_epoch_begin(u32 *word)
 }
 
 /*
- * The region has ended: make the word even. A reader of the even word also sees all earlier
- * stores. Stores of the memory's next owner come later, because r->lock is unlocked first, and then
- * the GPU driver's or the mm's lock.
+ * The region or watch has ended: make the word even. A reader of the even word also sees all earlier
+ * stores. Stores of the memory's next owner come later, because r->lock (or the lock of the watch's
+ * space) is unlocked first, and then the GPU driver's or the mm's lock.
  */
 static inline void pp_epoch_end(u32 *word)
 {
@@ -50,7 +51,7 @@ static inline void pp_epoch_end(u32 *word)
 	smp_store_release(word, *word + 1);
 }
 
-/* true: the id must not be used again, because its epochs would repeat */
+/* true: the slot must not be used again, because its epochs would repeat */
 static inline bool pp_epoch_exhausted(const u32 *word)
 {
 	/* one pin uses two epochs for each provider that AUTO asks */

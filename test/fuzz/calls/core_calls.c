@@ -132,7 +132,31 @@ static void map_region(struct world *world, struct choices *c)
 static void map_epochs(struct world *world, struct choices *c)
 {
 	map(world, c, world_fd(world, FD_CORE, c), choose_rarely(c, 4) ? choose_number(c) & ~(uint64_t)(PAGE - 1) : 0,
-	    choose_rarely(c, 2) ? choose(c, 256) * PAGE : PEERPIN_MAX_REGIONS * sizeof(uint32_t));
+	    choose_rarely(c, 2) ? choose(c, 256) * PAGE :
+	    (PEERPIN_MAX_REGIONS + PEERPIN_MAX_WATCHES) * sizeof(uint32_t));
+}
+
+static void watch(struct world *world, struct choices *c)
+{
+	struct range memory = choose_memory(world, c);
+	struct peerpin_watch args = {
+		.size = choose_rarely(c, 16) ? (uint32_t)choose_number(c) : sizeof(args),
+		.flags = choose_rarely(c, 16) ? (uint32_t)choose(c, 4) : 0,
+		.addr = choose_rarely(c, 8) ? choose_number(c) : memory.at,
+		.length = choose_rarely(c, 8) ? choose_number(c) : memory.size,
+	};
+
+	ioctl(world_fd(world, FD_CORE, c), PEERPIN_IOC_WATCH, &args);
+}
+
+/* Ids are small, because the kernel gives the id that was freed last. */
+static void unwatch(struct world *world, struct choices *c)
+{
+	struct peerpin_unwatch args = { .size = sizeof(args), .watch = (uint32_t)choose(c, 16) };
+
+	if (choose_rarely(c, 16))
+		args.watch = choose_rarely(c, 2) ? PEERPIN_WATCH_ALL : (uint32_t)choose_number(c);
+	ioctl(world_fd(world, FD_CORE, c), PEERPIN_IOC_UNWATCH, &args);
 }
 
 const struct call core_calls[] = {
@@ -147,5 +171,7 @@ const struct call core_calls[] = {
 	{ 10, export },
 	{ 10, map_region },
 	{ 2, map_epochs },
+	{ 12, watch },
+	{ 8, unwatch },
 	{ 0, NULL },
 };

@@ -117,7 +117,7 @@ static bool core_is_empty(char *why)
 	read_below("regions", regions, sizeof(regions));
 	read_below("accounts", accounts, sizeof(accounts));
 	snprintf(why, LEFTOVER_MAX, "regions: %s accounts: %s", regions, accounts);
-	return !*regions && !strcmp(accounts, "all 0 - - -\n");
+	return !*regions && !strcmp(accounts, "all 0 - - - -\n");
 }
 
 void leftover_tell(void)

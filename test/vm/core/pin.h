@@ -54,6 +54,10 @@ static inline int query(int fd, uint32_t region, struct peerpin_query *c)
 	return ioctl(fd, PEERPIN_IOC_QUERY, c) ? -errno : 0;
 }
 
+/* bytes of the whole revocation page: words of regions, then of watches */
+#define EPOCH_BYTES ((PEERPIN_MAX_REGIONS + PEERPIN_MAX_WATCHES) * sizeof(uint32_t))
+
+/* the words of the regions */
 static inline volatile const uint32_t *epochs_map(int fd)
 {
 	void *p = mmap(NULL, PEERPIN_MAX_REGIONS * sizeof(uint32_t), PROT_READ, MAP_SHARED, fd, 0);

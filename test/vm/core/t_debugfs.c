@@ -494,7 +494,7 @@ CASE(nothing_is_left)
 	close(check);
 	EXPECT(!emu_free(gpu, GPU_A), "free");
 	module_debugfs("peerpin/accounts", text, sizeof(text));
-	EXPECT(!strcmp(text, "pid bytes regions pins revoked\nall 0 - - -\n"), "%s", text);
+	EXPECT(!strcmp(text, "pid bytes regions pins revoked watched\nall 0 - - - -\n"), "%s", text);
 }
 
 VMTEST_MAIN

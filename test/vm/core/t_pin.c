@@ -354,7 +354,7 @@ CASE(close_unpins_all_regions)
 
 CASE(epoch_page_is_read_only)
 {
-	size_t size = PEERPIN_MAX_REGIONS * sizeof(uint32_t);
+	size_t size = EPOCH_BYTES;
 	int reader;
 	void *p;
 

@@ -179,7 +179,7 @@ static bool nothing_is_pinned(int client, unsigned int number)
 {
 	(void)client;
 	(void)number;
-	return says_nothing("regions", "") && says_nothing("accounts", "all 0 - - -\n");
+	return says_nothing("regions", "") && says_nothing("accounts", "all 0 - - - -\n");
 }
 
 static bool soon(bool (*is)(int client, unsigned int number), int client, unsigned int number)

@@ -367,7 +367,7 @@ CASE(nothing_is_left)
 
 	pp_close(ctx);
 	module_debugfs("peerpin/accounts", text, sizeof(text));
-	EXPECT(!strcmp(text, "pid bytes regions pins revoked\nall 0 - - -\n"), "%s", text);
+	EXPECT(!strcmp(text, "pid bytes regions pins revoked watched\nall 0 - - - -\n"), "%s", text);
 }
 
 VMTEST_MAIN

@@ -4,11 +4,13 @@
 
 #include "test/vm/harness/group.h"
 #include "test/vm/harness/module.h"
+#include "test/vm/core/watch.h"
 #include "victim.h"
 
 #define PROCESS "peerpin/parameters/max_process_bytes"
 #define TOTAL "peerpin/parameters/max_total_bytes"
 #define REGIONS "peerpin/parameters/max_process_regions"
+#define WATCHED "peerpin/parameters/max_process_watched_bytes"
 
 enum {
 	LOCKED = 1 << 20,	/* RLIMIT_MEMLOCK of a user with a limit */
@@ -153,6 +155,24 @@ CASE(max_process_regions_spans_all_files)
 	EXPECT(limits(0, 0, 4), "parameter");
 	AS_USER(MALLORY, pins_four_regions);
 	EXPECT(all_came_back() && limits(0, 0, 0), "%lld bytes left", total());
+}
+
+static void watches_four_pages(void)
+{
+	void *at = (void *)memory(PAGE);
+	struct peerpin_watch w;
+	int i;
+
+	for (i = 0; i < 4; i++)
+		EXPECT(!watch_at(pin_open(), at, 1, &w), "watch %d: %d", i, errno);
+	EXPECT(watch_at(pin_open(), at, 1, &w) == -EDQUOT && w.out_reason == PEERPIN_REASON_WATCHED_BYTES, "%d", errno);
+}
+
+CASE(max_process_watched_bytes_spans_all_files)
+{
+	EXPECT(set(WATCHED, 4 * PAGE), "parameter");
+	AS_USER(MALLORY, watches_four_pages);
+	EXPECT(set(WATCHED, 0), "parameter");
 }
 
 /* ---- total limits ----------------------------------------------------------------------- */

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The kernel changes pages between invalidate_range_start() and invalidate_range_end(). A watch that
+ * is in the tree ends in invalidate_range_start(). A watch that begins later waits for
+ * invalidate_range_end(): otherwise its owner could register the old page just before the kernel
+ * replaces it, and no notifier would follow. doc/lifetimes.md has the argument.
+ */
+#include <linux/err.h>
+#include <linux/mmu_notifier.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/wait.h>
+#include "../region/account.h"
+#include "../region/epoch.h"
+#include "space.h"
+
+enum {
+	SPACE_CHANGES = 64,	/* a process rarely has more threads that change pages at one moment */
+	SPACE_BATCH = 1024,	/* watches that end between two releases of the lock */
+};
+
+/**
+ * struct pp_space - the watches of an address space
+ * @changed: its lock protects all fields below. The MMU notifier takes the lock, in memory reclaim
+ *	too: do not allocate inside. No lock is taken inside. Woken by the end of each change
+ * @watches: tree of struct pp_watch, by @range; watches of all files of the process
+ * @changes: ranges whose pages the kernel is changing: the first @count elements
+ * @more: number of changes that had no room in @changes; they may be of any range
+ */
+struct pp_space {
+	struct mmu_notifier notifier;
+	wait_queue_head_t changed;
+	struct rb_root_cached watches;
+	unsigned int count;
+	unsigned int more;
+	struct pp_change {
+		unsigned long start;
+		unsigned long end;
+	} changes[SPACE_CHANGES];
+};
+
+static struct pp_space *space_of(struct mmu_notifier *n)
+{
+	return container_of(n, struct pp_space, notifier);
+}
+
+/* ---- the end of watches ------------------------------------------------------------ */
+
+static void watch_end_locked(struct pp_space *s, struct pp_watch *w)
+{
+	lockdep_assert_held(&s->changed.lock);
+	interval_tree_remove(&w->range, &s->watches);
+	RB_CLEAR_NODE(&w->range.rb);
+	pp_epoch_end(w->word);
+	pp_account_unwatch(w->account, pp_watch_bytes(w));
+}
+
+/* Ends at most SPACE_BATCH watches. False: there may be more */
+static bool space_end_some_locked(struct pp_space *s, unsigned long first, unsigned long last)
+{
+	struct interval_tree_node *range;
+	unsigned int i;
+
+	for (i = 0; i < SPACE_BATCH; i++) {
+		range = interval_tree_iter_first(&s->watches, first, last);
+		if (!range)
+			return true;
+		watch_end_locked(s, container_of(range, struct pp_watch, range));
+	}
+	return false;
+}
+
+/* A process may watch one page a million times, so release the lock in between. */
+static void space_end_locked(struct pp_space *s, unsigned long first, unsigned long last, bool may_sleep)
+{
+	while (!space_end_some_locked(s, first, last)) {
+		spin_unlock(&s->changed.lock);
+		if (may_sleep)
+			cond_resched();
+		spin_lock(&s->changed.lock);
+	}
+}
+
+/* ---- changes in progress ------------------------------------------------------------- */
+
+static void change_begin_locked(struct pp_space *s, const struct mmu_notifier_range *range)
+{
+	if (s->count == SPACE_CHANGES)
+		s->more++;
+	else
+		s->changes[s->count++] = (struct pp_change){ range->start, range->end };
+}
+
+/* Two changes of the same range are alike, so it does not matter which of them is removed. */
+static void change_end_locked(struct pp_space *s, const struct mmu_notifier_range *range)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->count; i++)
+		if (s->changes[i].start == range->start && s->changes[i].end == range->end) {
+			s->changes[i] = s->changes[--s->count];
+			return;
+		}
+	s->more--;
+}
+
+static bool space_is_changing(const struct pp_space *s, const struct interval_tree_node *range)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->count; i++)
+		if (s->changes[i].start <= range->last && s->changes[i].end > range->start)
+			return true;
+	return s->more;
+}
+
+/* ---- the MMU notifier ------------------------------------------------------------------ */
+
+/*
+ * These events change protections and flags in the page table, but replace no page. All other
+ * events may, those of later kernels too. CLEAR may also leave all pages in place (split of a huge
+ * page, failed migration); a notifier cannot distinguish that.
+ */
+static bool replaces_pages(const struct mmu_notifier_range *range)
+{
+	return range->event != MMU_NOTIFY_PROTECTION_VMA &&
+	       range->event != MMU_NOTIFY_PROTECTION_PAGE &&
+	       range->event != MMU_NOTIFY_SOFT_DIRTY;
+}
+
+static int space_range_start(struct mmu_notifier *n, const struct mmu_notifier_range *range)
+{
+	struct pp_space *s = space_of(n);
+
+	if (!replaces_pages(range))
+		return 0;
+	spin_lock(&s->changed.lock);
+	change_begin_locked(s, range);
+	space_end_locked(s, range->start, range->end - 1, mmu_notifier_range_blockable(range));
+	spin_unlock(&s->changed.lock);
+	return 0;
+}
+
+static void space_range_end(struct mmu_notifier *n, const struct mmu_notifier_range *range)
+{
+	struct pp_space *s = space_of(n);
+
+	if (!replaces_pages(range))
+		return;
+	spin_lock(&s->changed.lock);
+	change_end_locked(s, range);
+	if (waitqueue_active(&s->changed))
+		wake_up_all_locked(&s->changed);
+	spin_unlock(&s->changed.lock);
+}
+
+/* exit(), or exec(): the last user of the address space is gone. */
+static void space_release(struct mmu_notifier *n, struct mm_struct *mm)
+{
+	struct pp_space *s = space_of(n);
+
+	spin_lock(&s->changed.lock);
+	space_end_locked(s, 0, ULONG_MAX, true);
+	spin_unlock(&s->changed.lock);
+}
+
+static struct mmu_notifier *space_alloc(struct mm_struct *mm)
+{
+	struct pp_space *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
+
+	if (!s)
+		return ERR_PTR(-ENOMEM);
+	init_waitqueue_head(&s->changed);
+	s->watches = RB_ROOT_CACHED;
+	return &s->notifier;
+}
+
+static void space_free(struct mmu_notifier *n)
+{
+	kfree(space_of(n));
+}
+
+static const struct mmu_notifier_ops space_ops = {
+	.invalidate_range_start = space_range_start,
+	.invalidate_range_end = space_range_end,
+	.release = space_release,
+	.alloc_notifier = space_alloc,
+	.free_notifier = space_free,
+};
+
+/* ---- for the file ------------------------------------------------------------------------ */
+
+struct pp_space *pp_space_get(void)
+{
+	struct mmu_notifier *n = mmu_notifier_get(&space_ops, current->mm);
+
+	return IS_ERR(n) ? ERR_CAST(n) : space_of(n);
+}
+
+/* A notifier may be running, so the space is freed later. */
+void pp_space_put(struct pp_space *s)
+{
+	mmu_notifier_put(&s->notifier);
+}
+
+/* The notifier holds a reference to its mm, so no other mm has the same address. */
+bool pp_space_is(const struct pp_space *s, const struct mm_struct *mm)
+{
+	return s->notifier.mm == mm;
+}
+
+int pp_space_watch(struct pp_space *s, struct pp_watch *w, u32 *epoch)
+{
+	int ret;
+
+	spin_lock(&s->changed.lock);
+	ret = wait_event_interruptible_locked(s->changed, !space_is_changing(s, &w->range));
+	if (!ret) {
+		*epoch = pp_epoch_begin(w->word);
+		interval_tree_insert(&w->range, &s->watches);
+	}
+	spin_unlock(&s->changed.lock);
+	return ret ? -EINTR : 0;
+}
+
+void pp_space_unwatch(struct pp_space *s, struct pp_watch *w)
+{
+	spin_lock(&s->changed.lock);
+	if (!RB_EMPTY_NODE(&w->range.rb))
+		watch_end_locked(s, w);
+	spin_unlock(&s->changed.lock);
+}
+
+void pp_space_exit(void)
+{
+	mmu_notifier_synchronize();
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/build_bug.h>
+#include <linux/err.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include "../region/provider.h"
+#include "file.h"
+#include "space.h"
+#include "watch.h"
+
+static struct kmem_cache *watch_cache;
+
+/* The entry of the table has 24 bytes, the word 4, the owner's pointer of an accounted object 8. */
+static_assert(sizeof(struct pp_watch) + 24 + 4 + 8 <= 128);
+
+int pp_watch_init(void)
+{
+	watch_cache = kmem_cache_create("peerpin_watch", sizeof(struct pp_watch), 0, SLAB_ACCOUNT, NULL);
+	return watch_cache ? 0 : -ENOMEM;
+}
+
+void pp_watch_exit(void)
+{
+	pp_space_exit();
+	kmem_cache_destroy(watch_cache);
+}
+
+/* ---- the range --------------------------------------------------------------------- */
+
+static bool is_page_memory(const struct vm_area_struct *vma)
+{
+	return vma->vm_flags & (VM_READ | VM_WRITE) && !(vma->vm_flags & (VM_IO | VM_PFNMAP));
+}
+
+/*
+ * A watch of an address without memory would never change. Such addresses are a mistake of the
+ * caller: addresses of GPU memory, for example, which CUDA reserves without access.
+ */
+static bool is_mapped(unsigned long start, unsigned long end)
+{
+	VMA_ITERATOR(vmi, current->mm, start);
+	struct vm_area_struct *vma;
+
+	mmap_read_lock(current->mm);
+	for_each_vma_range(vmi, vma, end) {
+		if (vma->vm_start > start || !is_page_memory(vma))
+			break;
+		start = vma->vm_end;
+	}
+	mmap_read_unlock(current->mm);
+	return start >= end;
+}
+
+static int watch_range(const struct peerpin_watch *c, struct interval_tree_node *range, struct pp_why *why)
+{
+	u64 end;
+
+	if (!c->length || check_add_overflow(c->addr, c->length, &end) || end > TASK_SIZE)
+		return -EINVAL;
+	range->start = c->addr & PAGE_MASK;
+	range->last = PAGE_ALIGN(end) - 1;
+	if (is_mapped(range->start, range->last + 1))
+		return 0;
+	why->reason = PEERPIN_REASON_NOT_MAPPED;
+	return -EINVAL;
+}
+
+/* ---- the file ------------------------------------------------------------------------ */
+
+/* The file's space is that of its first watch, until the file is closed. So it needs no lock. */
+static struct pp_space *watch_space(struct pp_file *f)
+{
+	struct pp_space *s = READ_ONCE(f->space), *old;
+
+	if (!s) {
+		s = pp_space_get();
+		if (IS_ERR(s))
+			return s;
+		old = cmpxchg(&f->space, NULL, s);
+		if (!old)
+			return s;
+		pp_space_put(s);
+		s = old;
+	}
+	return pp_space_is(s, current->mm) ? s : ERR_PTR(-EACCES);
+}
+
+/* Takes an id, charges the account and begins the watch of @w->range. */
+static int watch_start(struct pp_file *f, struct pp_watch *w, struct peerpin_watch *c, struct pp_why *why)
+{
+	struct pp_space *s = watch_space(f);
+	int ret;
+
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	ret = pp_file_take_id(f, &f->watches, &c->out_watch, &w->word, why);
+	if (ret)
+		return ret;
+	w->account = f->account;
+	ret = pp_account_watch(w->account, pp_watch_bytes(w), why);
+	if (ret)
+		goto err_id;
+	ret = pp_space_watch(s, w, &c->out_epoch);
+	if (ret)
+		goto err_account;
+	c->out_slot = PEERPIN_MAX_REGIONS + c->out_watch;
+	return 0;
+
+err_account:
+	pp_account_unwatch(w->account, pp_watch_bytes(w));
+err_id:
+	pp_file_give_id(&f->watches, c->out_watch, w->word);
+	return ret;
+}
+
+static struct pp_watch *watch_make(struct pp_file *f, struct peerpin_watch *c, struct pp_why *why)
+{
+	struct pp_watch *w = kmem_cache_zalloc(watch_cache, GFP_KERNEL);
+	int ret;
+
+	if (!w)
+		return ERR_PTR(-ENOMEM);
+	ret = watch_range(c, &w->range, why) ?: watch_start(f, w, c, why);
+	if (!ret)
+		return w;
+	kmem_cache_free(watch_cache, w);
+	return ERR_PTR(ret);
+}
+
+struct pp_watch *pp_watch_begin(struct pp_file *f, struct peerpin_watch *c)
+{
+	struct pp_why why = {};
+	struct pp_watch *w = watch_make(f, c, &why);
+
+	if (PTR_ERR_OR_ZERO(w) == -ENOMEM)
+		why.reason = PEERPIN_REASON_NO_MEMORY;
+	c->out_reason = why.reason;
+	c->out_needed = why.needed;
+	c->out_available = why.available;
+	return w;
+}
+
+void pp_watch_publish(struct pp_file *f, u32 id, struct pp_watch *w)
+{
+	pp_table_put(&f->watches, id, w);
+}
+
+void pp_watch_drop(struct pp_file *f, u32 id, struct pp_watch *w)
+{
+	pp_space_unwatch(f->space, w);
+	pp_file_give_id(&f->watches, id, w->word);
+	kmem_cache_free(watch_cache, w);
+}
+
+int pp_watch_end(struct pp_file *f, u32 id)
+{
+	struct pp_watch *w = pp_table_take_out(&f->watches, id);
+
+	if (!w)
+		return -ENOENT;
+	pp_watch_drop(f, id, w);
+	return 0;
+}
+
+void pp_watch_end_all(struct pp_file *f)
+{
+	u32 id;
+
+	for (id = 0; id < READ_ONCE(f->watches.ever); id++) {
+		pp_watch_end(f, id);
+		cond_resched();
+	}
+}
+
+void pp_watch_close(struct pp_file *f)
+{
+	pp_watch_end_all(f);
+	pp_table_destroy(&f->watches);
+	if (f->space)
+		pp_space_put(f->space);
+}
