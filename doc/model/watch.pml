@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The protocol of kmod/core/node/space.c for watches of host memory, for Spin. doc/lifetimes.md has the argument.
+ *
+ *	scripts/check-model
+ *
+ * Processes, each at any time: the owner, which watches a page, registers the mapped page by other means, uses the
+ * registration as long as the word is live, and ends the watch, ROUNDS times; KERNELS threads of the kernel, each of which
+ * replaces the page once; and another thread of the owner, which faults a new page in when there is none.
+ *
+ * Properties, for every order of steps:
+ *  1  If the word is live, the registered page is the mapped page.
+ *  2  No notifier uses a watch that was freed.
+ *  3  No thread waits for ever.
+ *
+ * Simplifications, and why they hide nothing:
+ *  - A critical section of the lock of the space is one step.
+ *  - There is one page and one watch. Other ranges have other notes and other nodes of the tree.
+ *  - The registration takes the page that is mapped at that moment, and faults it in if there is none.
+ *  - The room for notes never runs out: without room the owner waits for longer.
+ */
+
+byte page = 1;			/* the mapped page; 0: none */
+byte pages = 1;			/* number of pages so far */
+byte changing;			/* notes of replacements in progress */
+bool in_tree;
+bool freed;			/* the struct pp_watch */
+byte word;			/* even: no watch */
+
+inline fault()
+{
+	atomic {
+		if
+		:: page == 0 -> pages++; page = pages
+		:: else
+		fi
+	}
+}
+
+/* watch_end_locked() */
+inline end_locked()
+{
+	assert(!freed);		/* no notifier uses a freed watch */
+	in_tree = false;
+	word++
+}
+
+proctype kernel()
+{
+	/* space_range_start() */
+	atomic {
+#ifndef NO_NOTE
+		changing++;
+#endif
+#ifndef LATE
+		if
+		:: in_tree -> end_locked()
+		:: else
+		fi
+#endif
+	};
+	page = 0;
+	/* space_range_end() */
+	atomic {
+#ifndef NO_NOTE
+		changing--;
+#endif
+#ifdef LATE
+		if
+		:: in_tree -> end_locked()
+		:: else
+		fi
+#endif
+		skip
+	}
+}
+
+active proctype toucher()
+{
+end:	do
+	:: page == 0 -> fault()
+	od
+}
+
+active proctype owner()
+{
+	byte registered, epoch, rounds;
+
+	do
+	:: rounds < ROUNDS ->
+		freed = false;
+		/* pp_space_watch() */
+		atomic {
+			changing == 0;
+			word++;
+			epoch = word;
+			in_tree = true
+		};
+		atomic {
+			fault();
+			registered = page
+		};
+		do
+		:: atomic {
+				word == epoch ->
+				assert(page == registered)	/* a live word means the mapped page */
+			}
+		:: word != epoch -> break
+		:: break
+		od;
+		/* pp_space_unwatch(), then kmem_cache_free() */
+#ifndef NO_REMOVE
+		atomic {
+			if
+			:: in_tree -> end_locked()
+			:: else
+			fi
+		};
+#endif
+		freed = true;
+		rounds++
+	:: else -> break
+	od
+}
+
+init {
+	byte i;
+
+	atomic {
+		for (i : 1 .. KERNELS) {
+			run kernel()
+		}
+	}
+}

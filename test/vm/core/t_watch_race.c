@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Watches that begin while another thread replaces pages. The pages are hugetlb pages, because stall.ko can make the
+ * replacement of these late without making all other memory late.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <sys/uio.h>
+
+#include "test/vm/harness/stall.h"
+#include "watch.h"
+
+enum {
+	HUGE = 2 << 20,
+	LATE_MS = 1500,
+	ROUNDS = 3000,
+};
+
+static char *huge, *other;
+
+static bool set_pages(const char *number)
+{
+	FILE *f = fopen("/proc/sys/vm/nr_hugepages", "we");
+	bool done = f && fputs(number, f) >= 0;
+
+	return f && !fclose(f) && done;
+}
+
+SETUP(everything_is_there)
+{
+	watch_fd = pin_open();
+	watch_words = words_map(watch_fd);
+	other = watch_anonymous();
+	EXPECT(watch_fd >= 0 && watch_words && other && set_pages("2"), "errno %d", errno);
+	huge = mmap(NULL, HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+	EXPECT(huge != MAP_FAILED, "huge page: %d", errno);
+	*huge = 1;
+}
+
+/* ---- one replacement, made late --------------------------------------------------------- */
+
+static void *discard(void *arg)
+{
+	(void)arg;
+	return (void *)(long)(madvise(huge, HUGE, MADV_DONTNEED) ? errno : 0);
+}
+
+static void *watch_huge(void *w)
+{
+	return (void *)(long)watch_at(watch_fd, huge, WATCH_PAGE, w);
+}
+
+static void ignore(int signal)
+{
+	(void)signal;
+}
+
+static volatile int go;
+
+/* Created before the replacement: its thread holds mmap_lock, which pthread_create() waits for. */
+static void *watch_interrupted(void *w)
+{
+	struct sigaction action = { .sa_handler = ignore };
+
+	sigaction(SIGUSR1, &action, NULL);
+	while (!go)
+		usleep(1000);
+	return watch_huge(w);
+}
+
+/* The thread that discards the huge page is between start and end of the notifier. */
+static bool start_late(pthread_t *thread)
+{
+	if (stall("__unmap_hugepage_range_final", LATE_MS) && stall("__unmap_hugepage_range", LATE_MS))
+		return false;
+	*huge = 1;
+	pthread_create(thread, NULL, discard, NULL);
+	for (int i = 0; i < 3000 && !stall_count(); i++)
+		usleep(1000);
+	return stall_count() > 0;
+}
+
+static void end_late(pthread_t thread)
+{
+	void *failed;
+
+	pthread_join(thread, &failed);
+	stall_end();
+	EXPECT(!failed, "madvise: %ld", (long)failed);
+}
+
+/* The word of an older watch has changed before the page goes; a new watch waits. */
+CASE(watch_waits_while_its_page_changes)
+{
+	struct peerpin_watch before, a, b;
+	uint64_t start, far, near;
+	pthread_t thread;
+	bool live;
+
+	EXPECT(!watch_at(watch_fd, huge, 1, &before), "watch: %d", errno);
+	if (!start_late(&thread))
+		SKIP("this kernel has no function to make late: %d", errno);
+	live = watch_lives(&before);
+	start = now_ns();
+	EXPECT(!watch_at(watch_fd, other, 1, &b), "another page: %d", errno);
+	far = now_ns() - start;
+	EXPECT(!watch_at(watch_fd, huge, WATCH_PAGE, &a), "the page: %d", errno);
+	near = now_ns() - start;
+	end_late(thread);
+	CHECK_CASE();
+	EXPECT(!live, "the word was live while the page was removed");
+	printf("# %lu ms for another page, %lu for the page\n", far / 1000000, near / 1000000);
+	EXPECT(far < LATE_MS / 3 * 1000000ull && near > LATE_MS / 2 * 1000000ull, "%lu ns, %lu ns", far, near);
+	EXPECT(watch_lives(&a) && watch_lives(&b) && !unwatch(watch_fd, PEERPIN_WATCH_ALL), "a word has changed");
+}
+
+CASE(signal_ends_the_wait)
+{
+	pthread_t thread, waiter;
+	struct peerpin_watch first, w;
+	bool ready;
+	void *ret;
+
+	EXPECT(!watch_at(watch_fd, other, 1, &first) && !unwatch(watch_fd, first.out_watch), "the notifier");
+	pthread_create(&waiter, NULL, watch_interrupted, &w);
+	ready = start_late(&thread);
+	go = 1;
+	while (pthread_tryjoin_np(waiter, &ret)) {	/* a signal before the ioctl has no effect */
+		usleep(50000);
+		pthread_kill(waiter, SIGUSR1);
+	}
+	if (!ready)
+		SKIP("this kernel has no function to make late: %d", errno);
+	end_late(thread);
+	CHECK_CASE();
+	EXPECT((long)ret == -EINTR, "%ld", (long)ret);
+	EXPECT(!watch_at(watch_fd, huge, WATCH_PAGE, &w) && w.out_watch == first.out_watch, "an id stays taken: %u",
+	       w.out_watch);
+	EXPECT(!unwatch(watch_fd, w.out_watch), "unwatch");
+}
+
+/* ---- many replacements -------------------------------------------------------------------- */
+
+static volatile long *shared;	/* a page; its first word is the number of the last replacement */
+static volatile int stop;
+
+/* Each new page gets a higher number. */
+static void *replace(void *arg)
+{
+	for (long i = 1; !stop; i++) {
+		madvise((void *)shared, WATCH_PAGE, MADV_DONTNEED);
+		*shared = i;
+	}
+	return arg;
+}
+
+/* The registered page is in a pipe: vmsplice() takes a reference. Returns the number in it. */
+static long registered(int pipe_end)
+{
+	long number = -1;
+
+	return read(pipe_end, &number, sizeof(number)) == sizeof(number) ? number : -1;
+}
+
+/*
+ * While the word is live, a number that was read from memory is in the registered page, too, or the registered page has a
+ * higher one. A lower one means another page.
+ */
+static bool is_stale(int pipes[2], unsigned int *used)
+{
+	struct iovec page = { (void *)shared, sizeof(long) };
+	struct peerpin_watch w;
+	long seen = -1, there;
+
+	if (watch_at(watch_fd, (void *)shared, WATCH_PAGE, &w) || vmsplice(pipes[1], &page, 1, 0) != sizeof(long))
+		return true;
+	for (int i = 0; i < 20; i++) {
+		there = *shared;
+		if (!watch_lives(&w))
+			break;
+		seen = there;
+	}
+	*used += seen >= 0;
+	return unwatch(watch_fd, w.out_watch) || registered(pipes[0]) < seen;
+}
+
+CASE(live_word_means_the_registered_page)
+{
+	unsigned int stale = 0, used = 0;
+	pthread_t thread;
+	int pipes[2];
+
+	shared = mmap(NULL, WATCH_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	EXPECT(shared != MAP_FAILED && !pipe(pipes), "%d", errno);
+	pthread_create(&thread, NULL, replace, NULL);
+	for (int i = 0; i < ROUNDS; i++)
+		stale += is_stale(pipes, &used);
+	stop = 1;
+	pthread_join(thread, NULL);
+	printf("# %u of %u registrations were used\n", used, ROUNDS);
+	EXPECT(used > ROUNDS / 100 && !stale, "%u of %u registrations were stale", stale, used);
+}
+
+CASE(nothing_is_left)
+{
+	munmap(huge, HUGE);
+	EXPECT(set_pages("0"), "nr_hugepages: %d", errno);
+}
+
+VMTEST_MAIN
