@@ -72,6 +72,7 @@ static bool space_end_some_locked(struct pp_space *s, unsigned long first, unsig
 
 /* A process may watch one page a million times, so release the lock in between. */
 static void space_end_locked(struct pp_space *s, unsigned long first, unsigned long last, bool may_sleep)
+	__must_hold(&s->changed.lock)
 {
 	while (!space_end_some_locked(s, first, last)) {
 		spin_unlock(&s->changed.lock);
