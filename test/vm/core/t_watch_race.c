@@ -142,6 +142,7 @@ CASE(signal_ends_the_wait)
 /* ---- many replacements -------------------------------------------------------------------- */
 
 static volatile long *shared;	/* a page; its first word is the number of the last replacement */
+static volatile long completed;	/* the last replacement that has ended */
 static volatile int stop;
 
 /* Each new page gets a higher number. */
@@ -150,6 +151,7 @@ static void *replace(void *arg)
 	for (long i = 1; !stop; i++) {
 		madvise((void *)shared, WATCH_PAGE, MADV_DONTNEED);
 		*shared = i;
+		completed = i;
 	}
 	return arg;
 }
@@ -164,16 +166,24 @@ static long registered(int pipe_end)
 
 /*
  * While the word is live, a number that was read from memory is in the registered page, too, or the registered page has a
- * higher one. A lower one means another page.
+ * higher one. A lower one means another page. Exception: a replacement ends for notifiers before the processors' TLBs are
+ * flushed, so the number of the page that was discarded last may be read until madvise() returns.
  */
-static bool is_stale(int pipes[2], unsigned int *used)
+static bool is_stale(int pipes[2], unsigned int *used, unsigned int *failed)
 {
 	struct iovec page = { (void *)shared, sizeof(long) };
 	struct peerpin_watch w;
-	long seen = -1, there;
+	long seen = -1, there, done;
 
-	if (watch_at(watch_fd, (void *)shared, WATCH_PAGE, &w) || vmsplice(pipes[1], &page, 1, 0) != sizeof(long))
-		return true;
+	if (watch_at(watch_fd, (void *)shared, WATCH_PAGE, &w)) {
+		++*failed;
+		return false;
+	}
+	done = completed;
+	if (vmsplice(pipes[1], &page, 1, 0) != sizeof(long)) {
+		*failed += 1 + !!unwatch(watch_fd, w.out_watch);
+		return false;
+	}
 	for (int i = 0; i < 20; i++) {
 		there = *shared;
 		if (!watch_lives(&w))
@@ -181,12 +191,13 @@ static bool is_stale(int pipes[2], unsigned int *used)
 		seen = there;
 	}
 	*used += seen >= 0;
-	return unwatch(watch_fd, w.out_watch) || registered(pipes[0]) < seen;
+	*failed += unwatch(watch_fd, w.out_watch) != 0;
+	return registered(pipes[0]) < seen && seen > done;
 }
 
 CASE(live_word_means_the_registered_page)
 {
-	unsigned int stale = 0, used = 0;
+	unsigned int stale = 0, used = 0, failed = 0;
 	pthread_t thread;
 	int pipes[2];
 
@@ -194,10 +205,11 @@ CASE(live_word_means_the_registered_page)
 	EXPECT(shared != MAP_FAILED && !pipe(pipes), "%d", errno);
 	pthread_create(&thread, NULL, replace, NULL);
 	for (int i = 0; i < ROUNDS; i++)
-		stale += is_stale(pipes, &used);
+		stale += is_stale(pipes, &used, &failed);
 	stop = 1;
 	pthread_join(thread, NULL);
 	printf("# %u of %u registrations were used\n", used, ROUNDS);
+	EXPECT(!failed, "%u calls failed", failed);
 	EXPECT(used > ROUNDS / 100 && !stale, "%u of %u registrations were stale", stale, used);
 }
 
