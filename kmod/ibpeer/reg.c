@@ -137,10 +137,25 @@ static const struct peerpin_peer_ops reg_peer_ops = {
 
 /* ---- pinning ----------------------------------------------------------------- */
 
-/* NO_BAR1: the range is GPU memory, which the next client cannot pin either. So take the range. */
-static bool reg_is_ours(const struct peerpin_region *r, u32 reason)
+/*
+ * The answer to a registration for which there is no memory. It is never freed. If the range were not
+ * taken, the next client would pin it, and that client makes another kind of pin.
+ */
+static struct ibpeer_reg reg_no_memory = {
+	.ref = KREF_INIT(1),
+	.region = (void *)-ENOMEM,
+};
+
+static struct ibpeer_reg *reg_refused(void)
 {
-	return !IS_ERR(r) || reason == PEERPIN_REASON_NO_BAR1;
+	kref_get(&reg_no_memory.ref);
+	return &reg_no_memory;
+}
+
+/* -ENOMEM: no memory, or no BAR1 space. So take the range, for the reason above. */
+static bool reg_is_ours(const struct peerpin_region *r)
+{
+	return !IS_ERR(r) || PTR_ERR(r) == -ENOMEM;
 }
 
 static bool reg_pin(struct ibpeer_reg *reg)
@@ -152,12 +167,11 @@ static bool reg_pin(struct ibpeer_reg *reg)
 		.flags = reg->core->invalidate ? 0 : PEERPIN_PIN_PERSISTENT,
 	};
 	unsigned int i;
-	u32 reason;
 
 	for (i = 0; i < ARRAY_SIZE(owners); i++) {
 		range.provider = owners[i];
-		reg->region = peerpin_region_pin(&range, &reason);
-		if (reg_is_ours(reg->region, reason))
+		reg->region = peerpin_region_pin(&range, NULL);
+		if (reg_is_ours(reg->region))
 			return true;
 	}
 	return false;
@@ -173,7 +187,7 @@ struct ibpeer_reg *ibpeer_reg_new(const struct ibpeer_core *core,
 		return ERR_PTR(-EINVAL);
 	reg = kzalloc(sizeof(*reg), GFP_KERNEL_ACCOUNT);
 	if (!reg)
-		return ERR_PTR(-ENOMEM);
+		return reg_refused();
 	kref_init(&reg->ref);
 	INIT_WORK(&reg->work, reg_invalidate);
 	reg->core = core;
@@ -187,8 +201,10 @@ struct ibpeer_reg *ibpeer_reg_new(const struct ibpeer_core *core,
 
 int ibpeer_reg_name(struct ibpeer_reg *reg, u64 core_context)
 {
+	if (IS_ERR(reg->region))
+		return PTR_ERR(reg->region);
 	reg->core_context = core_context;
-	return PTR_ERR_OR_ZERO(reg->region);
+	return 0;
 }
 
 /* ---- mapping ----------------------------------------------------------------- */
