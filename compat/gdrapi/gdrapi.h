@@ -3,8 +3,8 @@
  * gdrapi: maps GPU memory for the CPU, and copies to and from it.
  *
  * The interface of NVIDIA's gdrcopy 2.6 in our own words, implemented by libpeerpin on
- * /dev/peerpin, or without it on dma-bufs of the GPU's driver. Programs written or built for libgdrapi.so.2 run with either library.
- * doc/gdrapi.md lists the differences.
+ * /dev/peerpin, or without it on dma-bufs of the GPU's driver. Programs written or built for
+ * libgdrapi.so.2 run with either library. doc/gdrapi.md lists the differences.
  *
  * Functions that return int return 0 or a positive errno. Common errors: EINVAL the handle is
  * not open or not pinned, or an argument is invalid; EACCES in a child of fork(), which must

@@ -7,7 +7,7 @@ struct emugpu_gpu;
 
 /*
  * Searches the page tables of all processes for VRAM pages of @gpu that are set in the bitmap @pages, and sets them in
- * @found. Skips views of dma-bufs, mappings of pages with a struct page, and a process whose mmap lock is held for long:
+ * @found. Skips views of dma-bufs, and mappings of pages with a struct page. Skips a process if its mmap lock stays held:
  * the holder may wait for the API lock. API lock held. Returns 0 or -ENOMEM.
  */
 int emugpu_cpumap_search(const struct emugpu_gpu *gpu, const unsigned long *pages, unsigned long *found);

@@ -14,7 +14,7 @@ struct nvidia_p2p_page_table;
 /* Without @on, removes all traps. */
 void emugpu_trap_enable(bool on);
 
-/* Watches a table whose pin has ended. */
+/* Watches the table of a pin that has ended. */
 void emugpu_trap_set(const struct nvidia_p2p_page_table *table);
 
 /* Call before @table is freed. NULL: does nothing. */

@@ -20,17 +20,16 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void find(void)
 {
+	int saved = errno;
 	FILE *file = fopen("/sys/module/emugpu/parameters/driver_version", "re");
 	unsigned int branch = 0;
-	int saved = errno;
 
-	if (!file)
-		return;
-	if (fscanf(file, "%u", &branch) == 1)
+	if (file && fscanf(file, "%u", &branch) == 1)
 		for (unsigned int i = 0; i < sizeof(versions) / sizeof(*versions); i++)
 			if (versions[i].branch == branch)
 				played = &versions[i];
-	fclose(file);
+	if (file)
+		fclose(file);
 	errno = saved;
 }
 

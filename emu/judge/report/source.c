@@ -181,7 +181,7 @@ static bool is_in_name(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '.';
 }
 
-/* Parses the place whose "+0x" is at @plus. Returns the text after the place, or NULL. */
+/* Parses the place with "+0x" at @plus. Returns the text after the place, or NULL. */
 static const char *read_place(const char *text, const char *plus, const char *module, struct place *place)
 {
 	const char *name = plus;

@@ -24,7 +24,7 @@ enum {
  * @changed: its lock protects all fields below. The MMU notifier takes the lock, in memory reclaim
  *	too: do not allocate inside. No lock is taken inside. Woken by the end of each change
  * @watches: tree of struct pp_watch, by @range; watches of all files of the process
- * @changes: ranges whose pages the kernel is changing: the first @count elements
+ * @changes: ranges of pages that the kernel is changing: the first @count elements
  * @more: number of changes that had no room in @changes; they may be of any range
  */
 struct pp_space {

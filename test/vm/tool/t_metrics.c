@@ -289,7 +289,7 @@ static char *find_program(const char *name)
 	return NULL;
 }
 
-/* Runs promtool, whose output goes to @said. False: it found something. */
+/* Runs promtool, and stores its output in @said. False: promtool found something. */
 static bool promtool(const char *what, const char *of, const char *file)
 {
 	char command[256];
