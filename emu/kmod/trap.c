@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/atomic.h>
 #include <linux/err.h>
 #include <linux/hw_breakpoint.h>
+#include <linux/irq_work.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/perf_event.h>
@@ -19,6 +21,7 @@
 enum {
 	TABLES = 2,
 	WORDS = 2,
+	HITS = 16,
 };
 
 /* A consumer that follows the poisoned pointers of a table crashes anyway. These words have the other members. */
@@ -36,15 +39,40 @@ static DEFINE_MUTEX(trap_lock);
 static unsigned int next;
 static bool enabled;
 
-/* The emulator looks at dead tables, too. Runs in any context. */
+/* Addresses of instructions that hit a trap and are not reported yet. NULL: unused */
+static const void *hits[HITS];
+
+/* The emulator looks at dead tables, too. */
+static void hits_report(struct irq_work *work)
+{
+	char module[EMUGPU_MODULE_LEN];
+	const void *ip;
+	int i;
+
+	for (i = 0; i < HITS; i++) {
+		ip = xchg(&hits[i], NULL);
+		if (!ip)
+			continue;
+		emugpu_monitor_module(ip, module);
+		if (strcmp(module, "kernel") && strcmp(module, KBUILD_MODNAME))
+			emugpu_violation_at(EMUGPU_RULE_USE_OF_DEAD_TABLE, module, ip);
+	}
+}
+
+static DEFINE_IRQ_WORK(hits_work, hits_report);
+
+/*
+ * Runs in a debug exception, where no lock may be taken. The interrupt of hits_work follows at once, or when the
+ * accessing code enables interrupts: still in the accessing module. Without a free element the hit is lost.
+ */
 static void trapped(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs)
 {
 	const void *ip = (const void *)instruction_pointer(regs);
-	char module[EMUGPU_MODULE_LEN];
+	int i;
 
-	emugpu_monitor_module(ip, module);
-	if (strcmp(module, "kernel") && strcmp(module, KBUILD_MODNAME))
-		emugpu_violation_at(EMUGPU_RULE_USE_OF_DEAD_TABLE, module, ip);
+	for (i = 0; i < HITS && cmpxchg(&hits[i], NULL, ip); i++)
+		;
+	irq_work_queue(&hits_work);
 }
 
 static void word_set(struct perf_event * __percpu **word, const void *at)
@@ -71,6 +99,7 @@ static void trap_clear(struct trap *trap)
 			unregister_wide_hw_breakpoint(trap->words[i]);
 		trap->words[i] = NULL;
 	}
+	irq_work_sync(&hits_work);
 	trap->table = NULL;
 }
 

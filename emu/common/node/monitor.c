@@ -94,7 +94,10 @@ struct entry {
 	u64 count;
 };
 
-/* A full table counts each new pair of rule and module in its last entry. */
+/*
+ * A full table counts each new pair of rule and module in its last entry. The lock is also taken in interrupts: trap.c
+ * reports there.
+ */
 static DEFINE_SPINLOCK(monitor_lock);
 static struct entry entries[ENTRIES_MAX];
 static unsigned int nr_entries;
@@ -142,11 +145,12 @@ static const struct caller *caller_add(const void *address)
 void emugpu_monitor_module(const void *address, char *module)
 {
 	const struct caller *caller;
+	unsigned long flags;
 
-	spin_lock(&monitor_lock);
+	spin_lock_irqsave(&monitor_lock, flags);
 	caller = caller_find(address) ?: caller_add(address);
 	strscpy(module, caller->module, EMUGPU_MODULE_LEN);
-	spin_unlock(&monitor_lock);
+	spin_unlock_irqrestore(&monitor_lock, flags);
 }
 
 bool emugpu_monitor_is(const char *module, const char *name)
@@ -172,13 +176,14 @@ static struct entry *entry_of(enum emugpu_rule rule, const char *module)
 static void report(enum emugpu_rule rule, const char *module, const char *where)
 {
 	struct entry *entry;
+	unsigned long flags;
 
-	spin_lock(&monitor_lock);
+	spin_lock_irqsave(&monitor_lock, flags);
 	entry = entry_of(rule, module);
 	entry->count++;
 	strscpy(entry->where, where, sizeof(entry->where));
 	strscpy(last_modules[rule], module, EMUGPU_MODULE_LEN);
-	spin_unlock(&monitor_lock);
+	spin_unlock_irqrestore(&monitor_lock, flags);
 	pr_warn_ratelimited("violation by %s, %s: %s\n", module, where, rules[rule]);
 	WARN(strict, "%s\n", rules[rule]);
 }
@@ -222,13 +227,14 @@ u64 emugpu_monitor_count(enum emugpu_rule rule, char *module)
 {
 	const struct entry *entry;
 	u64 count = 0;
+	unsigned long flags;
 
-	spin_lock(&monitor_lock);
+	spin_lock_irqsave(&monitor_lock, flags);
 	for (entry = entries; entry < &entries[nr_entries]; entry++)
 		if (entry->rule == rule)
 			count += entry->count;
 	strscpy(module, last_modules[rule], EMUGPU_MODULE_LEN);
-	spin_unlock(&monitor_lock);
+	spin_unlock_irqrestore(&monitor_lock, flags);
 	return count;
 }
 
@@ -236,24 +242,26 @@ u64 emugpu_monitor_total(void)
 {
 	const struct entry *entry;
 	u64 count = 0;
+	unsigned long flags;
 
-	spin_lock(&monitor_lock);
+	spin_lock_irqsave(&monitor_lock, flags);
 	for (entry = entries; entry < &entries[nr_entries]; entry++)
 		if (entry->rule != EMUGPU_RULE_SLOW_CALLBACK)
 			count += entry->count;
-	spin_unlock(&monitor_lock);
+	spin_unlock_irqrestore(&monitor_lock, flags);
 	return count;
 }
 
 static int violations_show(struct seq_file *seq, void *unused)
 {
 	const struct entry *entry;
+	unsigned long flags;
 
 	seq_puts(seq, "count module where rule\n");
-	spin_lock(&monitor_lock);
+	spin_lock_irqsave(&monitor_lock, flags);
 	for (entry = entries; entry < &entries[nr_entries]; entry++)
 		seq_printf(seq, "%llu %s %s %s\n", entry->count, entry->module, entry->where, rules[entry->rule]);
-	spin_unlock(&monitor_lock);
+	spin_unlock_irqrestore(&monitor_lock, flags);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(violations);
@@ -270,12 +278,13 @@ DEFINE_SHOW_ATTRIBUTE(pins);
 static void forget_callers(const char *module)
 {
 	unsigned int i;
+	unsigned long flags;
 
-	spin_lock(&monitor_lock);
+	spin_lock_irqsave(&monitor_lock, flags);
 	for (i = 0; i < CALLERS_MAX; i++)
 		if (emugpu_monitor_is(callers[i].module, module))
 			callers[i].address = NULL;
-	spin_unlock(&monitor_lock);
+	spin_unlock_irqrestore(&monitor_lock, flags);
 }
 
 /*

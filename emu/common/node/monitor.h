@@ -4,7 +4,7 @@
  * /sys/kernel/debug/emugpu/violations. Each violation is also a line in the kernel log
  * (rate-limited), and with strict=1 a WARN.
  *
- * Context: any lock may be held; reporting takes a leaf spinlock.
+ * Context: process or interrupt, not NMI. Any lock may be held; reporting takes a leaf spinlock.
  */
 #ifndef _EMUGPU_MONITOR_H
 #define _EMUGPU_MONITOR_H
