@@ -8,7 +8,7 @@
 # libnvidia-ml; a program depends only on the libraries that it uses.
 UNIT_SRC := $(wildcard test/unit/*/test_*.c)
 UNIT_BIN := $(patsubst %.c,$(B)/bin/test/%,$(notdir $(UNIT_SRC)))
-UNIT_ARCHIVES := $(patsubst %,$(B)/lib/lib%.a,plot verify tool judge gdr verbs emucuda peerpin)
+UNIT_ARCHIVES := $(patsubst %,$(B)/lib/lib%.a,plot verify tool judge gdr verbs fi emucuda peerpin)
 VM_SRC := $(wildcard test/vm/*/*.c)
 VM_BIN := $(patsubst %.c,$(B)/bin/vm/%,$(notdir $(VM_SRC)))
 
@@ -17,6 +17,8 @@ vpath mock_%.c test/unit/mock
 vpath t_%.c $(sort $(dir $(VM_SRC)))
 vpath verbs_server.c test/vm/verbs
 vpath ring.c test/vm/rdma
+vpath fi_client.c test/vm/fi
+vpath ucm_client.c test/vm/ucm
 
 USER_TARGETS += $(UNIT_BIN) $(VM_BIN)
 
@@ -35,7 +37,7 @@ unit = $(1:%=$(B)/bin/test/test_%)
 # A mock is an object file. It precedes the archives on the command line, so the linker
 # takes the mock's functions instead of the library's. Only the tests listed here link a mock.
 MOCKED_kernel := null region watched map export ctx_cache watch why peer verbs verbs_host gdrapi gdrapi_map
-MOCKED_cuda := null region watched map export ctx_cache descriptors watch why file query peer verbs verbs_host
+MOCKED_cuda := fi_subs null region watched map export ctx_cache descriptors watch why file query peer verbs verbs_host
 MOCKED_memory := regcache regcache_limits regcache_threads regcache_model regcache_torture publish
 MOCKED_nvml := why
 MOCKED_verbs := verbs verbs_host
@@ -109,6 +111,10 @@ $(call vm,t_hook t_watch t_watch_dmabuf): private VM_LIBS := -Wl,--no-as-needed 
 $(call vm,t_verbs verbs_server t_rdma_cache): $(B)/lib/libpeerpin-verbs.so
 $(call vm,t_fail_rdma t_rdma t_rdma_range t_rdma_order t_rdma_kill t_rdma_function t_rdma_gpu t_rdma_module t_rdma_free_race t_rdma_reach ring): private VM_LIBS := -libverbs
 $(call vm,t_verbs verbs_server t_rdma_cache): private VM_LIBS := -lpeerpin-verbs -libverbs
+$(call vm,fi_client): private VM_LIBS := -lfabric
+$(call vm,t_fi): | $(B)/lib/libpeerpin-fi.so.1 $(call vm,fi_client)
+$(call vm,ucm_client): private VM_LIBS := -lucp -lucs
+$(call vm,t_ucm): | $(B)/lib/libpeerpin-ucm.so.1 $(B)/lib/libpeerpin-hook.so.1 $(call vm,ucm_client)
 $(call vm,t_cudart): $(B)/emu/libcudart.so.13
 $(call vm,t_cudart): private VM_LIBS := -l:libcudart.so.13
 $(call vm,t_storage_flight t_storage_view): private VM_LIBS := -luring

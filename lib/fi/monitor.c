@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <pthread.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_ext.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/cuda/process.h"
+#include "lib/sys/cancel.h"
+#include "lib/sys/debug.h"
+#include "lib/sys/sys.h"
+#include "lib/sys/thread.h"
+#include "libpeerpin-fi.h"
+#include "fabric.h"
+#include "subs.h"
+
+static struct fid_mem_monitor monitor;
+static struct pp_ctx *ctx;
+static struct pp_subs subs;
+static pthread_t notifier;
+static bool notifies;
+
+/* ---- the thread ------------------------------------------------------------------------ */
+
+/*
+ * notify() takes mm_lock, which libfabric holds when it calls the monitor. So no call of the monitor may
+ * notify, and the thread holds no lock of this library meanwhile.
+ */
+static void *notify(void *unused)
+{
+	struct pp_range ranges[PP_SUBS_BATCH];
+	uint32_t count, i;
+
+	while (pp_subs_wait(&subs)) {
+		count = pp_subs_changed(&subs, ranges);
+		for (i = 0; i < count; i++)
+			monitor.import_ops->notify(&monitor, (void *)(uintptr_t)ranges[i].start,
+						   pp_range_length(&ranges[i]));
+		pp_subs_told(&subs, ranges, count);
+	}
+	return unused;
+}
+
+/*
+ * Runs before the destructors of libraries, so libfabric is whole until the thread has ended. Exception:
+ * exit() in a call of libfabric, which holds mm_lock.
+ */
+static void end(void)
+{
+	if (subs.mark != pp_process_mark())
+		return;
+	pp_subs_end(&subs);
+	pp_thread_join(notifier);
+}
+
+static int thread_make(void)
+{
+	int ret = pp_thread_make(&notifier, notify);
+
+	if (!ret)
+		atexit(end);
+	return ret;
+}
+
+/* ---- called by libfabric ------------------------------------------------------------------ */
+
+/* libfabric serializes start() and stop(): a cache is added or removed. */
+static int start(struct fid_mem_monitor *m)
+{
+	int ret;
+
+	(void)m;
+	if (notifies)
+		return 0;
+	ret = thread_make();
+	notifies = !ret;
+	return ret;
+}
+
+static void stop(struct fid_mem_monitor *m)
+{
+	(void)m;
+	pp_subs_clear(&subs);
+}
+
+static int subscribe(struct fid_mem_monitor *m, const void *addr, size_t length)
+{
+	(void)m;
+	return pp_subs_add(&subs, (uintptr_t)addr, length);
+}
+
+static void unsubscribe(struct fid_mem_monitor *m, const void *addr, size_t length)
+{
+	(void)m;
+	pp_subs_remove(&subs, (uintptr_t)addr, length);
+}
+
+static bool valid(struct fid_mem_monitor *m, const void *addr, size_t length)
+{
+	(void)m;
+	return pp_subs_valid(&subs, (uintptr_t)addr, length);
+}
+
+static struct fi_ops_mem_monitor monitor_ops = {
+	.size = sizeof(monitor_ops),
+	.start = start,
+	.stop = stop,
+	.subscribe = subscribe,
+	.unsubscribe = unsubscribe,
+	.valid = valid,
+};
+
+/* ---- the import ------------------------------------------------------------------------- */
+
+/* Memory that can be watched if the kernel module has watches */
+static char probe;
+
+static int check_kernel(void)
+{
+	struct pp_watched watched;
+	int ret = pp_watch(ctx, &probe, sizeof(probe), &watched, NULL);
+
+	return ret ? ret : pp_unwatch(ctx, &watched);
+}
+
+static int open_kernel(void)
+{
+	int ret = pp_open(&ctx);
+
+	if (ret)
+		return ret;
+	ret = check_kernel();
+	ret = ret ? ret : pp_subs_init(&subs, ctx);
+	if (ret)
+		pp_close(ctx);
+	return ret;
+}
+
+static int bind(const struct pp_fabric *fabric)
+{
+	struct fid *cache;
+	int ret = fabric->open(fabric->version(), "mr_cache", NULL, 0, 0, &cache, NULL);
+
+	if (ret)
+		return ret == -FI_ENOSYS ? -EOPNOTSUPP : ret;
+	monitor.fid.fclass = FI_CLASS_MEM_MONITOR;
+	monitor.export_ops = &monitor_ops;
+	ret = fi_import_fid(cache, &monitor.fid, 0);
+	fi_close(cache);
+	return ret;
+}
+
+static int import(void)
+{
+	struct pp_fabric fabric;
+	int ret = pp_fabric_find(&fabric);
+
+	if (ret)
+		return ret;
+	if (FI_VERSION_LT(fabric.version(), FI_VERSION(1, 14)))
+		return -EOPNOTSUPP;
+	if (getenv("FI_MR_CACHE_MONITOR"))
+		return -EBUSY;
+	ret = open_kernel();
+	if (ret)
+		return ret;
+	ret = bind(&fabric);
+	if (ret)
+		pp_close(ctx);
+	return ret;
+}
+
+PP_PUBLIC int pp_fi_import(void)
+{
+	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static bool imported;
+	int ret = 0;
+
+	pthread_mutex_lock(&lock);
+	if (!imported)
+		ret = import();
+	imported = !ret;
+	pthread_mutex_unlock(&lock);
+	pp_debug("libfabric: %s", ret ? strerror(-ret) : "peerpin is the memory monitor");
+	return ret;
+}

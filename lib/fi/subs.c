@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <stdlib.h>
+#include "lib/cuda/process.h"
+#include "lib/sys/sys.h"
+#include "lib/sys/thread.h"
+#include "subs.h"
+
+enum {
+	SIZE_MIN = 1024,
+	SCAN = 8192,		/* places that one call of pp_subs_changed() examines */
+	PERIOD_MS = 100,	/* between two calls */
+};
+
+/* No registration starts at this address. */
+static const uint64_t REMOVED = 1;
+
+/* ---- the table -------------------------------------------------------------------------- */
+
+static uint64_t hash(uint64_t start, uint64_t length)
+{
+	uint64_t h = (start ^ length << 40 ^ length >> 24) * 0x9e3779b97f4a7c15ull;
+
+	return h >> 32;
+}
+
+static uint64_t start_of(const struct pp_sub *sub)
+{
+	return atomic_load_explicit(&sub->start, memory_order_acquire);
+}
+
+static uint32_t stage_of(const struct pp_sub *sub)
+{
+	return atomic_load_explicit(&sub->stage, memory_order_acquire);
+}
+
+static struct pp_range range_of(const struct pp_sub *sub)
+{
+	return (struct pp_range){ start_of(sub), start_of(sub) + sub->length };
+}
+
+static struct pp_sub *find(const struct pp_subs *s, uint64_t start, uint64_t length)
+{
+	uint64_t at = hash(start, length), found;
+	struct pp_sub *sub;
+
+	if (start <= REMOVED)
+		return NULL;
+	for (;; at++) {
+		sub = &s->table[at & (s->size - 1)];
+		found = start_of(sub);
+		if (found == start && sub->length == length)
+			return sub;
+		if (!found)
+			return NULL;
+	}
+}
+
+/* A free place for a new subscription. At most half of the places are used, so there is one. */
+static struct pp_sub *place_for(struct pp_subs *s, uint64_t start, uint64_t length)
+{
+	uint64_t at = hash(start, length);
+
+	while (start_of(&s->table[at & (s->size - 1)]) > REMOVED)
+		at++;
+	return &s->table[at & (s->size - 1)];
+}
+
+static struct pp_sub *table_make(uint32_t size)
+{
+	return aligned_alloc(_Alignof(struct pp_sub), size * sizeof(struct pp_sub));
+}
+
+static void table_clear(struct pp_sub *table, uint32_t size)
+{
+	uint32_t i;
+
+	for (i = 0; i < size; i++)
+		table[i] = (struct pp_sub){ 0 };
+}
+
+/* Drops the places that were used before, and doubles the table if subscriptions fill a quarter. */
+static int rebuild(struct pp_subs *s)
+{
+	uint32_t size = s->count > s->size / 4 ? s->size * 2 : s->size;
+	struct pp_sub *old = s->table, *sub, *end = old + s->size;
+	struct pp_sub *table = table_make(size);
+
+	if (!table)
+		return -ENOMEM;
+	table_clear(table, size);
+	s->table = table;
+	s->size = size;
+	s->used = s->count;
+	for (sub = old; sub < end; sub++)
+		if (stage_of(sub) != PP_SUB_FREE)
+			*place_for(s, start_of(sub), sub->length) = *sub;
+	free(old);
+	return 0;
+}
+
+/* ---- changes of one subscription: with the lock held ------------------------------------- */
+
+static void stage_set(struct pp_sub *sub, enum pp_sub_stage stage)
+{
+	atomic_store_explicit(&sub->stage, stage, memory_order_release);
+}
+
+static bool word_is_valid(const struct pp_subs *s, const struct pp_sub *sub)
+{
+	if (sub->is_gpu)
+		return pp_region_valid(s->ctx, &(struct pp_region){ .slot = sub->slot, .epoch = sub->epoch });
+	return pp_watch_valid(s->ctx, &(struct pp_watched){ .slot = sub->slot, .epoch = sub->epoch });
+}
+
+static void disarm(struct pp_subs *s, struct pp_sub *sub)
+{
+	if (sub->armed && sub->is_gpu)
+		pp_unpin(s->ctx, &(struct pp_region){ .id = sub->id });
+	else if (sub->armed)
+		pp_unwatch(s->ctx, &(struct pp_watched){ .id = sub->id });
+	sub->armed = false;
+}
+
+static int arm_gpu(struct pp_subs *s, struct pp_sub *sub)
+{
+	struct pp_region region;
+	int ret = pp_pin(s->ctx, (void *)(uintptr_t)start_of(sub), sub->length, &region, NULL);
+
+	if (ret)
+		return ret;
+	sub->is_gpu = true;
+	sub->id = region.id;
+	sub->slot = region.slot;
+	sub->epoch = region.epoch;
+	return 0;
+}
+
+static int arm_host(struct pp_subs *s, struct pp_sub *sub)
+{
+	struct pp_watched watched;
+	int ret;
+
+	do
+		ret = pp_watch(s->ctx, (void *)(uintptr_t)start_of(sub), sub->length, &watched, NULL);
+	while (ret == -EINTR);
+	if (ret)
+		return ret;
+	sub->is_gpu = false;
+	sub->id = watched.id;
+	sub->slot = watched.slot;
+	sub->epoch = watched.epoch;
+	return 0;
+}
+
+static int arm(struct pp_subs *s, struct pp_sub *sub)
+{
+	int ret;
+
+	disarm(s, sub);
+	ret = arm_host(s, sub);
+	if (ret == -EOPNOTSUPP)
+		ret = arm_gpu(s, sub);
+	sub->armed = !ret;
+	return ret;
+}
+
+static void end(struct pp_subs *s, struct pp_sub *sub)
+{
+	disarm(s, sub);
+	stage_set(sub, PP_SUB_FREE);
+	atomic_store_explicit(&sub->start, REMOVED, memory_order_release);
+	s->count--;
+}
+
+/* If there is no room, the thread finds @sub by its scan. */
+static void queue(struct pp_subs *s, const struct pp_sub *sub)
+{
+	if (s->changes == PP_SUBS_BATCH)
+		return;
+	s->change[s->changes++] = range_of(sub);
+	pthread_cond_signal(&s->wake);
+}
+
+/* The memory has changed, or the watch is given up. */
+static void changed(struct pp_subs *s, struct pp_sub *sub)
+{
+	disarm(s, sub);
+	stage_set(sub, PP_SUB_CHANGED);
+	queue(s, sub);
+}
+
+static void entry_is_removed(struct pp_subs *s, struct pp_sub *sub)
+{
+	if (!--sub->entries)
+		end(s, sub);
+}
+
+/* ---- called by libfabric ----------------------------------------------------------------- */
+
+/* In a child of fork() no thread has the lock, but the lock may be taken. */
+static bool is_foreign(const struct pp_subs *s)
+{
+	return s->mark != pp_process_mark();
+}
+
+/* The table is full: gives up some subscriptions, so that a later one has room. */
+static void make_room(struct pp_subs *s)
+{
+	uint32_t left = PP_SUBS_BATCH, i;
+	struct pp_sub *sub;
+
+	if (s->changes)
+		return;		/* the thread is about to make room */
+	for (i = 0; i < s->size && left; i++) {
+		sub = &s->table[s->cursor++ & (s->size - 1)];
+		if (stage_of(sub) != PP_SUB_LIVE)
+			continue;
+		changed(s, sub);
+		left--;
+	}
+}
+
+static int add_new(struct pp_subs *s, uint64_t start, uint64_t length)
+{
+	struct pp_sub new = { .start = start, .length = length, .entries = 1 }, *sub;
+	int ret = s->used >= s->size / 2 ? rebuild(s) : 0;
+
+	ret = ret ? ret : arm(s, &new);
+	if (ret)
+		return ret;
+	sub = place_for(s, start, length);
+	s->used += !start_of(sub);
+	s->count++;
+	new.start = 0;
+	*sub = new;
+	atomic_store_explicit(&sub->stage, PP_SUB_LIVE, memory_order_relaxed);
+	atomic_store_explicit(&sub->start, start, memory_order_release);
+	return 0;
+}
+
+/* Counts the entry even if the call fails, because libfabric 2 unsubscribes then. */
+static int add_again(struct pp_subs *s, struct pp_sub *sub)
+{
+	sub->entries++;
+	sub->discarded = false;
+	if (sub->armed && word_is_valid(s, sub))
+		return 0;
+	if (stage_of(sub) == PP_SUB_LIVE)
+		changed(s, sub);
+	return arm(s, sub);
+}
+
+static int add_locked(struct pp_subs *s, uint64_t start, uint64_t length)
+{
+	struct pp_sub *sub = find(s, start, length);
+
+	if (sub)
+		return add_again(s, sub);
+	if (s->count < PP_SUBS_MAX)
+		return add_new(s, start, length);
+	make_room(s);
+	return -ENOSPC;
+}
+
+int pp_subs_add(struct pp_subs *s, uint64_t start, uint64_t length)
+{
+	int ret;
+
+	if (is_foreign(s))
+		return -EACCES;
+	if (start <= REMOVED || !length)
+		return -EINVAL;
+	pthread_mutex_lock(&s->lock);
+	ret = add_locked(s, start, length);
+	if (s->count == 1)
+		pthread_cond_signal(&s->wake);
+	pthread_mutex_unlock(&s->lock);
+	return ret;
+}
+
+void pp_subs_remove(struct pp_subs *s, uint64_t start, uint64_t length)
+{
+	struct pp_sub *sub;
+
+	if (is_foreign(s))
+		return;
+	pthread_mutex_lock(&s->lock);
+	sub = find(s, start, length);
+	if (sub && sub->discarded)
+		sub->discarded = false;
+	else if (sub)
+		entry_is_removed(s, sub);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void discard(struct pp_subs *s, uint64_t start, uint64_t length)
+{
+	struct pp_sub *sub;
+
+	pthread_mutex_lock(&s->lock);
+	sub = find(s, start, length);
+	if (sub && stage_of(sub) == PP_SUB_LIVE)
+		changed(s, sub);
+	if (sub) {
+		sub->discarded = true;
+		entry_is_removed(s, sub);
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+/*
+ * The thread never moves a subscription and never removes a LIVE one, and mm_lock excludes all other
+ * functions that do. So what find() returns stays.
+ */
+bool pp_subs_valid(struct pp_subs *s, uint64_t start, uint64_t length)
+{
+	const struct pp_sub *sub = find(s, start, length);
+
+	if (sub && stage_of(sub) == PP_SUB_LIVE && word_is_valid(s, sub))
+		return true;
+	if (!is_foreign(s))
+		discard(s, start, length);
+	return false;
+}
+
+void pp_subs_clear(struct pp_subs *s)
+{
+	uint32_t i;
+
+	if (is_foreign(s))
+		return;
+	pthread_mutex_lock(&s->lock);
+	for (i = 0; i < s->size; i++)
+		if (stage_of(&s->table[i]) != PP_SUB_FREE)
+			end(s, &s->table[i]);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- the thread --------------------------------------------------------------------------- */
+
+bool pp_subs_wait(struct pp_subs *s)
+{
+	struct timespec until = pp_time_after_ms(PERIOD_MS);
+	bool goes_on;
+
+	pthread_mutex_lock(&s->lock);
+	while (!s->ending && !s->count)
+		pthread_cond_wait(&s->wake, &s->lock);
+	if (!s->ending && !s->changes)
+		pthread_cond_timedwait(&s->wake, &s->lock, &until);
+	goes_on = !s->ending;
+	pthread_mutex_unlock(&s->lock);
+	return goes_on;
+}
+
+static void tell(struct pp_sub *sub, struct pp_range *out, uint32_t *count)
+{
+	if (!sub || stage_of(sub) != PP_SUB_CHANGED)
+		return;
+	stage_set(sub, PP_SUB_TELLING);
+	out[(*count)++] = range_of(sub);
+}
+
+/* Finds changes of memory that no cache has used since, and subscriptions that had no room in the queue. */
+static void scan(struct pp_subs *s)
+{
+	struct pp_sub *sub;
+	uint32_t i;
+
+	for (i = 0; i < SCAN && i < s->size && s->changes < PP_SUBS_BATCH; i++) {
+		sub = &s->table[s->cursor++ & (s->size - 1)];
+		if (stage_of(sub) == PP_SUB_LIVE && !word_is_valid(s, sub))
+			changed(s, sub);
+		else if (stage_of(sub) == PP_SUB_CHANGED)
+			queue(s, sub);
+	}
+}
+
+uint32_t pp_subs_changed(struct pp_subs *s, struct pp_range *out)
+{
+	uint32_t count = 0, i;
+
+	pthread_mutex_lock(&s->lock);
+	scan(s);
+	for (i = 0; i < s->changes; i++)
+		tell(find(s, s->change[i].start, pp_range_length(&s->change[i])), out, &count);
+	s->changes = 0;
+	pthread_mutex_unlock(&s->lock);
+	return count;
+}
+
+/*
+ * notify() has removed all entries from before it. Later entries were made with a watch that is newer
+ * than the last change; if that watch is still valid, so are they.
+ */
+static void told(struct pp_subs *s, struct pp_sub *sub)
+{
+	if (!sub->armed)
+		end(s, sub);
+	else if (word_is_valid(s, sub))
+		stage_set(sub, PP_SUB_LIVE);
+	else
+		changed(s, sub);
+}
+
+void pp_subs_told(struct pp_subs *s, const struct pp_range *ranges, uint32_t count)
+{
+	struct pp_sub *sub;
+	uint32_t i;
+
+	pthread_mutex_lock(&s->lock);
+	for (i = 0; i < count; i++) {
+		sub = find(s, ranges[i].start, pp_range_length(&ranges[i]));
+		if (sub && stage_of(sub) == PP_SUB_TELLING)
+			told(s, sub);
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+void pp_subs_end(struct pp_subs *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->ending = true;
+	pthread_cond_signal(&s->wake);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+int pp_subs_init(struct pp_subs *s, struct pp_ctx *ctx)
+{
+	*s = (struct pp_subs){ .ctx = ctx, .mark = pp_process_mark(), .size = SIZE_MIN };
+	s->table = s->mark ? table_make(SIZE_MIN) : NULL;
+	if (!s->table)
+		return -ENOMEM;
+	table_clear(s->table, s->size);
+	pthread_mutex_init(&s->lock, NULL);
+	pp_cond_init(&s->wake);
+	return 0;
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <pthread.h>
+#include <search.h>
+#include <stdlib.h>
+#include "lib/cuda/process.h"
+#include "lib/sys/sys.h"
+#include "lib/sys/thread.h"
+#include "ranges.h"
+
+enum {
+	PERIOD_MS = 20,		/* between two looks at the words, or more: */
+	LOOK_SHARE = 100,	/* the thread uses at most this part of a processor */
+};
+
+/** struct registered - @watches: @watched is a watch; false once the range has changed */
+struct registered {
+	const struct ibv_mr *mr;
+	struct pp_watched watched;
+	bool watches;
+};
+
+static struct pp_ctx *ctx;
+static uint64_t mark;
+
+/* Protects all below. The tree is of struct registered, by @mr. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t wake;
+static void *tree;
+static uint32_t count;
+static uint64_t look_ns;	/* time of the last look */
+static bool ending;
+
+int pp_ranges_init(void)
+{
+	int ret = pp_open(&ctx);
+
+	if (ret)
+		return ret;
+	mark = pp_process_mark();
+	pp_cond_init(&wake);
+	return 0;
+}
+
+bool pp_ranges_are_ours(void)
+{
+	return mark == pp_process_mark();
+}
+
+int pp_ranges_watch(const void *addr, size_t length, struct pp_watched *out)
+{
+	int ret;
+
+	do
+		ret = pp_watch(ctx, addr, length, out, NULL);
+	while (ret == -EINTR);
+	return ret;
+}
+
+/* ---- the tree: with the lock held ------------------------------------------------------- */
+
+static int compare(const void *a, const void *b)
+{
+	const struct registered *x = a, *y = b;
+
+	return (x->mr > y->mr) - (x->mr < y->mr);
+}
+
+static struct registered *find(const struct ibv_mr *mr)
+{
+	struct registered **found = tfind(&(struct registered){ .mr = mr }, &tree, compare);
+
+	return found ? *found : NULL;
+}
+
+static bool add(const struct ibv_mr *mr, const struct pp_watched *watched)
+{
+	struct registered *r = malloc(sizeof(*r));
+
+	if (!r)
+		return false;
+	*r = (struct registered){ .mr = mr, .watched = *watched, .watches = true };
+	if (!tsearch(r, &tree, compare)) {
+		free(r);
+		return false;
+	}
+	if (!count++)
+		pthread_cond_signal(&wake);
+	return true;
+}
+
+void pp_ranges_keep(const struct ibv_mr *mr, const struct pp_watched *watched)
+{
+	bool kept = false;
+
+	if (mr) {
+		pthread_mutex_lock(&lock);
+		kept = !find(mr) && add(mr, watched);
+		pthread_mutex_unlock(&lock);
+	}
+	if (!kept)
+		pp_unwatch(ctx, watched);
+}
+
+void pp_ranges_forget(const struct ibv_mr *mr)
+{
+	struct registered *r;
+
+	pthread_mutex_lock(&lock);
+	r = find(mr);
+	if (r) {
+		tdelete(r, &tree, compare);
+		count--;
+	}
+	pthread_mutex_unlock(&lock);
+	if (r && r->watches)
+		pp_unwatch(ctx, &r->watched);
+	free(r);
+}
+
+/* ---- the thread -------------------------------------------------------------------------- */
+
+bool pp_ranges_wait(void)
+{
+	struct timespec until;
+	bool goes_on;
+
+	pthread_mutex_lock(&lock);
+	while (!ending && !count)
+		pthread_cond_wait(&wake, &lock);
+	until = pp_time_after_ms(PERIOD_MS + (unsigned int)(look_ns * LOOK_SHARE / 1000000));
+	while (!ending && !pthread_cond_timedwait(&wake, &lock, &until))
+		;
+	goes_on = !ending;
+	pthread_mutex_unlock(&lock);
+	return goes_on;
+}
+
+struct look {
+	struct pp_range *out;
+	uint32_t count;
+};
+
+static void look_at(const void *node, VISIT order, void *arg)
+{
+	struct registered *r = *(struct registered *const *)node;
+	struct look *look = arg;
+
+	if ((order != postorder && order != leaf) || !r->watches || look->count == PP_RANGES_BATCH)
+		return;
+	if (pp_watch_valid(ctx, &r->watched))
+		return;
+	pp_unwatch(ctx, &r->watched);
+	r->watches = false;
+	look->out[look->count++] = (struct pp_range){ r->watched.addr, r->watched.addr + r->watched.length };
+}
+
+uint32_t pp_ranges_changed(struct pp_range *out)
+{
+	struct look look = { .out = out };
+	uint64_t before;
+
+	pthread_mutex_lock(&lock);
+	before = pp_now_ns();
+	twalk_r(tree, look_at, &look);
+	look_ns = pp_now_ns() - before;
+	pthread_mutex_unlock(&lock);
+	return look.count;
+}
+
+void pp_ranges_end(void)
+{
+	pthread_mutex_lock(&lock);
+	ending = true;
+	pthread_cond_signal(&wake);
+	pthread_mutex_unlock(&lock);
+}

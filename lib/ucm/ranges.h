@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Ranges of host memory that are registered with libibverbs, each with a watch of its pages */
+#ifndef PP_UCM_RANGES_H
+#define PP_UCM_RANGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "libpeerpin.h"
+#include "lib/cache/range.h"
+
+enum { PP_RANGES_BATCH = 256 };		/* ranges that one call of pp_ranges_changed() returns */
+
+struct ibv_mr;
+
+/* Opens /dev/peerpin. Call once, before the functions below. 0 or -errno */
+int pp_ranges_init(void);
+
+/* Is this the process that called pp_ranges_init()? In a child of fork(), do not call the functions below. */
+bool pp_ranges_are_ours(void);
+
+/* Call before the registration: memory that changes meanwhile changes the watch. 0 or -errno */
+int pp_ranges_watch(const void *addr, size_t length, struct pp_watched *out);
+
+/* After the registration: @mr stands for the watch until pp_ranges_forget(). @mr NULL ends the watch. */
+void pp_ranges_keep(const struct ibv_mr *mr, const struct pp_watched *watched);
+void pp_ranges_forget(const struct ibv_mr *mr);
+
+/* ---- the thread ---------------------------------------------------------------------- */
+
+/* Waits until it is time to call pp_ranges_changed(). False: pp_ranges_end() was called. */
+bool pp_ranges_wait(void);
+
+/* Stores at most PP_RANGES_BATCH ranges whose memory has changed at @out, each range once. Returns their number. */
+uint32_t pp_ranges_changed(struct pp_range *out);
+
+/* Ends the thread's wait. */
+void pp_ranges_end(void);
+
+#endif

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/sys/cancel.h"
+#include "lib/sys/debug.h"
+#include "lib/sys/sys.h"
+#include "lib/sys/thread.h"
+#include "libpeerpin-hook.h"
+#include "ranges.h"
+#include "ucm.h"
+
+/*
+ * ucm_vm_munmap(): calls the handlers of the event "memory is unmapped". UCX's registration caches remove the
+ * range then, host or GPU memory. The function unmaps nothing.
+ *
+ * ucm_set_external_event() is not called: it would make UCX install no interception of its own, which
+ * tells of most frees of host memory before they happen.
+ */
+static void (*unmapped)(void *addr, size_t length);
+
+static pthread_t notifier;
+static bool watches;
+
+static void *notify(void *unused)
+{
+	struct pp_range ranges[PP_RANGES_BATCH];
+	uint32_t count, i;
+
+	while (pp_ranges_wait()) {
+		count = pp_ranges_changed(ranges);
+		for (i = 0; i < count; i++) {
+			unmapped((void *)(uintptr_t)ranges[i].start, pp_range_length(&ranges[i]));
+			pp_debug("UCX: told of changed memory at 0x%llx, %llu bytes", (unsigned long long)ranges[i].start,
+				 (unsigned long long)pp_range_length(&ranges[i]));
+		}
+	}
+	return unused;
+}
+
+/* Runs before the destructors of libraries, so UCX is whole until the thread has ended. */
+static void end(void)
+{
+	if (!pp_ranges_are_ours())
+		return;
+	pp_ranges_end();
+	pp_thread_join(notifier);
+}
+
+static void gone(void *arg, uint64_t addr, uint64_t length)
+{
+	(void)arg;
+	unmapped((void *)(uintptr_t)addr, length);
+}
+
+static void subscribe(void)
+{
+	typeof(pp_hook_add) *hook_add;
+	int ret;
+
+	*(void **)&hook_add = dlsym(RTLD_DEFAULT, "pp_hook_add");
+	ret = hook_add ? hook_add(gone, NULL) : 0;
+	if (ret)
+		fprintf(stderr, "libpeerpin-ucm: UCX is not told of freed GPU memory: %s; name libpeerpin-hook.so.1 first in LD_PRELOAD\n",
+			strerror(-ret));
+	else if (!hook_add)
+		pp_debug("UCX: libpeerpin-hook.so.1 is not loaded: not told of freed GPU memory");
+}
+
+static int watch_host(void)
+{
+	int ret = pp_ranges_init();
+
+	ret = ret ? ret : pp_thread_make(&notifier, notify);
+	if (!ret)
+		atexit(end);
+	return ret;
+}
+
+static void begin_once(void)
+{
+	int ret = watch_host();
+
+	watches = !ret;
+	if (ret)
+		fprintf(stderr, "libpeerpin-ucm: UCX is not told of freed host memory: /dev/peerpin: %s; type: peerpin doctor\n",
+			strerror(-ret));
+	subscribe();
+}
+
+/* The handle is kept, because the thread calls libucm. */
+static bool find(void)
+{
+	void *ucm = dlopen("libucm.so.0", RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+
+	if (ucm)
+		*(void **)&unmapped = dlsym(ucm, "ucm_vm_munmap");
+	return ucm && unmapped;
+}
+
+bool pp_ucm_watches(void)
+{
+	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static bool begun;
+
+	pthread_mutex_lock(&lock);
+	if (!begun && find()) {
+		begun = true;
+		begin_once();
+	}
+	pthread_mutex_unlock(&lock);
+	return watches && pp_ranges_are_ours();
+}

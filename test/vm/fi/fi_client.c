@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A program on libfabric that frees memory by raw system calls, which libfabric's own monitor does not see.
+ *
+ *	fi_client MODE [COUNT]
+ *
+ * t_fi.c runs it with and without libpeerpin-fi and reads its output.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_ext.h>
+#include <rdma/fi_rma.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SIZE = 65536, THREADS = 4, ACCESS = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE };
+
+static struct fi_info *info;
+static struct fid_fabric *fabric;
+static struct fid_domain *domain;
+
+static void need(int err, const char *what)
+{
+	if (!err)
+		return;
+	fprintf(stderr, "fi_client: %s: %s\n", what, fi_strerror(err < 0 ? -err : FI_EOTHER));
+	exit(1);
+}
+
+static void find(void)
+{
+	struct fi_info *hints = fi_allocinfo();
+
+	hints->fabric_attr->prov_name = strdup("verbs");
+	hints->ep_attr->type = FI_EP_MSG;
+	hints->caps = FI_MSG | FI_RMA;
+	hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_VIRT_ADDR;
+	need(fi_getinfo(FI_VERSION(1, 14), "10.0.0.1", "7471", FI_SOURCE, hints, &info), "fi_getinfo");
+	fi_freeinfo(hints);
+}
+
+static struct fid_domain *domain_open(void)
+{
+	struct fid_domain *d;
+
+	need(fi_domain(fabric, info, &d, NULL), "fi_domain");
+	return d;
+}
+
+static void open_all(void)
+{
+	find();
+	need(fi_fabric(info->fabric_attr, &fabric, NULL), "fi_fabric");
+	domain = domain_open();
+}
+
+/* Registers memory, as a program does before a transfer, and ends the registration, which stays in the cache. */
+static uint64_t use(struct fid_domain *d, void *at, size_t length)
+{
+	struct fid_mr *mr;
+	uint64_t key;
+
+	need(fi_mr_reg(d, at, length, ACCESS, 0, 0, 0, &mr, NULL), "fi_mr_reg");
+	key = fi_mr_key(mr);
+	need(fi_close(&mr->fid), "fi_close");
+	return key;
+}
+
+/* @at: address, or NULL: the next of this program's own. The kernel gives these to no other mapping. */
+static void *map(void *at)
+{
+	static atomic_ullong next = 0x600000000000;
+
+	if (!at)
+		at = (void *)atomic_fetch_add(&next, 1 << 30);
+	need(mmap(at, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != at, "mmap");
+	memset(at, 1, SIZE);
+	return at;
+}
+
+static void unmap(void *at)
+{
+	need(syscall(SYS_munmap, at, (size_t)SIZE), "munmap");
+}
+
+/* ---- stale keys ------------------------------------------------------------------------------ */
+
+static long count;
+
+/* Returns the number of stale keys. A new registration never has the key of an old one, which still exists. */
+static long rounds(struct fid_domain *d, void *at)
+{
+	long stale = 0, i;
+	uint64_t before;
+
+	for (i = 0; i < count; i++) {
+		before = use(d, at, SIZE);
+		unmap(at);
+		map(at);
+		stale += use(d, at, SIZE) == before;
+	}
+	return stale;
+}
+
+static int stale(void)
+{
+	open_all();
+	printf("%ld stale of %ld\n", rounds(domain, map(NULL)), count);
+	return 0;
+}
+
+static atomic_bool ending;
+
+/* Frees and maps other memory meanwhile, registered and not. */
+static void *neighbour(void *unused)
+{
+	void *at = map(NULL);
+
+	while (!ending) {
+		use(domain, at, SIZE / 2);
+		unmap(at);
+		map(at);
+	}
+	return unused;
+}
+
+static void *worker(void *at)
+{
+	return (void *)rounds(domain, at);
+}
+
+static int threads(void)
+{
+	pthread_t w[THREADS], n;
+	long all = 0, i;
+	void *result;
+
+	open_all();
+	pthread_create(&n, NULL, neighbour, NULL);
+	for (i = 0; i < THREADS; i++)
+		pthread_create(&w[i], NULL, worker, map(NULL));
+	for (i = 0; i < THREADS; i++) {
+		pthread_join(w[i], &result);
+		all += (long)result;
+	}
+	ending = true;
+	pthread_join(n, NULL);
+	printf("%ld stale of %ld\n", all, THREADS * count);
+	return 0;
+}
+
+/*
+ * Two caches with an entry of the same range. The first cache registers the new memory; then the second must not
+ * find its old entry valid.
+ */
+static int domains(void)
+{
+	struct fid_domain *other;
+	void *at = map(NULL);
+	long stale = 0, i;
+	uint64_t before;
+
+	open_all();
+	other = domain_open();
+	for (i = 0; i < count; i++) {
+		use(domain, at, SIZE);
+		before = use(other, at, SIZE);
+		unmap(at);
+		map(at);
+		use(domain, at, SIZE);
+		stale += use(other, at, SIZE) == before;
+	}
+	printf("%ld stale of %ld\n", stale, count);
+	return 0;
+}
+
+/* Are unchanged ranges hits? Misses would be correct, but no cache. */
+static int hits(void)
+{
+	void *at = map(NULL);
+	long same = 0, i;
+	uint64_t first;
+
+	open_all();
+	first = use(domain, at, SIZE);
+	for (i = 0; i < count; i++)
+		same += use(domain, at, SIZE) == first;
+	printf("%ld hits of %ld\n", same, count);
+	return 0;
+}
+
+/* ---- memory that is not used again -------------------------------------------------------------- */
+
+static long pinned_kib(void)
+{
+	char line[128];
+	long kib = -1;
+	FILE *f = fopen("/proc/self/status", "re");
+
+	while (f && fgets(line, sizeof(line), f))
+		sscanf(line, "VmPin: %ld", &kib);
+	if (f)
+		fclose(f);
+	return kib;
+}
+
+/* The thread removes registrations of freed memory; libfabric ends removed registrations at the next miss. */
+static int released(void)
+{
+	void *at = map(NULL), *small = map(NULL);
+	long before, with;
+	int i;
+
+	open_all();
+	before = pinned_kib();
+	use(domain, at, SIZE);
+	with = pinned_kib();
+	unmap(at);
+	for (i = 0; i < 100 && pinned_kib() >= with; i++) {
+		usleep(100000);
+		use(domain, (char *)small + 4096 * (i % 8), 4096);
+		unmap(small);
+		map(small);
+	}
+	printf("%ld KiB with it, %s after its free\n", with - before, pinned_kib() < with ? "less" : "as many");
+	return 0;
+}
+
+/* ---- ends ------------------------------------------------------------------------------------------ */
+
+static int exits(void)
+{
+	struct fid_mr *mr;
+	void *at = map(NULL);
+
+	open_all();
+	need(fi_mr_reg(domain, at, SIZE, ACCESS, 0, 0, 0, &mr, NULL), "fi_mr_reg");
+	unmap(at);
+	puts("exit with an open registration");
+	return 0;
+}
+
+static int closes(void)
+{
+	void *at = map(NULL);
+
+	open_all();
+	use(domain, at, SIZE);
+	unmap(at);
+	need(fi_close(&domain->fid), "fi_close of the domain");
+	domain = domain_open();
+	use(domain, map(at), SIZE);
+	need(fi_close(&domain->fid) ?: fi_close(&fabric->fid), "fi_close of all");
+	puts("closed");
+	return 0;
+}
+
+static int forks(void)
+{
+	void *at = map(NULL);
+	uint64_t key;
+	int status;
+	pid_t child;
+
+	setenv("RDMAV_FORK_SAFE", "1", 1);
+	open_all();
+	key = use(domain, at, SIZE);
+	child = fork();
+	if (!child)
+		exit(0);	/* runs the handlers of the parent's libraries */
+	need(waitpid(child, &status, 0) != child || status, "the child");
+	printf("the parent's registration is %s\n", use(domain, at, SIZE) == key ? "kept" : "made again");
+	return 0;
+}
+
+static int execs(void)
+{
+	open_all();
+	use(domain, map(NULL), SIZE);
+	execl("/proc/self/exe", "fi_client", "hits", "10", NULL);
+	return 1;
+}
+
+/* ---- two importers ---------------------------------------------------------------------------------- */
+
+static int other_start(struct fid_mem_monitor *m)
+{
+	(void)m;
+	return 0;
+}
+
+static void other_stop(struct fid_mem_monitor *m)
+{
+	(void)m;
+}
+
+static int other_subscribe(struct fid_mem_monitor *m, const void *addr, size_t length)
+{
+	(void)m, (void)addr, (void)length;
+	return 0;
+}
+
+static void other_unsubscribe(struct fid_mem_monitor *m, const void *addr, size_t length)
+{
+	(void)m, (void)addr, (void)length;
+}
+
+static bool other_valid(struct fid_mem_monitor *m, const void *addr, size_t length)
+{
+	(void)m, (void)addr, (void)length;
+	return true;
+}
+
+static int import_other(void)
+{
+	static struct fi_ops_mem_monitor ops = {
+		sizeof(ops), other_start, other_stop, other_subscribe, other_unsubscribe, other_valid,
+	};
+	static struct fid_mem_monitor monitor = { .fid.fclass = FI_CLASS_MEM_MONITOR, .export_ops = &ops };
+	struct fid *cache;
+	int ret = fi_open(FI_VERSION(1, 14), "mr_cache", NULL, 0, 0, &cache, NULL);
+
+	if (ret)
+		return ret;
+	ret = fi_import_fid(cache, &monitor.fid, 0);
+	fi_close(cache);
+	return ret;
+}
+
+/* As Open MPI: imports a monitor of its own before fi_getinfo(). */
+static int imports(void)
+{
+	printf("own monitor: %s, ", import_other() == -FI_EBUSY ? "EBUSY" : "imported");
+	open_all();
+	printf("%ld stale of %ld\n", rounds(domain, map(NULL)), count);
+	return 0;
+}
+
+/* Without preloading: calls pp_fi_import() after its own monitor, or twice. */
+static int calls(void)
+{
+	void *lib = dlopen("libpeerpin-fi.so.1", RTLD_NOW);
+	int (*import)(void);
+
+	need(!lib, "dlopen");
+	*(void **)&import = dlsym(lib, "pp_fi_import");
+	find();
+	if (count == 2)
+		need(import_other(), "own monitor");
+	printf("import: %s", strerror(-import()));
+	printf(", again: %s, ", strerror(-import()));
+	dlclose(lib);
+	need(fi_fabric(info->fabric_attr, &fabric, NULL), "fi_fabric");
+	domain = domain_open();
+	count = 100;
+	printf("%ld stale of %ld\n", rounds(domain, map(NULL)), count);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*run)(void);
+	} modes[] = {
+		{ "stale", stale }, { "threads", threads }, { "domains", domains }, { "hits", hits }, { "released", released },
+		{ "exits", exits }, { "closes", closes }, { "forks", forks }, { "execs", execs }, { "imports", imports },
+		{ "calls", calls },
+	};
+	size_t i;
+
+	count = argc > 2 ? atol(argv[2]) : 100;
+	for (i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
+		if (!strcmp(argv[1], modes[i].name))
+			return modes[i].run();
+	fputs("usage: fi_client stale|threads|domains|hits|released|exits|closes|forks|execs|imports|calls [COUNT]\n", stderr);
+	return 2;
+}

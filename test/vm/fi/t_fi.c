@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+/* libpeerpin-fi in Debian's libfabric, with the verbs provider on the RDMA adapter of the VM */
+#include <libgen.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "test/vm/harness/vmtest.h"
+
+#define OURS "LD_PRELOAD=libpeerpin-fi.so.1 "
+
+static char client[512];
+static char output[1024];
+
+/* Runs the client with stderr in @output. Returns its exit status. */
+static int run(const char *environment, const char *arguments)
+{
+	char command[1024];
+	size_t length = 0;
+	FILE *f;
+
+	snprintf(command, sizeof(command), "%s timeout 600 %s %s 2>&1", environment, client, arguments);
+	f = popen(command, "re");
+	if (f)
+		length = fread(output, 1, sizeof(output) - 1, f);
+	output[length] = '\0';
+	return f ? pclose(f) : -1;
+}
+
+#define RUN(environment, arguments, want) \
+	do { \
+		int status_ = run(environment, arguments); \
+		EXPECT(!status_ && !strcmp(output, want), "status %#x: %s", status_, output); \
+	} while (0)
+
+SETUP(client_is_there)
+{
+	ssize_t n = readlink("/proc/self/exe", client, sizeof(client) - 32);
+
+	EXPECT(n > 0, "readlink");
+	client[n] = '\0';
+	dirname(client);
+	strcat(client, "/fi_client");
+}
+
+/* This shows that the cases below can fail. */
+CASE(default_monitor_returns_stale_keys)
+{
+	RUN("", "stale 10", "10 stale of 10\n");
+}
+
+CASE(no_stale_key)
+{
+	RUN(OURS, "stale 1000", "0 stale of 1000\n");
+}
+
+CASE(no_stale_key_beside_frees)
+{
+	RUN(OURS, "threads 250", "0 stale of 1000\n");
+}
+
+CASE(no_stale_key_in_second_domain)
+{
+	RUN(OURS, "domains 100", "0 stale of 100\n");
+}
+
+CASE(unchanged_memory_is_a_hit)
+{
+	RUN(OURS, "hits 1000", "1000 hits of 1000\n");
+}
+
+CASE(registrations_of_freed_memory_end)
+{
+	RUN(OURS, "released", "64 KiB with it, less after its free\n");
+}
+
+CASE(exit_with_open_registration)
+{
+	RUN(OURS, "exits", "exit with an open registration\n");
+}
+
+CASE(domain_is_closed_and_opened)
+{
+	RUN(OURS, "closes", "closed\n");
+}
+
+CASE(fork_leaves_parents_registrations)
+{
+	RUN(OURS, "forks", "the parent's registration is kept\n");
+}
+
+CASE(exec_starts_anew)
+{
+	RUN(OURS, "execs", "10 hits of 10\n");
+}
+
+CASE(preloaded_monitor_comes_first)
+{
+	RUN(OURS, "imports 10", "own monitor: EBUSY, 0 stale of 10\n");
+}
+
+CASE(second_importer_is_refused)
+{
+	RUN("", "calls 2", "import: Device or resource busy, again: Device or resource busy, 100 stale of 100\n");
+}
+
+CASE(program_imports_by_a_call)
+{
+	RUN("", "calls 1", "import: Success, again: Success, 0 stale of 100\n");
+}
+
+CASE(selected_monitor_is_kept)
+{
+	RUN(OURS "FI_MR_CACHE_MONITOR=memhooks ", "stale 10",
+	    "libpeerpin-fi: libfabric keeps its own memory monitor: another monitor is imported already, in use, or "
+	    "selected by FI_MR_CACHE_MONITOR\n10 stale of 10\n");
+}
+
+CASE(absent_device_is_named)
+{
+	int status;
+
+	EXPECT(!rename("/dev/peerpin", "/dev/peerpin.away"), "rename");
+	status = run(OURS, "stale 10");
+	EXPECT(!rename("/dev/peerpin.away", "/dev/peerpin"), "rename back");
+	EXPECT(!status && strstr(output, "there is no /dev/peerpin; type: modprobe peerpin\n10 stale of 10\n"), "status %#x: %s",
+	       status, output);
+}
+
+CASE_BY_NAME(no_stale_key_in_a_million)
+{
+	RUN(OURS, "threads 250000", "0 stale of 1000000\n");
+}
+
+VMTEST_MAIN

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A program on UCX that frees memory in ways that UCX's interception does not see.
+ *
+ *	ucm_client MODE [COUNT]
+ *
+ * t_ucm.c runs it with and without libpeerpin-ucm and reads its output.
+ */
+#include <cuda.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <ucp/api/ucp.h>
+#include <unistd.h>
+
+enum { SIZE = 65536, GPU_SIZE = 2 << 20, KEY_MAX = 512 };
+
+struct key {
+	size_t length;
+	unsigned char bytes[KEY_MAX];
+};
+
+static ucp_context_h context;
+static long count;
+
+static void need(bool ok, const char *what)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "ucm_client: %s failed\n", what);
+	exit(1);
+}
+
+static void open_context(void)
+{
+	ucp_params_t params = { .field_mask = UCP_PARAM_FIELD_FEATURES, .features = UCP_FEATURE_RMA };
+
+	need(ucp_init(&params, NULL, &context) == UCS_OK, "ucp_init");
+}
+
+/* Registers memory, as UCX does before a transfer, and ends the registration, which stays in the cache. */
+static void use(void *at, size_t length, struct key *key)
+{
+	ucp_mem_map_params_t params = {
+		.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH, .address = at, .length = length,
+	};
+	void *packed;
+	ucp_mem_h memory;
+
+	need(ucp_mem_map(context, &params, &memory) == UCS_OK, "ucp_mem_map");
+	need(ucp_rkey_pack(context, memory, &packed, &key->length) == UCS_OK && key->length <= KEY_MAX, "ucp_rkey_pack");
+	memcpy(key->bytes, packed, key->length);
+	ucp_rkey_buffer_release(packed);
+	need(ucp_mem_unmap(context, memory) == UCS_OK, "ucp_mem_unmap");
+}
+
+static bool same(const struct key *a, const struct key *b)
+{
+	return a->length == b->length && !memcmp(a->bytes, b->bytes, a->length);
+}
+
+static void *map(void *at)
+{
+	void *got = mmap(at, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED_NOREPLACE : 0), -1, 0);
+
+	need(got != MAP_FAILED, "mmap");
+	memset(got, 1, SIZE);
+	return got;
+}
+
+/* Other memory is at the address after a raw system call. Waits up to @ms for a new key. */
+static bool is_stale(void *at, int ms)
+{
+	struct key before, after;
+
+	use(at, SIZE, &before);
+	need(!syscall(SYS_munmap, at, (size_t)SIZE), "munmap");
+	map(at);
+	do {
+		usleep(1000);
+		use(at, SIZE, &after);
+	} while (same(&before, &after) && --ms > 0);
+	return same(&before, &after);
+}
+
+static int host(void)
+{
+	void *at = map(NULL);
+	long stale = 0, i;
+
+	open_context();
+	for (i = 0; i < count; i++)
+		stale += is_stale(at, 1000);
+	printf("%ld stale of %ld after a second\n", stale, count);
+	return 0;
+}
+
+static int hits(void)
+{
+	struct key first, again;
+	void *at = map(NULL);
+	long hits = 0, i;
+
+	open_context();
+	use(at, SIZE, &first);
+	for (i = 0; i < count; i++) {
+		use(at, SIZE, &again);
+		hits += same(&first, &again);
+	}
+	printf("%ld hits of %ld\n", hits, count);
+	return 0;
+}
+
+static int gpu(void)
+{
+	CUdeviceptr at, again;
+	struct key before, after;
+	CUcontext ctx;
+	long stale = 0, i;
+
+	need(!cuInit(0) && !cuDevicePrimaryCtxRetain(&ctx, 0) && !cuCtxSetCurrent(ctx), "GPU 0");
+	open_context();
+	for (i = 0; i < count; i++) {
+		need(!cuMemAlloc(&at, GPU_SIZE), "cuMemAlloc");
+		use((void *)at, GPU_SIZE, &before);
+		need(!cuMemFree(at) && !cuMemAlloc(&again, GPU_SIZE) && again == at, "the same address");
+		use((void *)at, GPU_SIZE, &after);
+		stale += same(&before, &after);
+		need(!cuMemFree(at), "cuMemFree");
+	}
+	printf("%ld stale of %ld\n", stale, count);
+	return 0;
+}
+
+static int forks(void)
+{
+	struct key before, after;
+	void *at = map(NULL);
+	int status;
+	pid_t child;
+
+	open_context();
+	use(at, SIZE, &before);
+	child = fork();
+	if (!child)
+		exit(0);	/* runs the handlers of the parent's libraries */
+	need(waitpid(child, &status, 0) == child && !status, "the child");
+	use(at, SIZE, &after);
+	printf("the parent's registration is %s\n", same(&before, &after) ? "kept" : "made again");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*run)(void);
+	} modes[] = { { "host", host }, { "hits", hits }, { "gpu", gpu }, { "forks", forks } };
+	size_t i;
+
+	count = argc > 2 ? atol(argv[2]) : 10;
+	for (i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
+		if (!strcmp(argv[1], modes[i].name))
+			return modes[i].run();
+	fputs("usage: ucm_client host|hits|gpu|forks [COUNT]\n", stderr);
+	return 2;
+}
