@@ -52,12 +52,12 @@ CASE(default_monitor_returns_stale_keys)
 
 CASE(no_stale_key)
 {
-	RUN(OURS, "stale 1000", "0 stale of 1000\n");
+	RUN(OURS, "stale 300", "0 stale of 300\n");
 }
 
 CASE(no_stale_key_beside_frees)
 {
-	RUN(OURS, "threads 250", "0 stale of 1000\n");
+	RUN(OURS, "threads 100", "0 stale of 400\n");
 }
 
 CASE(no_stale_key_in_second_domain)

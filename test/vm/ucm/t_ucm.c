@@ -72,9 +72,9 @@ CASE(unchanged_memory_is_a_hit)
 	RUN(OURS, "hits 1000", "1000 hits of 1000\n");
 }
 
-CASE(fork_leaves_parents_registrations)
+CASE(fork_leaves_the_parent_watched)
 {
-	RUN(OURS, "forks", "the parent's registration is kept\n");
+	RUN(OURS, "forks", "0 stale after fork\n");
 }
 
 CASE(absent_device_is_named)
