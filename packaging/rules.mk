@@ -12,7 +12,7 @@ $(error there is no ONLY=$(only); there is ONLY=emu)
 endif
 
 INSTALL_NEEDS := $(addprefix $(B)/,bin/peerpin lib/libpeerpin.a lib/libpeerpin.so.1 lib/libpeerpin-hook.so.1 \
-	lib/libpeerpin-verbs.so.1 lib/libgdrapi.so.2)
+	lib/libpeerpin-verbs.so.1 lib/libpeerpin-fi.so.1 lib/libpeerpin-ucm.so.1 lib/libgdrapi.so.2)
 
 install: $(if $(only),,$(INSTALL_NEEDS)) install-emu
 	$(if $(only),,@packaging/install)

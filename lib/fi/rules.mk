@@ -3,12 +3,12 @@
 # programs that do not use libfabric.
 FI_SRC := $(wildcard lib/fi/*.c)
 FI_OBJ := $(FI_SRC:lib/fi/%.c=$(B)/obj/fi/%.o)
-FI_LIB_OBJ := $(addprefix $(B)/obj/lib/,sys/debug.pic.o cuda/process.pic.o)
+FI_LIB_OBJ := $(addprefix $(B)/obj/lib/,sys/debug.pic.o sys/sys.pic.o cuda/process.pic.o)
 
 USER_TARGETS += $(B)/lib/libpeerpin-fi.so.1 $(B)/lib/libpeerpin-fi.so
 
 $(B)/obj/fi/%.o: lib/fi/%.c | $(B)/obj/fi
-	$(CC) $(CPPFLAGS) $(CFLAGS) -Ilib/include -DPP_IMPLEMENTATION -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Ilib/include -Ikmod/uapi -DPP_IMPLEMENTATION -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
 
 # nodelete: libfabric keeps pointers to the monitor
 $(B)/lib/libpeerpin-fi.so.1: $(FI_OBJ) $(FI_LIB_OBJ) lib/fi/libpeerpin-fi.map $(B)/lib/libpeerpin.so | $(B)/lib

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
+#include <linux/types.h>
+#include <peerpin.h>
 #include <stdlib.h>
 #include "lib/cuda/process.h"
 #include "lib/sys/sys.h"
@@ -10,6 +12,7 @@ enum {
 	SIZE_MIN = 1024,
 	SCAN = 8192,		/* places that one call of pp_subs_changed() examines */
 	PERIOD_MS = 100,	/* between two calls */
+	WORDS = PEERPIN_MAX_REGIONS + PEERPIN_MAX_WATCHES,
 };
 
 /* No registration starts at this address. */
@@ -19,9 +22,7 @@ static const uint64_t REMOVED = 1;
 
 static uint64_t hash(uint64_t start, uint64_t length)
 {
-	uint64_t h = (start ^ length << 40 ^ length >> 24) * 0x9e3779b97f4a7c15ull;
-
-	return h >> 32;
+	return (start + length) * 0x9e3779b97f4a7c15ull >> 32;
 }
 
 static uint64_t start_of(const struct pp_sub *sub)
@@ -106,11 +107,10 @@ static void stage_set(struct pp_sub *sub, enum pp_sub_stage stage)
 	atomic_store_explicit(&sub->stage, stage, memory_order_release);
 }
 
+/* Acquire: pairs with the kernel's release store, as in pp_watch_valid(). */
 static bool word_is_valid(const struct pp_subs *s, const struct pp_sub *sub)
 {
-	if (sub->is_gpu)
-		return pp_region_valid(s->ctx, &(struct pp_region){ .slot = sub->slot, .epoch = sub->epoch });
-	return pp_watch_valid(s->ctx, &(struct pp_watched){ .slot = sub->slot, .epoch = sub->epoch });
+	return atomic_load_explicit(&s->words[sub->slot], memory_order_acquire) == sub->epoch;
 }
 
 static void disarm(struct pp_subs *s, struct pp_sub *sub)
@@ -201,7 +201,7 @@ static void entry_is_removed(struct pp_subs *s, struct pp_sub *sub)
 /* In a child of fork() no thread has the lock, but the lock may be taken. */
 static bool is_foreign(const struct pp_subs *s)
 {
-	return s->mark != pp_process_mark();
+	return !pp_process_is(s->mark);
 }
 
 /* The table is full: gives up some subscriptions, so that a later one has room. */
@@ -317,10 +317,11 @@ bool pp_subs_valid(struct pp_subs *s, uint64_t start, uint64_t length)
 {
 	const struct pp_sub *sub = find(s, start, length);
 
+	if (is_foreign(s))
+		return false;
 	if (sub && stage_of(sub) == PP_SUB_LIVE && word_is_valid(s, sub))
 		return true;
-	if (!is_foreign(s))
-		discard(s, start, length);
+	discard(s, start, length);
 	return false;
 }
 
@@ -430,10 +431,21 @@ void pp_subs_end(struct pp_subs *s)
 
 int pp_subs_init(struct pp_subs *s, struct pp_ctx *ctx)
 {
+	void *words;
+	int ret;
+
 	*s = (struct pp_subs){ .ctx = ctx, .mark = pp_process_mark(), .size = SIZE_MIN };
-	s->table = s->mark ? table_make(SIZE_MIN) : NULL;
-	if (!s->table)
+	if (!s->mark)
 		return -ENOMEM;
+	ret = pp_sys_map(pp_fd(ctx), WORDS * sizeof(*s->words), &words);
+	if (ret)
+		return ret;
+	s->words = words;
+	s->table = table_make(SIZE_MIN);
+	if (!s->table) {
+		pp_sys_unmap(words, WORDS * sizeof(*s->words));
+		return -ENOMEM;
+	}
 	table_clear(s->table, s->size);
 	pthread_mutex_init(&s->lock, NULL);
 	pp_cond_init(&s->wake);

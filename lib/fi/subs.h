@@ -60,6 +60,7 @@ _Static_assert(sizeof(struct pp_sub) == 64, "a hit reads one cache line");
 
 /**
  * struct pp_subs
+ * @words: the revocation page of @ctx
  * @mark: mark of the process that made it (lib/cuda/process.h)
  * @lock: protects all fields below. valid() reads @table without it: see pp_subs_valid()
  * @wake: the thread has work, or @ending is set
@@ -71,6 +72,7 @@ _Static_assert(sizeof(struct pp_sub) == 64, "a hit reads one cache line");
  */
 struct pp_subs {
 	struct pp_ctx *ctx;
+	const _Atomic uint32_t *words;
 	uint64_t mark;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;

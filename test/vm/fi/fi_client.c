@@ -2,7 +2,7 @@
 /*
  * A program on libfabric that frees memory by raw system calls, which libfabric's own monitor does not see.
  *
- *	fi_client MODE [COUNT]
+ *	fi_client MODE [COUNT [RANGES]]
  *
  * t_fi.c runs it with and without libpeerpin-fi and reads its output.
  */
@@ -21,9 +21,10 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { SIZE = 65536, THREADS = 4, ACCESS = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE };
+enum { SIZE = 65536, THREADS = 4, MAX_RANGES = 1000, ACCESS = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE };
 
 static struct fi_info *info;
 static struct fid_fabric *fabric;
@@ -95,7 +96,7 @@ static void unmap(void *at)
 
 /* ---- stale keys ------------------------------------------------------------------------------ */
 
-static long count;
+static long count, ranges;
 
 /* Returns the number of stale keys. A new registration never has the key of an old one, which still exists. */
 static long rounds(struct fid_domain *d, void *at)
@@ -196,6 +197,25 @@ static int hits(void)
 	for (i = 0; i < count; i++)
 		same += use(domain, at, SIZE) == first;
 	printf("%ld hits of %ld\n", same, count);
+	return 0;
+}
+
+static int rate(void)
+{
+	struct timespec before, after;
+	char *at[MAX_RANGES];
+	long i;
+
+	open_all();
+	for (i = 0; i < ranges; i++) {
+		at[i] = map(NULL);
+		use(domain, at[i], SIZE);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	for (i = 0; i < count; i++)
+		use(domain, at[i * 7 % ranges], SIZE);
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	printf("%ld ns\n", ((after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec - before.tv_nsec) / count);
 	return 0;
 }
 
@@ -373,16 +393,18 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(void);
 	} modes[] = {
-		{ "stale", stale }, { "threads", threads }, { "domains", domains }, { "hits", hits }, { "released", released },
+		{ "stale", stale }, { "threads", threads }, { "domains", domains }, { "hits", hits }, { "rate", rate }, { "released", released },
 		{ "exits", exits }, { "closes", closes }, { "forks", forks }, { "execs", execs }, { "imports", imports },
 		{ "calls", calls },
 	};
 	size_t i;
 
 	count = argc > 2 ? atol(argv[2]) : 100;
+	ranges = argc > 3 ? atol(argv[3]) : 1;
+	need(ranges < 1 || ranges > MAX_RANGES, "number of ranges");
 	for (i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (!strcmp(argv[1], modes[i].name))
 			return modes[i].run();
-	fputs("usage: fi_client stale|threads|domains|hits|released|exits|closes|forks|execs|imports|calls [COUNT]\n", stderr);
+	fputs("usage: fi_client stale|threads|domains|hits|rate|released|exits|closes|forks|execs|imports|calls [COUNT [RANGES]]\n", stderr);
 	return 2;
 }
