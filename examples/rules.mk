@@ -36,6 +36,8 @@ EXAMPLE_LIBS_verbs := -lrdmacm -libverbs
 EXAMPLE_DEPS_verbs := $(B)/lib/libpeerpin-verbs.so
 EXAMPLE_LIBS_fabric := -lfabric
 EXAMPLE_LIBS_fabric_rxm := -lfabric
+EXAMPLE_LIBS_monitor := -lfabric
+EXAMPLE_DEPS_monitor := $(B)/lib/libpeerpin-fi.so
 EXAMPLE_DEPS_hook := $(B)/lib/libpeerpin-hook.so
 
 define EXAMPLE_RULE
