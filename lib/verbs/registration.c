@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <linux/types.h>
 #include <peerpin.h>
-#include <sys/resource.h>
 #include <unistd.h>
 #include "registration.h"
 #include "lib/cuda/why.h"
@@ -127,51 +126,56 @@ static int by_peerpin(struct attempt *a)
 	return ret;
 }
 
-/* Pinned and registered memory counts twice against RLIMIT_MEMLOCK, so it must fit into half of the limit. */
-static bool may_be_watched(const struct attempt *a)
-{
-	struct rlimit limit;
+/* ---- host memory: watched first, then registered ------------------------------------------------ */
 
-	return getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY ||
-	       a->reg->mr.length <= limit.rlim_cur / 2;
+static int watch(struct attempt *a)
+{
+	const struct pp_mr *mr = &a->reg->mr;
+	int ret;
+
+	if (!a->r->ctx)
+		return failed(a, "pp_open", a->r->ctx_error);
+	do
+		ret = pp_watch(a->r->ctx, at(mr->addr), mr->length, &a->reg->watch, &a->said->why);
+	while (ret == -EINTR);
+	a->reg->watched = !ret;
+	return ret ? failed(a, "pp_watch", ret) : 0;
 }
 
-/* The pin is made before the registration. If the pin is valid afterwards, both are of the same memory. */
-static int of_host(struct attempt *a)
+static void unwatch(struct attempt *a)
 {
-	int ret = from_pointer(a);
-
-	if (!ret || !a->reg->pinned)
-		return ret;
-	unpin(a);
-	return pp_is_shortage(ret) && !may_be_watched(a) ? from_pointer(a) : ret;
+	if (a->reg->watched)
+		pp_unwatch(a->r->ctx, &a->reg->watch);
+	a->reg->watched = false;
 }
 
 /*
- * Is it GPU memory that CUDA does not report, because its calls fail at the moment? Such memory is refused:
- * without CUDA's id the library cannot detect that the memory was freed and allocated anew.
+ * GPU memory that CUDA does not report, because its calls fail at the moment: the CPU has no pages there, but the
+ * adapter registered it. Without CUDA's id the library cannot detect that the memory was freed and allocated anew.
  */
-static bool is_gpu_memory(const struct pp_registration *reg)
+static int refuse_gpu_memory(struct attempt *a)
 {
-	return reg->pinned && reg->region.provider == PEERPIN_PROVIDER_NV;
+	ibv_dereg_mr(a->reg->mr.mr);
+	return failed(a, "pp_watch", pp_refuse(&a->said->why, PEERPIN_REASON_NOT_GPU, -EINVAL));
 }
 
 /*
- * If the pin lacks room now but fits into the limit, returns the error, so that the
- * cache evicts idle entries. After any other failure registers the memory unwatched.
+ * If there is no room for a watch, returns the error, so that the cache evicts idle entries. After any other
+ * failure registers the memory unwatched.
  */
 static int of_watched_host(struct attempt *a)
 {
-	int ret = pin(a);
+	int watch_error = watch(a), ret;
 
-	if (pp_is_shortage(ret) && may_be_watched(a))
-		return ret;
-	if (is_gpu_memory(a->reg)) {
-		unpin(a);
-		return failed(a, "pp_pin", pp_refuse(&a->said->why, PEERPIN_REASON_NOT_GPU, -EINVAL));
-	}
+	if (pp_is_shortage(watch_error))
+		return watch_error;
 	a->said->why = (struct pp_why){ 0 };
-	return of_host(a);
+	ret = from_pointer(a);
+	if (ret)
+		unwatch(a);
+	else if (watch_error == -EINVAL)
+		ret = refuse_gpu_memory(a);
+	return ret;
 }
 
 static int try(const struct pp_registrar *r, struct pp_registration *reg, struct pp_mr_why *why, enum pp_mr_way way,
@@ -225,12 +229,14 @@ static bool is_same(const struct pp_registrar *r, const struct pp_registration *
 {
 	if (reg->pinned && !pp_region_valid(r->ctx, &reg->region))
 		return false;
+	if (reg->watched && !pp_watch_valid(r->ctx, &reg->watch))
+		return false;
 	return !reg->buffer_id || is_same_buffer(reg);
 }
 
 bool pp_registration_holds(const struct pp_registrar *r, const struct pp_registration *reg)
 {
-	return (reg->pinned || reg->buffer_id) && is_same(r, reg);
+	return (reg->pinned || reg->watched || reg->buffer_id) && is_same(r, reg);
 }
 
 bool pp_is_within(const struct pp_mem *mem, uint64_t addr, uint64_t length)
@@ -266,11 +272,11 @@ static int register_any(const struct pp_registrar *r, bool watched, struct pp_re
 	pp_query(at(reg->mr.addr), &mem);
 	if (mem.kind != PP_MEM_HOST)
 		return register_gpu(r, &mem, reg, why);
-	return try(r, reg, why, PP_MR_HOST, watched ? of_watched_host : of_host);
+	return try(r, reg, why, PP_MR_HOST, watched ? of_watched_host : from_pointer);
 }
 
-int pp_registration_make(const struct pp_registrar *r, uint64_t addr, uint64_t length, bool watched,
-			 struct pp_registration *out, struct pp_mr_why *why)
+static int make(const struct pp_registrar *r, uint64_t addr, uint64_t length, bool watched, struct pp_registration *out,
+		struct pp_mr_why *why)
 {
 	int ret;
 
@@ -283,9 +289,23 @@ int pp_registration_make(const struct pp_registrar *r, uint64_t addr, uint64_t l
 	return pp_refuse(&why->why, PEERPIN_REASON_REVOKED, -ESTALE);
 }
 
+/*
+ * The registration itself may replace watched pages, for example the zero page, by pages that it can write to. The
+ * second registration finds these pages.
+ */
+int pp_registration_make(const struct pp_registrar *r, uint64_t addr, uint64_t length, bool watched,
+			 struct pp_registration *out, struct pp_mr_why *why)
+{
+	int ret = make(r, addr, length, watched, out, why);
+
+	return ret == -ESTALE ? make(r, addr, length, watched, out, why) : ret;
+}
+
 void pp_registration_end(const struct pp_registrar *r, struct pp_registration *reg)
 {
 	ibv_dereg_mr(reg->mr.mr);
 	if (reg->pinned)
 		pp_unpin(r->ctx, &reg->region);
+	if (reg->watched)
+		pp_unwatch(r->ctx, &reg->watch);
 }

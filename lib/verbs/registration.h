@@ -22,9 +22,10 @@ struct pp_registrar {
 /**
  * struct pp_registration - a struct pp_mr, and the data to check that it is still valid
  * @entry: the cache entry; each get() stores the same value
- * @region: an additional pin. GPU memory: the region that exports the dma-buf. Host
- *	memory: a pin that is revoked when the memory is unmapped
+ * @region: GPU memory: the region that exports the dma-buf
  * @pinned: true if @region is pinned
+ * @watch: host memory: its word changes before the memory is unmapped
+ * @watched: true if @watch is a watch
  * @buffer_id: CUDA's id of the allocation at @mr.addr; 0 for host memory
  */
 struct pp_registration {
@@ -32,12 +33,14 @@ struct pp_registration {
 	_Atomic(const struct pp_cache_entry *) entry;
 	struct pp_region region;
 	bool pinned;
+	struct pp_watched watch;
+	bool watched;
 	uint64_t buffer_id;
 };
 
 /**
  * pp_registration_make - register [@addr, @addr + @length)
- * @watched: pin host memory too, so that its unmapping is detected
+ * @watched: watch host memory, so that its unmapping is detected
  * @why: filled in on failure
  */
 int pp_registration_make(const struct pp_registrar *r, uint64_t addr, uint64_t length, bool watched,

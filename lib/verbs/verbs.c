@@ -18,7 +18,7 @@ struct pp_verbs {
 /**
  * struct request - arguments and results of pp_verbs_reg(), for the pin callback
  * @why: filled in if the pin fails
- * @unwatched: true: do not pin host memory
+ * @unwatched: true: do not watch host memory
  * @no_file: set if the pin failed because the process has no free descriptors
  */
 struct request {
@@ -194,7 +194,7 @@ static int get(struct pp_verbs *v, const void *addr, size_t length, const struct
 {
 	int ret = pp_cache_get(v->cache, addr, length, e, NULL);
 
-	/* watched memory counts twice against the limit of locked memory; unwatched memory may fit */
+	/* there is no room for a watch; the adapter may have room */
 	if (!pp_is_shortage(ret) || why->count != 1 || why->attempt[0].way != PP_MR_HOST)
 		return ret;
 	request.unwatched = true;

@@ -23,6 +23,7 @@ enum {
 
 static struct pp_verbs *verbs;
 static struct peerpin_pin pinned;	/* argument of the last PIN */
+static struct peerpin_watch watched;	/* argument of the last WATCH */
 static struct peerpin_export exported;	/* argument of the last EXPORT */
 static uint32_t next_region;
 static struct pp_mr_why why;
@@ -55,30 +56,40 @@ static inline int pin_ok(void *arg)
 	return 0;
 }
 
-static inline int pin_of_gpu_memory(void *arg)
+static inline int unwatch_ok(void *arg)
 {
-	struct peerpin_pin *pin = arg;
-	int ret = pin_ok(arg);
-
-	pin->out_provider = PEERPIN_PROVIDER_NV;
-	return ret;
+	(void)arg;
+	live_at_unpin = mock_verbs.live;
+	return 0;
 }
 
-static inline int refuse_pin(void *arg, uint32_t reason, int error)
+static inline int watch_ok(void *arg)
 {
-	((struct peerpin_pin *)arg)->out_reason = reason;
-	return error;
+	struct peerpin_watch *watch = arg;
+
+	watch->out_watch = ++next_region;
+	watch->out_slot = next_region;
+	watch->out_epoch = 1;
+	mock_epochs[next_region] = 1;
+	watched = *watch;
+	return 0;
 }
 
-static inline int pin_not_mapped(void *arg)
+static inline int watch_not_mapped(void *arg)
 {
-	return refuse_pin(arg, PEERPIN_REASON_NOT_MAPPED, -EINVAL);
+	((struct peerpin_watch *)arg)->out_reason = PEERPIN_REASON_NOT_MAPPED;
+	return -EINVAL;
 }
 
-static inline int pin_over_limit(void *arg)
+static inline int watch_over_limit(void *arg)
 {
-	return refuse_pin(arg, PEERPIN_REASON_MEMLOCK, -ENOMEM);
+	((struct peerpin_watch *)arg)->out_reason = PEERPIN_REASON_LIMIT;
+	return -EDQUOT;
 }
+
+
+
+
 
 static inline int export_ok(void *arg)
 {
@@ -131,6 +142,13 @@ static inline int teardown(void **state)
 static inline int teardown_unpinning(void **state)
 {
 	mock_expect(PEERPIN_IOC_UNPIN, unpin_ok);
+	return teardown(state);
+}
+
+/* For a test that has watched, or tried to: pp_close() ends all watches. */
+static inline int teardown_host(void **state)
+{
+	mock_expect(PEERPIN_IOC_UNWATCH, unwatch_ok);
 	return teardown(state);
 }
 
@@ -187,6 +205,7 @@ static inline void explains(int error, const char *wanted)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define TEST_PINNED(f) cmocka_unit_test_setup_teardown(f, setup, teardown_unpinning)
+#define TEST_HOST(f) cmocka_unit_test_setup_teardown(f, setup, teardown_host)
 #define TEST_BARE(f) cmocka_unit_test_setup_teardown(f, setup_without_module, teardown)
 
 #endif
