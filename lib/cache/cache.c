@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cache.h"
 #include "overlaps.h"
+#include "room.h"
 
 void pp_cache_count(struct pp_cache *c, const struct pp_entry *e)
 {
@@ -74,15 +75,24 @@ void pp_cache_sweep(struct pp_cache *c, struct pp_doomed *doomed)
 	pp_cache_trim(c, doomed);
 }
 
-static void unlock(struct pp_cache *c, struct pp_doomed *doomed)
+/* The threads wake after the unlock, because the first thing that each does is to lock. */
+static void release(struct pp_cache *c)
 {
+	struct pp_waiter *woken = c->waiters.woken;
+
+	c->waiters.woken = NULL;
 	tell(c);
 	pthread_mutex_unlock(&c->lock);
+	pp_waiters_wake(woken);
+}
+
+static void unlock(struct pp_cache *c, struct pp_doomed *doomed)
+{
+	release(c);
 	/* seq_cst: pp_cache_tidy() sets @left before it tries the lock; it gets the lock, or we see @left */
 	while (atomic_load(&c->left) && !pthread_mutex_trylock(&c->lock)) {
 		pp_cache_sweep(c, doomed);
-		tell(c);
-		pthread_mutex_unlock(&c->lock);
+		release(c);
 	}
 }
 
@@ -104,6 +114,7 @@ static bool hide(struct pp_cache *c, struct pp_entry *e)
 	pp_index_remove(&c->index, &c->pool, e);
 	if (pending) {
 		pp_entry_set_state(e, PP_ORPHAN);
+		pp_cache_changed(c, e);
 		return false;
 	}
 	pp_lru_remove(&c->lru, &c->pool, e);
@@ -237,8 +248,9 @@ static void unpin_one(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *
 	c->stats.unpins++;
 	c->leaving_bytes -= e->pub.length;
 	pp_list_remove(&c->leaving, &c->pool, e);
+	pp_cache_changed(c, e);
+	pp_room_changed(c);
 	pp_pool_give(&c->pool, e);
-	pp_cache_changed(c);
 	unlock(c, doomed);
 }
 
@@ -265,51 +277,50 @@ void pp_cache_unlock(struct pp_cache *c, struct pp_doomed *doomed)
 
 /* ---- waiting ------------------------------------------------------------------------ */
 
-void pp_cache_changed(struct pp_cache *c)
+void pp_cache_changed(struct pp_cache *c, struct pp_entry *e)
 {
-	if (!c->waiters)
-		return;
-	pthread_mutex_lock(&c->sleep);
-	c->changes++;
-	pthread_mutex_unlock(&c->sleep);
-	pthread_cond_broadcast(&c->changed);
+	pp_waiters_end_of_entry(&c->waiters, pp_entry_index(&c->pool, e));
 }
 
-void pp_cache_wait(struct pp_cache *c)
+void pp_cache_sleep(struct pp_cache *c, struct pp_waiter *w)
 {
-	uint64_t before = c->changes;
-
-	c->waiters++;
 	pp_cache_unlock(c, NULL);
-	pthread_mutex_lock(&c->sleep);
-	while (c->changes == before)
-		pthread_cond_wait(&c->changed, &c->sleep);
-	pthread_mutex_unlock(&c->sleep);
+	pp_waiter_sleep(w);
 	pthread_mutex_lock(&c->lock);
-	c->waiters--;
 }
 
-static bool is_leaving(const struct pp_cache *c, const struct pp_range *range, uint32_t by)
+void pp_cache_wait(struct pp_cache *c, struct pp_entry *e)
+{
+	struct pp_waiter w = { .number = pp_entry_index(&c->pool, e) };
+
+	pp_waiters_add_of_entry(&c->waiters, &w);
+	pp_cache_sleep(c, &w);
+}
+
+/* An entry that overlaps a range, was among the first @by doomed entries, and is not unpinned yet; or NULL */
+static struct pp_entry *leaving(const struct pp_cache *c, const struct pp_range *range, uint32_t by)
 {
 	uint32_t i, next = c->leaving.first;
 
 	for (i = c->leaving.count; i; i--) {
-		const struct pp_entry *e = pp_entry_at(&c->pool, next);
+		struct pp_entry *e = pp_entry_at(&c->pool, next);
 		struct pp_range r = pp_entry_range(e);
 
 		if ((int32_t)(e->queued - by) <= 0 && pp_range_overlaps(&r, range))
-			return true;
+			return e;
 		next = e->next;
 	}
-	return false;
+	return NULL;
 }
 
 void pp_cache_await_unpins(struct pp_cache *c, const struct pp_range *range, uint32_t by)
 {
+	struct pp_entry *e;
+
 	if (pp_cache_callbacks)
 		return;
 	pthread_mutex_lock(&c->lock);
-	while (is_leaving(c, range, by))
-		pp_cache_wait(c);
+	while ((e = leaving(c, range, by)))
+		pp_cache_wait(c, e);
 	pp_cache_unlock(c, NULL);
 }

@@ -8,6 +8,7 @@
 #include "lru.h"
 #include "publish.h"
 #include "reader.h"
+#include "wait.h"
 
 /**
  * struct pp_refusal - pins of whole allocations that found no room. A retry may
@@ -31,10 +32,7 @@ struct pp_refusal {
  * @over: entries in use exceed the budget: each put calls pp_cache_tidy()
  * @left: pp_cache_tidy() was called and could not take the lock
  * @lock: protects the fields below, and all fields above from changes by other writers
- * @sleep: mutex of @changed; taken inside @lock. A waiting thread has dropped @lock
- * @changed: signalled when a pending entry changes or an unpin ends, if there are @waiters
- * @changes: number of signals of @changed; changed with @lock and @sleep held
- * @waiters: number of threads in pp_cache_wait()
+ * @waiters: threads that wait; they have dropped @lock
  * @is_going: pp_hook_is_going() if the hook reports frees to this cache, else NULL
  * @no_files: entries have no file descriptors, so evicting an entry frees no descriptor
  * @pending: number of PENDING and ORPHAN entries; also read without @lock
@@ -60,10 +58,7 @@ struct pp_cache {
 	_Atomic bool left;
 
 	alignas(128) pthread_mutex_t lock;
-	pthread_mutex_t sleep;
-	pthread_cond_t changed;
-	uint64_t changes;
-	unsigned int waiters;
+	struct pp_waiters waiters;
 	struct pp_cache_attr attr;
 	struct pp_ctx *ctx;
 	int (*is_going)(uint64_t addr, uint64_t length);
@@ -93,7 +88,7 @@ struct pp_doomed {
 
 /*
  * Called with @lock held, except pp_cache_await_unpins() and pp_cache_tidy(). pp_cache_unlock() drops
- * @lock; pp_cache_wait() drops @lock and takes it again.
+ * @lock; the functions that wait drop @lock and take it again.
  */
 
 static inline uint32_t pp_cache_now(struct pp_cache *c)
@@ -146,9 +141,15 @@ uint64_t pp_cache_bytes_in_use(struct pp_cache *c);
  */
 void pp_cache_unlock(struct pp_cache *c, struct pp_doomed *doomed);
 
-/* Wait for a change. The caller has no doomed entries left to unpin. */
-void pp_cache_wait(struct pp_cache *c);
-void pp_cache_changed(struct pp_cache *c);
+/*
+ * Wait until a PENDING entry changes, or a DEAD entry is unpinned. The caller has no doomed entries left to unpin.
+ * pp_cache_changed() ends these waits.
+ */
+void pp_cache_wait(struct pp_cache *c, struct pp_entry *e);
+void pp_cache_changed(struct pp_cache *c, struct pp_entry *e);
+
+/* Unlock, sleep until the wait has ended, lock. The waiter is in a list of @waiters. */
+void pp_cache_sleep(struct pp_cache *c, struct pp_waiter *w);
 
 /* Number of pin and unpin callbacks, of all caches, that run in the calling thread (they may nest) */
 extern PP_HIDDEN __thread unsigned int pp_cache_callbacks __attribute__((tls_model("initial-exec")));

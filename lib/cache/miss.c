@@ -60,11 +60,11 @@ static struct pp_range merged(struct pp_cache *c, const struct pp_range *range)
 	return all;
 }
 
-/** struct found - entries that overlap a range. @covers: one covers all of @asked; @pending: one is pending */
+/** struct found - entries that overlap a range. @covers: one covers all of @asked; @pending: a pending entry, or NULL */
 struct found {
 	bool any;
 	bool covers;
-	bool pending;
+	struct pp_entry *pending;
 };
 
 /* @asked lies within @range. */
@@ -80,21 +80,22 @@ static struct found look_around(struct pp_cache *c, const struct pp_range *range
 
 		found.any = true;
 		found.covers |= pp_range_covers(&r, asked);
-		found.pending |= pp_entry_state(e) == PP_PENDING;
+		if (pp_entry_state(e) == PP_PENDING)
+			found.pending = e;
 	}
 	return found;
 }
 
 bool pp_miss_wait(struct pp_cache *c, const struct pp_range *range)
 {
-	bool pending;
+	struct pp_entry *pending;
 
 	if (!atomic_load_explicit(&c->pending, memory_order_relaxed))
 		return false;
 	pthread_mutex_lock(&c->lock);
 	pending = look_around(c, range, range).pending;
 	if (pending)
-		pp_cache_wait(c);
+		pp_cache_wait(c, pending);
 	pp_cache_unlock(c, NULL);
 	return pending;
 }
@@ -181,7 +182,7 @@ static int claim(struct pp_cache *c, struct want *w, struct pp_entry **e, struct
 	int ret;
 
 	if (found.pending) {
-		pp_cache_wait(c);
+		pp_cache_wait(c, found.pending);
 		return 1;
 	}
 	if (found.covers)
@@ -309,7 +310,8 @@ static int narrow(struct pp_cache *c, struct pp_entry *e, const struct want *w,
 	else
 		pp_entry_set_range(e, &w->least);
 	pp_cache_count(c, e);
-	pp_cache_changed(c);
+	pp_cache_changed(c, e);
+	pp_room_changed(c);
 	pp_cache_unlock(c, NULL);
 	return ret;
 }
@@ -330,14 +332,14 @@ static int pin(struct pp_cache *c, struct pp_entry *e, const struct want *w,
 }
 
 /* A pending entry was pinned, or its pin failed. @lock is held. */
-static void settled(struct pp_cache *c, const struct pp_cache_work *work)
+static void settled(struct pp_cache *c, struct pp_entry *e, const struct pp_cache_work *work)
 {
 	c->pending--;
 	c->stats.pins += work->pins;
 	c->stats.pin_ns += work->pin_ns;
 	if (work->pins)
 		c->stats.pin_histogram[histogram_bucket(work->pin_ns)]++;
-	pp_cache_changed(c);
+	pp_cache_changed(c, e);
 }
 
 /* The caller of get becomes the first user; the replaced entries are forgotten. */
@@ -370,7 +372,7 @@ static void settle(struct pp_cache *c, struct pp_entry *e, const struct want *w,
 	if (w->whole)
 		pp_room_granted(c, e->pub.length);
 	enter(c, e, w, &doomed);
-	settled(c, work);
+	settled(c, e, work);
 	pp_cache_unlock(c, &doomed);
 }
 
@@ -380,8 +382,9 @@ static void give_up(struct pp_cache *c, struct pp_entry *e, const struct pp_cach
 	if (pp_entry_is_indexed(e))
 		pp_index_remove(&c->index, &c->pool, e);
 	pp_cache_discount(c, e);
+	settled(c, e, work);
+	pp_room_changed(c);
 	pp_pool_give(&c->pool, e);
-	settled(c, work);
 	pp_cache_unlock(c, NULL);
 }
 

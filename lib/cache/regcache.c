@@ -45,7 +45,8 @@
  * which makes its own count visible, and adds up. Of several such puts the last
  * finds 0. A reader that counted in vain does the same. If another thread holds
  * the mutex, that thread does the work when it unlocks (@left). A waiting thread
- * has to unlock in this way, too, so threads wait on a second mutex (@sleep).
+ * has to unlock in this way, too, so threads do not wait on a condition variable of
+ * the mutex (wait.h).
  *
  * Memory order. Counts are written with release and added up with acquire: all
  * that a user did with an entry comes before its unpin. States are seq_cst for
@@ -550,7 +551,6 @@ PP_PUBLIC void pp_cache_invalidate(struct pp_cache *cache, const void *addr,
 	pp_cache_forget_range(cache, &range, NULL, &doomed);
 	/* also unpin entries that were GONE before: their last user may have failed to take the lock */
 	pp_cache_sweep(cache, &doomed);
-	pp_cache_changed(cache);
 	by = cache->doom;
 	others = cache->leaving.count > doomed.count;
 	pp_cache_unlock(cache, &doomed);
@@ -638,8 +638,7 @@ static int init(struct pp_cache *c)
 	pp_list_init(&c->leaving);
 	pp_room_reset(c);
 	pthread_mutex_init(&c->lock, NULL);
-	pthread_mutex_init(&c->sleep, NULL);
-	pthread_cond_init(&c->changed, NULL);
+	pp_waiters_init(&c->waiters);
 	return 0;
 }
 
@@ -709,8 +708,6 @@ PP_PUBLIC void pp_cache_destroy(struct pp_cache *cache)
 	pp_readers_end(&cache->readers);
 	pp_index_end(&cache->index);
 	pp_pool_end(&cache->pool);
-	pthread_cond_destroy(&cache->changed);
-	pthread_mutex_destroy(&cache->sleep);
 	pthread_mutex_destroy(&cache->lock);
 	free(cache);
 }

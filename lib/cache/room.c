@@ -15,14 +15,6 @@ static bool leaves(const struct pp_cache *c, uint32_t doomed_by)
 	return oldest && (int32_t)(oldest->queued - doomed_by) <= 0;
 }
 
-static void await_leaving(struct pp_cache *c)
-{
-	uint32_t now = c->doom;
-
-	while (leaves(c, now))
-		pp_cache_wait(c);
-}
-
 bool pp_room_exceeded(const struct pp_cache *c, const struct pp_doomed *but)
 {
 	const struct pp_cache_attr *a = &c->attr;
@@ -32,15 +24,44 @@ bool pp_room_exceeded(const struct pp_cache *c, const struct pp_doomed *but)
 	return (a->max_bytes && bytes > a->max_bytes) || (a->max_entries && entries > a->max_entries);
 }
 
-void pp_room_await_budget(struct pp_cache *c)
+static bool exceeded(const struct pp_cache *c)
 {
 	const struct pp_doomed none = PP_NONE_DOOMED;
-	uint32_t now;
 
+	return pp_room_exceeded(c, &none);
+}
+
+/* Waits until the unpins in progress have ended or, with @budget, until the entries fit. */
+static void await_leaving(struct pp_cache *c, bool budget)
+{
+	struct pp_waiter w = { .number = c->doom, .budget = budget };
+
+	if (!leaves(c, w.number) || (budget && !exceeded(c)))
+		return;
+	pp_waiters_add_for_room(&c->waiters, &w);
+	pp_cache_sleep(c, &w);
+}
+
+/* The first waiter waits for the fewest unpins. */
+void pp_room_changed(struct pp_cache *c)
+{
+	struct pp_waiter **at = &c->waiters.for_room;
+	bool over = exceeded(c);
+
+	while (*at) {
+		if (!leaves(c, (*at)->number) || ((*at)->budget && !over))
+			pp_waiters_end(&c->waiters, at);
+		else if (over)
+			return;
+		else
+			at = &(*at)->next;
+	}
+}
+
+void pp_room_await_budget(struct pp_cache *c)
+{
 	pthread_mutex_lock(&c->lock);
-	now = c->doom;
-	while (pp_room_exceeded(c, &none) && leaves(c, now))
-		pp_cache_wait(c);
+	await_leaving(c, true);
 	pp_cache_unlock(c, NULL);
 }
 
@@ -70,7 +91,7 @@ static bool search(struct pp_cache *c, struct pp_search *s, struct pp_doomed *do
 	if (pp_cache_evict(c, s->began, doomed))
 		return true;
 	s->last = true;
-	await_leaving(c);
+	await_leaving(c, false);
 	return c->stats.unpins != s->unpins;
 }
 

@@ -37,6 +37,9 @@ bool pp_room_make(struct pp_cache *c, struct pp_search *s);
  */
 void pp_room_await_budget(struct pp_cache *c);
 
+/* An unpin has ended, or a PENDING entry has become smaller or is gone: end the waits that this satisfies. */
+void pp_room_changed(struct pp_cache *c);
+
 /* Do the entries exceed the budget? Entries being unpinned count, except those in @but. */
 bool pp_room_exceeded(const struct pp_cache *c, const struct pp_doomed *but);
 

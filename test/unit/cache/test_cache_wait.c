@@ -9,17 +9,17 @@
 static sem_t waits;
 static _Atomic(void (*)(void)) before_waiting;	/* called once, before the next wait */
 
-int __real_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
-int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
+void __real_pp_waiter_sleep(struct pp_waiter *w);
+void __wrap_pp_waiter_sleep(struct pp_waiter *w);
 
-int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+void __wrap_pp_waiter_sleep(struct pp_waiter *w)
 {
 	void (*once)(void) = atomic_exchange(&before_waiting, NULL);
 
 	if (once)
 		once();
 	sem_post(&waits);
-	return __real_pthread_cond_wait(cond, mutex);
+	__real_pp_waiter_sleep(w);
 }
 
 static atomic_int busy;	/* number of coming trylocks that fail with EBUSY */
