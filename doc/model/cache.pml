@@ -62,6 +62,7 @@ byte index[2];
 bool locked;
 byte handed[2];		/* an entry that this getter must put */
 bool has_got_all[2];
+bool ended[2];		/* this getter has ended */
 
 inline lock()
 {
@@ -138,18 +139,53 @@ inline unindex(e)
 	fi
 }
 
-/* Reads one word after the other, while they change. */
-inline sum(e, n)
+/* With the lock held: moves the count of a thread that has ended into the entry. */
+inline remove_ended(t)
 {
-	n = entries[e].shared;
-	n = n + (words[0].seen_at == e -> words[0].seen_users : 0);
-	n = n + (words[1].seen_at == e -> words[1].seen_users : 0)
+	d_step {
+		if
+		:: ended[t] && words[t].at != NONE ->
+			entries[words[t].at].shared = entries[words[t].at].shared + words[t].users;
+			words[t].users = 0;
+			words[t].at = NONE;
+			write_back(t)
+		:: else
+		fi
+	}
+}
+
+inline tally_word(t)
+{
+	d_step {
+		if
+		:: words[t].seen_at != NONE ->
+			tally[words[t].seen_at] = tally[words[t].seen_at] + words[t].seen_users
+		:: else
+		fi
+	}
+}
+
+/* Counts one word after the other, while they change, for both entries. */
+inline count_words()
+{
+	remove_ended(0);
+	remove_ended(1);
+	d_step { tally[0] = 0; tally[1] = 0 };
+	tally_word(0);
+	tally_word(1)
+}
+
+/* After count_words(), possibly much later */
+inline add_up(e, n)
+{
+	n = tally[e] + entries[e].shared
 }
 
 /* With the lock held, and after a barrier since the entry is GONE. */
 inline end_if_unused(e, n, did)
 {
-	sum(e, n);
+	count_words();
+	add_up(e, n);
 	d_step {
 		did = n == 0;
 		if
@@ -159,7 +195,7 @@ inline end_if_unused(e, n, did)
 	}
 }
 
-/* ---- getters; these have t, k, e, p, n, did, found and old ------------------------------------------------------ */
+/* ---- getters; these have t, k, e, p, n, tally, did, found and old -------------------------------------------------- */
 
 inline count()
 {
@@ -277,7 +313,7 @@ inline get_and_put()
 proctype getter(byte t)
 {
 	byte k, e, p, old, rounds;
-	short n;
+	short n, tally[2];
 	bool did;
 	mtype found;
 
@@ -289,7 +325,7 @@ proctype getter(byte t)
 		:: k = 1; get_and_put()
 		:: handed[t] != NONE -> put_handed()
 		fi;
-		d_step { k = 0; e = 0; p = 0; old = 0; n = 0; did = false; found = FREE }
+		d_step { k = 0; e = 0; p = 0; old = 0; n = 0; tally[0] = 0; tally[1] = 0; did = false; found = FREE }
 	:: else -> break
 	od;
 	has_got_all[t] = true;
@@ -297,7 +333,8 @@ proctype getter(byte t)
 	if
 	:: handed[t] != NONE -> put_handed()
 	:: else
-	fi
+	fi;
+	d_step { write_back(t); ended[t] = true }
 }
 
 /* ---- with the lock held ------------------------------------------------------------------------------------------ */
@@ -321,7 +358,7 @@ inline keep_used(e)
 {
 	if
 	:: picked[e] ->
-		sum(e, n);
+		add_up(e, n);
 		d_step {
 			picked[e] = n == 0;
 			if
@@ -382,7 +419,7 @@ inline add()
 proctype evictor()
 {
 	byte e, k, rounds;
-	short n;
+	short n, tally[2];
 	bool did, picked[2];
 
 	do
@@ -391,7 +428,13 @@ proctype evictor()
 		lock();
 		cool(0);
 		cool(1);
+#ifdef EARLY_COUNT
+		count_words();
 		membarrier();
+#else
+		membarrier();
+		count_words();
+#endif
 		keep_used(0);
 		keep_used(1);
 		take(0);
@@ -400,7 +443,7 @@ proctype evictor()
 		undo_picked(0);
 		undo_picked(1);
 		add();
-		d_step { e = 0; k = 0; n = 0; did = false; picked[0] = false; picked[1] = false }
+		d_step { e = 0; k = 0; n = 0; tally[0] = 0; tally[1] = 0; did = false; picked[0] = false; picked[1] = false }
 	:: else -> break
 	od
 }
@@ -408,7 +451,7 @@ proctype evictor()
 proctype invalidator()
 {
 	byte e, p;
-	short n;
+	short n, tally[2];
 	bool did;
 
 	lock();

@@ -51,6 +51,7 @@ static void doom_all_unused(struct pp_cache *c, struct pp_doomed *doomed)
 {
 	uint32_t i, next = c->gone.first;
 
+	pp_readers_count(&c->readers, &c->pool);
 	for (i = c->gone.count; i; i--) {
 		struct pp_entry *e = pp_entry_at(&c->pool, next);
 
@@ -127,6 +128,7 @@ void pp_cache_forget(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *d
 	if (!hide(c, e))
 		return;
 	pp_fence_heavy(&c->readers);
+	pp_readers_count(&c->readers, &c->pool);
 	pp_cache_doom_unused(c, e, doomed);
 }
 
@@ -152,8 +154,10 @@ void pp_cache_forget_range(struct pp_cache *c, const struct pp_range *range, con
 {
 	uint32_t at = hide_range(c, range, but);
 
-	if (at != PP_NO_ENTRY)
-		pp_fence_heavy(&c->readers);
+	if (at == PP_NO_ENTRY)
+		return;
+	pp_fence_heavy(&c->readers);
+	pp_readers_count(&c->readers, &c->pool);
 	while (at != PP_NO_ENTRY) {
 		struct pp_entry *e = pp_entry_at(&c->pool, at);
 
@@ -226,6 +230,7 @@ uint64_t pp_cache_bytes_in_use(struct pp_cache *c)
 	uint64_t bytes = 0;
 	uint32_t i;
 
+	pp_readers_count(&c->readers, &c->pool);
 	for (i = PP_FIRST_ENTRY; i < c->pool.ever; i++) {
 		struct pp_entry *e = pp_entry_at(&c->pool, i);
 

@@ -112,7 +112,7 @@ void pp_cache_discount(struct pp_cache *c, const struct pp_entry *e);
 /* The entry becomes GONE: it gets no new users. It must be in neither the index nor an LRU list. */
 void pp_cache_set_gone(struct pp_cache *c, struct pp_entry *e);
 
-/* After pp_fence_heavy(): move a GONE entry to @doomed if it has no users. */
+/* After pp_fence_heavy() and pp_readers_count(): move a GONE entry to @doomed if it has no users. */
 void pp_cache_doom_unused(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doomed);
 
 /* Remove an entry from the index. If it is unused, move it to @doomed. */

@@ -17,15 +17,26 @@ static uint32_t next_step(const struct pp_pool *pool)
 	return pool->ready < MOST ? pool->ready : MOST;
 }
 
+static bool allow(void *at, size_t size)
+{
+	return !mprotect(at, size, PROT_READ | PROT_WRITE);
+}
+
+/* mprotect() rounds the size up to whole pages. */
 static bool grow(struct pp_pool *pool)
 {
 	uint32_t step = next_step(pool);
 
-	if (pool->ready == pool->most ||
-	    mprotect(pool->base + pool->ready, step * sizeof(struct pp_entry), PROT_READ | PROT_WRITE))
+	if (pool->ready == pool->most || !allow(pool->base + pool->ready, step * sizeof(struct pp_entry)) ||
+	    !allow(pool->tally, (pool->ready + step) * sizeof(struct pp_tally)))
 		return false;
 	pool->ready += step;
 	return true;
+}
+
+static size_t size_of(uint32_t most)
+{
+	return most * (sizeof(struct pp_entry) + sizeof(struct pp_tally));
 }
 
 /*
@@ -37,11 +48,12 @@ int pp_pool_init(struct pp_pool *pool)
 	uint32_t most = PP_MAX_ENTRIES;
 	void *at;
 
-	while (!(at = pp_pages_map(most * sizeof(struct pp_entry), PROT_NONE)) && most > MOST)
+	while (!(at = pp_pages_map(size_of(most), PROT_NONE)) && most > MOST)
 		most /= 2;
 	if (!at)
 		return -ENOMEM;
 	*pool = (struct pp_pool){ .base = at, .most = most, .ever = PP_FIRST_ENTRY, .free = PP_NO_ENTRY };
+	pool->tally = (struct pp_tally *)(pool->base + most);
 	if (grow(pool))
 		return 0;
 	pp_pool_end(pool);
@@ -50,7 +62,7 @@ int pp_pool_init(struct pp_pool *pool)
 
 void pp_pool_end(struct pp_pool *pool)
 {
-	pp_pages_unmap(pool->base, pool->most * sizeof(struct pp_entry));
+	pp_pages_unmap(pool->base, size_of(pool->most));
 }
 
 static struct pp_entry *take_used(struct pp_pool *pool)

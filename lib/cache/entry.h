@@ -63,13 +63,26 @@ struct pp_entry {
 _Static_assert(sizeof(struct pp_entry) == 64, "an entry is one cache line");
 
 /**
+ * struct pp_tally - sum of all threads' references to an entry, at the last count (reader.h)
+ * @next: next entry with a sum, or PP_NO_TALLY; 0: the entry has none
+ */
+struct pp_tally {
+	uint32_t users;
+	uint32_t next;
+};
+
+#define PP_NO_TALLY UINT32_MAX
+
+/**
  * struct pp_pool - pool of entries; its user provides the lock
  * @base: addresses for @most entries; the first @ready of them have memory
+ * @tally: for each entry; in the same mapping
  * @ever: index of the first entry that was never taken
  * @free: index of the entry given back last, or PP_NO_ENTRY
  */
 struct pp_pool {
 	struct pp_entry *base;
+	struct pp_tally *tally;
 	uint32_t most;
 	uint32_t ready;
 	uint32_t ever;

@@ -187,6 +187,7 @@ static void keep_used(struct pp_lru *lru, const struct pp_pool *pool, struct pp_
 	uint32_t i, next = lru->cold.first;
 
 	pp_fence_heavy(readers);
+	pp_readers_count(readers, pool);
 	for (i = lru->cold.count; i; i--) {
 		struct pp_entry *e = pp_entry_at(pool, next);
 

@@ -3,10 +3,10 @@
  * The memory of a reader is never freed, because a thread that ends after the cache
  * still has its address. Other caches reuse the readers of destroyed caches. A thread
  * that ends leaves its counts in the reader, because another thread may put the
- * references. The next new thread of that cache takes the reader over.
+ * references. A new thread of that cache takes the reader over, or the next count of
+ * references moves the counts into the entries and removes the reader.
  */
 #include <linux/membarrier.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -22,8 +22,8 @@ static bool has_membarrier;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_key;
 static bool has_key;		/* false: no thread has readers */
-static _Atomic uint64_t last_serial, last_thread;
-static _Atomic uint64_t seats_taken;
+static _Atomic uint64_t last_serial, last_thread, threads_ended;
+static _Atomic uint64_t seats_taken[PP_SEATS / 64];
 static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pp_reader *spare;		/* under @spare_lock */
 
@@ -63,13 +63,14 @@ static void thread_end(void *arg)
 	struct pp_thread *t = arg;
 	unsigned int i;
 
-	for (i = 0; i < PP_SEATS; i++) {
+	for (i = 0; i < t->used; i++) {
 		uint64_t mine = t->number;
 
 		/* the reader may belong to another thread and another cache by now */
 		if (t->seats[i].reader)
 			atomic_compare_exchange_strong(&t->seats[i].reader->owner, &mine, 0);
 	}
+	atomic_fetch_add(&threads_ended, 1);	/* after @owner: see adopt() */
 	pp_thread_self = NULL;
 	munmap(t, sizeof(*t));
 }
@@ -77,9 +78,12 @@ static void thread_end(void *arg)
 /* Runs in a child of fork(), which may inherit a held lock, and can use no cache of the parent. */
 static void start_anew(void)
 {
+	unsigned int i;
+
 	pthread_mutex_init(&spare_lock, NULL);
 	spare = NULL;
-	atomic_store(&seats_taken, 0);
+	for (i = 0; i < PP_SEATS / 64; i++)
+		atomic_store(&seats_taken[i], 0);
 }
 
 static void init(void)
@@ -116,6 +120,11 @@ static struct pp_thread *thread_here(void)
 
 /* ---- readers -------------------------------------------------------------------- */
 
+static struct pp_reader *next_of(const struct pp_reader *r)
+{
+	return atomic_load_explicit(&r->next, memory_order_relaxed);
+}
+
 static struct pp_reader *take_spare(void)
 {
 	struct pp_reader *r;
@@ -123,7 +132,7 @@ static struct pp_reader *take_spare(void)
 	pthread_mutex_lock(&spare_lock);
 	r = spare;
 	if (r)
-		spare = r->next;
+		spare = next_of(r);
 	pthread_mutex_unlock(&spare_lock);
 	return r;
 }
@@ -156,26 +165,43 @@ static struct pp_reader *reader_new(uint64_t owner)
 	return r;
 }
 
-/* Take over a reader of a thread that has ended. */
-static struct pp_reader *adopt(struct pp_readers *readers, uint64_t owner)
+/* Address of the pointer to a reader of a thread that has ended, in the list from @at on; or NULL. @lock is held. */
+static _Atomic(struct pp_reader *) *search(_Atomic(struct pp_reader *) *at)
 {
-	struct pp_reader *r = atomic_load_explicit(&readers->first, memory_order_acquire);
-	uint64_t nobody = 0;
+	struct pp_reader *r;
 
-	for (; r; r = r->next, nobody = 0)
-		if (!atomic_load_explicit(&r->owner, memory_order_relaxed) &&
-		    atomic_compare_exchange_strong(&r->owner, &nobody, owner))
-			return r;
+	for (; (r = atomic_load_explicit(at, memory_order_relaxed)); at = &r->next)
+		if (!atomic_load(&r->owner))
+			return at;
 	return NULL;
 }
 
-/* Readers are never removed from the list, so it can be walked without a lock. */
+/* Take over a reader of a thread that has ended. Searches only if a thread has ended since the last search in vain. */
+static struct pp_reader *adopt(struct pp_readers *readers, uint64_t owner)
+{
+	_Atomic(struct pp_reader *) *at;
+	struct pp_reader *r = NULL;
+	uint64_t ended;
+
+	pthread_mutex_lock(&readers->lock);
+	ended = atomic_load(&threads_ended);
+	at = readers->ended == ended ? NULL : search(&readers->first);
+	if (at) {
+		r = atomic_load_explicit(at, memory_order_relaxed);
+		atomic_store(&r->owner, owner);
+	} else {
+		readers->ended = ended;
+	}
+	pthread_mutex_unlock(&readers->lock);
+	return r;
+}
+
 static void publish(struct pp_readers *readers, struct pp_reader *r)
 {
-	r->next = atomic_load_explicit(&readers->first, memory_order_relaxed);
-	while (!atomic_compare_exchange_weak_explicit(&readers->first, &r->next, r, memory_order_release,
-						      memory_order_relaxed))
-		;
+	pthread_mutex_lock(&readers->lock);
+	atomic_init(&r->next, atomic_load_explicit(&readers->first, memory_order_relaxed));
+	atomic_store_explicit(&readers->first, r, memory_order_release);
+	pthread_mutex_unlock(&readers->lock);
 }
 
 static struct pp_reader *reader_for(struct pp_readers *readers, uint64_t owner)
@@ -200,21 +226,27 @@ struct pp_reader *pp_reader_make(struct pp_readers *readers)
 	if (!t || !has_membarrier || readers->seat == PP_SEATS)
 		return NULL;
 	r = reader_for(readers, t->number);
-	if (r)
-		t->seats[readers->seat] = (struct pp_seat){ r, readers->serial };
+	if (!r)
+		return NULL;
+	t->seats[readers->seat] = (struct pp_seat){ r, readers->serial };
+	t->used = t->used > readers->seat ? t->used : readers->seat + 1;
 	return r;
 }
 
 /* Takes a free seat; PP_SEATS: none is free */
 static unsigned int seat_take(void)
 {
-	uint64_t taken = atomic_load(&seats_taken);
+	unsigned int i;
 
-	while (~taken) {
-		unsigned int seat = __builtin_ctzll(~taken);
+	for (i = 0; i < PP_SEATS / 64; i++) {
+		uint64_t taken = atomic_load(&seats_taken[i]);
 
-		if (atomic_compare_exchange_weak(&seats_taken, &taken, taken | 1ull << seat))
-			return seat;
+		while (~taken) {
+			unsigned int seat = __builtin_ctzll(~taken);
+
+			if (atomic_compare_exchange_weak(&seats_taken[i], &taken, taken | 1ull << seat))
+				return 64 * i + seat;
+		}
 	}
 	return PP_SEATS;
 }
@@ -222,7 +254,7 @@ static unsigned int seat_take(void)
 static void seat_give(unsigned int seat)
 {
 	if (seat < PP_SEATS)
-		atomic_fetch_and(&seats_taken, ~(1ull << seat));
+		atomic_fetch_and(&seats_taken[seat / 64], ~(1ull << seat % 64));
 }
 
 void pp_readers_init(struct pp_readers *readers)
@@ -230,6 +262,11 @@ void pp_readers_init(struct pp_readers *readers)
 	pthread_once(&once, init);
 	readers->serial = atomic_fetch_add(&last_serial, 1) + 1;
 	readers->seat = seat_take();
+	readers->fence_is_lost = false;
+	readers->tallied = PP_NO_TALLY;
+	readers->ended = 0;
+	readers->hits = 0;
+	pthread_mutex_init(&readers->lock, NULL);
 	atomic_init(&readers->first, NULL);
 }
 
@@ -238,7 +275,7 @@ static void make_spare(struct pp_reader *r)
 	if (pp_publish_give(r))
 		return;
 	pthread_mutex_lock(&spare_lock);
-	r->next = spare;
+	atomic_init(&r->next, spare);
 	spare = r;
 	pthread_mutex_unlock(&spare_lock);
 }
@@ -249,40 +286,102 @@ void pp_readers_end(struct pp_readers *readers)
 	struct pp_reader *r = atomic_load(&readers->first), *next;
 
 	for (; r; r = next) {
-		next = r->next;
+		next = next_of(r);
 		make_spare(r);
 	}
 	seat_give(readers->seat);
+	pthread_mutex_destroy(&readers->lock);
 }
 
-uint64_t pp_readers_hits(const struct pp_readers *readers)
+static uint64_t hits_of(const struct pp_reader *r)
 {
-	const struct pp_reader *r = atomic_load_explicit(&readers->first, memory_order_acquire);
-	uint64_t hits = 0;
+	return atomic_load_explicit(&r->hits, memory_order_relaxed) - r->before;
+}
 
-	for (; r; r = r->next)
-		hits += atomic_load_explicit(&r->hits, memory_order_relaxed) - r->before;
+uint64_t pp_readers_hits(struct pp_readers *readers)
+{
+	const struct pp_reader *r;
+	uint64_t hits;
+
+	pthread_mutex_lock(&readers->lock);
+	hits = readers->hits;
+	for (r = atomic_load_explicit(&readers->first, memory_order_relaxed); r; r = next_of(r))
+		hits += hits_of(r);
+	pthread_mutex_unlock(&readers->lock);
 	return hits;
 }
 
-static uint32_t counted(const struct pp_reader *r, uint32_t index, unsigned int n)
-{
-	uint64_t ref = atomic_load_explicit(pp_ref_place(r, index, n), memory_order_seq_cst);
+/* ---- the count of references ------------------------------------------------------- */
 
-	return ref >> 32 == index ? (uint32_t)ref : 0;
+/* Moves the counts of a thread that has ended into the entries. The cache's lock keeps others from adding up meanwhile. */
+static void move_counts(struct pp_reader *r, const struct pp_pool *pool)
+{
+	unsigned int i;
+
+	for (i = 0; i < PP_REFS; i++) {
+		uint64_t ref = atomic_load_explicit(&r->refs[i], memory_order_relaxed);
+
+		if (ref)
+			atomic_fetch_add(&pp_entry_at(pool, ref >> 32)->shared, (int32_t)(uint32_t)ref);
+	}
 }
 
-/* The sum is modulo 2^32, as counts wrap if one thread gets and another puts. There are never 2^31 users. */
-int32_t pp_users(const struct pp_readers *readers, const struct pp_pool *pool, struct pp_entry *e)
+static void remove_ended(struct pp_readers *readers, const struct pp_pool *pool)
 {
-	const struct pp_reader *r = atomic_load_explicit(&readers->first, memory_order_acquire);
-	uint32_t index = pp_entry_index(pool, e);
-	uint32_t users = (uint32_t)atomic_load_explicit(&e->shared, memory_order_seq_cst);
+	_Atomic(struct pp_reader *) *at = &readers->first;
+	uint64_t ended;
 
-	for (; r; r = r->next) {
-		users += counted(r, index, 0);
-		if (pp_ref_place(r, index, 1) != pp_ref_place(r, index, 0))
-			users += counted(r, index, 1);
+	pthread_mutex_lock(&readers->lock);
+	ended = atomic_load(&threads_ended);
+	while (readers->ended != ended && (at = search(at))) {
+		struct pp_reader *r = atomic_load_explicit(at, memory_order_relaxed);
+
+		move_counts(r, pool);
+		readers->hits += hits_of(r);
+		atomic_store_explicit(at, next_of(r), memory_order_relaxed);
+		make_spare(r);
 	}
-	return readers->fence_is_lost ? INT32_MAX : (int32_t)users;
+	readers->ended = ended;
+	pthread_mutex_unlock(&readers->lock);
+}
+
+static void tally_clear(struct pp_readers *readers, const struct pp_pool *pool)
+{
+	uint32_t next;
+
+	for (; readers->tallied != PP_NO_TALLY; readers->tallied = next) {
+		struct pp_tally *t = &pool->tally[readers->tallied];
+
+		next = t->next;
+		*t = (struct pp_tally){ 0 };
+	}
+}
+
+static void tally_add(struct pp_readers *readers, const struct pp_pool *pool, uint64_t ref)
+{
+	struct pp_tally *t = &pool->tally[ref >> 32];
+
+	if (!t->next) {
+		t->next = readers->tallied;
+		readers->tallied = ref >> 32;
+	}
+	t->users += (uint32_t)ref;
+}
+
+void pp_readers_count(struct pp_readers *readers, const struct pp_pool *pool)
+{
+	const struct pp_reader *r;
+	unsigned int i;
+
+	remove_ended(readers, pool);
+	tally_clear(readers, pool);
+	for (r = atomic_load_explicit(&readers->first, memory_order_acquire); r; r = next_of(r)) {
+		for (i = 0; i < PP_REFS; i++) {
+			/* acquire: pairs with pp_ref_set(), also if the word is free now */
+			uint64_t ref = atomic_load_explicit(&r->refs[i], memory_order_acquire);
+
+			if (ref)
+				tally_add(readers, pool, ref);
+		}
+	}
 }

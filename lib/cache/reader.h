@@ -4,17 +4,21 @@
  * thread writes. A fence pairs a reader's "count, then read the state" with a
  * writer's "set the state, then read the counts". Only the writer pays for the fence,
  * by membarrier(). Without membarrier(), references are counted in the entries.
+ *
+ * A writer counts the references of all threads once for all entries that it asks about. So
+ * the count costs a walk over the threads, however many the entries are.
  */
 #ifndef PP_READER_H
 #define PP_READER_H
 
+#include <pthread.h>
 #include <stdalign.h>
 #include "entry.h"
 #include "lib/sys/sys.h"
 
 enum {
 	PP_REFS = 32,		/* words of one thread for one cache */
-	PP_SEATS = 64,		/* number of caches in a process that can have such words */
+	PP_SEATS = 1024,	/* number of caches in a process that can have such words */
 };
 
 /**
@@ -22,16 +26,17 @@ enum {
  * @refs: words: index of an entry (high half), number of references (low half); 0: free
  * @hits: for statistics; never reset, as other processes may read it (publish.h)
  * @before: value of @hits when the cache got this reader
- * @owner: number of the thread; 0: the thread has ended, and another thread may
- *	take over the reader with its counts
- * @next: next reader of the cache, or of the list of readers without a cache
+ * @owner: number of the thread; 0: the thread has ended. Another thread may take over
+ *	the reader with its counts, or a count of references removes the reader
+ * @next: next reader of the cache, or of the list of readers without a cache. In another
+ *	cache line than @hits, because a count of references reads it
  */
 struct pp_reader {
 	alignas(128) _Atomic uint64_t refs[PP_REFS];
 	_Atomic uint64_t hits;
 	uint64_t before;
-	_Atomic uint64_t owner;
-	struct pp_reader *next;
+	alignas(64) _Atomic uint64_t owner;
+	_Atomic(struct pp_reader *) next;
 };
 
 /**
@@ -40,13 +45,22 @@ struct pp_reader {
  * @seat: index of the cache in each thread's table; PP_SEATS: all seats are taken,
  *	so all references are counted in the entries
  * @fence_is_lost: the last membarrier() failed, so counts may be missing; under the cache's lock
- * @first: list of the readers
+ * @tallied: first entry with a sum in the pool's @tally; under the cache's lock
+ * @lock: protects the fields below; may be taken inside the cache's lock
+ * @first: list of the readers. Readers are removed only with both locks held, so the list can
+ *	be walked with either
+ * @ended: threads of the process that had ended when the list was last searched for their readers
+ * @hits: hits of removed readers
  */
 struct pp_readers {
 	uint64_t serial;
 	unsigned int seat;
 	bool fence_is_lost;
+	uint32_t tallied;
+	pthread_mutex_t lock;
 	_Atomic(struct pp_reader *) first;
+	uint64_t ended;
+	uint64_t hits;
 };
 
 struct pp_seat {
@@ -59,9 +73,12 @@ struct pp_seat {
  *
  * The kernel zeroes this structure in a child of fork(), which may use none of the
  * parent's caches. So if a thread finds a reader here, its process owns the cache.
+ *
+ * @used: number of the first elements of @seats among which all readers are
  */
 struct pp_thread {
 	uint64_t number;
+	unsigned int used;
 	struct pp_seat seats[PP_SEATS + 1];
 };
 
@@ -73,7 +90,7 @@ void pp_readers_end(struct pp_readers *readers);
 /* Make a reader for the calling thread. NULL: the thread counts in the entries */
 struct pp_reader *pp_reader_make(struct pp_readers *readers);
 
-uint64_t pp_readers_hits(const struct pp_readers *readers);
+uint64_t pp_readers_hits(struct pp_readers *readers);
 
 /*
  * A full barrier in all threads, by a system call; under the cache's lock. A thread
@@ -82,13 +99,27 @@ uint64_t pp_readers_hits(const struct pp_readers *readers);
  */
 void pp_fence_heavy(struct pp_readers *readers);
 
+/* Count the references in the words of all threads, for pp_users(); under the cache's lock. */
+void pp_readers_count(struct pp_readers *readers, const struct pp_pool *pool);
+
 /*
  * Number of users of an entry. First set a state that admits no new users, then call
- * pp_fence_heavy(). The result may include users that are leaving, and readers that
- * look at the entry in vain. So the result may be too high, but is never too low. If the
- * fence failed, every entry counts as used.
+ * pp_fence_heavy(), then pp_readers_count(); one call of each serves any number of entries.
+ * The result may include users that are leaving, and readers that look at the entry in
+ * vain. So the result may be too high, but is never too low. If the fence failed, every
+ * entry counts as used.
+ *
+ * Exception: a COLD entry that has become LIVE. A thread may have got it after the count of
+ * that thread's words, and another thread may have put it.
  */
-int32_t pp_users(const struct pp_readers *readers, const struct pp_pool *pool, struct pp_entry *e);
+static inline int32_t pp_users(const struct pp_readers *readers, const struct pp_pool *pool, struct pp_entry *e)
+{
+	/* modulo 2^32, as counts wrap if one thread gets and another puts; there are never 2^31 users */
+	uint32_t users = pool->tally[pp_entry_index(pool, e)].users +
+			 (uint32_t)atomic_load_explicit(&e->shared, memory_order_seq_cst);
+
+	return readers->fence_is_lost ? INT32_MAX : (int32_t)users;
+}
 
 /* The calling thread's reader if it exists already, or NULL */
 static inline struct pp_reader *pp_reader_at_hand(const struct pp_readers *readers)

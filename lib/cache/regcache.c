@@ -307,6 +307,7 @@ static void drop_stale(struct pp_cache *c, struct pp_reader *r, struct pp_entry 
 		c->stats.revocations++;
 		pp_cache_forget(c, e, &doomed);
 	} else if (pp_entry_state(e) == PP_GONE) {
+		pp_readers_count(&c->readers, &c->pool);
 		pp_cache_doom_unused(c, e, &doomed);
 	}
 	pp_cache_unlock(c, &doomed);

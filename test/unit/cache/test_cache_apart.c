@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "lib/cache/reader.h"
 #include "cache_regions.h"
 
 static int use_as_a_child(const struct pp_cache_entry *e)
@@ -110,18 +111,20 @@ static void new_cache_is_empty(void **state)
 	assert_int_equal(atomic_load(&pins), 3000);
 }
 
+enum { COUNT = PP_SEATS + 36 };
+
 /*
  * A process with many caches has no thread words for the last ones. Those caches count references
  * in their entries, with the same results.
  */
 static void caches_beyond_thread_words_work(void **state)
 {
-	static struct pp_cache *caches[100];
+	static struct pp_cache *caches[COUNT];
 	const struct pp_cache_entry *e[2];
 	unsigned int i;
 
 	(void)state;
-	for (i = 0; i < 100; i++) {
+	for (i = 0; i < COUNT; i++) {
 		cache = caches[i] = make(0, 0);
 		assert_int_equal(pp_cache_get(cache, region(0), REGION, &e[0], NULL), 0);
 		assert_int_equal(pp_cache_get(cache, region(0), REGION, &e[1], NULL), 0);
@@ -133,10 +136,10 @@ static void caches_beyond_thread_words_work(void **state)
 		pp_cache_put(cache, e[1]);
 		assert_int_equal(atomic_load(&unpins), i + 1);
 	}
-	for (i = 0; i < 100; i++)
+	for (i = 0; i < COUNT; i++)
 		pp_cache_destroy(caches[i]);
 	cache = NULL;
-	assert_int_equal(atomic_load(&pins), 100);
+	assert_int_equal(atomic_load(&pins), COUNT);
 }
 
 int main(void)
