@@ -46,6 +46,7 @@ $(foreach m,kernel cuda memory nvml verbs,$(eval $(call unit,$(MOCKED_$m)): $(B)
 # The test copy observes or replaces these calls.
 $(call unit,copy): private UNIT_WRAP := pp_open pp_close pp_cache_create_ctx pp_cache_destroy pp_peer_open pp_peer_close pp_peer_copy
 $(call unit,cache_memory): private UNIT_WRAP := calloc madvise mprotect munmap sysconf
+$(call unit,cache_clock): private UNIT_WRAP := pp_now_ns
 $(call unit,cache_wait): private UNIT_WRAP := pp_fence_heavy pp_waiter_sleep pthread_mutex_trylock
 $(call unit,gdrapi): private UNIT_WRAP := calloc
 

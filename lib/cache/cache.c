@@ -51,6 +51,8 @@ static void doom_all_unused(struct pp_cache *c, struct pp_doomed *doomed)
 {
 	uint32_t i, next = c->gone.first;
 
+	if (!c->gone.count)
+		return;
 	pp_readers_count(&c->readers, &c->pool);
 	for (i = c->gone.count; i; i--) {
 		struct pp_entry *e = pp_entry_at(&c->pool, next);

@@ -358,7 +358,6 @@ int pp_index_insert(struct pp_index *x, const struct pp_pool *pool, struct pp_en
 		return ret;
 	entry_change(x, table_now(x), pool, e, true);
 	class_add(x, pp_class_of(e->pub.length));
-	x->inserted++;
 	return 0;
 }
 

@@ -74,7 +74,6 @@ struct pp_table {
  * @classes: a bit for each class in use
  * @only: the class in use if there is exactly one; else 0
  * @keys: number of keys in @table
- * @inserted: entries ever inserted
  * @blocks_used: number of words of @table->blocks that are not empty
  * @blocks: number of words of @table->blocks with a count above 0
  * @count: entries of each class
@@ -84,7 +83,6 @@ struct pp_index {
 	_Atomic uint64_t classes;
 	_Atomic uint32_t only;
 	uint64_t keys;
-	uint64_t inserted;
 	uint64_t blocks_used;
 	uint64_t blocks;
 	uint32_t count[PP_CLASS_MAX + 1];

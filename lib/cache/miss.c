@@ -12,9 +12,11 @@
  * @range: range to register
  * @whole: @range was grown to a whole allocation: it must not grow further
  * @alone: no entry overlaps @range, so none is replaced
- * @inserted: number of insertions into the index up to this miss
+ * @widened: number of widened insertions up to this miss (@widened in struct pp_cache)
  * @search: search for room
  * @wait: wait for unpins by other threads before the pin, to keep the budget
+ * @timed: read the clock before and after the pin
+ * @counts: number of pins that the time of this pin stands for in the statistics; 0: not timed for them
  */
 struct want {
 	struct pp_range asked;
@@ -22,9 +24,20 @@ struct want {
 	struct pp_range range;
 	bool whole;
 	bool alone;
-	uint64_t inserted;
+	uint64_t widened;
 	struct pp_search search;
 	bool wait;
+	bool timed;
+	unsigned int counts;
+};
+
+/*
+ * Two readings of the clock take about 50 ns. A pin that takes less than SHORT_PIN_NS is timed one time
+ * in SHORT_PINS.
+ */
+enum {
+	SHORT_PIN_NS = 4096,
+	SHORT_PINS = 16,
 };
 
 static int grow(struct pp_cache *c, struct want *w)
@@ -90,7 +103,7 @@ bool pp_miss_wait(struct pp_cache *c, const struct pp_range *range)
 {
 	struct pp_entry *pending;
 
-	if (!atomic_load_explicit(&c->pending, memory_order_relaxed))
+	if (!(c->ops.grow || c->ops.valid) || !atomic_load_explicit(&c->pending, memory_order_relaxed))
 		return false;
 	pthread_mutex_lock(&c->lock);
 	pending = look_around(c, range, range).pending;
@@ -123,6 +136,7 @@ static void widen(struct pp_cache *c, struct want *w)
 	if (w->whole && !pp_room_affords(c, &wide, w->whole))
 		wide = clipped(merged(c, &w->asked), &w->range);
 	w->range = pp_room_affords(c, &wide, w->whole) ? wide : w->least;
+	c->widened++;
 }
 
 /*
@@ -142,9 +156,14 @@ static void make_way(struct pp_cache *c, const struct want *w, struct pp_doomed 
 /* While @lock is still held: reads the state that the pin needs later. */
 static void prepare(struct pp_cache *c, struct want *w, const struct pp_doomed *doomed)
 {
-	w->inserted = c->index.inserted;
+	w->widened = c->widened;
 	w->wait = pp_room_exceeded(c, doomed);
 	w->search.unpins = c->stats.unpins;
+	if (!c->pins_are_short)
+		w->counts = 1;
+	else if (!(c->stats.misses % SHORT_PINS))
+		w->counts = SHORT_PINS;
+	w->timed |= w->counts;
 }
 
 static int claim_range(struct pp_cache *c, struct want *w, struct pp_entry *e, struct pp_doomed *doomed)
@@ -237,17 +256,16 @@ static bool is_shortage(const struct pp_cache *c, int ret)
 	return lacks_room(ret) || (ret == -EMFILE && !c->no_files);
 }
 
-static int pin_once(struct pp_cache *c, struct pp_entry *e,
-		    struct pp_cache_work *work, struct pp_why *why)
+static int pin_once(struct pp_cache *c, struct pp_entry *e, bool timed, struct pp_cache_work *work, struct pp_why *why)
 {
-	uint64_t start = pp_now_ns();
+	uint64_t start = timed ? pp_now_ns() : 0;
 	int ret;
 
 	*why = (struct pp_why){ 0 };
 	pp_cache_callbacks++;
 	ret = c->ops.pin(c->arg, e->pub.addr, e->pub.length, &e->pub.reg, why);
 	pp_cache_callbacks--;
-	work->pin_ns += pp_now_ns() - start;
+	work->pin_ns += timed ? pp_now_ns() - start : 0;
 	work->pins += !ret;
 	return ret;
 }
@@ -271,13 +289,13 @@ static bool make_room(struct pp_cache *c, struct pp_entry *e, struct pp_search *
 	return (!search->searching && replace_early(c, e)) || pp_room_make(c, search);
 }
 
-/* @search: state of the search before the first attempt */
-static int pin_evicting(struct pp_cache *c, struct pp_entry *e, struct pp_search search,
+static int pin_evicting(struct pp_cache *c, struct pp_entry *e, const struct want *w,
 			struct pp_cache_work *work, struct pp_why *why)
 {
+	struct pp_search search = w->search;
 	int ret;
 
-	while (is_shortage(c, ret = pin_once(c, e, work, why)) && make_room(c, e, &search))
+	while (is_shortage(c, ret = pin_once(c, e, w->timed, work, why)) && make_room(c, e, &search))
 		pp_room_attempt(c, &search);
 	return ret;
 }
@@ -323,22 +341,24 @@ static int pin(struct pp_cache *c, struct pp_entry *e, const struct want *w,
 
 	if (w->wait)
 		pp_room_await_budget(c);
-	ret = pin_evicting(c, e, w->search, work, why);
+	ret = pin_evicting(c, e, w, work, why);
 	if (!ret || ret == -EINTR || pp_range_covers(&w->least, &w->range))
 		return ret;
 	if (narrow(c, e, w, ret))
 		return ret;
-	return pin_evicting(c, e, w->search, work, why);
+	return pin_evicting(c, e, w, work, why);
 }
 
 /* A pending entry was pinned, or its pin failed. @lock is held. */
-static void settled(struct pp_cache *c, struct pp_entry *e, const struct pp_cache_work *work)
+static void settled(struct pp_cache *c, struct pp_entry *e, const struct want *w, const struct pp_cache_work *work)
 {
 	c->pending--;
 	c->stats.pins += work->pins;
-	c->stats.pin_ns += work->pin_ns;
+	c->stats.pin_ns += w->counts * work->pin_ns;
 	if (work->pins)
-		c->stats.pin_histogram[histogram_bucket(work->pin_ns)]++;
+		c->stats.pin_histogram[histogram_bucket(work->pin_ns)] += w->counts;
+	if (w->counts)
+		c->pins_are_short = work->pin_ns < SHORT_PIN_NS;
 	pp_cache_changed(c, e);
 }
 
@@ -354,7 +374,7 @@ static void enter(struct pp_cache *c, struct pp_entry *e, const struct want *w, 
 		pp_fence_heavy(&c->readers);
 		return;
 	}
-	if (!w->alone || c->index.inserted != w->inserted)
+	if (!w->alone || c->widened != w->widened)
 		pp_cache_forget_range(c, &range, e, doomed);
 	atomic_store_explicit(&e->stamp, pp_cache_now(c), memory_order_relaxed);
 	pp_lru_add(&c->lru, &c->pool, e);
@@ -372,17 +392,17 @@ static void settle(struct pp_cache *c, struct pp_entry *e, const struct want *w,
 	if (w->whole)
 		pp_room_granted(c, e->pub.length);
 	enter(c, e, w, &doomed);
-	settled(c, e, work);
+	settled(c, e, w, work);
 	pp_cache_unlock(c, &doomed);
 }
 
-static void give_up(struct pp_cache *c, struct pp_entry *e, const struct pp_cache_work *work)
+static void give_up(struct pp_cache *c, struct pp_entry *e, const struct want *w, const struct pp_cache_work *work)
 {
 	pthread_mutex_lock(&c->lock);
 	if (pp_entry_is_indexed(e))
 		pp_index_remove(&c->index, &c->pool, e);
 	pp_cache_discount(c, e);
-	settled(c, e, work);
+	settled(c, e, w, work);
 	pp_room_changed(c);
 	pp_pool_give(&c->pool, e);
 	pp_cache_unlock(c, NULL);
@@ -395,11 +415,13 @@ static int register_new(struct pp_cache *c, struct want *w, struct pp_entry *e,
 	int ret = pin(c, e, w, &done, why);
 
 	if (ret)
-		give_up(c, e, &done);
+		give_up(c, e, w, &done);
 	else
 		settle(c, e, w, &done);
-	work->pins += done.pins;
-	work->pin_ns += done.pin_ns;
+	if (work) {
+		work->pins += done.pins;
+		work->pin_ns += done.pin_ns;
+	}
 	return ret;
 }
 
@@ -407,7 +429,7 @@ int pp_miss(struct pp_cache *c, const struct pp_range *asked,
 	    struct pp_entry **out, struct pp_cache_work *work,
 	    struct pp_why *why)
 {
-	struct want w = { .asked = *asked };
+	struct want w = { .asked = *asked, .timed = work };
 	int ret = grow(c, &w);
 
 	if (ret)

@@ -10,6 +10,7 @@
  * pp_miss - register a range
  * @asked: range that the entry has to cover at least
  * @out: the entry, with one reference for the caller
+ * @work: NULL, or adds the registration and its time
  *
  * Return: 0; 1 if another thread registers, or has registered, the same range:
  * look the range up again; else an error, with @why.
@@ -19,8 +20,9 @@ int pp_miss(struct pp_cache *c, const struct pp_range *asked,
 	    struct pp_why *why);
 
 /*
- * Wait for a change if a pending registration overlaps a range.
- * Return: false if no pending registration overlaps.
+ * Wait for a change if a pending registration overlaps a range. pp_miss() does so, too, but
+ * after the call of @grow; without @grow and @valid this function does nothing.
+ * Return: false if it did not wait.
  */
 bool pp_miss_wait(struct pp_cache *c, const struct pp_range *range);
 

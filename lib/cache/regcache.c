@@ -157,6 +157,7 @@ static void leave(struct pp_cache *c, struct pp_reader *r, struct pp_entry *e)
 
 /* Result of a look-up. LOOK_STALE: the entry is no longer valid, and the caller has a reference to drop */
 enum look {
+	LOOK_NOT_YET,
 	LOOK_MISS,
 	LOOK_HIT,
 	LOOK_STALE,
@@ -241,7 +242,7 @@ static enum look look_in_class(struct pp_cache *c, struct pp_reader *r, uint64_t
 				continue;
 			*out = pp_entry_at(&c->pool, pp_slot_entry(slot));
 			found = try(c, r, addr, length, *out);
-			if (found)
+			if (found != LOOK_MISS)
 				return found;
 		}
 	} while (pp_bytes_passed(bytes) && ++n != end);
@@ -265,7 +266,7 @@ static enum look look_up(struct pp_cache *c, struct pp_reader *r, uint64_t addr,
 	for (; classes; classes &= classes - 1) {
 		enum look found = look_in_class(c, r, addr, length, t, __builtin_ctzll(classes), out);
 
-		if (found)
+		if (found != LOOK_MISS)
 			return found;
 	}
 	return LOOK_MISS;
@@ -356,16 +357,18 @@ static void sweep(struct pp_cache *c, struct pp_reader *r)
 	}
 }
 
-/* Repeats until the range hits, or until our registration of the range succeeds or fails. */
-static int get(struct pp_cache *c, const struct pp_range *asked, struct pp_entry **out, struct pp_cache_work *work,
-	       struct pp_why *why)
+/* Repeats until the range hits, or until our registration of the range succeeds or fails. @found: result of a look-up */
+static int get(struct pp_cache *c, const struct pp_range *asked, enum look found, struct pp_entry **out,
+	       struct pp_cache_work *work, struct pp_why *why)
 {
 	struct pp_reader *r = pp_reader_here(&c->readers);
 	bool revoked = false;
 	int ret;
 
-	for (;;) {
-		switch (look_up(c, r, asked->start, pp_range_length(asked), out)) {
+	for (;; found = look_up(c, r, asked->start, pp_range_length(asked), out)) {
+		switch (found) {
+		case LOOK_NOT_YET:
+			continue;
 		case LOOK_HIT:
 			count_hit(c, r);
 			return 0;
@@ -387,7 +390,7 @@ static int get(struct pp_cache *c, const struct pp_range *asked, struct pp_entry
 	}
 }
 
-static int get_checked(struct pp_cache *c, uint64_t addr, uint64_t length, struct pp_entry **out,
+static int get_checked(struct pp_cache *c, uint64_t addr, uint64_t length, enum look found, struct pp_entry **out,
 		       struct pp_cache_work *work, struct pp_why *why)
 {
 	struct pp_range asked = { addr, addr + length };
@@ -398,9 +401,23 @@ static int get_checked(struct pp_cache *c, uint64_t addr, uint64_t length, struc
 		return pp_refuse(why, PEERPIN_REASON_NOT_OWNED, -EACCES);
 	if (!length || asked.end < asked.start)
 		return -EINVAL;
-	ret = get(c, &asked, out, work, why);
+	ret = get(c, &asked, found, out, work, why);
 	if (ret && c->ctx)
 		pp_why_room(why, (const void *)(uintptr_t)addr);
+	return ret;
+}
+
+/* @found: result of the last look-up; @e: the entry, if it is LOOK_STALE */
+static int get_after(struct pp_cache *c, uint64_t addr, uint64_t length, enum look found, struct pp_entry *e,
+		     const struct pp_cache_entry **out, struct pp_cache_work *work, struct pp_why *why)
+{
+	PP_KEEP_ERRNO;
+	PP_NO_CANCEL;
+	struct pp_why ignored;
+	int ret = get_checked(c, addr, length, found, &e, work, why ? why : &ignored);
+
+	if (!ret)
+		*out = &e->pub;
 	return ret;
 }
 
@@ -408,50 +425,29 @@ int pp_cache_get_counted(struct pp_cache *cache, uint64_t addr,
 			 uint64_t length, const struct pp_cache_entry **out,
 			 struct pp_cache_work *work, struct pp_why *why)
 {
-	PP_KEEP_ERRNO;
-	PP_NO_CANCEL;
-	struct pp_why ignored;
-	struct pp_entry *e;
-	int ret = get_checked(cache, addr, length, &e, work, why ? why : &ignored);
-
-	if (!ret)
-		*out = &e->pub;
-	return ret;
+	return get_after(cache, addr, length, LOOK_NOT_YET, NULL, out, work, why);
 }
 
 /* ---- the usual hit ----------------------------------------------------------------------- */
-
-static struct pp_entry *hit_other(struct pp_cache *c, uint64_t addr, uint64_t length)
-{
-	struct pp_reader *r = pp_reader_here(&c->readers);
-	struct pp_entry *e;
-
-	switch (look_up(c, r, addr, length, &e)) {
-	case LOOK_HIT:
-		count_hit(c, r);
-		return e;
-	case LOOK_STALE:
-		leave(c, r, e);
-		return NULL;
-	default:
-		return NULL;
-	}
-}
 
 /* @unwanted: NULL, or an entry whose reference is to be dropped */
 static __attribute__((noinline)) int get_other(struct pp_cache *c, uint64_t addr, uint64_t length,
 					       const struct pp_cache_entry **out, struct pp_why *why,
 					       struct pp_entry *unwanted)
 {
-	struct pp_cache_work work = { 0 };
+	struct pp_reader *r = NULL;
 	struct pp_entry *e = NULL;
+	enum look found = LOOK_NOT_YET;
 
 	if (unwanted)
 		leave(c, pp_reader_here(&c->readers), unwanted);
-	if (!foreign(c) && length)
-		e = hit_other(c, addr, length);
-	if (!e)
-		return pp_cache_get_counted(c, addr, length, out, &work, why);
+	if (!foreign(c) && length) {
+		r = pp_reader_here(&c->readers);
+		found = look_up(c, r, addr, length, &e);
+	}
+	if (found != LOOK_HIT)
+		return get_after(c, addr, length, found, e, out, NULL, why);
+	count_hit(c, r);
 	*out = &e->pub;
 	return 0;
 }

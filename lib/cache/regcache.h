@@ -15,7 +15,7 @@ struct pp_cache_work {
 	uint64_t pin_ns;
 };
 
-/* pp_cache_get() that adds its registrations to @work; @why may be NULL */
+/* pp_cache_get() that adds its registrations to @work; @work and @why may be NULL */
 int pp_cache_get_counted(struct pp_cache *cache, uint64_t addr,
 			 uint64_t length, const struct pp_cache_entry **out,
 			 struct pp_cache_work *work, struct pp_why *why);

@@ -473,6 +473,9 @@ enum {
  * @entries, @bytes: present number of entries, and their bytes
  * @pin_histogram: element i counts registrations that took 2^i to 2^(i + 1) - 1 ns; the last
  *	element also counts all longer registrations
+ *
+ * While registrations take less than 4096 ns, one in 16 is timed, and counts 16 times in @pin_ns
+ * and @pin_histogram. All others are timed.
  */
 struct pp_cache_stats {
 	uint64_t hits;
