@@ -8,6 +8,7 @@
  */
 #include "bench.h"
 #include "cache/beside.h"
+#include "cache/crowd.h"
 #include "cache/memory.h"
 #include "cache/ours.h"
 #include "cache/race.h"
@@ -167,6 +168,22 @@ CASE(scattered_regions_by_two_threads)
 	claim_faster_than_locks(scattered());
 }
 
+static void claim_chain(const char *name, struct ranges ranges, double times)
+{
+	struct race r = race_chain(name, &ranges);
+
+	ranges_free(&ranges);
+	CLAIM(.what = "cache hit, each address from the hit before", .of = name, .ours = r.ns[OURS][0],
+	      .beside = baseline_ideal.name, .theirs = r.ns[IDEAL][0], .times = times);
+}
+
+CASE(chain_of_dependent_hits)
+{
+	claim_chain("same region", ranges_dense(1, KIB64), 3);
+	claim_chain("10,000 dense", ranges_dense(DENSE, KIB64), 3);
+	claim_chain("100,000 scattered", ranges_scattered(MANY, 0), 6);
+}
+
 /* @threads: number of threads - 1 */
 static void draw_hits(const struct figure *f, unsigned int threads)
 {
@@ -228,6 +245,53 @@ CASE(miss_and_evict_scattered)
 CASE(miss_and_evict_many)
 {
 	misses_take("miss and evict, 100,000 dense", ranges_dense(2 * MANY, KIB64));
+}
+
+CASE(slowest_misses)
+{
+	struct ranges ranges = ranges_dense(2 * DENSE, KIB64);
+	struct tail tail = race_tail("miss and evict, 10,000 dense", &ranges);
+
+	ranges_free(&ranges);
+	CLAIM(.what = "cache, miss and evict, 10,000 dense", .of = "99.9th percentile", .ours = tail.ours,
+	      .beside = baseline_tree.name, .theirs = tail.tree, .most = 20000);
+}
+
+/* All threads share the ranges, half of which fit. */
+CASE(misses_by_number_of_threads)
+{
+	static const struct figure f = { "cache-miss-threads", "A get of one of 1,000 ranges, 512 of which fit",
+					 "threads", "count" };
+	static const unsigned int counts[] = { 1, 2, 16, 64 };
+	struct ranges ranges = ranges_dense(HOT, KIB64);
+	struct crowd our[N(counts)], tree[N(counts)];
+	char of[64];
+
+	for (unsigned int i = 0; i < N(counts); i++) {
+		crowd_misses(counts[i], &ranges, HOT / 2 + 12, &our[i], &tree[i]);
+		snprintf(of, sizeof(of), "512 of 1,000 fit, %u thread%s", counts[i], counts[i] > 1 ? "s" : "");
+		CLAIM(.what = "cache, get", .of = of, .ours = our[i].ns, .beside = baseline_tree.name,
+		      .theirs = tree[i].ns, .times = 3);
+	}
+	ranges_free(&ranges);
+	figure(&f);
+	for (unsigned int i = 0; i < N(counts); i++)
+		point(&f, ours.name, counts[i], our[i].ns);
+	for (unsigned int i = 0; i < N(counts); i++)
+		point(&f, baseline_tree.name, counts[i], tree[i].ns);
+}
+
+CASE(misses_beside_idle_threads)
+{
+	struct ranges ranges = ranges_dense(2 * FEW * FEW, KIB64);
+	double one, all, after;
+
+	crowd_idle(&ranges, FEW * FEW, &one, &all, &after);
+	ranges_free(&ranges);
+	CLAIM(.what = "cache, miss and evict beside 1,000 idle threads", .ours = all, .beside = "beside one", .theirs = one,
+	      .times = 4);
+	CLAIM(.what = "cache, miss and evict after 1,000 threads", .ours = after, .beside = "before them", .theirs = one,
+	      .times = 1.5);
 }
 
 static double memory_per_range(const char *name, struct ranges ranges)

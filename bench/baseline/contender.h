@@ -29,6 +29,7 @@ struct lookup {
  * @make: make a cache for @count ranges. Above @limit ranges (0: no limit) it evicts the least recently used range
  * @use: the operation on whole ranges; inserts a missing range. Without a limit only the first use inserts
  * @hits: the operation on cached ranges; returns the number of valid registrations
+ * @chain: as @hits, but the address of each look-up depends on the start of the range found before. NULL: not measured
  */
 struct contender {
 	const char *name;
@@ -37,6 +38,7 @@ struct contender {
 	void (*drop)(void *cache);
 	void (*use)(void *cache, const struct range *ranges, unsigned int count);
 	unsigned int (*hits)(void *cache, const struct lookup *lookups, unsigned int count);
+	unsigned int (*chain)(void *cache, const struct lookup *lookups, unsigned int count);
 };
 
 extern const struct contender baseline_ideal;		/* unlocked hash by the start of the range */

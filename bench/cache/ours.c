@@ -110,6 +110,23 @@ static unsigned int hits(void *cache, const struct lookup *lookups, unsigned int
 	return good;
 }
 
+static unsigned int chain(void *cache, const struct lookup *lookups, unsigned int count)
+{
+	struct pp_cache *c = ((struct ours *)cache)->cache;
+	const struct pp_cache_entry *e;
+	unsigned int good = 0;
+	uint64_t last = 0;
+
+	for (; count--; lookups++) {
+		if (pp_cache_get(c, (void *)(lookups->addr + (last & 1)), ASKED, &e, NULL))
+			continue;
+		last = e->addr;
+		good += last <= lookups->addr;
+		pp_cache_put(c, e);
+	}
+	return good;
+}
+
 void ours_revoke(struct ours *o, const struct range *range)
 {
 	const struct pp_cache_entry *e;
@@ -129,7 +146,7 @@ struct pp_cache_stats ours_stats(void *cache)
 }
 
 const struct contender ours = {
-	.name = "peerpin", .shared = true, .make = make, .drop = drop, .use = use, .hits = hits,
+	.name = "peerpin", .shared = true, .make = make, .drop = drop, .use = use, .hits = hits, .chain = chain,
 };
 
 const struct contender ours_one_word = {

@@ -186,3 +186,61 @@ struct race race_misses(const char *name, const struct ranges *ranges)
 		racers[i]->drop(caches[i]);
 	return conclude(name, ps, round);
 }
+
+static uint64_t time_chain(const struct contender *c, void *cache, unsigned int warming)
+{
+	uint64_t start;
+
+	bench_need(c->hits(cache, warm[0], warming) == warming, c->name, EIO);
+	start = now_ns();
+	bench_need(c->chain(cache, timed[0], TURN) == TURN, c->name, EIO);
+	return (now_ns() - start) * 1000 / TURN;
+}
+
+struct race race_chain(const char *name, const struct ranges *ranges)
+{
+	static uint64_t ps[RACERS][TEAM][ROUNDS];
+	unsigned int warming = ranges->count < TURN ? TURN : ranges->count, round;
+	void *caches[RACERS];
+	uint64_t start;
+
+	memset(ps, 0, sizeof(ps));
+	make_all(ranges, caches);
+	for (round = 0, start = now_ns(); more_rounds(round, start); round++) {
+		pick(ranges, warming);
+		for (unsigned int i = 0; i < RACERS; i++)
+			if (racers[i]->chain)
+				ps[i][0][round] = time_chain(racers[i], caches[i], warming);
+	}
+	drop_all(caches);
+	return conclude(name, ps, round);
+}
+
+enum { SINGLES = 1 << 16 };
+
+struct tail race_tail(const char *name, const struct ranges *ranges)
+{
+	static uint64_t ns[RACERS][SINGLES];
+	void *caches[RACERS];
+	struct tail tail;
+	uint64_t start;
+
+	for (unsigned int i = TREE; i <= OURS; i++) {
+		caches[i] = racers[i]->make(ranges->count, ranges->count / 2);
+		racers[i]->use(caches[i], ranges->at, ranges->count);
+	}
+	for (unsigned int k = 0; k < SINGLES; k++)
+		for (unsigned int i = TREE; i <= OURS; i++) {
+			start = now_ns();
+			use_next(racers[i], caches[i], ranges, k % ranges->count, 1);
+			ns[i][k] = now_ns() - start;
+		}
+	for (unsigned int i = TREE; i <= OURS; i++) {
+		printf("%s, single and the clock: %s median %lu ns", name, racers[i]->name, bench_median(ns[i], SINGLES));
+		printf(", 99.9th percentile %lu ns\n", ns[i][SINGLES / 1000 * 999]);
+		racers[i]->drop(caches[i]);
+	}
+	tail.ours = ns[OURS][SINGLES / 1000 * 999];
+	tail.tree = ns[TREE][SINGLES / 1000 * 999];
+	return tail;
+}
