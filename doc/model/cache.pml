@@ -30,7 +30,7 @@
 #define PINS 4
 #define NONE 2
 
-mtype = { FREE, PENDING, LIVE, COLD, GONE, DEAD };
+mtype = { FREE, PENDING, LIVE, COLD, GONE, EVICTED, DEAD };
 
 typedef entry {
 	mtype state;
@@ -120,7 +120,15 @@ inline publish(e, k)
 	atomic { !locked -> entries[e].state = LIVE; index[k] = e }
 }
 
-/* of a DEAD entry; without the lock */
+inline unindex(e)
+{
+	if
+	:: index[entries[e].key] == e -> index[entries[e].key] = NONE
+	:: else
+	fi
+}
+
+/* of an EVICTED or DEAD entry; without the lock. An EVICTED entry stays in the index until then. */
 inline undo(e)
 {
 	d_step {
@@ -128,15 +136,14 @@ inline undo(e)
 		assert(pins[entries[e].pin].undone == 0);	/* nothing is undone twice */
 		pins[entries[e].pin].undone++
 	};
-	atomic { !locked -> entries[e].state = FREE }
-}
-
-inline unindex(e)
-{
-	if
-	:: index[entries[e].key] == e -> index[entries[e].key] = NONE
-	:: else
-	fi
+	atomic {
+		!locked ->
+		if
+		:: entries[e].state == EVICTED -> unindex(e)
+		:: else
+		fi;
+		entries[e].state = FREE
+	}
 }
 
 /* With the lock held: moves the count of a thread that has ended into the entry. */
@@ -382,7 +389,7 @@ inline take(e)
 	atomic {
 		picked[e] = IS_UNUSED(e);
 		if
-		:: picked[e] -> entries[e].state = DEAD; unindex(e)
+		:: picked[e] -> entries[e].state = EVICTED
 		:: picked[e] = false
 		:: else
 		fi
@@ -457,7 +464,7 @@ proctype invalidator()
 	lock();
 	e = index[0];
 	if
-	:: e != NONE ->
+	:: e != NONE && entries[e].state != EVICTED ->
 		d_step { p = entries[e].pin; entries[e].state = GONE; unindex(e) };
 		membarrier();
 		end_if_unused(e, n, did);
@@ -473,7 +480,8 @@ proctype invalidator()
 
 inline check_end(e)
 {
-	left = entries[e].state == PENDING || entries[e].state == GONE || entries[e].state == DEAD;
+	left = entries[e].state == PENDING || entries[e].state == GONE || entries[e].state == EVICTED ||
+	       entries[e].state == DEAD;
 	assert(!left);	/* what has left the cache is undone in the end */
 	assert(entries[e].shared + (words[0].at == e -> words[0].users : 0) +
 	       (words[1].at == e -> words[1].users : 0) == 0)	/* nothing is counted in the end */

@@ -17,18 +17,15 @@ void pp_cache_discount(struct pp_cache *c, const struct pp_entry *e)
 
 /* ---- leaving ---------------------------------------------------------------------- */
 
-/* Makes an entry DEAD (an evicted entry is DEAD already), and adds it to @doomed. */
+/* Adds an EVICTED or DEAD entry to @doomed. */
 static void doom(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *doomed)
 {
-	pp_entry_set_state(e, PP_DEAD);
 	pp_cache_discount(c, e);
-	c->leaving_bytes += e->pub.length;
 	e->queued = ++c->doom;
 	pp_list_append(&c->leaving, &c->pool, e);
 	e->link = doomed->first;
 	doomed->first = pp_entry_index(&c->pool, e);
 	doomed->count++;
-	doomed->bytes += e->pub.length;
 }
 
 /* The entry is in neither the index nor an LRU list, so the list @gone can use its @prev and @next. */
@@ -44,6 +41,7 @@ void pp_cache_doom_unused(struct pp_cache *c, struct pp_entry *e, struct pp_doom
 	if (pp_users(&c->readers, &c->pool, e))
 		return;
 	pp_list_remove(&c->gone, &c->pool, e);
+	pp_entry_set_state(e, PP_DEAD);
 	doom(c, e, doomed);
 }
 
@@ -143,7 +141,7 @@ static uint32_t hide_range(struct pp_cache *c, const struct pp_range *range, con
 
 	pp_overlaps_begin(&o, &c->index, &c->pool, range);
 	while ((e = pp_overlaps_next(&o))) {
-		if (e == but || !hide(c, e))
+		if (e == but || pp_entry_state(e) == PP_EVICTED || !hide(c, e))
 			continue;
 		e->link = first;
 		first = pp_entry_index(&c->pool, e);
@@ -174,10 +172,21 @@ bool pp_cache_evict(struct pp_cache *c, uint32_t than, struct pp_doomed *doomed)
 
 	if (!e)
 		return false;
-	pp_index_remove(&c->index, &c->pool, e);
 	doom(c, e, doomed);
 	c->stats.evictions++;
 	return true;
+}
+
+void pp_cache_evict_all(struct pp_cache *c, struct pp_doomed *doomed)
+{
+	uint32_t now = pp_cache_now(c);
+	struct pp_entry *e;
+
+	while ((e = pp_lru_take(&c->lru, &c->pool, &c->readers, now, now))) {
+		pp_index_remove(&c->index, &c->pool, e);
+		pp_entry_set_state(e, PP_DEAD);
+		doom(c, e, doomed);
+	}
 }
 
 static bool over_budget(const struct pp_cache *c)
@@ -253,10 +262,11 @@ static void unpin_one(struct pp_cache *c, struct pp_entry *e, struct pp_doomed *
 	pp_cache_callbacks--;
 	pthread_mutex_lock(&c->lock);
 	c->stats.unpins++;
-	c->leaving_bytes -= e->pub.length;
+	if (pp_entry_state(e) == PP_EVICTED)
+		pp_index_remove(&c->index, &c->pool, e);
 	pp_list_remove(&c->leaving, &c->pool, e);
 	pp_cache_changed(c, e);
-	pp_room_changed(c);
+	pp_room_leave(c, e->pub.length);
 	pp_pool_give(&c->pool, e);
 	unlock(c, doomed);
 }
@@ -268,7 +278,6 @@ static void unpin_all(struct pp_cache *c, struct pp_doomed *doomed)
 
 		doomed->first = e->link;
 		doomed->count--;
-		doomed->bytes -= e->pub.length;
 		unpin_one(c, e, doomed);
 	}
 }

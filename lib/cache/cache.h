@@ -38,15 +38,16 @@ struct pp_refusal {
  * @pending: number of PENDING and ORPHAN entries; also read without @lock
  * @lru: LIVE and COLD entries
  * @gone: GONE entries
- * @leaving: DEAD entries, in the order they were doomed
- * @leaving_bytes: bytes of the entries in @leaving
- * @doom: number of entries that ever became DEAD
+ * @leaving: EVICTED and DEAD entries, in the order they were doomed
+ * @doom: number of entries that ever came into @leaving
  * @hits: hits of threads without words of their own (reader.h)
  * @swept: index of the entry that a miss checked last (regcache.c)
  * @widened: number of insertions of a range that was widened after the look for pending entries
  * @pins_are_short: the pin that was timed last took less than SHORT_PIN_NS (miss.c)
  * @published: NULL, or statistics that other processes read
  * @told: value of @stats at the last update of @published
+ * @pinned: number of registrations that exist or are being made, if there are limits; @pinned_bytes: their bytes.
+ *	A PENDING entry whose thread still unpins others for it does not count yet
  */
 struct pp_cache {
 	struct pp_cache_ops ops;
@@ -69,7 +70,6 @@ struct pp_cache {
 	struct pp_lru lru;
 	struct pp_list gone;
 	struct pp_list leaving;
-	uint64_t leaving_bytes;
 	uint32_t doom;
 	struct pp_refusal refusal;
 	uint32_t swept;
@@ -79,13 +79,14 @@ struct pp_cache {
 	_Atomic uint64_t hits;
 	struct pp_published *published;
 	struct pp_cache_stats told;
+	alignas(64) _Atomic uint64_t pinned;
+	_Atomic uint64_t pinned_bytes;
 };
 
-/** struct pp_doomed - DEAD entries that the calling thread has to unpin: @count of them, @bytes in all */
+/** struct pp_doomed - EVICTED and DEAD entries that the calling thread has to unpin: @count of them */
 struct pp_doomed {
 	uint32_t first;
 	uint32_t count;
-	uint64_t bytes;
 };
 
 #define PP_NONE_DOOMED { PP_NO_ENTRY }
@@ -129,6 +130,9 @@ void pp_cache_forget_range(struct pp_cache *c, const struct pp_range *range, con
 /* Evict the least recently used idle entry. Returns false if all idle entries were used after @than. */
 bool pp_cache_evict(struct pp_cache *c, uint32_t than, struct pp_doomed *doomed);
 
+/* Evict all idle entries, and remove them from the index now. */
+void pp_cache_evict_all(struct pp_cache *c, struct pp_doomed *doomed);
+
 /* Evict until the budget holds or no entry is idle. */
 void pp_cache_trim(struct pp_cache *c, struct pp_doomed *doomed);
 
@@ -146,7 +150,7 @@ uint64_t pp_cache_bytes_in_use(struct pp_cache *c);
 void pp_cache_unlock(struct pp_cache *c, struct pp_doomed *doomed);
 
 /*
- * Wait until a PENDING entry changes, or a DEAD entry is unpinned. The caller has no doomed entries left to unpin.
+ * Wait until a PENDING entry changes, or an EVICTED or DEAD entry is unpinned. The caller has no doomed entries left to unpin.
  * pp_cache_changed() ends these waits.
  */
 void pp_cache_wait(struct pp_cache *c, struct pp_entry *e);

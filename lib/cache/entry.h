@@ -28,12 +28,13 @@ enum pp_entry_state {
 	PP_LIVE,	/* in the index and in the LRU list */
 	PP_COLD,	/* as LIVE, and next to be evicted; a reader makes it LIVE before use */
 	PP_GONE,	/* forgotten; its last put makes it DEAD */
+	PP_EVICTED,	/* being unpinned, and in the index, so that the range is not registered again meanwhile */
 	PP_DEAD,	/* being unpinned */
 };
 
 /**
  * struct pp_entry - a cached registration
- * @pub: the part that users see; does not change from LIVE to the end of DEAD
+ * @pub: the part that users see; does not change from LIVE until FREE
  * @word: address of a word, or NULL; the registration is valid while *@word is @value
  * @state: enum pp_entry_state; changed under the cache's lock. Exception: any
  *	reader may change COLD to LIVE
@@ -41,11 +42,11 @@ enum pp_entry_state {
  *	number of users is the sum of @shared and all threads' words. A put by
  *	another thread than the get may make @shared negative
  * @stamp: time of the last use
- * @queued: in an LRU list: value of @stamp when the entry got its place. DEAD: value
- *	of @doom in struct pp_cache when the entry was doomed
- * @prev, @next: neighbours in an LRU list, or in the list of GONE or DEAD entries
+ * @queued: in an LRU list: value of @stamp when the entry got its place. EVICTED, DEAD:
+ *	value of @doom in struct pp_cache when the entry was doomed
+ * @prev, @next: neighbours in an LRU list, or in another list of struct pp_cache
  * @link: in an LRU list: 1 in the list of cold entries, else 0. FREE: next entry of
- *	the pool. GONE, DEAD: next entry that the same thread examines or unpins
+ *	the pool. GONE, EVICTED, DEAD: next entry that the same thread examines or unpins
  */
 struct pp_entry {
 	struct pp_cache_entry pub;
@@ -133,7 +134,7 @@ static inline bool pp_entry_is_indexed(struct pp_entry *e)
 {
 	uint32_t state = pp_entry_state(e);
 
-	return state == PP_PENDING || state == PP_LIVE || state == PP_COLD;
+	return state == PP_PENDING || state == PP_LIVE || state == PP_COLD || state == PP_EVICTED;
 }
 
 #endif

@@ -214,7 +214,7 @@ static struct pp_entry *take_cold(struct pp_lru *lru, const struct pp_pool *pool
 			move(lru, pool, e, false);
 			continue;
 		}
-		if (change(e, PP_COLD, PP_DEAD)) {
+		if (change(e, PP_COLD, PP_EVICTED)) {
 			pp_lru_remove(lru, pool, e);
 			return e;
 		}

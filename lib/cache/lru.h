@@ -7,7 +7,7 @@
  * The proof that an entry is unused needs a heavy fence. So the next few entries
  * are made COLD together, with one fence. COLD entries that are in use become LIVE
  * again. A reader makes a COLD entry LIVE before use, so an entry that stays COLD
- * is unused. Eviction makes the entry DEAD. Both changes are compare-and-swap:
+ * is unused. Eviction makes the entry EVICTED. Both changes are compare-and-swap:
  * either the reader succeeds or the eviction.
  */
 #ifndef PP_LRU_H
@@ -54,7 +54,7 @@ void pp_lru_remove(struct pp_lru *lru, const struct pp_pool *pool, struct pp_ent
 
 /*
  * Remove the least recently used entry that has no users and was not used after
- * @than, and make it DEAD. Returns NULL if there is none.
+ * @than, and make it EVICTED. Returns NULL if there is none.
  */
 struct pp_entry *pp_lru_take(struct pp_lru *lru, const struct pp_pool *pool, struct pp_readers *readers,
 			     uint32_t now, uint32_t than);

@@ -14,7 +14,6 @@
  * @alone: no entry overlaps @range, so none is replaced
  * @widened: number of widened insertions up to this miss (@widened in struct pp_cache)
  * @search: search for room
- * @wait: wait for unpins by other threads before the pin, to keep the budget
  * @timed: read the clock before and after the pin
  * @counts: number of pins that the time of this pin stands for in the statistics; 0: not timed for them
  */
@@ -26,7 +25,6 @@ struct want {
 	bool alone;
 	uint64_t widened;
 	struct pp_search search;
-	bool wait;
 	bool timed;
 	unsigned int counts;
 };
@@ -56,7 +54,7 @@ static int grow(struct pp_cache *c, struct want *w)
 	return 0;
 }
 
-/* The union of a range and all entries that overlap it. @lock is held. */
+/* The union of a range and all entries that overlap it, but for EVICTED ones. @lock is held. */
 static struct pp_range merged(struct pp_cache *c, const struct pp_range *range)
 {
 	struct pp_range all = *range;
@@ -67,17 +65,26 @@ static struct pp_range merged(struct pp_cache *c, const struct pp_range *range)
 	while ((e = pp_overlaps_next(&o))) {
 		struct pp_range r = pp_entry_range(e);
 
+		if (pp_entry_state(e) == PP_EVICTED)
+			continue;
 		all.start = r.start < all.start ? r.start : all.start;
 		all.end = r.end > all.end ? r.end : all.end;
 	}
 	return all;
 }
 
-/** struct found - entries that overlap a range. @covers: one covers all of @asked; @pending: a pending entry, or NULL */
+/**
+ * struct found - entries that overlap a range
+ * @any: there are entries that are not EVICTED
+ * @covers: one of them covers all of @asked
+ * @pending: a PENDING entry, or NULL
+ * @evicted: an EVICTED entry, or NULL
+ */
 struct found {
 	bool any;
 	bool covers;
 	struct pp_entry *pending;
+	struct pp_entry *evicted;
 };
 
 /* @asked lies within @range. */
@@ -90,10 +97,15 @@ static struct found look_around(struct pp_cache *c, const struct pp_range *range
 	pp_overlaps_begin(&o, &c->index, &c->pool, range);
 	while ((e = pp_overlaps_next(&o))) {
 		struct pp_range r = pp_entry_range(e);
+		uint32_t state = pp_entry_state(e);
 
+		if (state == PP_EVICTED) {
+			found.evicted = e;
+			continue;
+		}
 		found.any = true;
 		found.covers |= pp_range_covers(&r, asked);
-		if (pp_entry_state(e) == PP_PENDING)
+		if (state == PP_PENDING)
 			found.pending = e;
 	}
 	return found;
@@ -154,10 +166,9 @@ static void make_way(struct pp_cache *c, const struct want *w, struct pp_doomed 
 }
 
 /* While @lock is still held: reads the state that the pin needs later. */
-static void prepare(struct pp_cache *c, struct want *w, const struct pp_doomed *doomed)
+static void prepare(struct pp_cache *c, struct want *w)
 {
 	w->widened = c->widened;
-	w->wait = pp_room_exceeded(c, doomed);
 	w->search.unpins = c->stats.unpins;
 	if (!c->pins_are_short)
 		w->counts = 1;
@@ -187,13 +198,14 @@ static int claim_range(struct pp_cache *c, struct want *w, struct pp_entry *e, s
 	c->pending++;
 	c->stats.misses++;
 	pp_cache_trim(c, doomed);
-	prepare(c, w, doomed);
+	prepare(c, w);
 	return 0;
 }
 
 /*
- * Put a pending entry into the index. Returns 1 if another thread registers, or
- * has registered, the same range: look the range up again.
+ * Put a pending entry into the index. Returns 1 if another thread registers, has registered,
+ * or unpins the same range: look the range up again. A callback does not wait for an unpin,
+ * which may be its own.
  */
 static int claim(struct pp_cache *c, struct want *w, struct pp_entry **e, struct pp_doomed *doomed)
 {
@@ -206,6 +218,10 @@ static int claim(struct pp_cache *c, struct want *w, struct pp_entry **e, struct
 	}
 	if (found.covers)
 		return 1;
+	if (found.evicted && !pp_cache_callbacks) {
+		pp_cache_wait(c, found.evicted);
+		return 1;
+	}
 	w->alone = !found.any;
 	*e = pp_pool_take(&c->pool);
 	if (!*e)
@@ -323,13 +339,13 @@ static int narrow(struct pp_cache *c, struct pp_entry *e, const struct want *w,
 	if (w->whole && lacks_room(why_not))
 		pp_room_refused(c, e->pub.length);
 	pp_cache_discount(c, e);
+	pp_room_narrowed(c, e->pub.length - pp_range_length(&w->least));
 	if (pp_entry_is_indexed(e))
 		ret = reindex(c, e, &w->least);
 	else
 		pp_entry_set_range(e, &w->least);
 	pp_cache_count(c, e);
 	pp_cache_changed(c, e);
-	pp_room_changed(c);
 	pp_cache_unlock(c, NULL);
 	return ret;
 }
@@ -339,8 +355,7 @@ static int pin(struct pp_cache *c, struct pp_entry *e, const struct want *w,
 {
 	int ret;
 
-	if (w->wait)
-		pp_room_await_budget(c);
+	pp_room_enter(c, e->pub.length);
 	ret = pin_evicting(c, e, w, work, why);
 	if (!ret || ret == -EINTR || pp_range_covers(&w->least, &w->range))
 		return ret;
@@ -403,7 +418,7 @@ static void give_up(struct pp_cache *c, struct pp_entry *e, const struct want *w
 		pp_index_remove(&c->index, &c->pool, e);
 	pp_cache_discount(c, e);
 	settled(c, e, w, work);
-	pp_room_changed(c);
+	pp_room_leave(c, e->pub.length);
 	pp_pool_give(&c->pool, e);
 	pp_cache_unlock(c, NULL);
 }

@@ -7,23 +7,24 @@
  * once between two misses, and to the entry's state if it was COLD. All else is
  * done under one mutex, which is never held across a callback.
  *
- *	        pin ok           lru.c
- *	PENDING ------> LIVE <----------> COLD ------> DEAD --unpin--> FREE
- *	 |  forgotten    | forgotten       | forgotten  ^
- *	 v               v                 |            |
- *	ORPHAN -------> GONE <-------------+            |
- *	        pin ok   +------------------------------+
+ *	        pin ok           lru.c          evicted
+ *	PENDING ------> LIVE <----------> COLD --------> EVICTED --unpin--> FREE
+ *	 |  forgotten    | forgotten       | forgotten    |                  ^
+ *	 v               v                 |              v flushed          |
+ *	ORPHAN -------> GONE <-------------+            DEAD ------unpin-----+
+ *	        pin ok   +------------------------------^
  *	                         no users left
  *
  * Invariants
  * I1 The mutex is held for every change of state except COLD to LIVE. Any reader
  *    makes that change, by compare-and-swap.
- * I2 The index holds the PENDING, LIVE and COLD entries; the LRU lists hold the
- *    LIVE and COLD ones; the list @gone holds the GONE ones.
- * I3 From LIVE to the end of DEAD an entry's range and registration do not
- *    change. Its memory is never used for anything else while the cache exists.
- * I4 One thread makes an entry DEAD (it holds the mutex), and that thread alone
- *    unpins it.
+ * I2 The index holds the PENDING, LIVE, COLD and EVICTED entries; the LRU lists hold
+ *    the LIVE and COLD ones; the list @gone holds the GONE ones; the list @leaving
+ *    holds the EVICTED and DEAD ones.
+ * I3 From LIVE until FREE an entry's range and registration do not change. Its memory
+ *    is never used for anything else while the cache exists.
+ * I4 One thread makes an entry EVICTED or DEAD (it holds the mutex), and that thread
+ *    alone unpins it. Until then no miss registers the range of an EVICTED entry again.
  * I5 A thread becomes a user of an entry in one way only: it counts its
  *    reference, then finds the entry LIVE or makes it LIVE.
  *
@@ -34,7 +35,7 @@
  * the state afterwards, with a compiler barrier in between. membarrier() makes
  * every running thread pass a full barrier: a reader whose count the writer does
  * not see reads the state after the barrier. It finds GONE and is not a user, or
- * finds COLD and makes it LIVE; then the writer's step from COLD to DEAD fails.
+ * finds COLD and makes it LIVE; then the writer's step from COLD to EVICTED fails.
  * After the barrier counts only fall. The exception is a reader which looks in
  * vain: it adds a reference and takes the same one back. So the sum may be too
  * high but never too low, and a sum of 0 means no users. A put of a reference
@@ -75,7 +76,8 @@
  * need a CUDA call. The exception is an entry's stamp, written once per miss.
  *
  * G3 (budget). An entry counts from before its pin until it is DEAD. A pin that
- * would exceed the budget together with DEAD entries waits for their unpins. When
+ * would exceed the budget together with all registrations that exist or are being
+ * made (@pinned) waits for unpins in progress. When
  * an entry is added, or put while the budget is exceeded, idle entries are
  * evicted, oldest first, until the budget holds or no entry is idle.
  *	When a pin fails for lack of room, the entries that it replaces are unpinned
@@ -84,8 +86,8 @@
  * that can never succeed must not evict them again and again. When no entry is
  * left, the miss waits for the unpins in progress. If an unpin has ended since the
  * last attempt, the miss makes one more. So a get reports a failure after a bounded
- * number of attempts. Before the last attempt every entry that was idle or DEAD at
- * the first shortage is unpinned.
+ * number of attempts. Before the last attempt every entry that was idle, EVICTED or
+ * DEAD at the first shortage is unpinned.
  *
  * G4 (sub-ranges hit, overlaps merge). The result of @grow says whether the grown
  * range is a whole allocation.
@@ -111,8 +113,8 @@
  *
  * Progress. A put, and a get that hits, are wait-free: the number of steps of a get
  * is bounded by the number of entries that cover the address. A miss waits for the
- * mutex, for pending registrations that overlap its range and, if the budget
- * requires it, for unpins. A pin or unpin in progress waits for no user of the cache.
+ * mutex, for pending registrations and evicted entries that overlap its range and,
+ * if the budget requires it, for unpins. A pin or unpin in progress waits for no user of the cache.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -565,8 +567,7 @@ PP_PUBLIC void pp_cache_flush(struct pp_cache *cache)
 	if (foreign(cache))
 		return;
 	pthread_mutex_lock(&cache->lock);
-	while (pp_cache_evict(cache, pp_cache_now(cache), &doomed))
-		cache->stats.evictions--;
+	pp_cache_evict_all(cache, &doomed);
 	/* force a sweep: at the end of the cache no later call unpins the unused GONE entries */
 	atomic_store(&cache->left, true);
 	pp_cache_sweep(cache, &doomed);

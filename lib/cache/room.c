@@ -15,53 +15,98 @@ static bool leaves(const struct pp_cache *c, uint32_t doomed_by)
 	return oldest && (int32_t)(oldest->queued - doomed_by) <= 0;
 }
 
-bool pp_room_exceeded(const struct pp_cache *c, const struct pp_doomed *but)
+static bool has_limits(const struct pp_cache *c)
+{
+	return c->attr.max_bytes || c->attr.max_entries;
+}
+
+static void give_back(struct pp_cache *c, unsigned int entries, uint64_t bytes)
+{
+	atomic_fetch_sub(&c->pinned, entries);
+	atomic_fetch_sub(&c->pinned_bytes, bytes);
+}
+
+/* Takes the room even if the budget has none. Returns true if it has. */
+static bool take(struct pp_cache *c, uint64_t length)
 {
 	const struct pp_cache_attr *a = &c->attr;
-	uint64_t bytes = c->stats.bytes + c->leaving_bytes - but->bytes;
-	uint64_t entries = c->stats.entries + c->leaving.count - but->count;
+	uint64_t entries = atomic_fetch_add(&c->pinned, 1) + 1;
+	uint64_t bytes = atomic_fetch_add(&c->pinned_bytes, length) + length;
 
-	return (a->max_bytes && bytes > a->max_bytes) || (a->max_entries && entries > a->max_entries);
+	return !(a->max_bytes && bytes > a->max_bytes) && !(a->max_entries && entries > a->max_entries);
 }
 
-static bool exceeded(const struct pp_cache *c)
+/*
+ * Another thread that finds no room for a moment because of our attempt waits at most for an unpin in progress, and
+ * tries again at the end of each unpin.
+ */
+static bool take_if_free(struct pp_cache *c, uint64_t length)
 {
-	const struct pp_doomed none = PP_NONE_DOOMED;
+	bool free = take(c, length);
 
-	return pp_room_exceeded(c, &none);
+	if (!free)
+		give_back(c, 1, length);
+	return free;
 }
 
-/* Waits until the unpins in progress have ended or, with @budget, until the entries fit. */
-static void await_leaving(struct pp_cache *c, bool budget)
+/* Waits until the unpins in progress have ended or, with @length, until the budget has this room. */
+static void await_leaving(struct pp_cache *c, uint64_t length)
 {
-	struct pp_waiter w = { .number = c->doom, .budget = budget };
+	struct pp_waiter w = { .number = c->doom, .length = length };
 
-	if (!leaves(c, w.number) || (budget && !exceeded(c)))
+	if (length && take_if_free(c, length))
 		return;
-	pp_waiters_add_for_room(&c->waiters, &w);
-	pp_cache_sleep(c, &w);
+	if (leaves(c, w.number)) {
+		pp_waiters_add_for_room(&c->waiters, &w);
+		pp_cache_sleep(c, &w);
+	} else if (length) {
+		take(c, length);
+	}
+}
+
+/* Is the wait over? Then its room is taken. */
+static bool is_over(struct pp_cache *c, const struct pp_waiter *w)
+{
+	if (leaves(c, w->number))
+		return w->length && take_if_free(c, w->length);
+	if (w->length)
+		take(c, w->length);
+	return true;
 }
 
 /* The first waiter waits for the fewest unpins. */
-void pp_room_changed(struct pp_cache *c)
+static void leave(struct pp_cache *c, unsigned int entries, uint64_t bytes)
 {
 	struct pp_waiter **at = &c->waiters.for_room;
-	bool over = exceeded(c);
 
+	if (has_limits(c))
+		give_back(c, entries, bytes);
 	while (*at) {
-		if (!leaves(c, (*at)->number) || ((*at)->budget && !over))
+		if (is_over(c, *at))
 			pp_waiters_end(&c->waiters, at);
-		else if (over)
+		else if ((*at)->length)
 			return;
 		else
 			at = &(*at)->next;
 	}
 }
 
-void pp_room_await_budget(struct pp_cache *c)
+void pp_room_leave(struct pp_cache *c, uint64_t length)
 {
+	leave(c, 1, length);
+}
+
+void pp_room_narrowed(struct pp_cache *c, uint64_t bytes)
+{
+	leave(c, 0, bytes);
+}
+
+void pp_room_enter(struct pp_cache *c, uint64_t length)
+{
+	if (!has_limits(c) || take_if_free(c, length))
+		return;
 	pthread_mutex_lock(&c->lock);
-	await_leaving(c, true);
+	await_leaving(c, length);
 	pp_cache_unlock(c, NULL);
 }
 
@@ -91,7 +136,7 @@ static bool search(struct pp_cache *c, struct pp_search *s, struct pp_doomed *do
 	if (pp_cache_evict(c, s->began, doomed))
 		return true;
 	s->last = true;
-	await_leaving(c, false);
+	await_leaving(c, 0);
 	return c->stats.unpins != s->unpins;
 }
 

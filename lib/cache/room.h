@@ -32,16 +32,14 @@ void pp_room_attempt(struct pp_cache *c, struct pp_search *s);
 bool pp_room_make(struct pp_cache *c, struct pp_search *s);
 
 /*
- * Wait until the entries, including those being unpinned, fit into the budget, or
+ * Before a pin: wait until the budget has room for it, beside all registrations that exist or are being made, or
  * until the unpins that were in progress at the call have ended.
  */
-void pp_room_await_budget(struct pp_cache *c);
+void pp_room_enter(struct pp_cache *c, uint64_t length);
 
-/* An unpin has ended, or a PENDING entry has become smaller or is gone: end the waits that this satisfies. */
-void pp_room_changed(struct pp_cache *c);
-
-/* Do the entries exceed the budget? Entries being unpinned count, except those in @but. */
-bool pp_room_exceeded(const struct pp_cache *c, const struct pp_doomed *but);
+/* An unpin has ended, or a pin has failed; or a pin becomes smaller by @bytes. Ends the waits for this room. */
+void pp_room_leave(struct pp_cache *c, uint64_t length);
+void pp_room_narrowed(struct pp_cache *c, uint64_t bytes);
 
 /* Should a registration be widened to @range? @whole: the range is within one allocation. */
 bool pp_room_affords(struct pp_cache *c, const struct pp_range *range, bool whole);

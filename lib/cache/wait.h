@@ -7,7 +7,6 @@
 #define PP_WAIT_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 enum { PP_WAIT_HEADS = 64 };
@@ -16,13 +15,14 @@ enum { PP_WAIT_HEADS = 64 };
  * struct pp_waiter - a waiting thread; lies on its stack
  * @number: index of the entry whose change the thread waits for; or, for room, number of the unpin that ends
  *	the wait (@doom in struct pp_cache)
- * @budget: for room: the wait also ends when the entries fit into the budget
+ * @length: for room: bytes of the registration that the thread is about to make; the wait also ends when the budget has
+ *	room for it. 0: only the unpin ends the wait
  * @woken: 1: the wait is over; the waking thread accesses the waiter no more
  */
 struct pp_waiter {
 	struct pp_waiter *next;
 	uint32_t number;
-	bool budget;
+	uint64_t length;
 	_Atomic uint32_t woken;
 };
 

@@ -144,6 +144,56 @@ static void other_unpins_wake_no_waiter(void **state)
 	assert_in_range(w.sleeps, 1, EVENTS / 5);
 }
 
+static void *get_10_in_thread(void *unused)
+{
+	assert_true(touch(10));
+	return unused;
+}
+
+/* Each of two misses evicts a region. The second miss has unpinned its region, so it needs no other room. */
+static void miss_waits_for_no_other_unpin(void **state)
+{
+	static const struct pp_cache_ops these = { .pin = pin, .unpin = unpin_7_at_gate };
+	const struct pp_cache_attr attr = { .max_entries = 4 };
+	pthread_t other;
+
+	(void)state;
+	assert_int_equal(pp_cache_create(&these, NULL, &attr, &cache), 0);
+	get_7();
+	touch_all(0, 3);
+	assert_int_equal(pthread_create(&other, NULL, get_10_in_thread, NULL), 0);
+	sem_wait(&reached);
+	touch_all(11, 1);
+	assert_int_equal(atomic_load(&pins) - atomic_load(&unpins), 4);
+	assert_int_equal(atomic_load(&pinned[7]), 1);
+	sem_post(&gate);
+	pthread_join(other, NULL);
+	assert_int_equal(atomic_load(&pins) - atomic_load(&unpins), 4);
+}
+
+static void evicted_region_is_pinned_once(void **state)
+{
+	static const struct pp_cache_ops these = { .pin = pin, .unpin = unpin_7_at_gate };
+	const struct pp_cache_attr attr = { .max_entries = 4 };
+	struct waiter w = { .wait = get_7 };
+	pthread_t other, waiter;
+
+	(void)state;
+	assert_int_equal(pp_cache_create(&these, NULL, &attr, &cache), 0);
+	get_7();
+	touch_all(0, 3);
+	assert_int_equal(pthread_create(&other, NULL, get_10_in_thread, NULL), 0);
+	sem_wait(&reached);
+	assert_int_equal(pthread_create(&waiter, NULL, wait_here, &w), 0);
+	make_events(&w);
+	sem_post(&gate);
+	pthread_join(other, NULL);
+	pthread_join(waiter, NULL);
+	assert_in_range(w.sleeps, 1, EVENTS / 5);
+	assert_int_equal(atomic_load(&pinned[7]), 1);
+	sem_post(&gate);	/* for the unpin at the end */
+}
+
 /* ---- threads that came and went ----------------------------------------------------------- */
 
 enum { CROWD = 256 };
@@ -312,6 +362,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST_HERE(other_pins_wake_no_waiter),
 		TEST_HERE(other_unpins_wake_no_waiter),
+		TEST_HERE(miss_waits_for_no_other_unpin),
+		TEST_HERE(evicted_region_is_pinned_once),
 		TEST_HERE(ended_threads_leave_no_reader),
 		TEST_HERE(references_of_ended_threads_count),
 		TEST_HERE(hits_of_ended_threads_count),
