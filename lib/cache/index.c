@@ -100,13 +100,21 @@ static struct pp_bucket *bucket(const struct pp_table *t, uint64_t n)
 	return (struct pp_bucket *)pp_bucket_at(t, n);
 }
 
-static int slot_in(struct pp_bucket *b, uint64_t value)
+/* An empty slot, or -1. The lowest byte that the test finds is 0; it may find higher bytes in error. */
+static int free_in(const struct pp_bucket *b)
 {
-	int i;
+	uint64_t bytes = load(&b->bytes), empty = (bytes - PP_EACH_BYTE) & ~bytes & PP_EACH_BYTE << 7 & ~0ull >> 8;
 
-	for (i = 0; i < PP_SLOTS; i++)
-		if (load(&b->slots[i]) == value)
-			return i;
+	return empty ? __builtin_ctzll(empty) / 8 : -1;
+}
+
+static int slot_in(const struct pp_bucket *b, const struct pp_key *key, uint64_t slot)
+{
+	uint64_t match = pp_bytes_match(load(&b->bytes), key);
+
+	for (; match; match &= match - 1)
+		if (load(&b->slots[__builtin_ctzll(match) / 8]) == slot)
+			return __builtin_ctzll(match) / 8;
 	return -1;
 }
 
@@ -122,14 +130,6 @@ static void passed_by(const struct pp_table *t, uint64_t from, uint64_t to, int6
 	}
 }
 
-/* Bucket that holds @slot, which must exist in the table. @slot 0: an empty slot */
-static uint64_t bucket_of(const struct pp_table *t, uint64_t n, uint64_t slot)
-{
-	while (slot_in(bucket(t, n), slot) < 0)
-		n++;
-	return n;
-}
-
 static uint64_t byte_in(int i, uint64_t bytes)
 {
 	return bytes & 0xffull << 8 * i;
@@ -137,10 +137,13 @@ static uint64_t byte_in(int i, uint64_t bytes)
 
 static void slot_put(const struct pp_table *t, const struct pp_key *key, uint64_t slot)
 {
-	uint64_t n = bucket_of(t, key->bucket, 0);
-	struct pp_bucket *b = bucket(t, n);
-	int i = slot_in(b, 0);
+	uint64_t n = key->bucket;
+	struct pp_bucket *b;
+	int i;
 
+	while ((i = free_in(bucket(t, n))) < 0)
+		n++;
+	b = bucket(t, n);
 	passed_by(t, key->bucket, n, 1);
 	store(&b->slots[i], slot);
 	store(&b->bytes, load(&b->bytes) | byte_in(i, key->bytes));
@@ -148,10 +151,13 @@ static void slot_put(const struct pp_table *t, const struct pp_key *key, uint64_
 
 static void slot_clear(const struct pp_table *t, const struct pp_key *key, uint64_t slot)
 {
-	uint64_t n = bucket_of(t, key->bucket, slot);
-	struct pp_bucket *b = bucket(t, n);
-	int i = slot_in(b, slot);
+	uint64_t n = key->bucket;
+	struct pp_bucket *b;
+	int i;
 
+	while ((i = slot_in(bucket(t, n), key, slot)) < 0)
+		n++;
+	b = bucket(t, n);
 	store(&b->bytes, load(&b->bytes) & ~byte_in(i, ~0ull));
 	store(&b->slots[i], 0);
 	passed_by(t, key->bucket, n, -1);
