@@ -70,7 +70,28 @@ uint64_t pp_block_classes(const struct pp_table *t, uint64_t addr)
 	return (uint64_t)(word & BLOCK_CLASSES) << PP_CLASS_MIN | PP_LARGE_CLASSES;
 }
 
-static void block_add(struct pp_index *x, const struct pp_table *t, uint64_t number, unsigned int k)
+static uint32_t chunk(uint64_t addr)
+{
+	return addr >> PP_CHUNK_SHIFT & 31;
+}
+
+/* The chunks of a part of a block */
+static uint32_t chunks_of(uint64_t start, uint64_t last)
+{
+	return ~0u << chunk(start) & ~0u >> (31 - chunk(last));
+}
+
+uint64_t pp_block_part(const struct pp_table *t, uint64_t start, uint64_t last, uint32_t *chunks)
+{
+	uint64_t number = start >> PP_BLOCK_SHIFT, at = block_find(t, number, block_tag(number));
+
+	*chunks = t->chunks[at];
+	if (!(*chunks & chunks_of(start, last)))
+		return 0;
+	return (uint64_t)(block_load(t, at) & BLOCK_CLASSES) << PP_CLASS_MIN;
+}
+
+static void block_add(struct pp_index *x, const struct pp_table *t, uint64_t number, unsigned int k, uint32_t chunks)
 {
 	uint32_t tag = block_tag(number), word;
 	uint64_t at = block_find(t, number, tag);
@@ -78,10 +99,11 @@ static void block_add(struct pp_index *x, const struct pp_table *t, uint64_t num
 	word = block_load(t, at);
 	x->blocks_used += !word;
 	x->blocks += !t->counts[at]++;
+	t->chunks[at] |= chunks;
 	block_store(t, at, tag | word | 1u << (k - PP_CLASS_MIN));
 }
 
-/* Single classes have no counts, so the classes are cleared only when the block's last entry leaves. */
+/* Single classes and chunks have no counts, so they are cleared only when the block's last entry leaves. */
 static void block_sub(struct pp_index *x, const struct pp_table *t, uint64_t number)
 {
 	uint32_t tag = block_tag(number);
@@ -90,6 +112,7 @@ static void block_sub(struct pp_index *x, const struct pp_table *t, uint64_t num
 	if (--t->counts[at])
 		return;
 	x->blocks--;
+	t->chunks[at] = 0;
 	block_store(t, at, tag);
 }
 
@@ -193,8 +216,12 @@ static void blocks_change(struct pp_index *x, const struct pp_table *t, const st
 	uint64_t g;
 
 	for (g = range->start >> PP_BLOCK_SHIFT; g <= (range->end - 1) >> PP_BLOCK_SHIFT; g++) {
+		uint64_t first = g << PP_BLOCK_SHIFT, last = first + ((1ull << PP_BLOCK_SHIFT) - 1);
+
+		first = first > range->start ? first : range->start;
+		last = last < range->end - 1 ? last : range->end - 1;
 		if (add)
-			block_add(x, t, g, k);
+			block_add(x, t, g, k, chunks_of(first, last));
 		else
 			block_sub(x, t, g);
 	}
@@ -220,7 +247,7 @@ static size_t buckets_size(const struct pp_table *t)
 
 static size_t blocks_size(const struct pp_table *t)
 {
-	return (sizeof(*t->blocks) + sizeof(*t->counts)) << t->block_bits;
+	return (sizeof(*t->blocks) + sizeof(*t->counts) + sizeof(*t->chunks)) << t->block_bits;
 }
 
 static void table_free(struct pp_table *t)
@@ -250,6 +277,7 @@ static struct pp_table *table_new(unsigned int bits, unsigned int block_bits)
 		return NULL;
 	}
 	t->counts = (uint32_t *)(t->blocks + (1ull << block_bits));
+	t->chunks = t->counts + (1ull << block_bits);
 	return t;
 }
 

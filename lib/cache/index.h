@@ -31,6 +31,7 @@ enum {
 	PP_CLASS_MIN = 12,	/* a page */
 	PP_CLASS_MAX = 63,
 	PP_BLOCK_SHIFT = 30,
+	PP_CHUNK_SHIFT = 25,	/* a block has 32 chunks */
 };
 
 /* classes of entries larger than a block: assumed to be in every block */
@@ -53,6 +54,7 @@ _Static_assert(sizeof(struct pp_bucket) == 64, "a bucket is one cache line");
  * @buckets: the hash table, 2^bits buckets
  * @blocks: classes in each block of 1 GiB, 2^block_bits words
  * @counts: number of entries in each of @blocks; for writers only
+ * @chunks: a bit for each chunk of a block in which an entry was since the block was empty; for writers only
  * @shift: 64 - bits
  * @mask: 2^bits - 1
  * @older: the previous generation, emptied
@@ -61,6 +63,7 @@ struct pp_table {
 	struct pp_bucket *buckets;
 	_Atomic uint32_t *blocks;
 	uint32_t *counts;
+	uint32_t *chunks;
 	unsigned int bits;
 	unsigned int block_bits;
 	unsigned int shift;
@@ -170,6 +173,9 @@ static inline const struct pp_bucket *pp_bucket_at(const struct pp_table *t, uin
 
 /* Classes of entries in the block around @addr; may contain classes with no entry there */
 uint64_t pp_block_classes(const struct pp_table *t, uint64_t addr);
+
+/* As pp_block_classes(), of the part of a block from @start to @last; 0 if no entry overlaps the part. Also @chunks */
+uint64_t pp_block_part(const struct pp_table *t, uint64_t start, uint64_t last, uint32_t *chunks);
 
 static inline uint64_t pp_classes_at(struct pp_index *x, const struct pp_table *t, uint64_t addr)
 {

@@ -38,17 +38,34 @@ static void granule_begin(struct pp_overlaps *o)
 	bucket_begin(o);
 }
 
+/* The current granule, or the next one that may have entries: granules in empty chunks are skipped. */
+static bool granule_skip(struct pp_overlaps *o)
+{
+	unsigned int k = class_now(o), shift = PP_CHUNK_SHIFT - k;
+	uint64_t last = (o->part.end - 1) >> k;
+
+	if (k < PP_CHUNK_SHIFT && o->chunks != ~0u)
+		while (o->granule <= last && !(o->chunks >> (o->granule >> shift & 31) & 1))
+			o->granule = ((o->granule >> shift) + 1) << shift;
+	return o->granule <= last;
+}
+
+/* The first granule of the first class that has one */
 static void class_begin(struct pp_overlaps *o)
 {
-	if (!o->classes)
-		return;
-	o->granule = o->part.start >> class_now(o);
-	granule_begin(o);
+	for (; o->classes; o->classes &= o->classes - 1) {
+		o->granule = o->part.start >> class_now(o);
+		if (granule_skip(o)) {
+			granule_begin(o);
+			return;
+		}
+	}
 }
 
 static void granule_next(struct pp_overlaps *o)
 {
-	if (o->granule++ < (o->part.end - 1) >> class_now(o)) {
+	o->granule++;
+	if (granule_skip(o)) {
 		granule_begin(o);
 		return;
 	}
@@ -66,7 +83,7 @@ static bool block_begin(struct pp_overlaps *o, uint64_t start)
 	last = start | ((1ull << PP_BLOCK_SHIFT) - 1);
 	o->part.start = start;
 	o->part.end = last < o->range.end - 1 ? last + 1 : o->range.end;
-	o->classes = pp_block_classes(table_of(o), start) & classes_of_all(o) & ~PP_LARGE_CLASSES;
+	o->classes = pp_block_part(table_of(o), start, o->part.end - 1, &o->chunks) & classes_of_all(o);
 	class_begin(o);
 	return true;
 }
@@ -74,6 +91,7 @@ static bool block_begin(struct pp_overlaps *o, uint64_t start)
 static void larger_begin(struct pp_overlaps *o)
 {
 	o->part = o->range;
+	o->chunks = ~0u;
 	o->classes = classes_of_all(o) & PP_LARGE_CLASSES;
 	class_begin(o);
 }

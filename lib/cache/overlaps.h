@@ -11,6 +11,7 @@
  * @larger: the walk is at the classes larger than blocks, which come first
  * @part: current part of the range: the whole range for the larger classes, then
  *	one block after another for all smaller classes
+ * @chunks: chunks of the block of @part in which entries are
  * @classes: classes left in @part, including the current class
  * @granule: current granule
  * @key: key of @granule; its bucket moves on with the search
@@ -27,6 +28,7 @@ struct pp_overlaps {
 	bool all;
 	bool larger;
 	struct pp_range part;
+	uint32_t chunks;
 	uint64_t classes;
 	uint64_t granule;
 	struct pp_key key;
