@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Time of a hit and memory of a region as the number of regions grows. Other caches fail these tests. */
+/* Time of a hit and memory of a region as the number of regions grows, and time of an invalidation beside idle threads. */
 #include <malloc.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -179,11 +181,87 @@ static void unaligned_regions_cost_similar_memory(void **state)
 	assert_true(unaligned < 1.6 * aligned);
 }
 
+/* ---- idle threads ------------------------------------------------------------------ */
+
+enum {
+	CROWD = 256,
+	BATCH = 2000,
+};
+
+static pthread_t crowd[CROWD];
+static sem_t used_it, may_end;
+
+static void *use_once(void *unused)
+{
+	touch(0);
+	sem_post(&used_it);
+	sem_wait(&may_end);
+	return unused;
+}
+
+static void crowd_begin(void)
+{
+	unsigned int i;
+
+	sem_init(&used_it, 0, 0);
+	sem_init(&may_end, 0, 0);
+	for (i = 0; i < CROWD; i++)
+		assert_int_equal(pthread_create(&crowd[i], NULL, use_once, NULL), 0);
+	for (i = 0; i < CROWD; i++)
+		sem_wait(&used_it);
+}
+
+static void crowd_end(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < CROWD; i++)
+		sem_post(&may_end);
+	for (i = 0; i < CROWD; i++)
+		pthread_join(crowd[i], NULL);
+}
+
+/* The shortest of some rounds */
+static double invalidate_ns(void)
+{
+	double start, took[ROUNDS];
+	unsigned int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		touch_all(1, BATCH);
+		start = now_ns();
+		pp_cache_invalidate(cache, (void *)(BASE + REGION), (size_t)BATCH * REGION);
+		took[i] = now_ns() - start;
+	}
+	qsort(took, ROUNDS, sizeof(took[0]), in_order);
+	return took[0];
+}
+
+/* With a walk over all threads for each entry, the crowd costs more than ten times as much. */
+static void invalidation_ignores_number_of_threads(void **state)
+{
+	double alone, beside, after;
+
+	(void)state;
+	make();
+	alone = invalidate_ns();
+	crowd_begin();
+	beside = invalidate_ns();
+	crowd_end();
+	after = invalidate_ns();
+	printf("%d entries: %.0f us alone, %.0f beside %d threads, %.0f after them\n", BATCH, alone / 1e3, beside / 1e3,
+	       CROWD, after / 1e3);
+	pp_cache_destroy(cache);
+	assert_true(beside < 3 * alone);
+	assert_true(after < 3 * alone);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lookup_time_ignores_region_count),
 		cmocka_unit_test(unaligned_regions_cost_similar_memory),
+		cmocka_unit_test(invalidation_ignores_number_of_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Many threads in the registration cache: an event wakes only the threads that wait for it, and idle or ended
- * threads cost the others little.
+ * Many threads in the registration cache: an event wakes only the threads that wait for it, and ended threads
+ * leave nothing behind.
  */
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 #include "lib/cache/cache.h"
 #include "cache_regions.h"
@@ -303,52 +302,6 @@ static void hits_of_ended_threads_count(void **state)
 	assert_int_equal(stats().hits, CROWD);
 }
 
-/* ---- time ------------------------------------------------------------------------------- */
-
-enum { ROUNDS = 9, BATCH = 2000 };
-
-static double now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1e6 + ts.tv_nsec / 1e3;
-}
-
-/* The shortest of some rounds */
-static double time_to_invalidate(void)
-{
-	double best = 1e9, took;
-	unsigned int i;
-
-	for (i = 0; i < ROUNDS; i++) {
-		touch_all(1000, BATCH);
-		took = now_us();
-		pp_cache_invalidate(cache, region(1000), BATCH * REGION);
-		took = now_us() - took;
-		best = took < best ? took : best;
-	}
-	return best;
-}
-
-/* With a walk over all threads for each entry, the crowd costs more than ten times as much. */
-static void invalidation_ignores_number_of_threads(void **state)
-{
-	double alone, beside, after;
-
-	(void)state;
-	cache = make(0, 0);
-	alone = time_to_invalidate();
-	crowd_begin();
-	beside = time_to_invalidate();
-	crowd_end();
-	after = time_to_invalidate();
-	printf("%d entries: %.0f us alone, %.0f beside %d threads, %.0f after them\n", BATCH, alone, beside, CROWD, after);
-	assert_true(beside < 3 * alone);
-	assert_true(after < 3 * alone);
-	assert_int_equal(put_all(), 0);
-}
-
 static int setup_here(void **state)
 {
 	alarm(60);
@@ -367,7 +320,6 @@ int main(void)
 		TEST_HERE(ended_threads_leave_no_reader),
 		TEST_HERE(references_of_ended_threads_count),
 		TEST_HERE(hits_of_ended_threads_count),
-		TEST_HERE(invalidation_ignores_number_of_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
