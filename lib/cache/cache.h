@@ -42,7 +42,6 @@ struct pp_refusal {
  * @doom: number of entries that ever came into @leaving
  * @hits: hits of threads without words of their own (reader.h)
  * @swept: index of the entry that a miss checked last (regcache.c)
- * @widened: number of insertions of a range that was widened after the look for pending entries
  * @pins_are_short: the pin that was timed last took less than SHORT_PIN_NS (miss.c)
  * @published: NULL, or statistics that other processes read
  * @told: value of @stats at the last update of @published
@@ -73,7 +72,6 @@ struct pp_cache {
 	uint32_t doom;
 	struct pp_refusal refusal;
 	uint32_t swept;
-	uint64_t widened;
 	bool pins_are_short;
 	struct pp_cache_stats stats;
 	_Atomic uint64_t hits;

@@ -11,8 +11,8 @@
  * @least: range to register if @range cannot be registered
  * @range: range to register
  * @whole: @range was grown to a whole allocation: it must not grow further
- * @alone: no entry overlaps @range, so none is replaced
- * @widened: number of widened insertions up to this miss (@widened in struct pp_cache)
+ * @alone: no entry overlaps @range, so none is replaced. None comes to overlap it before the end of the pin: each other
+ *	miss waits for a pending entry in its range, and widens its range by entries that overlap it only
  * @search: search for room
  * @timed: read the clock before and after the pin
  * @counts: number of pins that the time of this pin stands for in the statistics; 0: not timed for them
@@ -23,7 +23,6 @@ struct want {
 	struct pp_range range;
 	bool whole;
 	bool alone;
-	uint64_t widened;
 	struct pp_search search;
 	bool timed;
 	unsigned int counts;
@@ -54,7 +53,7 @@ static int grow(struct pp_cache *c, struct want *w)
 	return 0;
 }
 
-/* The union of a range and all entries that overlap it, but for EVICTED ones. @lock is held. */
+/* The union of a range and all entries that overlap it. @lock is held. */
 static struct pp_range merged(struct pp_cache *c, const struct pp_range *range)
 {
 	struct pp_range all = *range;
@@ -65,8 +64,6 @@ static struct pp_range merged(struct pp_cache *c, const struct pp_range *range)
 	while ((e = pp_overlaps_next(&o))) {
 		struct pp_range r = pp_entry_range(e);
 
-		if (pp_entry_state(e) == PP_EVICTED)
-			continue;
 		all.start = r.start < all.start ? r.start : all.start;
 		all.end = r.end > all.end ? r.end : all.end;
 	}
@@ -148,7 +145,6 @@ static void widen(struct pp_cache *c, struct want *w)
 	if (w->whole && !pp_room_affords(c, &wide, w->whole))
 		wide = clipped(merged(c, &w->asked), &w->range);
 	w->range = pp_room_affords(c, &wide, w->whole) ? wide : w->least;
-	c->widened++;
 }
 
 /*
@@ -168,7 +164,6 @@ static void make_way(struct pp_cache *c, const struct want *w, struct pp_doomed 
 /* While @lock is still held: reads the state that the pin needs later. */
 static void prepare(struct pp_cache *c, struct want *w)
 {
-	w->widened = c->widened;
 	w->search.unpins = c->stats.unpins;
 	if (!c->pins_are_short)
 		w->counts = 1;
@@ -389,7 +384,7 @@ static void enter(struct pp_cache *c, struct pp_entry *e, const struct want *w, 
 		pp_fence_heavy(&c->readers);
 		return;
 	}
-	if (!w->alone || c->widened != w->widened)
+	if (!w->alone)
 		pp_cache_forget_range(c, &range, e, doomed);
 	atomic_store_explicit(&e->stamp, pp_cache_now(c), memory_order_relaxed);
 	pp_lru_add(&c->lru, &c->pool, e);

@@ -193,6 +193,37 @@ static void evicted_region_is_pinned_once(void **state)
 	sem_post(&gate);	/* for the unpin at the end */
 }
 
+static void get_11(void)
+{
+	assert_true(touch(11));
+}
+
+/* The unpin of region 7 does not end. The put of region 1 makes the room that the second miss waits for. */
+static void room_of_one_unpin_ends_wait(void **state)
+{
+	static const struct pp_cache_ops these = { .pin = pin, .unpin = unpin_7_at_gate };
+	const struct pp_cache_attr attr = { .max_entries = 2 };
+	const struct pp_cache_entry *one;
+	struct waiter w = { .wait = get_11 };
+	pthread_t evictor, waiter;
+
+	(void)state;
+	assert_int_equal(pp_cache_create(&these, NULL, &attr, &cache), 0);
+	get_7();
+	assert_int_equal(pp_cache_get(cache, region(1), REGION, &one, NULL), 0);
+	assert_int_equal(pthread_create(&evictor, NULL, get_10_in_thread, NULL), 0);
+	sem_wait(&reached);
+	assert_int_equal(pthread_create(&waiter, NULL, wait_here, &w), 0);
+	until_asleep(&w);
+	assert_int_equal(atomic_load(&pinned[11]), 0);
+	pp_cache_put(cache, one);
+	pthread_join(waiter, NULL);
+	assert_int_equal(atomic_load(&pinned[7]), 1);
+	sem_post(&gate);
+	pthread_join(evictor, NULL);
+	assert_int_equal(atomic_load(&cache->pinned), stats().entries);
+}
+
 /* ---- threads that came and went ----------------------------------------------------------- */
 
 enum { CROWD = 256 };
@@ -226,7 +257,6 @@ static void crowd_begin(void)
 	for (i = 0; i < CROWD; i++)
 		assert_int_equal(pthread_create(&crowd[i], NULL, use_once, &held[i]), 0);
 	pthread_barrier_wait(&all_there);
-	pthread_barrier_destroy(&all_there);
 }
 
 static void crowd_end(void)
@@ -238,6 +268,7 @@ static void crowd_end(void)
 	for (i = 0; i < CROWD; i++)
 		pthread_join(crowd[i], NULL);
 	sem_destroy(&may_end);
+	pthread_barrier_destroy(&all_there);
 }
 
 static unsigned int put_all(void)
@@ -317,6 +348,7 @@ int main(void)
 		TEST_HERE(other_unpins_wake_no_waiter),
 		TEST_HERE(miss_waits_for_no_other_unpin),
 		TEST_HERE(evicted_region_is_pinned_once),
+		TEST_HERE(room_of_one_unpin_ends_wait),
 		TEST_HERE(ended_threads_leave_no_reader),
 		TEST_HERE(references_of_ended_threads_count),
 		TEST_HERE(hits_of_ended_threads_count),

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
+#include "lib/cache/cache.h"
 #include "cache_blocks.h"
 #include "test/unit/unit.h"
 
@@ -250,6 +251,8 @@ static void check_state(void)
 	struct pp_cache_stats s;
 
 	pp_cache_stats(cache, &s);
+	if (attr.max_bytes || attr.max_entries)
+		CHECK(cache->pinned == s.entries && cache->pinned_bytes == s.bytes);
 	CHECK(s.pins == pins && s.unpins == unpins);
 	CHECK(s.bytes == bytes && s.entries == pins - unpins);
 	CHECK(!attr.max_bytes || bytes <= attr.max_bytes || !idle);

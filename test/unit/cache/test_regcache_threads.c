@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <semaphore.h>
 #include <time.h>
+#include "lib/cache/cache.h"
 #include "test/unit/mock/mock_memory.h"
 #include "test/unit/unit.h"
 
@@ -50,9 +51,21 @@ static int setup(void **state)
 	return pp_cache_create(&mock_host_ops, &mem, NULL, &cache);
 }
 
+/* At rest, registrations count once against the limits. */
+static void check_room(void)
+{
+	struct pp_cache_stats s;
+
+	pp_cache_stats(cache, &s);
+	assert_int_equal(atomic_load(&cache->pinned), s.entries);
+	assert_int_equal(atomic_load(&cache->pinned_bytes), s.bytes);
+}
+
 static int teardown(void **state)
 {
 	(void)state;
+	if (cache->attr.max_bytes || cache->attr.max_entries)
+		check_room();
 	pp_cache_destroy(cache);
 	assert_int_equal(mem.pins, mem.unpins);
 	assert_true(LIST_EMPTY(&mem.live));
