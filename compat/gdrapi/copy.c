@@ -98,7 +98,7 @@ static int find_type(gdr_mh_t handle, gdr_mapping_type_t *out)
 
 	if (!h)
 		return gdr_refuse(EINVAL, "the gdr_mh_t is not pinned");
-	if (!pp_process_is(h->mark))
+	if (!pp_process_is(h->table->mark))
 		return gdr_refuse(EACCES, "the mapping belongs to the parent process");
 	*out = atomic_load(&h->type);
 	return *out == GDR_MAPPING_TYPE_NONE ? gdr_refuse(EINVAL, "the gdr_mh_t is not mapped") : 0;

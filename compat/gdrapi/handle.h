@@ -14,9 +14,9 @@
  * @self: the struct's own address; a program's copy of the struct is refused by it
  * @ctx: the context; NULL: without peerpin.ko, by dma-bufs of the GPU's driver (dmabuf.h)
  * @mark: mark of the process that called gdr_open() (process.h)
- * @lock: protects @all and @unused; no other lock is held with it
- * @all: all handles made so far
- * @unused: handles that are not pinned and can be used again
+ * @lock: protects @tables and @unused; no other lock is held with it
+ * @tables: number of tables whose handles it has
+ * @unused: handles of these tables that are not pinned and can be used again
  */
 struct gdr {
 	int fd;
@@ -25,16 +25,34 @@ struct gdr {
 	struct pp_ctx *ctx;
 	uint64_t mark;
 	pthread_mutex_t lock;
-	struct gdr_handle *all;
+	unsigned int tables;
 	struct gdr_handle *unused;
 };
 
 /**
+ * struct gdr_table - handles, and the addresses that name their pins
+ * @next: next table of this process
+ * @names: readable addresses; the program gets them as gdr_mh_t
+ * @count: number of @handles, a power of two
+ * @mark: mark of the process that made the table (process.h)
+ * @owner: the struct gdr that uses the handles; NULL: none, gdr_handle_get() may take the table
+ *
+ * A table is never freed, so any number can be looked up at any time. Only @owner changes.
+ */
+struct gdr_table {
+	struct gdr_table *next;
+	uintptr_t names;
+	size_t count;
+	uint64_t mark;
+	_Atomic(struct gdr *) owner;
+	struct gdr_handle *handles;
+};
+
+/**
  * struct gdr_handle - a pin
- * @lock: protects the fields below, and the end of the pin. Exists until gdr_close(),
- *	so that a call with an old handle can detect that the pin has ended
+ * @table: the table that contains this handle
+ * @lock: protects the fields below, and the end of the pin
  * @type: gdr_mapping_type_t of @view; NONE: not mapped
- * @mark: mark of the process that made the pin (process.h)
  * @owner: the struct gdr that the pin belongs to; NULL: not pinned
  * @times: number of pins so far; a handle of an earlier pin is refused. Never wraps: see
  *	gdr_handle_put()
@@ -45,16 +63,14 @@ struct gdr {
  * @pin_ns: time that pinning took
  * @view: address of the mapping
  * @view_length: bytes of the mapping
- * @next: next handle in @all of struct gdr
  * @next_unused: next handle in @unused of struct gdr
  *
- * gdr_copy_to_mapping() and gdr_copy_from_mapping() read @type, @mark and @times without
- * @lock.
+ * gdr_copy_to_mapping() and gdr_copy_from_mapping() read @type and @times without @lock.
  */
 struct gdr_handle {
+	struct gdr_table *table;
 	pthread_mutex_t lock;
 	_Atomic(gdr_mapping_type_t) type;
-	uint64_t mark;
 	struct gdr *owner;
 	_Atomic uint16_t times;
 	uint64_t addr;
@@ -64,7 +80,6 @@ struct gdr_handle {
 	uint64_t pin_ns;
 	void *view;
 	size_t view_length;
-	struct gdr_handle *next;
 	struct gdr_handle *next_unused;
 };
 
@@ -80,24 +95,18 @@ struct gdr_handle *gdr_handle_get(struct gdr *g);
 
 /*
  * Give back a handle that is not pinned: gdr_handle_get() may return it again. Exception:
- * after UINT16_MAX pins @times would wrap, so the handle stays unused until gdr_close().
+ * after UINT16_MAX pins @times would wrap, so the handle stays unused.
  */
 void gdr_handle_put(struct gdr *g, struct gdr_handle *h);
 
-/* Addresses from malloc() have at most 48 bits; the bits above hold @times of struct gdr_handle. */
-#define GDR_HANDLE_BITS 48
+/* Call @end for each handle of @g, then give the tables back. Returns the first error of @end. */
+int gdr_handles_end(struct gdr *g, int (*end)(struct gdr_handle *h));
 
-static inline gdr_mh_t gdr_handle_name(const struct gdr_handle *h)
-{
-	return (gdr_mh_t) { .h = (unsigned long)h | (unsigned long)atomic_load(&h->times) << GDR_HANDLE_BITS };
-}
+/* The name of the current pin: an address behind which the program can read GDR_NAME_READABLE bytes, all zero */
+enum { GDR_NAME_READABLE = 4096 };
+gdr_mh_t gdr_handle_name(const struct gdr_handle *h);
 
-/* NULL: no handle, or a handle of an earlier pin. If @lock is not held, the pin may end at any time. */
-static inline struct gdr_handle *gdr_handle_of(gdr_mh_t mh)
-{
-	struct gdr_handle *h = (struct gdr_handle *)(mh.h & ((1ul << GDR_HANDLE_BITS) - 1));
-
-	return h && gdr_handle_name(h).h == mh.h ? h : NULL;
-}
+/* NULL: not the name of the last pin of a handle. If @lock is not held, the pin may end at any time. */
+struct gdr_handle *gdr_handle_of(gdr_mh_t mh);
 
 #endif

@@ -69,29 +69,12 @@ GDR_PUBLIC gdr_t gdr_open(void)
 	return NULL;
 }
 
-static int handles_end(struct gdr *g)
+/* In a child of fork(): a thread of the parent may have held a lock, so this takes none. */
+static int handle_forget(struct gdr_handle *h)
 {
-	struct gdr_handle *h, *next;
-	int ret = 0, error;
-
-	for (h = g->all; h; h = next) {
-		next = h->next;
-		error = h->owner ? gdr_pin_end(h) : 0;
-		ret = ret ? ret : error;
-		pthread_mutex_destroy(&h->lock);
-		free(h);
-	}
-	return ret;
-}
-
-/* A thread of the parent may have held a lock at fork(), so this takes none. */
-static void handles_forget(const struct gdr *g)
-{
-	const struct gdr_handle *h;
-
-	for (h = g->all; h; h = h->next)
-		if (h->owner && h->fd >= 0)
-			pp_sys_close(h->fd);
+	if (h->fd >= 0)
+		pp_sys_close(h->fd);
+	return 0;
 }
 
 /* In a child of fork() this only closes the child's descriptors. The parent's pins stay. */
@@ -102,9 +85,7 @@ GDR_PUBLIC int gdr_close(gdr_t g)
 
 	if (ret == -EINVAL)
 		return EINVAL;
-	if (ret)
-		handles_forget(g);
-	ret = ret ? 0 : handles_end(g);
+	ret = gdr_handles_end(g, ret ? handle_forget : gdr_pin_end);
 	pp_close(g->ctx);
 	g->self = NULL;
 	free(g);

@@ -36,7 +36,7 @@ EXAMPLE_LIBS_gdrapi := -lgdrapi
 $(B)/obj/examples/gdrapi_example.o: private override CPPFLAGS += -Icompat/gdrapi
 $(B)/bin/examples/gdrapi: $(B)/lib/libgdrapi.so
 
-GDR_BENCH_OBJ := $(B)/obj/gdrapi/copy.o $(B)/obj/gdrapi/refuse.o $(B)/obj/gdrapi/stream.o $(B)/obj/lib/cuda/process.pic.o
+GDR_BENCH_OBJ := $(addprefix $(B)/obj/gdrapi/,copy.o handle.o refuse.o stream.o) $(B)/obj/lib/cuda/process.pic.o
 $(B)/bin/bench/gdrapi: $(GDR_BENCH_OBJ) $(B)/lib/libgdrapi.so
 $(B)/bin/bench/gdrapi: BENCH_OBJ := $(GDR_BENCH_OBJ) -lgdrapi
 $(B)/bin/bench/gdrapi: private override CPPFLAGS += -Icompat/gdrapi

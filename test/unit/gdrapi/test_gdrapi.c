@@ -281,11 +281,22 @@ static void bad_arguments_never_reach_kernel(void **state)
 
 static void no_memory_pins_nothing(void **state)
 {
+	int nth, pins = 0;
+
 	(void)state;
-	callocs_left = 0;
-	assert_int_equal(gdr_pin_buffer(g, base, GPU_PAGE, 0, 0, &mh), ENOMEM);
-	assert_int_equal(callocs_left, -1);
-	pin_at(base, GPU_PAGE);
+	mock_expect(PEERPIN_IOC_PIN, answer_pin);
+	for (nth = 0; nth < 2; nth++) {
+		callocs_left = nth;
+		/* the first call that finds no unused handle allocates a table */
+		while (!gdr_pin_buffer(g, base, GPU_PAGE, 0, 0, &mh)) {
+			pins++;
+			mock_expect(PEERPIN_IOC_PIN, answer_pin);
+		}
+		assert_int_equal(callocs_left, -1);
+	}
+	assert_int_equal(gdr_pin_buffer(g, base, GPU_PAGE, 0, 0, &mh), 0);
+	for (; pins; pins--)
+		mock_expect(PEERPIN_IOC_UNPIN, answer_unpin);
 }
 
 /* ---- handles --------------------------------------------------------------------- */
@@ -304,6 +315,52 @@ static void every_call_refuses(gdr_t file, gdr_mh_t handle, int error)
 	assert_int_equal(gdr_copy_to_mapping(handle, &byte, &byte, 1), error);
 	assert_int_equal(gdr_copy_from_mapping(handle, &byte, &byte, 1), error);
 	assert_int_equal(gdr_unpin_buffer(file, handle), error);
+}
+
+/* gdrcopy's tests read its internal struct of 104 bytes behind a handle. */
+static void is_readable(gdr_mh_t handle)
+{
+	char bytes[GDR_NAME_READABLE];
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], (const void *)handle.h, sizeof(bytes)), sizeof(bytes));
+	assert_int_equal(read(ends[0], bytes, sizeof(bytes)), sizeof(bytes));
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void handle_is_a_readable_address(void **state)
+{
+	(void)state;
+	is_readable(mh);
+	assert_memory_equal((const void *)mh.h, &(gdr_info_t) { .va = 0 }, sizeof(gdr_info_t));
+}
+
+static void made_up_handle_is_refused(void **state)
+{
+	const unsigned long numbers[] = { 1, PAGE, (unsigned long)&numbers, mh.h - 1, mh.h + 1, mh.h + (1ul << 48), ~0ul };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		every_call_refuses(g, (gdr_mh_t) { numbers[i] }, EINVAL);
+}
+
+static void handle_ends_with_its_file(void **state)
+{
+	gdr_mh_t late;
+
+	(void)state;
+	pin_at(base, PAGE);
+	late = mh;
+	mock_expect(PEERPIN_IOC_UNPIN, answer_unpin);
+	assert_int_equal(gdr_close(g), 0);
+	open_with(no_such_memory);
+	every_call_refuses(g, late, EINVAL);
+	pin_at(base, PAGE);
+	assert_int_not_equal(mh.h, late.h);
+	every_call_refuses(g, late, EINVAL);
 }
 
 static void handle_is_valid_until_unpin(void **state)
@@ -345,7 +402,7 @@ static gdr_mh_t pin_and_unpin(void)
 	return mh;
 }
 
-/* A handle has 16 bits for the generation of its slot. The next 65536 pins must not match the old handle. */
+/* A slot has 65535 names. The next 65536 pins must not match the old handle. */
 static void stale_handle_misses_next_65536_pins(void **state)
 {
 	gdr_mh_t late = pin_and_unpin();
@@ -354,6 +411,7 @@ static void stale_handle_misses_next_65536_pins(void **state)
 	(void)state;
 	for (i = 0; i < UINT16_MAX; i++)
 		assert_int_not_equal(pin_and_unpin().h, late.h);
+	is_readable(mh);
 	pin_at(base, PAGE);
 	every_call_refuses(g, late, EINVAL);
 }
@@ -413,6 +471,13 @@ static void all_refuse_in_a_child(void)
 	assert_int_equal(gdr_pin_buffer(g, base, PAGE, 0, 0, &other), EACCES);
 	assert_int_equal(gdr_close(g), 0);
 	assert_int_equal(mock_closed, 1);
+	open_with(no_such_memory);
+	assert_int_equal(gdr_unpin_buffer(g, mh), EINVAL);
+	other = mh;
+	pin_at(base, PAGE);
+	assert_int_not_equal(mh.h, other.h);
+	mock_expect(PEERPIN_IOC_UNPIN, answer_unpin);
+	assert_int_equal(gdr_close(g), 0);
 	mock_done();
 }
 
@@ -535,6 +600,9 @@ int main(void)
 		LEAVES_A_PIN(right_tokens_pin_process_memory),
 		OPEN(kernel_errors_are_passed_on),
 		OPEN(bad_arguments_never_reach_kernel),
+		PINNED(handle_is_a_readable_address),
+		PINNED(made_up_handle_is_refused),
+		LEAVES_A_PIN(handle_ends_with_its_file),
 		OPEN(handle_is_valid_until_unpin),
 		OPEN(stale_handle_misses_next_pin),
 		LEAVES_A_PIN(stale_handle_misses_next_65536_pins),
