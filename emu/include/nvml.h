@@ -37,6 +37,7 @@ typedef enum nvmlBrandType_enum {
 
 typedef unsigned int nvmlDeviceArchitecture_t;
 #define NVML_DEVICE_ARCH_HOPPER 9
+#define NVML_DEVICE_ARCH_BLACKWELL 10
 
 /* Buffer sizes that suffice for the text functions. */
 #define NVML_DEVICE_NAME_V2_BUFFER_SIZE 96

@@ -7,12 +7,6 @@
 
 #include <stdio.h>
 
-/* Compute capability of the H200 with which libcuda was compared */
-enum {
-	COMPUTE_MAJOR = 9,
-	COMPUTE_MINOR = 0,
-};
-
 static nvmlReturn_t check(const void *out)
 {
 	nvmlReturn_t err = lib_ready();
@@ -95,7 +89,7 @@ nvmlReturn_t nvmlDeviceGetArchitecture(nvmlDevice_t device, nvmlDeviceArchitectu
 	nvmlReturn_t err = device_get(device, architecture, &info);
 
 	if (!err)
-		*architecture = NVML_DEVICE_ARCH_HOPPER;
+		*architecture = info.out_coherent ? NVML_DEVICE_ARCH_BLACKWELL : NVML_DEVICE_ARCH_HOPPER;
 	return err;
 }
 
@@ -106,7 +100,7 @@ nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *major,
 
 	if (err)
 		return err;
-	*major = COMPUTE_MAJOR;
-	*minor = COMPUTE_MINOR;
+	*major = info.out_coherent ? 10 : 9;	/* as GB200, and as H200 */
+	*minor = 0;
 	return NVML_SUCCESS;
 }

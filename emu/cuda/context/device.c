@@ -173,7 +173,6 @@ static const struct {
 	{ CU_DEVICE_ATTRIBUTE_TCC_DRIVER, 0 },
 	{ CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 1 },
 	{ CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1 },
-	{ CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9 },
 	{ CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0 },
 	{ CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 1 },
 	{ CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 1 },
@@ -211,6 +210,9 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 	if (err)
 		return err;
 	switch (attribute) {
+	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+		*value = devices[dev].out_coherent ? 10 : 9;	/* as GB200, and as H200 */
+		return CUDA_SUCCESS;
 	case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
 		*value = devices[dev].out_bus;
 		return CUDA_SUCCESS;
