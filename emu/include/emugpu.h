@@ -150,13 +150,13 @@ enum emugpu_export_flags {
 
 /**
  * struct emugpu_export - EMUGPU_IOC_EXPORT: a dma-buf of a range
- * @va: multiple of 4 KiB, inside one block
- * @size: bytes, multiple of 4 KiB, not 0
+ * @va: multiple of 4 KiB
+ * @size: bytes, multiple of 4 KiB, not 0; the range may span blocks of one GPU without gaps between them
  * @flags: enum emugpu_export_flags
  * @out_fd: file descriptor of the dma-buf, close-on-exec
  *
  * The dma-buf keeps the memory until the dma-buf is closed, even if the block is freed before. With
- * the module parameter dmabuf_dynamic, freeing the block revokes the dma-buf. EMUGPU_ALLOC_NO_P2P
+ * the module parameter dmabuf_dynamic, freeing one of the blocks revokes the dma-buf. EMUGPU_ALLOC_NO_P2P
  * blocks can be exported, too, as with NVIDIA's driver.
  *
  * Errors: EOPNOTSUPP: the GPU is integrated, or PCIE and the GPU is not coherent; EMFILE; ENFILE.

@@ -6,6 +6,7 @@
 #include <linux/fcntl.h>
 #include <linux/file.h>
 #include <linux/kref.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
@@ -16,6 +17,7 @@
 #include "compat.h"
 #include "export.h"
 #include "gpu.h"
+#include "join.h"
 #include "memory.h"
 #include "route.h"
 #include "segment.h"
@@ -45,8 +47,10 @@ struct exported {
 	struct kref refs;
 	struct dma_resv resv;
 	struct dma_buf *dmabuf;		/* the dma-buf, or NULL after ops_release(); reservation lock */
-	struct list_head node;		/* in block->exports (API lock); after @ended, in the freeing thread's list */
-	struct emugpu_memory *memory;	/* the exported memory, with a reference; NULL when @unseen and not mapped */
+	struct list_head node;		/* after @ended: in the freeing thread's list */
+	struct part *parts;		/* of a dynamic dma-buf */
+	u32 nparts;			/* number of blocks */
+	struct emugpu_memory *memory;	/* the blocks' memories, joined, with a reference; NULL when @unseen and not mapped */
 	u64 offset;			/* start of the dma-buf in @memory, bytes */
 	u64 size;
 	bool uses_bar1;			/* importers use BAR1 */
@@ -54,6 +58,12 @@ struct exported {
 	bool ended;			/* the dma-buf is revoked (dynamic dma-bufs only); API lock */
 	bool unseen;			/* @ended, and no CPU mapping shows the memory any more; API lock */
 	struct emugpu_views views;
+};
+
+/* A block of a dynamic dma-buf */
+struct part {
+	struct list_head node;		/* in block->exports; API lock */
+	struct exported *exported;
 };
 
 static const u32 *pages(const struct exported *exported)
@@ -73,6 +83,7 @@ static void exported_release(struct kref *refs)
 	WARN_ON(exported->nmaps);
 	if (exported->memory)
 		emugpu_memory_put(exported->memory);
+	kvfree(exported->parts);
 	dma_resv_fini(&exported->resv);
 	kfree(exported);
 }
@@ -195,11 +206,19 @@ static int ops_mmap(struct dma_buf *dmabuf, struct vm_area_struct *vma)
 	return emugpu_views_mmap(&exported->views, vma);
 }
 
+static void unlink_locked(struct exported *exported)
+{
+	u32 i;
+
+	emugpu_api_assert_held();
+	for (i = 0; exported->parts && i < exported->nparts; i++)
+		list_del_init(&exported->parts[i].node);
+}
+
 static void unlink(struct exported *exported)
 {
 	emugpu_api_lock();
-	if (!exported->ended)
-		list_del_init(&exported->node);
+	unlink_locked(exported);
 	emugpu_api_unlock();
 }
 
@@ -244,12 +263,14 @@ void emugpu_export_end(struct list_head *exports, struct list_head *ended)
 	struct exported *exported;
 
 	emugpu_api_assert_held();
-	list_for_each_entry(exported, exports, node) {
+	while (!list_empty(exports)) {
+		exported = list_first_entry(exports, struct part, node)->exported;
 		kref_get(&exported->refs);
 		exported->ended = true;
+		unlink_locked(exported);
 		emugpu_views_end(&exported->views);
+		list_add_tail(&exported->node, ended);
 	}
-	list_splice_tail_init(exports, ended);
 }
 
 static void notify(struct exported *exported)
@@ -298,31 +319,83 @@ static struct exported *exported_new(const struct emugpu_export *export)
 	return exported;
 }
 
-static int check_block(const struct emugpu_block *block, u64 va, u64 size)
+/* The rest of the dma-buf that lies in the block */
+static u64 in_block(const struct emugpu_block *block, u64 va, u64 left)
 {
-	if (!block)
-		return -ENOENT;
-	if (!emugpu_block_holds(block, va, size))
-		return -EINVAL;
-	if (block->gpu->gone)
-		return -ENODEV;
+	return min(left, block->va + block->size - va);
+}
+
+/* Counts the blocks of the range, which lie side by side and have the memory of one GPU. */
+static int count_blocks(struct exported *exported, u64 va)
+{
+	const struct emugpu_block *first = emugpu_block_find(va), *block;
+	u64 left, n;
+
+	for (left = exported->size; left; left -= n, va += n) {
+		block = emugpu_block_find(va);
+		if (!first)
+			return -ENOENT;
+		if (!block || block->gpu != first->gpu)
+			return -EINVAL;
+		if (block->gpu->gone)
+			return -ENODEV;
+		n = in_block(block, va, left);
+		exported->nparts++;
+	}
+	return 0;
+}
+
+static void add_block(struct exported *exported, u32 nth, struct emugpu_block *block, u64 va, u64 length)
+{
+	u64 offset = va - block->va;
+	u32 first = offset / EMUGPU_PAGE_SIZE;
+
+	emugpu_join_add(exported->memory, block->memory, block->pages + first,
+			DIV_ROUND_UP(offset + length, EMUGPU_PAGE_SIZE) - first);
+	if (!exported->parts)
+		return;
+	exported->parts[nth].exported = exported;
+	list_add_tail(&exported->parts[nth].node, &block->exports);
+}
+
+static void add_blocks(struct exported *exported, u64 va)
+{
+	struct emugpu_block *block;
+	u64 left = exported->size, n;
+	u32 i;
+
+	for (i = 0; i < exported->nparts; i++, left -= n, va += n) {
+		block = emugpu_block_find(va);
+		n = in_block(block, va, left);
+		add_block(exported, i, block, va, n);
+	}
+}
+
+static int parts_new(struct exported *exported)
+{
+	u32 i;
+
+	exported->parts = kvcalloc(exported->nparts, sizeof(*exported->parts), GFP_KERNEL);
+	if (!exported->parts)
+		return -ENOMEM;
+	for (i = 0; i < exported->nparts; i++)
+		INIT_LIST_HEAD(&exported->parts[i].node);
 	return 0;
 }
 
 static int show_locked(struct exported *exported, u64 va, bool dynamic)
 {
-	struct emugpu_block *block = emugpu_block_find(va);
-	int err = check_block(block, va, exported->size);
+	int err = count_blocks(exported, va);
 
 	if (err)
 		return err;
-	emugpu_memory_get(block->memory);
-	exported->memory = block->memory;
-	exported->offset = emugpu_gpu_page_offset(block->pages - block->memory->pages) + va - block->va;
+	exported->offset = va % EMUGPU_PAGE_SIZE;
+	exported->memory = emugpu_join_new(emugpu_block_find(va)->gpu, exported->nparts, nr_pages(exported));
+	if (!exported->memory || (dynamic && parts_new(exported)))
+		return -ENOMEM;
+	add_blocks(exported, va);
 	emugpu_memory_disown(exported->memory, exported->offset, exported->size);
 	emugpu_views_init(&exported->views, exported->memory, exported->offset, !exported->uses_bar1);
-	if (dynamic)
-		list_add_tail(&exported->node, &block->exports);
 	return 0;
 }
 

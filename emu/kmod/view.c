@@ -8,6 +8,7 @@
 #include "compat.h"
 #include "driver.h"
 #include "gpu.h"
+#include "join.h"
 #include "memory.h"
 #include "p2pmem.h"
 #include "view.h"
@@ -180,7 +181,7 @@ bool emugpu_views_show(const struct emugpu_memory *memory)
 	mutex_lock(&list_lock);
 	down_read(&view_rwsem);
 	list_for_each_entry(views, &all_views, node)
-		found |= !views->ended && views->memory == memory;
+		found |= !views->ended && emugpu_join_has(views->memory, memory);
 	up_read(&view_rwsem);
 	mutex_unlock(&list_lock);
 	return found;

@@ -23,7 +23,7 @@ struct emugpu_views {
 	struct list_head node;		/* entry in the list of all structures with @count > 0; list lock */
 	u32 count;			/* number of mappings; list lock */
 	struct address_space *mapping;	/* page cache mapping of the dma-buf's file; valid while @count > 0 */
-	struct emugpu_memory *memory;	/* memory of the dma-buf, which holds the reference; valid until @ended */
+	struct emugpu_memory *memory;	/* joined memory (join.h) of the dma-buf, which holds the reference; valid until @ended */
 	u64 offset;			/* start of the dma-buf in @memory, bytes */
 	bool cached;			/* not write-combined */
 	bool ended;			/* no page is inserted any more; view lock */

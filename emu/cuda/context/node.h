@@ -27,7 +27,7 @@ CUresult node_drop(unsigned int id);
 /* node_map - map an EMUGPU_ALLOC_HOST block for the CPU, at its GPU address */
 CUresult node_map(CUdeviceptr va, size_t size);
 /*
- * node_export - @flags: enum emugpu_export_flags. CUDA_ERROR_INVALID_VALUE: no block contains the range;
+ * node_export - @flags: enum emugpu_export_flags. CUDA_ERROR_INVALID_VALUE: a part of the range has no block;
  * NOT_SUPPORTED: an integrated GPU, or PCIE and the GPU is not coherent
  */
 CUresult node_export(CUdeviceptr va, size_t size, unsigned int flags, int *fd);

@@ -2,8 +2,8 @@
 /*
  * rdma: CUDA functions for access to GPU memory by other devices; the kernel does the pinning. As
  * with NVIDIA's driver, any GPU memory can be exported as a dma-buf, even memory that
- * nvidia_p2p_get_pages() refuses. Unlike with NVIDIA's driver, the range must lie in one block. VMM
- * memory has a block only while some GPU has access.
+ * nvidia_p2p_get_pages() refuses. A range may span neighbouring mappings of cuMemMap(), as on an H200 with driver
+ * 580. VMM memory can be exported only while some GPU has access.
  */
 #include "emu/cuda/memory/alloc.h"
 #include "emu/version/version.h"
@@ -17,15 +17,42 @@ static bool is_whole_pages(CUdeviceptr addr, size_t size)
 	return size && (addr | size) % sysconf(_SC_PAGESIZE) == 0;
 }
 
-static CUresult export_range(int *fd, CUdeviceptr addr, size_t size, unsigned int flags)
+static bool lies_in(CUdeviceptr outer, size_t outer_size, CUdeviceptr addr, size_t size)
 {
-	bool known;
+	return addr >= outer && addr - outer <= outer_size && size <= outer_size - (addr - outer);
+}
 
-	/* the range may include gaps between small allocations, but must lie in their block */
+/* The range may include gaps between small allocations, but must lie in their block. */
+static bool is_in_one_block(const struct alloc_info *any, CUdeviceptr addr, size_t size)
+{
+	return !alloc_on_cpu(any) && lies_in(any->mapping, any->mapping_size, addr, size);
+}
+
+static bool is_of_neighbouring_mappings(CUdeviceptr addr, size_t size)
+{
+	const struct alloc_info *info;
+	size_t n;
+
+	for (; size; size -= n, addr += n) {
+		info = alloc_overlap(addr, 1);
+		if (!info || info->kind != ALLOC_VMM)
+			return false;
+		n = info->addr + info->size - addr;
+		n = n < size ? n : size;
+	}
+	return true;
+}
+
+static bool is_exportable(CUdeviceptr addr, size_t size)
+{
+	const struct alloc_info *any;
+	bool is;
+
 	lib_lock();
-	known = alloc_overlap(addr, size) && !alloc_on_cpu(alloc_overlap(addr, size));
+	any = alloc_overlap(addr, size);
+	is = any && (is_in_one_block(any, addr, size) || is_of_neighbouring_mappings(addr, size));
 	lib_unlock();
-	return known ? node_export(addr, size, flags, fd) : CUDA_ERROR_INVALID_VALUE;
+	return is;
 }
 
 CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr addr, size_t size, CUmemRangeHandleType type,
@@ -42,7 +69,9 @@ CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr addr, size_t si
 	if (!handle || type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD || flags & ~known || !is_whole_pages(addr, size))
 		return CUDA_ERROR_INVALID_VALUE;
 	*(int *)handle = -1;
-	return ctx_why(ctx, export_range(handle, addr, size, flags ? EMUGPU_EXPORT_PCIE : 0));
+	if (!is_exportable(addr, size))
+		return CUDA_ERROR_INVALID_VALUE;
+	return ctx_why(ctx, node_export(addr, size, flags ? EMUGPU_EXPORT_PCIE : 0, handle));
 }
 
 CUresult cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget target, CUflushGPUDirectRDMAWritesScope scope)

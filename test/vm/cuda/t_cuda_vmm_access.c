@@ -177,23 +177,73 @@ CASE(reserved_addresses_have_a_range)
 	tear_down();
 }
 
-/* Export as a dma-buf works, also on a real GPU. */
-CASE(memory_without_rdma_flag_exports)
+/* ---- dma-bufs: the results of an H200 with driver 580 ---------------------------------- */
+
+static void map_one(CUdeviceptr at, bool rdma)
 {
 	CUmemGenericAllocationHandle h;
-	CUmemAllocationProp p = prop(false);
-	int fd = -1;
+	CUmemAllocationProp p = prop(rdma);
 
+	OK(cuMemCreate(&h, unit, &p, 0));
+	OK(cuMemMap(at, unit, 0, h, 0));
+	OK(cuMemRelease(h));
+	OK(cuMemSetAccess(at, unit, &readwrite, 1));
+}
+
+static CUresult export_with(CUdeviceptr at, size_t size, unsigned long long flags)
+{
+	int fd = -1;
+	CUresult err = cuMemGetHandleForAddressRange(&fd, at, size, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, flags);
+
+	if (err)
+		return err;
+	err = lseek(fd, 0, SEEK_END) == (off_t)size ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
+	close(fd);
+	return err;
+}
+
+static int if_supported(void)
+{
+	return cu_attribute(CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED) ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CASE(memory_without_rdma_flag_exports)
+{
 	set_up();
 	CHECK_CASE();
-	OK(cuMemCreate(&h, unit, &p, 0));
-	OK(cuMemMap(va, unit, 0, h, 0));
-	OK(cuMemRelease(h));
-	OK(cuMemSetAccess(va, unit, &readwrite, 1));
+	map_one(va, false);
 	EXPECT(get_int(CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, va) == 0, "the memory is RDMA capable");
-	IS(cuMemGetHandleForAddressRange(&fd, va, unit, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0),
-	   cu_attribute(CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED) ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED);
-	close(fd);
+	IS(export_with(va, unit, 0), if_supported());
+	tear_down();
+}
+
+CASE(handles_side_by_side_export_together)
+{
+	set_up();
+	CHECK_CASE();
+	map_one(va, true);
+	map_one(va + unit, true);
+	map_one(va + 2 * unit, false);
+	CHECK_CASE();
+	IS(export_with(va, 2 * unit, 0), if_supported());
+	IS(export_with(va, 3 * unit, 0), if_supported());
+	IS(export_with(va + unit / 2, unit, 0), if_supported());
+	IS(export_with(va + 2 * unit - 4096, 8192, 0), if_supported());
+	tear_down();
+}
+
+CASE(export_needs_memory_everywhere)
+{
+	set_up();
+	CHECK_CASE();
+	map_one(va, true);
+	map_one(va + 2 * unit, true);
+	CHECK_CASE();
+	IS(export_with(va, 2 * unit, 0), CUDA_ERROR_INVALID_VALUE);
+	IS(export_with(va, 3 * unit, 0), CUDA_ERROR_INVALID_VALUE);
+	IS(export_with(va + unit, unit, 0), CUDA_ERROR_INVALID_VALUE);
+	IS(export_with(va + 2 * unit, 2 * unit, 0), CUDA_ERROR_INVALID_VALUE);
+	IS(export_with(va, unit, CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE), CUDA_ERROR_NOT_SUPPORTED);
 	tear_down();
 }
 

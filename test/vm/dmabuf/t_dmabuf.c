@@ -40,7 +40,7 @@ CASE(bad_export_ranges_are_refused)
 	EXPECT(emu_call(fd, EMUGPU_IOC_EXPORT, &reserved) == -EINVAL, "reserved");
 	EXPECT(export(VA, 0) == -EINVAL, "nothing");
 	EXPECT(export(VA + BLOCK, 2 * BLOCK) == -EINVAL, "export past the end of the block");
-	EXPECT(export(VA, 2 * BLOCK) == -EINVAL, "two blocks");
+	EXPECT(export(VA, 3 * BLOCK) == -EINVAL, "export past the end of two blocks");
 	EXPECT(export(VA + 4096, -4096) == -EINVAL, "a size that overflows");
 	EXPECT(export(VA - 4096, 4096) == -ENOENT, "unknown memory");
 	EXPECT(emu_free(fd, VA) == 0 && emu_free(fd, VA + BLOCK) == 0, "free");
@@ -163,6 +163,36 @@ static void expect_ranges(unsigned int max_segment)
 CASE(entries_have_bus_addresses_only)
 {
 	expect_ranges(0);
+}
+
+CASE(dmabuf_may_span_blocks)
+{
+	EXPECT(emu_alloc(fd, VA + BLOCK, BLOCK) == 0 && emu_alloc(fd, VA, BLOCK) == 0, "alloc");
+	EXPECT(emu_alloc(fd, VA + 2 * BLOCK, 2 * BLOCK) == 0, "alloc");
+	expect_range(VA, 4 * BLOCK, 0);
+	expect_range(VA + BLOCK - 4096, 8192, 0);
+	expect_range(VA + BLOCK - 4096, BLOCK + 8192, 4096);
+	expect_range(VA + 12288, 3 * BLOCK, 0);
+	EXPECT(emu_free(fd, VA) == 0 && emu_free(fd, VA + BLOCK) == 0 && emu_free(fd, VA + 2 * BLOCK) == 0, "free");
+	EXPECT_NOTHING_LEFT();
+}
+
+/* The dma-buf keeps all blocks, and their memory is not reused for others before it is closed. */
+CASE(spanning_dmabuf_outlives_its_blocks)
+{
+	int dmabuf;
+
+	EXPECT(emu_alloc(fd, VA, BLOCK) == 0 && emu_alloc(fd, VA + BLOCK, BLOCK) == 0, "alloc");
+	dmabuf = export(VA + BLOCK - PAGE, 2 * PAGE);
+	EXPECT(import(0, dmabuf) == 0, "import");
+	EXPECT(emu_free(fd, VA) == 0, "free");
+	EXPECT(vram_used() == 2 * BLOCK && bar1_used() == 2 * PAGE, "VRAM %lu BAR1 %lu", vram_used(), bar1_used());
+	EXPECT(peer_write(0, 0, 0, 0x11) == 0 && peer_write(0, 1, 0, 0x22) == 0, "DMA");
+	EXPECT(emu_free(fd, VA + BLOCK) == 0, "free");
+	EXPECT(peer_reads(0, 0, 0, 0x11) && peer_reads(0, 1, 0, 0x22), "contents");
+	EXPECT(detach(0) == 0, "detach");
+	close(dmabuf);
+	EXPECT_NOTHING_LEFT();
 }
 
 CASE(entries_obey_max_seg_size)

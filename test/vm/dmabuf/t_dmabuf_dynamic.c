@@ -100,6 +100,28 @@ CASE(unmapped_memory_is_freed_at_once)
 	end(0, dmabuf);
 }
 
+static void free_one_of_two(uint64_t first, uint64_t second)
+{
+	int dmabuf;
+
+	EXPECT(emu_alloc(fd, VA, BLOCK) == 0 && emu_alloc(fd, VA + BLOCK, BLOCK) == 0, "alloc");
+	dmabuf = export(VA, 2 * BLOCK);
+	EXPECT(attach_as(0, dmabuf, DMABUF_CHECK_DYNAMIC, true) == 0 && map(0) == 0, "import");
+	EXPECT(emu_free(fd, first) == 0, "free");
+	expect_ended(0);
+	EXPECT(vram_used() == BLOCK && bar1_used() == 0, "VRAM %lu BAR1 %lu", vram_used(), bar1_used());
+	EXPECT(emu_free(fd, second) == 0, "free");
+	expect_ended(0);
+	end(0, dmabuf);
+}
+
+CASE(free_of_any_block_notifies)
+{
+	free_one_of_two(VA, VA + BLOCK);
+	CHECK_CASE();
+	free_one_of_two(VA + BLOCK, VA);
+}
+
 CASE(revoke_notifies_and_keeps_the_block)
 {
 	int dmabuf = start(false), next;
