@@ -20,7 +20,7 @@ $(B)/obj/libcuda/%.o: emu/cuda/%.c
 
 $(B)/obj/libcuda/version.o: emu/version/version.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Iemu/include -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
 
 $(B)/emu/libcuda.so.1: $(LIBCUDA_OBJ) emu/cuda/libcuda.map | $(B)/emu
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared $(LIBCUDA_LDFLAGS) -o $@ $(LIBCUDA_OBJ) -lpthread

@@ -27,8 +27,13 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-/* Version of the emulated NVIDIA driver, as reported to other drivers and by NVML */
-#define EMUGPU_DRIVER_VERSION "580.65.06"
+/*
+ * Versions of NVIDIA's driver that the emulator plays, one for each branch (module parameter
+ * driver_version). The played version is in /sys/module/emugpu/version.
+ */
+#define EMUGPU_DRIVER_VERSION "580.65.06"	/* the default */
+#define EMUGPU_DRIVER_VERSIONS \
+	{ "535.288.01", "550.163.01", "570.211.01", EMUGPU_DRIVER_VERSION, "595.45.04", "610.43.02" }
 
 #define EMUGPU_TYPE 0xBB
 #define EMUGPU_GPUS_MAX 16

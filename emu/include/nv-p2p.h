@@ -278,7 +278,7 @@ typedef struct nvidia_p2p_rsync_reg_info {
 	size_t entries;
 } nvidia_p2p_rsync_reg_info_t;
 
-/* Registers of obsolete NVLink bridges: always -ENODEV. */
+/* Registers of obsolete NVLink bridges: always -ENODEV; before 580, -EINVAL for NULL. */
 int nvidia_p2p_get_rsync_registers(nvidia_p2p_rsync_reg_info_t **reg_info);
 void nvidia_p2p_put_rsync_registers(nvidia_p2p_rsync_reg_info_t *reg_info);
 

@@ -130,6 +130,8 @@ int emugpu_dma_map(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p
 	int err;
 
 	emugpu_api_assert_held();
+	if (pin->request.force_bar1)	/* for the CPU only */
+		return -ENOTSUPP;
 	if (pin->memory->gpu->gone)
 		return -EIO;
 	if (!emugpu_route_is_supported(pin->memory->gpu, &peer->dev))

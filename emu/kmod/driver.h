@@ -3,11 +3,11 @@
  * The version of NVIDIA's driver that the emulator plays: the module parameter driver_version.
  *
  *	before 570	get_pages_persistent() refuses every flag with -EINVAL
+ *	before 580	page tables have version 0x10002, without flags
+ *			get_rsync_registers() checks its argument
+ *			an importer of dma-bufs that cannot reach peers fails when it maps, not when it attaches
  *	580 on		the CPU can map dma-bufs of coherent GPUs
  *	610 on		and of all other GPUs
- *
- * The version of page tables is that of the header with which consumers were built, so it is a
- * parameter of its own, table_version.
  *
  * From NVIDIA's open source (535.288.01 to 595.45.04); 610 from gdrcopy 2.6, which requires it for mmap().
  */
@@ -18,5 +18,12 @@
 
 /* Whether the played driver is of @branch or a later one. Any context. */
 bool emugpu_driver_since(unsigned int branch);
+
+/* Version of the page tables in the header of the played driver. Any context */
+u32 emugpu_driver_table_version(void);
+
+/* Make /sys/module/emugpu/version the played version, until emugpu_driver_hide(). Module init and exit */
+void emugpu_driver_show(void);
+void emugpu_driver_hide(void);
 
 #endif

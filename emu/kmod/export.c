@@ -15,6 +15,7 @@
 #include "api.h"
 #include "block.h"
 #include "compat.h"
+#include "driver.h"
 #include "export.h"
 #include "gpu.h"
 #include "join.h"
@@ -140,13 +141,21 @@ static void unuse(struct exported *exported)
 	emugpu_api_unlock();
 }
 
+static bool needs_pages(const struct dma_buf_attachment *attachment)
+{
+	return attachment->importer_ops && !attachment->peer2peer;
+}
+
 /* If the DMA mapping fails, the error is -ENOMEM for any cause, as in NVIDIA's driver. */
 static struct sg_table *ops_map(struct dma_buf_attachment *attachment, enum dma_data_direction direction)
 {
 	struct exported *exported = attachment->dmabuf->priv;
 	struct sg_table *sgt;
-	int err = use(exported);
+	int err;
 
+	if (needs_pages(attachment))
+		return ERR_PTR(-ENOMEM);
+	err = use(exported);
 	if (err)
 		return ERR_PTR(err);
 	sgt = emugpu_segments_map(attachment->dev, exported->memory, exported->offset, exported->size);
@@ -176,10 +185,15 @@ static int check_route(struct exported *exported, struct device *peer)
 	return err == -ENODEV ? 0 : err;	/* the importer learns of the end when it maps */
 }
 
-/* As in NVIDIA's driver, accepts every static importer, even an importer that needs struct pages. */
+/*
+ * As in NVIDIA's driver, accepts every static importer, even an importer that needs struct pages.
+ * Drivers before 580 accept all importers.
+ */
 static int ops_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *attachment)
 {
-	if (attachment->importer_ops && !attachment->peer2peer)
+	if (!emugpu_driver_since(580))
+		return 0;
+	if (needs_pages(attachment))
 		return -ENOTSUPP;
 	return check_route(dmabuf->priv, attachment->dev);
 }

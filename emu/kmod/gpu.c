@@ -8,6 +8,7 @@
 #include "api.h"
 #include "block.h"
 #include "export.h"
+#include "driver.h"
 #include "gpu.h"
 #include "p2pmem.h"
 #include "view.h"
@@ -299,12 +300,17 @@ static struct pci_driver gpu_driver = {
 
 int emugpu_gpu_register(void)
 {
-	return pci_register_driver(&gpu_driver);
+	int err = pci_register_driver(&gpu_driver);
+
+	if (!err)
+		emugpu_driver_show();
+	return err;
 }
 
 void emugpu_gpu_unregister(void)
 {
 	pci_unregister_driver(&gpu_driver);
+	emugpu_driver_hide();
 }
 
 void emugpu_gpu_info(struct emugpu_gpu *gpu, struct emugpu_info *info)

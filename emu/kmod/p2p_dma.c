@@ -8,16 +8,20 @@
 
 #include "api.h"
 #include "dma.h"
+#include "driver.h"
 #include "event.h"
 #include "tombstone.h"
 #include "monitor.h"
 #include "pin.h"
 
-/* Mapping an incompatible table is a violation, because a consumer that checks the version refuses the table. */
+/*
+ * Mapping an incompatible table is a violation: a consumer that was built with the header of the played
+ * driver, and checks the version, refuses the table.
+ */
 static int map_live(struct emugpu_pin *pin, struct pci_dev *peer, struct nvidia_p2p_dma_mapping **mapping,
 		    const void *caller)
 {
-	if (!NVIDIA_P2P_PAGE_TABLE_VERSION_COMPATIBLE(pin->table))
+	if (!NVIDIA_P2P_VERSION_COMPATIBLE(pin->table, emugpu_driver_table_version()))
 		emugpu_pin_violation(EMUGPU_RULE_NO_VERSION_CHECK, pin, caller);
 	return emugpu_dma_map(pin, peer, mapping);
 }

@@ -6,6 +6,7 @@
 #include <nv-p2p.h>
 
 #include "api.h"
+#include "driver.h"
 #include "monitor.h"
 #include "rsync.h"
 
@@ -103,10 +104,10 @@ void emugpu_rsync_module_going(const char *module)
 	mutex_unlock(&rsync_mutex);
 }
 
-/* Kept so that old consumers build and load. */
+/* Kept so that old consumers build and load. Drivers before 580 look for the registers of POWER9. */
 int nvidia_p2p_get_rsync_registers(nvidia_p2p_rsync_reg_info_t **reg_info)
 {
-	return -ENODEV;
+	return !reg_info && !emugpu_driver_since(580) ? -EINVAL : -ENODEV;
 }
 EMUGPU_EXPORT(nvidia_p2p_get_rsync_registers);
 

@@ -5,9 +5,11 @@
 #include <linux/moduleparam.h>
 #include <linux/poison.h>
 #include <linux/string.h>
+#include <linux/sysfs.h>
 
 #include "api.h"
 #include "bar1.h"
+#include "driver.h"
 #include "gpu.h"
 #include "memory.h"
 #include "pin.h"
@@ -19,6 +21,14 @@ enum table_version {
 	VERSION_515 = 0x00010002,	/* table without flags */
 	VERSION_580 = NVIDIA_P2P_PAGE_TABLE_VERSION,
 };
+
+/* Parameter; 0: the version of the played driver */
+static unsigned int table_version;
+
+static unsigned int version_now(void)
+{
+	return READ_ONCE(table_version) ?: emugpu_driver_table_version();
+}
 
 static int version_set(const char *value, const struct kernel_param *param)
 {
@@ -33,11 +43,15 @@ static int version_set(const char *value, const struct kernel_param *param)
 	return 0;
 }
 
-static const struct kernel_param_ops version_ops = { .set = version_set, .get = param_get_hexint };
+static int version_get(char *buffer, const struct kernel_param *param)
+{
+	return sysfs_emit(buffer, "%#x\n", version_now());
+}
 
-static unsigned int table_version = VERSION_580;
+static const struct kernel_param_ops version_ops = { .set = version_set, .get = version_get };
+
 module_param_cb(table_version, &version_ops, &table_version, 0644);
-MODULE_PARM_DESC(table_version, "version of page tables: 0x10001, 0x10002 or 0x20000 (default)");
+MODULE_PARM_DESC(table_version, "version of page tables: 0x10001, 0x10002 or 0x20000 (default: of driver_version)");
 
 static const u32 *pin_pages(const struct emugpu_pin *pin)
 {
@@ -83,7 +97,7 @@ static bool uses_bar1(const struct emugpu_pin *pin)
 	return !emugpu_gpu_is_coherent() || pin->request.force_bar1;
 }
 
-/* Poisons the members that a table of the version table_version does not have. */
+/* Poisons the members that a table of this version does not have. */
 static int table_fill(struct emugpu_pin *pin)
 {
 	struct nvidia_p2p_page_table *table = pin->table;
@@ -96,7 +110,7 @@ static int table_fill(struct emugpu_pin *pin)
 		pin->array[i].physical_address = emugpu_gpu_page_phys(pin->memory->gpu, pin_pages(pin)[i]);
 		table->pages[i] = &pin->array[i];
 	}
-	table->version = READ_ONCE(table_version);
+	table->version = version_now();
 	table->page_size = NVIDIA_P2P_PAGE_SIZE_64KB;
 	table->entries = n;
 	memcpy(pin->uuid, pin->memory->gpu->uuid, sizeof(pin->uuid));

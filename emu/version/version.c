@@ -1,40 +1,50 @@
 // SPDX-License-Identifier: MIT
 #include "version.h"
 
+#include <emugpu.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* The first one is the default. */
-static const struct driver_version versions[] = {
-	{ 580, "580.65.06", 13000 },
-	{ 535, "535.288.01", 12020 },
-	{ 550, "550.163.01", 12040 },
-	{ 570, "570.211.01", 12080 },
-	{ 595, "595.45.04", 13020 },
-	{ 610, "610.43.02", 13030 },
+/* Version of CUDA that a branch brought */
+static const struct {
+	unsigned int branch;
+	int cuda;
+} brought[] = {
+	{ 535, 12020 }, { 550, 12040 }, { 570, 12080 }, { 580, 13000 }, { 595, 13020 }, { 610, 13030 },
 };
 
-static const struct driver_version *played = versions;
+static char text[32] = EMUGPU_DRIVER_VERSION;
+static struct driver_version played = { .text = text };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void read_text(void)
+{
+	FILE *file = fopen("/sys/module/emugpu/version", "re");
+	char line[sizeof(text)];
+
+	if (file && fgets(line, sizeof(line), file))
+		snprintf(text, sizeof(text), "%.*s", (int)strcspn(line, "\n"), line);
+	if (file)
+		fclose(file);
+}
 
 static void find(void)
 {
 	int saved = errno;
-	FILE *file = fopen("/sys/module/emugpu/parameters/driver_version", "re");
-	unsigned int branch = 0;
 
-	if (file && fscanf(file, "%u", &branch) == 1)
-		for (unsigned int i = 0; i < sizeof(versions) / sizeof(*versions); i++)
-			if (versions[i].branch == branch)
-				played = &versions[i];
-	if (file)
-		fclose(file);
+	read_text();
+	played.branch = strtoul(text, NULL, 10);
+	for (unsigned int i = 0; i < sizeof(brought) / sizeof(*brought); i++)
+		if (brought[i].branch == played.branch)
+			played.cuda = brought[i].cuda;
 	errno = saved;
 }
 
 const struct driver_version *driver_version(void)
 {
 	pthread_once(&once, find);
-	return played;
+	return &played;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The version of NVIDIA's driver that the emulator plays: the parameter driver_version of emugpu. */
+/* The version of NVIDIA's driver that the emulator plays: /sys/module/emugpu/version */
 #ifndef EMU_VERSION_H
 #define EMU_VERSION_H
 
@@ -15,7 +15,7 @@ struct driver_version {
 	int cuda;
 };
 
-/* Any thread. Reads the parameter in the first call; if it cannot be read, the version is the default. */
+/* Any thread. Reads the version of the module in the first call; if it cannot be read, the version is the default. */
 const struct driver_version *driver_version(void);
 
 #endif

@@ -306,10 +306,10 @@ static int look_at_callback(struct slot *slot, struct p2p_check_callback *look)
 	return 0;
 }
 
-static int get_rsync_registers(void)
+static int get_rsync_registers(const struct p2p_check_call *arg)
 {
 	nvidia_p2p_rsync_reg_info_t *info;
-	int err = nvidia_p2p_get_rsync_registers(&info);
+	int err = nvidia_p2p_get_rsync_registers(arg->flags & P2P_CHECK_NULL_RESULT ? NULL : &info);
 
 	if (!err)
 		nvidia_p2p_put_rsync_registers(info);
@@ -348,7 +348,7 @@ static int run(unsigned int cmd, struct slot *slot, void *arg)
 	case P2P_CHECK_DESTROY_MAPPING:
 		return nvidia_p2p_destroy_mapping(1);
 	case P2P_CHECK_GET_RSYNC_REGISTERS:
-		return get_rsync_registers();
+		return get_rsync_registers(arg);
 	case P2P_CHECK_REVERSE:
 		return reverse_pages(slot);
 	case P2P_CHECK_RUIN_TABLE:

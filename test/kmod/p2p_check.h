@@ -42,7 +42,7 @@ enum p2p_check_flags {
 	/* Pass NULL for the page table; MAP, UNMAP: pass NULL for the device */
 	P2P_CHECK_NULL_TABLE = 1 << 12,
 	P2P_CHECK_NULL_PEER = 1 << 13,
-	/* GET, GET_PERSISTENT, MAP: pass NULL for the result */
+	/* GET, GET_PERSISTENT, MAP, GET_RSYNC_REGISTERS: pass NULL for the result */
 	P2P_CHECK_NULL_RESULT = 1 << 14,
 	/* GET, PUT, MAP: hold maps_lock during the call; UNMAP and the callback take this lock */
 	P2P_CHECK_LOCKED = 1 << 15,

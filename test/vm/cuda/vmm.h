@@ -13,7 +13,7 @@ enum { UNSET = 0x5a5a5a5a };
 static const CUmemLocation here = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 };
 static const CUmemAccessDesc readwrite = { { CU_MEM_LOCATION_TYPE_DEVICE, 0 }, CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
 static const size_t unit = 2 << 20;	/* unit of sizes and addresses */
-static unsigned char bytes[4 << 20], back[4 << 20];
+static unsigned char bytes[4 << 20], back[4 << 20] __attribute__((unused));
 
 static inline CUmemAllocationProp prop(bool rdma)
 {
