@@ -27,7 +27,7 @@ $(B)/obj/gdrapi:
 
 # ---- users of the library --------------------------------------------------------
 
-GDR_VM := $(patsubst test/vm/gdrapi/%.c,$(B)/bin/vm/%,$(wildcard test/vm/gdrapi/*.c))
+GDR_VM := $(patsubst test/vm/gdrapi/%.c,$(B)/bin/vm/%,$(filter-out %_copies.c,$(wildcard test/vm/gdrapi/*.c)))
 $(GDR_VM): $(B)/lib/libgdrapi.so
 $(GDR_VM): private override CPPFLAGS += -Icompat/gdrapi
 $(GDR_VM): private override LDFLAGS += -L$(B)/lib -Wl,--no-as-needed -lgdrapi
@@ -40,5 +40,8 @@ GDR_BENCH_OBJ := $(addprefix $(B)/obj/gdrapi/,copy.o handle.o refuse.o stream.o)
 $(B)/bin/bench/gdrapi: $(GDR_BENCH_OBJ) $(B)/lib/libgdrapi.so
 $(B)/bin/bench/gdrapi: BENCH_OBJ := $(GDR_BENCH_OBJ) -lgdrapi
 $(B)/bin/bench/gdrapi: private override CPPFLAGS += -Icompat/gdrapi
+
+$(B)/bin/vm/t_gdrapi_copies: $(GDR_BENCH_OBJ)
+$(B)/bin/vm/t_gdrapi_copies: private VM_LIBS := $(GDR_BENCH_OBJ)
 
 -include $(GDR_OBJ:.o=.d)

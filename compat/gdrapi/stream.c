@@ -4,11 +4,15 @@
  * bus transaction. A streaming load (MOVNTDQA) fetches the whole line into a buffer,
  * and the buffer serves the other loads of that line. All stores collect in a buffer of
  * one line. Non-temporal stores that fill the buffer at once leave the CPU as one
- * transaction, and do not disturb the caches. An AVX-512 variant is missing on purpose:
- * gdrcopy's authors removed theirs, because SSE4.1 was faster on many CPUs.
+ * transaction, and do not disturb the caches. AVX-512 is behind SSE4.1, so no CPU chooses it: gdrcopy's
+ * authors found SSE4.1 faster on many CPUs. bench/gdrapi measures all variants.
  */
 #include "stream.h"
 
+#ifdef __aarch64__
+#include <arm_neon.h>
+#include <sys/auxv.h>
+#endif
 #ifdef __x86_64__
 #include <immintrin.h>
 
@@ -29,6 +33,31 @@ TARGET("movdir64b") static void direct_store(void *map, const void *from, size_t
 #pragma GCC unroll 4
 	for (; lines; lines--, line += STREAM_LINE, at += STREAM_LINE)
 		_movdir64b(line, at);
+}
+
+static bool avx512_usable(void)
+{
+	return __builtin_cpu_supports("avx512f");
+}
+
+TARGET("avx512f") static void avx512_store(void *map, const void *from, size_t lines)
+{
+	const __m512i *at = from;
+	__m512i *line = map;
+
+#pragma GCC unroll 4
+	for (; lines; lines--)
+		_mm512_stream_si512(line++, _mm512_loadu_si512(at++));
+}
+
+TARGET("avx512f") static void avx512_load(void *to, const void *map, size_t lines)
+{
+	const __m512i *line = map;
+	__m512i *at = to;
+
+#pragma GCC unroll 4
+	for (; lines; lines--)
+		_mm512_storeu_si512(at++, _mm512_stream_load_si512((void *)line++));
 }
 
 /* ---- in halves ------------------------------------------------------------------ */
@@ -124,6 +153,90 @@ TARGET("sse4.1") static void sse41_load_blocks(void *to, const void *map, size_t
 }
 #endif
 
+#ifdef __aarch64__
+/* ---- a line by one instruction, of CPUs with FEAT_LS64 ---------------------------- */
+
+enum {
+	AUX_HWCAP3 = 29,
+	HWCAP3_LS64 = 1 << 3,	/* of Linux */
+};
+
+static bool ls64_usable(void)
+{
+	return getauxval(AUX_HWCAP3) & HWCAP3_LS64;
+}
+
+/* Assemblers know these instructions by options only: st64b x8, [x16] and ld64b x8, [x16], which move x8 to x15 */
+#define ST64B ".inst 0xf83f9208\n"
+#define LD64B ".inst 0xf83fd208\n"
+#define LS64_REGISTERS "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15"
+
+static void ls64_store(void *map, const void *from, size_t lines)
+{
+	register char *line __asm__("x16") = map;
+	const char *at = from;
+
+	for (; lines; lines--, line += STREAM_LINE, at += STREAM_LINE)
+		__asm__ volatile("ldp x8, x9, [%1]\n"
+				 "ldp x10, x11, [%1, 16]\n"
+				 "ldp x12, x13, [%1, 32]\n"
+				 "ldp x14, x15, [%1, 48]\n"
+				 ST64B : : "r"(line), "r"(at) : LS64_REGISTERS, "memory");
+}
+
+static void ls64_load(void *to, const void *map, size_t lines)
+{
+	register const char *line __asm__("x16") = map;
+	char *at = to;
+
+	for (; lines; lines--, line += STREAM_LINE, at += STREAM_LINE)
+		__asm__ volatile(LD64B
+				 "stp x8, x9, [%0]\n"
+				 "stp x10, x11, [%0, 16]\n"
+				 "stp x12, x13, [%0, 32]\n"
+				 "stp x14, x15, [%0, 48]\n" : : "r"(at), "r"(line) : LS64_REGISTERS, "memory");
+}
+
+/* ---- in quarters, of every arm64 CPU ------------------------------------------------ */
+
+static bool neon_usable(void)
+{
+	return true;
+}
+
+static void neon_copy(void *to, const void *from, size_t lines)
+{
+	const uint8_t *in = from;
+	uint8_t *out = to;
+	uint8x16_t a, b, c, d;
+
+	/* load the whole line before storing, so that neighbouring accesses merge */
+	for (; lines; lines--, in += STREAM_LINE, out += STREAM_LINE) {
+		a = vld1q_u8(in);
+		b = vld1q_u8(in + 16);
+		c = vld1q_u8(in + 32);
+		d = vld1q_u8(in + 48);
+		__asm__ volatile("" : : : "memory");
+		vst1q_u8(out, a);
+		vst1q_u8(out + 16, b);
+		vst1q_u8(out + 32, c);
+		vst1q_u8(out + 48, d);
+		__asm__ volatile("" : : : "memory");
+	}
+}
+
+static void neon_load_blocks(void *to, const void *map, size_t blocks)
+{
+	const uint8_t *block = map;
+	uint8_t *at = to;
+
+	for (; blocks; blocks--, block += STREAM_BLOCK, at += STREAM_BLOCK) {
+		vst1q_u8(at, vld1q_u8(block));
+		__asm__ volatile("" : : : "memory");
+	}
+}
+#endif
+
 /* ---- any CPU -------------------------------------------------------------------- */
 
 static bool words_usable(void)
@@ -160,6 +273,11 @@ const struct stream gdr_streams[] = {
 	{ "movdir64b", direct_usable, direct_store, avx2_load, sse41_load_blocks },
 	{ "avx2", avx2_usable, avx2_store, avx2_load, sse41_load_blocks },
 	{ "sse4.1", sse41_usable, sse41_store, sse41_load, sse41_load_blocks },
+	{ "avx512", avx512_usable, avx512_store, avx512_load, sse41_load_blocks },
+#endif
+#ifdef __aarch64__
+	{ "ls64", ls64_usable, ls64_store, ls64_load, neon_load_blocks },
+	{ "neon", neon_usable, neon_copy, neon_copy, neon_load_blocks },
 #endif
 	{ "words", words_usable, words_store, words_load, words_load_blocks },
 	{},

@@ -25,7 +25,7 @@ $(B)/vm:
 
 # Programs of the arm64 VM: $(B)/arm64/X is $(B)/X compiled for arm64.
 ARM64 := B=$(B)/arm64 CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar
-ARM64_TARGETS := vm/init emu/libnvidia-ml.so.1 bin/demo bin/examples/tegra \
+ARM64_TARGETS := vm/init emu/libnvidia-ml.so.1 bin/demo bin/examples/tegra bin/vm/t_gdrapi_copies \
 	$(patsubst test/vm/tegra/%.c,bin/vm/%,$(wildcard test/vm/tegra/t_*.c))
 
 arm64:
