@@ -129,6 +129,7 @@ inline pp_attach_drop_put(a, did)
 			attach[a].listed = false;
 			touch_peer(PEER(a));
 			peer[PEER(a)].users++;
+			peer[PEER(a)].strays = peer[PEER(a)].strays + (attach[a].inflight > 0);
 			region.users++
 		:: else
 		fi
@@ -161,7 +162,11 @@ inline pp_attach_drop_all(a, did)
 	rounds = 0
 }
 
-/* dma_enter(); one step, except for reading peer->dying, which another lock protects */
+/*
+ * dma_enter(); one step, except for reading peer->dying, which another lock protects. Counts that are spread need no
+ * step of their own: percpu_ref refuses DMA from the step on that ends the region, and the wait for region->gathering
+ * makes the counts exact before region_drain() reads them.
+ */
 inline peerpin_dma_begin(t, a, did)
 {
 	atomic {
@@ -186,8 +191,7 @@ inline peerpin_dma_begin(t, a, did)
 #ifndef NO_COUNT
 			attach[a].ref++;
 			attach[a].inflight++;
-			region.inflight++;
-			peer[PEER(a)].inflight++
+			region.inflight++
 #endif
 		:: else
 		fi;
@@ -195,7 +199,7 @@ inline peerpin_dma_begin(t, a, did)
 	}
 }
 
-/* dma_leave() */
+/* dma_leave(), pp_attach_uncount() */
 inline peerpin_dma_end(t, a)
 {
 	atomic {
@@ -205,15 +209,13 @@ inline peerpin_dma_end(t, a)
 		in_dma[t] = 0;
 #ifndef NO_COUNT
 		attach[a].inflight--;
+		touch_peer(PEER(a));
+		peer[PEER(a)].strays = peer[PEER(a)].strays - (attach[a].inflight == 0 && !attach[a].listed);
 		region.inflight--;
 		pp_region_idle_locked()
 #endif
 	};
 #ifndef NO_COUNT
-	atomic {
-		touch_peer(PEER(a));
-		peer[PEER(a)].inflight--
-	};
 	peerpin_attach_put(a)
 #endif
 }

@@ -49,7 +49,7 @@ typedef peer_struct {
 	byte ref = 1;
 	bool dying;
 	byte users;
-	byte inflight;
+	byte strays;		/* unlisted attachments with DMA in flight */
 	bool removed;		/* peerpin_peer_unregister() has returned: device and driver are gone */
 };
 

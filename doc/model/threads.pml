@@ -202,8 +202,8 @@ proctype peerpin_peer_unregister()
 	   pp_attach_drop_put(a, did)
 	od;
 	if
-	:: peer[0].inflight == 0
-	:: peer[0].inflight > 0 && endless -> goto done
+	:: peer[0].strays == 0
+	:: peer[0].strays > 0 && endless -> goto done
 	fi;
 	peer[0].users == 0;
 	assert(in_dma[0] == 0);		/* no DMA outlives the device */

@@ -44,6 +44,10 @@
 #define PP_DMABUF_MAPPING_PINS 0
 #endif
 
+#ifndef fd_file	/* since 6.12 */
+#define fd_file(f) ((f).file)
+#endif
+
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set,
 				vm_flags_t clear)

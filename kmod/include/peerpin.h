@@ -58,8 +58,9 @@ struct peerpin_region;
  * Context: process. The calling thread may hold a lock of the GPU driver, or the reservation
  * lock of an imported dma-buf. So @stop must not wait for the end of the DMA, for the GPU
  * driver or for memory. No timeout bounds @stop: if @stop waits, the freeing thread hangs.
- * The core calls @stop at most once for each attachment, if DMA was in flight just before. The core
- * never calls @stop after peerpin_peer_unregister() has returned. A driver that queues requests
+ * The core calls @stop at most once for each attachment, if DMA was in flight just before, or if
+ * several processors have begun DMA on the attachment. The core never calls @stop after
+ * peerpin_peer_unregister() has returned. A driver that queues requests
  * must call peerpin_dma_begin() and list the request under one lock, which @stop also takes.
  * Otherwise @stop can run between the two, miss the request, and is not called again.
  * Guide 11.3, 12.4: the driver's part of the free callback.
@@ -221,6 +222,7 @@ struct peerpin_dma {
 	u64 offset;
 	u64 length;
 	enum dma_data_direction dir;
+	bool many;
 	struct scatterlist *sg;
 	unsigned int sg_done;
 	u64 left;

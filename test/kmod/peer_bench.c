@@ -107,6 +107,103 @@ static int bench_end(struct peer_bench *c)
 	return 0;
 }
 
+/* ---- transfers --------------------------------------------------------------------- */
+
+static int bench_transfer(struct peerpin_attach *attach)
+{
+	struct peerpin_dma transfer;
+	dma_addr_t bus;
+	int ret;
+
+	ret = peerpin_dma_begin(attach, 0, 4096, DMA_FROM_DEVICE, &transfer);
+	if (ret)
+		return ret;
+	peerpin_dma_next(&transfer, 4096, &bus);
+	peerpin_dma_end(&transfer);
+	return 0;
+}
+
+static int bench_look_up(const struct peer_bench *c, u32 region)
+{
+	struct peerpin_attach *attach = bench_find(peers[0], c->fd, region);
+	int ret;
+
+	if (IS_ERR(attach))
+		return PTR_ERR(attach);
+	ret = bench_transfer(attach);
+	peerpin_attach_put(attach);
+	return ret;
+}
+
+static struct {
+	spinlock_t lock;
+	struct kref ref;
+	unsigned int attach;
+	unsigned int region;
+	atomic_t peer;
+	wait_queue_head_t idle;
+} counts = {
+	.lock = __SPIN_LOCK_UNLOCKED(counts.lock),
+	.ref = KREF_INIT(1),
+	.peer = ATOMIC_INIT(0),
+	.idle = __WAIT_QUEUE_HEAD_INITIALIZER(counts.idle),
+};
+
+static void counts_release(struct kref *ref)
+{
+}
+
+static void bench_locked(void)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&counts.lock, flags);
+	kref_get(&counts.ref);
+	counts.attach++;
+	counts.region++;
+	atomic_inc(&counts.peer);
+	spin_unlock_irqrestore(&counts.lock, flags);
+
+	spin_lock_irqsave(&counts.lock, flags);
+	if (!--counts.attach)
+		wake_up_all(&counts.idle);
+	if (!--counts.region)
+		wake_up_all(&counts.idle);
+	spin_unlock_irqrestore(&counts.lock, flags);
+	if (atomic_dec_and_test(&counts.peer))
+		wake_up_all(&counts.idle);
+	kref_put(&counts.ref, counts_release);
+}
+
+static int bench_round(const struct peer_bench *c, struct peerpin_attach *attach, u32 region)
+{
+	if (c->op == PEER_BENCH_TRANSFER)
+		return bench_transfer(attach);
+	if (c->op == PEER_BENCH_LOOK_UP)
+		return bench_look_up(c, region);
+	bench_locked();
+	return 0;
+}
+
+/* Without a mutex: threads call this at the same time. */
+static int bench_rounds(struct peer_bench *c, u32 region)
+{
+	struct peerpin_attach *attach = bench_find(peers[0], c->fd, region);
+	u64 start = ktime_get_ns();
+	int ret = 0;
+	u32 i;
+
+	if (IS_ERR(attach))
+		return PTR_ERR(attach);
+	for (i = 0; i < c->rounds && !ret; i++)
+		ret = bench_round(c, attach, region);
+	c->out_ns = ktime_get_ns() - start;
+	peerpin_attach_put(attach);
+	return ret;
+}
+
+/* ---- the ioctl ---------------------------------------------------------------------- */
+
 static int bench_op(struct peer_bench *c, const u32 *regions)
 {
 	switch (c->op) {
@@ -132,9 +229,13 @@ static int bench_with_regions(struct peer_bench *c)
 	regions = vmemdup_user((void __user *)(uintptr_t)c->regions, c->count * sizeof(*regions));
 	if (IS_ERR(regions))
 		return PTR_ERR(regions);
-	mutex_lock(&lock);
-	ret = bench_op(c, regions);
-	mutex_unlock(&lock);
+	if (c->op >= PEER_BENCH_TRANSFER && c->op <= PEER_BENCH_LOCKED) {
+		ret = bench_rounds(c, regions[0]);
+	} else {
+		mutex_lock(&lock);
+		ret = bench_op(c, regions);
+		mutex_unlock(&lock);
+	}
 	kvfree(regions);
 	return ret;
 }

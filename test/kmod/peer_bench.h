@@ -15,6 +15,15 @@ enum peer_bench_op {
 	PEER_BENCH_ATTACH,	/* attach each of @regions to the first @peers peers; @out_ns: duration */
 	PEER_BENCH_HOLD,	/* begin a DMA on the first region and the last peer */
 	PEER_BENCH_END,		/* end the DMA, if stop() did not end it; @out_ns: time of the end */
+	/*
+	 * @rounds transfers by the first peer on the first region, as fast as possible, beside other calls;
+	 * @out_ns: duration. TRANSFER: begin, next and end. LOOK_UP: the region and the attachment are
+	 * looked up before each. LOCKED: no transfer, but counts under one spinlock, as peerpin counted
+	 * before: the yardstick
+	 */
+	PEER_BENCH_TRANSFER,
+	PEER_BENCH_LOOK_UP,
+	PEER_BENCH_LOCKED,
 };
 
 /**
@@ -25,6 +34,7 @@ enum peer_bench_op {
  * @count: number of @regions
  * @peers: number of peers, 1 to PEER_BENCH_PEERS
  * @end_ms: HOLD: time from stop() to the end of the DMA; 0: stop() does not end the DMA
+ * @rounds: number of transfers
  * @out_ns: ATTACH: time for all regions; END: CLOCK_MONOTONIC
  */
 struct peer_bench {
@@ -34,7 +44,7 @@ struct peer_bench {
 	__u32 count;
 	__u32 peers;
 	__u32 end_ms;
-	__u32 reserved;
+	__u32 rounds;
 	__aligned_u64 out_ns;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Checks tables, cookies and epochs at limits that no region reaches. The checks run when the
+ * Checks tables, cookies, epochs and reference counts at limits that no region reaches. The checks run when the
  * module is loaded. If a check fails, loading fails, and the log names the check.
  */
 #include <linux/delay.h>
@@ -8,6 +8,7 @@
 #include <linux/module.h>
 #include <linux/random.h>
 #include <linux/vmalloc.h>
+#include "../../kmod/core/region/ref.c"
 #include "../../kmod/core/region/table.c"
 #include "../../kmod/core/region/cookie.c"
 #include "../../kmod/core/region/epoch.c"
@@ -37,14 +38,25 @@ static bool wrong;
 /* Functions of region.c that the tables call */
 void pp_region_get(struct peerpin_region *r)
 {
-	kref_get(&r->ref);
+	pp_ref_get(&r->ref);
+}
+
+bool pp_region_tryget(struct peerpin_region *r)
+{
+	return pp_ref_tryget(&r->ref);
 }
 
 static struct peerpin_region *regions;	/* array of MANY regions */
+static atomic_t released;
+
+static void count_release(struct pp_ref *ref)
+{
+	atomic_inc(&released);
+}
 
 static unsigned int refs(unsigned int i)
 {
-	return kref_read(&regions[i].ref);
+	return refcount_read(&regions[i].ref.few);
 }
 
 /* ---- tables -------------------------------------------------------------------- */
@@ -106,11 +118,12 @@ static void check_take_out(struct pp_table *t)
 	u32 index, other, turn;
 
 	CHECK(!pp_table_take(t, NULL, &index, &turn), "");
-	CHECK(!pp_table_find(t, index, NULL), "found before it was put");
+	CHECK(!pp_table_find(t, index, NULL) && !pp_table_glance(t, index), "found before it was put");
 	pp_table_put(t, index, &regions[3]);
 	CHECK(pp_table_find(t, index, &turn) == &regions[3] && refs(3) == 2, "%u", refs(3));
-	CHECK(pp_table_take_out(t, index) == &regions[3] && refs(3) == 2, "%u", refs(3));
-	CHECK(!pp_table_take_out(t, index) && !pp_table_find(t, index, &turn), "twice");
+	CHECK(pp_table_glance(t, index) == &regions[3] && refs(3) == 3, "%u", refs(3));
+	CHECK(pp_table_take_out(t, index) == &regions[3] && refs(3) == 3, "%u", refs(3));
+	CHECK(!pp_table_take_out(t, index) && !pp_table_find(t, index, &turn) && !pp_table_glance(t, index), "twice");
 	CHECK(!pp_table_take_out(t, index + 1), "what never was");
 	CHECK(!pp_table_take(t, &regions[4], &other, NULL) && other != index, "a taken entry was taken");
 }
@@ -128,6 +141,45 @@ static void check_turns(struct pp_table *t)
 	CHECK(pp_table_find(t, index, &later) == &regions[1], "");
 	later++;
 	CHECK(!pp_table_find(t, index, &later), "found by a turn to come");
+}
+
+/* ---- reference counts --------------------------------------------------------------- */
+
+/* References from before and after the count is spread, dropped before and after it is gathered */
+static void check_ref(struct pp_table *t)
+{
+	struct pp_ref *ref = &regions[0].ref;
+
+	pp_ref_get(ref);
+	pp_ref_spread(ref);
+	CHECK(ref->spread && !pp_ref_is_one(ref), "not spread");
+	pp_ref_get(ref);
+	pp_ref_put(ref);
+	pp_ref_put(ref);
+	CHECK(pp_ref_tryget(ref), "no reference though it has one");
+	pp_ref_gather(ref);
+	pp_ref_gather(ref);
+	CHECK(!pp_ref_tryget(ref), "a gathered count");
+	pp_ref_put(ref);
+	rcu_barrier();
+	CHECK(!atomic_read(&released), "released though it has a reference");
+	pp_ref_get(ref);
+	pp_ref_put(ref);
+	CHECK(!atomic_read(&released), "released though it has a reference");
+	pp_ref_put(ref);
+	CHECK(atomic_read(&released) == 1, "%d", atomic_read(&released));
+	CHECK(!pp_ref_tryget(ref), "a reference of a released object");
+}
+
+static void check_ref_dropped_early(struct pp_table *t)
+{
+	struct pp_ref *ref = &regions[0].ref;
+
+	pp_ref_spread(ref);
+	pp_ref_gather(ref);
+	pp_ref_put(ref);
+	rcu_barrier();
+	CHECK(atomic_read(&released) == 1, "%d", atomic_read(&released));
 }
 
 /* ---- several threads -------------------------------------------------------------- */
@@ -369,6 +421,8 @@ static const struct check {
 	{ "epochs", LIMIT, check_epoch },
 	{ "the_last_epoch_of_a_word", LIMIT, check_epoch_end },
 	{ "words_of_the_page", LIMIT, check_words },
+	{ "a_spread_count_of_references", LIMIT, check_ref },
+	{ "last_reference_dropped_before_gathering", LIMIT, check_ref_dropped_early },
 };
 
 /* Run one check with new tables and regions. */
@@ -378,7 +432,8 @@ static int check_run(const struct check *check, struct pp_table *t)
 
 	wrong = false;
 	for (i = 0; i < MANY; i++)
-		kref_init(&regions[i].ref);
+		pp_ref_init(&regions[i].ref, count_release);
+	atomic_set(&released, 0);
 	memset(shards, 0, sizeof(shards));
 	pp_cookie_init();
 	*t = (struct pp_table){};

@@ -5,6 +5,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include "attach.h"
+#include "../region/end.h"
 #include "export.h"
 #include "../region/extents.h"
 #include "peer.h"
@@ -15,19 +16,19 @@
  * Without references the attachment is unlisted, hence unmapped: only memory is left to
  * free. May run in an interrupt, at the end of overdue DMA.
  */
-static void attach_release(struct kref *ref)
+static void attach_release(struct pp_ref *ref)
 {
 	struct peerpin_attach *a = container_of(ref, struct peerpin_attach, ref);
 
 	pp_map_free(&a->map);
 	pp_peer_put(a->peer);
 	pp_region_put(a->region);
-	kfree(a);
+	kfree_rcu(a, rcu);
 }
 
 void peerpin_attach_put(struct peerpin_attach *a)
 {
-	kref_put(&a->ref, attach_release);
+	pp_ref_put(&a->ref);
 }
 EXPORT_SYMBOL_GPL(peerpin_attach_put);
 
@@ -41,21 +42,45 @@ static struct peerpin_attach *attach_find_locked(struct peerpin_region *r,
 		return ERR_PTR(-ESTALE);
 	list_for_each_entry(a, &r->attaches, in_region) {
 		if (a->peer == peer) {
-			kref_get(&a->ref);
+			pp_ref_get(&a->ref);
 			return a;
 		}
 	}
 	return NULL;
 }
 
+static struct peerpin_attach *attach_find_rcu(struct peerpin_region *r,
+					      struct peerpin_peer *peer)
+{
+	struct peerpin_attach *a;
+
+	if (!pp_region_is_live(r))
+		return ERR_PTR(-ESTALE);
+	list_for_each_entry_rcu(a, &r->attaches, in_region)
+		if (a->peer == peer && pp_ref_tryget(&a->ref))
+			return a;
+	return NULL;
+}
+
+static void attach_spread_ref(struct peerpin_attach *a)
+{
+	spin_lock_irq(&a->region->lock);
+	if (a->listed)
+		pp_ref_spread(&a->ref);
+	spin_unlock_irq(&a->region->lock);
+}
+
+/* Drivers may look up for each transfer, so this takes no lock. */
 static struct peerpin_attach *attach_find(struct peerpin_region *r,
 					  struct peerpin_peer *peer)
 {
 	struct peerpin_attach *a;
 
-	spin_lock_irq(&r->lock);
-	a = attach_find_locked(r, peer);
-	spin_unlock_irq(&r->lock);
+	rcu_read_lock();
+	a = attach_find_rcu(r, peer);
+	rcu_read_unlock();
+	if (!IS_ERR_OR_NULL(a) && pp_ref_is_shared(&a->ref))
+		attach_spread_ref(a);
 	return a;
 }
 
@@ -74,8 +99,9 @@ static struct peerpin_attach *attach_publish(struct peerpin_attach *a)
 	if (!found && a->peer->dying)
 		found = ERR_PTR(-ENODEV);
 	if (!found) {
-		kref_get(&a->ref);	/* the lists' reference */
-		list_add(&a->in_region, &r->attaches);
+		pp_ref_get(&a->ref);	/* the lists' reference */
+		a->listed = true;
+		list_add_rcu(&a->in_region, &r->attaches);
 		pp_region_count_map_locked(r);
 		list_add(&a->in_peer, &a->peer->attaches);
 	}
@@ -93,8 +119,7 @@ static struct peerpin_attach *attach_alloc(struct peerpin_peer *peer,
 
 	if (!a)
 		return NULL;
-	kref_init(&a->ref);
-	INIT_LIST_HEAD(&a->in_region);
+	pp_ref_init(&a->ref, attach_release);
 	INIT_LIST_HEAD(&a->in_peer);
 	INIT_WORK(&a->work, attach_work);
 	pp_region_get(r);
@@ -257,12 +282,112 @@ bool peerpin_attach_bounced(const struct peerpin_attach *a)
 }
 EXPORT_SYMBOL_GPL(peerpin_attach_bounced);
 
+/* ---- DMA in flight -------------------------------------------------------------- */
+
+void pp_attach_count_locked(struct peerpin_attach *a)
+{
+	lockdep_assert_held(&a->region->lock);
+	pp_ref_get(&a->ref);
+	a->inflight++;
+	a->region->inflight++;
+}
+
+/* peerpin_peer_unregister() waits for an unlisted attachment by @strays. */
+static void attach_idle_locked(struct peerpin_attach *a)
+{
+	struct peerpin_peer *peer = a->peer;
+
+	lockdep_assert_held(&a->region->lock);
+	if (a->listed && !READ_ONCE(peer->dying))
+		return;
+	spin_lock(&peer->lock);
+	peer->strays -= !a->listed;
+	wake_up_all(&peer->idle);
+	spin_unlock(&peer->lock);
+}
+
+/* No thread waits for the DMA of a live region, or of a peer that is not being unregistered. */
+void pp_attach_uncount(struct peerpin_attach *a)
+{
+	struct peerpin_region *r = a->region;
+	unsigned long flags;
+
+	spin_lock_irqsave(&r->lock, flags);
+	if (!--a->inflight)
+		attach_idle_locked(a);
+	if (!--r->inflight && r->state > PP_LIVE)
+		pp_region_idle_locked(r);
+	spin_unlock_irqrestore(&r->lock, flags);
+	peerpin_attach_put(a);
+}
+
+/* The last DMA of @many has ended. In an interrupt, at the end of a grace period, or in that DMA's end */
+static void attach_many_ended(struct percpu_ref *many)
+{
+	struct peerpin_attach *a = container_of(many, struct peerpin_attach, many);
+
+	percpu_ref_exit(many);
+	pp_attach_uncount(a);
+}
+
+/* Without memory, @turns asks again soon. */
+void pp_attach_spread_locked(struct peerpin_attach *a)
+{
+	lockdep_assert_held(&a->region->lock);
+	if (a->spread || percpu_ref_init(&a->many, attach_many_ended, 0, PP_SPREAD_GFP))
+		return;
+	pp_attach_count_locked(a);
+	WRITE_ONCE(a->region->spread, true);
+	smp_store_release(&a->spread, true);	/* pairs with dma_enter_many() */
+}
+
+static void attach_many_gathered(struct percpu_ref *many)
+{
+	struct peerpin_attach *a = container_of(many, struct peerpin_attach, many);
+	struct peerpin_region *r = a->region;
+	unsigned long flags;
+
+	spin_lock_irqsave(&r->lock, flags);
+	if (!--r->gathering)
+		wake_up_all(&r->idle);
+	spin_unlock_irqrestore(&r->lock, flags);
+}
+
+static void attach_gather_locked(struct peerpin_attach *a)
+{
+	lockdep_assert_held(&a->region->lock);
+	if (!a->spread || percpu_ref_is_dying(&a->many))
+		return;
+	a->region->gathering++;
+	percpu_ref_kill_and_confirm(&a->many, attach_many_gathered);
+}
+
+void pp_attach_gather_locked(struct peerpin_region *r)
+{
+	struct peerpin_attach *a;
+
+	list_for_each_entry(a, &r->attaches, in_region)
+		attach_gather_locked(a);
+}
+
+void pp_attach_gather(struct peerpin_region *r)
+{
+	if (!READ_ONCE(r->spread))
+		return;
+	spin_lock_irq(&r->lock);
+	pp_attach_gather_locked(r);
+	spin_unlock_irq(&r->lock);
+}
+
+/* ---- the end -------------------------------------------------------------------- */
+
 static bool attach_claim_stop(struct peerpin_attach *a)
 {
 	bool claim;
 
 	spin_lock_irq(&a->region->lock);
-	claim = a->inflight && !a->stopping && !list_empty(&a->in_region);
+	claim = a->inflight && !a->stopping && a->listed;
+	attach_gather_locked(a);
 	if (claim) {
 		a->stopping = true;
 		spin_lock(&a->peer->lock);
@@ -288,12 +413,15 @@ static bool attach_unlist(struct peerpin_attach *a)
 	bool listed;
 
 	spin_lock_irq(&a->region->lock);
-	listed = !list_empty(&a->in_region);
+	listed = a->listed;
 	if (listed) {
+		a->listed = false;
+		list_del_rcu(&a->in_region);
+		pp_ref_gather(&a->ref);
 		spin_lock(&a->peer->lock);
-		list_del_init(&a->in_region);
 		list_del_init(&a->in_peer);
 		a->peer->users++;
+		a->peer->strays += !!a->inflight;
 		spin_unlock(&a->peer->lock);
 		if (a->provided)
 			a->region->mappings++;
@@ -356,7 +484,7 @@ static struct peerpin_attach *attach_to_stop(struct peerpin_region *r)
 	spin_lock_irq(&r->lock);
 	list_for_each_entry(a, &r->attaches, in_region) {
 		if (a->inflight && !a->stopping) {
-			kref_get(&a->ref);
+			pp_ref_get(&a->ref);
 			goto out;
 		}
 	}
@@ -401,7 +529,7 @@ static struct peerpin_attach *attach_first(struct peerpin_region *r)
 	a = list_first_entry_or_null(&r->attaches, struct peerpin_attach,
 				     in_region);
 	if (a)
-		kref_get(&a->ref);
+		pp_ref_get(&a->ref);
 	spin_unlock_irq(&r->lock);
 	return a;
 }

@@ -9,10 +9,10 @@
 #ifndef _PEERPIN_ATTACH_H
 #define _PEERPIN_ATTACH_H
 
-#include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/workqueue.h>
 #include "../../include/peerpin.h"
+#include "../region/ref.h"
 #include "map.h"
 
 struct peerpin_region;
@@ -21,32 +21,57 @@ struct seq_file;
 /**
  * struct peerpin_attach - one region mapped for one peer
  * @ref: references: one for both lists together, one for each peerpin_attach(), one for each
- *	DMA in flight
+ *	DMA counted in @inflight. Spread only while listed; gathered by the thread that unlists
  * @region: the region; the attachment has a reference
  * @peer: the peer; the attachment has a reference
- * @in_region: entry in @region->attaches, under @region->lock. Listed means mapped; the thread
+ * @in_region: entry in @region->attaches, under @region->lock; look-ups read the list under RCU
+ * @listed: the attachment is in both lists, under @region->lock. Listed means mapped; the thread
  *	that unlists the attachment unmaps it
  * @in_peer: entry in @peer->attaches, under both locks; listed there exactly
  *	when listed in the region
- * @inflight: DMA begun and not ended, under @region->lock
+ * @inflight: DMA begun and not ended, under @region->lock; all DMA counted in @many is one
+ * @spread: DMA that begins is counted in @many, until the region ends or the peer is unregistered
+ * @many: DMA in flight, counted by each processor alone
+ * @turns: processors that begin DMA, before @spread; under @region->lock
  * @stopping: stop() was called or is about to be, under @region->lock
  * @map: bus addresses of the whole region
  * @provided: the provider's mapping, if only the provider can map the memory
  * @work: work item that undoes @provided: the provider's unmap() may take locks that the
  *	thread that drops the attachment holds
+ * @rcu: frees the structure, which look-ups may still read
  */
 struct peerpin_attach {
-	struct kref ref;
+	struct pp_ref ref;
 	struct peerpin_region *region;
 	struct peerpin_peer *peer;
 	struct list_head in_region;
 	struct list_head in_peer;
 	unsigned int inflight;
+	bool listed;
 	bool stopping;
+	bool spread;
+	struct pp_turns turns;
+	struct percpu_ref many;
 	struct pp_map map;
 	void *provided;
 	struct work_struct work;
+	struct rcu_head rcu;
 };
+
+/* count a DMA, or all DMA of @many; under @region->lock. pp_attach_uncount() drops a reference */
+void pp_attach_count_locked(struct peerpin_attach *a);
+void pp_attach_uncount(struct peerpin_attach *a);
+
+/*
+ * From now on no DMA of @r begins in a @many, and a grace period of RCU later @inflight is exact. Until
+ * then @r->gathering counts the attachment. The second function does this early, so that the grace periods
+ * of many regions that are to end overlap.
+ */
+void pp_attach_gather_locked(struct peerpin_region *r);
+void pp_attach_gather(struct peerpin_region *r);
+
+/* count DMA in @many from now on; under @region->lock */
+void pp_attach_spread_locked(struct peerpin_attach *a);
 
 /* call the driver's stop(), if DMA is in flight and stop() was not called before */
 void pp_attach_stop(struct peerpin_attach *a);

@@ -3,7 +3,6 @@
 #include <linux/dma-mapping.h>
 #include <linux/export.h>
 #include "attach.h"
-#include "../region/end.h"
 #include "peer.h"
 #include "../region/region.h"
 #include "../node/trace.h"
@@ -12,41 +11,48 @@
  * DMA begins only if the region is live and the attachment is listed. The same critical
  * section raises the counts for which the region's end and the peer's unregistration wait.
  */
-static int dma_enter(struct peerpin_attach *a)
+static int dma_enter_locked(struct peerpin_attach *a)
 {
 	struct peerpin_region *r = a->region;
-	unsigned long flags;
-	int ret = 0;
 
-	spin_lock_irqsave(&r->lock, flags);
-	if (r->state != PP_LIVE) {
-		ret = -ESTALE;
-	} else if (list_empty(&a->in_region) || READ_ONCE(a->peer->dying)) {
-		ret = -ENODEV;
-	} else {
-		kref_get(&a->ref);
-		a->inflight++;
-		r->inflight++;
-		atomic_inc(&a->peer->inflight);
-	}
-	spin_unlock_irqrestore(&r->lock, flags);
+	lockdep_assert_held(&r->lock);
+	if (r->state != PP_LIVE)
+		return -ESTALE;
+	if (!a->listed || READ_ONCE(a->peer->dying))
+		return -ENODEV;
+	pp_attach_count_locked(a);
+	if (pp_turns_are_many(&a->turns))
+		pp_attach_spread_locked(a);
+	return 0;
+}
+
+/* Writes no cache line of another processor. Fails if the region has ended, or its peer ends. */
+static bool dma_enter_many(struct peerpin_attach *a)
+{
+	/* pairs with pp_attach_spread_locked() */
+	return smp_load_acquire(&a->spread) && percpu_ref_tryget_live(&a->many);
+}
+
+static int dma_enter(struct peerpin_attach *a, struct peerpin_dma *dma)
+{
+	unsigned long flags;
+	int ret;
+
+	dma->many = dma_enter_many(a);
+	if (dma->many)
+		return 0;
+	spin_lock_irqsave(&a->region->lock, flags);
+	ret = dma_enter_locked(a);
+	spin_unlock_irqrestore(&a->region->lock, flags);
 	return ret;
 }
 
-static void dma_leave(struct peerpin_attach *a)
+static void dma_leave(struct peerpin_attach *a, bool many)
 {
-	struct peerpin_region *r = a->region;
-	unsigned long flags;
-
-	spin_lock_irqsave(&r->lock, flags);
-	if (!--a->inflight)
-		wake_up_all(&a->peer->idle);
-	if (!--r->inflight)
-		pp_region_idle_locked(r);
-	spin_unlock_irqrestore(&r->lock, flags);
-	if (atomic_dec_and_test(&a->peer->inflight))
-		wake_up_all(&a->peer->idle);
-	peerpin_attach_put(a);
+	if (many)
+		percpu_ref_put(&a->many);
+	else
+		pp_attach_uncount(a);
 }
 
 /*
@@ -59,7 +65,7 @@ static bool dma_keep_map(struct peerpin_attach *a)
 	bool there;
 
 	spin_lock_irqsave(&a->region->lock, flags);
-	there = !list_empty(&a->in_region) && !a->region->unmapping;
+	there = a->listed && !a->region->unmapping;
 	a->region->users += there;
 	spin_unlock_irqrestore(&a->region->lock, flags);
 	return there;
@@ -85,9 +91,10 @@ int peerpin_dma_begin(struct peerpin_attach *attach, u64 offset, u64 length,
 
 	if (!length || offset > size || length > size - offset)
 		return -EINVAL;
-	ret = dma_enter(attach);
+	ret = dma_enter(attach, dma);
 	if (ret)
 		return ret;
+	pp_peer_count_begun(attach->peer);
 	dma->attach = attach;
 	dma->offset = offset;
 	dma->length = length;
@@ -140,9 +147,9 @@ void peerpin_dma_end(struct peerpin_dma *dma)
 	if (a->map.bounced && dma->dir != DMA_TO_DEVICE)
 		dma_sync(dma, pp_map_sync_for_cpu);
 	trace_peerpin_dma_end(dma, dma->since);
-	pp_peer_count(a->peer, dma->length);
+	pp_peer_count_ended(a->peer, dma->length);
 	WRITE_ONCE(dma->attach, NULL);
 	dma->left = 0;
-	dma_leave(a);
+	dma_leave(a, dma->many);
 }
 EXPORT_SYMBOL_GPL(peerpin_dma_end);

@@ -52,6 +52,7 @@ static struct pp_peer_counts peer_sum(const struct peerpin_peer *peer)
 	for_each_possible_cpu(cpu) {
 		const struct pp_peer_counts *c = per_cpu_ptr(peer->counts, cpu);
 
+		sum.begun += READ_ONCE(c->begun);
 		sum.transfers += READ_ONCE(c->transfers);
 		sum.bytes += READ_ONCE(c->bytes);
 	}
@@ -127,14 +128,14 @@ void pp_peer_leave(struct peerpin_peer *peer)
 	spin_unlock_irq(&peer->lock);
 }
 
-static bool peer_has_users(struct peerpin_peer *peer)
+static bool peer_is_zero(struct peerpin_peer *peer, const unsigned int *count)
 {
-	bool users;
+	bool zero;
 
 	spin_lock_irq(&peer->lock);
-	users = peer->users;
+	zero = !*count;
 	spin_unlock_irq(&peer->lock);
-	return users;
+	return zero;
 }
 
 static unsigned int peer_count(struct peerpin_peer *peer)
@@ -158,7 +159,7 @@ static struct peerpin_attach *peer_next(struct peerpin_peer *peer)
 	a = list_first_entry_or_null(&peer->attaches, struct peerpin_attach,
 				     in_peer);
 	if (a) {
-		kref_get(&a->ref);
+		pp_ref_get(&a->ref);
 		list_move_tail(&a->in_peer, &peer->attaches);
 	}
 	spin_unlock_irq(&peer->lock);
@@ -181,7 +182,7 @@ static void peer_stop_all(struct peerpin_peer *peer)
 /*
  * Once @dying is set, no attachment is added to the list and no DMA begins, so the loop below ends.
  * The end of a region may drop an attachment at the same time, even with DMA in flight. @users
- * counts the thread that drops the attachment, and @inflight counts the DMA. So after the last
+ * counts the thread that drops the attachment, and @strays counts the attachment. So after the last
  * two waits no thread uses the device or the driver.
  */
 void peerpin_peer_unregister(struct peerpin_peer *peer)
@@ -192,7 +193,7 @@ void peerpin_peer_unregister(struct peerpin_peer *peer)
 	peer->dying = true;
 	spin_unlock_irq(&peer->lock);
 	/* wait for threads that are mapping: each lists its attachment or undoes the mapping */
-	wait_event(peer->idle, !peer_has_users(peer));
+	wait_event(peer->idle, peer_is_zero(peer, &peer->users));
 
 	peer_stop_all(peer);
 	while ((a = peer_next(peer))) {
@@ -200,8 +201,8 @@ void peerpin_peer_unregister(struct peerpin_peer *peer)
 		pp_attach_drop(a);
 		peerpin_attach_put(a);
 	}
-	wait_event(peer->idle, !atomic_read(&peer->inflight));
-	wait_event(peer->idle, !peer_has_users(peer));
+	wait_event(peer->idle, peer_is_zero(peer, &peer->strays));
+	wait_event(peer->idle, peer_is_zero(peer, &peer->users));
 	peer_unlist(peer);
 	pp_peer_put(peer);
 }
@@ -217,8 +218,8 @@ static void peer_show(struct seq_file *m, struct peerpin_peer *peer)
 	struct pp_peer_counts sum = peer_sum(peer);
 
 	peer_show_name(m, peer);
-	seq_printf(m, " %llu %llu %d\n", sum.transfers, sum.bytes,
-		   atomic_read(&peer->inflight));
+	seq_printf(m, " %llu %llu %llu\n", sum.transfers, sum.bytes,
+		   max(sum.begun, sum.transfers) - sum.transfers);
 }
 
 void pp_peers_show(struct seq_file *m)

@@ -12,8 +12,13 @@
 
 struct seq_file;
 
-/** struct pp_peer_counts - transfers that have ended, on one processor */
+/**
+ * struct pp_peer_counts - transfers on one processor; only the sum over all processors has a meaning
+ * @begun: transfers that have begun
+ * @transfers, @bytes: transfers that have ended
+ */
 struct pp_peer_counts {
+	u64 begun;
 	u64 transfers;
 	u64 bytes;
 };
@@ -23,17 +28,17 @@ struct pp_peer_counts {
  * @ref: references: one of the registration, one of each attachment
  * @name: the device's name; a copy, which outlives the device
  * @dev: the device; valid, like @ops and @data, until peerpin_peer_unregister() returns.
- *	That function waits until @users and @inflight are 0
- * @lock: protects @dying, @users and @attaches; taken inside a region's lock.
+ *	That function waits until @users and @strays are 0
+ * @lock: protects @dying, @users, @strays and @attaches; taken inside a region's lock.
  *	peerpin_dma_begin() reads @dying without @lock. That is safe, because the thread that
  *	sets @dying takes the region's lock of each attachment afterwards
  * @users: number of threads that map, unmap or call stop(); peerpin_peer_unregister() waits
  *	until 0
- * @inflight: number of DMA transfers begun and not ended, on listed and unlisted attachments
- * @counts: counts of ended transfers, one set for each processor
+ * @strays: number of unlisted attachments with DMA in flight
+ * @counts: counts of transfers, one set for each processor
  * @timeouts: waits for DMA that exceeded drain_timeout_ms while this peer had DMA in flight
  * @in_peers: entry in the list of all peers
- * @idle: woken when @users, @inflight, or the @inflight of an attachment falls to 0
+ * @idle: woken when @users, @strays, or, once @dying, the @inflight of an attachment falls to 0
  */
 struct peerpin_peer {
 	struct kref ref;
@@ -44,7 +49,7 @@ struct peerpin_peer {
 	spinlock_t lock;
 	bool dying;
 	unsigned int users;
-	atomic_t inflight;
+	unsigned int strays;
 	struct list_head attaches;
 	struct list_head in_peers;
 	struct pp_peer_counts __percpu *counts;
@@ -59,10 +64,15 @@ int pp_peer_enter(struct peerpin_peer *peer);
 void pp_peer_leave(struct peerpin_peer *peer);
 
 /*
- * Count a transfer, just before the transfer ends. Uses no lock and no shared cache line,
- * because all processors count their transfers here.
+ * Count a transfer that has begun, and again just before the transfer ends. Uses no lock and no shared
+ * cache line, because all processors count their transfers here.
  */
-static inline void pp_peer_count(struct peerpin_peer *peer, u64 bytes)
+static inline void pp_peer_count_begun(struct peerpin_peer *peer)
+{
+	this_cpu_inc(peer->counts->begun);
+}
+
+static inline void pp_peer_count_ended(struct peerpin_peer *peer, u64 bytes)
 {
 	this_cpu_inc(peer->counts->transfers);
 	this_cpu_add(peer->counts->bytes, bytes);

@@ -100,7 +100,18 @@ int pp_file_unpin(struct pp_file *f, u32 id)
 
 struct peerpin_region *pp_file_region(struct pp_file *f, u32 id)
 {
-	return pp_table_find(&f->regions, id, NULL);
+	return pp_table_glance(&f->regions, id);
+}
+
+static void file_gather_all(struct pp_file *f)
+{
+	struct peerpin_region *r;
+	u32 id = 0;
+
+	for (; (r = pp_table_next(&f->regions, &id)); id++, cond_resched()) {
+		pp_attach_gather(r);
+		pp_region_put(r);
+	}
 }
 
 static void file_unpin_all(struct pp_file *f)
@@ -108,6 +119,7 @@ static void file_unpin_all(struct pp_file *f)
 	struct peerpin_region *r;
 	u32 id = 0;
 
+	file_gather_all(f);
 	for (; (r = pp_table_next(&f->regions, &id)); id++, cond_resched()) {
 		pp_region_put(r);
 		pp_file_unpin(f, id);
@@ -272,19 +284,21 @@ static struct peerpin_region *file_region_checked(struct file *filp, u32 id)
 	if (ret)
 		return ERR_PTR(ret);
 	r = pp_file_region(filp->private_data, id);
-	return r ?: ERR_PTR(-ENOENT);
+	if (!r)
+		return ERR_PTR(-ENOENT);
+	pp_region_note_lookup(r);
+	return r;
 }
 
 struct peerpin_region *peerpin_region_get(int fd, u32 id)
 {
 	struct peerpin_region *r;
-	struct file *filp;
+	struct fd f = fdget(fd);
 
-	filp = fget(fd);
-	if (!filp)
+	if (!fd_file(f))
 		return ERR_PTR(-EBADF);
-	r = file_region_checked(filp, id);
-	fput(filp);
+	r = file_region_checked(fd_file(f), id);
+	fdput(f);
 	return r;
 }
 EXPORT_SYMBOL_GPL(peerpin_region_get);

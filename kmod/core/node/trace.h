@@ -166,7 +166,8 @@ DEFINE_EVENT(peerpin_dma, peerpin_dma_end,
 /*
  * @soon: recorded by a work item, after pp_revoke_soon() or a deferred pp_revoke()
  * @inflight: number of DMA transfers in flight when the revocation began. With @soon, and
- *	if a device is unbound: number of transfers in flight after stop()
+ *	if a device is unbound: number of transfers in flight after stop(). All transfers that are
+ *	counted in the @many of an attachment are one
  * @overdue: some DMA exceeded drain_timeout_ms
  */
 TRACE_EVENT(peerpin_revoke,

@@ -24,10 +24,13 @@ static bool region_to_unpin_locked(struct peerpin_region *r)
 	return unpin;
 }
 
-/* True if no other thread has a reference, or can get a reference: the cookie is erased. */
+/*
+ * True if no other thread has a reference, or can get a reference: the cookie is erased. Exception: a
+ * look-up by id (pp_table_glance()). It gives no pages back, and no use of @r begins.
+ */
 static bool region_is_mine(struct peerpin_region *r)
 {
-	if (kref_read(&r->ref) > 1)
+	if (!pp_ref_is_one(&r->ref))
 		return false;
 	/* pairs with the pp_region_put() of other threads */
 	smp_acquire__after_ctrl_dep();

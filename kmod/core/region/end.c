@@ -75,11 +75,24 @@ void pp_region_stop(struct peerpin_region *r)
 	region_blind(r);
 }
 
+/*
+ * Waits a grace period of RCU if DMA was counted by each processor alone; @inflight is exact then. This
+ * time is no driver's, so it is not part of the time for DMA. The slack is for the last instructions of
+ * the RCU callback.
+ */
+static unsigned long region_gather(struct peerpin_region *r, unsigned long deadline)
+{
+	wait_event(r->idle, pp_region_is_zero(r, &r->gathering));
+	return max(pp_time_left(deadline), READ_ONCE(r->spread) ? 2ul : 0ul);
+}
+
 static bool region_await(struct peerpin_region *r, unsigned long deadline)
 {
+	unsigned long left;
+
 	pp_export_wait_all(r, deadline);
-	if (wait_event_timeout(r->idle, pp_region_is_zero(r, &r->inflight),
-			       pp_time_left(deadline)))
+	left = region_gather(r, deadline);
+	if (wait_event_timeout(r->idle, pp_region_is_zero(r, &r->inflight), left))
 		return true;
 	pp_count(timeouts);
 	pp_attach_name_busy(r);

@@ -2,6 +2,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include "account.h"
+#include "../dma/attach.h"
 #include "close.h"
 #include "cookie.h"
 #include "epoch.h"
@@ -12,6 +13,17 @@ struct workqueue_struct *pp_stop_wq;
 struct workqueue_struct *pp_tell_wq;
 struct workqueue_struct *pp_lock_wq;
 
+static void region_free(struct pp_ref *ref)
+{
+	struct peerpin_region *r = container_of(ref, struct peerpin_region, ref);
+
+	if (r->provider->free)
+		r->provider->free(r->priv);
+	pp_provider_put(r->provider);
+	pp_account_put(r->account);
+	kfree_rcu(r, rcu);
+}
+
 struct peerpin_region *pp_region_alloc(const struct pp_provider *provider,
 				       struct pp_account *account)
 {
@@ -19,7 +31,7 @@ struct peerpin_region *pp_region_alloc(const struct pp_provider *provider,
 
 	if (!r)
 		return NULL;
-	kref_init(&r->ref);
+	pp_ref_init(&r->ref, region_free);
 	spin_lock_init(&r->lock);
 	init_waitqueue_head(&r->idle);
 	INIT_LIST_HEAD(&r->attaches);
@@ -33,25 +45,29 @@ struct peerpin_region *pp_region_alloc(const struct pp_provider *provider,
 	return r;
 }
 
-static void region_free(struct kref *ref)
-{
-	struct peerpin_region *r = container_of(ref, struct peerpin_region, ref);
-
-	if (r->provider->free)
-		r->provider->free(r->priv);
-	pp_provider_put(r->provider);
-	pp_account_put(r->account);
-	kfree(r);
-}
-
 void pp_region_get(struct peerpin_region *r)
 {
-	kref_get(&r->ref);
+	pp_ref_get(&r->ref);
 }
 
 void pp_region_put(struct peerpin_region *r)
 {
-	kref_put(&r->ref, region_free);
+	pp_ref_put(&r->ref);
+}
+
+bool pp_region_tryget(struct peerpin_region *r)
+{
+	return pp_ref_tryget(&r->ref);
+}
+
+void pp_region_note_lookup(struct peerpin_region *r)
+{
+	if (!pp_ref_is_shared(&r->ref))
+		return;
+	spin_lock_irq(&r->lock);
+	if (r->state == PP_LIVE)
+		pp_ref_spread(&r->ref);
+	spin_unlock_irq(&r->lock);
 }
 
 int pp_region_enter(struct peerpin_region *r)
@@ -105,6 +121,8 @@ bool pp_region_end_locked(struct peerpin_region *r, enum pp_region_cause cause)
 	r->cause = cause;
 	pp_region_move_locked(r, r->state == PP_LIVE ? PP_ENDING : PP_ENDED);
 	pp_epoch_end(r->epoch);
+	pp_attach_gather_locked(r);
+	pp_ref_gather(&r->ref);
 	return true;
 }
 
@@ -145,6 +163,7 @@ void pp_region_exit(void)
 {
 	unsigned int i;
 
+	rcu_barrier();	/* regions and attachments whose references are being gathered */
 	for (i = 0; i < ARRAY_SIZE(queues); i++)
 		if (*queues[i].wq)
 			destroy_workqueue(*queues[i].wq);

@@ -43,13 +43,13 @@
 #define _PEERPIN_REGION_H
 
 #include <linux/jiffies.h>
-#include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include "provider.h"
+#include "ref.h"
 
 struct pp_account;
 struct pp_cpumap;
@@ -73,22 +73,27 @@ enum pp_region_cause {
  * struct peerpin_region - one pin
  * @ref: references of the pin, of each lookup, attachment, export and CPU mapping, and of
  *	@stop_work and @work while queued. The pin's reference lasts until the region has left
- *	all tables
+ *	all tables. Spread only while the region is live; gathered by pp_region_end_locked()
+ * @rcu: frees the structure, which look-ups without a lock may still read
  * @cookie: number by which the region is found (cookie.h)
- * @lock: protects @state, @cause, @unmapping, @users, @inflight, @held, @mappings,
+ * @lock: protects @state, @cause, @unmapping, @users, @inflight, @gathering, @held, @mappings,
  *	@maps, @shares, @attaches, @exports, @going, @cpumap and the counts in the listed
  *	attachments. Taken in interrupts. The only lock of peerpin taken inside @lock is a
  *	peer's lock
  * @users: number of threads that map, unmap, read the page table or @extents, serve a CPU fault,
  *	empty CPU mappings or run release(). A user must not wait for stop(), DMA or memory
- * @inflight: number of DMA transfers begun and not ended
+ * @inflight: number of DMA transfers begun and not ended; all DMA counted in the @many of an
+ *	attachment is one
+ * @gathering: number of attachments whose @many is not known to be 0, because processors still count
+ *	it alone. Falls to 0 a grace period of RCU after the end of the region
  * @held: number of importers' mappings that the end of the region cannot remove
  * @mappings: number of unlisted attachments whose unmap() by the provider has not returned
  * @maps: number of attachments and importers' mappings made so far; stops at U32_MAX
  * @shares: number of exports and importers; bounded, because loops over exports hold @lock
- * @idle: wait queue, woken when @users, @inflight, @held or @mappings falls to 0, and when an
- *	importer was notified or its mapping undone
+ * @idle: wait queue, woken when @users, @inflight, @gathering, @held or @mappings falls to 0, and
+ *	when an importer was notified or its mapping undone
  * @cause: why the region has ended; valid once @state is beyond LIVE
+ * @spread: DMA was counted in the @many of an attachment
  * @unmapping: region_unmap() has begun; DMA that ends later must not use the mapping
  * @stop_work: work item of pp_revoke_soon(): asks drivers and importers to stop, and queues @work
  *	unless the provider maps the region
@@ -110,7 +115,8 @@ enum pp_region_cause {
  * @priv: private memory of the provider
  */
 struct peerpin_region {
-	struct kref ref;
+	struct pp_ref ref;
+	struct rcu_head rcu;
 	spinlock_t lock;
 	wait_queue_head_t idle;
 	struct list_head attaches;
@@ -119,9 +125,11 @@ struct peerpin_region {
 	enum pp_region_state state;
 	enum pp_region_cause cause;
 	bool unmapping;
+	bool spread;
 	unsigned long cookie;
 	unsigned int users;
 	unsigned int inflight;
+	unsigned int gathering;
 	unsigned int held;
 	unsigned int mappings;
 	unsigned int maps;
@@ -151,8 +159,15 @@ struct peerpin_region {
 struct peerpin_region *pp_region_alloc(const struct pp_provider *provider,
 				       struct pp_account *account);
 
+/* any context */
 void pp_region_get(struct peerpin_region *r);
-void pp_region_put(struct peerpin_region *r);	/* any context */
+void pp_region_put(struct peerpin_region *r);
+
+/* take a reference of a region found under RCU; false: the region is being freed, or has ended */
+bool pp_region_tryget(struct peerpin_region *r);
+
+/* for look-ups that a driver may make for each transfer: spread @ref if processors take turns */
+void pp_region_note_lookup(struct peerpin_region *r);
 
 /**
  * pp_region_enter() - become a user: count the caller in @users, so that the pages stay

@@ -88,10 +88,10 @@ bool pp_region_withdraw_all(struct list_head *going)
 	unsigned long deadline;
 	bool gone = true;
 
-	list_for_each_entry(r, going, going) {
+	list_for_each_entry(r, going, going)
 		pp_region_end(r, PP_REVOKED);
+	list_for_each_entry(r, going, going)
 		pp_region_stop(r);
-	}
 	deadline = pp_revoke_deadline();
 	list_for_each_entry(r, going, going)
 		region_revoke(r, deadline, true, start);

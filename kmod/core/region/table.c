@@ -3,6 +3,7 @@
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/nospec.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include "region.h"
 #include "table.h"
@@ -59,7 +60,7 @@ static int table_first_time(struct pp_table *t, struct pp_table_entry **entry)
 		return -ENOMEM;
 	*entry = table_entry(t, t->ever);
 	(*entry)->index = t->ever;
-	WRITE_ONCE(t->ever, t->ever + 1);
+	smp_store_release(&t->ever, t->ever + 1);	/* pairs with table_object() */
 	return 0;
 }
 
@@ -109,7 +110,7 @@ int pp_table_take(struct pp_table *t, void *object, u32 *index, u32 *turn)
 		spin_lock(&t->lock);
 		ret = table_take_locked(t, &e);
 		if (!ret)
-			e->object = object;
+			smp_store_release(&e->object, object);	/* pairs with table_object() */
 		spin_unlock(&t->lock);
 	} while (ret == -ENOMEM && !table_grow(t));
 	if (ret)
@@ -120,20 +121,21 @@ int pp_table_take(struct pp_table *t, void *object, u32 *index, u32 *turn)
 	return 0;
 }
 
-static void *table_object_locked(struct pp_table *t, u32 index)
+/* The acquire loads pair with the release stores of the entry, and of @ever after the chunk exists. */
+static void *table_object(struct pp_table *t, u32 index)
 {
-	lockdep_assert_held(&t->lock);
-	if (index >= t->ever)
+	u32 ever = smp_load_acquire(&t->ever);
+
+	if (index >= ever)
 		return NULL;
-	index = array_index_nospec(index, t->ever);
-	/* pairs with pp_table_put() */
+	index = array_index_nospec(index, ever);
 	return smp_load_acquire(&table_entry(t, index)->object);
 }
 
 /* Without the lock: only this caller writes to a taken entry without an object. */
 void pp_table_put(struct pp_table *t, u32 index, void *object)
 {
-	/* pairs with table_object_locked() */
+	/* pairs with table_object() */
 	smp_store_release(&table_entry(t, index)->object, object);
 }
 
@@ -142,9 +144,9 @@ void *pp_table_take_out(struct pp_table *t, u32 index)
 	void *object;
 
 	spin_lock(&t->lock);
-	object = table_object_locked(t, index);
+	object = table_object(t, index);
 	if (object)	/* without an object, a pp_table_put() may be writing */
-		table_entry(t, index)->object = NULL;
+		WRITE_ONCE(table_entry(t, index)->object, NULL);
 	spin_unlock(&t->lock);
 	return object;
 }
@@ -155,7 +157,7 @@ void pp_table_give(struct pp_table *t, u32 index)
 
 	spin_lock(&t->lock);
 	e = table_entry(t, index);
-	e->object = NULL;
+	WRITE_ONCE(e->object, NULL);
 	e->turn++;
 	e->next = t->free;
 	t->free = e;
@@ -165,8 +167,9 @@ void pp_table_give(struct pp_table *t, u32 index)
 static struct peerpin_region *table_find_locked(struct pp_table *t, u32 index,
 						const u32 *turn)
 {
-	struct peerpin_region *r = table_object_locked(t, index);
+	struct peerpin_region *r = table_object(t, index);
 
+	lockdep_assert_held(&t->lock);
 	if (!r || (turn && table_entry(t, index)->turn != *turn))
 		return NULL;
 	pp_region_get(r);
@@ -182,6 +185,19 @@ struct peerpin_region *pp_table_find(struct pp_table *t, u32 index,
 	r = table_find_locked(t, index, turn);
 	spin_unlock(&t->lock);
 	return r;
+}
+
+struct peerpin_region *pp_table_glance(struct pp_table *t, u32 index)
+{
+	struct peerpin_region *r;
+	bool got;
+
+	rcu_read_lock();
+	r = table_object(t, index);
+	got = r && pp_region_tryget(r);
+	rcu_read_unlock();
+	/* an ended region may refuse, although the table has a reference */
+	return got || !r ? r : pp_table_find(t, index, NULL);
 }
 
 /* Takes the lock for one entry at a time, so that other threads do not wait long. */

@@ -24,8 +24,8 @@ enum {
 
 /**
  * struct pp_table - a table of regions, or of other objects, by number
- * @lock: protects the table and its entries; pp_table_put() does not take @lock. Not taken in
- *	interrupts; no lock is taken inside @lock
+ * @lock: protects the table and its entries; pp_table_put() and pp_table_glance() do not take
+ *	@lock. Not taken in interrupts; no lock is taken inside @lock
  * @chunks: arrays of entries, each twice as long as the array before, up to @limit;
  *	allocated when first needed and kept
  * @limit: maximum number of entries, at most PP_TABLE_MAX
@@ -75,6 +75,12 @@ void pp_table_give(struct pp_table *t, u32 index);
  */
 struct peerpin_region *pp_table_find(struct pp_table *t, u32 index,
 				     const u32 *turn);
+
+/*
+ * Like pp_table_find() without @turn, but takes no lock for a live region: a region that another thread
+ * takes out of the table at the same time may be returned.
+ */
+struct peerpin_region *pp_table_glance(struct pp_table *t, u32 index);
 
 /* in a table of regions: the first region at *@index or later, with a reference; sets *@index. NULL: no region */
 struct peerpin_region *pp_table_next(struct pp_table *t, u32 *index);
