@@ -44,6 +44,12 @@
 #define PP_DMABUF_MAPPING_PINS 0
 #endif
 
+/* 1: FOLL_LONGTERM waits for userfaultfd, until a fatal signal comes */
+#define PP_LONGTERM_PINS_WAIT (LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0))
+
+/* 1: FOLL_LONGTERM pins writable shared mappings of files, too */
+#define PP_LONGTERM_PINS_FILES (LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0))
+
 #ifndef fd_file	/* since 6.12 */
 #define fd_file(f) ((f).file)
 #endif

@@ -5,28 +5,46 @@
  * gets other memory. The notifier only revokes: until the core calls release(), pages stay pinned
  * and DMA in flight is safe.
  */
+#include <linux/backing-dev.h>
 #include <linux/io.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
+#include <linux/sched/user.h>
+#include "../compat/compat.h"
 #include "host.h"
 
 enum {
 	HOST_CHUNK = 1024,	/* pages between two calls of cond_resched() */
+	HOST_TRIES = 8,		/* of a pin whose memory is unmapped meanwhile */
 };
+
+static bool memlock_per_user;
+module_param(memlock_per_user, bool, 0644);
+MODULE_PARM_DESC(memlock_per_user,
+		 "count pinned host memory against RLIMIT_MEMLOCK by user, together with io_uring and perf, not by process");
+
+#if PP_LONGTERM_PINS_FILES
+static bool pin_shared_files;
+module_param(pin_shared_files, bool, 0644);
+MODULE_PARM_DESC(pin_shared_files,
+		 "allow pins of writable shared mappings of files on a disk, which may lose data that a device writes");
+#endif
 
 /*
  * struct host_pin - the private part of a region of host memory
  * @notifier: in use from pin to cleanup
- * @mm: address space of the process; @mm->pinned_vm counts the pinned pages
+ * @mm: address space of the process
+ * @user: the user whose @locked_vm counts the pinned pages; NULL: @mm->pinned_vm counts them
  * @lock: protects @pinned; held to check that no page was unmapped during pinning
  * @pinned: the pages are pinned
  */
 struct host_pin {
 	struct mmu_interval_notifier notifier;
 	struct mm_struct *mm;
+	struct user_struct *user;
 	spinlock_t lock;
 	bool pinned;
 	unsigned long cookie;
@@ -71,6 +89,12 @@ static const struct mmu_interval_notifier_ops host_notifier_ops = {
 	.invalidate = host_invalidate,
 };
 
+/* the count of pages to which RLIMIT_MEMLOCK applies */
+static atomic64_t *host_count(struct host_pin *p)
+{
+	return p->user ? &p->user->locked_vm : &p->mm->pinned_vm;
+}
+
 static bool host_may_pin(const struct host_pin *p, s64 pinned, struct pp_why *why)
 {
 	u64 limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
@@ -89,12 +113,13 @@ static bool host_may_pin(const struct host_pin *p, s64 pinned, struct pp_why *wh
  */
 static int host_account(struct host_pin *p, struct pp_why *why)
 {
-	s64 pinned = atomic64_read(&current->mm->pinned_vm);
+	atomic64_t *count = host_count(p);
+	s64 pinned = atomic64_read(count);
 
 	do {
 		if (!host_may_pin(p, pinned, why))
 			return -ENOMEM;
-	} while (!atomic64_try_cmpxchg(&current->mm->pinned_vm, &pinned, pinned + p->count));
+	} while (!atomic64_try_cmpxchg(count, &pinned, pinned + p->count));
 	return 0;
 }
 
@@ -110,22 +135,60 @@ static void host_drop_pages(struct host_pin *p, unsigned long count, bool dirty)
 	}
 }
 
+/* Pins up to HOST_CHUNK pages. Returns their number or an error, never 0. */
+static int host_get_chunk(unsigned long addr, unsigned long count, struct page **pages)
+{
+	int n = min_t(unsigned long, count, HOST_CHUNK);
+
+	if (signal_pending(current))
+		return -EINTR;
+	return pin_user_pages_fast(addr, n, FOLL_WRITE | FOLL_LONGTERM, pages) ?: -EFAULT;
+}
+
+#if PP_LONGTERM_PINS_WAIT
+static bool host_awaits_page(unsigned long addr)
+{
+	return false;
+}
+#else
+/*
+ * This kernel does not wait for userfaultfd to fill a page that it pins for long, so wait before. Any
+ * signal ends the wait. True: try again
+ */
+static bool host_awaits_page(unsigned long addr)
+{
+	struct vm_area_struct *vma;
+	vm_fault_t fault = VM_FAULT_SIGSEGV;
+
+	mmap_read_lock(current->mm);
+	vma = vma_lookup(current->mm, addr);
+	if (vma && vma->vm_flags & VM_WRITE)
+		fault = handle_mm_fault(vma, addr, FAULT_FLAG_DEFAULT | FAULT_FLAG_WRITE, NULL);
+	if (!(fault & (VM_FAULT_RETRY | VM_FAULT_COMPLETED)))
+		mmap_read_unlock(current->mm);	/* otherwise it has been unlocked */
+	return !(fault & VM_FAULT_ERROR);
+}
+#endif
+
+static int host_get_some(unsigned long addr, unsigned long count, struct page **pages)
+{
+	int n = host_get_chunk(addr, count, pages);
+
+	if (n == -EFAULT && host_awaits_page(addr))
+		n = host_get_chunk(addr, count, pages);
+	return n == -EFAULT && signal_pending(current) ? -EINTR : n;
+}
+
 static int host_get_pages(struct host_pin *p, unsigned long addr)
 {
 	unsigned long done = 0;
 
 	while (done < p->count) {
-		int n = min_t(unsigned long, p->count - done, HOST_CHUNK);
+		int n = host_get_some(addr + (done << PAGE_SHIFT), p->count - done, p->pages + done);
 
-		if (fatal_signal_pending(current))
-			n = -EINTR;
-		else
-			n = pin_user_pages_fast(addr + (done << PAGE_SHIFT), n,
-						FOLL_WRITE | FOLL_LONGTERM,
-						p->pages + done);
-		if (n <= 0) {
+		if (n < 0) {
 			host_drop_pages(p, done, false);
-			return n ?: -EFAULT;
+			return n;
 		}
 		done += n;
 		cond_resched();
@@ -142,18 +205,64 @@ static bool host_commit(struct host_pin *p, unsigned long seq)
 	return p->pinned;
 }
 
-static int host_pin_pages(struct host_pin *p, unsigned long addr)
+#if PP_LONGTERM_PINS_FILES
+static bool host_loses_writes(const struct vm_area_struct *vma)
 {
-	unsigned long seq;
+	return vma->vm_flags & VM_SHARED && vma->vm_file && mapping_can_writeback(vma->vm_file->f_mapping);
+}
+
+/*
+ * The kernel writes a page of a file to the disk and marks the page clean. It does not see later writes by
+ * a device, and may drop the page. Since 6.5 the kernel refuses such pins.
+ */
+static bool host_may_pin_files(unsigned long addr, unsigned long end)
+{
+	struct vm_area_struct *vma;
+	bool may = true;
+
+	if (READ_ONCE(pin_shared_files))
+		return true;
+	mmap_read_lock(current->mm);
+	for (vma = find_vma(current->mm, addr); vma && vma->vm_start < end && may;
+	     vma = find_vma(current->mm, vma->vm_end))
+		may = !host_loses_writes(vma);
+	mmap_read_unlock(current->mm);
+	return may;
+}
+#else
+static bool host_may_pin_files(unsigned long addr, unsigned long end)
+{
+	return true;
+}
+#endif
+
+/* -ESTALE: a page of the range was unmapped during pinning */
+static int host_try_pin(struct host_pin *p, unsigned long addr)
+{
+	unsigned long seq = mmu_interval_read_begin(&p->notifier);
 	int ret;
 
-	for (;;) {
-		seq = mmu_interval_read_begin(&p->notifier);
-		ret = host_get_pages(p, addr);
-		if (ret || host_commit(p, seq))
-			return ret;
-		host_drop_pages(p, p->count, false);
+	if (!host_may_pin_files(addr, addr + (p->count << PAGE_SHIFT)))
+		return -EFAULT;
+	ret = host_get_pages(p, addr);
+	if (ret || host_commit(p, seq))
+		return ret;
+	host_drop_pages(p, p->count, false);
+	return -ESTALE;
+}
+
+/* The process may unmap again and again, so the number of tries is bounded. */
+static int host_pin_pages(struct host_pin *p, unsigned long addr)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < HOST_TRIES; i++) {
+		ret = host_try_pin(p, addr);
+		if (ret != -ESTALE)
+			break;
 	}
+	return ret;
 }
 
 /* unpin, release and cleanup: the first call unpins the pages */
@@ -169,7 +278,7 @@ static void host_unpin(void *priv)
 	if (!pinned)
 		return;
 	host_drop_pages(p, p->count, true);
-	atomic64_sub(p->count, &p->mm->pinned_vm);
+	atomic64_sub(p->count, host_count(p));
 }
 
 static int host_alloc_pages(struct host_pin *p, struct pp_why *why)
@@ -191,6 +300,8 @@ static int host_explain(int ret, struct pp_why *why)
 	}
 	if (ret == -ENOMEM)
 		why->reason = PEERPIN_REASON_NO_MEMORY;
+	if (ret == -ESTALE)
+		why->reason = PEERPIN_REASON_REVOKED;
 	return ret;
 }
 
@@ -221,9 +332,11 @@ static int host_pin(void *priv, const struct pp_request *req,
 	spin_lock_init(&p->lock);
 	p->cookie = req->cookie;
 	p->count = req->length >> PAGE_SHIFT;
+	p->mm = current->mm;
+	p->user = READ_ONCE(memlock_per_user) ? get_uid(current_user()) : NULL;
 	ret = host_account(p, why);
 	if (ret)
-		return ret;
+		goto err_user;
 	ret = host_alloc_pages(p, why);
 	if (ret)
 		goto err_account;
@@ -231,7 +344,6 @@ static int host_pin(void *priv, const struct pp_request *req,
 					   req->length, &host_notifier_ops);
 	if (ret)
 		goto err_pages;
-	p->mm = current->mm;
 	ret = host_pin_pages(p, req->addr);
 	if (ret)
 		goto err_notifier;
@@ -244,7 +356,9 @@ err_pages:
 	kvfree(p->pages);
 	ret = host_explain(ret, why);
 err_account:
-	atomic64_sub(p->count, &current->mm->pinned_vm);
+	atomic64_sub(p->count, host_count(p));
+err_user:
+	free_uid(p->user);
 	return ret;
 }
 
@@ -274,6 +388,7 @@ static void host_cleanup(void *priv)
 	mmu_interval_notifier_remove(&p->notifier);
 	host_unpin(p);	/* revoked during pin: the core called neither release nor unpin */
 	mmdrop(p->mm);
+	free_uid(p->user);
 	kvfree(p->pages);
 }
 

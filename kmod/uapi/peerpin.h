@@ -217,8 +217,10 @@ enum peerpin_reason {
  * EBADF	@fd is not a dma-buf
  * ENOMEM	no BAR1 space, RLIMIT_MEMLOCK exceeded, or no kernel memory
  * EDQUOT	too many regions, or over max_process_bytes or max_total_bytes
- * ESTALE	freed, or a huge page split, while being pinned: call again once
- * EINTR	a signal arrived: call again
+ * ESTALE	freed, or a huge page split, while being pinned: call again once. The core itself
+ *		tries a few times while host memory changes
+ * EINTR	a signal arrived: call again. Since Linux 6.3 only a fatal signal ends the wait for a
+ *		page that userfaultfd or FUSE does not fill
  * others	from the provider (EIO, EHWPOISON...)
  * Guide 12.2.
  */

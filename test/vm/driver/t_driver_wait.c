@@ -2,8 +2,7 @@
 /*
  * A pin waits for memory. Either its page is in a FUSE file, and the server (this program) does not
  * answer, or an exporter moves its dma-buf. Only the pinning process may wait, and no other
- * process. The file could be a userfaultfd on later kernels, but in Linux 6.1 a long-term pin does
- * not wait for userfaultfd.
+ * process.
  */
 #include <linux/fuse.h>
 #include <poll.h>

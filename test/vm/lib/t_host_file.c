@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/utsname.h>
 #include "test/vm/core/pin.h"
+#include "test/vm/harness/module.h"
 #include "test/vm/harness/vmtest.h"
 
 #define DISK "/dev/loop0"
@@ -67,12 +68,23 @@ static int count_on_disk(int what)
 	return count;
 }
 
+/* Such a pin may lose data. */
+CASE(pin_is_refused_unless_asked_for)
+{
+	struct peerpin_pin p;
+	int err = pin_at(fd, (uintptr_t)mapped, N, &p);
+
+	EXPECT(err == -EINVAL && p.out_reason == PEERPIN_REASON_NOT_MAPPED, "%d, reason %u", err, p.out_reason);
+}
+
 /* The CPU has not written since the pages were cleaned. So the unpin must mark the pages dirty. */
 CASE(dma_after_writeback_reaches_the_disk)
 {
 	struct peerpin_pin to, from;
-	int err = pin_at(fd, (uintptr_t)mapped, N, &to);
+	int err;
 
+	EXPECT(kernel_refuses() || !module_set("peerpin/parameters/pin_shared_files", "1"), "parameter");
+	err = pin_at(fd, (uintptr_t)mapped, N, &to);
 	if (kernel_refuses()) {
 		EXPECT(err == -EINVAL && to.out_reason == PEERPIN_REASON_NOT_MAPPED,
 		       "pinned although this kernel refuses: %d, reason %u", err, to.out_reason);
@@ -88,6 +100,7 @@ CASE(dma_after_writeback_reaches_the_disk)
 CASE(nothing_is_left)
 {
 	close(disk);
+	EXPECT(kernel_refuses() || !module_set("peerpin/parameters/pin_shared_files", "0"), "parameter");
 	EXPECT(!system("losetup -d " DISK " && rm " BEHIND), "losetup");
 }
 

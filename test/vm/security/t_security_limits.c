@@ -10,6 +10,7 @@
 #define PROCESS "peerpin/parameters/max_process_bytes"
 #define TOTAL "peerpin/parameters/max_total_bytes"
 #define REGIONS "peerpin/parameters/max_process_regions"
+#define PER_USER "peerpin/parameters/memlock_per_user"
 #define WATCHED "peerpin/parameters/max_process_watched_bytes"
 
 enum {
@@ -104,11 +105,51 @@ static void pins_to_memlock(void)
 	       "the user raised the limit");
 }
 
+/* After fork() the child has the whole limit for itself. */
+static void pins_as_parent_and_child(void)
+{
+	int fd = pin_open();
+	uint64_t addr = memory(LOCKED);
+	struct peerpin_pin p;
+
+	EXPECT(!pin_at(fd, addr, LOCKED, &p), "pin up to the limit: %d", errno);
+	AS_USER(0, pins_to_memlock);
+}
+
 CASE(host_memory_counts_against_memlock)
 {
 	EXPECT(!memlock(LOCKED), "%s", strerror(errno));
 	AS_USER(MALLORY, pins_to_memlock);
+	AS_USER(MALLORY, pins_as_parent_and_child);
 	EXPECT(all_came_back(), "%lld bytes left", total());
+}
+
+static void pins_nothing(void)
+{
+	struct peerpin_pin p;
+
+	EXPECT(pin_at(pin_open(), memory(PAGE), PAGE, &p) == -ENOMEM && p.out_reason == PEERPIN_REASON_MEMLOCK,
+	       "pin by a child of a user at the limit: %d", errno);
+}
+
+static void pins_as_one_user(void)
+{
+	int fd = pin_open();
+	uint64_t addr = memory(LOCKED);
+	struct peerpin_pin p;
+
+	EXPECT(!pin_at(fd, addr, LOCKED, &p), "pin up to the limit: %d", errno);
+	AS_USER(0, pins_nothing);
+	CHECK_CASE();
+	EXPECT(!unpin(fd, p.out_region) && !pin_at(fd, addr, LOCKED, &p), "the pages were not given back: %d", errno);
+}
+
+CASE(memlock_per_user_counts_all_processes)
+{
+	EXPECT(!module_set(PER_USER, "1") && !memlock(LOCKED), "%s", strerror(errno));
+	AS_USER(MALLORY, pins_as_one_user);
+	AS_USER(MALLORY, pins_as_one_user);
+	EXPECT(!module_set(PER_USER, "0") && all_came_back(), "%lld bytes left", total());
 }
 
 /* ---- limits of the module --------------------------------------------------------------- */
