@@ -107,9 +107,8 @@ void pp_verbs_close(struct pp_verbs *v);
  * registered by ibv_reg_mr().
  *
  * Never returns a registration of memory that was freed before the call began. To detect the
- * free of host memory, the library also pins host memory through /dev/peerpin. That pin fails
- * if the module is not loaded, the memory is not writable or there is no room for both. Then
- * each call registers the memory again.
+ * free of host memory, the library watches it (pp_watch()). If that is impossible, because the
+ * module is not loaded or has no room for a watch, each call registers the memory again.
  *
  * If memory is freed later, its keys give access to no pages, or to the freed pages, which get
  * no new owner. Exception: with small and pooled GPU allocations (libpeerpin.h) the keys give
