@@ -21,7 +21,9 @@ int pp_fabric_find(struct pp_fabric *out)
 
 	*(void **)&out->version = dlsym(h, "fi_version");
 	*(void **)&out->open = dlvsym(h, "fi_open", "FABRIC_1.5");
-	return out->version && out->open ? 0 : -ENOENT;
+	if (!out->version)
+		return -ENOENT;
+	return out->open ? 0 : -EOPNOTSUPP;
 }
 
 void *pp_fabric_symbol(const char *function, const char *version)

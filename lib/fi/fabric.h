@@ -14,7 +14,7 @@ struct pp_fabric {
 		    struct fid **fid, void *context);
 };
 
-/* 0, or -ENOENT: libfabric.so.1 is not loaded. After the first success libfabric stays loaded. */
+/* 0; -ENOENT libfabric.so.1 is not loaded; -EOPNOTSUPP it is too old. After the first success libfabric stays loaded. */
 int pp_fabric_find(struct pp_fabric *out);
 
 /* libfabric's own @function of the symbol version @version, or NULL */

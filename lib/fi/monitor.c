@@ -23,8 +23,8 @@ static bool notifies;
 /* ---- the thread ------------------------------------------------------------------------ */
 
 /*
- * notify() takes mm_lock, which libfabric holds when it calls the monitor. So no call of the monitor may
- * notify, and the thread holds no lock of this library meanwhile.
+ * libfabric's notify() takes mm_lock. libfabric holds mm_lock when it calls the monitor, so only this thread
+ * notifies. The thread holds no lock of this library while it calls notify().
  */
 static void *notify(void *unused)
 {
@@ -32,18 +32,20 @@ static void *notify(void *unused)
 	uint32_t count, i;
 
 	while (pp_subs_wait(&subs)) {
-		count = pp_subs_changed(&subs, ranges);
-		for (i = 0; i < count; i++)
-			monitor.import_ops->notify(&monitor, (void *)(uintptr_t)ranges[i].start,
-						   pp_range_length(&ranges[i]));
-		pp_subs_told(&subs, ranges, count);
+		do {
+			count = pp_subs_changed(&subs, ranges);
+			for (i = 0; i < count; i++)
+				monitor.import_ops->notify(&monitor, (void *)(uintptr_t)ranges[i].start,
+							   pp_range_length(&ranges[i]));
+			pp_subs_told(&subs, ranges, count);
+		} while (count == PP_SUBS_BATCH);
 	}
 	return unused;
 }
 
 /*
- * Runs before the destructors of libraries, so libfabric is whole until the thread has ended. Exception:
- * exit() in a call of libfabric, which holds mm_lock.
+ * Runs before the destructors of libraries, so libfabric is whole until the thread has ended. If exit() is
+ * called while the caller holds mm_lock, the thread cannot end: the join gives up after a second.
  */
 static void end(void)
 {
@@ -118,8 +120,11 @@ static char probe;
 static int check_kernel(void)
 {
 	struct pp_watched watched;
-	int ret = pp_watch(ctx, &probe, sizeof(probe), &watched, NULL);
+	int ret;
 
+	do
+		ret = pp_watch(ctx, &probe, sizeof(probe), &watched, NULL);
+	while (ret == -EINTR);
 	return ret ? ret : pp_unwatch(ctx, &watched);
 }
 
@@ -165,8 +170,10 @@ static int import(void)
 	if (ret)
 		return ret;
 	ret = bind(&fabric);
-	if (ret)
+	if (ret) {
+		pp_subs_fini(&subs);
 		pp_close(ctx);
+	}
 	return ret;
 }
 

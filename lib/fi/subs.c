@@ -198,7 +198,7 @@ static void entry_is_removed(struct pp_subs *s, struct pp_sub *sub)
 
 /* ---- called by libfabric ----------------------------------------------------------------- */
 
-/* In a child of fork() no thread has the lock, but the lock may be taken. */
+/* fork() may copy a locked mutex into the child, where no thread unlocks it. */
 static bool is_foreign(const struct pp_subs *s)
 {
 	return !pp_process_is(s->mark);
@@ -246,8 +246,8 @@ static int add_again(struct pp_subs *s, struct pp_sub *sub)
 	sub->discarded = false;
 	if (sub->armed && word_is_valid(s, sub))
 		return 0;
-	if (stage_of(sub) == PP_SUB_LIVE)
-		changed(s, sub);
+	if (stage_of(sub) == PP_SUB_LIVE || sub->armed)
+		changed(s, sub);	/* entries of the old watch may be newer than a notification in progress */
 	return arm(s, sub);
 }
 
@@ -392,8 +392,8 @@ uint32_t pp_subs_changed(struct pp_subs *s, struct pp_range *out)
 }
 
 /*
- * notify() has removed all entries from before it. Later entries were made with a watch that is newer
- * than the last change; if that watch is still valid, so are they.
+ * notify() has removed all older entries. All later entries were made with the present watch, because
+ * add_again() leaves TELLING when it replaces a watch. If the watch is valid, so are the entries.
  */
 static void told(struct pp_subs *s, struct pp_sub *sub)
 {
@@ -450,4 +450,10 @@ int pp_subs_init(struct pp_subs *s, struct pp_ctx *ctx)
 	pthread_mutex_init(&s->lock, NULL);
 	pp_cond_init(&s->wake);
 	return 0;
+}
+
+void pp_subs_fini(struct pp_subs *s)
+{
+	pp_sys_unmap((void *)s->words, WORDS * sizeof(*s->words));
+	free(s->table);
 }

@@ -36,12 +36,12 @@ enum pp_sub_stage {
 /**
  * struct pp_sub - a subscription, or a free place of the table
  * @start: 0: never used; REMOVED of subs.c: used before
- * @stage: enum pp_sub_stage. add() alone changes @stage to LIVE while entries are in use
+ * @stage: enum pp_sub_stage. LIVE: set by add() for a new subscription, and by told()
  * @armed: has a watch or pin, which is newer than the last known change
  * @is_gpu: @id, @slot and @epoch are of a pin, otherwise of a watch
  * @entries: at least the number of entries of exactly this range in caches
- * @discarded: valid() has counted the removal of an entry already: an unsubscription that follows
- *	is of the same entry
+ * @discarded: valid() has subtracted an entry from @entries. The next unsubscription, if it comes
+ *	before an add(), is of the same entry
  */
 struct pp_sub {
 	_Alignas(64) _Atomic uint64_t start;
@@ -87,6 +87,7 @@ struct pp_subs {
 };
 
 int pp_subs_init(struct pp_subs *s, struct pp_ctx *ctx);	/* 0 or -errno */
+void pp_subs_fini(struct pp_subs *s);	/* of subscriptions that libfabric never used */
 
 /*
  * A cache has made an entry. 0; -errno: the memory cannot be watched, or the table is full: the

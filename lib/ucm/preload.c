@@ -13,7 +13,6 @@
 #include "ucm.h"
 
 #undef ibv_reg_mr
-#undef ibv_reg_mr_iova
 
 /*
  * The next function in the search order: libibverbs', or another preloaded library's. RTLD_NEXT does not find
@@ -21,10 +20,14 @@
  */
 static void *next(const char *function, const char *version)
 {
-	void *found = dlvsym(RTLD_NEXT, function, version);
+	void *found = dlvsym(RTLD_NEXT, function, version), *verbs;
 
-	if (!found)
-		found = dlvsym(dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_NOLOAD), function, version);
+	if (!found) {
+		verbs = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_NOLOAD);
+		found = verbs ? dlvsym(verbs, function, version) : NULL;
+		if (verbs)
+			dlclose(verbs);		/* the caller's library keeps libibverbs loaded */
+	}
 	if (!found)
 		errno = ENOSYS;
 	return found;
@@ -78,13 +81,17 @@ PP_PUBLIC struct ibv_mr *pp_ucm_reg_mr_iova2(struct ibv_pd *pd, void *addr, size
 PP_PUBLIC int pp_ucm_dereg_mr(struct ibv_mr *mr)
 {
 	int (*dereg)(struct ibv_mr *mr);
+	struct pp_watched watched;
+	bool is_watched;
+	int ret;
 
 	*(void **)&dereg = next("ibv_dereg_mr", "IBVERBS_1.1");
 	if (!dereg)
 		return ENOSYS;
-	if (pp_ucm_watches())
-		pp_ranges_forget(mr);
-	return dereg(mr);
+	is_watched = pp_ucm_watches() && pp_ranges_take(mr, &watched);
+	ret = dereg(mr);
+	end(ret ? mr : NULL, is_watched, &watched);
+	return ret;
 }
 
 __asm__(".symver pp_ucm_reg_mr, ibv_reg_mr@@IBVERBS_1.1");

@@ -102,20 +102,22 @@ void pp_ranges_keep(const struct ibv_mr *mr, const struct pp_watched *watched)
 		pp_unwatch(ctx, watched);
 }
 
-void pp_ranges_forget(const struct ibv_mr *mr)
+bool pp_ranges_take(const struct ibv_mr *mr, struct pp_watched *out)
 {
 	struct registered *r;
+	bool watches = false;
 
 	pthread_mutex_lock(&lock);
 	r = find(mr);
 	if (r) {
+		watches = r->watches;
+		*out = r->watched;
 		tdelete(r, &tree, compare);
 		count--;
 	}
 	pthread_mutex_unlock(&lock);
-	if (r && r->watches)
-		pp_unwatch(ctx, &r->watched);
 	free(r);
+	return watches;
 }
 
 /* ---- the thread -------------------------------------------------------------------------- */

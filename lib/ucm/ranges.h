@@ -21,9 +21,10 @@ bool pp_ranges_are_ours(void);
 /* Call before the registration: memory that changes meanwhile changes the watch. 0 or -errno */
 int pp_ranges_watch(const void *addr, size_t length, struct pp_watched *out);
 
-/* After the registration: @mr stands for the watch until pp_ranges_forget(). @mr NULL ends the watch. */
+/* After the registration: @mr stands for the watch until pp_ranges_take(). @mr NULL ends the watch. */
 void pp_ranges_keep(const struct ibv_mr *mr, const struct pp_watched *watched);
-void pp_ranges_forget(const struct ibv_mr *mr);
+/* Before the end of @mr: takes the watch out. False: @mr has none. Then call pp_ranges_keep(), with NULL if @mr has ended. */
+bool pp_ranges_take(const struct ibv_mr *mr, struct pp_watched *out);
 
 /* ---- the thread ---------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -106,13 +107,15 @@ bool pp_ucm_watches(void)
 	PP_KEEP_ERRNO;
 	PP_NO_CANCEL;
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static bool begun;
+	static atomic_bool begun;
 
-	pthread_mutex_lock(&lock);
-	if (!begun && find()) {
-		begun = true;
-		begin_once();
+	if (!begun) {		/* a child of fork() must not take the lock, which may be locked there */
+		pthread_mutex_lock(&lock);
+		if (!begun && find()) {
+			begin_once();
+			begun = true;
+		}
+		pthread_mutex_unlock(&lock);
 	}
-	pthread_mutex_unlock(&lock);
 	return watches && pp_ranges_are_ours();
 }

@@ -13,8 +13,8 @@
 
 /**
  * struct pp_ref - a reference count
- * @few: number of references; once @spread, a number that no longer changes, and 1 more
- * @many: references taken since @spread, less references dropped since, and PP_REF_BIAS
+ * @few: number of references; once @spread, 1 more. Final when ref_gathered() runs
+ * @many: PP_REF_BIAS, plus references taken since @spread, minus references dropped since
  * @spread: @many counts
  * @turns: processors that look the object up, before @spread
  * @release: called when the last reference is dropped, in any context
@@ -33,7 +33,7 @@ void pp_ref_init(struct pp_ref *ref, void (*release)(struct pp_ref *ref));
 void pp_ref_get(struct pp_ref *ref);
 void pp_ref_put(struct pp_ref *ref);
 
-/* take a reference of an object found under RCU; false: it has none, or its count was gathered */
+/* take a reference of an object found under RCU; false: no reference is left, or a spread count was gathered */
 bool pp_ref_tryget(struct pp_ref *ref);
 
 /* is this the only reference? False also if the count was spread */
@@ -46,9 +46,9 @@ static inline bool pp_ref_is_shared(struct pp_ref *ref)
 }
 
 /*
- * Spread the count, or do nothing if there is no memory. Gather it again, a grace period of RCU later:
- * until then the last reference is not noticed, so each object must be gathered. The owner calls
- * both under one lock, and does not spread after it has gathered.
+ * Spread the count, or do nothing if there is no memory. pp_ref_gather() starts a grace period of RCU;
+ * the last put is noticed only after its end, so each object must be gathered. The owner calls both
+ * under one lock, and does not spread after it has gathered.
  */
 void pp_ref_spread(struct pp_ref *ref);
 void pp_ref_gather(struct pp_ref *ref);

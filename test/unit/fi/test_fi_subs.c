@@ -150,7 +150,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	pp_subs_clear(&subs);
-	free(subs.table);
+	pp_subs_fini(&subs);
 	assert_int_equal(live, 0);
 	pp_close(ctx);
 	return 0;
@@ -229,6 +229,24 @@ static void change_during_notification_counts(void **state)
 	unmap(AT);
 	pp_subs_told(&subs, ranges, 1);
 	assert_false(valid(AT));
+	assert_int_equal(notify(), 1);
+}
+
+/* Entries of two watches are made during one notification; the first watch changes. */
+static void replaced_watch_is_told_again(void **state)
+{
+	struct pp_range ranges[PP_SUBS_BATCH];
+
+	(void)state;
+	add(AT);
+	add(AT);
+	unmap(AT);
+	assert_int_equal(pp_subs_changed(&subs, ranges), 1);
+	add(AT);	/* cache A, after notify() */
+	unmap(AT);
+	add(AT);	/* cache B */
+	pp_subs_told(&subs, ranges, 1);
+	assert_false(valid(AT));	/* A's entry */
 	assert_int_equal(notify(), 1);
 }
 
@@ -377,6 +395,7 @@ int main(void)
 		CASE(unnoticed_unmap_stays_invalid),
 		CASE(notification_makes_valid_again),
 		CASE(change_during_notification_counts),
+		CASE(replaced_watch_is_told_again),
 		CASE(thread_finds_freed_memory),
 		CASE(unsubscriptions_end_the_watch),
 		CASE(failed_watch_is_an_error),
