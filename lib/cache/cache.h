@@ -46,7 +46,7 @@ struct pp_refusal {
  * @published: NULL, or statistics that other processes read
  * @told: value of @stats at the last update of @published
  * @pinned: number of registrations that exist or are being made, if there are limits; @pinned_bytes: their bytes.
- *	A PENDING entry whose thread still unpins others for it does not count yet
+ *	A PENDING entry does not count while its thread still unpins other entries
  */
 struct pp_cache {
 	struct pp_cache_ops ops;

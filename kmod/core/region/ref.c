@@ -4,7 +4,7 @@
 
 /*
  * Larger than the number of references taken before the count was spread. Such references are dropped
- * from @many, whose sum would fall below 0 otherwise.
+ * from @many. Without the bias the sum of @many would fall below 0.
  */
 #define PP_REF_BIAS (1ul << 32)
 

@@ -84,7 +84,7 @@ enum pp_region_cause {
  *	empty CPU mappings or run release(). A user must not wait for stop(), DMA or memory
  * @inflight: number of DMA transfers begun and not ended; all DMA counted in the @many of an
  *	attachment is one
- * @gathering: number of attachments whose @many is not known to be 0, because processors still count
+ * @gathering: number of attachments with an unknown sum of @many, because processors still count
  *	it alone. Falls to 0 a grace period of RCU after the end of the region
  * @held: number of importers' mappings that the end of the region cannot remove
  * @mappings: number of unlisted attachments whose unmap() by the provider has not returned

@@ -1,49 +1,18 @@
 // SPDX-License-Identifier: MIT
 /* libpeerpin-ucm in Debian's UCX, on the emulated RDMA adapter */
-#include <libgen.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "test/vm/harness/vmtest.h"
+#include "test/vm/harness/client.h"
 
 #define UCX "UCX_NET_DEVICES=rxe0:1 UCX_TLS=rc_v,ud_v UCX_IB_REG_METHODS=rcache UCX_WARN_UNUSED_ENV_VARS=n "
 #define OURS "LD_PRELOAD=libpeerpin-hook.so.1:libpeerpin-ucm.so.1 " UCX
 #define STOCK UCX
 
-static char client[512];
-static char output[2048];
-
-/* Runs the client with stderr in @output. Returns its exit status. */
-static int run(const char *environment, const char *arguments)
-{
-	char command[1024];
-	size_t length = 0;
-	FILE *f;
-
-	snprintf(command, sizeof(command), "%s timeout 600 %s %s 2>&1", environment, client, arguments);
-	f = popen(command, "re");
-	if (f)
-		length = fread(output, 1, sizeof(output) - 1, f);
-	output[length] = '\0';
-	return f ? pclose(f) : -1;
-}
-
-#define RUN(environment, arguments, want) \
-	do { \
-		int status_ = run(environment, arguments); \
-		EXPECT(!status_ && !strcmp(output, want), "status %#x: %s", status_, output); \
-	} while (0)
-
 SETUP(client_is_there)
 {
-	ssize_t n = readlink("/proc/self/exe", client, sizeof(client) - 32);
-
-	EXPECT(n > 0, "readlink");
-	client[n] = '\0';
-	dirname(client);
-	strcat(client, "/ucm_client");
+	EXPECT(!client_find("ucm_client"), "readlink");
 }
 
 /* These two show that the cases below can fail. */
