@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A provider whose pins cost nothing, for benchmarks of the core. It registers as TEGRA and pins
- * any address. TEGRA must not be loaded.
+ * A provider whose pins cost nothing, for benchmarks of the core and for regions larger than any
+ * memory. It registers as TEGRA and pins any address. TEGRA must not be loaded.
  */
+#include <linux/minmax.h>
 #include <linux/module.h>
 #include "../../kmod/core/region/provider.h"
 
-/* No device of the VM reaches this address: attaching a peer fails. */
+/* No device of the VM reaches this address: attaching a peer fails. Platform devices of core_check reach it. */
 #define NOWHERE (1ull << 50)
+
+static unsigned long piece;
+module_param(piece, ulong, 0444);
+MODULE_PARM_DESC(piece, "bytes of each extent, with as many bytes between two extents; 0: a region is one extent");
 
 static int null_pin(void *priv, const struct pp_request *req, struct pp_why *why)
 {
@@ -17,7 +22,10 @@ static int null_pin(void *priv, const struct pp_request *req, struct pp_why *why
 
 static void null_extents(void *priv, struct pp_extents *x)
 {
-	pp_extents_add(x, NOWHERE, *(u64 *)priv);
+	u64 length = *(u64 *)priv, size = piece ?: length, done;
+
+	for (done = 0; done < length; done += size)
+		pp_extents_add(x, NOWHERE + 2 * done, min(size, length - done));
 }
 
 static void null_give_back(void *priv)
