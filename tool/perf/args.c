@@ -25,6 +25,7 @@ enum {
 	DIR,
 	PORT,
 	SERVE,
+	ONCE,
 	FULL,
 	JSON,
 	CSV,
@@ -44,6 +45,7 @@ static const struct option options[] = {
 	{ "dir", required_argument, NULL, DIR },
 	{ "port", required_argument, NULL, PORT },
 	{ "serve", no_argument, NULL, SERVE },
+	{ "once", no_argument, NULL, ONCE },
 	{ "full", no_argument, NULL, FULL },
 	{ "json", no_argument, NULL, JSON },
 	{ "csv", no_argument, NULL, CSV },
@@ -184,6 +186,9 @@ static int parse_option(int option, struct perf_args *out)
 	case SERVE:
 		out->serve = true;
 		return 0;
+	case ONCE:
+		out->once = true;
+		return 0;
 	case FULL:
 		out->format = PERF_FULL;
 		return 0;
@@ -206,6 +211,8 @@ static int take_host(int argc, char **argv, struct perf_args *out)
 		out->host = argv[optind];
 	if (out->from && (out->host || out->serve))
 		return usage_error("--from measures nothing, so leave out --serve and the name of a machine");
+	if (out->once && !out->serve)
+		return usage_error("--once needs --serve");
 	return 0;
 }
 

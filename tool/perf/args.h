@@ -29,6 +29,8 @@ enum perf_format {
  * @peer: name of the peer device
  * @dir: directory of the file to copy; NULL: $TMPDIR or /var/tmp
  * @host: the second machine; NULL: none. With @serve: the address to listen at; NULL: all
+ * @serve: serve another machine
+ * @once: with @serve: only one
  * @from: show the result in this file, instead of measuring
  * @against: compare with the result in this file; NULL: do not compare
  * @noise: percent that a slower median must differ at least
@@ -45,6 +47,7 @@ struct perf_args {
 	const char *host;
 	uint64_t port;
 	bool serve;
+	bool once;
 	enum perf_format format;
 	const char *svg;
 	const char *from;

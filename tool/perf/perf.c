@@ -162,10 +162,11 @@ const struct command perf_command = {
 		 "                    [--peer lsi0] [--dir DIR] [--port N] [--full | --json | --csv] [--svg FILE]\n"
 		 "                    [--against FILE.json] [--noise PERCENT]\n"
 		 "       peerpin perf --from FILE.json [--full | --json | --csv] [--svg FILE] [--against FILE.json]\n"
-		 "       peerpin perf --serve [ADDRESS] [--port N]",
+		 "       peerpin perf --serve [ADDRESS] [--port N] [--once]",
 	.options =
 		"  HOST                   second machine, on which peerpin perf --serve runs: measure RDMA too\n"
-		"  --serve                serve another machine's RDMA until a signal comes\n"
+		"  --serve                serve other machines' RDMA until a signal comes\n"
+		"  --once                 with --serve: end after one machine\n"
 		"  --only GROUP,...       only some of: pin, cache, dmabuf, cpu, copy, file, rdma\n"
 		"  --sizes LIST           bytes: a list such as 64,4K,1M, or a range, in steps of four (64-1G)\n"
 		"  --repeat N             at most N samples of each size (1000)\n"

@@ -69,7 +69,10 @@ int perf_serve(const struct perf_args *args)
 	printf("serving at %s, port %u; type on the other machine: peerpin perf ADDRESS\n",
 	       args->host ? args->host : "all addresses", (unsigned int)args->port);
 	fflush(stdout);
-	while ((machine = accept4(tcp, NULL, NULL, SOCK_CLOEXEC)) >= 0)
+	while ((machine = accept4(tcp, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
 		serve_machine(machine, listener);
+		if (args->once)
+			return EXIT_OK;
+	}
 	return fail("accept() failed; see the kernel's log: dmesg");
 }

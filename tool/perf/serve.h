@@ -5,7 +5,10 @@
 
 #include "args.h"
 
-/* Serves one machine after the other until a signal comes. Returns EXIT_FAILED after printing the error. */
+/*
+ * Serves one machine after the other until a signal comes, or with @args->once only one machine. Returns EXIT_OK, or EXIT_FAILED
+ * after printing the error.
+ */
 int perf_serve(const struct perf_args *args);
 
 /* Closes the connection of the operations of RDMA, if there is one. */
