@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -79,6 +82,64 @@ static void must_link(const char *target, const char *path)
 		root_fail(path, errno);
 }
 
+/*
+ * An open of a host's file, and each use of a symbolic link, waits for QEMU. So links of the root directory such as
+ * /lib, which most paths contain, are made in the VM's memory, too.
+ */
+static void copy_links(const char *from, const char *to)
+{
+	char path[512], target[512];
+	struct dirent *entry;
+	DIR *dir = opendir(from);
+	ssize_t length;
+
+	while (dir && (entry = readdir(dir))) {
+		snprintf(path, sizeof(path), "%s/%s", from, entry->d_name);
+		length = entry->d_type == DT_LNK ? readlink(path, target, sizeof(target) - 1) : -1;
+		if (length < 0)
+			continue;
+		target[length] = '\0';
+		snprintf(path, sizeof(path), "%s/%s", to, entry->d_name);
+		must_link(target, path);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* overlayfs copies a file to the upper layer, which is in memory, when it is opened for writing. */
+static void copy_file(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Almost every program opens these files. Those that this host lacks are left out. */
+static void copy_common_files(void)
+{
+	static const char *const paths[] = {
+#ifdef __aarch64__
+		NEW "/usr/aarch64-linux-gnu/lib/ld-linux-aarch64.so.1", NEW "/usr/aarch64-linux-gnu/lib/libc.so.6",
+#else
+		NEW "/lib64/ld-linux-x86-64.so.2", NEW "/lib/x86_64-linux-gnu/libc.so.6",
+		NEW "/usr/lib/x86_64-linux-gnu/gconv/gconv-modules.cache",
+#endif
+		NEW "/etc/ld.so.cache", NEW "/usr/share/locale/locale.alias",
+		NEW "/usr/lib/locale/C.utf8/LC_*", NEW "/usr/lib/locale/C.utf8/LC_MESSAGES/*",
+	};
+	glob_t found;
+	size_t i, k;
+
+	for (i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+		if (glob(paths[i], GLOB_NOSORT, NULL, &found))
+			continue;
+		for (k = 0; k < found.gl_pathc; k++)
+			copy_file(found.gl_pathv[k]);
+		globfree(&found);
+	}
+}
+
 static void mount_host(void)
 {
 	static const struct mount_entry layers[] = {
@@ -94,7 +155,9 @@ static void mount_host(void)
 	mount_at(&layers[1]);
 	make_path("/upper/data");
 	make_path("/upper/work");
+	copy_links("/lower", "/upper/data");
 	mount_at(&overlay);
+	copy_common_files();
 }
 
 static void mount_kernel(void)
