@@ -44,6 +44,12 @@
 #define PP_DMABUF_MAPPING_PINS 0
 #endif
 
+/*
+ * 1: an importer with invalidate_mappings() is revocable: after a notification it unmaps soon, even if it has
+ * pinned the dma-buf. 0: an importer that has pinned must not be notified, and others may stay mapped.
+ */
+#define PP_DMABUF_REVOCABLE (LINUX_VERSION_CODE >= KERNEL_VERSION(7, 1, 0))
+
 /* 1: FOLL_LONGTERM waits for userfaultfd, until a fatal signal comes */
 #define PP_LONGTERM_PINS_WAIT (LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0))
 

@@ -11,6 +11,9 @@
  * If DMA exceeds drain_timeout_ms, the callback adds a fence to the reservation object. The
  * exporter must keep the memory until the fence is signalled. free() puts the fence, not unpin(): a
  * mapping can outlive unpin(), and refers to struct dmabuf_pin.
+ *
+ * invalidate_mappings() makes our attachments revocable (Linux 7.1). An exporter such as VFIO then waits,
+ * without its lock and without a limit, until we have unmapped. The work item needs only that lock.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-fence.h>

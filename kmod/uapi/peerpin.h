@@ -72,11 +72,12 @@
  * dma-bufs
  * --------
  * PEERPIN_CMD_EXPORT makes a dma-buf of a region, for any driver that imports dma-bufs (by
- * ibv_reg_dmabuf_mr(), for example). When the region ends, the kernel calls move_notify of the
- * importer. If DMA of the importer then exceeds drain_timeout_ms, the importer loses its mapping
- * of revocable GPU memory. Host memory and persistent pins stay until the importer has unmapped.
- * An importer gets revocable GPU memory only if the importer has move_notify and does not pin the
- * dma-buf. PEERPIN_CMD_PIN also takes a dma-buf of another driver.
+ * ibv_reg_dmabuf_mr(), for example). When the region ends, the kernel calls move_notify (since
+ * Linux 7.1 invalidate_mappings) of the importer. If DMA of the importer then exceeds
+ * drain_timeout_ms, the importer loses its mapping of revocable GPU memory. Host memory and
+ * persistent pins stay until the importer has unmapped. An importer gets revocable GPU memory only
+ * if the importer has move_notify, and before Linux 7.1 only if it does not pin the dma-buf.
+ * PEERPIN_CMD_PIN also takes a dma-buf of another driver.
  *
  * Form of every call
  * ------------------
@@ -320,7 +321,7 @@ struct peerpin_query {
  * Errors of an importer:
  * - attaching: EOPNOTSUPP no move_notify for revocable memory, struct pages needed for a BAR, or
  *   a device without DMA (Soft-RoCE); EDQUOT as above
- * - pinning revocable memory: EOPNOTSUPP, when it pins or when it maps
+ * - pinning revocable memory before Linux 7.1: EOPNOTSUPP, when it pins or when it maps
  * - mapping: ENODEV the region has ended; EIO the device cannot reach the memory
  */
 struct peerpin_export {

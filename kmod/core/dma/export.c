@@ -3,7 +3,8 @@
  * Importers map with the reservation lock held, and may call a GPU driver under it. The
  * thread that ends a region may hold the GPU driver's lock. So that thread takes no
  * reservation lock: a work item invalidates the importers' mappings. The thread waits for the
- * work item and then for fences, at most until the deadline for the drivers' DMA.
+ * work item, then for fences, and since Linux 7.1 for the importers' unmaps, at most until the
+ * deadline for the drivers' DMA.
  *
  * The work item needs the dma-buf, which another thread may be releasing. So struct pp_export
  * contains the reservation object and outlives the dma-buf. Release clears @dmabuf under the
@@ -259,7 +260,29 @@ static bool export_fences_end(struct pp_export *e, unsigned long deadline)
 	return end;
 }
 
-/* If several threads wait: a thread that saw all fences signalled overrides others' timeouts. */
+static bool export_is_unmapped(struct pp_export *e)
+{
+	struct peerpin_region *r = e->region;
+	bool unmapped;
+
+	spin_lock_irq(&r->lock);
+	unmapped = !pp_importer_any_must_unmap_locked(e);
+	spin_unlock_irq(&r->lock);
+	return unmapped;
+}
+
+/* The unmap of a revocable importer ends the reads of its device. */
+static bool export_maps_end(struct pp_export *e, unsigned long deadline)
+{
+	return wait_event_timeout(e->region->idle, export_is_unmapped(e), pp_time_left(deadline)) > 0;
+}
+
+static bool export_uses_end(struct pp_export *e, unsigned long deadline)
+{
+	return export_fences_end(e, deadline) && export_maps_end(e, deadline);
+}
+
+/* If several threads wait: a thread that saw all uses end overrides others' timeouts. */
 static void export_settle(struct pp_export *e, bool quiet)
 {
 	struct peerpin_region *r = e->region;
@@ -273,12 +296,12 @@ static void export_settle(struct pp_export *e, bool quiet)
 }
 
 /* After the deadline the remaining exports are checked without waiting. */
-static void export_wait_fences(struct peerpin_region *r, unsigned long deadline)
+static void export_wait_uses(struct peerpin_region *r, unsigned long deadline)
 {
 	struct pp_export *e;
 
 	while ((e = export_get_told(r))) {
-		export_settle(e, export_fences_end(e, deadline));
+		export_settle(e, export_uses_end(e, deadline));
 		export_put(e);
 	}
 }
@@ -297,7 +320,7 @@ static void export_name_late(struct peerpin_region *r)
 void pp_export_wait_all(struct peerpin_region *r, unsigned long deadline)
 {
 	wait_event_timeout(r->idle, export_all_told(r), pp_time_left(deadline));
-	export_wait_fences(r, deadline);
+	export_wait_uses(r, deadline);
 	export_name_late(r);
 }
 

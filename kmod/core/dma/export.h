@@ -22,8 +22,8 @@ struct seq_file;
 enum pp_export_told {
 	PP_EXPORT_UNTOLD,
 	PP_EXPORT_TELLING,	/* a work item is queued */
-	PP_EXPORT_TOLD,	/* notified; the importers' fences are still to be waited for */
-	PP_EXPORT_LATE,	/* notified; some fences were not signalled in time */
+	PP_EXPORT_TOLD,	/* notified; the importers' fences and unmaps are still to be waited for */
+	PP_EXPORT_LATE,	/* notified; some fences were not signalled, or mappings not undone, in time */
 	PP_EXPORT_PINNED,	/* not notified: an importer has pinned non-revocable memory */
 	PP_EXPORT_QUIET,	/* no importer's device uses the memory */
 };
@@ -78,8 +78,9 @@ struct dma_buf *pp_export(struct peerpin_region *r, u64 offset, u64 length);
  * and has a reference of @r.
  *
  * pp_export_tell_all() queues work items that notify all importers. pp_export_wait_all() waits
- * until all importers were notified and their fences are signalled. At @deadline (jiffies) the
- * wait ends, and the log names the importers that may still use the memory.
+ * until all importers were notified, their fences are signalled, and revocable importers have
+ * unmapped. At @deadline (jiffies) the wait ends, and the log names the importers that may still
+ * use the memory.
  */
 void pp_export_tell_all(struct peerpin_region *r);
 void pp_export_wait_all(struct peerpin_region *r, unsigned long deadline);

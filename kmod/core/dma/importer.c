@@ -7,15 +7,20 @@
  *
  * A mapping of non-revocable memory (provider.h) is held, and keeps the pages pinned, if
  *	- its importer has no invalidate_mappings(),
- *	- an importer has pinned the dma-buf, so that no importer of the dma-buf is notified, or
+ *	- before Linux 7.1: an importer has pinned the dma-buf, so that no importer of the dma-buf is notified, or
  *	- an importer of the dma-buf was notified and still uses the memory.
  * region->held counts held mappings.
+ *
+ * Since Linux 7.1 an importer with invalidate_mappings() is revocable. Such an importer may pin revocable memory,
+ * because it is notified nevertheless. Until it unmaps, its device may still read. So the region's end waits for
+ * its unmap as for a fence.
  */
 #include <linux/device.h>
 #include <linux/dma-buf.h>
 #include <linux/err.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/stringify.h>
 #include "../../compat/compat.h"
 #include "../region/end.h"
 #include "export.h"
@@ -69,11 +74,14 @@ static bool importer_is_dynamic(const struct dma_buf_attachment *attachment)
 	       attachment->importer_ops->invalidate_mappings;
 }
 
-/* On some kernels each mapping pins (compat.h). Further pins are calls of the importer. */
+/*
+ * Has a dynamic importer pinned @importer's dma-buf, so that it must not be notified? On some kernels each mapping
+ * pins (compat.h). Further pins are calls of the importer.
+ */
 static bool importer_has_pinned_locked(const struct pp_importer *importer,
 				       unsigned int nr_maps)
 {
-	return importer->pins > (PP_DMABUF_MAPPING_PINS ? nr_maps : 0);
+	return !PP_DMABUF_REVOCABLE && importer->pins > (PP_DMABUF_MAPPING_PINS ? nr_maps : 0);
 }
 
 /* We assume that a static importer, which cannot set peer2peer, accepts bus addresses of a BAR. */
@@ -148,7 +156,7 @@ int pp_importer_pin(struct dma_buf_attachment *attachment)
 	struct pp_export *e = attachment->dmabuf->priv;
 	struct pp_importer *importer = attachment->priv;
 
-	if (!PP_DMABUF_MAPPING_PINS && !e->region->provider->lasting)
+	if (!PP_DMABUF_REVOCABLE && !PP_DMABUF_MAPPING_PINS && !e->region->provider->lasting)
 		return -EOPNOTSUPP;
 	spin_lock_irq(&e->region->lock);
 	importer->pins++;
@@ -189,6 +197,16 @@ bool pp_importer_any_must_not_be_told(struct pp_export *e)
 		       importer_has_pinned_locked(importer, importer->nr_maps);
 	spin_unlock_irq(&e->region->lock);
 	return any;
+}
+
+bool pp_importer_any_must_unmap_locked(const struct pp_export *e)
+{
+	const struct pp_import *m;
+
+	list_for_each_entry(m, &e->maps, in_export)
+		if (m->state != MAP_UNDONE && importer_is_dynamic(m->importer->attachment))
+			return PP_DMABUF_REVOCABLE;
+	return false;
 }
 
 /* ---- mappings ---------------------------------------------------------------- */
@@ -437,8 +455,8 @@ void pp_importer_name_late_locked(struct pp_export *e)
 		if (e->told != PP_EXPORT_TELLING && !importer->has_mapped)
 			continue;
 		dev = importer->attachment->dev;
-		pr_err_ratelimited("peerpin: %s (%s) has not let go of a dma-buf of memory that is being given up; its driver must unmap it and signal its fences when move_notify() says so\n",
-				   dev_name(dev), dev_driver_string(dev));
+		pr_err_ratelimited("peerpin: %s (%s) has not let go of a dma-buf of memory that is being given up; its driver must unmap it and signal its fences when %s() says so\n",
+				   dev_name(dev), dev_driver_string(dev), __stringify(invalidate_mappings));
 	}
 }
 

@@ -36,13 +36,16 @@ struct pp_import *pp_import_take_locked(struct pp_export *e);
 void pp_import_undo(struct pp_import *m);
 
 /*
- * Has a dynamic importer pinned @e? Such an importer must not be notified, and
+ * Has a dynamic importer pinned @e that is not revocable? Such an importer must not be notified, and
  * dma_buf_invalidate_mappings() notifies all importers. Under @e->resv.
  */
 bool pp_importer_any_must_not_be_told(struct pp_export *e);
 
 /* has @e an importer with invalidate_mappings()? Under region->lock, as all functions below */
 bool pp_importer_any_can_be_told_locked(const struct pp_export *e);
+
+/* is a mapping left that its revocable importer must undo after a notification? */
+bool pp_importer_any_must_unmap_locked(const struct pp_export *e);
 
 /* log the importers that may still use the memory of @e at the deadline */
 void pp_importer_name_late_locked(struct pp_export *e);

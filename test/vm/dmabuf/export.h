@@ -72,6 +72,28 @@ static inline int drain_timeout(const char *ms)
 	return module_set("peerpin/parameters/drain_timeout_ms", ms);
 }
 
+/*
+ * Since Linux 7.1 an importer with invalidate_mappings() may pin revocable memory, and the end of a region waits
+ * until such an importer has unmapped.
+ */
+static inline bool importers_are_revocable(void)
+{
+	return kernel_since(7, 1);
+}
+
+/* The importers of many cases stay mapped. Let each of them delay the end only so long. */
+static inline int shorten_waits(void)
+{
+	return importers_are_revocable() ? drain_timeout("200") : 0;
+}
+
+/* Programs before this one have used up the lines that the kernel's rate limit allows in 5 s. */
+static inline void await_log(void)
+{
+	if (importers_are_revocable())
+		sleep(5);
+}
+
 static inline void log_skip(void)
 {
 	lseek(kernel_log, 0, SEEK_END);

@@ -7,6 +7,7 @@
 SETUP(nodes_are_there)
 {
 	EXPECT_EXPORT_NODES();
+	EXPECT(shorten_waits() == 0, "parameter");
 }
 
 /* Map and unmap until map() fails. The result is the error. */

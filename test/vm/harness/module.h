@@ -35,6 +35,17 @@ static inline int module_load(const char *file, const char *parameters)
 	return err;
 }
 
+/* True for Linux @major.@minor and newer kernels */
+static inline bool kernel_since(int major, int minor)
+{
+	int has_major = 0, has_minor = 0;
+	struct utsname name;
+
+	uname(&name);
+	sscanf(name.release, "%d.%d", &has_major, &has_minor);
+	return has_major > major || (has_major == major && has_minor >= minor);
+}
+
 /* Reference count of a module. */
 static inline int module_refs(const char *name)
 {
